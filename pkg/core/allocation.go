@@ -1,0 +1,70 @@
+package core
+
+import (
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// Origin says who scheduled an allocation.
+type Origin uint8
+
+// The origins: this scheduler; another one; the node itself, which nobody can
+// take the allocation from.
+const (
+	Own Origin = iota
+	Foreign
+	Static
+)
+
+// An Allocation is amounts that run on a node, or, while Node is empty, an ask
+// for them. It is immutable: binding and resizing make a copy, and what was
+// said at birth, that it is foreign or static for one, stays.
+type Allocation struct {
+	Key         AllocationKey
+	Application ApplicationID // empty for foreign ones
+	Node        NodeID        // empty while pending
+	Amounts     resources.Amounts
+	Priority    int32
+	Created     time.Time // when the resource manager says it was, or first seen
+	Placed      time.Time // zero while pending
+	TaskGroup   string
+	Placeholder bool
+	Originator  bool // the driver, or owner, of the others of its application
+	Preemptable Preemptable
+	Required    NodeID // the only node it may run on; empty for any
+	Origin      Origin
+	Tags        map[string]string // owned, never changed
+}
+
+// Preemptable is the preemption policy an ask came with.
+type Preemptable struct {
+	Stated      bool // a policy was given at all
+	AllowSelf   bool // it may be preempted
+	AllowOthers bool // others may be preempted for it
+}
+
+// IsForeign reports whether another scheduler placed the allocation: it is
+// charged to its node only.
+func (a *Allocation) IsForeign() bool { return a.Origin != Own }
+
+// placedOn is the allocation as it runs on a node from now on.
+func (a *Allocation) placedOn(node NodeID, now time.Time) *Allocation {
+	bound := *a
+	bound.Node, bound.Placed = node, now
+	return &bound
+}
+
+// unplaced is the allocation as an ask again.
+func (a *Allocation) unplaced() *Allocation {
+	ask := *a
+	ask.Node, ask.Placed = "", time.Time{}
+	return &ask
+}
+
+// resized is the allocation with other amounts.
+func (a *Allocation) resized(amounts resources.Amounts) *Allocation {
+	other := *a
+	other.Amounts = amounts
+	return &other
+}

@@ -1,0 +1,91 @@
+package core
+
+import (
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A Command is one request to a partition: AddNode, UpdateNode, DrainNode,
+// UndrainNode, RemoveNode, AddApplication, RemoveApplication, AddAllocation,
+// ReleaseAllocation or Reconfigure. A command belongs to the partition once it
+// is applied; its slices and maps must not be changed any more.
+type Command interface{ command() }
+
+// AddNode registers a node. It is answered with an accepted or rejected node.
+type AddNode struct {
+	ID         NodeID
+	Capacity   resources.Amounts
+	Attributes map[string]string
+	Drained    bool // not schedulable until UndrainNode
+}
+
+// UpdateNode replaces the capacity or the attributes of a node; nil leaves them.
+type UpdateNode struct {
+	ID         NodeID
+	Capacity   resources.Amounts
+	Attributes map[string]string
+}
+
+// DrainNode keeps further ordinary allocations off a node.
+type DrainNode struct{ ID NodeID }
+
+// UndrainNode makes a node schedulable.
+type UndrainNode struct{ ID NodeID }
+
+// RemoveNode decommissions a node: what ran there is released.
+type RemoveNode struct{ ID NodeID }
+
+// AddApplication registers an application. It is answered with an accepted or
+// rejected application.
+type AddApplication struct {
+	ID     ApplicationID
+	Queue  QueuePath // as wished for: a full path, or one below root
+	User   string
+	Groups []string
+	Tags   map[string]string
+	// Forced accepts the application because its allocations already run, even
+	// in a queue that drains.
+	Forced bool
+}
+
+// RemoveApplication removes an application with all it has.
+type RemoveApplication struct{ ID ApplicationID }
+
+// AddAllocation is a new ask, an allocation that is already placed, a foreign
+// allocation, or new amounts for one that is known.
+type AddAllocation struct{ Allocation *Allocation }
+
+// ReleaseAllocation removes an allocation or ask, or, with an empty key, all
+// of an application. Foreign allocations are named by key alone.
+type ReleaseAllocation struct {
+	Application ApplicationID
+	Key         AllocationKey
+	// Termination says who started the release and is echoed.
+	Termination si.TerminationType
+	Message     string
+}
+
+// Reconfigure replaces the configuration of the partition.
+type Reconfigure struct{ Config Config }
+
+func (AddNode) command()           {}
+func (UpdateNode) command()        {}
+func (DrainNode) command()         {}
+func (UndrainNode) command()       {}
+func (RemoveNode) command()        {}
+func (AddApplication) command()    {}
+func (RemoveApplication) command() {}
+func (AddAllocation) command()     {}
+func (ReleaseAllocation) command() {}
+func (Reconfigure) command()       {}
+
+// SchedulingFailed is the termination type of a release with which the resource
+// manager says that it could not bind an allocation: the ask is pending again.
+// The interface module names it only in versions after the one in use.
+const SchedulingFailed = si.TerminationType(5)
+
+// never is later than any due time.
+var never = time.Unix(1<<62, 0)

@@ -1,0 +1,58 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// State is where an application is in its life.
+type State uint8
+
+// The states of an application. A new one has no ask yet; an accepted one has
+// asks and no allocation; a completing one has nothing left and waits for more.
+const (
+	New State = iota
+	Accepted
+	Running
+	Completing
+	Completed
+	Failing
+	Failed
+)
+
+var stateNames = [...]string{
+	New:        "New",
+	Accepted:   "Accepted",
+	Running:    "Running",
+	Completing: "Completing",
+	Completed:  "Completed",
+	Failing:    "Failing",
+	Failed:     "Failed",
+}
+
+func (s State) String() string { return stateNames[s] }
+
+// moves is every change of state there is.
+var moves = [...][]State{
+	New:        {Accepted, Running, Failing},
+	Accepted:   {Running, Completing, Failing},
+	Running:    {Completing, Failing},
+	Completing: {Accepted, Running, Completed, Failing},
+	Completed:  {},
+	Failing:    {Failed},
+	Failed:     {},
+}
+
+// ErrNoMove is wrapped when a change of state does not exist.
+var ErrNoMove = errors.New("no such change of state")
+
+// moveTo changes the state, or says which change was asked for and is none.
+func (a *Application) moveTo(next State, now time.Time) error {
+	if !slices.Contains(moves[a.state], next) {
+		return fmt.Errorf("application %s: %s to %s: %w", a.id, a.state, next, ErrNoMove)
+	}
+	a.state, a.since = next, now
+	return nil
+}

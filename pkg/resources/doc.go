@@ -1,0 +1,17 @@
+// Package resources says how much of what: quantities of the resource kinds a
+// cluster has, such as vcore, memory or a GPU.
+//
+// A Kinds table gives every kind a small number, so that quantities are dense
+// vectors and a fit check is a handful of integer comparisons. There are two
+// vectors, because a kind that is not named means two different things:
+//
+//   - Amounts, where a missing kind is zero: what an allocation needs, what a
+//     node has, what a queue uses;
+//   - Limits, where a missing kind is unlimited: what a queue may use.
+//
+// Arithmetic saturates at the ends of int64. Shares are compared exactly, by
+// cross-multiplication in 128 bits. No result depends on the number of a kind,
+// only on its name.
+//
+// Read in this order: kinds.go, amounts.go, limits.go, share.go, parse.go.
+package resources
