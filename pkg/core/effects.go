@@ -1,9 +1,5 @@
 package core
 
-import (
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-)
-
 // Effects are what one step caused and the outside must hear, in the order in
 // which it must hear it. Each is one of
 //

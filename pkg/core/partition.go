@@ -11,8 +11,8 @@ type Application struct {
 
 type Partition struct{}
 
-// New makes an empty partition. The configuration must have passed validation.
-func New(options Options, config Config) *Partition { panic("not built yet") }
+// NewPartition makes an empty partition. The configuration must have passed validation.
+func NewPartition(options Options, config Config) *Partition { panic("not built yet") }
 
 // Apply carries out one command. It returns what the outside must hear, refusals included.
 func (p *Partition) Apply(now time.Time, c Command) Effects { panic("not built yet") }
