@@ -1,0 +1,54 @@
+# The commands of this repository. They need Go, make and, for the race
+# detector, a C compiler.
+
+GO            ?= go
+GOLANGCI_LINT ?= $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+TESTFLAGS     ?=
+FUZZTIME      ?= 30s
+
+# Every directory with a module of its own; the root is one of them.
+MODULES := $(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path '*/testdata/*' -not -path './.git/*')))
+
+# The race detector needs cgo, and cgo a C compiler.
+CC   := $(shell $(GO) env CC)
+RACE := $(shell command -v $(CC) >/dev/null 2>&1 && echo -race)
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: run
+run: ## simulate the bundled example cluster and write report.html
+	$(GO) run ./cmd/narwhal simulate --report report.html
+
+.PHONY: test
+test: ## run the tests of every module, with the race detector
+ifeq ($(RACE),)
+	@echo "make test: no C compiler ($(CC)) was found, so the tests run WITHOUT the race detector; install gcc or clang for it"
+endif
+	@set -e; for module in $(MODULES); do \
+		echo "== $$module"; \
+		(cd $$module && $(if $(RACE),CGO_ENABLED=1) $(GO) test $(RACE) $(TESTFLAGS) ./...); \
+	done
+
+.PHONY: lint
+lint: ## check style and the rules of .golangci.yml in every module
+	@set -e; for module in $(MODULES); do \
+		echo "== $$module"; \
+		(cd $$module && $(GOLANGCI_LINT) run --config "$(CURDIR)/.golangci.yml" ./...); \
+	done
+
+.PHONY: bench
+bench: ## measure the core and the scheduler around it
+	$(GO) test -run '^$$' -bench . -benchmem ./pkg/core/... ./pkg/scheduler/...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (30s)
+	@set -e; for package in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "== $$package $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
