@@ -1,0 +1,183 @@
+package scheduler
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// tagRequiredNode names the only node an allocation may run on.
+const tagRequiredNode = common.DomainYuniKorn + common.KeyRequiredNode
+
+// unanswered is an input that was refused and for which the interface has no
+// answer. It is logged in line with the answers.
+type unanswered struct {
+	what        string // the kind of input
+	allocation  string
+	application string
+	reason      string
+}
+
+// allocations reads a request: all allocations before all releases.
+func (e *edge) allocations(request *si.AllocationRequest) {
+	releases := request.GetReleases().GetAllocationsToRelease()
+	e.expect(len(request.GetAllocations()) + len(releases))
+	for _, a := range request.GetAllocations() {
+		to, command, err := e.allocation(a)
+		if err != nil {
+			e.refuse(to, &si.RejectedAllocation{
+				AllocationKey: a.GetAllocationKey(),
+				ApplicationID: a.GetApplicationID(),
+				Reason:        err.Error(),
+			})
+			continue
+		}
+		e.add(to, command)
+	}
+	for _, r := range releases {
+		to, command, err := e.release(r)
+		if err != nil {
+			e.refuse(to, unanswered{"release", r.GetAllocationKey(), r.GetApplicationID(), err.Error()})
+			continue
+		}
+		e.add(to, command)
+	}
+}
+
+// allocation reads an ask, a placed allocation or a foreign one. With an error
+// it returns the partition that the entry names, if there is one.
+func (e *edge) allocation(a *si.Allocation) (*owner, core.Command, error) {
+	if a == nil {
+		return nil, nil, errNil
+	}
+	to, err := e.partition(a.PartitionName)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := named(a.AllocationKey, errNoKey); err != nil {
+		return to, nil, err
+	}
+	origin, err := originOf(a)
+	if err != nil {
+		return to, nil, err
+	}
+	if origin == core.Own {
+		err = checkOwn(a)
+	} else {
+		err = checkForeign(a)
+	}
+	if err != nil {
+		return to, nil, err
+	}
+	amounts, err := core.AmountsOf(e.kinds, a.ResourcePerAlloc)
+	if err == nil && amounts.IsZero() {
+		err = core.ErrNoResources
+	}
+	if err != nil {
+		return to, nil, fmt.Errorf("allocation %w", err)
+	}
+	allocation := &core.Allocation{
+		Key:         core.AllocationKey(a.AllocationKey),
+		Application: core.ApplicationID(a.ApplicationID),
+		Node:        core.NodeID(a.NodeID),
+		Amounts:     amounts,
+		Priority:    a.Priority,
+		Created:     createdAt(a.AllocationTags, e.now),
+		TaskGroup:   a.TaskGroupName,
+		Placeholder: a.Placeholder,
+		Originator:  a.Originator,
+		Preemptable: preemptableOf(a.PreemptionPolicy),
+		Required:    core.NodeID(a.AllocationTags[tagRequiredNode]),
+		Origin:      origin,
+	}
+	if len(a.AllocationTags) > 0 {
+		allocation.Tags = maps.Clone(a.AllocationTags)
+	}
+	if origin != core.Own {
+		allocation.Application = ""
+	}
+	return to, core.AddAllocation{Allocation: allocation}, nil
+}
+
+func originOf(a *si.Allocation) (core.Origin, error) {
+	switch value, ok := a.AllocationTags[common.Foreign]; {
+	case !ok:
+		return core.Own, nil
+	case value == common.AllocTypeDefault:
+		return core.Foreign, nil
+	case value == common.AllocTypeStatic:
+		return core.Static, nil
+	default:
+		return core.Own, fmt.Errorf("%w: %q, not %s or %s", errForeignTag, value, common.AllocTypeDefault, common.AllocTypeStatic)
+	}
+}
+
+func checkOwn(a *si.Allocation) error {
+	if err := named(a.ApplicationID, errNoApplication); err != nil {
+		return err
+	}
+	if a.Placeholder && a.TaskGroupName == "" {
+		return errNoTaskGroup
+	}
+	if err := short("task group", a.TaskGroupName); err != nil {
+		return err
+	}
+	if err := short("required node", a.AllocationTags[tagRequiredNode]); err != nil {
+		return err
+	}
+	return short("node ID", a.NodeID)
+}
+
+func checkForeign(a *si.Allocation) error {
+	return named(a.NodeID, errForeignUnplaced)
+}
+
+func preemptableOf(policy *si.PreemptionPolicy) core.Preemptable {
+	return core.Preemptable{
+		Stated:      policy != nil,
+		AllowSelf:   policy.GetAllowPreemptSelf(),
+		AllowOthers: policy.GetAllowPreemptOther(),
+	}
+}
+
+// createdAt is the creation time among tags, in whole seconds, or now.
+func createdAt(tags map[string]string, now time.Time) time.Time {
+	seconds, err := strconv.ParseInt(tags[common.CreationTime], 10, 64)
+	if err != nil || seconds < 0 {
+		return now
+	}
+	return time.Unix(seconds, 0)
+}
+
+// release reads the release of an allocation or ask, of a foreign allocation
+// (no application), or of all of an application (no key).
+func (e *edge) release(r *si.AllocationRelease) (*owner, core.Command, error) {
+	if r == nil {
+		return nil, nil, errNil
+	}
+	to, err := e.partition(r.PartitionName)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.AllocationKey == "" && r.ApplicationID == "" {
+		return to, nil, errNoKey
+	}
+	if err := short("allocation key", r.AllocationKey); err != nil {
+		return to, nil, err
+	}
+	if err := short("application ID", r.ApplicationID); err != nil {
+		return to, nil, err
+	}
+	return to, core.ReleaseAllocation{
+		Application: core.ApplicationID(r.ApplicationID),
+		Key:         core.AllocationKey(r.AllocationKey),
+		Termination: r.TerminationType,
+		Message:     r.Message,
+	}, nil
+}

@@ -1,0 +1,111 @@
+package scheduler
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// The owner of an application that is forced in without one.
+const (
+	nobody  = "nobody"
+	nogroup = "nogroup"
+)
+
+// applications reads a request: all that are new before all that are removed.
+func (e *edge) applications(request *si.ApplicationRequest) {
+	e.expect(len(request.GetNew()) + len(request.GetRemove()))
+	for _, a := range request.GetNew() {
+		to, command, err := e.application(a)
+		if err != nil {
+			e.refuse(to, &si.RejectedApplication{ApplicationID: a.GetApplicationID(), Reason: err.Error()})
+			continue
+		}
+		if a.PlaceholderAsk != nil {
+			e.refuse(to, unanswered{"gang", "", a.ApplicationID, "gang scheduling is not in effect yet"})
+		}
+		e.add(to, command)
+	}
+	for _, r := range request.GetRemove() {
+		to, command, err := e.removal(r)
+		if err != nil {
+			e.refuse(to, unanswered{"removal", "", r.GetApplicationID(), err.Error()})
+			continue
+		}
+		e.add(to, command)
+	}
+}
+
+// application reads a new application. With an error it returns the partition
+// that the entry names, if there is one.
+func (e *edge) application(a *si.AddApplicationRequest) (*owner, core.Command, error) {
+	if a == nil {
+		return nil, nil, errNil
+	}
+	to, err := e.partition(a.PartitionName)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := named(a.ApplicationID, errNoApplication); err != nil {
+		return to, nil, err
+	}
+	if err := short("queue name", a.QueueName); err != nil {
+		return to, nil, err
+	}
+	forced, _ := strconv.ParseBool(tag(a.Tags, common.AppTagCreateForce))
+	user, groups := a.GetUgi().GetUser(), slices.Clone(a.GetUgi().GetGroups())
+	if user == "" {
+		if !forced {
+			return to, nil, errNoUser
+		}
+		user, groups = nobody, []string{nogroup}
+	}
+	if err := short("user", user); err != nil {
+		return to, nil, err
+	}
+	for _, group := range groups {
+		if err := short("group", group); err != nil {
+			return to, nil, err
+		}
+	}
+	return to, core.AddApplication{
+		ID:     core.ApplicationID(a.ApplicationID),
+		Queue:  core.QueuePath(strings.ToLower(a.QueueName)),
+		User:   user,
+		Groups: groups,
+		Tags:   maps.Clone(a.Tags),
+		Forced: forced,
+	}, nil
+}
+
+// tag finds a tag whatever the case of its name. Of several the first by name
+// counts.
+func tag(tags map[string]string, name string) string {
+	found := ""
+	for key := range tags {
+		if strings.EqualFold(key, name) && (found == "" || key < found) {
+			found = key
+		}
+	}
+	return tags[found]
+}
+
+func (e *edge) removal(r *si.RemoveApplicationRequest) (*owner, core.Command, error) {
+	if r == nil {
+		return nil, nil, errNil
+	}
+	to, err := e.partition(r.PartitionName)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := named(r.ApplicationID, errNoApplication); err != nil {
+		return to, nil, err
+	}
+	return to, core.RemoveApplication{ID: core.ApplicationID(r.ApplicationID)}, nil
+}

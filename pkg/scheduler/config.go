@@ -1,0 +1,106 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// inboxMax is the limit of an inbox where none is configured.
+const inboxMax = 1 << 20
+
+// Config is what a scheduler depends on. The zero value works; a zero duration
+// or count means the default that is named.
+type Config struct {
+	// Logger takes one line per effect and is not named any further. Nil logs
+	// nothing.
+	Logger *zap.Logger
+	// Level is the level of Logger, if it can be changed. The key log.level of
+	// the extra configuration of a resource manager sets it.
+	Level *zap.AtomicLevel
+
+	// InboxMax is the most entries of requests that may wait for one partition;
+	// zero means 1,048,576. A request that would exceed it is refused whole, with
+	// an error that wraps ErrInboxFull.
+	InboxMax int
+	// BatchAllocations is the most placed allocations in one response; zero and
+	// one mean one each.
+	BatchAllocations int
+	// SkipPredicates is for resource managers without predicates: whatever fits
+	// a node may run there, and the callback is not asked.
+	SkipPredicates bool
+	// Record, if set, is given every command of a partition right before it is
+	// applied. Partitions call it at the same time as each other, each from its
+	// own goroutine. It must not change the command.
+	Record func(partition string, at time.Time, command core.Command)
+
+	// PlacementsMax is the most placements after which an owner looks into its
+	// inbox; zero means 256.
+	PlacementsMax int
+	// ReserveDelay is the age at which an ask that fits no node reserves one;
+	// zero means two seconds, less than zero that ordinary asks never reserve.
+	ReserveDelay time.Duration
+	// ReserveMax is how long a reservation of an ordinary ask lasts; zero means
+	// an hour.
+	ReserveMax time.Duration
+	// CompletingDelay is how long an application without asks and allocations
+	// waits for more before it is completed; zero means thirty seconds.
+	CompletingDelay time.Duration
+	// RetryDelay is how long an ask waits that could not be bound, or that was
+	// refused for every node; it doubles with each failure to bind, up to
+	// RetryMax. Zero means one second and one minute.
+	RetryDelay, RetryMax time.Duration
+}
+
+// Validate reports every problem of the configuration at once.
+func (c Config) Validate() error {
+	var problems []error
+	atLeastZero := func(name string, value int64) {
+		if value < 0 {
+			problems = append(problems, fmt.Errorf("scheduler config: %s is negative", name))
+		}
+	}
+	atLeastZero("InboxMax", int64(c.InboxMax))
+	atLeastZero("BatchAllocations", int64(c.BatchAllocations))
+	atLeastZero("PlacementsMax", int64(c.PlacementsMax))
+	atLeastZero("ReserveMax", int64(c.ReserveMax))
+	atLeastZero("CompletingDelay", int64(c.CompletingDelay))
+	atLeastZero("RetryDelay", int64(c.RetryDelay))
+	atLeastZero("RetryMax", int64(c.RetryMax))
+	if c.RetryMax > 0 && c.RetryDelay > c.RetryMax {
+		problems = append(problems, fmt.Errorf("scheduler config: RetryDelay %v is longer than RetryMax %v", c.RetryDelay, c.RetryMax))
+	}
+	return errors.Join(problems...)
+}
+
+func (c Config) withDefaults() Config {
+	if c.Logger == nil {
+		c.Logger = zap.NewNop()
+	}
+	if c.InboxMax == 0 {
+		c.InboxMax = inboxMax
+	}
+	if c.BatchAllocations == 0 {
+		c.BatchAllocations = 1
+	}
+	return c
+}
+
+// options is the part of the configuration that concerns the core.
+func (c Config) options(partition string, kinds *resources.Kinds) core.Options {
+	return core.Options{
+		Partition:       partition,
+		Kinds:           kinds,
+		BatchMax:        c.PlacementsMax,
+		ReserveDelay:    c.ReserveDelay,
+		ReserveMax:      c.ReserveMax,
+		CompletingDelay: c.CompletingDelay,
+		RetryDelay:      c.RetryDelay,
+		RetryMax:        c.RetryMax,
+	}
+}

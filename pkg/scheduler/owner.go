@@ -1,0 +1,119 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// An owner is the one goroutine that touches a partition.
+type owner struct {
+	name      string // with the resource manager
+	partition *core.Partition
+	inbox     *inbox
+	outbox    *outbox // of the resource manager
+	gate      *gate   // nil when predicates are skipped
+	record    func(partition string, at time.Time, command core.Command)
+	done      chan struct{} // closed when the owner has ended
+	retired   bool          // everything is released
+}
+
+// run is the life of a partition: carry out what waits, schedule, wait. An owner
+// begins when the one before it, of the same name, has ended.
+func (o *owner) run(before *owner) {
+	defer close(o.done)
+	if before != nil {
+		<-before.done
+	}
+	var messages []message
+	for {
+		var open bool
+		if messages, open = o.inbox.take(messages); !open {
+			return
+		}
+		now := time.Now()
+		for _, m := range messages {
+			o.handle(now, m)
+		}
+		if o.retired {
+			return
+		}
+		effects, more := o.partition.Schedule(now)
+		o.tell(effects)
+		if !more {
+			o.wait()
+		}
+	}
+}
+
+func (o *owner) hasEnded() bool {
+	select {
+	case <-o.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait returns when something was put into the inbox or is due.
+func (o *owner) wait() {
+	at, ok := o.partition.Due()
+	if !ok {
+		<-o.inbox.wake
+		return
+	}
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-o.inbox.wake:
+	case <-timer.C:
+	}
+}
+
+func (o *owner) handle(now time.Time, m message) {
+	switch m := m.(type) {
+	case core.Command:
+		o.apply(now, m)
+	case refusal:
+		o.tell(core.Effects{m.effect})
+	case question:
+		m(o.partition)
+	case retire:
+		o.release(now)
+	}
+}
+
+func (o *owner) apply(now time.Time, c core.Command) {
+	if o.record != nil {
+		o.record(o.name, now, c)
+	}
+	effects := o.partition.Apply(now, c)
+	o.tell(effects)
+	if r, ok := c.(core.ReleaseAllocation); ok && o.gate != nil {
+		o.gate.forget(string(r.Key))
+	}
+}
+
+// tell hands effects over to the outbox and remembers which nodes they touch.
+func (o *owner) tell(effects core.Effects) {
+	if len(effects) == 0 {
+		return
+	}
+	last := o.outbox.put(o.name, effects...)
+	if o.gate != nil {
+		o.gate.note(effects, last)
+	}
+}
+
+// release removes all applications and nodes, so that the resource manager hears
+// of everything that no longer runs.
+func (o *owner) release(now time.Time) {
+	view := o.partition.View()
+	for _, a := range view.Applications {
+		o.apply(now, core.RemoveApplication{ID: a.ID})
+	}
+	for _, n := range view.Nodes {
+		o.apply(now, core.RemoveNode{ID: n.ID})
+	}
+	o.retired = true
+}

@@ -1,0 +1,261 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// ErrNilCallback is returned when a resource manager registers without one.
+var ErrNilCallback = errors.New("callback is nil")
+
+// A registration is one resource manager from the moment it registers until it
+// does so again. Its fields are guarded by the lock of the scheduler; maps are
+// replaced, never changed, so that readers may keep them.
+type registration struct {
+	id         string
+	callback   api.ResourceManagerCallback
+	outbox     *outbox
+	partitions map[string]*owner // by full name, at least one
+	fallback   *owner            // the first by name
+	former     map[string]*owner // the last owner of every name that was removed
+	checksum   string            // of the active configuration
+	extra      map[string]string
+}
+
+// RegisterResourceManager takes in a resource manager with its configuration; an
+// empty one means a single partition with the queue root.default. When it
+// returns the partitions run. The same resource manager again starts over with
+// nothing: what it had is forgotten, and its former callback is called no more,
+// except that a call which is under way may still be running. With an error
+// nothing has changed.
+func (s *Scheduler) RegisterResourceManager(request *si.RegisterResourceManagerRequest, callback api.ResourceManagerCallback) (*si.RegisterResourceManagerResponse, error) {
+	if request == nil {
+		return nil, fmt.Errorf("registration: %w", ErrNilRequest)
+	}
+	if err := checkID(request.RmID); err != nil {
+		return nil, fmt.Errorf("registration of resource manager %q: %w", request.RmID, err)
+	}
+	if callback == nil {
+		return nil, fmt.Errorf("registration of resource manager %q: %w", request.RmID, ErrNilCallback)
+	}
+	configs, checksum, err := loadConfig(request.Config, s.kinds)
+	if err != nil {
+		return nil, fmt.Errorf("registration of resource manager %q: %w", request.RmID, err)
+	}
+	r := &registration{
+		id:       request.RmID,
+		callback: callback,
+		outbox:   newOutbox(),
+		former:   map[string]*owner{},
+		checksum: checksum,
+		extra:    maps.Clone(request.ExtraConfig),
+	}
+	again, err := s.install(r, configs)
+	if err != nil {
+		return nil, fmt.Errorf("registration of resource manager %q: %w", request.RmID, err)
+	}
+	s.applyExtra(request.ExtraConfig)
+	s.config.Logger.Info("resource manager registered",
+		zap.String("resourceManager", request.RmID), zap.Bool("again", again),
+		zap.String("version", request.Version), zap.String("checksum", checksum), zap.Int("partitions", len(configs)))
+	return &si.RegisterResourceManagerResponse{}, nil
+}
+
+// checkID keeps the names of partitions unambiguous.
+func checkID(id string) error {
+	switch {
+	case id == "":
+		return errors.New("ID is missing")
+	case strings.ContainsAny(id, "[]"):
+		return errors.New("ID must not contain brackets")
+	default:
+		return short("ID", id)
+	}
+}
+
+// install starts a registration in place of the one of the same resource manager,
+// if there is one.
+func (s *Scheduler) install(r *registration, configs []core.Config) (again bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return false, ErrStopped
+	}
+	former, again := s.registrations[r.id]
+	if again {
+		former.end()
+	}
+	s.registrations[r.id] = r
+	s.reconfigure(r, configs)
+	c := &courier{
+		callback:       r.callback,
+		allocationsMax: s.config.BatchAllocations,
+		journal:        journal{s.config.Logger.With(zap.String("resourceManager", r.id))},
+	}
+	s.goroutines.Go(func() { r.outbox.deliver(c) })
+	return again, nil
+}
+
+// end lets all goroutines of a registration end without waiting for them.
+func (r *registration) end() {
+	for _, o := range r.partitions {
+		o.inbox.end()
+	}
+	for _, o := range r.former {
+		o.inbox.end()
+	}
+	r.outbox.close()
+}
+
+// UpdateConfiguration replaces the configuration of a resource manager. It is
+// validated whole first: with an error the old one stays. One that has not
+// changed does nothing; the extra configuration is taken over in any case.
+//
+// Requests sent after it returned meet the new configuration. Partitions that are
+// new start empty. What runs in partitions that are gone is released.
+func (s *Scheduler) UpdateConfiguration(request *si.UpdateConfigurationRequest) error {
+	if request == nil {
+		return fmt.Errorf("update of configuration: %w", ErrNilRequest)
+	}
+	if err := s.updateExtra(request); err != nil {
+		return fmt.Errorf("update of configuration: %w", err)
+	}
+	configs, checksum, err := loadConfig(request.Config, s.kinds)
+	if err != nil {
+		return fmt.Errorf("update of configuration of resource manager %q: %w", request.RmID, err)
+	}
+	changed, err := s.replace(request.RmID, configs, checksum)
+	if err != nil {
+		return fmt.Errorf("update of configuration: %w", err)
+	}
+	if changed {
+		s.config.Logger.Info("configuration updated",
+			zap.String("resourceManager", request.RmID), zap.String("checksum", checksum), zap.Int("partitions", len(configs)))
+	}
+	return nil
+}
+
+// replace puts a configuration into effect unless it is the active one.
+func (s *Scheduler) replace(id string, configs []core.Config, checksum string) (changed bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, err := s.registered(id)
+	if err != nil || r.checksum == checksum {
+		return false, err
+	}
+	r.checksum = checksum
+	s.reconfigure(r, configs)
+	return true, nil
+}
+
+// registered finds a registration. The lock must be held.
+func (s *Scheduler) registered(id string) (*registration, error) {
+	if s.stopped {
+		return nil, ErrStopped
+	}
+	r, ok := s.registrations[id]
+	if !ok {
+		return nil, fmt.Errorf("%q: %w", id, ErrNotRegistered)
+	}
+	return r, nil
+}
+
+// reconfigure starts, changes and retires the partitions of a registration until
+// they are those of the configuration. The lock must be held.
+func (s *Scheduler) reconfigure(r *registration, configs []core.Config) {
+	maps.DeleteFunc(r.former, func(_ string, o *owner) bool { return o.hasEnded() })
+	next := make(map[string]*owner, len(configs))
+	for _, config := range configs {
+		name := fullName(r.id, config.Name)
+		if o, ok := r.partitions[name]; ok {
+			o.inbox.force(core.Reconfigure{Config: config})
+			next[name] = o
+			continue
+		}
+		next[name] = s.start(r, name, config)
+	}
+	for name, o := range r.partitions {
+		if _, stays := next[name]; !stays {
+			o.inbox.closeWith(retire{})
+			r.former[name] = o
+		}
+	}
+	r.partitions = next
+	r.fallback = next[slices.Min(slices.Collect(maps.Keys(next)))]
+}
+
+// start makes a partition and its owner. The lock must be held.
+func (s *Scheduler) start(r *registration, name string, config core.Config) *owner {
+	o := &owner{
+		name:   name,
+		inbox:  newInbox(),
+		outbox: r.outbox,
+		record: s.config.Record,
+		done:   make(chan struct{}),
+	}
+	options := s.config.options(name, s.kinds)
+	if !s.config.SkipPredicates {
+		o.gate = newGate(r.outbox, r.callback)
+		options.Feasible = o.gate.feasible
+	}
+	o.partition = core.NewPartition(options, config)
+	before := r.former[name]
+	delete(r.former, name)
+	s.goroutines.Go(func() { o.run(before) })
+	return o
+}
+
+// updateExtra takes over the extra configuration of a resource manager.
+func (s *Scheduler) updateExtra(request *si.UpdateConfigurationRequest) error {
+	s.mu.Lock()
+	r, err := s.registered(request.RmID)
+	if err == nil {
+		r.extra = maps.Clone(request.ExtraConfig)
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	s.applyExtra(request.ExtraConfig)
+	return nil
+}
+
+// ExtraConfig is the extra configuration that a resource manager sent last. The
+// map is a copy; it is nil for a resource manager that is not registered.
+func (s *Scheduler) ExtraConfig(id string) map[string]string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if r, ok := s.registrations[id]; ok {
+		return maps.Clone(r.extra)
+	}
+	return nil
+}
+
+// applyExtra sets the log level, by name or by number as zap counts them. Other
+// keys are kept for whoever asks.
+func (s *Scheduler) applyExtra(extra map[string]string) {
+	text, ok := extra["log.level"]
+	if !ok || s.config.Level == nil {
+		return
+	}
+	level, err := zapcore.ParseLevel(text)
+	if number, bad := strconv.ParseInt(text, 10, 8); bad == nil && number >= int64(zap.DebugLevel) && number <= int64(zap.FatalLevel) {
+		level, err = zapcore.Level(number), nil
+	}
+	if err != nil {
+		s.config.Logger.Warn("log level not understood", zap.String("level", text))
+		return
+	}
+	s.config.Level.SetLevel(level)
+}

@@ -1,0 +1,221 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// Errors that callers may tell apart with errors.Is.
+var (
+	// ErrStopped is wrapped by every call after Stop.
+	ErrStopped = errors.New("scheduler is stopped")
+	// ErrNotRegistered is wrapped when a request names a resource manager that is
+	// not registered.
+	ErrNotRegistered = errors.New("resource manager is not registered")
+	// ErrNoPartition is wrapped when View is asked for a partition that is not
+	// there.
+	ErrNoPartition = errors.New("no such partition")
+	// ErrNilRequest is wrapped when a request is nil.
+	ErrNilRequest = errors.New("request is nil")
+)
+
+// A Scheduler implements api.SchedulerAPI for any number of resource managers,
+// each with partitions of its own. Many schedulers may live in one process; they
+// share nothing. All methods may be called from any goroutine.
+type Scheduler struct {
+	config Config
+	kinds  *resources.Kinds // of all partitions
+
+	// mu is held for look-ups and changes of what is below, never while anything
+	// is called that waits or that belongs to somebody else.
+	mu            sync.RWMutex
+	registrations map[string]*registration // by resource manager
+	stopped       bool
+
+	goroutines sync.WaitGroup // owners and couriers, of former registrations too
+}
+
+var _ api.SchedulerAPI = (*Scheduler)(nil)
+
+// New makes a scheduler without resource managers. The error is that of
+// Config.Validate. The scheduler runs until Stop.
+func New(config Config) (*Scheduler, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	return &Scheduler{
+		config:        config.withDefaults(),
+		kinds:         new(resources.Kinds),
+		registrations: map[string]*registration{},
+	}, nil
+}
+
+// UpdateAllocation takes asks, placed allocations, foreign allocations and
+// releases, allocations first. It only enqueues; answers come through the
+// callback. The error says that nothing of the request was taken.
+func (s *Scheduler) UpdateAllocation(request *si.AllocationRequest) error {
+	if request == nil {
+		return fmt.Errorf("allocation request: %w", ErrNilRequest)
+	}
+	err := s.update(request.RmID, func(e *edge) { e.allocations(request) })
+	if err != nil {
+		return fmt.Errorf("allocation request: %w", err)
+	}
+	return nil
+}
+
+// UpdateApplication takes applications that are new or removed, new ones first.
+// It only enqueues; answers come through the callback. The error says that
+// nothing of the request was taken.
+func (s *Scheduler) UpdateApplication(request *si.ApplicationRequest) error {
+	if request == nil {
+		return fmt.Errorf("application request: %w", ErrNilRequest)
+	}
+	err := s.update(request.RmID, func(e *edge) { e.applications(request) })
+	if err != nil {
+		return fmt.Errorf("application request: %w", err)
+	}
+	return nil
+}
+
+// UpdateNode takes changes of nodes. It only enqueues; a new node is answered
+// through the callback, and so is what is refused. The error says that nothing
+// of the request was taken.
+func (s *Scheduler) UpdateNode(request *si.NodeRequest) error {
+	if request == nil {
+		return fmt.Errorf("node request: %w", ErrNilRequest)
+	}
+	err := s.update(request.RmID, func(e *edge) { e.nodes(request) })
+	if err != nil {
+		return fmt.Errorf("node request: %w", err)
+	}
+	return nil
+}
+
+// update reads a request of a resource manager and posts what it means.
+func (s *Scheduler) update(id string, read func(*edge)) error {
+	e, err := s.edge(id)
+	if err != nil {
+		return err
+	}
+	read(e)
+	return e.post(s.config.InboxMax)
+}
+
+func (s *Scheduler) edge(id string) (*edge, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.stopped {
+		return nil, ErrStopped
+	}
+	r, ok := s.registrations[id]
+	if !ok {
+		return nil, fmt.Errorf("%q: %w", id, ErrNotRegistered)
+	}
+	return &edge{
+		id:         id,
+		partitions: r.partitions,
+		fallback:   r.fallback,
+		kinds:      s.kinds,
+		now:        time.Now(),
+	}, nil
+}
+
+// Partitions are the names of all partitions in the form that View takes, sorted.
+func (s *Scheduler) Partitions() []string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var names []string
+	for _, r := range s.registrations {
+		names = slices.AppendSeq(names, maps.Keys(r.partitions))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// View is a partition as it is when everything that was sent before is carried
+// out and scheduled as far as it is by then. It waits for the owner of the
+// partition, so it must not be called from within a callback. The name is the
+// long one.
+func (s *Scheduler) View(partition string) (*core.View, error) {
+	var view *core.View
+	err := s.ask(partition, func(p *core.Partition) { view = p.View() })
+	return view, err
+}
+
+// Verify checks the books of a partition. An error of the partition is a fault
+// of the scheduler. It waits like View.
+func (s *Scheduler) Verify(partition string) error {
+	var broken error
+	if err := s.ask(partition, func(p *core.Partition) { broken = p.Verify() }); err != nil {
+		return err
+	}
+	return broken
+}
+
+// Kinds is the table of the resource kinds in views.
+func (s *Scheduler) Kinds() *resources.Kinds { return s.kinds }
+
+// ask lets the owner of a partition answer a question and waits for that.
+func (s *Scheduler) ask(partition string, q question) error {
+	o, err := s.owner(partition)
+	if err != nil {
+		return err
+	}
+	answered := make(chan struct{})
+	open := o.inbox.force(question(func(p *core.Partition) {
+		defer close(answered)
+		q(p)
+	}))
+	if open {
+		select {
+		case <-answered:
+			return nil
+		case <-o.done:
+		}
+		select {
+		case <-answered:
+			return nil
+		default:
+		}
+	}
+	return fmt.Errorf("partition %s: %w", partition, ErrNoPartition)
+}
+
+func (s *Scheduler) owner(partition string) (*owner, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.stopped {
+		return nil, fmt.Errorf("partition %s: %w", partition, ErrStopped)
+	}
+	for _, r := range s.registrations {
+		if o, ok := r.partitions[partition]; ok {
+			return o, nil
+		}
+	}
+	return nil, fmt.Errorf("partition %s: %w", partition, ErrNoPartition)
+}
+
+// Stop ends all partitions at once and waits for every goroutine. What has not
+// been told by then never is. Where a callback is under way Stop waits for it to
+// return, so Stop must not be called from within one. Every later call fails;
+// another Stop only waits.
+func (s *Scheduler) Stop() {
+	s.mu.Lock()
+	s.stopped = true
+	for _, r := range s.registrations {
+		r.end()
+	}
+	s.mu.Unlock()
+	s.goroutines.Wait()
+}
