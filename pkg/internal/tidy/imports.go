@@ -1,0 +1,122 @@
+package tidy
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	module = "github.com/narwhal-scheduler/narwhal/"
+	si     = "github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	btree  = "github.com/google/btree"
+)
+
+// An importRule says what the files of a directory, and of those below it, may
+// import. Of the two lists, the empty one does not count. A name that ends in
+// a slash stands for everything below it, one of ours leaves out the module.
+type importRule struct {
+	in   string
+	only []string // of what is outside and, with ours, of this repository
+	not  []string
+	ours bool // only is about packages of this repository
+	why  string
+}
+
+var importRules = []importRule{
+	{in: "pkg/resources", ours: true, why: "resources are at the bottom"},
+	{in: "pkg/core/*", not: []string{"pkg/core"}, why: "what is below core is pure and does not import it"},
+	{in: "pkg/core", ours: true, only: []string{"pkg/resources", "pkg/core/"}, why: "nothing points up"},
+	{in: "pkg/core", only: coreImports, why: "the core has no clock, lock, log, socket or goroutine"},
+	{in: "pkg/config", ours: true, only: []string{"pkg/resources", "pkg/core"}, why: "nothing points up"},
+	{in: "pkg/webservice", not: []string{"pkg/scheduler"}, why: "it is handed what it needs as an interface"},
+	{in: "pkg/kubernetes/shim", not: []string{"pkg/core"}, why: "it could drive another scheduler"},
+	{in: "pkg", not: []string{"k8s.io/", "sigs.k8s.io/"}, why: "only pkg/kubernetes knows of Kubernetes"},
+	{in: "cmd", not: []string{"k8s.io/", "sigs.k8s.io/"}, why: "only pkg/kubernetes knows of Kubernetes"},
+}
+
+// coreImports is the plain part of the standard library and two modules.
+var coreImports = []string{
+	"bytes", "cmp", "container/heap", "encoding/binary", "errors", "fmt", "iter", "maps", "math", "math/bits", "slices",
+	"sort", "strconv", "strings", "time", "unicode", "unicode/utf8",
+	si, btree,
+	"pkg/resources", "pkg/core/",
+}
+
+// outsideModules are the directories with modules of their own, for which the
+// rules about Kubernetes do not hold.
+var outsideModules = []string{"pkg/kubernetes", "pkg/yunikorn", "cmd/narwhal-bench"}
+
+func imports(f file, found report) {
+	if f.test {
+		return
+	}
+	for _, spec := range f.syntax.Imports {
+		name, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue // the parser has accepted it
+		}
+		for _, r := range importRules {
+			if r.covers(f) && r.forbids(name) {
+				found(f.path, f.line(spec), "imports %s: %s", name, r.why)
+				break
+			}
+		}
+	}
+}
+
+func (r importRule) covers(f file) bool {
+	if parent, ok := strings.CutSuffix(r.in, "/*"); ok {
+		return f.within(parent) && f.dir != parent
+	}
+	if r.in == "pkg" || r.in == "cmd" {
+		return f.within(r.in) && !slices.ContainsFunc(outsideModules, f.within)
+	}
+	return f.within(r.in)
+}
+
+func (r importRule) forbids(imported string) bool {
+	name, ours := strings.CutPrefix(imported, module)
+	is := func(pattern string) bool {
+		return name == pattern || strings.HasSuffix(pattern, "/") && strings.HasPrefix(name, pattern)
+	}
+	switch {
+	case len(r.not) > 0:
+		return slices.ContainsFunc(r.not, is)
+	case r.ours && !ours:
+		return false
+	}
+	return !slices.ContainsFunc(r.only, is)
+}
+
+// noKubernetes keeps k8s.io out of the root module, directly and indirectly.
+func noKubernetes(t *tree, found report) {
+	for _, x := range t.texts {
+		if x.path != "go.mod" {
+			continue
+		}
+		for i, line := range x.lines {
+			for _, word := range strings.Fields(line) {
+				if strings.HasPrefix(word, "k8s.io/") || strings.HasPrefix(word, "sigs.k8s.io/") {
+					found(x.path, i+1, "requires %s, which would move the versions of who imports this module", word)
+				}
+			}
+		}
+	}
+}
+
+// top is what the top level holds, besides names that start with a dot.
+var top = []string{"LICENSE", "Makefile", "README.md", "cmd", "docs", "go.mod", "go.sum", "pkg"}
+
+func topLevel(t *tree, found report) {
+	for _, name := range t.top {
+		if !strings.HasPrefix(name, ".") && !slices.Contains(top, name) {
+			found(name, 0, "does not belong at the top, where only %s are", strings.Join(top, ", "))
+		}
+	}
+	for _, name := range top {
+		if !slices.Contains(t.top, name) {
+			found(name, 0, "is missing at the top")
+		}
+	}
+}

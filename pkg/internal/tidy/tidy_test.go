@@ -1,0 +1,149 @@
+package tidy
+
+import (
+	"maps"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"gotest.tools/v3/assert"
+)
+
+// TestRepository keeps the rules. Whoever meets a failure here changes the
+// code, or the rule together with its reason.
+func TestRepository(t *testing.T) {
+	problems, err := Check(os.DirFS("../../.."))
+	assert.NilError(t, err)
+	for _, p := range problems {
+		t.Error(p)
+	}
+}
+
+// clean is a repository without problems, which each case spoils.
+func clean() map[string]string {
+	return map[string]string{
+		"go.mod":                "module x\n",
+		"go.sum":                "",
+		"Makefile":              "test:\n",
+		"README.md":             "# Read me\n",
+		"LICENSE":               "Do.\n",
+		".gitignore":            "/bin/\n*.prof\n",
+		"docs/design.md":        "A ledger.\n",
+		"cmd/narwhal/main.go":   "// The command.\npackage main\n\nfunc main() {}\n",
+		"pkg/core/doc.go":       "// Package core is the core.\npackage core\n",
+		"pkg/core/order/o.go":   "// Package order orders.\npackage order\n",
+		"pkg/core/core_test.go": "package core\n\nimport \"os\"\n\nvar _ = os.Args\n",
+		"pkg/resources/doc.go":  "// Package resources counts.\npackage resources\n\nimport \"sync\"\n\nvar _ sync.Mutex\n",
+		"bin/left-over.go":      "not even Go",
+		"x.prof":                "",
+	}
+}
+
+func check(t *testing.T, files map[string]string) string {
+	t.Helper()
+	repository := fstest.MapFS{}
+	for name, content := range files {
+		repository[name] = &fstest.MapFile{Data: []byte(content)}
+	}
+	problems, err := Check(repository)
+	assert.NilError(t, err)
+	var lines []string
+	for _, p := range problems {
+		lines = append(lines, p.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestCleanRepositoryPasses(t *testing.T) {
+	assert.Equal(t, check(t, clean()), "")
+}
+
+func core1(body string) map[string]string {
+	return map[string]string{"pkg/core/a.go": "package core\n\n" + body}
+}
+
+// TestEveryRuleCanFail spoils the clean repository in one way at a time.
+func TestEveryRuleCanFail(t *testing.T) {
+	tests := []struct {
+		name string
+		bad  map[string]string
+		want string
+	}{
+		{"stranger at the top", map[string]string{"scripts/x.sh": ""}, "scripts: does not belong at the top, where only LICENSE, Makefile, README.md, cmd, docs, go.mod, go.sum, pkg are (top level)"},
+		{"kubernetes in the root module", map[string]string{"go.mod": "module x\n\nrequire k8s.io/api v0.1.0\n"}, "go.mod:3: requires k8s.io/api, which would move the versions of who imports this module (root module without kubernetes)"},
+		{"lock in the core", core1("import \"sync\"\n\nvar _ sync.Mutex\n"), "pkg/core/a.go:3: imports sync: the core has no clock, lock, log, socket or goroutine (imports)"},
+		{"atomics in the core", core1("import _ \"sync/atomic\"\n"), "pkg/core/a.go:3: imports sync/atomic: the core has no clock, lock, log, socket or goroutine (imports)"},
+		{"context in the core", core1("import _ \"context\"\n"), "pkg/core/a.go:3: imports context: the core has no clock, lock, log, socket or goroutine (imports)"},
+		{"files in the core", core1("import _ \"os\"\n"), "pkg/core/a.go:3: imports os: the core has no clock, lock, log, socket or goroutine (imports)"},
+		{"chance in the core", core1("import _ \"math/rand/v2\"\n"), "pkg/core/a.go:3: imports math/rand/v2: the core has no clock, lock, log, socket or goroutine (imports)"},
+		{"sockets in the core", core1("import _ \"net/http\"\n"), "pkg/core/a.go:3: imports net/http: the core has no clock, lock, log, socket or goroutine (imports)"},
+		{"log in the core", core1("import _ \"go.uber.org/zap\"\n"), "pkg/core/a.go:3: imports go.uber.org/zap: the core has no clock, lock, log, socket or goroutine (imports)"},
+		{"core points up", core1("import _ \"github.com/narwhal-scheduler/narwhal/pkg/scheduler\"\n"), "pkg/core/a.go:3: imports github.com/narwhal-scheduler/narwhal/pkg/scheduler: nothing points up (imports)"},
+		{"below core points up", map[string]string{"pkg/core/order/a.go": "package order\n\nimport _ \"github.com/narwhal-scheduler/narwhal/pkg/core\"\n"}, "pkg/core/order/a.go:3: imports github.com/narwhal-scheduler/narwhal/pkg/core: what is below core is pure and does not import it (imports)"},
+		{"resources point up", map[string]string{"pkg/resources/a.go": "package resources\n\nimport _ \"github.com/narwhal-scheduler/narwhal/pkg/core\"\n"}, "pkg/resources/a.go:3: imports github.com/narwhal-scheduler/narwhal/pkg/core: resources are at the bottom (imports)"},
+		{"kubernetes outside its module", map[string]string{"cmd/narwhal/k.go": "package main\n\nimport _ \"k8s.io/api/core/v1\"\n"}, "cmd/narwhal/k.go:3: imports k8s.io/api/core/v1: only pkg/kubernetes knows of Kubernetes (imports)"},
+		{"clock in the core", core1("import clock \"time\"\n\nvar _ = clock.Now()\n"), "pkg/core/a.go:5: uses time.Now: time is an argument (no clock in the core)"},
+		{"timer in the core", core1("import \"time\"\n\nvar _ = time.NewTimer\n"), "pkg/core/a.go:5: uses time.NewTimer: time is an argument (no clock in the core)"},
+		{"goroutine in the core", core1("func f() {\n\tgo f()\n}\n"), "pkg/core/a.go:4: starts a goroutine: a partition has one owner (no goroutine in the core)"},
+		{"channel in the core", core1("var c chan int\n"), "pkg/core/a.go:3: uses a channel: a partition has one owner (no goroutine in the core)"},
+		{"float type in the core", core1("var x float64\n"), "pkg/core/a.go:3: uses float64: the core counts in integers (integers in the core)"},
+		{"float number in the core", core1("var x = 1.5\n"), "pkg/core/a.go:3: uses 1.5: the core counts in integers (integers in the core)"},
+		{"long file", core1(strings.Repeat("// x\n", 398)), "pkg/core/a.go: has 400 lines, 399 are the most (file length)"},
+		{"long test file", map[string]string{"pkg/core/a_test.go": "package core\n" + strings.Repeat("// x\n", 799)}, "pkg/core/a_test.go: has 800 lines, 799 are the most (file length)"},
+		{"long function", core1("func f() {\n" + strings.Repeat("\t_ = 0\n", 59) + "}\n"), "pkg/core/a.go:3: f has 61 lines, 60 are the most (function length)"},
+		{"many parameters", core1("func (t t) f(a, b, c int, d, e, f string) {}\n"), "pkg/core/a.go:3: takes 6 parameters, 5 are the most (parameters)"},
+		{"empty package name", map[string]string{"pkg/util/a.go": "// Package util has things.\npackage util\n"}, "pkg/util/a.go:2: package util in pkg/util: a package is a noun a colleague would say (package name)"},
+		{"no package comment", map[string]string{"pkg/core/doc.go": "package core\n"}, "pkg/core: no file has a package comment (package comment)"},
+		{"other package comment", map[string]string{"pkg/core/doc.go": "// The core.\npackage core\n"}, "pkg/core/doc.go:2: the package comment does not begin with Package core (package comment)"},
+		{"bare function", core1("func F() {}\n"), "pkg/core/a.go:3: F is exported and has no comment (documented)"},
+		{"bare method", core1("// T is one.\ntype T[K any] struct{}\n\nfunc (t *T[K]) Do() {}\n"), "pkg/core/a.go:6: Do is exported and has no comment (documented)"},
+		{"bare type", core1("type T struct{}\n"), "pkg/core/a.go:3: T is exported and has no comment (documented)"},
+		{"bare constant", core1("const C = 1\n"), "pkg/core/a.go:3: C is exported and has no comment (documented)"},
+		{"path in a document", map[string]string{"docs/design.md": "See\n/tmp" + "/notes.\n"}, "docs/design.md:2: names a path of one machine (no paths of a machine)"},
+		{"path in code", core1("const c = \"/work" + "/main\"\n"), "pkg/core/a.go:3: names a path of one machine (no paths of a machine)"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			files := clean()
+			maps.Copy(files, test.bad)
+			assert.Equal(t, check(t, files), test.want)
+		})
+	}
+}
+
+func TestMissingAtTheTop(t *testing.T) {
+	files := clean()
+	delete(files, "LICENSE")
+	assert.Equal(t, check(t, files), "LICENSE: is missing at the top (top level)")
+}
+
+// TestAllowed is what the rules must leave alone.
+func TestAllowed(t *testing.T) {
+	files := clean()
+	maps.Copy(files, core1(`import "time"
+
+// The units.
+const (
+	A = time.Second
+	B = time.Minute
+)
+
+// T is one.
+type T struct{}
+
+func (T) String() string { return "" }
+
+type t struct{}
+
+func (t) Exported() {}
+
+func f(a, b, c, d, e int) {}
+`))
+	assert.Equal(t, check(t, files), "")
+}
+
+func TestUnreadableGoIsAnError(t *testing.T) {
+	_, err := Check(fstest.MapFS{"a.go": {Data: []byte("no Go\n")}})
+	assert.ErrorContains(t, err, "parsing: a.go:1:1")
+}
