@@ -1,0 +1,23 @@
+// Package schedulertest drives the real scheduler in a test, with a resource
+// manager that records what it hears.
+//
+// A MockScheduler lives in a bubble of testing/synctest, where time is virtual
+// and everything settles before a verb returns: no sleeping, no polling.
+//
+//	synctest.Test(t, func(t *testing.T) {
+//		m := schedulertest.New(t, schedulertest.Options{})
+//		m.AddNode("node-1", "vcore=4 memory=8Gi")
+//		m.AddApplication("app-1", "root.default")
+//		m.Ask("app-1", "pod-1", "vcore=500m memory=1Gi")
+//		node := m.WaitPlaced("pod-1")
+//	})
+//
+// Every verb checks the books of the partition afterwards and ends the test if
+// they are broken.
+//
+// Read in this order:
+//
+//	mock.go      MockScheduler: its verbs
+//	look.go      what one can look at
+//	recorder.go  the resource manager; calls and their texts
+package schedulertest
