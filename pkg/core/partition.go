@@ -1,30 +1,144 @@
 package core
 
-import "time"
+import (
+	"fmt"
+	"time"
 
-// stub, see below
-type Application struct {
-	id    ApplicationID
-	state State
-	since time.Time
+	"github.com/google/btree"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A Partition is the ledger of one cluster, or of a part of one that shares
+// nothing with the rest. Every allocation is booked on the node where it runs
+// and on the accounts of its queue and the queues above, foreign ones on the
+// node only, and Verify says whether the two sides agree.
+//
+// A Partition belongs to one goroutine. What others may read is a View.
+type Partition struct {
+	options    Options
+	kinds      *resources.Kinds
+	name       string
+	preemption PreemptionConfig
+
+	root         *queue
+	applications *btree.BTreeG[*application]
+	nodes        *btree.BTreeG[*node]
+	requests     map[AllocationKey]*request
+	homeless     map[NodeID][]*request // foreign ones, by the node they name
+	stranded     map[NodeID][]*request // asks whose required node is not known
+
+	capacity resources.Amounts // of all nodes
+	occupied resources.Amounts // by foreign allocations on nodes
+
+	open    order.Tree[*node] // nodes for ordinary asks
+	weights []weight
+	packing bool
+
+	shapes   *shapes
+	dirty    []*node    // whose bound asks are to be tried
+	aside    []*request // refused on every node with room
+	asideAt  time.Time  // when they are tried again
+	asideWas time.Time  // when they were tried last
+	reserved int        // nodes reserved by ordinary asks
+	alarms   alarms
+	batch    uint64 // number of the Schedule call
+	left     int    // placements that it may still make
+	arrivals uint64
+	learnt   uint64 // counts attempts and changes that may have changed why asks wait
+	// sharesStale says that what shares are measured against has changed.
+	sharesStale bool
+	work        Work
+	fx          Effects // of the step under way
+	now         time.Time
 }
 
-type Partition struct{}
+// NewPartition makes an empty partition. The configuration must have passed the
+// validation of package config.
+func NewPartition(options Options, config Config) *Partition {
+	options = options.withDefaults()
+	p := &Partition{
+		options:  options,
+		kinds:    options.Kinds,
+		requests: map[AllocationKey]*request{},
+		homeless: map[NodeID][]*request{},
+		stranded: map[NodeID][]*request{},
+		shapes:   newShapes(options.Kinds),
+		nodes: btree.NewG(32, func(a, b *node) bool {
+			return a.id < b.id
+		}),
+		applications: btree.NewG(32, func(a, b *application) bool {
+			return a.id < b.id
+		}),
+	}
+	p.open.Looked = &p.work.Nodes
+	p.configure(config)
+	return p
+}
 
-// NewPartition makes an empty partition. The configuration must have passed validation.
-func NewPartition(options Options, config Config) *Partition { panic("not built yet") }
+// Apply carries out one command. It returns what the outside must hear,
+// refusals included. It makes no placement.
+func (p *Partition) Apply(now time.Time, c Command) Effects {
+	p.now = now
+	p.learnt++
+	switch c := c.(type) {
+	case AddNode:
+		p.addNode(c)
+	case UpdateNode:
+		p.updateNode(c)
+	case DrainNode:
+		p.setSchedulable(c.ID, false)
+	case UndrainNode:
+		p.setSchedulable(c.ID, true)
+	case RemoveNode:
+		p.removeNode(c.ID)
+	case AddApplication:
+		p.addApplication(c)
+	case RemoveApplication:
+		p.removeApplication(c.ID)
+	case AddAllocation:
+		p.addAllocation(c.Allocation)
+	case ReleaseAllocation:
+		p.releaseAllocation(c)
+	case Reconfigure:
+		p.configure(c.Config)
+	default:
+		panic(fmt.Sprintf("partition %s: %T is not a command", p.name, c))
+	}
+	return p.takeEffects()
+}
 
-// Apply carries out one command. It returns what the outside must hear, refusals included.
-func (p *Partition) Apply(now time.Time, c Command) Effects { panic("not built yet") }
+// Schedule makes placements until nothing more fits or the batch is full; more
+// says that it should be called again at once. It also ends early, with more,
+// before it would ask Feasible about a node that it placed something on in the
+// same call: the resource manager must hear of that first.
+//
+// One placement costs time logarithmic in the number of nodes, queues,
+// applications and asks, and nothing for asks that are known not to fit.
+func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
+	p.now = now
+	p.learnt++
+	p.batch++
+	p.left = p.options.BatchMax
+	p.ring()
+	if p.sharesStale {
+		p.remeasure()
+	}
+	more = p.placeBound() || p.placeOrdinary()
+	return p.takeEffects(), more
+}
 
-// Schedule makes placements until nothing more fits or the batch is full.
-func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) { panic("not built yet") }
+// Due is when Schedule will have something to do although nothing is applied: a
+// reservation is to be made or runs out, an application completes, a failed
+// ask is tried again. False means never.
+func (p *Partition) Due() (time.Time, bool) { return p.alarms.next() }
 
-// Due is when Schedule will have something to do although nothing is applied.
-func (p *Partition) Due() (time.Time, bool) { panic("not built yet") }
+// tell adds what the outside must hear to the effects of this step.
+func (p *Partition) tell(message any) { p.fx = append(p.fx, message) }
 
-// View is the partition as it is now.
-func (p *Partition) View() *View { panic("not built yet") }
-
-// Verify returns the first broken law, or nil.
-func (p *Partition) Verify() error { panic("not built yet") }
+func (p *Partition) takeEffects() Effects {
+	fx := p.fx
+	p.fx = nil
+	return fx
+}

@@ -49,7 +49,7 @@ var moves = [...][]State{
 var ErrNoMove = errors.New("no such change of state")
 
 // moveTo changes the state, or says which change was asked for and is none.
-func (a *Application) moveTo(next State, now time.Time) error {
+func (a *application) moveTo(next State, now time.Time) error {
 	if !slices.Contains(moves[a.state], next) {
 		return fmt.Errorf("application %s: %s to %s: %w", a.id, a.state, next, ErrNoMove)
 	}

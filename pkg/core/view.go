@@ -48,9 +48,8 @@ type QueueView struct {
 	Guaranteed resources.Amounts
 	Used       resources.Amounts // with everything below
 	Pending    resources.Amounts
-	Headroom   resources.Limits // what may still be charged, counting the queues above
-	Share      resources.Share  // by which the queues of one parent are ordered
-	Priority   int32            // highest pending, as the parent sees it; PriorityNone when nothing is
+	Share      resources.Share // by which the queues of one parent are ordered
+	Priority   int32           // highest pending, as the parent sees it; PriorityNone when nothing is
 	Properties QueueProperties
 	Queues     []*QueueView
 	// Applications counts those of a leaf.

@@ -1,0 +1,299 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// refuse answers an allocation that is not booked, with the reason.
+func (p *Partition) refuse(a *Allocation, format string, args ...any) {
+	p.tell(&si.RejectedAllocation{
+		AllocationKey: string(a.Key), ApplicationID: string(a.Application),
+		Reason: fmt.Sprintf(format, args...),
+	})
+}
+
+// addAllocation takes in an ask, an adopted allocation, a foreign one, or new
+// amounts for one that is known.
+func (p *Partition) addAllocation(a *Allocation) {
+	if kind, negative := a.Amounts.Negative(); negative {
+		p.refuse(a, "allocation %s %v: %s=%d", a.Key, ErrNegativeResources, p.kinds.Name(kind), a.Amounts.Of(kind))
+		return
+	}
+	known := p.requests[a.Key]
+	switch {
+	case a.Key == "":
+		p.refuse(a, "an allocation without a key")
+	case a.Amounts.IsZero():
+		p.refuse(a, "allocation %s %v", a.Key, ErrNoResources)
+	case a.IsForeign():
+		p.addForeign(a, known)
+	case known == nil:
+		p.addOwn(a)
+	case known.foreign():
+		p.refuse(a, "allocation %s is known as foreign and cannot join application %s", a.Key, a.Application)
+	case known.Application != a.Application:
+		p.refuse(a, "allocation %s is known as one of application %s", a.Key, known.Application)
+	default:
+		p.updateOwn(known, a)
+	}
+}
+
+func (p *Partition) addOwn(a *Allocation) {
+	app := p.findApplication(a.Application)
+	switch {
+	case app == nil:
+		p.refuse(a, "application %q is not registered", a.Application)
+		return
+	case a.Placeholder && a.TaskGroup == "":
+		p.refuse(a, "placeholder %s names no task group", a.Key)
+		return
+	case a.Node != "" && p.findNode(a.Node) == nil:
+		p.refuse(a, "node %s of allocation %s is not registered", a.Node, a.Key)
+		return
+	case p.uncountable(a.Amounts):
+		p.refuse(a, "allocation %s is more than can be counted together with what is known", a.Key)
+		return
+	}
+	p.arrivals++
+	r := &request{Allocation: a, application: app, number: p.arrivals}
+	p.requests[a.Key] = r
+	if a.Created.Before(app.submitted) {
+		app.submitted = a.Created
+	}
+	if a.Node != "" {
+		p.adopt(r, a.Node)
+		return
+	}
+	if app.state == New || app.state == Completing {
+		next := Accepted
+		if app.state == Completing {
+			next = Running
+		}
+		p.enter(app, next, "")
+	}
+	p.enqueue(r)
+}
+
+// uncountable reports whether a sum over the partition would saturate.
+func (p *Partition) uncountable(amounts resources.Amounts) bool {
+	return p.root.pending.Overflows(amounts) || p.root.used.Overflows(amounts) ||
+		p.root.pending.Plus(p.root.used).Overflows(amounts)
+}
+
+// adopt books an allocation that runs already. Neither a node nor a quota
+// refuses it. The request is in no list.
+func (p *Partition) adopt(r *request, id NodeID) {
+	app, n := r.application, p.findNode(id)
+	if app.state == New {
+		p.enter(app, Accepted, "")
+	}
+	r.Allocation = r.placedOn(id, p.now)
+	p.book(r, n)
+	n.tolerate()
+	app.queue.tolerate()
+	p.settleNode(n)
+	p.settleAbove(app)
+	p.tell(p.placement(r, ResourceOf(p.kinds, r.Amounts)))
+}
+
+// updateOwn takes new amounts, or the word that a pending ask has been placed.
+func (p *Partition) updateOwn(r *request, a *Allocation) {
+	placed := r.node != nil
+	switch {
+	case placed && a.Node != "" && a.Node != r.Node:
+		p.refuse(a, "allocation %s runs on node %s and cannot move to %s", a.Key, r.Node, a.Node)
+		return
+	case !placed && a.Node != "" && p.findNode(a.Node) == nil:
+		p.refuse(a, "node %s of allocation %s is not registered", a.Node, a.Key)
+		return
+	case p.uncountable(a.Amounts):
+		p.refuse(a, "allocation %s keeps its resources: the new ones are more than can be counted", a.Key)
+		return
+	}
+	switch {
+	case placed:
+		if !r.Amounts.Equal(a.Amounts) {
+			p.resize(r, a.Amounts)
+		}
+	case a.Node != "":
+		p.dequeue(r)
+		r.Allocation = r.resized(a.Amounts)
+		p.adopt(r, a.Node)
+	case !r.Amounts.Equal(a.Amounts):
+		p.dequeue(r)
+		r.Allocation = r.resized(a.Amounts)
+		p.enqueue(r)
+	}
+}
+
+// resize changes the amounts of an allocation where it runs. Like adoption it
+// is never refused.
+func (p *Partition) resize(r *request, amounts resources.Amounts) {
+	n, app := r.node, r.application
+	p.unbook(r)
+	r.Allocation = r.resized(amounts)
+	p.book(r, n)
+	n.tolerate()
+	app.queue.tolerate()
+	p.readmit(app.queue)
+	p.settleAbove(app)
+	p.relieved(n)
+}
+
+// releaseAllocation removes one request, or all of an application. What is not
+// known is gone already, which is what was asked for.
+func (p *Partition) releaseAllocation(c ReleaseAllocation) {
+	if c.Key == "" {
+		p.releaseAll(c)
+		return
+	}
+	r := p.requests[c.Key]
+	switch {
+	case r == nil || r.Application != c.Application:
+	case r.foreign():
+		p.unsettleForeign(r)
+		delete(p.requests, r.Key)
+	case c.Termination == SchedulingFailed && r.node != nil:
+		p.bindFailed(r, c.Message)
+	default:
+		p.releaseOwn(r, c)
+		p.rest(r.application)
+	}
+}
+
+func (p *Partition) releaseAll(c ReleaseAllocation) {
+	app := p.findApplication(c.Application)
+	if app == nil {
+		return
+	}
+	for _, r := range byKey(app.allocations) {
+		p.releaseOwn(r, c)
+	}
+	if c.Termination != si.TerminationType_TIMEOUT {
+		for _, r := range byKey(app.asks) {
+			p.releaseOwn(r, c)
+		}
+	}
+	p.rest(app)
+}
+
+// releaseOwn takes an ask or allocation off the books. A release that began
+// with the resource manager is echoed; one that began here is a confirmation.
+func (p *Partition) releaseOwn(r *request, c ReleaseAllocation) {
+	if r.node == nil {
+		p.dequeue(r)
+		p.forget(r)
+		return
+	}
+	echo := p.release(r, si.TerminationType_STOPPED_BY_RM, "released as the resource manager asked")
+	n := r.node
+	p.unplace(r)
+	p.forget(r)
+	p.relieved(n)
+	switch c.Termination {
+	case si.TerminationType_TIMEOUT, si.TerminationType_PREEMPTED_BY_SCHEDULER, si.TerminationType_PLACEHOLDER_REPLACED:
+	default:
+		p.tell(echo)
+	}
+}
+
+// bindFailed makes an allocation an ask again, which is tried after a while,
+// and elsewhere if there is an elsewhere.
+func (p *Partition) bindFailed(r *request, message string) {
+	n := r.node
+	p.unplace(r)
+	r.Allocation = r.unplaced()
+	w := r.waiting()
+	w.reason, w.detail, w.avoid = BindFailed, message, n.id
+	w.at = p.now.Add(min(p.options.RetryDelay<<min(w.tries, 20), p.options.RetryMax))
+	w.tries++
+	w.aside = true
+	p.enqueue(r)
+	p.alarms.add(alarm{at: w.at, request: r})
+	p.relieved(n)
+}
+
+// forget drops a request that is in no list any more.
+func (p *Partition) forget(r *request) { delete(p.requests, r.Key) }
+
+// release is the message that an allocation ends.
+func (p *Partition) release(r *request, why si.TerminationType, message string) *si.AllocationRelease {
+	return &si.AllocationRelease{
+		PartitionName: p.options.Partition, ApplicationID: string(r.Application), AllocationKey: string(r.Key),
+		TerminationType: why, Message: message,
+	}
+}
+
+// placement is the message that an allocation runs on its node.
+func (p *Partition) placement(r *request, amounts *si.Resource) *si.Allocation {
+	m := &si.Allocation{
+		PartitionName: p.options.Partition, AllocationKey: string(r.Key), ApplicationID: string(r.Application),
+		NodeID: string(r.Node), ResourcePerAlloc: amounts, Priority: r.Priority,
+		TaskGroupName: r.TaskGroup, Placeholder: r.Placeholder, Originator: r.Originator,
+	}
+	if r.Preemptable.Stated {
+		m.PreemptionPolicy = &si.PreemptionPolicy{
+			AllowPreemptSelf: r.Preemptable.AllowSelf, AllowPreemptOther: r.Preemptable.AllowOthers,
+		}
+	}
+	return m
+}
+
+// book charges an allocation to its node and to the accounts of its queue.
+func (p *Partition) book(r *request, n *node) {
+	app := r.application
+	n.charge(r)
+	app.queue.charge(r.Amounts)
+	app.used.Add(r.Amounts)
+	app.allocations = enlist(app.allocations, r, &r.at)
+	if app.state != Running {
+		p.enter(app, Running, "")
+	}
+}
+
+func (p *Partition) unbook(r *request) {
+	app := r.application
+	r.node.discharge(r)
+	app.queue.discharge(r.Amounts)
+	app.used.Sub(r.Amounts)
+	app.allocations = delist(app.allocations, r.at, atApplication)
+}
+
+// unplace takes an allocation off the books and lets in what waited for the
+// quota. The node is left to the caller.
+func (p *Partition) unplace(r *request) {
+	p.unbook(r)
+	p.readmit(r.application.queue)
+	p.settleAbove(r.application)
+}
+
+// readmit has the asks tried again that waited for quota here or above.
+func (p *Partition) readmit(q *queue) {
+	for ; q != nil; q = q.parent {
+		if len(q.over) > 0 {
+			q.readmit()
+		}
+		for _, r := range q.bound {
+			if n := p.boundTo(r); n != nil {
+				p.disturb(n)
+			}
+		}
+		q.bound = slices.Delete(q.bound, 0, len(q.bound))
+	}
+}
+
+// settleAbove brings the places of an application and of the queues above it
+// up to date.
+func (p *Partition) settleAbove(app *application) {
+	app.view = nil
+	app.settle()
+	for q := app.queue; q != nil; q = q.parent {
+		q.view = nil
+		q.settle()
+	}
+}

@@ -1,0 +1,210 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+)
+
+func (p *Partition) findApplication(id ApplicationID) *application {
+	app, _ := p.applications.Get(&application{id: id})
+	return app
+}
+
+func (p *Partition) addApplication(c AddApplication) {
+	refuse := func(format string, args ...any) {
+		p.tell(&si.RejectedApplication{ApplicationID: string(c.ID), Reason: fmt.Sprintf(format, args...)})
+	}
+	if c.ID == "" {
+		refuse("an application without an ID")
+		return
+	}
+	if p.findApplication(c.ID) != nil {
+		refuse("application %s is registered already", c.ID)
+		return
+	}
+	q, err := p.leafFor(c.Queue)
+	if err != nil {
+		refuse("application %s: %v", c.ID, err)
+		return
+	}
+	if q.draining && !c.Forced {
+		refuse("application %s: queue %s is draining", c.ID, q.path)
+		return
+	}
+	app := &application{
+		id: c.ID, queue: q, user: c.User, groups: c.Groups, tags: c.Tags,
+		submitted: p.now, since: p.now, sum: emptyBacklog,
+	}
+	app.queued.Looked = &p.work.Asks
+	p.applications.ReplaceOrInsert(app)
+	q.applications[app.id] = app
+	p.unview(q)
+	p.tell(&si.AcceptedApplication{ApplicationID: string(app.id)})
+}
+
+// removeApplication takes an application off the books with all it has. One
+// that is not known is gone already.
+func (p *Partition) removeApplication(id ApplicationID) {
+	app := p.findApplication(id)
+	if app == nil {
+		return
+	}
+	for _, r := range byKey(app.asks) {
+		p.dequeue(r)
+		p.forget(r)
+	}
+	for _, r := range byKey(app.allocations) {
+		n := r.node
+		p.unplace(r)
+		p.forget(r)
+		p.relieved(n)
+		p.tell(p.release(r, si.TerminationType_STOPPED_BY_RM, fmt.Sprintf("application %s was removed", id)))
+	}
+	p.dropApplication(app)
+}
+
+func (p *Partition) dropApplication(app *application) {
+	p.applications.Delete(app)
+	q := app.queue
+	delete(q.applications, app.id)
+	p.unview(q)
+	p.prune(q)
+}
+
+// enter changes the state of an application and says so. That the change
+// exists is a matter of the code that asks for it.
+func (p *Partition) enter(app *application, next State, message string) {
+	if err := app.moveTo(next, p.now); err != nil {
+		panic(fmt.Sprintf("partition %s: %v", p.name, err))
+	}
+	app.view = nil
+	p.tell(&si.UpdatedApplication{
+		ApplicationID: string(app.id), State: next.String(),
+		StateTransitionTimestamp: p.now.UnixNano(), Message: message,
+	})
+}
+
+// rest lets an application complete that has nothing left, after a while.
+func (p *Partition) rest(app *application) {
+	if !app.idle() || (app.state != Accepted && app.state != Running) {
+		return
+	}
+	p.enter(app, Completing, "nothing is left to run")
+	p.alarms.add(alarm{at: p.now.Add(p.options.CompletingDelay), application: app})
+}
+
+// complete ends an application that has been completing long enough.
+func (p *Partition) complete(app *application) {
+	if app.state != Completing || app.since.Add(p.options.CompletingDelay).After(p.now) ||
+		p.findApplication(app.id) != app {
+		return
+	}
+	p.enter(app, Completed, "")
+	p.dropApplication(app)
+}
+
+// enqueue books an ask and puts it where it waits: in the order of its
+// application, or at the node that it needs. The request is in no list.
+func (p *Partition) enqueue(r *request) {
+	app := r.application
+	r.shape = p.shapes.of(r.Amounts)
+	p.shapes.join(r.shape)
+	r.Allocation.Amounts = r.shape.amounts // equal, and shared by all its kind
+	app.asks = enlist(app.asks, r, &r.at)
+	app.pending.Add(r.Amounts)
+	app.queue.await(r.Amounts)
+	app.view = nil
+	for q := app.queue; q != nil; q = q.parent {
+		q.view = nil
+	}
+	switch {
+	case r.Required != "":
+		p.bind(r)
+	case r.wait == nil || !r.wait.aside:
+		app.queued.Insert(r)
+		p.settleWhileChanged(app)
+	}
+}
+
+// settleWhileChanged is settleAbove for a change that nobody above may see.
+func (p *Partition) settleWhileChanged(app *application) {
+	changed := app.settle()
+	for q := app.queue; q != nil && changed; q = q.parent {
+		changed = q.settle()
+	}
+}
+
+// dequeue takes an ask off the books.
+func (p *Partition) dequeue(r *request) {
+	p.withdraw(r)
+	p.settleAbove(r.application)
+}
+
+// withdraw takes an ask off the books and out of wherever it waits. The order
+// of applications and queues is left to the caller. Of its story only the
+// failures to bind are kept, in case there is another.
+func (p *Partition) withdraw(r *request) {
+	app := r.application
+	p.unreserve(r)
+	p.unbind(r)
+	if r.links.In() {
+		app.queued.Remove(r)
+	}
+	if w := r.wait; w != nil {
+		if w.aside {
+			p.aside = slices.DeleteFunc(p.aside, func(other *request) bool { return other == r })
+		}
+		r.wait = nil
+		if w.tries > 0 {
+			r.wait = &wait{tries: w.tries, avoid: w.avoid}
+		}
+	}
+	p.shapes.leave(r.shape)
+	r.shape = nil
+	app.asks = delist(app.asks, r.at, atApplication)
+	app.pending.Sub(r.Amounts)
+	app.queue.forgo(r.Amounts)
+}
+
+// setAside takes an ask out of the order until it is to be tried again.
+func (p *Partition) setAside(r *request, reason Reason, detail string) {
+	w := r.waiting()
+	w.reason, w.detail, w.aside = reason, detail, true
+	r.application.queued.Remove(r)
+	p.aside = append(p.aside, r)
+	p.settleAbove(r.application)
+	if p.asideAt.IsZero() {
+		p.recallAt(p.now.Add(p.options.RetryMax))
+	}
+}
+
+// recallAside has the asks tried again that were refused on every node, now
+// that something has changed, but not too often.
+func (p *Partition) recallAside() {
+	if len(p.aside) == 0 {
+		return
+	}
+	at := p.asideWas.Add(p.options.RetryDelay)
+	if at.Before(p.now) {
+		at = p.now
+	}
+	if p.asideAt.IsZero() || at.Before(p.asideAt) {
+		p.recallAt(at)
+	}
+}
+
+func (p *Partition) recallAt(at time.Time) {
+	p.asideAt = at
+	p.alarms.add(alarm{at: at, aside: true})
+}
+
+// bringBack puts an ask that was aside in the order again.
+func (p *Partition) bringBack(r *request) {
+	r.wait.aside = false
+	r.wait.at = time.Time{}
+	r.application.queued.Insert(r)
+	p.settleAbove(r.application)
+}

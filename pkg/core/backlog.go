@@ -1,0 +1,55 @@
+package core
+
+import "math"
+
+// PriorityNone is the priority of what has no ask waiting.
+const PriorityNone = math.MinInt32
+
+// slotsMax is how many shapes of asks can be told apart at a glance. The last
+// slot is shared by all shapes beyond.
+const (
+	slotsMax   = 256
+	sharedSlot = slotsMax - 1
+)
+
+// slots is a set of slots.
+type slots [slotsMax / 64]uint64
+
+func (s *slots) set(slot uint8)   { s[slot/64] |= 1 << (slot % 64) }
+func (s *slots) clear(slot uint8) { s[slot/64] &^= 1 << (slot % 64) }
+
+func (s *slots) has(slot uint8) bool { return s[slot/64]&(1<<(slot%64)) != 0 }
+
+func (s *slots) add(other *slots) {
+	for i := range s {
+		s[i] |= other[i]
+	}
+}
+
+func (s *slots) drop(other *slots) {
+	for i := range s {
+		s[i] &^= other[i]
+	}
+}
+
+func (s *slots) meets(other *slots) bool {
+	var both uint64
+	for i := range s {
+		both |= s[i] & other[i]
+	}
+	return both != 0
+}
+
+// A backlog says what waits somewhere below: asks of which shapes, and the
+// highest of their priorities. The zero value is not an empty backlog; emptyBacklog is.
+type backlog struct {
+	shapes slots
+	top    int32
+}
+
+var emptyBacklog = backlog{top: PriorityNone}
+
+func (b *backlog) add(other *backlog) {
+	b.shapes.add(&other.shapes)
+	b.top = max(b.top, other.top)
+}

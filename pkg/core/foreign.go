@@ -1,0 +1,83 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+)
+
+// addForeign books what another scheduler placed, on its node only. The same
+// key again means other amounts or another node; whether it is static was
+// decided when it was first seen. Nobody is told, but for an event.
+func (p *Partition) addForeign(a *Allocation, known *request) {
+	if a.Node == "" {
+		p.refuse(a, "foreign allocation %s names no node", a.Key)
+		return
+	}
+	if known != nil && !known.foreign() {
+		p.refuse(a, "allocation %s is known as one of application %s and cannot become foreign", a.Key, known.Application)
+		return
+	}
+	if p.occupied.Overflows(a.Amounts) {
+		p.refuse(a, "foreign allocation %s is more than can be counted", a.Key)
+		return
+	}
+	r := known
+	if r == nil {
+		r = &request{Allocation: a}
+		p.requests[a.Key] = r
+	} else {
+		if r.Node == a.Node && r.Amounts.Equal(a.Amounts) {
+			return
+		}
+		p.unsettleForeign(r)
+		updated := *r.Allocation
+		updated.Amounts, updated.Node, updated.Tags, updated.Priority = a.Amounts, a.Node, a.Tags, a.Priority
+		r.Allocation = &updated
+	}
+	n := p.findNode(a.Node)
+	if n == nil {
+		p.homeless[a.Node] = append(p.homeless[a.Node], r)
+		return
+	}
+	p.settleForeign(r, n)
+	p.relieved(n)
+}
+
+// settleForeign charges a foreign allocation to its node.
+func (p *Partition) settleForeign(r *request, n *node) {
+	n.charge(r)
+	n.tolerate()
+	p.occupied.Add(r.Amounts)
+	p.recordForeign(r, si.EventRecord_ADD)
+}
+
+// unsettleForeign takes a foreign allocation off its node, or off the list of
+// those whose node is not known.
+func (p *Partition) unsettleForeign(r *request) {
+	if n := r.node; n != nil {
+		n.discharge(r)
+		p.occupied.Sub(r.Amounts)
+		p.recordForeign(r, si.EventRecord_REMOVE)
+		p.relieved(n)
+		return
+	}
+	left := slices.DeleteFunc(p.homeless[r.Node], func(other *request) bool { return other == r })
+	if len(left) == 0 {
+		delete(p.homeless, r.Node)
+		return
+	}
+	p.homeless[r.Node] = left
+}
+
+func (p *Partition) recordForeign(r *request, change si.EventRecord_ChangeType) {
+	message := "foreign"
+	if r.Origin == Static {
+		message = "foreign, static"
+	}
+	p.record(&si.EventRecord{
+		Type: si.EventRecord_NODE, ObjectID: string(r.Node), ReferenceID: string(r.Key), Message: message,
+		EventChangeType: change, EventChangeDetail: si.EventRecord_NODE_ALLOC,
+		Resource: ResourceOf(p.kinds, r.Amounts),
+	})
+}

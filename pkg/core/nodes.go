@@ -1,0 +1,208 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+func (p *Partition) findNode(id NodeID) *node {
+	n, _ := p.nodes.Get(&node{id: id})
+	return n
+}
+
+func (p *Partition) refuseNode(id NodeID, format string, args ...any) {
+	p.tell(&si.RejectedNode{NodeID: string(id), Reason: fmt.Sprintf(format, args...)})
+}
+
+func (p *Partition) addNode(c AddNode) {
+	if p.findNode(c.ID) != nil {
+		p.refuseNode(c.ID, "node %s is registered already", c.ID)
+		return
+	}
+	if kind, negative := c.Capacity.Negative(); negative {
+		p.refuseNode(c.ID, "node %s has a negative capacity of %s", c.ID, p.kinds.Name(kind))
+		return
+	}
+	if p.capacity.Overflows(c.Capacity) {
+		p.refuseNode(c.ID, "node %s has more capacity than can be counted", c.ID)
+		return
+	}
+	n := &node{id: c.ID, attributes: c.Attributes, schedulable: !c.Drained, capacity: c.Capacity}
+	p.nodes.ReplaceOrInsert(n)
+	p.capacity.Add(n.capacity)
+	p.sharesStale = true
+	p.tell(&si.AcceptedNode{NodeID: string(n.id)})
+	p.record(&si.EventRecord{Type: si.EventRecord_NODE, ObjectID: string(n.id), EventChangeType: si.EventRecord_ADD})
+	n.recount()
+	for _, r := range p.homeless[n.id] {
+		p.settleForeign(r, n)
+	}
+	delete(p.homeless, n.id)
+	n.wanted = p.stranded[n.id]
+	delete(p.stranded, n.id)
+	p.relieved(n)
+}
+
+func (p *Partition) updateNode(c UpdateNode) {
+	n := p.findNode(c.ID)
+	if n == nil {
+		p.refuseNode(c.ID, "node %s to be updated is not registered", c.ID)
+		return
+	}
+	if c.Capacity != nil {
+		if kind, negative := c.Capacity.Negative(); negative {
+			p.refuseNode(c.ID, "node %s keeps its capacity: the new one of %s is negative", c.ID, p.kinds.Name(kind))
+			return
+		}
+		if p.capacity.Minus(n.capacity).Overflows(c.Capacity) {
+			p.refuseNode(c.ID, "node %s keeps its capacity: the new one is more than can be counted", c.ID)
+			return
+		}
+		p.setCapacity(n, c.Capacity)
+	}
+	if c.Attributes != nil {
+		n.attributes = c.Attributes
+		n.view = nil
+	}
+	p.relieved(n)
+}
+
+func (p *Partition) setCapacity(n *node, capacity resources.Amounts) {
+	if n.capacity.Equal(capacity) {
+		return
+	}
+	p.capacity.Sub(n.capacity)
+	p.capacity.Add(capacity)
+	p.sharesStale = true
+	n.capacity = capacity
+	n.recount()
+	n.tolerate()
+	p.record(&si.EventRecord{
+		Type: si.EventRecord_NODE, ObjectID: string(n.id),
+		EventChangeType: si.EventRecord_SET, EventChangeDetail: si.EventRecord_NODE_CAPACITY,
+		Resource: ResourceOf(p.kinds, capacity),
+	})
+}
+
+func (p *Partition) setSchedulable(id NodeID, schedulable bool) {
+	n := p.findNode(id)
+	if n == nil {
+		verb := "drained"
+		if schedulable {
+			verb = "made schedulable"
+		}
+		p.refuseNode(id, "node %s to be %s is not registered", id, verb)
+		return
+	}
+	if n.schedulable == schedulable {
+		return
+	}
+	n.schedulable = schedulable
+	n.view = nil
+	if !schedulable && n.reserved != nil {
+		p.unreserve(n.reserved)
+	}
+	p.record(&si.EventRecord{
+		Type: si.EventRecord_NODE, ObjectID: string(n.id), Message: fmt.Sprintf("schedulable: %t", schedulable),
+		EventChangeType: si.EventRecord_SET, EventChangeDetail: si.EventRecord_NODE_SCHEDULABLE,
+	})
+	p.relieved(n)
+}
+
+// removeNode takes a node off the books. Foreign allocations stay known, in
+// case the node comes back.
+func (p *Partition) removeNode(id NodeID) {
+	n := p.findNode(id)
+	if n == nil {
+		p.refuseNode(id, "node %s to be removed is not registered", id)
+		return
+	}
+	n.schedulable = false
+	if n.links.In() {
+		p.open.Remove(n)
+	}
+	if n.reserved != nil {
+		p.unreserve(n.reserved)
+	}
+	for _, r := range n.wanted {
+		p.unreserve(r)
+	}
+	p.nodes.Delete(n)
+	p.capacity.Sub(n.capacity)
+	p.sharesStale = true
+	for _, r := range byKey(n.own) {
+		p.unplace(r)
+		p.forget(r)
+		p.tell(p.release(r, si.TerminationType_STOPPED_BY_RM, fmt.Sprintf("node %s was removed", id)))
+	}
+	for _, r := range byKey(n.foreign) {
+		n.discharge(r)
+		p.occupied.Sub(r.Amounts)
+		p.homeless[id] = append(p.homeless[id], r)
+	}
+	for _, r := range n.wanted {
+		r.waiting().reason = NodeUnknown
+		r.application.view = nil
+		p.stranded[id] = append(p.stranded[id], r)
+	}
+	p.record(&si.EventRecord{
+		Type: si.EventRecord_NODE, ObjectID: string(id),
+		EventChangeType: si.EventRecord_REMOVE, EventChangeDetail: si.EventRecord_NODE_DECOMISSION,
+	})
+}
+
+// byKey is a copy of a list in an order that does not depend on history.
+func byKey(list []*request) []*request {
+	sorted := slices.Clone(list)
+	slices.SortFunc(sorted, func(a, b *request) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	return sorted
+}
+
+// settleNode brings the place of a node in the order up to date.
+func (p *Partition) settleNode(n *node) {
+	score, open := n.scored(p.weights, p.packing), n.open()
+	switch in := n.links.In(); {
+	case !in && !open:
+	case !in:
+		n.score = score
+		p.open.Insert(n)
+	case !open:
+		p.open.Remove(n)
+	case score != n.score:
+		p.open.Remove(n)
+		n.score = score
+		p.open.Insert(n)
+	default:
+		p.open.Touch(n)
+	}
+}
+
+// relieved is called when a node may have become of use: room came free, or it
+// was opened. Asks that wait for a node are tried again.
+func (p *Partition) relieved(n *node) {
+	p.settleNode(n)
+	p.disturb(n)
+	if n.links.In() {
+		p.shapes.offer(n.free)
+	}
+	p.recallAside()
+}
+
+// disturb has the asks that are bound to a node tried again.
+func (p *Partition) disturb(n *node) {
+	if !n.dirty && (len(n.wanted) > 0 || n.reserved != nil) {
+		n.dirty = true
+		p.dirty = append(p.dirty, n)
+	}
+}
+
+// record adds an event to the effects.
+func (p *Partition) record(event *si.EventRecord) {
+	event.TimestampNano = p.now.UnixNano()
+	p.tell(event)
+}

@@ -1,0 +1,182 @@
+package order
+
+// Links are what an item needs to be in a tree; it embeds or holds one for each
+// tree that it may be in. The zero value is in no tree.
+type Links[T any] struct {
+	Left, Right T // zero where there is none; for searches, never to be set
+	weight      uint64
+	in          bool
+}
+
+// In reports whether the item is in its tree.
+func (l *Links[T]) In() bool { return l.in }
+
+// Item is what a Tree holds, a pointer type.
+type Item[T any] interface {
+	comparable
+	// Before is a strict total order. What it compares must not change while
+	// the item is in the tree.
+	Before(other T) bool
+	// Links are the item's own, always the same.
+	Links() *Links[T]
+	// Summarise works out the summary of the subtree below the item from the
+	// item itself and its Left and Right, and reports whether it changed.
+	Summarise() bool
+}
+
+// Tree is an ordered set of items with a summary for each subtree. The zero
+// value is empty. It belongs to one goroutine.
+type Tree[T Item[T]] struct {
+	root  T
+	size  int
+	grown uint64
+	// Looked, if not nil, counts the items that insertions and removals
+	// compare with.
+	Looked *uint64
+}
+
+// Root is the item at the top, zero if there is none; searches start here.
+func (t *Tree[T]) Root() T { return t.root }
+
+// Len is the number of items.
+func (t *Tree[T]) Len() int { return t.size }
+
+// Insert adds an item that is in no tree. It takes logarithmic time.
+func (t *Tree[T]) Insert(item T) {
+	var none T
+	l := item.Links()
+	t.grown++
+	l.Left, l.Right, l.weight, l.in = none, none, mix(t.grown), true
+	t.root = t.insert(t.root, item, l.weight)
+	t.size++
+}
+
+// Remove takes an item out; it must be in this tree. It takes logarithmic time.
+func (t *Tree[T]) Remove(item T) {
+	var none T
+	t.root, _ = t.remove(t.root, item)
+	l := item.Links()
+	l.Left, l.Right, l.in = none, none, false
+	t.size--
+}
+
+// Touch brings summaries up to date after what an item contributes to them has
+// changed, though not its place. It stops where nothing changes any more.
+func (t *Tree[T]) Touch(item T) { t.touch(t.root, item) }
+
+// All visits the items in order until yield returns false.
+func (t *Tree[T]) All(yield func(T) bool) { each(t.root, yield) }
+
+func each[T Item[T]](top T, yield func(T) bool) bool {
+	var none T
+	if top == none {
+		return true
+	}
+	l := top.Links()
+	return each(l.Left, yield) && yield(top) && each(l.Right, yield)
+}
+
+func (t *Tree[T]) look() {
+	if t.Looked != nil {
+		*t.Looked++
+	}
+}
+
+func (t *Tree[T]) insert(top, item T, weight uint64) T {
+	var none T
+	if top == none {
+		item.Summarise()
+		return item
+	}
+	t.look()
+	l := top.Links()
+	if weight > l.weight {
+		own := item.Links()
+		own.Left, own.Right = t.split(top, item)
+		item.Summarise()
+		return item
+	}
+	if item.Before(top) {
+		l.Left = t.insert(l.Left, item, weight)
+	} else {
+		l.Right = t.insert(l.Right, item, weight)
+	}
+	top.Summarise()
+	return top
+}
+
+// split parts a subtree into what is before the item and what is after it.
+func (t *Tree[T]) split(top, item T) (before, after T) {
+	var none T
+	if top == none {
+		return none, none
+	}
+	t.look()
+	l := top.Links()
+	if item.Before(top) {
+		before, l.Left = t.split(l.Left, item)
+		after = top
+	} else {
+		l.Right, after = t.split(l.Right, item)
+		before = top
+	}
+	top.Summarise()
+	return before, after
+}
+
+// remove returns the subtree without the item, and whether its summary changed.
+func (t *Tree[T]) remove(top, item T) (T, bool) {
+	t.look()
+	l := top.Links()
+	if top == item {
+		return t.merge(l.Left, l.Right), true
+	}
+	var changed bool
+	if item.Before(top) {
+		l.Left, changed = t.remove(l.Left, item)
+	} else {
+		l.Right, changed = t.remove(l.Right, item)
+	}
+	return top, changed && top.Summarise()
+}
+
+func (t *Tree[T]) merge(before, after T) T {
+	var none T
+	switch {
+	case before == none:
+		return after
+	case after == none:
+		return before
+	}
+	t.look()
+	b, a := before.Links(), after.Links()
+	if b.weight > a.weight {
+		b.Right = t.merge(b.Right, after)
+		before.Summarise()
+		return before
+	}
+	a.Left = t.merge(before, a.Left)
+	after.Summarise()
+	return after
+}
+
+func (t *Tree[T]) touch(top, item T) bool {
+	t.look()
+	if top == item {
+		return top.Summarise()
+	}
+	l := top.Links()
+	next := l.Right
+	if item.Before(top) {
+		next = l.Left
+	}
+	return t.touch(next, item) && top.Summarise()
+}
+
+// mix spreads consecutive numbers over 64 bits (the finaliser of splitmix64).
+func mix(n uint64) uint64 {
+	n += 0x9e3779b97f4a7c15
+	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
+	n = (n ^ n>>27) * 0x94d049bb133111eb
+	return n ^ n>>31
+}

@@ -1,0 +1,65 @@
+package core_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+var start = time.Unix(1_000_000, 0)
+
+// cluster is a partition of equal nodes and leaf queues.
+func cluster(nodes, queues int, options core.Options) *core.Partition {
+	root := core.QueueConfig{Name: "root", Parent: true}
+	for i := range queues {
+		root.Queues = append(root.Queues, core.QueueConfig{Name: fmt.Sprintf("q%04d", i)})
+	}
+	p := core.NewPartition(options, core.Config{Name: "default", Root: root})
+	for i := range nodes {
+		p.Apply(start, core.AddNode{ID: core.NodeID(fmt.Sprintf("n%06d", i)), Capacity: resources.Amounts{16000, 64 << 30, 110}})
+	}
+	return p
+}
+
+func ask(app core.ApplicationID, key string, amounts ...int64) core.AddAllocation {
+	return core.AddAllocation{Allocation: &core.Allocation{
+		Key: core.AllocationKey(key), Application: app, Amounts: amounts, Created: start,
+	}}
+}
+
+func placements(fx core.Effects) (placed int) {
+	for _, e := range fx {
+		if _, ok := e.(*si.Allocation); ok {
+			placed++
+		}
+	}
+	return placed
+}
+
+func TestPlacesWhatFits(t *testing.T) {
+	kinds := new(resources.Kinds)
+	_, err := kinds.Amounts(map[string]int64{"vcore": 1, "memory": 1, "pods": 1})
+	assert.NilError(t, err)
+	p := cluster(3, 2, core.Options{Kinds: kinds})
+	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
+	for i := range 50 {
+		p.Apply(start, ask("a", fmt.Sprint("k", i), 1000, 1<<30, 1))
+		assert.NilError(t, p.Verify())
+	}
+	fx, more := p.Schedule(start)
+	assert.Equal(t, more, false)
+	assert.Equal(t, placements(fx), 48)
+	assert.NilError(t, p.Verify())
+	due, ok := p.Due()
+	assert.Assert(t, ok)
+	fx, _ = p.Schedule(due)
+	assert.Equal(t, len(fx), 1)
+	assert.NilError(t, p.Verify())
+	t.Logf("%+v", p.View().Work)
+}

@@ -1,0 +1,184 @@
+package core
+
+import (
+	"cmp"
+	"math"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A queue holds applications, if it is a leaf, or other queues. It stands in
+// the order of its parent while something below it waits.
+//
+//	backlog = what waits below, less the shapes that are over its quota
+//	over    = the shapes that waited here and do not fit what is left of max
+type queue struct {
+	account
+	path       QueuePath
+	name       string
+	parent     *queue
+	leaf       bool
+	draining   bool
+	properties QueueProperties
+
+	children     map[string]*queue
+	applications map[ApplicationID]*application
+
+	links   order.Links[*queue]
+	place   queuePlace
+	backlog backlog
+	below   backlog // of the subtree of the parent's order
+	queues  order.Tree[*queue]
+	apps    order.Tree[*application]
+
+	fairMax   resources.Limits // what a share is measured against where nothing is guaranteed
+	over      map[*shape]bool
+	overSlots slots
+	// bound are asks for one certain node that wait for quota here.
+	bound []*request
+
+	view *QueueView
+}
+
+// queuePlace is what decides the order of the queues of one parent.
+type queuePlace struct {
+	priority int32
+	share    resources.Share
+}
+
+func newQueue(parent *queue, config *QueueConfig) *queue {
+	q := &queue{
+		parent:       parent,
+		name:         config.Name,
+		path:         QueuePath(config.Name),
+		children:     map[string]*queue{},
+		applications: map[ApplicationID]*application{},
+		backlog:      emptyBacklog,
+		over:         map[*shape]bool{},
+	}
+	if parent != nil {
+		q.account.parent = &parent.account
+		q.path = parent.path + "." + QueuePath(config.Name)
+	}
+	return q
+}
+
+// Before orders by priority, then share, or the other way round where the
+// parent ignores priority; then by name.
+func (q *queue) Before(other *queue) bool {
+	priority := cmp.Compare(other.place.priority, q.place.priority)
+	share := q.place.share.Compare(other.place.share)
+	if q.parent.properties.IgnorePriority {
+		priority, share = share, priority
+	}
+	return cmp.Or(priority, share, strings.Compare(q.name, other.name)) < 0
+}
+
+// Links are the place in the order of the parent.
+func (q *queue) Links() *order.Links[*queue] { return &q.links }
+
+// Summarise works out the backlog of a subtree of the parent's order.
+func (q *queue) Summarise() bool {
+	sum := q.backlog
+	if q.links.Left != nil {
+		sum.add(&q.links.Left.below)
+	}
+	if q.links.Right != nil {
+		sum.add(&q.links.Right.below)
+	}
+	changed := sum != q.below
+	q.below = sum
+	return changed
+}
+
+// waits reports whether anything below waits.
+func (q *queue) waits() bool { return q.queues.Len() > 0 || q.apps.Len() > 0 }
+
+// gather works out the backlog from what is below.
+func (q *queue) gather() backlog {
+	sum := emptyBacklog
+	if top := q.queues.Root(); top != nil {
+		sum = top.below
+	}
+	if top := q.apps.Root(); top != nil {
+		sum = top.below
+	}
+	sum.shapes.drop(&q.overSlots)
+	sum.top = q.properties.seenFromAbove(sum.top)
+	return sum
+}
+
+// settle brings the backlog and the place in the parent's order up to date with
+// what is below and what is used. It reports whether the parent sees a change.
+func (q *queue) settle() bool {
+	sum := q.gather()
+	if q.parent == nil {
+		q.backlog = sum
+		return false
+	}
+	tree := &q.parent.queues
+	place := queuePlace{priority: sum.top, share: q.share()}
+	switch in := q.links.In(); {
+	case !in && !q.waits():
+		return false
+	case !in:
+		q.backlog, q.place = sum, place
+		tree.Insert(q)
+	case !q.waits():
+		tree.Remove(q)
+		q.backlog = sum
+	case place != q.place:
+		tree.Remove(q)
+		q.backlog, q.place = sum, place
+		tree.Insert(q)
+	case sum != q.backlog:
+		q.backlog = sum
+		tree.Touch(q)
+	default:
+		return false
+	}
+	return true
+}
+
+// share is how much of what is due to the queue it uses.
+func (q *queue) share() resources.Share {
+	return resources.DominantShare(q.used, q.guaranteed, q.fairMax)
+}
+
+// seenFromAbove is a priority as the parent of a queue sees it.
+func (p *QueueProperties) seenFromAbove(priority int32) int32 {
+	switch {
+	case priority == PriorityNone:
+		return PriorityNone
+	case p.PriorityFence:
+		return p.PriorityOffset
+	}
+	sum := int64(priority) + int64(p.PriorityOffset)
+	return int32(min(max(sum, math.MinInt32+1), math.MaxInt32))
+}
+
+// exclude remembers that a shape does not fit what is left of the quota.
+func (q *queue) exclude(s *shape) {
+	q.over[s] = true
+	if !s.shared() {
+		q.overSlots.set(s.slot)
+	}
+}
+
+// readmit lets the shapes be tried again that fit what is left of the quota,
+// and reports whether there was one.
+func (q *queue) readmit() bool {
+	found := false
+	for s := range q.over {
+		if s.asks == 0 || q.hasRoom(s.amounts) {
+			delete(q.over, s)
+			if !s.shared() {
+				q.overSlots.clear(s.slot)
+			}
+			found = true
+		}
+	}
+	return found
+}

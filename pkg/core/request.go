@@ -1,0 +1,87 @@
+package core
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+)
+
+// A request is what the partition knows under one allocation key: an ask that
+// waits, or an allocation. Exactly one of these holds:
+//
+//	an ask:      node is nil, the application lists it in asks
+//	placed:      node is set, node and application list it
+//	foreign:     application is nil, the node lists it, or, where the node is
+//	             not known, the partition does among the homeless
+type request struct {
+	*Allocation
+	application *application
+	node        *node
+	number      uint64 // of arrival, the last word on order
+	// at and on are the places in the lists of the application and the node.
+	at, on int32
+
+	shape *shape // while it waits
+	links order.Links[*request]
+	below backlog // of the subtree of the application's order
+	wait  *wait   // nil for an ask that only waits for its turn
+}
+
+// A wait is the story of an ask that was tried and did not get a place.
+type wait struct {
+	reason      Reason
+	detail      string
+	reservation *Reservation
+	since       time.Time // of arrival
+	tries       int       // failures to bind, one after the other
+	avoid       NodeID    // where binding failed last
+	at          time.Time // when it is tried again, while aside
+	aside       bool      // not in the order of the application for now
+	hinted      bool      // the resource manager knows that it fits nowhere
+}
+
+// waiting is the story of the ask, begun if there is none.
+func (r *request) waiting() *wait {
+	if r.wait == nil {
+		r.wait = &wait{}
+	}
+	return r.wait
+}
+
+func (r *request) reservation() *Reservation {
+	if r.wait == nil {
+		return nil
+	}
+	return r.wait.reservation
+}
+
+// foreign reports whether the request is charged to its node only.
+func (r *request) foreign() bool { return r.application == nil }
+
+// Before orders asks by priority, then age, then arrival.
+func (r *request) Before(other *request) bool {
+	return cmp.Or(
+		cmp.Compare(other.Priority, r.Priority),
+		r.Created.Compare(other.Created),
+		cmp.Compare(r.number, other.number),
+	) < 0
+}
+
+// Links are the place in the order of the application.
+func (r *request) Links() *order.Links[*request] { return &r.links }
+
+// Summarise works out the backlog of a subtree of the application's order.
+func (r *request) Summarise() bool {
+	sum := backlog{top: r.Priority}
+	sum.shapes.set(r.shape.slot)
+	if r.links.Left != nil {
+		sum.add(&r.links.Left.below)
+	}
+	if r.links.Right != nil {
+		sum.add(&r.links.Right.below)
+	}
+	changed := sum != r.below
+	r.below = sum
+	return changed
+}

@@ -1,0 +1,296 @@
+package core
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// An ask is bound to a node when it may run there only, or when it holds a
+// reservation there. Bound asks are tried whenever their node changes, before
+// any ordinary ask.
+
+// bind lists an ask that may run on one node only with that node.
+func (p *Partition) bind(r *request) {
+	n := p.findNode(r.Required)
+	if n == nil {
+		r.waiting().reason = NodeUnknown
+		p.stranded[r.Required] = insertSorted(p.stranded[r.Required], r)
+		return
+	}
+	n.wanted = insertSorted(n.wanted, r)
+	p.disturb(n)
+}
+
+// unbind takes such an ask off the list again.
+func (p *Partition) unbind(r *request) {
+	if r.Required == "" {
+		return
+	}
+	same := func(other *request) bool { return other == r }
+	if n := p.findNode(r.Required); n != nil {
+		n.wanted = slices.DeleteFunc(n.wanted, same)
+		return
+	}
+	left := slices.DeleteFunc(p.stranded[r.Required], same)
+	if len(left) == 0 {
+		delete(p.stranded, r.Required)
+		return
+	}
+	p.stranded[r.Required] = left
+}
+
+func insertSorted(list []*request, r *request) []*request {
+	at, _ := slices.BinarySearchFunc(list, r, func(a, b *request) int {
+		if a.Before(b) {
+			return -1
+		}
+		return 1
+	})
+	return slices.Insert(list, at, r)
+}
+
+// boundTo is the node that an ask is bound to, if it still waits.
+func (p *Partition) boundTo(r *request) *node {
+	switch {
+	case r.node != nil || p.requests[r.Key] != r:
+		return nil
+	case r.Required != "":
+		return p.findNode(r.Required)
+	case r.reservation() != nil:
+		return p.findNode(r.reservation().Node)
+	}
+	return nil
+}
+
+// awaitQuota has a bound ask tried again when there is quota in the queue.
+func (p *Partition) awaitQuota(r *request, q *queue) {
+	if p.boundTo(r) != nil && !slices.Contains(q.bound, r) {
+		q.bound = append(q.bound, r)
+	}
+}
+
+// placeBound places bound asks on nodes that have changed. It reports whether
+// there may be more to place.
+func (p *Partition) placeBound() (more bool) {
+	for len(p.dirty) > 0 {
+		if p.left <= 0 {
+			return true
+		}
+		n := p.dirty[0]
+		if p.findNode(n.id) == n && p.tryBound(n) == tellNow {
+			return true
+		}
+		n.dirty = false
+		p.dirty[0] = nil
+		p.dirty = p.dirty[1:]
+	}
+	p.dirty = nil
+	return false
+}
+
+// tryBound tries the asks of one node: those that may run here only by their
+// order, then the one that holds a reservation.
+func (p *Partition) tryBound(n *node) outcome {
+	for _, r := range slices.Clone(n.wanted) {
+		if r.wait != nil && r.wait.aside {
+			continue
+		}
+		if p.tryOn(r, n) == tellNow {
+			return tellNow
+		}
+	}
+	if n.reserved != nil && n.schedulable && !n.claimed() {
+		return p.tryOn(n.reserved, n)
+	}
+	return waits
+}
+
+// tryOn places a bound ask, or notes why it cannot be. An ask that may run here
+// only then keeps the node, if it could ever hold the ask.
+func (p *Partition) tryOn(r *request, n *node) outcome {
+	p.work.Attempts++
+	w := r.waiting()
+	r.application.view = nil
+	if q := r.withoutRoom(); q != nil {
+		w.reason, w.detail = QuotaExceeded, string(q.path)
+		p.awaitQuota(r, q)
+		return waits
+	}
+	if !r.Amounts.FitsIn(n.free) {
+		w.reason, w.detail = NodeFull, ""
+		if r.Required == "" {
+			w.reason = NoNodeFits
+		} else if r.Amounts.FitsIn(n.capacity) {
+			p.claim(r, n)
+		}
+		return waits
+	}
+	result, err := p.consent(r, n, true)
+	switch result {
+	case tellNow:
+		return tellNow
+	case waits:
+		w.reason, w.detail = Infeasible, err.Error()
+		w.at = p.now.Add(p.options.RetryMax)
+		p.alarms.add(alarm{at: w.at, request: r})
+		return waits
+	}
+	p.place(r, n)
+	return placed
+}
+
+// claim reserves a node for an ask that may run on no other. Ordinary
+// reservations there give way.
+func (p *Partition) claim(r *request, n *node) {
+	if r.reservation() != nil {
+		return
+	}
+	if n.reserved != nil {
+		p.unreserve(n.reserved)
+	}
+	p.reserve(r, n)
+}
+
+// reserve closes a node for everyone but an ask.
+func (p *Partition) reserve(r *request, n *node) {
+	required := r.Required != ""
+	r.waiting().reservation = &Reservation{Node: n.id, Key: r.Key, At: p.now, Required: required}
+	if !required {
+		n.reserved = r
+		r.shape.reserved = r
+		p.reserved++
+		p.alarms.add(alarm{at: p.now.Add(p.options.ReserveMax), request: r})
+	}
+	n.view, r.application.view = nil, nil
+	p.settleNode(n)
+	p.recordReservation(r, n, si.EventRecord_ADD)
+}
+
+// unreserve opens the node that an ask holds, if it holds one.
+func (p *Partition) unreserve(r *request) {
+	held := r.reservation()
+	if held == nil {
+		return
+	}
+	r.wait.reservation = nil
+	r.wait.since = p.now
+	n := p.findNode(held.Node)
+	if !held.Required {
+		n.reserved = nil
+		r.shape.reserved = nil
+		p.reserved--
+		p.shapes.unblock(r.shape)
+	}
+	n.view, r.application.view = nil, nil
+	p.recordReservation(r, n, si.EventRecord_REMOVE)
+	p.relieved(n)
+}
+
+func (p *Partition) recordReservation(r *request, n *node, change si.EventRecord_ChangeType) {
+	p.record(&si.EventRecord{
+		Type: si.EventRecord_NODE, ObjectID: string(n.id), ReferenceID: string(r.Key),
+		EventChangeType: change, EventChangeDetail: si.EventRecord_NODE_RESERVATION,
+		Resource: ResourceOf(p.kinds, r.Amounts),
+	})
+}
+
+// reserveLater lets an ask that fits no node reserve one, if it still fits
+// none after a while. One reservation for each shape is enough: it is handed on
+// when it is served.
+func (p *Partition) reserveLater(r *request) {
+	w := r.waiting()
+	w.reason = NoNodeFits
+	r.application.view = nil
+	if p.options.ReserveDelay < 0 || r.shape.reserved != nil {
+		return
+	}
+	if w.since.IsZero() {
+		w.since = p.now
+	}
+	p.alarms.add(alarm{at: w.since.Add(p.options.ReserveDelay), request: r})
+}
+
+// wake looks at an ask whose time has come.
+func (p *Partition) wake(r *request) {
+	w := r.wait
+	if w == nil || r.node != nil || p.requests[r.Key] != r {
+		return
+	}
+	held := w.reservation
+	switch {
+	case !w.at.IsZero() && !w.at.After(p.now):
+		p.tryAgain(r)
+	case w.aside || r.Required != "":
+	case held != nil && !held.At.Add(p.options.ReserveMax).After(p.now):
+		p.unreserve(r)
+	case held == nil && r.shape.full && r.shape.reserved == nil && !w.since.Add(p.options.ReserveDelay).After(p.now):
+		p.reserveBest(r)
+	}
+}
+
+// tryAgain ends the wait of an ask that was put off until now.
+func (p *Partition) tryAgain(r *request) {
+	if r.Required == "" {
+		p.bringBack(r)
+		return
+	}
+	r.wait.at, r.wait.aside = time.Time{}, false
+	if n := p.boundTo(r); n != nil {
+		p.disturb(n)
+	}
+}
+
+// reserveBest reserves the node that comes closest to having room: the one
+// where the largest missing share of the ask is smallest. At most one open
+// node in ten is ever reserved by ordinary asks.
+func (p *Partition) reserveBest(r *request) {
+	if p.reserved >= max(1, p.nodes.Len()/10) || r.withoutRoom() != nil {
+		return
+	}
+	type option struct {
+		node    *node
+		missing resources.Share
+	}
+	var options []option
+	for n := range p.open.All {
+		if r.Amounts.FitsIn(n.capacity) {
+			options = append(options, option{n, missingShare(r.Amounts, n.free)})
+		}
+	}
+	slices.SortFunc(options, func(a, b option) int {
+		if c := a.missing.Compare(b.missing); c != 0 {
+			return c
+		}
+		return strings.Compare(string(a.node.id), string(b.node.id))
+	})
+	for _, o := range options[:min(len(options), reserveTriesMax)] {
+		if result, _ := p.consent(r, o.node, false); result == placed {
+			p.reserve(r, o.node)
+			return
+		}
+	}
+}
+
+// reserveTriesMax bounds how many nodes the resource manager is asked about for
+// one reservation.
+const reserveTriesMax = 16
+
+// missingShare is the largest part of what is asked for that is not free.
+func missingShare(ask, free resources.Amounts) resources.Share {
+	var most resources.Share
+	for i, short := range ask.Shortfall(free) {
+		if short <= 0 {
+			continue
+		}
+		share := resources.Share{Part: short, Whole: ask[i]}
+		if share.Compare(most) > 0 {
+			most = share
+		}
+	}
+	return most
+}

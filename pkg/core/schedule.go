@@ -1,0 +1,328 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// outcome is what became of an ask that was tried.
+type outcome uint8
+
+const (
+	placed  outcome = iota
+	waits           // for quota, room or consent
+	tellNow         // the resource manager must hear what was done so far first
+)
+
+// ring does what has become due.
+func (p *Partition) ring() {
+	for {
+		a, ok := p.alarms.pop(p.now)
+		switch {
+		case !ok:
+			return
+		case a.application != nil:
+			p.complete(a.application)
+		case a.aside:
+			p.retryAside()
+		default:
+			p.wake(a.request)
+		}
+	}
+}
+
+// retryAside has every ask tried again that was refused on every node.
+func (p *Partition) retryAside() {
+	if p.asideAt.IsZero() || p.asideAt.After(p.now) {
+		return
+	}
+	recalled := p.aside
+	p.aside, p.asideAt, p.asideWas = nil, time.Time{}, p.now
+	for _, r := range recalled {
+		p.bringBack(r)
+	}
+}
+
+// placeOrdinary places the asks that may run anywhere, in order. It reports
+// whether there may be more to place.
+func (p *Partition) placeOrdinary() (more bool) {
+	for p.left > 0 {
+		r := p.nextInQueue(p.root, p.shapes.ready)
+		if r == nil {
+			return false
+		}
+		if p.try(r) == tellNow {
+			return true
+		}
+	}
+	return true
+}
+
+// nextInQueue is the first ask in order, here or below, of a shape that may be
+// placed; nil if there is none.
+func (p *Partition) nextInQueue(q *queue, ready slots) *request {
+	ready.drop(&q.overSlots)
+	if q.leaf {
+		return p.nextOfApplications(q.apps.Root(), &ready)
+	}
+	return p.nextOfQueues(q.queues.Root(), &ready)
+}
+
+func (p *Partition) nextOfQueues(top *queue, ready *slots) *request {
+	if top == nil {
+		return nil
+	}
+	p.work.Queues++
+	if !top.below.shapes.meets(ready) {
+		return nil
+	}
+	if r := p.nextOfQueues(top.links.Left, ready); r != nil {
+		return r
+	}
+	if top.backlog.shapes.meets(ready) {
+		if r := p.nextInQueue(top, *ready); r != nil {
+			return r
+		}
+	}
+	return p.nextOfQueues(top.links.Right, ready)
+}
+
+func (p *Partition) nextOfApplications(top *application, ready *slots) *request {
+	if top == nil {
+		return nil
+	}
+	p.work.Applications++
+	if !top.below.shapes.meets(ready) {
+		return nil
+	}
+	if r := p.nextOfApplications(top.links.Left, ready); r != nil {
+		return r
+	}
+	if r := p.nextOfAsks(top.queued.Root(), ready); r != nil {
+		return r
+	}
+	return p.nextOfApplications(top.links.Right, ready)
+}
+
+func (p *Partition) nextOfAsks(top *request, ready *slots) *request {
+	if top == nil {
+		return nil
+	}
+	p.work.Asks++
+	if !top.below.shapes.meets(ready) {
+		return nil
+	}
+	if r := p.nextOfAsks(top.links.Left, ready); r != nil {
+		return r
+	}
+	if top.mayFit(ready) {
+		return top
+	}
+	return p.nextOfAsks(top.links.Right, ready)
+}
+
+// mayFit reports whether nothing is known that speaks against the ask.
+func (r *request) mayFit(ready *slots) bool {
+	if !ready.has(r.shape.slot) {
+		return false
+	}
+	if !r.shape.shared() {
+		return true
+	}
+	return !r.shape.full && r.overQueue() == nil
+}
+
+// overQueue is the topmost queue in which the shape of the ask is known to be over quota.
+func (r *request) overQueue() *queue {
+	var found *queue
+	for q := r.application.queue; q != nil; q = q.parent {
+		if q.over[r.shape] {
+			found = q
+		}
+	}
+	return found
+}
+
+// withoutRoom is the topmost queue on the way to the root whose quota has no
+// room for the ask.
+func (r *request) withoutRoom() *queue {
+	var found *queue
+	for q := r.application.queue; q != nil; q = q.parent {
+		if !q.hasRoom(r.Amounts) {
+			found = q
+		}
+	}
+	return found
+}
+
+// try places an ordinary ask on the first node in order that has room, or
+// notes why it could not.
+func (p *Partition) try(r *request) outcome {
+	p.work.Attempts++
+	if q := r.withoutRoom(); q != nil {
+		q.exclude(r.shape)
+		p.awaitQuota(r, q)
+		for ; q != nil; q = q.parent {
+			q.view = nil
+			q.settle()
+		}
+		return waits
+	}
+	n, refusals, result := p.firstFeasible(r)
+	switch {
+	case result == tellNow:
+		return tellNow
+	case n != nil:
+		p.place(r, n)
+		return placed
+	case len(refusals) > 0:
+		p.setAside(r, Infeasible, summary(refusals))
+		p.hint(r)
+		return waits
+	}
+	p.shapes.block(r.shape)
+	p.reserveLater(r)
+	p.hint(r)
+	return waits
+}
+
+// firstFeasible is the first open node in order that has room and that the
+// resource manager agrees to. The node where binding failed last comes after
+// all others. Where there is no node, refusals counts what was said.
+func (p *Partition) firstFeasible(r *request) (n *node, refusals map[string]int, result outcome) {
+	var lastResort *node
+	for n = p.firstFit(p.open.Root(), r.Amounts); n != nil; n = p.nextFit(p.open.Root(), n, r.Amounts) {
+		if r.wait != nil && r.wait.avoid == n.id {
+			lastResort = n
+			continue
+		}
+		result, err := p.consent(r, n, true)
+		if result != waits {
+			return n, nil, result
+		}
+		refusals = counted(refusals, err)
+	}
+	if lastResort == nil {
+		return nil, refusals, waits
+	}
+	result, err := p.consent(r, lastResort, true)
+	if result != waits {
+		return lastResort, nil, result
+	}
+	return nil, counted(refusals, err), waits
+}
+
+func counted(refusals map[string]int, err error) map[string]int {
+	if refusals == nil {
+		refusals = map[string]int{}
+	}
+	refusals[err.Error()]++
+	return refusals
+}
+
+// summary is what the resource manager said, the most frequent first.
+func summary(refusals map[string]int) string {
+	texts := make([]string, 0, len(refusals))
+	for text := range refusals {
+		texts = append(texts, text)
+	}
+	slices.SortFunc(texts, func(a, b string) int {
+		if refusals[a] != refusals[b] {
+			return refusals[b] - refusals[a]
+		}
+		return strings.Compare(a, b)
+	})
+	for i, text := range texts {
+		texts[i] = fmt.Sprintf("%s (%d nodes)", text, refusals[text])
+	}
+	return strings.Join(texts, "; ")
+}
+
+// consent asks the resource manager about an ask and a node. The answer waits
+// means no, with the reason.
+func (p *Partition) consent(r *request, n *node, allocate bool) (outcome, error) {
+	if p.options.Feasible == nil {
+		return placed, nil
+	}
+	if n.touched == p.batch {
+		return tellNow, nil
+	}
+	if err := p.options.Feasible(r.Key, n.id, allocate); err != nil {
+		return waits, err
+	}
+	return placed, nil
+}
+
+// firstFit is the first node in order, within a subtree, that has room.
+func (p *Partition) firstFit(top *node, ask resources.Amounts) *node {
+	if top == nil {
+		return nil
+	}
+	p.work.Nodes++
+	if !ask.FitsIn(top.most) {
+		return nil
+	}
+	if n := p.firstFit(top.links.Left, ask); n != nil {
+		return n
+	}
+	if ask.FitsIn(top.free) {
+		return top
+	}
+	return p.firstFit(top.links.Right, ask)
+}
+
+// nextFit is the first node after another in order that has room.
+func (p *Partition) nextFit(top, after *node, ask resources.Amounts) *node {
+	if top == nil {
+		return nil
+	}
+	p.work.Nodes++
+	if !ask.FitsIn(top.most) {
+		return nil
+	}
+	if !after.Before(top) {
+		return p.nextFit(top.links.Right, after, ask)
+	}
+	if n := p.nextFit(top.links.Left, after, ask); n != nil {
+		return n
+	}
+	if ask.FitsIn(top.free) {
+		return top
+	}
+	return p.firstFit(top.links.Right, ask)
+}
+
+// place commits a decision: the ask becomes an allocation on the node.
+func (p *Partition) place(r *request, n *node) {
+	app, message := r.application, r.shape.message
+	p.withdraw(r)
+	r.Allocation = r.placedOn(n.id, p.now)
+	p.book(r, n)
+	n.touched = p.batch
+	p.settleNode(n)
+	p.settleAbove(app)
+	p.work.Placements++
+	p.left--
+	p.tell(p.placement(r, message))
+}
+
+// hint tells the resource manager, once for each ask, that no node can take
+// it, so that more nodes may be brought.
+func (p *Partition) hint(r *request) {
+	w := r.waiting()
+	if w.hinted {
+		return
+	}
+	w.hinted = true
+	p.tell(&si.UpdateContainerSchedulingStateRequest{
+		ApplicationID: string(r.Application), AllocationKey: string(r.Key),
+		State:  si.UpdateContainerSchedulingStateRequest_FAILED,
+		Reason: "no node can take the request: waiting for room in the cluster",
+	})
+}

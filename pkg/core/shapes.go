@@ -1,0 +1,178 @@
+package core
+
+import (
+	"encoding/binary"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A shape is what asks of equal amounts have in common. They fit a node or they
+// do not, and they fit a quota or they do not, all together: what was learnt
+// from one of them holds for the others until a node or a queue changes.
+type shape struct {
+	amounts resources.Amounts
+	message *si.Resource // the amounts, as every placement shares them
+	slot    uint8
+	asks    int  // that wait
+	full    bool // no open node has room
+	// reserved is the ask that holds the reservation of this shape, if one does.
+	reserved *request
+}
+
+// shared reports whether the slot stands for other shapes too, so that only
+// the shape itself can tell.
+func (s *shape) shared() bool { return s.slot == sharedSlot }
+
+// shapes is the table of shapes. A shape that no ask has stays until slots are
+// scarce, so that a steady trickle of equal asks makes no garbage.
+//
+//	ready has a slot if and only if one of its shapes is not full
+//	full lists the shapes that are full
+type shapes struct {
+	kinds   *resources.Kinds
+	known   map[string]*shape // by the bytes of the amounts
+	all     []*shape          // the known ones, oldest first
+	idle    int               // how many of them no ask has
+	free    []uint8           // slots of no shape
+	ready   slots
+	hopeful int // shapes of the shared slot that are not full
+	full    []*shape
+	scratch []byte
+}
+
+func newShapes(kinds *resources.Kinds) *shapes {
+	t := &shapes{kinds: kinds, known: map[string]*shape{}}
+	for slot := sharedSlot - 1; slot >= 0; slot-- {
+		t.free = append(t.free, uint8(slot))
+	}
+	return t
+}
+
+// of finds or makes the shape of the amounts, which it keeps.
+func (t *shapes) of(amounts resources.Amounts) *shape {
+	for len(amounts) > 0 && amounts[len(amounts)-1] == 0 {
+		amounts = amounts[:len(amounts)-1]
+	}
+	t.scratch = t.scratch[:0]
+	for _, v := range amounts {
+		t.scratch = binary.LittleEndian.AppendUint64(t.scratch, uint64(v))
+	}
+	if s, ok := t.known[string(t.scratch)]; ok {
+		return s
+	}
+	s := &shape{amounts: amounts, message: ResourceOf(t.kinds, amounts), slot: t.takeSlot()}
+	t.known[string(t.scratch)] = s
+	t.all = append(t.all, s)
+	t.idle++
+	t.hope(s, 1)
+	return s
+}
+
+// takeSlot prefers a slot of its own to the shared one.
+func (t *shapes) takeSlot() uint8 {
+	if len(t.free) == 0 && t.idle > slotsMax/8 && t.idle > len(t.all)/4 {
+		t.forgetIdle()
+	}
+	if len(t.free) == 0 {
+		return sharedSlot
+	}
+	slot := t.free[len(t.free)-1]
+	t.free = t.free[:len(t.free)-1]
+	return slot
+}
+
+func (t *shapes) forgetIdle() {
+	kept := t.all[:0]
+	clear(t.known)
+	var key []byte
+	for _, s := range t.all {
+		if s.asks == 0 {
+			t.unblock(s)
+			t.hope(s, -1)
+			if !s.shared() {
+				t.free = append(t.free, s.slot)
+			}
+			continue
+		}
+		key = key[:0]
+		for _, v := range s.amounts {
+			key = binary.LittleEndian.AppendUint64(key, uint64(v))
+		}
+		t.known[string(key)] = s
+		kept = append(kept, s)
+	}
+	clear(t.all[len(kept):])
+	t.all, t.idle = kept, 0
+}
+
+// join and leave count the asks of a shape.
+func (t *shapes) join(s *shape) {
+	if s.asks == 0 {
+		t.idle--
+	}
+	s.asks++
+}
+
+func (t *shapes) leave(s *shape) {
+	s.asks--
+	if s.asks == 0 {
+		t.idle++
+	}
+}
+
+// hope counts a shape among those that may fit some node, or takes it out.
+func (t *shapes) hope(s *shape, by int) {
+	if s.shared() {
+		t.hopeful += by
+		by = t.hopeful
+	}
+	if by > 0 {
+		t.ready.set(s.slot)
+	} else {
+		t.ready.clear(s.slot)
+	}
+}
+
+// block remembers that no open node has room for a shape.
+func (t *shapes) block(s *shape) {
+	if s.full {
+		return
+	}
+	s.full = true
+	t.full = append(t.full, s)
+	t.hope(s, -1)
+}
+
+// unblock lets the asks of a shape be tried again. It is linear in the number
+// of shapes that are full; offer is the way for many.
+func (t *shapes) unblock(s *shape) {
+	if !s.full {
+		return
+	}
+	for i, f := range t.full {
+		if f == s {
+			t.dropFull(i)
+			return
+		}
+	}
+}
+
+// offer lets the shapes be tried again that fit into the room given.
+func (t *shapes) offer(room resources.Amounts) {
+	for i := len(t.full) - 1; i >= 0; i-- {
+		if t.full[i].asks == 0 || t.full[i].amounts.FitsIn(room) {
+			t.dropFull(i)
+		}
+	}
+}
+
+func (t *shapes) dropFull(i int) {
+	s := t.full[i]
+	last := len(t.full) - 1
+	t.full[i], t.full[last] = t.full[last], nil
+	t.full = t.full[:last]
+	s.full = false
+	t.hope(s, 1)
+}

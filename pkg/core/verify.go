@@ -1,0 +1,274 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// Verify recounts everything and returns the first broken law, or nil:
+//
+//   - the books of the nodes and the books of the queues agree, and sums agree
+//     along the tree of queues;
+//   - every request is in exactly the lists that its state says, under a key of
+//     its own, and every allocation is on a known node;
+//   - no node has more on it than it holds and no queue uses more than its max,
+//     except by adoption, resizing, or a lowered capacity or max;
+//   - every order is sorted and complete, and its summaries are exact;
+//   - what is known not to fit does not fit.
+//
+// It is linear in the size of the partition and meant for tests and for the
+// moments after which nothing may be wrong.
+func (p *Partition) Verify() error {
+	v := verifier{p: p}
+	defer func(work Work) { p.work = work }(p.work)
+	v.nodes()
+	v.applications()
+	v.queue(p.root)
+	v.totals()
+	v.shapes()
+	return v.broken
+}
+
+// A verifier keeps the first law that it finds broken.
+type verifier struct {
+	p       *Partition
+	broken  error
+	found   int // requests in lists of nodes and applications
+	used    resources.Amounts
+	foreign resources.Amounts
+	total   resources.Amounts
+	sum     resources.Amounts // scratch
+}
+
+func (v *verifier) breaks(format string, args ...any) {
+	if v.broken == nil {
+		v.broken = fmt.Errorf("partition %s: "+format, append([]any{v.p.name}, args...)...)
+	}
+}
+
+// add sums up a list in the scratch vector.
+func (v *verifier) add(list []*request) resources.Amounts {
+	clear(v.sum)
+	for _, r := range list {
+		v.sum.Add(r.Amounts)
+	}
+	return v.sum
+}
+
+func (v *verifier) equal(what string, of any, booked, counted resources.Amounts) {
+	if v.broken == nil && !booked.Equal(counted) {
+		v.breaks("%s of %v: booked %s, counted %s", what, of, v.p.kinds.Format(booked), v.p.kinds.Format(counted))
+	}
+}
+
+func (v *verifier) nodes() {
+	for n := range v.p.allNodes {
+		v.equal("allocated", n.id, n.allocated, v.add(n.own))
+		v.equal("occupied", n.id, n.occupied, v.add(n.foreign))
+		for i := range max(len(n.free), len(n.capacity)) {
+			k := resources.Kind(i)
+			if n.free.Of(k) != n.capacity.Of(k)-n.allocated.Of(k)-n.occupied.Of(k) {
+				v.breaks("node %s: free %s is not what is left", n.id, v.p.kinds.Format(n.free))
+			}
+		}
+		if !n.overcommitted && n.negative() {
+			v.breaks("node %s: overcommitted by a placement, free %s", n.id, v.p.kinds.Format(n.free))
+		}
+		for _, list := range [2][]*request{n.own, n.foreign} {
+			for i, r := range list {
+				if r.node != n || r.Node != n.id || int(r.on) != i || r.shape != nil {
+					v.breaks("node %s lists %s, which is not there", n.id, r.Key)
+				}
+			}
+		}
+		v.found += len(n.foreign)
+		if n.open() != n.links.In() {
+			v.breaks("node %s: open is %t, in the order is %t", n.id, n.open(), n.links.In())
+		}
+		v.used.Add(n.allocated)
+		v.foreign.Add(n.occupied)
+		v.total.Add(n.capacity)
+	}
+	sorted(v, "nodes", &v.p.open)
+	for n := range v.p.open.All {
+		if n.score != n.scored(v.p.weights, v.p.packing) {
+			v.breaks("node %s: score %d is stale", n.id, n.score)
+		}
+	}
+}
+
+// sorted checks an order and its summaries: an exact one does not change when
+// it is worked out again.
+func sorted[T order.Item[T]](v *verifier, what string, tree *order.Tree[T]) {
+	var last T
+	count := 0
+	for item := range tree.All {
+		if count > 0 && !last.Before(item) {
+			v.breaks("the order of %s is not sorted", what)
+		}
+		if !item.Links().In() {
+			v.breaks("the order of %s holds what does not know", what)
+		}
+		last = item
+		count++
+	}
+	if count != tree.Len() {
+		v.breaks("the order of %s counts %d and has %d", what, tree.Len(), count)
+	}
+	exact(v, what, tree.Root())
+}
+
+func exact[T order.Item[T]](v *verifier, what string, top T) {
+	var none T
+	if top == none {
+		return
+	}
+	exact(v, what, top.Links().Left)
+	exact(v, what, top.Links().Right)
+	if top.Summarise() {
+		v.breaks("a summary in the order of %s was stale", what)
+	}
+}
+
+func (v *verifier) applications() {
+	v.p.applications.Ascend(func(app *application) bool {
+		v.equal("used", app.id, app.used, v.add(app.allocations))
+		v.equal("pending", app.id, app.pending, v.add(app.asks))
+		v.found += len(app.allocations) + len(app.asks)
+		for i, r := range app.allocations {
+			if r.application != app || r.node == nil || int(r.at) != i || v.p.requests[r.Key] != r {
+				v.breaks("application %s lists allocation %s, which is not there", app.id, r.Key)
+			}
+		}
+		queued := 0
+		for i, r := range app.asks {
+			if r.application != app || r.node != nil || r.Node != "" || int(r.at) != i || v.p.requests[r.Key] != r {
+				v.breaks("application %s lists ask %s, which is not there", app.id, r.Key)
+			}
+			if r.links.In() {
+				queued++
+			}
+			v.waiting(r)
+		}
+		if queued != app.queued.Len() {
+			v.breaks("application %s: %d asks in order, %d expected", app.id, app.queued.Len(), queued)
+		}
+		sorted(v, "asks", &app.queued)
+		if app.queue.applications[app.id] != app {
+			v.breaks("application %s is not in its queue %s", app.id, app.queue.path)
+		}
+		if app.links.In() != (queued > 0) {
+			v.breaks("application %s: in the order is %t with %d asks", app.id, app.links.In(), queued)
+		}
+		return v.broken == nil
+	})
+}
+
+// waiting checks that an ask waits in exactly one place.
+func (v *verifier) waiting(r *request) {
+	listed := 0
+	if r.links.In() {
+		listed++
+	}
+	if r.Required != "" {
+		list := v.p.stranded[r.Required]
+		if n := v.p.findNode(r.Required); n != nil {
+			list = n.wanted
+		}
+		if slices.Contains(list, r) {
+			listed++
+		}
+	} else if r.wait != nil && r.wait.aside {
+		listed++
+	}
+	if listed != 1 {
+		v.breaks("ask %s waits in %d places", r.Key, listed)
+	}
+	if r.shape == nil || !r.Amounts.Equal(r.shape.amounts) {
+		v.breaks("ask %s does not have the shape it is counted with", r.Key)
+	}
+	if held := r.reservation(); held != nil {
+		n := v.p.findNode(held.Node)
+		if n == nil || held.Key != r.Key || (!held.Required && n.reserved != r) {
+			v.breaks("ask %s holds a reservation on %s that the node does not know", r.Key, held.Node)
+		}
+	}
+}
+
+func (v *verifier) queue(q *queue) {
+	var used, pending resources.Amounts
+	for _, child := range q.children {
+		v.queue(child)
+		used.Add(child.used)
+		pending.Add(child.pending)
+		if child.links.In() != child.waits() {
+			v.breaks("queue %s: in the order is %t, waits is %t", child.path, child.links.In(), child.waits())
+		}
+	}
+	for _, app := range q.applications {
+		used.Add(app.used)
+		pending.Add(app.pending)
+	}
+	v.equal("used", q.path, q.used, used)
+	v.equal("pending", q.path, q.pending, pending)
+	if !q.exceeded && !q.used.Within(q.max) {
+		v.breaks("queue %s: uses %s of %s by a placement", q.path, v.p.kinds.Format(q.used), v.p.kinds.FormatLimits(q.max))
+	}
+	if q.leaf && len(q.children) > 0 || !q.leaf && len(q.applications) > 0 {
+		v.breaks("queue %s: leaf is %t with %d queues and %d applications", q.path, q.leaf, len(q.children), len(q.applications))
+	}
+	for s := range q.over {
+		if s.asks > 0 && q.hasRoom(s.amounts) {
+			v.breaks("queue %s: has room for %s, which waits for it", q.path, v.p.kinds.Format(s.amounts))
+		}
+	}
+	if q.backlog != q.gather() {
+		v.breaks("queue %s: its backlog is stale", q.path)
+	}
+	sorted(v, "queues", &q.queues)
+	sorted(v, "applications", &q.apps)
+}
+
+func (v *verifier) totals() {
+	v.equal("used", "nodes and queues", v.p.root.used, v.used)
+	v.equal("occupied", "the partition", v.p.occupied, v.foreign)
+	v.equal("capacity", "the partition", v.p.capacity, v.total)
+	for id, list := range v.p.homeless {
+		v.found += len(list)
+		if v.p.findNode(id) != nil || len(list) == 0 {
+			v.breaks("%d foreign allocations wait for node %s, which is known", len(list), id)
+		}
+	}
+	if v.found != len(v.p.requests) {
+		v.breaks("%d requests are known by key and %d are listed", len(v.p.requests), v.found)
+	}
+}
+
+// shapes checks that what is known not to fit does not fit.
+func (v *verifier) shapes() {
+	full := 0
+	for _, s := range v.p.shapes.all {
+		if !s.full {
+			continue
+		}
+		full++
+		if n := v.p.firstFit(v.p.open.Root(), s.amounts); n != nil && s.asks > 0 {
+			v.breaks("node %s has room for %s, which waits for it", n.id, v.p.kinds.Format(s.amounts))
+		}
+	}
+	if full != len(v.p.shapes.full) {
+		v.breaks("%d shapes are full and %d are listed", full, len(v.p.shapes.full))
+	}
+	reserved := 0
+	for n := range v.p.allNodes {
+		if n.reserved != nil {
+			reserved++
+		}
+	}
+	if reserved != v.p.reserved {
+		v.breaks("%d nodes are reserved and %d are counted", reserved, v.p.reserved)
+	}
+}

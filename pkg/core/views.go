@@ -1,0 +1,149 @@
+package core
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// View is the partition as it is now. Each object keeps its own view until it
+// changes, so that a view costs a pointer for each object and the work for
+// those that changed.
+func (p *Partition) View() *View {
+	if p.sharesStale {
+		p.remeasure()
+	}
+	v := &View{
+		Name: p.name, Partition: p.options.Partition,
+		Capacity: p.capacity.Clone(), Used: p.root.used.Clone(), Occupied: p.occupied.Clone(),
+		Root:         p.viewQueue(p.root),
+		Nodes:        make([]*NodeView, 0, p.nodes.Len()),
+		Applications: make([]*ApplicationView, 0, p.applications.Len()),
+		Work:         p.work,
+	}
+	p.nodes.Ascend(func(n *node) bool {
+		v.Nodes = append(v.Nodes, n.viewed())
+		return true
+	})
+	p.applications.Ascend(func(app *application) bool {
+		v.Applications = append(v.Applications, app.viewed(p.learnt))
+		return true
+	})
+	for _, waiting := range p.homeless {
+		v.Homeless = append(v.Homeless, allocations(waiting)...)
+	}
+	slices.SortFunc(v.Homeless, compareKeys)
+	return v
+}
+
+func compareKeys(a, b *Allocation) int { return strings.Compare(string(a.Key), string(b.Key)) }
+
+func allocations(list []*request) []*Allocation {
+	out := make([]*Allocation, len(list))
+	for i, r := range list {
+		out[i] = r.Allocation
+	}
+	slices.SortFunc(out, compareKeys)
+	return out
+}
+
+func (n *node) viewed() *NodeView {
+	if n.view != nil {
+		return n.view
+	}
+	n.view = &NodeView{
+		ID: n.id, Attributes: n.attributes, Schedulable: n.schedulable,
+		Capacity: n.capacity.Clone(), Allocated: n.allocated.Clone(), Occupied: n.occupied.Clone(), Available: n.free.Clone(),
+		Allocations: allocations(n.own), ForeignAllocations: allocations(n.foreign),
+	}
+	for _, r := range n.wanted {
+		if held := r.reservation(); held != nil {
+			n.view.Reservations = append(n.view.Reservations, *held)
+		}
+	}
+	if n.reserved != nil {
+		n.view.Reservations = append(n.view.Reservations, *n.reserved.reservation())
+	}
+	return n.view
+}
+
+func (p *Partition) viewQueue(q *queue) *QueueView {
+	if q.view != nil {
+		return q.view
+	}
+	priority := int32(PriorityNone)
+	if q.waits() {
+		priority = q.gather().top
+	}
+	q.view = &QueueView{
+		Path: q.path, Leaf: q.leaf, Draining: q.draining,
+		Max: q.max.Clone(), Guaranteed: q.guaranteed.Clone(), Used: q.used.Clone(), Pending: q.pending.Clone(),
+		Share: q.share(), Priority: priority,
+		Properties: q.properties, Applications: len(q.applications),
+	}
+	for _, child := range q.sortedChildren() {
+		q.view.Queues = append(q.view.Queues, p.viewQueue(child))
+	}
+	return q.view
+}
+
+// viewed is the view of an application. That of one with asks holds only as long
+// as nothing new is learnt about what fits.
+func (a *application) viewed(learnt uint64) *ApplicationView {
+	if a.view != nil && (len(a.asks) == 0 || a.learnt == learnt) {
+		return a.view
+	}
+	v := &ApplicationView{
+		ID: a.id, Queue: a.queue.path, User: a.user, Groups: a.groups, Tags: a.tags,
+		State: a.state, Since: a.since, Submitted: a.submitted,
+		Used: a.used.Clone(), Pending: a.pending.Clone(),
+		Allocations: allocations(a.allocations),
+		Asks:        make([]AskView, len(a.asks)),
+	}
+	for i, r := range a.asks {
+		v.Asks[i] = r.viewed()
+	}
+	slices.SortFunc(v.Asks, func(x, y AskView) int { return compareKeys(x.Allocation, y.Allocation) })
+	a.view, a.learnt = v, learnt
+	return v
+}
+
+// viewed says why an ask waits. What was learnt from another of its shape holds
+// for it too.
+func (r *request) viewed() AskView {
+	v := AskView{Allocation: r.Allocation}
+	w := r.wait
+	if held := r.reservation(); held != nil {
+		v.Reserved = held.Node
+	}
+	over := r.overQueue()
+	switch {
+	case w != nil && (w.aside || r.Required != ""):
+		v.Reason, v.Detail = w.reason, w.detail
+	case over != nil:
+		v.Reason, v.Detail = QuotaExceeded, string(over.path)
+	case r.shape.full:
+		v.Reason = NoNodeFits
+	case w != nil && w.tries == 0:
+		v.Reason, v.Detail = w.reason, w.detail
+	}
+	return v
+}
+
+// Headroom is what may still be charged to a queue, counting the queues above
+// it; it says false if there is no such queue.
+func (v *View) Headroom(path QueuePath) (resources.Limits, bool) {
+	q, left := v.Root, v.Root.Max.Minus(v.Root.Used)
+	for q.Path != path {
+		i := slices.IndexFunc(q.Queues, func(child *QueueView) bool {
+			return child.Path == path || strings.HasPrefix(string(path), string(child.Path)+".")
+		})
+		if i < 0 {
+			return nil, false
+		}
+		q = q.Queues[i]
+		left = left.Least(q.Max.Minus(q.Used))
+	}
+	return left, true
+}
