@@ -36,6 +36,19 @@ type Options struct {
 	Patience time.Duration
 }
 
+func (o Options) withDefaults() Options {
+	if o.ID == "" {
+		o.ID = "rm"
+	}
+	if o.Partition == "" {
+		o.Partition = "default"
+	}
+	if o.Patience == 0 {
+		o.Patience = time.Minute
+	}
+	return o
+}
+
 // A MockScheduler is the real scheduler and a resource manager that is registered
 // with it. The verbs belong to one goroutine, that of the test.
 type MockScheduler struct {
@@ -49,23 +62,23 @@ type MockScheduler struct {
 // inside a bubble of testing/synctest. The scheduler stops when the test ends.
 func New(t testing.TB, options Options) *MockScheduler {
 	t.Helper()
-	if options.ID == "" {
-		options.ID = "rm"
-	}
-	if options.Partition == "" {
-		options.Partition = "default"
-	}
-	if options.Patience == 0 {
-		options.Patience = time.Minute
-	}
 	s, err := scheduler.New(options.Scheduler)
 	if err != nil {
 		t.Fatalf("schedulertest: %v", err)
 	}
 	t.Cleanup(s.Stop)
-	m := &MockScheduler{Scheduler: s, t: t, options: options}
+	m := &MockScheduler{Scheduler: s, t: t, options: options.withDefaults()}
 	m.Register()
 	return m
+}
+
+// Join registers another resource manager with the same scheduler. Of the options
+// those of the scheduler do not count.
+func (m *MockScheduler) Join(options Options) *MockScheduler {
+	m.t.Helper()
+	other := &MockScheduler{Scheduler: m.Scheduler, t: m.t, options: options.withDefaults()}
+	other.Register()
+	return other
 }
 
 // Register registers the resource manager, again if it was before. What was
@@ -106,7 +119,8 @@ func (m *MockScheduler) settle(err error) {
 }
 
 // Settle waits until every goroutine of the test waits for something else than
-// another one, and checks the books unless a callback is blocked.
+// another one, and checks the books of the resource manager unless one of its
+// callbacks is blocked.
 func (m *MockScheduler) Settle() {
 	m.t.Helper()
 	synctest.Wait()
@@ -114,6 +128,9 @@ func (m *MockScheduler) Settle() {
 		return
 	}
 	for _, partition := range m.Partitions() {
+		if !strings.HasPrefix(partition, "["+m.options.ID+"]") {
+			continue
+		}
 		if err := m.Verify(partition); err != nil {
 			m.t.Fatalf("schedulertest: books of partition %s: %v", partition, err)
 		}

@@ -75,11 +75,10 @@ func (r *recorder) UpdateNode(response *si.NodeResponse) error { return r.record
 
 // Predicates implements api.ResourceManagerCallback.
 func (r *recorder) Predicates(args *si.PredicatesArgs) error {
-	err := r.record(args)
-	if err == nil && r.options.Predicates != nil {
-		err = r.options.Predicates(args)
+	if r.options.Predicates == nil {
+		return r.record(args)
 	}
-	return err
+	return r.record(args, func() error { return r.options.Predicates(args) })
 }
 
 // PreemptionPredicates implements api.ResourceManagerCallback. It says yes when
@@ -97,7 +96,8 @@ func (r *recorder) UpdateContainerSchedulingState(request *si.UpdateContainerSch
 	_ = r.record(request)
 }
 
-func (r *recorder) record(message any) error {
+// record keeps a call and does what the test wants done during it.
+func (r *recorder) record(message any, then ...func() error) error {
 	call := Call{time.Now(), message}
 	r.mu.Lock()
 	r.calls = append(r.calls, call)
@@ -108,10 +108,17 @@ func (r *recorder) record(message any) error {
 		defer r.mu.Unlock()
 		r.running--
 	}()
-	if r.options.During == nil {
-		return nil
+	if r.options.During != nil {
+		if err := r.options.During(call); err != nil {
+			return err
+		}
 	}
-	return r.options.During(call)
+	for _, f := range then {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *recorder) busy() bool {
