@@ -112,6 +112,7 @@ func (p *Partition) enqueue(r *request) {
 	app := r.application
 	r.shape = p.shapes.of(r.Amounts)
 	p.shapes.join(r.shape)
+	p.asks++
 	r.Allocation.Amounts = r.shape.amounts // equal, and shared by all its kind
 	app.asks = enlist(app.asks, r, &r.at)
 	app.pending.Add(r.Amounts)
@@ -163,6 +164,7 @@ func (p *Partition) withdraw(r *request) {
 		}
 	}
 	p.shapes.leave(r.shape)
+	p.asks--
 	r.shape = nil
 	app.asks = delist(app.asks, r.at, atApplication)
 	app.pending.Sub(r.Amounts)

@@ -182,8 +182,12 @@ func (n *node) scored(weights []weight, packing bool) int64 {
 	return score
 }
 
-// enlist appends a request to a list and notes its place.
+// enlist appends a request to a list and notes its place. Lists start with room
+// for what a node usually runs, so that they seldom grow.
 func enlist(list []*request, r *request, place *int32) []*request {
+	if list == nil {
+		list = make([]*request, 0, 16)
+	}
 	*place = int32(len(list))
 	return append(list, r)
 }

@@ -46,6 +46,7 @@ type Partition struct {
 	batch    uint64 // number of the Schedule call
 	left     int    // placements that it may still make
 	arrivals uint64
+	asks     int // that wait
 	learnt   uint64 // counts attempts and changes that may have changed why asks wait
 	// sharesStale says that what shares are measured against has changed.
 	sharesStale bool
@@ -80,7 +81,7 @@ func NewPartition(options Options, config Config) *Partition {
 // Apply carries out one command. It returns what the outside must hear,
 // refusals included. It makes no placement.
 func (p *Partition) Apply(now time.Time, c Command) Effects {
-	p.now = now
+	p.now, p.left = now, 0
 	p.learnt++
 	switch c := c.(type) {
 	case AddNode:
@@ -134,8 +135,14 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 // ask is tried again. False means never.
 func (p *Partition) Due() (time.Time, bool) { return p.alarms.next() }
 
-// tell adds what the outside must hear to the effects of this step.
-func (p *Partition) tell(message any) { p.fx = append(p.fx, message) }
+// tell adds what the outside must hear to the effects of this step. What
+// placements of one batch say takes one slice.
+func (p *Partition) tell(message any) {
+	if p.fx == nil {
+		p.fx = make(Effects, 0, max(1, min(p.left, p.asks)))
+	}
+	p.fx = append(p.fx, message)
+}
 
 func (p *Partition) takeEffects() Effects {
 	fx := p.fx

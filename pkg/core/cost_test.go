@@ -1,0 +1,119 @@
+package core_test
+
+import (
+	"fmt"
+	"math/bits"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// perPlacement is what scheduling looked at for one placement, rounded up.
+type perPlacement struct{ nodes, queues, applications, asks uint64 }
+
+func costOf(l load) perPlacement {
+	p := l.build(core.Options{}, core.Fair)
+	before := p.View().Work
+	run(p)
+	after := p.View().Work
+	n := after.Placements - before.Placements
+	up := func(now, then uint64) uint64 { return (now - then + n - 1) / n }
+	return perPlacement{
+		up(after.Nodes, before.Nodes), up(after.Queues, before.Queues),
+		up(after.Applications, before.Applications), up(after.Asks, before.Asks),
+	}
+}
+
+// TestWorkGrowsLogarithmically pins what one placement looks at, counted
+// exactly: a hundred or a thousand times as much of anything adds a few steps
+// for each doubling and nothing else.
+func TestWorkGrowsLogarithmically(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		small, large load
+		of           func(perPlacement) uint64
+		size         func(load) int
+	}{
+		{
+			"asks",
+			load{100, 1000, 1, 1},
+			load{100, 10_000, 1, 1},
+			func(c perPlacement) uint64 { return c.asks }, func(l load) int { return l.asks },
+		},
+		{
+			"nodes",
+			load{1000, 5000, 1, 1},
+			load{100_000, 5000, 1, 1},
+			func(c perPlacement) uint64 { return c.nodes }, func(l load) int { return l.nodes },
+		},
+		{
+			"queues",
+			load{1000, 5000, 1, 1},
+			load{1000, 5000, 1000, 1000},
+			func(c perPlacement) uint64 { return c.queues }, func(l load) int { return l.queues },
+		},
+		{
+			"applications",
+			load{1000, 8000, 1, 1},
+			load{1000, 8000, 1, 4000},
+			func(c perPlacement) uint64 { return c.applications }, func(l load) int { return l.applications },
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			small, large := costOf(c.small), costOf(c.large)
+			doublings := bits.Len(uint(c.size(c.large) / c.size(c.small)))
+			t.Logf("%+v to %+v", small, large)
+			assert.Assert(t, c.of(large) <= c.of(small)+6*uint64(doublings),
+				"%d looked at with %v, %d with %v", c.of(small), c.small, c.of(large), c.large)
+		})
+	}
+}
+
+// TestPlacementAllocatesItselfAndItsMessage pins the garbage of a placement:
+// the bound allocation and its message, and now and then a list that grows.
+func TestPlacementAllocatesItselfAndItsMessage(t *testing.T) {
+	const asks = 4096
+	p := load{200, asks, 1, 1}.build(core.Options{BatchMax: 64}, core.FIFO)
+	p.Schedule(start) // lists have grown once
+	perBatch := testing.AllocsPerRun(50, func() { p.Schedule(start) })
+	assert.Assert(t, perBatch/64 <= 2.1, "%v allocations for each placement", perBatch/64)
+}
+
+// TestFullClusterCostsNothing: asks that cannot fit are looked at once for each
+// shape, and not again while nothing changes.
+func TestFullClusterCostsNothing(t *testing.T) {
+	for _, shapes := range []int{1, 200, 2000} {
+		t.Run(fmt.Sprint(shapes, " shapes"), func(t *testing.T) {
+			p := cluster(100, 1, core.Options{ReserveDelay: -1})
+			p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
+			for i := range 5000 {
+				p.Apply(start, ask("a", fmt.Sprint("k", i), 20_000, 1<<30+int64(i%shapes), 1))
+			}
+			before := p.View().Work
+			run(p)
+			learnt := p.View().Work
+			assert.Equal(t, learnt.Attempts-before.Attempts, uint64(shapes))
+			for range 10 {
+				run(p)
+			}
+			idle := p.View().Work
+			assert.Assert(t, idle.Queues <= learnt.Queues+10, "more than one look at the top for each call")
+			idle.Queues = learnt.Queues
+			assert.DeepEqual(t, idle, learnt)
+
+			// A small change that helps nobody is looked at in vain by nobody.
+			p.Apply(start, core.UpdateNode{ID: "n000001", Capacity: resources.Amounts{17_000, 64 << 30, 110}})
+			run(p)
+			assert.Equal(t, p.View().Work.Attempts, learnt.Attempts)
+
+			// Room for one is found at once.
+			p.Apply(start, core.UpdateNode{ID: "n000001", Capacity: resources.Amounts{20_000, 64 << 30, 110}})
+			fx, _ := p.Schedule(start)
+			assert.Equal(t, placements(fx), 1)
+			assert.NilError(t, p.Verify())
+		})
+	}
+}

@@ -1,0 +1,203 @@
+package core_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// chance draws the choices of a random history: from a seed, or, for the
+// fuzzer, from bytes.
+type chance interface{ IntN(n int) int }
+
+type bytesChance struct{ data []byte }
+
+func (c *bytesChance) IntN(n int) int {
+	if len(c.data) == 0 {
+		return 0
+	}
+	b := int(c.data[0])
+	c.data = c.data[1:]
+	return b % n
+}
+
+// history applies random commands to a partition and checks the laws after
+// each step.
+type history struct {
+	chance
+	p   *core.Partition
+	now time.Time
+}
+
+var errTaint = errors.New("taint")
+
+func newHistory(c chance) *history {
+	h := &history{chance: c, now: start}
+	options := core.Options{Kinds: testKinds(), ReserveDelay: time.Second, ReserveMax: 10 * time.Second, CompletingDelay: 3 * time.Second, BatchMax: 1 + h.IntN(5)}
+	if h.IntN(3) == 0 {
+		options.Feasible = func(key core.AllocationKey, node core.NodeID, _ bool) error {
+			if (len(key)+int(key[len(key)-1])+int(node[1]))%4 == 0 {
+				return errTaint
+			}
+			return nil
+		}
+	}
+	h.p = core.NewPartition(options, h.config())
+	return h
+}
+
+func (h *history) config() core.Config {
+	limits := func() resources.Limits {
+		if h.IntN(2) == 0 {
+			return nil
+		}
+		return resources.Limits{int64(2 + h.IntN(8)), resources.Unlimited}
+	}
+	properties := func() core.QueueProperties {
+		return core.QueueProperties{
+			ApplicationSort: core.SortPolicy(h.IntN(2)), IgnorePriority: h.IntN(4) == 0,
+			PriorityFence: h.IntN(4) == 0, PriorityOffset: int32(h.IntN(3)),
+		}
+	}
+	leaf := func(name string) core.QueueConfig {
+		return core.QueueConfig{
+			Name: name, Max: limits(), Guaranteed: resources.Amounts{int64(h.IntN(4))}, Properties: properties(),
+		}
+	}
+	root := core.QueueConfig{Name: "root", Parent: true, Properties: properties()}
+	root.Queues = append(root.Queues, leaf("a"))
+	if h.IntN(4) > 0 {
+		root.Queues = append(root.Queues, core.QueueConfig{
+			Name: "p", Parent: true, Max: limits(), Properties: properties(), Queues: []core.QueueConfig{leaf("b"), leaf("c")},
+		})
+	}
+	return core.Config{Name: "default", Root: root, Nodes: core.NodeOrder{Packing: h.IntN(2) == 0, Weights: map[string]int64{"vcore": 3, "memory": 1}}}
+}
+
+func (h *history) node() core.NodeID { return core.NodeID(fmt.Sprint("n", h.IntN(5))) }
+func (h *history) app() core.ApplicationID { return core.ApplicationID(fmt.Sprint("app", h.IntN(4))) }
+
+func (h *history) key() core.AllocationKey { return core.AllocationKey(fmt.Sprint("k", h.IntN(24))) }
+
+func (h *history) amounts() resources.Amounts {
+	return resources.Amounts{int64(h.IntN(5)), int64(h.IntN(5)), int64(h.IntN(2))}
+}
+
+func (h *history) allocation() *core.Allocation {
+	a := &core.Allocation{
+		Key: h.key(), Amounts: h.amounts(), Priority: int32(h.IntN(3)),
+		Created: h.now.Add(-time.Duration(h.IntN(5)) * time.Second),
+	}
+	switch h.IntN(8) {
+	case 0:
+		a.Origin, a.Node = core.Foreign, h.node()
+		return a
+	case 1:
+		a.Origin, a.Node = core.Static, h.node()
+		return a
+	case 2:
+		a.Node = h.node()
+	case 3:
+		a.Required = h.node()
+	}
+	a.Application = h.app()
+	return a
+}
+
+func (h *history) command() core.Command {
+	switch h.IntN(16) {
+	case 0:
+		return core.AddNode{ID: h.node(), Capacity: resources.Amounts{8, 8, 3}, Drained: h.IntN(4) == 0}
+	case 1:
+		return core.UpdateNode{ID: h.node(), Capacity: resources.Amounts{int64(h.IntN(12)), 8, int64(h.IntN(4))}}
+	case 2:
+		return core.DrainNode{ID: h.node()}
+	case 3:
+		return core.UndrainNode{ID: h.node()}
+	case 4:
+		return core.RemoveNode{ID: h.node()}
+	case 5, 6:
+		return core.AddApplication{ID: h.app(), Queue: []core.QueuePath{"root.a", "root.p.b", "p.c", ""}[h.IntN(4)]}
+	case 7:
+		if h.IntN(4) == 0 {
+			return core.RemoveApplication{ID: h.app()}
+		}
+		return core.Reconfigure{Config: h.config()}
+	case 8, 9, 10:
+		types := []si.TerminationType{si.TerminationType_STOPPED_BY_RM, si.TerminationType_TIMEOUT, si.TerminationType_PLACEHOLDER_REPLACED, core.SchedulingFailed}
+		release := core.ReleaseAllocation{Application: h.app(), Key: h.key(), Termination: types[h.IntN(4)]}
+		switch h.IntN(6) {
+		case 0:
+			release.Application = ""
+		case 1:
+			release.Key = ""
+		}
+		return release
+	default:
+		return core.AddAllocation{Allocation: h.allocation()}
+	}
+}
+
+// step does one random thing and returns what was done.
+func (h *history) step() any {
+	if h.IntN(3) > 0 {
+		c := h.command()
+		h.p.Apply(h.now, c)
+		return c
+	}
+	if h.IntN(3) == 0 {
+		h.now = h.now.Add(time.Duration(h.IntN(4000)) * time.Millisecond)
+	}
+	h.p.Schedule(h.now)
+	return "schedule"
+}
+
+// TestRandomHistories keeps the laws whatever is sent in whatever order.
+func TestRandomHistories(t *testing.T) {
+	for seed := range uint64(400) {
+		h := newHistory(rand.New(rand.NewPCG(seed, 0)))
+		for i := range 150 {
+			done := h.step()
+			assert.NilError(t, h.p.Verify(), "seed %d, step %d: %T%+v", seed, i, done, done)
+		}
+		h.settle(t)
+	}
+}
+
+// settle schedules until nothing is left to do, which must come, and sees that
+// nothing waits that could run.
+func (h *history) settle(t *testing.T) {
+	t.Helper()
+	for range 1000 {
+		if _, more := h.p.Schedule(h.now); more {
+			continue
+		}
+		assert.NilError(t, h.p.Verify())
+		return
+	}
+	t.Fatal("scheduling does not come to rest")
+}
+
+func FuzzHistory(f *testing.F) {
+	f.Add([]byte("a node, an application, asks, and what may become of them"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 4096 {
+			return
+		}
+		c := &bytesChance{data}
+		h := newHistory(c)
+		for len(c.data) > 0 {
+			done := h.step()
+			assert.NilError(t, h.p.Verify(), "%T%+v", done, done)
+		}
+		h.settle(t)
+	})
+}
