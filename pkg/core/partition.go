@@ -46,7 +46,7 @@ type Partition struct {
 	batch    uint64 // number of the Schedule call
 	left     int    // placements that it may still make
 	arrivals uint64
-	asks     int // that wait
+	asks     int    // that wait
 	learnt   uint64 // counts attempts and changes that may have changed why asks wait
 	// sharesStale says that what shares are measured against has changed.
 	sharesStale bool

@@ -82,7 +82,7 @@ func (h *history) config() core.Config {
 	return core.Config{Name: "default", Root: root, Nodes: core.NodeOrder{Packing: h.IntN(2) == 0, Weights: map[string]int64{"vcore": 3, "memory": 1}}}
 }
 
-func (h *history) node() core.NodeID { return core.NodeID(fmt.Sprint("n", h.IntN(5))) }
+func (h *history) node() core.NodeID       { return core.NodeID(fmt.Sprint("n", h.IntN(5))) }
 func (h *history) app() core.ApplicationID { return core.ApplicationID(fmt.Sprint("app", h.IntN(4))) }
 
 func (h *history) key() core.AllocationKey { return core.AllocationKey(fmt.Sprint("k", h.IntN(24))) }
