@@ -308,8 +308,8 @@ func (p *Partition) place(r *request, n *node) {
 	p.settleNode(n)
 	p.settleAbove(app)
 	p.work.Placements++
-	p.left--
 	p.tell(p.placement(r, message))
+	p.left--
 }
 
 // hint tells the resource manager, once for each ask, that no node can take
