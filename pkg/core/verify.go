@@ -58,16 +58,16 @@ func (v *verifier) add(list []*request) resources.Amounts {
 	return v.sum
 }
 
-func (v *verifier) equal(what string, of any, booked, counted resources.Amounts) {
+func (v *verifier) equal(what, of string, booked, counted resources.Amounts) {
 	if v.broken == nil && !booked.Equal(counted) {
-		v.breaks("%s of %v: booked %s, counted %s", what, of, v.p.kinds.Format(booked), v.p.kinds.Format(counted))
+		v.breaks("%s of %s: booked %s, counted %s", what, of, v.p.kinds.Format(booked), v.p.kinds.Format(counted))
 	}
 }
 
 func (v *verifier) nodes() {
 	for n := range v.p.allNodes {
-		v.equal("allocated", n.id, n.allocated, v.add(n.own))
-		v.equal("occupied", n.id, n.occupied, v.add(n.foreign))
+		v.equal("allocated", string(n.id), n.allocated, v.add(n.own))
+		v.equal("occupied", string(n.id), n.occupied, v.add(n.foreign))
 		for i := range max(len(n.free), len(n.capacity)) {
 			k := resources.Kind(i)
 			if n.free.Of(k) != n.capacity.Of(k)-n.allocated.Of(k)-n.occupied.Of(k) {
@@ -135,8 +135,8 @@ func exact[T order.Item[T]](v *verifier, what string, top T) {
 
 func (v *verifier) applications() {
 	v.p.applications.Ascend(func(app *application) bool {
-		v.equal("used", app.id, app.used, v.add(app.allocations))
-		v.equal("pending", app.id, app.pending, v.add(app.asks))
+		v.equal("used", string(app.id), app.used, v.add(app.allocations))
+		v.equal("pending", string(app.id), app.pending, v.add(app.asks))
 		v.found += len(app.allocations) + len(app.asks)
 		for i, r := range app.allocations {
 			if r.application != app || r.node == nil || int(r.at) != i || v.p.requests[r.Key] != r {
@@ -212,8 +212,8 @@ func (v *verifier) queue(q *queue) {
 		used.Add(app.used)
 		pending.Add(app.pending)
 	}
-	v.equal("used", q.path, q.used, used)
-	v.equal("pending", q.path, q.pending, pending)
+	v.equal("used", string(q.path), q.used, used)
+	v.equal("pending", string(q.path), q.pending, pending)
 	if !q.exceeded && !q.used.Within(q.max) {
 		v.breaks("queue %s: uses %s of %s by a placement", q.path, v.p.kinds.Format(q.used), v.p.kinds.FormatLimits(q.max))
 	}
