@@ -1,0 +1,12 @@
+package core_test
+
+import (
+	"testing"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/scenario"
+)
+
+// TestScenarios plays the stories of testdata/scenarios. They are the first
+// thing to read about what a partition does; docs/scenarios.md says how to
+// write one.
+func TestScenarios(t *testing.T) { scenario.Run(t, "testdata/scenarios") }

@@ -1,0 +1,188 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// arguments are what stands beside a verb. Each must be read by somebody; the
+// first thing that could not be understood is kept as err.
+type arguments struct {
+	kinds *resources.Kinds
+	names []string          // words without =, in order
+	named map[string]string // words with =
+	read  map[string]bool
+	err   error
+}
+
+// known are the kinds of resources that need no slash in their name, so that a
+// misspelt argument is not taken for one.
+var known = []string{resources.VCore, resources.Memory, "disk", "gpu", "pods"}
+
+func newArguments(kinds *resources.Kinds, words []string) *arguments {
+	a := &arguments{kinds: kinds, named: map[string]string{}, read: map[string]bool{}}
+	a.add(words)
+	return a
+}
+
+func (a *arguments) add(words []string) {
+	for _, word := range words {
+		if key, value, ok := strings.Cut(word, "="); ok {
+			a.named[key] = value
+		} else {
+			a.names = append(a.names, word)
+		}
+	}
+}
+
+// under is the arguments of a line below a verb with these arguments.
+func (a *arguments) under(words []string) *arguments {
+	line := newArguments(a.kinds, words)
+	for key, value := range a.named {
+		if _, ok := line.named[key]; !ok {
+			line.named[key] = value
+		}
+	}
+	line.names = append(line.names, a.names...)
+	return line
+}
+
+// name takes the first word that is left; nothing if there is none.
+func (a *arguments) name() string {
+	if len(a.names) == 0 {
+		return ""
+	}
+	name := a.names[0]
+	a.names = a.names[1:]
+	return name
+}
+
+// need is name for a word that must be there.
+func (a *arguments) need(what string) string {
+	name := a.name()
+	if name == "" {
+		a.fail("%s is missing", what)
+	}
+	return name
+}
+
+func (a *arguments) flag(name string) bool {
+	i := slices.Index(a.names, name)
+	if i < 0 {
+		return false
+	}
+	a.names = slices.Delete(slices.Clone(a.names), i, i+1)
+	return true
+}
+
+func (a *arguments) has(key string) bool {
+	_, ok := a.named[key]
+	return ok
+}
+
+func (a *arguments) text(key string) string {
+	a.read[key] = true
+	return a.named[key]
+}
+
+func (a *arguments) number(key string) int64 {
+	text := a.text(key)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		a.fail("%s=%s is not a whole number", key, text)
+	}
+	return n
+}
+
+func (a *arguments) duration(key string) time.Duration {
+	text := a.text(key)
+	if text == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		a.fail("%s=%s is not a duration", key, text)
+	}
+	return d
+}
+
+func (a *arguments) list(key string) []string {
+	if text := a.text(key); text != "" {
+		return strings.Split(text, ",")
+	}
+	return nil
+}
+
+// pairs reads a:b,c:d.
+func (a *arguments) pairs(key string) map[string]string {
+	if !a.has(key) {
+		return nil
+	}
+	pairs := map[string]string{}
+	for _, pair := range a.list(key) {
+		name, value, ok := strings.Cut(pair, ":")
+		if !ok {
+			a.fail("%s=%s: write name:value", key, pair)
+		}
+		pairs[name] = value
+	}
+	return pairs
+}
+
+// amounts reads every argument that names a resource kind. Negative quantities
+// are taken, for stories about refusals.
+func (a *arguments) amounts() resources.Amounts {
+	var amounts resources.Amounts
+	for _, key := range slices.Sorted(maps.Keys(a.named)) {
+		if !slices.Contains(known, key) && !strings.Contains(key, "/") {
+			continue
+		}
+		text, sign := a.text(key), int64(1)
+		if rest, negative := strings.CutPrefix(text, "-"); negative {
+			text, sign = rest, -1
+		}
+		quantity, err := resources.ParseQuantity(key, text)
+		if err != nil {
+			a.fail("%s: %w", key, err)
+			continue
+		}
+		kind, err := a.kinds.Intern(key)
+		if err != nil {
+			a.fail("%w", err)
+			continue
+		}
+		amounts.Set(kind, sign*quantity)
+	}
+	return amounts
+}
+
+func (a *arguments) fail(format string, args ...any) {
+	if a.err == nil {
+		a.err = fmt.Errorf(format, args...)
+	}
+}
+
+// finish reports what could not be read, or what nobody has read.
+func (a *arguments) finish() error {
+	if a.err != nil {
+		return a.err
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.named)) {
+		if !a.read[key] {
+			return fmt.Errorf("nothing reads %s=%s", key, a.named[key])
+		}
+	}
+	if len(a.names) > 0 {
+		return fmt.Errorf("nothing reads %s", strings.Join(a.names, " "))
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+// Package scenario runs tests that are written as texts: stories of commands
+// to a core.Partition, and what came out of each.
+//
+// A story is a list of steps. A step is one or more commands, each at the start
+// of a line, then four dashes, then what the commands put out, up to an empty
+// line:
+//
+//	# Two cores are free and one is asked for.
+//	ask web-1 application=shop vcore=1
+//	schedule
+//	----
+//	placed web-1 on n1
+//
+// A command is a verb, the name it is about, arguments key=value and flags. It
+// may be given several names, one on each of the indented lines below it; what
+// stands beside the verb then holds for every line. Where the verb takes a
+// text, such as YAML, the indented lines are that text. Lines that start with #
+// are comments: sentences that predict the output of the step. Quantities are
+// written as in a configuration, 500m or 10Gi; text with spaces goes in quotes.
+// Nothing that is written is ignored: an unknown verb, an argument the verb
+// does not read, or a step without dashes fails the test.
+//
+// Time is virtual. It starts at 0s, stands still during a step, and is moved by
+// advance alone, which calls Schedule whenever the partition says it is due.
+// Nothing else schedules but the verb schedule. After every command the books
+// are verified, and every story is played twice to see that it comes out the
+// same.
+//
+// The verbs, in verbs.go and show.go:
+//
+//	config                       the configuration, as YAML; without it, root.default
+//	reconfigure                  another configuration
+//	node N vcore=8               a node; attributes=zone:a, drained
+//	update node N vcore=4        other capacity, or other attributes
+//	drain N, undrain N           keep new allocations off a node, or not
+//	remove node N
+//	application A queue=root.q   user=, groups=, tags=, forced
+//	remove application A
+//	ask K application=A vcore=1  priority=, created=, required=N, group=,
+//	                             placeholder, originator; with node=N it runs already
+//	foreign K node=N vcore=1     an allocation of another scheduler; static, priority=, created=
+//	resize K vcore=2             what was last sent of K, with other amounts
+//	release K                    type=, message=; application=A alone for all of A
+//	schedule                     until there is no more to do
+//	advance 30s
+//	refuse K N "text"            from now on K may not run on N; * for any
+//	allow K N                    takes a refusal back
+//	show nodes [N...]            with what runs on them
+//	show queues, applications, asks, foreign, due
+//	show events                  those of this step and since the last look
+//
+// What comes out are decisions, one line each, in the order in which the
+// resource manager hears them. A step without any puts out nothing, in one
+// word. With the flag -update the outputs are written into the stories; a
+// difference that the sentence above the step does not explain is a bug.
+package scenario

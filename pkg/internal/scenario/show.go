@@ -1,0 +1,216 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// none stands for an empty field.
+const none = "-"
+
+func (w *world) show(a *arguments) (func(), error) {
+	switch what := a.need("what to show"); what {
+	case "nodes":
+		return w.showNodes(a)
+	case "queues":
+		return w.showQueues, nil
+	case "applications":
+		return w.showApplications, nil
+	case "asks":
+		return w.showAsks, nil
+	case "foreign":
+		return w.showForeign, nil
+	case "due":
+		return w.showDue, nil
+	case "events":
+		return w.showEvents, nil
+	default:
+		return nil, fmt.Errorf("cannot show %q", what)
+	}
+}
+
+// showNodes prints the nodes that are named, or all, and below each what runs
+// on it: own allocations, then foreign ones, then reservations.
+func (w *world) showNodes(a *arguments) (func(), error) {
+	var names []string
+	for name := a.name(); name != ""; name = a.name() {
+		names = append(names, name)
+	}
+	return func() {
+		w.table(func(row func(...string)) {
+			row("node", "capacity", "allocated", "occupied", "available", "state")
+			for _, n := range w.here().View().Nodes {
+				if len(names) == 0 || slices.Contains(names, string(n.ID)) {
+					w.nodeRows(n, row)
+				}
+			}
+		})
+	}, nil
+}
+
+func (w *world) nodeRows(n *core.NodeView, row func(...string)) {
+	state := "schedulable"
+	if !n.Schedulable {
+		state = "drained"
+	}
+	if len(n.Attributes) > 0 {
+		state += " " + formatPairs(n.Attributes)
+	}
+	row(string(n.ID), w.amounts(n.Capacity), w.amounts(n.Allocated), w.amounts(n.Occupied), w.amounts(n.Available), state)
+	for _, a := range n.Allocations {
+		row("  "+string(a.Key), "", w.amounts(a.Amounts), "", "", "of "+string(a.Application))
+	}
+	for _, a := range n.ForeignAllocations {
+		row("  "+string(a.Key), "", "", w.amounts(a.Amounts), "", originName(a.Origin))
+	}
+	for _, r := range n.Reservations {
+		text := "reserved at " + w.offset(r.At)
+		if r.Required {
+			text += ", required"
+		}
+		row("  "+string(r.Key), "", "", "", "", text)
+	}
+}
+
+func (w *world) showQueues() {
+	w.table(func(row func(...string)) {
+		row("queue", "used", "pending", "guaranteed", "max", "headroom", "share", "priority", "applications")
+		view := w.here().View()
+		w.queueRows(view, view.Root, row)
+	})
+}
+
+func (w *world) queueRows(view *core.View, q *core.QueueView, row func(...string)) {
+	depth := strings.Count(string(q.Path), ".")
+	name := string(q.Path[strings.LastIndex(string(q.Path), ".")+1:])
+	headroom, _ := view.Headroom(q.Path)
+	if q.Draining {
+		name += " (draining)"
+	}
+	priority, applications := none, ""
+	if q.Priority != core.PriorityNone {
+		priority = fmt.Sprint(q.Priority)
+	}
+	if q.Leaf {
+		applications = fmt.Sprint(q.Applications)
+	}
+	row(strings.Repeat("  ", depth)+name, w.amounts(q.Used), w.amounts(q.Pending), w.amounts(q.Guaranteed),
+		w.limits(q.Max), w.limits(headroom), fmt.Sprintf("%d‰", q.Share.PerMille()), priority, applications)
+	for _, below := range q.Queues {
+		w.queueRows(view, below, row)
+	}
+}
+
+func (w *world) showApplications() {
+	applications := w.here().View().Applications
+	if len(applications) == 0 {
+		w.printf("no applications\n")
+		return
+	}
+	w.table(func(row func(...string)) {
+		row("application", "queue", "state", "used", "pending", "allocations", "asks")
+		for _, a := range applications {
+			row(string(a.ID), string(a.Queue), fmt.Sprintf("%s since %s", a.State, w.offset(a.Since)),
+				w.amounts(a.Used), w.amounts(a.Pending), fmt.Sprint(len(a.Allocations)), fmt.Sprint(len(a.Asks)))
+		}
+	})
+}
+
+func (w *world) showAsks() {
+	found := false
+	w.table(func(row func(...string)) {
+		for _, application := range w.here().View().Applications {
+			for _, a := range application.Asks {
+				if !found {
+					row("ask", "application", "amounts", "priority", "why it waits")
+				}
+				found = true
+				why := a.Reason.String() + unlessEmpty(": ", a.Detail)
+				if a.Reserved != "" {
+					why += ", reserves " + string(a.Reserved)
+				}
+				row(string(a.Key), string(a.Application), w.amounts(a.Amounts), fmt.Sprint(a.Priority), why)
+			}
+		}
+	})
+	if !found {
+		w.printf("no asks\n")
+	}
+}
+
+// showForeign prints the foreign allocations that are charged nowhere because
+// their node is not known.
+func (w *world) showForeign() {
+	homeless := w.here().View().Homeless
+	if len(homeless) == 0 {
+		w.printf("every foreign allocation is on a node\n")
+		return
+	}
+	w.table(func(row func(...string)) {
+		row("without node", "node", "amounts", "origin")
+		for _, a := range homeless {
+			row(string(a.Key), string(a.Node), w.amounts(a.Amounts), originName(a.Origin))
+		}
+	})
+}
+
+func (w *world) showDue() {
+	due, ok := w.here().Due()
+	if !ok {
+		w.printf("due never\n")
+		return
+	}
+	w.printf("due at %s\n", w.offset(due))
+}
+
+func (w *world) showEvents() {
+	for _, event := range w.events {
+		line, err := w.eventLine(event)
+		if err != nil {
+			line = err.Error()
+		}
+		w.printf("%s\n", line)
+	}
+	if len(w.events) == 0 {
+		w.printf("no events\n")
+	}
+	w.events = nil
+}
+
+// table aligns the cells of rows and leaves no space at the end of a line.
+func (w *world) table(fill func(row func(cells ...string))) {
+	var b strings.Builder
+	aligned := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fill(func(cells ...string) {
+		fmt.Fprintln(aligned, strings.Join(cells, "\t"))
+	})
+	aligned.Flush() //nolint:errcheck // a Builder takes everything
+	for line := range strings.Lines(b.String()) {
+		w.printf("%s\n", strings.TrimRight(line, " \n"))
+	}
+}
+
+func originName(origin core.Origin) string {
+	switch origin {
+	case core.Foreign:
+		return "foreign"
+	case core.Static:
+		return "foreign, static"
+	default:
+		return "own"
+	}
+}
+
+// amounts prints quantities as one would write them.
+func (w *world) amounts(a resources.Amounts) string {
+	return quantities(w.kinds.Map(a))
+}
+
+func (w *world) limits(l resources.Limits) string {
+	return quantities(w.kinds.LimitMap(l))
+}
