@@ -81,8 +81,7 @@ func (p *Partition) addOwn(a *Allocation) {
 
 // uncountable reports whether a sum over the partition would saturate.
 func (p *Partition) uncountable(amounts resources.Amounts) bool {
-	return p.root.pending.Overflows(amounts) || p.root.used.Overflows(amounts) ||
-		p.root.pending.Plus(p.root.used).Overflows(amounts)
+	return p.root.pending.Overflows(p.root.used, amounts)
 }
 
 // adopt books an allocation that runs already. Neither a node nor a quota
@@ -152,12 +151,13 @@ func (p *Partition) releaseAllocation(c ReleaseAllocation) {
 		p.releaseAll(c)
 		return
 	}
+	if c.Application == "" {
+		p.releaseForeign(c.Key)
+		return
+	}
 	r := p.requests[c.Key]
 	switch {
 	case r == nil || r.Application != c.Application:
-	case r.foreign():
-		p.unsettleForeign(r)
-		delete(p.requests, r.Key)
 	case c.Termination == SchedulingFailed && r.node != nil:
 		p.bindFailed(r, c.Message)
 	default:

@@ -2,6 +2,7 @@ package core
 
 import (
 	"slices"
+	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 )
@@ -18,8 +19,12 @@ func (p *Partition) addForeign(a *Allocation, known *request) {
 		p.refuse(a, "allocation %s is known as one of application %s and cannot become foreign", a.Key, known.Application)
 		return
 	}
-	if p.occupied.Overflows(a.Amounts) {
+	if p.occupied.Overflows(p.root.used, a.Amounts) {
 		p.refuse(a, "foreign allocation %s is more than can be counted", a.Key)
+		return
+	}
+	if known == nil && p.gone.has(a.Key, p.now) {
+		p.refuse(a, "foreign allocation %s was released already", a.Key)
 		return
 	}
 	r := known
@@ -42,6 +47,17 @@ func (p *Partition) addForeign(a *Allocation, known *request) {
 	}
 	p.settleForeign(r, n)
 	p.relieved(n)
+}
+
+// releaseForeign takes a foreign allocation off the books. That it was released
+// is remembered for a while, so that an addition that was overtaken by the
+// release, or is repeated after it, books nothing that nobody will release.
+func (p *Partition) releaseForeign(key AllocationKey) {
+	p.gone.add(key, p.now)
+	if r := p.requests[key]; r != nil && r.foreign() {
+		p.unsettleForeign(r)
+		delete(p.requests, key)
+	}
 }
 
 // settleForeign charges a foreign allocation to its node.
@@ -80,4 +96,38 @@ func (p *Partition) recordForeign(r *request, change si.EventRecord_ChangeType) 
 		EventChangeType: change, EventChangeDetail: si.EventRecord_NODE_ALLOC,
 		Resource: ResourceOf(p.kinds, r.Amounts),
 	})
+}
+
+// goneMax and goneFor bound the memory of foreign allocations that were
+// released: the latest so many, for so long. A key is the UID of a pod, which
+// does not come back.
+const (
+	goneMax = 1 << 14
+	goneFor = 10 * time.Minute
+)
+
+// gone remembers the latest releases, oldest first.
+type gone struct {
+	at   map[AllocationKey]time.Time
+	keys []AllocationKey
+}
+
+func (g *gone) add(key AllocationKey, now time.Time) {
+	if g.at == nil {
+		g.at = map[AllocationKey]time.Time{}
+	}
+	if _, again := g.at[key]; again {
+		return
+	}
+	for len(g.keys) > 0 && (len(g.keys) == goneMax || g.at[g.keys[0]].Add(goneFor).Before(now)) {
+		delete(g.at, g.keys[0])
+		g.keys = g.keys[1:]
+	}
+	g.at[key] = now
+	g.keys = append(g.keys, key)
+}
+
+func (g *gone) has(key AllocationKey, now time.Time) bool {
+	at, ok := g.at[key]
+	return ok && !at.Add(goneFor).Before(now)
 }

@@ -27,6 +27,7 @@ type Partition struct {
 	nodes        *btree.BTreeG[*node]
 	requests     map[AllocationKey]*request
 	homeless     map[NodeID][]*request // foreign ones, by the node they name
+	gone         gone                  // foreign ones that were released lately
 	stranded     map[NodeID][]*request // asks whose required node is not known
 
 	capacity resources.Amounts // of all nodes

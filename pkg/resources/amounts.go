@@ -110,12 +110,21 @@ func (a Amounts) Minus(b Amounts) Amounts {
 // Clone is a copy that shares nothing.
 func (a Amounts) Clone() Amounts { return slices.Clone(a) }
 
-// Overflows reports whether a sum with b would saturate, so that the books
-// could not be undone again.
-func (a Amounts) Overflows(b Amounts) bool {
-	for i := range min(len(a), len(b)) {
-		if a[i]+b[i] != plus(a[i], b[i]) {
-			return true
+// Overflows reports whether the sum with all of more would saturate, so that
+// the books could not be undone again.
+func (a Amounts) Overflows(more ...Amounts) bool {
+	width := len(a)
+	for _, m := range more {
+		width = max(width, len(m))
+	}
+	for i := range width {
+		sum := a.Of(Kind(i))
+		for _, m := range more {
+			next := plus(sum, m.Of(Kind(i)))
+			if next-m.Of(Kind(i)) != sum {
+				return true
+			}
+			sum = next
 		}
 	}
 	return false
