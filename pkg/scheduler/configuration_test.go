@@ -1,0 +1,150 @@
+package scheduler_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
+	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
+)
+
+const withMax = `
+partitions:
+- name: default
+  queues:
+  - name: root
+    queues:
+    - name: default
+      resources:
+        max: {vcore: 2}
+`
+
+func TestAnEmptyConfigurationIsOneQueue(t *testing.T) {
+	bubble(t, schedulertest.Options{}, func(t *testing.T, m *schedulertest.MockScheduler) {
+		assert.DeepEqual(t, m.Partitions(), []string{"[rm]default"})
+		assert.Equal(t, m.Queue("root.default").Leaf, true)
+	})
+}
+
+func TestABadConfigurationDoesNotRegister(t *testing.T) {
+	s, err := scheduler.New(scheduler.Config{})
+	assert.NilError(t, err)
+	defer s.Stop()
+	_, err = s.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: "partitions: 5"}, newCounter())
+	assert.ErrorContains(t, err, `resource manager "rm"`)
+	assert.ErrorIs(t, s.UpdateNode(&si.NodeRequest{RmID: "rm"}), scheduler.ErrNotRegistered)
+}
+
+func TestABadRegistrationLeavesTheFormerOne(t *testing.T) {
+	bubble(t, schedulertest.Options{}, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.AddNode("node-1", "vcore=4")
+		_, err := m.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: "nonsense"}, newCounter())
+		assert.ErrorContains(t, err, "rm")
+		m.AddNode("node-2", "vcore=4")
+		assert.Equal(t, len(m.Look().Nodes), 2)
+	})
+}
+
+func TestABadUpdateLeavesTheConfiguration(t *testing.T) {
+	cluster(t, schedulertest.Options{Config: withMax}, "vcore=8", func(t *testing.T, m *schedulertest.MockScheduler) {
+		assert.ErrorContains(t, m.Configure("partitions: [{name: default, queues: [{name: root, nonsense: 1}]}]"), "rm")
+		assert.NilError(t, m.Send(asks(3)...))
+		m.Settle()
+		assert.Equal(t, m.Text(m.Queue("root.default").Used), "vcore=2000")
+	})
+}
+
+func TestAnUpdateTakesEffectAtOnce(t *testing.T) {
+	cluster(t, schedulertest.Options{}, "vcore=8", func(t *testing.T, m *schedulertest.MockScheduler) {
+		assert.NilError(t, m.Configure(withMax))
+		assert.NilError(t, m.Send(asks(3)...))
+		m.Settle()
+		assert.Equal(t, m.Text(m.Queue("root.default").Used), "vcore=2000")
+		assert.NilError(t, m.Configure(""))
+		assert.Equal(t, m.Text(m.Queue("root.default").Used), "vcore=3000")
+	})
+}
+
+func countCommands(n *int) func(string, time.Time, core.Command) {
+	return func(string, time.Time, core.Command) { *n++ }
+}
+
+// The commands of a partition say whether an update reached it.
+func TestAnUnchangedConfigurationDoesNothing(t *testing.T) {
+	commands := 0
+	options := schedulertest.Options{Config: withMax, ExtraConfig: map[string]string{"a": "b"}}
+	options.Scheduler.Record = countCommands(&commands)
+	bubble(t, options, func(t *testing.T, m *schedulertest.MockScheduler) {
+		assert.NilError(t, m.Configure(withMax))
+		assert.Equal(t, commands, 0)
+		assert.NilError(t, m.Configure(""))
+		assert.Equal(t, commands, 1)
+	})
+}
+
+func TestExtraConfigurationAppliesThoughNothingElseChanged(t *testing.T) {
+	level := zap.NewAtomicLevelAt(zap.InfoLevel)
+	options := schedulertest.Options{ExtraConfig: map[string]string{"log.level": "WARN"}}
+	options.Scheduler.Level = &level
+	bubble(t, options, func(t *testing.T, m *schedulertest.MockScheduler) {
+		assert.Equal(t, level.Level(), zap.WarnLevel)
+		update := &si.UpdateConfigurationRequest{RmID: "rm", ExtraConfig: map[string]string{"log.level": "-1", "service.x": "y"}}
+		assert.NilError(t, m.UpdateConfiguration(update))
+		assert.Equal(t, level.Level(), zap.DebugLevel)
+		assert.Equal(t, m.ExtraConfig("rm")["service.x"], "y")
+		update.ExtraConfig["log.level"] = "loud"
+		assert.NilError(t, m.UpdateConfiguration(update))
+		assert.Equal(t, level.Level(), zap.DebugLevel)
+		assert.Assert(t, m.ExtraConfig("other") == nil)
+	})
+}
+
+// What runs in a partition that is gone is released as stopped by the resource
+// manager; what is sent there afterwards is refused. When the partition comes back
+// it is empty.
+func TestARemovedPartitionReleasesWhatRan(t *testing.T) {
+	options := schedulertest.Options{Config: twoPartitions, Partition: "gpu"}
+	cluster(t, options, "vcore=8", func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.Ask("app-1", "pod-1", "vcore=1")
+		m.Heard()
+		assert.NilError(t, m.Configure(""))
+		assert.DeepEqual(t, m.Heard(), []string{"allocation pod-1 released: STOPPED_BY_RM"})
+		assert.DeepEqual(t, m.Partitions(), []string{"[rm]default"})
+		_, err := m.View("[rm]gpu")
+		assert.ErrorIs(t, err, scheduler.ErrNoPartition)
+		m.Ask("app-1", "pod-2", "vcore=1")
+		assert.DeepEqual(t, m.Heard(), []string{`allocation pod-2 rejected: "gpu" is not a partition of the resource manager`})
+
+		assert.NilError(t, m.Configure(twoPartitions))
+		assert.Equal(t, len(m.Look().Nodes), 0)
+	})
+}
+
+// A partition that comes back at once, while the callbacks of its former life are
+// blocked, begins when that has ended, so that nobody hears of them mixed.
+func TestAPartitionComesBackAfterItsFormerLife(t *testing.T) {
+	gate := new(blocked)
+	options := schedulertest.Options{Config: twoPartitions, Partition: "gpu", During: gate.on("node-1")}
+	cluster(t, options, "vcore=8", func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.Ask("app-1", "pod-1", "vcore=1")
+		m.Ask("app-1", "pod-2", "vcore=1") // asks about node-1 and waits
+		m.Heard()
+		assert.NilError(t, m.Configure(""))
+		assert.NilError(t, m.Configure(twoPartitions))
+		m.AddNode("node-1", "vcore=8")
+		assert.DeepEqual(t, m.Heard(), []string{})
+		gate.letGo()
+		m.Settle()
+		assert.DeepEqual(t, m.Heard(), []string{
+			"allocation pod-2 placed on node-1",
+			"allocation pod-1 released: STOPPED_BY_RM",
+			"allocation pod-2 released: STOPPED_BY_RM",
+			"node node-1 accepted",
+		})
+	})
+}
