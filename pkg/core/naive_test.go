@@ -1,0 +1,246 @@
+package core_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// naive decides like the partition, from a view, by sorting everything and
+// trying everything.
+type naive struct {
+	view    *core.View
+	weights map[resources.Kind]int64
+	packing bool
+}
+
+// next is the first ask that fits, and its node; nil if none does.
+func (n naive) next() (*core.Allocation, core.NodeID) {
+	capacity := make(resources.Limits, 3)
+	for i := range capacity {
+		capacity[i] = n.view.Capacity.Of(resources.Kind(i))
+	}
+	return n.inQueue(n.view.Root, capacity)
+}
+
+func (n naive) inQueue(q *core.QueueView, above resources.Limits) (*core.Allocation, core.NodeID) {
+	fairMax := overlaid(above, q.Max)
+	if q.Leaf {
+		return n.inLeaf(q, fairMax)
+	}
+	children := slices.DeleteFunc(slices.Clone(q.Queues), func(child *core.QueueView) bool {
+		return n.priority(child) == core.PriorityNone
+	})
+	slices.SortFunc(children, func(a, b *core.QueueView) int {
+		priority := cmp.Compare(n.priority(b), n.priority(a))
+		share := dominant(a.Used, a.Guaranteed, overlaid(fairMax, a.Max)).Cmp(dominant(b.Used, b.Guaranteed, overlaid(fairMax, b.Max)))
+		if q.Properties.IgnorePriority {
+			priority, share = share, priority
+		}
+		return cmp.Or(priority, share, strings.Compare(string(a.Path), string(b.Path)))
+	})
+	for _, child := range children {
+		if ask, node := n.inQueue(child, fairMax); ask != nil {
+			return ask, node
+		}
+	}
+	return nil, ""
+}
+
+func (n naive) inLeaf(q *core.QueueView, fairMax resources.Limits) (*core.Allocation, core.NodeID) {
+	apps := n.applications(q)
+	slices.SortFunc(apps, func(a, b *core.ApplicationView) int {
+		priority := cmp.Compare(top(b), top(a))
+		age := a.Submitted.Compare(b.Submitted)
+		first := age
+		if q.Properties.ApplicationSort == core.Fair {
+			first = dominant(a.Used, q.Guaranteed, fairMax).Cmp(dominant(b.Used, q.Guaranteed, fairMax))
+		}
+		if q.Properties.IgnorePriority {
+			priority, first = first, priority
+		}
+		return cmp.Or(priority, first, age, strings.Compare(string(a.ID), string(b.ID)))
+	})
+	for _, app := range apps {
+		asks := slices.Clone(app.Asks)
+		slices.SortFunc(asks, func(a, b core.AskView) int {
+			return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created))
+		})
+		for _, ask := range asks {
+			headroom, _ := n.view.Headroom(q.Path)
+			if !ask.Amounts.Within(headroom) {
+				continue
+			}
+			if node, ok := n.node(ask.Amounts); ok {
+				return ask.Allocation, node
+			}
+		}
+	}
+	return nil, ""
+}
+
+func (n naive) applications(q *core.QueueView) (apps []*core.ApplicationView) {
+	for _, app := range n.view.Applications {
+		if app.Queue == q.Path && len(app.Asks) > 0 {
+			apps = append(apps, app)
+		}
+	}
+	return apps
+}
+
+func top(app *core.ApplicationView) int32 {
+	most := int32(core.PriorityNone)
+	for _, ask := range app.Asks {
+		most = max(most, ask.Priority)
+	}
+	return most
+}
+
+func (n naive) priority(q *core.QueueView) int32 {
+	most := int32(core.PriorityNone)
+	for _, app := range n.applications(q) {
+		most = max(most, top(app))
+	}
+	for _, child := range q.Queues {
+		most = max(most, n.priority(child))
+	}
+	switch {
+	case most == core.PriorityNone:
+		return most
+	case q.Properties.PriorityFence:
+		return q.Properties.PriorityOffset
+	}
+	return most + q.Properties.PriorityOffset
+}
+
+// node is the best scored open node with room.
+func (n naive) node(ask resources.Amounts) (core.NodeID, bool) {
+	var best core.NodeID
+	var bestScore *big.Int
+	for _, node := range n.view.Nodes {
+		if !node.Schedulable || len(node.Reservations) > 0 || !ask.FitsIn(node.Available) {
+			continue
+		}
+		score := n.score(node)
+		if bestScore == nil || score.Cmp(bestScore) < 0 {
+			best, bestScore = node.ID, score
+		}
+	}
+	return best, bestScore != nil
+}
+
+func (n naive) score(node *core.NodeView) *big.Int {
+	sum, total := new(big.Int), int64(0)
+	for kind, weight := range n.weights {
+		capacity := node.Capacity.Of(kind)
+		if capacity <= 0 {
+			continue
+		}
+		used := min(max(capacity-node.Available.Of(kind), 0), capacity)
+		part := new(big.Int).Div(new(big.Int).Lsh(big.NewInt(used), 28), big.NewInt(capacity))
+		sum.Add(sum, part.Mul(part, big.NewInt(weight)))
+		total += weight
+	}
+	if total == 0 {
+		return sum
+	}
+	sum.Div(sum, big.NewInt(total))
+	if n.packing {
+		sum.Neg(sum)
+	}
+	return sum
+}
+
+func overlaid(above, own resources.Limits) resources.Limits {
+	out := above.Clone()
+	for i, v := range own {
+		if v != resources.Unlimited {
+			out.Set(resources.Kind(i), v)
+		}
+	}
+	return out
+}
+
+func dominant(used, guaranteed resources.Amounts, fairMax resources.Limits) *big.Rat {
+	most := new(big.Rat)
+	for i, v := range used {
+		whole := guaranteed.Of(resources.Kind(i))
+		if whole <= 0 {
+			whole = fairMax.Of(resources.Kind(i))
+		}
+		if v <= 0 || whole == resources.Unlimited {
+			continue
+		}
+		share := big.NewRat(1, 1)
+		if whole > 0 {
+			share = big.NewRat(v, whole)
+		}
+		if share.Cmp(most) > 0 {
+			most = share
+		}
+	}
+	return most
+}
+
+// TestDecidesLikeTheNaiveTwin compares every placement of random histories with
+// what sorting and trying everything gives.
+func TestDecidesLikeTheNaiveTwin(t *testing.T) {
+	compared := 0
+	for seed := range uint64(1200) {
+		h := &history{chance: rand.New(rand.NewPCG(seed, 1)), now: start}
+		config := h.config()
+		h.p = core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1}, config)
+		twin := naive{weights: map[resources.Kind]int64{0: 3, 1: 1}, packing: config.Nodes.Packing}
+		for i := range 120 {
+			h.plainStep(i)
+			for {
+				twin.view = h.p.View()
+				ask, node := twin.next()
+				fx, more := h.p.Schedule(h.now)
+				placed := slices.IndexFunc(fx, func(e any) bool { _, ok := e.(*si.Allocation); return ok })
+				if ask == nil {
+					assert.Equal(t, placed, -1, "seed %d, step %d: %v", seed, i, fx)
+					assert.Equal(t, more, false)
+					break
+				}
+				assert.Assert(t, placed >= 0, "seed %d, step %d: %s fits on %s and was not placed", seed, i, ask.Key, node)
+				got := fx[placed].(*si.Allocation)
+				assert.Equal(t, got.AllocationKey+" on "+got.NodeID, string(ask.Key)+" on "+string(node), "seed %d, step %d", seed, i)
+				compared++
+			}
+		}
+	}
+	t.Logf("%d placements compared", compared)
+	assert.Assert(t, compared > 5000)
+}
+
+// plainStep applies a random command of those that the twin understands: no
+// required nodes, and no two asks of the same age.
+func (h *history) plainStep(i int) {
+	h.now = h.now.Add(time.Millisecond)
+	c := h.command()
+	switch c := c.(type) {
+	case core.Reconfigure:
+		return
+	case core.ReleaseAllocation:
+		c.Termination = si.TerminationType_STOPPED_BY_RM
+		h.p.Apply(h.now, c)
+		return
+	case core.AddAllocation:
+		c.Allocation.Required = ""
+		c.Allocation.Key += core.AllocationKey(fmt.Sprint("-", h.IntN(4)))
+		c.Allocation.Created = h.now.Add(-time.Duration(h.IntN(5)) * time.Second).Add(time.Duration(i))
+	}
+	h.p.Apply(h.now, c)
+}
