@@ -113,7 +113,7 @@ func (n *node) discharge(r *request) {
 
 // recount works out what is free.
 func (n *node) recount() {
-	for i := range max(len(n.capacity), len(n.allocated), len(n.occupied)) {
+	for i := range max(len(n.free), len(n.capacity), len(n.allocated), len(n.occupied)) {
 		kind := resources.Kind(i)
 		n.free.Set(kind, n.capacity.Of(kind)-n.allocated.Of(kind)-n.occupied.Of(kind))
 	}
