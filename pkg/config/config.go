@@ -1,0 +1,90 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// Bounds on what a text may ask for, far above what clusters need.
+const (
+	TextMax       = 4 << 20   // bytes of text
+	QueuesMax     = 100_000   // queues of all partitions
+	DepthMax      = 32        // queues below each other, root included
+	PropertiesMax = 64        // properties of one queue
+	nodesMax      = 2_000_000 // YAML values, counting what aliases repeat
+	problemsMax   = 10_000    // problems shown of each severity
+)
+
+// Default is the configuration that the empty text stands for: one partition
+// with one queue.
+const Default = `partitions:
+  - name: default
+    queues:
+      - name: root
+        queues:
+          - name: default
+`
+
+// A Document is a configuration that passed validation.
+type Document struct {
+	// Partitions are what partitions are made or reconfigured with, in the
+	// order of the text. They are not changed after Load; whoever wants to
+	// change one copies it first.
+	Partitions []core.Config
+	// Definitions are the same partitions as they were written, with the keys
+	// that have no effect yet.
+	Definitions []Partition
+	// Warnings are the problems that do not refuse the configuration.
+	Warnings Problems
+	// Checksum identifies the text: two documents with the same checksum
+	// configure the same.
+	Checksum string
+	// Text is the text that was loaded; Default if that was empty.
+	Text string
+}
+
+// Load reads and validates a configuration. Quantities are in the kinds of the
+// given table, to which kinds are added only if the text is right. If it is not, the
+// error is of type Problems and lists everything that is wrong.
+func Load(text string, kinds *resources.Kinds) (*Document, error) {
+	if text == "" {
+		text = Default
+	}
+	read := &reader{}
+	if kinds == nil {
+		kinds = new(resources.Kinds)
+	}
+	document := &Document{Text: text, Checksum: Checksum(text)}
+	document.Definitions = read.document(text)
+	for i := range document.Definitions {
+		read.checkPartition(&document.Definitions[i])
+	}
+	if !read.failed() {
+		document.Partitions = read.build(document.Definitions, kinds)
+	}
+	read.problems.sort()
+	if read.failed() {
+		return nil, read.problems
+	}
+	document.Warnings = read.problems
+	return document, nil
+}
+
+// checksumLine is a checksum inside a text. It is no part of what is summed,
+// so that a text can hold its own.
+var checksumLine = regexp.MustCompile(`(?m)^checksum: [0-9A-Fa-f]{64}`)
+
+// Checksum is the upper-case hexadecimal SHA-256 of a text without the checksum
+// that may stand in it.
+func Checksum(text string) string {
+	if at := checksumLine.FindStringIndex(text); at != nil {
+		text = text[:at[0]] + text[at[1]:]
+	}
+	sum := sha256.Sum256([]byte(text))
+	return strings.ToUpper(hex.EncodeToString(sum[:]))
+}

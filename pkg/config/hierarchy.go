@@ -1,0 +1,163 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// checkPartition compares what the queues of a partition say with each other.
+func (r *reader) checkPartition(p *Partition) {
+	if r.gaveUp {
+		return
+	}
+	r.rootLimits(p)
+	r.checkResources(p.Root, nil)
+	r.checkApplications(p.Root)
+	r.checkLimits(p.Root, nil)
+	r.checkRules(p)
+	if !hasLeaf(p.Root) {
+		place := p.Root.place
+		place.Key = ""
+		r.add(Problem{Place: place, Severity: Warning, Message: "no queue of the partition takes applications: every one is a parent"})
+	}
+}
+
+func hasLeaf(q *Queue) bool {
+	for _, child := range q.Queues {
+		if hasLeaf(child) {
+			return true
+		}
+	}
+	return !q.Parent
+}
+
+// A bound is the tightest max on the way from the root, and whose it is.
+type bound struct {
+	value int64
+	queue core.QueuePath
+	line  int
+}
+
+// checkResources compares guaranteed and max of a queue and those below with
+// the bounds from above. It returns what the queue counts for where its parent
+// guarantees: what is guaranteed to it, or else to those below it. A kind that
+// one side does not name is not compared.
+func (r *reader) checkResources(q *Queue, above map[string]bound) map[string]int64 {
+	for _, kind := range q.Guaranteed.kinds() {
+		checkBelow(r, "guaranteed", q.Guaranteed[kind], kind, q.Max)
+	}
+	bounds := above
+	if len(q.Max) > 0 {
+		bounds = make(map[string]bound, len(above)+len(q.Max))
+		maps.Copy(bounds, above)
+	}
+	for _, kind := range q.Max.kinds() {
+		most := q.Max[kind]
+		if b, ok := above[kind]; ok && most.Value > b.value {
+			r.add(Problem{Place: most.place, Message: fmt.Sprintf("%s is more than the max of %s, which is %s (line %d)",
+				show(kind, most.Value), b.queue, show(kind, b.value), b.line)})
+			continue
+		}
+		bounds[kind] = bound{value: most.Value, queue: q.Path, line: most.place.Line}
+	}
+	sums := promises{total: map[string]int64{}, parts: map[string][]string{}}
+	for _, child := range q.Queues {
+		sums.add(child, r.checkResources(child, bounds))
+	}
+	r.checkPromises(q, sums, bounds)
+	if len(q.Guaranteed) > 0 {
+		return q.Guaranteed.values()
+	}
+	return sums.total
+}
+
+// checkBelow reports a quantity that is more than the max beside it.
+func checkBelow(r *reader, what string, q Quantity, kind string, most Quantities) {
+	if limit, ok := most[kind]; ok && q.Value > limit.Value {
+		r.add(Problem{Place: q.place, Message: fmt.Sprintf("%s %s is more than the max beside it, which is %s (line %d)",
+			what, show(kind, q.Value), show(kind, limit.Value), limit.place.Line)})
+	}
+}
+
+// promises are what the queues below one queue are guaranteed together.
+type promises struct {
+	total map[string]int64
+	parts map[string][]string // who is guaranteed how much, to show
+}
+
+// partsMax is how many queues are named where a sum is too large.
+const partsMax = 4
+
+func (p *promises) add(child *Queue, guaranteed map[string]int64) {
+	for kind, v := range guaranteed {
+		if v == 0 {
+			continue
+		}
+		if p.total[kind] > math.MaxInt64-v {
+			p.total[kind] = math.MaxInt64
+		} else {
+			p.total[kind] += v
+		}
+		p.parts[kind] = append(p.parts[kind], child.Name+" "+show(kind, v))
+	}
+}
+
+// checkPromises compares what the queues below are guaranteed with what the
+// queue itself is guaranteed and may use.
+func (r *reader) checkPromises(q *Queue, below promises, bounds map[string]bound) {
+	for _, kind := range slices.Sorted(maps.Keys(below.total)) {
+		total, parts := below.total[kind], below.parts[kind]
+		if more := len(parts) - partsMax; more > 0 {
+			parts = append(parts[:partsMax:partsMax], fmt.Sprintf("and %d more", more))
+		}
+		sum := fmt.Sprintf("%s together (%s)", show(kind, total), strings.Join(parts, ", "))
+		b, bounded := bounds[kind]
+		switch own, ok := q.Guaranteed[kind]; {
+		case ok && total > own.Value:
+			r.add(Problem{Place: own.place, Message: fmt.Sprintf("guaranteed %s is less than the queues below are guaranteed, %s",
+				show(kind, own.Value), sum)})
+		case bounded && total > b.value:
+			r.add(Problem{Place: q.maxPlace(kind), Message: fmt.Sprintf("the queues below are guaranteed %s, more than the max of %s, which is %s (line %d)",
+				sum, b.queue, show(kind, b.value), b.line)})
+		}
+	}
+}
+
+// maxPlace is where the max of a kind stands, or else the queue.
+func (q *Queue) maxPlace(kind string) Place {
+	if own, ok := q.Max[kind]; ok {
+		return own.place
+	}
+	place := q.place
+	place.Key = "resources.guaranteed." + kind
+	return place
+}
+
+// checkApplications compares how many applications may run in a queue with how
+// many may in the queue above.
+func (r *reader) checkApplications(q *Queue) {
+	for _, child := range q.Queues {
+		r.checkApplications(child)
+		if q.ApplicationsMax == 0 || q.unsure || child.unsure {
+			continue
+		}
+		place := child.countPlace
+		if place.Line == 0 {
+			place = child.place
+			place.Key = "maxapplications"
+		}
+		switch {
+		case child.ApplicationsMax == 0:
+			r.add(Problem{Place: place, Message: fmt.Sprintf("must be set and above zero, since %s has maxapplications %d (line %d)",
+				q.Path, q.ApplicationsMax, q.countPlace.Line)})
+		case child.ApplicationsMax > q.ApplicationsMax:
+			r.add(Problem{Place: place, Message: fmt.Sprintf("%d is more than the maxapplications of %s, which is %d (line %d)",
+				child.ApplicationsMax, q.Path, q.ApplicationsMax, q.countPlace.Line)})
+		}
+	}
+}

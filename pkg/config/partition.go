@@ -1,0 +1,182 @@
+package config
+
+import (
+	"math"
+	"math/big"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// A Partition is one partition as it was written. Names are in lower case and
+// what was left out has its default.
+type Partition struct {
+	Name       string
+	Root       *Queue
+	Nodes      core.NodeOrder
+	Preemption core.PreemptionConfig
+	// Rules and Resolver have no effect yet; neither have the limits of queues.
+	Rules    []Rule
+	Resolver string // of users' groups: empty, os, ldap or test
+
+	limits      []Limit // of the partition, which is another way to write those of the root
+	limitsPlace Place
+	place       Place
+}
+
+// partitionName is what a partition may be called; brackets are left to the
+// name of the resource manager.
+var partitionName = regexp.MustCompile(`^[a-zA-Z0-9_:#/@.-]{1,64}$`)
+
+// defaultPartition is the name of a partition that has none.
+const defaultPartition = "default"
+
+func (r *reader) partitions(c cursor) []Partition {
+	var out []Partition
+	for _, item := range c.items() {
+		p := r.partition(item)
+		first := slices.IndexFunc(out, func(o Partition) bool { return o.Name == p.Name })
+		if first >= 0 {
+			item.place.Partition, item.place.Key = p.Name, "name"
+			item.fail("a partition with this name is in line %d already; upper and lower case are the same", out[first].place.Line)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func (r *reader) partition(c cursor) Partition {
+	p := Partition{Name: defaultPartition}
+	name, named := c.find("name")
+	if named && name.node.Kind == yaml.ScalarNode && name.node.Value != "" {
+		p.Name = strings.ToLower(clip(name.node.Value))
+	}
+	c.place.Partition, c.place.Key = p.Name, ""
+	p.place = c.place
+	if c.node.Kind == yaml.MappingNode {
+		if _, ok := c.find("queues"); !ok {
+			c.fail("queues is missing; write queues: [] for a root queue alone")
+		}
+	}
+	c.fields(
+		field{"name", func(c cursor) {
+			if name := c.text(); name != "" && !partitionName.MatchString(name) {
+				c.fail("%s is no name of a partition: 1 to 64 letters, digits and _ : # / @ . -", quote(name))
+			}
+		}},
+		field{"queues", func(c cursor) { p.Root = r.top(c) }},
+		field{"placementrules", func(c cursor) {
+			p.Rules = r.rules(c)
+			if len(c.node.Content) > 0 {
+				c.later("an application goes to the queue it names")
+			}
+		}},
+		field{"limits", func(c cursor) {
+			p.limits, p.limitsPlace = r.limits(c), c.atKey().place
+		}},
+		field{"preemption", func(c cursor) { p.Preemption = preemption(c) }},
+		field{"nodesortpolicy", func(c cursor) { p.Nodes = nodeOrder(c) }},
+		field{"usergroupresolver", func(c cursor) { p.Resolver = resolver(c) }},
+	)
+	if p.Root == nil {
+		p.Root = &Queue{Name: rootName, Path: rootName, Parent: true, place: p.place}
+	}
+	return p
+}
+
+func preemption(c cursor) core.PreemptionConfig {
+	var p core.PreemptionConfig
+	c.fields(
+		field{"enabled", func(c cursor) {
+			enabled, ok := c.boolean()
+			p.Disabled = ok && !enabled
+		}},
+		field{"quotapreemptionenabled", func(c cursor) { p.Quota, _ = c.boolean() }},
+	)
+	return p
+}
+
+func resolver(c cursor) string {
+	var kind string
+	c.fields(field{"type", func(c cursor) {
+		switch kind = c.text(); kind {
+		case "":
+		case "os", "ldap", "test":
+			c.later("the groups of a user are those that come with the application")
+		default:
+			c.fail("unknown resolver %s, known are os, ldap and test", quote(kind))
+		}
+	}})
+	return kind
+}
+
+func nodeOrder(c cursor) core.NodeOrder {
+	var order core.NodeOrder
+	c.fields(
+		field{"type", func(c cursor) {
+			switch policy := c.text(); policy {
+			case "fair", "":
+			case "binpacking":
+				order.Packing = true
+			default:
+				c.fail("unknown policy %s, write fair or binpacking", quote(policy))
+			}
+		}},
+		field{"resourceweights", func(c cursor) { order.Weights = weights(c) }},
+	)
+	return order
+}
+
+// Weights are counted in integers. If one of them has a fraction, all are
+// counted in millionths, which is as fine as they may be.
+const (
+	weightMax   = 1_000_000
+	weightScale = 1_000_000
+)
+
+func weights(c cursor) map[string]int64 {
+	exact := map[string]*big.Rat{}
+	whole, some := true, false
+	c.each(func(kind string, value cursor) {
+		weight, ok := value.number()
+		switch {
+		case !ok:
+		case kind == "":
+			value.atKey().fail("a resource kind without a name")
+		case weight < 0:
+			value.fail("%s is negative", quote(value.node.Value))
+		case math.IsNaN(weight):
+			value.fail("%s is no number", quote(value.node.Value))
+		case weight > weightMax:
+			value.fail("%s is too large, %d is the most", quote(value.node.Value), weightMax)
+		default:
+			// The shortest decimal that reads as this number is what was meant.
+			exact[kind], _ = new(big.Rat).SetString(strconv.FormatFloat(weight, 'f', -1, 64))
+			if !new(big.Rat).Mul(exact[kind], big.NewRat(weightScale, 1)).IsInt() {
+				value.fail("%s is too fine, use at most six digits after the point", quote(value.node.Value))
+			}
+			whole = whole && weight == math.Trunc(weight)
+			some = some || weight > 0
+		}
+	})
+	if len(exact) == 0 {
+		return nil
+	}
+	if !some {
+		c.warn("every weight is 0, so no node goes before another for what it has free")
+	}
+	scale := big.NewRat(weightScale, 1)
+	if whole {
+		scale = big.NewRat(1, 1)
+	}
+	out := make(map[string]int64, len(exact))
+	for kind, weight := range exact {
+		out[kind] = new(big.Rat).Mul(weight, scale).Num().Int64()
+	}
+	return out
+}

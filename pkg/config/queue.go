@@ -1,0 +1,232 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// A Queue is one queue as it was written, with what is below it.
+type Queue struct {
+	Name       string // in lower case
+	Path       core.QueuePath
+	Parent     bool       // may have queues below it; true of every queue that has some
+	Guaranteed Quantities // nil if there are none
+	Max        Quantities // nil if there are none
+	Properties map[string]string
+	Queues     []*Queue
+
+	// What follows has no effect yet.
+	ApplicationsMax     uint64 // zero is unlimited
+	AdminACL, SubmitACL string
+	Template            *Template
+	Limits              []Limit
+
+	place       Place
+	limitsPlace Place
+	countPlace  Place  // of ApplicationsMax
+	unsure      bool   // ApplicationsMax could not be read
+	leaf        *Place // of "parent: false"
+}
+
+// A Template is what a queue gives to the leaf queues that are made below it
+// while the scheduler runs.
+type Template struct {
+	ApplicationsMax uint64
+	Guaranteed, Max Quantities
+	Properties      map[string]string
+}
+
+// The names with a meaning of their own: the top of a tree, and the queue below
+// it for applications whose queue is gone.
+const (
+	rootName     = "root"
+	recoveryName = "@recovery@"
+)
+
+// queueName is what one element of a path may be.
+var queueName = regexp.MustCompile(`^[a-zA-Z0-9_:#/@-]{1,64}$`)
+
+// top reads the queues of a partition. If they are not exactly one with the
+// name root, they go below a root of their own.
+func (r *reader) top(c cursor) *Queue {
+	items := c.items()
+	if len(items) == 1 {
+		name, ok := items[0].find("name")
+		if ok && name.node.Kind == yaml.ScalarNode && strings.EqualFold(name.node.Value, rootName) {
+			return r.queue(items[0], nil)
+		}
+	}
+	root := &Queue{Name: rootName, Path: rootName, Parent: true, place: c.atKey().place}
+	root.Queues = r.queueList(items, root, 1)
+	return root
+}
+
+// queueList reads the queues below a parent. Depth is the number of queues
+// from the root to the parent.
+func (r *reader) queueList(items []cursor, parent *Queue, depth int) []*Queue {
+	if depth >= DepthMax && len(items) > 0 {
+		items[0].fail("queues nest deeper than %d levels", DepthMax)
+		return nil
+	}
+	var queues []*Queue
+	seen := map[string]int{}
+	for _, item := range items {
+		r.queues++
+		if r.queues > QueuesMax {
+			r.giveUp(Problem{Place: item.place, Message: fmt.Sprintf("more than %d queues", QueuesMax)})
+			return nil
+		}
+		q := r.queue(item, parent)
+		if q == nil {
+			r.unnamed++
+			continue
+		}
+		if line, twice := seen[q.Name]; twice {
+			again := item.atQueue(q.Path)
+			again.place.Key = "name"
+			again.fail("a queue with this name is below %s in line %d already; upper and lower case are the same",
+				parent.Path, line)
+		} else {
+			seen[q.Name] = q.place.Line
+		}
+		queues = append(queues, q)
+	}
+	return queues
+}
+
+// queue reads one queue. It is nil if there is no name to call it by.
+func (r *reader) queue(c cursor, parent *Queue) *Queue {
+	if parent != nil {
+		c.place.Queue = parent.Path
+	}
+	if c.node.Kind != yaml.MappingNode {
+		c.fail("must be a queue with at least a name, not %s", describe(c.node))
+		return nil
+	}
+	name, ok := c.find("name")
+	if !ok || name.node.Kind != yaml.ScalarNode {
+		c.fail("a queue without a name")
+		return nil
+	}
+	q := &Queue{Name: strings.ToLower(clip(name.node.Value))}
+	q.Path = core.QueuePath(q.Name)
+	if parent != nil {
+		q.Path = parent.Path + "." + q.Path
+	}
+	c = c.atQueue(q.Path)
+	q.place = c.place
+	c.fields(append(r.queueKeys(q), r.laterKeys(q)...)...)
+	if len(q.Queues) > 0 {
+		q.Parent = true
+		if q.leaf != nil {
+			r.add(Problem{Place: *q.leaf, Severity: Warning, Message: "the queue is a parent all the same, there are queues below it"})
+		}
+	}
+	if parent == nil {
+		q.Parent = true
+		rootResources(c, q)
+	}
+	return q
+}
+
+// queueKeys are the keys of a queue that have an effect.
+func (r *reader) queueKeys(q *Queue) []field {
+	return []field{
+		{"name", func(c cursor) { checkName(c, q) }},
+		{"parent", func(c cursor) {
+			parent, ok := c.boolean()
+			q.Parent = q.Parent || parent
+			if ok && !parent {
+				q.leaf = &c.place
+			}
+		}},
+		{"queues", func(c cursor) {
+			q.Queues = r.queueList(c.items(), q, strings.Count(string(q.Path), ".")+1)
+		}},
+		{"resources", func(c cursor) { q.Guaranteed, q.Max = ofResources(c) }},
+		{"properties", func(c cursor) { q.Properties = properties(c) }},
+	}
+}
+
+// laterKeys are the keys of a queue that are read and kept, and have no effect
+// yet.
+func (r *reader) laterKeys(q *Queue) []field {
+	return []field{
+		{"maxapplications", func(c cursor) {
+			n, ok := c.count()
+			q.ApplicationsMax, q.unsure, q.countPlace = n, !ok, c.place
+			if n > 0 {
+				c.later("any number of applications may run")
+			}
+		}},
+		{"adminacl", func(c cursor) { q.AdminACL = acl(c) }},
+		{"submitacl", func(c cursor) { q.SubmitACL = acl(c) }},
+		{"childtemplate", func(c cursor) {
+			q.Template = template(c)
+			c.later("no queues are made while the scheduler runs")
+		}},
+		{"limits", func(c cursor) {
+			q.Limits, q.limitsPlace = r.limits(c), c.atKey().place
+		}},
+	}
+}
+
+func checkName(c cursor, q *Queue) {
+	name := c.text()
+	switch {
+	case !queueName.MatchString(name):
+		c.fail("%s is no name of a queue: 1 to 64 letters, digits and _ : # / @ -, without dots", quote(name))
+	case q.Path == rootName+"."+rootName:
+		c.fail("the name root belongs to the top of the tree; if root is listed, it is the only queue there and the others are below it")
+	case q.Path == rootName+"."+recoveryName:
+		c.fail("the name %s belongs to the queue for applications whose own queue is gone", recoveryName)
+	}
+}
+
+func rootResources(c cursor, q *Queue) {
+	for _, of := range []Quantities{q.Guaranteed, q.Max} {
+		for _, kind := range of.kinds() {
+			c.place = of[kind].place
+			c.fail("the root queue has no resources of its own, its max is what the nodes have; remove %s", show(kind, of[kind].Value))
+		}
+	}
+}
+
+// ofResources reads a mapping with guaranteed and max.
+func ofResources(c cursor) (guaranteed, most Quantities) {
+	c.fields(
+		field{"guaranteed", func(c cursor) { guaranteed = c.quantities() }},
+		field{"max", func(c cursor) { most = c.quantities() }},
+	)
+	return guaranteed, most
+}
+
+// acl reads who may do something: users, a blank, groups; * is everybody.
+func acl(c cursor) string {
+	text := c.text()
+	if len(strings.Fields(text)) > 2 {
+		c.fail("%s has more than two parts; write users, one blank and groups, such as \"ann,bob dev,ops\", or *", quote(text))
+	}
+	c.later("every queue is open to everybody")
+	return text
+}
+
+func template(c cursor) *Template {
+	t := &Template{}
+	c.fields(
+		field{"maxapplications", func(c cursor) { t.ApplicationsMax, _ = c.count() }},
+		field{"properties", func(c cursor) { t.Properties = properties(c) }},
+		field{"resources", func(c cursor) {
+			t.Guaranteed, t.Max = ofResources(c)
+			for _, kind := range t.Guaranteed.kinds() {
+				checkBelow(c.read, "guaranteed", t.Guaranteed[kind], kind, t.Max)
+			}
+		}},
+	)
+	return t
+}
