@@ -81,7 +81,7 @@ func (p *Partition) addOwn(a *Allocation) {
 
 // uncountable reports whether a sum over the partition would saturate.
 func (p *Partition) uncountable(amounts resources.Amounts) bool {
-	return p.root.pending.Overflows(p.root.used, amounts)
+	return p.root.pending.Overflows(p.root.used, p.foreign, amounts)
 }
 
 // adopt books an allocation that runs already. Neither a node nor a quota
@@ -158,7 +158,8 @@ func (p *Partition) releaseAllocation(c ReleaseAllocation) {
 	r := p.requests[c.Key]
 	switch {
 	case r == nil || r.Application != c.Application:
-	case c.Termination == SchedulingFailed && r.node != nil:
+	case c.Termination == SchedulingFailed && r.node == nil: // said twice
+	case c.Termination == SchedulingFailed:
 		p.bindFailed(r, c.Message)
 	default:
 		p.releaseOwn(r, c)

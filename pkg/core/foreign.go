@@ -19,7 +19,7 @@ func (p *Partition) addForeign(a *Allocation, known *request) {
 		p.refuse(a, "allocation %s is known as one of application %s and cannot become foreign", a.Key, known.Application)
 		return
 	}
-	if p.occupied.Overflows(p.root.used, a.Amounts) {
+	if p.uncountable(a.Amounts) {
 		p.refuse(a, "foreign allocation %s is more than can be counted", a.Key)
 		return
 	}
@@ -36,10 +36,12 @@ func (p *Partition) addForeign(a *Allocation, known *request) {
 			return
 		}
 		p.unsettleForeign(r)
+		p.foreign.Sub(r.Amounts)
 		updated := *r.Allocation
 		updated.Amounts, updated.Node, updated.Tags, updated.Priority = a.Amounts, a.Node, a.Tags, a.Priority
 		r.Allocation = &updated
 	}
+	p.foreign.Add(r.Amounts)
 	n := p.findNode(a.Node)
 	if n == nil {
 		p.homeless[a.Node] = append(p.homeless[a.Node], r)
@@ -56,6 +58,7 @@ func (p *Partition) releaseForeign(key AllocationKey) {
 	p.gone.add(key, p.now)
 	if r := p.requests[key]; r != nil && r.foreign() {
 		p.unsettleForeign(r)
+		p.foreign.Sub(r.Amounts)
 		delete(p.requests, key)
 	}
 }

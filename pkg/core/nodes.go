@@ -20,6 +20,10 @@ func (p *Partition) refuseNode(id NodeID, format string, args ...any) {
 }
 
 func (p *Partition) addNode(c AddNode) {
+	if c.ID == "" {
+		p.refuseNode(c.ID, "a node without an ID")
+		return
+	}
 	if p.findNode(c.ID) != nil {
 		p.refuseNode(c.ID, "node %s is registered already", c.ID)
 		return
@@ -135,10 +139,14 @@ func (p *Partition) removeNode(id NodeID) {
 	p.nodes.Delete(n)
 	p.capacity.Sub(n.capacity)
 	p.sharesStale = true
-	for _, r := range byKey(n.own) {
+	own := byKey(n.own)
+	for _, r := range own {
 		p.unplace(r)
 		p.forget(r)
 		p.tell(p.release(r, si.TerminationType_STOPPED_BY_RM, fmt.Sprintf("node %s was removed", id)))
+	}
+	for _, r := range own {
+		p.rest(r.application)
 	}
 	for _, r := range byKey(n.foreign) {
 		n.discharge(r)

@@ -32,6 +32,7 @@ type Partition struct {
 
 	capacity resources.Amounts // of all nodes
 	occupied resources.Amounts // by foreign allocations on nodes
+	foreign  resources.Amounts // by all of them, those without a node included
 
 	open    order.Tree[*node] // nodes for ordinary asks
 	weights []weight
@@ -42,6 +43,7 @@ type Partition struct {
 	aside    []*request // refused on every node with room
 	asideAt  time.Time  // when they are tried again
 	asideWas time.Time  // when they were tried last
+	hintAt   time.Time  // when the resource manager hears of asks that fit no node
 	reserved int        // nodes reserved by ordinary asks
 	alarms   alarms
 	batch    uint64 // number of the Schedule call

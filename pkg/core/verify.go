@@ -236,12 +236,17 @@ func (v *verifier) totals() {
 	v.equal("used", "nodes and queues", v.p.root.used, v.used)
 	v.equal("occupied", "the partition", v.p.occupied, v.foreign)
 	v.equal("capacity", "the partition", v.p.capacity, v.total)
+	foreign := v.foreign.Clone()
 	for id, list := range v.p.homeless {
 		v.found += len(list)
+		for _, r := range list {
+			foreign.Add(r.Amounts)
+		}
 		if v.p.findNode(id) != nil || len(list) == 0 {
 			v.breaks("%d foreign allocations wait for node %s, which is known", len(list), id)
 		}
 	}
+	v.equal("foreign", "the partition", v.p.foreign, foreign)
 	if v.found != len(v.p.requests) {
 		v.breaks("%d requests are known by key and %d are listed", len(v.p.requests), v.found)
 	}
