@@ -154,6 +154,7 @@ func (p *Partition) withdraw(r *request) {
 	if r.links.In() {
 		app.queued.Remove(r)
 	}
+	r.unhint()
 	if w := r.wait; w != nil {
 		if w.aside {
 			p.aside = slices.DeleteFunc(p.aside, func(other *request) bool { return other == r })

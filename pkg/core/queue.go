@@ -38,6 +38,8 @@ type queue struct {
 	overSlots slots
 	// bound are asks for one certain node that wait for quota here.
 	bound []*request
+	// hinted is what the resource manager was told of that waits for nodes.
+	hinted resources.Amounts
 
 	view *QueueView
 }

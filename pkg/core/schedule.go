@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -31,6 +29,8 @@ func (p *Partition) ring() {
 			p.complete(a.application)
 		case a.aside:
 			p.retryAside()
+		case a.hints:
+			p.hintWaiting()
 		default:
 			p.wake(a.request)
 		}
@@ -188,7 +188,7 @@ func (p *Partition) try(r *request) outcome {
 	}
 	p.shapes.block(r.shape)
 	p.reserveLater(r)
-	p.hint(r)
+	p.hintLater()
 	return waits
 }
 
@@ -310,19 +310,4 @@ func (p *Partition) place(r *request, n *node) {
 	p.work.Placements++
 	p.tell(p.placement(r, message))
 	p.left--
-}
-
-// hint tells the resource manager, once for each ask, that no node can take
-// it, so that more nodes may be brought.
-func (p *Partition) hint(r *request) {
-	w := r.waiting()
-	if w.hinted {
-		return
-	}
-	w.hinted = true
-	p.tell(&si.UpdateContainerSchedulingStateRequest{
-		ApplicationID: string(r.Application), AllocationKey: string(r.Key),
-		State:  si.UpdateContainerSchedulingStateRequest_FAILED,
-		Reason: "no node can take the request: waiting for room in the cluster",
-	})
 }

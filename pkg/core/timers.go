@@ -13,6 +13,7 @@ type alarm struct {
 	application *application // completes
 	request     *request     // reserves, lets go of a reservation, or is tried again
 	aside       bool         // the asks refused everywhere are tried again
+	hints       bool         // the resource manager hears of asks that fit no node
 }
 
 // alarms is a binary heap by time, then by number.

@@ -1,0 +1,112 @@
+package order_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+)
+
+// card is an item whose summary is the largest value of its subtree.
+type card struct {
+	rank, value, most int
+	links             order.Links[*card]
+}
+
+func (c *card) Before(other *card) bool    { return c.rank < other.rank }
+func (c *card) Links() *order.Links[*card] { return &c.links }
+func (c *card) Summarise() bool {
+	most := c.value
+	for _, child := range []*card{c.links.Left, c.links.Right} {
+		if child != nil {
+			most = max(most, child.most)
+		}
+	}
+	changed := most != c.most
+	c.most = most
+	return changed
+}
+
+// check compares a tree with the sorted list of what should be in it, and every
+// summary with a recount.
+func check(t *testing.T, tree *order.Tree[*card], want []*card) {
+	t.Helper()
+	slices.SortFunc(want, func(a, b *card) int { return a.rank - b.rank })
+	assert.Assert(t, slices.Equal(slices.Collect(tree.All), want))
+	assert.Equal(t, tree.Len(), len(want))
+	recount(t, tree.Root())
+}
+
+func recount(t *testing.T, c *card) int {
+	t.Helper()
+	if c == nil {
+		return -1
+	}
+	most := max(c.value, recount(t, c.links.Left), recount(t, c.links.Right))
+	assert.Equal(t, c.most, most)
+	return most
+}
+
+// TestTreeIsASortedList does the same to a tree and to a list.
+func TestTreeIsASortedList(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		var tree order.Tree[*card]
+		var in []*card
+		for i := range 300 {
+			switch {
+			case len(in) == 0 || r.IntN(3) > 0:
+				c := &card{rank: r.IntN(100)*1000 + i, value: r.IntN(50)}
+				assert.Assert(t, !c.links.In())
+				tree.Insert(c)
+				assert.Assert(t, c.links.In())
+				in = append(in, c)
+			case r.IntN(2) == 0:
+				i := r.IntN(len(in))
+				tree.Remove(in[i])
+				assert.Assert(t, !in[i].links.In())
+				in = slices.Delete(in, i, i+1)
+			default:
+				c := in[r.IntN(len(in))]
+				c.value = r.IntN(50)
+				tree.Touch(c)
+			}
+			check(t, &tree, slices.Clone(in))
+		}
+	}
+}
+
+// TestAllStops ends a visit when it is told to.
+func TestAllStops(t *testing.T) {
+	var tree order.Tree[*card]
+	for i := range 10 {
+		tree.Insert(&card{rank: i})
+	}
+	seen := 0
+	for c := range tree.All {
+		if seen++; c.rank == 4 {
+			break
+		}
+	}
+	assert.Equal(t, seen, 5)
+}
+
+// TestDepthIsLogarithmic counts what an insertion compares with, for items that
+// arrive sorted, which is the worst case of a tree that does not balance.
+func TestDepthIsLogarithmic(t *testing.T) {
+	var looked uint64
+	tree := order.Tree[*card]{Looked: &looked}
+	const n = 1 << 16
+	for i := range n {
+		tree.Insert(&card{rank: i})
+	}
+	assert.Assert(t, looked/n <= 20, "%d looked at for each insertion", looked/n)
+	assert.Equal(t, testing.AllocsPerRun(10, func() {
+		c := tree.Root()
+		tree.Remove(c)
+		tree.Insert(c)
+	}), 0.0)
+}

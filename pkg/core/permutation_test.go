@@ -1,0 +1,135 @@
+package core_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// books prints what is booked where, and nothing of how it came to be.
+func books(p *core.Partition) string {
+	v := p.View()
+	var b strings.Builder
+	list := func(what string, of []*core.Allocation) {
+		for _, a := range of {
+			fmt.Fprintf(&b, "  %s %s on %s %v origin %d\n", what, a.Key, a.Node, a.Amounts, a.Origin)
+		}
+	}
+	for _, n := range v.Nodes {
+		fmt.Fprintf(&b, "node %s free %v\n", n.ID, n.Available)
+		list("own", n.Allocations)
+		list("foreign", n.ForeignAllocations)
+	}
+	list("homeless", v.Homeless)
+	fmt.Fprintf(&b, "used %v pending %v\n", v.Root.Used, v.Root.Pending)
+	for _, app := range v.Applications {
+		for _, ask := range app.Asks {
+			fmt.Fprintf(&b, "  ask %s %v\n", ask.Key, ask.Amounts)
+		}
+	}
+	return b.String()
+}
+
+// TestForeignInAnyOrder sends nodes and foreign allocations, some added more
+// than once, some released, some moved, in any order whatever: the books end
+// the same.
+func TestForeignInAnyOrder(t *testing.T) {
+	var messages []core.Command
+	for i := range 3 {
+		messages = append(messages, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{10, 10}})
+	}
+	for i := range 8 {
+		key := core.AllocationKey(fmt.Sprint("f", i))
+		add := func() core.Command {
+			return core.AddAllocation{Allocation: &core.Allocation{
+				Key: key, Node: core.NodeID(fmt.Sprint("n", i%4)), Origin: core.Foreign + core.Origin(i%2), Amounts: resources.Amounts{int64(i + 1), 2},
+			}}
+		}
+		messages = append(messages, add(), add())
+		if i%3 == 0 {
+			messages = append(messages, core.ReleaseAllocation{Key: key}, core.ReleaseAllocation{Key: key})
+		}
+	}
+	want := ""
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		shuffled := slices.Clone(messages)
+		r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		p := cluster(0, 1, core.Options{})
+		for _, m := range shuffled {
+			p.Apply(start, m)
+			assert.NilError(t, p.Verify())
+		}
+		if want == "" {
+			want = books(p)
+			t.Log(want)
+		}
+		assert.Equal(t, books(p), want, "seed %d", seed)
+	}
+}
+
+// stories are the lives of nodes, applications and allocations, told by
+// messages that keep their order within a story. The first is told first.
+func stories() (first []core.Command, others [][]core.Command) {
+	for i := range 3 {
+		first = append(first, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{10, 10}})
+	}
+	for i := range 2 {
+		first = append(first, core.AddApplication{ID: core.ApplicationID(fmt.Sprint("app", i)), Queue: "root.q0000"})
+	}
+	others = append(others,
+		[]core.Command{core.DrainNode{ID: "n0"}, core.DrainNode{ID: "n0"}, core.UndrainNode{ID: "n0"}},
+		[]core.Command{core.UpdateNode{ID: "n1", Capacity: resources.Amounts{4, 4}}, core.UpdateNode{ID: "n1", Capacity: resources.Amounts{12, 12}}},
+	)
+	for i := range 10 {
+		app, key := core.ApplicationID(fmt.Sprint("app", i%2)), core.AllocationKey(fmt.Sprint("k", i))
+		tell := func(amount int64, node core.NodeID) core.Command {
+			return core.AddAllocation{Allocation: &core.Allocation{Key: key, Application: app, Node: node, Amounts: resources.Amounts{amount, 1}}}
+		}
+		node := core.NodeID("")
+		if i%2 == 0 {
+			node = core.NodeID(fmt.Sprint("n", i%3))
+		}
+		story := []core.Command{tell(1, node), tell(1, node), tell(int64(1+i%3), node)}
+		if i%4 == 1 {
+			release := core.ReleaseAllocation{Application: app, Key: key, Termination: 1}
+			story = append(story, release, release)
+		}
+		others = append(others, story)
+	}
+	return first, others
+}
+
+// TestStoriesInterleave mixes the stories of different things in any way: the
+// books end the same.
+func TestStoriesInterleave(t *testing.T) {
+	want := ""
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		first, others := stories()
+		p := cluster(0, 1, core.Options{})
+		for _, m := range first {
+			p.Apply(start, m)
+		}
+		for len(others) > 0 {
+			i := r.IntN(len(others))
+			p.Apply(start, others[i][0])
+			assert.NilError(t, p.Verify())
+			if others[i] = others[i][1:]; len(others[i]) == 0 {
+				others = slices.Delete(others, i, i+1)
+			}
+		}
+		if want == "" {
+			want = books(p)
+			t.Log(want)
+		}
+		assert.Equal(t, books(p), want, "seed %d", seed)
+	}
+}
