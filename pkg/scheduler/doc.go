@@ -39,7 +39,7 @@
 // Read in this order:
 //
 //	scheduler.go     Scheduler: New, the three updates, View, Stop
-//	registration.go  a resource manager comes, comes again, reconfigures
+//	registration.go  a resource manager comes, comes again, reconfigures; load.go
 //	edge.go          requests to commands; allocations.go, applications.go, nodes.go
 //	inbox.go         what waits for a partition
 //	owner.go         the loop

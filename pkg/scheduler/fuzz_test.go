@@ -2,9 +2,9 @@ package scheduler_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -162,16 +162,33 @@ func FuzzRequests(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("\x03\x00\x00\x00\x01\x02\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00"))
 	f.Add([]byte(strings.Repeat("nodes, applications, allocations", 10)))
-	f.Fuzz(func(t *testing.T, input []byte) {
-		synctest.Test(t, func(t *testing.T) {
-			m := schedulertest.New(t, schedulertest.Options{})
-			m.AddNode("n1", "vcore=4")
-			m.AddApplication("app-1", "root.default")
-			d := dice(input[:min(len(input), 600)])
-			for len(d) > 0 {
-				step(t, m, &d)
-			}
-		})
+	f.Fuzz(requests)
+}
+
+// The same with inputs from a generator, so that every run of the tests walks
+// through some thousand requests.
+func TestRandomRequests(t *testing.T) {
+	for seed := range uint64(100) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		input := make([]byte, random.IntN(600))
+		for i := range input {
+			input[i] = byte(random.Uint32())
+		}
+		requests(t, input)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+func requests(t *testing.T, input []byte) {
+	bubble(t, schedulertest.Options{}, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.AddNode("n1", "vcore=4")
+		m.AddApplication("app-1", "root.default")
+		d := dice(input[:min(len(input), 600)])
+		for len(d) > 0 {
+			step(t, m, &d)
+		}
 	})
 }
 

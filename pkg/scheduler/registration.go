@@ -49,7 +49,7 @@ func (s *Scheduler) RegisterResourceManager(request *si.RegisterResourceManagerR
 	if callback == nil {
 		return nil, fmt.Errorf("registration of resource manager %q: %w", request.RmID, ErrNilCallback)
 	}
-	configs, checksum, err := loadConfig(request.Config, s.kinds)
+	config, err := load(request.Config, s.kinds)
 	if err != nil {
 		return nil, fmt.Errorf("registration of resource manager %q: %w", request.RmID, err)
 	}
@@ -58,17 +58,18 @@ func (s *Scheduler) RegisterResourceManager(request *si.RegisterResourceManagerR
 		callback: callback,
 		outbox:   newOutbox(),
 		former:   map[string]*owner{},
-		checksum: checksum,
+		checksum: config.checksum,
 		extra:    maps.Clone(request.ExtraConfig),
 	}
-	again, err := s.install(r, configs)
+	again, err := s.install(r, config.partitions)
 	if err != nil {
 		return nil, fmt.Errorf("registration of resource manager %q: %w", request.RmID, err)
 	}
 	s.applyExtra(request.ExtraConfig)
 	s.config.Logger.Info("resource manager registered",
 		zap.String("resourceManager", request.RmID), zap.Bool("again", again),
-		zap.String("version", request.Version), zap.String("checksum", checksum), zap.Int("partitions", len(configs)))
+		zap.String("version", request.Version), zap.String("checksum", config.checksum), zap.Int("partitions", len(config.partitions)))
+	s.warn(request.RmID, config)
 	return &si.RegisterResourceManagerResponse{}, nil
 }
 
@@ -131,31 +132,39 @@ func (s *Scheduler) UpdateConfiguration(request *si.UpdateConfigurationRequest) 
 	if err := s.updateExtra(request); err != nil {
 		return fmt.Errorf("update of configuration: %w", err)
 	}
-	configs, checksum, err := loadConfig(request.Config, s.kinds)
+	config, err := load(request.Config, s.kinds)
 	if err != nil {
 		return fmt.Errorf("update of configuration of resource manager %q: %w", request.RmID, err)
 	}
-	changed, err := s.replace(request.RmID, configs, checksum)
+	changed, err := s.replace(request.RmID, config)
 	if err != nil {
 		return fmt.Errorf("update of configuration: %w", err)
 	}
 	if changed {
 		s.config.Logger.Info("configuration updated",
-			zap.String("resourceManager", request.RmID), zap.String("checksum", checksum), zap.Int("partitions", len(configs)))
+			zap.String("resourceManager", request.RmID), zap.String("checksum", config.checksum), zap.Int("partitions", len(config.partitions)))
+		s.warn(request.RmID, config)
 	}
 	return nil
 }
 
+// warn says what of a configuration has no effect.
+func (s *Scheduler) warn(id string, config loaded) {
+	for _, text := range config.warnings {
+		s.config.Logger.Warn("configuration has a key without effect", zap.String("resourceManager", id), zap.String("problem", text))
+	}
+}
+
 // replace puts a configuration into effect unless it is the active one.
-func (s *Scheduler) replace(id string, configs []core.Config, checksum string) (changed bool, err error) {
+func (s *Scheduler) replace(id string, config loaded) (changed bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, err := s.registered(id)
-	if err != nil || r.checksum == checksum {
+	if err != nil || r.checksum == config.checksum {
 		return false, err
 	}
-	r.checksum = checksum
-	s.reconfigure(r, configs)
+	r.checksum = config.checksum
+	s.reconfigure(r, config.partitions)
 	return true, nil
 }
 

@@ -134,8 +134,19 @@ func TestARemovedNodeReleasesWhatRanThere(t *testing.T) {
 		assert.DeepEqual(t, m.Heard(), []string{
 			"allocation pod-1 released: STOPPED_BY_RM",
 			"allocation pod-2 released: STOPPED_BY_RM",
+			"application app-1 is Completing",
 		})
 		assert.Equal(t, m.Text(m.Queue("root").Used), "nothing")
+	})
+}
+
+func TestANodeMayLoseAKindOfResource(t *testing.T) {
+	bubble(t, schedulertest.Options{}, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.AddNode("node-1", "memory=1Gi vcore=4 gpu=2")
+		m.UpdateCapacity("node-1", "memory=1Gi vcore=4")
+		assert.Equal(t, m.Text(m.Node("node-1").Available), "memory=1073741824 vcore=4000")
+		m.UpdateCapacity("node-1", "")
+		assert.Equal(t, m.Text(m.Node("node-1").Available), "nothing")
 	})
 }
 
