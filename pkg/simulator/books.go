@@ -1,0 +1,110 @@
+package simulator
+
+import (
+	"strings"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// books is what the virtual resource manager believes the core has booked. It
+// is kept from the messages alone, so that comparing it with a view of the core
+// is a test of both.
+//
+//	used of a queue = used of the leaf queues below it
+//	used = used of root
+type books struct {
+	*meter
+	kinds    *resources.Kinds
+	capacity []*counter // by kind, of the nodes that are there
+	occupied []*counter // by kind, by foreign pods on them
+	pending  *counter   // pods that wait
+	running  *counter   // pods that are placed
+	nodes    *counter
+	queues   map[core.QueuePath]*queueBook
+	order    []*queueBook // parents first, as configured
+}
+
+// A queueBook is what one queue is charged, with everything below.
+type queueBook struct {
+	path    core.QueuePath
+	config  *core.QueueConfig
+	parent  *queueBook
+	leaf    bool
+	used    []*counter
+	pending *counter
+	pods    podCounts
+	waits   []time.Duration
+}
+
+// podCounts is what became of pods.
+type podCounts struct {
+	arrived, placed, ended, gaveUp, rejected, cancelled, lost, evicted int
+}
+
+func newBooks(config core.Config, kinds *resources.Kinds) *books {
+	b := &books{
+		meter:  newMeter(),
+		kinds:  kinds,
+		queues: map[core.QueuePath]*queueBook{},
+	}
+	b.capacity, b.occupied = b.row(), b.row()
+	b.pending, b.running, b.nodes = b.counter(), b.counter(), b.counter()
+	walkQueues(config, func(path core.QueuePath, q *core.QueueConfig) {
+		book := &queueBook{path: path, config: q, leaf: isLeaf(q), used: b.row(), pending: b.counter()}
+		if cut := strings.LastIndexByte(string(path), '.'); cut > 0 {
+			book.parent = b.queues[path[:cut]]
+		}
+		b.queues[path] = book
+		b.order = append(b.order, book)
+	})
+	return b
+}
+
+// row is a counter for each kind.
+func (b *books) row() []*counter {
+	row := make([]*counter, b.kinds.Len())
+	for i := range row {
+		row[i] = b.counter()
+	}
+	return row
+}
+
+// book adds the amounts to a row, or takes them away.
+func (b *books) book(row []*counter, amounts resources.Amounts, sign int64) {
+	for i, v := range amounts {
+		b.change(row[i], sign*v)
+	}
+}
+
+// charge books amounts on a queue and those above it.
+func (b *books) charge(q *queueBook, amounts resources.Amounts, sign int64) {
+	b.change(b.running, sign)
+	for ; q != nil; q = q.parent {
+		b.book(q.used, amounts, sign)
+	}
+}
+
+// wait counts a pod as pending, or no longer.
+func (b *books) wait(q *queueBook, sign int64) {
+	b.change(b.pending, sign)
+	for ; q != nil; q = q.parent {
+		b.change(q.pending, sign)
+	}
+}
+
+// count changes the counts of a queue and those above it.
+func (q *queueBook) count(change func(*podCounts)) {
+	for ; q != nil; q = q.parent {
+		change(&q.pods)
+	}
+}
+
+func values(row []*counter) resources.Amounts {
+	amounts := make(resources.Amounts, len(row))
+	for i, c := range row {
+		amounts[i] = c.value
+	}
+	return amounts
+}

@@ -1,0 +1,102 @@
+package simulator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// GPUs are counted twice. The core books the kind gpu, thousandths of a device
+// over the whole node. Which device a pod gets is for the virtual resource
+// manager, as it is for the device plugin of a real node: the table below.
+
+// gpuKind is the resource kind that counts thousandths of a GPU.
+const gpuKind = "gpu"
+
+// deviceMilli is a whole device.
+const deviceMilli = 1000
+
+// total is what the core books of a demand.
+func (d Demand) total() int64 { return int64(d.Count) * d.Milli }
+
+// String is the demand as people read it: "2 GPUs of T4 or P100".
+func (d Demand) String() string {
+	var b strings.Builder
+	switch {
+	case d.Milli < deviceMilli && d.Count == 1:
+		fmt.Fprintf(&b, "0.%03d of one GPU", d.Milli)
+	case d.Milli < deviceMilli:
+		fmt.Fprintf(&b, "0.%03d of each of %d GPUs", d.Milli, d.Count)
+	case d.Count == 1:
+		b.WriteString("1 whole GPU")
+	default:
+		fmt.Fprintf(&b, "%d whole GPUs", d.Count)
+	}
+	if len(d.Models) > 0 {
+		b.WriteString(" of " + strings.Join(d.Models, " or "))
+	}
+	return b.String()
+}
+
+// A deviceTable is what is free of each device of a node, in thousandths.
+//
+//	0 <= free <= deviceMilli
+type deviceTable struct {
+	model string
+	free  []int64
+}
+
+func newDeviceTable(d Devices) deviceTable {
+	t := deviceTable{model: d.Model, free: make([]int64, d.Count)}
+	for i := range t.free {
+		t.free[i] = deviceMilli
+	}
+	return t
+}
+
+// check says why a demand cannot be met now, or nil.
+func (t *deviceTable) check(d Demand) error {
+	if d.Count == 0 {
+		return nil
+	}
+	if len(d.Models) > 0 && !slices.Contains(d.Models, t.model) {
+		return fmt.Errorf("no GPU of %s", strings.Join(d.Models, " or "))
+	}
+	fit := 0
+	for _, free := range t.free {
+		if free >= d.Milli {
+			fit++
+		}
+	}
+	if fit < d.Count {
+		return fmt.Errorf("the free parts of the GPUs do not add up to %s", d)
+	}
+	return nil
+}
+
+// take books a demand that check allows and returns the devices: the fullest
+// that still fit, so that whole ones stay whole.
+func (t *deviceTable) take(d Demand) []int {
+	if d.Count == 0 {
+		return nil
+	}
+	order := make([]int, 0, len(t.free))
+	for i, free := range t.free {
+		if free >= d.Milli {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return int(t.free[a] - t.free[b]) })
+	taken := order[:d.Count]
+	for _, i := range taken {
+		t.free[i] -= d.Milli
+	}
+	return taken
+}
+
+// give returns what take booked.
+func (t *deviceTable) give(d Demand, taken []int) {
+	for _, i := range taken {
+		t.free[i] += d.Milli
+	}
+}

@@ -1,0 +1,206 @@
+package simulator
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// A node as the resource manager sees it.
+type node struct {
+	*Node
+	up      bool
+	lives   int // how often it joined
+	drains  int // how many drains are going on
+	table   deviceTable
+	pods    map[core.AllocationKey]*pod
+	daemons []*pod
+	foreign []*foreignPod // as the core was told
+}
+
+// check says why a pod cannot run on the node beyond the amounts, or nil.
+func (n *node) check(spec *podSpec) error {
+	for _, name := range slices.Sorted(maps.Keys(spec.selector)) {
+		if n.Attributes[name] != spec.selector[name] {
+			return fmt.Errorf("the node is not labelled %s=%s", name, spec.selector[name])
+		}
+	}
+	return n.table.check(spec.demand)
+}
+
+// A daemonSet is one application with a pod on every node of its groups.
+type daemonSet struct {
+	*DaemonSet
+	spec podSpec
+}
+
+// build makes the nodes, and plans when they join.
+func (c *cluster) build() {
+	for i := range c.scenario.Nodes {
+		spec := &c.scenario.Nodes[i]
+		n := &node{Node: spec, pods: map[core.AllocationKey]*pod{}}
+		c.nodes[n.ID] = n
+		c.order = append(c.order, n)
+		c.groups[n.Group] = append(c.groups[n.Group], n)
+		c.agenda.plan(n.Join, func() { c.join(n) })
+	}
+	for i := range c.scenario.DaemonSets {
+		d := &daemonSet{DaemonSet: &c.scenario.DaemonSets[i]}
+		d.spec = podSpec{amounts: d.Amounts, priority: d.Priority, daemon: d}
+		c.daemonSets = append(c.daemonSets, d)
+	}
+	for i := range c.scenario.Foreign {
+		f := &c.scenario.Foreign[i]
+		c.agenda.plan(f.At, func() { c.foreignArrives(f) })
+	}
+	for i := range c.scenario.Incidents {
+		one := &c.scenario.Incidents[i]
+		chance := stream(c.seed, fmt.Sprintf("incident %d", i))
+		c.agenda.plan(one.At, func() { c.befall(one, chance) })
+	}
+}
+
+// join adds a node, and with it its daemon and foreign pods.
+func (c *cluster) join(n *node) {
+	if n.up {
+		return
+	}
+	n.up, n.table = true, newDeviceTable(n.Devices)
+	n.lives++
+	if n.lives == 1 {
+		c.tally.nodesJoined++
+	} else {
+		c.tally.nodesReturned++
+	}
+	c.books.change(c.books.nodes, 1)
+	c.books.book(c.books.capacity, n.Capacity, 1)
+	add := core.AddNode{ID: n.ID, Capacity: n.Capacity, Attributes: n.Attributes, Drained: n.drains > 0}
+	c.foundForeign(n)
+	if c.scenario.Faults.ForeignEarly.happens(c.faults) {
+		before := len(c.inbox)
+		c.foreignOf(n)
+		c.tally.foreignEarly += len(c.inbox) - before
+		c.send(add)
+	} else {
+		c.send(add)
+		c.foreignOf(n)
+	}
+	for _, d := range c.daemonSets {
+		if len(d.Groups) == 0 || slices.Contains(d.Groups, n.Group) {
+			c.daemonOn(d, n)
+		}
+	}
+}
+
+func (c *cluster) daemonOn(d *daemonSet, n *node) {
+	p := &pod{podSpec: &d.spec, required: n.ID, attempt: n.lives, leave: -1, runs: -1}
+	p.base = core.AllocationKey(d.Name + "/" + string(n.ID))
+	p.key = p.base
+	if n.lives > 1 {
+		p.key = core.AllocationKey(fmt.Sprintf("%s~%d", p.base, n.lives))
+	}
+	p.app = c.application(core.ApplicationID(d.Name), d.Queue, d.User)
+	n.daemons = append(n.daemons, p)
+	c.arrive(p)
+}
+
+// fail takes a node away. Its pods are lost, its foreign pods are reported as
+// gone a little later.
+func (c *cluster) fail(n *node) {
+	n.up = false
+	c.tally.nodesFailed++
+	for _, p := range n.daemons {
+		if p.state == waiting {
+			c.cancel(p)
+		}
+	}
+	n.daemons = nil
+	for _, p := range sortedPods(n.pods) {
+		c.lose(p)
+	}
+	c.loseForeign(n)
+	c.books.change(c.books.nodes, -1)
+	c.books.book(c.books.capacity, n.Capacity, -1)
+	c.send(core.RemoveNode{ID: n.ID})
+}
+
+// befall lets an incident happen.
+func (c *cluster) befall(one *Incident, chance *rand.Rand) {
+	var hit []string
+	for _, n := range c.pick(one, chance) {
+		hit = append(hit, string(n.ID))
+		switch one.Kind {
+		case Fails:
+			c.fail(n)
+			if one.For > 0 {
+				c.after(one.For, func() { c.comeBack(n) })
+			}
+		case Drains:
+			c.drain(n, one.Evicts)
+			if one.For > 0 {
+				c.after(one.For, func() { c.undrain(n) })
+			}
+		}
+	}
+	c.note(map[IncidentKind]string{Fails: "fail", Drains: "drain"}[one.Kind], hit)
+}
+
+func (c *cluster) note(what string, nodes []string) {
+	c.tally.incidents = append(c.tally.incidents, Happening{At: seconds(c.now), What: what, Nodes: nodes})
+}
+
+func (c *cluster) comeBack(n *node) {
+	if !n.up {
+		c.join(n)
+		c.note("return", []string{string(n.ID)})
+	}
+}
+
+// pick is the nodes that are hit; of a group, those by chance that are there.
+func (c *cluster) pick(one *Incident, chance *rand.Rand) []*node {
+	var there []*node
+	if one.Group == "" {
+		for _, id := range one.Nodes {
+			if n := c.nodes[id]; n != nil && n.up {
+				there = append(there, n)
+			}
+		}
+		return there
+	}
+	for _, n := range c.groups[one.Group] {
+		if n.up && n.drains == 0 {
+			there = append(there, n)
+		}
+	}
+	chance.Shuffle(len(there), func(i, j int) { there[i], there[j] = there[j], there[i] })
+	return there[:min(one.Count, len(there))]
+}
+
+// drain keeps new pods off a node, and may end those on it.
+func (c *cluster) drain(n *node, evicts bool) {
+	n.drains++
+	c.tally.nodesDrained++
+	c.send(core.DrainNode{ID: n.ID})
+	if !evicts {
+		return
+	}
+	for _, p := range sortedPods(n.pods) {
+		if p.daemon == nil {
+			c.evict(p, si.TerminationType_STOPPED_BY_RM)
+		}
+	}
+}
+
+func (c *cluster) undrain(n *node) {
+	n.drains--
+	c.tally.nodesUndrained++
+	if n.drains == 0 && n.up {
+		c.send(core.UndrainNode{ID: n.ID})
+	}
+	c.note("undrain", []string{string(n.ID)})
+}

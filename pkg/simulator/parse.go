@@ -1,0 +1,159 @@
+package simulator
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// Parse reads a scenario. The error is Problems: everything that is wrong, each
+// with its line.
+func Parse(source string) (*Scenario, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal([]byte(source), &document); err != nil {
+		return nil, yamlProblems(err)
+	}
+	if len(document.Content) == 0 {
+		return nil, Problems{{Line: 1, Text: "the scenario is empty"}}
+	}
+	kinds := new(resources.Kinds)
+	p := &parser{
+		reader:   reader{kinds: kinds},
+		scenario: &Scenario{Kinds: kinds, Delays: defaultDelays},
+		source:   source,
+		groups:   map[string]int{},
+	}
+	p.whole(document.Content[0])
+	p.check()
+	if err := p.problems.orNil(); err != nil {
+		return nil, err
+	}
+	return p.scenario, nil
+}
+
+// yamlProblems is an error of the YAML parser, which says the line in its text.
+func yamlProblems(err error) Problems {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if m := regexp.MustCompile(`^line (\d+): (.*)$`).FindStringSubmatch(text); m != nil {
+		line, _ := strconv.Atoi(m[1])
+		return Problems{{Line: line, Text: m[2]}}
+	}
+	return Problems{{Text: text}}
+}
+
+// A parser reads one scenario.
+type parser struct {
+	reader
+	scenario *Scenario
+	source   string
+	groups   map[string]int // nodes of each
+	// later is what can be checked only when everything is read.
+	later []func()
+}
+
+func (p *parser) whole(n *yaml.Node) {
+	s := p.scenario
+	p.mapping(n, "", map[string]field{
+		"name":        p.name(&s.Name),
+		"description": text(&p.reader, &s.Description),
+		"seed":        whole(&p.reader, &s.Seed, 0, 1<<53),
+		"until":       p.time(&s.Until),
+		"queues":      p.queues,
+		"nodes":       p.items(p.nodes),
+		"workloads":   p.items(p.workload),
+		"daemonsets":  p.items(p.daemonSet),
+		"foreign":     p.items(p.foreign),
+		"incidents":   p.items(p.incident),
+		"delays":      p.delays,
+		"faults":      p.faults,
+	}, "name", "nodes")
+}
+
+// queues reads the queue configuration and gives its problems the lines they
+// have in the scenario.
+func (p *parser) queues(n *yaml.Node, key string) {
+	config, err := parseConfig(cutQueues(p.source, n), p.kinds)
+	if err == nil {
+		p.scenario.Config = config
+		return
+	}
+	var problems Problems
+	if !errors.As(err, &problems) {
+		p.complain(n, key, "%v", err)
+		return
+	}
+	p.problems = append(p.problems, problems...)
+}
+
+func (p *parser) check() {
+	s := p.scenario
+	if s.Config.Name == "" && len(p.problems) == 0 {
+		config, err := parseConfig("", p.kinds)
+		if err != nil {
+			p.problems = append(p.problems, Problem{Key: "queues", Text: err.Error()})
+		}
+		s.Config = config
+	}
+	if len(s.Nodes) == 0 && len(p.problems) == 0 {
+		p.problems = append(p.problems, Problem{Key: "nodes", Text: "there is none"})
+	}
+	for _, check := range p.later {
+		check()
+	}
+	p.checkEnd()
+}
+
+// checkEnd refuses a scenario that would never stop by itself.
+func (p *parser) checkEnd() {
+	total := 0
+	for _, w := range p.scenario.Workloads {
+		total += w.Applications * w.Pods.To
+		if total > podsMax {
+			p.problems = append(p.problems, Problem{Key: "workloads", Text: fmt.Sprintf("ask for more than %d pods", podsMax)})
+			return
+		}
+	}
+}
+
+// queue reads the name of a leaf queue, which is looked up at the end.
+func (p *parser) queue(into *core.QueuePath) field {
+	return func(n *yaml.Node, key string) {
+		text(&p.reader, into)(n, key)
+		p.later = append(p.later, func() {
+			if p.scenario.Config.Name == "" {
+				return // its problems are reported
+			}
+			for _, path := range leaves(p.scenario.Config) {
+				if path == fullPath(*into) {
+					return
+				}
+			}
+			p.complain(n, key, "%s is no leaf queue; these are: %s", fullPath(*into), list(leaves(p.scenario.Config)))
+		})
+	}
+}
+
+// groupNames reads the groups something applies to, which are looked up at the end.
+func (p *parser) groupNames(into *[]string) field {
+	return func(n *yaml.Node, key string) {
+		texts(&p.reader, into)(n, key)
+		p.later = append(p.later, func() {
+			for _, group := range *into {
+				p.knownGroup(n, key, group)
+			}
+		})
+	}
+}
+
+func (p *parser) knownGroup(n *yaml.Node, key, group string) {
+	if p.groups[group] == 0 {
+		p.complain(n, key, "there is no node group %q", group)
+	}
+}

@@ -1,0 +1,186 @@
+package simulator
+
+import (
+	"fmt"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// defaultDelays are those of a calm cluster.
+var defaultDelays = Delays{
+	Start:   Between(time.Second, 3*time.Second),
+	Stop:    Between(500*time.Millisecond, 2*time.Second),
+	Restart: Between(time.Second, 5*time.Second),
+}
+
+// nodes reads a group of equal nodes.
+func (p *parser) nodes(n *yaml.Node, key string) {
+	one, count, every := Node{}, 1, time.Duration(0)
+	p.mapping(n, key, map[string]field{
+		"name":       p.name(&one.Group),
+		"count":      whole(&p.reader, &count, 1, nodesMax),
+		"capacity":   p.amounts(&one.Capacity),
+		"gpus":       p.devices(&one.Devices),
+		"attributes": p.labels(&one.Attributes),
+		"join":       p.time(&one.Join),
+		"join-every": p.time(&every),
+	}, "name", "capacity")
+	if one.Group == "" {
+		return
+	}
+	if p.groups[one.Group] > 0 {
+		p.complain(n, below(key, "name"), "the node group %q is described twice", one.Group)
+		return
+	}
+	p.groups[one.Group] = count
+	if len(p.scenario.Nodes)+count > nodesMax {
+		p.complain(n, key, "more than %d nodes", nodesMax)
+		return
+	}
+	if err := chargeDevices(p.kinds, &one.Capacity, int64(one.Devices.Count)*deviceMilli); err != nil {
+		p.complain(n, key, "%v", err)
+	}
+	p.scenario.Nodes = append(p.scenario.Nodes, expand(one, count, every)...)
+}
+
+// expand numbers the nodes of a group; the only one keeps the bare name.
+func expand(one Node, count int, every time.Duration) []Node {
+	if count == 1 {
+		one.ID = core.NodeID(one.Group)
+		return []Node{one}
+	}
+	width := len(fmt.Sprint(count))
+	nodes := make([]Node, count)
+	for i := range nodes {
+		nodes[i] = one
+		nodes[i].ID = core.NodeID(fmt.Sprintf("%s-%0*d", one.Group, width, i+1))
+		nodes[i].Join = one.Join + time.Duration(i)*every
+	}
+	return nodes
+}
+
+func (p *parser) devices(into *Devices) field {
+	return func(n *yaml.Node, key string) {
+		p.mapping(n, key, map[string]field{
+			"count": whole(&p.reader, &into.Count, 1, devicesMax),
+			"model": text(&p.reader, &into.Model),
+		}, "count")
+	}
+}
+
+func (p *parser) demand(into *Demand) field {
+	return func(n *yaml.Node, key string) {
+		into.Milli = deviceMilli
+		p.mapping(n, key, map[string]field{
+			"count":  whole(&p.reader, &into.Count, 1, devicesMax),
+			"milli":  whole(&p.reader, &into.Milli, 1, deviceMilli),
+			"models": texts(&p.reader, &into.Models),
+		}, "count")
+	}
+}
+
+// chargeDevices adds the thousandths of devices to amounts, as the kind gpu.
+func chargeDevices(kinds *resources.Kinds, amounts *resources.Amounts, milli int64) error {
+	if milli == 0 {
+		return nil
+	}
+	kind, err := kinds.Intern(gpuKind)
+	if err != nil {
+		return err
+	}
+	amounts.Set(kind, milli)
+	return nil
+}
+
+func (p *parser) incident(n *yaml.Node, key string) {
+	one := Incident{Count: 1}
+	counted := false
+	p.mapping(n, key, map[string]field{
+		"at":     p.time(&one.At),
+		"what":   scalar(&p.reader, &one.Kind, parseIncidentKind),
+		"nodes":  texts(&p.reader, &one.Nodes),
+		"group":  text(&p.reader, &one.Group),
+		"count":  func(n *yaml.Node, key string) { counted = true; whole(&p.reader, &one.Count, 1, nodesMax)(n, key) },
+		"for":    p.time(&one.For),
+		"evicts": p.flag(&one.Evicts),
+	}, "at", "what")
+	switch {
+	case (one.Group == "") == (len(one.Nodes) == 0):
+		p.complain(n, key, "say either nodes or group")
+	case counted && one.Group == "":
+		p.complain(n, below(key, "count"), "goes with group")
+	case one.Evicts && one.Kind != Drains:
+		p.complain(n, below(key, "evicts"), "goes with what: drain")
+	}
+	p.scenario.Incidents = append(p.scenario.Incidents, one)
+	p.later = append(p.later, func() { p.knownNodes(n, key, one) })
+}
+
+func (p *parser) knownNodes(n *yaml.Node, key string, one Incident) {
+	if one.Group != "" {
+		p.knownGroup(n, below(key, "group"), one.Group)
+		if known := p.groups[one.Group]; known > 0 && one.Count > known {
+			p.complain(n, below(key, "count"), "the group has only %d nodes", known)
+		}
+	}
+	for _, id := range one.Nodes {
+		known := false
+		for i := range p.scenario.Nodes {
+			known = known || p.scenario.Nodes[i].ID == id
+		}
+		if !known {
+			p.complain(n, below(key, "nodes"), "there is no node %q", id)
+		}
+	}
+}
+
+func parseIncidentKind(text string) (IncidentKind, error) {
+	switch text {
+	case "fail":
+		return Fails, nil
+	case "drain":
+		return Drains, nil
+	}
+	return 0, fmt.Errorf("%q is neither fail nor drain", text)
+}
+
+func (p *parser) delays(n *yaml.Node, key string) {
+	d := &p.scenario.Delays
+	p.mapping(n, key, map[string]field{
+		"start":   p.finite(&d.Start),
+		"stop":    p.finite(&d.Stop),
+		"restart": p.finite(&d.Restart),
+	})
+}
+
+func (p *parser) faults(n *yaml.Node, key string) {
+	f := &p.scenario.Faults
+	f.Late = Between(time.Minute, 5*time.Minute)
+	p.mapping(n, key, map[string]field{
+		"bind-fails":    p.chance(&f.BindFails),
+		"release-late":  p.chance(&f.ReleaseLate),
+		"release-twice": p.chance(&f.ReleaseTwice),
+		"release-never": p.chance(&f.ReleaseNever),
+		"report-twice":  p.chance(&f.ReportTwice),
+		"foreign-early": p.chance(&f.ForeignEarly),
+		"late":          p.finite(&f.Late),
+	})
+	if f.BindFails > 900 {
+		p.complain(n, below(key, "bind-fails"), "above 90%% hardly anything would ever run")
+	}
+}
+
+// finite reads a span that ends.
+func (p *parser) finite(into *Span) field {
+	return func(n *yaml.Node, key string) {
+		p.span(into)(n, key)
+		if into.law == forever {
+			p.complain(n, key, "must end")
+			*into = Span{}
+		}
+	}
+}

@@ -1,0 +1,373 @@
+package simulator
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// podState is where a pod is in its life.
+type podState uint8
+
+// A pod waits, has a node and starts, runs, and is over. One that cannot be
+// bound waits again.
+const (
+	waiting podState = iota
+	starting
+	running
+	over
+)
+
+// A pod is one ask and what becomes of it.
+//
+//	node and devices are set if and only if it is starting or running
+//	charged is whether the core has it on its books, which outlasts the pod
+//	when its release is late
+type pod struct {
+	*podSpec
+	key      core.AllocationKey
+	serial   int64 // order of arrival
+	attempt  int   // from one; more when it was lost before
+	base     core.AllocationKey
+	app      *application
+	arrived  time.Duration
+	leave    time.Duration // the moment it leaves, placed or not; negative is none
+	runs     time.Duration // once it runs; negative is for ever
+	required core.NodeID
+
+	state   podState
+	at      time.Duration // of the placement
+	node    *node
+	devices []int
+	charged bool
+	turn    int // counts changes of state, so that what was planned before is void
+}
+
+// A podSpec is what equal pods share.
+type podSpec struct {
+	amounts  resources.Amounts
+	demand   Demand
+	selector map[string]string
+	priority int32
+	once     bool
+	daemon   *daemonSet // nil for all others
+	tags     map[string]string
+}
+
+// arrive asks for a pod.
+func (c *cluster) arrive(p *pod) {
+	c.serial++
+	p.serial, p.arrived = c.serial, c.now
+	if c.pods[p.key] != nil {
+		c.breach("the pod %s arrives twice", p.key)
+		return
+	}
+	p.app.queue.count(func(n *podCounts) { n.arrived++ })
+	c.books.wait(p.app.queue, 1)
+	c.pods[p.key] = p
+	c.report(&core.Allocation{
+		Key:         p.key,
+		Application: p.app.id,
+		Amounts:     p.amounts,
+		Priority:    p.priority,
+		Created:     epoch.Add(c.now),
+		Required:    p.required,
+		Tags:        p.tags,
+	})
+	if p.leave >= 0 {
+		c.agenda.plan(max(p.leave, c.now), func() { c.leave(p) })
+	}
+}
+
+// feasible is the answer to the one question of the core.
+func (c *cluster) feasible(key core.AllocationKey, id core.NodeID, _ bool) error {
+	p, n := c.pods[key], c.nodes[id]
+	if p == nil || n == nil || !n.up {
+		return fmt.Errorf("pod %s or node %s is not known", key, id)
+	}
+	return n.check(p.podSpec)
+}
+
+// placed takes in a placement: the pod gets its devices and starts, or cannot
+// be bound.
+func (c *cluster) placed(e *si.Allocation) {
+	p, n := c.pods[core.AllocationKey(e.AllocationKey)], c.nodes[core.NodeID(e.NodeID)]
+	switch {
+	case p == nil || p.state != waiting:
+		c.breach("pod %s was placed on %s and does not wait", e.AllocationKey, e.NodeID)
+		return
+	case n == nil || !n.up:
+		c.breach("pod %s was placed on %s, which is not there", e.AllocationKey, e.NodeID)
+		return
+	case p.required != "" && p.required != n.ID:
+		c.breach("pod %s was placed on %s and may run on %s only", p.key, n.ID, p.required)
+		return
+	}
+	if err := n.check(p.podSpec); err != nil {
+		c.breach("pod %s was placed on %s although: %w", p.key, n.ID, err)
+		return
+	}
+	c.tally.placements++
+	c.books.wait(p.app.queue, -1)
+	p.moveTo(starting)
+	p.at, p.node, p.devices = c.now, n, n.table.take(p.demand)
+	n.pods[p.key] = p
+	c.charge(p)
+	step, turn := c.started, p.turn
+	if c.scenario.Faults.BindFails.happens(c.faults) {
+		step = c.unbind
+	}
+	delay := c.pause(c.scenario.Delays.Start)
+	if p.leave >= 0 && c.now+delay > p.leave {
+		step = c.started // the end of its time comes first
+	}
+	if delay == 0 {
+		step(p)
+		return
+	}
+	c.after(delay, func() {
+		if p.turn == turn {
+			step(p)
+		}
+	})
+}
+
+func (p *pod) moveTo(state podState) { p.state, p.turn = state, p.turn+1 }
+
+func (c *cluster) charge(p *pod) {
+	p.charged = true
+	c.books.charge(p.app.queue, p.amounts, 1)
+}
+
+// discharge follows the core, which takes a pod off its books.
+func (c *cluster) discharge(p *pod) {
+	if p.charged {
+		p.charged = false
+		c.books.charge(p.app.queue, p.amounts, -1)
+	}
+	if p.state == over {
+		delete(c.pods, p.key)
+	}
+}
+
+// vacate frees the node and the devices of a pod.
+func (p *pod) vacate() {
+	if p.node != nil {
+		p.node.table.give(p.demand, p.devices)
+		delete(p.node.pods, p.key)
+		p.node, p.devices = nil, nil
+	}
+}
+
+// started counts a pod as placed for good, and plans its end.
+func (c *cluster) started(p *pod) {
+	c.countPlaced(p)
+	p.moveTo(running)
+	if p.leave < 0 && p.runs >= 0 {
+		turn := p.turn
+		c.after(p.runs, func() {
+			if p.turn == turn {
+				c.ended(p)
+			}
+		})
+	}
+}
+
+// countPlaced counts a pod as placed for good, once in its life.
+func (c *cluster) countPlaced(p *pod) {
+	for q := p.app.queue; q != nil; q = q.parent {
+		q.pods.placed++
+		q.waits = append(q.waits, p.at-p.arrived)
+	}
+}
+
+// unbind reports that a placement could not be bound: the pod waits again.
+func (c *cluster) unbind(p *pod) {
+	c.tally.bindFailures++
+	p.vacate()
+	p.moveTo(waiting)
+	c.discharge(p)
+	c.books.wait(p.app.queue, 1)
+	c.send(core.ReleaseAllocation{
+		Application: p.app.id,
+		Key:         p.key,
+		Termination: core.SchedulingFailed,
+		Message:     "the node refused the pod",
+	})
+}
+
+// ended is a pod that is done.
+func (c *cluster) ended(p *pod) {
+	p.app.queue.count(func(n *podCounts) { n.ended++ })
+	c.stop(p, si.TerminationType_STOPPED_BY_RM)
+}
+
+// leave ends a pod of a trace at its time, also when it was never placed.
+func (c *cluster) leave(p *pod) {
+	switch p.state {
+	case running:
+		c.ended(p)
+	case starting:
+		c.started(p)
+		c.ended(p)
+	case waiting:
+		c.giveUp(p)
+	case over:
+	}
+}
+
+// giveUp takes an ask back that was never placed.
+func (c *cluster) giveUp(p *pod) {
+	reason := c.why(p)
+	pods := c.tally.gaveUp[reason]
+	if pods == nil {
+		pods = &pendingPods{example: p.key}
+		c.tally.gaveUp[reason] = pods
+	}
+	pods.count++
+	p.app.queue.count(func(n *podCounts) { n.gaveUp++ })
+	c.takeBack(p)
+}
+
+// cancel takes an ask back that nobody needs any more.
+func (c *cluster) cancel(p *pod) {
+	p.app.queue.count(func(n *podCounts) { n.cancelled++ })
+	c.takeBack(p)
+}
+
+func (c *cluster) takeBack(p *pod) {
+	c.books.wait(p.app.queue, -1)
+	p.moveTo(over)
+	delete(c.pods, p.key)
+	c.send(core.ReleaseAllocation{Application: p.app.id, Key: p.key, Termination: si.TerminationType_STOPPED_BY_RM})
+}
+
+// stop ends a pod on its node and tells the core, late, twice or never if a
+// fault says so.
+func (c *cluster) stop(p *pod, why si.TerminationType) {
+	p.vacate()
+	p.moveTo(over)
+	f := c.scenario.Faults
+	never, late, twice := f.ReleaseNever.happens(c.faults), f.ReleaseLate.happens(c.faults), f.ReleaseTwice.happens(c.faults)
+	if never {
+		c.tally.releasesNever++
+		return
+	}
+	delay := c.pause(c.scenario.Delays.Stop)
+	if late {
+		c.tally.releasesLate++
+		delay += c.pause(f.Late)
+	}
+	c.confirm(p, why, delay)
+	if twice {
+		c.tally.releasesTwice++
+		c.confirm(p, why, delay+c.pause(f.Late))
+	}
+}
+
+// confirm tells the core that a pod is gone, after a delay.
+func (c *cluster) confirm(p *pod, why si.TerminationType, delay time.Duration) {
+	confirm := func() {
+		c.discharge(p)
+		c.send(core.ReleaseAllocation{Application: p.app.id, Key: p.key, Termination: why})
+	}
+	if delay == 0 {
+		confirm()
+		return
+	}
+	c.after(delay, confirm)
+}
+
+// released takes in a release: the echo of ours, what went with a node, or the
+// wish of the core that a pod should end.
+func (c *cluster) released(e *si.AllocationRelease) {
+	p := c.pods[core.AllocationKey(e.AllocationKey)]
+	if p == nil || e.TerminationType == core.SchedulingFailed {
+		return
+	}
+	switch e.TerminationType {
+	case si.TerminationType_STOPPED_BY_RM, si.TerminationType_UNKNOWN_TERMINATION_TYPE:
+		if p.state != over {
+			c.breach("pod %s was released by nobody: %s", p.key, e.Message)
+			return
+		}
+		c.discharge(p)
+	default:
+		c.evict(p, e.TerminationType)
+	}
+}
+
+// evict ends a pod that did nothing wrong, and asks for its successor.
+func (c *cluster) evict(p *pod, why si.TerminationType) {
+	if p.state == over {
+		return
+	}
+	if p.state == waiting {
+		c.cancel(p)
+		return
+	}
+	if p.state == starting {
+		c.countPlaced(p)
+	}
+	p.app.queue.count(func(n *podCounts) { n.evicted++ })
+	c.stop(p, why)
+	c.restart(p)
+}
+
+// lose is a pod that vanishes with its node.
+func (c *cluster) lose(p *pod) {
+	if p.state == starting {
+		c.countPlaced(p)
+	}
+	p.app.queue.count(func(n *podCounts) { n.lost++ })
+	p.vacate()
+	p.moveTo(over)
+	c.restart(p)
+}
+
+// restart asks for the successor of a pod, unless it comes once only.
+func (c *cluster) restart(p *pod) {
+	if p.once || p.daemon != nil {
+		return
+	}
+	c.tally.restarts++
+	next := &pod{
+		podSpec: p.podSpec,
+		base:    p.base,
+		attempt: p.attempt + 1,
+		app:     p.app,
+		leave:   p.leave,
+		runs:    p.runs,
+	}
+	next.key = core.AllocationKey(fmt.Sprintf("%s~%d", next.base, next.attempt))
+	c.after(c.pause(c.scenario.Delays.Restart), func() {
+		next.app = c.application(p.app.id, p.app.wish, p.app.user)
+		c.arrive(next)
+	})
+}
+
+// rejected is an ask that the core refused.
+func (c *cluster) rejected(e *si.RejectedAllocation) {
+	p := c.pods[core.AllocationKey(e.AllocationKey)]
+	if p == nil {
+		c.tally.rejections[e.Reason]++ // a foreign pod
+		return
+	}
+	if p.state != waiting {
+		c.breach("pod %s was rejected and does not wait: %s", p.key, e.Reason)
+		return
+	}
+	reason := e.Reason
+	if p.app.rejected != "" {
+		reason = p.app.rejected
+	}
+	c.tally.rejections[reason]++
+	p.app.queue.count(func(n *podCounts) { n.rejected++ })
+	c.books.wait(p.app.queue, -1)
+	p.moveTo(over)
+	delete(c.pods, p.key)
+}

@@ -1,0 +1,184 @@
+package simulator
+
+import (
+	"strconv"
+	"time"
+)
+
+// A Result is what came out of a run. Its JSON form is what --output json
+// prints; the same scenario and seed give the same bytes. Quantities are in the
+// units of the core: thousandths of a core for vcore, bytes for memory,
+// thousandths of a device for gpu.
+type Result struct {
+	Scenario    string          `json:"scenario"`
+	Description string          `json:"description,omitempty"`
+	Seed        uint64          `json:"seed"`
+	Time        Seconds         `json:"virtualSeconds"`
+	Nodes       NodeCounts      `json:"nodes"`
+	Pods        PodCounts       `json:"pods"`
+	Waiting     *Waiting        `json:"waiting,omitempty"` // absent when nothing was placed
+	Resources   []ResourceUse   `json:"resources"`
+	Queues      []QueueUse      `json:"queues"`
+	Pending     []PendingReason `json:"pending,omitempty"`
+	GaveUp      []PendingReason `json:"gaveUp,omitempty"`
+	Rejections  []Rejection     `json:"rejections,omitempty"`
+	Foreign     ForeignCounts   `json:"foreign"`
+	Faults      FaultCounts     `json:"faults"`
+	Incidents   []Happening     `json:"incidents,omitempty"`
+	Series      Series          `json:"series"`
+}
+
+// Seconds is a virtual time in milliseconds, written as seconds.
+type Seconds int64
+
+// MarshalJSON writes seconds with at most three decimals.
+func (s Seconds) MarshalJSON() ([]byte, error) {
+	return []byte(strconv.FormatFloat(float64(s)/1000, 'f', -1, 64)), nil
+}
+
+// Duration is the time as Go counts it.
+func (s Seconds) Duration() time.Duration { return time.Duration(s) * tick }
+
+func seconds(d time.Duration) Seconds { return Seconds(d / tick) }
+
+// NodeCounts is what befell the nodes.
+type NodeCounts struct {
+	AtEnd     int `json:"atEnd"`
+	Joined    int `json:"joined"`
+	Failed    int `json:"failed"`
+	Returned  int `json:"returned"`
+	Drained   int `json:"drained"`
+	Undrained int `json:"undrained"`
+}
+
+// PodCounts is what became of the pods. Arrived counts every ask, also the
+// successors of pods that were lost:
+//
+//	Arrived = Placed + Pending + GaveUp + Rejected + Cancelled
+type PodCounts struct {
+	Arrived    int `json:"arrived"`
+	Placed     int `json:"placed"`
+	Running    int `json:"running"` // at the end
+	Ended      int `json:"ended"`
+	Pending    int `json:"pending"` // at the end
+	GaveUp     int `json:"gaveUp"`  // left before they were placed
+	Rejected   int `json:"rejected"`
+	Cancelled  int `json:"cancelled"` // taken back by the resource manager
+	Evicted    int `json:"evicted"`
+	Lost       int `json:"lost"` // with their node
+	Restarted  int `json:"restarted"`
+	Placements int `json:"placements"` // with those that could not be bound
+}
+
+// Waiting is how long pods waited, from their arrival to their placement.
+type Waiting struct {
+	Mean Seconds `json:"mean"`
+	P50  Seconds `json:"p50"`
+	P90  Seconds `json:"p90"`
+	P99  Seconds `json:"p99"`
+	Max  Seconds `json:"max"`
+}
+
+// ResourceUse is one kind over the whole cluster and run. Shares are in
+// thousandths of the capacity that was there on average.
+type ResourceUse struct {
+	Kind          string `json:"kind"`
+	Capacity      int64  `json:"capacityMean"`
+	Mean          int64  `json:"usedMean"`
+	Peak          int64  `json:"usedPeak"`
+	ForeignMean   int64  `json:"foreignMean"`
+	ForeignPeak   int64  `json:"foreignPeak"`
+	MeanPerMille  int64  `json:"usedMeanPerMille"`
+	PeakPerMille  int64  `json:"usedPeakPerMille"`
+	OtherPerMille int64  `json:"foreignMeanPerMille"`
+}
+
+// QueueUse is one queue with everything below it.
+type QueueUse struct {
+	Path       string           `json:"queue"`
+	Leaf       bool             `json:"leaf"`
+	Depth      int              `json:"depth"`
+	Guaranteed map[string]int64 `json:"guaranteed,omitempty"`
+	Max        map[string]int64 `json:"max,omitempty"`
+	Mean       map[string]int64 `json:"usedMean"`
+	Peak       map[string]int64 `json:"usedPeak"`
+	// Share is the largest of the mean shares of the cluster over all kinds,
+	// in thousandths.
+	Share     int64    `json:"sharePerMille"`
+	ShareKind string   `json:"shareKind,omitempty"`
+	Arrived   int      `json:"arrived"`
+	Placed    int      `json:"placed"`
+	Pending   int      `json:"pending"`
+	GaveUp    int      `json:"gaveUp"`
+	Evicted   int      `json:"evicted"`
+	Lost      int      `json:"lost"`
+	Waiting   *Waiting `json:"waiting,omitempty"`
+}
+
+// A PendingReason is why some pods were not placed.
+type PendingReason struct {
+	Queue   string `json:"queue"`
+	Reason  string `json:"reason"`
+	Detail  string `json:"detail,omitempty"`
+	Pods    int    `json:"pods"`
+	Example string `json:"example"`
+}
+
+// A Rejection is why the core refused something.
+type Rejection struct {
+	Reason string `json:"reason"`
+	Count  int    `json:"count"`
+}
+
+// ForeignCounts is what became of foreign pods.
+type ForeignCounts struct {
+	Reported int `json:"reported"`
+	Static   int `json:"static"`
+	Resized  int `json:"resized"`
+	Ended    int `json:"ended"`
+	Lost     int `json:"lost"` // with their node
+	AtEnd    int `json:"atEnd"`
+}
+
+// FaultCounts is how often the virtual resource manager misbehaved.
+type FaultCounts struct {
+	BindFailures  int `json:"bindFailures"`
+	ReleasesLate  int `json:"releasesLate"`
+	ReleasesTwice int `json:"releasesTwice"`
+	ReleasesNever int `json:"releasesNever"`
+	ReportsTwice  int `json:"reportsTwice"`
+	ForeignEarly  int `json:"foreignEarly"`
+}
+
+// A Happening is something that befell nodes.
+type Happening struct {
+	At    Seconds  `json:"at"`
+	What  string   `json:"what"` // fail, return, drain, undrain
+	Nodes []string `json:"nodes"`
+}
+
+// Series is how things went over time: one value for each step, the mean of it
+// unless it says otherwise.
+type Series struct {
+	Step      Seconds          `json:"step"`
+	Pending   []int64          `json:"pendingPeak"`
+	Running   []int64          `json:"running"`
+	Nodes     []int64          `json:"nodes"`
+	Resources []ResourceSeries `json:"resources"`
+	Queues    []QueueSeries    `json:"queues"` // leaf queues only
+}
+
+// ResourceSeries is one kind over time.
+type ResourceSeries struct {
+	Kind     string  `json:"kind"`
+	Capacity []int64 `json:"capacity"`
+	Used     []int64 `json:"used"`
+	Foreign  []int64 `json:"foreign"`
+}
+
+// QueueSeries is one leaf queue over time.
+type QueueSeries struct {
+	Path    string             `json:"queue"`
+	Pending []int64            `json:"pendingPeak"`
+	Used    map[string][]int64 `json:"used"`
+}

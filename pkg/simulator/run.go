@@ -1,0 +1,213 @@
+package simulator
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+const (
+	// calm is how long after the last thing that happened a run goes on to
+	// follow the own deadlines of the partition. It is more than the longest
+	// pause of an ask that nothing stands in the way of.
+	calm = 5 * time.Minute
+	// roundsMax is how often a partition may be asked to schedule at one moment
+	// without any effect.
+	roundsMax = 10_000
+)
+
+// Options are what a run is given beside its scenario. The zero value works.
+type Options struct {
+	// Seed decides everything that depends on chance; zero means the seed of
+	// the scenario.
+	Seed uint64
+	// Verify checks the laws of the partition after every step, and that its
+	// books agree with those of the virtual resource manager after every moment.
+	Verify bool
+	// Progress is called after every moment of virtual time, if it is set.
+	Progress func(Progress)
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Now     time.Duration // virtual time
+	Placed  int           // placements so far
+	Pending int           // pods that wait now
+	Running int           // pods that are placed now
+	Nodes   int           // that are there now
+}
+
+// Run plays a scenario to its end. The result depends on the scenario and the
+// seed alone. An error is a scenario that cannot be run, or a partition that
+// broke one of its laws. The scenario is not changed.
+func Run(s *Scenario, options Options) (*Result, error) {
+	if err := s.CheckQueues(); err != nil {
+		return nil, fmt.Errorf("scenario %s: %w", s.Name, err)
+	}
+	r := newRun(s, options)
+	r.cluster.build()
+	r.cluster.startWork()
+	if err := r.play(); err != nil {
+		return nil, fmt.Errorf("scenario %s, seed %d: %w", s.Name, r.cluster.seed, err)
+	}
+	return r.result(), nil
+}
+
+// A run is a partition and the cluster it serves.
+type run struct {
+	*cluster
+	options   Options
+	partition *core.Partition
+	lastEvent time.Duration
+	rounds    int // at this moment, since the last effect
+}
+
+func newRun(s *Scenario, options Options) *run {
+	r := &run{cluster: newCluster(s, cmp.Or(options.Seed, s.Seed, 1)), options: options}
+	r.why = r.reasonOf
+	o := core.Options{Partition: "[simulator]" + s.Config.Name, Kinds: s.Kinds}
+	if s.constrained() {
+		o.Feasible = r.feasible
+	}
+	r.partition = core.NewPartition(o, s.Config)
+	return r
+}
+
+// constrained reports whether any pod cares for more than amounts.
+func (s *Scenario) constrained() bool {
+	return slices.ContainsFunc(s.Workloads, func(w Workload) bool { return w.Demand.Count > 0 || len(w.Selector) > 0 }) ||
+		slices.ContainsFunc(s.Trace, func(p TracePod) bool { return p.Demand.Count > 0 })
+}
+
+// play goes from one moment at which something happens to the next.
+func (r *run) play() error {
+	for {
+		next, ok := r.next()
+		if !ok {
+			break
+		}
+		if err := r.moment(next); err != nil {
+			return err
+		}
+	}
+	if until := r.scenario.Until; until > r.now {
+		r.now = until
+		r.books.advance(until)
+	}
+	r.books.finish()
+	return nil
+}
+
+// next is the next moment, unless the run is over.
+func (r *run) next() (time.Duration, bool) {
+	at, planned := r.agenda.next()
+	if planned {
+		r.lastEvent = max(r.lastEvent, at)
+	}
+	if due, ok := r.partition.Due(); ok {
+		wake := max(due.Sub(epoch), r.now)
+		if !planned && wake > r.lastEvent+calm {
+			return 0, false
+		}
+		if !planned || wake < at {
+			at, planned = wake, true
+		}
+	}
+	if until := r.scenario.Until; until > 0 && at > until {
+		return 0, false
+	}
+	return at, planned
+}
+
+// moment lets happen what is planned for a time, and what follows from it.
+func (r *run) moment(at time.Duration) error {
+	if at > r.now {
+		r.rounds = 0
+	}
+	r.now = at
+	r.books.advance(at)
+	for _, e := range r.agenda.take(at) {
+		e.do()
+	}
+	if err := r.settle(); err != nil {
+		return err
+	}
+	if r.options.Verify {
+		if err := r.agree(r.partition.View()); err != nil {
+			return fmt.Errorf("at %s: %w", at, err)
+		}
+	}
+	if r.options.Progress != nil {
+		r.options.Progress(Progress{
+			Now:     at,
+			Placed:  r.tally.placements,
+			Pending: int(r.books.pending.value),
+			Running: int(r.books.running.value),
+			Nodes:   int(r.books.nodes.value),
+		})
+	}
+	return nil
+}
+
+// settle applies what the resource manager sent and schedules, until both have
+// nothing more to say.
+func (r *run) settle() error {
+	now := epoch.Add(r.now)
+	for more := true; more || len(r.inbox) > 0; {
+		for len(r.inbox) > 0 {
+			commands := r.inbox
+			r.inbox = nil
+			for _, command := range commands {
+				if err := r.took(r.partition.Apply(now, command)); err != nil {
+					return fmt.Errorf("%T: %w", command, err)
+				}
+			}
+		}
+		if r.rounds++; r.rounds > roundsMax {
+			return fmt.Errorf("at %s: the partition goes on and on without time going by", r.now)
+		}
+		var effects core.Effects
+		effects, more = r.partition.Schedule(now)
+		if len(effects) == 0 {
+			continue // nothing was placed, so there is nothing new to verify
+		}
+		r.rounds = 0
+		if err := r.took(effects); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// took delivers effects and checks that all is well.
+func (r *run) took(effects core.Effects) error {
+	r.deliver(effects)
+	if r.broken != nil {
+		return r.broken
+	}
+	if r.options.Verify {
+		if err := r.partition.Verify(); err != nil {
+			return fmt.Errorf("at %s: %w", r.now, err)
+		}
+	}
+	return nil
+}
+
+// reasonOf asks the core why a pod waits.
+func (r *run) reasonOf(p *pod) pendingReason {
+	view := r.partition.View()
+	i, ok := slices.BinarySearchFunc(view.Applications, p.app.id, func(a *core.ApplicationView, id core.ApplicationID) int {
+		return cmp.Compare(a.ID, id)
+	})
+	if ok {
+		for _, ask := range view.Applications[i].Asks {
+			if ask.Key == p.key {
+				return reasonIn(view.Applications[i].Queue, ask)
+			}
+		}
+	}
+	return pendingReason{queue: fullPath(p.app.wish), reason: core.NotTried.String()}
+}

@@ -1,0 +1,253 @@
+package simulator
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// The most a scenario may ask for. They bound memory and time.
+const (
+	nodesMax   = 200_000
+	podsMax    = 5_000_000
+	listMax    = 10_000
+	devicesMax = 64
+)
+
+// A Scenario is everything that happens from outside to a simulated cluster.
+// All times count from its beginning. It is read only during a run, so that
+// several runs may share one.
+type Scenario struct {
+	Name        string
+	Description string
+	Seed        uint64        // used when the options of a run give none
+	Until       time.Duration // when to stop; zero is when nothing happens any more
+	Kinds       *resources.Kinds
+	Config      core.Config
+	Nodes       []Node
+	Workloads   []Workload
+	Trace       []TracePod // sorted by Arrive
+	DaemonSets  []DaemonSet
+	Foreign     []Foreign
+	Incidents   []Incident
+	Delays      Delays
+	Faults      Faults
+}
+
+// A Node is a machine of the simulated cluster.
+type Node struct {
+	ID         core.NodeID
+	Group      string // nodes that were described together
+	Capacity   resources.Amounts
+	Attributes map[string]string
+	Devices    Devices
+	Join       time.Duration
+}
+
+// Devices are the GPUs of a node.
+type Devices struct {
+	Count int
+	Model string
+}
+
+// Demand is what a pod needs of the GPUs of one node: Count different devices
+// with Milli thousandths each, of one of the models; no model means any.
+type Demand struct {
+	Count  int
+	Milli  int64
+	Models []string
+}
+
+// A Workload is applications of equal pods that arrive over time.
+type Workload struct {
+	Name         string
+	Queue        core.QueuePath
+	User         string
+	Applications int
+	Pods         Count // of each application
+	Arrival      Arrival
+	Amounts      resources.Amounts
+	Demand       Demand
+	Selector     map[string]string // node attributes that must match
+	Priority     int32
+	Runs         Span
+	Once         bool // a pod that is lost does not come again
+}
+
+// Arrival says when the applications of a workload, or the pods one by one,
+// come: all at From, or one after the other with Gap or, on average, with Mean
+// between them.
+type Arrival struct {
+	From time.Duration
+	Gap  time.Duration
+	Mean time.Duration // of a Poisson process; zero means Gap applies
+	Pods bool          // the pods come one by one, turn about for each application
+}
+
+// A TracePod is one pod of a recorded trace, with times of its own.
+type TracePod struct {
+	Key      core.AllocationKey
+	Queue    core.QueuePath
+	Class    string // of service, the name of its application
+	Priority int32
+	Amounts  resources.Amounts
+	Demand   Demand
+	Arrive   time.Duration
+	Leave    time.Duration // whether placed or not
+}
+
+// A DaemonSet is one pod on every node, also on those that join later.
+type DaemonSet struct {
+	Name     string
+	Queue    core.QueuePath
+	User     string
+	Groups   []string // of nodes; none means all
+	Amounts  resources.Amounts
+	Priority int32
+}
+
+// Foreign is pods that another scheduler placed.
+type Foreign struct {
+	Name    string
+	Groups  []string // of nodes; none means all
+	Count   int      // on nodes chosen by chance; zero is one on every node
+	Static  bool     // managed by the node itself
+	Amounts resources.Amounts
+	At      time.Duration
+	Runs    Span
+	Resizes []Resize
+}
+
+// Resize is new amounts, some time after the pod was reported.
+type Resize struct {
+	After   time.Duration
+	Amounts resources.Amounts
+}
+
+// Incident is something that befalls nodes.
+type Incident struct {
+	At     time.Duration
+	Kind   IncidentKind
+	Nodes  []core.NodeID // by name, or else
+	Group  string        // by chance from this group
+	Count  int
+	For    time.Duration // until it is over; zero is never
+	Evicts bool          // a drain ends the pods too
+}
+
+// IncidentKind says what befalls a node.
+type IncidentKind uint8
+
+// The incidents: the node vanishes; the node takes no more work.
+const (
+	Fails IncidentKind = iota
+	Drains
+)
+
+// Delays are how long the virtual resource manager takes.
+type Delays struct {
+	Start   Span // from a placement until the pod runs
+	Stop    Span // from the end of a pod until its release is reported
+	Restart Span // from the loss of a pod until its successor is asked for
+}
+
+// Faults are how often the virtual resource manager misbehaves.
+type Faults struct {
+	BindFails    Chance // a placement cannot be bound
+	ReleaseLate  Chance // a release is reported with Late more delay
+	ReleaseTwice Chance // ... again, after Late
+	ReleaseNever Chance // ... not at all
+	ReportTwice  Chance // an ask or foreign pod is reported twice
+	ForeignEarly Chance // the foreign pods of a node are reported before the node
+	Late         Span
+}
+
+// leaves lists the paths of all leaf queues of a configuration, in its order.
+func leaves(config core.Config) []core.QueuePath {
+	var paths []core.QueuePath
+	walkQueues(config, func(path core.QueuePath, q *core.QueueConfig) {
+		if isLeaf(q) {
+			paths = append(paths, path)
+		}
+	})
+	return paths
+}
+
+func isLeaf(q *core.QueueConfig) bool { return !q.Parent && len(q.Queues) == 0 }
+
+// walkQueues visits every queue, parents first.
+func walkQueues(config core.Config, visit func(core.QueuePath, *core.QueueConfig)) {
+	var walk func(path core.QueuePath, q *core.QueueConfig)
+	walk = func(path core.QueuePath, q *core.QueueConfig) {
+		visit(path, q)
+		for i := range q.Queues {
+			child := &q.Queues[i]
+			walk(path+"."+core.QueuePath(child.Name), child)
+		}
+	}
+	walk("root", &config.Root)
+}
+
+// fullPath is the path a partition gives to the queue that was wished for.
+func fullPath(wish core.QueuePath) core.QueuePath {
+	path := core.QueuePath(strings.ToLower(string(wish)))
+	switch {
+	case path == "":
+		return "root.default"
+	case path == "root" || strings.HasPrefix(string(path), "root."):
+		return path
+	default:
+		return "root." + path
+	}
+}
+
+// CheckQueues reports every workload and daemonset whose queue is no leaf of
+// the configuration, as Problems without lines.
+func (s *Scenario) CheckQueues() error {
+	known := map[core.QueuePath]bool{}
+	for _, path := range leaves(s.Config) {
+		known[path] = true
+	}
+	var problems Problems
+	check := func(what, name string, wish core.QueuePath) {
+		if path := fullPath(wish); !known[path] {
+			problems = append(problems, Problem{
+				Key:  what + " " + name,
+				Text: fmt.Sprintf("queue %s is no leaf queue of the configuration; these are: %s", path, list(leaves(s.Config))),
+			})
+		}
+	}
+	for _, w := range s.Workloads {
+		check("workload", w.Name, w.Queue)
+	}
+	for _, d := range s.DaemonSets {
+		check("daemonset", d.Name, d.Queue)
+	}
+	traced := map[core.QueuePath]bool{}
+	for _, p := range s.Trace {
+		if !traced[p.Queue] {
+			traced[p.Queue] = true
+			check("trace class", p.Class, p.Queue)
+		}
+	}
+	return problems.orNil()
+}
+
+// list names at most twenty of the paths.
+func list(paths []core.QueuePath) string {
+	var b strings.Builder
+	for i, path := range paths {
+		if i == 20 {
+			fmt.Fprintf(&b, " and %d more", len(paths)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(string(path))
+	}
+	return b.String()
+}

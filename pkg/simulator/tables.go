@@ -1,0 +1,214 @@
+package simulator
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Table is a part of the summary, for a terminal or a page.
+type Table struct {
+	Title string
+	Head  []string
+	Words int // so many columns from the left are words, the rest numbers
+	Rows  [][]string
+}
+
+// Headline says in one sentence how the run ended.
+func (r *Result) Headline() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s of %s pods were placed", Thousands(int64(r.Pods.Placed)), Thousands(int64(r.Pods.Arrived)))
+	var rest []string
+	for _, part := range []struct {
+		pods int
+		what string
+	}{
+		{r.Pods.Pending, "still wait"},
+		{r.Pods.GaveUp, "left without having been placed"},
+		{r.Pods.Rejected, "were rejected"},
+		{r.Pods.Cancelled, "were taken back"},
+	} {
+		if part.pods > 0 {
+			rest = append(rest, Thousands(int64(part.pods))+" "+part.what)
+		}
+	}
+	if len(rest) > 0 {
+		b.WriteString("; " + strings.Join(rest, ", "))
+	}
+	b.WriteString(".")
+	return b.String()
+}
+
+// Tables is the summary in tables; those without content are left out.
+func (r *Result) Tables() []Table {
+	var filled []Table
+	for _, t := range []Table{
+		r.podTable(), r.resourceTable(), r.queueTable(), r.queuePodTable(),
+		reasonTable("Pending at the end", r.Pending), reasonTable("Left without having been placed", r.GaveUp),
+		r.rejectionTable(), r.incidentTable(),
+	} {
+		if len(t.Rows) > 0 {
+			filled = append(filled, t)
+		}
+	}
+	return filled
+}
+
+// podTable is everything that is counted, without what did not occur.
+func (r *Result) podTable() Table {
+	t := Table{Title: "What happened", Head: []string{"", "what", "count"}, Words: 2}
+	group := func(name string, counts ...any) {
+		for i := 0; i < len(counts); i += 2 {
+			if n := counts[i+1].(int); n > 0 {
+				t.Rows = append(t.Rows, []string{name, counts[i].(string), Thousands(int64(n))})
+				name = ""
+			}
+		}
+	}
+	p, n, f, x := r.Pods, r.Nodes, r.Foreign, r.Faults
+	group("pods", "arrived", p.Arrived, "placed", p.Placed, "ran to their end", p.Ended, "running at the end", p.Running,
+		"pending at the end", p.Pending, "left without having been placed", p.GaveUp, "rejected", p.Rejected,
+		"taken back", p.Cancelled, "evicted", p.Evicted, "lost with their node", p.Lost, "asked for again", p.Restarted)
+	group("nodes", "joined", n.Joined, "failed", n.Failed, "returned", n.Returned, "drained", n.Drained,
+		"undrained", n.Undrained, "there at the end", n.AtEnd)
+	group("foreign pods", "reported", f.Reported, "of these static", f.Static, "resized", f.Resized, "ended", f.Ended,
+		"lost with their node", f.Lost, "there at the end", f.AtEnd)
+	group("faults", "could not be bound", x.BindFailures, "releases late", x.ReleasesLate, "releases twice", x.ReleasesTwice,
+		"releases never", x.ReleasesNever, "reports twice", x.ReportsTwice, "foreign before their node", x.ForeignEarly)
+	return t
+}
+
+func (r *Result) units() []Unit {
+	units := make([]Unit, len(r.Resources))
+	for i, u := range r.Resources {
+		units[i] = UnitOf(u.Kind, max(u.Capacity, u.Peak))
+	}
+	return units
+}
+
+func (r *Result) resourceTable() Table {
+	t := Table{
+		Title: "Utilisation",
+		Head:  []string{"resource", "unit", "capacity", "used", "", "peak", "", "foreign", ""},
+		Words: 2,
+	}
+	for i, unit := range r.units() {
+		u := r.Resources[i]
+		t.Rows = append(t.Rows, []string{
+			u.Kind, unit.Name, unit.Format(u.Capacity), unit.Format(u.Mean), Percent(u.MeanPerMille),
+			unit.Format(u.Peak), Percent(u.PeakPerMille), unit.Format(u.ForeignMean), Percent(u.OtherPerMille),
+		})
+	}
+	return t
+}
+
+// queueTable has a row for each queue and kind that it uses or that is
+// configured for it.
+func (r *Result) queueTable() Table {
+	t := Table{
+		Title: "Queues",
+		Head:  []string{"queue", "resource", "unit", "guaranteed", "max", "used", "peak", "of cluster"},
+		Words: 3,
+	}
+	for _, q := range r.Queues {
+		name := q.indented()
+		for i, unit := range r.units() {
+			guaranteed, promised := q.Guaranteed[unit.Kind]
+			limit, limited := q.Max[unit.Kind]
+			if q.Peak[unit.Kind] == 0 && !promised && !limited && (i > 0 || q.Peak != nil && anyUse(q.Peak)) {
+				continue
+			}
+			t.Rows = append(t.Rows, []string{
+				name, unit.Kind, unit.Name, orDash(promised, unit.Format(guaranteed)), orDash(limited, unit.Format(limit)),
+				unit.Format(q.Mean[unit.Kind]), unit.Format(q.Peak[unit.Kind]),
+				Percent(perMille(q.Mean[unit.Kind], r.Resources[i].Capacity)),
+			})
+			name = ""
+		}
+	}
+	return t
+}
+
+func anyUse(use map[string]int64) bool {
+	for _, v := range use {
+		if v != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func orDash(stated bool, text string) string {
+	if !stated {
+		return "-"
+	}
+	return text
+}
+
+// indented is the last element of the path, moved in by its depth.
+func (q QueueUse) indented() string {
+	return strings.Repeat("  ", q.Depth) + q.Path[strings.LastIndexByte(q.Path, '.')+1:]
+}
+
+func (r *Result) queuePodTable() Table {
+	t := Table{
+		Title: "Pods and how long they waited",
+		Head:  []string{"queue", "arrived", "placed", "pending", "gave up", "evicted", "lost", "mean", "p50", "p90", "p99", "max"},
+		Words: 1,
+	}
+	for _, q := range r.Queues {
+		row := []string{q.indented()}
+		for _, n := range []int{q.Arrived, q.Placed, q.Pending, q.GaveUp, q.Evicted, q.Lost} {
+			row = append(row, Thousands(int64(n)))
+		}
+		w := q.Waiting
+		if w == nil {
+			row = append(row, "-", "-", "-", "-", "-")
+		} else {
+			for _, s := range []Seconds{w.Mean, w.P50, w.P90, w.P99, w.Max} {
+				row = append(row, Clock(s.Duration()))
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func reasonTable(title string, reasons []PendingReason) Table {
+	t := Table{Title: title, Head: []string{"queue", "reason", "for example", "pods"}, Words: 3}
+	for _, p := range reasons {
+		reason := p.Reason
+		if p.Detail != "" {
+			reason += ": " + p.Detail
+		}
+		t.Rows = append(t.Rows, []string{p.Queue, reason, p.Example, Thousands(int64(p.Pods))})
+	}
+	return t
+}
+
+func (r *Result) rejectionTable() Table {
+	t := Table{Title: "Rejected", Head: []string{"reason", "count"}, Words: 1}
+	for _, p := range r.Rejections {
+		t.Rows = append(t.Rows, []string{p.Reason, Thousands(int64(p.Count))})
+	}
+	return t
+}
+
+// incidentsShown is how many incidents the tables list, and how many nodes of one.
+const incidentsShown, nodesShown = 40, 6
+
+func (r *Result) incidentTable() Table {
+	t := Table{Title: "Incidents", Head: []string{"at", "what", "nodes"}, Words: 3}
+	for i, h := range r.Incidents {
+		if i == incidentsShown {
+			t.Rows = append(t.Rows, []string{"", "", fmt.Sprintf("and %d more", len(r.Incidents)-i)})
+			break
+		}
+		nodes := h.Nodes
+		more := ""
+		if len(nodes) > nodesShown {
+			nodes, more = nodes[:nodesShown], fmt.Sprintf(" and %d more", len(h.Nodes)-nodesShown)
+		}
+		t.Rows = append(t.Rows, []string{Clock(h.At.Duration()), h.What, strings.Join(nodes, ", ") + more})
+	}
+	return t
+}

@@ -1,0 +1,162 @@
+package simulator
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// A source is a workload that is still coming. It plans one arrival ahead, so
+// that a large workload costs memory only for the pods that are there.
+type source struct {
+	*Workload
+	cluster *cluster
+	spec    *podSpec
+	arrival *rand.Rand
+	size    *rand.Rand
+	runs    *rand.Rand
+	left    []int // pods of each application that are to come, if they come one by one
+	next    int   // application
+}
+
+// startWork plans the first arrival of each workload and of the trace.
+func (c *cluster) startWork() {
+	for i := range c.scenario.Workloads {
+		w := &c.scenario.Workloads[i]
+		s := &source{
+			Workload: w,
+			cluster:  c,
+			spec: &podSpec{
+				amounts:  w.Amounts,
+				demand:   w.Demand,
+				selector: w.Selector,
+				priority: w.Priority,
+				once:     w.Once,
+				tags:     tagsOf(w.Demand),
+			},
+			arrival: stream(c.seed, "arrival "+w.Name),
+			size:    stream(c.seed, "size "+w.Name),
+			runs:    stream(c.seed, "runs "+w.Name),
+		}
+		if w.Arrival.Pods {
+			for range w.Applications {
+				s.left = append(s.left, w.Pods.draw(s.size))
+			}
+		}
+		c.agenda.plan(w.Arrival.From+s.first(), s.come)
+	}
+	if len(c.scenario.Trace) > 0 {
+		c.agenda.plan(c.scenario.Trace[0].Arrive, func() { c.replay(0) })
+	}
+}
+
+// tagsOf is what a demand looks like to the core, which shows it and nothing
+// else.
+func tagsOf(d Demand) map[string]string {
+	if d.Count == 0 {
+		return nil
+	}
+	return map[string]string{"gpus": d.String()}
+}
+
+// first is the time until the first arrival.
+func (s *source) first() time.Duration {
+	if s.Arrival.Mean > 0 {
+		return s.gap()
+	}
+	return 0
+}
+
+func (s *source) gap() time.Duration {
+	if s.Arrival.Mean > 0 {
+		d, _ := Exponential(s.Arrival.Mean).draw(s.arrival)
+		return d
+	}
+	return s.Arrival.Gap
+}
+
+// come lets arrive what is due now, and plans the next arrival.
+func (s *source) come() {
+	for {
+		var more bool
+		if s.Arrival.Pods {
+			more = s.onePod()
+		} else {
+			more = s.oneApplication()
+		}
+		if !more {
+			return
+		}
+		if gap := s.gap(); gap > 0 {
+			s.cluster.after(gap, s.come)
+			return
+		}
+	}
+}
+
+func (s *source) oneApplication() bool {
+	for i := range s.Pods.draw(s.size) {
+		s.pod(s.next, i)
+	}
+	s.next++
+	return s.next < s.Applications
+}
+
+// onePod serves the applications turn about.
+func (s *source) onePod() bool {
+	for range s.Applications {
+		i := s.next % s.Applications
+		s.next++
+		if s.left[i] > 0 {
+			s.left[i]--
+			s.pod(i, s.left[i])
+			break
+		}
+	}
+	for _, left := range s.left {
+		if left > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *source) pod(application, number int) {
+	c := s.cluster
+	id := s.Name
+	if s.Applications > 1 {
+		id = fmt.Sprintf("%s-%d", s.Name, application+1)
+	}
+	p := &pod{podSpec: s.spec, attempt: 1, leave: -1, runs: -1}
+	p.app = c.application(core.ApplicationID(id), s.Queue, s.User)
+	p.base = core.AllocationKey(fmt.Sprintf("%s/%d", id, number+1))
+	p.key = p.base
+	if runs, ends := s.Runs.draw(s.runs); ends {
+		p.runs = runs
+	}
+	c.arrive(p)
+}
+
+// replay lets pods of the trace arrive, from the one given on.
+func (c *cluster) replay(from int) {
+	trace := c.scenario.Trace
+	i := from
+	for ; i < len(trace) && trace[i].Arrive <= c.now; i++ {
+		t := &trace[i]
+		p := &pod{
+			podSpec: &podSpec{amounts: t.Amounts, demand: t.Demand, priority: t.Priority, tags: tagsOf(t.Demand)},
+			key:     t.Key,
+			base:    t.Key,
+			attempt: 1,
+			leave:   t.Leave,
+			runs:    -1,
+		}
+		p.app = c.application(core.ApplicationID(t.Class), t.Queue, "trace")
+		c.arrive(p)
+	}
+	if i < len(trace) {
+		c.agenda.plan(trace[i].Arrive, func() { c.replay(i) })
+	}
+}
