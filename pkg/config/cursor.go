@@ -120,10 +120,10 @@ func (c cursor) fields(known ...field) {
 func unknownKey(key string, known []field) string {
 	names := make([]string, len(known))
 	for i, f := range known {
-		if strings.EqualFold(f.key, strings.TrimSpace(key)) {
-			return "unknown key, write " + f.key
-		}
 		names[i] = f.key
+	}
+	if meant := nearest(key, names); meant != "" {
+		return "unknown key, did you mean " + meant + "?"
 	}
 	return "unknown key, known here: " + strings.Join(names, ", ")
 }

@@ -29,5 +29,6 @@
 //	limit.go       limits of users and groups
 //	placement.go   placement rules and filters
 //	hierarchy.go   what queues promise and allow, compared along the tree
+//	nearest.go     what somebody may have meant
 //	build.go       to core.Config
 package config

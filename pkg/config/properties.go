@@ -165,8 +165,12 @@ func checkProperty(c cursor, name string, table []property) {
 	i := slices.IndexFunc(table, func(p property) bool { return p.name == name })
 	if i < 0 {
 		hint := ""
-		if i = slices.IndexFunc(table, func(p property) bool { return strings.EqualFold(p.name, name) }); i >= 0 {
-			hint = "; did you mean " + table[i].name + "?"
+		names := make([]string, len(table))
+		for i, p := range table {
+			names[i] = p.name
+		}
+		if meant := nearest(name, names); meant != "" {
+			hint = "; did you mean " + meant + "?"
 		}
 		c.atKey().warn("unknown property, it is kept and has no effect%s", hint)
 		return

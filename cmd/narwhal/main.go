@@ -1,0 +1,102 @@
+// Package main is the narwhal command: what an operator does with the scheduler
+// at a terminal.
+//
+// Read in this order:
+//
+//	main.go      the commands there are, errors and exit codes
+//	validate.go  narwhal validate: check a configuration
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes: done; the answer is no, or the work failed; the command could
+// not be understood or its input not be read.
+const (
+	exitDone = iota
+	exitFailed
+	exitUsage
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run carries out one command line and returns the exit code.
+func run(args []string, in io.Reader, out, problems io.Writer) int {
+	root := newRootCommand()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(problems)
+	started := false // from here on an error is not about the command line
+	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
+	err := root.Execute()
+	var code exitCode
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &code):
+		return int(code)
+	}
+	var read *unreadableError
+	fmt.Fprintf(problems, "narwhal: %v\n", err)
+	switch {
+	case !started:
+		fmt.Fprintln(problems, "Run 'narwhal --help' for how to use it.")
+		return exitUsage
+	case errors.As(err, &read):
+		return exitUsage
+	default:
+		return exitFailed
+	}
+}
+
+// exitCode is an error of a command that has said everything already.
+type exitCode int
+
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+
+// unreadableError is an input that could not be read.
+type unreadableError struct{ cause error }
+
+func (e *unreadableError) Error() string { return e.cause.Error() }
+func (e *unreadableError) Unwrap() error { return e.cause }
+
+// newRootCommand is the command with every subcommand below it.
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "narwhal",
+		Short:         "A cluster scheduler, and what is needed around it",
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetVersionTemplate("narwhal {{.Version}}\n")
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(
+		// One line for each command, each in a file of its own.
+		newValidateCommand(),
+	)
+	return root
+}
+
+// version is that of the module the command was built from, or of the commit.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	version := info.Main.Version
+	if version == "" || version == "(devel)" {
+		version = "development"
+	}
+	return version + " " + info.GoVersion
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
+)
+
+// newValidateCommand is "narwhal validate FILE".
+func newValidateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate FILE",
+		Short: "Check a configuration of partitions and queues",
+		Long: `Check a configuration of partitions and queues, as the scheduler does before it
+uses one. FILE is YAML; - is the standard input.
+
+Every problem is printed with the file, line and column, the queue and the key.
+The exit code is 0 if the configuration can be used, with or without warnings,
+1 if it cannot, and 2 if the file cannot be read.`,
+		Example: "  narwhal validate queues.yaml\n  narwhal validate - < queues.yaml",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("validate takes one file, %d are given", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, text, err := readText(args[0], cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			return validate(name, text, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+}
+
+// readText is a file, or the standard input for "-", and its name to show. It
+// reads no more than a configuration may have and a byte that shows there was more.
+func readText(file string, in io.Reader) (name, text string, err error) {
+	name = filepath.ToSlash(file)
+	if file == "-" {
+		name = "stdin"
+	} else {
+		opened, err := os.Open(file)
+		if err != nil {
+			return "", "", &unreadableError{err}
+		}
+		defer opened.Close()
+		in = opened
+	}
+	content, err := io.ReadAll(io.LimitReader(in, config.TextMax+1))
+	if err != nil {
+		return "", "", &unreadableError{fmt.Errorf("%s: %w", name, err)}
+	}
+	return name, string(content), nil
+}
+
+// validate prints the problems of a text like a compiler, or what is in it.
+func validate(name, text string, out, problems io.Writer) error {
+	document, err := config.Load(text, nil)
+	var found config.Problems
+	switch {
+	case errors.As(err, &found):
+	case err != nil:
+		return fmt.Errorf("%s: %w", name, err)
+	default:
+		found = document.Warnings
+	}
+	for _, p := range found {
+		fmt.Fprintln(problems, p.Format(name))
+	}
+	refused := found.Errors()
+	warned := counted(len(found)-refused, "warning")
+	if refused > 0 {
+		fmt.Fprintf(problems, "%s: %s, %s\n", name, counted(refused, "error"), warned)
+		return exitCode(exitFailed)
+	}
+	queues := 0
+	for _, p := range document.Definitions {
+		queues += countQueues(p.Root)
+	}
+	what := ""
+	if text == "" {
+		what = " (empty, which stands for the built-in configuration)"
+	}
+	fmt.Fprintf(out, "%s: valid%s: %s, %s, %s\n", name, what, counted(len(document.Partitions), "partition"), counted(queues, "queue"), warned)
+	fmt.Fprintf(out, "checksum: %s\n", document.Checksum)
+	return nil
+}
+
+func countQueues(q *config.Queue) int {
+	n := 1
+	for _, child := range q.Queues {
+		n += countQueues(child)
+	}
+	return n
+}
+
+// counted is a number with its noun: "1 error", "2 errors", "no errors".
+func counted(n int, noun string) string {
+	switch n {
+	case 0:
+		return "no " + noun + "s"
+	case 1:
+		return "1 " + noun
+	default:
+		return fmt.Sprintf("%d %ss", n, noun)
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+)
+
+// TestCommand runs whole command lines. A golden file has the exit code, then
+// what goes to the standard output and to the standard error.
+func TestCommand(t *testing.T) {
+	for _, c := range []struct {
+		name, line, in string
+	}{
+		{"validate-good", "validate testdata/good.yaml", ""},
+		{"validate-warnings", "validate testdata/warnings.yaml", ""},
+		{"validate-queues", "validate testdata/queues.yaml", ""},
+		{"validate-stdin", "validate -", "partitions:\n  - queues: [{name: a.b}]\n"},
+		{"validate-empty", "validate -", ""},
+		{"validate-nothing", "validate -", "# later\n"},
+		{"validate-missing", "validate testdata/missing.yaml", ""},
+		{"validate-directory", "validate testdata", ""},
+		{"validate-no-file", "validate", ""},
+		{"validate-two-files", "validate a b", ""},
+		{"validate-flag", "validate --strict a", ""},
+		{"validate-help", "validate --help", ""},
+		{"unknown-command", "valdate a", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var out, problems bytes.Buffer
+			code := run(strings.Fields(c.line), strings.NewReader(c.in), &out, &problems)
+			golden.Assert(t, fmt.Sprintf("exit %d\n-- out\n%s-- err\n%s", code, out.String(), problems.String()), c.name+".golden")
+		})
+	}
+}
+
+func TestVersionAndHelp(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"--version", "narwhal "},
+		{"--help", "validate    Check a configuration of partitions and queues"},
+		{"", "Available Commands:"},
+	} {
+		var out, problems bytes.Buffer
+		assert.Equal(t, run(strings.Fields(c.line), nil, &out, &problems), exitDone)
+		assert.Assert(t, strings.Contains(out.String(), c.want), "%q: %s", c.line, out.String())
+		assert.Equal(t, problems.String(), "")
+	}
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, fmt.Errorf("the pipe broke") }
+
+func TestUnreadableInput(t *testing.T) {
+	var out, problems bytes.Buffer
+	assert.Equal(t, run([]string{"validate", "-"}, broken{}, &out, &problems), exitUsage)
+	assert.Equal(t, problems.String(), "narwhal: stdin: the pipe broke\n")
+}

@@ -1,0 +1,164 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// FuzzLoad feeds Load with anything. It either says what is wrong, with a
+// place in the text, or gives a configuration that keeps the rules and that,
+// written down again, loads as the same.
+func FuzzLoad(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	assert.NilError(f, err)
+	for _, file := range files {
+		if strings.HasSuffix(file, "bomb.yaml") {
+			continue // it takes too long to be mutated
+		}
+		text, err := os.ReadFile(file)
+		assert.NilError(f, err)
+		f.Add(string(text))
+	}
+	f.Add("")
+	f.Add("partitions: [{queues: [{name: a, resources: {guaranteed: {vcore: 1m}, max: {memory: 0}}}]}]")
+	f.Fuzz(func(t *testing.T, text string) {
+		kinds := new(resources.Kinds)
+		document, err := Load(text, kinds)
+		if err != nil {
+			checkRefusal(t, text, err)
+			return
+		}
+		assert.Assert(t, len(document.Partitions) > 0)
+		for _, p := range document.Partitions {
+			checkTree(t, p.Root, "", nil)
+		}
+		again, err := Load(write(document.Partitions, kinds), kinds)
+		assert.NilError(t, err)
+		assert.DeepEqual(t, again.Partitions, document.Partitions)
+	})
+}
+
+// checkRefusal looks at problems: at least one error, sorted, each of them in
+// the text.
+func checkRefusal(t *testing.T, text string, err error) {
+	var problems Problems
+	assert.Assert(t, errors.As(err, &problems), "%v", err)
+	assert.Assert(t, problems.Errors() > 0)
+	lines := strings.Count(text, "\n") + strings.Count(text, "\r") + strings.Count(text, "\u0085") +
+		strings.Count(text, "\u2028") + strings.Count(text, "\u2029") + 1
+	last := 0
+	for _, p := range problems {
+		assert.Assert(t, p.Message != "" && p.Line >= last && p.Line <= lines, "%d lines, %s", lines, p)
+		last = p.Line
+	}
+}
+
+// checkTree is a naive twin of the comparisons along the tree: each queue with
+// each of those above it.
+func checkTree(t *testing.T, q core.QueueConfig, above string, ancestors []core.QueueConfig) {
+	path := above + "/" + q.Name
+	assert.Equal(t, q.Name, strings.ToLower(q.Name))
+	assert.Assert(t, q.Parent || len(q.Queues) == 0, path)
+	assert.Assert(t, q.Properties.PreemptionDelay > 0, path)
+	assert.Assert(t, q.Guaranteed.Within(q.Max), path)
+	if len(ancestors) == 0 {
+		assert.Equal(t, q.Name, "root")
+		assert.Assert(t, q.Guaranteed.IsZero() && q.Max.Equal(nil))
+	}
+	for _, up := range ancestors {
+		for i := range max(len(q.Max), len(up.Max)) {
+			kind := resources.Kind(i)
+			if q.Max.Of(kind) != resources.Unlimited {
+				assert.Assert(t, q.Max.Of(kind) <= up.Max.Of(kind), path)
+			}
+		}
+	}
+	var sum resources.Amounts
+	seen := map[string]bool{}
+	for _, child := range q.Queues {
+		assert.Assert(t, !seen[child.Name], path)
+		seen[child.Name] = true
+		sum.Add(child.Guaranteed)
+		checkTree(t, child, path, append(ancestors[:len(ancestors):len(ancestors)], q))
+	}
+	for _, up := range append(ancestors[:len(ancestors):len(ancestors)], q) {
+		assert.Assert(t, sum.Within(up.Max), path)
+	}
+	for i, v := range q.Guaranteed {
+		assert.Assert(t, v == 0 || sum.Of(resources.Kind(i)) <= v, path)
+	}
+}
+
+// write is a configuration as YAML, in a style of its own: everything in
+// quotes and nothing left out.
+func write(partitions []core.Config, kinds *resources.Kinds) string {
+	var b strings.Builder
+	b.WriteString("{partitions: [")
+	for _, p := range partitions {
+		order := "fair"
+		if p.Nodes.Packing {
+			order = "binpacking"
+		}
+		fmt.Fprintf(&b, "{name: %s, nodesortpolicy: {type: %s, resourceweights: {", strconv.Quote(p.Name), order)
+		whole := true // only weights that were not scaled can all be whole in millionths
+		for _, weight := range p.Nodes.Weights {
+			whole = whole && weight%weightScale == 0
+		}
+		for kind, weight := range p.Nodes.Weights {
+			if whole {
+				fmt.Fprintf(&b, "%s: %d, ", yamlQuote(kind), weight)
+			} else {
+				fmt.Fprintf(&b, "%s: %d.%06d, ", yamlQuote(kind), weight/weightScale, weight%weightScale)
+			}
+		}
+		fmt.Fprintf(&b, "}}, preemption: {enabled: %t, quotapreemptionenabled: %t}, queues: [",
+			!p.Preemption.Disabled, p.Preemption.Quota)
+		writeQueue(&b, p.Root, kinds)
+		b.WriteString("]},\n")
+	}
+	b.WriteString("]}")
+	return b.String()
+}
+
+func writeQueue(b *strings.Builder, q core.QueueConfig, kinds *resources.Kinds) {
+	fmt.Fprintf(b, "{name: %s, parent: %t, resources: {guaranteed: {", strconv.Quote(q.Name), q.Parent)
+	for kind, v := range kinds.Map(q.Guaranteed) {
+		fmt.Fprintf(b, "%s: %s, ", yamlQuote(kind), show(kind, v))
+	}
+	b.WriteString("}, max: {")
+	for kind, v := range kinds.LimitMap(q.Max) {
+		fmt.Fprintf(b, "%s: %s, ", yamlQuote(kind), show(kind, v))
+	}
+	b.WriteString("}}, properties: {")
+	for name, text := range q.Properties.Texts {
+		fmt.Fprintf(b, "%s: %s, ", yamlQuote(name), yamlQuote(text))
+	}
+	b.WriteString("}, queues: [")
+	for _, child := range q.Queues {
+		writeQueue(b, child, kinds)
+		b.WriteString(", ")
+	}
+	b.WriteString("]}")
+}
+
+// yamlQuote is a text in double quotes, in which every sign is written by its
+// number.
+func yamlQuote(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range text {
+		fmt.Fprintf(&b, "\\U%08X", r)
+	}
+	b.WriteByte('"')
+	return b.String()
+}
