@@ -39,7 +39,7 @@
 //	ask K application=A vcore=1  priority=, created=, required=N, group=,
 //	                             placeholder, originator; with node=N it runs already
 //	foreign K node=N vcore=1     an allocation of another scheduler; static, priority=, created=
-//	resize K vcore=2             what was last sent of K, with other amounts
+//	resize K vcore=2             K as last sent, with other amounts
 //	release K                    type=, message=; application=A alone for all of A
 //	schedule                     until there is no more to do
 //	advance 30s

@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -159,12 +160,12 @@ func (w *world) created(a *arguments) time.Time {
 	return start.Add(a.duration("created"))
 }
 
-// resize sends an allocation again as it was last sent, with other amounts.
+// resize sends an allocation again as it was last accepted, with other amounts.
 func (w *world) resize(a *arguments) (func(), error) {
 	key := core.AllocationKey(a.need("the allocation"))
 	last, ok := w.sent[key]
 	if !ok {
-		return nil, fmt.Errorf("%s was never sent", key)
+		return nil, fmt.Errorf("%s was never accepted", key)
 	}
 	again := *last
 	again.Amounts = a.amounts()
@@ -175,9 +176,19 @@ func (w *world) send(allocation *core.Allocation) func() {
 	return func() {
 		kept := *allocation
 		kept.Amounts = allocation.Amounts.Clone()
-		w.sent[allocation.Key] = &kept
-		w.apply(core.AddAllocation{Allocation: allocation})
+		fx := w.here().Apply(w.now, core.AddAllocation{Allocation: allocation})
+		if !refused(fx) {
+			w.sent[allocation.Key] = &kept
+		}
+		w.print(fx)
 	}
+}
+
+func refused(fx core.Effects) bool {
+	return slices.ContainsFunc(fx, func(effect any) bool {
+		_, is := effect.(*si.RejectedAllocation)
+		return is
+	})
 }
 
 // release names an allocation by its key; the application is the one it was

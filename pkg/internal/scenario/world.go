@@ -26,7 +26,7 @@ type world struct {
 	partition *core.Partition // made by the first command that needs it
 	now       time.Time
 	refusals  map[pair]string
-	sent      map[core.AllocationKey]*core.Allocation // as last sent
+	sent      map[core.AllocationKey]*core.Allocation // as last sent and not refused
 	events    []*si.EventRecord                       // not looked at yet
 	out       strings.Builder
 	indent    string
