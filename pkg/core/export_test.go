@@ -1,0 +1,21 @@
+package core
+
+// DropViews makes the next view from scratch, for tests that compare it with
+// the one that was kept.
+func (p *Partition) DropViews() {
+	for n := range p.allNodes {
+		n.view = nil
+	}
+	p.applications.Ascend(func(app *application) bool {
+		app.view = nil
+		return true
+	})
+	p.root.dropViews()
+}
+
+func (q *queue) dropViews() {
+	q.view = nil
+	for _, child := range q.children {
+		child.dropViews()
+	}
+}
