@@ -47,10 +47,10 @@ func run(args []string, in io.Reader, out, problems io.Writer) int {
 		return int(code)
 	}
 	var read *unreadableError
-	fmt.Fprintf(problems, "narwhal: %v\n", err)
+	root.PrintErrln("narwhal:", err)
 	switch {
 	case !started:
-		fmt.Fprintln(problems, "Run 'narwhal --help' for how to use it.")
+		root.PrintErrln("Run 'narwhal --help' for how to use it.")
 		return exitUsage
 	case errors.As(err, &read):
 		return exitUsage

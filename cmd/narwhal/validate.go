@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -51,7 +52,7 @@ func readText(file string, in io.Reader) (name, text string, err error) {
 		if err != nil {
 			return "", "", &unreadableError{err}
 		}
-		defer opened.Close()
+		defer func() { _ = opened.Close() }() // nothing was written
 		in = opened
 	}
 	content, err := io.ReadAll(io.LimitReader(in, config.TextMax+1))
@@ -72,26 +73,37 @@ func validate(name, text string, out, problems io.Writer) error {
 	default:
 		found = document.Warnings
 	}
+	var said strings.Builder
 	for _, p := range found {
-		fmt.Fprintln(problems, p.Format(name))
+		fmt.Fprintln(&said, p.Format(name))
 	}
 	refused := found.Errors()
 	warned := counted(len(found)-refused, "warning")
 	if refused > 0 {
-		fmt.Fprintf(problems, "%s: %s, %s\n", name, counted(refused, "error"), warned)
+		fmt.Fprintf(&said, "%s: %s, %s\n", name, counted(refused, "error"), warned)
+	}
+	if _, err := io.WriteString(problems, said.String()); err != nil {
+		return err
+	}
+	if refused > 0 {
 		return exitCode(exitFailed)
 	}
+	_, err = io.WriteString(out, summary(name, warned, document))
+	return err
+}
+
+// summary says what is in a configuration that can be used.
+func summary(name, warned string, document *config.Document) string {
 	queues := 0
 	for _, p := range document.Definitions {
 		queues += countQueues(p.Root)
 	}
 	what := ""
-	if text == "" {
-		what = " (empty, which stands for the built-in configuration)"
+	if document.Text == config.Default {
+		what = " (the built-in configuration)"
 	}
-	fmt.Fprintf(out, "%s: valid%s: %s, %s, %s\n", name, what, counted(len(document.Partitions), "partition"), counted(queues, "queue"), warned)
-	fmt.Fprintf(out, "checksum: %s\n", document.Checksum)
-	return nil
+	return fmt.Sprintf("%s: valid%s: %s, %s, %s\nchecksum: %s\n", name, what,
+		counted(len(document.Partitions), "partition"), counted(queues, "queue"), warned, document.Checksum)
 }
 
 func countQueues(q *config.Queue) int {

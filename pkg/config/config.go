@@ -13,10 +13,10 @@ import (
 // Bounds on what a text may ask for, far above what clusters need.
 const (
 	TextMax       = 4 << 20   // bytes of text
-	QueuesMax     = 100_000   // queues of all partitions
+	QueuesMax     = 50_000    // queues of all partitions
 	DepthMax      = 32        // queues below each other, root included
 	PropertiesMax = 64        // properties of one queue
-	nodesMax      = 2_000_000 // YAML values, counting what aliases repeat
+	nodesMax      = 1_000_000 // YAML values, counting what aliases repeat
 	problemsMax   = 10_000    // problems shown of each severity
 )
 

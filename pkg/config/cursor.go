@@ -140,15 +140,6 @@ func (c cursor) text() string {
 	return c.node.Value
 }
 
-// texts is a list of plain values.
-func (c cursor) texts() []string {
-	var out []string
-	for _, item := range c.items() {
-		out = append(out, item.text())
-	}
-	return out
-}
-
 // boolean is true or false; ok is false if it is something else.
 func (c cursor) boolean() (value, ok bool) {
 	if c.node.Kind != yaml.ScalarNode || c.node.Decode(&value) != nil {
