@@ -65,9 +65,4 @@ func TestPlacesWhatFits(t *testing.T) {
 	assert.Equal(t, more, false)
 	assert.Equal(t, placements(fx), 48)
 	assert.NilError(t, p.Verify())
-	due, ok := p.Due()
-	assert.Assert(t, ok)
-	fx, _ = p.Schedule(due)
-	assert.Equal(t, len(fx), 1)
-	assert.NilError(t, p.Verify())
 }
