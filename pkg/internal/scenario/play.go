@@ -119,6 +119,9 @@ func (w *world) carryOut(c command) (err error) {
 		return w.once(v, a)
 	}
 	for _, line := range c.input {
+		if strings.HasPrefix(strings.TrimSpace(line.text), "#") {
+			continue
+		}
 		number = line.number
 		words, err := split(line.text)
 		if err != nil {

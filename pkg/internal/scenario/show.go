@@ -37,17 +37,27 @@ func (w *world) show(a *arguments) (func(), error) {
 // showNodes prints the nodes that are named, or all, and below each what runs
 // on it: own allocations, then foreign ones, then reservations.
 func (w *world) showNodes(a *arguments) (func(), error) {
-	var names []string
+	var shown []*core.NodeView
 	for name := a.name(); name != ""; name = a.name() {
-		names = append(names, name)
+		nodes := w.here().View().Nodes
+		i := slices.IndexFunc(nodes, func(n *core.NodeView) bool { return string(n.ID) == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no node %s to show", name)
+		}
+		shown = append(shown, nodes[i])
 	}
 	return func() {
+		if len(shown) == 0 {
+			shown = w.here().View().Nodes
+		}
+		if len(shown) == 0 {
+			w.printf("no nodes\n")
+			return
+		}
 		w.table(func(row func(...string)) {
 			row("node", "capacity", "allocated", "occupied", "available", "state")
-			for _, n := range w.here().View().Nodes {
-				if len(names) == 0 || slices.Contains(names, string(n.ID)) {
-					w.nodeRows(n, row)
-				}
+			for _, n := range shown {
+				w.nodeRows(n, row)
 			}
 		})
 	}, nil

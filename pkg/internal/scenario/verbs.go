@@ -19,29 +19,25 @@ type verb struct {
 	text func(*world, *arguments, string) error
 }
 
-var verbs map[string]verb
-
-func init() {
-	verbs = map[string]verb{
-		"config":             {text: (*world).config},
-		"reconfigure":        {text: (*world).reconfigure},
-		"node":               {line: (*world).node},
-		"update node":        {line: (*world).updateNode},
-		"drain":              {line: named(func(n string) core.Command { return core.DrainNode{ID: core.NodeID(n)} })},
-		"undrain":            {line: named(func(n string) core.Command { return core.UndrainNode{ID: core.NodeID(n)} })},
-		"remove node":        {line: named(func(n string) core.Command { return core.RemoveNode{ID: core.NodeID(n)} })},
-		"application":        {line: (*world).application},
-		"remove application": {line: named(func(n string) core.Command { return core.RemoveApplication{ID: core.ApplicationID(n)} })},
-		"ask":                {line: (*world).ask},
-		"foreign":            {line: (*world).foreign},
-		"resize":             {line: (*world).resize},
-		"release":            {line: (*world).release},
-		"schedule":           {line: func(w *world, _ *arguments) (func(), error) { return w.schedule, nil }},
-		"advance":            {line: (*world).advanceBy},
-		"refuse":             {line: (*world).refuse},
-		"allow":              {line: (*world).allow},
-		"show":               {line: (*world).show},
-	}
+var verbs = map[string]verb{
+	"config":             {text: (*world).config},
+	"reconfigure":        {text: (*world).reconfigure},
+	"node":               {line: (*world).node},
+	"update node":        {line: (*world).updateNode},
+	"drain":              {line: named(func(n string) core.Command { return core.DrainNode{ID: core.NodeID(n)} })},
+	"undrain":            {line: named(func(n string) core.Command { return core.UndrainNode{ID: core.NodeID(n)} })},
+	"remove node":        {line: named(func(n string) core.Command { return core.RemoveNode{ID: core.NodeID(n)} })},
+	"application":        {line: (*world).application},
+	"remove application": {line: named(func(n string) core.Command { return core.RemoveApplication{ID: core.ApplicationID(n)} })},
+	"ask":                {line: (*world).ask},
+	"foreign":            {line: (*world).foreign},
+	"resize":             {line: (*world).resize},
+	"release":            {line: (*world).release},
+	"schedule":           {line: func(w *world, _ *arguments) (func(), error) { return w.schedule, nil }},
+	"advance":            {line: (*world).advanceBy},
+	"refuse":             {line: (*world).refuse},
+	"allow":              {line: (*world).allow},
+	"show":               {line: (*world).show},
 }
 
 // find is the verb a line begins with, of two words if there is one, and the
@@ -81,9 +77,9 @@ func (w *world) reconfigure(_ *arguments, text string) error {
 }
 
 // named is a verb that needs a name and nothing else.
-func named(make func(string) core.Command) func(*world, *arguments) (func(), error) {
+func named(command func(string) core.Command) func(*world, *arguments) (func(), error) {
 	return func(w *world, a *arguments) (func(), error) {
-		c := make(a.need("the name"))
+		c := command(a.need("the name"))
 		return func() { w.apply(c) }, nil
 	}
 }
