@@ -4,6 +4,7 @@
 // Read in this order:
 //
 //	main.go      the commands there are, errors and exit codes
+//	simulate.go  narwhal simulate: play a workload on a simulated cluster
 //	validate.go  narwhal validate: check a configuration
 package main
 
@@ -83,6 +84,7 @@ func newRootCommand() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		// One line for each command, each in a file of its own.
+		newSimulateCommand(),
 		newValidateCommand(),
 	)
 	return root

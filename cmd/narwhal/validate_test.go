@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -59,4 +61,18 @@ func TestUnreadableInput(t *testing.T) {
 	var out, problems bytes.Buffer
 	assert.Equal(t, run([]string{"validate", "-"}, broken{}, &out, &problems), exitUsage)
 	assert.Equal(t, problems.String(), "narwhal: stdin: the pipe broke\n")
+}
+
+// The documentation shows what the command really prints.
+func TestDocumentation(t *testing.T) {
+	page, err := os.ReadFile("../../docs/configuration.md")
+	assert.NilError(t, err)
+	for _, file := range []string{"queues.yaml", "good.yaml"} {
+		text, err := os.ReadFile(filepath.Join("testdata", file))
+		assert.NilError(t, err)
+		assert.Assert(t, strings.Contains(string(page), "```yaml\n"+string(text)+"```\n"), "%s is not in the documentation", file)
+		var out bytes.Buffer
+		_ = validate("queues.yaml", string(text), &out, &out)
+		assert.Assert(t, strings.Contains(string(page), "```text\n"+out.String()+"```\n"), "the documentation lacks\n%s", out.String())
+	}
 }

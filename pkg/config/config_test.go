@@ -53,6 +53,10 @@ func outcome(t *testing.T, file, text string) string {
 	for _, partition := range document.Partitions {
 		fmt.Fprintf(&b, "partition %s nodes=%+v preemption=%+v\n", partition.Name, partition.Nodes, partition.Preemption)
 		printQueue(&b, partition.Root, "  ", kinds)
+		made := core.NewPartition(core.Options{Kinds: kinds}, partition)
+		assert.NilError(t, made.Verify())
+		made.Apply(time.Unix(0, 0), core.Reconfigure{Config: partition})
+		assert.NilError(t, made.Verify())
 	}
 	return b.String()
 }

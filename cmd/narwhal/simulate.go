@@ -1,0 +1,252 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator/report"
+)
+
+// simulation is the flags of "narwhal simulate".
+type simulation struct {
+	scenario, example      string
+	openbNodes, openbPods  string
+	queues                 string
+	output, report         string
+	seed                   uint64
+	verify, list, printOut bool
+}
+
+// newSimulateCommand is "narwhal simulate".
+func newSimulateCommand() *cobra.Command {
+	s := &simulation{}
+	cmd := &cobra.Command{
+		Use:   "simulate",
+		Short: "Play a workload on a simulated cluster",
+		Long: `Play a workload on a simulated cluster in virtual time: the real scheduling core,
+a virtual resource manager, and pods that arrive, run and end.
+
+What is played is a scenario file, the openb GPU-cluster trace, or one of the
+examples that come with the command. The same input and seed give the same bytes
+of output. The exit code is 0 if the run came to its end, whether or not pods
+were left without a place; 1 if the scheduler broke a law of its own, or the
+input is wrong; 2 if a file cannot be read.`,
+		Example: `  narwhal simulate --report report.html
+  narwhal simulate --scenario cluster.yaml --seed 3 --output json
+  narwhal simulate --scenario cluster.yaml --queues other-queues.yaml
+  narwhal simulate --openb-nodes openb_node_list_all_node.csv --openb-pods openb_pod_list_default.csv`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&s.scenario, "scenario", "", "scenario file to play; - is the standard input")
+	flags.StringVar(&s.example, "example", "", "example to play (default \""+simulator.DefaultExample+"\")")
+	flags.BoolVar(&s.list, "list-examples", false, "list the examples and end")
+	flags.BoolVar(&s.printOut, "print-example", false, "print the text of the example and end")
+	flags.StringVar(&s.openbNodes, "openb-nodes", "", "node list of the openb trace to play (CSV)")
+	flags.StringVar(&s.openbPods, "openb-pods", "", "pod list of the openb trace to play (CSV)")
+	flags.StringVar(&s.queues, "queues", "", "queue configuration to use instead of that of the scenario")
+	flags.Uint64Var(&s.seed, "seed", 0, "seed of everything that depends on chance (default that of the scenario)")
+	flags.StringVar(&s.output, "output", "text", "form of the summary: text or json")
+	flags.StringVar(&s.report, "report", "", "also write a page with plots to this file")
+	flags.BoolVar(&s.verify, "verify", false, "check the laws of the scheduler after every step")
+	cmd.MarkFlagsMutuallyExclusive("scenario", "example", "openb-nodes")
+	cmd.MarkFlagsMutuallyExclusive("scenario", "example", "openb-pods")
+	cmd.MarkFlagsRequiredTogether("openb-nodes", "openb-pods")
+	return cmd
+}
+
+func (s *simulation) run(cmd *cobra.Command) error {
+	switch {
+	case s.output != "text" && s.output != "json":
+		return fmt.Errorf("--output %s is neither text nor json", s.output)
+	case s.list:
+		return listExamples(cmd.OutOrStdout())
+	case s.printOut:
+		text, err := simulator.ExampleText(s.exampleName())
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(cmd.OutOrStdout(), text)
+		return err
+	}
+	scenario, err := s.load(cmd.InOrStdin())
+	if err != nil {
+		return said(err, cmd.ErrOrStderr())
+	}
+	for _, warning := range scenario.Warnings {
+		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", warning)
+	}
+	progress, done := progressOn(cmd.ErrOrStderr())
+	result, err := simulator.Run(scenario, simulator.Options{Seed: s.seed, Verify: s.verify, Progress: progress})
+	done()
+	if err != nil {
+		return err
+	}
+	if err := s.show(cmd.OutOrStdout(), result); err != nil {
+		return err
+	}
+	return s.writeReport(cmd.ErrOrStderr(), result)
+}
+
+func (s *simulation) exampleName() string {
+	if s.example == "" {
+		return simulator.DefaultExample
+	}
+	return s.example
+}
+
+// load reads what is to be played.
+func (s *simulation) load(in io.Reader) (*simulator.Scenario, error) {
+	if s.openbNodes != "" {
+		return s.loadOpenb(in)
+	}
+	name, text := "example "+s.exampleName(), ""
+	var err error
+	if s.scenario != "" {
+		name, text, err = readText(s.scenario, in)
+	} else {
+		text, err = simulator.ExampleText(s.exampleName())
+	}
+	if err != nil {
+		return nil, err
+	}
+	scenario, err := simulator.Parse(text)
+	if err != nil {
+		return nil, named(err, name)
+	}
+	if s.queues == "" {
+		return scenario, nil
+	}
+	name, text, err = readText(s.queues, in)
+	if err != nil {
+		return nil, err
+	}
+	return scenario, named(scenario.UseQueues(text), name)
+}
+
+func (s *simulation) loadOpenb(in io.Reader) (*simulator.Scenario, error) {
+	nodes, err := os.Open(s.openbNodes)
+	if err != nil {
+		return nil, &unreadableError{err}
+	}
+	defer func() { _ = nodes.Close() }() // nothing was written
+	pods, err := os.Open(s.openbPods)
+	if err != nil {
+		return nil, &unreadableError{err}
+	}
+	defer func() { _ = pods.Close() }()
+	var queues *simulator.File
+	if s.queues != "" {
+		name, text, err := readText(s.queues, in)
+		if err != nil {
+			return nil, err
+		}
+		queues = &simulator.File{Name: name, Text: strings.NewReader(text)}
+	}
+	return simulator.ReadOpenb(
+		simulator.File{Name: s.openbNodes, Text: nodes}, simulator.File{Name: s.openbPods, Text: pods}, queues)
+}
+
+// named adds the file to problems.
+func named(err error, file string) error {
+	var problems simulator.Problems
+	if errors.As(err, &problems) {
+		return problems.In(file)
+	}
+	return err
+}
+
+// said prints problems like a compiler does, and leaves other errors alone.
+func said(err error, out io.Writer) error {
+	var problems simulator.Problems
+	if !errors.As(err, &problems) {
+		return err
+	}
+	fmt.Fprintln(out, problems.Error())
+	fmt.Fprintln(out, counted(len(problems), "problem"))
+	return exitCode(exitFailed)
+}
+
+func listExamples(out io.Writer) error {
+	var b strings.Builder
+	for _, name := range simulator.Examples() {
+		text, err := simulator.ExampleText(name)
+		if err != nil {
+			return err
+		}
+		scenario, err := simulator.Parse(text)
+		if err != nil {
+			return fmt.Errorf("example %s: %w", name, err)
+		}
+		fmt.Fprintf(&b, "%-10s %s\n", name, scenario.Description)
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// show prints the summary.
+func (s *simulation) show(out io.Writer, result *simulator.Result) error {
+	if s.output == "text" {
+		return result.WriteText(out)
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(result)
+}
+
+func (s *simulation) writeReport(out io.Writer, result *simulator.Result) error {
+	if s.report == "" {
+		return nil
+	}
+	var page bytes.Buffer
+	if err := report.Write(&page, result); err != nil {
+		return err
+	}
+	if err := os.WriteFile(s.report, page.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	_, err := fmt.Fprintf(out, "the plots are in %s\n", s.report)
+	return err
+}
+
+// progressPause is the wall time between two progress lines.
+const progressPause = 100 * time.Millisecond
+
+// progressOn is a line on a terminal that is written over and over, and what
+// clears it. Elsewhere there is none.
+func progressOn(out io.Writer) (progress func(simulator.Progress), done func()) {
+	file, ok := out.(*os.File)
+	if !ok {
+		return nil, func() {}
+	}
+	info, err := file.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return nil, func() {}
+	}
+	last := time.Now()
+	shown := false
+	progress = func(p simulator.Progress) {
+		if time.Since(last) < progressPause {
+			return
+		}
+		last, shown = time.Now(), true
+		fmt.Fprintf(out, "\r\x1b[K%s  nodes %s  placed %s  running %s  pending %s", simulator.Clock(p.Now),
+			simulator.Thousands(int64(p.Nodes)), simulator.Thousands(int64(p.Placed)),
+			simulator.Thousands(int64(p.Running)), simulator.Thousands(int64(p.Pending)))
+	}
+	return progress, func() {
+		if shown {
+			fmt.Fprint(out, "\r\x1b[K")
+		}
+	}
+}
