@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -120,5 +121,27 @@ func TestQuantitiesPrintAsWritten(t *testing.T) {
 		{"gpu", 1024, "1024"},
 	} {
 		assert.Equal(t, quantity(test.name, test.value), test.want)
+	}
+}
+
+// TestDocumentation plays the story in the documentation.
+func TestDocumentation(t *testing.T) {
+	document, err := os.ReadFile("../../../docs/scenarios.md")
+	assert.NilError(t, err)
+	_, after, found := strings.Cut(string(document), "```story\n")
+	assert.Assert(t, found)
+	text, _, found := strings.Cut(after, "```\n")
+	assert.Assert(t, found)
+	came, err := Play(text)
+	assert.NilError(t, err)
+	assert.Equal(t, came, text)
+}
+
+// TestEveryVerbIsDocumented compares the table of verbs with the documents.
+func TestEveryVerbIsDocumented(t *testing.T) {
+	document, err := os.ReadFile("../../../docs/scenarios.md")
+	assert.NilError(t, err)
+	for name := range verbs {
+		assert.Assert(t, strings.Contains(string(document), "`"+name), "docs/scenarios.md does not know %s", name)
 	}
 }
