@@ -150,7 +150,21 @@ func (c *cluster) befall(one *Incident, chance *rand.Rand) {
 	c.note(map[IncidentKind]string{Fails: "fail", Drains: "drain"}[one.Kind], hit)
 }
 
+// note remembers an incident, together with one of the same kind at the same
+// moment.
 func (c *cluster) note(what string, nodes []string) {
+	if len(nodes) == 0 {
+		return
+	}
+	if last := len(c.tally.incidents) - 1; last >= 0 {
+		h := &c.tally.incidents[last]
+		if h.At == seconds(c.now) && h.What == what {
+			h.Nodes = append(h.Nodes, nodes...)
+			slices.Sort(h.Nodes)
+			return
+		}
+	}
+	slices.Sort(nodes)
 	c.tally.incidents = append(c.tally.incidents, Happening{At: seconds(c.now), What: what, Nodes: nodes})
 }
 

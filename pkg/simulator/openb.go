@@ -83,17 +83,6 @@ func ReadOpenb(nodes, pods File, queues *File) (*Scenario, error) {
 	return s, nil
 }
 
-// UseQueues replaces the queue configuration of a scenario by a text of the
-// form that the scheduler reads.
-func (s *Scenario) UseQueues(text string) error {
-	config, err := parseConfig(text, s.Kinds)
-	if err != nil {
-		return err
-	}
-	s.Config = config
-	return nil
-}
-
 // A traceReader turns rows into nodes and pods, and collects what is wrong.
 type traceReader struct {
 	kinds    *resources.Kinds

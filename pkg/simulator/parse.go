@@ -79,9 +79,8 @@ func (p *parser) whole(n *yaml.Node) {
 // queues reads the queue configuration and gives its problems the lines they
 // have in the scenario.
 func (p *parser) queues(n *yaml.Node, key string) {
-	config, err := parseConfig(cutQueues(p.source, n), p.kinds)
+	err := p.scenario.UseQueues(cutQueues(p.source, n))
 	if err == nil {
-		p.scenario.Config = config
 		return
 	}
 	var problems Problems
@@ -95,11 +94,9 @@ func (p *parser) queues(n *yaml.Node, key string) {
 func (p *parser) check() {
 	s := p.scenario
 	if s.Config.Name == "" && len(p.problems) == 0 {
-		config, err := parseConfig("", p.kinds)
-		if err != nil {
+		if err := s.UseQueues(""); err != nil {
 			p.problems = append(p.problems, Problem{Key: "queues", Text: err.Error()})
 		}
-		s.Config = config
 	}
 	if len(s.Nodes) == 0 && len(p.problems) == 0 {
 		p.problems = append(p.problems, Problem{Key: "nodes", Text: "there is none"})

@@ -8,33 +8,38 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// parseConfig reads the queue configuration of the one partition that is
-// simulated. The error is Problems.
-func parseConfig(text string, kinds *resources.Kinds) (core.Config, error) {
-	document, err := config.Load(text, kinds)
+// UseQueues replaces the queue configuration of a scenario by a text of the
+// form that the scheduler reads. The error is Problems; what is right and has
+// no effect yet goes to the warnings of the scenario.
+func (s *Scenario) UseQueues(text string) error {
+	document, err := config.Load(text, s.Kinds)
 	if err != nil {
-		return core.Config{}, translate(err)
+		return translate(err)
 	}
 	if n := len(document.Partitions); n != 1 {
-		return core.Config{}, Problems{{Key: "partitions", Text: fmt.Sprintf("there are %d, and a simulation has exactly one", n)}}
+		return Problems{{Key: "partitions", Text: fmt.Sprintf("there are %d, and a simulation has exactly one", n)}}
 	}
-	return document.Partitions[0], nil
+	s.Config = document.Partitions[0]
+	s.Warnings = ours(document.Warnings, config.Warning)
+	return nil
 }
 
-// translate makes problems of the configuration ours. Warnings are left to the
-// command that validates configurations.
+// translate makes an error of the configuration ours.
 func translate(err error) error {
 	var found config.Problems
 	if !errors.As(err, &found) {
 		return err
 	}
+	return ours(found, config.Error)
+}
+
+// ours is the problems of a severity as problems of a scenario.
+func ours(found config.Problems, severity config.Severity) Problems {
 	var problems Problems
 	for _, one := range found {
-		if one.Severity != config.Error {
+		if one.Severity != severity {
 			continue
 		}
 		key := "queues"

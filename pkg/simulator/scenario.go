@@ -27,6 +27,7 @@ type Scenario struct {
 	Until       time.Duration // when to stop; zero is when nothing happens any more
 	Kinds       *resources.Kinds
 	Config      core.Config
+	Warnings    Problems // what the queue configuration says without effect
 	Nodes       []Node
 	Workloads   []Workload
 	Trace       []TracePod // sorted by Arrive

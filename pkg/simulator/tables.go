@@ -88,7 +88,7 @@ func (r *Result) units() []Unit {
 func (r *Result) resourceTable() Table {
 	t := Table{
 		Title: "Utilisation",
-		Head:  []string{"resource", "unit", "capacity", "used", "", "peak", "", "foreign", ""},
+		Head:  []string{"resource", "unit", "capacity", "used mean", "%", "used peak", "%", "foreign mean", "%"},
 		Words: 2,
 	}
 	for i, unit := range r.units() {
@@ -106,7 +106,7 @@ func (r *Result) resourceTable() Table {
 func (r *Result) queueTable() Table {
 	t := Table{
 		Title: "Queues",
-		Head:  []string{"queue", "resource", "unit", "guaranteed", "max", "used", "peak", "of cluster"},
+		Head:  []string{"queue", "resource", "unit", "guaranteed", "max", "used mean", "used peak", "% of cluster"},
 		Words: 3,
 	}
 	for _, q := range r.Queues {

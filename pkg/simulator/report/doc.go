@@ -1,0 +1,12 @@
+// Package report writes what came out of a simulation as one self-contained
+// page: no script, no network, plots as inline SVG, light or dark as the reader
+// prefers, readable on a telephone.
+//
+// Read in this order:
+//
+//	page.go    Write, and what the template is filled with
+//	plots.go   which plots there are, from the series of a result
+//	chart.go   a chart: axes, lines, stacked areas, incidents
+//	scale.go   round numbers and times for axes
+//	page.html  the template, with its style
+package report

@@ -1,0 +1,82 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+)
+
+//go:embed page.html
+var pageText string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// A tile is a number and what it counts.
+type tile struct{ Value, Text string }
+
+// A cell is one field of a table.
+type cell struct {
+	Text   string
+	Indent int  // steps to the right
+	Word   bool // not a number
+}
+
+type table struct {
+	Title string
+	Head  []cell
+	Rows  [][]cell
+}
+
+// page is what the template is filled with.
+type page struct {
+	Title, Description, Headline, Facts string
+	Tiles                               []tile
+	Charts                              []chart
+	Tables                              []table
+	Colours                             []string // classes of the style sheet
+}
+
+// Write writes the page of a result. The same result gives the same bytes.
+func Write(w io.Writer, r *simulator.Result) error {
+	p := page{
+		Title:       r.Scenario,
+		Description: r.Description,
+		Headline:    r.Headline(),
+		Facts:       fmt.Sprintf("%s of virtual time, seed %d", simulator.Clock(r.Time.Duration()), r.Seed),
+		Tiles:       tiles(r),
+		Charts:      plots(r),
+		Colours:     []string{"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "other", "foreign"},
+	}
+	for _, t := range r.Tables() {
+		p.Tables = append(p.Tables, cells(t))
+	}
+	// Into memory first, so that a page is whole or not there.
+	var whole bytes.Buffer
+	if err := pageTemplate.Execute(&whole, p); err != nil {
+		return fmt.Errorf("report of %s: %w", r.Scenario, err)
+	}
+	_, err := w.Write(whole.Bytes())
+	return err
+}
+
+func cells(t simulator.Table) table {
+	out := table{Title: t.Title}
+	row := func(texts []string) []cell {
+		cells := make([]cell, len(texts))
+		for i, text := range texts {
+			bare := strings.TrimLeft(text, " ")
+			cells[i] = cell{Text: bare, Indent: (len(text) - len(bare)) / 2, Word: i < t.Words}
+		}
+		return cells
+	}
+	out.Head = row(t.Head)
+	for _, texts := range t.Rows {
+		out.Rows = append(out.Rows, row(texts))
+	}
+	return out
+}

@@ -1,0 +1,163 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+)
+
+// coloursMax is how many queues have a colour of their own; the rest is drawn
+// together. marksMax is how many incidents are drawn.
+const coloursMax, marksMax = 8, 60
+
+// plots are the charts of a result: utilisation, pending pods, and what the
+// queues have of each resource.
+func plots(r *simulator.Result) []chart {
+	base := chart{step: r.Series.Step.Duration(), end: r.Time.Duration(), marks: marks(r)}
+	charts := []chart{utilisation(base, r), pending(base, r)}
+	for i := range r.Series.Resources {
+		charts = append(charts, shares(base, r, i))
+	}
+	return charts
+}
+
+func marks(r *simulator.Result) []mark {
+	var all []mark
+	for i, h := range r.Incidents {
+		if i == marksMax {
+			break
+		}
+		verbs := map[string]string{"fail": "failed", "return": "back", "drain": "drained", "undrain": "undrained"}
+		all = append(all, mark{at: h.At.Duration(), text: fmt.Sprintf("%d %s", len(h.Nodes), verbs[h.What])})
+	}
+	return all
+}
+
+func utilisation(c chart, r *simulator.Result) chart {
+	c.Title = "Utilisation"
+	c.Note = "What queues use of the capacity that is there, the mean of each " + stepText(r) + "."
+	c.unit, c.top = "% of capacity", 100
+	for i, s := range r.Series.Resources {
+		c.Lines = append(c.Lines, line{Name: s.Kind, Class: colour(i), values: percent(s.Used, s.Capacity)})
+	}
+	return c
+}
+
+func stepText(r *simulator.Result) string {
+	return simulator.Clock(r.Series.Step.Duration())
+}
+
+func pending(c chart, r *simulator.Result) chart {
+	c.Title = "Pending pods"
+	c.Note = "Pods that wait for a place, the most in each " + stepText(r) + "."
+	c.unit, c.whole = "pods", true
+	c.Lines = append(c.Lines, line{Name: "all queues", Class: "other", area: true, values: counts(r.Series.Pending)})
+	for i, q := range ranked(r) {
+		if i < coloursMax && slices.Max(append(q.Pending, 0)) > 0 {
+			c.Lines = append(c.Lines, line{Name: shortName(q.Path), Class: colour(i), values: counts(q.Pending)})
+		}
+	}
+	if len(c.Lines) == 2 {
+		c.Lines = c.Lines[:1] // one queue is all there is to see
+	}
+	return c
+}
+
+// shares is what the queues have of one kind, foreign pods at the bottom.
+func shares(c chart, r *simulator.Result, kind int) chart {
+	s := r.Series.Resources[kind]
+	c.Title = "Queue shares of " + s.Kind
+	c.Note = "What each queue uses of the capacity that is there, on top of each other, the mean of each " + stepText(r) + "."
+	c.unit, c.top, c.stack = "% of capacity", 100, true
+	if slices.Max(append(s.Foreign, 0)) > 0 {
+		c.Lines = append(c.Lines, line{Name: "foreign pods", Class: "foreign", values: percent(s.Foreign, s.Capacity)})
+	}
+	var rest []int64
+	for i, q := range ranked(r) {
+		used := q.Used[s.Kind]
+		if i >= coloursMax {
+			rest = sum(rest, used)
+			continue
+		}
+		if slices.Max(append(used, 0)) > 0 {
+			c.Lines = append(c.Lines, line{Name: shortName(q.Path), Class: colour(i), values: percent(used, s.Capacity)})
+		}
+	}
+	if rest != nil && slices.Max(rest) > 0 {
+		c.Lines = append(c.Lines, line{Name: "other queues", Class: "other", values: percent(rest, s.Capacity)})
+	}
+	return c
+}
+
+// ranked lists the leaf queues. If there are more than colours, those that had
+// the largest share come first; otherwise they stay as configured.
+func ranked(r *simulator.Result) []simulator.QueueSeries {
+	queues := slices.Clone(r.Series.Queues)
+	if len(queues) <= coloursMax {
+		return queues
+	}
+	share := map[string]int64{}
+	for _, q := range r.Queues {
+		share[q.Path] = q.Share
+	}
+	slices.SortStableFunc(queues, func(a, b simulator.QueueSeries) int {
+		return cmp.Compare(share[b.Path], share[a.Path])
+	})
+	return queues
+}
+
+func shortName(path string) string { return strings.TrimPrefix(path, "root.") }
+
+func colour(i int) string { return fmt.Sprintf("c%d", i%coloursMax) }
+
+func sum(a, b []int64) []int64 {
+	if len(a) < len(b) {
+		a = append(a, make([]int64, len(b)-len(a))...)
+	}
+	for i, v := range b {
+		a[i] += v
+	}
+	return a
+}
+
+func counts(values []int64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = float64(v)
+	}
+	return out
+}
+
+// percent is a part of a whole, step by step; of nothing it is nothing.
+func percent(part, whole []int64) []float64 {
+	out := make([]float64, len(part))
+	for i, v := range part {
+		if i < len(whole) && whole[i] > 0 {
+			out[i] = 100 * float64(v) / float64(whole[i])
+		}
+	}
+	return out
+}
+
+// tiles are the few numbers that stand on top.
+func tiles(r *simulator.Result) []tile {
+	all := []tile{
+		{simulator.Thousands(int64(r.Pods.Placed)), "pods placed"},
+		{simulator.Thousands(int64(r.Pods.Pending)), "pending at the end"},
+	}
+	if w := r.Waiting; w != nil {
+		all = append(all,
+			tile{simulator.Clock(w.P50.Duration()), "50% waited at most"},
+			tile{simulator.Clock(w.P99.Duration()), "99% waited at most"})
+	}
+	for _, u := range r.Resources[:min(3, len(r.Resources))] {
+		all = append(all, tile{simulator.Percent(u.MeanPerMille), u.Kind + " used on average"})
+	}
+	if n := r.Pods.Evicted + r.Pods.Lost; n > 0 {
+		all = append(all, tile{simulator.Thousands(int64(n)), "pods evicted or lost"})
+	}
+	return all
+}
