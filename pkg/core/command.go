@@ -1,8 +1,6 @@
 package core
 
 import (
-	"time"
-
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -86,6 +84,3 @@ func (Reconfigure) command()       {}
 // manager says that it could not bind an allocation: the ask is pending again.
 // The interface module names it only in versions after the one in use.
 const SchedulingFailed = si.TerminationType(5)
-
-// never is later than any due time.
-var never = time.Unix(1<<62, 0)

@@ -239,7 +239,11 @@ func summary(refusals map[string]int) string {
 		return strings.Compare(a, b)
 	})
 	for i, text := range texts {
-		texts[i] = fmt.Sprintf("%s (%d nodes)", text, refusals[text])
+		nodes := "nodes"
+		if refusals[text] == 1 {
+			nodes = "node"
+		}
+		texts[i] = fmt.Sprintf("%s (%d %s)", text, refusals[text], nodes)
 	}
 	return strings.Join(texts, "; ")
 }

@@ -1,0 +1,77 @@
+package core_test
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A program that has its own loop drives a partition directly: commands and
+// times in, effects out.
+func Example() {
+	kinds := new(resources.Kinds)
+	amounts := func(vcore int64) resources.Amounts {
+		a, _ := kinds.Amounts(map[string]int64{"vcore": vcore})
+		return a
+	}
+	now := time.Unix(0, 0)
+	p := core.NewPartition(core.Options{Kinds: kinds}, core.Config{
+		Name: "default",
+		Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "team"}}},
+	})
+	p.Apply(now, core.AddNode{ID: "node-1", Capacity: amounts(4000)})
+	p.Apply(now, core.AddApplication{ID: "app", Queue: "root.team"})
+	for _, key := range []core.AllocationKey{"pod-1", "pod-2", "pod-3"} {
+		p.Apply(now, core.AddAllocation{Allocation: &core.Allocation{
+			Key: key, Application: "app", Amounts: amounts(1500), Created: now,
+		}})
+	}
+
+	effects, _ := p.Schedule(now)
+	for _, e := range effects {
+		if placed, ok := e.(*si.Allocation); ok {
+			fmt.Println(placed.AllocationKey, "runs on", placed.NodeID)
+		}
+	}
+	for _, ask := range p.View().Applications[0].Asks {
+		fmt.Println(ask.Key, "waits:", ask.Reason)
+	}
+	fmt.Println("broken laws:", p.Verify())
+	// Output:
+	// pod-1 runs on node-1
+	// pod-2 runs on node-1
+	// pod-3 waits: no node has room
+	// broken laws: <nil>
+}
+
+// Feasible brings in what only the resource manager knows.
+func ExampleOptions_feasible() {
+	kinds := new(resources.Kinds)
+	one, _ := kinds.Amounts(map[string]int64{"vcore": 1000})
+	p := core.NewPartition(core.Options{
+		Kinds: kinds,
+		Feasible: func(_ core.AllocationKey, node core.NodeID, _ bool) error {
+			if node == "node-1" {
+				return errors.New("node has a taint")
+			}
+			return nil
+		},
+	}, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "team"}}}})
+	now := time.Unix(0, 0)
+	p.Apply(now, core.AddNode{ID: "node-1", Capacity: one})
+	p.Apply(now, core.AddNode{ID: "node-2", Capacity: one})
+	p.Apply(now, core.AddApplication{ID: "app", Queue: "root.team"})
+	p.Apply(now, core.AddAllocation{Allocation: &core.Allocation{Key: "pod", Application: "app", Amounts: one, Created: now}})
+	effects, _ := p.Schedule(now)
+	for _, e := range effects {
+		if placed, ok := e.(*si.Allocation); ok {
+			fmt.Println(placed.AllocationKey, "runs on", placed.NodeID)
+		}
+	}
+	// Output: pod runs on node-2
+}
