@@ -75,6 +75,21 @@ func countCommands(n *int) func(string, time.Time, core.Command) {
 }
 
 // The commands of a partition say whether an update reached it.
+func TestALeafInUseDoesNotBecomeAParent(t *testing.T) {
+	split := `partitions: [{name: default, queues: [{name: root, queues: [{name: default, queues: [{name: a}]}]}]}]`
+	cluster(t, schedulertest.Options{Config: withMax}, "vcore=8", func(t *testing.T, m *schedulertest.MockScheduler) {
+		assert.NilError(t, m.Send(asks(3)...))
+		m.Settle()
+		assert.ErrorContains(t, m.Configure(split), "queue root.default has 1 applications and cannot become a parent")
+		assert.Equal(t, m.Text(m.Queue("root.default").Used), "vcore=2000")
+	})
+	bubble(t, schedulertest.Options{Config: withMax}, func(t *testing.T, m *schedulertest.MockScheduler) {
+		assert.NilError(t, m.Configure(split))
+		m.Settle()
+		assert.Equal(t, m.Queue("root.default.a").Leaf, true)
+	})
+}
+
 func TestAnUnchangedConfigurationDoesNothing(t *testing.T) {
 	commands := 0
 	options := schedulertest.Options{Config: withMax, ExtraConfig: map[string]string{"a": "b"}}

@@ -123,7 +123,9 @@ func (r *registration) end() {
 // validated whole first: with an error the old one stays. One that has not
 // changed does nothing; the extra configuration is taken over in any case.
 //
-// Requests sent after it returned meet the new configuration. Partitions that are
+// A configuration that would turn a leaf with applications into a parent is
+// refused too, so it waits for the owners of the partitions and must not be
+// called from a callback. Requests sent after it returned meet the new configuration. Partitions that are
 // new start empty. What runs in partitions that are gone is released.
 func (s *Scheduler) UpdateConfiguration(request *si.UpdateConfigurationRequest) error {
 	if request == nil {
@@ -136,7 +138,10 @@ func (s *Scheduler) UpdateConfiguration(request *si.UpdateConfigurationRequest) 
 	if err != nil {
 		return fmt.Errorf("update of configuration of resource manager %q: %w", request.RmID, err)
 	}
-	changed, err := s.replace(request.RmID, config)
+	changed, err := false, s.convertible(request.RmID, config.partitions)
+	if err == nil {
+		changed, err = s.replace(request.RmID, config)
+	}
 	if err != nil {
 		return fmt.Errorf("update of configuration: %w", err)
 	}
@@ -144,6 +149,22 @@ func (s *Scheduler) UpdateConfiguration(request *si.UpdateConfigurationRequest) 
 		s.config.Logger.Info("configuration updated",
 			zap.String("resourceManager", request.RmID), zap.String("checksum", config.checksum), zap.Int("partitions", len(config.partitions)))
 		s.warn(request.RmID, config)
+	}
+	return nil
+}
+
+// convertible asks every partition that stays whether its queues can become
+// those of the configuration.
+func (s *Scheduler) convertible(id string, configs []core.Config) error {
+	for _, config := range configs {
+		var refused error
+		err := s.ask(fullName(id, config.Name), func(p *core.Partition) { refused = p.Convertible(config) })
+		switch {
+		case refused != nil:
+			return fmt.Errorf("partition %s: %w", config.Name, refused)
+		case err != nil && !errors.Is(err, ErrNoPartition):
+			return err
+		}
 	}
 	return nil
 }
