@@ -75,12 +75,13 @@ func responses(m *schedulertest.MockScheduler) (sizes []int) {
 }
 
 func asks(n int) []*si.Allocation {
+	amounts := schedulertest.Resource("vcore=1")
 	all := make([]*si.Allocation, n)
 	for i := range all {
 		all[i] = &si.Allocation{
 			AllocationKey:    fmt.Sprintf("pod-%d", i+1),
 			ApplicationID:    "app-1",
-			ResourcePerAlloc: schedulertest.Resource("vcore=1"),
+			ResourcePerAlloc: amounts,
 		}
 	}
 	return all
