@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -38,6 +39,36 @@ func (d Demand) String() string {
 	return b.String()
 }
 
+// wants is what pods care for beyond amounts. The refusals are made once: they
+// are asked for more often than anything else.
+type wants struct {
+	demand          Demand
+	labels          []label // sorted by name
+	noModel, noRoom error
+}
+
+// A label must be on the node.
+type label struct {
+	name, value string
+	refusal     error
+}
+
+func newWants(d Demand, selector map[string]string) wants {
+	w := wants{
+		demand:  d,
+		noModel: fmt.Errorf("no GPU of %s", strings.Join(d.Models, " or ")),
+		noRoom:  fmt.Errorf("the free parts of the GPUs do not add up to %s", d),
+	}
+	for _, name := range slices.Sorted(maps.Keys(selector)) {
+		w.labels = append(w.labels, label{
+			name:    name,
+			value:   selector[name],
+			refusal: fmt.Errorf("the node is not labelled %s=%s", name, selector[name]),
+		})
+	}
+	return w
+}
+
 // A deviceTable is what is free of each device of a node, in thousandths.
 //
 //	0 <= free <= deviceMilli
@@ -54,22 +85,22 @@ func newDeviceTable(d Devices) deviceTable {
 	return t
 }
 
-// check says why a demand cannot be met now, or nil.
-func (t *deviceTable) check(d Demand) error {
-	if d.Count == 0 {
+// check says why the demand cannot be met now, or nil.
+func (t *deviceTable) check(w *wants) error {
+	if w.demand.Count == 0 {
 		return nil
 	}
-	if len(d.Models) > 0 && !slices.Contains(d.Models, t.model) {
-		return fmt.Errorf("no GPU of %s", strings.Join(d.Models, " or "))
+	if len(w.demand.Models) > 0 && !slices.Contains(w.demand.Models, t.model) {
+		return w.noModel
 	}
 	fit := 0
 	for _, free := range t.free {
-		if free >= d.Milli {
+		if free >= w.demand.Milli {
 			fit++
 		}
 	}
-	if fit < d.Count {
-		return fmt.Errorf("the free parts of the GPUs do not add up to %s", d)
+	if fit < w.demand.Count {
+		return w.noRoom
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package simulator
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -24,13 +23,13 @@ type node struct {
 }
 
 // check says why a pod cannot run on the node beyond the amounts, or nil.
-func (n *node) check(spec *podSpec) error {
-	for _, name := range slices.Sorted(maps.Keys(spec.selector)) {
-		if n.Attributes[name] != spec.selector[name] {
-			return fmt.Errorf("the node is not labelled %s=%s", name, spec.selector[name])
+func (n *node) check(w *wants) error {
+	for i := range w.labels {
+		if l := &w.labels[i]; n.Attributes[l.name] != l.value {
+			return l.refusal
 		}
 	}
-	return n.table.check(spec.demand)
+	return n.table.check(w)
 }
 
 // A daemonSet is one application with a pod on every node of its groups.

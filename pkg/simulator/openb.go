@@ -135,11 +135,11 @@ func (t *traceReader) table(f File, columns []string, each func(*row)) {
 		if errors.Is(err, io.EOF) {
 			return
 		}
-		line, _ := reader.FieldPos(0)
 		if err != nil {
-			t.unreadable(f.Name, line, err)
+			t.unreadable(f.Name, 0, err)
 			return
 		}
+		line, _ := reader.FieldPos(0)
 		r := &row{t: t, file: f.Name, line: line, column: at, values: values}
 		if len(values) != width {
 			r.complain("", "has %d fields and the head has %d", len(values), width)

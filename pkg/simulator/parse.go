@@ -1,9 +1,11 @@
 package simulator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,6 +34,7 @@ func Parse(source string) (*Scenario, error) {
 	}
 	p.whole(document.Content[0])
 	p.check()
+	slices.SortStableFunc(p.problems, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
 	if err := p.problems.orNil(); err != nil {
 		return nil, err
 	}

@@ -49,9 +49,8 @@ type pod struct {
 
 // A podSpec is what equal pods share.
 type podSpec struct {
+	wants
 	amounts  resources.Amounts
-	demand   Demand
-	selector map[string]string
 	priority int32
 	once     bool
 	daemon   *daemonSet // nil for all others
@@ -89,7 +88,7 @@ func (c *cluster) feasible(key core.AllocationKey, id core.NodeID, _ bool) error
 	if p == nil || n == nil || !n.up {
 		return fmt.Errorf("pod %s or node %s is not known", key, id)
 	}
-	return n.check(p.podSpec)
+	return n.check(&p.wants)
 }
 
 // placed takes in a placement: the pod gets its devices and starts, or cannot
@@ -107,7 +106,7 @@ func (c *cluster) placed(e *si.Allocation) {
 		c.breach("pod %s was placed on %s and may run on %s only", p.key, n.ID, p.required)
 		return
 	}
-	if err := n.check(p.podSpec); err != nil {
+	if err := n.check(&p.wants); err != nil {
 		c.breach("pod %s was placed on %s although: %w", p.key, n.ID, err)
 		return
 	}

@@ -104,7 +104,7 @@ func perMille(part, whole int64) int64 {
 // shownKinds lists the kinds that nodes have or pods use, by name.
 func (r *run) shownKinds() []resources.Kind {
 	var shown []resources.Kind
-	for i := range r.scenario.Kinds.Len() {
+	for i := range r.books.capacity { // the table of kinds may have grown since
 		if r.books.capacity[i].peak > 0 || r.books.queues["root"].used[i].peak > 0 {
 			shown = append(shown, resources.Kind(i))
 		}

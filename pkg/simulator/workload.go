@@ -29,9 +29,8 @@ func (c *cluster) startWork() {
 			Workload: w,
 			cluster:  c,
 			spec: &podSpec{
+				wants:    newWants(w.Demand, w.Selector),
 				amounts:  w.Amounts,
-				demand:   w.Demand,
-				selector: w.Selector,
 				priority: w.Priority,
 				once:     w.Once,
 				tags:     tagsOf(w.Demand),
@@ -146,7 +145,7 @@ func (c *cluster) replay(from int) {
 	for ; i < len(trace) && trace[i].Arrive <= c.now; i++ {
 		t := &trace[i]
 		p := &pod{
-			podSpec: &podSpec{amounts: t.Amounts, demand: t.Demand, priority: t.Priority, tags: tagsOf(t.Demand)},
+			podSpec: &podSpec{wants: newWants(t.Demand, nil), amounts: t.Amounts, priority: t.Priority, tags: tagsOf(t.Demand)},
 			key:     t.Key,
 			base:    t.Key,
 			attempt: 1,

@@ -1,0 +1,36 @@
+// Package simulator plays a workload on a cluster in virtual time: the real
+// core.Partition, a virtual resource manager that answers it, and pods that
+// arrive, run and end.
+//
+// Run pops an event, sets the time, applies what the resource manager sends,
+// schedules until nothing more fits, and hands the effects back. Chance comes
+// from generators with a seed and time from the events, so the same scenario
+// and seed give the same bytes of every output. The resource manager keeps
+// books of its own, from the messages alone; with Options.Verify they are
+// compared with those of the core after every moment, and the laws of the core
+// are checked after every step.
+//
+// Read in this order:
+//
+//	scenario.go       what can happen from outside, as data
+//	run.go            the loop: events, commands, effects, deadlines
+//	events.go         what is planned, by time
+//	cluster.go        the virtual resource manager: commands out, effects in
+//	pods.go           the life of a pod, with the faults
+//	nodes.go          nodes that join, fail, return and drain; daemonsets
+//	foreign.go        pods of other schedulers
+//	devices.go        which GPU a pod gets
+//	workload.go       arrivals, of workloads and of a trace
+//	chance.go         streams of chance; times, counts and rates as texts
+//	meter.go          quantities over virtual time, exactly
+//	books.go          what the resource manager believes is booked
+//	result.go         what comes out; summarise.go fills it in
+//	tables.go         the summary as tables; text.go prints them
+//	quantity.go       quantities and times for people
+//	parse.go          the scenario file; reader.go, parse_cluster.go,
+//	                  parse_work.go, queues.go; problem.go is what is wrong in it
+//	openb.go          the openb trace
+//	examples.go       scenarios that come with the package
+//
+// Package report makes a page with plots of a Result.
+package simulator

@@ -1,0 +1,119 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator/report"
+)
+
+func page(t *testing.T, change func(*simulator.Result)) string {
+	t.Helper()
+	text, err := simulator.ExampleText("small")
+	assert.NilError(t, err)
+	s, err := simulator.Parse(text)
+	assert.NilError(t, err)
+	r, err := simulator.Run(s, simulator.Options{})
+	assert.NilError(t, err)
+	change(r)
+	var b bytes.Buffer
+	assert.NilError(t, report.Write(&b, r))
+	return b.String()
+}
+
+// drawings are the svg elements of a page.
+func drawings(t *testing.T, page string) []string {
+	t.Helper()
+	return regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(page, -1)
+}
+
+// assertWellFormed reads a drawing as XML, which is stricter than a browser,
+// and returns its text.
+func assertWellFormed(t *testing.T, drawing string) string {
+	t.Helper()
+	decoder := xml.NewDecoder(strings.NewReader(drawing))
+	var text strings.Builder
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return text.String()
+		}
+		assert.NilError(t, err)
+		if data, ok := token.(xml.CharData); ok {
+			text.Write(data)
+			text.WriteByte('\n')
+		}
+	}
+}
+
+func TestPlots(t *testing.T) {
+	svgs := drawings(t, page(t, func(*simulator.Result) {}))
+	// Utilisation, pending pods and three kinds, each in two sizes.
+	assert.Equal(t, len(svgs), 2*5)
+	for _, svg := range svgs {
+		text := assertWellFormed(t, svg)
+		for _, want := range []string{"virtual time\n", "1 failed\n", "1m\n"} {
+			if strings.Contains(svg, `class="wide"`) {
+				assert.Assert(t, strings.Contains(text, want), "%q in %s", want, text)
+			}
+		}
+		assert.Assert(t, strings.Contains(text, "% of capacity\n") || strings.Contains(text, "pods\n"))
+		assert.Assert(t, !strings.Contains(svg, "NaN") && !strings.Contains(svg, "Inf"))
+	}
+}
+
+func TestPageIsSelfContained(t *testing.T) {
+	p := page(t, func(*simulator.Result) {})
+	bare := strings.ReplaceAll(p, `xmlns="http://www.w3.org/2000/svg"`, "")
+	for _, outside := range []string{"http:", "https:", "//", "<script", "<link", "<img", "<iframe", "@import", "url("} {
+		assert.Assert(t, !strings.Contains(bare, outside), outside)
+	}
+	assert.Assert(t, strings.Contains(p, "prefers-color-scheme: dark"))
+	assert.Assert(t, strings.Contains(p, `name="viewport"`))
+}
+
+func TestSameResultSameBytes(t *testing.T) {
+	assert.Assert(t, page(t, func(*simulator.Result) {}) == page(t, func(*simulator.Result) {}))
+}
+
+func TestNamesAreEscaped(t *testing.T) {
+	evil := `<script>alert("1")</script>&`
+	p := page(t, func(r *simulator.Result) {
+		r.Scenario, r.Description = evil, evil
+		r.Series.Resources[0].Kind = evil
+		r.Series.Queues[0].Path = evil
+		r.Incidents[0].Nodes = []string{evil}
+	})
+	assert.Assert(t, !strings.Contains(p, "<script"))
+	for _, svg := range drawings(t, p) {
+		assertWellFormed(t, svg)
+	}
+}
+
+// TestNothingHappened: a result without any series is still a page.
+func TestNothingHappened(t *testing.T) {
+	var b bytes.Buffer
+	assert.NilError(t, report.Write(&b, &simulator.Result{Scenario: "nothing"}))
+	for _, svg := range drawings(t, b.String()) {
+		assertWellFormed(t, svg)
+	}
+}
+
+func TestManyQueuesShareAColour(t *testing.T) {
+	p := page(t, func(r *simulator.Result) {
+		for range 20 {
+			more := r.Series.Queues[1]
+			more.Path += "x"
+			r.Series.Queues = append(r.Series.Queues, more)
+		}
+	})
+	assert.Assert(t, strings.Contains(p, "other queues"))
+}
