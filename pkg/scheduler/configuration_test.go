@@ -59,6 +59,16 @@ func TestABadUpdateLeavesTheConfiguration(t *testing.T) {
 	})
 }
 
+func TestALeafInUseCannotBecomeAParent(t *testing.T) {
+	cluster(t, schedulertest.Options{}, "vcore=8", func(t *testing.T, m *schedulertest.MockScheduler) {
+		below := "partitions: [{name: default, queues: [{name: root, queues: [{name: default, queues: [{name: x}]}]}]}]"
+		assert.ErrorContains(t, m.Configure(below), "root.default")
+		m.RemoveApplication("app-1")
+		assert.NilError(t, m.Configure(below))
+		assert.Equal(t, m.Queue("root.default.x").Leaf, true)
+	})
+}
+
 func TestAnUpdateTakesEffectAtOnce(t *testing.T) {
 	cluster(t, schedulertest.Options{}, "vcore=8", func(t *testing.T, m *schedulertest.MockScheduler) {
 		assert.NilError(t, m.Configure(withMax))

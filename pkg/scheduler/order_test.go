@@ -211,7 +211,8 @@ func TestCallsWithTheLocksOfAShim(t *testing.T) {
 	})
 }
 
-// Every call but Stop, View and Verify may be made from within a callback.
+// The calls that only enqueue may be made from within a callback, and so may the
+// update of a configuration that has not changed.
 func TestCallsFromWithinACallback(t *testing.T) {
 	var m *schedulertest.MockScheduler
 	done := false

@@ -123,9 +123,11 @@ func (r *registration) end() {
 // validated whole first: with an error the old one stays. One that has not
 // changed does nothing; the extra configuration is taken over in any case.
 //
-// A configuration that would turn a leaf with applications into a parent is
-// refused too, so it waits for the owners of the partitions and must not be
-// called from a callback. Requests sent after it returned meet the new configuration. Partitions that are
+// A queue that is in use as a leaf cannot become a parent, nor the other way
+// round, which only the owners of the partitions know. It waits for them, so a
+// configuration that has changed must not be sent from within a callback.
+//
+// Requests sent after it returned meet the new configuration. Partitions that are
 // new start empty. What runs in partitions that are gone is released.
 func (s *Scheduler) UpdateConfiguration(request *si.UpdateConfigurationRequest) error {
 	if request == nil {
@@ -138,12 +140,9 @@ func (s *Scheduler) UpdateConfiguration(request *si.UpdateConfigurationRequest) 
 	if err != nil {
 		return fmt.Errorf("update of configuration of resource manager %q: %w", request.RmID, err)
 	}
-	changed, err := false, s.convertible(request.RmID, config.partitions)
-	if err == nil {
-		changed, err = s.replace(request.RmID, config)
-	}
+	changed, err := s.replace(request.RmID, config)
 	if err != nil {
-		return fmt.Errorf("update of configuration: %w", err)
+		return fmt.Errorf("update of configuration of resource manager %q: %w", request.RmID, err)
 	}
 	if changed {
 		s.config.Logger.Info("configuration updated",
@@ -178,10 +177,19 @@ func (s *Scheduler) warn(id string, config loaded) {
 
 // replace puts a configuration into effect unless it is the active one.
 func (s *Scheduler) replace(id string, config loaded) (changed bool, err error) {
+	s.mu.RLock()
+	r, err := s.registered(id)
+	same := err == nil && r.checksum == config.checksum
+	s.mu.RUnlock()
+	if err != nil || same {
+		return false, err
+	}
+	if err := s.convertible(id, config.partitions); err != nil {
+		return false, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, err := s.registered(id)
-	if err != nil || r.checksum == config.checksum {
+	if r, err = s.registered(id); err != nil {
 		return false, err
 	}
 	r.checksum = config.checksum
