@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
@@ -137,4 +138,16 @@ func TestAnAskIsReadWhole(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A creation time that is none does not refuse the ask: it is as old as it is known.
+func TestACreationTimeMayBeNonsense(t *testing.T) {
+	for _, text := range []string{"", "-5", "soon", "1e9", "99999999999999999999"} {
+		cluster(t, schedulertest.Options{}, "vcore=4", func(t *testing.T, m *schedulertest.MockScheduler) {
+			m.Ask("app-1", "pod-1", "vcore=1", func(a *si.Allocation) {
+				a.AllocationTags = map[string]string{"creationTime": text}
+			})
+			assert.Assert(t, m.Node("node-1").Allocations[0].Created.Equal(time.Now()))
+		})
+	}
 }

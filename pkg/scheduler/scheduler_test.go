@@ -1,8 +1,8 @@
 package scheduler_test
 
 import (
-	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,26 +123,49 @@ func TestStopWaitsForACallback(t *testing.T) {
 		}
 		return nil
 	}}
+	options.Scheduler.SkipPredicates = true
 	cluster(t, options, "vcore=8", func(t *testing.T, m *schedulertest.MockScheduler) {
-		assert.NilError(t, m.Send(asks(2)...))
+		assert.NilError(t, m.Send(asks(3)...))
 		m.Settle()
+		assert.Equal(t, len(m.Application("app-1").Allocations), 3)
 		m.Stop()
 		assert.Assert(t, returned)
 		assert.DeepEqual(t, responses(m), []int{1})
 	})
 }
 
-// A predicate that never returns does not keep a stop from ending once it does,
-// and nothing is asked after it.
-func TestStopWhileAPredicateIsAsked(t *testing.T) {
-	options := schedulertest.Options{Predicates: func(*si.PredicatesArgs) error {
-		time.Sleep(time.Minute)
-		return errors.New("no")
-	}}
+// The same while a predicate is asked, and while one waits to be: nothing is asked
+// after the end.
+func TestStopWhilePredicatesAreAsked(t *testing.T) {
+	asked := 0
+	options := schedulertest.Options{
+		During: func(call schedulertest.Call) error {
+			if placedOn(call) != "" {
+				time.Sleep(time.Minute)
+			}
+			return nil
+		},
+		Predicates: func(*si.PredicatesArgs) error {
+			asked++
+			time.Sleep(time.Minute)
+			return nil
+		},
+	}
 	cluster(t, options, "vcore=8", func(t *testing.T, m *schedulertest.MockScheduler) {
-		assert.NilError(t, m.Send(asks(1)...))
+		assert.NilError(t, m.Send(asks(2)...))
 		m.Settle()
+		assert.Equal(t, asked, 1)
+		time.Sleep(90 * time.Second) // the first is told, the second waits for that
+		viewed := make(chan error)
+		go func() {
+			_, err := m.View("[rm]default")
+			viewed <- err
+		}()
+		synctest.Wait()
+		go m.Stop()
+		assert.ErrorIs(t, <-viewed, scheduler.ErrNoPartition)
 		m.Stop()
+		assert.Equal(t, asked, 1)
 	})
 }
 
@@ -191,6 +214,27 @@ func TestPartitionsShareNothing(t *testing.T) {
 			assert.Equal(t, m.Text(view.Capacity), capacity)
 			assert.Equal(t, view.Partition, partition)
 		}
+	})
+}
+
+// Requests that speak of several partitions, in any order and at the same time, do
+// not block each other.
+func TestRequestsForSeveralPartitions(t *testing.T) {
+	third := strings.ReplaceAll(twoPartitions[strings.Index(twoPartitions, "- name: gpu"):], "gpu", "tpu")
+	bubble(t, schedulertest.Options{Config: twoPartitions + third}, func(t *testing.T, m *schedulertest.MockScheduler) {
+		here := &si.Allocation{PartitionName: "gpu"}
+		there := &si.Allocation{PartitionName: "tpu"}
+		var senders sync.WaitGroup
+		for _, request := range [][]*si.Allocation{{here, there}, {there, here}} {
+			senders.Go(func() {
+				for range 500 {
+					assert.Check(t, m.Send(request...))
+				}
+			})
+		}
+		senders.Wait()
+		m.Settle()
+		assert.Equal(t, len(m.Heard()), 2000)
 	})
 }
 
