@@ -305,6 +305,9 @@ func (m *MockScheduler) FailBinding(application, key string) {
 // the scheduler started.
 func (m *MockScheduler) ReleaseAs(application, key string, termination si.TerminationType) {
 	m.t.Helper()
+	if termination != si.TerminationType_STOPPED_BY_RM {
+		m.heard.unplace(key) // is not echoed
+	}
 	m.settle(m.UpdateAllocation(releaseOf(m.options, &si.AllocationRelease{
 		ApplicationID: application, AllocationKey: key, TerminationType: termination,
 	})))

@@ -149,6 +149,13 @@ func (r *recorder) nodeOf(key string) (node string, ok bool) {
 	return node, ok
 }
 
+// unplace forgets a placement that came to nothing.
+func (r *recorder) unplace(key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.placed, key)
+}
+
 // awaitPlaced waits for a placement.
 func (r *recorder) awaitPlaced(key string, patience time.Duration) (node string, ok bool) {
 	deadline := time.NewTimer(patience)
