@@ -44,7 +44,7 @@ input is wrong; 2 if a file cannot be read.`,
   narwhal simulate --scenario cluster.yaml --seed 3 --output json
   narwhal simulate --scenario cluster.yaml --queues other-queues.yaml
   narwhal simulate --openb-nodes openb_node_list_all_node.csv --openb-pods openb_pod_list_default.csv`,
-		Args: cobra.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error { return errors.Join(cobra.NoArgs(cmd, args), s.check()) },
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
 	flags := cmd.Flags()
@@ -59,16 +59,30 @@ input is wrong; 2 if a file cannot be read.`,
 	flags.StringVar(&s.output, "output", "text", "form of the summary: text or json")
 	flags.StringVar(&s.report, "report", "", "also write a page with plots to this file")
 	flags.BoolVar(&s.verify, "verify", false, "check the laws of the scheduler after every step")
-	cmd.MarkFlagsMutuallyExclusive("scenario", "example", "openb-nodes")
-	cmd.MarkFlagsMutuallyExclusive("scenario", "example", "openb-pods")
-	cmd.MarkFlagsRequiredTogether("openb-nodes", "openb-pods")
 	return cmd
+}
+
+// check says what is wrong with the flags together.
+func (s *simulation) check() error {
+	given := 0
+	for _, one := range []string{s.scenario, s.example, s.openbNodes + s.openbPods} {
+		if one != "" {
+			given++
+		}
+	}
+	switch {
+	case given > 1:
+		return errors.New("simulate plays one of --scenario, --example and the openb trace")
+	case (s.openbNodes == "") != (s.openbPods == ""):
+		return errors.New("--openb-nodes and --openb-pods go together")
+	case s.output != "text" && s.output != "json":
+		return fmt.Errorf("--output %s is neither text nor json", s.output)
+	}
+	return nil
 }
 
 func (s *simulation) run(cmd *cobra.Command) error {
 	switch {
-	case s.output != "text" && s.output != "json":
-		return fmt.Errorf("--output %s is neither text nor json", s.output)
 	case s.list:
 		return listExamples(cmd.OutOrStdout())
 	case s.printOut:

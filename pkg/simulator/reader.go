@@ -17,7 +17,12 @@ import (
 type reader struct {
 	kinds    *resources.Kinds
 	problems Problems
+	values   int // read so far, those that aliases repeat each time
 }
+
+// valuesMax is the most values of a scenario. It bounds what a few lines with
+// aliases of aliases can cost.
+const valuesMax = 2_000_000
 
 // A field reads the value of one key.
 type field func(n *yaml.Node, key string)
@@ -99,6 +104,12 @@ func (r *reader) items(each field) field {
 // scalar reads a value with parse.
 func scalar[T any](r *reader, into *T, parse func(string) (T, error)) field {
 	return func(n *yaml.Node, key string) {
+		if r.values++; r.values >= valuesMax {
+			if r.values == valuesMax {
+				r.complain(n, key, "the scenario has more than %d values", valuesMax)
+			}
+			return
+		}
 		if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 			r.complain(n, key, "must be a single value")
 			return

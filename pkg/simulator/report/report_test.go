@@ -81,7 +81,9 @@ func TestPageIsSelfContained(t *testing.T) {
 }
 
 func TestSameResultSameBytes(t *testing.T) {
-	assert.Assert(t, page(t, func(*simulator.Result) {}) == page(t, func(*simulator.Result) {}))
+	first := page(t, func(*simulator.Result) {})
+	second := page(t, func(*simulator.Result) {})
+	assert.Assert(t, first == second)
 }
 
 func TestNamesAreEscaped(t *testing.T) {
