@@ -9,7 +9,8 @@ import (
 )
 
 func (p *Partition) findApplication(id ApplicationID) *application {
-	app, _ := p.applications.Get(&application{id: id})
+	p.likeApplication.id = id
+	app, _ := p.applications.Get(&p.likeApplication)
 	return app
 }
 

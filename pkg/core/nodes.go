@@ -11,7 +11,8 @@ import (
 )
 
 func (p *Partition) findNode(id NodeID) *node {
-	n, _ := p.nodes.Get(&node{id: id})
+	p.likeNode.id = id
+	n, _ := p.nodes.Get(&p.likeNode)
 	return n
 }
 

@@ -54,8 +54,12 @@ type Partition struct {
 	// sharesStale says that what shares are measured against has changed.
 	sharesStale bool
 	work        Work
-	fx          Effects // of the step under way
-	now         time.Time
+	// likeApplication and likeNode are what look-ups compare with, kept so that
+	// a look-up allocates nothing.
+	likeApplication application
+	likeNode        node
+	fx              Effects // of the step under way
+	now             time.Time
 }
 
 // NewPartition makes an empty partition. The configuration must have passed the
