@@ -148,7 +148,11 @@ func preemptableOf(policy *si.PreemptionPolicy) core.Preemptable {
 
 // createdAt is the creation time among tags, in whole seconds, or now.
 func createdAt(tags map[string]string, now time.Time) time.Time {
-	seconds, err := strconv.ParseInt(tags[common.CreationTime], 10, 64)
+	text, ok := tags[common.CreationTime]
+	if !ok {
+		return now // without the error of a parser, which is not free
+	}
+	seconds, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || seconds < 0 {
 		return now
 	}

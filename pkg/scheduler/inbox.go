@@ -32,7 +32,7 @@ type (
 
 // sparesMax is the capacity up to which an emptied slice is used again. A larger
 // one is left to the garbage collector, so that a flood is not paid for for ever.
-const sparesMax = 1 << 14
+const sparesMax = 1 << 16
 
 // An inbox is what waits for one partition. Senders append under a short lock,
 // the owner takes all there is at once.
