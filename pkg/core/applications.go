@@ -2,8 +2,6 @@ package core
 
 import (
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 )
@@ -158,7 +156,7 @@ func (p *Partition) withdraw(r *request) {
 	r.unhint()
 	if w := r.wait; w != nil {
 		if w.aside {
-			p.aside = slices.DeleteFunc(p.aside, func(other *request) bool { return other == r })
+			p.notAside(r)
 		}
 		r.wait = nil
 		if w.tries > 0 {
@@ -171,44 +169,4 @@ func (p *Partition) withdraw(r *request) {
 	app.asks = delist(app.asks, r.at, atApplication)
 	app.pending.Sub(r.Amounts)
 	app.queue.forgo(r.Amounts)
-}
-
-// setAside takes an ask out of the order until it is to be tried again.
-func (p *Partition) setAside(r *request, reason Reason, detail string) {
-	w := r.waiting()
-	w.reason, w.detail, w.aside = reason, detail, true
-	r.application.queued.Remove(r)
-	p.aside = append(p.aside, r)
-	p.settleAbove(r.application)
-	if p.asideAt.IsZero() {
-		p.recallAt(p.now.Add(p.options.RetryMax))
-	}
-}
-
-// recallAside has the asks tried again that were refused on every node, now
-// that something has changed, but not too often.
-func (p *Partition) recallAside() {
-	if len(p.aside) == 0 {
-		return
-	}
-	at := p.asideWas.Add(p.options.RetryDelay)
-	if at.Before(p.now) {
-		at = p.now
-	}
-	if p.asideAt.IsZero() || at.Before(p.asideAt) {
-		p.recallAt(at)
-	}
-}
-
-func (p *Partition) recallAt(at time.Time) {
-	p.asideAt = at
-	p.alarms.add(alarm{at: at, aside: true})
-}
-
-// bringBack puts an ask that was aside in the order again.
-func (p *Partition) bringBack(r *request) {
-	r.wait.aside = false
-	r.wait.at = time.Time{}
-	r.application.queued.Insert(r)
-	p.settleAbove(r.application)
 }

@@ -28,6 +28,7 @@
 //	node.go          a node and its place; nodes.go its life
 //	backlog.go       what waits below; shapes.go what asks have in common
 //	schedule.go      who is next, and where it goes
+//	aside.go         asks that the resource manager refused everywhere
 //	reservations.go  asks that are bound to one node
 //	timers.go        what becomes due; hints.go asks that only nodes could help
 //	view.go          what others may read; views.go how it is made

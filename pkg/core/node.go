@@ -40,6 +40,9 @@ type node struct {
 	touched uint64            // the batch that last placed something here
 	dirty   bool              // waits for its bound asks to be tried
 
+	changed uint64 // the changes of nodes counted when it was relieved last
+	fresh   bool   // relieved since refused asks were last tried
+
 	view *NodeView
 }
 

@@ -199,7 +199,7 @@ func (p *Partition) relieved(n *node) {
 	if n.links.In() {
 		p.shapes.offer(n.free)
 	}
-	p.recallAside()
+	p.recallAside(n)
 }
 
 // disturb has the asks that are bound to a node tried again.

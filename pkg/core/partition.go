@@ -39,12 +39,11 @@ type Partition struct {
 	packing bool
 
 	shapes   *shapes
-	dirty    []*node    // whose bound asks are to be tried
-	aside    []*request // refused on every node with room
-	asideAt  time.Time  // when they are tried again
-	asideWas time.Time  // when they were tried last
-	hintAt   time.Time  // when the resource manager hears of asks that fit no node
-	reserved int        // nodes reserved by ordinary asks
+	dirty    []*node // whose bound asks are to be tried
+	aside    aside
+	changes  uint64    // counts how often nodes were relieved
+	hintAt   time.Time // when the resource manager hears of asks that fit no node
+	reserved int       // nodes reserved by ordinary asks
 	alarms   alarms
 	batch    uint64 // number of the Schedule call
 	left     int    // placements that it may still make

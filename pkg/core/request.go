@@ -38,6 +38,7 @@ type wait struct {
 	avoid       NodeID    // where binding failed last
 	at          time.Time // when it is tried again, while aside
 	aside       bool      // not in the order of the application for now
+	refusedAt   uint64    // the changes of nodes counted when every node refused
 	hinted      bool      // the resource manager knows that it fits nowhere
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -34,18 +33,6 @@ func (p *Partition) ring() {
 		default:
 			p.wake(a.request)
 		}
-	}
-}
-
-// retryAside has every ask tried again that was refused on every node.
-func (p *Partition) retryAside() {
-	if p.asideAt.IsZero() || p.asideAt.After(p.now) {
-		return
-	}
-	recalled := p.aside
-	p.aside, p.asideAt, p.asideWas = nil, time.Time{}, p.now
-	for _, r := range recalled {
-		p.bringBack(r)
 	}
 }
 
@@ -181,7 +168,7 @@ func (p *Partition) try(r *request) outcome {
 	case n != nil:
 		p.place(r, n)
 		return placed
-	case len(refusals) > 0:
+	case refusals != nil:
 		p.setAside(r, Infeasible, summary(refusals))
 		p.hint(r)
 		return waits
@@ -202,6 +189,10 @@ func (p *Partition) firstFeasible(r *request) (n *node, refusals map[string]int,
 			lastResort = n
 			continue
 		}
+		if r.refusedBy(n) {
+			refusals = counted(refusals, nil)
+			continue
+		}
 		result, err := p.consent(r, n, true)
 		if result != waits {
 			return n, nil, result
@@ -218,11 +209,15 @@ func (p *Partition) firstFeasible(r *request) (n *node, refusals map[string]int,
 	return nil, counted(refusals, err), waits
 }
 
+// counted counts what was said of a node; nothing is said anew of one that was
+// refused before.
 func counted(refusals map[string]int, err error) map[string]int {
 	if refusals == nil {
 		refusals = map[string]int{}
 	}
-	refusals[err.Error()]++
+	if err != nil {
+		refusals[err.Error()]++
+	}
 	return refusals
 }
 

@@ -1,0 +1,128 @@
+package preemptor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config bounds the plans of a partition.
+type Config struct {
+	Disabled     bool          // nothing is preempted
+	StartDelay   time.Duration // age at which a reservation may preempt; zero is at once
+	Strategies   []Strategy    // tried in this order, until one chooses
+	DeviationMax int64         // percent that a single victim may hold more than the ask, of the worst kind
+	VictimsMax   int           // most victims of one plan
+	SpareForeign bool          // foreign allocations are no victims
+	StepsMax     int64         // most steps of minimal's search among more than ProvedMax candidates
+}
+
+// The limits of a configuration.
+const (
+	VictimsLimit = 256 // of VictimsMax
+
+	// ProvedMax is up to how many candidates the result of minimal is always
+	// proved to be the best.
+	ProvedMax = 64
+)
+
+// DefaultConfig is what holds where nothing is configured.
+func DefaultConfig() Config {
+	return Config{
+		StartDelay:   30 * time.Second,
+		Strategies:   []Strategy{Single, Multiple, Minimal},
+		DeviationMax: 10,
+		VictimsMax:   10,
+		StepsMax:     40_000,
+	}
+}
+
+// Validate reports every problem of the configuration, joined, or nil.
+func (c Config) Validate() error {
+	var problems []error
+	problem := func(broken bool, format string, args ...any) {
+		if broken {
+			problems = append(problems, fmt.Errorf(format, args...))
+		}
+	}
+	problem(c.StartDelay < 0, "start delay %s is negative", c.StartDelay)
+	problem(len(c.Strategies) == 0, "no strategy to select victims")
+	for i, s := range c.Strategies {
+		problem(int(s) >= len(strategies), "%s is unknown", s)
+		problem(slices.Contains(c.Strategies[:i], s), "strategy %s is given twice", s)
+	}
+	problem(c.DeviationMax < 0, "deviation %d percent is negative", c.DeviationMax)
+	problem(c.VictimsMax < 1 || c.VictimsMax > VictimsLimit, "victims %d are not between 1 and %d", c.VictimsMax, VictimsLimit)
+	problem(c.StepsMax < 1, "steps %d of a search are less than 1", c.StepsMax)
+	return errors.Join(problems...)
+}
+
+// Strategy is a way to select victims.
+type Strategy uint8
+
+// The strategies.
+const (
+	Single Strategy = iota
+	Multiple
+	Minimal
+)
+
+// strategies is every strategy there is.
+var strategies = [...]struct {
+	name   string
+	choose func(*plan) choice
+}{
+	Single:   {"single", (*plan).single},
+	Multiple: {"multiple", (*plan).multiple},
+	Minimal:  {"minimal", (*plan).minimal},
+}
+
+// String is the name by which a configuration knows the strategy.
+func (s Strategy) String() string {
+	if int(s) >= len(strategies) {
+		return fmt.Sprintf("strategy %d", uint8(s))
+	}
+	return strategies[s].name
+}
+
+// ParseStrategies reads names of strategies with commas between them, such as
+// "single,multiple,minimal": one or more, in any order, none twice.
+func ParseStrategies(text string) ([]Strategy, error) {
+	var list []Strategy
+	var problems []error
+	for _, word := range strings.Split(text, ",") {
+		name := strings.TrimSpace(word)
+		s, ok := strategyOf(name)
+		switch {
+		case !ok:
+			problems = append(problems, fmt.Errorf("strategy %q is unknown; known are %s", name, strategyNames()))
+		case slices.Contains(list, s):
+			problems = append(problems, fmt.Errorf("strategy %s is given twice", name))
+		default:
+			list = append(list, s)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	return list, nil
+}
+
+func strategyOf(name string) (Strategy, bool) {
+	for s := range strategies {
+		if strategies[s].name == name {
+			return Strategy(s), true
+		}
+	}
+	return 0, false
+}
+
+func strategyNames() string {
+	var names []string
+	for _, s := range strategies {
+		names = append(names, s.name)
+	}
+	return strings.Join(names, ", ")
+}
