@@ -3,6 +3,8 @@ package core
 import (
 	"slices"
 	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // An aside is the set of asks that the resource manager refused on every node
@@ -50,9 +52,13 @@ func (r *request) refusedBy(n *node) bool {
 func (p *Partition) recallAside(n *node) {
 	p.changes++
 	n.changed = p.changes
-	if len(p.aside.asks) == 0 {
-		return
+	if len(p.aside.asks) > 0 {
+		p.recallOn(n)
 	}
+}
+
+// recallOn has the resource manager asked about a node again soon.
+func (p *Partition) recallOn(n *node) {
 	if !n.fresh {
 		n.fresh = true
 		p.aside.relieved = append(p.aside.relieved, n)
@@ -73,41 +79,68 @@ func later(a, b time.Time) time.Time {
 // retryAside brings back the asks for which a relieved node has room and the
 // resource manager's consent, or, after the longer while, all of them.
 func (p *Partition) retryAside() {
-	a := &p.aside
 	due := func(at time.Time) bool { return !at.IsZero() && !at.After(p.now) }
-	whole := due(a.whole)
-	if !whole && !due(a.soon) {
+	whole := due(p.aside.whole)
+	if !whole && !due(p.aside.soon) {
 		return
 	}
-	asks, nodes := a.asks, a.relieved
-	p.aside = aside{last: p.now, whole: a.whole}
-	for _, n := range nodes {
+	was := p.aside
+	p.aside = aside{last: p.now, whole: was.whole}
+	offers := make([]offer, len(was.relieved))
+	for i, n := range was.relieved {
 		n.fresh = false
+		offers[i] = offer{node: n, left: n.free.Clone()}
 	}
 	if whole {
 		p.aside.whole = time.Time{}
 	}
-	for _, r := range asks {
+	slices.SortFunc(was.asks, func(a, b *request) int {
+		if a.Before(b) {
+			return -1
+		}
+		return 1
+	})
+	for _, r := range was.asks {
 		switch {
 		case whole:
 			r.wait.refusedAt = 0
 			p.bringBack(r)
-		case p.anyTakes(nodes, r):
+		case p.anyTakes(offers, r):
 			p.bringBack(r)
 		default:
 			p.aside.asks = append(p.aside.asks, r)
 		}
 	}
+	for _, o := range offers {
+		if o.short {
+			p.recallOn(o.node)
+		}
+	}
+}
+
+// An offer is a relieved node and what is left of its room if the asks that are
+// brought back for it take theirs. It is short if that kept an ask away: then
+// the node is looked at again, once it is known who came.
+type offer struct {
+	node  *node
+	left  resources.Amounts
+	short bool
 }
 
 // anyTakes reports whether one of the nodes has room for the ask and the
 // resource manager agrees.
-func (p *Partition) anyTakes(nodes []*node, r *request) bool {
-	for _, n := range nodes {
-		if !n.links.In() || !r.Amounts.FitsIn(n.free) {
+func (p *Partition) anyTakes(offers []offer, r *request) bool {
+	for i := range offers {
+		o := &offers[i]
+		if !o.node.links.In() || !r.Amounts.FitsIn(o.node.free) {
 			continue
 		}
-		if result, _ := p.consent(r, n, true); result != waits {
+		if !r.Amounts.FitsIn(o.left) {
+			o.short = true
+			continue
+		}
+		if result, _ := p.consent(r, o.node, true); result != waits {
+			o.left.Sub(r.Amounts)
 			return true
 		}
 	}

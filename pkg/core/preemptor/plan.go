@@ -1,7 +1,6 @@
 package preemptor
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -80,13 +79,11 @@ type choice struct {
 
 // kindsByName lists every kind that is mentioned, by name.
 func kindsByName(ask Ask, node Node) []resources.Kind {
-	var all resources.Amounts
 	width := max(len(ask.Amounts), len(node.Free))
 	for i := range node.On {
 		width = max(width, len(node.On[i].Amounts))
 	}
-	all = make(resources.Amounts, width)
-	kinds := make([]resources.Kind, len(all))
+	kinds := make([]resources.Kind, width)
 	for i := range kinds {
 		kinds[i] = resources.Kind(i)
 	}
@@ -96,6 +93,18 @@ func kindsByName(ask Ask, node Node) []resources.Kind {
 	return kinds
 }
 
+// holds is what the release of c frees.
+func holds(c *Candidate) resources.Amounts {
+	if _, negative := c.Amounts.Negative(); !negative {
+		return c.Amounts
+	}
+	held := c.Amounts.Clone()
+	for i, v := range held {
+		held[i] = max(v, 0)
+	}
+	return held
+}
+
 // measure works out what is leaving and what must be freed beyond that.
 func (p *plan) measure() {
 	d := &p.decision
@@ -103,20 +112,14 @@ func (p *plan) measure() {
 	d.Asked = p.ask.Amounts.Clone()
 	d.Free = p.node.Free.Clone()
 	for i := range p.node.On {
-		c := &p.node.On[i]
-		if !c.Leaving || c.Stuck {
-			continue
-		}
-		for _, kind := range p.kinds {
-			if v := c.Amounts.Of(kind); v > 0 {
-				d.Leaving.Set(kind, plus(d.Leaving.Of(kind), v))
-			}
+		if c := &p.node.On[i]; c.Leaving && !c.Stuck {
+			d.Leaving.Add(holds(c))
 		}
 	}
+	lacking := p.ask.Amounts.Minus(p.node.Free)
+	lacking.Sub(d.Leaving)
 	for _, kind := range p.kinds {
-		asked := p.ask.Amounts.Of(kind)
-		short := minus(asked, plus(p.node.Free.Of(kind), d.Leaving.Of(kind)))
-		if asked > 0 && short > 0 {
+		if short := lacking.Of(kind); short > 0 && p.ask.Amounts.Of(kind) > 0 {
 			d.Needed.Set(kind, short)
 			p.short = append(p.short, kind)
 			p.need = append(p.need, short)
@@ -137,11 +140,7 @@ func (p *plan) sift() {
 		class := classOf(c)
 		d.ByClass[class]++
 		p.ranked = append(p.ranked, eligible{Candidate: c, class: class})
-		for _, kind := range p.kinds {
-			if v := c.Amounts.Of(kind); v > 0 {
-				d.Freeable.Set(kind, plus(d.Freeable.Of(kind), v))
-			}
-		}
+		d.Freeable.Add(holds(c))
 	}
 	slices.SortFunc(d.Filtered, func(a, b Filtered) int {
 		if a.Why != b.Why {
@@ -166,11 +165,7 @@ func (p *plan) chosen(s Strategy, c choice) Decision {
 		v := Victim{Candidate: *e.Candidate, Class: e.class}
 		v.Amounts = v.Amounts.Clone()
 		d.Victims = append(d.Victims, v)
-		for _, kind := range p.kinds {
-			if v := e.Amounts.Of(kind); v > 0 {
-				d.Freed.Set(kind, plus(d.Freed.Of(kind), v))
-			}
-		}
+		d.Freed.Add(holds(e.Candidate))
 		d.Weight += e.weight
 	}
 	return *d
@@ -189,28 +184,4 @@ func (p *plan) suffice(victims []int) bool {
 		}
 	}
 	return true
-}
-
-// plus is the sum, saturating.
-func plus(a, b int64) int64 {
-	switch sum := a + b; {
-	case a > 0 && b > 0 && sum < 0:
-		return math.MaxInt64
-	case a < 0 && b < 0 && sum >= 0:
-		return math.MinInt64
-	default:
-		return sum
-	}
-}
-
-// minus is the difference, saturating.
-func minus(a, b int64) int64 {
-	switch difference := a - b; {
-	case a >= 0 && b < 0 && difference < 0:
-		return math.MaxInt64
-	case a < 0 && b > 0 && difference >= 0:
-		return math.MinInt64
-	default:
-		return difference
-	}
 }
