@@ -88,48 +88,52 @@ func (v *verifier) nodes() {
 		if n.open() != n.links.In() {
 			v.breaks("node %s: open is %t, in the order is %t", n.id, n.open(), n.links.In())
 		}
+		if n.links.In() && n.score != n.scored(v.p.weights, v.p.packing) {
+			v.breaks("node %s: score %d is stale", n.id, n.score)
+		}
 		v.used.Add(n.allocated)
 		v.foreign.Add(n.occupied)
 		v.total.Add(n.capacity)
 	}
 	sorted(v, "nodes", &v.p.open)
-	for n := range v.p.open.All {
-		if n.score != n.scored(v.p.weights, v.p.packing) {
-			v.breaks("node %s: score %d is stale", n.id, n.score)
-		}
-	}
 }
 
-// sorted checks an order and its summaries: an exact one does not change when
-// it is worked out again.
+// sorted checks an order and its summaries.
 func sorted[T order.Item[T]](v *verifier, what string, tree *order.Tree[T]) {
-	var last T
-	count := 0
-	for item := range tree.All {
-		if count > 0 && !last.Before(item) {
-			v.breaks("the order of %s is not sorted", what)
-		}
-		if !item.Links().In() {
-			v.breaks("the order of %s holds what does not know", what)
-		}
-		last = item
-		count++
+	w := walk[T]{verifier: v, what: what}
+	w.down(tree.Root())
+	if w.count != tree.Len() {
+		v.breaks("the order of %s counts %d and has %d", what, tree.Len(), w.count)
 	}
-	if count != tree.Len() {
-		v.breaks("the order of %s counts %d and has %d", what, tree.Len(), count)
-	}
-	exact(v, what, tree.Root())
 }
 
-func exact[T order.Item[T]](v *verifier, what string, top T) {
+// A walk visits an order from the first item to the last.
+type walk[T order.Item[T]] struct {
+	*verifier
+	what  string
+	last  T
+	count int
+}
+
+func (w *walk[T]) down(top T) {
 	var none T
 	if top == none {
 		return
 	}
-	exact(v, what, top.Links().Left)
-	exact(v, what, top.Links().Right)
+	links := top.Links()
+	w.down(links.Left)
+	if w.count > 0 && !w.last.Before(top) {
+		w.breaks("the order of %s is not sorted", w.what)
+	}
+	if !links.In() {
+		w.breaks("the order of %s holds what does not know of it", w.what)
+	}
+	w.last = top
+	w.count++
+	w.down(links.Right)
+	// What is below is exact by now: a summary that was so too does not change.
 	if top.Summarise() {
-		v.breaks("a summary in the order of %s was stale", what)
+		w.breaks("a summary in the order of %s was stale", w.what)
 	}
 }
 

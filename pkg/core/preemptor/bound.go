@@ -8,6 +8,8 @@ import "math"
 const (
 	unit     = 1 << 16
 	fraction = 1 << 16
+
+	multiplierMax = 1 << 30 // keeps sums within 64 bits
 )
 
 // The most rounds in which multipliers are improved, and when to stop early.
@@ -26,7 +28,7 @@ const (
 func (s *search) price(factor int64) int64 {
 	picked := 0
 	d := s.kinds
-	for i := range s.size {
+	for i := range s.pool {
 		price := factor * s.weights[i]
 		for k, part := range s.parts[i*d : i*d+d] {
 			price -= s.multipliers[k] * part
@@ -180,6 +182,6 @@ func (s *search) climb(gap int64) {
 		}
 	}
 	for k, lack := range s.lack {
-		s.multipliers[k] = max(s.multipliers[k]+gap/coarse*(lack/coarse)/norm, 0)
+		s.multipliers[k] = min(max(s.multipliers[k]+gap/coarse*(lack/coarse)/norm, 0), multiplierMax)
 	}
 }

@@ -7,15 +7,18 @@ type Class uint8
 
 // The classes, the gentlest first.
 const (
-	Regular Class = iota
-	Owner         // the driver of its application
-	Foreign       // of another scheduler
-	OptedOut      // asked to be left alone
+	Regular  Class = iota
+	Owner          // the driver of its application
+	Foreign        // of another scheduler
+	OptedOut       // asked to be left alone
+
+	// Classes is how many classes there are, for counts by class.
+	Classes = iota
 )
 
 // classes is every class there is, in order. A candidate is of the last class
 // that describes it. To add a class, add its constant and its entry here.
-var classes = [...]struct {
+var classes = [Classes]struct {
 	name string
 	is   func(*Candidate) bool
 }{
@@ -24,9 +27,6 @@ var classes = [...]struct {
 	Foreign:  {"foreign", func(c *Candidate) bool { return c.Foreign }},
 	OptedOut: {"opted out", func(c *Candidate) bool { return c.OptedOut }},
 }
-
-// Classes is how many classes there are, for counts by class.
-const Classes = len(classes)
 
 // String is the name of the class.
 func (c Class) String() string {
@@ -37,7 +37,7 @@ func (c Class) String() string {
 }
 
 func classOf(c *Candidate) Class {
-	class := Class(len(classes) - 1)
+	class := Class(Classes - 1)
 	for !classes[class].is(c) {
 		class--
 	}

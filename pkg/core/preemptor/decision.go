@@ -11,10 +11,10 @@ import (
 // it. It belongs to whoever asked for it.
 type Decision struct {
 	Reason   Reason
-	Strategy Strategy // which chose, with Chosen
-	Victims  []Victim // the gentlest first, with Chosen
-	Proof    Proof    // with Chosen by Minimal
-	Weight   int64    // of the victims: thousandths of the node, rounded up by victim and kind
+	Strategy Strategy  // which chose, with Chosen
+	Victims  []Victim  // the gentlest first, with Chosen
+	Proof    Proof     // with Chosen by Minimal
+	Weight   int64     // of the victims: thousandths of the node, rounded up by victim and kind
 	Failures []Failure // of the strategies that selected nothing, in their order
 	Again    time.Time // with TooYoung, when to plan again
 

@@ -15,10 +15,13 @@ const (
 	IsProtected
 	IsHigher
 	IsUseless
+
+	// Filters is how many filters there are, for counts by filter.
+	Filters = iota
 )
 
 // filters is every filter there is; the first that applies is the reason.
-var filters = [...]struct {
+var filters = [Filters]struct {
 	name string
 	out  func(*plan, *Candidate) bool
 }{
@@ -31,9 +34,6 @@ var filters = [...]struct {
 	IsHigher:    {"higher priority", func(p *plan, c *Candidate) bool { return c.Priority > p.ask.Priority }},
 	IsUseless:   {"holds nothing that is short", func(p *plan, c *Candidate) bool { return !p.helps(c) }},
 }
-
-// Filters is how many filters there are, for counts by filter.
-const Filters = len(filters)
 
 // String is the filter in words.
 func (f Filter) String() string {

@@ -24,7 +24,7 @@ func (p *plan) multiple() choice {
 		}
 	}
 	if len(victims) > p.cfg.VictimsMax {
-		return choice{failure: Failure{Why: TooMany, Victims: len(victims)}}
+		return choice{failure: Failure{Why: TooMany, Victims: len(victims), Most: int64(p.cfg.VictimsMax)}}
 	}
 	return choice{victims: p.spare(victims)}
 }

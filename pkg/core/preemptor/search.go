@@ -17,46 +17,366 @@ const (
 )
 
 // A search looks for a given number of candidates of a pool who cover the need:
-// any (decide), or the lightest (lighten). It is depth first over the
-// candidates by price, see bound.go. Those who come are all dearer, so what a
-// branch comes to at least is one look at the sums of prices, and when it is
-// too much, so it is in the rest of the level. Equal candidates lie next to each
-// other, and once one of them was left out the others are too.
+// any (decide), or the lightest (lighten). It goes depth first along the line
+// of candidates by price, see bound.go. Whoever comes later is dearer, so one
+// look at the sums of prices says what a branch comes to at least, and when
+// that is too much, it is too much for the rest of the line. Equal candidates
+// stand next to each other, and when the first is left out the others are too.
 //
 // The inner loops know a candidate by the parts of the need that it holds. The
-// last of the victims is not searched for: for each kind there are sets of bits
-// that say who holds enough of it, and their intersection is who may be last.
+// last victim is not searched for: for each kind there are sets that say who
+// holds at least so much of it, and their intersection is who may be the last.
 type search struct {
 	plan  *plan
 	kinds int   // of the need
-	size  int   // of the pool
-	count int   // how many to find
+	count int   // of candidates to find
 	most  int64 // steps allowed
-	steps int64 // done; those of bounds do not count
+	steps int64 // steps taken; those of bounds do not count
 
 	pool    []int   // indices of plan.ranked
+	all     []int64 // parts of the need, by plan.ranked: kinds for each
+	groups  []int   // by plan.ranked; equal candidates have equal numbers
+	parts   []int64 // by place in the pool: kinds for each
 	weights []int64 // by place in the pool
-	parts   []int64 // kinds for each in the pool, of unit, rounded up
-	prices  []int64
-	picked  []int // of the lowest prices
+	prices  []int64 // by place in the pool
+	picked  []int   // places of the lowest prices
 
 	multipliers, best, lack []int64 // per kind
 
-	order  []int   // places in the pool, by price
-	price_ []int64 // by order, as all that follows
-	sums   []int64 // of the prices before
-	sizes  []int64 // parts
-	same   []bool  // the one before is equal
-	groups []int   // by plan.ranked: equal numbers, equal candidates
-	tops   []int64 // most that r who come can add: kinds for each r and place
-	enough []uint64 // who holds at least that much of a kind: words for each kind and level
-	words  int
+	line  []int    // places in the pool, by price
+	costs []int64  // prices along the line
+	sums  []int64  // of the prices before each place of the line
+	sizes []int64  // parts along the line
+	same  []bool   // equal to the one before in the line
+	tops  []int64  // the most that r of those from a place on can hold: kinds for each place for each r
+	holds []uint64 // who in the line holds at least so much of a kind: words for each level for each kind
+	words int
 
-	rest  []int64 // what is missing with r to come: kinds for each r
-	path  []int   // who was chosen with r to come
-	limit int64   // of the sum of prices; lower with every find
+	rest  []int64 // what is missing, with r victims to come: kinds for each r
+	path  []int   // place in the line of the victim chosen with r to come
+	limit int64   // of the sum of prices
 	any   bool    // the first find is good enough
 
 	kept       []int // indices of plan.ranked
 	keptWeight int64
+}
+
+// levels is how finely holds tells quantities apart, a power of two.
+const levels = 64
+
+// newSearch makes room for searches among all of the plan's candidates.
+func newSearch(p *plan) *search {
+	n, d, most := len(p.ranked), len(p.need), min(p.cfg.VictimsMax, len(p.ranked))
+	numbers := make([]int64, n*(3*d+4)+1+(most+5)*d)
+	places := make([]int, 4*n+3*most+1)
+	s := &search{
+		plan: p, kinds: d, words: (n + 63) / 64, same: make([]bool, n),
+		all: carve(&numbers, n*d), parts: carve(&numbers, n*d), sizes: carve(&numbers, n*d),
+		weights: carve(&numbers, n), prices: carve(&numbers, n), costs: carve(&numbers, n), sums: carve(&numbers, n+1),
+		multipliers: carve(&numbers, d), best: carve(&numbers, d), lack: carve(&numbers, d),
+		rest: carve(&numbers, (most+1)*d),
+		pool: carve(&places, n), groups: carve(&places, n), line: carve(&places, n),
+		picked: carve(&places, most), path: carve(&places, most+1), kept: carve(&places, most),
+		holds: make([]uint64, d*(levels+1)*((n+63)/64)),
+		most:  stepsOf(p),
+	}
+	for i := range p.ranked {
+		for k, held := range p.ranked[i].held {
+			s.all[i*d+k] = parts(held, p.need[k], unit)
+		}
+	}
+	s.group(places[:n])
+	return s
+}
+
+// stepsProved is when a search among few candidates is given up too. It is
+// there so that nobody can stop a partition; it takes half a second to get to.
+const stepsProved = 1 << 26
+
+func stepsOf(p *plan) int64 {
+	if len(p.ranked) <= ProvedMax {
+		return stepsProved
+	}
+	return p.cfg.StepsMax
+}
+
+// carve cuts the first n off a slab.
+func carve[T any](slab *[]T, n int) []T {
+	piece := (*slab)[:n:n]
+	*slab = (*slab)[n:]
+	return piece
+}
+
+// group gives equal candidates equal numbers; order is scratch.
+func (s *search) group(order []int) {
+	ranked := s.plan.ranked
+	compare := func(a, b int) int {
+		return cmp.Or(cmp.Compare(ranked[a].weight, ranked[b].weight), slices.Compare(ranked[a].held, ranked[b].held))
+	}
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, compare)
+	for at, i := range order {
+		switch {
+		case at == 0:
+			s.groups[i] = 0
+		case compare(order[at-1], i) == 0:
+			s.groups[i] = s.groups[order[at-1]]
+		default:
+			s.groups[i] = s.groups[order[at-1]] + 1
+		}
+	}
+}
+
+// among sets the pool to the candidates of at most this class and priority.
+func (s *search) among(class Class, priority int32) {
+	s.pool = s.pool[:0]
+	d := s.kinds
+	for i := range s.plan.ranked {
+		e := &s.plan.ranked[i]
+		if e.class > class || e.Priority > priority {
+			continue
+		}
+		at := len(s.pool)
+		s.pool = append(s.pool, i)
+		s.weights[at] = e.weight
+		copy(s.parts[at*d:at*d+d], s.all[i*d:i*d+d])
+	}
+}
+
+// decide says whether count candidates of the pool cover the need, and keeps
+// them if so. With more than the pool has, it asks for all of them.
+func (s *search) decide(count int) answer {
+	s.count = min(count, len(s.pool))
+	if s.count == 0 {
+		return no
+	}
+	if a := s.refute(); a != unknown {
+		return a
+	}
+	s.any, s.limit = true, -s.worth()
+	s.kept = s.kept[:0]
+	s.run()
+	switch {
+	case len(s.kept) > 0:
+		return yes
+	case s.steps > s.most:
+		return unknown
+	default:
+		return no
+	}
+}
+
+// lighten replaces those kept by the lightest count candidates of the pool who
+// cover the need. It returns the least that such weigh, as far as is known.
+func (s *search) lighten(count int) (weightMin int64) {
+	s.count = count
+	s.keptWeight = 0
+	for _, i := range s.kept {
+		s.keptWeight += s.plan.ranked[i].weight
+	}
+	if weightMin = s.raise(); weightMin < s.keptWeight {
+		s.any, s.limit = false, fraction*(s.keptWeight-1)-s.worth()
+		s.run()
+		if s.steps > s.most {
+			return min(weightMin, s.keptWeight)
+		}
+	}
+	return s.keptWeight
+}
+
+// run puts the pool in line by the prices as they are, and searches.
+func (s *search) run() {
+	s.lineUp()
+	s.sumTops()
+	s.fillHolds()
+	for k := range s.kinds {
+		s.rest[s.count*s.kinds+k] = unit
+	}
+	s.descend(s.count, 0, 0)
+}
+
+func (s *search) lineUp() {
+	d := s.kinds
+	s.line = s.line[:len(s.pool)]
+	for at := range s.line {
+		s.line[at] = at
+	}
+	slices.SortFunc(s.line, func(a, b int) int {
+		return cmp.Or(
+			cmp.Compare(s.prices[a], s.prices[b]),
+			cmp.Compare(s.groups[s.pool[a]], s.groups[s.pool[b]]),
+			cmp.Compare(a, b), // the gentler of equals
+		)
+	})
+	for at, place := range s.line {
+		s.costs[at] = s.prices[place]
+		s.sums[at+1] = s.sums[at] + s.prices[place]
+		copy(s.sizes[at*d:at*d+d], s.parts[place*d:place*d+d])
+		s.same[at] = at > 0 && s.groups[s.pool[place]] == s.groups[s.pool[s.line[at-1]]]
+	}
+}
+
+// sumTops fills in tops, from the end of the line to its start, with the
+// largest parts of each kind met so far.
+func (s *search) sumTops() {
+	n, d := len(s.line), s.kinds
+	if size := (s.count + 1) * (n + 1) * d; cap(s.tops) < size {
+		s.tops = make([]int64, size)
+	} else {
+		s.tops = s.tops[:size]
+	}
+	for k := range d {
+		largest := s.prices[:s.count] // scratch: the prices are in costs by now
+		clear(largest)
+		for at := n; at >= 0; at-- {
+			if at < n {
+				insert(largest, s.sizes[at*d+k])
+			}
+			var sum int64
+			for r := 1; r <= s.count; r++ {
+				sum += largest[r-1]
+				s.tops[(r*(n+1)+at)*d+k] = sum
+			}
+		}
+	}
+}
+
+// insert puts v where it belongs in a list that falls, and drops the last.
+func insert(falling []int64, v int64) {
+	at := len(falling) - 1
+	if v <= falling[at] {
+		return
+	}
+	for ; at > 0 && falling[at-1] < v; at-- {
+		falling[at] = falling[at-1]
+	}
+	falling[at] = v
+}
+
+func (s *search) fillHolds() {
+	clear(s.holds)
+	for at := range s.line {
+		for k := range s.kinds {
+			level := int(s.sizes[at*s.kinds+k] * levels / unit)
+			s.holds[(k*(levels+1)+level)*s.words+at/64] |= 1 << (at % 64)
+		}
+	}
+	for k := range s.kinds {
+		for level := levels - 1; level >= 0; level-- {
+			to := (k*(levels+1) + level) * s.words
+			for w := range s.words {
+				s.holds[to+w] |= s.holds[to+s.words+w]
+			}
+		}
+	}
+}
+
+// descend tries, one after the other, those from a place of the line on as the
+// next of r victims to come; sum is what the prices of those chosen come to.
+func (s *search) descend(r, from int, sum int64) {
+	if r == 1 {
+		s.finish(from, sum)
+		return
+	}
+	n, d := len(s.line), s.kinds
+	rest, next := s.rest[r*d:r*d+d], s.rest[r*d-d:r*d]
+	for at := from; at+r <= n; at++ {
+		if at > from && s.same[at] {
+			continue
+		}
+		s.steps++
+		if s.steps > s.most || sum+s.sums[at+r]-s.sums[at] > s.limit {
+			return
+		}
+		tops := s.tops[(r*(n+1)+at)*d:][:d]
+		for k, missing := range rest {
+			if missing > tops[k] {
+				return
+			}
+		}
+		sizes := s.sizes[at*d : at*d+d]
+		for k, missing := range rest {
+			next[k] = max(missing-sizes[k], 0)
+		}
+		s.path[r] = at
+		s.descend(r-1, at+1, sum+s.costs[at])
+	}
+}
+
+// finish looks for the last victim.
+func (s *search) finish(from int, sum int64) {
+	d := s.kinds
+	for w := from / 64; w < s.words; w++ {
+		s.steps++
+		able := ^uint64(0)
+		if w == from/64 {
+			able <<= from % 64
+		}
+		for k, missing := range s.rest[d : 2*d] {
+			able &= s.holds[(k*(levels+1)+int(missing*levels/unit))*s.words+w]
+		}
+		for ; able != 0; able &= able - 1 {
+			s.steps++
+			at := w*64 + bits.TrailingZeros64(able)
+			if sum+s.costs[at] > s.limit {
+				return
+			}
+			s.path[1] = at
+			s.found()
+		}
+	}
+}
+
+// found keeps the path if it is as good as it looks: the limit is of prices,
+// which a path with more than it needs keeps without being light, and the parts
+// of the need are rounded up.
+func (s *search) found() {
+	chosen := s.picked[:s.count] // scratch: a search picks no more
+	for r := 1; r <= s.count; r++ {
+		chosen[r-1] = s.line[s.path[r]]
+	}
+	if !s.any && s.weigh(chosen) >= s.keptWeight || !s.covered(chosen) {
+		return
+	}
+	s.keep(chosen)
+	if s.any {
+		s.limit = math.MinInt64
+		return
+	}
+	s.limit = fraction*(s.keptWeight-1) - s.worth()
+}
+
+// keep makes the candidates at these places of the pool the best so far.
+func (s *search) keep(places []int) {
+	s.kept = s.kept[:0]
+	for _, place := range places {
+		s.kept = append(s.kept, s.pool[place])
+	}
+	s.keptWeight = s.weigh(places)
+}
+
+func (s *search) weigh(places []int) int64 {
+	var weight int64
+	for _, place := range places {
+		weight += s.weights[place]
+	}
+	return weight
+}
+
+// covered reports, exactly, whether the candidates at these places of the pool
+// cover the need.
+func (s *search) covered(places []int) bool {
+	for k, need := range s.plan.need {
+		for _, place := range places {
+			if need -= s.plan.ranked[s.pool[place]].held[k]; need <= 0 {
+				break
+			}
+		}
+		if need > 0 {
+			return false
+		}
+	}
+	return true
 }

@@ -32,7 +32,7 @@ func (p *plan) single() choice {
 	case best >= 0:
 		return choice{victims: []int{best}}
 	case nearest >= 0:
-		return choice{failure: Failure{Why: TooLarge, Key: p.ranked[nearest].Key, PerMille: near.PerMille()}}
+		return choice{failure: Failure{Why: TooLarge, Key: p.ranked[nearest].Key, PerMille: near.PerMille(), Most: p.cfg.DeviationMax}}
 	default:
 		return choice{failure: Failure{Why: NotOne}}
 	}
