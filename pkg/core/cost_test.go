@@ -39,8 +39,8 @@ func TestWorkGrowsLogarithmically(t *testing.T) {
 	}{
 		{
 			"asks",
-			load{100, 1000, 1, 1},
-			load{100, 10_000, 1, 1},
+			load{1000, 1000, 1, 1},
+			load{1000, 100_000, 1, 1},
 			func(c perPlacement) uint64 { return c.asks }, func(l load) int { return l.asks },
 		},
 		{

@@ -162,7 +162,7 @@ func (h *history) step() any {
 
 // TestRandomHistories keeps the laws whatever is sent in whatever order.
 func TestRandomHistories(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range uint64(1500) {
 		h := newHistory(rand.New(rand.NewPCG(seed, 0)))
 		for i := range 150 {
 			done := h.step()
