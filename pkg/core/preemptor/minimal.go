@@ -1,0 +1,130 @@
+package preemptor
+
+import "slices"
+
+// minimal finds the best victims there are: of the gentlest worst class, then
+// of the lowest highest priority, then the fewest, then those who weigh least
+// (see weigh). Of victims who are equal in all that, a fixed rule takes some;
+// of candidates that hold the same, the gentlest go first.
+//
+// Class and priority only say who may be chosen at all, so they are settled by
+// asking whether enough can be chosen among the gentler ones. A pool that
+// suffices does so with anybody added, which makes that a binary search.
+func (p *plan) minimal() choice {
+	m := minimum{search: newSearch(p), most: min(p.cfg.VictimsMax, len(p.ranked)), proved: true}
+	class, ok := m.gentlestClass()
+	if !ok {
+		if m.steps > m.search.most {
+			return choice{failure: Failure{Why: TooLong, Most: m.search.most}}
+		}
+		return choice{failure: Failure{Why: TooMany, Victims: m.most + 1, Most: int64(p.cfg.VictimsMax)}}
+	}
+	m.lowestPriority(class)
+	fewest := m.fewest()
+	proof := Proof{VictimsMin: fewest, WeightMin: m.lighten(len(m.kept))}
+	proof.Steps = m.steps
+	proof.Proved = m.proved && m.steps <= m.search.most
+	return choice{victims: slices.Clone(m.kept), proof: proof}
+}
+
+// A minimum is a search from one criterion to the next.
+type minimum struct {
+	*search
+	most   int  // victims allowed, and there
+	proved bool // every answer so far was yes or no
+}
+
+// possible reports whether the pool suffices. If that stays unknown, it is
+// taken not to, and nothing is proved any more.
+func (m *minimum) possible(count int) bool {
+	a := m.decide(count)
+	m.proved = m.proved && a != unknown
+	return a == yes
+}
+
+// gentlestClass is the first class at which enough can be chosen.
+func (m *minimum) gentlestClass() (Class, bool) {
+	before := 0
+	for class := range Class(Classes) {
+		m.among(class, highest(m.plan.ranked))
+		if len(m.pool) == before {
+			continue // nobody is of this class
+		}
+		before = len(m.pool)
+		if m.possible(m.most) {
+			return class, true
+		}
+	}
+	return 0, false
+}
+
+func highest(ranked []eligible) int32 {
+	most := ranked[0].Priority
+	for i := range ranked {
+		most = max(most, ranked[i].Priority)
+	}
+	return most
+}
+
+// lowestPriority narrows the pool, which suffices, to the lowest priority at
+// which it still does.
+func (m *minimum) lowestPriority(class Class) {
+	var priorities []int32
+	for _, i := range m.pool {
+		priorities = append(priorities, m.plan.ranked[i].Priority)
+	}
+	slices.Sort(priorities)
+	priorities = slices.Compact(priorities)
+	low, high := 0, len(priorities)-1 // high suffices
+	kept := slices.Clone(m.kept)
+	for low < high {
+		middle := (low + high) / 2
+		m.among(class, priorities[middle])
+		if m.possible(m.most) {
+			high, kept = middle, append(kept[:0], m.kept...)
+		} else {
+			low = middle + 1
+		}
+	}
+	m.among(class, priorities[high])
+	m.kept = append(m.kept[:0], m.plan.spare(kept)...)
+}
+
+// fewest finds the fewest candidates of the pool who cover the need; as many
+// as are kept are known to. It returns how few it must at least be.
+func (m *minimum) fewest() int {
+	enough := slices.Clone(m.kept)
+	least := 0
+	for count := m.atLeast(); count < len(enough); count++ {
+		switch m.decide(count) {
+		case yes:
+			if least == 0 {
+				least = count
+			}
+			return least
+		case unknown:
+			m.proved = false
+			if least == 0 {
+				least = count
+			}
+		}
+	}
+	m.kept = append(m.kept[:0], enough...)
+	if least == 0 {
+		least = len(enough)
+	}
+	return least
+}
+
+// atLeast is how many are needed of the largest holder of each kind.
+func (m *minimum) atLeast() int {
+	count := int64(1)
+	for k := range m.kinds {
+		largest := int64(1)
+		for place := range m.pool {
+			largest = max(largest, m.parts[place*m.kinds+k])
+		}
+		count = max(count, (unit+largest-1)/largest)
+	}
+	return int(count)
+}
