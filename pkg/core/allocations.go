@@ -208,7 +208,7 @@ func (p *Partition) releaseOwn(r *request, c ReleaseAllocation) {
 func (p *Partition) bindFailed(r *request, message string) {
 	n := r.node
 	p.unplace(r)
-	r.Allocation = r.unplaced()
+	r.Allocation, r.going = r.unplaced(), nil
 	w := r.waiting()
 	w.reason, w.detail, w.avoid = BindFailed, message, n.id
 	w.at = p.now.Add(min(p.options.RetryDelay<<min(w.tries, 20), p.options.RetryMax))

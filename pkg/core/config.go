@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -112,10 +113,16 @@ const (
 	PreemptionDisabled
 )
 
-// PreemptionConfig switches preemption for a partition.
+// PreemptionConfig says who makes room for whom, in a partition.
 type PreemptionConfig struct {
-	Disabled bool
+	Disabled bool // nobody makes room for anybody
 	Quota    bool
+	// RequiredNode bounds the plans for asks that must run on a certain node.
+	// Without strategies it is preemptor.DefaultConfig.
+	RequiredNode preemptor.Config
+	// VictimTimeout is how long a victim has to go before its room is no longer
+	// counted on; zero means two minutes.
+	VictimTimeout time.Duration
 }
 
 // NodeOrder says which node is tried first.

@@ -40,8 +40,9 @@ type node struct {
 	touched uint64            // the batch that last placed something here
 	dirty   bool              // waits for its bound asks to be tried
 
-	changed uint64 // the changes of nodes counted when it was relieved last
-	fresh   bool   // relieved since refused asks were last tried
+	revision uint64 // counts changes of what is on the node
+	changed  uint64 // the changes of nodes counted when it was relieved last
+	fresh    bool   // relieved since refused asks were last tried
 
 	view *NodeView
 }
@@ -116,6 +117,7 @@ func (n *node) discharge(r *request) {
 
 // recount works out what is free.
 func (n *node) recount() {
+	n.revision++
 	for i := range max(len(n.free), len(n.capacity), len(n.allocated), len(n.occupied)) {
 		kind := resources.Kind(i)
 		n.free.Set(kind, n.capacity.Of(kind)-n.allocated.Of(kind)-n.occupied.Of(kind))

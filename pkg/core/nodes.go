@@ -151,6 +151,7 @@ func (p *Partition) removeNode(id NodeID) {
 	}
 	for _, r := range byKey(n.foreign) {
 		n.discharge(r)
+		r.going = nil
 		p.occupied.Sub(r.Amounts)
 		p.homeless[id] = append(p.homeless[id], r)
 	}

@@ -53,6 +53,7 @@ type Partition struct {
 	// sharesStale says that what shares are measured against has changed.
 	sharesStale bool
 	work        Work
+	preempted   Preempted
 	// likeApplication and likeNode are what look-ups compare with, kept so that
 	// a look-up allocates nothing.
 	likeApplication application

@@ -38,6 +38,8 @@ func (p *Partition) resettleNodes() {
 	}
 	for n := range p.allNodes {
 		p.settleNode(n)
+		n.revision++
+		p.disturb(n)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -79,7 +80,12 @@ func (h *history) config() core.Config {
 			Name: "p", Parent: true, Max: limits(), Properties: properties(), Queues: []core.QueueConfig{leaf("b"), leaf("c")},
 		})
 	}
-	return core.Config{Name: "default", Root: root, Nodes: core.NodeOrder{Packing: h.IntN(2) == 0, Weights: map[string]int64{"vcore": 3, "memory": 1}}}
+	plans := preemptor.DefaultConfig()
+	plans.StartDelay = time.Duration(h.IntN(3)) * time.Second
+	preemption := core.PreemptionConfig{
+		Disabled: h.IntN(6) == 0, RequiredNode: plans, VictimTimeout: time.Duration(1+h.IntN(5)) * time.Second,
+	}
+	return core.Config{Name: "default", Root: root, Preemption: preemption, Nodes: core.NodeOrder{Packing: h.IntN(2) == 0, Weights: map[string]int64{"vcore": 3, "memory": 1}}}
 }
 
 func (h *history) node() core.NodeID       { return core.NodeID(fmt.Sprint("n", h.IntN(5))) }
@@ -132,7 +138,7 @@ func (h *history) command() core.Command {
 		}
 		return core.Reconfigure{Config: h.config()}
 	case 8, 9, 10:
-		types := []si.TerminationType{si.TerminationType_STOPPED_BY_RM, si.TerminationType_TIMEOUT, si.TerminationType_PLACEHOLDER_REPLACED, core.SchedulingFailed}
+		types := []si.TerminationType{si.TerminationType_STOPPED_BY_RM, si.TerminationType_PREEMPTED_BY_SCHEDULER, si.TerminationType_PLACEHOLDER_REPLACED, core.SchedulingFailed}
 		release := core.ReleaseAllocation{Application: h.app(), Key: h.key(), Termination: types[h.IntN(4)]}
 		switch h.IntN(6) {
 		case 0:
@@ -162,6 +168,7 @@ func (h *history) step() any {
 
 // TestRandomHistories keeps the laws whatever is sent in whatever order.
 func TestRandomHistories(t *testing.T) {
+	var preempted core.Preempted
 	for seed := range uint64(1500) {
 		h := newHistory(rand.New(rand.NewPCG(seed, 0)))
 		for i := range 150 {
@@ -169,7 +176,14 @@ func TestRandomHistories(t *testing.T) {
 			assert.NilError(t, h.p.Verify(), "seed %d, step %d: %T%+v", seed, i, done, done)
 		}
 		h.settle(t)
+		was := h.p.View().Preempted
+		preempted.Plans += was.Plans
+		preempted.Victims += was.Victims
+		preempted.Stuck += was.Stuck
+		preempted.Reservations += was.Reservations
 	}
+	t.Logf("%+v", preempted)
+	assert.Assert(t, preempted.Victims > 100 && preempted.Stuck > 10 && preempted.Reservations > 0)
 }
 
 // settle schedules until nothing is left to do, which must come, and sees that

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
 // A request is what the partition knows under one allocation key: an ask that
@@ -26,6 +27,7 @@ type request struct {
 	links order.Links[*request]
 	below backlog // of the subtree of the application's order
 	wait  *wait   // nil for an ask that only waits for its turn
+	going *going  // nil for an allocation that may stay
 }
 
 // A wait is the story of an ask that was tried and did not get a place.
@@ -33,13 +35,18 @@ type wait struct {
 	reason      Reason
 	detail      string
 	reservation *Reservation
-	since       time.Time // of arrival
-	tries       int       // failures to bind, one after the other
-	avoid       NodeID    // where binding failed last
-	at          time.Time // when it is tried again, while aside
-	aside       bool      // not in the order of the application for now
-	refusedAt   uint64    // the changes of nodes counted when every node refused
-	hinted      bool      // the resource manager knows that it fits nowhere
+	since       time.Time           // of arrival
+	tries       int                 // failures to bind, one after the other
+	avoid       NodeID              // where binding failed last
+	at          time.Time           // when it is tried again, while aside
+	aside       bool                // not in the order of the application for now
+	refusedAt   uint64              // the changes of nodes counted when every node refused
+	plan        *preemptor.Decision // the last one for an ask that needs its node
+	planned     uint64              // the revision of the node it was made for
+	plannedAt   time.Time
+	reported    string // what was recorded last about plans in vain
+	reportedAt  time.Time
+	hinted      bool // the resource manager knows that it fits nowhere
 }
 
 // waiting is the story of the ask, begun if there is none.

@@ -94,25 +94,30 @@ func (p *Partition) placeBound() (more bool) {
 }
 
 // tryBound tries the asks of one node: those that may run here only by their
-// order, then the one that holds a reservation.
+// order, then the one that holds a reservation. Room that is on its way for one
+// ask is kept from those after it.
 func (p *Partition) tryBound(n *node) outcome {
+	var promised resources.Amounts
 	for _, r := range slices.Clone(n.wanted) {
 		if r.wait != nil && r.wait.aside {
 			continue
 		}
-		if p.tryOn(r, n) == tellNow {
+		if p.tryOn(r, n, promised) == tellNow {
 			return tellNow
+		}
+		if r.node == nil && r.promises() {
+			promised.Add(r.Amounts)
 		}
 	}
 	if n.reserved != nil && n.schedulable && !n.claimed() {
-		return p.tryOn(n.reserved, n)
+		return p.tryOn(n.reserved, n, nil)
 	}
 	return waits
 }
 
 // tryOn places a bound ask, or notes why it cannot be. An ask that may run here
-// only then keeps the node, if it could ever hold the ask.
-func (p *Partition) tryOn(r *request, n *node) outcome {
+// only then keeps the node, if it could ever hold the ask, and has room made.
+func (p *Partition) tryOn(r *request, n *node, promised resources.Amounts) outcome {
 	p.work.Attempts++
 	w := r.waiting()
 	r.application.view = nil
@@ -121,15 +126,23 @@ func (p *Partition) tryOn(r *request, n *node) outcome {
 		p.awaitQuota(r, q)
 		return waits
 	}
-	if !r.Amounts.FitsIn(n.free) {
-		w.reason, w.detail = NodeFull, ""
+	free := n.free
+	if len(promised) > 0 {
+		free = free.Minus(promised)
+	}
+	if !r.Amounts.FitsIn(free) {
 		if r.Required == "" {
-			w.reason = NoNodeFits
-		} else if r.Amounts.FitsIn(n.capacity) {
+			w.reason, w.detail = NoNodeFits, ""
+			return waits
+		}
+		w.reason = NodeFull
+		if r.Amounts.FitsIn(n.capacity) {
 			p.claim(r, n)
 		}
+		p.makeRoom(r, n, promised)
 		return waits
 	}
+	w.plan = nil
 	result, err := p.consent(r, n, true)
 	switch result {
 	case tellNow:
@@ -151,6 +164,7 @@ func (p *Partition) claim(r *request, n *node) {
 		return
 	}
 	if n.reserved != nil {
+		p.preempted.Reservations++
 		p.unreserve(n.reserved)
 	}
 	p.reserve(r, n)
@@ -218,7 +232,13 @@ func (p *Partition) reserveLater(r *request) {
 // wake looks at an ask whose time has come.
 func (p *Partition) wake(r *request) {
 	w := r.wait
-	if w == nil || r.node != nil || p.requests[r.Key] != r {
+	switch {
+	case p.requests[r.Key] != r:
+		return
+	case r.going != nil:
+		p.overdue(r)
+		return
+	case w == nil || r.node != nil:
 		return
 	}
 	held := w.reservation

@@ -82,6 +82,9 @@ func (v *verifier) nodes() {
 				if r.node != n || r.Node != n.id || int(r.on) != i || r.shape != nil {
 					v.breaks("node %s lists %s, which is not there", n.id, r.Key)
 				}
+				if r.going != nil && (r.Required != "" || r.Origin == Static) {
+					v.breaks("node %s: %s was told to go and is never a victim", n.id, r.Key)
+				}
 			}
 		}
 		v.found += len(n.foreign)
@@ -190,6 +193,9 @@ func (v *verifier) waiting(r *request) {
 	}
 	if listed != 1 {
 		v.breaks("ask %s waits in %d places", r.Key, listed)
+	}
+	if r.going != nil {
+		v.breaks("ask %s was told to go", r.Key)
 	}
 	if r.shape == nil || !r.Amounts.Equal(r.shape.amounts) {
 		v.breaks("ask %s does not have the shape it is counted with", r.Key)

@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -20,6 +21,8 @@ type View struct {
 	Applications []*ApplicationView
 	// Homeless are foreign allocations whose node is not known.
 	Homeless []*Allocation
+	// Preempted counts what was preempted since the partition was made.
+	Preempted Preempted
 	// Work counts what scheduling looked at since the partition was made.
 	Work Work
 }
@@ -37,6 +40,25 @@ type NodeView struct {
 	Allocations        []*Allocation
 	ForeignAllocations []*Allocation
 	Reservations       []Reservation
+	// Leaving are allocations that were told to go and have not gone.
+	Leaving []Leaving
+}
+
+// Leaving is an allocation that was told to go to make room for an ask. It is
+// stuck if it has not gone in time.
+type Leaving struct {
+	Key   AllocationKey
+	For   AllocationKey
+	Since time.Time
+	Stuck bool
+}
+
+// Preempted counts what was preempted, and what came of it.
+type Preempted struct {
+	Plans        uint64 // made
+	Victims      uint64 // told to go
+	Stuck        uint64 // victims that did not go in time
+	Reservations uint64 // of ordinary asks that gave way
 }
 
 // QueueView is a queue at one moment.
@@ -78,6 +100,10 @@ type AskView struct {
 	Reason   Reason
 	Detail   string // what the reason is about: a queue, a node, a text of the resource manager
 	Reserved NodeID // empty without a reservation
+	// Plan is the last plan to make room for the ask, made at Planned; nil if
+	// there was none. It is shared and must not be changed.
+	Plan    *preemptor.Decision
+	Planned time.Time
 }
 
 // A Reservation keeps a node for one ask.

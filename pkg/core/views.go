@@ -20,6 +20,7 @@ func (p *Partition) View() *View {
 		Root:         p.viewQueue(p.root),
 		Nodes:        make([]*NodeView, 0, p.nodes.Len()),
 		Applications: make([]*ApplicationView, 0, p.applications.Len()),
+		Preempted:    p.preempted,
 		Work:         p.work,
 	}
 	p.nodes.Ascend(func(n *node) bool {
@@ -65,6 +66,14 @@ func (n *node) viewed() *NodeView {
 	if n.reserved != nil {
 		n.view.Reservations = append(n.view.Reservations, *n.reserved.reservation())
 	}
+	for _, list := range [2][]*request{n.own, n.foreign} {
+		for _, r := range list {
+			if g := r.going; g != nil {
+				n.view.Leaving = append(n.view.Leaving, Leaving{Key: r.Key, For: g.ask, Since: g.since, Stuck: g.stuck})
+			}
+		}
+	}
+	slices.SortFunc(n.view.Leaving, func(a, b Leaving) int { return strings.Compare(string(a.Key), string(b.Key)) })
 	return n.view
 }
 
@@ -116,6 +125,9 @@ func (r *request) viewed() AskView {
 	w := r.wait
 	if held := r.reservation(); held != nil {
 		v.Reserved = held.Node
+	}
+	if w != nil {
+		v.Plan, v.Planned = w.plan, w.plannedAt
 	}
 	over := r.overQueue()
 	switch {

@@ -1,0 +1,166 @@
+package core
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// Tags with which a resource manager says more about an allocation than the
+// interface has fields for.
+const (
+	// TagOwner marks, with "true", an allocation that owns others.
+	TagOwner = "owner"
+	// TagAllowPreemption says, with "false", that an allocation asks not to be
+	// preempted. It may be written as the label of a pod.
+	TagAllowPreemption      = "yunikorn.apache.org/allow-preemption"
+	labelOfAllowPreemption  = "kubernetes.io/label/" + TagAllowPreemption
+	defaultVictimTimeout    = 2 * time.Minute
+	planReportedAgainAtLast = 15 * time.Second
+)
+
+// A going is the way out of an allocation that was told to go and has not gone.
+type going struct {
+	ask   AllocationKey // that it makes room for
+	since time.Time
+	stuck bool // it did not go in time: its room is not counted on
+}
+
+// makeRoom plans who makes room for an ask that must run on a node and does not
+// fit, and tells the victims to go. What is promised to the asks before it is
+// not free for this one. A plan that found nobody is not made again until the
+// node changes.
+func (p *Partition) makeRoom(r *request, n *node, promised resources.Amounts) {
+	w := r.waiting()
+	if w.plan != nil && w.planned == n.revision && w.plan.Reason != preemptor.TooYoung {
+		return
+	}
+	reserved := p.now
+	if held := w.reservation; held != nil {
+		reserved = held.At
+	}
+	plan := preemptor.Plan(p.now, p.preemption.planned(),
+		preemptor.Ask{Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority, Reserved: reserved},
+		preemptor.Node{Kinds: p.kinds, Free: n.free.Minus(promised), On: n.candidates()})
+	w.plan, w.planned, w.plannedAt = &plan, n.revision, p.now
+	p.preempted.Plans++
+	w.detail = plan.Verdict(p.kinds)
+	switch plan.Reason {
+	case preemptor.Chosen:
+		for _, v := range plan.Victims {
+			p.tellToGo(p.requests[AllocationKey(v.Key)], r)
+		}
+		w.planned = n.revision
+		return
+	case preemptor.TooYoung:
+		if !w.at.Equal(plan.Again) {
+			w.at = plan.Again
+			p.alarms.add(alarm{at: w.at, request: r})
+		}
+	}
+	p.reportPlan(r, n)
+}
+
+// planned is the configuration of a plan for a node.
+func (c *PreemptionConfig) planned() preemptor.Config {
+	plan := c.RequiredNode
+	if len(plan.Strategies) == 0 {
+		plan = preemptor.DefaultConfig()
+	}
+	plan.Disabled = plan.Disabled || c.Disabled
+	return plan
+}
+
+// candidates are all allocations of a node as the preemptor sees them.
+func (n *node) candidates() []preemptor.Candidate {
+	on := make([]preemptor.Candidate, 0, len(n.own)+len(n.foreign))
+	for _, list := range [2][]*request{n.own, n.foreign} {
+		for _, r := range list {
+			on = append(on, preemptor.Candidate{
+				Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority, Created: r.Created,
+				Required:  r.Required != "",
+				Foreign:   r.IsForeign(),
+				Static:    r.Origin == Static,
+				Owner:     r.Originator || r.Tags[TagOwner] == "true",
+				OptedOut:  r.optedOut(),
+				Protected: !r.foreign() && r.application.queue.properties.PreemptionPolicy == PreemptionDisabled,
+				Leaving:   r.going != nil && !r.going.stuck,
+				Stuck:     r.going != nil && r.going.stuck,
+			})
+		}
+	}
+	return on
+}
+
+// optedOut reports whether an allocation asks not to be preempted. Having no
+// policy is no such wish.
+func (a *Allocation) optedOut() bool {
+	return a.Preemptable.Stated && !a.Preemptable.AllowSelf ||
+		a.Tags[TagAllowPreemption] == "false" || a.Tags[labelOfAllowPreemption] == "false"
+}
+
+// tellToGo has the resource manager end a victim. Nothing is freed until it
+// says that it did.
+func (p *Partition) tellToGo(victim, r *request) {
+	n := victim.node
+	victim.going = &going{ask: r.Key, since: p.now}
+	n.view = nil
+	n.revision++
+	p.preempted.Victims++
+	message := fmt.Sprintf("preempted on node %s to make room for %s of application %s", n.id, r.Key, r.Application)
+	p.tell(p.release(victim, si.TerminationType_PREEMPTED_BY_SCHEDULER, message))
+	p.record(&si.EventRecord{
+		Type: si.EventRecord_REQUEST, ObjectID: string(victim.Key), ReferenceID: string(victim.Application), Message: message,
+		EventChangeType: si.EventRecord_REMOVE, EventChangeDetail: si.EventRecord_ALLOC_PREEMPT,
+		Resource: ResourceOf(p.kinds, victim.Amounts),
+	})
+	timeout := p.preemption.VictimTimeout
+	if timeout <= 0 {
+		timeout = defaultVictimTimeout
+	}
+	p.alarms.add(alarm{at: p.now.Add(timeout), request: victim})
+}
+
+// overdue looks at a victim that has not gone in time. Its room is no longer
+// counted on, and the plan is made again without it.
+func (p *Partition) overdue(victim *request) {
+	timeout := p.preemption.VictimTimeout
+	if timeout <= 0 {
+		timeout = defaultVictimTimeout
+	}
+	if victim.going.stuck || victim.going.since.Add(timeout).After(p.now) {
+		return
+	}
+	n := victim.node
+	victim.going.stuck = true
+	p.preempted.Stuck++
+	n.view = nil
+	n.revision++
+	p.disturb(n)
+}
+
+// reportPlan records why nobody makes room, once for each answer and not too
+// often.
+func (p *Partition) reportPlan(r *request, n *node) {
+	w := r.wait
+	if w.plan.Reason == preemptor.TooYoung || w.plan.Reason == preemptor.WaitsForLeaving || w.detail == w.reported ||
+		(!w.reportedAt.IsZero() && w.reportedAt.Add(planReportedAgainAtLast).After(p.now)) {
+		return
+	}
+	w.reported, w.reportedAt = w.detail, p.now
+	p.record(&si.EventRecord{
+		Type: si.EventRecord_REQUEST, ObjectID: string(r.Key), ReferenceID: string(r.Application),
+		Message: fmt.Sprintf("no room on required node %s: %s", n.id, w.detail),
+	})
+}
+
+// promises reports whether room is on its way for an ask, so that nobody else
+// may have it.
+func (r *request) promises() bool {
+	return r.wait != nil && r.wait.plan != nil &&
+		(r.wait.plan.Reason == preemptor.Chosen || r.wait.plan.Reason == preemptor.WaitsForLeaving)
+}
