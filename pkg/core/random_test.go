@@ -111,7 +111,7 @@ func (h *history) allocation() *core.Allocation {
 		return a
 	case 2:
 		a.Node = h.node()
-	case 3:
+	case 3, 4:
 		a.Required = h.node()
 	}
 	a.Application = h.app()
