@@ -30,6 +30,7 @@
 //	schedule.go      who is next, and where it goes
 //	aside.go         asks that the resource manager refused everywhere
 //	reservations.go  asks that are bound to one node
+//	preempt.go       making room on such a node, with package preemptor
 //	timers.go        what becomes due; hints.go asks that only nodes could help
 //	view.go          what others may read; views.go how it is made
 //	verify.go        the laws

@@ -17,11 +17,14 @@ const (
 	TagOwner = "owner"
 	// TagAllowPreemption says, with "false", that an allocation asks not to be
 	// preempted. It may be written as the label of a pod.
-	TagAllowPreemption      = "yunikorn.apache.org/allow-preemption"
-	labelOfAllowPreemption  = "kubernetes.io/label/" + TagAllowPreemption
-	defaultVictimTimeout    = 2 * time.Minute
-	planReportedAgainAtLast = 15 * time.Second
+	TagAllowPreemption = "yunikorn.apache.org/allow-preemption"
+
+	labelAllowPreemption = "kubernetes.io/label/" + TagAllowPreemption
 )
+
+// planReportDelay is how long a plan in vain is not reported again, whatever its
+// answer.
+const planReportDelay = 15 * time.Second
 
 // A going is the way out of an allocation that was told to go and has not gone.
 type going struct {
@@ -43,7 +46,7 @@ func (p *Partition) makeRoom(r *request, n *node, promised resources.Amounts) {
 	if held := w.reservation; held != nil {
 		reserved = held.At
 	}
-	plan := preemptor.Plan(p.now, p.preemption.planned(),
+	plan := preemptor.Plan(p.now, p.preemption.RequiredNode,
 		preemptor.Ask{Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority, Reserved: reserved},
 		preemptor.Node{Kinds: p.kinds, Free: n.free.Minus(promised), On: n.candidates()})
 	w.plan, w.planned, w.plannedAt = &plan, n.revision, p.now
@@ -55,24 +58,25 @@ func (p *Partition) makeRoom(r *request, n *node, promised resources.Amounts) {
 			p.tellToGo(p.requests[AllocationKey(v.Key)], r)
 		}
 		w.planned = n.revision
-		return
+	case preemptor.WaitsForLeaving:
 	case preemptor.TooYoung:
 		if !w.at.Equal(plan.Again) {
 			w.at = plan.Again
 			p.alarms.add(alarm{at: w.at, request: r})
 		}
+	default:
+		p.reportPlan(r, n)
 	}
-	p.reportPlan(r, n)
 }
 
-// planned is the configuration of a plan for a node.
-func (c *PreemptionConfig) planned() preemptor.Config {
-	plan := c.RequiredNode
-	if len(plan.Strategies) == 0 {
-		plan = preemptor.DefaultConfig()
+// withDefaults fills in what is not configured.
+func (c PreemptionConfig) withDefaults() PreemptionConfig {
+	if len(c.RequiredNode.Strategies) == 0 {
+		c.RequiredNode = preemptor.DefaultConfig()
 	}
-	plan.Disabled = plan.Disabled || c.Disabled
-	return plan
+	c.RequiredNode.Disabled = c.RequiredNode.Disabled || c.Disabled
+	setDefault(&c.VictimTimeout, 2*time.Minute)
+	return c
 }
 
 // candidates are all allocations of a node as the preemptor sees them.
@@ -100,7 +104,7 @@ func (n *node) candidates() []preemptor.Candidate {
 // policy is no such wish.
 func (a *Allocation) optedOut() bool {
 	return a.Preemptable.Stated && !a.Preemptable.AllowSelf ||
-		a.Tags[TagAllowPreemption] == "false" || a.Tags[labelOfAllowPreemption] == "false"
+		a.Tags[TagAllowPreemption] == "false" || a.Tags[labelAllowPreemption] == "false"
 }
 
 // tellToGo has the resource manager end a victim. Nothing is freed until it
@@ -118,21 +122,13 @@ func (p *Partition) tellToGo(victim, r *request) {
 		EventChangeType: si.EventRecord_REMOVE, EventChangeDetail: si.EventRecord_ALLOC_PREEMPT,
 		Resource: ResourceOf(p.kinds, victim.Amounts),
 	})
-	timeout := p.preemption.VictimTimeout
-	if timeout <= 0 {
-		timeout = defaultVictimTimeout
-	}
-	p.alarms.add(alarm{at: p.now.Add(timeout), request: victim})
+	p.alarms.add(alarm{at: p.now.Add(p.preemption.VictimTimeout), request: victim})
 }
 
 // overdue looks at a victim that has not gone in time. Its room is no longer
 // counted on, and the plan is made again without it.
 func (p *Partition) overdue(victim *request) {
-	timeout := p.preemption.VictimTimeout
-	if timeout <= 0 {
-		timeout = defaultVictimTimeout
-	}
-	if victim.going.stuck || victim.going.since.Add(timeout).After(p.now) {
+	if victim.going.stuck || victim.going.since.Add(p.preemption.VictimTimeout).After(p.now) {
 		return
 	}
 	n := victim.node
@@ -147,8 +143,7 @@ func (p *Partition) overdue(victim *request) {
 // often.
 func (p *Partition) reportPlan(r *request, n *node) {
 	w := r.wait
-	if w.plan.Reason == preemptor.TooYoung || w.plan.Reason == preemptor.WaitsForLeaving || w.detail == w.reported ||
-		(!w.reportedAt.IsZero() && w.reportedAt.Add(planReportedAgainAtLast).After(p.now)) {
+	if w.detail == w.reported || (w.reported != "" && w.reportedAt.Add(planReportDelay).After(p.now)) {
 		return
 	}
 	w.reported, w.reportedAt = w.detail, p.now

@@ -17,7 +17,7 @@ const DefaultQueue QueuePath = "root.default"
 // configure brings the partition in line with a configuration. Queues that are
 // no longer in it drain, and go when nothing is left in them.
 func (p *Partition) configure(config Config) {
-	p.name, p.preemption = config.Name, config.Preemption
+	p.name, p.preemption = config.Name, config.Preemption.withDefaults()
 	p.packing = config.Nodes.Packing
 	p.setWeights(config.Nodes.Weights)
 	if p.root == nil {
