@@ -60,7 +60,8 @@ type Reason uint8
 
 // The reasons.
 const (
-	RoomIsThere     Reason = iota // the ask fits already
+	NotPlanned      Reason = iota // the zero Decision
+	RoomIsThere                   // the ask fits already
 	WaitsForLeaving               // it fits once those are gone who leave already
 	Disabled                      // nothing is preempted here
 	NobodyEligible                // every candidate is filtered
@@ -71,6 +72,7 @@ const (
 )
 
 var reasons = [...]string{
+	NotPlanned:      "not planned",
 	RoomIsThere:     "room is there",
 	WaitsForLeaving: "waits for those who leave",
 	Disabled:        "preemption is disabled",

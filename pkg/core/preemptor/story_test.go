@@ -1,0 +1,241 @@
+package preemptor
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// TestStories plays the texts of testdata: steps of commands, four dashes, and
+// what must come out. The verbs:
+//
+//	config strategies=single,multiple delay=30s    deviation=, victims=, steps=;
+//	                                               disabled, spare-foreign
+//	node vcore=500                                 what is free; those on it, one a line:
+//	  web-1 vcore=500 priority=1 age=5m            required, foreign, static, owner,
+//	                                               opted-out, protected, leaving, stuck
+//	plan fluentd vcore=450 reserved=31s            priority=; the verdict and the victims
+//	explain fluentd vcore=450                      the same with everything there is to say
+//
+// What config leaves out is as by default. A reservation that does not say how
+// old it is is an hour old; an age is of a candidate. With the flag -update what
+// comes out is written into the texts.
+func TestStories(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	assert.NilError(t, err)
+	assert.Assert(t, len(files) > 0)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			assert.NilError(t, err)
+			came, err := play(string(text))
+			assert.NilError(t, err)
+			golden.Assert(t, came, filepath.Base(file))
+		})
+	}
+}
+
+const dashes = "----"
+
+// play carries out the steps of a text and returns it with what came out.
+func play(text string) (string, error) {
+	s := situation{cfg: DefaultConfig(), node: Node{Kinds: &resources.Kinds{}}}
+	var out strings.Builder
+	for number, step := range strings.Split(strings.TrimRight(text, "\n"), "\n\n") {
+		commands, _, ok := strings.Cut(step, "\n"+dashes)
+		if !ok {
+			return out.String(), fmt.Errorf("step %d has no %s", number+1, dashes)
+		}
+		if number > 0 {
+			out.WriteString("\n")
+		}
+		out.WriteString(commands + "\n" + dashes + "\n")
+		for line := range strings.SplitSeq(commands, "\n") {
+			result, err := s.carryOut(line)
+			if err != nil {
+				return out.String(), fmt.Errorf("step %d: %q: %w", number+1, line, err)
+			}
+			out.WriteString(result)
+		}
+	}
+	return out.String(), nil
+}
+
+func (s *situation) carryOut(line string) (string, error) {
+	a := &arguments{kinds: s.node.Kinds, words: strings.Fields(line)}
+	switch {
+	case strings.HasPrefix(line, "#"):
+		return "", nil
+	case strings.HasPrefix(line, " "):
+		s.node.On = append(s.node.On, a.candidate())
+		return "", a.finish()
+	case a.flag("config"):
+		return s.config(a), a.finish()
+	case a.flag("node"):
+		s.node.On = nil
+		s.node.Free = a.amounts()
+		return "", a.finish()
+	case a.flag("plan"):
+		s.ask = a.ask()
+		d := s.plan()
+		var out strings.Builder
+		fmt.Fprintln(&out, d.Verdict(s.node.Kinds))
+		for _, f := range d.Failures {
+			fmt.Fprintln(&out, "  tried", f)
+		}
+		for _, v := range d.Victims {
+			fmt.Fprintln(&out, "  release", v)
+		}
+		return out.String(), a.finish()
+	case a.flag("explain"):
+		s.ask = a.ask()
+		return s.plan().Explain(s.node.Kinds) + "\n", a.finish()
+	default:
+		return "", fmt.Errorf("no such verb")
+	}
+}
+
+// config starts from the defaults; it prints what is wrong, if anything is, and
+// leaves the configuration alone then.
+func (s *situation) config(a *arguments) string {
+	c := DefaultConfig()
+	if text := a.text("strategies"); text != "" {
+		list, err := ParseStrategies(text)
+		if err != nil {
+			return err.Error() + "\n"
+		}
+		c.Strategies = list
+	}
+	c.StartDelay = a.duration("delay", c.StartDelay)
+	c.DeviationMax = a.number("deviation", c.DeviationMax)
+	c.VictimsMax = int(a.number("victims", int64(c.VictimsMax)))
+	c.StepsMax = a.number("steps", c.StepsMax)
+	c.Disabled, c.SpareForeign = a.flag("disabled"), a.flag("spare-foreign")
+	if err := c.Validate(); err != nil {
+		return err.Error() + "\n"
+	}
+	s.cfg = c
+	return ""
+}
+
+// arguments are the words of a command. Each is taken out by whoever reads it;
+// one that is left over is an error.
+type arguments struct {
+	kinds *resources.Kinds
+	words []string
+	err   error
+}
+
+func (a *arguments) ask() Ask {
+	ask := Ask{Key: a.name(), Priority: int32(a.number("priority", 0))}
+	ask.Reserved = epoch.Add(-a.duration("reserved", time.Hour))
+	ask.Amounts = a.amounts()
+	return ask
+}
+
+func (a *arguments) candidate() Candidate {
+	c := Candidate{
+		Key: a.name(), Priority: int32(a.number("priority", 0)),
+		Created:  epoch.Add(-a.duration("age", time.Hour)),
+		Required: a.flag("required"), Foreign: a.flag("foreign"), Static: a.flag("static"), Owner: a.flag("owner"),
+		OptedOut: a.flag("opted-out"), Protected: a.flag("protected"), Leaving: a.flag("leaving"), Stuck: a.flag("stuck"),
+	}
+	c.Amounts = a.amounts()
+	return c
+}
+
+func (a *arguments) take(is func(string) bool) (string, bool) {
+	for i, word := range a.words {
+		if is(word) {
+			a.words = append(a.words[:i:i], a.words[i+1:]...)
+			return word, true
+		}
+	}
+	return "", false
+}
+
+func (a *arguments) name() string {
+	word, _ := a.take(func(w string) bool { return !strings.Contains(w, "=") })
+	return word
+}
+
+func (a *arguments) flag(name string) bool {
+	_, ok := a.take(func(w string) bool { return w == name })
+	return ok
+}
+
+func (a *arguments) text(key string) string {
+	word, _ := a.take(func(w string) bool { return strings.HasPrefix(w, key+"=") })
+	return strings.TrimPrefix(word, key+"=")
+}
+
+func (a *arguments) number(key string, otherwise int64) int64 {
+	text := a.text(key)
+	if text == "" {
+		return otherwise
+	}
+	v, err := strconv.ParseInt(text, 10, 64)
+	a.fail(err)
+	return v
+}
+
+func (a *arguments) duration(key string, otherwise time.Duration) time.Duration {
+	text := a.text(key)
+	if text == "" {
+		return otherwise
+	}
+	v, err := time.ParseDuration(text)
+	a.fail(err)
+	return v
+}
+
+// amounts takes the quantities; the stories know few kinds, so that a misspelt
+// argument is not taken for one.
+func (a *arguments) amounts() resources.Amounts {
+	var amounts resources.Amounts
+	for _, name := range kindNames {
+		if quantity := a.number(name, 0); quantity != 0 {
+			kind, err := a.kinds.Intern(name)
+			a.fail(err)
+			amounts.Set(kind, quantity)
+		}
+	}
+	return amounts
+}
+
+func (a *arguments) fail(err error) {
+	if a.err == nil {
+		a.err = err
+	}
+}
+
+func (a *arguments) finish() error {
+	if a.err == nil && len(a.words) > 0 {
+		return fmt.Errorf("nothing reads %q", a.words)
+	}
+	return a.err
+}
+
+// TestStoriesReadEverything misspells what must not be passed over.
+func TestStoriesReadEverything(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"node\n  web ages=5m\n----\n", `step 1: "  web ages=5m": nothing reads ["ages=5m"]`},
+		{"node\n  web drivr\n----\n", `step 1: "  web drivr": nothing reads ["drivr"]`},
+		{"plan x vcore=y\n----\n", `step 1: "plan x vcore=y": strconv.ParseInt: parsing "y": invalid syntax`},
+		{"config delay=1\n----\n", `step 1: "config delay=1": time: missing unit in duration "1"`},
+		{"nod\n----\n", `step 1: "nod": no such verb`},
+		{"node\n----\n\nnode\n", `step 2 has no ----`},
+	} {
+		_, err := play(c.text)
+		assert.Error(t, err, c.want)
+	}
+}

@@ -1,0 +1,129 @@
+package preemptor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A rule selects victims, or nobody.
+type rule struct {
+	name   string
+	choose func(situation) []Candidate
+}
+
+var rules = []rule{
+	{"single", func(s situation) []Candidate { return victimsOf(s.with(Single).plan()) }},
+	{"multiple", func(s situation) []Candidate { return victimsOf(s.with(Multiple).plan()) }},
+	{"minimal", func(s situation) []Candidate { return victimsOf(s.with(Minimal).plan()) }},
+	{"single,multiple,minimal", func(s situation) []Candidate { return victimsOf(s.plan()) }},
+	{"sum until it covers the ask", sumUntilCovered},
+}
+
+// sumUntilCovered is what other schedulers do: one after the other until what
+// the victims hold is the ask, as if nothing were free and nobody leaving.
+func sumUntilCovered(s situation) []Candidate {
+	var able, victims []Candidate
+	for _, c := range s.node.On {
+		if mayGo(s, c) {
+			able = append(able, c)
+		}
+	}
+	slices.SortFunc(able, func(a, b Candidate) int {
+		return cmp.Or(
+			cmp.Compare(naiveClass(a), naiveClass(b)),
+			cmp.Compare(a.Priority, b.Priority),
+			b.Created.Compare(a.Created),
+			s.node.Kinds.Compare(a.Amounts, b.Amounts),
+			cmp.Compare(a.Key, b.Key),
+		)
+	})
+	var sum resources.Amounts
+	for _, c := range able {
+		if s.ask.Amounts.FitsIn(sum) {
+			break
+		}
+		sum.Add(c.Amounts)
+		victims = append(victims, c)
+	}
+	if !missing(s, victims...).IsZero() {
+		return nil
+	}
+	return victims
+}
+
+// fewestOf is how many victims would do if class and priority were nothing.
+func fewestOf(s situation) int {
+	var able []Candidate
+	for _, c := range s.node.On {
+		if c.Leaving || mayGo(s, c) {
+			c.Owner, c.Foreign, c.OptedOut, c.Priority = false, false, false, s.ask.Priority
+			able = append(able, c)
+		}
+	}
+	s.node.On = able
+	best, _ := bruteForce(s, len(able))
+	return best.victims
+}
+
+// A tally is what a rule came to over all nodes, and what the optimum comes to
+// on the same nodes.
+type tally struct {
+	served, victims, optimum, fewest int
+	weight, least                    int64
+}
+
+// TestVictimsByRule prints, over the random nodes, how many asks each rule finds
+// room for and at what price. The optimum goes by class and priority first, so
+// it is above the fewest victims that would do if all were alike. With -v it is
+// a table for the documentation.
+func TestVictimsByRule(t *testing.T) {
+	tallies := make([]tally, len(rules))
+	short, possible := 0, 0
+	eachNode(t, func(_ *testing.T, _ uint64, s situation) {
+		s.cfg = DefaultConfig()
+		if missing(s).IsZero() {
+			return
+		}
+		short++
+		best, ok := bruteForce(s, s.cfg.VictimsMax)
+		if !ok {
+			return
+		}
+		possible++
+		fewest := fewestOf(s)
+		for i, rule := range rules {
+			chosen := rule.choose(s)
+			if len(chosen) == 0 {
+				continue
+			}
+			p, to := priceOf(s, chosen), &tallies[i]
+			to.served++
+			to.victims += p.victims
+			to.weight += p.weight
+			to.optimum += best.victims
+			to.fewest += fewest
+			to.least += best.weight
+		}
+	})
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d nodes, %d asks do not fit, %d of them can be served by preemption\n", nodes, short, possible)
+	fmt.Fprintln(&b, "| rule | asks served | victims | optimum | fewest of any class | killed, against the optimum |")
+	fmt.Fprintln(&b, "|---|---:|---:|---:|---:|---:|")
+	for i, to := range tallies {
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %.2f |\n",
+			rules[i].name, to.served, to.victims, to.optimum, to.fewest, float64(to.weight)/float64(to.least))
+	}
+	t.Log("\n" + b.String())
+	minimal, others := tallies[2], tallies[4]
+	assert.Equal(t, minimal.served, possible)
+	assert.Equal(t, minimal.victims, minimal.optimum)
+	assert.Equal(t, minimal.weight, minimal.least)
+	assert.Assert(t, others.victims > others.optimum)
+}
