@@ -49,9 +49,12 @@ func (p *Partition) makeRoom(r *request, n *node, promised resources.Amounts) {
 	plan := preemptor.Plan(p.now, p.preemption.RequiredNode,
 		preemptor.Ask{Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority, Reserved: reserved},
 		preemptor.Node{Kinds: p.kinds, Free: n.free.Minus(promised), On: n.candidates()})
-	w.plan, w.planned, w.plannedAt = &plan, n.revision, p.now
 	p.preempted.Plans++
-	w.detail = plan.Verdict(p.kinds)
+	w.planned, w.detail = n.revision, plan.Verdict(p.kinds)
+	if plan.Reason == preemptor.WaitsForLeaving && r.promises() {
+		return // the record of who was chosen says more
+	}
+	w.plan, w.plannedAt = &plan, p.now
 	switch plan.Reason {
 	case preemptor.Chosen:
 		for _, v := range plan.Victims {
