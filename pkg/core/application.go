@@ -67,16 +67,14 @@ func (a *application) Links() *order.Links[*application] { return &a.links }
 
 // Summarise works out the backlog of a subtree of the queue's order.
 func (a *application) Summarise() bool {
-	sum := a.sum
-	if a.links.Left != nil {
-		sum.add(&a.links.Left.below)
+	return a.below.become(a.sum, a.links.Left.subtree(), a.links.Right.subtree())
+}
+
+func (a *application) subtree() *backlog {
+	if a == nil {
+		return nil
 	}
-	if a.links.Right != nil {
-		sum.add(&a.links.Right.below)
-	}
-	changed := sum != a.below
-	a.below = sum
-	return changed
+	return &a.below
 }
 
 // settle brings the backlog and the place in the order of the queue up to date

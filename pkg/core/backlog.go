@@ -53,3 +53,18 @@ func (b *backlog) add(other *backlog) {
 	b.shapes.add(&other.shapes)
 	b.top = max(b.top, other.top)
 }
+
+// become sets the backlog of a subtree to the sum of an item's own and those of
+// the subtrees left and right of it, which may be nil. It reports whether it
+// changed.
+func (b *backlog) become(own backlog, left, right *backlog) bool {
+	if left != nil {
+		own.add(left)
+	}
+	if right != nil {
+		own.add(right)
+	}
+	changed := own != *b
+	*b = own
+	return changed
+}

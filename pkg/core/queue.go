@@ -83,16 +83,14 @@ func (q *queue) Links() *order.Links[*queue] { return &q.links }
 
 // Summarise works out the backlog of a subtree of the parent's order.
 func (q *queue) Summarise() bool {
-	sum := q.backlog
-	if q.links.Left != nil {
-		sum.add(&q.links.Left.below)
+	return q.below.become(q.backlog, q.links.Left.subtree(), q.links.Right.subtree())
+}
+
+func (q *queue) subtree() *backlog {
+	if q == nil {
+		return nil
 	}
-	if q.links.Right != nil {
-		sum.add(&q.links.Right.below)
-	}
-	changed := sum != q.below
-	q.below = sum
-	return changed
+	return &q.below
 }
 
 // waits reports whether anything below waits.

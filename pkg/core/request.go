@@ -81,15 +81,14 @@ func (r *request) Links() *order.Links[*request] { return &r.links }
 
 // Summarise works out the backlog of a subtree of the application's order.
 func (r *request) Summarise() bool {
-	sum := backlog{top: r.Priority}
-	sum.shapes.set(r.shape.slot)
-	if r.links.Left != nil {
-		sum.add(&r.links.Left.below)
+	own := backlog{top: r.Priority}
+	own.shapes.set(r.shape.slot)
+	return r.below.become(own, r.links.Left.subtree(), r.links.Right.subtree())
+}
+
+func (r *request) subtree() *backlog {
+	if r == nil {
+		return nil
 	}
-	if r.links.Right != nil {
-		sum.add(&r.links.Right.below)
-	}
-	changed := sum != r.below
-	r.below = sum
-	return changed
+	return &r.below
 }
