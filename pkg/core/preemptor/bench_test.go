@@ -78,6 +78,22 @@ func (c Config) only(s Strategy) Config {
 	return c
 }
 
+// worstNode is the hardest that we know: everyone is of one class and priority,
+// all four kinds are short, no two are alike or compare, and it takes nearly as
+// many as are allowed.
+func worstNode(r *rand.Rand, n int) situation {
+	s := hardNode(r, 3, n, 4)
+	clear(s.ask.Amounts)
+	for i := range s.node.On {
+		c := &s.node.On[i]
+		c.Owner, c.Foreign, c.OptedOut, c.Priority = false, false, false, 0
+		if i < 9 {
+			s.ask.Amounts.Add(c.Amounts)
+		}
+	}
+	return s
+}
+
 // BenchmarkMinimal measures whole plans by the strategy minimal, over nodes of
 // one family each: the time of the middle one and of the 99th of a hundred, and
 // how many of a thousand are not proved.
@@ -86,16 +102,19 @@ func BenchmarkMinimal(b *testing.B) {
 		for family := range families {
 			for _, width := range []int{2, 4} {
 				b.Run(fmt.Sprintf("%d/%s/%d-kinds", n, families[family].name, width), func(b *testing.B) {
-					measure(b, func(i uint64) situation {
+					measure(b, 1000, func(i uint64) situation {
 						return hardNode(rand.New(rand.NewPCG(i, 0)), family, n, width)
 					})
 				})
 			}
 		}
 		b.Run(fmt.Sprintf("%d/all", n), func(b *testing.B) {
-			measure(b, func(i uint64) situation {
+			measure(b, 1000, func(i uint64) situation {
 				return hardNode(rand.New(rand.NewPCG(i, 0)), int(i)%len(families), n, 1+int(i)/len(families)%4)
 			})
+		})
+		b.Run(fmt.Sprintf("%d/worst", n), func(b *testing.B) {
+			measure(b, 50, func(i uint64) situation { return worstNode(rand.New(rand.NewPCG(i, 0)), n) })
 		})
 	}
 }
@@ -103,8 +122,8 @@ func BenchmarkMinimal(b *testing.B) {
 // measure plans for every one of a fixed number of nodes as often as b
 // says, so run it with -benchtime 5x. Of each node the fastest time counts: the others are about the
 // garbage collector and whoever else uses the machine.
-func measure(b *testing.B, node func(uint64) situation) {
-	situations := make([]situation, 1000)
+func measure(b *testing.B, different int, node func(uint64) situation) {
+	situations := make([]situation, different)
 	times := make([]time.Duration, len(situations))
 	for i := range situations {
 		situations[i] = node(uint64(i))

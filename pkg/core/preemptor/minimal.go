@@ -20,9 +20,16 @@ func (p *plan) minimal() choice {
 		return choice{failure: Failure{Why: TooMany, Victims: m.most + 1, Most: int64(p.cfg.VictimsMax)}}
 	}
 	m.lowestPriority(class)
-	fewest := m.fewest()
-	proof := Proof{VictimsMin: fewest, WeightMin: m.lighten(len(m.kept))}
-	proof.Steps = m.steps
+	proof := Proof{VictimsMin: m.fewest()}
+	for {
+		proof.WeightMin = m.lighten(len(m.kept))
+		spared := p.spare(slices.Clone(m.kept))
+		if len(spared) == len(m.kept) {
+			break
+		}
+		m.kept = append(m.kept[:0], spared...) // more than the fewest were looked for
+	}
+	proof.Steps = min(m.steps, m.search.most)
 	proof.Proved = m.proved && m.steps <= m.search.most
 	return choice{victims: slices.Clone(m.kept), proof: proof}
 }

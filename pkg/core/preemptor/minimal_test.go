@@ -81,7 +81,7 @@ func upToFour(s situation) (best price, found bool) {
 // TestBrokenOff gives the search too few steps: it says so, what it found still
 // suffices, and the bounds it reports hold for the best there is.
 func TestBrokenOff(t *testing.T) {
-	open := 0
+	open, without := 0, 0
 	for seed := range uint64(60) {
 		s := hardNode(rand.New(rand.NewPCG(seed, 3)), int(seed)%len(families), 100, 4)
 		for i := range s.node.On {
@@ -94,10 +94,7 @@ func TestBrokenOff(t *testing.T) {
 		s.cfg.StepsMax = 50
 		d := s.plan()
 		checkLaws(t, seed, s, d)
-		if d.Reason != Chosen {
-			assert.Equal(t, d.Failures[0].String(), "minimal: broken off after 50 steps")
-			continue
-		}
+		assert.Equal(t, d.Reason, Chosen)
 		assert.Assert(t, d.Proof.VictimsMin <= len(best.Victims), "seed %d", seed)
 		if len(d.Victims) == len(best.Victims) {
 			assert.Assert(t, d.Proof.WeightMin <= best.Weight && best.Weight <= d.Weight, "seed %d", seed)
@@ -107,9 +104,16 @@ func TestBrokenOff(t *testing.T) {
 			continue
 		}
 		open++
-		assert.Assert(t, strings.Contains(d.Explain(s.node.Kinds), "proof      broken off after 5"), d.Explain(s.node.Kinds))
+		assert.Assert(t, strings.Contains(d.Explain(s.node.Kinds), "proof      broken off after 50 steps: "), d.Explain(s.node.Kinds))
+
+		// With no victim to spare, it may come upon none in one step.
+		s.cfg.StepsMax, s.cfg.VictimsMax = 1, len(best.Victims)
+		if d := s.plan(); d.Reason != Chosen {
+			without++
+			assert.Equal(t, d.Failures[0].String(), "minimal: broken off after 1 steps")
+		}
 	}
-	assert.Assert(t, open > 20, "%d of 60 were broken off", open)
+	assert.Assert(t, open > 20 && without > 0, "%d of 60 were broken off, %d with nothing", open, without)
 }
 
 // TestExtremes sees that nothing overflows at the ends of the numbers.

@@ -145,13 +145,10 @@ func (s *search) among(class Class, priority int32) {
 	}
 }
 
-// decide says whether count candidates of the pool cover the need, and keeps
-// them if so. With more than the pool has, it asks for all of them.
+// decide says whether count candidates of the pool, which is not empty, cover
+// the need, and keeps them if so. With more than the pool has, it asks for all.
 func (s *search) decide(count int) answer {
 	s.count = min(count, len(s.pool))
-	if s.count == 0 {
-		return no
-	}
 	if a := s.refute(); a != unknown {
 		return a
 	}
