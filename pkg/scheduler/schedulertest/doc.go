@@ -12,6 +12,9 @@
 //		node := m.WaitPlaced("pod-1")
 //	})
 //
+// The resource manager confirms the releases that the scheduler starts, such as
+// those of preemption; with Options.KeepReleased that is left to the verb Confirm.
+//
 // Every verb checks the books of the partition afterwards and ends the test if
 // they are broken.
 //

@@ -257,6 +257,16 @@ func (m *MockScheduler) Ask(application, key, amounts string, edits ...func(*si.
 	m.settle(m.Send(a))
 }
 
+// AskOn asks for an allocation that may run on one node only, as the pod of a
+// daemonset.
+func (m *MockScheduler) AskOn(node, application, key, amounts string, edits ...func(*si.Allocation)) {
+	m.t.Helper()
+	required := func(a *si.Allocation) {
+		a.AllocationTags = map[string]string{common.DomainYuniKorn + common.KeyRequiredNode: node}
+	}
+	m.Ask(application, key, amounts, append([]func(*si.Allocation){required}, edits...)...)
+}
+
 // Place reports an allocation that already runs on a node.
 func (m *MockScheduler) Place(application, key, node, amounts string) {
 	m.t.Helper()
@@ -311,6 +321,17 @@ func (m *MockScheduler) ReleaseAs(application, key string, termination si.Termin
 	m.settle(m.UpdateAllocation(releaseOf(m.options, &si.AllocationRelease{
 		ApplicationID: application, AllocationKey: key, TerminationType: termination,
 	})))
+}
+
+// Confirm says that an allocation is gone that the scheduler told to go, once more
+// if it was said before. The test ends if it was not told.
+func (m *MockScheduler) Confirm(key string) {
+	m.t.Helper()
+	release := m.heard.toldOf(key)
+	if release == nil {
+		m.t.Fatalf("schedulertest: the scheduler did not tell %s to go", key)
+	}
+	m.ReleaseAs(release.ApplicationID, key, release.TerminationType)
 }
 
 func releaseOf(options Options, release *si.AllocationRelease) *si.AllocationRequest {

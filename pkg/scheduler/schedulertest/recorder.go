@@ -32,11 +32,15 @@ type recorder struct {
 	read    int // calls that since has returned
 	running int // callbacks that have not returned
 	placed  map[string]string
-	changed chan struct{} // closed and replaced with every change of placed
+	told    map[string]*si.AllocationRelease // the last release of each that the scheduler started
+	changed chan struct{}                    // closed and replaced with every change of placed
 }
 
 func newRecorder(s *scheduler.Scheduler, options Options) *recorder {
-	return &recorder{scheduler: s, options: options, placed: map[string]string{}, changed: make(chan struct{})}
+	return &recorder{
+		scheduler: s, options: options, placed: map[string]string{}, told: map[string]*si.AllocationRelease{},
+		changed: make(chan struct{}),
+	}
 }
 
 // UpdateAllocation implements api.ResourceManagerCallback.
@@ -46,6 +50,12 @@ func (r *recorder) UpdateAllocation(response *si.AllocationResponse) error {
 		r.placed[a.AllocationKey] = a.NodeID
 	}
 	for _, release := range response.Released {
+		if wish := release.TerminationType != si.TerminationType_STOPPED_BY_RM; wish {
+			r.told[release.AllocationKey] = release
+			if r.options.KeepReleased {
+				continue // it runs until it is confirmed
+			}
+		}
 		delete(r.placed, release.AllocationKey)
 	}
 	close(r.changed)
@@ -147,6 +157,13 @@ func (r *recorder) nodeOf(key string) (node string, ok bool) {
 	defer r.mu.Unlock()
 	node, ok = r.placed[key]
 	return node, ok
+}
+
+// toldOf is the last release of an allocation that the scheduler started, or nil.
+func (r *recorder) toldOf(key string) *si.AllocationRelease {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.told[key]
 }
 
 // unplace forgets a placement that came to nothing.

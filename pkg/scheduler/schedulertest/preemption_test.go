@@ -1,0 +1,427 @@
+package schedulertest_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
+)
+
+// What holds where nothing is configured: how old a reservation is that has room
+// made, and how long a victim has to go.
+const (
+	startDelay    = 30 * time.Second
+	victimTimeout = 2 * time.Minute
+)
+
+// full is a bubble with a full node: two pods of an application, of 2 and of 3
+// cores. Nobody confirms a release but the test.
+func full(t *testing.T, story func(t *testing.T, m *schedulertest.MockScheduler)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		m := schedulertest.New(t, schedulertest.Options{KeepReleased: true})
+		m.AddNode("node-1", "vcore=5")
+		m.AddApplication("app-1", "root.default")
+		m.AddApplication("daemons", "root.default")
+		m.Ask("app-1", "small", "vcore=2")
+		m.Ask("app-1", "large", "vcore=3")
+		m.Heard()
+		story(t, m)
+	})
+}
+
+// toldToGo is the only line that is heard of a victim.
+func toldToGo(key string) []string {
+	return []string{"allocation " + key + " released: PREEMPTED_BY_SCHEDULER"}
+}
+
+// ofPods is what was heard lately, without applications.
+func ofPods(m *schedulertest.MockScheduler) []string {
+	return slices.DeleteFunc(m.Heard(), func(line string) bool { return strings.HasPrefix(line, "application ") })
+}
+
+// released are the releases that were announced, whole, with their times.
+func released(m *schedulertest.MockScheduler) (releases []*si.AllocationRelease, at []time.Time) {
+	for _, call := range m.Calls() {
+		if response, ok := call.Message.(*si.AllocationResponse); ok {
+			for _, r := range response.Released {
+				releases, at = append(releases, r), append(at, call.At)
+			}
+		}
+	}
+	return releases, at
+}
+
+// preempted are the event records of victims.
+func preempted(m *schedulertest.MockScheduler) []*si.EventRecord {
+	var events []*si.EventRecord
+	for _, e := range m.Events() {
+		if e.EventChangeDetail == si.EventRecord_ALLOC_PREEMPT {
+			events = append(events, e)
+		}
+	}
+	return events
+}
+
+// The whole hand-shake: the node is reserved, nothing happens before the delay and
+// the victim is told at exactly its end, the room is free with the confirmation
+// and not before, and the ask is placed.
+func TestRoomIsMade(t *testing.T) {
+	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
+		asked := time.Now()
+		m.AskOn("node-1", "daemons", "logs", "vcore=2")
+		assert.DeepEqual(t, m.Node("node-1").Reservations,
+			[]core.Reservation{{Node: "node-1", Key: "logs", At: asked, Required: true}})
+
+		m.Advance(startDelay - time.Nanosecond)
+		assert.Check(t, cmp.Len(m.Node("node-1").Leaving, 0))
+		told, _ := released(m)
+		assert.Equal(t, len(told), 0)
+
+		m.Advance(time.Nanosecond)
+		told, at := released(m)
+		assert.Equal(t, len(told), 1)
+		assert.Equal(t, told[0].TerminationType, si.TerminationType_PREEMPTED_BY_SCHEDULER)
+		assert.Equal(t, told[0].AllocationKey, "small")
+		assert.Equal(t, told[0].ApplicationID, "app-1")
+		assert.Equal(t, told[0].PartitionName, "[rm]default")
+		assert.Equal(t, told[0].Message, "preempted on node node-1 to make room for logs of application daemons")
+		assert.Equal(t, at[0].Sub(asked), startDelay)
+
+		// It runs until it is confirmed.
+		node := m.Node("node-1")
+		assert.Equal(t, m.Text(node.Available), "nothing")
+		assert.DeepEqual(t, node.Leaving, []core.Leaving{{Key: "small", For: "logs", Since: asked.Add(startDelay)}})
+		m.Advance(time.Minute)
+		_, placed := m.Placed("logs")
+		assert.Check(t, !placed)
+
+		m.Confirm("small")
+		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
+		node = m.Node("node-1")
+		assert.Check(t, cmp.Len(node.Leaving, 0))
+		assert.Check(t, cmp.Len(node.Reservations, 0))
+		assert.DeepEqual(t, ofPods(m), append(toldToGo("small"), "allocation logs placed on node-1"))
+		assert.Equal(t, m.Text(m.Queue("root").Used), "vcore=5000")
+	})
+}
+
+// The owner of the partition sleeps from the ask to the end of the delay: nothing
+// is looked at in between.
+func TestTheOwnerWakesAtTheDelayAndNotBefore(t *testing.T) {
+	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.AskOn("node-1", "daemons", "logs", "vcore=2")
+		before := m.Look()
+		for range 29 {
+			m.Advance(time.Second)
+		}
+		now := m.Look()
+		assert.Equal(t, now.Work.Attempts, before.Work.Attempts)
+		assert.Equal(t, now.Preempted.Plans, before.Preempted.Plans)
+		m.Advance(time.Second)
+		now = m.Look()
+		assert.Equal(t, now.Preempted.Plans, before.Preempted.Plans+1)
+		assert.Equal(t, now.Preempted.Victims, uint64(1))
+	})
+}
+
+// The event of the victim names the ask, and comes through SendEvent.
+func TestTheEventOfAVictim(t *testing.T) {
+	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.AskOn("node-1", "daemons", "logs", "vcore=2")
+		m.Advance(startDelay)
+		events := preempted(m)
+		assert.Equal(t, len(events), 1)
+		e := events[0]
+		assert.Equal(t, e.Type, si.EventRecord_REQUEST)
+		assert.Equal(t, e.EventChangeType, si.EventRecord_REMOVE)
+		assert.Equal(t, e.ObjectID, "small")
+		assert.Equal(t, e.ReferenceID, "app-1")
+		assert.Check(t, cmp.Contains(e.Message, "to make room for logs of application daemons"))
+		m.Confirm("small")
+		assert.Equal(t, len(preempted(m)), 1)
+	})
+}
+
+// If room appears during the delay, nobody is killed.
+func TestRoomThatAppearsInTime(t *testing.T) {
+	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.AskOn("node-1", "daemons", "logs", "vcore=2")
+		m.Advance(startDelay - time.Second)
+		m.Release("app-1", "small")
+		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
+		m.Advance(time.Hour)
+		assert.Check(t, cmp.Len(preempted(m), 0))
+		assert.Equal(t, m.Look().Preempted.Victims, uint64(0))
+	})
+}
+
+// A confirmation that is late, but in time, is as good as another.
+func TestALateConfirmation(t *testing.T) {
+	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.AskOn("node-1", "daemons", "logs", "vcore=2")
+		m.Advance(startDelay)
+		m.Advance(victimTimeout - time.Nanosecond)
+		assert.Check(t, !m.Node("node-1").Leaving[0].Stuck)
+		m.Confirm("small")
+		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
+		m.Advance(time.Hour)
+		assert.Equal(t, m.Look().Preempted, core.Preempted{Plans: 2, Victims: 1})
+	})
+}
+
+// A confirmation that comes twice frees the room once.
+func TestAConfirmationThatComesTwice(t *testing.T) {
+	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.AskOn("node-1", "daemons", "logs", "vcore=2")
+		m.Advance(startDelay)
+		m.Confirm("small")
+		m.WaitPlaced("logs")
+		heard := m.Heard()
+		for range 2 {
+			m.Confirm("small")
+		}
+		assert.DeepEqual(t, m.Heard(), []string{})
+		assert.Equal(t, heard[len(heard)-1], "allocation logs placed on node-1")
+		assert.Equal(t, m.Text(m.Node("node-1").Allocated), "vcore=5000")
+	})
+}
+
+// A victim that never goes is stuck: its room is not counted on, and at once
+// another one is told. When it goes after all, its room is like any other.
+func TestAConfirmationThatNeverComes(t *testing.T) {
+	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.AskOn("node-1", "daemons", "logs", "vcore=2")
+		m.Advance(startDelay)
+		m.Heard()
+		m.Advance(victimTimeout - time.Nanosecond)
+		assert.DeepEqual(t, m.Heard(), []string{})
+		m.Advance(time.Nanosecond)
+		assert.DeepEqual(t, m.Heard(), toldToGo("large"))
+		leaving := m.Node("node-1").Leaving
+		assert.Equal(t, len(leaving), 2)
+		for _, l := range leaving {
+			assert.Equal(t, l.Stuck, l.Key == "small")
+			assert.Equal(t, l.For, core.AllocationKey("logs"))
+		}
+		assert.Equal(t, m.Look().Preempted.Stuck, uint64(1))
+
+		m.Confirm("large")
+		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
+		assert.Equal(t, m.Text(m.Node("node-1").Allocated), "vcore=4000")
+
+		m.Confirm("small")
+		assert.Equal(t, m.Text(m.Node("node-1").Allocated), "vcore=2000")
+		assert.Check(t, cmp.Len(m.Node("node-1").Leaving, 0))
+	})
+}
+
+// When nobody goes at all, each is told once, and the ask waits and says why.
+func TestNobodyGoes(t *testing.T) {
+	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.AskOn("node-1", "daemons", "logs", "vcore=2")
+		m.Advance(24 * time.Hour)
+		told, _ := released(m)
+		assert.Equal(t, len(told), 2)
+		assert.Equal(t, len(preempted(m)), 2)
+		assert.Equal(t, m.Look().Preempted.Stuck, uint64(2))
+		assert.Equal(t, m.Why("logs"), "required node has no room: nobody is eligible: needs vcore=2000")
+		// The first of them that goes makes room.
+		m.Confirm("large")
+		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
+	})
+}
+
+// A victim that ends by itself, before the wish of the scheduler reaches it, is
+// released like any pod, and the confirmation that follows says nothing new.
+func TestAVictimThatEndsByItself(t *testing.T) {
+	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.AskOn("node-1", "daemons", "logs", "vcore=2")
+		m.Advance(startDelay)
+		m.Heard()
+		m.Release("app-1", "small")
+		assert.DeepEqual(t, ofPods(m), []string{
+			"allocation small released: STOPPED_BY_RM",
+			"allocation logs placed on node-1",
+		})
+		m.Confirm("small")
+		m.Advance(victimTimeout)
+		assert.Equal(t, m.Look().Preempted, core.Preempted{Plans: 2, Victims: 1})
+		assert.Equal(t, m.Text(m.Node("node-1").Allocated), "vcore=5000")
+	})
+}
+
+// Another pod of the node that ends meanwhile makes room at once. The victim was
+// told and goes; what it held is free for all.
+func TestRoomFromAnotherThanTheVictim(t *testing.T) {
+	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.AskOn("node-1", "daemons", "logs", "vcore=2")
+		m.Advance(startDelay)
+		m.Release("app-1", "large")
+		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
+		m.Confirm("small")
+		assert.Equal(t, m.Text(m.Node("node-1").Available), "vcore=3000")
+		m.Ask("app-1", "next", "vcore=3")
+		assert.Equal(t, m.WaitPlaced("next"), "node-1")
+	})
+}
+
+// The room of a victim is for the ask that it was made for, whoever else waits.
+func TestNobodyElseTakesTheRoom(t *testing.T) {
+	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.AskOn("node-1", "daemons", "logs", "vcore=2")
+		for _, key := range []string{"eager-1", "eager-2"} {
+			m.Ask("app-1", key, "vcore=1", func(a *si.Allocation) { a.Priority = 1000 })
+		}
+		m.Advance(startDelay)
+		m.Confirm("small")
+		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
+		m.Advance(time.Minute)
+		for _, key := range []string{"eager-1", "eager-2"} {
+			_, placed := m.Placed(key)
+			assert.Check(t, !placed, key)
+		}
+	})
+}
+
+// Part of the freed room is left over: it stays closed until the ask runs, and is
+// for everybody then.
+func TestWhatIsLeftOverIsForEverybody(t *testing.T) {
+	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.AskOn("node-1", "daemons", "logs", "vcore=2500m")
+		m.Ask("app-1", "patient", "vcore=500m")
+		m.Advance(startDelay)
+		m.Heard()
+		m.Confirm("large")
+		assert.DeepEqual(t, ofPods(m), []string{
+			"allocation logs placed on node-1",
+			"allocation patient placed on node-1",
+		})
+	})
+}
+
+// Two asks for one node are both served, each with room of its own.
+func TestTwoAsksForOneNode(t *testing.T) {
+	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.AskOn("node-1", "daemons", "logs", "vcore=2")
+		m.AskOn("node-1", "daemons", "proxy", "vcore=3")
+		m.Advance(startDelay)
+		told, _ := released(m)
+		assert.Equal(t, len(told), 2)
+		m.Confirm("large")
+		m.Confirm("small")
+		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
+		assert.Equal(t, m.WaitPlaced("proxy"), "node-1")
+		m.Advance(time.Hour)
+		assert.Equal(t, m.Look().Preempted.Victims, uint64(2))
+	})
+}
+
+// A foreign victim is named by its key alone and confirmed by it; a static one is
+// never a victim, whatever its size, and neither is the pod of a daemonset.
+func TestForeignVictims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := schedulertest.New(t, schedulertest.Options{KeepReleased: true})
+		m.AddNode("node-1", "vcore=6")
+		m.AddApplication("daemons", "root.default")
+		m.Foreign("foreign-1", "node-1", "vcore=2")
+		m.Static("kubelet", "node-1", "vcore=2")
+		m.AskOn("node-1", "daemons", "proxy", "vcore=2")
+		m.WaitPlaced("proxy")
+		m.Heard()
+		m.AskOn("node-1", "daemons", "logs", "vcore=2", func(a *si.Allocation) { a.Priority = 1000 })
+		m.Advance(startDelay)
+		told, _ := released(m)
+		assert.Equal(t, len(told), 1)
+		assert.Equal(t, told[0].AllocationKey, "foreign-1")
+		assert.Equal(t, told[0].ApplicationID, "")
+		assert.Equal(t, told[0].TerminationType, si.TerminationType_PREEMPTED_BY_SCHEDULER)
+		assert.Equal(t, preempted(m)[0].ObjectID, "foreign-1")
+		assert.Check(t, cmp.Contains(preempted(m)[0].Message, "logs"))
+
+		m.Confirm("foreign-1")
+		m.Confirm("foreign-1")
+		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
+		assert.Equal(t, m.Text(m.Node("node-1").Occupied), "vcore=2000")
+
+		// The next ask finds nobody who may go, and says so at once.
+		m.AskOn("node-1", "daemons", "more", "vcore=2", func(a *si.Allocation) { a.Priority = 1000 })
+		assert.Equal(t, m.Why("more"), "required node has no room: nobody is eligible: needs vcore=2000")
+		m.Advance(time.Hour)
+		told, _ = released(m)
+		assert.Equal(t, len(told), 1)
+	})
+}
+
+// An ask that could never fit says so at once, with the numbers, once.
+func TestTheImpossibleIsSaidAtOnce(t *testing.T) {
+	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.Static("kubelet", "node-1", "vcore=1")
+		m.AskOn("node-1", "daemons", "logs", "vcore=5")
+		assert.Equal(t, m.Why("logs"), "required node has no room: impossible: needs vcore=6000, at most vcore=5000 can be freed")
+		m.Advance(time.Hour)
+		told := 0
+		for _, e := range m.Events() {
+			if e.ObjectID == "logs" && strings.Contains(e.Message, "impossible") {
+				told++
+			}
+		}
+		assert.Equal(t, told, 1)
+		assert.Check(t, cmp.Len(preempted(m), 0))
+	})
+}
+
+// The ask is taken back while its victim is on the way out: the victim goes all
+// the same, and its room is for all.
+func TestAnAskThatIsTakenBack(t *testing.T) {
+	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.AskOn("node-1", "daemons", "logs", "vcore=2")
+		m.Advance(startDelay)
+		m.Release("daemons", "logs")
+		m.Ask("app-1", "next", "vcore=2")
+		m.Confirm("small")
+		assert.Equal(t, m.WaitPlaced("next"), "node-1")
+		m.Advance(time.Hour)
+		assert.Equal(t, m.Look().Preempted.Stuck, uint64(0))
+	})
+}
+
+// The node leaves while a victim is on its way out: everything is released by the
+// resource manager, and the confirmation says nothing new.
+func TestANodeThatLeavesMeanwhile(t *testing.T) {
+	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.AskOn("node-1", "daemons", "logs", "vcore=2")
+		m.Advance(startDelay)
+		m.RemoveNode("node-1")
+		m.Confirm("small")
+		m.Advance(time.Hour)
+		assert.Equal(t, m.Look().Preempted, core.Preempted{Plans: 2, Victims: 1})
+		m.AddNode("node-1", "vcore=5")
+		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
+	})
+}
+
+// A resource manager that confirms each release makes the room at once.
+func TestConfirmedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := schedulertest.New(t, schedulertest.Options{})
+		m.AddNode("node-1", "vcore=2")
+		m.AddApplication("app-1", "root.default")
+		m.AddApplication("daemons", "root.default")
+		m.Ask("app-1", "pod-1", "vcore=2")
+		begin := time.Now()
+		m.AskOn("node-1", "daemons", "logs", "vcore=1")
+		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
+		assert.Equal(t, time.Since(begin), startDelay)
+		_, placed := m.Placed("pod-1")
+		assert.Check(t, !placed)
+	})
+}
