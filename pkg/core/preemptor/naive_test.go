@@ -52,18 +52,19 @@ func randomSituation(r *rand.Rand) situation {
 		}
 		return a
 	}
+	priorities := []int{1, 3, 9}[r.IntN(3)]
 	s := situation{cfg: DefaultConfig(), node: Node{Kinds: kindsOf(r, width)}}
 	s.cfg.VictimsMax = 1 + r.IntN(8)
 	s.cfg.DeviationMax = int64(r.IntN(3) * 100)
 	s.cfg.SpareForeign = r.IntN(10) == 0
-	s.ask = Ask{Key: "ask", Priority: int32(r.IntN(4)), Reserved: epoch.Add(-time.Hour)}
+	s.ask = Ask{Key: "ask", Priority: int32(r.IntN(priorities)), Reserved: epoch.Add(-time.Hour)}
 	for range r.IntN(width + 1) {
 		s.node.Free.Set(resources.Kind(r.IntN(width)), r.Int64N(most)-most/4)
 	}
 	rare := func() bool { return r.IntN(20) == 0 }
 	for i := range r.IntN(15) {
 		c := Candidate{
-			Key: fmt.Sprint("c", i), Amounts: amounts(), Priority: int32(r.IntN(3)),
+			Key: fmt.Sprint("c", i), Amounts: amounts(), Priority: int32(r.IntN(priorities)) - 1,
 			Created: epoch.Add(-time.Duration(r.IntN(3)) * time.Minute),
 			Owner:   r.IntN(5) == 0, OptedOut: r.IntN(5) == 0, Foreign: r.IntN(5) == 0,
 			Required: rare(), Protected: rare(), Leaving: rare(), Stuck: rare(),
@@ -81,6 +82,9 @@ func randomSituation(r *rand.Rand) situation {
 		if r.IntN(part) == 0 {
 			s.ask.Amounts.Add(c.Amounts)
 		}
+	}
+	if r.IntN(6) == 0 { // not asked for, though it may be overcommitted
+		s.ask.Amounts.Set(resources.Kind(r.IntN(width)), 0)
 	}
 	return s
 }
