@@ -51,7 +51,7 @@ func outcome(t *testing.T, file, text string) string {
 	assert.Equal(t, document.Warnings.Errors(), 0)
 	list(&b, file, document.Warnings)
 	for _, partition := range document.Partitions {
-		fmt.Fprintf(&b, "partition %s nodes=%+v preemption=%+v\n", partition.Name, partition.Nodes, partition.Preemption)
+		fmt.Fprintf(&b, "partition %s nodes=%+v\n  preemption %s\n", partition.Name, partition.Nodes, preemptionText(partition.Preemption))
 		printQueue(&b, partition.Root, "  ", kinds)
 		made := core.NewPartition(core.Options{Kinds: kinds}, partition)
 		assert.NilError(t, made.Verify())
@@ -59,6 +59,29 @@ func outcome(t *testing.T, file, text string) string {
 		assert.NilError(t, made.Verify())
 	}
 	return b.String()
+}
+
+// preemptionText prints what differs from what holds where nothing is configured.
+func preemptionText(p core.PreemptionConfig) string {
+	d, plan := defaultPreemption(), p.RequiredNode
+	words := []string{}
+	word := func(differs bool, format string, value any) {
+		if differs {
+			words = append(words, fmt.Sprintf(format, value))
+		}
+	}
+	word(p.Disabled, "disabled=%t", p.Disabled)
+	word(p.Quota, "quota=%t", p.Quota)
+	word(plan.StartDelay != d.RequiredNode.StartDelay, "start=%s", plan.StartDelay)
+	word(!slices.Equal(plan.Strategies, d.RequiredNode.Strategies), "strategies=%s", strategyNames(plan.Strategies))
+	word(plan.DeviationMax != d.RequiredNode.DeviationMax, "deviation=%d%%", plan.DeviationMax)
+	word(plan.VictimsMax != d.RequiredNode.VictimsMax, "victims=%d", plan.VictimsMax)
+	word(p.VictimTimeout != d.VictimTimeout, "timeout=%s", p.VictimTimeout)
+	word(plan.SpareForeign, "foreign=%s", "spared")
+	if len(words) == 0 {
+		return "default"
+	}
+	return strings.Join(words, " ")
 }
 
 // shownMax keeps the golden files of texts with thousands of problems short.

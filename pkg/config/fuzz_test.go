@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -40,6 +41,8 @@ func FuzzLoad(f *testing.F) {
 		}
 		assert.Assert(t, len(document.Partitions) > 0)
 		for _, p := range document.Partitions {
+			assert.NilError(t, p.Preemption.RequiredNode.Validate())
+			assert.Assert(t, p.Preemption.VictimTimeout > 0)
 			checkTree(t, p.Root, "", nil)
 		}
 		again, err := Load(write(document.Partitions, kinds), kinds)
@@ -121,13 +124,31 @@ func write(partitions []core.Config, kinds *resources.Kinds) string {
 				fmt.Fprintf(&b, "%s: %d.%06d, ", yamlQuote(kind), weight/weightScale, weight%weightScale)
 			}
 		}
-		fmt.Fprintf(&b, "}}, preemption: {enabled: %t, quotapreemptionenabled: %t}, queues: [",
-			!p.Preemption.Disabled, p.Preemption.Quota)
+		b.WriteString("}}, ")
+		writePreemption(&b, p.Preemption)
+		b.WriteString(", queues: [")
 		writeQueue(&b, p.Root, kinds)
 		b.WriteString("]},\n")
 	}
 	b.WriteString("]}")
 	return b.String()
+}
+
+func writePreemption(b *strings.Builder, p core.PreemptionConfig) {
+	plan := p.RequiredNode
+	fmt.Fprintf(b, "preemption: {enabled: %t, quotapreemptionenabled: %t, preemption_start_delay: %s, "+
+		"preemption_victim_pods_selection_strategy: %s, preemption_victim_deviation: %d, preemption_victims_max: %d, "+
+		"preemption_victim_timeout: %s, preemption_foreign_pods: %t}",
+		!p.Disabled, p.Quota, yamlQuote(plan.StartDelay.String()), yamlQuote(strategyNames(plan.Strategies)),
+		plan.DeviationMax, plan.VictimsMax, yamlQuote(p.VictimTimeout.String()), !plan.SpareForeign)
+}
+
+func strategyNames(list []preemptor.Strategy) string {
+	names := make([]string, len(list))
+	for i, s := range list {
+		names[i] = s.String()
+	}
+	return strings.Join(names, ",")
 }
 
 func writeQueue(b *strings.Builder, q core.QueueConfig, kinds *resources.Kinds) {

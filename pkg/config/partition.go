@@ -51,7 +51,7 @@ func (r *reader) partitions(c cursor) []Partition {
 }
 
 func (r *reader) partition(c cursor) Partition {
-	p := Partition{Name: defaultPartition}
+	p := Partition{Name: defaultPartition, Preemption: defaultPreemption()}
 	name, named := c.find("name")
 	if named && name.node.Kind == yaml.ScalarNode && name.node.Value != "" {
 		p.Name = strings.ToLower(clip(name.node.Value))
@@ -86,18 +86,6 @@ func (r *reader) partition(c cursor) Partition {
 	if p.Root == nil {
 		p.Root = &Queue{Name: rootName, Path: rootName, Parent: true, place: p.place}
 	}
-	return p
-}
-
-func preemption(c cursor) core.PreemptionConfig {
-	var p core.PreemptionConfig
-	c.fields(
-		field{"enabled", func(c cursor) {
-			enabled, ok := c.boolean()
-			p.Disabled = ok && !enabled
-		}},
-		field{"quotapreemptionenabled", func(c cursor) { p.Quota, _ = c.boolean() }},
-	)
 	return p
 }
 

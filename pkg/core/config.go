@@ -121,9 +121,12 @@ type PreemptionConfig struct {
 	// Without strategies it is preemptor.DefaultConfig.
 	RequiredNode preemptor.Config
 	// VictimTimeout is how long a victim has to go before its room is no longer
-	// counted on; zero means two minutes.
+	// counted on; zero means DefaultVictimTimeout.
 	VictimTimeout time.Duration
 }
+
+// DefaultVictimTimeout is the victim timeout where none is configured.
+const DefaultVictimTimeout = 2 * time.Minute
 
 // NodeOrder says which node is tried first.
 type NodeOrder struct {

@@ -78,7 +78,7 @@ func (c PreemptionConfig) withDefaults() PreemptionConfig {
 		c.RequiredNode = preemptor.DefaultConfig()
 	}
 	c.RequiredNode.Disabled = c.RequiredNode.Disabled || c.Disabled
-	setDefault(&c.VictimTimeout, 2*time.Minute)
+	setDefault(&c.VictimTimeout, DefaultVictimTimeout)
 	return c
 }
 
