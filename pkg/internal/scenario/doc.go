@@ -26,7 +26,7 @@
 // are verified, and every story is played twice to see that it comes out the
 // same.
 //
-// The verbs, in verbs.go and show.go:
+// The verbs, in verbs.go, preemption.go and show.go:
 //
 //	config                       the configuration, as YAML; without it, root.default
 //	reconfigure                  another configuration
@@ -37,16 +37,22 @@
 //	application A queue=root.q   user=, groups=, tags=, forced
 //	remove application A
 //	ask K application=A vcore=1  priority=, created=, required=N, group=,
-//	                             placeholder, originator; with node=N it runs already
-//	foreign K node=N vcore=1     an allocation of another scheduler; static, priority=, created=
+//	                             placeholder, originator, owner, tags=, tag.NAME=,
+//	                             allow-preempt-self=, allow-preempt-other=;
+//	                             with node=N it runs already
+//	foreign K node=N vcore=1     an allocation of another scheduler; static, owner,
+//	                             priority=, created=, tags=, tag.NAME=
 //	resize K vcore=2             K as last sent, with other amounts
 //	release K                    type=, message=; application=A alone for all of A
+//	confirm K                    K has gone, as the scheduler told it to
 //	schedule                     until there is no more to do
 //	advance 30s
 //	refuse K N "text"            from now on K may not run on N; * for any
 //	allow K N                    takes a refusal back
 //	show nodes [N...]            with what runs on them
 //	show queues, applications, asks, foreign, due
+//	show plan K                  the last plan to make room for the ask K
+//	show preempted               what was counted
 //	show events                  those of this step and since the last look
 //
 // What comes out are decisions, one line each, in the order in which the

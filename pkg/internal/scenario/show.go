@@ -27,6 +27,10 @@ func (w *world) show(a *arguments) (func(), error) {
 		return w.showForeign, nil
 	case "due":
 		return w.showDue, nil
+	case "plan":
+		return w.showPlan(a)
+	case "preempted":
+		return w.showPreempted, nil
 	case "events":
 		return w.showEvents, nil
 	default:
@@ -73,10 +77,10 @@ func (w *world) nodeRows(n *core.NodeView, row func(...string)) {
 	}
 	row(string(n.ID), w.amounts(n.Capacity), w.amounts(n.Allocated), w.amounts(n.Occupied), w.amounts(n.Available), state)
 	for _, a := range n.Allocations {
-		row("  "+string(a.Key), "", w.amounts(a.Amounts), "", "", "of "+string(a.Application))
+		row("  "+string(a.Key), "", w.amounts(a.Amounts), "", "", "of "+string(a.Application)+w.going(n, a.Key))
 	}
 	for _, a := range n.ForeignAllocations {
-		row("  "+string(a.Key), "", "", w.amounts(a.Amounts), "", originName(a.Origin))
+		row("  "+string(a.Key), "", "", w.amounts(a.Amounts), "", originName(a.Origin)+w.going(n, a.Key))
 	}
 	for _, r := range n.Reservations {
 		text := "reserved at " + w.offset(r.At)

@@ -33,6 +33,7 @@ var verbs = map[string]verb{
 	"foreign":            {line: (*world).foreign},
 	"resize":             {line: (*world).resize},
 	"release":            {line: (*world).release},
+	"confirm":            {line: (*world).confirm},
 	"schedule":           {line: func(w *world, _ *arguments) (func(), error) { return w.schedule, nil }},
 	"advance":            {line: (*world).advanceBy},
 	"refuse":             {line: (*world).refuse},
@@ -119,6 +120,8 @@ func (w *world) ask(a *arguments) (func(), error) {
 	allocation := &core.Allocation{
 		Placeholder: a.flag("placeholder"),
 		Originator:  a.flag("originator"),
+		Tags:        a.tags(),
+		Preemptable: a.preemptable(),
 		Key:         core.AllocationKey(a.name()),
 		Application: core.ApplicationID(a.text("application")),
 		Node:        core.NodeID(a.text("node")),
@@ -127,7 +130,6 @@ func (w *world) ask(a *arguments) (func(), error) {
 		Created:     w.created(a),
 		TaskGroup:   a.text("group"),
 		Required:    core.NodeID(a.text("required")),
-		Tags:        a.pairs("tags"),
 	}
 	return w.send(allocation), nil
 }
@@ -139,12 +141,12 @@ func (w *world) foreign(a *arguments) (func(), error) {
 	if a.flag("static") {
 		allocation.Origin = core.Static
 	}
+	allocation.Tags = a.tags()
 	allocation.Key = core.AllocationKey(a.name())
 	allocation.Node = core.NodeID(a.text("node"))
 	allocation.Amounts = a.amounts()
 	allocation.Priority = int32(a.number("priority"))
 	allocation.Created = w.created(a)
-	allocation.Tags = a.pairs("tags")
 	return w.send(allocation), nil
 }
 
