@@ -156,7 +156,8 @@ func (p *Partition) removeNode(id NodeID) {
 		p.homeless[id] = append(p.homeless[id], r)
 	}
 	for _, r := range n.wanted {
-		r.waiting().reason = NodeUnknown
+		w := r.waiting()
+		w.reason, w.detail, w.plan = NodeUnknown, "", nil // the node may come back as another one
 		r.application.view = nil
 		p.stranded[id] = append(p.stranded[id], r)
 	}
