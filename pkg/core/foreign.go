@@ -37,6 +37,9 @@ func (p *Partition) addForeign(a *Allocation, known *request) {
 		}
 		p.unsettleForeign(r)
 		p.foreign.Sub(r.Amounts)
+		if r.Node != a.Node {
+			r.going = nil // it went
+		}
 		updated := *r.Allocation
 		updated.Amounts, updated.Node, updated.Tags, updated.Priority = a.Amounts, a.Node, a.Tags, a.Priority
 		r.Allocation = &updated
