@@ -22,6 +22,9 @@ type books struct {
 	pending  *counter   // pods that wait
 	running  *counter   // pods that are placed
 	nodes    *counter
+	victims  *counter // that were told to go so far
+	leaving  *counter // that were told to go and are charged still
+	daemons  *counter // pods of daemonsets that wait
 	queues   map[core.QueuePath]*queueBook
 	order    []*queueBook // parents first, as configured
 }
@@ -40,7 +43,8 @@ type queueBook struct {
 
 // podCounts is what became of pods.
 type podCounts struct {
-	arrived, placed, ended, gaveUp, rejected, cancelled, lost, evicted int
+	arrived, placed, ended, gaveUp, rejected, cancelled, lost int
+	evicted, preempted                                        int // evicted counts the preempted too
 }
 
 func newBooks(config core.Config, kinds *resources.Kinds) *books {
@@ -51,6 +55,7 @@ func newBooks(config core.Config, kinds *resources.Kinds) *books {
 	}
 	b.capacity, b.occupied = b.row(), b.row()
 	b.pending, b.running, b.nodes = b.counter(), b.counter(), b.counter()
+	b.victims, b.leaving, b.daemons = b.counter(), b.counter(), b.counter()
 	walkQueues(config, func(path core.QueuePath, q *core.QueueConfig) {
 		book := &queueBook{path: path, config: q, leaf: isLeaf(q), used: b.row(), pending: b.counter()}
 		if cut := strings.LastIndexByte(string(path), '.'); cut > 0 {
@@ -87,9 +92,12 @@ func (b *books) charge(q *queueBook, amounts resources.Amounts, sign int64) {
 }
 
 // wait counts a pod as pending, or no longer.
-func (b *books) wait(q *queueBook, sign int64) {
+func (b *books) wait(p *pod, sign int64) {
 	b.change(b.pending, sign)
-	for ; q != nil; q = q.parent {
+	if p.daemon != nil {
+		b.change(b.daemons, sign)
+	}
+	for q := p.app.queue; q != nil; q = q.parent {
 		b.change(q.pending, sign)
 	}
 }

@@ -43,6 +43,10 @@ type cluster struct {
 	faults *rand.Rand
 	// why asks the core why a pod still waits.
 	why func(*pod) pendingReason
+	// toldToGo is the nodes of the victims of this step, and inVain the asks
+	// that nobody makes room for, until their plans are taken down.
+	toldToGo []core.NodeID
+	inVain   []core.AllocationKey
 	// broken is the first thing the core did that it must not do.
 	broken error
 }
@@ -53,10 +57,12 @@ type tally struct {
 	placements, bindFailures, restarts                                    int
 	releasesLate, releasesTwice, releasesNever, reportsTwice              int
 	foreignReported, foreignStatic, foreignResized, foreignEnded          int
-	foreignLost, foreignEarly                                             int
+	foreignLost, foreignEarly, foreignPreempted                           int
 	rejections                                                            map[string]int
 	gaveUp                                                                map[pendingReason]*pendingPods
 	incidents                                                             []Happening
+	daemonWaits, helpedWaits                                              []time.Duration
+	preemption                                                            planTally
 }
 
 // An application as the resource manager knows it.
@@ -131,7 +137,9 @@ func (c *cluster) deliver(effects core.Effects) {
 			c.updated(e)
 		case *si.RejectedNode:
 			c.breach("node %s was rejected: %s", e.NodeID, e.Reason)
-		case *si.UpdateContainerSchedulingStateRequest, *si.EventRecord:
+		case *si.EventRecord:
+			c.recorded(e)
+		case *si.UpdateContainerSchedulingStateRequest:
 		default:
 			c.breach("the core answered with a %T", effect)
 		}

@@ -16,7 +16,9 @@
 //	run.go            the loop: events, commands, effects, deadlines
 //	events.go         what is planned, by time
 //	cluster.go        the virtual resource manager: commands out, effects in
-//	pods.go           the life of a pod, with the faults
+//	pods.go           the life of a pod; release.go, how it ends and the core
+//	                  hears of it, with the faults
+//	preemption.go     those who are told to make room, and the plans
 //	nodes.go          nodes that join, fail, return and drain; daemonsets
 //	foreign.go        pods of other schedulers
 //	devices.go        which GPU a pod gets
@@ -25,7 +27,8 @@
 //	meter.go          quantities over virtual time, exactly
 //	books.go          what the resource manager believes is booked
 //	result.go         what comes out; summarise.go fills it in
-//	tables.go         the summary as tables; text.go prints them
+//	tables.go         the summary as tables, preemption_tables.go of preemption;
+//	                  text.go prints them
 //	quantity.go       quantities and times for people
 //	parse.go          the scenario file; reader.go, parse_cluster.go,
 //	                  parse_work.go, queues.go; problem.go is what is wrong in it

@@ -18,6 +18,7 @@ type foreignPod struct {
 	amounts resources.Amounts
 	node    *node
 	gone    bool
+	leaving bool // it was told to go and counts still
 }
 
 // foreignArrives reports the foreign pods of a group on the nodes that are
@@ -125,6 +126,7 @@ func (c *cluster) endForeign(p *foreignPod) {
 func (c *cluster) loseForeign(n *node) {
 	for _, p := range n.foreign {
 		c.books.book(c.books.occupied, p.amounts, -1)
+		c.leftForeign(p)
 		if !p.gone {
 			p.gone = true
 			c.tally.foreignLost++
@@ -141,12 +143,15 @@ func (c *cluster) foundForeign(n *node) {
 	}
 }
 
-// forget releases a foreign pod.
+// forget releases a foreign pod, perhaps once more.
 func (c *cluster) forget(p *foreignPod) {
-	delete(c.foreignPods, p.key)
-	p.node.foreign = slices.DeleteFunc(p.node.foreign, func(other *foreignPod) bool { return other == p })
-	if p.node.up {
-		c.books.book(c.books.occupied, p.amounts, -1)
+	if c.foreignPods[p.key] == p {
+		delete(c.foreignPods, p.key)
+		p.node.foreign = slices.DeleteFunc(p.node.foreign, func(other *foreignPod) bool { return other == p })
+		if p.node.up {
+			c.books.book(c.books.occupied, p.amounts, -1)
+		}
+		c.leftForeign(p)
 	}
 	c.send(core.ReleaseAllocation{Key: p.key, Termination: si.TerminationType_STOPPED_BY_RM})
 }

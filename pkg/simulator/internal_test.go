@@ -125,6 +125,18 @@ func TestTextsOfTimesAndQuantities(t *testing.T) {
 	}
 }
 
+func TestReadable(t *testing.T) {
+	for text, want := range map[string]string{
+		"needs memory=4294967296 vcore=2000":   "needs memory=4Gi vcore=2000",
+		"memory=4508876800, memory=1024":       "memory=4300Mi, memory=1Ki",
+		"memory=1025 and memory=0":             "memory=1025 and memory=0",
+		"memory=99999999999999999999":          "memory=99999999999999999999",
+		"video-memory=2048 gpumemory=1024 a=1": "video-memory=2Ki gpumemory=1024 a=1",
+	} {
+		assert.Equal(t, Readable(text), want)
+	}
+}
+
 func TestSpans(t *testing.T) {
 	chance := stream(1, "test")
 	s, err := ParseSpan("1s..3s")

@@ -35,7 +35,8 @@ func (n *node) check(w *wants) error {
 // A daemonSet is one application with a pod on every node of its groups.
 type daemonSet struct {
 	*DaemonSet
-	spec podSpec
+	spec  podSpec
+	begun bool // its pods were asked for on the nodes that were there
 }
 
 // build makes the nodes, and plans when they join.
@@ -52,6 +53,9 @@ func (c *cluster) build() {
 		d := &daemonSet{DaemonSet: &c.scenario.DaemonSets[i]}
 		d.spec = podSpec{amounts: d.Amounts, priority: d.Priority, daemon: d}
 		c.daemonSets = append(c.daemonSets, d)
+		if d.At > 0 {
+			c.agenda.plan(d.At, func() { c.rollOut(d) })
+		}
 	}
 	for i := range c.scenario.Foreign {
 		f := &c.scenario.Foreign[i]
@@ -90,10 +94,24 @@ func (c *cluster) join(n *node) {
 		c.foreignOf(n)
 	}
 	for _, d := range c.daemonSets {
-		if len(d.Groups) == 0 || slices.Contains(d.Groups, n.Group) {
+		if d.belongs(n) && (d.At == 0 || d.begun) {
 			c.daemonOn(d, n)
 		}
 	}
+}
+
+// rollOut asks for the pods of a daemonset on all nodes that are there.
+func (c *cluster) rollOut(d *daemonSet) {
+	d.begun = true
+	for _, n := range c.order {
+		if n.up && d.belongs(n) {
+			c.daemonOn(d, n)
+		}
+	}
+}
+
+func (d *daemonSet) belongs(n *node) bool {
+	return len(d.Groups) == 0 || slices.Contains(d.Groups, n.Group)
 }
 
 func (c *cluster) daemonOn(d *daemonSet, n *node) {

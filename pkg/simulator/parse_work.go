@@ -24,6 +24,9 @@ func (p *parser) workload(n *yaml.Node, key string) {
 		"priority":     whole(&p.reader, &w.Priority, math.MinInt32, math.MaxInt32),
 		"runs":         p.span(&w.Runs),
 		"once":         p.flag(&w.Once),
+		"driver":       p.flag(&w.Driver),
+		"opt-out":      p.flag(&w.OptOut),
+		"stubborn":     p.flag(&w.Stubborn),
 	}, "name", "queue", "resources", "runs")
 	p.chargeDemand(n, key, &w.Amounts, w.Demand)
 	p.unique(n, key, "workload", w.Name)
@@ -99,6 +102,7 @@ func (p *parser) daemonSet(n *yaml.Node, key string) {
 		"groups":    p.groupNames(&d.Groups),
 		"resources": p.amounts(&d.Amounts),
 		"priority":  whole(&p.reader, &d.Priority, math.MinInt32, math.MaxInt32),
+		"at":        p.time(&d.At),
 	}, "name", "queue", "resources")
 	p.chargeDemand(n, key, &d.Amounts, Demand{})
 	p.unique(n, key, "daemonset", d.Name)

@@ -39,7 +39,11 @@ type pod struct {
 	runs     time.Duration // once it runs; negative is for ever
 	required core.NodeID
 
+	// helped is whether others were told to go to make room for it.
+	helped  bool
+	leaving bool // it was told to go and is charged still
 	state   podState
+	on      core.NodeID   // where it was placed last
 	at      time.Duration // of the placement
 	node    *node
 	devices []int
@@ -53,6 +57,9 @@ type podSpec struct {
 	amounts  resources.Amounts
 	priority int32
 	once     bool
+	driver   bool
+	optOut   bool
+	stubborn bool
 	daemon   *daemonSet // nil for all others
 	tags     map[string]string
 }
@@ -66,7 +73,7 @@ func (c *cluster) arrive(p *pod) {
 		return
 	}
 	p.app.queue.count(func(n *podCounts) { n.arrived++ })
-	c.books.wait(p.app.queue, 1)
+	c.books.wait(p, 1)
 	c.pods[p.key] = p
 	c.report(&core.Allocation{
 		Key:         p.key,
@@ -75,6 +82,8 @@ func (c *cluster) arrive(p *pod) {
 		Priority:    p.priority,
 		Created:     epoch.Add(c.now),
 		Required:    p.required,
+		Originator:  p.driver,
+		Preemptable: core.Preemptable{Stated: p.optOut, AllowSelf: !p.optOut, AllowOthers: true},
 		Tags:        p.tags,
 	})
 	if p.leave >= 0 {
@@ -111,9 +120,9 @@ func (c *cluster) placed(e *si.Allocation) {
 		return
 	}
 	c.tally.placements++
-	c.books.wait(p.app.queue, -1)
+	c.books.wait(p, -1)
 	p.moveTo(starting)
-	p.at, p.node, p.devices = c.now, n, n.table.take(p.demand)
+	p.at, p.on, p.node, p.devices = c.now, n.ID, n, n.table.take(p.demand)
 	n.pods[p.key] = p
 	c.charge(p)
 	step, turn := c.started, p.turn
@@ -147,6 +156,10 @@ func (c *cluster) discharge(p *pod) {
 	if p.charged {
 		p.charged = false
 		c.books.charge(p.app.queue, p.amounts, -1)
+	}
+	if p.leaving {
+		p.leaving = false
+		c.books.change(c.books.leaving, -1)
 	}
 	if p.state == over {
 		delete(c.pods, p.key)
@@ -182,6 +195,12 @@ func (c *cluster) countPlaced(p *pod) {
 		q.pods.placed++
 		q.waits = append(q.waits, p.at-p.arrived)
 	}
+	if p.daemon != nil {
+		c.tally.daemonWaits = append(c.tally.daemonWaits, p.at-p.arrived)
+		if p.helped {
+			c.tally.helpedWaits = append(c.tally.helpedWaits, p.at-p.arrived)
+		}
+	}
 }
 
 // unbind reports that a placement could not be bound: the pod waits again.
@@ -190,7 +209,7 @@ func (c *cluster) unbind(p *pod) {
 	p.vacate()
 	p.moveTo(waiting)
 	c.discharge(p)
-	c.books.wait(p.app.queue, 1)
+	c.books.wait(p, 1)
 	c.send(core.ReleaseAllocation{
 		Application: p.app.id,
 		Key:         p.key,
@@ -239,114 +258,10 @@ func (c *cluster) cancel(p *pod) {
 }
 
 func (c *cluster) takeBack(p *pod) {
-	c.books.wait(p.app.queue, -1)
+	c.books.wait(p, -1)
 	p.moveTo(over)
 	delete(c.pods, p.key)
 	c.send(core.ReleaseAllocation{Application: p.app.id, Key: p.key, Termination: si.TerminationType_STOPPED_BY_RM})
-}
-
-// stop ends a pod on its node and tells the core, late, twice or never if a
-// fault says so.
-func (c *cluster) stop(p *pod, why si.TerminationType) {
-	p.vacate()
-	p.moveTo(over)
-	f := c.scenario.Faults
-	never, late, twice := f.ReleaseNever.happens(c.faults), f.ReleaseLate.happens(c.faults), f.ReleaseTwice.happens(c.faults)
-	if never {
-		c.tally.releasesNever++
-		return
-	}
-	delay := c.pause(c.scenario.Delays.Stop)
-	if late {
-		c.tally.releasesLate++
-		delay += c.pause(f.Late)
-	}
-	c.confirm(p, why, delay)
-	if twice {
-		c.tally.releasesTwice++
-		c.confirm(p, why, delay+c.pause(f.Late))
-	}
-}
-
-// confirm tells the core that a pod is gone, after a delay.
-func (c *cluster) confirm(p *pod, why si.TerminationType, delay time.Duration) {
-	confirm := func() {
-		c.discharge(p)
-		c.send(core.ReleaseAllocation{Application: p.app.id, Key: p.key, Termination: why})
-	}
-	if delay == 0 {
-		confirm()
-		return
-	}
-	c.after(delay, confirm)
-}
-
-// released takes in a release: the echo of ours, what went with a node, or the
-// wish of the core that a pod should end.
-func (c *cluster) released(e *si.AllocationRelease) {
-	p := c.pods[core.AllocationKey(e.AllocationKey)]
-	if p == nil || e.TerminationType == core.SchedulingFailed {
-		return
-	}
-	switch e.TerminationType {
-	case si.TerminationType_STOPPED_BY_RM, si.TerminationType_UNKNOWN_TERMINATION_TYPE:
-		if p.state != over {
-			c.breach("pod %s was released by nobody: %s", p.key, e.Message)
-			return
-		}
-		c.discharge(p)
-	default:
-		c.evict(p, e.TerminationType)
-	}
-}
-
-// evict ends a pod that did nothing wrong, and asks for its successor.
-func (c *cluster) evict(p *pod, why si.TerminationType) {
-	if p.state == over {
-		return
-	}
-	if p.state == waiting {
-		c.cancel(p)
-		return
-	}
-	if p.state == starting {
-		c.countPlaced(p)
-	}
-	p.app.queue.count(func(n *podCounts) { n.evicted++ })
-	c.stop(p, why)
-	c.restart(p)
-}
-
-// lose is a pod that vanishes with its node.
-func (c *cluster) lose(p *pod) {
-	if p.state == starting {
-		c.countPlaced(p)
-	}
-	p.app.queue.count(func(n *podCounts) { n.lost++ })
-	p.vacate()
-	p.moveTo(over)
-	c.restart(p)
-}
-
-// restart asks for the successor of a pod, unless it comes once only.
-func (c *cluster) restart(p *pod) {
-	if p.once || p.daemon != nil {
-		return
-	}
-	c.tally.restarts++
-	next := &pod{
-		podSpec: p.podSpec,
-		base:    p.base,
-		attempt: p.attempt + 1,
-		app:     p.app,
-		leave:   p.leave,
-		runs:    p.runs,
-	}
-	next.key = core.AllocationKey(fmt.Sprintf("%s~%d", next.base, next.attempt))
-	c.after(c.pause(c.scenario.Delays.Restart), func() {
-		next.app = c.application(p.app.id, p.app.wish, p.app.user)
-		c.arrive(next)
-	})
 }
 
 // rejected is an ask that the core refused.
@@ -366,7 +281,7 @@ func (c *cluster) rejected(e *si.RejectedAllocation) {
 	}
 	c.tally.rejections[reason]++
 	p.app.queue.count(func(n *podCounts) { n.rejected++ })
-	c.books.wait(p.app.queue, -1)
+	c.books.wait(p, -1)
 	p.moveTo(over)
 	delete(c.pods, p.key)
 }

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -47,6 +48,29 @@ func (u Unit) Format(quantity int64) string {
 		return Thousands((tenths + 5) / 10)
 	}
 	return Thousands(tenths/10) + "." + strconv.FormatInt(tenths%10, 10)
+}
+
+// bytesIn finds quantities of memory in a text of the core.
+var bytesIn = regexp.MustCompile(`\bmemory=(\d+)`)
+
+// Readable writes the bytes in a text of the core as people do where nothing is
+// lost by it: "memory=4Gi" for "memory=4294967296".
+func Readable(text string) string {
+	return bytesIn.ReplaceAllStringFunc(text, func(found string) string {
+		quantity, err := strconv.ParseInt(strings.TrimPrefix(found, "memory="), 10, 64)
+		if err != nil || quantity == 0 {
+			return found
+		}
+		for _, unit := range []struct {
+			name string
+			of   int64
+		}{{"Ti", 1 << 40}, {"Gi", 1 << 30}, {"Mi", 1 << 20}, {"Ki", 1 << 10}} {
+			if quantity%unit.of == 0 {
+				return "memory=" + strconv.FormatInt(quantity/unit.of, 10) + unit.name
+			}
+		}
+		return found
+	})
 }
 
 // Thousands writes a whole number with commas.

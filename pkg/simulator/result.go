@@ -23,6 +23,7 @@ type Result struct {
 	GaveUp      []PendingReason `json:"gaveUp,omitempty"`
 	Rejections  []Rejection     `json:"rejections,omitempty"`
 	Foreign     ForeignCounts   `json:"foreign"`
+	Preemption  *Preemption     `json:"preemption,omitempty"` // absent when nobody was asked to make room
 	Faults      FaultCounts     `json:"faults"`
 	Incidents   []Happening     `json:"incidents,omitempty"`
 	Series      Series          `json:"series"`
@@ -64,14 +65,16 @@ type PodCounts struct {
 	GaveUp     int `json:"gaveUp"`  // left before they were placed
 	Rejected   int `json:"rejected"`
 	Cancelled  int `json:"cancelled"` // taken back by the resource manager
-	Evicted    int `json:"evicted"`
-	Lost       int `json:"lost"` // with their node
+	Evicted    int `json:"evicted"`   // by drains and by preemption
+	Preempted  int `json:"preempted"` // of these
+	Lost       int `json:"lost"`      // with their node
 	Restarted  int `json:"restarted"`
 	Placements int `json:"placements"` // with those that could not be bound
 }
 
 // Waiting is how long pods waited, from their arrival to their placement.
 type Waiting struct {
+	Pods int     `json:"pods"`
 	Mean Seconds `json:"mean"`
 	P50  Seconds `json:"p50"`
 	P90  Seconds `json:"p90"`
@@ -110,7 +113,8 @@ type QueueUse struct {
 	Placed    int      `json:"placed"`
 	Pending   int      `json:"pending"`
 	GaveUp    int      `json:"gaveUp"`
-	Evicted   int      `json:"evicted"`
+	Evicted   int      `json:"evicted"`   // by drains and by preemption
+	Preempted int      `json:"preempted"` // of these
 	Lost      int      `json:"lost"`
 	Waiting   *Waiting `json:"waiting,omitempty"`
 }
@@ -140,6 +144,50 @@ type ForeignCounts struct {
 	AtEnd    int `json:"atEnd"`
 }
 
+// Preemption is who made room for pods that must run on a certain node.
+type Preemption struct {
+	// Plans counts, by what they came to, the plans that chose victims or were
+	// reported to have found none.
+	Plans        map[string]int `json:"plans"`
+	Victims      int            `json:"victims"` // told to go
+	Foreign      int            `json:"foreignVictims"`
+	Stuck        int            `json:"stuck"`        // did not go in time
+	Leaving      int            `json:"leavingAtEnd"` // told to go, and not gone at the end
+	Reservations int            `json:"reservationsCancelled"`
+	ByKind       []VictimCount  `json:"victimsByKind"`
+	// Waiting is of all pods of daemonsets, Helped of those that others were told
+	// to go for.
+	Waiting *Waiting     `json:"daemonSetPodsWaiting,omitempty"`
+	Helped  *Waiting     `json:"helpedPodsWaiting,omitempty"`
+	Records []PlanRecord `json:"records"` // the first ten thousand
+}
+
+// A VictimCount is the victims of one class that one strategy chose.
+type VictimCount struct {
+	Class    string `json:"class"`
+	Strategy string `json:"strategy"`
+	Victims  int    `json:"victims"`
+}
+
+// A PlanRecord is a plan that chose victims, or was reported to have found none.
+type PlanRecord struct {
+	At          Seconds      `json:"at"`
+	Ask         string       `json:"ask"`
+	Node        string       `json:"node"`
+	Outcome     string       `json:"outcome"`
+	Strategy    string       `json:"strategy,omitempty"`
+	Verdict     string       `json:"verdict"`
+	Victims     []PlanVictim `json:"victims"`
+	Explanation []string     `json:"explanation"` // line by line
+}
+
+// A PlanVictim is one that was chosen.
+type PlanVictim struct {
+	Key      string `json:"key"`
+	Class    string `json:"class"`
+	Priority int32  `json:"priority"`
+}
+
 // FaultCounts is how often the virtual resource manager misbehaved.
 type FaultCounts struct {
 	BindFailures  int `json:"bindFailures"`
@@ -166,6 +214,15 @@ type Series struct {
 	Nodes     []int64          `json:"nodes"`
 	Resources []ResourceSeries `json:"resources"`
 	Queues    []QueueSeries    `json:"queues"` // leaf queues only
+	// Preemption is absent when nobody was asked to make room.
+	Preemption *PreemptionSeries `json:"preemption,omitempty"`
+}
+
+// PreemptionSeries is preemption over time, the most in each step.
+type PreemptionSeries struct {
+	Victims []int64 `json:"victimsSoFar"`
+	Leaving []int64 `json:"leavingPeak"`
+	Daemons []int64 `json:"daemonSetPodsPendingPeak"`
 }
 
 // ResourceSeries is one kind over time.

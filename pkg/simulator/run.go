@@ -193,21 +193,14 @@ func (r *run) took(effects core.Effects) error {
 			return fmt.Errorf("at %s: %w", r.now, err)
 		}
 	}
+	r.takeDown()
 	return nil
 }
 
 // reasonOf asks the core why a pod waits.
 func (r *run) reasonOf(p *pod) pendingReason {
-	view := r.partition.View()
-	i, ok := slices.BinarySearchFunc(view.Applications, p.app.id, func(a *core.ApplicationView, id core.ApplicationID) int {
-		return cmp.Compare(a.ID, id)
-	})
-	if ok {
-		for _, ask := range view.Applications[i].Asks {
-			if ask.Key == p.key {
-				return reasonIn(view.Applications[i].Queue, ask)
-			}
-		}
+	if app, ask := askIn(r.partition.View(), p); ask != nil {
+		return reasonIn(app.Queue, *ask)
 	}
 	return pendingReason{queue: fullPath(p.app.wish), reason: core.NotTried.String()}
 }

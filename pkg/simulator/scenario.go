@@ -75,7 +75,10 @@ type Workload struct {
 	Selector     map[string]string // node attributes that must match
 	Priority     int32
 	Runs         Span
-	Once         bool // a pod that is lost does not come again
+	Once         bool // a pod that is lost, evicted or preempted does not come again
+	Driver       bool // the first pod of each application is its driver
+	OptOut       bool // the pods ask not to be preempted
+	Stubborn     bool // the pods do not go when the core tells them to
 }
 
 // Arrival says when the applications of a workload, or the pods one by one,
@@ -108,6 +111,7 @@ type DaemonSet struct {
 	Groups   []string // of nodes; none means all
 	Amounts  resources.Amounts
 	Priority int32
+	At       time.Duration // of the roll-out; nodes that join later get their pod then
 }
 
 // Foreign is pods that another scheduler placed.
@@ -151,14 +155,14 @@ const (
 // Delays are how long the virtual resource manager takes.
 type Delays struct {
 	Start   Span // from a placement until the pod runs
-	Stop    Span // from the end of a pod until its release is reported
+	Stop    Span // from the end of a pod, or the wish that it ends, until its release is reported
 	Restart Span // from the loss of a pod until its successor is asked for
 }
 
 // Faults are how often the virtual resource manager misbehaves.
 type Faults struct {
 	BindFails    Chance // a placement cannot be bound
-	ReleaseLate  Chance // a release is reported with Late more delay
+	ReleaseLate  Chance // a release or confirmation is reported with Late more delay
 	ReleaseTwice Chance // ... again, after Late
 	ReleaseNever Chance // ... not at all
 	ReportTwice  Chance // an ask or foreign pod is reported twice

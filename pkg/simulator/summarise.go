@@ -47,7 +47,7 @@ func (r *run) result() *Result {
 		Pods: PodCounts{
 			Arrived: root.pods.arrived, Placed: root.pods.placed, Running: r.alive(), Ended: root.pods.ended,
 			Pending: int(r.books.pending.value), GaveUp: root.pods.gaveUp, Rejected: root.pods.rejected,
-			Cancelled: root.pods.cancelled, Evicted: root.pods.evicted, Lost: root.pods.lost, Restarted: t.restarts, Placements: t.placements,
+			Cancelled: root.pods.cancelled, Evicted: root.pods.evicted, Preempted: root.pods.preempted, Lost: root.pods.lost, Restarted: t.restarts, Placements: t.placements,
 		},
 		Waiting:    waitsOf(root.waits),
 		Resources:  r.resourceUse(),
@@ -59,6 +59,7 @@ func (r *run) result() *Result {
 			Reported: t.foreignReported, Static: t.foreignStatic, Resized: t.foreignResized,
 			Ended: t.foreignEnded, Lost: t.foreignLost, AtEnd: len(r.foreignPods),
 		},
+		Preemption: r.preemptionOf(view),
 		Faults: FaultCounts{
 			BindFailures: t.bindFailures, ReleasesLate: t.releasesLate, ReleasesTwice: t.releasesTwice,
 			ReleasesNever: t.releasesNever, ReportsTwice: t.reportsTwice, ForeignEarly: t.foreignEarly,
@@ -91,7 +92,7 @@ func waitsOf(times []time.Duration) *Waiting {
 	}
 	// The nearest rank: the smallest time that at least so many waited at most.
 	at := func(percent int) Seconds { return seconds(times[(len(times)*percent+99)/100-1]) }
-	return &Waiting{Mean: sum / Seconds(len(times)), P50: at(50), P90: at(90), P99: at(99), Max: at(100)}
+	return &Waiting{Pods: len(times), Mean: sum / Seconds(len(times)), P50: at(50), P90: at(90), P99: at(99), Max: at(100)}
 }
 
 func perMille(part, whole int64) int64 {
@@ -161,6 +162,7 @@ func (r *run) queueUse() []QueueUse {
 			Pending:    int(q.pending.value),
 			GaveUp:     q.pods.gaveUp,
 			Evicted:    q.pods.evicted,
+			Preempted:  q.pods.preempted,
 			Lost:       q.pods.lost,
 			Waiting:    waitsOf(q.waits),
 		}
@@ -240,6 +242,9 @@ func (r *run) series() Series {
 			one.Used[r.scenario.Kinds.Name(k)] = b.means(q.used[k])
 		}
 		s.Queues = append(s.Queues, one)
+	}
+	if len(r.tally.preemption.outcomes) > 0 {
+		s.Preemption = &PreemptionSeries{Victims: b.victims.peaks(), Leaving: b.leaving.peaks(), Daemons: b.daemons.peaks()}
 	}
 	return s
 }

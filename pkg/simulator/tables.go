@@ -42,7 +42,8 @@ func (r *Result) Headline() string {
 func (r *Result) Tables() []Table {
 	var filled []Table
 	for _, t := range []Table{
-		r.podTable(), r.resourceTable(), r.queueTable(), r.queuePodTable(),
+		r.podTable(), r.preemptionTable(), r.victimTable(), r.daemonTable(),
+		r.resourceTable(), r.queueTable(), r.queuePodTable(),
 		reasonTable("Pending at the end", r.Pending), reasonTable("Left without having been placed", r.GaveUp),
 		r.rejectionTable(), r.incidentTable(),
 	} {
@@ -56,18 +57,11 @@ func (r *Result) Tables() []Table {
 // podTable is everything that is counted, without what did not occur.
 func (r *Result) podTable() Table {
 	t := Table{Title: "What happened", Head: []string{"", "what", "count"}, Words: 2}
-	group := func(name string, counts ...any) {
-		for i := 0; i < len(counts); i += 2 {
-			if n := counts[i+1].(int); n > 0 {
-				t.Rows = append(t.Rows, []string{name, counts[i].(string), Thousands(int64(n))})
-				name = ""
-			}
-		}
-	}
+	group := t.group
 	p, n, f, x := r.Pods, r.Nodes, r.Foreign, r.Faults
 	group("pods", "arrived", p.Arrived, "placed", p.Placed, "ran to their end", p.Ended, "running at the end", p.Running,
 		"pending at the end", p.Pending, "left without having been placed", p.GaveUp, "rejected", p.Rejected,
-		"taken back", p.Cancelled, "evicted", p.Evicted, "lost with their node", p.Lost, "asked for again", p.Restarted)
+		"taken back", p.Cancelled, "evicted by drains", p.Evicted-p.Preempted, "preempted", p.Preempted, "lost with their node", p.Lost, "asked for again", p.Restarted)
 	group("nodes", "joined", n.Joined, "failed", n.Failed, "returned", n.Returned, "drained", n.Drained,
 		"undrained", n.Undrained, "there at the end", n.AtEnd)
 	group("foreign pods", "reported", f.Reported, "of these static", f.Static, "resized", f.Resized, "ended", f.Ended,
@@ -75,6 +69,17 @@ func (r *Result) podTable() Table {
 	group("faults", "could not be bound", x.BindFailures, "releases late", x.ReleasesLate, "releases twice", x.ReleasesTwice,
 		"releases never", x.ReleasesNever, "reports twice", x.ReportsTwice, "foreign before their node", x.ForeignEarly)
 	return t
+}
+
+// group adds a row for each pair of a text and a count that is not zero; the name
+// stands before the first.
+func (t *Table) group(name string, counts ...any) {
+	for i := 0; i < len(counts); i += 2 {
+		if n := counts[i+1].(int); n > 0 {
+			t.Rows = append(t.Rows, []string{name, counts[i].(string), Thousands(int64(n))})
+			name = ""
+		}
+	}
 }
 
 func (r *Result) units() []Unit {
@@ -152,25 +157,29 @@ func (q QueueUse) indented() string {
 func (r *Result) queuePodTable() Table {
 	t := Table{
 		Title: "Pods and how long they waited",
-		Head:  []string{"queue", "arrived", "placed", "pending", "gave up", "evicted", "lost", "mean", "p50", "p90", "p99", "max"},
+		Head:  []string{"queue", "arrived", "placed", "pending", "gave up", "drained", "preempted", "lost", "mean", "p50", "p90", "p99", "max"},
 		Words: 1,
 	}
 	for _, q := range r.Queues {
 		row := []string{q.indented()}
-		for _, n := range []int{q.Arrived, q.Placed, q.Pending, q.GaveUp, q.Evicted, q.Lost} {
+		for _, n := range []int{q.Arrived, q.Placed, q.Pending, q.GaveUp, q.Evicted - q.Preempted, q.Preempted, q.Lost} {
 			row = append(row, Thousands(int64(n)))
 		}
-		w := q.Waiting
-		if w == nil {
-			row = append(row, "-", "-", "-", "-", "-")
-		} else {
-			for _, s := range []Seconds{w.Mean, w.P50, w.P90, w.P99, w.Max} {
-				row = append(row, Clock(s.Duration()))
-			}
-		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, append(row, q.Waiting.columns()...))
 	}
 	return t
+}
+
+// columns are the mean, the percentiles and the most; dashes of nothing.
+func (w *Waiting) columns() []string {
+	if w == nil {
+		return []string{"-", "-", "-", "-", "-"}
+	}
+	var texts []string
+	for _, s := range []Seconds{w.Mean, w.P50, w.P90, w.P99, w.Max} {
+		texts = append(texts, Clock(s.Duration()))
+	}
+	return texts
 }
 
 func reasonTable(title string, reasons []PendingReason) Table {
@@ -180,7 +189,7 @@ func reasonTable(title string, reasons []PendingReason) Table {
 		if p.Detail != "" {
 			reason += ": " + p.Detail
 		}
-		t.Rows = append(t.Rows, []string{p.Queue, reason, p.Example, Thousands(int64(p.Pods))})
+		t.Rows = append(t.Rows, []string{p.Queue, Readable(reason), p.Example, Thousands(int64(p.Pods))})
 	}
 	return t
 }

@@ -18,6 +18,7 @@ func (r *Result) WriteText(w io.Writer) error {
 	for _, t := range r.Tables() {
 		b.WriteString("\n" + t.text())
 	}
+	b.WriteString(r.Preemption.explanations())
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -14,6 +14,7 @@ type source struct {
 	*Workload
 	cluster *cluster
 	spec    *podSpec
+	driver  *podSpec // of the first pod of an application
 	arrival *rand.Rand
 	size    *rand.Rand
 	runs    *rand.Rand
@@ -33,11 +34,18 @@ func (c *cluster) startWork() {
 				amounts:  w.Amounts,
 				priority: w.Priority,
 				once:     w.Once,
+				optOut:   w.OptOut,
+				stubborn: w.Stubborn,
 				tags:     tagsOf(w.Demand),
 			},
 			arrival: stream(c.seed, "arrival "+w.Name),
 			size:    stream(c.seed, "size "+w.Name),
 			runs:    stream(c.seed, "runs "+w.Name),
+		}
+		s.driver = s.spec
+		if w.Driver {
+			driver := *s.spec
+			driver.driver, s.driver = true, &driver
 		}
 		if w.Arrival.Pods {
 			for range w.Applications {
@@ -129,6 +137,9 @@ func (s *source) pod(application, number int) {
 		id = fmt.Sprintf("%s-%d", s.Name, application+1)
 	}
 	p := &pod{podSpec: s.spec, attempt: 1, leave: -1, runs: -1}
+	if number == 0 {
+		p.podSpec = s.driver
+	}
 	p.app = c.application(core.ApplicationID(id), s.Queue, s.User)
 	p.base = core.AllocationKey(fmt.Sprintf("%s/%d", id, number+1))
 	p.key = p.base

@@ -24,6 +24,7 @@ type cell struct {
 	Text   string
 	Indent int  // steps to the right
 	Word   bool // not a number
+	Long   bool // may be broken into lines
 }
 
 type table struct {
@@ -38,7 +39,35 @@ type page struct {
 	Tiles                               []tile
 	Charts                              []chart
 	Tables                              []table
+	Plans                               []plan
+	PlansNote                           string
 	Colours                             []string // classes of the style sheet
+}
+
+// A plan is one that can be opened to read its explanation.
+type plan struct{ Title, Verdict, Text string }
+
+// plansMax is how many plans a page explains.
+const plansMax = 200
+
+// explain fills in the plans, if there are any.
+func (p *page) explain(preemption *simulator.Preemption) {
+	if preemption == nil {
+		return
+	}
+	for i, one := range preemption.Records {
+		if i == plansMax {
+			break
+		}
+		p.Plans = append(p.Plans, plan{
+			Title: one.Title(), Verdict: simulator.Readable(one.Verdict),
+			Text: simulator.Readable(strings.Join(one.Explanation, "\n")),
+		})
+	}
+	p.PlansNote = "Each can be opened: who was a candidate, who was filtered and why, what was tried, and who was told to go."
+	if more := preemption.Count() - len(p.Plans); more > 0 {
+		p.PlansNote += fmt.Sprintf(" These are the first; %s more are not shown.", simulator.Thousands(int64(more)))
+	}
 }
 
 // Write writes the page of a result. The same result gives the same bytes.
@@ -55,6 +84,7 @@ func Write(w io.Writer, r *simulator.Result) error {
 	for _, t := range r.Tables() {
 		p.Tables = append(p.Tables, cells(t))
 	}
+	p.explain(r.Preemption)
 	// Into memory first, so that a page is whole or not there.
 	var whole bytes.Buffer
 	if err := pageTemplate.Execute(&whole, p); err != nil {
@@ -64,13 +94,16 @@ func Write(w io.Writer, r *simulator.Result) error {
 	return err
 }
 
+// longText is how many bytes of a cell may be on one line.
+const longText = 60
+
 func cells(t simulator.Table) table {
 	out := table{Title: t.Title}
 	row := func(texts []string) []cell {
 		cells := make([]cell, len(texts))
 		for i, text := range texts {
 			bare := strings.TrimLeft(text, " ")
-			cells[i] = cell{Text: bare, Indent: (len(text) - len(bare)) / 2, Word: i < t.Words}
+			cells[i] = cell{Text: bare, Indent: (len(text) - len(bare)) / 2, Word: i < t.Words, Long: len(text) > longText}
 		}
 		return cells
 	}

@@ -18,6 +18,9 @@ const coloursMax, marksMax = 8, 60
 func plots(r *simulator.Result) []chart {
 	base := chart{step: r.Series.Step.Duration(), end: r.Time.Duration(), marks: marks(r)}
 	charts := []chart{utilisation(base, r), pending(base, r)}
+	if r.Series.Preemption != nil {
+		charts = append(charts, preemption(base, r))
+	}
 	for i := range r.Series.Resources {
 		charts = append(charts, shares(base, r, i))
 	}
@@ -62,6 +65,20 @@ func pending(c chart, r *simulator.Result) chart {
 	}
 	if len(c.Lines) == 2 {
 		c.Lines = c.Lines[:1] // one queue is all there is to see
+	}
+	return c
+}
+
+// preemption is who was told to go, and for whom.
+func preemption(c chart, r *simulator.Result) chart {
+	s := r.Series.Preemption
+	c.Title = "Preemption"
+	c.Note = "Victims up to then, those of them that have not gone, and pods of daemonsets that wait, the most in each " + stepText(r) + "."
+	c.unit, c.whole = "pods", true
+	c.Lines = []line{
+		{Name: "victims so far", Class: "other", area: true, values: counts(s.Victims)},
+		{Name: "told to go and not gone", Class: colour(7), values: counts(s.Leaving)},
+		{Name: "pods of daemonsets that wait", Class: colour(0), values: counts(s.Daemons)},
 	}
 	return c
 }
@@ -156,8 +173,11 @@ func tiles(r *simulator.Result) []tile {
 	for _, u := range r.Resources[:min(3, len(r.Resources))] {
 		all = append(all, tile{simulator.Percent(u.MeanPerMille), u.Kind + " used on average"})
 	}
-	if n := r.Pods.Evicted + r.Pods.Lost; n > 0 {
-		all = append(all, tile{simulator.Thousands(int64(n)), "pods evicted or lost"})
+	if p := r.Preemption; p != nil && p.Victims > 0 {
+		all = append(all, tile{simulator.Thousands(int64(p.Victims)), "pods told to make room"})
+	}
+	if n := r.Pods.Evicted - r.Pods.Preempted + r.Pods.Lost; n > 0 {
+		all = append(all, tile{simulator.Thousands(int64(n)), "pods drained or lost"})
 	}
 	return all
 }

@@ -119,3 +119,37 @@ func TestManyQueuesShareAColour(t *testing.T) {
 	})
 	assert.Assert(t, strings.Contains(p, "other queues"))
 }
+
+// TestPlansCanBeOpened: every plan of a roll-out is there with its explanation, up
+// to as many as a page takes, and names in it are escaped.
+func TestPlansCanBeOpened(t *testing.T) {
+	text, err := simulator.ExampleText("daemonsets")
+	assert.NilError(t, err)
+	s, err := simulator.Parse(text)
+	assert.NilError(t, err)
+	r, err := simulator.Run(s, simulator.Options{})
+	assert.NilError(t, err)
+	write := func() string {
+		var b bytes.Buffer
+		assert.NilError(t, report.Write(&b, r))
+		return b.String()
+	}
+	p := write()
+	assert.Equal(t, strings.Count(p, "<details>"), len(r.Preemption.Records))
+	assert.Assert(t, strings.Contains(p, "chosen by minimal: frees memory=4100Mi vcore=2000 for memory=4070Mi vcore=2000"))
+	assert.Assert(t, strings.Contains(p, "<h2>Victims by class and strategy</h2>"))
+	// Utilisation, pending pods, preemption and two kinds, each in two sizes.
+	svgs := drawings(t, p)
+	assert.Equal(t, len(svgs), 2*5)
+	for _, svg := range svgs {
+		assertWellFormed(t, svg)
+	}
+	for range 300 {
+		r.Preemption.Records = append(r.Preemption.Records, simulator.PlanRecord{Ask: "<b>"})
+	}
+	r.Preemption.Plans["chosen"] += 300
+	p = write()
+	assert.Equal(t, strings.Count(p, "<details>"), 200)
+	assert.Assert(t, strings.Contains(p, "These are the first; 129 more are not shown."))
+	assert.Assert(t, strings.Contains(p, "&lt;b&gt;"))
+}

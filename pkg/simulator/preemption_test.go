@@ -1,0 +1,177 @@
+package simulator_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+)
+
+// TestDaemonSetsSummary is the roll-out over a busy cluster as people read it.
+func TestDaemonSetsSummary(t *testing.T) {
+	var b bytes.Buffer
+	assert.NilError(t, verified(t, example(t, "daemonsets"), 0).WriteText(&b))
+	golden.Assert(t, b.String(), "daemonsets.txt.golden")
+}
+
+// everyKind are pods of all kinds on full nodes, and a daemonset that comes later.
+const everyKind = `
+name: every-kind
+queues:
+  partitions:
+    - name: default
+      preemption: {preemption_start_delay: %s, preemption_victim_timeout: 40s}
+      queues:
+        - name: root
+          queues:
+            - {name: system}
+            - {name: work}
+            - {name: vault, properties: {preemption.policy: disabled}}
+nodes:
+  - {name: n, count: 10, capacity: {vcore: 8, memory: 16Gi}}
+  - {name: late, count: 2, capacity: {vcore: 8, memory: 16Gi}, join: 4m}
+daemonsets:
+  - {name: logs, queue: root.system, resources: {vcore: 200m, memory: 256Mi}}
+  - {name: agent, queue: root.system, resources: {vcore: 2, memory: 3Gi}, priority: 50, at: 2m}
+  - {name: proxy, queue: root.system, resources: {vcore: 1, memory: 4Gi}, priority: 20, at: 130s}
+foreign:
+  - {name: kubelet, static: true, resources: {vcore: 300m, memory: 256Mi}}
+  - {name: other, count: 8, runs: 1m..9m, resources: {vcore: 1, memory: 1Gi}, resizes: [{after: 100s, resources: {vcore: 1500m, memory: 1Gi}}]}
+workloads:
+  - {name: small, queue: root.work, applications: 6, pods: 2..9, resources: {vcore: 500m, memory: 1Gi}, runs: exponential 4m}
+  - {name: large, queue: root.work, applications: 4, pods: 4, driver: true, resources: {vcore: 2, memory: 4Gi}, runs: 3m..9m, priority: 10}
+  - {name: quiet, queue: root.work, pods: 8, opt-out: true, resources: {vcore: 1, memory: 3Gi}, runs: 2m..8m}
+  - {name: secret, queue: root.vault, pods: 6, resources: {vcore: 1, memory: 2Gi}, runs: 5m..7m}
+  - {name: above, queue: root.work, pods: 4, resources: {vcore: 1, memory: 1Gi}, runs: 6m, priority: 60}
+  - {name: fill, queue: root.work, pods: 40, resources: {vcore: 500m, memory: 512Mi}, runs: 5m..6m, once: true}
+incidents:
+  - {at: 3m, what: fail, group: n, count: 2, for: 40s}
+  - {at: 151s, what: fail, group: n, count: 1, for: 5s}
+  - {at: 160s, what: drain, group: n, count: 2, evicts: true, for: 1m}
+`
+
+// TestNobodyIsLeavingForEver plays a roll-out with confirmations that come in time,
+// late and twice: in the end everybody has gone who was told to, and every pod of a
+// daemonset has its place.
+func TestNobodyIsLeavingForEver(t *testing.T) {
+	faults := []string{
+		"",
+		"faults: {release-late: 40%, late: 10s..3m}",
+		"faults: {release-twice: 60%, late: 1s..30s}",
+		"faults: {bind-fails: 10%, release-late: 30%, release-twice: 30%, report-twice: 30%, foreign-early: 50%, late: 1s..4m}",
+		"faults: {release-late: 20%, release-twice: 20%, late: 0s..10s}\ndelays: {start: 0s, stop: 0s, restart: 0s}",
+	}
+	victims, stuck := 0, 0
+	for i, fault := range faults {
+		for seed := uint64(1); seed <= 8; seed++ {
+			s := parse(t, fmt.Sprintf(everyKind, []string{"0s", "30s"}[seed%2])+fault)
+			r := verified(t, s, seed)
+			name := fmt.Sprintf("faults %d, seed %d", i, seed)
+			if r.Preemption == nil {
+				t.Fatalf("%s: nobody was asked to make room", name)
+			}
+			assert.Equal(t, r.Preemption.Leaving, 0, name)
+			assert.Equal(t, r.Pods.Pending, 0, name)
+			leaving := r.Series.Preemption.Leaving
+			assert.Equal(t, leaving[len(leaving)-1], int64(0), name)
+			assertPlans(t, r)
+			victims, stuck = victims+r.Preemption.Victims, stuck+r.Preemption.Stuck
+		}
+	}
+	assert.Assert(t, victims > 500 && stuck > 10, "%d victims, %d stuck", victims, stuck)
+}
+
+// TestConfirmationsThatNeverCome leaves only those on the books that were never
+// confirmed: told to go and stuck.
+func TestConfirmationsThatNeverCome(t *testing.T) {
+	stuck := 0
+	for seed := uint64(1); seed <= 16; seed++ {
+		s := parse(t, fmt.Sprintf(everyKind, "30s")+"faults: {release-never: 25%, release-late: 10%, release-twice: 10%, late: 1s..2m}")
+		r := verified(t, s, seed)
+		assertPlans(t, r)
+		assert.Assert(t, r.Preemption.Leaving <= r.Preemption.Stuck, "seed %d: %+v", seed, r.Preemption)
+		assert.Assert(t, r.Preemption.Leaving <= r.Faults.ReleasesNever, "seed %d", seed)
+		stuck += r.Preemption.Leaving
+	}
+	assert.Assert(t, stuck > 0)
+}
+
+// assertPlans checks what holds of the plans of every run of everyKind.
+func assertPlans(t *testing.T, r *simulator.Result) {
+	t.Helper()
+	p := r.Preemption
+	byKind, told := 0, 0
+	for _, v := range p.ByKind {
+		byKind += v.Victims
+	}
+	for _, plan := range p.Records {
+		told += len(plan.Victims)
+		assert.Equal(t, len(plan.Victims) > 0, plan.Outcome == "chosen")
+		assert.Assert(t, len(plan.Explanation) > 2, plan.Ask)
+		for _, v := range plan.Victims {
+			for _, never := range []string{"logs/", "agent/", "proxy/", "kubelet/", "secret/", "above/"} {
+				assert.Assert(t, !strings.HasPrefix(v.Key, never), "%s was told to go for %s", v.Key, plan.Ask)
+			}
+		}
+	}
+	assert.Equal(t, byKind, p.Victims)
+	assert.Equal(t, told, p.Victims)
+	assert.Equal(t, len(p.Records), p.Count())
+	series := r.Series.Preemption.Victims
+	assert.Equal(t, int(slices.Max(series)), p.Victims)
+}
+
+// A pod that is preempted is asked for again after a delay, unless it comes once.
+func TestPreemptedPodsComeAgain(t *testing.T) {
+	const text = `
+name: again
+nodes: [{name: n, capacity: {vcore: 4, memory: 8Gi}}, {name: spare, capacity: {vcore: 4, memory: 8Gi}, join: 2m}]
+daemonsets: [{name: agent, queue: default, groups: [n], resources: {vcore: 3, memory: 1Gi}, at: 1m}]
+delays: {stop: 1s, start: 1s, restart: 5s}
+workloads: [{name: web, queue: default, pods: 1, resources: {vcore: 3, memory: 1Gi}, runs: 10m, once: %t}]
+`
+	r := verified(t, parse(t, fmt.Sprintf(text, false)), 1)
+	assert.Equal(t, r.Pods.Preempted, 1)
+	assert.Equal(t, r.Pods.Restarted, 1)
+	assert.Equal(t, r.Pods.Ended, 1)
+	// The delay of the start, and of the confirmation.
+	assert.Equal(t, r.Preemption.Helped.Max.Duration(), 31*time.Second)
+	r = verified(t, parse(t, fmt.Sprintf(text, true)), 1)
+	assert.Equal(t, r.Pods.Preempted, 1)
+	assert.Equal(t, r.Pods.Restarted, 0)
+}
+
+// A foreign pod that is told to go ends, and a stubborn one does not.
+func TestForeignAndStubbornVictims(t *testing.T) {
+	const text = `
+name: victims
+nodes: [{name: n, capacity: {vcore: 4, memory: 8Gi}}]
+daemonsets: [{name: agent, queue: default, resources: {vcore: 2, memory: 1Gi}, at: 1m}]
+delays: {stop: 1s, start: 1s}
+foreign: [{name: other, resources: {vcore: 2, memory: 1Gi}}]
+workloads: [{name: web, queue: default, pods: 1, stubborn: true, resources: {vcore: 2, memory: 1Gi}, runs: 10m}]
+`
+	r := verified(t, parse(t, text), 1)
+	p := r.Preemption
+	assert.Equal(t, p.Victims, 2)
+	assert.Equal(t, p.Foreign, 1)
+	assert.Equal(t, p.Stuck, 1)
+	assert.Equal(t, p.Leaving, 0) // it ended by itself after all
+	assert.Equal(t, p.Helped.Max.Duration(), 30*time.Second+2*time.Minute+time.Second)
+	assert.Equal(t, r.Pods.Preempted, 0)
+	assert.Equal(t, r.Pods.Ended, 1)
+}
+
+// Without a busy node there is nothing about preemption in the result.
+func TestNobodyIsPreemptedWithoutNeed(t *testing.T) {
+	r := verified(t, example(t, "small"), 0)
+	assert.Assert(t, r.Preemption == nil && r.Series.Preemption == nil)
+	assert.Assert(t, !strings.Contains(outputs(t, r), "PREEMPTION"))
+}

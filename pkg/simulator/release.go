@@ -1,0 +1,125 @@
+package simulator
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// stop ends a pod on its node and tells the core, late, twice or never if a
+// fault says so.
+func (c *cluster) stop(p *pod, why si.TerminationType) {
+	p.vacate()
+	p.moveTo(over)
+	c.confirm(func() {
+		c.discharge(p)
+		c.send(core.ReleaseAllocation{Application: p.app.id, Key: p.key, Termination: why})
+	})
+}
+
+// confirm tells the core that something is gone, after a delay: late, twice or
+// never if a fault says so.
+func (c *cluster) confirm(tell func()) {
+	f := c.scenario.Faults
+	never, late, twice := f.ReleaseNever.happens(c.faults), f.ReleaseLate.happens(c.faults), f.ReleaseTwice.happens(c.faults)
+	if never {
+		c.tally.releasesNever++
+		return
+	}
+	delay := c.pause(c.scenario.Delays.Stop)
+	if late {
+		c.tally.releasesLate++
+		delay += c.pause(f.Late)
+	}
+	c.soon(delay, tell)
+	if twice {
+		c.tally.releasesTwice++
+		c.soon(delay+c.pause(f.Late), tell)
+	}
+}
+
+// soon does something after a delay, or at once without one.
+func (c *cluster) soon(delay time.Duration, do func()) {
+	if delay == 0 {
+		do()
+		return
+	}
+	c.after(delay, do)
+}
+
+// released takes in a release: the echo of ours, what went with a node, or the
+// wish of the core that a pod should end.
+func (c *cluster) released(e *si.AllocationRelease) {
+	if f := c.foreignPods[core.AllocationKey(e.AllocationKey)]; f != nil && e.ApplicationID == "" {
+		c.preemptForeign(f)
+		return
+	}
+	p := c.pods[core.AllocationKey(e.AllocationKey)]
+	if p == nil || e.TerminationType == core.SchedulingFailed {
+		return
+	}
+	switch e.TerminationType {
+	case si.TerminationType_STOPPED_BY_RM, si.TerminationType_UNKNOWN_TERMINATION_TYPE:
+		if p.state != over {
+			c.breach("pod %s was released by nobody: %s", p.key, e.Message)
+			return
+		}
+		c.discharge(p)
+	case si.TerminationType_PREEMPTED_BY_SCHEDULER:
+		c.preempt(p)
+	default:
+		c.evict(p, e.TerminationType)
+	}
+}
+
+// evict ends a pod that did nothing wrong, and asks for its successor.
+func (c *cluster) evict(p *pod, why si.TerminationType) {
+	if p.state == over {
+		return
+	}
+	if p.state == waiting {
+		c.cancel(p)
+		return
+	}
+	if p.state == starting {
+		c.countPlaced(p)
+	}
+	p.app.queue.count(func(n *podCounts) { n.evicted++ })
+	c.stop(p, why)
+	c.restart(p)
+}
+
+// lose is a pod that vanishes with its node.
+func (c *cluster) lose(p *pod) {
+	if p.state == starting {
+		c.countPlaced(p)
+	}
+	p.app.queue.count(func(n *podCounts) { n.lost++ })
+	p.vacate()
+	p.moveTo(over)
+	c.restart(p)
+}
+
+// restart asks for the successor of a pod, unless it comes once only.
+func (c *cluster) restart(p *pod) {
+	if p.once || p.daemon != nil {
+		return
+	}
+	c.tally.restarts++
+	next := &pod{
+		podSpec: p.podSpec,
+		base:    p.base,
+		attempt: p.attempt + 1,
+		app:     p.app,
+		leave:   p.leave,
+		runs:    p.runs,
+	}
+	next.key = core.AllocationKey(fmt.Sprintf("%s~%d", next.base, next.attempt))
+	c.after(c.pause(c.scenario.Delays.Restart), func() {
+		next.app = c.application(p.app.id, p.app.wish, p.app.user)
+		c.arrive(next)
+	})
+}
