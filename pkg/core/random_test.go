@@ -169,7 +169,7 @@ func (h *history) step() any {
 // TestRandomHistories keeps the laws whatever is sent in whatever order.
 func TestRandomHistories(t *testing.T) {
 	var preempted core.Preempted
-	for seed := range uint64(1500) {
+	for seed := range uint64(4000) {
 		h := newHistory(rand.New(rand.NewPCG(seed, 0)))
 		for i := range 150 {
 			done := h.step()
