@@ -60,6 +60,34 @@ func TestSimulateWritesTheSameBytes(t *testing.T) {
 	assert.Equal(t, result.Seed, 9)
 }
 
+// TestSimulateExplainsItsPlans: all of them are in the JSON, line by line, and the
+// first of each kind in the text.
+func TestSimulateExplainsItsPlans(t *testing.T) {
+	var out, text, problems bytes.Buffer
+	assert.Equal(t, run(strings.Fields("simulate --example daemonsets --verify --output json"), nil, &out, &problems), exitDone)
+	var result struct {
+		Preemption struct {
+			Plans   map[string]int
+			Records []struct {
+				Ask, Outcome string
+				Explanation  []string
+			}
+		}
+	}
+	assert.NilError(t, json.Unmarshal(out.Bytes(), &result))
+	plans := 0
+	for _, n := range result.Preemption.Plans {
+		plans += n
+	}
+	assert.Equal(t, len(result.Preemption.Records), plans)
+	assert.Equal(t, run(strings.Fields("simulate --example daemonsets"), nil, &text, &problems), exitDone)
+	for _, plan := range result.Preemption.Records {
+		assert.Assert(t, len(plan.Explanation) > 3, plan.Ask)
+		assert.Assert(t, strings.Contains(text.String(), plan.Outcome), plan.Outcome)
+	}
+	assert.Equal(t, problems.String(), "")
+}
+
 func TestSimulatePrintsItsExample(t *testing.T) {
 	var text, out, problems bytes.Buffer
 	assert.Equal(t, run([]string{"simulate", "--print-example", "--example", "small"}, nil, &text, &problems), exitDone)

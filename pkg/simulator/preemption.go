@@ -94,13 +94,15 @@ func (r *run) takeDown() {
 	}
 	view, now := r.partition.View(), epoch.Add(r.now)
 	var asks []core.AllocationKey
+	seen := map[core.AllocationKey]bool{}
 	for _, id := range r.toldToGo {
 		i, ok := slices.BinarySearchFunc(view.Nodes, id, func(n *core.NodeView, id core.NodeID) int { return cmp.Compare(n.ID, id) })
 		if !ok {
 			continue
 		}
 		for _, l := range view.Nodes[i].Leaving {
-			if l.Since.Equal(now) && !slices.Contains(asks, l.For) {
+			if l.Since.Equal(now) && !seen[l.For] {
+				seen[l.For] = true
 				asks = append(asks, l.For)
 			}
 		}
@@ -150,12 +152,13 @@ func askIn(view *core.View, p *pod) (*core.ApplicationView, *core.AskView) {
 		return nil, nil
 	}
 	app := view.Applications[i]
-	for j := range app.Asks {
-		if app.Asks[j].Key == p.key {
-			return app, &app.Asks[j]
-		}
+	at, ok := slices.BinarySearchFunc(app.Asks, p.key, func(a core.AskView, key core.AllocationKey) int {
+		return cmp.Compare(a.Key, key)
+	})
+	if !ok {
+		return app, nil
 	}
-	return app, nil
+	return app, &app.Asks[at]
 }
 
 // preemptionOf sums up who made room for whom; nil if nobody was asked to.
