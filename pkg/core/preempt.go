@@ -125,7 +125,26 @@ func (p *Partition) tellToGo(victim, r *request) {
 		EventChangeType: si.EventRecord_REMOVE, EventChangeDetail: si.EventRecord_ALLOC_PREEMPT,
 		Resource: ResourceOf(p.kinds, victim.Amounts),
 	})
-	p.alarms.add(alarm{at: p.now.Add(p.preemption.VictimTimeout), request: victim})
+	p.timeVictim(victim)
+}
+
+// timeVictim has a victim looked at when it should have gone.
+func (p *Partition) timeVictim(victim *request) {
+	p.alarms.add(alarm{at: victim.going.since.Add(p.preemption.VictimTimeout), request: victim})
+}
+
+// timeVictims has all victims looked at in the light of another timeout. The old
+// alarms find that it is too early, or too late.
+func (p *Partition) timeVictims() {
+	for n := range p.allNodes {
+		for _, list := range [2][]*request{n.own, n.foreign} {
+			for _, r := range list {
+				if r.going != nil && !r.going.stuck {
+					p.timeVictim(r)
+				}
+			}
+		}
+	}
 }
 
 // overdue looks at a victim that has not gone in time. Its room is no longer

@@ -17,6 +17,7 @@ const DefaultQueue QueuePath = "root.default"
 // configure brings the partition in line with a configuration. Queues that are
 // no longer in it drain, and go when nothing is left in them.
 func (p *Partition) configure(config Config) {
+	timeout := p.preemption.VictimTimeout
 	p.name, p.preemption = config.Name, config.Preemption.withDefaults()
 	p.packing = config.Nodes.Packing
 	p.setWeights(config.Nodes.Weights)
@@ -27,6 +28,9 @@ func (p *Partition) configure(config Config) {
 	p.setQueue(p.root, &config.Root)
 	p.remeasure()
 	p.resettleNodes()
+	if p.preemption.VictimTimeout != timeout {
+		p.timeVictims()
+	}
 }
 
 // resettleNodes puts the nodes in order again after what decides it has changed.
