@@ -123,6 +123,7 @@ func (p *Partition) tryOn(r *request, n *node, promised resources.Amounts) outco
 	r.application.view = nil
 	if q := r.withoutRoom(); q != nil {
 		w.reason, w.detail = QuotaExceeded, string(q.path)
+		w.plan = nil // what was promised to it is of use to those after it
 		p.awaitQuota(r, q)
 		return waits
 	}
