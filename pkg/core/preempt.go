@@ -33,15 +33,18 @@ type going struct {
 	stuck bool // it did not go in time: its room is not counted on
 }
 
+// planStands reports whether the last plan for an ask would come out the same:
+// it was not too early for one, and the node has not changed.
+func (r *request) planStands(n *node) bool {
+	w := r.wait
+	return w.plan != nil && w.planned == n.revision && w.plan.Reason != preemptor.TooYoung
+}
+
 // makeRoom plans who makes room for an ask that must run on a node and does not
 // fit, and tells the victims to go. What is promised to the asks before it is
-// not free for this one. A plan that found nobody is not made again until the
-// node changes.
+// not free for this one.
 func (p *Partition) makeRoom(r *request, n *node, promised resources.Amounts) {
 	w := r.waiting()
-	if w.plan != nil && w.planned == n.revision && w.plan.Reason != preemptor.TooYoung {
-		return
-	}
 	reserved := p.now
 	if held := w.reservation; held != nil {
 		reserved = held.At

@@ -131,11 +131,22 @@ func (p *Partition) tryOn(r *request, n *node, promised resources.Amounts) outco
 	if len(promised) > 0 {
 		free = free.Minus(promised)
 	}
-	if !r.Amounts.FitsIn(free) {
-		if r.Required == "" {
-			w.reason, w.detail = NoNodeFits, ""
-			return waits
-		}
+	fits := r.Amounts.FitsIn(free)
+	switch {
+	case !fits && r.Required == "":
+		w.reason, w.detail = NoNodeFits, ""
+		return waits
+	case !fits && r.planStands(n):
+		return waits
+	}
+	// Nobody is killed for an ask that the resource manager would then refuse.
+	switch result, err := p.consent(r, n, fits); {
+	case result == tellNow:
+		return tellNow
+	case result == waits:
+		p.refusedOnItsNode(r, err)
+		return waits
+	case !fits:
 		w.reason = NodeFull
 		if r.Amounts.FitsIn(n.capacity) {
 			p.claim(r, n)
@@ -143,19 +154,22 @@ func (p *Partition) tryOn(r *request, n *node, promised resources.Amounts) outco
 		p.makeRoom(r, n, promised)
 		return waits
 	}
-	w.plan = nil
-	result, err := p.consent(r, n, true)
-	switch result {
-	case tellNow:
-		return tellNow
-	case waits:
-		w.reason, w.detail = Infeasible, err.Error()
-		w.at = p.now.Add(p.options.RetryMax)
-		p.alarms.add(alarm{at: w.at, request: r})
-		return waits
-	}
 	p.place(r, n)
 	return placed
+}
+
+// refusedOnItsNode lets go of the node of a bound ask that the resource manager
+// refuses there. One that may run on no other is asked about again later.
+func (p *Partition) refusedOnItsNode(r *request, err error) {
+	p.unreserve(r)
+	w := r.waiting()
+	w.plan = nil
+	w.reason, w.detail = Infeasible, err.Error()
+	if r.Required == "" {
+		return
+	}
+	w.at = p.now.Add(p.options.RetryMax)
+	p.alarms.add(alarm{at: w.at, request: r})
 }
 
 // claim reserves a node for an ask that may run on no other. Ordinary
