@@ -201,7 +201,7 @@ func FuzzParseQuantity(f *testing.F) {
 		}
 		assert.Assert(t, got >= 0 && got != Unlimited, "%q is %d", text, got)
 		trimmed := strings.TrimSpace(text)
-		digits := strings.TrimRight(trimmed, "mkMGTPEi")
+		digits := strings.TrimRight(trimmed, "mkKMGTPEi")
 		suffix := trimmed[len(digits):]
 		want, ok := new(big.Rat).SetString(strings.TrimSpace(digits))
 		assert.Assert(t, ok, "%q", text)
