@@ -65,16 +65,17 @@ type batch struct {
 	messages []message
 }
 
-// fullName is the long form of the name of a partition.
+// fullName is the long form of the name of a partition, in lower case but for
+// the resource manager, as a configuration is read.
 func fullName(id, partition string) string {
-	switch {
-	case partition == "":
-		return "[" + id + "]default"
-	case strings.HasPrefix(partition, "["):
-		return partition
-	default:
-		return "[" + id + "]" + partition
+	prefix, name := "["+id+"]", partition
+	if owner, rest, ok := strings.Cut(partition, "]"); ok && strings.HasPrefix(owner, "[") {
+		prefix, name = owner+"]", rest
 	}
+	if name == "" {
+		name = "default"
+	}
+	return prefix + strings.ToLower(name)
 }
 
 // partition finds a partition by the short or long form of its name.
