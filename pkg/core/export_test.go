@@ -19,3 +19,9 @@ func (q *queue) dropViews() {
 		child.dropViews()
 	}
 }
+
+// KeepSlots leaves only so many shapes a slot of their own, so that a test with
+// few asks meets what happens with many. It is for a partition without asks.
+func (p *Partition) KeepSlots(n int) {
+	p.shapes.free = p.shapes.free[len(p.shapes.free)-n:]
+}

@@ -201,6 +201,9 @@ func TestDecidesLikeTheNaiveTwin(t *testing.T) {
 		h := &history{chance: rand.New(rand.NewPCG(seed, 1)), now: start}
 		config := h.config()
 		h.p = core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1}, config)
+		if seed%2 == 0 {
+			h.p.KeepSlots(2)
+		}
 		twin := naive{weights: map[resources.Kind]int64{0: 3, 1: 1}, packing: config.Nodes.Packing}
 		for i := range 120 {
 			h.plainStep(i)

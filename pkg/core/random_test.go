@@ -52,6 +52,9 @@ func newHistory(c chance) *history {
 		}
 	}
 	h.p = core.NewPartition(options, h.config())
+	if h.IntN(4) == 0 {
+		h.p.KeepSlots(h.IntN(3))
+	}
 	return h
 }
 
