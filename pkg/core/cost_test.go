@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"testing"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -122,4 +123,34 @@ func TestFullClusterCostsNothing(t *testing.T) {
 			assert.NilError(t, p.Verify())
 		})
 	}
+}
+
+// TestShapesAreForgotten sends asks of ever new sizes, some of which wait for
+// quota and are taken back: what is remembered stays small, and what was learnt
+// of one size says nothing of the next that has its slot.
+func TestShapesAreForgotten(t *testing.T) {
+	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, core.Config{Name: "default", Root: core.QueueConfig{
+		Name: "root", Queues: []core.QueueConfig{{Name: "a", Max: resources.Limits{1000}}, {Name: "b"}},
+	}})
+	p.Apply(start, core.AddNode{ID: "n", Capacity: resources.Amounts{1 << 40, 1 << 40, 1 << 40}})
+	p.Apply(start, core.AddApplication{ID: "limited", Queue: "root.a"})
+	p.Apply(start, core.AddApplication{ID: "free", Queue: "root.b"})
+	for i := range 5000 {
+		p.Apply(start, ask("limited", "over", int64(2000+i), 1))
+		p.Apply(start, ask("limited", "within", int64(1+i%900), int64(i)))
+		p.Apply(start, ask("free", "free", int64(3000+i), 2))
+		fx, more := p.Schedule(start)
+		assert.Equal(t, more, false)
+		assert.Equal(t, placements(fx), 2, "round %d", i)
+		if i%50 == 0 {
+			assert.NilError(t, p.Verify())
+		}
+		for app, keys := range map[core.ApplicationID][]core.AllocationKey{"limited": {"over", "within"}, "free": {"free"}} {
+			for _, key := range keys {
+				p.Apply(start, core.ReleaseAllocation{Application: app, Key: key, Termination: si.TerminationType_STOPPED_BY_RM})
+			}
+		}
+	}
+	assert.NilError(t, p.Verify())
+	assert.Assert(t, p.KnownShapes() < 1000, "%d shapes are remembered", p.KnownShapes())
 }

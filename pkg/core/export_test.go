@@ -25,3 +25,6 @@ func (q *queue) dropViews() {
 func (p *Partition) KeepSlots(n int) {
 	p.shapes.free = p.shapes.free[len(p.shapes.free)-n:]
 }
+
+// KnownShapes is how many shapes are remembered.
+func (p *Partition) KnownShapes() int { return len(p.shapes.all) }

@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
@@ -162,23 +163,26 @@ func (p *QueueProperties) seenFromAbove(priority int32) int32 {
 // exclude remembers that a shape does not fit what is left of the quota.
 func (q *queue) exclude(s *shape) {
 	q.over[s] = true
+	s.overIn = append(s.overIn, q)
 	if !s.shared() {
 		q.overSlots.set(s.slot)
 	}
 }
 
-// readmit lets the shapes be tried again that fit what is left of the quota,
-// and reports whether there was one.
-func (q *queue) readmit() bool {
-	found := false
+// forgive forgets that a shape did not fit.
+func (q *queue) forgive(s *shape) {
+	delete(q.over, s)
+	if !s.shared() {
+		q.overSlots.clear(s.slot)
+	}
+}
+
+// readmit lets the shapes be tried again that fit what is left of the quota.
+func (q *queue) readmit() {
 	for s := range q.over {
-		if s.asks == 0 || q.hasRoom(s.amounts) {
-			delete(q.over, s)
-			if !s.shared() {
-				q.overSlots.clear(s.slot)
-			}
-			found = true
+		if q.hasRoom(s.amounts) {
+			q.forgive(s)
+			s.overIn = slices.DeleteFunc(s.overIn, func(other *queue) bool { return other == q })
 		}
 	}
-	return found
 }

@@ -15,8 +15,9 @@ type shape struct {
 	amounts resources.Amounts
 	message *si.Resource // the amounts, as every placement shares them
 	slot    uint8
-	asks    int  // that wait
-	full    bool // no open node has room
+	asks    int      // that wait
+	full    bool     // no open node has room
+	overIn  []*queue // where the quota has no room for it
 	// reserved is the ask that holds the reservation of this shape, if one does.
 	reserved *request
 }
@@ -107,7 +108,8 @@ func (t *shapes) forgetIdle() {
 	t.all, t.idle = kept, 0
 }
 
-// join and leave count the asks of a shape.
+// join and leave count the asks of a shape. What was learnt of one that has none
+// is forgotten.
 func (t *shapes) join(s *shape) {
 	if s.asks == 0 {
 		t.idle--
@@ -117,9 +119,14 @@ func (t *shapes) join(s *shape) {
 
 func (t *shapes) leave(s *shape) {
 	s.asks--
-	if s.asks == 0 {
-		t.idle++
+	if s.asks > 0 {
+		return
 	}
+	t.idle++
+	for _, q := range s.overIn {
+		q.forgive(s) // the slot may be another's before the queue has room
+	}
+	s.overIn = nil
 }
 
 // hope counts a shape among those that may fit some node, or takes it out.

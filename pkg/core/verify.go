@@ -231,7 +231,10 @@ func (v *verifier) queue(q *queue) {
 		v.breaks("queue %s: leaf is %t with %d queues and %d applications", q.path, q.leaf, len(q.children), len(q.applications))
 	}
 	for s := range q.over {
-		if s.asks > 0 && q.hasRoom(s.amounts) {
+		if s.asks == 0 || !slices.Contains(s.overIn, q) {
+			v.breaks("queue %s: %s is over quota and nobody asks for it", q.path, v.p.kinds.Format(s.amounts))
+		}
+		if q.hasRoom(s.amounts) {
 			v.breaks("queue %s: has room for %s, which waits for it", q.path, v.p.kinds.Format(s.amounts))
 		}
 	}
