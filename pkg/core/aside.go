@@ -119,8 +119,8 @@ func (p *Partition) retryAside() {
 }
 
 // An offer is a relieved node and what is left of its room if the asks that are
-// brought back for it take theirs. It is short if that kept an ask away: then
-// the node is looked at again, once it is known who came.
+// brought back for it take theirs. It is short if that, or the end of the batch,
+// kept an ask away: then the node is looked at again, once it is known who came.
 type offer struct {
 	node  *node
 	left  resources.Amounts
@@ -135,7 +135,7 @@ func (p *Partition) anyTakes(offers []offer, r *request) bool {
 		if !o.node.links.In() || !r.Amounts.FitsIn(o.node.free) {
 			continue
 		}
-		if !r.Amounts.FitsIn(o.left) {
+		if !r.Amounts.FitsIn(o.left) || p.consents >= consentsMax {
 			o.short = true
 			continue
 		}

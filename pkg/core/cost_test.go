@@ -154,3 +154,25 @@ func TestShapesAreForgotten(t *testing.T) {
 	assert.NilError(t, p.Verify())
 	assert.Assert(t, p.KnownShapes() < 1000, "%d shapes are remembered", p.KnownShapes())
 }
+
+// TestRefusalsDoNotHoldUpCommands: a batch ends when the resource manager has
+// been asked often enough, and the next one goes on from there.
+func TestRefusalsDoNotHoldUpCommands(t *testing.T) {
+	const nodes, asks = 100, 200
+	asked := 0
+	p := cluster(nodes, 1, core.Options{ReserveDelay: -1, Feasible: func(core.AllocationKey, core.NodeID, bool) error {
+		asked++
+		return errTaint
+	}})
+	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
+	for i := range asks {
+		p.Apply(start, ask("a", fmt.Sprint("k", i), 1, 1, 1))
+	}
+	for more := true; more; {
+		before := asked
+		_, more = p.Schedule(start)
+		assert.Assert(t, asked-before < 4096+nodes, "%d times in one batch", asked-before)
+		assert.NilError(t, p.Verify())
+	}
+	assert.Equal(t, asked, nodes*asks)
+}

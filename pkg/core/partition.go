@@ -47,6 +47,7 @@ type Partition struct {
 	alarms   alarms
 	batch    uint64 // number of the Schedule call
 	left     int    // placements that it may still make
+	consents int    // how often it has asked Feasible
 	arrivals uint64
 	asks     int    // that wait
 	learnt   uint64 // counts attempts and changes that may have changed why asks wait
@@ -120,7 +121,8 @@ func (p *Partition) Apply(now time.Time, c Command) Effects {
 // Schedule makes placements until nothing more fits or the batch is full; more
 // says that it should be called again at once. It also ends early, with more,
 // before it would ask Feasible about a node that it placed something on in the
-// same call: the resource manager must hear of that first.
+// same call, since the resource manager must hear of that first, and when it has
+// asked often enough.
 //
 // One placement costs time logarithmic in the number of nodes, queues,
 // applications and asks, and nothing for asks that are known not to fit.
@@ -128,7 +130,7 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 	p.now = now
 	p.learnt++
 	p.batch++
-	p.left = p.options.BatchMax
+	p.left, p.consents = p.options.BatchMax, 0
 	p.ring()
 	if p.sharesStale {
 		p.remeasure()

@@ -36,10 +36,14 @@ func (p *Partition) ring() {
 	}
 }
 
+// consentsMax is how often the resource manager is asked about a node before a
+// batch ends, so that commands are not kept waiting by asks that it refuses.
+const consentsMax = 4096
+
 // placeOrdinary places the asks that may run anywhere, in order. It reports
 // whether there may be more to place.
 func (p *Partition) placeOrdinary() (more bool) {
-	for p.left > 0 {
+	for p.left > 0 && p.consents < consentsMax {
 		r := p.nextInQueue(p.root, p.shapes.ready)
 		if r == nil {
 			return false
@@ -252,6 +256,7 @@ func (p *Partition) consent(r *request, n *node, allocate bool) (outcome, error)
 	if n.touched == p.batch {
 		return tellNow, nil
 	}
+	p.consents++
 	if err := p.options.Feasible(r.Key, n.id, allocate); err != nil {
 		return waits, err
 	}
