@@ -80,7 +80,7 @@ func (a *application) subtree() *backlog {
 // settle brings the backlog and the place in the order of the queue up to date
 // with the asks and the use. It reports whether the queue may see a change.
 func (a *application) settle() bool {
-	tree, sum := &a.queue.apps, emptyBacklog
+	sum := emptyBacklog
 	if top := a.queued.Root(); top != nil {
 		sum = top.below
 	}
@@ -88,26 +88,9 @@ func (a *application) settle() bool {
 	if a.queue.properties.ApplicationSort == Fair {
 		place.share = resources.DominantShare(a.used, a.queue.guaranteed, a.queue.fairMax)
 	}
-	switch in, waits := a.links.In(), a.queued.Len() > 0; {
-	case !in && !waits:
-		return false
-	case !in:
+	return a.queue.apps.Settle(a, a.queued.Len() > 0, place != a.place, sum != a.sum, func() {
 		a.place, a.sum = place, sum
-		tree.Insert(a)
-	case !waits:
-		tree.Remove(a)
-		a.sum = sum
-	case place != a.place:
-		tree.Remove(a)
-		a.place, a.sum = place, sum
-		tree.Insert(a)
-	case sum != a.sum:
-		a.sum = sum
-		tree.Touch(a)
-	default:
-		return false
-	}
-	return true
+	})
 }
 
 // idle reports whether the application has nothing left.

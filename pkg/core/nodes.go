@@ -176,21 +176,8 @@ func byKey(list []*request) []*request {
 
 // settleNode brings the place of a node in the order up to date.
 func (p *Partition) settleNode(n *node) {
-	score, open := n.scored(p.weights, p.packing), n.open()
-	switch in := n.links.In(); {
-	case !in && !open:
-	case !in:
-		n.score = score
-		p.open.Insert(n)
-	case !open:
-		p.open.Remove(n)
-	case score != n.score:
-		p.open.Remove(n)
-		n.score = score
-		p.open.Insert(n)
-	default:
-		p.open.Touch(n)
-	}
+	score := n.scored(p.weights, p.packing)
+	p.open.Settle(n, n.open(), score != n.score, true, func() { n.score = score })
 }
 
 // relieved is called when a node may have become of use: room came free, or it

@@ -119,28 +119,10 @@ func (q *queue) settle() bool {
 		q.backlog = sum
 		return false
 	}
-	tree := &q.parent.queues
 	place := queuePlace{priority: sum.top, share: q.share()}
-	switch in := q.links.In(); {
-	case !in && !q.waits():
-		return false
-	case !in:
+	return q.parent.queues.Settle(q, q.waits(), place != q.place, sum != q.backlog, func() {
 		q.backlog, q.place = sum, place
-		tree.Insert(q)
-	case !q.waits():
-		tree.Remove(q)
-		q.backlog = sum
-	case place != q.place:
-		tree.Remove(q)
-		q.backlog, q.place = sum, place
-		tree.Insert(q)
-	case sum != q.backlog:
-		q.backlog = sum
-		tree.Touch(q)
-	default:
-		return false
-	}
-	return true
+	})
 }
 
 // share is how much of what is due to the queue it uses.

@@ -64,6 +64,34 @@ func (t *Tree[T]) Remove(item T) {
 // changed, though not its place. It stops where nothing changes any more.
 func (t *Tree[T]) Touch(item T) { t.touch(t.root, item) }
 
+// Settle puts an item where it belongs after something about it has changed: in
+// the tree if it is wanted there, elsewhere if it moved, where it was with
+// another summary if it changed only. It calls update, which makes the change
+// known to Before and Summarise, when the item may be changed. It reports whether
+// there was anything to do.
+func (t *Tree[T]) Settle(item T, wanted, moved, changed bool, update func()) bool {
+	switch in := item.Links().in; {
+	case !in && !wanted:
+		return false
+	case !in:
+		update()
+		t.Insert(item)
+	case !wanted:
+		t.Remove(item)
+		update()
+	case moved:
+		t.Remove(item)
+		update()
+		t.Insert(item)
+	case changed:
+		update()
+		t.Touch(item)
+	default:
+		return false
+	}
+	return true
+}
+
 // All visits the items in order until yield returns false.
 func (t *Tree[T]) All(yield func(T) bool) { each(t.root, yield) }
 
