@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
@@ -276,16 +275,19 @@ func (p *Partition) unplace(r *request) {
 // readmit has the asks tried again that waited for quota here or above.
 func (p *Partition) readmit(q *queue) {
 	for ; q != nil; q = q.parent {
-		if len(q.over) > 0 {
-			q.readmit()
-		}
-		for _, r := range q.bound {
-			if n := p.boundTo(r); n != nil {
-				p.disturb(n)
-			}
-		}
-		q.bound = slices.Delete(q.bound, 0, len(q.bound))
+		p.readmitAt(q)
 	}
+}
+
+// readmitAt is readmit for one queue.
+func (p *Partition) readmitAt(q *queue) {
+	q.readmit()
+	for _, r := range q.bound {
+		if n := p.boundTo(r); n != nil {
+			p.disturb(n)
+		}
+	}
+	q.bound = nil
 }
 
 // settleAbove brings the places of an application and of the queues above it
@@ -293,8 +295,5 @@ func (p *Partition) readmit(q *queue) {
 func (p *Partition) settleAbove(app *application) {
 	app.view = nil
 	app.settle()
-	for q := app.queue; q != nil; q = q.parent {
-		q.view = nil
-		q.settle()
-	}
+	app.queue.settleUp()
 }

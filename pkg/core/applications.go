@@ -117,9 +117,7 @@ func (p *Partition) enqueue(r *request) {
 	app.pending.Add(r.Amounts)
 	app.queue.await(r.Amounts)
 	app.view = nil
-	for q := app.queue; q != nil; q = q.parent {
-		q.view = nil
-	}
+	p.unview(app.queue)
 	switch {
 	case r.Required != "":
 		p.bind(r)

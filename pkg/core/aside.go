@@ -20,13 +20,14 @@ type aside struct {
 	last     time.Time
 }
 
-// setAside takes an ask out of the order until it is to be tried again.
-func (p *Partition) setAside(r *request, reason Reason, detail string) {
+// setAside takes an ask out of the order until it is to be tried again. What was
+// said of it before stands where nothing is said anew.
+func (p *Partition) setAside(r *request, detail string) {
 	w := r.waiting()
 	if detail != "" {
 		w.detail = detail
 	}
-	w.reason, w.aside, w.refusedAt = reason, true, p.changes
+	w.reason, w.aside, w.refusedAt = Infeasible, true, p.changes
 	r.application.queued.Remove(r)
 	p.aside.asks = append(p.aside.asks, r)
 	p.settleAbove(r.application)
@@ -38,7 +39,7 @@ func (p *Partition) setAside(r *request, reason Reason, detail string) {
 
 // notAside takes an ask out of the set.
 func (p *Partition) notAside(r *request) {
-	p.aside.asks = slices.DeleteFunc(p.aside.asks, func(other *request) bool { return other == r })
+	p.aside.asks = without(p.aside.asks, r)
 }
 
 // refusedBy reports whether the resource manager refused the ask on the node,
@@ -94,12 +95,7 @@ func (p *Partition) retryAside() {
 	if whole {
 		p.aside.whole = time.Time{}
 	}
-	slices.SortFunc(was.asks, func(a, b *request) int {
-		if a.Before(b) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(was.asks, inOrder)
 	for _, r := range was.asks {
 		switch {
 		case whole:

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"slices"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -84,12 +83,7 @@ func (p *Partition) unsettleForeign(r *request) {
 		p.relieved(n)
 		return
 	}
-	left := slices.DeleteFunc(p.homeless[r.Node], func(other *request) bool { return other == r })
-	if len(left) == 0 {
-		delete(p.homeless, r.Node)
-		return
-	}
-	p.homeless[r.Node] = left
+	dropFrom(p.homeless, r.Node, r)
 }
 
 func (p *Partition) recordForeign(r *request, change si.EventRecord_ChangeType) {

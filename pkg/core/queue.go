@@ -125,6 +125,14 @@ func (q *queue) settle() bool {
 	})
 }
 
+// settleUp settles a queue and those above it, whose use has changed.
+func (q *queue) settleUp() {
+	for ; q != nil; q = q.parent {
+		q.view = nil
+		q.settle()
+	}
+}
+
 // share is how much of what is due to the queue it uses.
 func (q *queue) share() resources.Share {
 	return resources.DominantShare(q.used, q.guaranteed, q.fairMax)

@@ -24,7 +24,6 @@ func (p *Partition) configure(config Config) {
 	if p.root == nil {
 		p.root = p.newQueue(nil, &config.Root)
 	}
-	p.uproot(p.root)
 	p.setQueue(p.root, &config.Root)
 	p.remeasure()
 	p.resettleNodes()
@@ -213,13 +212,7 @@ func (p *Partition) measure(q *queue, above resources.Limits) {
 	for _, app := range q.sortedApplications() {
 		app.settle()
 	}
-	q.readmit()
-	for _, r := range q.bound {
-		if n := p.boundTo(r); n != nil {
-			p.disturb(n)
-		}
-	}
-	q.bound = nil
+	p.readmitAt(q)
 	q.settle()
 }
 

@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
@@ -91,4 +92,29 @@ func (r *request) subtree() *backlog {
 		return nil
 	}
 	return &r.below
+}
+
+// inOrder compares asks by their order, for lists.
+func inOrder(a, b *request) int {
+	switch {
+	case a == b:
+		return 0
+	case a.Before(b):
+		return -1
+	}
+	return 1
+}
+
+// without is a list without a request, in place.
+func without(list []*request, r *request) []*request {
+	return slices.DeleteFunc(list, func(other *request) bool { return other == r })
+}
+
+// dropFrom takes a request off the list of a node that is not known, and the
+// list off the map when it was the last.
+func dropFrom(lists map[NodeID][]*request, id NodeID, r *request) {
+	lists[id] = without(lists[id], r)
+	if len(lists[id]) == 0 {
+		delete(lists, id)
+	}
 }

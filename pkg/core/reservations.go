@@ -31,26 +31,15 @@ func (p *Partition) unbind(r *request) {
 	if r.Required == "" {
 		return
 	}
-	same := func(other *request) bool { return other == r }
 	if n := p.findNode(r.Required); n != nil {
-		n.wanted = slices.DeleteFunc(n.wanted, same)
+		n.wanted = without(n.wanted, r)
 		return
 	}
-	left := slices.DeleteFunc(p.stranded[r.Required], same)
-	if len(left) == 0 {
-		delete(p.stranded, r.Required)
-		return
-	}
-	p.stranded[r.Required] = left
+	dropFrom(p.stranded, r.Required, r)
 }
 
 func insertSorted(list []*request, r *request) []*request {
-	at, _ := slices.BinarySearchFunc(list, r, func(a, b *request) int {
-		if a.Before(b) {
-			return -1
-		}
-		return 1
-	})
+	at, _ := slices.BinarySearchFunc(list, r, inOrder)
 	return slices.Insert(list, at, r)
 }
 

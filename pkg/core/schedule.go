@@ -159,10 +159,7 @@ func (p *Partition) try(r *request) outcome {
 	if q := r.withoutRoom(); q != nil {
 		q.exclude(r.shape)
 		p.awaitQuota(r, q)
-		for ; q != nil; q = q.parent {
-			q.view = nil
-			q.settle()
-		}
+		q.settleUp()
 		return waits
 	}
 	n, refusals, result := p.firstFeasible(r)
@@ -173,7 +170,7 @@ func (p *Partition) try(r *request) outcome {
 		p.place(r, n)
 		return placed
 	case refusals != nil:
-		p.setAside(r, Infeasible, summary(refusals))
+		p.setAside(r, summary(refusals))
 		p.hint(r)
 		return waits
 	}

@@ -56,10 +56,7 @@ func (t *shapes) of(amounts resources.Amounts) *shape {
 	for len(amounts) > 0 && amounts[len(amounts)-1] == 0 {
 		amounts = amounts[:len(amounts)-1]
 	}
-	t.scratch = t.scratch[:0]
-	for _, v := range amounts {
-		t.scratch = binary.LittleEndian.AppendUint64(t.scratch, uint64(v))
-	}
+	t.scratch = appendKey(t.scratch[:0], amounts)
 	if s, ok := t.known[string(t.scratch)]; ok {
 		return s
 	}
@@ -69,6 +66,14 @@ func (t *shapes) of(amounts resources.Amounts) *shape {
 	t.idle++
 	t.hope(s, 1)
 	return s
+}
+
+// appendKey writes amounts as the key by which their shape is known.
+func appendKey(key []byte, amounts resources.Amounts) []byte {
+	for _, v := range amounts {
+		key = binary.LittleEndian.AppendUint64(key, uint64(v))
+	}
+	return key
 }
 
 // takeSlot prefers a slot of its own to the shared one.
@@ -86,23 +91,19 @@ func (t *shapes) takeSlot() uint8 {
 
 func (t *shapes) forgetIdle() {
 	kept := t.all[:0]
-	clear(t.known)
 	var key []byte
 	for _, s := range t.all {
-		if s.asks == 0 {
-			t.unblock(s)
-			t.hope(s, -1)
-			if !s.shared() {
-				t.free = append(t.free, s.slot)
-			}
+		if s.asks > 0 {
+			kept = append(kept, s)
 			continue
 		}
-		key = key[:0]
-		for _, v := range s.amounts {
-			key = binary.LittleEndian.AppendUint64(key, uint64(v))
+		t.unblock(s)
+		t.hope(s, -1)
+		if !s.shared() {
+			t.free = append(t.free, s.slot)
 		}
-		t.known[string(key)] = s
-		kept = append(kept, s)
+		key = appendKey(key[:0], s.amounts)
+		delete(t.known, string(key))
 	}
 	clear(t.all[len(kept):])
 	t.all, t.idle = kept, 0
