@@ -3,14 +3,12 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
-	"gotest.tools/v3/golden"
 )
 
 // TestSimulate runs whole command lines, as TestCommand does.
@@ -33,11 +31,7 @@ func TestSimulate(t *testing.T) {
 		{"simulate-wrong", "simulate --scenario -", "name: x\nnodes:\n  - {name: n, capacity: {vcore: many}}\n  - {nam: m}\n"},
 		{"simulate-warnings", "simulate --scenario -", "name: x\nqueues:\n  - name: root\n    queues:\n      - {name: a, maxapplications: 3}\nnodes:\n  - {name: n, capacity: {vcore: 1}}\n"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			var out, problems bytes.Buffer
-			code := run(strings.Fields(c.line), strings.NewReader(c.in), &out, &problems)
-			golden.Assert(t, fmt.Sprintf("exit %d\n-- out\n%s-- err\n%s", code, out.String(), problems.String()), c.name+".golden")
-		})
+		t.Run(c.name, func(t *testing.T) { playLine(t, c.name, c.line, c.in) })
 	}
 }
 

@@ -32,12 +32,17 @@ func TestCommand(t *testing.T) {
 		{"validate-help", "validate --help", ""},
 		{"unknown-command", "valdate a", ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			var out, problems bytes.Buffer
-			code := run(strings.Fields(c.line), strings.NewReader(c.in), &out, &problems)
-			golden.Assert(t, fmt.Sprintf("exit %d\n-- out\n%s-- err\n%s", code, out.String(), problems.String()), c.name+".golden")
-		})
+		t.Run(c.name, func(t *testing.T) { playLine(t, c.name, c.line, c.in) })
 	}
+}
+
+// playLine runs a command line and compares what comes of it with the golden file
+// of the name.
+func playLine(t *testing.T, name, line, in string) {
+	t.Helper()
+	var out, problems bytes.Buffer
+	code := run(strings.Fields(line), strings.NewReader(in), &out, &problems)
+	golden.Assert(t, fmt.Sprintf("exit %d\n-- out\n%s-- err\n%s", code, out.String(), problems.String()), name+".golden")
 }
 
 func TestVersionAndHelp(t *testing.T) {
