@@ -6,8 +6,9 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// An Ask waits for room on the one node it may run on.
+// An Ask waits for room on a node.
 type Ask struct {
+	Trigger  Trigger
 	Key      string
 	Amounts  resources.Amounts
 	Priority int32
@@ -21,14 +22,47 @@ type Node struct {
 	Kinds *resources.Kinds // the names of the kinds of all amounts; not nil
 	Free  resources.Amounts
 	On    []Candidate // of different keys, in any order
+	// Quota is what must be freed in the queue of the ask besides what must be
+	// freed on the node, or, with the trigger Quota, all that must be freed. Every
+	// candidate counts for it, those of other nodes too.
+	Quota   resources.Amounts
+	Floors  []Floor
+	Budgets []Budget
+	// Fits asks whether the ask may run here once some candidates are gone, for
+	// reasons that are not a matter of amounts; nil means that it may.
+	Fits func(gone []string) error
 }
+
+// A Floor is how much may be taken from the allocations below one queue before
+// it falls below what is guaranteed to it.
+type Floor struct {
+	Queue   string
+	Surplus resources.Limits // never negative; Unlimited where nothing is guaranteed
+}
+
+// A Budget is how many of certain candidates may go at once without disrupting
+// what they are part of.
+type Budget struct {
+	Name    string
+	Allowed int
+}
+
+// QoS is how well an allocation is provided for; the least goes first.
+type QoS uint8
+
+// The classes of service of Kubernetes.
+const (
+	BestEffort QoS = iota
+	Burstable
+	Guaranteed
+)
 
 // A Candidate is an allocation on the node, own or foreign. A negative quantity
 // counts as zero.
 type Candidate struct {
 	Key       string
 	Amounts   resources.Amounts
-	Priority  int32
+	Priority  int32 // as the queue of the ask sees it
 	Created   time.Time
 	Required  bool // it must run on this node itself, such as a daemonset's
 	Foreign   bool // another scheduler placed it
@@ -38,4 +72,10 @@ type Candidate struct {
 	Protected bool // preemption is disabled in its queue
 	Leaving   bool // preempted or being released already: what it holds counts as freed to be
 	Stuck     bool // told to go and did not in time: what it holds is not counted on
+	Elsewhere bool // on another node: it helps the quota and not the node
+	Outside   bool // of the queues that the ask may take from
+	SameQueue bool // as the ask, whose guarantee it shares
+	QoS       QoS
+	Floors    []int32 // of Node.Floors: those of the queues that it runs below
+	Budgets   []int32 // of Node.Budgets: those that it counts for
 }

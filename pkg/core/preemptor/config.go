@@ -16,7 +16,10 @@ type Config struct {
 	DeviationMax int64         // percent that a single victim may hold more than the ask, of the worst kind
 	VictimsMax   int           // most victims of one plan
 	SpareForeign bool          // foreign allocations are no victims
-	StepsMax     int64         // most steps of minimal's search among more than ProvedMax candidates
+	EqualsToo    bool          // with the trigger Priority: victims may be of the same priority as the ask
+	ByQoS        bool          // of candidates of the same priority, those who are less well provided for go first
+	Budgets      BudgetPolicy
+	StepsMax     int64 // most steps of minimal's search among more than ProvedMax candidates
 }
 
 // The limits of a configuration.
@@ -126,3 +129,15 @@ func strategyNames() string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// BudgetPolicy says what a disruption budget is worth.
+type BudgetPolicy uint8
+
+// The budget policies: budgets go before priority, though nobody is saved by
+// them whose place is needed; budgets decide between victims of the same
+// priority; whoever is protected by a budget is no victim.
+const (
+	PreferBudgets BudgetPolicy = iota
+	StrictPriority
+	HardBudgets
+)

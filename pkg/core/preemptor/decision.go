@@ -10,6 +10,8 @@ import (
 // A Decision is what Plan came to, with everything that is needed to explain
 // it. It belongs to whoever asked for it.
 type Decision struct {
+	Trigger  Trigger
+	Cost     Cost
 	Reason   Reason
 	Strategy Strategy  // which chose, with Chosen
 	Victims  []Victim  // the gentlest first, with Chosen

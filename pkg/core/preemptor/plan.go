@@ -185,3 +185,18 @@ func (p *plan) suffice(victims []int) bool {
 	}
 	return true
 }
+
+// A Planner makes plans one after the other with the same memory. It belongs to
+// one goroutine.
+type Planner struct{}
+
+// Plan is the function of that name.
+func (pl *Planner) Plan(now time.Time, cfg Config, ask Ask, node Node) Decision {
+	return Plan(now, cfg, ask, node)
+}
+
+// Assess is what Plan would come to on a node, without the story.
+func (pl *Planner) Assess(cfg Config, ask Ask, node Node) Cost {
+	d := Plan(time.Time{}, cfg, ask, node)
+	return d.Cost
+}
