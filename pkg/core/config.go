@@ -18,6 +18,15 @@ type Options struct {
 	// Feasible asks the resource manager whether an allocation may run on a
 	// node. Nil means that everything that fits may run.
 	Feasible Feasible
+	// Simulate asks the same for a node that has been changed in thought. Nil
+	// means that only amounts decide what preemption can bring about.
+	Simulate Simulate
+	// SelectVictims has the resource manager choose among candidates. Nil means
+	// that the core chooses.
+	SelectVictims SelectVictims
+	// Budgets are the disruption budgets of allocations. Nil means that there
+	// are none.
+	Budgets DisruptionBudgets
 	// BatchMax is the most placements of one call of Schedule; zero means 256.
 	BatchMax int
 	// ReserveDelay is the age at which an ask that fits no node reserves one;
@@ -60,6 +69,29 @@ func setDefault[T comparable](field *T, value T) {
 // allocate it asks for a placement now, without it for a reservation. Nil means
 // yes; the text of an error is shown to people.
 type Feasible func(allocation AllocationKey, node NodeID, allocate bool) error
+
+// Simulate asks the resource manager whether an ask may run on a node to which
+// some asks were added and from which some allocations were taken away. Nil means
+// yes. An error with a method Unresolvable that returns true says that it may
+// not, whoever is taken away.
+type Simulate func(ask AllocationKey, node NodeID, add, remove []AllocationKey) error
+
+// SelectVictims has the resource manager choose who makes room for an ask on a
+// node, among candidates from the most important to the least; violating says of
+// each whether its end would exceed a disruption budget. What it chooses must
+// hold enough.
+type SelectVictims func(ask AllocationKey, node NodeID, candidates []AllocationKey, violating []bool) ([]AllocationKey, error)
+
+// DisruptionBudgets are the budgets that any of the allocations count for.
+type DisruptionBudgets func(allocations []AllocationKey) []DisruptionBudget
+
+// A DisruptionBudget is how many of some allocations may be ended at once
+// without disrupting what they are part of.
+type DisruptionBudget struct {
+	Name        string
+	Allowed     int // zero or more
+	Allocations []AllocationKey
+}
 
 // Config is what an operator configures of a partition. It is validated whole
 // by package config before a partition sees it.
@@ -123,10 +155,37 @@ type PreemptionConfig struct {
 	// VictimTimeout is how long a victim has to go before its room is no longer
 	// counted on; zero means DefaultVictimTimeout.
 	VictimTimeout time.Duration
+	// Priority says whether asks of a higher priority are made room for.
+	Priority PriorityPreemption
+	// Budgets is what a disruption budget is worth.
+	Budgets preemptor.BudgetPolicy
+	// ByQoS ends, of allocations of the same priority, those first who are less
+	// well provided for; otherwise age decides.
+	ByQoS bool
+	// LoopMax is how often room may be made for an application within
+	// LoopWindow, for each ask and allocation that it has; beyond that it is taken
+	// for a loop and stopped. Zero means DefaultLoopMax and DefaultLoopWindow.
+	LoopMax    int
+	LoopWindow time.Duration
 }
 
-// DefaultVictimTimeout is the victim timeout where none is configured.
-const DefaultVictimTimeout = 2 * time.Minute
+// PriorityPreemption says whose place an ask may take because of its priority.
+type PriorityPreemption uint8
+
+// The ways of priority preemption: victims are strictly lower; or lower or
+// equal; or there is none.
+const (
+	StrictlyLower PriorityPreemption = iota
+	EqualToo
+	PriorityOff
+)
+
+// What holds where nothing is configured.
+const (
+	DefaultVictimTimeout = 2 * time.Minute
+	DefaultLoopMax       = 5
+	DefaultLoopWindow    = 10 * time.Minute
+)
 
 // NodeOrder says which node is tried first.
 type NodeOrder struct {

@@ -9,8 +9,19 @@ package core
 //	*si.AcceptedApplication   *si.RejectedApplication   *si.UpdatedApplication
 //	*si.AcceptedNode          *si.RejectedNode
 //	*si.UpdateContainerSchedulingStateRequest   why an ask waits
+//	Nomination                an ask has a node in view, or no more
 //	*si.EventRecord           something to be recorded, without answer
 //
 // The messages belong to the receiver, who must treat the resources in them as
 // read-only: equal asks share them.
 type Effects []any
+
+// A Nomination says that room is being made for an ask on a node, where it will
+// run unless a better place turns up; without a node, that this is so no more.
+// It is told before those are who make the room, and not when the ask is placed.
+type Nomination struct {
+	Application ApplicationID
+	Key         AllocationKey
+	Node        NodeID
+	Reason      string // for people
+}
