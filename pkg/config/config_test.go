@@ -78,6 +78,11 @@ func preemptionText(p core.PreemptionConfig) string {
 	word(plan.VictimsMax != d.RequiredNode.VictimsMax, "victims=%d", plan.VictimsMax)
 	word(p.VictimTimeout != d.VictimTimeout, "timeout=%s", p.VictimTimeout)
 	word(plan.SpareForeign, "foreign=%s", "spared")
+	word(p.Priority != d.Priority, "priority=%s", priorityWord(p))
+	word(p.Budgets != d.Budgets, "budgets=%s", budgetsWord(p))
+	word(p.ByQoS != d.ByQoS, "order=%s", orderWord(p))
+	word(p.LoopMax != d.LoopMax, "loop=%d", p.LoopMax)
+	word(p.LoopWindow != d.LoopWindow, "window=%s", p.LoopWindow)
 	if len(words) == 0 {
 		return "default"
 	}

@@ -23,7 +23,7 @@
 //	cursor.go      a node, where it stands, and how to complain about it
 //	yaml.go        text to nodes; mappings, merges, aliases
 //	partition.go   a partition: node order, the root
-//	preemption.go  who makes room for daemonsets
+//	preemption.go  who makes room for whom
 //	queue.go       a queue and what is below it
 //	properties.go  properties: reading, inheriting, working out
 //	quantities.go  quantities of resources, read and printed

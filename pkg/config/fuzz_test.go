@@ -43,6 +43,8 @@ func FuzzLoad(f *testing.F) {
 		for _, p := range document.Partitions {
 			assert.NilError(t, p.Preemption.RequiredNode.Validate())
 			assert.Assert(t, p.Preemption.VictimTimeout > 0)
+			assert.Assert(t, p.Preemption.LoopMax >= 1 && p.Preemption.LoopMax <= 1000)
+			assert.Assert(t, p.Preemption.LoopWindow > 0)
 			checkTree(t, p.Root, "", nil)
 		}
 		again, err := Load(write(document.Partitions, kinds), kinds)
@@ -138,9 +140,27 @@ func writePreemption(b *strings.Builder, p core.PreemptionConfig) {
 	plan := p.RequiredNode
 	fmt.Fprintf(b, "preemption: {enabled: %t, quotapreemptionenabled: %t, preemption_start_delay: %s, "+
 		"preemption_victim_pods_selection_strategy: %s, preemption_victim_deviation: %d, preemption_victims_max: %d, "+
-		"preemption_victim_timeout: %s, preemption_foreign_pods: %t}",
+		"preemption_victim_timeout: %s, preemption_foreign_pods: %t, preemption_priority: %s, preemption_disruption_budgets: %s, "+
+		"preemption_victim_order: %s, preemption_loop_max: %d, preemption_loop_window: %s}",
 		!p.Disabled, p.Quota, yamlQuote(plan.StartDelay.String()), yamlQuote(strategyNames(plan.Strategies)),
-		plan.DeviationMax, plan.VictimsMax, yamlQuote(p.VictimTimeout.String()), !plan.SpareForeign)
+		plan.DeviationMax, plan.VictimsMax, yamlQuote(p.VictimTimeout.String()), !plan.SpareForeign,
+		priorityWord(p), budgetsWord(p), orderWord(p), p.LoopMax, yamlQuote(p.LoopWindow.String()))
+}
+
+// The words by which the partition knows what was read.
+
+func priorityWord(p core.PreemptionConfig) string {
+	return map[core.PriorityPreemption]string{core.StrictlyLower: "strict", core.EqualToo: "equal", core.PriorityOff: "off"}[p.Priority]
+}
+
+func budgetsWord(p core.PreemptionConfig) string {
+	return map[preemptor.BudgetPolicy]string{
+		preemptor.PreferBudgets: "prefer", preemptor.StrictPriority: "strict", preemptor.HardBudgets: "hard",
+	}[p.Budgets]
+}
+
+func orderWord(p core.PreemptionConfig) string {
+	return map[bool]string{false: "age", true: "qos"}[p.ByQoS]
 }
 
 func strategyNames(list []preemptor.Strategy) string {

@@ -20,6 +20,9 @@ func (r *reader) checkPartition(p *Partition) {
 	r.checkApplications(p.Root)
 	r.checkLimits(p.Root, nil)
 	r.checkRules(p)
+	if !p.Preemption.Quota {
+		r.warnQuota(p.Root)
+	}
 	if !hasLeaf(p.Root) {
 		place := p.Root.place
 		place.Key = ""

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -14,11 +16,19 @@ import (
 
 // defaultPreemption is what holds for the keys that are not given.
 func defaultPreemption() core.PreemptionConfig {
-	return core.PreemptionConfig{RequiredNode: preemptor.DefaultConfig(), VictimTimeout: core.DefaultVictimTimeout}
+	return core.PreemptionConfig{
+		RequiredNode:  preemptor.DefaultConfig(),
+		VictimTimeout: core.DefaultVictimTimeout,
+		LoopMax:       core.DefaultLoopMax,
+		LoopWindow:    core.DefaultLoopWindow,
+	}
 }
 
+// loopMaxLimit is the most that preemption_loop_max may be.
+const loopMaxLimit = 1000
+
 // preemption reads the section of a partition. A value that is not right is
-// reported and leaves the default.
+// reported and does not count.
 func preemption(c cursor) core.PreemptionConfig {
 	p := defaultPreemption()
 	plan := &p.RequiredNode
@@ -28,15 +38,25 @@ func preemption(c cursor) core.PreemptionConfig {
 			p.Disabled = ok && !enabled
 		}},
 		field{"quotapreemptionenabled", func(c cursor) {
-			if p.Quota, _ = c.boolean(); p.Quota {
-				c.later("a queue whose max was lowered gives nothing back")
-			}
+			enabled, ok := c.boolean()
+			p.Quota = enabled || !ok // what cannot be read is reported once, and not by every queue
 		}},
+		field{"preemption_priority", func(c cursor) {
+			p.Priority = [...]core.PriorityPreemption{core.StrictlyLower, core.EqualToo, core.PriorityOff}[oneWord(c, "strict", "equal", "off")]
+		}},
+		field{"preemption_disruption_budgets", func(c cursor) {
+			p.Budgets = [...]preemptor.BudgetPolicy{
+				preemptor.PreferBudgets, preemptor.StrictPriority, preemptor.HardBudgets,
+			}[oneWord(c, "prefer", "strict", "hard")]
+		}},
+		field{"preemption_victim_order", func(c cursor) { p.ByQoS = oneWord(c, "age", "qos") == 1 }},
+		field{"preemption_loop_max", func(c cursor) { between(c, &p.LoopMax, loopMaxLimit) }},
+		field{"preemption_loop_window", func(c cursor) { aboveZero(c, &p.LoopWindow) }},
 		field{"preemption_start_delay", func(c cursor) { startDelay(c, &plan.StartDelay) }},
 		field{"preemption_victim_pods_selection_strategy", func(c cursor) { strategies(c, &plan.Strategies) }},
 		field{"preemption_victim_deviation", func(c cursor) { deviation(c, &plan.DeviationMax) }},
-		field{"preemption_victims_max", func(c cursor) { victimsMax(c, &plan.VictimsMax) }},
-		field{"preemption_victim_timeout", func(c cursor) { victimTimeout(c, &p.VictimTimeout) }},
+		field{"preemption_victims_max", func(c cursor) { between(c, &plan.VictimsMax, preemptor.VictimsLimit) }},
+		field{"preemption_victim_timeout", func(c cursor) { aboveZero(c, &p.VictimTimeout) }},
 		field{"preemption_foreign_pods", func(c cursor) {
 			victims, ok := c.boolean()
 			plan.SpareForeign = ok && !victims
@@ -60,13 +80,13 @@ func startDelay(c cursor, delay *time.Duration) {
 	}
 }
 
-func victimTimeout(c cursor, timeout *time.Duration) {
+func aboveZero(c cursor, value *time.Duration) {
 	switch d, err := duration(c.text(), time.Nanosecond); {
 	case c.node.Kind != yaml.ScalarNode:
 	case err != nil:
 		c.fail("%s is not right: %v", describe(c.node), err)
 	default:
-		*timeout = d
+		*value = d
 	}
 }
 
@@ -97,12 +117,45 @@ func deviation(c cursor, percent *int64) {
 	}
 }
 
-func victimsMax(c cursor, most *int) {
+// between reads a whole number from 1 to the most there may be.
+func between(c cursor, value *int, most uint64) {
 	switch n, ok := c.count(); {
 	case !ok:
-	case n < 1 || n > preemptor.VictimsLimit:
-		c.fail("%d is not from 1 to %d", n, preemptor.VictimsLimit)
+	case n < 1 || n > most:
+		c.fail("%d is not from 1 to %d", n, most)
 	default:
-		*most = int(n)
+		*value = int(n)
+	}
+}
+
+// oneWord is the index of a word among those known, as they are written here; of
+// the first, which is the default, if it is none of them.
+func oneWord(c cursor, known ...string) int {
+	text := c.text()
+	if c.node.Kind != yaml.ScalarNode {
+		return 0
+	}
+	if i := slices.Index(known, text); i >= 0 {
+		return i
+	}
+	last, hint := len(known)-1, ""
+	if meant := nearest(text, known); meant != "" {
+		hint = "; did you mean " + meant + "?"
+	}
+	c.fail("%s is not right: write %s or %s%s", quote(text), strings.Join(known[:last], ", "), known[last], hint)
+	return 0
+}
+
+// warnQuota reports, on the way down, each delay that a queue was given for
+// nothing because the partition does not preempt for quota.
+func (r *reader) warnQuota(q *Queue) {
+	if q.quotaDelay != nil {
+		r.add(Problem{
+			Place: *q.quotaDelay, Severity: Warning,
+			Message: "without effect while preemption.quotapreemptionenabled of the partition is false: a queue whose max was lowered gives nothing back",
+		})
+	}
+	for _, child := range q.Queues {
+		r.warnQuota(child)
 	}
 }

@@ -23,9 +23,6 @@ type property struct {
 	set func(q *core.QueueProperties, text string) error
 	// later says what happens as long as the property has no effect.
 	later string
-	// inEffect reports whether a text has its effect although later is set; nil
-	// means that none has.
-	inEffect func(text string) bool
 	// fresh is the text with which a queue below starts instead of that of its
 	// parent; nil means that it inherits.
 	fresh func(inherited string) string
@@ -33,6 +30,7 @@ type property struct {
 
 const (
 	preemptionPolicy       = "preemption.policy"
+	quotaDelay             = "quota.preemption.delay"
 	applicationSort        = "application.sort.policy"
 	defaultPreemptionDelay = 30 * time.Second
 )
@@ -53,31 +51,15 @@ func propertyTable() []property {
 			return err
 		}},
 		{name: "priority.offset", fresh: always("0"), set: setPriorityOffset},
-		{
-			name: preemptionPolicy, set: setPreemptionPolicy, fresh: freshPreemption,
-			later:    "work inside makes room outside too, on a node that it must run on",
-			inEffect: func(text string) bool { return !strings.EqualFold(text, "fence") },
-		},
-		{
-			name:  "preemption.delay",
-			later: "only work that must run on a certain node has room made, after preemption_start_delay of the partition",
-			set: func(q *core.QueueProperties, text string) (err error) {
-				q.PreemptionDelay, err = duration(text, time.Nanosecond)
-				return err
-			},
-		},
-		{
-			name:  "quota.preemption.delay",
-			later: "a queue whose max was lowered gives nothing back",
-			inEffect: func(text string) bool {
-				delay, err := duration(text, 0)
-				return err == nil && delay == 0 // never, which is how it is
-			},
-			set: func(q *core.QueueProperties, text string) (err error) {
-				q.QuotaDelay, err = duration(text, 0)
-				return err
-			},
-		},
+		{name: preemptionPolicy, set: setPreemptionPolicy, fresh: freshPreemption},
+		{name: "preemption.delay", set: func(q *core.QueueProperties, text string) (err error) {
+			q.PreemptionDelay, err = duration(text, time.Nanosecond)
+			return err
+		}},
+		{name: quotaDelay, set: func(q *core.QueueProperties, text string) (err error) {
+			q.QuotaDelay, err = duration(text, 0)
+			return err
+		}},
 		{
 			name:  "application.unschedasks.backoff",
 			later: "an application is tried again whenever something changes that could help it",
@@ -200,8 +182,8 @@ func checkProperty(c cursor, name string, table []property) {
 		c.fail("%s is not right: %v", quote(text), err)
 		return
 	}
-	if p := table[i]; p.later != "" && (p.inEffect == nil || !p.inEffect(text)) {
-		c.later(p.later)
+	if later := table[i].later; later != "" {
+		c.later(later)
 	}
 	if name == applicationSort && text == "stateaware" {
 		c.warn("stateaware is an old name of fifo; write fifo")

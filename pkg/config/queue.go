@@ -31,6 +31,7 @@ type Queue struct {
 	countPlace  Place  // of ApplicationsMax
 	unsure      bool   // ApplicationsMax could not be read
 	leaf        *Place // of "parent: false"
+	quotaDelay  *Place // of a quota.preemption.delay that is longer than never
 }
 
 // A Template is what a queue gives to the leaf queues that are made below it
@@ -149,7 +150,13 @@ func (r *reader) queueKeys(q *Queue) []field {
 			q.Queues = r.queueList(c.items(), q, strings.Count(string(q.Path), ".")+1)
 		}},
 		{"resources", func(c cursor) { q.Guaranteed, q.Max = ofResources(c) }},
-		{"properties", func(c cursor) { q.Properties = properties(c) }},
+		{"properties", func(c cursor) {
+			q.Properties = properties(c)
+			if delay, err := duration(q.Properties[quotaDelay], 0); err == nil && delay > 0 {
+				set, _ := c.find(quotaDelay)
+				q.quotaDelay = &set.place
+			}
+		}},
 	}
 }
 
