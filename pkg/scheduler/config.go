@@ -32,7 +32,8 @@ type Config struct {
 	// one mean one each.
 	BatchAllocations int
 	// SkipPredicates is for resource managers without predicates: whatever fits
-	// a node may run there, and the callback is not asked.
+	// a node may run there, and none of Predicates, PreemptionPredicates and
+	// PredicatesWith is asked.
 	SkipPredicates bool
 	// Record, if set, is given every command of a partition right before it is
 	// applied. Partitions call it at the same time as each other, each from its

@@ -5,6 +5,8 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
 // A courier turns deliveries into callbacks. Consecutive deliveries of one type
@@ -12,7 +14,8 @@ import (
 // of a response one after the other and would lose the order between them.
 type courier struct {
 	callback       api.ResourceManagerCallback
-	allocationsMax int // placed allocations in one response
+	nominations    NominationCallback // nil if the callback is none
+	allocationsMax int                // placed allocations in one response
 	journal        journal
 }
 
@@ -53,6 +56,8 @@ func (c *courier) deliver(batch []delivery) int {
 		c.journal.write(batch[:1])
 		c.callback.UpdateContainerSchedulingState(first)
 		return 1
+	case core.Nomination:
+		return c.nominated(first, batch)
 	case *si.EventRecord:
 		run := runOf[*si.EventRecord](batch, len(batch))
 		c.callback.SendEvent(run)
@@ -90,6 +95,33 @@ func (c *courier) placed(first *si.Allocation, batch []delivery) int {
 	one.placed[0] = first
 	one.response.New = one.placed[:]
 	return c.allocations(batch, 1, &one.response)
+}
+
+// nominated tells of a nomination in two ways: as the state of the ask, which every
+// resource manager hears of but in which a node has no place, and in full to those
+// who can hear it.
+func (c *courier) nominated(n core.Nomination, batch []delivery) int {
+	c.journal.write(batch[:1])
+	state := si.UpdateContainerSchedulingStateRequest_RESERVED
+	if n.Node == "" {
+		state = si.UpdateContainerSchedulingStateRequest_SKIPPED
+	}
+	c.callback.UpdateContainerSchedulingState(&si.UpdateContainerSchedulingStateRequest{
+		ApplicationID: string(n.Application), AllocationKey: string(n.Key), State: state, Reason: n.Reason,
+	})
+	switch {
+	case c.nominations == nil:
+	case n.Node == "":
+		c.protected("ClearNomination", func() { c.nominations.ClearNomination(string(n.Key)) })
+	default:
+		c.protected("Nominate", func() { c.nominations.Nominate(string(n.Key), string(n.Node)) })
+	}
+	return 1
+}
+
+// protected makes a callback whose panic is a failure like any other.
+func (c *courier) protected(name string, callback func()) {
+	c.journal.failed(name, protected(callback))
 }
 
 func (c *courier) allocations(batch []delivery, n int, response *si.AllocationResponse) int {

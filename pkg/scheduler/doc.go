@@ -11,7 +11,8 @@
 //
 //	caller ── request ─► edge ─► inbox ─► owner ─► outbox ─► courier ─► callback
 //	                                        │
-//	                                        └── Predicates, once the node has been heard of
+//	                                        └── Predicates and other questions, once
+//	                                            the node has been heard of
 //
 // What holds for a resource manager:
 //
@@ -26,6 +27,12 @@
 //     nothing else.
 //   - Predicates is asked about a node only after the callback of every effect
 //     on that node has returned. Until then the partition waits, and no other.
+//   - A callback may implement more interfaces than it has to: NominationCallback,
+//     PredicateSimulator, VictimSelector and DisruptionBudgeter. Preemption is then
+//     as good as the resource manager knows its pods. Without them it works as well: a
+//     nomination is told as the state RESERVED of an ask, PreemptionPredicates says
+//     who could run where without whom, the scheduler chooses victims itself, and
+//     there are no budgets.
 //   - What is refused is answered with a reason. The one exception are releases
 //     and removals, for which the interface has no refusal: what they name is
 //     gone either way, and they are logged.
@@ -33,7 +40,9 @@
 //     Messages in callbacks belong to the callback, but the resources in them
 //     are shared and must not be changed.
 //   - A panic in a callback is not caught: what the callback left half done
-//     cannot be known here.
+//     cannot be known here. In those of the optional interfaces it is, and in
+//     PreemptionPredicates: they are there to know better, and nothing ends
+//     if they do not.
 //
 // Names of partitions are "[resource manager]partition". Requests may say the
 // short form, the long form, or nothing for "default"; answers carry the long
@@ -47,6 +56,7 @@
 //	inbox.go         what waits for a partition
 //	owner.go         the loop
 //	gate.go          predicates after callbacks
+//	capabilities.go  what else a resource manager can do; questions.go asks it
 //	outbox.go        what waits for a resource manager
 //	courier.go       effects to callbacks; journal.go, the log lines
 package scheduler

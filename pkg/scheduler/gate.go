@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
@@ -13,7 +14,7 @@ import (
 // still decided then.
 var errEnding = errors.New("partition ends")
 
-// A gate keeps predicates behind the callbacks that concern the same node: a
+// A gate keeps questions behind the callbacks that concern the same node: a
 // resource manager takes a placement into account when the callback that
 // announces it runs, so its answer about the node is wrong before.
 //
@@ -25,6 +26,14 @@ type gate struct {
 	last     map[string]uint64 // node to delivery
 	trail    []touch           // every entry of last, and older ones, in order
 	runsOn   map[string]string // placed allocation to node
+
+	// What the callback can be asked beyond predicates; nil if it cannot.
+	simulator PredicateSimulator
+	selector  VictimSelector
+	budgeter  DisruptionBudgeter
+
+	log        *zap.Logger // with the resource manager and the partition
+	complained map[complaint]bool
 }
 
 // A touch is a delivery that concerns a node.
@@ -33,20 +42,37 @@ type touch struct {
 	number uint64
 }
 
-func newGate(outbox *outbox, callback api.ResourceManagerCallback) *gate {
-	return &gate{
-		outbox:   outbox,
-		callback: callback,
-		last:     map[string]uint64{},
-		runsOn:   map[string]string{},
+func newGate(outbox *outbox, callback api.ResourceManagerCallback, log *zap.Logger) *gate {
+	g := &gate{
+		outbox:     outbox,
+		callback:   callback,
+		last:       map[string]uint64{},
+		runsOn:     map[string]string{},
+		log:        log,
+		complained: map[complaint]bool{},
 	}
+	g.simulator, _ = callback.(PredicateSimulator)
+	g.selector, _ = callback.(VictimSelector)
+	g.budgeter, _ = callback.(DisruptionBudgeter)
+	return g
 }
 
 // feasible answers the core. It is called by the owner, which holds no lock.
 func (g *gate) feasible(allocation core.AllocationKey, node core.NodeID, allocate bool) error {
-	if number, ok := g.last[string(node)]; ok && !g.outbox.await(number) {
+	if !g.await(node) {
 		return errEnding
 	}
+	return g.predicates(allocation, node, allocate)
+}
+
+// await waits until everything has been delivered that touches a node. It returns
+// false when that will not happen any more.
+func (g *gate) await(node core.NodeID) bool {
+	number, ok := g.last[string(node)]
+	return !ok || g.outbox.await(number)
+}
+
+func (g *gate) predicates(allocation core.AllocationKey, node core.NodeID, allocate bool) error {
 	return g.callback.Predicates(&si.PredicatesArgs{
 		AllocationKey: string(allocation),
 		NodeID:        string(node),
@@ -71,6 +97,8 @@ func (g *gate) note(effects core.Effects, last uint64) {
 			}
 		case *si.AcceptedNode:
 			g.touch(effect.NodeID, number)
+		case core.Nomination:
+			g.touch(string(effect.Node), number)
 		}
 	}
 	g.trim()

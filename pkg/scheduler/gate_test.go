@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -11,7 +12,7 @@ import (
 
 // A gate is as large as what runs and what is under way, and not as what ever was.
 func TestAGateForgets(t *testing.T) {
-	g := newGate(newOutbox(), nil)
+	g := newGate(newOutbox(), nil, zap.NewNop())
 	tell := func(effect any) {
 		g.note(core.Effects{effect}, g.outbox.put("p", effect))
 	}

@@ -4,6 +4,8 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
 // A journal writes one log line per effect, right before the callback that tells
@@ -24,7 +26,12 @@ func (j journal) write(batch []delivery) {
 }
 
 func headline(effect any) (zapcore.Level, string) {
-	switch effect.(type) {
+	switch e := effect.(type) {
+	case core.Nomination:
+		if e.Node == "" {
+			return zap.InfoLevel, "nomination cleared"
+		}
+		return zap.InfoLevel, "nominated"
 	case *si.Allocation:
 		return zap.DebugLevel, "allocation placed"
 	case *si.AllocationRelease:
@@ -71,6 +78,12 @@ func fields(effect any) []zap.Field {
 		return []zap.Field{zap.String("node", e.NodeID), zap.String("reason", e.Reason)}
 	case *si.UpdateContainerSchedulingStateRequest:
 		return []zap.Field{zap.String("allocation", e.AllocationKey), zap.String("application", e.ApplicationID), zap.String("reason", e.Reason)}
+	case core.Nomination:
+		list := []zap.Field{zap.String("allocation", string(e.Key)), zap.String("application", string(e.Application)), zap.String("reason", e.Reason)}
+		if e.Node != "" {
+			list = append(list, zap.String("node", string(e.Node)))
+		}
+		return list
 	case unanswered:
 		return []zap.Field{
 			zap.String("input", e.what), zap.String("allocation", e.allocation),

@@ -79,6 +79,13 @@ func (x *outbox) progress() uint64 {
 	return x.delivered
 }
 
+// latest is the number of the last delivery there is, made or not.
+func (x *outbox) latest() uint64 {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.appended
+}
+
 // await waits until a delivery has been made. It returns false when that will
 // not happen any more because the outbox is closed.
 func (x *outbox) await(number uint64) bool {

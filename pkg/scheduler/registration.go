@@ -104,6 +104,7 @@ func (s *Scheduler) install(r *registration, configs []core.Config) (again bool,
 		allocationsMax: s.config.BatchAllocations,
 		journal:        journal{s.config.Logger.With(zap.String("resourceManager", r.id))},
 	}
+	c.nominations, _ = r.callback.(NominationCallback)
 	s.goroutines.Go(func() { r.outbox.deliver(c) })
 	return again, nil
 }
@@ -243,10 +244,7 @@ func (s *Scheduler) start(r *registration, name string, config core.Config) *own
 		done:   make(chan struct{}),
 	}
 	options := s.config.options(name, s.kinds)
-	if !s.config.SkipPredicates {
-		o.gate = newGate(r.outbox, r.callback)
-		options.Feasible = o.gate.feasible
-	}
+	o.gate = s.gate(r, name, &options)
 	o.partition = core.NewPartition(options, config)
 	before := r.former[name]
 	delete(r.former, name)

@@ -1,0 +1,119 @@
+package scheduler
+
+import (
+	"fmt"
+	"runtime/debug"
+)
+
+// This file is what a resource manager can do beyond api.ResourceManagerCallback.
+// Its callback implements whichever of these interfaces it likes; nothing has to be
+// announced. They are about preemption: who is nominated, what a node would be like
+// without some allocations, who has to go, what must not be disrupted.
+//
+// What holds for all of them:
+//
+//   - Strings are keys of allocations and nodes as they were in requests. Slices
+//     belong to whoever is given them.
+//   - Questions are asked by the goroutine of the partition, one at a time, after
+//     the callbacks that concern the node have returned. The partition waits for
+//     the answer, and no other does.
+//   - A panic is caught and logged. An answer that makes no sense is left out as far
+//     as it makes none, with one warning for each thing that can be wrong.
+
+// A NominationCallback hears for which ask room is being made, and where. It may
+// show that to others, as the nominated node of a pod does for autoscalers and
+// other schedulers.
+type NominationCallback interface {
+	// Nominate says that an ask has a node in view, once before those are told to
+	// go who make room for it there, and again with another node if that changes.
+	// The ask may be placed elsewhere all the same. Once it is placed or taken
+	// back it is nominated no more, which is not told.
+	Nominate(allocationKey, nodeID string)
+	// ClearNomination says that an ask that still waits has no node in view any
+	// more.
+	ClearNomination(allocationKey string)
+}
+
+// PredicatesWithArgs is a question about a node that is changed in thought.
+type PredicatesWithArgs struct {
+	AllocationKey string // of the ask; it is on no node
+	NodeID        string
+	// Add are asks that count as running on the node: room is promised to them.
+	Add []string
+	// Remove are allocations that count as gone from the node.
+	Remove []string
+}
+
+// A PredicateSimulator answers whether an ask may run on a node after some
+// changes of it: affinity, ports, volumes, spread and whatever else there is.
+//
+// Without it, PreemptionPredicates is asked instead, which cannot be told of asks
+// that were added; a resource manager for which that returns nil cannot simulate at
+// all, and Predicates decides without anything being removed, as for a reservation.
+type PredicateSimulator interface {
+	// PredicatesWith returns nil if the ask may run there, else the reason, which
+	// is shown to people. An error that has a method
+	//
+	//	Unresolvable() bool
+	//
+	// which returns true says that the ask may not run there whoever is removed, as
+	// with a label that the node lacks. It may be wrapped. The node is then not
+	// looked at any further.
+	PredicatesWith(args *PredicatesWithArgs) error
+}
+
+// SelectVictimsArgs is the question who makes room for an ask on a node.
+type SelectVictimsArgs struct {
+	AllocationKey string // of the ask
+	NodeID        string
+	// Candidates are the allocations that may have to go, the most important
+	// first. If all of them go, the ask may run.
+	Candidates []string
+	// Violating says of each candidate whether its end would exceed a disruption
+	// budget.
+	Violating []bool
+}
+
+// A VictimSelector chooses victims in place of the scheduler, which saves it the
+// questions one by one. The choice is checked: victims that leave too little room
+// or take a queue below its guarantee are not accepted.
+type VictimSelector interface {
+	// SelectVictims returns those of the candidates that have to go, in the order
+	// in which they are told. What is no candidate, or is given twice, is left out.
+	// An error says why there is no choice to be made on this node.
+	SelectVictims(args *SelectVictimsArgs) ([]string, error)
+}
+
+// A DisruptionBudget is how many of some allocations may be ended at once without
+// disrupting what they are part of. The scheduler knows no more of it.
+type DisruptionBudget struct {
+	Name string // shown to people
+	// Allowed is how many may be ended now, at least 0. Those that were told to go
+	// and have not gone are taken off already.
+	Allowed int
+	// Allocations are those asked about that count for the budget, each once.
+	Allocations []string
+}
+
+// A DisruptionBudgeter knows the disruption budgets of allocations. What a budget
+// is worth is up to the configuration of the partition.
+type DisruptionBudgeter interface {
+	// DisruptionBudgets returns every budget that any of the allocations counts
+	// for; an allocation may count for several. It is asked when every callback
+	// so far has returned. An allocation that was not asked about is left out of
+	// the answer, less than 0 counts as 0, and a panic counts as one budget of all
+	// the allocations that allows nothing.
+	DisruptionBudgets(allocationKeys []string) []DisruptionBudget
+}
+
+// protected calls what belongs to a resource manager. The error is that it panicked,
+// and where.
+func protected(call func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	call()
+	return nil
+}

@@ -1,0 +1,186 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// errStillRefused is the answer of a resource manager that says yes or no.
+var errStillRefused = errors.New("the predicates refuse the node all the same")
+
+// unknownBudget is the name of the budget of allocations whose budgets could not
+// be told.
+const unknownBudget = "unknown"
+
+// gate makes the gate of a partition and has the core ask through it whatever the
+// resource manager can answer. It is nil if that is nothing.
+func (s *Scheduler) gate(r *registration, partition string, options *core.Options) *gate {
+	g := newGate(r.outbox, r.callback, s.config.Logger.With(zap.String("resourceManager", r.id), zap.String("partition", partition)))
+	if !s.config.SkipPredicates {
+		options.Feasible, options.Simulate = g.feasible, g.simulate
+	}
+	if g.selector != nil {
+		options.SelectVictims = g.selectVictims
+	}
+	if g.budgeter != nil {
+		options.Budgets = g.budgets
+	}
+	if s.config.SkipPredicates && g.selector == nil && g.budgeter == nil {
+		return nil
+	}
+	return g
+}
+
+// simulate answers the core. What a resource manager says is passed on unchanged,
+// so that it can be told whether removing somebody else could help.
+func (g *gate) simulate(ask core.AllocationKey, node core.NodeID, add, remove []core.AllocationKey) error {
+	if !g.await(node) {
+		return errEnding
+	}
+	if g.simulator == nil {
+		return g.ask("PreemptionPredicates", func() error { return g.simulateByPrefix(ask, node, remove) })
+	}
+	args := &PredicatesWithArgs{AllocationKey: string(ask), NodeID: string(node), Add: textsOf(add), Remove: textsOf(remove)}
+	return g.ask("PredicatesWith", func() error { return g.simulator.PredicatesWith(args) })
+}
+
+// simulateByPrefix asks with what every resource manager has. PreemptionPredicates
+// takes the allocations before the start index away and then one more at a time,
+// checking each time: with the last one as the start, all are checked at once.
+func (g *gate) simulateByPrefix(ask core.AllocationKey, node core.NodeID, remove []core.AllocationKey) error {
+	if len(remove) == 0 {
+		return g.predicates(ask, node, true)
+	}
+	last := int32(len(remove) - 1)
+	response := g.callback.PreemptionPredicates(&si.PreemptionPredicatesArgs{
+		AllocationKey: string(ask), NodeID: string(node), PreemptAllocationKeys: textsOf(remove), StartIndex: last,
+	})
+	switch {
+	case response == nil: // it cannot simulate
+		return g.predicates(ask, node, false)
+	case !response.Success:
+		return errStillRefused
+	case response.Index < 0 || response.Index > last:
+		g.complain("PreemptionPredicates", "index of no allocation", zap.Int32("index", response.Index))
+		return errStillRefused
+	default:
+		return nil
+	}
+}
+
+// selectVictims answers the core with some of the candidates, each once.
+func (g *gate) selectVictims(ask core.AllocationKey, node core.NodeID, candidates []core.AllocationKey, violating []bool) ([]core.AllocationKey, error) {
+	if !g.await(node) {
+		return nil, errEnding
+	}
+	args := &SelectVictimsArgs{
+		AllocationKey: string(ask), NodeID: string(node), Candidates: textsOf(candidates), Violating: slices.Clone(violating),
+	}
+	var chosen []string
+	err := g.ask("SelectVictims", func() (err error) {
+		chosen, err = g.selector.SelectVictims(args)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return g.sift("SelectVictims", chosen, setOf(candidates)), nil
+}
+
+// budgets answers the core. They concern allocations on any node, so everything
+// that was told must have been heard. Where there is no answer, a budget that
+// allows nothing stands for it: what is not known is not to be exceeded lightly.
+func (g *gate) budgets(allocations []core.AllocationKey) []core.DisruptionBudget {
+	if !g.outbox.await(g.outbox.latest()) {
+		return nil // nobody is going to be told to go
+	}
+	var told []DisruptionBudget
+	err := g.ask("DisruptionBudgets", func() error {
+		told = g.budgeter.DisruptionBudgets(textsOf(allocations))
+		return nil
+	})
+	if err != nil {
+		return []core.DisruptionBudget{{Name: unknownBudget, Allocations: slices.Clone(allocations)}}
+	}
+	asked := setOf(allocations)
+	out := make([]core.DisruptionBudget, 0, len(told))
+	for _, b := range told {
+		if b.Allowed < 0 {
+			g.complain("DisruptionBudgets", "allowed is negative", zap.String("budget", b.Name), zap.Int("allowed", b.Allowed))
+		}
+		if members := g.sift("DisruptionBudgets", b.Allocations, asked); len(members) > 0 {
+			out = append(out, core.DisruptionBudget{Name: b.Name, Allowed: max(b.Allowed, 0), Allocations: members})
+		}
+	}
+	return out
+}
+
+// ask puts a question to the resource manager. A panic is the error that there is
+// no answer.
+func (g *gate) ask(question string, put func() error) error {
+	var err error
+	if panicked := protected(func() { err = put() }); panicked != nil {
+		g.complain(question, "panic", zap.Error(panicked))
+		return fmt.Errorf("the resource manager failed to answer %s", question)
+	}
+	return err
+}
+
+// sift is what of an answer makes sense: keys that were asked about, each once, in
+// the order of the answer.
+func (g *gate) sift(question string, answer []string, asked map[core.AllocationKey]bool) []core.AllocationKey {
+	out := make([]core.AllocationKey, 0, min(len(answer), len(asked)))
+	given := make(map[core.AllocationKey]bool, cap(out))
+	for _, text := range answer {
+		switch key := core.AllocationKey(text); {
+		case !asked[key]:
+			g.complain(question, "allocation that was not asked about", zap.String("allocation", text))
+		case given[key]:
+			g.complain(question, "allocation given twice", zap.String("allocation", text))
+		default:
+			given[key] = true
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+// complain logs an answer that makes no sense. A question is asked again and
+// again, so there is one warning for each thing that can be wrong with it, and
+// after that only what is worth debugging.
+func (g *gate) complain(question, problem string, fields ...zap.Field) {
+	level := zap.WarnLevel
+	if about := (complaint{question, problem}); g.complained[about] {
+		level = zap.DebugLevel
+	} else {
+		g.complained[about] = true
+	}
+	if entry := g.log.Check(level, "answer of the resource manager makes no sense"); entry != nil {
+		entry.Write(append(fields, zap.String("question", question), zap.String("problem", problem))...)
+	}
+}
+
+// A complaint is one thing that can be wrong with the answers to a question.
+type complaint struct{ question, problem string }
+
+func textsOf(keys []core.AllocationKey) []string {
+	texts := make([]string, len(keys))
+	for i, key := range keys {
+		texts[i] = string(key)
+	}
+	return texts
+}
+
+func setOf(keys []core.AllocationKey) map[core.AllocationKey]bool {
+	set := make(map[core.AllocationKey]bool, len(keys))
+	for _, key := range keys {
+		set[key] = true
+	}
+	return set
+}

@@ -1,0 +1,350 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// plain is a resource manager with nothing but predicates. It says what it was asked.
+type plain struct {
+	api.ResourceManagerCallback
+	asked      []string
+	refuses    error
+	preemption func(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse
+}
+
+func (p *plain) Predicates(a *si.PredicatesArgs) error {
+	p.asked = append(p.asked, fmt.Sprintf("%s on %s allocate=%t", a.AllocationKey, a.NodeID, a.Allocate))
+	return p.refuses
+}
+
+func (p *plain) PreemptionPredicates(a *si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse {
+	p.asked = append(p.asked, fmt.Sprintf("%s on %s without %v from %d", a.AllocationKey, a.NodeID, a.PreemptAllocationKeys, a.StartIndex))
+	return p.preemption(a)
+}
+
+// able is a resource manager that can answer everything.
+type able struct {
+	plain
+	with    func(*PredicatesWithArgs) error
+	victims func(*SelectVictimsArgs) ([]string, error)
+	budgets func([]string) []DisruptionBudget
+}
+
+func (a *able) PredicatesWith(args *PredicatesWithArgs) error { return a.with(args) }
+
+func (a *able) SelectVictims(args *SelectVictimsArgs) ([]string, error) { return a.victims(args) }
+
+func (a *able) DisruptionBudgets(keys []string) []DisruptionBudget { return a.budgets(keys) }
+
+// asking is a gate, and what it logs from a level on.
+func asking(callback api.ResourceManagerCallback) (*gate, *observer.ObservedLogs) {
+	logs, seen := observer.New(zap.WarnLevel)
+	return newGate(newOutbox(), callback, zap.New(logs)), seen
+}
+
+// warnings are the problems that were logged.
+func warnings(seen *observer.ObservedLogs) []string {
+	lines := []string{}
+	for _, entry := range seen.TakeAll() {
+		fields := entry.ContextMap()
+		lines = append(lines, fmt.Sprintf("%v: %v", fields["question"], fields["problem"]))
+	}
+	return lines
+}
+
+// What every resource manager has answers for a node without some allocations:
+// they go all at once, and the check is made once.
+func TestSimulatingByPrefix(t *testing.T) {
+	no := errors.New("no")
+	answer := func(success bool, index int32) *si.PreemptionPredicatesResponse {
+		return &si.PreemptionPredicatesResponse{Success: success, Index: index}
+	}
+	three := []core.AllocationKey{"a", "b", "c"}
+	for _, c := range []struct {
+		name    string
+		remove  []core.AllocationKey
+		refuses error
+		answer  *si.PreemptionPredicatesResponse
+		asked   []string
+		want    error
+		warned  []string
+	}{
+		{"nobody goes, yes", nil, nil, nil, []string{"pod on node-1 allocate=true"}, nil, nil},
+		{"nobody goes, no", nil, no, nil, []string{"pod on node-1 allocate=true"}, no, nil},
+		{"one goes, yes", three[:1], no, answer(true, 0), []string{"pod on node-1 without [a] from 0"}, nil, nil},
+		{"three go, yes", three, no, answer(true, 2), []string{"pod on node-1 without [a b c] from 2"}, nil, nil},
+		{"three go, yes with fewer", three, no, answer(true, 0), []string{"pod on node-1 without [a b c] from 2"}, nil, nil},
+		{"three go, no", three, nil, answer(false, 2), []string{"pod on node-1 without [a b c] from 2"}, errStillRefused, nil},
+		{
+			"cannot simulate, yes", three, nil, nil,
+			[]string{"pod on node-1 without [a b c] from 2", "pod on node-1 allocate=false"},
+			nil, nil,
+		},
+		{
+			"cannot simulate, no", three, no, nil,
+			[]string{"pod on node-1 without [a b c] from 2", "pod on node-1 allocate=false"},
+			no, nil,
+		},
+		{
+			"an index of nobody", three, nil, answer(true, 3),
+			[]string{"pod on node-1 without [a b c] from 2"},
+			errStillRefused,
+			[]string{"PreemptionPredicates: index of no allocation"},
+		},
+		{
+			"an index below nobody", three, nil, answer(true, -1),
+			[]string{"pod on node-1 without [a b c] from 2"},
+			errStillRefused,
+			[]string{"PreemptionPredicates: index of no allocation"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rm := &plain{refuses: c.refuses, preemption: func(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse { return c.answer }}
+			g, seen := asking(rm)
+			// What is added cannot be told.
+			assert.Equal(t, g.simulate("pod", "node-1", []core.AllocationKey{"other"}, c.remove), c.want)
+			assert.DeepEqual(t, rm.asked, c.asked)
+			assert.DeepEqual(t, warnings(seen), append([]string{}, c.warned...))
+		})
+	}
+}
+
+// unresolvable is a refusal that nobody's end would help.
+type unresolvable struct{ text string }
+
+func (u unresolvable) Error() string      { return u.text }
+func (u unresolvable) Unresolvable() bool { return true }
+
+// A simulator is told everything, and what it says reaches the core as it is.
+func TestASimulator(t *testing.T) {
+	rm := &able{}
+	g, seen := asking(rm)
+	var asked []PredicatesWithArgs
+	var says error
+	rm.with = func(args *PredicatesWithArgs) error {
+		asked = append(asked, *args)
+		return says
+	}
+	assert.NilError(t, g.simulate("pod", "node-1", []core.AllocationKey{"x"}, []core.AllocationKey{"a", "b"}))
+	assert.NilError(t, g.simulate("pod", "node-2", nil, nil))
+	assert.DeepEqual(t, asked, []PredicatesWithArgs{
+		{AllocationKey: "pod", NodeID: "node-1", Add: []string{"x"}, Remove: []string{"a", "b"}},
+		{AllocationKey: "pod", NodeID: "node-2", Add: []string{}, Remove: []string{}},
+	})
+	assert.Equal(t, len(rm.plain.asked), 0)
+
+	says = fmt.Errorf("node-1: %w", unresolvable{"no such label"})
+	err := g.simulate("pod", "node-1", nil, nil)
+	assert.Equal(t, err, says)
+	var hopeless interface{ Unresolvable() bool }
+	assert.Assert(t, errors.As(err, &hopeless) && hopeless.Unresolvable())
+	assert.DeepEqual(t, warnings(seen), []string{})
+}
+
+// The choice of victims reaches the core in its order, without what is none.
+func TestChosenVictims(t *testing.T) {
+	broken := errors.New("not here")
+	for _, c := range []struct {
+		name   string
+		says   []string
+		err    error
+		want   []core.AllocationKey
+		warned []string
+	}{
+		{"two", []string{"c", "a"}, nil, []core.AllocationKey{"c", "a"}, nil},
+		{"nobody", nil, nil, []core.AllocationKey{}, nil},
+		{"no choice", []string{"a"}, broken, nil, nil},
+		{
+			"nonsense among them",
+			[]string{"b", "x", "", "b", "a", "y", "b"},
+			nil,
+			[]core.AllocationKey{"b", "a"},
+			[]string{"SelectVictims: allocation that was not asked about", "SelectVictims: allocation given twice"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rm := &able{}
+			g, seen := asking(rm)
+			candidates, violating := []core.AllocationKey{"a", "b", "c"}, []bool{true, false, false}
+			rm.victims = func(args *SelectVictimsArgs) ([]string, error) {
+				assert.DeepEqual(t, *args, SelectVictimsArgs{
+					AllocationKey: "pod", NodeID: "node-1",
+					Candidates: []string{"a", "b", "c"}, Violating: []bool{true, false, false},
+				})
+				clear(args.Candidates)
+				clear(args.Violating)
+				return c.says, c.err
+			}
+			got, err := g.selectVictims("pod", "node-1", candidates, violating)
+			assert.Equal(t, err, c.err)
+			assert.DeepEqual(t, got, c.want)
+			assert.DeepEqual(t, warnings(seen), append([]string{}, c.warned...))
+			assert.DeepEqual(t, candidates, []core.AllocationKey{"a", "b", "c"})
+			assert.DeepEqual(t, violating, []bool{true, false, false})
+		})
+	}
+}
+
+// Budgets reach the core in their order, without what is none.
+func TestBudgets(t *testing.T) {
+	rm := &able{}
+	g, seen := asking(rm)
+	asked := []core.AllocationKey{"a", "b", "c"}
+	rm.budgets = func(keys []string) []DisruptionBudget {
+		assert.DeepEqual(t, keys, []string{"a", "b", "c"})
+		clear(keys)
+		return []DisruptionBudget{
+			{Name: "web", Allowed: 2, Allocations: []string{"c", "a"}},
+			{Name: "negative", Allowed: -3, Allocations: []string{"a"}},
+			{Name: "nonsense", Allowed: 1, Allocations: []string{"x", "b", "b", "y"}},
+			{Name: "nobody", Allowed: 1, Allocations: []string{"z"}},
+		}
+	}
+	for range 3 {
+		assert.DeepEqual(t, g.budgets(asked), []core.DisruptionBudget{
+			{Name: "web", Allowed: 2, Allocations: []core.AllocationKey{"c", "a"}},
+			{Name: "negative", Allowed: 0, Allocations: []core.AllocationKey{"a"}},
+			{Name: "nonsense", Allowed: 1, Allocations: []core.AllocationKey{"b"}},
+		})
+	}
+	assert.DeepEqual(t, asked, []core.AllocationKey{"a", "b", "c"})
+	assert.DeepEqual(t, warnings(seen), []string{
+		"DisruptionBudgets: allowed is negative",
+		"DisruptionBudgets: allocation that was not asked about",
+		"DisruptionBudgets: allocation given twice",
+	})
+}
+
+// Whoever panics is asked again the next time. Until then it refuses, and protects
+// everybody.
+func TestPanicsOfAnswers(t *testing.T) {
+	rm := &able{
+		with:    func(*PredicatesWithArgs) error { panic("with") },
+		victims: func(*SelectVictimsArgs) ([]string, error) { panic("victims") },
+		budgets: func([]string) []DisruptionBudget { panic("budgets") },
+	}
+	g, seen := asking(rm)
+	other, seenOther := asking(&plain{preemption: func(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse { panic("preemption") }})
+	keys := []core.AllocationKey{"a", "b"}
+	for range 3 {
+		assert.Error(t, g.simulate("pod", "node-1", nil, keys), "the resource manager failed to answer PredicatesWith")
+		_, err := g.selectVictims("pod", "node-1", keys, []bool{false, false})
+		assert.Error(t, err, "the resource manager failed to answer SelectVictims")
+		assert.DeepEqual(t, g.budgets(keys), []core.DisruptionBudget{{Name: "unknown", Allocations: keys}})
+		assert.Error(t, other.simulate("pod", "node-1", nil, keys), "the resource manager failed to answer PreemptionPredicates")
+	}
+	for _, entry := range seen.All() {
+		assert.Assert(t, strings.Contains(fmt.Sprint(entry.ContextMap()["error"]), "questions_test.go"), "where it was")
+	}
+	assert.DeepEqual(t, warnings(seen), []string{"PredicatesWith: panic", "SelectVictims: panic", "DisruptionBudgets: panic"})
+	assert.DeepEqual(t, warnings(seenOther), []string{"PreemptionPredicates: panic"})
+}
+
+// Questions about a node wait for what touches it, a nomination too; the one about
+// budgets waits for everything. When the partition ends nobody is asked.
+func TestQuestionsWaitForDeliveries(t *testing.T) {
+	keys := []core.AllocationKey{"a"}
+	for _, c := range []struct {
+		name string
+		ask  func(*gate)
+		late uint64 // the last delivery that is waited for
+	}{
+		{"Predicates", func(g *gate) { _ = g.feasible("pod", "node-1", true) }, 2},
+		{"PredicatesWith", func(g *gate) { _ = g.simulate("pod", "node-1", nil, keys) }, 2},
+		{"SelectVictims", func(g *gate) { _, _ = g.selectVictims("pod", "node-1", keys, []bool{false}) }, 2},
+		{"DisruptionBudgets", func(g *gate) { g.budgets(keys) }, 3},
+		{"a node that nothing touches", func(g *gate) { _ = g.simulate("pod", "node-3", nil, keys) }, 0},
+	} {
+		for _, ends := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s ends=%t", c.name, ends), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					rm := &able{}
+					note := func(question string) { rm.asked = append(rm.asked, question) }
+					rm.with = func(*PredicatesWithArgs) error { note("PredicatesWith"); return nil }
+					rm.victims = func(*SelectVictimsArgs) ([]string, error) { note("SelectVictims"); return nil, nil }
+					rm.budgets = func([]string) []DisruptionBudget { note("DisruptionBudgets"); return nil }
+					g, _ := asking(rm)
+					effects := core.Effects{
+						&si.Allocation{AllocationKey: "a", NodeID: "node-1"},
+						core.Nomination{Key: "pod", Node: "node-1"},
+						core.Nomination{Key: "b", Node: "node-2"},
+					}
+					g.note(effects, g.outbox.put("p", effects...))
+					answered := false
+					go func() { c.ask(g); answered = true }()
+					for n := uint64(0); n < c.late; n++ {
+						synctest.Wait()
+						assert.Assert(t, !answered, "after %d deliveries", n)
+						if ends && n == 1 {
+							g.outbox.close()
+							break
+						}
+						g.outbox.done(1)
+					}
+					synctest.Wait()
+					assert.Assert(t, answered)
+					closed := ends && c.late > 0
+					assert.Equal(t, len(rm.asked) == 0, closed)
+				})
+			})
+		}
+	}
+}
+
+// The core asks what the callback can answer, and nothing of predicates where they
+// are to be skipped. Where nothing is asked there is no gate.
+func TestWhatTheCoreMayAsk(t *testing.T) {
+	type budgeter struct {
+		api.ResourceManagerCallback
+		DisruptionBudgeter
+	}
+	type selector struct {
+		api.ResourceManagerCallback
+		VictimSelector
+	}
+	for _, c := range []struct {
+		callback api.ResourceManagerCallback
+		skip     bool
+		want     string
+	}{
+		{&plain{}, false, "feasible simulate"},
+		{&plain{}, true, ""},
+		{&able{}, false, "feasible simulate select budgets"},
+		{&able{}, true, "select budgets"},
+		{budgeter{}, true, "budgets"},
+		{selector{}, true, "select"},
+	} {
+		s, err := New(Config{SkipPredicates: c.skip})
+		assert.NilError(t, err)
+		var options core.Options
+		g := s.gate(&registration{outbox: newOutbox(), callback: c.callback}, "p", &options)
+		var words []string
+		for word, there := range map[string]bool{
+			"0 feasible": options.Feasible != nil, "1 simulate": options.Simulate != nil,
+			"2 select": options.SelectVictims != nil, "3 budgets": options.Budgets != nil,
+		} {
+			if there {
+				words = append(words, word)
+			}
+		}
+		slices.Sort(words)
+		for i := range words {
+			words[i] = words[i][2:]
+		}
+		assert.Equal(t, strings.Join(words, " "), c.want)
+		assert.Equal(t, g != nil, c.want != "")
+	}
+}
