@@ -134,7 +134,7 @@ func (s *search) judge(bound int64) answer {
 	switch {
 	case bound > 0:
 		return no
-	case s.covered(s.picked[:s.count]):
+	case s.good(s.picked[:s.count]):
 		s.keep(s.picked[:s.count])
 		return yes
 	default:
@@ -156,10 +156,8 @@ func (s *search) raise() int64 {
 		} else if stalled++; stalled == 2 {
 			half, stalled = half+1, 0
 		}
-		if s.covered(s.picked[:s.count]) {
-			if s.weigh(s.picked[:s.count]) < s.keptWeight {
-				s.keep(s.picked[:s.count])
-			}
+		if s.weigh(s.picked[:s.count]) < s.keptWeight && s.good(s.picked[:s.count]) {
+			s.keep(s.picked[:s.count])
 		}
 		if best > fraction*(s.keptWeight-1) || half == stalledMax {
 			break

@@ -43,3 +43,16 @@ func classOf(c *Candidate) Class {
 	}
 	return class
 }
+
+// A tier is how hard it is to take a candidate: whoever violates a budget comes
+// after the last class of those who do not.
+type tier uint8
+
+const tiers tier = 2 * Classes
+
+func tierOf(c Class, violating bool) tier {
+	if violating {
+		return tier(c) + Classes
+	}
+	return tier(c)
+}

@@ -53,7 +53,7 @@ func (c Config) Validate() error {
 	problem(c.StartDelay < 0, "start delay %s is negative", c.StartDelay)
 	problem(len(c.Strategies) == 0, "no strategy to select victims")
 	for i, s := range c.Strategies {
-		problem(int(s) >= len(strategies), "%s is unknown", s)
+		problem(s >= configurable, "%s is unknown", s)
 		problem(slices.Contains(c.Strategies[:i], s), "strategy %s is given twice", s)
 	}
 	problem(c.DeviationMax < 0, "deviation %d percent is negative", c.DeviationMax)
@@ -70,7 +70,11 @@ const (
 	Single Strategy = iota
 	Multiple
 	Minimal
+	Reprieve // is no choice of a configuration
 )
+
+// configurable is how many strategies a configuration may name.
+const configurable = Reprieve
 
 // strategies is every strategy there is.
 var strategies = [...]struct {
@@ -80,6 +84,7 @@ var strategies = [...]struct {
 	Single:   {"single", (*plan).single},
 	Multiple: {"multiple", (*plan).multiple},
 	Minimal:  {"minimal", (*plan).minimal},
+	Reprieve: {"reprieve", (*plan).reprieve},
 }
 
 // String is the name by which a configuration knows the strategy.
@@ -114,9 +119,9 @@ func ParseStrategies(text string) ([]Strategy, error) {
 }
 
 func strategyOf(name string) (Strategy, bool) {
-	for s := range strategies {
+	for s := range configurable {
 		if strategies[s].name == name {
-			return Strategy(s), true
+			return s, true
 		}
 	}
 	return 0, false
@@ -124,7 +129,7 @@ func strategyOf(name string) (Strategy, bool) {
 
 func strategyNames() string {
 	var names []string
-	for _, s := range strategies {
+	for _, s := range strategies[:configurable] {
 		names = append(names, s.name)
 	}
 	return strings.Join(names, ", ")

@@ -1,11 +1,131 @@
 package preemptor
 
-import "slices"
+import (
+	"math"
+	"slices"
+	"time"
+)
 
 // A Cost is what a plan costs whom it takes from, so that plans on different
 // nodes compare: from the first figure to the last, the lower is the better. What
 // the figures are is a matter of the trigger.
+//
+// The first is 0 if the plan makes room, and otherwise 1; the second is then
+// what is missing at least, in parts of the need of 2^-30, so that the best of
+// those is the near miss. Where room is made, the others are
+//
+//	Priority:      violations of budgets, the highest priority of a victim, the sum of their
+//	               priorities, each 2^31 higher so that more of them come to more, their number,
+//	               and the age in ns of the oldest of the highest priority, from a fixed time on;
+//	               with StrictPriority the highest priority comes before the violations
+//	other triggers: violations of budgets, the class of the worst victim, the highest priority,
+//	               the number of victims and their weight
+//
+// Without victims they are the least there are. Plans for different triggers do
+// not compare.
 type Cost [7]int64
+
+// missingWhole is the second figure where the whole need is missing.
+const missingWhole = 1 << 30
 
 // Compare is negative if c is the better of two costs.
 func (c Cost) Compare(other Cost) int { return slices.Compare(c[:], other[:]) }
+
+// Feasible reports whether the plan makes room.
+func (c Cost) Feasible() bool { return c[0] == 0 }
+
+// MissingPerMille is the part of the need, in thousandths rounded down, that
+// the plan leaves open: 0 if it makes room, or is kept from it by anything but
+// amounts that were there; 1000 at most.
+func (c Cost) MissingPerMille() int64 {
+	if c.Feasible() {
+		return 0
+	}
+	return c[1] * 1000 / missingWhole
+}
+
+// LeastCost is a cost that no plan with a victim undercuts, if all candidates
+// are of at least this priority.
+func LeastCost(cfg Config, t Trigger, lowest int32) Cost {
+	least := int64(lowest)
+	switch {
+	case t != Priority:
+		return Cost{0, 0, int64(Regular), least, 1}
+	case cfg.Budgets == StrictPriority:
+		return Cost{0, least, 0, least + shift, 1, math.MinInt64}
+	default:
+		return Cost{0, 0, least, least + shift, 1, math.MinInt64}
+	}
+}
+
+// shift makes every priority count upwards from zero.
+const shift = 1 << 31
+
+// cost is what the plan came to.
+func (p *plan) cost() Cost {
+	switch p.reason {
+	case RoomIsThere, WaitsForLeaving, Chosen:
+		if p.terms.byPriority {
+			return p.figuresByPriority()
+		}
+		return p.figuresByClass()
+	case NothingHelps, Impossible:
+		share := p.missing(p.reachable())
+		if share.Part == 0 {
+			return Cost{1, 0}
+		}
+		return Cost{1, parts(share.Part, share.Whole, missingWhole)}
+	default:
+		return Cost{1, missingWhole}
+	}
+}
+
+func (p *plan) figuresByPriority() Cost {
+	highest, sum, oldest := int64(math.MinInt64), int64(0), int64(math.MaxInt64)
+	for _, i := range p.victims {
+		e := &p.ranked[i]
+		priority := int64(e.Priority)
+		sum += priority + shift
+		switch created := nanos(e.Created); {
+		case priority > highest:
+			highest, oldest = priority, created
+		case priority == highest:
+			oldest = min(oldest, created)
+		}
+	}
+	age := -oldest
+	if len(p.victims) == 0 {
+		age = math.MinInt64
+	}
+	if p.cfg.Budgets == StrictPriority {
+		return Cost{0, highest, int64(p.violations), sum, int64(len(p.victims)), age}
+	}
+	return Cost{0, int64(p.violations), highest, sum, int64(len(p.victims)), age}
+}
+
+// nanos is the time in nanoseconds since 1970, or the nearest there is that can
+// be negated.
+func nanos(t time.Time) int64 {
+	const most = math.MaxInt64 / int64(time.Second)
+	switch s := t.Unix(); {
+	case s >= most:
+		return math.MaxInt64
+	case s <= -most:
+		return -math.MaxInt64
+	}
+	return t.UnixNano()
+}
+
+func (p *plan) figuresByClass() Cost {
+	if len(p.victims) > 0 && !p.weighed {
+		p.weighAll()
+	}
+	class, highest, weight := Class(0), int64(math.MinInt64), int64(0)
+	for _, i := range p.victims {
+		e := &p.ranked[i]
+		class = max(class, e.class)
+		highest = max(highest, int64(e.Priority))
+		weight += e.weight
+	}
+	return Cost{0, int64(p.violations), int64(class), highest, int64(len(p.victims)), weight}
+}

@@ -1,7 +1,10 @@
 package preemptor
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -13,10 +16,11 @@ type Decision struct {
 	Trigger  Trigger
 	Cost     Cost
 	Reason   Reason
-	Strategy Strategy  // which chose, with Chosen
+	Strategy Strategy  // which chose, with Chosen unless Given
+	Given    bool      // the victims are those that were given to Accept
 	Victims  []Victim  // the gentlest first, with Chosen
 	Proof    Proof     // with Chosen by Minimal
-	Weight   int64     // of the victims: thousandths of the node, rounded up by victim and kind
+	Weight   int64     // of the victims: thousandths of all that is looked at, rounded up by victim and kind
 	Failures []Failure // of the strategies that selected nothing, in their order
 	Again    time.Time // with TooYoung, when to plan again
 
@@ -25,9 +29,21 @@ type Decision struct {
 	Free    resources.Amounts
 	Leaving resources.Amounts // what those hold that leave already
 	Needed  resources.Amounts // what must be freed beyond Free and Leaving, of the kinds asked for
+	Quota   resources.Amounts // what must be freed of the quota
+
+	// What is missing of that even if everybody goes who may: the largest part of
+	// the need, and how much on the node and of the quota.
+	Missing      resources.Share
+	Lacking      resources.Amounts
+	LackingQuota resources.Amounts
+	Partial      bool   // with Chosen: the victims are the most that can be freed, and not enough
+	Refusal      string // with Refused and NotEnough, why
+
+	Violations int      // how many of the victims violate a budget
+	Broken     []string // the budgets that the victims exceed, by name
 
 	Freed    resources.Amounts // what the victims hold
-	Freeable resources.Amounts // what all who are eligible hold
+	Freeable resources.Amounts // what all who are eligible hold, on any node
 
 	ByClass  [Classes]int // how many are eligible
 	ByFilter [Filters]int // how many are not
@@ -71,6 +87,8 @@ const (
 	TooYoung                      // the reservation may not preempt yet
 	NothingHelps                  // the bounds of all strategies are too tight
 	Chosen                        // the victims make room
+	Refused                       // it may not run there even if everybody goes who may
+	NotEnough                     // those given to Accept are no good
 )
 
 var reasons = [...]string{
@@ -83,6 +101,8 @@ var reasons = [...]string{
 	TooYoung:        "too young",
 	NothingHelps:    "nothing helps",
 	Chosen:          "chosen",
+	Refused:         "refused even without them",
+	NotEnough:       "not enough",
 }
 
 // String is the reason in words.
@@ -108,8 +128,62 @@ type Bound uint8
 
 // The bounds.
 const (
-	NotOne   Bound = iota // no one victim is enough
-	TooLarge              // one would be, but deviates too much
-	TooMany               // it takes more victims than are allowed
-	TooLong               // the search was broken off before it found any
+	NotOne     Bound = iota // no one victim is enough
+	TooLarge                // one would be, but deviates too much
+	TooMany                 // it takes more victims than are allowed
+	TooLong                 // the search was broken off before it found any
+	TooLittle               // floors leave too little
+	NotFitting              // the resource manager refuses
 )
+
+// decision is what the plan came to, in memory of its own.
+func (p *plan) decision() Decision {
+	if len(p.ranked) > 0 && !p.weighed && p.reason == Chosen {
+		p.weighAll()
+	}
+	d := Decision{
+		Trigger: p.ask.Trigger, Cost: p.cost(), Reason: p.reason, Strategy: p.strategy, Given: p.given,
+		Proof: p.proof, Failures: slices.Clone(p.failures), Again: p.again,
+		Ask: p.ask.Key, Asked: p.ask.Amounts.Clone(), Free: p.node.Free.Clone(), Leaving: p.leaving.Clone(),
+		Partial: p.partial && p.reason == Chosen, Refusal: p.refusal,
+		ByFilter: p.byFilter, Filtered: p.filtered,
+	}
+	d.Needed, d.Quota = p.amounts(p.need)
+	for i := range p.ranked {
+		d.ByClass[p.ranked[i].class]++
+		d.Freeable.Add(holds(p.ranked[i].Candidate))
+	}
+	slices.SortFunc(d.Filtered, func(a, b Filtered) int {
+		return cmp.Or(cmp.Compare(a.Why, b.Why), strings.Compare(a.Key, b.Key))
+	})
+	p.tellMissing(&d)
+	if p.reason == Chosen {
+		p.tellVictims(&d)
+	}
+	return d
+}
+
+// tellMissing fills in what is missing even if everybody goes who may.
+func (p *plan) tellMissing(d *Decision) {
+	sums := p.reachable()
+	open := make([]int64, len(p.need))
+	for k, need := range p.need {
+		open[k] = max(need-sums[k], 0)
+	}
+	d.Missing = p.missing(sums)
+	d.Lacking, d.LackingQuota = p.amounts(open)
+}
+
+// tellVictims fills in the victims, the gentlest first.
+func (p *plan) tellVictims(d *Decision) {
+	for _, i := range p.victims {
+		e := p.ranked[i]
+		v := Victim{Candidate: *e.Candidate, Class: e.class}
+		v.Amounts = v.Amounts.Clone()
+		v.Floors, v.Budgets = slices.Clone(v.Floors), slices.Clone(v.Budgets)
+		d.Victims = append(d.Victims, v)
+		d.Freed.Add(holds(e.Candidate))
+		d.Weight += e.weight
+	}
+	d.Violations, d.Broken = p.violations, p.broken(p.victims)
+}

@@ -29,5 +29,5 @@
 //	rank.go         the order of candidates, and what they weigh
 //	single.go, multiple.go, minimal.go   the strategies
 //	decision.go, explain.go              what comes out
-//	search.go, bound.go                  the search behind minimal
+//	search.go, found.go, bound.go        the search behind minimal
 package preemptor

@@ -11,15 +11,19 @@ import "slices"
 // asking whether enough can be chosen among the gentler ones. A pool that
 // suffices does so with anybody added, which makes that a binary search.
 func (p *plan) minimal() choice {
-	m := minimum{search: newSearch(p), most: min(p.cfg.VictimsMax, len(p.ranked)), proved: true}
-	class, ok := m.gentlestClass()
+	p.weighAll()
+	m := minimum{search: newSearch(p), most: min(p.victimsMax(), len(p.ranked)), proved: true}
+	worst, ok := m.gentlestTier()
 	if !ok {
 		if m.steps > m.search.most {
 			return choice{failure: Failure{Why: TooLong, Most: m.search.most}}
 		}
-		return choice{failure: Failure{Why: TooMany, Victims: m.most + 1, Most: int64(p.cfg.VictimsMax)}}
+		if m.floored {
+			return choice{failure: Failure{Why: TooLittle}}
+		}
+		return choice{failure: Failure{Why: TooMany, Victims: m.most + 1, Most: int64(p.victimsMax())}}
 	}
-	m.lowestPriority(class)
+	m.lowestPriority(worst)
 	proof := Proof{VictimsMin: m.fewest()}
 	for {
 		proof.WeightMin = m.lighten(len(m.kept))
@@ -43,23 +47,75 @@ type minimum struct {
 
 // possible reports whether the pool suffices. If that stays unknown, it is
 // taken not to, and nothing is proved any more.
-func (m *minimum) possible(count int) bool {
-	a := m.decide(count)
-	m.proved = m.proved && a != unknown
-	return a == yes
+//
+// Whoever is enough is enough with anybody added, so it does to look for as many
+// as are allowed; unless somebody added breaks a floor. Then every number is
+// tried.
+func (m *minimum) possible() bool {
+	if !m.floored {
+		a := m.decide(m.most)
+		m.proved = m.proved && a != unknown
+		return a == yes
+	}
+	if !m.within() {
+		return false
+	}
+	for count := m.atLeast(); count <= min(m.most, len(m.pool)) && m.steps <= m.search.most; count++ {
+		switch m.decide(count) {
+		case yes:
+			return true
+		case unknown:
+			m.proved = false
+		}
+	}
+	return false
 }
 
-// gentlestClass is the first class at which enough can be chosen.
-func (m *minimum) gentlestClass() (Class, bool) {
+// within reports whether the floors may leave enough of every kind: what
+// candidates hold counts up to the surplus, once below the first floor of each of
+// them and once below the last.
+func (m *minimum) within() bool {
+	for k, need := range m.plan.need {
+		if m.freeable(k, false) < need || m.freeable(k, true) < need {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *minimum) freeable(k int, last bool) int64 {
+	p := m.plan
+	below := make([]int64, len(p.node.Floors))
+	var free int64
+	for _, i := range m.pool {
+		e := &p.ranked[i]
+		n := len(e.Floors)
+		switch {
+		case n == 0:
+			free = add(free, e.held[k])
+		case last:
+			below[e.Floors[n-1]] = add(below[e.Floors[n-1]], e.held[k])
+		default:
+			below[e.Floors[0]] = add(below[e.Floors[0]], e.held[k])
+		}
+	}
+	for f, held := range below {
+		free = add(free, min(held, p.left[f*p.width+int(p.short[k])]))
+	}
+	return free
+}
+
+// gentlestTier is the first tier at which enough can be chosen.
+func (m *minimum) gentlestTier() (tier, bool) {
 	before := 0
-	for class := range Class(Classes) {
-		m.among(class, highest(m.plan.ranked))
+	for t := range tiers {
+		m.among(t, highest(m.plan.ranked))
 		if len(m.pool) == before {
-			continue // nobody is of this class
+			continue // nobody is of this tier
 		}
 		before = len(m.pool)
-		if m.possible(m.most) {
-			return class, true
+		if m.possible() {
+			return t, true
 		}
 	}
 	return 0, false
@@ -75,7 +131,7 @@ func highest(ranked []eligible) int32 {
 
 // lowestPriority narrows the pool, which suffices, to the lowest priority at
 // which it still does.
-func (m *minimum) lowestPriority(class Class) {
+func (m *minimum) lowestPriority(worst tier) {
 	var priorities []int32
 	for _, i := range m.pool {
 		priorities = append(priorities, m.plan.ranked[i].Priority)
@@ -86,14 +142,14 @@ func (m *minimum) lowestPriority(class Class) {
 	kept := slices.Clone(m.kept)
 	for low < high {
 		middle := (low + high) / 2
-		m.among(class, priorities[middle])
-		if m.possible(m.most) {
+		m.among(worst, priorities[middle])
+		if m.possible() {
 			high, kept = middle, append(kept[:0], m.kept...)
 		} else {
 			low = middle + 1
 		}
 	}
-	m.among(class, priorities[high])
+	m.among(worst, priorities[high])
 	m.kept = append(m.kept[:0], m.plan.spare(kept)...)
 }
 

@@ -127,7 +127,7 @@ func TestExtremes(t *testing.T) {
 		})
 	}
 	s.node.On = append(s.node.On, Candidate{Key: "d", Amounts: resources.Amounts{5, math.MaxInt64}})
-	for strategy := range Strategy(len(strategies)) {
+	for strategy := range configurable {
 		d := s.with(strategy).plan()
 		if strategy == Single {
 			assert.Equal(t, d.Failures[0].String(), "single: no one victim is enough")

@@ -15,7 +15,7 @@ func (p *plan) multiple() choice {
 	var victims []int
 	short := slices.Clone(p.need)
 	for _, i := range p.largestFirst() {
-		if !p.take(i, short) {
+		if !p.lower(short, i) {
 			continue
 		}
 		victims = append(victims, i)
@@ -23,14 +23,14 @@ func (p *plan) multiple() choice {
 			break
 		}
 	}
-	if len(victims) > p.cfg.VictimsMax {
-		return choice{failure: Failure{Why: TooMany, Victims: len(victims), Most: int64(p.cfg.VictimsMax)}}
+	if len(victims) > p.victimsMax() {
+		return choice{failure: Failure{Why: TooMany, Victims: len(victims), Most: int64(p.victimsMax())}}
 	}
 	return choice{victims: p.spare(victims)}
 }
 
-// take lowers short by what victim i holds and reports whether that helped.
-func (p *plan) take(i int, short []int64) bool {
+// lower lowers short by what victim i holds and reports whether that helped.
+func (p *plan) lower(short []int64, i int) bool {
 	helped := false
 	for k, held := range p.ranked[i].held {
 		if short[k] > 0 && held > 0 {

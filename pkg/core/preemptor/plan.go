@@ -8,65 +8,106 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// Plan decides who makes room for the ask on its node, if anybody must and
-// can. It changes none of its arguments and keeps none.
+// Plan decides who makes room for the ask on its node, or, with the trigger
+// Quota, who goes so that a queue keeps to its max. It changes none of its
+// arguments and keeps none. With Node.Fits it asks the resource manager while
+// it works, and is as good as the answers are.
 //
 // That the node could never hold the ask is said at once, however young the
 // reservation is. A plan that came to nothing comes to the same until the node,
 // the ask or the configuration changes; only TooYoung passes by itself, at
 // Decision.Again.
 func Plan(now time.Time, cfg Config, ask Ask, node Node) Decision {
-	p := &plan{cfg: cfg, ask: ask, node: node, kinds: kindsByName(ask, node)}
-	p.measure()
-	p.sift()
-	d := &p.decision
-	switch {
-	case ask.Amounts.FitsIn(node.Free):
-		return p.because(RoomIsThere)
-	case len(p.short) == 0:
-		return p.because(WaitsForLeaving)
-	case cfg.Disabled:
-		return p.because(Disabled)
-	case len(p.ranked) == 0:
-		return p.because(NobodyEligible)
-	case !d.Needed.FitsIn(d.Freeable):
-		return p.because(Impossible)
-	case now.Sub(ask.Reserved) < cfg.StartDelay:
-		d.Again = ask.Reserved.Add(cfg.StartDelay)
-		return p.because(TooYoung)
-	}
-	p.rank()
-	for _, s := range cfg.Strategies {
-		c := strategies[s].choose(p)
-		if len(c.victims) > 0 {
-			return p.chosen(s, c)
-		}
-		c.failure.Strategy = s
-		d.Failures = append(d.Failures, c.failure)
-	}
-	return p.because(NothingHelps)
+	var pl Planner
+	return pl.Plan(now, cfg, ask, node)
 }
 
-// A plan is what one call of Plan works on.
+// A Planner makes plans one after the other with the same memory. It belongs to
+// one goroutine; the zero value is ready.
+type Planner struct{ plan plan }
+
+// Plan is the function of that name.
+func (pl *Planner) Plan(now time.Time, cfg Config, ask Ask, node Node) Decision {
+	p := &pl.plan
+	p.start(cfg, ask, node)
+	p.telling = true
+	if p.sift(); !p.settled() && !p.early(now) {
+		p.choose()
+	}
+	return p.decision()
+}
+
+// Assess is what the plan costs that Plan would come to, without the story. It
+// takes the reservation to be old enough. It makes no garbage with the trigger
+// Priority, once it has seen a node as large. Of the memory of its arguments
+// nothing is read after it returned.
+func (pl *Planner) Assess(cfg Config, ask Ask, node Node) Cost {
+	p := &pl.plan
+	p.start(cfg, ask, node)
+	p.telling = false
+	if p.sift(); !p.settled() {
+		p.choose()
+	}
+	return p.cost()
+}
+
+// A plan is what one call works on. Its slices are used again by the next.
 type plan struct {
-	cfg  Config
-	ask  Ask
-	node Node
+	cfg   Config
+	ask   Ask
+	node  Node
+	terms *terms
+	fits  func(gone []string) error // nil where it has no say
 
+	table *resources.Kinds // of kinds
 	kinds []resources.Kind // by name, so that no result depends on their numbers
-	short []resources.Kind // those that must be freed, by name
-	need  []int64          // how much of each of short, more than zero
+	width int              // how many kinds there are
 
-	ranked   []eligible // gentlest first, once rank was called
-	decision Decision
+	leaving resources.Amounts
+	leavers []string         // the keys of those who hold it
+	short   []resources.Kind // those that must be freed, by name: first of the node, then of the quota
+	onNode  int              // how many of short are of the node
+	need    []int64          // how much of each of short, more than zero
+	helds   []int64          // the memory of eligible.held
+	total   []int64          // what all who are eligible hold of short, saturating
+
+	ranked  []eligible // gentlest first, once rank was called
+	weighed bool       // weights are known
+	left    []int64    // what may still be taken, by floor and kind
+	allowed []int64    // how many may still go, by budget
+
+	byFilter [Filters]int
+	filtered []Filtered // if telling
+	telling  bool
+	outcome
+
+	put              putBack
+	lacking, scratch resources.Amounts
 }
 
 // An eligible is a candidate that may be a victim.
 type eligible struct {
 	*Candidate
-	class  Class
-	held   []int64 // of each of plan.short, at most the need
-	weight int64   // see plan.weigh
+	class     Class
+	tier      tier
+	violating bool    // if all went before whom it goes, a budget would be used up
+	held      []int64 // of each of plan.short, at most the need
+	weight    int64   // see plan.weigh
+}
+
+// An outcome is what a plan came to.
+type outcome struct {
+	reason     Reason
+	strategy   Strategy
+	given      bool  // the resource manager chose
+	victims    []int // of plan.ranked, in order
+	violations int
+	proof      Proof
+	failures   []Failure
+	again      time.Time
+	refusal    string
+	partial    bool
+	pooled     bool // the strategy reprieve has filled its pot
 }
 
 // A choice is what a strategy selected, as indices of plan.ranked, or why
@@ -77,126 +118,147 @@ type choice struct {
 	failure Failure
 }
 
-// kindsByName lists every kind that is mentioned, by name.
-func kindsByName(ask Ask, node Node) []resources.Kind {
-	width := max(len(ask.Amounts), len(node.Free))
-	for i := range node.On {
-		width = max(width, len(node.On[i].Amounts))
+// start takes the arguments, without what the trigger leaves unused.
+func (p *plan) start(cfg Config, ask Ask, node Node) {
+	p.cfg, p.ask, p.node = cfg, ask, node
+	p.terms = &triggers[ask.Trigger]
+	if !p.terms.filters.has(IsGuaranteed) {
+		p.node.Floors = nil
 	}
-	kinds := make([]resources.Kind, width)
-	for i := range kinds {
-		kinds[i] = resources.Kind(i)
+	if !p.terms.filters.has(IsBudgeted) {
+		p.node.Budgets = nil
 	}
-	slices.SortFunc(kinds, func(a, b resources.Kind) int {
-		return strings.Compare(node.Kinds.Name(a), node.Kinds.Name(b))
+	p.fits = nil
+	if p.terms.simulated {
+		p.fits = node.Fits
+	}
+	p.sortKinds()
+	p.byFilter, p.filtered, p.weighed = [Filters]int{}, nil, false
+	p.outcome = outcome{victims: p.victims[:0], failures: p.failures[:0]}
+	p.measure()
+}
+
+// sortKinds lists every kind there is, by name.
+func (p *plan) sortKinds() {
+	n := p.node.Kinds.Len()
+	if p.table == p.node.Kinds && p.width == n {
+		return
+	}
+	p.table, p.width = p.node.Kinds, n
+	p.kinds = p.kinds[:0]
+	for i := range n {
+		p.kinds = append(p.kinds, resources.Kind(i))
+	}
+	slices.SortFunc(p.kinds, func(a, b resources.Kind) int {
+		return strings.Compare(p.table.Name(a), p.table.Name(b))
 	})
-	return kinds
-}
-
-// holds is what the release of c frees.
-func holds(c *Candidate) resources.Amounts {
-	if _, negative := c.Amounts.Negative(); !negative {
-		return c.Amounts
-	}
-	held := c.Amounts.Clone()
-	for i, v := range held {
-		held[i] = max(v, 0)
-	}
-	return held
-}
-
-// measure works out what is leaving and what must be freed beyond that.
-func (p *plan) measure() {
-	d := &p.decision
-	d.Ask = p.ask.Key
-	d.Asked = p.ask.Amounts.Clone()
-	d.Free = p.node.Free.Clone()
-	for i := range p.node.On {
-		if c := &p.node.On[i]; c.Leaving && !c.Stuck {
-			d.Leaving.Add(holds(c))
-		}
-	}
-	lacking := p.ask.Amounts.Minus(p.node.Free)
-	lacking.Sub(d.Leaving)
-	for _, kind := range p.kinds {
-		if short := lacking.Of(kind); short > 0 && p.ask.Amounts.Of(kind) > 0 {
-			d.Needed.Set(kind, short)
-			p.short = append(p.short, kind)
-			p.need = append(p.need, short)
-		}
-	}
 }
 
 // sift filters and classifies, and adds up what could be freed.
 func (p *plan) sift() {
-	d := &p.decision
+	p.fillFloors()
+	p.ranked = p.ranked[:0]
 	for i := range p.node.On {
 		c := &p.node.On[i]
 		if filter, out := p.filterOf(c); out {
-			d.Filtered = append(d.Filtered, Filtered{Key: c.Key, Why: filter})
-			d.ByFilter[filter]++
+			p.leaveOut(c, filter)
 			continue
 		}
 		class := classOf(c)
-		d.ByClass[class]++
-		p.ranked = append(p.ranked, eligible{Candidate: c, class: class})
-		d.Freeable.Add(holds(c))
+		p.ranked = append(p.ranked, eligible{Candidate: c, class: class, tier: tierOf(class, false)})
 	}
-	slices.SortFunc(d.Filtered, func(a, b Filtered) int {
-		if a.Why != b.Why {
-			return int(a.Why) - int(b.Why)
-		}
-		return strings.Compare(a.Key, b.Key)
-	})
+	p.spareBudgeted()
+	p.share()
 }
 
-func (p *plan) because(reason Reason) Decision {
-	p.decision.Reason = reason
-	return p.decision
-}
-
-// chosen fills in the victims, the gentlest first.
-func (p *plan) chosen(s Strategy, c choice) Decision {
-	d := &p.decision
-	d.Reason, d.Strategy, d.Proof = Chosen, s, c.proof
-	slices.Sort(c.victims)
-	for _, i := range c.victims {
-		e := p.ranked[i]
-		v := Victim{Candidate: *e.Candidate, Class: e.class}
-		v.Amounts = v.Amounts.Clone()
-		d.Victims = append(d.Victims, v)
-		d.Freed.Add(holds(e.Candidate))
-		d.Weight += e.weight
+func (p *plan) leaveOut(c *Candidate, why Filter) {
+	p.byFilter[why]++
+	if p.telling {
+		p.filtered = append(p.filtered, Filtered{Key: c.Key, Why: why})
 	}
-	return *d
 }
 
-// suffice reports whether what these victims hold covers the need.
-func (p *plan) suffice(victims []int) bool {
-	for k, need := range p.need {
-		for _, i := range victims {
-			if need -= p.ranked[i].held[k]; need <= 0 {
-				break
-			}
-		}
-		if need > 0 {
-			return false
-		}
+// settled reports whether there is nothing to choose, and says why.
+func (p *plan) settled() bool {
+	switch {
+	case p.roomIsThere():
+		p.reason = RoomIsThere
+	case p.waits():
+		p.reason = WaitsForLeaving
+	case p.cfg.Disabled:
+		p.reason = Disabled
+	case len(p.ranked) == 0:
+		p.reason = NobodyEligible
+	case !p.terms.partial && !p.reached(p.total):
+		p.reason = Impossible
+	default:
+		return false
 	}
 	return true
 }
 
-// A Planner makes plans one after the other with the same memory. It belongs to
-// one goroutine.
-type Planner struct{}
-
-// Plan is the function of that name.
-func (pl *Planner) Plan(now time.Time, cfg Config, ask Ask, node Node) Decision {
-	return Plan(now, cfg, ask, node)
+// roomIsThere reports whether the ask may run here as things are.
+func (p *plan) roomIsThere() bool {
+	return p.terms.hasAsk && p.onNode == len(p.short) && p.ask.Amounts.FitsIn(p.node.Free) &&
+		(p.fits == nil || p.fits(nil) == nil)
 }
 
-// Assess is what Plan would come to on a node, without the story.
-func (pl *Planner) Assess(cfg Config, ask Ask, node Node) Cost {
-	d := Plan(time.Time{}, cfg, ask, node)
-	return d.Cost
+// waits reports whether the ask may run here once those are gone who leave.
+func (p *plan) waits() bool {
+	return len(p.short) == 0 && (p.fits == nil || len(p.leavers) > 0 && p.fits(p.leavers) == nil)
+}
+
+// early reports whether the reservation is too young.
+func (p *plan) early(now time.Time) bool {
+	if !p.terms.configured || now.Sub(p.ask.Reserved) >= p.cfg.StartDelay {
+		return false
+	}
+	p.reason, p.again = TooYoung, p.ask.Reserved.Add(p.cfg.StartDelay)
+	return true
+}
+
+// choose asks the strategies, one after the other.
+func (p *plan) choose() {
+	p.rank()
+	p.flagBudgeted()
+	list := p.terms.strategies
+	if p.terms.configured {
+		list = p.cfg.Strategies
+	}
+	for _, s := range list {
+		if s == Minimal && !p.minimalMay() {
+			continue
+		}
+		c := strategies[s].choose(p)
+		if len(c.victims) > 0 {
+			p.reason, p.strategy, p.proof, p.victims = Chosen, s, c.proof, c.victims
+			slices.Sort(p.victims)
+			p.violations = p.countViolations(p.victims)
+			return
+		}
+		c.failure.Strategy = s
+		p.failures = append(p.failures, c.failure)
+	}
+	p.reason = NothingHelps
+	if p.refusal != "" {
+		p.reason = Refused
+	}
+}
+
+// minimalMay reports whether the strategy Minimal is up to this: it adds up
+// amounts only, and takes long among many.
+func (p *plan) minimalMay() bool {
+	most := p.terms.minimalMax
+	if !p.terms.configured && p.floored() {
+		most = min(most, ProvedMax)
+	}
+	return len(p.ranked) <= most && len(p.short) > 0
+}
+
+// victimsMax is how many victims a strategy may choose that is bounded.
+func (p *plan) victimsMax() int {
+	if p.terms.configured {
+		return p.cfg.VictimsMax
+	}
+	return VictimsLimit
 }

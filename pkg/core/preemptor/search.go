@@ -2,7 +2,6 @@ package preemptor
 
 import (
 	"cmp"
-	"math"
 	"math/bits"
 	"slices"
 )
@@ -57,6 +56,8 @@ type search struct {
 	limit int64   // of the sum of prices
 	any   bool    // the first find is good enough
 
+	floored bool // floors may be broken; plan.left is what those on the path leave
+
 	kept       []int // indices of plan.ranked
 	keptWeight int64
 }
@@ -66,7 +67,7 @@ const levels = 64
 
 // newSearch makes room for searches among all of the plan's candidates.
 func newSearch(p *plan) *search {
-	n, d, most := len(p.ranked), len(p.need), min(p.cfg.VictimsMax, len(p.ranked))
+	n, d, most := len(p.ranked), len(p.need), min(p.victimsMax(), len(p.ranked))
 	numbers := make([]int64, n*(3*d+4)+1+(most+5)*d)
 	places := make([]int, 4*n+3*most+1)
 	s := &search{
@@ -78,7 +79,7 @@ func newSearch(p *plan) *search {
 		pool: carve(&places, n), groups: carve(&places, n), line: carve(&places, n),
 		picked: carve(&places, most), path: carve(&places, most+1), kept: carve(&places, most),
 		holds: make([]uint64, d*(levels+1)*((n+63)/64)),
-		most:  stepsOf(p),
+		most:  stepsOf(p), floored: p.floored(),
 	}
 	for i := range p.ranked {
 		for k, held := range p.ranked[i].held {
@@ -93,11 +94,21 @@ func newSearch(p *plan) *search {
 // there so that nobody can stop a partition; it takes half a second to get to.
 const stepsProved = 1 << 26
 
+// stepsTried is the same where there is a strategy to fall back on.
+const stepsTried = 1 << 19
+
 func stepsOf(p *plan) int64 {
-	if len(p.ranked) <= ProvedMax {
+	few := len(p.ranked) <= ProvedMax
+	switch {
+	case few && p.terms.configured:
 		return stepsProved
+	case few:
+		return stepsTried
+	case p.cfg.StepsMax == 0:
+		return DefaultConfig().StepsMax
+	default:
+		return p.cfg.StepsMax
 	}
-	return p.cfg.StepsMax
 }
 
 // carve cuts the first n off a slab.
@@ -107,11 +118,16 @@ func carve[T any](slab *[]T, n int) []T {
 	return piece
 }
 
-// group gives equal candidates equal numbers; order is scratch.
+// group gives equal candidates equal numbers; order is scratch. Where floors
+// may be broken, only those are equal that everything is taken from alike.
 func (s *search) group(order []int) {
 	ranked := s.plan.ranked
 	compare := func(a, b int) int {
-		return cmp.Or(cmp.Compare(ranked[a].weight, ranked[b].weight), slices.Compare(ranked[a].held, ranked[b].held))
+		c := cmp.Or(cmp.Compare(ranked[a].weight, ranked[b].weight), slices.Compare(ranked[a].held, ranked[b].held))
+		if c == 0 && s.floored {
+			c = cmp.Or(slices.Compare(ranked[a].Floors, ranked[b].Floors), slices.Compare(ranked[a].Amounts, ranked[b].Amounts))
+		}
+		return c
 	}
 	for i := range order {
 		order[i] = i
@@ -129,13 +145,13 @@ func (s *search) group(order []int) {
 	}
 }
 
-// among sets the pool to the candidates of at most this class and priority.
-func (s *search) among(class Class, priority int32) {
+// among sets the pool to the candidates of at most this tier and priority.
+func (s *search) among(worst tier, priority int32) {
 	s.pool = s.pool[:0]
 	d := s.kinds
 	for i := range s.plan.ranked {
 		e := &s.plan.ranked[i]
-		if e.class > class || e.Priority > priority {
+		if e.tier > worst || e.Priority > priority {
 			continue
 		}
 		at := len(s.pool)
@@ -298,7 +314,15 @@ func (s *search) descend(r, from int, sum int64) {
 			next[k] = max(missing-sizes[k], 0)
 		}
 		s.path[r] = at
-		s.descend(r-1, at+1, sum+s.costs[at])
+		if !s.floored {
+			s.descend(r-1, at+1, sum+s.costs[at])
+			continue
+		}
+		if c := s.plan.ranked[s.pool[s.line[at]]].Candidate; s.plan.keepsFloors(c) {
+			s.plan.charge(c, 1)
+			s.descend(r-1, at+1, sum+s.costs[at])
+			s.plan.charge(c, -1)
+		}
 	}
 }
 
@@ -324,56 +348,4 @@ func (s *search) finish(from int, sum int64) {
 			s.found()
 		}
 	}
-}
-
-// found keeps the path if it is as good as it looks: the limit is of prices,
-// which a path with more than it needs keeps without being light, and the parts
-// of the need are rounded up.
-func (s *search) found() {
-	chosen := s.picked[:s.count] // scratch: a search picks no more
-	for r := 1; r <= s.count; r++ {
-		chosen[r-1] = s.line[s.path[r]]
-	}
-	if !s.any && s.weigh(chosen) >= s.keptWeight || !s.covered(chosen) {
-		return
-	}
-	s.keep(chosen)
-	if s.any {
-		s.limit = math.MinInt64
-		return
-	}
-	s.limit = fraction*(s.keptWeight-1) - s.worth()
-}
-
-// keep makes the candidates at these places of the pool the best so far.
-func (s *search) keep(places []int) {
-	s.kept = s.kept[:0]
-	for _, place := range places {
-		s.kept = append(s.kept, s.pool[place])
-	}
-	s.keptWeight = s.weigh(places)
-}
-
-func (s *search) weigh(places []int) int64 {
-	var weight int64
-	for _, place := range places {
-		weight += s.weights[place]
-	}
-	return weight
-}
-
-// covered reports, exactly, whether the candidates at these places of the pool
-// cover the need.
-func (s *search) covered(places []int) bool {
-	for k, need := range s.plan.need {
-		for _, place := range places {
-			if need -= s.plan.ranked[s.pool[place]].held[k]; need <= 0 {
-				break
-			}
-		}
-		if need > 0 {
-			return false
-		}
-	}
-	return true
 }

@@ -17,17 +17,51 @@ const (
 	Triggers = iota
 )
 
-var triggers = [Triggers]string{
-	RequiredNode: "required node",
-	Priority:     "priority",
-	Guarantee:    "guarantee",
-	Quota:        "quota",
+// terms is what a trigger means.
+type terms struct {
+	name       string
+	filters    filterSet
+	strategies []Strategy // none: those of the configuration
+	minimalMax int        // most candidates for the strategy Minimal; more go by the next
+
+	byPriority bool // before class, in the order of candidates and in the cost
+	hasAsk     bool // without an ask nothing is short on the node
+	configured bool // start, strategies and number of victims are bounded by the configuration
+	foreigners bool // foreign ones may go
+	simulated  bool // Node.Fits has a say
+	partial    bool // what can be freed is freed, though it is not enough
 }
+
+// always is who goes for no trigger.
+var always = filtersOf(IsStuck, IsLeaving, IsRequired, IsStatic, IsForeign, IsProtected, IsUseless)
+
+// triggers is every trigger there is. Floors count where IsGuaranteed does, and
+// budgets where IsBudgeted does.
+var triggers = [Triggers]terms{
+	RequiredNode: {
+		name: "required node", filters: always | filtersOf(IsHigher),
+		minimalMax: unbounded, hasAsk: true, configured: true, foreigners: true,
+	},
+	Priority: {
+		name: "priority", filters: always | filtersOf(IsOutside, IsHigher, IsEqual, IsGuaranteed, IsBudgeted),
+		strategies: []Strategy{Reprieve}, byPriority: true, hasAsk: true, simulated: true,
+	},
+	Guarantee: {
+		name: "guarantee", filters: always | filtersOf(IsOutside, IsSameQueue, IsHigher, IsGuaranteed, IsBudgeted),
+		strategies: []Strategy{Minimal, Reprieve}, minimalMax: VictimsLimit, hasAsk: true, simulated: true,
+	},
+	Quota: {
+		name: "quota", filters: always | filtersOf(IsOutside, IsGuaranteed, IsBudgeted),
+		strategies: []Strategy{Minimal, Reprieve}, minimalMax: ProvedMax, partial: true,
+	},
+}
+
+const unbounded = 1<<31 - 1
 
 // String is the trigger in words.
 func (t Trigger) String() string {
 	if int(t) >= len(triggers) {
 		return fmt.Sprintf("trigger %d", uint8(t))
 	}
-	return triggers[t]
+	return triggers[t].name
 }

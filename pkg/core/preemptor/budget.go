@@ -1,0 +1,95 @@
+package preemptor
+
+import "slices"
+
+// fillBudgets sets how many may still go to what is allowed now.
+func (p *plan) fillBudgets() {
+	p.allowed = p.allowed[:0]
+	for i := range p.node.Budgets {
+		p.allowed = append(p.allowed, int64(p.node.Budgets[i].Allowed))
+	}
+}
+
+// spend takes one from every budget that c counts for, and reports whether one
+// of them was used up before. Allowances go to the least important first, so
+// that it is the others who violate.
+func (p *plan) spend(c *Candidate) (violating bool) {
+	for _, b := range c.Budgets {
+		violating = violating || p.allowed[b] <= 0
+		p.allowed[b]--
+	}
+	return violating
+}
+
+func (p *plan) unspend(c *Candidate) {
+	for _, b := range c.Budgets {
+		p.allowed[b]++
+	}
+}
+
+// flagBudgeted flags those in order who would violate a budget if everybody
+// went.
+func (p *plan) flagBudgeted() {
+	if len(p.node.Budgets) == 0 {
+		return
+	}
+	p.fillBudgets()
+	for i := range p.ranked {
+		e := &p.ranked[i]
+		e.violating = p.spend(e.Candidate)
+		e.tier = tierOf(e.class, e.violating && p.cfg.Budgets == PreferBudgets)
+	}
+}
+
+// spareBudgeted leaves out, with HardBudgets, whoever would exceed a budget
+// after those who go before.
+func (p *plan) spareBudgeted() {
+	if len(p.node.Budgets) == 0 || p.cfg.Budgets != HardBudgets || p.given {
+		return
+	}
+	p.rank()
+	p.fillBudgets()
+	p.ranked = slices.DeleteFunc(p.ranked, func(e eligible) bool {
+		violating := p.spend(e.Candidate)
+		if violating {
+			p.unspend(e.Candidate)
+			p.leaveOut(e.Candidate, IsBudgeted)
+		}
+		return violating
+	})
+}
+
+// countViolations is how many of these victims, which are in order, violate a
+// budget.
+func (p *plan) countViolations(victims []int) int {
+	if len(p.node.Budgets) == 0 {
+		return 0
+	}
+	p.fillBudgets()
+	count := 0
+	for _, i := range victims {
+		if p.spend(p.ranked[i].Candidate) {
+			count++
+		}
+	}
+	return count
+}
+
+// broken lists the budgets that these victims exceed, by name.
+func (p *plan) broken(victims []int) []string {
+	if len(p.node.Budgets) == 0 {
+		return nil
+	}
+	p.fillBudgets()
+	for _, i := range victims {
+		p.spend(p.ranked[i].Candidate)
+	}
+	var names []string
+	for b, left := range p.allowed {
+		if left < 0 && left < int64(p.node.Budgets[b].Allowed) {
+			names = append(names, p.node.Budgets[b].Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

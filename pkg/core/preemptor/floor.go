@@ -1,0 +1,74 @@
+package preemptor
+
+import (
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// fillFloors sets what may still be taken below each floor to its surplus.
+func (p *plan) fillFloors() {
+	width := p.width
+	p.left = slices.Grow(p.left[:0], len(p.node.Floors)*width)[:len(p.node.Floors)*width]
+	for f := range p.node.Floors {
+		for kind := range width {
+			p.left[f*width+kind] = max(p.node.Floors[f].Surplus.Of(resources.Kind(kind)), 0)
+		}
+	}
+}
+
+// keepsFloors reports whether c may be taken too.
+func (p *plan) keepsFloors(c *Candidate) bool {
+	_, broken := p.brokenBy(c)
+	return !broken
+}
+
+// brokenBy is a floor that would be broken if c were taken too.
+func (p *plan) brokenBy(c *Candidate) (floor int32, broken bool) {
+	if len(p.node.Floors) == 0 {
+		return 0, false
+	}
+	for _, f := range c.Floors {
+		left := p.left[int(f)*p.width:][:p.width]
+		for kind, v := range c.Amounts {
+			if v > left[kind] {
+				return f, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// charge books c, which keeps the floors, as taken; with -1 it is given back.
+func (p *plan) charge(c *Candidate, times int64) {
+	if len(p.node.Floors) == 0 {
+		return
+	}
+	for _, f := range c.Floors {
+		left := p.left[int(f)*p.width:][:p.width]
+		for kind, v := range c.Amounts {
+			if v > 0 && left[kind] != resources.Unlimited {
+				left[kind] -= times * v
+			}
+		}
+	}
+}
+
+// floored reports whether all who are eligible together break a floor, so that
+// floors have to be watched at all.
+func (p *plan) floored() bool {
+	if len(p.node.Floors) == 0 {
+		return false
+	}
+	p.fillFloors()
+	for i := range p.ranked {
+		c := p.ranked[i].Candidate
+		if !p.keepsFloors(c) {
+			p.fillFloors()
+			return true
+		}
+		p.charge(c, 1)
+	}
+	p.fillFloors()
+	return false
+}

@@ -1,0 +1,142 @@
+package preemptor
+
+import (
+	"math"
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// measure works out what is leaving and what must be freed beyond that: first
+// on the node, then of the quota. Who leaves on another node is no news to the
+// quota, which is given without what is leaving.
+func (p *plan) measure() {
+	p.leaving, p.leavers = p.leaving[:0], p.leavers[:0]
+	for i := range p.node.On {
+		if c := &p.node.On[i]; c.Leaving && !c.Stuck && !c.Elsewhere {
+			p.leaving.Add(holds(c))
+			p.leavers = append(p.leavers, c.Key)
+		}
+	}
+	p.short, p.need = p.short[:0], p.need[:0]
+	if p.terms.hasAsk {
+		p.lacking = append(p.lacking[:0], p.ask.Amounts...)
+		p.lacking.Sub(p.node.Free)
+		p.lacking.Sub(p.leaving)
+		for _, kind := range p.kinds {
+			if short := p.lacking.Of(kind); short > 0 && p.ask.Amounts.Of(kind) > 0 {
+				p.short = append(p.short, kind)
+				p.need = append(p.need, short)
+			}
+		}
+	}
+	p.onNode = len(p.short)
+	for _, kind := range p.kinds {
+		if short := p.node.Quota.Of(kind); short > 0 {
+			p.short = append(p.short, kind)
+			p.need = append(p.need, short)
+		}
+	}
+}
+
+// counts reports whether what c holds counts for the k-th of what is short:
+// those of other nodes count for the quota only.
+func (p *plan) counts(c *Candidate, k int) bool { return k >= p.onNode || !c.Elsewhere }
+
+// holds is what the release of c frees.
+func holds(c *Candidate) resources.Amounts {
+	if _, negative := c.Amounts.Negative(); !negative {
+		return c.Amounts
+	}
+	held := c.Amounts.Clone()
+	for i, v := range held {
+		held[i] = max(v, 0)
+	}
+	return held
+}
+
+// share fills in what each of the eligible holds of the need, and what all of
+// them do.
+func (p *plan) share() {
+	d := len(p.short)
+	p.helds = slices.Grow(p.helds[:0], len(p.ranked)*d)[:len(p.ranked)*d]
+	p.total = slices.Grow(p.total[:0], d)[:d]
+	clear(p.total)
+	for i := range p.ranked {
+		e := &p.ranked[i]
+		e.held = p.helds[i*d : i*d+d : i*d+d]
+		for k, kind := range p.short {
+			e.held[k] = 0
+			if p.counts(e.Candidate, k) {
+				e.held[k] = min(max(e.Amounts.Of(kind), 0), p.need[k])
+			}
+			p.total[k] = add(p.total[k], e.held[k])
+		}
+	}
+}
+
+// add is the sum of two numbers that are not negative, or the most there is.
+func add(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// reached reports whether so much covers the need.
+func (p *plan) reached(sums []int64) bool {
+	for k, need := range p.need {
+		if sums[k] < need {
+			return false
+		}
+	}
+	return true
+}
+
+// suffice reports whether what these victims hold covers the need.
+func (p *plan) suffice(victims []int) bool {
+	for k, need := range p.need {
+		for _, i := range victims {
+			if need -= p.ranked[i].held[k]; need <= 0 {
+				break
+			}
+		}
+		if need > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// reachable is what can be freed of the need at most: with floors in the way,
+// what the pot of reprieve holds.
+func (p *plan) reachable() []int64 {
+	if p.pooled {
+		return p.put.sums
+	}
+	return p.total
+}
+
+// missing is the largest part of the need that so much leaves open.
+func (p *plan) missing(sums []int64) resources.Share {
+	var most resources.Share
+	for k, need := range p.need {
+		if share := (resources.Share{Part: max(need-sums[k], 0), Whole: need}); share.Compare(most) > 0 {
+			most = share
+		}
+	}
+	return most
+}
+
+// amounts is a list of quantities, one for each kind that is short, as amounts:
+// those of the node and those of the quota.
+func (p *plan) amounts(of []int64) (node, quota resources.Amounts) {
+	for k, kind := range p.short {
+		if k < p.onNode {
+			node.Set(kind, of[k])
+		} else {
+			quota.Set(kind, of[k])
+		}
+	}
+	return node, quota
+}
