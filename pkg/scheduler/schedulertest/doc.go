@@ -15,12 +15,17 @@
 // The resource manager confirms the releases that the scheduler starts, such as
 // those of preemption; with Options.KeepReleased that is left to the verb Confirm.
 //
+// The resource manager implements the optional interfaces of package scheduler as
+// far as the options say: it hears of nominations, knows disruption budgets and
+// conflicts between pods, simulates, and chooses victims.
+//
 // Every verb checks the books of the partition afterwards and ends the test if
 // they are broken.
 //
 // Read in this order:
 //
-//	mock.go      MockScheduler: its verbs
-//	look.go      what one can look at
-//	recorder.go  the resource manager; calls and their texts
+//	mock.go          MockScheduler: its verbs
+//	look.go          what one can look at
+//	recorder.go      the resource manager; calls and their texts
+//	capabilities.go  what it can do beyond what it has to
 package schedulertest

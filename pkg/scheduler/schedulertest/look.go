@@ -70,6 +70,25 @@ func (m *MockScheduler) Placed(key string) (node string, ok bool) {
 	return m.heard.nodeOf(key)
 }
 
+// Nominated is the node that an ask has in view as the resource manager knows it.
+func (m *MockScheduler) Nominated(key string) (node string, ok bool) {
+	m.heard.mu.Lock()
+	defer m.heard.mu.Unlock()
+	node, ok = m.heard.nominated[key]
+	return node, ok
+}
+
+// Asked are the questions of the scheduler so far, one line each.
+func (m *MockScheduler) Asked() []string {
+	asked := []string{}
+	for _, call := range m.Calls() {
+		if call.isQuestion() {
+			asked = append(asked, call.Lines()...)
+		}
+	}
+	return asked
+}
+
 // Why says why an ask is still pending.
 func (m *MockScheduler) Why(key string) string {
 	m.t.Helper()
@@ -102,9 +121,7 @@ func (m *MockScheduler) Calls() []Call { return m.heard.all() }
 func (m *MockScheduler) Heard() []string {
 	lines := []string{}
 	for _, call := range m.heard.since() {
-		switch call.Message.(type) {
-		case []*si.EventRecord, *si.PredicatesArgs, *si.PreemptionPredicatesArgs:
-		default:
+		if _, event := call.Message.([]*si.EventRecord); !event && !call.isQuestion() {
 			lines = append(lines, call.Lines()...)
 		}
 	}

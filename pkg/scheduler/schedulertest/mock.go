@@ -26,6 +26,27 @@ type Options struct {
 	// Predicates answers the question whether an allocation may run on a node.
 	// It runs in the goroutine of the partition.
 	Predicates func(*si.PredicatesArgs) error
+	// Conflicts are, for an ask, the allocations with which it may not share a node.
+	// The answers to all questions about nodes respect them.
+	Conflicts map[string][]string
+	// PreemptionPredicates answers in place of Conflicts; nil says that the resource
+	// manager cannot simulate.
+	PreemptionPredicates func(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse
+
+	// Plain is a resource manager that implements none of the optional interfaces.
+	// Without it, it hears of nominations and knows Budgets.
+	Plain bool
+	// Simulates has it implement scheduler.PredicateSimulator, and so does
+	// PredicatesWith, which is asked where there is no conflict.
+	Simulates      bool
+	PredicatesWith func(*scheduler.PredicatesWithArgs) error
+	// SelectVictims has it implement scheduler.VictimSelector.
+	SelectVictims func(*scheduler.SelectVictimsArgs) ([]string, error)
+	// Budgets are the disruption budgets as they are before anybody is told to go;
+	// DisruptionBudgets answers in place of them.
+	Budgets           []scheduler.DisruptionBudget
+	DisruptionBudgets func(keys []string) []scheduler.DisruptionBudget
+
 	// During runs inside every callback, after it is recorded. It may block, call
 	// the scheduler, and return the error of the callback.
 	During func(Call) error
@@ -96,7 +117,7 @@ func (m *MockScheduler) Register() {
 		Version:     "test",
 		Config:      m.options.Config,
 		ExtraConfig: m.options.ExtraConfig,
-	}, m.heard)
+	}, m.heard.callback())
 	m.settle(err)
 }
 

@@ -16,8 +16,9 @@ type Call struct {
 	At time.Time
 	// Message is the argument of the callback: *si.AllocationResponse,
 	// *si.ApplicationResponse, *si.NodeResponse, *si.PredicatesArgs,
-	// *si.PreemptionPredicatesArgs, []*si.EventRecord or
-	// *si.UpdateContainerSchedulingStateRequest.
+	// *si.PreemptionPredicatesArgs, []*si.EventRecord,
+	// *si.UpdateContainerSchedulingStateRequest, Nominated, BudgetsOf,
+	// *scheduler.PredicatesWithArgs or *scheduler.SelectVictimsArgs.
 	Message any
 }
 
@@ -32,13 +33,15 @@ type recorder struct {
 	read    int // calls that since has returned
 	running int // callbacks that have not returned
 	placed  map[string]string
-	told    map[string]*si.AllocationRelease // the last release of each that the scheduler started
-	changed chan struct{}                    // closed and replaced with every change of placed
+
+	nominated map[string]string
+	told      map[string]*si.AllocationRelease // the last release of each that the scheduler started
+	changed   chan struct{}                    // closed and replaced with every change of placed
 }
 
 func newRecorder(s *scheduler.Scheduler, options Options) *recorder {
 	return &recorder{
-		scheduler: s, options: options, placed: map[string]string{}, told: map[string]*si.AllocationRelease{},
+		scheduler: s, options: options, placed: map[string]string{}, nominated: map[string]string{}, told: map[string]*si.AllocationRelease{},
 		changed: make(chan struct{}),
 	}
 }
@@ -48,6 +51,7 @@ func (r *recorder) UpdateAllocation(response *si.AllocationResponse) error {
 	r.mu.Lock()
 	for _, a := range response.New {
 		r.placed[a.AllocationKey] = a.NodeID
+		delete(r.nominated, a.AllocationKey)
 	}
 	for _, release := range response.Released {
 		if wish := release.TerminationType != si.TerminationType_STOPPED_BY_RM; wish {
@@ -83,19 +87,17 @@ func (r *recorder) UpdateApplication(response *si.ApplicationResponse) error {
 // UpdateNode implements api.ResourceManagerCallback.
 func (r *recorder) UpdateNode(response *si.NodeResponse) error { return r.record(response) }
 
-// Predicates implements api.ResourceManagerCallback.
+// Predicates implements api.ResourceManagerCallback. A conflict keeps an ask from
+// running and not from reserving.
 func (r *recorder) Predicates(args *si.PredicatesArgs) error {
-	if r.options.Predicates == nil {
-		return r.record(args)
+	var then []func() error
+	if args.Allocate {
+		then = append(then, func() error { return r.conflict(args.AllocationKey, args.NodeID, nil, nil) })
 	}
-	return r.record(args, func() error { return r.options.Predicates(args) })
-}
-
-// PreemptionPredicates implements api.ResourceManagerCallback. It says yes when
-// all victims are gone.
-func (r *recorder) PreemptionPredicates(args *si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse {
-	err := r.record(args)
-	return &si.PreemptionPredicatesResponse{Success: err == nil, Index: int32(len(args.PreemptAllocationKeys) - 1)}
+	if r.options.Predicates != nil {
+		then = append(then, func() error { return r.options.Predicates(args) })
+	}
+	return r.record(args, then...)
 }
 
 // SendEvent implements api.ResourceManagerCallback.
@@ -196,8 +198,8 @@ func (r *recorder) awaitPlaced(key string, patience time.Duration) (node string,
 // Lines are the texts of what a callback tells, in the order in which a reader of
 // the message takes them.
 func (c Call) Lines() []string {
-	var lines []string
-	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	var told []string
+	say := func(format string, args ...any) { told = append(told, fmt.Sprintf(format, args...)) }
 	switch m := c.Message.(type) {
 	case *si.AllocationResponse:
 		for _, a := range m.New {
@@ -235,7 +237,7 @@ func (c Call) Lines() []string {
 			say("event %v %s %v %v %s", e.Type, e.ObjectID, e.EventChangeType, e.EventChangeDetail, e.Message)
 		}
 	default:
-		say("%v", m)
+		return lines(m)
 	}
-	return lines
+	return told
 }
