@@ -69,7 +69,7 @@ func (p *plan) cost() Cost {
 			return p.figuresByPriority()
 		}
 		return p.figuresByClass()
-	case NothingHelps, Impossible:
+	case NothingHelps, Impossible, NotEnough:
 		share := p.missing(p.reachable())
 		if share.Part == 0 {
 			return Cost{1, 0}

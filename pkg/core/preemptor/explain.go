@@ -16,11 +16,22 @@ func (d Decision) String() string {
 	for i, v := range d.Victims {
 		keys[i] = v.Key
 	}
-	return fmt.Sprintf("chosen by %s: %s", d.Strategy, strings.Join(keys, ", "))
+	return fmt.Sprintf("chosen by %s: %s", d.by(), strings.Join(keys, ", "))
+}
+
+// by is who chose.
+func (d Decision) by() string {
+	if d.Given {
+		return "the resource manager"
+	}
+	return d.Strategy.String()
 }
 
 // String is the victim with what makes it one.
 func (v Victim) String() string {
+	if v.Elsewhere {
+		return fmt.Sprintf("%s (%s, priority %d, on another node)", v.Key, v.Class, v.Priority)
+	}
 	return fmt.Sprintf("%s (%s, priority %d)", v.Key, v.Class, v.Priority)
 }
 
@@ -34,6 +45,10 @@ func (f Failure) String() string {
 			f.Strategy, f.Key, f.PerMille/10, f.PerMille%10, f.Most)
 	case TooMany:
 		return fmt.Sprintf("%s: takes %d victims or more, %d are the most", f.Strategy, f.Victims, f.Most)
+	case TooLittle:
+		return fmt.Sprintf("%s: what is guaranteed to the queues of the others leaves too little", f.Strategy)
+	case NotFitting:
+		return fmt.Sprintf("%s: the ask is refused without its victims", f.Strategy)
 	default:
 		return fmt.Sprintf("%s: broken off after %d steps", f.Strategy, f.Most)
 	}
@@ -43,22 +58,72 @@ func (f Failure) String() string {
 // must be those of the node.
 func (d Decision) Verdict(kinds *resources.Kinds) string {
 	switch d.Reason {
-	case TooYoung:
-		return fmt.Sprintf("%s: needs %s", d.Reason, kinds.Format(d.Needed))
+	case TooYoung, Disabled, NobodyEligible:
+		return fmt.Sprintf("%s: needs %s", d.Reason, d.needs(kinds))
 	case WaitsForLeaving:
 		return fmt.Sprintf("%s: %s", d.Reason, kinds.Format(d.Leaving))
-	case Disabled, NobodyEligible:
-		return fmt.Sprintf("%s: needs %s", d.Reason, kinds.Format(d.Needed))
 	case Impossible:
-		return fmt.Sprintf("%s: needs %s, at most %s can be freed",
-			d.Reason, kinds.Format(d.Needed), kinds.Format(d.of(d.Freeable)))
+		if d.Trigger == RequiredNode {
+			return fmt.Sprintf("%s: needs %s, at most %s can be freed",
+				d.Reason, d.needs(kinds), kinds.Format(d.of(d.Freeable)))
+		}
+		return fmt.Sprintf("%s: needs %s%s", d.Reason, d.needs(kinds), d.andShortBy(kinds))
 	case NothingHelps:
-		return fmt.Sprintf("%s: needs %s of %s", d.Reason, kinds.Format(d.Needed), kinds.Format(d.of(d.Freeable)))
+		if d.Trigger == RequiredNode {
+			return fmt.Sprintf("%s: needs %s of %s", d.Reason, d.needs(kinds), kinds.Format(d.of(d.Freeable)))
+		}
+		return fmt.Sprintf("%s: needs %s%s", d.Reason, d.needs(kinds), d.andShortBy(kinds))
 	case Chosen:
-		return fmt.Sprintf("%s by %s: frees %s for %s", d.Reason, d.Strategy, kinds.Format(d.Freed), kinds.Format(d.Needed))
+		verdict := fmt.Sprintf("%s by %s: frees %s for %s", d.Reason, d.by(), kinds.Format(d.Freed), d.needs(kinds))
+		if len(d.Broken) > 0 {
+			verdict += ", " + d.breaks()
+		}
+		return verdict + d.andShortBy(kinds)
+	case Refused, NotEnough:
+		return fmt.Sprintf("%s: %s", d.Reason, d.Refusal)
 	default:
 		return d.Reason.String()
 	}
+}
+
+// needs is what must be freed, on the node and of the quota. An ask that would
+// have room needs somebody out of its way.
+func (d Decision) needs(kinds *resources.Kinds) string {
+	if d.Needed.IsZero() && d.Quota.IsZero() {
+		return "somebody out of the way"
+	}
+	return both(kinds, d.Needed, d.Quota)
+}
+
+// shortBy is how much less can be freed than must be.
+func (d Decision) shortBy(kinds *resources.Kinds) string {
+	return "short by " + both(kinds, d.Lacking, d.LackingQuota)
+}
+
+func (d Decision) andShortBy(kinds *resources.Kinds) string {
+	if d.Missing.Part == 0 {
+		return ""
+	}
+	return ", " + d.shortBy(kinds)
+}
+
+// both is amounts of the node and of the quota, the one that there is or both.
+func both(kinds *resources.Kinds, node, quota resources.Amounts) string {
+	switch {
+	case quota.IsZero():
+		return kinds.Format(node)
+	case node.IsZero():
+		return kinds.Format(quota) + " of the quota"
+	default:
+		return kinds.Format(node) + ", and " + kinds.Format(quota) + " of the quota"
+	}
+}
+
+func (d Decision) breaks() string {
+	if len(d.Broken) == 1 {
+		return "breaks budget " + d.Broken[0]
+	}
+	return "breaks budgets " + strings.Join(d.Broken, ", ")
 }
 
 // of is the amounts of the kinds that are needed.
@@ -79,16 +144,15 @@ func (d Decision) Explain(kinds *resources.Kinds) string {
 	line := func(name, format string, args ...any) {
 		lines = append(lines, fmt.Sprintf("  %-11s", name)+fmt.Sprintf(format, args...))
 	}
-	line("ask", "%s %s", d.Ask, kinds.Format(d.Asked))
-	line("free", "%s", kinds.Format(d.Free))
-	if !d.Leaving.IsZero() {
-		line("leaving", "%s", kinds.Format(d.Leaving))
-	}
+	d.explainNeed(kinds, line)
 	line("candidates", "%s", d.classCounts())
 	for f, count := range d.ByFilter {
 		if count > 0 {
 			line("filtered", "%s: %s", Filter(f), d.filteredBy(Filter(f)))
 		}
+	}
+	for _, f := range d.Floors {
+		line("floor", "queue %s can spare %s", f.Queue, kinds.FormatLimits(f.Surplus))
 	}
 	for _, f := range d.Failures {
 		line("tried", "%s", f)
@@ -96,10 +160,32 @@ func (d Decision) Explain(kinds *resources.Kinds) string {
 	for _, v := range d.Victims {
 		line("release", "%s %s", v, kinds.Format(v.Amounts))
 	}
-	if d.Reason == Chosen && d.Strategy == Minimal {
+	if len(d.Broken) > 0 {
+		line("violations", "%d, %s", d.Violations, d.breaks())
+	}
+	if d.Reason == Chosen && d.Strategy == Minimal && !d.Given {
 		line("proof", "%s", d.Proof.of(d))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// explainNeed says what it is about.
+func (d Decision) explainNeed(kinds *resources.Kinds, line func(name, format string, args ...any)) {
+	if d.Trigger != RequiredNode {
+		line("trigger", "%s", d.Trigger)
+	}
+	if d.Trigger == Quota {
+		line("queue", "%s over its max by %s", d.Ask, kinds.Format(d.Quota))
+		return
+	}
+	line("ask", "%s %s", d.Ask, kinds.Format(d.Asked))
+	line("free", "%s", kinds.Format(d.Free))
+	if !d.Leaving.IsZero() {
+		line("leaving", "%s", kinds.Format(d.Leaving))
+	}
+	if !d.Quota.IsZero() {
+		line("quota", "short by %s", kinds.Format(d.Quota))
+	}
 }
 
 func (d Decision) classCounts() string {

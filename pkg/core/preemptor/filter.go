@@ -43,7 +43,7 @@ var filters = [Filters]struct {
 	IsHigher:     {"higher priority", func(p *plan, c *Candidate) bool { return c.Priority > p.ask.Priority }},
 	IsEqual:      {"same priority", func(p *plan, c *Candidate) bool { return c.Priority == p.ask.Priority && !p.cfg.EqualsToo }},
 	IsUseless:    {"holds nothing that is short", func(p *plan, c *Candidate) bool { return !p.helps(c) }},
-	IsGuaranteed: {"its queue is left what is guaranteed", func(p *plan, c *Candidate) bool { return !p.keepsFloors(c) }},
+	IsGuaranteed: {"its queue is left what is guaranteed", func(p *plan, c *Candidate) bool { return !p.mayGo(c) }},
 	IsBudgeted:   {"protected by a budget", func(*plan, *Candidate) bool { return false }},
 }
 

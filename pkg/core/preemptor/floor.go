@@ -23,6 +23,15 @@ func (p *plan) keepsFloors(c *Candidate) bool {
 	return !broken
 }
 
+// mayGo is the same, and remembers the floor for the story.
+func (p *plan) mayGo(c *Candidate) bool {
+	f, broken := p.brokenBy(c)
+	if broken && p.telling {
+		p.binding = append(p.binding, f)
+	}
+	return !broken
+}
+
 // brokenBy is a floor that would be broken if c were taken too.
 func (p *plan) brokenBy(c *Candidate) (floor int32, broken bool) {
 	if len(p.node.Floors) == 0 {

@@ -107,7 +107,8 @@ type outcome struct {
 	again      time.Time
 	refusal    string
 	partial    bool
-	pooled     bool // the strategy reprieve has filled its pot
+	binding    []int32 // the floors that kept somebody from going, if telling
+	pooled     bool    // the strategy reprieve has filled its pot
 }
 
 // A choice is what a strategy selected, as indices of plan.ranked, or why
@@ -230,6 +231,9 @@ func (p *plan) choose() {
 			continue
 		}
 		c := strategies[s].choose(p)
+		if s == Minimal && len(c.victims) > 0 && p.fits != nil && p.fits(p.keysOf(c.victims)) != nil {
+			c = choice{failure: Failure{Why: NotFitting}}
+		}
 		if len(c.victims) > 0 {
 			p.reason, p.strategy, p.proof, p.victims = Chosen, s, c.proof, c.victims
 			slices.Sort(p.victims)

@@ -59,7 +59,7 @@ func (p *plan) fillPot() {
 	p.fillFloors()
 	for i := range p.ranked {
 		e := &p.ranked[i]
-		if w.pot[i] = p.keepsFloors(e.Candidate); !w.pot[i] {
+		if w.pot[i] = p.mayGo(e.Candidate); !w.pot[i] {
 			continue
 		}
 		p.charge(e.Candidate, 1)

@@ -1,0 +1,72 @@
+package preemptor
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// decision is what the plan came to, in memory of its own.
+func (p *plan) decision() Decision {
+	if len(p.ranked) > 0 && !p.weighed && p.reason == Chosen {
+		p.weighAll()
+	}
+	d := Decision{
+		Trigger: p.ask.Trigger, Cost: p.cost(), Reason: p.reason, Strategy: p.strategy, Given: p.given,
+		Proof: p.proof, Failures: append([]Failure(nil), p.failures...), Again: p.again,
+		Ask: p.ask.Key, Asked: p.ask.Amounts.Clone(), Free: p.node.Free.Clone(), Leaving: append(resources.Amounts(nil), p.leaving...),
+		Partial: p.partial && p.reason == Chosen, Refusal: p.refusal,
+		ByFilter: p.byFilter, Filtered: p.filtered,
+	}
+	d.Needed, d.Quota = p.amounts(p.need)
+	for i := range p.ranked {
+		d.ByClass[p.ranked[i].class]++
+		d.Freeable.Add(holds(p.ranked[i].Candidate))
+	}
+	slices.SortFunc(d.Filtered, func(a, b Filtered) int {
+		return cmp.Or(cmp.Compare(a.Why, b.Why), strings.Compare(a.Key, b.Key))
+	})
+	p.tellMissing(&d)
+	p.tellFloors(&d)
+	if p.reason == Chosen {
+		p.tellVictims(&d)
+	}
+	return d
+}
+
+// tellMissing fills in what is missing even if everybody goes who may.
+func (p *plan) tellMissing(d *Decision) {
+	sums := p.reachable()
+	open := make([]int64, len(p.need))
+	for k, need := range p.need {
+		open[k] = max(need-sums[k], 0)
+	}
+	d.Missing = p.missing(sums)
+	d.Lacking, d.LackingQuota = p.amounts(open)
+}
+
+// tellVictims fills in the victims, the gentlest first.
+func (p *plan) tellVictims(d *Decision) {
+	for _, i := range p.victims {
+		e := p.ranked[i]
+		v := Victim{Candidate: *e.Candidate, Class: e.class}
+		v.Amounts = v.Amounts.Clone()
+		v.Floors, v.Budgets = slices.Clone(v.Floors), slices.Clone(v.Budgets)
+		d.Victims = append(d.Victims, v)
+		d.Freed.Add(holds(e.Candidate))
+		d.Weight += e.weight
+	}
+	d.Violations, d.Broken = p.violations, p.broken(p.victims)
+}
+
+// tellFloors fills in the floors that kept somebody from going.
+func (p *plan) tellFloors(d *Decision) {
+	slices.Sort(p.binding)
+	for _, f := range slices.Compact(p.binding) {
+		floor := p.node.Floors[f]
+		d.Floors = append(d.Floors, Floor{Queue: floor.Queue, Surplus: floor.Surplus.Clone()})
+	}
+	slices.SortFunc(d.Floors, func(a, b Floor) int { return strings.Compare(a.Queue, b.Queue) })
+}
