@@ -48,8 +48,8 @@ type PredicatesWithArgs struct {
 // changes of it: affinity, ports, volumes, spread and whatever else there is.
 //
 // Without it, PreemptionPredicates is asked instead, which cannot be told of asks
-// that were added; a resource manager for which that returns nil cannot simulate at
-// all, and Predicates decides without anything being removed, as for a reservation.
+// that were added. A resource manager that answers it with nil cannot simulate at
+// all: from then on Predicates decides, as for a reservation, whoever is removed.
 type PredicateSimulator interface {
 	// PredicatesWith returns nil if the ask may run there, else the reason, which
 	// is shown to people. An error that has a method

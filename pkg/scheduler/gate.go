@@ -31,6 +31,7 @@ type gate struct {
 	simulator PredicateSimulator
 	selector  VictimSelector
 	budgeter  DisruptionBudgeter
+	unable    bool // there is nobody who could tell what a node would be like
 
 	log        *zap.Logger // with the resource manager and the partition
 	complained map[complaint]bool

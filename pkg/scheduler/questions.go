@@ -53,16 +53,20 @@ func (g *gate) simulate(ask core.AllocationKey, node core.NodeID, add, remove []
 // simulateByPrefix asks with what every resource manager has. PreemptionPredicates
 // takes the allocations before the start index away and then one more at a time,
 // checking each time: with the last one as the start, all are checked at once.
+//
+// Where it cannot, all questions have one answer from then on. If that were
+// otherwise, somebody would seem to be in the way whose end changes nothing.
 func (g *gate) simulateByPrefix(ask core.AllocationKey, node core.NodeID, remove []core.AllocationKey) error {
-	if len(remove) == 0 {
-		return g.predicates(ask, node, true)
+	if len(remove) == 0 || g.unable {
+		return g.predicates(ask, node, !g.unable)
 	}
 	last := int32(len(remove) - 1)
 	response := g.callback.PreemptionPredicates(&si.PreemptionPredicatesArgs{
 		AllocationKey: string(ask), NodeID: string(node), PreemptAllocationKeys: textsOf(remove), StartIndex: last,
 	})
 	switch {
-	case response == nil: // it cannot simulate
+	case response == nil:
+		g.unable = true
 		return g.predicates(ask, node, false)
 	case !response.Success:
 		return errStillRefused

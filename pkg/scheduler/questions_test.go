@@ -122,6 +122,23 @@ func TestSimulatingByPrefix(t *testing.T) {
 	}
 }
 
+// Who cannot simulate is not asked to again, and says the same with and without
+// others: nobody seems to be in the way whose end changes nothing.
+func TestSomebodyWhoCannotSimulate(t *testing.T) {
+	rm := &plain{preemption: func(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse { return nil }}
+	g, seen := asking(rm)
+	for _, remove := range [][]core.AllocationKey{nil, {"a"}, nil, {"a", "b"}} {
+		assert.NilError(t, g.simulate("pod", "node-1", nil, remove))
+	}
+	assert.DeepEqual(t, rm.asked, []string{
+		"pod on node-1 allocate=true",
+		"pod on node-1 without [a] from 0", "pod on node-1 allocate=false",
+		"pod on node-1 allocate=false",
+		"pod on node-1 allocate=false",
+	})
+	assert.DeepEqual(t, warnings(seen), []string{})
+}
+
 // unresolvable is a refusal that nobody's end would help.
 type unresolvable struct{ text string }
 
