@@ -20,8 +20,11 @@ func (r *reader) checkPartition(p *Partition) {
 	r.checkApplications(p.Root)
 	r.checkLimits(p.Root, nil)
 	r.checkRules(p)
-	if !p.Preemption.Quota {
-		r.warnQuota(p.Root)
+	switch {
+	case p.Preemption.Disabled:
+		r.warnQuota(p.Root, "enabled")
+	case !p.Preemption.Quota:
+		r.warnQuota(p.Root, "quotapreemptionenabled")
 	}
 	if !hasLeaf(p.Root) {
 		place := p.Root.place

@@ -146,16 +146,16 @@ func oneWord(c cursor, known ...string) int {
 	return 0
 }
 
-// warnQuota reports, on the way down, each delay that a queue was given for
-// nothing because the partition does not preempt for quota.
-func (r *reader) warnQuota(q *Queue) {
+// warnQuota reports, on the way down, each delay that a queue was given for nothing
+// because a key of the partition is false.
+func (r *reader) warnQuota(q *Queue, key string) {
 	if q.quotaDelay != nil {
 		r.add(Problem{
 			Place: *q.quotaDelay, Severity: Warning,
-			Message: "without effect while preemption.quotapreemptionenabled of the partition is false: a queue whose max was lowered gives nothing back",
+			Message: "without effect while preemption." + key + " of the partition is false: a queue that is above its max gives nothing back",
 		})
 	}
 	for _, child := range q.Queues {
-		r.warnQuota(child)
+		r.warnQuota(child, key)
 	}
 }
