@@ -6,7 +6,7 @@ import "slices"
 func (p *plan) fillBudgets() {
 	p.allowed = p.allowed[:0]
 	for i := range p.node.Budgets {
-		p.allowed = append(p.allowed, int64(p.node.Budgets[i].Allowed))
+		p.allowed = append(p.allowed, int64(max(p.node.Budgets[i].Allowed, 0)))
 	}
 }
 
@@ -86,7 +86,7 @@ func (p *plan) broken(victims []int) []string {
 	}
 	var names []string
 	for b, left := range p.allowed {
-		if left < 0 && left < int64(p.node.Budgets[b].Allowed) {
+		if left < 0 {
 			names = append(names, p.node.Budgets[b].Name)
 		}
 	}

@@ -48,7 +48,7 @@ func (f Failure) String() string {
 	case TooLittle:
 		return fmt.Sprintf("%s: what is guaranteed to the queues of the others leaves too little", f.Strategy)
 	case NotFitting:
-		return fmt.Sprintf("%s: the ask is refused without its victims", f.Strategy)
+		return fmt.Sprintf("%s: the ask is refused even without its victims", f.Strategy)
 	default:
 		return fmt.Sprintf("%s: broken off after %d steps", f.Strategy, f.Most)
 	}
@@ -75,6 +75,9 @@ func (d Decision) Verdict(kinds *resources.Kinds) string {
 		return fmt.Sprintf("%s: needs %s%s", d.Reason, d.needs(kinds), d.andShortBy(kinds))
 	case Chosen:
 		verdict := fmt.Sprintf("%s by %s: frees %s for %s", d.Reason, d.by(), kinds.Format(d.Freed), d.needs(kinds))
+		if d.needsNothing() {
+			verdict = fmt.Sprintf("%s by %s: frees %s to get %s", d.Reason, d.by(), kinds.Format(d.Freed), d.needs(kinds))
+		}
 		if len(d.Broken) > 0 {
 			verdict += ", " + d.breaks()
 		}
@@ -89,11 +92,13 @@ func (d Decision) Verdict(kinds *resources.Kinds) string {
 // needs is what must be freed, on the node and of the quota. An ask that would
 // have room needs somebody out of its way.
 func (d Decision) needs(kinds *resources.Kinds) string {
-	if d.Needed.IsZero() && d.Quota.IsZero() {
+	if d.needsNothing() {
 		return "somebody out of the way"
 	}
 	return both(kinds, d.Needed, d.Quota)
 }
+
+func (d Decision) needsNothing() bool { return d.Needed.IsZero() && d.Quota.IsZero() }
 
 // shortBy is how much less can be freed than must be.
 func (d Decision) shortBy(kinds *resources.Kinds) string {

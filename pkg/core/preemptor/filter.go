@@ -1,6 +1,9 @@
 package preemptor
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // Filter is why a candidate is no victim.
 type Filter uint8
@@ -70,9 +73,10 @@ func (set filterSet) has(f Filter) bool { return set>>f&1 == 1 }
 
 // filterOf is the first filter that keeps c from being a victim.
 func (p *plan) filterOf(c *Candidate) (Filter, bool) {
-	for f := range filters {
-		if p.terms.filters.has(Filter(f)) && filters[f].out(p, c) {
-			return Filter(f), true
+	for set := p.terms.filters; set != 0; set &= set - 1 {
+		f := Filter(bits.TrailingZeros32(uint32(set)))
+		if filters[f].out(p, c) {
+			return f, true
 		}
 	}
 	return 0, false

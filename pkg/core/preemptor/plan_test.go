@@ -193,6 +193,16 @@ func renumbered(r *rand.Rand, s situation) situation {
 	}
 	s.ask.Amounts = again(s.ask.Amounts)
 	s.node.Free = again(s.node.Free)
+	s.node.Quota = again(s.node.Quota)
+	s.node.Floors = slices.Clone(s.node.Floors)
+	for i := range s.node.Floors {
+		var surplus resources.Limits
+		for kind := range resources.Kind(kinds.Len()) {
+			old, _ := s.node.Kinds.Lookup(kinds.Name(kind))
+			surplus.Set(kind, s.node.Floors[i].Surplus.Of(old))
+		}
+		s.node.Floors[i].Surplus = surplus
+	}
 	s.node.On = slices.Clone(s.node.On)
 	for i := range s.node.On {
 		s.node.On[i].Amounts = again(s.node.On[i].Amounts)

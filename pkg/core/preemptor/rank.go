@@ -46,12 +46,20 @@ func (p *plan) gentler(a, b *eligible) int {
 	); c != 0 {
 		return c
 	}
+	if c := p.compareAmounts(a, b); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Key, b.Key)
+}
+
+// compareAmounts goes by the first kind, by name, that differs.
+func (p *plan) compareAmounts(a, b *eligible) int {
 	for _, kind := range p.kinds {
 		if c := cmp.Compare(a.Amounts.Of(kind), b.Amounts.Of(kind)); c != 0 {
 			return c
 		}
 	}
-	return strings.Compare(a.Key, b.Key)
+	return 0
 }
 
 // lessImportant orders candidates by how important they are, the least first:

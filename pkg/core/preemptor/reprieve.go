@@ -30,6 +30,9 @@ func (p *plan) reprieve() choice {
 	}
 	p.partial = !p.reached(w.sums)
 	p.addUp()
+	if len(p.node.Budgets) > 0 {
+		p.flagGone()
+	}
 	if p.fits != nil {
 		if err := p.fits(p.keysGone(-1)); err != nil {
 			p.refusal = err.Error()

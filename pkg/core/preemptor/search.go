@@ -125,7 +125,7 @@ func (s *search) group(order []int) {
 	compare := func(a, b int) int {
 		c := cmp.Or(cmp.Compare(ranked[a].weight, ranked[b].weight), slices.Compare(ranked[a].held, ranked[b].held))
 		if c == 0 && s.floored {
-			c = cmp.Or(slices.Compare(ranked[a].Floors, ranked[b].Floors), slices.Compare(ranked[a].Amounts, ranked[b].Amounts))
+			c = cmp.Or(slices.Compare(ranked[a].Floors, ranked[b].Floors), s.plan.compareAmounts(&ranked[a], &ranked[b]))
 		}
 		return c
 	}

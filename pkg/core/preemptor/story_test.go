@@ -19,14 +19,23 @@ import (
 // what must come out. The verbs:
 //
 //	config strategies=single,multiple delay=30s    deviation=, victims=, steps=;
-//	                                               disabled, spare-foreign
+//	                                               disabled, spare-foreign, equals-too, by-qos;
+//	                                               budgets=prefer, strict or hard
 //	node vcore=500                                 what is free; those on it, one a line:
 //	  web-1 vcore=500 priority=1 age=5m            required, foreign, static, owner,
-//	                                               opted-out, protected, leaving, stuck
-//	plan fluentd vcore=450 reserved=31s            priority=; the verdict and the victims
+//	                                               opted-out, protected, leaving, stuck,
+//	                                               elsewhere, outside, same-queue;
+//	                                               qos=0 to 2, floors=, budgets=
+//	quota vcore=3                                  what must be freed of the quota
+//	floor root.a vcore=3                           what may be taken below a queue
+//	budget web allowed=1                           how many of it may go
+//	conflict web-1,web-2                           the ask may not run beside these
+//	plan fluentd vcore=450 reserved=31s            priority=, trigger=; the verdict and the victims
 //	explain fluentd vcore=450                      the same with everything there is to say
+//	accept fluentd vcore=450 victims=web-1         the same for victims that are given
 //
-// What config leaves out is as by default. A reservation that does not say how
+// Quota, floor, budget and conflict hold until the next node. What config leaves
+// out is as by default; without trigger= it is that of a required node. A reservation that does not say how
 // old it is is an hour old; an age is of a candidate. With the flag -update what
 // comes out is written into the texts.
 func TestStories(t *testing.T) {
@@ -71,7 +80,7 @@ func play(text string) (string, error) {
 }
 
 func (s *situation) carryOut(line string) (string, error) {
-	a := &arguments{kinds: s.node.Kinds, words: strings.Fields(line)}
+	a := &arguments{kinds: s.node.Kinds, node: &s.node, words: strings.Fields(line)}
 	switch {
 	case strings.HasPrefix(line, "#"):
 		return "", nil
@@ -81,27 +90,48 @@ func (s *situation) carryOut(line string) (string, error) {
 	case a.flag("config"):
 		return s.config(a), a.finish()
 	case a.flag("node"):
-		s.node.On = nil
-		s.node.Free = a.amounts()
+		s.node = Node{Kinds: s.node.Kinds, Free: a.amounts()}
+		return "", a.finish()
+	case a.flag("quota"):
+		s.node.Quota = a.amounts()
+		return "", a.finish()
+	case a.flag("floor"):
+		s.node.Floors = append(s.node.Floors, Floor{Queue: a.name(), Surplus: a.limits()})
+		return "", a.finish()
+	case a.flag("budget"):
+		s.node.Budgets = append(s.node.Budgets, Budget{Name: a.name(), Allowed: int(a.number("allowed", 0))})
+		return "", a.finish()
+	case a.flag("conflict"):
+		keys := strings.Split(a.name(), ",")
+		s.node.Fits = func(gone []string) error { return conflictWith(*s, keys...)(gone) }
 		return "", a.finish()
 	case a.flag("plan"):
 		s.ask = a.ask()
-		d := s.plan()
-		var out strings.Builder
-		fmt.Fprintln(&out, d.Verdict(s.node.Kinds))
-		for _, f := range d.Failures {
-			fmt.Fprintln(&out, "  tried", f)
-		}
-		for _, v := range d.Victims {
-			fmt.Fprintln(&out, "  release", v)
-		}
-		return out.String(), a.finish()
+		return told(s.plan(), s.node.Kinds), a.finish()
+	case a.flag("accept"):
+		victims := a.list("victims")
+		s.ask = a.ask()
+		var pl Planner
+		return told(pl.Accept(s.cfg, s.ask, s.node, victims), s.node.Kinds), a.finish()
 	case a.flag("explain"):
 		s.ask = a.ask()
 		return s.plan().Explain(s.node.Kinds) + "\n", a.finish()
 	default:
 		return "", fmt.Errorf("no such verb")
 	}
+}
+
+// told is the decision in short.
+func told(d Decision, kinds *resources.Kinds) string {
+	var out strings.Builder
+	fmt.Fprintln(&out, d.Verdict(kinds))
+	for _, f := range d.Failures {
+		fmt.Fprintln(&out, "  tried", f)
+	}
+	for _, v := range d.Victims {
+		fmt.Fprintln(&out, "  release", v)
+	}
+	return out.String()
 }
 
 // config starts from the defaults; it prints what is wrong, if anything is, and
@@ -120,6 +150,8 @@ func (s *situation) config(a *arguments) string {
 	c.VictimsMax = int(a.number("victims", int64(c.VictimsMax)))
 	c.StepsMax = a.number("steps", c.StepsMax)
 	c.Disabled, c.SpareForeign = a.flag("disabled"), a.flag("spare-foreign")
+	c.EqualsToo, c.ByQoS = a.flag("equals-too"), a.flag("by-qos")
+	c.Budgets = map[string]BudgetPolicy{"strict": StrictPriority, "hard": HardBudgets}[a.text("budgets")]
 	if err := c.Validate(); err != nil {
 		return err.Error() + "\n"
 	}
@@ -131,12 +163,22 @@ func (s *situation) config(a *arguments) string {
 // one that is left over is an error.
 type arguments struct {
 	kinds *resources.Kinds
+	node  *Node
 	words []string
 	err   error
 }
 
 func (a *arguments) ask() Ask {
 	ask := Ask{Key: a.name(), Priority: int32(a.number("priority", 0))}
+	if name := a.text("trigger"); name != "" {
+		for ask.Trigger < Triggers && ask.Trigger.String() != name {
+			ask.Trigger++
+		}
+		if ask.Trigger == Triggers {
+			a.fail(fmt.Errorf("there is no trigger %s", name))
+			ask.Trigger = RequiredNode
+		}
+	}
 	ask.Reserved = epoch.Add(-a.duration("reserved", time.Hour))
 	ask.Amounts = a.amounts()
 	return ask
@@ -149,8 +191,48 @@ func (a *arguments) candidate() Candidate {
 		Required: a.flag("required"), Foreign: a.flag("foreign"), Static: a.flag("static"), Owner: a.flag("owner"),
 		OptedOut: a.flag("opted-out"), Protected: a.flag("protected"), Leaving: a.flag("leaving"), Stuck: a.flag("stuck"),
 	}
+	c.Elsewhere, c.Outside, c.SameQueue = a.flag("elsewhere"), a.flag("outside"), a.flag("same-queue")
+	c.QoS = QoS(a.number("qos", 0))
+	for _, queue := range a.list("floors") {
+		c.Floors = append(c.Floors, a.index(queue, len(a.node.Floors), func(i int) string { return a.node.Floors[i].Queue }))
+	}
+	for _, name := range a.list("budgets") {
+		c.Budgets = append(c.Budgets, a.index(name, len(a.node.Budgets), func(i int) string { return a.node.Budgets[i].Name }))
+	}
 	c.Amounts = a.amounts()
 	return c
+}
+
+// index is the place of a name among n that were given before.
+func (a *arguments) index(name string, n int, of func(int) string) int32 {
+	for i := range n {
+		if of(i) == name {
+			return int32(i)
+		}
+	}
+	a.fail(fmt.Errorf("there is no %s yet", name))
+	return 0
+}
+
+func (a *arguments) list(key string) []string {
+	text := a.text(key)
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
+}
+
+// limits takes quantities of which nought is one.
+func (a *arguments) limits() resources.Limits {
+	var limits resources.Limits
+	for _, name := range kindNames {
+		if quantity := a.number(name, -1); quantity >= 0 {
+			kind, err := a.kinds.Intern(name)
+			a.fail(err)
+			limits.Set(kind, quantity)
+		}
+	}
+	return limits
 }
 
 func (a *arguments) take(is func(string) bool) (string, bool) {
@@ -232,6 +314,8 @@ func TestStoriesReadEverything(t *testing.T) {
 		{"node\n  web drivr\n----\n", `step 1: "  web drivr": nothing reads ["drivr"]`},
 		{"plan x vcore=y\n----\n", `step 1: "plan x vcore=y": strconv.ParseInt: parsing "y": invalid syntax`},
 		{"config delay=1\n----\n", `step 1: "config delay=1": time: missing unit in duration "1"`},
+		{"plan x trigger=y\n----\n", `step 1: "plan x trigger=y": there is no trigger y`},
+		{"node\n  web floors=z\n----\n", `step 1: "  web floors=z": there is no z yet`},
 		{"nod\n----\n", `step 1: "nod": no such verb`},
 		{"node\n----\n\nnode\n", `step 2 has no ----`},
 	} {

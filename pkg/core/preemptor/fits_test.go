@@ -1,0 +1,109 @@
+package preemptor
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// conflictWith refuses the ask as long as any of these is on the node.
+func conflictWith(s situation, keys ...string) func([]string) error {
+	return func(gone []string) error {
+		for _, c := range s.node.On {
+			if slices.Contains(keys, c.Key) && !slices.Contains(gone, c.Key) {
+				return errors.New("conflicts with " + c.Key)
+			}
+		}
+		return nil
+	}
+}
+
+// TestFits runs random situations in which one or two candidates are in the
+// way, whatever they hold.
+func TestFits(t *testing.T) {
+	var pl Planner
+	chosen, refused, alone := 0, 0, 0
+	for seed := range uint64(nodes) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		s := triggered(r, []Trigger{Priority, Guarantee}[seed%2])
+		s.cfg.Budgets = BudgetPolicy(r.IntN(2)) // the hard one leaves out who is in the way
+		s.node.Floors = nil
+		fits := conflictWith(s, fmt.Sprint("c", r.IntN(15)), fmt.Sprint("c", r.IntN(15)))
+		asked := 0
+		s.node.Fits = func(gone []string) error {
+			asked++
+			return fits(gone)
+		}
+		d := pl.Plan(epoch, s.cfg, s.ask, s.node)
+		leaving := goneWith(s, nil)
+		if d.Reason == RoomIsThere || d.Reason == WaitsForLeaving {
+			assert.Assert(t, s.enough(nil) && fits(leaving) == nil, "seed %d: %s", seed, d)
+			continue
+		}
+		assert.Assert(t, !s.enough(nil) || fits(leaving) != nil, "seed %d: %s", seed, d)
+		if d.Reason == Refused {
+			refused++
+			assert.Equal(t, d.Refusal, fits(goneWith(s, s.candidates())).Error(), "seed %d", seed)
+			assert.Equal(t, d.Cost, Cost{1, missingWhole})
+			continue
+		}
+		if d.Reason != Chosen {
+			continue
+		}
+		chosen++
+		victims := victimsOf(d)
+		assert.Assert(t, s.enough(victims) && fits(goneWith(s, victims)) == nil, "seed %d: %s", seed, d)
+		for i, v := range victims {
+			rest := slices.Delete(slices.Clone(victims), i, i+1)
+			assert.Assert(t, !s.enough(rest) || fits(goneWith(s, rest)) != nil, "seed %d: %s could stay", seed, v.Key)
+		}
+		if s.enough(nil) {
+			alone++
+		}
+		assert.Equal(t, d.Violations, s.violations(victims), "seed %d", seed)
+		assert.Assert(t, asked <= 2*len(s.node.On)+3, "seed %d: asked %d times", seed, asked)
+	}
+	t.Logf("%d chosen, %d of them though amounts are there; %d refused", chosen, alone, refused)
+	assert.Assert(t, chosen > 500 && alone > 50 && refused > 50)
+}
+
+// candidates is who may go if somebody is in the way.
+func (s situation) candidates() []Candidate {
+	var able []Candidate
+	for _, c := range s.node.On {
+		c.Amounts = slices.Clone(c.Amounts)
+		all := s
+		all.node.Quota = nil
+		all.ask.Amounts = nil
+		if !c.Elsewhere {
+			for i := range c.Amounts {
+				c.Amounts[i]++ // everybody on the node is of use
+			}
+			all.ask.Amounts = []int64{1 << 40, 1 << 40, 1 << 40, 1 << 40}
+		}
+		if all.may(c) {
+			able = append(able, c)
+		}
+	}
+	return able
+}
+
+// goneWith is who has left the node with these victims, by key.
+func goneWith(s situation, victims []Candidate) []string {
+	var keys []string
+	for _, c := range s.node.On {
+		if c.Leaving && !c.Stuck && !c.Elsewhere {
+			keys = append(keys, c.Key)
+		}
+	}
+	for _, c := range victims {
+		if !c.Elsewhere {
+			keys = append(keys, c.Key)
+		}
+	}
+	return keys
+}

@@ -1,0 +1,127 @@
+package preemptor
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+func keysIn(set []Candidate) []string {
+	var keys []string
+	for _, c := range set {
+		keys = append(keys, c.Key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// TestPriorityIsItsTwin compares with the rules written down plainly, and with
+// all sets of victims where budgets are exceeded.
+func TestPriorityIsItsTwin(t *testing.T) {
+	chosen, fewer, hard := 0, 0, 0
+	var pl Planner
+	for seed := range uint64(nodes) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		s := triggered(r, Priority)
+		d := pl.Plan(epoch, s.cfg, s.ask, s.node)
+		assert.Equal(t, pl.Assess(s.cfg, s.ask, s.node), d.Cost, "seed %d", seed)
+		if d.Reason == RoomIsThere || d.Reason == WaitsForLeaving {
+			assert.Assert(t, s.enough(nil), "seed %d: %s", seed, d)
+			assert.Equal(t, d.Cost, s.naiveCost(nil), "seed %d", seed)
+			continue
+		}
+		pot := s.pot()
+		assert.Equal(t, d.Reason == Chosen, s.enough(pot), "seed %d: %s", seed, d)
+		if d.Reason != Chosen {
+			assert.Assert(t, !d.Cost.Feasible() && d.Cost[1] > 0 && d.Cost[1] <= missingWhole, "seed %d: %v", seed, d.Cost)
+			assert.Equal(t, d.Reason == NobodyEligible, len(s.eligible()) == 0, "seed %d: %s", seed, d)
+			continue
+		}
+		chosen++
+		victims := victimsOf(d)
+		want := s.reprieved(pot)
+		if s.cfg.Budgets == PreferBudgets && s.violations(want) > 0 {
+			least := s.fewestViolations(pot)
+			assert.Equal(t, d.Violations, least, "seed %d: %s", seed, d)
+			hard++
+			if least < s.violations(want) {
+				fewer++
+			} else {
+				assert.DeepEqual(t, keysIn(victims), keysIn(want))
+			}
+		} else {
+			assert.DeepEqual(t, keysIn(victims), keysIn(want))
+		}
+		s.checkPriority(t, seed, d)
+	}
+	t.Logf("%d chosen, %d violate at first, %d of them fewer then", chosen, hard, fewer)
+	assert.Assert(t, chosen > nodes/5 && hard > nodes/100 && fewer > 20, "%d chosen, %d violate, %d fewer", chosen, hard, fewer)
+}
+
+// checkPriority holds a choice to the laws of this trigger.
+func (s situation) checkPriority(t *testing.T, seed uint64, d Decision) {
+	t.Helper()
+	victims := victimsOf(d)
+	assert.Assert(t, s.enough(victims), "seed %d: %s", seed, d)
+	assert.Assert(t, s.keeps(victims), "seed %d: %s", seed, d)
+	lowest := victims[0].Priority
+	for i, v := range victims {
+		lowest = min(lowest, v.Priority)
+		assert.Assert(t, s.may(v), "seed %d: %s", seed, v.Key)
+		assert.Assert(t, !s.enough(slices.Delete(slices.Clone(victims), i, i+1)), "seed %d: %s could stay", seed, v.Key)
+		assert.Assert(t, i == 0 || s.order(victims[i-1], v) < 0, "seed %d: %s is out of order", seed, v.Key)
+	}
+	assert.Equal(t, d.Violations, s.violations(victims), "seed %d", seed)
+	assert.Equal(t, len(d.Broken) > 0, d.Violations > 0, "seed %d: %v", seed, d.Broken)
+	if s.cfg.Budgets == HardBudgets {
+		assert.Equal(t, d.Violations, 0, "seed %d: %s", seed, d)
+	}
+	assert.Equal(t, d.Cost, s.naiveCost(victims), "seed %d: %s", seed, d)
+	assert.Assert(t, LeastCost(s.cfg, s.ask.Trigger, lowest).Compare(d.Cost) <= 0, "seed %d: %v", seed, d.Cost)
+	assert.Assert(t, !d.Partial && d.Missing.Part == 0, "seed %d", seed)
+}
+
+// fewestViolations tries all sets.
+func (s situation) fewestViolations(pot []Candidate) int {
+	least := len(pot)
+	for set := range 1 << len(pot) {
+		var victims []Candidate
+		for i, c := range pot {
+			if set>>i&1 == 1 {
+				victims = append(victims, c)
+			}
+		}
+		if v := s.violations(victims); v < least && s.enough(victims) {
+			least = v
+		}
+	}
+	return least
+}
+
+// TestTriggersDoNotMindTheOrder shuffles candidates and numbers of kinds, with a
+// planner that has seen others before.
+func TestTriggersDoNotMindTheOrder(t *testing.T) {
+	var pl Planner
+	for trigger := range Trigger(Triggers) {
+		for seed := range uint64(nodes / 10) {
+			r := rand.New(rand.NewPCG(seed, 6))
+			s := triggered(r, trigger)
+			if r.IntN(3) == 0 {
+				s.node.Fits = conflictWith(s, "c1", "c4")
+			}
+			other := renumbered(r, s)
+			r.Shuffle(len(other.node.On), func(i, j int) {
+				other.node.On[i], other.node.On[j] = other.node.On[j], other.node.On[i]
+			})
+			one := s.plan()
+			two := pl.Plan(epoch, other.cfg, other.ask, other.node)
+			assert.Equal(t, one.Explain(s.node.Kinds), two.Explain(other.node.Kinds), "seed %d", seed)
+			assert.Equal(t, one.Cost, two.Cost, "%s seed %d", trigger, seed)
+			if trigger != RequiredNode { // which may be too young
+				assert.Equal(t, pl.Assess(s.cfg, s.ask, s.node), one.Cost, "%s seed %d", trigger, seed)
+			}
+		}
+	}
+}
