@@ -16,16 +16,11 @@ const (
 	Classes = iota
 )
 
-// classes is every class there is, in order. A candidate is of the last class
-// that describes it. To add a class, add its constant and its entry here.
-var classes = [Classes]struct {
-	name string
-	is   func(*Candidate) bool
-}{
-	Regular:  {"regular", func(*Candidate) bool { return true }},
-	Owner:    {"owner", func(c *Candidate) bool { return c.Owner }},
-	Foreign:  {"foreign", func(c *Candidate) bool { return c.Foreign }},
-	OptedOut: {"opted out", func(c *Candidate) bool { return c.OptedOut }},
+var classes = [Classes]string{
+	Regular:  "regular",
+	Owner:    "owner",
+	Foreign:  "foreign",
+	OptedOut: "opted out",
 }
 
 // String is the name of the class.
@@ -33,15 +28,21 @@ func (c Class) String() string {
 	if int(c) >= len(classes) {
 		return fmt.Sprintf("class %d", uint8(c))
 	}
-	return classes[c].name
+	return classes[c]
 }
 
+// classOf is the last class that describes c.
 func classOf(c *Candidate) Class {
-	class := Class(Classes - 1)
-	for !classes[class].is(c) {
-		class--
+	switch {
+	case c.OptedOut:
+		return OptedOut
+	case c.Foreign:
+		return Foreign
+	case c.Owner:
+		return Owner
+	default:
+		return Regular
 	}
-	return class
 }
 
 // A tier is how hard it is to take a candidate: whoever violates a budget comes

@@ -16,7 +16,7 @@ import (
 //
 //	Priority:      violations of budgets, the highest priority of a victim, the sum of their
 //	               priorities, each 2^31 higher so that more of them come to more, their number,
-//	               and the age in ns of the oldest of the highest priority, from a fixed time on;
+//	               and minus the time, in ns, at which the oldest of the highest priority was created;
 //	               with StrictPriority the highest priority comes before the violations
 //	other triggers: violations of budgets, the class of the worst victim, the highest priority,
 //	               the number of victims and their weight

@@ -88,7 +88,7 @@ func TestOrdersAreTotal(t *testing.T) {
 	quantities := []int64{math.MinInt64, -1, 0, 1, math.MaxInt64}
 	priorities := []int32{math.MinInt32, -1, 0, 1, math.MaxInt32}
 	times := []time.Time{{}, epoch, epoch.Add(1), time.Unix(1<<62, 0), time.Unix(-1<<62, 0)}
-	candidate := func() eligible {
+	candidate := func() *Candidate {
 		c := &Candidate{
 			Key: []string{"", "a", "b"}[r.IntN(3)], Priority: priorities[r.IntN(5)], Created: times[r.IntN(5)], QoS: QoS(r.IntN(3)),
 			Owner: r.IntN(2) == 0, OptedOut: r.IntN(2) == 0, Foreign: r.IntN(2) == 0,
@@ -96,7 +96,7 @@ func TestOrdersAreTotal(t *testing.T) {
 		for range r.IntN(3) {
 			c.Amounts = append(c.Amounts, quantities[r.IntN(5)])
 		}
-		return eligible{Candidate: c, class: classOf(c)}
+		return c
 	}
 	cost := func() Cost {
 		var c Cost
@@ -108,7 +108,7 @@ func TestOrdersAreTotal(t *testing.T) {
 	for i := range 20_000 {
 		p := &plan{}
 		p.start(Config{ByQoS: i%2 == 0}, Ask{Trigger: Trigger(i % Triggers)}, Node{Kinds: kinds})
-		a, b, c := candidate(), candidate(), candidate()
+		a, b, c := p.eligibleOf(candidate()), p.eligibleOf(candidate()), p.eligibleOf(candidate())
 		checkTotal(t, p.compare(&a, &b), p.compare(&b, &a), p.compare(&b, &c), p.compare(&a, &c))
 		assert.Equal(t, p.compare(&a, &a), 0)
 		x, y, z := cost(), cost(), cost()

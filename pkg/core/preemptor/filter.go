@@ -1,9 +1,6 @@
 package preemptor
 
-import (
-	"fmt"
-	"math/bits"
-)
+import "fmt"
 
 // Filter is why a candidate is no victim.
 type Filter uint8
@@ -28,26 +25,20 @@ const (
 	Filters = iota
 )
 
-// filters is every filter there is; the first of those of the trigger that
-// applies is the reason. IsBudgeted looks at all candidates at once, so it comes
-// after the others, see plan.spareBudgeted.
-var filters = [Filters]struct {
-	name string
-	out  func(*plan, *Candidate) bool
-}{
-	IsStuck:      {"told to go in vain", func(_ *plan, c *Candidate) bool { return c.Stuck }},
-	IsLeaving:    {"leaving already", func(_ *plan, c *Candidate) bool { return c.Leaving }},
-	IsRequired:   {"required on this node", func(_ *plan, c *Candidate) bool { return c.Required }},
-	IsStatic:     {"static", func(_ *plan, c *Candidate) bool { return c.Static }},
-	IsForeign:    {"foreign ones are spared", func(p *plan, c *Candidate) bool { return c.Foreign && p.sparesForeign() }},
-	IsProtected:  {"protected by its queue", func(_ *plan, c *Candidate) bool { return c.Protected }},
-	IsOutside:    {"outside of the queues that may be taken from", func(_ *plan, c *Candidate) bool { return c.Outside }},
-	IsSameQueue:  {"same queue", func(_ *plan, c *Candidate) bool { return c.SameQueue }},
-	IsHigher:     {"higher priority", func(p *plan, c *Candidate) bool { return c.Priority > p.ask.Priority }},
-	IsEqual:      {"same priority", func(p *plan, c *Candidate) bool { return c.Priority == p.ask.Priority && !p.cfg.EqualsToo }},
-	IsUseless:    {"holds nothing that is short", func(p *plan, c *Candidate) bool { return !p.helps(c) }},
-	IsGuaranteed: {"its queue is left what is guaranteed", func(p *plan, c *Candidate) bool { return !p.mayGo(c) }},
-	IsBudgeted:   {"protected by a budget", func(*plan, *Candidate) bool { return false }},
+var filters = [Filters]string{
+	IsStuck:      "told to go in vain",
+	IsLeaving:    "leaving already",
+	IsRequired:   "required on this node",
+	IsStatic:     "static",
+	IsForeign:    "foreign ones are spared",
+	IsProtected:  "protected by its queue",
+	IsOutside:    "outside of the queues that may be taken from",
+	IsSameQueue:  "same queue",
+	IsHigher:     "higher priority",
+	IsEqual:      "same priority",
+	IsUseless:    "holds nothing that is short",
+	IsGuaranteed: "its queue is left what is guaranteed",
+	IsBudgeted:   "protected by a budget",
 }
 
 // String is the filter in words.
@@ -55,7 +46,7 @@ func (f Filter) String() string {
 	if int(f) >= len(filters) {
 		return fmt.Sprintf("filter %d", uint8(f))
 	}
-	return filters[f].name
+	return filters[f]
 }
 
 // A filterSet is some of the filters.
@@ -71,15 +62,38 @@ func filtersOf(list ...Filter) filterSet {
 
 func (set filterSet) has(f Filter) bool { return set>>f&1 == 1 }
 
-// filterOf is the first filter that keeps c from being a victim.
+// filterOf is the first filter that keeps c from being a victim. Those that a
+// set names apply to some triggers only. IsBudgeted looks at all candidates at
+// once, so it comes after the others, see plan.spareBudgeted.
 func (p *plan) filterOf(c *Candidate) (Filter, bool) {
-	for set := p.terms.filters; set != 0; set &= set - 1 {
-		f := Filter(bits.TrailingZeros32(uint32(set)))
-		if filters[f].out(p, c) {
-			return f, true
-		}
+	switch set := p.terms.filters; {
+	case c.Stuck:
+		return IsStuck, true
+	case c.Leaving:
+		return IsLeaving, true
+	case c.Required:
+		return IsRequired, true
+	case c.Static:
+		return IsStatic, true
+	case c.Foreign && p.sparesForeign():
+		return IsForeign, true
+	case c.Protected:
+		return IsProtected, true
+	case c.Outside && set.has(IsOutside):
+		return IsOutside, true
+	case c.SameQueue && set.has(IsSameQueue):
+		return IsSameQueue, true
+	case c.Priority > p.ask.Priority && set.has(IsHigher):
+		return IsHigher, true
+	case c.Priority == p.ask.Priority && set.has(IsEqual) && !p.cfg.EqualsToo:
+		return IsEqual, true
+	case !p.helps(c):
+		return IsUseless, true
+	case !p.mayGo(c):
+		return IsGuaranteed, true
+	default:
+		return 0, false
 	}
-	return 0, false
 }
 
 func (p *plan) sparesForeign() bool { return p.cfg.SpareForeign || !p.terms.foreigners }

@@ -72,9 +72,11 @@ type plan struct {
 	total   []int64          // what all who are eligible hold of short, saturating
 
 	ranked  []eligible // gentlest first, once rank was called
-	weighed bool       // weights are known
-	left    []int64    // what may still be taken, by floor and kind
-	allowed []int64    // how many may still go, by budget
+	places  []int32    // scratch of rank, as are spares
+	spares  []eligible
+	weighed bool    // weights are known
+	left    []int64 // what may still be taken, by floor and kind
+	allowed []int64 // how many may still go, by budget
 
 	byFilter [Filters]int
 	filtered []Filtered // if telling
@@ -90,6 +92,7 @@ type eligible struct {
 	*Candidate
 	class     Class
 	tier      tier
+	harm      int64   // see plan.harmOf
 	violating bool    // if all went before whom it goes, a budget would be used up
 	held      []int64 // of each of plan.short, at most the need
 	weight    int64   // see plan.weigh
@@ -165,11 +168,15 @@ func (p *plan) sift() {
 			p.leaveOut(c, filter)
 			continue
 		}
-		class := classOf(c)
-		p.ranked = append(p.ranked, eligible{Candidate: c, class: class, tier: tierOf(class, false)})
+		p.ranked = append(p.ranked, p.eligibleOf(c))
 	}
 	p.spareBudgeted()
 	p.share()
+}
+
+func (p *plan) eligibleOf(c *Candidate) eligible {
+	class := classOf(c)
+	return eligible{Candidate: c, class: class, tier: tierOf(class, false), harm: p.harmOf(c, class)}
 }
 
 func (p *plan) leaveOut(c *Candidate, why Filter) {

@@ -10,44 +10,50 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// rank puts the eligible candidates in order, the gentlest first.
+// rank puts the eligible candidates in order, the gentlest first. It sorts
+// their places, which are smaller than they are.
 func (p *plan) rank() {
-	if len(p.ranked) > fewCandidates {
-		slices.SortFunc(p.ranked, func(a, b eligible) int { return p.compare(&a, &b) })
-		return
+	p.places = p.places[:0]
+	for i := range p.ranked {
+		p.places = append(p.places, int32(i))
 	}
-	for i := 1; i < len(p.ranked); i++ {
-		for at := i; at > 0 && p.compare(&p.ranked[at], &p.ranked[at-1]) < 0; at-- {
-			p.ranked[at], p.ranked[at-1] = p.ranked[at-1], p.ranked[at]
-		}
+	slices.SortFunc(p.places, func(a, b int32) int { return p.compare(&p.ranked[a], &p.ranked[b]) })
+	p.spares = p.spares[:0]
+	for _, i := range p.places {
+		p.spares = append(p.spares, p.ranked[i])
 	}
+	p.ranked, p.spares = p.spares, p.ranked
 }
 
-// fewCandidates are put in order without copying them about.
-const fewCandidates = 8
-
-// compare is the order of the trigger, the gentlest first.
-func (p *plan) compare(a, b *eligible) int {
+// harmOf is what comes first in the order of candidates, as one number: class
+// and priority, or priority and class where that is what the trigger is about,
+// and then, if so configured, how well c is provided for.
+func (p *plan) harmOf(c *Candidate, class Class) int64 {
+	priority, qos := int64(c.Priority)+shift, int64(0)
+	if p.cfg.ByQoS {
+		qos = int64(c.QoS)
+	}
 	if p.terms.byPriority {
-		return p.lessImportant(a, b)
+		return priority<<16 | int64(class)<<8 | qos
 	}
-	return p.gentler(a, b)
+	return int64(class)<<40 | priority<<8 | qos
 }
 
-// gentler orders candidates by the harm their release does: class, priority,
+// compare orders candidates by the harm their release does: class, priority,
 // age (the younger first), what they hold (the first kind by name that differs
 // decides, the smaller first), and the key, so that ties never depend on luck.
-func (p *plan) gentler(a, b *eligible) int {
-	if c := cmp.Or(
-		cmp.Compare(a.class, b.class),
-		cmp.Compare(a.Priority, b.Priority),
-		p.compareQoS(a, b),
-		b.Created.Compare(a.Created),
-	); c != 0 {
+// Where priority is before class, what they hold is no matter.
+func (p *plan) compare(a, b *eligible) int {
+	if a.harm != b.harm {
+		return cmp.Compare(a.harm, b.harm)
+	}
+	if c := b.Created.Compare(a.Created); c != 0 {
 		return c
 	}
-	if c := p.compareAmounts(a, b); c != 0 {
-		return c
+	if !p.terms.byPriority {
+		if c := p.compareAmounts(a, b); c != 0 {
+			return c
+		}
 	}
 	return strings.Compare(a.Key, b.Key)
 }
@@ -60,31 +66,6 @@ func (p *plan) compareAmounts(a, b *eligible) int {
 		}
 	}
 	return 0
-}
-
-// lessImportant orders candidates by how important they are, the least first:
-// priority, class, how well they are provided for if that is configured, age
-// (the younger first), and the key.
-func (p *plan) lessImportant(a, b *eligible) int {
-	switch {
-	case a.Priority != b.Priority:
-		return cmp.Compare(a.Priority, b.Priority)
-	case a.class != b.class:
-		return cmp.Compare(a.class, b.class)
-	case p.cfg.ByQoS && a.QoS != b.QoS:
-		return cmp.Compare(a.QoS, b.QoS)
-	}
-	if c := b.Created.Compare(a.Created); c != 0 {
-		return c
-	}
-	return strings.Compare(a.Key, b.Key)
-}
-
-func (p *plan) compareQoS(a, b *eligible) int {
-	if !p.cfg.ByQoS {
-		return 0
-	}
-	return cmp.Compare(a.QoS, b.QoS)
 }
 
 // weighAll works out what each of those in order weighs.

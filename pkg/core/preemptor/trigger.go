@@ -20,7 +20,7 @@ const (
 // terms is what a trigger means.
 type terms struct {
 	name       string
-	filters    filterSet
+	filters    filterSet  // of those that do not always apply
 	strategies []Strategy // none: those of the configuration
 	minimalMax int        // most candidates for the strategy Minimal; more go by the next
 
@@ -32,26 +32,23 @@ type terms struct {
 	partial    bool // what can be freed is freed, though it is not enough
 }
 
-// always is who goes for no trigger.
-var always = filtersOf(IsStuck, IsLeaving, IsRequired, IsStatic, IsForeign, IsProtected, IsUseless)
-
 // triggers is every trigger there is. Floors count where IsGuaranteed does, and
 // budgets where IsBudgeted does.
 var triggers = [Triggers]terms{
 	RequiredNode: {
-		name: "required node", filters: always | filtersOf(IsHigher),
+		name: "required node", filters: filtersOf(IsHigher),
 		minimalMax: unbounded, hasAsk: true, configured: true, foreigners: true,
 	},
 	Priority: {
-		name: "priority", filters: always | filtersOf(IsOutside, IsHigher, IsEqual, IsGuaranteed, IsBudgeted),
+		name: "priority", filters: filtersOf(IsOutside, IsHigher, IsEqual, IsGuaranteed, IsBudgeted),
 		strategies: []Strategy{Reprieve}, byPriority: true, hasAsk: true, simulated: true,
 	},
 	Guarantee: {
-		name: "guarantee", filters: always | filtersOf(IsOutside, IsSameQueue, IsHigher, IsGuaranteed, IsBudgeted),
+		name: "guarantee", filters: filtersOf(IsOutside, IsSameQueue, IsHigher, IsGuaranteed, IsBudgeted),
 		strategies: []Strategy{Minimal, Reprieve}, minimalMax: VictimsLimit, hasAsk: true, simulated: true,
 	},
 	Quota: {
-		name: "quota", filters: always | filtersOf(IsOutside, IsGuaranteed, IsBudgeted),
+		name: "quota", filters: filtersOf(IsOutside, IsGuaranteed, IsBudgeted),
 		strategies: []Strategy{Minimal, Reprieve}, minimalMax: ProvedMax, partial: true,
 	},
 }
