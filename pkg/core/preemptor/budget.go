@@ -37,26 +37,26 @@ func (p *plan) flagBudgeted() {
 	for i := range p.ranked {
 		e := &p.ranked[i]
 		e.violating = p.spend(e.Candidate)
-		e.tier = tierOf(e.class, e.violating && p.cfg.Budgets == PreferBudgets)
+		e.tier = tierOf(e.class, e.violating && p.cfg.Budgets != StrictPriority)
 	}
 }
 
-// spareBudgeted leaves out, with HardBudgets, whoever would exceed a budget
-// after those who go before.
-func (p *plan) spareBudgeted() {
-	if len(p.node.Budgets) == 0 || p.cfg.Budgets != HardBudgets || p.given {
-		return
+// breaksBudget reports whether c violates a budget even if nobody else goes.
+func (p *plan) breaksBudget(c *Candidate) bool {
+	if len(p.node.Budgets) == 0 {
+		return false
 	}
-	p.rank()
-	p.fillBudgets()
-	p.ranked = slices.DeleteFunc(p.ranked, func(e eligible) bool {
-		violating := p.spend(e.Candidate)
-		if violating {
-			p.unspend(e.Candidate)
-			p.leaveOut(e.Candidate, IsBudgeted)
+	for _, b := range c.Budgets {
+		if p.node.Budgets[b].Allowed <= 0 {
+			return true
 		}
-		return violating
-	})
+	}
+	return false
+}
+
+// budgeted reports whether the victims may exceed no budget.
+func (p *plan) budgeted() bool {
+	return len(p.node.Budgets) > 0 && p.cfg.Budgets == HardBudgets
 }
 
 // countViolations is how many of these victims, which are in order, violate a

@@ -6,7 +6,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// An Ask waits for room on a node.
+// An Ask waits for room on a node. With the trigger Quota there is none: Key is
+// then whatever the story shall call the queue, and Amounts are empty.
 type Ask struct {
 	Trigger  Trigger
 	Key      string
@@ -22,14 +23,18 @@ type Node struct {
 	Kinds *resources.Kinds // the names of the kinds of all amounts; not nil
 	Free  resources.Amounts
 	On    []Candidate // of different keys, in any order
-	// Quota is what must be freed in the queue of the ask besides what must be
-	// freed on the node, or, with the trigger Quota, all that must be freed. Every
-	// candidate counts for it, those of other nodes too.
-	Quota   resources.Amounts
+	// Quota is what must be freed in the queue that is short, besides what is
+	// leaving there already and what must be freed on the node. Every candidate
+	// counts for it, those of other nodes too. What is not above zero is no need.
+	Quota resources.Amounts
+	// Floors and Budgets are those that any candidate counts for; the trigger
+	// RequiredNode does not mind either.
 	Floors  []Floor
 	Budgets []Budget
-	// Fits asks whether the ask may run here once some candidates are gone, for
-	// reasons that are not a matter of amounts; nil means that it may.
+	// Fits asks whether the ask may run here once these are gone, by key, for
+	// reasons that are not a matter of amounts; nil means that it may. Those who
+	// are leaving are among them, and nobody of another node is. It must not keep
+	// the slice. Only asks of the triggers Priority and Guarantee are asked for.
 	Fits func(gone []string) error
 }
 
@@ -37,14 +42,14 @@ type Node struct {
 // it falls below what is guaranteed to it.
 type Floor struct {
 	Queue   string
-	Surplus resources.Limits // never negative; Unlimited where nothing is guaranteed
+	Surplus resources.Limits // less what is leaving; Unlimited where nothing is guaranteed; negative is zero
 }
 
 // A Budget is how many of certain candidates may go at once without disrupting
 // what they are part of.
 type Budget struct {
 	Name    string
-	Allowed int
+	Allowed int // besides those who are leaving; negative is zero
 }
 
 // QoS is how well an allocation is provided for; the least goes first.
@@ -73,8 +78,8 @@ type Candidate struct {
 	Leaving   bool // preempted or being released already: what it holds counts as freed to be
 	Stuck     bool // told to go and did not in time: what it holds is not counted on
 	Elsewhere bool // on another node: it helps the quota and not the node
-	Outside   bool // of the queues that the ask may take from
-	SameQueue bool // as the ask, whose guarantee it shares
+	Outside   bool // of the queues that the ask may take from; no matter to RequiredNode
+	SameQueue bool // as the ask, whose guarantee it shares; matters to Guarantee only
 	QoS       QoS
 	Floors    []int32 // of Node.Floors: those of the queues that it runs below
 	Budgets   []int32 // of Node.Budgets: those that it counts for

@@ -8,18 +8,20 @@ import (
 	"time"
 )
 
-// Config bounds the plans of a partition.
+// Config bounds the plans of a partition. The delay, the strategies and how many
+// victims there may be are for the trigger RequiredNode; the others start at
+// once, have strategies of their own, and take as many victims as are needed.
 type Config struct {
 	Disabled     bool          // nothing is preempted
 	StartDelay   time.Duration // age at which a reservation may preempt; zero is at once
 	Strategies   []Strategy    // tried in this order, until one chooses
 	DeviationMax int64         // percent that a single victim may hold more than the ask, of the worst kind
 	VictimsMax   int           // most victims of one plan
-	SpareForeign bool          // foreign allocations are no victims
+	SpareForeign bool          // foreign allocations are no victims; for other triggers than RequiredNode they never are
 	EqualsToo    bool          // with the trigger Priority: victims may be of the same priority as the ask
 	ByQoS        bool          // of candidates of the same priority, those who are less well provided for go first
 	Budgets      BudgetPolicy
-	StepsMax     int64 // most steps of minimal's search among more than ProvedMax candidates
+	StepsMax     int64 // most steps of minimal's search among more than ProvedMax candidates; zero is as by default
 }
 
 // The limits of a configuration.
@@ -58,6 +60,7 @@ func (c Config) Validate() error {
 	}
 	problem(c.DeviationMax < 0, "deviation %d percent is negative", c.DeviationMax)
 	problem(c.VictimsMax < 1 || c.VictimsMax > VictimsLimit, "victims %d are not between 1 and %d", c.VictimsMax, VictimsLimit)
+	problem(c.Budgets > HardBudgets, "budget policy %d is unknown", c.Budgets)
 	problem(c.StepsMax < 1, "steps %d of a search are less than 1", c.StepsMax)
 	return errors.Join(problems...)
 }

@@ -46,10 +46,10 @@ func TestParseStrategies(t *testing.T) {
 }
 
 func TestValidateReportsEverything(t *testing.T) {
-	c := Config{StartDelay: -1, Strategies: []Strategy{Single, 9, Single}, DeviationMax: -2, VictimsMax: 300}
+	c := Config{StartDelay: -1, Strategies: []Strategy{Single, 9, Single}, DeviationMax: -2, VictimsMax: 300, Budgets: 3}
 	assert.Error(t, c.Validate(), strings.Join([]string{
 		"start delay -1ns is negative", "strategy 9 is unknown", "strategy single is given twice",
-		"deviation -2 percent is negative", "victims 300 are not between 1 and 256", "steps 0 of a search are less than 1",
+		"deviation -2 percent is negative", "victims 300 are not between 1 and 256", "budget policy 3 is unknown", "steps 0 of a search are less than 1",
 	}, "\n"))
 	assert.Error(t, Config{VictimsMax: 1, StepsMax: 1}.Validate(), "no strategy to select victims")
 }

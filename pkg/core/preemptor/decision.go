@@ -132,4 +132,5 @@ const (
 	TooLong                 // the search was broken off before it found any
 	TooLittle               // floors leave too little
 	NotFitting              // the resource manager refuses
+	OverBudget              // budgets leave too little
 )

@@ -47,6 +47,8 @@ func (f Failure) String() string {
 		return fmt.Sprintf("%s: takes %d victims or more, %d are the most", f.Strategy, f.Victims, f.Most)
 	case TooLittle:
 		return fmt.Sprintf("%s: what is guaranteed to the queues of the others leaves too little", f.Strategy)
+	case OverBudget:
+		return fmt.Sprintf("%s: budgets that must not be broken leave too little", f.Strategy)
 	case NotFitting:
 		return fmt.Sprintf("%s: the ask is refused even without its victims", f.Strategy)
 	default:

@@ -26,19 +26,24 @@ type fewest struct {
 const fewestSteps = 1 << 15
 
 // violateFewer replaces those who are gone by others of the pot if they violate
-// fewer budgets; then whoever of these is not needed may stay.
-func (p *plan) violateFewer() {
-	if len(p.node.Budgets) == 0 || p.cfg.Budgets != PreferBudgets {
-		return
+// fewer budgets; then whoever of these is not needed may stay. It returns how
+// many violate, unless budgets only matter between equals.
+func (p *plan) violateFewer() int {
+	if len(p.node.Budgets) == 0 || p.cfg.Budgets == StrictPriority {
+		return 0
 	}
 	w, s := &p.put, &p.put.search
-	s.least = p.flagGone()
-	if s.least == 0 {
-		return
+	violations := p.flagGone()
+	if violations == 0 {
+		return 0
 	}
 	p.contend()
-	if s.bound = p.boundViolations(); s.bound >= s.least || !p.searchFewer() {
-		return
+	s.least, s.bound = violations, p.boundViolations()
+	if p.budgeted() {
+		s.least = 1 // fewer are of no use
+	}
+	if s.bound >= s.least || !p.searchFewer() {
+		return violations
 	}
 	s.saved = append(s.saved[:0], w.gone...)
 	copy(w.gone, w.pot)
@@ -47,11 +52,12 @@ func (p *plan) violateFewer() {
 	}
 	if p.fits != nil && p.fits(p.keysGone(-1)) != nil {
 		copy(w.gone, s.saved)
-		return
+		return violations
 	}
 	p.addUp()
 	p.flagGone()
 	p.letStay()
+	return p.flagGone()
 }
 
 // flagGone flags those of who are gone who violate a budget, and counts them.

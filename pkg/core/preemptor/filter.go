@@ -63,8 +63,8 @@ func filtersOf(list ...Filter) filterSet {
 func (set filterSet) has(f Filter) bool { return set>>f&1 == 1 }
 
 // filterOf is the first filter that keeps c from being a victim. Those that a
-// set names apply to some triggers only. IsBudgeted looks at all candidates at
-// once, so it comes after the others, see plan.spareBudgeted.
+// set names apply to some triggers only; floors and budgets are given to those
+// only that mind them.
 func (p *plan) filterOf(c *Candidate) (Filter, bool) {
 	switch set := p.terms.filters; {
 	case c.Stuck:
@@ -91,6 +91,8 @@ func (p *plan) filterOf(c *Candidate) (Filter, bool) {
 		return IsUseless, true
 	case !p.mayGo(c):
 		return IsGuaranteed, true
+	case p.cfg.Budgets == HardBudgets && p.breaksBudget(c):
+		return IsBudgeted, true
 	default:
 		return 0, false
 	}

@@ -18,6 +18,9 @@ func (p *plan) minimal() choice {
 		if m.steps > m.search.most {
 			return choice{failure: Failure{Why: TooLong, Most: m.search.most}}
 		}
+		if p.budgeted() {
+			return choice{failure: Failure{Why: OverBudget}}
+		}
 		if m.floored {
 			return choice{failure: Failure{Why: TooLittle}}
 		}
@@ -107,8 +110,11 @@ func (m *minimum) freeable(k int, last bool) int64 {
 
 // gentlestTier is the first tier at which enough can be chosen.
 func (m *minimum) gentlestTier() (tier, bool) {
-	before := 0
-	for t := range tiers {
+	before, end := 0, tiers
+	if m.plan.budgeted() {
+		end = Classes
+	}
+	for t := range end {
 		m.among(t, highest(m.plan.ranked))
 		if len(m.pool) == before {
 			continue // nobody is of this tier

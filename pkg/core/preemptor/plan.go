@@ -170,7 +170,6 @@ func (p *plan) sift() {
 		}
 		p.ranked = append(p.ranked, p.eligibleOf(c))
 	}
-	p.spareBudgeted()
 	p.share()
 }
 

@@ -22,9 +22,14 @@ type putBack struct {
 //
 // Where all of them together break a floor, the pot is filled from the least
 // important on with whoever breaks none; whatever is put back keeps the floors.
+// The same goes for budgets that must not be broken; if they leave too little
+// that way, others are looked for who break none.
 func (p *plan) reprieve() choice {
-	w := &p.put
-	p.fillPot()
+	w, searched := &p.put, false
+	p.fillPot(p.budgeted())
+	if searched = p.budgeted() && !p.terms.partial && !p.reached(w.sums); searched {
+		p.fillPot(false)
+	}
 	if !p.reached(w.sums) && !p.terms.partial {
 		return choice{failure: Failure{Why: TooLittle}}
 	}
@@ -40,7 +45,9 @@ func (p *plan) reprieve() choice {
 		}
 	}
 	p.letStay()
-	p.violateFewer()
+	if p.violateFewer() > 0 && searched {
+		return choice{failure: Failure{Why: OverBudget}}
+	}
 	victims := p.victims[:0]
 	for i, gone := range w.gone {
 		if gone {
@@ -53,16 +60,23 @@ func (p *plan) reprieve() choice {
 	return choice{victims: victims}
 }
 
-// fillPot says who may go at all, from the least important on.
-func (p *plan) fillPot() {
+// fillPot says who may go at all, from the least important on: whoever keeps the
+// floors and, if so asked, the budgets.
+func (p *plan) fillPot(budgeted bool) {
 	w, d := &p.put, len(p.need)
 	w.pot = slices.Grow(w.pot[:0], len(p.ranked))[:len(p.ranked)]
 	w.sums = slices.Grow(w.sums[:0], d)[:d]
 	clear(w.sums)
 	p.fillFloors()
+	p.fillBudgets()
 	for i := range p.ranked {
 		e := &p.ranked[i]
 		if w.pot[i] = p.mayGo(e.Candidate); !w.pot[i] {
+			continue
+		}
+		if budgeted && p.spend(e.Candidate) {
+			p.unspend(e.Candidate)
+			w.pot[i] = false
 			continue
 		}
 		p.charge(e.Candidate, 1)

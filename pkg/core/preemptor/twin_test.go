@@ -169,16 +169,9 @@ func (s situation) eligible() []Candidate {
 		}
 	}
 	slices.SortFunc(able, s.order)
-	if s.cfg.Budgets != HardBudgets {
-		return able
-	}
-	var spared []Candidate
-	for _, c := range able {
-		if s.violations(append(slices.Clone(spared), c)) == 0 {
-			spared = append(spared, c)
-		}
-	}
-	return spared
+	return slices.DeleteFunc(able, func(c Candidate) bool {
+		return s.cfg.Budgets == HardBudgets && s.violations([]Candidate{c}) > 0
+	})
 }
 
 // order is the gentlest first.
@@ -225,11 +218,12 @@ func (s situation) violations(set []Candidate) int {
 }
 
 // pot is who may go together, from the gentlest on.
-func (s situation) pot() []Candidate {
+func (s situation) pot(budgeted bool) []Candidate {
 	var pot []Candidate
 	for _, c := range s.eligible() {
-		if s.keeps(append(slices.Clone(pot), c)) {
-			pot = append(pot, c)
+		more := append(slices.Clone(pot), c)
+		if s.keeps(more) && (!budgeted || s.violations(more) == 0) {
+			pot = more
 		}
 	}
 	return pot
