@@ -42,6 +42,44 @@ func TestAssessMakesNoGarbage(t *testing.T) {
 	}
 }
 
+// quotaNode is a node of some pods and a queue that is short, with others of its
+// pods on other nodes, below four queues of which each can spare a third.
+func quotaNode(r *rand.Rand, family, here, elsewhere int) situation {
+	s := hardNode(r, family, here+elsewhere, 2)
+	s.cfg, s.ask.Trigger = Config{}, Guarantee
+	sums := make([]resources.Amounts, 5)
+	for i := range s.node.On {
+		c := &s.node.On[i]
+		c.Foreign, c.Elsewhere = false, i >= here
+		c.Floors = []int32{int32(1 + i%4), 0}
+		for _, f := range c.Floors {
+			sums[f].Add(c.Amounts)
+		}
+	}
+	for f, sum := range sums {
+		floor := Floor{Queue: fmt.Sprint("root.", f)}
+		for kind, v := range sum {
+			floor.Surplus.Set(resources.Kind(kind), v/3)
+		}
+		s.node.Floors = append(s.node.Floors, floor)
+	}
+	s.node.Quota = s.node.On[0].Amounts.Plus(s.node.On[here].Amounts)
+	s.ask.Amounts = s.node.On[1].Amounts.Plus(s.node.On[2].Amounts)
+	return s
+}
+
+// BenchmarkGuarantee measures what is not for every node: exact minima within
+// floors, where there are few candidates, and reprieves where there are many.
+func BenchmarkGuarantee(b *testing.B) {
+	for _, n := range []int{10, 50, 300} {
+		for family := range families {
+			b.Run(fmt.Sprintf("%d/%s", n, families[family].name), func(b *testing.B) {
+				measure(b, 100, func(i uint64) situation { return quotaNode(rand.New(rand.NewPCG(i, 0)), family, 10, n) })
+			})
+		}
+	}
+}
+
 func BenchmarkAssess(b *testing.B) {
 	for _, pods := range []int{4, 30, 110} {
 		s := smallNode(pods)

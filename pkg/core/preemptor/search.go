@@ -78,9 +78,10 @@ func newSearch(p *plan) *search {
 		rest: carve(&numbers, (most+1)*d),
 		pool: carve(&places, n), groups: carve(&places, n), line: carve(&places, n),
 		picked: carve(&places, most), path: carve(&places, most+1), kept: carve(&places, most),
-		holds: make([]uint64, d*(levels+1)*((n+63)/64)),
-		most:  stepsOf(p), floored: p.floored(),
+		holds:   make([]uint64, d*(levels+1)*((n+63)/64)),
+		floored: p.floored(),
 	}
+	s.most = s.stepsMax()
 	for i := range p.ranked {
 		for k, held := range p.ranked[i].held {
 			s.all[i*d+k] = parts(held, p.need[k], unit)
@@ -94,20 +95,21 @@ func newSearch(p *plan) *search {
 // there so that nobody can stop a partition; it takes half a second to get to.
 const stepsProved = 1 << 26
 
-// stepsTried is the same where there is a strategy to fall back on.
+// stepsTried is the same where there is a strategy to fall back on. Floors make
+// a search of every number of victims, so it gets no more steps than others.
 const stepsTried = 1 << 19
 
-func stepsOf(p *plan) int64 {
-	few := len(p.ranked) <= ProvedMax
+func (s *search) stepsMax() int64 {
+	few := len(s.plan.ranked) <= ProvedMax
 	switch {
-	case few && p.terms.configured:
+	case few && s.plan.terms.configured:
 		return stepsProved
-	case few:
+	case few && !s.floored:
 		return stepsTried
-	case p.cfg.StepsMax == 0:
+	case s.plan.cfg.StepsMax == 0:
 		return DefaultConfig().StepsMax
 	default:
-		return p.cfg.StepsMax
+		return s.plan.cfg.StepsMax
 	}
 }
 
