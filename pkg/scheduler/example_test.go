@@ -45,8 +45,10 @@ func (m manager) UpdateNode(response *si.NodeResponse) error {
 // ports.
 func (m manager) Predicates(*si.PredicatesArgs) error { return nil }
 
+// PreemptionPredicates would check the same for a node without some pods. Nil says
+// that this manager cannot.
 func (m manager) PreemptionPredicates(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse {
-	return &si.PreemptionPredicatesResponse{}
+	return nil
 }
 
 func (m manager) SendEvent([]*si.EventRecord) {}

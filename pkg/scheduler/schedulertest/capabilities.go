@@ -159,9 +159,13 @@ func lines(message any) []string {
 		}
 		return []string{fmt.Sprintf("allocation %s nominated to %s", m.Key, m.Node)}
 	case *si.PreemptionPredicatesArgs:
-		return []string{fmt.Sprintf("may %s run on %s without %v, or the first %d?", m.AllocationKey, m.NodeID, m.PreemptAllocationKeys, m.StartIndex+1)}
+		return []string{fmt.Sprintf("may %s run on %s without %v?", m.AllocationKey, m.NodeID, m.PreemptAllocationKeys)}
 	case *scheduler.PredicatesWithArgs:
-		return []string{fmt.Sprintf("may %s run on %s with %v and without %v?", m.AllocationKey, m.NodeID, m.Add, m.Remove)}
+		with := ""
+		if len(m.Add) > 0 {
+			with = fmt.Sprintf(" with %v", m.Add)
+		}
+		return []string{fmt.Sprintf("may %s run on %s%s without %v?", m.AllocationKey, m.NodeID, with, m.Remove)}
 	case *scheduler.SelectVictimsArgs:
 		return []string{fmt.Sprintf("who of %v makes room for %s on %s?", m.Candidates, m.AllocationKey, m.NodeID)}
 	case BudgetsOf:
