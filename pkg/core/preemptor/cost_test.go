@@ -171,3 +171,17 @@ func TestAssessExtremes(t *testing.T) {
 	}
 	assert.Assert(t, feasible > 200, "%d", feasible)
 }
+
+// TestUnlimitedStaysSo takes more than there are numbers for below a floor
+// without a limit.
+func TestUnlimitedStaysSo(t *testing.T) {
+	most := resources.Amounts{math.MaxInt64}
+	node := Node{Kinds: kindsOf(rand.New(rand.NewPCG(0, 0)), 1), Floors: []Floor{{Queue: "root"}}}
+	for _, key := range []string{"a", "b"} {
+		node.On = append(node.On, Candidate{Key: key, Amounts: resources.Amounts{math.MaxInt64/2 + 1}, Floors: []int32{0}})
+	}
+	for _, trigger := range []Trigger{Priority, Guarantee} {
+		d := Plan(epoch, Config{}, Ask{Trigger: trigger, Priority: 1, Amounts: most}, node)
+		assert.Equal(t, len(d.Victims), 2, "%s", d)
+	}
+}

@@ -47,7 +47,7 @@
 //	floor.go, budget.go                  guarantees and budgets
 //	single.go, multiple.go, minimal.go   the strategies
 //	reprieve.go, fewest.go               and the one that goes by importance
-//	accept.go                            victims that the resource manager chose
+//	candidates.go, accept.go             victims that the resource manager chooses
 //	cost.go                              what is compared between nodes
 //	decision.go, tell.go, explain.go     what comes out
 //	search.go, found.go, bound.go        the search behind minimal

@@ -53,6 +53,7 @@ func (p *plan) tellVictims(d *Decision) {
 		e := p.ranked[i]
 		v := Victim{Candidate: *e.Candidate, Class: e.class}
 		v.Amounts = v.Amounts.Clone()
+		v.Elsewhere = v.Elsewhere && p.terms.hasAsk // without an ask there is no node
 		v.Floors, v.Budgets = slices.Clone(v.Floors), slices.Clone(v.Budgets)
 		d.Victims = append(d.Victims, v)
 		d.Freed.Add(holds(e.Candidate))

@@ -1,0 +1,62 @@
+package preemptor
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// TestCandidatesAreThoseOfPlan offers a resource manager whom Plan chooses from,
+// and accepts from it whatever is as good as what Plan would choose.
+func TestCandidatesAreThoseOfPlan(t *testing.T) {
+	var pl Planner
+	chosen := 0
+	for seed := range uint64(nodes) {
+		r := rand.New(rand.NewPCG(seed, 11))
+		s := triggered(r, []Trigger{Priority, Guarantee}[seed%2])
+		keys, violating := pl.Candidates(s.cfg, s.ask, s.node)
+		d := pl.Plan(epoch, s.cfg, s.ask, s.node)
+		assert.Equal(t, len(keys), len(violating))
+		if d.Reason != Chosen && d.Reason != NothingHelps {
+			assert.Equal(t, len(keys), 0, "seed %d: %s", seed, d)
+			continue
+		}
+		want := s.eligible()
+		flags := s.violating(want)
+		slices.Reverse(want)
+		slices.Reverse(flags)
+		assert.DeepEqual(t, violating, flags)
+		for i, c := range want {
+			assert.Equal(t, keys[i], c.Key, "seed %d", seed)
+		}
+		all := pl.Accept(s.cfg, s.ask, s.node, keys)
+		assert.Equal(t, all.Reason == Chosen, s.keeps(want) && (s.cfg.Budgets != HardBudgets || !slices.Contains(flags, true)),
+			"seed %d: %s", seed, all.Refusal)
+		assert.Equal(t, all.Reason == NotEnough, all.Refusal != "")
+		if d.Reason != Chosen {
+			continue
+		}
+		chosen++
+		given := keysIn(victimsOf(d))
+		r.Shuffle(len(given), func(i, j int) { given[i], given[j] = given[j], given[i] })
+		same := pl.Accept(s.cfg, s.ask, s.node, given)
+		assert.Assert(t, same.Given && same.Reason == Chosen && same.Cost == d.Cost, "seed %d: %s, %s", seed, same.Refusal, d)
+		assert.DeepEqual(t, victimsOf(same), victimsOf(d))
+		less := pl.Accept(s.cfg, s.ask, s.node, given[1:])
+		assert.Assert(t, less.Reason == NotEnough && less.Missing.Part > 0 && !less.Cost.Feasible(), "seed %d: %s", seed, less)
+		assert.Equal(t, len(less.Victims), 0)
+	}
+	assert.Assert(t, chosen > nodes/6, "%d", chosen)
+}
+
+// TestRefuse gives the resource manager's reason back.
+func TestRefuse(t *testing.T) {
+	s := smallNode(4)
+	var pl Planner
+	d := pl.Refuse(s.cfg, s.ask, s.node, "no such disk")
+	assert.Equal(t, d.Reason, Refused)
+	assert.Equal(t, d.Verdict(s.node.Kinds), "refused even without them: no such disk")
+	assert.Equal(t, d.Cost, Cost{1, missingWhole})
+}
