@@ -185,3 +185,14 @@ func TestUnlimitedStaysSo(t *testing.T) {
 		assert.Equal(t, len(d.Victims), 2, "%s", d)
 	}
 }
+
+// TestSumsDoNotOverflow puts back all but one of those who are each enough, and
+// together more than 64 bits count.
+func TestSumsDoNotOverflow(t *testing.T) {
+	node := Node{Kinds: kindsOf(rand.New(rand.NewPCG(0, 0)), 1)}
+	for _, key := range []string{"a", "b", "c", "d", "e"} {
+		node.On = append(node.On, Candidate{Key: key, Amounts: resources.Amounts{math.MaxInt64}})
+		d := Plan(epoch, Config{}, Ask{Trigger: Priority, Priority: 1, Amounts: resources.Amounts{math.MaxInt64}}, node)
+		assert.Equal(t, d.String(), "chosen by reprieve: a")
+	}
+}

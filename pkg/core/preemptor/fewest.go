@@ -50,7 +50,7 @@ func (p *plan) violateFewer() int {
 	for at, i := range s.contended {
 		w.gone[i] = s.best[at]
 	}
-	if p.fits != nil && p.fits(p.keysGone(-1)) != nil {
+	if w.asking && p.fits(p.keysGone(-1)) != nil {
 		copy(w.gone, s.saved)
 		return violations
 	}

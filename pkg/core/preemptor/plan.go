@@ -83,7 +83,7 @@ type plan struct {
 	telling  bool
 	outcome
 
-	put              putBack
+	put              reprieval
 	lacking, scratch resources.Amounts
 }
 

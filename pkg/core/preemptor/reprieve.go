@@ -5,12 +5,13 @@ import (
 	"slices"
 )
 
-// putBack is what the strategy reprieve works on: who is in the pot, who of
+// A reprieval is what the strategy reprieve works on: who is in the pot, who of
 // them is gone, and how much more they hold than is needed.
-type putBack struct {
+type reprieval struct {
 	pot, gone []bool   // by plan.ranked
 	sums      []int64  // what the pot holds of the need, saturating
 	excess    []wide   // what those hold who are gone, beyond the need
+	asking    bool     // plan.fits has a say in who is put back
 	keys      []string // scratch
 	search    fewest
 }
@@ -24,6 +25,10 @@ type putBack struct {
 // important on with whoever breaks none; whatever is put back keeps the floors.
 // The same goes for budgets that must not be broken; if they leave too little
 // that way, others are looked for who break none.
+//
+// The resource manager is asked as little as will do: whether those fit who go
+// by amounts, and only if not, before each who may stay by amounts. If it never
+// minds anybody more who goes, both come to the same.
 func (p *plan) reprieve() choice {
 	w, searched := &p.put, false
 	p.fillPot(p.budgeted())
@@ -34,18 +39,19 @@ func (p *plan) reprieve() choice {
 		return choice{failure: Failure{Why: TooLittle}}
 	}
 	p.partial = !p.reached(w.sums)
-	p.addUp()
-	if len(p.node.Budgets) > 0 {
-		p.flagGone()
+	violations, ok := p.putBack(false), p.fits == nil
+	if !ok && len(p.need) > 0 {
+		ok = p.fits(p.keysGone(-1)) == nil
 	}
-	if p.fits != nil {
+	if !ok {
+		copy(w.gone, w.pot)
 		if err := p.fits(p.keysGone(-1)); err != nil {
 			p.refusal = err.Error()
 			return choice{failure: Failure{Why: NotFitting}}
 		}
+		violations = p.putBack(true)
 	}
-	p.letStay()
-	if p.violateFewer() > 0 && searched {
+	if violations > 0 && searched {
 		return choice{failure: Failure{Why: OverBudget}}
 	}
 	victims := p.victims[:0]
@@ -58,6 +64,21 @@ func (p *plan) reprieve() choice {
 		return choice{failure: Failure{Why: TooMany, Victims: len(victims), Most: int64(p.cfg.VictimsMax)}}
 	}
 	return choice{victims: victims}
+}
+
+// putBack takes the whole pot and puts back whoever is not needed, asking the
+// resource manager or not. It returns how many violate a budget, see
+// violateFewer.
+func (p *plan) putBack(asking bool) int {
+	w := &p.put
+	w.asking = asking
+	copy(w.gone, w.pot)
+	p.addUp()
+	if len(p.node.Budgets) > 0 {
+		p.flagGone()
+	}
+	p.letStay()
+	return p.violateFewer()
 }
 
 // fillPot says who may go at all, from the least important on: whoever keeps the
@@ -150,7 +171,7 @@ func (p *plan) stay(i int) {
 			return
 		}
 	}
-	if p.fits != nil && !p.ranked[i].Elsewhere && p.fits(p.keysGone(i)) != nil {
+	if w.asking && !p.ranked[i].Elsewhere && p.fits(p.keysGone(i)) != nil {
 		return
 	}
 	w.gone[i] = false

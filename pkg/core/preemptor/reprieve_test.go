@@ -22,7 +22,7 @@ func keysIn(set []Candidate) []string {
 func TestPriorityIsItsTwin(t *testing.T) {
 	chosen, fewer, hard, searches := 0, 0, 0, 0
 	var pl Planner
-	for seed := range uint64(nodes) {
+	for seed := range uint64(4 * nodes) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		s := triggered(r, Priority)
 		d := pl.Plan(epoch, s.cfg, s.ask, s.node)
