@@ -5,8 +5,10 @@ import "github.com/narwhal-scheduler/narwhal/pkg/resources"
 // An account is the limit and the use of one queue. It is charged together
 // with every account above it, so that for each kind
 //
-//	used    = own allocations + the sum of used over the children
-//	pending = own asks + the sum of pending over the children
+//	used     = own allocations + the sum of used over the children
+//	pending  = own asks + the sum of pending over the children
+//	promised = own nominated asks + the sum of promised over the children
+//	leaving  = own allocations that were told to go + that of the children
 //	used <= max, unless exceeded is set
 type account struct {
 	parent     *account // nil at the root
@@ -14,6 +16,8 @@ type account struct {
 	guaranteed resources.Amounts
 	used       resources.Amounts
 	pending    resources.Amounts
+	promised   resources.Amounts
+	leaving    resources.Amounts
 	// exceeded says that used may be above max: max was lowered, or an
 	// allocation was adopted or resized, which no limit refuses.
 	exceeded bool
@@ -56,7 +60,41 @@ func (a *account) forgo(amounts resources.Amounts) {
 	}
 }
 
-// hasRoom reports whether this account alone can be charged.
+// promise keeps quota for a nominated ask, here and above.
+func (a *account) promise(amounts resources.Amounts) {
+	for ; a != nil; a = a.parent {
+		a.promised.Add(amounts)
+	}
+}
+
+// unpromise gives it back.
+func (a *account) unpromise(amounts resources.Amounts) {
+	for ; a != nil; a = a.parent {
+		a.promised.Sub(amounts)
+	}
+}
+
+// leave notes that an allocation was told to go, here and above.
+func (a *account) leave(amounts resources.Amounts) {
+	for ; a != nil; a = a.parent {
+		a.leaving.Add(amounts)
+	}
+}
+
+// left notes that it has gone, or is not counted on any more.
+func (a *account) left(amounts resources.Amounts) {
+	for ; a != nil; a = a.parent {
+		a.leaving.Sub(amounts)
+	}
+}
+
+// hasRoom reports whether this account alone can be charged, beside what is
+// promised.
 func (a *account) hasRoom(amounts resources.Amounts) bool {
-	return a.max.Room(a.used, amounts)
+	return a.max.Holds(amounts, a.used, a.promised, amounts)
+}
+
+// keepsRoom reports the same for amounts that are part of what is promised.
+func (a *account) keepsRoom(amounts resources.Amounts) bool {
+	return a.max.Holds(amounts, a.used, a.promised)
 }

@@ -94,7 +94,9 @@ func (p *Partition) adopt(r *request, id NodeID) {
 	p.book(r, n)
 	n.tolerate()
 	app.queue.tolerate()
+	p.watchUp(app.queue, true)
 	p.settleNode(n)
+	p.rouseRobbed(n, r)
 	p.settleAbove(app)
 	p.tell(p.placement(r, ResourceOf(p.kinds, r.Amounts)))
 }
@@ -138,6 +140,7 @@ func (p *Partition) resize(r *request, amounts resources.Amounts) {
 	p.book(r, n)
 	n.tolerate()
 	app.queue.tolerate()
+	p.watchUp(app.queue, true)
 	p.readmit(app.queue)
 	p.settleAbove(app)
 	p.relieved(n)
@@ -249,6 +252,11 @@ func (p *Partition) book(r *request, n *node) {
 	app := r.application
 	n.charge(r)
 	app.queue.charge(r.Amounts)
+	if r.leaves() {
+		app.queue.leave(r.Amounts)
+	}
+	p.running.add(r.Priority)
+	app.queue.running.add(r.Priority)
 	app.used.Add(r.Amounts)
 	app.allocations = enlist(app.allocations, r, &r.at)
 	if app.state != Running {
@@ -260,6 +268,11 @@ func (p *Partition) unbook(r *request) {
 	app := r.application
 	r.node.discharge(r)
 	app.queue.discharge(r.Amounts)
+	if r.leaves() {
+		app.queue.left(r.Amounts)
+	}
+	p.running.remove(r.Priority)
+	app.queue.running.remove(r.Priority)
 	app.used.Sub(r.Amounts)
 	app.allocations = delist(app.allocations, r.at, atApplication)
 }
@@ -268,6 +281,7 @@ func (p *Partition) unbook(r *request) {
 // quota. The node is left to the caller.
 func (p *Partition) unplace(r *request) {
 	p.unbook(r)
+	p.watchUp(r.application.queue, false)
 	p.readmit(r.application.queue)
 	p.settleAbove(r.application)
 }

@@ -36,6 +36,8 @@ type application struct {
 	below  backlog // of the subtree of the queue's order
 	queued order.Tree[*request]
 
+	loop loop
+
 	view   *ApplicationView
 	learnt uint64 // what was known when the view was made
 }

@@ -109,8 +109,7 @@ func (p *Partition) complete(app *application) {
 // application, or at the node that it needs. The request is in no list.
 func (p *Partition) enqueue(r *request) {
 	app := r.application
-	r.shape = p.shapes.of(r.Amounts)
-	p.shapes.join(r.shape)
+	begun := p.takeShape(r)
 	p.asks++
 	r.Allocation.Amounts = r.shape.amounts // equal, and shared by all its kind
 	app.asks = enlist(app.asks, r, &r.at)
@@ -124,6 +123,9 @@ func (p *Partition) enqueue(r *request) {
 	case r.wait == nil || !r.wait.aside:
 		app.queued.Insert(r)
 		p.settleWhileChanged(app)
+	}
+	if begun {
+		app.queue.settleUp()
 	}
 }
 
@@ -148,6 +150,7 @@ func (p *Partition) withdraw(r *request) {
 	app := r.application
 	p.unreserve(r)
 	p.unbind(r)
+	p.withdrawNomination(r)
 	if r.links.In() {
 		app.queued.Remove(r)
 	}

@@ -40,11 +40,13 @@ func (s *slots) meets(other *slots) bool {
 	return both != 0
 }
 
-// A backlog says what waits somewhere below: asks of which shapes, and the
-// highest of their priorities. The zero value is not an empty backlog; emptyBacklog is.
+// A backlog says what waits somewhere below: asks of which shapes, the highest
+// of their priorities, and whether room may be made for any of them. The zero
+// value is not an empty backlog; emptyBacklog is.
 type backlog struct {
 	shapes slots
 	top    int32
+	hunts  bool
 }
 
 var emptyBacklog = backlog{top: PriorityNone}
@@ -52,6 +54,7 @@ var emptyBacklog = backlog{top: PriorityNone}
 func (b *backlog) add(other *backlog) {
 	b.shapes.add(&other.shapes)
 	b.top = max(b.top, other.top)
+	b.hunts = b.hunts || other.hunts
 }
 
 // become sets the backlog of a subtree to the sum of an item's own and those of

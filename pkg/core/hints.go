@@ -34,7 +34,7 @@ func (p *Partition) hintQueue(q *queue) {
 	}
 	for app := range q.apps.All {
 		for r := range app.queued.All {
-			if r.shape.full {
+			if r.shape.full && r.nominated() == nil {
 				p.hint(r)
 			}
 		}

@@ -200,6 +200,7 @@ func TestDecidesLikeTheNaiveTwin(t *testing.T) {
 	for seed := range uint64(1200) {
 		h := &history{chance: rand.New(rand.NewPCG(seed, 1)), now: start}
 		config := h.config()
+		config.Preemption.Disabled = true
 		h.p = core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1}, config)
 		if seed%2 == 0 {
 			h.p.KeepSlots(2)

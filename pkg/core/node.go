@@ -16,27 +16,35 @@ import (
 //	occupied  = the sum of foreign
 //	free      = capacity - allocated - occupied
 //	free is negative only if overcommitted is set
+//	leaving   = the sum of those of own and foreign that were told to go and may
+//	promised  = the sum of nominated
+//	room      = free - promised
 type node struct {
 	id          NodeID
+	slot        int32 // a small number, of no other node
 	attributes  map[string]string
 	schedulable bool
 	capacity    resources.Amounts
 	allocated   resources.Amounts
 	occupied    resources.Amounts
 	free        resources.Amounts
+	leaving     resources.Amounts
+	promised    resources.Amounts
+	room        resources.Amounts // free itself while nothing is promised
 	// overcommitted says that free may be negative: capacity was lost, or
 	// something was adopted or resized, which no node refuses.
 	overcommitted bool
 	own, foreign  []*request
 
 	// wanted are the asks that may run here only, reserved is the ordinary ask
-	// that holds a reservation.
-	wanted   []*request
-	reserved *request
+	// that holds a reservation, nominated are those for which room is made.
+	wanted    []*request
+	reserved  *request
+	nominated []*request
 
 	links   order.Links[*node]
 	score   int64
-	most    resources.Amounts // free on any node of the subtree
+	most    resources.Amounts // room on any node of the subtree
 	touched uint64            // the batch that last placed something here
 	dirty   bool              // waits for its bound asks to be tried
 
@@ -55,13 +63,13 @@ func (n *node) Before(other *node) bool {
 // Links are the place in the order of the partition.
 func (n *node) Links() *order.Links[*node] { return &n.links }
 
-// Summarise works out the most that is free in a subtree of the order.
+// Summarise works out the most room in a subtree of the order.
 func (n *node) Summarise() bool {
 	changed := false
 	left, right := n.links.Left, n.links.Right
 	n.widenMost(left, right)
 	for i := range n.most {
-		most := n.free.Of(resources.Kind(i))
+		most := n.room.Of(resources.Kind(i))
 		if left != nil {
 			most = max(most, left.most.Of(resources.Kind(i)))
 		}
@@ -76,7 +84,7 @@ func (n *node) Summarise() bool {
 
 // widenMost makes room for kinds that were not known before.
 func (n *node) widenMost(left, right *node) {
-	width := len(n.free)
+	width := len(n.room)
 	if left != nil {
 		width = max(width, len(left.most))
 	}
@@ -99,6 +107,9 @@ func (n *node) charge(r *request) {
 		n.own = enlist(n.own, r, &r.on)
 		n.allocated.Add(amounts)
 	}
+	if r.leaves() {
+		n.leaving.Add(amounts)
+	}
 	r.node = n
 	n.recount()
 }
@@ -110,6 +121,9 @@ func (n *node) discharge(r *request) {
 	} else {
 		n.own = delist(n.own, r.on, onNode)
 		n.allocated.Sub(r.Amounts)
+	}
+	if r.leaves() {
+		n.leaving.Sub(r.Amounts)
 	}
 	r.node = nil
 	n.recount()
@@ -124,6 +138,49 @@ func (n *node) recount() {
 	}
 	n.overcommitted = n.overcommitted && n.negative()
 	n.view = nil
+	n.keepPromises()
+}
+
+// keepPromises works out the room beside what is promised.
+func (n *node) keepPromises() {
+	if len(n.nominated) == 0 {
+		n.room = n.free
+		return
+	}
+	n.room = n.free.Minus(n.promised)
+}
+
+// roomFor is what is free for asks of a priority: what is promised to those of
+// this priority and above is not. It belongs to the node where nothing is
+// promised to lower ones.
+func (n *node) roomFor(priority int32) resources.Amounts {
+	if len(n.nominated) == 0 || n.nominated[len(n.nominated)-1].Priority >= priority {
+		return n.room
+	}
+	room := n.free.Clone()
+	for _, r := range n.nominated {
+		if r.Priority >= priority {
+			room.Sub(r.Amounts)
+		}
+	}
+	return room
+}
+
+// promisedAbove is what is promised to nominated asks above a priority. An ask
+// that may run here only gives way to those.
+func (n *node) promisedAbove(priority int32) resources.Amounts {
+	var sum resources.Amounts
+	for _, r := range n.nominated {
+		if r.Priority > priority {
+			sum.Add(r.Amounts)
+		}
+	}
+	return sum
+}
+
+// hasRoom reports whether an ask of these amounts and priority fits.
+func (n *node) hasRoom(amounts resources.Amounts, priority int32) bool {
+	return amounts.FitsIn(n.room) || amounts.FitsIn(n.roomFor(priority))
 }
 
 func (n *node) negative() bool {

@@ -37,7 +37,7 @@ func (p *Partition) addNode(c AddNode) {
 		p.refuseNode(c.ID, "node %s has more capacity than can be counted", c.ID)
 		return
 	}
-	n := &node{id: c.ID, attributes: c.Attributes, schedulable: !c.Drained, capacity: c.Capacity}
+	n := &node{id: c.ID, slot: p.takeSlot(), attributes: c.Attributes, schedulable: !c.Drained, capacity: c.Capacity}
 	p.nodes.ReplaceOrInsert(n)
 	p.capacity.Add(n.capacity)
 	p.sharesStale = true
@@ -51,6 +51,17 @@ func (p *Partition) addNode(c AddNode) {
 	n.wanted = p.stranded[n.id]
 	delete(p.stranded, n.id)
 	p.relieved(n)
+}
+
+// takeSlot is a number that no node has, less than there were nodes at once.
+func (p *Partition) takeSlot() int32 {
+	last := len(p.nodeSlots) - 1
+	if last < 0 {
+		return int32(p.nodes.Len())
+	}
+	slot := p.nodeSlots[last]
+	p.nodeSlots = p.nodeSlots[:last]
+	return slot
 }
 
 func (p *Partition) updateNode(c UpdateNode) {
@@ -109,8 +120,11 @@ func (p *Partition) setSchedulable(id NodeID, schedulable bool) {
 	}
 	n.schedulable = schedulable
 	n.view = nil
-	if !schedulable && n.reserved != nil {
-		p.unreserve(n.reserved)
+	if !schedulable {
+		if n.reserved != nil {
+			p.unreserve(n.reserved)
+		}
+		p.clearNominations(n, "the node takes nothing new")
 	}
 	p.record(&si.EventRecord{
 		Type: si.EventRecord_NODE, ObjectID: string(n.id), Message: fmt.Sprintf("schedulable: %t", schedulable),
@@ -137,7 +151,10 @@ func (p *Partition) removeNode(id NodeID) {
 	for _, r := range n.wanted {
 		p.unreserve(r)
 	}
+	p.clearNominations(n, "the node is gone")
 	p.nodes.Delete(n)
+	p.changed(n)
+	p.nodeSlots = append(p.nodeSlots, n.slot)
 	p.capacity.Sub(n.capacity)
 	p.sharesStale = true
 	own := byKey(n.own)
@@ -151,7 +168,7 @@ func (p *Partition) removeNode(id NodeID) {
 	}
 	for _, r := range byKey(n.foreign) {
 		n.discharge(r)
-		r.going = nil
+		r.going = nil // nobody is told to go from a node that is not there
 		p.occupied.Sub(r.Amounts)
 		p.homeless[id] = append(p.homeless[id], r)
 	}
@@ -176,6 +193,7 @@ func byKey(list []*request) []*request {
 
 // settleNode brings the place of a node in the order up to date.
 func (p *Partition) settleNode(n *node) {
+	p.changed(n)
 	score := n.scored(p.weights, p.packing)
 	p.open.Settle(n, n.open(), score != n.score, true, func() { n.score = score })
 }
@@ -186,14 +204,15 @@ func (p *Partition) relieved(n *node) {
 	p.settleNode(n)
 	p.disturb(n)
 	if n.links.In() {
-		p.shapes.offer(n.free)
+		p.shapes.offer(n)
 	}
+	p.rouseBy(n)
 	p.recallAside(n)
 }
 
 // disturb has the asks that are bound to a node tried again.
 func (p *Partition) disturb(n *node) {
-	if !n.dirty && (len(n.wanted) > 0 || n.reserved != nil) {
+	if !n.dirty && (len(n.wanted) > 0 || n.reserved != nil || len(n.nominated) > 0) {
 		n.dirty = true
 		p.dirty = append(p.dirty, n)
 	}

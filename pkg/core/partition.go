@@ -7,6 +7,7 @@ import (
 	"github.com/google/btree"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -34,9 +35,30 @@ type Partition struct {
 	occupied resources.Amounts // by foreign allocations on nodes
 	foreign  resources.Amounts // by all of them, those without a node included
 
-	open    order.Tree[*node] // nodes for ordinary asks
-	weights []weight
-	packing bool
+	nodeSlots []int32           // of nodes that are gone
+	open      order.Tree[*node] // nodes for ordinary asks
+	weights   []weight
+	packing   bool
+
+	// flat says that between queues only priority counts: there are no
+	// guarantees, fences or offsets; plain, that a priority is the same seen from
+	// anywhere.
+	flat, plain  bool
+	plans        [preemptor.Triggers]preemptor.Config
+	planner      preemptor.Planner
+	running      tally // own allocations
+	nominees     tally // nominated asks
+	grounds      []*ground
+	moves        uint64   // counts changes of nodes
+	trail        []*node  // that changed last
+	vain         []*shape // that hunted in vain, where only nodes count
+	hungry       []hungry // that did where more counts
+	huntAt       time.Time
+	hunted       time.Time
+	candidates   []preemptor.Candidate // scratch of quarry, as the next three
+	floors       []preemptor.Floor
+	floorNumbers []int32
+	atStake      []resources.Amounts // by floors: what everybody holds
 
 	shapes   *shapes
 	dirty    []*node // whose bound asks are to be tried
@@ -46,6 +68,7 @@ type Partition struct {
 	reserved int       // nodes reserved by ordinary asks
 	alarms   alarms
 	batch    uint64 // number of the Schedule call
+	told     uint64 // the last one that told anybody to go
 	left     int    // placements that it may still make
 	consents int    // how often it has asked Feasible
 	arrivals uint64
@@ -135,7 +158,7 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 	if p.sharesStale {
 		p.remeasure()
 	}
-	more = p.placeBound() || p.placeOrdinary()
+	more = p.placeBound() || p.placeOrdinary() || len(p.dirty) > 0
 	return p.takeEffects(), more
 }
 

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -18,6 +19,12 @@ const (
 	// TagAllowPreemption says, with "false", that an allocation asks not to be
 	// preempted. It may be written as the label of a pod.
 	TagAllowPreemption = "yunikorn.apache.org/allow-preemption"
+	// TagQoS is the class of service of a pod: BestEffort, Burstable, which it is
+	// without the tag, or Guaranteed.
+	TagQoS = "qosClass"
+	// TagGrace is how many seconds an allocation may take to end once it was told
+	// to go.
+	TagGrace = "terminationGracePeriodSeconds"
 
 	labelAllowPreemption = "kubernetes.io/label/" + TagAllowPreemption
 )
@@ -28,9 +35,10 @@ const planReportDelay = 15 * time.Second
 
 // A going is the way out of an allocation that was told to go and has not gone.
 type going struct {
-	ask   AllocationKey // that it makes room for
-	since time.Time
-	stuck bool // it did not go in time: its room is not counted on
+	ask     AllocationKey // that it makes room for; empty if its queue gives back
+	trigger preemptor.Trigger
+	since   time.Time
+	stuck   bool // it did not go in time: its room is not counted on
 }
 
 // planStands reports whether the last plan for an ask would come out the same:
@@ -61,7 +69,7 @@ func (p *Partition) makeRoom(r *request, n *node, promised resources.Amounts) {
 	switch plan.Reason {
 	case preemptor.Chosen:
 		for _, v := range plan.Victims {
-			p.tellToGo(p.requests[AllocationKey(v.Key)], r)
+			p.tellToGo(p.requests[AllocationKey(v.Key)], r, &plan)
 		}
 		w.planned = n.revision
 	case preemptor.WaitsForLeaving:
@@ -82,7 +90,20 @@ func (c PreemptionConfig) withDefaults() PreemptionConfig {
 	}
 	c.RequiredNode.Disabled = c.RequiredNode.Disabled || c.Disabled
 	setDefault(&c.VictimTimeout, DefaultVictimTimeout)
+	setDefault(&c.LoopMax, DefaultLoopMax)
+	setDefault(&c.LoopWindow, DefaultLoopWindow)
 	return c
+}
+
+// planFor is how plans of a trigger are bounded.
+func (c PreemptionConfig) planFor(t preemptor.Trigger) preemptor.Config {
+	if t == preemptor.RequiredNode {
+		return c.RequiredNode
+	}
+	plan := preemptor.DefaultConfig()
+	plan.VictimsMax = preemptor.VictimsLimit
+	plan.Budgets, plan.ByQoS, plan.EqualsToo = c.Budgets, c.ByQoS, c.Priority == EqualToo
+	return plan
 }
 
 // candidates are all allocations of a node as the preemptor sees them.
@@ -90,20 +111,40 @@ func (n *node) candidates() []preemptor.Candidate {
 	on := make([]preemptor.Candidate, 0, len(n.own)+len(n.foreign))
 	for _, list := range [2][]*request{n.own, n.foreign} {
 		for _, r := range list {
-			on = append(on, preemptor.Candidate{
-				Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority, Created: r.Created,
-				Required:  r.Required != "",
-				Foreign:   r.IsForeign(),
-				Static:    r.Origin == Static,
-				Owner:     r.Originator || r.Tags[TagOwner] == "true",
-				OptedOut:  r.optedOut(),
-				Protected: !r.foreign() && r.application.queue.properties.PreemptionPolicy == PreemptionDisabled,
-				Leaving:   r.going != nil && !r.going.stuck,
-				Stuck:     r.going != nil && r.going.stuck,
-			})
+			on = append(on, r.candidate())
 		}
 	}
 	return on
+}
+
+// candidate is an allocation as the preemptor sees it.
+func (r *request) candidate() preemptor.Candidate {
+	return preemptor.Candidate{
+		Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority, Created: r.Created,
+		Required:  r.Required != "",
+		Foreign:   r.IsForeign(),
+		Static:    r.Origin == Static,
+		Owner:     r.Originator || r.Tags[TagOwner] == "true",
+		OptedOut:  r.optedOut(),
+		Protected: !r.foreign() && r.application.queue.properties.PreemptionPolicy == PreemptionDisabled,
+		Leaving:   r.leaves(),
+		Stuck:     r.going != nil && r.going.stuck,
+		QoS:       r.qos(),
+	}
+}
+
+// qos is the class of service, from the tag.
+func (a *Allocation) qos() preemptor.QoS {
+	if a.Tags == nil {
+		return preemptor.Burstable
+	}
+	switch a.Tags[TagQoS] {
+	case "BestEffort":
+		return preemptor.BestEffort
+	case "Guaranteed":
+		return preemptor.Guaranteed
+	}
+	return preemptor.Burstable
 }
 
 // optedOut reports whether an allocation asks not to be preempted. Having no
@@ -113,15 +154,25 @@ func (a *Allocation) optedOut() bool {
 		a.Tags[TagAllowPreemption] == "false" || a.Tags[labelAllowPreemption] == "false"
 }
 
-// tellToGo has the resource manager end a victim. Nothing is freed until it
-// says that it did.
-func (p *Partition) tellToGo(victim, r *request) {
+// tellToGo has the resource manager end a victim for an ask. Nothing is freed
+// until it says that it did.
+func (p *Partition) tellToGo(victim, r *request, plan *preemptor.Decision) {
+	message := fmt.Sprintf("preempted on node %s to make room for %s of application %s", victim.Node, r.Key, r.Application)
+	switch plan.Trigger {
+	case preemptor.Priority:
+		message += fmt.Sprintf(", by priority %d over %d", r.Priority, victim.Priority)
+	case preemptor.Guarantee:
+		message += fmt.Sprintf(", by the guarantee of queue %s", r.application.queue.path)
+	}
+	p.endFor(victim, going{ask: r.Key, trigger: plan.Trigger, since: p.now}, message)
+}
+
+// endFor tells a victim to go, and everybody why.
+func (p *Partition) endFor(victim *request, g going, message string) {
 	n := victim.node
-	victim.going = &going{ask: r.Key, since: p.now}
-	n.view = nil
-	n.revision++
+	p.setGoing(victim, &g)
 	p.preempted.Victims++
-	message := fmt.Sprintf("preempted on node %s to make room for %s of application %s", n.id, r.Key, r.Application)
+	p.preempted.ByTrigger[g.trigger]++
 	p.tell(p.release(victim, si.TerminationType_PREEMPTED_BY_SCHEDULER, message))
 	p.record(&si.EventRecord{
 		Type: si.EventRecord_REQUEST, ObjectID: string(victim.Key), ReferenceID: string(victim.Application), Message: message,
@@ -129,11 +180,57 @@ func (p *Partition) tellToGo(victim, r *request) {
 		Resource: ResourceOf(p.kinds, victim.Amounts),
 	})
 	p.timeVictim(victim)
+	n.touched, p.told = p.batch, p.batch
+}
+
+// setGoing sets whether and how an allocation goes, and what is counted of it.
+func (p *Partition) setGoing(victim *request, g *going) {
+	n := victim.node
+	count := func(sign int) {
+		if !victim.leaves() {
+			return
+		}
+		var change resources.Amounts
+		if change = victim.Amounts; sign < 0 {
+			n.leaving.Sub(change)
+		} else {
+			n.leaving.Add(change)
+		}
+		switch {
+		case victim.foreign():
+		case sign < 0:
+			victim.application.queue.left(change)
+		default:
+			victim.application.queue.leave(change)
+		}
+	}
+	count(-1)
+	victim.going = g
+	count(+1)
+	n.view = nil
+	n.revision++
+	p.changed(n)
+	if !victim.foreign() {
+		p.unview(victim.application.queue)
+	}
 }
 
 // timeVictim has a victim looked at when it should have gone.
 func (p *Partition) timeVictim(victim *request) {
-	p.alarms.add(alarm{at: victim.going.since.Add(p.preemption.VictimTimeout), request: victim})
+	p.alarms.add(alarm{at: p.overdueAt(victim), request: victim})
+}
+
+// graceMargin is how much longer a victim may take than it says.
+const graceMargin = time.Minute
+
+// overdueAt is when a victim should have gone: after the timeout, or later if
+// it is entitled to take longer.
+func (p *Partition) overdueAt(victim *request) time.Time {
+	timeout := p.preemption.VictimTimeout
+	if seconds, err := strconv.ParseInt(victim.Tags[TagGrace], 10, 32); err == nil {
+		timeout = max(timeout, time.Duration(seconds)*time.Second+graceMargin)
+	}
+	return victim.going.since.Add(timeout)
 }
 
 // timeVictims has all victims looked at in the light of another timeout. The old
@@ -153,15 +250,17 @@ func (p *Partition) timeVictims() {
 // overdue looks at a victim that has not gone in time. Its room is no longer
 // counted on, and the plan is made again without it.
 func (p *Partition) overdue(victim *request) {
-	if victim.going.stuck || victim.going.since.Add(p.preemption.VictimTimeout).After(p.now) {
+	if victim.going.stuck || p.overdueAt(victim).After(p.now) {
 		return
 	}
-	n := victim.node
-	victim.going.stuck = true
+	stuck := *victim.going
+	stuck.stuck = true
+	p.setGoing(victim, &stuck)
 	p.preempted.Stuck++
-	n.view = nil
-	n.revision++
-	p.disturb(n)
+	p.disturb(victim.node)
+	if !victim.foreign() {
+		p.watchUp(victim.application.queue, false)
+	}
 }
 
 // reportPlan records why nobody makes room, once for each answer and not too

@@ -37,10 +37,17 @@ type queue struct {
 	fairMax   resources.Limits // what a share is measured against where nothing is guaranteed
 	over      map[*shape]bool
 	overSlots slots
+	// hunts are the shapes that wait here and want room to be made, hunting the
+	// slots of those of them for which that was not tried in vain.
+	hunts   map[*shape]*chase
+	hunting slots
 	// bound are asks for one certain node that wait for quota here.
 	bound []*request
 	// hinted is what the resource manager was told of that waits for nodes.
 	hinted resources.Amounts
+
+	running tally // allocations of a leaf
+	excess  excess
 
 	view *QueueView
 }
@@ -60,6 +67,7 @@ func newQueue(parent *queue, config *QueueConfig) *queue {
 		applications: map[ApplicationID]*application{},
 		backlog:      emptyBacklog,
 		over:         map[*shape]bool{},
+		hunts:        map[*shape]*chase{},
 	}
 	if parent != nil {
 		q.account.parent = &parent.account
@@ -105,6 +113,7 @@ func (q *queue) gather() backlog {
 	}
 	if top := q.apps.Root(); top != nil {
 		sum = top.below
+		sum.hunts = sum.shapes.meets(&q.hunting)
 	}
 	sum.shapes.drop(&q.overSlots)
 	sum.top = q.properties.seenFromAbove(sum.top)
@@ -152,6 +161,9 @@ func (p *QueueProperties) seenFromAbove(priority int32) int32 {
 
 // exclude remembers that a shape does not fit what is left of the quota.
 func (q *queue) exclude(s *shape) {
+	if q.over[s] {
+		return
+	}
 	q.over[s] = true
 	s.overIn = append(s.overIn, q)
 	if !s.shared() {
@@ -173,6 +185,7 @@ func (q *queue) readmit() {
 		if q.hasRoom(s.amounts) {
 			q.forgive(s)
 			s.overIn = slices.DeleteFunc(s.overIn, func(other *queue) bool { return other == q })
+			s.rouse()
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -19,17 +20,63 @@ const DefaultQueue QueuePath = "root.default"
 func (p *Partition) configure(config Config) {
 	timeout := p.preemption.VictimTimeout
 	p.name, p.preemption = config.Name, config.Preemption.withDefaults()
+	for t := range p.plans {
+		p.plans[t] = p.preemption.planFor(preemptor.Trigger(t))
+	}
 	p.packing = config.Nodes.Packing
 	p.setWeights(config.Nodes.Weights)
 	if p.root == nil {
 		p.root = p.newQueue(nil, &config.Root)
 	}
 	p.setQueue(p.root, &config.Root)
+	p.flat, p.plain = p.root.flat(), p.root.plain()
 	p.remeasure()
 	p.resettleNodes()
 	if p.preemption.VictimTimeout != timeout {
 		p.timeVictims()
 	}
+	p.watchQuotas(p.root)
+	p.reshapeAll()
+	p.rouseAll()
+}
+
+// reshapeAll gives every ask the shape that it has under the configuration.
+func (p *Partition) reshapeAll() {
+	p.applications.Ascend(func(app *application) bool {
+		for _, r := range app.asks {
+			if r.shape.hunts != p.wantsRoom(r) {
+				p.reshape(r)
+			}
+		}
+		return true
+	})
+}
+
+// flat reports whether nothing but priority counts between the queues below.
+func (q *queue) flat() bool {
+	return q.everywhere(func(q *queue) bool {
+		return q.guaranteed.IsZero() && q.properties.PreemptionPolicy == PreemptionDefault
+	}) && q.plain()
+}
+
+// plain reports whether a priority is the same seen from any queue below.
+func (q *queue) plain() bool {
+	return q.everywhere(func(q *queue) bool {
+		return !q.properties.PriorityFence && q.properties.PriorityOffset == 0
+	})
+}
+
+// everywhere reports whether something is so of a queue and of all below it.
+func (q *queue) everywhere(is func(*queue) bool) bool {
+	if !is(q) {
+		return false
+	}
+	for _, child := range q.children {
+		if !child.everywhere(is) {
+			return false
+		}
+	}
+	return true
 }
 
 // resettleNodes puts the nodes in order again after what decides it has changed.

@@ -65,28 +65,45 @@ func (h *history) config() core.Config {
 		}
 		return resources.Limits{int64(2 + h.IntN(8)), resources.Unlimited}
 	}
+	flat := h.IntN(2) == 0
 	properties := func() core.QueueProperties {
 		return core.QueueProperties{
 			ApplicationSort: core.SortPolicy(h.IntN(2)), IgnorePriority: h.IntN(4) == 0,
-			PriorityFence: h.IntN(4) == 0, PriorityOffset: int32(h.IntN(3)),
+			PreemptionDelay: time.Duration(h.IntN(3)) * time.Second, QuotaDelay: time.Duration(h.IntN(3)) * time.Second,
 		}
+	}
+	uneven := func() core.QueueProperties {
+		p := properties()
+		if !flat {
+			p.PriorityFence, p.PriorityOffset = h.IntN(4) == 0, int32(h.IntN(3))
+			p.PreemptionPolicy = []core.PreemptionPolicy{core.PreemptionDefault, core.PreemptionDefault, core.PreemptionFence, core.PreemptionDisabled}[h.IntN(4)]
+		}
+		return p
+	}
+	guaranteed := func() resources.Amounts {
+		if flat {
+			return nil
+		}
+		return resources.Amounts{int64(h.IntN(4)), int64(h.IntN(2))}
 	}
 	leaf := func(name string) core.QueueConfig {
 		return core.QueueConfig{
-			Name: name, Max: limits(), Guaranteed: resources.Amounts{int64(h.IntN(4))}, Properties: properties(),
+			Name: name, Max: limits(), Guaranteed: guaranteed(), Properties: uneven(),
 		}
 	}
 	root := core.QueueConfig{Name: "root", Parent: true, Properties: properties()}
 	root.Queues = append(root.Queues, leaf("a"))
 	if h.IntN(4) > 0 {
 		root.Queues = append(root.Queues, core.QueueConfig{
-			Name: "p", Parent: true, Max: limits(), Properties: properties(), Queues: []core.QueueConfig{leaf("b"), leaf("c")},
+			Name: "p", Parent: true, Max: limits(), Guaranteed: guaranteed(), Properties: uneven(), Queues: []core.QueueConfig{leaf("b"), leaf("c")},
 		})
 	}
 	plans := preemptor.DefaultConfig()
 	plans.StartDelay = time.Duration(h.IntN(3)) * time.Second
 	preemption := core.PreemptionConfig{
 		Disabled: h.IntN(6) == 0, RequiredNode: plans, VictimTimeout: time.Duration(1+h.IntN(5)) * time.Second,
+		Quota: h.IntN(2) == 0, Priority: core.PriorityPreemption(h.IntN(3)), ByQoS: h.IntN(2) == 0,
+		LoopMax: 1 + h.IntN(5), LoopWindow: time.Duration(1+h.IntN(9)) * time.Second,
 	}
 	return core.Config{Name: "default", Root: root, Preemption: preemption, Nodes: core.NodeOrder{Packing: h.IntN(2) == 0, Weights: map[string]int64{"vcore": 3, "memory": 1}}}
 }
@@ -116,6 +133,9 @@ func (h *history) allocation() *core.Allocation {
 		a.Node = h.node()
 	case 3, 4:
 		a.Required = h.node()
+	}
+	if h.IntN(6) == 0 {
+		a.Preemptable = core.Preemptable{Stated: true, AllowSelf: h.IntN(2) == 0, AllowOthers: h.IntN(2) == 0}
 	}
 	a.Application = h.app()
 	return a
@@ -177,6 +197,7 @@ func TestRandomHistories(t *testing.T) {
 		for i := range 150 {
 			done := h.step()
 			assert.NilError(t, h.p.Verify(), "seed %d, step %d: %T%+v", seed, i, done, done)
+			assert.NilError(t, h.p.VerifyHunts(), "seed %d, step %d: %T%+v", seed, i, done, done)
 		}
 		h.settle(t)
 		was := h.p.View().Preempted
@@ -184,6 +205,12 @@ func TestRandomHistories(t *testing.T) {
 		preempted.Victims += was.Victims
 		preempted.Stuck += was.Stuck
 		preempted.Reservations += was.Reservations
+		preempted.Nominations += was.Nominations
+		preempted.Cleared += was.Cleared
+		preempted.Loops += was.Loops
+		for trigger, victims := range was.ByTrigger {
+			preempted.ByTrigger[trigger] += victims
+		}
 	}
 	t.Logf("%+v", preempted)
 	assert.Assert(t, preempted.Victims > 100 && preempted.Stuck > 10 && preempted.Reservations > 0)
@@ -198,6 +225,7 @@ func (h *history) settle(t *testing.T) {
 			continue
 		}
 		assert.NilError(t, h.p.Verify())
+		assert.NilError(t, h.p.VerifyHunts())
 		return
 	}
 	t.Fatal("scheduling does not come to rest")

@@ -42,7 +42,11 @@ type wait struct {
 	at          time.Time           // when it is tried again, while aside
 	aside       bool                // not in the order of the application for now
 	refusedAt   uint64              // the changes of nodes counted when every node refused
-	plan        *preemptor.Decision // the last one for an ask that needs its node
+	nomination  *nomination         // of an ask that may run anywhere
+	plan        *preemptor.Decision // the last one to make room for it
+	hunts       []Hunt              // where room was looked for in vain last, by trigger
+	huntAt      time.Time           // when the delay of its queue is over
+	rests       time.Time           // until when it does not hunt
 	planned     uint64              // the revision of the node it was made for
 	plannedAt   time.Time
 	reported    string // what was recorded last about plans in vain
@@ -64,6 +68,17 @@ func (r *request) reservation() *Reservation {
 	}
 	return r.wait.reservation
 }
+
+// nominated is the nomination of an ask, nil if it has none.
+func (r *request) nominated() *nomination {
+	if r.wait == nil {
+		return nil
+	}
+	return r.wait.nomination
+}
+
+// leaves reports whether an allocation was told to go and is counted on to.
+func (r *request) leaves() bool { return r.going != nil && !r.going.stuck }
 
 // foreign reports whether the request is charged to its node only.
 func (r *request) foreign() bool { return r.application == nil }

@@ -10,8 +10,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// An ask is bound to a node when it may run there only, or when it holds a
-// reservation there. Bound asks are tried whenever their node changes, before
+// An ask is bound to a node when it may run there only, when it holds a
+// reservation there, or when it is nominated to it. Bound asks are tried whenever their node changes, before
 // any ordinary ask.
 
 // bind lists an ask that may run on one node only with that node.
@@ -52,6 +52,8 @@ func (p *Partition) boundTo(r *request) *node {
 		return p.findNode(r.Required)
 	case r.reservation() != nil:
 		return p.findNode(r.reservation().Node)
+	case r.nominated() != nil:
+		return r.nominated().node
 	}
 	return nil
 }
@@ -91,7 +93,7 @@ func (p *Partition) tryBound(n *node) outcome {
 		if r.wait != nil && r.wait.aside {
 			continue
 		}
-		if p.tryOn(r, n, promised) == tellNow {
+		if p.tryOn(r, n, promised.Plus(n.promisedAbove(r.Priority))) == tellNow {
 			return tellNow
 		}
 		if r.node == nil && r.promises() {
@@ -99,9 +101,9 @@ func (p *Partition) tryBound(n *node) outcome {
 		}
 	}
 	if n.reserved != nil && n.schedulable && !n.claimed() {
-		return p.tryOn(n.reserved, n, nil)
+		return p.tryOn(n.reserved, n, n.promised)
 	}
-	return waits
+	return p.tryNominated(n)
 }
 
 // tryOn places a bound ask, or notes why it cannot be. An ask that may run here
@@ -224,7 +226,7 @@ func (p *Partition) reserveLater(r *request) {
 	w := r.waiting()
 	w.reason = NoNodeFits
 	r.application.view = nil
-	if p.options.ReserveDelay < 0 || r.shape.reserved != nil {
+	if p.options.ReserveDelay < 0 || r.shape.reserved != nil || r.nominated() != nil {
 		return
 	}
 	if w.since.IsZero() {
@@ -245,6 +247,7 @@ func (p *Partition) wake(r *request) {
 	case w == nil || r.node != nil:
 		return
 	}
+	p.wakeHunter(r)
 	held := w.reservation
 	switch {
 	case !w.at.IsZero() && !w.at.After(p.now):
@@ -252,7 +255,7 @@ func (p *Partition) wake(r *request) {
 	case w.aside || r.Required != "":
 	case held != nil && !held.At.Add(p.options.ReserveMax).After(p.now):
 		p.unreserve(r)
-	case held == nil && r.shape.full && r.shape.reserved == nil && !w.since.Add(p.options.ReserveDelay).After(p.now):
+	case held == nil && w.nomination == nil && r.shape.full && r.shape.reserved == nil && !w.since.Add(p.options.ReserveDelay).After(p.now):
 		p.reserveBest(r)
 	}
 }

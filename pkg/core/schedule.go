@@ -30,6 +30,10 @@ func (p *Partition) ring() {
 			p.retryAside()
 		case a.hints:
 			p.hintWaiting()
+		case a.hunts:
+			p.huntAgain()
+		case a.queue != nil:
+			p.giveBack(a.queue)
 		default:
 			p.wake(a.request)
 		}
@@ -60,6 +64,7 @@ func (p *Partition) placeOrdinary() (more bool) {
 func (p *Partition) nextInQueue(q *queue, ready slots) *request {
 	ready.drop(&q.overSlots)
 	if q.leaf {
+		ready.add(&q.hunting)
 		return p.nextOfApplications(q.apps.Root(), &ready)
 	}
 	return p.nextOfQueues(q.queues.Root(), &ready)
@@ -70,13 +75,13 @@ func (p *Partition) nextOfQueues(top *queue, ready *slots) *request {
 		return nil
 	}
 	p.work.Queues++
-	if !top.below.shapes.meets(ready) {
+	if !top.below.shapes.meets(ready) && !top.below.hunts {
 		return nil
 	}
 	if r := p.nextOfQueues(top.links.Left, ready); r != nil {
 		return r
 	}
-	if top.backlog.shapes.meets(ready) {
+	if top.backlog.shapes.meets(ready) || top.backlog.hunts {
 		if r := p.nextInQueue(top, *ready); r != nil {
 			return r
 		}
@@ -118,7 +123,8 @@ func (p *Partition) nextOfAsks(top *request, ready *slots) *request {
 	return p.nextOfAsks(top.links.Right, ready)
 }
 
-// mayFit reports whether nothing is known that speaks against the ask.
+// mayFit reports whether nothing is known that speaks against the ask, or room
+// may be made for it.
 func (r *request) mayFit(ready *slots) bool {
 	if !ready.has(r.shape.slot) {
 		return false
@@ -126,7 +132,7 @@ func (r *request) mayFit(ready *slots) bool {
 	if !r.shape.shared() {
 		return true
 	}
-	return !r.shape.full && r.overQueue() == nil
+	return !r.shape.full && r.overQueue() == nil || r.mayHunt()
 }
 
 // overQueue is the topmost queue in which the shape of the ask is known to be over quota.
@@ -145,39 +151,54 @@ func (r *request) overQueue() *queue {
 func (r *request) withoutRoom() *queue {
 	var found *queue
 	for q := r.application.queue; q != nil; q = q.parent {
-		if !q.hasRoom(r.Amounts) {
+		if !q.hasRoomFor(r) {
 			found = q
 		}
 	}
 	return found
 }
 
-// try places an ordinary ask on the first node in order that has room, or
-// notes why it could not.
+// try places an ordinary ask on the first node in order that has room. If there
+// is none, it has room made, or notes why nothing could be done.
 func (p *Partition) try(r *request) outcome {
 	p.work.Attempts++
-	if q := r.withoutRoom(); q != nil {
-		q.exclude(r.shape)
-		p.awaitQuota(r, q)
-		q.settleUp()
-		return waits
+	over := r.withoutRoom()
+	var refusals map[string]int
+	if over == nil && !r.shape.full {
+		n, refused, result := p.firstFeasible(r)
+		switch {
+		case result == tellNow:
+			return tellNow
+		case n != nil:
+			p.place(r, n)
+			return placed
+		}
+		refusals = refused
 	}
-	n, refusals, result := p.firstFeasible(r)
+	if r.mayHunt() {
+		if result := p.hunt(r); result != waits {
+			return result
+		}
+	}
+	p.putOff(r, over, refusals)
+	return waits
+}
+
+// putOff notes why an ask was not placed, so that it is not tried in vain.
+func (p *Partition) putOff(r *request, over *queue, refusals map[string]int) {
 	switch {
-	case result == tellNow:
-		return tellNow
-	case n != nil:
-		p.place(r, n)
-		return placed
+	case over != nil:
+		over.exclude(r.shape)
+		p.awaitQuota(r, over)
+		over.settleUp()
 	case refusals != nil:
 		p.setAside(r, summary(refusals))
 		p.hint(r)
-		return waits
+	default:
+		p.shapes.block(r.shape)
+		p.reserveLater(r)
+		p.hintLater()
 	}
-	p.shapes.block(r.shape)
-	p.reserveLater(r)
-	p.hintLater()
-	return waits
 }
 
 // firstFeasible is the first open node in order that has room and that the
@@ -201,13 +222,32 @@ func (p *Partition) firstFeasible(r *request) (n *node, refusals map[string]int,
 		refusals = counted(refusals, err)
 	}
 	if lastResort == nil {
-		return nil, refusals, waits
+		return p.overrule(r, refusals)
 	}
 	result, err := p.consent(r, lastResort, true)
 	if result != waits {
 		return lastResort, nil, result
 	}
 	return nil, counted(refusals, err), waits
+}
+
+// overrule looks for a node that has room for an ask if it takes what is
+// promised to asks of lower priorities.
+func (p *Partition) overrule(r *request, refusals map[string]int) (*node, map[string]int, outcome) {
+	if !p.nominees.below(r.Priority) {
+		return nil, refusals, waits
+	}
+	for n := range p.open.All {
+		if len(n.nominated) == 0 || r.Amounts.FitsIn(n.room) || !r.Amounts.FitsIn(n.roomFor(r.Priority)) {
+			continue
+		}
+		result, err := p.consent(r, n, true)
+		if result != waits {
+			return n, nil, result
+		}
+		refusals = counted(refusals, err)
+	}
+	return nil, refusals, waits
 }
 
 // counted counts what was said of a node; nothing is said anew of one that was
@@ -272,7 +312,7 @@ func (p *Partition) firstFit(top *node, ask resources.Amounts) *node {
 	if n := p.firstFit(top.links.Left, ask); n != nil {
 		return n
 	}
-	if ask.FitsIn(top.free) {
+	if ask.FitsIn(top.room) {
 		return top
 	}
 	return p.firstFit(top.links.Right, ask)
@@ -293,7 +333,7 @@ func (p *Partition) nextFit(top, after *node, ask resources.Amounts) *node {
 	if n := p.nextFit(top.links.Left, after, ask); n != nil {
 		return n
 	}
-	if ask.FitsIn(top.free) {
+	if ask.FitsIn(top.room) {
 		return top
 	}
 	return p.firstFit(top.links.Right, ask)
@@ -302,11 +342,18 @@ func (p *Partition) nextFit(top, after *node, ask resources.Amounts) *node {
 // place commits a decision: the ask becomes an allocation on the node.
 func (p *Partition) place(r *request, n *node) {
 	app, message := r.application, r.shape.message
+	if nominated := r.nominated(); nominated != nil && nominated.node == n {
+		p.unnominate(r) // and take what was promised
+	}
 	p.withdraw(r)
 	r.Allocation = r.placedOn(n.id, p.now)
 	p.book(r, n)
 	n.touched = p.batch
 	p.settleNode(n)
+	p.rouseRobbed(n, r)
+	if len(n.nominated) > 0 {
+		p.disturb(n) // they may not fit beside it
+	}
 	p.settleAbove(app)
 	p.work.Placements++
 	p.tell(p.placement(r, message))

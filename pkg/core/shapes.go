@@ -8,16 +8,23 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A shape is what asks of equal amounts have in common. They fit a node or they
-// do not, and they fit a quota or they do not, all together: what was learnt
-// from one of them holds for the others until a node or a queue changes.
+// A shape is what asks of equal amounts and priority have in common. They fit a
+// node or they do not, and they fit a quota or they do not, all together: what
+// was learnt from one of them holds for the others until a node or a queue
+// changes. For those that hunt room may be made, which those that are nominated
+// already, or never want it, do not need.
 type shape struct {
-	amounts resources.Amounts
-	message *si.Resource // the amounts, as every placement shares them
-	slot    uint8
-	asks    int      // that wait
-	full    bool     // no open node has room
-	overIn  []*queue // where the quota has no room for it
+	amounts  resources.Amounts
+	priority int32
+	hunts    bool
+	message  *si.Resource // the amounts, as every placement shares them
+	slot     uint8
+	asks     int      // that wait
+	full     bool     // no open node has room
+	overIn   []*queue // where the quota has no room for it
+	huntsIn  []*queue // leaves that know whether room may be made for it
+	vain     int      // in how many of them none can be made
+	listed   bool     // among those that hunted in vain
 	// reserved is the ask that holds the reservation of this shape, if one does.
 	reserved *request
 }
@@ -33,7 +40,7 @@ func (s *shape) shared() bool { return s.slot == sharedSlot }
 //	full lists the shapes that are full
 type shapes struct {
 	kinds   *resources.Kinds
-	known   map[string]*shape // by the bytes of the amounts
+	known   map[string]*shape // by appendKey
 	all     []*shape          // the known ones, oldest first
 	idle    int               // how many of them no ask has
 	free    []uint8           // slots of no shape
@@ -52,15 +59,18 @@ func newShapes(kinds *resources.Kinds) *shapes {
 }
 
 // of finds or makes the shape of the amounts, which it keeps.
-func (t *shapes) of(amounts resources.Amounts) *shape {
+func (t *shapes) of(amounts resources.Amounts, priority int32, hunts bool) *shape {
 	for len(amounts) > 0 && amounts[len(amounts)-1] == 0 {
 		amounts = amounts[:len(amounts)-1]
 	}
-	t.scratch = appendKey(t.scratch[:0], amounts)
+	made := shape{amounts: amounts, priority: priority, hunts: hunts}
+	t.scratch = made.appendKey(t.scratch[:0])
 	if s, ok := t.known[string(t.scratch)]; ok {
 		return s
 	}
-	s := &shape{amounts: amounts, message: ResourceOf(t.kinds, amounts), slot: t.takeSlot()}
+	s := new(shape)
+	*s = made
+	s.message, s.slot = ResourceOf(t.kinds, amounts), t.takeSlot()
 	t.known[string(t.scratch)] = s
 	t.all = append(t.all, s)
 	t.idle++
@@ -68,9 +78,14 @@ func (t *shapes) of(amounts resources.Amounts) *shape {
 	return s
 }
 
-// appendKey writes amounts as the key by which their shape is known.
-func appendKey(key []byte, amounts resources.Amounts) []byte {
-	for _, v := range amounts {
+// appendKey writes the key by which the shape is known.
+func (s *shape) appendKey(key []byte) []byte {
+	mark := uint64(uint32(s.priority)) << 1
+	if s.hunts {
+		mark |= 1
+	}
+	key = binary.LittleEndian.AppendUint64(key, mark)
+	for _, v := range s.amounts {
 		key = binary.LittleEndian.AppendUint64(key, uint64(v))
 	}
 	return key
@@ -102,7 +117,7 @@ func (t *shapes) forgetIdle() {
 		if !s.shared() {
 			t.free = append(t.free, s.slot)
 		}
-		key = appendKey(key[:0], s.amounts)
+		key = s.appendKey(key[:0])
 		delete(t.known, string(key))
 	}
 	clear(t.all[len(kept):])
@@ -128,6 +143,10 @@ func (t *shapes) leave(s *shape) {
 		q.forgive(s) // the slot may be another's before the queue has room
 	}
 	s.overIn = nil
+	for _, q := range s.huntsIn {
+		q.forgetHunt(s)
+	}
+	s.huntsIn, s.vain = nil, 0
 }
 
 // hope counts a shape among those that may fit some node, or takes it out.
@@ -167,10 +186,10 @@ func (t *shapes) unblock(s *shape) {
 	}
 }
 
-// offer lets the shapes be tried again that fit into the room given.
-func (t *shapes) offer(room resources.Amounts) {
+// offer lets the shapes be tried again that fit into the room of a node.
+func (t *shapes) offer(n *node) {
 	for i := len(t.full) - 1; i >= 0; i-- {
-		if t.full[i].asks == 0 || t.full[i].amounts.FitsIn(room) {
+		if s := t.full[i]; s.asks == 0 || n.hasRoom(s.amounts, s.priority) {
 			t.dropFull(i)
 		}
 	}

@@ -14,6 +14,8 @@ type alarm struct {
 	request     *request     // reserves, lets go of a reservation, or is tried again
 	aside       bool         // the asks refused everywhere are tried again
 	hints       bool         // the resource manager hears of asks that fit no node
+	hunts       bool         // those hunt again who did in vain
+	queue       *queue       // gives back what it uses beyond its max
 }
 
 // alarms is a binary heap by time, then by number.

@@ -17,7 +17,8 @@ import (
 //   - no node has more on it than it holds and no queue uses more than its max,
 //     except by adoption, resizing, or a lowered capacity or max;
 //   - every order is sorted and complete, and its summaries are exact;
-//   - what is known not to fit does not fit.
+//   - what is known not to fit does not fit;
+//   - what is promised and what leaves is counted exactly.
 //
 // It is linear in the size of the partition and meant for tests and for the
 // moments after which nothing may be wrong.
@@ -29,6 +30,7 @@ func (p *Partition) Verify() error {
 	v.queue(p.root)
 	v.totals()
 	v.shapes()
+	v.preemption()
 	return v.broken
 }
 
@@ -265,6 +267,19 @@ func (v *verifier) totals() {
 	}
 }
 
+// roomyNode is an open node with room for a shape, if there is one.
+func (p *Partition) roomyNode(s *shape) *node {
+	if n := p.firstFit(p.open.Root(), s.amounts); n != nil || !p.nominees.below(s.priority) {
+		return n
+	}
+	for n := range p.open.All {
+		if n.hasRoom(s.amounts, s.priority) {
+			return n
+		}
+	}
+	return nil
+}
+
 // shapes checks that what is known not to fit does not fit.
 func (v *verifier) shapes() {
 	full := 0
@@ -273,7 +288,7 @@ func (v *verifier) shapes() {
 			continue
 		}
 		full++
-		if n := v.p.firstFit(v.p.open.Root(), s.amounts); n != nil && s.asks > 0 {
+		if n := v.p.roomyNode(s); n != nil && s.asks > 0 {
 			v.breaks("node %s has room for %s, which waits for it", n.id, v.p.kinds.Format(s.amounts))
 		}
 	}

@@ -42,6 +42,10 @@ type NodeView struct {
 	Reservations       []Reservation
 	// Leaving are allocations that were told to go and have not gone.
 	Leaving []Leaving
+	// Nominated are the asks that room is being made for, the first in order
+	// first, and Promised what they get.
+	Nominated []AllocationKey
+	Promised  resources.Amounts
 }
 
 // Leaving is an allocation that was told to go to make room for an ask. It is
@@ -51,14 +55,20 @@ type Leaving struct {
 	For   AllocationKey
 	Since time.Time
 	Stuck bool
+	// Trigger is why.
+	Trigger preemptor.Trigger
 }
 
 // Preempted counts what was preempted, and what came of it.
 type Preempted struct {
-	Plans        uint64 // made
-	Victims      uint64 // told to go
-	Stuck        uint64 // victims that did not go in time
-	Reservations uint64 // of ordinary asks that gave way
+	Plans        uint64                     // made
+	Nominations  uint64                     // of asks that may run anywhere
+	Cleared      uint64                     // nominations that came to nothing
+	Loops        uint64                     // applications that were stopped
+	Victims      uint64                     // told to go
+	ByTrigger    [preemptor.Triggers]uint64 // the same, by why
+	Stuck        uint64                     // victims that did not go in time
+	Reservations uint64                     // of ordinary asks that gave way
 }
 
 // QueueView is a queue at one moment.
@@ -70,6 +80,14 @@ type QueueView struct {
 	Guaranteed resources.Amounts
 	Used       resources.Amounts // with everything below
 	Pending    resources.Amounts
+	Promised   resources.Amounts // to nominated asks
+	Leaving    resources.Amounts // of allocations that were told to go
+	// OverSince is since when the queue uses more than its max; zero while it does
+	// not. GivesBack is the last plan to change that, made at GaveBack; nil if
+	// there was none.
+	OverSince  time.Time
+	GivesBack  *preemptor.Decision
+	GaveBack   time.Time
 	Share      resources.Share // by which the queues of one parent are ordered
 	Priority   int32           // highest pending, as the parent sees it; PriorityNone when nothing is
 	Properties QueueProperties
@@ -100,10 +118,35 @@ type AskView struct {
 	Reason   Reason
 	Detail   string // what the reason is about: a queue, a node, a text of the resource manager
 	Reserved NodeID // empty without a reservation
+	// Nominated is the node where room is being made for the ask; empty without
+	// a nomination. Trigger is why.
+	Nominated NodeID
+	Trigger   preemptor.Trigger
+	// Hunts are the last searches for room in vain, by trigger.
+	Hunts []Hunt
 	// Plan is the last plan to make room for the ask, made at Planned; nil if
 	// there was none. It is shared and must not be changed.
 	Plan    *preemptor.Decision
 	Planned time.Time
+}
+
+// A Hunt is how the search for a node came out where others would make room for
+// an ask: how many nodes there were, and why not. Each node counts once.
+type Hunt struct {
+	At      time.Time
+	Trigger preemptor.Trigger
+	Nodes   int
+	Closed  int // cordoned, kept for others, or with victims that do not go
+	Small   int // could never hold the ask
+	Lacking int // too little would come free
+	Refused int // by the resource manager, whoever went
+	// Nobody says that no node was looked at: in none of the queues anybody may be
+	// told to go for the ask.
+	Nobody bool
+	// Node is where the least is missing, Plan what was planned there; empty
+	// where no node could hold the ask.
+	Node NodeID
+	Plan *preemptor.Decision
 }
 
 // A Reservation keeps a node for one ask.
@@ -120,7 +163,7 @@ type Reason uint8
 // The reasons: not tried yet; a queue has no room; no schedulable node has
 // room; the resource manager refused every node with room; it could not bind
 // and a new try is due later; the required node is not known; the required
-// node has no room.
+// node has no room; room is being made on a node; room was made too often.
 const (
 	NotTried Reason = iota
 	QuotaExceeded
@@ -129,6 +172,8 @@ const (
 	BindFailed
 	NodeUnknown
 	NodeFull
+	Nominated
+	LoopStopped
 )
 
 var reasons = [...]string{
@@ -139,6 +184,8 @@ var reasons = [...]string{
 	BindFailed:    "binding failed",
 	NodeUnknown:   "required node is not known",
 	NodeFull:      "required node has no room",
+	Nominated:     "room is being made",
+	LoopStopped:   "preemption stopped, as it repeats itself",
 }
 
 func (r Reason) String() string { return reasons[r] }
@@ -152,4 +199,5 @@ type Work struct {
 	Asks         uint64 // entries of ask orders visited
 	Placements   uint64
 	Attempts     uint64 // asks tried, placed or not
+	Prospects    uint64 // nodes assessed for room that others could make
 }

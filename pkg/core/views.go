@@ -66,10 +66,14 @@ func (n *node) viewed() *NodeView {
 	if n.reserved != nil {
 		n.view.Reservations = append(n.view.Reservations, *n.reserved.reservation())
 	}
+	for _, r := range n.nominated {
+		n.view.Nominated = append(n.view.Nominated, r.Key)
+	}
+	n.view.Promised = n.promised.Clone()
 	for _, list := range [2][]*request{n.own, n.foreign} {
 		for _, r := range list {
 			if g := r.going; g != nil {
-				n.view.Leaving = append(n.view.Leaving, Leaving{Key: r.Key, For: g.ask, Since: g.since, Stuck: g.stuck})
+				n.view.Leaving = append(n.view.Leaving, Leaving{Key: r.Key, For: g.ask, Since: g.since, Stuck: g.stuck, Trigger: g.trigger})
 			}
 		}
 	}
@@ -88,6 +92,8 @@ func (p *Partition) viewQueue(q *queue) *QueueView {
 	q.view = &QueueView{
 		Path: q.path, Leaf: q.leaf, Draining: q.draining,
 		Max: q.max.Clone(), Guaranteed: q.guaranteed.Clone(), Used: q.used.Clone(), Pending: q.pending.Clone(),
+		Promised: q.promised.Clone(), Leaving: q.leaving.Clone(),
+		OverSince: q.excess.since, GivesBack: q.excess.plan, GaveBack: q.excess.planned,
 		Share: q.share(), Priority: priority,
 		Properties: q.properties, Applications: len(q.applications),
 	}
@@ -127,7 +133,15 @@ func (r *request) viewed() AskView {
 		v.Reserved = held.Node
 	}
 	if w != nil {
-		v.Plan, v.Planned = w.plan, w.plannedAt
+		v.Plan, v.Planned, v.Hunts = w.plan, w.plannedAt, w.hunts
+	}
+	if c := r.application.queue.hunts[r.shape]; c != nil && !c.eager && v.Hunts == nil {
+		v.Hunts = c.last
+	}
+	if nominated := r.nominated(); nominated != nil {
+		v.Nominated, v.Trigger = nominated.node.id, nominated.trigger
+		v.Reason, v.Detail = Nominated, string(nominated.node.id)
+		return v
 	}
 	over := r.overQueue()
 	switch {

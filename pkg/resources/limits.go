@@ -70,9 +70,20 @@ func (l Limits) Equal(other Limits) bool {
 
 // Room reports whether used plus more stays within the limits, for the kinds
 // that more asks for. It is used.Plus(more) within l without making a vector.
-func (l Limits) Room(used, more Amounts) bool {
-	for i := range min(len(l), len(more)) {
-		if more[i] > 0 && l[i] != Unlimited && plus(used.Of(Kind(i)), more[i]) > l[i] {
+func (l Limits) Room(used, more Amounts) bool { return l.Holds(more, used, more) }
+
+// Holds reports whether the sum of parts stays within the limits, for the kinds
+// that ask asks for. It makes no vector.
+func (l Limits) Holds(ask Amounts, parts ...Amounts) bool {
+	for i := range min(len(l), len(ask)) {
+		if ask[i] <= 0 || l[i] == Unlimited {
+			continue
+		}
+		var sum int64
+		for _, part := range parts {
+			sum = plus(sum, part.Of(Kind(i)))
+		}
+		if sum > l[i] {
 			return false
 		}
 	}

@@ -139,7 +139,7 @@ func (c *cluster) deliver(effects core.Effects) {
 			c.breach("node %s was rejected: %s", e.NodeID, e.Reason)
 		case *si.EventRecord:
 			c.recorded(e)
-		case *si.UpdateContainerSchedulingStateRequest:
+		case *si.UpdateContainerSchedulingStateRequest, core.Nomination:
 		default:
 			c.breach("the core answered with a %T", effect)
 		}

@@ -169,7 +169,7 @@ func (r *run) preemptionOf(view *core.View) *Preemption {
 	}
 	counts := view.Preempted
 	p := &Preemption{
-		Plans: t.outcomes, Victims: int(counts.Victims), Foreign: r.tally.foreignPreempted,
+		Plans: t.outcomes, Victims: int(counts.ByTrigger[preemptor.RequiredNode]), Foreign: r.tally.foreignPreempted,
 		Stuck: int(counts.Stuck), Reservations: int(counts.Reservations), ByKind: []VictimCount{},
 		Waiting: waitsOf(r.tally.daemonWaits), Helped: waitsOf(r.tally.helpedWaits), Records: t.kept,
 	}

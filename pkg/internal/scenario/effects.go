@@ -42,6 +42,11 @@ func (w *world) line(effect any) string {
 		return "accepted node " + m.NodeID
 	case *si.RejectedNode:
 		return fmt.Sprintf("rejected node %s: %s", m.NodeID, m.Reason)
+	case core.Nomination:
+		if m.Node == "" {
+			return fmt.Sprintf("not nominated %s: %s", m.Key, m.Reason)
+		}
+		return fmt.Sprintf("nominated %s to %s: %s", m.Key, m.Node, m.Reason)
 	case *si.UpdateContainerSchedulingStateRequest:
 		return fmt.Sprintf("hint %s: %s", m.AllocationKey, m.Reason)
 	}

@@ -1,0 +1,336 @@
+package core
+
+import (
+	"math"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A ground is where the asks of one shape in one queue hunt: every node, with
+// what it costs to make room there, the cheapest first. What was worked out for
+// a node holds until the node changes, so the next ask of the shape looks at the
+// nodes that changed and at the best one only. Until it is worked out, and again
+// after a change, a node stands where it would be at best.
+type ground struct {
+	shape   *shape
+	leaf    *queue // of the ask; nil for a queue that gives back, without ask
+	root    *queue // victims are in
+	trigger preemptor.Trigger
+
+	heap []prospect
+	at   []int32 // the places in the heap by node.slot, from one
+	seen uint64  // the moves of nodes that are taken into account
+
+	relations map[*queue]*relation
+	guarded   []*queue
+	floors    []preemptor.Floor // of guarded, as of this hunt
+	numbers   []int32           // of guarded, in the quarry that is being made, from one
+	// needs are, by guarded, the most of its surplus that anybody could use up on
+	// one node. While there is more, what was worked out for the nodes holds.
+	needs []resources.Amounts
+	// fleeting are the nodes where a surplus does not reach for everybody, or
+	// budgets count: what they cost depends on more than the node.
+	fleeting []*node
+	dues     []bool // what is due to the queues of the asks, as of this hunt
+	counts   [verdicts]int
+}
+
+// A prospect is a node and the cost of making room there, at least.
+type prospect struct {
+	node    *node
+	cost    preemptor.Cost
+	verdict verdict
+}
+
+// verdict is what is known of a node.
+type verdict uint8
+
+const (
+	notAssessed verdict = iota
+	closed              // to the ask: cordoned, kept for others, or with victims that do not go
+	small               // it could never hold the ask
+	lacking             // too little would come free
+	enough
+	verdicts = iota
+)
+
+func (h *ground) before(i, j int) bool {
+	a, b := &h.heap[i], &h.heap[j]
+	for k := range a.cost {
+		if a.cost[k] != b.cost[k] {
+			return a.cost[k] < b.cost[k]
+		}
+	}
+	return a.node.id < b.node.id
+}
+
+func (h *ground) swap(i, j int) {
+	h.heap[i], h.heap[j] = h.heap[j], h.heap[i]
+	h.at[h.heap[i].node.slot], h.at[h.heap[j].node.slot] = int32(i+1), int32(j+1)
+}
+
+func (h *ground) up(i int) int {
+	for i > 0 && h.before(i, (i-1)/2) {
+		h.swap(i, (i-1)/2)
+		i = (i - 1) / 2
+	}
+	return i
+}
+
+func (h *ground) down(i int) {
+	for {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(h.heap); child++ {
+			if h.before(child, least) {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		h.swap(i, least)
+		i = least
+	}
+}
+
+// find is the place of a node in the heap.
+func (h *ground) find(n *node) (int, bool) {
+	for len(h.at) <= int(n.slot) {
+		h.at = append(h.at, 0)
+	}
+	i := int(h.at[n.slot]) - 1
+	return i, i >= 0 && h.heap[i].node == n
+}
+
+// put sets what is known of a node.
+func (h *ground) put(next prospect) {
+	i, known := h.find(next.node)
+	if !known {
+		i = len(h.heap)
+		h.heap = append(h.heap, next)
+		h.at[next.node.slot] = int32(i + 1)
+	} else {
+		h.counts[h.heap[i].verdict]--
+		h.heap[i] = next
+	}
+	h.counts[next.verdict]++
+	h.down(h.up(i))
+}
+
+// drop forgets a node.
+func (h *ground) drop(n *node) {
+	i, known := h.find(n)
+	if !known {
+		return
+	}
+	h.counts[h.heap[i].verdict]--
+	last := len(h.heap) - 1
+	h.swap(i, last)
+	h.heap[last] = prospect{}
+	h.heap = h.heap[:last]
+	h.at[n.slot] = 0
+	if i < last {
+		h.down(h.up(i))
+	}
+}
+
+// The bounds of how many grounds are kept, and of the prospects in all of them.
+// The ground that was not used for the longest time is given up for another.
+const (
+	groundsMin   = 4
+	groundsMax   = 64
+	prospectsMax = 1 << 19
+)
+
+// groundFor finds or makes the ground of an ask, and brings it up to date.
+func (p *Partition) groundFor(r *request, trigger preemptor.Trigger) *ground {
+	leaf := r.application.queue
+	root := p.huntedIn(r)
+	if p.flat {
+		leaf, root = p.root, p.root
+		if q := r.withoutRoom(); q != nil {
+			leaf, root = r.application.queue, p.huntedIn(r)
+		}
+	}
+	for i, g := range p.grounds {
+		if g.shape == r.shape && g.leaf == leaf && g.root == root && g.trigger == trigger {
+			copy(p.grounds[1:i+1], p.grounds[:i])
+			p.grounds[0] = g
+			p.catchUp(g)
+			return g
+		}
+	}
+	g := &ground{
+		shape: r.shape, leaf: leaf, root: root, trigger: trigger,
+		relations: map[*queue]*relation{},
+	}
+	if len(p.grounds) < max(groundsMin, min(groundsMax, prospectsMax/(p.nodes.Len()+1))) {
+		p.grounds = append(p.grounds, nil)
+	}
+	copy(p.grounds[1:], p.grounds)
+	p.grounds[0] = g
+	g.heap = make([]prospect, 0, p.nodes.Len())
+	for n := range p.allNodes {
+		g.put(prospect{node: n, cost: p.atBest(g, n)})
+	}
+	g.seen = p.moves
+	g.dueChanged()
+	return g
+}
+
+// huntedIn is the queue that the victims of an ask are in: the first on the way
+// to the root that is fenced, or has no quota for the ask.
+func (p *Partition) huntedIn(r *request) *queue {
+	q := r.application.queue
+	for q.parent != nil && q.properties.PreemptionPolicy != PreemptionFence && q.hasRoomFor(r) {
+		q = q.parent
+	}
+	return q
+}
+
+// catchUp looks anew at what has changed since the last hunt.
+func (p *Partition) catchUp(g *ground) {
+	first := p.moves - uint64(len(p.trail))
+	for _, n := range p.trail[g.seen-first:] {
+		p.lookAnew(g, n)
+	}
+	p.weighGuarantees(g)
+	g.seen = p.moves
+}
+
+// weighGuarantees looks anew at the nodes for which it matters how much of the
+// guarantees is used.
+func (p *Partition) weighGuarantees(g *ground) {
+	moved, holds := p.options.Budgets != nil, true
+	for i, q := range g.guarded {
+		surplus := q.surplus()
+		if surplus.Equal(g.floors[i].Surplus) {
+			continue
+		}
+		g.floors[i].Surplus, moved = surplus, true
+		holds = holds && g.needs[i].Within(surplus)
+	}
+	if g.trigger == preemptor.Guarantee && g.dueChanged() {
+		holds = false
+	}
+	again := g.fleeting
+	if !holds {
+		again = make([]*node, 0, len(g.heap))
+		for _, known := range g.heap {
+			again = append(again, known.node)
+		}
+		for i := range g.needs {
+			g.needs[i] = nil
+		}
+	}
+	if moved || !holds {
+		g.fleeting = nil
+		for _, n := range again {
+			p.lookAnew(g, n)
+		}
+	}
+}
+
+func (p *Partition) lookAnew(g *ground, n *node) {
+	if p.findNode(n.id) != n {
+		g.drop(n)
+		return
+	}
+	g.put(prospect{node: n, cost: p.atBest(g, n)})
+}
+
+// changed notes that a node is no longer what it was when somebody hunted.
+func (p *Partition) changed(n *node) {
+	p.moves++
+	if len(p.grounds) > 0 {
+		p.trail = append(p.trail, n)
+		if len(p.trail) > max(4*p.nodes.Len(), 1024) {
+			p.forgetTrail()
+		}
+	}
+	p.huntLater()
+}
+
+// forgetTrail keeps the newer half of the trail, and the grounds that need no more.
+func (p *Partition) forgetTrail() {
+	p.trail = append(p.trail[:0:0], p.trail[len(p.trail)/2:]...)
+	first := p.moves - uint64(len(p.trail))
+	kept := p.grounds[:0]
+	for _, g := range p.grounds {
+		if g.seen >= first {
+			kept = append(kept, g)
+		}
+	}
+	clear(p.grounds[len(kept):])
+	p.grounds = kept
+}
+
+// atBest is the least that making room on a node can cost.
+func (p *Partition) atBest(g *ground, n *node) preemptor.Cost {
+	if !n.leaving.IsZero() || n.hasRoom(g.shape.amounts, g.shape.priority) {
+		return leastOfAll
+	}
+	lowest := int32(math.MinInt32)
+	if p.plain {
+		lowest = math.MaxInt32
+		for _, victim := range n.own {
+			lowest = min(lowest, victim.Priority)
+		}
+	}
+	return preemptor.LeastCost(p.plans[g.trigger], g.trigger, lowest)
+}
+
+// leastOfAll is what it costs to wait.
+var leastOfAll = preemptor.Cost{0, math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64}
+
+// best is the node where room costs least, worked out. It is nil if there are
+// no nodes.
+func (p *Partition) best(g *ground) *prospect {
+	for len(g.heap) > 0 && g.heap[0].verdict == notAssessed {
+		p.work.Prospects++
+		g.put(p.assess(g, g.heap[0].node))
+	}
+	if len(g.heap) == 0 {
+		return nil
+	}
+	return &g.heap[0]
+}
+
+// assess works out what room on a node costs.
+func (p *Partition) assess(g *ground, n *node) prospect {
+	switch {
+	case !n.huntable(g.shape):
+		return prospect{n, preemptor.Cost{2}, closed}
+	case !g.shape.amounts.FitsIn(n.capacity):
+		return prospect{n, preemptor.Cost{2, 1}, small}
+	}
+	on := p.quarry(g, n, nil)
+	if p.tight(g) || len(on.Budgets) > 0 {
+		g.fleeting = append(g.fleeting, n)
+	}
+	cost := p.planner.Assess(p.plans[g.trigger], g.ask(), on)
+	if !cost.Feasible() {
+		return prospect{n, cost, lacking}
+	}
+	return prospect{n, cost, enough}
+}
+
+// huntable reports whether room may be made on a node for asks of a shape that
+// may run anywhere. Where victims do not go, no others are sent after them.
+func (n *node) huntable(s *shape) bool {
+	if !n.schedulable || n.claimed() {
+		return false
+	}
+	if held := n.reserved; held != nil && held.Priority >= s.priority && !held.Amounts.Equal(s.amounts) {
+		return false
+	}
+	for _, list := range [2][]*request{n.own, n.foreign} {
+		for _, r := range list {
+			if r.going != nil && r.going.stuck {
+				return false
+			}
+		}
+	}
+	return true
+}

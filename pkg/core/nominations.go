@@ -1,0 +1,185 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A nomination is a node that an ask has in view because room is made for it
+// there. The room is kept from asks of its priority and below, and so is the
+// quota. The ask may still run anywhere: whatever comes first.
+type nomination struct {
+	node    *node
+	since   time.Time
+	trigger preemptor.Trigger
+}
+
+// nominate has a node keep room for an ask. Nobody is told to go before.
+func (p *Partition) nominate(r *request, n *node, plan *preemptor.Decision) {
+	if n.reserved != nil && n.reserved != r {
+		p.preempted.Reservations++
+		p.unreserve(n.reserved)
+	}
+	p.unreserve(r)
+	w := r.waiting()
+	w.nomination = &nomination{node: n, since: p.now, trigger: plan.Trigger}
+	w.reason, w.detail = Nominated, string(n.id)
+	n.nominated = insertSorted(n.nominated, r)
+	n.promised.Add(r.Amounts)
+	r.application.queue.promise(r.Amounts)
+	p.nominees.add(r.Priority)
+	p.preempted.Nominations++
+	p.promisesChanged(n)
+	p.reshape(r)
+	message := fmt.Sprintf("nominated to node %s by %s: %s", n.id, plan.Trigger, plan.Verdict(p.kinds))
+	p.tell(Nomination{Application: r.Application, Key: r.Key, Node: n.id, Reason: message})
+	p.recordNomination(r, n, si.EventRecord_ADD, message)
+	p.disturb(n)
+}
+
+// unnominate takes a nomination off the books. What others may make of that is
+// left to the caller.
+func (p *Partition) unnominate(r *request) *node {
+	n := r.wait.nomination.node
+	r.wait.nomination = nil
+	n.nominated = without(n.nominated, r)
+	n.promised.Sub(r.Amounts)
+	r.application.queue.unpromise(r.Amounts)
+	p.nominees.remove(r.Priority)
+	p.promisesChanged(n)
+	return n
+}
+
+// withdrawNomination gives up the room that a node keeps for an ask, if one does.
+func (p *Partition) withdrawNomination(r *request) {
+	if r.nominated() == nil {
+		return
+	}
+	n := p.unnominate(r)
+	p.readmit(r.application.queue)
+	p.relieved(n)
+}
+
+// clearNomination lets an ask look for room anew.
+func (p *Partition) clearNomination(r *request, why string) {
+	n := p.unnominate(r)
+	r.wait.reason, r.wait.detail = NoNodeFits, ""
+	p.readmit(r.application.queue)
+	p.preempted.Cleared++
+	p.reshape(r)
+	message := fmt.Sprintf("no longer nominated to node %s: %s", n.id, why)
+	p.tell(Nomination{Application: r.Application, Key: r.Key, Reason: message})
+	p.recordNomination(r, n, si.EventRecord_REMOVE, message)
+	p.relieved(n)
+	r.application.queue.settleUp()
+}
+
+// clearNominations clears all of a node.
+func (p *Partition) clearNominations(n *node, why string) {
+	for _, r := range slices.Clone(n.nominated) {
+		p.clearNomination(r, why)
+	}
+}
+
+// promisesChanged brings a node in line with what it promises.
+func (p *Partition) promisesChanged(n *node) {
+	n.keepPromises()
+	n.view = nil
+	n.revision++
+	p.settleNode(n)
+}
+
+func (p *Partition) recordNomination(r *request, n *node, change si.EventRecord_ChangeType, message string) {
+	r.application.view = nil
+	p.record(&si.EventRecord{
+		Type: si.EventRecord_REQUEST, ObjectID: string(r.Key), ReferenceID: string(n.id), Message: message,
+		EventChangeType: change, EventChangeDetail: si.EventRecord_NODE_RESERVATION,
+		Resource: ResourceOf(p.kinds, r.Amounts),
+	})
+}
+
+// reshape gives an ask the shape that it has with or without a nomination.
+func (p *Partition) reshape(r *request) {
+	app := r.application
+	ordered := r.links.In()
+	if ordered {
+		app.queued.Remove(r)
+	}
+	p.shapes.leave(r.shape)
+	p.takeShape(r)
+	if ordered {
+		app.queued.Insert(r)
+	}
+	p.settleAbove(app)
+}
+
+// takeShape finds the shape of an ask that has none. It reports whether that
+// begins a hunt, so that the queue is to be settled.
+func (p *Partition) takeShape(r *request) (begun bool) {
+	r.shape = p.shapes.of(r.Amounts, r.Priority, p.wantsRoom(r))
+	p.shapes.join(r.shape)
+	return r.shape.hunts && r.application.queue.beginHunt(r.shape)
+}
+
+// tryNominated tries the nominated asks of a node, the first in order first.
+// Each is placed, waits on, or loses the nomination because there is no room
+// for it beside those before it any more.
+func (p *Partition) tryNominated(n *node) outcome {
+	var promised resources.Amounts
+	for _, r := range slices.Clone(n.nominated) {
+		if r.nominated() == nil {
+			continue // lost by what was done for those before it
+		}
+		p.work.Attempts++
+		if p.awaits(r, n, promised) {
+			promised.Add(r.Amounts)
+			continue
+		}
+		switch result, err := p.consent(r, n, true); {
+		case result == tellNow:
+			return tellNow
+		case result == waits:
+			p.clearNomination(r, err.Error())
+			p.restFromHunting(r, p.options.RetryMax)
+		default:
+			p.place(r, n)
+		}
+	}
+	return waits
+}
+
+// awaits reports whether a nominated ask is to wait on. If it waits in vain it
+// loses the nomination, and waits for something else.
+func (p *Partition) awaits(r *request, n *node, promised resources.Amounts) bool {
+	short := r.withoutRoom()
+	free := n.free.Minus(promised)
+	switch {
+	case short == nil && r.Amounts.FitsIn(free) && n.schedulable && !n.claimed():
+		return false
+	case !r.Amounts.FitsIn(free.Plus(n.leaving).Minus(n.claims(r.Priority))):
+		p.clearNomination(r, "its room is taken")
+	case short != nil && r.quotaToFree() != nil:
+		p.clearNomination(r, fmt.Sprintf("the quota of queue %s is taken", short.path))
+	case short != nil:
+		p.awaitQuota(r, short)
+	}
+	return true
+}
+
+// claims is what the asks of at least a priority hold that may run on this node
+// only and wait for it.
+func (n *node) claims(priority int32) resources.Amounts {
+	var sum resources.Amounts
+	for _, r := range n.wanted {
+		if r.reservation() != nil && r.Priority >= priority {
+			sum.Add(r.Amounts)
+		}
+	}
+	return sum
+}

@@ -1,0 +1,252 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A lead is a node and the plan to make room there.
+type lead struct {
+	node *node
+	plan preemptor.Decision
+}
+
+// seek looks for the node where room for an ask costs least, and has it made.
+// The outcome is placed if it is on its way; otherwise the hunt tells why not.
+func (p *Partition) seek(r *request, trigger preemptor.Trigger) (Hunt, outcome) {
+	g := p.groundFor(r, trigger)
+	quota := r.quotaToFree()
+	var found *lead
+	refused := 0
+	switch {
+	case !p.hasPrey(g):
+		return Hunt{At: p.now, Trigger: trigger, Nodes: p.nodes.Len(), Nobody: true}, waits
+	case len(quota) > 0 && !p.canFree(g, quota):
+	case len(quota) == 0 && !p.consults():
+		if best := p.best(g); best != nil && best.verdict == enough {
+			found = &lead{best.node, p.planOn(g, r, best.node, nil)}
+		}
+	default:
+		var result outcome
+		found, refused, result = p.weighUp(g, r, quota)
+		if result == tellNow {
+			return Hunt{}, tellNow
+		}
+	}
+	if found == nil {
+		return p.inVain(g, r, quota, refused), waits
+	}
+	p.makeWay(r, found)
+	return Hunt{}, placed
+}
+
+// consults reports whether the resource manager has a say in who makes room.
+func (p *Partition) consults() bool {
+	return p.options.Feasible != nil || p.options.Simulate != nil || p.options.SelectVictims != nil
+}
+
+// leadsMax is how many nodes are planned for in full where the cost on the node
+// alone does not decide.
+const leadsMax = 16
+
+// weighUp plans for the nodes where room costs least in amounts alone, in that
+// order, with what else counts: quota, and what the resource manager says. It
+// ends when no other node can be better, or enough were looked at.
+func (p *Partition) weighUp(g *ground, r *request, quota resources.Amounts) (found *lead, refused int, result outcome) {
+	var tried []prospect
+	defer func() {
+		for _, t := range tried {
+			g.put(t)
+		}
+	}()
+	for leads := 0; leads < leadsMax && p.consents < consentsMax; {
+		next := p.best(g)
+		if next == nil || next.verdict != enough || found != nil && next.cost.Compare(found.plan.Cost) >= 0 {
+			break
+		}
+		top := *next
+		tried = append(tried, top)
+		g.drop(top.node)
+		if p.consults() && top.node.touched == p.batch {
+			return nil, 0, tellNow
+		}
+		plan := p.planOn(g, r, top.node, quota)
+		if !plan.Cost.Feasible() {
+			refused++
+			continue
+		}
+		leads++
+		if found == nil || plan.Cost.Compare(found.plan.Cost) < 0 {
+			found = &lead{top.node, plan}
+		}
+		if top.cost == leastOfAll && !p.consults() {
+			break // who frees the quota alone frees it at the least cost
+		}
+	}
+	return found, refused, waits
+}
+
+// planOn plans who makes room for an ask on a node.
+func (p *Partition) planOn(g *ground, r *request, n *node, quota resources.Amounts) preemptor.Decision {
+	on := p.quarry(g, n, quota)
+	p.preempted.Plans++
+	if p.options.Simulate != nil || p.options.Feasible != nil {
+		on.Fits = p.simulation(r, n)
+	}
+	if p.options.SelectVictims != nil {
+		if plan, chosen := p.planByVictims(g, r, n, on); chosen {
+			return plan
+		}
+	}
+	return p.planner.Plan(p.now, p.plans[g.trigger], g.askOf(r), on)
+}
+
+// makeWay nominates an ask and tells the victims to go.
+func (p *Partition) makeWay(r *request, found *lead) {
+	w := r.waiting()
+	w.plan, w.plannedAt, w.hunts = &found.plan, p.now, nil
+	p.nominate(r, found.node, &found.plan)
+	for _, v := range found.plan.Victims {
+		p.tellToGo(p.requests[AllocationKey(v.Key)], r, &found.plan)
+	}
+	if len(found.plan.Victims) > 0 {
+		r.application.loop.count++
+	}
+	w.detail = found.plan.Verdict(p.kinds)
+}
+
+// inVain is the story of a hunt that found nothing: what there was, and where
+// the least was missing.
+func (p *Partition) inVain(g *ground, r *request, quota resources.Amounts, refused int) Hunt {
+	h := Hunt{
+		At: p.now, Trigger: g.trigger, Nodes: len(g.heap),
+		Closed: g.counts[closed], Small: g.counts[small], Lacking: g.counts[lacking], Refused: refused,
+	}
+	best := p.best(g)
+	if best == nil || best.verdict != lacking && best.verdict != enough {
+		return h
+	}
+	h.Node = best.node.id
+	on := p.quarry(g, best.node, quota)
+	plan := p.planner.Plan(p.now, p.plans[g.trigger], g.askOf(r), on)
+	h.Plan = &plan
+	return h
+}
+
+// hasPrey reports whether there is any queue in which anybody may be told to go
+// for the asks of a ground, or anybody leaves already. It looks at the queues and
+// at no node.
+func (p *Partition) hasPrey(g *ground) bool {
+	if p.flat || !p.root.leaving.IsZero() {
+		return true
+	}
+	found := false
+	g.root.everywhere(func(q *queue) bool {
+		found = found || len(q.running) > 0 && p.isPrey(g, q)
+		return !found
+	})
+	return found
+}
+
+// isPrey reports whether anybody in a leaf may be told to go.
+func (p *Partition) isPrey(g *ground, leaf *queue) bool {
+	rel := g.relation(leaf)
+	lowest := rel.asSeen(leaf.running[0].priority)
+	switch {
+	case rel.protected:
+		return false
+	case g.trigger == preemptor.Priority && !p.mayTake(g.shape.priority, lowest):
+		return false
+	case g.trigger == preemptor.Guarantee &&
+		(rel.same || lowest > g.shape.priority || !due(g.leaf, rel.common, g.shape.amounts, nil)):
+		return false
+	}
+	for i, asked := range g.shape.amounts {
+		barred := asked <= 0
+		for _, f := range rel.floors {
+			barred = barred || g.floors[f].Surplus.Of(resources.Kind(i)) == 0
+		}
+		if !barred {
+			return true
+		}
+	}
+	return false
+}
+
+// canFree reports whether enough quota could be freed by whoever runs where.
+func (p *Partition) canFree(g *ground, quota resources.Amounts) bool {
+	on := preemptor.Node{Kinds: p.kinds, Quota: quota}
+	p.beginQuarry(g)
+	if p.addElsewhere(g, nil, quota, quota) {
+		on.Floors = p.floors
+	}
+	on.On = p.candidates
+	return p.planner.Assess(p.plans[g.trigger], preemptor.Ask{Trigger: g.trigger, Priority: g.shape.priority}, on).Feasible()
+}
+
+// elsewhereMax is how many victims on other nodes are considered for the quota
+// of an ask, unless it takes more of them.
+const elsewhereMax = 64
+
+// addElsewhere adds to a quarry those of other nodes who might free quota: the
+// gentlest, and more if they do not hold enough. It reports whether a guarantee
+// protects any of them. It is linear in what runs below the queue that is
+// short.
+func (p *Partition) addElsewhere(g *ground, n *node, quota, short resources.Amounts) bool {
+	first, guarded := len(p.candidates), false
+	for r := range g.root.allRunning {
+		if r.node == n || r.going != nil || !holdsAny(r.Amounts, quota) {
+			continue
+		}
+		c := r.candidate()
+		c.Elsewhere = true
+		guarded = p.placeIn(g, r, &c, short) || guarded
+		if !c.Outside && !c.Protected && !c.Required {
+			p.candidates = append(p.candidates, c)
+		}
+	}
+	list := p.candidates[first:]
+	slices.SortFunc(list, func(a, b preemptor.Candidate) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), b.Created.Compare(a.Created), strings.Compare(a.Key, b.Key))
+	})
+	var held resources.Amounts
+	kept := 0
+	for kept < len(list) && (kept < elsewhereMax || !quota.FitsIn(held)) {
+		held.Add(list[kept].Amounts)
+		kept++
+	}
+	p.candidates = p.candidates[:first+kept]
+	return guarded
+}
+
+func holdsAny(held, wanted resources.Amounts) bool {
+	for i, v := range wanted {
+		if v > 0 && held.Of(resources.Kind(i)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// allRunning visits the allocations below a queue, in a fixed order.
+func (q *queue) allRunning(yield func(*request) bool) { q.visitRunning(yield) }
+
+func (q *queue) visitRunning(yield func(*request) bool) bool {
+	for _, child := range q.sortedChildren() {
+		if !child.visitRunning(yield) {
+			return false
+		}
+	}
+	for _, app := range q.sortedApplications() {
+		for _, r := range app.allocations {
+			if !yield(r) {
+				return false
+			}
+		}
+	}
+	return true
+}
