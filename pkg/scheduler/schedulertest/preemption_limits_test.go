@@ -101,7 +101,7 @@ func TestANodeThatLeavesMeanwhile(t *testing.T) {
 		m.RemoveNode("node-1")
 		m.Confirm("small")
 		m.Advance(time.Hour)
-		assert.Equal(t, m.Look().Preempted, core.Preempted{Plans: 2, Victims: 1})
+		assert.Equal(t, m.Look().Preempted, core.Preempted{Plans: 2, Victims: 1, ByTrigger: forDaemons})
 		m.AddNode("node-1", "vcore=5")
 		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
 	})

@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
 
@@ -21,6 +22,9 @@ const (
 	startDelay    = 30 * time.Second
 	victimTimeout = 2 * time.Minute
 )
+
+// forDaemons counts the one victim of an ask that must run on its node.
+var forDaemons = [preemptor.Triggers]uint64{preemptor.RequiredNode: 1}
 
 // full is a bubble with a full node: two pods of an application, of 2 and of 3
 // cores. Nobody confirms a release but the test.
@@ -174,7 +178,7 @@ func TestALateConfirmation(t *testing.T) {
 		m.Confirm("small")
 		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
 		m.Advance(time.Hour)
-		assert.Equal(t, m.Look().Preempted, core.Preempted{Plans: 2, Victims: 1})
+		assert.Equal(t, m.Look().Preempted, core.Preempted{Plans: 2, Victims: 1, ByTrigger: forDaemons})
 	})
 }
 
@@ -254,7 +258,7 @@ func TestAVictimThatEndsByItself(t *testing.T) {
 		})
 		m.Confirm("small")
 		m.Advance(victimTimeout)
-		assert.Equal(t, m.Look().Preempted, core.Preempted{Plans: 2, Victims: 1})
+		assert.Equal(t, m.Look().Preempted, core.Preempted{Plans: 2, Victims: 1, ByTrigger: forDaemons})
 		assert.Equal(t, m.Text(m.Node("node-1").Allocated), "vcore=5000")
 	})
 }
