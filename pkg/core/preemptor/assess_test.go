@@ -82,12 +82,24 @@ func BenchmarkGuarantee(b *testing.B) {
 
 func BenchmarkAssess(b *testing.B) {
 	for _, pods := range []int{4, 30, 110} {
-		s := smallNode(pods)
-		b.Run(fmt.Sprint(pods), func(b *testing.B) {
-			var pl Planner
-			for b.Loop() {
-				pl.Assess(s.cfg, s.ask, s.node)
-			}
-		})
+		plain, bound := smallNode(pods), smallNode(pods)
+		for f := range 5 {
+			bound.node.Floors = append(bound.node.Floors, Floor{Queue: fmt.Sprint("root.", f), Surplus: resources.Limits{9, 9}})
+		}
+		bound.node.Budgets = []Budget{{Name: "web", Allowed: 1}, {Name: "db", Allowed: 1}}
+		for i := range bound.node.On {
+			bound.node.On[i].Floors, bound.node.On[i].Budgets = []int32{int32(1 + i%4), 0}, []int32{int32(i % 2)}
+		}
+		for _, c := range []struct {
+			name string
+			situation
+		}{{"plain", plain}, {"floors-and-budgets", bound}} {
+			b.Run(fmt.Sprintf("%d/%s", pods, c.name), func(b *testing.B) {
+				var pl Planner
+				for b.Loop() {
+					pl.Assess(c.cfg, c.ask, c.node)
+				}
+			})
+		}
 	}
 }

@@ -64,7 +64,7 @@ func TestMinimalKeepsFloors(t *testing.T) {
 		assert.Equal(t, priceOf(s, victimsOf(d)), best, "seed %d: %s", seed, d)
 		assert.Equal(t, d.Weight, best.weight, "seed %d", seed)
 		assert.Assert(t, d.Proof.Proved && d.Proof.VictimsMin == best.victims && d.Proof.WeightMin == best.weight, "seed %d", seed)
-		s.checkPriority(t, seed, d)
+		s.checkChoice(t, seed, d)
 	}
 	t.Logf("%d chosen, %d of them with floors in the way; %d in part", chosen, bound, partial)
 	assert.Assert(t, chosen > nodes/20 && bound > nodes/100 && partial > 50)

@@ -93,7 +93,7 @@ type eligible struct {
 	class     Class
 	tier      tier
 	harm      int64   // see plan.harmOf
-	violating bool    // if all went before whom it goes, a budget would be used up
+	violating bool    // it exceeds a budget if all go who come before it
 	held      []int64 // of each of plan.short, at most the need
 	weight    int64   // see plan.weigh
 }

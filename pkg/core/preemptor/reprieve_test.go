@@ -22,7 +22,7 @@ func keysIn(set []Candidate) []string {
 func TestPriorityIsItsTwin(t *testing.T) {
 	chosen, fewer, hard, searches := 0, 0, 0, 0
 	var pl Planner
-	for seed := range uint64(4 * nodes) {
+	for seed := range uint64(nodes) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		s := triggered(r, Priority)
 		d := pl.Plan(epoch, s.cfg, s.ask, s.node)
@@ -41,7 +41,7 @@ func TestPriorityIsItsTwin(t *testing.T) {
 				assert.Equal(t, d.Reason == Chosen, found, "seed %d: %s", seed, d)
 				if found {
 					searches++
-					s.checkPriority(t, seed, d)
+					s.checkChoice(t, seed, d)
 				}
 				continue
 			}
@@ -67,14 +67,14 @@ func TestPriorityIsItsTwin(t *testing.T) {
 		} else {
 			assert.DeepEqual(t, keysIn(victims), keysIn(want))
 		}
-		s.checkPriority(t, seed, d)
+		s.checkChoice(t, seed, d)
 	}
 	t.Logf("%d chosen, %d violate at first, %d of them fewer then; %d searched for none", chosen, hard, fewer, searches)
 	assert.Assert(t, searches > 10 && chosen > nodes/5 && hard > nodes/100 && fewer > 20, "%d chosen, %d violate, %d fewer", chosen, hard, fewer)
 }
 
-// checkPriority holds a choice to the laws of this trigger.
-func (s situation) checkPriority(t *testing.T, seed uint64, d Decision) {
+// checkChoice holds a choice to the laws of all triggers but that of the required node.
+func (s situation) checkChoice(t *testing.T, seed uint64, d Decision) {
 	t.Helper()
 	victims := victimsOf(d)
 	assert.Assert(t, s.enough(victims), "seed %d: %s", seed, d)
@@ -137,4 +137,35 @@ func TestTriggersDoNotMindTheOrder(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzTriggers holds every trigger to the laws, with floors, quota and budgets
+// together.
+func FuzzTriggers(f *testing.F) {
+	for seed := range uint64(800) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		var pl Planner
+		for _, trigger := range []Trigger{Priority, Guarantee, Quota} {
+			s := triggered(rand.New(rand.NewPCG(seed, 12)), trigger)
+			d := pl.Plan(epoch, s.cfg, s.ask, s.node)
+			assert.Equal(t, d.Reason == Chosen, len(d.Victims) > 0)
+			assert.Equal(t, d.Cost.Feasible(), d.Reason == Chosen || d.Reason == RoomIsThere || d.Reason == WaitsForLeaving)
+			assert.Equal(t, pl.Assess(s.cfg, s.ask, s.node), d.Cost)
+			counted := len(s.eligible())
+			for _, count := range d.ByFilter {
+				counted += count
+			}
+			assert.Equal(t, counted, len(s.node.On), "%s: everyone is counted once", trigger)
+			switch victims := victimsOf(d); {
+			case d.Partial:
+				assert.Equal(t, trigger, Quota)
+				assert.Assert(t, d.Missing.Part > 0 && s.keeps(victims), "%s", d)
+				assert.Assert(t, s.cfg.Budgets != HardBudgets || d.Violations == 0, "%s", d)
+			case d.Reason == Chosen:
+				s.checkChoice(t, seed, d)
+			}
+		}
+	})
 }
