@@ -1,6 +1,9 @@
 package preemptor
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // fewest is a search for victims who violate fewer budgets than those of the
 // strategy reprieve do.
@@ -18,8 +21,16 @@ type fewest struct {
 	bound     int     // no victims violate less
 	steps     int
 
-	members, held []int64 // scratch
-	saved         []bool
+	members []int64 // scratch, as are the next two
+	parts   []part
+	saved   []bool
+}
+
+// A part is what one of the contended holds of the need, and its first budget
+// of which there is not enough.
+type part struct {
+	budget int32
+	held   int64
 }
 
 // fewestSteps is when the search is given up; among 14 candidates it never is.
@@ -128,20 +139,22 @@ func (p *plan) contendedBudget(e *eligible) int32 {
 func (p *plan) boundViolations() int {
 	s := &p.put.search
 	bound := 0
-	for k := range p.need {
-		open, largest := s.rest[k], int64(0)
-		for b := range p.node.Budgets {
-			s.held = s.held[:0]
-			for _, i := range s.contended {
-				if e := &p.ranked[i]; p.contendedBudget(e) == int32(b) {
-					s.held = append(s.held, e.held[k])
-					largest = max(largest, e.held[k])
-				}
+	for k, open := range s.rest[:len(p.need)] {
+		s.parts = s.parts[:0]
+		for _, i := range s.contended {
+			e := &p.ranked[i]
+			s.parts = append(s.parts, part{p.contendedBudget(e), e.held[k]})
+		}
+		slices.SortFunc(s.parts, func(a, b part) int {
+			return cmp.Or(cmp.Compare(a.budget, b.budget), cmp.Compare(b.held, a.held))
+		})
+		largest, free := int64(0), 0
+		for at, one := range s.parts {
+			if at == 0 || s.parts[at-1].budget != one.budget {
+				largest, free = max(largest, one.held), p.node.Budgets[one.budget].Allowed
 			}
-			slices.Sort(s.held)
-			allowed := min(max(p.node.Budgets[b].Allowed, 0), len(s.held))
-			for _, held := range s.held[len(s.held)-allowed:] {
-				open = max(open-held, 0)
+			if free > 0 {
+				open, free = max(open-one.held, 0), free-1
 			}
 		}
 		if open > 0 && largest > 0 {

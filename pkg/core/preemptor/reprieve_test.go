@@ -142,7 +142,7 @@ func TestTriggersDoNotMindTheOrder(t *testing.T) {
 // FuzzTriggers holds every trigger to the laws, with floors, quota and budgets
 // together.
 func FuzzTriggers(f *testing.F) {
-	for seed := range uint64(800) {
+	for seed := range uint64(300) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
