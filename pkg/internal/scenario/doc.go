@@ -26,7 +26,7 @@
 // are verified, and every story is played twice to see that it comes out the
 // same.
 //
-// The verbs, in verbs.go, preemption.go and show.go:
+// The verbs, in verbs.go, manager.go, preemption.go and show.go:
 //
 //	config                       the configuration, as YAML; without it, root.default
 //	reconfigure                  another configuration
@@ -38,7 +38,8 @@
 //	remove application A
 //	ask K application=A vcore=1  priority=, created=, required=N, group=,
 //	                             placeholder, originator, owner, tags=, tag.NAME=,
-//	                             allow-preempt-self=, allow-preempt-other=;
+//	                             allow-preempt-self=, allow-preempt-other=,
+//	                             qos=BestEffort, grace=60s;
 //	                             with node=N it runs already
 //	foreign K node=N vcore=1     an allocation of another scheduler; static, owner,
 //	                             priority=, created=, tags=, tag.NAME=
@@ -49,9 +50,19 @@
 //	advance 30s
 //	refuse K N "text"            from now on K may not run on N; * for any
 //	allow K N                    takes a refusal back
+//	conflict K L                 K and L may not run on the same node
+//	budget B allowed=1           a disruption budget of the allocations below it;
+//	                             who is told to go counts against it
+//	choose K V...                V make room for the ask K, if the resource manager
+//	                             chooses; nobody does for others
 //	show nodes [N...]            with what runs on them
 //	show queues, applications, asks, foreign, due
 //	show plan K                  the last plan to make room for the ask K
+//	show hunts K                 the last searches for room in vain: which nodes
+//	                             there are, and what is missing on the nearest
+//	show excess                  queues beyond their max, and what they give back
+//	show victims                 how many were told to go, by trigger, and what
+//	                             became of nominations
 //	show preempted               what was counted
 //	show events                  those of this step and since the last look
 //

@@ -15,6 +15,7 @@ const schedulingFailed = "SCHEDULING_FAILED"
 // print adds a line for each effect but events, which wait until somebody looks.
 func (w *world) print(fx core.Effects) {
 	for _, effect := range fx {
+		w.manager.hear(effect)
 		if event, ok := effect.(*si.EventRecord); ok {
 			w.events = append(w.events, event)
 			continue

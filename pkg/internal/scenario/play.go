@@ -55,7 +55,7 @@ func Play(text string) (string, error) {
 	}
 	var (
 		b strings.Builder
-		w = newWorld()
+		w = newWorld(s)
 	)
 	for i, step := range s.steps {
 		for _, line := range step.lines {

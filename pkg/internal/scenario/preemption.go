@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
@@ -15,7 +16,8 @@ import (
 // tagged is the argument of one tag: tag.NAME=value.
 const tagged = "tag."
 
-// tags reads tags=a:b,c:d and each tag.NAME=value; the flag owner is one too.
+// tags reads tags=a:b,c:d and each tag.NAME=value; the flag owner is one too, and
+// so are qos= and grace=.
 func (a *arguments) tags() map[string]string {
 	tags := a.pairs("tags")
 	for _, key := range slices.Sorted(maps.Keys(a.named)) {
@@ -25,6 +27,13 @@ func (a *arguments) tags() map[string]string {
 	}
 	if a.flag("owner") {
 		tags = withTag(tags, core.TagOwner, "true")
+	}
+	if a.has("qos") {
+		tags = withTag(tags, core.TagQoS, a.text("qos"))
+	}
+	if a.has("grace") {
+		seconds := int64(a.duration("grace") / time.Second)
+		tags = withTag(tags, core.TagGrace, strconv.FormatInt(seconds, 10))
 	}
 	return tags
 }
@@ -70,32 +79,49 @@ func (w *world) confirm(a *arguments) (func(), error) {
 	c := core.ReleaseAllocation{
 		Key: key, Application: last.Application, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER,
 	}
-	return func() { w.apply(c) }, nil
+	return func() {
+		delete(w.manager.places, key)
+		w.apply(c)
+	}, nil
 }
 
 // showPlan prints the last plan to make room for an ask. Its quantities are in
 // the units of messages: thousandths of a core, bytes.
 func (w *world) showPlan(a *arguments) (func(), error) {
+	return w.ofAsk(a, func(ask core.AskView) {
+		if ask.Plan == nil {
+			w.printf("no plan for %s\n", ask.Key)
+			return
+		}
+		w.printf("at %s %s\n", w.offset(ask.Planned), ask.Plan.Explain(w.kinds))
+	})
+}
+
+// ofAsk prints something of a waiting ask.
+func (w *world) ofAsk(a *arguments, print func(core.AskView)) (func(), error) {
 	key := core.AllocationKey(a.need("the ask"))
 	if _, ok := w.sent[key]; !ok {
 		return nil, fmt.Errorf("%s was never accepted", key)
 	}
 	return func() {
-		for _, application := range w.here().View().Applications {
-			for _, ask := range application.Asks {
-				if ask.Key != key {
-					continue
-				}
-				if ask.Plan == nil {
-					w.printf("no plan for %s\n", key)
-					return
-				}
-				w.printf("at %s %s\n", w.offset(ask.Planned), ask.Plan.Explain(w.kinds))
-				return
+		ask, waits := w.askOf(key)
+		if !waits {
+			w.printf("%s does not wait\n", key)
+			return
+		}
+		print(ask)
+	}, nil
+}
+
+func (w *world) askOf(key core.AllocationKey) (ask core.AskView, waits bool) {
+	for _, application := range w.here().View().Applications {
+		for _, ask := range application.Asks {
+			if ask.Key == key {
+				return ask, true
 			}
 		}
-		w.printf("%s does not wait\n", key)
-	}, nil
+	}
+	return core.AskView{}, false
 }
 
 func (w *world) showPreempted() {
@@ -103,7 +129,7 @@ func (w *world) showPreempted() {
 	w.printf("plans %d, victims %d, stuck %d, reservations given way %d\n", p.Plans, p.Victims, p.Stuck, p.Reservations)
 }
 
-// going says of an allocation for whom it was told to go.
+// going says of an allocation for whom, or by what, it was told to go.
 func (w *world) going(n *core.NodeView, key core.AllocationKey) string {
 	i := slices.IndexFunc(n.Leaving, func(l core.Leaving) bool { return l.Key == key })
 	if i < 0 {
@@ -111,6 +137,9 @@ func (w *world) going(n *core.NodeView, key core.AllocationKey) string {
 	}
 	l := n.Leaving[i]
 	text := fmt.Sprintf(", leaving for %s since %s", l.For, w.offset(l.Since))
+	if l.For == "" {
+		text = fmt.Sprintf(", leaving by %s since %s", l.Trigger, w.offset(l.Since))
+	}
 	if l.Stuck {
 		text += ", stuck"
 	}

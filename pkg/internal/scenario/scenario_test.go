@@ -86,6 +86,12 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		{"confirm", "confirm a\n----\n", "line 1: a was never accepted"},
 		{"resize", "resize a vcore=1\n----\n", "line 1: a was never accepted"},
 		{"allow", "allow a n1\n----\n", "line 1: a on n1 is not refused"},
+		{"conflict", "conflict a\n----\n", "line 1: the other allocation is missing"},
+		{"conflict of three", "conflict a b c\n----\n", "line 1: nothing reads c"},
+		{"budget", "budget b\n  a\n----\n", "line 1: budget b: allowed= is missing"},
+		{"budget without name", "budget allowed=1\n  a\n----\n", "line 1: the name is missing"},
+		{"grace", "ask a grace=60\n----\n", "line 1: grace=60 is not a duration"},
+		{"hunts", "show hunts a\n----\n", "line 1: a was never accepted"},
 		{"configuration", "config\n  partition: 1\n----\n", "line 1: the configuration: "},
 		{"late configuration", "node n1\nconfig\n----\n", "line 2: the partition is there already"},
 		{"dashes", "node n1\n", "line 1: a step without dashes"},
@@ -103,7 +109,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 // TestNothingHappensBeforeAllIsRead shows that a command with a misspelt
 // argument is not carried out.
 func TestNothingHappensBeforeAllIsRead(t *testing.T) {
-	w := newWorld()
+	w := newWorld(story{})
 	err := w.carryOut(command{number: 1, words: strings.Fields("node n1 vcore=1 typo=1")})
 	assert.ErrorContains(t, err, "nothing reads typo=1")
 	assert.Equal(t, len(w.here().View().Nodes), 0)

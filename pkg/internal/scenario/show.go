@@ -29,6 +29,12 @@ func (w *world) show(a *arguments) (func(), error) {
 		return w.showDue, nil
 	case "plan":
 		return w.showPlan(a)
+	case "hunts":
+		return w.showHunts(a)
+	case "excess":
+		return w.showExcess, nil
+	case "victims":
+		return w.showVictims, nil
 	case "preempted":
 		return w.showPreempted, nil
 	case "events":
@@ -89,35 +95,7 @@ func (w *world) nodeRows(n *core.NodeView, row func(...string)) {
 		}
 		row("  "+string(r.Key), "", "", "", "", text)
 	}
-}
-
-func (w *world) showQueues() {
-	w.table(func(row func(...string)) {
-		row("queue", "used", "pending", "guaranteed", "max", "headroom", "share", "priority", "applications")
-		view := w.here().View()
-		w.queueRows(view, view.Root, row)
-	})
-}
-
-func (w *world) queueRows(view *core.View, q *core.QueueView, row func(...string)) {
-	depth := strings.Count(string(q.Path), ".")
-	name := string(q.Path[strings.LastIndex(string(q.Path), ".")+1:])
-	headroom, _ := view.Headroom(q.Path)
-	if q.Draining {
-		name += " (draining)"
-	}
-	priority, applications := none, ""
-	if q.Priority != core.PriorityNone {
-		priority = fmt.Sprint(q.Priority)
-	}
-	if q.Leaf {
-		applications = fmt.Sprint(q.Applications)
-	}
-	row(strings.Repeat("  ", depth)+name, w.amounts(q.Used), w.amounts(q.Pending), w.amounts(q.Guaranteed),
-		w.limits(q.Max), w.limits(headroom), fmt.Sprintf("%d‰", q.Share.PerMille()), priority, applications)
-	for _, below := range q.Queues {
-		w.queueRows(view, below, row)
-	}
+	w.nominatedRows(n, row)
 }
 
 func (w *world) showApplications() {
@@ -145,6 +123,9 @@ func (w *world) showAsks() {
 				}
 				found = true
 				why := a.Reason.String() + unlessEmpty(": ", a.Detail)
+				if a.Nominated != "" {
+					why += ", by " + a.Trigger.String()
+				}
 				if a.Reserved != "" {
 					why += ", reserves " + string(a.Reserved)
 				}

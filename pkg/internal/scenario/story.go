@@ -61,6 +61,18 @@ func parse(text string) (story, error) {
 	return s, nil
 }
 
+// has reports whether a verb of one word is in the story.
+func (s story) has(verb string) bool {
+	for _, step := range s.steps {
+		for _, c := range step.commands {
+			if c.words[0] == verb {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (s *step) read(number int, line string) error {
 	s.lines = append(s.lines, line)
 	switch trimmed := strings.TrimSpace(line); {

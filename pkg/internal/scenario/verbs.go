@@ -38,6 +38,9 @@ var verbs = map[string]verb{
 	"advance":            {line: (*world).advanceBy},
 	"refuse":             {line: (*world).refuse},
 	"allow":              {line: (*world).allow},
+	"conflict":           {line: (*world).conflict},
+	"budget":             {text: (*world).budget},
+	"choose":             {line: (*world).choose},
 	"show":               {line: (*world).show},
 }
 
@@ -230,18 +233,4 @@ func (w *world) advanceBy(a *arguments) (func(), error) {
 		return nil, fmt.Errorf("advance %s: not a duration", text)
 	}
 	return func() { w.advance(by) }, nil
-}
-
-func (w *world) refuse(a *arguments) (func(), error) {
-	p := pair{a.need("the allocation"), a.need("the node")}
-	text := a.need("the text")
-	return func() { w.refusals[p] = text }, nil
-}
-
-func (w *world) allow(a *arguments) (func(), error) {
-	p := pair{a.need("the allocation"), a.need("the node")}
-	if _, ok := w.refusals[p]; !ok {
-		return nil, fmt.Errorf("%s on %s is not refused", p.allocation, p.node)
-	}
-	return func() { delete(w.refusals, p) }, nil
 }

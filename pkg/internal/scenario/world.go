@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -25,34 +24,32 @@ type world struct {
 	options   core.Options
 	partition *core.Partition // made by the first command that needs it
 	now       time.Time
-	refusals  map[pair]string
+	manager   *manager
 	sent      map[core.AllocationKey]*core.Allocation // as last sent and not refused
 	events    []*si.EventRecord                       // not looked at yet
 	out       strings.Builder
 	indent    string
 }
 
-// A pair is an allocation and a node; * stands for any.
-type pair struct{ allocation, node string }
-
-func newWorld() *world {
+// newWorld is the world of a story, which says what its resource manager can do.
+func newWorld(s story) *world {
 	w := &world{
-		kinds:    new(resources.Kinds),
-		now:      start,
-		refusals: map[pair]string{},
-		sent:     map[core.AllocationKey]*core.Allocation{},
+		kinds:   new(resources.Kinds),
+		now:     start,
+		manager: newManager(),
+		sent:    map[core.AllocationKey]*core.Allocation{},
 	}
-	w.options = core.Options{Partition: "[story]default", Kinds: w.kinds, Feasible: w.feasible}
+	w.options = core.Options{Partition: "[story]default", Kinds: w.kinds, Feasible: w.manager.feasible}
+	if s.has("conflict") || s.has("refuse") {
+		w.options.Simulate = w.manager.simulate
+	}
+	if s.has("budget") {
+		w.options.Budgets = w.manager.budgetsOf
+	}
+	if s.has("choose") {
+		w.options.SelectVictims = w.manager.choose
+	}
 	return w
-}
-
-func (w *world) feasible(allocation core.AllocationKey, node core.NodeID, _ bool) error {
-	for _, p := range []pair{{string(allocation), string(node)}, {string(allocation), "*"}, {"*", string(node)}, {"*", "*"}} {
-		if text, ok := w.refusals[p]; ok {
-			return errors.New(text)
-		}
-	}
-	return nil
 }
 
 // here is the partition, made with an empty configuration if there was none.

@@ -1,0 +1,174 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// A manager is the resource manager of a story. It knows what it was told, and
+// answers from that.
+type manager struct {
+	refusals  map[pair]string
+	conflicts map[pair]bool // of two allocations, both ways
+	budgets   []*budget     // in the order of the story
+	choices   map[core.AllocationKey][]core.AllocationKey
+	places    map[core.AllocationKey]core.NodeID // of what runs
+}
+
+// A pair is an allocation and a node, or two allocations; * stands for any.
+type pair struct{ allocation, node string }
+
+// A budget is a disruption budget. Who was told to go counts against it.
+type budget struct {
+	core.DisruptionBudget
+	told map[core.AllocationKey]bool
+}
+
+func newManager() *manager {
+	return &manager{
+		refusals:  map[pair]string{},
+		conflicts: map[pair]bool{},
+		choices:   map[core.AllocationKey][]core.AllocationKey{},
+		places:    map[core.AllocationKey]core.NodeID{},
+	}
+}
+
+// A refusal is an answer that nobody's end would change.
+type refusal string
+
+func (r refusal) Error() string      { return string(r) }
+func (r refusal) Unresolvable() bool { return true }
+
+// hear takes note of what the scheduler has done.
+func (m *manager) hear(effect any) {
+	switch e := effect.(type) {
+	case *si.Allocation:
+		m.places[core.AllocationKey(e.AllocationKey)] = core.NodeID(e.NodeID)
+	case *si.AllocationRelease:
+		key := core.AllocationKey(e.AllocationKey)
+		if e.TerminationType != si.TerminationType_PREEMPTED_BY_SCHEDULER {
+			delete(m.places, key)
+			return
+		}
+		for _, b := range m.budgets {
+			if slices.Contains(b.Allocations, key) {
+				b.told[key] = true
+			}
+		}
+	}
+}
+
+// feasible is the question about a placement now. Whether others are in the way
+// is no matter for a reservation.
+func (m *manager) feasible(key core.AllocationKey, node core.NodeID, allocate bool) error {
+	if !allocate {
+		return m.refused(key, node)
+	}
+	return m.simulate(key, node, nil, nil)
+}
+
+func (m *manager) refused(key core.AllocationKey, node core.NodeID) error {
+	for _, p := range []pair{{string(key), string(node)}, {string(key), "*"}, {"*", string(node)}, {"*", "*"}} {
+		if text, ok := m.refusals[p]; ok {
+			return refusal(text)
+		}
+	}
+	return nil
+}
+
+func (m *manager) simulate(key core.AllocationKey, node core.NodeID, add, remove []core.AllocationKey) error {
+	if err := m.refused(key, node); err != nil {
+		return err
+	}
+	var there []string
+	for other, at := range m.places {
+		if at == node && !slices.Contains(remove, other) {
+			there = append(there, string(other))
+		}
+	}
+	for _, other := range add {
+		there = append(there, string(other))
+	}
+	slices.Sort(there)
+	for _, other := range there {
+		if m.conflicts[pair{string(key), other}] {
+			return fmt.Errorf("conflicts with %s", other)
+		}
+	}
+	return nil
+}
+
+// budgetsOf is what is left of the budgets that any of the allocations count for.
+func (m *manager) budgetsOf(keys []core.AllocationKey) []core.DisruptionBudget {
+	var left []core.DisruptionBudget
+	for _, b := range m.budgets {
+		of := core.DisruptionBudget{Name: b.Name, Allowed: max(b.Allowed-len(b.told), 0)}
+		for _, key := range b.Allocations {
+			if slices.Contains(keys, key) {
+				of.Allocations = append(of.Allocations, key)
+			}
+		}
+		if len(of.Allocations) > 0 {
+			left = append(left, of)
+		}
+	}
+	return left
+}
+
+// choose is who the story says that the resource manager chooses.
+func (m *manager) choose(ask core.AllocationKey, _ core.NodeID, _ []core.AllocationKey, _ []bool) ([]core.AllocationKey, error) {
+	chosen, ok := m.choices[ask]
+	if !ok {
+		return nil, fmt.Errorf("nobody is chosen for %s", ask)
+	}
+	return chosen, nil
+}
+
+func (w *world) refuse(a *arguments) (func(), error) {
+	p := pair{a.need("the allocation"), a.need("the node")}
+	text := a.need("the text")
+	return func() { w.manager.refusals[p] = text }, nil
+}
+
+func (w *world) allow(a *arguments) (func(), error) {
+	p := pair{a.need("the allocation"), a.need("the node")}
+	if _, ok := w.manager.refusals[p]; !ok {
+		return nil, fmt.Errorf("%s on %s is not refused", p.allocation, p.node)
+	}
+	return func() { delete(w.manager.refusals, p) }, nil
+}
+
+// conflict says of two allocations that they may not run on the same node.
+func (w *world) conflict(a *arguments) (func(), error) {
+	one, other := a.need("the allocation"), a.need("the other allocation")
+	return func() {
+		w.manager.conflicts[pair{one, other}], w.manager.conflicts[pair{other, one}] = true, true
+	}, nil
+}
+
+// budget sets a disruption budget. Who was told to go before no longer counts.
+func (w *world) budget(a *arguments, text string) error {
+	b := &budget{told: map[core.AllocationKey]bool{}}
+	b.Name = a.need("the name")
+	if !a.has("allowed") {
+		return fmt.Errorf("budget %s: allowed= is missing", b.Name)
+	}
+	b.Allowed = int(a.number("allowed"))
+	b.Allocations = keysOf(strings.Fields(text))
+	w.manager.budgets = slices.DeleteFunc(w.manager.budgets, func(before *budget) bool { return before.Name == b.Name })
+	w.manager.budgets = append(w.manager.budgets, b)
+	return nil
+}
+
+// choose sets who makes room for an ask, wherever.
+func (w *world) choose(a *arguments) (func(), error) {
+	ask := core.AllocationKey(a.need("the ask"))
+	chosen := keysOf(a.names)
+	a.names = nil
+	return func() { w.manager.choices[ask] = chosen }, nil
+}

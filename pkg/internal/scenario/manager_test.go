@@ -1,0 +1,72 @@
+package scenario
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+func played(t *testing.T, commands ...string) *world {
+	t.Helper()
+	s, err := parse(strings.Join(commands, "\n") + "\n----\n")
+	assert.NilError(t, err)
+	w := newWorld(s)
+	_, err = w.play(s.steps[0])
+	assert.NilError(t, err)
+	return w
+}
+
+// TestTheManagerAnswersWhatTheStorySays is about what the resource manager is
+// able to do: nothing that no verb of the story is about.
+func TestTheManagerAnswersWhatTheStorySays(t *testing.T) {
+	for _, test := range []struct {
+		command                     string
+		simulates, budgets, chooses bool
+	}{
+		{command: "node n1 vcore=1"},
+		{command: "refuse a n1 no", simulates: true},
+		{command: "conflict a b", simulates: true},
+		{command: "budget b allowed=1\n  a", budgets: true},
+		{command: "choose a b", chooses: true},
+	} {
+		o := played(t, test.command).options
+		assert.Equal(t, o.Simulate != nil, test.simulates, test.command)
+		assert.Equal(t, o.Budgets != nil, test.budgets, test.command)
+		assert.Equal(t, o.SelectVictims != nil, test.chooses, test.command)
+	}
+}
+
+// TestConflicts are between two, whichever is asked about, with who runs there
+// and who is added, and not with who was taken away.
+func TestConflicts(t *testing.T) {
+	w := played(t, "conflict a b", "node n1 vcore=4", "node n2 vcore=4", "application x", "ask b application=x node=n1 vcore=1")
+	keys := func(list ...core.AllocationKey) []core.AllocationKey { return list }
+	assert.ErrorContains(t, w.manager.feasible("a", "n1", true), "conflicts with b")
+	assert.NilError(t, w.manager.feasible("a", "n1", false))
+	assert.NilError(t, w.manager.feasible("a", "n2", true))
+	assert.NilError(t, w.manager.simulate("a", "n1", nil, keys("b")))
+	assert.ErrorContains(t, w.manager.simulate("a", "n2", keys("b"), nil), "conflicts with b")
+	assert.ErrorContains(t, w.manager.simulate("b", "n2", keys("a"), nil), "conflicts with a")
+}
+
+// TestBudgetsCountWhoWasTold shows that who was told to go uses up the budget,
+// and that a budget that is set again begins anew.
+func TestBudgetsCountWhoWasTold(t *testing.T) {
+	w := played(t, "budget web allowed=1\n  a b", "node n1 vcore=2", "application x",
+		"ask a application=x node=n1 vcore=1", "ask b application=x node=n1 vcore=1",
+		"ask c application=x priority=9 vcore=1", "schedule")
+	left := w.manager.budgetsOf([]core.AllocationKey{"a"})
+	assert.Equal(t, len(left), 1)
+	assert.Equal(t, left[0].Allowed, 0)
+	assert.DeepEqual(t, left[0].Allocations, []core.AllocationKey{"a"})
+	assert.Equal(t, len(w.manager.budgetsOf([]core.AllocationKey{"c"})), 0)
+
+	s, err := parse("budget web allowed=2\n  a b\n----\n")
+	assert.NilError(t, err)
+	_, err = w.play(s.steps[0])
+	assert.NilError(t, err)
+	assert.Equal(t, w.manager.budgetsOf([]core.AllocationKey{"b"})[0].Allowed, 2)
+}

@@ -1,0 +1,110 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// A column is what is shown of every queue.
+type column struct {
+	head string
+	of   func(*core.View, *core.QueueView) string
+}
+
+func (w *world) columns() []column {
+	return []column{
+		{"used", func(_ *core.View, q *core.QueueView) string { return w.amounts(q.Used) }},
+		{"pending", func(_ *core.View, q *core.QueueView) string { return w.amounts(q.Pending) }},
+		{"guaranteed", func(_ *core.View, q *core.QueueView) string { return w.amounts(q.Guaranteed) }},
+		{"max", func(_ *core.View, q *core.QueueView) string { return w.limits(q.Max) }},
+		{"headroom", func(v *core.View, q *core.QueueView) string {
+			headroom, _ := v.Headroom(q.Path)
+			return w.limits(headroom)
+		}},
+		{"share", func(_ *core.View, q *core.QueueView) string { return fmt.Sprintf("%d‰", q.Share.PerMille()) }},
+		{"priority", func(_ *core.View, q *core.QueueView) string {
+			if q.Priority == core.PriorityNone {
+				return none
+			}
+			return fmt.Sprint(q.Priority)
+		}},
+		{"applications", func(_ *core.View, q *core.QueueView) string {
+			if !q.Leaf {
+				return ""
+			}
+			return fmt.Sprint(q.Applications)
+		}},
+	}
+}
+
+// passing are the columns that are shown only where a queue has anything in them.
+func (w *world) passing() []column {
+	return []column{
+		{"leaving", func(_ *core.View, q *core.QueueView) string { return w.amounts(q.Leaving) }},
+		{"promised", func(_ *core.View, q *core.QueueView) string { return w.amounts(q.Promised) }},
+	}
+}
+
+func (w *world) showQueues() {
+	view := w.here().View()
+	shown := w.columns()
+	for _, c := range w.passing() {
+		some := false
+		everyQueue(view.Root, func(q *core.QueueView) { some = some || c.of(view, q) != none })
+		if some {
+			shown = append(shown, c)
+		}
+	}
+	w.table(func(row func(...string)) {
+		heads := []string{"queue"}
+		for _, c := range shown {
+			heads = append(heads, c.head)
+		}
+		row(heads...)
+		everyQueue(view.Root, func(q *core.QueueView) {
+			cells := []string{queueName(q)}
+			for _, c := range shown {
+				cells = append(cells, c.of(view, q))
+			}
+			row(cells...)
+		})
+	})
+}
+
+// queueName is the last part of the path, at the depth of the queue.
+func queueName(q *core.QueueView) string {
+	name := string(q.Path[strings.LastIndex(string(q.Path), ".")+1:])
+	if q.Draining {
+		name += " (draining)"
+	}
+	return strings.Repeat("  ", strings.Count(string(q.Path), ".")) + name
+}
+
+// everyQueue visits a queue and those below it.
+func everyQueue(q *core.QueueView, visit func(*core.QueueView)) {
+	visit(q)
+	for _, below := range q.Queues {
+		everyQueue(below, visit)
+	}
+}
+
+// showExcess prints the last plan of every queue that is to give back what it
+// has beyond its max.
+func (w *world) showExcess() {
+	found := false
+	everyQueue(w.here().View().Root, func(q *core.QueueView) {
+		if q.OverSince.IsZero() {
+			return
+		}
+		found = true
+		w.printf("%s is beyond its max since %s\n", q.Path, w.offset(q.OverSince))
+		if q.GivesBack != nil {
+			w.printf("at %s %s\n", w.offset(q.GaveBack), q.GivesBack.Explain(w.kinds))
+		}
+	})
+	if !found {
+		w.printf("no queue is beyond its max\n")
+	}
+}
