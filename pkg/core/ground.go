@@ -2,6 +2,7 @@ package core
 
 import (
 	"math"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -94,6 +95,22 @@ func (h *ground) down(i int) {
 	}
 }
 
+// heapify puts a heap in order that was only filled, with nodes not assessed.
+func (h *ground) heapify() {
+	slots := int32(0)
+	for i := range h.heap {
+		slots = max(slots, h.heap[i].node.slot+1)
+	}
+	h.at = append(h.at, make([]int32, slots)...)
+	for i := range h.heap {
+		h.at[h.heap[i].node.slot] = int32(i + 1)
+	}
+	h.counts[notAssessed] = len(h.heap)
+	for i := len(h.heap)/2 - 1; i >= 0; i-- {
+		h.down(i)
+	}
+}
+
 // find is the place of a node in the heap.
 func (h *ground) find(n *node) (int, bool) {
 	for len(h.at) <= int(n.slot) {
@@ -166,16 +183,18 @@ func (p *Partition) groundFor(r *request, trigger preemptor.Trigger) *ground {
 		relations: map[*queue]*relation{},
 	}
 	if len(p.grounds) < max(groundsMin, min(groundsMax, prospectsMax/(p.nodes.Len()+1))) {
-		p.grounds = append(p.grounds, nil)
+		p.grounds = append(p.grounds, &ground{heap: make([]prospect, 0, p.nodes.Len())})
 	}
+	oldest := p.grounds[len(p.grounds)-1]
+	g.heap, g.at = oldest.heap[:0], oldest.at[:0]
 	copy(p.grounds[1:], p.grounds)
 	p.grounds[0] = g
-	g.heap = make([]prospect, 0, p.nodes.Len())
-	for n := range p.allNodes {
-		g.put(prospect{node: n, cost: p.atBest(g, n)})
-	}
-	g.seen = p.moves
+	g.seen, p.caughtUp = p.moves, p.moves
 	g.dueChanged()
+	for n := range p.allNodes {
+		g.heap = append(g.heap, prospect{node: n, cost: p.atBest(g, n)})
+	}
+	g.heapify()
 	return g
 }
 
@@ -196,7 +215,7 @@ func (p *Partition) catchUp(g *ground) {
 		p.lookAnew(g, n)
 	}
 	p.weighGuarantees(g)
-	g.seen = p.moves
+	g.seen, p.caughtUp = p.moves, p.moves
 }
 
 // weighGuarantees looks anew at the nodes for which it matters how much of the
@@ -233,7 +252,7 @@ func (p *Partition) weighGuarantees(g *ground) {
 }
 
 func (p *Partition) lookAnew(g *ground, n *node) {
-	if p.findNode(n.id) != n {
+	if n.gone {
 		g.drop(n)
 		return
 	}
@@ -242,6 +261,10 @@ func (p *Partition) lookAnew(g *ground, n *node) {
 
 // changed notes that a node is no longer what it was when somebody hunted.
 func (p *Partition) changed(n *node) {
+	last := len(p.trail) - 1
+	if last >= 0 && p.trail[last] == n && p.caughtUp < p.moves {
+		return // nobody has looked since
+	}
 	p.moves++
 	if len(p.grounds) > 0 {
 		p.trail = append(p.trail, n)
@@ -271,14 +294,13 @@ func (p *Partition) atBest(g *ground, n *node) preemptor.Cost {
 	if !n.leaving.IsZero() || n.hasRoom(g.shape.amounts, g.shape.priority) {
 		return leastOfAll
 	}
-	lowest := int32(math.MinInt32)
-	if p.plain {
-		lowest = math.MaxInt32
-		for _, victim := range n.own {
-			lowest = min(lowest, victim.Priority)
-		}
+	switch {
+	case n.weakest.is == nil:
+		return preemptor.LeastCost(p.plans[g.trigger], g.trigger, math.MaxInt32, time.Time{})
+	case !p.plain:
+		return preemptor.LeastCost(p.plans[g.trigger], g.trigger, math.MinInt32, time.Time{})
 	}
-	return preemptor.LeastCost(p.plans[g.trigger], g.trigger, lowest)
+	return preemptor.LeastCost(p.plans[g.trigger], g.trigger, n.weakest.priority, n.weakest.created)
 }
 
 // leastOfAll is what it costs to wait.

@@ -103,6 +103,7 @@ func (p *Partition) hunt(r *request) outcome {
 	if p.loops(r) {
 		return waits
 	}
+	p.left--
 	var vain []Hunt
 	refused := false
 	for _, trigger := range huntOrder {

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 )
@@ -92,7 +93,7 @@ func (s situation) checkChoice(t *testing.T, seed uint64, d Decision) {
 		assert.Equal(t, d.Violations, 0, "seed %d: %s", seed, d)
 	}
 	assert.Equal(t, d.Cost, s.naiveCost(victims), "seed %d: %s", seed, d)
-	assert.Assert(t, LeastCost(s.cfg, s.ask.Trigger, lowest).Compare(d.Cost) <= 0, "seed %d: %v", seed, d.Cost)
+	assert.Assert(t, LeastCost(s.cfg, s.ask.Trigger, lowest, time.Time{}).Compare(d.Cost) <= 0, "seed %d: %v", seed, d.Cost)
 	assert.Assert(t, !d.Partial && d.Missing.Part == 0, "seed %d", seed)
 }
 
