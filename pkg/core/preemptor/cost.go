@@ -45,16 +45,20 @@ func (c Cost) MissingPerMille() int64 {
 }
 
 // LeastCost is a cost that no plan with a victim undercuts, if all candidates
-// are of at least this priority.
-func LeastCost(cfg Config, t Trigger, lowest int32) Cost {
-	least := int64(lowest)
+// are of at least this priority, and those of it were created by this time at the
+// latest; zero is whenever.
+func LeastCost(cfg Config, t Trigger, lowest int32, latest time.Time) Cost {
+	least, age := int64(lowest), int64(math.MinInt64)
+	if !latest.IsZero() {
+		age = -nanos(latest)
+	}
 	switch {
 	case t != Priority:
 		return Cost{0, 0, int64(Regular), least, 1}
 	case cfg.Budgets == StrictPriority:
-		return Cost{0, least, 0, least + shift, 1, math.MinInt64}
+		return Cost{0, least, 0, least + shift, 1, age}
 	default:
-		return Cost{0, 0, least, least + shift, 1, math.MinInt64}
+		return Cost{0, 0, least, least + shift, 1, age}
 	}
 }
 

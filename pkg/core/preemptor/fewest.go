@@ -197,7 +197,6 @@ func (p *plan) tryFewer(at, violations int) {
 	if enough {
 		s.least = violations
 		copy(s.best, s.on)
-		clear(s.best[at:])
 		return
 	}
 	e := &p.ranked[s.contended[at]]
