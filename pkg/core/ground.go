@@ -347,12 +347,17 @@ func (n *node) huntable(s *shape) bool {
 	if held := n.reserved; held != nil && held.Priority >= s.priority && !held.Amounts.Equal(s.amounts) {
 		return false
 	}
+	return !n.isStuck()
+}
+
+// isStuck reports whether anybody was told to go and did not in time.
+func (n *node) isStuck() bool {
 	for _, list := range [2][]*request{n.own, n.foreign} {
 		for _, r := range list {
 			if r.going != nil && r.going.stuck {
-				return false
+				return true
 			}
 		}
 	}
-	return true
+	return false
 }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -120,12 +121,41 @@ func (p *Partition) hunt(r *request) outcome {
 	w := r.waiting()
 	w.hunts, w.plan = vain, nil
 	r.application.view = nil
+	p.reportHunts(r)
 	if refused {
 		p.restFromHunting(r, p.options.RetryMax)
 		return waits
 	}
 	p.huntedInVain(r)
 	return waits
+}
+
+// reportHunts records that nobody makes room for an ask.
+func (p *Partition) reportHunts(r *request) {
+	var texts []string
+	for _, h := range r.wait.hunts {
+		if !h.Nobody {
+			texts = append(texts, h.Verdict(p.kinds))
+		}
+	}
+	if len(texts) > 0 {
+		p.reportVain(r, "no room is made: "+strings.Join(texts, "; "))
+	}
+}
+
+// Verdict is the hunt in one sentence with the numbers that matter; kinds must
+// be those of the partition.
+func (h Hunt) Verdict(kinds *resources.Kinds) string {
+	text := fmt.Sprintf("by %s on none of %d nodes", h.Trigger, h.Nodes)
+	switch {
+	case h.Nobody:
+		return text + ": there is nobody to take from"
+	case h.Plan == nil:
+		return text + ": none could hold it"
+	case h.Refused > 0:
+		text += fmt.Sprintf(", %d refused", h.Refused)
+	}
+	return fmt.Sprintf("%s; nearest is %s: %s", text, h.Node, h.Plan.Verdict(kinds))
 }
 
 // entitled reports whether a trigger may be pulled for an ask. If it is only too

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/bits"
 	"strings"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -35,6 +36,7 @@ type node struct {
 	// something was adopted or resized, which no node refuses.
 	overcommitted bool
 	own, foreign  []*request
+	weakest       weakest
 
 	// wanted are the asks that may run here only, reserved is the ordinary ask
 	// that holds a reservation, nominated are those for which room is made.
@@ -48,6 +50,7 @@ type node struct {
 	touched uint64            // the batch that last placed something here
 	dirty   bool              // waits for its bound asks to be tried
 
+	gone     bool   // from the partition
 	revision uint64 // counts changes of what is on the node
 	changed  uint64 // the changes of nodes counted when it was relieved last
 	fresh    bool   // relieved since refused asks were last tried
@@ -106,6 +109,7 @@ func (n *node) charge(r *request) {
 	} else {
 		n.own = enlist(n.own, r, &r.on)
 		n.allocated.Add(amounts)
+		n.weakest.meet(r)
 	}
 	if r.leaves() {
 		n.leaving.Add(amounts)
@@ -121,12 +125,36 @@ func (n *node) discharge(r *request) {
 	} else {
 		n.own = delist(n.own, r.on, onNode)
 		n.allocated.Sub(r.Amounts)
+		if n.weakest.is == r {
+			n.findWeakest()
+		}
 	}
 	if r.leaves() {
 		n.leaving.Sub(r.Amounts)
 	}
 	r.node = nil
 	n.recount()
+}
+
+// A weakest is the allocation of the lowest priority on a node, of those the
+// youngest, if there is any. Nothing less may go from there.
+type weakest struct {
+	is       *request
+	priority int32
+	created  time.Time
+}
+
+func (w *weakest) meet(r *request) {
+	if w.is == nil || r.Priority < w.priority || r.Priority == w.priority && r.Created.After(w.created) {
+		*w = weakest{r, r.Priority, r.Created}
+	}
+}
+
+func (n *node) findWeakest() {
+	n.weakest = weakest{}
+	for _, r := range n.own {
+		n.weakest.meet(r)
+	}
 }
 
 // recount works out what is free.

@@ -153,6 +153,7 @@ func (p *Partition) removeNode(id NodeID) {
 	}
 	p.clearNominations(n, "the node is gone")
 	p.nodes.Delete(n)
+	n.gone = true
 	p.changed(n)
 	p.nodeSlots = append(p.nodeSlots, n.slot)
 	p.capacity.Sub(n.capacity)

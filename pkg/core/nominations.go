@@ -163,13 +163,21 @@ func (p *Partition) awaits(r *request, n *node, promised resources.Amounts) bool
 	case short == nil && r.Amounts.FitsIn(free) && n.schedulable && !n.claimed():
 		return false
 	case !r.Amounts.FitsIn(free.Plus(n.leaving).Minus(n.claims(r.Priority))):
-		p.clearNomination(r, "its room is taken")
+		p.clearNomination(r, n.whyLost())
 	case short != nil && r.quotaToFree() != nil:
 		p.clearNomination(r, fmt.Sprintf("the quota of queue %s is taken", short.path))
 	case short != nil:
 		p.awaitQuota(r, short)
 	}
 	return true
+}
+
+// whyLost says what became of the room that a nominated ask was to get.
+func (n *node) whyLost() string {
+	if n.isStuck() {
+		return "who was told to go does not go"
+	}
+	return "its room is taken"
 }
 
 // claims is what the asks of at least a priority hold that may run on this node

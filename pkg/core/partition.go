@@ -50,6 +50,7 @@ type Partition struct {
 	nominees     tally // nominated asks
 	grounds      []*ground
 	moves        uint64   // counts changes of nodes
+	caughtUp     uint64   // the moves when a ground was last brought up to date
 	trail        []*node  // that changed last
 	vain         []*shape // that hunted in vain, where only nodes count
 	hungry       []hungry // that did where more counts

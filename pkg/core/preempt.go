@@ -53,6 +53,10 @@ func (r *request) planStands(n *node) bool {
 // not free for this one.
 func (p *Partition) makeRoom(r *request, n *node, promised resources.Amounts) {
 	w := r.waiting()
+	if r.spares() {
+		w.plan, w.detail = nil, "nobody is to go for it"
+		return
+	}
 	reserved := p.now
 	if held := w.reservation; held != nil {
 		reserved = held.At
@@ -79,7 +83,7 @@ func (p *Partition) makeRoom(r *request, n *node, promised resources.Amounts) {
 			p.alarms.add(alarm{at: w.at, request: r})
 		}
 	default:
-		p.reportPlan(r, n)
+		p.reportVain(r, fmt.Sprintf("no room on required node %s: %s", n.id, w.detail))
 	}
 }
 
@@ -263,17 +267,16 @@ func (p *Partition) overdue(victim *request) {
 	}
 }
 
-// reportPlan records why nobody makes room, once for each answer and not too
+// reportVain records why nobody makes room, once for each answer and not too
 // often.
-func (p *Partition) reportPlan(r *request, n *node) {
+func (p *Partition) reportVain(r *request, message string) {
 	w := r.wait
-	if w.detail == w.reported || (w.reported != "" && w.reportedAt.Add(planReportDelay).After(p.now)) {
+	if message == w.reported || (w.reported != "" && w.reportedAt.Add(planReportDelay).After(p.now)) {
 		return
 	}
-	w.reported, w.reportedAt = w.detail, p.now
+	w.reported, w.reportedAt = message, p.now
 	p.record(&si.EventRecord{
-		Type: si.EventRecord_REQUEST, ObjectID: string(r.Key), ReferenceID: string(r.Application),
-		Message: fmt.Sprintf("no room on required node %s: %s", n.id, w.detail),
+		Type: si.EventRecord_REQUEST, ObjectID: string(r.Key), ReferenceID: string(r.Application), Message: message,
 	})
 }
 

@@ -101,7 +101,7 @@ func (p *Partition) tryBound(n *node) outcome {
 		}
 	}
 	if n.reserved != nil && n.schedulable && !n.claimed() {
-		return p.tryOn(n.reserved, n, n.promised)
+		return p.tryOn(n.reserved, n, nil)
 	}
 	return p.tryNominated(n)
 }
@@ -273,7 +273,8 @@ func (p *Partition) tryAgain(r *request) {
 }
 
 // reserveBest reserves the node that comes closest to having room: the one
-// where the largest missing share of the ask is smallest. At most one open
+// where the largest missing share of the ask is smallest, of those where no room
+// is being made for others. At most one open
 // node in ten is ever reserved by ordinary asks.
 func (p *Partition) reserveBest(r *request) {
 	if p.reserved >= max(1, p.nodes.Len()/10) || r.withoutRoom() != nil {
@@ -285,7 +286,7 @@ func (p *Partition) reserveBest(r *request) {
 	}
 	var options []option
 	for n := range p.open.All {
-		if r.Amounts.FitsIn(n.capacity) {
+		if len(n.nominated) == 0 && r.Amounts.FitsIn(n.capacity) {
 			options = append(options, option{n, missingShare(r.Amounts, n.free)})
 		}
 	}

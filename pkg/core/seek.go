@@ -50,8 +50,12 @@ func (p *Partition) consults() bool {
 }
 
 // leadsMax is how many nodes are planned for in full where the cost on the node
-// alone does not decide.
-const leadsMax = 16
+// alone does not decide; triesMax bounds those where it comes to nothing, unless
+// the resource manager is asked, which has a bound of its own.
+const (
+	leadsMax = 16
+	triesMax = 64
+)
 
 // weighUp plans for the nodes where room costs least in amounts alone, in that
 // order, with what else counts: quota, and what the resource manager says. It
@@ -63,7 +67,7 @@ func (p *Partition) weighUp(g *ground, r *request, quota resources.Amounts) (fou
 			g.put(t)
 		}
 	}()
-	for leads := 0; leads < leadsMax && p.consents < consentsMax; {
+	for leads := 0; leads < leadsMax && p.consents < consentsMax && (p.consults() || len(tried) < triesMax); {
 		next := p.best(g)
 		if next == nil || next.verdict != enough || found != nil && next.cost.Compare(found.plan.Cost) >= 0 {
 			break

@@ -1,9 +1,6 @@
 package core
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // A tally counts how many there are of each priority, the lowest first. There
 // are few priorities.
@@ -14,8 +11,12 @@ type tallied struct {
 	count    int
 }
 
-func (t tally) find(priority int32) (int, bool) {
-	return slices.BinarySearchFunc(t, priority, func(e tallied, p int32) int { return cmp.Compare(e.priority, p) })
+// find is where a priority is, or would have to be.
+func (t tally) find(priority int32) (at int, found bool) {
+	for at < len(t) && t[at].priority < priority {
+		at++
+	}
+	return at, at < len(t) && t[at].priority == priority
 }
 
 func (t *tally) add(priority int32) {

@@ -36,6 +36,9 @@ func (v *verifier) preemption() {
 				v.breaks("node %s: %s is nominated there although it takes nothing new", n.id, r.Key)
 			}
 		}
+		if n.reserved != nil && len(n.nominated) > 0 {
+			v.breaks("node %s: reserved for %s although room is made there", n.id, n.reserved.Key)
+		}
 		if !slices.IsSortedFunc(n.nominated, inOrder) {
 			v.breaks("node %s: nominations are not in order", n.id)
 		}
