@@ -15,6 +15,9 @@ const (
 // slots is a set of slots.
 type slots [slotsMax / 64]uint64
 
+// allSlots is the set of all.
+var allSlots = slots{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
+
 func (s *slots) set(slot uint8)   { s[slot/64] |= 1 << (slot % 64) }
 func (s *slots) clear(slot uint8) { s[slot/64] &^= 1 << (slot % 64) }
 
@@ -23,6 +26,13 @@ func (s *slots) has(slot uint8) bool { return s[slot/64]&(1<<(slot%64)) != 0 }
 func (s *slots) add(other *slots) {
 	for i := range s {
 		s[i] |= other[i]
+	}
+}
+
+// keep drops the slots that are not in another set.
+func (s *slots) keep(other *slots) {
+	for i := range s {
+		s[i] &= other[i]
 	}
 }
 

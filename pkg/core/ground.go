@@ -341,13 +341,10 @@ func (p *Partition) assess(g *ground, n *node) prospect {
 // huntable reports whether room may be made on a node for asks of a shape that
 // may run anywhere. Where victims do not go, no others are sent after them.
 func (n *node) huntable(s *shape) bool {
-	if !n.schedulable || n.claimed() {
-		return false
+	if held := n.reserved; held != nil && held.Priority == s.priority && held.Amounts.Equal(s.amounts) {
+		return n.schedulable && !n.claimed() && !n.isStuck()
 	}
-	if held := n.reserved; held != nil && held.Priority >= s.priority && !held.Amounts.Equal(s.amounts) {
-		return false
-	}
-	return !n.isStuck()
+	return n.openTo(s.priority) && !n.isStuck()
 }
 
 // isStuck reports whether anybody was told to go and did not in time.

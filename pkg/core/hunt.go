@@ -192,8 +192,12 @@ func (p *Partition) huntedInVain(r *request) {
 	q, s := r.application.queue, r.shape
 	q.giveUp(s, r.wait.hunts)
 	q.settleUp()
-	if !p.flat || r.withoutRoom() != nil {
+	hard := p.options.Budgets != nil && p.preemption.Budgets == preemptor.HardBudgets
+	if !p.flat || r.withoutRoom() != nil || hard {
 		p.hungry = append(p.hungry, hungry{q, s})
+		if hard { // the budgets change without a word
+			p.huntBefore(p.now.Add(p.options.RetryMax))
+		}
 		return
 	}
 	if !s.listed {
@@ -212,9 +216,16 @@ type hungry struct {
 // huntLater has those hunt again, soon but not too often, whose chances depend
 // on more than a node: on quota, guarantees, and priorities seen through queues.
 func (p *Partition) huntLater() {
-	if len(p.hungry) > 0 && p.huntAt.IsZero() {
-		p.huntAt = later(p.now, p.hunted.Add(p.options.RetryDelay))
-		p.alarms.add(alarm{at: p.huntAt, hunts: true})
+	if len(p.hungry) > 0 {
+		p.huntBefore(later(p.now, p.hunted.Add(p.options.RetryDelay)))
+	}
+}
+
+// huntBefore has them hunt again at this time at the latest.
+func (p *Partition) huntBefore(at time.Time) {
+	if p.huntAt.IsZero() || at.Before(p.huntAt) {
+		p.huntAt = at
+		p.alarms.add(alarm{at: at, hunts: true})
 	}
 }
 
@@ -233,7 +244,7 @@ func (p *Partition) huntAgain() {
 
 // rouseBy has asks hunt again that a node which changed may be of use to.
 func (p *Partition) rouseBy(n *node) {
-	if len(p.vain) == 0 || !n.schedulable {
+	if len(p.vain) == 0 {
 		return
 	}
 	kept := p.vain[:0]

@@ -225,6 +225,12 @@ func (n *node) open() bool {
 	return n.schedulable && n.reserved == nil && !n.claimed()
 }
 
+// openTo reports whether ordinary asks of a priority may use the node: a
+// reservation keeps it from those of its priority and below only.
+func (n *node) openTo(priority int32) bool {
+	return n.schedulable && !n.claimed() && (n.reserved == nil || n.reserved.Priority < priority)
+}
+
 // claimed reports whether an ask that may run here only holds a reservation.
 func (n *node) claimed() bool {
 	for _, r := range n.wanted {

@@ -204,10 +204,10 @@ func (p *Partition) settleNode(n *node) {
 func (p *Partition) relieved(n *node) {
 	p.settleNode(n)
 	p.disturb(n)
-	if n.links.In() {
+	if n.schedulable {
 		p.shapes.offer(n)
+		p.rouseBy(n)
 	}
-	p.rouseBy(n)
 	p.recallAside(n)
 }
 

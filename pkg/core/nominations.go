@@ -138,7 +138,9 @@ func (p *Partition) tryNominated(n *node) outcome {
 		}
 		p.work.Attempts++
 		if p.awaits(r, n, promised) {
-			promised.Add(r.Amounts)
+			if r.nominated() != nil {
+				promised.Add(r.Amounts)
+			}
 			continue
 		}
 		switch result, err := p.consent(r, n, true); {

@@ -48,6 +48,7 @@ type Partition struct {
 	planner      preemptor.Planner
 	running      tally // own allocations
 	nominees     tally // nominated asks
+	reservers    tally // ordinary asks that hold a reservation
 	grounds      []*ground
 	moves        uint64   // counts changes of nodes
 	caughtUp     uint64   // the moves when a ground was last brought up to date
@@ -68,6 +69,7 @@ type Partition struct {
 	hintAt   time.Time // when the resource manager hears of asks that fit no node
 	reserved int       // nodes reserved by ordinary asks
 	alarms   alarms
+	only     slots  // that are looked for in orders
 	batch    uint64 // number of the Schedule call
 	told     uint64 // the last one that told anybody to go
 	left     int    // placements that it may still make
@@ -98,6 +100,7 @@ func NewPartition(options Options, config Config) *Partition {
 		homeless: map[NodeID][]*request{},
 		stranded: map[NodeID][]*request{},
 		shapes:   newShapes(options.Kinds),
+		only:     allSlots,
 		nodes: btree.NewG(32, func(a, b *node) bool {
 			return a.id < b.id
 		}),

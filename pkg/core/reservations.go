@@ -100,10 +100,42 @@ func (p *Partition) tryBound(n *node) outcome {
 			promised.Add(r.Amounts)
 		}
 	}
+	if p.placeAbove(n) == tellNow {
+		return tellNow
+	}
 	if n.reserved != nil && n.schedulable && !n.claimed() {
 		return p.tryOn(n.reserved, n, nil)
 	}
 	return p.tryNominated(n)
+}
+
+// placeAbove tries the asks first that fit on a node and are more important
+// than one that may run anywhere and is bound to it.
+func (p *Partition) placeAbove(n *node) outcome {
+	lowest := n.reserved
+	if len(n.nominated) > 0 {
+		lowest = n.nominated[len(n.nominated)-1]
+	}
+	if lowest == nil || !n.schedulable {
+		return waits
+	}
+	p.only = slots{}
+	for _, s := range p.shapes.all {
+		if s.asks > 0 && s.priority > lowest.Priority && n.openTo(s.priority) && n.hasRoom(s.amounts, s.priority) {
+			p.only.set(s.slot)
+		}
+	}
+	defer func() { p.only = allSlots }()
+	for p.only != (slots{}) {
+		r := p.nextInQueue(p.root, p.shapes.ready)
+		if r == nil {
+			break
+		}
+		if p.left <= 0 || p.try(r) == tellNow {
+			return tellNow
+		}
+	}
+	return waits
 }
 
 // tryOn places a bound ask, or notes why it cannot be. An ask that may run here
@@ -184,6 +216,7 @@ func (p *Partition) reserve(r *request, n *node) {
 		n.reserved = r
 		r.shape.reserved = r
 		p.reserved++
+		p.reservers.add(r.Priority)
 		p.alarms.add(alarm{at: p.now.Add(p.options.ReserveMax), request: r})
 	}
 	n.view, r.application.view = nil, nil
@@ -204,6 +237,7 @@ func (p *Partition) unreserve(r *request) {
 		n.reserved = nil
 		r.shape.reserved = nil
 		p.reserved--
+		p.reservers.remove(r.Priority)
 		p.shapes.unblock(r.shape)
 	}
 	n.view, r.application.view = nil, nil

@@ -65,6 +65,7 @@ func (p *Partition) nextInQueue(q *queue, ready slots) *request {
 	ready.drop(&q.overSlots)
 	if q.leaf {
 		ready.add(&q.hunting)
+		ready.keep(&p.only)
 		return p.nextOfApplications(q.apps.Root(), &ready)
 	}
 	return p.nextOfQueues(q.queues.Root(), &ready)
@@ -232,13 +233,13 @@ func (p *Partition) firstFeasible(r *request) (n *node, refusals map[string]int,
 }
 
 // overrule looks for a node that has room for an ask if it takes what is
-// promised to asks of lower priorities.
+// promised to asks of lower priorities, or reserved for them.
 func (p *Partition) overrule(r *request, refusals map[string]int) (*node, map[string]int, outcome) {
-	if !p.nominees.below(r.Priority) {
+	if !p.nominees.below(r.Priority) && !p.reservers.below(r.Priority) {
 		return nil, refusals, waits
 	}
-	for n := range p.open.All {
-		if len(n.nominated) == 0 || r.Amounts.FitsIn(n.room) || !r.Amounts.FitsIn(n.roomFor(r.Priority)) {
+	for n := range p.allNodes {
+		if n.links.In() && r.Amounts.FitsIn(n.room) || !n.openTo(r.Priority) || !n.hasRoom(r.Amounts, r.Priority) {
 			continue
 		}
 		result, err := p.consent(r, n, true)
@@ -342,6 +343,9 @@ func (p *Partition) nextFit(top, after *node, ask resources.Amounts) *node {
 // place commits a decision: the ask becomes an allocation on the node.
 func (p *Partition) place(r *request, n *node) {
 	app, message := r.application, r.shape.message
+	if n.reserved != nil && n.reserved != r && r.Required == "" {
+		p.unreserve(n.reserved) // of a lower priority
+	}
 	if nominated := r.nominated(); nominated != nil && nominated.node == n {
 		p.unnominate(r) // and take what was promised
 	}

@@ -20,7 +20,7 @@ type lead struct {
 func (p *Partition) seek(r *request, trigger preemptor.Trigger) (Hunt, outcome) {
 	g := p.groundFor(r, trigger)
 	quota := r.quotaToFree()
-	var found *lead
+	var found, refusal *lead
 	refused := 0
 	switch {
 	case !p.hasPrey(g):
@@ -32,13 +32,17 @@ func (p *Partition) seek(r *request, trigger preemptor.Trigger) (Hunt, outcome) 
 		}
 	default:
 		var result outcome
-		found, refused, result = p.weighUp(g, r, quota)
+		found, refusal, refused, result = p.weighUp(g, r, quota)
 		if result == tellNow {
 			return Hunt{}, tellNow
 		}
 	}
 	if found == nil {
-		return p.inVain(g, r, quota, refused), waits
+		h := p.inVain(g, r, quota)
+		if h.Refused = refused; refusal != nil {
+			h.Node, h.Plan = refusal.node.id, &refusal.plan
+		}
+		return h, waits
 	}
 	p.makeWay(r, found)
 	return Hunt{}, placed
@@ -60,7 +64,7 @@ const (
 // weighUp plans for the nodes where room costs least in amounts alone, in that
 // order, with what else counts: quota, and what the resource manager says. It
 // ends when no other node can be better, or enough were looked at.
-func (p *Partition) weighUp(g *ground, r *request, quota resources.Amounts) (found *lead, refused int, result outcome) {
+func (p *Partition) weighUp(g *ground, r *request, quota resources.Amounts) (found, refusal *lead, refused int, result outcome) {
 	var tried []prospect
 	defer func() {
 		for _, t := range tried {
@@ -76,11 +80,13 @@ func (p *Partition) weighUp(g *ground, r *request, quota resources.Amounts) (fou
 		tried = append(tried, top)
 		g.drop(top.node)
 		if p.consults() && top.node.touched == p.batch {
-			return nil, 0, tellNow
+			return nil, nil, 0, tellNow
 		}
 		plan := p.planOn(g, r, top.node, quota)
 		if !plan.Cost.Feasible() {
-			refused++
+			if refused++; refusal == nil {
+				refusal = &lead{top.node, plan}
+			}
 			continue
 		}
 		leads++
@@ -91,7 +97,7 @@ func (p *Partition) weighUp(g *ground, r *request, quota resources.Amounts) (fou
 			break // who frees the quota alone frees it at the least cost
 		}
 	}
-	return found, refused, waits
+	return found, refusal, refused, waits
 }
 
 // planOn plans who makes room for an ask on a node.
@@ -125,10 +131,10 @@ func (p *Partition) makeWay(r *request, found *lead) {
 
 // inVain is the story of a hunt that found nothing: what there was, and where
 // the least was missing.
-func (p *Partition) inVain(g *ground, r *request, quota resources.Amounts, refused int) Hunt {
+func (p *Partition) inVain(g *ground, r *request, quota resources.Amounts) Hunt {
 	h := Hunt{
 		At: p.now, Trigger: g.trigger, Nodes: len(g.heap),
-		Closed: g.counts[closed], Small: g.counts[small], Lacking: g.counts[lacking], Refused: refused,
+		Closed: g.counts[closed], Small: g.counts[small], Lacking: g.counts[lacking],
 	}
 	best := p.best(g)
 	if best == nil || best.verdict != lacking && best.verdict != enough {

@@ -189,7 +189,7 @@ func (t *shapes) unblock(s *shape) {
 // offer lets the shapes be tried again that fit into the room of a node.
 func (t *shapes) offer(n *node) {
 	for i := len(t.full) - 1; i >= 0; i-- {
-		if s := t.full[i]; s.asks == 0 || n.hasRoom(s.amounts, s.priority) {
+		if s := t.full[i]; s.asks == 0 || n.openTo(s.priority) && n.hasRoom(s.amounts, s.priority) {
 			t.dropFull(i)
 		}
 	}

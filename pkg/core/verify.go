@@ -269,11 +269,8 @@ func (v *verifier) totals() {
 
 // roomyNode is an open node with room for a shape, if there is one.
 func (p *Partition) roomyNode(s *shape) *node {
-	if n := p.firstFit(p.open.Root(), s.amounts); n != nil || !p.nominees.below(s.priority) {
-		return n
-	}
-	for n := range p.open.All {
-		if n.hasRoom(s.amounts, s.priority) {
+	for n := range p.allNodes {
+		if n.openTo(s.priority) && n.hasRoom(s.amounts, s.priority) {
 			return n
 		}
 	}
