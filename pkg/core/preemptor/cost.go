@@ -11,7 +11,7 @@ import (
 // the figures are is a matter of the trigger.
 //
 // The first is 0 if the plan makes room, and otherwise 1; the second is then
-// what is missing at least, in parts of the need of 2^-30, so that the best of
+// what is missing at least, in parts of the ask of 2^-30, so that the best of
 // those is the near miss. Where room is made, the others are
 //
 //	Priority:      violations of budgets, the highest priority of a victim, the sum of their
@@ -25,7 +25,7 @@ import (
 // not compare.
 type Cost [7]int64
 
-// missingWhole is the second figure where the whole need is missing.
+// missingWhole is the second figure where all of a kind is missing.
 const missingWhole = 1 << 30
 
 // Compare is negative if c is the better of two costs.
@@ -34,7 +34,7 @@ func (c Cost) Compare(other Cost) int { return slices.Compare(c[:], other[:]) }
 // Feasible reports whether the plan makes room.
 func (c Cost) Feasible() bool { return c[0] == 0 }
 
-// MissingPerMille is the part of the need, in thousandths rounded down, that
+// MissingPerMille is the part of what is asked for, in thousandths rounded down, that
 // the plan leaves open: 0 if it makes room, or is kept from it by anything but
 // amounts that were there; 1000 at most.
 func (c Cost) MissingPerMille() int64 {
@@ -73,7 +73,7 @@ func (p *plan) cost() Cost {
 			return p.figuresByPriority()
 		}
 		return p.figuresByClass()
-	case NothingHelps, Impossible, NotEnough:
+	case NothingHelps, Impossible, NotEnough, NobodyEligible:
 		share := p.missing(p.reachable())
 		if share.Part == 0 {
 			return Cost{1, 0}

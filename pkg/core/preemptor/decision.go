@@ -28,8 +28,8 @@ type Decision struct {
 	Needed  resources.Amounts // what must be freed beyond Free and Leaving, of the kinds asked for
 	Quota   resources.Amounts // what must be freed of the quota
 
-	// What is missing of that even if everybody goes who may: the largest part of
-	// the need, and how much on the node and of the quota.
+	// What is missing of that even if everybody goes who may: the largest part of a
+	// kind that is asked for, and how much on the node and of the quota.
 	Missing      resources.Share
 	Lacking      resources.Amounts
 	LackingQuota resources.Amounts

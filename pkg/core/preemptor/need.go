@@ -117,11 +117,12 @@ func (p *plan) reachable() []int64 {
 	return p.total
 }
 
-// missing is the largest part of the need that so much leaves open.
+// missing is the largest part of what is asked for that so much leaves open.
 func (p *plan) missing(sums []int64) resources.Share {
 	var most resources.Share
 	for k, need := range p.need {
-		if share := (resources.Share{Part: max(need-sums[k], 0), Whole: need}); share.Compare(most) > 0 {
+		whole := max(p.ask.Amounts.Of(p.short[k]), need)
+		if share := (resources.Share{Part: max(need-sums[k], 0), Whole: whole}); share.Compare(most) > 0 {
 			most = share
 		}
 	}
