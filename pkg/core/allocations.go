@@ -96,6 +96,7 @@ func (p *Partition) adopt(r *request, id NodeID) {
 	app.queue.tolerate()
 	p.watchUp(app.queue, true)
 	p.settleNode(n)
+	p.disturb(n)
 	p.rouseRobbed(n, r)
 	p.settleAbove(app)
 	p.tell(p.placement(r, ResourceOf(p.kinds, r.Amounts)))
@@ -125,6 +126,9 @@ func (p *Partition) updateOwn(r *request, a *Allocation) {
 		r.Allocation = r.resized(a.Amounts)
 		p.adopt(r, a.Node)
 	case !r.Amounts.Equal(a.Amounts):
+		if r.nominated() != nil {
+			p.clearNomination(r, "it asks for other amounts")
+		}
 		p.dequeue(r)
 		r.Allocation = r.resized(a.Amounts)
 		p.enqueue(r)

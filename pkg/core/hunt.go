@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,8 +23,9 @@ var huntOrder = [...]preemptor.Trigger{preemptor.Priority, preemptor.Guarantee}
 
 // A chase says whether asks of a shape in a leaf hunt.
 type chase struct {
-	eager bool   // they may; otherwise it was in vain
-	last  []Hunt // what the last one in vain came to, by trigger
+	eager  bool   // they may; otherwise it was in vain
+	hungry bool   // listed to hunt again
+	last   []Hunt // what the last one in vain came to, by trigger
 }
 
 // beginHunt lets asks of a shape hunt, unless what comes of that is known. The
@@ -53,7 +55,7 @@ func (q *queue) rouse(s *shape) {
 // giveUp keeps asks of a shape from hunting. The order is left alone.
 func (q *queue) giveUp(s *shape, last []Hunt) {
 	if c := q.hunts[s]; c.eager {
-		*c = chase{last: last}
+		c.eager, c.last = false, last
 		s.vain++
 		q.notHunting(s)
 	}
@@ -194,7 +196,10 @@ func (p *Partition) huntedInVain(r *request) {
 	q.settleUp()
 	hard := p.options.Budgets != nil && p.preemption.Budgets == preemptor.HardBudgets
 	if !p.flat || r.withoutRoom() != nil || hard {
-		p.hungry = append(p.hungry, hungry{q, s})
+		if c := q.hunts[s]; !c.hungry {
+			c.hungry = true
+			p.hungry = append(p.hungry, hungry{q, s})
+		}
 		if hard { // the budgets change without a word
 			p.huntBefore(p.now.Add(p.options.RetryMax))
 		}
@@ -229,17 +234,25 @@ func (p *Partition) huntBefore(at time.Time) {
 	}
 }
 
+// hungryMax is how many of them hunt again at a time, so that many queues
+// without room leave time for other things.
+const hungryMax = 64
+
 func (p *Partition) huntAgain() {
 	if p.huntAt.After(p.now) || p.huntAt.IsZero() {
 		return
 	}
 	p.huntAt, p.hunted = time.Time{}, p.now
-	again := p.hungry
-	p.hungry = nil
+	again := p.hungry[:min(len(p.hungry), hungryMax)]
+	p.hungry = slices.Clone(p.hungry[len(again):])
 	for _, h := range again {
-		h.queue.rouse(h.shape)
-		h.queue.settleUp()
+		if c := h.queue.hunts[h.shape]; c != nil {
+			c.hungry = false
+			h.queue.rouse(h.shape)
+			h.queue.settleUp()
+		}
 	}
+	p.huntLater() // those who are left
 }
 
 // rouseBy has asks hunt again that a node which changed may be of use to.
@@ -289,7 +302,7 @@ func (p *Partition) mayYield(n *node, s *shape) bool {
 			freed.Add(r.Amounts)
 		}
 	}
-	return len(freed) > 0 && s.amounts.FitsIn(freed.Plus(n.roomFor(s.priority)).Plus(n.leaving))
+	return (len(freed) > 0 || !n.leaving.IsZero()) && s.amounts.FitsIn(freed.Plus(n.roomFor(s.priority)).Plus(n.leaving))
 }
 
 // rouseAll has everybody hunt again.

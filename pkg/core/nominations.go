@@ -160,11 +160,11 @@ func (p *Partition) tryNominated(n *node) outcome {
 // loses the nomination, and waits for something else.
 func (p *Partition) awaits(r *request, n *node, promised resources.Amounts) bool {
 	short := r.withoutRoom()
-	free := n.free.Minus(promised)
+	free := n.free.Minus(promised).Minus(n.claims(r.Priority))
 	switch {
-	case short == nil && r.Amounts.FitsIn(free) && n.schedulable && !n.claimed():
+	case short == nil && r.Amounts.FitsIn(free) && n.schedulable:
 		return false
-	case !r.Amounts.FitsIn(free.Plus(n.leaving).Minus(n.claims(r.Priority))):
+	case !r.Amounts.FitsIn(free.Plus(n.leaving)):
 		p.clearNomination(r, n.whyLost())
 	case short != nil && r.quotaToFree() != nil:
 		p.clearNomination(r, fmt.Sprintf("the quota of queue %s is taken", short.path))

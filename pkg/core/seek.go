@@ -15,36 +15,50 @@ type lead struct {
 	plan preemptor.Decision
 }
 
+// leads are the nodes that were planned for in full.
+type leads struct {
+	best    *lead // where room can be made, at the least cost
+	count   int   // of those where it can
+	failed  *lead // the first where it cannot
+	refused int   // how many of those there are
+}
+
+func (l *leads) add(next *lead) {
+	if !next.plan.Cost.Feasible() {
+		if l.refused++; l.failed == nil {
+			l.failed = next
+		}
+		return
+	}
+	l.count++
+	if l.best == nil || next.plan.Cost.Compare(l.best.plan.Cost) < 0 {
+		l.best = next
+	}
+}
+
 // seek looks for the node where room for an ask costs least, and has it made.
 // The outcome is placed if it is on its way; otherwise the hunt tells why not.
 func (p *Partition) seek(r *request, trigger preemptor.Trigger) (Hunt, outcome) {
 	g := p.groundFor(r, trigger)
 	quota := r.quotaToFree()
-	var found, refusal *lead
-	refused := 0
+	var l leads
 	switch {
 	case !p.hasPrey(g):
 		return Hunt{At: p.now, Trigger: trigger, Nodes: p.nodes.Len(), Nobody: true}, waits
 	case len(quota) > 0 && !p.canFree(g, quota):
 	case len(quota) == 0 && !p.consults():
 		if best := p.best(g); best != nil && best.verdict == enough {
-			found = &lead{best.node, p.planOn(g, r, best.node, nil)}
+			l.best = &lead{best.node, p.planOn(g, r, best.node, nil)}
 		}
 	default:
-		var result outcome
-		found, refusal, refused, result = p.weighUp(g, r, quota)
-		if result == tellNow {
+		if p.weighUp(g, r, quota, &l) == tellNow {
 			return Hunt{}, tellNow
 		}
 	}
-	if found == nil {
-		h := p.inVain(g, r, quota)
-		if h.Refused = refused; refusal != nil {
-			h.Node, h.Plan = refusal.node.id, &refusal.plan
-		}
-		return h, waits
+	if l.best == nil {
+		return p.inVain(g, r, quota, l), waits
 	}
-	p.makeWay(r, found)
+	p.makeWay(r, l.best)
 	return Hunt{}, placed
 }
 
@@ -64,40 +78,30 @@ const (
 // weighUp plans for the nodes where room costs least in amounts alone, in that
 // order, with what else counts: quota, and what the resource manager says. It
 // ends when no other node can be better, or enough were looked at.
-func (p *Partition) weighUp(g *ground, r *request, quota resources.Amounts) (found, refusal *lead, refused int, result outcome) {
+func (p *Partition) weighUp(g *ground, r *request, quota resources.Amounts, l *leads) outcome {
 	var tried []prospect
 	defer func() {
 		for _, t := range tried {
 			g.put(t)
 		}
 	}()
-	for leads := 0; leads < leadsMax && p.consents < consentsMax && (p.consults() || len(tried) < triesMax); {
+	for l.count < leadsMax && p.consents < consentsMax && (p.consults() || len(tried) < triesMax) {
 		next := p.best(g)
-		if next == nil || next.verdict != enough || found != nil && next.cost.Compare(found.plan.Cost) >= 0 {
+		if next == nil || next.verdict != enough || l.best != nil && next.cost.Compare(l.best.plan.Cost) >= 0 {
 			break
 		}
 		top := *next
 		tried = append(tried, top)
 		g.drop(top.node)
 		if p.consults() && top.node.touched == p.batch {
-			return nil, nil, 0, tellNow
+			return tellNow
 		}
-		plan := p.planOn(g, r, top.node, quota)
-		if !plan.Cost.Feasible() {
-			if refused++; refusal == nil {
-				refusal = &lead{top.node, plan}
-			}
-			continue
-		}
-		leads++
-		if found == nil || plan.Cost.Compare(found.plan.Cost) < 0 {
-			found = &lead{top.node, plan}
-		}
-		if top.cost == leastOfAll && !p.consults() {
+		l.add(&lead{top.node, p.planOn(g, r, top.node, quota)})
+		if l.count > 0 && top.cost == leastOfAll && !p.consults() {
 			break // who frees the quota alone frees it at the least cost
 		}
 	}
-	return found, refusal, refused, waits
+	return waits
 }
 
 // planOn plans who makes room for an ask on a node.
@@ -131,10 +135,14 @@ func (p *Partition) makeWay(r *request, found *lead) {
 
 // inVain is the story of a hunt that found nothing: what there was, and where
 // the least was missing.
-func (p *Partition) inVain(g *ground, r *request, quota resources.Amounts) Hunt {
+func (p *Partition) inVain(g *ground, r *request, quota resources.Amounts, l leads) Hunt {
 	h := Hunt{
 		At: p.now, Trigger: g.trigger, Nodes: len(g.heap),
-		Closed: g.counts[closed], Small: g.counts[small], Lacking: g.counts[lacking],
+		Closed: g.counts[closed], Small: g.counts[small], Lacking: g.counts[lacking], Refused: l.refused,
+	}
+	if l.failed != nil {
+		h.Node, h.Plan = l.failed.node.id, &l.failed.plan
+		return h
 	}
 	best := p.best(g)
 	if best == nil || best.verdict != lacking && best.verdict != enough {
