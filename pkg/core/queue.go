@@ -179,10 +179,11 @@ func (q *queue) forgive(s *shape) {
 	}
 }
 
-// readmit lets the shapes be tried again that fit what is left of the quota.
+// readmit lets the shapes be tried again that fit what is left of the quota, or
+// may, since a nominated ask has its part of it already.
 func (q *queue) readmit() {
 	for s := range q.over {
-		if q.hasRoom(s.amounts) {
+		if q.hasRoom(s.amounts) || !s.hunts && q.keepsRoom(s.amounts) {
 			q.forgive(s)
 			s.overIn = slices.DeleteFunc(s.overIn, func(other *queue) bool { return other == q })
 			s.rouse()

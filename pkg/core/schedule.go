@@ -346,7 +346,8 @@ func (p *Partition) place(r *request, n *node) {
 	if n.reserved != nil && n.reserved != r && r.Required == "" {
 		p.unreserve(n.reserved) // of a lower priority
 	}
-	if nominated := r.nominated(); nominated != nil && nominated.node == n {
+	arrives := r.nominated() != nil && r.nominated().node == n
+	if arrives {
 		p.unnominate(r) // and take what was promised
 	}
 	p.withdraw(r)
@@ -355,6 +356,9 @@ func (p *Partition) place(r *request, n *node) {
 	n.touched = p.batch
 	p.settleNode(n)
 	p.rouseRobbed(n, r)
+	if arrives && p.preemption.Priority == EqualToo {
+		p.rouseBy(n) // its equals respected the promise, and may take its place
+	}
 	if len(n.nominated) > 0 {
 		p.disturb(n) // they may not fit beside it
 	}

@@ -131,6 +131,7 @@ func (p *Partition) makeWay(r *request, found *lead) {
 		r.application.loop.count++
 	}
 	w.detail = found.plan.Verdict(p.kinds)
+	p.rouseBy(found.node) // more may come free than the ask needs
 }
 
 // inVain is the story of a hunt that found nothing: what there was, and where
