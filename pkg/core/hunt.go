@@ -107,21 +107,25 @@ func (p *Partition) hunt(r *request) outcome {
 		return waits
 	}
 	p.left--
-	var vain []Hunt
+	var hunts []Hunt
 	refused := false
 	for _, trigger := range huntOrder {
 		if !p.entitled(r, trigger) {
 			continue
 		}
 		h, result := p.seek(r, trigger)
-		if result != waits {
-			return result
+		if result == tellNow {
+			return tellNow
 		}
-		vain = append(vain, h)
+		hunts = append(hunts, h)
+		if result == placed {
+			r.wait.hunts = hunts
+			return placed
+		}
 		refused = refused || h.Refused > 0
 	}
 	w := r.waiting()
-	w.hunts, w.plan = vain, nil
+	w.hunts, w.plan = hunts, nil
 	r.application.view = nil
 	p.reportHunts(r)
 	if refused {

@@ -42,10 +42,11 @@ type going struct {
 }
 
 // planStands reports whether the last plan for an ask would come out the same:
-// it was not too early for one, and the node has not changed.
-func (r *request) planStands(n *node) bool {
+// the node has not changed, and if it was too early for one, it still is.
+func (r *request) planStands(n *node, now time.Time) bool {
 	w := r.wait
-	return w.plan != nil && w.planned == n.revision && w.plan.Reason != preemptor.TooYoung
+	return w.plan != nil && w.planned == n.revision &&
+		(w.plan.Reason != preemptor.TooYoung || w.plan.Again.After(now))
 }
 
 // makeRoom plans who makes room for an ask that must run on a node and does not

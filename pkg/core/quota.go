@@ -16,6 +16,7 @@ type excess struct {
 	since    time.Time // zero while the queue is within its max
 	plan     *preemptor.Decision
 	planned  time.Time
+	left     resources.Amounts // beyond the max after that, nil before
 	reported string
 }
 
@@ -25,6 +26,7 @@ func (p *Partition) watchQuotas(q *queue) {
 	for _, child := range q.sortedChildren() {
 		p.watchQuotas(child)
 	}
+	q.excess.left = nil
 	p.watchQuota(q)
 }
 
@@ -75,8 +77,8 @@ func (p *Partition) giveBack(q *queue) {
 		return
 	}
 	need := q.beyondMax()
-	if need.IsZero() {
-		return
+	if need.IsZero() || q.excess.left != nil && need.Equal(q.excess.left) {
+		return // on its way, or nothing has changed
 	}
 	g := &ground{root: q, shape: &shape{}, trigger: preemptor.Quota, relations: map[*queue]*relation{}}
 	on := preemptor.Node{Kinds: p.kinds, Quota: need}
@@ -98,6 +100,7 @@ func (p *Partition) giveBack(q *queue) {
 		message := fmt.Sprintf("preempted on node %s, by the quota of queue %s", victim.Node, q.path)
 		p.endFor(victim, going{trigger: preemptor.Quota, since: p.now}, message)
 	}
+	q.excess.left = append(resources.Amounts{}, q.beyondMax()...)
 	p.reportExcess(q)
 }
 

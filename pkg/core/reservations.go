@@ -73,12 +73,13 @@ func (p *Partition) placeBound() (more bool) {
 			return true
 		}
 		n := p.dirty[0]
-		if p.findNode(n.id) == n && p.tryBound(n) == tellNow {
-			return true
-		}
-		n.dirty = false
 		p.dirty[0] = nil
 		p.dirty = p.dirty[1:]
+		n.dirty = false // what is done here may disturb it again
+		if !n.gone && p.tryBound(n) == tellNow {
+			p.disturb(n)
+			return true
+		}
 	}
 	p.dirty = nil
 	return false
@@ -159,7 +160,7 @@ func (p *Partition) tryOn(r *request, n *node, promised resources.Amounts) outco
 	case !fits && r.Required == "":
 		w.reason, w.detail = NoNodeFits, ""
 		return waits
-	case !fits && r.planStands(n):
+	case !fits && r.planStands(n, p.now):
 		return waits
 	}
 	// Nobody is killed for an ask that the resource manager would then refuse.

@@ -55,11 +55,13 @@ func (p *Partition) seek(r *request, trigger preemptor.Trigger) (Hunt, outcome) 
 			return Hunt{}, tellNow
 		}
 	}
+	h := p.huntOn(g, l)
 	if l.best == nil {
-		return p.inVain(g, r, quota, l), waits
+		p.nearest(&h, g, r, quota)
+		return h, waits
 	}
 	p.makeWay(r, l.best)
-	return Hunt{}, placed
+	return h, placed
 }
 
 // consults reports whether the resource manager has a say in who makes room.
@@ -122,7 +124,7 @@ func (p *Partition) planOn(g *ground, r *request, n *node, quota resources.Amoun
 // makeWay nominates an ask and tells the victims to go.
 func (p *Partition) makeWay(r *request, found *lead) {
 	w := r.waiting()
-	w.plan, w.plannedAt, w.hunts = &found.plan, p.now, nil
+	w.plan, w.plannedAt = &found.plan, p.now
 	p.nominate(r, found.node, &found.plan)
 	for _, v := range found.plan.Victims {
 		p.tellToGo(p.requests[AllocationKey(v.Key)], r, &found.plan)
@@ -134,26 +136,28 @@ func (p *Partition) makeWay(r *request, found *lead) {
 	p.rouseBy(found.node) // more may come free than the ask needs
 }
 
-// inVain is the story of a hunt that found nothing: what there was, and where
-// the least was missing.
-func (p *Partition) inVain(g *ground, r *request, quota resources.Amounts, l leads) Hunt {
+// huntOn is the story of a hunt: what there was, and what came of it.
+func (p *Partition) huntOn(g *ground, l leads) Hunt {
 	h := Hunt{
-		At: p.now, Trigger: g.trigger, Nodes: len(g.heap),
-		Closed: g.counts[closed], Small: g.counts[small], Lacking: g.counts[lacking], Refused: l.refused,
+		At: p.now, Trigger: g.trigger, Nodes: len(g.heap), Closed: g.counts[closed], Small: g.counts[small],
+		Lacking: g.counts[lacking], Enough: g.counts[enough], Skipped: g.counts[notAssessed], Refused: l.refused,
 	}
-	if l.failed != nil {
-		h.Node, h.Plan = l.failed.node.id, &l.failed.plan
-		return h
+	for _, chosen := range []*lead{l.best, l.failed} {
+		if chosen != nil && h.Plan == nil {
+			h.Node, h.Plan = chosen.node.id, &chosen.plan
+		}
 	}
-	best := p.best(g)
-	if best == nil || best.verdict != lacking && best.verdict != enough {
-		return h
-	}
-	h.Node = best.node.id
-	on := p.quarry(g, best.node, quota)
-	plan := p.planner.Plan(p.now, p.plans[g.trigger], g.askOf(r), on)
-	h.Plan = &plan
 	return h
+}
+
+// nearest adds to the story of a hunt in vain where the least was missing.
+func (p *Partition) nearest(h *Hunt, g *ground, r *request, quota resources.Amounts) {
+	best := p.best(g)
+	if h.Plan != nil || best == nil || best.verdict != lacking && best.verdict != enough {
+		return
+	}
+	plan := p.planner.Plan(p.now, p.plans[g.trigger], g.askOf(r), p.quarry(g, best.node, quota))
+	h.Node, h.Plan = best.node.id, &plan
 }
 
 // hasPrey reports whether there is any queue in which anybody may be told to go

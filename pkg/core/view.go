@@ -122,7 +122,8 @@ type AskView struct {
 	// a nomination. Trigger is why.
 	Nominated NodeID
 	Trigger   preemptor.Trigger
-	// Hunts are the last searches for room in vain, by trigger.
+	// Hunts are the last searches for room, by trigger. That of a nominated ask
+	// comes last.
 	Hunts []Hunt
 	// Plan is the last plan to make room for the ask, made at Planned; nil if
 	// there was none. It is shared and must not be changed.
@@ -131,7 +132,8 @@ type AskView struct {
 }
 
 // A Hunt is how the search for a node came out where others would make room for
-// an ask: how many nodes there were, and why not. Each node counts once.
+// an ask: how many nodes there were, and what they were good for. Each node counts
+// once, but that the resource manager refuses those that are enough.
 type Hunt struct {
 	At      time.Time
 	Trigger preemptor.Trigger
@@ -139,12 +141,14 @@ type Hunt struct {
 	Closed  int // cordoned, kept for others, or with victims that do not go
 	Small   int // could never hold the ask
 	Lacking int // too little would come free
+	Enough  int // room could be made
+	Skipped int // were not looked at, as they could not be better
 	Refused int // by the resource manager, whoever went
 	// Nobody says that no node was looked at: in none of the queues anybody may be
 	// told to go for the ask.
 	Nobody bool
-	// Node is where the least is missing, Plan what was planned there; empty
-	// where no node could hold the ask.
+	// Node is where room is made or, in vain, where the least is missing, Plan what
+	// was planned there; empty where no node could hold the ask.
 	Node NodeID
 	Plan *preemptor.Decision
 }
