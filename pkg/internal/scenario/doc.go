@@ -51,6 +51,7 @@
 //	refuse K N "text"            from now on K may not run on N; * for any
 //	allow K N                    takes a refusal back
 //	conflict K L                 K and L may not run on the same node
+//	need K L                     K may run only where L does
 //	budget B allowed=1           a disruption budget of the allocations below it;
 //	                             who is told to go counts against it
 //	choose K V...                V make room for the ask K, if the resource manager

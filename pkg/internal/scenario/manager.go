@@ -15,6 +15,7 @@ import (
 type manager struct {
 	refusals  map[pair]string
 	conflicts map[pair]bool // of two allocations, both ways
+	needs     map[pair]bool // that the other runs on the same node
 	budgets   []*budget     // in the order of the story
 	choices   map[core.AllocationKey][]core.AllocationKey
 	places    map[core.AllocationKey]core.NodeID // of what runs
@@ -33,6 +34,7 @@ func newManager() *manager {
 	return &manager{
 		refusals:  map[pair]string{},
 		conflicts: map[pair]bool{},
+		needs:     map[pair]bool{},
 		choices:   map[core.AllocationKey][]core.AllocationKey{},
 		places:    map[core.AllocationKey]core.NodeID{},
 	}
@@ -100,7 +102,22 @@ func (m *manager) simulate(key core.AllocationKey, node core.NodeID, add, remove
 			return fmt.Errorf("conflicts with %s", other)
 		}
 	}
-	return nil
+	return m.lonely(key, there)
+}
+
+// lonely says who an allocation needs beside it and is not there.
+func (m *manager) lonely(key core.AllocationKey, there []string) error {
+	var missed []string
+	for p := range m.needs {
+		if p.allocation == string(key) && !slices.Contains(there, p.node) {
+			missed = append(missed, p.node)
+		}
+	}
+	if len(missed) == 0 {
+		return nil
+	}
+	slices.Sort(missed)
+	return fmt.Errorf("needs %s beside it", strings.Join(missed, ", "))
 }
 
 // budgetsOf is what is left of the budgets that any of the allocations count for.
@@ -149,6 +166,12 @@ func (w *world) conflict(a *arguments) (func(), error) {
 	return func() {
 		w.manager.conflicts[pair{one, other}], w.manager.conflicts[pair{other, one}] = true, true
 	}, nil
+}
+
+// need says of an allocation that it may run only where another does.
+func (w *world) need(a *arguments) (func(), error) {
+	one, other := a.need("the allocation"), a.need("the other allocation")
+	return func() { w.manager.needs[pair{one, other}] = true }, nil
 }
 
 // budget sets a disruption budget. Who was told to go before no longer counts.

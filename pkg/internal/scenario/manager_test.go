@@ -52,6 +52,15 @@ func TestConflicts(t *testing.T) {
 	assert.ErrorContains(t, w.manager.simulate("b", "n2", keys("a"), nil), "conflicts with a")
 }
 
+// TestNeeds are of the one that is named first.
+func TestNeeds(t *testing.T) {
+	w := played(t, "need a b", "node n1 vcore=4", "node n2 vcore=4", "application x", "ask b application=x node=n1 vcore=1")
+	assert.NilError(t, w.manager.feasible("a", "n1", true))
+	assert.NilError(t, w.manager.feasible("b", "n2", true))
+	assert.ErrorContains(t, w.manager.feasible("a", "n2", true), "needs b beside it")
+	assert.ErrorContains(t, w.manager.simulate("a", "n1", nil, []core.AllocationKey{"b"}), "needs b beside it")
+}
+
 // TestBudgetsCountWhoWasTold shows that who was told to go uses up the budget,
 // and that a budget that is set again begins anew.
 func TestBudgetsCountWhoWasTold(t *testing.T) {

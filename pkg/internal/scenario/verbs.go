@@ -39,6 +39,7 @@ var verbs = map[string]verb{
 	"refuse":             {line: (*world).refuse},
 	"allow":              {line: (*world).allow},
 	"conflict":           {line: (*world).conflict},
+	"need":               {line: (*world).need},
 	"budget":             {text: (*world).budget},
 	"choose":             {line: (*world).choose},
 	"show":               {line: (*world).show},

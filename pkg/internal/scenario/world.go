@@ -40,7 +40,7 @@ func newWorld(s story) *world {
 		sent:    map[core.AllocationKey]*core.Allocation{},
 	}
 	w.options = core.Options{Partition: "[story]default", Kinds: w.kinds, Feasible: w.manager.feasible}
-	if s.has("conflict") || s.has("refuse") {
+	if s.has("conflict") || s.has("need") || s.has("refuse") {
 		w.options.Simulate = w.manager.simulate
 	}
 	if s.has("budget") {
