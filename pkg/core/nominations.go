@@ -174,6 +174,15 @@ func (p *Partition) awaits(r *request, n *node, promised resources.Amounts) bool
 	return true
 }
 
+// readyNode is the node that a nominated ask has in view, if the room is there.
+func (r *request) readyNode() *node {
+	held := r.nominated()
+	if held == nil || !held.node.openTo(r.Priority) || !r.Amounts.FitsIn(held.node.roomFor(r.Priority).Plus(r.Amounts)) {
+		return nil
+	}
+	return held.node
+}
+
 // whyLost says what became of the room that a nominated ask was to get.
 func (n *node) whyLost() string {
 	if n.isStuck() {

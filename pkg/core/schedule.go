@@ -203,9 +203,17 @@ func (p *Partition) putOff(r *request, over *queue, refusals map[string]int) {
 }
 
 // firstFeasible is the first open node in order that has room and that the
-// resource manager agrees to. The node where binding failed last comes after
-// all others. Where there is no node, refusals counts what was said.
+// resource manager agrees to. The node that a nominated ask has in view comes
+// before all others, the one where binding failed last after them. Where there
+// is no node, refusals counts what was said.
 func (p *Partition) firstFeasible(r *request) (n *node, refusals map[string]int, result outcome) {
+	if own := r.readyNode(); own != nil {
+		result, err := p.consent(r, own, true)
+		if result != waits {
+			return own, nil, result
+		}
+		refusals = counted(refusals, err)
+	}
 	var lastResort *node
 	for n = p.firstFit(p.open.Root(), r.Amounts); n != nil; n = p.nextFit(p.open.Root(), n, r.Amounts) {
 		if r.wait != nil && r.wait.avoid == n.id {
