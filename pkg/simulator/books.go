@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -22,9 +23,10 @@ type books struct {
 	pending  *counter   // pods that wait
 	running  *counter   // pods that are placed
 	nodes    *counter
-	victims  *counter // that were told to go so far
-	leaving  *counter // that were told to go and are charged still
-	daemons  *counter // pods of daemonsets that wait
+	victims  [preemptor.Triggers]*counter // that were told to go so far, by why
+	leaving  *counter                     // that were told to go and are charged still
+	nominees *counter                     // pods that wait and have a node in view
+	daemons  *counter                     // pods of daemonsets that wait
 	queues   map[core.QueuePath]*queueBook
 	order    []*queueBook // parents first, as configured
 }
@@ -45,6 +47,7 @@ type queueBook struct {
 type podCounts struct {
 	arrived, placed, ended, gaveUp, rejected, cancelled, lost int
 	evicted, preempted                                        int // evicted counts the preempted too
+	told                                                      [preemptor.Triggers]int
 }
 
 func newBooks(config core.Config, kinds *resources.Kinds) *books {
@@ -55,7 +58,10 @@ func newBooks(config core.Config, kinds *resources.Kinds) *books {
 	}
 	b.capacity, b.occupied = b.row(), b.row()
 	b.pending, b.running, b.nodes = b.counter(), b.counter(), b.counter()
-	b.victims, b.leaving, b.daemons = b.counter(), b.counter(), b.counter()
+	b.leaving, b.nominees, b.daemons = b.counter(), b.counter(), b.counter()
+	for t := range b.victims {
+		b.victims[t] = b.counter()
+	}
 	walkQueues(config, func(path core.QueuePath, q *core.QueueConfig) {
 		book := &queueBook{path: path, config: q, leaf: isLeaf(q), used: b.row(), pending: b.counter()}
 		if cut := strings.LastIndexByte(string(path), '.'); cut > 0 {

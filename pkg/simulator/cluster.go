@@ -42,11 +42,10 @@ type cluster struct {
 	delays *rand.Rand // start, stop, restart
 	faults *rand.Rand
 	// why asks the core why a pod still waits.
-	why func(*pod) pendingReason
-	// toldToGo is the nodes of the victims of this step, and inVain the asks
-	// that nobody makes room for, until their plans are taken down.
-	toldToGo []core.NodeID
-	inVain   []core.AllocationKey
+	why     func(*pod) pendingReason
+	budgets []*budget
+	// step is what the core said of preemption, until its plans are taken down.
+	step step
 	// broken is the first thing the core did that it must not do.
 	broken error
 }
@@ -61,7 +60,7 @@ type tally struct {
 	rejections                                                            map[string]int
 	gaveUp                                                                map[pendingReason]*pendingPods
 	incidents                                                             []Happening
-	daemonWaits, helpedWaits                                              []time.Duration
+	daemonWaits                                                           []time.Duration
 	preemption                                                            planTally
 }
 
@@ -139,7 +138,9 @@ func (c *cluster) deliver(effects core.Effects) {
 			c.breach("node %s was rejected: %s", e.NodeID, e.Reason)
 		case *si.EventRecord:
 			c.recorded(e)
-		case *si.UpdateContainerSchedulingStateRequest, core.Nomination:
+		case core.Nomination:
+			c.nominated(e)
+		case *si.UpdateContainerSchedulingStateRequest:
 		default:
 			c.breach("the core answered with a %T", effect)
 		}

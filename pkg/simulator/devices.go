@@ -85,13 +85,30 @@ func newDeviceTable(d Devices) deviceTable {
 	return t
 }
 
+func (t *deviceTable) clone() deviceTable {
+	return deviceTable{model: t.model, free: slices.Clone(t.free)}
+}
+
+// never says why the demand cannot be met whoever goes, or nil.
+func (t *deviceTable) never(w *wants) error {
+	switch {
+	case w.demand.Count == 0:
+		return nil
+	case len(w.demand.Models) > 0 && !slices.Contains(w.demand.Models, t.model):
+		return w.noModel
+	case w.demand.Count > len(t.free):
+		return w.noRoom
+	}
+	return nil
+}
+
 // check says why the demand cannot be met now, or nil.
 func (t *deviceTable) check(w *wants) error {
 	if w.demand.Count == 0 {
 		return nil
 	}
-	if len(w.demand.Models) > 0 && !slices.Contains(w.demand.Models, t.model) {
-		return w.noModel
+	if err := t.never(w); err != nil {
+		return err
 	}
 	fit := 0
 	for _, free := range t.free {

@@ -24,12 +24,20 @@ type node struct {
 
 // check says why a pod cannot run on the node beyond the amounts, or nil.
 func (n *node) check(w *wants) error {
+	if err := n.never(w); err != nil {
+		return err
+	}
+	return n.table.check(w)
+}
+
+// never says why a pod cannot run on the node whoever goes, or nil.
+func (n *node) never(w *wants) error {
 	for i := range w.labels {
 		if l := &w.labels[i]; n.Attributes[l.name] != l.value {
 			return l.refusal
 		}
 	}
-	return n.table.check(w)
+	return n.table.never(w)
 }
 
 // A daemonSet is one application with a pod on every node of its groups.
@@ -56,6 +64,12 @@ func (c *cluster) build() {
 		if d.At > 0 {
 			c.agenda.plan(d.At, func() { c.rollOut(d) })
 		}
+	}
+	for i := range c.scenario.Changes {
+		c.agenda.plan(c.scenario.Changes[i].At, func() { c.change(i) })
+	}
+	for i := range c.scenario.Budgets {
+		c.budgets = append(c.budgets, &budget{Budget: &c.scenario.Budgets[i], down: c.books.counter()})
 	}
 	for i := range c.scenario.Foreign {
 		f := &c.scenario.Foreign[i]

@@ -73,14 +73,22 @@ func TestOpenbWholeDevicesAndModels(t *testing.T) {
 	assert.Equal(t, r.GaveUp[0].Example, "one")
 }
 
-// TestOpenbPriority: of two that wait for the same place the higher class gets it.
+// TestOpenbPriority: of two that wait for the same place the higher class gets it,
+// and at once if it can take it from the lowest, who does not get it back in time.
 func TestOpenbPriority(t *testing.T) {
 	r := play(t,
 		"first,32000,1024,4,1000,P100,BE,Running,0,100,",
 		"low,32000,1024,4,1000,P100,BE,Running,10,200,",
 		"high,32000,1024,4,1000,P100,LS,Running,20,200,")
 	assert.Equal(t, r.Pods.Placed, 2)
-	assert.Equal(t, r.GaveUp[0].Example, "low")
+	assert.Equal(t, r.Pods.Preempted, 1)
+	assert.Equal(t, r.Preemption.Records[0].Ask, "high")
+	assert.Equal(t, r.Preemption.Records[0].Victims[0].Key, "first")
+	gaveUp := 0
+	for _, reason := range r.GaveUp {
+		gaveUp += reason.Pods
+	}
+	assert.Equal(t, gaveUp, 2) // first, when it came again, and low
 }
 
 func TestOpenbUsesQueuesOfTheConfiguration(t *testing.T) {

@@ -74,6 +74,8 @@ func (p *parser) whole(n *yaml.Node) {
 		"daemonsets":  p.items(p.daemonSet),
 		"foreign":     p.items(p.foreign),
 		"incidents":   p.items(p.incident),
+		"changes":     p.items(p.change),
+		"budgets":     p.items(p.budget),
 		"delays":      p.delays,
 		"faults":      p.faults,
 	}, "name", "nodes")
@@ -107,7 +109,20 @@ func (p *parser) check() {
 	for _, check := range p.later {
 		check()
 	}
+	p.checkChanges()
 	p.checkEnd()
+}
+
+// checkChanges works out the changes, in the order of their times.
+func (p *parser) checkChanges() {
+	s := p.scenario
+	slices.SortStableFunc(s.Changes, func(a, b Change) int { return cmp.Compare(a.At, b.At) })
+	if s.Config.Name == "" {
+		return // its problems are reported
+	}
+	if at, err := s.workOutChanges(); err != nil {
+		p.complain(s.Changes[at].node, s.Changes[at].key, "%v", err)
+	}
 }
 
 // checkEnd refuses a scenario that would never stop by itself.

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -146,6 +147,39 @@ func parseIncidentKind(text string) (IncidentKind, error) {
 		return Drains, nil
 	}
 	return 0, fmt.Errorf("%q is neither fail nor drain", text)
+}
+
+func (p *parser) change(n *yaml.Node, key string) {
+	one := Change{node: n, key: key}
+	p.mapping(n, key, map[string]field{
+		"at": p.time(&one.At), "queue": text(&p.reader, &one.Queue),
+		"max": p.labels(&one.Max), "guaranteed": p.labels(&one.Guaranteed),
+	}, "at", "queue")
+	if len(one.Max)+len(one.Guaranteed) == 0 {
+		p.complain(n, key, "say max or guaranteed, or both")
+	}
+	one.Queue = fullPath(one.Queue)
+	p.scenario.Changes = append(p.scenario.Changes, one)
+}
+
+func (p *parser) budget(n *yaml.Node, key string) {
+	var one Budget
+	p.mapping(n, key, map[string]field{
+		"name": p.name(&one.Name), "workloads": texts(&p.reader, &one.Workloads), "allowed": whole(&p.reader, &one.Allowed, 0, podsMax),
+	}, "name", "workloads", "allowed")
+	for _, other := range p.scenario.Budgets {
+		if other.Name == one.Name && one.Name != "" {
+			p.complain(n, below(key, "name"), "there are two budgets %q", one.Name)
+		}
+	}
+	p.scenario.Budgets = append(p.scenario.Budgets, one)
+	p.later = append(p.later, func() {
+		for _, name := range one.Workloads {
+			if !slices.ContainsFunc(p.scenario.Workloads, func(w Workload) bool { return w.Name == name }) {
+				p.complain(n, below(key, "workloads"), "there is no workload %q", name)
+			}
+		}
+	})
 }
 
 func (p *parser) delays(n *yaml.Node, key string) {

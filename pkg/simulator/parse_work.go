@@ -1,7 +1,9 @@
 package simulator
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -26,11 +28,22 @@ func (p *parser) workload(n *yaml.Node, key string) {
 		"once":         p.flag(&w.Once),
 		"driver":       p.flag(&w.Driver),
 		"opt-out":      p.flag(&w.OptOut),
+		"spare-others": p.flag(&w.SparesOthers),
 		"stubborn":     p.flag(&w.Stubborn),
+		"grace":        p.time(&w.Grace),
+		"qos":          scalar(&p.reader, &w.QoS, parseQoS),
 	}, "name", "queue", "resources", "runs")
 	p.chargeDemand(n, key, &w.Amounts, w.Demand)
 	p.unique(n, key, "workload", w.Name)
 	p.scenario.Workloads = append(p.scenario.Workloads, w)
+}
+
+// parseQoS reads a class of service as Kubernetes names it.
+func parseQoS(text string) (string, error) {
+	if !slices.Contains([]string{"BestEffort", "Burstable", "Guaranteed"}, text) {
+		return "", fmt.Errorf("%q is neither BestEffort, Burstable nor Guaranteed", text)
+	}
+	return text, nil
 }
 
 func (p *parser) chargeDemand(n *yaml.Node, key string, amounts *resources.Amounts, d Demand) {

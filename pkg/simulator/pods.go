@@ -7,6 +7,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -39,9 +40,15 @@ type pod struct {
 	runs     time.Duration // once it runs; negative is for ever
 	required core.NodeID
 
-	// helped is whether others were told to go to make room for it.
-	helped  bool
+	// plan is the last plan to make room for it that was taken down, and helped
+	// whether others were told to go by it or an earlier one. nominated is the node
+	// that it has in view while it waits.
+	plan      *preemptor.Decision
+	helped    bool
+	nominated core.NodeID
+
 	leaving bool // it was told to go and is charged still
+	down    bool // it counts as down for its budgets
 	state   podState
 	on      core.NodeID   // where it was placed last
 	at      time.Duration // of the placement
@@ -59,7 +66,10 @@ type podSpec struct {
 	once     bool
 	driver   bool
 	optOut   bool
+	spares   bool // nobody is to go for it
 	stubborn bool
+	grace    time.Duration // that it takes to end once it was told to go
+	budgets  []*budget
 	daemon   *daemonSet // nil for all others
 	tags     map[string]string
 }
@@ -83,7 +93,7 @@ func (c *cluster) arrive(p *pod) {
 		Created:     epoch.Add(c.now),
 		Required:    p.required,
 		Originator:  p.driver,
-		Preemptable: core.Preemptable{Stated: p.optOut, AllowSelf: !p.optOut, AllowOthers: true},
+		Preemptable: core.Preemptable{Stated: p.optOut || p.spares, AllowSelf: !p.optOut, AllowOthers: !p.spares},
 		Tags:        p.tags,
 	})
 	if p.leave >= 0 {
@@ -120,6 +130,7 @@ func (c *cluster) placed(e *si.Allocation) {
 		return
 	}
 	c.tally.placements++
+	c.arrived(p, n.ID)
 	c.books.wait(p, -1)
 	p.moveTo(starting)
 	p.at, p.on, p.node, p.devices = c.now, n.ID, n, n.table.take(p.demand)
@@ -160,6 +171,7 @@ func (c *cluster) discharge(p *pod) {
 	if p.leaving {
 		p.leaving = false
 		c.books.change(c.books.leaving, -1)
+		c.backUp(p)
 	}
 	if p.state == over {
 		delete(c.pods, p.key)
@@ -178,6 +190,7 @@ func (p *pod) vacate() {
 // started counts a pod as placed for good, and plans its end.
 func (c *cluster) started(p *pod) {
 	c.countPlaced(p)
+	c.backUp(p)
 	p.moveTo(running)
 	if p.leave < 0 && p.runs >= 0 {
 		turn := p.turn
@@ -197,9 +210,10 @@ func (c *cluster) countPlaced(p *pod) {
 	}
 	if p.daemon != nil {
 		c.tally.daemonWaits = append(c.tally.daemonWaits, p.at-p.arrived)
-		if p.helped {
-			c.tally.helpedWaits = append(c.tally.helpedWaits, p.at-p.arrived)
-		}
+	}
+	if p.helped {
+		one := c.tally.preemption.of(p.plan.Trigger)
+		one.waits = append(one.waits, p.at-p.arrived)
 	}
 }
 
@@ -258,6 +272,8 @@ func (c *cluster) cancel(p *pod) {
 }
 
 func (c *cluster) takeBack(p *pod) {
+	c.unnominate(p)
+	c.backUp(p)
 	c.books.wait(p, -1)
 	p.moveTo(over)
 	delete(c.pods, p.key)
@@ -281,6 +297,8 @@ func (c *cluster) rejected(e *si.RejectedAllocation) {
 	}
 	c.tally.rejections[reason]++
 	p.app.queue.count(func(n *podCounts) { n.rejected++ })
+	c.unnominate(p)
+	c.backUp(p)
 	c.books.wait(p, -1)
 	p.moveTo(over)
 	delete(c.pods, p.key)

@@ -1,45 +1,58 @@
 package simulator
 
 import (
-	"cmp"
-	"slices"
-	"strings"
+	"fmt"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
-// plansMax is how many plans of a run are kept with their explanations. All are
-// counted.
-const plansMax = 10_000
-
-// A planTally is the plans that led to something: to victims, or to a report that
-// there are none.
-type planTally struct {
-	kept     []PlanRecord
-	outcomes map[string]int
-	victims  map[victimKind]int
+// A step is what the core said in one step that has to do with preemption.
+type step struct {
+	told      []told
+	nominated []*pod                // that have a node in view since
+	cleared   []*pod                // that have it no more
+	inVain    []core.AllocationKey  // asks that nobody makes room for
+	givesBack []core.QueuePath      // queues beyond their max
+	from      map[string]*queueBook // of those who were told, by key; nil for foreign ones
 }
 
-// strategies are the columns of a table.
-var strategies = []preemptor.Strategy{preemptor.Single, preemptor.Multiple, preemptor.Minimal}
-
-func strategyRank(name string) int {
-	return slices.IndexFunc(strategies, func(s preemptor.Strategy) bool { return s.String() == name })
+// A told is a pod that was told to go, and where.
+type told struct {
+	key  core.AllocationKey
+	node core.NodeID
 }
 
-// A victimKind is what victims are counted by.
-type victimKind struct{ class, strategy string }
+// victim notes that somebody was told to go. A foreign one has no queue.
+func (s *step) victim(key core.AllocationKey, node core.NodeID, from *queueBook) {
+	if s.from == nil {
+		s.from = map[string]*queueBook{}
+	}
+	s.told = append(s.told, told{key, node})
+	s.from[string(key)] = from
+}
+
+// asksForPlans reports whether there are plans to be taken down.
+func (s *step) asksForPlans() bool {
+	return len(s.told)+len(s.nominated)+len(s.inVain)+len(s.givesBack) > 0
+}
 
 // preempt ends a pod because the core says so. One that is over already has its
 // release on the way.
 func (c *cluster) preempt(p *pod) {
-	c.told(p.on)
+	if p.leaving {
+		c.breach("the pod %s was told to go twice", p.key)
+		return
+	}
+	c.step.victim(p.key, p.on, p.app.queue)
 	p.leaving = true
 	c.books.change(c.books.leaving, 1)
-	if p.state == over || p.stubborn {
+	if p.state == over {
+		return
+	}
+	if p.stubborn {
+		c.goDown(p)
 		return
 	}
 	p.app.queue.count(func(n *podCounts) { n.preempted++ })
@@ -48,11 +61,15 @@ func (c *cluster) preempt(p *pod) {
 
 // preemptForeign ends a foreign pod because the core says so.
 func (c *cluster) preemptForeign(p *foreignPod) {
-	if p.Static {
+	switch {
+	case p.Static:
 		c.breach("the static pod %s was told to go", p.key)
 		return
+	case p.leaving:
+		c.breach("the foreign pod %s was told to go twice", p.key)
+		return
 	}
-	c.told(p.node.ID)
+	c.step.victim(p.key, p.node.ID, nil)
 	p.leaving = true
 	c.books.change(c.books.leaving, 1)
 	if p.gone {
@@ -60,7 +77,7 @@ func (c *cluster) preemptForeign(p *foreignPod) {
 	}
 	p.gone = true
 	c.tally.foreignPreempted++
-	c.confirm(func() { c.forget(p) })
+	c.confirm(0, func() { c.forget(p) })
 }
 
 // leftForeign ends the wait for a foreign pod that was told to go.
@@ -71,117 +88,147 @@ func (c *cluster) leftForeign(p *foreignPod) {
 	}
 }
 
-// told counts a victim.
-func (c *cluster) told(node core.NodeID) {
-	c.books.change(c.books.victims, 1)
-	c.toldToGo = append(c.toldToGo, node)
-}
-
-// recorded looks for the events that say that a plan found nobody.
-func (c *cluster) recorded(e *si.EventRecord) {
-	if e.Type == si.EventRecord_REQUEST && e.EventChangeType == si.EventRecord_NONE {
-		if p := c.pods[core.AllocationKey(e.ObjectID)]; p != nil && p.required != "" {
-			c.inVain = append(c.inVain, p.key)
+// nominated takes in that a pod has a node in view, or no more. Only a pod that
+// waits may have one. A pod that was taken back may lose one still, as the core
+// hears of that later.
+func (c *cluster) nominated(e core.Nomination) {
+	p := c.pods[e.Key]
+	if e.Node == "" {
+		if p != nil && p.nominated != "" {
+			c.step.cleared = append(c.step.cleared, p)
+			c.unnominate(p)
 		}
-	}
-}
-
-// takeDown keeps the plans of this step. It looks at a view only where there were
-// any, and in it only at what they are about.
-func (r *run) takeDown() {
-	if len(r.toldToGo)+len(r.inVain) == 0 {
 		return
 	}
-	view, now := r.partition.View(), epoch.Add(r.now)
-	var asks []core.AllocationKey
-	seen := map[core.AllocationKey]bool{}
-	for _, id := range r.toldToGo {
-		i, ok := slices.BinarySearchFunc(view.Nodes, id, func(n *core.NodeView, id core.NodeID) int { return cmp.Compare(n.ID, id) })
-		if !ok {
-			continue
+	n := c.nodes[e.Node]
+	switch {
+	case p == nil || p.state != waiting:
+		c.breach("the pod %s was nominated to %s and does not wait", e.Key, e.Node)
+	case n == nil || !n.up:
+		c.breach("the pod %s was nominated to %s, which is not there", e.Key, e.Node)
+	case p.required != "":
+		c.breach("the pod %s was nominated to %s and may run on %s only", e.Key, e.Node, p.required)
+	case p.nominated != "":
+		c.breach("the pod %s was nominated to %s while %s makes room for it", e.Key, e.Node, p.nominated)
+	default:
+		p.nominated = e.Node
+		c.books.change(c.books.nominees, 1)
+		c.step.nominated = append(c.step.nominated, p)
+	}
+}
+
+// arrived ends the nomination of a pod that was placed, there or elsewhere.
+func (c *cluster) arrived(p *pod, on core.NodeID) {
+	if p.nominated != "" && p.nominated != on && p.plan != nil {
+		c.tally.preemption.of(p.plan.Trigger).elsewhere++
+	}
+	c.unnominate(p)
+}
+
+func (c *cluster) unnominate(p *pod) {
+	if p.nominated != "" {
+		p.nominated = ""
+		c.books.change(c.books.nominees, -1)
+	}
+}
+
+// recorded looks for the events that say that a plan found nobody, and that a
+// queue gives back.
+func (c *cluster) recorded(e *si.EventRecord) {
+	switch {
+	case e.Type == si.EventRecord_REQUEST && e.EventChangeType == si.EventRecord_NONE:
+		if p := c.pods[core.AllocationKey(e.ObjectID)]; p != nil && p.required != "" {
+			c.step.inVain = append(c.step.inVain, p.key)
 		}
-		for _, l := range view.Nodes[i].Leaving {
-			if l.Since.Equal(now) && !seen[l.For] {
-				seen[l.For] = true
-				asks = append(asks, l.For)
+	case e.Type == si.EventRecord_QUEUE && e.EventChangeDetail == si.EventRecord_QUEUE_PREEMPTION:
+		c.step.givesBack = append(c.step.givesBack, core.QueuePath(e.ObjectID))
+	}
+}
+
+// A budget is how many pods of some workloads may be down at once.
+type budget struct {
+	*Budget
+	down *counter
+}
+
+// budgetsOf lists the budgets of a workload.
+func (c *cluster) budgetsOf(workload string) []*budget {
+	var list []*budget
+	for _, b := range c.budgets {
+		for _, name := range b.Workloads {
+			if name == workload {
+				list = append(list, b)
 			}
 		}
 	}
-	for _, key := range append(asks, r.inVain...) {
-		if p := r.pods[key]; p != nil {
-			if _, ask := askIn(view, p); ask != nil && ask.Plan != nil && ask.Planned.Equal(now) {
-				r.keep(p, ask.Plan)
+	return list
+}
+
+// goDown counts a pod as down: one whose predecessor ended too early, until it
+// runs or is given up, or one that does not go, until it has ended.
+func (c *cluster) goDown(p *pod) { c.turnDown(p, true, 1) }
+
+// backUp ends what goDown began.
+func (c *cluster) backUp(p *pod) { c.turnDown(p, false, -1) }
+
+func (c *cluster) turnDown(p *pod, down bool, sign int64) {
+	if p.down == down {
+		return
+	}
+	p.down = down
+	for _, b := range p.budgets {
+		c.books.change(b.down, sign)
+	}
+}
+
+// allowances is the answer to the question which budgets pods count for: of each
+// as much as is left of it.
+func (c *cluster) allowances(keys []core.AllocationKey) []core.DisruptionBudget {
+	all := make([]core.DisruptionBudget, len(c.budgets))
+	at := map[*budget]*core.DisruptionBudget{}
+	for i, b := range c.budgets {
+		all[i] = core.DisruptionBudget{Name: b.Name, Allowed: max(b.Allowed-int(b.down.value), 0)}
+		at[b] = &all[i]
+	}
+	for _, key := range keys {
+		if p := c.pods[key]; p != nil {
+			for _, b := range p.budgets {
+				at[b].Allocations = append(at[b].Allocations, key)
 			}
 		}
 	}
-	r.toldToGo, r.inVain = r.toldToGo[:0], r.inVain[:0]
+	return all
 }
 
-// keep counts a plan and keeps it with its explanation.
-func (r *run) keep(p *pod, plan *preemptor.Decision) {
-	t := &r.tally.preemption
-	if t.outcomes == nil {
-		t.outcomes, t.victims = map[string]int{}, map[victimKind]int{}
+// simulate says whether a pod may run on a node to which some pods were added
+// and from which some were taken away. Labels and models stay whoever goes.
+func (c *cluster) simulate(key core.AllocationKey, id core.NodeID, add, remove []core.AllocationKey) error {
+	p, n := c.pods[key], c.nodes[id]
+	if p == nil || n == nil || !n.up {
+		return &lasting{fmt.Errorf("pod %s or node %s is not known", key, id)}
 	}
-	t.outcomes[plan.Reason.String()]++
-	one := PlanRecord{
-		At: seconds(r.now), Ask: string(p.key), Node: string(p.required),
-		Outcome: plan.Reason.String(), Verdict: plan.Verdict(r.scenario.Kinds), Victims: []PlanVictim{},
+	if err := n.never(&p.wants); err != nil {
+		return &lasting{err}
 	}
-	if plan.Reason == preemptor.Chosen {
-		p.helped = true
-		one.Strategy = plan.Strategy.String()
-	}
-	for _, v := range plan.Victims {
-		t.victims[victimKind{v.Class.String(), one.Strategy}]++
-		one.Victims = append(one.Victims, PlanVictim{Key: v.Key, Class: v.Class.String(), Priority: v.Priority})
-	}
-	if len(t.kept) < plansMax {
-		one.Explanation = strings.Split(plan.Explain(r.scenario.Kinds), "\n")
-		t.kept = append(t.kept, one)
-	}
-}
-
-// askIn finds the ask of a pod in a view, and its application; nil if it does not
-// wait.
-func askIn(view *core.View, p *pod) (*core.ApplicationView, *core.AskView) {
-	i, ok := slices.BinarySearchFunc(view.Applications, p.app.id, func(a *core.ApplicationView, id core.ApplicationID) int {
-		return cmp.Compare(a.ID, id)
-	})
-	if !ok {
-		return nil, nil
-	}
-	app := view.Applications[i]
-	at, ok := slices.BinarySearchFunc(app.Asks, p.key, func(a core.AskView, key core.AllocationKey) int {
-		return cmp.Compare(a.Key, key)
-	})
-	if !ok {
-		return app, nil
-	}
-	return app, &app.Asks[at]
-}
-
-// preemptionOf sums up who made room for whom; nil if nobody was asked to.
-func (r *run) preemptionOf(view *core.View) *Preemption {
-	t := &r.tally.preemption
-	if len(t.outcomes) == 0 {
+	if p.demand.Count == 0 {
 		return nil
 	}
-	counts := view.Preempted
-	p := &Preemption{
-		Plans: t.outcomes, Victims: int(counts.ByTrigger[preemptor.RequiredNode]), Foreign: r.tally.foreignPreempted,
-		Stuck: int(counts.Stuck), Reservations: int(counts.Reservations), ByKind: []VictimCount{},
-		Waiting: waitsOf(r.tally.daemonWaits), Helped: waitsOf(r.tally.helpedWaits), Records: t.kept,
-	}
-	for _, n := range view.Nodes {
-		p.Leaving += len(n.Leaving)
-	}
-	for class := range preemptor.Class(preemptor.Classes) {
-		for _, strategy := range strategies {
-			if n := t.victims[victimKind{class.String(), strategy.String()}]; n > 0 {
-				p.ByKind = append(p.ByKind, VictimCount{Class: class.String(), Strategy: strategy.String(), Victims: n})
-			}
+	table := n.table.clone()
+	for _, gone := range remove {
+		if q := c.pods[gone]; q != nil && q.node == n {
+			table.give(q.demand, q.devices)
 		}
 	}
-	return p
+	for _, come := range add {
+		if q := c.pods[come]; q != nil && table.check(&q.wants) == nil {
+			table.take(q.demand)
+		}
+	}
+	return table.check(&p.wants)
 }
+
+// A lasting refusal is one that holds whoever goes.
+type lasting struct{ error }
+
+// Unresolvable tells the core so.
+func (*lasting) Unresolvable() bool { return true }

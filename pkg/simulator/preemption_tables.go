@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
 // preemptionTable is what plans came to.
@@ -20,10 +22,40 @@ func (r *Result) preemptionTable() Table {
 	}
 	t.group("plans", outcomes...)
 	t.group("victims", "told to go", p.Victims, "of these foreign", p.Foreign, "did not go in time", p.Stuck,
-		"not gone at the end", p.Leaving)
+		"not gone at the end", p.Leaving, "exceeded a budget", p.Violations)
+	t.group("nominations", "made", p.Nominations, "came to nothing", p.Cleared)
 	t.group("reservations", "gave way", p.Reservations)
+	t.group("loops", "stopped", p.Loops)
 	return t
 }
+
+// triggerTable is what each reason to make room came to. Without nominations
+// there is only one, and nothing to tell apart.
+func (r *Result) triggerTable() Table {
+	t := Table{
+		Title: "Preemption by trigger",
+		Head:  []string{"trigger", "plans", "in vain", "victims", "nominations", "came to nothing", "placed elsewhere"}, Words: 1,
+	}
+	if r.Preemption == nil || !r.Preemption.mixed() {
+		return t
+	}
+	for _, one := range r.Preemption.ByTrigger {
+		row := []string{one.Trigger}
+		for _, n := range []int{one.Plans, one.InVain, one.Victims, one.Nominations, one.Cleared, one.Elsewhere} {
+			row = append(row, Thousands(int64(n)))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// mixed reports whether anything but required nodes made anybody go.
+func (p *Preemption) mixed() bool {
+	return len(p.ByTrigger) > 1 || p.Nominations > 0 || len(p.ByTrigger) == 1 && p.ByTrigger[0].Trigger != requiredNode
+}
+
+// requiredNode is the trigger that pods of daemonsets pull.
+var requiredNode = preemptor.RequiredNode.String()
 
 // victimTable is victims by class, and by the strategy that chose them.
 func (r *Result) victimTable() Table {
@@ -31,23 +63,28 @@ func (r *Result) victimTable() Table {
 	if r.Preemption == nil {
 		return t
 	}
-	var classes, strategies []string
+	mixed := r.Preemption.mixed()
+	var rows, strategies []string
 	count := map[[2]string]int{}
 	for _, v := range r.Preemption.ByKind {
-		if !slices.Contains(classes, v.Class) {
-			classes = append(classes, v.Class)
+		row := v.Class
+		if mixed {
+			row = v.Trigger + ": " + v.Class
+		}
+		if !slices.Contains(rows, row) {
+			rows = append(rows, row)
 		}
 		if !slices.Contains(strategies, v.Strategy) {
 			strategies = append(strategies, v.Strategy)
 		}
-		count[[2]string{v.Class, v.Strategy}] = v.Victims
+		count[[2]string{row, v.Strategy}] = v.Victims
 	}
 	slices.SortFunc(strategies, func(a, b string) int { return strategyRank(a) - strategyRank(b) })
 	t.Head = append(append([]string{"class"}, strategies...), "all")
-	for _, class := range classes {
-		row, all := []string{class}, 0
+	for _, name := range rows {
+		row, all := []string{name}, 0
 		for _, strategy := range strategies {
-			n := count[[2]string{class, strategy}]
+			n := count[[2]string{name, strategy}]
 			row, all = append(row, Thousands(int64(n))), all+n
 		}
 		t.Rows = append(t.Rows, append(row, Thousands(int64(all))))
@@ -55,35 +92,106 @@ func (r *Result) victimTable() Table {
 	return t
 }
 
-// daemonTable is how long the pods of daemonsets waited.
-func (r *Result) daemonTable() Table {
-	t := Table{Title: "Pods of daemonsets, from ask to placement", Head: []string{"pods", "count", "mean", "p50", "p90", "p99", "max"}, Words: 1}
+// strategies are the columns of a table.
+var strategies = []preemptor.Strategy{preemptor.Single, preemptor.Multiple, preemptor.Minimal, preemptor.Reprieve}
+
+func strategyRank(name string) int {
+	return slices.IndexFunc(strategies, func(s preemptor.Strategy) bool { return s.String() == name })
+}
+
+// helpedTable is how long pods waited for which room was made.
+func (r *Result) helpedTable() Table {
+	t := Table{Title: "Pods that room is made for, from ask to placement", Head: []string{"pods", "count", "mean", "p50", "p90", "p99", "max"}, Words: 1}
 	p := r.Preemption
 	if p == nil {
 		return t
 	}
-	for _, row := range []struct {
-		name string
-		of   *Waiting
-	}{{"all", p.Waiting}, {"for which others went", p.Helped}} {
-		if row.of != nil {
-			t.Rows = append(t.Rows, append([]string{row.name, Thousands(int64(row.of.Pods))}, row.of.columns()...))
+	row := func(name string, of *Waiting) {
+		if of != nil {
+			t.Rows = append(t.Rows, append([]string{name, Thousands(int64(of.Pods))}, of.columns()...))
+		}
+	}
+	row("of daemonsets, all", p.Waiting)
+	for _, one := range p.ByTrigger {
+		if one.Trigger == requiredNode {
+			row("of daemonsets, for which others went", one.Helped)
+		} else {
+			row("for which others went by "+one.Trigger, one.Helped)
 		}
 	}
 	return t
 }
 
+// takingTable is who took from whom, unless it was for daemonsets alone.
+func (r *Result) takingTable() Table {
+	t := Table{Title: "Who took from whom", Head: []string{"trigger", "queue", "took from", "victims"}, Words: 3}
+	if r.Preemption == nil || !r.Preemption.mixed() {
+		return t
+	}
+	for _, one := range r.Preemption.Taken {
+		from := one.From
+		switch {
+		case from == "":
+			from = "foreign pods"
+		case from == one.By:
+			from = "itself"
+		}
+		t.Rows = append(t.Rows, []string{one.Trigger, one.By, from, Thousands(int64(one.Victims))})
+	}
+	return t
+}
+
+func (r *Result) budgetTable() Table {
+	t := Table{Title: "Disruption budgets", Head: []string{"budget", "allowed", "most down at once"}, Words: 1}
+	if r.Preemption != nil {
+		for _, b := range r.Preemption.Budgets {
+			t.Rows = append(t.Rows, []string{b.Name, Thousands(int64(b.Allowed)), Thousands(int64(b.Peak))})
+		}
+	}
+	return t
+}
+
+// vainShown is how many reasons the table of searches in vain lists.
+const vainShown = 12
+
+// vainTable is why nobody makes room for pods that wait at the end.
+func (r *Result) vainTable() Table {
+	t := Table{
+		Title: "Waiting at the end, and why nobody makes room",
+		Head:  []string{"queue", "trigger", "where the least is missing", "for example", "nodes", "too small", "too little to free", "closed", "refused", "pods"}, Words: 4,
+	}
+	if r.Preemption == nil {
+		return t
+	}
+	for i, h := range r.Preemption.InVain {
+		if i == vainShown {
+			t.Rows = append(t.Rows, []string{"", "", fmt.Sprintf("and %d more", len(r.Preemption.InVain)-i), "", "", "", "", "", "", ""})
+			break
+		}
+		nearest := Readable(h.Verdict)
+		if h.Nearest != "" {
+			nearest = h.Nearest + ": " + nearest
+		}
+		row := []string{h.Queue, h.Trigger, nearest, h.Example}
+		for _, n := range []int{h.Nodes, h.Small, h.Lacking, h.Closed, h.Refused, h.Pods} {
+			row = append(row, Thousands(int64(n)))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
 // explainedMax is how many plans the text explains.
-const explainedMax = 10
+const explainedMax = 12
 
 // Explained are the plans that are worth reading first: the first few that differ
-// in outcome, strategy or the classes of their victims.
+// in trigger, outcome, strategy or the classes of their victims.
 func (p *Preemption) Explained() []PlanRecord {
 	var list []PlanRecord
 	seen := map[string]bool{}
 	for _, one := range p.Records {
 		var kind strings.Builder
-		kind.WriteString(one.Outcome + one.Strategy)
+		kind.WriteString(one.Trigger + one.Outcome + one.Strategy)
 		for _, v := range one.Victims {
 			kind.WriteString(" " + v.Class)
 		}
@@ -121,5 +229,11 @@ func (p *Preemption) Count() int {
 	return n
 }
 
-// Title says which plan it is: when, and for whom.
-func (p PlanRecord) Title() string { return Clock(p.At.Duration()) + "  " + p.Ask }
+// Title says which plan it is: when, for whom, and where the node was chosen.
+func (p PlanRecord) Title() string {
+	title := Clock(p.At.Duration()) + "  " + p.Ask
+	if p.Node != "" && p.Trigger != requiredNode {
+		title += " on " + p.Node
+	}
+	return title
+}

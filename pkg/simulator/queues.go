@@ -21,8 +21,11 @@ func (s *Scenario) UseQueues(text string) error {
 	if n := len(document.Partitions); n != 1 {
 		return Problems{{Key: "partitions", Text: fmt.Sprintf("there are %d, and a simulation has exactly one", n)}}
 	}
-	s.Config = document.Partitions[0]
+	s.Config, s.queues = document.Partitions[0], document.Text
 	s.Warnings = ours(document.Warnings, config.Warning)
+	if at, err := s.workOutChanges(); err != nil {
+		return Problems{{Key: s.Changes[at].key, Text: err.Error()}}
+	}
 	return nil
 }
 

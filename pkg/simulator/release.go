@@ -12,24 +12,29 @@ import (
 // stop ends a pod on its node and tells the core, late, twice or never if a
 // fault says so.
 func (c *cluster) stop(p *pod, why si.TerminationType) {
+	c.stopAfter(p, why, 0)
+}
+
+// stopAfter is stop for a pod that takes its time.
+func (c *cluster) stopAfter(p *pod, why si.TerminationType, grace time.Duration) {
 	p.vacate()
 	p.moveTo(over)
-	c.confirm(func() {
+	c.confirm(grace, func() {
 		c.discharge(p)
 		c.send(core.ReleaseAllocation{Application: p.app.id, Key: p.key, Termination: why})
 	})
 }
 
-// confirm tells the core that something is gone, after a delay: late, twice or
-// never if a fault says so.
-func (c *cluster) confirm(tell func()) {
+// confirm tells the core that something is gone, after the grace and a delay:
+// late, twice or never if a fault says so.
+func (c *cluster) confirm(grace time.Duration, tell func()) {
 	f := c.scenario.Faults
 	never, late, twice := f.ReleaseNever.happens(c.faults), f.ReleaseLate.happens(c.faults), f.ReleaseTwice.happens(c.faults)
 	if never {
 		c.tally.releasesNever++
 		return
 	}
-	delay := c.pause(c.scenario.Delays.Stop)
+	delay := grace + c.pause(c.scenario.Delays.Stop)
 	if late {
 		c.tally.releasesLate++
 		delay += c.pause(f.Late)
@@ -88,7 +93,12 @@ func (c *cluster) evict(p *pod, why si.TerminationType) {
 		c.countPlaced(p)
 	}
 	p.app.queue.count(func(n *podCounts) { n.evicted++ })
-	c.stop(p, why)
+	c.backUp(p)
+	grace := time.Duration(0)
+	if why == si.TerminationType_PREEMPTED_BY_SCHEDULER {
+		grace = p.grace
+	}
+	c.stopAfter(p, why, grace)
 	c.restart(p)
 }
 
@@ -98,6 +108,7 @@ func (c *cluster) lose(p *pod) {
 		c.countPlaced(p)
 	}
 	p.app.queue.count(func(n *podCounts) { n.lost++ })
+	c.backUp(p)
 	p.vacate()
 	p.moveTo(over)
 	c.restart(p)
@@ -118,6 +129,7 @@ func (c *cluster) restart(p *pod) {
 		runs:    p.runs,
 	}
 	next.key = core.AllocationKey(fmt.Sprintf("%s~%d", next.base, next.attempt))
+	c.goDown(next)
 	c.after(c.pause(c.scenario.Delays.Restart), func() {
 		next.app = c.application(p.app.id, p.app.wish, p.app.user)
 		c.arrive(next)

@@ -107,16 +107,18 @@ type QueueUse struct {
 	Peak       map[string]int64 `json:"usedPeak"`
 	// Share is the largest of the mean shares of the cluster over all kinds,
 	// in thousandths.
-	Share     int64    `json:"sharePerMille"`
-	ShareKind string   `json:"shareKind,omitempty"`
-	Arrived   int      `json:"arrived"`
-	Placed    int      `json:"placed"`
-	Pending   int      `json:"pending"`
-	GaveUp    int      `json:"gaveUp"`
-	Evicted   int      `json:"evicted"`   // by drains and by preemption
-	Preempted int      `json:"preempted"` // of these
-	Lost      int      `json:"lost"`
-	Waiting   *Waiting `json:"waiting,omitempty"`
+	Share     int64  `json:"sharePerMille"`
+	ShareKind string `json:"shareKind,omitempty"`
+	Arrived   int    `json:"arrived"`
+	Placed    int    `json:"placed"`
+	Pending   int    `json:"pending"`
+	GaveUp    int    `json:"gaveUp"`
+	Evicted   int    `json:"evicted"`   // by drains and by preemption
+	Preempted int    `json:"preempted"` // of these
+	// Told is, by trigger, how many were told to go, also of those that did not.
+	Told    map[string]int `json:"toldToGo,omitempty"`
+	Lost    int            `json:"lost"`
+	Waiting *Waiting       `json:"waiting,omitempty"`
 }
 
 // A PendingReason is why some pods were not placed.
@@ -144,17 +146,28 @@ type ForeignCounts struct {
 	AtEnd    int `json:"atEnd"`
 }
 
-// Preemption is who made room for pods that must run on a certain node.
+// Preemption is who made room for whom.
 type Preemption struct {
-	// Plans counts, by what they came to, the plans that chose victims or were
-	// reported to have found none.
+	// Plans counts, by what they came to, the plans that chose victims, led to a
+	// nomination, or were reported to have found nobody.
 	Plans        map[string]int `json:"plans"`
 	Victims      int            `json:"victims"` // told to go
 	Foreign      int            `json:"foreignVictims"`
 	Stuck        int            `json:"stuck"`        // did not go in time
 	Leaving      int            `json:"leavingAtEnd"` // told to go, and not gone at the end
 	Reservations int            `json:"reservationsCancelled"`
-	ByKind       []VictimCount  `json:"victimsByKind"`
+	Nominations  int            `json:"nominations"`
+	Cleared      int            `json:"nominationsCleared"` // came to nothing
+	Loops        int            `json:"loopsStopped"`
+	// NodesLookedAt is how often a node was looked at for room that others could
+	// make, for all plans and searches together.
+	NodesLookedAt int64          `json:"nodesLookedAt"`
+	Violations    int            `json:"budgetViolations"` // victims that exceeded one
+	ByTrigger     []TriggerCount `json:"byTrigger"`
+	ByKind        []VictimCount  `json:"victimsByKind"`
+	Taken         []Taking       `json:"taken"`
+	InVain        []HuntCount    `json:"inVain,omitempty"` // of the pods that wait at the end
+	Budgets       []BudgetUse    `json:"budgets,omitempty"`
 	// Waiting is of all pods of daemonsets, Helped of those that others were told
 	// to go for.
 	Waiting *Waiting     `json:"daemonSetPodsWaiting,omitempty"`
@@ -162,28 +175,80 @@ type Preemption struct {
 	Records []PlanRecord `json:"records"` // the first ten thousand
 }
 
+// A TriggerCount is what one reason to make room came to.
+type TriggerCount struct {
+	Trigger     string   `json:"trigger"`
+	Plans       int      `json:"plans"`  // that chose victims
+	InVain      int      `json:"inVain"` // reported to have found nobody
+	Victims     int      `json:"victims"`
+	Nominations int      `json:"nominations"`
+	Cleared     int      `json:"cleared"`
+	Elsewhere   int      `json:"placedElsewhere"`             // than where room was made
+	Helped      *Waiting `json:"helpedPodsWaiting,omitempty"` // of pods that others were told to go for
+}
+
+// A Taking is the victims that one queue took from another. From is empty for
+// foreign pods; a queue that gives back takes from itself or from those below.
+type Taking struct {
+	Trigger string `json:"trigger"`
+	By      string `json:"by"`
+	From    string `json:"from,omitempty"`
+	Victims int    `json:"victims"`
+}
+
+// A HuntCount is pods that wait at the end and why nobody makes room for them by
+// one trigger, with the nodes of the first of them: how many there were, and how
+// many were of no use and why. Each counts once.
+type HuntCount struct {
+	Queue   string `json:"queue"`
+	Trigger string `json:"trigger"`
+	Verdict string `json:"verdict"`
+	Pods    int    `json:"pods"`
+	Example string `json:"example"`
+	Nodes   int    `json:"nodes"`
+	Closed  int    `json:"closed"`  // cordoned, kept for others, or with victims that do not go
+	Small   int    `json:"small"`   // could never hold the pod
+	Lacking int    `json:"lacking"` // too little would come free
+	Refused int    `json:"refused"` // by the resource manager
+	Nearest string `json:"nearest,omitempty"`
+}
+
+// A BudgetUse is a disruption budget, and how many of its pods were down at once
+// at most, for any time and whatever the reason.
+type BudgetUse struct {
+	Name    string `json:"name"`
+	Allowed int    `json:"allowed"`
+	Peak    int    `json:"downPeak"`
+}
+
 // A VictimCount is the victims of one class that one strategy chose.
 type VictimCount struct {
+	Trigger  string `json:"trigger"`
 	Class    string `json:"class"`
 	Strategy string `json:"strategy"`
 	Victims  int    `json:"victims"`
 }
 
-// A PlanRecord is a plan that chose victims, or was reported to have found none.
+// A PlanRecord is a plan that chose victims, led to a nomination, or was reported
+// to have found nobody.
 type PlanRecord struct {
 	At          Seconds      `json:"at"`
-	Ask         string       `json:"ask"`
-	Node        string       `json:"node"`
+	Trigger     string       `json:"trigger"`
+	Ask         string       `json:"ask"`   // or the queue that gives back
+	Queue       string       `json:"queue"` // of the ask
+	Node        string       `json:"node"`  // that was chosen or required; empty for a queue
 	Outcome     string       `json:"outcome"`
 	Strategy    string       `json:"strategy,omitempty"`
 	Verdict     string       `json:"verdict"`
 	Victims     []PlanVictim `json:"victims"`
+	Violations  int          `json:"budgetViolations,omitempty"`
 	Explanation []string     `json:"explanation"` // line by line
 }
 
 // A PlanVictim is one that was chosen.
 type PlanVictim struct {
 	Key      string `json:"key"`
+	Queue    string `json:"queue,omitempty"` // empty for a foreign pod
 	Class    string `json:"class"`
 	Priority int32  `json:"priority"`
 }
@@ -198,11 +263,13 @@ type FaultCounts struct {
 	ForeignEarly  int `json:"foreignEarly"`
 }
 
-// A Happening is something that befell nodes.
+// A Happening is something that befell nodes, or new limits of a queue.
 type Happening struct {
-	At    Seconds  `json:"at"`
-	What  string   `json:"what"` // fail, return, drain, undrain
-	Nodes []string `json:"nodes"`
+	At     Seconds  `json:"at"`
+	What   string   `json:"what"` // fail, return, drain, undrain, limit
+	Nodes  []string `json:"nodes,omitempty"`
+	Queue  string   `json:"queue,omitempty"`
+	Detail string   `json:"detail,omitempty"`
 }
 
 // Series is how things went over time: one value for each step, the mean of it
@@ -220,9 +287,17 @@ type Series struct {
 
 // PreemptionSeries is preemption over time, the most in each step.
 type PreemptionSeries struct {
+	Victims   []int64         `json:"victimsSoFar"`
+	ByTrigger []TriggerSeries `json:"byTrigger"`
+	Leaving   []int64         `json:"leavingPeak"`
+	Nominated []int64         `json:"nominatedPeak"`
+	Daemons   []int64         `json:"daemonSetPodsPendingPeak"`
+}
+
+// TriggerSeries is the victims of one trigger over time.
+type TriggerSeries struct {
+	Trigger string  `json:"trigger"`
 	Victims []int64 `json:"victimsSoFar"`
-	Leaving []int64 `json:"leavingPeak"`
-	Daemons []int64 `json:"daemonSetPodsPendingPeak"`
 }
 
 // ResourceSeries is one kind over time.

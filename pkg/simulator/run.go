@@ -70,11 +70,17 @@ func newRun(s *Scenario, options Options) *run {
 	r.why = r.reasonOf
 	o := core.Options{Partition: "[simulator]" + s.Config.Name, Kinds: s.Kinds}
 	if s.constrained() {
-		o.Feasible = r.feasible
+		o.Feasible, o.Simulate = r.feasible, r.simulate
+	}
+	if len(s.Budgets) > 0 {
+		o.Budgets = r.allowances
 	}
 	r.partition = core.NewPartition(o, s.Config)
 	return r
 }
+
+// time is now as the core sees it.
+func (r *run) time() time.Time { return epoch.Add(r.now) }
 
 // constrained reports whether any pod cares for more than amounts.
 func (s *Scenario) constrained() bool {
@@ -155,7 +161,7 @@ func (r *run) moment(at time.Duration) error {
 // settle applies what the resource manager sent and schedules, until both have
 // nothing more to say.
 func (r *run) settle() error {
-	now := epoch.Add(r.now)
+	now := r.time()
 	for more := true; more || len(r.inbox) > 0; {
 		for len(r.inbox) > 0 {
 			commands := r.inbox

@@ -75,10 +75,24 @@ func TestSmallJSON(t *testing.T) {
 	golden.Assert(t, string(b)+"\n", "small.json.golden")
 }
 
+// TestExamplesRun plays every example to its end.
+func TestExamplesRun(t *testing.T) {
+	for _, name := range simulator.Examples() {
+		r, err := simulator.Run(example(t, name), simulator.Options{})
+		assert.NilError(t, err)
+		assertSums(t, r)
+	}
+}
+
+// sameUntil is when the repeated runs of an example stop. By then the largest one
+// is full, and pods make room for each other.
+const sameUntil = 50 * time.Minute
+
 func TestSameSeedSameBytes(t *testing.T) {
 	for _, name := range simulator.Examples() {
 		s := example(t, name)
 		run := func(s *simulator.Scenario, seed uint64) string {
+			s.Until = min(s.Until, sameUntil)
 			r, err := simulator.Run(s, simulator.Options{Seed: seed})
 			assert.NilError(t, err)
 			return outputs(t, r)

@@ -34,8 +34,13 @@ type Scenario struct {
 	DaemonSets  []DaemonSet
 	Foreign     []Foreign
 	Incidents   []Incident
+	Changes     []Change // sorted by At
+	Budgets     []Budget
 	Delays      Delays
 	Faults      Faults
+
+	queues  string        // the text of Config
+	changed []core.Config // what the changes come to, one after the other
 }
 
 // A Node is a machine of the simulated cluster.
@@ -75,10 +80,13 @@ type Workload struct {
 	Selector     map[string]string // node attributes that must match
 	Priority     int32
 	Runs         Span
-	Once         bool // a pod that is lost, evicted or preempted does not come again
-	Driver       bool // the first pod of each application is its driver
-	OptOut       bool // the pods ask not to be preempted
-	Stubborn     bool // the pods do not go when the core tells them to
+	Once         bool          // a pod that is lost, evicted or preempted does not come again
+	Driver       bool          // the first pod of each application is its driver
+	OptOut       bool          // the pods ask not to be preempted
+	SparesOthers bool          // nobody is to be preempted for the pods
+	Stubborn     bool          // the pods do not go when the core tells them to
+	Grace        time.Duration // that a pod takes to end once the core told it to go, and says so
+	QoS          string        // class of service; empty leaves it to the core
 }
 
 // Arrival says when the applications of a workload, or the pods one by one,
@@ -151,6 +159,14 @@ const (
 	Fails IncidentKind = iota
 	Drains
 )
+
+// A Budget is how many pods of some workloads may be down at once. A pod is down
+// from the moment it ends too early until its successor runs.
+type Budget struct {
+	Name      string
+	Workloads []string
+	Allowed   int
+}
 
 // Delays are how long the virtual resource manager takes.
 type Delays struct {

@@ -35,6 +35,7 @@ func (r *run) result() *Result {
 	}
 	root, t := r.books.queues["root"], &r.tally
 	view := r.partition.View()
+	preemption := r.preemptionOf(view)
 	return &Result{
 		Scenario:    r.scenario.Name,
 		Description: r.scenario.Description,
@@ -59,13 +60,13 @@ func (r *run) result() *Result {
 			Reported: t.foreignReported, Static: t.foreignStatic, Resized: t.foreignResized,
 			Ended: t.foreignEnded, Lost: t.foreignLost, AtEnd: len(r.foreignPods),
 		},
-		Preemption: r.preemptionOf(view),
+		Preemption: preemption,
 		Faults: FaultCounts{
 			BindFailures: t.bindFailures, ReleasesLate: t.releasesLate, ReleasesTwice: t.releasesTwice,
 			ReleasesNever: t.releasesNever, ReportsTwice: t.reportsTwice, ForeignEarly: t.foreignEarly,
 		},
 		Incidents: t.incidents,
-		Series:    r.series(),
+		Series:    r.series(preemption != nil),
 	}
 }
 
@@ -163,6 +164,7 @@ func (r *run) queueUse() []QueueUse {
 			GaveUp:     q.pods.gaveUp,
 			Evicted:    q.pods.evicted,
 			Preempted:  q.pods.preempted,
+			Told:       toldByTrigger(q.pods.told),
 			Lost:       q.pods.lost,
 			Waiting:    waitsOf(q.waits),
 		}
@@ -218,7 +220,7 @@ func rejections(counts map[string]int) []Rejection {
 	return list
 }
 
-func (r *run) series() Series {
+func (r *run) series(preempted bool) Series {
 	b := r.books
 	s := Series{
 		Step: seconds(b.step), Pending: b.pending.peaks(), Running: b.means(b.running), Nodes: b.means(b.nodes),
@@ -243,8 +245,8 @@ func (r *run) series() Series {
 		}
 		s.Queues = append(s.Queues, one)
 	}
-	if len(r.tally.preemption.outcomes) > 0 {
-		s.Preemption = &PreemptionSeries{Victims: b.victims.peaks(), Leaving: b.leaving.peaks(), Daemons: b.daemons.peaks()}
+	if preempted {
+		s.Preemption = r.preemptionSeries()
 	}
 	return s
 }

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -42,7 +43,7 @@ func (r *Result) Headline() string {
 func (r *Result) Tables() []Table {
 	var filled []Table
 	for _, t := range []Table{
-		r.podTable(), r.preemptionTable(), r.victimTable(), r.daemonTable(),
+		r.podTable(), r.preemptionTable(), r.triggerTable(), r.victimTable(), r.helpedTable(), r.takingTable(), r.budgetTable(), r.vainTable(),
 		r.resourceTable(), r.queueTable(), r.queuePodTable(),
 		reasonTable("Pending at the end", r.Pending), reasonTable("Left without having been placed", r.GaveUp),
 		r.rejectionTable(), r.incidentTable(),
@@ -207,10 +208,17 @@ const incidentsShown, nodesShown = 40, 6
 
 func (r *Result) incidentTable() Table {
 	t := Table{Title: "Incidents", Head: []string{"at", "what", "nodes"}, Words: 3}
+	if slices.ContainsFunc(r.Incidents, func(h Happening) bool { return h.Queue != "" }) {
+		t.Head[2] = "nodes or queue"
+	}
 	for i, h := range r.Incidents {
 		if i == incidentsShown {
 			t.Rows = append(t.Rows, []string{"", "", fmt.Sprintf("and %d more", len(r.Incidents)-i)})
 			break
+		}
+		if h.Queue != "" {
+			t.Rows = append(t.Rows, []string{Clock(h.At.Duration()), h.What, h.Queue + ": " + h.Detail})
+			continue
 		}
 		nodes := h.Nodes
 		more := ""

@@ -3,6 +3,7 @@ package simulator
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -35,8 +36,11 @@ func (c *cluster) startWork() {
 				priority: w.Priority,
 				once:     w.Once,
 				optOut:   w.OptOut,
+				spares:   w.SparesOthers,
 				stubborn: w.Stubborn,
-				tags:     tagsOf(w.Demand),
+				grace:    w.Grace,
+				budgets:  c.budgetsOf(w.Name),
+				tags:     tagsOf(w.Demand, w.Grace, w.QoS),
 			},
 			arrival: stream(c.seed, "arrival "+w.Name),
 			size:    stream(c.seed, "size "+w.Name),
@@ -59,13 +63,23 @@ func (c *cluster) startWork() {
 	}
 }
 
-// tagsOf is what a demand looks like to the core, which shows it and nothing
-// else.
-func tagsOf(d Demand) map[string]string {
-	if d.Count == 0 {
+// tagsOf is what the core is told beside amounts: what a demand looks like, to be
+// shown, and what it makes use of.
+func tagsOf(d Demand, grace time.Duration, qos string) map[string]string {
+	tags := map[string]string{}
+	if d.Count > 0 {
+		tags["gpus"] = d.String()
+	}
+	if grace > 0 {
+		tags[core.TagGrace] = strconv.Itoa(int((grace + time.Second - 1) / time.Second))
+	}
+	if qos != "" {
+		tags[core.TagQoS] = qos
+	}
+	if len(tags) == 0 {
 		return nil
 	}
-	return map[string]string{"gpus": d.String()}
+	return tags
 }
 
 // first is the time until the first arrival.
@@ -156,7 +170,7 @@ func (c *cluster) replay(from int) {
 	for ; i < len(trace) && trace[i].Arrive <= c.now; i++ {
 		t := &trace[i]
 		p := &pod{
-			podSpec: &podSpec{wants: newWants(t.Demand, nil), amounts: t.Amounts, priority: t.Priority, tags: tagsOf(t.Demand)},
+			podSpec: &podSpec{wants: newWants(t.Demand, nil), amounts: t.Amounts, priority: t.Priority, tags: tagsOf(t.Demand, 0, "")},
 			key:     t.Key,
 			base:    t.Key,
 			attempt: 1,

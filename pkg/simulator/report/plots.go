@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 )
 
@@ -19,7 +20,7 @@ func plots(r *simulator.Result) []chart {
 	base := chart{step: r.Series.Step.Duration(), end: r.Time.Duration(), marks: marks(r)}
 	charts := []chart{utilisation(base, r), pending(base, r)}
 	if r.Series.Preemption != nil {
-		charts = append(charts, preemption(base, r))
+		charts = append(charts, victims(base, r), underWay(base, r))
 	}
 	for i := range r.Series.Resources {
 		charts = append(charts, shares(base, r, i))
@@ -34,7 +35,11 @@ func marks(r *simulator.Result) []mark {
 			break
 		}
 		verbs := map[string]string{"fail": "failed", "return": "back", "drain": "drained", "undrain": "undrained"}
-		all = append(all, mark{at: h.At.Duration(), text: fmt.Sprintf("%d %s", len(h.Nodes), verbs[h.What])})
+		text := fmt.Sprintf("%d %s", len(h.Nodes), verbs[h.What])
+		if h.Queue != "" {
+			text = "limits of " + shortName(h.Queue)
+		}
+		all = append(all, mark{at: h.At.Duration(), text: text})
 	}
 	return all
 }
@@ -69,16 +74,37 @@ func pending(c chart, r *simulator.Result) chart {
 	return c
 }
 
-// preemption is who was told to go, and for whom.
-func preemption(c chart, r *simulator.Result) chart {
+// victims is who was told to go, by why.
+func victims(c chart, r *simulator.Result) chart {
+	c.Title = "Victims"
+	c.Note = "Pods that were told to go up to then, by why, on top of each other."
+	c.unit, c.whole, c.stack = "pods", true, true
+	for _, s := range r.Series.Preemption.ByTrigger {
+		c.Lines = append(c.Lines, line{Name: "by " + s.Trigger, Class: triggerColours[s.Trigger], values: counts(s.Victims)})
+	}
+	return c
+}
+
+// triggerColours are the same whichever triggers there are.
+var triggerColours = map[string]string{
+	preemptor.RequiredNode.String(): colour(0), preemptor.Priority.String(): colour(1),
+	preemptor.Guarantee.String(): colour(2), preemptor.Quota.String(): colour(3),
+}
+
+// underWay is the room that is being made.
+func underWay(c chart, r *simulator.Result) chart {
 	s := r.Series.Preemption
-	c.Title = "Preemption"
-	c.Note = "Victims up to then, those of them that have not gone, and pods of daemonsets that wait, the most in each " + stepText(r) + "."
+	c.Title = "Room being made"
+	c.Note = "Pods that were told to go and have not gone, and pods that wait for the room, the most in each " + stepText(r) + "."
 	c.unit, c.whole = "pods", true
-	c.Lines = []line{
-		{Name: "victims so far", Class: "other", area: true, values: counts(s.Victims)},
-		{Name: "told to go and not gone", Class: colour(7), values: counts(s.Leaving)},
+	for _, l := range []line{
+		{Name: "told to go and not gone", Class: colour(7), area: true, values: counts(s.Leaving)},
+		{Name: "nominated to a node", Class: colour(4), values: counts(s.Nominated)},
 		{Name: "pods of daemonsets that wait", Class: colour(0), values: counts(s.Daemons)},
+	} {
+		if slices.Max(append(l.values, 0)) > 0 {
+			c.Lines = append(c.Lines, l)
+		}
 	}
 	return c
 }

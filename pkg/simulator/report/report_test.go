@@ -138,9 +138,9 @@ func TestPlansCanBeOpened(t *testing.T) {
 	assert.Equal(t, strings.Count(p, "<details>"), len(r.Preemption.Records))
 	assert.Assert(t, strings.Contains(p, "chosen by minimal: frees memory=4100Mi vcore=2000 for memory=4070Mi vcore=2000"))
 	assert.Assert(t, strings.Contains(p, "<h2>Victims by class and strategy</h2>"))
-	// Utilisation, pending pods, preemption and two kinds, each in two sizes.
+	// Utilisation, pending pods, two of preemption and two kinds, each in two sizes.
 	svgs := drawings(t, p)
-	assert.Equal(t, len(svgs), 2*5)
+	assert.Equal(t, len(svgs), 2*6)
 	for _, svg := range svgs {
 		assertWellFormed(t, svg)
 	}

@@ -1,0 +1,167 @@
+package simulator
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+)
+
+// allTriggers is every reason to make room, in the order of tables.
+func allTriggers(visit func(preemptor.Trigger)) {
+	for t := range preemptor.Trigger(preemptor.Triggers) {
+		visit(t)
+	}
+}
+
+// preemptionOf sums up who made room for whom; nil if nobody was asked to.
+func (r *run) preemptionOf(view *core.View) *Preemption {
+	t, counts := &r.tally.preemption, view.Preempted
+	if len(t.outcomes) == 0 && counts.Victims+counts.Nominations+counts.Loops == 0 {
+		return nil
+	}
+	p := &Preemption{
+		Plans: t.outcomes, Victims: int(counts.Victims), Foreign: r.tally.foreignPreempted,
+		Stuck: int(counts.Stuck), Reservations: int(counts.Reservations),
+		Nominations: int(counts.Nominations), Cleared: int(counts.Cleared), Loops: int(counts.Loops),
+		NodesLookedAt: int64(view.Work.Prospects), Violations: t.violations,
+		ByTrigger: []TriggerCount{}, ByKind: r.victimCounts(), Taken: r.takings(),
+		Waiting: waitsOf(r.tally.daemonWaits), Helped: waitsOf(t.of(preemptor.RequiredNode).waits),
+		InVain: huntsInVain(view, r.scenario), Budgets: r.budgetUse(), Records: t.kept,
+	}
+	for _, n := range view.Nodes {
+		p.Leaving += len(n.Leaving)
+	}
+	allTriggers(func(trigger preemptor.Trigger) {
+		of := t.of(trigger)
+		one := TriggerCount{
+			Trigger: trigger.String(), Plans: of.plans, InVain: of.inVain, Victims: int(counts.ByTrigger[trigger]),
+			Nominations: of.nominated, Cleared: of.cleared, Elsewhere: of.elsewhere, Helped: waitsOf(of.waits),
+		}
+		if one != (TriggerCount{Trigger: one.Trigger}) {
+			p.ByTrigger = append(p.ByTrigger, one)
+		}
+	})
+	return p
+}
+
+// victimCounts lists the victims by trigger, class and strategy.
+func (r *run) victimCounts() []VictimCount {
+	victims := r.tally.preemption.victims
+	kinds := slices.SortedFunc(maps.Keys(victims), func(a, b victimKind) int {
+		return cmp.Or(cmp.Compare(a.trigger, b.trigger), cmp.Compare(a.class, b.class), cmp.Compare(a.strategy, b.strategy))
+	})
+	list := []VictimCount{}
+	for _, k := range kinds {
+		list = append(list, VictimCount{
+			Trigger: k.trigger.String(), Class: k.class.String(), Strategy: k.strategy.String(), Victims: victims[k],
+		})
+	}
+	return list
+}
+
+// takings lists who took from whom.
+func (r *run) takings() []Taking {
+	taken := r.tally.preemption.taken
+	pairs := slices.SortedFunc(maps.Keys(taken), func(a, b taking) int {
+		return cmp.Or(cmp.Compare(a.trigger, b.trigger), cmp.Compare(a.by, b.by), cmp.Compare(a.from, b.from))
+	})
+	list := []Taking{}
+	for _, k := range pairs {
+		list = append(list, Taking{Trigger: k.trigger.String(), By: string(k.by), From: string(k.from), Victims: taken[k]})
+	}
+	return list
+}
+
+func (r *run) budgetUse() []BudgetUse {
+	var list []BudgetUse
+	for _, b := range r.budgets {
+		list = append(list, BudgetUse{Name: b.Name, Allowed: b.Allowed, Peak: int(b.down.peak)})
+	}
+	return list
+}
+
+// A huntKind is what hunts in vain are grouped by.
+type huntKind struct {
+	queue            core.QueuePath
+	trigger, verdict string
+}
+
+// huntsInVain groups the pods that wait at the end by why nobody makes room.
+func huntsInVain(view *core.View, s *Scenario) []HuntCount {
+	groups := map[huntKind]*HuntCount{}
+	for _, app := range view.Applications {
+		for _, ask := range app.Asks {
+			for _, h := range ask.Hunts {
+				kind := huntKind{app.Queue, h.Trigger.String(), huntVerdict(h, s)}
+				one := groups[kind]
+				if one == nil {
+					one = &HuntCount{
+						Queue: string(app.Queue), Trigger: kind.trigger, Verdict: kind.verdict, Example: string(ask.Key), Nearest: string(h.Node),
+						Nodes: h.Nodes, Closed: h.Closed, Small: h.Small, Lacking: h.Lacking, Refused: h.Refused,
+					}
+					groups[kind] = one
+				}
+				one.Pods++
+			}
+		}
+	}
+	var list []HuntCount
+	for _, one := range groups {
+		list = append(list, *one)
+	}
+	slices.SortFunc(list, func(a, b HuntCount) int {
+		return cmp.Or(cmp.Compare(b.Pods, a.Pods), cmp.Compare(a.Queue, b.Queue),
+			cmp.Compare(a.Trigger, b.Trigger), cmp.Compare(a.Verdict, b.Verdict))
+	})
+	return list
+}
+
+// huntVerdict says why a hunt found nobody.
+func huntVerdict(h core.Hunt, s *Scenario) string {
+	switch {
+	case h.Nobody:
+		return "nobody may be told to go"
+	case h.Plan != nil:
+		return h.Plan.Verdict(s.Kinds)
+	default:
+		return "no node could hold it"
+	}
+}
+
+// toldByTrigger names the counts that are not zero; nil if none is.
+func toldByTrigger(told [preemptor.Triggers]int) map[string]int {
+	var named map[string]int
+	for t, n := range told {
+		if n > 0 && named == nil {
+			named = map[string]int{}
+		}
+		if n > 0 {
+			named[preemptor.Trigger(t).String()] = n
+		}
+	}
+	return named
+}
+
+func (r *run) preemptionSeries() *PreemptionSeries {
+	b := r.books
+	s := &PreemptionSeries{
+		Victims: []int64{}, ByTrigger: []TriggerSeries{},
+		Leaving: b.leaving.peaks(), Nominated: b.nominees.peaks(), Daemons: b.daemons.peaks(),
+	}
+	allTriggers(func(t preemptor.Trigger) {
+		victims := b.victims[t].peaks()
+		for i, n := range victims {
+			if i == len(s.Victims) {
+				s.Victims = append(s.Victims, 0)
+			}
+			s.Victims[i] += n
+		}
+		if slices.Max(append(victims, 0)) > 0 {
+			s.ByTrigger = append(s.ByTrigger, TriggerSeries{Trigger: t.String(), Victims: victims})
+		}
+	})
+	return s
+}

@@ -1,0 +1,213 @@
+package simulator_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+)
+
+// byTrigger finds the counts of a trigger, which must be there.
+func byTrigger(t testing.TB, r *simulator.Result, name string) simulator.TriggerCount {
+	t.Helper()
+	i := slices.IndexFunc(r.Preemption.ByTrigger, func(one simulator.TriggerCount) bool { return one.Trigger == name })
+	assert.Assert(t, i >= 0, "nothing by %s in %+v", name, r.Preemption.ByTrigger)
+	return r.Preemption.ByTrigger[i]
+}
+
+// TestFairness: three reasons to make room in one run, and the figures agree with
+// each other.
+func TestFairness(t *testing.T) {
+	for _, seed := range []uint64{0, 1, 2} {
+		r := verified(t, example(t, "fairness"), seed)
+		p := r.Preemption
+		victims, taken, told := 0, 0, 0
+		for _, name := range []string{"priority", "guarantee", "quota"} {
+			one := byTrigger(t, r, name)
+			assert.Assert(t, one.Victims > 5, "%+v", one)
+			victims += one.Victims
+			assert.Equal(t, one.Nominations > 0, name != "quota")
+			if name != "quota" {
+				assert.Assert(t, one.Helped.Pods > 5, name)
+			}
+			told += r.Queues[0].Told[name]
+		}
+		assert.Equal(t, victims, p.Victims)
+		assert.Equal(t, told, p.Victims)
+		for _, one := range p.Taken {
+			taken += one.Victims
+			assert.Assert(t, one.From != "root.shop" && one.From != "root.system", "%+v", one)
+			assert.Equal(t, one.By == "root.red", one.Trigger == "quota")
+		}
+		assert.Equal(t, taken, p.Victims)
+		assert.Assert(t, p.NodesLookedAt > 0)
+		assert.Assert(t, p.Budgets[0].Peak > 0 && p.Budgets[0].Peak <= p.Budgets[0].Allowed, "%+v", p.Budgets)
+		assert.Equal(t, p.Violations, 0)
+		// A pod that blue was due waits at least the delay, and not much longer.
+		assert.Assert(t, byTrigger(t, r, "guarantee").Helped.Mean.Duration() > time.Minute)
+		assertSeries(t, r)
+	}
+}
+
+// assertSeries checks that what is drawn ends where the figures do.
+func assertSeries(t testing.TB, r *simulator.Result) {
+	t.Helper()
+	s := r.Series.Preemption
+	last := func(values []int64) int { return int(values[len(values)-1]) }
+	assert.Equal(t, last(s.Victims), r.Preemption.Victims)
+	for _, one := range s.ByTrigger {
+		assert.Equal(t, last(one.Victims), byTrigger(t, r, one.Trigger).Victims)
+	}
+	assert.Equal(t, slices.Max(s.Nominated) > 0, r.Preemption.Nominations > 0)
+}
+
+// TestTablesOfTriggers: the summary names the triggers, the queues and the plans.
+func TestTablesOfTriggers(t *testing.T) {
+	text := outputs(t, verified(t, example(t, "fairness"), 0))
+	for _, want := range []string{
+		"PREEMPTION BY TRIGGER", "WHO TOOK FROM WHOM", "DISRUPTION BUDGETS", "for which others went by guarantee",
+		"priority: regular", "trigger    guarantee", "limit  root.red: guaranteed memory=400Gi vcore=100, max vcore=120",
+		`"trigger":"quota"`, `"nominatedPeak":[`, `"toldToGo":{"guarantee":`,
+	} {
+		assert.Assert(t, strings.Contains(text, want), want)
+	}
+}
+
+// A pod of a higher priority takes the place of the lowest, who comes again when
+// there is room.
+func TestPriority(t *testing.T) {
+	const text = `
+name: priority
+nodes: [{name: n, capacity: {vcore: 4, memory: 8Gi}}]
+delays: {stop: 1s, start: 1s, restart: 5s}
+workloads:
+  - {name: low, queue: default, pods: 2, resources: {vcore: 2, memory: 1Gi}, runs: 10m%s}
+  - {name: high, queue: default, pods: 1, arrival: {at: 1m}, resources: {vcore: 2, memory: 1Gi}, runs: 2m, priority: 5%s}
+`
+	play := func(low, high string) *simulator.Result {
+		return verified(t, parse(t, fmt.Sprintf(text, low, high)), 1)
+	}
+	r := play("", "")
+	assert.Equal(t, r.Pods.Preempted, 1)
+	assert.Equal(t, byTrigger(t, r, "priority").Helped.Max.Duration(), time.Second)
+	record := r.Preemption.Records[0]
+	assert.Equal(t, record.Title(), "1m  high/1 on n")
+	assert.Equal(t, record.Trigger+record.Strategy+record.Queue, "priority"+"reprieve"+"root.default")
+	assert.Equal(t, record.Victims[0].Queue, "root.default")
+	assert.DeepEqual(t, r.Preemption.Taken, []simulator.Taking{{Trigger: "priority", By: "root.default", From: "root.default", Victims: 1}})
+
+	// With a grace the pod takes its time, and is not taken to be stuck before.
+	r = play(", grace: 150s", "")
+	assert.Equal(t, byTrigger(t, r, "priority").Helped.Max.Duration(), 151*time.Second)
+	assert.Equal(t, r.Preemption.Stuck, 0)
+
+	// Nobody goes for pods that spare others.
+	r = play("", ", spare-others: true")
+	assert.Assert(t, r.Preemption == nil)
+	assert.Equal(t, r.Waiting.Max.Duration(), 9*time.Minute+2*time.Second)
+
+	// Who does not go is waited for in vain, and nobody else is told on that node.
+	r = play(", stubborn: true", "")
+	assert.Equal(t, r.Preemption.Victims, 1)
+	assert.Equal(t, r.Preemption.Stuck, 1)
+	assert.Equal(t, r.Preemption.Cleared, 1)
+	assert.Equal(t, byTrigger(t, r, "priority").Cleared, 1)
+	assert.Equal(t, r.Pods.Preempted, 0)
+	assert.Equal(t, r.Waiting.Max.Duration(), 9*time.Minute+2*time.Second)
+}
+
+// The devices of a victim count as free, those of other models never do.
+func TestPriorityForDevices(t *testing.T) {
+	r := verified(t, parse(t, `
+name: devices
+nodes:
+  - {name: g, capacity: {vcore: 8, memory: 8Gi}, gpus: {count: 2, model: T4}}
+  - {name: h, capacity: {vcore: 8, memory: 8Gi}, gpus: {count: 2, model: A10}}
+delays: {stop: 1s, start: 1s}
+until: 5m
+workloads:
+  - {name: low, queue: default, pods: 8, resources: {vcore: 1, memory: 1Gi}, gpus: {count: 1, milli: 400}, runs: forever}
+  - {name: high, queue: default, pods: 1, arrival: {at: 1m}, resources: {vcore: 1, memory: 1Gi}, gpus: {count: 1, milli: 800, models: [A10]}, runs: forever, priority: 5}
+  - {name: never, queue: default, pods: 1, arrival: {at: 2m}, resources: {vcore: 1, memory: 1Gi}, gpus: {count: 1, models: [P100]}, runs: forever, priority: 5}
+`), 1)
+	assert.Equal(t, byTrigger(t, r, "priority").Helped.Pods, 1)
+	assert.Equal(t, r.Preemption.Records[0].Node, "h")
+	assert.Equal(t, r.Preemption.Victims, 2)
+	vain := r.Preemption.InVain
+	assert.Assert(t, slices.ContainsFunc(vain, func(h simulator.HuntCount) bool {
+		return h.Example == "never/1" && h.Trigger == "priority" && h.Pods == 1 && h.Nodes == 2
+	}), "%+v", vain)
+}
+
+// A queue whose max is lowered gives back, and one whose max is raised gets more.
+func TestChanges(t *testing.T) {
+	const text = `
+name: changes
+until: 20m
+queues:
+  partitions:
+    - name: default
+      preemption: {quotapreemptionenabled: true}
+      queues:
+        - name: root
+          queues:
+            - {name: a, resources: {max: {vcore: 10}}, properties: {quota.preemption.delay: 1m}}
+nodes: [{name: n, capacity: {vcore: 20, memory: 20Gi}}]
+delays: {stop: 1s, start: 1s}
+workloads: [{name: w, queue: a, pods: 20, resources: {vcore: 1, memory: 1Gi}, runs: forever}]
+changes:
+  - {at: 15m, queue: root.a, max: {vcore: 12}}
+  - {at: 5m, queue: a, max: {vcore: 4}}
+`
+	s := parse(t, text)
+	r := verified(t, s, 1)
+	assert.Equal(t, byTrigger(t, r, "quota").Victims, 6)
+	assert.Equal(t, r.Pods.Running, 12)
+	assert.DeepEqual(t, r.Preemption.Taken, []simulator.Taking{{Trigger: "quota", By: "root.a", From: "root.a", Victims: 6}})
+	assert.DeepEqual(t, r.Incidents, []simulator.Happening{
+		{At: 300_000, What: "limit", Queue: "root.a", Detail: "max vcore=4"},
+		{At: 900_000, What: "limit", Queue: "root.a", Detail: "max vcore=12"},
+	})
+	// Under another configuration the changes are worked out anew.
+	const other = "partitions: [{queues: [{name: root, queues: [{name: a, resources: {guaranteed: {vcore: %d}}}]}]}]"
+	assert.NilError(t, s.UseQueues(fmt.Sprintf(other, 1)))
+	assert.Equal(t, verified(t, s, 1).Pods.Running, 20)
+	assert.ErrorContains(t, s.UseQueues(fmt.Sprintf(other, 5)), "changes[1]: ")
+	assert.ErrorContains(t, s.UseQueues("partitions: [{queues: [{name: root, queues: [{name: b}]}]}]"), "there is no queue root.a")
+
+	_, err := simulator.Parse(strings.Replace(text, "max: {vcore: 4}", "guaranteed: {vcore: 11}", 1))
+	assert.ErrorContains(t, err, "17: changes[1]: guaranteed 11 is more than the max beside it, which is 10")
+}
+
+// A hard budget is kept while pods come back, and a soft one is not.
+func TestBudgets(t *testing.T) {
+	const text = `
+name: budgets
+queues:
+  partitions:
+    - name: default
+      preemption: {preemption_disruption_budgets: %s}
+      queues: [{name: root, queues: [{name: a}]}]
+nodes: [{name: n, capacity: {vcore: 8, memory: 8Gi}}, {name: m, capacity: {vcore: 8, memory: 8Gi}, join: 10m}]
+delays: {stop: 1s, start: 10s, restart: 5s}
+until: 20m
+workloads:
+  - {name: web, queue: a, pods: 8, resources: {vcore: 1, memory: 1Gi}, runs: forever}
+  - {name: high, queue: a, pods: 6, arrival: {at: 1m}, resources: {vcore: 1, memory: 1Gi}, runs: forever, priority: 5}
+budgets: [{name: web, workloads: [web], allowed: 2}]
+`
+	r := verified(t, parse(t, fmt.Sprintf(text, "hard")), 1)
+	assert.DeepEqual(t, r.Preemption.Budgets, []simulator.BudgetUse{{Name: "web", Allowed: 2, Peak: 2}})
+	assert.Equal(t, r.Pods.Preempted, 2)
+	assert.Equal(t, r.Preemption.Violations, 0)
+	assert.Equal(t, r.Pods.Pending, 0)
+	r = verified(t, parse(t, fmt.Sprintf(text, "prefer")), 1)
+	assert.Equal(t, r.Pods.Preempted, 6)
+	assert.Equal(t, r.Preemption.Violations, 4)
+	assert.Equal(t, r.Preemption.Budgets[0].Peak, 6)
+}
