@@ -26,18 +26,35 @@ type naive struct {
 }
 
 // next is the first ask that fits, and its node; nil if none does.
-func (n naive) next() (*core.Allocation, core.NodeID) {
+func (n naive) next() (ask *core.Allocation, node core.NodeID) {
+	n.first(func(q *core.QueueView, candidate core.AskView) bool {
+		headroom, _ := n.view.Headroom(q.Path)
+		found := false
+		if candidate.Amounts.Within(headroom) {
+			node, found = n.node(candidate.Amounts)
+		}
+		if found {
+			ask = candidate.Allocation
+		}
+		return found
+	})
+	return ask, node
+}
+
+// first tries the asks in order until one of them succeeds, and reports whether
+// one did.
+func (n naive) first(try func(*core.QueueView, core.AskView) bool) bool {
 	capacity := make(resources.Limits, 3)
 	for i := range capacity {
 		capacity[i] = n.view.Capacity.Of(resources.Kind(i))
 	}
-	return n.inQueue(n.view.Root, capacity)
+	return n.inQueue(n.view.Root, capacity, try)
 }
 
-func (n naive) inQueue(q *core.QueueView, above resources.Limits) (*core.Allocation, core.NodeID) {
+func (n naive) inQueue(q *core.QueueView, above resources.Limits, try func(*core.QueueView, core.AskView) bool) bool {
 	fairMax := overlaid(above, q.Max)
 	if q.Leaf {
-		return n.inLeaf(q, fairMax)
+		return n.inLeaf(q, fairMax, try)
 	}
 	children := slices.DeleteFunc(slices.Clone(q.Queues), func(child *core.QueueView) bool {
 		return n.priority(child) == core.PriorityNone
@@ -50,15 +67,10 @@ func (n naive) inQueue(q *core.QueueView, above resources.Limits) (*core.Allocat
 		}
 		return cmp.Or(priority, share, strings.Compare(string(a.Path), string(b.Path)))
 	})
-	for _, child := range children {
-		if ask, node := n.inQueue(child, fairMax); ask != nil {
-			return ask, node
-		}
-	}
-	return nil, ""
+	return slices.ContainsFunc(children, func(child *core.QueueView) bool { return n.inQueue(child, fairMax, try) })
 }
 
-func (n naive) inLeaf(q *core.QueueView, fairMax resources.Limits) (*core.Allocation, core.NodeID) {
+func (n naive) inLeaf(q *core.QueueView, fairMax resources.Limits, try func(*core.QueueView, core.AskView) bool) bool {
 	apps := n.applications(q)
 	slices.SortFunc(apps, func(a, b *core.ApplicationView) int {
 		priority := cmp.Compare(top(b), top(a))
@@ -77,17 +89,11 @@ func (n naive) inLeaf(q *core.QueueView, fairMax resources.Limits) (*core.Alloca
 		slices.SortFunc(asks, func(a, b core.AskView) int {
 			return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created))
 		})
-		for _, ask := range asks {
-			headroom, _ := n.view.Headroom(q.Path)
-			if !ask.Amounts.Within(headroom) {
-				continue
-			}
-			if node, ok := n.node(ask.Amounts); ok {
-				return ask.Allocation, node
-			}
+		if slices.ContainsFunc(asks, func(ask core.AskView) bool { return try(q, ask) }) {
+			return true
 		}
 	}
-	return nil, ""
+	return false
 }
 
 func (n naive) applications(q *core.QueueView) (apps []*core.ApplicationView) {
@@ -126,10 +132,15 @@ func (n naive) priority(q *core.QueueView) int32 {
 
 // node is the best scored open node with room.
 func (n naive) node(ask resources.Amounts) (core.NodeID, bool) {
+	return n.best(func(node *core.NodeView) bool { return ask.FitsIn(node.Available) })
+}
+
+// best is the best scored open node of those that would do.
+func (n naive) best(wouldDo func(*core.NodeView) bool) (core.NodeID, bool) {
 	var best core.NodeID
 	var bestScore *big.Int
 	for _, node := range n.view.Nodes {
-		if !node.Schedulable || len(node.Reservations) > 0 || !ask.FitsIn(node.Available) {
+		if !node.Schedulable || len(node.Reservations) > 0 || !wouldDo(node) {
 			continue
 		}
 		score := n.score(node)

@@ -34,8 +34,9 @@ func (c *bytesChance) IntN(n int) int {
 // each step.
 type history struct {
 	chance
-	p   *core.Partition
-	now time.Time
+	p       *core.Partition
+	now     time.Time
+	current core.Config // where the test keeps it
 }
 
 var errTaint = errors.New("taint")

@@ -1,0 +1,367 @@
+package core_test
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// inOrder is the order of asks; no two are of the same age.
+func inOrder(a, b *core.AskView) int {
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created))
+}
+
+// mayTake reports whether an ask may take the place of somebody by priority.
+func (w *world) mayTake(ask *core.AskView, other *core.Allocation) bool {
+	return ask.Priority > other.Priority || ask.Priority == other.Priority && w.priority == core.EqualToo
+}
+
+// importance orders allocations, the most important first: by priority, the
+// class of victim, how well they are provided for, age and key.
+func (w *world) importance(a, b *core.Allocation) int {
+	return cmp.Or(
+		cmp.Compare(b.Priority, a.Priority), cmp.Compare(classRank(b), classRank(a)), cmp.Compare(w.qosRank(b), w.qosRank(a)),
+		a.Created.Compare(b.Created), -strings.Compare(string(a.Key), string(b.Key)),
+	)
+}
+
+func classRank(a *core.Allocation) int {
+	switch {
+	case a.Preemptable.Stated && !a.Preemptable.AllowSelf:
+		return 2
+	case a.Originator:
+		return 1
+	}
+	return 0
+}
+
+func (w *world) qosRank(a *core.Allocation) int {
+	if w.byQoS {
+		return slices.Index([]string{"BestEffort", "Burstable", "Guaranteed"}, a.Tags[core.TagQoS])
+	}
+	return 0
+}
+
+// A bill is what the room on a node costs: the highest priority of a victim,
+// the sum of the priorities, each counted up from zero, the number of victims,
+// and how old the oldest of the highest is. Nobody costs least.
+type bill [4]int64
+
+// assess has everybody go from a node, and from elsewhere for the quota, who is
+// below the ask, and lets the most important stay who are not needed.
+func (w *world) assess(ask *core.AskView, n *core.NodeView, root core.QueuePath, quota resources.Amounts) (gone []*core.Allocation, cost bill, ok bool) {
+	if !n.Schedulable || len(n.Reservations) > 0 || !ask.Amounts.FitsIn(n.Capacity) {
+		return nil, cost, false
+	}
+	for _, l := range n.Leaving {
+		if l.Stuck {
+			return nil, cost, false
+		}
+	}
+	var need resources.Amounts
+	for i, asked := range ask.Amounts {
+		free := w.roomFor(n, ask.Priority).Plus(comingFree(n)).Of(resources.Kind(i))
+		if asked > 0 && asked > free {
+			need.Set(resources.Kind(i), asked-free)
+		}
+	}
+	for _, other := range w.view.Nodes {
+		for _, a := range other.Allocations {
+			inside := a.Application != "" && strings.HasPrefix(string(w.queueOf(a))+".", string(root)+".")
+			if inside && leavingOn(other, a.Key) == nil && a.Required == "" && w.mayTake(ask, a) && (other == n || !quota.IsZero()) {
+				gone = append(gone, a)
+			}
+		}
+	}
+	enough := func() bool {
+		var here, all resources.Amounts
+		for _, a := range gone {
+			if all.Add(a.Amounts); a.Node == n.ID {
+				here.Add(a.Amounts)
+			}
+		}
+		return need.FitsIn(here) && quota.FitsIn(all)
+	}
+	if !enough() {
+		return nil, cost, false
+	}
+	slices.SortFunc(gone, w.importance)
+	for i := 0; i < len(gone); {
+		was := gone
+		gone = slices.Delete(slices.Clone(gone), i, i+1)
+		if !enough() {
+			gone = was
+			i++
+		}
+	}
+	return gone, billOf(gone), true
+}
+
+func billOf(gone []*core.Allocation) bill {
+	cost := bill{math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64}
+	for i, a := range gone {
+		if i == 0 {
+			cost = bill{int64(a.Priority), 0, int64(len(gone)), math.MinInt64}
+		}
+		if int64(a.Priority) == cost[0] {
+			cost[3] = max(cost[3], -a.Created.UnixNano())
+		}
+		cost[1] += int64(a.Priority) + 1<<31
+	}
+	return cost
+}
+
+// hunt is the nomination that costs least, the first of them by the name of the
+// node. It depends on quota if quota is short now.
+func (w *world) hunt(ask *core.AskView) (best deed, cost bill, found, byQuota bool) {
+	lower := slices.ContainsFunc(w.view.Nodes, func(n *core.NodeView) bool {
+		return slices.ContainsFunc(n.Allocations, func(a *core.Allocation) bool { return w.mayTake(ask, a) })
+	})
+	spares := ask.Preemptable.Stated && !ask.Preemptable.AllowOthers
+	if w.disabled || w.priority == core.PriorityOff || ask.Nominated != "" || spares || !lower {
+		return deed{}, cost, false, false
+	}
+	root, short := w.view.Root.Path, w.short(ask)
+	if byQuota = len(short) > 0; byQuota {
+		root = short[0].Path
+	}
+	for _, n := range w.view.Nodes {
+		gone, price, ok := w.assess(ask, n, root, w.quotaToFree(ask))
+		if ok && (!found || slices.Compare(price[:], cost[:]) < 0) {
+			best = deed{what: "nominate", key: ask.Key, node: n.ID}
+			for _, a := range gone {
+				best.victims = append(best.victims, a.Key)
+			}
+			slices.Sort(best.victims)
+			cost, found = price, true
+		}
+	}
+	return best, cost, found, byQuota
+}
+
+// decide is what becomes of the first ask in order for which anything may be
+// done, those not counted that are to be left out.
+func (w *world) decide(leftOut func(core.AskView) bool) (d deed, byQuota, found bool) {
+	found = w.first(func(_ *core.QueueView, ask core.AskView) bool {
+		if leftOut(ask) {
+			return false
+		}
+		if len(w.short(&ask)) == 0 {
+			node, ok := w.best(func(n *core.NodeView) bool {
+				return ask.Amounts.FitsIn(w.roomFor(n, math.MinInt32))
+			})
+			if !ok {
+				node, ok = w.overruled(&ask)
+			}
+			if ok {
+				d, byQuota = deed{what: "place", key: ask.Key, node: node}, false
+				return true
+			}
+		}
+		var ok bool
+		d, _, ok, byQuota = w.hunt(&ask)
+		return ok
+	})
+	return d, byQuota, found
+}
+
+// overruled is the node that has room for an ask if it takes what is promised to
+// lower ones: its own, or the first by name.
+func (w *world) overruled(ask *core.AskView) (core.NodeID, bool) {
+	if own := w.nodes[ask.Nominated]; own != nil && own.Schedulable && ask.Amounts.FitsIn(w.roomFor(own, ask.Priority).Plus(ask.Amounts)) {
+		return own.ID, true
+	}
+	for _, n := range w.view.Nodes {
+		if n.Schedulable && len(n.Reservations) == 0 && ask.Amounts.FitsIn(w.roomFor(n, ask.Priority)) {
+			return n.ID, true
+		}
+	}
+	return "", false
+}
+
+// keep is what becomes of the asks that are nominated to a node, in order. That
+// quota was taken is not noticed before the node changes.
+func (w *world) keep(id core.NodeID, changed bool) (deeds []deed) {
+	n := w.nodes[id]
+	var promised resources.Amounts
+	for _, key := range slices.Clone(n.Nominated) {
+		ask := w.ask(key)
+		free, short := n.Available.Minus(promised), w.short(ask)
+		d := deed{what: "clear", key: key}
+		switch {
+		case len(short) == 0 && n.Schedulable && ask.Amounts.FitsIn(free):
+			d.what, d.node = "place", n.ID
+		case !ask.Amounts.FitsIn(free.Plus(comingFree(n))):
+		case changed && len(short) > 0 && !w.quotaToFree(ask).IsZero():
+		default:
+			promised.Add(ask.Amounts)
+			continue
+		}
+		w.do(d)
+		deeds = append(deeds, d)
+	}
+	return deeds
+}
+
+// followBound goes through what becomes of nominated asks on their nodes, and of
+// those who go before them. It returns what is left of the deeds, and says
+// whether so much was done that the call ends.
+func (w *world) followBound(deeds []deed) (rest []deed, ended bool) {
+	for ; len(deeds) > 0; deeds = deeds[1:] {
+		d := deeds[0]
+		ask := w.ask(d.key)
+		if ask == nil {
+			break
+		}
+		var own []deed
+		if ask.Nominated != "" {
+			own = w.copied().keep(ask.Nominated, true)
+		}
+		due := slices.ContainsFunc(own, func(o deed) bool { return o.String() == d.String() })
+		if !due && !w.goesFirst(d) {
+			break
+		}
+		w.do(d)
+		ended = ended || d.what != "clear"
+	}
+	return deeds, ended
+}
+
+func (w *world) copied() *world { return worldOf(w.view, w.naive) }
+
+// follow checks the deeds of one call of Schedule that ends after a placement
+// or a hunt. Nothing need be done yet if there is more to do.
+func (w *world) follow(deeds []deed, more bool) error {
+	deeds, ended := w.followBound(deeds)
+	if ended {
+		return leftOver(deeds)
+	}
+	if len(deeds) == 0 && more {
+		return nil // a hunt in vain
+	}
+	for _, n := range w.view.Nodes {
+		if still := w.copied().keep(n.ID, false); len(still) > 0 {
+			return fmt.Errorf("nothing is done for those nominated to %s: should %v", n.ID, still)
+		}
+	}
+	var late []core.AllocationKey
+	for {
+		want, byQuota, found := w.decide(func(ask core.AskView) bool { return slices.Contains(late, ask.Key) })
+		waiting := byQuota || want.what == "nominate" && !comingFree(w.nodes[want.node]).IsZero()
+		switch {
+		case !found:
+			return leftOver(deeds)
+		case waiting && (len(deeds) == 0 || deeds[0].key != want.key):
+			late = append(late, want.key) // it hunts again somewhat later, or when those have gone who leave
+		case len(deeds) == 0:
+			return fmt.Errorf("%v was not done", want)
+		case byQuota:
+			return cmp.Or(w.asGood(deeds[0], want), leftOver(deeds[1:]))
+		case deeds[0].String() != want.String():
+			return fmt.Errorf("%v; should %v", deeds[0], want)
+		default:
+			return leftOver(deeds[1:])
+		}
+	}
+}
+
+// goesFirst reports whether a deed is for the first ask in order of those who
+// fit on a node and are more important than one who is nominated there.
+func (w *world) goesFirst(d deed) bool {
+	return d.what != "clear" && slices.ContainsFunc(w.view.Nodes, func(n *core.NodeView) bool {
+		if len(n.Nominated) == 0 || !n.Schedulable {
+			return false
+		}
+		lowest := w.ask(n.Nominated[len(n.Nominated)-1])
+		want, _, _ := w.decide(func(ask core.AskView) bool {
+			return ask.Priority <= lowest.Priority || !ask.Amounts.FitsIn(w.roomFor(n, ask.Priority))
+		})
+		return want.String() == d.String()
+	})
+}
+
+func leftOver(deeds []deed) error {
+	if len(deeds) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%v should not be done", deeds)
+}
+
+// asGood checks a nomination that frees quota: the victims are those of its
+// node, and nobody of a lower priority would do anywhere.
+func (w *world) asGood(got, want deed) error {
+	ask := w.ask(got.key)
+	gone, cost, ok := w.assess(ask, w.nodes[got.node], w.short(ask)[0].Path, w.quotaToFree(ask))
+	var keys []core.AllocationKey
+	for _, a := range gone {
+		keys = append(keys, a.Key)
+	}
+	slices.Sort(keys)
+	_, least, _, _ := w.hunt(ask)
+	if !ok || !slices.Equal(keys, got.victims) || cost[0] != least[0] {
+		return fmt.Errorf("%v costs %v; should %v, which costs %v", got, cost, want, least)
+	}
+	return nil
+}
+
+// TestHuntsLikeTheNaiveTwin compares every placement, and every nomination with
+// its victims, with what trying everything everywhere gives, where only
+// priorities count between the queues.
+func TestHuntsLikeTheNaiveTwin(t *testing.T) {
+	victims, done := 0, map[string]int{}
+	for seed := range uint64(400) {
+		h := newFlatHistory(rand.New(rand.NewPCG(seed, 2)))
+		for i := range 100 {
+			h.flatStep(i)
+			for range 200 {
+				w := worldOf(h.p.View(), naive{weights: map[resources.Kind]int64{0: 3, 1: 1}, packing: h.current.Nodes.Packing})
+				w.priority, w.byQoS, w.disabled = h.current.Preemption.Priority, h.current.Preemption.ByQoS, h.current.Preemption.Disabled
+				w.giveUpOn(h.now, h.current.Preemption.VictimTimeout)
+				fx, more := h.p.Schedule(h.now)
+				deeds, err := deedsOf(fx)
+				assert.NilError(t, err, "seed %d, step %d", seed, i)
+				err = w.follow(deeds, more)
+				assert.NilError(t, err, "seed %d, step %d", seed, i)
+				for _, d := range deeds {
+					done[d.what]++
+				}
+				if !more {
+					break
+				}
+			}
+			assert.NilError(t, h.p.Verify(), "seed %d, step %d", seed, i)
+			assert.NilError(t, h.p.VerifyHunts(), "seed %d, step %d", seed, i)
+		}
+		victims += int(h.p.View().Preempted.Victims)
+	}
+	t.Logf("%v and %d victims compared", done, victims)
+	assert.Assert(t, done["nominate"] > 1200 && done["place"] > 4000 && done["clear"] > 200 && victims > 1200)
+}
+
+// giveUpOn notes who did not go in time.
+func (w *world) giveUpOn(now time.Time, timeout time.Duration) {
+	for _, n := range w.view.Nodes {
+		for i := range n.Leaving {
+			l := &n.Leaving[i]
+			if l.Stuck || l.Since.Add(timeout).After(now) {
+				continue
+			}
+			l.Stuck = true
+			if a := w.allocation(l.Key); a != nil {
+				for _, q := range w.upFrom(w.queueOf(a)) {
+					q.Leaving.Sub(a.Amounts)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,249 @@
+package core_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A world is a view that may be changed: what a naive twin believes of the
+// partition while the effects of one call of Schedule are gone through.
+type world struct {
+	naive
+	nodes    map[core.NodeID]*core.NodeView
+	apps     map[core.ApplicationID]*core.ApplicationView
+	queues   map[core.QueuePath]*core.QueueView
+	parents  map[core.QueuePath]*core.QueueView
+	priority core.PriorityPreemption
+	disabled bool
+	byQoS    bool
+}
+
+// worldOf copies what a twin changes of a view.
+func worldOf(v *core.View, n naive) *world {
+	copied := *v
+	w := &world{
+		naive: n, nodes: map[core.NodeID]*core.NodeView{}, apps: map[core.ApplicationID]*core.ApplicationView{},
+		queues: map[core.QueuePath]*core.QueueView{}, parents: map[core.QueuePath]*core.QueueView{},
+	}
+	copied.Nodes = slices.Clone(v.Nodes)
+	for i, node := range copied.Nodes {
+		c := *node
+		c.Available, c.Promised = node.Available.Clone(), node.Promised.Clone()
+		c.Allocations, c.Leaving, c.Nominated = slices.Clone(node.Allocations), slices.Clone(node.Leaving), slices.Clone(node.Nominated)
+		copied.Nodes[i], w.nodes[node.ID] = &c, &c
+	}
+	copied.Applications = slices.Clone(v.Applications)
+	for i, app := range copied.Applications {
+		c := *app
+		c.Used, c.Asks, c.Allocations = app.Used.Clone(), slices.Clone(app.Asks), slices.Clone(app.Allocations)
+		copied.Applications[i], w.apps[app.ID] = &c, &c
+	}
+	copied.Root = w.copyQueue(v.Root)
+	w.view = &copied
+	return w
+}
+
+func (w *world) copyQueue(q *core.QueueView) *core.QueueView {
+	c := *q
+	c.Used, c.Promised, c.Leaving = q.Used.Clone(), q.Promised.Clone(), q.Leaving.Clone()
+	c.Queues = make([]*core.QueueView, len(q.Queues))
+	for i, child := range q.Queues {
+		c.Queues[i] = w.copyQueue(child)
+		w.parents[child.Path] = &c
+	}
+	w.queues[q.Path] = &c
+	return &c
+}
+
+// upFrom lists a queue and those above it.
+func (w *world) upFrom(path core.QueuePath) (list []*core.QueueView) {
+	for q := w.queues[path]; q != nil; q = w.parents[q.Path] {
+		list = append(list, q)
+	}
+	return list
+}
+
+func (w *world) queueOf(a *core.Allocation) core.QueuePath { return w.apps[a.Application].Queue }
+
+// ask finds an ask by its key.
+func (w *world) ask(key core.AllocationKey) *core.AskView {
+	for _, app := range w.apps {
+		for i := range app.Asks {
+			if app.Asks[i].Key == key {
+				return &app.Asks[i]
+			}
+		}
+	}
+	return nil
+}
+
+// allocation finds one that runs.
+func (w *world) allocation(key core.AllocationKey) *core.Allocation {
+	for _, n := range w.view.Nodes {
+		for _, a := range n.Allocations {
+			if a.Key == key {
+				return a
+			}
+		}
+	}
+	return nil
+}
+
+func leavingOn(n *core.NodeView, key core.AllocationKey) *core.Leaving {
+	for i := range n.Leaving {
+		if n.Leaving[i].Key == key {
+			return &n.Leaving[i]
+		}
+	}
+	return nil
+}
+
+// comingFree is what those hold on a node who leave and are counted on to.
+func comingFree(n *core.NodeView) (sum resources.Amounts) {
+	for _, list := range [2][]*core.Allocation{n.Allocations, n.ForeignAllocations} {
+		for _, a := range list {
+			if l := leavingOn(n, a.Key); l != nil && !l.Stuck {
+				sum.Add(a.Amounts)
+			}
+		}
+	}
+	return sum
+}
+
+// roomFor is what is free beside what is promised to asks of at least a priority.
+func (w *world) roomFor(n *core.NodeView, priority int32) resources.Amounts {
+	room := n.Available.Clone()
+	for _, key := range n.Nominated {
+		if other := w.ask(key); other.Priority >= priority {
+			room.Sub(other.Amounts)
+		}
+	}
+	return room
+}
+
+// short is the queues on the way to the root, the lowest first, that have no
+// quota for an ask.
+func (w *world) short(ask *core.AskView) (list []*core.QueueView) {
+	for _, q := range w.upFrom(w.queueOf(ask.Allocation)) {
+		if !holds(q, ask, false).IsZero() {
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
+// quotaToFree is what is still short of quota once all have gone who leave.
+func (w *world) quotaToFree(ask *core.AskView) (lack resources.Amounts) {
+	for _, q := range w.upFrom(w.queueOf(ask.Allocation)) {
+		lack.Raise(holds(q, ask, true))
+	}
+	return lack
+}
+
+// holds is what a queue has too little of for an ask.
+func holds(q *core.QueueView, ask *core.AskView, later bool) (lack resources.Amounts) {
+	for i, asked := range ask.Amounts {
+		kind := resources.Kind(i)
+		wanted := q.Used.Of(kind) + q.Promised.Of(kind)
+		if ask.Nominated == "" {
+			wanted += asked
+		}
+		if later {
+			wanted -= q.Leaving.Of(kind)
+		}
+		if most := q.Max.Of(kind); asked > 0 && most != resources.Unlimited && wanted > most {
+			lack.Set(kind, wanted-most)
+		}
+	}
+	return lack
+}
+
+// A deed is something done for an ask, as the effects tell it.
+type deed struct {
+	what    string // place, nominate or clear
+	key     core.AllocationKey
+	node    core.NodeID
+	victims []core.AllocationKey // by key
+}
+
+func (d deed) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %v", d.what, d.key, d.node, d.victims))
+}
+
+// deedsOf reads effects. Victims come after the nomination that they go for.
+func deedsOf(fx core.Effects) (list []deed, err error) {
+	for _, e := range fx {
+		switch e := e.(type) {
+		case *si.Allocation:
+			list = append(list, deed{what: "place", key: core.AllocationKey(e.AllocationKey), node: core.NodeID(e.NodeID)})
+		case core.Nomination:
+			d := deed{what: "nominate", key: e.Key, node: e.Node}
+			if e.Node == "" {
+				d.what = "clear"
+			}
+			list = append(list, d)
+		case *si.AllocationRelease:
+			last := len(list) - 1
+			if e.TerminationType != si.TerminationType_PREEMPTED_BY_SCHEDULER || last < 0 || list[last].what != "nominate" {
+				return nil, fmt.Errorf("%s is released for nobody", e.AllocationKey)
+			}
+			list[last].victims = append(list[last].victims, core.AllocationKey(e.AllocationKey))
+		}
+	}
+	for _, d := range list {
+		slices.Sort(d.victims)
+	}
+	return list, nil
+}
+
+// do changes the world as a deed does.
+func (w *world) do(d deed) {
+	ask := w.ask(d.key)
+	path := w.queueOf(ask.Allocation)
+	if d.what != "nominate" && ask.Nominated != "" {
+		n := w.nodes[ask.Nominated]
+		n.Nominated = slices.DeleteFunc(n.Nominated, func(key core.AllocationKey) bool { return key == d.key })
+		for _, q := range w.upFrom(path) {
+			q.Promised.Sub(ask.Amounts)
+		}
+		ask.Nominated = ""
+	}
+	n := w.nodes[d.node]
+	switch d.what {
+	case "place":
+		w.place(ask, n)
+	case "nominate":
+		ask.Nominated = d.node
+		n.Nominated = append(n.Nominated, d.key)
+		slices.SortStableFunc(n.Nominated, func(a, b core.AllocationKey) int { return inOrder(w.ask(a), w.ask(b)) })
+		for _, q := range w.upFrom(path) {
+			q.Promised.Add(ask.Amounts)
+		}
+		for _, key := range d.victims {
+			victim := w.allocation(key)
+			on := w.nodes[victim.Node]
+			on.Leaving = append(on.Leaving, core.Leaving{Key: key})
+			for _, q := range w.upFrom(w.queueOf(victim)) {
+				q.Leaving.Add(victim.Amounts)
+			}
+		}
+	}
+}
+
+func (w *world) place(ask *core.AskView, n *core.NodeView) {
+	app, a := w.apps[ask.Application], *ask.Allocation
+	a.Node = n.ID
+	n.Allocations = append(n.Allocations, &a)
+	n.Available.Sub(a.Amounts)
+	app.Used.Add(a.Amounts)
+	for _, q := range w.upFrom(app.Queue) {
+		q.Used.Add(a.Amounts)
+	}
+	app.Asks = slices.DeleteFunc(app.Asks, func(other core.AskView) bool { return other.Key == a.Key })
+}
