@@ -56,8 +56,8 @@ const (
 	verdicts = iota
 )
 
-func (h *ground) before(i, j int) bool {
-	a, b := &h.heap[i], &h.heap[j]
+func (g *ground) before(i, j int) bool {
+	a, b := &g.heap[i], &g.heap[j]
 	for k := range a.cost {
 		if a.cost[k] != b.cost[k] {
 			return a.cost[k] < b.cost[k]
@@ -66,89 +66,89 @@ func (h *ground) before(i, j int) bool {
 	return a.node.id < b.node.id
 }
 
-func (h *ground) swap(i, j int) {
-	h.heap[i], h.heap[j] = h.heap[j], h.heap[i]
-	h.at[h.heap[i].node.slot], h.at[h.heap[j].node.slot] = int32(i+1), int32(j+1)
+func (g *ground) swap(i, j int) {
+	g.heap[i], g.heap[j] = g.heap[j], g.heap[i]
+	g.at[g.heap[i].node.slot], g.at[g.heap[j].node.slot] = int32(i+1), int32(j+1)
 }
 
-func (h *ground) up(i int) int {
-	for i > 0 && h.before(i, (i-1)/2) {
-		h.swap(i, (i-1)/2)
+func (g *ground) up(i int) int {
+	for i > 0 && g.before(i, (i-1)/2) {
+		g.swap(i, (i-1)/2)
 		i = (i - 1) / 2
 	}
 	return i
 }
 
-func (h *ground) down(i int) {
+func (g *ground) down(i int) {
 	for {
 		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(h.heap); child++ {
-			if h.before(child, least) {
+		for child := 2*i + 1; child <= 2*i+2 && child < len(g.heap); child++ {
+			if g.before(child, least) {
 				least = child
 			}
 		}
 		if least == i {
 			return
 		}
-		h.swap(i, least)
+		g.swap(i, least)
 		i = least
 	}
 }
 
 // heapify puts a heap in order that was only filled, with nodes not assessed.
-func (h *ground) heapify() {
+func (g *ground) heapify() {
 	slots := int32(0)
-	for i := range h.heap {
-		slots = max(slots, h.heap[i].node.slot+1)
+	for i := range g.heap {
+		slots = max(slots, g.heap[i].node.slot+1)
 	}
-	h.at = append(h.at, make([]int32, slots)...)
-	for i := range h.heap {
-		h.at[h.heap[i].node.slot] = int32(i + 1)
+	g.at = append(g.at, make([]int32, slots)...)
+	for i := range g.heap {
+		g.at[g.heap[i].node.slot] = int32(i + 1)
 	}
-	h.counts[notAssessed] = len(h.heap)
-	for i := len(h.heap)/2 - 1; i >= 0; i-- {
-		h.down(i)
+	g.counts[notAssessed] = len(g.heap)
+	for i := len(g.heap)/2 - 1; i >= 0; i-- {
+		g.down(i)
 	}
 }
 
 // find is the place of a node in the heap.
-func (h *ground) find(n *node) (int, bool) {
-	for len(h.at) <= int(n.slot) {
-		h.at = append(h.at, 0)
+func (g *ground) find(n *node) (int, bool) {
+	for len(g.at) <= int(n.slot) {
+		g.at = append(g.at, 0)
 	}
-	i := int(h.at[n.slot]) - 1
-	return i, i >= 0 && h.heap[i].node == n
+	i := int(g.at[n.slot]) - 1
+	return i, i >= 0 && g.heap[i].node == n
 }
 
 // put sets what is known of a node.
-func (h *ground) put(next prospect) {
-	i, known := h.find(next.node)
+func (g *ground) put(next prospect) {
+	i, known := g.find(next.node)
 	if !known {
-		i = len(h.heap)
-		h.heap = append(h.heap, next)
-		h.at[next.node.slot] = int32(i + 1)
+		i = len(g.heap)
+		g.heap = append(g.heap, next)
+		g.at[next.node.slot] = int32(i + 1)
 	} else {
-		h.counts[h.heap[i].verdict]--
-		h.heap[i] = next
+		g.counts[g.heap[i].verdict]--
+		g.heap[i] = next
 	}
-	h.counts[next.verdict]++
-	h.down(h.up(i))
+	g.counts[next.verdict]++
+	g.down(g.up(i))
 }
 
 // drop forgets a node.
-func (h *ground) drop(n *node) {
-	i, known := h.find(n)
+func (g *ground) drop(n *node) {
+	i, known := g.find(n)
 	if !known {
 		return
 	}
-	h.counts[h.heap[i].verdict]--
-	last := len(h.heap) - 1
-	h.swap(i, last)
-	h.heap[last] = prospect{}
-	h.heap = h.heap[:last]
-	h.at[n.slot] = 0
+	g.counts[g.heap[i].verdict]--
+	last := len(g.heap) - 1
+	g.swap(i, last)
+	g.heap[last] = prospect{}
+	g.heap = g.heap[:last]
+	g.at[n.slot] = 0
 	if i < last {
-		h.down(h.up(i))
+		g.down(g.up(i))
 	}
 }
 

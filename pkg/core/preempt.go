@@ -174,7 +174,6 @@ func (p *Partition) tellToGo(victim, r *request, plan *preemptor.Decision) {
 
 // endFor tells a victim to go, and everybody why.
 func (p *Partition) endFor(victim *request, g going, message string) {
-	n := victim.node
 	p.setGoing(victim, &g)
 	p.preempted.Victims++
 	p.preempted.ByTrigger[g.trigger]++
@@ -185,36 +184,27 @@ func (p *Partition) endFor(victim *request, g going, message string) {
 		Resource: ResourceOf(p.kinds, victim.Amounts),
 	})
 	p.timeVictim(victim)
-	n.touched, p.told = p.batch, p.batch
+	victim.node.touched, p.told = p.batch, p.batch
 }
 
 // setGoing sets whether and how an allocation goes, and what is counted of it.
 func (p *Partition) setGoing(victim *request, g *going) {
-	n := victim.node
-	count := func(sign int) {
-		if !victim.leaves() {
-			return
-		}
-		var change resources.Amounts
-		if change = victim.Amounts; sign < 0 {
-			n.leaving.Sub(change)
-		} else {
-			n.leaving.Add(change)
-		}
-		switch {
-		case victim.foreign():
-		case sign < 0:
-			victim.application.queue.left(change)
-		default:
-			victim.application.queue.leave(change)
+	if victim.leaves() {
+		victim.node.leaving.Sub(victim.Amounts)
+		if !victim.foreign() {
+			victim.application.queue.left(victim.Amounts)
 		}
 	}
-	count(-1)
 	victim.going = g
-	count(+1)
-	n.view = nil
-	n.revision++
-	p.changed(n)
+	if victim.leaves() {
+		victim.node.leaving.Add(victim.Amounts)
+		if !victim.foreign() {
+			victim.application.queue.leave(victim.Amounts)
+		}
+	}
+	victim.node.view = nil
+	victim.node.revision++
+	p.changed(victim.node)
 	if !victim.foreign() {
 		p.unview(victim.application.queue)
 	}
