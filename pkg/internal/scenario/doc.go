@@ -59,8 +59,8 @@
 //	show nodes [N...]            with what runs on them
 //	show queues, applications, asks, foreign, due
 //	show plan K                  the last plan to make room for the ask K
-//	show hunts K                 the last searches for room in vain: which nodes
-//	                             there are, and what is missing on the nearest
+//	show hunts K                 the last searches for room: what nodes there are,
+//	                             and who would go on the best of them
 //	show excess                  queues beyond their max, and what they give back
 //	show victims                 how many were told to go, by trigger, and what
 //	                             became of nominations

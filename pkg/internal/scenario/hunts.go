@@ -19,18 +19,23 @@ func (w *world) nominatedRows(n *core.NodeView, row func(...string)) {
 	}
 }
 
-// showHunts prints the last searches for room in vain: which trigger, how many
-// nodes there were and why not, and where the least is missing.
+// showHunts prints the last searches for room: which trigger, how many nodes there
+// were and what they were good for, and where room is made or the least is missing.
 func (w *world) showHunts(a *arguments) (func(), error) {
 	return w.ofAsk(a, func(ask core.AskView) {
 		if len(ask.Hunts) == 0 {
-			w.printf("%s has not hunted in vain\n", ask.Key)
+			w.printf("%s has not hunted\n", ask.Key)
 		}
 		for _, h := range ask.Hunts {
 			w.printf("at %s by %s: %s\n", w.offset(h.At), h.Trigger, countsOf(h))
-			if h.Plan != nil {
-				w.printf("  nearest is %s: %s\n", h.Node, strings.ReplaceAll(h.Plan.Explain(w.kinds), "\n", "\n  "))
+			if h.Plan == nil {
+				continue
 			}
+			what := "nearest"
+			if h.Plan.Cost.Feasible() {
+				what = "chosen"
+			}
+			w.printf("  %s is %s: %s\n", what, h.Node, strings.ReplaceAll(h.Plan.Explain(w.kinds), "\n", "\n  "))
 		}
 	})
 }
@@ -47,7 +52,9 @@ func countsOf(h core.Hunt) string {
 		{h.Closed, "closed to it"},
 		{h.Small, "too small"},
 		{h.Lacking, "where too little comes free"},
-		{h.Refused, "refused whoever goes"},
+		{h.Enough, "where enough does"},
+		{h.Refused, "of them refused whoever goes"},
+		{h.Skipped, "not looked at"},
 	} {
 		if c.count > 0 {
 			words = append(words, fmt.Sprintf("%d %s", c.count, c.what))
