@@ -213,11 +213,28 @@ func (p *Preemption) explanations() string {
 	fmt.Fprintf(&b, "\nPLANS EXPLAINED: the first of each kind, %d of %d; all are in --output json\n", len(some), p.Count())
 	for _, one := range some {
 		fmt.Fprintf(&b, "\n  %s  %s\n", one.Title(), Readable(one.Explanation[0]))
-		for _, line := range one.Explanation[1:] {
-			b.WriteString("  " + Readable(line) + "\n")
+		for i, line := range one.Explanation[1:] {
+			if i == linesShown {
+				fmt.Fprintf(&b, "    and %d lines more\n", len(one.Explanation)-1-i)
+				break
+			}
+			b.WriteString("  " + shorten(Readable(line)) + "\n")
 		}
 	}
 	return b.String()
+}
+
+// linesShown is how many lines of an explanation a terminal gets, and namesShown
+// how many names of a list on one line.
+const linesShown, namesShown = 24, 12
+
+// shorten leaves the first names of a list.
+func shorten(line string) string {
+	names := strings.Split(line, ", ")
+	if len(names) <= namesShown {
+		return line
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:namesShown], ", "), len(names)-namesShown)
 }
 
 // Count is the number of plans, those whose records are not kept included.

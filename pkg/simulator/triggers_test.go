@@ -54,6 +54,55 @@ func TestFairness(t *testing.T) {
 	}
 }
 
+// TestTriggersWithFaults: whatever becomes of the victims, nobody is told twice,
+// the figures agree, and nobody is left leaving but those who never say so.
+func TestTriggersWithFaults(t *testing.T) {
+	text, err := simulator.ExampleText("fairness")
+	assert.NilError(t, err)
+	text = text[:strings.Index(text, "\nfaults:")+1]
+	for i, faults := range []string{
+		"faults: {release-late: 40%, late: 10s..5m}",
+		"faults: {release-twice: 50%, report-twice: 30%, late: 1s..30s}",
+		"faults: {bind-fails: 10%, release-late: 30%, foreign-early: 50%, late: 1s..4m}",
+		"faults: {release-late: 20%, release-twice: 20%, late: 0s..10s}\ndelays: {start: 0s, stop: 0s, restart: 0s}",
+		"faults: {release-never: 10%, bind-fails: 5%}\nincidents: [{at: 35m, what: fail, group: node, count: 5, for: 4m}, " +
+			"{at: 50m, what: drain, group: node, count: 4, for: 5m, evicts: true}, {at: 82m, what: fail, group: node, count: 5, for: 4m}]",
+	} {
+		r := verified(t, parse(t, text+faults), uint64(i)+11)
+		p := r.Preemption
+		victims, made, cleared := 0, 0, 0
+		for _, one := range p.ByTrigger {
+			victims, made, cleared = victims+one.Victims, made+one.Nominations, cleared+one.Cleared
+		}
+		assert.Equal(t, victims, p.Victims, faults)
+		assert.Equal(t, made, p.Nominations, faults)
+		assert.Equal(t, cleared, p.Cleared, faults)
+		assert.Equal(t, len(p.Records), p.Count(), faults)
+		assert.Assert(t, p.Leaving <= p.Stuck && (r.Faults.ReleasesNever > 0 || p.Leaving == 0), faults)
+		assert.Assert(t, r.Faults.ReleasesLate == 0 || i == 3 || p.Stuck > 10 && cleared > 10, "%s: %d stuck", faults, p.Stuck)
+		assertSeries(t, r)
+	}
+}
+
+// Two applications that take each other's place are stopped.
+func TestLoopsAreStopped(t *testing.T) {
+	r := verified(t, parse(t, `
+name: loop
+until: 8m
+queues:
+  partitions:
+    - name: default
+      preemption: {preemption_priority: equal, preemption_loop_max: 2, preemption_loop_window: 1h}
+      queues: [{name: root, queues: [{name: a}]}]
+nodes: [{name: n, capacity: {vcore: 4}}]
+workloads:
+  - {name: one, queue: a, pods: 3, resources: {vcore: 1}, runs: forever}
+  - {name: two, queue: a, pods: 3, resources: {vcore: 1}, runs: forever}
+`), 1)
+	assert.Equal(t, r.Preemption.Loops, 2)
+	assert.Assert(t, strings.Contains(outputs(t, r), "loops        stopped"), outputs(t, r)[:1500])
+}
+
 // assertSeries checks that what is drawn ends where the figures do.
 func assertSeries(t testing.TB, r *simulator.Result) {
 	t.Helper()
