@@ -1,0 +1,317 @@
+package core_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// An oracle knows what is best for the only ask of a small world, by looking at
+// every set of victims.
+type oracle struct {
+	*world
+	ask  *core.AskView
+	pods []*core.Allocation
+}
+
+func oracleOf(p *core.Partition) oracle {
+	o := oracle{world: worldOf(p.View(), naive{})}
+	for _, n := range o.view.Nodes {
+		o.pods = append(o.pods, n.Allocations...)
+	}
+	for _, app := range o.apps {
+		for i := range app.Asks {
+			o.ask = &app.Asks[i]
+		}
+	}
+	return o
+}
+
+// below lists a queue and those above it, up to before another.
+func (o oracle) below(path core.QueuePath, common *core.QueueView) []*core.QueueView {
+	up := o.upFrom(path)
+	return up[:slices.Index(up, common)]
+}
+
+func (o oracle) commonWith(path core.QueuePath) *core.QueueView {
+	own := o.upFrom(o.queueOf(o.ask.Allocation))
+	up := o.upFrom(path)
+	return up[slices.IndexFunc(up, func(q *core.QueueView) bool { return slices.Contains(own, q) })]
+}
+
+// seen is a priority as it looks below a common queue.
+func (o oracle) seen(a *core.Allocation, common *core.QueueView) int64 {
+	value := int64(a.Priority)
+	for _, q := range o.below(o.queueOf(a), common) {
+		if q.Properties.PriorityFence {
+			value = 0
+		}
+		value += int64(q.Properties.PriorityOffset)
+	}
+	return value
+}
+
+// above is by how much a victim comes before the ask, seen from where their ways
+// meet.
+func (o oracle) above(victim *core.Allocation) int64 {
+	if o.queueOf(victim) == o.queueOf(o.ask.Allocation) {
+		return int64(victim.Priority) - int64(o.ask.Priority)
+	}
+	common := o.commonWith(o.queueOf(victim))
+	return o.seen(victim, common) - o.seen(o.ask.Allocation, common)
+}
+
+// due reports whether some kinds are due to the ask below a common queue.
+func (o oracle) due(common *core.QueueView, kinds resources.Amounts) bool {
+	any := false
+	for i, asked := range o.ask.Amounts {
+		kind, here := resources.Kind(i), false
+		for _, q := range o.below(o.queueOf(o.ask.Allocation), common) {
+			most := q.Guaranteed.Of(kind)
+			if asked == 0 || most == 0 {
+				continue
+			}
+			if q.Used.Of(kind)+asked > most {
+				return false
+			}
+			here = true
+		}
+		if kinds.Of(kind) > 0 && !here {
+			return false
+		}
+		any = any || here
+	}
+	return any
+}
+
+// root is the queue that victims are in.
+func (o oracle) root() *core.QueueView {
+	up := o.upFrom(o.queueOf(o.ask.Allocation))
+	for _, q := range up {
+		if q.Properties.PreemptionPolicy == core.PreemptionFence || !holds(q, o.ask, false).IsZero() {
+			return q
+		}
+	}
+	return up[len(up)-1]
+}
+
+// mayGo reports whether somebody may be taken from, for what is short.
+func (o oracle) mayGo(victim *core.Allocation, short resources.Amounts) bool {
+	path := o.queueOf(victim)
+	switch {
+	case !strings.HasPrefix(string(path)+".", string(o.root().Path)+"."),
+		path == o.queueOf(o.ask.Allocation),
+		o.queues[path].Properties.PreemptionPolicy == core.PreemptionDisabled:
+		return false
+	}
+	return o.above(victim) <= 0 && o.due(o.commonWith(path), short)
+}
+
+// keepsFloors reports whether nobody loses what is guaranteed to it, if these go.
+func (o oracle) keepsFloors(gone []*core.Allocation) bool {
+	lost := map[*core.QueueView]resources.Amounts{}
+	for _, a := range gone {
+		path := o.queueOf(a)
+		for _, q := range o.below(path, o.commonWith(path)) {
+			sum := lost[q]
+			sum.Add(a.Amounts)
+			lost[q] = sum
+		}
+	}
+	for q, sum := range lost {
+		for i, v := range sum {
+			most := q.Guaranteed.Of(resources.Kind(i))
+			if v > 0 && most > 0 && q.Used.Of(resources.Kind(i))-v < most {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// A toll is what a set of victims costs by guarantee: the class of the worst,
+// the highest priority, their number and their weight.
+type toll [4]int64
+
+func (o oracle) tollOf(n *core.NodeView, gone []*core.Allocation) (t toll) {
+	t[1] = -1 << 40
+	var whole resources.Amounts
+	whole.Raise(n.Available)
+	for _, a := range n.Allocations {
+		whole.Add(a.Amounts)
+	}
+	for _, a := range gone {
+		t[0] = max(t[0], int64(classRank(a)))
+		t[1] = max(t[1], o.above(a)+int64(o.ask.Priority))
+		for i, v := range a.Amounts {
+			if all := whole.Of(resources.Kind(i)); v > 0 && all > 0 {
+				t[3] += (v*1000 + all - 1) / all
+			}
+		}
+	}
+	t[2] = int64(len(gone))
+	return t
+}
+
+// best is the least toll of any node and set of victims that makes room.
+func (o oracle) best() (least toll, node core.NodeID, found bool) {
+	quota := o.quotaToFree(o.ask)
+	for _, n := range o.view.Nodes {
+		need := o.need(n)
+		short := need.Clone()
+		short.Raise(quota)
+		for set := range uint(1) << len(o.pods) {
+			var gone []*core.Allocation
+			var here, all resources.Amounts
+			ok := o.ask.Amounts.FitsIn(n.Capacity)
+			for i, a := range o.pods {
+				if set>>i&1 == 0 {
+					continue
+				}
+				gone = append(gone, a)
+				if all.Add(a.Amounts); a.Node == n.ID {
+					here.Add(a.Amounts)
+				}
+				ok = ok && o.mayGo(a, short)
+			}
+			if !ok || !need.FitsIn(here) || !quota.FitsIn(all) || !o.keepsFloors(gone) {
+				continue
+			}
+			if t := o.tollOf(n, gone); !found || slices.Compare(t[:], least[:]) < 0 {
+				least, node, found = t, n.ID, true
+			}
+		}
+	}
+	return least, node, found
+}
+
+// need is what must be freed on a node.
+func (o oracle) need(n *core.NodeView) (need resources.Amounts) {
+	for i, asked := range o.ask.Amounts {
+		if free := n.Available.Of(resources.Kind(i)); asked > free {
+			need.Set(resources.Kind(i), asked-free)
+		}
+	}
+	return need
+}
+
+// smallConfig has queues with guarantees, of which asks make use, or with nothing
+// at all, where their priority counts.
+func smallConfig(c chance, options core.Options, guaranteed bool) (core.Options, core.Config) {
+	some := func(least, most int) resources.Amounts {
+		if !guaranteed || least == 0 && c.IntN(3) == 0 {
+			return nil
+		}
+		return resources.Amounts{int64(least + c.IntN(most-least)), int64(least + c.IntN(most-least))}
+	}
+	properties := func() (p core.QueueProperties) {
+		if guaranteed && c.IntN(4) == 0 {
+			p.PriorityFence, p.PriorityOffset = c.IntN(2) == 0, int32(c.IntN(3))
+			p.PreemptionPolicy = core.PreemptionPolicy(c.IntN(3))
+		}
+		return p
+	}
+	limit := func() resources.Limits {
+		if !guaranteed || c.IntN(3) > 0 {
+			return nil
+		}
+		return resources.Limits{int64(6 + c.IntN(6)), resources.Unlimited}
+	}
+	root := core.QueueConfig{Name: "root", Parent: true, Max: limit(), Queues: []core.QueueConfig{
+		{Name: "a", Guaranteed: some(5, 18), Max: limit(), Properties: properties()},
+		{Name: "b", Guaranteed: some(0, 5), Max: limit(), Properties: properties()},
+		{Name: "p", Parent: true, Guaranteed: some(8, 20), Max: limit(), Properties: properties(), Queues: []core.QueueConfig{
+			{Name: "c", Guaranteed: some(5, 14), Properties: properties()}, {Name: "d", Guaranteed: some(0, 5), Properties: properties()},
+		}},
+	}}
+	config := core.Config{Name: "default", Root: root}
+	if config.Preemption.Priority = core.PriorityOff; !guaranteed {
+		config.Preemption.Priority = core.StrictlyLower
+		config.Preemption.Budgets = preemptor.BudgetPolicy(c.IntN(3))
+	}
+	options.Kinds, options.ReserveDelay = testKinds(), -1
+	return options, config
+}
+
+// smallWorld has three nodes with at most six allocations; the ask is
+// to be applied.
+func smallWorld(c chance, p *core.Partition) core.AddAllocation {
+	for i := range 3 {
+		p.Apply(start, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{int64(3 + c.IntN(5)), int64(3 + c.IntN(6))}})
+	}
+	for i, queue := range []core.QueuePath{"root.a", "root.b", "root.p.c", "root.p.d"} {
+		p.Apply(start, core.AddApplication{ID: core.ApplicationID(fmt.Sprint("app", i)), Queue: queue})
+	}
+	pod := func(key string, app int) *core.Allocation {
+		return &core.Allocation{
+			Key: core.AllocationKey(key), Application: core.ApplicationID(fmt.Sprint("app", app)),
+			Amounts:  resources.Amounts{int64(1 + c.IntN(4)), int64(c.IntN(4))},
+			Priority: int32(c.IntN(3)), Originator: c.IntN(5) == 0, Created: start.Add(-time.Duration(c.IntN(9)) * time.Second),
+		}
+	}
+	for i := range 3 + c.IntN(4) {
+		a := pod(fmt.Sprint("k", i), []int{0, 1, 1, 2, 3, 3}[c.IntN(6)])
+		a.Node = core.NodeID(fmt.Sprint("n", c.IntN(3)))
+		p.Apply(start, core.AddAllocation{Allocation: a})
+	}
+	ask := pod("ask", 2*c.IntN(2))
+	ask.Priority, ask.Amounts = int32(1+c.IntN(3)), resources.Amounts{int64(2 + c.IntN(4)), int64(c.IntN(5))}
+	return core.AddAllocation{Allocation: ask}
+}
+
+// TestGuaranteesLikeTheOracle compares who goes for asks that are due to their
+// queue, over nodes and quotas, with the best of all sets of victims.
+func TestGuaranteesLikeTheOracle(t *testing.T) {
+	count := map[string]int{}
+	for seed := range uint64(8000) {
+		c := rand.New(rand.NewPCG(seed, 3))
+		p := core.NewPartition(smallConfig(c, core.Options{}, true))
+		p.Apply(start, smallWorld(c, p))
+		o := oracleOf(p)
+		fx, _ := p.Schedule(start)
+		deeds, err := deedsOf(fx)
+		assert.NilError(t, err)
+		assert.NilError(t, p.VerifyHunts(), "seed %d", seed)
+		if len(deeds) > 0 && deeds[0].what == "place" {
+			continue
+		}
+		least, node, found := o.best()
+		if !found {
+			assert.NilError(t, leftOver(deeds), "seed %d", seed)
+			count["nobody"]++
+			continue
+		}
+		assert.Equal(t, len(deeds), 1, "seed %d: %s costs %v and nothing is done", seed, node, least)
+		var gone []*core.Allocation
+		for _, a := range o.pods {
+			if slices.Contains(deeds[0].victims, a.Key) {
+				gone = append(gone, a)
+			}
+		}
+		got, figures := o.tollOf(o.nodes[deeds[0].node], gone), 4
+		if len(o.short(o.ask)) > 0 {
+			figures = 3 // weights are in parts of all who might free quota
+			count["quota"]++
+		}
+		assert.Assert(t, slices.Equal(got[:figures], least[:figures]), "seed %d: %v costs %v; on %s it could be %v", seed, deeds, got, node, least)
+		if got == least && figures == 4 {
+			assert.Equal(t, deeds[0].node, node, "seed %d", seed)
+		}
+		if len(gone) > 1 {
+			count["several"]++
+		} else {
+			count["one or none"]++
+		}
+	}
+	t.Log(count)
+	assert.Assert(t, count["nobody"] > 1000 && count["quota"] > 300 && count["one or none"] > 400 && count["several"] > 200)
+}
