@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -17,23 +18,45 @@ func (p *Partition) simulation(r *request, n *node) func([]string) error {
 			added = append(added, other.Key)
 		}
 	}
-	return func(gone []string) error {
-		p.consents++
-		if p.options.Simulate == nil {
-			return p.options.Feasible(r.Key, n.id, len(gone) == 0)
-		}
-		removed := make([]AllocationKey, len(gone))
-		for i, key := range gone {
-			removed[i] = AllocationKey(key)
-		}
-		if len(added) > 0 {
+	ask := func(removed []AllocationKey) error {
+		switch {
+		case p.options.Simulate == nil:
+			return p.options.Feasible(r.Key, n.id, len(removed) == 0)
+		case len(added) > 0:
 			if err := p.options.Simulate(r.Key, n.id, added, removed); err != nil {
 				return err
 			}
 		}
 		return p.options.Simulate(r.Key, n.id, nil, removed)
 	}
+	return func(gone []string) error {
+		p.consents++
+		removed := make([]AllocationKey, len(gone))
+		for i, key := range gone {
+			removed[i] = AllocationKey(key)
+		}
+		err := ask(removed)
+		r.remember(n, err)
+		return err
+	}
 }
+
+// remember keeps in mind that an ask may not run on a node whoever goes, if the
+// resource manager says so. It is asked again when the ask has rested.
+func (r *request) remember(n *node, err error) {
+	var never interface{ Unresolvable() bool }
+	if !errors.As(err, &never) || !never.Unresolvable() {
+		return
+	}
+	w := r.waiting()
+	if w.never == nil {
+		w.never = map[*node]bool{}
+	}
+	w.never[n] = true
+}
+
+// neverOn reports whether the ask may not run on a node whoever goes.
+func (r *request) neverOn(n *node) bool { return r.wait != nil && r.wait.never[n] }
 
 // planByVictims has the resource manager choose the victims on a node. It says
 // false where there is nobody to choose from.

@@ -329,7 +329,7 @@ func (p *Partition) restFromHunting(r *request, pause time.Duration) {
 func (p *Partition) wakeHunter(r *request) {
 	w := r.wait
 	if !w.rests.IsZero() && !w.rests.After(p.now) {
-		w.rests = time.Time{}
+		w.rests, w.never = time.Time{}, nil
 		p.reshape(r)
 	}
 	if !w.huntAt.IsZero() && !w.huntAt.After(p.now) {

@@ -16,10 +16,11 @@ import (
 // then.
 type crowd struct {
 	nodes, pods, hunters int
-	shapes               int // of the hunters' asks
-	victims              int // that each of them takes
-	bystanders           int // that fit what is left
-	guaranteed           bool
+	shapes               int  // of the hunters' asks
+	victims              int  // that each of them takes
+	bystanders           int  // that fit what is left
+	guaranteed           bool // those who are there already
+	claims               bool // the others hunt by their guarantee, not by priority
 }
 
 func (c crowd) build(tb testing.TB, batch int) *core.Partition {
@@ -27,6 +28,9 @@ func (c crowd) build(tb testing.TB, batch int) *core.Partition {
 	root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "low"}, {Name: "high"}}}
 	if c.guaranteed {
 		root.Queues[0].Guaranteed = resources.Amounts{int64(c.pods) * 100, 0, 0}
+	}
+	if c.claims {
+		root.Queues[1].Guaranteed = resources.Amounts{int64(c.pods) * 2000, 0, 0}
 	}
 	p := core.NewPartition(core.Options{Kinds: testKinds(), BatchMax: batch}, core.Config{Name: "default", Root: root})
 	perNode := c.pods / c.nodes
@@ -46,8 +50,12 @@ func (c crowd) build(tb testing.TB, batch int) *core.Partition {
 
 func (c crowd) hunt(p *core.Partition, now time.Time, i int) {
 	amounts := resources.Amounts{int64(c.victims) * 2000, 3000 + int64(i%c.shapes), 1}
+	priority := int32(100)
+	if c.claims {
+		priority = 4 // as high as that of anybody there
+	}
 	p.Apply(now, core.AddAllocation{Allocation: &core.Allocation{
-		Key: core.AllocationKey(fmt.Sprintf("high-%05d", i)), Application: "high", Created: now, Amounts: amounts, Priority: 100,
+		Key: core.AllocationKey(fmt.Sprintf("high-%05d", i)), Application: "high", Created: now, Amounts: amounts, Priority: priority,
 	}})
 }
 
@@ -60,6 +68,7 @@ var crowds = []struct {
 	{"ten-shapes", crowd{nodes: 5000, pods: 20_000, hunters: 5000, shapes: 10, victims: 1}},
 	{"each-its-own", crowd{nodes: 5000, pods: 20_000, hunters: 500, shapes: 500, victims: 1}},
 	{"guaranteed", crowd{nodes: 5000, pods: 20_000, hunters: 5000, shapes: 1, victims: 1, guaranteed: true}},
+	{"by-guarantee", crowd{nodes: 5000, pods: 20_000, hunters: 5000, shapes: 1, victims: 1, claims: true}},
 }
 
 // BenchmarkHunt measures decisions of priority preemption: how many in a second
@@ -101,6 +110,30 @@ func BenchmarkHunt(b *testing.B) {
 			b.ReportMetric(0, "ns/op")
 		})
 	}
+}
+
+// BenchmarkGiveBack measures the plan of a queue whose max was lowered to half
+// of what it uses.
+func BenchmarkGiveBack(b *testing.B) {
+	c := crowd{nodes: 5000, pods: 20_000}
+	for b.Loop() {
+		b.StopTimer()
+		p := c.build(b, 256)
+		run(p)
+		p.Apply(start, core.Reconfigure{Config: core.Config{
+			Name: "default", Preemption: core.PreemptionConfig{Quota: true},
+			Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{
+				{Name: "low", Max: resources.Limits{int64(c.pods) * 1000}, Properties: core.QueueProperties{QuotaDelay: time.Second}},
+				{Name: "high"},
+			}},
+		}})
+		b.StartTimer()
+		fx, _ := p.Schedule(start.Add(time.Second))
+		if len(fx) < c.pods {
+			b.Fatalf("%d effects", len(fx))
+		}
+	}
+	b.ReportMetric(float64(c.pods/2), "victims")
 }
 
 // BenchmarkBystanders measures what the placement of others costs while room is

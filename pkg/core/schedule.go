@@ -304,6 +304,7 @@ func (p *Partition) consent(r *request, n *node, allocate bool) (outcome, error)
 	}
 	p.consents++
 	if err := p.options.Feasible(r.Key, n.id, allocate); err != nil {
+		r.remember(n, err)
 		return waits, err
 	}
 	return placed, nil

@@ -95,6 +95,10 @@ func (p *Partition) weighUp(g *ground, r *request, quota resources.Amounts, l *l
 		top := *next
 		tried = append(tried, top)
 		g.drop(top.node)
+		if r.neverOn(top.node) {
+			l.refused++
+			continue
+		}
 		if p.consults() && top.node.touched == p.batch {
 			return tellNow
 		}
