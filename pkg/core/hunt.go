@@ -329,7 +329,7 @@ func (p *Partition) restFromHunting(r *request, pause time.Duration) {
 func (p *Partition) wakeHunter(r *request) {
 	w := r.wait
 	if !w.rests.IsZero() && !w.rests.After(p.now) {
-		w.rests, w.never = time.Time{}, nil
+		w.rests, w.never, w.loop = time.Time{}, nil, ""
 		p.reshape(r)
 	}
 	if !w.huntAt.IsZero() && !w.huntAt.After(p.now) {
@@ -354,8 +354,7 @@ func (p *Partition) loops(r *request) bool {
 		return false
 	}
 	w := r.waiting()
-	w.reason = LoopStopped
-	w.detail = fmt.Sprintf("room was made %d times within %s", app.loop.count, p.preemption.LoopWindow)
+	w.loop = fmt.Sprintf("room was made %d times within %s", app.loop.count, p.preemption.LoopWindow)
 	p.restFromHunting(r, end.Sub(p.now))
 	if !app.loop.told {
 		app.loop.told = true
@@ -368,7 +367,7 @@ func (p *Partition) loops(r *request) bool {
 func (p *Partition) recordLoop(r *request) {
 	p.record(&si.EventRecord{
 		Type: si.EventRecord_APP, ObjectID: string(r.Application), ReferenceID: string(r.Key),
-		Message: "no more room is made for the application for now, since it repeats itself: " + r.wait.detail,
+		Message: "no more room is made for the application for now, since it repeats itself: " + r.wait.loop,
 	})
 }
 

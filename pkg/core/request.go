@@ -47,6 +47,7 @@ type wait struct {
 	hunts       []Hunt              // where room was looked for last, by trigger
 	huntAt      time.Time           // when the delay of its queue is over
 	rests       time.Time           // until when it does not hunt
+	loop        string              // why not, if room was made too often
 	never       map[*node]bool      // nodes that the resource manager refuses whoever goes
 	planned     uint64              // the revision of the node it was made for
 	plannedAt   time.Time

@@ -145,6 +145,8 @@ func (r *request) viewed() AskView {
 	}
 	over := r.overQueue()
 	switch {
+	case w != nil && w.loop != "":
+		v.Reason, v.Detail = LoopStopped, w.loop
 	case w != nil && (w.aside || r.Required != ""):
 		v.Reason, v.Detail = w.reason, w.detail
 	case over != nil:
