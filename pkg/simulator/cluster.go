@@ -79,7 +79,7 @@ func newCluster(s *Scenario, seed uint64) *cluster {
 		scenario:    s,
 		seed:        seed,
 		books:       newBooks(s.Config, s.Kinds),
-		tally:       tally{rejections: map[string]int{}, gaveUp: map[pendingReason]*pendingPods{}},
+		tally:       tally{rejections: map[string]int{}, gaveUp: map[pendingReason]*pendingPods{}, preemption: newPlanTally()},
 		nodes:       make(map[core.NodeID]*node, len(s.Nodes)),
 		groups:      map[string][]*node{},
 		pods:        map[core.AllocationKey]*pod{},

@@ -18,7 +18,10 @@
 //	cluster.go        the virtual resource manager: commands out, effects in
 //	pods.go           the life of a pod; release.go, how it ends and the core
 //	                  hears of it, with the faults
-//	preemption.go     those who are told to make room, and the plans
+//	preemption.go     those who are told to make room, and nominations
+//	budgets.go        how many pods may be down at once
+//	plans.go          the plans, taken down from views
+//	changes.go        limits that are configured anew meanwhile
 //	nodes.go          nodes that join, fail, return and drain; daemonsets
 //	foreign.go        pods of other schedulers
 //	devices.go        which GPU a pod gets
@@ -26,7 +29,8 @@
 //	chance.go         streams of chance; times, counts and rates as texts
 //	meter.go          quantities over virtual time, exactly
 //	books.go          what the resource manager believes is booked
-//	result.go         what comes out; summarise.go fills it in
+//	result.go         what comes out; summarise.go fills it in, and
+//	                  preemption_result.go what is about preemption
 //	tables.go         the summary as tables, preemption_tables.go of preemption;
 //	                  text.go prints them
 //	quantity.go       quantities and times for people

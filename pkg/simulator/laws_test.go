@@ -9,6 +9,16 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
+const lawsText = `
+name: laws
+nodes: [{name: n, capacity: {vcore: 9}}, {name: m, capacity: {vcore: 9}}]
+foreign: [{name: other, groups: [n], resources: {vcore: 1}}]
+daemonsets: [{name: d, queue: default, resources: {vcore: 1}}]
+workloads:
+  - {name: w, queue: default, resources: {vcore: 1}, runs: 1m}
+  - {name: s, queue: default, resources: {vcore: 1}, runs: 1m, stubborn: true}
+`
+
 // TestLawsOfPreemption has the virtual resource manager hear what a core must
 // not say.
 func TestLawsOfPreemption(t *testing.T) {
@@ -41,15 +51,7 @@ func TestLawsOfPreemption(t *testing.T) {
 		{"nominated and bound to a node", core.Effects{nominated("d/n", "m")}, "at 0s: the pod d/n was nominated to m and may run on n only"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := Parse(`
-name: laws
-nodes: [{name: n, capacity: {vcore: 9}}, {name: m, capacity: {vcore: 9}}]
-foreign: [{name: other, groups: [n], resources: {vcore: 1}}]
-daemonsets: [{name: d, queue: default, resources: {vcore: 1}}]
-workloads:
-  - {name: w, queue: default, resources: {vcore: 1}, runs: 1m}
-  - {name: s, queue: default, resources: {vcore: 1}, runs: 1m, stubborn: true}
-`)
+			s, err := Parse(lawsText)
 			assert.NilError(t, err)
 			cluster := newCluster(s, 1)
 			cluster.build()

@@ -26,6 +26,13 @@ type planTally struct {
 	given      map[core.QueuePath]*preemptor.Decision // the last of each queue that gave back
 }
 
+func newPlanTally() planTally {
+	return planTally{
+		outcomes: map[string]int{}, victims: map[victimKind]int{}, taken: map[taking]int{},
+		given: map[core.QueuePath]*preemptor.Decision{},
+	}
+}
+
 // A triggerTally is what is counted by why room was made.
 type triggerTally struct {
 	plans, inVain                 int
@@ -62,10 +69,11 @@ func (r *run) takeDown() {
 	s, t := &r.step, &r.tally.preemption
 	if s.asksForPlans() {
 		view := r.partition.View()
-		if t.outcomes == nil {
-			t.outcomes, t.victims, t.taken = map[string]int{}, map[victimKind]int{}, map[taking]int{}
+		victims := r.victimsIn(view)
+		for _, v := range victims {
+			r.count(v)
 		}
-		for _, p := range r.askers(view) {
+		for _, p := range r.askers(victims) {
 			r.takeDownAsk(view, p)
 		}
 		for _, path := range s.givesBack {
@@ -84,10 +92,27 @@ func (r *run) takeDown() {
 	}
 }
 
+// victimsIn finds those who were told to go in this step, with whom they go for.
+func (r *run) victimsIn(view *core.View) []core.Leaving {
+	var list []core.Leaving
+	for _, one := range r.step.told {
+		i, ok := slices.BinarySearchFunc(view.Nodes, one.node, func(n *core.NodeView, id core.NodeID) int { return cmp.Compare(n.ID, id) })
+		if !ok {
+			continue
+		}
+		for _, l := range view.Nodes[i].Leaving {
+			if l.Key == one.key {
+				list = append(list, l)
+			}
+		}
+	}
+	return list
+}
+
 // askers lists the pods that room was made for in this step, or was not, each
-// once, and books those who were told to go.
-func (r *run) askers(view *core.View) []*pod {
-	s, now := &r.step, r.time()
+// once.
+func (r *run) askers(victims []core.Leaving) []*pod {
+	s := &r.step
 	var list []*pod
 	seen := map[*pod]bool{nil: true}
 	add := func(p *pod) {
@@ -99,17 +124,8 @@ func (r *run) askers(view *core.View) []*pod {
 	for _, p := range s.nominated {
 		add(p)
 	}
-	for _, one := range s.told {
-		i, ok := slices.BinarySearchFunc(view.Nodes, one.node, func(n *core.NodeView, id core.NodeID) int { return cmp.Compare(n.ID, id) })
-		if !ok {
-			continue
-		}
-		for _, l := range view.Nodes[i].Leaving {
-			if l.Key == one.key && l.Since.Equal(now) {
-				add(r.pods[l.For])
-				r.count(l)
-			}
-		}
+	for _, v := range victims {
+		add(r.pods[v.For])
 	}
 	for _, key := range s.inVain {
 		add(r.pods[key])
@@ -141,9 +157,6 @@ func (r *run) takeDownQueue(view *core.View, path core.QueuePath) {
 	q := queueIn(view.Root, path)
 	if q == nil || q.GivesBack == nil || q.GivesBack == t.given[path] {
 		return
-	}
-	if t.given == nil {
-		t.given = map[core.QueuePath]*preemptor.Decision{}
 	}
 	t.given[path] = q.GivesBack
 	r.keep(planned{Decision: q.GivesBack, ask: string(path), queue: path})

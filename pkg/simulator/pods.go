@@ -101,7 +101,7 @@ func (c *cluster) arrive(p *pod) {
 	}
 }
 
-// feasible is the answer to the one question of the core.
+// feasible is the answer to the question whether a pod may run on a node now.
 func (c *cluster) feasible(key core.AllocationKey, id core.NodeID, _ bool) error {
 	p, n := c.pods[key], c.nodes[id]
 	if p == nil || n == nil || !n.up {
@@ -109,6 +109,39 @@ func (c *cluster) feasible(key core.AllocationKey, id core.NodeID, _ bool) error
 	}
 	return n.check(&p.wants)
 }
+
+// simulate says whether a pod may run on a node to which some pods were added
+// and from which some were taken away. Labels and models stay whoever goes.
+func (c *cluster) simulate(key core.AllocationKey, id core.NodeID, add, remove []core.AllocationKey) error {
+	p, n := c.pods[key], c.nodes[id]
+	if p == nil || n == nil || !n.up {
+		return &lasting{fmt.Errorf("pod %s or node %s is not known", key, id)}
+	}
+	if err := n.never(&p.wants); err != nil {
+		return &lasting{err}
+	}
+	if p.demand.Count == 0 {
+		return nil
+	}
+	table := n.table.clone()
+	for _, gone := range remove {
+		if q := c.pods[gone]; q != nil && q.node == n {
+			table.give(q.demand, q.devices)
+		}
+	}
+	for _, come := range add {
+		if q := c.pods[come]; q != nil && table.check(&q.wants) == nil {
+			table.take(q.demand)
+		}
+	}
+	return table.check(&p.wants)
+}
+
+// A lasting refusal is one that holds whoever goes.
+type lasting struct{ error }
+
+// Unresolvable tells the core so.
+func (*lasting) Unresolvable() bool { return true }
 
 // placed takes in a placement: the pod gets its devices and starts, or cannot
 // be bound.

@@ -1,8 +1,6 @@
 package simulator
 
 import (
-	"fmt"
-
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -144,91 +142,3 @@ func (c *cluster) recorded(e *si.EventRecord) {
 		c.step.givesBack = append(c.step.givesBack, core.QueuePath(e.ObjectID))
 	}
 }
-
-// A budget is how many pods of some workloads may be down at once.
-type budget struct {
-	*Budget
-	down *counter
-}
-
-// budgetsOf lists the budgets of a workload.
-func (c *cluster) budgetsOf(workload string) []*budget {
-	var list []*budget
-	for _, b := range c.budgets {
-		for _, name := range b.Workloads {
-			if name == workload {
-				list = append(list, b)
-			}
-		}
-	}
-	return list
-}
-
-// goDown counts a pod as down: one whose predecessor ended too early, until it
-// runs or is given up, or one that does not go, until it has ended.
-func (c *cluster) goDown(p *pod) { c.turnDown(p, true, 1) }
-
-// backUp ends what goDown began.
-func (c *cluster) backUp(p *pod) { c.turnDown(p, false, -1) }
-
-func (c *cluster) turnDown(p *pod, down bool, sign int64) {
-	if p.down == down {
-		return
-	}
-	p.down = down
-	for _, b := range p.budgets {
-		c.books.change(b.down, sign)
-	}
-}
-
-// allowances is the answer to the question which budgets pods count for: of each
-// as much as is left of it.
-func (c *cluster) allowances(keys []core.AllocationKey) []core.DisruptionBudget {
-	all := make([]core.DisruptionBudget, len(c.budgets))
-	at := map[*budget]*core.DisruptionBudget{}
-	for i, b := range c.budgets {
-		all[i] = core.DisruptionBudget{Name: b.Name, Allowed: max(b.Allowed-int(b.down.value), 0)}
-		at[b] = &all[i]
-	}
-	for _, key := range keys {
-		if p := c.pods[key]; p != nil {
-			for _, b := range p.budgets {
-				at[b].Allocations = append(at[b].Allocations, key)
-			}
-		}
-	}
-	return all
-}
-
-// simulate says whether a pod may run on a node to which some pods were added
-// and from which some were taken away. Labels and models stay whoever goes.
-func (c *cluster) simulate(key core.AllocationKey, id core.NodeID, add, remove []core.AllocationKey) error {
-	p, n := c.pods[key], c.nodes[id]
-	if p == nil || n == nil || !n.up {
-		return &lasting{fmt.Errorf("pod %s or node %s is not known", key, id)}
-	}
-	if err := n.never(&p.wants); err != nil {
-		return &lasting{err}
-	}
-	if p.demand.Count == 0 {
-		return nil
-	}
-	table := n.table.clone()
-	for _, gone := range remove {
-		if q := c.pods[gone]; q != nil && q.node == n {
-			table.give(q.demand, q.devices)
-		}
-	}
-	for _, come := range add {
-		if q := c.pods[come]; q != nil && table.check(&q.wants) == nil {
-			table.take(q.demand)
-		}
-	}
-	return table.check(&p.wants)
-}
-
-// A lasting refusal is one that holds whoever goes.
-type lasting struct{ error }
-
-// Unresolvable tells the core so.
-func (*lasting) Unresolvable() bool { return true }

@@ -158,7 +158,11 @@ const vainShown = 12
 func (r *Result) vainTable() Table {
 	t := Table{
 		Title: "Waiting at the end, and why nobody makes room",
-		Head:  []string{"queue", "trigger", "where the least is missing", "for example", "nodes", "too small", "too little to free", "closed", "refused", "pods"}, Words: 4,
+		Words: 4,
+		Head: []string{
+			"queue", "trigger", "where the least is missing", "for example",
+			"nodes", "too small", "too little to free", "closed", "refused", "pods",
+		},
 	}
 	if r.Preemption == nil {
 		return t
