@@ -12,19 +12,69 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
-// TestPreemptionDocument compares docs/preemption.md with what it is about. The
-// stories in it are those that run as tests, to the letter, and all others are
-// linked; every class, filter, strategy and reason is in it by its name.
+// preemptionStories are the prefixes of the stories that the documents about
+// preemption list.
+var preemptionStories = []string{"preempt_", "priority_", "guarantee_", "quota_preempt_"}
+
+// TestPreemptionDocument compares the documents about preemption with what they are
+// about. The stories in them are those that run as tests, to the letter, and all
+// others are linked; every class, filter, strategy and reason is in them by its
+// name.
 func TestPreemptionDocument(t *testing.T) {
-	document, err := os.ReadFile("../../docs/preemption.md")
+	text := preemptionDocuments(t)
+	assert.Assert(t, embedded(t, text) >= 20)
+	for _, prefix := range preemptionStories {
+		stories, err := filepath.Glob("testdata/scenarios/" + prefix + "*.txt")
+		assert.NilError(t, err)
+		assert.Assert(t, len(stories) > 0, prefix)
+		for _, story := range stories {
+			assert.Assert(t, strings.Contains(text, "](../pkg/core/"+story+")"), "no document knows %s", story)
+		}
+	}
+	inTable := func(name fmt.Stringer) {
+		assert.Assert(t, strings.Contains(text, "\n| "+name.String()+" |"), "no document knows %q", name)
+	}
+	for class := range preemptor.Class(preemptor.Classes) {
+		inTable(class)
+	}
+	for filter := range preemptor.Filter(preemptor.Filters) {
+		inTable(filter)
+	}
+	for reason := preemptor.RoomIsThere; reason <= preemptor.NotEnough; reason++ {
+		inTable(reason)
+	}
+	for trigger := range preemptor.Trigger(preemptor.Triggers) {
+		inTable(trigger)
+	}
+	for _, strategy := range preemptor.DefaultConfig().Strategies {
+		assert.Assert(t, strings.Contains(text, "**`"+strategy.String()+"`**"), "no document knows %s", strategy)
+	}
+}
+
+// preemptionDocuments are docs/preemption.md and a page for each trigger.
+func preemptionDocuments(t *testing.T) string {
+	t.Helper()
+	pages, err := filepath.Glob("../../docs/preemption*.md")
 	assert.NilError(t, err)
-	text := string(document)
+	assert.Equal(t, len(pages), 1+preemptor.Triggers)
+	var text strings.Builder
+	for _, page := range pages {
+		document, err := os.ReadFile(page)
+		assert.NilError(t, err)
+		text.Write(document)
+	}
+	return text.String()
+}
+
+// embedded compares the stories in a text with their files, and counts them.
+func embedded(t *testing.T, text string) int {
+	t.Helper()
 	const opening = "```story "
-	embedded := 0
-	for rest := text; ; embedded++ {
+	count := 0
+	for rest := text; ; count++ {
 		_, after, found := strings.Cut(rest, opening)
 		if !found {
-			break
+			return count
 		}
 		name, after, _ := strings.Cut(after, "\n")
 		story, after, closed := strings.Cut(after, "```\n")
@@ -33,27 +83,5 @@ func TestPreemptionDocument(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, story, string(file), name)
 		rest = after
-	}
-	assert.Assert(t, embedded >= 3)
-
-	stories, err := filepath.Glob("testdata/scenarios/preempt_*.txt")
-	assert.NilError(t, err)
-	for _, story := range stories {
-		assert.Assert(t, strings.Contains(text, "](../pkg/core/"+story+")"), "docs/preemption.md does not know %s", story)
-	}
-	inTable := func(name fmt.Stringer) {
-		assert.Assert(t, strings.Contains(text, "\n| "+name.String()+" |"), "docs/preemption.md does not know %q", name)
-	}
-	for class := range preemptor.Class(preemptor.Classes) {
-		inTable(class)
-	}
-	for filter := range preemptor.Filter(preemptor.Filters) {
-		inTable(filter)
-	}
-	for reason := preemptor.WaitsForLeaving; reason <= preemptor.Chosen; reason++ {
-		inTable(reason)
-	}
-	for _, strategy := range preemptor.DefaultConfig().Strategies {
-		assert.Assert(t, strings.Contains(text, "**`"+strategy.String()+"`**"), "docs/preemption.md does not know %s", strategy)
 	}
 }
