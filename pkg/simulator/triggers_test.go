@@ -46,6 +46,7 @@ func TestFairness(t *testing.T) {
 		}
 		assert.Equal(t, taken, p.Victims)
 		assert.Assert(t, p.NodesLookedAt > 0)
+		assert.Assert(t, byTrigger(t, r, "guarantee").Elsewhere > 0)
 		assert.Assert(t, p.Budgets[0].Peak > 0 && p.Budgets[0].Peak <= p.Budgets[0].Allowed, "%+v", p.Budgets)
 		assert.Equal(t, p.Violations, 0)
 		// A pod that blue was due waits at least the delay, and not much longer.
@@ -168,6 +169,25 @@ workloads:
 	assert.Equal(t, byTrigger(t, r, "priority").Cleared, 1)
 	assert.Equal(t, r.Pods.Preempted, 0)
 	assert.Equal(t, r.Waiting.Max.Duration(), 9*time.Minute+2*time.Second)
+}
+
+// A class of service decides among pods of one priority, where it is configured to.
+func TestVictimsByClassOfService(t *testing.T) {
+	const text = `
+name: qos
+queues:
+  partitions:
+    - {name: default, preemption: {preemption_victim_order: %s}, queues: [{name: root, queues: [{name: a}]}]}
+nodes: [{name: n, capacity: {vcore: 2}}]
+workloads:
+  - {name: first, queue: a, resources: {vcore: 1}, runs: forever, qos: BestEffort}
+  - {name: second, queue: a, arrival: {at: 1m}, resources: {vcore: 1}, runs: forever, qos: Guaranteed}
+  - {name: high, queue: a, arrival: {at: 2m}, resources: {vcore: 1}, runs: forever, priority: 5}
+`
+	for order, victim := range map[string]string{"age": "second/1", "qos": "first/1"} {
+		r := verified(t, parse(t, fmt.Sprintf(text, order)), 1)
+		assert.Equal(t, r.Preemption.Records[0].Victims[0].Key, victim, order)
+	}
 }
 
 // The devices of a victim count as free, those of other models never do.

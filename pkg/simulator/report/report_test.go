@@ -120,6 +120,27 @@ func TestManyQueuesShareAColour(t *testing.T) {
 	assert.Assert(t, strings.Contains(p, "other queues"))
 }
 
+// TestTriggersAreDrawn: victims by why, the room being made, and when limits changed.
+func TestTriggersAreDrawn(t *testing.T) {
+	text, err := simulator.ExampleText("fairness")
+	assert.NilError(t, err)
+	s, err := simulator.Parse(text)
+	assert.NilError(t, err)
+	r, err := simulator.Run(s, simulator.Options{})
+	assert.NilError(t, err)
+	var b bytes.Buffer
+	assert.NilError(t, report.Write(&b, r))
+	for _, want := range []string{
+		"<h2>Victims</h2>", "by priority</li>", "by guarantee</li>", "by quota</li>", "<h2>Room being made</h2>", "nominated to a node</li>",
+	} {
+		assert.Equal(t, strings.Count(b.String(), want), 1, want)
+	}
+	assert.Assert(t, !strings.Contains(b.String(), "pods of daemonsets that wait</li>"))
+	for _, svg := range drawings(t, b.String()) {
+		assert.Assert(t, strings.Contains(assertWellFormed(t, svg), "limits of red\n"))
+	}
+}
+
 // TestPlansCanBeOpened: every plan of a roll-out is there with its explanation, up
 // to as many as a page takes, and names in it are escaped.
 func TestPlansCanBeOpened(t *testing.T) {
