@@ -12,12 +12,7 @@ import (
 // some allocations: with those who are nominated there and come first, and, since
 // they are not there yet, also without.
 func (p *Partition) simulation(r *request, n *node) func([]string) error {
-	var added []AllocationKey
-	for _, other := range n.nominated {
-		if other.Priority >= r.Priority {
-			added = append(added, other.Key)
-		}
-	}
+	added := r.before(n)
 	ask := func(removed []AllocationKey) error {
 		switch {
 		case p.options.Simulate == nil:
@@ -39,6 +34,29 @@ func (p *Partition) simulation(r *request, n *node) func([]string) error {
 		r.remember(n, err)
 		return err
 	}
+}
+
+// before lists the asks that are nominated to a node and come before another one.
+func (r *request) before(n *node) []AllocationKey {
+	var keys []AllocationKey
+	for _, other := range n.nominated {
+		if other != r && other.standing() >= r.standing() {
+			keys = append(keys, other.Key)
+		}
+	}
+	return keys
+}
+
+// comesFree reports whether the resource manager will agree to an ask on a node
+// once all have gone who are going.
+func (p *Partition) comesFree(r *request, n *node) bool {
+	var gone []string
+	for _, other := range byKey(n.own) {
+		if other.leaves() {
+			gone = append(gone, string(other.Key))
+		}
+	}
+	return len(gone) > 0 && (p.options.Simulate == nil || p.simulation(r, n)(gone) == nil)
 }
 
 // remember keeps in mind that an ask may not run on a node whoever goes, if the

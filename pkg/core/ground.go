@@ -291,7 +291,7 @@ func (p *Partition) forgetTrail() {
 
 // atBest is the least that making room on a node can cost.
 func (p *Partition) atBest(g *ground, n *node) preemptor.Cost {
-	if !n.leaving.IsZero() || n.hasRoom(g.shape.amounts, g.shape.priority) {
+	if !n.leaving.IsZero() || n.hasRoom(g.shape.amounts, g.shape.standing) {
 		return leastOfAll
 	}
 	switch {
@@ -341,10 +341,10 @@ func (p *Partition) assess(g *ground, n *node) prospect {
 // huntable reports whether room may be made on a node for asks of a shape that
 // may run anywhere. Where victims do not go, no others are sent after them.
 func (n *node) huntable(s *shape) bool {
-	if held := n.reserved; held != nil && held.Priority == s.priority && held.Amounts.Equal(s.amounts) {
+	if held := n.reserved; held != nil && held.standing() == s.standing && held.Amounts.Equal(s.amounts) {
 		return n.schedulable && !n.claimed() && !n.isStuck()
 	}
-	return n.openTo(s.priority) && !n.isStuck()
+	return n.openTo(s.standing) && !n.isStuck()
 }
 
 // isStuck reports whether anybody was told to go and did not in time.

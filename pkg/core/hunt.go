@@ -157,7 +157,7 @@ func (h Hunt) Verdict(kinds *resources.Kinds) string {
 	case h.Nobody:
 		return text + ": there is nobody to take from"
 	case h.Plan == nil:
-		return text + ": none could hold it"
+		return text + fmt.Sprintf(": %d are closed to it, %d too small", h.Closed, h.Small)
 	case h.Refused > 0:
 		text += fmt.Sprintf(", %d refused", h.Refused)
 	}
@@ -281,7 +281,7 @@ func (p *Partition) rouseBy(n *node) {
 // allocation of a lower priority took it. While there is room, nobody hunts.
 func (p *Partition) rouseRobbed(n *node, r *request) {
 	for _, s := range p.vain {
-		if s.vain > 0 && p.mayTake(s.priority, r.Priority) && s.amounts.FitsIn(n.roomFor(s.priority).Plus(r.Amounts)) {
+		if s.vain > 0 && p.mayTake(s.priority, r.Priority) && s.amounts.FitsIn(n.roomFor(s.standing).Plus(r.Amounts)) {
 			s.rouse()
 		}
 	}
@@ -306,7 +306,7 @@ func (p *Partition) mayYield(n *node, s *shape) bool {
 			freed.Add(r.Amounts)
 		}
 	}
-	return (len(freed) > 0 || !n.leaving.IsZero()) && s.amounts.FitsIn(freed.Plus(n.roomFor(s.priority)).Plus(n.leaving))
+	return (len(freed) > 0 || !n.leaving.IsZero()) && s.amounts.FitsIn(freed.Plus(n.roomFor(s.standing)).Plus(n.leaving))
 }
 
 // rouseAll has everybody hunt again.
@@ -354,7 +354,11 @@ func (p *Partition) loops(r *request) bool {
 		return false
 	}
 	w := r.waiting()
-	w.loop = fmt.Sprintf("room was made %d times within %s", app.loop.count, p.preemption.LoopWindow)
+	times := "once"
+	if app.loop.count > 1 {
+		times = fmt.Sprintf("%d times", app.loop.count)
+	}
+	w.loop = fmt.Sprintf("room was made %s within %s", times, p.preemption.LoopWindow)
 	p.restFromHunting(r, end.Sub(p.now))
 	if !app.loop.told {
 		app.loop.told = true

@@ -178,37 +178,37 @@ func (n *node) keepPromises() {
 	n.room = n.free.Minus(n.promised)
 }
 
-// roomFor is what is free for asks of a priority: what is promised to those of
-// this priority and above is not. It belongs to the node where nothing is
+// roomFor is what is free for asks of a standing: what is promised to those of
+// this standing and above is not. It belongs to the node where nothing is
 // promised to lower ones.
-func (n *node) roomFor(priority int32) resources.Amounts {
-	if len(n.nominated) == 0 || n.nominated[len(n.nominated)-1].Priority >= priority {
+func (n *node) roomFor(standing int32) resources.Amounts {
+	if len(n.nominated) == 0 || n.nominated[len(n.nominated)-1].standing() >= standing {
 		return n.room
 	}
 	room := n.free.Clone()
 	for _, r := range n.nominated {
-		if r.Priority >= priority {
+		if r.standing() >= standing {
 			room.Sub(r.Amounts)
 		}
 	}
 	return room
 }
 
-// promisedAbove is what is promised to nominated asks above a priority. An ask
+// promisedAbove is what is promised to nominated asks above a standing. An ask
 // that may run here only gives way to those.
-func (n *node) promisedAbove(priority int32) resources.Amounts {
+func (n *node) promisedAbove(standing int32) resources.Amounts {
 	var sum resources.Amounts
 	for _, r := range n.nominated {
-		if r.Priority > priority {
+		if r.standing() > standing {
 			sum.Add(r.Amounts)
 		}
 	}
 	return sum
 }
 
-// hasRoom reports whether an ask of these amounts and priority fits.
-func (n *node) hasRoom(amounts resources.Amounts, priority int32) bool {
-	return amounts.FitsIn(n.room) || amounts.FitsIn(n.roomFor(priority))
+// hasRoom reports whether an ask of these amounts and standing fits.
+func (n *node) hasRoom(amounts resources.Amounts, standing int32) bool {
+	return amounts.FitsIn(n.room) || amounts.FitsIn(n.roomFor(standing))
 }
 
 func (n *node) negative() bool {
@@ -225,10 +225,10 @@ func (n *node) open() bool {
 	return n.schedulable && n.reserved == nil && !n.claimed()
 }
 
-// openTo reports whether ordinary asks of a priority may use the node: a
-// reservation keeps it from those of its priority and below only.
-func (n *node) openTo(priority int32) bool {
-	return n.schedulable && !n.claimed() && (n.reserved == nil || n.reserved.Priority < priority)
+// openTo reports whether ordinary asks of a standing may use the node: a
+// reservation keeps it from those of its standing and below only.
+func (n *node) openTo(standing int32) bool {
+	return n.schedulable && !n.claimed() && (n.reserved == nil || n.reserved.standing() < standing)
 }
 
 // claimed reports whether an ask that may run here only holds a reservation.

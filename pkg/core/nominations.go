@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -30,10 +31,11 @@ func (p *Partition) nominate(r *request, n *node, plan *preemptor.Decision) {
 	w := r.waiting()
 	w.nomination = &nomination{node: n, since: p.now, trigger: plan.Trigger}
 	w.reason, w.detail = Nominated, string(n.id)
-	n.nominated = insertSorted(n.nominated, r)
+	at, _ := slices.BinarySearchFunc(n.nominated, r, byStanding)
+	n.nominated = slices.Insert(n.nominated, at, r)
 	n.promised.Add(r.Amounts)
 	r.application.queue.promise(r.Amounts)
-	p.nominees.add(r.Priority)
+	p.nominees.add(r.standing())
 	p.preempted.Nominations++
 	p.promisesChanged(n)
 	p.reshape(r)
@@ -45,14 +47,15 @@ func (p *Partition) nominate(r *request, n *node, plan *preemptor.Decision) {
 
 // unnominate takes a nomination off the books. What others may make of that is
 // left to the caller.
-func (p *Partition) unnominate(r *request) *node {
+func (p *Partition) unnominate(r *request, why string) *node {
 	n := r.wait.nomination.node
 	r.wait.nomination = nil
 	n.nominated = without(n.nominated, r)
 	n.promised.Sub(r.Amounts)
 	r.application.queue.unpromise(r.Amounts)
-	p.nominees.remove(r.Priority)
+	p.nominees.remove(r.standing())
 	p.promisesChanged(n)
+	p.recordNomination(r, n, si.EventRecord_REMOVE, why)
 	return n
 }
 
@@ -61,21 +64,21 @@ func (p *Partition) withdrawNomination(r *request) {
 	if r.nominated() == nil {
 		return
 	}
-	n := p.unnominate(r)
+	n := p.unnominate(r, "it waits no more")
 	p.readmit(r.application.queue)
 	p.relieved(n)
 }
 
 // clearNomination lets an ask look for room anew.
 func (p *Partition) clearNomination(r *request, why string) {
-	n := p.unnominate(r)
+	n := p.unnominate(r, why)
 	r.wait.reason, r.wait.detail = NoNodeFits, ""
 	p.readmit(r.application.queue)
 	p.preempted.Cleared++
 	p.reshape(r)
-	message := fmt.Sprintf("no longer nominated to node %s: %s", n.id, why)
-	p.tell(Nomination{Application: r.Application, Key: r.Key, Reason: message})
-	p.recordNomination(r, n, si.EventRecord_REMOVE, message)
+	p.tell(Nomination{
+		Application: r.Application, Key: r.Key, Reason: fmt.Sprintf("no longer nominated to node %s: %s", n.id, why),
+	})
 	p.relieved(n)
 	r.application.queue.settleUp()
 }
@@ -111,18 +114,58 @@ func (p *Partition) reshape(r *request) {
 	if ordered {
 		app.queued.Remove(r)
 	}
+	was := r.standing()
 	p.shapes.leave(r.shape)
 	p.takeShape(r)
 	if ordered {
 		app.queued.Insert(r)
 	}
+	if r.standing() != was {
+		p.restand(r, was)
+	}
 	p.settleAbove(app)
+}
+
+// restand counts an ask anew whose standing has changed.
+func (p *Partition) restand(r *request, was int32) {
+	if held := r.nominated(); held != nil {
+		p.nominees.remove(was)
+		p.nominees.add(r.standing())
+		slices.SortFunc(held.node.nominated, byStanding)
+		p.promisesChanged(held.node)
+		p.disturb(held.node)
+	}
+	if held := r.reservation(); held != nil && !held.Required {
+		p.reservers.remove(was)
+		p.reservers.add(r.standing())
+	}
+}
+
+// seenFromRoot is the priority of an ask as the root sees it, by which asks of
+// all queues compare that are promised room on a node.
+func (p *Partition) seenFromRoot(r *request) int32 {
+	priority := r.Priority
+	if p.plain {
+		return priority
+	}
+	for q := r.application.queue; q != nil; q = q.parent {
+		priority = q.properties.seenFromAbove(priority)
+	}
+	return priority
+}
+
+// standing is the priority of an ask that waits, as the root sees it.
+func (r *request) standing() int32 { return r.shape.standing }
+
+// byStanding compares asks by their standing, then by their order.
+func byStanding(a, b *request) int {
+	return cmp.Or(cmp.Compare(b.standing(), a.standing()), inOrder(a, b))
 }
 
 // takeShape finds the shape of an ask that has none. It reports whether that
 // begins a hunt, so that the queue is to be settled.
 func (p *Partition) takeShape(r *request) (begun bool) {
-	r.shape = p.shapes.of(r.Amounts, r.Priority, p.wantsRoom(r))
+	r.shape = p.shapes.of(r.Amounts, r.Priority, p.seenFromRoot(r), p.wantsRoom(r))
 	p.shapes.join(r.shape)
 	return r.shape.hunts && r.application.queue.beginHunt(r.shape)
 }
@@ -146,6 +189,8 @@ func (p *Partition) tryNominated(n *node) outcome {
 		switch result, err := p.consent(r, n, true); {
 		case result == tellNow:
 			return tellNow
+		case result == waits && p.comesFree(r, n):
+			promised.Add(r.Amounts)
 		case result == waits:
 			p.clearNomination(r, err.Error())
 			p.restFromHunting(r, p.options.RetryMax)
@@ -160,7 +205,7 @@ func (p *Partition) tryNominated(n *node) outcome {
 // loses the nomination, and waits for something else.
 func (p *Partition) awaits(r *request, n *node, promised resources.Amounts) bool {
 	short := r.withoutRoom()
-	free := n.free.Minus(promised).Minus(n.claims(r.Priority))
+	free := n.free.Minus(promised).Minus(n.claims(r.standing()))
 	switch {
 	case short == nil && r.Amounts.FitsIn(free) && n.schedulable:
 		return false
@@ -177,7 +222,7 @@ func (p *Partition) awaits(r *request, n *node, promised resources.Amounts) bool
 // readyNode is the node that a nominated ask has in view, if the room is there.
 func (r *request) readyNode() *node {
 	held := r.nominated()
-	if held == nil || !held.node.openTo(r.Priority) || !r.Amounts.FitsIn(held.node.roomFor(r.Priority).Plus(r.Amounts)) {
+	if held == nil || !held.node.openTo(r.standing()) || !r.Amounts.FitsIn(held.node.roomFor(r.standing()).Plus(r.Amounts)) {
 		return nil
 	}
 	return held.node
@@ -191,12 +236,12 @@ func (n *node) whyLost() string {
 	return "its room is taken"
 }
 
-// claims is what the asks of at least a priority hold that may run on this node
+// claims is what the asks of at least a standing hold that may run on this node
 // only and wait for it.
-func (n *node) claims(priority int32) resources.Amounts {
+func (n *node) claims(standing int32) resources.Amounts {
 	var sum resources.Amounts
 	for _, r := range n.wanted {
-		if r.reservation() != nil && r.Priority >= priority {
+		if r.reservation() != nil && r.standing() >= standing {
 			sum.Add(r.Amounts)
 		}
 	}

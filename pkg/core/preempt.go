@@ -73,8 +73,8 @@ func (p *Partition) makeRoom(r *request, n *node, promised resources.Amounts) {
 	w.plan, w.plannedAt = &plan, p.now
 	switch plan.Reason {
 	case preemptor.Chosen:
-		for _, v := range plan.Victims {
-			p.tellToGo(p.requests[AllocationKey(v.Key)], r, &plan)
+		for i := range plan.Victims {
+			p.tellToGo(&plan.Victims[i], r, &plan)
 		}
 		w.planned = n.revision
 	case preemptor.WaitsForLeaving:
@@ -159,13 +159,14 @@ func (a *Allocation) optedOut() bool {
 		a.Tags[TagAllowPreemption] == "false" || a.Tags[labelAllowPreemption] == "false"
 }
 
-// tellToGo has the resource manager end a victim for an ask. Nothing is freed
-// until it says that it did.
-func (p *Partition) tellToGo(victim, r *request, plan *preemptor.Decision) {
+// tellToGo has the resource manager end a victim of a plan for an ask. Nothing is
+// freed until it says that it did.
+func (p *Partition) tellToGo(v *preemptor.Victim, r *request, plan *preemptor.Decision) {
+	victim := p.requests[AllocationKey(v.Key)]
 	message := fmt.Sprintf("preempted on node %s to make room for %s of application %s", victim.Node, r.Key, r.Application)
 	switch plan.Trigger {
 	case preemptor.Priority:
-		message += fmt.Sprintf(", by priority %d over %d", r.Priority, victim.Priority)
+		message += fmt.Sprintf(", by priority %d over %d", r.Priority, v.Priority)
 	case preemptor.Guarantee:
 		message += fmt.Sprintf(", by the guarantee of queue %s", r.application.queue.path)
 	}

@@ -20,7 +20,7 @@ func (g *ground) askOf(r *request) preemptor.Ask {
 // quarry is a node as the preemptor sees it for the asks of a ground. It is
 // good until the next is made.
 func (p *Partition) quarry(g *ground, n *node, quota resources.Amounts) preemptor.Node {
-	on := preemptor.Node{Kinds: p.kinds, Free: n.roomFor(g.shape.priority), Quota: quota}
+	on := preemptor.Node{Kinds: p.kinds, Free: n.roomFor(g.shape.standing), Quota: quota}
 	p.beginQuarry(g)
 	guarded := false
 	var short resources.Amounts

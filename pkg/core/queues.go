@@ -38,13 +38,18 @@ func (p *Partition) configure(config Config) {
 	p.watchQuotas(p.root)
 	p.reshapeAll()
 	p.rouseAll()
+	for n := range p.allNodes {
+		if n.schedulable {
+			p.shapes.offer(n) // who comes before whom may be another matter now
+		}
+	}
 }
 
 // reshapeAll gives every ask the shape that it has under the configuration.
 func (p *Partition) reshapeAll() {
 	p.applications.Ascend(func(app *application) bool {
 		for _, r := range app.asks {
-			if r.shape.hunts != p.wantsRoom(r) {
+			if r.shape.hunts != p.wantsRoom(r) || r.standing() != p.seenFromRoot(r) {
 				p.reshape(r)
 			}
 		}

@@ -94,7 +94,7 @@ func (p *Partition) tryBound(n *node) outcome {
 		if r.wait != nil && r.wait.aside {
 			continue
 		}
-		if p.tryOn(r, n, promised.Plus(n.promisedAbove(r.Priority))) == tellNow {
+		if p.tryOn(r, n, promised.Plus(n.promisedAbove(r.standing()))) == tellNow {
 			return tellNow
 		}
 		if r.node == nil && r.promises() {
@@ -122,7 +122,7 @@ func (p *Partition) placeAbove(n *node) outcome {
 	}
 	p.only = slots{}
 	for _, s := range p.shapes.all {
-		if s.asks > 0 && s.priority > lowest.Priority && n.openTo(s.priority) && n.hasRoom(s.amounts, s.priority) {
+		if s.asks > 0 && s.standing > lowest.standing() && n.openTo(s.standing) && n.hasRoom(s.amounts, s.standing) {
 			p.only.set(s.slot)
 		}
 	}
@@ -217,7 +217,7 @@ func (p *Partition) reserve(r *request, n *node) {
 		n.reserved = r
 		r.shape.reserved = r
 		p.reserved++
-		p.reservers.add(r.Priority)
+		p.reservers.add(r.standing())
 		p.alarms.add(alarm{at: p.now.Add(p.options.ReserveMax), request: r})
 	}
 	n.view, r.application.view = nil, nil
@@ -238,7 +238,7 @@ func (p *Partition) unreserve(r *request) {
 		n.reserved = nil
 		r.shape.reserved = nil
 		p.reserved--
-		p.reservers.remove(r.Priority)
+		p.reservers.remove(r.standing())
 		p.shapes.unblock(r.shape)
 	}
 	n.view, r.application.view = nil, nil

@@ -243,11 +243,11 @@ func (p *Partition) firstFeasible(r *request) (n *node, refusals map[string]int,
 // overrule looks for a node that has room for an ask if it takes what is
 // promised to asks of lower priorities, or reserved for them.
 func (p *Partition) overrule(r *request, refusals map[string]int) (*node, map[string]int, outcome) {
-	if !p.nominees.below(r.Priority) && !p.reservers.below(r.Priority) {
+	if !p.nominees.below(r.standing()) && !p.reservers.below(r.standing()) {
 		return nil, refusals, waits
 	}
 	for n := range p.allNodes {
-		if n.links.In() && r.Amounts.FitsIn(n.room) || !n.openTo(r.Priority) || !n.hasRoom(r.Amounts, r.Priority) {
+		if n.links.In() && r.Amounts.FitsIn(n.room) || !n.openTo(r.standing()) || !n.hasRoom(r.Amounts, r.standing()) {
 			continue
 		}
 		result, err := p.consent(r, n, true)
@@ -307,6 +307,11 @@ func (p *Partition) consent(r *request, n *node, allocate bool) (outcome, error)
 		r.remember(n, err)
 		return waits, err
 	}
+	if added := r.before(n); p.options.Simulate != nil && allocate && len(added) > 0 {
+		if err := p.options.Simulate(r.Key, n.id, added, nil); err != nil {
+			return waits, err
+		}
+	}
 	return placed, nil
 }
 
@@ -357,7 +362,7 @@ func (p *Partition) place(r *request, n *node) {
 	}
 	arrives := r.nominated() != nil && r.nominated().node == n
 	if arrives {
-		p.unnominate(r) // and take what was promised
+		p.unnominate(r, "placed") // and take what was promised
 	}
 	p.withdraw(r)
 	r.Allocation = r.placedOn(n.id, p.now)

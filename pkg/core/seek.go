@@ -130,8 +130,8 @@ func (p *Partition) makeWay(r *request, found *lead) {
 	w := r.waiting()
 	w.plan, w.plannedAt = &found.plan, p.now
 	p.nominate(r, found.node, &found.plan)
-	for _, v := range found.plan.Victims {
-		p.tellToGo(p.requests[AllocationKey(v.Key)], r, &found.plan)
+	for i := range found.plan.Victims {
+		p.tellToGo(&found.plan.Victims[i], r, &found.plan)
 	}
 	if len(found.plan.Victims) > 0 {
 		r.application.loop.count++

@@ -8,14 +8,15 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A shape is what asks of equal amounts and priority have in common. They fit a
-// node or they do not, and they fit a quota or they do not, all together: what
+// A shape is what asks of equal amounts and priority have in common, also as
+// seen from the root, where what is promised is compared. They fit a node or they do not, and they fit a quota or they do not, all together: what
 // was learnt from one of them holds for the others until a node or a queue
 // changes. For those that hunt room may be made, which those that are nominated
 // already, or never want it, do not need.
 type shape struct {
 	amounts  resources.Amounts
 	priority int32
+	standing int32 // the priority as seen from the root
 	hunts    bool
 	message  *si.Resource // the amounts, as every placement shares them
 	slot     uint8
@@ -59,11 +60,11 @@ func newShapes(kinds *resources.Kinds) *shapes {
 }
 
 // of finds or makes the shape of the amounts, which it keeps.
-func (t *shapes) of(amounts resources.Amounts, priority int32, hunts bool) *shape {
+func (t *shapes) of(amounts resources.Amounts, priority, standing int32, hunts bool) *shape {
 	for len(amounts) > 0 && amounts[len(amounts)-1] == 0 {
 		amounts = amounts[:len(amounts)-1]
 	}
-	made := shape{amounts: amounts, priority: priority, hunts: hunts}
+	made := shape{amounts: amounts, priority: priority, standing: standing, hunts: hunts}
 	t.scratch = made.appendKey(t.scratch[:0])
 	if s, ok := t.known[string(t.scratch)]; ok {
 		return s
@@ -80,11 +81,12 @@ func (t *shapes) of(amounts resources.Amounts, priority int32, hunts bool) *shap
 
 // appendKey writes the key by which the shape is known.
 func (s *shape) appendKey(key []byte) []byte {
-	mark := uint64(uint32(s.priority)) << 1
+	hunts := byte(0)
 	if s.hunts {
-		mark |= 1
+		hunts = 1
 	}
-	key = binary.LittleEndian.AppendUint64(key, mark)
+	key = binary.LittleEndian.AppendUint32(append(key, hunts), uint32(s.priority))
+	key = binary.LittleEndian.AppendUint32(key, uint32(s.standing))
 	for _, v := range s.amounts {
 		key = binary.LittleEndian.AppendUint64(key, uint64(v))
 	}
@@ -189,7 +191,7 @@ func (t *shapes) unblock(s *shape) {
 // offer lets the shapes be tried again that fit into the room of a node.
 func (t *shapes) offer(n *node) {
 	for i := len(t.full) - 1; i >= 0; i-- {
-		if s := t.full[i]; s.asks == 0 || n.openTo(s.priority) && n.hasRoom(s.amounts, s.priority) {
+		if s := t.full[i]; s.asks == 0 || n.openTo(s.standing) && n.hasRoom(s.amounts, s.standing) {
 			t.dropFull(i)
 		}
 	}

@@ -270,7 +270,7 @@ func (v *verifier) totals() {
 // roomyNode is an open node with room for a shape, if there is one.
 func (p *Partition) roomyNode(s *shape) *node {
 	for n := range p.allNodes {
-		if n.openTo(s.priority) && n.hasRoom(s.amounts, s.priority) {
+		if n.openTo(s.standing) && n.hasRoom(s.amounts, s.standing) {
 			return n
 		}
 	}

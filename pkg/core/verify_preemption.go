@@ -27,7 +27,7 @@ func (v *verifier) preemption() {
 		v.equal("promised", string(n.id), n.promised, v.add(n.nominated))
 		v.equal("room", string(n.id), n.room, n.free.Minus(n.promised))
 		for _, r := range n.nominated {
-			nominees.add(r.Priority)
+			nominees.add(r.standing())
 			nominated++
 			if held := r.nominated(); held == nil || held.node != n || r.node != nil || v.p.requests[r.Key] != r {
 				v.breaks("node %s: %s is nominated there and does not know", n.id, r.Key)
@@ -39,7 +39,7 @@ func (v *verifier) preemption() {
 		if n.reserved != nil && len(n.nominated) > 0 {
 			v.breaks("node %s: reserved for %s although room is made there", n.id, n.reserved.Key)
 		}
-		if !slices.IsSortedFunc(n.nominated, inOrder) {
+		if !slices.IsSortedFunc(n.nominated, byStanding) {
 			v.breaks("node %s: nominations are not in order", n.id)
 		}
 	}
