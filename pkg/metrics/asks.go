@@ -1,0 +1,58 @@
+package metrics
+
+import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+)
+
+// reasonTexts are the values of the label reason. They are not the texts for
+// people, which may change.
+var reasonTexts = [...]string{
+	core.NotTried:      "not_tried",
+	core.QuotaExceeded: "quota",
+	core.NoNodeFits:    "no_node_fits",
+	core.Infeasible:    "refused_on_nodes",
+	core.BindFailed:    "bind_failed",
+	core.NodeUnknown:   "node_unknown",
+	core.NodeFull:      "node_full",
+	core.Nominated:     "nominated",
+	core.LoopStopped:   "loop_stopped",
+}
+
+var reasonLabels = labelled("reason", reasonTexts[:])
+
+// A census is the applications of one leaf queue.
+type census struct {
+	states      [len(stateTexts)]int
+	allocations int
+	reasons     [len(reasonTexts)]int // of pending asks
+}
+
+// asks goes over applications and their asks, and takes the census of queues.
+func (r *reading) asks() {
+	var pending [len(reasonTexts)]int
+	var byTrigger [preemptor.Triggers]int
+	for _, app := range r.view.Applications {
+		c := r.leaves[app.Queue]
+		if c == nil {
+			c = new(census)
+			r.leaves[app.Queue] = c
+		}
+		c.states[app.State]++
+		c.allocations += len(app.Allocations)
+		for i := range app.Asks {
+			ask := &app.Asks[i]
+			c.reasons[ask.Reason]++
+			pending[ask.Reason]++
+			if ask.Nominated != "" {
+				byTrigger[ask.Trigger]++
+			}
+		}
+	}
+	for reason, n := range pending {
+		r.page.add(pendingAsks, float64(n), r.partition, reasonLabels[reason])
+	}
+	for trigger, n := range byTrigger {
+		r.page.add(nominatedAsks, float64(n), r.partition, triggerLabels[trigger])
+	}
+}

@@ -1,0 +1,78 @@
+package metrics
+
+import (
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A reading makes series of the view of one partition. It goes over the view
+// once: nodes, applications with their asks, queues.
+type reading struct {
+	page      *page
+	view      *core.View
+	partition *dto.LabelPair
+	resource  []*dto.LabelPair // by kind
+	busy      []bool           // by kind: somebody uses it or asks for it
+	leaves    map[core.QueuePath]*census
+}
+
+// newReading is made after the view, so that the table knows its kinds.
+func newReading(p *page, view *core.View, partition *dto.LabelPair, kinds *resources.Kinds) *reading {
+	r := &reading{page: p, view: view, partition: partition, leaves: map[core.QueuePath]*census{}}
+	n := kinds.Len()
+	r.resource, r.busy = make([]*dto.LabelPair, n), make([]bool, n)
+	for i := range n {
+		kind := resources.Kind(i)
+		r.resource[i] = label("resource", kinds.Name(kind))
+		r.busy[i] = view.Root.Used.Of(kind) != 0 || view.Root.Pending.Of(kind) != 0
+	}
+	return r
+}
+
+func (r *reading) all() {
+	r.amounts()
+	r.nodes()
+	r.asks()
+	r.queue(r.view.Root, nil)
+	r.counters()
+}
+
+// Labels with a fixed choice of values.
+var (
+	amountStates  = labelled("state", []string{"capacity", "allocated", "occupied"})
+	workLabels    = labelled("what", []string{"nodes", "queues", "applications", "asks", "attempts", "prospects"})
+	outcomeLabels = labelled("outcome", []string{"plans", "nominations", "cleared", "loops", "stuck", "reservations"})
+	triggerLabels = named("trigger", preemptor.Triggers, preemptor.Trigger.String)
+)
+
+// amounts are those of the partition, of the kinds that there are.
+func (r *reading) amounts() {
+	for i, resource := range r.resource {
+		kind := resources.Kind(i)
+		values := [...]int64{r.view.Capacity.Of(kind), r.view.Used.Of(kind), r.view.Occupied.Of(kind)}
+		if values == [3]int64{} {
+			continue
+		}
+		for state, value := range values {
+			r.page.add(partitionResource, float64(value), r.partition, resource, amountStates[state])
+		}
+	}
+}
+
+// counters are counted by the partition, since it was made.
+func (r *reading) counters() {
+	w, p := &r.view.Work, &r.view.Preempted
+	for i, n := range [...]uint64{w.Nodes, w.Queues, w.Applications, w.Asks, w.Attempts, w.Prospects} {
+		r.page.add(work, float64(n), r.partition, workLabels[i])
+	}
+	r.page.add(placements, float64(w.Placements), r.partition)
+	for i, n := range [...]uint64{p.Plans, p.Nominations, p.Cleared, p.Loops, p.Stuck, p.Reservations} {
+		r.page.add(preemptionOutcomes, float64(n), outcomeLabels[i], r.partition)
+	}
+	for i, n := range p.ByTrigger {
+		r.page.add(victims, float64(n), r.partition, triggerLabels[i])
+	}
+}
