@@ -51,14 +51,7 @@ func TestLawsOfPreemption(t *testing.T) {
 		{"nominated and bound to a node", core.Effects{nominated("d/n", "m")}, "at 0s: the pod d/n was nominated to m and may run on n only"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := Parse(lawsText)
-			assert.NilError(t, err)
-			cluster := newCluster(s, 1)
-			cluster.build()
-			cluster.startWork()
-			for _, e := range cluster.agenda.take(0) {
-				e.do()
-			}
+			cluster := lawsCluster(t)
 			cluster.deliver(c.effects)
 			if c.want == "" {
 				assert.NilError(t, cluster.broken)
@@ -74,4 +67,30 @@ func TestLawsOfPreemption(t *testing.T) {
 			assert.Equal(t, cluster.books.nominees.value, nominees)
 		})
 	}
+}
+
+// lawsCluster is a resource manager whose pods wait.
+func lawsCluster(t *testing.T) *cluster {
+	t.Helper()
+	s, err := Parse(lawsText)
+	assert.NilError(t, err)
+	c := newCluster(s, 1)
+	c.build()
+	c.startWork()
+	for _, e := range c.agenda.take(0) {
+		e.do()
+	}
+	return c
+}
+
+// A pod that is taken back has no node in view any more, and the core may say so
+// later.
+func TestNominationEndsWithThePod(t *testing.T) {
+	c := lawsCluster(t)
+	c.deliver(core.Effects{core.Nomination{Key: "w/1", Node: "n"}})
+	assert.Equal(t, c.books.nominees.value, int64(1))
+	c.cancel(c.pods["w/1"])
+	c.deliver(core.Effects{core.Nomination{Key: "w/1"}})
+	assert.Equal(t, c.books.nominees.value, int64(0))
+	assert.NilError(t, c.broken)
 }

@@ -23,14 +23,10 @@ type planTally struct {
 	taken      map[taking]int
 	byTrigger  [preemptor.Triggers]triggerTally
 	violations int
-	given      map[core.QueuePath]*preemptor.Decision // the last of each queue that gave back
 }
 
 func newPlanTally() planTally {
-	return planTally{
-		outcomes: map[string]int{}, victims: map[victimKind]int{}, taken: map[taking]int{},
-		given: map[core.QueuePath]*preemptor.Decision{},
-	}
+	return planTally{outcomes: map[string]int{}, victims: map[victimKind]int{}, taken: map[taking]int{}}
 }
 
 // A triggerTally is what is counted by why room was made.
@@ -133,10 +129,10 @@ func (r *run) askers(victims []core.Leaving) []*pod {
 	return list
 }
 
-// takeDownAsk keeps the plan for a pod, once.
+// takeDownAsk keeps the plan for a pod.
 func (r *run) takeDownAsk(view *core.View, p *pod) {
 	_, ask := askIn(view, p)
-	if ask == nil || ask.Plan == nil || ask.Plan == p.plan || !ask.Planned.Equal(r.time()) {
+	if ask == nil || ask.Plan == nil || !ask.Planned.Equal(r.time()) {
 		return
 	}
 	p.plan = ask.Plan
@@ -151,15 +147,11 @@ func (r *run) takeDownAsk(view *core.View, p *pod) {
 	r.keep(planned{Decision: p.plan, ask: string(p.key), queue: p.app.queue.path, node: node})
 }
 
-// takeDownQueue keeps the plan of a queue that gives back, once.
+// takeDownQueue keeps the plan of a queue that gives back.
 func (r *run) takeDownQueue(view *core.View, path core.QueuePath) {
-	t := &r.tally.preemption
-	q := queueIn(view.Root, path)
-	if q == nil || q.GivesBack == nil || q.GivesBack == t.given[path] {
-		return
+	if q := queueIn(view.Root, path); q != nil && q.GivesBack != nil {
+		r.keep(planned{Decision: q.GivesBack, ask: string(path), queue: path})
 	}
-	t.given[path] = q.GivesBack
-	r.keep(planned{Decision: q.GivesBack, ask: string(path), queue: path})
 }
 
 // keep counts a plan and keeps it with its explanation.

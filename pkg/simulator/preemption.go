@@ -1,6 +1,8 @@
 package simulator
 
 import (
+	"slices"
+
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -139,6 +141,8 @@ func (c *cluster) recorded(e *si.EventRecord) {
 			c.step.inVain = append(c.step.inVain, p.key)
 		}
 	case e.Type == si.EventRecord_QUEUE && e.EventChangeDetail == si.EventRecord_QUEUE_PREEMPTION:
-		c.step.givesBack = append(c.step.givesBack, core.QueuePath(e.ObjectID))
+		if path := core.QueuePath(e.ObjectID); !slices.Contains(c.step.givesBack, path) {
+			c.step.givesBack = append(c.step.givesBack, path)
+		}
 	}
 }

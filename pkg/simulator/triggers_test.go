@@ -231,6 +231,7 @@ delays: {stop: 1s, start: 1s}
 workloads: [{name: w, queue: a, pods: 20, resources: {vcore: 1, memory: 1Gi}, runs: forever}]
 changes:
   - {at: 15m, queue: root.a, max: {vcore: 12}}
+  - {at: 16m, queue: root.a, max: {memory: 50Gi}}
   - {at: 5m, queue: a, max: {vcore: 4}}
 `
 	s := parse(t, text)
@@ -241,16 +242,17 @@ changes:
 	assert.DeepEqual(t, r.Incidents, []simulator.Happening{
 		{At: 300_000, What: "limit", Queue: "root.a", Detail: "max vcore=4"},
 		{At: 900_000, What: "limit", Queue: "root.a", Detail: "max vcore=12"},
+		{At: 960_000, What: "limit", Queue: "root.a", Detail: "max memory=50Gi"},
 	})
 	// Under another configuration the changes are worked out anew.
 	const other = "partitions: [{queues: [{name: root, queues: [{name: a, resources: {guaranteed: {vcore: %d}}}]}]}]"
 	assert.NilError(t, s.UseQueues(fmt.Sprintf(other, 1)))
 	assert.Equal(t, verified(t, s, 1).Pods.Running, 20)
-	assert.ErrorContains(t, s.UseQueues(fmt.Sprintf(other, 5)), "changes[1]: ")
+	assert.ErrorContains(t, s.UseQueues(fmt.Sprintf(other, 5)), "changes[2]: ")
 	assert.ErrorContains(t, s.UseQueues("partitions: [{queues: [{name: root, queues: [{name: b}]}]}]"), "there is no queue root.a")
 
 	_, err := simulator.Parse(strings.Replace(text, "max: {vcore: 4}", "guaranteed: {vcore: 11}", 1))
-	assert.ErrorContains(t, err, "17: changes[1]: guaranteed 11 is more than the max beside it, which is 10")
+	assert.ErrorContains(t, err, "18: changes[2]: guaranteed 11 is more than the max beside it, which is 10")
 }
 
 // A hard budget is kept while pods come back, and a soft one is not.
@@ -266,17 +268,22 @@ nodes: [{name: n, capacity: {vcore: 8, memory: 8Gi}}, {name: m, capacity: {vcore
 delays: {stop: 1s, start: 10s, restart: 5s}
 until: 20m
 workloads:
-  - {name: web, queue: a, pods: 8, resources: {vcore: 1, memory: 1Gi}, runs: forever}
+  - {name: web, queue: a, pods: 8, resources: {vcore: 1, memory: 1Gi}, runs: forever%s}
   - {name: high, queue: a, pods: 6, arrival: {at: 1m}, resources: {vcore: 1, memory: 1Gi}, runs: forever, priority: 5}
+  - {name: later, queue: a, pods: 4, arrival: {at: 15m}, resources: {vcore: 1, memory: 1Gi}, runs: forever, priority: 5}
 budgets: [{name: web, workloads: [web], allowed: 2}]
 `
-	r := verified(t, parse(t, fmt.Sprintf(text, "hard")), 1)
+	r := verified(t, parse(t, fmt.Sprintf(text, "hard", "")), 1)
 	assert.DeepEqual(t, r.Preemption.Budgets, []simulator.BudgetUse{{Name: "web", Allowed: 2, Peak: 2}})
-	assert.Equal(t, r.Pods.Preempted, 2)
+	assert.Equal(t, r.Pods.Preempted, 2+2) // those who went at first run again by then
 	assert.Equal(t, r.Preemption.Violations, 0)
-	assert.Equal(t, r.Pods.Pending, 0)
-	r = verified(t, parse(t, fmt.Sprintf(text, "prefer")), 1)
-	assert.Equal(t, r.Pods.Preempted, 6)
+	assert.Equal(t, r.Pods.Pending, 2)
+	r = verified(t, parse(t, fmt.Sprintf(text, "prefer", "")), 1)
+	assert.Equal(t, r.Pods.Preempted, 6+2)
 	assert.Equal(t, r.Preemption.Violations, 4)
 	assert.Equal(t, r.Preemption.Budgets[0].Peak, 6)
+	// Who does not go counts too.
+	r = verified(t, parse(t, fmt.Sprintf(text, "hard", ", stubborn: true")), 1)
+	assert.Equal(t, r.Preemption.Budgets[0].Peak, 2)
+	assert.Equal(t, r.Preemption.Victims, 2)
 }
