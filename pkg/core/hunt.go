@@ -47,6 +47,7 @@ func (q *queue) rouse(s *shape) {
 	if c == nil || c.eager {
 		return
 	}
+	*q.learnt++
 	c.eager = true
 	s.vain--
 	q.hunting.set(s.slot)
@@ -55,6 +56,7 @@ func (q *queue) rouse(s *shape) {
 // giveUp keeps asks of a shape from hunting. The order is left alone.
 func (q *queue) giveUp(s *shape, last []Hunt) {
 	if c := q.hunts[s]; c.eager {
+		*q.learnt++
 		c.eager, c.last = false, last
 		s.vain++
 		q.notHunting(s)
@@ -63,6 +65,7 @@ func (q *queue) giveUp(s *shape, last []Hunt) {
 
 // forgetHunt is called when no ask is left of a shape.
 func (q *queue) forgetHunt(s *shape) {
+	*q.learnt++
 	delete(q.hunts, s)
 	q.notHunting(s)
 	if s.shared() {

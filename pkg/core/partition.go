@@ -75,8 +75,7 @@ type Partition struct {
 	left     int    // placements that it may still make
 	consents int    // how often it has asked Feasible
 	arrivals uint64
-	asks     int    // that wait
-	learnt   uint64 // counts attempts and changes that may have changed why asks wait
+	asks     int // that wait
 	// sharesStale says that what shares are measured against has changed.
 	sharesStale bool
 	work        Work
@@ -117,7 +116,6 @@ func NewPartition(options Options, config Config) *Partition {
 // refusals included. It makes no placement.
 func (p *Partition) Apply(now time.Time, c Command) Effects {
 	p.now, p.left = now, 0
-	p.learnt++
 	switch c := c.(type) {
 	case AddNode:
 		p.addNode(c)
@@ -155,7 +153,6 @@ func (p *Partition) Apply(now time.Time, c Command) Effects {
 // applications and asks, and nothing for asks that are known not to fit.
 func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 	p.now = now
-	p.learnt++
 	p.batch++
 	p.left, p.consents = p.options.BatchMax, 0
 	p.ring()

@@ -41,6 +41,7 @@ type queue struct {
 	// slots of those of them for which that was not tried in vain.
 	hunts   map[*shape]*chase
 	hunting slots
+	learnt  *uint64 // counts changes of over and hunts, with those of shapes
 	// bound are asks for one certain node that wait for quota here.
 	bound []*request
 	// hinted is what the resource manager was told of that waits for nodes.
@@ -164,6 +165,7 @@ func (q *queue) exclude(s *shape) {
 	if q.over[s] {
 		return
 	}
+	*q.learnt++
 	q.over[s] = true
 	s.overIn = append(s.overIn, q)
 	if !s.shared() {
@@ -173,6 +175,7 @@ func (q *queue) exclude(s *shape) {
 
 // forgive forgets that a shape did not fit.
 func (q *queue) forgive(s *shape) {
+	*q.learnt++
 	delete(q.over, s)
 	if !s.shared() {
 		q.overSlots.clear(s.slot)

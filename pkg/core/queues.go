@@ -127,6 +127,7 @@ func (p *Partition) setWeights(weights map[string]int64) {
 func (p *Partition) newQueue(parent *queue, config *QueueConfig) *queue {
 	q := newQueue(parent, config)
 	q.queues.Looked, q.apps.Looked = &p.work.Queues, &p.work.Applications
+	q.learnt = &p.shapes.learnt
 	return q
 }
 

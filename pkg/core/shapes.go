@@ -49,6 +49,7 @@ type shapes struct {
 	hopeful int // shapes of the shared slot that are not full
 	full    []*shape
 	scratch []byte
+	learnt  uint64 // counts changes of what is known of shapes, here and in queues
 }
 
 func newShapes(kinds *resources.Kinds) *shapes {
@@ -169,6 +170,7 @@ func (t *shapes) block(s *shape) {
 	if s.full {
 		return
 	}
+	t.learnt++
 	s.full = true
 	t.full = append(t.full, s)
 	t.hope(s, -1)
@@ -198,6 +200,7 @@ func (t *shapes) offer(n *node) {
 }
 
 func (t *shapes) dropFull(i int) {
+	t.learnt++
 	s := t.full[i]
 	last := len(t.full) - 1
 	t.full[i], t.full[last] = t.full[last], nil

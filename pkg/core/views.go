@@ -28,7 +28,7 @@ func (p *Partition) View() *View {
 		return true
 	})
 	p.applications.Ascend(func(app *application) bool {
-		v.Applications = append(v.Applications, app.viewed(p.learnt))
+		v.Applications = append(v.Applications, app.viewed(p.shapes.learnt))
 		return true
 	})
 	for _, waiting := range p.homeless {
