@@ -46,45 +46,52 @@ func (a *account) tolerate() {
 	}
 }
 
-// await books an ask here and on every account above.
+// upwards visits this account and every account above.
+func (a *account) upwards(yield func(*account) bool) {
+	for a != nil && yield(a) {
+		a = a.parent
+	}
+}
+
+// await books an ask here and on every account above, and forgo takes it off
+// the books again.
 func (a *account) await(amounts resources.Amounts) {
-	for ; a != nil; a = a.parent {
-		a.pending.Add(amounts)
+	for each := range a.upwards {
+		each.pending.Add(amounts)
 	}
 }
 
-// forgo takes an ask off the books again.
 func (a *account) forgo(amounts resources.Amounts) {
-	for ; a != nil; a = a.parent {
-		a.pending.Sub(amounts)
+	for each := range a.upwards {
+		each.pending.Sub(amounts)
 	}
 }
 
-// promise keeps quota for a nominated ask, here and above.
+// promise keeps quota for a nominated ask, here and above, and unpromise gives
+// it back.
 func (a *account) promise(amounts resources.Amounts) {
-	for ; a != nil; a = a.parent {
-		a.promised.Add(amounts)
+	for each := range a.upwards {
+		each.promised.Add(amounts)
 	}
 }
 
-// unpromise gives it back.
 func (a *account) unpromise(amounts resources.Amounts) {
-	for ; a != nil; a = a.parent {
-		a.promised.Sub(amounts)
+	for each := range a.upwards {
+		each.promised.Sub(amounts)
 	}
 }
 
-// leave notes that an allocation was told to go, here and above.
+// leave notes that an allocation was told to go, here and above, and left that
+// it has gone or is not counted on any more.
 func (a *account) leave(amounts resources.Amounts) {
-	for ; a != nil; a = a.parent {
-		a.leaving.Add(amounts)
+	for each := range a.upwards {
+		each.leaving.Add(amounts)
 	}
 }
 
-// left notes that it has gone, or is not counted on any more.
 func (a *account) left(amounts resources.Amounts) {
-	for ; a != nil; a = a.parent {
-		a.leaving.Sub(amounts)
+	for each := range a.upwards {
+		each.leaving.Sub(amounts)
 	}
 }
 
