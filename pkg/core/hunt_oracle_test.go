@@ -130,7 +130,7 @@ func (o oracle) keepsFloors(gone []*core.Allocation) bool {
 	for q, sum := range lost {
 		for i, v := range sum {
 			most := q.Guaranteed.Of(resources.Kind(i))
-			if v > 0 && most > 0 && q.Used.Of(resources.Kind(i))-v < most {
+			if v > 0 && most > 0 && q.Used.Of(resources.Kind(i))-q.Leaving.Of(resources.Kind(i))-v < most {
 				return false
 			}
 		}
@@ -194,10 +194,11 @@ func (o oracle) best() (least toll, node core.NodeID, found bool) {
 	return least, node, found
 }
 
-// need is what must be freed on a node.
+// need is what must be freed on a node beyond what comes free.
 func (o oracle) need(n *core.NodeView) (need resources.Amounts) {
 	for i, asked := range o.ask.Amounts {
-		if free := n.Available.Of(resources.Kind(i)); asked > free {
+		free := o.roomFor(n, o.ask.Priority).Plus(comingFree(n)).Of(resources.Kind(i))
+		if asked > 0 && asked > free {
 			need.Set(resources.Kind(i), asked-free)
 		}
 	}
@@ -242,14 +243,10 @@ func smallConfig(c chance, options core.Options, guaranteed bool) (core.Options,
 	return options, config
 }
 
-// smallWorld has three nodes with at most six allocations; the ask is
-// to be applied.
-func smallWorld(c chance, p *core.Partition) core.AddAllocation {
+// smallCluster is three nodes with at most six allocations, and an ask.
+func smallCluster(c chance) (running []core.Command, ask core.Command) {
 	for i := range 3 {
-		p.Apply(start, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{int64(3 + c.IntN(5)), int64(3 + c.IntN(6))}})
-	}
-	for i, queue := range []core.QueuePath{"root.a", "root.b", "root.p.c", "root.p.d"} {
-		p.Apply(start, core.AddApplication{ID: core.ApplicationID(fmt.Sprint("app", i)), Queue: queue})
+		running = append(running, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{int64(3 + c.IntN(5)), int64(3 + c.IntN(6))}})
 	}
 	pod := func(key string, app int) *core.Allocation {
 		return &core.Allocation{
@@ -261,11 +258,27 @@ func smallWorld(c chance, p *core.Partition) core.AddAllocation {
 	for i := range 3 + c.IntN(4) {
 		a := pod(fmt.Sprint("k", i), []int{0, 1, 1, 2, 3, 3}[c.IntN(6)])
 		a.Node = core.NodeID(fmt.Sprint("n", c.IntN(3)))
-		p.Apply(start, core.AddAllocation{Allocation: a})
+		running = append(running, core.AddAllocation{Allocation: a})
 	}
-	ask := pod("ask", 2*c.IntN(2))
-	ask.Priority, ask.Amounts = int32(1+c.IntN(3)), resources.Amounts{int64(2 + c.IntN(4)), int64(c.IntN(5))}
-	return core.AddAllocation{Allocation: ask}
+	a := pod("ask", 2*c.IntN(2))
+	a.Priority, a.Amounts = int32(1+c.IntN(3)), resources.Amounts{int64(2 + c.IntN(4)), int64(c.IntN(5))}
+	return running, core.AddAllocation{Allocation: a}
+}
+
+func smallApplications(p *core.Partition) {
+	for i, queue := range []core.QueuePath{"root.a", "root.b", "root.p.c", "root.p.d"} {
+		p.Apply(start, core.AddApplication{ID: core.ApplicationID(fmt.Sprint("app", i)), Queue: queue})
+	}
+}
+
+// smallWorld has a small cluster running and its ask waiting.
+func smallWorld(c chance, p *core.Partition) oracle {
+	smallApplications(p)
+	running, ask := smallCluster(c)
+	for _, command := range append(running, ask) {
+		p.Apply(start, command)
+	}
+	return oracleOf(p)
 }
 
 // TestGuaranteesLikeTheOracle compares who goes for asks that are due to their
@@ -275,8 +288,7 @@ func TestGuaranteesLikeTheOracle(t *testing.T) {
 	for seed := range uint64(8000) {
 		c := rand.New(rand.NewPCG(seed, 3))
 		p := core.NewPartition(smallConfig(c, core.Options{}, true))
-		p.Apply(start, smallWorld(c, p))
-		o := oracleOf(p)
+		o := smallWorld(c, p)
 		fx, _ := p.Schedule(start)
 		deeds, err := deedsOf(fx)
 		assert.NilError(t, err)

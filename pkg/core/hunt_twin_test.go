@@ -68,13 +68,7 @@ func (w *world) assess(ask *core.AskView, n *core.NodeView, root core.QueuePath,
 			return nil, cost, false
 		}
 	}
-	var need resources.Amounts
-	for i, asked := range ask.Amounts {
-		free := w.roomFor(n, ask.Priority).Plus(comingFree(n)).Of(resources.Kind(i))
-		if asked > 0 && asked > free {
-			need.Set(resources.Kind(i), asked-free)
-		}
-	}
+	need := oracle{world: w, ask: ask}.need(n)
 	for _, other := range w.view.Nodes {
 		for _, a := range other.Allocations {
 			inside := a.Application != "" && strings.HasPrefix(string(w.queueOf(a))+".", string(root)+".")
@@ -319,7 +313,7 @@ func (w *world) asGood(got, want deed) error {
 // priorities count between the queues.
 func TestHuntsLikeTheNaiveTwin(t *testing.T) {
 	victims, done := 0, map[string]int{}
-	for seed := range uint64(400) {
+	for seed := range uint64(300) {
 		h := newFlatHistory(rand.New(rand.NewPCG(seed, 2)))
 		for i := range 100 {
 			h.flatStep(i)
@@ -345,7 +339,7 @@ func TestHuntsLikeTheNaiveTwin(t *testing.T) {
 		victims += int(h.p.View().Preempted.Victims)
 	}
 	t.Logf("%v and %d victims compared", done, victims)
-	assert.Assert(t, done["nominate"] > 1200 && done["place"] > 4000 && done["clear"] > 200 && victims > 1200)
+	assert.Assert(t, done["nominate"] > 900 && done["place"] > 3000 && done["clear"] > 150 && victims > 900)
 }
 
 // giveUpOn notes who did not go in time.

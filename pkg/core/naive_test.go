@@ -208,7 +208,7 @@ func dominant(used, guaranteed resources.Amounts, fairMax resources.Limits) *big
 // what sorting and trying everything gives.
 func TestDecidesLikeTheNaiveTwin(t *testing.T) {
 	compared := 0
-	for seed := range uint64(1200) {
+	for seed := range uint64(900) {
 		h := &history{chance: rand.New(rand.NewPCG(seed, 1)), now: start}
 		config := h.config()
 		config.Preemption.Disabled = true

@@ -133,3 +133,64 @@ func TestStoriesInterleave(t *testing.T) {
 		assert.Equal(t, books(p), want, "seed %d", seed)
 	}
 }
+
+// TestHistoriesRepeat tells histories twice: what is said is the same, to the
+// letter.
+func TestHistoriesRepeat(t *testing.T) {
+	for seed := range uint64(150) {
+		tell := func() string {
+			var b strings.Builder
+			h := newHistory(rand.New(rand.NewPCG(seed, 0)))
+			for range 160 {
+				if fx, is := h.step().(core.Effects); is {
+					for _, e := range fx {
+						fmt.Fprintln(&b, e)
+					}
+				}
+			}
+			return b.String()
+		}
+		assert.Equal(t, tell(), tell(), "seed %d", seed)
+	}
+}
+
+// TestVictimsInAnyOrder tells of nodes and of what runs on them in any order: the
+// same go for the same ask.
+func TestVictimsInAnyOrder(t *testing.T) {
+	victims := 0
+	for seed := range uint64(600) {
+		want := ""
+		for shuffle := range 4 {
+			c := rand.New(rand.NewPCG(seed, 5))
+			p := core.NewPartition(smallConfig(c, core.Options{}, seed%2 == 0))
+			running, ask := smallCluster(c)
+			rand.New(rand.NewPCG(seed, uint64(shuffle))).Shuffle(len(running), func(i, j int) { running[i], running[j] = running[j], running[i] })
+			told, _ := deedsOf(startWith(p, running, ask))
+			if want == "" {
+				want = fmt.Sprint(told)
+			}
+			assert.Equal(t, fmt.Sprint(told), want, "seed %d", seed)
+			for _, d := range told {
+				victims += len(d.victims)
+			}
+		}
+	}
+	assert.Assert(t, victims > 300, "%d victims", victims)
+}
+
+// startWith applies a small cluster and its ask, and schedules.
+func startWith(p *core.Partition, running []core.Command, ask core.Command) core.Effects {
+	for i, nodes := range []bool{true, false} {
+		for _, c := range running {
+			if _, is := c.(core.AddAllocation); is != nodes {
+				p.Apply(start, c)
+			}
+		}
+		if i == 0 {
+			smallApplications(p)
+		}
+	}
+	p.Apply(start, ask)
+	fx, _ := p.Schedule(start)
+	return fx
+}

@@ -37,6 +37,8 @@ type history struct {
 	p       *core.Partition
 	now     time.Time
 	current core.Config // where the test keeps it
+	laws    lawful
+	broken  error // the law that the last step broke
 }
 
 var errTaint = errors.New("taint")
@@ -52,11 +54,73 @@ func newHistory(c chance) *history {
 			return nil
 		}
 	}
-	h.p = core.NewPartition(options, h.config())
+	h.advise(&options)
+	h.laws = lawful{
+		advised: options.Feasible != nil || options.Simulate != nil || options.SelectVictims != nil || options.Budgets != nil,
+		told:    map[core.AllocationKey]time.Time{},
+	}
+	h.laws.config = h.config()
+	h.p = core.NewPartition(options, h.laws.config)
+	h.laws.p = h.p
 	if h.IntN(4) == 0 {
 		h.p.KeepSlots(h.IntN(3))
 	}
+	if h.IntN(4) > 0 {
+		h.populate()
+	}
 	return h
+}
+
+// populate begins with nodes and applications; otherwise it takes long until
+// anything can run at all.
+func (h *history) populate() {
+	for i := range 3 {
+		h.p.Apply(h.now, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{int64(4 + h.IntN(6)), 8, 3}})
+	}
+	for i, queue := range []core.QueuePath{"root.a", "root.p.b", "root.p.c", "root.p.b"} {
+		h.p.Apply(h.now, core.AddApplication{ID: core.ApplicationID(fmt.Sprint("app", i)), Queue: queue})
+	}
+}
+
+// advise has the resource manager say more about preemption than it has to:
+// answers that hold together, or any at all.
+func (h *history) advise(options *core.Options) {
+	if h.IntN(4) == 0 {
+		options.Budgets = func(keys []core.AllocationKey) (budgets []core.DisruptionBudget) {
+			for i := range 3 {
+				budgets = append(budgets, core.DisruptionBudget{Name: fmt.Sprint("budget", i), Allowed: i})
+				for _, key := range keys {
+					if int(key[len(key)-1])%4 <= i {
+						budgets[i].Allocations = append(budgets[i].Allocations, key)
+					}
+				}
+			}
+			return budgets
+		}
+	}
+	nonsense := h.IntN(2) == 0
+	if h.IntN(4) == 0 {
+		options.Simulate = func(ask core.AllocationKey, node core.NodeID, _, remove []core.AllocationKey) error {
+			if nonsense && h.IntN(3) == 0 || (int(ask[len(ask)-1])+int(node[1]))%3 > len(remove) {
+				return errTaint // a conflict with somebody who is still there
+			}
+			return nil
+		}
+	}
+	if h.IntN(4) > 0 {
+		return
+	}
+	options.SelectVictims = func(_ core.AllocationKey, _ core.NodeID, candidates []core.AllocationKey, _ []bool) ([]core.AllocationKey, error) {
+		switch {
+		case !nonsense:
+			return candidates, nil
+		case h.IntN(4) == 0:
+			return nil, errTaint
+		case h.IntN(2) == 0:
+			return candidates[h.IntN(len(candidates)):], nil
+		}
+		return []core.AllocationKey{h.key(), h.key(), h.key()}, nil
+	}
 }
 
 func (h *history) config() core.Config {
@@ -66,7 +130,7 @@ func (h *history) config() core.Config {
 		}
 		return resources.Limits{int64(2 + h.IntN(8)), resources.Unlimited}
 	}
-	flat := h.IntN(2) == 0
+	flat := h.IntN(3) == 0
 	properties := func() core.QueueProperties {
 		return core.QueueProperties{
 			ApplicationSort: core.SortPolicy(h.IntN(2)), IgnorePriority: h.IntN(4) == 0,
@@ -77,34 +141,35 @@ func (h *history) config() core.Config {
 		p := properties()
 		if !flat {
 			p.PriorityFence, p.PriorityOffset = h.IntN(4) == 0, int32(h.IntN(3))
-			p.PreemptionPolicy = []core.PreemptionPolicy{core.PreemptionDefault, core.PreemptionDefault, core.PreemptionFence, core.PreemptionDisabled}[h.IntN(4)]
+			p.PreemptionPolicy = core.PreemptionPolicy(max(h.IntN(10)-7, 0))
 		}
 		return p
 	}
-	guaranteed := func() resources.Amounts {
-		if flat {
+	guaranteed := func(most int) resources.Amounts {
+		if flat || h.IntN(4) == 0 {
 			return nil
 		}
-		return resources.Amounts{int64(h.IntN(4)), int64(h.IntN(2))}
+		return resources.Amounts{int64(most/2 + h.IntN(most)), int64(most/2 + h.IntN(most)), int64(4 * h.IntN(2))}
 	}
-	leaf := func(name string) core.QueueConfig {
-		return core.QueueConfig{
-			Name: name, Max: limits(), Guaranteed: guaranteed(), Properties: uneven(),
-		}
+	leaf := func(name string, most int) core.QueueConfig {
+		return core.QueueConfig{Name: name, Max: limits(), Guaranteed: guaranteed(most), Properties: uneven()}
 	}
 	root := core.QueueConfig{Name: "root", Parent: true, Properties: properties()}
-	root.Queues = append(root.Queues, leaf("a"))
+	root.Queues = append(root.Queues, leaf("a", 16))
 	if h.IntN(4) > 0 {
 		root.Queues = append(root.Queues, core.QueueConfig{
-			Name: "p", Parent: true, Max: limits(), Guaranteed: guaranteed(), Properties: uneven(), Queues: []core.QueueConfig{leaf("b"), leaf("c")},
+			Name: "p", Parent: true, Max: limits(), Guaranteed: guaranteed(16), Properties: uneven(), Queues: []core.QueueConfig{leaf("b", 3), leaf("c", 12)},
 		})
 	}
 	plans := preemptor.DefaultConfig()
 	plans.StartDelay = time.Duration(h.IntN(3)) * time.Second
 	preemption := core.PreemptionConfig{
 		Disabled: h.IntN(6) == 0, RequiredNode: plans, VictimTimeout: time.Duration(1+h.IntN(5)) * time.Second,
-		Quota: h.IntN(2) == 0, Priority: core.PriorityPreemption(h.IntN(3)), ByQoS: h.IntN(2) == 0,
-		LoopMax: 1 + h.IntN(5), LoopWindow: time.Duration(1+h.IntN(9)) * time.Second,
+		Quota: h.IntN(2) == 0, Priority: core.PriorityPreemption(h.IntN(4) % 3), ByQoS: h.IntN(2) == 0,
+		LoopMax: 1 + h.IntN(3), LoopWindow: time.Duration(1+h.IntN(9)) * time.Second,
+	}
+	if !flat && h.IntN(2) == 0 {
+		preemption.Priority = core.PriorityOff
 	}
 	return core.Config{Name: "default", Root: root, Preemption: preemption, Nodes: core.NodeOrder{Packing: h.IntN(2) == 0, Weights: map[string]int64{"vcore": 3, "memory": 1}}}
 }
@@ -132,8 +197,10 @@ func (h *history) allocation() *core.Allocation {
 		return a
 	case 2:
 		a.Node = h.node()
-	case 3, 4:
-		a.Required = h.node()
+	case 3:
+		if h.IntN(2) == 0 {
+			a.Required = h.node()
+		}
 	}
 	if h.IntN(6) == 0 {
 		a.Preemptable = core.Preemptable{Stated: true, AllowSelf: h.IntN(2) == 0, AllowOthers: h.IntN(2) == 0}
@@ -143,9 +210,9 @@ func (h *history) allocation() *core.Allocation {
 }
 
 func (h *history) command() core.Command {
-	switch h.IntN(16) {
+	switch h.IntN(24) {
 	case 0:
-		return core.AddNode{ID: h.node(), Capacity: resources.Amounts{8, 8, 3}, Drained: h.IntN(4) == 0}
+		return core.AddNode{ID: h.node(), Capacity: resources.Amounts{8, 8, 3}, Drained: h.IntN(6) == 0}
 	case 1:
 		return core.UpdateNode{ID: h.node(), Capacity: resources.Amounts{int64(h.IntN(12)), 8, int64(h.IntN(4))}}
 	case 2:
@@ -153,6 +220,9 @@ func (h *history) command() core.Command {
 	case 3:
 		return core.UndrainNode{ID: h.node()}
 	case 4:
+		if h.IntN(2) == 0 {
+			return core.UndrainNode{ID: h.node()}
+		}
 		return core.RemoveNode{ID: h.node()}
 	case 5, 6:
 		return core.AddApplication{ID: h.app(), Queue: []core.QueuePath{"root.a", "root.p.b", "p.c", ""}[h.IntN(4)]}
@@ -164,7 +234,7 @@ func (h *history) command() core.Command {
 	case 8, 9, 10:
 		types := []si.TerminationType{si.TerminationType_STOPPED_BY_RM, si.TerminationType_PREEMPTED_BY_SCHEDULER, si.TerminationType_PLACEHOLDER_REPLACED, core.SchedulingFailed}
 		release := core.ReleaseAllocation{Application: h.app(), Key: h.key(), Termination: types[h.IntN(4)]}
-		switch h.IntN(6) {
+		switch h.IntN(16) {
 		case 0:
 			release.Application = ""
 		case 1:
@@ -176,27 +246,37 @@ func (h *history) command() core.Command {
 	}
 }
 
-// step does one random thing and returns what was done.
+// step does one random thing and returns what was done. What law that broke is
+// noted.
 func (h *history) step() any {
-	if h.IntN(3) > 0 {
+	switch h.IntN(6) {
+	case 0, 1, 2:
 		c := h.command()
 		h.p.Apply(h.now, c)
+		if c, is := c.(core.Reconfigure); is {
+			h.laws.config = c.Config
+		}
 		return c
+	case 3:
+		if h.IntN(2) == 0 {
+			h.confirm(h.IntN(3) == 0)
+			return "confirm"
+		}
+		h.now = h.now.Add(time.Duration(h.IntN(3000)) * time.Millisecond)
 	}
-	if h.IntN(3) == 0 {
-		h.now = h.now.Add(time.Duration(h.IntN(4000)) * time.Millisecond)
-	}
-	h.p.Schedule(h.now)
-	return "schedule"
+	var fx core.Effects
+	fx, _, h.broken = h.laws.schedule(h.now)
+	return fx
 }
 
 // TestRandomHistories keeps the laws whatever is sent in whatever order.
 func TestRandomHistories(t *testing.T) {
 	var preempted core.Preempted
-	for seed := range uint64(4000) {
+	for seed := range uint64(2500) {
 		h := newHistory(rand.New(rand.NewPCG(seed, 0)))
-		for i := range 150 {
+		for i := range 160 {
 			done := h.step()
+			assert.NilError(t, h.broken, "seed %d, step %d", seed, i)
 			assert.NilError(t, h.p.Verify(), "seed %d, step %d: %T%+v", seed, i, done, done)
 			assert.NilError(t, h.p.VerifyHunts(), "seed %d, step %d: %T%+v", seed, i, done, done)
 		}
@@ -214,7 +294,10 @@ func TestRandomHistories(t *testing.T) {
 		}
 	}
 	t.Logf("%+v", preempted)
-	assert.Assert(t, preempted.Victims > 100 && preempted.Stuck > 10 && preempted.Reservations > 0)
+	assert.Assert(t, preempted.Stuck > 10 && preempted.Reservations > 0 && preempted.Cleared > 100 && preempted.Loops > 10)
+	for trigger, victims := range preempted.ByTrigger {
+		assert.Assert(t, victims > 100, "by %s there were %d victims", preemptor.Trigger(trigger), victims)
+	}
 }
 
 // settle schedules until nothing is left to do, which must come, and sees that
@@ -242,6 +325,7 @@ func FuzzHistory(f *testing.F) {
 		h := newHistory(c)
 		for len(c.data) > 0 {
 			done := h.step()
+			assert.NilError(t, h.broken)
 			assert.NilError(t, h.p.Verify(), "%T%+v", done, done)
 		}
 		h.settle(t)

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -166,10 +167,11 @@ func holds(q *core.QueueView, ask *core.AskView, later bool) (lack resources.Amo
 
 // A deed is something done for an ask, as the effects tell it.
 type deed struct {
-	what    string // place, nominate or clear
+	what    string // place, nominate, clear, or end for who goes for no nomination
 	key     core.AllocationKey
 	node    core.NodeID
 	victims []core.AllocationKey // by key
+	by      preemptor.Trigger    // of the victims, where that was looked up
 }
 
 func (d deed) String() string {
@@ -204,36 +206,55 @@ func deedsOf(fx core.Effects) (list []deed, err error) {
 
 // do changes the world as a deed does.
 func (w *world) do(d deed) {
-	ask := w.ask(d.key)
-	path := w.queueOf(ask.Allocation)
-	if d.what != "nominate" && ask.Nominated != "" {
-		n := w.nodes[ask.Nominated]
-		n.Nominated = slices.DeleteFunc(n.Nominated, func(key core.AllocationKey) bool { return key == d.key })
-		for _, q := range w.upFrom(path) {
-			q.Promised.Sub(ask.Amounts)
-		}
-		ask.Nominated = ""
+	w.leave(d)
+	if d.what == "end" {
+		return
 	}
-	n := w.nodes[d.node]
-	switch d.what {
-	case "place":
-		w.place(ask, n)
-	case "nominate":
+	ask, n := w.ask(d.key), w.nodes[d.node]
+	path := w.queueOf(ask.Allocation)
+	if d.what == "nominate" {
 		ask.Nominated = d.node
 		n.Nominated = append(n.Nominated, d.key)
 		slices.SortStableFunc(n.Nominated, func(a, b core.AllocationKey) int { return inOrder(w.ask(a), w.ask(b)) })
 		for _, q := range w.upFrom(path) {
 			q.Promised.Add(ask.Amounts)
 		}
-		for _, key := range d.victims {
-			victim := w.allocation(key)
-			on := w.nodes[victim.Node]
-			on.Leaving = append(on.Leaving, core.Leaving{Key: key})
-			for _, q := range w.upFrom(w.queueOf(victim)) {
-				q.Leaving.Add(victim.Amounts)
+		return
+	}
+	if was := w.nodes[ask.Nominated]; was != nil {
+		was.Nominated = slices.DeleteFunc(was.Nominated, func(key core.AllocationKey) bool { return key == d.key })
+		for _, q := range w.upFrom(path) {
+			q.Promised.Sub(ask.Amounts)
+		}
+		ask.Nominated = ""
+	}
+	if d.what == "place" {
+		w.place(ask, n)
+	}
+}
+
+// leave has the victims of a deed leave; foreign ones are of no queue.
+func (w *world) leave(d deed) {
+	for _, n := range w.view.Nodes {
+		for _, list := range [2][]*core.Allocation{n.Allocations, n.ForeignAllocations} {
+			for _, a := range list {
+				if !slices.Contains(d.victims, a.Key) {
+					continue
+				}
+				n.Leaving = append(n.Leaving, core.Leaving{Key: a.Key})
+				if !a.IsForeign() {
+					for _, q := range w.upFrom(w.queueOf(a)) {
+						q.Leaving.Add(a.Amounts)
+					}
+				}
 			}
 		}
 	}
+}
+
+// leaves reports whether somebody was told to go and has not gone.
+func (w *world) leaves(key core.AllocationKey) bool {
+	return slices.ContainsFunc(w.view.Nodes, func(n *core.NodeView) bool { return leavingOn(n, key) != nil })
 }
 
 func (w *world) place(ask *core.AskView, n *core.NodeView) {
