@@ -78,6 +78,9 @@ func pending(c chart, r *simulator.Result) chart {
 func victims(c chart, r *simulator.Result) chart {
 	c.Title = "Victims"
 	c.Note = "Pods that were told to go up to then, by why, on top of each other."
+	if one := r.Series.Preemption.ByTrigger; len(one) == 1 {
+		c.Note = "Pods that were told to go up to then, by " + one[0].Trigger + "."
+	}
 	c.unit, c.whole, c.stack = "pods", true, true
 	for _, s := range r.Series.Preemption.ByTrigger {
 		c.Lines = append(c.Lines, line{Name: "by " + s.Trigger, Class: triggerColours[s.Trigger], values: counts(s.Victims)})
