@@ -1,5 +1,7 @@
 package core
 
+import "github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+
 // Effects are what one step caused and the outside must hear, in the order in
 // which it must hear it. Each is one of
 //
@@ -23,5 +25,6 @@ type Nomination struct {
 	Application ApplicationID
 	Key         AllocationKey
 	Node        NodeID
-	Reason      string // for people
+	Reason      string              // for people
+	Plan        *preemptor.Decision // who makes the room; shared and never changed, nil without a node
 }

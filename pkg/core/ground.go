@@ -322,7 +322,7 @@ func (p *Partition) best(g *ground) *prospect {
 // assess works out what room on a node costs.
 func (p *Partition) assess(g *ground, n *node) prospect {
 	switch {
-	case !n.huntable(g.shape):
+	case !n.huntable(g):
 		return prospect{n, preemptor.Cost{2}, closed}
 	case !g.shape.amounts.FitsIn(n.capacity):
 		return prospect{n, preemptor.Cost{2, 1}, small}
@@ -338,13 +338,19 @@ func (p *Partition) assess(g *ground, n *node) prospect {
 	return prospect{n, cost, enough}
 }
 
-// huntable reports whether room may be made on a node for asks of a shape that
-// may run anywhere. Where victims do not go, no others are sent after them.
-func (n *node) huntable(s *shape) bool {
-	if held := n.reserved; held != nil && held.standing() == s.standing && held.Amounts.Equal(s.amounts) {
-		return n.schedulable && !n.claimed() && !n.isStuck()
+// huntable reports whether room may be made on a node for the asks of a ground.
+// A reservation of the same standing gives way to what is due to a queue, and to
+// asks of the shape that holds it. Where victims do not go, no others are sent
+// after them.
+func (n *node) huntable(g *ground) bool {
+	if n.isStuck() {
+		return false
 	}
-	return n.openTo(s.standing) && !n.isStuck()
+	if held := n.reserved; held != nil && held.standing() == g.shape.standing {
+		due := g.trigger == preemptor.Guarantee || held.Amounts.Equal(g.shape.amounts)
+		return due && n.schedulable && !n.claimed()
+	}
+	return n.openTo(g.shape.standing)
 }
 
 // isStuck reports whether anybody was told to go and did not in time.

@@ -201,7 +201,7 @@ func (p *Partition) huntedInVain(r *request) {
 	q, s := r.application.queue, r.shape
 	q.giveUp(s, r.wait.hunts)
 	q.settleUp()
-	hard := p.options.Budgets != nil && p.preemption.Budgets == preemptor.HardBudgets
+	hard := p.budgetsBind()
 	if !p.flat || r.withoutRoom() != nil || hard {
 		if c := q.hunts[s]; !c.hungry {
 			c.hungry = true
@@ -216,6 +216,11 @@ func (p *Partition) huntedInVain(r *request) {
 		s.listed = true
 		p.vain = append(p.vain, s)
 	}
+}
+
+// budgetsBind reports whether disruption budgets may keep anybody from going.
+func (p *Partition) budgetsBind() bool {
+	return p.options.Budgets != nil && p.preemption.Budgets == preemptor.HardBudgets
 }
 
 // A hungry is a queue and a shape of which asks are to hunt again when anything

@@ -40,7 +40,7 @@ func (p *Partition) nominate(r *request, n *node, plan *preemptor.Decision) {
 	p.promisesChanged(n)
 	p.reshape(r)
 	message := fmt.Sprintf("nominated to node %s by %s: %s", n.id, plan.Trigger, plan.Verdict(p.kinds))
-	p.tell(Nomination{Application: r.Application, Key: r.Key, Node: n.id, Reason: message})
+	p.tell(Nomination{Application: r.Application, Key: r.Key, Node: n.id, Reason: message, Plan: plan})
 	p.recordNomination(r, n, si.EventRecord_ADD, message)
 	p.disturb(n)
 }

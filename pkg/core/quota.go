@@ -17,6 +17,7 @@ type excess struct {
 	plan     *preemptor.Decision
 	planned  time.Time
 	left     resources.Amounts // beyond the max after that, nil before
+	again    time.Time         // when to plan again though nothing has changed; zero is never
 	reported string
 }
 
@@ -77,7 +78,8 @@ func (p *Partition) giveBack(q *queue) {
 		return
 	}
 	need := q.beyondMax()
-	if need.IsZero() || q.excess.left != nil && need.Equal(q.excess.left) {
+	again := !q.excess.again.IsZero() && !q.excess.again.After(p.now)
+	if need.IsZero() || !again && q.excess.left != nil && need.Equal(q.excess.left) {
 		return // on its way, or nothing has changed
 	}
 	g := &ground{root: q, shape: &shape{}, trigger: preemptor.Quota, relations: map[*queue]*relation{}}
@@ -100,7 +102,11 @@ func (p *Partition) giveBack(q *queue) {
 		message := fmt.Sprintf("preempted on node %s, by the quota of queue %s", victim.Node, q.path)
 		p.endFor(victim, going{trigger: preemptor.Quota, since: p.now}, message)
 	}
-	q.excess.left = append(resources.Amounts{}, q.beyondMax()...)
+	q.excess.left, q.excess.again = append(resources.Amounts{}, q.beyondMax()...), time.Time{}
+	if p.budgetsBind() && !q.excess.left.IsZero() {
+		q.excess.again = p.now.Add(p.options.RetryMax) // the budgets change without a word
+		p.alarms.add(alarm{at: q.excess.again, queue: q})
+	}
 	p.reportExcess(q)
 }
 

@@ -194,7 +194,9 @@ func (p *Partition) putOff(r *request, over *queue, refusals map[string]int) {
 		over.settleUp()
 	case refusals != nil:
 		p.setAside(r, summary(refusals))
-		p.hint(r)
+		if r.nominated() == nil {
+			p.hint(r)
+		}
 	default:
 		p.shapes.block(r.shape)
 		p.reserveLater(r)
