@@ -44,7 +44,7 @@ type cluster struct {
 	// why asks the core why a pod still waits.
 	why     func(*pod) pendingReason
 	budgets []*budget
-	// step is what the core said of preemption, until its plans are taken down.
+	// step is what the core said of preemption in the step under way.
 	step step
 	// broken is the first thing the core did that it must not do.
 	broken error
@@ -85,6 +85,7 @@ func newCluster(s *Scenario, seed uint64) *cluster {
 		pods:        map[core.AllocationKey]*pod{},
 		apps:        map[core.ApplicationID]*application{},
 		foreignPods: map[core.AllocationKey]*foreignPod{},
+		step:        step{chosen: map[core.AllocationKey]bool{}, from: map[string]*queueBook{}},
 		delays:      stream(seed, "delays"),
 		faults:      stream(seed, "faults"),
 	}
@@ -145,6 +146,7 @@ func (c *cluster) deliver(effects core.Effects) {
 			c.breach("the core answered with a %T", effect)
 		}
 	}
+	c.allTold()
 }
 
 func (a *application) refuse(reason string) {

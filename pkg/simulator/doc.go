@@ -20,7 +20,7 @@
 //	                  hears of it, with the faults
 //	preemption.go     those who are told to make room, and nominations
 //	budgets.go        how many pods may be down at once
-//	plans.go          the plans, taken down from views
+//	plans.go          the plans, as nominations and views tell them
 //	changes.go        limits that are configured anew meanwhile
 //	nodes.go          nodes that join, fail, return and drain; daemonsets
 //	foreign.go        pods of other schedulers

@@ -7,6 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
 const lawsText = `
@@ -23,7 +24,11 @@ workloads:
 // not say.
 func TestLawsOfPreemption(t *testing.T) {
 	nominated := func(key, node string) any {
-		return core.Nomination{Application: "a", Key: core.AllocationKey(key), Node: core.NodeID(node)}
+		return core.Nomination{Application: "a", Key: core.AllocationKey(key), Node: core.NodeID(node), Plan: &preemptor.Decision{}}
+	}
+	chosen := func(victim string) any {
+		plan := &preemptor.Decision{Reason: preemptor.Chosen, Victims: []preemptor.Victim{{Candidate: preemptor.Candidate{Key: victim}}}}
+		return core.Nomination{Application: "a", Key: "w/1", Node: "n", Plan: plan}
 	}
 	placed := func(key, node string) any {
 		return &si.Allocation{AllocationKey: key, ApplicationID: "a", NodeID: node}
@@ -45,6 +50,9 @@ func TestLawsOfPreemption(t *testing.T) {
 		{"placed elsewhere", core.Effects{nominated("w/1", "n"), placed("w/1", "m")}, ""},
 		{"nominated again", core.Effects{nominated("w/1", "n"), nominated("w/1", ""), nominated("w/1", "m")}, ""},
 		{"nominated twice", core.Effects{nominated("w/1", "n"), nominated("w/1", "m")}, "at 0s: the pod w/1 was nominated to m while n makes room for it"},
+		{"nominated without a plan", core.Effects{core.Nomination{Key: "w/1", Node: "n"}}, "at 0s: the pod w/1 was nominated to n without a plan"},
+		{"chosen and told", core.Effects{placed("s/1", "n"), chosen("s/1"), told("s/1")}, ""},
+		{"chosen and not told", core.Effects{placed("s/1", "n"), chosen("s/1")}, "at 0s: the pod s/1 was chosen to make room and was not told"},
 		{"nominated when placed", core.Effects{placed("w/1", "n"), nominated("w/1", "m")}, "at 0s: the pod w/1 was nominated to m and does not wait"},
 		{"nominated and not known", core.Effects{nominated("w/9", "n")}, "at 0s: the pod w/9 was nominated to n and does not wait"},
 		{"nominated to no node", core.Effects{nominated("w/1", "x")}, "at 0s: the pod w/1 was nominated to x, which is not there"},
@@ -87,7 +95,7 @@ func lawsCluster(t *testing.T) *cluster {
 // later.
 func TestNominationEndsWithThePod(t *testing.T) {
 	c := lawsCluster(t)
-	c.deliver(core.Effects{core.Nomination{Key: "w/1", Node: "n"}})
+	c.deliver(core.Effects{core.Nomination{Key: "w/1", Node: "n", Plan: &preemptor.Decision{}}})
 	assert.Equal(t, c.books.nominees.value, int64(1))
 	c.cancel(c.pods["w/1"])
 	c.deliver(core.Effects{core.Nomination{Key: "w/1"}})

@@ -59,33 +59,31 @@ type planned struct {
 	node  core.NodeID    // empty where there is no ask
 }
 
-// takeDown keeps the plans of this step. It looks at a view only where there were
-// any, and in it only at what they are about.
+// takeDown keeps the plans of this step that no nomination told. It looks at a
+// view only where there were any, and in it only at what they are about.
 func (r *run) takeDown() {
-	s, t := &r.step, &r.tally.preemption
-	if s.asksForPlans() {
-		view := r.partition.View()
-		victims := r.victimsIn(view)
-		for _, v := range victims {
-			r.count(v)
-		}
-		for _, p := range r.askers(victims) {
-			r.takeDownAsk(view, p)
-		}
-		for _, path := range s.givesBack {
-			r.takeDownQueue(view, path)
+	s := &r.step
+	if !s.asksForPlans() {
+		return
+	}
+	view := r.partition.View()
+	victims := r.victimsIn(view)
+	for _, v := range victims {
+		r.count(v.Trigger, r.takerOf(v), s.from[string(v.Key)])
+	}
+	for _, p := range r.askers(victims) {
+		_, ask := askIn(view, p)
+		if ask != nil && ask.Plan != nil && ask.Planned.Equal(r.time()) {
+			r.keepFor(p, ask.Plan, p.required)
 		}
 	}
-	for _, p := range s.cleared {
-		if p.plan != nil {
-			t.of(p.plan.Trigger).cleared++
+	for _, path := range s.givesBack {
+		if q := queueIn(view.Root, path); q != nil && q.GivesBack != nil {
+			r.keep(planned{Decision: q.GivesBack, ask: string(path), queue: path})
 		}
 	}
 	clear(s.from)
-	*s = step{
-		told: s.told[:0], nominated: s.nominated[:0], cleared: s.cleared[:0],
-		inVain: s.inVain[:0], givesBack: s.givesBack[:0], from: s.from,
-	}
+	s.told, s.inVain, s.givesBack = s.told[:0], s.inVain[:0], s.givesBack[:0]
 }
 
 // victimsIn finds those who were told to go in this step, with whom they go for.
@@ -105,58 +103,60 @@ func (r *run) victimsIn(view *core.View) []core.Leaving {
 	return list
 }
 
-// askers lists the pods that room was made for in this step, or was not, each
-// once.
+// askers lists the pods of daemonsets that room was made for in this step, or was
+// not, each once.
 func (r *run) askers(victims []core.Leaving) []*pod {
-	s := &r.step
 	var list []*pod
-	seen := map[*pod]bool{nil: true}
-	add := func(p *pod) {
-		if !seen[p] {
-			seen[p] = true
+	add := func(key core.AllocationKey) {
+		if p := r.pods[key]; p != nil && !slices.Contains(list, p) {
 			list = append(list, p)
 		}
 	}
-	for _, p := range s.nominated {
-		add(p)
-	}
 	for _, v := range victims {
-		add(r.pods[v.For])
+		add(v.For)
 	}
-	for _, key := range s.inVain {
-		add(r.pods[key])
+	for _, key := range r.step.inVain {
+		add(key)
 	}
 	return list
 }
 
-// takeDownAsk keeps the plan for a pod.
-func (r *run) takeDownAsk(view *core.View, p *pod) {
-	_, ask := askIn(view, p)
-	if ask == nil || ask.Plan == nil || !ask.Planned.Equal(r.time()) {
-		return
+// takerOf is the queue that a victim goes for: that of the ask, or the one that
+// gives back, which the victim is in.
+func (r *run) takerOf(v core.Leaving) core.QueuePath {
+	if p := r.pods[v.For]; p != nil {
+		return p.app.queue.path
 	}
-	p.plan = ask.Plan
-	node := p.required
-	if node == "" {
-		node = ask.Nominated
-		r.tally.preemption.of(ask.Plan.Trigger).nominated++
+	for q := r.step.from[string(v.Key)]; q != nil; q = q.parent {
+		if slices.Contains(r.step.givesBack, q.path) {
+			return q.path
+		}
 	}
-	if p.plan.Reason == preemptor.Chosen {
-		p.helped = true
-	}
-	r.keep(planned{Decision: p.plan, ask: string(p.key), queue: p.app.queue.path, node: node})
+	return ""
 }
 
-// takeDownQueue keeps the plan of a queue that gives back.
-func (r *run) takeDownQueue(view *core.View, path core.QueuePath) {
-	if q := queueIn(view.Root, path); q != nil && q.GivesBack != nil {
-		r.keep(planned{Decision: q.GivesBack, ask: string(path), queue: path})
+// queueOf is the queue of somebody who was told to go, or will be; nil for a
+// foreign pod.
+func (c *cluster) queueOf(key string) *queueBook {
+	if from := c.step.from[key]; from != nil {
+		return from // it may be gone already
 	}
+	if p := c.pods[core.AllocationKey(key)]; p != nil {
+		return p.app.queue
+	}
+	return nil
+}
+
+// keepFor keeps the plan for a pod.
+func (c *cluster) keepFor(p *pod, plan *preemptor.Decision, node core.NodeID) {
+	p.plan = plan
+	p.helped = p.helped || plan.Reason == preemptor.Chosen
+	c.keep(planned{Decision: plan, ask: string(p.key), queue: p.app.queue.path, node: node})
 }
 
 // keep counts a plan and keeps it with its explanation.
-func (r *run) keep(plan planned) {
-	t := &r.tally.preemption
+func (c *cluster) keep(plan planned) {
+	t := &c.tally.preemption
 	t.outcomes[plan.Reason.String()]++
 	t.violations += plan.Violations
 	if len(plan.Victims) > 0 {
@@ -168,44 +168,35 @@ func (r *run) keep(plan planned) {
 		t.victims[victimKind{plan.Trigger, v.Class, plan.Strategy}]++
 	}
 	if len(t.kept) < plansMax {
-		t.kept = append(t.kept, r.record(plan))
+		t.kept = append(t.kept, c.record(plan))
 	}
 }
 
-// count books a victim. It is taken by the queue of the pod that it goes for, or
-// by the one that gives back, which it is in.
-func (r *run) count(l core.Leaving) {
-	r.books.change(r.books.victims[l.Trigger], 1)
-	took := taking{trigger: l.Trigger}
-	from := r.step.from[string(l.Key)]
-	if p := r.pods[l.For]; p != nil {
-		took.by = p.app.queue.path
-	}
+// count books a victim: why it goes, for whom, and from where; nil is a foreign
+// pod.
+func (c *cluster) count(why preemptor.Trigger, by core.QueuePath, from *queueBook) {
+	c.books.change(c.books.victims[why], 1)
+	took := taking{trigger: why, by: by}
 	if from != nil {
 		took.from = from.path
-		from.count(func(n *podCounts) { n.told[l.Trigger]++ })
+		from.count(func(n *podCounts) { n.told[why]++ })
 	}
-	for q := from; q != nil && took.by == ""; q = q.parent {
-		if slices.Contains(r.step.givesBack, q.path) {
-			took.by = q.path
-		}
-	}
-	r.tally.preemption.taken[took]++
+	c.tally.preemption.taken[took]++
 }
 
 // record is a plan as it is shown.
-func (r *run) record(plan planned) PlanRecord {
+func (c *cluster) record(plan planned) PlanRecord {
 	one := PlanRecord{
-		At: seconds(r.now), Trigger: plan.Trigger.String(), Ask: plan.ask, Queue: string(plan.queue), Node: string(plan.node),
-		Outcome: plan.Reason.String(), Verdict: plan.Verdict(r.scenario.Kinds), Victims: []PlanVictim{},
-		Violations: plan.Violations, Explanation: strings.Split(plan.Explain(r.scenario.Kinds), "\n"),
+		At: seconds(c.now), Trigger: plan.Trigger.String(), Ask: plan.ask, Queue: string(plan.queue), Node: string(plan.node),
+		Outcome: plan.Reason.String(), Verdict: plan.Verdict(c.scenario.Kinds), Victims: []PlanVictim{},
+		Violations: plan.Violations, Explanation: strings.Split(plan.Explain(c.scenario.Kinds), "\n"),
 	}
 	if plan.Reason == preemptor.Chosen {
 		one.Strategy = plan.Strategy.String()
 	}
 	for _, v := range plan.Victims {
 		victim := PlanVictim{Key: v.Key, Class: v.Class.String(), Priority: v.Priority}
-		if from := r.step.from[v.Key]; from != nil {
+		if from := c.queueOf(v.Key); from != nil {
 			victim.Queue = string(from.path)
 		}
 		one.Victims = append(one.Victims, victim)

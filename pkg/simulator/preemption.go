@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -10,12 +11,13 @@ import (
 
 // A step is what the core said in one step that has to do with preemption.
 type step struct {
-	told      []told
-	nominated []*pod                // that have a node in view since
-	cleared   []*pod                // that have it no more
+	// chosen are the victims of nominations, until they are told. Their plans are
+	// kept when they are heard of; those of all others are looked up in a view.
+	chosen    map[core.AllocationKey]bool
+	told      []told                // the others
+	from      map[string]*queueBook // of those, by key; nil for foreign ones
 	inVain    []core.AllocationKey  // asks that nobody makes room for
 	givesBack []core.QueuePath      // queues beyond their max
-	from      map[string]*queueBook // of those who were told, by key; nil for foreign ones
 }
 
 // A told is a pod that was told to go, and where.
@@ -26,17 +28,16 @@ type told struct {
 
 // victim notes that somebody was told to go. A foreign one has no queue.
 func (s *step) victim(key core.AllocationKey, node core.NodeID, from *queueBook) {
-	if s.from == nil {
-		s.from = map[string]*queueBook{}
+	if s.chosen[key] {
+		delete(s.chosen, key)
+		return
 	}
 	s.told = append(s.told, told{key, node})
 	s.from[string(key)] = from
 }
 
-// asksForPlans reports whether there are plans to be taken down.
-func (s *step) asksForPlans() bool {
-	return len(s.told)+len(s.nominated)+len(s.inVain)+len(s.givesBack) > 0
-}
+// asksForPlans reports whether there are plans to be looked up.
+func (s *step) asksForPlans() bool { return len(s.told)+len(s.inVain)+len(s.givesBack) > 0 }
 
 // preempt ends a pod because the core says so. One that is over already has its
 // release on the way.
@@ -95,7 +96,7 @@ func (c *cluster) nominated(e core.Nomination) {
 	p := c.pods[e.Key]
 	if e.Node == "" {
 		if p != nil && p.nominated != "" {
-			c.step.cleared = append(c.step.cleared, p)
+			c.tally.preemption.of(p.plan.Trigger).cleared++
 			c.unnominate(p)
 		}
 		return
@@ -110,16 +111,30 @@ func (c *cluster) nominated(e core.Nomination) {
 		c.breach("the pod %s was nominated to %s and may run on %s only", e.Key, e.Node, p.required)
 	case p.nominated != "":
 		c.breach("the pod %s was nominated to %s while %s makes room for it", e.Key, e.Node, p.nominated)
+	case e.Plan == nil:
+		c.breach("the pod %s was nominated to %s without a plan", e.Key, e.Node)
 	default:
 		p.nominated = e.Node
 		c.books.change(c.books.nominees, 1)
-		c.step.nominated = append(c.step.nominated, p)
+		c.tally.preemption.of(e.Plan.Trigger).nominated++
+		for _, v := range e.Plan.Victims {
+			c.step.chosen[core.AllocationKey(v.Key)] = true
+			c.count(e.Plan.Trigger, p.app.queue.path, c.queueOf(v.Key))
+		}
+		c.keepFor(p, e.Plan, e.Node)
+	}
+}
+
+// allTold checks that those were told to go who were chosen.
+func (c *cluster) allTold() {
+	for _, key := range slices.Sorted(maps.Keys(c.step.chosen)) {
+		c.breach("the pod %s was chosen to make room and was not told", key)
 	}
 }
 
 // arrived ends the nomination of a pod that was placed, there or elsewhere.
 func (c *cluster) arrived(p *pod, on core.NodeID) {
-	if p.nominated != "" && p.nominated != on && p.plan != nil {
+	if p.nominated != "" && p.nominated != on {
 		c.tally.preemption.of(p.plan.Trigger).elsewhere++
 	}
 	c.unnominate(p)
