@@ -1,0 +1,103 @@
+package explain
+
+import (
+	"errors"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// ErrUnknown is what Ask returns, wrapped, for an application or an allocation
+// that the view does not have.
+var ErrUnknown = errors.New("is not known")
+
+// An Answer is what is known of one ask or allocation. It shares what it holds
+// with the view.
+type Answer struct {
+	Allocation *core.Allocation
+	Queue      core.QueuePath
+	Kinds      *resources.Kinds
+
+	// Of an ask that waits:
+	Reason    core.Reason
+	Detail    string
+	Nominated core.NodeID // where room is being made
+	Nodes     []Group     // every node is in one of them
+	Quota     []Level     // from the leaf to the root
+	Before    int         // asks of its application that are tried before it
+	Hunts     []core.Hunt
+	Plan      *Plan // the last one to make room for it
+
+	// Of an allocation:
+	Leaving *Leaving // if it was told to go
+}
+
+// A Group is the nodes that have one reason in common.
+type Group struct {
+	Why   Why
+	Nodes int
+	// Nearest is the node that comes closest to taking the ask, Lacking what it
+	// lacks of the kinds asked for; for the other reasons the first by ID, and nil.
+	Nearest core.NodeID
+	Lacking resources.Amounts
+	// For is who has what the ask would need, on Nearest; empty for most reasons.
+	For core.AllocationKey
+}
+
+// Why is the first reason that keeps an ask from a node.
+type Why uint8
+
+// The reasons, in the order in which they are looked at.
+const (
+	OtherNode Why = iota // the ask may run on another node only
+	Cordoned             // takes nothing new
+	TooSmall             // could never hold it
+	Claimed              // kept for an ask that may run there only
+	Reserved             // kept for an ask that waited long
+	NoRoom               // too little is free
+	Promised             // what is free is promised to nominated asks
+	HasRoom              // has room: the resource manager refused it, or a quota keeps the ask away
+
+	whys = iota
+)
+
+var texts = [whys]string{
+	OtherNode: "is not the node it must run on",
+	Cordoned:  "takes nothing new",
+	TooSmall:  "could never hold it",
+	Claimed:   "is kept for an ask that must run there",
+	Reserved:  "is reserved for an ask that waited long",
+	NoRoom:    "has too little free",
+	Promised:  "has promised what is free",
+	HasRoom:   "has room",
+}
+
+// String is the reason in words, after "the node".
+func (w Why) String() string { return texts[w] }
+
+// A Level is a queue on the way from the leaf of an ask to the root.
+type Level struct {
+	Queue      core.QueuePath
+	Max        resources.Limits
+	Used       resources.Amounts
+	Promised   resources.Amounts
+	Guaranteed resources.Amounts
+	Lacking    resources.Amounts // what the ask lacks here of quota; zero if it has room
+}
+
+// A Plan is who was to make room, and where, when it was made.
+type Plan struct {
+	At      time.Time
+	Verdict string
+	Lines   []string // the whole story
+}
+
+// A Leaving says why an allocation was told to go.
+type Leaving struct {
+	For     core.AllocationKey // empty where its queue gives back
+	Trigger string
+	Since   time.Time
+	Stuck   bool
+	Plan    *Plan // for whom it goes, with who else was looked at; nil if that is over
+}

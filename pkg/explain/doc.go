@@ -1,0 +1,14 @@
+// Package explain says why an ask waits, and why an allocation was told to go.
+//
+// It reads a core.View and nothing else, so an answer is about one moment, takes
+// no lock and disturbs nobody. It sorts all nodes by the first reason that keeps
+// the ask away, which costs a few comparisons for each node.
+//
+// Read in this order:
+//
+//	answer.go   what comes out
+//	ask.go      Ask: an ask or an allocation, by its key
+//	nodes.go    every node, by the first reason that blocks
+//	quota.go    the queues on the way to the root, and the place in the order
+//	text.go     the answer for people to read
+package explain

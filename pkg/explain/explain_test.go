@@ -1,0 +1,136 @@
+package explain_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// A cluster is a partition that a test fills.
+type cluster struct {
+	*core.Partition
+	kinds *resources.Kinds
+}
+
+func newCluster(t testing.TB, config core.Config, options core.Options) *cluster {
+	t.Helper()
+	kinds := new(resources.Kinds)
+	for _, name := range []string{resources.VCore, resources.Memory} {
+		_, err := kinds.Intern(name)
+		assert.NilError(t, err)
+	}
+	options.Kinds = kinds
+	config.Name = "default"
+	c := &cluster{core.NewPartition(options, config), kinds}
+	for _, q := range config.Root.Queues {
+		c.Apply(start, core.AddApplication{ID: core.ApplicationID(q.Name), Queue: core.QueuePath("root." + q.Name)})
+	}
+	return c
+}
+
+func (c *cluster) node(id string, vcore, memory int64) {
+	c.Apply(start, core.AddNode{ID: core.NodeID(id), Capacity: resources.Amounts{vcore, memory}})
+}
+
+func (c *cluster) ask(app, key string, vcore, memory int64, change ...func(*core.Allocation)) {
+	a := &core.Allocation{
+		Application: core.ApplicationID(app), Key: core.AllocationKey(key), Created: start,
+		Amounts: resources.Amounts{vcore, memory},
+	}
+	for _, f := range change {
+		f(a)
+	}
+	c.Apply(start, core.AddAllocation{Allocation: a})
+}
+
+func on(node string) func(*core.Allocation) {
+	return func(a *core.Allocation) { a.Node = core.NodeID(node) }
+}
+
+func priority(p int32) func(*core.Allocation) { return func(a *core.Allocation) { a.Priority = p } }
+
+func (c *cluster) settle(at time.Time) {
+	for more := true; more; {
+		_, more = c.Schedule(at)
+	}
+}
+
+func twoQueues() core.Config {
+	return core.Config{Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{
+		{Name: "web", Max: resources.Limits{9000}},
+		{Name: "batch"},
+	}}}
+}
+
+// TestText shows what people read: every node in one group, the quotas, the
+// hunt, the plan.
+func TestText(t *testing.T) {
+	c := newCluster(t, twoQueues(), core.Options{})
+	for i, size := range []int64{1000, 4000, 4000, 4000, 4000} {
+		c.node(fmt.Sprintf("n%d", i), size, 1<<30)
+	}
+	c.Apply(start, core.DrainNode{ID: "n4"})
+	for i := 1; i <= 3; i++ {
+		c.ask("web", fmt.Sprintf("web-%d", i), int64(1000*i), 1<<20, on(fmt.Sprintf("n%d", i)), priority(5))
+	}
+	c.ask("batch", "batch-1", 1000, 1<<20, on("n3"))
+	c.ask("web", "waits", 4000, 1<<20, priority(5))
+	c.ask("web", "first", 3500, 1<<20, priority(9), func(a *core.Allocation) { a.Preemptable.Stated = true })
+	c.ask("batch", "takes", 3500, 1<<20, priority(7))
+	c.settle(start)
+	text := ""
+	for _, key := range []core.AllocationKey{"waits", "first"} {
+		text += c.explain(t, "web", key).Text() + "\n\n"
+	}
+	text += c.explain(t, "batch", "takes").Text() + "\n\n"
+	text += c.explain(t, "web", "web-1").Text() + "\n\n"
+	text += c.explain(t, "web", "web-3").Text() + "\n"
+	golden.Assert(t, text, "text.golden")
+}
+
+func (c *cluster) explain(t testing.TB, app core.ApplicationID, key core.AllocationKey) *explain.Answer {
+	t.Helper()
+	a, err := explain.Ask(c.View(), c.kinds, app, key)
+	assert.NilError(t, err)
+	return a
+}
+
+// TestUnknown names what is not there.
+func TestUnknown(t *testing.T) {
+	c := newCluster(t, twoQueues(), core.Options{})
+	_, err := explain.Ask(c.View(), c.kinds, "none", "k")
+	assert.Error(t, err, "application none is not known")
+	assert.Assert(t, errors.Is(err, explain.ErrUnknown))
+	_, err = explain.Ask(c.View(), c.kinds, "web", "k")
+	assert.Error(t, err, "allocation k of application web is not known")
+	assert.Assert(t, errors.Is(err, explain.ErrUnknown))
+}
+
+// BenchmarkAsk explains an ask that fits nowhere in a large cluster.
+//
+//	go test -run - -bench Ask ./pkg/explain
+func BenchmarkAsk(b *testing.B) {
+	c := newCluster(b, twoQueues(), core.Options{})
+	for i := range 10_000 {
+		c.node(fmt.Sprintf("n%05d", i), 4000, 1<<30)
+		c.ask("batch", fmt.Sprintf("b%05d", i), 3000, 1<<20, on(fmt.Sprintf("n%05d", i)))
+	}
+	c.ask("web", "waits", 2000, 1<<20)
+	c.settle(start)
+	view := c.View()
+	for b.Loop() {
+		if _, err := explain.Ask(view, c.kinds, "web", "waits"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

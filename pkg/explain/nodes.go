@@ -1,0 +1,124 @@
+package explain
+
+import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// groups puts every node into the group of the first reason that keeps the ask
+// from it. Groups come in the order of the reasons; none is empty.
+func groups(view *core.View, ask *core.AskView) []Group {
+	var all [whys]Group
+	var least [whys]resources.Share
+	for _, n := range view.Nodes {
+		why, there, holder := first(n, ask)
+		g := &all[why]
+		missing := largest(ask.Amounts, there)
+		if g.Nodes == 0 || missing.Compare(least[why]) < 0 {
+			*g = Group{Why: why, Nodes: g.Nodes, Nearest: n.ID, For: holder}
+			least[why] = missing
+			if there != nil {
+				g.Lacking = lacks(ask.Amounts, there)
+			}
+		}
+		g.Nodes++
+	}
+	var list []Group
+	for _, g := range all {
+		if g.Nodes > 0 {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// first is the first reason that keeps an ask from a node, what there is instead
+// of what it asks for, if that is the reason, and who has it.
+func first(n *core.NodeView, ask *core.AskView) (Why, resources.Amounts, core.AllocationKey) {
+	free := n.Available
+	switch {
+	case ask.Required != "" && ask.Required != n.ID:
+		return OtherNode, nil, ""
+	case !n.Schedulable && ask.Required == "":
+		return Cordoned, nil, ""
+	case !ask.Amounts.FitsIn(n.Capacity):
+		return TooSmall, n.Capacity, ""
+	}
+	claimed, reserved := holders(n, ask)
+	switch {
+	case claimed != "" && ask.Required == "":
+		return Claimed, nil, claimed
+	case reserved != "" && ask.Required == "":
+		return Reserved, nil, reserved
+	case !ask.Amounts.FitsIn(free):
+		return NoRoom, free, ""
+	case claimed != "":
+		return Claimed, nil, claimed // what comes free is for whoever came first
+	}
+	if len(n.Nominated) == 0 {
+		return HasRoom, nil, ""
+	}
+	promised, holder := promisedToOthers(n, ask)
+	if left := free.Minus(promised); !ask.Amounts.FitsIn(left) {
+		return Promised, left, holder
+	}
+	return HasRoom, nil, ""
+}
+
+// holders are who a node is kept for: asks that must run there, and others.
+func holders(n *core.NodeView, ask *core.AskView) (claimed, reserved core.AllocationKey) {
+	for _, r := range n.Reservations {
+		switch {
+		case r.Key == ask.Key:
+		case r.Required:
+			claimed = r.Key
+		default:
+			reserved = r.Key
+		}
+	}
+	return claimed, reserved
+}
+
+// promisedToOthers is what a node has promised, but for what the ask itself was.
+func promisedToOthers(n *core.NodeView, ask *core.AskView) (resources.Amounts, core.AllocationKey) {
+	promised := n.Promised
+	var holder core.AllocationKey
+	for _, key := range n.Nominated {
+		if key == ask.Key {
+			promised = promised.Minus(ask.Amounts)
+		} else if holder == "" {
+			holder = key
+		}
+	}
+	return promised, holder
+}
+
+// lacks is what is asked for and not there.
+func lacks(ask, there resources.Amounts) resources.Amounts {
+	var lacking resources.Amounts
+	for i, short := range ask.Shortfall(there) {
+		if short > 0 && ask.Of(resources.Kind(i)) > 0 {
+			lacking.Set(resources.Kind(i), min(short, ask.Of(resources.Kind(i))))
+		}
+	}
+	return lacking
+}
+
+// largest is the largest part of what is asked for that is not there; nothing
+// where nothing is said of what there is.
+func largest(ask, there resources.Amounts) resources.Share {
+	var most resources.Share
+	if there == nil {
+		return most
+	}
+	for i, asked := range ask {
+		short := min(asked-there.Of(resources.Kind(i)), asked)
+		if asked <= 0 || short <= 0 {
+			continue
+		}
+		if share := (resources.Share{Part: short, Whole: asked}); share.Compare(most) > 0 {
+			most = share
+		}
+	}
+	return most
+}

@@ -1,0 +1,39 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// levels are the queues from the leaf to the root, with what the ask lacks in
+// each. What is promised counts, but for what was promised to the ask itself.
+func levels(view *core.View, ask *core.AskView, leaf core.QueuePath) []Level {
+	var list []Level
+	for q := view.Root; q != nil; {
+		promised := q.Promised
+		if ask.Nominated != "" {
+			promised = promised.Minus(ask.Amounts)
+		}
+		l := Level{Queue: q.Path, Max: q.Max, Used: q.Used, Promised: promised, Guaranteed: q.Guaranteed}
+		for i, asked := range ask.Amounts {
+			kind := resources.Kind(i)
+			most := q.Max.Of(kind)
+			if over := q.Used.Of(kind) + promised.Of(kind) + asked - most; asked > 0 && most != resources.Unlimited && over > 0 {
+				l.Lacking.Set(kind, over)
+			}
+		}
+		list = append(list, l)
+		next := slices.IndexFunc(q.Queues, func(child *core.QueueView) bool {
+			return child.Path == leaf || strings.HasPrefix(string(leaf), string(child.Path)+".")
+		})
+		if next < 0 {
+			break
+		}
+		q = q.Queues[next]
+	}
+	slices.Reverse(list)
+	return list
+}

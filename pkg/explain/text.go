@@ -1,0 +1,138 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Text is the answer for people to read, a few lines without a last line end.
+func (a *Answer) Text() string {
+	t := &text{}
+	if a.Allocation.Node != "" {
+		a.tellPlaced(t)
+	} else {
+		a.tellWaiting(t)
+	}
+	return strings.Join(t.lines, "\n")
+}
+
+// A text is lines with a name in the margin of the first of each kind.
+type text struct {
+	lines []string
+	last  string
+}
+
+func (t *text) head(format string, args ...any) {
+	t.lines = append(t.lines, fmt.Sprintf(format, args...))
+}
+
+func (t *text) add(name, format string, args ...any) {
+	if name == t.last {
+		name = ""
+	} else {
+		t.last = name
+	}
+	t.lines = append(t.lines, fmt.Sprintf("  %-10s", name)+fmt.Sprintf(format, args...))
+}
+
+func (a *Answer) tellWaiting(t *text) {
+	why := a.Reason.String()
+	if a.Detail != "" {
+		why += ": " + a.Detail
+	}
+	t.head("%s of application %s waits in queue %s: %s", a.Allocation.Key, a.Allocation.Application, a.Queue, why)
+	t.add("asks for", "%s, priority %d", a.Kinds.Format(a.Allocation.Amounts), a.Allocation.Priority)
+	for _, g := range a.Nodes {
+		t.add("nodes", "%s", a.group(g))
+	}
+	if len(a.Nodes) == 0 {
+		t.add("nodes", "there are none")
+	}
+	for _, l := range a.Quota {
+		t.add("quota", "%s", a.level(l))
+	}
+	if a.Before > 0 {
+		t.add("order", "%d asks of its application come before it", a.Before)
+	}
+	if a.Nominated != "" {
+		t.add("room", "is being made on node %s", a.Nominated)
+	}
+	for _, h := range a.Hunts {
+		if h.Node != a.Nominated || a.Nominated == "" {
+			t.add("room", "%s", h.Verdict(a.Kinds))
+		}
+	}
+	a.Plan.tell(t)
+}
+
+func (a *Answer) group(g Group) string {
+	verb := g.Why.String()
+	if g.Nodes > 1 {
+		verb = plural(verb)
+	}
+	line := fmt.Sprintf("%d %s", g.Nodes, verb)
+	switch {
+	case g.Lacking != nil && g.For != "":
+		line += fmt.Sprintf("; nearest is %s, lacks %s, nominated is %s", g.Nearest, a.Kinds.Format(g.Lacking), g.For)
+	case g.Lacking != nil:
+		line += fmt.Sprintf("; nearest is %s, lacks %s", g.Nearest, a.Kinds.Format(g.Lacking))
+	case g.For != "":
+		line += fmt.Sprintf(", such as %s for %s", g.Nearest, g.For)
+	default:
+		line += ", such as " + string(g.Nearest)
+	}
+	return line
+}
+
+// plural turns the verb at the start of a text into that of several.
+func plural(text string) string {
+	verb, rest, _ := strings.Cut(text, " ")
+	switch verb {
+	case "is":
+		verb = "are"
+	case "has":
+		verb = "have"
+	case "takes":
+		verb = "take"
+	}
+	return verb + " " + rest
+}
+
+func (a *Answer) level(l Level) string {
+	line := fmt.Sprintf("%s uses %s of %s", l.Queue, a.Kinds.Format(l.Used), a.Kinds.FormatLimits(l.Max))
+	if !l.Promised.IsZero() {
+		line += ", has promised " + a.Kinds.Format(l.Promised)
+	}
+	if !l.Lacking.IsZero() {
+		line += ", lacks " + a.Kinds.Format(l.Lacking)
+	}
+	return line
+}
+
+func (a *Answer) tellPlaced(t *text) {
+	t.head("%s of application %s runs on node %s, in queue %s", a.Allocation.Key, a.Allocation.Application, a.Allocation.Node, a.Queue)
+	t.add("holds", "%s, priority %d", a.Kinds.Format(a.Allocation.Amounts), a.Allocation.Priority)
+	l := a.Leaving
+	if l == nil {
+		return
+	}
+	why := "by " + l.Trigger
+	if l.For != "" {
+		why += " for " + string(l.For)
+	}
+	t.add("leaves", "%s, since %s", why, l.Since.UTC().Format(time.RFC3339))
+	if l.Stuck {
+		t.add("leaves", "it has not gone in time")
+	}
+	l.Plan.tell(t)
+}
+
+func (p *Plan) tell(t *text) {
+	if p == nil {
+		return
+	}
+	for _, line := range p.Lines {
+		t.add("plan", "%s", line)
+	}
+}
