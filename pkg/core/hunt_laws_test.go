@@ -27,11 +27,13 @@ type lawful struct {
 	config  core.Config
 	advised bool // the resource manager, or a budget, has a say in who goes
 	told    map[core.AllocationKey]time.Time
+	deeds   []deed // of the last call
 }
 
 // schedule is one call of Schedule under watch.
 func (l *lawful) schedule(now time.Time) (fx core.Effects, more bool, err error) {
 	before := l.p.View()
+	l.deeds = nil
 	fx, more = l.p.Schedule(now)
 	after := l.p.View()
 	if !slices.ContainsFunc(fx, isDeed) {
@@ -45,11 +47,10 @@ func (l *lawful) schedule(now time.Time) (fx core.Effects, more bool, err error)
 			delete(l.told, key) // it has gone, and may come again
 		}
 	}
-	deeds, err := deedsFor(fx, after)
-	if err != nil {
+	if l.deeds, err = deedsFor(fx, after); err != nil {
 		return fx, more, err
 	}
-	for _, d := range deeds {
+	for _, d := range l.deeds {
 		if err := l.judge(w, d, now); err != nil {
 			return fx, more, fmt.Errorf("%v: %w", d, err)
 		}
@@ -121,12 +122,12 @@ func (l *lawful) judgePlace(w *world, ask *core.AskView, n *core.NodeView) error
 	room := n.Available.Clone()
 	for _, key := range n.Nominated {
 		other := w.ask(key)
-		before := other.Priority >= ask.Priority
+		before := w.standing(other) >= w.standing(ask)
 		switch {
 		case ask.Required != "":
-			before = other.Priority > ask.Priority
+			before = w.standing(other) > w.standing(ask)
 		case ask.Nominated == n.ID:
-			before = inOrder(other, ask) < 0
+			before = w.before(other, ask) < 0
 		}
 		if before {
 			room.Sub(other.Amounts)

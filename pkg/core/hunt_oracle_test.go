@@ -197,7 +197,7 @@ func (o oracle) best() (least toll, node core.NodeID, found bool) {
 // need is what must be freed on a node beyond what comes free.
 func (o oracle) need(n *core.NodeView) (need resources.Amounts) {
 	for i, asked := range o.ask.Amounts {
-		free := o.roomFor(n, o.ask.Priority).Plus(comingFree(n)).Of(resources.Kind(i))
+		free := o.roomFor(n, o.standing(o.ask)).Plus(comingFree(n)).Of(resources.Kind(i))
 		if asked > 0 && asked > free {
 			need.Set(resources.Kind(i), asked-free)
 		}

@@ -313,7 +313,7 @@ func (w *world) asGood(got, want deed) error {
 // priorities count between the queues.
 func TestHuntsLikeTheNaiveTwin(t *testing.T) {
 	victims, done := 0, map[string]int{}
-	for seed := range uint64(300) {
+	for seed := range uint64(240) {
 		h := newFlatHistory(rand.New(rand.NewPCG(seed, 2)))
 		for i := range 100 {
 			h.flatStep(i)
@@ -339,7 +339,7 @@ func TestHuntsLikeTheNaiveTwin(t *testing.T) {
 		victims += int(h.p.View().Preempted.Victims)
 	}
 	t.Logf("%v and %d victims compared", done, victims)
-	assert.Assert(t, done["nominate"] > 900 && done["place"] > 3000 && done["clear"] > 150 && victims > 900)
+	assert.Assert(t, done["nominate"] > 700 && done["place"] > 2000 && done["clear"] > 100 && victims > 700)
 }
 
 // giveUpOn notes who did not go in time.

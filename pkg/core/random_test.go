@@ -272,7 +272,7 @@ func (h *history) step() any {
 // TestRandomHistories keeps the laws whatever is sent in whatever order.
 func TestRandomHistories(t *testing.T) {
 	var preempted core.Preempted
-	for seed := range uint64(2500) {
+	for seed := range uint64(1500) {
 		h := newHistory(rand.New(rand.NewPCG(seed, 0)))
 		for i := range 160 {
 			done := h.step()
@@ -296,7 +296,7 @@ func TestRandomHistories(t *testing.T) {
 	t.Logf("%+v", preempted)
 	assert.Assert(t, preempted.Stuck > 10 && preempted.Reservations > 0 && preempted.Cleared > 100 && preempted.Loops > 10)
 	for trigger, victims := range preempted.ByTrigger {
-		assert.Assert(t, victims > 100, "by %s there were %d victims", preemptor.Trigger(trigger), victims)
+		assert.Assert(t, victims > 50, "by %s there were %d victims", preemptor.Trigger(trigger), victims)
 	}
 }
 

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -117,11 +118,28 @@ func comingFree(n *core.NodeView) (sum resources.Amounts) {
 	return sum
 }
 
-// roomFor is what is free beside what is promised to asks of at least a priority.
-func (w *world) roomFor(n *core.NodeView, priority int32) resources.Amounts {
+// standing is the priority of an ask as the root sees it.
+func (w *world) standing(ask *core.AskView) int32 {
+	value := ask.Priority
+	for _, q := range w.upFrom(w.queueOf(ask.Allocation)) {
+		if q.Properties.PriorityFence {
+			value = 0
+		}
+		value += q.Properties.PriorityOffset
+	}
+	return value
+}
+
+// before orders asks that are promised room, the first to get it first.
+func (w *world) before(a, b *core.AskView) int {
+	return cmp.Or(cmp.Compare(w.standing(b), w.standing(a)), inOrder(a, b))
+}
+
+// roomFor is what is free beside what is promised to asks of at least a standing.
+func (w *world) roomFor(n *core.NodeView, standing int32) resources.Amounts {
 	room := n.Available.Clone()
 	for _, key := range n.Nominated {
-		if other := w.ask(key); other.Priority >= priority {
+		if other := w.ask(key); w.standing(other) >= standing {
 			room.Sub(other.Amounts)
 		}
 	}
@@ -215,7 +233,7 @@ func (w *world) do(d deed) {
 	if d.what == "nominate" {
 		ask.Nominated = d.node
 		n.Nominated = append(n.Nominated, d.key)
-		slices.SortStableFunc(n.Nominated, func(a, b core.AllocationKey) int { return inOrder(w.ask(a), w.ask(b)) })
+		slices.SortStableFunc(n.Nominated, func(a, b core.AllocationKey) int { return w.before(w.ask(a), w.ask(b)) })
 		for _, q := range w.upFrom(path) {
 			q.Promised.Add(ask.Amounts)
 		}
