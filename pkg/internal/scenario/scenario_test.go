@@ -88,6 +88,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		{"allow", "allow a n1\n----\n", "line 1: a on n1 is not refused"},
 		{"conflict", "conflict a\n----\n", "line 1: the other allocation is missing"},
 		{"conflict of three", "conflict a b c\n----\n", "line 1: nothing reads c"},
+		{"need", "need a\n----\n", "line 1: the other allocation is missing"},
+		{"choose", "choose\n----\n", "line 1: the ask is missing"},
 		{"budget", "budget b\n  a\n----\n", "line 1: budget b: allowed= is missing"},
 		{"budget without name", "budget allowed=1\n  a\n----\n", "line 1: the name is missing"},
 		{"grace", "ask a grace=60\n----\n", "line 1: grace=60 is not a duration"},
