@@ -1,0 +1,71 @@
+package events
+
+import (
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+)
+
+// Repeats are, by the hash of what a record is about, which entry was the last
+// about it. Where two collide, the older one is forgotten: then what is said
+// again is merely not seen to be. As all records about the same land in the same
+// place, an entry that is found there is the last word on its object.
+type repeats [1 << 13]mention
+
+// A mention is an entry by its ID, with the whole hash: most that is said is said
+// once, and then the entry need not be looked at.
+type mention struct {
+	hash  uint64
+	after uint64 // one more than the ID; zero is none
+}
+
+// about is the place of what a record is about, and the hash to be found there.
+func (p *repeats) about(record *si.EventRecord) (*mention, uint64) {
+	h := hashed(hashed(uint64(record.Type), record.ObjectID), record.ReferenceID)
+	return &p[(h^h>>32)%uint64(len(p))], h
+}
+
+// hashed takes a text into a hash that is the same on every run. The end of a
+// name is what tells it from others.
+func hashed(h uint64, text string) uint64 {
+	const prime = 1099511628211
+	h = (h ^ uint64(len(text))) * prime
+	for i := max(0, len(text)-16); i < len(text); i++ {
+		h = (h ^ uint64(text[i])) * prime
+	}
+	return h
+}
+
+// repeatedBy reports whether a record says the same as the entry, before a
+// window ends that begins with the entry.
+func (e *Entry) repeatedBy(record *si.EventRecord, window time.Duration) bool {
+	first := e.Record
+	since := record.TimestampNano - first.TimestampNano
+	return since >= 0 && since < int64(window) &&
+		first.Type == record.Type && first.ObjectID == record.ObjectID && first.ReferenceID == record.ReferenceID &&
+		first.EventChangeType == record.EventChangeType && first.EventChangeDetail == record.EventChangeDetail &&
+		first.Message == record.Message && equal(first.Resource, record.Resource)
+}
+
+// count takes in that a record was said again.
+func (e *Entry) count(record *si.EventRecord) {
+	e.Count++
+	e.LastNano = max(e.LastNano, record.TimestampNano)
+}
+
+// equal reports whether two resources name the same quantities.
+func equal(a, b *si.Resource) bool {
+	if a == b {
+		return true
+	}
+	if len(a.GetResources()) != len(b.GetResources()) {
+		return false
+	}
+	for name, quantity := range a.GetResources() {
+		other, ok := b.GetResources()[name]
+		if !ok || other.GetValue() != quantity.GetValue() {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,119 @@
+package events_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+var start = time.Unix(1_800_000_000, 0)
+
+// A world is a partition and the scribe that is shown its steps.
+type world struct {
+	t         *testing.T
+	kinds     *resources.Kinds
+	partition *core.Partition
+	scribe    *events.Scribe
+	now       time.Time
+}
+
+func newWorld(t *testing.T, config core.Config) *world {
+	kinds := new(resources.Kinds)
+	for _, name := range []string{resources.VCore, resources.Memory} {
+		_, err := kinds.Intern(name)
+		assert.NilError(t, err)
+	}
+	return &world{
+		t: t, kinds: kinds, now: start, scribe: events.NewScribe(kinds),
+		partition: core.NewPartition(core.Options{Kinds: kinds}, config),
+	}
+}
+
+// apply carries out a command and returns the records of it, one a line.
+func (w *world) apply(c core.Command) string { return w.tell(c, w.partition.Apply(w.now, c)) }
+
+// after lets time go by and schedules.
+func (w *world) after(d time.Duration) string {
+	w.now = w.now.Add(d)
+	said := ""
+	for more := true; more; {
+		var effects core.Effects
+		effects, more = w.partition.Schedule(w.now)
+		said += w.tell(nil, effects)
+	}
+	return said
+}
+
+func (w *world) tell(c core.Command, effects core.Effects) string {
+	records := w.scribe.Tell(nil, events.Step{Now: w.now, Command: c, Effects: effects})
+	for _, r := range records {
+		assert.Equal(w.t, r.TimestampNano, w.now.UnixNano())
+	}
+	return lines(records)
+}
+
+func lines(records []*si.EventRecord) string {
+	var text strings.Builder
+	for _, r := range records {
+		text.WriteString(line(r) + "\n")
+	}
+	return text.String()
+}
+
+// line is a record for people: type, object, change, detail, reference,
+// resource and message.
+func line(r *si.EventRecord) string {
+	words := []string{r.Type.String(), r.ObjectID, r.EventChangeType.String()}
+	if r.EventChangeDetail != si.EventRecord_DETAILS_NONE {
+		words = append(words, r.EventChangeDetail.String())
+	}
+	if r.ReferenceID != "" {
+		words = append(words, r.ReferenceID)
+	}
+	if r.Resource != nil {
+		var quantities []string
+		for _, name := range slices.Sorted(maps.Keys(r.Resource.Resources)) {
+			quantities = append(quantities, fmt.Sprintf("%s=%d", name, r.Resource.Resources[name].Value))
+		}
+		words = append(words, "{"+strings.Join(quantities, " ")+"}")
+	}
+	if r.Message != "" {
+		words = append(words, fmt.Sprintf("%q", r.Message))
+	}
+	return strings.Join(words, " ")
+}
+
+// says compares records with what is expected, one a line.
+func (w *world) says(got, want string) {
+	w.t.Helper()
+	want = strings.ReplaceAll(strings.TrimSpace(want), "\t", "")
+	assert.Equal(w.t, strings.TrimSpace(got), want)
+}
+
+func leaf(name string) core.QueueConfig { return core.QueueConfig{Name: name} }
+
+func tree(queues ...core.QueueConfig) core.Config {
+	return core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: queues}}
+}
+
+func amounts(vcore, memory int64) resources.Amounts { return resources.Amounts{vcore, memory} }
+
+func ask(app, key string, vcore int64) core.AddAllocation {
+	return core.AddAllocation{Allocation: &core.Allocation{
+		Key: core.AllocationKey(key), Application: core.ApplicationID(app), Amounts: amounts(vcore, 0), Created: start,
+	}}
+}
+
+func release(app, key string, why si.TerminationType) core.ReleaseAllocation {
+	return core.ReleaseAllocation{Application: core.ApplicationID(app), Key: core.AllocationKey(key), Termination: why}
+}
