@@ -1,0 +1,75 @@
+package webservice
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// allocationJSON is an allocation of this scheduler. RequestTime is when it was
+// created, AllocationTime when it was bound, AllocationDelay what is between.
+type allocationJSON struct {
+	AllocationKey   core.AllocationKey `json:"allocationKey"`
+	AllocationTags  map[string]string  `json:"allocationTags,omitempty"`
+	RequestTime     time.Time          `json:"requestTime,omitempty"`
+	AllocationTime  time.Time          `json:"allocationTime,omitempty"`
+	AllocationDelay time.Duration      `json:"allocationDelay,omitempty"` // ns
+	Resource        resources.Amounts  `json:"resource,omitempty"`
+	Priority        int32              `json:"priority,string"`
+	NodeID          core.NodeID        `json:"nodeId,omitempty"`
+	ApplicationID   core.ApplicationID `json:"applicationId,omitempty"`
+	Placeholder     bool               `json:"placeholder,omitempty"`
+	TaskGroupName   string             `json:"taskGroupName,omitempty"`
+	Preempted       bool               `json:"preempted,omitempty"`
+	Originator      bool               `json:"originator,omitempty"`
+}
+
+func fillAllocation(a *core.Allocation, preempted bool, out *allocationJSON) {
+	*out = allocationJSON{
+		AllocationKey: a.Key, AllocationTags: a.Tags,
+		RequestTime: a.Created, AllocationTime: a.Placed,
+		Resource: a.Amounts, Priority: a.Priority,
+		NodeID: a.Node, ApplicationID: a.Application,
+		Placeholder: a.Placeholder, TaskGroupName: a.TaskGroup,
+		Preempted: preempted, Originator: a.Originator,
+	}
+	if !a.Placed.IsZero() && a.Placed.After(a.Created) {
+		out.AllocationDelay = a.Placed.Sub(a.Created)
+	}
+}
+
+// foreignJSON is an allocation of another scheduler. When that bound it is not
+// known: both times are that of creation.
+type foreignJSON struct {
+	AllocationKey  core.AllocationKey `json:"allocationKey"`
+	AllocationTags map[string]string  `json:"allocationTags,omitempty"`
+	RequestTime    time.Time          `json:"requestTime,omitempty"`
+	AllocationTime time.Time          `json:"allocationTime,omitempty"`
+	Resource       resources.Amounts  `json:"resource,omitempty"`
+	Priority       int32              `json:"priority,string"`
+	NodeID         core.NodeID        `json:"nodeId,omitempty"`
+	Preemptable    bool               `json:"preemptable,omitempty"`
+}
+
+func fillForeign(a *core.Allocation, out *foreignJSON) {
+	*out = foreignJSON{
+		AllocationKey: a.Key, AllocationTags: a.Tags, RequestTime: a.Created, AllocationTime: a.Created,
+		Resource: a.Amounts, Priority: a.Priority, NodeID: a.Node, Preemptable: a.Origin != core.Static,
+	}
+}
+
+// share is part of whole, which is above zero, in units of 1/of, rounded down. The
+// product has 128 bits; what does not fit the result is as large as can be.
+func share(part, whole, of int64) int64 {
+	if part <= 0 {
+		return 0
+	}
+	high, low := bits.Mul64(uint64(part), uint64(of))
+	if high >= uint64(whole) {
+		return resources.Unlimited
+	}
+	quotient, _ := bits.Div64(high, low, uint64(whole))
+	return int64(min(quotient, resources.Unlimited))
+}

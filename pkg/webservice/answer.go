@@ -1,0 +1,115 @@
+package webservice
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+)
+
+// A handler answers a request with a value, which is written as JSON, or with an
+// error. With both the value is the body and the error only tells the status.
+type handler func(r *http.Request) (any, error)
+
+// The headers that every JSON answer has.
+const (
+	typeJSON = "application/json; charset=UTF-8"
+	typeYAML = "application/x-yaml; charset=UTF-8"
+	typeText = "text/plain; charset=utf-8"
+)
+
+// A text is an answer that is not JSON.
+type text struct {
+	contentType string
+	content     []byte
+}
+
+// A pretty value is written with one member a line, for people and for tools
+// that compare lines. The lock is held while it is
+// written, not while it is sent.
+type pretty struct {
+	value any
+	turn  sync.Locker
+}
+
+// answer makes a handler of net/http: the value becomes the body, the error the
+// status.
+func (s *Service) answer(h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		value, err := h(r)
+		if value == nil {
+			s.refuse(w, r, err)
+			return
+		}
+		s.send(w, r, value, statusOf(err))
+	})
+}
+
+// refuse answers with an error.
+func (s *Service) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	status := statusOf(err)
+	s.send(w, r, &failureJSON{StatusCode: status, Message: err.Error(), Description: err.Error()}, status)
+}
+
+// send writes a value with all that belongs into the head.
+func (s *Service) send(w http.ResponseWriter, r *http.Request, value any, status int) {
+	content := newBody(acceptsGzip(r.Header))
+	contentType := s.encode(content, value)
+
+	head := w.Header()
+	head.Set("Content-Type", contentType)
+	head.Set("X-Content-Type-Options", "nosniff")
+	head.Add("Vary", "Accept-Encoding")
+	s.cross(head, r.Method)
+	if chosen, ok := value.(*selection); ok {
+		chosen.describe(head, r.URL)
+	}
+	if status == http.StatusOK && r.Method != http.MethodPost {
+		tag := content.tag()
+		head.Set("ETag", tag)
+		head.Set("Cache-Control", "no-cache") // to be kept, and asked about each time
+		if matches(r.Header, tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	if content.compressed() {
+		head.Set("Content-Encoding", "gzip")
+	}
+	head.Set("Content-Length", strconv.Itoa(content.length()))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		content.writeTo(w) //nolint:errcheck // the client went away; there is nobody to tell
+	}
+}
+
+// encode fills a body and says of what type it is.
+func (s *Service) encode(to *body, value any) (contentType string) {
+	if t, ok := value.(*text); ok {
+		to.finish(t.content)
+		return t.contentType
+	}
+	e := newEncoder(s.config.Kinds, to.take)
+	if p, ok := value.(*pretty); ok {
+		p.turn.Lock()
+		defer p.turn.Unlock()
+		e.indent, value = true, p.value
+	}
+	e.value(value)
+	if e.indent {
+		e.raw("\n")
+	}
+	to.finish(e.buffer)
+	return typeJSON
+}
+
+// cross lets pages of other origins read the answer.
+func (s *Service) cross(head http.Header, method string) {
+	methods := "GET, OPTIONS"
+	if method == http.MethodPost {
+		methods = "OPTIONS, POST"
+	}
+	head.Set("Access-Control-Allow-Origin", "*")
+	head.Set("Access-Control-Allow-Methods", methods)
+	head.Set("Access-Control-Allow-Headers", "X-Requested-With,Content-Type,Accept,Origin")
+	head.Set("Access-Control-Expose-Headers", "ETag,Link,X-Total-Count")
+}

@@ -1,0 +1,164 @@
+package webservice
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestHead(t *testing.T) {
+	h := newWorld(t).service(t).Handler()
+	w := ask(h, http.MethodGet, "/ws/v1/partition/default/nodes")
+	for name, want := range map[string]string{
+		"Content-Type":                  "application/json; charset=UTF-8",
+		"Access-Control-Allow-Origin":   "*",
+		"Access-Control-Allow-Methods":  "GET, OPTIONS",
+		"Access-Control-Allow-Headers":  "X-Requested-With,Content-Type,Accept,Origin",
+		"Access-Control-Expose-Headers": "ETag,Link,X-Total-Count",
+		"Vary":                          "Accept-Encoding",
+		"X-Total-Count":                 "2",
+		"X-Content-Type-Options":        "nosniff",
+		"Content-Encoding":              "",
+		"Link":                          "",
+	} {
+		assert.Equal(t, w.Header().Get(name), want, name)
+	}
+	assert.Equal(t, w.Header().Get("Content-Length"), fmt.Sprint(w.Body.Len()))
+
+	w = ask(h, http.MethodHead, "/ws/v1/partition/default/nodes")
+	assert.Equal(t, w.Code, http.StatusOK)
+	assert.Equal(t, w.Body.Len(), 0)
+}
+
+func TestLinkLeadsThroughTheList(t *testing.T) {
+	h := newWorld(t).service(t).Handler()
+	w := ask(h, http.MethodGet, "/ws/v1/partition/default/nodes?limit=1&fields=nodeID")
+	assert.Equal(t, w.Header().Get("Link"), `</ws/v1/partition/default/nodes?fields=nodeID&limit=1&offset=1>; rel="next"`)
+	assert.Equal(t, w.Body.String(), `[{"nodeID":"node-1"}]`)
+	w = ask(h, http.MethodGet, "/ws/v1/partition/default/nodes?fields=nodeID&limit=1&offset=1")
+	assert.Equal(t, w.Header().Get("Link"), "")
+	assert.Equal(t, w.Header().Get("X-Total-Count"), "2")
+	assert.Equal(t, w.Body.String(), `[{"nodeID":"node-2"}]`)
+}
+
+func TestEntityTag(t *testing.T) {
+	world := newWorld(t)
+	h := world.service(t).Handler()
+	const path = "/ws/v1/partition/default/nodes"
+	tag := ask(h, http.MethodGet, path).Header().Get("ETag")
+	assert.Assert(t, strings.HasPrefix(tag, `W/"`), tag)
+	assert.Equal(t, ask(h, http.MethodGet, path, "Accept-Encoding", "gzip").Header().Get("ETag"), tag)
+	for _, known := range []string{tag, `"other", ` + tag, "*", strings.TrimPrefix(tag, "W/")} {
+		w := ask(h, http.MethodGet, path, "If-None-Match", known)
+		assert.Equal(t, w.Code, http.StatusNotModified, known)
+		assert.Equal(t, w.Body.Len(), 0)
+		assert.Equal(t, w.Header().Get("ETag"), tag)
+	}
+	assert.Equal(t, ask(h, http.MethodGet, path, "If-None-Match", `"other"`).Code, http.StatusOK)
+
+	changed := *world.views[world.names[0]]
+	changed.Nodes = changed.Nodes[:1]
+	world.views[world.names[0]] = &changed
+	assert.Equal(t, ask(h, http.MethodGet, path, "If-None-Match", tag).Code, http.StatusOK)
+	assert.Equal(t, ask(h, http.MethodGet, "/ws/v1/partition/none/nodes", "If-None-Match", "*").Code, http.StatusNotFound)
+}
+
+func TestCompression(t *testing.T) {
+	h := newWorld(t).service(t).Handler()
+	const long, short = "/ws/v1/partition/default/nodes", "/ws/v1/clusters"
+	plain := ask(h, http.MethodGet, long).Body.String()
+	assert.Assert(t, len(plain) > compressFrom)
+	for accept, compressed := range map[string]bool{
+		"":                           false,
+		"gzip":                       true,
+		"x-gzip":                     true,
+		"GZIP":                       true,
+		"deflate, gzip;q=0.5":        true,
+		"gzip;q=0":                   false,
+		"gzip; q=0.0, *":             false,
+		"gzip;q=0.001":               true,
+		"gzip;q=nonsense":            false,
+		"gzip;q=7":                   false,
+		"*":                          true,
+		"*;q=0":                      false,
+		"br, *;q=0.1":                true,
+		"identity":                   false,
+		"identity, gzip;q=0.5":       false,
+		"identity;q=0.5, gzip;q=0.5": true,
+		"identity;q=0, gzip;q=0.1":   true,
+		"deflate":                    false,
+	} {
+		w := ask(h, http.MethodGet, long, "Accept-Encoding", accept)
+		assert.Equal(t, w.Header().Get("Content-Encoding") == "gzip", compressed, accept)
+		assert.Equal(t, w.Header().Get("Vary"), "Accept-Encoding")
+		assert.Equal(t, w.Header().Get("Content-Length"), fmt.Sprint(w.Body.Len()))
+		assert.Equal(t, unpacked(t, w), plain)
+	}
+	w := ask(h, http.MethodGet, short, "Accept-Encoding", "gzip")
+	assert.Assert(t, w.Body.Len() < compressFrom)
+	assert.Equal(t, w.Header().Get("Content-Encoding"), "")
+	w = ask(h, http.MethodGet, "/ws/v1/metrics", "Accept-Encoding", "gzip")
+	assert.Equal(t, w.Body.String(), "up 1\n") // what compresses by itself is left alone
+}
+
+// unpacked is the body of an answer, uncompressed.
+func unpacked(t testing.TB, w *httptest.ResponseRecorder) string {
+	t.Helper()
+	if w.Header().Get("Content-Encoding") != "gzip" {
+		return w.Body.String()
+	}
+	r, err := gzip.NewReader(bytes.NewReader(w.Body.Bytes()))
+	assert.NilError(t, err)
+	content, err := io.ReadAll(r)
+	assert.NilError(t, err)
+	return string(content)
+}
+
+// TestCompressedFrom pins the size from which a body is compressed.
+func TestCompressedFrom(t *testing.T) {
+	for size, compressed := range map[int]bool{compressFrom - 1: false, compressFrom: true, 0: false} {
+		b := newBody(true)
+		b.finish(make([]byte, size))
+		assert.Equal(t, b.compressed(), compressed, size)
+	}
+}
+
+// TestLargeBody compares a body of many chunks, which a goroutine packs, with what
+// went in.
+func TestLargeBody(t *testing.T) {
+	for _, compress := range []bool{false, true} {
+		b, want := newBody(compress), new(bytes.Buffer)
+		chunk := make([]byte, 0, chunkBytes)
+		for i := range 40 {
+			for len(chunk) < chunkBytes {
+				chunk = fmt.Appendf(chunk, "%d,%d;", i, len(chunk))
+			}
+			want.Write(chunk)
+			chunk = b.take(chunk)[:0]
+		}
+		want.WriteString("end")
+		b.finish(append(chunk, "end"...))
+		var sent bytes.Buffer
+		assert.NilError(t, b.writeTo(&sent))
+		assert.Equal(t, b.length(), sent.Len())
+		once := newBody(false)
+		once.finish(want.Bytes())
+		assert.Equal(t, b.tag(), once.tag())
+		if compress {
+			r, err := gzip.NewReader(&sent)
+			assert.NilError(t, err)
+			content, err := io.ReadAll(r)
+			assert.NilError(t, err)
+			assert.Assert(t, bytes.Equal(content, want.Bytes()))
+			continue
+		}
+		assert.Assert(t, bytes.Equal(sent.Bytes(), want.Bytes()))
+	}
+}

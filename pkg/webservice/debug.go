@@ -1,0 +1,33 @@
+package webservice
+
+import (
+	"net/http"
+	"net/http/pprof"
+	"runtime"
+)
+
+// debugRoutes is every path below /debug.
+func (s *Service) debugRoutes() []route {
+	return []route{
+		{path: "/debug/stack", get: s.answer(stacks)},
+		{path: "/debug/fullstatedump", get: s.answer(s.dump)},
+		{path: "/debug/pprof/cmdline", get: http.HandlerFunc(pprof.Cmdline)},
+		{path: "/debug/pprof/profile", get: http.HandlerFunc(pprof.Profile)},
+		{path: "/debug/pprof/symbol", get: http.HandlerFunc(pprof.Symbol), post: http.HandlerFunc(pprof.Symbol)},
+		{path: "/debug/pprof/trace", get: http.HandlerFunc(pprof.Trace)},
+		{path: "/debug/pprof/", get: http.HandlerFunc(pprof.Index)},
+	}
+}
+
+// stacks answers GET /debug/stack with the stacks of all goroutines.
+func stacks(*http.Request) (any, error) {
+	for size := 1 << 20; ; size *= 2 {
+		buffer := make([]byte, size)
+		if n := runtime.Stack(buffer, true); n < size || size >= stacksMax {
+			return &text{typeText, buffer[:n]}, nil
+		}
+	}
+}
+
+// stacksMax is the most bytes of stacks that are answered.
+const stacksMax = 64 << 20

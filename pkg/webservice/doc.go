@@ -1,0 +1,34 @@
+// Package webservice answers questions about partitions over HTTP: the REST
+// interface that clients of YuniKorn know, over immutable views.
+//
+// A request goes one way:
+//
+//	route ─► token ─► handler ─► value ─► JSON ─► hash, gzip ─► client
+//	                     │
+//	                     └── a snapshot: a view of the partition, from Views
+//
+// A handler is a function from the request to a value, or an error; it takes no
+// lock and sees nothing half done. The types of the objects are named after what
+// they show (nodeJSON, queueJSON) and live here and nowhere else. Lists are
+// made element by element while they are written, so that what a large answer
+// takes is its compressed size.
+//
+// What is not in a view comes through further interfaces of Config, each of
+// which may be left out; what would need it answers with its empty form, or 404.
+//
+// Read in this order:
+//
+//	service.go     Config, Service, the table of routes
+//	router.go      paths, methods, redirects
+//	answer.go      a value or an error becomes an answer; failure.go, statuses
+//	snapshot.go    which partition a request is about
+//	query.go       limit, offset, fields, filters
+//	partition.go, queue.go, node.go, allocation.go, application.go, ask.go,
+//	rule.go, usage.go, utilization.go, history.go, configuration.go
+//	               the objects
+//	health.go      what is checked
+//	dump.go        everything at once
+//	encode.go      values to JSON; shape.go and sequence.go
+//	body.go        hashing and compressing; negotiate.go, who wants that
+//	server.go      addresses, TLS, token, stop; debug.go, profiles and stacks
+package webservice

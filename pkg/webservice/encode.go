@@ -1,0 +1,217 @@
+package webservice
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// chunkBytes is how much an encoder collects before it hands it on.
+const chunkBytes = 64 << 10
+
+// A sink takes what an encoder wrote and gives back a buffer for more.
+type sink func(chunk []byte) []byte
+
+// An encoder writes values as JSON, the fields of a struct in their order and
+// the keys of a map sorted. It reads the tags that encoding/json reads and says
+// the same, with these types on top: times are nanoseconds since the epoch,
+// amounts and limits are objects by kind, and a sequence is a list that is never
+// whole in memory.
+//
+// It exists because a list of all allocations is tens of megabytes, of which
+// encoding/json sorts, copies and checks every byte more than once.
+type encoder struct {
+	buffer []byte
+	sink   sink
+	kinds  []kind // sorted by name
+	indent bool
+	depth  int
+	fresh  bool     // nothing was written yet inside of the innermost bracket
+	keys   []string // of the last map of texts, sorted; siblings mostly have the same
+}
+
+// A kind is a resource kind as it is written.
+type kind struct {
+	number resources.Kind
+	key    string // the name with quotes and colon
+}
+
+func newEncoder(kinds *resources.Kinds, to sink) *encoder {
+	return &encoder{sink: to, kinds: sortedKinds(kinds)}
+}
+
+func sortedKinds(table *resources.Kinds) []kind {
+	names := make([]string, table.Len())
+	for i := range names {
+		names[i] = table.Name(resources.Kind(i))
+	}
+	slices.Sort(names)
+	out := make([]kind, 0, len(names))
+	for _, name := range names {
+		if number, ok := table.Lookup(name); ok {
+			out = append(out, kind{number: number, key: string(appendText(nil, name)) + ":"})
+		}
+	}
+	return out
+}
+
+// value writes anything.
+func (e *encoder) value(x any) {
+	switch x := x.(type) {
+	case nil:
+		e.raw("null")
+	case *selection:
+		e.selected(x)
+	default:
+		v := reflect.ValueOf(x)
+		encoderOf(v.Type())(e, v)
+	}
+}
+
+// selected writes an object, or the objects of a list, with some of the fields.
+func (e *encoder) selected(s *selection) {
+	if list, ok := s.value.(sequence); ok {
+		list.encode(e, s.shape)
+		return
+	}
+	s.shape.encode(e, reflect.ValueOf(s.value).Elem())
+}
+
+func (e *encoder) raw(text string) { e.buffer = append(e.buffer, text...) }
+
+func (e *encoder) open(bracket byte) {
+	e.buffer = append(e.buffer, bracket)
+	e.depth++
+	e.fresh = true
+}
+
+// next begins one more member or element.
+func (e *encoder) next() {
+	if !e.fresh {
+		e.buffer = append(e.buffer, ',')
+	}
+	e.fresh = false
+	e.line()
+}
+
+func (e *encoder) close(bracket byte) {
+	e.depth--
+	if !e.fresh {
+		e.line()
+	}
+	e.buffer = append(e.buffer, bracket)
+	e.fresh = false
+}
+
+func (e *encoder) line() {
+	if e.indent {
+		e.buffer = append(e.buffer, '\n')
+		for range e.depth {
+			e.buffer = append(e.buffer, ' ', ' ')
+		}
+	}
+}
+
+// spare hands on what is written if it is much.
+func (e *encoder) spare() {
+	if len(e.buffer) >= chunkBytes {
+		e.buffer = e.sink(e.buffer)[:0]
+	}
+}
+
+// key begins a member; it has its quotes and colon.
+func (e *encoder) key(key string) {
+	e.next()
+	e.raw(key)
+	if e.indent {
+		e.buffer = append(e.buffer, ' ')
+	}
+}
+
+func (e *encoder) text(s string) { e.buffer = appendText(e.buffer, s) }
+
+func (e *encoder) integer(n int64) { e.buffer = strconv.AppendInt(e.buffer, n, 10) }
+
+// appendText quotes a text. Whatever needs escaping is left to encoding/json.
+func appendText(to []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			quoted, _ := json.Marshal(s) // of a text never fails
+			return append(to, quoted...)
+		}
+	}
+	to = append(to, '"')
+	to = append(to, s...)
+	return append(to, '"')
+}
+
+// time writes nanoseconds since the epoch; the zero time is 0.
+func (e *encoder) time(t time.Time) {
+	if t.IsZero() {
+		e.integer(0)
+		return
+	}
+	e.integer(t.UnixNano())
+}
+
+// amounts writes an object by kind, without zeros.
+func (e *encoder) amounts(a resources.Amounts) {
+	e.open('{')
+	for _, k := range e.kinds {
+		if quantity := a.Of(k.number); quantity != 0 {
+			e.key(k.key)
+			e.integer(quantity)
+		}
+	}
+	e.close('}')
+}
+
+// limits writes an object by kind, without what is unlimited. A limit of zero is
+// there: left out it would be taken for none.
+func (e *encoder) limits(l resources.Limits) {
+	e.open('{')
+	for _, k := range e.kinds {
+		if quantity := l.Of(k.number); quantity != resources.Unlimited {
+			e.key(k.key)
+			e.integer(quantity)
+		}
+	}
+	e.close('}')
+}
+
+// texts writes a map of texts.
+func (e *encoder) texts(m map[string]string) {
+	if m == nil {
+		e.raw("null")
+		return
+	}
+	e.open('{')
+	for _, key := range e.sorted(m) {
+		e.next()
+		e.text(key)
+		e.buffer = append(e.buffer, ':')
+		if e.indent {
+			e.buffer = append(e.buffer, ' ')
+		}
+		e.text(m[key])
+	}
+	e.close('}')
+}
+
+// sorted is the keys of a map in order. It is the answer from before if that
+// still holds, and valid until the next call.
+func (e *encoder) sorted(m map[string]string) []string {
+	if len(m) == len(e.keys) && !slices.ContainsFunc(e.keys, func(key string) bool { _, ok := m[key]; return !ok }) {
+		return e.keys
+	}
+	e.keys = e.keys[:0]
+	for key := range m {
+		e.keys = append(e.keys, key)
+	}
+	slices.Sort(e.keys)
+	return e.keys
+}

@@ -1,0 +1,172 @@
+package webservice
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// clusterJSON is the resource manager of one partition.
+type clusterJSON struct {
+	StartTime          time.Time           `json:"startTime"`
+	RMBuildInformation []map[string]string `json:"rmBuildInformation"`
+	Partition          string              `json:"partition"`
+	ClusterName        string              `json:"clusterName"`
+}
+
+// partitionJSON is a partition in sums. What only the configuration says is left
+// out where that is not known.
+type partitionJSON struct {
+	ClusterID              string           `json:"clusterId"`
+	Name                   string           `json:"name"`
+	Capacity               capacityJSON     `json:"capacity"`
+	NodeSortingPolicy      *nodeSortingJSON `json:"nodeSortingPolicy,omitempty"`
+	PreemptionEnabled      *bool            `json:"preemptionEnabled,omitempty"`
+	QuotaPreemptionEnabled *bool            `json:"quotaPreemptionEnabled,omitempty"`
+	TotalNodes             int              `json:"totalNodes,omitempty"`
+	Applications           map[string]int   `json:"applications"` // by state, and in total
+	TotalContainers        int              `json:"totalContainers,omitempty"`
+	State                  string           `json:"state"`
+	LastStateTransition    time.Time        `json:"lastStateTransitionTime"`
+
+	// What is new: what preemption came to.
+	Preempted preemptedJSON `json:"preempted"`
+}
+
+// capacityJSON is what a partition has and what own allocations use of it.
+type capacityJSON struct {
+	Capacity     resources.Amounts `json:"capacity"`
+	UsedCapacity resources.Amounts `json:"usedCapacity"`
+	Utilization  resources.Amounts `json:"utilization"` // percent
+}
+
+type nodeSortingJSON struct {
+	Type            string                 `json:"type"`
+	ResourceWeights map[string]json.Number `json:"resourceWeights"`
+}
+
+// preemptedJSON counts since the partition was made.
+type preemptedJSON struct {
+	Plans       uint64 `json:"plans"`
+	Nominations uint64 `json:"nominations"`
+	Cleared     uint64 `json:"cleared"`
+	Loops       uint64 `json:"loops"`
+	Victims     uint64 `json:"victims"`
+	Stuck       uint64 `json:"stuck"`
+}
+
+// clusters answers GET /ws/v1/clusters.
+func (s *Service) clusters(r *http.Request) (any, error) {
+	all, err := s.all()
+	if err != nil {
+		return nil, err
+	}
+	return list(r, all, s.fillCluster)
+}
+
+func (s *Service) fillCluster(at *snapshot, out *clusterJSON) {
+	build := map[string]string{}
+	if s.config.Build != nil {
+		maps.Copy(build, s.config.Build(at.cluster))
+	}
+	build["rmId"] = at.cluster
+	*out = clusterJSON{
+		StartTime: s.config.Started, RMBuildInformation: []map[string]string{build},
+		Partition: at.name, ClusterName: "kubernetes",
+	}
+}
+
+// partitions answers GET /ws/v1/partitions.
+func (s *Service) partitions(r *http.Request) (any, error) {
+	all, err := s.all()
+	if err != nil {
+		return nil, err
+	}
+	return list(r, all, s.fillPartition, texts("cluster", func(at *snapshot) string { return at.cluster }))
+}
+
+func (s *Service) fillPartition(at *snapshot, out *partitionJSON) {
+	*out = partitionJSON{
+		ClusterID: at.cluster, Name: at.name,
+		Capacity:   capacityJSON{at.Capacity, at.Used, percent(at.Used, at.Capacity)},
+		TotalNodes: len(at.Nodes), Applications: map[string]int{},
+		State: "Active", LastStateTransition: s.config.Started,
+		Preempted: preemptedJSON{
+			at.Preempted.Plans, at.Preempted.Nominations, at.Preempted.Cleared, at.Preempted.Loops, at.Preempted.Victims, at.Preempted.Stuck,
+		},
+	}
+	for _, app := range at.Applications {
+		out.Applications[app.State.String()]++
+		out.TotalContainers += len(app.Allocations)
+	}
+	out.Applications["total"] = len(at.Applications)
+	if at.written != nil {
+		enabled, quota := !at.written.Preemption.Disabled, at.written.Preemption.Quota
+		out.PreemptionEnabled, out.QuotaPreemptionEnabled = &enabled, &quota
+		out.NodeSortingPolicy = nodeSorting(at.written.Nodes)
+	}
+}
+
+// nodeSorting is the order of nodes. Weights are written in parts of a unit that is
+// the millionth of what people write.
+func nodeSorting(order core.NodeOrder) *nodeSortingJSON {
+	out := &nodeSortingJSON{Type: "fair", ResourceWeights: map[string]json.Number{}}
+	if order.Packing {
+		out.Type = "binpacking"
+	}
+	for kind, weight := range order.Weights {
+		out.ResourceWeights[kind] = decimal(weight)
+	}
+	if len(order.Weights) == 0 {
+		out.ResourceWeights = map[string]json.Number{resources.Memory: "1", resources.VCore: "1"}
+	}
+	return out
+}
+
+// decimal writes millionths as a decimal number.
+func decimal(millionths int64) json.Number {
+	whole, part := millionths/1_000_000, millionths%1_000_000
+	if part == 0 {
+		return json.Number(strconv.FormatInt(whole, 10))
+	}
+	digits := strconv.FormatInt(part+1_000_000, 10)[1:]
+	return json.Number(strconv.FormatInt(whole, 10) + "." + strings.TrimRight(digits, "0"))
+}
+
+// running counts the applications that run, by queue.
+func (at *snapshot) running() map[core.QueuePath]int {
+	out := map[core.QueuePath]int{}
+	for _, app := range at.Applications {
+		if app.State == core.Running {
+			out[app.Queue]++
+		}
+	}
+	return out
+}
+
+// findQueue finds a queue by its path, and all above it from the root on.
+func (at *snapshot) findQueue(path core.QueuePath) (way []*core.QueueView, err error) {
+	for q := at.Root; ; {
+		way = append(way, q)
+		if q.Path == path {
+			return way, nil
+		}
+		i := slices.IndexFunc(q.Queues, func(child *core.QueueView) bool { return within(path, child.Path) })
+		if i < 0 {
+			return nil, missing("Queue")
+		}
+		q = q.Queues[i]
+	}
+}
+
+// within reports whether a queue is another one or below it.
+func within(path, above core.QueuePath) bool {
+	return path == above || strings.HasPrefix(string(path), string(above)+".")
+}

@@ -1,0 +1,203 @@
+package webservice
+
+import (
+	"math"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// itemsMax is the most that limit and offset may be.
+const itemsMax = math.MaxInt32
+
+// A selection is a value of which only some fields are written and, if it is a
+// list, only some elements are there.
+type selection struct {
+	value  any    // a sequence, or a pointer to a struct
+	shape  *shape // the fields
+	total  int    // of a list, before limit and offset
+	paged  bool   // it is a list
+	offset int
+	limit  int // zero without one
+}
+
+// A filter is a query parameter that picks elements. Test makes a test of the
+// value, which is not empty.
+type filter[S any] struct {
+	name string
+	test func(value string) (func(S) bool, error)
+}
+
+// parameters are those of the query, each given at most once.
+type parameters url.Values
+
+func parametersOf(r *http.Request) (parameters, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, bad("Query cannot be read: %v", err)
+	}
+	return parameters(values), nil
+}
+
+// one is the value of a parameter and whether it was given. An empty one is an
+// error, and so is one that was given twice.
+func (p parameters) one(name string) (string, bool, error) {
+	values := p[name]
+	switch {
+	case len(values) == 0:
+		return "", false, nil
+	case len(values) > 1:
+		return "", false, bad("Parameter %s is given %d times", name, len(values))
+	case values[0] == "":
+		return "", false, bad("Parameter %s is empty", name)
+	}
+	return values[0], true, nil
+}
+
+// number is the value of a parameter that is a whole number from least on.
+func (p parameters) number(name string, least, fallback int) (int, error) {
+	value, given, err := p.one(name)
+	if err != nil || !given {
+		return fallback, err
+	}
+	n, err := strconv.ParseUint(value, 10, 64)
+	if err != nil || n < uint64(least) || n > itemsMax {
+		return 0, bad("Parameter %s is %.40q: a whole number from %d to %d is needed", name, value, least, itemsMax)
+	}
+	return int(n), nil
+}
+
+// fields is what is left of a shape.
+func (p parameters) fields(s *shape) (*shape, error) {
+	value, given, err := p.one("fields")
+	if err != nil || !given {
+		return s, err
+	}
+	names := strings.Split(value, ",")
+	for _, name := range names {
+		if !s.has(name) {
+			return nil, bad("Parameter fields names %.40q, which is no field; there are: %s", name, strings.Join(s.names(), ", "))
+		}
+	}
+	return s.only(names), nil
+}
+
+func (s *shape) names() []string {
+	out := make([]string, len(s.fields))
+	for i, f := range s.fields {
+		out[i] = f.name
+	}
+	return out
+}
+
+// list answers with what fill makes of the elements that the query asks for.
+func list[S, T any](r *http.Request, all []S, fill func(S, *T), filters ...filter[S]) (any, error) {
+	p, err := parametersOf(r)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := p.fields(shapeOf(reflect.TypeFor[T]()))
+	if err != nil {
+		return nil, err
+	}
+	offset, err := p.number("offset", 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	limit, err := p.number("limit", 1, 0)
+	if err != nil {
+		return nil, err
+	}
+	if all, err = pick(all, p, filters); err != nil {
+		return nil, err
+	}
+	total := len(all)
+	all = all[min(offset, total):]
+	if limit > 0 {
+		all = all[:min(limit, len(all))]
+	}
+	return &selection{value: each(all, fill), shape: fields, total: total, paged: true, offset: offset, limit: limit}, nil
+}
+
+// pick is the elements that pass all filters of the query.
+func pick[S any](all []S, p parameters, filters []filter[S]) ([]S, error) {
+	for _, f := range filters {
+		value, given, err := p.one(f.name)
+		if err != nil {
+			return nil, err
+		}
+		if !given {
+			continue
+		}
+		test, err := f.test(value)
+		if err != nil {
+			return nil, err
+		}
+		var picked []S
+		for _, element := range all {
+			if test(element) {
+				picked = append(picked, element)
+			}
+		}
+		all = picked
+	}
+	return all, nil
+}
+
+// object answers with the fields of one object, a pointer to a struct, that the
+// query asks for.
+func object[T any](r *http.Request, value *T) (any, error) {
+	p, err := parametersOf(r)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := p.fields(shapeOf(reflect.TypeFor[T]()))
+	if err != nil {
+		return nil, err
+	}
+	return &selection{value: value, shape: fields}, nil
+}
+
+// describe says in the head how much there is and where it goes on.
+func (s *selection) describe(head http.Header, at *url.URL) {
+	if !s.paged {
+		return
+	}
+	head.Set("X-Total-Count", strconv.Itoa(s.total))
+	if s.limit == 0 || s.total-s.offset <= s.limit {
+		return
+	}
+	query := at.Query()
+	query.Set("offset", strconv.Itoa(s.offset+s.limit))
+	head.Set("Link", "<"+at.EscapedPath()+"?"+query.Encode()+`>; rel="next"`)
+}
+
+// The tests that filters make.
+
+// texts is the filter for elements that have a certain text. A value that ends
+// with * stands for everything that begins with what is before it.
+func texts[S any, V ~string](name string, of func(S) V) filter[S] {
+	return filter[S]{name: name, test: func(value string) (func(S) bool, error) {
+		matches := textMatch(value)
+		return func(element S) bool { return matches(string(of(element))) }, nil
+	}}
+}
+
+func textMatch(value string) func(string) bool {
+	if prefix, ok := strings.CutSuffix(value, "*"); ok {
+		return func(text string) bool { return strings.HasPrefix(text, prefix) }
+	}
+	return func(text string) bool { return text == value }
+}
+
+// truth is the filter for elements of which something is true, or is not.
+func truth[S any](name string, of func(S) bool) filter[S] {
+	return filter[S]{name: name, test: func(value string) (func(S) bool, error) {
+		if value != "true" && value != "false" {
+			return nil, bad("Parameter %s is %.40q: true or false is needed", name, value)
+		}
+		return func(element S) bool { return of(element) == (value == "true") }, nil
+	}}
+}

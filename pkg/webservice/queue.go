@@ -1,0 +1,234 @@
+package webservice
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// queueJSON is a queue. A limit that is not there is none; one of zero is there.
+type queueJSON struct {
+	QueueName            core.QueuePath    `json:"queuename"`
+	Status               string            `json:"status"`
+	Partition            string            `json:"partition"`
+	PendingResource      resources.Amounts `json:"pendingResource,omitempty"`
+	MaxResource          resources.Limits  `json:"maxResource,omitempty"`
+	GuaranteedResource   resources.Amounts `json:"guaranteedResource,omitempty"`
+	AllocatedResource    resources.Amounts `json:"allocatedResource,omitempty"`
+	PreemptingResource   resources.Amounts `json:"preemptingResource,omitempty"`
+	Headroom             resources.Limits  `json:"headroom,omitempty"`
+	IsLeaf               bool              `json:"isLeaf"`
+	IsManaged            bool              `json:"isManaged"`
+	Properties           map[string]string `json:"properties,omitempty"`
+	Parent               core.QueuePath    `json:"parent,omitempty"`
+	Template             *templateJSON     `json:"template,omitempty"`
+	Children             []*queueJSON      `json:"children,omitempty"`
+	ChildNames           []core.QueuePath  `json:"childNames,omitempty"`
+	AbsUsedCapacity      resources.Amounts `json:"absUsedCapacity,omitempty"` // percent of its own max
+	MaxRunningApps       uint64            `json:"maxRunningApps,omitempty"`
+	RunningApps          int               `json:"runningApps,omitempty"`
+	CurrentPriority      int32             `json:"currentPriority"`
+	SortingPolicy        string            `json:"sortingPolicy"`
+	PrioritySorting      bool              `json:"prioritySorting"`
+	PreemptionEnabled    bool              `json:"preemptionEnabled"`
+	IsPreemptionFence    bool              `json:"isPreemptionFence"`
+	PreemptionDelay      string            `json:"preemptionDelay"`
+	QuotaPreemptionDelay string            `json:"quotaPreemptionDelay"`
+	IsPriorityFence      bool              `json:"isPriorityFence"`
+	PriorityOffset       int32             `json:"priorityOffset,omitempty"`
+
+	// What is new: what nominated asks are going to get, since when the queue is
+	// over its max, and what it gives back, in words.
+	PromisedResource resources.Amounts `json:"promisedResource,omitempty"`
+	Applications     int               `json:"applications,omitempty"` // in any state, of a leaf
+	OverMaxSince     time.Time         `json:"overMaxSince,omitempty"`
+	GivesBack        string            `json:"givesBack,omitempty"`
+	GaveBack         time.Time         `json:"gaveBack,omitempty"`
+}
+
+// templateJSON is what a queue gives to those that are made below it.
+type templateJSON struct {
+	MaxApplications    uint64            `json:"maxApplications,omitempty"`
+	MaxResource        map[string]int64  `json:"maxResource,omitempty"`
+	GuaranteedResource map[string]int64  `json:"guaranteedResource,omitempty"`
+	Properties         map[string]string `json:"properties,omitempty"`
+}
+
+// A tree shows the queues of one snapshot.
+type tree struct {
+	*snapshot
+	runs       map[core.QueuePath]int
+	configured map[core.QueuePath]*config.Queue
+}
+
+// queues answers GET /ws/v1/partition/{partition}/queues.
+func (s *Service) queues(r *http.Request) (any, error) {
+	at, err := s.snapshot(r)
+	if err != nil {
+		return nil, err
+	}
+	return object(r, at.queues())
+}
+
+// queue answers GET /ws/v1/partition/{partition}/queue/{queue}, with what is
+// below only if the query has subtree.
+func (s *Service) queue(r *http.Request) (any, error) {
+	at, err := s.snapshot(r)
+	if err != nil {
+		return nil, err
+	}
+	path, err := queuePath(r)
+	if err != nil {
+		return nil, err
+	}
+	way, err := at.findQueue(path)
+	if err != nil {
+		return nil, err
+	}
+	t, left := at.tree(), resources.Limits(nil)
+	for _, above := range way[:len(way)-1] {
+		left = t.headroom(above, left)
+	}
+	out := t.show(way[len(way)-1], left, r.URL.Query().Has("subtree"))
+	return object(r, out)
+}
+
+// queuePath is the queue that a request is about. Case does not count.
+func queuePath(r *http.Request) (core.QueuePath, error) {
+	name, err := unescaped(r, "queue")
+	return core.QueuePath(strings.ToLower(name)), err
+}
+
+// queues is the whole tree.
+func (at *snapshot) queues() *queueJSON { return at.tree().show(at.Root, nil, true) }
+
+func (at *snapshot) tree() *tree {
+	t := &tree{snapshot: at, runs: at.running(), configured: map[core.QueuePath]*config.Queue{}}
+	if at.written != nil && at.written.Root != nil {
+		t.index(at.written.Root)
+	}
+	return t
+}
+
+// index remembers how the queues were written.
+func (t *tree) index(q *config.Queue) {
+	t.configured[q.Path] = q
+	for _, child := range q.Queues {
+		t.index(child)
+	}
+}
+
+// max is the limits of a queue. That of the root is what the partition has, of
+// whatever is not limited otherwise.
+func (t *tree) max(q *core.QueueView) resources.Limits {
+	if q != t.Root {
+		return q.Max
+	}
+	var all resources.Limits
+	for k, quantity := range t.Capacity {
+		if quantity != 0 {
+			all.Set(resources.Kind(k), quantity)
+		}
+	}
+	return all.Least(q.Max)
+}
+
+// headroom is what may still be charged to a queue, given what may be to those
+// above.
+func (t *tree) headroom(q *core.QueueView, above resources.Limits) resources.Limits {
+	return above.Least(t.max(q).Minus(q.Used))
+}
+
+// show is a queue, and with below the queues below.
+func (t *tree) show(q *core.QueueView, above resources.Limits, below bool) *queueJSON {
+	left, most := t.headroom(q, above), t.max(q)
+	out := &queueJSON{
+		QueueName: q.Path, Status: "Active", Partition: t.name,
+		PendingResource: q.Pending, MaxResource: most, GuaranteedResource: q.Guaranteed,
+		AllocatedResource: q.Used, PreemptingResource: q.Leaving, Headroom: left,
+		IsLeaf: q.Leaf, IsManaged: true, Parent: parentOf(q.Path),
+		AbsUsedCapacity: used(q.Used, most), RunningApps: t.runningBelow(q), CurrentPriority: q.Priority,
+		PromisedResource: q.Promised, Applications: q.Applications, OverMaxSince: q.OverSince, GaveBack: q.GaveBack,
+	}
+	if q.Draining {
+		out.Status = "Draining"
+	}
+	if q.GivesBack != nil {
+		out.GivesBack = q.GivesBack.Verdict(t.kinds)
+	}
+	out.configure(q.Properties)
+	if w := t.configured[q.Path]; w != nil {
+		out.MaxRunningApps, out.Template = w.ApplicationsMax, templateOf(w.Template)
+	}
+	for _, child := range q.Queues {
+		out.ChildNames = append(out.ChildNames, child.Path)
+		if below {
+			out.Children = append(out.Children, t.show(child, left, true))
+		}
+	}
+	return out
+}
+
+// configure fills in what the properties of the queue say.
+func (out *queueJSON) configure(p core.QueueProperties) {
+	out.Properties = p.Texts
+	out.SortingPolicy = "fifo"
+	if p.ApplicationSort == core.Fair || !out.IsLeaf {
+		out.SortingPolicy = "fair"
+	}
+	out.PrioritySorting = !p.IgnorePriority
+	out.PreemptionEnabled = p.PreemptionPolicy != core.PreemptionDisabled
+	out.IsPreemptionFence = p.PreemptionPolicy == core.PreemptionFence
+	out.PreemptionDelay, out.QuotaPreemptionDelay = p.PreemptionDelay.String(), p.QuotaDelay.String()
+	out.IsPriorityFence, out.PriorityOffset = p.PriorityFence, p.PriorityOffset
+}
+
+func (t *tree) runningBelow(q *core.QueueView) int {
+	n := t.runs[q.Path]
+	for _, child := range q.Queues {
+		n += t.runningBelow(child)
+	}
+	return n
+}
+
+func parentOf(path core.QueuePath) core.QueuePath {
+	i := strings.LastIndexByte(string(path), '.')
+	return path[:max(i, 0)]
+}
+
+// used is the part of each limit that is used, in whole percent. Of a limit of
+// zero nothing is a part.
+func used(amounts resources.Amounts, most resources.Limits) resources.Amounts {
+	var of resources.Amounts
+	for k, limit := range most {
+		if limit != resources.Unlimited {
+			of.Set(resources.Kind(k), limit)
+		}
+	}
+	return percent(amounts, of)
+}
+
+func templateOf(t *config.Template) *templateJSON {
+	if t == nil {
+		return nil
+	}
+	return &templateJSON{
+		MaxApplications: t.ApplicationsMax, MaxResource: values(t.Max), GuaranteedResource: values(t.Guaranteed), Properties: t.Properties,
+	}
+}
+
+// values is quantities as bare numbers.
+func values(q config.Quantities) map[string]int64 {
+	if len(q) == 0 {
+		return nil
+	}
+	out := make(map[string]int64, len(q))
+	for kind, quantity := range q {
+		out[kind] = quantity.Value
+	}
+	return out
+}

@@ -1,0 +1,136 @@
+package webservice
+
+import (
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// A route is a path and who answers it, by method. A path that ends in a slash
+// stands for all below it.
+type route struct {
+	path      string
+	get, post http.Handler // nil where the method is not allowed
+}
+
+// allow is the methods that a path knows, as the header of that name says it.
+func (t route) allow() string {
+	var methods []string
+	if t.get != nil {
+		methods = append(methods, http.MethodGet, http.MethodHead)
+	}
+	methods = append(methods, http.MethodOptions)
+	if t.post != nil {
+		methods = append(methods, http.MethodPost)
+	}
+	return strings.Join(methods, ", ")
+}
+
+// ServeHTTP answers a request for the path by its method.
+func (t route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case t.get != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		t.get.ServeHTTP(w, r)
+	case t.post != nil && r.Method == http.MethodPost:
+		t.post.ServeHTTP(w, r)
+	case r.Method == http.MethodOptions:
+		w.Header().Set("Allow", t.allow())
+	default:
+		w.Header().Set("Allow", t.allow())
+		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+	}
+}
+
+// A router finds the route of a request. A path that is nearly right is answered
+// with where the right one is.
+type router struct {
+	mux   *http.ServeMux
+	paths []string
+}
+
+func newRouter(routes []route) *router {
+	out := &router{mux: http.NewServeMux()}
+	for _, t := range routes {
+		out.mux.Handle(t.path, t)
+		out.paths = append(out.paths, t.path)
+	}
+	return out
+}
+
+func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	asked := r.URL.EscapedPath()
+	if right, ok := t.right(asked); !ok {
+		http.NotFound(w, r)
+	} else if right != asked {
+		redirect(w, r, right)
+	} else {
+		t.mux.ServeHTTP(w, r)
+	}
+}
+
+// right is the path that a client may have meant: without needless slashes and
+// dots, and in the right case. It says false if there is no such path.
+func (t *router) right(asked string) (string, bool) {
+	cleaned := path.Clean("/" + asked)
+	for _, pattern := range t.paths {
+		below := strings.HasSuffix(pattern, "/")
+		if below && strings.HasSuffix(asked, "/") && !strings.HasSuffix(cleaned, "/") {
+			cleaned += "/"
+		} else if !below {
+			cleaned = strings.TrimSuffix(cleaned, "/")
+		}
+		if right, ok := fit(pattern, cleaned); ok {
+			return right, true
+		}
+	}
+	return "", false
+}
+
+// fit is the path in the case of the pattern, if it fits at all.
+func fit(pattern, asked string) (string, bool) {
+	wanted, given := strings.Split(pattern, "/"), strings.Split(asked, "/")
+	below := wanted[len(wanted)-1] == ""
+	if below && len(given) == len(wanted)-1 {
+		given = append(given, "")
+	}
+	if len(given) != len(wanted) && !(below && len(given) > len(wanted)) {
+		return "", false
+	}
+	for i, segment := range wanted {
+		switch {
+		case below && i == len(wanted)-1: // whatever is below
+		case strings.HasPrefix(segment, "{"):
+			if given[i] == "" {
+				return "", false
+			}
+		case strings.EqualFold(segment, given[i]):
+			given[i] = segment
+		default:
+			return "", false
+		}
+	}
+	return strings.Join(given, "/"), true
+}
+
+// moved answers with another place, for good.
+func moved(to string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { redirect(w, r, to) })
+}
+
+func redirect(w http.ResponseWriter, r *http.Request, to string) {
+	if r.URL.RawQuery != "" {
+		to += "?" + r.URL.RawQuery
+	}
+	http.Redirect(w, r, to, http.StatusMovedPermanently)
+}
+
+// unescaped is a part of the path, unescaped once more: clients escape names of
+// queues and users twice, since a path cannot hold every name otherwise.
+func unescaped(r *http.Request, name string) (string, error) {
+	value, err := url.PathUnescape(r.PathValue(name))
+	if err != nil || value == "" {
+		return "", bad("Invalid %s name", name)
+	}
+	return value, nil
+}

@@ -1,0 +1,80 @@
+package webservice
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
+)
+
+// ruleJSON is a placement rule as it is configured.
+type ruleJSON struct {
+	Name       string            `json:"name"`
+	Parameters map[string]string `json:"parameters,omitempty"`
+	Filter     *filterJSON       `json:"filter,omitempty"`
+	ParentRule *ruleJSON         `json:"parentRule,omitempty"`
+}
+
+// filterJSON says to whom a rule applies. A single name that is a regular
+// expression is an expression.
+type filterJSON struct {
+	Type      string   `json:"type,omitempty"`
+	UserList  []string `json:"userList,omitempty"`
+	GroupList []string `json:"groupList,omitempty"`
+	UserExp   string   `json:"userExp,omitempty"`
+	GroupExp  string   `json:"groupExp,omitempty"`
+}
+
+// rules answers GET /ws/v1/partition/{partition}/placementrules.
+func (s *Service) rules(r *http.Request) (any, error) {
+	at, err := s.snapshot(r)
+	if err != nil {
+		return nil, err
+	}
+	return list(r, at.rules(), fillRule)
+}
+
+// rules is empty where the configuration is not known.
+func (at *snapshot) rules() []config.Rule {
+	if at.written == nil {
+		return nil
+	}
+	return at.written.Rules
+}
+
+func fillRule(rule config.Rule, out *ruleJSON) {
+	*out = ruleJSON{Name: rule.Name, Parameters: map[string]string{"create": strconv.FormatBool(rule.Create)}, Filter: filterOf(rule.Filter)}
+	switch rule.Name {
+	case "fixed":
+		out.Parameters["queue"] = rule.Value
+		out.Parameters["qualified"] = strconv.FormatBool(strings.HasPrefix(rule.Value, "root."))
+	case "tag":
+		out.Parameters["tagName"] = rule.Value
+	}
+	if rule.Parent != nil {
+		out.ParentRule = new(ruleJSON)
+		fillRule(*rule.Parent, out.ParentRule)
+	}
+}
+
+func filterOf(f config.Filter) *filterJSON {
+	if len(f.Users) == 0 && len(f.Groups) == 0 {
+		return nil
+	}
+	out := &filterJSON{Type: "allow"}
+	if f.Deny {
+		out.Type = "deny"
+	}
+	out.UserList, out.UserExp = expression(f.Users)
+	out.GroupList, out.GroupExp = expression(f.Groups)
+	return out
+}
+
+// expression tells a regular expression from a list of names.
+func expression(names []string) (list []string, single string) {
+	if len(names) == 1 && strings.ContainsAny(names[0], "^$*+?()[{}|") {
+		return nil, names[0]
+	}
+	return names, ""
+}

@@ -1,0 +1,233 @@
+package webservice
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// DefaultAddress is where a server listens if nothing else is asked for: this
+// machine only.
+const DefaultAddress = "127.0.0.1:9080"
+
+const (
+	readHeaderMax = 10 * time.Second // to send the head of a request
+	idleMax       = 2 * time.Minute  // between requests of one connection
+	stopMax       = 5 * time.Second  // for requests under way when the server stops
+)
+
+// ServerConfig says where a service is offered, and to whom.
+type ServerConfig struct {
+	// Address is host and port; empty is DefaultAddress. Without a host all
+	// addresses of the machine are meant.
+	Address string
+	// DebugAddress is the same for profiles, stacks and the state dump. Empty
+	// offers them nowhere, that of Address at the same place.
+	DebugAddress string
+	// CertFile and KeyFile, in PEM, are for TLS on both addresses. Both or neither
+	// are given.
+	CertFile, KeyFile string
+	// Token is what a client must send as "Authorization: Bearer TOKEN". Empty
+	// lets everybody in.
+	Token string
+	// Log takes what the server has to say about broken connections; nil is
+	// silent.
+	Log *log.Logger
+}
+
+// Validate reports every problem of the configuration at once.
+func (c ServerConfig) Validate() error {
+	var problems []error
+	listenable := func(name, address string) {
+		if _, _, err := net.SplitHostPort(address); address != "" && err != nil {
+			problems = append(problems, fmt.Errorf("server config: %s: %w", name, err))
+		}
+	}
+	listenable("Address", c.Address)
+	listenable("DebugAddress", c.DebugAddress)
+	if (c.CertFile == "") != (c.KeyFile == "") {
+		problems = append(problems, errors.New("server config: CertFile and KeyFile must be given together"))
+	}
+	if strings.ContainsAny(c.Token, " \t\r\n") {
+		problems = append(problems, errors.New("server config: Token has white space"))
+	}
+	return errors.Join(problems...)
+}
+
+// A Server offers a service on one or two addresses, from Start to Stop.
+type Server struct {
+	config    ServerConfig
+	service   *Service
+	listeners []net.Listener
+	servers   []*http.Server
+	running   sync.WaitGroup
+	failed    chan error // holds the first error of serving
+}
+
+// NewServer makes a server that listens nowhere yet. The error is that of
+// ServerConfig.Validate.
+func NewServer(config ServerConfig, service *Service) (*Server, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	if config.Address == "" {
+		config.Address = DefaultAddress
+	}
+	return &Server{config: config, service: service, failed: make(chan error, 1)}, nil
+}
+
+// Start listens and begins to serve. It returns when clients can connect, or with
+// an error, when nothing listens. It is called once.
+func (s *Server) Start() error {
+	config, err := s.tls()
+	if err != nil {
+		return err
+	}
+	offers := []offer{{s.config.Address, s.service.Handler()}}
+	switch s.config.DebugAddress {
+	case "":
+	case s.config.Address:
+		offers[0].handler = s.service.both()
+	default:
+		offers = append(offers, offer{s.config.DebugAddress, s.service.DebugHandler()})
+	}
+	for _, o := range offers {
+		listener, err := net.Listen("tcp", o.address)
+		if err != nil {
+			for _, open := range s.listeners {
+				open.Close()
+			}
+			s.listeners = nil
+			return fmt.Errorf("webservice: %w", err)
+		}
+		if config != nil {
+			listener = tls.NewListener(listener, config)
+		}
+		s.listeners = append(s.listeners, listener)
+		s.servers = append(s.servers, s.server(o.handler))
+	}
+	for i, server := range s.servers {
+		s.running.Go(func() { s.serve(server, s.listeners[i]) })
+	}
+	return nil
+}
+
+// An offer is what is served at an address.
+type offer struct {
+	address string
+	handler http.Handler
+}
+
+func (s *Server) tls() (*tls.Config, error) {
+	if s.config.CertFile == "" {
+		return nil, nil
+	}
+	certificate, err := tls.LoadX509KeyPair(s.config.CertFile, s.config.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("webservice: certificate: %w", err)
+	}
+	return &tls.Config{
+		MinVersion:   tls.VersionTLS12,
+		Certificates: []tls.Certificate{certificate},
+		NextProtos:   []string{"http/1.1"},
+	}, nil
+}
+
+func (s *Server) server(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           s.guard(handler),
+		ReadHeaderTimeout: readHeaderMax,
+		IdleTimeout:       idleMax,
+		ErrorLog:          s.logger(),
+	}
+}
+
+func (s *Server) logger() *log.Logger {
+	if s.config.Log != nil {
+		return s.config.Log
+	}
+	return log.New(silence{}, "", 0)
+}
+
+// silence takes what nobody wants to hear.
+type silence struct{}
+
+func (silence) Write(p []byte) (int, error) { return len(p), nil }
+
+func (s *Server) serve(server *http.Server, listener net.Listener) {
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		select {
+		case s.failed <- fmt.Errorf("webservice: %w", err):
+		default:
+		}
+	}
+}
+
+// Failed gives an error if the server ceases to serve although nobody stopped it.
+func (s *Server) Failed() <-chan error { return s.failed }
+
+// Addresses are those that are listened on, with the port that a port of zero
+// became: that of the service and, if it has its own, that for debugging.
+func (s *Server) Addresses() []string {
+	var out []string
+	for _, listener := range s.listeners {
+		out = append(out, listener.Addr().String())
+	}
+	return out
+}
+
+// Stop ends the server. Requests under way have five seconds, or less if the
+// context ends before; then their connections are cut, and the error says so.
+func (s *Server) Stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stopMax)
+	defer cancel()
+	errs := make([]error, len(s.servers))
+	var stopping sync.WaitGroup
+	for i, server := range s.servers {
+		stopping.Go(func() {
+			if errs[i] = server.Shutdown(ctx); errs[i] != nil {
+				server.Close()
+			}
+		})
+	}
+	stopping.Wait()
+	s.running.Wait()
+	return errors.Join(errs...)
+}
+
+// guard lets in whoever has the token. What a browser asks before it sends one is
+// answered to everybody.
+func (s *Server) guard(next http.Handler) http.Handler {
+	if s.config.Token == "" {
+		return next
+	}
+	wanted := sha256.Sum256([]byte(s.config.Token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodOptions {
+			s.service.cross(w.Header(), r.Method)
+			w.Header().Set("Access-Control-Allow-Headers", "X-Requested-With,Content-Type,Accept,Origin,Authorization")
+			next.ServeHTTP(w, r)
+			return
+		}
+		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		given := sha256.Sum256([]byte(strings.TrimSpace(token))) // of equal length, whatever was sent
+		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(given[:], wanted[:]) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			s.service.refuse(w, r, &failure{errUnauthorized, "A valid token is needed"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// both offers everything at one address.
+func (s *Service) both() http.Handler { return newRouter(append(s.routes(), s.debugRoutes()...)) }

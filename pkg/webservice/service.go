@@ -1,0 +1,148 @@
+package webservice
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// Views is where a service gets partitions from. Its methods may be called from
+// any goroutine.
+type Views interface {
+	// Partitions are the names of all partitions, sorted. A name begins with that
+	// of the resource manager in brackets, if there is one: "[rm]default".
+	Partitions() []string
+	// View is a partition as it is now, by its name from Partitions.
+	View(partition string) (*core.View, error)
+}
+
+// Configuration is the configuration in use.
+type Configuration interface {
+	// Document is the configuration that passed validation last; it is not
+	// changed. Nil means that there is none yet.
+	Document() *config.Document
+	// Extra are the further settings of the resource manager, by key. The map is
+	// not changed.
+	Extra() map[string]string
+	// Validate says what is wrong with a configuration text, or nil. It changes
+	// nothing.
+	Validate(text string) error
+}
+
+// History is what was counted from time to time.
+type History interface {
+	// Applications and Containers are how many there were in all partitions, the
+	// oldest first.
+	Applications() []Count
+	Containers() []Count
+}
+
+// A Count is how many of something there were at one moment.
+type Count struct {
+	At    time.Time
+	Total int64
+}
+
+// Config is what a service depends on. Views and Kinds are needed.
+type Config struct {
+	Views Views
+	Kinds *resources.Kinds // the table of the kinds in views
+
+	// Configuration and History may be nil.
+	Configuration Configuration
+	History       History
+	// Metrics answers /ws/v1/metrics and compresses by itself. Nil is 404.
+	Metrics http.Handler
+
+	// Started is when the scheduler was.
+	Started time.Time
+	// Build describes the resource manager with a name: versions and the like. Nil
+	// knows nothing.
+	Build func(resourceManager string) map[string]string
+	// LogLevel is the level of the log in words. Nil does not tell.
+	LogLevel func() string
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
+// Validate reports every problem of the configuration at once.
+func (c Config) Validate() error {
+	var problems []error
+	if c.Views == nil {
+		problems = append(problems, errors.New("webservice config: Views is missing"))
+	}
+	if c.Kinds == nil {
+		problems = append(problems, errors.New("webservice config: Kinds is missing"))
+	}
+	return errors.Join(problems...)
+}
+
+// A Service answers HTTP requests. It has two handlers, so that what only
+// debugging needs can be kept from where the rest is offered.
+type Service struct {
+	config  Config
+	rest    *router
+	debug   *router
+	dumping sync.Mutex // held while a state dump is made: it is large
+}
+
+// New makes a service. The error is that of Config.Validate.
+func New(config Config) (*Service, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	s := &Service{config: config}
+	s.rest = newRouter(s.routes())
+	s.debug = newRouter(s.debugRoutes())
+	return s, nil
+}
+
+// Handler answers everything below /ws/v1.
+func (s *Service) Handler() http.Handler { return s.rest }
+
+// DebugHandler answers everything below /debug: profiles, stacks and the dump of
+// the whole state.
+func (s *Service) DebugHandler() http.Handler { return s.debug }
+
+// routes is every path below /ws/v1.
+func (s *Service) routes() []route {
+	const partition = "/ws/v1/partition/{partition}"
+	routes := []route{
+		{path: "/ws/v1/clusters", get: s.answer(s.clusters)},
+		{path: "/ws/v1/config", get: s.answer(s.configuration)},
+		{path: "/ws/v1/validate-conf", post: s.answer(s.validate)},
+		{path: "/ws/v1/history/apps", get: s.answer(s.applicationHistory)},
+		{path: "/ws/v1/history/containers", get: s.answer(s.containerHistory)},
+		{path: "/ws/v1/partitions", get: s.answer(s.partitions)},
+		{path: "/ws/v1/scheduler/healthcheck", get: s.answer(s.health)},
+		{path: "/ws/v1/scheduler/node-utilizations", get: s.answer(s.utilizations)},
+		{path: partition + "/placementrules", get: s.answer(s.rules)},
+		{path: partition + "/queues", get: s.answer(s.queues)},
+		{path: partition + "/queue/{queue}", get: s.answer(s.queue)},
+		{path: partition + "/queue/{queue}/applications", get: s.answer(s.queueApplications)},
+		{path: partition + "/queue/{queue}/applications/{state}", get: s.answer(s.queueApplications)},
+		{path: partition + "/queue/{queue}/application/{application}", get: s.answer(s.application)},
+		{path: partition + "/nodes", get: s.answer(s.nodes)},
+		{path: partition + "/node/{node}", get: s.answer(s.node)},
+		{path: partition + "/applications/{state}", get: s.answer(s.applications)},
+		{path: partition + "/application/{application}", get: s.answer(s.application)},
+		{path: partition + "/usage/users", get: s.answer(s.users)},
+		{path: partition + "/usage/user/{user}", get: s.answer(s.user)},
+		{path: partition + "/usage/groups", get: s.answer(s.groups)},
+		{path: partition + "/usage/group/{group}", get: s.answer(s.group)},
+		{path: "/ws/v1/stack", get: moved("/debug/stack")},
+		{path: "/ws/v1/fullstatedump", get: moved("/debug/fullstatedump")},
+	}
+	if s.config.Metrics != nil {
+		routes = append(routes, route{path: "/ws/v1/metrics", get: s.config.Metrics})
+	}
+	return routes
+}

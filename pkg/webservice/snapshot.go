@@ -1,0 +1,111 @@
+package webservice
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A snapshot is one partition at one moment, with what is known of it besides.
+type snapshot struct {
+	*core.View
+	kinds   *resources.Kinds
+	cluster string            // the name of the resource manager; may be empty
+	name    string            // of the partition, without it
+	written *config.Partition // as it was configured; nil if that is not known
+}
+
+// snapshot is the partition that a request is about.
+func (s *Service) snapshot(r *http.Request) (*snapshot, error) {
+	full, ok := find(s.config.Views.Partitions(), r.PathValue("partition"))
+	if !ok {
+		return nil, missing("Partition")
+	}
+	return s.look(full)
+}
+
+// find is the partition that somebody means who may leave out the resource
+// manager. If two have partitions of that name it is that of the first.
+func find(partitions []string, name string) (string, bool) {
+	if slices.Contains(partitions, name) {
+		return name, true
+	}
+	for _, full := range partitions {
+		if _, short := split(full); short == name {
+			return full, true
+		}
+	}
+	return "", false
+}
+
+// split is the resource manager and the name of a partition.
+func split(full string) (cluster, name string) {
+	if inside, ok := strings.CutPrefix(full, "["); ok {
+		if cluster, name, ok = strings.Cut(inside, "]"); ok {
+			return cluster, name
+		}
+	}
+	return "", full
+}
+
+// look takes the snapshot of one partition.
+func (s *Service) look(full string) (*snapshot, error) {
+	view, err := s.config.Views.View(full)
+	if err != nil {
+		if !slices.Contains(s.config.Views.Partitions(), full) {
+			return nil, missing("Partition") // it was there a moment ago
+		}
+		return nil, fmt.Errorf("%w: %w", errUnavailable, err)
+	}
+	at := &snapshot{View: view, kinds: s.config.Kinds}
+	at.cluster, at.name = split(full)
+	if document := s.document(); document != nil {
+		for i := range document.Definitions {
+			if d := &document.Definitions[i]; strings.EqualFold(d.Name, at.name) {
+				at.written = d
+			}
+		}
+	}
+	return at, nil
+}
+
+// all takes the snapshots of all partitions, in the order of their names. One that
+// goes meanwhile is left out.
+func (s *Service) all() ([]*snapshot, error) {
+	var out []*snapshot
+	for _, full := range s.config.Views.Partitions() {
+		at, err := s.look(full)
+		if err == nil {
+			out = append(out, at)
+		} else if statusOf(err) != statusOf(errMissing) {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// document is the configuration in use, or nil.
+func (s *Service) document() *config.Document {
+	if s.config.Configuration == nil {
+		return nil
+	}
+	return s.config.Configuration.Document()
+}
+
+// percent is the part of each kind that is used, in whole percent; kinds of which
+// there is nothing, or nothing is used, are left out.
+func percent(used, of resources.Amounts) resources.Amounts {
+	var out resources.Amounts
+	for k := range used {
+		kind := resources.Kind(k)
+		if whole := of.Of(kind); whole > 0 && used[k] > 0 {
+			out.Set(kind, share(used[k], whole, 100))
+		}
+	}
+	return out
+}

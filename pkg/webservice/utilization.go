@@ -1,0 +1,75 @@
+package webservice
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// utilizationsJSON is how many nodes of a partition are how full, of own
+// allocations.
+type utilizationsJSON struct {
+	ClusterID    string            `json:"clusterId"`
+	Partition    string            `json:"partition"`
+	Utilizations []utilizationJSON `json:"utilizations"`
+}
+
+// utilizationJSON is that of one resource kind.
+type utilizationJSON struct {
+	Type        string       `json:"type"`
+	Utilization []bucketJSON `json:"utilization"`
+}
+
+type bucketJSON struct {
+	BucketName string        `json:"bucketName"`
+	NumOfNodes int           `json:"numOfNodes,omitempty"`
+	NodeNames  []core.NodeID `json:"nodeNames,omitempty"`
+}
+
+// buckets is in how many parts a node is divided.
+const buckets = 10
+
+// utilizations answers GET /ws/v1/scheduler/node-utilizations.
+func (s *Service) utilizations(r *http.Request) (any, error) {
+	all, err := s.all()
+	if err != nil {
+		return nil, err
+	}
+	return list(r, all, fillUtilizations, texts("partition", func(at *snapshot) string { return at.name }))
+}
+
+func fillUtilizations(at *snapshot, out *utilizationsJSON) {
+	out.ClusterID, out.Partition = at.cluster, at.name
+	for _, k := range sortedKinds(at.kinds) {
+		if at.Capacity.Of(k.number) > 0 {
+			out.Utilizations = append(out.Utilizations, utilizationJSON{at.kinds.Name(k.number), distribution(at.Nodes, k.number)})
+		}
+	}
+}
+
+// distribution puts every node that has a kind into the bucket of its use.
+func distribution(nodes []*core.NodeView, kind resources.Kind) []bucketJSON {
+	out := make([]bucketJSON, buckets)
+	for i := range out {
+		out[i].BucketName = fmt.Sprintf("%d-%d%%", i*buckets, (i+1)*buckets)
+	}
+	for _, n := range nodes {
+		if whole := n.Capacity.Of(kind); whole > 0 {
+			b := &out[bucketOf(n.Allocated.Of(kind), whole)]
+			b.NumOfNodes++
+			b.NodeNames = append(b.NodeNames, n.ID)
+		}
+	}
+	return out
+}
+
+// bucketOf is the bucket of a use: what is exactly on a border belongs below it, and
+// what is more than the whole into the last.
+func bucketOf(used, whole int64) int {
+	if used <= 0 {
+		return 0
+	}
+	return int(min(share(used-1, whole, buckets), buckets-1))
+}

@@ -1,0 +1,207 @@
+package webservice
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// configurationJSON is a configuration after validation, with what was left out
+// filled in. The same types are written as YAML, by the names of the keys, and
+// that can be loaded again.
+type configurationJSON struct {
+	Partitions []partitionConfigJSON
+	Checksum   string
+	Extra      map[string]string `json:",omitempty"`
+}
+
+type partitionConfigJSON struct {
+	Name              string
+	Queues            []queueConfigJSON
+	PlacementRules    []ruleConfigJSON `json:",omitempty"`
+	Preemption        preemptionConfigJSON
+	NodeSortPolicy    nodeSortConfigJSON
+	UserGroupResolver *resolverConfigJSON `json:",omitempty"`
+}
+
+type queueConfigJSON struct {
+	Name            string
+	Parent          bool                 `json:",omitempty"`
+	Resources       *resourcesConfigJSON `json:",omitempty"`
+	MaxApplications uint64               `json:",omitempty"`
+	Properties      map[string]string    `json:",omitempty"`
+	AdminACL        string               `json:",omitempty"`
+	SubmitACL       string               `json:",omitempty"`
+	ChildTemplate   *templateConfigJSON  `json:",omitempty"`
+	Queues          []queueConfigJSON    `json:",omitempty"`
+	Limits          []limitConfigJSON    `json:",omitempty"`
+}
+
+// resourcesConfigJSON holds quantities as people write them.
+type resourcesConfigJSON struct {
+	Guaranteed map[string]string `json:",omitempty"`
+	Max        map[string]string `json:",omitempty"`
+}
+
+type templateConfigJSON struct {
+	MaxApplications uint64               `json:",omitempty"`
+	Properties      map[string]string    `json:",omitempty"`
+	Resources       *resourcesConfigJSON `json:",omitempty"`
+}
+
+type limitConfigJSON struct {
+	Limit           string            `json:",omitempty"`
+	Users           []string          `json:",omitempty"`
+	Groups          []string          `json:",omitempty"`
+	MaxResources    map[string]string `json:",omitempty"`
+	MaxApplications uint64            `json:",omitempty"`
+}
+
+type ruleConfigJSON struct {
+	Name   string
+	Create bool              `json:",omitempty"`
+	Filter *filterConfigJSON `json:",omitempty"`
+	Parent *ruleConfigJSON   `json:",omitempty"`
+	Value  string            `json:",omitempty"`
+}
+
+type filterConfigJSON struct {
+	Type   string
+	Users  []string `json:",omitempty"`
+	Groups []string `json:",omitempty"`
+}
+
+type nodeSortConfigJSON struct {
+	Type            string
+	ResourceWeights map[string]json.Number `json:",omitempty"`
+}
+
+type resolverConfigJSON struct {
+	Type string `json:"type" yaml:"type"`
+}
+
+// preemptionConfigJSON has, after two that clients know, the keys of this
+// scheduler.
+type preemptionConfigJSON struct {
+	Enabled                bool
+	QuotaPreemptionEnabled bool
+
+	StartDelay        string `yaml:"preemption_start_delay"`
+	Strategies        string `yaml:"preemption_victim_pods_selection_strategy"`
+	Deviation         int64  `yaml:"preemption_victim_deviation"`
+	VictimsMax        int    `yaml:"preemption_victims_max"`
+	ForeignPods       bool   `yaml:"preemption_foreign_pods"`
+	VictimTimeout     string `yaml:"preemption_victim_timeout"`
+	Priority          string `yaml:"preemption_priority"`
+	DisruptionBudgets string `yaml:"preemption_disruption_budgets"`
+	VictimOrder       string `yaml:"preemption_victim_order"`
+	LoopMax           int    `yaml:"preemption_loop_max"`
+	LoopWindow        string `yaml:"preemption_loop_window"`
+}
+
+func configurationOf(d *config.Document, extra map[string]string) *configurationJSON {
+	out := &configurationJSON{Checksum: d.Checksum, Extra: extra}
+	for _, p := range d.Definitions {
+		one := partitionConfigJSON{
+			Name: p.Name, PlacementRules: rulesOf(p.Rules), Preemption: preemptionOf(p.Preemption),
+			NodeSortPolicy: nodeSortConfigJSON(*nodeSorting(p.Nodes)),
+		}
+		if p.Root != nil {
+			one.Queues = []queueConfigJSON{queueOf(p.Root)}
+		}
+		if p.Resolver != "" {
+			one.UserGroupResolver = &resolverConfigJSON{p.Resolver}
+		}
+		out.Partitions = append(out.Partitions, one)
+	}
+	return out
+}
+
+func preemptionOf(p core.PreemptionConfig) preemptionConfigJSON {
+	plan, order := p.RequiredNode, "age"
+	if len(plan.Strategies) == 0 {
+		plan = preemptor.DefaultConfig()
+	}
+	if p.ByQoS {
+		order = "qos"
+	}
+	names := make([]string, len(plan.Strategies))
+	for i, strategy := range plan.Strategies {
+		names[i] = strategy.String()
+	}
+	return preemptionConfigJSON{
+		Enabled: !p.Disabled, QuotaPreemptionEnabled: p.Quota,
+		StartDelay: plan.StartDelay.String(), Strategies: strings.Join(names, ","), Deviation: plan.DeviationMax,
+		VictimsMax: plan.VictimsMax, ForeignPods: !plan.SpareForeign, VictimTimeout: p.VictimTimeout.String(),
+		Priority:          [...]string{core.StrictlyLower: "strict", core.EqualToo: "equal", core.PriorityOff: "off"}[p.Priority],
+		DisruptionBudgets: [...]string{preemptor.PreferBudgets: "prefer", preemptor.StrictPriority: "strict", preemptor.HardBudgets: "hard"}[p.Budgets],
+		VictimOrder:       order, LoopMax: p.LoopMax, LoopWindow: p.LoopWindow.String(),
+	}
+}
+
+func queueOf(q *config.Queue) queueConfigJSON {
+	out := queueConfigJSON{
+		Name: q.Name, Parent: q.Parent, Resources: resourcesOf(q.Guaranteed, q.Max), MaxApplications: q.ApplicationsMax,
+		Properties: q.Properties, AdminACL: q.AdminACL, SubmitACL: q.SubmitACL,
+	}
+	if t := q.Template; t != nil {
+		out.ChildTemplate = &templateConfigJSON{t.ApplicationsMax, t.Properties, resourcesOf(t.Guaranteed, t.Max)}
+	}
+	for _, child := range q.Queues {
+		out.Queues = append(out.Queues, queueOf(child))
+	}
+	for _, l := range q.Limits {
+		out.Limits = append(out.Limits, limitConfigJSON{l.Text, l.Users, l.Groups, quantities(l.Max), l.ApplicationsMax})
+	}
+	return out
+}
+
+func rulesOf(rules []config.Rule) []ruleConfigJSON {
+	var out []ruleConfigJSON
+	for _, rule := range rules {
+		out = append(out, *ruleOf(&rule))
+	}
+	return out
+}
+
+func ruleOf(rule *config.Rule) *ruleConfigJSON {
+	if rule == nil {
+		return nil
+	}
+	out := &ruleConfigJSON{Name: rule.Name, Create: rule.Create, Parent: ruleOf(rule.Parent), Value: rule.Value}
+	if f := filterOf(rule.Filter); f != nil {
+		out.Filter = &filterConfigJSON{f.Type, rule.Filter.Users, rule.Filter.Groups}
+	}
+	return out
+}
+
+func resourcesOf(guaranteed, most config.Quantities) *resourcesConfigJSON {
+	if len(guaranteed) == 0 && len(most) == 0 {
+		return nil
+	}
+	return &resourcesConfigJSON{quantities(guaranteed), quantities(most)}
+}
+
+// quantities are amounts as people write them: of vcore cores, or thousandths.
+func quantities(q config.Quantities) map[string]string {
+	if len(q) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(q))
+	for kind, quantity := range q {
+		switch value := quantity.Value; {
+		case kind == resources.VCore && value%1000 == 0:
+			out[kind] = strconv.FormatInt(value/1000, 10)
+		case kind == resources.VCore:
+			out[kind] = strconv.FormatInt(value, 10) + "m"
+		default:
+			out[kind] = strconv.FormatInt(value, 10)
+		}
+	}
+	return out
+}
