@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
@@ -22,7 +23,7 @@ var preemptionStories = []string{"preempt_", "priority_", "guarantee_", "quota_p
 // name.
 func TestPreemptionDocument(t *testing.T) {
 	text := preemptionDocuments(t)
-	assert.Assert(t, embedded(t, text) >= 20)
+	assert.Assert(t, strings.Count(text, embeds) >= 20)
 	for _, prefix := range preemptionStories {
 		stories, err := filepath.Glob("testdata/scenarios/" + prefix + "*.txt")
 		assert.NilError(t, err)
@@ -51,7 +52,12 @@ func TestPreemptionDocument(t *testing.T) {
 	}
 }
 
-// preemptionDocuments are docs/preemption.md and a page for each trigger.
+// embeds opens a story in a document; its file follows.
+const embeds = "```story "
+
+// preemptionDocuments are docs/preemption.md and a page for each trigger, with the
+// stories in them compared. With -update they are written as their files are then:
+// a second run finds them as the first has left them.
 func preemptionDocuments(t *testing.T) string {
 	t.Helper()
 	pages, err := filepath.Glob("../../docs/preemption*.md")
@@ -61,27 +67,33 @@ func preemptionDocuments(t *testing.T) string {
 	for _, page := range pages {
 		document, err := os.ReadFile(page)
 		assert.NilError(t, err)
-		text.Write(document)
+		fresh := withStories(t, string(document))
+		if golden.FlagUpdate() {
+			assert.NilError(t, os.WriteFile(page, []byte(fresh), 0o644))
+		} else {
+			assert.Equal(t, string(document), fresh, page)
+		}
+		text.WriteString(fresh)
 	}
 	return text.String()
 }
 
-// embedded compares the stories in a text with their files, and counts them.
-func embedded(t *testing.T, text string) int {
+// withStories is a document with every story in it as it stands in its file.
+func withStories(t *testing.T, document string) string {
 	t.Helper()
-	const opening = "```story "
-	count := 0
-	for rest := text; ; count++ {
-		_, after, found := strings.Cut(rest, opening)
+	var fresh strings.Builder
+	for {
+		before, after, found := strings.Cut(document, embeds)
+		fresh.WriteString(before)
 		if !found {
-			return count
+			return fresh.String()
 		}
 		name, after, _ := strings.Cut(after, "\n")
-		story, after, closed := strings.Cut(after, "```\n")
+		_, after, closed := strings.Cut(after, "```\n")
 		assert.Assert(t, closed, name)
-		file, err := os.ReadFile(filepath.Join("testdata/scenarios", name))
+		story, err := os.ReadFile(filepath.Join("testdata/scenarios", name))
 		assert.NilError(t, err)
-		assert.Equal(t, story, string(file), name)
-		rest = after
+		fresh.WriteString(embeds + name + "\n" + string(story) + "```\n")
+		document = after
 	}
 }
