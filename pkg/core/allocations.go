@@ -260,7 +260,7 @@ func (p *Partition) book(r *request, n *node) {
 		app.queue.leave(r.Amounts)
 	}
 	p.running.add(r.Priority)
-	app.queue.running.add(r.Priority)
+	app.queue.runs(r)
 	app.used.Add(r.Amounts)
 	app.allocations = enlist(app.allocations, r, &r.at)
 	if app.state != Running {
@@ -276,7 +276,7 @@ func (p *Partition) unbook(r *request) {
 		app.queue.left(r.Amounts)
 	}
 	p.running.remove(r.Priority)
-	app.queue.running.remove(r.Priority)
+	app.queue.ends(r)
 	app.used.Sub(r.Amounts)
 	app.allocations = delist(app.allocations, r.at, atApplication)
 }

@@ -19,40 +19,40 @@ type relation struct {
 	common    *queue // the lowest queue that both are in; nil without an ask
 }
 
-// relation is how a leaf stands to the ground's queue.
+// relation is how a leaf stands to the ground's queue, with the floors between.
 func (g *ground) relation(leaf *queue) *relation {
-	rel := g.relations[leaf]
-	if rel == nil {
-		rel = g.relate(leaf)
-		g.relations[leaf] = rel
+	if rel := g.relations[leaf]; rel != nil {
+		return rel
 	}
-	return rel
-}
-
-// relate works out how a leaf stands to the ground's queue. The priority of a
-// victim is compared with that of the ask where their ways to the root meet,
-// each as seen from there.
-func (g *ground) relate(leaf *queue) *relation {
-	rel := &relation{
-		outside: !leaf.within(g.root), same: leaf == g.leaf,
-		protected: leaf.properties.PreemptionPolicy == PreemptionDisabled,
-	}
-	if g.leaf != nil {
-		rel.common = commonQueue(g.leaf, leaf)
-	}
-	if !rel.same && g.leaf != nil {
-		own, fixed := seenAt(g.leaf, rel.common)
-		if fixed {
-			own -= int64(g.shape.priority)
-		}
-		// The ask is seen as its priority plus own; the difference is what counts.
-		rel.shift, rel.fixed = seenAt(leaf, rel.common)
-		rel.shift -= own
-	}
+	rel := g.relate(leaf)
 	for q := leaf; q != rel.common; q = q.parent {
 		if !q.guaranteed.IsZero() {
 			rel.floors = append(rel.floors, g.floorOf(q))
 		}
+	}
+	g.relations[leaf] = &rel
+	return &rel
+}
+
+// relate works out how a leaf stands to the queue of a hunter. The priority of a
+// victim is compared with that of the ask where their ways to the root meet,
+// each as seen from there.
+func (h *hunter) relate(leaf *queue) relation {
+	rel := relation{
+		outside: !leaf.within(h.root), same: leaf == h.leaf,
+		protected: leaf.properties.PreemptionPolicy == PreemptionDisabled,
+	}
+	if h.leaf != nil {
+		rel.common = commonQueue(h.leaf, leaf)
+	}
+	if !rel.same && h.leaf != nil {
+		own, fixed := seenAt(h.leaf, rel.common)
+		if fixed {
+			own -= int64(h.shape.priority)
+		}
+		// The ask is seen as its priority plus own; the difference is what counts.
+		rel.shift, rel.fixed = seenAt(leaf, rel.common)
+		rel.shift -= own
 	}
 	return rel
 }
@@ -98,11 +98,13 @@ func commonQueue(a, b *queue) *queue {
 
 // floorOf is the number of the floor of a queue with a guarantee.
 func (g *ground) floorOf(q *queue) int32 {
-	for i, known := range g.guarded {
-		if known == q {
-			return int32(i)
-		}
+	if number, known := g.floorNumbers[q]; known {
+		return number
 	}
+	if g.floorNumbers == nil {
+		g.floorNumbers = map[*queue]int32{}
+	}
+	g.floorNumbers[q] = int32(len(g.guarded))
 	g.guarded = append(g.guarded, q)
 	g.floors = append(g.floors, preemptor.Floor{Queue: string(q.path), Surplus: q.surplus()})
 	g.needs = append(g.needs, nil)

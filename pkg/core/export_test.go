@@ -78,7 +78,7 @@ func (p *Partition) VerifyHunts() error {
 			if q == nil {
 				continue
 			}
-			g := &ground{shape: s, leaf: p.root, root: p.root, trigger: preemptor.Priority, relations: map[*queue]*relation{}}
+			g := &ground{hunter: hunter{s, p.root, p.root, preemptor.Priority}, relations: map[*queue]*relation{}}
 			for n := range p.allNodes {
 				if fresh := p.assess(g, n); fresh.verdict == enough && !n.hasRoom(s.amounts, s.priority) && n.leaving.IsZero() {
 					return fmt.Errorf("%s of priority %d hunted in vain and node %s would do: %v", p.kinds.Format(s.amounts), s.priority, n.id, fresh)

@@ -8,25 +8,31 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
+// A hunter is what asks have in common that find the same when they hunt.
+type hunter struct {
+	shape   *shape
+	leaf    *queue // they are in; nil for a queue that gives back, without ask
+	root    *queue // victims are in
+	trigger preemptor.Trigger
+}
+
 // A ground is where the asks of one shape in one queue hunt: every node, with
 // what it costs to make room there, the cheapest first. What was worked out for
 // a node holds until the node changes, so the next ask of the shape looks at the
 // nodes that changed and at the best one only. Until it is worked out, and again
 // after a change, a node stands where it would be at best.
 type ground struct {
-	shape   *shape
-	leaf    *queue // of the ask; nil for a queue that gives back, without ask
-	root    *queue // victims are in
-	trigger preemptor.Trigger
+	hunter
 
 	heap []prospect
 	at   []int32 // the places in the heap by node.slot, from one
 	seen uint64  // the moves of nodes that are taken into account
 
-	relations map[*queue]*relation
-	guarded   []*queue
-	floors    []preemptor.Floor // of guarded, as of this hunt
-	numbers   []int32           // of guarded, in the quarry that is being made, from one
+	relations    map[*queue]*relation
+	guarded      []*queue
+	floorNumbers map[*queue]int32  // of guarded
+	floors       []preemptor.Floor // of guarded, as of this hunt
+	numbers      []int32           // of guarded, in the quarry that is being made, from one
 	// needs are, by guarded, the most of its surplus that anybody could use up on
 	// one node. While there is more, what was worked out for the nodes holds.
 	needs []resources.Amounts
@@ -160,28 +166,26 @@ const (
 	prospectsMax = 1 << 19
 )
 
-// groundFor finds or makes the ground of an ask, and brings it up to date.
-func (p *Partition) groundFor(r *request, trigger preemptor.Trigger) *ground {
-	leaf := r.application.queue
-	root := p.huntedIn(r)
-	if p.flat {
-		leaf, root = p.root, p.root
-		if q := r.withoutRoom(); q != nil {
-			leaf, root = r.application.queue, p.huntedIn(r)
-		}
+// hunterOf is an ask as a hunter. Where only priorities count and quota is no
+// matter, all queues hunt as one.
+func (p *Partition) hunterOf(r *request, trigger preemptor.Trigger) hunter {
+	if p.flat && r.withoutRoom() == nil {
+		return hunter{r.shape, p.root, p.root, trigger}
 	}
+	return hunter{r.shape, r.application.queue, p.huntedIn(r), trigger}
+}
+
+// groundFor finds or makes the ground of a hunter, and brings it up to date.
+func (p *Partition) groundFor(h hunter) *ground {
 	for i, g := range p.grounds {
-		if g.shape == r.shape && g.leaf == leaf && g.root == root && g.trigger == trigger {
+		if g.hunter == h {
 			copy(p.grounds[1:i+1], p.grounds[:i])
 			p.grounds[0] = g
 			p.catchUp(g)
 			return g
 		}
 	}
-	g := &ground{
-		shape: r.shape, leaf: leaf, root: root, trigger: trigger,
-		relations: map[*queue]*relation{},
-	}
+	g := &ground{hunter: h, relations: map[*queue]*relation{}}
 	if len(p.grounds) < max(groundsMin, min(groundsMax, prospectsMax/(p.nodes.Len()+1))) {
 		p.grounds = append(p.grounds, &ground{heap: make([]prospect, 0, p.nodes.Len())})
 	}
@@ -321,11 +325,8 @@ func (p *Partition) best(g *ground) *prospect {
 
 // assess works out what room on a node costs.
 func (p *Partition) assess(g *ground, n *node) prospect {
-	switch {
-	case !n.huntable(g):
-		return prospect{n, preemptor.Cost{2}, closed}
-	case !g.shape.amounts.FitsIn(n.capacity):
-		return prospect{n, preemptor.Cost{2, 1}, small}
+	if v := g.outOfReach(n); v != notAssessed {
+		return prospect{n, preemptor.Cost{2, int64(v)}, v}
 	}
 	on := p.quarry(g, n, nil)
 	if p.tight(g) || len(on.Budgets) > 0 {
@@ -338,19 +339,30 @@ func (p *Partition) assess(g *ground, n *node) prospect {
 	return prospect{n, cost, enough}
 }
 
-// huntable reports whether room may be made on a node for the asks of a ground.
-// A reservation of the same standing gives way to what is due to a queue, and to
-// asks of the shape that holds it. Where victims do not go, no others are sent
-// after them.
-func (n *node) huntable(g *ground) bool {
+// outOfReach is why no room can be made on a node whoever runs there, or
+// notAssessed.
+func (h *hunter) outOfReach(n *node) verdict {
+	switch {
+	case !h.mayUse(n):
+		return closed
+	case !h.shape.amounts.FitsIn(n.capacity):
+		return small
+	}
+	return notAssessed
+}
+
+// mayUse reports whether room may be made on a node for a hunter. A reservation
+// of the same standing gives way to what is due to a queue, and to asks of the
+// shape that holds it. Where victims do not go, no others are sent after them.
+func (h *hunter) mayUse(n *node) bool {
 	if n.isStuck() {
 		return false
 	}
-	if held := n.reserved; held != nil && held.standing() == g.shape.standing {
-		due := g.trigger == preemptor.Guarantee || held.Amounts.Equal(g.shape.amounts)
+	if held := n.reserved; held != nil && held.standing() == h.shape.standing {
+		due := h.trigger == preemptor.Guarantee || held.Amounts.Equal(h.shape.amounts)
 		return due && n.schedulable && !n.claimed()
 	}
-	return n.openTo(g.shape.standing)
+	return n.openTo(h.shape.standing)
 }
 
 // isStuck reports whether anybody was told to go and did not in time.

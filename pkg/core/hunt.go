@@ -143,9 +143,7 @@ func (p *Partition) hunt(r *request) outcome {
 func (p *Partition) reportHunts(r *request) {
 	var texts []string
 	for _, h := range r.wait.hunts {
-		if !h.Nobody {
-			texts = append(texts, h.Verdict(p.kinds))
-		}
+		texts = append(texts, h.Verdict(p.kinds))
 	}
 	if len(texts) > 0 {
 		p.reportVain(r, "no room is made: "+strings.Join(texts, "; "))
@@ -157,8 +155,6 @@ func (p *Partition) reportHunts(r *request) {
 func (h Hunt) Verdict(kinds *resources.Kinds) string {
 	text := fmt.Sprintf("by %s on none of %d nodes", h.Trigger, h.Nodes)
 	switch {
-	case h.Nobody:
-		return text + ": there is nobody to take from"
 	case h.Plan == nil:
 		return text + fmt.Sprintf(": %d are closed to it, %d too small", h.Closed, h.Small)
 	case h.Refused > 0:

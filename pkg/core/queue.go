@@ -48,7 +48,9 @@ type queue struct {
 	hinted resources.Amounts
 
 	running tally // allocations of a leaf
-	excess  excess
+	// smallest is, for each kind, what every allocation of a leaf holds at least.
+	smallest resources.Amounts
+	excess   excess
 
 	view *QueueView
 }
@@ -120,6 +122,20 @@ func (q *queue) gather() backlog {
 	sum.top = q.properties.seenFromAbove(sum.top)
 	return sum
 }
+
+// runs notes that an allocation runs in a leaf, and ends that it does not any
+// more. What all hold at least may be more than is noted after one has ended.
+func (q *queue) runs(r *request) {
+	if len(q.running) == 0 {
+		q.smallest = append(q.smallest[:0], r.Amounts...)
+	}
+	for i, least := range q.smallest {
+		q.smallest[i] = min(least, r.Amounts.Of(resources.Kind(i)))
+	}
+	q.running.add(r.Priority)
+}
+
+func (q *queue) ends(r *request) { q.running.remove(r.Priority) }
 
 // settle brings the backlog and the place in the parent's order up to date with
 // what is below and what is used. It reports whether the parent sees a change.

@@ -82,7 +82,10 @@ func (p *Partition) giveBack(q *queue) {
 	if need.IsZero() || !again && q.excess.left != nil && need.Equal(q.excess.left) {
 		return // on its way, or nothing has changed
 	}
-	g := &ground{root: q, shape: &shape{}, trigger: preemptor.Quota, relations: map[*queue]*relation{}}
+	g := &ground{
+		hunter:    hunter{root: q, shape: &shape{}, trigger: preemptor.Quota},
+		relations: map[*queue]*relation{},
+	}
 	on := preemptor.Node{Kinds: p.kinds, Quota: need}
 	p.beginQuarry(g)
 	for r := range q.allRunning {

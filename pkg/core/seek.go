@@ -39,12 +39,14 @@ func (l *leads) add(next *lead) {
 // seek looks for the node where room for an ask costs least, and has it made.
 // The outcome is placed if it is on its way; otherwise the hunt tells why not.
 func (p *Partition) seek(r *request, trigger preemptor.Trigger) (Hunt, outcome) {
-	g := p.groundFor(r, trigger)
+	h := p.hunterOf(r, trigger)
 	quota := r.quotaToFree()
+	if !p.hasPrey(&h) {
+		return p.withoutPrey(h, r, quota), waits
+	}
+	g := p.groundFor(h)
 	var l leads
 	switch {
-	case !p.hasPrey(g):
-		return Hunt{At: p.now, Trigger: trigger, Nodes: p.nodes.Len(), Nobody: true}, waits
 	case len(quota) > 0 && !p.canFree(g, quota):
 	case len(quota) == 0 && !p.consults():
 		if best := p.best(g); best != nil && best.verdict == enough {
@@ -55,13 +57,13 @@ func (p *Partition) seek(r *request, trigger preemptor.Trigger) (Hunt, outcome) 
 			return Hunt{}, tellNow
 		}
 	}
-	h := p.huntOn(g, l)
+	story := p.storyOf(g, l)
 	if l.best == nil {
-		p.nearest(&h, g, r, quota)
-		return h, waits
+		p.nearest(&story, g, r, quota)
+		return story, waits
 	}
 	p.makeWay(r, l.best)
-	return h, placed
+	return story, placed
 }
 
 // consults reports whether the resource manager has a say in who makes room.
@@ -140,8 +142,8 @@ func (p *Partition) makeWay(r *request, found *lead) {
 	p.rouseBy(found.node) // more may come free than the ask needs
 }
 
-// huntOn is the story of a hunt: what there was, and what came of it.
-func (p *Partition) huntOn(g *ground, l leads) Hunt {
+// storyOf is the story of a hunt: what there was, and what came of it.
+func (p *Partition) storyOf(g *ground, l leads) Hunt {
 	h := Hunt{
 		At: p.now, Trigger: g.trigger, Nodes: len(g.heap), Closed: g.counts[closed], Small: g.counts[small],
 		Lacking: g.counts[lacking], Enough: g.counts[enough], Skipped: g.counts[notAssessed], Refused: l.refused,
@@ -155,53 +157,81 @@ func (p *Partition) huntOn(g *ground, l leads) Hunt {
 }
 
 // nearest adds to the story of a hunt in vain where the least was missing.
-func (p *Partition) nearest(h *Hunt, g *ground, r *request, quota resources.Amounts) {
+func (p *Partition) nearest(story *Hunt, g *ground, r *request, quota resources.Amounts) {
 	best := p.best(g)
-	if h.Plan != nil || best == nil || best.verdict != lacking && best.verdict != enough {
-		return
+	if story.Plan == nil && best != nil && best.verdict >= lacking {
+		p.planNearest(story, g, r, best.node, quota)
 	}
-	plan := p.planner.Plan(p.now, p.plans[g.trigger], g.askOf(r), p.quarry(g, best.node, quota))
-	h.Node, h.Plan = best.node.id, &plan
+}
+
+func (p *Partition) planNearest(story *Hunt, g *ground, r *request, n *node, quota resources.Amounts) {
+	plan := p.planner.Plan(p.now, p.plans[g.trigger], g.askOf(r), p.quarry(g, n, quota))
+	story.Node, story.Plan = n.id, &plan
+}
+
+// withoutPrey is the story of a hunt for which there is nobody to take from: how
+// many nodes could hold the ask, and where it lacks the least as things are.
+func (p *Partition) withoutPrey(h hunter, r *request, quota resources.Amounts) Hunt {
+	story := Hunt{At: p.now, Trigger: h.trigger, Nodes: p.nodes.Len()}
+	var best *node
+	var least resources.Share
+	for n := range p.allNodes {
+		switch h.outOfReach(n) {
+		case closed:
+			story.Closed++
+		case small:
+			story.Small++
+		default:
+			story.Lacking++
+			missing := missingShare(r.Amounts, n.roomFor(h.shape.standing))
+			if best == nil || missing.Compare(least) < 0 {
+				best, least = n, missing
+			}
+		}
+	}
+	if best != nil {
+		p.planNearest(&story, &ground{hunter: h, relations: map[*queue]*relation{}}, r, best, quota)
+	}
+	return story
 }
 
 // hasPrey reports whether there is any queue in which anybody may be told to go
-// for the asks of a ground, or anybody leaves already. It looks at the queues and
-// at no node.
-func (p *Partition) hasPrey(g *ground) bool {
+// for a hunter, or anybody leaves already. It looks at the queues and at no node.
+func (p *Partition) hasPrey(h *hunter) bool {
 	if p.flat || !p.root.leaving.IsZero() {
 		return true
 	}
 	found := false
-	g.root.everywhere(func(q *queue) bool {
-		found = found || len(q.running) > 0 && p.isPrey(g, q)
+	h.root.everywhere(func(q *queue) bool {
+		found = found || len(q.running) > 0 && p.isPrey(h, q)
 		return !found
 	})
 	return found
 }
 
 // isPrey reports whether anybody in a leaf may be told to go.
-func (p *Partition) isPrey(g *ground, leaf *queue) bool {
-	rel := g.relation(leaf)
+func (p *Partition) isPrey(h *hunter, leaf *queue) bool {
+	rel := h.relate(leaf)
 	lowest := rel.asSeen(leaf.running[0].priority)
 	switch {
 	case rel.protected:
 		return false
-	case g.trigger == preemptor.Priority && !p.mayTake(g.shape.priority, lowest):
+	case h.trigger == preemptor.Priority && !p.mayTake(h.shape.priority, lowest):
 		return false
-	case g.trigger == preemptor.Guarantee &&
-		(rel.same || lowest > g.shape.priority || !due(g.leaf, rel.common, g.shape.amounts, nil)):
+	case h.trigger == preemptor.Guarantee &&
+		(rel.same || lowest > h.shape.priority || !due(h.leaf, rel.common, h.shape.amounts, nil)):
 		return false
 	}
-	for i, asked := range g.shape.amounts {
-		barred := asked <= 0
-		for _, f := range rel.floors {
-			barred = barred || g.floors[f].Surplus.Of(resources.Kind(i)) == 0
-		}
-		if !barred {
-			return true
+	for q := leaf; q != rel.common; q = q.parent {
+		for i, guaranteed := range q.guaranteed {
+			kind := resources.Kind(i)
+			spare := max(q.used.Of(kind)-q.leaving.Of(kind)-guaranteed, 0)
+			if guaranteed > 0 && leaf.smallest.Of(kind) > spare {
+				return false // whoever went would leave less than is guaranteed
+			}
 		}
 	}
-	return false
+	return true
 }
 
 // canFree reports whether enough quota could be freed by whoever runs where.

@@ -75,6 +75,11 @@ func (v *verifier) sums(q *queue) {
 		}
 		for _, r := range app.allocations {
 			running.add(r.Priority)
+			for i, least := range q.smallest {
+				if least > r.Amounts.Of(resources.Kind(i)) {
+					v.breaks("queue %s: %s holds less than all are noted to hold", q.path, r.Key)
+				}
+			}
 			if r.leaves() {
 				leaving.Add(r.Amounts)
 			}

@@ -144,9 +144,6 @@ type Hunt struct {
 	Enough  int // room could be made
 	Skipped int // were not looked at, as they could not be better
 	Refused int // by the resource manager, whoever went
-	// Nobody says that no node was looked at: in none of the queues anybody may be
-	// told to go for the ask.
-	Nobody bool
 	// Node is where room is made or, in vain, where the least is missing, Plan what
 	// was planned there; empty where no node could hold the ask.
 	Node NodeID

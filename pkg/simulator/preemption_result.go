@@ -122,8 +122,6 @@ func huntsInVain(view *core.View, s *Scenario) []HuntCount {
 // huntVerdict says why a hunt found nobody.
 func huntVerdict(h core.Hunt, s *Scenario) string {
 	switch {
-	case h.Nobody:
-		return "nobody may be told to go"
 	case h.Plan != nil:
 		return h.Plan.Verdict(s.Kinds)
 	default:

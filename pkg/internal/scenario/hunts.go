@@ -41,9 +41,6 @@ func (w *world) showHunts(a *arguments) (func(), error) {
 }
 
 func countsOf(h core.Hunt) string {
-	if h.Nobody {
-		return "nobody in any queue may be told to go"
-	}
 	var words []string
 	for _, c := range []struct {
 		count int
