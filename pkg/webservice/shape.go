@@ -109,7 +109,7 @@ func encoderOf(t reflect.Type) write {
 	case t == textsType:
 		return func(e *encoder, v reflect.Value) { e.texts(*in[map[string]string](v)) }
 	case t == numberType:
-		return func(e *encoder, v reflect.Value) { e.raw(v.String()) }
+		return func(e *encoder, v reflect.Value) { e.raw(cmp.Or(v.String(), "0")) }
 	case t.Implements(sequenceType):
 		return writeSequence
 	}
