@@ -40,7 +40,7 @@ func (p *Partition) simulation(r *request, n *node) func([]string) error {
 func (r *request) before(n *node) []AllocationKey {
 	var keys []AllocationKey
 	for _, other := range n.nominated {
-		if other != r && other.standing() >= r.standing() {
+		if other != r && other.holds() >= r.standing() {
 			keys = append(keys, other.Key)
 		}
 	}

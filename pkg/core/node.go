@@ -182,12 +182,12 @@ func (n *node) keepPromises() {
 // this standing and above is not. It belongs to the node where nothing is
 // promised to lower ones.
 func (n *node) roomFor(standing int32) resources.Amounts {
-	if len(n.nominated) == 0 || n.nominated[len(n.nominated)-1].standing() >= standing {
+	if len(n.nominated) == 0 || n.nominated[len(n.nominated)-1].holds() >= standing {
 		return n.room
 	}
 	room := n.free.Clone()
 	for _, r := range n.nominated {
-		if r.standing() >= standing {
+		if r.holds() >= standing {
 			room.Sub(r.Amounts)
 		}
 	}

@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -35,7 +36,7 @@ func (p *Partition) nominate(r *request, n *node, plan *preemptor.Decision) {
 	n.nominated = slices.Insert(n.nominated, at, r)
 	n.promised.Add(r.Amounts)
 	r.application.queue.promise(r.Amounts)
-	p.nominees.add(r.standing())
+	p.nominees.add(r.holds())
 	p.preempted.Nominations++
 	p.promisesChanged(n)
 	p.reshape(r)
@@ -49,11 +50,11 @@ func (p *Partition) nominate(r *request, n *node, plan *preemptor.Decision) {
 // left to the caller.
 func (p *Partition) unnominate(r *request, why string) *node {
 	n := r.wait.nomination.node
+	p.nominees.remove(r.holds())
 	r.wait.nomination = nil
 	n.nominated = without(n.nominated, r)
 	n.promised.Sub(r.Amounts)
 	r.application.queue.unpromise(r.Amounts)
-	p.nominees.remove(r.standing())
 	p.promisesChanged(n)
 	p.recordNomination(r, n, si.EventRecord_REMOVE, why)
 	return n
@@ -129,8 +130,10 @@ func (p *Partition) reshape(r *request) {
 // restand counts an ask anew whose standing has changed.
 func (p *Partition) restand(r *request, was int32) {
 	if held := r.nominated(); held != nil {
-		p.nominees.remove(was)
-		p.nominees.add(r.standing())
+		if held.trigger != preemptor.Guarantee {
+			p.nominees.remove(was)
+			p.nominees.add(r.holds())
+		}
 		slices.SortFunc(held.node.nominated, byStanding)
 		p.promisesChanged(held.node)
 		p.disturb(held.node)
@@ -157,9 +160,18 @@ func (p *Partition) seenFromRoot(r *request) int32 {
 // standing is the priority of an ask that waits, as the root sees it.
 func (r *request) standing() int32 { return r.shape.standing }
 
-// byStanding compares asks by their standing, then by their order.
+// holds is the standing with which an ask holds the room that is kept for it.
+// What is due to its queue nobody takes away, as nobody could once it runs.
+func (r *request) holds() int32 {
+	if held := r.nominated(); held != nil && held.trigger == preemptor.Guarantee {
+		return math.MaxInt32
+	}
+	return r.standing()
+}
+
+// byStanding compares nominated asks by their standing, then by their order.
 func byStanding(a, b *request) int {
-	return cmp.Or(cmp.Compare(b.standing(), a.standing()), inOrder(a, b))
+	return cmp.Or(cmp.Compare(b.holds(), a.holds()), inOrder(a, b))
 }
 
 // takeShape finds the shape of an ask that has none. It reports whether that

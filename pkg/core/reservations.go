@@ -122,7 +122,7 @@ func (p *Partition) placeAbove(n *node) outcome {
 	}
 	p.only = slots{}
 	for _, s := range p.shapes.all {
-		if s.asks > 0 && s.standing > lowest.standing() && n.openTo(s.standing) && n.hasRoom(s.amounts, s.standing) {
+		if s.asks > 0 && s.standing > lowest.holds() && n.openTo(s.standing) && n.hasRoom(s.amounts, s.standing) {
 			p.only.set(s.slot)
 		}
 	}

@@ -27,7 +27,7 @@ func (v *verifier) preemption() {
 		v.equal("promised", string(n.id), n.promised, v.add(n.nominated))
 		v.equal("room", string(n.id), n.room, n.free.Minus(n.promised))
 		for _, r := range n.nominated {
-			nominees.add(r.standing())
+			nominees.add(r.holds())
 			nominated++
 			if held := r.nominated(); held == nil || held.node != n || r.node != nil || v.p.requests[r.Key] != r {
 				v.breaks("node %s: %s is nominated there and does not know", n.id, r.Key)
