@@ -1,6 +1,6 @@
 // Package metrics says in numbers how scheduling goes, for Prometheus to scrape.
 //
-// There are three sources, and nothing is counted twice:
+// There are three sources:
 //
 //   - Count is fed with the effects of every step and counts what resource
 //     managers are told.

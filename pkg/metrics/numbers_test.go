@@ -1,0 +1,58 @@
+package metrics
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// known is how many numbers from zero on have a text; for the next, String
+// panics.
+func known[T interface {
+	~uint8
+	String() string
+}]() (n int) {
+	defer func() { _ = recover() }()
+	for {
+		_ = T(n).String()
+		n++
+	}
+}
+
+// TestEveryNumberHasAText finds the enumerations that were made longer elsewhere.
+// A view with a number that has no text here would spoil every scrape.
+func TestEveryNumberHasAText(t *testing.T) {
+	assert.Equal(t, len(reasonTexts), known[core.Reason]())
+	assert.Equal(t, len(stateTexts), known[core.State]())
+	assert.Equal(t, len(terminations), len(si.TerminationType_name))
+	assert.Equal(t, len(askStates), len(si.UpdateContainerSchedulingStateRequest_SchedulingState_name))
+	assert.Equal(t, len(eventTypes), len(si.EventRecord_Type_name))
+}
+
+// TestTextsFollowTheNumbers finds those that were put in another order.
+func TestTextsFollowTheNumbers(t *testing.T) {
+	for i, text := range stateTexts {
+		assert.Equal(t, text, strings.ToLower(core.State(i).String()))
+	}
+	for i, text := range askStates {
+		assert.Assert(t, strings.HasPrefix(si.UpdateContainerSchedulingStateRequest_SchedulingState_name[int32(i)], strings.ToUpper(text)))
+	}
+	for i, text := range terminations {
+		assert.Assert(t, strings.HasPrefix(si.TerminationType_name[int32(i)], strings.ToUpper(text)))
+	}
+	for i, text := range eventTypes {
+		assert.Assert(t, strings.HasPrefix(si.EventRecord_Type_name[int32(i)], strings.ToUpper(strings.ReplaceAll(text, "_", ""))))
+	}
+}
+
+// TestEveryCountHasACounter finds groups that leave a gap between them.
+func TestEveryCountHasACounter(t *testing.T) {
+	m := New()
+	for i, counter := range m.tallies.of("p") {
+		assert.Assert(t, counter != nil, "count %d", i)
+	}
+}

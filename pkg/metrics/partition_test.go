@@ -1,0 +1,201 @@
+package metrics_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A ward is a real partition whose effects are counted and whose view is
+// watched.
+type ward struct {
+	t         *testing.T
+	partition *core.Partition
+	metrics   *metrics.Metrics
+	now       time.Time
+}
+
+func (w *ward) Partitions() []string { return []string{"p"} }
+
+func (w *ward) View(string) (*core.View, error) { return w.partition.View(), nil }
+
+func newWard(t *testing.T, root core.QueueConfig) *ward {
+	kinds := usual(t)
+	config := core.Config{Name: "p", Root: root}
+	config.Preemption.RequiredNode = preemptor.DefaultConfig()
+	w := &ward{
+		t: t, now: time.Unix(1000, 0), metrics: metrics.New(),
+		partition: core.NewPartition(core.Options{Kinds: kinds}, config),
+	}
+	w.metrics.Watch(w, kinds)
+	return w
+}
+
+// does carries out commands and schedules until there is nothing more to do.
+func (w *ward) does(commands ...core.Command) {
+	for _, c := range commands {
+		w.metrics.Count("p", w.partition.Apply(w.now, c))
+	}
+	for more := true; more; {
+		var effects core.Effects
+		effects, more = w.partition.Schedule(w.now)
+		w.metrics.Count("p", effects)
+	}
+	assert.NilError(w.t, w.partition.Verify())
+}
+
+func (w *ward) series() map[string]float64 { return seriesOf(w.t, w.metrics) }
+
+func flatRoot(leaves ...core.QueueConfig) core.QueueConfig {
+	return core.QueueConfig{Name: "root", Parent: true, Queues: leaves}
+}
+
+func vcores(n int64) resources.Amounts { return resources.Amounts{n} }
+
+// TestClassesAreThoseOfTheCore has everybody go for a daemonset. The victims are
+// counted by the class by which they were chosen.
+func TestClassesAreThoseOfTheCore(t *testing.T) {
+	w := newWard(t, flatRoot(core.QueueConfig{Name: "q"}))
+	node := core.NodeID("n1")
+	add := func(a core.Allocation) core.Command {
+		a.Node, a.Amounts, a.Created = node, vcores(1000), w.now
+		if a.Origin == core.Own {
+			a.Application = "app"
+		}
+		return core.AddAllocation{Allocation: &a}
+	}
+	w.does(
+		core.AddNode{ID: node, Capacity: vcores(8000)}, core.AddApplication{ID: "app", Queue: "root.q"},
+		add(core.Allocation{Key: "plain"}),
+		add(core.Allocation{Key: "driver", Originator: true}),
+		add(core.Allocation{Key: "tagged", Tags: map[string]string{core.TagOwner: "true"}}),
+		add(core.Allocation{Key: "system", Origin: core.Foreign}),
+		add(core.Allocation{Key: "policy", Preemptable: core.Preemptable{Stated: true, AllowOthers: true}}),
+		add(core.Allocation{Key: "label", Tags: map[string]string{"kubernetes.io/label/" + core.TagAllowPreemption: "false"}}),
+		add(core.Allocation{Key: "annotation", Tags: map[string]string{core.TagAllowPreemption: "false"}, Originator: true}),
+		add(core.Allocation{Key: "willing", Preemptable: core.Preemptable{Stated: true, AllowSelf: true}}),
+		core.AddAllocation{Allocation: &core.Allocation{
+			Key: "daemon", Application: "app", Amounts: vcores(8000), Priority: 9, Required: node, Created: w.now,
+		}},
+	)
+	w.now = w.now.Add(time.Minute)
+	w.does()
+
+	want := map[string]float64{}
+	for _, v := range w.partition.View().Applications[0].Asks[0].Plan.Victims {
+		class := strings.ReplaceAll(v.Class.String(), " ", "_")
+		want[fmt.Sprintf(`narwhal_victims{class=%q,partition="p",state="leaving",trigger="required_node"}`, class)]++
+	}
+	assert.Equal(t, len(want), preemptor.Classes, "every class is there")
+	got := w.series()
+	for series, n := range want {
+		assert.Equal(t, got[series], n, series)
+	}
+	assert.Equal(t, got[`narwhal_preemption_victims_total{partition="p",trigger="required_node"}`], 8.0)
+	assert.Equal(t, got[`narwhal_releases_total{origin="own",partition="p",termination="preempted"}`], 7.0)
+	assert.Equal(t, got[`narwhal_releases_total{origin="foreign",partition="p",termination="preempted"}`], 1.0)
+
+	w.now = w.now.Add(time.Hour)
+	w.does()
+	got = w.series()
+	assert.Equal(t, got[`narwhal_victims{class="regular",partition="p",state="stuck",trigger="required_node"}`], 2.0)
+	assert.Equal(t, got[`narwhal_preemption_outcomes_total{outcome="stuck",partition="p"}`], 8.0)
+}
+
+// TestEffectsAndViewAgree lets a queue fill, hunt by priority and empty. What is
+// counted of effects is what the partition counts.
+func TestEffectsAndViewAgree(t *testing.T) {
+	w := newWard(t, flatRoot(core.QueueConfig{Name: "q", Max: resources.Limits{20_000}}))
+	ask := func(key string, priority int32) core.Command {
+		return core.AddAllocation{Allocation: &core.Allocation{
+			Key: core.AllocationKey(key), Application: "app", Amounts: vcores(1000), Priority: priority, Created: w.now,
+		}}
+	}
+	w.does(core.AddNode{ID: "n1", Capacity: vcores(2000)}, core.AddApplication{ID: "app", Queue: "root.q"}, core.AddApplication{ID: "lost", Queue: "root.none"})
+	w.does(ask("a", 0), ask("b", 0), ask("c", 0))
+	w.now = w.now.Add(time.Minute)
+	w.does(ask("urgent", 5))
+
+	got := w.series()
+	for series, want := range map[string]float64{
+		`yunikorn_scheduler_container_allocation_attempt_total{partition="p",state="allocated"}`:  2,
+		`narwhal_placements_total{partition="p"}`:                                                 2,
+		`yunikorn_scheduler_application_submission_total{partition="p",result="new"}`:             1,
+		`yunikorn_scheduler_application_submission_total{partition="p",result="accepted"}`:        1,
+		`yunikorn_scheduler_application_submission_total{partition="p",result="rejected"}`:        1,
+		`narwhal_node_changes_total{change="accepted",partition="p"}`:                             1,
+		`narwhal_nominations_told_total{change="made",partition="p"}`:                             1,
+		`narwhal_preemption_outcomes_total{outcome="nominations",partition="p"}`:                  1,
+		`narwhal_nominated_asks{partition="p",trigger="priority"}`:                                1,
+		`narwhal_preemption_victims_total{partition="p",trigger="priority"}`:                      1,
+		`narwhal_releases_total{origin="own",partition="p",termination="preempted"}`:              1,
+		`narwhal_victims{class="regular",partition="p",state="leaving",trigger="priority"}`:       1,
+		`narwhal_pending_asks{partition="p",reason="no_node_fits"}`:                               1,
+		`narwhal_pending_asks{partition="p",reason="nominated"}`:                                  1,
+		`narwhal_queue_pending_asks{partition="p",queue="root.q",reason="nominated"}`:             1,
+		`yunikorn_queue_app{partition="p",queue="root.q",state="running"}`:                        1,
+		`yunikorn_queue_resource{partition="p",queue="root.q",resource="vcore",state="promised"}`: 1000,
+		`yunikorn_queue_resource{partition="p",queue="root",resource="vcore",state="preempting"}`: 1000,
+		`narwhal_nodes_by_usage{partition="p",range="(90%,100%]",resource="vcore"}`:               1,
+	} {
+		value, there := got[series]
+		assert.Assert(t, there, series)
+		assert.Equal(t, value, want, series)
+	}
+
+	w.does(core.RemoveApplication{ID: "app"}, core.RemoveNode{ID: "n1"})
+	got = w.series()
+	assert.Equal(t, got[`narwhal_releases_total{origin="own",partition="p",termination="stopped"}`], 2.0)
+	assert.Equal(t, got[`narwhal_node_changes_total{change="removed",partition="p"}`], 1.0)
+	assert.Equal(t, got[`yunikorn_scheduler_node{partition="p",state="active"}`], 0.0)
+}
+
+// TestTransitions follows an application to its end, state by state.
+func TestTransitions(t *testing.T) {
+	w := newWard(t, flatRoot(core.QueueConfig{Name: "q"}))
+	w.does(
+		core.AddNode{ID: "n1", Capacity: vcores(2000)}, core.AddApplication{ID: "app", Queue: "root.q"},
+		core.AddAllocation{Allocation: &core.Allocation{Key: "a", Application: "app", Amounts: vcores(1), Created: w.now}},
+	)
+	w.does(core.ReleaseAllocation{Application: "app", Key: "a", Termination: si.TerminationType_STOPPED_BY_RM})
+	assert.Equal(t, w.series()[`yunikorn_queue_app{partition="p",queue="root.q",state="completing"}`], 1.0)
+	w.now = w.now.Add(time.Hour)
+	w.does()
+	got := w.series()
+	for _, state := range []string{"new", "accepted", "running", "completing", "completed"} {
+		assert.Equal(t, got[fmt.Sprintf(`narwhal_application_transitions_total{partition="p",state=%q}`, state)], 1.0, state)
+	}
+	for _, state := range []string{"failing", "failed"} {
+		assert.Equal(t, got[fmt.Sprintf(`narwhal_application_transitions_total{partition="p",state=%q}`, state)], 0.0, state)
+	}
+}
+
+// TestHeadroomIsThatOfTheView compares every queue with what the view says.
+func TestHeadroomIsThatOfTheView(t *testing.T) {
+	view := town()
+	got := seriesOf(t, inhabited(t))
+	kinds := usual(t)
+	seen := 0
+	for _, path := range []core.QueuePath{"root", "root.idle", "root.team", "root.team.batch"} {
+		left, ok := view.Headroom(path)
+		assert.Assert(t, ok)
+		for kind := range resources.Kind(kinds.Len()) {
+			value, there := got[fmt.Sprintf(`narwhal_queue_headroom{partition="[rm]default",queue=%q,resource=%q}`, path, kinds.Name(kind))]
+			assert.Equal(t, there, left.Of(kind) != resources.Unlimited)
+			if there {
+				assert.Equal(t, value, float64(left.Of(kind)))
+				seen++
+			}
+		}
+	}
+	assert.Equal(t, seen, 5)
+}
