@@ -42,6 +42,7 @@ func (c Counters) Plus(other Counters) Counters {
 func (h *History) Counters() Counters {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.endSlow()
 	counters := h.counters
 	counters.Streams = len(h.streams)
 	return counters

@@ -205,7 +205,7 @@ func plain(entries []events.Entry) []string {
 
 func TestHistoryIsAsTheNaiveOne(t *testing.T) {
 	given, slow := 0, 0
-	for seed := range uint64(60) {
+	for seed := range uint64(40) {
 		w := newTwins(t, rand.New(rand.NewPCG(seed, 2)))
 		w.live(150)
 		given, slow = given+w.given, slow+w.slow

@@ -36,6 +36,7 @@ type Stream struct {
 func (h *History) Subscribe(now time.Time, client string, recent uint64) (*Stream, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.endSlow()
 	switch {
 	case h.closed:
 		return nil, ErrClosed
@@ -51,6 +52,21 @@ func (h *History) Subscribe(now time.Time, client string, recent uint64) (*Strea
 	h.clients[client]++
 	h.counters.StreamsOpened++
 	return s, nil
+}
+
+// endSlow ends the streams that are too far behind. Each would find out when it
+// is read next; those that are never read again must not count for long.
+func (h *History) endSlow() {
+	for _, s := range slices.Clone(h.streams) {
+		h.endIfSlow(s)
+	}
+}
+
+func (h *History) endIfSlow(s *Stream) {
+	if s.ended == nil && s.next < h.ring.kept {
+		h.counters.StreamsSlow++
+		h.end(s, ErrTooSlow)
+	}
 }
 
 // end takes a stream off the list, once.
@@ -90,10 +106,7 @@ func (s *Stream) take(into []Entry) (n int, changed <-chan struct{}, err error) 
 	h := s.history
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if s.ended == nil && s.next < h.ring.kept {
-		h.counters.StreamsSlow++
-		h.end(s, ErrTooSlow)
-	}
+	h.endIfSlow(s)
 	if s.ended != nil {
 		return 0, nil, s.ended
 	}
@@ -127,6 +140,7 @@ type Reader struct {
 func (h *History) Readers() []Reader {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.endSlow()
 	readers := make([]Reader, len(h.streams))
 	for i, s := range h.streams {
 		readers[i] = Reader{s.client, s.since}

@@ -67,6 +67,20 @@ func TestASlowReader(t *testing.T) {
 	assert.Equal(t, read(again, 9), "1011:o1011 1012:o1012")
 }
 
+// A stream that is not read any more makes room for another one.
+func TestAReaderThatIsGone(t *testing.T) {
+	h := newHistory(t, events.Config{Capacity: 10, StreamsMax: 1})
+	gone := subscribe(t, h, "a", 0)
+	h.Publish(numbered(0, 1010))
+	_, err := h.Subscribe(start, "a", 0)
+	assert.ErrorIs(t, err, events.ErrTooManyStreams)
+	h.Publish(numbered(1010, 1011))
+	assert.Equal(t, h.Counters().Streams, 0)
+	assert.Equal(t, len(h.Readers()), 0)
+	subscribe(t, h, "a", 0)
+	assert.Equal(t, read(gone, 1), "the event stream was read too slowly")
+}
+
 func TestLimitsOfStreams(t *testing.T) {
 	config := events.Config{StreamsMax: 3, StreamsPerClientMax: 2}
 	h := newHistory(t, config)
