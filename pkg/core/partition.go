@@ -21,6 +21,7 @@ type Partition struct {
 	options    Options
 	kinds      *resources.Kinds
 	name       string
+	config     Config
 	preemption PreemptionConfig
 
 	root         *queue

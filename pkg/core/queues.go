@@ -19,6 +19,7 @@ const DefaultQueue QueuePath = "root.default"
 // no longer in it drain, and go when nothing is left in them.
 func (p *Partition) configure(config Config) {
 	timeout := p.preemption.VictimTimeout
+	p.config = config
 	p.name, p.preemption = config.Name, config.Preemption.withDefaults()
 	for t := range p.plans {
 		p.plans[t] = p.preemption.planFor(preemptor.Trigger(t))

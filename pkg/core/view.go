@@ -12,6 +12,7 @@ import (
 // change. Lists are sorted by their ID, queues by name.
 type View struct {
 	Name         string            // as configured
+	Config       Config            // in effect; never to be changed
 	Partition    string            // with the resource manager
 	Capacity     resources.Amounts // of all nodes together
 	Used         resources.Amounts // by own allocations

@@ -15,7 +15,7 @@ func (p *Partition) View() *View {
 		p.remeasure()
 	}
 	v := &View{
-		Name: p.name, Partition: p.options.Partition,
+		Name: p.name, Config: p.config, Partition: p.options.Partition,
 		Capacity: p.capacity.Clone(), Used: p.root.used.Clone(), Occupied: p.occupied.Clone(),
 		Root:         p.viewQueue(p.root),
 		Nodes:        make([]*NodeView, 0, p.nodes.Len()),

@@ -1,0 +1,117 @@
+package core
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+)
+
+// Restore makes a partition that stands where another one stood when the view
+// was made, so that one can see what would happen without touching the other.
+// The kinds of the options must be those of the view. What the view does not
+// tell begins anew: when asks that were put off are tried again, what was learnt
+// of shapes, and the order in which asks of the same age arrived, which then is
+// that of their keys. It takes time linear in the size of the view.
+func Restore(options Options, now time.Time, v *View) *Partition {
+	p := NewPartition(options, v.Config)
+	p.restoreQueues(p.root, v.Root)
+	for _, n := range v.Nodes {
+		p.Apply(now, AddNode{ID: n.ID, Attributes: n.Attributes, Capacity: n.Capacity.Clone(), Drained: !n.Schedulable})
+		for _, a := range n.ForeignAllocations {
+			p.Apply(now, AddAllocation{Allocation: a})
+		}
+	}
+	for _, a := range v.Homeless {
+		p.Apply(now, AddAllocation{Allocation: a})
+	}
+	for _, app := range v.Applications {
+		p.restoreApplication(now, app)
+	}
+	for _, n := range v.Nodes {
+		p.restoreNode(n)
+	}
+	p.watchQuotas(p.root)
+	p.remeasure()
+	p.takeEffects()
+	return p
+}
+
+// restoreApplication brings back an application with its allocations and asks.
+func (p *Partition) restoreApplication(now time.Time, v *ApplicationView) {
+	p.Apply(now, AddApplication{ID: v.ID, Queue: v.Queue, User: v.User, Groups: v.Groups, Tags: v.Tags, Forced: true})
+	app := p.findApplication(v.ID)
+	app.submitted = v.Submitted
+	for _, a := range v.Allocations {
+		r := p.restoreRequest(app, a)
+		p.book(r, p.findNode(a.Node))
+	}
+	app.queue.tolerate()
+	asks := slices.Clone(v.Asks)
+	slices.SortStableFunc(asks, func(a, b AskView) int { return a.Created.Compare(b.Created) })
+	for i := range asks {
+		p.restoreAsk(app, &asks[i])
+	}
+	app.state, app.since = v.State, v.Since
+	if v.State == Completing {
+		p.alarms.add(alarm{at: v.Since.Add(p.options.CompletingDelay), application: app})
+	}
+	p.settleAbove(app)
+}
+
+// restoreAsk brings back an ask and the node that it has in view.
+func (p *Partition) restoreAsk(app *application, v *AskView) {
+	r := p.restoreRequest(app, v.Allocation)
+	p.enqueue(r)
+	if v.Plan != nil {
+		w := r.waiting()
+		w.plan, w.plannedAt, w.hunts = v.Plan, v.Planned, v.Hunts
+	}
+	if v.Nominated != "" {
+		p.nominate(r, p.findNode(v.Nominated), &preemptor.Decision{Trigger: v.Trigger})
+	}
+}
+
+func (p *Partition) restoreRequest(app *application, a *Allocation) *request {
+	p.arrivals++
+	own := *a
+	r := &request{Allocation: &own, application: app, number: p.arrivals}
+	p.requests[a.Key] = r
+	return r
+}
+
+// restoreNode brings back who leaves a node, and for whom it is reserved.
+func (p *Partition) restoreNode(v *NodeView) {
+	n := p.findNode(v.ID)
+	n.tolerate()
+	for _, l := range v.Leaving {
+		victim := p.requests[l.Key]
+		p.setGoing(victim, &going{ask: l.For, trigger: l.Trigger, since: l.Since, stuck: l.Stuck})
+		p.timeVictim(victim)
+	}
+	for _, held := range v.Reservations {
+		own := held
+		r := p.requests[held.Key]
+		p.reserve(r, n)
+		r.wait.reservation = &own
+	}
+	p.settleNode(n)
+}
+
+// restoreQueues brings back queues that drain, and since when queues use more
+// than their max.
+func (p *Partition) restoreQueues(q *queue, v *QueueView) {
+	q.excess = excess{since: v.OverSince, plan: v.GivesBack, planned: v.GaveBack}
+	for _, below := range v.Queues {
+		name := strings.TrimPrefix(string(below.Path), string(v.Path)+".")
+		child := q.children[name]
+		if child == nil {
+			child = p.newQueue(q, &QueueConfig{Name: name})
+			child.max, child.guaranteed, child.properties = below.Max, below.Guaranteed, below.Properties
+			child.leaf, child.draining = below.Leaf, true
+			q.children[name] = child
+		}
+		p.restoreQueues(child, below)
+	}
+}

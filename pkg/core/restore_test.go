@@ -1,0 +1,66 @@
+package core_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// TestRestoreStandsWhereTheOtherStood restores partitions from views in the
+// middle of random histories: the laws hold, everything that a view tells of
+// nodes, sums and asks is the same, and what is told goes on.
+func TestRestoreStandsWhereTheOtherStood(t *testing.T) {
+	for seed := range uint64(300) {
+		h := newHistory(rand.New(rand.NewPCG(seed, 7)))
+		for range 80 {
+			h.step()
+		}
+		view := h.p.View()
+		other := core.Restore(core.Options{Kinds: testKinds()}, h.now, view)
+		assert.NilError(t, other.Verify(), "seed %d", seed)
+		restored := other.View()
+		assert.DeepEqual(t, restored.Nodes, view.Nodes)
+		assert.DeepEqual(t, restored.Homeless, view.Homeless)
+		sameQueues(t, restored.Root, view.Root)
+		assert.Equal(t, len(restored.Applications), len(view.Applications))
+		for i, app := range view.Applications {
+			got := restored.Applications[i]
+			assert.Equal(t, got.State, app.State)
+			assert.DeepEqual(t, got.Allocations, app.Allocations)
+			for k, ask := range app.Asks {
+				assert.DeepEqual(t, got.Asks[k].Allocation, ask.Allocation)
+				assert.Equal(t, got.Asks[k].Nominated, ask.Nominated)
+			}
+		}
+		for more := true; more; {
+			_, more = other.Schedule(h.now)
+			assert.NilError(t, other.Verify(), "seed %d", seed)
+		}
+		assert.Assert(t, cmp.Equal(h.p.View().Nodes, view.Nodes), "seed %d: the other was touched", seed)
+	}
+}
+
+func sameQueues(t *testing.T, a, b *core.QueueView) {
+	t.Helper()
+	assert.Equal(t, a.Path, b.Path)
+	assert.DeepEqual(t, trimmed(a), trimmed(b))
+	assert.Equal(t, len(a.Queues), len(b.Queues))
+	for i := range a.Queues {
+		sameQueues(t, a.Queues[i], b.Queues[i])
+	}
+}
+
+func trimmed(q *core.QueueView) [5][]int64 {
+	sums := [5][]int64{q.Used, q.Pending, q.Promised, q.Leaving, q.Max}
+	for i, sum := range sums {
+		for len(sum) > 0 && sum[len(sum)-1] == 0 {
+			sum = sum[:len(sum)-1]
+		}
+		sums[i] = append([]int64{}, sum...)
+	}
+	return sums
+}
