@@ -52,7 +52,10 @@ func (s *Service) refuse(w http.ResponseWriter, r *http.Request, err error) {
 
 // send writes a value with all that belongs into the head.
 func (s *Service) send(w http.ResponseWriter, r *http.Request, value any, status int) {
-	content := newBody(acceptsGzip(r.Header))
+	content := newBody(nil)
+	if acceptsGzip(r.Header) {
+		content = newBody(s.packers)
+	}
 	contentType := s.encode(content, value)
 
 	head := w.Header()

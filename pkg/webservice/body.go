@@ -2,47 +2,53 @@ package webservice
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
-	"hash"
+	"hash/crc32"
 	"io"
+	"runtime"
+	"sync"
 )
 
 // compressFrom is the size in bytes from which a body is compressed.
 const compressFrom = 1400
 
+// workersMax is how many goroutines work for one body at most.
+const workersMax = 4
+
 // A body is what is going to be answered, once in memory: compressed if it may be
-// and is large enough, and as it is otherwise. A large body is hashed and
-// compressed by a goroutine while the rest is still being written.
+// and is large enough, and as it is otherwise. It consists of pieces, which
+// goroutines hash and compress while the next ones are still being written.
 type body struct {
-	digest hash.Hash
-	packed *bytes.Buffer // nil unless compressed
-	zip    *gzip.Writer
-	plain  [][]byte
+	packers *packers // nil if it must not be compressed
+	pieces  []*piece
+	todo    chan *piece // nil as long as there is no piece but the last
+	empty   chan []byte // buffers to use again
+	working sync.WaitGroup
 
-	full, empty chan []byte // between the two goroutines; nil while there is one
+	size int    // before it is compressed
+	sum  uint32 // CRC-32 of that
 }
 
-func newBody(compress bool) *body {
-	b := &body{digest: sha256.New()}
-	if compress {
-		b.packed = new(bytes.Buffer)
-		b.zip, _ = gzip.NewWriterLevel(b.packed, gzip.BestSpeed) // the level is one there is
-	}
-	return b
+// A piece is some bytes of a body.
+type piece struct {
+	content []byte // as they are sent
+	digest  [sha256.Size]byte
 }
+
+// newBody makes an empty body. Nil packers leave it uncompressed.
+func newBody(packers *packers) *body { return &body{packers: packers} }
 
 // take is the sink of a body. It keeps the chunk.
 func (b *body) take(chunk []byte) []byte {
-	if b.full == nil {
-		b.full, b.empty = make(chan []byte, 2), make(chan []byte, 4)
-		go b.work()
+	if b.todo == nil {
+		b.todo, b.empty = make(chan *piece, workersMax), make(chan []byte, 2*workersMax)
+		for range max(1, min(workersMax, runtime.GOMAXPROCS(0)-1)) {
+			b.working.Go(b.work)
+		}
 	}
-	b.full <- chunk
-	if b.zip == nil {
-		return make([]byte, 0, chunkBytes+chunkBytes/4) // the other is part of the body
-	}
+	b.add(chunk)
+	b.todo <- b.pieces[len(b.pieces)-1]
 	select {
 	case again := <-b.empty:
 		return again
@@ -51,70 +57,75 @@ func (b *body) take(chunk []byte) []byte {
 	}
 }
 
-// work absorbs chunks until there are no more.
+func (b *body) add(chunk []byte) {
+	b.pieces = append(b.pieces, &piece{content: chunk})
+	b.size += len(chunk)
+	b.sum = crc32.Update(b.sum, crc32.IEEETable, chunk)
+}
+
 func (b *body) work() {
-	for chunk := range b.full {
-		b.absorb(chunk)
+	for p := range b.todo {
+		chunk := p.content
+		b.process(p)
+		if b.packers == nil {
+			continue // the buffer is what is sent
+		}
 		select {
 		case b.empty <- chunk:
 		default:
 		}
 	}
-	close(b.empty)
 }
 
-func (b *body) absorb(chunk []byte) {
-	b.digest.Write(chunk)
-	if b.zip != nil {
-		b.zip.Write(chunk) // into memory, which never fails
-	} else {
-		b.plain = append(b.plain, chunk)
+func (b *body) process(p *piece) {
+	p.digest = sha256.Sum256(p.content)
+	if b.packers != nil {
+		p.content = b.packers.pack(p.content)
 	}
 }
 
 // finish takes the last chunk. Nothing is taken afterwards.
 func (b *body) finish(last []byte) {
-	if b.full == nil && len(last) < compressFrom {
-		b.packed, b.zip = nil, nil
+	if b.todo == nil && len(last) < compressFrom {
+		b.packers = nil
 	}
-	if b.full != nil {
-		close(b.full)
-		for range b.empty { // until the goroutine is done
-		}
+	b.add(last)
+	b.process(b.pieces[len(b.pieces)-1])
+	if b.todo != nil {
+		close(b.todo)
+		b.working.Wait()
 	}
-	b.absorb(last)
-	if b.zip != nil {
-		b.zip.Close()
+	if b.packers != nil {
+		first, end := b.pieces[0], b.pieces[len(b.pieces)-1]
+		first.content = append(bytes.Clone(gzipHead), first.content...)
+		end.content = append(end.content, gzipTail(b.sum, b.size)...)
 	}
 }
 
 // tag is the entity tag. It is weak, as it is the same however the body is
 // packed.
 func (b *body) tag() string {
-	return `W/"` + hex.EncodeToString(b.digest.Sum(nil)[:12]) + `"`
+	all := sha256.New()
+	for _, p := range b.pieces {
+		all.Write(p.digest[:])
+	}
+	return `W/"` + hex.EncodeToString(all.Sum(nil)[:12]) + `"`
 }
 
-func (b *body) compressed() bool { return b.packed != nil }
+func (b *body) compressed() bool { return b.packers != nil }
 
 func (b *body) length() int {
-	if b.compressed() {
-		return b.packed.Len()
-	}
 	n := 0
-	for _, chunk := range b.plain {
-		n += len(chunk)
+	for _, p := range b.pieces {
+		n += len(p.content)
 	}
 	return n
 }
 
 // writeTo sends the body. An error is that of a client that went away.
 func (b *body) writeTo(w io.Writer) error {
-	if b.compressed() {
-		_, err := w.Write(b.packed.Bytes())
-		return err
-	}
-	for _, chunk := range b.plain {
-		if _, err := w.Write(chunk); err != nil {
+	for _, p := range b.pieces {
+		if _, err := w.Write(p.content); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -136,10 +137,18 @@ func (e *encoder) text(s string) { e.buffer = appendText(e.buffer, s) }
 
 func (e *encoder) integer(n int64) { e.buffer = strconv.AppendInt(e.buffer, n, 10) }
 
+// plain are the bytes that stand for themselves in a text.
+var plain = func() (out [256]bool) {
+	for c := ' '; c < 0x7f; c++ {
+		out[c] = !strings.ContainsRune(`"\<>&`, c)
+	}
+	return out
+}()
+
 // appendText quotes a text. Whatever needs escaping is left to encoding/json.
 func appendText(to []byte, s string) []byte {
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+		if !plain[s[i]] {
 			quoted, _ := json.Marshal(s) // of a text never fails
 			return append(to, quoted...)
 		}

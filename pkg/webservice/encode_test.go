@@ -81,7 +81,6 @@ func TestChunks(t *testing.T) {
 	e := newEncoder(new(resources.Kinds), func(chunk []byte) []byte {
 		assert.Assert(t, len(chunk) >= chunkBytes && len(chunk) < chunkBytes+2000, len(chunk))
 		got.Write(chunk)
-		got.Write(chunk)
 		return chunk
 	})
 	list := &items[sample]{n: 1000, fill: func(i int, into *sample) { into.Number, into.Text = int64(i), strings.Repeat("x", 1000) }}

@@ -88,6 +88,7 @@ type Service struct {
 	config  Config
 	rest    *router
 	debug   *router
+	packers *packers
 	dumping sync.Mutex // held while a state dump is made: it is large
 }
 
@@ -99,7 +100,7 @@ func New(config Config) (*Service, error) {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	s := &Service{config: config}
+	s := &Service{config: config, packers: newPackers()}
 	s.rest = newRouter(s.routes())
 	s.debug = newRouter(s.debugRoutes())
 	return s, nil

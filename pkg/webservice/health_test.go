@@ -1,0 +1,153 @@
+package webservice
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// TestHealth breaks one thing at a time, and each time the scheduler recovers.
+func TestHealth(t *testing.T) {
+	w := newWorld(t)
+	h := w.service(t).Handler()
+	right := w.views[w.names[0]]
+	for _, c := range []struct {
+		check  int // that fails; also is another that must
+		also   int
+		says   string
+		damage func(v *core.View, n *core.NodeView, app *core.ApplicationView)
+	}{
+		{2, -1, "partition default has -1 of vcore", func(v *core.View, _ *core.NodeView, _ *core.ApplicationView) {
+			v.Used = w.amounts(t, -1, 0, 0)
+		}},
+		{3, 5, "node node-1 has -1 of pods", func(_ *core.View, n *core.NodeView, _ *core.ApplicationView) {
+			n.Occupied = w.amounts(t, 500, 768<<20, -1)
+		}},
+		{4, -1, "partition default has memory=1", func(v *core.View, _ *core.NodeView, _ *core.ApplicationView) {
+			v.Capacity = w.amounts(t, 0, 1, 0)
+		}},
+		{5, -1, "node node-1 has memory=4294967296 pods=110 vcore=2500, the parts make memory=4294967296 pods=110 vcore=2501", func(_ *core.View, n *core.NodeView, _ *core.ApplicationView) {
+			n.Available = w.amounts(t, 1, 1280<<20, 106)
+		}},
+		{7, -1, "allocation filler-3 on node node-2 is of no application", func(_ *core.View, _ *core.NodeView, app *core.ApplicationView) {
+			app.Allocations = app.Allocations[:2]
+		}},
+		{8, -1, "allocation filler-1 of application filler-app is not on node node-1", func(_ *core.View, n *core.NodeView, _ *core.ApplicationView) {
+			n.Allocations = n.Allocations[1:]
+		}},
+	} {
+		view, node, app := *right, *right.Nodes[0], *right.Applications[2]
+		c.damage(&view, &node, &app)
+		view.Nodes = []*core.NodeView{&node, right.Nodes[1]}
+		view.Applications = []*core.ApplicationView{right.Applications[0], &app}
+		w.views[w.names[0]] = &view
+		code, answer := checked(t, h)
+		assert.Equal(t, code, http.StatusServiceUnavailable, c.says)
+		assert.Assert(t, !answer.Healthy)
+		for i, one := range answer.HealthChecks {
+			assert.Equal(t, one.Succeeded, i != c.check && i != c.also, "%s: %s", c.says, one.DiagnosisMessage)
+		}
+		assert.Assert(t, strings.Contains(answer.HealthChecks[c.check].DiagnosisMessage, c.says), answer.HealthChecks[c.check].DiagnosisMessage)
+
+		w.views[w.names[0]] = right
+		code, answer = checked(t, h)
+		assert.Equal(t, code, http.StatusOK)
+		assert.Assert(t, answer.Healthy)
+	}
+}
+
+func checked(t *testing.T, h http.Handler) (int, healthJSON) {
+	t.Helper()
+	w := ask(h, http.MethodGet, "/ws/v1/scheduler/healthcheck")
+	var answer healthJSON
+	assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &answer))
+	return w.Code, answer
+}
+
+func TestDiagnosisIsShort(t *testing.T) {
+	faults := make([]string, 25)
+	assert.Assert(t, strings.HasSuffix(shortened(faults), "; and 5 more"))
+	assert.Equal(t, shortened([]string{"a", "b"}), "a; b")
+}
+
+func TestBucketOf(t *testing.T) {
+	for _, c := range []struct {
+		used, whole int64
+		bucket      int
+	}{
+		{0, 10, 0},
+		{1, 10, 0},
+		{1, 100, 0},
+		{10, 100, 0},
+		{11, 100, 1},
+		{20, 100, 1},
+		{21, 200, 1},
+		{100, 100, 9},
+		{91, 100, 9},
+		{90, 100, 8},
+		{300, 100, 9},
+		{-5, 100, 0},
+		{resources.Unlimited, 1, 9},
+		{resources.Unlimited, resources.Unlimited, 9},
+	} {
+		assert.Equal(t, bucketOf(c.used, c.whole), c.bucket, "%d of %d", c.used, c.whole)
+	}
+}
+
+func TestShare(t *testing.T) {
+	assert.Equal(t, share(1, 3, 100), int64(33))
+	assert.Equal(t, share(resources.Unlimited, resources.Unlimited, 100), int64(100))
+	assert.Equal(t, share(resources.Unlimited, 1, 100), int64(resources.Unlimited))
+	assert.Equal(t, share(-1, 1, 100), int64(0))
+}
+
+func TestDecimal(t *testing.T) {
+	for millionths, want := range map[int64]string{0: "0", 1: "0.000001", 250_000: "0.25", 1_000_000: "1", 12_500_000: "12.5"} {
+		assert.Equal(t, string(decimal(millionths)), want)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	h := newWorld(t).service(t).Handler()
+	for _, c := range []struct{ body, want string }{
+		{configText, `{"allowed":true}`},
+		{"partitions: []", `{"allowed":false,"reason":`},
+		{strings.Repeat("#", config.TextMax+1), `{"allowed":false,"reason":"the configuration has more than 4194304 bytes"}`},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/ws/v1/validate-conf", strings.NewReader(c.body))
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		assert.Equal(t, w.Code, http.StatusOK)
+		assert.Equal(t, w.Header().Get("Access-Control-Allow-Methods"), "OPTIONS, POST")
+		assert.Assert(t, strings.HasPrefix(w.Body.String(), c.want), w.Body)
+	}
+}
+
+// TestUsage adds up what a user has in several queues, in an order that a name
+// with a hyphen could spoil.
+func TestUsage(t *testing.T) {
+	w := newWorld(t)
+	app := func(id, queue string, vcore int64) *core.ApplicationView {
+		return &core.ApplicationView{
+			ID: core.ApplicationID(id), Queue: core.QueuePath(queue), User: "u", State: core.Running,
+			Used: w.amounts(t, vcore, 0, 0), Allocations: []*core.Allocation{{}},
+		}
+	}
+	at := &snapshot{View: &core.View{Root: &core.QueueView{Path: "root"}, Applications: []*core.ApplicationView{
+		app("1", "root.a.c", 1), app("2", "root.a-b.x", 2), app("3", "root.a.d", 4), app("4", "root.a.c", 8),
+	}}}
+	got := encoded(at.users(), w.kinds)
+	assert.Equal(t, got, `[{"userName":"u","queues":{"queuePath":"root","resourceUsage":{"vcore":15},"runningApplications":["2","1","4","3"],"children":[`+
+		`{"queuePath":"root.a-b","resourceUsage":{"vcore":2},"runningApplications":["2"],"children":[{"queuePath":"root.a-b.x","resourceUsage":{"vcore":2},"runningApplications":["2"]}]},`+
+		`{"queuePath":"root.a","resourceUsage":{"vcore":13},"runningApplications":["1","4","3"],"children":[`+
+		`{"queuePath":"root.a.c","resourceUsage":{"vcore":9},"runningApplications":["1","4"]},`+
+		`{"queuePath":"root.a.d","resourceUsage":{"vcore":4},"runningApplications":["3"]}]}]}}]`)
+}
