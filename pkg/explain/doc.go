@@ -1,4 +1,5 @@
-// Package explain says why an ask waits, and why an allocation was told to go.
+// Package explain says why an ask waits, why an allocation was told to go, and
+// what would happen if.
 //
 // It reads a core.View and nothing else, so an answer is about one moment, takes
 // no lock and disturbs nobody. It sorts all nodes by the first reason that keeps
@@ -11,4 +12,5 @@
 //	nodes.go    every node, by the first reason that blocks
 //	quota.go    the queues on the way to the root, and the place in the order
 //	text.go     the answer for people to read
+//	whatif.go   WhatIf: what would become of asks, or of another configuration
 package explain

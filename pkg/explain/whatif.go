@@ -1,0 +1,181 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A Question is what might be done to a partition.
+type Question struct {
+	// Config replaces the configuration; nil leaves it.
+	Config *core.Config
+	// Asks are added, to applications that are known. Their keys must be new.
+	Asks []*core.Allocation
+	// Within is how long to wait for what only time brings, such as the delay
+	// after which a guarantee is claimed. Nobody who is told to go does within it.
+	Within time.Duration
+}
+
+// An Outcome is what would come of a question, if the resource manager refused
+// nothing and nothing else happened meanwhile.
+type Outcome struct {
+	Fates   []Fate   // of the asks of the question, in their order
+	Victims []Victim // who would be told to go, in that order
+	Others  []Fate   // asks that wait now and would not, by key
+	Beyond  []Beyond // queues that would use more than their max, from the root down
+}
+
+// A Fate is what becomes of an ask.
+type Fate struct {
+	Key       core.AllocationKey
+	Placed    core.NodeID // where it would run at once
+	Nominated core.NodeID // where room would be made for it
+	Refused   string      // why it would not be taken in at all
+	Waits     *Answer     // why it would wait, if it is neither placed nor refused
+}
+
+// A Victim is an allocation that would be told to go.
+type Victim struct {
+	Key         core.AllocationKey
+	Application core.ApplicationID
+	Message     string // for whom, and why
+}
+
+// Beyond is how much a queue would use beyond its max.
+type Beyond struct {
+	Queue core.QueuePath
+	By    resources.Amounts
+}
+
+// WhatIf answers a question with a partition of its own, which it makes from the
+// view; nothing else is touched. It takes time linear in the size of the view.
+// The error says what is wrong with the configuration of the question.
+func WhatIf(view *core.View, kinds *resources.Kinds, now time.Time, q Question) (*Outcome, error) {
+	p := core.Restore(core.Options{Kinds: kinds, Partition: view.Partition}, now, view)
+	if q.Config != nil {
+		if err := p.Convertible(*q.Config); err != nil {
+			return nil, fmt.Errorf("configuration: %w", err)
+		}
+		p.Apply(now, core.Reconfigure{Config: *q.Config})
+	}
+	r := &rehearsal{p: p, placed: map[core.AllocationKey]core.NodeID{}, refused: map[core.AllocationKey]string{}}
+	for _, ask := range q.Asks {
+		own := *ask
+		r.hear(p.Apply(now, core.AddAllocation{Allocation: &own}))
+	}
+	r.play(now, now.Add(q.Within))
+	out := &Outcome{Victims: r.victims}
+	after := p.View()
+	for _, ask := range q.Asks {
+		out.Fates = append(out.Fates, r.fateOf(after, kinds, ask))
+	}
+	out.Others = r.others(view, after, q.Asks)
+	out.Beyond = beyond(after.Root, nil)
+	return out, nil
+}
+
+// A rehearsal collects what a partition says.
+type rehearsal struct {
+	p       *core.Partition
+	placed  map[core.AllocationKey]core.NodeID
+	refused map[core.AllocationKey]string
+	victims []Victim
+}
+
+// play lets the partition do all there is to do until a time.
+func (r *rehearsal) play(now, until time.Time) {
+	for {
+		for more := true; more; {
+			var fx core.Effects
+			fx, more = r.p.Schedule(now)
+			r.hear(fx)
+		}
+		due, ok := r.p.Due()
+		if !ok || due.After(until) {
+			return
+		}
+		now = due
+	}
+}
+
+func (r *rehearsal) hear(fx core.Effects) {
+	for _, effect := range fx {
+		switch m := effect.(type) {
+		case *si.Allocation:
+			r.placed[core.AllocationKey(m.AllocationKey)] = core.NodeID(m.NodeID)
+		case *si.RejectedAllocation:
+			r.refused[core.AllocationKey(m.AllocationKey)] = m.Reason
+		case *si.AllocationRelease:
+			if m.TerminationType == si.TerminationType_PREEMPTED_BY_SCHEDULER {
+				r.victims = append(r.victims, Victim{
+					Key: core.AllocationKey(m.AllocationKey), Application: core.ApplicationID(m.ApplicationID), Message: m.Message,
+				})
+			}
+		}
+	}
+}
+
+func (r *rehearsal) fateOf(after *core.View, kinds *resources.Kinds, ask *core.Allocation) Fate {
+	f := Fate{Key: ask.Key, Placed: r.placed[ask.Key], Refused: r.refused[ask.Key]}
+	if f.Placed == "" && f.Refused == "" {
+		if waits, err := Ask(after, kinds, ask.Application, ask.Key); err == nil {
+			f.Waits, f.Nominated = waits, waits.Nominated
+		}
+	}
+	return f
+}
+
+// others are the asks that waited before and are placed or nominated after,
+// but for those of the question.
+func (r *rehearsal) others(before, after *core.View, asked []*core.Allocation) []Fate {
+	had := map[core.AllocationKey]core.NodeID{}
+	for _, app := range before.Applications {
+		for i := range app.Asks {
+			had[app.Asks[i].Key] = app.Asks[i].Nominated
+		}
+	}
+	for _, ask := range asked {
+		delete(had, ask.Key)
+	}
+	var list []Fate
+	for key := range had {
+		if node, ok := r.placed[key]; ok {
+			list = append(list, Fate{Key: key, Placed: node})
+		}
+	}
+	for _, app := range after.Applications {
+		for i := range app.Asks {
+			ask := &app.Asks[i]
+			if was, ok := had[ask.Key]; ok && ask.Nominated != "" && ask.Nominated != was {
+				list = append(list, Fate{Key: ask.Key, Nominated: ask.Nominated})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Fate) int { return cmp.Compare(a.Key, b.Key) })
+	return list
+}
+
+// beyond lists the queues that use more than their max.
+func beyond(q *core.QueueView, list []Beyond) []Beyond {
+	var by resources.Amounts
+	for i, used := range q.Used {
+		kind := resources.Kind(i)
+		if most := q.Max.Of(kind); most != resources.Unlimited && used > most {
+			by.Set(kind, used-most)
+		}
+	}
+	if !by.IsZero() {
+		list = append(list, Beyond{Queue: q.Path, By: by})
+	}
+	for _, child := range q.Queues {
+		list = beyond(child, list)
+	}
+	return list
+}

@@ -1,0 +1,101 @@
+package explain_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// question is asks of one application, by key, vcore and priority.
+func question(app string, asks ...*core.Allocation) explain.Question {
+	for i, a := range asks {
+		a.Application = core.ApplicationID(app)
+		a.Created = start.Add(time.Duration(i) * time.Second)
+	}
+	return explain.Question{Asks: asks}
+}
+
+func wish(key string, vcore int64, priority int32) *core.Allocation {
+	return &core.Allocation{Key: core.AllocationKey(key), Amounts: resources.Amounts{vcore, 1}, Priority: priority}
+}
+
+func crowd(t *testing.T) *cluster {
+	t.Helper()
+	c := newCluster(t, twoQueues(), core.Options{})
+	c.node("n1", 4000, 1<<30)
+	c.node("n2", 4000, 1<<30)
+	c.ask("batch", "b-1", 3000, 1, on("n1"))
+	c.ask("batch", "b-2", 3000, 1, on("n2"), priority(2))
+	c.settle(start)
+	return c
+}
+
+// TestWhatIf rehearses asks: one fits, one has room made, one waits and one is
+// not taken in. The partition does not notice.
+func TestWhatIf(t *testing.T) {
+	c := crowd(t)
+	before := fmt.Sprintf("%+v", c.View().Root)
+	q := question("web", wish("fits", 1000, 0), wish("takes", 3000, 9), wish("large", 9000, 0), wish("b-1", 1000, 0))
+	out, err := explain.WhatIf(c.View(), c.kinds, start.Add(time.Minute), q)
+	assert.NilError(t, err)
+	assert.Equal(t, len(out.Fates), 4)
+	assert.Equal(t, out.Fates[0].Placed, core.NodeID("n2"))
+	assert.Equal(t, out.Fates[1].Nominated, core.NodeID("n1"))
+	assert.Equal(t, out.Fates[2].Waits.Reason, core.QuotaExceeded)
+	assert.Equal(t, out.Fates[3].Refused, "allocation b-1 is known as one of application batch")
+	assert.Equal(t, len(out.Victims), 1)
+	assert.Equal(t, out.Victims[0].Key, core.AllocationKey("b-1"))
+	assert.Equal(t, out.Victims[0].Message, "preempted on node n1 to make room for takes of application web, by priority 9 over 0")
+	assert.Equal(t, fmt.Sprintf("%+v", c.View().Root), before)
+}
+
+// TestWhatIfTheMaxWere says who would be over which limit, and who of those who
+// wait now would run.
+func TestWhatIfTheMaxWere(t *testing.T) {
+	c := crowd(t)
+	c.ask("web", "waits", 1000, 1)
+	c.ask("web", "large", 9500, 1)
+	c.node("n3", 20_000, 1<<30)
+	c.Apply(start, core.DrainNode{ID: "n3"})
+	c.settle(start)
+	config := twoQueues()
+	config.Name = "default"
+	config.Root.Queues[0].Max = nil
+	config.Root.Queues[1].Max = resources.Limits{5000}
+	c.Apply(start, core.UndrainNode{ID: "n3"})
+	out, err := explain.WhatIf(c.View(), c.kinds, start.Add(time.Minute), explain.Question{Config: &config})
+	assert.NilError(t, err)
+	assert.Equal(t, len(out.Beyond), 1)
+	assert.Equal(t, out.Beyond[0].Queue, core.QueuePath("root.batch"))
+	assert.Equal(t, c.kinds.Format(out.Beyond[0].By), "vcore=1000")
+	assert.Equal(t, len(out.Others), 1)
+	assert.Equal(t, out.Others[0], explain.Fate{Key: "large", Placed: "n3"})
+
+	config.Root.Queues[1].Parent = true
+	_, err = explain.WhatIf(c.View(), c.kinds, start, explain.Question{Config: &config})
+	assert.Error(t, err, "configuration: queue root.batch has 1 applications and cannot become a parent")
+}
+
+// TestWhatIfWaits lets time pass, for what is due only after a delay.
+func TestWhatIfWaits(t *testing.T) {
+	config := twoQueues()
+	config.Root.Queues[0].Guaranteed = resources.Amounts{4000}
+	config.Root.Queues[0].Properties.PreemptionDelay = 30 * time.Second
+	c := newCluster(t, config, core.Options{})
+	c.node("n1", 4000, 1<<30)
+	c.ask("batch", "b-1", 4000, 1, on("n1"))
+	c.settle(start)
+	for within, victims := range map[time.Duration]int{0: 0, 29 * time.Second: 0, 30 * time.Second: 1} {
+		q := question("web", wish("due", 4000, 0))
+		q.Within = within
+		out, err := explain.WhatIf(c.View(), c.kinds, start, q)
+		assert.NilError(t, err)
+		assert.Equal(t, len(out.Victims), victims, "%v", within)
+	}
+}
