@@ -22,6 +22,8 @@ import (
 //	an ask is nominated to one node at most, and to none once it runs
 //	who is placed leaves the room of those nominated who come before
 //	no queue falls below what is guaranteed to it, or below what it had
+//	no room is made on nodes that are cordoned, kept for asks that may run there
+//	only, or where somebody who was told to go does not
 type lawful struct {
 	p       *core.Partition
 	config  core.Config
@@ -90,10 +92,10 @@ func deedsFor(fx core.Effects, after *core.View) (list []deed, err error) {
 			return nil, fmt.Errorf("%s is released and does not leave", key)
 		case gone.Trigger == preemptor.RequiredNode || gone.Trigger == preemptor.Quota:
 			list = append(list, deed{what: "end", victims: []core.AllocationKey{key}, by: gone.Trigger})
-		case last < 0 || list[last].what != "nominate" || list[last].key != gone.For:
-			return nil, fmt.Errorf("%s goes for %s, which was not nominated before", key, gone.For)
+		case last < 0 || list[last].what != "nominate" || list[last].key != gone.For || list[last].by != gone.Trigger:
+			return nil, fmt.Errorf("%s goes for %s by %s, which was not nominated before", key, gone.For, gone.Trigger)
 		default:
-			list[last].victims, list[last].by = append(list[last].victims, key), gone.Trigger
+			list[last].victims = append(list[last].victims, key)
 		}
 	}
 	return list, nil
@@ -122,10 +124,10 @@ func (l *lawful) judgePlace(w *world, ask *core.AskView, n *core.NodeView) error
 	room := n.Available.Clone()
 	for _, key := range n.Nominated {
 		other := w.ask(key)
-		before := w.standing(other) >= w.standing(ask)
+		before := w.holds(other) >= w.standing(ask)
 		switch {
 		case ask.Required != "":
-			before = w.standing(other) > w.standing(ask)
+			before = w.holds(other) > w.standing(ask)
 		case ask.Nominated == n.ID:
 			before = w.before(other, ask) < 0
 		}
@@ -162,6 +164,9 @@ func (l *lawful) judgeNomination(o oracle, d deed) error {
 		}
 		return need.FitsIn(here) && quota.FitsIn(all)
 	}
+	if err := l.judgeNode(o, n); err != nil {
+		return err
+	}
 	if !enough("") {
 		return fmt.Errorf("they do not hold %v and %v of quota", need, quota)
 	}
@@ -180,6 +185,24 @@ func (l *lawful) judgeNomination(o oracle, d deed) error {
 	}
 	if !o.keepsFloors(gone) {
 		return fmt.Errorf("a queue falls below what is guaranteed to it")
+	}
+	return nil
+}
+
+// judgeNode sees that room may be made on a node at all.
+func (l *lawful) judgeNode(o oracle, n *core.NodeView) error {
+	if !n.Schedulable {
+		return fmt.Errorf("the node takes nothing new")
+	}
+	for _, held := range n.Reservations {
+		if held.Required && !l.advised && o.world.ask(held.Key) != nil {
+			return fmt.Errorf("the node is kept for %s", held.Key)
+		}
+	}
+	for _, leaving := range n.Leaving {
+		if leaving.Stuck {
+			return fmt.Errorf("%s was told to go there and does not", leaving.Key)
+		}
 	}
 	return nil
 }

@@ -38,7 +38,8 @@ type history struct {
 	now     time.Time
 	current core.Config // where the test keeps it
 	laws    lawful
-	broken  error // the law that the last step broke
+	asked   map[string]int // questions to the resource manager, by what was asked
+	broken  error          // the law that the last step broke
 }
 
 var errTaint = errors.New("taint")
@@ -85,8 +86,10 @@ func (h *history) populate() {
 // advise has the resource manager say more about preemption than it has to:
 // answers that hold together, or any at all.
 func (h *history) advise(options *core.Options) {
+	h.asked = map[string]int{}
 	if h.IntN(4) == 0 {
 		options.Budgets = func(keys []core.AllocationKey) (budgets []core.DisruptionBudget) {
+			h.asked["budgets"]++
 			for i := range 3 {
 				budgets = append(budgets, core.DisruptionBudget{Name: fmt.Sprint("budget", i), Allowed: i})
 				for _, key := range keys {
@@ -101,6 +104,7 @@ func (h *history) advise(options *core.Options) {
 	nonsense := h.IntN(2) == 0
 	if h.IntN(4) == 0 {
 		options.Simulate = func(ask core.AllocationKey, node core.NodeID, _, remove []core.AllocationKey) error {
+			h.asked["simulate"]++
 			if nonsense && h.IntN(3) == 0 || (int(ask[len(ask)-1])+int(node[1]))%3 > len(remove) {
 				return errTaint // a conflict with somebody who is still there
 			}
@@ -111,6 +115,7 @@ func (h *history) advise(options *core.Options) {
 		return
 	}
 	options.SelectVictims = func(_ core.AllocationKey, _ core.NodeID, candidates []core.AllocationKey, _ []bool) ([]core.AllocationKey, error) {
+		h.asked["victims"]++
 		switch {
 		case !nonsense:
 			return candidates, nil
@@ -272,6 +277,7 @@ func (h *history) step() any {
 // TestRandomHistories keeps the laws whatever is sent in whatever order.
 func TestRandomHistories(t *testing.T) {
 	var preempted core.Preempted
+	asked := map[string]int{}
 	for seed := range uint64(1500) {
 		h := newHistory(rand.New(rand.NewPCG(seed, 0)))
 		for i := range 160 {
@@ -281,6 +287,9 @@ func TestRandomHistories(t *testing.T) {
 			assert.NilError(t, h.p.VerifyHunts(), "seed %d, step %d: %T%+v", seed, i, done, done)
 		}
 		h.settle(t)
+		for what, count := range h.asked {
+			asked[what] += count
+		}
 		was := h.p.View().Preempted
 		preempted.Plans += was.Plans
 		preempted.Victims += was.Victims
@@ -293,7 +302,8 @@ func TestRandomHistories(t *testing.T) {
 			preempted.ByTrigger[trigger] += victims
 		}
 	}
-	t.Logf("%+v", preempted)
+	t.Logf("%+v, asked %v", preempted, asked)
+	assert.Assert(t, asked["budgets"] > 300 && asked["simulate"] > 300 && asked["victims"] > 100)
 	assert.Assert(t, preempted.Stuck > 10 && preempted.Reservations > 0 && preempted.Cleared > 100 && preempted.Loops > 10)
 	for trigger, victims := range preempted.ByTrigger {
 		assert.Assert(t, victims > 50, "by %s there were %d victims", preemptor.Trigger(trigger), victims)

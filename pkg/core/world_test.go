@@ -3,6 +3,7 @@ package core_test
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -130,16 +131,25 @@ func (w *world) standing(ask *core.AskView) int32 {
 	return value
 }
 
+// holds is the standing with which an ask holds the room that is promised to it:
+// what is due to its queue nobody takes away.
+func (w *world) holds(ask *core.AskView) int32 {
+	if ask.Nominated != "" && ask.Trigger == preemptor.Guarantee {
+		return math.MaxInt32
+	}
+	return w.standing(ask)
+}
+
 // before orders asks that are promised room, the first to get it first.
 func (w *world) before(a, b *core.AskView) int {
-	return cmp.Or(cmp.Compare(w.standing(b), w.standing(a)), inOrder(a, b))
+	return cmp.Or(cmp.Compare(w.holds(b), w.holds(a)), inOrder(a, b))
 }
 
 // roomFor is what is free beside what is promised to asks of at least a standing.
 func (w *world) roomFor(n *core.NodeView, standing int32) resources.Amounts {
 	room := n.Available.Clone()
 	for _, key := range n.Nominated {
-		if other := w.ask(key); w.standing(other) >= standing {
+		if other := w.ask(key); w.holds(other) >= standing {
 			room.Sub(other.Amounts)
 		}
 	}
@@ -189,7 +199,7 @@ type deed struct {
 	key     core.AllocationKey
 	node    core.NodeID
 	victims []core.AllocationKey // by key
-	by      preemptor.Trigger    // of the victims, where that was looked up
+	by      preemptor.Trigger    // of the victims or the nomination
 }
 
 func (d deed) String() string {
@@ -203,11 +213,11 @@ func deedsOf(fx core.Effects) (list []deed, err error) {
 		case *si.Allocation:
 			list = append(list, deed{what: "place", key: core.AllocationKey(e.AllocationKey), node: core.NodeID(e.NodeID)})
 		case core.Nomination:
-			d := deed{what: "nominate", key: e.Key, node: e.Node}
 			if e.Node == "" {
-				d.what = "clear"
+				list = append(list, deed{what: "clear", key: e.Key})
+				continue
 			}
-			list = append(list, d)
+			list = append(list, deed{what: "nominate", key: e.Key, node: e.Node, by: e.Plan.Trigger})
 		case *si.AllocationRelease:
 			last := len(list) - 1
 			if e.TerminationType != si.TerminationType_PREEMPTED_BY_SCHEDULER || last < 0 || list[last].what != "nominate" {
@@ -231,7 +241,7 @@ func (w *world) do(d deed) {
 	ask, n := w.ask(d.key), w.nodes[d.node]
 	path := w.queueOf(ask.Allocation)
 	if d.what == "nominate" {
-		ask.Nominated = d.node
+		ask.Nominated, ask.Trigger = d.node, d.by
 		n.Nominated = append(n.Nominated, d.key)
 		slices.SortStableFunc(n.Nominated, func(a, b core.AllocationKey) int { return w.before(w.ask(a), w.ask(b)) })
 		for _, q := range w.upFrom(path) {
