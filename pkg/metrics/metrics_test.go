@@ -36,13 +36,6 @@ func (p pictures) View(partition string) (*core.View, error) {
 	return p[partition], nil
 }
 
-// The kinds of all pictures, by number.
-const (
-	vcore resources.Kind = iota
-	memory
-	gpu
-)
-
 func kindsOf(t testing.TB, names ...string) *resources.Kinds {
 	t.Helper()
 	kinds := new(resources.Kinds)
@@ -53,6 +46,7 @@ func kindsOf(t testing.TB, names ...string) *resources.Kinds {
 	return kinds
 }
 
+// usual is the kinds of all pictures, by number.
 func usual(t testing.TB) *resources.Kinds {
 	t.Helper()
 	return kindsOf(t, resources.VCore, resources.Memory, "nvidia.com/gpu")
@@ -68,7 +62,7 @@ func town() *core.View {
 	}
 	idle := &core.QueueView{Path: "root.idle", Leaf: true, Max: resources.Limits{unlimited, unlimited, 0}}
 	team := &core.QueueView{
-		Path: "root.team", Max: resources.Limits{9000, 7 << 30}, Used: batch.Used, Pending: batch.Pending,
+		Path: "root.team", Max: resources.Limits{9000, 7 << 30}, Guaranteed: resources.Amounts{0, 0, 2}, Used: batch.Used, Pending: batch.Pending,
 		Promised: batch.Promised, Leaving: batch.Leaving, Queues: []*core.QueueView{batch},
 	}
 	root := &core.QueueView{
@@ -128,7 +122,7 @@ func inhabited(t testing.TB) *metrics.Metrics {
 	m.Watch(pictures{"[rm]default": town(), "[rm]lost": nil}, usual(t))
 	m.Count("[rm]default", core.Effects{
 		&si.AcceptedNode{}, &si.AcceptedNode{}, &si.RejectedNode{}, &si.AcceptedApplication{}, &si.RejectedApplication{},
-		&si.UpdatedApplication{State: "Accepted"}, &si.UpdatedApplication{State: "Running"}, &si.UpdatedApplication{State: "unheard of"},
+		&si.UpdatedApplication{State: "Accepted"}, &si.UpdatedApplication{State: "Running"}, &si.UpdatedApplication{State: "Running"}, &si.UpdatedApplication{State: "unheard of"},
 		&si.Allocation{}, &si.Allocation{}, &si.Allocation{}, &si.RejectedAllocation{},
 		&si.AllocationRelease{ApplicationID: "a", TerminationType: si.TerminationType_PREEMPTED_BY_SCHEDULER},
 		&si.AllocationRelease{TerminationType: si.TerminationType_PREEMPTED_BY_SCHEDULER},

@@ -12,17 +12,17 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 )
 
-// held are two partitions, of which one does not answer while a callback holds it
-// up.
+// held are three partitions, of which two do not answer while a callback holds
+// them up.
 type held struct {
-	let   chan struct{} // closed when it may answer
+	let   chan struct{} // closed when they may answer
 	asked atomic.Int32
 }
 
-func (h *held) Partitions() []string { return []string{"held", "quick"} }
+func (h *held) Partitions() []string { return []string{"held", "held too", "quick"} }
 
 func (h *held) View(partition string) (*core.View, error) {
-	if partition == "held" {
+	if partition != "quick" {
 		h.asked.Add(1)
 		<-h.let
 	}
@@ -31,13 +31,14 @@ func (h *held) View(partition string) (*core.View, error) {
 
 const (
 	heldUp  = `narwhal_partition_up{partition="held"}`
+	heldToo = `narwhal_partition_up{partition="held too"}`
 	quickUp = `narwhal_partition_up{partition="quick"}`
 	held0   = `narwhal_placements_total{partition="held"}`
 	quick0  = `narwhal_placements_total{partition="quick"}`
 )
 
-// TestHeldUp scrapes a partition that does not answer. The other is scraped in
-// spite of it, and the wait has an end.
+// TestHeldUp scrapes partitions that do not answer. The other is scraped in spite
+// of them, and the wait has an end, one for both.
 func TestHeldUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &held{let: make(chan struct{})}
@@ -48,6 +49,7 @@ func TestHeldUp(t *testing.T) {
 		got := seriesOf(t, m)
 		assert.Equal(t, time.Since(began), 4*time.Second)
 		assert.Equal(t, got[heldUp], 0.0)
+		assert.Equal(t, got[heldToo], 0.0)
 		assert.Equal(t, got[quickUp], 1.0)
 		_, there := got[quick0]
 		assert.Assert(t, there, "the other partition is read")
@@ -55,14 +57,14 @@ func TestHeldUp(t *testing.T) {
 		assert.Assert(t, !there, "what is not known has no series")
 
 		seriesOf(t, m)
-		assert.Equal(t, h.asked.Load(), int32(1), "further scrapes join the question")
+		assert.Equal(t, h.asked.Load(), int32(2), "further scrapes join the question")
 
 		close(h.let)
 		synctest.Wait()
 		began = time.Now()
 		assert.Equal(t, seriesOf(t, m)[heldUp], 1.0)
 		assert.Equal(t, time.Since(began), time.Duration(0))
-		assert.Equal(t, h.asked.Load(), int32(2))
+		assert.Equal(t, h.asked.Load(), int32(4))
 	})
 }
 
