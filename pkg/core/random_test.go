@@ -278,7 +278,7 @@ func (h *history) step() any {
 func TestRandomHistories(t *testing.T) {
 	var preempted core.Preempted
 	asked := map[string]int{}
-	for seed := range uint64(1500) {
+	for seed := range uint64(1000) {
 		h := newHistory(rand.New(rand.NewPCG(seed, 0)))
 		for i := range 160 {
 			done := h.step()
@@ -304,9 +304,9 @@ func TestRandomHistories(t *testing.T) {
 	}
 	t.Logf("%+v, asked %v", preempted, asked)
 	assert.Assert(t, asked["budgets"] > 300 && asked["simulate"] > 300 && asked["victims"] > 100)
-	assert.Assert(t, preempted.Stuck > 10 && preempted.Reservations > 0 && preempted.Cleared > 100 && preempted.Loops > 10)
+	assert.Assert(t, preempted.Stuck > 10 && preempted.Reservations > 0 && preempted.Cleared > 100 && preempted.Loops > 5)
 	for trigger, victims := range preempted.ByTrigger {
-		assert.Assert(t, victims > 50, "by %s there were %d victims", preemptor.Trigger(trigger), victims)
+		assert.Assert(t, victims > 30, "by %s there were %d victims", preemptor.Trigger(trigger), victims)
 	}
 }
 
