@@ -14,9 +14,13 @@ import (
 
 // encoded is a value as the encoder writes it.
 func encoded(x any, kinds *resources.Kinds) string {
-	e := newEncoder(kinds, func(chunk []byte) []byte { return chunk })
+	var out []byte
+	e := newEncoder(kinds, func(chunk []byte) []byte {
+		out = append(out, chunk...)
+		return chunk
+	})
 	e.value(x)
-	return string(e.buffer)
+	return string(append(out, e.buffer...))
 }
 
 type sample struct {
@@ -50,8 +54,8 @@ func FuzzEncoder(f *testing.F) {
 		y.List, y.Inner, y.Any, y.Texts = []sample{x, x}, &x, b, nil
 		want, err := json.Marshal(y)
 		assert.NilError(t, err)
-		assert.Equal(t, encoded(&y, new(resources.Kinds)), string(want))
-		assert.Equal(t, encoded(y, new(resources.Kinds)), string(want))
+		assert.Assert(t, encoded(&y, new(resources.Kinds)) == string(want))
+		assert.Assert(t, encoded(y, new(resources.Kinds)) == string(want))
 	})
 }
 

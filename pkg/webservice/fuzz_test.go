@@ -23,16 +23,17 @@ func FuzzRequests(f *testing.F) {
 	}
 	f.Add("/ws/v1/partition/default/queue/root.%252E%2F%00/applications/active", "status=&limit=9223372036854775808&fields=a,,b", "*;q=0")
 	f.Add("//ws//v1/../PARTITION/%5bmycluster%5Ddefault/nodes/", "offset=1&offset=2;%zz", "gzip;q=1.0001")
+	f.Add("/ws/v1/CLUSTERS", "a=#%zz", "")
 	f.Add("/debug/pprof/../stack", "subtree&fields=queuename", "")
 	s := newWorld(f).service(f)
 	both := newRouter(append(s.routes(), s.debugRoutes()...))
 	f.Fuzz(func(t *testing.T, path, query, accept string) {
-		u, err := url.ParseRequestURI(path)
+		u, err := url.ParseRequestURI(path + "?" + query)
 		if err != nil || u.Host != "" || strings.Contains(strings.ToLower(path), "pprof") {
 			t.Skip() // net/http refuses it; a profile takes its time
 		}
 		r := &http.Request{
-			Method: http.MethodGet, URL: &url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: query},
+			Method: http.MethodGet, URL: &url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery},
 			Header: http.Header{"Accept-Encoding": {accept}}, Host: "test", Proto: "HTTP/1.1", Body: http.NoBody,
 		}
 		w := httptest.NewRecorder()

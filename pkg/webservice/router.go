@@ -120,7 +120,7 @@ func moved(to string) http.Handler {
 
 func redirect(w http.ResponseWriter, r *http.Request, to string) {
 	if r.URL.RawQuery != "" {
-		to += "?" + r.URL.RawQuery
+		to += "?" + strings.ReplaceAll(r.URL.RawQuery, "#", "%23") // which a client would cut off
 	}
 	http.Redirect(w, r, to, http.StatusMovedPermanently)
 }
