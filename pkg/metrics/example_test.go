@@ -1,0 +1,41 @@
+package metrics_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
+)
+
+// Metrics watch a scheduler, hear of effects and times, and answer scrapes.
+func Example() {
+	s, err := scheduler.New(scheduler.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Stop()
+
+	m := metrics.New()
+	m.Watch(s, s.Kinds())
+	m.Count("[rm]default", core.Effects{&si.Allocation{}, &si.Allocation{}})
+	m.Observe(metrics.Decision, 12*time.Microsecond)
+
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	for line := range strings.Lines(w.Body.String()) {
+		if strings.Contains(line, `"allocated"`) || strings.HasPrefix(line, `narwhal_stage_seconds_count{stage="decision"}`) {
+			fmt.Print(line)
+		}
+	}
+	// Output:
+	// narwhal_stage_seconds_count{stage="decision"} 1
+	// yunikorn_scheduler_container_allocation_attempt_total{partition="[rm]default",state="allocated"} 2
+}
