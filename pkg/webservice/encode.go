@@ -31,8 +31,8 @@ type encoder struct {
 	kinds  []kind // sorted by name
 	indent bool
 	depth  int
-	fresh  bool     // nothing was written yet inside of the innermost bracket
-	keys   []string // of the last map of texts, sorted; siblings mostly have the same
+	fresh  bool      // nothing was written yet inside of the innermost bracket
+	keys   []textKey // of the last map of texts, sorted; siblings mostly have the same
 }
 
 // A kind is a resource kind as it is written.
@@ -199,28 +199,26 @@ func (e *encoder) texts(m map[string]string) {
 		return
 	}
 	e.open('{')
-	for _, key := range e.sorted(m) {
-		e.next()
-		e.text(key)
-		e.buffer = append(e.buffer, ':')
-		if e.indent {
-			e.buffer = append(e.buffer, ' ')
-		}
-		e.text(m[key])
+	for i := range e.sorted(m) {
+		e.key(e.keys[i].key)
+		e.text(m[e.keys[i].name])
 	}
 	e.close('}')
 }
 
 // sorted is the keys of a map in order. It is the answer from before if that
 // still holds, and valid until the next call.
-func (e *encoder) sorted(m map[string]string) []string {
-	if len(m) == len(e.keys) && !slices.ContainsFunc(e.keys, func(key string) bool { _, ok := m[key]; return !ok }) {
+func (e *encoder) sorted(m map[string]string) []textKey {
+	if len(m) == len(e.keys) && !slices.ContainsFunc(e.keys, func(k textKey) bool { _, ok := m[k.name]; return !ok }) {
 		return e.keys
 	}
 	e.keys = e.keys[:0]
-	for key := range m {
-		e.keys = append(e.keys, key)
+	for name := range m {
+		e.keys = append(e.keys, textKey{name, string(appendText(nil, name)) + ":"})
 	}
-	slices.Sort(e.keys)
+	slices.SortFunc(e.keys, func(a, b textKey) int { return strings.Compare(a.name, b.name) })
 	return e.keys
 }
+
+// A textKey is a key of a map as it is and as it is written.
+type textKey struct{ name, key string }

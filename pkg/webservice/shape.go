@@ -20,7 +20,7 @@ type field struct {
 	name  string
 	key   string // with quotes and colon
 	index int
-	omit  bool // left out when empty
+	empty func(reflect.Value) bool // when it is left out; nil is never
 	write write
 }
 
@@ -46,7 +46,7 @@ func shapeOf(t reflect.Type) *shape {
 		for option := range strings.SplitSeq(options, ",") {
 			switch option {
 			case "omitempty":
-				out.omit = true
+				out.empty = emptyOf(f.Type)
 			case "string":
 				out.write = quoted(out.write)
 			}
@@ -77,7 +77,7 @@ func (s *shape) encode(e *encoder, v reflect.Value) {
 	for i := range s.fields {
 		f := &s.fields[i]
 		inner := v.Field(f.index)
-		if f.omit && isEmpty(inner) {
+		if f.empty != nil && f.empty(inner) {
 			continue
 		}
 		e.key(f.key)
@@ -202,26 +202,26 @@ func quoted(number write) write {
 	}
 }
 
-// isEmpty reports whether a value is left out.
-func isEmpty(v reflect.Value) bool {
-	t := v.Type()
+// emptyOf says which values of a type are left out.
+func emptyOf(t reflect.Type) func(reflect.Value) bool {
 	switch {
 	case t == timeType:
-		return in[time.Time](v).IsZero()
+		return func(v reflect.Value) bool { return in[time.Time](v).IsZero() }
 	case t == amountsType:
-		return in[resources.Amounts](v).IsZero()
+		return func(v reflect.Value) bool { return in[resources.Amounts](v).IsZero() }
 	case t == limitsType:
-		return !slices.ContainsFunc(*in[resources.Limits](v), func(l int64) bool { return l != resources.Unlimited })
+		return func(v reflect.Value) bool {
+			return !slices.ContainsFunc(*in[resources.Limits](v), func(l int64) bool { return l != resources.Unlimited })
+		}
+	case t.Implements(sequenceType):
+		return func(v reflect.Value) bool { return v.IsNil() || v.Interface().(sequence).length() == 0 }
 	}
 	switch t.Kind() {
 	case reflect.Slice, reflect.Map:
-		return v.Len() == 0
-	case reflect.Pointer:
-		if v.IsNil() || !t.Implements(sequenceType) {
-			return v.IsNil()
-		}
-		return v.Interface().(sequence).length() == 0
+		return func(v reflect.Value) bool { return v.Len() == 0 }
+	case reflect.String:
+		return func(v reflect.Value) bool { return v.Len() == 0 }
 	default:
-		return v.IsZero()
+		return reflect.Value.IsZero
 	}
 }
