@@ -265,6 +265,7 @@ func (p *Partition) lookAnew(g *ground, n *node) {
 
 // changed notes that a node is no longer what it was when somebody hunted.
 func (p *Partition) changed(n *node) {
+	p.huntLater()
 	last := len(p.trail) - 1
 	if last >= 0 && p.trail[last] == n && p.caughtUp < p.moves {
 		return // nobody has looked since
@@ -276,7 +277,6 @@ func (p *Partition) changed(n *node) {
 			p.forgetTrail()
 		}
 	}
-	p.huntLater()
 }
 
 // forgetTrail keeps the newer half of the trail, and the grounds that need no more.

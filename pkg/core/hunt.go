@@ -229,7 +229,7 @@ type hungry struct {
 // huntLater has those hunt again, soon but not too often, whose chances depend
 // on more than a node: on quota, guarantees, and priorities seen through queues.
 func (p *Partition) huntLater() {
-	if len(p.hungry) > 0 {
+	if len(p.hungry) > 0 || len(p.short) > 0 {
 		p.huntBefore(later(p.now, p.hunted.Add(p.options.RetryDelay)))
 	}
 }
@@ -260,7 +260,15 @@ func (p *Partition) huntAgain() {
 			h.queue.settleUp()
 		}
 	}
-	p.huntLater() // those who are left
+	short := p.short
+	p.short = nil
+	for _, q := range short {
+		q.excess.left = nil
+		p.giveBack(q)
+	}
+	if len(p.hungry) > 0 {
+		p.huntLater() // those who are left
+	}
 }
 
 // rouseBy has asks hunt again that a node which changed may be of use to.

@@ -194,12 +194,12 @@ func (n *node) roomFor(standing int32) resources.Amounts {
 	return room
 }
 
-// promisedAbove is what is promised to nominated asks above a standing. An ask
+// promisedAbove is what is promised to nominated asks above a priority. An ask
 // that may run here only gives way to those.
-func (n *node) promisedAbove(standing int32) resources.Amounts {
+func (n *node) promisedAbove(priority int32) resources.Amounts {
 	var sum resources.Amounts
 	for _, r := range n.nominated {
-		if r.standing() > standing {
+		if r.Priority > priority {
 			sum.Add(r.Amounts)
 		}
 	}

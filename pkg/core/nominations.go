@@ -18,6 +18,7 @@ import (
 // quota. The ask may still run anywhere: whatever comes first.
 type nomination struct {
 	node    *node
+	at      int // the place in the list of the partition
 	since   time.Time
 	trigger preemptor.Trigger
 }
@@ -30,7 +31,8 @@ func (p *Partition) nominate(r *request, n *node, plan *preemptor.Decision) {
 	}
 	p.unreserve(r)
 	w := r.waiting()
-	w.nomination = &nomination{node: n, since: p.now, trigger: plan.Trigger}
+	w.nomination = &nomination{node: n, at: len(p.nominated), since: p.now, trigger: plan.Trigger}
+	p.nominated = append(p.nominated, r)
 	w.reason, w.detail = Nominated, string(n.id)
 	at, _ := slices.BinarySearchFunc(n.nominated, r, byStanding)
 	n.nominated = slices.Insert(n.nominated, at, r)
@@ -49,7 +51,11 @@ func (p *Partition) nominate(r *request, n *node, plan *preemptor.Decision) {
 // unnominate takes a nomination off the books. What others may make of that is
 // left to the caller.
 func (p *Partition) unnominate(r *request, why string) *node {
-	n := r.wait.nomination.node
+	n, at, last := r.wait.nomination.node, r.wait.nomination.at, len(p.nominated)-1
+	p.nominated[at] = p.nominated[last]
+	p.nominated[at].wait.nomination.at = at
+	p.nominated[last] = nil
+	p.nominated = p.nominated[:last]
 	p.nominees.remove(r.holds())
 	r.wait.nomination = nil
 	n.nominated = without(n.nominated, r)
@@ -58,6 +64,16 @@ func (p *Partition) unnominate(r *request, why string) *node {
 	p.promisesChanged(n)
 	p.recordNomination(r, n, si.EventRecord_REMOVE, why)
 	return n
+}
+
+// recheckQuota has nominated asks looked at again whose quota nobody frees any
+// more.
+func (p *Partition) recheckQuota() {
+	for _, r := range p.nominated {
+		if r.withoutRoom() != nil && r.quotaToFree() != nil {
+			p.disturb(r.nominated().node)
+		}
+	}
 }
 
 // withdrawNomination gives up the room that a node keeps for an ask, if one does.
@@ -217,7 +233,7 @@ func (p *Partition) tryNominated(n *node) outcome {
 // loses the nomination, and waits for something else.
 func (p *Partition) awaits(r *request, n *node, promised resources.Amounts) bool {
 	short := r.withoutRoom()
-	free := n.free.Minus(promised).Minus(n.claims(r.standing()))
+	free := n.free.Minus(promised).Minus(n.claims(r.Priority))
 	switch {
 	case short == nil && r.Amounts.FitsIn(free) && n.schedulable:
 		return false
@@ -248,12 +264,12 @@ func (n *node) whyLost() string {
 	return "its room is taken"
 }
 
-// claims is what the asks of at least a standing hold that may run on this node
+// claims is what the asks of at least a priority hold that may run on this node
 // only and wait for it.
-func (n *node) claims(standing int32) resources.Amounts {
+func (n *node) claims(priority int32) resources.Amounts {
 	var sum resources.Amounts
 	for _, r := range n.wanted {
-		if r.reservation() != nil && r.standing() >= standing {
+		if r.reservation() != nil && r.Priority >= priority {
 			sum.Add(r.Amounts)
 		}
 	}

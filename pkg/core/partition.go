@@ -56,6 +56,8 @@ type Partition struct {
 	trail        []*node  // that changed last
 	vain         []*shape // that hunted in vain, where only nodes count
 	hungry       []hungry // that did where more counts
+	short        []*queue // that could not give back enough
+	nominated    []*request
 	huntAt       time.Time
 	hunted       time.Time
 	candidates   []preemptor.Candidate // scratch of quarry, as the next three

@@ -256,6 +256,7 @@ func (p *Partition) overdue(victim *request) {
 	p.disturb(victim.node)
 	if !victim.foreign() {
 		p.watchUp(victim.application.queue, false)
+		p.recheckQuota()
 	}
 }
 

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -106,7 +107,12 @@ func (p *Partition) giveBack(q *queue) {
 		p.endFor(victim, going{trigger: preemptor.Quota, since: p.now}, message)
 	}
 	q.excess.left, q.excess.again = append(resources.Amounts{}, q.beyondMax()...), time.Time{}
-	if p.budgetsBind() && !q.excess.left.IsZero() {
+	switch {
+	case q.excess.left.IsZero():
+	case !p.budgetsBind() && !slices.Contains(p.short, q):
+		p.short = append(p.short, q) // until something changes elsewhere
+	case !p.budgetsBind():
+	default:
 		q.excess.again = p.now.Add(p.options.RetryMax) // the budgets change without a word
 		p.alarms.add(alarm{at: q.excess.again, queue: q})
 	}

@@ -94,7 +94,7 @@ func (p *Partition) tryBound(n *node) outcome {
 		if r.wait != nil && r.wait.aside {
 			continue
 		}
-		if p.tryOn(r, n, promised.Plus(n.promisedAbove(r.standing()))) == tellNow {
+		if p.tryOn(r, n, promised.Plus(n.promisedAbove(r.Priority))) == tellNow {
 			return tellNow
 		}
 		if r.node == nil && r.promises() {

@@ -375,9 +375,7 @@ func (p *Partition) place(r *request, n *node) {
 	if arrives && p.preemption.Priority == EqualToo {
 		p.rouseBy(n) // its equals respected the promise, and may take its place
 	}
-	if len(n.nominated) > 0 {
-		p.disturb(n) // they may not fit beside it
-	}
+	p.disturb(n) // who waits for it may not fit beside this one
 	p.settleAbove(app)
 	p.work.Placements++
 	p.tell(p.placement(r, message))
