@@ -59,7 +59,7 @@ type asked struct {
 
 func (s *Scribe) resourceOf(amounts resources.Amounts) *si.Resource {
 	if s.lately.resource == nil || !s.lately.amounts.Equal(amounts) {
-		s.lately = asked{amounts.Clone(), core.ResourceOf(s.kinds, amounts)}
+		s.lately = asked{amounts, core.ResourceOf(s.kinds, amounts)}
 	}
 	return s.lately.resource
 }

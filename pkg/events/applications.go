@@ -113,8 +113,9 @@ func queueOf(wish core.QueuePath) core.QueuePath {
 	switch {
 	case path == "":
 		return core.DefaultQueue
-	case path != "root" && !strings.HasPrefix(path, "root."):
-		path = "root." + path
+	case strings.HasPrefix(path, "root."):
+		return core.QueuePath(path)
+	default:
+		return core.QueuePath("root." + path)
 	}
-	return core.QueuePath(path)
 }

@@ -198,6 +198,17 @@ func TestWhatIsTheSame(t *testing.T) {
 	assert.Equal(t, len(never.Publish([]*si.EventRecord{plain(), plain()})), 2)
 }
 
+// What is said about one thing does not stand between what is said about another.
+func TestRepeatsInTurns(t *testing.T) {
+	h := newHistory(t, events.Config{})
+	for i := range 6 {
+		r := said("node", "", i)
+		r.ReferenceID = []string{"a", "b"}[i%2]
+		h.Publish([]*si.EventRecord{r})
+	}
+	assert.Equal(t, shown(h.Latest(9).Entries), "0:node*3 1:node*3")
+}
+
 // A repeat of what is no longer in the history is an entry.
 func TestWhatIsForgottenIsNotRepeated(t *testing.T) {
 	h := newHistory(t, events.Config{Capacity: 2})

@@ -117,6 +117,30 @@ func TestAllOfAnApplicationIsReleased(t *testing.T) {
 		APP app SET APP_COMPLETING "nothing is left to run"`)
 }
 
+// In what order asks came is not the order in which they go.
+func TestInTheOrderOfKeys(t *testing.T) {
+	w := working(t)
+	for _, key := range []string{"z", "x", "y"} {
+		w.apply(ask("app", key, 9))
+	}
+	w.apply(release("app", "a1", si.TerminationType_STOPPED_BY_RM))
+	w.apply(release("app", "a9", si.TerminationType_STOPPED_BY_RM))
+	w.says(w.apply(release("app", "", si.TerminationType_STOPPED_BY_RM)), `
+		APP app REMOVE REQUEST_CANCEL x {vcore=9}
+		APP app REMOVE REQUEST_CANCEL y {vcore=9}
+		APP app REMOVE REQUEST_CANCEL z {vcore=9}
+		APP app SET APP_COMPLETING "nothing is left to run"`)
+}
+
+// A release of an allocation is nothing to an ask.
+func TestAReleaseOfWhatDoesNotRun(t *testing.T) {
+	w := working(t)
+	w.says(w.tell(nil, core.Effects{&si.AllocationRelease{
+		ApplicationID: "app", AllocationKey: "a9", TerminationType: si.TerminationType_STOPPED_BY_RM,
+	}}), ``)
+	w.says(w.apply(release("app", "a9", si.TerminationType_STOPPED_BY_RM)), `APP app REMOVE REQUEST_CANCEL a9 {vcore=9}`)
+}
+
 func TestAnApplicationIsRemoved(t *testing.T) {
 	w := working(t)
 	w.says(w.apply(core.RemoveApplication{ID: "app"}), `
@@ -168,6 +192,11 @@ func TestResized(t *testing.T) {
 	w.says(w.apply(ask("app", "a1", 3)), ``)
 	w.says(w.apply(ask("app", "a9", 8)), ``)
 	w.says(w.apply(ask("app", "a9", -8)), ``)
+	both := ask("app", "a7", 7)
+	both.Allocation.Amounts = amounts(7, 7)
+	w.says(w.apply(both), `APP app ADD APP_REQUEST a7 {memory=7 vcore=7}`)
+	w.says(w.apply(ask("app", "a7", 7)), ``)
+	w.says(w.apply(release("app", "a7", si.TerminationType_STOPPED_BY_RM)), `APP app REMOVE REQUEST_CANCEL a7 {vcore=7}`)
 	w.says(w.apply(release("app", "a1", si.TerminationType_STOPPED_BY_RM)), `
 		NODE n1 REMOVE NODE_ALLOC a1 {vcore=3}
 		APP app REMOVE ALLOC_CANCEL a1 {vcore=3}`)
@@ -225,8 +254,8 @@ func TestConfigurations(t *testing.T) {
 	w := newWorld(t, tree())
 	configure := func(c core.Config) string { return w.apply(core.Reconfigure{Config: c}) }
 	b := core.QueueConfig{Name: "b", Max: resources.Limits{10, 0}, Guaranteed: amounts(5, 0)}
+	w.says(configure(core.Config{Root: leaf("root")}), `QUEUE root ADD`)
 	w.says(configure(tree(leaf("a"), core.QueueConfig{Name: "p", Queues: []core.QueueConfig{b}})), `
-		QUEUE root ADD
 		QUEUE root.a ADD
 		QUEUE root.p ADD
 		QUEUE root.p.b ADD
@@ -247,6 +276,9 @@ func TestConfigurations(t *testing.T) {
 		QUEUE root.p.b REMOVE`+gone+`
 		QUEUE root.p REMOVE`+gone+`
 		QUEUE root.a SET QUEUE_TYPE "leaf queue: true"`)
+	w.says(w.tell(core.Reconfigure{}, nil), `
+		QUEUE root.a REMOVE`+gone+`
+		QUEUE root REMOVE`+gone)
 }
 
 // A scribe that follows knows what it needs to when it is asked to tell again.
