@@ -127,7 +127,7 @@ func (l *lawful) judgePlace(w *world, ask *core.AskView, n *core.NodeView) error
 		before := w.holds(other) >= w.standing(ask)
 		switch {
 		case ask.Required != "":
-			before = w.holds(other) > w.standing(ask)
+			before = other.Priority > ask.Priority
 		case ask.Nominated == n.ID:
 			before = w.before(other, ask) < 0
 		}

@@ -183,9 +183,8 @@ func (w *world) overruled(ask *core.AskView) (core.NodeID, bool) {
 	return "", false
 }
 
-// keep is what becomes of the asks that are nominated to a node, in order. That
-// quota was taken is not noticed before the node changes.
-func (w *world) keep(id core.NodeID, changed bool) (deeds []deed) {
+// keep is what becomes of the asks that are nominated to a node, in order.
+func (w *world) keep(id core.NodeID) (deeds []deed) {
 	n := w.nodes[id]
 	var promised resources.Amounts
 	for _, key := range slices.Clone(n.Nominated) {
@@ -196,7 +195,7 @@ func (w *world) keep(id core.NodeID, changed bool) (deeds []deed) {
 		case len(short) == 0 && n.Schedulable && ask.Amounts.FitsIn(free):
 			d.what, d.node = "place", n.ID
 		case !ask.Amounts.FitsIn(free.Plus(comingFree(n))):
-		case changed && len(short) > 0 && !w.quotaToFree(ask).IsZero():
+		case len(short) > 0 && !w.quotaToFree(ask).IsZero():
 		default:
 			promised.Add(ask.Amounts)
 			continue
@@ -219,7 +218,7 @@ func (w *world) followBound(deeds []deed) (rest []deed, ended bool) {
 		}
 		var own []deed
 		if ask.Nominated != "" {
-			own = w.copied().keep(ask.Nominated, true)
+			own = w.copied().keep(ask.Nominated)
 		}
 		due := slices.ContainsFunc(own, func(o deed) bool { return o.String() == d.String() })
 		if !due && !w.goesFirst(d) {
@@ -244,7 +243,7 @@ func (w *world) follow(deeds []deed, more bool) error {
 		return nil // a hunt in vain
 	}
 	for _, n := range w.view.Nodes {
-		if still := w.copied().keep(n.ID, false); len(still) > 0 {
+		if still := w.copied().keep(n.ID); len(still) > 0 {
 			return fmt.Errorf("nothing is done for those nominated to %s: should %v", n.ID, still)
 		}
 	}
