@@ -62,14 +62,12 @@ func (s *Scribe) removing(id core.ApplicationID) {
 	}
 }
 
-// gone tells that an application has left its queue.
+// gone tells that an application has left its queue. All that it had has been
+// told of before.
 func (s *Scribe) gone(id core.ApplicationID) {
 	app := s.applications[id]
 	if app == nil {
 		return
-	}
-	for _, r := range app.requests {
-		delete(s.requests, r.key)
 	}
 	delete(s.applications, id)
 	s.tellApplication(id, si.EventRecord_REMOVE, si.EventRecord_DETAILS_NONE, "")

@@ -190,10 +190,10 @@ func TestWhatIsTheSame(t *testing.T) {
 		assert.Equal(t, len(h.Publish([]*si.EventRecord{plain(), other})), 2, name)
 	}
 	h := newHistory(t, events.Config{})
-	for _, r := range []*si.Resource{resource("vcore", 1), resource("vcore", 2), resource("memory", 2), resource("memory", 2), nil, {}} {
+	for _, r := range []*si.Resource{resource("vcore", 1), resource("vcore", 2), resource("memory", 2), resource("memory", 2), nil, {}, resource("vcore", 0), resource("memory", 0)} {
 		h.Publish([]*si.EventRecord{with(func(record *si.EventRecord) { record.Resource = r })})
 	}
-	assert.Equal(t, shown(h.Latest(9).Entries), "0:om 1:om 2:om*2 3:om*2")
+	assert.Equal(t, shown(h.Latest(9).Entries), "0:om 1:om 2:om*2 3:om*2 4:om 5:om")
 	never := newHistory(t, events.Config{Window: -1})
 	assert.Equal(t, len(never.Publish([]*si.EventRecord{plain(), plain()})), 2)
 }

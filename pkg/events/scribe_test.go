@@ -132,6 +132,13 @@ func TestInTheOrderOfKeys(t *testing.T) {
 		APP app SET APP_COMPLETING "nothing is left to run"`)
 }
 
+// That another one is refused is nothing to an ask.
+func TestARefusalOfAnother(t *testing.T) {
+	w := working(t)
+	w.says(w.tell(ask("app", "a2", 2), core.Effects{&si.RejectedAllocation{AllocationKey: "a3"}}), `
+		APP app ADD APP_REQUEST a2 {vcore=2}`)
+}
+
 // A release of an allocation is nothing to an ask.
 func TestAReleaseOfWhatDoesNotRun(t *testing.T) {
 	w := working(t)

@@ -79,6 +79,8 @@ func TestAReaderThatIsGone(t *testing.T) {
 	assert.Equal(t, read(gone, 1), "the event stream was read too slowly")
 	h.Publish(numbered(1011, 3000))
 	assert.Equal(t, h.Counters().Streams, 0)
+	subscribe(t, h, "a", 0)
+	h.Publish(numbered(3000, 5000))
 	assert.Equal(t, len(h.Readers()), 0)
 	assert.Equal(t, read(next, 1), "the event stream was read too slowly")
 }
