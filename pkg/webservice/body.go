@@ -43,7 +43,7 @@ func newBody(packers *packers) *body { return &body{packers: packers} }
 func (b *body) take(chunk []byte) []byte {
 	if b.todo == nil {
 		b.todo, b.empty = make(chan *piece, workersMax), make(chan []byte, 2*workersMax)
-		for range max(1, min(workersMax, runtime.GOMAXPROCS(0)-1)) {
+		for range min(workersMax, runtime.GOMAXPROCS(0)) {
 			b.working.Go(b.work)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // chunkBytes is how much an encoder collects before it hands it on.
-const chunkBytes = 64 << 10
+const chunkBytes = 63 << 10
 
 // A sink takes what an encoder wrote and gives back a buffer for more.
 type sink func(chunk []byte) []byte

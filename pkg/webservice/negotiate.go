@@ -10,7 +10,7 @@ import (
 // gzip or *, with a weight above zero and not below that of identity.
 func acceptsGzip(header http.Header) bool {
 	const unnamed = -1
-	gzip, any, identity := unnamed, unnamed, 0
+	gzip, rest, identity := unnamed, unnamed, 0
 	for _, line := range header.Values("Accept-Encoding") {
 		for element := range strings.SplitSeq(line, ",") {
 			name, weight := weighted(element)
@@ -18,14 +18,14 @@ func acceptsGzip(header http.Header) bool {
 			case "gzip", "x-gzip":
 				gzip = weight
 			case "*":
-				any = weight
+				rest = weight
 			case "identity":
 				identity = weight
 			}
 		}
 	}
 	if gzip == unnamed {
-		gzip = any
+		gzip = rest
 	}
 	return gzip > 0 && gzip >= identity
 }

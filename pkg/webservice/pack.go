@@ -23,8 +23,8 @@ func (p *packers) pack(content []byte) []byte {
 	default:
 		w, _ = flate.NewWriter(out, flate.BestSpeed) // the level is one there is
 	}
-	w.Write(content) // into memory, which never fails
-	w.Flush()
+	_, _ = w.Write(content) // into memory, which never fails
+	_ = w.Flush()
 	select {
 	case p.idle <- w:
 	default:

@@ -104,7 +104,7 @@ func (s *Server) Start() error {
 		listener, err := net.Listen("tcp", o.address)
 		if err != nil {
 			for _, open := range s.listeners {
-				open.Close()
+				_ = open.Close()
 			}
 			s.listeners = nil
 			return fmt.Errorf("webservice: %w", err)
@@ -195,7 +195,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	for i, server := range s.servers {
 		stopping.Go(func() {
 			if errs[i] = server.Shutdown(ctx); errs[i] != nil {
-				server.Close()
+				_ = server.Close()
 			}
 		})
 	}
