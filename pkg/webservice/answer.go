@@ -91,6 +91,7 @@ func (s *Service) encode(to *body, value any) (contentType string) {
 		to.finish(t.content)
 		return t.contentType
 	}
+	defer to.end()
 	e := newEncoder(s.config.Kinds, to.take)
 	if p, ok := value.(*pretty); ok {
 		p.turn.Lock()

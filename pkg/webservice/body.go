@@ -91,14 +91,21 @@ func (b *body) finish(last []byte) {
 	}
 	b.add(last)
 	b.process(b.pieces[len(b.pieces)-1])
-	if b.todo != nil {
-		close(b.todo)
-		b.working.Wait()
-	}
+	b.end()
 	if b.packers != nil {
 		first, end := b.pieces[0], b.pieces[len(b.pieces)-1]
 		first.content = append(bytes.Clone(gzipHead), first.content...)
 		end.content = append(end.content, gzipTail(b.sum, b.size)...)
+	}
+}
+
+// end waits until the goroutines are done, if there are any. They end with the body
+// even if writing it panics.
+func (b *body) end() {
+	if b.todo != nil {
+		close(b.todo)
+		b.working.Wait()
+		b.todo = nil
 	}
 }
 

@@ -47,7 +47,7 @@ func FuzzEncoder(f *testing.F) {
 	f.Add("", "", int64(math.MaxInt64), false)
 	f.Fuzz(func(t *testing.T, a, b string, n int64, truth bool) {
 		x := sample{
-			Text: a, Omitted: b, Number: n, Quoted: int32(n), Count: uint64(n) >> 1, Truth: truth, Delay: time.Duration(n), Hidden: a,
+			Text: a, Omitted: b, Number: n, Quoted: int32(n), Count: uint64(n), Truth: truth, Delay: time.Duration(n), Hidden: a,
 			Named: map[string]int{a: 1, b: 2, "m": 3}, Texts: map[string]string{b: a, a + "x": b}, Weight: "1.5", Bare: []string{a, b},
 		}
 		y := x

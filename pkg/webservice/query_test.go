@@ -97,6 +97,9 @@ func TestFilters(t *testing.T) {
 		{applications, "application=agents-*&user=root", "agents-app"},
 		{applications, "user=anna&queue=root.sys", ""},
 		{applications, "limit=1&offset=1", "filler-app"},
+		{"/ws/v1/partition/default/queue/root.sys.agents/applications", "", "agents-app"},
+		{"/ws/v1/partition/default/queue/root.sys.agents/applications/active", "status=running", ""},
+		{"/ws/v1/partition/default/queue/root.sys/applications", "", ""},
 	} {
 		w := ask(h, http.MethodGet, c.path+"?"+c.query)
 		var got []struct{ NodeID, ApplicationID string }

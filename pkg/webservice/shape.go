@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -121,7 +122,7 @@ func encoderOf(t reflect.Type) write {
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		return func(e *encoder, v reflect.Value) { e.integer(v.Int()) }
 	case reflect.Uint64:
-		return func(e *encoder, v reflect.Value) { e.integer(int64(v.Uint())) }
+		return func(e *encoder, v reflect.Value) { e.buffer = strconv.AppendUint(e.buffer, v.Uint(), 10) }
 	case reflect.Struct:
 		return func(e *encoder, v reflect.Value) { shapeOf(t).encode(e, v) }
 	case reflect.Pointer:

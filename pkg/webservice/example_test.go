@@ -1,0 +1,39 @@
+package webservice_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
+)
+
+// A shelf has views that never change. A scheduler has those of its partitions.
+type shelf map[string]*core.View
+
+func (s shelf) Partitions() []string                 { return []string{"[rm]default"} }
+func (s shelf) View(name string) (*core.View, error) { return s[name], nil }
+
+func ExampleNew() {
+	views := shelf{"[rm]default": {
+		Root:  &core.QueueView{Path: "root"},
+		Nodes: []*core.NodeView{{ID: "node-1", Schedulable: true}, {ID: "node-2"}},
+	}}
+	service, err := webservice.New(webservice.Config{Views: views, Kinds: new(resources.Kinds)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, query := range []string{"schedulable=true", "fields=nodeID&limit=1&offset=1", "limit=-1"} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodGet, "/ws/v1/partition/default/nodes?"+query, nil)
+		service.Handler().ServeHTTP(w, r)
+		fmt.Println(w.Code, w.Body)
+	}
+	// Output:
+	// 200 [{"nodeID":"node-1","schedulable":true,"isReserved":false}]
+	// 200 [{"nodeID":"node-2"}]
+	// 400 {"status_code":400,"message":"Parameter limit is \"-1\": a whole number from 1 to 2147483647 is needed","description":"Parameter limit is \"-1\": a whole number from 1 to 2147483647 is needed"}
+}
