@@ -61,6 +61,13 @@ func (h *History) Configure(config Config) error {
 	return nil
 }
 
+// Config is the limits in force, with what holds where nothing was configured.
+func (h *History) Config() Config {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.config
+}
+
 // Enabled reports whether what is published is kept.
 func (h *History) Enabled() bool {
 	h.mu.Lock()

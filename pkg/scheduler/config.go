@@ -8,6 +8,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -39,6 +41,14 @@ type Config struct {
 	// applied. Partitions call it at the same time as each other, each from its
 	// own goroutine. It must not change the command.
 	Record func(partition string, at time.Time, command core.Command)
+	// Events, if set, is told what all partitions do, and resource managers are
+	// sent what is news there. The keys event.* of an extra configuration change
+	// its limits. Without it, resource managers are sent what the core records
+	// only.
+	Events *events.History
+	// Metrics, if set, counts what partitions do and how long that takes. Watch is
+	// left to the caller.
+	Metrics *metrics.Metrics
 
 	// PlacementsMax is the most placements after which an owner looks into its
 	// inbox; zero means 256.

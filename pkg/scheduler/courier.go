@@ -6,6 +6,8 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
@@ -17,6 +19,8 @@ type courier struct {
 	nominations    NominationCallback // nil if the callback is none
 	allocationsMax int                // placed allocations in one response
 	journal        journal
+	chronicle      *chronicle // nil where nobody asks for events
+	meter          meter
 }
 
 // single is a response with one placed allocation, in one piece of memory.
@@ -28,6 +32,11 @@ type single struct {
 // deliver logs and makes the next callback, and returns how many deliveries were
 // in it, at least one.
 func (c *courier) deliver(batch []delivery) int {
+	defer c.meter.took(metrics.Callback, c.meter.now())
+	return c.hand(batch)
+}
+
+func (c *courier) hand(batch []delivery) int {
 	switch first := batch[0].effect.(type) {
 	case *si.Allocation:
 		return c.placed(first, batch)
@@ -60,8 +69,13 @@ func (c *courier) deliver(batch []delivery) int {
 		return c.nominated(first, batch)
 	case *si.EventRecord:
 		run := runOf[*si.EventRecord](batch, len(batch))
-		c.callback.SendEvent(run)
+		if c.chronicle == nil {
+			c.callback.SendEvent(run)
+		}
 		return len(run)
+	case step:
+		c.chronicle.take(batch[0].from, first)
+		return 1
 	case unanswered:
 		c.journal.write(batch[:1])
 		return 1

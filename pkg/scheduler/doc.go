@@ -59,4 +59,5 @@
 //	capabilities.go  what else a resource manager can do; questions.go asks it
 //	outbox.go        what waits for a resource manager
 //	courier.go       effects to callbacks; journal.go, the log lines
+//	chronicle.go     effects to events; meter.go, how long things take
 package scheduler

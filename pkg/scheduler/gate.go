@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 )
 
 // errEnding refuses every node while a partition ends. Nobody hears of what is
@@ -21,6 +22,7 @@ var errEnding = errors.New("partition ends")
 // For each node the gate knows the number of the last delivery that touches it,
 // for as long as that has not been made. It belongs to the owner.
 type gate struct {
+	meter    meter
 	outbox   *outbox
 	callback api.ResourceManagerCallback
 	last     map[string]uint64 // node to delivery
@@ -74,6 +76,7 @@ func (g *gate) await(node core.NodeID) bool {
 }
 
 func (g *gate) predicates(allocation core.AllocationKey, node core.NodeID, allocate bool) error {
+	defer g.meter.took(metrics.Predicate, g.meter.now())
 	return g.callback.Predicates(&si.PredicatesArgs{
 		AllocationKey: string(allocation),
 		NodeID:        string(node),

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
@@ -42,9 +43,11 @@ type inbox struct {
 	closed  bool          // takes nothing more; what waits is still served
 	ended   bool          // the owner ends at once
 	wake    chan struct{} // capacity one: something changed
+	meter   meter
+	since   time.Time // when the first that waits was put in, if that is measured
 }
 
-func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
+func newInbox(m meter) *inbox { return &inbox{wake: make(chan struct{}, 1), meter: m} }
 
 func (b *inbox) signal() {
 	select {
@@ -67,6 +70,9 @@ func (b *inbox) room(more, limit int) error {
 // add appends messages, which belong to the inbox from then on. The lock must be
 // held.
 func (b *inbox) add(messages []message) {
+	if len(b.waiting) == 0 {
+		b.since = b.meter.now()
+	}
 	if len(b.waiting) == 0 && cap(b.waiting) < len(messages) {
 		b.waiting = messages
 	} else {
@@ -106,8 +112,9 @@ func (b *inbox) end() {
 }
 
 // take swaps what waits for an empty slice, made of spare where that is small.
-// It reports whether the owner is to go on.
-func (b *inbox) take(spare []message) (all []message, open bool) {
+// It says since when the first of it waited, zero if that is not measured, and
+// whether the owner is to go on.
+func (b *inbox) take(spare []message) (all []message, since time.Time, open bool) {
 	clear(spare)
 	if cap(spare) > sparesMax {
 		spare = nil
@@ -115,5 +122,6 @@ func (b *inbox) take(spare []message) (all []message, open bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	all, b.waiting = b.waiting, spare[:0]
-	return all, !b.ended
+	since, b.since = b.since, time.Time{}
+	return all, since, !b.ended
 }

@@ -31,11 +31,19 @@ func newOutbox() *outbox {
 }
 
 // put appends effects of a partition and returns the number of the last one.
-func (x *outbox) put(from string, effects ...any) uint64 {
+func (x *outbox) put(from string, effects ...any) uint64 { return x.putAfter(nil, from, effects) }
+
+// putAfter is put after something else from the same partition, unless that is
+// nil.
+func (x *outbox) putAfter(head any, from string, effects []any) uint64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed {
 		return x.appended
+	}
+	if head != nil {
+		x.waiting = append(x.waiting, delivery{head, from})
+		x.appended++
 	}
 	for _, effect := range effects {
 		x.waiting = append(x.waiting, delivery{effect, from})
@@ -121,5 +129,6 @@ func (x *outbox) deliver(c *courier) {
 			}
 			rest = rest[n:]
 		}
+		c.flush()
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 )
 
 // An owner is the one goroutine that touches a partition.
@@ -16,6 +18,8 @@ type owner struct {
 	record    func(partition string, at time.Time, command core.Command)
 	done      chan struct{} // closed when the owner has ended
 	retired   bool          // everything is released
+	meter     meter
+	told      bool // the chronicle is told of every step
 }
 
 // run is the life of a partition: carry out what waits, schedule, wait. An owner
@@ -28,18 +32,22 @@ func (o *owner) run(before *owner) {
 	var messages []message
 	for {
 		var open bool
-		if messages, open = o.inbox.take(messages); !open {
+		var since time.Time
+		if messages, since, open = o.inbox.take(messages); !open {
 			return
 		}
 		now := time.Now()
+		o.meter.took(metrics.InboxWait, since)
 		for _, m := range messages {
 			o.handle(now, m)
 		}
 		if o.retired {
 			return
 		}
+		began := o.meter.now()
 		effects, more := o.partition.Schedule(now)
-		o.tell(effects)
+		o.meter.took(metrics.Decision, began)
+		o.tell(now, nil, effects)
 		if !more {
 			o.wait()
 		}
@@ -75,7 +83,7 @@ func (o *owner) handle(now time.Time, m message) {
 	case core.Command:
 		o.apply(now, m)
 	case refusal:
-		o.tell(core.Effects{m.effect})
+		o.tell(now, nil, core.Effects{m.effect})
 	case question:
 		m(o.partition)
 	case retire:
@@ -87,19 +95,29 @@ func (o *owner) apply(now time.Time, c core.Command) {
 	if o.record != nil {
 		o.record(o.name, now, c)
 	}
+	began := o.meter.now()
 	effects := o.partition.Apply(now, c)
-	o.tell(effects)
+	o.meter.took(metrics.Apply, began)
+	o.tell(now, c, effects)
 	if r, ok := c.(core.ReleaseAllocation); ok && o.gate != nil {
 		o.gate.forget(string(r.Key))
 	}
 }
 
-// tell hands effects over to the outbox and remembers which nodes they touch.
-func (o *owner) tell(effects core.Effects) {
-	if len(effects) == 0 {
+// tell hands the effects of a step over to the outbox and remembers which nodes
+// they touch. A step without effects is of use to the chronicle only.
+func (o *owner) tell(now time.Time, c core.Command, effects core.Effects) {
+	if len(effects) == 0 && (c == nil || !o.told) {
 		return
 	}
-	last := o.outbox.put(o.name, effects...)
+	var head any
+	if o.told {
+		head = step{Step: events.Step{Now: now, Command: c, Effects: effects}}
+	}
+	if o.meter.metrics != nil {
+		o.meter.metrics.Count(o.name, effects)
+	}
+	last := o.outbox.putAfter(head, o.name, effects)
 	if o.gate != nil {
 		o.gate.note(effects, last)
 	}

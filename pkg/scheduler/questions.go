@@ -22,6 +22,7 @@ const unknownBudget = "unknown"
 // resource manager can answer. It is nil if that is nothing.
 func (s *Scheduler) gate(r *registration, partition string, options *core.Options) *gate {
 	g := newGate(r.outbox, r.callback, s.config.Logger.With(zap.String("resourceManager", r.id), zap.String("partition", partition)))
+	g.meter = s.meter
 	if !s.config.SkipPredicates {
 		options.Feasible, options.Simulate = g.feasible, g.simulate
 	}

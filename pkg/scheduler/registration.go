@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -14,6 +15,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/events"
 )
 
 // ErrNilCallback is returned when a resource manager registers without one.
@@ -31,6 +33,7 @@ type registration struct {
 	former     map[string]*owner // the last owner of every name that was removed
 	checksum   string            // of the active configuration
 	extra      map[string]string
+	store      *events.Store // of events that it has not heard of
 }
 
 // RegisterResourceManager takes in a resource manager with its configuration; an
@@ -60,12 +63,14 @@ func (s *Scheduler) RegisterResourceManager(request *si.RegisterResourceManagerR
 		former:   map[string]*owner{},
 		checksum: config.checksum,
 		extra:    maps.Clone(request.ExtraConfig),
+		store:    events.NewStore(0),
 	}
 	again, err := s.install(r, config.partitions)
 	if err != nil {
 		return nil, fmt.Errorf("registration of resource manager %q: %w", request.RmID, err)
 	}
 	s.applyExtra(request.ExtraConfig)
+	s.limitEvents(r, request.ExtraConfig)
 	s.config.Logger.Info("resource manager registered",
 		zap.String("resourceManager", request.RmID), zap.Bool("again", again),
 		zap.String("version", request.Version), zap.String("checksum", config.checksum), zap.Int("partitions", len(config.partitions)))
@@ -103,6 +108,8 @@ func (s *Scheduler) install(r *registration, configs []core.Config) (again bool,
 		callback:       r.callback,
 		allocationsMax: s.config.BatchAllocations,
 		journal:        journal{s.config.Logger.With(zap.String("resourceManager", r.id))},
+		chronicle:      newChronicle(s.config.Events, r.store, s.kinds),
+		meter:          s.meter,
 	}
 	c.nominations, _ = r.callback.(NominationCallback)
 	s.goroutines.Go(func() { r.outbox.deliver(c) })
@@ -238,14 +245,19 @@ func (s *Scheduler) reconfigure(r *registration, configs []core.Config) {
 func (s *Scheduler) start(r *registration, name string, config core.Config) *owner {
 	o := &owner{
 		name:   name,
-		inbox:  newInbox(),
+		inbox:  newInbox(s.meter),
 		outbox: r.outbox,
 		record: s.config.Record,
+		meter:  s.meter,
+		told:   s.config.Events != nil,
 		done:   make(chan struct{}),
 	}
 	options := s.config.options(name, s.kinds)
 	o.gate = s.gate(r, name, &options)
 	o.partition = core.NewPartition(options, config)
+	if o.told {
+		r.outbox.putAfter(beginning(time.Now(), config), name, nil)
+	}
 	before := r.former[name]
 	delete(r.former, name)
 	s.goroutines.Go(func() { o.run(before) })
@@ -264,7 +276,20 @@ func (s *Scheduler) updateExtra(request *si.UpdateConfigurationRequest) error {
 		return err
 	}
 	s.applyExtra(request.ExtraConfig)
+	s.limitEvents(r, request.ExtraConfig)
 	return nil
+}
+
+// limitEvents changes the bounds of events as a resource manager says.
+func (s *Scheduler) limitEvents(r *registration, extra map[string]string) {
+	if s.config.Events == nil {
+		return
+	}
+	limits, requests, err := eventLimits(s.limits, extra)
+	if err = errors.Join(err, s.config.Events.Configure(limits)); err != nil {
+		s.config.Logger.Warn("event limits not understood", zap.String("resourceManager", r.id), zap.Error(err))
+	}
+	r.store.Bound(requests)
 }
 
 // ExtraConfig is the extra configuration that a resource manager sent last. The

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -35,6 +36,8 @@ var (
 type Scheduler struct {
 	config Config
 	kinds  *resources.Kinds // of all partitions
+	meter  meter
+	limits events.Config // of events, as they were at the beginning
 
 	// mu is held for look-ups and changes of what is below, never while anything
 	// is called that waits or that belongs to somebody else.
@@ -53,11 +56,16 @@ func New(config Config) (*Scheduler, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	return &Scheduler{
+	s := &Scheduler{
 		config:        config.withDefaults(),
 		kinds:         new(resources.Kinds),
+		meter:         meter{config.Metrics},
 		registrations: map[string]*registration{},
-	}, nil
+	}
+	if config.Events != nil {
+		s.limits = config.Events.Config()
+	}
+	return s, nil
 }
 
 // UpdateAllocation takes asks, placed allocations, foreign allocations and

@@ -1,0 +1,27 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+)
+
+// A meter measures how long the stages of scheduling take. The zero value
+// measures nothing and looks at no clock.
+type meter struct{ metrics *metrics.Metrics }
+
+// now is the time, if anything is measured.
+func (m meter) now() time.Time {
+	if m.metrics == nil {
+		return time.Time{}
+	}
+	return time.Now()
+}
+
+// took notes that a stage which began at a time has ended. A stage that began
+// before anything was measured is left out.
+func (m meter) took(stage metrics.Stage, since time.Time) {
+	if m.metrics != nil && !since.IsZero() {
+		m.metrics.Observe(stage, time.Since(since))
+	}
+}
