@@ -2,8 +2,7 @@ package webservice
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"runtime"
@@ -18,7 +17,7 @@ const workersMax = 4
 
 // A body is what is going to be answered, once in memory: compressed if it may be
 // and is large enough, and as it is otherwise. It consists of pieces, which
-// goroutines hash and compress while the next ones are still being written.
+// goroutines compress while the next ones are still being written.
 type body struct {
 	packers *packers // nil if it must not be compressed
 	pieces  []*piece
@@ -26,28 +25,31 @@ type body struct {
 	empty   chan []byte // buffers to use again
 	working sync.WaitGroup
 
-	size int    // before it is compressed
-	sum  uint32 // CRC-32 of that
+	// Size and checksums are those of the body before it is compressed. The second
+	// checksum, with another polynomial, makes it unlikely enough that two bodies
+	// have the same tag, and costs a tenth of a cryptographic digest.
+	size         int
+	sum, another uint32
 }
 
 // A piece is some bytes of a body.
-type piece struct {
-	content []byte // as they are sent
-	digest  [sha256.Size]byte
-}
+type piece struct{ content []byte } // as they are sent
 
 // newBody makes an empty body. Nil packers leave it uncompressed.
 func newBody(packers *packers) *body { return &body{packers: packers} }
 
 // take is the sink of a body. It keeps the chunk.
 func (b *body) take(chunk []byte) []byte {
+	b.add(chunk)
+	if b.packers == nil {
+		return make([]byte, 0, chunkBytes+chunkBytes/4) // the other is part of the body
+	}
 	if b.todo == nil {
 		b.todo, b.empty = make(chan *piece, workersMax), make(chan []byte, 2*workersMax)
 		for range min(workersMax, runtime.GOMAXPROCS(0)) {
 			b.working.Go(b.work)
 		}
 	}
-	b.add(chunk)
 	b.todo <- b.pieces[len(b.pieces)-1]
 	select {
 	case again := <-b.empty:
@@ -61,15 +63,13 @@ func (b *body) add(chunk []byte) {
 	b.pieces = append(b.pieces, &piece{content: chunk})
 	b.size += len(chunk)
 	b.sum = crc32.Update(b.sum, crc32.IEEETable, chunk)
+	b.another = crc32.Update(b.another, castagnoli, chunk)
 }
 
 func (b *body) work() {
 	for p := range b.todo {
 		chunk := p.content
-		b.process(p)
-		if b.packers == nil {
-			continue // the buffer is what is sent
-		}
+		p.content = b.packers.pack(chunk)
 		select {
 		case b.empty <- chunk:
 		default:
@@ -77,26 +77,20 @@ func (b *body) work() {
 	}
 }
 
-func (b *body) process(p *piece) {
-	p.digest = sha256.Sum256(p.content)
-	if b.packers != nil {
-		p.content = b.packers.pack(p.content)
-	}
-}
-
 // finish takes the last chunk. Nothing is taken afterwards.
 func (b *body) finish(last []byte) {
-	if b.todo == nil && len(last) < compressFrom {
+	b.add(last)
+	if b.size < compressFrom {
 		b.packers = nil
 	}
-	b.add(last)
-	b.process(b.pieces[len(b.pieces)-1])
-	b.end()
-	if b.packers != nil {
-		first, end := b.pieces[0], b.pieces[len(b.pieces)-1]
-		first.content = append(bytes.Clone(gzipHead), first.content...)
-		end.content = append(end.content, gzipTail(b.sum, b.size)...)
+	if b.packers == nil {
+		return
 	}
+	first, end := b.pieces[0], b.pieces[len(b.pieces)-1]
+	end.content = b.packers.pack(last)
+	b.end()
+	first.content = append(bytes.Clone(gzipHead), first.content...)
+	end.content = append(end.content, gzipTail(b.sum, b.size)...)
 }
 
 // end waits until the goroutines are done, if there are any. They end with the body
@@ -111,13 +105,9 @@ func (b *body) end() {
 
 // tag is the entity tag. It is weak, as it is the same however the body is
 // packed.
-func (b *body) tag() string {
-	all := sha256.New()
-	for _, p := range b.pieces {
-		all.Write(p.digest[:])
-	}
-	return `W/"` + hex.EncodeToString(all.Sum(nil)[:12]) + `"`
-}
+func (b *body) tag() string { return fmt.Sprintf(`W/"%x-%08x%08x"`, b.size, b.sum, b.another) }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func (b *body) compressed() bool { return b.packers != nil }
 
