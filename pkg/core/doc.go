@@ -30,8 +30,14 @@
 //	schedule.go      who is next, and where it goes
 //	aside.go         asks that the resource manager refused everywhere
 //	reservations.go  asks that are bound to one node
-//	preempt.go       making room on such a node, with package preemptor
+//	preempt.go       making room on such a node, with package preemptor; who goes
+//	hunt.go          when asks that may run anywhere have room made; loop.go not for ever
+//	seek.go          where; ground.go the nodes by what room costs there
+//	quarry.go        a node as the preemptor sees it; consult.go what is asked about it
+//	entitle.go       who may take from whom: queues, priorities, guarantees
+//	nominations.go   asks with a node in view
+//	quota.go         queues that give back what is beyond their max
 //	timers.go        what becomes due; hints.go asks that only nodes could help
-//	view.go          what others may read; views.go how it is made
-//	verify.go        the laws
+//	view.go          what others may read; views.go how it is made; restore.go and back
+//	verify.go        the laws; verify_preemption.go those of promises
 package core

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -349,47 +347,4 @@ func (p *Partition) wakeHunter(r *request) {
 		r.application.queue.rouse(r.shape)
 		r.application.queue.settleUp()
 	}
-}
-
-// loops reports whether room was made so often for an application that it is
-// taken for a loop, with others who make room for themselves in turn. The ask
-// then rests until the window is over.
-func (p *Partition) loops(r *request) bool {
-	app := r.application
-	end := app.loop.since.Add(p.preemption.LoopWindow)
-	if !end.After(p.now) {
-		app.loop = loop{since: p.now}
-		return false
-	}
-	most := p.preemption.LoopMax * max(1, len(app.asks)+len(app.allocations))
-	if app.loop.count < most {
-		return false
-	}
-	w := r.waiting()
-	times := "once"
-	if app.loop.count > 1 {
-		times = fmt.Sprintf("%d times", app.loop.count)
-	}
-	w.loop = fmt.Sprintf("room was made %s within %s", times, p.preemption.LoopWindow)
-	p.restFromHunting(r, end.Sub(p.now))
-	if !app.loop.told {
-		app.loop.told = true
-		p.preempted.Loops++
-		p.recordLoop(r)
-	}
-	return true
-}
-
-func (p *Partition) recordLoop(r *request) {
-	p.record(&si.EventRecord{
-		Type: si.EventRecord_APP, ObjectID: string(r.Application), ReferenceID: string(r.Key),
-		Message: "no more room is made for the application for now, since it repeats itself: " + r.wait.loop,
-	})
-}
-
-// A loop counts how often room was made for an application since a time.
-type loop struct {
-	since time.Time
-	count int
-	told  bool
 }
