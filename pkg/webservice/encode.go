@@ -31,8 +31,8 @@ type encoder struct {
 	kinds  []kind // sorted by name
 	indent bool
 	depth  int
-	fresh  bool      // nothing was written yet inside of the innermost bracket
-	keys   []textKey // of the last map of texts, sorted; siblings mostly have the same
+	fresh  bool          // nothing was written yet inside of the innermost bracket
+	keys   [16][]textKey // of the last map of texts of each size; siblings mostly have the same
 }
 
 // A kind is a resource kind as it is written.
@@ -199,9 +199,9 @@ func (e *encoder) texts(m map[string]string) {
 		return
 	}
 	e.open('{')
-	for i := range e.sorted(m) {
-		e.key(e.keys[i].key)
-		e.text(m[e.keys[i].name])
+	for _, k := range e.sorted(m) {
+		e.key(k.key)
+		e.text(m[k.name])
 	}
 	e.close('}')
 }
@@ -209,15 +209,16 @@ func (e *encoder) texts(m map[string]string) {
 // sorted is the keys of a map in order. It is the answer from before if that
 // still holds, and valid until the next call.
 func (e *encoder) sorted(m map[string]string) []textKey {
-	if len(m) == len(e.keys) && !slices.ContainsFunc(e.keys, func(k textKey) bool { _, ok := m[k.name]; return !ok }) {
-		return e.keys
+	last := &e.keys[len(m)%len(e.keys)]
+	if len(m) == len(*last) && !slices.ContainsFunc(*last, func(k textKey) bool { _, ok := m[k.name]; return !ok }) {
+		return *last
 	}
-	e.keys = e.keys[:0]
+	*last = (*last)[:0]
 	for name := range m {
-		e.keys = append(e.keys, textKey{name, string(appendText(nil, name)) + ":"})
+		*last = append(*last, textKey{name, string(appendText(nil, name)) + ":"})
 	}
-	slices.SortFunc(e.keys, func(a, b textKey) int { return strings.Compare(a.name, b.name) })
-	return e.keys
+	slices.SortFunc(*last, func(a, b textKey) int { return strings.Compare(a.name, b.name) })
+	return *last
 }
 
 // A textKey is a key of a map as it is and as it is written.
