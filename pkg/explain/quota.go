@@ -15,7 +15,7 @@ func levels(view *core.View, ask *core.AskView, leaf core.QueuePath) []Level {
 	for q := view.Root; q != nil; {
 		promised := q.Promised
 		if ask.Nominated != "" {
-			promised = promised.Minus(ask.Amounts)
+			promised = less(promised, ask.Amounts)
 		}
 		l := Level{Queue: q.Path, Max: q.Max, Used: q.Used, Promised: promised, Guaranteed: q.Guaranteed}
 		for i, asked := range ask.Amounts {
@@ -36,4 +36,14 @@ func levels(view *core.View, ask *core.AskView, leaf core.QueuePath) []Level {
 	}
 	slices.Reverse(list)
 	return list
+}
+
+// less is what is left of some amounts without others, nothing where that is
+// negative.
+func less(from, taken resources.Amounts) resources.Amounts {
+	left := from.Minus(taken)
+	for i := range left {
+		left[i] = max(left[i], 0)
+	}
+	return left
 }

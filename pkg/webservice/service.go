@@ -135,6 +135,8 @@ func (s *Service) routes() []route {
 		{path: partition + "/node/{node}", get: s.answer(s.node)},
 		{path: partition + "/applications/{state}", get: s.answer(s.applications)},
 		{path: partition + "/application/{application}", get: s.answer(s.application)},
+		{path: partition + "/application/{application}/allocation/{allocation}/explain", get: s.answer(s.explain)},
+		{path: partition + "/whatif", post: s.answer(s.whatIf)},
 		{path: partition + "/usage/users", get: s.answer(s.users)},
 		{path: partition + "/usage/user/{user}", get: s.answer(s.user)},
 		{path: partition + "/usage/groups", get: s.answer(s.groups)},

@@ -1,0 +1,202 @@
+package webservice
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// The bounds of a question.
+const (
+	whatIfAsksMax   = 1000
+	whatIfWithinMax = time.Hour
+	whatIfBodyMax   = config.TextMax + 1<<20
+)
+
+// questionJSON is the body of a what-if: asks that would come, a configuration
+// that would be in effect, and for how long to wait for what comes of it.
+type questionJSON struct {
+	Asks   []wishJSON `json:"asks"`
+	Config string     `json:"config"` // YAML, of all partitions
+	Within string     `json:"within"` // such as 30s
+}
+
+// wishJSON is asks that are alike.
+type wishJSON struct {
+	AllocationKey  core.AllocationKey `json:"allocationKey"`
+	ApplicationID  core.ApplicationID `json:"applicationId"`
+	Resource       map[string]int64   `json:"resource"`
+	Priority       int32              `json:"priority"`
+	RequiredNodeID core.NodeID        `json:"requiredNodeId"`
+	Count          int                `json:"count"` // zero is one; more get numbers after their key
+}
+
+// outcomeJSON is what would come of it.
+type outcomeJSON struct {
+	Asks    []fateJSON   `json:"asks"`
+	Victims []victimJSON `json:"victims"`
+	Others  []fateJSON   `json:"others"` // asks that wait now and would not
+	Beyond  []beyondJSON `json:"beyond"` // queues that would use more than their max
+}
+
+type fateJSON struct {
+	AllocationKey core.AllocationKey `json:"allocationKey"`
+	NodeID        core.NodeID        `json:"nodeId,omitempty"`        // where it would run at once
+	NominatedNode core.NodeID        `json:"nominatedNode,omitempty"` // where room would be made
+	Refused       string             `json:"refused,omitempty"`
+	Waits         *explanationJSON   `json:"waits,omitempty"`
+}
+
+type victimJSON struct {
+	AllocationKey core.AllocationKey `json:"allocationKey"`
+	ApplicationID core.ApplicationID `json:"applicationId"`
+	Message       string             `json:"message"`
+}
+
+type beyondJSON struct {
+	QueueName core.QueuePath    `json:"queueName"`
+	By        resources.Amounts `json:"by"`
+}
+
+// whatIf answers POST /ws/v1/partition/{partition}/whatif. It changes nothing.
+func (s *Service) whatIf(r *http.Request) (any, error) {
+	at, err := s.snapshot(r)
+	if err != nil {
+		return nil, err
+	}
+	now := s.config.Now()
+	question, err := at.question(r, now)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := explain.WhatIf(at.View, at.kinds, now, question)
+	if err != nil {
+		return nil, bad("%v", err)
+	}
+	out := &outcomeJSON{Asks: fatesOf(outcome.Fates), Others: fatesOf(outcome.Others), Victims: []victimJSON{}, Beyond: []beyondJSON{}}
+	for _, v := range outcome.Victims {
+		out.Victims = append(out.Victims, victimJSON{v.Key, v.Application, v.Message})
+	}
+	for _, b := range outcome.Beyond {
+		out.Beyond = append(out.Beyond, beyondJSON{b.Queue, b.By})
+	}
+	return object(r, out)
+}
+
+func fatesOf(fates []explain.Fate) []fateJSON {
+	list := make([]fateJSON, len(fates))
+	for i, f := range fates {
+		list[i] = fateJSON{AllocationKey: f.Key, NodeID: f.Placed, NominatedNode: f.Nominated, Refused: f.Refused}
+		if f.Waits != nil {
+			list[i].Waits = explanationOf(f.Waits)
+		}
+	}
+	return list
+}
+
+// question reads the body of a request.
+func (at *snapshot) question(r *http.Request, now time.Time) (explain.Question, error) {
+	var q explain.Question
+	var asked questionJSON
+	decoder := json.NewDecoder(http.MaxBytesReader(nil, r.Body, whatIfBodyMax))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&asked); err != nil {
+		return q, bad("Body is no question: %v", err)
+	}
+	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
+		return q, bad("Body is more than one question")
+	}
+	if asked.Within != "" {
+		within, err := time.ParseDuration(asked.Within)
+		if err != nil || within < 0 || within > whatIfWithinMax {
+			return q, bad("within: %q is not a duration from 0s to %s", asked.Within, whatIfWithinMax)
+		}
+		q.Within = within
+	}
+	for i, wish := range asked.Asks {
+		if err := at.wish(&q, wish, now); err != nil {
+			return q, bad("asks[%d]: %v", i, err)
+		}
+	}
+	if asked.Config != "" {
+		wanted, err := at.wanted(asked.Config)
+		if err != nil {
+			return q, bad("config: %v", err)
+		}
+		q.Config = wanted
+	}
+	return q, nil
+}
+
+// wish adds asks that are alike to a question.
+func (at *snapshot) wish(q *explain.Question, w wishJSON, now time.Time) error {
+	count := max(w.Count, 1)
+	switch {
+	case w.AllocationKey == "":
+		return errors.New("allocationKey is missing")
+	case w.Count < 0 || count > whatIfAsksMax-len(q.Asks):
+		return fmt.Errorf("count is %d, and a question has from 1 to %d asks", w.Count, whatIfAsksMax)
+	}
+	var amounts resources.Amounts
+	for _, name := range slices.Sorted(maps.Keys(w.Resource)) {
+		kind, known := at.kinds.Lookup(name)
+		switch {
+		case !known:
+			return fmt.Errorf("no node or queue has any %q", name)
+		case w.Resource[name] < 0 || w.Resource[name] == math.MaxInt64:
+			return fmt.Errorf("%s is %d, which nobody can ask for", name, w.Resource[name])
+		}
+		amounts.Set(kind, w.Resource[name])
+	}
+	for i := range count {
+		key := w.AllocationKey
+		if w.Count > 1 {
+			key = core.AllocationKey(fmt.Sprintf("%s-%d", w.AllocationKey, i+1))
+		}
+		q.Asks = append(q.Asks, &core.Allocation{
+			Key: key, Application: w.ApplicationID, Amounts: amounts.Clone(), Priority: w.Priority,
+			Required: w.RequiredNodeID, Created: now,
+		})
+	}
+	return nil
+}
+
+// wanted is the configuration of the partition in a text. Kinds that are not
+// known yet are refused, for a question adds none.
+func (at *snapshot) wanted(text string) (*core.Config, error) {
+	kinds := new(resources.Kinds)
+	if _, err := config.Load(text, kinds); err != nil {
+		return nil, err
+	}
+	for i := range kinds.Len() {
+		if name := kinds.Name(resources.Kind(i)); !known(at.kinds, name) {
+			return nil, fmt.Errorf("no node or queue has any %q", name)
+		}
+	}
+	document, err := config.Load(text, at.kinds)
+	if err != nil {
+		return nil, err
+	}
+	for i := range document.Partitions {
+		if document.Partitions[i].Name == at.name {
+			return &document.Partitions[i], nil
+		}
+	}
+	return nil, fmt.Errorf("there is no partition %q in it", at.name)
+}
+
+func known(kinds *resources.Kinds, name string) bool {
+	_, ok := kinds.Lookup(name)
+	return ok
+}
