@@ -196,7 +196,7 @@ func (w *world) service(t testing.TB) *Service {
 	document, err := config.Load(configText, w.kinds)
 	assert.NilError(t, err)
 	s, err := New(Config{
-		Views: w, Kinds: w.kinds, Configuration: written{document}, History: counted{},
+		Views: w, Kinds: w.kinds, Configuration: written{document}, History: counted{}, Events: happened(t),
 		Started: start, Now: func() time.Time { return start.Add(3 * time.Hour) },
 		Build:    func(string) map[string]string { return map[string]string{"buildVersion": "v1"} },
 		LogLevel: func() string { return "INFO" },

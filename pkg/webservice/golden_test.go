@@ -33,6 +33,7 @@ var goldens = []struct{ file, path string }{
 	{"applications-rejected", "/ws/v1/partition/default/applications/rejected"},
 	{"queue-applications", "/ws/v1/partition/default/queue/root.low/applications"},
 	{"application", "/ws/v1/partition/default/application/agents-app"},
+	{"events", "/ws/v1/events/batch?start=1"},
 	{"explain", "/ws/v1/partition/default/application/agents-app/allocation/agent-1/explain"},
 	{"explain-victim", "/ws/v1/partition/default/application/filler-app/allocation/filler-2/explain"},
 	{"users", "/ws/v1/partition/default/usage/users"},
@@ -91,7 +92,7 @@ func TestEveryRouteIsShown(t *testing.T) {
 	s := newWorld(t).service(t)
 	elsewhere := map[string]bool{ // in tests of their own
 		"/ws/v1/config": true, "/ws/v1/metrics": true, "/ws/v1/stack": true, "/ws/v1/fullstatedump": true,
-		"/ws/v1/validate-conf": true, "/ws/v1/partition/{partition}/whatif": true, "/ws/v1/partition/{partition}/usage/group/{group}": true,
+		"/ws/v1/validate-conf": true, "/ws/v1/partition/{partition}/whatif": true, "/ws/v1/events/stream": true, "/ws/v1/partition/{partition}/usage/group/{group}": true,
 		"/ws/v1/partition/{partition}/queue/{queue}/applications/{state}":      true,
 		"/ws/v1/partition/{partition}/queue/{queue}/application/{application}": true,
 	}

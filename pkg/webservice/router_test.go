@@ -137,7 +137,7 @@ func TestEmptyCluster(t *testing.T) {
 	assert.NilError(t, err)
 	for _, g := range goldens {
 		w := ask(bare.Handler(), "GET", g.path)
-		if strings.Contains(g.path, "/partition/") {
+		if strings.Contains(g.path, "/partition/") || strings.Contains(g.path, "/events/") {
 			assert.Equal(t, w.Code, 404, g.path)
 		} else {
 			assert.Equal(t, w.Code, 200, g.path)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -56,6 +57,8 @@ type Config struct {
 	// Configuration and History may be nil.
 	Configuration Configuration
 	History       History
+	// Events is the history of events; nil is 404.
+	Events *events.History
 	// Metrics answers /ws/v1/metrics and compresses by itself. Nil is 404.
 	Metrics http.Handler
 
@@ -120,6 +123,8 @@ func (s *Service) routes() []route {
 		{path: "/ws/v1/clusters", get: s.answer(s.clusters)},
 		{path: "/ws/v1/config", get: s.answer(s.configuration)},
 		{path: "/ws/v1/validate-conf", post: s.answer(s.validate)},
+		{path: "/ws/v1/events/batch", get: s.answer(s.eventBatch)},
+		{path: "/ws/v1/events/stream", get: http.HandlerFunc(s.eventStream)},
 		{path: "/ws/v1/history/apps", get: s.answer(s.applicationHistory)},
 		{path: "/ws/v1/history/containers", get: s.answer(s.containerHistory)},
 		{path: "/ws/v1/partitions", get: s.answer(s.partitions)},
