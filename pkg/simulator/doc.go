@@ -38,6 +38,10 @@
 //	                  parse_work.go, queues.go; problem.go is what is wrong in it
 //	openb.go          the openb trace
 //	examples.go       scenarios that come with the package
+//	live.go           the cluster in real time, before a real scheduler:
+//	                  live_requests.go and live_callback.go, what it says and
+//	                  hears; live_crossing.go, news that crosses; live_hurry.go,
+//	                  delays when time is fast
 //
 // Package report makes a page with plots of a Result.
 package simulator

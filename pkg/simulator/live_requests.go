@@ -1,0 +1,162 @@
+package simulator
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A post is requests that say what commands say, in their order. As a request of
+// allocations means releases after all else, what comes after a release begins
+// another one.
+type post struct {
+	*pass
+	requests []any
+}
+
+// requests turns commands into as few requests as keep their order.
+func (p *pass) requests(commands []core.Command) []any {
+	out := post{pass: p}
+	for _, command := range commands {
+		out.add(command)
+	}
+	return out.requests
+}
+
+func (p *post) add(command core.Command) {
+	switch c := command.(type) {
+	case core.AddNode:
+		p.addNode(c)
+	case core.DrainNode:
+		p.node(&si.NodeInfo{NodeID: string(c.ID), Action: si.NodeInfo_DRAIN_NODE})
+	case core.UndrainNode:
+		p.node(&si.NodeInfo{NodeID: string(c.ID), Action: si.NodeInfo_DRAIN_TO_SCHEDULABLE})
+	case core.RemoveNode:
+		p.node(&si.NodeInfo{NodeID: string(c.ID), Action: si.NodeInfo_DECOMISSION})
+	case core.AddApplication:
+		p.application(c)
+	case core.AddAllocation:
+		p.allocation(c.Allocation)
+	case core.ReleaseAllocation:
+		p.release(c)
+	case core.Reconfigure:
+		// The text is that of the next change, as changes come in order.
+		p.requests = append(p.requests, &si.UpdateConfigurationRequest{RmID: LiveID, PolicyGroup: "queues"})
+	default:
+		panic(fmt.Sprintf("simulator: there is no request for a %T", command))
+	}
+}
+
+// last is the last request if it is of the type, else a new one.
+func last[T any](p *post, fresh T) T {
+	if n := len(p.requests); n > 0 {
+		if r, ok := p.requests[n-1].(T); ok {
+			return r
+		}
+	}
+	p.requests = append(p.requests, fresh)
+	return fresh
+}
+
+func (p *post) partition() string { return p.live.scenario.Config.Name }
+
+func (p *post) amounts(a resources.Amounts) *si.Resource {
+	return core.ResourceOf(p.live.scenario.Kinds, a)
+}
+
+func (p *post) addNode(c core.AddNode) {
+	n := &si.NodeInfo{NodeID: string(c.ID), Action: si.NodeInfo_CREATE, SchedulableResource: p.amounts(c.Capacity)}
+	if c.Drained {
+		n.Action = si.NodeInfo_CREATE_DRAIN
+	}
+	n.Attributes = maps.Clone(c.Attributes)
+	p.node(n)
+}
+
+func (p *post) node(n *si.NodeInfo) {
+	if n.Attributes == nil {
+		n.Attributes = map[string]string{}
+	}
+	n.Attributes[common.NodePartition] = p.partition()
+	r := last(p, &si.NodeRequest{RmID: LiveID})
+	r.Nodes = append(r.Nodes, n)
+}
+
+func (p *post) application(c core.AddApplication) {
+	r := last(p, &si.ApplicationRequest{RmID: LiveID})
+	r.New = append(r.New, &si.AddApplicationRequest{
+		ApplicationID: string(c.ID),
+		QueueName:     string(c.Queue),
+		PartitionName: p.partition(),
+		Ugi:           &si.UserGroupInformation{User: c.User, Groups: c.Groups},
+		Tags:          c.Tags,
+	})
+}
+
+// allocation is an ask or a foreign pod. Its time of creation is left to the
+// scheduler: it is now, and a tag has no parts of seconds.
+func (p *post) allocation(a *core.Allocation) {
+	r := last(p, &si.AllocationRequest{RmID: LiveID})
+	if r.Releases != nil {
+		r = &si.AllocationRequest{RmID: LiveID}
+		p.requests = append(p.requests, r)
+	}
+	out := &si.Allocation{
+		AllocationKey:    string(a.Key),
+		ApplicationID:    string(a.Application),
+		PartitionName:    p.partition(),
+		NodeID:           string(a.Node),
+		ResourcePerAlloc: p.amounts(a.Amounts),
+		Priority:         a.Priority,
+		Originator:       a.Originator,
+		AllocationTags:   p.tags(a),
+	}
+	if a.Preemptable.Stated {
+		out.PreemptionPolicy = &si.PreemptionPolicy{
+			AllowPreemptSelf: a.Preemptable.AllowSelf, AllowPreemptOther: a.Preemptable.AllowOthers,
+		}
+	}
+	r.Allocations = append(r.Allocations, out)
+}
+
+// tags are those that the allocation has, and what messages say in tags.
+func (p *post) tags(a *core.Allocation) map[string]string {
+	tags := map[string]string{}
+	maps.Copy(tags, a.Tags)
+	if grace, err := strconv.Atoi(tags[core.TagGrace]); err == nil {
+		real := p.live.real(time.Duration(grace) * time.Second)
+		tags[core.TagGrace] = strconv.Itoa(int((real + time.Second - 1) / time.Second))
+	}
+	if a.Required != "" {
+		tags[common.DomainYuniKorn+common.KeyRequiredNode] = string(a.Required)
+	}
+	switch a.Origin {
+	case core.Foreign:
+		tags[common.Foreign] = common.AllocTypeDefault
+	case core.Static:
+		tags[common.Foreign] = common.AllocTypeStatic
+	case core.Own:
+	}
+	return tags
+}
+
+func (p *post) release(c core.ReleaseAllocation) {
+	r := last(p, &si.AllocationRequest{RmID: LiveID})
+	if r.Releases == nil {
+		r.Releases = &si.AllocationReleasesRequest{}
+	}
+	r.Releases.AllocationsToRelease = append(r.Releases.AllocationsToRelease, &si.AllocationRelease{
+		PartitionName:   p.partition(),
+		ApplicationID:   string(c.Application),
+		AllocationKey:   string(c.Key),
+		TerminationType: c.Termination,
+		Message:         c.Message,
+	})
+}

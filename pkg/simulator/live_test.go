@@ -1,0 +1,179 @@
+package simulator_test
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+)
+
+const livePartition = "[" + simulator.LiveID + "]default"
+
+// A lively is a live cluster with its scheduler, under virtual time.
+type lively struct {
+	*scheduler.Scheduler
+	over     chan struct{} // one entry each time the scenario is over
+	finished chan error    // what Run returned
+	cancel   context.CancelFunc
+}
+
+// live plays a scenario until stop is called. Whatever the scheduler does that it
+// must not do fails the test.
+func live(t *testing.T, s *simulator.Scenario, options simulator.LiveOptions, history *events.History) *lively {
+	t.Helper()
+	l := &lively{over: make(chan struct{}, 100), finished: make(chan error, 1)}
+	options.Breach = func(err error) { t.Errorf("breach: %v", err) }
+	options.Over = func() { l.over <- struct{}{} }
+	cluster, err := simulator.NewLive(s, options)
+	assert.NilError(t, err)
+	l.Scheduler, err = scheduler.New(scheduler.Config{
+		Events:          history,
+		SkipPredicates:  !cluster.Constrained(),
+		CompletingDelay: cluster.Real(30 * time.Second),
+		RetryDelay:      cluster.Real(time.Second),
+		ReserveDelay:    cluster.Real(2 * time.Second),
+	})
+	assert.NilError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	l.cancel = cancel
+	go func() { l.finished <- cluster.Run(ctx, l.Scheduler) }()
+	return l
+}
+
+func (l *lively) stop(t *testing.T) {
+	t.Helper()
+	assert.NilError(t, l.Verify(livePartition))
+	l.cancel()
+	assert.NilError(t, <-l.finished)
+	l.Stop()
+}
+
+// TestLiveComesToTheSameEnd plays the small example both ways: in the end the same
+// pods are there, and nobody waits whom the other way did not leave waiting.
+func TestLiveComesToTheSameEnd(t *testing.T) {
+	result, err := simulator.Run(example(t, "small"), simulator.Options{})
+	assert.NilError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		l := live(t, example(t, "small"), simulator.LiveOptions{Speed: 60}, nil)
+		<-l.over
+		took := time.Since(began)
+		view, err := l.View(livePartition)
+		assert.NilError(t, err)
+		l.stop(t)
+		assert.Equal(t, len(view.Nodes), result.Nodes.AtEnd)
+		assert.Assert(t, took > 5*time.Second && took < 12*time.Second, "%v", took)
+		allocations, asks := 0, 0
+		for _, a := range view.Applications {
+			allocations, asks = allocations+len(a.Allocations), asks+len(a.Asks)
+		}
+		assert.Equal(t, allocations, len(view.Nodes), "the pods of the daemonset are there still")
+		assert.Equal(t, asks, 0)
+	})
+}
+
+// TestLiveExamples: whatever happens in the examples, neither side does what it
+// must not do.
+func TestLiveExamples(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		speed float64
+		told  bool // somebody has to make room
+	}{{"small", 1, false}, {"small", simulator.SpeedMax, false}, {"daemonsets", 60, true}, {"fairness", 60, true}, {"fairness", 600, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				history, err := events.NewHistory("test", events.Config{})
+				assert.NilError(t, err)
+				l := live(t, example(t, c.name), simulator.LiveOptions{Speed: c.speed}, history)
+				<-l.over
+				l.stop(t)
+				preempted := false
+				for _, e := range history.Latest(events.CapacityMax).Entries {
+					preempted = preempted || strings.Contains(e.Record.EventChangeDetail.String(), "PREEMPT")
+				}
+				assert.Equal(t, preempted, c.told)
+			})
+		})
+	}
+}
+
+// TestLiveBeginsAnew: the second time the cluster is there again, from nothing.
+func TestLiveBeginsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := live(t, example(t, "small"), simulator.LiveOptions{Speed: 60, Loop: true}, nil)
+		<-l.over
+		<-l.over
+		<-l.over
+		l.stop(t)
+	})
+}
+
+// TestLiveStopsAtOnce, in the middle of things.
+func TestLiveStopsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := live(t, example(t, "teams"), simulator.LiveOptions{Speed: 60}, nil)
+		synctest.Wait()
+		began := time.Now()
+		l.stop(t)
+		assert.Equal(t, time.Since(began), time.Duration(0))
+	})
+}
+
+// TestLiveChangesLimits: the new limits are in effect, and delays are as much
+// shorter as time is faster.
+func TestLiveChangesLimits(t *testing.T) {
+	s := parse(t, `
+name: x
+until: 10m
+queues: [{name: root, queues: [{name: a, resources: {max: {vcore: 4}}, properties: {preemption.delay: 2m}}, {name: b}]}]
+nodes: [{name: n, capacity: {vcore: 8}}]
+workloads: [{name: w, queue: root.a, pods: 8, resources: {vcore: 1}, runs: forever}]
+changes: [{at: 2m, queue: root.a, max: {vcore: 6}}, {at: 4m, queue: root.a, max: {vcore: 7}}]
+`)
+	synctest.Test(t, func(t *testing.T) {
+		l := live(t, s, simulator.LiveOptions{Speed: 60}, nil)
+		<-l.over
+		view, err := l.View(livePartition)
+		assert.NilError(t, err)
+		l.stop(t)
+		a, b := queueNamed(view.Root, "root.a"), queueNamed(view.Root, "root.b")
+		assert.Equal(t, l.Kinds().Format(a.Used), "vcore=7000")
+		assert.Equal(t, a.Properties.PreemptionDelay, 2*time.Second)
+		assert.Equal(t, b.Properties.PreemptionDelay, 500*time.Millisecond)
+	})
+}
+
+func queueNamed(q *core.QueueView, path core.QueuePath) *core.QueueView {
+	for _, child := range q.Queues {
+		if child.Path == path {
+			return child
+		}
+	}
+	return nil
+}
+
+func TestLiveRefuses(t *testing.T) {
+	for _, speed := range []float64{0, -1, math.NaN(), math.Inf(1), 1e5} {
+		_, err := simulator.NewLive(example(t, "small"), simulator.LiveOptions{Speed: speed})
+		assert.ErrorContains(t, err, "is not from 0.01 to 10000")
+	}
+	s := example(t, "small")
+	assert.NilError(t, s.UseQueues("partitions: [{queues: [{name: root, queues: [{name: other}]}]}]"))
+	_, err := simulator.NewLive(s, simulator.LiveOptions{Speed: 1})
+	assert.ErrorContains(t, err, "is no leaf queue")
+	cluster, err := simulator.NewLive(example(t, "small"), simulator.LiveOptions{Speed: 1})
+	assert.NilError(t, err)
+	stopped, err := scheduler.New(scheduler.Config{})
+	assert.NilError(t, err)
+	stopped.Stop()
+	assert.ErrorIs(t, cluster.Run(t.Context(), stopped), scheduler.ErrStopped)
+}
