@@ -6,6 +6,7 @@
 //	main.go      the commands there are, errors and exit codes
 //	simulate.go  narwhal simulate: play a workload on a simulated cluster
 //	validate.go  narwhal validate: check a configuration
+//	explain.go   narwhal explain: say why an ask waits
 package main
 
 import (
@@ -86,6 +87,7 @@ func newRootCommand() *cobra.Command {
 		// One line for each command, each in a file of its own.
 		newSimulateCommand(),
 		newValidateCommand(),
+		newExplainCommand(),
 	)
 	return root
 }

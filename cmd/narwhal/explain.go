@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// An explanation is what is asked for, and of whom.
+type explanation struct {
+	server, partition, token string
+	application, allocation  string
+}
+
+// newExplainCommand is "narwhal explain APPLICATION ALLOCATION".
+func newExplainCommand() *cobra.Command {
+	var asked explanation
+	cmd := &cobra.Command{
+		Use:   "explain APPLICATION ALLOCATION",
+		Short: "Say why an ask waits, or why an allocation was told to go",
+		Long: `Say why an ask waits, or why an allocation was told to go: every node by the
+first reason that keeps the ask away, what the quotas leave, where room was
+looked for, and the last plan with all it looked at. It asks a running scheduler
+over REST.
+
+The exit code is 0 if there is an answer, and 1 if the scheduler does not know
+the application or allocation, or cannot be reached.`,
+		Example: "  narwhal explain web web-7 --server http://127.0.0.1:9080",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			asked.application, asked.allocation = args[0], args[1]
+			ctx, cancel := context.WithTimeout(cmd.Context(), 30*time.Second)
+			defer cancel()
+			return asked.print(ctx, cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().StringVar(&asked.server, "server", "http://127.0.0.1:9080", "address of the scheduler")
+	cmd.Flags().StringVar(&asked.partition, "partition", "default", "partition of the application")
+	cmd.Flags().StringVar(&asked.token, "token", "", "bearer token, where the scheduler wants one")
+	return cmd
+}
+
+// print writes the lines of the answer.
+func (e *explanation) print(ctx context.Context, out io.Writer) error {
+	path := strings.Join([]string{
+		strings.TrimSuffix(e.server, "/"), "ws/v1/partition", url.PathEscape(e.partition),
+		"application", url.PathEscape(e.application), "allocation", url.PathEscape(e.allocation), "explain",
+	}, "/")
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, path, http.NoBody)
+	if err != nil {
+		return fmt.Errorf("server %q: %w", e.server, err)
+	}
+	if e.token != "" {
+		request.Header.Set("Authorization", "Bearer "+e.token)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }() // it was only read
+	var answer struct {
+		Lines   []string `json:"lines"`
+		Message string   `json:"message"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return fmt.Errorf("%s answers %s and no JSON: %w", e.server, response.Status, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s of application %s in partition %s: %s", e.allocation, e.application, e.partition, answer.Message)
+	}
+	_, err = fmt.Fprintln(out, strings.Join(answer.Lines, "\n"))
+	return err
+}
