@@ -171,11 +171,12 @@ func (n *node) recount() {
 
 // keepPromises works out the room beside what is promised.
 func (n *node) keepPromises() {
-	if len(n.nominated) == 0 {
+	switch {
+	case len(n.nominated) > 0:
+		n.room = n.free.Minus(n.promised)
+	case len(n.room) != len(n.free) || len(n.free) > 0 && &n.room[0] != &n.free[0]:
 		n.room = n.free
-		return
 	}
-	n.room = n.free.Minus(n.promised)
 }
 
 // roomFor is what is free for asks of a standing: what is promised to those of
