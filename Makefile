@@ -23,6 +23,10 @@ help: ## list these commands
 run: ## simulate the bundled example cluster and write report.html
 	$(GO) run ./cmd/narwhal simulate --report report.html
 
+.PHONY: serve
+serve: ## run the scheduler with that cluster, sixty times as fast as real, and REST at 127.0.0.1:9080
+	$(GO) run ./cmd/narwhal serve --loop
+
 .PHONY: test
 test: ## run the tests of every module, with the race detector
 ifeq ($(RACE),)

@@ -5,6 +5,7 @@
 //
 //	main.go      the commands there are, errors and exit codes
 //	simulate.go  narwhal simulate: play a workload on a simulated cluster
+//	serve.go     narwhal serve: run the scheduler with a simulated cluster and REST
 //	validate.go  narwhal validate: check a configuration
 //	explain.go   narwhal explain: say why an ask waits
 package main
@@ -86,6 +87,7 @@ func newRootCommand() *cobra.Command {
 	root.AddCommand(
 		// One line for each command, each in a file of its own.
 		newSimulateCommand(),
+		newServeCommand(),
 		newValidateCommand(),
 		newExplainCommand(),
 	)

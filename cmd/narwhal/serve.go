@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
+)
+
+// serving is the flags of "narwhal serve".
+type serving struct {
+	scenario            string // name of an example, or a file
+	listen, debugListen string
+	speed               float64
+	seed                uint64
+	loop                bool
+}
+
+// newServeCommand is "narwhal serve".
+func newServeCommand() *cobra.Command {
+	s := &serving{scenario: simulator.DefaultExample}
+	cmd := &cobra.Command{
+		Use:   "serve [EXAMPLE | FILE]",
+		Short: "Run the scheduler with a simulated cluster and REST",
+		Long: `Run the real scheduler with a simulated cluster, and serve REST and metrics.
+
+The cluster is that of a scenario: nodes come and fail, pods arrive, run and end,
+as in "narwhal simulate", but in real time, faster by a factor. The delays of the
+queue configuration, such as those of preemption, are as much shorter. When the
+scenario is over the cluster stays as it is then, or begins anew with --loop.
+
+It runs until it is interrupted. The exit code is 0 then, 1 if something fails,
+and 2 if the command could not be understood.`,
+		Example: `  narwhal serve
+  narwhal serve fairness --speed 120 --loop
+  narwhal serve cluster.yaml --speed 1 --listen 127.0.0.1:8080 --debug-listen 127.0.0.1:8081`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				s.scenario = args[0]
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			context.AfterFunc(ctx, stop) // the second signal ends it the hard way
+			level := zap.NewAtomicLevel()
+			log := consoleLog(cmd.ErrOrStderr(), level)
+			return said(s.run(ctx, cmd.OutOrStdout(), log, level), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.Float64Var(&s.speed, "speed", 60, "how much faster than real time the cluster lives")
+	flags.StringVar(&s.listen, "listen", webservice.DefaultAddress, "address of REST and metrics; port 0 is any free one")
+	flags.StringVar(&s.debugListen, "debug-listen", "", "address of profiles, stacks and the state dump (default nowhere)")
+	flags.Uint64Var(&s.seed, "seed", 0, "seed of everything that depends on chance in the cluster (default that of the scenario)")
+	flags.BoolVar(&s.loop, "loop", false, "begin anew when the scenario is over")
+	return cmd
+}
+
+// consoleLog is a log for people.
+func consoleLog(out io.Writer, level zap.AtomicLevel) *zap.Logger {
+	encoding := zap.NewDevelopmentEncoderConfig()
+	encoding.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
+	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(encoding), zapcore.Lock(zapcore.AddSync(out)), level))
+}
+
+// run serves until the context ends, which is no error.
+func (s *serving) run(ctx context.Context, out io.Writer, log *zap.Logger, level zap.AtomicLevel) error {
+	scenario, err := s.load()
+	if err != nil {
+		return err
+	}
+	for _, warning := range scenario.Warnings {
+		log.Warn("scenario has a key without effect", zap.Stringer("problem", warning))
+	}
+	cluster, err := simulator.NewLive(scenario, simulator.LiveOptions{
+		Seed: s.seed, Speed: s.speed, Loop: s.loop,
+		Over:   func() { log.Info("scenario is over", zap.String("scenario", scenario.Name), zap.Bool("again", s.loop)) },
+		Breach: func(err error) { log.Error("scheduler did what it must not do", zap.Error(err)) },
+	})
+	if err != nil {
+		return err
+	}
+	h, err := s.open(cluster, log, level)
+	if err != nil {
+		return err
+	}
+	defer h.stop()
+	if err := s.greet(out, scenario, h.server.Addresses()); err != nil {
+		return err
+	}
+	return h.serve(ctx, cluster)
+}
+
+// load reads the scenario. A name of an example is that example.
+func (s *serving) load() (*simulator.Scenario, error) {
+	name, text := "example "+s.scenario, ""
+	var err error
+	if slices.Contains(simulator.Examples(), s.scenario) {
+		text, err = simulator.ExampleText(s.scenario)
+	} else {
+		name, text, err = readText(s.scenario, strings.NewReader(""))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("there is no example %q (there are %s), and no file: %v",
+			s.scenario, strings.Join(simulator.Examples(), ", "), err)
+	}
+	scenario, err := simulator.Parse(text)
+	return scenario, named(err, name)
+}
+
+// greet says where to look, in one line.
+func (s *serving) greet(out io.Writer, scenario *simulator.Scenario, addresses []string) error {
+	rest := "http://" + addresses[0] + "/ws/v1"
+	line := fmt.Sprintf("%s, %s, lives at %v times real time: see %s/partitions, %s/partition/default/nodes and %s/metrics",
+		scenario.Name, counted(len(scenario.Nodes), "node"), s.speed, rest, rest, rest)
+	if s.debugListen != "" { // perhaps the same address
+		line += ", and http://" + addresses[len(addresses)-1] + "/debug/pprof/"
+	}
+	_, err := fmt.Fprintln(out, line)
+	return err
+}
+
+// A house is what is there to serve: the scheduler and the web server before it.
+type house struct {
+	scheduler *configured
+	history   *events.History
+	server    *webservice.Server
+}
+
+// open starts everything but the cluster. With an error nothing runs.
+func (s *serving) open(cluster *simulator.Live, log *zap.Logger, level zap.AtomicLevel) (*house, error) {
+	history, err := events.NewHistory(rand.Text(), events.Config{})
+	if err != nil {
+		return nil, err
+	}
+	counts := metrics.New()
+	core, err := scheduler.New(scheduler.Config{
+		Logger: log, Level: &level, Events: history, Metrics: counts,
+		SkipPredicates: !cluster.Constrained(),
+		// The defaults, in the time of the cluster.
+		ReserveDelay:    cluster.Real(2 * time.Second),
+		ReserveMax:      cluster.Real(time.Hour),
+		CompletingDelay: cluster.Real(30 * time.Second),
+		RetryDelay:      cluster.Real(time.Second),
+		RetryMax:        cluster.Real(time.Minute),
+	})
+	if err != nil {
+		return nil, err
+	}
+	h := &house{scheduler: &configured{Scheduler: core}, history: history}
+	counts.Watch(core, core.Kinds())
+	if h.server, err = s.listenWith(h, counts, level); err != nil {
+		core.Stop()
+		return nil, err
+	}
+	return h, nil
+}
+
+// listenWith starts the web server.
+func (s *serving) listenWith(h *house, counts *metrics.Metrics, level zap.AtomicLevel) (*webservice.Server, error) {
+	service, err := webservice.New(webservice.Config{
+		Views: h.scheduler, Kinds: h.scheduler.Kinds(), Configuration: h.scheduler, Events: h.history,
+		Metrics: counts.Handler(), Started: time.Now(), LogLevel: level.String,
+		Build: func(string) map[string]string { return map[string]string{"buildVersion": version()} },
+	})
+	if err != nil {
+		return nil, err
+	}
+	server, err := webservice.NewServer(webservice.ServerConfig{Address: s.listen, DebugAddress: s.debugListen}, service)
+	if err != nil {
+		return nil, err
+	}
+	return server, server.Start()
+}
+
+// serve lets the cluster live until the context ends or something fails.
+func (h *house) serve(ctx context.Context, cluster *simulator.Live) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	finished := make(chan error, 1)
+	go func() { finished <- cluster.Run(ctx, h.scheduler) }()
+	select {
+	case err := <-h.server.Failed():
+		cancel()
+		<-finished
+		return err
+	case err := <-finished:
+		return err
+	}
+}
+
+// stop ends everything. Streams of events end first, as the server waits for them.
+func (h *house) stop() {
+	h.history.Close()
+	_ = h.server.Stop(context.Background()) // what is cut off then had its time
+	h.scheduler.Stop()
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+)
+
+// TestServeLines runs the command lines that end by themselves.
+func TestServeLines(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	defer func() { _ = taken.Close() }()
+	playLine(t, "serve-help", "serve --help", "")
+	for _, c := range []struct {
+		line, want string
+		code       int
+	}{
+		{"serve large", `there is no example "large" (there are daemonsets, fairness, small, teams), and no file: open large: `, exitFailed},
+		{"serve testdata/good.yaml", "testdata/good.yaml:", exitFailed},
+		{"serve --speed 0", "a speed of 0 is not from 0.01 to 10000", exitFailed},
+		{"serve --speed NaN", "a speed of NaN is not from 0.01 to 10000", exitFailed},
+		{"serve --speed fast", `invalid argument "fast"`, exitUsage},
+		{"serve --listen here", "address here: missing port", exitFailed},
+		{"serve --listen " + taken.Addr().String(), "address already in use", exitFailed},
+		{"serve --listen 127.0.0.1:0 --debug-listen " + taken.Addr().String(), "address already in use", exitFailed},
+		{"serve small fairness", "accepts at most 1 arg", exitUsage},
+	} {
+		var out, problems bytes.Buffer
+		assert.Equal(t, run(strings.Fields(c.line), nil, &out, &problems), c.code, c.line)
+		assert.Assert(t, strings.Contains(problems.String(), c.want), "%s: %s", c.line, problems.String())
+		assert.Equal(t, out.String(), "", c.line)
+	}
+}
+
+// TestServe plays the small example in a fraction of a second, asks what there is
+// in the end, and interrupts it.
+func TestServe(t *testing.T) {
+	over, failed := make(chan struct{}), make(chan string, 100)
+	log := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(io.Discard), zap.InfoLevel),
+		zap.Hooks(func(e zapcore.Entry) error {
+			switch {
+			case e.Message == "scenario is over":
+				close(over)
+			case e.Level >= zap.ErrorLevel:
+				failed <- e.Message
+			}
+			return nil
+		}))
+	ctx, interrupt := context.WithCancel(t.Context())
+	var out bytes.Buffer
+	ended := make(chan error, 1)
+	s := &serving{scenario: "small", listen: "127.0.0.1:0", debugListen: "127.0.0.1:0", speed: simulator.SpeedMax}
+	go func() { ended <- s.run(ctx, &out, log, zap.NewAtomicLevel()) }()
+	select {
+	case <-over:
+	case err := <-ended:
+		t.Fatalf("it ended: %v", err)
+	}
+	seen := out.String()
+	assert.Assert(t, strings.HasPrefix(seen, "small, 4 nodes, lives at 10000 times real time: see http://127.0.0.1:"), seen)
+	addresses := regexp.MustCompile(`http://[^/]*`).FindAllString(seen, -1)
+	assert.Equal(t, len(addresses), 4)
+	rest, debug := addresses[0]+"/ws/v1", addresses[3]
+
+	var partitions []struct {
+		Name       string
+		TotalNodes int
+	}
+	assert.NilError(t, json.Unmarshal([]byte(read(t, rest+"/partitions")), &partitions))
+	assert.Equal(t, len(partitions), 1)
+	assert.Equal(t, partitions[0].TotalNodes, 4)
+	var nodes []struct {
+		NodeID      string
+		Allocations []struct{ ApplicationID string }
+	}
+	assert.NilError(t, json.Unmarshal([]byte(read(t, rest+"/partition/default/nodes")), &nodes))
+	assert.Equal(t, len(nodes), 4)
+	for _, n := range nodes {
+		assert.Equal(t, len(n.Allocations), 1, n.NodeID)
+		assert.Equal(t, n.Allocations[0].ApplicationID, "logs")
+	}
+	assert.Assert(t, strings.Contains(read(t, rest+"/metrics"), `narwhal_stage_seconds_count{stage="decision"}`))
+	assert.Assert(t, strings.Contains(read(t, rest+"/config"), "root"))
+	assert.Assert(t, strings.Contains(read(t, rest+"/events/batch"), `"objectID":"worker-2"`))
+	assert.Assert(t, strings.Contains(read(t, rest+"/scheduler/healthcheck"), `"Healthy":true`))
+	assert.Assert(t, strings.Contains(read(t, debug+"/debug/stack"), "goroutine"))
+
+	interrupt()
+	assert.NilError(t, <-ended)
+	assert.Equal(t, len(failed), 0)
+	_, err := net.Dial("tcp", strings.TrimPrefix(addresses[0], "http://"))
+	assert.Assert(t, err != nil, "somebody listens still")
+}
+
+// read is the text behind an address, which may be compressed once.
+func read(t *testing.T, address string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	assert.NilError(t, err)
+	request.Header.Set("Accept-Encoding", "gzip")
+	answer, err := http.DefaultClient.Do(request)
+	assert.NilError(t, err)
+	defer func() { _ = answer.Body.Close() }() // nothing was written
+	var body io.Reader = answer.Body
+	if answer.Header.Get("Content-Encoding") == "gzip" {
+		body, err = gzip.NewReader(body)
+		assert.NilError(t, err)
+	}
+	text, err := io.ReadAll(body)
+	assert.NilError(t, err)
+	assert.Equal(t, answer.StatusCode, http.StatusOK, "%s: %s", address, text)
+	return string(text)
+}
