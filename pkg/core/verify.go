@@ -43,6 +43,9 @@ type verifier struct {
 	foreign resources.Amounts
 	total   resources.Amounts
 	sum     resources.Amounts // scratch
+
+	running, nominees tally // counted anew
+	nominated         int
 }
 
 func (v *verifier) breaks(format string, args ...any) {
@@ -68,6 +71,7 @@ func (v *verifier) equal(what, of string, booked, counted resources.Amounts) {
 
 func (v *verifier) nodes() {
 	for n := range v.p.allNodes {
+		var leaving resources.Amounts
 		v.equal("allocated", string(n.id), n.allocated, v.add(n.own))
 		v.equal("occupied", string(n.id), n.occupied, v.add(n.foreign))
 		for i := range max(len(n.free), len(n.capacity)) {
@@ -84,11 +88,15 @@ func (v *verifier) nodes() {
 				if r.node != n || r.Node != n.id || int(r.on) != i || r.shape != nil {
 					v.breaks("node %s lists %s, which is not there", n.id, r.Key)
 				}
+				if r.leaves() {
+					leaving.Add(r.Amounts)
+				}
 				if r.going != nil && (r.Required != "" || r.Origin == Static) {
 					v.breaks("node %s: %s was told to go and is never a victim", n.id, r.Key)
 				}
 			}
 		}
+		v.promises(n, leaving)
 		v.found += len(n.foreign)
 		if n.open() != n.links.In() {
 			v.breaks("node %s: open is %t, in the order is %t", n.id, n.open(), n.links.In())
