@@ -19,6 +19,7 @@ type puppet struct {
 	asked    chan struct{} // one entry for each request with allocations
 	asks     []string      // keys, in order
 	released []string
+	all      []*si.AllocationRequest
 }
 
 func (p *puppet) RegisterResourceManager(_ *si.RegisterResourceManagerRequest, callback api.ResourceManagerCallback) (*si.RegisterResourceManagerResponse, error) {
@@ -36,6 +37,7 @@ func (p *puppet) UpdateAllocation(r *si.AllocationRequest) error {
 	for _, one := range r.GetReleases().GetAllocationsToRelease() {
 		p.released = append(p.released, one.AllocationKey)
 	}
+	p.all = append(p.all, r)
 	p.asked <- struct{}{}
 	return nil
 }

@@ -131,7 +131,7 @@ func (p *post) tags(a *core.Allocation) map[string]string {
 	tags := map[string]string{}
 	maps.Copy(tags, a.Tags)
 	if grace, err := strconv.Atoi(tags[core.TagGrace]); err == nil {
-		real := p.live.real(time.Duration(grace) * time.Second)
+		real := p.live.Real(time.Duration(grace) * time.Second)
 		tags[core.TagGrace] = strconv.Itoa(int((real + time.Second - 1) / time.Second))
 	}
 	if a.Required != "" {
