@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -117,8 +118,9 @@ func (s *serving) load() (*simulator.Scenario, error) {
 		name, text, err = readText(s.scenario, strings.NewReader(""))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("there is no example %q (there are %s), and no file: %v",
-			s.scenario, strings.Join(simulator.Examples(), ", "), err)
+		// A name that is wrong is no file that cannot be read, so nothing is wrapped.
+		return nil, fmt.Errorf("there is no example %q (there are %s), and no file: %s",
+			s.scenario, strings.Join(simulator.Examples(), ", "), err.Error())
 	}
 	scenario, err := simulator.Parse(text)
 	return scenario, named(err, name)
@@ -198,8 +200,7 @@ func (h *house) serve(ctx context.Context, cluster *simulator.Live) error {
 	select {
 	case err := <-h.server.Failed():
 		cancel()
-		<-finished
-		return err
+		return errors.Join(err, <-finished)
 	case err := <-finished:
 		return err
 	}

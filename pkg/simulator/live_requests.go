@@ -131,8 +131,8 @@ func (p *post) tags(a *core.Allocation) map[string]string {
 	tags := map[string]string{}
 	maps.Copy(tags, a.Tags)
 	if grace, err := strconv.Atoi(tags[core.TagGrace]); err == nil {
-		real := p.live.Real(time.Duration(grace) * time.Second)
-		tags[core.TagGrace] = strconv.Itoa(int((real + time.Second - 1) / time.Second))
+		took := p.live.Real(time.Duration(grace) * time.Second)
+		tags[core.TagGrace] = strconv.Itoa(int((took + time.Second - 1) / time.Second))
 	}
 	if a.Required != "" {
 		tags[common.DomainYuniKorn+common.KeyRequiredNode] = string(a.Required)
