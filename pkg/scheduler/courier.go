@@ -67,6 +67,8 @@ func (c *courier) hand(batch []delivery) int {
 		return 1
 	case core.Nomination:
 		return c.nominated(first, batch)
+	case core.Preemption: // for the chronicle; those who go are told
+		return 1
 	case *si.EventRecord:
 		run := runOf[*si.EventRecord](batch, len(batch))
 		if c.chronicle == nil {

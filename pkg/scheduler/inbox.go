@@ -18,7 +18,7 @@ var ErrInboxFull = errors.New("inbox is full")
 var errRetired = errors.New("partition is removed")
 
 // A message is what waits in an inbox: a core.Command, or one of refusal,
-// question and retire.
+// question, look and retire.
 type message any
 
 type (
@@ -27,6 +27,8 @@ type (
 	refusal struct{ effect any }
 	// A question reads the partition between two commands.
 	question func(*core.Partition)
+	// A look is somebody who waits for a view of the partition.
+	look chan *core.View
 	// retire releases all there is and ends the owner.
 	retire struct{}
 )
@@ -109,6 +111,13 @@ func (b *inbox) end() {
 	defer b.mu.Unlock()
 	b.closed, b.ended, b.waiting = true, true, nil
 	b.signal()
+}
+
+// empty reports whether nothing waits.
+func (b *inbox) empty() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.waiting) == 0
 }
 
 // take swaps what waits for an empty slice, made of spare where that is small.

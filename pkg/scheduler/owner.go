@@ -20,6 +20,7 @@ type owner struct {
 	retired   bool          // everything is released
 	meter     meter
 	told      bool // the chronicle is told of every step
+	gallery   gallery
 }
 
 // run is the life of a partition: carry out what waits, schedule, wait. An owner
@@ -48,6 +49,7 @@ func (o *owner) run(before *owner) {
 		effects, more := o.partition.Schedule(now)
 		o.meter.took(metrics.Decision, began)
 		o.tell(now, nil, effects)
+		o.gallery.show(o.partition, func() bool { return more || !o.inbox.empty() })
 		if !more {
 			o.wait()
 		}
@@ -86,6 +88,8 @@ func (o *owner) handle(now time.Time, m message) {
 		o.tell(now, nil, core.Effects{m.effect})
 	case question:
 		m(o.partition)
+	case look:
+		o.gallery.waiting = append(o.gallery.waiting, m)
 	case retire:
 		o.release(now)
 	}

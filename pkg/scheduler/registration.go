@@ -164,8 +164,7 @@ func (s *Scheduler) UpdateConfiguration(request *si.UpdateConfigurationRequest) 
 // those of the configuration.
 func (s *Scheduler) convertible(id string, configs []core.Config) error {
 	for _, config := range configs {
-		var refused error
-		err := s.ask(fullName(id, config.Name), func(p *core.Partition) { refused = p.Convertible(config) })
+		refused, err := s.ask(fullName(id, config.Name), func(p *core.Partition) error { return p.Convertible(config) })
 		switch {
 		case refused != nil:
 			return fmt.Errorf("partition %s: %w", config.Name, refused)
