@@ -32,6 +32,10 @@ type askJSON struct {
 	Hunts         []huntJSON  `json:"hunts,omitempty"`
 	Plan          string      `json:"plan,omitempty"`
 	Planned       time.Time   `json:"planned,omitempty"`
+
+	// In a list of asks of several applications, where it waits and for whom.
+	QueueName core.QueuePath `json:"queueName,omitempty"`
+	User      string         `json:"user,omitempty"`
 }
 
 // huntJSON is one search for a node where others would make room.

@@ -23,7 +23,7 @@
 //	answer.go      a value or an error becomes an answer; failure.go, statuses
 //	snapshot.go    which partition a request is about
 //	query.go       limit, offset, fields, filters
-//	partition.go, queue.go, node.go, allocation.go, application.go, ask.go,
+//	partition.go, queue.go, node.go, allocation.go, application.go, ask.go, asks.go,
 //	rule.go, usage.go, utilization.go, history.go, configuration.go
 //	               the objects
 //	health.go      what is checked

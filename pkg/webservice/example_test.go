@@ -33,7 +33,7 @@ func ExampleNew() {
 		fmt.Println(w.Code, w.Body)
 	}
 	// Output:
-	// 200 [{"nodeID":"node-1","schedulable":true,"isReserved":false}]
+	// 200 [{"nodeID":"node-1","schedulable":true,"isReserved":false,"allocationCount":0}]
 	// 200 [{"nodeID":"node-2"}]
 	// 400 {"status_code":400,"message":"Parameter limit is \"-1\": a whole number from 1 to 2147483647 is needed","description":"Parameter limit is \"-1\": a whole number from 1 to 2147483647 is needed"}
 }

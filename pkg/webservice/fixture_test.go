@@ -105,6 +105,7 @@ func newWorld(t testing.TB) *world {
 		}
 	}
 	fillers := []*core.Allocation{filler("filler-1", "node-1", 1500*time.Millisecond), filler("filler-2", "node-1", 0), filler("filler-3", "node-2", time.Second)}
+	fillers[2].Required = "node-2"
 	proxy := &core.Allocation{
 		Key: "proxy", Node: "node-1", Amounts: w.amounts(t, 500, 512<<20, 1), Created: start, Placed: start.Add(time.Second),
 		Origin: core.Foreign, Tags: map[string]string{"foreign": "default"},

@@ -33,6 +33,7 @@ var goldens = []struct{ file, path string }{
 	{"applications-rejected", "/ws/v1/partition/default/applications/rejected"},
 	{"queue-applications", "/ws/v1/partition/default/queue/root.low/applications"},
 	{"application", "/ws/v1/partition/default/application/agents-app"},
+	{"asks", "/ws/v1/partition/default/asks"},
 	{"events", "/ws/v1/events/batch?start=1"},
 	{"explain", "/ws/v1/partition/default/application/agents-app/allocation/agent-1/explain"},
 	{"explain-victim", "/ws/v1/partition/default/application/filler-app/allocation/filler-2/explain"},

@@ -33,6 +33,10 @@ type nodeJSON struct {
 	Nominations []core.AllocationKey `json:"nominations,omitempty"`
 	Promised    resources.Amounts    `json:"promised,omitempty"`
 	Leaving     []leavingJSON        `json:"leaving,omitempty"`
+	// Of the own allocations how many there are, and what those hold that may run
+	// on this node only.
+	AllocationCount int               `json:"allocationCount"`
+	DaemonSets      resources.Amounts `json:"daemonSets,omitempty"`
 }
 
 // leavingJSON is an allocation that was told to go and has not gone.
@@ -56,7 +60,11 @@ func (s *Service) nodes(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return list(r, at.Nodes, fillNode,
+	fill := fillNode
+	if !wanted(r, "daemonSets") {
+		fill = fillNodeLean
+	}
+	return list(r, at.Nodes, fill,
 		texts("node", func(n *core.NodeView) core.NodeID { return n.ID }),
 		truth("schedulable", func(n *core.NodeView) bool { return n.Schedulable }),
 		truth("reserved", func(n *core.NodeView) bool { return len(n.Reservations) > 0 }),
@@ -87,14 +95,25 @@ func (at *snapshot) node(id core.NodeID) *core.NodeView {
 	return at.Nodes[i]
 }
 
+// fillNode is a node with what takes a look at each of its allocations.
 func fillNode(n *core.NodeView, out *nodeJSON) {
+	fillNodeLean(n, out)
+	for _, a := range n.Allocations {
+		if a.Required != "" {
+			out.DaemonSets.Add(a.Amounts)
+		}
+	}
+}
+
+// fillNodeLean is a node without daemonSets.
+func fillNodeLean(n *core.NodeView, out *nodeJSON) {
 	*out = nodeJSON{
 		NodeID: n.ID, HostName: n.Attributes[attributeHost], RackName: n.Attributes[attributeRack], Attributes: n.Attributes,
 		Capacity: n.Capacity, Allocated: n.Allocated, Occupied: n.Occupied, Available: n.Available,
 		Utilized:           percent(n.Allocated, n.Capacity),
 		ForeignAllocations: each(n.ForeignAllocations, fillForeign),
 		Schedulable:        n.Schedulable, IsReserved: len(n.Reservations) > 0,
-		Nominations: n.Nominated, Promised: n.Promised,
+		Nominations: n.Nominated, Promised: n.Promised, AllocationCount: len(n.Allocations),
 	}
 	out.Allocations = each(n.Allocations, func(a *core.Allocation, out *allocationJSON) {
 		fillAllocation(a, leaves(n, a.Key), out)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -84,6 +85,12 @@ func (p parameters) fields(s *shape) (*shape, error) {
 	return s.only(names), nil
 }
 
+// wanted reports whether the query asks for a field, or for all.
+func wanted(r *http.Request, field string) bool {
+	values := r.URL.Query()["fields"]
+	return len(values) == 0 || slices.Contains(strings.Split(values[0], ","), field)
+}
+
 func (s *shape) names() []string {
 	out := make([]string, len(s.fields))
 	for i, f := range s.fields {
@@ -92,13 +99,9 @@ func (s *shape) names() []string {
 	return out
 }
 
-// list answers with what fill makes of the elements that the query asks for.
-func list[S, T any](r *http.Request, all []S, fill func(S, *T), filters ...filter[S]) (any, error) {
-	p, err := parametersOf(r)
-	if err != nil {
-		return nil, err
-	}
-	fields, err := p.fields(shapeOf(reflect.TypeFor[T]()))
+// page is the selection that the query asks of a list, without its elements.
+func (p parameters) page(of *shape) (*selection, error) {
+	fields, err := p.fields(of)
 	if err != nil {
 		return nil, err
 	}
@@ -110,15 +113,29 @@ func list[S, T any](r *http.Request, all []S, fill func(S, *T), filters ...filte
 	if err != nil {
 		return nil, err
 	}
+	return &selection{shape: fields, paged: true, offset: offset, limit: limit}, nil
+}
+
+// list answers with what fill makes of the elements that the query asks for.
+func list[S, T any](r *http.Request, all []S, fill func(S, *T), filters ...filter[S]) (any, error) {
+	p, err := parametersOf(r)
+	if err != nil {
+		return nil, err
+	}
+	page, err := p.page(shapeOf(reflect.TypeFor[T]()))
+	if err != nil {
+		return nil, err
+	}
 	if all, err = pick(all, p, filters); err != nil {
 		return nil, err
 	}
-	total := len(all)
-	all = all[min(offset, total):]
-	if limit > 0 {
-		all = all[:min(limit, len(all))]
+	page.total = len(all)
+	all = all[min(page.offset, page.total):]
+	if page.limit > 0 {
+		all = all[:min(page.limit, len(all))]
 	}
-	return &selection{value: each(all, fill), shape: fields, total: total, paged: true, offset: offset, limit: limit}, nil
+	page.value = each(all, fill)
+	return page, nil
 }
 
 // pick is the elements that pass all filters of the query.

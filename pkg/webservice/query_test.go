@@ -25,6 +25,7 @@ var lists = []string{
 	"/ws/v1/partition/default/applications/rejected",
 	"/ws/v1/partition/default/queue/root.low/applications",
 	"/ws/v1/partition/default/queue/root.low/applications/active",
+	"/ws/v1/partition/default/asks",
 	"/ws/v1/partition/default/usage/users",
 	"/ws/v1/partition/default/usage/groups",
 }

@@ -138,6 +138,7 @@ func (s *Service) routes() []route {
 		{path: partition + "/queue/{queue}/application/{application}", get: s.answer(s.application)},
 		{path: partition + "/nodes", get: s.answer(s.nodes)},
 		{path: partition + "/node/{node}", get: s.answer(s.node)},
+		{path: partition + "/asks", get: s.answer(s.asks)},
 		{path: partition + "/applications/{state}", get: s.answer(s.applications)},
 		{path: partition + "/application/{application}", get: s.answer(s.application)},
 		{path: partition + "/application/{application}/allocation/{allocation}/explain", get: s.answer(s.explain)},

@@ -1,0 +1,144 @@
+package webservice
+
+import (
+	"cmp"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// pending is an ask that waits, and of whom it is.
+type pending struct {
+	*core.AskView
+	of *core.ApplicationView
+}
+
+// asks answers GET /ws/v1/partition/{partition}/asks: all that wait, by queue, then
+// by application, then in the order in which those of an application are tried. A
+// page costs a look at the asks and not their JSON.
+func (s *Service) asks(r *http.Request) (any, error) {
+	at, err := s.snapshot(r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := parametersOf(r)
+	if err != nil {
+		return nil, err
+	}
+	page, err := p.page(shapeOf(reflect.TypeFor[askJSON]()))
+	if err != nil {
+		return nil, err
+	}
+	apps, err := pick(byQueue(at.Applications), p, []filter[*core.ApplicationView]{
+		texts("application", func(a *core.ApplicationView) core.ApplicationID { return a.ID }),
+		texts("user", func(a *core.ApplicationView) string { return a.User }),
+		{name: "queue", test: queueTest},
+	})
+	if err != nil {
+		return nil, err
+	}
+	test, err := askTest(p)
+	if err != nil {
+		return nil, err
+	}
+	found, total := pageOfAsks(apps, test, page.offset, cmp.Or(page.limit, itemsMax))
+	page.total, page.value = total, each(found, func(one pending, to *askJSON) {
+		at.fillAsk(*one.AskView, to)
+		to.QueueName, to.User = one.of.Queue, one.of.User
+	})
+	return page, nil
+}
+
+// byQueue is applications that are sorted by ID, sorted by queue before.
+func byQueue(all []*core.ApplicationView) []*core.ApplicationView {
+	groups := map[core.QueuePath][]*core.ApplicationView{}
+	var paths []core.QueuePath
+	for _, app := range all {
+		if len(app.Asks) == 0 {
+			continue
+		}
+		if groups[app.Queue] == nil {
+			paths = append(paths, app.Queue)
+		}
+		groups[app.Queue] = append(groups[app.Queue], app)
+	}
+	slices.Sort(paths)
+	var out []*core.ApplicationView
+	for _, path := range paths {
+		out = append(out, groups[path]...)
+	}
+	return out
+}
+
+// askTest is what the query says of the asks themselves; nil if it says nothing.
+func askTest(p parameters) (func(*core.AskView) bool, error) {
+	why, whyGiven, err := p.one("why")
+	if err != nil {
+		return nil, err
+	}
+	node, nodeGiven, err := p.one("node")
+	if err != nil || !whyGiven && !nodeGiven {
+		return nil, err
+	}
+	waits, near := textMatch(why), textMatch(node)
+	return func(a *core.AskView) bool {
+		if whyGiven && !waits(a.Reason.String()) {
+			return false
+		}
+		return !nodeGiven || a.Nominated != "" && near(string(a.Nominated)) || a.Reserved != "" && near(string(a.Reserved))
+	}, nil
+}
+
+// pageOfAsks is the asks of a page, and how many there are in all. Only those of
+// applications that are on the page are put in order.
+func pageOfAsks(apps []*core.ApplicationView, test func(*core.AskView) bool, offset, limit int) (page []pending, total int) {
+	for _, app := range apps {
+		n := len(app.Asks)
+		if test != nil {
+			n = 0
+			for i := range app.Asks {
+				if test(&app.Asks[i]) {
+					n++
+				}
+			}
+		}
+		if from, missing := max(offset-total, 0), limit-len(page); from < n && missing > 0 {
+			first := firstAsks(app.Asks, test, min(from+missing, n))
+			for _, ask := range first[from:] {
+				page = append(page, pending{ask, app})
+			}
+		}
+		total += n
+	}
+	return page, total
+}
+
+// firstAsks is the first n asks in order. What comes after them is put in no
+// order, as there may be many more.
+func firstAsks(asks []core.AskView, test func(*core.AskView) bool, n int) []*core.AskView {
+	var best []*core.AskView
+	var last *core.AskView // of the n best so far
+	for i := range asks {
+		ask := &asks[i]
+		if test != nil && !test(ask) || last != nil && comesFirst(ask, last) >= 0 {
+			continue
+		}
+		if best = append(best, ask); len(best) >= 2*n {
+			slices.SortFunc(best, comesFirst)
+			best, last = best[:n], best[n-1]
+		}
+	}
+	slices.SortFunc(best, comesFirst)
+	return best[:min(n, len(best))]
+}
+
+// comesFirst compares asks of one application by when they are tried.
+func comesFirst(a, b *core.AskView) int {
+	if a.Priority != b.Priority {
+		return cmp.Compare(b.Priority, a.Priority)
+	}
+	return cmp.Or(a.Created.Compare(b.Created), strings.Compare(string(a.Key), string(b.Key)))
+}
