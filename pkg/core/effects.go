@@ -12,6 +12,7 @@ import "github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 //	*si.AcceptedNode          *si.RejectedNode
 //	*si.UpdateContainerSchedulingStateRequest   why an ask waits
 //	Nomination                an ask has a node in view, or no more
+//	Preemption                others are told to go, for no nomination
 //	*si.EventRecord           something to be recorded, without answer
 //
 // The messages belong to the receiver, who must treat the resources in them as
@@ -27,4 +28,15 @@ type Nomination struct {
 	Node        NodeID
 	Reason      string              // for people
 	Plan        *preemptor.Decision // who makes the room; shared and never changed, nil without a node
+}
+
+// A Preemption says why allocations are told to go where no nomination says it:
+// for an ask that must run on their node, or because a queue uses more than its
+// max, and then it names neither ask nor node. It is told before those are who go.
+type Preemption struct {
+	Application ApplicationID
+	Key         AllocationKey
+	Queue       QueuePath // of the ask, or the one that gives back
+	Node        NodeID
+	Plan        *preemptor.Decision // shared and never changed
 }

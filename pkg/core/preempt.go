@@ -73,6 +73,7 @@ func (p *Partition) makeRoom(r *request, n *node, promised resources.Amounts) {
 	w.plan, w.plannedAt = &plan, p.now
 	switch plan.Reason {
 	case preemptor.Chosen:
+		p.tell(Preemption{Application: r.Application, Key: r.Key, Queue: r.application.queue.path, Node: n.id, Plan: &plan})
 		for i := range plan.Victims {
 			p.tellToGo(&plan.Victims[i], r, &plan)
 		}

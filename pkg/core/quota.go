@@ -101,6 +101,9 @@ func (p *Partition) giveBack(q *queue) {
 	plan := p.planner.Plan(p.now, p.plans[preemptor.Quota], preemptor.Ask{Trigger: preemptor.Quota, Key: string(q.path)}, on)
 	q.excess.plan, q.excess.planned = &plan, p.now
 	q.view = nil
+	if len(plan.Victims) > 0 {
+		p.tell(Preemption{Queue: q.path, Plan: &plan})
+	}
 	for _, v := range plan.Victims {
 		victim := p.requests[AllocationKey(v.Key)]
 		message := fmt.Sprintf("preempted on node %s, by the quota of queue %s", victim.Node, q.path)

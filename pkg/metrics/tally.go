@@ -192,6 +192,7 @@ func tell(n *[counts]uint64, effect any) {
 		} else {
 			n[nominated]++
 		}
+	case core.Preemption: // those who go are counted
 	case *si.EventRecord:
 		n[recorded+within(int32(e.Type), len(eventTypes))]++
 		if e.EventChangeDetail == si.EventRecord_NODE_DECOMISSION {

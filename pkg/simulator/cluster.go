@@ -141,7 +141,7 @@ func (c *cluster) deliver(effects core.Effects) {
 			c.recorded(e)
 		case core.Nomination:
 			c.nominated(e)
-		case *si.UpdateContainerSchedulingStateRequest:
+		case *si.UpdateContainerSchedulingStateRequest, core.Preemption:
 		default:
 			c.breach("the core answered with a %T", effect)
 		}

@@ -12,12 +12,16 @@ import (
 // module has no name for.
 const schedulingFailed = "SCHEDULING_FAILED"
 
-// print adds a line for each effect but events, which wait until somebody looks.
+// print adds a line for each effect but events, which wait until somebody looks,
+// and preemptions, which the lines of those who go tell of.
 func (w *world) print(fx core.Effects) {
 	for _, effect := range fx {
 		w.manager.hear(effect)
 		if event, ok := effect.(*si.EventRecord); ok {
 			w.events = append(w.events, event)
+			continue
+		}
+		if _, ok := effect.(core.Preemption); ok {
 			continue
 		}
 		w.printf("%s%s\n", w.indent, w.line(effect))
