@@ -31,57 +31,84 @@ type pretty struct {
 	turn  sync.Locker
 }
 
+// A reply is an answer that is made. It does not change, so several requests for
+// the same may send it.
+type reply struct {
+	status int
+	head   http.Header
+	body   *body
+}
+
 // answer makes a handler of net/http: the value becomes the body, the error the
-// status.
+// status. Requests that wait for the same thing share a reply.
 func (s *Service) answer(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		value, err := h(r)
-		if value == nil {
-			s.refuse(w, r, err)
-			return
+		if made := s.desk.reply(r, func() *reply { return s.make(h, r) }); made != nil {
+			made.send(w, r)
 		}
-		s.send(w, r, value, statusOf(err))
 	})
 }
 
 // refuse answers with an error.
 func (s *Service) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	status := statusOf(err)
-	s.send(w, r, &failureJSON{StatusCode: status, Message: err.Error(), Description: err.Error()}, status)
+	s.write(r, refusal(err), statusOf(err)).send(w, r)
 }
 
-// send writes a value with all that belongs into the head.
-func (s *Service) send(w http.ResponseWriter, r *http.Request, value any, status int) {
-	content := newBody(nil)
-	if acceptsGzip(r.Header) {
-		content = newBody(s.packers)
-	}
-	contentType := s.encode(content, value)
+func refusal(err error) *failureJSON {
+	return &failureJSON{StatusCode: statusOf(err), Message: err.Error(), Description: err.Error()}
+}
 
-	head := w.Header()
+// make makes the reply of a handler.
+func (s *Service) make(h handler, r *http.Request) *reply {
+	value, err := h(r)
+	if value == nil {
+		value = refusal(err)
+	}
+	return s.write(r, value, statusOf(err))
+}
+
+// write writes a value with all that belongs into the head.
+func (s *Service) write(r *http.Request, value any, status int) *reply {
+	made := &reply{status: status, head: http.Header{}, body: newBody(nil)}
+	if acceptsGzip(r.Header) {
+		made.body = newBody(s.packers)
+	}
+	contentType := s.encode(made.body, value)
+
+	head := made.head
 	head.Set("Content-Type", contentType)
 	head.Set("X-Content-Type-Options", "nosniff")
 	head.Add("Vary", "Accept-Encoding")
-	s.cross(head, r.Method)
+	cross(head, r.Method)
 	if chosen, ok := value.(*selection); ok {
 		chosen.describe(head, r.URL)
 	}
 	if status == http.StatusOK && r.Method != http.MethodPost {
-		tag := content.tag()
-		head.Set("ETag", tag)
+		head.Set("ETag", made.body.tag())
 		head.Set("Cache-Control", "no-cache") // to be kept, and asked about each time
-		if matches(r.Header, tag) {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
 	}
-	if content.compressed() {
+	if made.body.compressed() {
 		head.Set("Content-Encoding", "gzip")
 	}
-	head.Set("Content-Length", strconv.Itoa(content.length()))
-	w.WriteHeader(status)
+	head.Set("Content-Length", strconv.Itoa(made.body.length()))
+	return made
+}
+
+// send answers a request with the reply, or says that the client has it already.
+func (m *reply) send(w http.ResponseWriter, r *http.Request) {
+	head := w.Header()
+	for name, values := range m.head {
+		head[name] = append(head[name], values...)
+	}
+	if tag := head.Get("ETag"); tag != "" && matches(r.Header, tag) {
+		head.Del("Content-Encoding")
+		head.Del("Content-Length")
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	w.WriteHeader(m.status)
 	if r.Method != http.MethodHead {
-		_ = content.writeTo(w) // an error is that the client went away: there is nobody to tell
+		_ = m.body.writeTo(w) // an error is that the client went away: there is nobody to tell
 	}
 }
 
@@ -107,7 +134,7 @@ func (s *Service) encode(to *body, value any) (contentType string) {
 }
 
 // cross lets pages of other origins read the answer.
-func (s *Service) cross(head http.Header, method string) {
+func cross(head http.Header, method string) {
 	methods := "GET, OPTIONS"
 	if method == http.MethodPost {
 		methods = "OPTIONS, POST"

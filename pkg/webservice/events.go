@@ -156,7 +156,7 @@ func (s *Service) eventStream(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", typeSSE)
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	s.cross(w.Header(), r.Method)
+	cross(w.Header(), r.Method)
 	p.print(nil, map[string]string{"InstanceUUID": history.Instance()})
 	entries := make([]events.Entry, eventsAtOnce)
 	for p.err == nil {

@@ -213,7 +213,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	wanted := sha256.Sum256([]byte(s.config.Token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodOptions {
-			s.service.cross(w.Header(), r.Method)
+			cross(w.Header(), r.Method)
 			w.Header().Set("Access-Control-Allow-Headers", "X-Requested-With,Content-Type,Accept,Origin,Authorization")
 			next.ServeHTTP(w, r)
 			return
