@@ -116,10 +116,9 @@ func (a *application) viewed(learnt uint64) *ApplicationView {
 		Allocations: allocations(a.allocations),
 		Asks:        make([]AskView, len(a.asks)),
 	}
-	for i, r := range a.asks {
+	for i, r := range byKey(a.asks) {
 		v.Asks[i] = r.viewed()
 	}
-	slices.SortFunc(v.Asks, func(x, y AskView) int { return compareKeys(x.Allocation, y.Allocation) })
 	a.view, a.learnt = v, learnt
 	return v
 }
