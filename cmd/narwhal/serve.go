@@ -22,6 +22,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/dashboard"
 )
 
 // serving is the flags of "narwhal serve".
@@ -38,8 +39,9 @@ func newServeCommand() *cobra.Command {
 	s := &serving{scenario: simulator.DefaultExample}
 	cmd := &cobra.Command{
 		Use:   "serve [EXAMPLE | FILE]",
-		Short: "Run the scheduler with a simulated cluster and REST",
-		Long: `Run the real scheduler with a simulated cluster, and serve REST and metrics.
+		Short: "Run the scheduler with a simulated cluster, REST and a dashboard",
+		Long: `Run the real scheduler with a simulated cluster, and serve a dashboard, REST and
+metrics.
 
 The cluster is that of a scenario: nodes come and fail, pods arrive, run and end,
 as in "narwhal simulate", but in real time, faster by a factor. The delays of the
@@ -128,9 +130,9 @@ func (s *serving) load() (*simulator.Scenario, error) {
 
 // greet says where to look, in one line.
 func (s *serving) greet(out io.Writer, scenario *simulator.Scenario, addresses []string) error {
-	rest := "http://" + addresses[0] + "/ws/v1"
-	line := fmt.Sprintf("%s, %s, lives at %v times real time: see %s/partitions, %s/partition/default/nodes and %s/metrics",
-		scenario.Name, counted(len(scenario.Nodes), "node"), s.speed, rest, rest, rest)
+	page := "http://" + addresses[0] + "/"
+	line := fmt.Sprintf("%s, %s, lives at %v times real time: see %s in a browser, and %sws/v1/partitions and %sws/v1/metrics",
+		scenario.Name, counted(len(scenario.Nodes), "node"), s.speed, page, page, page)
 	if s.debugListen != "" { // perhaps the same address
 		line += ", and http://" + addresses[len(addresses)-1] + "/debug/pprof/"
 	}
@@ -178,7 +180,7 @@ func (s *serving) open(cluster *simulator.Live, log *zap.Logger, level zap.Atomi
 func (s *serving) listenWith(h *house, counts *metrics.Metrics, level zap.AtomicLevel) (*webservice.Server, error) {
 	service, err := webservice.New(webservice.Config{
 		Views: h.scheduler, Kinds: h.scheduler.Kinds(), Configuration: h.scheduler, Events: h.history,
-		Metrics: counts.Handler(), Started: time.Now(), LogLevel: level.String,
+		Metrics: counts.Handler(), Dashboard: dashboard.Handler(), Started: time.Now(), LogLevel: level.String,
 		Build: func(string) map[string]string { return map[string]string{"buildVersion": version()} },
 	})
 	if err != nil {

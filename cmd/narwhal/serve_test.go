@@ -75,6 +75,7 @@ func TestServe(t *testing.T) {
 	addresses := regexp.MustCompile(`http://[^/]*`).FindAllString(seen, -1)
 	assert.Equal(t, len(addresses), 4)
 	rest, debug := addresses[0]+"/ws/v1", addresses[3]
+	assert.Assert(t, strings.Contains(read(t, addresses[0]+"/"), "<title>Narwhal</title>"))
 
 	var partitions []struct {
 		Name       string

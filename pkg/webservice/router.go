@@ -47,6 +47,7 @@ func (t route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type router struct {
 	mux   *http.ServeMux
 	paths []string
+	page  http.Handler // answers all other paths; nil is 404
 }
 
 func newRouter(routes []route) *router {
@@ -61,12 +62,21 @@ func newRouter(routes []route) *router {
 func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	asked := r.URL.EscapedPath()
 	if right, ok := t.right(asked); !ok {
-		http.NotFound(w, r)
+		t.other(w, r)
 	} else if right != asked {
 		redirect(w, r, right)
 	} else {
 		t.mux.ServeHTTP(w, r)
 	}
+}
+
+// other answers what is no path of the routes.
+func (t *router) other(w http.ResponseWriter, r *http.Request) {
+	if t.page == nil {
+		http.NotFound(w, r)
+		return
+	}
+	t.page.ServeHTTP(w, r)
 }
 
 // right is the path that a client may have meant: without needless slashes and

@@ -92,13 +92,13 @@ func (s *Server) Start() error {
 	if err != nil {
 		return err
 	}
-	offers := []offer{{s.config.Address, s.service.Handler()}}
+	offers := []offer{{s.config.Address, s.service.rest}}
 	switch s.config.DebugAddress {
 	case "":
 	case s.config.Address:
 		offers[0].handler = s.service.both()
 	default:
-		offers = append(offers, offer{s.config.DebugAddress, s.service.DebugHandler()})
+		offers = append(offers, offer{s.config.DebugAddress, s.service.debug})
 	}
 	for _, o := range offers {
 		listener, err := net.Listen("tcp", o.address)
@@ -124,7 +124,7 @@ func (s *Server) Start() error {
 // An offer is what is served at an address.
 type offer struct {
 	address string
-	handler http.Handler
+	handler *router
 }
 
 func (s *Server) tls() (*tls.Config, error) {
@@ -142,7 +142,7 @@ func (s *Server) tls() (*tls.Config, error) {
 	}, nil
 }
 
-func (s *Server) server(handler http.Handler) *http.Server {
+func (s *Server) server(handler *router) *http.Server {
 	return &http.Server{
 		Handler:           s.guard(handler),
 		ReadHeaderTimeout: readHeaderMax,
@@ -205,8 +205,9 @@ func (s *Server) Stop(ctx context.Context) error {
 }
 
 // guard lets in whoever has the token. What a browser asks before it sends one is
-// answered to everybody.
-func (s *Server) guard(next http.Handler) http.Handler {
+// answered to everybody, and so is the page that asks people for theirs: it has no
+// data, and no path of it is one of REST.
+func (s *Server) guard(next *router) http.Handler {
 	if s.config.Token == "" {
 		return next
 	}
@@ -216,6 +217,10 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			cross(w.Header(), r.Method)
 			w.Header().Set("Access-Control-Allow-Headers", "X-Requested-With,Content-Type,Accept,Origin,Authorization")
 			next.ServeHTTP(w, r)
+			return
+		}
+		if _, ok := next.right(r.URL.EscapedPath()); !ok && next.page != nil {
+			next.page.ServeHTTP(w, r)
 			return
 		}
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -230,4 +235,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 }
 
 // both offers everything at one address.
-func (s *Service) both() http.Handler { return newRouter(append(s.routes(), s.debugRoutes()...)) }
+func (s *Service) both() *router {
+	out := newRouter(append(s.routes(), s.debugRoutes()...))
+	out.page = s.config.Dashboard
+	return out
+}

@@ -59,6 +59,9 @@ type Config struct {
 	History       History
 	// Events is the history of events; nil is 404.
 	Events *events.History
+	// Dashboard answers every path that is none of REST: the page at "/" and what
+	// belongs to it. It needs no token, so it must hold no data. Nil is 404.
+	Dashboard http.Handler
 	// Metrics answers /ws/v1/metrics and compresses by itself. Nil is 404.
 	Metrics http.Handler
 
@@ -105,6 +108,7 @@ func New(config Config) (*Service, error) {
 	}
 	s := &Service{config: config, packers: newPackers()}
 	s.rest = newRouter(s.routes())
+	s.rest.page = config.Dashboard
 	s.debug = newRouter(s.debugRoutes())
 	return s, nil
 }
