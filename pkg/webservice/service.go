@@ -95,6 +95,7 @@ type Service struct {
 	rest    *router
 	debug   *router
 	packers *packers
+	desk    *desk
 	dumping sync.Mutex // held while a state dump is made: it is large
 }
 
@@ -106,7 +107,7 @@ func New(config Config) (*Service, error) {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	s := &Service{config: config, packers: newPackers()}
+	s := &Service{config: config, packers: newPackers(), desk: newDesk()}
 	s.rest = newRouter(s.routes())
 	s.rest.page = config.Dashboard
 	s.debug = newRouter(s.debugRoutes())
