@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -18,28 +20,55 @@ import (
 // through the outbox before the effects that it caused.
 type step struct {
 	events.Step
-	begins bool // the partition is new
+	begins, ends bool          // the partition is new, or will do no more
+	book         *archive.Book // of the partition; nil without an archive
 }
 
-// A chronicle turns what the partitions of a resource manager do into events, and
-// has it told of them. It belongs to the courier.
+// A chronicle writes down what the partitions of a resource manager do: as events,
+// of which it has the resource manager told, and in their books. It belongs to the
+// courier.
 type chronicle struct {
-	history *events.History
+	history *events.History // nil where nobody asks for events
 	store   *events.Store
+	archive *archive.Archive // may be nil
+	log     *zap.Logger
 	kinds   *resources.Kinds
 	scribes map[string]*events.Scribe // by partition
 	records []*si.EventRecord         // scratch
 }
 
-func newChronicle(history *events.History, store *events.Store, kinds *resources.Kinds) *chronicle {
-	if history == nil {
+// newChronicle makes the chronicle of a resource manager; nil if nobody asks for
+// what it would write.
+func (s *Scheduler) newChronicle(r *registration) *chronicle {
+	if !s.config.chronicled() {
 		return nil
 	}
-	return &chronicle{history: history, store: store, kinds: kinds, scribes: map[string]*events.Scribe{}}
+	return &chronicle{
+		history: s.config.Events, store: r.store, archive: s.config.Archive, kinds: s.kinds, scribes: map[string]*events.Scribe{},
+		log: s.config.Logger.With(zap.String("resourceManager", r.id)),
+	}
 }
+
+// chronicled reports whether anybody asks for what partitions do.
+func (c Config) chronicled() bool { return c.Events != nil || c.Archive != nil }
 
 // take writes down a step of a partition.
 func (c *chronicle) take(partition string, s step) {
+	if s.book != nil {
+		for _, life := range s.book.Take(s.Step) {
+			c.summarise(partition, life)
+		}
+	}
+	if c.history != nil {
+		c.tell(partition, s)
+	}
+	if s.ends && s.book != nil {
+		c.archive.Close(partition, s.book)
+	}
+}
+
+// tell makes events of a step.
+func (c *chronicle) tell(partition string, s step) {
 	scribe := c.scribes[partition]
 	if scribe == nil || s.begins {
 		scribe = events.NewScribe(c.kinds)
@@ -51,6 +80,33 @@ func (c *chronicle) take(partition string, s step) {
 	}
 	c.records = scribe.Tell(c.records[:0], s.Step)
 	c.store.Put(c.history.Publish(c.records))
+}
+
+// summarise logs what an application was, if it ever ran.
+func (c *chronicle) summarise(partition string, life *archive.Life) {
+	if life.Started.IsZero() {
+		return
+	}
+	c.log.Info("application usage",
+		zap.String("partition", partition), zap.String("application", string(life.ID)), zap.String("queue", string(life.Queue)),
+		zap.String("user", life.User), zap.String("state", life.State),
+		zap.Time("submitted", life.Submitted), zap.Time("started", life.Started), zap.Time("finished", life.Finished),
+		c.spent("used", life.Used), c.spent("preempted", life.Preempted), c.spent("placeholders", life.Placeholders))
+}
+
+// spent is amounts times seconds as fields, by type of instance and kind.
+func (c *chronicle) spent(name string, list []archive.Spent) zap.Field {
+	instances := make([]zap.Field, len(list))
+	for i, s := range list {
+		var kinds []zap.Field
+		for k, quantity := range s.Amounts {
+			if quantity != 0 {
+				kinds = append(kinds, zap.Int64(c.kinds.Name(resources.Kind(k)), quantity))
+			}
+		}
+		instances[i] = zap.Dict(s.Instance, kinds...)
+	}
+	return zap.Dict(name, instances...)
 }
 
 // The keys of the extra configuration that bound events.
@@ -97,7 +153,7 @@ func eventLimits(base events.Config, extra map[string]string) (limits events.Con
 
 // flush tells the resource manager of the events that it has not heard of.
 func (c *courier) flush() {
-	if c.chronicle == nil {
+	if c.chronicle == nil || c.chronicle.history == nil {
 		return
 	}
 	if records := c.chronicle.store.Take(); len(records) > 0 {
@@ -106,6 +162,6 @@ func (c *courier) flush() {
 }
 
 // beginning is the first step of a partition.
-func beginning(now time.Time, config core.Config) step {
-	return step{Step: events.Step{Now: now, Command: core.Reconfigure{Config: config}}, begins: true}
+func beginning(now time.Time, config core.Config, book *archive.Book) step {
+	return step{Step: events.Step{Now: now, Command: core.Reconfigure{Config: config}}, begins: true, book: book}
 }

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
@@ -46,6 +47,8 @@ type Config struct {
 	// its limits. Without it, resource managers are sent what the core records
 	// only.
 	Events *events.History
+	// Archive, if set, keeps what all partitions have been.
+	Archive *archive.Archive
 	// Metrics, if set, counts what partitions do and how long that takes. Watch is
 	// left to the caller.
 	Metrics *metrics.Metrics

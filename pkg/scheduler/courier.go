@@ -19,7 +19,7 @@ type courier struct {
 	nominations    NominationCallback // nil if the callback is none
 	allocationsMax int                // placed allocations in one response
 	journal        journal
-	chronicle      *chronicle // nil where nobody asks for events
+	chronicle      *chronicle // nil where nobody asks for it
 	meter          meter
 }
 
@@ -71,7 +71,7 @@ func (c *courier) hand(batch []delivery) int {
 		return 1
 	case *si.EventRecord:
 		run := runOf[*si.EventRecord](batch, len(batch))
-		if c.chronicle == nil {
+		if c.chronicle == nil || c.chronicle.history == nil {
 			c.callback.SendEvent(run)
 		}
 		return len(run)

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
@@ -19,7 +20,8 @@ type owner struct {
 	done      chan struct{} // closed when the owner has ended
 	retired   bool          // everything is released
 	meter     meter
-	told      bool // the chronicle is told of every step
+	told      bool          // the chronicle is told of every step
+	book      *archive.Book // of the partition; nil without an archive
 	gallery   gallery
 }
 
@@ -116,7 +118,7 @@ func (o *owner) tell(now time.Time, c core.Command, effects core.Effects) {
 	}
 	var head any
 	if o.told {
-		head = step{Step: events.Step{Now: now, Command: c, Effects: effects}}
+		head = step{Step: events.Step{Now: now, Command: c, Effects: effects}, book: o.book}
 	}
 	if o.meter.metrics != nil {
 		o.meter.metrics.Count(o.name, effects)
@@ -136,6 +138,9 @@ func (o *owner) release(now time.Time) {
 	}
 	for _, n := range view.Nodes {
 		o.apply(now, core.RemoveNode{ID: n.ID})
+	}
+	if o.told {
+		o.outbox.putAfter(step{Step: events.Step{Now: now}, ends: true, book: o.book}, o.name, nil)
 	}
 	o.retired = true
 }

@@ -108,7 +108,7 @@ func (s *Scheduler) install(r *registration, configs []core.Config) (again bool,
 		callback:       r.callback,
 		allocationsMax: s.config.BatchAllocations,
 		journal:        journal{s.config.Logger.With(zap.String("resourceManager", r.id))},
-		chronicle:      newChronicle(s.config.Events, r.store, s.kinds),
+		chronicle:      s.newChronicle(r),
 		meter:          s.meter,
 	}
 	c.nominations, _ = r.callback.(NominationCallback)
@@ -248,14 +248,17 @@ func (s *Scheduler) start(r *registration, name string, config core.Config) *own
 		outbox: r.outbox,
 		record: s.config.Record,
 		meter:  s.meter,
-		told:   s.config.Events != nil,
+		told:   s.config.chronicled(),
 		done:   make(chan struct{}),
 	}
 	options := s.config.options(name, s.kinds)
 	o.gate = s.gate(r, name, &options)
 	o.partition = core.NewPartition(options, config)
+	if s.config.Archive != nil {
+		o.book = s.config.Archive.Open(name, s.kinds)
+	}
 	if o.told {
-		r.outbox.putAfter(beginning(time.Now(), config), name, nil)
+		r.outbox.putAfter(beginning(time.Now(), config, o.book), name, nil)
 	}
 	before := r.former[name]
 	delete(r.former, name)

@@ -1,0 +1,105 @@
+package archive
+
+import (
+	"sync"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// An Archive is the books of all partitions. Its methods may be called from any
+// goroutine.
+type Archive struct {
+	config Config
+
+	mu     sync.RWMutex
+	books  map[string]*Book
+	former map[int64]Count // counts of partitions that are gone, by minute
+}
+
+// New makes an empty archive. The error is that of Config.Validate.
+func New(config Config) (*Archive, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	return &Archive{config: config.withDefaults(), books: map[string]*Book{}, former: map[int64]Count{}}, nil
+}
+
+// Open begins the book of a partition, in place of the one of the same name if
+// there is one. The table of kinds is that of the partition.
+func (a *Archive) Open(partition string, kinds *resources.Kinds) *Book {
+	b := newBook(a.config, kinds)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.fold(a.books[partition])
+	a.books[partition] = b
+	return b
+}
+
+// Close gives a book up, unless it is no longer the one of the partition. What
+// was counted in it still counts.
+func (a *Archive) Close(partition string, b *Book) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.books[partition] == b {
+		a.fold(b)
+		delete(a.books, partition)
+	}
+}
+
+// fold keeps what a book counted. The lock must be held.
+func (a *Archive) fold(b *Book) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.counts.each(b.counts.to, func(minute int64, c Count) { a.former[minute] = a.former[minute].plus(c) })
+	for minute := range a.former {
+		if minute <= b.counts.to-minutesMax {
+			delete(a.former, minute)
+		}
+	}
+}
+
+// Book is the book of a partition; nil if there is none.
+func (a *Archive) Book(partition string) *Book {
+	if a == nil {
+		return nil
+	}
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.books[partition]
+}
+
+// Counts is how much there was in all partitions at the end of each of the last
+// 1,440 minutes, as far back as anything is known, the oldest first.
+func (a *Archive) Counts(now time.Time) []Count {
+	last := minuteOf(now)
+	sums := make(map[int64]Count, minutesMax)
+	first := last + 1
+	a.mu.RLock()
+	add := func(minute int64, c Count) {
+		if minute <= last-minutesMax || minute > last {
+			return
+		}
+		sums[minute] = sums[minute].plus(c)
+		first = min(first, minute)
+	}
+	for minute, c := range a.former {
+		add(minute, c)
+	}
+	for _, b := range a.books {
+		b.mu.Lock()
+		b.counts.each(last, add)
+		b.mu.Unlock()
+	}
+	a.mu.RUnlock()
+	out := make([]Count, 0, last-first+1)
+	for minute := first; minute <= last; minute++ {
+		c := sums[minute]
+		c.At = time.Unix(minute*60, 0)
+		out = append(out, c)
+	}
+	return out
+}
