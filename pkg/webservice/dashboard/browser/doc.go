@@ -1,0 +1,15 @@
+// Package browser tests the dashboard in a real browser: a headless Chromium reads
+// the page, clicks and types as an operator would, and what it shows is compared
+// with what REST says. It has tests only.
+//
+// What is looked at does not move. A stage is a cluster at one moment: the real
+// scheduler played an example under virtual time until something worth seeing was
+// going on, and what it showed then is served. So the same test sees the same
+// numbers, however slow the machine is, and nothing waits for time to pass: tests
+// wait for what the page says.
+//
+// Any error on the console, exception, violation of the content security policy or
+// request that fails is a failure of the test that saw it.
+//
+// Without a browser the tests are skipped, and say what to install.
+package browser

@@ -1,0 +1,243 @@
+package browser
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	cdpage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"gotest.tools/v3/assert"
+)
+
+//go:embed testdata/page.js
+var pageScript string
+
+//go:embed testdata/audit.js
+var auditScript string
+
+// A look is how the page is looked at. The zero value is a large dark screen.
+type look struct {
+	width, height int64
+	light         bool
+}
+
+func (l look) withDefaults() look {
+	if l.width == 0 {
+		l.width = 1400
+	}
+	if l.height == 0 {
+		l.height = 900
+	}
+	return l
+}
+
+func (l look) scheme() string {
+	if l.light {
+		return "light"
+	}
+	return "dark"
+}
+
+// A page is a tab with a session of its own, and what was wrong there.
+type page struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu         sync.Mutex
+	tolerated  []string          // parts of complaints that a test brings about
+	complaints []string          // in order
+	requests   map[string]string // what was asked for, by the number of the request
+}
+
+// open shows a panel of the dashboard of a site, with a hash such as "#/nodes". When
+// the test ends, whatever the browser complained of fails it.
+func (s *site) open(t *testing.T, hash string, how look) *page {
+	t.Helper()
+	p := newPage(t, s.stage.now, how)
+	t.Cleanup(func() {
+		for _, complaint := range p.heard() {
+			t.Errorf("the browser complains: %s", complaint)
+		}
+	})
+	p.do(chromedp.Navigate(s.url + "/" + hash))
+	return p
+}
+
+// newPage is an empty tab, whose clock begins at a moment. It is closed when the
+// test ends.
+func newPage(t *testing.T, now time.Time, how look) *page {
+	t.Helper()
+	how = how.withDefaults()
+	ctx, cancel := chromedp.NewContext(theBrowser(t), chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	p := &page{t: t, ctx: ctx, requests: map[string]string{}}
+	assert.NilError(t, chromedp.Listen(ctx, p.hear))
+	setUp := func(ctx context.Context, _ *chromedp.Target) error {
+		script := strings.ReplaceAll(pageScript, "NOW", strconv.FormatInt(now.UnixMilli(), 10))
+		if _, err := chromedp.Call(ctx, cdpage.AddScriptToEvaluateOnNewDocument, cdpage.AddScriptToEvaluateOnNewDocumentParams{Source: script + auditScript}); err != nil {
+			return err
+		}
+		if _, err := chromedp.Call(ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "UTC"}); err != nil {
+			return err
+		}
+		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: how.scheme()}, {Name: "prefers-reduced-motion", Value: "reduce"},
+		}})
+		return err
+	}
+	p.do(chromedp.Func(setUp), chromedp.EmulateViewport(how.width, how.height))
+	return p
+}
+
+// heard is what the browser complained of so far, or since it was asked last.
+func (p *page) heard() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	complaints := p.complaints
+	p.complaints = nil
+	return complaints
+}
+
+// hear is told whatever happens in the tab, in order.
+func (p *page) hear(event any) {
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning || e.Type == runtime.ConsoleAPICalledTypeAssert {
+			words := make([]string, len(e.Args))
+			for i, arg := range e.Args {
+				words[i] = strings.Trim(string(arg.Value), `"`) + arg.Description
+			}
+			p.complain("console." + string(e.Type) + ": " + strings.Join(words, " "))
+		}
+	case *runtime.EventExceptionThrown:
+		p.complain("exception: " + (&chromedp.ExceptionError{ExceptionDetails: e.ExceptionDetails}).Error())
+	case *log.EventEntryAdded: // violations of the policy are here, and what failed to load
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
+			p.complain(string(e.Entry.Source) + ": " + e.Entry.Text + " " + e.Entry.URL)
+		}
+	case *network.EventRequestWillBeSent:
+		p.mu.Lock()
+		p.requests[string(e.RequestID)] = e.Request.URL
+		p.mu.Unlock()
+	case *network.EventLoadingFailed:
+		if !e.Canceled {
+			p.mu.Lock()
+			url := p.requests[string(e.RequestID)]
+			p.mu.Unlock()
+			p.complain("request failed: " + url + ": " + e.ErrorText)
+		}
+	}
+}
+
+func (p *page) complain(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, part := range p.tolerated {
+		if strings.Contains(text, part) {
+			return
+		}
+	}
+	p.complaints = append(p.complaints, text)
+}
+
+// tolerate makes complaints with one of these parts no failure: the test brings
+// them about.
+func (p *page) tolerate(parts ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tolerated = append(p.tolerated, parts...)
+}
+
+// do runs actions, with a limit.
+func (p *page) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience+10*time.Second)
+	defer cancel()
+	assert.NilError(p.t, chromedp.Do(ctx, steps...))
+}
+
+// evaluate runs the body of an asynchronous function in the page. Its arguments are
+// args, and t is what testdata/page.js offers.
+func evaluate[T any](p *page, body string, args ...any) T {
+	p.t.Helper()
+	if args == nil {
+		args = []any{}
+	}
+	given, err := json.Marshal(args)
+	assert.NilError(p.t, err)
+	ctx, cancel := context.WithTimeout(p.ctx, patience+10*time.Second)
+	defer cancel()
+	script := fmt.Sprintf("(async () => { const t = globalThis.__test, args = %s; %s })()", given, body)
+	out, err := chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.t.Fatalf("%s: %v\n%s", body, err, p.words())
+	}
+	return out
+}
+
+// words is what people read on the page, for messages of failures.
+func (p *page) words() string {
+	ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body.innerText.replace(/\s+/g, " ").slice(0, 1500)`))
+	if err != nil {
+		return err.Error()
+	}
+	return "the page shows:\n" + text
+}
+
+// until waits until an expression is true in the page; its arguments are args, and
+// t is what testdata/page.js offers.
+func (p *page) until(expression string, args ...any) {
+	p.t.Helper()
+	evaluate[any](p, fmt.Sprintf("await t.until(() => (%s), %q, %d); return true", expression, expression, patience.Milliseconds()), args...)
+}
+
+// sees waits for an element with words that can be seen.
+func (p *page) sees(selector, words string) {
+	p.t.Helper()
+	p.until("t.one(args[0], args[1])", selector, words)
+}
+
+// text is that of the first element of a selector that can be seen, with single
+// spaces.
+func (p *page) text(selector string) string {
+	p.t.Helper()
+	p.sees(selector, "")
+	return evaluate[string](p, `return t.one(args[0]).textContent.replace(/\s+/g, " ").trim()`, selector)
+}
+
+// click presses the mouse in the middle of the first element of a selector that can
+// be seen and has the words.
+func (p *page) click(selector, words string) {
+	p.t.Helper()
+	p.sees(selector, words)
+	at := evaluate[[]float64](p, `
+		const e = t.one(args[0], args[1]);
+		e.scrollIntoView({ block: "center", inline: "center" });
+		const box = e.getBoundingClientRect();
+		const x = box.x + box.width / 2, y = box.y + box.height / 2;
+		const hit = document.elementFromPoint(x, y);
+		if (!hit || !(e.contains(hit) || hit.contains(e))) throw new Error("what is clicked on is covered by " + hit?.outerHTML.slice(0, 200));
+		return [x, y]`, selector, words)
+	p.do(chromedp.MouseClickXY(at[0], at[1]))
+}
+
+// press types keys where the focus is.
+func (p *page) press(keys ...string) {
+	p.t.Helper()
+	for _, key := range keys {
+		p.do(chromedp.KeyEvent(key))
+	}
+}

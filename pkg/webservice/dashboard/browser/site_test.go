@@ -1,0 +1,72 @@
+package browser
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/dashboard"
+)
+
+// A site serves a stage at a free port of this machine: REST, and the dashboard
+// before it.
+type site struct {
+	stage    *stage
+	url      string
+	gone     atomic.Bool  // connections are cut
+	restGone atomic.Bool  // those to REST are
+	asked    atomic.Int64 // requests for REST
+	rest     http.Handler
+}
+
+// serve puts a stage behind a web server until the test ends.
+func (s *stage) serve(t *testing.T) *site {
+	t.Helper()
+	service, err := webservice.New(webservice.Config{
+		Views: s, Kinds: s.kinds, Configuration: s, Events: s.history, Dashboard: dashboard.Handler(),
+		Started: began, Now: s.clock,
+		Build: func(string) map[string]string { return map[string]string{"buildVersion": "test"} },
+	})
+	assert.NilError(t, err)
+	out := &site{stage: s, rest: service.Handler()}
+	server := httptest.NewServer(out)
+	out.url = server.URL
+	t.Cleanup(func() {
+		server.CloseClientConnections() // streams have no end
+		server.Close()
+	})
+	return out
+}
+
+// ServeHTTP answers, unless the server is gone.
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.gone.Load() || s.restGone.Load() && strings.HasPrefix(r.URL.Path, "/ws/") {
+		panic(http.ErrAbortHandler)
+	}
+	w.Header().Set("Date", s.stage.now.UTC().Format(http.TimeFormat))
+	s.asked.Add(1)
+	s.rest.ServeHTTP(w, r)
+}
+
+// read asks REST the way the page does, and says how many elements a list has in
+// all.
+func (s *site) read(t *testing.T, path string, into any) (total int) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	s.rest.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/ws/v1/"+path, nil))
+	assert.Equal(t, w.Code, http.StatusOK, "%s: %s", path, w.Body)
+	assert.NilError(t, json.Unmarshal(w.Body.Bytes(), into))
+	if text := w.Header().Get("X-Total-Count"); text != "" {
+		var err error
+		total, err = strconv.Atoi(text)
+		assert.NilError(t, err)
+	}
+	return total
+}

@@ -1,0 +1,192 @@
+package browser
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+)
+
+// began is when every stage does: the start of the scheduler.
+var began = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+
+// partition is the one that there is on every stage.
+const partition = "[" + simulator.LiveID + "]default"
+
+// A stage is a cluster at one moment, which is what a service needs to show it. It
+// does not move, but for what a test does to it.
+type stage struct {
+	now      time.Time
+	kinds    *resources.Kinds
+	document *config.Document
+	history  *events.History
+	view     atomic.Pointer[core.View]
+}
+
+// clock is the moment of the stage, always.
+func (s *stage) clock() time.Time { return s.now }
+
+func (s *stage) Partitions() []string { return []string{partition} }
+
+func (s *stage) View(string) (*core.View, error) { return s.view.Load(), nil }
+
+func (s *stage) Document() *config.Document { return s.document }
+
+func (s *stage) Extra() map[string]string { return nil }
+
+func (s *stage) Validate(text string) error {
+	_, err := config.Load(text, nil)
+	return err
+}
+
+// drain changes the stage: a node is not schedulable any more, from the next view
+// on. It is undone when the test ends.
+func (s *stage) drain(t *testing.T, id core.NodeID) {
+	t.Helper()
+	before := s.view.Load()
+	after := *before
+	after.Nodes = slices.Clone(before.Nodes)
+	i := slices.IndexFunc(after.Nodes, func(n *core.NodeView) bool { return n.ID == id })
+	assert.Assert(t, i >= 0 && after.Nodes[i].Schedulable, "%s can be drained", id)
+	node := *after.Nodes[i]
+	node.Schedulable = false
+	after.Nodes[i] = &node
+	s.view.Store(&after)
+	t.Cleanup(func() { s.view.Store(before) })
+}
+
+// A play is an example and the moment at which it is stopped: the first second
+// after a time of which something can be said.
+type play struct {
+	example string
+	after   time.Duration
+	drained []string // by the operator, just before
+	until   func(*core.View) bool
+
+	once  sync.Once
+	stage *stage // nil if the play failed
+}
+
+// The stages that are played, each when it is needed first.
+var (
+	teams = &play{
+		example: "teams", after: 84 * time.Minute,
+		drained: []string{"general-017", "general-018", "a100-03"},
+		until:   func(v *core.View) bool { return leaving(v) >= 2 && nominated(v) >= 1 },
+	}
+	fairness = &play{
+		example: "fairness", after: 83 * time.Minute,
+		until: func(v *core.View) bool { return leaving(v) >= 4 },
+	}
+)
+
+// on is the stage.
+func (p *play) on(t *testing.T) *stage {
+	t.Helper()
+	p.once.Do(func() { synctest.Test(t, p.perform) })
+	assert.Assert(t, p.stage != nil, "%s was not played", p.example)
+	return p.stage
+}
+
+// perform plays the example in the bubble of a test, where time passes at once. What
+// is left after it are values that nobody changes any more.
+func (p *play) perform(t *testing.T) {
+	time.Sleep(time.Until(began))
+	text, err := simulator.ExampleText(p.example)
+	assert.NilError(t, err)
+	scenario, err := simulator.Parse(text)
+	assert.NilError(t, err)
+	live, err := simulator.NewLive(scenario, simulator.LiveOptions{Speed: 1, Breach: func(err error) { t.Error(err) }})
+	assert.NilError(t, err)
+	history, err := events.NewHistory(p.example, events.Config{})
+	assert.NilError(t, err)
+	core, err := scheduler.New(scheduler.Config{Events: history, SkipPredicates: !live.Constrained()})
+	assert.NilError(t, err)
+	k := &keeper{Scheduler: core}
+	ctx, cancel := context.WithCancel(t.Context())
+	finished := make(chan error, 1)
+	go func() { finished <- live.Run(ctx, k) }()
+
+	time.Sleep(p.after)
+	p.drain(t, k)
+	view := p.wait(t, k)
+	now := time.Now()
+	cancel()
+	assert.NilError(t, <-finished)
+	core.Stop()
+
+	stage := &stage{now: now, kinds: core.Kinds(), history: history}
+	stage.document, err = config.Load(k.text, stage.kinds)
+	assert.NilError(t, err)
+	stage.view.Store(view)
+	p.stage = stage
+}
+
+// drain has nodes drained that the scenario leaves alone.
+func (p *play) drain(t *testing.T, to api.SchedulerAPI) {
+	request := &si.NodeRequest{RmID: simulator.LiveID}
+	for _, id := range p.drained {
+		request.Nodes = append(request.Nodes, &si.NodeInfo{NodeID: id, Action: si.NodeInfo_DRAIN_NODE})
+	}
+	assert.NilError(t, to.UpdateNode(request))
+}
+
+// wait lets seconds pass until there is to be seen what the play is about.
+func (p *play) wait(t *testing.T, k *keeper) *core.View {
+	for range 3600 {
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if view, err := k.View(partition); err != nil || p.until(view) {
+			assert.NilError(t, err)
+			return view
+		}
+	}
+	t.Fatalf("%s: what is waited for does not come within an hour", p.example)
+	return nil
+}
+
+func leaving(v *core.View) (n int) {
+	for _, node := range v.Nodes {
+		n += len(node.Leaving)
+	}
+	return n
+}
+
+func nominated(v *core.View) (n int) {
+	for _, node := range v.Nodes {
+		n += len(node.Nominated)
+	}
+	return n
+}
+
+// A keeper is a scheduler that remembers how it was configured.
+type keeper struct {
+	*scheduler.Scheduler
+	text string
+}
+
+var _ api.SchedulerAPI = (*keeper)(nil)
+
+func (k *keeper) RegisterResourceManager(request *si.RegisterResourceManagerRequest, callback api.ResourceManagerCallback) (*si.RegisterResourceManagerResponse, error) {
+	k.text = request.Config
+	return k.Scheduler.RegisterResourceManager(request, callback)
+}
+
+func (k *keeper) UpdateConfiguration(request *si.UpdateConfigurationRequest) error {
+	k.text = request.Config
+	return k.Scheduler.UpdateConfiguration(request)
+}
