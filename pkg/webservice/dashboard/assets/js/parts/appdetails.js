@@ -1,0 +1,156 @@
+// One application: what it is, what waits, what runs, and what it has been through.
+
+import * as format from '../format.js';
+import { badge, h, pager, pairs, state, table } from '../dom.js';
+import { askLink, copyButton, crumbs, nodeLink, queueLink } from './links.js';
+import { stateBadge } from './applist.js';
+import { whyCell } from './pending.js';
+
+const pageSize = 50;
+const manyAllocations = 2000; // from here on the list is read less often
+const listLasts = 10000; // milliseconds that a long list is shown before it is read again
+
+const described = [
+  'applicationID', 'queueName', 'user', 'groups', 'applicationState', 'submissionTime', 'stateLog', 'usedResource', 'pendingResource', 'tags',
+].join(',');
+
+export function applicationDetails(ctx, id) {
+  let app = null, asks = [], asksTotal = 0, allocations = [], readAt = -Infinity;
+
+  const at = (...parts) => ctx.api.path('partition', ctx.partition(), ...parts);
+  const place = (name) => Math.max(0, Number.parseInt(ctx.route().query.get(name) ?? '0', 10) || 0);
+
+  function turn(name, offset) {
+    const query = new URLSearchParams(ctx.route().query);
+    if (offset > 0) query.set(name, offset); else query.delete(name);
+    ctx.go(ctx.link('applications', [id], query), true);
+  }
+
+  async function load(signal) {
+    app = await findApplication(ctx, id, described, signal);
+    if (!app || app.ended) {
+      [asks, asksTotal, allocations] = [[], 0, []];
+      return;
+    }
+    ({ data: asks, total: asksTotal } = await ctx.api.get(at('asks'), { params: { application: id, limit: pageSize, offset: place('asks') }, signal }));
+    if (allocations.length > manyAllocations && performance.now() - readAt < listLasts) return;
+    const { data } = await ctx.api.get(at('application', id), { params: { fields: 'allocations' }, signal });
+    allocations = inOrder(data.allocations ?? []);
+    readAt = performance.now();
+  }
+
+  function show() {
+    if (!app) return [crumbs(['Applications', ctx.link('applications')], [id]), missing()];
+    return [
+      crumbs(['Applications', ctx.link('applications')], [id]),
+      h('div', { class: 'toolbar' }, h('h1', null, id), stateBadge(app.applicationState), h('span', { class: 'grow' }),
+        copyButton(ctx, 'Copy link', () => location.href)),
+      app.rejectedMessage && h('p', { class: 'lead bad-text' }, app.rejectedMessage),
+      h('div', { class: 'columns' }, facts(), history()),
+      !app.ended && waiting(),
+      !app.ended && running(),
+    ];
+  }
+
+  function missing() {
+    return state('empty', 'There is no such application', `${id} is not known: it never came, or ended so long ago that it is not kept.`,
+      h('a', { class: 'button', href: ctx.link('applications') }, 'All applications'),
+      h('a', { class: 'button', href: ctx.link('events', [], { text: id }) }, 'Events about it'));
+  }
+
+  function facts() {
+    const now = ctx.now();
+    return h('section', { class: 'card' }, h('h2', null, 'What it is'), pairs(
+      ['Queue', queueLink(ctx, app.queueName)],
+      ['User', app.user],
+      ['Groups', app.groups?.join(', ')],
+      ['Submitted', `${format.date(app.submissionTime)} (${format.age(app.submissionTime, now)} ago)`],
+      ['Uses', app.ended ? '' : format.amounts(app.usedResource)],
+      ['Waits for', app.pendingResource && format.amounts(app.pendingResource)],
+      ['Most it used', app.maxUsedResource && format.amounts(app.maxUsedResource)],
+      ...Object.entries(app.tags ?? {}).sort().map(([name, value]) => [name, value]),
+    ), h('p', { class: 'more' }, h('a', { href: ctx.link('events', [], { text: id }) }, 'Events about it')));
+  }
+
+  function history() {
+    const log = [...(app.stateLog ?? [])].reverse();
+    return h('section', { class: 'card' }, h('h2', null, 'What it has been'), table({
+      label: 'States', rows: log, empty: 'Nothing is known',
+      columns: [
+        { head: 'State', cell: (s) => stateBadge(s.applicationState) },
+        { head: 'Since', cell: (s) => format.date(s.time) },
+        { head: 'Ago', num: true, cell: (s) => format.age(s.time, ctx.now()) },
+        ...(log.some((s) => s.reason) ? [{ head: 'Why', cell: (s) => s.reason ?? '' }] : []),
+      ],
+    }));
+  }
+
+  function waiting() {
+    return h('section', { class: 'card' }, h('h2', null, `Pending asks (${format.count(asksTotal)})`),
+      asksTotal === 0 ? h('p', { class: 'quiet' }, 'Nothing waits.') : [
+        table({
+          label: 'Pending asks', rows: asks, key: (a) => a.allocationKey, onrow: (a) => ctx.go(ctx.link('applications', [id, a.allocationKey])),
+          columns: [
+            { head: 'Ask', cell: (a) => askLink(ctx, id, a.allocationKey) },
+            { head: 'Why it waits', cell: (a) => whyCell(ctx, a) },
+            { head: 'Asks for', cell: (a) => format.amounts(a.resource) },
+            { head: 'Priority', num: true, cell: (a) => a.priority },
+            { head: 'Must run on', cell: (a) => nodeLink(ctx, a.requiredNodeId) ?? '–' },
+            { head: 'Waits', num: true, cell: (a) => format.age(a.requestTime, ctx.now()) },
+          ],
+        }),
+        pager({ offset: place('asks'), limit: pageSize, total: asksTotal, onpage: (n) => turn('asks', n), noun: 'asks' })]);
+  }
+
+  function running() {
+    const offset = Math.min(place('offset'), Math.max(0, allocations.length - 1));
+    const leaving = allocations.filter((a) => a.preempted).length;
+    return h('section', { class: 'card' },
+      h('div', { class: 'card-head' }, h('h2', null, `Allocations (${format.count(allocations.length)})`),
+        leaving > 0 && h('span', { class: 'warn-text' }, `${format.count(leaving)} told to go`)),
+      allocations.length === 0 ? h('p', { class: 'quiet' }, 'Nothing runs.') : [
+        table({
+          label: 'Allocations', rows: allocations.slice(offset, offset + pageSize), key: (a) => a.allocationKey,
+          onrow: (a) => ctx.go(ctx.link('applications', [id, a.allocationKey])),
+          columns: [
+            { head: 'Allocation', cell: (a) => askLink(ctx, id, a.allocationKey) },
+            { head: '', cell: (a) => marks(a) },
+            { head: 'Node', cell: (a) => nodeLink(ctx, a.nodeId) },
+            { head: 'Holds', cell: (a) => format.amounts(a.resource) },
+            { head: 'Priority', num: true, cell: (a) => a.priority },
+            { head: 'Runs', num: true, cell: (a) => format.age(a.allocationTime, ctx.now()) },
+            { head: 'Waited', num: true, title: 'From the request to the placement', cell: (a) => format.duration(a.allocationDelay) },
+          ],
+        }),
+        pager({ offset, limit: pageSize, total: allocations.length, onpage: (n) => turn('offset', n), noun: 'allocations' })]);
+  }
+
+  return { load, show, up: () => ctx.link('applications') };
+}
+
+// inOrder is allocations with those first that were told to go.
+function inOrder(list) { return [...list.filter((a) => a.preempted), ...list.filter((a) => !a.preempted)]; }
+
+function marks(a) {
+  return [
+    a.preempted && badge('warn', 'told to go', 'Somebody else needs its place'),
+    a.originator && badge('info', 'driver', 'The driver of the others of its application'),
+    a.placeholder && badge('plain', 'placeholder', 'Keeps a place for one of its task group'),
+  ];
+}
+
+// findApplication resolves to an application wherever it is kept, or to null.
+// What has ended has the field ended.
+export async function findApplication(ctx, id, fields, signal) {
+  const at = (...parts) => ctx.api.path('partition', ctx.partition(), ...parts);
+  try {
+    return (await ctx.api.get(at('application', id), { params: { fields }, signal })).data;
+  } catch (err) {
+    if (err.status !== 404) throw err;
+  }
+  for (const kind of ['completed', 'rejected']) {
+    const { data } = await ctx.api.get(at('applications', kind), { params: { application: id, limit: 1 }, signal });
+    if (data.length > 0) return { ...data[0], ended: true };
+  }
+  return null;
+}

@@ -1,0 +1,138 @@
+// Why an ask waits: every node by the first reason that keeps it away, the quotas on
+// the way to the root, its place, the plan to make room, and what would make it fit.
+
+import * as format from '../format.js';
+import { badge, bar, h, pairs, table } from '../dom.js';
+import { nodeLink, queueLink } from './links.js';
+import { planStory } from './plan.js';
+import { capital, readable } from './words.js';
+
+// The reasons of nodes, as REST names them: how they are marked, what they are for
+// several nodes, and what would help.
+const groups = {
+  'is not the node it must run on': { fill: 'other', many: 'are not the node it must run on' },
+  'takes nothing new': { fill: 'cordoned', many: 'take nothing new', help: () => 'a node that takes nothing new is opened again' },
+  'could never hold it': { fill: 'small', many: 'could never hold it', help: (g) => `a node is added that is larger: ${g.nearest}, the nearest, lacks ${format.amounts(g.lacking)} even when it is empty` },
+  'is kept for an ask that must run there': { fill: 'kept', many: 'are kept for asks that must run there', help: (g) => `${g.for ?? 'the ask that it is kept for'} gets its place, or goes` },
+  'is reserved for an ask that waited long': { fill: 'kept', many: 'are reserved for asks that waited long', help: (g) => `${g.for ?? 'the ask that it is reserved for'} gets its place, or goes` },
+  'has too little free': { fill: 'full', many: 'have too little free', help: (g) => `${format.amounts(g.lacking)} more becomes free on ${g.nearest}` },
+  'has promised what is free': { fill: 'promised', many: 'have promised what is free', help: (g) => `${g.for ?? 'who it is promised to'} gets its place, and ${format.amounts(g.lacking)} more becomes free on ${g.nearest}` },
+  'has room': { fill: 'room', many: 'have room' },
+};
+
+// readLines reads the lines for people: what stands behind each name in the margin.
+export function readLines(lines) {
+  const out = {};
+  let last = '';
+  for (const line of (lines ?? []).slice(1)) {
+    const m = /^ {2}(.{10})(.*)$/.exec(line);
+    if (!m) continue;
+    last = m[1].trim() || last;
+    (out[last] ??= []).push(m[2]);
+  }
+  return out;
+}
+
+// askedFor reads "memory=1024 vcore=500, priority 5" into { amounts, priority }.
+export function askedFor(text) {
+  const amounts = {};
+  for (const m of (text ?? '').matchAll(/([\w./-]+)=(-?\d+)/g)) amounts[m[1]] = Number(m[2]);
+  return { amounts, priority: /priority (-?\d+)/.exec(text ?? '')?.[1] };
+}
+
+// explanation is the cards of an ask that waits.
+export function explanation(ctx, e) {
+  const told = readLines(e.lines);
+  const asked = askedFor(told['asks for']?.[0]);
+  return [
+    remedies(e),
+    nodesCard(ctx, e.nodes ?? []),
+    quotaCard(ctx, e.quota ?? [], asked.amounts),
+    orderCard(ctx, e, told),
+    e.plan && h('section', { class: 'card' },
+      h('div', { class: 'card-head' }, h('h2', null, 'The last plan to make room'), h('span', { class: 'quiet' }, `${format.age(e.plan.time, ctx.now())} ago`)),
+      planStory(ctx, e.plan)),
+  ];
+}
+
+// remedies says what would make an ask fit: all of the quotas and one of the nodes.
+function remedies(e) {
+  if (e.nominatedNode) {
+    return card('What happens next', h('p', null, `Whoever is told to go on ${e.nominatedNode} ends, and it gets the place. There is nothing to do.`));
+  }
+  const quotas = (e.quota ?? []).filter((q) => q.lacking).map((q) => `${q.queueName} uses ${format.amounts(q.lacking)} less, or its max is raised by that`);
+  const room = (e.nodes ?? []).some((g) => g.why === 'has room');
+  const nodes = room ? [] : (e.nodes ?? []).map((g) => groups[g.why]?.help?.(g)).filter(Boolean);
+  if (room && quotas.length === 0) nodes.push('the resource manager lets it run where there is room: look at its affinity, tolerations, ports and volumes');
+  if ((e.nodes ?? []).length === 0) nodes.push('a node is added');
+  if (quotas.length + nodes.length === 0) return null;
+  return card('What would make it fit', h('div', { class: 'remedies' },
+    quotas.length > 0 && [h('p', { class: 'quiet' }, quotas.length > 1 || nodes.length > 0 ? 'All of these' : 'This'), list(quotas)],
+    nodes.length > 0 && [h('p', { class: 'quiet' }, `${quotas.length > 0 ? 'and ' : ''}${nodes.length > 1 ? 'one of these' : 'this'}`), list(nodes)]));
+}
+
+function list(items) { return h('ul', { class: 'bullets' }, items.map((text) => h('li', null, capital(text)))); }
+
+function card(title, ...content) { return h('section', { class: 'card' }, h('h2', null, title), content); }
+
+function nodesCard(ctx, list) {
+  const total = list.reduce((sum, g) => sum + g.nodes, 0);
+  if (total === 0) return card('Nodes', h('p', { class: 'quiet' }, 'There are none.'));
+  const words = (g) => (g.nodes === 1 ? g.why : groups[g.why]?.many ?? g.why);
+  const fill = (g) => groups[g.why]?.fill ?? 'other';
+  return h('section', { class: 'card' },
+    h('div', { class: 'card-head' }, h('h2', null, `All ${format.plural(total, 'node')}, by the first reason that keeps it away`)),
+    h('div', { class: 'group-bar' }, bar({
+      parts: list.map((g) => ({ part: g.nodes / total, tone: `why-${fill(g)}` })),
+      label: list.map((g) => `${g.nodes} ${words(g)}`).join(', '),
+    })),
+    table({
+      label: 'Nodes by reason', rows: list, key: (g) => g.why,
+      columns: [
+        { head: 'Nodes', num: true, cell: (g) => format.count(g.nodes) },
+        { head: 'Why', cell: (g) => [h('span', { class: ['swatch', `fill-why-${fill(g)}`] }), ' ', words(g)] },
+        { head: 'Nearest', cell: (g) => nodeLink(ctx, g.nearest) },
+        { head: 'Lacks there', cell: (g) => (g.lacking ? h('span', { class: 'bad-text' }, format.amounts(g.lacking)) : '–') },
+        { head: 'For', cell: (g) => g.for ?? '–' },
+      ],
+    }));
+}
+
+// quotaCard is the queues from the leaf to the root, each with a bar for each kind
+// that is asked for and limited there.
+function quotaCard(ctx, levels, asked) {
+  return h('section', { class: 'card' },
+    h('div', { class: 'card-head' }, h('h2', null, 'Quota, from its queue to the root'),
+      levels.some((q) => q.lacking) ? badge('bad', 'keeps it away') : badge('good', 'leaves room')),
+    h('ol', { class: 'chain' }, levels.map((q) => h('li', { key: q.queueName, class: q.lacking && 'lacks' },
+      h('div', { class: 'chain-head' }, queueLink(ctx, q.queueName), q.lacking && badge('bad', `lacks ${format.amounts(q.lacking)}`)),
+      quotaBars(q, asked)))),
+    h('ul', { class: 'legend' }, [['own', 'used'], ['promised', 'promised to others'], ['ask', 'this ask']].map(([tone, text]) => h('li', null, h('span', { class: ['swatch', `fill-${tone}`] }), text)),
+      h('li', null, h('span', { class: 'max-mark' }), 'max')));
+}
+
+function quotaBars(q, asked) {
+  const limited = format.kinds(q.max).filter((kind) => asked[kind] > 0);
+  if (limited.length === 0) return h('p', { class: 'quiet' }, 'No limit on what it asks for');
+  return limited.map((kind) => {
+    const max = q.max[kind], used = q.used?.[kind] ?? 0, promised = q.promised?.[kind] ?? 0;
+    const whole = Math.max(max, used + promised + asked[kind]);
+    const words = `${format.amount(kind, used)} of ${format.amount(kind, max)}`;
+    return h('div', { class: 'chain-row', key: kind },
+      h('span', { class: 'chain-kind' }, format.kindName(kind)),
+      bar({
+        parts: [{ part: used / whole, tone: 'own' }, { part: promised / whole, tone: 'promised' }, { part: asked[kind] / whole, tone: 'ask' }],
+        marks: [{ part: max / whole, kind: 'max' }],
+        label: `${kind}: ${words} used, ${format.amount(kind, promised)} promised, ${format.amount(kind, asked[kind])} asked for`,
+      }),
+      h('span', { class: 'chain-words' }, words));
+  });
+}
+
+function orderCard(ctx, e, told) {
+  const hunts = (told.room ?? []).filter((line) => !line.startsWith('is being made'));
+  return card('Its place, and room that others could make', pairs(
+    ['In the order', e.before ? `${format.plural(e.before, 'ask')} of its application ${e.before === 1 ? 'comes' : 'come'} first` : 'First of its application'],
+    ['Nominated', e.nominatedNode && nodeLink(ctx, e.nominatedNode)],
+    ...hunts.map((text) => ['Looked for room', capital(readable(text))])));
+}

@@ -1,0 +1,34 @@
+// Links from one thing to another, so that each is one click away wherever it is named.
+
+import { h } from '../dom.js';
+
+export function nodeLink(ctx, id, text = id) { return id ? h('a', { href: ctx.link('nodes', [id]) }, text) : null; }
+
+export function queueLink(ctx, path, text = path) { return path ? h('a', { href: ctx.link('queues', [path]) }, text) : null; }
+
+export function applicationLink(ctx, id, text = id) { return id ? h('a', { href: ctx.link('applications', [id]) }, text) : null; }
+
+// askLink leads to why an ask waits, or an allocation leaves. Who has no known
+// application is named only.
+export function askLink(ctx, application, key, text = key) {
+  if (!key) return null;
+  return application ? h('a', { href: ctx.link('applications', [application, key]) }, text) : h('span', null, text);
+}
+
+// crumbs is the way back up: [[text, href], …, [text]].
+export function crumbs(...steps) {
+  return h('nav', { class: 'crumbs', 'aria-label': 'Where this is' },
+    h('ol', null, steps.map(([text, href], i) => h('li', null,
+      href ? h('a', { href }, text) : h('span', { 'aria-current': i === steps.length - 1 ? 'page' : null }, text)))));
+}
+
+// copyButton puts a text on the clipboard; text() is asked when it is pressed.
+export function copyButton(ctx, label, text) {
+  return h('button', {
+    type: 'button',
+    async onclick() {
+      const done = await ctx.copy(text());
+      this.textContent = done ? 'Copied' : 'Not allowed';
+    },
+  }, label);
+}

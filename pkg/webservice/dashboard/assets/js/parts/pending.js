@@ -1,0 +1,109 @@
+// All asks that wait, whatever their application, and how many wait for each reason.
+
+import * as format from '../format.js';
+import { h, pager, state, table } from '../dom.js';
+import { applicationLink, askLink, nodeLink, queueLink } from './links.js';
+import { beginsWith, createFilters, offsetOf } from './filters.js';
+import { listTabs } from './applist.js';
+import { readQueues } from './queuelist.js';
+import { capital } from './words.js';
+
+const pageSize = 50;
+
+// The reasons why asks wait, the most common first, and what each means.
+export const reasons = {
+  'no node has room': 'No node has enough free for it',
+  'queue quota exceeded': 'A queue on its way to the root would use more than its max',
+  'room is being made': 'Others were told to go, and it gets their place',
+  'refused on every node with room': 'The resource manager refuses it there: affinity, taints, ports or volumes',
+  'required node has no room': 'It may run on one node only, which is full',
+  'required node is not known': 'It may run on one node only, which is not there',
+  'not tried yet': 'It just came, or others come first',
+  'binding failed': 'It was placed, and the resource manager could not start it there',
+  'preemption stopped, as it repeats itself': 'Room was made for it again and again',
+};
+
+export function pendingList(ctx) {
+  const filters = createFilters(ctx, 'applications');
+  let rows = [], total = 0, counts = [], queues = [];
+
+  async function load(signal) {
+    const { query } = ctx.route();
+    const where = ctx.api.path('partition', ctx.partition(), 'asks');
+    const params = { application: beginsWith(query.get('text')), user: beginsWith(query.get('user')), queue: query.get('queue'), node: query.get('node') };
+    const fields = 'allocationKey,applicationId,queueName,user,resource,priority,requestTime,why,detail,nominatedNode,reservedNode';
+    const page = ctx.api.get(where, { params: { ...params, why: query.get('why'), limit: pageSize, offset: offsetOf(query), fields }, signal });
+    [{ data: rows, total }, counts, queues] = await Promise.all([page, countReasons(ctx, params, signal), readQueues(ctx, signal)]);
+  }
+
+  function show() {
+    const { query } = ctx.route();
+    const all = counts.reduce((sum, [, n]) => sum + n, 0);
+    return [
+      h('div', { class: 'toolbar' }, h('h1', null, 'Pending asks'), listTabs(ctx, 'pending')),
+      h('div', { class: 'toolbar', role: 'search', 'aria-label': 'Filter' }, filters.fields(
+        { name: 'text', kind: 'search', label: 'Application begins with' },
+        { name: 'queue', kind: 'select', label: 'Queue', options: [['', 'All queues'], ...queues] },
+        { name: 'user', kind: 'text', label: 'User' },
+        { name: 'node', kind: 'text', label: 'Node', placeholder: 'Node kept for it' })),
+      all > 0 && reasonList(query.get('why') ?? '', all),
+      rows.length === 0 && offsetOf(query) === 0 ? nothing(query) : h('div', { class: 'card' },
+        table({
+          label: 'Pending asks', columns: columns(), rows, key: (a) => `${a.applicationId} ${a.allocationKey}`,
+          onrow: (a) => ctx.go(ctx.link('applications', [a.applicationId, a.allocationKey])),
+        }),
+        pager({ offset: offsetOf(query), limit: pageSize, total, onpage: filters.page, noun: 'asks' })),
+    ];
+  }
+
+  function reasonList(chosen, all) {
+    const one = (why, n, title) => h('button', {
+      type: 'button', class: 'reason', 'aria-pressed': why === chosen ? 'true' : 'false', title,
+      onclick: () => filters.change({ why: why === chosen ? '' : why }),
+    }, h('span', { class: 'reason-count' }, format.count(n)), why ? capital(why) : 'All');
+    return h('div', { class: 'reasons', role: 'group', 'aria-label': 'Why they wait' },
+      one('', all, 'All that wait'), counts.map(([why, n]) => one(why, n, reasons[why])));
+  }
+
+  function nothing(query) {
+    if (['text', 'queue', 'user', 'node', 'why'].some((name) => query.get(name))) {
+      return state('empty', 'No ask waits like that', 'Nothing fits all that is chosen above.',
+        h('a', { class: 'button', href: ctx.link('applications', [], { view: 'pending' }) }, 'Show all'));
+    }
+    return state('empty', 'Nothing waits', 'Everything that was asked for runs.');
+  }
+
+  function columns() {
+    return [
+      { head: 'Ask', cell: (a) => askLink(ctx, a.applicationId, a.allocationKey) },
+      { head: 'Why it waits', cell: (a) => whyCell(ctx, a) },
+      { head: 'Asks for', cell: (a) => format.amounts(a.resource) },
+      { head: 'Priority', num: true, cell: (a) => a.priority },
+      { head: 'Waits', num: true, cell: (a) => format.age(a.requestTime, ctx.now()) },
+      { head: 'Application', cell: (a) => applicationLink(ctx, a.applicationId) },
+      { head: 'Queue', cell: (a) => queueLink(ctx, a.queueName) },
+      { head: 'User', cell: (a) => a.user ?? '' },
+    ];
+  }
+
+  return { load, show, unmount: filters.stop };
+}
+
+// whyCell says why an ask waits, what that is about, and which node it gets.
+export function whyCell(ctx, ask) {
+  const node = ask.nominatedNode || ask.reservedNode;
+  return h('span', null, h('a', { href: ctx.link('applications', [ask.applicationId, ask.allocationKey]) }, capital(ask.why)),
+    node ? [ask.nominatedNode ? ' on ' : ', kept for it is ', nodeLink(ctx, node)]
+      : ask.detail && h('span', { class: 'quiet' }, `: ${ask.detail}`));
+}
+
+// countReasons resolves to [why, how many] for each reason for which any waits,
+// the most first. Each answer is one ask and a count.
+export async function countReasons(ctx, params, signal) {
+  const where = ctx.api.path('partition', ctx.partition(), 'asks');
+  const counted = await Promise.all(Object.keys(reasons).map(async (why) => {
+    const { total } = await ctx.api.get(where, { params: { ...params, why, limit: 1, fields: 'why' }, signal });
+    return [why, total];
+  }));
+  return counted.filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1]);
+}

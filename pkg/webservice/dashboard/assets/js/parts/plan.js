@@ -1,0 +1,49 @@
+// A plan to make room, told for people: what was needed, who could go, what was
+// tried and was not enough, who goes.
+
+import { badge, h, pairs } from '../dom.js';
+import { readPlan } from './planlines.js';
+import { askLink } from './links.js';
+import { capital, readable } from './words.js';
+
+const names = {
+  ask: 'The ask', queue: 'The queue', free: 'Free on the node', leaving: 'Leaving already', quota: 'Quota',
+  candidates: 'Who could go', floor: 'Guarantee', violations: 'Budgets', proof: 'Gentlest',
+};
+
+const keysShown = 6;
+
+// verdictBadge is how a plan ended: 'chosen…' is one that was carried out.
+export function verdictBadge(verdict) {
+  return verdict.startsWith('chosen') ? badge('good', 'room is made') : badge('warn', 'no room');
+}
+
+// planStory is a plan as elements. applicationOf finds the application of a victim
+// by its key, if it is known.
+export function planStory(ctx, plan, applicationOf = () => undefined) {
+  const p = readPlan(plan);
+  return h('div', { class: 'plan' },
+    h('p', { class: 'plan-verdict' }, verdictBadge(p.verdict), ' ', capital(readable(p.verdict))),
+    pairs(...(p.trigger ? [['Trigger', p.trigger]] : []), ...p.facts.map(([name, text]) => [names[name], readable(text)])),
+    p.victims.length > 0 && part('Who goes', p.victims.map((v) => victim(ctx, v, applicationOf(v.key)))),
+    p.tried.length > 0 && part('What was tried before', p.tried.map((t) => [h('strong', null, t.strategy), ` ${readable(t.why)}`])),
+    p.filtered.length > 0 && part('Who was not asked to go', p.filtered.map((f) => [h('strong', null, f.why), ': ', keyList(f.keys)])),
+    p.rest.length > 0 && part('Further', p.rest.map(readable)));
+}
+
+function part(title, rows) {
+  return h('div', { class: 'section' }, h('h3', null, title), h('ul', { class: 'plan-list' }, rows.map((row) => h('li', null, row))));
+}
+
+function victim(ctx, v, application) {
+  return [askLink(ctx, application, v.key), ' ', readable(v.amounts),
+    v.class && h('span', { class: 'quiet' }, ` ${v.class}, priority ${v.priority}${v.elsewhere ? ', on another node' : ''}`)];
+}
+
+// keyList is a few of many keys, the others after a press.
+function keyList(text) {
+  const keys = text.split(', ');
+  if (keys.length <= keysShown) return text;
+  return [keys.slice(0, keysShown).join(', '), h('details', { class: 'inline' },
+    h('summary', null, `and ${keys.length - keysShown} more`), h('span', null, keys.slice(keysShown).join(', ')))];
+}

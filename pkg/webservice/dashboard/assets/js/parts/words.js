@@ -1,0 +1,19 @@
+// What REST says in words, with its quantities written as people read them.
+
+import { amounts } from '../format.js';
+
+const quantities = /[\w./-]+=-?\d+(?: [\w./-]+=-?\d+)*/g;
+
+// readable writes quantities in a text as the rest of the page does:
+// "needs vcore=1500 memory=1024" becomes "needs vcore 1.5 · memory 1.0 KiB".
+export function readable(text) {
+  return (text ?? '').replace(quantities, (run) => amounts(Object.fromEntries(
+    run.split(' ').map((one) => {
+      const at = one.lastIndexOf('=');
+      return [one.slice(0, at), Number(one.slice(at + 1))];
+    }),
+  )));
+}
+
+// capital is a text with a large letter at its start.
+export function capital(text) { return text === '' ? '' : text[0].toUpperCase() + text.slice(1); }
