@@ -1,7 +1,9 @@
 package webservice_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -145,6 +147,72 @@ func (r *reader) read(h http.Handler, from int, stop <-chan struct{}) {
 		case <-time.After(r.pause):
 		}
 	}
+}
+
+// TestReadingWhilePodsArePlaced has 64 clients read everything over real
+// connections. Whatever they see is of one moment: it adds up.
+func TestReadingWhilePodsArePlaced(t *testing.T) {
+	s := openSite(t, 100, 2_000)
+	server := httptest.NewServer(s.handler)
+	defer server.Close()
+	stop := make(chan struct{})
+	var reading sync.WaitGroup
+	for i := range 64 {
+		reading.Go(func() {
+			for n := i; ; n++ {
+				if !look(t, server, everything[n%len(everything)]) {
+					return
+				}
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+	}
+	for number := range 5 {
+		s.wave(number)
+	}
+	close(stop)
+	reading.Wait()
+	assert.NilError(t, s.scheduler.Verify("[rm]default"))
+}
+
+// look reads one path, and reports whether the answer is as it should be.
+func look(t *testing.T, server *httptest.Server, path string) bool {
+	response, err := server.Client().Get(server.URL + "/ws/v1" + path)
+	if !assert.Check(t, err) {
+		return false
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if path == "/metrics" { // few at once
+		return assert.Check(t, err) && assert.Check(t, response.StatusCode == http.StatusOK || response.StatusCode == http.StatusServiceUnavailable)
+	}
+	if !assert.Check(t, err) || !assert.Check(t, response.StatusCode == http.StatusOK, "%s: %s", path, content) {
+		return false
+	}
+	if path != "/partition/default/nodes" {
+		return assert.Check(t, json.Valid(content), path)
+	}
+	var nodes []struct {
+		Capacity, Allocated, Available map[string]int64
+		Allocations                    []struct{ Resource map[string]int64 }
+	}
+	if !assert.Check(t, json.Unmarshal(content, &nodes)) {
+		return false
+	}
+	for _, n := range nodes {
+		var sum int64
+		for _, a := range n.Allocations {
+			sum += a.Resource["vcore"]
+		}
+		if !assert.Check(t, sum == n.Allocated["vcore"] && sum+n.Available["vcore"] == n.Capacity["vcore"], "%+v", n) {
+			return false
+		}
+	}
+	return assert.Check(t, len(nodes) == 100)
 }
 
 // discard is a client that reads and forgets.
