@@ -21,6 +21,7 @@
 //	service.go     Config, Service, the table of routes
 //	router.go      paths, methods, redirects
 //	answer.go      a value or an error becomes an answer; failure.go, statuses
+//	desk.go        few answers at once, and one for all who wait for the same
 //	snapshot.go    which partition a request is about
 //	query.go       limit, offset, fields, filters
 //	partition.go, queue.go, node.go, allocation.go, application.go, ask.go, asks.go,
