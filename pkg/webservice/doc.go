@@ -30,6 +30,7 @@
 //	health.go      what is checked
 //	dump.go        everything at once
 //	encode.go      values to JSON; shape.go and sequence.go
+//	openapi.go     the description of all this, for programs
 //	body.go        hashing and compressing; negotiate.go, who wants that
 //	server.go      addresses, TLS, token, stop; debug.go, profiles and stacks
 package webservice

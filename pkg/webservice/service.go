@@ -132,6 +132,8 @@ func (s *Service) routes() []route {
 		{path: "/ws/v1/events/stream", get: http.HandlerFunc(s.eventStream)},
 		{path: "/ws/v1/history/apps", get: s.answer(s.applicationHistory)},
 		{path: "/ws/v1/history/containers", get: s.answer(s.containerHistory)},
+		{path: "/ws/v1/openapi.json", get: s.answer(openAPIJSON)},
+		{path: "/ws/v1/openapi.yaml", get: s.answer(openAPIYAML)},
 		{path: "/ws/v1/partitions", get: s.answer(s.partitions)},
 		{path: "/ws/v1/scheduler/healthcheck", get: s.answer(s.health)},
 		{path: "/ws/v1/scheduler/node-utilizations", get: s.answer(s.utilizations)},

@@ -1,0 +1,320 @@
+package webservice
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"gotest.tools/v3/assert"
+)
+
+// A contract is the OpenAPI document, to be held against answers. It refuses what
+// the document does not say: statuses, types of content, fields.
+type contract struct {
+	document jsonObject
+	mu       sync.Mutex
+	compiler *jsonschema.Compiler
+	schemas  map[string]*jsonschema.Schema // by pointer into the document
+}
+
+// jsonObject is an object of JSON.
+type jsonObject = map[string]any
+
+// An operation is one path and method of the document.
+type operation struct {
+	path, method string
+	said         jsonObject
+}
+
+// agreed is the contract, read once for all tests.
+var agreed = sync.OnceValue(func() *contract {
+	content, err := convertedOpenAPI()
+	if err != nil {
+		panic(err)
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
+	if err != nil {
+		panic(err)
+	}
+	c := &contract{document: document.(jsonObject), compiler: jsonschema.NewCompiler(), schemas: map[string]*jsonschema.Schema{}}
+	closeObjects(c.document)
+	if err := c.compiler.AddResource("openapi.json", c.document); err != nil {
+		panic(err)
+	}
+	return c
+})
+
+// closeObjects refuses unknown properties of every object that names some. Clients
+// must accept new ones, so the document itself does not.
+func closeObjects(node any) {
+	switch node := node.(type) {
+	case []any:
+		for _, inner := range node {
+			closeObjects(inner)
+		}
+	case jsonObject:
+		if named, ok := node["properties"].(jsonObject); ok && node["type"] == "object" && node["additionalProperties"] == nil {
+			for _, property := range named {
+				closeObjects(property)
+			}
+			node["additionalProperties"] = false
+			return
+		}
+		for key, inner := range node {
+			if key != "examples" && key != "example" {
+				closeObjects(inner)
+			}
+		}
+	}
+}
+
+// at is what a pointer such as /paths/x leads to, through references.
+func (c *contract) at(pointer ...string) jsonObject {
+	here := c.document
+	for _, step := range pointer {
+		next, _ := here[step].(jsonObject)
+		here = c.followed(next)
+	}
+	return here
+}
+
+// followed is what is meant where a reference may be.
+func (c *contract) followed(node jsonObject) jsonObject {
+	for {
+		ref, ok := node["$ref"].(string)
+		if !ok {
+			return node
+		}
+		node = c.at(strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
+	}
+}
+
+// schema is a part of the document as a schema.
+func (c *contract) schema(pointer string) *jsonschema.Schema {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.schemas[pointer]; known != nil {
+		return known
+	}
+	out, err := c.compiler.Compile("openapi.json#" + pointer)
+	if err != nil {
+		panic(fmt.Errorf("%s: %w", pointer, err))
+	}
+	c.schemas[pointer] = out
+	return out
+}
+
+// operations are all there are, by path and method.
+func (c *contract) operations() (out []operation) {
+	paths := c.at("paths")
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		item := paths[path].(jsonObject)
+		for _, method := range slices.Sorted(maps.Keys(item)) {
+			if method != "parameters" {
+				out = append(out, operation{path, strings.ToUpper(method), item[method].(jsonObject)})
+			}
+		}
+	}
+	return out
+}
+
+// find is the operation that a request is for; false if there is none. Of several
+// paths that fit, the one with the fewest parameters is meant.
+func (c *contract) find(method, path string) (operation, bool) {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	var best operation
+	for _, op := range c.operations() {
+		if right, ok := fit(op.path, path); op.method != method || !ok || right != path || strings.HasSuffix(op.path, "/") && path != op.path {
+			continue
+		}
+		if best.path == "" || strings.Count(op.path, "{") < strings.Count(best.path, "{") {
+			best = op
+		}
+	}
+	return best, best.path != ""
+}
+
+// parameters are those of an operation that are in a place, by name.
+func (c *contract) parameters(op operation, in string) map[string]jsonObject {
+	out := map[string]jsonObject{}
+	for _, of := range []jsonObject{c.document["paths"].(jsonObject)[op.path].(jsonObject), op.said} {
+		list, _ := of["parameters"].([]any)
+		for _, one := range list {
+			if p := c.followed(one.(jsonObject)); p["in"] == in {
+				out[p["name"].(string)] = p
+			}
+		}
+	}
+	return out
+}
+
+// check says in what an answer breaks the contract; nil if it keeps it.
+func (c *contract) check(method string, target *url.URL, w *httptest.ResponseRecorder, content string) error {
+	op, known := c.find(method, target.EscapedPath())
+	var response jsonObject
+	var pointer string
+	switch {
+	case w.Code == http.StatusMethodNotAllowed:
+		pointer = "/components/responses/MethodNotAllowed"
+		response = c.at("components", "responses", "MethodNotAllowed")
+	case !known && w.Code == http.StatusMovedPermanently:
+		return nil
+	case !known && w.Code == http.StatusNotFound && w.Header().Get("Content-Type") == typeText:
+		pointer = "/components/responses/UnknownPath"
+		response = c.at("components", "responses", "UnknownPath")
+	case !known:
+		return errors.New("the path is not in the document")
+	default:
+		pointer, response = c.response(op, w.Code)
+	}
+	if response == nil {
+		return fmt.Errorf("%s has no status %d", op.path, w.Code)
+	}
+	if err := c.checkHead(response, w.Header()); err != nil {
+		return err
+	}
+	if method == http.MethodHead {
+		return nil
+	}
+	return c.checkBody(pointer, response, w.Header().Get("Content-Type"), content, target)
+}
+
+// response is what an operation may answer with a status, and where that is said.
+func (c *contract) response(op operation, status int) (pointer string, said jsonObject) {
+	pointer = "/paths/" + strings.ReplaceAll(op.path, "/", "~1") + "/" + strings.ToLower(op.method) + "/responses/" + fmt.Sprint(status)
+	raw, _ := op.said["responses"].(jsonObject)[fmt.Sprint(status)].(jsonObject)
+	if ref, ok := raw["$ref"].(string); ok {
+		return strings.TrimPrefix(ref, "#"), c.followed(raw)
+	}
+	return pointer, raw
+}
+
+func (c *contract) checkHead(response jsonObject, head http.Header) error {
+	headers, _ := response["headers"].(jsonObject)
+	for name, raw := range headers {
+		said := c.followed(raw.(jsonObject))
+		given := head.Get(name)
+		if given == "" {
+			if said["required"] == true {
+				return fmt.Errorf("header %s is missing", name)
+			}
+			continue
+		}
+		var value any = given
+		if said["schema"].(jsonObject)["type"] == "integer" {
+			value = json.Number(given)
+		}
+		if err := c.schema("/components/headers/" + name + "/schema").Validate(value); headersShared[name] && err != nil {
+			return fmt.Errorf("header %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// headersShared are those that the document describes once for all.
+var headersShared = map[string]bool{"ETag": true, "X-Total-Count": true, "Link": true, "Allow": true}
+
+func (c *contract) checkBody(pointer string, response jsonObject, contentType, body string, target *url.URL) error {
+	contents, _ := response["content"].(jsonObject)
+	if contents == nil {
+		if body != "" {
+			return fmt.Errorf("a body that is not in the document: %.100q", body)
+		}
+		return nil
+	}
+	base, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return err
+	}
+	said, ok := contents[base].(jsonObject)
+	if !ok {
+		return fmt.Errorf("content of type %s, which is not in the document", contentType)
+	}
+	if said["schema"] == nil {
+		return nil
+	}
+	at := pointer + "/content/" + strings.ReplaceAll(base, "/", "~1") + "/schema"
+	if base != "application/json" {
+		return c.schema(at).Validate(body)
+	}
+	return c.checkJSON(at, c.followed(said["schema"].(jsonObject)), body, target)
+}
+
+// checkJSON looks at one value, or at one a line of a stream.
+func (c *contract) checkJSON(pointer string, said jsonObject, body string, target *url.URL) error {
+	decoder := json.NewDecoder(strings.NewReader(body))
+	decoder.UseNumber()
+	fields, picked := target.Query()["fields"]
+	_, list := said["items"]
+	picked = picked && (list || said["properties"] != nil && said["properties"].(jsonObject)["status_code"] == nil)
+	for n := 0; ; n++ {
+		var value any
+		if err := decoder.Decode(&value); err != nil {
+			if errors.Is(err, io.EOF) && (n == 1 || n > 1 && strings.HasSuffix(target.Path, "/stream")) {
+				return nil
+			}
+			return fmt.Errorf("value %d: %w", n, err)
+		}
+		err := c.schema(pointer).Validate(value)
+		if picked {
+			err = c.checkPicked(said, value, strings.Split(fields[0], ","))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// checkPicked looks at objects of which only some fields were asked for: no others
+// are there, and none of those that always are is missing.
+func (c *contract) checkPicked(said jsonObject, value any, fields []string) error {
+	objects := []any{value}
+	if items, ok := said["items"].(jsonObject); ok {
+		objects, said = value.([]any), c.followed(items)
+	}
+	for _, one := range objects {
+		given := one.(jsonObject)
+		for name, inner := range given {
+			property, ok := said["properties"].(jsonObject)[name]
+			if !ok || !slices.Contains(fields, name) {
+				return fmt.Errorf("field %s was not asked for", name)
+			}
+			if ref, ok := property.(jsonObject)["$ref"].(string); ok {
+				if err := c.schema(strings.TrimPrefix(ref, "#")).Validate(inner); err != nil {
+					return err
+				}
+			}
+		}
+		required, _ := said["required"].([]any)
+		for _, name := range required {
+			if _, ok := given[name.(string)]; !ok && slices.Contains(fields, name.(string)) {
+				return fmt.Errorf("field %s is missing", name)
+			}
+		}
+	}
+	return nil
+}
+
+// keeps fails the test if the answer breaks the contract.
+func (c *contract) keeps(t testing.TB, method, target string, w *httptest.ResponseRecorder) {
+	t.Helper()
+	u, err := url.Parse(target)
+	assert.NilError(t, err)
+	content := unpacked(t, w)
+	err = c.check(method, u, w, content)
+	assert.Assert(t, err == nil, "%s %s: %d: %v\n%.2000s", method, target, w.Code, err, content)
+}
