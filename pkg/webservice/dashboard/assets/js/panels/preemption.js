@@ -1,10 +1,142 @@
-import { render, state } from '../dom.js';
+// Preemption: the last plans to make room, what came of each, and how often it
+// happened.
+//
+//   #/preemption                   the log; ?trigger=, application=, node=, offset=
+//   #/preemption/TIME/KEY          with one plan explained: when it was made, for which
+//                                  ask or queue
+import * as format from '../format.js';
+import { h, pager, state, table } from '../dom.js';
+import { createViewer } from '../parts/viewer.js';
+import { beginsWith, createFilters, offsetOf } from '../parts/filters.js';
+import { askLink, nodeLink, queueLink } from '../parts/links.js';
+import { findPlan, outcomeBadge, planDetails } from '../parts/plandetails.js';
+import { capital } from '../parts/words.js';
+
+const pageSize = 50;
+const victimsShown = 2;
+
+// Why room is made, as docs/preemption.md tells it.
+const triggers = {
+  'required node': 'An ask may run on one node only, such as that of a daemonset',
+  priority: 'An ask is more important than its victims',
+  guarantee: 'An ask is due to its queue, and its victims are beyond what is due to theirs',
+  quota: 'A queue uses more than its max, since that was lowered',
+};
+
+// What is counted since the start, and what each count means.
+const counters = [
+  ['plans', 'Plans', 'Plans to make room'],
+  ['victims', 'Told to go', 'Allocations that were told to make room'],
+  ['nominations', 'Nominations', 'Asks that were promised the room that is made'],
+  ['cleared', 'Came to nothing', 'Nominations that were taken back'],
+  ['stuck', 'Stuck', 'Allocations that did not go in time'],
+  ['loops', 'Loops', 'Applications that were stopped because they preempted again and again'],
+];
 
 export default {
   id: 'preemption',
   title: 'Preemption',
-  mount(root) {
-    render(root, state('empty', 'Preemption', 'Use REST for now.'));
-    return { refresh() {}, unmount() {} };
-  },
+  mount: (root, ctx) => createViewer(root, ctx, () => ({ key: 'log', make: () => preemptionLog(ctx) })),
 };
+
+function preemptionLog(ctx) {
+  let rows = [], total = 0, byTrigger = [], totals = {};
+  let found = { at: '', plan: null }; // a plan that is not among the rows
+  const filters = createFilters(ctx, 'preemption');
+  const where = () => ctx.api.path('partition', ctx.partition(), 'preemptions');
+  const selected = () => { const { parts } = ctx.route(); return parts.length > 1 ? { time: parts[0], key: parts[1] } : null; };
+
+  async function load(signal) {
+    const { query } = ctx.route();
+    const params = { application: beginsWith(query.get('application')), node: beginsWith(query.get('node')) };
+    const page = ctx.api.get(where(), { params: { ...params, trigger: query.get('trigger'), limit: pageSize, offset: offsetOf(query) }, signal });
+    const counted = Object.keys(triggers).map(async (trigger) => {
+      const { total: n } = await ctx.api.get(where(), { params: { ...params, trigger, limit: 1, fields: 'time' }, signal });
+      return [trigger, n];
+    });
+    const [listed, partition] = await Promise.all([page, ctx.api.get('partitions', { params: { fields: 'clusterId,name,preempted' }, signal })]);
+    ({ data: rows, total } = listed);
+    byTrigger = await Promise.all(counted);
+    totals = partition.data.find((p) => [p.name, `[${p.clusterId}]${p.name}`].includes(ctx.partition()))?.preempted ?? {};
+    const at = selected();
+    if (at && !rows.some((p) => isAt(p, at)) && found.at !== nameOf(at)) found = { at: nameOf(at), plan: await findPlan(ctx, at, signal) };
+  }
+
+  function show() {
+    const { query } = ctx.route(), at = selected();
+    return [
+      h('div', { class: 'toolbar' }, h('h1', null, 'Preemption'), h('span', { class: 'quiet' }, 'Who was told to go, for whom, and what came of it')),
+      tiles(),
+      h('div', { class: 'toolbar', role: 'search', 'aria-label': 'Filter' }, triggerButtons(query.get('trigger') ?? ''), filters.fields(
+        { name: 'application', kind: 'search', label: 'Application begins with' },
+        { name: 'node', kind: 'text', label: 'Node begins with' })),
+      rows.length === 0 && offsetOf(query) === 0 && !at ? nothing(query)
+        : h('div', { class: ['split', at && 'has-details'] }, log(query, at), at && details(at, query)),
+    ];
+  }
+
+  function details(at, query) {
+    const plan = rows.find((p) => isAt(p, at)) ?? (found.at === nameOf(at) ? found.plan : undefined);
+    if (plan === undefined) return h('aside', { class: 'details' }, state('loading', 'Reading the plan', 'One moment.'));
+    return planDetails(ctx, plan, () => ctx.go(ctx.link('preemption', [], query)));
+  }
+
+  function tiles() {
+    return h('dl', { class: 'tiles', 'aria-label': 'Since the start of the scheduler' }, counters.map(([name, text, title]) =>
+      h('div', { class: ['tile', ['stuck', 'loops'].includes(name) && totals[name] > 0 && 'tile-warn'], title },
+        h('dt', null, text), h('dd', null, format.count(totals[name])))));
+  }
+
+  function triggerButtons(now) {
+    const all = byTrigger.reduce((sum, [, n]) => sum + n, 0);
+    const one = (trigger, n, title) => h('button', {
+      type: 'button', class: 'reason', title, 'aria-pressed': trigger === now ? 'true' : 'false',
+      onclick: () => filters.change({ trigger: trigger === now ? '' : trigger }),
+    }, h('span', { class: 'reason-count' }, format.count(n)), trigger ? `by ${trigger}` : 'All kept');
+    return h('div', { class: 'reasons', role: 'group', 'aria-label': 'Why room was made' },
+      one('', all, 'All plans that are kept'), byTrigger.map(([trigger, n]) => one(trigger, n, triggers[trigger])));
+  }
+
+  function nothing(query) {
+    if (['trigger', 'application', 'node'].some((name) => query.get(name))) {
+      return state('empty', 'No plan is like that', 'Nothing fits all that is chosen above.',
+        h('a', { class: 'button', href: ctx.link('preemption') }, 'Show all'));
+    }
+    return state('empty', 'Nobody was told to go', 'Plans to make room appear here when they are made.',
+      h('a', { class: 'button', href: ctx.link('applications', [], { view: 'pending' }) }, 'What waits'));
+  }
+
+  function log(query, at) {
+    return h('div', { class: 'card' },
+      table({
+        label: 'Plans', rows, key: planKey, selected: at ? nameOf(at) : undefined,
+        onrow: (p) => ctx.go(planLink(p, query)),
+        columns: [
+          { head: 'When', class: 'nowrap', cell: (p) => h('a', { href: planLink(p, query), title: format.date(p.time), 'aria-label': `Plan of ${format.time(p.time)}, explained` }, format.time(p.time)) },
+          { head: 'Ago', num: true, cell: (p) => format.age(p.time, ctx.now()) },
+          { head: 'Trigger', cell: (p) => capital(p.trigger) },
+          { head: 'For', cell: (p) => (p.allocationKey ? askLink(ctx, p.applicationId, p.allocationKey) : queueLink(ctx, p.queueName)) },
+          { head: 'Who goes', cell: (p) => victimsCell(p.victims ?? []) },
+          { head: 'Node', cell: (p) => nodeLink(ctx, p.nodeId) ?? '–' },
+          { head: 'Outcome', cell: (p) => outcomeBadge(p) },
+        ],
+      }),
+      pager({ offset: offsetOf(query), limit: pageSize, total, onpage: filters.page, noun: 'plans' }));
+  }
+
+  function victimsCell(victims) {
+    if (victims.length === 0) return '–';
+    return h('span', null, victims.slice(0, victimsShown).map((v, i) => [i > 0 && ', ', askLink(ctx, v.applicationId, v.allocationKey)]),
+      victims.length > victimsShown && h('span', { class: 'quiet' }, ` and ${victims.length - victimsShown} more`));
+  }
+
+  function planLink(p, query) { return ctx.link('preemption', [String(p.time), p.allocationKey || p.queueName], query); }
+
+  return { load, show, unmount: filters.stop, up: () => selected() && ctx.link('preemption', [], ctx.route().query) };
+}
+
+function nameOf(at) { return `${at.time} ${at.key}`; }
+
+function planKey(p) { return `${p.time} ${p.allocationKey || p.queueName}`; }
+
+function isAt(p, at) { return String(p.time) === at.time && (p.allocationKey || p.queueName) === at.key; }

@@ -11,12 +11,12 @@ import { capital, readable } from './words.js';
 // several nodes, and what would help.
 const groups = {
   'is not the node it must run on': { fill: 'other', many: 'are not the node it must run on' },
-  'takes nothing new': { fill: 'cordoned', many: 'take nothing new', help: () => 'a node that takes nothing new is opened again' },
-  'could never hold it': { fill: 'small', many: 'could never hold it', help: (g) => `a node is added that is larger: ${g.nearest}, the nearest, lacks ${format.amounts(g.lacking)} even when it is empty` },
-  'is kept for an ask that must run there': { fill: 'kept', many: 'are kept for asks that must run there', help: (g) => `${g.for ?? 'the ask that it is kept for'} gets its place, or goes` },
-  'is reserved for an ask that waited long': { fill: 'kept', many: 'are reserved for asks that waited long', help: (g) => `${g.for ?? 'the ask that it is reserved for'} gets its place, or goes` },
-  'has too little free': { fill: 'full', many: 'have too little free', help: (g) => `${format.amounts(g.lacking)} more becomes free on ${g.nearest}` },
-  'has promised what is free': { fill: 'promised', many: 'have promised what is free', help: (g) => `${g.for ?? 'who it is promised to'} gets its place, and ${format.amounts(g.lacking)} more becomes free on ${g.nearest}` },
+  'takes nothing new': { fill: 'cordoned', many: 'take nothing new', help: () => 'A node that takes nothing new is opened again' },
+  'could never hold it': { fill: 'small', many: 'could never hold it', help: (g) => `A larger node is added: even empty ${g.nearest}, the nearest, lacks ${format.amounts(g.lacking)}` },
+  'is kept for an ask that must run there': { fill: 'kept', many: 'are kept for asks that must run there', help: (g) => `The ask that ${g.nearest} is kept for is placed or goes: ${g.for}` },
+  'is reserved for an ask that waited long': { fill: 'kept', many: 'are reserved for asks that waited long', help: (g) => `The ask that ${g.nearest} is reserved for is placed or goes: ${g.for}` },
+  'has too little free': { fill: 'full', many: 'have too little free', help: (g) => `On ${g.nearest}, the nearest, ${format.amounts(g.lacking)} more becomes free` },
+  'has promised what is free': { fill: 'promised', many: 'have promised what is free', help: (g) => `On ${g.nearest}, the nearest, ${format.amounts(g.lacking)} more becomes free than was promised to ${g.for ?? 'others'}` },
   'has room': { fill: 'room', many: 'have room' },
 };
 
@@ -60,18 +60,21 @@ function remedies(e) {
   if (e.nominatedNode) {
     return card('What happens next', h('p', null, `Whoever is told to go on ${e.nominatedNode} ends, and it gets the place. There is nothing to do.`));
   }
-  const quotas = (e.quota ?? []).filter((q) => q.lacking).map((q) => `${q.queueName} uses ${format.amounts(q.lacking)} less, or its max is raised by that`);
+  const quotas = (e.quota ?? []).filter((q) => q.lacking).map((q) => `Queue ${q.queueName} uses ${format.amounts(q.lacking)} less, or its max is raised by that`);
   const room = (e.nodes ?? []).some((g) => g.why === 'has room');
   const nodes = room ? [] : (e.nodes ?? []).map((g) => groups[g.why]?.help?.(g)).filter(Boolean);
-  if (room && quotas.length === 0) nodes.push('the resource manager lets it run where there is room: look at its affinity, tolerations, ports and volumes');
-  if ((e.nodes ?? []).length === 0) nodes.push('a node is added');
+  if (room && quotas.length === 0) nodes.push('The resource manager lets it run where there is room: look at its affinity, tolerations, ports and volumes');
+  if ((e.nodes ?? []).length === 0) nodes.push('A node is added');
   if (quotas.length + nodes.length === 0) return null;
+  const alone = quotas.length + nodes.length === 1;
   return card('What would make it fit', h('div', { class: 'remedies' },
-    quotas.length > 0 && [h('p', { class: 'quiet' }, quotas.length > 1 || nodes.length > 0 ? 'All of these' : 'This'), list(quotas)],
-    nodes.length > 0 && [h('p', { class: 'quiet' }, `${quotas.length > 0 ? 'and ' : ''}${nodes.length > 1 ? 'one of these' : 'this'}`), list(nodes)]));
+    quotas.length > 0 && [!alone && h('p', { class: 'quiet' }, quotas.length > 1 ? 'All of these' : 'This'), list(quotas)],
+    nodes.length > 0 && [!alone && h('p', { class: 'quiet' }, both(quotas.length > 0, nodes.length > 1)), list(nodes)]));
 }
 
-function list(items) { return h('ul', { class: 'bullets' }, items.map((text) => h('li', null, capital(text)))); }
+function both(also, several) { return `${also ? 'and ' : ''}${several ? 'one of these' : 'this'}`.replace(/^./, (c) => c.toUpperCase()); }
+
+function list(items) { return h('ul', { class: 'bullets' }, items.map((text) => h('li', null, text))); }
 
 function card(title, ...content) { return h('section', { class: 'card' }, h('h2', null, title), content); }
 
@@ -92,9 +95,9 @@ function nodesCard(ctx, list) {
         { head: 'Nodes', num: true, cell: (g) => format.count(g.nodes) },
         { head: 'Why', cell: (g) => [h('span', { class: ['swatch', `fill-why-${fill(g)}`] }), ' ', words(g)] },
         { head: 'Nearest', cell: (g) => nodeLink(ctx, g.nearest) },
-        { head: 'Lacks there', cell: (g) => (g.lacking ? h('span', { class: 'bad-text' }, format.amounts(g.lacking)) : '–') },
-        { head: 'For', cell: (g) => g.for ?? '–' },
-      ],
+        list.some((g) => g.lacking) && { head: 'Lacks there', cell: (g) => (g.lacking ? h('span', { class: 'bad-text' }, format.amounts(g.lacking)) : '–') },
+        list.some((g) => g.for) && { head: 'For', cell: (g) => g.for ?? '–' },
+      ].filter(Boolean),
     }));
 }
 
@@ -105,16 +108,18 @@ function quotaCard(ctx, levels, asked) {
     h('div', { class: 'card-head' }, h('h2', null, 'Quota, from its queue to the root'),
       levels.some((q) => q.lacking) ? badge('bad', 'keeps it away') : badge('good', 'leaves room')),
     h('ol', { class: 'chain' }, levels.map((q) => h('li', { key: q.queueName, class: q.lacking && 'lacks' },
-      h('div', { class: 'chain-head' }, queueLink(ctx, q.queueName), q.lacking && badge('bad', `lacks ${format.amounts(q.lacking)}`)),
+      h('div', { class: 'chain-head' }, queueLink(ctx, q.queueName), q.lacking && badge('bad', `lacks ${format.amounts(q.lacking)}`),
+        limits(q, asked).length === 0 && h('span', { class: 'quiet' }, 'no limit on what it asks for')),
       quotaBars(q, asked)))),
-    h('ul', { class: 'legend' }, [['own', 'used'], ['promised', 'promised to others'], ['ask', 'this ask']].map(([tone, text]) => h('li', null, h('span', { class: ['swatch', `fill-${tone}`] }), text)),
+    levels.some((q) => limits(q, asked).length > 0) && h('ul', { class: 'legend' }, [['own', 'used'], ['promised', 'promised to others'], ['ask', 'this ask']].map(([tone, text]) => h('li', null, h('span', { class: ['swatch', `fill-${tone}`] }), text)),
       h('li', null, h('span', { class: 'max-mark' }), 'max')));
 }
 
+// limits are the kinds that are asked for and limited in a queue.
+function limits(q, asked) { return format.kinds(q.max).filter((kind) => asked[kind] > 0); }
+
 function quotaBars(q, asked) {
-  const limited = format.kinds(q.max).filter((kind) => asked[kind] > 0);
-  if (limited.length === 0) return h('p', { class: 'quiet' }, 'No limit on what it asks for');
-  return limited.map((kind) => {
+  return limits(q, asked).map((kind) => {
     const max = q.max[kind], used = q.used?.[kind] ?? 0, promised = q.promised?.[kind] ?? 0;
     const whole = Math.max(max, used + promised + asked[kind]);
     const words = `${format.amount(kind, used)} of ${format.amount(kind, max)}`;

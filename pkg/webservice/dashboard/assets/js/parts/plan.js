@@ -19,13 +19,13 @@ export function verdictBadge(verdict) {
 }
 
 // planStory is a plan as elements. applicationOf finds the application of a victim
-// by its key, if it is known.
-export function planStory(ctx, plan, applicationOf = () => undefined) {
+// by its key, if it is known; with victims false those who go are left out.
+export function planStory(ctx, plan, { applicationOf = () => undefined, victims = true } = {}) {
   const p = readPlan(plan);
   return h('div', { class: 'plan' },
     h('p', { class: 'plan-verdict' }, verdictBadge(p.verdict), ' ', capital(readable(p.verdict))),
     pairs(...(p.trigger ? [['Trigger', p.trigger]] : []), ...p.facts.map(([name, text]) => [names[name], readable(text)])),
-    p.victims.length > 0 && part('Who goes', p.victims.map((v) => victim(ctx, v, applicationOf(v.key)))),
+    victims && p.victims.length > 0 && part('Who goes', p.victims.map((v) => victim(ctx, v, applicationOf(v.key)))),
     p.tried.length > 0 && part('What was tried before', p.tried.map((t) => [h('strong', null, t.strategy), ` ${readable(t.why)}`])),
     p.filtered.length > 0 && part('Who was not asked to go', p.filtered.map((f) => [h('strong', null, f.why), ': ', keyList(f.keys)])),
     p.rest.length > 0 && part('Further', p.rest.map(readable)));
