@@ -12,6 +12,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -76,6 +77,8 @@ func buildLarge() (*stage, error) {
 		return nil, err
 	}
 	s.view.Store(p.View())
+	s.metrics = metrics.New()
+	s.metrics.Watch(s, s.kinds)
 	s.history, err = largeHistory()
 	return s, err
 }

@@ -6,9 +6,6 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"gotest.tools/v3/assert"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
-	"github.com/narwhal-scheduler/narwhal/pkg/webservice/dashboard"
 )
 
 // panels are all of them, in the order of their keys.
@@ -167,17 +164,7 @@ func TestGoneFromTheStart(t *testing.T) {
 // TestToken: a server with a token gives the page to everybody and data to who has
 // the token. The dialog says when it was the wrong one, and does not come again.
 func TestToken(t *testing.T) {
-	s := teams.on(t)
-	service, err := webservice.New(webservice.Config{
-		Views: s, Kinds: s.kinds, Configuration: s, Events: s.history, Dashboard: dashboard.Handler(), Started: began, Now: s.clock,
-	})
-	assert.NilError(t, err)
-	server, err := webservice.NewServer(webservice.ServerConfig{Address: "127.0.0.1:0", Token: "open-sesame"}, service)
-	assert.NilError(t, err)
-	assert.NilError(t, server.Start())
-	t.Cleanup(func() { _ = server.Stop(t.Context()) })
-	site := &site{stage: s, url: "http://" + server.Addresses()[0], rest: service.Handler()}
-
+	site := teams.on(t).serveWithToken(t, "open-sesame")
 	p := site.open(t, "#/nodes", look{})
 	p.tolerate("401 (Unauthorized)")
 	p.sees("#token-dialog", "asks for a token")
@@ -198,14 +185,7 @@ func TestToken(t *testing.T) {
 
 // TestNoToken: without a token the page says what is missing and offers to ask again.
 func TestNoToken(t *testing.T) {
-	s := teams.on(t)
-	service, err := webservice.New(webservice.Config{Views: s, Kinds: s.kinds, Dashboard: dashboard.Handler(), Now: s.clock})
-	assert.NilError(t, err)
-	server, err := webservice.NewServer(webservice.ServerConfig{Address: "127.0.0.1:0", Token: "sesame"}, service)
-	assert.NilError(t, err)
-	assert.NilError(t, server.Start())
-	t.Cleanup(func() { _ = server.Stop(t.Context()) })
-	p := (&site{stage: s, url: "http://" + server.Addresses()[0], rest: service.Handler()}).open(t, "#/queues", look{})
+	p := teams.on(t).serveWithToken(t, "sesame").open(t, "#/queues", look{})
 	p.tolerate("401 (Unauthorized)", "token is needed")
 	p.sees("#token-dialog", "")
 	p.press(kb.Escape)

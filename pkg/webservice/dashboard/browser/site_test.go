@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -29,12 +30,7 @@ type site struct {
 // serve puts a stage behind a web server until the test ends.
 func (s *stage) serve(t *testing.T) *site {
 	t.Helper()
-	service, err := webservice.New(webservice.Config{
-		Views: s, Kinds: s.kinds, Configuration: s, Events: s.history, Dashboard: dashboard.Handler(),
-		Started: began, Now: s.clock,
-		Build: func(string) map[string]string { return map[string]string{"buildVersion": "test"} },
-	})
-	assert.NilError(t, err)
+	service := s.service(t)
 	out := &site{stage: s, rest: service.Handler()}
 	server := httptest.NewServer(out)
 	out.url = server.URL
@@ -43,6 +39,29 @@ func (s *stage) serve(t *testing.T) *site {
 		server.Close()
 	})
 	return out
+}
+
+// service is everything that "narwhal serve" offers, of the stage.
+func (s *stage) service(t *testing.T) *webservice.Service {
+	t.Helper()
+	service, err := webservice.New(webservice.Config{
+		Views: s, Kinds: s.kinds, Configuration: s, Events: s.history, Archive: s.archive, Metrics: s.metrics.Handler(),
+		Dashboard: dashboard.Handler(), Started: began, Now: s.clock,
+		Build: func(string) map[string]string { return map[string]string{"buildVersion": "test"} },
+	})
+	assert.NilError(t, err)
+	return service
+}
+
+// serveWithToken does the same with the real server, which wants a token.
+func (s *stage) serveWithToken(t *testing.T, token string) *site {
+	t.Helper()
+	service := s.service(t)
+	server, err := webservice.NewServer(webservice.ServerConfig{Address: "127.0.0.1:0", Token: token}, service)
+	assert.NilError(t, err)
+	assert.NilError(t, server.Start())
+	t.Cleanup(func() { _ = server.Stop(context.Background()) }) // what is cut off is the page of a test
+	return &site{stage: s, url: "http://" + server.Addresses()[0], rest: service.Handler()}
 }
 
 // ServeHTTP answers, unless the server is gone.

@@ -13,9 +13,11 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
@@ -34,6 +36,8 @@ type stage struct {
 	kinds    *resources.Kinds
 	document *config.Document
 	history  *events.History
+	archive  *archive.Archive
+	metrics  *metrics.Metrics
 	view     atomic.Pointer[core.View]
 }
 
@@ -114,7 +118,10 @@ func (p *play) perform(t *testing.T) {
 	assert.NilError(t, err)
 	history, err := events.NewHistory(p.example, events.Config{})
 	assert.NilError(t, err)
-	core, err := scheduler.New(scheduler.Config{Events: history, SkipPredicates: !live.Constrained()})
+	past, err := archive.New(archive.Config{})
+	assert.NilError(t, err)
+	counts := metrics.New()
+	core, err := scheduler.New(scheduler.Config{Events: history, Archive: past, Metrics: counts, SkipPredicates: !live.Constrained()})
 	assert.NilError(t, err)
 	k := &keeper{Scheduler: core}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -129,10 +136,11 @@ func (p *play) perform(t *testing.T) {
 	assert.NilError(t, <-finished)
 	core.Stop()
 
-	stage := &stage{now: now, kinds: core.Kinds(), history: history}
+	stage := &stage{now: now, kinds: core.Kinds(), history: history, archive: past, metrics: counts}
 	stage.document, err = config.Load(k.text, stage.kinds)
 	assert.NilError(t, err)
 	stage.view.Store(view)
+	counts.Watch(stage, stage.kinds)
 	p.stage = stage
 }
 

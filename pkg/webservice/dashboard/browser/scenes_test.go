@@ -1,0 +1,116 @@
+package browser
+
+import (
+	"net/url"
+	"testing"
+)
+
+// A scene is something that the page can show, and how to come there.
+type scene struct {
+	name  string
+	play  *play // nil is teams
+	panel string
+	// at is the address, and may ask REST for names to be in it.
+	at func(t *testing.T, s *site) string
+	// act does what is left to do once the panel is there.
+	act func(p *page)
+}
+
+// scenes are all that is worth looking at. Each is looked at by the tests of what
+// everybody can use, and some are in the documents.
+var scenes = []scene{
+	{name: "overview", panel: "overview"},
+	{name: "queues", panel: "queues"},
+	{name: "queue", panel: "queues", at: fixed("#/queues/root.data.reports")},
+	{name: "nodes", panel: "nodes"},
+	{name: "node", panel: "nodes", at: fixed("#/nodes/a100-03")},
+	{name: "applications", panel: "applications"},
+	{name: "application", panel: "applications", at: func(t *testing.T, s *site) string {
+		return "#/applications/" + url.PathEscape(s.nominated(t).ApplicationID)
+	}},
+	{name: "pending", panel: "applications", at: fixed("#/applications?view=pending")},
+	{name: "why", panel: "applications", at: func(t *testing.T, s *site) string { return s.nominated(t).hash() }},
+	{name: "why-quota", play: fairness, panel: "applications", at: func(t *testing.T, s *site) string {
+		return s.asks(t, "why=queue+quota+exceeded&limit=1")[0].hash()
+	}},
+	{name: "victim", panel: "applications", at: func(t *testing.T, s *site) string { return s.victim(t).hash() }},
+	{name: "preemption", panel: "preemption"},
+	{name: "preemption-quota", play: fairness, panel: "preemption"},
+	{name: "events", panel: "events"},
+	{name: "whatif", panel: "whatif"},
+	{name: "help", panel: "overview", act: func(p *page) {
+		p.press("?")
+		p.sees("#help", "")
+	}},
+}
+
+func fixed(hash string) func(*testing.T, *site) string {
+	return func(*testing.T, *site) string { return hash }
+}
+
+// open shows the scene.
+func (c scene) open(t *testing.T, how look) *page {
+	t.Helper()
+	played := c.play
+	if played == nil {
+		played = teams
+	}
+	s := played.on(t).serve(t)
+	hash := "#/" + c.panel
+	if c.at != nil {
+		hash = c.at(t, s)
+	}
+	p := s.open(t, hash, how)
+	p.arrives(c.panel)
+	if c.act != nil {
+		c.act(p)
+	}
+	return p
+}
+
+// What tests read of asks and allocations.
+type pod struct {
+	AllocationKey, ApplicationID string
+	QueueName, User, Why         string
+	NodeID, NominatedNode        string
+	Preempted                    bool
+	Priority                     string
+	Resource                     map[string]int64
+}
+
+// hash is where the page tells about a pod.
+func (a pod) hash() string {
+	return "#/applications/" + url.PathEscape(a.ApplicationID) + "/" + url.PathEscape(a.AllocationKey)
+}
+
+// asks are those of a query.
+func (s *site) asks(t *testing.T, query string) (list []pod) {
+	t.Helper()
+	s.read(t, "partition/default/asks?"+query, &list)
+	if len(list) == 0 {
+		t.Fatalf("no ask is like %s", query)
+	}
+	return list
+}
+
+// nominated is an ask for which room is being made.
+func (s *site) nominated(t *testing.T) pod {
+	t.Helper()
+	return s.asks(t, "why=room+is+being+made&limit=1")[0]
+}
+
+// victim is an allocation that was told to go.
+func (s *site) victim(t *testing.T) pod {
+	t.Helper()
+	var nodes []struct{ Allocations []pod }
+	s.read(t, "partition/default/nodes?leaving=true&fields=allocations", &nodes)
+	for _, node := range nodes {
+		for _, a := range node.Allocations {
+			if a.Preempted {
+				return a
+			}
+		}
+	}
+	t.Fatal("nobody was told to go")
+	return pod{}
+}

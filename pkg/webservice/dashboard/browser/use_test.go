@@ -1,0 +1,148 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"gotest.tools/v3/assert"
+)
+
+// targetMin is how many pixels a control has at least each way.
+const targetMin = 24
+
+// audit asks testdata/audit.js what is wrong.
+func (p *page) audit(what string, args ...any) {
+	p.t.Helper()
+	times := map[string]int{}
+	for _, wrong := range evaluate[[]string](p, "return t.audit."+what+"(...args)", args...) {
+		times[wrong]++
+	}
+	for _, wrong := range slices.Sorted(maps.Keys(times)) {
+		p.t.Errorf("%s: %s (%d times)", what, wrong, times[wrong])
+	}
+}
+
+// TestEverybody: in both themes every text of every scene can be read, and every
+// control has a name and can be hit.
+func TestEverybody(t *testing.T) {
+	for _, c := range scenes {
+		t.Run(c.name, func(t *testing.T) {
+			for _, how := range []look{{}, {light: true}} {
+				p := c.open(t, how)
+				p.audit("faint")
+				if !how.light {
+					p.names()
+					p.audit("small", targetMin)
+					p.audit("wide")
+				}
+			}
+		})
+	}
+}
+
+// TestNarrow: on a telephone no scene scrolls sideways, and every control can be hit.
+func TestNarrow(t *testing.T) {
+	for _, c := range scenes {
+		t.Run(c.name, func(t *testing.T) {
+			p := c.open(t, look{width: 400, height: 800})
+			p.audit("wide")
+			p.audit("small", targetMin)
+		})
+	}
+}
+
+// TestWide: a very large screen is no trouble either.
+func TestWide(t *testing.T) {
+	for _, c := range scenes {
+		t.Run(c.name, func(t *testing.T) { c.open(t, look{width: 2560, height: 1400}).audit("wide") })
+	}
+}
+
+// TestTokens: text in any of its colours can be read on any surface.
+func TestTokens(t *testing.T) {
+	for _, how := range []look{{}, {light: true}} {
+		p := scenes[0].open(t, how)
+		p.audit("tokens",
+			[]string{"--text", "--quiet", "--accent", "--good", "--warn", "--bad", "--info"},
+			[]string{"--bg", "--surface", "--raised", "--hover"})
+		p.audit("tokens", []string{"--on-accent"}, []string{"--accent"})
+	}
+}
+
+// named are the roles of which each has to have a name.
+var named = []string{
+	"button", "link", "textbox", "searchbox", "combobox", "listbox", "checkbox", "radio", "switch", "slider", "spinbutton", "tab", "option",
+	"treeitem", "tree", "grid", "treegrid", "dialog", "img", "image", "region", "navigation", "search", "application", "menuitem", "progressbar", "meter", "Canvas", "heading",
+}
+
+// names asks the browser for the names of everything, as readers of screens do.
+func (p *page) names() {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	tree, err := chromedp.Call(ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	assert.NilError(p.t, err)
+	text := func(v *accessibility.Value) string {
+		if v == nil {
+			return ""
+		}
+		return strings.Trim(string(v.Value), `" `)
+	}
+	found := 0
+	for _, node := range tree.Nodes {
+		if node.Ignored || !slices.Contains(named, text(node.Role)) {
+			continue
+		}
+		found++
+		if text(node.Name) == "" {
+			p.t.Errorf("a %s has no name (element %d)", text(node.Role), node.BackendDOMNodeID)
+		}
+	}
+	assert.Assert(p.t, found > 0)
+}
+
+// TestTabKey walks through every panel with the tab key alone: the focus goes on in
+// the order of the page, can be seen, and comes out at the end.
+func TestTabKey(t *testing.T) {
+	for _, panel := range panels {
+		t.Run(panel.id, func(t *testing.T) {
+			p := teams.on(t).serve(t).open(t, "#/"+panel.id, look{})
+			p.arrives(panel.id)
+			type focused struct {
+				End   bool
+				Told  string
+				Wrong []string
+			}
+			var way []string
+			for range 400 {
+				p.press(kb.Tab)
+				at := evaluate[focused](p, `return t.audit.focused()`)
+				for _, wrong := range at.Wrong {
+					t.Error(wrong)
+				}
+				if at.End {
+					break
+				}
+				way = append(way, at.Told)
+			}
+			assert.Assert(t, len(way) > len(panels) && len(way) < 400, "%d stops", len(way))
+			assert.Assert(t, strings.Contains(way[0], "Skip"), way[0])
+			t.Log(fmt.Sprint(len(way), " stops"))
+		})
+	}
+}
+
+// TestSkip: the first key leads past the bar.
+func TestSkip(t *testing.T) {
+	p := scenes[0].open(t, look{})
+	p.press(kb.Tab, kb.Enter)
+	p.until(`document.activeElement === document.querySelector("main")`)
+	assert.Equal(t, evaluate[string](p, `return location.hash`), "#/overview")
+}
