@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
@@ -144,6 +145,7 @@ func (s *serving) greet(out io.Writer, scenario *simulator.Scenario, addresses [
 type house struct {
 	scheduler *configured
 	history   *events.History
+	archive   *archive.Archive
 	server    *webservice.Server
 }
 
@@ -153,9 +155,13 @@ func (s *serving) open(cluster *simulator.Live, log *zap.Logger, level zap.Atomi
 	if err != nil {
 		return nil, err
 	}
+	kept, err := archive.New(archive.Config{})
+	if err != nil {
+		return nil, err
+	}
 	counts := metrics.New()
 	core, err := scheduler.New(scheduler.Config{
-		Logger: log, Level: &level, Events: history, Metrics: counts,
+		Logger: log, Level: &level, Events: history, Archive: kept, Metrics: counts,
 		SkipPredicates: !cluster.Constrained(),
 		// The defaults, in the time of the cluster.
 		ReserveDelay:    cluster.Real(2 * time.Second),
@@ -167,7 +173,7 @@ func (s *serving) open(cluster *simulator.Live, log *zap.Logger, level zap.Atomi
 	if err != nil {
 		return nil, err
 	}
-	h := &house{scheduler: &configured{Scheduler: core}, history: history}
+	h := &house{scheduler: &configured{Scheduler: core}, history: history, archive: kept}
 	counts.Watch(core, core.Kinds())
 	if h.server, err = s.listenWith(h, counts, level); err != nil {
 		core.Stop()
@@ -179,7 +185,7 @@ func (s *serving) open(cluster *simulator.Live, log *zap.Logger, level zap.Atomi
 // listenWith starts the web server.
 func (s *serving) listenWith(h *house, counts *metrics.Metrics, level zap.AtomicLevel) (*webservice.Server, error) {
 	service, err := webservice.New(webservice.Config{
-		Views: h.scheduler, Kinds: h.scheduler.Kinds(), Configuration: h.scheduler, Events: h.history,
+		Views: h.scheduler, Kinds: h.scheduler.Kinds(), Configuration: h.scheduler, Events: h.history, Archive: h.archive,
 		Metrics: counts.Handler(), Dashboard: dashboard.Handler(), Started: time.Now(), LogLevel: level.String,
 		Build: func(string) map[string]string { return map[string]string{"buildVersion": version()} },
 	})

@@ -25,7 +25,8 @@
 //	snapshot.go    which partition a request is about
 //	query.go       limit, offset, fields, filters
 //	partition.go, queue.go, node.go, allocation.go, application.go, ask.go, asks.go,
-//	rule.go, usage.go, utilization.go, history.go, configuration.go
+//	preemptions.go, rule.go, usage.go, utilization.go, history.go,
+//	configuration.go
 //	               the objects
 //	health.go      what is checked
 //	dump.go        everything at once

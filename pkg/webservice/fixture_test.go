@@ -74,15 +74,6 @@ func (c written) Validate(text string) error {
 	return err
 }
 
-// counted is a history.
-type counted struct{}
-
-func (counted) Applications() []Count {
-	return []Count{{start, 1}, {start.Add(time.Minute), 3}}
-}
-
-func (counted) Containers() []Count { return []Count{{start, 12}} }
-
 // amounts are vcore, memory, pods.
 func (w *world) amounts(t testing.TB, vcore, memory, pods int64) resources.Amounts {
 	t.Helper()
@@ -167,17 +158,13 @@ func (w *world) applications(t testing.TB, fillers []*core.Allocation) []*core.A
 		Key: "agent-1", Application: "agents-app", Amounts: w.amounts(t, 500, 1<<29, 1), Priority: 100, Required: "node-1",
 		Created: start.Add(time.Hour), Tags: map[string]string{"kubernetes.io/meta/podName": "agent-1"},
 	}
-	plan := preemptor.Plan(start.Add(2*time.Hour), preemptor.DefaultConfig(),
-		preemptor.Ask{Key: "agent-1", Amounts: agent.Amounts, Priority: 100, Reserved: start.Add(time.Hour)},
-		preemptor.Node{Kinds: w.kinds, Free: w.amounts(t, 0, 1280<<20, 106), On: []preemptor.Candidate{
-			{Key: "filler-2", Amounts: w.amounts(t, 1000, 1<<30, 1), Priority: -10, Created: start},
-		}})
+	plan := w.plan(t, "agent-1", "filler-2")
 	return []*core.ApplicationView{
 		{
 			ID: "agents-app", Queue: "root.sys.agents", User: "root", State: core.Accepted, Since: start.Add(time.Hour), Submitted: start,
 			Pending: agent.Amounts,
 			Asks: []core.AskView{{
-				Allocation: agent, Reason: core.Nominated, Detail: "node-1", Reserved: "node-1", Nominated: "node-1", Plan: &plan, Planned: start.Add(time.Hour),
+				Allocation: agent, Reason: core.Nominated, Detail: "node-1", Reserved: "node-1", Nominated: "node-1", Plan: plan, Planned: start.Add(time.Hour),
 				Hunts: []core.Hunt{{At: start.Add(time.Hour), Trigger: preemptor.Priority, Nodes: 2, Closed: 1, Small: 1}},
 			}},
 		},
@@ -191,13 +178,23 @@ func (w *world) applications(t testing.TB, fillers []*core.Allocation) []*core.A
 	}
 }
 
+// plan has an allocation go for an agent.
+func (w *world) plan(t testing.TB, agent, victim string) *preemptor.Decision {
+	d := preemptor.Plan(start.Add(2*time.Hour), preemptor.DefaultConfig(),
+		preemptor.Ask{Key: agent, Amounts: w.amounts(t, 500, 1<<29, 1), Priority: 100, Reserved: start.Add(time.Hour)},
+		preemptor.Node{Kinds: w.kinds, Free: w.amounts(t, 0, 1280<<20, 106), On: []preemptor.Candidate{
+			{Key: victim, Amounts: w.amounts(t, 1000, 1<<30, 1), Priority: -10, Created: start},
+		}})
+	return &d
+}
+
 // service is a service over a world, with everything it can be given.
 func (w *world) service(t testing.TB) *Service {
 	t.Helper()
 	document, err := config.Load(configText, w.kinds)
 	assert.NilError(t, err)
 	s, err := New(Config{
-		Views: w, Kinds: w.kinds, Configuration: written{document}, History: counted{}, Events: happened(t),
+		Views: w, Kinds: w.kinds, Configuration: written{document}, Archive: w.past(t), Events: happened(t),
 		Started: start, Now: func() time.Time { return start.Add(3 * time.Hour) },
 		Build:    func(string) map[string]string { return map[string]string{"buildVersion": "v1"} },
 		LogLevel: func() string { return "INFO" },

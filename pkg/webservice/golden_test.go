@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
@@ -18,8 +19,8 @@ import (
 var goldens = []struct{ file, path string }{
 	{"clusters", "/ws/v1/clusters"},
 	{"partitions", "/ws/v1/partitions"},
-	{"history-apps", "/ws/v1/history/apps"},
-	{"history-containers", "/ws/v1/history/containers"},
+	{"history-apps", "/ws/v1/history/apps?limit=3"},
+	{"history-containers", "/ws/v1/history/containers?limit=3"},
 	{"node-utilizations", "/ws/v1/scheduler/node-utilizations"},
 	{"healthcheck", "/ws/v1/scheduler/healthcheck"},
 	{"placementrules", "/ws/v1/partition/default/placementrules"},
@@ -34,6 +35,7 @@ var goldens = []struct{ file, path string }{
 	{"queue-applications", "/ws/v1/partition/default/queue/root.low/applications"},
 	{"application", "/ws/v1/partition/default/application/agents-app"},
 	{"asks", "/ws/v1/partition/default/asks"},
+	{"preemptions", "/ws/v1/partition/default/preemptions"},
 	{"events", "/ws/v1/events/batch?start=1"},
 	{"explain", "/ws/v1/partition/default/application/agents-app/allocation/agent-1/explain"},
 	{"explain-victim", "/ws/v1/partition/default/application/filler-app/allocation/filler-2/explain"},
@@ -82,7 +84,9 @@ func TestGoldenConfiguration(t *testing.T) {
 
 // TestGoldenDump is the state dump as it is sent.
 func TestGoldenDump(t *testing.T) {
-	w := ask(newWorld(t).service(t).DebugHandler(), http.MethodGet, "/debug/fullstatedump")
+	s := newWorld(t).service(t)
+	s.config.History = counted{{At: start, Applications: 1, Containers: 12}, {At: start.Add(time.Minute), Applications: 3}} // not 180 of them
+	w := ask(s.DebugHandler(), http.MethodGet, "/debug/fullstatedump")
 	assert.Equal(t, w.Code, http.StatusOK)
 	assert.Assert(t, json.Valid(w.Body.Bytes()))
 	golden.Assert(t, w.Body.String(), "fullstatedump.json")

@@ -3,6 +3,8 @@ package webservice
 import (
 	"net/http"
 	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 )
 
 // The counts are texts: that is how clients know them.
@@ -27,10 +29,32 @@ func (s *Service) containerHistory(r *http.Request) (any, error) {
 }
 
 func (s *Service) counts(of func(History) []Count) []Count {
-	if s.config.History == nil {
-		return nil
+	switch {
+	case s.config.History != nil:
+		return of(s.config.History)
+	case s.config.Archive != nil:
+		return of(counted(s.config.Archive.Counts(s.config.Now())))
 	}
-	return of(s.config.History)
+	return nil
+}
+
+// counted is the history that an archive knows.
+type counted []archive.Count
+
+func (c counted) Applications() []Count {
+	return c.each(func(one archive.Count) int64 { return one.Applications })
+}
+
+func (c counted) Containers() []Count {
+	return c.each(func(one archive.Count) int64 { return one.Containers })
+}
+
+func (c counted) each(of func(archive.Count) int64) []Count {
+	out := make([]Count, len(c))
+	for i, one := range c {
+		out[i] = Count{one.At, of(one)}
+	}
+	return out
 }
 
 func fillApplicationCount(c Count, out *applicationCountJSON) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
@@ -57,6 +58,9 @@ type Config struct {
 	// Configuration and History may be nil.
 	Configuration Configuration
 	History       History
+	// Archive is what partitions have been; nil knows nothing of that. It stands in
+	// for History if that is nil.
+	Archive *archive.Archive
 	// Events is the history of events; nil is 404.
 	Events *events.History
 	// Dashboard answers every path that is none of REST: the page at "/" and what
@@ -145,6 +149,7 @@ func (s *Service) routes() []route {
 		{path: partition + "/queue/{queue}/application/{application}", get: s.answer(s.application)},
 		{path: partition + "/nodes", get: s.answer(s.nodes)},
 		{path: partition + "/node/{node}", get: s.answer(s.node)},
+		{path: partition + "/preemptions", get: s.answer(s.preemptions)},
 		{path: partition + "/asks", get: s.answer(s.asks)},
 		{path: partition + "/applications/{state}", get: s.answer(s.applications)},
 		{path: partition + "/application/{application}", get: s.answer(s.application)},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -18,6 +19,7 @@ type snapshot struct {
 	cluster string            // the name of the resource manager; may be empty
 	name    string            // of the partition, without it
 	written *config.Partition // as it was configured; nil if that is not known
+	past    *archive.Book     // what it has been; nil if that is not known
 }
 
 // snapshot is the partition that a request is about.
@@ -62,7 +64,7 @@ func (s *Service) look(full string) (*snapshot, error) {
 		}
 		return nil, fmt.Errorf("%w: %w", errUnavailable, err)
 	}
-	at := &snapshot{View: view, kinds: s.config.Kinds}
+	at := &snapshot{View: view, kinds: s.config.Kinds, past: s.config.Archive.Book(full)}
 	at.cluster, at.name = split(full)
 	if document := s.document(); document != nil {
 		for i := range document.Definitions {
