@@ -42,7 +42,10 @@ func (p *Partition) addNode(c AddNode) {
 	p.capacity.Add(n.capacity)
 	p.sharesStale = true
 	p.tell(&si.AcceptedNode{NodeID: string(n.id)})
-	p.record(&si.EventRecord{Type: si.EventRecord_NODE, ObjectID: string(n.id), EventChangeType: si.EventRecord_ADD})
+	p.record(&si.EventRecord{
+		Type: si.EventRecord_NODE, ObjectID: string(n.id),
+		EventChangeType: si.EventRecord_ADD, Resource: ResourceOf(p.kinds, n.capacity),
+	})
 	n.recount()
 	for _, r := range p.homeless[n.id] {
 		p.settleForeign(r, n)

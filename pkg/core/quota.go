@@ -144,7 +144,7 @@ func (p *Partition) reportExcess(q *queue) {
 	p.record(&si.EventRecord{
 		Type: si.EventRecord_QUEUE, ObjectID: string(q.path),
 		Message:         fmt.Sprintf("uses more than its max: %s", verdict),
-		EventChangeType: si.EventRecord_REMOVE, EventChangeDetail: si.EventRecord_QUEUE_PREEMPTION,
+		EventChangeType: si.EventRecord_SET, EventChangeDetail: si.EventRecord_QUEUE_PREEMPTION,
 		Resource: ResourceOf(p.kinds, q.excess.plan.Freed),
 	})
 }

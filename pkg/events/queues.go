@@ -46,7 +46,7 @@ func (s *Scribe) tellQueues(above string, before, after *core.QueueConfig) {
 		}
 	}
 	if !before.Max.Equal(after.Max) {
-		s.tellChanged(path, si.EventRecord_QUEUE_MAX, s.limits(after.Max), "")
+		s.tellChanged(path, si.EventRecord_QUEUE_MAX, s.maxOf(after, above), "")
 	}
 	if !before.Guaranteed.Equal(after.Guaranteed) {
 		s.tellChanged(path, si.EventRecord_QUEUE_GUARANTEED, core.ResourceOf(s.kinds, after.Guaranteed), "")
@@ -78,6 +78,15 @@ func (s *Scribe) tellChildren(path string, before, after *core.QueueConfig) {
 // leaf reports whether a queue holds applications. The root never does.
 func leaf(q *core.QueueConfig, above string) bool {
 	return above != "" && !q.Parent && len(q.Queues) == 0
+}
+
+// maxOf is the max of a queue. The root has what the nodes have, unless it is
+// configured.
+func (s *Scribe) maxOf(q *core.QueueConfig, above string) *si.Resource {
+	if above == "" && len(q.Max) == 0 {
+		return s.sizes.message()
+	}
+	return s.limits(q.Max)
 }
 
 // limits is limits as a message: a kind it does not name is unlimited, one it

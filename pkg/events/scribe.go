@@ -36,6 +36,7 @@ type Scribe struct {
 	applications map[core.ApplicationID]*application
 	requests     map[core.AllocationKey]*request
 	lately       asked
+	sizes        sizes
 
 	records []*si.EventRecord // of the step under way
 	now     int64             // nanoseconds
@@ -49,6 +50,7 @@ func NewScribe(kinds *resources.Kinds) *Scribe {
 		kinds:        kinds,
 		applications: map[core.ApplicationID]*application{},
 		requests:     map[core.AllocationKey]*request{},
+		sizes:        sizes{of: map[string]*si.Resource{}, all: map[string]int64{}},
 	}
 }
 
@@ -95,6 +97,7 @@ func (s *Scribe) caused(command core.Command, effect any) {
 	switch e := effect.(type) {
 	case *si.EventRecord:
 		s.say(e)
+		s.sized(e)
 	case *si.Allocation:
 		s.placed(e)
 	case *si.AllocationRelease:

@@ -17,6 +17,7 @@ import (
 // and one that waits, a9.
 func working(t *testing.T) *world {
 	w := newWorld(t, tree(leaf("a"), leaf("default")))
+	w.apply(core.Reconfigure{Config: tree(leaf("a"), leaf("default"))})
 	w.apply(core.AddNode{ID: "n1", Capacity: amounts(10, 0)})
 	w.apply(core.AddApplication{ID: "app", Queue: "root.a"})
 	w.apply(ask("app", "a1", 4))
@@ -27,7 +28,10 @@ func working(t *testing.T) *world {
 
 func TestTheLifeOfAnApplication(t *testing.T) {
 	w := newWorld(t, tree(leaf("a"), leaf("default")))
-	w.says(w.apply(core.AddNode{ID: "n1", Capacity: amounts(10, 0)}), `NODE n1 ADD`)
+	w.apply(core.Reconfigure{Config: tree(leaf("a"), leaf("default"))})
+	w.says(w.apply(core.AddNode{ID: "n1", Capacity: amounts(10, 0)}), `
+		NODE n1 ADD {vcore=10}
+		QUEUE root SET QUEUE_MAX {vcore=10}`)
 	w.says(w.apply(core.AddApplication{ID: "app", Queue: "A"}), `
 		APP app ADD APP_NEW
 		QUEUE root.a ADD QUEUE_APP app`)
@@ -163,7 +167,8 @@ func TestANodeIsRemoved(t *testing.T) {
 	w.says(w.apply(core.RemoveNode{ID: "n1"}), `
 		NODE n1 REMOVE NODE_ALLOC a1 {vcore=4}
 		APP app REMOVE ALLOC_NODEREMOVED a1 {vcore=4} "node n1 was removed"
-		NODE n1 REMOVE NODE_DECOMISSION`)
+		NODE n1 REMOVE NODE_DECOMISSION
+		QUEUE root SET QUEUE_MAX {}`)
 }
 
 func TestRefusedNodesAreNotAdded(t *testing.T) {
@@ -286,6 +291,24 @@ func TestConfigurations(t *testing.T) {
 	w.says(w.tell(core.Reconfigure{}, nil), `
 		QUEUE root.a REMOVE`+gone+`
 		QUEUE root REMOVE`+gone)
+}
+
+// Without a max of its own the root has what its nodes have, and the event says how
+// much that is now.
+func TestTheMaxOfTheRoot(t *testing.T) {
+	w := working(t)
+	w.says(w.apply(core.AddNode{ID: "n2", Capacity: amounts(2, 5)}), `
+		NODE n2 ADD {memory=5 vcore=2}
+		QUEUE root SET QUEUE_MAX {memory=5 vcore=12}`)
+	w.says(w.apply(core.UpdateNode{ID: "n1", Capacity: amounts(6, 0)}), `
+		NODE n1 SET NODE_CAPACITY {vcore=6}
+		QUEUE root SET QUEUE_MAX {memory=5 vcore=8}`)
+	w.says(w.apply(core.AddNode{ID: "n2", Capacity: amounts(2, 5)}), ``) // refused
+	limited := tree(leaf("a"), leaf("default"))
+	limited.Root.Max = resources.Limits{3}
+	w.says(w.apply(core.Reconfigure{Config: limited}), `QUEUE root SET QUEUE_MAX {vcore=3}`)
+	w.says(w.apply(core.AddNode{ID: "n3", Capacity: amounts(1, 0)}), `NODE n3 ADD {vcore=1}`)
+	w.says(w.apply(core.Reconfigure{Config: tree(leaf("a"), leaf("default"))}), `QUEUE root SET QUEUE_MAX {memory=5 vcore=9}`)
 }
 
 // A scribe that follows knows what it needs to when it is asked to tell again.

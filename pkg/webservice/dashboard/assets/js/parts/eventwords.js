@@ -52,7 +52,7 @@ const sentences = {
   404: { [SET]: 'has another guarantee' },
   405: { [ADD]: 'has application {ref}', [REMOVE]: 'no longer has application {ref}' },
   406: { [ADD]: 'runs {ref}', [REMOVE]: 'no longer runs {ref}' },
-  407: { [REMOVE]: 'gives back what is beyond its max' },
+  407: { [SET]: 'gives back what is beyond its max' },
   500: { [REMOVE]: 'no longer runs {ref}: it ended' },
   501: { [REMOVE]: 'no longer runs {ref}: it was preempted' },
   502: { [REMOVE]: 'no longer runs {ref}: its time was up' },
