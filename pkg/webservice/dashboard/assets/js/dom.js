@@ -73,7 +73,8 @@ export function clear(el) { el.replaceChildren(); }
 // render makes the content of an element what is given, and changes only what is
 // different: the focus, the selection and the scroll position stay where they are,
 // and what somebody types into a field is left alone. An element with the attribute
-// data-keep belongs to somebody else and is not looked into.
+// data-keep belongs to somebody else and is not looked into. What is given is new: an
+// element that is in the page already would be taken out of it, with the focus.
 export function render(el, ...children) {
   const next = document.createDocumentFragment();
   append(next, children);

@@ -1,0 +1,79 @@
+// One queue in a line: what it uses against what is guaranteed to it and its max.
+
+import { badge, bar, h } from '../dom.js';
+import * as format from '../format.js';
+import { nameOf } from './shares.js';
+
+// measure is how a bar of a queue is drawn for a kind: its whole, the parts that are
+// filled, and where the marks are. The whole is the max or, without one, what bounds
+// the queue otherwise, and more if more is used.
+export function measure(queue, fair, kind) {
+  const of = (field) => queue[field]?.[kind] ?? 0;
+  const used = of('allocatedResource'), leaving = Math.min(used, of('preemptingResource')), promised = of('promisedResource');
+  const guaranteed = of('guaranteedResource'), max = queue.maxResource?.[kind], bound = max ?? fair[kind];
+  const whole = Math.max(bound ?? 0, guaranteed, used + promised, 1);
+  const marks = [];
+  if (guaranteed > 0) marks.push({ part: guaranteed / whole, kind: 'guaranteed' });
+  if (max !== undefined) marks.push({ part: max / whole, kind: 'max' });
+  else if (bound !== undefined) marks.push({ part: bound / whole, kind: 'fair' });
+  return {
+    used, guaranteed, max, bound, leaving, promised, pending: of('pendingResource'), whole, marks,
+    over: max !== undefined && used > max,
+    parts: [{ part: (used - leaving) / whole, tone: 'own' }, { part: leaving / whole, tone: 'leaving' }, { part: promised / whole, tone: 'promised' }],
+  };
+}
+
+// words say the same as a bar.
+export function words(m, kind) {
+  const say = (n) => format.amount(kind, n);
+  return [`${format.kindName(kind)}: ${say(m.used)} used`,
+    m.guaranteed > 0 && `${say(m.guaranteed)} guaranteed`,
+    m.max !== undefined ? `${say(m.max)} max` : m.bound !== undefined && `no max, ${say(m.bound)} above it`,
+    m.leaving > 0 && `${say(m.leaving)} leaving`, m.promised > 0 && `${say(m.promised)} promised`, m.pending > 0 && `${say(m.pending)} pending`,
+  ].filter(Boolean).join(', ');
+}
+
+export function meter(queue, fair, kind) {
+  const m = measure(queue, fair, kind);
+  return bar({ label: words(m, kind), parts: m.parts, marks: m.marks });
+}
+
+// badges are the states of a queue that somebody should see; in the tree without
+// those that the bars show.
+export function badges(queue, all = true) {
+  return [
+    queue.status !== 'Active' && badge('warn', queue.status.toLowerCase()),
+    queue.overMaxSince && badge('bad', 'over max'),
+    all && format.kinds(queue.preemptingResource).length > 0 && badge('warn', 'leaving'),
+    all && format.kinds(queue.promisedResource).length > 0 && badge('info', 'promised'),
+  ];
+}
+
+// queueRow is the line of a queue in the tree. Its cells stand under the heads of the
+// kinds; place is { depth, size, at, open, cursor, chosen } of it among the others.
+export function queueRow({ queue, fair, kinds, place, id, ontoggle, onpick }) {
+  const parent = !queue.isLeaf && (queue.children?.length ?? 0) > 0;
+  const said = kinds.map((kind) => words(measure(queue, fair, kind), kind)).join('; ');
+  return h('div', {
+    key: queue.queuename, id, role: 'treeitem', class: ['queue', place.cursor && 'at-cursor', place.chosen && 'chosen'],
+    'aria-level': place.depth + 1, 'aria-setsize': place.size, 'aria-posinset': place.at + 1, 'aria-selected': place.chosen ? 'true' : 'false',
+    'aria-expanded': parent ? String(place.open) : null, 'aria-label': `${nameOf(queue.queuename)}. ${said}`, onclick: onpick,
+  },
+  h('div', { class: 'queue-name', style: { '--depth': place.depth } },
+    h('span', { class: ['twisty', parent && (place.open ? 'open' : 'shut')], 'aria-hidden': 'true', onclick: parent ? (event) => { event.stopPropagation(); ontoggle(); } : null }),
+    h('span', { class: 'queue-label', title: queue.queuename }, nameOf(queue.queuename)), badges(queue, false)),
+  kinds.map((kind) => {
+    const m = measure(queue, fair, kind);
+    return h('div', { class: 'queue-kind' },
+      h('div', { class: ['queue-text', m.over && 'bad-text'] }, h('span', { class: m.used === 0 && 'quiet' }, format.amount(kind, m.used)), h('span', { class: 'quiet' }, m.max !== undefined ? `of ${format.amount(kind, m.max)}` : m.guaranteed > 0 ? `guar. ${format.amount(kind, m.guaranteed)}` : '')),
+      bar({ label: words(m, kind), parts: m.parts, marks: m.marks }));
+  }),
+  h('div', { class: 'queue-count num', title: 'applications that run' }, format.count(queue.runningApps)),
+  h('div', { class: 'queue-count num', title: format.amounts(queue.pendingResource) }, pending(queue)));
+}
+
+// pending is what waits, of the kind that people know best.
+function pending(queue) {
+  const kind = format.kinds(queue.pendingResource)[0];
+  return kind ? [format.amount(kind, queue.pendingResource[kind]), h('span', { class: 'quiet' }, ` ${format.kindName(kind)}`)] : h('span', { class: 'quiet' }, '–');
+}
