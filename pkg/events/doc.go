@@ -37,7 +37,7 @@
 //
 //	scribe.go        Step, Scribe: from effects to records
 //	applications.go  what is told of applications; allocations.go, asks and allocations
-//	queues.go        what a configuration changes
+//	queues.go        what a configuration changes; nodes.go, what the root has
 //	config.go        the limits of a History
 //	history.go       History: Publish, Query, Latest, Configure
 //	ring.go          the latest entries; repeats.go, what is said again
