@@ -30,6 +30,8 @@ import (
 type serving struct {
 	scenario            string // name of an example, or a file
 	listen, debugListen string
+	cert, key           string // files of TLS
+	token               string // file with what clients must send
 	speed               float64
 	seed                uint64
 	loop                bool
@@ -53,7 +55,8 @@ It runs until it is interrupted. The exit code is 0 then, 1 if something fails,
 and 2 if the command could not be understood.`,
 		Example: `  narwhal serve
   narwhal serve fairness --speed 120 --loop
-  narwhal serve cluster.yaml --speed 1 --listen 127.0.0.1:8080 --debug-listen 127.0.0.1:8081`,
+  narwhal serve cluster.yaml --speed 1 --listen 127.0.0.1:8080 --debug-listen 127.0.0.1:8081
+  narwhal serve --listen :9443 --tls-cert cert.pem --tls-key key.pem --token-file token`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -71,6 +74,10 @@ and 2 if the command could not be understood.`,
 	flags.Float64Var(&s.speed, "speed", 60, "how much faster than real time the cluster lives")
 	flags.StringVar(&s.listen, "listen", webservice.DefaultAddress, "address of REST and metrics; port 0 is any free one")
 	flags.StringVar(&s.debugListen, "debug-listen", "", "address of profiles, stacks and the state dump (default nowhere)")
+	flags.StringVar(&s.cert, "tls-cert", "", "file with the certificate for TLS, in PEM")
+	flags.StringVar(&s.key, "tls-key", "", "file with its key, in PEM")
+	flags.StringVar(&s.token, "token-file", "", "file with the token that clients must send as \"Authorization: Bearer TOKEN\"")
+	cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key")
 	flags.Uint64Var(&s.seed, "seed", 0, "seed of everything that depends on chance in the cluster (default that of the scenario)")
 	flags.BoolVar(&s.loop, "loop", false, "begin anew when the scenario is over")
 	return cmd
@@ -131,11 +138,15 @@ func (s *serving) load() (*simulator.Scenario, error) {
 
 // greet says where to look, in one line.
 func (s *serving) greet(out io.Writer, scenario *simulator.Scenario, addresses []string) error {
-	page := "http://" + addresses[0] + "/"
+	protocol := "http://"
+	if s.cert != "" {
+		protocol = "https://"
+	}
+	page := protocol + addresses[0] + "/"
 	line := fmt.Sprintf("%s, %s, lives at %v times real time: see %s in a browser, and %sws/v1/partitions and %sws/v1/metrics",
 		scenario.Name, counted(len(scenario.Nodes), "node"), s.speed, page, page, page)
 	if s.debugListen != "" { // perhaps the same address
-		line += ", and http://" + addresses[len(addresses)-1] + "/debug/pprof/"
+		line += ", and " + protocol + addresses[len(addresses)-1] + "/debug/pprof/"
 	}
 	_, err := fmt.Fprintln(out, line)
 	return err
@@ -192,11 +203,34 @@ func (s *serving) listenWith(h *house, counts *metrics.Metrics, level zap.Atomic
 	if err != nil {
 		return nil, err
 	}
-	server, err := webservice.NewServer(webservice.ServerConfig{Address: s.listen, DebugAddress: s.debugListen}, service)
+	token, err := s.readToken()
+	if err != nil {
+		return nil, err
+	}
+	server, err := webservice.NewServer(webservice.ServerConfig{
+		Address: s.listen, DebugAddress: s.debugListen,
+		CertFile: s.cert, KeyFile: s.key, Token: token,
+	}, service)
 	if err != nil {
 		return nil, err
 	}
 	return server, server.Start()
+}
+
+// readToken is the token of the file, without the white space around it.
+func (s *serving) readToken() (string, error) {
+	if s.token == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(s.token)
+	if err != nil {
+		return "", fmt.Errorf("token: %w", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" {
+		return "", fmt.Errorf("token: %s is empty", s.token)
+	}
+	return token, nil
 }
 
 // serve lets the cluster live until the context ends or something fails.

@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,6 +19,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/fs"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 )
@@ -37,6 +42,10 @@ func TestServeLines(t *testing.T) {
 		{"serve --listen here", "address here: missing port", exitFailed},
 		{"serve --listen " + taken.Addr().String(), "address already in use", exitFailed},
 		{"serve --listen 127.0.0.1:0 --debug-listen " + taken.Addr().String(), "address already in use", exitFailed},
+		{"serve small --tls-cert cert.pem", "[tls-key]", exitFailed},
+		{"serve small --listen 127.0.0.1:0 --tls-cert none.pem --tls-key none.pem", "webservice: certificate: open none.pem", exitFailed},
+		{"serve small --token-file none", "token: open none", exitFailed},
+		{"serve small --token-file " + os.DevNull, "token: " + os.DevNull + " is empty", exitFailed},
 		{"serve small fairness", "accepts at most 1 arg", exitUsage},
 	} {
 		var out, problems bytes.Buffer
@@ -46,9 +55,10 @@ func TestServeLines(t *testing.T) {
 	}
 }
 
-// TestServe plays the small example in a fraction of a second, asks what there is
-// in the end, and interrupts it.
-func TestServe(t *testing.T) {
+// live runs a server until its scenario is over. It gives what it said first, and
+// what interrupts it and sees that nothing failed and nobody listens any more.
+func live(t *testing.T, s *serving) (seen string, interrupt func()) {
+	t.Helper()
 	over, failed := make(chan struct{}), make(chan string, 100)
 	log := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(io.Discard), zap.InfoLevel),
 		zap.Hooks(func(e zapcore.Entry) error {
@@ -60,17 +70,31 @@ func TestServe(t *testing.T) {
 			}
 			return nil
 		}))
-	ctx, interrupt := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
 	var out bytes.Buffer
 	ended := make(chan error, 1)
-	s := &serving{scenario: "small", listen: "127.0.0.1:0", debugListen: "127.0.0.1:0", speed: simulator.SpeedMax}
 	go func() { ended <- s.run(ctx, &out, log, zap.NewAtomicLevel()) }()
 	select {
 	case <-over:
 	case err := <-ended:
 		t.Fatalf("it ended: %v", err)
 	}
-	seen := out.String()
+	return out.String(), func() {
+		cancel()
+		assert.NilError(t, <-ended)
+		assert.Equal(t, len(failed), 0)
+		address, _, _ := strings.Cut(out.String()[strings.Index(out.String(), "://")+3:], "/")
+		_, err := net.Dial("tcp", address)
+		assert.Assert(t, err != nil, "somebody listens still")
+	}
+}
+
+// TestServe plays the small example in a fraction of a second, asks what there is
+// in the end, and interrupts it.
+func TestServe(t *testing.T) {
+	seen, interrupt := live(t, &serving{
+		scenario: "small", listen: "127.0.0.1:0", debugListen: "127.0.0.1:0", speed: simulator.SpeedMax,
+	})
 	assert.Assert(t, strings.HasPrefix(seen, "small, 4 nodes, lives at 10000 times real time: see http://127.0.0.1:"), seen)
 	addresses := regexp.MustCompile(`http://[^/]*`).FindAllString(seen, -1)
 	assert.Equal(t, len(addresses), 4)
@@ -99,12 +123,35 @@ func TestServe(t *testing.T) {
 	assert.Assert(t, strings.Contains(read(t, rest+"/events/batch"), `"objectID":"worker-2"`))
 	assert.Assert(t, strings.Contains(read(t, rest+"/scheduler/healthcheck"), `"Healthy":true`))
 	assert.Assert(t, strings.Contains(read(t, debug+"/debug/stack"), "goroutine"))
-
 	interrupt()
-	assert.NilError(t, <-ended)
-	assert.Equal(t, len(failed), 0)
-	_, err := net.Dial("tcp", strings.TrimPrefix(addresses[0], "http://"))
-	assert.Assert(t, err != nil, "somebody listens still")
+}
+
+// TestServeGuarded lets in who trusts the certificate and has the token of the file.
+func TestServeGuarded(t *testing.T) {
+	model := httptest.NewTLSServer(http.NotFoundHandler()) // has a certificate, and a client that trusts it
+	defer model.Close()
+	pair := model.TLS.Certificates[0]
+	secret, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	assert.NilError(t, err)
+	dir := fs.NewDir(t, "guarded",
+		fs.WithFile("cert", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}))),
+		fs.WithFile("key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))),
+		fs.WithFile("token", "open-sesame\n"))
+	seen, interrupt := live(t, &serving{
+		scenario: "small", listen: "127.0.0.1:0", speed: simulator.SpeedMax,
+		cert: dir.Join("cert"), key: dir.Join("key"), token: dir.Join("token"),
+	})
+	address := regexp.MustCompile(`https://[^/]*`).FindString(seen)
+	for token, want := range map[string]int{"open-sesame": http.StatusOK, "guess": http.StatusUnauthorized} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/ws/v1/partitions", nil)
+		assert.NilError(t, err)
+		request.Header.Set("Authorization", "Bearer "+token)
+		answer, err := model.Client().Do(request)
+		assert.NilError(t, err)
+		assert.NilError(t, answer.Body.Close())
+		assert.Equal(t, answer.StatusCode, want, token)
+	}
+	interrupt()
 }
 
 // read is the text behind an address, which may be compressed once.
