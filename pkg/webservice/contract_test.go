@@ -195,7 +195,7 @@ func (c *contract) check(method string, target *url.URL, w *httptest.ResponseRec
 
 // response is what an operation may answer with a status, and where that is said.
 func (c *contract) response(op operation, status int) (pointer string, said jsonObject) {
-	pointer = "/paths/" + strings.ReplaceAll(op.path, "/", "~1") + "/" + strings.ToLower(op.method) + "/responses/" + fmt.Sprint(status)
+	pointer = "/paths/" + escapedStep(op.path) + "/" + strings.ToLower(op.method) + "/responses/" + fmt.Sprint(status)
 	raw, _ := op.said["responses"].(jsonObject)[fmt.Sprint(status)].(jsonObject)
 	if ref, ok := raw["$ref"].(string); ok {
 		return strings.TrimPrefix(ref, "#"), c.followed(raw)
@@ -247,67 +247,102 @@ func (c *contract) checkBody(pointer string, response jsonObject, contentType, b
 	if said["schema"] == nil {
 		return nil
 	}
-	at := pointer + "/content/" + strings.ReplaceAll(base, "/", "~1") + "/schema"
+	at := pointer + "/content/" + escapedStep(base) + "/schema"
 	if base != "application/json" {
 		return c.schema(at).Validate(body)
 	}
-	return c.checkJSON(at, c.followed(said["schema"].(jsonObject)), body, target)
+	return c.checkJSON(at, body, target)
 }
 
 // checkJSON looks at one value, or at one a line of a stream.
-func (c *contract) checkJSON(pointer string, said jsonObject, body string, target *url.URL) error {
+func (c *contract) checkJSON(pointer string, body string, target *url.URL) error {
 	decoder := json.NewDecoder(strings.NewReader(body))
 	decoder.UseNumber()
-	fields, picked := target.Query()["fields"]
-	_, list := said["items"]
-	picked = picked && (list || said["properties"] != nil && said["properties"].(jsonObject)["status_code"] == nil)
+	stream := strings.HasSuffix(target.Path, "/stream")
 	for n := 0; ; n++ {
 		var value any
-		if err := decoder.Decode(&value); err != nil {
-			if errors.Is(err, io.EOF) && (n == 1 || n > 1 && strings.HasSuffix(target.Path, "/stream")) {
-				return nil
-			}
+		switch err := decoder.Decode(&value); {
+		case errors.Is(err, io.EOF) && n > 0:
+			return nil
+		case err != nil:
 			return fmt.Errorf("value %d: %w", n, err)
+		case n > 0 && !stream:
+			return errors.New("a second value, and it is no stream")
 		}
-		err := c.schema(pointer).Validate(value)
-		if picked {
-			err = c.checkPicked(said, value, strings.Split(fields[0], ","))
-		}
-		if err != nil {
+		if err := c.checkValue(pointer, value, target); err != nil {
 			return err
 		}
 	}
 }
 
-// checkPicked looks at objects of which only some fields were asked for: no others
-// are there, and none of those that always are is missing.
-func (c *contract) checkPicked(said jsonObject, value any, fields []string) error {
+func (c *contract) checkValue(pointer string, value any, target *url.URL) error {
+	fields, picked := target.Query()["fields"]
+	at, said := c.meant(pointer)
+	if !picked || at == "/components/schemas/Failure" {
+		return c.schema(pointer).Validate(value)
+	}
 	objects := []any{value}
-	if items, ok := said["items"].(jsonObject); ok {
-		objects, said = value.([]any), c.followed(items)
+	if said["type"] == "array" {
+		list, ok := value.([]any)
+		if !ok {
+			return errors.New("no list")
+		}
+		objects = list
+		at, said = c.meant(at + "/items")
+	}
+	if said["properties"] == nil {
+		return c.schema(pointer).Validate(value)
 	}
 	for _, one := range objects {
-		given := one.(jsonObject)
-		for name, inner := range given {
-			property, ok := said["properties"].(jsonObject)[name]
-			if !ok || !slices.Contains(fields, name) {
-				return fmt.Errorf("field %s was not asked for", name)
-			}
-			if ref, ok := property.(jsonObject)["$ref"].(string); ok {
-				if err := c.schema(strings.TrimPrefix(ref, "#")).Validate(inner); err != nil {
-					return err
-				}
-			}
-		}
-		required, _ := said["required"].([]any)
-		for _, name := range required {
-			if _, ok := given[name.(string)]; !ok && slices.Contains(fields, name.(string)) {
-				return fmt.Errorf("field %s is missing", name)
-			}
+		if err := c.checkPicked(at, said, one, strings.Split(fields[0], ",")); err != nil {
+			return err
 		}
 	}
 	return nil
 }
+
+// checkPicked looks at an object of which only some fields were asked for: no
+// others are there, and none of those that always are is missing.
+func (c *contract) checkPicked(pointer string, said jsonObject, value any, fields []string) error {
+	given, ok := value.(jsonObject)
+	if !ok {
+		return errors.New("no object")
+	}
+	properties := said["properties"].(jsonObject)
+	for name, inner := range given {
+		if properties[name] == nil || !slices.Contains(fields, name) {
+			return fmt.Errorf("field %s was not asked for", name)
+		}
+		if err := c.schema(pointer + "/properties/" + name).Validate(inner); err != nil {
+			return err
+		}
+	}
+	required, _ := said["required"].([]any)
+	for _, name := range required {
+		if _, ok := given[name.(string)]; !ok && slices.Contains(fields, name.(string)) {
+			return fmt.Errorf("field %s is missing", name)
+		}
+	}
+	return nil
+}
+
+// meant is what a pointer leads to, through references, and where that is.
+func (c *contract) meant(pointer string) (string, jsonObject) {
+	here := any(c.document)
+	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		here = c.followed(here.(jsonObject))[unescapedStep.Replace(step)]
+	}
+	said, _ := here.(jsonObject)
+	if ref, ok := said["$ref"].(string); ok {
+		return c.meant(strings.TrimPrefix(ref, "#"))
+	}
+	return pointer, said
+}
+
+// The steps of a pointer have a way of their own to write a slash.
+var unescapedStep = strings.NewReplacer("~1", "/", "~0", "~")
+
+func escapedStep(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
 
 // keeps fails the test if the answer breaks the contract.
 func (c *contract) keeps(t testing.TB, method, target string, w *httptest.ResponseRecorder) {
