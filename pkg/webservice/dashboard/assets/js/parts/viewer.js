@@ -10,7 +10,8 @@ import { render, state } from '../dom.js';
 //                  address changes
 //   unmount()      optional
 //
-// A view that reads nothing leaves load out.
+// A view that reads nothing leaves load out. What is returned has paint as well, for
+// views that change between two refreshes.
 export function createViewer(root, ctx, pick) {
   let view = null, key = null, loaded = false;
   let abort = new AbortController(); // of the load under way
@@ -59,7 +60,7 @@ export function createViewer(root, ctx, pick) {
   document.addEventListener('keydown', escape);
   route();
   return {
-    refresh, route,
+    refresh, route, paint,
     unmount() {
       abort.abort();
       document.removeEventListener('keydown', escape);

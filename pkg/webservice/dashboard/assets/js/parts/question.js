@@ -1,0 +1,103 @@
+// What somebody fills in as a what-if, checked and made into a question for REST.
+
+const units = { '': 1, k: 1e3, m: 1e6, g: 1e9, t: 1e12, p: 1e15, ki: 2 ** 10, mi: 2 ** 20, gi: 2 ** 30, ti: 2 ** 40, pi: 2 ** 50 };
+const thousandths = new Set(['vcore', 'gpu']);
+
+const asksMax = 1000;
+
+// emptyWish is an ask that nobody has filled in.
+export function emptyWish() { return { key: 'try', application: '', amounts: {}, priority: '', count: '', node: '' }; }
+
+// readAmount reads "1.5", "500m", "4Gi" or "110" as a quantity of a kind; null is none
+// that can be meant.
+export function readAmount(kind, text) {
+  const m = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(text.trim());
+  if (!m) return null;
+  const number = Number(m[1]), unit = m[2];
+  let value;
+  if (thousandths.has(kind)) value = unit === 'm' ? number : unit === '' ? number * 1000 : NaN;
+  else value = number * (units[unit.toLowerCase().replace(/b$/, '')] ?? NaN);
+  if (!Number.isFinite(value) || Math.abs(value - Math.round(value)) > 1e-6 || value > Number.MAX_SAFE_INTEGER) return null;
+  return Math.round(value);
+}
+
+// writeAmount is a quantity as somebody would fill it in.
+export function writeAmount(kind, value) {
+  if (thousandths.has(kind)) return String(value / 1000);
+  if (kind !== 'memory') return String(value);
+  for (const [unit, size] of [['Gi', 2 ** 30], ['Mi', 2 ** 20], ['Ki', 2 ** 10]]) if (value % size === 0 && value > 0) return `${value / size}${unit}`;
+  return String(value);
+}
+
+// example is what stands in an empty field for a kind.
+export function example(kind) { return { vcore: '1.5 or 500m', memory: '4Gi or 512Mi', gpu: '1 or 500m' }[kind] ?? '1'; }
+
+// readQuestion makes the question and says what is wrong with it: errors has a text for
+// each field, as 'asks[0].application', 'within', 'config' or '' for the whole.
+export function readQuestion(form) {
+  const errors = new Map(), asks = [];
+  form.asks.forEach((wish, i) => {
+    const ask = readWish(wish, (field, text) => errors.set(`asks[${i}].${field}`, text));
+    asks.push(ask);
+  });
+  const total = asks.reduce((sum, ask) => sum + (ask.count ?? 1), 0);
+  if (total > asksMax) errors.set('', `These are ${total} asks; a question has ${asksMax} at most.`);
+  const keys = form.asks.map((wish) => wish.key.trim());
+  keys.forEach((key, i) => { if (key && keys.indexOf(key) < i) errors.set(`asks[${i}].key`, 'Two asks cannot have one name.'); });
+  const body = {};
+  if (asks.length > 0) body.asks = asks;
+  if (form.within.trim() !== '') body.within = form.within.trim();
+  if (form.config.trim() !== '') body.config = form.config;
+  if (!body.asks && !body.config) errors.set('', 'Add an ask, or a configuration.');
+  return { body, errors };
+}
+
+function readWish(wish, wrong) {
+  const ask = { allocationKey: wish.key.trim(), applicationId: wish.application.trim(), resource: {} };
+  if (ask.allocationKey === '') wrong('key', 'It needs a name.');
+  if (ask.applicationId === '') wrong('application', 'An ask belongs to an application that is there.');
+  for (const [kind, text] of Object.entries(wish.amounts)) {
+    if (text.trim() === '') continue;
+    const value = readAmount(kind, text);
+    if (value === null) wrong(kind, `${text.trim()} is no quantity. Write ${example(kind)}.`);
+    else if (value > 0) ask.resource[kind] = value;
+  }
+  if (Object.keys(ask.resource).length === 0 && Object.values(wish.amounts).every((text) => text.trim() === '')) wrong('amounts', 'Say how much it asks for.');
+  whole(wish.priority, -(2 ** 31), 2 ** 31 - 1, (value) => { ask.priority = value; }, (text) => wrong('priority', text));
+  whole(wish.count, 1, asksMax, (value) => { ask.count = value; }, (text) => wrong('count', text));
+  if (wish.node.trim() !== '') ask.requiredNodeId = wish.node.trim();
+  return ask;
+}
+
+function whole(text, min, max, take, wrong) {
+  const clean = String(text).trim().replace('−', '-');
+  if (clean === '') return;
+  const value = Number(clean);
+  if (!Number.isInteger(value) || value < min || value > max) wrong(`A whole number from ${min} to ${max}.`);
+  else take(value);
+}
+
+// readFailure finds the field that an answer of REST is about: [field, text].
+export function readFailure(message, form) {
+  const ask = /^asks\[(\d+)\]: ([^]*)$/.exec(message);
+  if (ask) {
+    const kind = Object.keys(form.asks[ask[1]]?.amounts ?? {}).find((name) => ask[2].startsWith(`${name} `) || ask[2].includes(`"${name}"`));
+    const field = kind ?? (ask[2].startsWith('count') ? 'count' : ask[2].startsWith('allocationKey') ? 'key' : 'amounts');
+    return [`asks[${ask[1]}].${field}`, ask[2]];
+  }
+  const named = /^(within|config): ([^]*)$/.exec(message);
+  if (named) return [named[1], named[2]];
+  return message.startsWith('configuration: ') ? ['config', message.slice('configuration: '.length)] : ['', message];
+}
+
+// formOf is the form for a question, such as one in an address.
+export function formOf(body) {
+  return {
+    asks: (body.asks ?? []).map((ask) => ({
+      key: ask.allocationKey ?? 'try', application: ask.applicationId ?? '', node: ask.requiredNodeId ?? '',
+      priority: ask.priority === undefined ? '' : String(ask.priority), count: ask.count === undefined ? '' : String(ask.count),
+      amounts: Object.fromEntries(Object.entries(ask.resource ?? {}).map(([kind, value]) => [kind, writeAmount(kind, value)])),
+    })),
+    within: body.within ?? '', config: body.config ?? '', configOpen: Boolean(body.config),
+  };
+}

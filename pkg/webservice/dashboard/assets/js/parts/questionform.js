@@ -1,0 +1,109 @@
+// The form of a what-if. What it holds belongs to the panel; each field tells what
+// was typed, and shows what is wrong with it.
+
+import { badge, h } from '../dom.js';
+import { emptyWish, example } from './question.js';
+import { kindName } from '../format.js';
+
+// questionForm makes it. names offers [value, text] for the fields application and
+// node; change(edit) is called with a function that changes the form.
+export function questionForm(ctx, { form, kinds, names, errors, playing, change, hint, play, clear, useConfig }) {
+  const parts = fields(form, errors, change);
+  return h('form', {
+    class: 'question', 'aria-label': 'What might be', novalidate: true, key: 'question',
+    onsubmit(event) { event.preventDefault(); play(); },
+    onkeydown(event) { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) { event.preventDefault(); play(); } },
+  },
+  h('p', { class: 'safe' }, badge('good', 'Nothing changes'), ' It is played on a copy. Nobody is told to go, and the resource manager is asked nothing.'),
+  form.asks.map((wish, i) => askFields({ form, wish, i, kinds, hint, parts, change, errors })),
+  h('div', { class: 'toolbar', key: 'more' }, h('button', {
+    type: 'button', onclick: () => change((f) => { f.asks.push(another(f)); }),
+  }, form.asks.length === 0 ? 'Add an ask' : 'Add an ask of another kind')),
+  h('div', { class: 'card question-card', key: 'within' }, h('div', { class: 'field-row' },
+    parts.text({ at: 'within', label: 'Wait for', value: form.within, placeholder: '0s', help: 'For what only time brings, such as the delay of a guarantee: 30s, 10m, 1h at most.', take: (f, text) => { f.within = text; } }))),
+  configFields({ form, errors, change, useConfig }),
+  errors.has('') && h('p', { class: 'field-error', role: 'alert', key: 'whole' }, errors.get('')),
+  h('div', { class: 'toolbar', key: 'play' },
+    h('button', { type: 'submit', class: 'primary', disabled: playing }, playing ? 'Playing' : 'Play it'),
+    h('button', { type: 'button', onclick: clear }, 'Clear'),
+    h('span', { class: 'quiet small' }, h('kbd', null, 'Ctrl'), ' ', h('kbd', null, 'Enter'), ' plays it')),
+  ['application', 'node'].map((name) => h('datalist', { id: `whatif-${name}s`, key: name },
+    names[name].map(([value, text]) => h('option', { value, key: value }, text)))));
+}
+
+// another is one more ask, like the last, with a name of its own.
+function another(form) {
+  const last = form.asks.at(-1) ?? emptyWish();
+  const used = new Set(form.asks.map((wish) => wish.key.trim()));
+  let key = 'try';
+  for (let code = 98; used.has(key); code++) key = `try-${String.fromCharCode(code)}`;
+  return { ...last, amounts: { ...last.amounts }, key };
+}
+
+function askFields({ form, wish, i, kinds, hint, parts, change, errors }) {
+  const at = (name) => `asks[${i}].${name}`;
+  const own = (name) => (f, text) => { f.asks[i][name] = text; };
+  const all = [...new Set([...kinds, ...Object.keys(wish.amounts)])];
+  return h('fieldset', { class: 'card question-card', key: `ask ${i}` },
+    h('legend', null, form.asks.length > 1 ? `Ask ${i + 1}` : 'What is asked for'),
+    form.asks.length + (form.config ? 1 : 0) > 1 && h('button', {
+      type: 'button', class: 'icon question-remove', 'aria-label': `Remove ask ${i + 1}`, title: 'Remove', onclick: () => change((f) => { f.asks.splice(i, 1); }),
+    }, '✕'),
+    h('div', { class: 'field-row' },
+      parts.text({ at: at('application'), label: 'Application', value: wish.application, list: 'whatif-applications', placeholder: 'One that is active', class: 'field-wide', take: own('application'), typed: (text) => hint('application', text) }),
+      parts.text({ at: at('key'), label: 'Name', value: wish.key, placeholder: 'try', take: own('key') })),
+    h('div', { class: 'field-row' }, all.map((kind) => parts.text({
+      at: at(kind), label: kindName(kind), title: kind, value: wish.amounts[kind] ?? '', placeholder: example(kind), class: 'field-short',
+      take: (f, text) => { f.asks[i].amounts[kind] = text; }, wrong: kind === all[0] ? errors.get(at('amounts')) : undefined,
+    }))),
+    h('div', { class: 'field-row' },
+      parts.text({ at: at('count'), label: 'How many', value: wish.count, placeholder: '1', class: 'field-short', mode: 'numeric', take: own('count') }),
+      parts.text({ at: at('priority'), label: 'Priority', value: wish.priority, placeholder: '0', class: 'field-short', take: own('priority') }),
+      parts.text({ at: at('node'), label: 'Must run on', value: wish.node, list: 'whatif-nodes', placeholder: 'Any node', take: own('node'), typed: (text) => hint('node', text) })));
+}
+
+function configFields({ form, errors, change, useConfig }) {
+  const wrong = errors.get('config');
+  const lines = [...(wrong ?? '').matchAll(/line (\d+)/g)].map((m) => Number(m[1]));
+  return h('details', { class: 'card question-card', key: 'config', open: form.configOpen, ontoggle() { form.configOpen = this.open; } },
+    h('summary', null, 'Under another configuration'),
+    h('div', { class: 'field' },
+      h('label', { for: 'whatif-config', class: 'quiet' }, 'The whole configuration, as YAML. Empty is the one in use.'),
+      h('textarea', {
+        id: 'whatif-config', rows: 14, spellcheck: 'false', autocomplete: 'off', wrap: 'off', class: 'mono', value: form.config,
+        'aria-invalid': wrong ? 'true' : null, 'aria-describedby': wrong ? 'whatif-config-wrong' : null,
+        oninput() { const { value } = this; change((f) => { f.config = value; }); },
+      }),
+      wrong && h('p', { class: 'field-error', id: 'whatif-config-wrong' }, wrong),
+      h('div', { class: 'toolbar' },
+        h('button', { type: 'button', onclick: useConfig }, 'Begin with the one in use'),
+        form.config !== '' && h('button', { type: 'button', onclick: () => change((f) => { f.config = ''; }) }, 'Leave it as it is'),
+        lines.length > 0 && h('button', { type: 'button', onclick: () => selectLine(document.getElementById('whatif-config'), lines[0]) }, `Go to line ${lines[0]}`))));
+}
+
+function selectLine(area, line) {
+  const rows = area.value.split('\n');
+  const from = rows.slice(0, line - 1).reduce((sum, row) => sum + row.length + 1, 0);
+  area.focus();
+  area.setSelectionRange(from, from + (rows[line - 1] ?? '').length);
+  area.scrollTop = Math.max(0, (line - 4) * (area.scrollHeight / rows.length));
+}
+
+// fields makes fields that know what is wrong with them.
+function fields(form, errors, change) {
+  return {
+    text({ at, label, title, value, placeholder, list, help, mode, class: classes, take, typed, wrong = errors.get(at) }) {
+      const id = `whatif-${at.replace(/[^\w]+/g, '-')}`;
+      const told = [wrong && `${id}-wrong`, help && `${id}-help`].filter(Boolean).join(' ');
+      return h('div', { class: ['field', classes], key: at },
+        h('label', { for: id, title }, label),
+        h('input', {
+          id, type: 'text', value, placeholder, list, inputmode: mode, spellcheck: 'false', autocomplete: 'off', autocapitalize: 'off',
+          'aria-invalid': wrong ? 'true' : null, 'aria-describedby': told || null,
+          oninput() { const text = this.value; change((f) => take(f, text)); typed?.(text); },
+        }),
+        wrong && h('p', { class: 'field-error', id: `${id}-wrong` }, wrong),
+        help && h('p', { class: 'field-help', id: `${id}-help` }, help));
+    },
+  };
+}
