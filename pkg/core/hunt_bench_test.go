@@ -94,7 +94,7 @@ func BenchmarkHunt(b *testing.B) {
 					}
 				}
 				b.StopTimer()
-				if got := p.View().Preempted; int(got.Nominations) != c.hunters || int(got.Victims) != c.hunters*c.victims {
+				if got := p.View().Preempted; int(got.Nominations) != c.hunters || int(got.Victims.Total()) != c.hunters*c.victims {
 					b.Fatalf("%+v", got)
 				}
 				b.StartTimer()

@@ -17,7 +17,7 @@ func (c crowd) prospects(t *testing.T) (looked, nominated uint64) {
 		run(p)
 	}
 	view := p.View()
-	assert.Equal(t, view.Preempted.Victims, uint64(c.hunters*c.victims))
+	assert.Equal(t, view.Preempted.Victims.Total(), uint64(c.hunters*c.victims))
 	return view.Work.Prospects, view.Preempted.Nominations
 }
 

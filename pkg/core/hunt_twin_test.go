@@ -335,7 +335,7 @@ func TestHuntsLikeTheNaiveTwin(t *testing.T) {
 			assert.NilError(t, h.p.Verify(), "seed %d, step %d", seed, i)
 			assert.NilError(t, h.p.VerifyHunts(), "seed %d, step %d", seed, i)
 		}
-		victims += int(h.p.View().Preempted.Victims)
+		victims += int(h.p.View().Preempted.Victims.Total())
 	}
 	t.Logf("%v and %d victims compared", done, victims)
 	assert.Assert(t, done["nominate"] > 700 && done["place"] > 2000 && done["clear"] > 100 && victims > 700)

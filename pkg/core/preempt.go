@@ -37,6 +37,7 @@ const planReportDelay = 15 * time.Second
 type going struct {
 	ask     AllocationKey // that it makes room for; empty if its queue gives back
 	trigger preemptor.Trigger
+	class   preemptor.Class // what it was when it was chosen
 	since   time.Time
 	stuck   bool // it did not go in time: its room is not counted on
 }
@@ -171,14 +172,13 @@ func (p *Partition) tellToGo(v *preemptor.Victim, r *request, plan *preemptor.De
 	case preemptor.Guarantee:
 		message += fmt.Sprintf(", by the guarantee of queue %s", r.application.queue.path)
 	}
-	p.endFor(victim, going{ask: r.Key, trigger: plan.Trigger, since: p.now}, message)
+	p.endFor(victim, going{ask: r.Key, trigger: plan.Trigger, class: v.Class, since: p.now}, message)
 }
 
 // endFor tells a victim to go, and everybody why.
 func (p *Partition) endFor(victim *request, g going, message string) {
 	p.setGoing(victim, &g)
-	p.preempted.Victims++
-	p.preempted.ByTrigger[g.trigger]++
+	p.preempted.Victims[g.trigger][g.class]++
 	p.tell(p.release(victim, si.TerminationType_PREEMPTED_BY_SCHEDULER, message))
 	p.record(&si.EventRecord{
 		Type: si.EventRecord_REQUEST, ObjectID: string(victim.Key), ReferenceID: string(victim.Application), Message: message,
@@ -253,7 +253,7 @@ func (p *Partition) overdue(victim *request) {
 	stuck := *victim.going
 	stuck.stuck = true
 	p.setGoing(victim, &stuck)
-	p.preempted.Stuck++
+	p.preempted.Stuck[stuck.trigger][stuck.class]++
 	p.disturb(victim.node)
 	if !victim.foreign() {
 		p.watchUp(victim.application.queue, false)

@@ -107,7 +107,7 @@ func (p *Partition) giveBack(q *queue) {
 	for _, v := range plan.Victims {
 		victim := p.requests[AllocationKey(v.Key)]
 		message := fmt.Sprintf("preempted on node %s, by the quota of queue %s", victim.Node, q.path)
-		p.endFor(victim, going{trigger: preemptor.Quota, since: p.now}, message)
+		p.endFor(victim, going{trigger: preemptor.Quota, class: v.Class, since: p.now}, message)
 	}
 	q.excess.left, q.excess.again = append(resources.Amounts{}, q.beyondMax()...), time.Time{}
 	switch {

@@ -292,21 +292,23 @@ func TestRandomHistories(t *testing.T) {
 		}
 		was := h.p.View().Preempted
 		preempted.Plans += was.Plans
-		preempted.Victims += was.Victims
-		preempted.Stuck += was.Stuck
 		preempted.Reservations += was.Reservations
 		preempted.Nominations += was.Nominations
 		preempted.Cleared += was.Cleared
 		preempted.Loops += was.Loops
-		for trigger, victims := range was.ByTrigger {
-			preempted.ByTrigger[trigger] += victims
+		for trigger, classes := range was.Victims {
+			for class, victims := range classes {
+				preempted.Victims[trigger][class] += victims
+				preempted.Stuck[trigger][class] += was.Stuck[trigger][class]
+			}
 		}
 	}
 	t.Logf("%+v, asked %v", preempted, asked)
 	assert.Assert(t, asked["budgets"] > 300 && asked["simulate"] > 300 && asked["victims"] > 100)
-	assert.Assert(t, preempted.Stuck > 10 && preempted.Reservations > 0 && preempted.Cleared > 100 && preempted.Loops > 5)
-	for trigger, victims := range preempted.ByTrigger {
-		assert.Assert(t, victims > 30, "by %s there were %d victims", preemptor.Trigger(trigger), victims)
+	assert.Assert(t, preempted.Stuck.Total() > 10 && preempted.Reservations > 0 && preempted.Cleared > 100 && preempted.Loops > 5)
+	for trigger := range preemptor.Trigger(preemptor.Triggers) {
+		victims := preempted.Victims.By(trigger)
+		assert.Assert(t, victims > 30, "by %s there were %d victims", trigger, victims)
 	}
 }
 

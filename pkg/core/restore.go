@@ -87,7 +87,7 @@ func (p *Partition) restoreNode(v *NodeView) {
 	n.tolerate()
 	for _, l := range v.Leaving {
 		victim := p.requests[l.Key]
-		p.setGoing(victim, &going{ask: l.For, trigger: l.Trigger, since: l.Since, stuck: l.Stuck})
+		p.setGoing(victim, &going{ask: l.For, trigger: l.Trigger, class: l.Class, since: l.Since, stuck: l.Stuck})
 		p.timeVictim(victim)
 	}
 	for _, held := range v.Reservations {

@@ -56,20 +56,39 @@ type Leaving struct {
 	For   AllocationKey
 	Since time.Time
 	Stuck bool
-	// Trigger is why.
+	// Trigger is why, and Class what it was when it was chosen.
 	Trigger preemptor.Trigger
+	Class   preemptor.Class
 }
 
 // Preempted counts what was preempted, and what came of it.
 type Preempted struct {
-	Plans        uint64                     // made
-	Nominations  uint64                     // of asks that may run anywhere
-	Cleared      uint64                     // nominations that came to nothing
-	Loops        uint64                     // applications that were stopped
-	Victims      uint64                     // told to go
-	ByTrigger    [preemptor.Triggers]uint64 // the same, by why
-	Stuck        uint64                     // victims that did not go in time
-	Reservations uint64                     // of ordinary asks that gave way
+	Plans        uint64      // made
+	Nominations  uint64      // of asks that may run anywhere
+	Cleared      uint64      // nominations that came to nothing
+	Loops        uint64      // applications that were stopped
+	Victims      VictimCount // told to go
+	Stuck        VictimCount // those of them that did not go in time
+	Reservations uint64      // of ordinary asks that gave way
+}
+
+// A VictimCount counts victims by why they were to go and what they were.
+type VictimCount [preemptor.Triggers][preemptor.Classes]uint64
+
+// By is how many there are by a trigger.
+func (c VictimCount) By(t preemptor.Trigger) (sum uint64) {
+	for _, n := range c[t] {
+		sum += n
+	}
+	return sum
+}
+
+// Total is how many there are.
+func (c VictimCount) Total() (sum uint64) {
+	for t := range c {
+		sum += c.By(preemptor.Trigger(t))
+	}
+	return sum
 }
 
 // QueueView is a queue at one moment.

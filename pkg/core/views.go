@@ -73,7 +73,9 @@ func (n *node) viewed() *NodeView {
 	for _, list := range [2][]*request{n.own, n.foreign} {
 		for _, r := range list {
 			if g := r.going; g != nil {
-				n.view.Leaving = append(n.view.Leaving, Leaving{Key: r.Key, For: g.ask, Since: g.since, Stuck: g.stuck, Trigger: g.trigger})
+				n.view.Leaving = append(n.view.Leaving, Leaving{
+					Key: r.Key, For: g.ask, Since: g.since, Stuck: g.stuck, Trigger: g.trigger, Class: g.class,
+				})
 			}
 		}
 	}

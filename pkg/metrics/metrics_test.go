@@ -74,7 +74,9 @@ func town() *core.View {
 		Capacity: resources.Amounts{20_000, 20 << 30}, Used: batch.Used, Occupied: resources.Amounts{1000},
 		Nodes: townNodes(), Applications: townApplications(),
 		Preempted: core.Preempted{
-			Plans: 9, Nominations: 4, Cleared: 1, Loops: 2, Victims: 10, ByTrigger: [preemptor.Triggers]uint64{1, 2, 3, 4}, Stuck: 5, Reservations: 6,
+			Plans: 9, Nominations: 4, Cleared: 1, Loops: 2, Reservations: 6,
+			Victims: core.VictimCount{{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}, {13, 14, 15, 16}},
+			Stuck:   core.VictimCount{{0, 0, 0, 1}, {2}},
 		},
 		Work: core.Work{Nodes: 100, Queues: 200, Applications: 300, Asks: 400, Placements: 50, Attempts: 60, Prospects: 70},
 	}
@@ -90,9 +92,9 @@ func townNodes() []*core.NodeView {
 			},
 			ForeignAllocations: []*core.Allocation{{Key: "system", Origin: core.Foreign}},
 			Leaving: []core.Leaving{
-				{Key: "driver", Trigger: preemptor.Quota},
-				{Key: "quiet", Trigger: preemptor.RequiredNode, Stuck: true},
-				{Key: "system", Trigger: preemptor.RequiredNode},
+				{Key: "driver", Trigger: preemptor.Quota, Class: preemptor.Owner},
+				{Key: "quiet", Trigger: preemptor.RequiredNode, Class: preemptor.OptedOut, Stuck: true},
+				{Key: "system", Trigger: preemptor.RequiredNode, Class: preemptor.Foreign},
 				{Key: "worker", Trigger: preemptor.Priority},
 			},
 			Reservations: []core.Reservation{{Required: true}, {Required: true}},

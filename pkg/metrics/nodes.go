@@ -3,8 +3,6 @@ package metrics
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -25,6 +23,7 @@ var (
 	reservationLabels = labelled("kind", []string{"ordinary", "required"})
 	classLabels       = named("class", preemptor.Classes, preemptor.Class.String)
 	victimStates      = labelled("state", []string{"leaving", "stuck"})
+	victimOutcomes    = labelled("outcome", []string{"told", "stuck", "gone"})
 )
 
 func usageRanges() []string {
@@ -56,7 +55,7 @@ func (r *reading) nodes() {
 			c.reservations[index(held.Required)]++
 		}
 		for _, leaving := range n.Leaving {
-			c.leaving[leaving.Trigger][classOf(allocationOf(n, leaving.Key))][index(leaving.Stuck)]++
+			c.leaving[leaving.Trigger][leaving.Class][index(leaving.Stuck)]++
 		}
 		for kind := range max(len(n.Capacity), len(n.Allocated), len(n.Occupied)) {
 			if bucket, ok := bucketOf(n, resources.Kind(kind)); ok {
@@ -79,6 +78,7 @@ func (r *reading) nodeSeries(c *nodeCensus) {
 			for state, n := range states {
 				r.page.add(victimsLeaving, float64(n), classLabels[class], r.partition, victimStates[state], triggerLabels[trigger])
 			}
+			r.victims(preemptor.Trigger(trigger), preemptor.Class(class), states)
 		}
 	}
 	for kind, buckets := range c.usage {
@@ -88,6 +88,16 @@ func (r *reading) nodeSeries(c *nodeCensus) {
 		for bucket, n := range buckets {
 			r.page.add(nodesByUsage, float64(n), r.partition, usageLabels[bucket], r.resource[kind])
 		}
+	}
+}
+
+// victims are the counts of those by a trigger and of a class, of whom some have
+// not gone.
+func (r *reading) victims(t preemptor.Trigger, c preemptor.Class, here [2]int) {
+	p := &r.view.Preempted
+	told, stuck := float64(p.Victims[t][c]), float64(p.Stuck[t][c])
+	for i, n := range [...]float64{told, stuck, told - float64(here[0]+here[1])} {
+		r.page.add(victims, n, classLabels[c], victimOutcomes[i], r.partition, triggerLabels[t])
 	}
 }
 
@@ -123,37 +133,4 @@ func sum(a, b int64) int64 {
 		return math.MaxInt64
 	}
 	return a + b
-}
-
-// allocationOf finds an allocation of a node, own or foreign.
-func allocationOf(n *core.NodeView, key core.AllocationKey) *core.Allocation {
-	for _, list := range [2][]*core.Allocation{n.Allocations, n.ForeignAllocations} {
-		i, found := slices.BinarySearchFunc(list, key, func(a *core.Allocation, key core.AllocationKey) int {
-			return strings.Compare(string(a.Key), string(key))
-		})
-		if found {
-			return list[i]
-		}
-	}
-	return nil
-}
-
-// optOutLabel is the tag that a label of a pod becomes.
-const optOutLabel = "kubernetes.io/label/" + core.TagAllowPreemption
-
-// classOf is the class that an allocation has as a victim, with the reading of
-// tags that the core has; a test compares them.
-func classOf(a *core.Allocation) preemptor.Class {
-	switch {
-	case a == nil:
-		return preemptor.Regular
-	case a.Preemptable.Stated && !a.Preemptable.AllowSelf,
-		a.Tags[core.TagAllowPreemption] == "false", a.Tags[optOutLabel] == "false":
-		return preemptor.OptedOut
-	case a.IsForeign():
-		return preemptor.Foreign
-	case a.Originator, a.Tags[core.TagOwner] == "true":
-		return preemptor.Owner
-	}
-	return preemptor.Regular
 }

@@ -53,7 +53,7 @@ var viewedFamilies = [viewedMetrics]struct {
 	preemptionOutcomes: {
 		"narwhal_preemption_outcomes_total", "What came of preemption.", dto.MetricType_COUNTER,
 	},
-	victims: {"narwhal_preemption_victims_total", "Allocations that were told to make room, by why.", dto.MetricType_COUNTER},
+	victims: {"narwhal_preemption_victims_total", "Allocations that were told to make room, by why, what they were and what came of it.", dto.MetricType_COUNTER},
 }
 
 // labelsMax is the most labels of a metric made of views.

@@ -61,9 +61,9 @@ func flatRoot(leaves ...core.QueueConfig) core.QueueConfig {
 
 func vcores(n int64) resources.Amounts { return resources.Amounts{n} }
 
-// TestClassesAreThoseOfTheCore has everybody go for a daemonset. The victims are
-// counted by the class by which they were chosen.
-func TestClassesAreThoseOfTheCore(t *testing.T) {
+// TestVictimsByClass has everybody go for a daemonset. The victims are counted by
+// the class by which they were chosen, and by what comes of it.
+func TestVictimsByClass(t *testing.T) {
 	w := newWard(t, flatRoot(core.QueueConfig{Name: "q"}))
 	node := core.NodeID("n1")
 	add := func(a core.Allocation) core.Command {
@@ -100,7 +100,11 @@ func TestClassesAreThoseOfTheCore(t *testing.T) {
 	for series, n := range want {
 		assert.Equal(t, got[series], n, series)
 	}
-	assert.Equal(t, got[`narwhal_preemption_victims_total{partition="p",trigger="required_node"}`], 8.0)
+	victims := func(outcome string) float64 {
+		return got[fmt.Sprintf(`narwhal_preemption_victims_total{class="regular",outcome=%q,partition="p",trigger="required_node"}`, outcome)]
+	}
+	assert.Equal(t, victims("told"), 2.0)
+	assert.Equal(t, victims("stuck"), 0.0)
 	assert.Equal(t, got[`narwhal_releases_total{origin="own",partition="p",termination="preempted"}`], 7.0)
 	assert.Equal(t, got[`narwhal_releases_total{origin="foreign",partition="p",termination="preempted"}`], 1.0)
 
@@ -108,7 +112,13 @@ func TestClassesAreThoseOfTheCore(t *testing.T) {
 	w.does()
 	got = w.series()
 	assert.Equal(t, got[`narwhal_victims{class="regular",partition="p",state="stuck",trigger="required_node"}`], 2.0)
-	assert.Equal(t, got[`narwhal_preemption_outcomes_total{outcome="stuck",partition="p"}`], 8.0)
+	assert.Equal(t, victims("stuck"), 2.0)
+	assert.Equal(t, victims("gone"), 0.0)
+
+	w.does(core.ReleaseAllocation{Application: "app", Key: "plain"})
+	got = w.series()
+	assert.Equal(t, victims("told"), 2.0)
+	assert.Equal(t, victims("gone"), 1.0)
 }
 
 // TestEffectsAndViewAgree lets a queue fill, hunt by priority and empty. What is
@@ -127,25 +137,25 @@ func TestEffectsAndViewAgree(t *testing.T) {
 
 	got := w.series()
 	for series, want := range map[string]float64{
-		`yunikorn_scheduler_container_allocation_attempt_total{partition="p",state="allocated"}`:  2,
-		`narwhal_placements_total{partition="p"}`:                                                 2,
-		`yunikorn_scheduler_application_submission_total{partition="p",result="new"}`:             1,
-		`yunikorn_scheduler_application_submission_total{partition="p",result="accepted"}`:        1,
-		`yunikorn_scheduler_application_submission_total{partition="p",result="rejected"}`:        1,
-		`narwhal_node_changes_total{change="accepted",partition="p"}`:                             1,
-		`narwhal_nominations_told_total{change="made",partition="p"}`:                             1,
-		`narwhal_preemption_outcomes_total{outcome="nominations",partition="p"}`:                  1,
-		`narwhal_nominated_asks{partition="p",trigger="priority"}`:                                1,
-		`narwhal_preemption_victims_total{partition="p",trigger="priority"}`:                      1,
-		`narwhal_releases_total{origin="own",partition="p",termination="preempted"}`:              1,
-		`narwhal_victims{class="regular",partition="p",state="leaving",trigger="priority"}`:       1,
-		`narwhal_pending_asks{partition="p",reason="no_node_fits"}`:                               1,
-		`narwhal_pending_asks{partition="p",reason="nominated"}`:                                  1,
-		`narwhal_queue_pending_asks{partition="p",queue="root.q",reason="nominated"}`:             1,
-		`yunikorn_queue_app{partition="p",queue="root.q",state="running"}`:                        1,
-		`yunikorn_queue_resource{partition="p",queue="root.q",resource="vcore",state="promised"}`: 1000,
-		`yunikorn_queue_resource{partition="p",queue="root",resource="vcore",state="preempting"}`: 1000,
-		`narwhal_nodes_by_usage{partition="p",range="(90%,100%]",resource="vcore"}`:               1,
+		`yunikorn_scheduler_container_allocation_attempt_total{partition="p",state="allocated"}`:            2,
+		`narwhal_placements_total{partition="p"}`:                                                           2,
+		`yunikorn_scheduler_application_submission_total{partition="p",result="new"}`:                       1,
+		`yunikorn_scheduler_application_submission_total{partition="p",result="accepted"}`:                  1,
+		`yunikorn_scheduler_application_submission_total{partition="p",result="rejected"}`:                  1,
+		`narwhal_node_changes_total{change="accepted",partition="p"}`:                                       1,
+		`narwhal_nominations_told_total{change="made",partition="p"}`:                                       1,
+		`narwhal_preemption_outcomes_total{outcome="nominations",partition="p"}`:                            1,
+		`narwhal_nominated_asks{partition="p",trigger="priority"}`:                                          1,
+		`narwhal_preemption_victims_total{class="regular",outcome="told",partition="p",trigger="priority"}`: 1,
+		`narwhal_releases_total{origin="own",partition="p",termination="preempted"}`:                        1,
+		`narwhal_victims{class="regular",partition="p",state="leaving",trigger="priority"}`:                 1,
+		`narwhal_pending_asks{partition="p",reason="no_node_fits"}`:                                         1,
+		`narwhal_pending_asks{partition="p",reason="nominated"}`:                                            1,
+		`narwhal_queue_pending_asks{partition="p",queue="root.q",reason="nominated"}`:                       1,
+		`yunikorn_queue_app{partition="p",queue="root.q",state="running"}`:                                  1,
+		`yunikorn_queue_resource{partition="p",queue="root.q",resource="vcore",state="promised"}`:           1000,
+		`yunikorn_queue_resource{partition="p",queue="root",resource="vcore",state="preempting"}`:           1000,
+		`narwhal_nodes_by_usage{partition="p",range="(90%,100%]",resource="vcore"}`:                         1,
 	} {
 		value, there := got[series]
 		assert.Assert(t, there, series)

@@ -44,7 +44,7 @@ func (r *reading) all() {
 var (
 	amountStates  = labelled("state", []string{"capacity", "allocated", "occupied"})
 	workLabels    = labelled("what", []string{"nodes", "queues", "applications", "asks", "attempts", "prospects"})
-	outcomeLabels = labelled("outcome", []string{"plans", "nominations", "cleared", "loops", "stuck", "reservations"})
+	outcomeLabels = labelled("outcome", []string{"plans", "nominations", "cleared", "loops", "reservations"})
 	triggerLabels = named("trigger", preemptor.Triggers, preemptor.Trigger.String)
 )
 
@@ -69,10 +69,7 @@ func (r *reading) counters() {
 		r.page.add(work, float64(n), r.partition, workLabels[i])
 	}
 	r.page.add(placements, float64(w.Placements), r.partition)
-	for i, n := range [...]uint64{p.Plans, p.Nominations, p.Cleared, p.Loops, p.Stuck, p.Reservations} {
+	for i, n := range [...]uint64{p.Plans, p.Nominations, p.Cleared, p.Loops, p.Reservations} {
 		r.page.add(preemptionOutcomes, float64(n), outcomeLabels[i], r.partition)
-	}
-	for i, n := range p.ByTrigger {
-		r.page.add(victims, float64(n), r.partition, triggerLabels[i])
 	}
 }

@@ -19,12 +19,12 @@ func allTriggers(visit func(preemptor.Trigger)) {
 // preemptionOf sums up who made room for whom; nil if nobody was asked to.
 func (r *run) preemptionOf(view *core.View) *Preemption {
 	t, counts := &r.tally.preemption, view.Preempted
-	if len(t.outcomes) == 0 && counts.Victims+counts.Nominations+counts.Loops == 0 {
+	if len(t.outcomes) == 0 && counts.Victims.Total()+counts.Nominations+counts.Loops == 0 {
 		return nil
 	}
 	p := &Preemption{
-		Plans: t.outcomes, Victims: int(counts.Victims), Foreign: r.tally.foreignPreempted,
-		Stuck: int(counts.Stuck), Reservations: int(counts.Reservations),
+		Plans: t.outcomes, Victims: int(counts.Victims.Total()), Foreign: r.tally.foreignPreempted,
+		Stuck: int(counts.Stuck.Total()), Reservations: int(counts.Reservations),
 		Nominations: int(counts.Nominations), Cleared: int(counts.Cleared), Loops: int(counts.Loops),
 		NodesLookedAt: int64(view.Work.Prospects), Violations: t.violations,
 		ByTrigger: []TriggerCount{}, ByKind: r.victimCounts(), Taken: r.takings(),
@@ -37,7 +37,7 @@ func (r *run) preemptionOf(view *core.View) *Preemption {
 	allTriggers(func(trigger preemptor.Trigger) {
 		of := t.of(trigger)
 		one := TriggerCount{
-			Trigger: trigger.String(), Plans: of.plans, InVain: of.inVain, Victims: int(counts.ByTrigger[trigger]),
+			Trigger: trigger.String(), Plans: of.plans, InVain: of.inVain, Victims: int(counts.Victims.By(trigger)),
 			Nominations: of.nominated, Cleared: of.cleared, Elsewhere: of.elsewhere, Helped: waitsOf(of.waits),
 		}
 		if one != (TriggerCount{Trigger: one.Trigger}) {

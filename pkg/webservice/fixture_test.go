@@ -122,7 +122,7 @@ func newWorld(t testing.TB) *world {
 			},
 		},
 		Applications: w.applications(t, fillers),
-		Preempted:    core.Preempted{Plans: 2, Victims: 1},
+		Preempted:    core.Preempted{Plans: 2, Victims: core.VictimCount{{1}}},
 	}
 	w.views[w.names[0]] = view
 	return w

@@ -67,13 +67,13 @@ func countsOf(h core.Hunt) string {
 // and what became of nominations.
 func (w *world) showVictims() {
 	p := w.here().View().Preempted
-	line := fmt.Sprintf("victims %d", p.Victims)
-	for t, count := range p.ByTrigger {
-		if count > 0 {
-			line += fmt.Sprintf(", %d by %s", count, preemptor.Trigger(t))
+	line := fmt.Sprintf("victims %d", p.Victims.Total())
+	for t := range preemptor.Trigger(preemptor.Triggers) {
+		if count := p.Victims.By(t); count > 0 {
+			line += fmt.Sprintf(", %d by %s", count, t)
 		}
 	}
-	w.printf("%s; nominations %d, cleared %d; stuck %d, loops %d\n", line, p.Nominations, p.Cleared, p.Stuck, p.Loops)
+	w.printf("%s; nominations %d, cleared %d; stuck %d, loops %d\n", line, p.Nominations, p.Cleared, p.Stuck.Total(), p.Loops)
 }
 
 func keysOf(words []string) []core.AllocationKey {

@@ -126,7 +126,7 @@ func (w *world) askOf(key core.AllocationKey) (ask core.AskView, waits bool) {
 
 func (w *world) showPreempted() {
 	p := w.here().View().Preempted
-	w.printf("plans %d, victims %d, stuck %d, reservations given way %d\n", p.Plans, p.Victims, p.Stuck, p.Reservations)
+	w.printf("plans %d, victims %d, stuck %d, reservations given way %d\n", p.Plans, p.Victims.Total(), p.Stuck.Total(), p.Reservations)
 }
 
 // going says of an allocation for whom, or by what, it was told to go.

@@ -24,7 +24,7 @@ const (
 )
 
 // forDaemons counts the one victim of an ask that must run on its node.
-var forDaemons = [preemptor.Triggers]uint64{preemptor.RequiredNode: 1}
+var forDaemons = core.VictimCount{preemptor.RequiredNode: {preemptor.Regular: 1}}
 
 // full is a bubble with a full node: two pods of an application, of 2 and of 3
 // cores. Nobody confirms a release but the test.
@@ -133,7 +133,7 @@ func TestTheOwnerWakesAtTheDelayAndNotBefore(t *testing.T) {
 		m.Advance(time.Second)
 		now = m.Look()
 		assert.Equal(t, now.Preempted.Plans, before.Preempted.Plans+1)
-		assert.Equal(t, now.Preempted.Victims, uint64(1))
+		assert.Equal(t, now.Preempted.Victims.Total(), uint64(1))
 	})
 }
 
@@ -164,7 +164,7 @@ func TestRoomThatAppearsInTime(t *testing.T) {
 		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
 		m.Advance(time.Hour)
 		assert.Check(t, cmp.Len(preempted(m), 0))
-		assert.Equal(t, m.Look().Preempted.Victims, uint64(0))
+		assert.Equal(t, m.Look().Preempted.Victims.Total(), uint64(0))
 	})
 }
 
@@ -178,7 +178,7 @@ func TestALateConfirmation(t *testing.T) {
 		m.Confirm("small")
 		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
 		m.Advance(time.Hour)
-		assert.Equal(t, m.Look().Preempted, core.Preempted{Plans: 2, Victims: 1, ByTrigger: forDaemons})
+		assert.Equal(t, m.Look().Preempted, core.Preempted{Plans: 2, Victims: forDaemons})
 	})
 }
 
@@ -216,7 +216,7 @@ func TestAConfirmationThatNeverComes(t *testing.T) {
 			assert.Equal(t, l.Stuck, l.Key == "small")
 			assert.Equal(t, l.For, core.AllocationKey("logs"))
 		}
-		assert.Equal(t, m.Look().Preempted.Stuck, uint64(1))
+		assert.Equal(t, m.Look().Preempted.Stuck.Total(), uint64(1))
 
 		m.Confirm("large")
 		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
@@ -236,7 +236,7 @@ func TestNobodyGoes(t *testing.T) {
 		told, _ := released(m)
 		assert.Equal(t, len(told), 2)
 		assert.Equal(t, len(preempted(m)), 2)
-		assert.Equal(t, m.Look().Preempted.Stuck, uint64(2))
+		assert.Equal(t, m.Look().Preempted.Stuck.Total(), uint64(2))
 		assert.Equal(t, m.Why("logs"), "required node has no room: nobody is eligible: needs vcore=2000")
 		// The first of them that goes makes room.
 		m.Confirm("large")
@@ -258,7 +258,7 @@ func TestAVictimThatEndsByItself(t *testing.T) {
 		})
 		m.Confirm("small")
 		m.Advance(victimTimeout)
-		assert.Equal(t, m.Look().Preempted, core.Preempted{Plans: 2, Victims: 1, ByTrigger: forDaemons})
+		assert.Equal(t, m.Look().Preempted, core.Preempted{Plans: 2, Victims: forDaemons})
 		assert.Equal(t, m.Text(m.Node("node-1").Allocated), "vcore=5000")
 	})
 }
@@ -325,7 +325,7 @@ func TestTwoAsksForOneNode(t *testing.T) {
 		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
 		assert.Equal(t, m.WaitPlaced("proxy"), "node-1")
 		m.Advance(time.Hour)
-		assert.Equal(t, m.Look().Preempted.Victims, uint64(2))
+		assert.Equal(t, m.Look().Preempted.Victims.Total(), uint64(2))
 	})
 }
 

@@ -20,7 +20,9 @@ export async function readMetrics(ctx, signal) {
     if (name === 'narwhal_placements_total') out.placements += value;
     else if (name === 'narwhal_partition_resource' && labels.state === 'occupied') out.occupied[labels.resource] = value;
     else if (name === 'narwhal_nodes_by_usage') (out.usage[labels.resource] ??= []).push({ range: labels.range, nodes: value });
-    else if (name === 'narwhal_preemption_victims_total') out.victims[labels.trigger] = value;
+    else if (name === 'narwhal_preemption_victims_total' && labels.outcome === 'told') {
+      out.victims[labels.trigger] = (out.victims[labels.trigger] ?? 0) + value;
+    }
   }
   return out;
 }
