@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -330,7 +331,13 @@ func (c *contract) checkPicked(pointer string, said jsonObject, value any, field
 func (c *contract) meant(pointer string) (string, jsonObject) {
 	here := any(c.document)
 	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		here = c.followed(here.(jsonObject))[unescapedStep.Replace(step)]
+		switch inside := here.(type) {
+		case jsonObject:
+			here = c.followed(inside)[unescapedStep.Replace(step)]
+		case []any:
+			i, _ := strconv.Atoi(step)
+			here = inside[i]
+		}
 	}
 	said, _ := here.(jsonObject)
 	if ref, ok := said["$ref"].(string); ok {
