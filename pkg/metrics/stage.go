@@ -11,22 +11,24 @@ type Stage uint8
 
 // The stages.
 const (
-	InboxWait Stage = iota // a request waits for the owner of its partition
-	Apply                  // one command is carried out
-	Decision               // one call of Schedule, whatever it places
-	Callback               // a resource manager takes one callback
-	Predicate              // a resource manager answers whether one ask may run on one node
+	InboxWait  Stage = iota // a request waits for the owner of its partition
+	Apply                   // one command is carried out
+	Decision                // one call of Schedule, whatever it places
+	OutboxWait              // answers wait for the goroutine that makes the callbacks
+	Callback                // a resource manager takes one callback
+	Predicate               // a resource manager answers whether one ask may run on one node
 
 	// Stages is how many stages there are.
 	Stages = iota
 )
 
 var stages = [Stages]string{
-	InboxWait: "inbox_wait",
-	Apply:     "apply",
-	Decision:  "decision",
-	Callback:  "callback",
-	Predicate: "predicate",
+	InboxWait:  "inbox_wait",
+	Apply:      "apply",
+	Decision:   "decision",
+	OutboxWait: "outbox_wait",
+	Callback:   "callback",
+	Predicate:  "predicate",
 }
 
 // String is the value of the label stage.

@@ -83,7 +83,7 @@ func TestNominationsAreDelivered(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%T", c.callback), func(t *testing.T) {
 			logs, seen := observer.New(zap.InfoLevel)
-			x := newOutbox()
+			x := newOutbox(meter{})
 			courier := &courier{callback: c.callback, journal: journal{zap.New(logs)}}
 			courier.nominations, _ = c.callback.(NominationCallback)
 			x.put("[rm]default", effects...)

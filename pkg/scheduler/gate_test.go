@@ -12,7 +12,7 @@ import (
 
 // A gate is as large as what runs and what is under way, and not as what ever was.
 func TestAGateForgets(t *testing.T) {
-	g := newGate(newOutbox(), nil, zap.NewNop())
+	g := newGate(newOutbox(meter{}), nil, zap.NewNop())
 	tell := func(effect any) {
 		g.note(core.Effects{effect}, g.outbox.put("p", effect))
 	}

@@ -2,6 +2,9 @@ package scheduler
 
 import (
 	"sync"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 )
 
 // A delivery is one effect on its way to the callback.
@@ -22,10 +25,12 @@ type outbox struct {
 	appended  uint64
 	delivered uint64
 	closed    bool
+	meter     meter
+	since     time.Time // when the first that waits was put in, if that is measured
 }
 
-func newOutbox() *outbox {
-	x := new(outbox)
+func newOutbox(m meter) *outbox {
+	x := &outbox{meter: m}
 	x.changed = sync.NewCond(&x.mu)
 	return x
 }
@@ -40,6 +45,9 @@ func (x *outbox) putAfter(head any, from string, effects []any) uint64 {
 	defer x.mu.Unlock()
 	if x.closed {
 		return x.appended
+	}
+	if len(x.waiting) == 0 {
+		x.since = x.meter.now()
 	}
 	if head != nil {
 		x.waiting = append(x.waiting, delivery{head, from})
@@ -67,6 +75,9 @@ func (x *outbox) take(spare []delivery) ([]delivery, bool) {
 	}
 	all := x.waiting
 	x.waiting = spare[:0]
+	if len(all) > 0 {
+		x.meter.took(metrics.OutboxWait, x.since)
+	}
 	return all, !x.closed
 }
 

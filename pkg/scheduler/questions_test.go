@@ -52,7 +52,7 @@ func (a *able) DisruptionBudgets(keys []string) []DisruptionBudget { return a.bu
 // asking is a gate, and what it logs from a level on.
 func asking(callback api.ResourceManagerCallback) (*gate, *observer.ObservedLogs) {
 	logs, seen := observer.New(zap.WarnLevel)
-	return newGate(newOutbox(), callback, zap.New(logs)), seen
+	return newGate(newOutbox(meter{}), callback, zap.New(logs)), seen
 }
 
 // warnings are the problems that were logged.
@@ -347,7 +347,7 @@ func TestWhatTheCoreMayAsk(t *testing.T) {
 		s, err := New(Config{SkipPredicates: c.skip})
 		assert.NilError(t, err)
 		var options core.Options
-		g := s.gate(&registration{outbox: newOutbox(), callback: c.callback}, "p", &options)
+		g := s.gate(&registration{outbox: newOutbox(meter{}), callback: c.callback}, "p", &options)
 		var words []string
 		for word, there := range map[string]bool{
 			"0 feasible": options.Feasible != nil, "1 simulate": options.Simulate != nil,

@@ -59,7 +59,7 @@ func (s *Scheduler) RegisterResourceManager(request *si.RegisterResourceManagerR
 	r := &registration{
 		id:       request.RmID,
 		callback: callback,
-		outbox:   newOutbox(),
+		outbox:   newOutbox(s.meter),
 		former:   map[string]*owner{},
 		checksum: config.checksum,
 		extra:    maps.Clone(request.ExtraConfig),
