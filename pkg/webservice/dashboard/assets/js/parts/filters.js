@@ -6,8 +6,9 @@ import { h } from '../dom.js';
 const pause = 250; // milliseconds after the last letter
 
 // createFilters makes the fields of a list. A field is { name, label, kind, options }:
-// kind is 'search', 'text' or 'select', whose options are [value, text].
-export function createFilters(ctx, panel, parts = []) {
+// kind is 'search', 'text' or 'select', whose options are [value, text]. Parts() are
+// those of the address, which stay.
+export function createFilters(ctx, panel, parts = () => []) {
   let timer = 0;
 
   function change(changes) {
@@ -16,7 +17,7 @@ export function createFilters(ctx, panel, parts = []) {
     for (const [name, value] of Object.entries({ offset: '', ...changes })) {
       if (value === '' || value === null) query.delete(name); else query.set(name, value);
     }
-    ctx.go(ctx.link(panel, parts, query), true);
+    ctx.go(ctx.link(panel, parts(), query), true);
   }
 
   function later(name, value) {
