@@ -10,8 +10,10 @@ import { kinds as kindsOf } from '../format.js';
 import { createViewer } from '../parts/viewer.js';
 import { emptyWish, formOf, readFailure, readQuestion } from '../parts/question.js';
 import { questionForm } from '../parts/questionform.js';
+import { effectOf } from '../parts/effect.js';
 import { outcomeView, refusedFields, summary } from '../parts/outcome.js';
 import { copyButton } from '../parts/links.js';
+import { capital } from '../parts/words.js';
 
 const addressMax = 4000; // bytes of a question that is put into the address
 const hints = 50; // names that are offered for a field
@@ -121,15 +123,17 @@ function createDesk(root, ctx) {
     paint();
     const question = written(kept.form);
     try {
-      const { data } = await ctx.api.post(where('whatif'), body, { signal: abort.signal });
-      kept.result = { outcome: data, body, question, at: ctx.now(), page: 0, chosen: data.asks.length === 1 ? data.asks[0].allocationKey : null };
+      // What comes anyway is asked for as well, so that the difference can be told.
+      const [{ data }, anyway] = await Promise.all([body, { within: body.within }].map((one) => ctx.api.post(where('whatif'), one, { signal: abort.signal })));
+      kept.result = { outcome: data, effect: effectOf(data, anyway.data), body, question, at: ctx.now(), page: 0, chosen: data.asks.find((f) => f.waits)?.allocationKey ?? null };
       errors = refusedFields(data, kept.form);
       remember(body);
       ctx.announce(summary(kept.result));
     } catch (err) {
       if (abort.signal.aborted) return;
       if (!(err instanceof ApiError)) throw err;
-      errors = new Map([readFailure(err.message, kept.form)]);
+      const [field, text] = readFailure(err.message, kept.form);
+      errors = new Map([[field, capital(text)]]);
     } finally {
       playing = false;
     }

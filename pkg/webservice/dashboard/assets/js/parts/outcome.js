@@ -1,5 +1,6 @@
-// What would come of a question: where each ask would land, who would be told to go,
-// who else would be placed, and which queues would use more than their max.
+// What would come of a question: where each ask would land, who would be told to go
+// for it, who else would get a place or lose one, and which queues would use more than
+// their max. What comes anyway is told apart.
 
 import * as format from '../format.js';
 import { badge, h, pager, table } from '../dom.js';
@@ -7,7 +8,7 @@ import { applicationLink, askLink, copyButton, nodeLink, queueLink } from './lin
 import { explanation } from './explanation.js';
 import { capital, readable } from './words.js';
 
-const pageSize = 50;
+const pageSize = 20;
 const longMax = 200; // rows of a list that is not turned
 
 function fateOf(f) {
@@ -21,7 +22,7 @@ function count(asks, fate) { return asks.filter((f) => fateOf(f) === fate).lengt
 const none = 'nobody would be told to go';
 
 // summary is an outcome in a sentence.
-export function summary({ outcome: o, body }) {
+export function summary({ outcome: o, effect: e, body }) {
   const n = o.asks.length, told = [];
   const some = (fate, text) => {
     const m = count(o.asks, fate);
@@ -31,12 +32,16 @@ export function summary({ outcome: o, body }) {
   some('nominated', 'would get a place for which room is made');
   some('waits', 'would wait');
   some('refused', 'would not be taken in');
-  told.push(o.victims.length > 0 ? `${format.plural(o.victims.length, 'allocation')} would be told to go` : none);
-  if (o.others.length > 0) told.push(`${format.plural(o.others.length, 'ask')} that ${o.others.length === 1 ? 'waits' : 'wait'} now would get a place`);
-  if (o.beyond.length > 0) told.push(`${format.plural(o.beyond.length, 'queue')} would use more than ${o.beyond.length === 1 ? 'its' : 'their'} max`);
+  told.push(e.victims.length > 0 ? `${format.plural(e.victims.length, 'allocation')} would be told to go for that` : none);
+  if (e.spared.length > 0) told.push(`${format.plural(e.spared.length, 'allocation')} would be spared`);
+  if (e.others.length > 0) told.push(`${asks(e.others)} now would get a place`);
+  if (e.lost.length > 0) told.push(`${asks(e.lost)} now would lose the place that ${e.lost.length === 1 ? 'it gets' : 'they get'} otherwise`);
+  if (e.beyond.length > 0) told.push(`${format.plural(e.beyond.length, 'queue')} would use more than ${e.beyond.length === 1 ? 'its' : 'their'} max`);
   const words = told.length > 1 ? `${told.slice(0, -1).join(', ')}, and ${told.at(-1)}` : told[0];
   return capital(`${body.config ? 'under the other configuration ' : ''}${words}.`);
 }
+
+function asks(list) { return `${format.plural(list.length, 'ask')} that ${list.length === 1 ? 'waits' : 'wait'}`; }
 
 // refusedFields are the fields that a refusal is about, with what is wrong.
 export function refusedFields(outcome, form) {
@@ -53,19 +58,22 @@ export function refusedFields(outcome, form) {
 // outcomeView is the result: stale says that the form holds another question by now,
 // and choose is told which ask is looked at, or which page.
 export function outcomeView(ctx, result, { stale, choose }) {
-  const { outcome: o } = result;
+  const { outcome: o, effect: e } = result;
   return [
     h('div', { class: 'toolbar' },
       h('h2', null, 'What would come of it'),
       h('span', { class: 'quiet' }, `on the cluster as it was at ${format.time(result.at * 1e6)}`),
       h('span', { class: 'grow' }), copyButton(ctx, 'Copy as text', () => asText(result))),
     stale && h('p', null, badge('warn', 'The form has changed'), ' Play it again to see what would come of that.'),
-    h('p', { class: 'lead' }, summary(result)),
+    h('p', { class: 'lead', key: 'lead' }, summary(result)),
     o.asks.length > 0 && fatesCard(ctx, result, choose),
     chosenAsk(ctx, result),
-    o.victims.length > 0 && victimsCard(ctx, o.victims),
-    o.others.length > 0 && othersCard(ctx, o.others),
-    o.beyond.length > 0 && beyondCard(ctx, o.beyond),
+    victimsCard(ctx, 'Who would be told to go', e.victims),
+    placesCard(ctx, 'Who waits now and would get a place', e.others),
+    placesCard(ctx, 'Who would lose the place that it gets otherwise', e.lost),
+    victimsCard(ctx, 'Who would be spared', e.spared),
+    e.beyond.length > 0 && beyondCard(ctx, e.beyond),
+    anywayCard(ctx, e.anyway),
     h('details', { class: 'raw', key: 'raw' }, h('summary', null, 'The same with REST'),
       h('pre', null, `POST ws/v1/partition/${ctx.partition()}/whatif\n${JSON.stringify(result.body, null, 2)}`)),
   ];
@@ -79,7 +87,7 @@ function fatesCard(ctx, result, choose) {
     table({
       label: 'What becomes of the asks', rows: asks.slice(offset, offset + pageSize), key: (f) => f.allocationKey, selected: result.chosen ?? undefined,
       columns: [
-        { head: 'Ask', cell: (f) => f.allocationKey },
+        { head: 'Ask', class: 'name', cell: (f) => f.allocationKey },
         { head: 'What becomes of it', cell: (f) => fateBadge(f) },
         { head: 'Where, or why not', cell: (f) => fateWords(ctx, f) },
         asks.some((f) => f.waits) && { head: '', cell: (f) => whyButton(f, result, choose) },
@@ -127,26 +135,34 @@ function chosenAsk(ctx, result) {
     h('div', { class: 'why' }, explanation(ctx, f.waits)));
 }
 
-function victimsCard(ctx, victims) {
-  return card('Who would be told to go', table({
-    label: 'Who would be told to go', rows: victims.slice(0, longMax), key: (v) => `${v.applicationId} ${v.allocationKey}`,
-    columns: [
-      { head: 'Allocation', cell: (v) => [askLink(ctx, v.applicationId, v.allocationKey), !v.applicationId && h('span', { class: 'quiet' }, ' of another scheduler')] },
-      { head: 'Application', cell: (v) => applicationLink(ctx, v.applicationId) ?? '–' },
-      { head: 'Why', cell: (v) => capital(readable(v.message)) },
-    ],
-  }), rest(victims));
+function victimsCard(ctx, title, victims) {
+  return victims.length > 0 && card(title, victimsTable(ctx, title, victims));
 }
 
-function othersCard(ctx, others) {
-  return card('Who waits now and would get a place', table({
-    label: 'Who else would get a place', rows: others.slice(0, longMax), key: (f) => f.allocationKey,
+function victimsTable(ctx, label, victims) {
+  return [table({
+    label, rows: victims.slice(0, longMax), key: (v) => `${v.applicationId} ${v.allocationKey}`,
     columns: [
-      { head: 'Ask', cell: (f) => f.allocationKey },
-      { head: 'What becomes of it', cell: (f) => fateBadge(f) },
+      { head: 'Allocation', class: 'name', cell: (v) => askLink(ctx, v.applicationId, v.allocationKey) },
+      { head: 'Application', class: 'name', cell: (v) => applicationLink(ctx, v.applicationId) ?? h('span', { class: 'quiet' }, 'of another scheduler') },
+      { head: 'Why', cell: (v) => capital(readable(v.message)) },
+    ],
+  }), rest(victims)];
+}
+
+function placesCard(ctx, title, places) {
+  return places.length > 0 && card(title, placesTable(ctx, title, places));
+}
+
+function placesTable(ctx, label, places) {
+  return [table({
+    label, rows: places.slice(0, longMax), key: (f) => f.allocationKey,
+    columns: [
+      { head: 'Ask', class: 'name', cell: (f) => f.allocationKey },
+      { head: 'How', cell: (f) => fateBadge(f) },
       { head: 'Where', cell: (f) => fateWords(ctx, f) },
     ],
-  }), rest(others));
+  }), rest(places)];
 }
 
 function beyondCard(ctx, beyond) {
@@ -155,8 +171,18 @@ function beyondCard(ctx, beyond) {
     columns: [
       { head: 'Queue', cell: (b) => queueLink(ctx, b.queueName) },
       { head: 'Beyond by', cell: (b) => h('span', { class: 'bad-text' }, format.amounts(b.by)) },
-    ],
+      beyond.some((b) => b.now) && { head: 'Anyway by', cell: (b) => format.amounts(b.now, '–') },
+    ].filter(Boolean),
   }));
+}
+
+// anywayCard is what happens with or without the question.
+function anywayCard(ctx, { victims, others }) {
+  if (victims.length + others.length === 0) return null;
+  return h('details', { class: 'card question-card', key: 'anyway' },
+    h('summary', null, `What comes anyway: ${format.plural(victims.length, 'allocation')} told to go, ${format.plural(others.length, 'place')} for asks that wait`),
+    victims.length > 0 && h('div', { class: 'section' }, h('h3', null, 'Told to go'), victimsTable(ctx, 'Told to go anyway', victims)),
+    others.length > 0 && h('div', { class: 'section' }, h('h3', null, 'Get a place'), placesTable(ctx, 'Get a place anyway', others)));
 }
 
 function rest(list) { return list.length > longMax && h('p', { class: 'quiet' }, `and ${format.count(list.length - longMax)} more`); }
@@ -165,14 +191,17 @@ function card(title, ...content) { return h('section', { class: 'card', key: tit
 
 // asText is an outcome to send to somebody.
 function asText(result) {
-  const { outcome: o } = result, lines = [`What if, at ${format.date(result.at * 1e6)}: ${JSON.stringify(result.body)}`, summary(result)];
+  const { outcome: o, effect: e } = result, lines = [`What if, at ${format.date(result.at * 1e6)}: ${JSON.stringify(result.body)}`, summary(result)];
   for (const f of o.asks) {
     if (f.refused) lines.push(`${f.allocationKey} would not be taken in: ${f.refused}`);
     else if (f.nodeId) lines.push(`${f.allocationKey} would run on ${f.nodeId} at once`);
     else lines.push(...(f.waits?.lines ?? [`${f.allocationKey} would wait`]));
   }
-  for (const v of o.victims) lines.push(`${v.allocationKey} of ${v.applicationId || 'another scheduler'} would be told to go: ${v.message}`);
-  for (const f of o.others) lines.push(`${f.allocationKey} waits now and would get a place on ${f.nodeId || f.nominatedNode}`);
-  for (const b of o.beyond) lines.push(`${b.queueName} would use ${format.amounts(b.by)} more than its max`);
+  const named = (v) => `${v.allocationKey} of ${v.applicationId || 'another scheduler'}`;
+  for (const v of e.victims) lines.push(`${named(v)} would be told to go: ${v.message}`);
+  for (const v of e.spared) lines.push(`${named(v)} would be spared`);
+  for (const f of e.others) lines.push(`${f.allocationKey} waits now and would get a place on ${f.nodeId || f.nominatedNode}`);
+  for (const f of e.lost) lines.push(`${f.allocationKey} waits now and would lose its place on ${f.nodeId || f.nominatedNode}`);
+  for (const b of e.beyond) lines.push(`${b.queueName} would use ${format.amounts(b.by)} more than its max`);
   return lines.join('\n');
 }

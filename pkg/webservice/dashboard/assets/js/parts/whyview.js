@@ -61,7 +61,13 @@ export function whyView(ctx, id, key) {
       ['Application', applicationLink(ctx, e.applicationId)],
       ['Queue', queueLink(ctx, e.queueName)],
       ['Node', e.nodeId && nodeLink(ctx, e.nodeId)]),
-    h('p', { class: 'more' }, h('a', { href: ctx.link('events', [], { text: key }) }, 'Events about it')));
+    h('p', { class: 'more' }, h('a', { href: ctx.link('events', [], { text: key }) }, 'Events about it'),
+      !e.nodeId && [' · ', h('a', { href: ctx.link('whatif', [], { question: question(asked) }) }, 'What if it were different')]));
+  }
+
+  // question is the same ask as a what-if, with a name of its own.
+  function question({ amounts, priority }) {
+    return JSON.stringify({ asks: [{ allocationKey: `${key}-try`, applicationId: id, resource: amounts, priority: Number(priority ?? 0), requiredNodeId: mustRunOn(e) }] });
   }
 
   function departure() {
@@ -78,4 +84,12 @@ export function whyView(ctx, id, key) {
   }
 
   return { load, show, up: () => ctx.link('applications', [id]) };
+}
+
+// mustRunOn is the only node on which an ask may run, if that is so: all others are in
+// one group of the explanation.
+function mustRunOn(e) {
+  const others = 'is not the node it must run on';
+  if (!e.nodes?.some((g) => g.why === others)) return undefined;
+  return e.nodes.find((g) => g.why !== others)?.nearest ?? e.detail;
 }

@@ -1,0 +1,34 @@
+// What a question changes: the difference between what would come of it and what
+// comes anyway.
+
+// effectOf compares two outcomes. Victims, others and beyond are what the question
+// brings; spared and lost are victims and places that come only without it; and
+// anyway is what comes in both.
+export function effectOf(outcome, without) {
+  const victim = (v) => `${v.applicationId} ${v.allocationKey}`, ask = (f) => f.allocationKey;
+  const was = new Map(without.beyond.map((b) => [b.queueName, b.by]));
+  return {
+    victims: minus(outcome.victims, without.victims, victim),
+    spared: minus(without.victims, outcome.victims, victim),
+    others: minus(outcome.others, without.others, ask),
+    lost: minus(without.others, outcome.others, ask),
+    beyond: outcome.beyond.filter((b) => !equal(b.by, was.get(b.queueName))).map((b) => ({ ...b, now: was.get(b.queueName) })),
+    anyway: { victims: both(outcome.victims, without.victims, victim), others: both(outcome.others, without.others, ask) },
+  };
+}
+
+function minus(list, less, key) {
+  const gone = new Set(less.map(key));
+  return list.filter((one) => !gone.has(key(one)));
+}
+
+function both(list, other, key) {
+  const there = new Set(other.map(key));
+  return list.filter((one) => there.has(key(one)));
+}
+
+function equal(a, b) {
+  if (!a || !b) return a === b;
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((kind) => a[kind] === b[kind]);
+}
