@@ -48,8 +48,10 @@ func (b *Book) placed(e *si.Allocation) {
 	key, amounts := core.AllocationKey(e.AllocationKey), b.lately.of(b.kinds, e.ResourcePerAlloc)
 	b.running[key] = run{life: l, amounts: amounts, node: core.NodeID(e.NodeID), since: b.now.UnixNano(), placeholder: e.Placeholder}
 	l.running++
-	l.used.Add(amounts)
-	l.MaxUsed.Raise(l.used)
+	if !e.Placeholder {
+		l.used.Add(amounts)
+		l.MaxUsed.Raise(l.used)
+	}
 	l.view = nil
 	b.counts.Containers++
 	if len(l.waits) > 0 {
@@ -68,7 +70,9 @@ func (b *Book) stopped(key core.AllocationKey, why si.TerminationType) {
 	}
 	delete(b.running, key)
 	r.life.running--
-	r.life.used.Sub(r.amounts)
+	if !r.placeholder {
+		r.life.used.Sub(r.amounts)
+	}
 	r.life.view = nil
 	b.counts.Containers--
 	if r.victim {
@@ -135,22 +139,30 @@ func (b *Book) released(c core.ReleaseAllocation) {
 }
 
 // releasedAll notes that an application has lost all allocations and, but for a
-// timeout of its placeholders, all asks.
+// timeout of its placeholders, all asks. Allocations are looked for only where the
+// core does not name them.
 func (b *Book) releasedAll(c core.ReleaseAllocation) {
 	l := b.lives[c.Application]
 	if l == nil {
 		return
 	}
-	if l.running > 0 {
-		for key, r := range b.running {
-			if r.life == l {
-				b.stopped(key, c.Termination)
-			}
+	switch c.Termination {
+	case si.TerminationType_TIMEOUT, si.TerminationType_PREEMPTED_BY_SCHEDULER, si.TerminationType_PLACEHOLDER_REPLACED:
+		if l.running > 0 {
+			b.stoppedAll(l, c.Termination)
 		}
 	}
 	if c.Termination != si.TerminationType_TIMEOUT {
-		l.waits, l.view = nil, nil
+		l.waits = nil
 		b.plans.withdraw(b.now, l.ID, "the ask was released")
+	}
+}
+
+func (b *Book) stoppedAll(l *life, why si.TerminationType) {
+	for key, r := range b.running {
+		if r.life == l {
+			b.stopped(key, why)
+		}
 	}
 }
 
@@ -160,10 +172,7 @@ func (b *Book) withdrawn(id core.ApplicationID, key core.AllocationKey) {
 	if l == nil {
 		return
 	}
-	if _, told := l.waits[key]; told {
-		delete(l.waits, key)
-		l.view = nil
-	}
+	delete(l.waits, key)
 	if p := b.plans.open[key]; p != nil && p.Application == id {
 		b.plans.close(b.now, key, Withdrawn, "the ask was released")
 	}
@@ -182,10 +191,14 @@ func (b *Book) added(a *core.Allocation) {
 	if !ok || r.life.ID != a.Application || r.amounts.Equal(a.Amounts) {
 		return
 	}
-	b.spend(&r.life.Used, &r)
-	r.life.used.Sub(r.amounts)
-	r.life.used.Add(a.Amounts)
-	r.life.MaxUsed.Raise(r.life.used)
+	if r.placeholder {
+		b.spend(&r.life.Placeholders, &r)
+	} else {
+		b.spend(&r.life.Used, &r)
+		r.life.used.Sub(r.amounts)
+		r.life.used.Add(a.Amounts)
+		r.life.MaxUsed.Raise(r.life.used)
+	}
 	r.life.view = nil
 	r.amounts, r.since = a.Amounts, b.now.UnixNano()
 	b.running[a.Key] = r

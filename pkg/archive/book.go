@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -165,31 +164,16 @@ func (b *Book) planned(p *Plan) {
 	b.plans.add(b.now, p, b.config.PlansMax)
 }
 
-// A Past is a book at one moment. It is not changed.
-type Past struct {
-	Began  time.Time // when the partition did; zero if nothing is known
-	Active []*Life   // by ID
-	// Ended and Rejected are applications that are over, the oldest first.
-	Ended, Rejected []*Life
-}
-
-// Read is the whole book but the plans. What is too old at this time is left out.
-func (b *Book) Read(now time.Time) *Past {
-	p := new(Past)
+// Over is the applications that ended and those that were rejected, the oldest
+// first, without what is too old at this time.
+func (b *Book) Over(now time.Time) (ended, rejected []*Life) {
 	if b == nil {
-		return p
+		return nil, nil
 	}
 	b.mu.Lock()
-	p.Began = b.began
-	p.Active = make([]*Life, 0, len(b.lives))
-	for _, l := range b.lives {
-		p.Active = append(p.Active, l.viewed())
-	}
-	p.Ended, p.Rejected = slices.Clone(b.ended.all()), slices.Clone(b.rejections.all())
+	ended, rejected = slices.Clone(b.ended.all()), slices.Clone(b.rejections.all())
 	b.mu.Unlock()
-	slices.SortFunc(p.Active, func(x, y *Life) int { return cmp.Compare(x.ID, y.ID) })
-	p.Ended, p.Rejected = b.config.recent(p.Ended, now), b.config.recent(p.Rejected, now)
-	return p
+	return b.config.recent(ended, now), b.config.recent(rejected, now)
 }
 
 // recent is those who have not ended too long ago.
@@ -212,6 +196,19 @@ func (b *Book) Life(id core.ApplicationID) *Life {
 		return l.viewed()
 	}
 	return nil
+}
+
+// Waits is why an ask of an application waits; nothing if nothing was said of it.
+func (b *Book) Waits(id core.ApplicationID, key core.AllocationKey) Waits {
+	if b == nil {
+		return Waits{}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l := b.lives[id]; l != nil && l.waits[key] != nil {
+		return Waits{slices.Clone(l.waits[key].Reasons), l.waits[key].ScaleUp}
+	}
+	return Waits{}
 }
 
 // Began is when the partition did; zero if that is not known.

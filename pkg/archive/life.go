@@ -36,13 +36,11 @@ type Life struct {
 	Turns     []Turn    // the latest changes of state, the oldest first
 	Rejection string    // why it was rejected
 
-	MaxUsed resources.Amounts // by kind, whenever that was
+	// MaxUsed is by kind, whenever that was, and without placeholders.
+	MaxUsed resources.Amounts
 	// What allocations used that have ended, by type of instance: those that were
 	// preempted and placeholders on their own.
 	Used, Preempted, Placeholders []Spent
-	// Waits is why asks waited that wait still, by key; those of which nothing was
-	// said are not in it.
-	Waits map[core.AllocationKey]Waits
 }
 
 // A Turn is a change of state.
@@ -62,8 +60,8 @@ type Spent struct {
 type life struct {
 	Life
 	running int // allocations
-	used    resources.Amounts
-	waits   map[core.AllocationKey]*waits
+	used    resources.Amounts // without placeholders
+	waits   map[core.AllocationKey]*Waits
 	view    *Life // nil if it has changed since
 }
 
@@ -80,12 +78,6 @@ func (l *life) viewed() *Life {
 		*list = slices.Clone(*list)
 		for i := range *list {
 			(*list)[i].Amounts = (*list)[i].Amounts.Clone()
-		}
-	}
-	if len(l.waits) > 0 {
-		view.Waits = make(map[core.AllocationKey]Waits, len(l.waits))
-		for key, w := range l.waits {
-			view.Waits[key] = w.viewed()
 		}
 	}
 	l.view = &view

@@ -29,13 +29,8 @@ type Wait struct {
 	Count   int64
 }
 
-// waits is what readers see, or will see once it is read.
-type waits struct{ Waits }
-
-func (w *waits) viewed() Waits { return Waits{slices.Clone(w.Reasons), w.ScaleUp} }
-
 // say tells a reason, again perhaps.
-func (w *waits) say(now time.Time, message string) {
+func (w *Waits) say(now time.Time, message string) {
 	if len(message) > wordsMax {
 		message = message[:wordsMax-3] + "..."
 	}
@@ -55,7 +50,7 @@ func (w *waits) say(now time.Time, message string) {
 
 // waits tells why an ask waits. It gives nothing for one that runs, or whose
 // application is not known.
-func (b *Book) waits(id core.ApplicationID, key core.AllocationKey, message string) *waits {
+func (b *Book) waits(id core.ApplicationID, key core.AllocationKey, message string) *Waits {
 	l := b.life(id)
 	if l == nil {
 		return nil
@@ -66,12 +61,11 @@ func (b *Book) waits(id core.ApplicationID, key core.AllocationKey, message stri
 	w := l.waits[key]
 	if w == nil {
 		if l.waits == nil {
-			l.waits = map[core.AllocationKey]*waits{}
+			l.waits = map[core.AllocationKey]*Waits{}
 		}
-		w = new(waits)
+		w = new(Waits)
 		l.waits[key] = w
 	}
-	l.view = nil
 	w.say(b.now, message)
 	return w
 }

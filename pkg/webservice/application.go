@@ -11,24 +11,32 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// applicationJSON is an application. What a view does not hold is left out: the
-// greatest use, when it started and ended, its history and its task groups.
+// applicationJSON is an application. What it has been is left out where nobody
+// knows it. Nothing is known of task groups and of waits between tries, which have
+// their empty form.
 type applicationJSON struct {
 	ApplicationID      core.ApplicationID     `json:"applicationID"`
-	UsedResource       resources.Amounts      `json:"usedResource,omitempty"`
+	UsedResource       resources.Amounts      `json:"usedResource,omitempty"` // without placeholders
+	MaxUsedResource    resources.Amounts      `json:"maxUsedResource,omitempty"`
 	PendingResource    resources.Amounts      `json:"pendingResource,omitempty"`
 	Partition          string                 `json:"partition"`
 	QueueName          core.QueuePath         `json:"queueName"`
 	SubmissionTime     time.Time              `json:"submissionTime,omitempty"`
+	FinishedTime       time.Time              `json:"finishedTime,omitempty"`
 	Requests           *items[askJSON]        `json:"requests,omitempty"`
 	Allocations        *items[allocationJSON] `json:"allocations,omitempty"`
 	ApplicationState   string                 `json:"applicationState,omitempty"`
 	User               string                 `json:"user,omitempty"`
 	Groups             []string               `json:"groups,omitempty"`
-	StateLog           []stateJSON            `json:"stateLog,omitempty"` // the last change only
+	RejectedMessage    string                 `json:"rejectedMessage,omitempty"`
+	StateLog           []stateJSON            `json:"stateLog,omitempty"`
+	PlaceholderData    []placeholderJSON      `json:"placeholderData,omitempty"`
 	HasReserved        bool                   `json:"hasReserved,omitempty"`
 	Reservations       []core.AllocationKey   `json:"reservations,omitempty"`
 	MaxRequestPriority int32                  `json:"maxRequestPriority"`
+	StartTime          int64                  `json:"startTime"` // milliseconds
+	ResourceHistory    *spentJSON             `json:"resourceHistory,omitempty"`
+	BackoffDeadline    string                 `json:"backoffDeadline,omitempty"`
 
 	// What is new.
 	Tags map[string]string `json:"tags,omitempty"`
@@ -37,6 +45,26 @@ type applicationJSON struct {
 type stateJSON struct {
 	Time             time.Time `json:"time"`
 	ApplicationState string    `json:"applicationState"`
+
+	// What is new.
+	Reason string `json:"reason,omitempty"`
+}
+
+// placeholderJSON is a task group.
+type placeholderJSON struct {
+	TaskGroupName string            `json:"taskGroupName"`
+	Count         int64             `json:"count"`
+	MinResource   resources.Amounts `json:"minResource"`
+	Replaced      int64             `json:"replaced"`
+	TimedOut      int64             `json:"timedout"`
+}
+
+// spentJSON is amounts times seconds by type of instance, of allocations that have
+// ended.
+type spentJSON struct {
+	ResourceUsage       map[string]resources.Amounts `json:"resourceUsage,omitempty"`
+	PreemptedResource   map[string]resources.Amounts `json:"preemptedResource,omitempty"`
+	PlaceholderResource map[string]resources.Amounts `json:"placeholderResource,omitempty"`
 }
 
 // statuses are what the parameter status may ask for, in lower case. Nobody is
@@ -51,17 +79,15 @@ func (s *Service) applications(r *http.Request) (any, error) {
 	}
 	switch r.PathValue("state") {
 	case "active":
-		return at.list(r, slices.DeleteFunc(slices.Clone(at.Applications), ended))
+		return at.list(r, at.active(at.Applications))
 	case "completed":
-		return at.list(r, slices.DeleteFunc(slices.Clone(at.Applications), func(a *core.ApplicationView) bool { return a.State != core.Completed }))
-	case "rejected": // is answered and not kept
-		return at.list(r, nil)
+		return at.list(r, at.completed())
+	case "rejected":
+		return at.list(r, at.rejected())
 	default:
 		return nil, bad("Only following application states are allowed: active, rejected, completed")
 	}
 }
-
-func ended(a *core.ApplicationView) bool { return a.State == core.Completed || a.State == core.Failed }
 
 // queueApplications answers GET
 // /ws/v1/partition/{partition}/queue/{queue}/applications and the same with
@@ -81,23 +107,24 @@ func (s *Service) queueApplications(r *http.Request) (any, error) {
 	if state := r.PathValue("state"); state != "" && state != "active" {
 		return nil, bad("Only following application states are allowed: active")
 	}
-	return at.list(r, slices.DeleteFunc(slices.Clone(at.Applications), func(a *core.ApplicationView) bool {
-		return a.Queue != path || ended(a)
-	}))
+	return at.list(r, at.active(slices.DeleteFunc(slices.Clone(at.Applications), func(a *core.ApplicationView) bool { return a.Queue != path })))
 }
 
 // list answers with the applications that the query picks.
-func (at *snapshot) list(r *http.Request, all []*core.ApplicationView) (any, error) {
+func (at *snapshot) list(r *http.Request, all []story) (any, error) {
 	if values, err := parametersOf(r); err == nil && slices.Equal(values["status"], []string{""}) {
 		r = withoutStatus(r)
 	}
 	return list(r, all, at.fillApplication,
-		filter[*core.ApplicationView]{name: "status", test: statusTest},
-		texts("application", func(a *core.ApplicationView) core.ApplicationID { return a.ID }),
-		texts("user", func(a *core.ApplicationView) string { return a.User }),
-		filter[*core.ApplicationView]{name: "group", test: groupTest},
-		filter[*core.ApplicationView]{name: "queue", test: queueTest},
-		filter[*core.ApplicationView]{name: "node", test: nodeTest})
+		filter[story]{name: "status", test: statusTest},
+		texts("application", func(a story) core.ApplicationID { return a.ID }),
+		texts("user", func(a story) string { return a.User }),
+		filter[story]{name: "group", test: groupTest},
+		filter[story]{name: "queue", test: func(value string) (func(story) bool, error) {
+			test, err := queueTest(value)
+			return func(a story) bool { return test(a.ApplicationView) }, err
+		}},
+		filter[story]{name: "node", test: nodeTest})
 }
 
 // withoutStatus is the request without an empty status, which means all.
@@ -111,16 +138,16 @@ func withoutStatus(r *http.Request) *http.Request {
 	return &out
 }
 
-func statusTest(value string) (func(*core.ApplicationView) bool, error) {
+func statusTest(value string) (func(story) bool, error) {
 	if !slices.Contains(statuses, strings.ToLower(value)) {
 		return nil, bad("Only following active statuses are allowed: %s", strings.Join(statuses, ", "))
 	}
-	return func(a *core.ApplicationView) bool { return strings.EqualFold(a.State.String(), value) }, nil
+	return func(a story) bool { return strings.EqualFold(a.state(), value) }, nil
 }
 
-func groupTest(value string) (func(*core.ApplicationView) bool, error) {
+func groupTest(value string) (func(story) bool, error) {
 	matches := textMatch(value)
-	return func(a *core.ApplicationView) bool { return slices.ContainsFunc(a.Groups, matches) }, nil
+	return func(a story) bool { return slices.ContainsFunc(a.Groups, matches) }, nil
 }
 
 // queueTest picks those of a queue and of the queues below.
@@ -130,9 +157,9 @@ func queueTest(value string) (func(*core.ApplicationView) bool, error) {
 }
 
 // nodeTest picks those with an allocation on a node.
-func nodeTest(value string) (func(*core.ApplicationView) bool, error) {
+func nodeTest(value string) (func(story) bool, error) {
 	matches := textMatch(value)
-	return func(a *core.ApplicationView) bool {
+	return func(a story) bool {
 		return slices.ContainsFunc(a.Allocations, func(one *core.Allocation) bool { return matches(string(one.Node)) })
 	}, nil
 }
@@ -156,20 +183,19 @@ func (s *Service) application(r *http.Request) (any, error) {
 	}
 	id := core.ApplicationID(r.PathValue("application"))
 	i, found := slices.BinarySearchFunc(at.Applications, id, func(a *core.ApplicationView, id core.ApplicationID) int { return cmp.Compare(a.ID, id) })
-	if !found || ended(at.Applications[i]) || path != "" && at.Applications[i].Queue != path {
+	if !found || over(at.Applications[i]) || path != "" && at.Applications[i].Queue != path {
 		return nil, missing("Application")
 	}
 	out := new(applicationJSON)
-	at.fillApplication(at.Applications[i], out)
+	at.fillApplication(story{ApplicationView: at.Applications[i]}, out)
 	return object(r, out)
 }
 
-func (at *snapshot) fillApplication(a *core.ApplicationView, out *applicationJSON) {
+func (at *snapshot) fillApplication(a story, out *applicationJSON) {
 	*out = applicationJSON{
-		ApplicationID: a.ID, UsedResource: a.Used, PendingResource: a.Pending, Partition: at.name, QueueName: a.Queue,
+		ApplicationID: a.ID, UsedResource: realUse(a.ApplicationView), PendingResource: a.Pending, Partition: at.name, QueueName: a.Queue,
 		SubmissionTime: a.Submitted, Requests: each(a.Asks, at.fillAsk),
-		ApplicationState: a.State.String(), User: a.User, Groups: a.Groups, Tags: a.Tags,
-		StateLog:           []stateJSON{{a.Since, a.State.String()}},
+		ApplicationState: a.state(), User: a.User, Groups: a.Groups, Tags: a.Tags,
 		MaxRequestPriority: core.PriorityNone,
 	}
 	out.Allocations = each(a.Allocations, func(one *core.Allocation, to *allocationJSON) {
@@ -182,4 +208,21 @@ func (at *snapshot) fillApplication(a *core.ApplicationView, out *applicationJSO
 		}
 	}
 	out.HasReserved = len(out.Reservations) > 0
+	at.fillPast(a, out)
+}
+
+// realUse is what an application uses without placeholders.
+func realUse(a *core.ApplicationView) resources.Amounts {
+	var held resources.Amounts
+	for _, one := range a.Allocations {
+		if one.Placeholder {
+			held.Add(one.Amounts)
+		}
+	}
+	if held == nil {
+		return a.Used
+	}
+	used := a.Used.Clone()
+	used.Sub(held)
+	return used
 }

@@ -18,9 +18,11 @@ type askJSON struct {
 	ApplicationID       core.ApplicationID `json:"applicationId,omitempty"`
 	Placeholder         bool               `json:"placeholder,omitempty"`
 	TaskGroupName       string             `json:"taskGroupName,omitempty"`
+	AllocationLog       []waitJSON         `json:"allocationLog,omitempty"` // the oldest first
 	TriggeredPreemption bool               `json:"triggeredPreemption,omitempty"`
 	Originator          bool               `json:"originator,omitempty"`
 	SchedulingAttempted bool               `json:"schedulingAttempted,omitempty"`
+	TriggeredScaleUp    bool               `json:"triggeredScaleUp,omitempty"`
 
 	// What is new: why it waits and what that is about, the node that is reserved
 	// for it or on which room is made, the last searches for room and the last
@@ -36,6 +38,13 @@ type askJSON struct {
 	// In a list of asks of several applications, where it waits and for whom.
 	QueueName core.QueuePath `json:"queueName,omitempty"`
 	User      string         `json:"user,omitempty"`
+}
+
+// waitJSON is one reason why an ask waited, and how often that was said.
+type waitJSON struct {
+	Message        string    `json:"message"`
+	LastOccurrence time.Time `json:"lastOccurrence"`
+	Count          int64     `json:"count"`
 }
 
 // huntJSON is one search for a node where others would make room.
@@ -55,6 +64,11 @@ func (at *snapshot) fillAsk(a core.AskView, out *askJSON) {
 		TriggeredPreemption: a.Nominated != "" || a.Plan != nil && len(a.Plan.Victims) > 0,
 		Originator:          a.Originator, SchedulingAttempted: a.Reason != core.NotTried,
 		Why: a.Reason.String(), Detail: a.Detail, ReservedNode: a.Reserved, NominatedNode: a.Nominated,
+	}
+	waits := at.past.Waits(a.Application, a.Key)
+	out.TriggeredScaleUp = waits.ScaleUp
+	for _, w := range waits.Reasons {
+		out.AllocationLog = append(out.AllocationLog, waitJSON{w.Message, w.Last, w.Count})
 	}
 	for _, h := range a.Hunts {
 		out.Hunts = append(out.Hunts, huntJSON{

@@ -1,11 +1,16 @@
 package webservice
 
 import (
+	"encoding/json"
+	"errors"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
+
+// noDiagnostics is what clients know for a resource manager that says nothing.
+const noDiagnostics = "Resource Manager did not register callback"
 
 // dumpJSON is the whole state, of one moment for each partition.
 type dumpJSON struct {
@@ -17,11 +22,17 @@ type dumpJSON struct {
 	ClusterInfo      *items[clusterJSON]          `json:"clusterInfo"`
 	ContainerHistory *items[containerCountJSON]   `json:"containerHistory"`
 	Queues           []*queueJSON                 `json:"queues"`
-	RMDiagnostics    map[string]string            `json:"rmDiagnostics"`
+	RMDiagnostics    map[string]any               `json:"rmDiagnostics"`
 	LogLevel         string                       `json:"logLevel"`
 	Config           *configurationJSON           `json:"config"`
 	PlacementRules   *items[rulesJSON]            `json:"placementRules"`
-	EventStreams     []string                     `json:"eventStreams"`
+	EventStreams     []eventStreamJSON            `json:"eventStreams"`
+}
+
+// eventStreamJSON is a stream of events that is open.
+type eventStreamJSON struct {
+	Name      string // of the host that reads it
+	CreatedAt time.Time
 }
 
 // nodesJSON is the nodes of one partition.
@@ -39,7 +50,7 @@ type rulesJSON struct {
 // owned is an application and the partition it is in.
 type owned struct {
 	at  *snapshot
-	app *core.ApplicationView
+	app story
 }
 
 // dump answers GET /debug/fullstatedump. Every part of it shows the same views. It
@@ -49,24 +60,30 @@ func (s *Service) dump(*http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	history := s.history()
 	out := &dumpJSON{
 		Timestamp:        s.config.Now(),
 		Partitions:       each(all, s.fillPartition),
-		AppHistory:       each(s.counts(History.Applications), fillApplicationCount),
+		AppHistory:       each(history.Applications(), fillApplicationCount),
 		Nodes:            each(all, fillNodes),
 		ClusterInfo:      each(all, s.fillCluster),
-		ContainerHistory: each(s.counts(History.Containers), fillContainerCount),
-		RMDiagnostics:    map[string]string{"empty": "Resource Manager did not register callback"},
+		ContainerHistory: each(history.Containers(), fillContainerCount),
+		RMDiagnostics:    s.diagnostics(all),
 		PlacementRules:   each(all, fillRules),
 	}
 	var applications []owned
 	for _, at := range all {
 		out.Queues = append(out.Queues, at.queues())
-		for _, app := range at.Applications {
+		for _, app := range slices.Concat(at.active(at.Applications), at.completed(), at.rejected()) {
 			applications = append(applications, owned{at, app})
 		}
 	}
 	out.Applications = each(applications, func(o owned, to *applicationJSON) { o.at.fillApplication(o.app, to) })
+	if s.config.Events != nil {
+		for _, reader := range s.config.Events.Readers() {
+			out.EventStreams = append(out.EventStreams, eventStreamJSON{reader.Client, reader.Since})
+		}
+	}
 	if s.config.LogLevel != nil {
 		out.LogLevel = s.config.LogLevel()
 	}
@@ -74,6 +91,42 @@ func (s *Service) dump(*http.Request) (any, error) {
 		out.Config = configurationOf(document, s.config.Configuration.Extra())
 	}
 	return &pretty{out, &s.dumping}, nil
+}
+
+// diagnostics is what the resource manager says of itself; of several, by name.
+func (s *Service) diagnostics(all []*snapshot) map[string]any {
+	said := map[string]any{}
+	for _, at := range all {
+		if said[at.cluster] == nil {
+			said[at.cluster] = s.diagnosticsOf(at.cluster)
+		}
+	}
+	if len(said) == 1 {
+		return said[all[0].cluster].(map[string]any)
+	}
+	return said
+}
+
+// diagnosticsOf is what one resource manager says, which is an object. Numbers stay
+// as they are written.
+func (s *Service) diagnosticsOf(cluster string) map[string]any {
+	if s.config.Diagnostics == nil {
+		return map[string]any{"empty": noDiagnostics}
+	}
+	said, err := s.config.Diagnostics(cluster)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return map[string]any{"empty": noDiagnostics}
+	}
+	var out map[string]any
+	if err == nil {
+		decoder := json.NewDecoder(strings.NewReader(said))
+		decoder.UseNumber()
+		err = decoder.Decode(&out)
+	}
+	if err != nil {
+		return map[string]any{"Error": err.Error()}
+	}
+	return out
 }
 
 func fillNodes(at *snapshot, out *nodesJSON) {

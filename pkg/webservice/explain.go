@@ -2,22 +2,24 @@ package webservice
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// explanationJSON says why an ask waits, or an allocation was told to go. The
-// lines are the same for people.
+// explanationJSON says why an ask waits, or an allocation was told to go, which may
+// have gone since. The lines are the same for people.
 type explanationJSON struct {
 	AllocationKey core.AllocationKey `json:"allocationKey"`
 	ApplicationID core.ApplicationID `json:"applicationId"`
 	QueueName     core.QueuePath     `json:"queueName"`
-	NodeID        core.NodeID        `json:"nodeId,omitempty"` // where it runs
+	NodeID        core.NodeID        `json:"nodeId,omitempty"` // where it runs, or ran
 	Why           string             `json:"why,omitempty"`
 	Detail        string             `json:"detail,omitempty"`
 	NominatedNode core.NodeID        `json:"nominatedNode,omitempty"`
@@ -59,6 +61,7 @@ type departureJSON struct {
 	Trigger string             `json:"trigger"`
 	For     core.AllocationKey `json:"for,omitempty"`
 	Stuck   bool               `json:"stuck,omitempty"`
+	EndTime time.Time          `json:"endTime,omitempty"` // when it had gone
 	Plan    *planJSON          `json:"plan,omitempty"`
 }
 
@@ -71,13 +74,58 @@ func (s *Service) explain(r *http.Request) (any, error) {
 	}
 	application, key := core.ApplicationID(r.PathValue("application")), core.AllocationKey(r.PathValue("allocation"))
 	answer, err := explain.Ask(at.View, at.kinds, application, key)
+	plan := at.past.Told(application, key)
 	switch {
+	case errors.Is(err, explain.ErrUnknown) && plan != nil:
+		return object(r, at.farewell(plan, plan.Victim(key)))
 	case errors.Is(err, explain.ErrUnknown):
 		return nil, missing("Allocation")
 	case err != nil:
 		return nil, err
 	}
+	if l := answer.Leaving; l != nil && l.Plan == nil && plan != nil {
+		l.Plan = at.kept(plan)
+	}
 	return object(r, explanationOf(answer))
+}
+
+// kept is a plan of the archive.
+func (at *snapshot) kept(p *archive.Plan) *explain.Plan {
+	return &explain.Plan{At: p.At, Verdict: p.Decision.Verdict(at.kinds), Lines: strings.Split(p.Decision.Explain(at.kinds), "\n")}
+}
+
+// farewell says why an allocation is gone that was told to go.
+func (at *snapshot) farewell(p *archive.Plan, v *archive.Victim) *explanationJSON {
+	plan := at.kept(p)
+	out := &explanationJSON{
+		AllocationKey: v.Key, ApplicationID: v.Application, QueueName: v.Queue, NodeID: v.Node,
+		Leaving: &departureJSON{Time: p.At, Trigger: p.Trigger.String(), For: p.Key, EndTime: v.Ended, Plan: planOf(plan)},
+	}
+	add := func(name, format string, args ...any) {
+		out.Lines = append(out.Lines, fmt.Sprintf("  %-10s", name)+fmt.Sprintf(format, args...))
+	}
+	out.Lines = []string{fmt.Sprintf("%s of application %s ran on node %s, in queue %s", v.Key, v.Application, v.Node, v.Queue)}
+	add("held", "%s, priority %d", at.kinds.Format(v.Amounts), v.Priority)
+	if p.Key == "" {
+		add("left", "by %s of queue %s", p.Trigger, p.Queue)
+	} else {
+		add("left", "by %s for %s of application %s in queue %s", p.Trigger, p.Key, p.Application, p.Queue)
+	}
+	add("", "was told at %s", p.At.UTC().Format(time.RFC3339))
+	if !v.Ended.IsZero() {
+		add("", "had gone at %s", v.Ended.UTC().Format(time.RFC3339))
+	}
+	outcome := p.Outcome.String()
+	if p.On != "" {
+		outcome += " on node " + string(p.On)
+	}
+	add("outcome", "%s", strings.TrimSuffix(outcome+": "+p.Reason, ": "))
+	name := "plan"
+	for _, line := range plan.Lines {
+		add(name, "%s", line)
+		name = ""
+	}
+	return out
 }
 
 func explanationOf(a *explain.Answer) *explanationJSON {

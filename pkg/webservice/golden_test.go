@@ -39,6 +39,7 @@ var goldens = []struct{ file, path string }{
 	{"events", "/ws/v1/events/batch?start=1"},
 	{"explain", "/ws/v1/partition/default/application/agents-app/allocation/agent-1/explain"},
 	{"explain-victim", "/ws/v1/partition/default/application/filler-app/allocation/filler-2/explain"},
+	{"explain-gone", "/ws/v1/partition/default/application/filler-app/allocation/filler-0/explain"},
 	{"users", "/ws/v1/partition/default/usage/users"},
 	{"user", "/ws/v1/partition/default/usage/user/anna"},
 	{"groups", "/ws/v1/partition/default/usage/groups"},

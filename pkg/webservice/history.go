@@ -20,22 +20,23 @@ type containerCountJSON struct {
 
 // applicationHistory answers GET /ws/v1/history/apps.
 func (s *Service) applicationHistory(r *http.Request) (any, error) {
-	return list(r, s.counts(History.Applications), fillApplicationCount)
+	return list(r, s.history().Applications(), fillApplicationCount)
 }
 
 // containerHistory answers GET /ws/v1/history/containers.
 func (s *Service) containerHistory(r *http.Request) (any, error) {
-	return list(r, s.counts(History.Containers), fillContainerCount)
+	return list(r, s.history().Containers(), fillContainerCount)
 }
 
-func (s *Service) counts(of func(History) []Count) []Count {
+// history is what was counted until now; nothing if nobody counts.
+func (s *Service) history() History {
 	switch {
 	case s.config.History != nil:
-		return of(s.config.History)
+		return s.config.History
 	case s.config.Archive != nil:
-		return of(counted(s.config.Archive.Counts(s.config.Now())))
+		return counted(s.config.Archive.Counts(s.config.Now()))
 	}
-	return nil
+	return counted(nil)
 }
 
 // counted is the history that an archive knows.

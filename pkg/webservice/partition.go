@@ -97,16 +97,18 @@ func (s *Service) fillPartition(at *snapshot, out *partitionJSON) {
 		ClusterID: at.cluster, Name: at.name,
 		Capacity:   capacityJSON{at.Capacity, at.Used, percent(at.Used, at.Capacity)},
 		TotalNodes: len(at.Nodes), Applications: map[string]int{},
-		State: "Active", LastStateTransition: s.config.Started,
+		State: "Active", LastStateTransition: at.since(s.config.Started),
 		Preempted: preemptedJSON{
 			at.Preempted.Plans, at.Preempted.Nominations, at.Preempted.Cleared, at.Preempted.Loops, at.Preempted.Victims.Total(), at.Preempted.Stuck.Total(),
 		},
 	}
-	for _, app := range at.Applications {
-		out.Applications[app.State.String()]++
-		out.TotalContainers += len(app.Allocations)
+	for _, list := range [][]story{at.active(at.Applications), at.completed(), at.rejected()} {
+		for _, app := range list {
+			out.Applications[app.state()]++
+			out.TotalContainers += len(app.Allocations)
+		}
+		out.Applications["total"] += len(list)
 	}
-	out.Applications["total"] = len(at.Applications)
 	if at.written != nil {
 		enabled, quota := !at.written.Preemption.Disabled, at.written.Preemption.Quota
 		out.PreemptionEnabled, out.QuotaPreemptionEnabled = &enabled, &quota

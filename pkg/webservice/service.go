@@ -74,6 +74,10 @@ type Config struct {
 	// Build describes the resource manager with a name: versions and the like. Nil
 	// knows nothing.
 	Build func(resourceManager string) map[string]string
+	// Diagnostics is what a resource manager says of its own state, an object in
+	// JSON. An error that wraps errors.ErrUnsupported is that it has nothing to say,
+	// as nil is for all.
+	Diagnostics func(resourceManager string) (string, error)
 	// LogLevel is the level of the log in words. Nil does not tell.
 	LogLevel func() string
 	// Now is the clock; nil is time.Now.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
@@ -20,6 +21,9 @@ type snapshot struct {
 	name    string            // of the partition, without it
 	written *config.Partition // as it was configured; nil if that is not known
 	past    *archive.Book     // what it has been; nil if that is not known
+	// gone is the applications that ended and those that were rejected, the oldest
+	// first, the same each time.
+	gone func() (ended, rejected []*archive.Life)
 }
 
 // snapshot is the partition that a request is about.
@@ -65,6 +69,7 @@ func (s *Service) look(full string) (*snapshot, error) {
 		return nil, fmt.Errorf("%w: %w", errUnavailable, err)
 	}
 	at := &snapshot{View: view, kinds: s.config.Kinds, past: s.config.Archive.Book(full)}
+	at.gone = sync.OnceValues(func() (ended, rejected []*archive.Life) { return at.past.Over(s.config.Now()) })
 	at.cluster, at.name = split(full)
 	if document := s.document(); document != nil {
 		for i := range document.Definitions {

@@ -1,0 +1,120 @@
+package webservice
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/events"
+)
+
+// answered is the answer to a request, as JSON.
+func answered(t *testing.T, h http.Handler, path string) (out any) {
+	t.Helper()
+	w := ask(h, http.MethodGet, path)
+	assert.Equal(t, w.Code, http.StatusOK, w.Body)
+	assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &out))
+	return out
+}
+
+// TestNothingIsKnownOfThePast: without an archive answers are what the view says.
+func TestNothingIsKnownOfThePast(t *testing.T) {
+	s := newWorld(t).service(t)
+	s.config.Archive = nil
+	app := answered(t, s.Handler(), "/ws/v1/partition/default/application/filler-app").(jsonObject)
+	assert.Equal(t, app["startTime"], float64(start.Add(time.Minute).UnixMilli()))
+	assert.Equal(t, len(app["stateLog"].([]any)), 1)
+	app = answered(t, s.Handler(), "/ws/v1/partition/default/application/agents-app").(jsonObject)
+	assert.Equal(t, app["startTime"], float64(-62135596800000))
+	for _, path := range []string{"/applications/completed", "/applications/rejected", "/preemptions"} {
+		assert.Equal(t, len(answered(t, s.Handler(), "/ws/v1/partition/default"+path).([]any)), 0)
+	}
+	partition := answered(t, s.Handler(), "/ws/v1/partitions").([]any)[0].(jsonObject)
+	assert.Equal(t, partition["lastStateTransitionTime"], float64(start.UnixNano()))
+	assert.Equal(t, len(answered(t, s.Handler(), "/ws/v1/history/apps").([]any)), 0)
+	w := ask(s.Handler(), http.MethodGet, "/ws/v1/partition/default/application/filler-app/allocation/filler-0/explain")
+	assert.Equal(t, w.Code, http.StatusNotFound)
+}
+
+// TestArchiveAndViewAreOfTwoMoments: a list of states ends with the state of the
+// view, and nobody goes on and has ended.
+func TestArchiveAndViewAreOfTwoMoments(t *testing.T) {
+	turns := []archive.Turn{{At: start, State: "Accepted"}, {At: start.Add(time.Second), State: "Running"}}
+	logged := func(state core.State, since time.Duration) string {
+		var names []string
+		view := &core.ApplicationView{State: state, Since: start.Add(since)}
+		for _, one := range stateLog(story{ApplicationView: view}, &archive.Life{Turns: turns}) {
+			names = append(names, one.ApplicationState)
+		}
+		return strings.Join(names, " ")
+	}
+	assert.Equal(t, logged(core.New, -time.Second), "")
+	assert.Equal(t, logged(core.Accepted, 0), "Accepted")
+	assert.Equal(t, logged(core.Running, time.Second), "Accepted Running")
+	assert.Equal(t, logged(core.Completing, 2*time.Second), "Accepted Running Completing")
+
+	w := newWorld(t)
+	s := w.service(t)
+	apps := w.views[w.names[0]].Applications
+	i := slices.IndexFunc(apps, func(a *core.ApplicationView) bool { return a.ID == "done-app" })
+	apps[i].State = core.Completing // the archive knows that it has completed
+	partition := answered(t, s.Handler(), "/ws/v1/partitions?fields=applications").([]any)[0].(jsonObject)
+	assert.DeepEqual(t, partition["applications"], jsonObject{
+		"Accepted": 1.0, "Completing": 1.0, "Running": 1.0, "Rejected": 1.0, "total": 4.0,
+	})
+	assert.Equal(t, len(answered(t, s.Handler(), "/ws/v1/partition/default/applications/completed").([]any)), 0)
+	apps[i].Submitted = start.Add(time.Hour) // another one of that ID
+	assert.Equal(t, len(answered(t, s.Handler(), "/ws/v1/partition/default/applications/completed").([]any)), 1)
+}
+
+// TestThePastIsPicked: filters and pages are those of all lists.
+func TestThePastIsPicked(t *testing.T) {
+	s := newWorld(t).service(t)
+	const lists = "/ws/v1/partition/default/applications/"
+	for query, want := range map[string]int{
+		"rejected?user=bob": 1, "rejected?user=anna": 0, "rejected?group=staff": 1, "rejected?queue=root": 1, "rejected?queue=root.low": 0,
+		"rejected?application=lost*": 1, "rejected?node=*": 0, "completed?user=anna": 1, "completed?queue=root.sys": 1, "completed?offset=1": 0,
+	} {
+		assert.Equal(t, len(answered(t, s.Handler(), lists+query).([]any)), want, query)
+	}
+}
+
+// TestDumpTellsOfOthers: what the resource manager says, and who reads events.
+func TestDumpTellsOfOthers(t *testing.T) {
+	w := newWorld(t)
+	s := w.service(t)
+	diagnostics := func() any { return answered(t, s.DebugHandler(), "/debug/fullstatedump").(jsonObject)["rmDiagnostics"] }
+	assert.DeepEqual(t, diagnostics(), jsonObject{"empty": noDiagnostics})
+
+	said, failure := `{"cache":{"nodes":[1,2.5,"x",true,null]}}`, error(nil)
+	s.config.Diagnostics = func(string) (string, error) { return said, failure }
+	assert.DeepEqual(t, diagnostics(), jsonObject{"cache": jsonObject{"nodes": []any{1.0, 2.5, "x", true, nil}}})
+	said = "[]"
+	assert.Assert(t, diagnostics().(jsonObject)["Error"] != nil)
+	failure = errors.New("no state")
+	assert.DeepEqual(t, diagnostics(), jsonObject{"Error": "no state"})
+	failure = errors.ErrUnsupported
+	assert.DeepEqual(t, diagnostics(), jsonObject{"empty": noDiagnostics})
+
+	w.names = append(w.names, "[other]default")
+	w.views["[other]default"] = w.views[w.names[0]]
+	said, failure = `{"a":1}`, nil
+	assert.DeepEqual(t, diagnostics(), jsonObject{"mycluster": jsonObject{"a": 1.0}, "other": jsonObject{"a": 1.0}})
+
+	history, err := events.NewHistory("instance", events.Config{})
+	assert.NilError(t, err)
+	s.config.Events = history
+	stream, err := history.Subscribe(start, "host-1", 0)
+	assert.NilError(t, err)
+	defer stream.Close()
+	streams := answered(t, s.DebugHandler(), "/debug/fullstatedump").(jsonObject)["eventStreams"]
+	assert.DeepEqual(t, streams, []any{jsonObject{"Name": "host-1", "CreatedAt": float64(start.UnixNano())}})
+}
