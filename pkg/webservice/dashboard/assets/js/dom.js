@@ -39,7 +39,7 @@ function set(el, name, value) {
   } else if (name === 'data') {
     for (const [key, v] of Object.entries(value)) if (v !== undefined && v !== null) el.dataset[key] = v;
   } else if (name === 'key') {
-    el.dataset.key = value;
+    if (value !== undefined && value !== null) el.dataset.key = value;
   } else if (name.startsWith('on')) {
     if (value) listen(el, name.slice(2), value);
   } else if (live.has(name) && name in el) {

@@ -113,11 +113,11 @@ function preemptionLog(ctx) {
         onrow: (p) => ctx.go(planLink(p, query)),
         columns: [
           { head: 'When', class: 'nowrap', cell: (p) => h('a', { href: planLink(p, query), title: format.date(p.time), 'aria-label': `Plan of ${format.time(p.time)}, explained` }, format.time(p.time)) },
-          { head: 'Ago', num: true, cell: (p) => format.age(p.time, ctx.now()) },
+          { head: 'Ago', num: true, class: 'when-wide', cell: (p) => format.age(p.time, ctx.now()) },
           { head: 'Trigger', cell: (p) => capital(p.trigger) },
           { head: 'For', cell: (p) => (p.allocationKey ? askLink(ctx, p.applicationId, p.allocationKey) : queueLink(ctx, p.queueName)) },
           { head: 'Who goes', cell: (p) => victimsCell(p.victims ?? []) },
-          { head: 'Node', cell: (p) => nodeLink(ctx, p.nodeId) ?? '–' },
+          { head: 'Node', class: 'when-wide', cell: (p) => nodeLink(ctx, p.nodeId) ?? '–' },
           { head: 'Outcome', cell: (p) => outcomeBadge(p) },
         ],
       }),

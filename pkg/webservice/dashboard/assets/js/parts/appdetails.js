@@ -11,7 +11,8 @@ const manyAllocations = 2000; // from here on the list is read less often
 const listLasts = 10000; // milliseconds that a long list is shown before it is read again
 
 const described = [
-  'applicationID', 'queueName', 'user', 'groups', 'applicationState', 'submissionTime', 'stateLog', 'usedResource', 'pendingResource', 'tags',
+  'applicationID', 'queueName', 'user', 'groups', 'applicationState', 'submissionTime', 'startTime', 'finishedTime', 'stateLog',
+  'usedResource', 'pendingResource', 'maxUsedResource', 'resourceHistory', 'tags',
 ].join(',');
 
 export function applicationDetails(ctx, id) {
@@ -46,7 +47,7 @@ export function applicationDetails(ctx, id) {
       h('div', { class: 'toolbar' }, h('h1', null, id), stateBadge(app.applicationState), h('span', { class: 'grow' }),
         copyButton(ctx, 'Copy link', () => location.href)),
       app.rejectedMessage && h('p', { class: 'lead bad-text' }, app.rejectedMessage),
-      h('div', { class: 'columns' }, facts(), history()),
+      h('div', { class: 'columns' }, facts(), history(), spent(app.resourceHistory)),
       !app.ended && waiting(),
       !app.ended && running(),
     ];
@@ -65,6 +66,8 @@ export function applicationDetails(ctx, id) {
       ['User', app.user],
       ['Groups', app.groups?.join(', ')],
       ['Submitted', `${format.date(app.submissionTime)} (${format.age(app.submissionTime, now)} ago)`],
+      ['Started', app.startTime > 0 && `${format.date(app.startTime * 1e6)} (${startedAfter(app)})`],
+      ['Ended', app.finishedTime > 0 && `${format.date(app.finishedTime)} (${format.age(app.finishedTime, now)} ago)`],
       ['Uses', app.ended ? '' : format.amounts(app.usedResource)],
       ['Waits for', app.pendingResource && format.amounts(app.pendingResource)],
       ['Most it used', app.maxUsedResource && format.amounts(app.maxUsedResource)],
@@ -78,7 +81,7 @@ export function applicationDetails(ctx, id) {
       label: 'States', rows: log, empty: 'Nothing is known',
       columns: [
         { head: 'State', cell: (s) => stateBadge(s.applicationState) },
-        { head: 'Since', cell: (s) => format.date(s.time) },
+        { head: 'Since', class: 'when', cell: (s) => format.date(s.time) },
         { head: 'Ago', num: true, cell: (s) => format.age(s.time, ctx.now()) },
         ...(log.some((s) => s.reason) ? [{ head: 'Why', cell: (s) => s.reason ?? '' }] : []),
       ],
@@ -95,7 +98,7 @@ export function applicationDetails(ctx, id) {
             { head: 'Why it waits', cell: (a) => whyCell(ctx, a) },
             { head: 'Asks for', cell: (a) => format.amounts(a.resource) },
             { head: 'Priority', num: true, cell: (a) => a.priority },
-            { head: 'Must run on', cell: (a) => nodeLink(ctx, a.requiredNodeId) ?? '–' },
+            { head: 'Must run on', class: 'when-wide', cell: (a) => nodeLink(ctx, a.requiredNodeId) ?? '–' },
             { head: 'Waits', num: true, cell: (a) => format.age(a.requestTime, ctx.now()) },
           ],
         }),
@@ -119,13 +122,36 @@ export function applicationDetails(ctx, id) {
             { head: 'Holds', cell: (a) => format.amounts(a.resource) },
             { head: 'Priority', num: true, cell: (a) => a.priority },
             { head: 'Runs', num: true, cell: (a) => format.age(a.allocationTime, ctx.now()) },
-            { head: 'Waited', num: true, title: 'From the request to the placement', cell: (a) => format.duration(a.allocationDelay) },
+            { head: 'Waited', num: true, class: 'when-wide', title: 'From the request to the placement', cell: (a) => format.duration(a.allocationDelay) },
           ],
         }),
         pager({ offset, limit: pageSize, total: allocations.length, onpage: (n) => turn('offset', n), noun: 'allocations' })]);
   }
 
   return { load, show, up: () => ctx.link('applications') };
+}
+
+// startedAfter is how long after it was submitted an application started, of which
+// REST knows the milliseconds.
+function startedAfter(app) {
+  const waited = app.startTime * 1e6 - app.submissionTime;
+  return waited < 1e6 ? 'at once' : `after ${format.duration(waited)}`;
+}
+
+// spent is what the allocations of an application that have ended held, for how long.
+function spent(history) {
+  const rows = [['resourceUsage', 'in all'], ['preemptedResource', 'by allocations that were told to go'], ['placeholderResource', 'by placeholders']]
+    .flatMap(([name, what]) => Object.entries(history?.[name] ?? {}).sort().map(([instance, used]) => ({ instance, what, used })));
+  if (rows.length === 0) return null;
+  const kinds = format.kinds(...rows.map((row) => row.used));
+  return h('section', { class: 'card' }, h('h2', null, 'What it has used'), table({
+    label: 'What it has used', rows, key: (row) => `${row.instance} ${row.what}`,
+    columns: [
+      { head: 'Nodes of type', cell: (row) => (row.instance && row.instance !== 'UNKNOWN' ? row.instance : 'unknown') },
+      { head: 'Used', cell: (row) => row.what },
+      ...kinds.map((kind) => ({ head: `${format.kindName(kind)} × h`, num: true, title: `${kind} times hours`, cell: (row) => (row.used[kind] ? format.amount(kind, row.used[kind] / 3600) : '–') })),
+    ],
+  }), h('p', { class: 'quiet small' }, 'Of allocations that have ended, times the hours that they ran.'));
 }
 
 // inOrder is allocations with those first that were told to go.
@@ -139,18 +165,15 @@ function marks(a) {
   ];
 }
 
-// findApplication resolves to an application wherever it is kept, or to null.
-// What has ended has the field ended.
+// findApplication resolves to an application wherever it is kept, or to null. Lists are
+// read, as an application that has ended is no mistake. What has ended has the field
+// ended; of several with one ID it is the last.
 export async function findApplication(ctx, id, fields, signal) {
-  const at = (...parts) => ctx.api.path('partition', ctx.partition(), ...parts);
-  try {
-    return (await ctx.api.get(at('application', id), { params: { fields }, signal })).data;
-  } catch (err) {
-    if (err.status !== 404) throw err;
-  }
-  for (const kind of ['completed', 'rejected']) {
-    const { data } = await ctx.api.get(at('applications', kind), { params: { application: id, limit: 1 }, signal });
-    if (data.length > 0) return { ...data[0], ended: true };
-  }
-  return null;
+  const named = (kind, params) => ctx.api.get(ctx.api.path('partition', ctx.partition(), 'applications', kind), { params: { application: id, ...params }, signal });
+  const { data } = await named('active', { fields });
+  const active = data.find((app) => app.applicationID === id);
+  if (active) return active;
+  const ended = (await Promise.all(['completed', 'rejected'].map((kind) => named(kind)))).flatMap((list) => list.data);
+  const last = ended.filter((app) => app.applicationID === id).sort((a, b) => (b.finishedTime ?? 0) - (a.finishedTime ?? 0))[0];
+  return last ? { ...last, ended: true } : null;
 }

@@ -86,13 +86,15 @@ export function applicationList(ctx) {
     return [
       { head: 'Application', cell: (a) => applicationLink(ctx, a.applicationID) },
       { head: 'State', cell: (a) => stateBadge(a.applicationState) },
-      { head: 'Queue', cell: (a) => queueLink(ctx, a.queueName) },
-      { head: 'User', cell: (a) => a.user ?? '' },
+      { head: 'Queue', class: 'when-wide', cell: (a) => queueLink(ctx, a.queueName) },
+      { head: 'User', class: 'when-wide', cell: (a) => a.user ?? '' },
       chosen() === 'rejected' && { head: 'Why', cell: (a) => a.rejectedMessage ?? '' },
       ended && chosen() !== 'rejected' && { head: 'Most used', cell: (a) => format.amounts(a.maxUsedResource) },
       !ended && { head: 'Uses', cell: (a) => format.amounts(a.usedResource, '–') },
       !ended && { head: 'Waits for', cell: (a) => waiting(a) },
-      { head: 'Age', num: true, title: 'Since it was submitted', cell: (a) => format.age(a.submissionTime, ctx.now()) },
+      ended && chosen() !== 'rejected' && { head: 'Took', num: true, title: 'From its submission to its end', cell: (a) => (a.finishedTime ? format.duration(a.finishedTime - a.submissionTime) : '–') },
+      ended && { head: chosen() === 'rejected' ? 'Came' : 'Ended', num: true, cell: (a) => `${format.age(a.finishedTime ?? a.submissionTime, ctx.now())} ago` },
+      !ended && { head: 'Age', num: true, title: 'Since it was submitted', cell: (a) => format.age(a.submissionTime, ctx.now()) },
     ].filter(Boolean);
   }
 

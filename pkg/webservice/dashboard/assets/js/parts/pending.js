@@ -78,11 +78,11 @@ export function pendingList(ctx) {
       { head: 'Ask', cell: (a) => askLink(ctx, a.applicationId, a.allocationKey) },
       { head: 'Why it waits', cell: (a) => whyCell(ctx, a) },
       { head: 'Asks for', cell: (a) => format.amounts(a.resource) },
-      { head: 'Priority', num: true, cell: (a) => a.priority },
+      { head: 'Priority', num: true, class: 'when-wide', cell: (a) => a.priority },
       { head: 'Waits', num: true, cell: (a) => format.age(a.requestTime, ctx.now()) },
-      { head: 'Application', cell: (a) => applicationLink(ctx, a.applicationId) },
-      { head: 'Queue', cell: (a) => queueLink(ctx, a.queueName) },
-      { head: 'User', cell: (a) => a.user ?? '' },
+      { head: 'Application', class: 'when-wide', cell: (a) => applicationLink(ctx, a.applicationId) },
+      { head: 'Queue', class: 'when-wide', cell: (a) => queueLink(ctx, a.queueName) },
+      { head: 'User', class: 'when-wide', cell: (a) => a.user ?? '' },
     ];
   }
 

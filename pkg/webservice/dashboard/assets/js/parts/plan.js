@@ -15,16 +15,18 @@ const keysShown = 6;
 
 // verdictBadge is how a plan ended: 'chosen…' is one that was carried out.
 export function verdictBadge(verdict) {
-  return verdict.startsWith('chosen') ? badge('good', 'room is made') : badge('warn', 'no room');
+  if (verdict.startsWith('chosen')) return badge('good', 'room is made');
+  return verdict.startsWith('waits for those who leave') ? badge('info', 'room comes') : badge('warn', 'no room');
 }
 
 // planStory is a plan as elements. applicationOf finds the application of a victim
-// by its key, if it is known; with victims false those who go are left out.
-export function planStory(ctx, plan, { applicationOf = () => undefined, victims = true } = {}) {
+// by its key, if it is known; with victims or trigger false those who go or the
+// trigger are left out.
+export function planStory(ctx, plan, { applicationOf = () => undefined, victims = true, trigger = true } = {}) {
   const p = readPlan(plan);
   return h('div', { class: 'plan' },
     h('p', { class: 'plan-verdict' }, verdictBadge(p.verdict), ' ', capital(readable(p.verdict))),
-    pairs(...(p.trigger ? [['Trigger', p.trigger]] : []), ...p.facts.map(([name, text]) => [names[name], readable(text)])),
+    pairs(['Trigger', trigger && capital(p.trigger ?? '')], ...p.facts.map(([name, text]) => [names[name], readable(text)])),
     victims && p.victims.length > 0 && part('Who goes', p.victims.map((v) => victim(ctx, v, applicationOf(v.key)))),
     p.tried.length > 0 && part('What was tried before', p.tried.map((t) => [h('strong', null, t.strategy), ` ${readable(t.why)}`])),
     p.filtered.length > 0 && part('Who was not asked to go', p.filtered.map((f) => [h('strong', null, f.why), ': ', keyList(f.keys)])),

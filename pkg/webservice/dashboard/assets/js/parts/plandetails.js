@@ -57,7 +57,12 @@ export function planDetails(ctx, p, close) {
       ['Outcome', outcomeWords(ctx, p)]),
     h('div', { class: 'section' }, h('h3', null, `Who was told to go (${victims.length})`), victimTable(ctx, p, victims)),
     h('div', { class: 'section' }, h('h3', null, 'How that was decided'),
-      planStory(ctx, p, { applicationOf: (key) => victims.find((v) => v.allocationKey === key)?.applicationId, victims: false })));
+      planStory(ctx, p, { applicationOf: (key) => victims.find((v) => v.allocationKey === key)?.applicationId, victims: false, trigger: false })));
+}
+
+// outcomeText is the same in words.
+export function outcomeText(p) {
+  return `${capital(p.outcome)}${p.placedNode ? ` on ${p.placedNode}` : ''}${p.outcomeReason ? `: ${p.outcomeReason}` : ''}`;
 }
 
 function outcomeWords(ctx, p) {

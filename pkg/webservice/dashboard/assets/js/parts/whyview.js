@@ -1,14 +1,17 @@
 // One ask or allocation: why it waits, or who needed its place.
 
 import * as format from '../format.js';
-import { badge, h, pairs, state } from '../dom.js';
+import { badge, h, pairs, state, table } from '../dom.js';
 import { applicationLink, askLink, copyButton, crumbs, nodeLink, queueLink } from './links.js';
 import { askedFor, explanation, readLines } from './explanation.js';
 import { planStory } from './plan.js';
+import { outcomeText } from './plandetails.js';
 import { capital, readable } from './words.js';
 
 export function whyView(ctx, id, key) {
-  let e = null, owner = null; // owner is who needed the place of an allocation that leaves
+  let e = null;
+  let plan = null; // the plan for which an allocation leaves, as it is kept
+  let waited = []; // why an ask waited so far
 
   async function load(signal) {
     try {
@@ -17,26 +20,50 @@ export function whyView(ctx, id, key) {
       if (err.status !== 404) throw err;
       e = null;
     }
+    [plan, waited] = [null, []];
+    if (e?.leaving) plan = await keptPlan(signal);
+    else if (e && !e.nodeId) waited = await log(signal);
+  }
+
+  // keptPlan is who was told to go with it, for whom, and what came of that.
+  async function keptPlan(signal) {
+    // Times are read as floating-point numbers, which are exact to some 256 ns.
+    const since = String(BigInt(e.leaving.time) - 1000n);
+    const { data } = await ctx.api.get(ctx.api.path('partition', ctx.partition(), 'preemptions'), { params: { application: id, node: e.nodeId, since }, signal });
+    const mine = data.filter((p) => p.victims?.some((v) => v.allocationKey === key));
+    return mine.find((p) => p.time === e.leaving.time) ?? mine.at(-1) ?? null;
+  }
+
+  // log is why the ask waited so far: in the list of asks it comes after as many of
+  // its application as the explanation says.
+  async function log(signal) {
+    const params = { application: id, limit: 1, offset: e.before ?? 0, fields: 'allocationKey,allocationLog,triggeredScaleUp' };
+    const { data } = await ctx.api.get(ctx.api.path('partition', ctx.partition(), 'asks'), { params, signal });
+    return data[0]?.allocationKey === key ? data[0].allocationLog ?? [] : [];
   }
 
   function show() {
     const way = crumbs(['Applications', ctx.link('applications')], [id, ctx.link('applications', [id])], [key]);
-    if (!e) return [way, gone()];
+    if (!e) return [way, nothing()];
     return [way,
       h('div', { class: 'toolbar' }, h('h1', null, key), status(), h('span', { class: 'grow' }),
         copyButton(ctx, 'Copy link', () => location.href), copyButton(ctx, 'Copy as text', () => e.lines.join('\n'))),
       h('p', { class: 'lead' }, headline()),
-      h('div', { class: 'why' }, facts(), e.nodeId ? departure() : explanation(ctx, e)),
+      h('div', { class: 'why' }, facts(), e.nodeId ? departure() : [explanation(ctx, e), waits()]),
       h('details', { class: 'raw', key: 'raw' }, h('summary', null, 'The same as text'), h('pre', null, e.lines.join('\n')))];
   }
 
-  function gone() {
+  function nothing() {
     return state('empty', 'It is neither waiting nor running', `${key} of ${id} ended, or never came. What happened to it may be among the events.`,
       h('a', { class: 'button', href: ctx.link('events', [], { text: key }) }, 'Events about it'),
       h('a', { class: 'button', href: ctx.link('applications', [id]) }, 'Its application'));
   }
 
+  // gone is so of an allocation that was told to go and did.
+  function gone() { return Boolean(e.leaving?.endTime || readLines(e.lines).held); }
+
   function status() {
+    if (gone()) return badge('plain', 'told to go, and gone');
     if (e.leaving) return e.leaving.stuck ? badge('bad', 'told to go, and stuck') : badge('warn', 'told to go');
     if (e.nodeId) return badge('good', 'running');
     return e.nominatedNode ? badge('info', 'room is being made') : badge('warn', 'waiting');
@@ -48,19 +75,20 @@ export function whyView(ctx, id, key) {
     }
     const l = e.leaving;
     if (!l) return ['It runs on ', nodeLink(ctx, e.nodeId), ', and nobody told it to go.'];
-    if (!l.for) return 'It was told to go, as its queue uses more than its max and gives back.';
-    return ['It was told to go to make room for ', askLink(ctx, owner, l.for), `, by ${l.trigger}.`];
+    const went = l.endTime ? `, and had gone ${format.duration(l.endTime - l.time)} later.` : gone() ? ', and has gone.' : '.';
+    if (!l.for) return ['It was told to go, as its queue used more than its max and gave back', went];
+    return ['It was told to go to make room for ', askLink(ctx, plan?.applicationId, l.for), `, by ${l.trigger}`, went];
   }
 
   function facts() {
     const told = readLines(e.lines);
-    const asked = askedFor((told['asks for'] ?? told.holds)?.[0]);
-    return h('section', { class: 'card' }, h('h2', null, e.nodeId ? 'What it is' : 'What it asks for'), pairs(
+    const asked = askedFor((told['asks for'] ?? told.holds ?? told.held)?.[0]);
+    return h('section', { class: 'card' }, h('h2', null, gone() ? 'What it was' : e.nodeId ? 'What it is' : 'What it asks for'), pairs(
       ...format.kinds(asked.amounts).map((kind) => [format.kindName(kind), format.amount(kind, asked.amounts[kind])]),
       ['Priority', asked.priority],
       ['Application', applicationLink(ctx, e.applicationId)],
       ['Queue', queueLink(ctx, e.queueName)],
-      ['Node', e.nodeId && nodeLink(ctx, e.nodeId)]),
+      [gone() ? 'Ran on' : 'Node', e.nodeId && nodeLink(ctx, e.nodeId)]),
     h('p', { class: 'more' }, h('a', { href: ctx.link('events', [], { text: key }) }, 'Events about it'),
       !e.nodeId && [' · ', h('a', { href: ctx.link('whatif', [], { question: question(asked) }) }, 'What if it were different')]));
   }
@@ -76,11 +104,27 @@ export function whyView(ctx, id, key) {
     return h('section', { class: 'card' },
       h('h2', null, l.for ? 'Who needed its place, and what else there was' : 'Why its queue gives back'),
       pairs(
-        ['Needed by', l.for && askLink(ctx, owner, l.for)],
+        ['Needed by', l.for && askLink(ctx, plan?.applicationId, l.for)],
+        ['Of application', applicationLink(ctx, l.for && plan?.applicationId)],
+        ['In queue', queueLink(ctx, plan?.queueName)],
         ['Trigger', capital(l.trigger)],
         ['Told to go', `${format.date(l.time)} (${format.age(l.time, ctx.now())} ago)`],
-        ['Stuck', l.stuck && 'It has not gone in time']),
-      l.plan ? planStory(ctx, l.plan) : h('p', { class: 'quiet' }, 'The plan is not kept any more.'));
+        ['Had gone', l.endTime && `${format.date(l.endTime)} (after ${format.duration(l.endTime - l.time)})`],
+        ['Stuck', l.stuck && 'It has not gone in time'],
+        ['What came of it', plan && h('a', { href: ctx.link('preemption', [String(plan.time), plan.allocationKey || plan.queueName]) }, outcomeText(plan))]),
+      l.plan ? planStory(ctx, l.plan, { trigger: false, applicationOf: (other) => (plan?.victims ?? []).find((v) => v.allocationKey === other)?.applicationId }) : h('p', { class: 'quiet' }, 'The plan is not kept any more.'));
+  }
+
+  function waits() {
+    if (waited.length < 2) return null;
+    return h('section', { class: 'card' }, h('h2', null, 'Why it waited so far'), table({
+      label: 'Why it waited so far', rows: [...waited].reverse(), key: (w) => w.message,
+      columns: [
+        { head: 'Why', cell: (w) => capital(readable(w.message)) },
+        { head: 'Times', num: true, cell: (w) => format.count(w.count) },
+        { head: 'Last', num: true, cell: (w) => `${format.age(w.lastOccurrence, ctx.now())} ago` },
+      ],
+    }));
   }
 
   return { load, show, up: () => ctx.link('applications', [id]) };
