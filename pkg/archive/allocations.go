@@ -123,7 +123,7 @@ func (b *Book) released(c core.ReleaseAllocation) {
 	case c.Key == "":
 		b.releasedAll(c)
 	case c.Application == "":
-		b.plans.gone(b.now, c.Key) // of another scheduler
+		b.plans.moved(b.now, c.Key, "")
 	default:
 		r, runs := b.running[c.Key]
 		switch {
@@ -178,10 +178,11 @@ func (b *Book) withdrawn(id core.ApplicationID, key core.AllocationKey) {
 	}
 }
 
-// added notes other amounts of an allocation that runs, and asks that are older
-// than their application.
+// added notes other amounts of an allocation that runs, asks that are older than
+// their application, and where foreign allocations are.
 func (b *Book) added(a *core.Allocation) {
 	if a.IsForeign() {
+		b.plans.moved(b.now, a.Key, a.Node)
 		return
 	}
 	if l := b.life(a.Application); l != nil && a.Created.Before(l.Submitted) {

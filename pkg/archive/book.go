@@ -111,6 +111,7 @@ func (b *Book) done(command core.Command, effects core.Effects) {
 		}
 	case core.RemoveNode:
 		delete(b.instances, c.ID)
+		b.plans.lost(b.now, c.ID)
 	}
 }
 

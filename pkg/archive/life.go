@@ -59,7 +59,7 @@ type Spent struct {
 // A life is one that goes on.
 type life struct {
 	Life
-	running int // allocations
+	running int               // allocations
 	used    resources.Amounts // without placeholders
 	waits   map[core.AllocationKey]*Waits
 	view    *Life // nil if it has changed since

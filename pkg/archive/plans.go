@@ -112,6 +112,25 @@ func (s *plans) gone(now time.Time, key core.AllocationKey) {
 	}
 }
 
+// moved notes where a foreign allocation is, if anywhere.
+func (s *plans) moved(now time.Time, key core.AllocationKey, to core.NodeID) {
+	if p := s.victims[key]; p != nil {
+		if v := p.Victim(key); v.Application == "" && v.Node != to {
+			s.gone(now, key)
+		}
+	}
+}
+
+// lost notes that a node is no more, with whatever foreign was on it. Of the others
+// the core says that they have ended.
+func (s *plans) lost(now time.Time, node core.NodeID) {
+	for key, p := range s.victims {
+		if v := p.Victim(key); v.Application == "" && v.Node == node {
+			s.gone(now, key)
+		}
+	}
+}
+
 // placed notes that an ask runs.
 func (s *plans) placed(now time.Time, key core.AllocationKey, node core.NodeID) {
 	if p := s.close(now, key, Placed, ""); p != nil {

@@ -1,0 +1,183 @@
+package archive
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+const (
+	seeds = 300
+	steps = 400
+)
+
+// TestTheBookSaysWhatWas: a book that is written as things happen says the same as
+// one that is worked out afterwards from what was there.
+func TestTheBookSaysWhatWas(t *testing.T) {
+	met := map[string]int{}
+	for seed := range uint64(seeds) {
+		w := newWorld(t, seed, Config{})
+		w.live(steps)
+		where := fmt.Sprint("seed ", seed)
+		w.checkLives(where, met)
+		w.checkWaits(where, met)
+		w.checkPlans(where, met)
+		for _, later := range []time.Duration{0, time.Minute, 20 * time.Minute} {
+			got := (&Archive{books: map[string]*Book{"p": w.book}}).Counts(w.now.Add(later))
+			want := naiveCounts(w.moments, w.now.Add(later))
+			assert.Assert(t, slices.Equal(got, want), "%s, %s later: %v, not %v", where, later, got, want)
+		}
+		w.checkBounds(where)
+	}
+	for _, what := range []string{
+		"completed", "failed", "active", "rejected", "used", "preempted", "placeholders", "waits", "scale up",
+		"required node", "priority", "quota", "foreign victim", "nobody more", "under way", "placed", "cleared", "planned anew", "withdrawn", "freed",
+	} {
+		assert.Assert(t, met[what] > 0, "no history has: %s; there is %v", what, met)
+	}
+}
+
+// plain is amounts of two kinds.
+func plain(a resources.Amounts) [2]int64 { return [2]int64{a.Of(0), a.Of(1)} }
+
+// lifeText is a life on a few lines.
+func lifeText(l *Life) string {
+	text := fmt.Sprintf("%s in %s of %s: submitted %s, started %s, finished %s, %s, at most %v\n", l.ID, l.Queue, l.User,
+		ago(l.Submitted), ago(l.Started), ago(l.Finished), l.State, plain(l.MaxUsed))
+	for _, turn := range l.Turns {
+		text += fmt.Sprintf("  %s %s %s\n", ago(turn.At), turn.State, turn.Reason)
+	}
+	for _, list := range [][]Spent{l.Used, l.Preempted, l.Placeholders} {
+		for _, s := range list {
+			text += fmt.Sprintf("  %s=%v", s.Instance, plain(s.Amounts))
+		}
+		text += "\n"
+	}
+	return text
+}
+
+func livesText(lives []*Life) string {
+	texts := make([]string, len(lives))
+	for i, l := range lives {
+		texts[i] = lifeText(l)
+	}
+	return strings.Join(texts, "")
+}
+
+func (w *world) checkLives(where string, met map[string]int) {
+	w.t.Helper()
+	ended, active := naiveLives(w.moments)
+	got, rejected := w.book.Over(w.now)
+	byEnd := func(a, b *Life) int { return cmp.Or(a.Finished.Compare(b.Finished), cmp.Compare(a.ID, b.ID)) }
+	assert.Assert(w.t, slices.IsSortedFunc(got, func(a, b *Life) int { return a.Finished.Compare(b.Finished) }), where)
+	got = slices.SortedStableFunc(slices.Values(got), byEnd)
+	slices.SortStableFunc(ended, byEnd)
+	assert.Equal(w.t, livesText(got), livesText(ended), where)
+	slices.SortFunc(active, func(a, b *Life) int { return cmp.Compare(a.ID, b.ID) })
+	for _, l := range active {
+		assert.Equal(w.t, lifeText(w.book.Life(l.ID)), lifeText(l), where)
+		met["active"]++
+	}
+	for _, l := range append(ended, active...) {
+		met[strings.ToLower(l.State)]++
+		met["used"] += len(l.Used)
+		met["preempted"] += len(l.Preempted)
+		met["placeholders"] += len(l.Placeholders)
+	}
+	var want, have []string
+	for _, m := range w.moments {
+		for _, effect := range m.Effects {
+			if e, ok := effect.(*si.RejectedApplication); ok {
+				want = append(want, ago(m.Now)+e.ApplicationID+e.Reason)
+			}
+		}
+	}
+	for _, l := range rejected {
+		have = append(have, ago(l.Finished)+string(l.ID)+l.Rejection)
+		assert.Equal(w.t, l.User, "anna")
+		met["rejected"]++
+	}
+	assert.DeepEqual(w.t, have, want)
+}
+
+func (w *world) checkWaits(where string, met map[string]int) {
+	w.t.Helper()
+	for _, app := range w.moments[len(w.moments)-1].view.Applications {
+		for _, ask := range app.Asks {
+			said, scaleUp := naiveWaits(w.moments, app.ID, ask.Key)
+			want, got := folded(said), w.book.Waits(app.ID, ask.Key)
+			if len(want) > reasonsMax {
+				continue // what is said again counts anew: TestWaits
+			}
+			assert.DeepEqual(w.t, got, Waits{want, scaleUp})
+			met["waits"] += len(want)
+			if scaleUp {
+				met["scale up"]++
+			}
+		}
+	}
+}
+
+func (w *world) checkPlans(where string, met map[string]int) {
+	w.t.Helper()
+	plans := w.book.Plans()
+	slices.Reverse(plans)
+	var got []string
+	for _, p := range plans {
+		got = append(got, planText(p))
+		met[p.Outcome.String()]++
+		met[p.Trigger.String()]++
+		for _, v := range p.Victims {
+			if v.Application == "" {
+				met["foreign victim"]++
+			}
+		}
+		if p.Decision.Reason != preemptor.Chosen {
+			met["nobody more"]++
+		}
+	}
+	assert.Equal(w.t, strings.Join(got, "\n"), strings.Join(naivePlans(w.moments), "\n"), where)
+}
+
+// checkBounds compares what the book keeps of what goes on with what goes on.
+func (w *world) checkBounds(where string) {
+	w.t.Helper()
+	m := &w.moments[len(w.moments)-1]
+	running := 0
+	for _, app := range m.view.Applications {
+		running += len(app.Allocations)
+		l := w.book.lives[app.ID]
+		for key := range l.waits {
+			assert.Assert(w.t, waitsAt(m, app.ID, key), "%s: %s of %s", where, key, app.ID)
+		}
+	}
+	assert.Equal(w.t, len(w.book.running), running, where)
+	assert.Equal(w.t, len(w.book.lives), len(m.view.Applications), where)
+	assert.Assert(w.t, len(w.book.instances) <= len(m.view.Nodes), where)
+	kept := map[core.AllocationKey]bool{}
+	names := 0
+	for _, p := range w.book.plans.kept.all() {
+		kept[p.Key] = true
+		names += p.names
+		for _, v := range p.Victims {
+			kept[v.Key] = true
+		}
+	}
+	assert.Equal(w.t, names, w.book.plans.names, where)
+	for key := range w.book.plans.open {
+		assert.Assert(w.t, kept[key], where)
+	}
+	for key := range w.book.plans.victims {
+		assert.Assert(w.t, kept[key], where)
+	}
+}

@@ -1,0 +1,267 @@
+package archive
+
+import (
+	"math"
+	"math/big"
+	"slices"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// This file is a second archive, which has the whole past before it and works out
+// each answer from the beginning: from what was there after each step, where the
+// book goes by what steps say.
+
+// appAt is an application at a moment; nil if there is none.
+func appAt(m *moment, id core.ApplicationID) *core.ApplicationView {
+	for _, a := range m.view.Applications {
+		if a.ID == id {
+			return a
+		}
+	}
+	return nil
+}
+
+func nodeAt(m *moment, id core.NodeID) *core.NodeView {
+	for _, n := range m.view.Nodes {
+		if n.ID == id {
+			return n
+		}
+	}
+	return nil
+}
+
+func runsAt(m *moment, id core.ApplicationID, key core.AllocationKey) *core.Allocation {
+	if app := appAt(m, id); app != nil {
+		for _, a := range app.Allocations {
+			if a.Key == key {
+				return a
+			}
+		}
+	}
+	return nil
+}
+
+func waitsAt(m *moment, id core.ApplicationID, key core.AllocationKey) bool {
+	app := appAt(m, id)
+	return app != nil && slices.ContainsFunc(app.Asks, func(a core.AskView) bool { return a.Key == key })
+}
+
+func leavesAt(m *moment, node core.NodeID, key core.AllocationKey) bool {
+	n := nodeAt(m, node)
+	return n != nil && slices.ContainsFunc(n.Leaving, func(l core.Leaving) bool { return l.Key == key })
+}
+
+// naiveLives is all that lived, in the order in which they ended, and then those
+// that go on; none of it is forgotten.
+func naiveLives(moments []moment) (ended, active []*Life) {
+	begun := map[core.ApplicationID]int{} // moments
+	for i := range moments {
+		for id, first := range begun {
+			if appAt(&moments[i], id) == nil {
+				ended = append(ended, naiveLife(moments[first:i+1], id))
+				delete(begun, id)
+			}
+		}
+		for _, app := range moments[i].view.Applications {
+			if _, known := begun[app.ID]; !known {
+				begun[app.ID] = i
+			}
+		}
+	}
+	for id, first := range begun {
+		active = append(active, naiveLife(moments[first:], id))
+	}
+	return ended, active
+}
+
+// naiveLife is the life of an application, given the moments of it and, if it has
+// ended, the one at which it had.
+func naiveLife(moments []moment, id core.ApplicationID) *Life {
+	l := &Life{ID: id, State: "New"}
+	for i := range moments {
+		m := &moments[i]
+		for _, effect := range m.Effects {
+			if e, ok := effect.(*si.UpdatedApplication); ok && e.ApplicationID == string(id) {
+				l.Turns = append(l.Turns, Turn{m.Now, e.State, e.Message})
+			}
+		}
+		app := appAt(m, id)
+		if app == nil {
+			l.Finished = m.Now
+			if _, removed := m.Command.(core.RemoveApplication); removed {
+				before := appAt(&moments[i-1], id).State
+				state := core.Failed
+				if before == core.New || before == core.Completing {
+					state = core.Completed
+				}
+				l.Turns = append(l.Turns, Turn{m.Now, state.String(), "it was removed"})
+			}
+			break
+		}
+		l.Queue, l.User, l.Submitted = app.Queue, app.User, app.Submitted
+		if l.Started.IsZero() && app.State == core.Running {
+			l.Started = m.Now
+		}
+		used := resources.Amounts{0, 0}
+		for _, a := range app.Allocations {
+			if !a.Placeholder {
+				used.Add(a.Amounts)
+			}
+		}
+		l.MaxUsed.Raise(used)
+	}
+	if len(l.Turns) > 0 {
+		l.State = l.Turns[len(l.Turns)-1].State
+	}
+	l.Turns = l.Turns[max(0, len(l.Turns)-turnsMax):]
+	l.Used, l.Preempted, l.Placeholders = naiveSpent(moments, id)
+	return l
+}
+
+// naiveSpent looks at each allocation for as long as it had the same amounts.
+func naiveSpent(moments []moment, id core.ApplicationID) (used, preempted, placeholders []Spent) {
+	since := map[core.AllocationKey]time.Time{}
+	for i := range moments {
+		m := &moments[i]
+		if i > 0 && appAt(&moments[i-1], id) != nil {
+			before := &moments[i-1]
+			for _, a := range appAt(before, id).Allocations {
+				now := runsAt(m, id, a.Key)
+				if now != nil && now.Amounts.Equal(a.Amounts) {
+					continue
+				}
+				release, _ := m.Command.(core.ReleaseAllocation)
+				on := &used
+				switch {
+				case now == nil && release.Termination == core.SchedulingFailed && release.Key == a.Key:
+					on = nil
+				case now == nil && (leavesAt(before, a.Node, a.Key) || release.Termination == si.TerminationType_PREEMPTED_BY_SCHEDULER):
+					on = &preempted
+				case a.Placeholder:
+					on = &placeholders
+				}
+				if on != nil {
+					instance := nodeAt(before, a.Node).Attributes["si/instance-type"]
+					naiveSpend(on, instance, a.Amounts, m.Now.Sub(since[a.Key]))
+				}
+				since[a.Key] = m.Now
+			}
+		}
+		if app := appAt(m, id); app != nil {
+			for _, a := range app.Allocations {
+				if i == 0 || runsAt(&moments[i-1], id, a.Key) == nil {
+					since[a.Key] = m.Now
+				}
+			}
+		}
+	}
+	return used, preempted, placeholders
+}
+
+func naiveSpend(on *[]Spent, instance string, amounts resources.Amounts, d time.Duration) {
+	if instance == "" {
+		instance = "UNKNOWN"
+	}
+	i := slices.IndexFunc(*on, func(s Spent) bool { return s.Instance == instance })
+	if i < 0 {
+		i = len(*on)
+		*on = append(*on, Spent{Instance: instance})
+	}
+	for kind, quantity := range amounts {
+		product := new(big.Int).Mul(big.NewInt(quantity), big.NewInt(int64(d)))
+		product.Div(product, big.NewInt(int64(time.Second)))
+		if !product.IsInt64() {
+			product.SetInt64(math.MaxInt64)
+		}
+		(*on)[i].Amounts.Set(resources.Kind(kind), (*on)[i].Amounts.Of(resources.Kind(kind))+product.Int64())
+	}
+	slices.SortFunc(*on, func(a, b Spent) int { return cmpText(a.Instance, b.Instance) })
+}
+
+func cmpText(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// naiveWaits is what was told of an ask since it last began to wait.
+func naiveWaits(moments []moment, id core.ApplicationID, key core.AllocationKey) (said []Turn, scaleUp bool) {
+	for i := range moments {
+		m := &moments[i]
+		if !waitsAt(m, id, key) || i > 0 && !waitsAt(&moments[i-1], id, key) {
+			said, scaleUp = nil, false
+		}
+		if !waitsAt(m, id, key) {
+			continue
+		}
+		if c, ok := m.Command.(core.ReleaseAllocation); ok && c.Key == key && runsAt(&moments[i-1], id, key) != nil {
+			said = append(said, Turn{m.Now, "", "binding failed: " + c.Message})
+		}
+		for _, effect := range m.Effects {
+			switch e := effect.(type) {
+			case *si.UpdateContainerSchedulingStateRequest:
+				if e.AllocationKey == string(key) {
+					said = append(said, Turn{m.Now, "", e.Reason})
+					scaleUp = scaleUp || e.State == si.UpdateContainerSchedulingStateRequest_FAILED
+				}
+			case core.Nomination:
+				if e.Key == key {
+					said = append(said, Turn{m.Now, "", e.Reason})
+				}
+			case *si.EventRecord:
+				if e.Type == si.EventRecord_REQUEST && e.EventChangeType == si.EventRecord_NONE && e.ObjectID == string(key) {
+					said = append(said, Turn{m.Now, "", e.Message})
+				}
+			}
+		}
+	}
+	return said, scaleUp
+}
+
+// folded is what was told, each reason once, by when it was told last.
+func folded(said []Turn) (out []Wait) {
+	for i, one := range said {
+		later := slices.ContainsFunc(said[i+1:], func(other Turn) bool { return other.Reason == one.Reason })
+		if later {
+			continue
+		}
+		count := 0
+		for _, other := range said {
+			if other.Reason == one.Reason {
+				count++
+			}
+		}
+		out = append(out, Wait{one.Reason, one.At, int64(count)})
+	}
+	return out
+}
+
+// naiveCounts is what there was just before the end of each minute.
+func naiveCounts(moments []moment, until time.Time) (out []Count) {
+	for end := moments[0].Now.Truncate(time.Minute).Add(time.Minute); !end.After(until); end = end.Add(time.Minute) {
+		c := Count{At: end}
+		for i := range moments {
+			if !moments[i].Now.Before(end) {
+				break
+			}
+			c.Applications, c.Containers = 0, 0
+			for _, app := range moments[i].view.Applications {
+				if app.State == core.Running {
+					c.Applications++
+				}
+				c.Containers += int64(len(app.Allocations))
+			}
+		}
+		out = append(out, c)
+	}
+	return out[max(0, len(out)-minutesMax):]
+}
