@@ -17,7 +17,7 @@ import (
 
 // patience is how long a test waits for what the page should show. It is long,
 // since it only matters to tests that fail.
-const patience = 20 * time.Second
+const patience = 40 * time.Second
 
 // executables are the names under which a browser may be found. The script .ci/run
 // looks for the same.

@@ -119,6 +119,7 @@ func largeHistory() (*events.History, error) {
 
 // TestLargeStage: it is as large as it says.
 func TestLargeStage(t *testing.T) {
+	t.Parallel()
 	v := onLarge(t).view.Load()
 	allocations, asks := 0, 0
 	for _, app := range v.Applications {

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,11 +13,13 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	cdpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"gotest.tools/v3/assert"
 )
 
@@ -58,6 +61,7 @@ type page struct {
 	tolerated  []string          // parts of complaints that a test brings about
 	complaints []string          // in order
 	requests   map[string]string // what was asked for, by the number of the request
+	news       chan struct{}     // a complaint is new
 }
 
 // open shows a panel of the dashboard of a site, with a hash such as "#/nodes". When
@@ -66,7 +70,7 @@ func (s *site) open(t *testing.T, hash string, how look) *page {
 	t.Helper()
 	p := newPage(t, s.stage.now, how)
 	t.Cleanup(func() {
-		for _, complaint := range p.heard() {
+		for _, complaint := range unique(p.heard()) {
 			t.Errorf("the browser complains: %s", complaint)
 		}
 	})
@@ -78,26 +82,46 @@ func (s *site) open(t *testing.T, hash string, how look) *page {
 // test ends.
 func newPage(t *testing.T, now time.Time, how look) *page {
 	t.Helper()
-	how = how.withDefaults()
 	ctx, cancel := chromedp.NewContext(theBrowser(t), chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	p := &page{t: t, ctx: ctx, requests: map[string]string{}}
+	p := &page{t: t, ctx: ctx, requests: map[string]string{}, news: make(chan struct{}, 1)}
 	assert.NilError(t, chromedp.Listen(ctx, p.hear))
 	setUp := func(ctx context.Context, _ *chromedp.Target) error {
 		script := strings.ReplaceAll(pageScript, "NOW", strconv.FormatInt(now.UnixMilli(), 10))
 		if _, err := chromedp.Call(ctx, cdpage.AddScriptToEvaluateOnNewDocument, cdpage.AddScriptToEvaluateOnNewDocumentParams{Source: script + auditScript}); err != nil {
 			return err
 		}
-		if _, err := chromedp.Call(ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "UTC"}); err != nil {
-			return err
-		}
+		_, err := chromedp.Call(ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "UTC"})
+		return err
+	}
+	p.do(chromedp.Func(setUp))
+	p.dress(how)
+	return p
+}
+
+// becomes makes the tab look otherwise, whatever it shows, and waits until it has been
+// drawn so.
+func (p *page) becomes(how look) {
+	p.t.Helper()
+	how = how.withDefaults()
+	p.dress(how)
+	evaluate[any](p, `
+		await t.until(() => innerWidth === args[0] && matchMedia("(prefers-color-scheme: " + args[1] + ")").matches, "another look", args[2]);
+		await t.frames(3);
+		return true`, how.width, how.scheme(), patience.Milliseconds())
+}
+
+// dress tells the browser how the tab looks.
+func (p *page) dress(how look) {
+	p.t.Helper()
+	how = how.withDefaults()
+	scheme := func(ctx context.Context, _ *chromedp.Target) error {
 		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 			{Name: "prefers-color-scheme", Value: how.scheme()}, {Name: "prefers-reduced-motion", Value: "reduce"},
 		}})
 		return err
 	}
-	p.do(chromedp.Func(setUp), chromedp.EmulateViewport(how.width, how.height))
-	return p
+	p.do(chromedp.Func(scheme), chromedp.EmulateViewport(how.width, how.height))
 }
 
 // heard is what the browser complained of so far, or since it was asked last.
@@ -107,6 +131,36 @@ func (p *page) heard() []string {
 	complaints := p.complaints
 	p.complaints = nil
 	return complaints
+}
+
+// unique is a list without what was in it before.
+func unique(list []string) (out []string) {
+	for _, one := range list {
+		if !slices.Contains(out, one) {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// hears waits until the browser complains of something: it may do so some time after
+// it happens.
+func (p *page) hears(part string) {
+	p.t.Helper()
+	limit := time.After(patience)
+	for {
+		p.mu.Lock()
+		heard := strings.Join(p.complaints, "\n")
+		p.mu.Unlock()
+		if strings.Contains(heard, part) {
+			return
+		}
+		select {
+		case <-p.news:
+		case <-limit:
+			p.t.Fatalf("the browser does not complain of %q, but: %s", part, heard)
+		}
+	}
 }
 
 // hear is told whatever happens in the tab, in order.
@@ -149,6 +203,10 @@ func (p *page) complain(text string) {
 		}
 	}
 	p.complaints = append(p.complaints, text)
+	select {
+	case p.news <- struct{}{}:
+	default: // whoever waits will look anyway
+	}
 }
 
 // tolerate makes complaints with one of these parts no failure: the test brings
@@ -234,10 +292,21 @@ func (p *page) click(selector, words string) {
 	p.do(chromedp.MouseClickXY(at[0], at[1]))
 }
 
-// press types keys where the focus is.
+// press types keys where the focus is. A letter comes with the key that makes it, as
+// from a keyboard: so it is not written if the page takes the key for itself.
 func (p *page) press(keys ...string) {
 	p.t.Helper()
-	for _, key := range keys {
-		p.do(chromedp.KeyEvent(key))
+	for _, r := range strings.Join(keys, "") {
+		strokes := kb.Encode(r)
+		down, up := strokes[0], strokes[len(strokes)-1]
+		if len(strokes) == 3 {
+			down.Text, down.UnmodifiedText = strokes[1].Text, strokes[1].UnmodifiedText
+		}
+		for _, stroke := range []*input.DispatchKeyEventParams{down, up} {
+			p.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+				_, err := chromedp.Call(ctx, input.DispatchKeyEvent, *stroke)
+				return err
+			}))
+		}
 	}
 }

@@ -83,6 +83,14 @@ func (a pod) hash() string {
 	return "#/applications/" + url.PathEscape(a.ApplicationID) + "/" + url.PathEscape(a.AllocationKey)
 }
 
+// explain is where REST tells about it.
+func (a pod) explain() string {
+	return "partition/default/application/" + url.PathEscape(a.ApplicationID) + "/allocation/" + url.PathEscape(a.AllocationKey) + "/explain"
+}
+
+// escaped is a text as a value in a query.
+func escaped(text string) string { return url.QueryEscape(text) }
+
 // asks are those of a query.
 func (s *site) asks(t *testing.T, query string) (list []pod) {
 	t.Helper()
@@ -99,14 +107,18 @@ func (s *site) nominated(t *testing.T) pod {
 	return s.asks(t, "why=room+is+being+made&limit=1")[0]
 }
 
-// victim is an allocation that was told to go.
+// victim is an allocation that was told to go, by a plan that is still known.
 func (s *site) victim(t *testing.T) pod {
 	t.Helper()
 	var nodes []struct{ Allocations []pod }
 	s.read(t, "partition/default/nodes?leaving=true&fields=allocations", &nodes)
 	for _, node := range nodes {
 		for _, a := range node.Allocations {
-			if a.Preempted {
+			if !a.Preempted {
+				continue
+			}
+			var why struct{ Leaving struct{ Plan *struct{} } }
+			if s.read(t, a.explain(), &why); why.Leaving.Plan != nil {
 				return a
 			}
 		}

@@ -22,10 +22,10 @@ const images = "../../../../docs/images"
 const pictureMax = 250 << 10
 
 var (
-	desk      = look{width: 1400, height: 900}
-	deskLight = look{width: 1400, height: 900, light: true}
-	hand      = look{width: 400, height: 820}
-	handLight = look{width: 400, height: 820, light: true}
+	desk       = look{width: 1400, height: 900}
+	deskLight  = look{width: 1400, height: 900, light: true}
+	phone      = look{width: 400, height: 820}
+	phoneLight = look{width: 400, height: 820, light: true}
 )
 
 // pictures are the screenshots that the documents show.
@@ -43,8 +43,8 @@ var pictures = []struct {
 	{"dashboard-preemption", "preemption-quota", desk},
 	{"dashboard-events", "events", desk},
 	{"dashboard-whatif", "whatif", deskLight},
-	{"dashboard-overview-narrow", "overview", hand},
-	{"dashboard-why-narrow", "why", handLight},
+	{"dashboard-overview-narrow", "overview", phone},
+	{"dashboard-why-narrow", "why", phoneLight},
 }
 
 // TestScreenshots takes the pictures of the documents and looks whether there is
@@ -52,6 +52,7 @@ var pictures = []struct {
 //
 //	go test ./pkg/webservice/dashboard/... -run Screenshots -update
 func TestScreenshots(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if golden.FlagUpdate() {
 		dir = images
@@ -59,6 +60,7 @@ func TestScreenshots(t *testing.T) {
 	}
 	for _, one := range pictures {
 		t.Run(one.name, func(t *testing.T) {
+			t.Parallel()
 			i := slices.IndexFunc(scenes, func(c scene) bool { return c.name == one.scene })
 			p := scenes[i].open(t, one.how)
 			taken, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())

@@ -34,6 +34,7 @@ func (p *page) fresh() {
 
 // TestPanels goes through all panels by mouse and by key.
 func TestPanels(t *testing.T) {
+	t.Parallel()
 	p := teams.on(t).serve(t).open(t, "", look{})
 	p.arrives("overview")
 	for i, panel := range panels {
@@ -51,6 +52,7 @@ func TestPanels(t *testing.T) {
 
 // TestBack: the buttons of the browser go where one was.
 func TestBack(t *testing.T) {
+	t.Parallel()
 	p := teams.on(t).serve(t).open(t, "#/queues", look{})
 	p.arrives("queues")
 	p.press("3")
@@ -67,12 +69,14 @@ func TestBack(t *testing.T) {
 
 // TestUnknownPlace: an address that leads nowhere leads to the overview.
 func TestUnknownPlace(t *testing.T) {
+	t.Parallel()
 	p := teams.on(t).serve(t).open(t, "#/nowhere/%/x?y=%zz", look{})
 	p.arrives("overview")
 }
 
 // TestHelp opens by key and by mouse, and closes by key.
 func TestHelp(t *testing.T) {
+	t.Parallel()
 	p := teams.on(t).serve(t).open(t, "", look{})
 	p.arrives("overview")
 	for _, open := range []func(){func() { p.press("?") }, func() { p.click("#help-open", "") }} {
@@ -91,6 +95,7 @@ func TestHelp(t *testing.T) {
 // TestTheme: the key goes round; what was chosen lasts; otherwise it is that of the
 // system.
 func TestTheme(t *testing.T) {
+	t.Parallel()
 	site := teams.on(t).serve(t)
 	p := site.open(t, "", look{light: true})
 	p.arrives("overview")
@@ -120,6 +125,7 @@ func TestTheme(t *testing.T) {
 
 // TestSearchKey: the slash leads to the search field, where keys are letters.
 func TestSearchKey(t *testing.T) {
+	t.Parallel()
 	p := teams.on(t).serve(t).open(t, "#/nodes", look{})
 	p.arrives("nodes")
 	p.press("/")
@@ -136,6 +142,7 @@ func TestSearchKey(t *testing.T) {
 // TestGone: while the server does not answer, the page says so and keeps what it
 // has; when it is back, the page is.
 func TestGone(t *testing.T) {
+	t.Parallel()
 	site := teams.on(t).serve(t)
 	p := site.open(t, "#/queues", look{})
 	p.arrives("queues")
@@ -152,6 +159,7 @@ func TestGone(t *testing.T) {
 
 // TestGoneFromTheStart: there is a page and no data yet.
 func TestGoneFromTheStart(t *testing.T) {
+	t.Parallel()
 	site := teams.on(t).serve(t)
 	site.restGone.Store(true)
 	p := site.open(t, "", look{})
@@ -164,6 +172,7 @@ func TestGoneFromTheStart(t *testing.T) {
 // TestToken: a server with a token gives the page to everybody and data to who has
 // the token. The dialog says when it was the wrong one, and does not come again.
 func TestToken(t *testing.T) {
+	t.Parallel()
 	site := teams.on(t).serveWithToken(t, "open-sesame")
 	p := site.open(t, "#/nodes", look{})
 	p.tolerate("401 (Unauthorized)")
@@ -185,6 +194,7 @@ func TestToken(t *testing.T) {
 
 // TestNoToken: without a token the page says what is missing and offers to ask again.
 func TestNoToken(t *testing.T) {
+	t.Parallel()
 	p := teams.on(t).serveWithToken(t, "sesame").open(t, "#/queues", look{})
 	p.tolerate("401 (Unauthorized)", "token is needed")
 	p.sees("#token-dialog", "")
@@ -198,7 +208,8 @@ func TestNoToken(t *testing.T) {
 
 // TestRefresh: what changes in the cluster is on the page by itself.
 func TestRefresh(t *testing.T) {
-	s := teams.on(t)
+	t.Parallel()
+	s := teams.on(t).apart()
 	site := s.serve(t)
 	p := site.open(t, "#/nodes/general-100", look{})
 	p.arrives("nodes")

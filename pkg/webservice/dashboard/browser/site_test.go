@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -75,12 +76,13 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // read asks REST the way the page does, and says how many elements a list has in
-// all.
+// all. What was there before is forgotten.
 func (s *site) read(t *testing.T, path string, into any) (total int) {
 	t.Helper()
 	w := httptest.NewRecorder()
 	s.rest.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/ws/v1/"+path, nil))
 	assert.Equal(t, w.Code, http.StatusOK, "%s: %s", path, w.Body)
+	reflect.ValueOf(into).Elem().SetZero()
 	assert.NilError(t, json.Unmarshal(w.Body.Bytes(), into))
 	if text := w.Header().Get("X-Total-Count"); text != "" {
 		var err error

@@ -57,8 +57,14 @@ func (s *stage) Validate(text string) error {
 	return err
 }
 
-// drain changes the stage: a node is not schedulable any more, from the next view
-// on. It is undone when the test ends.
+// apart is the same stage again, for a test that changes it.
+func (s *stage) apart() *stage {
+	out := &stage{now: s.now, kinds: s.kinds, document: s.document, history: s.history, archive: s.archive, metrics: s.metrics}
+	out.view.Store(s.view.Load())
+	return out
+}
+
+// drain changes the stage: a node is not schedulable any more, from the next view on.
 func (s *stage) drain(t *testing.T, id core.NodeID) {
 	t.Helper()
 	before := s.view.Load()
@@ -70,7 +76,6 @@ func (s *stage) drain(t *testing.T, id core.NodeID) {
 	node.Schedulable = false
 	after.Nodes[i] = &node
 	s.view.Store(&after)
-	t.Cleanup(func() { s.view.Store(before) })
 }
 
 // A play is an example and the moment at which it is stopped: the first second

@@ -29,44 +29,33 @@ func (p *page) audit(what string, args ...any) {
 	}
 }
 
-// TestEverybody: in both themes every text of every scene can be read, and every
-// control has a name and can be hit.
+// TestEverybody: every scene fits on every screen, from a telephone to a very large
+// one, without scrolling sideways; every control has a name and can be hit, and in both
+// themes every text can be read.
 func TestEverybody(t *testing.T) {
+	t.Parallel()
 	for _, c := range scenes {
 		t.Run(c.name, func(t *testing.T) {
-			for _, how := range []look{{}, {light: true}} {
-				p := c.open(t, how)
-				p.audit("faint")
-				if !how.light {
-					p.names()
-					p.audit("small", targetMin)
-					p.audit("wide")
-				}
-			}
-		})
-	}
-}
-
-// TestNarrow: on a telephone no scene scrolls sideways, and every control can be hit.
-func TestNarrow(t *testing.T) {
-	for _, c := range scenes {
-		t.Run(c.name, func(t *testing.T) {
-			p := c.open(t, look{width: 400, height: 800})
+			t.Parallel()
+			p := c.open(t, phone)
 			p.audit("wide")
 			p.audit("small", targetMin)
+			p.becomes(look{width: 2560, height: 1400})
+			p.audit("wide")
+			p.becomes(look{})
+			p.audit("wide")
+			p.audit("small", targetMin)
+			p.audit("faint")
+			p.names()
+			p.becomes(look{light: true})
+			p.audit("faint")
 		})
-	}
-}
-
-// TestWide: a very large screen is no trouble either.
-func TestWide(t *testing.T) {
-	for _, c := range scenes {
-		t.Run(c.name, func(t *testing.T) { c.open(t, look{width: 2560, height: 1400}).audit("wide") })
 	}
 }
 
 // TestTokens: text in any of its colours can be read on any surface.
 func TestTokens(t *testing.T) {
+	t.Parallel()
 	for _, how := range []look{{}, {light: true}} {
 		p := scenes[0].open(t, how)
 		p.audit("tokens",
@@ -111,8 +100,10 @@ func (p *page) names() {
 // TestTabKey walks through every panel with the tab key alone: the focus goes on in
 // the order of the page, can be seen, and comes out at the end.
 func TestTabKey(t *testing.T) {
+	t.Parallel()
 	for _, panel := range panels {
 		t.Run(panel.id, func(t *testing.T) {
+			t.Parallel()
 			p := teams.on(t).serve(t).open(t, "#/"+panel.id, look{})
 			p.arrives(panel.id)
 			type focused struct {
@@ -141,6 +132,7 @@ func TestTabKey(t *testing.T) {
 
 // TestSkip: the first key leads past the bar.
 func TestSkip(t *testing.T) {
+	t.Parallel()
 	p := scenes[0].open(t, look{})
 	p.press(kb.Tab, kb.Enter)
 	p.until(`document.activeElement === document.querySelector("main")`)

@@ -68,6 +68,11 @@
       frame();
     });
 
+  // frames waits until the page has been drawn some times more.
+  test.frames = async (n) => {
+    for (; n > 0; n--) await new Promise((resolve) => requestAnimationFrame(resolve));
+  };
+
   // seen reports whether people can see an element.
   test.seen = (e) => {
     if (!e || !e.isConnected) return false;

@@ -1,0 +1,115 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+	"gotest.tools/v3/assert"
+)
+
+// What tests read of a plan.
+type plan struct {
+	Time                         int64
+	Trigger, Outcome, Verdict    string
+	AllocationKey, ApplicationID string
+	QueueName, NodeID            string
+	Victims                      []struct {
+		AllocationKey, NodeID, State, Priority string
+		Resource                               map[string]int64
+	}
+}
+
+// of is for whom the plan was made.
+func (p plan) of() string {
+	if p.AllocationKey != "" {
+		return p.AllocationKey
+	}
+	return p.QueueName
+}
+
+// TestPreemption: the log is what REST says, and so are the counts.
+func TestPreemption(t *testing.T) {
+	t.Parallel()
+	for _, played := range []*play{teams, fairness} {
+		t.Run(played.example, func(t *testing.T) {
+			t.Parallel()
+			s := played.on(t).serve(t)
+			var plans []plan
+			total := s.read(t, "partition/default/preemptions?limit=50", &plans)
+			assert.Assert(t, total > 50)
+			p := s.open(t, "#/preemption", look{})
+			p.arrives("preemption")
+			p.sees("main .pager", "of "+count(total)+" plans")
+			when, trigger, who := p.column("Plans", "When"), p.column("Plans", "Trigger"), p.column("Plans", "For")
+			for i, one := range plans {
+				assert.Equal(t, when[i], at(one.Time))
+				assert.Equal(t, trigger[i], capital(one.Trigger))
+				assert.Equal(t, who[i], one.of())
+			}
+			var partitions []struct {
+				Preempted struct{ Plans, Victims, Nominations, Cleared, Stuck, Loops int }
+			}
+			s.read(t, "partitions", &partitions)
+			counts := partitions[0].Preempted
+			for name, n := range map[string]int{
+				"Plans": counts.Plans, "Told to go": counts.Victims, "Nominations": counts.Nominations,
+				"Came to nothing": counts.Cleared, "Stuck": counts.Stuck, "Loops": counts.Loops,
+			} {
+				assert.Equal(t, p.pair(name), count(n), name)
+			}
+			for _, name := range []string{"required node", "priority", "guarantee", "quota"} {
+				n := s.read(t, "partition/default/preemptions?limit=1&trigger="+escaped(name), &[]plan{})
+				p.sees("main .reason", fmt.Sprintf("%sby %s", count(n), name))
+			}
+		})
+	}
+}
+
+// TestPlan: a plan is explained beside the log, with its victims, and has an address.
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	s := fairness.on(t).serve(t)
+	p := s.open(t, "#/preemption", look{})
+	p.arrives("preemption")
+	p.click("main .reason", "by guarantee")
+	var plans []plan
+	s.read(t, "partition/default/preemptions?limit=50&trigger=guarantee", &plans)
+	p.until(`t.all("main tbody tr").every((row) => row.cells[2].textContent === "Guarantee")`)
+	i := 0
+	for len(plans[i].Victims) == 0 {
+		i++
+	}
+	chosen := plans[i]
+	p.click(fmt.Sprintf("main tbody tr:nth-child(%d) td:first-child a", i+1), "")
+	p.sees("main .details", chosen.of())
+	p.sees("main tr[aria-current=true]", chosen.of())
+	for _, victim := range chosen.Victims {
+		p.sees("main .details", victim.AllocationKey)
+		p.sees("main .details", amounts(victim.Resource))
+	}
+	p.sees("main .details a", chosen.NodeID)
+	hash := evaluate[string](p, `return location.hash`)
+	p.press(kb.Escape)
+	p.until(`!t.one("main .details") && location.hash === "#/preemption?trigger=guarantee"`)
+
+	other := s.open(t, hash, look{})
+	other.arrives("preemption")
+	other.sees("main .details", chosen.Victims[0].AllocationKey)
+	other.tolerate("404 (Not Found)") // who was told to go may be gone
+	other.click("main .details a", chosen.Victims[0].AllocationKey)
+	other.arrives("applications")
+}
+
+// TestQuotaPlan: a queue that gives back is named, with all who go.
+func TestQuotaPlan(t *testing.T) {
+	t.Parallel()
+	s := fairness.on(t).serve(t)
+	var plans []plan
+	s.read(t, "partition/default/preemptions?limit=1&trigger=quota", &plans)
+	p := s.open(t, "#/preemption?trigger=quota", look{})
+	p.arrives("preemption")
+	p.click("main tbody td:first-child a", "")
+	p.sees("main .details", plans[0].QueueName)
+	p.sees("main .details", plans[0].Victims[0].AllocationKey)
+}
