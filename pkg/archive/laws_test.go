@@ -27,19 +27,19 @@ func TestTheBookSaysWhatWas(t *testing.T) {
 	met := map[string]int{}
 	for seed := range uint64(seeds) {
 		w := newWorld(t, seed, Config{Keep: 1000 * time.Hour})
+		where := fmt.Sprint("seed ", seed)
 		w.live(steps)
 		if seed%30 == 0 { // a day is as far back as counts go
-			w.now = w.now.Add(time.Duration(1300+w.IntN(200)) * time.Minute)
+			w.now = w.now.Add(time.Duration(1400+w.IntN(100)) * time.Minute)
+			w.apply(core.DrainNode{ID: "n0"})
+			w.checkCounts(where, 0)
 			w.live(steps / 4)
 		}
-		where := fmt.Sprint("seed ", seed)
 		w.checkLives(where, met)
 		w.checkWaits(where, met)
 		w.checkPlans(where, met)
 		for _, later := range []time.Duration{0, time.Minute, 20 * time.Minute} {
-			got := (&Archive{books: map[string]*Book{"p": w.book}}).Counts(w.now.Add(later))
-			want := naiveCounts(w.moments, w.now.Add(later))
-			assert.Assert(t, slices.Equal(got, want), "%s, %s later: %v, not %v", where, later, got, want)
+			w.checkCounts(where, later)
 		}
 		w.checkBounds(where)
 	}
@@ -151,6 +151,13 @@ func (w *world) checkPlans(where string, met map[string]int) {
 		}
 	}
 	assert.Equal(w.t, strings.Join(got, "\n"), strings.Join(naivePlans(w.moments), "\n"), where)
+}
+
+func (w *world) checkCounts(where string, later time.Duration) {
+	w.t.Helper()
+	got := (&Archive{books: map[string]*Book{"p": w.book}}).Counts(w.now.Add(later))
+	want := naiveCounts(w.moments, w.now.Add(later))
+	assert.Assert(w.t, slices.Equal(got, want), "%s, %s later: %v, not %v", where, later, got, want)
 }
 
 // checkBounds compares what the book keeps of what goes on with what goes on.
