@@ -3,7 +3,7 @@ import { h, render, state } from '../dom.js';
 import * as format from '../format.js';
 import { createFilters } from '../parts/filters.js';
 import { nodeDetails } from '../parts/nodedetails.js';
-import { entriesOf, grouped, groupOptions, listed, orders, picked, states } from '../parts/nodelist.js';
+import { entriesOf, grouped, groupingOf, groupOptions, listed, orders, picked, states } from '../parts/nodelist.js';
 import { nodeLegend } from '../parts/nodelegend.js';
 import { createNodeMap } from '../parts/nodemap.js';
 import { levels } from '../parts/nodecell.js';
@@ -72,7 +72,7 @@ export default {
       render(none, some.length === 0 && nothing());
       map.el.hidden = some.length === 0;
       legend.el.hidden = some.length === 0;
-      map.update({ groups: grouped(some, want.order, want.by), kinds, kind: want.kind, level: want.level, chosen: chosen() });
+      map.update({ groups: grouped(some, want.order, groupingOf(want.by, entries)), kinds, kind: want.kind, level: want.level, chosen: chosen() });
       legend.update(kinds, want.kind, map.level());
       details();
     }
@@ -115,7 +115,7 @@ export default {
       if (before === shown || !entry) return;
       map.reveal(id);
       aside.firstChild.scrollTop = 0;
-      if (before !== null && narrow()) aside.scrollIntoView({ block: 'start' });
+      if (narrow() && before !== null) aside.scrollIntoView({ block: 'start' });
     }
 
     function turn(list, offset) { detail.pages[list] = offset; details(); }

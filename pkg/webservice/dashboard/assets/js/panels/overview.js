@@ -4,6 +4,7 @@ import * as format from '../format.js';
 import { countReasons } from '../parts/pending.js';
 import { queueLink } from '../parts/links.js';
 import { readMetrics } from '../parts/metrics.js';
+import { pendingOf } from '../parts/queuerow.js';
 import { nameOf, share, walk } from '../parts/shares.js';
 import { columns, spark } from '../parts/spark.js';
 import { capital } from '../parts/words.js';
@@ -164,7 +165,7 @@ function latelyCard(ctx, { past, history, partition, metrics }) {
   const figure = (name, n, values) => h('figure', { class: 'lately' },
     h('figcaption', null, h('strong', { class: 'tabular' }, format.count(n)), h('span', { class: 'quiet' }, ` ${name}`)), spark(values, `${name}: ${format.count(n)}`));
   const { plans = 0, nominations = 0, cleared = 0, loops = 0, stuck = 0 } = partition.preempted ?? {};
-  return card(recent.length > 1 ? `In the last ${over}` : 'From now on', { link: [ctx.link('preemption'), 'preemption log'] },
+  return card(now.at - first.at < 60000 ? 'Since this page is open' : `In the last ${over}`, { link: [ctx.link('preemption'), 'preemption log'] },
     metrics && figure('placed', now.placements - first.placements, rates('placements')),
     figure('preempted', now.victims - first.victims, rates('victims')),
     history.containers.length > 1 && figure('allocations, over the last hour', history.containers.at(-1), history.containers),
@@ -194,7 +195,7 @@ function topQueues(ctx, { queues }) {
           label: `${nameOf(r.queue.queuename)} uses ${format.percent(r.most.part)} of its ${format.kindName(r.most.kind) || 'share'}`,
           parts: [{ part: r.most.part / scale, tone: r.most.part > 1 ? 'warn' : 'own' }], marks: [{ part: 1 / scale, kind: 'guaranteed' }] }) },
         { head: '', class: 'nowrap', cell: (r) => [format.percent(r.most.part), h('span', { class: 'quiet' }, r.most.kind ? ` of ${format.kindName(r.most.kind)}` : '')] },
-        { head: 'Pending', class: 'when-wide', cell: (r) => h('span', { class: 'quiet' }, format.amounts(r.queue.pendingResource, '')) },
+        { head: 'Pending', class: 'when-wide', num: true, cell: (r) => pendingOf(r.queue) },
       ],
     }));
 }

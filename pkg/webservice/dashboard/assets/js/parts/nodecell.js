@@ -1,12 +1,13 @@
 // How one node is painted: its use as a fill from below, its states as shapes.
 
+import { percent } from '../format.js';
 import { measure } from './nodelist.js';
 
 // levels are the sizes of cells, in pixels: the box, the line of its name and the gap
-// to the next. In a card each kind has a bar.
+// to the next. Cells without names grow where there is room. In a card each kind has a bar.
 export const levels = [
-  { name: 'dots', width: 9, height: 9, label: 0, gap: 2 },
-  { name: 'squares', width: 19, height: 19, label: 0, gap: 3 },
+  { name: 'dots', width: 9, height: 9, label: 0, gap: 2, growMax: 18 },
+  { name: 'squares', width: 19, height: 19, label: 0, gap: 3, growMax: 36 },
   { name: 'names', width: 46, height: 30, label: 14, gap: 6 },
   { name: 'cards', width: 152, height: 0, label: 17, gap: 12, card: true },
 ];
@@ -16,6 +17,13 @@ const kindsMax = 4;
 
 // cardKinds are the kinds that a card shows.
 export function cardKinds(kinds) { return kinds.slice(0, kindsMax); }
+
+// grown is a level whose cells are larger by some pixels; null if they do not grow, or
+// not as far.
+export function grown(level, by) {
+  if (!(level.width + by <= level.growMax)) return null;
+  return { ...level, width: level.width + by, height: level.height + by };
+}
 
 // boxHeight is the height of a cell without its name.
 export function boxHeight(level, kinds) { return level.card ? cardKinds(kinds).length * barHeight + 3 : level.height; }
@@ -71,7 +79,12 @@ function paintBox(pen, colours, m, box, across = false) {
     const size = Math.min(long - from, Math.max(1, Math.round(long * part / scale)));
     if (size <= 0) break;
     pen.fillStyle = colours[colour];
-    if (across) pen.fillRect(x + from, y, size, height); else pen.fillRect(x, y + height - from - size, width, size);
+    // What is promised is striped: it is not used yet.
+    const [stripe, step] = colour === 'promised' ? [2, 4] : [size, size];
+    for (let at = from; at < from + size; at += step) {
+      const thick = Math.min(stripe, from + size - at);
+      if (across) pen.fillRect(x + at, y, thick, height); else pen.fillRect(x, y + height - at - thick, width, thick);
+    }
     from += size;
   }
   if (m.use > 1) {
@@ -99,21 +112,35 @@ function paintMark(pen, colours, colour, size, points, closed = true) {
   }
 }
 
+const drained = (node) => !node.schedulable;
+const reserved = (node) => node.isReserved || node.nominations?.length > 0;
+const leaving = (node) => node.leaving?.length > 0;
+
+function paintCross(pen, colours, x, y, d, thick) {
+  const cross = Object.assign([[x - d, y - d], [x + d, y + d], [x + d, y - d], [x - d, y + d]], { open: true });
+  paintMark(pen, colours, 'bad', thick, cross, false);
+}
+
+function paintDiamond(pen, colours, x, y, size) {
+  const r = size / 2;
+  paintMark(pen, colours, 'info', size, [[x + r, y], [x + size, y + r], [x + r, y + size], [x, y + r]]);
+}
+
+function paintTriangle(pen, colours, x, y, size) {
+  paintMark(pen, colours, 'warn', size, [[x + size / 2, y], [x + size, y + size], [x, y + size]]);
+}
+
+// paintMarks marks a box with the states of its node.
 function paintMarks(pen, colours, node, { x, y, width, height }) {
-  const size = Math.max(4.5, Math.min(10, height / 2.6));
-  if (!node.schedulable) {
-    const d = Math.min(width, height) * 0.36, cx = x + width / 2, cy = y + height / 2;
-    const cross = Object.assign([[cx - d, cy - d], [cx + d, cy + d], [cx + d, cy - d], [cx - d, cy + d]], { open: true });
-    paintMark(pen, colours, 'bad', Math.max(2.5, size / 2), cross, false);
+  const size = Math.max(4.5, Math.min(11, height / 2.4));
+  if (drained(node)) {
+    paintCross(pen, colours, x + width / 2, y + height / 2, Math.min(width, height) * 0.36, Math.max(2.5, size / 2));
     pen.strokeStyle = colours.bad;
     pen.lineWidth = 1;
     pen.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
   }
-  if (node.isReserved || node.nominations?.length) {
-    const r = size / 2, cx = x + width - r, cy = y + r;
-    paintMark(pen, colours, 'info', size, [[cx, cy - r], [cx + r, cy], [cx, cy + r], [cx - r, cy]]);
-  }
-  if (node.leaving?.length) paintMark(pen, colours, 'warn', size, [[x + size / 2, y], [x + size, y + size], [x, y + size]]);
+  if (reserved(node)) paintDiamond(pen, colours, x + width - size, y, size);
+  if (leaving(node)) paintTriangle(pen, colours, x, y, size);
 }
 
 // paintCell paints an entry at a place. Mark is '', 'cursor' or 'chosen'.
@@ -124,20 +151,36 @@ export function paintCell(pen, colours, { level, kinds }, entry, x, y, mark = ''
   } else {
     paintBox(pen, colours, entry.m, box);
     paintMarks(pen, colours, entry.node, box);
-    if (level.label) paintName(pen, colours, entry.id.split('.')[0].split(/[-_]/).at(-1), x, y + box.height + level.label - 3, level.width);
+    if (level.label) paintName(pen, colours, entry.short.split(/[-_]/).at(-1), x, y + box.height + level.label - 3, level.width);
   }
-  if (mark) {
-    const out = level.label ? 2 : 1;
-    pen.strokeStyle = mark === 'chosen' ? colours.accent : colours.text;
-    pen.lineWidth = 2;
-    pen.strokeRect(x - out, y - out, box.width + 2 * out, box.height + level.label + 2 * out);
-  }
+  if (mark) paintOutline(pen, colours, mark, { ...box, height: box.height + level.label });
+}
+
+// paintOutline goes around a cell, with a halo to all others.
+function paintOutline(pen, colours, mark, { x, y, width, height }) {
+  const rim = (out, thick, colour) => {
+    pen.strokeStyle = colours[colour];
+    pen.lineWidth = thick;
+    pen.strokeRect(x - out, y - out, width + 2 * out, height + 2 * out);
+  };
+  pen.lineJoin = 'miter';
+  rim(2, 4, 'surface');
+  rim(2.5, mark === 'chosen' ? 3 : 1.5, mark === 'chosen' ? 'accent' : 'text');
 }
 
 function paintCard(pen, colours, kinds, entry, { x, y, width }, level) {
-  paintName(pen, colours, entry.id, x, y + level.label - 5, width - 34);
+  const { node } = entry, size = 9, base = y + level.label - 5;
+  let right = x + width;
+  pen.font = `11px ${colours.font}`;
+  pen.fillStyle = colours.quiet;
+  const words = entry.m.has ? percent(entry.m.use) : '';
+  right -= pen.measureText(words).width;
+  pen.fillText(words, right, base);
+  if (drained(node)) { right -= size + 6; paintCross(pen, colours, right + size / 2, base - 4, size / 2 - 1, 4); }
+  if (reserved(node)) { right -= size + 6; paintDiamond(pen, colours, right, base - size + 1, size); }
+  if (leaving(node)) { right -= size + 6; paintTriangle(pen, colours, right, base - size + 1, size); }
+  paintName(pen, colours, entry.short, x, base, right - 6 - x);
   kinds.forEach((kind, i) => paintBox(pen, colours, kind === entry.m.kind ? entry.m : measure(entry.node, kind), { x, y: y + level.label + i * barHeight, width, height: barHeight - 2 }, true));
-  paintMarks(pen, colours, entry.node, { x: x + width - 32, y: y + 1, width: 32, height: 13 });
 }
 
 // paintName writes the end of a name, as names differ there.

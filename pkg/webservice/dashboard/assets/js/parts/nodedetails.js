@@ -78,6 +78,12 @@ function leaving(ctx, node) {
   }));
 }
 
+// podName is how people call a pod, if the resource manager says; its key is for machines.
+function podName({ allocationKey, allocationTags }) {
+  const of = (name) => allocationTags?.[`kubernetes.io/meta/${name}`];
+  return of('podName') ? [of('namespace'), of('podName')].filter(Boolean).join('/') : allocationKey;
+}
+
 // daemon reports whether an allocation may be on this node only.
 function daemon(allocation) { return Object.keys(allocation.allocationTags ?? {}).some((tag) => tag.endsWith('/requiredNode')); }
 
@@ -85,8 +91,7 @@ function own(ctx, node, offset, onpage) {
   const all = node.allocations ?? [];
   return section(`Allocations (${format.count(all.length)})`, table({
     label: 'Allocations', rows: all.slice(offset, offset + pageSize), key: (a) => a.allocationKey, empty: 'It has none of this scheduler', columns: [
-      { head: 'Allocation', cell: (a) => [askLink(ctx, a.applicationId, a.allocationKey), a.preempted && badge('warn', 'leaving'), h('div', { class: 'quiet' }, daemon(a) ? 'daemonset of ' : 'of ', applicationLink(ctx, a.applicationId))] },
-      { head: 'Has', cell: (a) => format.amounts(a.resource) },
+      { head: 'Allocation', cell: (a) => [askLink(ctx, a.applicationId, a.allocationKey, podName(a)), a.preempted && badge('warn', 'leaving'), h('div', { class: 'quiet' }, daemon(a) && 'daemonset ', applicationLink(ctx, a.applicationId), ` · ${format.amounts(a.resource)}`)] },
       { head: 'Priority', num: true, cell: (a) => a.priority },
       { head: 'Age', num: true, cell: (a) => format.age(a.allocationTime, ctx.now()) },
     ],
@@ -98,8 +103,7 @@ function foreign(node, offset, onpage) {
   if (all.length === 0) return null;
   return section(`Of other schedulers (${format.count(all.length)})`, table({
     label: 'Allocations of other schedulers', rows: all.slice(offset, offset + pageSize), key: (a) => a.allocationKey, columns: [
-      { head: 'Pod', cell: (a) => [a.allocationKey, h('span', { class: 'quiet' }, a.allocationTags?.foreign === 'static' ? ' static' : '', a.preemptable ? ' preemptable' : '')] },
-      { head: 'Has', cell: (a) => format.amounts(a.resource) },
+      { head: 'Pod', cell: (a) => [h('span', { title: a.allocationKey }, podName(a)), h('span', { class: 'quiet' }, a.allocationTags?.foreign === 'static' ? ' static' : '', a.preemptable ? ' preemptable' : ''), h('div', { class: 'quiet' }, format.amounts(a.resource))] },
       { head: 'Priority', num: true, cell: (a) => a.priority },
     ],
   }), all.length > pageSize && pager({ offset, limit: pageSize, total: all.length, onpage, noun: 'pods' }));

@@ -40,9 +40,15 @@ export function measure(node, kind) {
 // natural is a name for comparing, so that node-2 comes before node-10.
 function natural(name) { return name.replace(/\d+/g, (digits) => digits.padStart(12, '0')); }
 
-// entriesOf measures nodes: [{ node, id, sort, m, attributes }].
+// entriesOf measures nodes: [{ node, id, short, sort, m, attributes }]. Short is the name
+// without its domain, if all are different without.
 export function entriesOf(nodes, kind, attributes) {
-  return nodes.map((node) => ({ node, id: node.nodeID, sort: natural(node.nodeID), m: measure(node, kind), attributes: attributes.get(node.nodeID) ?? {} }));
+  const hosts = new Set(nodes.map((node) => node.nodeID.split('.')[0]));
+  const shorter = hosts.size === nodes.length;
+  return nodes.map((node) => {
+    const id = node.nodeID;
+    return { node, id, short: shorter ? id.split('.')[0] : id, sort: natural(id), m: measure(node, kind), attributes: attributes.get(id) ?? {} };
+  });
 }
 
 // picked are the entries that have a text in their name or in an attribute, as
@@ -86,6 +92,20 @@ function grouping(by) {
   return (e) => (e.attributes[name] === undefined ? ['~', `without ${name}`] : [natural(e.attributes[name]), `${name} ${e.attributes[name]}`]);
 }
 
+const partsMax = 24; // groups by name that are still easy to see
+
+// groupingOf is the grouping of a choice: without one, nodes are grouped by name if
+// that makes a few groups.
+export function groupingOf(choice, entries) {
+  if (choice !== '') return choice;
+  const names = new Set();
+  for (const e of entries) {
+    names.add(groupings.name(e)[1]);
+    if (names.size > partsMax) return 'none';
+  }
+  return names.size > 1 && names.size <= entries.length / 2 ? 'name' : 'none';
+}
+
 // grouped puts entries in order and in groups: [{ label, entries }]. Without a
 // grouping there is one, without a label.
 export function grouped(entries, order, by) {
@@ -113,7 +133,7 @@ export function groupOptions(attributes) {
     }
   }
   const worth = [...values].filter(([, set]) => set.size <= valuesMax && set.size <= Math.max(1, attributes.size / 2)).map(([name]) => name).sort().slice(0, attributesMax);
-  return [['', 'No groups'], ['name', 'Group by name'], ['size', 'Group by size'], ['use', 'Group by use'], ['state', 'Group by state'], ...worth.map((name) => [attributePrefix + name, `Group by ${name}`])];
+  return [['', 'Groups as fit'], ['none', 'No groups'], ['name', 'Group by name'], ['size', 'Group by size'], ['use', 'Group by use'], ['state', 'Group by state'], ...worth.map((name) => [attributePrefix + name, `Group by ${name}`])];
 }
 
 // use is how full nodes are together, of a kind.

@@ -3,7 +3,7 @@
 
 import { clear, h } from '../dom.js';
 import * as format from '../format.js';
-import { boxHeight, levels, paintCell, readColours } from './nodecell.js';
+import { boxHeight, grown, levels, paintCell, readColours } from './nodecell.js';
 import { describe, use } from './nodelist.js';
 
 const headHeight = 30; // of a group
@@ -39,9 +39,12 @@ export function createNodeMap({ onpick, onzoom }) {
 
   // fitting is the largest level with which all cells are in sight, or nearly.
   function fitting() {
-    const room = Math.max(300, window.innerHeight - 260);
-    for (let i = levels.length - 1; i > 0; i--) if (place(levels[i]).height <= room) return levels[i];
-    return levels[window.innerWidth < 700 ? 1 : 0]; // fingers do not hit dots
+    const room = Math.max(300, window.innerHeight - 270);
+    const least = window.innerWidth < 700 ? 1 : 0; // fingers do not hit dots
+    const fits = levels.findLast((one, i) => i <= least || place(one).height <= room);
+    let best = fits;
+    for (let by = 1, next; (next = grown(fits, by)) && place(next).height <= room; by++) best = next;
+    return best;
   }
 
   function layout() {
@@ -101,7 +104,9 @@ export function createNodeMap({ onpick, onzoom }) {
     pen.font = `12px ${colours.font}`;
     pen.fillStyle = colours.quiet;
     const shown = (kind ? [kind] : kinds.slice(0, 3)).map((k) => [k, use(group.entries, k)]).filter(([, u]) => u.all > 0).map(([k, u]) => `${format.kindName(k)} ${format.percent(u.part)}`);
-    pen.fillText([format.plural(group.entries.length, 'node'), ...shown].join(' · '), after, group.y + 19);
+    const words = [format.plural(group.entries.length, 'node'), ...shown];
+    while (words.length > 1 && after + pen.measureText(words.join(' · ')).width > width) words.pop();
+    pen.fillText(words.join(' · '), after, group.y + 19);
   }
 
   const rowHeight = () => boxHeight(level, kinds) + level.label + level.gap;
@@ -244,7 +249,7 @@ export function createNodeMap({ onpick, onzoom }) {
       say();
       if (!tip.hidden) showTip(hovered || cursor);
     },
-    level: () => levels.indexOf(level),
+    level: () => levels.findIndex((one) => one.name === level.name),
     reveal,
     focus() { scroller.focus({ preventScroll: true }); },
     unmount() { watch.disconnect(); window.removeEventListener('themechange', repaint); window.removeEventListener('resize', relaid); },

@@ -69,11 +69,11 @@ export function queueRow({ queue, fair, kinds, place, id, ontoggle, onpick }) {
       bar({ label: words(m, kind), parts: m.parts, marks: m.marks }));
   }),
   h('div', { class: 'queue-count num', title: 'applications that run' }, format.count(queue.runningApps)),
-  h('div', { class: 'queue-count num', title: format.amounts(queue.pendingResource) }, pending(queue)));
+  h('div', { class: 'queue-count num', title: format.amounts(queue.pendingResource) }, pendingOf(queue)));
 }
 
-// pending is what waits, of the kind that people know best.
-function pending(queue) {
+// pendingOf is what waits in a queue, of the kind that people know best.
+export function pendingOf(queue) {
   const kind = format.kinds(queue.pendingResource)[0];
   return kind ? [format.amount(kind, queue.pendingResource[kind]), h('span', { class: 'quiet' }, ` ${format.kindName(kind)}`)] : h('span', { class: 'quiet' }, '–');
 }
