@@ -198,7 +198,8 @@ func (s *serving) listenWith(h *house, counts *metrics.Metrics, level zap.Atomic
 	service, err := webservice.New(webservice.Config{
 		Views: h.scheduler, Kinds: h.scheduler.Kinds(), Configuration: h.scheduler, Events: h.history, Archive: h.archive,
 		Metrics: counts.Handler(), Dashboard: dashboard.Handler(), Started: time.Now(), LogLevel: level.String,
-		Build: func(string) map[string]string { return map[string]string{"buildVersion": version()} },
+		Diagnostics: h.scheduler.StateDump,
+		Build:       func(string) map[string]string { return map[string]string{"buildVersion": version()} },
 	})
 	if err != nil {
 		return nil, err

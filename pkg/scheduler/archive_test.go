@@ -1,0 +1,112 @@
+package scheduler_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
+	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
+	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
+)
+
+func newArchive(t *testing.T) *archive.Archive {
+	t.Helper()
+	a, err := archive.New(archive.Config{})
+	assert.NilError(t, err)
+	return a
+}
+
+// TestAnApplicationIsKeptAfterItsEnd, and said in one line of the log if it ever
+// ran.
+func TestAnApplicationIsKeptAfterItsEnd(t *testing.T) {
+	sink, lines := observer.New(zap.InfoLevel)
+	past := newArchive(t)
+	options := schedulertest.Options{Scheduler: scheduler.Config{Archive: past, Logger: zap.New(sink)}}
+	cluster(t, options, "vcore=4", func(t *testing.T, m *schedulertest.MockScheduler) {
+		book := past.Book("[rm]default")
+		m.AddApplication("idle", "root.default")
+		m.AddApplication("lost", "root.nowhere")
+		m.Ask("app-1", "pod-1", "vcore=1")
+		m.Advance(10 * time.Second)
+		m.Release("app-1", "pod-1")
+		m.Advance(time.Minute)
+		m.RemoveApplication("idle")
+		m.Settle()
+
+		ended, rejected := book.Over(time.Now())
+		assert.Equal(t, len(ended), 2)
+		assert.Equal(t, ended[0].State, "Completed")
+		assert.Equal(t, m.Text(ended[0].Used[0].Amounts), "vcore=10000")
+		assert.Equal(t, len(rejected), 1)
+		usage := lines.FilterMessage("application usage").All()
+		assert.Equal(t, len(usage), 1) // idle never ran
+		said := usage[0].ContextMap()
+		assert.Equal(t, said["application"], "app-1")
+		assert.Equal(t, said["partition"], "[rm]default")
+		assert.Equal(t, said["state"], "Completed")
+		assert.DeepEqual(t, said["used"], map[string]any{"UNKNOWN": map[string]any{"vcore": int64(10000)}})
+		assert.DeepEqual(t, said["preempted"], map[string]any{})
+	})
+}
+
+// TestABookIsThatOfItsPartition: one that is made anew begins a new one, and one
+// that is gone has none.
+func TestABookIsThatOfItsPartition(t *testing.T) {
+	past := newArchive(t)
+	bubble(t, schedulertest.Options{Scheduler: scheduler.Config{Archive: past}}, func(t *testing.T, m *schedulertest.MockScheduler) {
+		first := past.Book("[rm]default")
+		assert.Equal(t, first.Began(), time.Now())
+		m.AddApplication("app-1", "root.default")
+		m.Register()
+		second := past.Book("[rm]default")
+		assert.Assert(t, first != second && second.Life("app-1") == nil)
+		assert.NilError(t, m.Configure("partitions: [{name: other, queues: [{name: root}]}]"))
+		m.Settle()
+		assert.Assert(t, past.Book("[rm]default") == nil && past.Book("[rm]other") != nil)
+	})
+}
+
+// A talker says what its state is.
+type talker struct {
+	manager
+	state func() (string, error)
+}
+
+func (c talker) GetStateDump() (string, error) { return c.state() }
+
+func TestStateDump(t *testing.T) {
+	s, err := scheduler.New(scheduler.Config{})
+	assert.NilError(t, err)
+	defer s.Stop()
+	said, failure := `{"pods":1}`, error(nil)
+	c := talker{state: func() (string, error) {
+		if said == "" {
+			panic("out of pods")
+		}
+		return said, failure
+	}}
+	for id, callback := range map[string]api.ResourceManagerCallback{"talks": c, "silent": manager{}} {
+		_, err := s.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: id}, callback)
+		assert.NilError(t, err)
+	}
+	text, err := s.StateDump("talks")
+	assert.NilError(t, err)
+	assert.Equal(t, text, said)
+	failure = errors.New("not now")
+	_, err = s.StateDump("talks")
+	assert.ErrorIs(t, err, failure)
+	said = ""
+	_, err = s.StateDump("talks")
+	assert.ErrorContains(t, err, "GetStateDump: panic: out of pods")
+	for _, id := range []string{"silent", "nobody"} {
+		_, err = s.StateDump(id)
+		assert.ErrorIs(t, err, errors.ErrUnsupported)
+	}
+}
