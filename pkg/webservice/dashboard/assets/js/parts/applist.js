@@ -94,7 +94,7 @@ export function applicationList(ctx) {
       !ended && { head: 'Waits for', cell: (a) => waiting(a) },
       ended && chosen() !== 'rejected' && { head: 'Took', num: true, title: 'From its submission to its end', cell: (a) => (a.finishedTime ? format.duration(a.finishedTime - a.submissionTime) : '–') },
       ended && { head: chosen() === 'rejected' ? 'Came' : 'Ended', num: true, cell: (a) => `${format.age(a.finishedTime ?? a.submissionTime, ctx.now())} ago` },
-      !ended && { head: 'Age', num: true, title: 'Since it was submitted', cell: (a) => format.age(a.submissionTime, ctx.now()) },
+      !ended && { head: 'Age', num: true, class: 'when-wide', title: 'Since it was submitted', cell: (a) => format.age(a.submissionTime, ctx.now()) },
     ].filter(Boolean);
   }
 

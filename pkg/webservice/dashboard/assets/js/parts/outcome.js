@@ -124,7 +124,8 @@ function spread(asks) {
   for (const f of asks) if (f.nodeId) on.set(f.nodeId, (on.get(f.nodeId) ?? 0) + 1);
   if (on.size === 0) return null;
   const [node, most] = [...on].reduce((best, one) => (one[1] > best[1] ? one : best));
-  return h('p', { class: 'quiet' }, `On ${format.plural(on.size, 'node')}, at most ${format.count(most)} on one${on.size > 1 && most > 1 ? `, such as ${node}` : ''}.`);
+  if (on.size === 1) return h('p', { class: 'quiet' }, `Those that run are all on ${node}.`);
+  return h('p', { class: 'quiet' }, `On ${format.plural(on.size, 'node')}, at most ${format.count(most)} on one${most > 1 ? `, such as ${node}` : ''}.`);
 }
 
 function chosenAsk(ctx, result) {

@@ -4,6 +4,9 @@ const units = { '': 1, k: 1e3, m: 1e6, g: 1e9, t: 1e12, p: 1e15, ki: 2 ** 10, mi
 const thousandths = new Set(['vcore', 'gpu']);
 
 const asksMax = 1000;
+const withinMax = 3600; // seconds
+
+const seconds = { ns: 1e-9, us: 1e-6, 'µs': 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600 };
 
 // emptyWish is an ask that nobody has filled in.
 export function emptyWish() { return { key: 'try', application: '', amounts: {}, priority: '', count: '', node: '' }; }
@@ -19,6 +22,12 @@ export function readAmount(kind, text) {
   else value = number * (units[unit.toLowerCase().replace(/b$/, '')] ?? NaN);
   if (!Number.isFinite(value) || Math.abs(value - Math.round(value)) > 1e-6 || value > Number.MAX_SAFE_INTEGER) return null;
   return Math.round(value);
+}
+
+// readDuration reads "30s" or "1h30m" as seconds; NaN is none that can be meant.
+export function readDuration(text) {
+  if (!/^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$/.test(text)) return text === '0' ? 0 : NaN;
+  return [...text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)].reduce((sum, [, n, unit]) => sum + Number(n) * seconds[unit], 0);
 }
 
 // writeAmount is a quantity as somebody would fill it in.
@@ -44,9 +53,10 @@ export function readQuestion(form) {
   if (total > asksMax) errors.set('', `These are ${total} asks; a question has ${asksMax} at most.`);
   const keys = form.asks.map((wish) => wish.key.trim());
   keys.forEach((key, i) => { if (key && keys.indexOf(key) < i) errors.set(`asks[${i}].key`, 'Two asks cannot have one name.'); });
-  const body = {};
+  const body = {}, within = form.within.trim();
+  if (within !== '' && !(readDuration(within) <= withinMax)) errors.set('within', 'A time of an hour at most, such as 30s, 10m or 1h.');
   if (asks.length > 0) body.asks = asks;
-  if (form.within.trim() !== '') body.within = form.within.trim();
+  if (within !== '') body.within = within;
   if (form.config.trim() !== '') body.config = form.config;
   if (!body.asks && !body.config) errors.set('', 'Add an ask, or a configuration.');
   return { body, errors };

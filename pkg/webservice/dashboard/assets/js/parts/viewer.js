@@ -15,6 +15,7 @@ import { render, state } from '../dom.js';
 export function createViewer(root, ctx, pick) {
   let view = null, key = null, loaded = false;
   let abort = new AbortController(); // of the load under way
+  let detailed = null; // whose details are shown
 
   function route() {
     const next = pick(ctx.route());
@@ -30,7 +31,16 @@ export function createViewer(root, ctx, pick) {
       if (!first) { window.scrollTo(0, 0); root.focus({ preventScroll: true }); }
     }
     paint();
+    reveal();
     ctx.refresh();
+  }
+
+  // reveal brings the details of what was just chosen into sight, which stand above the
+  // list where there is little room.
+  function reveal() {
+    const details = root.querySelector('.split > .details'), whose = details?.dataset.key ?? null;
+    if (whose !== detailed && whose !== null && details.getBoundingClientRect().top < 0) details.scrollIntoView({ block: 'start' });
+    detailed = whose;
   }
 
   function paint() { render(root, loaded ? view.show() : state('loading', 'Reading', 'One moment.')); }
