@@ -72,7 +72,8 @@ export default {
       render(none, some.length === 0 && nothing());
       map.el.hidden = some.length === 0;
       legend.el.hidden = some.length === 0;
-      map.update({ groups: grouped(some, want.order, groupingOf(want.by, entries)), kinds, kind: want.kind, level: want.level, chosen: chosen() });
+      const by = groupingOf(want.by, entries);
+      map.update({ groups: grouped(some, want.order, by), byName: by === 'name', kinds, kind: want.kind, level: want.level, chosen: chosen() });
       legend.update(kinds, want.kind, map.level());
       details();
     }

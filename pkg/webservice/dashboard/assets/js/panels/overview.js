@@ -185,7 +185,7 @@ function topQueues(ctx, { queues }) {
   const rows = [];
   walk(queues, (queue, _, fair) => { if (queue.isLeaf) rows.push({ queue, most: share(queue, fair) }); });
   rows.sort((a, b) => b.most.part - a.most.part || (a.queue.queuename < b.queue.queuename ? -1 : 1));
-  const scale = Math.max(1, rows[0]?.most.part ?? 0);
+  const scale = 1.04 * Math.max(1, rows[0]?.most.part ?? 0); // the mark is not at the very end
   return card('Queues, by use of what is due to them', { link: [ctx.link('queues'), `all ${format.count(rows.length)} leaves`] },
     table({
       label: 'Queues that use most of what is due to them', key: (r) => r.queue.queuename, rows: rows.slice(0, queuesMax), empty: 'There is no leaf queue',

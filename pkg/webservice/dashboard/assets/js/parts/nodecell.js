@@ -8,9 +8,15 @@ import { measure } from './nodelist.js';
 export const levels = [
   { name: 'dots', width: 9, height: 9, label: 0, gap: 2, growMax: 18 },
   { name: 'squares', width: 19, height: 19, label: 0, gap: 3, growMax: 36 },
-  { name: 'names', width: 46, height: 30, label: 14, gap: 6 },
+  { name: 'names', width: 46, height: 30, label: 14, gap: 6, wide: 78 },
   { name: 'cards', width: 152, height: 0, label: 17, gap: 12, card: true },
 ];
+
+// levelsFor are the levels for groups of nodes: where a group does not say how the
+// names of its nodes begin, cells are wide enough for all of a name.
+export function levelsFor(byName) {
+  return levels.map((level) => (level.wide && !byName ? { ...level, width: level.wide, whole: true } : level));
+}
 
 const barHeight = 9; // in a card, with its gap
 const kindsMax = 4;
@@ -151,7 +157,7 @@ export function paintCell(pen, colours, { level, kinds }, entry, x, y, mark = ''
   } else {
     paintBox(pen, colours, entry.m, box);
     paintMarks(pen, colours, entry.node, box);
-    if (level.label) paintName(pen, colours, entry.short.split(/[-_]/).at(-1), x, y + box.height + level.label - 3, level.width);
+    if (level.label) paintName(pen, colours, level.whole ? entry.short : entry.short.split(/[-_]/).at(-1), x, y + box.height + level.label - 3, level.width);
   }
   if (mark) paintOutline(pen, colours, mark, { ...box, height: box.height + level.label });
 }

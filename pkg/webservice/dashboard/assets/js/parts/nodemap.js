@@ -3,7 +3,7 @@
 
 import { clear, h } from '../dom.js';
 import * as format from '../format.js';
-import { boxHeight, grown, levels, paintCell, readColours } from './nodecell.js';
+import { boxHeight, grown, levelsFor, paintCell, readColours } from './nodecell.js';
 import { describe, use } from './nodelist.js';
 
 const headHeight = 30; // of a group
@@ -12,7 +12,7 @@ const edge = 4; // around all cells, for the outlines
 // createNodeMap makes a map. onpick(id) is called for a node that is chosen, onzoom(by)
 // when cells should be larger or smaller.
 export function createNodeMap({ onpick, onzoom }) {
-  let groups = [], flat = [], kinds = [], kind = '', wanted = null, level = levels[0], chosen = '', cursor = '', hovered = '';
+  let groups = [], flat = [], kinds = [], kind = '', wanted = null, levels = levelsFor(false), level = levels[0], chosen = '', cursor = '', hovered = '';
   let width = 0, total = 0, columns = 1, queued = false, moved = false, colours = null, painted = '';
   const canvas = h('canvas', { 'aria-hidden': 'true' });
   const option = h('div', { class: 'unseen', role: 'option', id: 'node-at-cursor', 'aria-selected': 'false', hidden: true });
@@ -241,9 +241,11 @@ export function createNodeMap({ onpick, onzoom }) {
 
   return {
     el,
-    // update shows other groups of entries. A level that is null is the one that fits.
+    // update shows other groups of entries. A level that is null is the one that fits;
+    // byName says that groups have the beginnings of names as labels.
     update(next) {
       ({ groups, kinds, kind, level: wanted, chosen } = next);
+      levels = levelsFor(next.byName);
       flat = groups.flatMap((g) => g.entries);
       layout();
       say();
