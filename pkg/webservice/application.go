@@ -81,9 +81,9 @@ func (s *Service) applications(r *http.Request) (any, error) {
 	case "active":
 		return at.list(r, at.active(at.Applications))
 	case "completed":
-		return at.list(r, at.completed())
+		return at.list(r, storiesOf(at.ended()))
 	case "rejected":
-		return at.list(r, at.rejected())
+		return at.list(r, storiesOf(at.rejected()))
 	default:
 		return nil, bad("Only following application states are allowed: active, rejected, completed")
 	}

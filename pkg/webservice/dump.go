@@ -74,7 +74,7 @@ func (s *Service) dump(*http.Request) (any, error) {
 	var applications []owned
 	for _, at := range all {
 		out.Queues = append(out.Queues, at.queues())
-		for _, app := range slices.Concat(at.active(at.Applications), at.completed(), at.rejected()) {
+		for _, app := range slices.Concat(at.active(at.Applications), storiesOf(at.ended()), storiesOf(at.rejected())) {
 			applications = append(applications, owned{at, app})
 		}
 	}

@@ -102,12 +102,16 @@ func (s *Service) fillPartition(at *snapshot, out *partitionJSON) {
 			at.Preempted.Plans, at.Preempted.Nominations, at.Preempted.Cleared, at.Preempted.Loops, at.Preempted.Victims.Total(), at.Preempted.Stuck.Total(),
 		},
 	}
-	for _, list := range [][]story{at.active(at.Applications), at.completed(), at.rejected()} {
-		for _, app := range list {
-			out.Applications[app.state()]++
-			out.TotalContainers += len(app.Allocations)
+	for _, app := range at.Applications {
+		out.TotalContainers += len(app.Allocations)
+		if !over(app) {
+			out.Applications[app.State.String()]++
+			out.Applications["total"]++
 		}
-		out.Applications["total"] += len(list)
+	}
+	for _, life := range slices.Concat(at.ended(), at.rejected()) {
+		out.Applications[life.State]++
+		out.Applications["total"]++
 	}
 	if at.written != nil {
 		enabled, quota := !at.written.Preemption.Disabled, at.written.Preemption.Quota

@@ -37,23 +37,23 @@ func (at *snapshot) active(all []*core.ApplicationView) []story {
 	return out
 }
 
-// completed is the applications that have ended, whichever way, by ID and the
-// older of one ID first. The archive may be ahead of the view: what goes on there
-// has not ended.
-func (at *snapshot) completed() []story {
+// ended is the applications that have ended, whichever way. The archive may be
+// ahead of the view: what goes on there has not ended.
+func (at *snapshot) ended() []*archive.Life {
 	ended, _ := at.gone()
-	return storiesOf(slices.DeleteFunc(slices.Clone(ended), func(l *archive.Life) bool {
+	return slices.DeleteFunc(slices.Clone(ended), func(l *archive.Life) bool {
 		i, found := slices.BinarySearchFunc(at.Applications, l.ID, func(a *core.ApplicationView, id core.ApplicationID) int { return cmp.Compare(a.ID, id) })
 		return found && !over(at.Applications[i]) && at.Applications[i].Submitted.Equal(l.Submitted)
-	}))
+	})
 }
 
-// rejected is the applications that were not taken in, in the same order.
-func (at *snapshot) rejected() []story {
+// rejected is the applications that were not taken in.
+func (at *snapshot) rejected() []*archive.Life {
 	_, rejected := at.gone()
-	return storiesOf(rejected)
+	return rejected
 }
 
+// storiesOf is lives by ID, the older of one ID first.
 func storiesOf(lives []*archive.Life) []story {
 	out := make([]story, len(lives))
 	for i, l := range lives {
