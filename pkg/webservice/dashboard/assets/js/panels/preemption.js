@@ -9,6 +9,7 @@ import { h, pager, state, table } from '../dom.js';
 import { createViewer } from '../parts/viewer.js';
 import { beginsWith, createFilters, offsetOf } from '../parts/filters.js';
 import { askLink, nodeLink, queueLink } from '../parts/links.js';
+import { readMetrics } from '../parts/metrics.js';
 import { findPlan, outcomeBadge, planDetails } from '../parts/plandetails.js';
 import { capital } from '../parts/words.js';
 
@@ -22,6 +23,9 @@ const triggers = {
   guarantee: 'An ask is due to its queue, and its victims are beyond what is due to theirs',
   quota: 'A queue uses more than its max, since that was lowered',
 };
+
+// What those were who were told to go.
+const classes = { regular: 'Regular', owner: 'Drivers and owners', foreign: 'Of other schedulers', 'opted out': 'Opted out of preemption' };
 
 // What is counted since the start, and what each count means.
 const counters = [
@@ -40,7 +44,7 @@ export default {
 };
 
 function preemptionLog(ctx) {
-  let rows = [], total = 0, byTrigger = [], totals = {};
+  let rows = [], total = 0, byTrigger = [], totals = {}, fates = [];
   let found = { at: '', plan: null }; // a plan that is not among the rows
   const filters = createFilters(ctx, 'preemption');
   const where = () => ctx.api.path('partition', ctx.partition(), 'preemptions');
@@ -54,8 +58,11 @@ function preemptionLog(ctx) {
       const { total: n } = await ctx.api.get(where(), { params: { ...params, trigger, limit: 1, fields: 'time' }, signal });
       return [trigger, n];
     });
-    const [listed, partition] = await Promise.all([page, ctx.api.get('partitions', { params: { fields: 'clusterId,name,preempted' }, signal })]);
+    const [listed, partition, metrics] = await Promise.all([
+      page, ctx.api.get('partitions', { params: { fields: 'clusterId,name,preempted' }, signal }), readMetrics(ctx, signal),
+    ]);
     ({ data: rows, total } = listed);
+    fates = metrics?.fates ?? [];
     byTrigger = await Promise.all(counted);
     totals = partition.data.find((p) => [p.name, `[${p.clusterId}]${p.name}`].includes(ctx.partition()))?.preempted ?? {};
     const at = selected();
@@ -67,6 +74,7 @@ function preemptionLog(ctx) {
     return [
       h('div', { class: 'toolbar' }, h('h1', null, 'Preemption'), h('span', { class: 'quiet' }, 'Who was told to go, for whom, and what came of it')),
       tiles(),
+      fates.length > 0 && fatesOf(),
       h('div', { class: 'toolbar', role: 'search', 'aria-label': 'Filter' }, triggerButtons(query.get('trigger') ?? ''), filters.fields(
         { name: 'application', kind: 'search', label: 'Application begins with' },
         { name: 'node', kind: 'text', label: 'Node begins with' })),
@@ -85,6 +93,22 @@ function preemptionLog(ctx) {
     return h('dl', { class: 'tiles', 'aria-label': 'Since the start of the scheduler' }, counters.map(([name, text, title]) =>
       h('div', { class: ['tile', ['stuck', 'loops'].includes(name) && totals[name] > 0 && 'tile-warn'], title },
         h('dt', null, text), h('dd', null, format.count(totals[name])))));
+  }
+
+  function fatesOf() {
+    const cell = (name) => (f) => format.count(f[name]);
+    return h('details', { class: 'card more-counts', key: 'fates' },
+      h('summary', null, 'Who was told to go since the start, by trigger and class'),
+      table({
+        label: 'Who was told to go, by trigger and class', rows: fates, key: (f) => `${f.trigger} ${f.class}`,
+        columns: [
+          { head: 'Trigger', cell: (f) => capital(f.trigger) },
+          { head: 'Class', cell: (f) => classes[f.class] ?? f.class },
+          { head: 'Told', num: true, cell: cell('told') },
+          { head: 'Gone', num: true, title: 'In time or later', cell: cell('gone') },
+          { head: 'Stuck', num: true, title: 'Did not go in time', cell: cell('stuck') },
+        ],
+      }));
   }
 
   function triggerButtons(now) {
