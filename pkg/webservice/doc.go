@@ -13,7 +13,8 @@
 // made element by element while they are written, so that what a large answer
 // takes is its compressed size.
 //
-// What is not in a view comes through further interfaces of Config, each of
+// What was is in the archive, which is read after the view: the view decides what
+// is, the archive adds how it came to be. What is in neither comes through further interfaces of Config, each of
 // which may be left out; what would need it answers with its empty form, or 404.
 //
 // Read in this order:
@@ -25,8 +26,8 @@
 //	snapshot.go    which partition a request is about
 //	query.go       limit, offset, fields, filters
 //	partition.go, queue.go, node.go, allocation.go, application.go, ask.go, asks.go,
-//	preemptions.go, rule.go, usage.go, utilization.go, history.go,
-//	configuration.go
+//	past.go, preemptions.go, explain.go, whatif.go, events.go, rule.go, usage.go,
+//	utilization.go, history.go, configuration.go
 //	               the objects
 //	health.go      what is checked
 //	dump.go        everything at once
