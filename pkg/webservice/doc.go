@@ -14,8 +14,9 @@
 // takes is its compressed size.
 //
 // What was is in the archive, which is read after the view: the view decides what
-// is, the archive adds how it came to be. What is in neither comes through further interfaces of Config, each of
-// which may be left out; what would need it answers with its empty form, or 404.
+// is, the archive adds how it came to be. What is in neither comes through further
+// interfaces of Config, each of which may be left out; what would need it answers
+// with its empty form, or 404.
 //
 // Read in this order:
 //
