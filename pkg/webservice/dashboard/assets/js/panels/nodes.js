@@ -8,18 +8,19 @@ import { nodeLegend } from '../parts/nodelegend.js';
 import { createNodeMap } from '../parts/nodemap.js';
 import { levels } from '../parts/nodecell.js';
 
+const rests = 200; // milliseconds that the cursor stays, until the details follow it
 const attributesLast = 60000; // milliseconds: they seldom change, and are long
 
 export default {
   id: 'nodes',
   title: 'Nodes',
   mount(root, ctx) {
-    let nodes = null, entries = [], measured = '', kinds = [], shown = null;
+    let nodes = null, entries = [], measured = '', kinds = [], shown = null, resting = 0;
     let attributes = { at: -Infinity, of: new Map(), options: groupOptions(new Map()) };
     let detail = { id: '', whole: null, asks: null, pages: { own: 0, foreign: 0 } };
     const chosen = () => ctx.route().parts[0] ?? '';
     const filters = createFilters(ctx, 'nodes', () => ctx.route().parts.slice(0, 1));
-    const map = createNodeMap({ onpick: pick, onzoom: zoom });
+    const map = createNodeMap({ onpick: pick, onmove: follow, onzoom: zoom });
     const toolbar = h('div', { class: 'toolbar', role: 'search', 'aria-label': 'Filter' }), none = h('div'), aside = h('div', { class: 'aside' });
     const legend = nodeLegend();
     const main = h('div', { class: 'card nodes' }, map.el, none, legend.el);
@@ -123,7 +124,13 @@ export default {
 
     function pick(id) { ctx.go(ctx.link('nodes', [id], ctx.route().query), chosen() !== ''); }
 
-    function close() { ctx.go(ctx.link('nodes', [], ctx.route().query)); map.focus(); }
+    // follow has the details follow the cursor, where they are beside the map.
+    function follow(id) {
+      clearTimeout(resting);
+      if (chosen() !== '' && !narrow()) resting = setTimeout(() => { if (chosen() !== '') pick(id); }, rests);
+    }
+
+    function close() { clearTimeout(resting); ctx.go(ctx.link('nodes', [], ctx.route().query)); map.focus(); }
 
     function onescape(event) {
       if (event.key !== 'Escape' || event.defaultPrevented || chosen() === '' || event.target.closest('input,select,textarea')) return;
@@ -134,7 +141,7 @@ export default {
     return {
       refresh,
       route() { if (nodes) { paint(); ctx.refresh(); } },
-      unmount() { filters.stop(); map.unmount(); legend.unmount(); root.removeEventListener('keydown', onescape); },
+      unmount() { clearTimeout(resting); filters.stop(); map.unmount(); legend.unmount(); root.removeEventListener('keydown', onescape); },
     };
   },
 };

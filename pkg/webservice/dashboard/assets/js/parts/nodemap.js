@@ -4,14 +4,14 @@
 import { clear, h } from '../dom.js';
 import * as format from '../format.js';
 import { boxHeight, grown, levelsFor, paintCell, readColours } from './nodecell.js';
-import { describe, use } from './nodelist.js';
+import { describe, measure, use } from './nodelist.js';
 
 const headHeight = 30; // of a group
 const edge = 4; // around all cells, for the outlines
 
-// createNodeMap makes a map. onpick(id) is called for a node that is chosen, onzoom(by)
-// when cells should be larger or smaller.
-export function createNodeMap({ onpick, onzoom }) {
+// createNodeMap makes a map. onpick(id) is called for a node that is chosen, onmove(id)
+// when a key has moved the cursor, onzoom(by) when cells should be larger or smaller.
+export function createNodeMap({ onpick, onmove, onzoom }) {
   let groups = [], flat = [], kinds = [], kind = '', wanted = null, levels = levelsFor(false), level = levels[0], chosen = '', cursor = '', hovered = '';
   let width = 0, total = 0, columns = 1, queued = false, moved = false, colours = null, painted = '';
   const canvas = h('canvas', { 'aria-hidden': 'true' });
@@ -138,9 +138,11 @@ export function createNodeMap({ onpick, onzoom }) {
     const at = id === '' ? null : placeOf(id);
     tip.hidden = !at;
     if (!at) return;
-    const [name, ...rest] = describe(at.group.entries[at.j]).split('; ');
+    const entry = at.group.entries[at.j];
+    const [, ...rest] = describe(entry).slice(entry.id.length).split('; ');
+    const others = kinds.filter((k) => k !== entry.m.kind && entry.node.capacity?.[k] > 0).map((k) => `${format.kindName(k)} ${format.percent(measure(entry.node, k).use)}`);
     clear(tip);
-    tip.append(h('strong', null, name), ...rest.map((text) => h('div', null, text)));
+    tip.append(h('strong', null, entry.id), ...rest.map((text) => h('div', null, text)), h('div', { class: 'quiet' }, others.join(' · ')));
     const [x, y] = cellAt(at.group, at.j);
     const below = y - scroller.scrollTop + boxHeight(level, kinds) + level.label + 6;
     tip.style.setProperty('left', `${Math.max(0, Math.min(x, el.clientWidth - tip.offsetWidth - 4))}px`);
@@ -155,6 +157,7 @@ export function createNodeMap({ onpick, onzoom }) {
     reveal(cursor);
     showTip(cursor);
     later();
+    onmove(cursor);
   }
 
   // say tells readers of screens which node the cursor is on.
@@ -205,7 +208,7 @@ export function createNodeMap({ onpick, onzoom }) {
     moves[event.key]();
   }
 
-  function onmove(event) {
+  function onpoint(event) {
     const id = eventEntry(event)?.id ?? '';
     canvas.classList.toggle('over', id !== '');
     if (id === hovered) return;
@@ -224,12 +227,13 @@ export function createNodeMap({ onpick, onzoom }) {
   });
   scroller.addEventListener('blur', () => { tip.hidden = true; later(); });
   scroller.addEventListener('scroll', () => { tip.hidden = true; later(); }, { passive: true });
-  canvas.addEventListener('pointermove', onmove);
+  canvas.addEventListener('pointermove', onpoint);
   canvas.addEventListener('pointerleave', onleave);
   canvas.addEventListener('click', (event) => {
     const entry = eventEntry(event);
     if (!entry) return;
     cursor = entry.id;
+    tip.hidden = true;
     say();
     onpick(cursor);
   });
