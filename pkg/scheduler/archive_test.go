@@ -51,6 +51,7 @@ func TestAnApplicationIsKeptAfterItsEnd(t *testing.T) {
 		assert.Equal(t, said["application"], "app-1")
 		assert.Equal(t, said["partition"], "[rm]default")
 		assert.Equal(t, said["state"], "Completed")
+		assert.Equal(t, said["finished"], ended[0].Finished.UTC().Format(time.RFC3339Nano))
 		assert.DeepEqual(t, said["used"], map[string]any{"UNKNOWN": map[string]any{"vcore": int64(10000)}})
 		assert.DeepEqual(t, said["preempted"], map[string]any{})
 	})

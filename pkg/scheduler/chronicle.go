@@ -90,8 +90,13 @@ func (c *chronicle) summarise(partition string, life *archive.Life) {
 	c.log.Info("application usage",
 		zap.String("partition", partition), zap.String("application", string(life.ID)), zap.String("queue", string(life.Queue)),
 		zap.String("user", life.User), zap.String("state", life.State),
-		zap.Time("submitted", life.Submitted), zap.Time("started", life.Started), zap.Time("finished", life.Finished),
+		dated("submitted", life.Submitted), dated("started", life.Started), dated("finished", life.Finished),
 		c.spent("used", life.Used), c.spent("preempted", life.Preempted), c.spent("placeholders", life.Placeholders))
+}
+
+// dated is a time that has its day, however times are written in the log.
+func dated(name string, t time.Time) zap.Field {
+	return zap.String(name, t.UTC().Format(time.RFC3339Nano))
 }
 
 // spent is amounts times seconds as fields, by type of instance and kind.
