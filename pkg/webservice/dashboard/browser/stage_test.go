@@ -93,9 +93,9 @@ type play struct {
 // The stages that are played, each when it is needed first.
 var (
 	teams = &play{
-		example: "teams", after: 84 * time.Minute,
+		example: "teams", after: 53 * time.Minute,
 		drained: []string{"general-017", "general-018", "a100-03"},
-		until:   func(v *core.View) bool { return leaving(v) >= 2 && nominated(v) >= 1 },
+		until:   func(v *core.View) bool { return leaving(v) >= 8 && nominated(v) >= 8 },
 	}
 	fairness = &play{
 		example: "fairness", after: 83 * time.Minute,

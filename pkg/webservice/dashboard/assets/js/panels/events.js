@@ -28,6 +28,7 @@ function mount(root, ctx) {
     list.el.tabIndex = 0;
     list.el.setAttribute('aria-label', 'Events, the newest first');
     list.el.addEventListener('scroll', () => { if (list.el.scrollTop === 0 && frozen && !paused) later(); }, { passive: true });
+    list.el.addEventListener('focusout', () => { if (frozen && !paused) later(); });
     feed.replaceChildren(list.el);
   }
 
@@ -50,9 +51,10 @@ function mount(root, ctx) {
   function later() { timer ||= setTimeout(() => { timer = 0; paint(); }, paintEvery); }
 
   // paint shows the latest events, or those that were there when the feed was halted:
-  // by the button, or because the reader scrolled down to look at something.
+  // by the button, or because the reader scrolled down to look at something, or went
+  // into a row: it must not go away below the focus.
   function paint() {
-    const reading = list.el.scrollTop > 0;
+    const reading = list.el.scrollTop > 0 || list.el.querySelector(':focus') !== null;
     if (!paused && !reading) { frozen = null; fresh = 0; }
     const now = frozen ?? book.pick(wanted());
     if (paused || reading) frozen = now;
