@@ -113,7 +113,7 @@ export default {
       if (id === '') { render(aside); return; }
       detail = detailOf(id);
       render(aside, entry ? nodeDetails(ctx, { ...detail, node: entry.node, attributes: entry.attributes, onclose: close, turn })
-        : h('section', { class: 'details' }, state('empty', 'There is no such node', `${id} has left, or never was.`, h('button', { type: 'button', onclick: close }, 'Close'))));
+        : h('section', { class: 'details' }, state('empty', 'There is no such node', `“${id}” has left, or never was.`, h('button', { type: 'button', onclick: close }, 'Close'))));
       if (before === shown || !entry) return;
       map.reveal(id);
       aside.firstChild.scrollTop = 0;

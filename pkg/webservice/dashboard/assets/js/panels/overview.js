@@ -191,11 +191,11 @@ function topQueues(ctx, { queues }) {
       label: 'Queues that use most of what is due to them', key: (r) => r.queue.queuename, rows: rows.slice(0, queuesMax), empty: 'There is no leaf queue',
       columns: [
         { head: 'Queue', class: 'whole', cell: (r) => queueLink(ctx, r.queue.queuename, r.queue.queuename.replace(/^root\./, '')) },
-        { head: 'Use; the mark is its guarantee, or else its max', class: 'grow', cell: (r) => bar({
+        { head: 'Use', class: 'grow', cell: (r) => bar({
           label: `${nameOf(r.queue.queuename)} uses ${format.percent(r.most.part)} of its ${format.kindName(r.most.kind) || 'share'}`,
           parts: [{ part: r.most.part / scale, tone: r.most.part > 1 ? 'warn' : 'own' }], marks: [{ part: 1 / scale, kind: 'guaranteed' }] }) },
         { head: '', class: 'nowrap', cell: (r) => [format.percent(r.most.part), h('span', { class: 'quiet' }, r.most.kind ? ` of ${format.kindName(r.most.kind)}` : '')] },
         { head: 'Pending', class: 'when-wide', num: true, cell: (r) => pendingOf(r.queue) },
       ],
-    }));
+    }), h('p', { class: 'table-note quiet' }, 'The mark is what is guaranteed to a queue or, if nothing is, its max.'));
 }

@@ -22,7 +22,7 @@ export function nodeDetails(ctx, { node, attributes, whole, asks, pages, turn, o
   return pane({ title: node.nodeID, note: badges(node), onclose },
     amounts(node, whole),
     kept(ctx, asks),
-    whole ? leaving(ctx, whole) : null,
+    whole ? leaving(ctx, whole, asks) : null,
     whole ? own(ctx, whole, pages.own, (offset) => turn('own', offset)) : state('loading', 'Reading its allocations', ''),
     whole && foreign(whole, pages.foreign, (offset) => turn('foreign', offset)),
     facts(attributes));
@@ -57,22 +57,21 @@ function kept(ctx, asks) {
   if (!asks?.length) return null;
   return section('Kept for', table({
     label: 'Asks for which it is kept', rows: asks, key: (a) => a.allocationKey, columns: [
-      { head: 'Ask', cell: (a) => askLink(ctx, a.applicationId, a.allocationKey) },
-      { head: 'Why it waits', cell: (a) => capital(a.why ?? '') },
-      { head: 'Asks for', cell: (a) => format.amounts(a.resource) },
+      { head: 'Ask', cell: (a) => [askLink(ctx, a.applicationId, a.allocationKey), h('div', { class: 'quiet' }, `${capital(a.why ?? '')} · ${format.amounts(a.resource)}`)] },
     ],
   }));
 }
 
-function leaving(ctx, node) {
+function leaving(ctx, node, asks) {
   const list = node.leaving ?? [];
   if (list.length === 0) return null;
+  const waits = new Map((asks ?? []).map((a) => [a.allocationKey, a.applicationId]));
   const home = new Map((node.allocations ?? []).map((a) => [a.allocationKey, a.applicationId]));
   return section('Told to go', table({
     label: 'Allocations that were told to go', rows: list, key: (l) => l.allocationKey, columns: [
-      { head: 'Allocation', cell: (l) => [askLink(ctx, home.get(l.allocationKey), l.allocationKey), l.stuck && badge('bad', 'stuck')] },
+      { head: 'Allocation', cell: (l) => [askLink(ctx, home.get(l.allocationKey), l.allocationKey), l.stuck && [' ', badge('bad', 'stuck')]] },
       { head: 'By', cell: (l) => l.trigger },
-      { head: 'For', cell: (l) => l.for ?? '' },
+      { head: 'For', cell: (l) => askLink(ctx, waits.get(l.for), l.for) },
       { head: 'Since', num: true, cell: (l) => format.age(l.since, ctx.now()) },
     ],
   }));
@@ -91,7 +90,7 @@ function own(ctx, node, offset, onpage) {
   const all = node.allocations ?? [];
   return section(`Allocations (${format.count(all.length)})`, table({
     label: 'Allocations', rows: all.slice(offset, offset + pageSize), key: (a) => a.allocationKey, empty: 'It has none of this scheduler', columns: [
-      { head: 'Allocation', cell: (a) => [askLink(ctx, a.applicationId, a.allocationKey, podName(a)), a.preempted && badge('warn', 'leaving'), h('div', { class: 'quiet' }, daemon(a) && 'daemonset ', applicationLink(ctx, a.applicationId), ` · ${format.amounts(a.resource)}`)] },
+      { head: 'Allocation', cell: (a) => [askLink(ctx, a.applicationId, a.allocationKey, podName(a)), a.preempted && [' ', badge('warn', 'leaving')], h('div', { class: 'quiet' }, daemon(a) && 'daemonset ', applicationLink(ctx, a.applicationId), ` · ${format.amounts(a.resource)}`)] },
       { head: 'Priority', num: true, cell: (a) => a.priority },
       { head: 'Age', num: true, cell: (a) => format.age(a.allocationTime, ctx.now()) },
     ],
