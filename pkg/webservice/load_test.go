@@ -15,6 +15,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
@@ -59,13 +60,15 @@ func openSite(tb testing.TB, nodes, pods int) *site {
 	s := &site{TB: tb, pods: pods, tenant: &tenant{full: make(chan struct{}, 1)}}
 	history, err := events.NewHistory("load", events.Config{})
 	assert.NilError(tb, err)
+	past, err := archive.New(archive.Config{})
+	assert.NilError(tb, err)
 	counts := metrics.New()
-	s.scheduler, err = scheduler.New(scheduler.Config{SkipPredicates: true, Events: history, Metrics: counts})
+	s.scheduler, err = scheduler.New(scheduler.Config{SkipPredicates: true, Events: history, Archive: past, Metrics: counts})
 	assert.NilError(tb, err)
 	tb.Cleanup(s.scheduler.Stop)
 	counts.Watch(s.scheduler, s.scheduler.Kinds())
 	service, err := webservice.New(webservice.Config{
-		Views: s.scheduler, Kinds: s.scheduler.Kinds(), Events: history, Metrics: counts.Handler(),
+		Views: s.scheduler, Kinds: s.scheduler.Kinds(), Events: history, Archive: past, Metrics: counts.Handler(),
 	})
 	assert.NilError(tb, err)
 	s.handler = service.Handler()
@@ -123,6 +126,7 @@ var everything = []string{
 	"/partition/default/queues", "/partition/default/queue/root.default", "/partition/default/nodes",
 	"/partition/default/nodes?limit=100&fields=nodeID,available", "/partition/default/node/node-0001",
 	"/partition/default/applications/active", "/partition/default/applications/completed", "/partition/default/usage/users",
+	"/partition/default/applications/rejected", "/partition/default/asks?limit=100", "/partition/default/preemptions", "/history/containers",
 }
 
 // A reader asks for everything in turn until it is told to stop, with a pause
