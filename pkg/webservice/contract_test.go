@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -166,22 +167,23 @@ func (c *contract) parameters(op operation, in string) map[string]jsonObject {
 // check says in what an answer breaks the contract; nil if it keeps it.
 func (c *contract) check(method string, target *url.URL, w *httptest.ResponseRecorder, content string) error {
 	op, known := c.find(method, target.EscapedPath())
-	var response jsonObject
-	var pointer string
+	if escaped := target.EscapedPath(); path.Clean(escaped) != strings.TrimSuffix(escaped, "/") {
+		known = false // whatever it says
+	}
+	shared := ""
 	switch {
-	case w.Code == http.StatusMethodNotAllowed:
-		pointer = "/components/responses/MethodNotAllowed"
-		response = c.at("components", "responses", "MethodNotAllowed")
 	case !known && w.Code == http.StatusMovedPermanently:
-		return nil
-	case !known && w.Code == http.StatusNotFound && w.Header().Get("Content-Type") == typeText:
-		pointer = "/components/responses/UnknownPath"
-		response = c.at("components", "responses", "UnknownPath")
+		return nil // to the path that was meant
+	case w.Code == http.StatusMethodNotAllowed:
+		shared = "MethodNotAllowed"
+	case !known && w.Code == http.StatusUnauthorized:
+		shared = "Unauthorized"
+	case !known && w.Code == http.StatusNotFound:
+		shared = "UnknownPath"
 	case !known:
 		return errors.New("the path is not in the document")
-	default:
-		pointer, response = c.response(op, w.Code)
 	}
+	pointer, response := c.response(op, w.Code, shared)
 	if response == nil {
 		return fmt.Errorf("%s has no status %d", op.path, w.Code)
 	}
@@ -198,7 +200,11 @@ func (c *contract) check(method string, target *url.URL, w *httptest.ResponseRec
 }
 
 // response is what an operation may answer with a status, and where that is said.
-func (c *contract) response(op operation, status int) (pointer string, said jsonObject) {
+// Of some answers it is said for all operations at once.
+func (c *contract) response(op operation, status int, shared string) (pointer string, said jsonObject) {
+	if shared != "" {
+		return "/components/responses/" + shared, c.at("components", "responses", shared)
+	}
 	pointer = "/paths/" + escapedStep(op.path) + "/" + strings.ToLower(op.method) + "/responses/" + fmt.Sprint(status)
 	raw, _ := op.said["responses"].(jsonObject)[fmt.Sprint(status)].(jsonObject)
 	if ref, ok := raw["$ref"].(string); ok {

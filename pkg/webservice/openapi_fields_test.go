@@ -56,7 +56,7 @@ var elsewhere = map[string]reflect.Type{
 func TestOpenAPIHasEveryField(t *testing.T) {
 	w := &fieldWalk{contract: agreed(), seen: map[string]reflect.Type{}}
 	for _, op := range w.operations() {
-		pointer, said := w.response(op, http.StatusOK)
+		pointer, said := w.response(op, http.StatusOK, "")
 		content, _ := said["content"].(jsonObject)
 		id := op.said["operationId"].(string)
 		if content["application/json"] == nil || id == "streamEvents" || id == "readOpenAPIJSON" {

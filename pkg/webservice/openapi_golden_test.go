@@ -60,7 +60,7 @@ func goldenKeeps(c *contract, method, path, contentType, content string) error {
 	if !ok {
 		return fmt.Errorf("%s is not in the document", path)
 	}
-	pointer, response := c.response(op, status)
+	pointer, response := c.response(op, status, "")
 	return c.checkBody(pointer, response, contentType, content, target)
 }
 

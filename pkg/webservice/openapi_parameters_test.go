@@ -183,7 +183,7 @@ func codes(good, bad []string) map[string]int {
 
 // fields are the names of all fields of what an operation answers with.
 func (c *contract) fields(op operation) []string {
-	pointer, _ := c.response(op, http.StatusOK)
+	pointer, _ := c.response(op, http.StatusOK, "")
 	at, said := c.meant(pointer + "/content/application~1json/schema")
 	if said["type"] == "array" {
 		_, said = c.meant(at + "/items")
@@ -207,16 +207,21 @@ func valuesOf(said jsonObject) (good, bad []string) {
 		return []string{"true", "false"}, []string{"", "yes"}
 	default:
 		good, bad = []string{"x", "x*", "*"}, []string{""}
-		if words, ok := schema["enum"].([]any); ok {
-			good, bad = nil, []string{"x", "*"}
-			for _, word := range words {
-				good = append(good, word.(string))
-			}
+		if schema["enum"] != nil {
+			good, bad = words(said), []string{"x", "*"}
 		} else if said["allowEmptyValue"] == true {
 			good, bad = append(good, ""), nil
 		}
 	}
 	return good, bad
+}
+
+// words are all that a parameter may be.
+func words(said jsonObject) (out []string) {
+	for _, word := range said["schema"].(jsonObject)["enum"].([]any) {
+		out = append(out, word.(string))
+	}
+	return out
 }
 
 func whole(number any, otherwise int64) int64 {
