@@ -44,6 +44,7 @@ export function createHelp(panels) {
       key(['t'], 'Theme: as the system, dark, light'),
       key(['↑', '↓', '←', '→'], 'Move in the queue tree and on the node map; → and ← open and close a queue'),
       key(['Home', 'End'], 'First and last'),
+      key(['+', '-'], 'Larger or smaller cells on the node map'),
       key(['Enter'], 'Open the details'),
       key(['Esc'], 'Close the details or a dialog'),
       key(['?'], 'This help')),
