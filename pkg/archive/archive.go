@@ -91,8 +91,9 @@ func (a *Archive) Counts(now time.Time) []Count {
 	}
 	for _, b := range a.books {
 		b.mu.Lock()
-		b.counts.each(last, add)
+		copied := b.counts // a courier may wait for the lock
 		b.mu.Unlock()
+		copied.each(last, add)
 	}
 	a.mu.RUnlock()
 	out := make([]Count, 0, last-first+1)

@@ -248,18 +248,18 @@ func folded(said []Turn) (out []Wait) {
 // naiveCounts is what there was just before the end of each minute.
 func naiveCounts(moments []moment, until time.Time) (out []Count) {
 	for end := moments[0].Now.Truncate(time.Minute).Add(time.Minute); !end.After(until); end = end.Add(time.Minute) {
-		c := Count{At: end}
+		last := &moments[0]
 		for i := range moments {
-			if !moments[i].Now.Before(end) {
-				break
+			if moments[i].Now.Before(end) {
+				last = &moments[i]
 			}
-			c.Applications, c.Containers = 0, 0
-			for _, app := range moments[i].view.Applications {
-				if app.State == core.Running {
-					c.Applications++
-				}
-				c.Containers += int64(len(app.Allocations))
+		}
+		c := Count{At: end}
+		for _, app := range last.view.Applications {
+			if app.State == core.Running {
+				c.Applications++
 			}
+			c.Containers += int64(len(app.Allocations))
 		}
 		out = append(out, c)
 	}
