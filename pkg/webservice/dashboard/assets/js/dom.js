@@ -165,9 +165,9 @@ export function table({ label, columns, rows, key, selected, onrow, empty = 'Not
         }))));
 }
 
-// pager shows which part of a list is seen and turns pages.
+// pager shows which part of a list is seen and turns pages. The noun is that of several.
 export function pager({ offset, limit, total, onpage, noun = 'rows' }) {
-  if (!(total > limit) && !offset) return h('p', { class: 'pager quiet' }, `${total} ${noun}`);
+  if (!(total > limit) && !offset) return h('p', { class: 'pager quiet' }, `${total} ${total === 1 ? noun.slice(0, -1) : noun}`);
   const last = Math.min(offset + limit, total);
   const to = (label, text, target, off) => h('button', { type: 'button', disabled: off, 'aria-label': label, onclick: () => onpage(target) }, text);
   return h('div', { class: 'pager' },

@@ -5,6 +5,7 @@ import { badge, h, pager, pairs, state, table } from '../dom.js';
 import { askLink, copyButton, crumbs, nodeLink, queueLink } from './links.js';
 import { stateBadge } from './applist.js';
 import { whyCell } from './pending.js';
+import { capital } from './words.js';
 
 const pageSize = 50;
 const manyAllocations = 2000; // from here on the list is read less often
@@ -46,7 +47,7 @@ export function applicationDetails(ctx, id) {
       crumbs(['Applications', ctx.link('applications')], [id]),
       h('div', { class: 'toolbar' }, h('h1', null, id), stateBadge(app.applicationState), h('span', { class: 'grow' }),
         copyButton(ctx, 'Copy link', () => location.href)),
-      app.rejectedMessage && h('p', { class: 'lead bad-text' }, app.rejectedMessage),
+      app.rejectedMessage && h('p', { class: 'lead bad-text' }, `${capital(app.rejectedMessage)}.`),
       h('div', { class: 'columns' }, facts(), history(), spent(app.resourceHistory)),
       !app.ended && waiting(),
       !app.ended && running(),
@@ -83,7 +84,7 @@ export function applicationDetails(ctx, id) {
         { head: 'State', cell: (s) => stateBadge(s.applicationState) },
         { head: 'Since', class: 'when', cell: (s) => format.date(s.time) },
         { head: 'Ago', num: true, cell: (s) => format.age(s.time, ctx.now()) },
-        ...(log.some((s) => s.reason) ? [{ head: 'Why', cell: (s) => s.reason ?? '' }] : []),
+        ...(log.some((s) => s.reason) ? [{ head: 'Why', cell: (s) => capital(s.reason ?? '') }] : []),
       ],
     }));
   }

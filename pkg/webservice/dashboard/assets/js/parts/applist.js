@@ -5,6 +5,7 @@ import { badge, h, pager, state, table } from '../dom.js';
 import { applicationLink, queueLink } from './links.js';
 import { beginsWith, createFilters, offsetOf } from './filters.js';
 import { readQueues } from './queuelist.js';
+import { capital } from './words.js';
 
 const pageSize = 50;
 
@@ -88,7 +89,7 @@ export function applicationList(ctx) {
       { head: 'State', cell: (a) => stateBadge(a.applicationState) },
       { head: 'Queue', class: 'when-wide', cell: (a) => queueLink(ctx, a.queueName) },
       { head: 'User', class: 'when-wide', cell: (a) => a.user ?? '' },
-      chosen() === 'rejected' && { head: 'Why', cell: (a) => a.rejectedMessage ?? '' },
+      chosen() === 'rejected' && { head: 'Why', cell: (a) => capital(a.rejectedMessage ?? '') },
       ended && chosen() !== 'rejected' && { head: 'Most used', cell: (a) => format.amounts(a.maxUsedResource) },
       !ended && { head: 'Uses', cell: (a) => format.amounts(a.usedResource, '–') },
       !ended && { head: 'Waits for', cell: (a) => waiting(a) },
