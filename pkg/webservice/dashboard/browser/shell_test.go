@@ -6,6 +6,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
 // panels are all of them, in the order of their keys.
@@ -25,6 +27,9 @@ func (p *page) arrives(id string) {
 	p.until(`document.querySelector("main").dataset.panel === args[0]`, id)
 	p.fresh()
 }
+
+// back is the button of the browser.
+var back = chromedp.NavigateBack()
 
 // fresh waits until what is shown has just been read, and nothing is loading.
 func (p *page) fresh() {
@@ -59,9 +64,9 @@ func TestBack(t *testing.T) {
 	p.arrives("nodes")
 	p.press("6")
 	p.arrives("events")
-	p.do(chromedp.NavigateBack())
+	p.do(back)
 	p.arrives("nodes")
-	p.do(chromedp.NavigateBack())
+	p.do(back)
 	p.arrives("queues")
 	p.do(chromedp.NavigateForward())
 	p.arrives("nodes")
@@ -217,6 +222,6 @@ func TestRefresh(t *testing.T) {
 	site.read(t, "partition/default/node/general-100", &node)
 	assert.Assert(t, node.Schedulable)
 	p.until(`!/drained/i.test(t.one("main .details").textContent)`)
-	s.drain(t, "general-100")
+	s.change(t, "general-100", func(n *core.NodeView) { n.Schedulable = false })
 	p.until(`/drained/i.test(t.one("main .details").textContent)`)
 }

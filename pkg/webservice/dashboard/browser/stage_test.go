@@ -64,16 +64,15 @@ func (s *stage) apart() *stage {
 	return out
 }
 
-// drain changes the stage: a node is not schedulable any more, from the next view on.
-func (s *stage) drain(t *testing.T, id core.NodeID) {
+// change makes a node of the stage another, from the next view on.
+func (s *stage) change(t *testing.T, id core.NodeID, how func(*core.NodeView)) {
 	t.Helper()
-	before := s.view.Load()
-	after := *before
-	after.Nodes = slices.Clone(before.Nodes)
+	after := *s.view.Load()
+	after.Nodes = slices.Clone(after.Nodes)
 	i := slices.IndexFunc(after.Nodes, func(n *core.NodeView) bool { return n.ID == id })
-	assert.Assert(t, i >= 0 && after.Nodes[i].Schedulable, "%s can be drained", id)
+	assert.Assert(t, i >= 0, "%s is there", id)
 	node := *after.Nodes[i]
-	node.Schedulable = false
+	how(&node)
 	after.Nodes[i] = &node
 	s.view.Store(&after)
 }

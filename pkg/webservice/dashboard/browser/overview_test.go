@@ -1,0 +1,105 @@
+package browser
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// What tests read of a partition.
+type partitionFacts struct {
+	Capacity struct {
+		Capacity, UsedCapacity map[string]int64
+	}
+	TotalNodes, TotalContainers int
+	Applications                map[string]int
+	Preempted                   struct{ Victims int }
+}
+
+// tile is the large number of a tile, and the note below it.
+func (p *page) tile(name string) (value, note string) {
+	p.t.Helper()
+	p.sees("main .tile", name)
+	texts := evaluate[[]string](p, `
+		const tile = t.all("main .tile").find((e) => e.querySelector(".tile-name").textContent === args[0]);
+		return [tile.querySelector("strong").textContent, tile.querySelector(".tile-note").textContent]`, name)
+	return texts[0], texts[1]
+}
+
+// TestOverview: the numbers at a glance are those of REST.
+func TestOverview(t *testing.T) {
+	t.Parallel()
+	s := teams.on(t).serve(t)
+	p := s.open(t, "", look{})
+	p.arrives("overview")
+	var partitions []partitionFacts
+	s.read(t, "partitions", &partitions)
+	facts := partitions[0]
+	drained := s.read(t, "partition/default/nodes?schedulable=false&limit=1", &[]struct{}{})
+	leaving := s.read(t, "partition/default/nodes?leaving=true&limit=1", &[]struct{}{})
+	pending := s.read(t, "partition/default/asks?limit=1", &[]pod{})
+	for _, c := range []struct {
+		tile string
+		n    int
+		note string
+	}{
+		{"Nodes", facts.TotalNodes, fmt.Sprintf("%d drained", drained)},
+		{"Applications", facts.Applications["total"], count(facts.Applications["Running"]) + " running"},
+		{"Allocations", facts.TotalContainers, fmt.Sprintf("leaving on %d nodes", leaving)},
+		{"Pending", pending, ""},
+		{"Preempted", facts.Preempted.Victims, ""},
+	} {
+		value, note := p.tile(c.tile)
+		assert.Equal(t, value, count(c.n), c.tile)
+		assert.Assert(t, strings.Contains(note, c.note), note)
+	}
+	assert.Assert(t, drained == len(teams.drained) && leaving > 0 && pending > 0)
+	health, _ := p.tile("Health")
+	assert.Equal(t, health, "healthy")
+	for kind, whole := range facts.Capacity.Capacity {
+		p.sees("main .gauge", fmt.Sprintf("%s%s of %s", kind, amount(kind, facts.Capacity.UsedCapacity[kind]), amount(kind, whole)))
+	}
+}
+
+// TestOverviewLinks: what is counted leads to what was counted.
+func TestOverviewLinks(t *testing.T) {
+	t.Parallel()
+	s := teams.on(t).serve(t)
+	p := s.open(t, "", look{})
+	p.arrives("overview")
+	waits := s.read(t, "partition/default/asks?limit=1&why=no+node+has+room", &[]pod{})
+	p.sees("main .ranked li", "No node has room"+count(waits))
+	p.click("main .ranked a", "No node has room")
+	p.arrives("applications")
+	p.sees("main .reason[aria-pressed=true]", count(waits))
+	for _, c := range []struct{ words, panel, hash string }{
+		{"map", "nodes", "#/nodes"},
+		{"preemption log", "preemption", "#/preemption"},
+		{"platform.web", "queues", "#/queues/root.platform.web"},
+		{"list", "applications", "#/applications"},
+	} {
+		p.press("1")
+		p.arrives("overview")
+		p.click("main .card a", c.words)
+		p.arrives(c.panel)
+		assert.Equal(t, evaluate[string](p, `return location.hash`), c.hash)
+	}
+}
+
+// TestUnhealthy: what is wrong stands where one looks first.
+func TestUnhealthy(t *testing.T) {
+	t.Parallel()
+	s := teams.on(t).apart()
+	s.change(t, "general-100", func(n *core.NodeView) { n.Allocated = n.Allocated.Plus(n.Capacity) })
+	p := s.serve(t).open(t, "", look{})
+	p.tolerate("503 (Service Unavailable)")
+	p.arrives("overview")
+	health, note := p.tile("Health")
+	assert.Equal(t, health, "unhealthy")
+	assert.Assert(t, strings.Contains(note, "failed"), note)
+	p.sees("main .card.alarm", "general-100")
+}
