@@ -14,7 +14,7 @@ const groups = {
   'takes nothing new': { fill: 'cordoned', many: 'take nothing new', help: () => 'A node that takes nothing new is opened again' },
   'could never hold it': { fill: 'small', many: 'could never hold it', help: (g) => `A larger node is added: even empty ${g.nearest}, the nearest, lacks ${format.amounts(g.lacking)}` },
   'is kept for an ask that must run there': { fill: 'kept', many: 'are kept for asks that must run there', help: (g) => `The ask that ${g.nearest} is kept for is placed or goes: ${g.for}` },
-  'is reserved for an ask that waited long': { fill: 'kept', many: 'are reserved for asks that waited long', help: (g) => `The ask that ${g.nearest} is reserved for is placed or goes: ${g.for}` },
+  'is reserved for an ask that waited long': { fill: 'reserved', many: 'are reserved for asks that waited long', help: (g) => `The ask that ${g.nearest} is reserved for is placed or goes: ${g.for}` },
   'has too little free': { fill: 'full', many: 'have too little free', help: (g) => `On ${g.nearest}, the nearest, ${format.amounts(g.lacking)} more becomes free` },
   'has promised what is free': { fill: 'promised', many: 'have promised what is free', help: (g) => `On ${g.nearest}, the nearest, ${format.amounts(g.lacking)} more becomes free than was promised to ${g.for ?? 'others'}` },
   'has room': { fill: 'room', many: 'have room' },
@@ -96,7 +96,7 @@ function nodesCard(ctx, list) {
         { head: 'Why', cell: (g) => [h('span', { class: ['swatch', `fill-why-${fill(g)}`] }), ' ', words(g)] },
         { head: 'Nearest', cell: (g) => nodeLink(ctx, g.nearest) },
         list.some((g) => g.lacking) && { head: 'Lacks there', cell: (g) => (g.lacking ? h('span', { class: 'bad-text' }, format.amounts(g.lacking)) : '–') },
-        list.some((g) => g.for) && { head: 'For', cell: (g) => g.for ?? '–' },
+        list.some((g) => g.for) && { head: 'For', class: 'when-wide', cell: (g) => g.for ?? '–' },
       ].filter(Boolean),
     }));
 }

@@ -87,10 +87,10 @@ function fatesCard(ctx, result, choose) {
     table({
       label: 'What becomes of the asks', rows: asks.slice(offset, offset + pageSize), key: (f) => f.allocationKey, selected: result.chosen ?? undefined,
       columns: [
-        { head: 'Ask', class: 'name', cell: (f) => f.allocationKey },
+        { head: 'Ask', class: 'name', cell: (f) => nameCell(f, result, choose) },
         { head: 'What becomes of it', cell: (f) => fateBadge(f) },
         { head: 'Where, or why not', cell: (f) => fateWords(ctx, f) },
-        asks.some((f) => f.waits) && { head: '', cell: (f) => whyButton(f, result, choose) },
+        asks.some((f) => f.waits) && { head: '', class: 'when-wide', cell: (f) => whyButton(f, result, choose) },
       ].filter(Boolean),
     }),
     asks.length > pageSize && pager({ offset, limit: pageSize, total: asks.length, onpage: (page) => choose({ page }), noun: 'asks' }));
@@ -107,6 +107,12 @@ function fateWords(ctx, f) {
   if (f.nodeId || f.nominatedNode) return ['on ', nodeLink(ctx, f.nodeId || f.nominatedNode)];
   if (!f.waits) return 'Why is not known';
   return [capital(f.waits.why), f.waits.detail && h('span', { class: 'quiet' }, `: ${readable(f.waits.detail)}`)];
+}
+
+// nameCell is an ask, which leads to why as well where there is no room for a button.
+function nameCell(f, result, choose) {
+  if (!f.waits) return f.allocationKey;
+  return h('button', { type: 'button', class: 'plain', title: 'Why', onclick: () => choose({ chosen: f.allocationKey }) }, f.allocationKey);
 }
 
 function whyButton(f, result, choose) {
