@@ -67,6 +67,7 @@ func startBrowser() {
 		chromedp.ExecPath(path),
 		chromedp.Flag("lang", "en-GB"),
 		chromedp.Flag("hide-scrollbars", true),
+		chromedp.Flag("js-flags", "--expose-gc"), // for the test of memory
 		chromedp.WSURLReadTimeout(time.Minute),
 	)
 	if runtime.GOOS == "linux" && os.Geteuid() == 0 {

@@ -169,7 +169,7 @@ export function createApi({ askToken, seen = () => {}, base = new URL('ws/v1/', 
 // lines reads a body and hands over each line as an object.
 async function lines(body, take) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = '';
+  let rest = '', since = performance.now();
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
@@ -177,6 +177,10 @@ async function lines(body, take) {
     rest = parts.pop();
     for (const line of parts) {
       if (line.trim() !== '') take(JSON.parse(line));
+      if (performance.now() - since > 20) { // the page answers in between
+        await pause(0);
+        since = performance.now();
+      }
     }
   }
 }

@@ -168,12 +168,12 @@ export function table({ label, columns, rows, key, selected, onrow, empty = 'Not
 // pager shows which part of a list is seen and turns pages. The noun is that of several.
 export function pager({ offset, limit, total, onpage, noun = 'rows' }) {
   if (!(total > limit) && !offset) return h('p', { class: 'pager quiet' }, `${total} ${total === 1 ? noun.slice(0, -1) : noun}`);
-  const last = Math.min(offset + limit, total);
+  const last = Math.min(offset + limit, total), count = (n) => n.toLocaleString('en-US');
   const to = (label, text, target, off) => h('button', { type: 'button', disabled: off, 'aria-label': label, onclick: () => onpage(target) }, text);
   return h('div', { class: 'pager' },
     to('First page', '«', 0, offset === 0),
     to('Previous page', '‹', Math.max(0, offset - limit), offset === 0),
-    h('span', { class: 'tabular' }, `${total === 0 ? 0 : offset + 1}–${last} of ${total.toLocaleString('en-US')} ${noun}`),
+    h('span', { class: 'tabular' }, `${count(total === 0 ? 0 : offset + 1)}–${count(last)} of ${count(total)} ${noun}`),
     to('Next page', '›', offset + limit, last >= total),
     to('Last page', '»', Math.max(0, Math.floor((total - 1) / limit) * limit), last >= total));
 }

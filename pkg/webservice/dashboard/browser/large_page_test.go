@@ -1,0 +1,105 @@
+package browser
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// The most elements of a page, however large the cluster is.
+const elementsMax = 5000
+
+// TestLarge shows every panel of a very large cluster, refreshes it and looks at how
+// much there is in the page. How long the page was busy is told and not judged: the
+// machine may be busy otherwise.
+func TestLarge(t *testing.T) {
+	t.Parallel()
+	s := onLarge(t).serve(t)
+	for _, c := range []struct{ name, panel, hash, has string }{
+		{"overview", "overview", "#/overview", "5,000"},
+		{"queues", "queues", "#/queues", "221 queues"},
+		{"queue", "queues", "#/queues/root.team-07", "root.team-07"},
+		{"nodes", "nodes", "#/nodes", "5,000 nodes"},
+		{"nodes by name", "nodes", "#/nodes?group=pool&zoom=2", "5,000 nodes"},
+		{"node", "nodes", "#/nodes/node-00100", "node-00100"},
+		{"applications", "applications", "#/applications", "2,000 applications"},
+		{"application", "applications", "#/applications/app-0001", "app-0001"},
+		{"pending", "applications", "#/applications?view=pending", "asks"},
+		{"preemption", "preemption", "#/preemption", "Nobody was told to go"},
+		{"events", "events", "#/events", "app-"},
+		{"what if", "whatif", "#/whatif", "What if"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := s.open(t, c.hash, look{})
+			p.arrives(c.panel)
+			p.sees("main", c.has)
+			first := p.busy()
+			p.refreshed()
+			elements := evaluate[int](p, `return document.querySelectorAll("*").length`)
+			t.Logf("%d elements; tasks of more than 50 ms at first: %v, in a refresh: %v", elements, first, p.busy())
+			assert.Assert(t, elements < elementsMax, "%d elements", elements)
+		})
+	}
+}
+
+// TestLargeFilter: of many nodes and many asks few are found at once.
+func TestLargeFilter(t *testing.T) {
+	t.Parallel()
+	s := onLarge(t).serve(t)
+	p := s.open(t, "#/nodes", look{})
+	p.arrives("nodes")
+	p.press("/", "node-0012")
+	p.sees("main .toolbar", "10 of 5,000 nodes")
+	p.press("\x1b4")
+	p.arrives("applications")
+	p.click("main nav[aria-label=Lists] a", "Pending asks")
+	total := s.read(t, "partition/default/asks?limit=1", &[]pod{})
+	p.sees("main .pager", "of "+count(total)+" asks")
+	p.click("[aria-label='Last page']", "")
+	p.sees("main .pager", "–"+count(total)+" of")
+}
+
+// TestMemory: a page that stays open does not grow.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	p := onLarge(t).serve(t).open(t, "#/nodes", look{})
+	p.arrives("nodes")
+	used := func() float64 {
+		return evaluate[float64](p, `
+			for (let i = 0; i < 5; i++) { gc(); await t.frames(1); }
+			return performance.memory.usedJSHeapSize / 2 ** 20`)
+	}
+	around := func() {
+		for _, panel := range panels {
+			p.click("#nav a", panel.title)
+			p.arrives(panel.id)
+			p.refreshed()
+		}
+	}
+	around() // what is kept on purpose is there from then on
+	before := used()
+	for range 2 {
+		around()
+	}
+	after := used()
+	t.Logf("%.1f MiB, and %.1f MiB after all panels twice more", before, after)
+	assert.Assert(t, after < before*1.5+10, "%.1f MiB became %.1f MiB", before, after)
+}
+
+// refreshed asks for a refresh and waits for its answers.
+func (p *page) refreshed() {
+	p.t.Helper()
+	evaluate[any](p, `performance.clearResourceTimings(); return true`)
+	p.press("r")
+	p.until(`document.querySelector("main").dataset.panel === "events" || performance.getEntriesByType("resource").length > 0`) // events come by themselves
+	p.fresh()
+	evaluate[any](p, `await t.frames(3); return true`)
+}
+
+// busy is how long each task of more than 50 ms took since it was asked last, in
+// milliseconds.
+func (p *page) busy() []int {
+	p.t.Helper()
+	return evaluate[[]int](p, `await t.frames(2); const tasks = [...t.longTasks]; t.forget(); return tasks`)
+}
