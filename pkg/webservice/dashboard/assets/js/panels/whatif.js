@@ -125,7 +125,7 @@ function createDesk(root, ctx) {
     try {
       // What comes anyway is asked for as well, so that the difference can be told.
       const [{ data }, anyway] = await Promise.all([body, { within: body.within }].map((one) => ctx.api.post(where('whatif'), one, { signal: abort.signal })));
-      kept.result = { outcome: data, effect: effectOf(data, anyway.data), body, question, at: ctx.now(), page: 0, chosen: data.asks.find((f) => f.waits)?.allocationKey ?? null };
+      kept.result = { outcome: data, effect: effectOf(data, anyway.data), body, question, at: ctx.now(), page: 0, chosen: data.asks.length === 1 ? data.asks[0].allocationKey : null };
       errors = refusedFields(data, kept.form);
       remember(body);
       ctx.announce(summary(kept.result));
