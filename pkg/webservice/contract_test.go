@@ -371,7 +371,10 @@ func (c *contract) keeps(t testing.TB, method, target string, w *httptest.Respon
 	t.Helper()
 	u, err := url.Parse(target)
 	assert.NilError(t, err)
-	content := unpacked(t, w)
+	content := ""
+	if method != http.MethodHead {
+		content = unpacked(t, w)
+	}
 	err = c.check(method, u, w, content)
 	assert.Assert(t, err == nil, "%s %s: %d: %v\n%.2000s", method, target, w.Code, err, content)
 }

@@ -111,7 +111,8 @@ func fit(pattern, asked string) (string, bool) {
 		switch {
 		case below && i == len(wanted)-1: // whatever is below
 		case strings.HasPrefix(segment, "{"):
-			if given[i] == "" {
+			// An escaped slash alone is taken by net/http for the end of the path.
+			if given[i] == "" || strings.EqualFold(given[i], "%2F") {
 				return "", false
 			}
 		case strings.EqualFold(segment, given[i]):
