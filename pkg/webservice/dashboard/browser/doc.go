@@ -4,9 +4,9 @@
 //
 // What is looked at does not move. A stage is a cluster at one moment: the real
 // scheduler played an example under virtual time until something worth seeing was
-// going on, and what it showed then is served. So the same test sees the same
-// numbers, however slow the machine is, and nothing waits for time to pass: tests
-// wait for what the page says.
+// going on, and what it showed then is served. So numbers stay while a test compares
+// them, however slow the machine is, and nothing waits for time to pass: tests wait
+// for what the page says.
 //
 // Any error on the console, exception, violation of the content security policy or
 // request that fails is a failure of the test that saw it.

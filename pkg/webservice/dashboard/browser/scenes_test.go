@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"net/url"
 	"testing"
 )
@@ -38,6 +39,11 @@ var scenes = []scene{
 	{name: "preemption-quota", play: fairness, panel: "preemption"},
 	{name: "events", panel: "events"},
 	{name: "whatif", panel: "whatif"},
+	{name: "whatif-outcome", panel: "whatif", at: func(t *testing.T, s *site) string {
+		ask := s.nominated(t)
+		question := fmt.Sprintf(`{"asks":[{"allocationKey":"try","applicationId":%q,"resource":{"vcore":4000,"memory":8589934592},"count":3,"priority":5}]}`, ask.ApplicationID)
+		return "#/whatif?question=" + escaped(question)
+	}, act: func(p *page) { p.sees("main .whatif-result h2", "What would come of it") }},
 	{name: "help", panel: "overview", act: func(p *page) {
 		p.press("?")
 		p.sees("#help", "")

@@ -42,7 +42,7 @@ var pictures = []struct {
 	{"dashboard-why", "why", desk},
 	{"dashboard-preemption", "preemption-quota", desk},
 	{"dashboard-events", "events", desk},
-	{"dashboard-whatif", "whatif", deskLight},
+	{"dashboard-whatif", "whatif-outcome", deskLight},
 	{"dashboard-overview-narrow", "overview", phone},
 	{"dashboard-why-narrow", "why", phoneLight},
 }
