@@ -19,7 +19,8 @@ type Question struct {
 	// Asks are added, to applications that are known. Their keys must be new.
 	Asks []*core.Allocation
 	// Within is how long to wait for what only time brings, such as the delay
-	// after which a guarantee is claimed. Nobody who is told to go does within it.
+	// after which a guarantee is claimed. Nobody who is told to go does within it,
+	// and nobody gives him up.
 	Within time.Duration
 }
 
@@ -58,12 +59,15 @@ type Beyond struct {
 // view; nothing else is touched. It takes time linear in the size of the view.
 // The error says what is wrong with the configuration of the question.
 func WhatIf(view *core.View, kinds *resources.Kinds, now time.Time, q Question) (*Outcome, error) {
-	p := core.Restore(core.Options{Kinds: kinds, Partition: view.Partition}, now, view)
+	start := *view
+	start.Config = patient(view.Config)
+	p := core.Restore(core.Options{Kinds: kinds, Partition: view.Partition}, now, &start)
 	if q.Config != nil {
-		if err := p.Convertible(*q.Config); err != nil {
+		config := patient(*q.Config)
+		if err := p.Convertible(config); err != nil {
 			return nil, fmt.Errorf("configuration: %w", err)
 		}
-		p.Apply(now, core.Reconfigure{Config: *q.Config})
+		p.Apply(now, core.Reconfigure{Config: config})
 	}
 	r := &rehearsal{p: p, placed: map[core.AllocationKey]core.NodeID{}, refused: map[core.AllocationKey]string{}}
 	for _, ask := range q.Asks {
@@ -79,6 +83,13 @@ func WhatIf(view *core.View, kinds *resources.Kinds, now time.Time, q Question) 
 	out.Others = r.others(view, after, q.Asks)
 	out.Beyond = beyond(after.Root, nil)
 	return out, nil
+}
+
+// patient is a configuration under which nobody who was told to go is given up.
+// As nobody goes in a rehearsal, others would be sent after him.
+func patient(config core.Config) core.Config {
+	config.Preemption.VictimTimeout = 100 * 365 * 24 * time.Hour
+	return config
 }
 
 // A rehearsal collects what a partition says.

@@ -82,6 +82,23 @@ func TestWhatIfTheMaxWere(t *testing.T) {
 	assert.Error(t, err, "configuration: queue root.batch has 1 applications and cannot become a parent")
 }
 
+// TestWhatIfNobodyIsGivenUp waits for longer than victims have to go: who was told to
+// is all there is to it, those who were told before the question too.
+func TestWhatIfNobodyIsGivenUp(t *testing.T) {
+	c := crowd(t)
+	c.ask("web", "first", 3000, 1, priority(8))
+	c.settle(start)
+	q := question("web", wish("takes", 3000, 7))
+	for _, config := range []*core.Config{nil, new(twoQueues())} {
+		q.Within, q.Config = time.Hour, config
+		out, err := explain.WhatIf(c.View(), c.kinds, start, q)
+		assert.NilError(t, err)
+		assert.Equal(t, out.Fates[0].Nominated, core.NodeID("n2"))
+		assert.Equal(t, len(out.Victims), 1)
+		assert.Equal(t, out.Victims[0].Key, core.AllocationKey("b-2"))
+	}
+}
+
 // TestWhatIfWaits lets time pass, for what is due only after a delay.
 func TestWhatIfWaits(t *testing.T) {
 	config := twoQueues()

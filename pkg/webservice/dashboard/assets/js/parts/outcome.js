@@ -67,7 +67,7 @@ export function outcomeView(ctx, result, { stale, choose }) {
     stale && h('p', null, badge('warn', 'The form has changed'), ' Play it again to see what would come of that.'),
     h('p', { class: 'lead', key: 'lead' }, summary(result)),
     result.body.within && e.victims.length > 0 && count(o.asks, 'waits') > 0 && h('p', { class: 'quiet', key: 'stays' },
-      `Whoever is told to go has not gone after ${result.body.within}, and is stuck once its time is up: then asks that were to get its place wait again. Wait for 0s to see the place they would get.`),
+      `Whoever is told to go has not gone after ${result.body.within}, so who gets its place waits still.`),
     o.asks.length > 0 && fatesCard(ctx, result, choose),
     chosenAsk(ctx, result),
     victimsCard(ctx, 'Who would be told to go', e.victims),
