@@ -3,6 +3,7 @@ package browser
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"testing"
 )
 
@@ -36,7 +37,12 @@ var scenes = []scene{
 	}},
 	{name: "victim", panel: "applications", at: func(t *testing.T, s *site) string { return s.victim(t).hash() }},
 	{name: "preemption", panel: "preemption"},
-	{name: "preemption-quota", play: fairness, panel: "preemption"},
+	{name: "plan", play: fairness, panel: "preemption", at: func(t *testing.T, s *site) string {
+		var plans []plan
+		s.read(t, "partition/default/preemptions?trigger=guarantee&limit=20", &plans)
+		i := slices.IndexFunc(plans, func(p plan) bool { return len(p.Victims) > 0 })
+		return fmt.Sprintf("#/preemption/%d/%s", plans[i].Time, url.PathEscape(plans[i].of()))
+	}, act: func(p *page) { p.sees("main .details .plan", "") }},
 	{name: "events", panel: "events"},
 	{name: "whatif", panel: "whatif"},
 	{name: "whatif-outcome", panel: "whatif", at: func(t *testing.T, s *site) string {

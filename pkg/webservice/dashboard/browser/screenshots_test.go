@@ -40,7 +40,7 @@ var pictures = []struct {
 	{"dashboard-nodes-light", "node", deskLight},
 	{"dashboard-pending", "pending", deskLight},
 	{"dashboard-why", "why", desk},
-	{"dashboard-preemption", "preemption-quota", desk},
+	{"dashboard-preemption", "plan", desk},
 	{"dashboard-events", "events", desk},
 	{"dashboard-whatif", "whatif-outcome", deskLight},
 	{"dashboard-overview-narrow", "overview", phone},

@@ -159,8 +159,8 @@ function preemptionLog(ctx) {
   return { load, show, unmount: filters.stop, up: () => selected() && ctx.link('preemption', [], ctx.route().query) };
 }
 
-function nameOf(at) { return `${at.time} ${at.key}`; }
+function nameOf(at) { return `${Number(at.time)} ${at.key}`; }
 
 function planKey(p) { return `${p.time} ${p.allocationKey || p.queueName}`; }
 
-function isAt(p, at) { return String(p.time) === at.time && (p.allocationKey || p.queueName) === at.key; }
+function isAt(p, at) { return p.time === Number(at.time) && (p.allocationKey || p.queueName) === at.key; }

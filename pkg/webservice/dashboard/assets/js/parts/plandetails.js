@@ -32,7 +32,7 @@ export async function findPlan(ctx, at, signal) {
   const since = String(BigInt(at.time) - 1000n);
   const { total } = await ctx.api.get(where, { params: { since, limit: 1, fields: 'time' }, signal });
   const { data } = await ctx.api.get(where, { params: { since, limit: 20, offset: Math.max(0, total - 20) }, signal });
-  return data.find((p) => String(p.time) === at.time && (p.allocationKey || p.queueName) === at.key) ?? null;
+  return data.find((p) => p.time === Number(at.time) && (p.allocationKey || p.queueName) === at.key) ?? null;
 }
 
 // planDetails is the pane of a plan; null is one that is not kept.
