@@ -264,7 +264,11 @@ func (c *contract) checkBody(pointer string, response jsonObject, contentType, b
 		return nil
 	}
 	at := pointer + "/content/" + escapedStep(base) + "/schema"
-	if base != "application/json" {
+	switch base {
+	case typeSSE:
+		return c.checkServerSent(pointer+"/content/application~1json/schema", body)
+	case "application/json":
+	default:
 		return c.schema(at).Validate(body)
 	}
 	return c.checkJSON(at, body, target)
