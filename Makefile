@@ -13,6 +13,9 @@ MODULES := $(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path '
 CC   := $(shell $(GO) env CC)
 RACE := $(shell command -v $(CC) >/dev/null 2>&1 && echo -race)
 
+# The tests of the dashboard need a browser.
+BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome || command -v google-chrome-stable)
+
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -24,13 +27,16 @@ run: ## simulate the bundled example cluster and write report.html
 	$(GO) run ./cmd/narwhal simulate --report report.html
 
 .PHONY: serve
-serve: ## run the scheduler with that cluster, sixty times as fast as real, and REST at 127.0.0.1:9080
+serve: ## run the scheduler with that cluster, sixty times as fast as real; the dashboard is at http://127.0.0.1:9080
 	$(GO) run ./cmd/narwhal serve --loop
 
 .PHONY: test
 test: ## run the tests of every module, with the race detector
 ifeq ($(RACE),)
 	@echo "make test: no C compiler ($(CC)) was found, so the tests run WITHOUT the race detector; install gcc or clang for it"
+endif
+ifeq ($(BROWSER),)
+	@echo "make test: no browser (chromium, google-chrome) was found, so the tests of the dashboard are SKIPPED; install the package chromium for them"
 endif
 	@set -e; for module in $(MODULES); do \
 		echo "== $$module"; \

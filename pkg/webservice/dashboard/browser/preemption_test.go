@@ -96,9 +96,15 @@ func TestPlan(t *testing.T) {
 	other := s.open(t, hash, look{})
 	other.arrives("preemption")
 	other.sees("main .details", chosen.Victims[0].AllocationKey)
-	other.tolerate("404 (Not Found)") // who was told to go may be gone
 	other.click("main .details a", chosen.Victims[0].AllocationKey)
 	other.arrives("applications")
+	other.sees("main h1", chosen.Victims[0].AllocationKey)
+	other.sees("main .badge", "told to go, and gone")
+	other.sees("main .lead", "to make room for "+chosen.AllocationKey)
+	other.sees("main .plan", "")
+	other.click("main .pairs a", "Placed") // what came of the plan leads back to it
+	other.arrives("preemption")
+	other.sees("main .details", chosen.of())
 }
 
 // TestQuotaPlan: a queue that gives back is named, with all who go.

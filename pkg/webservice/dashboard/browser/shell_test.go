@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -8,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 )
 
 // panels are all of them, in the order of their keys.
@@ -209,6 +211,27 @@ func TestNoToken(t *testing.T) {
 	p.sees("#token-dialog", "")
 	p.press("sesame", kb.Enter)
 	p.arrives("queues")
+}
+
+// TestPartitions: of several partitions one is chosen, by hand or by the address.
+func TestPartitions(t *testing.T) {
+	t.Parallel()
+	s := teams.on(t).apart()
+	other := *s.view.Load()
+	other.Partition = "[" + simulator.LiveID + "]other"
+	other.Nodes = other.Nodes[:7]
+	s.other = &other
+	site := s.serve(t)
+	p := site.open(t, "#/nodes", look{})
+	p.arrives("nodes")
+	p.sees("main .toolbar", fmt.Sprintf("%d nodes", len(s.view.Load().Nodes)))
+	p.focus("#partition")
+	p.press(kb.ArrowDown)
+	p.sees("main .toolbar", "7 nodes")
+	p = site.open(t, "#/nodes?partition=other", look{})
+	p.arrives("nodes")
+	p.sees("main .toolbar", "7 nodes")
+	assert.Equal(t, evaluate[string](p, `return document.querySelector("#partition").value`), "other")
 }
 
 // TestRefresh: what changes in the cluster is on the page by itself.

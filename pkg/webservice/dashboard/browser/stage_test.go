@@ -39,14 +39,25 @@ type stage struct {
 	archive  *archive.Archive
 	metrics  *metrics.Metrics
 	view     atomic.Pointer[core.View]
+	other    *core.View // of a second partition, if there is one
 }
 
 // clock is the moment of the stage, always.
 func (s *stage) clock() time.Time { return s.now }
 
-func (s *stage) Partitions() []string { return []string{partition} }
+func (s *stage) Partitions() []string {
+	if s.other != nil {
+		return []string{partition, s.other.Partition}
+	}
+	return []string{partition}
+}
 
-func (s *stage) View(string) (*core.View, error) { return s.view.Load(), nil }
+func (s *stage) View(name string) (*core.View, error) {
+	if s.other != nil && s.other.Partition == name {
+		return s.other, nil
+	}
+	return s.view.Load(), nil
+}
 
 func (s *stage) Document() *config.Document { return s.document }
 
@@ -105,6 +116,7 @@ var (
 // on is the stage.
 func (p *play) on(t *testing.T) *stage {
 	t.Helper()
+	theBrowser(t) // without one nobody would look at it
 	p.once.Do(func() { synctest.Test(t, p.perform) })
 	assert.Assert(t, p.stage != nil, "%s was not played", p.example)
 	return p.stage
