@@ -58,12 +58,12 @@ function preemptionLog(ctx) {
       const { total: n } = await ctx.api.get(where(), { params: { ...params, trigger, limit: 1, fields: 'time' }, signal });
       return [trigger, n];
     });
-    const [listed, partition, metrics] = await Promise.all([
-      page, ctx.api.get('partitions', { params: { fields: 'clusterId,name,preempted' }, signal }), readMetrics(ctx, signal),
+    const [listed, counts, partition, metrics] = await Promise.all([
+      page, Promise.all(counted), ctx.api.get('partitions', { params: { fields: 'clusterId,name,preempted' }, signal }), readMetrics(ctx, signal),
     ]);
     ({ data: rows, total } = listed);
     fates = metrics?.fates ?? [];
-    byTrigger = await Promise.all(counted);
+    byTrigger = counts;
     totals = partition.data.find((p) => [p.name, `[${p.clusterId}]${p.name}`].includes(ctx.partition()))?.preempted ?? {};
     const at = selected();
     if (at && !rows.some((p) => isAt(p, at)) && found.at !== nameOf(at)) found = { at: nameOf(at), plan: await findPlan(ctx, at, signal) };
