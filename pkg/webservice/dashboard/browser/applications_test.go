@@ -209,6 +209,8 @@ func TestWhy(t *testing.T) {
 			p.click("main summary", "The same as text")
 			p.sees("main .raw pre", "")
 			assert.Equal(t, evaluate[string](p, `return t.one("main .raw pre").textContent`), strings.Join(e.Lines, "\n"))
+			p.click("main button", "Copy as text")
+			p.until(`document.getElementById("announcer").textContent === "Copied"`)
 			p.press(kb.Escape)
 			p.until(`location.hash === args[0]`, "#/applications/"+ask.ApplicationID)
 		})
