@@ -2,6 +2,8 @@ package webservice
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +13,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
 // The fuzz tests of this file send what nobody would. Whatever it is, the answer is
@@ -175,6 +179,36 @@ func FuzzBodies(f *testing.F) {
 		assert.NilError(t, err)
 		fuzz.send(t, request(op.method, target, body))
 		assert.Equal(t, state(), before, "something has changed")
+	})
+}
+
+// FuzzQuestions asks what would come of asks with any quantities, and of another
+// limit, which gets further than text that was changed at random.
+func FuzzQuestions(f *testing.F) {
+	fuzz := newFuzzer(crowded(f))
+	target, err := url.Parse(whatIfPath)
+	assert.NilError(f, err)
+	f.Add("try", "agents-app", "", int64(1000), int64(1<<30), int32(5), int16(2), uint32(40), int64(0))
+	f.Add("filler-1", "filler-app", "node-1", int64(0), int64(0), int32(-2147483648), int16(0), uint32(0), int64(2000))
+	f.Add("a", "filler-app", "node-2", int64(2000), int64(4<<30), int32(2147483647), int16(1), uint32(3600), int64(1))
+	f.Add("a", "agents-app", "", int64(9223372036854775806), int64(1), int32(0), int16(1000), uint32(1), int64(-1))
+	f.Add("", "none", "none", int64(-1), int64(9223372036854775807), int32(0), int16(-1), uint32(3601), int64(4000))
+	f.Fuzz(func(t *testing.T, key, application, node string, vcore, memory int64, priority int32, count int16, within uint32, limit int64) {
+		wish := wishJSON{
+			AllocationKey: core.AllocationKey(key), ApplicationID: core.ApplicationID(application), RequiredNodeID: core.NodeID(node),
+			Resource: map[string]int64{"vcore": vcore, "memory": memory}, Priority: priority, Count: int(count),
+		}
+		small := wish
+		small.AllocationKey, small.Resource, small.Count, small.Priority = "small", map[string]int64{"vcore": vcore / 2}, 1, priority/2
+		asked := questionJSON{Asks: []wishJSON{wish, small}, Within: fmt.Sprintf("%ds", within)}
+		if limit != 0 {
+			asked.Config = strings.ReplaceAll(configText, "max: {vcore: 4, memory: 0}", fmt.Sprintf("max: {vcore: %dm}", limit))
+		}
+		body, err := json.Marshal(asked)
+		assert.NilError(t, err)
+		w, _ := fuzz.send(t, request(http.MethodPost, target, string(body)))
+		again, _ := fuzz.send(t, request(http.MethodPost, target, string(body)))
+		assert.Equal(t, again.Body.String(), w.Body.String(), "the first time has changed something")
 	})
 }
 
