@@ -119,6 +119,14 @@ func naiveVictim(moments []moment, node core.NodeID, key core.AllocationKey) Vic
 }
 
 // planText is a plan on one line, without the reason of its outcome.
+func plansText(plans []*Plan) string {
+	texts := make([]string, len(plans))
+	for i, p := range plans {
+		texts[i] = planText(p)
+	}
+	return strings.Join(texts, "\n")
+}
+
 func planText(p *Plan) string {
 	words := []string{fmt.Sprintf("%s: %s %q of %q in %q on %q:", ago(p.At), p.Trigger, p.Key, p.Application, p.Queue, p.Node)}
 	for _, v := range p.Victims {

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -32,7 +33,7 @@ type Wait struct {
 // say tells a reason, again perhaps.
 func (w *Waits) say(now time.Time, message string) {
 	if len(message) > wordsMax {
-		message = message[:wordsMax-3] + "..."
+		message = strings.ToValidUTF8(message[:wordsMax-3], "") + "..."
 	}
 	one := Wait{Message: message, Last: now, Count: 1}
 	i := slices.IndexFunc(w.Reasons, func(other Wait) bool { return other.Message == message })

@@ -18,7 +18,6 @@ type crowd struct {
 	nodes, pods, hunters int
 	shapes               int  // of the hunters' asks
 	victims              int  // that each of them takes
-	bystanders           int  // that fit what is left
 	guaranteed           bool // those who are there already
 	claims               bool // the others hunt by their guarantee, not by priority
 }

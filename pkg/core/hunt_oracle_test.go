@@ -72,7 +72,7 @@ func (o oracle) above(victim *core.Allocation) int64 {
 
 // due reports whether some kinds are due to the ask below a common queue.
 func (o oracle) due(common *core.QueueView, kinds resources.Amounts) bool {
-	any := false
+	some := false
 	for i, asked := range o.ask.Amounts {
 		kind, here := resources.Kind(i), false
 		for _, q := range o.below(o.queueOf(o.ask.Allocation), common) {
@@ -88,9 +88,9 @@ func (o oracle) due(common *core.QueueView, kinds resources.Amounts) bool {
 		if kinds.Of(kind) > 0 && !here {
 			return false
 		}
-		any = any || here
+		some = some || here
 	}
-	return any
+	return some
 }
 
 // root is the queue that victims are in.

@@ -302,7 +302,7 @@ func TestQuestionsWaitForDeliveries(t *testing.T) {
 					g.note(effects, g.outbox.put("p", effects...))
 					answered := false
 					go func() { c.ask(g); answered = true }()
-					for n := uint64(0); n < c.late; n++ {
+					for n := range c.late {
 						synctest.Wait()
 						assert.Assert(t, !answered, "after %d deliveries", n)
 						if ends && n == 1 {

@@ -130,10 +130,10 @@ func (r *Result) takingTable() Table {
 	}
 	for _, one := range r.Preemption.Taken {
 		from := one.From
-		switch {
-		case from == "":
+		switch from {
+		case "":
 			from = "foreign pods"
-		case from == one.By:
+		case one.By:
 			from = "itself"
 		}
 		t.Rows = append(t.Rows, []string{one.Trigger, one.By, from, Thousands(int64(one.Victims))})

@@ -98,7 +98,7 @@ func (w *world) showPlan(a *arguments) (func(), error) {
 }
 
 // ofAsk prints something of a waiting ask.
-func (w *world) ofAsk(a *arguments, print func(core.AskView)) (func(), error) {
+func (w *world) ofAsk(a *arguments, show func(core.AskView)) (func(), error) {
 	key := core.AllocationKey(a.need("the ask"))
 	if _, ok := w.sent[key]; !ok {
 		return nil, fmt.Errorf("%s was never accepted", key)
@@ -109,7 +109,7 @@ func (w *world) ofAsk(a *arguments, print func(core.AskView)) (func(), error) {
 			w.printf("%s does not wait\n", key)
 			return
 		}
-		print(ask)
+		show(ask)
 	}, nil
 }
 
