@@ -197,10 +197,8 @@ func (p *page) hear(event any) {
 func (p *page) complain(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, part := range p.tolerated {
-		if strings.Contains(text, part) {
-			return
-		}
+	if p.tolerates(text) {
+		return
 	}
 	p.complaints = append(p.complaints, text)
 	select {
@@ -209,12 +207,17 @@ func (p *page) complain(text string) {
 	}
 }
 
-// tolerate makes complaints with one of these parts no failure: the test brings
-// them about.
+func (p *page) tolerates(text string) bool {
+	return slices.ContainsFunc(p.tolerated, func(part string) bool { return strings.Contains(text, part) })
+}
+
+// tolerate makes complaints with one of these parts no failure, those included that
+// came already: the test brings them about.
 func (p *page) tolerate(parts ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tolerated = append(p.tolerated, parts...)
+	p.complaints = slices.DeleteFunc(p.complaints, p.tolerates)
 }
 
 // do runs actions, with a limit.

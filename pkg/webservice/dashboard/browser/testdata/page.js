@@ -35,8 +35,9 @@
     test.longTasks.length = 0;
   };
 
-  // until waits until a question has an answer that is true, and is asked again
-  // whenever something changes on the page and at every frame.
+  // until waits until a question has an answer that is true. It is asked again whenever
+  // something changes on the page, and now and then: not all that is asked about is an
+  // element.
   test.until = (question, what, patience) =>
     new Promise((resolve, reject) => {
       let last, over = false;
@@ -44,6 +45,7 @@
       const end = (settle, value) => {
         over = true;
         observer.disconnect();
+        clearInterval(now);
         clearTimeout(limit);
         settle(value);
       };
@@ -56,16 +58,13 @@
           last = e;
         }
       };
-      const frame = () => {
-        ask();
-        if (!over) requestAnimationFrame(frame);
-      };
       const limit = setTimeout(() => {
         ask();
         if (!over) end(reject, new Error(`waited ${patience} ms for ${what}${last ? `; ${last}` : ""}`));
       }, patience);
       observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
-      frame();
+      const now = setInterval(ask, 40);
+      ask();
     });
 
   // frames waits until the page has been drawn some times more.
