@@ -43,10 +43,24 @@ type reply struct {
 // status. Requests that wait for the same thing share a reply.
 func (s *Service) answer(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if made := s.desk.reply(r, func() *reply { return s.make(h, r) }); made != nil {
-			made.send(w, r)
+		if full, ok := s.partition(r); ok {
+			r = s.foresee(r, full)
 		}
+		s.reply(w, r, h)
 	})
+}
+
+// survey is answer for a handler that looks at all partitions.
+func (s *Service) survey(h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.reply(w, s.foresee(r, s.config.Views.Partitions()...), h)
+	})
+}
+
+func (s *Service) reply(w http.ResponseWriter, r *http.Request, h handler) {
+	if made := s.desk.reply(r, func() *reply { return s.make(h, r) }); made != nil {
+		made.send(w, r)
+	}
 }
 
 // refuse answers with an error.

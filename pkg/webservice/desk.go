@@ -8,8 +8,8 @@ import (
 
 // A desk makes replies: few at a time, so that half of the processors are left to
 // the scheduler however many clients there are, and one for all who came with the
-// same request before it was begun. Its memory grows with what is asked for, not
-// with who asks.
+// same request and the same views before it was begun. Its memory grows with what is
+// asked for, not with who asks.
 //
 // Nobody gets a reply that was begun before the request came.
 type desk struct {
@@ -77,8 +77,8 @@ func (d *desk) begin(key string, mine *order) (shared bool) {
 	return mine.shared
 }
 
-// subject is what a request is about: two with the same get the same reply. It is
-// empty for one with a body, which is like no other.
+// subject is what a request is about, and what it sees of that: two with the same get
+// the same reply. It is empty for one with a body, which is like no other.
 func subject(r *http.Request) string {
 	if r.Method == http.MethodPost {
 		return ""
@@ -87,5 +87,5 @@ func subject(r *http.Request) string {
 	if acceptsGzip(r.Header) {
 		packed = "gzip"
 	}
-	return packed + " " + r.Header.Get("Accept") + " " + r.URL.RequestURI()
+	return packed + " " + r.Header.Get("Accept") + " " + r.URL.RequestURI() + sightOf(r).name()
 }

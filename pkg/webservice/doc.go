@@ -24,6 +24,7 @@
 //	router.go      paths, methods, redirects
 //	answer.go      a value or an error becomes an answer; failure.go, statuses
 //	desk.go        few answers at once, and one for all who wait for the same
+//	sight.go       the views that a request waits for, before it takes a place there
 //	snapshot.go    which partition a request is about
 //	query.go       limit, offset, fields, filters
 //	partition.go, queue.go, node.go, allocation.go, application.go, ask.go, asks.go,

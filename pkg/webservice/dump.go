@@ -55,8 +55,8 @@ type owned struct {
 
 // dump answers GET /debug/fullstatedump. Every part of it shows the same views. It
 // is large, so only one is made at a time.
-func (s *Service) dump(*http.Request) (any, error) {
-	all, err := s.all()
+func (s *Service) dump(r *http.Request) (any, error) {
+	all, err := s.all(r)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func (s *Service) health(r *http.Request) (any, error) {
 	if _, err := parametersOf(r); err != nil {
 		return nil, err
 	}
-	all, err := s.all()
+	all, err := s.all(r)
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ type preemptedJSON struct {
 
 // clusters answers GET /ws/v1/clusters.
 func (s *Service) clusters(r *http.Request) (any, error) {
-	all, err := s.all()
+	all, err := s.all(r)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *Service) fillCluster(at *snapshot, out *clusterJSON) {
 
 // partitions answers GET /ws/v1/partitions.
 func (s *Service) partitions(r *http.Request) (any, error) {
-	all, err := s.all()
+	all, err := s.all(r)
 	if err != nil {
 		return nil, err
 	}

@@ -133,7 +133,7 @@ func (s *Service) DebugHandler() http.Handler { return s.debug }
 func (s *Service) routes() []route {
 	const partition = "/ws/v1/partition/{partition}"
 	routes := []route{
-		{path: "/ws/v1/clusters", get: s.answer(s.clusters)},
+		{path: "/ws/v1/clusters", get: s.survey(s.clusters)},
 		{path: "/ws/v1/config", get: s.answer(s.configuration)},
 		{path: "/ws/v1/validate-conf", post: s.answer(s.validate)},
 		{path: "/ws/v1/events/batch", get: s.answer(s.eventBatch)},
@@ -142,9 +142,9 @@ func (s *Service) routes() []route {
 		{path: "/ws/v1/history/containers", get: s.answer(s.containerHistory)},
 		{path: "/ws/v1/openapi.json", get: s.answer(openAPIJSON)},
 		{path: "/ws/v1/openapi.yaml", get: s.answer(openAPIYAML)},
-		{path: "/ws/v1/partitions", get: s.answer(s.partitions)},
-		{path: "/ws/v1/scheduler/healthcheck", get: s.answer(s.health)},
-		{path: "/ws/v1/scheduler/node-utilizations", get: s.answer(s.utilizations)},
+		{path: "/ws/v1/partitions", get: s.survey(s.partitions)},
+		{path: "/ws/v1/scheduler/healthcheck", get: s.survey(s.health)},
+		{path: "/ws/v1/scheduler/node-utilizations", get: s.survey(s.utilizations)},
 		{path: partition + "/placementrules", get: s.answer(s.rules)},
 		{path: partition + "/queues", get: s.answer(s.queues)},
 		{path: partition + "/queue/{queue}", get: s.answer(s.queue)},

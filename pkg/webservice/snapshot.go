@@ -28,11 +28,20 @@ type snapshot struct {
 
 // snapshot is the partition that a request is about.
 func (s *Service) snapshot(r *http.Request) (*snapshot, error) {
-	full, ok := find(s.config.Views.Partitions(), r.PathValue("partition"))
+	full, ok := s.partition(r)
 	if !ok {
 		return nil, missing("Partition")
 	}
-	return s.look(full)
+	return s.look(r, full)
+}
+
+// partition is the full name of the partition that a path names.
+func (s *Service) partition(r *http.Request) (full string, ok bool) {
+	name := r.PathValue("partition")
+	if name == "" {
+		return "", false
+	}
+	return find(s.config.Views.Partitions(), name)
 }
 
 // find is the partition that somebody means who may leave out the resource
@@ -60,8 +69,8 @@ func split(full string) (cluster, name string) {
 }
 
 // look takes the snapshot of one partition.
-func (s *Service) look(full string) (*snapshot, error) {
-	view, err := s.config.Views.View(full)
+func (s *Service) look(r *http.Request, full string) (*snapshot, error) {
+	view, err := s.view(r, full)
 	if err != nil {
 		if !slices.Contains(s.config.Views.Partitions(), full) {
 			return nil, missing("Partition") // it was there a moment ago
@@ -83,10 +92,10 @@ func (s *Service) look(full string) (*snapshot, error) {
 
 // all takes the snapshots of all partitions, in the order of their names. One that
 // goes meanwhile is left out.
-func (s *Service) all() ([]*snapshot, error) {
+func (s *Service) all(r *http.Request) ([]*snapshot, error) {
 	var out []*snapshot
 	for _, full := range s.config.Views.Partitions() {
-		at, err := s.look(full)
+		at, err := s.look(r, full)
 		if err == nil {
 			out = append(out, at)
 		} else if statusOf(err) != statusOf(errMissing) {

@@ -33,7 +33,7 @@ const buckets = 10
 
 // utilizations answers GET /ws/v1/scheduler/node-utilizations.
 func (s *Service) utilizations(r *http.Request) (any, error) {
-	all, err := s.all()
+	all, err := s.all(r)
 	if err != nil {
 		return nil, err
 	}
