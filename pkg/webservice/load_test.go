@@ -227,13 +227,22 @@ func (d *discard) WriteHeader(int)             {}
 func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 
 // BenchmarkPlaceWhileRead places 50,000 pods on 5,000 nodes while nobody reads and
-// while 64 clients read everything, one answer a second each or without a pause.
+// while 64 clients read everything, one answer a second each or without a pause. They
+// are placed again and again, once every two seconds or without a pause.
 func BenchmarkPlaceWhileRead(b *testing.B) {
 	for _, c := range []struct {
 		name    string
 		readers int
-		pause   time.Duration
-	}{{"nobody", 0, 0}, {"paced", 64, time.Second}, {"greedy", 64, 0}} {
+		pause   time.Duration // of a reader
+		every   time.Duration // pods come
+	}{
+		{"nobody", 0, 0, 0},
+		{"paced", 64, time.Second, 0},
+		{"greedy", 64, 0, 0},
+		{"nobody/seldom", 0, 0, 2 * time.Second},
+		{"paced/seldom", 64, time.Second, 2 * time.Second},
+		{"greedy/seldom", 64, 0, 2 * time.Second},
+	} {
 		b.Run(c.name, func(b *testing.B) {
 			s := openSite(b, 5_000, 50_000)
 			readers := make([]reader, c.readers)
@@ -246,8 +255,10 @@ func BenchmarkPlaceWhileRead(b *testing.B) {
 			var placing time.Duration
 			number := 0
 			for b.Loop() {
+				next := time.After(c.every)
 				placing += s.wave(number)
 				number++
+				<-next
 			}
 			close(stop)
 			reading.Wait()
