@@ -180,8 +180,8 @@ func (p *Partition) releaseAll(c ReleaseAllocation) {
 	if app == nil {
 		return
 	}
-	for _, r := range byKey(app.allocations) {
-		p.releaseOwn(r, c)
+	for _, r := range p.unplaceAll(app) {
+		p.echo(r, c)
 	}
 	if c.Termination != si.TerminationType_TIMEOUT {
 		for _, r := range byKey(app.asks) {
@@ -191,23 +191,27 @@ func (p *Partition) releaseAll(c ReleaseAllocation) {
 	p.rest(app)
 }
 
-// releaseOwn takes an ask or allocation off the books. A release that began
-// with the resource manager is echoed; one that began here is a confirmation.
+// releaseOwn takes an ask or allocation off the books.
 func (p *Partition) releaseOwn(r *request, c ReleaseAllocation) {
 	if r.node == nil {
 		p.dequeue(r)
 		p.forget(r)
 		return
 	}
-	echo := p.release(r, si.TerminationType_STOPPED_BY_RM, "released as the resource manager asked")
 	n := r.node
 	p.unplace(r)
 	p.forget(r)
 	p.relieved(n)
+	p.echo(r, c)
+}
+
+// echo answers a release. One that began with the resource manager is echoed; one
+// that began here is a confirmation.
+func (p *Partition) echo(r *request, c ReleaseAllocation) {
 	switch c.Termination {
 	case si.TerminationType_TIMEOUT, si.TerminationType_PREEMPTED_BY_SCHEDULER, si.TerminationType_PLACEHOLDER_REPLACED:
 	default:
-		p.tell(echo)
+		p.tell(p.release(r, si.TerminationType_STOPPED_BY_RM, "released as the resource manager asked"))
 	}
 }
 
@@ -287,9 +291,37 @@ func (p *Partition) unbook(r *request) {
 // quota. The node is left to the caller.
 func (p *Partition) unplace(r *request) {
 	p.unbook(r)
-	p.watchUp(r.application.queue, false)
-	p.readmit(r.application.queue)
-	p.settleAbove(r.application)
+	p.yielded(r.application)
+}
+
+func (p *Partition) yielded(app *application) {
+	p.watchUp(app.queue, false)
+	p.readmit(app.queue)
+	p.settleAbove(app)
+}
+
+// unplaceAll takes all allocations of an application off the books, forgets them and
+// returns them by key. Queues and nodes are put in order once, not for each of them.
+func (p *Partition) unplaceAll(app *application) []*request {
+	all := byKey(app.allocations)
+	if len(all) == 0 {
+		return nil
+	}
+	var nodes []*node
+	for _, r := range all {
+		if n := r.node; !n.lighter {
+			n.lighter = true
+			nodes = append(nodes, n)
+		}
+		p.unbook(r)
+		p.forget(r)
+	}
+	p.yielded(app)
+	for _, n := range nodes {
+		n.lighter = false
+		p.relieved(n)
+	}
+	return all
 }
 
 // readmit has the asks tried again that waited for quota here or above.

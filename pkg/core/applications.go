@@ -55,12 +55,9 @@ func (p *Partition) removeApplication(id ApplicationID) {
 		p.dequeue(r)
 		p.forget(r)
 	}
-	for _, r := range byKey(app.allocations) {
-		n := r.node
-		p.unplace(r)
-		p.forget(r)
-		p.relieved(n)
-		p.tell(p.release(r, si.TerminationType_STOPPED_BY_RM, fmt.Sprintf("application %s was removed", id)))
+	message := fmt.Sprintf("application %s was removed", id)
+	for _, r := range p.unplaceAll(app) {
+		p.tell(p.release(r, si.TerminationType_STOPPED_BY_RM, message))
 	}
 	p.dropApplication(app)
 }

@@ -49,6 +49,7 @@ type node struct {
 	most    resources.Amounts // room on any node of the subtree
 	touched uint64            // the batch that last placed something here
 	dirty   bool              // waits for its bound asks to be tried
+	lighter bool              // waits to be relieved of all that went at once
 
 	gone     bool   // from the partition
 	revision uint64 // counts changes of what is on the node
