@@ -3,7 +3,6 @@ package archive
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -99,23 +98,10 @@ func (l *life) turn(at time.Time, state, reason string) {
 // accepted begins a life.
 func (b *Book) accepted(c core.AddApplication) {
 	l := &life{Life: Life{
-		ID: c.ID, Queue: pathOf(c.Queue), User: c.User, Groups: slices.Clone(c.Groups), Tags: maps.Clone(c.Tags),
+		ID: c.ID, Queue: c.Queue.Full(), User: c.User, Groups: slices.Clone(c.Groups), Tags: maps.Clone(c.Tags),
 		Submitted: b.now, State: core.New.String(),
 	}}
 	b.lives[c.ID] = l
-}
-
-// pathOf is the queue that an accepted application has wished for, as the core
-// reads wishes.
-func pathOf(wish core.QueuePath) core.QueuePath {
-	path := strings.ToLower(string(wish))
-	switch {
-	case path == "":
-		return core.DefaultQueue
-	case path != "root" && !strings.HasPrefix(path, "root."):
-		path = "root." + path
-	}
-	return core.QueuePath(path)
 }
 
 // rejected keeps an application that was not taken in. One of the same ID may go

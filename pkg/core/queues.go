@@ -15,6 +15,20 @@ import (
 // such a queue.
 const DefaultQueue QueuePath = "root.default"
 
+// Full is the path that is meant by a wish for a queue: from the root, in small
+// letters; the default queue if it is empty. Whether there is such a queue is
+// another matter.
+func (wish QueuePath) Full() QueuePath {
+	path := strings.ToLower(string(wish))
+	switch {
+	case path == "":
+		return DefaultQueue
+	case path != "root" && !strings.HasPrefix(path, "root."):
+		path = "root." + path
+	}
+	return QueuePath(path)
+}
+
 // configure brings the partition in line with a configuration. Queues that are
 // no longer in it drain, and go when nothing is left in them.
 func (p *Partition) configure(config Config) {
@@ -280,15 +294,9 @@ func (p *Partition) unview(q *queue) {
 // leafFor finds the leaf queue that an application asks for: a full path, or
 // one below root, in any case; the default queue if it names none.
 func (p *Partition) leafFor(wish QueuePath) (*queue, error) {
-	path := strings.ToLower(string(wish))
-	switch {
-	case path == "":
-		path = string(DefaultQueue)
-	case path != "root" && !strings.HasPrefix(path, "root."):
-		path = "root." + path
-	}
+	path := wish.Full()
 	q := p.root
-	for _, name := range strings.Split(path, ".")[1:] {
+	for _, name := range strings.Split(string(path), ".")[1:] {
 		child := q.children[name]
 		if child == nil && wish == "" {
 			return nil, fmt.Errorf("names no queue, and there is no queue %s", DefaultQueue)

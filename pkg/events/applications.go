@@ -1,8 +1,6 @@
 package events
 
 import (
-	"strings"
-
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -18,7 +16,7 @@ type application struct {
 func (s *Scribe) accepted(command core.Command, id core.ApplicationID) {
 	app := s.application(id)
 	if c, ok := command.(core.AddApplication); ok && c.ID == id {
-		app.queue = queueOf(c.Queue)
+		app.queue = c.Queue.Full()
 	}
 	s.tellApplication(id, si.EventRecord_ADD, si.EventRecord_APP_NEW, "")
 	s.tellQueue(app, si.EventRecord_ADD)
@@ -102,18 +100,4 @@ func (s *Scribe) application(id core.ApplicationID) *application {
 		s.applications[id] = app
 	}
 	return app
-}
-
-// queueOf is the path of the queue that an accepted application has wished for,
-// as the core reads wishes.
-func queueOf(wish core.QueuePath) core.QueuePath {
-	path := strings.ToLower(string(wish))
-	switch {
-	case path == "":
-		return core.DefaultQueue
-	case strings.HasPrefix(path, "root."):
-		return core.QueuePath(path)
-	default:
-		return core.QueuePath("root." + path)
-	}
 }

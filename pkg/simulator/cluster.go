@@ -172,7 +172,7 @@ func (c *cluster) updated(e *si.UpdatedApplication) {
 func (c *cluster) application(id core.ApplicationID, wish core.QueuePath, user string) *application {
 	app := c.apps[id]
 	if app == nil {
-		app = &application{id: id, wish: wish, user: user, queue: c.books.queues[fullPath(wish)]}
+		app = &application{id: id, wish: wish, user: user, queue: c.books.queues[wish.Full()]}
 		c.apps[id] = app
 	}
 	if !app.known && app.rejected == "" {

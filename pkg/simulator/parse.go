@@ -146,11 +146,11 @@ func (p *parser) queue(into *core.QueuePath) field {
 				return // its problems are reported
 			}
 			for _, path := range leaves(p.scenario.Config) {
-				if path == fullPath(*into) {
+				if path == into.Full() {
 					return
 				}
 			}
-			p.complain(n, key, "%s is no leaf queue; these are: %s", fullPath(*into), list(leaves(p.scenario.Config)))
+			p.complain(n, key, "%s is no leaf queue; these are: %s", into.Full(), list(leaves(p.scenario.Config)))
 		})
 	}
 }

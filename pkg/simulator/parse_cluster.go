@@ -158,7 +158,7 @@ func (p *parser) change(n *yaml.Node, key string) {
 	if len(one.Max)+len(one.Guaranteed) == 0 {
 		p.complain(n, key, "say max or guaranteed, or both")
 	}
-	one.Queue = fullPath(one.Queue)
+	one.Queue = one.Queue.Full()
 	p.scenario.Changes = append(p.scenario.Changes, one)
 }
 

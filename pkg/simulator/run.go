@@ -208,5 +208,5 @@ func (r *run) reasonOf(p *pod) pendingReason {
 	if app, ask := askIn(r.partition.View(), p); ask != nil {
 		return reasonIn(app.Queue, *ask)
 	}
-	return pendingReason{queue: fullPath(p.app.wish), reason: core.NotTried.String()}
+	return pendingReason{queue: p.app.wish.Full(), reason: core.NotTried.String()}
 }

@@ -212,19 +212,6 @@ func walkQueues(config core.Config, visit func(core.QueuePath, *core.QueueConfig
 	walk("root", &config.Root)
 }
 
-// fullPath is the path a partition gives to the queue that was wished for.
-func fullPath(wish core.QueuePath) core.QueuePath {
-	path := core.QueuePath(strings.ToLower(string(wish)))
-	switch {
-	case path == "":
-		return "root.default"
-	case path == "root" || strings.HasPrefix(string(path), "root."):
-		return path
-	default:
-		return "root." + path
-	}
-}
-
 // CheckQueues reports every workload and daemonset whose queue is no leaf of
 // the configuration, as Problems without lines.
 func (s *Scenario) CheckQueues() error {
@@ -234,7 +221,7 @@ func (s *Scenario) CheckQueues() error {
 	}
 	var problems Problems
 	check := func(what, name string, wish core.QueuePath) {
-		if path := fullPath(wish); !known[path] {
+		if path := wish.Full(); !known[path] {
 			problems = append(problems, Problem{
 				Key:  what + " " + name,
 				Text: fmt.Sprintf("queue %s is no leaf queue of the configuration; these are: %s", path, list(leaves(s.Config))),
