@@ -43,7 +43,7 @@ type reply struct {
 // status. Requests that wait for the same thing share a reply.
 func (s *Service) answer(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if full, ok := s.partition(r); ok {
+		if full, ok := find(s.config.Views.Partitions(), r.PathValue("partition")); ok {
 			r = s.foresee(r, full)
 		}
 		s.reply(w, r, h)

@@ -45,13 +45,3 @@ func (views sight) name() string {
 	}
 	return name.String()
 }
-
-// view is what a request sees of a partition.
-func (s *Service) view(r *http.Request, full string) (*core.View, error) {
-	for _, v := range sightOf(r) {
-		if v.partition == full {
-			return v.view, v.err
-		}
-	}
-	return s.config.Views.View(full)
-}

@@ -28,20 +28,11 @@ type snapshot struct {
 
 // snapshot is the partition that a request is about.
 func (s *Service) snapshot(r *http.Request) (*snapshot, error) {
-	full, ok := s.partition(r)
-	if !ok {
+	views := sightOf(r)
+	if len(views) == 0 {
 		return nil, missing("Partition")
 	}
-	return s.look(r, full)
-}
-
-// partition is the full name of the partition that a path names.
-func (s *Service) partition(r *http.Request) (full string, ok bool) {
-	name := r.PathValue("partition")
-	if name == "" {
-		return "", false
-	}
-	return find(s.config.Views.Partitions(), name)
+	return s.look(views[0])
 }
 
 // find is the partition that somebody means who may leave out the resource
@@ -69,17 +60,16 @@ func split(full string) (cluster, name string) {
 }
 
 // look takes the snapshot of one partition.
-func (s *Service) look(r *http.Request, full string) (*snapshot, error) {
-	view, err := s.view(r, full)
-	if err != nil {
-		if !slices.Contains(s.config.Views.Partitions(), full) {
+func (s *Service) look(v seen) (*snapshot, error) {
+	if v.err != nil {
+		if !slices.Contains(s.config.Views.Partitions(), v.partition) {
 			return nil, missing("Partition") // it was there a moment ago
 		}
-		return nil, fmt.Errorf("%w: %w", errUnavailable, err)
+		return nil, fmt.Errorf("%w: %w", errUnavailable, v.err)
 	}
-	at := &snapshot{View: view, kinds: s.config.Kinds, past: s.config.Archive.Book(full)}
+	at := &snapshot{View: v.view, kinds: s.config.Kinds, past: s.config.Archive.Book(v.partition)}
 	at.gone = sync.OnceValues(func() (ended, rejected []*archive.Life) { return at.past.Over(s.config.Now()) })
-	at.cluster, at.name = split(full)
+	at.cluster, at.name = split(v.partition)
 	if document := s.document(); document != nil {
 		for i := range document.Definitions {
 			if d := &document.Definitions[i]; strings.EqualFold(d.Name, at.name) {
@@ -94,8 +84,8 @@ func (s *Service) look(r *http.Request, full string) (*snapshot, error) {
 // goes meanwhile is left out.
 func (s *Service) all(r *http.Request) ([]*snapshot, error) {
 	var out []*snapshot
-	for _, full := range s.config.Views.Partitions() {
-		at, err := s.look(r, full)
+	for _, v := range sightOf(r) {
+		at, err := s.look(v)
 		if err == nil {
 			out = append(out, at)
 		} else if statusOf(err) != statusOf(errMissing) {
