@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -23,41 +24,29 @@ var errPassOver = errors.New("the simulated cluster has ended")
 
 // UpdateAllocation hears of placements, releases and asks that were refused.
 func (p *pass) UpdateAllocation(response *si.AllocationResponse) error {
-	effects := make(core.Effects, 0, len(response.New)+len(response.Released)+len(response.RejectedAllocations))
-	for _, one := range response.New {
-		effects = append(effects, one)
-	}
-	for _, one := range response.Released {
-		effects = append(effects, one)
-	}
-	for _, one := range response.RejectedAllocations {
-		effects = append(effects, one)
-	}
-	p.hear(effects)
+	p.hear(slices.Concat(effectsOf(response.New), effectsOf(response.Released), effectsOf(response.RejectedAllocations)))
 	return nil
 }
 
 // UpdateApplication hears of applications that were refused or changed their state.
 func (p *pass) UpdateApplication(response *si.ApplicationResponse) error {
-	var effects core.Effects
-	for _, one := range response.Rejected {
-		effects = append(effects, one)
-	}
-	for _, one := range response.Updated {
-		effects = append(effects, one)
-	}
-	p.hear(effects)
+	p.hear(slices.Concat(effectsOf(response.Rejected), effectsOf(response.Updated)))
 	return nil
 }
 
 // UpdateNode hears of nodes that were refused.
 func (p *pass) UpdateNode(response *si.NodeResponse) error {
-	var effects core.Effects
-	for _, one := range response.Rejected {
-		effects = append(effects, one)
-	}
-	p.hear(effects)
+	p.hear(effectsOf(response.Rejected))
 	return nil
+}
+
+// effectsOf is a list of a response as the effects that it was made of.
+func effectsOf[T any](list []T) core.Effects {
+	effects := make(core.Effects, len(list))
+	for i, one := range list {
+		effects[i] = one
+	}
+	return effects
 }
 
 // hear takes in what the scheduler said, and wakes whoever sends what comes of it.

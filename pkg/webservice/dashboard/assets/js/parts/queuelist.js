@@ -1,5 +1,7 @@
 // The queues to choose from, each with its distance from the root.
 
+import { nameOf, walk } from './shares.js';
+
 const lasting = 30000; // milliseconds; queues seldom come and go
 
 let known = { at: 0, partition: '', options: [] };
@@ -10,11 +12,7 @@ export async function readQueues(ctx, signal) {
   if (fresh) return known.options;
   const { data } = await ctx.api.get(ctx.api.path('partition', ctx.partition(), 'queues'), { params: { fields: 'queuename,children' }, signal });
   const options = [];
-  const walk = (queue, depth) => {
-    options.push([queue.queuename, `${'  '.repeat(depth)}${queue.queuename.slice(queue.queuename.lastIndexOf('.') + 1)}`]);
-    for (const child of queue.children ?? []) walk(child, depth + 1);
-  };
-  walk(data, 0);
+  walk(data, (queue, depth) => options.push([queue.queuename, `${'  '.repeat(depth)}${nameOf(queue.queuename)}`]));
   known = { at: performance.now(), partition: ctx.partition(), options };
   return options;
 }
