@@ -120,6 +120,22 @@ func TestEventsLive(t *testing.T) {
 	p.sees("main .event", "node-3")
 }
 
+// TestEventsByTab: however fast the key is, there is always a next event below the one
+// with the focus.
+func TestEventsByTab(t *testing.T) {
+	t.Parallel()
+	s := teams.on(t).serve(t)
+	p := s.open(t, "#/events", look{})
+	p.arrives("events")
+	p.feed(s.events(t, 1)[0])
+	p.focus("main .event button")
+	for range 5 {
+		p.press(strings.Repeat(kb.Tab, 20))
+		assert.Assert(t, evaluate[bool](p, `return document.activeElement.closest("main .event") !== null`))
+	}
+	p.until(`t.one("main .feed").scrollTop > 0`)
+}
+
 // TestEvent: an event opens by key and by mouse, and leads to what it is about.
 func TestEvent(t *testing.T) {
 	t.Parallel()

@@ -239,7 +239,9 @@ func evaluate[T any](p *page, body string, args ...any) T {
 	assert.NilError(p.t, err)
 	ctx, cancel := context.WithTimeout(p.ctx, patience+10*time.Second)
 	defer cancel()
-	script := fmt.Sprintf("(async () => { const t = globalThis.__test, args = %s; %s })()", given, body)
+	// The page holds on to the promise, as the browser that waits for it does not: it
+	// may be collected as garbage before it has an answer.
+	script := fmt.Sprintf("globalThis.__running = (async () => { const t = globalThis.__test, args = %s; %s })()", given, body)
 	out, err := chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
 	if err != nil {
 		p.t.Fatalf("%s: %v\n%s", body, err, p.words())

@@ -78,25 +78,33 @@ export function clear(el) { el.replaceChildren(); }
 export function render(el, ...children) {
   const next = document.createDocumentFragment();
   append(next, children);
+  const focus = document.activeElement;
   morphChildren(el, next);
+  if (focus !== document.activeElement && el.contains(focus)) focus.focus({ preventScroll: true }); // what is moved loses it
 }
 
+// What nobody wants goes first, so that what is wanted need not be moved past it.
 function morphChildren(el, next) {
-  const keyed = new Map();
-  for (const child of el.children) if (child.dataset?.key !== undefined) keyed.set(child.dataset.key, child);
+  const keyed = new Map(), wanted = new Set();
+  for (const child of next.children) wanted.add(child.dataset?.key);
+  for (const child of [...el.children]) {
+    const key = child.dataset?.key;
+    if (key === undefined) continue;
+    if (wanted.has(key)) keyed.set(key, child); else child.remove();
+  }
   let at = el.firstChild;
-  for (const wanted of [...next.childNodes]) {
-    const key = wanted.dataset?.key;
+  for (const child of [...next.childNodes]) {
+    const key = child.dataset?.key;
     const known = key !== undefined ? keyed.get(key) : null;
-    if (known && same(known, wanted)) {
+    if (known && same(known, child)) {
       if (known !== at) el.insertBefore(known, at); else at = at.nextSibling;
-      morph(known, wanted);
-    } else if (key === undefined && at && same(at, wanted)) {
+      morph(known, child);
+    } else if (key === undefined && at && same(at, child)) {
       const now = at;
       at = at.nextSibling;
-      morph(now, wanted);
+      morph(now, child);
     } else {
-      el.insertBefore(wanted, at);
+      el.insertBefore(child, at);
     }
   }
   while (at) {
@@ -202,15 +210,17 @@ export function virtualList({ height, label, role = 'list', class: classes }) {
   const later = () => { if (!queued) { queued = true; requestAnimationFrame(paint); } };
   el.addEventListener('scroll', later, { passive: true });
   new ResizeObserver(later).observe(el);
-  return {
-    el,
-    update(next) { ({ count, row } = next); paint(); },
-    reveal(i) {
-      if (i * height < el.scrollTop) el.scrollTop = i * height;
-      else if ((i + 1) * height > el.scrollTop + el.clientHeight) el.scrollTop = (i + 1) * height - el.clientHeight;
-      paint();
-    },
+  const reveal = (i) => {
+    if (i * height < el.scrollTop) el.scrollTop = i * height;
+    else if ((i + 1) * height > el.scrollTop + el.clientHeight) el.scrollTop = (i + 1) * height - el.clientHeight;
+    paint();
   };
+  // The browser scrolls to the focus with the next frame, but keys are faster: the next
+  // one goes to the row below, which has to be there by then.
+  body.addEventListener('focusin', ({ target }) => {
+    reveal(Math.floor((target.getBoundingClientRect().top - body.getBoundingClientRect().top) / height));
+  });
+  return { el, reveal, update(next) { ({ count, row } = next); paint(); } };
 }
 
 // state is what a panel shows in place of data: kind is 'loading', 'empty' or 'error'.

@@ -111,14 +111,16 @@
     return wrong;
   };
 
-  // focused describes where the keyboard is, and what is wrong with that.
-  let before = null;
+  // focused describes where the keyboard is, and what is wrong with that. After the
+  // last stop comes the browser itself; one without a window soon begins anew.
+  let first = null, before = null;
   audit.focused = () => {
     const e = document.activeElement;
-    if (!e || e === document.body || e === document.documentElement) {
-      before = null;
+    if (!e || e === document.body || e === document.documentElement || e === first) {
+      first = before = null;
       return { end: true, told: "", wrong: [] };
     }
+    first ??= e;
     const wrong = [];
     if (!t.seen(e)) wrong.push(`${told(e)} has the focus and cannot be seen`);
     const style = getComputedStyle(e);
