@@ -88,3 +88,15 @@ func (p *Partition) VerifyHunts() error {
 	}
 	return nil
 }
+
+// KeyOrder sorts keys as lists of requests are.
+func KeyOrder(keys []AllocationKey) (sorted []AllocationKey) {
+	list := make([]*request, len(keys))
+	for i, key := range keys {
+		list[i] = &request{Allocation: &Allocation{Key: key}}
+	}
+	for _, r := range byKey(list) {
+		sorted = append(sorted, r.Key)
+	}
+	return sorted
+}

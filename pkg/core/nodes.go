@@ -2,8 +2,6 @@ package core
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
@@ -186,13 +184,6 @@ func (p *Partition) removeNode(id NodeID) {
 		Type: si.EventRecord_NODE, ObjectID: string(id),
 		EventChangeType: si.EventRecord_REMOVE, EventChangeDetail: si.EventRecord_NODE_DECOMISSION,
 	})
-}
-
-// byKey is a copy of a list in an order that does not depend on history.
-func byKey(list []*request) []*request {
-	sorted := slices.Clone(list)
-	slices.SortFunc(sorted, func(a, b *request) int { return strings.Compare(string(a.Key), string(b.Key)) })
-	return sorted
 }
 
 // settleNode brings the place of a node in the order up to date.

@@ -132,9 +132,15 @@ type ApplicationView struct {
 	Asks        []AskView
 }
 
-// AskView is a pending ask and why it waits.
+// AskView is a pending ask and why it waits. Asks that wait for the same share the
+// reasons.
 type AskView struct {
 	*Allocation
+	*Waiting
+}
+
+// Waiting is why an ask waits, and what was tried for it.
+type Waiting struct {
 	Reason   Reason
 	Detail   string // what the reason is about: a queue, a node, a text of the resource manager
 	Reserved NodeID // empty without a reservation

@@ -34,18 +34,16 @@ func (p *Partition) View() *View {
 	for _, waiting := range p.homeless {
 		v.Homeless = append(v.Homeless, allocations(waiting)...)
 	}
-	slices.SortFunc(v.Homeless, compareKeys)
+	slices.SortFunc(v.Homeless, func(a, b *Allocation) int { return strings.Compare(string(a.Key), string(b.Key)) })
 	return v
 }
 
-func compareKeys(a, b *Allocation) int { return strings.Compare(string(a.Key), string(b.Key)) }
-
 func allocations(list []*request) []*Allocation {
+	var few [64]keyed // as many as a node mostly has
 	out := make([]*Allocation, len(list))
-	for i, r := range list {
-		out[i] = r.Allocation
+	for i, one := range inKeyOrder(list, few[:]) {
+		out[i] = one.Allocation
 	}
-	slices.SortFunc(out, compareKeys)
 	return out
 }
 
@@ -116,19 +114,38 @@ func (a *application) viewed(learnt uint64) *ApplicationView {
 		State: a.state, Since: a.since, Submitted: a.submitted,
 		Used: a.used.Clone(), Pending: a.pending.Clone(),
 		Allocations: allocations(a.allocations),
-		Asks:        make([]AskView, len(a.asks)),
-	}
-	for i, r := range byKey(a.asks) {
-		v.Asks[i] = r.viewed()
+		Asks:        a.viewAsks(),
 	}
 	a.view, a.learnt = v, learnt
 	return v
 }
 
-// viewed says why an ask waits. What was learnt from another of its shape holds
+// viewAsks is the asks with why they wait. Those that only wait for their turn wait
+// for the same, shape by shape.
+func (a *application) viewAsks() []AskView {
+	out := make([]AskView, len(a.asks))
+	var shared map[*shape]*Waiting
+	for i, one := range inKeyOrder(a.asks, nil) {
+		r := one.request
+		waiting := shared[r.shape]
+		if r.wait != nil || waiting == nil {
+			waiting = r.waitsFor()
+		}
+		if r.wait == nil {
+			if shared == nil {
+				shared = map[*shape]*Waiting{}
+			}
+			shared[r.shape] = waiting
+		}
+		out[i] = AskView{Allocation: r.Allocation, Waiting: waiting}
+	}
+	return out
+}
+
+// waitsFor says why an ask waits. What was learnt from another of its shape holds
 // for it too.
-func (r *request) viewed() AskView {
-	v := AskView{Allocation: r.Allocation}
+func (r *request) waitsFor() *Waiting {
+	v := new(Waiting)
 	w := r.wait
 	if held := r.reservation(); held != nil {
 		v.Reserved = held.Node

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -31,6 +33,23 @@ func TestViewsAreNeverStale(t *testing.T) {
 	}
 }
 
+// TestKeyOrder sorts keys that begin alike, end early and hold any byte.
+func TestKeyOrder(t *testing.T) {
+	chance := rand.New(rand.NewPCG(1, 1))
+	for range 2000 {
+		keys := make([]core.AllocationKey, chance.IntN(100))
+		prefix := strings.Repeat("p", chance.IntN(12))
+		for i := range keys {
+			rest := make([]byte, chance.IntN(14))
+			for k := range rest {
+				rest[k] = "\x00ab\xff"[chance.IntN(4)]
+			}
+			keys[i] = core.AllocationKey(prefix + string(rest))
+		}
+		assert.Assert(t, slices.Equal(core.KeyOrder(keys), slices.Sorted(slices.Values(keys))), "%q", keys)
+	}
+}
+
 // flat prints everything in a view.
 func flat(v *core.View) []any {
 	out := []any{v.Capacity, v.Used, v.Occupied, v.Homeless}
@@ -39,6 +58,9 @@ func flat(v *core.View) []any {
 	}
 	for _, app := range v.Applications {
 		out = append(out, *app)
+		for _, ask := range app.Asks {
+			out = append(out, *ask.Waiting)
+		}
 	}
 	var queues func(q *core.QueueView)
 	queues = func(q *core.QueueView) {

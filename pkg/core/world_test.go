@@ -45,6 +45,10 @@ func worldOf(v *core.View, n naive) *world {
 	for i, app := range copied.Applications {
 		c := *app
 		c.Used, c.Asks, c.Allocations = app.Used.Clone(), slices.Clone(app.Asks), slices.Clone(app.Allocations)
+		for i, ask := range c.Asks {
+			waiting := *ask.Waiting
+			c.Asks[i].Waiting = &waiting
+		}
 		copied.Applications[i], w.apps[app.ID] = &c, &c
 	}
 	copied.Root = w.copyQueue(v.Root)

@@ -37,7 +37,7 @@ func city(queues, nodes int) *core.View {
 		for range 2 {
 			app := &core.ApplicationView{Queue: q.Path, State: core.Running, Allocations: make([]*core.Allocation, 10)}
 			for k := range 5 {
-				app.Asks = append(app.Asks, core.AskView{Reason: []core.Reason{core.NoNodeFits, core.QuotaExceeded}[k%2]})
+				app.Asks = append(app.Asks, core.AskView{Waiting: &core.Waiting{Reason: []core.Reason{core.NoNodeFits, core.QuotaExceeded}[k%2]}})
 			}
 			v.Applications = append(v.Applications, app)
 		}

@@ -106,7 +106,7 @@ func townNodes() []*core.NodeView {
 
 func townApplications() []*core.ApplicationView {
 	ask := func(reason core.Reason) core.AskView {
-		return core.AskView{Allocation: new(core.Allocation), Reason: reason}
+		return core.AskView{Allocation: new(core.Allocation), Waiting: &core.Waiting{Reason: reason}}
 	}
 	nominated := ask(core.Nominated)
 	nominated.Nominated, nominated.Trigger = "n1", preemptor.Guarantee

@@ -15,10 +15,12 @@ const viewShare = 10
 //
 // A view costs what has changed since the last one, so on a busy partition many
 // readers would hold up scheduling; there they wait until enough time has gone to
-// scheduling since. On an idle one nobody waits.
+// scheduling since. On an idle one nobody waits, and as long as nothing happens all
+// get the same view.
 type gallery struct {
 	waiting []look
-	next    time.Time // before it no view is made while there is work
+	next    time.Time  // before it no view is made while there is work
+	last    *core.View // nil if something has happened since
 }
 
 // show makes a view for those who wait, unless there is work and it is too soon.
@@ -30,9 +32,11 @@ func (g *gallery) show(p *core.Partition, busy func() bool) {
 	if began.Before(g.next) && busy() {
 		return
 	}
-	view := p.View()
+	if g.last == nil {
+		g.last = p.View()
+	}
 	for _, l := range g.waiting {
-		l <- view
+		l <- g.last
 	}
 	clear(g.waiting)
 	g.waiting = g.waiting[:0]

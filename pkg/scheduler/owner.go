@@ -23,6 +23,7 @@ type owner struct {
 	told      bool          // the chronicle is told of every step
 	book      *archive.Book // of the partition; nil without an archive
 	gallery   gallery
+	touched   bool // something was applied since the last scheduling
 }
 
 // run is the life of a partition: carry out what waits, schedule, wait. An owner
@@ -33,6 +34,7 @@ func (o *owner) run(before *owner) {
 		<-before.done
 	}
 	var messages []message
+	var more bool
 	for {
 		var open bool
 		var since time.Time
@@ -47,15 +49,29 @@ func (o *owner) run(before *owner) {
 		if o.retired {
 			return
 		}
-		began := o.meter.now()
-		effects, more := o.partition.Schedule(now)
-		o.meter.took(metrics.Decision, began)
-		o.tell(now, nil, effects)
+		if more || o.touched || o.isDue(now) {
+			more = o.schedule(now)
+		}
 		o.gallery.show(o.partition, func() bool { return more || !o.inbox.empty() })
 		if !more {
 			o.wait()
 		}
 	}
+}
+
+// schedule makes a batch of placements, and says whether there are more to make.
+func (o *owner) schedule(now time.Time) (more bool) {
+	o.touched, o.gallery.last = false, nil
+	began := o.meter.now()
+	effects, more := o.partition.Schedule(now)
+	o.meter.took(metrics.Decision, began)
+	o.tell(now, nil, effects)
+	return more
+}
+
+func (o *owner) isDue(now time.Time) bool {
+	at, ok := o.partition.Due()
+	return ok && !at.After(now)
 }
 
 func (o *owner) hasEnded() bool {
@@ -101,6 +117,7 @@ func (o *owner) apply(now time.Time, c core.Command) {
 	if o.record != nil {
 		o.record(o.name, now, c)
 	}
+	o.touched = true
 	began := o.meter.now()
 	effects := o.partition.Apply(now, c)
 	o.meter.took(metrics.Apply, began)

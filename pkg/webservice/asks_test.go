@@ -32,7 +32,7 @@ func waiting(t testing.TB, applications, each int, chance *rand.Rand) *world {
 				Key: core.AllocationKey(fmt.Sprintf("ask-%05d-%06d", i, j)), Application: app.ID, Amounts: w.amounts(t, 1000, 1<<30, 1),
 				Priority: int32(chance.IntN(4)), Created: start.Add(time.Duration(chance.IntN(each)) * time.Second),
 				Tags: map[string]string{"kubernetes.io/meta/namespace": "default"},
-			}, Reason: core.Reason(chance.IntN(3))}
+			}, Waiting: &core.Waiting{Reason: core.Reason(chance.IntN(3))}}
 			if chance.IntN(4) == 0 {
 				ask.Nominated = core.NodeID(fmt.Sprintf("node-%d", chance.IntN(3)))
 			} else if chance.IntN(4) == 0 {

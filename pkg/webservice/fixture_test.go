@@ -164,8 +164,11 @@ func (w *world) applications(t testing.TB, fillers []*core.Allocation) []*core.A
 			ID: "agents-app", Queue: "root.sys.agents", User: "root", State: core.Accepted, Since: start.Add(time.Hour), Submitted: start,
 			Pending: agent.Amounts,
 			Asks: []core.AskView{{
-				Allocation: agent, Reason: core.Nominated, Detail: "node-1", Reserved: "node-1", Nominated: "node-1", Plan: plan, Planned: start.Add(time.Hour),
-				Hunts: []core.Hunt{{At: start.Add(time.Hour), Trigger: preemptor.Priority, Nodes: 2, Closed: 1, Small: 1}},
+				Allocation: agent,
+				Waiting: &core.Waiting{
+					Reason: core.Nominated, Detail: "node-1", Reserved: "node-1", Nominated: "node-1", Plan: plan, Planned: start.Add(time.Hour),
+					Hunts: []core.Hunt{{At: start.Add(time.Hour), Trigger: preemptor.Priority, Nodes: 2, Closed: 1, Small: 1}},
+				},
 			}},
 		},
 		{
