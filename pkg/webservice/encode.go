@@ -69,7 +69,7 @@ func (e *encoder) value(x any) {
 		e.selected(x)
 	default:
 		v := reflect.ValueOf(x)
-		encoderOf(v.Type())(e, v)
+		encoderOf(v.Type())(e, addressOf(v))
 	}
 }
 
@@ -79,7 +79,7 @@ func (e *encoder) selected(s *selection) {
 		list.encode(e, s.shape)
 		return
 	}
-	s.shape.encode(e, reflect.ValueOf(s.value).Elem())
+	s.shape.encode(e, reflect.ValueOf(s.value).UnsafePointer())
 }
 
 func (e *encoder) raw(text string) { e.buffer = append(e.buffer, text...) }
@@ -156,6 +156,14 @@ func appendText(to []byte, s string) []byte {
 	to = append(to, '"')
 	to = append(to, s...)
 	return append(to, '"')
+}
+
+func (e *encoder) truth(is bool) {
+	if is {
+		e.raw("true")
+	} else {
+		e.raw("false")
+	}
 }
 
 // time writes nanoseconds since the epoch; the zero time is 0.

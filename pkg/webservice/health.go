@@ -3,6 +3,7 @@ package webservice
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -146,8 +147,19 @@ func reservations(all []*snapshot) string {
 	return fmt.Sprintf("%d reservations on %d nodes", held, nodes)
 }
 
-// orphansOnNodes are allocations on a node that no application knows.
+// orphansOnNodes are allocations on a node that no application knows. There are none
+// if all of the applications are on nodes, and are as many.
 func orphansOnNodes(at *snapshot) (faults []string) {
+	more := 0
+	for _, n := range at.Nodes {
+		more += len(n.Allocations)
+	}
+	for _, app := range at.Applications {
+		more -= len(app.Allocations)
+	}
+	if more == 0 && len(orphansOfApplications(at)) == 0 {
+		return nil
+	}
 	known := map[core.AllocationKey]bool{}
 	for _, app := range at.Applications {
 		for _, a := range app.Allocations {
@@ -164,20 +176,25 @@ func orphansOnNodes(at *snapshot) (faults []string) {
 	return faults
 }
 
-// orphansOfApplications are allocations of an application that no node knows.
+// orphansOfApplications are allocations of an application that their node does not
+// know.
 func orphansOfApplications(at *snapshot) (faults []string) {
-	known := map[core.AllocationKey]core.NodeID{}
+	nodes := make(map[core.NodeID]*core.NodeView, len(at.Nodes))
 	for _, n := range at.Nodes {
-		for _, a := range n.Allocations {
-			known[a.Key] = n.ID
-		}
+		nodes[n.ID] = n
 	}
 	for _, app := range at.Applications {
 		for _, a := range app.Allocations {
-			if node, ok := known[a.Key]; !ok || node != a.Node {
+			if n := nodes[a.Node]; n == nil || !holds(n, a) {
 				faults = append(faults, fmt.Sprintf("allocation %s of application %s is not on node %s", a.Key, app.ID, a.Node))
 			}
 		}
 	}
 	return faults
+}
+
+// holds reports whether a node lists an allocation.
+func holds(n *core.NodeView, a *core.Allocation) bool {
+	return slices.Contains(n.Allocations, a) ||
+		slices.ContainsFunc(n.Allocations, func(other *core.Allocation) bool { return other.Key == a.Key })
 }

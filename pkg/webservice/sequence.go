@@ -1,6 +1,9 @@
 package webservice
 
-import "reflect"
+import (
+	"reflect"
+	"unsafe"
+)
 
 // A sequence is a list whose elements are made one at a time, while it is
 // written.
@@ -33,13 +36,12 @@ func (l *items[T]) encode(e *encoder, s *shape) {
 		s = shapeOf(l.element())
 	}
 	var element, empty T
-	v := reflect.ValueOf(&element).Elem()
 	e.open('[')
 	for i := range l.n {
 		element = empty
 		l.fill(i, &element)
 		e.next()
-		s.encode(e, v)
+		s.encode(e, unsafe.Pointer(&element))
 		e.spare()
 	}
 	e.close(']')

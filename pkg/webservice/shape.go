@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -18,15 +19,16 @@ type shape struct{ fields []field }
 
 // A field is one member of an object.
 type field struct {
-	name  string
-	key   string // with quotes and colon
-	index int
-	empty func(reflect.Value) bool // when it is left out; nil is never
-	write write
+	name   string
+	key    string // with quotes and colon
+	offset uintptr
+	empty  func(unsafe.Pointer) bool // when it is left out; nil is never
+	write  write
 }
 
-// write writes a value of the type it was made for.
-type write func(*encoder, reflect.Value)
+// write writes the value at an address, which is of the type it was made for. It does
+// not come as a reflect.Value, since a list of all allocations has millions of them.
+type write func(*encoder, unsafe.Pointer)
 
 // shapes are kept for good; there are as many as types in this package.
 var shapes sync.Map // reflect.Type to *shape
@@ -43,7 +45,7 @@ func shapeOf(t reflect.Type) *shape {
 			continue
 		}
 		name = cmp.Or(name, f.Name)
-		out := field{name: name, key: `"` + name + `":`, index: i, write: encoderOf(f.Type)}
+		out := field{name: name, key: `"` + name + `":`, offset: f.Offset, write: encoderOf(f.Type)}
 		for option := range strings.SplitSeq(options, ",") {
 			switch option {
 			case "omitempty":
@@ -73,11 +75,12 @@ func (s *shape) has(name string) bool {
 	return slices.ContainsFunc(s.fields, func(f field) bool { return f.name == name })
 }
 
-func (s *shape) encode(e *encoder, v reflect.Value) {
+// encode writes the object at an address.
+func (s *shape) encode(e *encoder, at unsafe.Pointer) {
 	e.open('{')
 	for i := range s.fields {
 		f := &s.fields[i]
-		inner := v.Field(f.index)
+		inner := unsafe.Add(at, f.offset)
 		if f.empty != nil && f.empty(inner) {
 			continue
 		}
@@ -102,86 +105,84 @@ var (
 func encoderOf(t reflect.Type) write {
 	switch {
 	case t == timeType:
-		return func(e *encoder, v reflect.Value) { e.time(*in[time.Time](v)) }
+		return func(e *encoder, at unsafe.Pointer) { e.time(*(*time.Time)(at)) }
 	case t == amountsType:
-		return func(e *encoder, v reflect.Value) { e.amounts(*in[resources.Amounts](v)) }
+		return func(e *encoder, at unsafe.Pointer) { e.amounts(*(*resources.Amounts)(at)) }
 	case t == limitsType:
-		return func(e *encoder, v reflect.Value) { e.limits(*in[resources.Limits](v)) }
+		return func(e *encoder, at unsafe.Pointer) { e.limits(*(*resources.Limits)(at)) }
 	case t == textsType:
-		return func(e *encoder, v reflect.Value) { e.texts(*in[map[string]string](v)) }
+		return func(e *encoder, at unsafe.Pointer) { e.texts(*(*map[string]string)(at)) }
 	case t == numberType:
-		return func(e *encoder, v reflect.Value) { e.raw(cmp.Or(v.String(), "0")) }
+		return func(e *encoder, at unsafe.Pointer) { e.raw(cmp.Or(*(*string)(at), "0")) }
 	case t.Implements(sequenceType):
-		return writeSequence
+		return func(e *encoder, at unsafe.Pointer) { writeSequence(e, reflect.NewAt(t, at).Elem()) }
 	}
 	switch t.Kind() {
 	case reflect.String:
-		return func(e *encoder, v reflect.Value) { e.text(v.String()) }
+		return func(e *encoder, at unsafe.Pointer) { e.text(*(*string)(at)) }
 	case reflect.Bool:
-		return writeBool
-	case reflect.Int, reflect.Int32, reflect.Int64:
-		return func(e *encoder, v reflect.Value) { e.integer(v.Int()) }
+		return func(e *encoder, at unsafe.Pointer) { e.truth(*(*bool)(at)) }
+	case reflect.Int, reflect.Int64:
+		return func(e *encoder, at unsafe.Pointer) { e.integer(*(*int64)(at)) }
+	case reflect.Int32:
+		return func(e *encoder, at unsafe.Pointer) { e.integer(int64(*(*int32)(at))) }
 	case reflect.Uint64:
-		return func(e *encoder, v reflect.Value) { e.buffer = strconv.AppendUint(e.buffer, v.Uint(), 10) }
+		return func(e *encoder, at unsafe.Pointer) { e.buffer = strconv.AppendUint(e.buffer, *(*uint64)(at), 10) }
 	case reflect.Struct:
-		return func(e *encoder, v reflect.Value) { shapeOf(t).encode(e, v) }
+		return func(e *encoder, at unsafe.Pointer) { shapeOf(t).encode(e, at) }
 	case reflect.Pointer:
-		return func(e *encoder, v reflect.Value) { writePointer(e, v, t) }
+		return func(e *encoder, at unsafe.Pointer) { writePointer(e, *(*unsafe.Pointer)(at), t.Elem()) }
 	case reflect.Slice:
-		return func(e *encoder, v reflect.Value) { writeSlice(e, v, encoderOf(t.Elem())) }
+		return func(e *encoder, at unsafe.Pointer) { writeSlice(e, reflect.NewAt(t, at).Elem()) }
 	case reflect.Map:
-		return func(e *encoder, v reflect.Value) { writeMap(e, v, encoderOf(t.Elem())) }
+		return func(e *encoder, at unsafe.Pointer) { writeMap(e, reflect.NewAt(t, at).Elem()) }
 	case reflect.Interface:
-		return func(e *encoder, v reflect.Value) { e.value(v.Interface()) }
+		return func(e *encoder, at unsafe.Pointer) { e.value(reflect.NewAt(t, at).Elem().Interface()) }
 	default:
 		panic("webservice: cannot write " + t.String())
 	}
 }
 
-// in is what a value holds, without a copy where there is an address.
-func in[T any](v reflect.Value) *T {
-	if v.CanAddr() {
-		return v.Addr().Interface().(*T)
+// addressOf is where a value is, or a copy of it that has an address.
+func addressOf(v reflect.Value) unsafe.Pointer {
+	if !v.CanAddr() {
+		copied := reflect.New(v.Type())
+		copied.Elem().Set(v)
+		v = copied.Elem()
 	}
-	x := v.Interface().(T)
-	return &x
+	return v.Addr().UnsafePointer()
 }
 
-func writeBool(e *encoder, v reflect.Value) {
-	if v.Bool() {
-		e.raw("true")
-	} else {
-		e.raw("false")
-	}
-}
-
-func writePointer(e *encoder, v reflect.Value, t reflect.Type) {
-	if v.IsNil() {
+// writePointer writes what is pointed to, of a type.
+func writePointer(e *encoder, to unsafe.Pointer, t reflect.Type) {
+	if to == nil {
 		e.raw("null")
 		return
 	}
-	encoderOf(t.Elem())(e, v.Elem())
+	encoderOf(t)(e, to)
 }
 
 // writeSlice writes a list. A nil one is empty, not null: nobody has to tell
 // nothing from none.
-func writeSlice(e *encoder, v reflect.Value, element write) {
+func writeSlice(e *encoder, v reflect.Value) {
+	element := encoderOf(v.Type().Elem())
 	e.open('[')
 	for i := range v.Len() {
 		e.next()
-		element(e, v.Index(i))
+		element(e, addressOf(v.Index(i)))
 		e.spare()
 	}
 	e.close(']')
 }
 
-func writeMap(e *encoder, v reflect.Value, element write) {
+func writeMap(e *encoder, v reflect.Value) {
+	element := encoderOf(v.Type().Elem())
 	keys := v.MapKeys()
 	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 	e.open('{')
 	for _, key := range keys {
 		e.key(string(appendText(nil, key.String())) + ":")
-		element(e, v.MapIndex(key))
+		element(e, addressOf(v.MapIndex(key)))
 	}
 	e.close('}')
 }
@@ -196,33 +197,38 @@ func writeSequence(e *encoder, v reflect.Value) {
 
 // quoted puts a number into quotes.
 func quoted(number write) write {
-	return func(e *encoder, v reflect.Value) {
+	return func(e *encoder, at unsafe.Pointer) {
 		e.raw(`"`)
-		number(e, v)
+		number(e, at)
 		e.raw(`"`)
 	}
 }
 
 // emptyOf says which values of a type are left out.
-func emptyOf(t reflect.Type) func(reflect.Value) bool {
+func emptyOf(t reflect.Type) func(unsafe.Pointer) bool {
 	switch {
 	case t == timeType:
-		return func(v reflect.Value) bool { return in[time.Time](v).IsZero() }
+		return func(at unsafe.Pointer) bool { return (*time.Time)(at).IsZero() }
 	case t == amountsType:
-		return func(v reflect.Value) bool { return in[resources.Amounts](v).IsZero() }
+		return func(at unsafe.Pointer) bool { return (*resources.Amounts)(at).IsZero() }
 	case t == limitsType:
-		return func(v reflect.Value) bool {
-			return !slices.ContainsFunc(*in[resources.Limits](v), func(l int64) bool { return l != resources.Unlimited })
+		return func(at unsafe.Pointer) bool {
+			return !slices.ContainsFunc(*(*resources.Limits)(at), func(l int64) bool { return l != resources.Unlimited })
 		}
 	case t.Implements(sequenceType):
-		return func(v reflect.Value) bool { return v.IsNil() || v.Interface().(sequence).length() == 0 }
+		return func(at unsafe.Pointer) bool {
+			v := reflect.NewAt(t, at).Elem()
+			return v.IsNil() || v.Interface().(sequence).length() == 0
+		}
 	}
 	switch t.Kind() {
-	case reflect.Slice, reflect.Map:
-		return func(v reflect.Value) bool { return v.Len() == 0 }
 	case reflect.String:
-		return func(v reflect.Value) bool { return v.Len() == 0 }
+		return func(at unsafe.Pointer) bool { return *(*string)(at) == "" }
+	case reflect.Bool:
+		return func(at unsafe.Pointer) bool { return !*(*bool)(at) }
+	case reflect.Slice, reflect.Map:
+		return func(at unsafe.Pointer) bool { return reflect.NewAt(t, at).Elem().Len() == 0 }
 	default:
-		return reflect.Value.IsZero
+		return func(at unsafe.Pointer) bool { return reflect.NewAt(t, at).Elem().IsZero() }
 	}
 }
