@@ -29,7 +29,7 @@ var errGone = errors.New("gone")
 
 func (p pictures) Partitions() []string { return sortedKeys(p) }
 
-func (p pictures) View(partition string) (*core.View, error) {
+func (p pictures) Glance(partition string) (*core.View, error) {
 	if p[partition] == nil {
 		return nil, errGone
 	}

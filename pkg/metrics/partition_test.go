@@ -26,7 +26,7 @@ type ward struct {
 
 func (w *ward) Partitions() []string { return []string{"p"} }
 
-func (w *ward) View(string) (*core.View, error) { return w.partition.View(), nil }
+func (w *ward) Glance(string) (*core.View, error) { return w.partition.View(), nil }
 
 func newWard(t *testing.T, root core.QueueConfig) *ward {
 	kinds := usual(t)

@@ -8,11 +8,11 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// Views are partitions as they are now. A scheduler implements it. View may wait
+// Views are partitions as they are now. A scheduler implements it. Glance may wait
 // for its partition, and may fail: the partition may just be gone.
 type Views interface {
 	Partitions() []string // each once
-	View(partition string) (*core.View, error)
+	Glance(partition string) (*core.View, error)
 }
 
 // viewWait is how long a gather waits for views. A partition may be held up by a
@@ -58,7 +58,7 @@ func (s *source) askOne(partition string) *question {
 	q := &question{partition: partition, answered: make(chan struct{})}
 	s.asked[partition] = q
 	go func() {
-		if view, err := s.views.View(partition); err == nil {
+		if view, err := s.views.Glance(partition); err == nil {
 			q.view = view
 		}
 		s.mu.Lock()

@@ -21,7 +21,7 @@ type held struct {
 
 func (h *held) Partitions() []string { return []string{"held", "held too", "quick"} }
 
-func (h *held) View(partition string) (*core.View, error) {
+func (h *held) Glance(partition string) (*core.View, error) {
 	if partition != "quick" {
 		h.asked.Add(1)
 		<-h.let

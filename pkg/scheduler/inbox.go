@@ -42,6 +42,7 @@ const sparesMax = 1 << 16
 type inbox struct {
 	mu      sync.Mutex
 	waiting []message
+	looks   []look        // who wait for a view, whatever else waits
 	closed  bool          // takes nothing more; what waits is still served
 	ended   bool          // the owner ends at once
 	wake    chan struct{} // capacity one: something changed
@@ -93,6 +94,29 @@ func (b *inbox) force(m message) bool {
 	}
 	b.add([]message{m})
 	return true
+}
+
+// look has somebody wait for a view, but not for what waits already. It reports whether
+// the inbox is still open.
+func (b *inbox) look(l look) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false
+	}
+	b.looks = append(b.looks, l)
+	b.signal()
+	return true
+}
+
+// lookers adds those who wait for a view to a list, and forgets them.
+func (b *inbox) lookers(to []look) []look {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	to = append(to, b.looks...)
+	clear(b.looks)
+	b.looks = b.looks[:0]
+	return to
 }
 
 // closeWith appends a last message and takes nothing after it.

@@ -9,6 +9,10 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 )
 
+// showEvery is after how many messages the owner looks whether somebody wants to see
+// the partition.
+const showEvery = 512
+
 // An owner is the one goroutine that touches a partition.
 type owner struct {
 	name      string // with the resource manager
@@ -43,8 +47,11 @@ func (o *owner) run(before *owner) {
 		}
 		now := time.Now()
 		o.meter.took(metrics.InboxWait, since)
-		for _, m := range messages {
+		for i, m := range messages {
 			o.handle(now, m)
+			if i%showEvery == showEvery-1 {
+				o.show(true)
+			}
 		}
 		if o.retired {
 			return
@@ -52,16 +59,23 @@ func (o *owner) run(before *owner) {
 		if more || o.touched || o.isDue(now) {
 			more = o.schedule(now)
 		}
-		o.gallery.show(o.partition, func() bool { return more || !o.inbox.empty() })
+		o.show(more)
 		if !more {
 			o.wait()
 		}
 	}
 }
 
+// show lets those look who wait for that. More says that there is more to do.
+func (o *owner) show(more bool) {
+	o.gallery.waiting = o.inbox.lookers(o.gallery.waiting)
+	o.gallery.show(o.partition, func() bool { return more || !o.inbox.empty() })
+}
+
 // schedule makes a batch of placements, and says whether there are more to make.
 func (o *owner) schedule(now time.Time) (more bool) {
-	o.touched, o.gallery.last = false, nil
+	o.touched = false
+	o.gallery.last = nil
 	began := o.meter.now()
 	effects, more := o.partition.Schedule(now)
 	o.meter.took(metrics.Decision, began)
@@ -118,6 +132,7 @@ func (o *owner) apply(now time.Time, c core.Command) {
 		o.record(o.name, now, c)
 	}
 	o.touched = true
+	o.gallery.last = nil
 	began := o.meter.now()
 	effects := o.partition.Apply(now, c)
 	o.meter.took(metrics.Apply, began)

@@ -160,8 +160,16 @@ func (s *Scheduler) Partitions() []string {
 // All who wait at the same time get the same view. While there is much to schedule,
 // views take a tenth of the time at most, and readers wait the longer.
 func (s *Scheduler) View(partition string) (*core.View, error) {
-	view := make(chan *core.View, 1)
-	return await(s, partition, look(view), view)
+	view := make(look, 1)
+	return await(s, partition, func(o *owner) bool { return o.inbox.force(view) }, view)
+}
+
+// Glance is a partition as it is at some moment between the call and its return, for
+// who looks on: unlike View it does not wait for what was sent before. Otherwise it
+// is the same.
+func (s *Scheduler) Glance(partition string) (*core.View, error) {
+	view := make(look, 1)
+	return await(s, partition, func(o *owner) bool { return o.inbox.look(view) }, view)
 }
 
 // Verify checks the books of a partition. An error of the partition is a fault
@@ -178,17 +186,18 @@ func (s *Scheduler) Kinds() *resources.Kinds { return s.kinds }
 // nobody to ask.
 func (s *Scheduler) ask(partition string, q func(*core.Partition) error) (answer, err error) {
 	answered := make(chan error, 1)
-	return await(s, partition, question(func(p *core.Partition) { answered <- q(p) }), answered)
+	asked := question(func(p *core.Partition) { answered <- q(p) })
+	return await(s, partition, func(o *owner) bool { return o.inbox.force(asked) }, answered)
 }
 
-// await puts a message to the owner of a partition and waits for the answer, which
-// the channel has room for.
-func await[T any](s *Scheduler, partition string, m message, answer <-chan T) (out T, err error) {
+// await asks the owner of a partition something, unless it takes nothing more, and
+// waits for the answer, which the channel has room for.
+func await[T any](s *Scheduler, partition string, ask func(*owner) bool, answer <-chan T) (out T, err error) {
 	o, err := s.owner(partition)
 	if err != nil {
 		return out, err
 	}
-	if o.inbox.force(m) {
+	if ask(o) {
 		select {
 		case out = <-answer:
 			return out, nil

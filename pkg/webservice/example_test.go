@@ -13,8 +13,8 @@ import (
 // A shelf has views that never change. A scheduler has those of its partitions.
 type shelf map[string]*core.View
 
-func (s shelf) Partitions() []string                 { return []string{"[rm]default"} }
-func (s shelf) View(name string) (*core.View, error) { return s[name], nil }
+func (s shelf) Partitions() []string                   { return []string{"[rm]default"} }
+func (s shelf) Glance(name string) (*core.View, error) { return s[name], nil }
 
 func ExampleNew() {
 	views := shelf{"[rm]default": {

@@ -56,7 +56,7 @@ type world struct {
 
 func (w *world) Partitions() []string { return w.names }
 
-func (w *world) View(name string) (*core.View, error) {
+func (w *world) Glance(name string) (*core.View, error) {
 	if v := w.views[name]; v != nil && w.fail == nil {
 		return v, nil
 	}

@@ -55,7 +55,7 @@ func (c *changing) Partitions() []string {
 	return c.names
 }
 
-func (c *changing) View(string) (*core.View, error) {
+func (c *changing) Glance(string) (*core.View, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.views = append(c.views[1:], c.views[0])

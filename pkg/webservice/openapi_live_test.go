@@ -120,7 +120,7 @@ func newVisitor(t *testing.T, name string, speed float64) (v *visitor, end func(
 // for something else.
 func (v *visitor) visit(brief bool) {
 	full := v.views.Partitions()[0]
-	view, err := v.views.View(full)
+	view, err := v.views.Glance(full)
 	assert.NilError(v.t, err)
 	v.known = map[string][]string{
 		"partition": {"default", url.PathEscape(full)}, "profile": {"heap"}, "group": {"staff"},

@@ -139,10 +139,10 @@ type slow struct {
 	asked, answer chan struct{}
 }
 
-func (s *slow) View(name string) (*core.View, error) {
+func (s *slow) Glance(name string) (*core.View, error) {
 	close(s.asked)
 	<-s.answer
-	return s.world.View(name)
+	return s.world.Glance(name)
 }
 
 // TestStop lets a request end that is under way, and cuts it off when the time for

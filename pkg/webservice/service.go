@@ -19,8 +19,9 @@ type Views interface {
 	// Partitions are the names of all partitions, sorted. A name begins with that
 	// of the resource manager in brackets, if there is one: "[rm]default".
 	Partitions() []string
-	// View is a partition as it is now, by its name from Partitions.
-	View(partition string) (*core.View, error)
+	// Glance is a partition as it is at some moment after the call, by its name from
+	// Partitions.
+	Glance(partition string) (*core.View, error)
 }
 
 // Configuration is the configuration in use.

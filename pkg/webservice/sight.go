@@ -26,7 +26,7 @@ type sightKey struct{}
 func (s *Service) foresee(r *http.Request, partitions ...string) *http.Request {
 	views := make(sight, 0, len(partitions))
 	for _, full := range partitions {
-		view, err := s.config.Views.View(full)
+		view, err := s.config.Views.Glance(full)
 		views = append(views, seen{full, view, err})
 	}
 	return r.WithContext(context.WithValue(r.Context(), sightKey{}, views))

@@ -17,9 +17,9 @@ type busyWorld struct {
 	on chan struct{}
 }
 
-func (w busyWorld) View(name string) (*core.View, error) {
+func (w busyWorld) Glance(name string) (*core.View, error) {
 	<-w.on
-	return w.world.View(name)
+	return w.world.Glance(name)
 }
 
 // TestWaitingForViews takes no place at the desk: others are answered meanwhile. Who

@@ -52,7 +52,7 @@ func (s *stage) Partitions() []string {
 	return []string{partition}
 }
 
-func (s *stage) View(name string) (*core.View, error) {
+func (s *stage) Glance(name string) (*core.View, error) {
 	if s.other != nil && s.other.Partition == name {
 		return s.other, nil
 	}
