@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 )
 
 // A handler answers a request with a value, which is written as JSON, or with an
@@ -37,6 +38,15 @@ type reply struct {
 	status int
 	head   http.Header
 	body   *body
+	users  atomic.Int32 // who got it and have not left it
+}
+
+// leave says that a request is done with the reply. The memory is used again when all
+// are. One who goes away without a word leaves it to the garbage collector.
+func (m *reply) leave() {
+	if m.users.Add(-1) == 0 {
+		m.body.release()
+	}
 }
 
 // answer makes a handler of net/http: the value becomes the body, the error the
@@ -60,6 +70,7 @@ func (s *Service) survey(h handler) http.Handler {
 func (s *Service) reply(w http.ResponseWriter, r *http.Request, h handler) {
 	if made := s.desk.reply(r, func() *reply { return s.make(h, r) }); made != nil {
 		made.send(w, r)
+		made.leave()
 	}
 }
 
@@ -134,6 +145,7 @@ func (s *Service) encode(to *body, value any) (contentType string) {
 	}
 	defer to.end()
 	e := newEncoder(s.config.Kinds, to.take)
+	e.buffer = newChunk()
 	if p, ok := value.(*pretty); ok {
 		p.turn.Lock()
 		defer p.turn.Unlock()

@@ -42,7 +42,7 @@ func newBody(packers *packers) *body { return &body{packers: packers} }
 func (b *body) take(chunk []byte) []byte {
 	b.add(chunk)
 	if b.packers == nil {
-		return make([]byte, 0, chunkBytes+chunkBytes/4) // the other is part of the body
+		return newChunk() // the other is part of the body
 	}
 	if b.todo == nil {
 		b.todo, b.empty = make(chan *piece, workersMax), make(chan []byte, 2*workersMax)
@@ -55,7 +55,7 @@ func (b *body) take(chunk []byte) []byte {
 	case again := <-b.empty:
 		return again
 	default:
-		return make([]byte, 0, chunkBytes+chunkBytes/4)
+		return newChunk()
 	}
 }
 
@@ -88,6 +88,7 @@ func (b *body) finish(last []byte) {
 	}
 	first, end := b.pieces[0], b.pieces[len(b.pieces)-1]
 	end.content = b.packers.pack(last)
+	reuse(last)
 	b.end()
 	first.content = append(bytes.Clone(gzipHead), first.content...)
 	end.content = append(end.content, gzipTail(b.sum, b.size)...)
@@ -100,7 +101,21 @@ func (b *body) end() {
 		close(b.todo)
 		b.working.Wait()
 		b.todo = nil
+		close(b.empty)
+		for chunk := range b.empty {
+			reuse(chunk)
+		}
 	}
+}
+
+// release gives the memory of the body to others. Nobody may look at it any more.
+func (b *body) release() {
+	if b.packers == nil {
+		for _, p := range b.pieces {
+			reuse(p.content)
+		}
+	}
+	b.pieces = nil
 }
 
 // tag is the entity tag. It is weak, as it is the same however the body is
@@ -117,6 +132,25 @@ func (b *body) length() int {
 		n += len(p.content)
 	}
 	return n
+}
+
+// chunks are buffers that nobody uses just now. A list of all allocations takes many
+// of them, and clients ask for it again and again.
+var chunks sync.Pool
+
+// newChunk is an empty buffer for one chunk.
+func newChunk() []byte {
+	if chunk, ok := chunks.Get().(*[]byte); ok {
+		return (*chunk)[:0]
+	}
+	return make([]byte, 0, chunkBytes+chunkBytes/4)
+}
+
+// reuse lets others have a buffer, if it is one for chunks.
+func reuse(chunk []byte) {
+	if cap(chunk) >= chunkBytes && cap(chunk) <= 2*chunkBytes {
+		chunks.Put(&chunk)
+	}
 }
 
 // writeTo sends the body. An error is that of a client that went away.

@@ -21,9 +21,9 @@ type desk struct {
 
 // An order is a reply that is waited for.
 type order struct {
-	ready  chan struct{} // closed when it is made
-	made   *reply        // nil if that failed
-	shared bool          // others wait for it too
+	ready chan struct{} // closed when it is made
+	made  *reply        // nil if that failed
+	users int32         // who wait for it
 }
 
 func newDesk() *desk {
@@ -33,7 +33,7 @@ func newDesk() *desk {
 // reply is the reply to a request. It is nil if the client went away before it was
 // begun, or if it is shared and whoever made it failed with a panic.
 func (d *desk) reply(r *http.Request, write func() *reply) *reply {
-	key, mine := subject(r), &order{ready: make(chan struct{})}
+	key, mine := subject(r), &order{ready: make(chan struct{}), users: 1}
 	if key != "" {
 		if theirs := d.join(key, mine); theirs != nil {
 			select {
@@ -47,11 +47,14 @@ func (d *desk) reply(r *http.Request, write func() *reply) *reply {
 	defer close(mine.ready)
 	d.places <- struct{}{}
 	defer func() { <-d.places }()
-	if shared := d.begin(key, mine); !shared && r.Context().Err() != nil {
+	users := d.begin(key, mine)
+	if users == 1 && r.Context().Err() != nil {
 		return nil
 	}
-	mine.made = write()
-	return mine.made
+	made := write()
+	made.users.Store(users)
+	mine.made = made
+	return made
 }
 
 // join is the order of others for the same, or nil if there is none; then it is
@@ -60,21 +63,21 @@ func (d *desk) join(key string, mine *order) *order {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if theirs := d.next[key]; theirs != nil {
-		theirs.shared = true
+		theirs.users++
 		return theirs
 	}
 	d.next[key] = mine
 	return nil
 }
 
-// begin lets nobody join an order any more, and says whether somebody did.
-func (d *desk) begin(key string, mine *order) (shared bool) {
+// begin lets nobody join an order any more, and says how many wait for it.
+func (d *desk) begin(key string, mine *order) (users int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if key != "" {
 		delete(d.next, key)
 	}
-	return mine.shared
+	return mine.users
 }
 
 // subject is what a request is about, and what it sees of that: two with the same get
