@@ -6,40 +6,39 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
-// viewShare bounds what readers may cost while there is work: one part of so many
-// of the owner's time goes to views.
+// viewShare bounds what readers may cost: one part of so many of the owner's time goes
+// to views.
 const viewShare = 10
 
 // A gallery is where readers wait for a view. All who wait get the same one. It
 // belongs to the owner.
 //
-// A view costs what has changed since the last one, so on a busy partition many
-// readers would hold up scheduling; there they wait until enough time has gone to
-// scheduling since. On an idle one nobody waits, and as long as nothing happens all
-// get the same view.
+// A view costs what has changed since the last one, so where much changes many readers
+// would hold up scheduling; there they wait until enough time has gone to scheduling
+// since. As long as nothing happens all get the same view at once.
 type gallery struct {
 	waiting []look
-	next    time.Time  // before it no view is made while there is work
+	next    time.Time  // before it no view is made
 	last    *core.View // nil if something has happened since
 }
 
-// show makes a view for those who wait, unless there is work and it is too soon.
-func (g *gallery) show(p *core.Partition, busy func() bool) {
+// show makes a view for those who wait, unless it is too soon for that.
+func (g *gallery) show(p *core.Partition) {
 	if len(g.waiting) == 0 {
 		return
 	}
-	began := time.Now()
-	if began.Before(g.next) && busy() {
-		return
-	}
 	if g.last == nil {
+		began := time.Now()
+		if began.Before(g.next) {
+			return
+		}
 		g.last = p.View()
+		ended := time.Now()
+		g.next = ended.Add((viewShare - 1) * ended.Sub(began))
 	}
 	for _, l := range g.waiting {
 		l <- g.last
 	}
 	clear(g.waiting)
 	g.waiting = g.waiting[:0]
-	ended := time.Now()
-	g.next = ended.Add((viewShare - 1) * ended.Sub(began))
 }

@@ -137,13 +137,6 @@ func (b *inbox) end() {
 	b.signal()
 }
 
-// empty reports whether nothing waits.
-func (b *inbox) empty() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.waiting) == 0
-}
-
 // take swaps what waits for an empty slice, made of spare where that is small.
 // It says since when the first of it waited, zero if that is not measured, and
 // whether the owner is to go on.

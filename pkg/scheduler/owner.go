@@ -50,7 +50,7 @@ func (o *owner) run(before *owner) {
 		for i, m := range messages {
 			o.handle(now, m)
 			if i%showEvery == showEvery-1 {
-				o.show(true)
+				o.show()
 			}
 		}
 		if o.retired {
@@ -59,17 +59,17 @@ func (o *owner) run(before *owner) {
 		if more || o.touched || o.isDue(now) {
 			more = o.schedule(now)
 		}
-		o.show(more)
+		o.show()
 		if !more {
 			o.wait()
 		}
 	}
 }
 
-// show lets those look who wait for that. More says that there is more to do.
-func (o *owner) show(more bool) {
+// show lets those look who wait for that, if it is time.
+func (o *owner) show() {
 	o.gallery.waiting = o.inbox.lookers(o.gallery.waiting)
-	o.gallery.show(o.partition, func() bool { return more || !o.inbox.empty() })
+	o.gallery.show(o.partition)
 }
 
 // schedule makes a batch of placements, and says whether there are more to make.
@@ -97,9 +97,12 @@ func (o *owner) hasEnded() bool {
 	}
 }
 
-// wait returns when something was put into the inbox or is due.
+// wait returns when something was put into the inbox or is due, a view included.
 func (o *owner) wait() {
 	at, ok := o.partition.Due()
+	if len(o.gallery.waiting) > 0 && (!ok || o.gallery.next.Before(at)) {
+		at, ok = o.gallery.next, true
+	}
 	if !ok {
 		<-o.inbox.wake
 		return
