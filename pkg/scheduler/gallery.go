@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -20,7 +21,11 @@ type gallery struct {
 	waiting []look
 	next    time.Time  // before it no view is made
 	last    *core.View // nil if something has happened since
+	charged atomic.Int64 // nanoseconds that answers from the last view took
 }
+
+// due is the moment before which no view is made.
+func (g *gallery) due() time.Time { return g.next.Add(time.Duration(g.charged.Load())) }
 
 // show makes a view for those who wait, unless it is too soon for that.
 func (g *gallery) show(p *core.Partition) {
@@ -29,9 +34,10 @@ func (g *gallery) show(p *core.Partition) {
 	}
 	if g.last == nil {
 		began := time.Now()
-		if began.Before(g.next) {
+		if began.Before(g.due()) {
 			return
 		}
+		g.charged.Store(0)
 		g.last = p.View()
 		ended := time.Now()
 		g.next = ended.Add((viewShare - 1) * ended.Sub(began))

@@ -100,8 +100,8 @@ func (o *owner) hasEnded() bool {
 // wait returns when something was put into the inbox or is due, a view included.
 func (o *owner) wait() {
 	at, ok := o.partition.Due()
-	if len(o.gallery.waiting) > 0 && (!ok || o.gallery.next.Before(at)) {
-		at, ok = o.gallery.next, true
+	if len(o.gallery.waiting) > 0 && (!ok || o.gallery.due().Before(at)) {
+		at, ok = o.gallery.due(), true
 	}
 	if !ok {
 		<-o.inbox.wake

@@ -172,6 +172,15 @@ func (s *Scheduler) Glance(partition string) (*core.View, error) {
 	return await(s, partition, func(o *owner) bool { return o.inbox.look(view) }, view)
 }
 
+// Charge says that it took so long to answer from a glance at a partition. Those who
+// look on wait the longer for the next one, so that answering does not hold up
+// scheduling either, which has to share the processors with it.
+func (s *Scheduler) Charge(partition string, took time.Duration) {
+	if o, err := s.owner(partition); err == nil {
+		o.gallery.charged.Add(3 * int64(took))
+	}
+}
+
 // Verify checks the books of a partition. An error of the partition is a fault
 // of the scheduler. It waits like View.
 func (s *Scheduler) Verify(partition string) error {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 	"sync/atomic"
 )
 
@@ -68,7 +69,14 @@ func (s *Service) survey(h handler) http.Handler {
 }
 
 func (s *Service) reply(w http.ResponseWriter, r *http.Request, h handler) {
-	if made := s.desk.reply(r, func() *reply { return s.make(h, r) }); made != nil {
+	if made := s.desk.reply(r, func() *reply {
+		began := time.Now()
+		defer func() {
+			if c, ok := s.config.Views.(interface{ Charge(string, time.Duration) }); ok {
+				for _, v := range sightOf(r) { c.Charge(v.partition, time.Since(began)) }
+			}
+		}()
+		return s.make(h, r) }); made != nil {
 		made.send(w, r)
 		made.leave()
 	}

@@ -198,8 +198,9 @@ func (at *snapshot) fillApplication(a story, out *applicationJSON) {
 		ApplicationState: a.state(), User: a.User, Groups: a.Groups, Tags: a.Tags,
 		MaxRequestPriority: core.PriorityNone,
 	}
+	leaving := at.leaving()
 	out.Allocations = each(a.Allocations, func(one *core.Allocation, to *allocationJSON) {
-		fillAllocation(one, leaves(at.node(one.Node), one.Key), to)
+		fillAllocation(one, len(leaving) > 0 && leaving[one.Key], to)
 	})
 	for _, ask := range a.Asks {
 		out.MaxRequestPriority = max(out.MaxRequestPriority, ask.Priority)

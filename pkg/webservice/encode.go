@@ -33,6 +33,15 @@ type encoder struct {
 	depth  int
 	fresh  bool          // nothing was written yet inside of the innermost bracket
 	keys   [16][]textKey // of the last map of texts of each size; siblings mostly have the same
+	times  [8]repeat[int64]
+	last   repeat[resources.Amounts]
+}
+
+// A repeat is a value with what was written for it. Of the allocations in a list many
+// came and were placed at the same moment, and ask for the same.
+type repeat[T any] struct {
+	value T
+	text  []byte
 }
 
 // A kind is a resource kind as it is written.
@@ -172,11 +181,22 @@ func (e *encoder) time(t time.Time) {
 		e.integer(0)
 		return
 	}
-	e.integer(t.UnixNano())
+	n := t.UnixNano()
+	known := &e.times[uint64(n)*0x9e3779b97f4a7c15>>61]
+	if known.value != n || known.text == nil {
+		known.value, known.text = n, strconv.AppendInt(known.text[:0], n, 10)
+	}
+	e.buffer = append(e.buffer, known.text...)
 }
 
 // amounts writes an object by kind, without zeros.
 func (e *encoder) amounts(a resources.Amounts) {
+	if e.last.text != nil && !e.indent && slices.Equal(a, e.last.value) {
+		e.buffer = append(e.buffer, e.last.text...)
+		e.fresh = false
+		return
+	}
+	from := len(e.buffer)
 	e.open('{')
 	for _, k := range e.kinds {
 		if quantity := a.Of(k.number); quantity != 0 {
@@ -185,6 +205,7 @@ func (e *encoder) amounts(a resources.Amounts) {
 		}
 	}
 	e.close('}')
+	e.last.value, e.last.text = a, append(e.last.text[:0], e.buffer[from:]...)
 }
 
 // limits writes an object by kind, without what is unlimited. A limit of zero is

@@ -24,6 +24,8 @@ type snapshot struct {
 	// gone is the applications that ended and those that were rejected, the oldest
 	// first, the same each time.
 	gone func() (ended, rejected []*archive.Life)
+	// leaving is who was told to go, on whatever node, found once.
+	leaving func() map[core.AllocationKey]bool
 }
 
 // snapshot is the partition that a request is about.
@@ -69,6 +71,7 @@ func (s *Service) look(v seen) (*snapshot, error) {
 	}
 	at := &snapshot{View: v.view, kinds: s.config.Kinds, past: s.config.Archive.Book(v.partition)}
 	at.gone = sync.OnceValues(func() (ended, rejected []*archive.Life) { return at.past.Over(s.config.Now()) })
+	at.leaving = sync.OnceValue(func() map[core.AllocationKey]bool { return leavingOf(v.view) })
 	at.cluster, at.name = split(v.partition)
 	if document := s.document(); document != nil {
 		for i := range document.Definitions {
@@ -78,6 +81,16 @@ func (s *Service) look(v seen) (*snapshot, error) {
 		}
 	}
 	return at, nil
+}
+
+func leavingOf(v *core.View) map[core.AllocationKey]bool {
+	leaving := map[core.AllocationKey]bool{}
+	for _, n := range v.Nodes {
+		for _, l := range n.Leaving {
+			leaving[l.Key] = true
+		}
+	}
+	return leaving
 }
 
 // all takes the snapshots of all partitions, in the order of their names. One that
