@@ -7,50 +7,54 @@ import (
 	"strings"
 )
 
-// A keyed request has the first bytes in which its key may differ from others of a
-// list as a number.
-type keyed struct {
-	word uint64
-	*request
-}
-
 // byKey is a copy of a list in an order that does not depend on history.
 func byKey(list []*request) []*request {
-	sorted := make([]*request, len(list))
-	for i, one := range inKeyOrder(list, nil) {
-		sorted[i] = one.request
-	}
+	sorted := slices.Clone(list)
+	sortByKey(sorted, func(r *request) AllocationKey { return r.Key })
 	return sorted
 }
 
-// inKeyOrder is a list in the order of the keys, in the given memory if it suffices.
-// Most comparisons are of numbers, without a look at the requests.
-func inKeyOrder(list []*request, memory []keyed) []keyed {
-	if len(list) == 0 {
-		return nil
+// A keyed thing has the first bytes in which its key may differ from the others of a
+// list as a number.
+type keyed[T any] struct {
+	word  uint64
+	thing T
+}
+
+// sortByKey puts a list in the order of the keys. Most comparisons are of numbers,
+// without a look at the things.
+func sortByKey[T any](list []T, key func(T) AllocationKey) {
+	if len(list) < 2 {
+		return
 	}
-	all := slices.Grow(memory[:0], len(list))
-	skip := commonPrefix(list)
-	for _, r := range list {
-		all = append(all, keyed{firstWord(string(r.Key[skip:])), r})
+	var few [64]keyed[T] // as many as a node mostly has
+	all := few[:0]
+	if len(list) > len(few) {
+		all = make([]keyed[T], 0, len(list))
 	}
-	slices.SortFunc(all, func(a, b keyed) int {
+	skip := commonPrefix(list, key)
+	for _, thing := range list {
+		all = append(all, keyed[T]{firstWord(string(key(thing)[skip:])), thing})
+	}
+	slices.SortFunc(all, func(a, b keyed[T]) int {
 		if a.word != b.word {
 			return cmp.Compare(a.word, b.word)
 		}
-		return strings.Compare(string(a.Key[skip:]), string(b.Key[skip:]))
+		return strings.Compare(string(key(a.thing)[skip:]), string(key(b.thing)[skip:]))
 	})
-	return all
+	for i := range all {
+		list[i] = all[i].thing
+	}
 }
 
 // commonPrefix is how many bytes the keys of a list begin with in common.
-func commonPrefix(list []*request) int {
-	first := string(list[0].Key)
+func commonPrefix[T any](list []T, key func(T) AllocationKey) int {
+	first := string(key(list[0]))
 	n := len(first)
-	for _, r := range list[1:] {
-		key := string(r.Key)
-		n = min(n, len(key))
-		for key[:n] != first[:n] {
+	for _, thing := range list[1:] {
+		other := string(key(thing))
+		n = min(n, len(other))
+		for other[:n] != first[:n] {
 			n--
 		}
 	}

@@ -26,6 +26,8 @@ type View struct {
 	Preempted Preempted
 	// Work counts what scheduling looked at since the partition was made.
 	Work Work
+
+	draft *draft // nil for one that was made by hand
 }
 
 // NodeView is a node at one moment. Available is what is left of the capacity

@@ -11,11 +11,21 @@ import (
 // changes, so that a view costs a pointer for each object and the work for
 // those that changed.
 func (p *Partition) View() *View {
+	v := p.Draft()
+	v.Complete()
+	return v
+}
+
+// Draft is View without what can be done without the partition: nobody may look at it
+// before it is complete.
+func (p *Partition) Draft() *View {
 	if p.sharesStale {
 		p.remeasure()
 	}
+	p.draft = p.draft.begin()
 	v := &View{
-		Name: p.name, Config: p.config, Partition: p.options.Partition,
+		draft: p.draft,
+		Name:  p.name, Config: p.config, Partition: p.options.Partition,
 		Capacity: p.capacity.Clone(), Used: p.root.used.Clone(), Occupied: p.occupied.Clone(),
 		Root:         p.viewQueue(p.root),
 		Nodes:        make([]*NodeView, 0, p.nodes.Len()),
@@ -24,30 +34,29 @@ func (p *Partition) View() *View {
 		Work:         p.work,
 	}
 	p.nodes.Ascend(func(n *node) bool {
-		v.Nodes = append(v.Nodes, n.viewed())
+		v.Nodes = append(v.Nodes, n.viewed(p.draft))
 		return true
 	})
 	p.applications.Ascend(func(app *application) bool {
-		v.Applications = append(v.Applications, app.viewed(p.shapes.learnt))
+		v.Applications = append(v.Applications, app.viewed(p.shapes.learnt, p.draft))
 		return true
 	})
 	for _, waiting := range p.homeless {
 		v.Homeless = append(v.Homeless, allocations(waiting)...)
 	}
-	slices.SortFunc(v.Homeless, func(a, b *Allocation) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	sortByKey(v.Homeless, (*Allocation).key)
 	return v
 }
 
 func allocations(list []*request) []*Allocation {
-	var few [64]keyed // as many as a node mostly has
 	out := make([]*Allocation, len(list))
-	for i, one := range inKeyOrder(list, few[:]) {
-		out[i] = one.Allocation
+	for i, r := range list {
+		out[i] = r.Allocation
 	}
 	return out
 }
 
-func (n *node) viewed() *NodeView {
+func (n *node) viewed(d *draft) *NodeView {
 	if n.view != nil {
 		return n.view
 	}
@@ -78,6 +87,7 @@ func (n *node) viewed() *NodeView {
 		}
 	}
 	slices.SortFunc(n.view.Leaving, func(a, b Leaving) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	d.nodes = append(d.nodes, n.view)
 	return n.view
 }
 
@@ -105,7 +115,7 @@ func (p *Partition) viewQueue(q *queue) *QueueView {
 
 // viewed is the view of an application. That of one with asks holds only as long
 // as nothing new is learnt about what fits.
-func (a *application) viewed(learnt uint64) *ApplicationView {
+func (a *application) viewed(learnt uint64, d *draft) *ApplicationView {
 	if a.view != nil && (len(a.asks) == 0 || a.learnt == learnt) {
 		return a.view
 	}
@@ -117,6 +127,7 @@ func (a *application) viewed(learnt uint64) *ApplicationView {
 		Asks:        a.viewAsks(),
 	}
 	a.view, a.learnt = v, learnt
+	d.applications = append(d.applications, v)
 	return v
 }
 
@@ -125,8 +136,7 @@ func (a *application) viewed(learnt uint64) *ApplicationView {
 func (a *application) viewAsks() []AskView {
 	out := make([]AskView, len(a.asks))
 	var shared map[*shape]*Waiting
-	for i, one := range inKeyOrder(a.asks, nil) {
-		r := one.request
+	for i, r := range a.asks {
 		waiting := shared[r.shape]
 		if r.wait != nil || waiting == nil {
 			waiting = r.waitsFor()

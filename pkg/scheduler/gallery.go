@@ -11,6 +11,13 @@ import (
 // to views.
 const viewShare = 10
 
+// answerShare does the same for answers that are made from views: they share the
+// processors with the owner. They do not make readers wait longer than answerWait.
+const (
+	answerShare = 4
+	answerWait  = 100 * time.Millisecond
+)
+
 // A gallery is where readers wait for a view. All who wait get the same one. It
 // belongs to the owner.
 //
@@ -19,13 +26,18 @@ const viewShare = 10
 // since. As long as nothing happens all get the same view at once.
 type gallery struct {
 	waiting []look
-	next    time.Time  // before it no view is made
-	last    *core.View // nil if something has happened since
-	charged atomic.Int64 // nanoseconds that answers from the last view took
+	next    time.Time    // before it no view is made
+	last    *core.View   // nil if something has happened since
+	charged atomic.Int64 // nanoseconds that answers took since it was made
 }
 
+// charge says that it took so long to answer from a view. Anybody may call it.
+func (g *gallery) charge(took time.Duration) { g.charged.Add(int64(took)) }
+
 // due is the moment before which no view is made.
-func (g *gallery) due() time.Time { return g.next.Add(time.Duration(g.charged.Load())) }
+func (g *gallery) due() time.Time {
+	return g.next.Add(min((answerShare-1)*time.Duration(g.charged.Load()), answerWait))
+}
 
 // show makes a view for those who wait, unless it is too soon for that.
 func (g *gallery) show(p *core.Partition) {
@@ -38,7 +50,7 @@ func (g *gallery) show(p *core.Partition) {
 			return
 		}
 		g.charged.Store(0)
-		g.last = p.View()
+		g.last = p.Draft()
 		ended := time.Now()
 		g.next = ended.Add((viewShare - 1) * ended.Sub(began))
 	}

@@ -161,7 +161,7 @@ func (s *Scheduler) Partitions() []string {
 // views take a tenth of the time at most, and readers wait the longer.
 func (s *Scheduler) View(partition string) (*core.View, error) {
 	view := make(look, 1)
-	return await(s, partition, func(o *owner) bool { return o.inbox.force(view) }, view)
+	return s.complete(partition, view, func(o *owner) bool { return o.inbox.force(view) })
 }
 
 // Glance is a partition as it is at some moment between the call and its return, for
@@ -169,7 +169,16 @@ func (s *Scheduler) View(partition string) (*core.View, error) {
 // is the same.
 func (s *Scheduler) Glance(partition string) (*core.View, error) {
 	view := make(look, 1)
-	return await(s, partition, func(o *owner) bool { return o.inbox.look(view) }, view)
+	return s.complete(partition, view, func(o *owner) bool { return o.inbox.look(view) })
+}
+
+// complete asks for a view and does what the owner has left to those who look.
+func (s *Scheduler) complete(partition string, shown look, ask func(*owner) bool) (*core.View, error) {
+	view, err := await(s, partition, ask, shown)
+	if err == nil {
+		view.Complete()
+	}
+	return view, err
 }
 
 // Charge says that it took so long to answer from a glance at a partition. Those who
@@ -177,7 +186,7 @@ func (s *Scheduler) Glance(partition string) (*core.View, error) {
 // scheduling either, which has to share the processors with it.
 func (s *Scheduler) Charge(partition string, took time.Duration) {
 	if o, err := s.owner(partition); err == nil {
-		o.gallery.charged.Add(3 * int64(took))
+		o.gallery.charge(took)
 	}
 }
 

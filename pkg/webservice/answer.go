@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"time"
 	"sync/atomic"
+	"time"
 )
 
 // A handler answers a request with a value, which is written as JSON, or with an
@@ -69,14 +69,7 @@ func (s *Service) survey(h handler) http.Handler {
 }
 
 func (s *Service) reply(w http.ResponseWriter, r *http.Request, h handler) {
-	if made := s.desk.reply(r, func() *reply {
-		began := time.Now()
-		defer func() {
-			if c, ok := s.config.Views.(interface{ Charge(string, time.Duration) }); ok {
-				for _, v := range sightOf(r) { c.Charge(v.partition, time.Since(began)) }
-			}
-		}()
-		return s.make(h, r) }); made != nil {
+	if made := s.desk.reply(r, func() *reply { return s.make(h, r) }); made != nil {
 		made.send(w, r)
 		made.leave()
 	}
@@ -93,6 +86,7 @@ func refusal(err error) *failureJSON {
 
 // make makes the reply of a handler.
 func (s *Service) make(h handler, r *http.Request) *reply {
+	defer s.charge(r, time.Now())
 	value, err := h(r)
 	if value == nil {
 		value = refusal(err)

@@ -24,6 +24,12 @@ type Views interface {
 	Glance(partition string) (*core.View, error)
 }
 
+// A Payer is told what answers cost that are made from views of a partition. Views that
+// are one as well can let readers wait while they are busy.
+type Payer interface {
+	Charge(partition string, took time.Duration)
+}
+
 // Configuration is the configuration in use.
 type Configuration interface {
 	// Document is the configuration that passed validation last; it is not

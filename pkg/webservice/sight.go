@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
@@ -30,6 +31,17 @@ func (s *Service) foresee(r *http.Request, partitions ...string) *http.Request {
 		views = append(views, seen{full, view, err})
 	}
 	return r.WithContext(context.WithValue(r.Context(), sightKey{}, views))
+}
+
+// charge says what the answer to a request cost that was begun at a moment.
+func (s *Service) charge(r *http.Request, began time.Time) {
+	payer, ok := s.config.Views.(Payer)
+	if !ok {
+		return
+	}
+	for _, v := range sightOf(r) {
+		payer.Charge(v.partition, time.Since(began))
+	}
 }
 
 func sightOf(r *http.Request) sight {
