@@ -11,11 +11,14 @@ import (
 // to views.
 const viewShare = 10
 
-// answerShare does the same for answers that are made from views: they share the
-// processors with the owner. They do not make readers wait longer than answerWait.
+// Answers that are made from views share the processors with the owner. If there were
+// any, the next view is made when they took one part in answerShare of the time of a
+// processor, but after a pause between these two: not so soon that every answer is a
+// new one, and not so late that people notice.
 const (
-	answerShare = 4
-	answerWait  = 100 * time.Millisecond
+	answerShare   = 4
+	answerSoonest = 120 * time.Millisecond
+	answerLatest  = 150 * time.Millisecond
 )
 
 // A gallery is where readers wait for a view. All who wait get the same one. It
@@ -26,17 +29,29 @@ const (
 // since. As long as nothing happens all get the same view at once.
 type gallery struct {
 	waiting []look
-	next    time.Time    // before it no view is made
-	last    *core.View   // nil if something has happened since
-	charged atomic.Int64 // nanoseconds that answers took since it was made
+	last    *core.View    // nil if something has happened since
+	changed time.Time     // when something happened first since the last view
+	cost    time.Duration // of that view
+	charged atomic.Int64  // nanoseconds that answers took since
+}
+
+// changes says that something happens to the partition.
+func (g *gallery) changes() {
+	if g.last != nil {
+		g.last, g.changed = nil, time.Now()
+	}
 }
 
 // charge says that it took so long to answer from a view. Anybody may call it.
 func (g *gallery) charge(took time.Duration) { g.charged.Add(int64(took)) }
 
-// due is the moment before which no view is made.
+// due is the moment before which no view is made of what has changed.
 func (g *gallery) due() time.Time {
-	return g.next.Add(min((answerShare-1)*time.Duration(g.charged.Load()), answerWait))
+	pause := (viewShare - 1) * g.cost
+	if charged := time.Duration(g.charged.Load()); charged > 0 {
+		pause = max(pause, answerSoonest, min((answerShare-1)*charged, answerLatest))
+	}
+	return g.changed.Add(pause)
 }
 
 // show makes a view for those who wait, unless it is too soon for that.
@@ -51,8 +66,7 @@ func (g *gallery) show(p *core.Partition) {
 		}
 		g.charged.Store(0)
 		g.last = p.Draft()
-		ended := time.Now()
-		g.next = ended.Add((viewShare - 1) * ended.Sub(began))
+		g.cost = time.Since(began)
 	}
 	for _, l := range g.waiting {
 		l <- g.last

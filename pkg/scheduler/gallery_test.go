@@ -16,24 +16,37 @@ func TestReadersShareAView(t *testing.T) {
 	p := core.NewPartition(core.Options{Kinds: new(resources.Kinds)}, core.Config{Name: "default", Root: core.QueueConfig{Name: "root"}})
 	first, second := make(look, 1), make(look, 1)
 	var g gallery
-	g.next = time.Now().Add(time.Hour)
+	g.changed, g.cost = time.Now(), time.Hour
 	g.waiting = []look{first, second}
-
 	g.show(p)
 	assert.Equal(t, len(first)+len(second), 0)
-	g.next = time.Time{}
+	g.cost = 0
 	g.show(p)
 	view := <-first
 	assert.Assert(t, view != nil && view == <-second)
 	assert.Equal(t, len(g.waiting), 0)
-	assert.Assert(t, !g.next.IsZero())
 
-	g.next = time.Now().Add(time.Hour)
+	g.cost = time.Hour
 	g.waiting = append(g.waiting, first)
 	g.show(p)
 	assert.Assert(t, <-first == view)
-	g.last = nil // something happens
+	g.changes()
 	g.waiting = append(g.waiting, first)
 	g.show(p)
 	assert.Equal(t, len(first), 0)
+}
+
+// TestAnswersCount has readers whose answers were charged wait: in proportion, but
+// neither less nor more than a pause.
+func TestAnswersCount(t *testing.T) {
+	g := gallery{changed: time.Unix(100, 0), cost: time.Millisecond}
+	assert.Equal(t, g.due().Sub(g.changed), 9*time.Millisecond)
+	g.charge(time.Microsecond)
+	assert.Equal(t, g.due().Sub(g.changed), answerSoonest)
+	g.charge(45*time.Millisecond - time.Microsecond)
+	assert.Equal(t, g.due().Sub(g.changed), 135*time.Millisecond)
+	g.charge(time.Second)
+	assert.Equal(t, g.due().Sub(g.changed), answerLatest)
+	g.cost = time.Second
+	assert.Equal(t, g.due().Sub(g.changed), 9*time.Second)
 }

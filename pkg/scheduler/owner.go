@@ -75,7 +75,7 @@ func (o *owner) show() {
 // schedule makes a batch of placements, and says whether there are more to make.
 func (o *owner) schedule(now time.Time) (more bool) {
 	o.touched = false
-	o.gallery.last = nil
+	o.gallery.changes()
 	began := o.meter.now()
 	effects, more := o.partition.Schedule(now)
 	o.meter.took(metrics.Decision, began)
@@ -135,7 +135,7 @@ func (o *owner) apply(now time.Time, c core.Command) {
 		o.record(o.name, now, c)
 	}
 	o.touched = true
-	o.gallery.last = nil
+	o.gallery.changes()
 	began := o.meter.now()
 	effects := o.partition.Apply(now, c)
 	o.meter.took(metrics.Apply, began)
