@@ -38,6 +38,6 @@
 //	nominations.go   asks with a node in view
 //	quota.go         queues that give back what is beyond their max
 //	timers.go        what becomes due; hints.go asks that only nodes could help
-//	view.go          what others may read; views.go how it is made; restore.go and back
+//	view.go          what others may read; views.go and draft.go how it is made; restore.go and back
 //	verify.go        the laws; verify_preemption.go those of promises
 package core

@@ -19,7 +19,7 @@
 //   - UpdateAllocation, UpdateApplication and UpdateNode only enqueue, and take
 //     no lock that is held while a callback runs. They may be called with locks
 //     held that the callbacks need, and from within a callback.
-//   - Stop, View, Verify and UpdateConfiguration wait for the owners of partitions.
+//   - Stop, View, Glance, Verify and UpdateConfiguration wait for the owners of partitions.
 //     An owner may wait for a callback, so they must not be called from within
 //     one, nor with a lock that one needs.
 //   - Callbacks come one after the other, in the order in which things were

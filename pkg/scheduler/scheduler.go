@@ -157,8 +157,8 @@ func (s *Scheduler) Partitions() []string {
 // partition, so it must not be called from within a callback. The name is the
 // long one.
 //
-// All who wait at the same time get the same view. While there is much to schedule,
-// views take a tenth of the time at most, and readers wait the longer.
+// All who wait at the same time get the same view. While much changes, views take a
+// tenth of the time of the owner at most, and readers wait the longer.
 func (s *Scheduler) View(partition string) (*core.View, error) {
 	view := make(look, 1)
 	return s.complete(partition, view, func(o *owner) bool { return o.inbox.force(view) })
@@ -182,8 +182,8 @@ func (s *Scheduler) complete(partition string, shown look, ask func(*owner) bool
 }
 
 // Charge says that it took so long to answer from a glance at a partition. Those who
-// look on wait the longer for the next one, so that answering does not hold up
-// scheduling either, which has to share the processors with it.
+// look on wait the longer for the next one, up to 150 ms, so that answering does not
+// hold up scheduling either, which shares the processors with it.
 func (s *Scheduler) Charge(partition string, took time.Duration) {
 	if o, err := s.owner(partition); err == nil {
 		o.gallery.charge(took)
