@@ -142,7 +142,7 @@ func (m *reply) send(w http.ResponseWriter, r *http.Request) {
 // encode fills a body and says of what type it is.
 func (s *Service) encode(to *body, value any) (contentType string) {
 	if t, ok := value.(*text); ok {
-		to.finish(t.content)
+		to.lend(t.content)
 		return t.contentType
 	}
 	defer to.end()

@@ -130,6 +130,20 @@ func TestCompressedFrom(t *testing.T) {
 	}
 }
 
+// TestLentBytesStay as they are, whoever writes after them.
+func TestLentBytesStay(t *testing.T) {
+	for _, packers := range []*packers{nil, newPackers()} {
+		content := bytes.Repeat([]byte("x"), chunkBytes+1)
+		b := newBody(packers)
+		b.lend(content)
+		b.release()
+		for range 4 {
+			clear(newChunk()[:chunkBytes])
+		}
+		assert.Assert(t, bytes.Equal(content, bytes.Repeat([]byte("x"), chunkBytes+1)))
+	}
+}
+
 // TestLargeBody compares a body of many chunks, which a goroutine packs, with what
 // went in.
 func TestLargeBody(t *testing.T) {

@@ -24,6 +24,7 @@ type body struct {
 	todo    chan *piece // nil as long as there is no piece but the last
 	empty   chan []byte // buffers to use again
 	working sync.WaitGroup
+	lent    bool // the content belongs to somebody else
 
 	// Size and checksums are those of the body before it is compressed. The second
 	// checksum, with another polynomial, makes it unlikely enough that two bodies
@@ -77,8 +78,18 @@ func (b *body) work() {
 	}
 }
 
+// lend makes the body of bytes that belong to somebody else. They must not change.
+func (b *body) lend(content []byte) {
+	b.lent = true
+	b.finish(content)
+}
+
 // finish takes the last chunk. Nothing is taken afterwards.
 func (b *body) finish(last []byte) {
+	if !b.lent && len(last) < cap(last)/2 { // a slow client is not to hold all of it
+		defer reuse(last)
+		last = bytes.Clone(last)
+	}
 	b.add(last)
 	if b.size < compressFrom {
 		b.packers = nil
@@ -88,7 +99,9 @@ func (b *body) finish(last []byte) {
 	}
 	first, end := b.pieces[0], b.pieces[len(b.pieces)-1]
 	end.content = b.packers.pack(last)
-	reuse(last)
+	if !b.lent {
+		reuse(last)
+	}
 	b.end()
 	first.content = append(bytes.Clone(gzipHead), first.content...)
 	end.content = append(end.content, gzipTail(b.sum, b.size)...)
@@ -110,7 +123,7 @@ func (b *body) end() {
 
 // release gives the memory of the body to others. Nobody may look at it any more.
 func (b *body) release() {
-	if b.packers == nil {
+	if !b.lent {
 		for _, p := range b.pieces {
 			reuse(p.content)
 		}
