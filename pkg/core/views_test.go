@@ -1,11 +1,13 @@
 package core_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -31,6 +33,44 @@ func TestViewsAreNeverStale(t *testing.T) {
 			before = kept
 		}
 	}
+}
+
+// TestDraftsAreCompletedTogether has several drafts, of which each shares objects with
+// the one before, completed in any order and at the same time.
+func TestDraftsAreCompletedTogether(t *testing.T) {
+	for seed := range uint64(20) {
+		h := newHistory(rand.New(rand.NewPCG(seed, 3)))
+		var drafts []*core.View
+		for range 30 {
+			h.step()
+			drafts = append(drafts, h.p.Draft())
+		}
+		h.p.DropViews()
+		want := fmt.Sprint(lists(h.p.View()))
+		var completing sync.WaitGroup
+		for _, i := range rand.New(rand.NewPCG(seed, 4)).Perm(len(drafts)) {
+			completing.Go(drafts[i].Complete)
+		}
+		completing.Wait()
+		for _, v := range drafts {
+			for _, app := range v.Applications {
+				assert.Assert(t, slices.IsSortedFunc(app.Allocations, func(a, b *core.Allocation) int { return cmp.Compare(a.Key, b.Key) }))
+				assert.Assert(t, slices.IsSortedFunc(app.Asks, func(a, b core.AskView) int { return cmp.Compare(a.Key, b.Key) }))
+			}
+			for _, n := range v.Nodes {
+				assert.Assert(t, slices.IsSortedFunc(n.Allocations, func(a, b *core.Allocation) int { return cmp.Compare(a.Key, b.Key) }))
+			}
+		}
+		assert.Equal(t, fmt.Sprint(lists(drafts[len(drafts)-1])), want)
+	}
+}
+
+// lists are the allocations of each node, as they are in a view.
+func lists(v *core.View) (out [][]*core.Allocation) {
+	for _, n := range v.Nodes {
+		out = append(out, n.Allocations, n.ForeignAllocations)
+	}
+	return out
 }
 
 // TestKeyOrder sorts keys that begin alike, end early and hold any byte.

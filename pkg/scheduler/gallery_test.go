@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -10,10 +11,32 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
+func emptyPartition() *core.Partition {
+	return core.NewPartition(core.Options{Kinds: new(resources.Kinds)}, core.Config{Name: "default", Root: core.QueueConfig{Name: "root"}})
+}
+
+// TestWhoGlancesDoesNotWait sends many nodes. Who wants a view sees all that was sent
+// before, who glances what there is soon.
+func TestWhoGlancesDoesNotWait(t *testing.T) {
+	o := &owner{partition: emptyPartition(), inbox: newInbox(meter{}), outbox: newOutbox(meter{}), done: make(chan struct{})}
+	glance, view := make(look, 1), make(look, 1)
+	for i := range 3 * showEvery {
+		assert.Assert(t, o.inbox.force(core.AddNode{ID: core.NodeID(fmt.Sprint(i))}))
+	}
+	assert.Assert(t, o.inbox.force(view))
+	assert.Assert(t, o.inbox.look(glance))
+	go o.run(nil)
+	assert.Equal(t, len((<-glance).Nodes), showEvery)
+	assert.Equal(t, len((<-view).Nodes), 3*showEvery)
+	o.inbox.end()
+	<-o.done
+	assert.Assert(t, !o.inbox.look(glance))
+}
+
 // TestReadersShareAView has two readers who wait while it is too soon for a view. They
 // get the same one, and as long as nothing happens it is shown again at once.
 func TestReadersShareAView(t *testing.T) {
-	p := core.NewPartition(core.Options{Kinds: new(resources.Kinds)}, core.Config{Name: "default", Root: core.QueueConfig{Name: "root"}})
+	p := emptyPartition()
 	first, second := make(look, 1), make(look, 1)
 	var g gallery
 	g.changed, g.cost = time.Now(), time.Hour
