@@ -83,7 +83,6 @@ type Partition struct {
 	sharesStale bool
 	work        Work
 	preempted   Preempted
-	draft       *draft // of the last view
 	// likeApplication and likeNode are what look-ups compare with, kept so that
 	// a look-up allocates nothing.
 	likeApplication application

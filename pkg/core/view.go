@@ -27,7 +27,7 @@ type View struct {
 	// Work counts what scheduling looked at since the partition was made.
 	Work Work
 
-	draft *draft // nil for one that was made by hand
+	draft draft
 }
 
 // NodeView is a node at one moment. Available is what is left of the capacity

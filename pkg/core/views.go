@@ -17,15 +17,13 @@ func (p *Partition) View() *View {
 }
 
 // Draft is View without what can be done without the partition: nobody may look at it
-// before it is complete.
+// before Complete.
 func (p *Partition) Draft() *View {
 	if p.sharesStale {
 		p.remeasure()
 	}
-	p.draft = p.draft.begin()
 	v := &View{
-		draft: p.draft,
-		Name:  p.name, Config: p.config, Partition: p.options.Partition,
+		Name: p.name, Config: p.config, Partition: p.options.Partition,
 		Capacity: p.capacity.Clone(), Used: p.root.used.Clone(), Occupied: p.occupied.Clone(),
 		Root:         p.viewQueue(p.root),
 		Nodes:        make([]*NodeView, 0, p.nodes.Len()),
@@ -34,11 +32,11 @@ func (p *Partition) Draft() *View {
 		Work:         p.work,
 	}
 	p.nodes.Ascend(func(n *node) bool {
-		v.Nodes = append(v.Nodes, n.viewed(p.draft))
+		v.Nodes = append(v.Nodes, n.viewed(&v.draft))
 		return true
 	})
 	p.applications.Ascend(func(app *application) bool {
-		v.Applications = append(v.Applications, app.viewed(p.shapes.learnt, p.draft))
+		v.Applications = append(v.Applications, app.viewed(p.shapes.learnt, &v.draft))
 		return true
 	})
 	for _, waiting := range p.homeless {

@@ -54,7 +54,7 @@
 //	registration.go  a resource manager comes, comes again, reconfigures; load.go
 //	edge.go          requests to commands; allocations.go, applications.go, nodes.go
 //	inbox.go         what waits for a partition
-//	owner.go         the loop; gallery.go, readers who wait for a view
+//	owner.go         the loop; gallery.go, readers who wait for a view; picture.go, what they do for it
 //	gate.go          predicates after callbacks
 //	capabilities.go  what else a resource manager can do; questions.go asks it
 //	outbox.go        what waits for a resource manager

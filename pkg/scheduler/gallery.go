@@ -29,16 +29,21 @@ const (
 // since. As long as nothing happens all get the same view at once.
 type gallery struct {
 	waiting []look
-	last    *core.View    // nil if something has happened since
-	changed time.Time     // when something happened first since the last view
-	cost    time.Duration // of that view
+	last    *picture      // nil if there is none, or none that the next one needs
+	stale   bool          // something has happened since the last
+	changed time.Time     // when that was first
+	cost    time.Duration // of the last
 	charged atomic.Int64  // nanoseconds that answers took since
 }
 
 // changes says that something happens to the partition.
 func (g *gallery) changes() {
-	if g.last != nil {
-		g.last, g.changed = nil, time.Now()
+	if g.stale {
+		return
+	}
+	g.stale, g.changed = true, time.Now()
+	if g.last != nil && g.last.done.Load() {
+		g.last = nil // nobody needs it any more
 	}
 }
 
@@ -59,13 +64,13 @@ func (g *gallery) show(p *core.Partition) {
 	if len(g.waiting) == 0 {
 		return
 	}
-	if g.last == nil {
+	if g.stale || g.last == nil {
 		began := time.Now()
 		if began.Before(g.due()) {
 			return
 		}
 		g.charged.Store(0)
-		g.last = p.Draft()
+		g.last, g.stale = g.last.after(p.Draft()), false
 		g.cost = time.Since(began)
 	}
 	for _, l := range g.waiting {

@@ -1,7 +1,10 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,8 +29,8 @@ func TestWhoGlancesDoesNotWait(t *testing.T) {
 	assert.Assert(t, o.inbox.force(view))
 	assert.Assert(t, o.inbox.look(glance))
 	go o.run(nil)
-	assert.Equal(t, len((<-glance).Nodes), showEvery)
-	assert.Equal(t, len((<-view).Nodes), 3*showEvery)
+	assert.Equal(t, len((<-glance).complete().Nodes), showEvery)
+	assert.Equal(t, len((<-view).complete().Nodes), 3*showEvery)
 	o.inbox.end()
 	<-o.done
 	assert.Assert(t, !o.inbox.look(glance))
@@ -72,4 +75,36 @@ func TestAnswersCount(t *testing.T) {
 	assert.Equal(t, g.due().Sub(g.changed), answerLatest)
 	g.cost = time.Second
 	assert.Equal(t, g.due().Sub(g.changed), 9*time.Second)
+}
+
+// TestPicturesAreCompletedInOrder has readers of several pictures at the same time. One
+// that nobody looks at is completed with the next.
+func TestPicturesAreCompletedInOrder(t *testing.T) {
+	p := emptyPartition()
+	var last *picture
+	var pictures []*picture
+	var readers sync.WaitGroup
+	for i := range 20 {
+		p.Apply(time.Unix(0, 0), core.AddNode{ID: "n", Capacity: resources.Amounts{1000}})
+		for k := range 20 {
+			p.Apply(time.Unix(0, 0), core.AddAllocation{Allocation: &core.Allocation{
+				Key: core.AllocationKey(fmt.Sprint(100*i - k + 1000)), Node: "n", Origin: core.Foreign, Amounts: resources.Amounts{1},
+			}})
+		}
+		last = last.after(p.Draft())
+		pictures = append(pictures, last)
+	}
+	for i, one := range pictures {
+		if i%3 != 0 {
+			readers.Go(func() { one.complete() })
+		}
+	}
+	readers.Wait()
+	for i, one := range pictures[:len(pictures)-1] {
+		assert.Assert(t, one.done.Load(), i)
+		keys := one.view.Nodes[0].ForeignAllocations
+		assert.Equal(t, len(keys), 20*(i+1))
+		assert.Assert(t, slices.IsSortedFunc(keys, func(a, b *core.Allocation) int { return cmp.Compare(a.Key, b.Key) }))
+	}
+	assert.Assert(t, last.after(nil).before == nil)
 }

@@ -28,7 +28,7 @@ type (
 	// A question reads the partition between two commands.
 	question func(*core.Partition)
 	// A look is somebody who waits for a view of the partition.
-	look chan *core.View
+	look chan *picture
 	// retire releases all there is and ends the owner.
 	retire struct{}
 )

@@ -161,7 +161,7 @@ func (s *Scheduler) Partitions() []string {
 // tenth of the time of the owner at most, and readers wait the longer.
 func (s *Scheduler) View(partition string) (*core.View, error) {
 	view := make(look, 1)
-	return s.complete(partition, view, func(o *owner) bool { return o.inbox.force(view) })
+	return s.look(partition, view, func(o *owner) bool { return o.inbox.force(view) })
 }
 
 // Glance is a partition as it is at some moment between the call and its return, for
@@ -169,16 +169,16 @@ func (s *Scheduler) View(partition string) (*core.View, error) {
 // is the same.
 func (s *Scheduler) Glance(partition string) (*core.View, error) {
 	view := make(look, 1)
-	return s.complete(partition, view, func(o *owner) bool { return o.inbox.look(view) })
+	return s.look(partition, view, func(o *owner) bool { return o.inbox.look(view) })
 }
 
-// complete asks for a view and does what the owner has left to those who look.
-func (s *Scheduler) complete(partition string, shown look, ask func(*owner) bool) (*core.View, error) {
-	view, err := await(s, partition, ask, shown)
-	if err == nil {
-		view.Complete()
+// look asks for a view and does what the owner has left to those who look.
+func (s *Scheduler) look(partition string, shown look, ask func(*owner) bool) (*core.View, error) {
+	picture, err := await(s, partition, ask, shown)
+	if err != nil {
+		return nil, err
 	}
-	return view, err
+	return picture.complete(), nil
 }
 
 // Charge says that it took so long to answer from a glance at a partition. Those who
