@@ -133,19 +133,17 @@ func (a *application) viewed(learnt uint64, d *draft) *ApplicationView {
 // for the same, shape by shape.
 func (a *application) viewAsks() []AskView {
 	out := make([]AskView, len(a.asks))
-	var shared map[*shape]*Waiting
+	shared := map[*shape]*Waiting{}
 	for i, r := range a.asks {
-		waiting := shared[r.shape]
-		if r.wait != nil || waiting == nil {
-			waiting = r.waitsFor()
+		out[i].Allocation = r.Allocation
+		if r.wait != nil {
+			out[i].Waiting = r.waitsFor()
+			continue
 		}
-		if r.wait == nil {
-			if shared == nil {
-				shared = map[*shape]*Waiting{}
-			}
-			shared[r.shape] = waiting
+		if shared[r.shape] == nil {
+			shared[r.shape] = r.waitsFor()
 		}
-		out[i] = AskView{Allocation: r.Allocation, Waiting: waiting}
+		out[i].Waiting = shared[r.shape]
 	}
 	return out
 }

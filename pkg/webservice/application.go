@@ -200,7 +200,7 @@ func (at *snapshot) fillApplication(a story, out *applicationJSON) {
 	}
 	leaving := at.leaving()
 	out.Allocations = each(a.Allocations, func(one *core.Allocation, to *allocationJSON) {
-		fillAllocation(one, len(leaving) > 0 && leaving[one.Key], to)
+		fillAllocation(one, leaving[one.Key], to)
 	})
 	for _, ask := range a.Asks {
 		out.MaxRequestPriority = max(out.MaxRequestPriority, ask.Priority)

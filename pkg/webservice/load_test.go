@@ -22,6 +22,9 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 )
 
+// The scheduler lets readers wait for what their answers cost.
+var _ webservice.Payer = (*scheduler.Scheduler)(nil)
+
 // A tenant is a resource manager that counts what is placed.
 type tenant struct {
 	placed, goal atomic.Int64

@@ -130,5 +130,5 @@ func fillNodeLean(n *core.NodeView, out *nodeJSON) {
 
 // leaves reports whether an allocation on the node was told to go.
 func leaves(n *core.NodeView, key core.AllocationKey) bool {
-	return n != nil && slices.ContainsFunc(n.Leaving, func(l core.Leaving) bool { return l.Key == key })
+	return slices.ContainsFunc(n.Leaving, func(l core.Leaving) bool { return l.Key == key })
 }

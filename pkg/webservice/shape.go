@@ -122,7 +122,9 @@ func encoderOf(t reflect.Type) write {
 		return func(e *encoder, at unsafe.Pointer) { e.text(*(*string)(at)) }
 	case reflect.Bool:
 		return func(e *encoder, at unsafe.Pointer) { e.truth(*(*bool)(at)) }
-	case reflect.Int, reflect.Int64:
+	case reflect.Int:
+		return func(e *encoder, at unsafe.Pointer) { e.integer(int64(*(*int)(at))) }
+	case reflect.Int64:
 		return func(e *encoder, at unsafe.Pointer) { e.integer(*(*int64)(at)) }
 	case reflect.Int32:
 		return func(e *encoder, at unsafe.Pointer) { e.integer(int64(*(*int32)(at))) }
