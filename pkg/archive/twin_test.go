@@ -53,7 +53,7 @@ func waitsAt(m *moment, id core.ApplicationID, key core.AllocationKey) bool {
 
 func leavesAt(m *moment, node core.NodeID, key core.AllocationKey) bool {
 	n := nodeAt(m, node)
-	return n != nil && slices.ContainsFunc(n.Leaving, func(l core.Leaving) bool { return l.Key == key })
+	return n != nil && slices.ContainsFunc(n.Evictions, func(l core.Eviction) bool { return l.Key == key })
 }
 
 // naiveLives is all that lived, in the order in which they ended, and then those

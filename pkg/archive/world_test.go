@@ -201,7 +201,7 @@ func (w *world) live(steps int) {
 // evict ends one that was told to go.
 func (w *world) evict() {
 	for _, n := range w.partition.View().Nodes {
-		for _, l := range n.Leaving {
+		for _, l := range n.Evictions {
 			for _, a := range append(n.Allocations, n.ForeignAllocations...) {
 				if a.Key == l.Key {
 					w.apply(core.ReleaseAllocation{Application: a.Application, Key: a.Key, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER})

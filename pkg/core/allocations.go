@@ -10,10 +10,7 @@ import (
 
 // refuse answers an allocation that is not booked, with the reason.
 func (p *Partition) refuse(a *Allocation, format string, args ...any) {
-	p.tell(&si.RejectedAllocation{
-		AllocationKey: string(a.Key), ApplicationID: string(a.Application),
-		Reason: fmt.Sprintf(format, args...),
-	})
+	p.tell(&AllocationRejected{Key: a.Key, Application: a.Application, Reason: fmt.Sprintf(format, args...)})
 }
 
 // addAllocation takes in an ask, an adopted allocation, a foreign one, or new
@@ -76,6 +73,7 @@ func (p *Partition) addOwn(a *Allocation) {
 		p.enter(app, next, "")
 	}
 	p.enqueue(r)
+	p.tell(AskAdded{r.Allocation})
 }
 
 // uncountable reports whether a sum over the partition would saturate.
@@ -100,7 +98,7 @@ func (p *Partition) adopt(r *request, id NodeID) {
 	p.disturb(n)
 	p.rouseRobbed(n, r)
 	p.settleAbove(app)
-	p.tell(p.placement(r, ResourceOf(p.kinds, r.Amounts)))
+	p.tell(Adopted{r.Allocation})
 }
 
 // updateOwn takes new amounts, or the word that a pending ask has been placed.
@@ -119,8 +117,9 @@ func (p *Partition) updateOwn(r *request, a *Allocation) {
 	}
 	switch {
 	case placed:
-		if !r.Amounts.Equal(a.Amounts) {
+		if before := r.Amounts; !before.Equal(a.Amounts) {
 			p.resize(r, a.Amounts)
+			p.tell(&Resized{r.Allocation, before})
 		}
 	case a.Node != "":
 		p.dequeue(r)
@@ -133,6 +132,7 @@ func (p *Partition) updateOwn(r *request, a *Allocation) {
 		p.dequeue(r)
 		r.Allocation = r.resized(a.Amounts)
 		p.enqueue(r)
+		p.tell(AskResized{r.Allocation})
 	}
 }
 
@@ -181,7 +181,7 @@ func (p *Partition) releaseAll(c ReleaseAllocation) {
 		return
 	}
 	for _, r := range p.unplaceAll(app) {
-		p.echo(r, c)
+		p.ended(r, causeOf(c.Termination), c.Message)
 	}
 	if c.Termination != si.TerminationType_TIMEOUT {
 		for _, r := range byKey(app.asks) {
@@ -194,6 +194,7 @@ func (p *Partition) releaseAll(c ReleaseAllocation) {
 // releaseOwn takes an ask or allocation off the books.
 func (p *Partition) releaseOwn(r *request, c ReleaseAllocation) {
 	if r.node == nil {
+		p.tell(&AskEnded{r.Allocation, causeOf(c.Termination)})
 		p.dequeue(r)
 		p.forget(r)
 		return
@@ -202,17 +203,26 @@ func (p *Partition) releaseOwn(r *request, c ReleaseAllocation) {
 	p.unplace(r)
 	p.forget(r)
 	p.relieved(n)
-	p.echo(r, c)
+	p.ended(r, causeOf(c.Termination), c.Message)
 }
 
-// echo answers a release. One that began with the resource manager is echoed; one
-// that began here is a confirmation.
-func (p *Partition) echo(r *request, c ReleaseAllocation) {
-	switch c.Termination {
-	case si.TerminationType_TIMEOUT, si.TerminationType_PREEMPTED_BY_SCHEDULER, si.TerminationType_PLACEHOLDER_REPLACED:
-	default:
-		p.tell(p.release(r, si.TerminationType_STOPPED_BY_RM, "released as the resource manager asked"))
+// ended says that an allocation runs no more.
+func (p *Partition) ended(r *request, cause EndCause, message string) {
+	p.tell(&Ended{Allocation: r.Allocation, Cause: cause, Message: message, Evicted: r.going != nil})
+}
+
+// causeOf is why a release ends an allocation. What says nothing is taken for
+// the wish of the resource manager.
+func causeOf(t si.TerminationType) EndCause {
+	switch t {
+	case si.TerminationType_TIMEOUT:
+		return CauseTimedOut
+	case si.TerminationType_PREEMPTED_BY_SCHEDULER:
+		return CausePreempted
+	case si.TerminationType_PLACEHOLDER_REPLACED:
+		return CauseReplaced
 	}
+	return CauseReleased
 }
 
 // bindFailed makes an allocation an ask again, which is tried after a while,
@@ -220,6 +230,7 @@ func (p *Partition) echo(r *request, c ReleaseAllocation) {
 func (p *Partition) bindFailed(r *request, message string) {
 	n := r.node
 	p.unplace(r)
+	p.ended(r, CauseBindFailed, message)
 	r.Allocation, r.going = r.unplaced(), nil
 	w := r.waiting()
 	w.reason, w.detail, w.avoid = BindFailed, message, n.id
@@ -227,35 +238,13 @@ func (p *Partition) bindFailed(r *request, message string) {
 	w.tries++
 	w.aside = true
 	p.enqueue(r)
+	p.tell(AskAdded{r.Allocation})
 	p.alarms.add(alarm{at: w.at, request: r})
 	p.relieved(n)
 }
 
 // forget drops a request that is in no list any more.
 func (p *Partition) forget(r *request) { delete(p.requests, r.Key) }
-
-// release is the message that an allocation ends.
-func (p *Partition) release(r *request, why si.TerminationType, message string) *si.AllocationRelease {
-	return &si.AllocationRelease{
-		PartitionName: p.options.Partition, ApplicationID: string(r.Application), AllocationKey: string(r.Key),
-		TerminationType: why, Message: message,
-	}
-}
-
-// placement is the message that an allocation runs on its node.
-func (p *Partition) placement(r *request, amounts *si.Resource) *si.Allocation {
-	m := &si.Allocation{
-		PartitionName: p.options.Partition, AllocationKey: string(r.Key), ApplicationID: string(r.Application),
-		NodeID: string(r.Node), ResourcePerAlloc: amounts, Priority: r.Priority,
-		TaskGroupName: r.TaskGroup, Placeholder: r.Placeholder, Originator: r.Originator,
-	}
-	if r.Preemptable.Stated {
-		m.PreemptionPolicy = &si.PreemptionPolicy{
-			AllowPreemptSelf: r.Preemptable.AllowSelf, AllowPreemptOther: r.Preemptable.AllowOthers,
-		}
-	}
-	return m
-}
 
 // book charges an allocation to its node and to the accounts of its queue.
 func (p *Partition) book(r *request, n *node) {

@@ -3,7 +3,6 @@ package core
 import (
 	"fmt"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 )
 
 func (p *Partition) findApplication(id ApplicationID) *application {
@@ -14,7 +13,7 @@ func (p *Partition) findApplication(id ApplicationID) *application {
 
 func (p *Partition) addApplication(c AddApplication) {
 	refuse := func(format string, args ...any) {
-		p.tell(&si.RejectedApplication{ApplicationID: string(c.ID), Reason: fmt.Sprintf(format, args...)})
+		p.tell(&ApplicationRejected{ID: c.ID, Queue: c.Queue, User: c.User, Groups: c.Groups, Tags: c.Tags, Reason: fmt.Sprintf(format, args...)})
 	}
 	if c.ID == "" {
 		refuse("an application without an ID")
@@ -41,7 +40,7 @@ func (p *Partition) addApplication(c AddApplication) {
 	p.applications.ReplaceOrInsert(app)
 	q.applications[app.id] = app
 	p.unview(q)
-	p.tell(&si.AcceptedApplication{ApplicationID: string(app.id)})
+	p.tell(&ApplicationAccepted{ID: app.id, Queue: q.path, User: app.user, Groups: app.groups, Tags: app.tags})
 }
 
 // removeApplication takes an application off the books with all it has. One
@@ -52,35 +51,35 @@ func (p *Partition) removeApplication(id ApplicationID) {
 		return
 	}
 	for _, r := range byKey(app.asks) {
+		p.tell(&AskEnded{r.Allocation, CauseApplicationRemoved})
 		p.dequeue(r)
 		p.forget(r)
 	}
 	message := fmt.Sprintf("application %s was removed", id)
 	for _, r := range p.unplaceAll(app) {
-		p.tell(p.release(r, si.TerminationType_STOPPED_BY_RM, message))
+		p.ended(r, CauseApplicationRemoved, message)
 	}
-	p.dropApplication(app)
+	p.dropApplication(app, true)
 }
 
-func (p *Partition) dropApplication(app *application) {
+func (p *Partition) dropApplication(app *application, removed bool) {
 	p.applications.Delete(app)
 	q := app.queue
 	delete(q.applications, app.id)
 	p.unview(q)
+	p.tell(&ApplicationGone{ID: app.id, Queue: q.path, State: app.state, Removed: removed})
 	p.prune(q)
 }
 
 // enter changes the state of an application and says so. That the change
 // exists is a matter of the code that asks for it.
 func (p *Partition) enter(app *application, next State, message string) {
+	from := app.state
 	if err := app.moveTo(next, p.now); err != nil {
 		panic(fmt.Sprintf("partition %s: %v", p.name, err))
 	}
 	app.view = nil
-	p.tell(&si.UpdatedApplication{
-		ApplicationID: string(app.id), State: next.String(),
-		StateTransitionTimestamp: p.now.UnixNano(), Message: message,
-	})
+	p.tell(&ApplicationChanged{ID: app.id, Queue: app.queue.path, From: from, State: next, Message: message})
 }
 
 // rest lets an application complete that has nothing left, after a while.
@@ -99,7 +98,7 @@ func (p *Partition) complete(app *application) {
 		return
 	}
 	p.enter(app, Completed, "")
-	p.dropApplication(app)
+	p.dropApplication(app, false)
 }
 
 // enqueue books an ask and puts it where it waits: in the order of its

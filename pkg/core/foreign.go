@@ -2,8 +2,6 @@ package core
 
 import (
 	"time"
-
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 )
 
 // addForeign books what another scheduler placed, on its node only. The same
@@ -70,7 +68,7 @@ func (p *Partition) settleForeign(r *request, n *node) {
 	n.charge(r)
 	n.tolerate()
 	p.occupied.Add(r.Amounts)
-	p.recordForeign(r, si.EventRecord_ADD)
+	p.tell(ForeignAdded{r.Allocation})
 }
 
 // unsettleForeign takes a foreign allocation off its node, or off the list of
@@ -79,23 +77,11 @@ func (p *Partition) unsettleForeign(r *request) {
 	if n := r.node; n != nil {
 		n.discharge(r)
 		p.occupied.Sub(r.Amounts)
-		p.recordForeign(r, si.EventRecord_REMOVE)
+		p.tell(ForeignRemoved{r.Allocation})
 		p.relieved(n)
 		return
 	}
 	dropFrom(p.homeless, r.Node, r)
-}
-
-func (p *Partition) recordForeign(r *request, change si.EventRecord_ChangeType) {
-	message := "foreign"
-	if r.Origin == Static {
-		message = "foreign, static"
-	}
-	p.record(&si.EventRecord{
-		Type: si.EventRecord_NODE, ObjectID: string(r.Node), ReferenceID: string(r.Key), Message: message,
-		EventChangeType: change, EventChangeDetail: si.EventRecord_NODE_ALLOC,
-		Resource: ResourceOf(p.kinds, r.Amounts),
-	})
 }
 
 // goneMax and goneFor bound the memory of foreign allocations that were

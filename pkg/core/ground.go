@@ -314,7 +314,7 @@ var leastOfAll = preemptor.Cost{0, math.MinInt64, math.MinInt64, math.MinInt64, 
 // no nodes.
 func (p *Partition) best(g *ground) *prospect {
 	for len(g.heap) > 0 && g.heap[0].verdict == notAssessed {
-		p.work.Prospects++
+		p.work.NodeCosts++
 		g.put(p.assess(g, g.heap[0].node))
 	}
 	if len(g.heap) == 0 {
@@ -332,7 +332,7 @@ func (p *Partition) assess(g *ground, n *node) prospect {
 	if p.tight(g) || len(on.Budgets) > 0 {
 		g.fleeting = append(g.fleeting, n)
 	}
-	cost := p.planner.Assess(p.plans[g.trigger], g.ask(), on)
+	cost := p.planner.Cost(p.plans[g.trigger], g.ask(), on)
 	if !cost.Feasible() {
 		return prospect{n, cost, lacking}
 	}

@@ -2,8 +2,6 @@ package core
 
 import (
 	"time"
-
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 )
 
 // hintDelay is how long an ask that fits no node waits before the resource
@@ -57,11 +55,7 @@ func (p *Partition) hint(r *request) {
 	for q := r.application.queue; q != nil; q = q.parent {
 		q.hinted.Add(r.Amounts)
 	}
-	p.tell(&si.UpdateContainerSchedulingStateRequest{
-		ApplicationID: string(r.Application), AllocationKey: string(r.Key),
-		State:  si.UpdateContainerSchedulingStateRequest_FAILED,
-		Reason: "no node can take the request: waiting for room in the cluster",
-	})
+	p.tell(&Unschedulable{r.Allocation, "no node can take the request: waiting for room in the cluster"})
 }
 
 // unhint is called when an ask no longer waits.

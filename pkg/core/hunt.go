@@ -23,7 +23,7 @@ var huntOrder = [...]preemptor.Trigger{preemptor.Priority, preemptor.Guarantee}
 type chase struct {
 	eager  bool   // they may; otherwise it was in vain
 	hungry bool   // listed to hunt again
-	last   []Hunt // what the last one in vain came to, by trigger
+	last   []PreemptionAttempt // what the last one in vain came to, by trigger
 }
 
 // beginHunt lets asks of a shape hunt, unless what comes of that is known. The
@@ -52,7 +52,7 @@ func (q *queue) rouse(s *shape) {
 }
 
 // giveUp keeps asks of a shape from hunting. The order is left alone.
-func (q *queue) giveUp(s *shape, last []Hunt) {
+func (q *queue) giveUp(s *shape, last []PreemptionAttempt) {
 	if c := q.hunts[s]; c.eager {
 		*q.learnt++
 		c.eager, c.last = false, last
@@ -108,7 +108,7 @@ func (p *Partition) hunt(r *request) outcome {
 		return waits
 	}
 	p.left--
-	var hunts []Hunt
+	var hunts []PreemptionAttempt
 	refused := false
 	for _, trigger := range huntOrder {
 		if !p.entitled(r, trigger) {
@@ -141,7 +141,7 @@ func (p *Partition) hunt(r *request) outcome {
 func (p *Partition) reportHunts(r *request) {
 	var texts []string
 	for _, h := range r.wait.hunts {
-		texts = append(texts, h.Verdict(p.kinds))
+		texts = append(texts, h.Summary(p.kinds))
 	}
 	if len(texts) > 0 {
 		p.reportVain(r, "no room is made: "+strings.Join(texts, "; "))
@@ -150,15 +150,15 @@ func (p *Partition) reportHunts(r *request) {
 
 // Verdict is the hunt in one sentence with the numbers that matter; kinds must
 // be those of the partition.
-func (h Hunt) Verdict(kinds *resources.Kinds) string {
+func (h PreemptionAttempt) Summary(kinds *resources.Kinds) string {
 	text := fmt.Sprintf("by %s on none of %d nodes", h.Trigger, h.Nodes)
 	switch {
 	case h.Plan == nil:
-		return text + fmt.Sprintf(": %d are closed to it, %d too small", h.Closed, h.Small)
+		return text + fmt.Sprintf(": %d are closed to it, %d too small", h.Closed, h.TooSmall)
 	case h.Refused > 0:
 		text += fmt.Sprintf(", %d refused", h.Refused)
 	}
-	return fmt.Sprintf("%s; nearest is %s: %s", text, h.Node, h.Plan.Verdict(kinds))
+	return fmt.Sprintf("%s; nearest is %s: %s", text, h.Node, h.Plan.Summary(kinds))
 }
 
 // entitled reports whether a trigger may be pulled for an ask. If it is only too

@@ -18,7 +18,7 @@ func (c crowd) prospects(t *testing.T) (looked, nominated uint64) {
 	}
 	view := p.View()
 	assert.Equal(t, view.Preempted.Victims.Total(), uint64(c.hunters*c.victims))
-	return view.Work.Prospects, view.Preempted.Nominations
+	return view.Work.NodeCosts, view.Preempted.Nominations
 }
 
 // TestADecisionLooksAtWhatChanged pins what hunting looks at: the nodes that

@@ -72,9 +72,9 @@ func isDeed(e any) bool {
 // deedsFor reads effects of every trigger. Whom victims go for is what the view
 // says of them afterwards.
 func deedsFor(fx core.Effects, after *core.View) (list []deed, err error) {
-	leaving := map[core.AllocationKey]core.Leaving{}
+	leaving := map[core.AllocationKey]core.Eviction{}
 	for _, n := range after.Nodes {
-		for _, l := range n.Leaving {
+		for _, l := range n.Evictions {
 			leaving[l.Key] = l
 		}
 	}
@@ -199,8 +199,8 @@ func (l *lawful) judgeNode(o oracle, n *core.NodeView) error {
 			return fmt.Errorf("the node is kept for %s", held.Key)
 		}
 	}
-	for _, leaving := range n.Leaving {
-		if leaving.Stuck {
+	for _, leaving := range n.Evictions {
+		if leaving.Overdue {
 			return fmt.Errorf("%s was told to go there and does not", leaving.Key)
 		}
 	}

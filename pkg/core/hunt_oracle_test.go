@@ -130,7 +130,7 @@ func (o oracle) keepsFloors(gone []*core.Allocation) bool {
 	for q, sum := range lost {
 		for i, v := range sum {
 			most := q.Guaranteed.Of(resources.Kind(i))
-			if v > 0 && most > 0 && q.Used.Of(resources.Kind(i))-q.Leaving.Of(resources.Kind(i))-v < most {
+			if v > 0 && most > 0 && q.Used.Of(resources.Kind(i))-q.Releasing.Of(resources.Kind(i))-v < most {
 				return false
 			}
 		}

@@ -63,8 +63,8 @@ func (w *world) assess(ask *core.AskView, n *core.NodeView, root core.QueuePath,
 	if !n.Schedulable || len(n.Reservations) > 0 || !ask.Amounts.FitsIn(n.Capacity) {
 		return nil, cost, false
 	}
-	for _, l := range n.Leaving {
-		if l.Stuck {
+	for _, l := range n.Evictions {
+		if l.Overdue {
 			return nil, cost, false
 		}
 	}
@@ -344,15 +344,15 @@ func TestHuntsLikeTheNaiveTwin(t *testing.T) {
 // giveUpOn notes who did not go in time.
 func (w *world) giveUpOn(now time.Time, timeout time.Duration) {
 	for _, n := range w.view.Nodes {
-		for i := range n.Leaving {
-			l := &n.Leaving[i]
-			if l.Stuck || l.Since.Add(timeout).After(now) {
+		for i := range n.Evictions {
+			l := &n.Evictions[i]
+			if l.Overdue || l.Since.Add(timeout).After(now) {
 				continue
 			}
-			l.Stuck = true
+			l.Overdue = true
 			if a := w.allocation(l.Key); a != nil {
 				for _, q := range w.upFrom(w.queueOf(a)) {
-					q.Leaving.Sub(a.Amounts)
+					q.Releasing.Sub(a.Amounts)
 				}
 			}
 		}

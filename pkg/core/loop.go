@@ -3,8 +3,6 @@ package core
 import (
 	"fmt"
 	"time"
-
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 )
 
 // A loop counts how often room was made for an application since a time.
@@ -44,8 +42,8 @@ func (p *Partition) loops(r *request) bool {
 }
 
 func (p *Partition) recordLoop(r *request) {
-	p.record(&si.EventRecord{
-		Type: si.EventRecord_APP, ObjectID: string(r.Application), ReferenceID: string(r.Key),
-		Message: "no more room is made for the application for now, since it repeats itself: " + r.wait.loop,
+	p.tell(&ApplicationReport{
+		r.Application, r.Key,
+		"no more room is made for the application for now, since it repeats itself: " + r.wait.loop,
 	})
 }

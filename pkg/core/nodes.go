@@ -3,8 +3,6 @@ package core
 import (
 	"fmt"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -15,7 +13,7 @@ func (p *Partition) findNode(id NodeID) *node {
 }
 
 func (p *Partition) refuseNode(id NodeID, format string, args ...any) {
-	p.tell(&si.RejectedNode{NodeID: string(id), Reason: fmt.Sprintf(format, args...)})
+	p.tell(&NodeRejected{id, fmt.Sprintf(format, args...)})
 }
 
 func (p *Partition) addNode(c AddNode) {
@@ -39,11 +37,7 @@ func (p *Partition) addNode(c AddNode) {
 	p.nodes.ReplaceOrInsert(n)
 	p.capacity.Add(n.capacity)
 	p.sharesStale = true
-	p.tell(&si.AcceptedNode{NodeID: string(n.id)})
-	p.record(&si.EventRecord{
-		Type: si.EventRecord_NODE, ObjectID: string(n.id),
-		EventChangeType: si.EventRecord_ADD, Resource: ResourceOf(p.kinds, n.capacity),
-	})
+	p.tell(&NodeAdded{n.id, n.capacity.Clone(), n.attributes, n.schedulable, p.capacity.Clone()})
 	n.recount()
 	for _, r := range p.homeless[n.id] {
 		p.settleForeign(r, n)
@@ -85,6 +79,7 @@ func (p *Partition) updateNode(c UpdateNode) {
 	if c.Attributes != nil {
 		n.attributes = c.Attributes
 		n.view = nil
+		p.tell(&NodeAttributes{n.id, n.attributes})
 	}
 	p.relieved(n)
 }
@@ -99,11 +94,7 @@ func (p *Partition) setCapacity(n *node, capacity resources.Amounts) {
 	n.capacity = capacity
 	n.recount()
 	n.tolerate()
-	p.record(&si.EventRecord{
-		Type: si.EventRecord_NODE, ObjectID: string(n.id),
-		EventChangeType: si.EventRecord_SET, EventChangeDetail: si.EventRecord_NODE_CAPACITY,
-		Resource: ResourceOf(p.kinds, capacity),
-	})
+	p.tell(&NodeResized{n.id, capacity.Clone(), p.capacity.Clone()})
 }
 
 func (p *Partition) setSchedulable(id NodeID, schedulable bool) {
@@ -127,10 +118,7 @@ func (p *Partition) setSchedulable(id NodeID, schedulable bool) {
 		}
 		p.clearNominations(n, "the node takes nothing new")
 	}
-	p.record(&si.EventRecord{
-		Type: si.EventRecord_NODE, ObjectID: string(n.id), Message: fmt.Sprintf("schedulable: %t", schedulable),
-		EventChangeType: si.EventRecord_SET, EventChangeDetail: si.EventRecord_NODE_SCHEDULABLE,
-	})
+	p.tell(&NodeSchedulable{n.id, schedulable})
 	p.relieved(n)
 }
 
@@ -163,7 +151,7 @@ func (p *Partition) removeNode(id NodeID) {
 	for _, r := range own {
 		p.unplace(r)
 		p.forget(r)
-		p.tell(p.release(r, si.TerminationType_STOPPED_BY_RM, fmt.Sprintf("node %s was removed", id)))
+		p.ended(r, CauseNodeRemoved, fmt.Sprintf("node %s was removed", id))
 	}
 	for _, r := range own {
 		p.rest(r.application)
@@ -180,10 +168,7 @@ func (p *Partition) removeNode(id NodeID) {
 		r.application.view = nil
 		p.stranded[id] = append(p.stranded[id], r)
 	}
-	p.record(&si.EventRecord{
-		Type: si.EventRecord_NODE, ObjectID: string(id),
-		EventChangeType: si.EventRecord_REMOVE, EventChangeDetail: si.EventRecord_NODE_DECOMISSION,
-	})
+	p.tell(&NodeRemoved{id, p.capacity.Clone()})
 }
 
 // settleNode brings the place of a node in the order up to date.
@@ -213,8 +198,3 @@ func (p *Partition) disturb(n *node) {
 	}
 }
 
-// record adds an event to the effects.
-func (p *Partition) record(event *si.EventRecord) {
-	event.TimestampNano = p.now.UnixNano()
-	p.tell(event)
-}

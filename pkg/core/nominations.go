@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -33,7 +31,7 @@ func (p *Partition) nominate(r *request, n *node, plan *preemptor.Decision) {
 	w := r.waiting()
 	w.nomination = &nomination{node: n, at: len(p.nominated), since: p.now, trigger: plan.Trigger}
 	p.nominated = append(p.nominated, r)
-	w.reason, w.detail = Nominated, string(n.id)
+	w.reason, w.detail = RoomIsMade, string(n.id)
 	at, _ := slices.BinarySearchFunc(n.nominated, r, byStanding)
 	n.nominated = slices.Insert(n.nominated, at, r)
 	n.promised.Add(r.Amounts)
@@ -42,15 +40,15 @@ func (p *Partition) nominate(r *request, n *node, plan *preemptor.Decision) {
 	p.preempted.Nominations++
 	p.promisesChanged(n)
 	p.reshape(r)
-	message := fmt.Sprintf("nominated to node %s by %s: %s", n.id, plan.Trigger, plan.Verdict(p.kinds))
-	p.tell(Nomination{Application: r.Application, Key: r.Key, Node: n.id, Reason: message, Plan: plan})
-	p.recordNomination(r, n, si.EventRecord_ADD, message)
+	message := fmt.Sprintf("nominated to node %s by %s: %s", n.id, plan.Trigger, plan.Summary(p.kinds))
+	r.application.view = nil
+	p.tell(&Nominated{r.Allocation, n.id, message, plan})
 	p.disturb(n)
 }
 
 // unnominate takes a nomination off the books. What others may make of that is
 // left to the caller.
-func (p *Partition) unnominate(r *request, why string) *node {
+func (p *Partition) unnominate(r *request, why string, waits bool) *node {
 	n, at, last := r.wait.nomination.node, r.wait.nomination.at, len(p.nominated)-1
 	p.nominated[at] = p.nominated[last]
 	p.nominated[at].wait.nomination.at = at
@@ -62,7 +60,8 @@ func (p *Partition) unnominate(r *request, why string) *node {
 	n.promised.Sub(r.Amounts)
 	r.application.queue.unpromise(r.Amounts)
 	p.promisesChanged(n)
-	p.recordNomination(r, n, si.EventRecord_REMOVE, why)
+	r.application.view = nil
+	p.tell(&NominationEnded{r.Allocation, n.id, why, waits})
 	return n
 }
 
@@ -81,21 +80,18 @@ func (p *Partition) withdrawNomination(r *request) {
 	if r.nominated() == nil {
 		return
 	}
-	n := p.unnominate(r, "it waits no more")
+	n := p.unnominate(r, "it waits no more", false)
 	p.readmit(r.application.queue)
 	p.relieved(n)
 }
 
 // clearNomination lets an ask look for room anew.
 func (p *Partition) clearNomination(r *request, why string) {
-	n := p.unnominate(r, why)
+	n := p.unnominate(r, why, true)
 	r.wait.reason, r.wait.detail = NoNodeFits, ""
 	p.readmit(r.application.queue)
 	p.preempted.Cleared++
 	p.reshape(r)
-	p.tell(Nomination{
-		Application: r.Application, Key: r.Key, Reason: fmt.Sprintf("no longer nominated to node %s: %s", n.id, why),
-	})
 	p.relieved(n)
 	r.application.queue.settleUp()
 }
@@ -113,15 +109,6 @@ func (p *Partition) promisesChanged(n *node) {
 	n.view = nil
 	n.revision++
 	p.settleNode(n)
-}
-
-func (p *Partition) recordNomination(r *request, n *node, change si.EventRecord_ChangeType, message string) {
-	r.application.view = nil
-	p.record(&si.EventRecord{
-		Type: si.EventRecord_REQUEST, ObjectID: string(r.Key), ReferenceID: string(n.id), Message: message,
-		EventChangeType: change, EventChangeDetail: si.EventRecord_NODE_RESERVATION,
-		Resource: ResourceOf(p.kinds, r.Amounts),
-	})
 }
 
 // reshape gives an ask the shape that it has with or without a nomination.

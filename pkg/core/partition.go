@@ -112,6 +112,7 @@ func NewPartition(options Options, config Config) *Partition {
 	}
 	p.open.Looked = &p.work.Nodes
 	p.configure(config)
+	p.fx = nil
 	return p
 }
 
@@ -173,11 +174,11 @@ func (p *Partition) Due() (time.Time, bool) { return p.alarms.next() }
 
 // tell adds what the outside must hear to the effects of this step. What
 // placements of one batch say takes one slice.
-func (p *Partition) tell(message any) {
+func (p *Partition) tell(event Event) {
 	if p.fx == nil {
 		p.fx = make(Effects, 0, max(1, min(p.left, p.asks)))
 	}
-	p.fx = append(p.fx, message)
+	p.fx = append(p.fx, event)
 }
 
 func (p *Partition) takeEffects() Effects {

@@ -27,7 +27,7 @@ func books(p *core.Partition) string {
 		list("own", n.Allocations)
 		list("foreign", n.ForeignAllocations)
 	}
-	list("homeless", v.Homeless)
+	list("homeless", v.ForeignUnknownNode)
 	fmt.Fprintf(&b, "used %v pending %v\n", v.Root.Used, v.Root.Pending)
 	for _, app := range v.Applications {
 		for _, ask := range app.Asks {

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -67,19 +65,19 @@ func (p *Partition) makeRoom(r *request, n *node, promised resources.Amounts) {
 		preemptor.Ask{Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority, Reserved: reserved},
 		preemptor.Node{Kinds: p.kinds, Free: n.free.Minus(promised), On: n.candidates()})
 	p.preempted.Plans++
-	w.planned, w.detail = n.revision, plan.Verdict(p.kinds)
-	if plan.Reason == preemptor.WaitsForLeaving && r.promises() {
+	w.planned, w.detail = n.revision, plan.Summary(p.kinds)
+	if plan.Reason == preemptor.WaitsForReleasing && r.promises() {
 		return // the record of who was chosen says more
 	}
 	w.plan, w.plannedAt = &plan, p.now
 	switch plan.Reason {
 	case preemptor.Chosen:
-		p.tell(Preemption{Application: r.Application, Key: r.Key, Queue: r.application.queue.path, Node: n.id, Plan: &plan})
+		p.tell(&PreemptionPlanned{r.Application, r.Key, r.application.queue.path, n.id, &plan})
 		for i := range plan.Victims {
 			p.tellToGo(&plan.Victims[i], r, &plan)
 		}
 		w.planned = n.revision
-	case preemptor.WaitsForLeaving:
+	case preemptor.WaitsForReleasing:
 	case preemptor.TooYoung:
 		if !w.at.Equal(plan.Again) {
 			w.at = plan.Again
@@ -134,8 +132,8 @@ func (r *request) candidate() preemptor.Candidate {
 		Owner:     r.Originator || r.Tags[TagOwner] == "true",
 		OptedOut:  r.optedOut(),
 		Protected: !r.foreign() && r.application.queue.properties.PreemptionPolicy == PreemptionDisabled,
-		Leaving:   r.leaves(),
-		Stuck:     r.going != nil && r.going.stuck,
+		Releasing:   r.leaves(),
+		Overdue:     r.going != nil && r.going.stuck,
 		QoS:       r.qos(),
 	}
 }
@@ -179,12 +177,7 @@ func (p *Partition) tellToGo(v *preemptor.Victim, r *request, plan *preemptor.De
 func (p *Partition) endFor(victim *request, g going, message string) {
 	p.setGoing(victim, &g)
 	p.preempted.Victims[g.trigger][g.class]++
-	p.tell(p.release(victim, si.TerminationType_PREEMPTED_BY_SCHEDULER, message))
-	p.record(&si.EventRecord{
-		Type: si.EventRecord_REQUEST, ObjectID: string(victim.Key), ReferenceID: string(victim.Application), Message: message,
-		EventChangeType: si.EventRecord_REMOVE, EventChangeDetail: si.EventRecord_ALLOC_PREEMPT,
-		Resource: ResourceOf(p.kinds, victim.Amounts),
-	})
+	p.tell(&EvictionRequested{victim.Allocation, g.ask, g.trigger, g.class, message})
 	p.timeVictim(victim)
 	victim.node.touched, p.told = p.batch, p.batch
 }
@@ -253,7 +246,7 @@ func (p *Partition) overdue(victim *request) {
 	stuck := *victim.going
 	stuck.stuck = true
 	p.setGoing(victim, &stuck)
-	p.preempted.Stuck[stuck.trigger][stuck.class]++
+	p.preempted.Overdue[stuck.trigger][stuck.class]++
 	p.disturb(victim.node)
 	if !victim.foreign() {
 		p.watchUp(victim.application.queue, false)
@@ -269,14 +262,12 @@ func (p *Partition) reportVain(r *request, message string) {
 		return
 	}
 	w.reported, w.reportedAt = message, p.now
-	p.record(&si.EventRecord{
-		Type: si.EventRecord_REQUEST, ObjectID: string(r.Key), ReferenceID: string(r.Application), Message: message,
-	})
+	p.tell(&AskReport{r.Allocation, message})
 }
 
 // promises reports whether room is on its way for an ask, so that nobody else
 // may have it.
 func (r *request) promises() bool {
 	return r.wait != nil && r.wait.plan != nil &&
-		(r.wait.plan.Reason == preemptor.Chosen || r.wait.plan.Reason == preemptor.WaitsForLeaving)
+		(r.wait.plan.Reason == preemptor.Chosen || r.wait.plan.Reason == preemptor.WaitsForReleasing)
 }

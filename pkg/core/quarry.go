@@ -62,7 +62,7 @@ func (p *Partition) placeIn(g *ground, r *request, c *preemptor.Candidate, short
 	c.Outside, c.SameQueue, c.Protected = rel.outside, rel.same, rel.protected
 	c.Priority = rel.asSeen(r.Priority)
 	c.Floors = p.numberFloors(g, rel)
-	if !c.Leaving && !c.Required {
+	if !c.Releasing && !c.Required {
 		for _, f := range c.Floors {
 			p.atStake[f].Add(r.Amounts)
 		}

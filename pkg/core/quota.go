@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -102,7 +100,7 @@ func (p *Partition) giveBack(q *queue) {
 	q.excess.plan, q.excess.planned = &plan, p.now
 	q.view = nil
 	if len(plan.Victims) > 0 {
-		p.tell(Preemption{Queue: q.path, Plan: &plan})
+		p.tell(&PreemptionPlanned{Queue: q.path, Plan: &plan})
 	}
 	for _, v := range plan.Victims {
 		victim := p.requests[AllocationKey(v.Key)]
@@ -136,15 +134,10 @@ func (q *queue) beyondMax() resources.Amounts {
 
 // reportExcess records what a queue gives back, once for each answer.
 func (p *Partition) reportExcess(q *queue) {
-	verdict := q.excess.plan.Verdict(p.kinds)
+	verdict := q.excess.plan.Summary(p.kinds)
 	if len(q.excess.plan.Victims) == 0 && verdict == q.excess.reported {
 		return
 	}
 	q.excess.reported = verdict
-	p.record(&si.EventRecord{
-		Type: si.EventRecord_QUEUE, ObjectID: string(q.path),
-		Message:         fmt.Sprintf("uses more than its max: %s", verdict),
-		EventChangeType: si.EventRecord_SET, EventChangeDetail: si.EventRecord_QUEUE_PREEMPTION,
-		Resource: ResourceOf(p.kinds, q.excess.plan.Freed),
-	})
+	p.tell(&QueueReport{q.path, "uses more than its max: " + verdict, q.excess.plan.Freed})
 }

@@ -299,13 +299,13 @@ func TestRandomHistories(t *testing.T) {
 		for trigger, classes := range was.Victims {
 			for class, victims := range classes {
 				preempted.Victims[trigger][class] += victims
-				preempted.Stuck[trigger][class] += was.Stuck[trigger][class]
+				preempted.Overdue[trigger][class] += was.Overdue[trigger][class]
 			}
 		}
 	}
 	t.Logf("%+v, asked %v", preempted, asked)
 	assert.Assert(t, asked["budgets"] > 300 && asked["simulate"] > 300 && asked["victims"] > 100)
-	assert.Assert(t, preempted.Stuck.Total() > 10 && preempted.Reservations > 0 && preempted.Cleared > 100 && preempted.Loops > 5)
+	assert.Assert(t, preempted.Overdue.Total() > 10 && preempted.Reservations > 0 && preempted.Cleared > 100 && preempted.Loops > 5)
 	for trigger := range preemptor.Trigger(preemptor.Triggers) {
 		victims := preempted.Victims.By(trigger)
 		assert.Assert(t, victims > 30, "by %s there were %d victims", trigger, victims)

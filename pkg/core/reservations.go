@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -222,7 +220,7 @@ func (p *Partition) reserve(r *request, n *node) {
 	}
 	n.view, r.application.view = nil, nil
 	p.settleNode(n)
-	p.recordReservation(r, n, si.EventRecord_ADD)
+	p.tell(&Reserved{r.Allocation, n.id})
 }
 
 // unreserve opens the node that an ask holds, if it holds one.
@@ -242,16 +240,8 @@ func (p *Partition) unreserve(r *request) {
 		p.shapes.unblock(r.shape)
 	}
 	n.view, r.application.view = nil, nil
-	p.recordReservation(r, n, si.EventRecord_REMOVE)
+	p.tell(&Unreserved{r.Allocation, n.id})
 	p.relieved(n)
-}
-
-func (p *Partition) recordReservation(r *request, n *node, change si.EventRecord_ChangeType) {
-	p.record(&si.EventRecord{
-		Type: si.EventRecord_NODE, ObjectID: string(n.id), ReferenceID: string(r.Key),
-		EventChangeType: change, EventChangeDetail: si.EventRecord_NODE_RESERVATION,
-		Resource: ResourceOf(p.kinds, r.Amounts),
-	})
 }
 
 // reserveLater lets an ask that fits no node reserve one, if it still fits

@@ -23,7 +23,7 @@ func Restore(options Options, now time.Time, v *View) *Partition {
 			p.Apply(now, AddAllocation{Allocation: a})
 		}
 	}
-	for _, a := range v.Homeless {
+	for _, a := range v.ForeignUnknownNode {
 		p.Apply(now, AddAllocation{Allocation: a})
 	}
 	for _, app := range v.Applications {
@@ -66,7 +66,7 @@ func (p *Partition) restoreAsk(app *application, v *AskView) {
 	p.enqueue(r)
 	if v.Plan != nil {
 		w := r.waiting()
-		w.plan, w.plannedAt, w.hunts = v.Plan, v.Planned, v.Hunts
+		w.plan, w.plannedAt, w.hunts = v.Plan, v.Planned, v.Attempts
 	}
 	if v.Nominated != "" {
 		p.nominate(r, p.findNode(v.Nominated), &preemptor.Decision{Trigger: v.Trigger})
@@ -85,9 +85,9 @@ func (p *Partition) restoreRequest(app *application, a *Allocation) *request {
 func (p *Partition) restoreNode(v *NodeView) {
 	n := p.findNode(v.ID)
 	n.tolerate()
-	for _, l := range v.Leaving {
+	for _, l := range v.Evictions {
 		victim := p.requests[l.Key]
-		p.setGoing(victim, &going{ask: l.For, trigger: l.Trigger, class: l.Class, since: l.Since, stuck: l.Stuck})
+		p.setGoing(victim, &going{ask: l.For, trigger: l.Trigger, class: l.Class, since: l.Since, stuck: l.Overdue})
 		p.timeVictim(victim)
 	}
 	for _, held := range v.Reservations {
@@ -102,7 +102,7 @@ func (p *Partition) restoreNode(v *NodeView) {
 // restoreQueues brings back queues that drain, and since when queues use more
 // than their max.
 func (p *Partition) restoreQueues(q *queue, v *QueueView) {
-	q.excess = excess{since: v.OverSince, plan: v.GivesBack, planned: v.GaveBack}
+	q.excess = excess{since: v.OverMaxSince, plan: v.QuotaPlan, planned: v.QuotaPlanned}
 	for _, below := range v.Queues {
 		name := strings.TrimPrefix(string(below.Path), string(v.Path)+".")
 		child := q.children[name]

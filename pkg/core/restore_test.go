@@ -24,7 +24,7 @@ func TestRestoreStandsWhereTheOtherStood(t *testing.T) {
 		assert.NilError(t, other.Verify(), "seed %d", seed)
 		restored := other.View()
 		assert.DeepEqual(t, restored.Nodes, view.Nodes)
-		assert.DeepEqual(t, restored.Homeless, view.Homeless)
+		assert.DeepEqual(t, restored.ForeignUnknownNode, view.ForeignUnknownNode)
 		sameQueues(t, restored.Root, view.Root)
 		assert.Equal(t, len(restored.Applications), len(view.Applications))
 		for i, app := range view.Applications {
@@ -55,7 +55,7 @@ func sameQueues(t *testing.T, a, b *core.QueueView) {
 }
 
 func trimmed(q *core.QueueView) [5][]int64 {
-	sums := [5][]int64{q.Used, q.Pending, q.Promised, q.Leaving, q.Max}
+	sums := [5][]int64{q.Used, q.Pending, q.Nominated, q.Releasing, q.Max}
 	for i, sum := range sums {
 		for len(sum) > 0 && sum[len(sum)-1] == 0 {
 			sum = sum[:len(sum)-1]

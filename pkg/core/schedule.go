@@ -358,13 +358,13 @@ func (p *Partition) nextFit(top, after *node, ask resources.Amounts) *node {
 
 // place commits a decision: the ask becomes an allocation on the node.
 func (p *Partition) place(r *request, n *node) {
-	app, message := r.application, r.shape.message
+	app := r.application
 	if n.reserved != nil && n.reserved != r && r.Required == "" {
 		p.unreserve(n.reserved) // of a lower priority
 	}
 	arrives := r.nominated() != nil && r.nominated().node == n
 	if arrives {
-		p.unnominate(r, "placed") // and take what was promised
+		p.unnominate(r, "placed", false) // and take what was promised
 	}
 	p.withdraw(r)
 	r.Allocation = r.placedOn(n.id, p.now)
@@ -378,6 +378,6 @@ func (p *Partition) place(r *request, n *node) {
 	p.disturb(n) // who waits for it may not fit beside this one
 	p.settleAbove(app)
 	p.work.Placements++
-	p.tell(p.placement(r, message))
+	p.tell(Placed{r.Allocation})
 	p.left--
 }

@@ -38,7 +38,7 @@ func (l *leads) add(next *lead) {
 
 // seek looks for the node where room for an ask costs least, and has it made.
 // The outcome is placed if it is on its way; otherwise the hunt tells why not.
-func (p *Partition) seek(r *request, trigger preemptor.Trigger) (Hunt, outcome) {
+func (p *Partition) seek(r *request, trigger preemptor.Trigger) (PreemptionAttempt, outcome) {
 	h := p.hunterOf(r, trigger)
 	quota := r.quotaToFree()
 	if !p.hasPrey(&h) {
@@ -54,7 +54,7 @@ func (p *Partition) seek(r *request, trigger preemptor.Trigger) (Hunt, outcome) 
 		}
 	default:
 		if p.weighUp(g, r, quota, &l) == tellNow {
-			return Hunt{}, tellNow
+			return PreemptionAttempt{}, tellNow
 		}
 	}
 	story := p.storyOf(g, l)
@@ -138,15 +138,15 @@ func (p *Partition) makeWay(r *request, found *lead) {
 	if len(found.plan.Victims) > 0 {
 		r.application.loop.count++
 	}
-	w.detail = found.plan.Verdict(p.kinds)
+	w.detail = found.plan.Summary(p.kinds)
 	p.rouseBy(found.node) // more may come free than the ask needs
 }
 
 // storyOf is the story of a hunt: what there was, and what came of it.
-func (p *Partition) storyOf(g *ground, l leads) Hunt {
-	h := Hunt{
-		At: p.now, Trigger: g.trigger, Nodes: len(g.heap), Closed: g.counts[closed], Small: g.counts[small],
-		Lacking: g.counts[lacking], Enough: g.counts[enough], Skipped: g.counts[notAssessed], Refused: l.refused,
+func (p *Partition) storyOf(g *ground, l leads) PreemptionAttempt {
+	h := PreemptionAttempt{
+		At: p.now, Trigger: g.trigger, Nodes: len(g.heap), Closed: g.counts[closed], TooSmall: g.counts[small],
+		Insufficient: g.counts[lacking], Sufficient: g.counts[enough], Skipped: g.counts[notAssessed], Refused: l.refused,
 	}
 	for _, chosen := range []*lead{l.best, l.failed} {
 		if chosen != nil && h.Plan == nil {
@@ -157,22 +157,22 @@ func (p *Partition) storyOf(g *ground, l leads) Hunt {
 }
 
 // nearest adds to the story of a hunt in vain where the least was missing.
-func (p *Partition) nearest(story *Hunt, g *ground, r *request, quota resources.Amounts) {
+func (p *Partition) nearest(story *PreemptionAttempt, g *ground, r *request, quota resources.Amounts) {
 	best := p.best(g)
 	if story.Plan == nil && best != nil && best.verdict >= lacking {
 		p.planNearest(story, g, r, best.node, quota)
 	}
 }
 
-func (p *Partition) planNearest(story *Hunt, g *ground, r *request, n *node, quota resources.Amounts) {
+func (p *Partition) planNearest(story *PreemptionAttempt, g *ground, r *request, n *node, quota resources.Amounts) {
 	plan := p.planner.Plan(p.now, p.plans[g.trigger], g.askOf(r), p.quarry(g, n, quota))
 	story.Node, story.Plan = n.id, &plan
 }
 
 // withoutPrey is the story of a hunt for which there is nobody to take from: how
 // many nodes could hold the ask, and where it lacks the least as things are.
-func (p *Partition) withoutPrey(h hunter, r *request, quota resources.Amounts) Hunt {
-	story := Hunt{At: p.now, Trigger: h.trigger, Nodes: p.nodes.Len()}
+func (p *Partition) withoutPrey(h hunter, r *request, quota resources.Amounts) PreemptionAttempt {
+	story := PreemptionAttempt{At: p.now, Trigger: h.trigger, Nodes: p.nodes.Len()}
 	var best *node
 	var least resources.Share
 	for n := range p.allNodes {
@@ -180,9 +180,9 @@ func (p *Partition) withoutPrey(h hunter, r *request, quota resources.Amounts) H
 		case closed:
 			story.Closed++
 		case small:
-			story.Small++
+			story.TooSmall++
 		default:
-			story.Lacking++
+			story.Insufficient++
 			missing := missingShare(r.Amounts, n.roomFor(h.shape.standing))
 			if best == nil || missing.Compare(least) < 0 {
 				best, least = n, missing
@@ -242,7 +242,7 @@ func (p *Partition) canFree(g *ground, quota resources.Amounts) bool {
 		on.Floors = p.floors
 	}
 	on.On = p.candidates
-	return p.planner.Assess(p.plans[g.trigger], preemptor.Ask{Trigger: g.trigger, Priority: g.shape.priority}, on).Feasible()
+	return p.planner.Cost(p.plans[g.trigger], preemptor.Ask{Trigger: g.trigger, Priority: g.shape.priority}, on).Feasible()
 }
 
 // elsewhereMax is how many victims on other nodes are considered for the quota

@@ -3,8 +3,6 @@ package core
 import (
 	"encoding/binary"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -18,7 +16,6 @@ type shape struct {
 	priority int32
 	standing int32 // the priority as seen from the root
 	hunts    bool
-	message  *si.Resource // the amounts, as every placement shares them
 	slot     uint8
 	asks     int      // that wait
 	full     bool     // no open node has room
@@ -72,7 +69,7 @@ func (t *shapes) of(amounts resources.Amounts, priority, standing int32, hunts b
 	}
 	s := new(shape)
 	*s = made
-	s.message, s.slot = ResourceOf(t.kinds, amounts), t.takeSlot()
+	s.slot = t.takeSlot()
 	t.known[string(t.scratch)] = s
 	t.all = append(t.all, s)
 	t.idle++

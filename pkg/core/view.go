@@ -9,7 +9,8 @@ import (
 
 // A View is a partition as it was at one moment. It is immutable and may be
 // read from any goroutine; views of successive moments share what did not
-// change. Lists are sorted by their ID, queues by name.
+// change. Nodes and applications are sorted by their ID, queues by name. Lists of
+// allocations and asks are in no order: whoever shows them sorts them.
 type View struct {
 	Name         string            // as configured
 	Config       Config            // in effect; never to be changed
@@ -21,13 +22,11 @@ type View struct {
 	Nodes        []*NodeView
 	Applications []*ApplicationView
 	// Homeless are foreign allocations whose node is not known.
-	Homeless []*Allocation
+	ForeignUnknownNode []*Allocation
 	// Preempted counts what was preempted since the partition was made.
 	Preempted Preempted
 	// Work counts what scheduling looked at since the partition was made.
 	Work Work
-
-	draft draft
 }
 
 // NodeView is a node at one moment. Available is what is left of the capacity
@@ -44,20 +43,20 @@ type NodeView struct {
 	ForeignAllocations []*Allocation
 	Reservations       []Reservation
 	// Leaving are allocations that were told to go and have not gone.
-	Leaving []Leaving
+	Evictions []Eviction
 	// Nominated are the asks that room is being made for, the first in order
 	// first, and Promised what they get.
 	Nominated []AllocationKey
-	Promised  resources.Amounts
+	NominatedAmounts  resources.Amounts
 }
 
 // Leaving is an allocation that was told to go to make room for an ask. It is
 // stuck if it has not gone in time.
-type Leaving struct {
+type Eviction struct {
 	Key   AllocationKey
 	For   AllocationKey
 	Since time.Time
-	Stuck bool
+	Overdue bool
 	// Trigger is why, and Class what it was when it was chosen.
 	Trigger preemptor.Trigger
 	Class   preemptor.Class
@@ -70,7 +69,7 @@ type Preempted struct {
 	Cleared      uint64      // nominations that came to nothing
 	Loops        uint64      // applications that were stopped
 	Victims      VictimCount // told to go
-	Stuck        VictimCount // those of them that did not go in time
+	Overdue        VictimCount // those of them that did not go in time
 	Reservations uint64      // of ordinary asks that gave way
 }
 
@@ -102,14 +101,14 @@ type QueueView struct {
 	Guaranteed resources.Amounts
 	Used       resources.Amounts // with everything below
 	Pending    resources.Amounts
-	Promised   resources.Amounts // to nominated asks
-	Leaving    resources.Amounts // of allocations that were told to go
+	Nominated   resources.Amounts // to nominated asks
+	Releasing    resources.Amounts // of allocations that were told to go
 	// OverSince is since when the queue uses more than its max; zero while it does
 	// not. GivesBack is the last plan to change that, made at GaveBack; nil if
 	// there was none.
-	OverSince  time.Time
-	GivesBack  *preemptor.Decision
-	GaveBack   time.Time
+	OverMaxSince  time.Time
+	QuotaPlan  *preemptor.Decision
+	QuotaPlanned   time.Time
 	Share      resources.Share // by which the queues of one parent are ordered
 	Priority   int32           // highest pending, as the parent sees it; PriorityNone when nothing is
 	Properties QueueProperties
@@ -152,24 +151,24 @@ type Waiting struct {
 	Trigger   preemptor.Trigger
 	// Hunts are the last searches for room, by trigger. That of a nominated ask
 	// comes last.
-	Hunts []Hunt
+	Attempts []PreemptionAttempt
 	// Plan is the last plan to make room for the ask, made at Planned; nil if
 	// there was none. It is shared and must not be changed.
 	Plan    *preemptor.Decision
 	Planned time.Time
 }
 
-// A Hunt is how the search for a node came out where others would make room for
+// A PreemptionAttempt is how the search for a node came out where others would make room for
 // an ask: how many nodes there were, and what they were good for. Each node counts
 // once, but that the resource manager refuses those that are enough.
-type Hunt struct {
+type PreemptionAttempt struct {
 	At      time.Time
 	Trigger preemptor.Trigger
 	Nodes   int
 	Closed  int // cordoned, kept for others, or with victims that do not go
-	Small   int // could never hold the ask
-	Lacking int // too little would come free
-	Enough  int // room could be made
+	TooSmall   int // could never hold the ask
+	Insufficient int // too little would come free
+	Sufficient  int // room could be made
 	Skipped int // were not looked at, as they could not be better
 	Refused int // by the resource manager, whoever went
 	// Node is where room is made or, in vain, where the least is missing, Plan what
@@ -201,7 +200,7 @@ const (
 	BindFailed
 	NodeUnknown
 	NodeFull
-	Nominated
+	RoomIsMade
 	LoopStopped
 )
 
@@ -213,7 +212,7 @@ var reasons = [...]string{
 	BindFailed:    "binding failed",
 	NodeUnknown:   "required node is not known",
 	NodeFull:      "required node has no room",
-	Nominated:     "room is being made",
+	RoomIsMade:     "room is being made",
 	LoopStopped:   "preemption stopped, as it repeats itself",
 }
 
@@ -228,5 +227,5 @@ type Work struct {
 	Asks         uint64 // entries of ask orders visited
 	Placements   uint64
 	Attempts     uint64 // asks tried, placed or not
-	Prospects    uint64 // nodes assessed for room that others could make
+	NodeCosts    uint64 // nodes assessed for room that others could make
 }

@@ -11,14 +11,6 @@ import (
 // changes, so that a view costs a pointer for each object and the work for
 // those that changed.
 func (p *Partition) View() *View {
-	v := p.Draft()
-	v.Complete()
-	return v
-}
-
-// Draft is View without what can be done without the partition: nobody may look at it
-// before Complete.
-func (p *Partition) Draft() *View {
 	if p.sharesStale {
 		p.remeasure()
 	}
@@ -32,17 +24,17 @@ func (p *Partition) Draft() *View {
 		Work:         p.work,
 	}
 	p.nodes.Ascend(func(n *node) bool {
-		v.Nodes = append(v.Nodes, n.viewed(&v.draft))
+		v.Nodes = append(v.Nodes, n.viewed())
 		return true
 	})
 	p.applications.Ascend(func(app *application) bool {
-		v.Applications = append(v.Applications, app.viewed(p.shapes.learnt, &v.draft))
+		v.Applications = append(v.Applications, app.viewed(p.shapes.learnt))
 		return true
 	})
 	for _, waiting := range p.homeless {
-		v.Homeless = append(v.Homeless, allocations(waiting)...)
+		v.ForeignUnknownNode = append(v.ForeignUnknownNode, allocations(waiting)...)
 	}
-	sortByKey(v.Homeless, (*Allocation).key)
+	sortByKey(v.ForeignUnknownNode, func(a *Allocation) AllocationKey { return a.Key })
 	return v
 }
 
@@ -54,7 +46,7 @@ func allocations(list []*request) []*Allocation {
 	return out
 }
 
-func (n *node) viewed(d *draft) *NodeView {
+func (n *node) viewed() *NodeView {
 	if n.view != nil {
 		return n.view
 	}
@@ -74,18 +66,17 @@ func (n *node) viewed(d *draft) *NodeView {
 	for _, r := range n.nominated {
 		n.view.Nominated = append(n.view.Nominated, r.Key)
 	}
-	n.view.Promised = n.promised.Clone()
+	n.view.NominatedAmounts = n.promised.Clone()
 	for _, list := range [2][]*request{n.own, n.foreign} {
 		for _, r := range list {
 			if g := r.going; g != nil {
-				n.view.Leaving = append(n.view.Leaving, Leaving{
-					Key: r.Key, For: g.ask, Since: g.since, Stuck: g.stuck, Trigger: g.trigger, Class: g.class,
+				n.view.Evictions = append(n.view.Evictions, Eviction{
+					Key: r.Key, For: g.ask, Since: g.since, Overdue: g.stuck, Trigger: g.trigger, Class: g.class,
 				})
 			}
 		}
 	}
-	slices.SortFunc(n.view.Leaving, func(a, b Leaving) int { return strings.Compare(string(a.Key), string(b.Key)) })
-	d.nodes = append(d.nodes, n.view)
+	slices.SortFunc(n.view.Evictions, func(a, b Eviction) int { return strings.Compare(string(a.Key), string(b.Key)) })
 	return n.view
 }
 
@@ -100,8 +91,8 @@ func (p *Partition) viewQueue(q *queue) *QueueView {
 	q.view = &QueueView{
 		Path: q.path, Leaf: q.leaf, Draining: q.draining,
 		Max: q.max.Clone(), Guaranteed: q.guaranteed.Clone(), Used: q.used.Clone(), Pending: q.pending.Clone(),
-		Promised: q.promised.Clone(), Leaving: q.leaving.Clone(),
-		OverSince: q.excess.since, GivesBack: q.excess.plan, GaveBack: q.excess.planned,
+		Nominated: q.promised.Clone(), Releasing: q.leaving.Clone(),
+		OverMaxSince: q.excess.since, QuotaPlan: q.excess.plan, QuotaPlanned: q.excess.planned,
 		Share: q.share(), Priority: priority,
 		Properties: q.properties, Applications: len(q.applications),
 	}
@@ -113,7 +104,7 @@ func (p *Partition) viewQueue(q *queue) *QueueView {
 
 // viewed is the view of an application. That of one with asks holds only as long
 // as nothing new is learnt about what fits.
-func (a *application) viewed(learnt uint64, d *draft) *ApplicationView {
+func (a *application) viewed(learnt uint64) *ApplicationView {
 	if a.view != nil && (len(a.asks) == 0 || a.learnt == learnt) {
 		return a.view
 	}
@@ -125,7 +116,6 @@ func (a *application) viewed(learnt uint64, d *draft) *ApplicationView {
 		Asks:        a.viewAsks(),
 	}
 	a.view, a.learnt = v, learnt
-	d.applications = append(d.applications, v)
 	return v
 }
 
@@ -157,14 +147,14 @@ func (r *request) waitsFor() *Waiting {
 		v.Reserved = held.Node
 	}
 	if w != nil {
-		v.Plan, v.Planned, v.Hunts = w.plan, w.plannedAt, w.hunts
+		v.Plan, v.Planned, v.Attempts = w.plan, w.plannedAt, w.hunts
 	}
-	if c := r.application.queue.hunts[r.shape]; c != nil && !c.eager && v.Hunts == nil {
-		v.Hunts = c.last
+	if c := r.application.queue.hunts[r.shape]; c != nil && !c.eager && v.Attempts == nil {
+		v.Attempts = c.last
 	}
 	if nominated := r.nominated(); nominated != nil {
 		v.Nominated, v.Trigger = nominated.node.id, nominated.trigger
-		v.Reason, v.Detail = Nominated, string(nominated.node.id)
+		v.Reason, v.Detail = RoomIsMade, string(nominated.node.id)
 		return v
 	}
 	over := r.overQueue()

@@ -88,7 +88,7 @@ func TestKeyOrder(t *testing.T) {
 
 // flat prints everything in a view.
 func flat(v *core.View) []any {
-	out := []any{v.Capacity, v.Used, v.Occupied, v.Homeless}
+	out := []any{v.Capacity, v.Used, v.Occupied, v.ForeignUnknownNode}
 	for _, n := range v.Nodes {
 		out = append(out, *n)
 	}

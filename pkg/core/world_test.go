@@ -37,8 +37,8 @@ func worldOf(v *core.View, n naive) *world {
 	copied.Nodes = slices.Clone(v.Nodes)
 	for i, node := range copied.Nodes {
 		c := *node
-		c.Available, c.Promised = node.Available.Clone(), node.Promised.Clone()
-		c.Allocations, c.Leaving, c.Nominated = slices.Clone(node.Allocations), slices.Clone(node.Leaving), slices.Clone(node.Nominated)
+		c.Available, c.NominatedAmounts = node.Available.Clone(), node.NominatedAmounts.Clone()
+		c.Allocations, c.Evictions, c.Nominated = slices.Clone(node.Allocations), slices.Clone(node.Evictions), slices.Clone(node.Nominated)
 		copied.Nodes[i], w.nodes[node.ID] = &c, &c
 	}
 	copied.Applications = slices.Clone(v.Applications)
@@ -58,7 +58,7 @@ func worldOf(v *core.View, n naive) *world {
 
 func (w *world) copyQueue(q *core.QueueView) *core.QueueView {
 	c := *q
-	c.Used, c.Promised, c.Leaving = q.Used.Clone(), q.Promised.Clone(), q.Leaving.Clone()
+	c.Used, c.Nominated, c.Releasing = q.Used.Clone(), q.Nominated.Clone(), q.Releasing.Clone()
 	c.Queues = make([]*core.QueueView, len(q.Queues))
 	for i, child := range q.Queues {
 		c.Queues[i] = w.copyQueue(child)
@@ -102,10 +102,10 @@ func (w *world) allocation(key core.AllocationKey) *core.Allocation {
 	return nil
 }
 
-func leavingOn(n *core.NodeView, key core.AllocationKey) *core.Leaving {
-	for i := range n.Leaving {
-		if n.Leaving[i].Key == key {
-			return &n.Leaving[i]
+func leavingOn(n *core.NodeView, key core.AllocationKey) *core.Eviction {
+	for i := range n.Evictions {
+		if n.Evictions[i].Key == key {
+			return &n.Evictions[i]
 		}
 	}
 	return nil
@@ -115,7 +115,7 @@ func leavingOn(n *core.NodeView, key core.AllocationKey) *core.Leaving {
 func comingFree(n *core.NodeView) (sum resources.Amounts) {
 	for _, list := range [2][]*core.Allocation{n.Allocations, n.ForeignAllocations} {
 		for _, a := range list {
-			if l := leavingOn(n, a.Key); l != nil && !l.Stuck {
+			if l := leavingOn(n, a.Key); l != nil && !l.Overdue {
 				sum.Add(a.Amounts)
 			}
 		}
@@ -183,12 +183,12 @@ func (w *world) quotaToFree(ask *core.AskView) (lack resources.Amounts) {
 func holds(q *core.QueueView, ask *core.AskView, later bool) (lack resources.Amounts) {
 	for i, asked := range ask.Amounts {
 		kind := resources.Kind(i)
-		wanted := q.Used.Of(kind) + q.Promised.Of(kind)
+		wanted := q.Used.Of(kind) + q.Nominated.Of(kind)
 		if ask.Nominated == "" {
 			wanted += asked
 		}
 		if later {
-			wanted -= q.Leaving.Of(kind)
+			wanted -= q.Releasing.Of(kind)
 		}
 		if most := q.Max.Of(kind); asked > 0 && most != resources.Unlimited && wanted > most {
 			lack.Set(kind, wanted-most)
@@ -249,14 +249,14 @@ func (w *world) do(d deed) {
 		n.Nominated = append(n.Nominated, d.key)
 		slices.SortStableFunc(n.Nominated, func(a, b core.AllocationKey) int { return w.before(w.ask(a), w.ask(b)) })
 		for _, q := range w.upFrom(path) {
-			q.Promised.Add(ask.Amounts)
+			q.Nominated.Add(ask.Amounts)
 		}
 		return
 	}
 	if was := w.nodes[ask.Nominated]; was != nil {
 		was.Nominated = slices.DeleteFunc(was.Nominated, func(key core.AllocationKey) bool { return key == d.key })
 		for _, q := range w.upFrom(path) {
-			q.Promised.Sub(ask.Amounts)
+			q.Nominated.Sub(ask.Amounts)
 		}
 		ask.Nominated = ""
 	}
@@ -273,10 +273,10 @@ func (w *world) leave(d deed) {
 				if !slices.Contains(d.victims, a.Key) {
 					continue
 				}
-				n.Leaving = append(n.Leaving, core.Leaving{Key: a.Key})
+				n.Evictions = append(n.Evictions, core.Eviction{Key: a.Key})
 				if !a.IsForeign() {
 					for _, q := range w.upFrom(w.queueOf(a)) {
-						q.Leaving.Add(a.Amounts)
+						q.Releasing.Add(a.Amounts)
 					}
 				}
 			}

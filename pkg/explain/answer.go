@@ -26,7 +26,7 @@ type Answer struct {
 	Nodes     []Group     // every node is in one of them
 	Quota     []Level     // from the leaf to the root
 	Before    int         // asks of its application that are tried before it
-	Hunts     []core.Hunt
+	Hunts     []core.PreemptionAttempt
 	Plan      *Plan // the last one to make room for it
 
 	// Of an allocation:

@@ -33,7 +33,7 @@ func Ask(view *core.View, kinds *resources.Kinds, application core.ApplicationID
 		return nil, fmt.Errorf("allocation %s of application %s %w", key, application, ErrUnknown)
 	}
 	ask := &app.Asks[i]
-	a.Allocation, a.Reason, a.Detail, a.Nominated, a.Hunts = ask.Allocation, ask.Reason, ask.Detail, ask.Nominated, ask.Hunts
+	a.Allocation, a.Reason, a.Detail, a.Nominated, a.Hunts = ask.Allocation, ask.Reason, ask.Detail, ask.Nominated, ask.Attempts
 	if ask.Plan != nil {
 		a.Plan = planOf(ask, kinds)
 	}
@@ -56,7 +56,7 @@ func find[T any, N cmp.Ordered](list []T, name N, of func(T) N) (T, bool) {
 }
 
 func planOf(ask *core.AskView, kinds *resources.Kinds) *Plan {
-	return &Plan{At: ask.Planned, Verdict: ask.Plan.Verdict(kinds), Lines: strings.Split(ask.Plan.Explain(kinds), "\n")}
+	return &Plan{At: ask.Planned, Verdict: ask.Plan.Summary(kinds), Lines: strings.Split(ask.Plan.Explain(kinds), "\n")}
 }
 
 // before counts the asks of the same application that are tried first.
@@ -77,11 +77,11 @@ func leaving(view *core.View, kinds *resources.Kinds, placed *core.Allocation) *
 	if !ok {
 		return nil
 	}
-	told, ok := find(n.Leaving, placed.Key, func(l core.Leaving) core.AllocationKey { return l.Key })
+	told, ok := find(n.Evictions, placed.Key, func(l core.Eviction) core.AllocationKey { return l.Key })
 	if !ok {
 		return nil
 	}
-	l := &Leaving{For: told.For, Trigger: told.Trigger.String(), Since: told.Since, Stuck: told.Stuck}
+	l := &Leaving{For: told.For, Trigger: told.Trigger.String(), Since: told.Since, Stuck: told.Overdue}
 	if told.Trigger == preemptor.Quota {
 		return l
 	}

@@ -81,7 +81,7 @@ func holders(n *core.NodeView, ask *core.AskView) (claimed, reserved core.Alloca
 
 // promisedToOthers is what a node has promised, but for what the ask itself was.
 func promisedToOthers(n *core.NodeView, ask *core.AskView) (resources.Amounts, core.AllocationKey) {
-	promised := n.Promised
+	promised := n.NominatedAmounts
 	var holder core.AllocationKey
 	for _, key := range n.Nominated {
 		if key == ask.Key {

@@ -13,7 +13,7 @@ import (
 func levels(view *core.View, ask *core.AskView, leaf core.QueuePath) []Level {
 	var list []Level
 	for q := view.Root; q != nil; {
-		promised := q.Promised
+		promised := q.Nominated
 		if ask.Nominated != "" {
 			promised = less(promised, ask.Amounts)
 		}

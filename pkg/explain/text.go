@@ -60,7 +60,7 @@ func (a *Answer) tellWaiting(t *text) {
 	}
 	for _, h := range a.Hunts {
 		if h.Node != a.Nominated || a.Nominated == "" {
-			t.add("room", "%s", h.Verdict(a.Kinds))
+			t.add("room", "%s", h.Summary(a.Kinds))
 		}
 	}
 	a.Plan.tell(t)

@@ -51,7 +51,7 @@ func city(queues, nodes int) *core.View {
 			n.Allocations = append(n.Allocations, &core.Allocation{Key: core.AllocationKey(fmt.Sprintf("%d-%d", i, k))})
 		}
 		if i%10 == 0 {
-			n.Leaving = []core.Leaving{{Key: n.Allocations[1].Key}}
+			n.Evictions = []core.Eviction{{Key: n.Allocations[1].Key}}
 		}
 		v.Nodes = append(v.Nodes, n)
 	}

@@ -58,15 +58,15 @@ func town() *core.View {
 	batch := &core.QueueView{
 		Path: "root.team.batch", Leaf: true, Max: resources.Limits{8000, unlimited},
 		Guaranteed: resources.Amounts{4000, 0}, Used: resources.Amounts{6000, 6 << 30}, Pending: resources.Amounts{3000, 1 << 30},
-		Promised: resources.Amounts{1000}, Leaving: resources.Amounts{1500},
+		Nominated: resources.Amounts{1000}, Releasing: resources.Amounts{1500},
 	}
 	idle := &core.QueueView{Path: "root.idle", Leaf: true, Max: resources.Limits{unlimited, unlimited, 0}}
 	team := &core.QueueView{
 		Path: "root.team", Max: resources.Limits{9000, 7 << 30}, Guaranteed: resources.Amounts{0, 0, 2}, Used: batch.Used, Pending: batch.Pending,
-		Promised: batch.Promised, Leaving: batch.Leaving, Queues: []*core.QueueView{batch},
+		Nominated: batch.Nominated, Releasing: batch.Releasing, Queues: []*core.QueueView{batch},
 	}
 	root := &core.QueueView{
-		Path: "root", Used: batch.Used, Pending: batch.Pending, Promised: batch.Promised, Leaving: batch.Leaving,
+		Path: "root", Used: batch.Used, Pending: batch.Pending, Nominated: batch.Nominated, Releasing: batch.Releasing,
 		Queues: []*core.QueueView{idle, team},
 	}
 	return &core.View{
@@ -76,9 +76,9 @@ func town() *core.View {
 		Preempted: core.Preempted{
 			Plans: 9, Nominations: 4, Cleared: 1, Loops: 2, Reservations: 6,
 			Victims: core.VictimCount{{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}, {13, 14, 15, 16}},
-			Stuck:   core.VictimCount{{0, 0, 0, 1}, {2}},
+			Overdue:   core.VictimCount{{0, 0, 0, 1}, {2}},
 		},
-		Work: core.Work{Nodes: 100, Queues: 200, Applications: 300, Asks: 400, Placements: 50, Attempts: 60, Prospects: 70},
+		Work: core.Work{Nodes: 100, Queues: 200, Applications: 300, Asks: 400, Placements: 50, Attempts: 60, NodeCosts: 70},
 	}
 }
 
@@ -91,9 +91,9 @@ func townNodes() []*core.NodeView {
 				{Key: "driver", Originator: true}, {Key: "quiet", Preemptable: core.Preemptable{Stated: true}}, {Key: "worker"},
 			},
 			ForeignAllocations: []*core.Allocation{{Key: "system", Origin: core.Foreign}},
-			Leaving: []core.Leaving{
+			Evictions: []core.Eviction{
 				{Key: "driver", Trigger: preemptor.Quota, Class: preemptor.Owner},
-				{Key: "quiet", Trigger: preemptor.RequiredNode, Class: preemptor.OptedOut, Stuck: true},
+				{Key: "quiet", Trigger: preemptor.RequiredNode, Class: preemptor.OptedOut, Overdue: true},
 				{Key: "system", Trigger: preemptor.RequiredNode, Class: preemptor.Foreign},
 				{Key: "worker", Trigger: preemptor.Priority},
 			},
@@ -108,7 +108,7 @@ func townApplications() []*core.ApplicationView {
 	ask := func(reason core.Reason) core.AskView {
 		return core.AskView{Allocation: new(core.Allocation), Waiting: &core.Waiting{Reason: reason}}
 	}
-	nominated := ask(core.Nominated)
+	nominated := ask(core.RoomIsMade)
 	nominated.Nominated, nominated.Trigger = "n1", preemptor.Guarantee
 	return []*core.ApplicationView{
 		{ID: "a", Queue: "root.team.batch", State: core.Running, Allocations: make([]*core.Allocation, 3), Asks: []core.AskView{ask(core.NoNodeFits), ask(core.NoNodeFits), nominated}},

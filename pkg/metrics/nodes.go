@@ -54,8 +54,8 @@ func (r *reading) nodes() {
 		for _, held := range n.Reservations {
 			c.reservations[index(held.Required)]++
 		}
-		for _, leaving := range n.Leaving {
-			c.leaving[leaving.Trigger][leaving.Class][index(leaving.Stuck)]++
+		for _, leaving := range n.Evictions {
+			c.leaving[leaving.Trigger][leaving.Class][index(leaving.Overdue)]++
 		}
 		for kind := range max(len(n.Capacity), len(n.Allocated), len(n.Occupied)) {
 			if bucket, ok := bucketOf(n, resources.Kind(kind)); ok {
@@ -95,7 +95,7 @@ func (r *reading) nodeSeries(c *nodeCensus) {
 // not gone.
 func (r *reading) victims(t preemptor.Trigger, c preemptor.Class, here [2]int) {
 	p := &r.view.Preempted
-	told, stuck := float64(p.Victims[t][c]), float64(p.Stuck[t][c])
+	told, stuck := float64(p.Victims[t][c]), float64(p.Overdue[t][c])
 	for i, n := range [...]float64{told, stuck, told - float64(here[0]+here[1])} {
 		r.page.add(victims, n, classLabels[c], victimOutcomes[i], r.partition, triggerLabels[t])
 	}

@@ -43,7 +43,7 @@ func (r *reading) queue(q *core.QueueView, above resources.Limits) {
 // about the kinds that nobody touches.
 func (r *reading) queueResource(q *core.QueueView, path *dto.LabelPair, kind resources.Kind) {
 	guaranteed, most := q.Guaranteed.Of(kind), q.Max.Of(kind)
-	use := [...]int64{q.Used.Of(kind), q.Pending.Of(kind), q.Promised.Of(kind), q.Leaving.Of(kind)}
+	use := [...]int64{q.Used.Of(kind), q.Pending.Of(kind), q.Nominated.Of(kind), q.Releasing.Of(kind)}
 	if guaranteed == 0 && most == resources.Unlimited && !r.busy[kind] && use == [4]int64{} {
 		return
 	}

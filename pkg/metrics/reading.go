@@ -65,7 +65,7 @@ func (r *reading) amounts() {
 // counters are counted by the partition, since it was made.
 func (r *reading) counters() {
 	w, p := &r.view.Work, &r.view.Preempted
-	for i, n := range [...]uint64{w.Nodes, w.Queues, w.Applications, w.Asks, w.Attempts, w.Prospects} {
+	for i, n := range [...]uint64{w.Nodes, w.Queues, w.Applications, w.Asks, w.Attempts, w.NodeCosts} {
 		r.page.add(work, float64(n), r.partition, workLabels[i])
 	}
 	r.page.add(placements, float64(w.Placements), r.partition)

@@ -153,7 +153,7 @@ func knows(view *core.View, key string) bool {
 			}
 		}
 	}
-	return has(view.Homeless)
+	return has(view.ForeignUnknownNode)
 }
 
 // Whatever is sent, nothing panics, the books agree, and every entry is either

@@ -262,7 +262,7 @@ func played(t *testing.T, r rollout) int {
 	view, err := rm.scheduler.View("[rm]default")
 	assert.NilError(t, err)
 	for _, n := range view.Nodes {
-		assert.Equal(t, len(n.Leaving)+len(n.Reservations), 0, n.ID)
+		assert.Equal(t, len(n.Evictions)+len(n.Reservations), 0, n.ID)
 	}
 	return int(rm.victims.Load())
 }

@@ -78,8 +78,8 @@ func (r *run) takeDown() {
 		}
 	}
 	for _, path := range s.givesBack {
-		if q := queueIn(view.Root, path); q != nil && q.GivesBack != nil {
-			r.keep(planned{Decision: q.GivesBack, ask: string(path), queue: path})
+		if q := queueIn(view.Root, path); q != nil && q.QuotaPlan != nil {
+			r.keep(planned{Decision: q.QuotaPlan, ask: string(path), queue: path})
 		}
 	}
 	clear(s.from)
@@ -87,14 +87,14 @@ func (r *run) takeDown() {
 }
 
 // victimsIn finds those who were told to go in this step, with whom they go for.
-func (r *run) victimsIn(view *core.View) []core.Leaving {
-	var list []core.Leaving
+func (r *run) victimsIn(view *core.View) []core.Eviction {
+	var list []core.Eviction
 	for _, one := range r.step.told {
 		i, ok := slices.BinarySearchFunc(view.Nodes, one.node, func(n *core.NodeView, id core.NodeID) int { return cmp.Compare(n.ID, id) })
 		if !ok {
 			continue
 		}
-		for _, l := range view.Nodes[i].Leaving {
+		for _, l := range view.Nodes[i].Evictions {
 			if l.Key == one.key {
 				list = append(list, l)
 			}
@@ -105,7 +105,7 @@ func (r *run) victimsIn(view *core.View) []core.Leaving {
 
 // askers lists the pods of daemonsets that room was made for in this step, or was
 // not, each once.
-func (r *run) askers(victims []core.Leaving) []*pod {
+func (r *run) askers(victims []core.Eviction) []*pod {
 	var list []*pod
 	add := func(key core.AllocationKey) {
 		if p := r.pods[key]; p != nil && !slices.Contains(list, p) {
@@ -123,7 +123,7 @@ func (r *run) askers(victims []core.Leaving) []*pod {
 
 // takerOf is the queue that a victim goes for: that of the ask, or the one that
 // gives back, which the victim is in.
-func (r *run) takerOf(v core.Leaving) core.QueuePath {
+func (r *run) takerOf(v core.Eviction) core.QueuePath {
 	if p := r.pods[v.For]; p != nil {
 		return p.app.queue.path
 	}
@@ -188,7 +188,7 @@ func (c *cluster) count(why preemptor.Trigger, by core.QueuePath, from *queueBoo
 func (c *cluster) record(plan planned) PlanRecord {
 	one := PlanRecord{
 		At: seconds(c.now), Trigger: plan.Trigger.String(), Ask: plan.ask, Queue: string(plan.queue), Node: string(plan.node),
-		Outcome: plan.Reason.String(), Verdict: plan.Verdict(c.scenario.Kinds), Victims: []PlanVictim{},
+		Outcome: plan.Reason.String(), Verdict: plan.Summary(c.scenario.Kinds), Victims: []PlanVictim{},
 		Violations: plan.Violations, Explanation: strings.Split(plan.Explain(c.scenario.Kinds), "\n"),
 	}
 	if plan.Reason == preemptor.Chosen {

@@ -24,15 +24,15 @@ func (r *run) preemptionOf(view *core.View) *Preemption {
 	}
 	p := &Preemption{
 		Plans: t.outcomes, Victims: int(counts.Victims.Total()), Foreign: r.tally.foreignPreempted,
-		Stuck: int(counts.Stuck.Total()), Reservations: int(counts.Reservations),
+		Stuck: int(counts.Overdue.Total()), Reservations: int(counts.Reservations),
 		Nominations: int(counts.Nominations), Cleared: int(counts.Cleared), Loops: int(counts.Loops),
-		NodesLookedAt: int64(view.Work.Prospects), Violations: t.violations,
+		NodesLookedAt: int64(view.Work.NodeCosts), Violations: t.violations,
 		ByTrigger: []TriggerCount{}, ByKind: r.victimCounts(), Taken: r.takings(),
 		Waiting: waitsOf(r.tally.daemonWaits), Helped: waitsOf(t.of(preemptor.RequiredNode).waits),
 		InVain: huntsInVain(view, r.scenario), Budgets: r.budgetUse(), Records: t.kept,
 	}
 	for _, n := range view.Nodes {
-		p.Leaving += len(n.Leaving)
+		p.Leaving += len(n.Evictions)
 	}
 	allTriggers(func(trigger preemptor.Trigger) {
 		of := t.of(trigger)
@@ -94,13 +94,13 @@ func huntsInVain(view *core.View, s *Scenario) []HuntCount {
 	groups := map[huntKind]*HuntCount{}
 	for _, app := range view.Applications {
 		for _, ask := range app.Asks {
-			for _, h := range ask.Hunts {
+			for _, h := range ask.Attempts {
 				kind := huntKind{app.Queue, h.Trigger.String(), huntVerdict(h, s)}
 				one := groups[kind]
 				if one == nil {
 					one = &HuntCount{
 						Queue: string(app.Queue), Trigger: kind.trigger, Verdict: kind.verdict, Example: string(ask.Key), Nearest: string(h.Node),
-						Nodes: h.Nodes, Closed: h.Closed, Small: h.Small, Lacking: h.Lacking, Refused: h.Refused,
+						Nodes: h.Nodes, Closed: h.Closed, Small: h.TooSmall, Lacking: h.Insufficient, Refused: h.Refused,
 					}
 					groups[kind] = one
 				}
@@ -120,10 +120,10 @@ func huntsInVain(view *core.View, s *Scenario) []HuntCount {
 }
 
 // huntVerdict says why a hunt found nobody.
-func huntVerdict(h core.Hunt, s *Scenario) string {
+func huntVerdict(h core.PreemptionAttempt, s *Scenario) string {
 	switch {
 	case h.Plan != nil:
-		return h.Plan.Verdict(s.Kinds)
+		return h.Plan.Summary(s.Kinds)
 	default:
 		return "no node could hold it"
 	}

@@ -70,20 +70,20 @@ func (at *snapshot) fillAsk(a core.AskView, out *askJSON) {
 	for _, w := range waits.Reasons {
 		out.AllocationLog = append(out.AllocationLog, waitJSON{w.Message, w.Last, w.Count})
 	}
-	for _, h := range a.Hunts {
+	for _, h := range a.Attempts {
 		out.Hunts = append(out.Hunts, huntJSON{
-			Time: h.At, Trigger: h.Trigger.String(), Nodes: h.Nodes, Enough: h.Enough, Node: h.Node, Verdict: at.verdict(h),
+			Time: h.At, Trigger: h.Trigger.String(), Nodes: h.Nodes, Enough: h.Sufficient, Node: h.Node, Verdict: at.verdict(h),
 		})
 	}
 	if a.Plan != nil {
-		out.Plan, out.Planned = a.Plan.Verdict(at.kinds), a.Planned
+		out.Plan, out.Planned = a.Plan.Summary(at.kinds), a.Planned
 	}
 }
 
 // verdict is a hunt in words. One that found a node is told by its plan.
-func (at *snapshot) verdict(h core.Hunt) string {
-	if h.Enough > 0 && h.Node != "" && h.Plan != nil && h.Plan.Cost.Feasible() {
-		return "room is made on " + string(h.Node) + ": " + h.Plan.Verdict(at.kinds)
+func (at *snapshot) verdict(h core.PreemptionAttempt) string {
+	if h.Sufficient > 0 && h.Node != "" && h.Plan != nil && h.Plan.Cost.Feasible() {
+		return "room is made on " + string(h.Node) + ": " + h.Plan.Summary(at.kinds)
 	}
-	return h.Verdict(at.kinds)
+	return h.Summary(at.kinds)
 }

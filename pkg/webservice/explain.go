@@ -91,7 +91,7 @@ func (s *Service) explain(r *http.Request) (any, error) {
 
 // kept is a plan of the archive.
 func (at *snapshot) kept(p *archive.Plan) *explain.Plan {
-	return &explain.Plan{At: p.At, Verdict: p.Decision.Verdict(at.kinds), Lines: strings.Split(p.Decision.Explain(at.kinds), "\n")}
+	return &explain.Plan{At: p.At, Verdict: p.Decision.Summary(at.kinds), Lines: strings.Split(p.Decision.Explain(at.kinds), "\n")}
 }
 
 // farewell says why an allocation is gone that was told to go.

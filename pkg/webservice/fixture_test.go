@@ -113,8 +113,8 @@ func newWorld(t testing.TB) *world {
 				Occupied: w.amounts(t, 500, 768<<20, 2), Available: w.amounts(t, 0, 1280<<20, 106),
 				Allocations: fillers[:2], ForeignAllocations: []*core.Allocation{kubelet, proxy},
 				Reservations: []core.Reservation{{Node: "node-1", Key: "agent-1", At: start, Required: true}},
-				Leaving:      []core.Leaving{{Key: "filler-2", For: "agent-1", Since: start.Add(time.Hour), Trigger: preemptor.RequiredNode}},
-				Nominated:    []core.AllocationKey{"agent-1"}, Promised: w.amounts(t, 500, 1<<29, 1),
+				Evictions:      []core.Eviction{{Key: "filler-2", For: "agent-1", Since: start.Add(time.Hour), Trigger: preemptor.RequiredNode}},
+				Nominated:    []core.AllocationKey{"agent-1"}, NominatedAmounts: w.amounts(t, 500, 1<<29, 1),
 			},
 			{
 				ID: "node-2", Capacity: w.amounts(t, 4000, 4<<30, 110), Allocated: w.amounts(t, 1000, 1<<30, 1),
@@ -139,13 +139,13 @@ func (w *world) root(t testing.TB) *core.QueueView {
 		Queues: []*core.QueueView{
 			{
 				Path: "root.low", Leaf: true, Draining: true, Max: limits, Guaranteed: w.amounts(t, 1000, 0, 0),
-				Used: w.amounts(t, 3000, 3<<30, 3), Leaving: w.amounts(t, 1000, 1<<30, 1), Priority: core.PriorityNone,
-				OverSince: start.Add(time.Hour), Properties: low, Applications: 1,
+				Used: w.amounts(t, 3000, 3<<30, 3), Releasing: w.amounts(t, 1000, 1<<30, 1), Priority: core.PriorityNone,
+				OverMaxSince: start.Add(time.Hour), Properties: low, Applications: 1,
 			},
 			{
 				Path: "root.sys", Pending: w.amounts(t, 500, 1<<29, 1), Priority: 100, Properties: properties,
 				Queues: []*core.QueueView{{
-					Path: "root.sys.agents", Leaf: true, Pending: w.amounts(t, 500, 1<<29, 1), Promised: w.amounts(t, 500, 1<<29, 1),
+					Path: "root.sys.agents", Leaf: true, Pending: w.amounts(t, 500, 1<<29, 1), Nominated: w.amounts(t, 500, 1<<29, 1),
 					Priority: 100, Properties: properties, Applications: 2,
 				}},
 			},
@@ -166,8 +166,8 @@ func (w *world) applications(t testing.TB, fillers []*core.Allocation) []*core.A
 			Asks: []core.AskView{{
 				Allocation: agent,
 				Waiting: &core.Waiting{
-					Reason: core.Nominated, Detail: "node-1", Reserved: "node-1", Nominated: "node-1", Plan: plan, Planned: start.Add(time.Hour),
-					Hunts: []core.Hunt{{At: start.Add(time.Hour), Trigger: preemptor.Priority, Nodes: 2, Closed: 1, Small: 1}},
+					Reason: core.RoomIsMade, Detail: "node-1", Reserved: "node-1", Nominated: "node-1", Plan: plan, Planned: start.Add(time.Hour),
+					Attempts: []core.PreemptionAttempt{{At: start.Add(time.Hour), Trigger: preemptor.Priority, Nodes: 2, Closed: 1, TooSmall: 1}},
 				},
 			}},
 		},

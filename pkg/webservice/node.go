@@ -68,7 +68,7 @@ func (s *Service) nodes(r *http.Request) (any, error) {
 		texts("node", func(n *core.NodeView) core.NodeID { return n.ID }),
 		truth("schedulable", func(n *core.NodeView) bool { return n.Schedulable }),
 		truth("reserved", func(n *core.NodeView) bool { return len(n.Reservations) > 0 }),
-		truth("leaving", func(n *core.NodeView) bool { return len(n.Leaving) > 0 }))
+		truth("leaving", func(n *core.NodeView) bool { return len(n.Evictions) > 0 }))
 }
 
 // node answers GET /ws/v1/partition/{partition}/node/{node}.
@@ -113,7 +113,7 @@ func fillNodeLean(n *core.NodeView, out *nodeJSON) {
 		Utilized:           percent(n.Allocated, n.Capacity),
 		ForeignAllocations: each(n.ForeignAllocations, fillForeign),
 		Schedulable:        n.Schedulable, IsReserved: len(n.Reservations) > 0,
-		Nominations: n.Nominated, Promised: n.Promised, AllocationCount: len(n.Allocations),
+		Nominations: n.Nominated, Promised: n.NominatedAmounts, AllocationCount: len(n.Allocations),
 	}
 	out.Allocations = each(n.Allocations, func(a *core.Allocation, out *allocationJSON) {
 		fillAllocation(a, leaves(n, a.Key), out)
@@ -121,14 +121,14 @@ func fillNodeLean(n *core.NodeView, out *nodeJSON) {
 	for _, held := range n.Reservations {
 		out.Reservations = append(out.Reservations, held.Key)
 	}
-	for _, l := range n.Leaving {
+	for _, l := range n.Evictions {
 		out.Leaving = append(out.Leaving, leavingJSON{
-			AllocationKey: l.Key, For: l.For, Since: l.Since, Stuck: l.Stuck, Trigger: l.Trigger.String(),
+			AllocationKey: l.Key, For: l.For, Since: l.Since, Stuck: l.Overdue, Trigger: l.Trigger.String(),
 		})
 	}
 }
 
 // leaves reports whether an allocation on the node was told to go.
 func leaves(n *core.NodeView, key core.AllocationKey) bool {
-	return slices.ContainsFunc(n.Leaving, func(l core.Leaving) bool { return l.Key == key })
+	return slices.ContainsFunc(n.Evictions, func(l core.Eviction) bool { return l.Key == key })
 }

@@ -124,7 +124,7 @@ func (v *visitor) visit(brief bool) {
 	assert.NilError(v.t, err)
 	v.known = map[string][]string{
 		"partition": {"default", url.PathEscape(full)}, "profile": {"heap"}, "group": {"staff"},
-		"trigger": {"quota", "priority", "guarantee", "required node"}, "why": {core.NoNodeFits.String(), core.Nominated.String()},
+		"trigger": {"quota", "priority", "guarantee", "required node"}, "why": {core.NoNodeFits.String(), core.RoomIsMade.String()},
 		"start": {"0", "1", "100"}, "count": {"1", "100"}, "limit": {"1", "7"}, "offset": {"0", "3"}, "subtree": {""},
 		"schedulable": {"true", "false"}, "reserved": {"true", "false"}, "leaving": {"true", "false"}, "since": {"0", fmt.Sprint(time.Now().UnixNano())},
 	}

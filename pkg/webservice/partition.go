@@ -99,7 +99,7 @@ func (s *Service) fillPartition(at *snapshot, out *partitionJSON) {
 		TotalNodes: len(at.Nodes), Applications: map[string]int{},
 		State: "Active", LastStateTransition: at.since(s.config.Started),
 		Preempted: preemptedJSON{
-			at.Preempted.Plans, at.Preempted.Nominations, at.Preempted.Cleared, at.Preempted.Loops, at.Preempted.Victims.Total(), at.Preempted.Stuck.Total(),
+			at.Preempted.Plans, at.Preempted.Nominations, at.Preempted.Cleared, at.Preempted.Loops, at.Preempted.Victims.Total(), at.Preempted.Overdue.Total(),
 		},
 	}
 	for _, app := range at.Applications {

@@ -81,7 +81,7 @@ func sinceTest(value string) (func(*archive.Plan) bool, error) {
 func (at *snapshot) fillPreemption(p *archive.Plan, out *preemptionJSON) {
 	*out = preemptionJSON{
 		Time: p.At, Trigger: p.Trigger.String(), AllocationKey: p.Key, ApplicationID: p.Application, QueueName: p.Queue, NodeID: p.Node,
-		Verdict: p.Decision.Verdict(at.kinds), Lines: strings.Split(p.Decision.Explain(at.kinds), "\n"),
+		Verdict: p.Decision.Summary(at.kinds), Lines: strings.Split(p.Decision.Explain(at.kinds), "\n"),
 		Outcome: p.Outcome.String(), OutcomeReason: p.Reason, OutcomeTime: p.Until, PlacedNode: p.On,
 	}
 	for i := range p.Victims {
@@ -98,7 +98,7 @@ func (at *snapshot) victimOf(v *archive.Victim) evictedJSON {
 	switch {
 	case !v.Ended.IsZero():
 		out.State = "ended"
-	case n != nil && slices.ContainsFunc(n.Leaving, func(l core.Leaving) bool { return l.Key == v.Key && l.Stuck }):
+	case n != nil && slices.ContainsFunc(n.Evictions, func(l core.Eviction) bool { return l.Key == v.Key && l.Overdue }):
 		out.State = "stuck"
 	}
 	return out

@@ -149,16 +149,16 @@ func (t *tree) show(q *core.QueueView, above resources.Limits, below bool) *queu
 	out := &queueJSON{
 		QueueName: q.Path, Status: "Active", Partition: t.name,
 		PendingResource: q.Pending, MaxResource: most, GuaranteedResource: q.Guaranteed,
-		AllocatedResource: q.Used, PreemptingResource: q.Leaving, Headroom: left,
+		AllocatedResource: q.Used, PreemptingResource: q.Releasing, Headroom: left,
 		IsLeaf: q.Leaf, IsManaged: true, Parent: parentOf(q.Path),
 		AbsUsedCapacity: used(q.Used, most), RunningApps: t.runningBelow(q), CurrentPriority: q.Priority,
-		PromisedResource: q.Promised, Applications: q.Applications, OverMaxSince: q.OverSince, GaveBack: q.GaveBack,
+		PromisedResource: q.Nominated, Applications: q.Applications, OverMaxSince: q.OverMaxSince, GaveBack: q.QuotaPlanned,
 	}
 	if q.Draining {
 		out.Status = "Draining"
 	}
-	if q.GivesBack != nil {
-		out.GivesBack = q.GivesBack.Verdict(t.kinds)
+	if q.QuotaPlan != nil {
+		out.GivesBack = q.QuotaPlan.Summary(t.kinds)
 	}
 	out.configure(q.Properties)
 	if w := t.configured[q.Path]; w != nil {

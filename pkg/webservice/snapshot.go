@@ -86,7 +86,7 @@ func (s *Service) look(v seen) (*snapshot, error) {
 func leavingOf(v *core.View) map[core.AllocationKey]bool {
 	leaving := map[core.AllocationKey]bool{}
 	for _, n := range v.Nodes {
-		for _, l := range n.Leaving {
+		for _, l := range n.Evictions {
 			leaving[l.Key] = true
 		}
 	}

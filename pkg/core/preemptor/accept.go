@@ -23,7 +23,7 @@ func (pl *Planner) Accept(cfg Config, ask Ask, node Node, victims []string) Deci
 	case !needed && p.terms.hasAsk && ask.Amounts.FitsIn(node.Free):
 		p.reason = RoomIsThere
 	case !needed:
-		p.reason = WaitsForLeaving
+		p.reason = WaitsForReleasing
 	case cfg.Disabled:
 		p.reason = Disabled
 	default:

@@ -57,6 +57,6 @@ func TestRefuse(t *testing.T) {
 	var pl Planner
 	d := pl.Refuse(s.cfg, s.ask, s.node, "no such disk")
 	assert.Equal(t, d.Reason, Refused)
-	assert.Equal(t, d.Verdict(s.node.Kinds), "refused even without them: no such disk")
+	assert.Equal(t, d.Summary(s.node.Kinds), "refused even without them: no such disk")
 	assert.Equal(t, d.Cost, Cost{1, missingWhole})
 }

@@ -35,9 +35,9 @@ func TestAssessMakesNoGarbage(t *testing.T) {
 	}
 	for _, s := range []situation{smallNode(4), smallNode(40), s} {
 		var pl Planner
-		cost := pl.Assess(s.cfg, s.ask, s.node)
+		cost := pl.Cost(s.cfg, s.ask, s.node)
 		assert.Assert(t, cost.Feasible(), "%v", cost)
-		assert.Equal(t, testing.AllocsPerRun(100, func() { pl.Assess(s.cfg, s.ask, s.node) }), 0.0)
+		assert.Equal(t, testing.AllocsPerRun(100, func() { pl.Cost(s.cfg, s.ask, s.node) }), 0.0)
 		assert.Equal(t, pl.Plan(epoch, s.cfg, s.ask, s.node).Cost, cost)
 	}
 }
@@ -97,7 +97,7 @@ func BenchmarkAssess(b *testing.B) {
 			b.Run(fmt.Sprintf("%d/%s", pods, c.name), func(b *testing.B) {
 				var pl Planner
 				for b.Loop() {
-					pl.Assess(c.cfg, c.ask, c.node)
+					pl.Cost(c.cfg, c.ask, c.node)
 				}
 			})
 		}

@@ -74,7 +74,7 @@ func TestTablesAreComplete(t *testing.T) {
 	assert.Equal(t, Filter(Filters).String(), "filter 13")
 	assert.Equal(t, Reason(len(reasons)).String(), "reason 11")
 	assert.Equal(t, Decision{}.String(), "not planned")
-	assert.Equal(t, Decision{}.Verdict(&resources.Kinds{}), "not planned")
+	assert.Equal(t, Decision{}.Summary(&resources.Kinds{}), "not planned")
 }
 
 // TestAgain says when a young reservation comes of age, and that the plan is

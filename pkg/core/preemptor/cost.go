@@ -68,7 +68,7 @@ const shift = 1 << 31
 // cost is what the plan came to.
 func (p *plan) cost() Cost {
 	switch p.reason {
-	case RoomIsThere, WaitsForLeaving, Chosen:
+	case RoomIsThere, WaitsForReleasing, Chosen:
 		if p.terms.byPriority {
 			return p.figuresByPriority()
 		}

@@ -50,7 +50,7 @@ func TestBetterNode(t *testing.T) {
 			}
 			s.node.On = on
 			var pl Planner
-			return pl.Assess(s.cfg, s.ask, s.node)
+			return pl.Cost(s.cfg, s.ask, s.node)
 		}
 		better, worse := cost(c.better, Config{}), cost(c.worse, Config{})
 		assert.Assert(t, better.Compare(worse) < 0 && worse.Compare(better) > 0, "%s: %v, %v", c.name, better, worse)
@@ -69,7 +69,7 @@ func TestNearMiss(t *testing.T) {
 	cost := func(held int64, cfg Config) Cost {
 		var pl Planner
 		ask := Ask{Trigger: Priority, Priority: 1, Amounts: resources.Amounts{1000}}
-		return pl.Assess(cfg, ask, Node{Kinds: kinds, On: []Candidate{{Key: "a", Amounts: resources.Amounts{held}}}})
+		return pl.Cost(cfg, ask, Node{Kinds: kinds, On: []Candidate{{Key: "a", Amounts: resources.Amounts{held}}}})
 	}
 	costs := []Cost{cost(1000, Config{}), cost(999, Config{}), cost(750, Config{}), cost(1, Config{}), cost(0, Config{})}
 	for i, want := range []int64{0, 1, 250, 999, 1000} {
@@ -145,7 +145,7 @@ func TestAssessExtremes(t *testing.T) {
 		node.Floors = []Floor{{Queue: "root", Surplus: resources.Limits(amounts())}}
 		for i := range r.IntN(8) {
 			c := Candidate{
-				Key: string(rune('a' + i)), Amounts: amounts(), Elsewhere: r.IntN(3) == 0, Leaving: r.IntN(8) == 0,
+				Key: string(rune('a' + i)), Amounts: amounts(), Elsewhere: r.IntN(3) == 0, Releasing: r.IntN(8) == 0,
 				Priority: []int32{math.MinInt32, 0, math.MaxInt32}[r.IntN(3)], Created: []time.Time{{}, epoch}[r.IntN(2)],
 			}
 			if r.IntN(2) == 0 {
@@ -159,7 +159,7 @@ func TestAssessExtremes(t *testing.T) {
 			ask.Amounts = nil
 		}
 		d := pl.Plan(epoch, cfg, ask, node)
-		assert.Equal(t, pl.Assess(cfg, ask, node), d.Cost)
+		assert.Equal(t, pl.Cost(cfg, ask, node), d.Cost)
 		d.Explain(kinds)
 		if d.Reason == Chosen {
 			feasible++

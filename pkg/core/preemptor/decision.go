@@ -24,7 +24,7 @@ type Decision struct {
 	Ask     string
 	Asked   resources.Amounts
 	Free    resources.Amounts
-	Leaving resources.Amounts // what those hold that leave already
+	Releasing resources.Amounts // what those hold that leave already
 	Needed  resources.Amounts // what must be freed beyond Free and Leaving, of the kinds asked for
 	Quota   resources.Amounts // what must be freed of the quota
 
@@ -78,7 +78,7 @@ type Reason uint8
 const (
 	NotPlanned      Reason = iota // the zero Decision
 	RoomIsThere                   // the ask fits already
-	WaitsForLeaving               // it fits once those are gone who leave already
+	WaitsForReleasing               // it fits once those are gone who leave already
 	Disabled                      // nothing is preempted here
 	NobodyEligible                // every candidate is filtered
 	Impossible                    // all who are eligible do not hold what is needed
@@ -92,7 +92,7 @@ const (
 var reasons = [...]string{
 	NotPlanned:      "not planned",
 	RoomIsThere:     "room is there",
-	WaitsForLeaving: "waits for those who leave",
+	WaitsForReleasing: "waits for those who leave",
 	Disabled:        "preemption is disabled",
 	NobodyEligible:  "nobody is eligible",
 	Impossible:      "impossible",

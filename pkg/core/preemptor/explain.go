@@ -58,12 +58,12 @@ func (f Failure) String() string {
 
 // Verdict is the decision in one sentence with the numbers that matter; kinds
 // must be those of the node.
-func (d Decision) Verdict(kinds *resources.Kinds) string {
+func (d Decision) Summary(kinds *resources.Kinds) string {
 	switch d.Reason {
 	case TooYoung, Disabled, NobodyEligible:
 		return fmt.Sprintf("%s: needs %s", d.Reason, d.needs(kinds))
-	case WaitsForLeaving:
-		return fmt.Sprintf("%s: %s", d.Reason, kinds.Format(d.Leaving))
+	case WaitsForReleasing:
+		return fmt.Sprintf("%s: %s", d.Reason, kinds.Format(d.Releasing))
 	case Impossible:
 		if d.Trigger == RequiredNode {
 			return fmt.Sprintf("%s: needs %s, at most %s can be freed",
@@ -147,7 +147,7 @@ func (d Decision) of(a resources.Amounts) resources.Amounts {
 // Explain is the whole decision for people to read, a few lines without a last
 // line end; kinds must be those of the node.
 func (d Decision) Explain(kinds *resources.Kinds) string {
-	lines := []string{d.Verdict(kinds)}
+	lines := []string{d.Summary(kinds)}
 	line := func(name, format string, args ...any) {
 		lines = append(lines, fmt.Sprintf("  %-11s", name)+fmt.Sprintf(format, args...))
 	}
@@ -187,8 +187,8 @@ func (d Decision) explainNeed(kinds *resources.Kinds, line func(name, format str
 	}
 	line("ask", "%s %s", d.Ask, kinds.Format(d.Asked))
 	line("free", "%s", kinds.Format(d.Free))
-	if !d.Leaving.IsZero() {
-		line("leaving", "%s", kinds.Format(d.Leaving))
+	if !d.Releasing.IsZero() {
+		line("leaving", "%s", kinds.Format(d.Releasing))
 	}
 	if !d.Quota.IsZero() {
 		line("quota", "short by %s", kinds.Format(d.Quota))

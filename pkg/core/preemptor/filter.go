@@ -7,8 +7,8 @@ type Filter uint8
 
 // The filters, in the order in which they are tried.
 const (
-	IsStuck Filter = iota
-	IsLeaving
+	IsOverdue Filter = iota
+	IsReleasing
 	IsRequired
 	IsStatic
 	IsForeign
@@ -26,8 +26,8 @@ const (
 )
 
 var filters = [Filters]string{
-	IsStuck:      "told to go in vain",
-	IsLeaving:    "leaving already",
+	IsOverdue:      "told to go in vain",
+	IsReleasing:    "leaving already",
 	IsRequired:   "required on this node",
 	IsStatic:     "static",
 	IsForeign:    "foreign ones are spared",
@@ -67,10 +67,10 @@ func (set filterSet) has(f Filter) bool { return set>>f&1 == 1 }
 // only that mind them.
 func (p *plan) filterOf(c *Candidate) (Filter, bool) {
 	switch set := p.terms.filters; {
-	case c.Stuck:
-		return IsStuck, true
-	case c.Leaving:
-		return IsLeaving, true
+	case c.Overdue:
+		return IsOverdue, true
+	case c.Releasing:
+		return IsReleasing, true
 	case c.Required:
 		return IsRequired, true
 	case c.Static:

@@ -40,7 +40,7 @@ func TestFits(t *testing.T) {
 		}
 		d := pl.Plan(epoch, s.cfg, s.ask, s.node)
 		leaving := goneWith(s, nil)
-		if d.Reason == RoomIsThere || d.Reason == WaitsForLeaving {
+		if d.Reason == RoomIsThere || d.Reason == WaitsForReleasing {
 			assert.Assert(t, s.enough(nil) && fits(leaving) == nil, "seed %d: %s", seed, d)
 			continue
 		}
@@ -96,7 +96,7 @@ func (s situation) candidates() []Candidate {
 func goneWith(s situation, victims []Candidate) []string {
 	var keys []string
 	for _, c := range s.node.On {
-		if c.Leaving && !c.Stuck && !c.Elsewhere {
+		if c.Releasing && !c.Overdue && !c.Elsewhere {
 			keys = append(keys, c.Key)
 		}
 	}

@@ -45,8 +45,8 @@ func TestMinimalKeepsFloors(t *testing.T) {
 			s.node.On[i].Budgets = nil
 		}
 		d := pl.Plan(epoch, s.cfg, s.ask, s.node)
-		if d.Reason == RoomIsThere || d.Reason == WaitsForLeaving {
-			assert.Assert(t, s.enough(nil) && (d.Reason == WaitsForLeaving || trigger != Quota), "seed %d: %s", seed, d)
+		if d.Reason == RoomIsThere || d.Reason == WaitsForReleasing {
+			assert.Assert(t, s.enough(nil) && (d.Reason == WaitsForReleasing || trigger != Quota), "seed %d: %s", seed, d)
 			continue
 		}
 		able := s.eligible()

@@ -67,7 +67,7 @@ func randomSituation(r *rand.Rand) situation {
 			Key: fmt.Sprint("c", i), Amounts: amounts(), Priority: int32(r.IntN(priorities)) - 1,
 			Created: epoch.Add(-time.Duration(r.IntN(3)) * time.Minute),
 			Owner:   r.IntN(5) == 0, OptedOut: r.IntN(5) == 0, Foreign: r.IntN(5) == 0,
-			Required: rare(), Protected: rare(), Leaving: rare(), Stuck: rare(),
+			Required: rare(), Protected: rare(), Releasing: rare(), Overdue: rare(),
 		}
 		c.Static = c.Foreign && rare()
 		s.node.On = append(s.node.On, c)
@@ -97,7 +97,7 @@ func missing(s situation, gone ...Candidate) resources.Amounts {
 		kind := resources.Kind(i)
 		room := s.node.Free.Of(kind)
 		for _, c := range s.node.On {
-			if c.Leaving && !c.Stuck {
+			if c.Releasing && !c.Overdue {
 				room += c.Amounts.Of(kind)
 			}
 		}
@@ -117,7 +117,7 @@ func mayGo(s situation, c Candidate) bool {
 	for i, v := range lacks {
 		useful = useful || v > 0 && c.Amounts.Of(resources.Kind(i)) > 0
 	}
-	return useful && !c.Required && !c.Static && !c.Protected && !c.Leaving && !c.Stuck &&
+	return useful && !c.Required && !c.Static && !c.Protected && !c.Releasing && !c.Overdue &&
 		c.Priority <= s.ask.Priority && (!c.Foreign || !s.cfg.SpareForeign)
 }
 

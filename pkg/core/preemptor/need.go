@@ -13,7 +13,7 @@ import (
 func (p *plan) measure() {
 	p.leaving, p.leavers = p.leaving[:0], p.leavers[:0]
 	for i := range p.node.On {
-		if c := &p.node.On[i]; c.Leaving && !c.Stuck && !c.Elsewhere {
+		if c := &p.node.On[i]; c.Releasing && !c.Overdue && !c.Elsewhere {
 			p.leaving.Add(holds(c))
 			p.leavers = append(p.leavers, c.Key)
 		}

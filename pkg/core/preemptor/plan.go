@@ -41,7 +41,7 @@ func (pl *Planner) Plan(now time.Time, cfg Config, ask Ask, node Node) Decision 
 // takes the reservation to be old enough. It makes no garbage with the trigger
 // Priority, once it has seen a node as large. Of the memory of its arguments
 // nothing is read after it returned.
-func (pl *Planner) Assess(cfg Config, ask Ask, node Node) Cost {
+func (pl *Planner) Cost(cfg Config, ask Ask, node Node) Cost {
 	p := &pl.plan
 	p.start(cfg, ask, node)
 	p.telling = false
@@ -191,7 +191,7 @@ func (p *plan) settled() bool {
 	case p.roomIsThere():
 		p.reason = RoomIsThere
 	case p.waits():
-		p.reason = WaitsForLeaving
+		p.reason = WaitsForReleasing
 	case p.cfg.Disabled:
 		p.reason = Disabled
 	case len(p.ranked) == 0:

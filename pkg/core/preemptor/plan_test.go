@@ -34,7 +34,7 @@ func TestMinimalIsTheOptimum(t *testing.T) {
 	eachNode(t, func(t *testing.T, seed uint64, s situation) {
 		d := s.with(Minimal).plan()
 		if missing(s).IsZero() {
-			assert.Assert(t, d.Reason == RoomIsThere || d.Reason == WaitsForLeaving, "seed %d: %s", seed, d)
+			assert.Assert(t, d.Reason == RoomIsThere || d.Reason == WaitsForReleasing, "seed %d: %s", seed, d)
 			return
 		}
 		want, found := bruteForce(s, s.cfg.VictimsMax)

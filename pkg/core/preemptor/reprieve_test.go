@@ -27,8 +27,8 @@ func TestPriorityIsItsTwin(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		s := triggered(r, Priority)
 		d := pl.Plan(epoch, s.cfg, s.ask, s.node)
-		assert.Equal(t, pl.Assess(s.cfg, s.ask, s.node), d.Cost, "seed %d", seed)
-		if d.Reason == RoomIsThere || d.Reason == WaitsForLeaving {
+		assert.Equal(t, pl.Cost(s.cfg, s.ask, s.node), d.Cost, "seed %d", seed)
+		if d.Reason == RoomIsThere || d.Reason == WaitsForReleasing {
 			assert.Assert(t, s.enough(nil), "seed %d: %s", seed, d)
 			assert.Equal(t, d.Cost, s.naiveCost(nil), "seed %d", seed)
 			continue
@@ -134,7 +134,7 @@ func TestTriggersDoNotMindTheOrder(t *testing.T) {
 			assert.Equal(t, one.Explain(s.node.Kinds), two.Explain(other.node.Kinds), "seed %d", seed)
 			assert.Equal(t, one.Cost, two.Cost, "%s seed %d", trigger, seed)
 			if trigger != RequiredNode { // which may be too young
-				assert.Equal(t, pl.Assess(s.cfg, s.ask, s.node), one.Cost, "%s seed %d", trigger, seed)
+				assert.Equal(t, pl.Cost(s.cfg, s.ask, s.node), one.Cost, "%s seed %d", trigger, seed)
 			}
 		}
 	}
@@ -152,8 +152,8 @@ func FuzzTriggers(f *testing.F) {
 			s := triggered(rand.New(rand.NewPCG(seed, 12)), trigger)
 			d := pl.Plan(epoch, s.cfg, s.ask, s.node)
 			assert.Equal(t, d.Reason == Chosen, len(d.Victims) > 0)
-			assert.Equal(t, d.Cost.Feasible(), d.Reason == Chosen || d.Reason == RoomIsThere || d.Reason == WaitsForLeaving)
-			assert.Equal(t, pl.Assess(s.cfg, s.ask, s.node), d.Cost)
+			assert.Equal(t, d.Cost.Feasible(), d.Reason == Chosen || d.Reason == RoomIsThere || d.Reason == WaitsForReleasing)
+			assert.Equal(t, pl.Cost(s.cfg, s.ask, s.node), d.Cost)
 			counted := len(s.eligible())
 			for _, count := range d.ByFilter {
 				counted += count

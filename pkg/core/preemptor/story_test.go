@@ -124,7 +124,7 @@ func (s *situation) carryOut(line string) (string, error) {
 // told is the decision in short.
 func told(d Decision, kinds *resources.Kinds) string {
 	var out strings.Builder
-	fmt.Fprintln(&out, d.Verdict(kinds))
+	fmt.Fprintln(&out, d.Summary(kinds))
 	for _, f := range d.Failures {
 		fmt.Fprintln(&out, "  tried", f)
 	}
@@ -189,7 +189,7 @@ func (a *arguments) candidate() Candidate {
 		Key: a.name(), Priority: int32(a.number("priority", 0)),
 		Created:  epoch.Add(-a.duration("age", time.Hour)),
 		Required: a.flag("required"), Foreign: a.flag("foreign"), Static: a.flag("static"), Owner: a.flag("owner"),
-		OptedOut: a.flag("opted-out"), Protected: a.flag("protected"), Leaving: a.flag("leaving"), Stuck: a.flag("stuck"),
+		OptedOut: a.flag("opted-out"), Protected: a.flag("protected"), Releasing: a.flag("leaving"), Overdue: a.flag("stuck"),
 	}
 	c.Elsewhere, c.Outside, c.SameQueue = a.flag("elsewhere"), a.flag("outside"), a.flag("same-queue")
 	c.QoS = QoS(a.number("qos", 0))

@@ -62,7 +62,7 @@ func sumUntilCovered(s situation) []Candidate {
 func fewestOf(s situation) int {
 	var able []Candidate
 	for _, c := range s.node.On {
-		if c.Leaving || mayGo(s, c) {
+		if c.Releasing || mayGo(s, c) {
 			c.Owner, c.Foreign, c.OptedOut, c.Priority = false, false, false, s.ask.Priority
 			able = append(able, c)
 		}

@@ -131,7 +131,7 @@ func (s situation) may(c Candidate) bool {
 		useful = useful || v > 0 && (quota.Of(kind) > 0 || node.Of(kind) > 0 && !c.Elsewhere)
 	}
 	switch {
-	case c.Stuck, c.Leaving, c.Required, c.Static, c.Foreign, c.Protected, c.Outside, !useful:
+	case c.Overdue, c.Releasing, c.Required, c.Static, c.Foreign, c.Protected, c.Outside, !useful:
 		return false
 	}
 	switch s.ask.Trigger {

@@ -23,10 +23,10 @@ func (w *world) nominatedRows(n *core.NodeView, row func(...string)) {
 // were and what they were good for, and where room is made or the least is missing.
 func (w *world) showHunts(a *arguments) (func(), error) {
 	return w.ofAsk(a, func(ask core.AskView) {
-		if len(ask.Hunts) == 0 {
+		if len(ask.Attempts) == 0 {
 			w.printf("%s has not hunted\n", ask.Key)
 		}
-		for _, h := range ask.Hunts {
+		for _, h := range ask.Attempts {
 			w.printf("at %s by %s: %s\n", w.offset(h.At), h.Trigger, countsOf(h))
 			if h.Plan == nil {
 				continue
@@ -40,16 +40,16 @@ func (w *world) showHunts(a *arguments) (func(), error) {
 	})
 }
 
-func countsOf(h core.Hunt) string {
+func countsOf(h core.PreemptionAttempt) string {
 	var words []string
 	for _, c := range []struct {
 		count int
 		what  string
 	}{
 		{h.Closed, "closed to it"},
-		{h.Small, "too small"},
-		{h.Lacking, "where too little comes free"},
-		{h.Enough, "where enough does"},
+		{h.TooSmall, "too small"},
+		{h.Insufficient, "where too little comes free"},
+		{h.Sufficient, "where enough does"},
 		{h.Refused, "of them refused whoever goes"},
 		{h.Skipped, "not looked at"},
 	} {
@@ -73,7 +73,7 @@ func (w *world) showVictims() {
 			line += fmt.Sprintf(", %d by %s", count, t)
 		}
 	}
-	w.printf("%s; nominations %d, cleared %d; stuck %d, loops %d\n", line, p.Nominations, p.Cleared, p.Stuck.Total(), p.Loops)
+	w.printf("%s; nominations %d, cleared %d; stuck %d, loops %d\n", line, p.Nominations, p.Cleared, p.Overdue.Total(), p.Loops)
 }
 
 func keysOf(words []string) []core.AllocationKey {

@@ -126,21 +126,21 @@ func (w *world) askOf(key core.AllocationKey) (ask core.AskView, waits bool) {
 
 func (w *world) showPreempted() {
 	p := w.here().View().Preempted
-	w.printf("plans %d, victims %d, stuck %d, reservations given way %d\n", p.Plans, p.Victims.Total(), p.Stuck.Total(), p.Reservations)
+	w.printf("plans %d, victims %d, stuck %d, reservations given way %d\n", p.Plans, p.Victims.Total(), p.Overdue.Total(), p.Reservations)
 }
 
 // going says of an allocation for whom, or by what, it was told to go.
 func (w *world) going(n *core.NodeView, key core.AllocationKey) string {
-	i := slices.IndexFunc(n.Leaving, func(l core.Leaving) bool { return l.Key == key })
+	i := slices.IndexFunc(n.Evictions, func(l core.Eviction) bool { return l.Key == key })
 	if i < 0 {
 		return ""
 	}
-	l := n.Leaving[i]
+	l := n.Evictions[i]
 	text := fmt.Sprintf(", leaving for %s since %s", l.For, w.offset(l.Since))
 	if l.For == "" {
 		text = fmt.Sprintf(", leaving by %s since %s", l.Trigger, w.offset(l.Since))
 	}
-	if l.Stuck {
+	if l.Overdue {
 		text += ", stuck"
 	}
 	return text

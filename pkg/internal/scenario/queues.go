@@ -42,8 +42,8 @@ func (w *world) columns() []column {
 // passing are the columns that are shown only where a queue has anything in them.
 func (w *world) passing() []column {
 	return []column{
-		{"leaving", func(_ *core.View, q *core.QueueView) string { return w.amounts(q.Leaving) }},
-		{"promised", func(_ *core.View, q *core.QueueView) string { return w.amounts(q.Promised) }},
+		{"leaving", func(_ *core.View, q *core.QueueView) string { return w.amounts(q.Releasing) }},
+		{"promised", func(_ *core.View, q *core.QueueView) string { return w.amounts(q.Nominated) }},
 	}
 }
 
@@ -95,13 +95,13 @@ func everyQueue(q *core.QueueView, visit func(*core.QueueView)) {
 func (w *world) showExcess() {
 	found := false
 	everyQueue(w.here().View().Root, func(q *core.QueueView) {
-		if q.OverSince.IsZero() {
+		if q.OverMaxSince.IsZero() {
 			return
 		}
 		found = true
-		w.printf("%s is beyond its max since %s\n", q.Path, w.offset(q.OverSince))
-		if q.GivesBack != nil {
-			w.printf("at %s %s\n", w.offset(q.GaveBack), q.GivesBack.Explain(w.kinds))
+		w.printf("%s is beyond its max since %s\n", q.Path, w.offset(q.OverMaxSince))
+		if q.QuotaPlan != nil {
+			w.printf("at %s %s\n", w.offset(q.QuotaPlanned), q.QuotaPlan.Explain(w.kinds))
 		}
 	})
 	if !found {

@@ -141,7 +141,7 @@ func (w *world) showAsks() {
 // showForeign prints the foreign allocations that are charged nowhere because
 // their node is not known.
 func (w *world) showForeign() {
-	homeless := w.here().View().Homeless
+	homeless := w.here().View().ForeignUnknownNode
 	if len(homeless) == 0 {
 		w.printf("every foreign allocation is on a node\n")
 		return

@@ -88,7 +88,7 @@ func TestAnAskThatIsTakenBack(t *testing.T) {
 		m.Confirm("small")
 		assert.Equal(t, m.WaitPlaced("next"), "node-1")
 		m.Advance(time.Hour)
-		assert.Equal(t, m.Look().Preempted.Stuck.Total(), uint64(0))
+		assert.Equal(t, m.Look().Preempted.Overdue.Total(), uint64(0))
 	})
 }
 

@@ -86,7 +86,7 @@ func TestRoomIsMade(t *testing.T) {
 			[]core.Reservation{{Node: "node-1", Key: "logs", At: asked, Required: true}})
 
 		m.Advance(startDelay - time.Nanosecond)
-		assert.Check(t, cmp.Len(m.Node("node-1").Leaving, 0))
+		assert.Check(t, cmp.Len(m.Node("node-1").Evictions, 0))
 		told, _ := released(m)
 		assert.Equal(t, len(told), 0)
 
@@ -103,7 +103,7 @@ func TestRoomIsMade(t *testing.T) {
 		// It runs until it is confirmed.
 		node := m.Node("node-1")
 		assert.Equal(t, m.Text(node.Available), "nothing")
-		assert.DeepEqual(t, node.Leaving, []core.Leaving{{Key: "small", For: "logs", Since: asked.Add(startDelay)}})
+		assert.DeepEqual(t, node.Evictions, []core.Eviction{{Key: "small", For: "logs", Since: asked.Add(startDelay)}})
 		m.Advance(time.Minute)
 		_, placed := m.Placed("logs")
 		assert.Check(t, !placed)
@@ -111,7 +111,7 @@ func TestRoomIsMade(t *testing.T) {
 		m.Confirm("small")
 		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
 		node = m.Node("node-1")
-		assert.Check(t, cmp.Len(node.Leaving, 0))
+		assert.Check(t, cmp.Len(node.Evictions, 0))
 		assert.Check(t, cmp.Len(node.Reservations, 0))
 		assert.DeepEqual(t, ofPods(m), append(toldToGo("small"), "allocation logs placed on node-1"))
 		assert.Equal(t, m.Text(m.Queue("root").Used), "vcore=5000")
@@ -174,7 +174,7 @@ func TestALateConfirmation(t *testing.T) {
 		m.AskOn("node-1", "daemons", "logs", "vcore=2")
 		m.Advance(startDelay)
 		m.Advance(victimTimeout - time.Nanosecond)
-		assert.Check(t, !m.Node("node-1").Leaving[0].Stuck)
+		assert.Check(t, !m.Node("node-1").Evictions[0].Overdue)
 		m.Confirm("small")
 		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
 		m.Advance(time.Hour)
@@ -210,13 +210,13 @@ func TestAConfirmationThatNeverComes(t *testing.T) {
 		assert.DeepEqual(t, m.Heard(), []string{})
 		m.Advance(time.Nanosecond)
 		assert.DeepEqual(t, m.Heard(), toldToGo("large"))
-		leaving := m.Node("node-1").Leaving
+		leaving := m.Node("node-1").Evictions
 		assert.Equal(t, len(leaving), 2)
 		for _, l := range leaving {
-			assert.Equal(t, l.Stuck, l.Key == "small")
+			assert.Equal(t, l.Overdue, l.Key == "small")
 			assert.Equal(t, l.For, core.AllocationKey("logs"))
 		}
-		assert.Equal(t, m.Look().Preempted.Stuck.Total(), uint64(1))
+		assert.Equal(t, m.Look().Preempted.Overdue.Total(), uint64(1))
 
 		m.Confirm("large")
 		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
@@ -224,7 +224,7 @@ func TestAConfirmationThatNeverComes(t *testing.T) {
 
 		m.Confirm("small")
 		assert.Equal(t, m.Text(m.Node("node-1").Allocated), "vcore=2000")
-		assert.Check(t, cmp.Len(m.Node("node-1").Leaving, 0))
+		assert.Check(t, cmp.Len(m.Node("node-1").Evictions, 0))
 	})
 }
 
@@ -236,7 +236,7 @@ func TestNobodyGoes(t *testing.T) {
 		told, _ := released(m)
 		assert.Equal(t, len(told), 2)
 		assert.Equal(t, len(preempted(m)), 2)
-		assert.Equal(t, m.Look().Preempted.Stuck.Total(), uint64(2))
+		assert.Equal(t, m.Look().Preempted.Overdue.Total(), uint64(2))
 		assert.Equal(t, m.Why("logs"), "required node has no room: nobody is eligible: needs vcore=2000")
 		// The first of them that goes makes room.
 		m.Confirm("large")

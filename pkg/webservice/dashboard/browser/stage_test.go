@@ -185,7 +185,7 @@ func (p *play) wait(t *testing.T, k *keeper) *core.View {
 
 func leaving(v *core.View) (n int) {
 	for _, node := range v.Nodes {
-		n += len(node.Leaving)
+		n += len(node.Evictions)
 	}
 	return n
 }

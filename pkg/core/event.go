@@ -1,0 +1,266 @@
+package core
+
+import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// Effects are what one step of a partition did, in the order in which it did it.
+// Together they say everything that changed: a reader of all effects needs no
+// books of its own to know what waits and what runs where. Messages of the
+// scheduler-interface, event records, counters and log lines are made from them
+// outside the core.
+//
+// Effects are shared and must never be changed.
+type Effects []Event
+
+// An Event is one thing that happened in a partition. Its type is one of those in
+// this file: AskAdded, AskResized, Placed, Adopted, ForeignAdded and ForeignRemoved
+// themselves, a pointer to each of the others.
+type Event interface{ event() }
+
+// Events about an ask or allocation. Each holds the allocation as it is after the
+// event, or, where it ends, as it was; those that happen most are one pointer, so
+// that they make no garbage.
+type (
+	// AskAdded says that an ask waits from now on: a new one, or an allocation
+	// that could not be bound, which follows its Ended.
+	AskAdded struct{ *Allocation }
+	// AskResized says that an ask waits for other amounts than before.
+	AskResized struct{ *Allocation }
+	// AskEnded says that an ask waits no more and was not placed.
+	AskEnded struct {
+		*Allocation
+		Cause EndCause
+	}
+	// Placed says that an ask runs on its node from now on.
+	Placed struct{ *Allocation }
+	// Adopted says that an allocation runs which the resource manager placed. If it
+	// was an ask before, that ask waits no more.
+	Adopted struct{ *Allocation }
+	// Resized says that a running allocation has other amounts than Before.
+	Resized struct {
+		*Allocation
+		Before resources.Amounts
+	}
+	// Ended says that an allocation runs no more.
+	Ended struct {
+		*Allocation
+		Cause   EndCause
+		Message string // for people; may be empty
+		Evicted bool   // an EvictionRequested came before
+	}
+	// EvictionRequested says that an allocation is to be ended by the resource
+	// manager, to make room. It runs until Ended.
+	EvictionRequested struct {
+		*Allocation
+		For     AllocationKey // the ask that gets the room; empty with the trigger Quota
+		Trigger preemptor.Trigger
+		Class   preemptor.Class
+		Message string // for people
+	}
+	// AllocationRejected says that an ask or allocation, or new amounts for one, was
+	// refused. One that was known before is as it was.
+	AllocationRejected struct {
+		Key         AllocationKey
+		Application ApplicationID
+		Reason      string
+	}
+	// ForeignAdded and ForeignRemoved say that a foreign allocation is booked on a
+	// node and that it is booked there no more. One that changes is removed and
+	// added.
+	ForeignAdded   struct{ *Allocation }
+	ForeignRemoved struct{ *Allocation }
+)
+
+// Events about why an ask waits, and what is done about it.
+type (
+	// Reserved and Unreserved say that a node is kept for an ask, and that it is not
+	// any more.
+	Reserved struct {
+		*Allocation
+		Node NodeID
+	}
+	Unreserved struct {
+		*Allocation
+		Node NodeID
+	}
+	// Nominated says that room is made for an ask on a node, where it will run
+	// unless a better place turns up. It comes before the evictions.
+	Nominated struct {
+		*Allocation
+		Node   NodeID
+		Reason string              // for people
+		Plan   *preemptor.Decision // what is evicted; shared and never changed
+	}
+	// NominationEnded says that an ask is nominated no more: it was placed or does
+	// not wait any more, or, if Waits is set, it waits on and looks for room anew.
+	NominationEnded struct {
+		*Allocation
+		Node   NodeID
+		Reason string
+		Waits  bool
+	}
+	// PreemptionPlanned says why evictions follow that no nomination explains: for
+	// an ask with a required node, or because a queue is over its max, and then it
+	// names neither ask nor node.
+	PreemptionPlanned struct {
+		Application ApplicationID
+		Key         AllocationKey
+		Queue       QueuePath // of the ask, or the one over its max
+		Node        NodeID
+		Plan        *preemptor.Decision // shared and never changed
+	}
+	// Unschedulable says, once for each ask, that no node can take it, so that more
+	// nodes may be brought.
+	Unschedulable struct {
+		*Allocation
+		Reason string
+	}
+	// AskReport says for people what was tried for an ask in vain.
+	AskReport struct {
+		*Allocation
+		Message string
+	}
+	// ApplicationReport says for people that no more room is made for an
+	// application for now; Key is the ask that shows it.
+	ApplicationReport struct {
+		ID      ApplicationID
+		Key     AllocationKey
+		Message string
+	}
+	// QueueReport says for people what a queue over its max gives back.
+	QueueReport struct {
+		Queue   QueuePath
+		Message string
+		Freed   resources.Amounts
+	}
+)
+
+// Events about applications.
+type (
+	// ApplicationAccepted says that an application is registered, in state New.
+	ApplicationAccepted struct {
+		ID     ApplicationID
+		Queue  QueuePath // where it is
+		User   string
+		Groups []string
+		Tags   map[string]string
+	}
+	// ApplicationRejected says that an application was not registered. One with the
+	// same ID may go on.
+	ApplicationRejected struct {
+		ID     ApplicationID
+		Queue  QueuePath // as wished for
+		User   string
+		Groups []string
+		Tags   map[string]string
+		Reason string
+	}
+	// ApplicationChanged says that an application entered a state.
+	ApplicationChanged struct {
+		ID      ApplicationID
+		Queue   QueuePath
+		From    State
+		State   State
+		Message string // may be empty
+	}
+	// ApplicationGone says that an application has left its queue: it completed or
+	// failed, or the resource manager removed it. Nothing of it is left.
+	ApplicationGone struct {
+		ID      ApplicationID
+		Queue   QueuePath
+		State   State // the last one
+		Removed bool  // by the resource manager
+	}
+)
+
+// Events about nodes. Total is what all nodes have together after the event.
+type (
+	// NodeAdded says that a node is registered.
+	NodeAdded struct {
+		ID          NodeID
+		Capacity    resources.Amounts
+		Attributes  map[string]string
+		Schedulable bool
+		Total       resources.Amounts
+	}
+	// NodeRejected says that a request about a node was refused.
+	NodeRejected struct {
+		ID     NodeID
+		Reason string
+	}
+	// NodeResized says that a node has another capacity.
+	NodeResized struct {
+		ID       NodeID
+		Capacity resources.Amounts
+		Total    resources.Amounts
+	}
+	// NodeAttributes says that a node has other attributes.
+	NodeAttributes struct {
+		ID         NodeID
+		Attributes map[string]string
+	}
+	// NodeSchedulable says that a node takes ordinary asks from now on, or not.
+	NodeSchedulable struct {
+		ID          NodeID
+		Schedulable bool
+	}
+	// NodeRemoved says that a node is gone. What ran there has Ended before.
+	NodeRemoved struct {
+		ID    NodeID
+		Total resources.Amounts
+	}
+)
+
+// Reconfigured says that a configuration took the place of another. The root of
+// Before has no name where there was none.
+type Reconfigured struct{ Before, After QueueConfig }
+
+// EndCause is why an ask or allocation ended.
+type EndCause uint8
+
+// The causes: the resource manager released it; a placeholder or ask timed out;
+// it was preempted; a real allocation replaced the placeholder; it could not be
+// bound and is an ask again; its node was removed; its application was removed.
+const (
+	CauseReleased EndCause = iota
+	CauseTimedOut
+	CausePreempted
+	CauseReplaced
+	CauseBindFailed
+	CauseNodeRemoved
+	CauseApplicationRemoved
+)
+
+func (AskAdded) event()             {}
+func (AskResized) event()           {}
+func (*AskEnded) event()            {}
+func (Placed) event()               {}
+func (Adopted) event()              {}
+func (*Resized) event()             {}
+func (*Ended) event()               {}
+func (*EvictionRequested) event()   {}
+func (*AllocationRejected) event()  {}
+func (ForeignAdded) event()         {}
+func (ForeignRemoved) event()       {}
+func (*Reserved) event()            {}
+func (*Unreserved) event()          {}
+func (*Nominated) event()           {}
+func (*NominationEnded) event()     {}
+func (*PreemptionPlanned) event()   {}
+func (*Unschedulable) event()       {}
+func (*AskReport) event()           {}
+func (*ApplicationReport) event()   {}
+func (*QueueReport) event()         {}
+func (*ApplicationAccepted) event() {}
+func (*ApplicationRejected) event() {}
+func (*ApplicationChanged) event()  {}
+func (*ApplicationGone) event()     {}
+func (*NodeAdded) event()           {}
+func (*NodeRejected) event()        {}
+func (*NodeResized) event()         {}
+func (*NodeAttributes) event()      {}
+func (*NodeSchedulable) event()     {}
+func (*NodeRemoved) event()         {}
+func (*Reconfigured) event()        {}
