@@ -90,14 +90,14 @@ func (b *Book) stopped(key core.AllocationKey, why si.TerminationType) {
 }
 
 // spend adds what an allocation used until now.
-func (b *Book) spend(on *[]Spent, r *run) {
+func (b *Book) spend(on *[]ResourceUsage, r *run) {
 	instance := b.instances[r.node]
 	if instance == "" {
 		instance = instanceUnknown
 	}
-	i, known := slices.BinarySearchFunc(*on, instance, func(s Spent, instance string) int { return strings.Compare(s.Instance, instance) })
+	i, known := slices.BinarySearchFunc(*on, instance, func(s ResourceUsage, instance string) int { return strings.Compare(s.Instance, instance) })
 	if !known {
-		*on = slices.Insert(*on, i, Spent{Instance: instance})
+		*on = slices.Insert(*on, i, ResourceUsage{Instance: instance})
 	}
 	(*on)[i].Amounts.Add(overTime(r.amounts, b.now.Sub(time.Unix(0, r.since))))
 }

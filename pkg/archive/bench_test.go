@@ -45,7 +45,7 @@ func BenchmarkPlacement(b *testing.B) {
 					at = 0
 				}
 				for i := range batch {
-					s.Take(releases[at+i])
+					s.Observe(releases[at+i])
 				}
 				b.StartTimer()
 				s.do(nil, effects[at:at+batch]...)
@@ -63,7 +63,7 @@ func BenchmarkRelease(b *testing.B) {
 	place := events.Step{Now: s.now, Effects: core.Effects{placed}}
 	release := events.Step{Now: s.now, Command: core.ReleaseAllocation{Application: "app", Key: "k"}}
 	for b.Loop() {
-		s.Take(place)
-		s.Take(release)
+		s.Observe(place)
+		s.Observe(release)
 	}
 }

@@ -30,11 +30,11 @@ type Book struct {
 	running    map[core.AllocationKey]run
 	instances  map[core.NodeID]string // types of nodes, where they are known
 	lately     lately
-	ended      ring[*Life]
-	rejections ring[*Life]
+	ended      ring[*ApplicationRecord]
+	rejections ring[*ApplicationRecord]
 	plans      plans
 	counts     counts
-	over       []*Life // that ended with the last step
+	over       []*ApplicationRecord // that ended with the last step
 }
 
 func newBook(config Config, kinds *resources.Kinds) *Book {
@@ -46,7 +46,7 @@ func newBook(config Config, kinds *resources.Kinds) *Book {
 
 // Take writes down a step. All steps must be taken, in order, from the first on. It
 // returns the applications that ended, in a slice that is good until the next one.
-func (b *Book) Take(step events.Step) (ended []*Life) {
+func (b *Book) Observe(step events.Step) (ended []*ApplicationRecord) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.now, b.over = step.Now, b.over[:0]
@@ -167,7 +167,7 @@ func (b *Book) planned(p *Plan) {
 
 // Over is the applications that ended and those that were rejected, the oldest
 // first, without what is too old at this time.
-func (b *Book) Over(now time.Time) (ended, rejected []*Life) {
+func (b *Book) Finished(now time.Time) (ended, rejected []*ApplicationRecord) {
 	if b == nil {
 		return nil, nil
 	}
@@ -178,8 +178,8 @@ func (b *Book) Over(now time.Time) (ended, rejected []*Life) {
 }
 
 // recent is those who have not ended too long ago.
-func (c Config) recent(lives []*Life, now time.Time) []*Life {
-	i := slices.IndexFunc(lives, func(l *Life) bool { return !l.Finished.Add(c.Keep).Before(now) })
+func (c Config) recent(lives []*ApplicationRecord, now time.Time) []*ApplicationRecord {
+	i := slices.IndexFunc(lives, func(l *ApplicationRecord) bool { return !l.Finished.Add(c.Keep).Before(now) })
 	if i < 0 {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (c Config) recent(lives []*Life, now time.Time) []*Life {
 }
 
 // Life is the life of an application that goes on; nil if there is none.
-func (b *Book) Life(id core.ApplicationID) *Life {
+func (b *Book) Application(id core.ApplicationID) *ApplicationRecord {
 	if b == nil {
 		return nil
 	}
@@ -200,20 +200,20 @@ func (b *Book) Life(id core.ApplicationID) *Life {
 }
 
 // Waits is why an ask of an application waits; nothing if nothing was said of it.
-func (b *Book) Waits(id core.ApplicationID, key core.AllocationKey) Waits {
+func (b *Book) PendingReasons(id core.ApplicationID, key core.AllocationKey) PendingReasons {
 	if b == nil {
-		return Waits{}
+		return PendingReasons{}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if l := b.lives[id]; l != nil && l.waits[key] != nil {
-		return Waits{slices.Clone(l.waits[key].Reasons), l.waits[key].ScaleUp}
+		return PendingReasons{slices.Clone(l.waits[key].Reasons), l.waits[key].ScaleUp}
 	}
-	return Waits{}
+	return PendingReasons{}
 }
 
 // Began is when the partition did; zero if that is not known.
-func (b *Book) Began() time.Time {
+func (b *Book) Since() time.Time {
 	if b == nil {
 		return time.Time{}
 	}
@@ -234,7 +234,7 @@ func (b *Book) Plans() []*Plan {
 
 // Told is the last plan by which an allocation was told to go; nil if none did. The
 // application is empty for one of another scheduler.
-func (b *Book) Told(application core.ApplicationID, key core.AllocationKey) *Plan {
+func (b *Book) PlanOf(application core.ApplicationID, key core.AllocationKey) *Plan {
 	if b == nil {
 		return nil
 	}

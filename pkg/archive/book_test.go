@@ -35,15 +35,15 @@ func newStage(t testing.TB, config Config) *stage {
 	return &stage{Book: a.Open("p", kinds), now: start, size: core.ResourceOf(kinds, vcore)}
 }
 
-func (s *stage) do(c core.Command, effects ...any) []*Life {
-	return s.Take(events.Step{Now: s.now, Command: c, Effects: effects})
+func (s *stage) do(c core.Command, effects ...any) []*ApplicationRecord {
+	return s.Observe(events.Step{Now: s.now, Command: c, Effects: effects})
 }
 
 func (s *stage) begin(id string) {
 	s.do(core.AddApplication{ID: core.ApplicationID(id), Queue: "root.a"}, &si.AcceptedApplication{ApplicationID: id})
 }
 
-func (s *stage) enter(id string, state core.State) []*Life {
+func (s *stage) enter(id string, state core.State) []*ApplicationRecord {
 	return s.do(nil, &si.UpdatedApplication{ApplicationID: id, State: state.String()})
 }
 
@@ -79,19 +79,19 @@ func TestWhatHasEndedIsForgotten(t *testing.T) {
 		s.do(nil, &si.RejectedApplication{ApplicationID: id, Reason: "no"})
 		s.now = s.now.Add(10 * time.Minute)
 	}
-	ids := func(lives []*Life) (out string) {
+	ids := func(lives []*ApplicationRecord) (out string) {
 		for _, l := range lives {
 			out += string(l.ID) + " "
 		}
 		return out
 	}
-	ended, rejected := s.Over(s.now)
+	ended, rejected := s.Finished(s.now)
 	assert.Equal(t, ids(ended), "app7 app8 app9 ")
 	assert.Equal(t, ids(rejected), "app8 app9 ")
-	ended, rejected = s.Over(s.now.Add(45 * time.Minute)) // app8 ended 65 minutes before
+	ended, rejected = s.Finished(s.now.Add(45 * time.Minute)) // app8 ended 65 minutes before
 	assert.Equal(t, ids(ended), "app9 ")
 	assert.Equal(t, ids(rejected), "app9 ")
-	ended, _ = s.Over(s.now.Add(time.Hour))
+	ended, _ = s.Finished(s.now.Add(time.Hour))
 	assert.Equal(t, ids(ended), "")
 
 	s.now = s.now.Add(time.Hour)
@@ -114,40 +114,40 @@ func TestWaits(t *testing.T) {
 	say("reason 0")
 	say("one more") // takes the place of reason 1
 	say("reason 1") // which begins anew, and takes that of reason 2
-	waits := s.Waits("app", "k").Reasons
+	waits := s.PendingReasons("app", "k").Reasons
 	assert.Equal(t, len(waits), reasonsMax)
 	assert.Equal(t, waits[0].Message, "reason 3")
-	assert.DeepEqual(t, waits[reasonsMax-3:], []Wait{
+	assert.DeepEqual(t, waits[reasonsMax-3:], []PendingReason{
 		{"reason 0", s.now.Add(-3 * time.Second), 2}, {"one more", s.now.Add(-2 * time.Second), 1}, {"reason 1", s.now.Add(-time.Second), 1},
 	})
 	say(strings.Repeat("x", 10*wordsMax))
-	waits = s.Waits("app", "k").Reasons
+	waits = s.PendingReasons("app", "k").Reasons
 	assert.Equal(t, len(waits[reasonsMax-1].Message), wordsMax)
 
-	before := s.Waits("app", "k")
+	before := s.PendingReasons("app", "k")
 	say("later")
 	assert.Equal(t, before.Reasons[reasonsMax-1].Message, waits[reasonsMax-1].Message) // it is a copy
 	s.place("app", "k")
-	assert.Equal(t, len(s.Waits("app", "k").Reasons), 0)
+	assert.Equal(t, len(s.PendingReasons("app", "k").Reasons), 0)
 	say("late") // it runs
-	assert.Equal(t, len(s.Waits("app", "k").Reasons), 0)
-	assert.Equal(t, len(s.Waits("other", "k").Reasons), 0)
+	assert.Equal(t, len(s.PendingReasons("app", "k").Reasons), 0)
+	assert.Equal(t, len(s.PendingReasons("other", "k").Reasons), 0)
 }
 
 // TestStatesAreForgotten: one that goes on for ever has a list that does not.
 func TestStatesAreForgotten(t *testing.T) {
 	s := newStage(t, Config{})
 	s.begin("app")
-	early := s.Life("app")
+	early := s.Application("app")
 	for range turnsMax {
 		s.enter("app", core.Running)
 		s.enter("app", core.Completing)
 		s.now = s.now.Add(time.Second)
 	}
-	life := s.Life("app")
-	assert.Equal(t, len(life.Turns), turnsMax)
+	life := s.Application("app")
+	assert.Equal(t, len(life.Changes), turnsMax)
 	assert.Equal(t, life.Started, start) // still known
-	assert.Equal(t, len(early.Turns), 0)
+	assert.Equal(t, len(early.Changes), 0)
 }
 
 // TestPlansAreForgotten by number, and sooner if they name very many.
@@ -163,9 +163,9 @@ func TestPlansAreForgotten(t *testing.T) {
 	assert.Equal(t, string(s.Plans()[0].Key), "k8") // the newest first
 	assert.Equal(t, len(s.plans.open), 3)
 	assert.Equal(t, len(s.plans.victims), 3)
-	assert.Assert(t, s.Told("app", "v5") == nil)
-	assert.Equal(t, string(s.Told("app", "v8").Key), "k8")
-	assert.Assert(t, s.Told("other", "v8") == nil)
+	assert.Assert(t, s.PlanOf("app", "v5") == nil)
+	assert.Equal(t, string(s.PlanOf("app", "v8").Key), "k8")
+	assert.Assert(t, s.PlanOf("other", "v8") == nil)
 
 	long := make([]string, planNamesMax-10)
 	for i := range long {
@@ -190,15 +190,15 @@ func TestReadPlansDoNotChange(t *testing.T) {
 	assert.Equal(t, before.Outcome, UnderWay)
 	assert.Assert(t, before.Victims[0].Ended.IsZero())
 	assert.Equal(t, s.Plans()[0].Outcome, Placed)
-	assert.Equal(t, s.Told("app", "v").Victims[0].Ended, start)
+	assert.Equal(t, s.PlanOf("app", "v").Victims[0].Ended, start)
 }
 
 // TestNobodysBook reads as empty.
 func TestNobodysBook(t *testing.T) {
 	b := (*Archive)(nil).Book("p")
-	ended, rejected := b.Over(start)
-	assert.Equal(t, len(ended)+len(rejected)+len(b.Plans())+len(b.Waits("a", "k").Reasons), 0)
-	assert.Assert(t, b.Life("a") == nil && b.Told("a", "k") == nil && b.Began().IsZero())
+	ended, rejected := b.Finished(start)
+	assert.Equal(t, len(ended)+len(rejected)+len(b.Plans())+len(b.PendingReasons("a", "k").Reasons), 0)
+	assert.Assert(t, b.Application("a") == nil && b.PlanOf("a", "k") == nil && b.Since().IsZero())
 }
 
 // TestCountsOutliveTheirPartition, for a day, and are those of all partitions.
@@ -257,25 +257,25 @@ func TestReadersDisturbNobody(t *testing.T) {
 					return
 				default:
 				}
-				ended, rejected := book.Over(w.now)
+				ended, rejected := book.Finished(w.now)
 				lives, plans := slices.Concat(ended, rejected), book.Plans()
 				for i := range 4 {
-					if l := book.Life(core.ApplicationID(fmt.Sprint("app", i))); l != nil {
+					if l := book.Application(core.ApplicationID(fmt.Sprint("app", i))); l != nil {
 						lives = append(lives, l)
 					}
 				}
 				had := livesText(lives) + plansText(plans)
 				for i := range 4 {
-					_ = fmt.Sprint(book.Waits(core.ApplicationID(fmt.Sprint("app", i)), "k1"))
+					_ = fmt.Sprint(book.PendingReasons(core.ApplicationID(fmt.Sprint("app", i)), "k1"))
 				}
-				_ = fmt.Sprint(a.Counts(w.now), book.Began(), book.Told("app0", "k1"))
+				_ = fmt.Sprint(a.Counts(w.now), book.Since(), book.PlanOf("app0", "k1"))
 				assert.Check(t, had == livesText(lives)+plansText(plans))
 			}
 		})
 	}
 	for range 3 {
 		for _, m := range w.moments {
-			book.Take(m.Step)
+			book.Observe(m.Step)
 		}
 	}
 	close(done)

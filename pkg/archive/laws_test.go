@@ -55,13 +55,13 @@ func TestTheBookSaysWhatWas(t *testing.T) {
 func plain(a resources.Amounts) [2]int64 { return [2]int64{a.Of(0), a.Of(1)} }
 
 // lifeText is a life on a few lines.
-func lifeText(l *Life) string {
+func lifeText(l *ApplicationRecord) string {
 	text := fmt.Sprintf("%s in %s of %s: submitted %s, started %s, finished %s, %s, at most %v\n", l.ID, l.Queue, l.User,
 		ago(l.Submitted), ago(l.Started), ago(l.Finished), l.State, plain(l.MaxUsed))
-	for _, turn := range l.Turns {
+	for _, turn := range l.Changes {
 		text += fmt.Sprintf("  %s %s %s\n", ago(turn.At), turn.State, turn.Reason)
 	}
-	for _, list := range [][]Spent{l.Used, l.Preempted, l.Placeholders} {
+	for _, list := range [][]ResourceUsage{l.Used, l.Preempted, l.Placeholders} {
 		for _, s := range list {
 			text += fmt.Sprintf("  %s=%v", s.Instance, plain(s.Amounts))
 		}
@@ -70,7 +70,7 @@ func lifeText(l *Life) string {
 	return text
 }
 
-func livesText(lives []*Life) string {
+func livesText(lives []*ApplicationRecord) string {
 	texts := make([]string, len(lives))
 	for i, l := range lives {
 		texts[i] = lifeText(l)
@@ -81,15 +81,17 @@ func livesText(lives []*Life) string {
 func (w *world) checkLives(where string, met map[string]int) {
 	w.t.Helper()
 	ended, active := naiveLives(w.moments)
-	got, rejected := w.book.Over(w.now)
-	byEnd := func(a, b *Life) int { return cmp.Or(a.Finished.Compare(b.Finished), cmp.Compare(a.ID, b.ID)) }
-	assert.Assert(w.t, slices.IsSortedFunc(got, func(a, b *Life) int { return a.Finished.Compare(b.Finished) }), where)
+	got, rejected := w.book.Finished(w.now)
+	byEnd := func(a, b *ApplicationRecord) int {
+		return cmp.Or(a.Finished.Compare(b.Finished), cmp.Compare(a.ID, b.ID))
+	}
+	assert.Assert(w.t, slices.IsSortedFunc(got, func(a, b *ApplicationRecord) int { return a.Finished.Compare(b.Finished) }), where)
 	got = slices.SortedStableFunc(slices.Values(got), byEnd)
 	slices.SortStableFunc(ended, byEnd)
 	assert.Equal(w.t, livesText(got), livesText(ended), where)
-	slices.SortFunc(active, func(a, b *Life) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(active, func(a, b *ApplicationRecord) int { return cmp.Compare(a.ID, b.ID) })
 	for _, l := range active {
-		assert.Equal(w.t, lifeText(w.book.Life(l.ID)), lifeText(l), where)
+		assert.Equal(w.t, lifeText(w.book.Application(l.ID)), lifeText(l), where)
 		met["active"]++
 	}
 	for _, l := range append(ended, active...) {
@@ -119,11 +121,11 @@ func (w *world) checkWaits(where string, met map[string]int) {
 	for _, app := range w.moments[len(w.moments)-1].view.Applications {
 		for _, ask := range app.Asks {
 			said, scaleUp := naiveWaits(w.moments, app.ID, ask.Key)
-			want, got := folded(said), w.book.Waits(app.ID, ask.Key)
+			want, got := folded(said), w.book.PendingReasons(app.ID, ask.Key)
 			if len(want) > reasonsMax {
 				continue // what is said again counts anew: TestWaits
 			}
-			assert.DeepEqual(w.t, got, Waits{want, scaleUp})
+			assert.DeepEqual(w.t, got, PendingReasons{want, scaleUp})
 			met["waits"] += len(want)
 			if scaleUp {
 				met["scale up"]++

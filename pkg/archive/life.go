@@ -22,58 +22,58 @@ const turnsMax = 64
 // A Life is what an application was, from the first to the last day or until now.
 // Readers share it and what is in it. Of one that was rejected without anybody
 // having seen the request, only the ID and the reason are known.
-type Life struct {
+type ApplicationRecord struct {
 	ID        core.ApplicationID
 	Queue     core.QueuePath // of one that was rejected, as it was wished for
 	User      string
 	Groups    []string
 	Tags      map[string]string
 	Submitted time.Time
-	Started   time.Time // when it ran first; zero if it never did
-	Finished  time.Time // zero while it lives
-	State     string    // the last one
-	Turns     []Turn    // the latest changes of state, the oldest first
-	Rejection string    // why it was rejected
+	Started   time.Time     // when it ran first; zero if it never did
+	Finished  time.Time     // zero while it lives
+	State     string        // the last one
+	Changes   []StateChange // the latest changes of state, the oldest first
+	Rejection string        // why it was rejected
 
 	// MaxUsed is by kind, whenever that was, and without placeholders.
 	MaxUsed resources.Amounts
 	// What allocations used that have ended, by type of instance: those that were
 	// preempted and placeholders on their own.
-	Used, Preempted, Placeholders []Spent
+	Used, Preempted, Placeholders []ResourceUsage
 }
 
 // A Turn is a change of state.
-type Turn struct {
+type StateChange struct {
 	At     time.Time
 	State  string
 	Reason string // may be empty
 }
 
 // Spent is amounts times seconds on one type of instance.
-type Spent struct {
+type ResourceUsage struct {
 	Instance string
 	Amounts  resources.Amounts
 }
 
 // A life is one that goes on.
 type life struct {
-	Life
+	ApplicationRecord
 	running int               // allocations
 	used    resources.Amounts // without placeholders
-	waits   map[core.AllocationKey]*Waits
-	view    *Life // nil if it has changed since
+	waits   map[core.AllocationKey]*PendingReasons
+	view    *ApplicationRecord // nil if it has changed since
 }
 
 // viewed is the life as it is now. Lists in it only grow, so that what is there
 // is shared.
-func (l *life) viewed() *Life {
+func (l *life) viewed() *ApplicationRecord {
 	if l.view != nil {
 		return l.view
 	}
-	view := l.Life
-	view.Turns = slices.Clip(l.Turns)
+	view := l.ApplicationRecord
+	view.Changes = slices.Clip(l.Changes)
 	view.MaxUsed = l.MaxUsed.Clone()
-	for _, list := range []*[]Spent{&view.Used, &view.Preempted, &view.Placeholders} {
+	for _, list := range []*[]ResourceUsage{&view.Used, &view.Preempted, &view.Placeholders} {
 		*list = slices.Clone(*list)
 		for i := range *list {
 			(*list)[i].Amounts = (*list)[i].Amounts.Clone()
@@ -85,10 +85,10 @@ func (l *life) viewed() *Life {
 
 // turn enters a state.
 func (l *life) turn(at time.Time, state, reason string) {
-	if len(l.Turns) == turnsMax {
-		l.Turns = slices.Clone(l.Turns[1:])
+	if len(l.Changes) == turnsMax {
+		l.Changes = slices.Clone(l.Changes[1:])
 	}
-	l.Turns = append(l.Turns, Turn{At: at, State: state, Reason: reason})
+	l.Changes = append(l.Changes, StateChange{At: at, State: state, Reason: reason})
 	l.State, l.view = state, nil
 	if l.Started.IsZero() && state == core.Running.String() {
 		l.Started = at
@@ -97,7 +97,7 @@ func (l *life) turn(at time.Time, state, reason string) {
 
 // accepted begins a life.
 func (b *Book) accepted(c core.AddApplication) {
-	l := &life{Life: Life{
+	l := &life{ApplicationRecord: ApplicationRecord{
 		ID: c.ID, Queue: c.Queue.Full(), User: c.User, Groups: slices.Clone(c.Groups), Tags: maps.Clone(c.Tags),
 		Submitted: b.now, State: core.New.String(),
 	}}
@@ -107,9 +107,9 @@ func (b *Book) accepted(c core.AddApplication) {
 // rejected keeps an application that was not taken in. One of the same ID may go
 // on.
 func (b *Book) rejected(command core.Command, e *si.RejectedApplication) {
-	l := &Life{
+	l := &ApplicationRecord{
 		ID: core.ApplicationID(e.ApplicationID), Submitted: b.now, Finished: b.now, State: Rejected, Rejection: e.Reason,
-		Turns: []Turn{{b.now, Rejected, e.Reason}},
+		Changes: []StateChange{{b.now, Rejected, e.Reason}},
 	}
 	if c, ok := command.(core.AddApplication); ok && c.ID == l.ID {
 		l.Queue, l.User, l.Groups, l.Tags = c.Queue, c.User, c.Groups, c.Tags
@@ -173,7 +173,7 @@ func (b *Book) finish(l *life) {
 // forget drops what is too much or too old.
 func (b *Book) forget() {
 	for _, kept := range []struct {
-		ring *ring[*Life]
+		ring *ring[*ApplicationRecord]
 		most int
 	}{{&b.ended, b.config.EndedMax}, {&b.rejections, b.config.RejectedMax}} {
 		for kept.ring.len() > kept.most || kept.ring.len() > 0 && kept.ring.all()[0].Finished.Add(b.config.Keep).Before(b.now) {

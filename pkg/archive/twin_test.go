@@ -58,7 +58,7 @@ func leavesAt(m *moment, node core.NodeID, key core.AllocationKey) bool {
 
 // naiveLives is all that lived, in the order in which they ended, and then those
 // that go on; none of it is forgotten.
-func naiveLives(moments []moment) (ended, active []*Life) {
+func naiveLives(moments []moment) (ended, active []*ApplicationRecord) {
 	begun := map[core.ApplicationID]int{} // moments
 	for i := range moments {
 		for id, first := range begun {
@@ -81,13 +81,13 @@ func naiveLives(moments []moment) (ended, active []*Life) {
 
 // naiveLife is the life of an application, given the moments of it and, if it has
 // ended, the one at which it had.
-func naiveLife(moments []moment, id core.ApplicationID) *Life {
-	l := &Life{ID: id, State: "New"}
+func naiveLife(moments []moment, id core.ApplicationID) *ApplicationRecord {
+	l := &ApplicationRecord{ID: id, State: "New"}
 	for i := range moments {
 		m := &moments[i]
 		for _, effect := range m.Effects {
 			if e, ok := effect.(*si.UpdatedApplication); ok && e.ApplicationID == string(id) {
-				l.Turns = append(l.Turns, Turn{m.Now, e.State, e.Message})
+				l.Changes = append(l.Changes, StateChange{m.Now, e.State, e.Message})
 			}
 		}
 		app := appAt(m, id)
@@ -99,7 +99,7 @@ func naiveLife(moments []moment, id core.ApplicationID) *Life {
 				if before == core.New || before == core.Completing {
 					state = core.Completed
 				}
-				l.Turns = append(l.Turns, Turn{m.Now, state.String(), "it was removed"})
+				l.Changes = append(l.Changes, StateChange{m.Now, state.String(), "it was removed"})
 			}
 			break
 		}
@@ -115,16 +115,16 @@ func naiveLife(moments []moment, id core.ApplicationID) *Life {
 		}
 		l.MaxUsed.Raise(used)
 	}
-	if len(l.Turns) > 0 {
-		l.State = l.Turns[len(l.Turns)-1].State
+	if len(l.Changes) > 0 {
+		l.State = l.Changes[len(l.Changes)-1].State
 	}
-	l.Turns = l.Turns[max(0, len(l.Turns)-turnsMax):]
+	l.Changes = l.Changes[max(0, len(l.Changes)-turnsMax):]
 	l.Used, l.Preempted, l.Placeholders = naiveSpent(moments, id)
 	return l
 }
 
 // naiveSpent looks at each allocation for as long as it had the same amounts.
-func naiveSpent(moments []moment, id core.ApplicationID) (used, preempted, placeholders []Spent) {
+func naiveSpent(moments []moment, id core.ApplicationID) (used, preempted, placeholders []ResourceUsage) {
 	since := map[core.AllocationKey]time.Time{}
 	for i := range moments {
 		m := &moments[i]
@@ -163,14 +163,14 @@ func naiveSpent(moments []moment, id core.ApplicationID) (used, preempted, place
 	return used, preempted, placeholders
 }
 
-func naiveSpend(on *[]Spent, instance string, amounts resources.Amounts, d time.Duration) {
+func naiveSpend(on *[]ResourceUsage, instance string, amounts resources.Amounts, d time.Duration) {
 	if instance == "" {
 		instance = "UNKNOWN"
 	}
-	i := slices.IndexFunc(*on, func(s Spent) bool { return s.Instance == instance })
+	i := slices.IndexFunc(*on, func(s ResourceUsage) bool { return s.Instance == instance })
 	if i < 0 {
 		i = len(*on)
-		*on = append(*on, Spent{Instance: instance})
+		*on = append(*on, ResourceUsage{Instance: instance})
 	}
 	for kind, quantity := range amounts {
 		product := new(big.Int).Mul(big.NewInt(quantity), big.NewInt(int64(d)))
@@ -180,7 +180,7 @@ func naiveSpend(on *[]Spent, instance string, amounts resources.Amounts, d time.
 		}
 		(*on)[i].Amounts.Set(resources.Kind(kind), (*on)[i].Amounts.Of(resources.Kind(kind))+product.Int64())
 	}
-	slices.SortFunc(*on, func(a, b Spent) int { return cmpText(a.Instance, b.Instance) })
+	slices.SortFunc(*on, func(a, b ResourceUsage) int { return cmpText(a.Instance, b.Instance) })
 }
 
 func cmpText(a, b string) int {
@@ -194,7 +194,7 @@ func cmpText(a, b string) int {
 }
 
 // naiveWaits is what was told of an ask since it last began to wait.
-func naiveWaits(moments []moment, id core.ApplicationID, key core.AllocationKey) (said []Turn, scaleUp bool) {
+func naiveWaits(moments []moment, id core.ApplicationID, key core.AllocationKey) (said []StateChange, scaleUp bool) {
 	for i := range moments {
 		m := &moments[i]
 		if !waitsAt(m, id, key) || i > 0 && !waitsAt(&moments[i-1], id, key) {
@@ -204,22 +204,22 @@ func naiveWaits(moments []moment, id core.ApplicationID, key core.AllocationKey)
 			continue
 		}
 		if c, ok := m.Command.(core.ReleaseAllocation); ok && c.Key == key && runsAt(&moments[i-1], id, key) != nil {
-			said = append(said, Turn{m.Now, "", "binding failed: " + c.Message})
+			said = append(said, StateChange{m.Now, "", "binding failed: " + c.Message})
 		}
 		for _, effect := range m.Effects {
 			switch e := effect.(type) {
 			case *si.UpdateContainerSchedulingStateRequest:
 				if e.AllocationKey == string(key) {
-					said = append(said, Turn{m.Now, "", e.Reason})
+					said = append(said, StateChange{m.Now, "", e.Reason})
 					scaleUp = scaleUp || e.State == si.UpdateContainerSchedulingStateRequest_FAILED
 				}
 			case core.Nomination:
 				if e.Key == key {
-					said = append(said, Turn{m.Now, "", e.Reason})
+					said = append(said, StateChange{m.Now, "", e.Reason})
 				}
 			case *si.EventRecord:
 				if e.Type == si.EventRecord_REQUEST && e.EventChangeType == si.EventRecord_NONE && e.ObjectID == string(key) {
-					said = append(said, Turn{m.Now, "", e.Message})
+					said = append(said, StateChange{m.Now, "", e.Message})
 				}
 			}
 		}
@@ -228,9 +228,9 @@ func naiveWaits(moments []moment, id core.ApplicationID, key core.AllocationKey)
 }
 
 // folded is what was told, each reason once, by when it was told last.
-func folded(said []Turn) (out []Wait) {
+func folded(said []StateChange) (out []PendingReason) {
 	for i, one := range said {
-		later := slices.ContainsFunc(said[i+1:], func(other Turn) bool { return other.Reason == one.Reason })
+		later := slices.ContainsFunc(said[i+1:], func(other StateChange) bool { return other.Reason == one.Reason })
 		if later {
 			continue
 		}
@@ -240,7 +240,7 @@ func folded(said []Turn) (out []Wait) {
 				count++
 			}
 		}
-		out = append(out, Wait{one.Reason, one.At, int64(count)})
+		out = append(out, PendingReason{one.Reason, one.At, int64(count)})
 	}
 	return out
 }

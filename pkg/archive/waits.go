@@ -18,25 +18,25 @@ const (
 )
 
 // Waits is why an ask waited.
-type Waits struct {
-	Reasons []Wait // that were told last, by when they were told last
-	ScaleUp bool   // the resource manager was told that no node can take it
+type PendingReasons struct {
+	Reasons []PendingReason // that were told last, by when they were told last
+	ScaleUp bool            // the resource manager was told that no node can take it
 }
 
 // A Wait is one reason, and how often it was told.
-type Wait struct {
+type PendingReason struct {
 	Message string
 	Last    time.Time
 	Count   int64
 }
 
 // say tells a reason, again perhaps.
-func (w *Waits) say(now time.Time, message string) {
+func (w *PendingReasons) say(now time.Time, message string) {
 	if len(message) > wordsMax {
 		message = strings.ToValidUTF8(message[:wordsMax-3], "") + "..."
 	}
-	one := Wait{Message: message, Last: now, Count: 1}
-	i := slices.IndexFunc(w.Reasons, func(other Wait) bool { return other.Message == message })
+	one := PendingReason{Message: message, Last: now, Count: 1}
+	i := slices.IndexFunc(w.Reasons, func(other PendingReason) bool { return other.Message == message })
 	switch {
 	case i >= 0:
 		one.Count += w.Reasons[i].Count
@@ -51,7 +51,7 @@ func (w *Waits) say(now time.Time, message string) {
 
 // waits tells why an ask waits. It gives nothing for one that runs, or whose
 // application is not known.
-func (b *Book) waits(id core.ApplicationID, key core.AllocationKey, message string) *Waits {
+func (b *Book) waits(id core.ApplicationID, key core.AllocationKey, message string) *PendingReasons {
 	l := b.life(id)
 	if l == nil {
 		return nil
@@ -62,9 +62,9 @@ func (b *Book) waits(id core.ApplicationID, key core.AllocationKey, message stri
 	w := l.waits[key]
 	if w == nil {
 		if l.waits == nil {
-			l.waits = map[core.AllocationKey]*Waits{}
+			l.waits = map[core.AllocationKey]*PendingReasons{}
 		}
-		w = new(Waits)
+		w = new(PendingReasons)
 		l.waits[key] = w
 	}
 	w.say(b.now, message)

@@ -57,7 +57,7 @@ func newWorld(t testing.TB, seed uint64, config Config) *world {
 func (w *world) take(c core.Command, effects core.Effects) {
 	m := moment{events.Step{Now: w.now, Command: c, Effects: effects}, w.partition.View()}
 	w.moments = append(w.moments, m)
-	w.book.Take(m.Step)
+	w.book.Observe(m.Step)
 }
 
 func (w *world) apply(c core.Command) { w.take(c, w.partition.Apply(w.now, c)) }

@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-
 )
 
 func (p *Partition) findApplication(id ApplicationID) *application {

@@ -18,6 +18,15 @@ type Options struct {
 	// Feasible asks the resource manager whether an allocation may run on a
 	// node. Nil means that everything that fits may run.
 	Feasible Feasible
+	// FeasibleOn asks about several nodes at once. Nil means that Feasible is asked
+	// about one after the other.
+	FeasibleOn FeasibleOn
+	// Constraints says which asks Feasible answers alike. Nil means that an answer
+	// holds for one ask only.
+	Constraints ConstraintsOf
+	// Pace holds questions back, so that they do not keep other work waiting. Nil
+	// means that all may be asked at once.
+	Pace Pace
 	// Simulate asks the same for a node that has been changed in thought. Nil
 	// means that only amounts decide what preemption can bring about.
 	Simulate Simulate
@@ -195,3 +204,28 @@ type NodeOrder struct {
 	// weight does not count. Empty means vcore and memory alike.
 	Weights map[string]int64
 }
+
+// A Question is a kind of question to the resource manager, by how urgent it is.
+type Question uint8
+
+// The questions: the first about an ask since it came or since everything was
+// asked again; further ones about the same ask after nodes were refused; those
+// about a node that was refused before.
+const (
+	FirstQuestion Question = iota
+	FurtherQuestion
+	RepeatedQuestion
+)
+
+// Pace says how long to wait before a question of a kind may be asked; zero or
+// less is now.
+type Pace func(Question) time.Duration
+
+// FeasibleOn asks the same as Feasible about several nodes at once. It returns an
+// answer for each node, in their order.
+type FeasibleOn func(allocation AllocationKey, nodes []NodeID, allocate bool) []error
+
+// ConstraintsOf names what an ask requires of nodes beyond amounts: asks with the
+// same name get the same answers from Feasible. An empty name says nothing: the ask
+// is like no other.
+type ConstraintsOf func(ask AllocationKey) string

@@ -21,8 +21,8 @@ var huntOrder = [...]preemptor.Trigger{preemptor.Priority, preemptor.Guarantee}
 
 // A chase says whether asks of a shape in a leaf hunt.
 type chase struct {
-	eager  bool   // they may; otherwise it was in vain
-	hungry bool   // listed to hunt again
+	eager  bool                // they may; otherwise it was in vain
+	hungry bool                // listed to hunt again
 	last   []PreemptionAttempt // what the last one in vain came to, by trigger
 }
 

@@ -197,4 +197,3 @@ func (p *Partition) disturb(n *node) {
 		p.dirty = append(p.dirty, n)
 	}
 }
-

@@ -132,8 +132,8 @@ func (r *request) candidate() preemptor.Candidate {
 		Owner:     r.Originator || r.Tags[TagOwner] == "true",
 		OptedOut:  r.optedOut(),
 		Protected: !r.foreign() && r.application.queue.properties.PreemptionPolicy == PreemptionDisabled,
-		Releasing:   r.leaves(),
-		Overdue:     r.going != nil && r.going.stuck,
+		Releasing: r.leaves(),
+		Overdue:   r.going != nil && r.going.stuck,
 		QoS:       r.qos(),
 	}
 }

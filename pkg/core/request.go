@@ -44,7 +44,7 @@ type wait struct {
 	refusedAt   uint64              // the changes of nodes counted when every node refused
 	nomination  *nomination         // of an ask that may run anywhere
 	plan        *preemptor.Decision // the last one to make room for it
-	hunts       []PreemptionAttempt              // where room was looked for last, by trigger
+	hunts       []PreemptionAttempt // where room was looked for last, by trigger
 	huntAt      time.Time           // when the delay of its queue is over
 	rests       time.Time           // until when it does not hunt
 	loop        string              // why not, if room was made too often

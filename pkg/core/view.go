@@ -46,16 +46,16 @@ type NodeView struct {
 	Evictions []Eviction
 	// Nominated are the asks that room is being made for, the first in order
 	// first, and Promised what they get.
-	Nominated []AllocationKey
-	NominatedAmounts  resources.Amounts
+	Nominated        []AllocationKey
+	NominatedAmounts resources.Amounts
 }
 
 // Leaving is an allocation that was told to go to make room for an ask. It is
 // stuck if it has not gone in time.
 type Eviction struct {
-	Key   AllocationKey
-	For   AllocationKey
-	Since time.Time
+	Key     AllocationKey
+	For     AllocationKey
+	Since   time.Time
 	Overdue bool
 	// Trigger is why, and Class what it was when it was chosen.
 	Trigger preemptor.Trigger
@@ -69,7 +69,7 @@ type Preempted struct {
 	Cleared      uint64      // nominations that came to nothing
 	Loops        uint64      // applications that were stopped
 	Victims      VictimCount // told to go
-	Overdue        VictimCount // those of them that did not go in time
+	Overdue      VictimCount // those of them that did not go in time
 	Reservations uint64      // of ordinary asks that gave way
 }
 
@@ -101,18 +101,18 @@ type QueueView struct {
 	Guaranteed resources.Amounts
 	Used       resources.Amounts // with everything below
 	Pending    resources.Amounts
-	Nominated   resources.Amounts // to nominated asks
-	Releasing    resources.Amounts // of allocations that were told to go
+	Nominated  resources.Amounts // to nominated asks
+	Releasing  resources.Amounts // of allocations that were told to go
 	// OverSince is since when the queue uses more than its max; zero while it does
 	// not. GivesBack is the last plan to change that, made at GaveBack; nil if
 	// there was none.
-	OverMaxSince  time.Time
-	QuotaPlan  *preemptor.Decision
-	QuotaPlanned   time.Time
-	Share      resources.Share // by which the queues of one parent are ordered
-	Priority   int32           // highest pending, as the parent sees it; PriorityNone when nothing is
-	Properties QueueProperties
-	Queues     []*QueueView
+	OverMaxSince time.Time
+	QuotaPlan    *preemptor.Decision
+	QuotaPlanned time.Time
+	Share        resources.Share // by which the queues of one parent are ordered
+	Priority     int32           // highest pending, as the parent sees it; PriorityNone when nothing is
+	Properties   QueueProperties
+	Queues       []*QueueView
 	// Applications counts those of a leaf.
 	Applications int
 }
@@ -162,15 +162,15 @@ type Waiting struct {
 // an ask: how many nodes there were, and what they were good for. Each node counts
 // once, but that the resource manager refuses those that are enough.
 type PreemptionAttempt struct {
-	At      time.Time
-	Trigger preemptor.Trigger
-	Nodes   int
-	Closed  int // cordoned, kept for others, or with victims that do not go
-	TooSmall   int // could never hold the ask
+	At           time.Time
+	Trigger      preemptor.Trigger
+	Nodes        int
+	Closed       int // cordoned, kept for others, or with victims that do not go
+	TooSmall     int // could never hold the ask
 	Insufficient int // too little would come free
-	Sufficient  int // room could be made
-	Skipped int // were not looked at, as they could not be better
-	Refused int // by the resource manager, whoever went
+	Sufficient   int // room could be made
+	Skipped      int // were not looked at, as they could not be better
+	Refused      int // by the resource manager, whoever went
 	// Node is where room is made or, in vain, where the least is missing, Plan what
 	// was planned there; empty where no node could hold the ask.
 	Node NodeID
@@ -212,7 +212,7 @@ var reasons = [...]string{
 	BindFailed:    "binding failed",
 	NodeUnknown:   "required node is not known",
 	NodeFull:      "required node has no room",
-	RoomIsMade:     "room is being made",
+	RoomIsMade:    "room is being made",
 	LoopStopped:   "preemption stopped, as it repeats itself",
 }
 

@@ -34,14 +34,14 @@ func (a *application) byKey(is func(*request) bool) []*request {
 	return list
 }
 
-func (s *Scribe) remember(key core.AllocationKey, app *application) *request {
+func (s *Recorder) remember(key core.AllocationKey, app *application) *request {
 	r := &request{key: key, application: app, at: len(app.requests)}
 	app.requests = append(app.requests, r)
 	s.requests[key] = r
 	return r
 }
 
-func (s *Scribe) forget(r *request) {
+func (s *Recorder) forget(r *request) {
 	list := r.application.requests
 	last := list[len(list)-1]
 	list[r.at], last.at = last, r.at
@@ -57,7 +57,7 @@ type asked struct {
 	resource *si.Resource
 }
 
-func (s *Scribe) resourceOf(amounts resources.Amounts) *si.Resource {
+func (s *Recorder) resourceOf(amounts resources.Amounts) *si.Resource {
 	if s.lately.resource == nil || !s.lately.amounts.Equal(amounts) {
 		s.lately = asked{amounts, core.ResourceOf(s.kinds, amounts)}
 	}
@@ -66,7 +66,7 @@ func (s *Scribe) resourceOf(amounts resources.Amounts) *si.Resource {
 
 // added takes in an allocation that was not refused. Those that the step placed
 // are known already.
-func (s *Scribe) added(a *core.Allocation) {
+func (s *Recorder) added(a *core.Allocation) {
 	if a.IsForeign() {
 		return
 	}
@@ -83,7 +83,7 @@ func (s *Scribe) added(a *core.Allocation) {
 }
 
 // same reports whether a message and amounts say the same.
-func (s *Scribe) same(message *si.Resource, amounts resources.Amounts) bool {
+func (s *Recorder) same(message *si.Resource, amounts resources.Amounts) bool {
 	named := message.GetResources()
 	count := 0
 	for i, v := range amounts {
@@ -99,7 +99,7 @@ func (s *Scribe) same(message *si.Resource, amounts resources.Amounts) bool {
 }
 
 // placed tells of an allocation that runs from now on.
-func (s *Scribe) placed(e *si.Allocation) {
+func (s *Recorder) placed(e *si.Allocation) {
 	r := s.requests[core.AllocationKey(e.AllocationKey)]
 	if r == nil {
 		r = s.remember(core.AllocationKey(e.AllocationKey), s.application(core.ApplicationID(e.ApplicationID)))
@@ -109,7 +109,7 @@ func (s *Scribe) placed(e *si.Allocation) {
 }
 
 // ended tells of an allocation that runs no more.
-func (s *Scribe) ended(key core.AllocationKey, detail si.EventRecord_ChangeDetail, message string) {
+func (s *Recorder) ended(key core.AllocationKey, detail si.EventRecord_ChangeDetail, message string) {
 	r := s.requests[key]
 	if r == nil || !running(r) {
 		return
@@ -118,14 +118,14 @@ func (s *Scribe) ended(key core.AllocationKey, detail si.EventRecord_ChangeDetai
 	s.forget(r)
 }
 
-func (s *Scribe) cancelled(r *request, detail si.EventRecord_ChangeDetail) {
+func (s *Recorder) cancelled(r *request, detail si.EventRecord_ChangeDetail) {
 	s.tellAsk(r, si.EventRecord_REMOVE, detail)
 	s.forget(r)
 }
 
 // released tells what a release takes away. The core takes it off its books
 // before it says anything else, and is silent if that was its own wish.
-func (s *Scribe) released(c core.ReleaseAllocation) {
+func (s *Recorder) released(c core.ReleaseAllocation) {
 	if c.Key != "" {
 		s.releasedOne(c)
 		return
@@ -145,7 +145,7 @@ func (s *Scribe) released(c core.ReleaseAllocation) {
 	}
 }
 
-func (s *Scribe) releasedOne(c core.ReleaseAllocation) {
+func (s *Recorder) releasedOne(c core.ReleaseAllocation) {
 	r := s.requests[c.Key]
 	switch {
 	case r == nil || r.application.id != c.Application:
@@ -179,7 +179,7 @@ func allocationEnd(t si.TerminationType) si.EventRecord_ChangeDetail {
 }
 
 // waits tells why an ask waits, once the core says so.
-func (s *Scribe) waits(e *si.UpdateContainerSchedulingStateRequest) {
+func (s *Recorder) waits(e *si.UpdateContainerSchedulingStateRequest) {
 	if s.quiet {
 		return
 	}
@@ -192,7 +192,7 @@ func (s *Scribe) waits(e *si.UpdateContainerSchedulingStateRequest) {
 	s.stamp(record)
 }
 
-func (s *Scribe) tellAsk(r *request, change si.EventRecord_ChangeType, detail si.EventRecord_ChangeDetail) {
+func (s *Recorder) tellAsk(r *request, change si.EventRecord_ChangeType, detail si.EventRecord_ChangeDetail) {
 	if s.quiet {
 		return
 	}
@@ -205,7 +205,7 @@ func (s *Scribe) tellAsk(r *request, change si.EventRecord_ChangeType, detail si
 // tellAllocation tells of an allocation on both sides of the books: the node,
 // then the application. The two records are one piece of memory, since this is
 // what happens most.
-func (s *Scribe) tellAllocation(r *request, change si.EventRecord_ChangeType, detail si.EventRecord_ChangeDetail, message string) {
+func (s *Recorder) tellAllocation(r *request, change si.EventRecord_ChangeType, detail si.EventRecord_ChangeDetail, message string) {
 	if s.quiet {
 		return
 	}

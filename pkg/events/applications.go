@@ -13,7 +13,7 @@ type application struct {
 	requests []*request     // in no order
 }
 
-func (s *Scribe) accepted(command core.Command, id core.ApplicationID) {
+func (s *Recorder) accepted(command core.Command, id core.ApplicationID) {
 	app := s.application(id)
 	if c, ok := command.(core.AddApplication); ok && c.ID == id {
 		app.queue = c.Queue.Full()
@@ -24,7 +24,7 @@ func (s *Scribe) accepted(command core.Command, id core.ApplicationID) {
 
 // rejected tells of an application that there never was, or of another one with
 // the ID of one that goes on.
-func (s *Scribe) rejected(e *si.RejectedApplication) {
+func (s *Recorder) rejected(e *si.RejectedApplication) {
 	id := core.ApplicationID(e.ApplicationID)
 	s.tellApplication(id, si.EventRecord_ADD, si.EventRecord_APP_NEW, "")
 	s.tellApplication(id, si.EventRecord_SET, si.EventRecord_APP_REJECT, e.Reason)
@@ -40,7 +40,7 @@ var states = map[string]si.EventRecord_ChangeDetail{
 	core.Failed.String():     si.EventRecord_APP_FAILED,
 }
 
-func (s *Scribe) entered(e *si.UpdatedApplication) {
+func (s *Recorder) entered(e *si.UpdatedApplication) {
 	id := core.ApplicationID(e.ApplicationID)
 	s.tellApplication(id, si.EventRecord_SET, states[e.State], e.Message)
 	if e.State == core.Completed.String() {
@@ -50,7 +50,7 @@ func (s *Scribe) entered(e *si.UpdatedApplication) {
 
 // removing tells of the asks of an application that is about to be removed. Of
 // its allocations tell the effects.
-func (s *Scribe) removing(id core.ApplicationID) {
+func (s *Recorder) removing(id core.ApplicationID) {
 	app := s.applications[id]
 	if app == nil {
 		return
@@ -62,7 +62,7 @@ func (s *Scribe) removing(id core.ApplicationID) {
 
 // gone tells that an application has left its queue. All that it had has been
 // told of before.
-func (s *Scribe) gone(id core.ApplicationID) {
+func (s *Recorder) gone(id core.ApplicationID) {
 	app := s.applications[id]
 	if app == nil {
 		return
@@ -72,7 +72,7 @@ func (s *Scribe) gone(id core.ApplicationID) {
 	s.tellQueue(app, si.EventRecord_REMOVE)
 }
 
-func (s *Scribe) tellApplication(id core.ApplicationID, change si.EventRecord_ChangeType, detail si.EventRecord_ChangeDetail, message string) {
+func (s *Recorder) tellApplication(id core.ApplicationID, change si.EventRecord_ChangeType, detail si.EventRecord_ChangeDetail, message string) {
 	if s.quiet {
 		return
 	}
@@ -82,7 +82,7 @@ func (s *Scribe) tellApplication(id core.ApplicationID, change si.EventRecord_Ch
 	})
 }
 
-func (s *Scribe) tellQueue(app *application, change si.EventRecord_ChangeType) {
+func (s *Recorder) tellQueue(app *application, change si.EventRecord_ChangeType) {
 	if s.quiet || app.queue == "" {
 		return
 	}
@@ -93,7 +93,7 @@ func (s *Scribe) tellQueue(app *application, change si.EventRecord_ChangeType) {
 }
 
 // application is what is known of an application, from now on.
-func (s *Scribe) application(id core.ApplicationID) *application {
+func (s *Recorder) application(id core.ApplicationID) *application {
 	app := s.applications[id]
 	if app == nil {
 		app = &application{id: id}

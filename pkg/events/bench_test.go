@@ -74,7 +74,7 @@ func BenchmarkPublish(b *testing.B) {
 // batches of 256, as one call of Schedule makes them.
 func BenchmarkPlacements(b *testing.B) {
 	kinds := new(resources.Kinds)
-	scribe := events.NewScribe(kinds)
+	scribe := events.NewRecorder(kinds)
 	h := newHistory(b, events.Config{})
 	resource := &si.Resource{Resources: map[string]*si.Quantity{"vcore": {Value: 1}}}
 	const batch = 256
@@ -93,7 +93,7 @@ func BenchmarkPlacements(b *testing.B) {
 	b.ResetTimer()
 	for i := 0; i < b.N; i += batch {
 		step := steps[i/batch%len(steps)]
-		records = scribe.Tell(records[:0], step)
+		records = scribe.Record(records[:0], step)
 		h.Publish(records)
 	}
 }

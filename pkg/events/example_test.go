@@ -16,7 +16,7 @@ import (
 func Example() {
 	kinds := new(resources.Kinds)
 	partition := core.NewPartition(core.Options{Kinds: kinds}, tree(leaf("a")))
-	scribe := events.NewScribe(kinds)
+	scribe := events.NewRecorder(kinds)
 	history, err := events.NewHistory("an instance", events.Config{Capacity: 1000})
 	if err != nil {
 		fmt.Println(err)
@@ -27,7 +27,7 @@ func Example() {
 	command := core.AddApplication{ID: "app", Queue: "root.a"}
 	step := events.Step{Now: start, Command: command, Effects: partition.Apply(start, command)}
 	var records []*si.EventRecord
-	records = scribe.Tell(records[:0], step)
+	records = scribe.Record(records[:0], step)
 	store.Put(history.Publish(records))
 
 	stream, err := history.Subscribe(start, "10.0.0.1", 10)

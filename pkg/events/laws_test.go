@@ -178,7 +178,7 @@ func (p *past) step(c core.Command) {
 	} else {
 		effects = p.partition.Apply(now, c)
 	}
-	records := p.scribe.Tell(nil, events.Step{Now: now, Command: c, Effects: effects})
+	records := p.scribe.Record(nil, events.Step{Now: now, Command: c, Effects: effects})
 	for _, r := range records {
 		if err := p.books.read(r); err != nil {
 			p.t.Fatalf("%+v: %v\nrecords:\n%s", c, err, lines(records))

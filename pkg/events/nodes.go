@@ -12,7 +12,7 @@ type sizes struct {
 
 // sized tells of the max of the root when a node changes it: without a max of its
 // own the root has what the nodes have.
-func (s *Scribe) sized(e *si.EventRecord) {
+func (s *Recorder) sized(e *si.EventRecord) {
 	if e.Type != si.EventRecord_NODE {
 		return
 	}

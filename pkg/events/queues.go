@@ -11,7 +11,7 @@ import (
 
 // configured tells what a configuration changes of the queues. One without a
 // root leaves none of them.
-func (s *Scribe) configured(root *core.QueueConfig) {
+func (s *Recorder) configured(root *core.QueueConfig) {
 	if root.Name == "" {
 		root = nil
 	}
@@ -24,7 +24,7 @@ func (s *Scribe) configured(root *core.QueueConfig) {
 
 // tellQueues tells how a queue and what is below it differ from before. Nil is
 // one that is not configured.
-func (s *Scribe) tellQueues(above string, before, after *core.QueueConfig) {
+func (s *Recorder) tellQueues(above string, before, after *core.QueueConfig) {
 	path := above
 	none := new(core.QueueConfig)
 	switch {
@@ -55,7 +55,7 @@ func (s *Scribe) tellQueues(above string, before, after *core.QueueConfig) {
 }
 
 // tellChildren tells of the queues that are no longer there, then of the others.
-func (s *Scribe) tellChildren(path string, before, after *core.QueueConfig) {
+func (s *Recorder) tellChildren(path string, before, after *core.QueueConfig) {
 	path += "."
 	kept := map[string]*core.QueueConfig{}
 	for i := range after.Queues {
@@ -82,7 +82,7 @@ func leaf(q *core.QueueConfig, above string) bool {
 
 // maxOf is the max of a queue. The root has what the nodes have, unless it is
 // configured.
-func (s *Scribe) maxOf(q *core.QueueConfig, above string) *si.Resource {
+func (s *Recorder) maxOf(q *core.QueueConfig, above string) *si.Resource {
 	if above == "" && len(q.Max) == 0 {
 		return s.sizes.message()
 	}
@@ -91,7 +91,7 @@ func (s *Scribe) maxOf(q *core.QueueConfig, above string) *si.Resource {
 
 // limits is limits as a message: a kind it does not name is unlimited, one it
 // names with zero may not be used.
-func (s *Scribe) limits(l resources.Limits) *si.Resource {
+func (s *Recorder) limits(l resources.Limits) *si.Resource {
 	r := &si.Resource{Resources: make(map[string]*si.Quantity, len(l))}
 	for i, v := range l {
 		if v != resources.Unlimited {
@@ -101,11 +101,11 @@ func (s *Scribe) limits(l resources.Limits) *si.Resource {
 	return r
 }
 
-func (s *Scribe) tellConfigured(path string, change si.EventRecord_ChangeType, message string) {
+func (s *Recorder) tellConfigured(path string, change si.EventRecord_ChangeType, message string) {
 	s.stamp(&si.EventRecord{Type: si.EventRecord_QUEUE, ObjectID: path, EventChangeType: change, Message: message})
 }
 
-func (s *Scribe) tellChanged(path string, detail si.EventRecord_ChangeDetail, now *si.Resource, message string) {
+func (s *Recorder) tellChanged(path string, detail si.EventRecord_ChangeDetail, now *si.Resource, message string) {
 	s.stamp(&si.EventRecord{
 		Type: si.EventRecord_QUEUE, ObjectID: path, Message: message, Resource: now,
 		EventChangeType: si.EventRecord_SET, EventChangeDetail: detail,

@@ -30,7 +30,7 @@ type Step struct {
 // What the core records itself is passed on as it is. A Scribe belongs to one
 // goroutine. Of a step it keeps strings, resources and the configuration, none
 // of which anybody changes.
-type Scribe struct {
+type Recorder struct {
 	kinds        *resources.Kinds
 	root         *core.QueueConfig // nil before the first configuration
 	applications map[core.ApplicationID]*application
@@ -45,8 +45,8 @@ type Scribe struct {
 
 // NewScribe makes a scribe for a partition with nothing in it. The table of
 // kinds is that of the partition.
-func NewScribe(kinds *resources.Kinds) *Scribe {
-	return &Scribe{
+func NewRecorder(kinds *resources.Kinds) *Recorder {
+	return &Recorder{
 		kinds:        kinds,
 		applications: map[core.ApplicationID]*application{},
 		requests:     map[core.AllocationKey]*request{},
@@ -55,7 +55,7 @@ func NewScribe(kinds *resources.Kinds) *Scribe {
 }
 
 // Tell appends the records of a step, in the order in which things happened.
-func (s *Scribe) Tell(records []*si.EventRecord, step Step) []*si.EventRecord {
+func (s *Recorder) Record(records []*si.EventRecord, step Step) []*si.EventRecord {
 	s.records, s.quiet = records, false
 	s.take(step)
 	records, s.records = s.records, nil
@@ -63,14 +63,14 @@ func (s *Scribe) Tell(records []*si.EventRecord, step Step) []*si.EventRecord {
 }
 
 // Follow takes notice of a step without a word, for as long as nobody listens.
-func (s *Scribe) Follow(step Step) {
+func (s *Recorder) Skip(step Step) {
 	s.quiet = true
 	s.take(step)
 }
 
 // take goes through a step in the order of the core: what a command takes away,
 // what it causes, and what is there in the end.
-func (s *Scribe) take(step Step) {
+func (s *Recorder) take(step Step) {
 	s.now = step.Now.UnixNano()
 	switch c := step.Command.(type) {
 	case core.Reconfigure:
@@ -93,7 +93,7 @@ func (s *Scribe) take(step Step) {
 	}
 }
 
-func (s *Scribe) caused(command core.Command, effect any) {
+func (s *Recorder) caused(command core.Command, effect any) {
 	switch e := effect.(type) {
 	case *si.EventRecord:
 		s.say(e)
@@ -136,14 +136,14 @@ func refused(effects core.Effects, key core.AllocationKey) bool {
 }
 
 // say adds a record as it is.
-func (s *Scribe) say(record *si.EventRecord) {
+func (s *Recorder) say(record *si.EventRecord) {
 	if !s.quiet {
 		s.records = append(s.records, record)
 	}
 }
 
 // stamp adds a record of this step.
-func (s *Scribe) stamp(record *si.EventRecord) {
+func (s *Recorder) stamp(record *si.EventRecord) {
 	record.TimestampNano = s.now
 	s.say(record)
 }

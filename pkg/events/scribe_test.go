@@ -315,14 +315,14 @@ func TestTheMaxOfTheRoot(t *testing.T) {
 func TestFollowed(t *testing.T) {
 	w := newWorld(t, tree(leaf("a")))
 	follow := func(c core.Command) {
-		w.scribe.Follow(events.Step{Now: w.now, Command: c, Effects: w.partition.Apply(w.now, c)})
+		w.scribe.Skip(events.Step{Now: w.now, Command: c, Effects: w.partition.Apply(w.now, c)})
 	}
 	follow(core.Reconfigure{Config: tree(leaf("a"))})
 	follow(core.AddNode{ID: "n1", Capacity: amounts(10, 0)})
 	follow(core.AddApplication{ID: "app", Queue: "a"})
 	follow(ask("app", "a1", 4))
 	effects, _ := w.partition.Schedule(w.now)
-	w.scribe.Follow(events.Step{Now: w.now, Effects: effects})
+	w.scribe.Skip(events.Step{Now: w.now, Effects: effects})
 	w.says(w.apply(release("app", "a1", si.TerminationType_PREEMPTED_BY_SCHEDULER)), `
 		NODE n1 REMOVE NODE_ALLOC a1 {vcore=4}
 		APP app REMOVE ALLOC_PREEMPT a1 {vcore=4}
@@ -349,8 +349,8 @@ func TestAPlacementIsOnePieceOfMemory(t *testing.T) {
 		AllocationKey: "a1", ApplicationID: "app", NodeID: "n1", ResourcePerAlloc: core.ResourceOf(w.kinds, amounts(4, 0)),
 	}}}
 	var records []*si.EventRecord
-	assert.Equal(t, testing.AllocsPerRun(100, func() { records = w.scribe.Tell(records[:0], placed) }), 1.0)
-	records = w.scribe.Tell(records, placed)
+	assert.Equal(t, testing.AllocsPerRun(100, func() { records = w.scribe.Record(records[:0], placed) }), 1.0)
+	records = w.scribe.Record(records, placed)
 	assert.Equal(t, len(records), 4)
-	assert.Equal(t, testing.AllocsPerRun(100, func() { w.scribe.Follow(placed) }), 0.0)
+	assert.Equal(t, testing.AllocsPerRun(100, func() { w.scribe.Skip(placed) }), 0.0)
 }

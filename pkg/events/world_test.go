@@ -23,7 +23,7 @@ type world struct {
 	t         *testing.T
 	kinds     *resources.Kinds
 	partition *core.Partition
-	scribe    *events.Scribe
+	scribe    *events.Recorder
 	now       time.Time
 }
 
@@ -34,7 +34,7 @@ func newWorld(t *testing.T, config core.Config) *world {
 		assert.NilError(t, err)
 	}
 	return &world{
-		t: t, kinds: kinds, now: start, scribe: events.NewScribe(kinds),
+		t: t, kinds: kinds, now: start, scribe: events.NewRecorder(kinds),
 		partition: core.NewPartition(core.Options{Kinds: kinds}, config),
 	}
 }
@@ -55,7 +55,7 @@ func (w *world) after(d time.Duration) string {
 }
 
 func (w *world) tell(c core.Command, effects core.Effects) string {
-	records := w.scribe.Tell(nil, events.Step{Now: w.now, Command: c, Effects: effects})
+	records := w.scribe.Record(nil, events.Step{Now: w.now, Command: c, Effects: effects})
 	for _, r := range records {
 		assert.Equal(w.t, r.TimestampNano, w.now.UnixNano())
 	}

@@ -30,7 +30,7 @@ type Answer struct {
 	Plan      *Plan // the last one to make room for it
 
 	// Of an allocation:
-	Leaving *Leaving // if it was told to go
+	Leaving *Eviction // if it was told to go
 }
 
 // A Group is the nodes that have one reason in common.
@@ -94,7 +94,7 @@ type Plan struct {
 }
 
 // A Leaving says why an allocation was told to go.
-type Leaving struct {
+type Eviction struct {
 	For     core.AllocationKey // empty where its queue gives back
 	Trigger string
 	Since   time.Time

@@ -72,7 +72,7 @@ func before(app *core.ApplicationView, ask *core.AskView) int {
 }
 
 // leaving says why an allocation was told to go; nil if it was not.
-func leaving(view *core.View, kinds *resources.Kinds, placed *core.Allocation) *Leaving {
+func leaving(view *core.View, kinds *resources.Kinds, placed *core.Allocation) *Eviction {
 	n, ok := find(view.Nodes, placed.Node, func(n *core.NodeView) core.NodeID { return n.ID })
 	if !ok {
 		return nil
@@ -81,7 +81,7 @@ func leaving(view *core.View, kinds *resources.Kinds, placed *core.Allocation) *
 	if !ok {
 		return nil
 	}
-	l := &Leaving{For: told.For, Trigger: told.Trigger.String(), Since: told.Since, Stuck: told.Overdue}
+	l := &Eviction{For: told.For, Trigger: told.Trigger.String(), Since: told.Since, Stuck: told.Overdue}
 	if told.Trigger == preemptor.Quota {
 		return l
 	}

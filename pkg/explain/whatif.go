@@ -27,14 +27,14 @@ type Question struct {
 // An Outcome is what would come of a question, if the resource manager refused
 // nothing and nothing else happened meanwhile.
 type Outcome struct {
-	Fates   []Fate   // of the asks of the question, in their order
-	Victims []Victim // who would be told to go, in that order
-	Others  []Fate   // asks that wait now and would not, by key
-	Beyond  []Beyond // queues that would use more than their max, from the root down
+	Fates   []AskOutcome // of the asks of the question, in their order
+	Victims []Victim     // who would be told to go, in that order
+	Others  []AskOutcome // asks that wait now and would not, by key
+	Beyond  []OverUse    // queues that would use more than their max, from the root down
 }
 
 // A Fate is what becomes of an ask.
-type Fate struct {
+type AskOutcome struct {
 	Key       core.AllocationKey
 	Placed    core.NodeID // where it would run at once
 	Nominated core.NodeID // where room would be made for it
@@ -50,7 +50,7 @@ type Victim struct {
 }
 
 // Beyond is how much a queue would use beyond its max.
-type Beyond struct {
+type OverUse struct {
 	Queue core.QueuePath
 	By    resources.Amounts
 }
@@ -133,8 +133,8 @@ func (r *rehearsal) hear(fx core.Effects) {
 	}
 }
 
-func (r *rehearsal) fateOf(after *core.View, kinds *resources.Kinds, ask *core.Allocation) Fate {
-	f := Fate{Key: ask.Key, Placed: r.placed[ask.Key], Refused: r.refused[ask.Key]}
+func (r *rehearsal) fateOf(after *core.View, kinds *resources.Kinds, ask *core.Allocation) AskOutcome {
+	f := AskOutcome{Key: ask.Key, Placed: r.placed[ask.Key], Refused: r.refused[ask.Key]}
 	if f.Placed == "" && f.Refused == "" {
 		if waits, err := Ask(after, kinds, ask.Application, ask.Key); err == nil {
 			f.Waits, f.Nominated = waits, waits.Nominated
@@ -145,7 +145,7 @@ func (r *rehearsal) fateOf(after *core.View, kinds *resources.Kinds, ask *core.A
 
 // others are the asks that waited before and are placed or nominated after,
 // but for those of the question.
-func (r *rehearsal) others(before, after *core.View, asked []*core.Allocation) []Fate {
+func (r *rehearsal) others(before, after *core.View, asked []*core.Allocation) []AskOutcome {
 	had := map[core.AllocationKey]core.NodeID{}
 	for _, app := range before.Applications {
 		for i := range app.Asks {
@@ -155,26 +155,26 @@ func (r *rehearsal) others(before, after *core.View, asked []*core.Allocation) [
 	for _, ask := range asked {
 		delete(had, ask.Key)
 	}
-	var list []Fate
+	var list []AskOutcome
 	for key := range had {
 		if node, ok := r.placed[key]; ok {
-			list = append(list, Fate{Key: key, Placed: node})
+			list = append(list, AskOutcome{Key: key, Placed: node})
 		}
 	}
 	for _, app := range after.Applications {
 		for i := range app.Asks {
 			ask := &app.Asks[i]
 			if was, ok := had[ask.Key]; ok && ask.Nominated != "" && ask.Nominated != was {
-				list = append(list, Fate{Key: ask.Key, Nominated: ask.Nominated})
+				list = append(list, AskOutcome{Key: ask.Key, Nominated: ask.Nominated})
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b Fate) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortFunc(list, func(a, b AskOutcome) int { return cmp.Compare(a.Key, b.Key) })
 	return list
 }
 
 // beyond lists the queues that use more than their max.
-func beyond(q *core.QueueView, list []Beyond) []Beyond {
+func beyond(q *core.QueueView, list []OverUse) []OverUse {
 	var by resources.Amounts
 	for i, used := range q.Used {
 		kind := resources.Kind(i)
@@ -183,7 +183,7 @@ func beyond(q *core.QueueView, list []Beyond) []Beyond {
 		}
 	}
 	if !by.IsZero() {
-		list = append(list, Beyond{Queue: q.Path, By: by})
+		list = append(list, OverUse{Queue: q.Path, By: by})
 	}
 	for _, child := range q.Queues {
 		list = beyond(child, list)

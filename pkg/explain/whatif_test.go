@@ -75,7 +75,7 @@ func TestWhatIfTheMaxWere(t *testing.T) {
 	assert.Equal(t, out.Beyond[0].Queue, core.QueuePath("root.batch"))
 	assert.Equal(t, c.kinds.Format(out.Beyond[0].By), "vcore=1000")
 	assert.Equal(t, len(out.Others), 1)
-	assert.Equal(t, out.Others[0], explain.Fate{Key: "large", Placed: "n3"})
+	assert.Equal(t, out.Others[0], explain.AskOutcome{Key: "large", Placed: "n3"})
 
 	config.Root.Queues[1].Parent = true
 	_, err = explain.WhatIf(c.View(), c.kinds, start, explain.Question{Config: &config})

@@ -15,7 +15,7 @@ var reasonTexts = [...]string{
 	core.BindFailed:    "bind_failed",
 	core.NodeUnknown:   "node_unknown",
 	core.NodeFull:      "node_full",
-	core.RoomIsMade:     "nominated",
+	core.RoomIsMade:    "nominated",
 	core.LoopStopped:   "loop_stopped",
 }
 

@@ -40,7 +40,7 @@ func TestAnApplicationIsKeptAfterItsEnd(t *testing.T) {
 		m.RemoveApplication("idle")
 		m.Settle()
 
-		ended, rejected := book.Over(time.Now())
+		ended, rejected := book.Finished(time.Now())
 		assert.Equal(t, len(ended), 2)
 		assert.Equal(t, ended[0].State, "Completed")
 		assert.Equal(t, m.Text(ended[0].Used[0].Amounts), "vcore=10000")
@@ -63,11 +63,11 @@ func TestABookIsThatOfItsPartition(t *testing.T) {
 	past := newArchive(t)
 	bubble(t, schedulertest.Options{Scheduler: scheduler.Config{Archive: past}}, func(t *testing.T, m *schedulertest.MockScheduler) {
 		first := past.Book("[rm]default")
-		assert.Equal(t, first.Began(), time.Now())
+		assert.Equal(t, first.Since(), time.Now())
 		m.AddApplication("app-1", "root.default")
 		m.Register()
 		second := past.Book("[rm]default")
-		assert.Assert(t, first != second && second.Life("app-1") == nil)
+		assert.Assert(t, first != second && second.Application("app-1") == nil)
 		assert.NilError(t, m.Configure("partitions: [{name: other, queues: [{name: root}]}]"))
 		m.Settle()
 		assert.Assert(t, past.Book("[rm]default") == nil && past.Book("[rm]other") != nil)

@@ -33,8 +33,8 @@ type chronicle struct {
 	archive *archive.Archive // may be nil
 	log     *zap.Logger
 	kinds   *resources.Kinds
-	scribes map[string]*events.Scribe // by partition
-	records []*si.EventRecord         // scratch
+	scribes map[string]*events.Recorder // by partition
+	records []*si.EventRecord           // scratch
 }
 
 // newChronicle makes the chronicle of a resource manager; nil if nobody asks for
@@ -44,7 +44,7 @@ func (s *Scheduler) newChronicle(r *registration) *chronicle {
 		return nil
 	}
 	return &chronicle{
-		history: s.config.Events, store: r.store, archive: s.config.Archive, kinds: s.kinds, scribes: map[string]*events.Scribe{},
+		history: s.config.Events, store: r.store, archive: s.config.Archive, kinds: s.kinds, scribes: map[string]*events.Recorder{},
 		log: s.config.Logger.With(zap.String("resourceManager", r.id)),
 	}
 }
@@ -55,7 +55,7 @@ func (c Config) chronicled() bool { return c.Events != nil || c.Archive != nil }
 // take writes down a step of a partition.
 func (c *chronicle) take(partition string, s step) {
 	if s.book != nil {
-		for _, life := range s.book.Take(s.Step) {
+		for _, life := range s.book.Observe(s.Step) {
 			c.summarise(partition, life)
 		}
 	}
@@ -71,19 +71,19 @@ func (c *chronicle) take(partition string, s step) {
 func (c *chronicle) tell(partition string, s step) {
 	scribe := c.scribes[partition]
 	if scribe == nil || s.begins {
-		scribe = events.NewScribe(c.kinds)
+		scribe = events.NewRecorder(c.kinds)
 		c.scribes[partition] = scribe
 	}
 	if !c.history.Enabled() {
-		scribe.Follow(s.Step)
+		scribe.Skip(s.Step)
 		return
 	}
-	c.records = scribe.Tell(c.records[:0], s.Step)
+	c.records = scribe.Record(c.records[:0], s.Step)
 	c.store.Put(c.history.Publish(c.records))
 }
 
 // summarise logs what an application was, if it ever ran.
-func (c *chronicle) summarise(partition string, life *archive.Life) {
+func (c *chronicle) summarise(partition string, life *archive.ApplicationRecord) {
 	if life.Started.IsZero() {
 		return
 	}
@@ -100,7 +100,7 @@ func dated(name string, t time.Time) zap.Field {
 }
 
 // spent is amounts times seconds as fields, by type of instance and kind.
-func (c *chronicle) spent(name string, list []archive.Spent) zap.Field {
+func (c *chronicle) spent(name string, list []archive.ResourceUsage) zap.Field {
 	instances := make([]zap.Field, len(list))
 	for i, s := range list {
 		var kinds []zap.Field

@@ -65,7 +65,7 @@ func (at *snapshot) fillAsk(a core.AskView, out *askJSON) {
 		Originator:          a.Originator, SchedulingAttempted: a.Reason != core.NotTried,
 		Why: a.Reason.String(), Detail: a.Detail, ReservedNode: a.Reserved, NominatedNode: a.Nominated,
 	}
-	waits := at.past.Waits(a.Application, a.Key)
+	waits := at.past.PendingReasons(a.Application, a.Key)
 	out.TriggeredScaleUp = waits.ScaleUp
 	for _, w := range waits.Reasons {
 		out.AllocationLog = append(out.AllocationLog, waitJSON{w.Message, w.Last, w.Count})

@@ -74,7 +74,7 @@ func (s *Service) explain(r *http.Request) (any, error) {
 	}
 	application, key := core.ApplicationID(r.PathValue("application")), core.AllocationKey(r.PathValue("allocation"))
 	answer, err := explain.Ask(at.View, at.kinds, application, key)
-	plan := at.past.Told(application, key)
+	plan := at.past.PlanOf(application, key)
 	switch {
 	case errors.Is(err, explain.ErrUnknown) && plan != nil:
 		return object(r, at.farewell(plan, plan.Victim(key)))

@@ -113,7 +113,7 @@ func newWorld(t testing.TB) *world {
 				Occupied: w.amounts(t, 500, 768<<20, 2), Available: w.amounts(t, 0, 1280<<20, 106),
 				Allocations: fillers[:2], ForeignAllocations: []*core.Allocation{kubelet, proxy},
 				Reservations: []core.Reservation{{Node: "node-1", Key: "agent-1", At: start, Required: true}},
-				Evictions:      []core.Eviction{{Key: "filler-2", For: "agent-1", Since: start.Add(time.Hour), Trigger: preemptor.RequiredNode}},
+				Evictions:    []core.Eviction{{Key: "filler-2", For: "agent-1", Since: start.Add(time.Hour), Trigger: preemptor.RequiredNode}},
 				Nominated:    []core.AllocationKey{"agent-1"}, NominatedAmounts: w.amounts(t, 500, 1<<29, 1),
 			},
 			{

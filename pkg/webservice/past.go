@@ -13,7 +13,7 @@ import (
 // A story is an application as it is or, if it is over, as it was.
 type story struct {
 	*core.ApplicationView
-	over *archive.Life // nil while it goes on
+	over *archive.ApplicationRecord // nil while it goes on
 }
 
 func (a story) state() string {
@@ -39,22 +39,22 @@ func (at *snapshot) active(all []*core.ApplicationView) []story {
 
 // ended is the applications that have ended, whichever way. The archive may be
 // ahead of the view: what goes on there has not ended.
-func (at *snapshot) ended() []*archive.Life {
+func (at *snapshot) ended() []*archive.ApplicationRecord {
 	ended, _ := at.gone()
-	return slices.DeleteFunc(slices.Clone(ended), func(l *archive.Life) bool {
+	return slices.DeleteFunc(slices.Clone(ended), func(l *archive.ApplicationRecord) bool {
 		i, found := slices.BinarySearchFunc(at.Applications, l.ID, func(a *core.ApplicationView, id core.ApplicationID) int { return cmp.Compare(a.ID, id) })
 		return found && !over(at.Applications[i]) && at.Applications[i].Submitted.Equal(l.Submitted)
 	})
 }
 
 // rejected is the applications that were not taken in.
-func (at *snapshot) rejected() []*archive.Life {
+func (at *snapshot) rejected() []*archive.ApplicationRecord {
 	_, rejected := at.gone()
 	return rejected
 }
 
 // storiesOf is lives by ID, the older of one ID first.
-func storiesOf(lives []*archive.Life) []story {
+func storiesOf(lives []*archive.ApplicationRecord) []story {
 	out := make([]story, len(lives))
 	for i, l := range lives {
 		out[i] = story{over: l, ApplicationView: &core.ApplicationView{
@@ -69,10 +69,10 @@ func storiesOf(lives []*archive.Life) []story {
 func (at *snapshot) fillPast(a story, out *applicationJSON) {
 	life := a.over
 	if life == nil {
-		life = at.past.Life(a.ID)
+		life = at.past.Application(a.ID)
 	}
 	if life == nil {
-		life = &archive.Life{}
+		life = &archive.ApplicationRecord{}
 	}
 	out.MaxUsedResource, out.FinishedTime, out.RejectedMessage = life.MaxUsed, life.Finished, life.Rejection
 	out.StateLog = stateLog(a, life)
@@ -88,9 +88,9 @@ func (at *snapshot) fillPast(a story, out *applicationJSON) {
 
 // stateLog is the changes of state up to the view, of which the archive may know
 // more or not all.
-func stateLog(a story, life *archive.Life) []stateJSON {
+func stateLog(a story, life *archive.ApplicationRecord) []stateJSON {
 	var out []stateJSON
-	for _, turn := range life.Turns {
+	for _, turn := range life.Changes {
 		if a.over != nil || !turn.At.After(a.Since) {
 			out = append(out, stateJSON{turn.At, turn.State, turn.Reason})
 		}
@@ -101,7 +101,7 @@ func stateLog(a story, life *archive.Life) []stateJSON {
 	return out
 }
 
-func spentOf(list []archive.Spent) map[string]resources.Amounts {
+func spentOf(list []archive.ResourceUsage) map[string]resources.Amounts {
 	out := make(map[string]resources.Amounts, len(list))
 	for _, s := range list {
 		out[s.Instance] = s.Amounts
@@ -111,7 +111,7 @@ func spentOf(list []archive.Spent) map[string]resources.Amounts {
 
 // since is when the partition began to be in its state, of which there is one.
 func (at *snapshot) since(otherwise time.Time) time.Time {
-	if began := at.past.Began(); !began.IsZero() {
+	if began := at.past.Since(); !began.IsZero() {
 		return began
 	}
 	return otherwise

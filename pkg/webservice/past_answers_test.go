@@ -47,11 +47,11 @@ func TestNothingIsKnownOfThePast(t *testing.T) {
 // TestArchiveAndViewAreOfTwoMoments: a list of states ends with the state of the
 // view, and nobody goes on and has ended.
 func TestArchiveAndViewAreOfTwoMoments(t *testing.T) {
-	turns := []archive.Turn{{At: start, State: "Accepted"}, {At: start.Add(time.Second), State: "Running"}}
+	turns := []archive.StateChange{{At: start, State: "Accepted"}, {At: start.Add(time.Second), State: "Running"}}
 	logged := func(state core.State, since time.Duration) string {
 		var names []string
 		view := &core.ApplicationView{State: state, Since: start.Add(since)}
-		for _, one := range stateLog(story{ApplicationView: view}, &archive.Life{Turns: turns}) {
+		for _, one := range stateLog(story{ApplicationView: view}, &archive.ApplicationRecord{Changes: turns}) {
 			names = append(names, one.ApplicationState)
 		}
 		return strings.Join(names, " ")

@@ -20,7 +20,7 @@ func (w *world) past(t testing.TB) *archive.Archive {
 	assert.NilError(t, err)
 	book := a.Open(w.names[0], w.kinds)
 	do := func(after time.Duration, command core.Command, effects ...any) {
-		book.Take(events.Step{Now: start.Add(after), Command: command, Effects: effects})
+		book.Observe(events.Step{Now: start.Add(after), Command: command, Effects: effects})
 	}
 	enter := func(id string, state core.State, message string) any {
 		return &si.UpdatedApplication{ApplicationID: id, State: state.String(), Message: message}

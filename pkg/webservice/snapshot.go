@@ -23,7 +23,7 @@ type snapshot struct {
 	past    *archive.Book     // what it has been; nil if that is not known
 	// gone is the applications that ended and those that were rejected, the oldest
 	// first, the same each time.
-	gone func() (ended, rejected []*archive.Life)
+	gone func() (ended, rejected []*archive.ApplicationRecord)
 	// leaving is who was told to go, on whatever node, found once.
 	leaving func() map[core.AllocationKey]bool
 }
@@ -70,7 +70,7 @@ func (s *Service) look(v seen) (*snapshot, error) {
 		return nil, fmt.Errorf("%w: %w", errUnavailable, v.err)
 	}
 	at := &snapshot{View: v.view, kinds: s.config.Kinds, past: s.config.Archive.Book(v.partition)}
-	at.gone = sync.OnceValues(func() (ended, rejected []*archive.Life) { return at.past.Over(s.config.Now()) })
+	at.gone = sync.OnceValues(func() (ended, rejected []*archive.ApplicationRecord) { return at.past.Finished(s.config.Now()) })
 	at.leaving = sync.OnceValue(func() map[core.AllocationKey]bool { return leavingOf(v.view) })
 	at.cluster, at.name = split(v.partition)
 	if document := s.document(); document != nil {

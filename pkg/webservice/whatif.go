@@ -94,7 +94,7 @@ func (s *Service) whatIf(r *http.Request) (any, error) {
 	return object(r, out)
 }
 
-func fatesOf(fates []explain.Fate) []fateJSON {
+func fatesOf(fates []explain.AskOutcome) []fateJSON {
 	list := make([]fateJSON, len(fates))
 	for i, f := range fates {
 		list[i] = fateJSON{AllocationKey: f.Key, NodeID: f.Placed, NominatedNode: f.Nominated, Refused: f.Refused}

@@ -75,8 +75,8 @@ type Candidate struct {
 	Owner     bool // the originator of its application, or owner of other allocations
 	OptedOut  bool // it asks not to be preempted; a request, not a shield
 	Protected bool // preemption is disabled in its queue
-	Releasing   bool // preempted or being released already: what it holds counts as freed to be
-	Overdue     bool // told to go and did not in time: what it holds is not counted on
+	Releasing bool // preempted or being released already: what it holds counts as freed to be
+	Overdue   bool // told to go and did not in time: what it holds is not counted on
 	Elsewhere bool // on another node: it helps the quota and not the node
 	Outside   bool // of the queues that the ask may take from; no matter to RequiredNode
 	SameQueue bool // as the ask, whose guarantee it shares; matters to Guarantee only

@@ -21,12 +21,12 @@ type Decision struct {
 	Failures []Failure // of the strategies that selected nothing, in their order
 	Again    time.Time // with TooYoung, when to plan again
 
-	Ask     string
-	Asked   resources.Amounts
-	Free    resources.Amounts
+	Ask       string
+	Asked     resources.Amounts
+	Free      resources.Amounts
 	Releasing resources.Amounts // what those hold that leave already
-	Needed  resources.Amounts // what must be freed beyond Free and Leaving, of the kinds asked for
-	Quota   resources.Amounts // what must be freed of the quota
+	Needed    resources.Amounts // what must be freed beyond Free and Leaving, of the kinds asked for
+	Quota     resources.Amounts // what must be freed of the quota
 
 	// What is missing of that even if everybody goes who may: the largest part of a
 	// kind that is asked for, and how much on the node and of the quota.
@@ -76,31 +76,31 @@ type Reason uint8
 
 // The reasons.
 const (
-	NotPlanned      Reason = iota // the zero Decision
-	RoomIsThere                   // the ask fits already
+	NotPlanned        Reason = iota // the zero Decision
+	RoomIsThere                     // the ask fits already
 	WaitsForReleasing               // it fits once those are gone who leave already
-	Disabled                      // nothing is preempted here
-	NobodyEligible                // every candidate is filtered
-	Impossible                    // all who are eligible do not hold what is needed
-	TooYoung                      // the reservation may not preempt yet
-	NothingHelps                  // the bounds of all strategies are too tight
-	Chosen                        // the victims make room
-	Refused                       // it may not run there even if everybody goes who may
-	NotEnough                     // those given to Accept are no good
+	Disabled                        // nothing is preempted here
+	NobodyEligible                  // every candidate is filtered
+	Impossible                      // all who are eligible do not hold what is needed
+	TooYoung                        // the reservation may not preempt yet
+	NothingHelps                    // the bounds of all strategies are too tight
+	Chosen                          // the victims make room
+	Refused                         // it may not run there even if everybody goes who may
+	NotEnough                       // those given to Accept are no good
 )
 
 var reasons = [...]string{
-	NotPlanned:      "not planned",
-	RoomIsThere:     "room is there",
+	NotPlanned:        "not planned",
+	RoomIsThere:       "room is there",
 	WaitsForReleasing: "waits for those who leave",
-	Disabled:        "preemption is disabled",
-	NobodyEligible:  "nobody is eligible",
-	Impossible:      "impossible",
-	TooYoung:        "too young",
-	NothingHelps:    "nothing helps",
-	Chosen:          "chosen",
-	Refused:         "refused even without them",
-	NotEnough:       "not enough",
+	Disabled:          "preemption is disabled",
+	NobodyEligible:    "nobody is eligible",
+	Impossible:        "impossible",
+	TooYoung:          "too young",
+	NothingHelps:      "nothing helps",
+	Chosen:            "chosen",
+	Refused:           "refused even without them",
+	NotEnough:         "not enough",
 }
 
 // String is the reason in words.

@@ -26,8 +26,8 @@ const (
 )
 
 var filters = [Filters]string{
-	IsOverdue:      "told to go in vain",
-	IsReleasing:    "leaving already",
+	IsOverdue:    "told to go in vain",
+	IsReleasing:  "leaving already",
 	IsRequired:   "required on this node",
 	IsStatic:     "static",
 	IsForeign:    "foreign ones are spared",
