@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
@@ -47,19 +45,18 @@ func (r refusal) Error() string      { return string(r) }
 func (r refusal) Unresolvable() bool { return true }
 
 // hear takes note of what the scheduler has done.
-func (m *manager) hear(effect any) {
-	switch e := effect.(type) {
-	case *si.Allocation:
-		m.places[core.AllocationKey(e.AllocationKey)] = core.NodeID(e.NodeID)
-	case *si.AllocationRelease:
-		key := core.AllocationKey(e.AllocationKey)
-		if e.TerminationType != si.TerminationType_PREEMPTED_BY_SCHEDULER {
-			delete(m.places, key)
-			return
-		}
+func (m *manager) hear(event core.Event) {
+	switch e := event.(type) {
+	case core.Placed:
+		m.places[e.Key] = e.Node
+	case core.Adopted:
+		m.places[e.Key] = e.Node
+	case *core.Ended:
+		delete(m.places, e.Key)
+	case *core.EvictionRequested:
 		for _, b := range m.budgets {
-			if slices.Contains(b.Allocations, key) {
-				b.told[key] = true
+			if slices.Contains(b.Allocations, e.Key) {
+				b.told[e.Key] = true
 			}
 		}
 	}

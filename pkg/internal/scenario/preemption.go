@@ -79,10 +79,7 @@ func (w *world) confirm(a *arguments) (func(), error) {
 	c := core.ReleaseAllocation{
 		Key: key, Application: last.Application, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER,
 	}
-	return func() {
-		delete(w.manager.places, key)
-		w.apply(c)
-	}, nil
+	return func() { w.apply(c) }, nil
 }
 
 // showPlan prints the last plan to make room for an ask. Its quantities are in

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,10 +83,10 @@ func (w *world) nodeRows(n *core.NodeView, row func(...string)) {
 		state += " " + formatPairs(n.Attributes)
 	}
 	row(string(n.ID), w.amounts(n.Capacity), w.amounts(n.Allocated), w.amounts(n.Occupied), w.amounts(n.Available), state)
-	for _, a := range n.Allocations {
+	for _, a := range byKey(n.Allocations) {
 		row("  "+string(a.Key), "", w.amounts(a.Amounts), "", "", "of "+string(a.Application)+w.going(n, a.Key))
 	}
-	for _, a := range n.ForeignAllocations {
+	for _, a := range byKey(n.ForeignAllocations) {
 		row("  "+string(a.Key), "", "", w.amounts(a.Amounts), "", originName(a.Origin)+w.going(n, a.Key))
 	}
 	for _, r := range n.Reservations {
@@ -117,7 +118,7 @@ func (w *world) showAsks() {
 	found := false
 	w.table(func(row func(...string)) {
 		for _, application := range w.here().View().Applications {
-			for _, a := range application.Asks {
+			for _, a := range sortedBy(application.Asks, func(ask core.AskView) core.AllocationKey { return ask.Key }) {
 				if !found {
 					row("ask", "application", "amounts", "priority", "why it waits")
 				}
@@ -138,6 +139,15 @@ func (w *world) showAsks() {
 	}
 }
 
+// byKey is a list of allocations in the order in which it is shown.
+func byKey(list []*core.Allocation) []*core.Allocation {
+	return sortedBy(list, func(a *core.Allocation) core.AllocationKey { return a.Key })
+}
+
+func sortedBy[T any](list []T, key func(T) core.AllocationKey) []T {
+	return slices.SortedFunc(slices.Values(list), func(a, b T) int { return cmp.Compare(key(a), key(b)) })
+}
+
 // showForeign prints the foreign allocations that are charged nowhere because
 // their node is not known.
 func (w *world) showForeign() {
@@ -148,7 +158,7 @@ func (w *world) showForeign() {
 	}
 	w.table(func(row func(...string)) {
 		row("without node", "node", "amounts", "origin")
-		for _, a := range homeless {
+		for _, a := range byKey(homeless) {
 			row(string(a.Key), string(a.Node), w.amounts(a.Amounts), originName(a.Origin))
 		}
 	})
@@ -164,17 +174,13 @@ func (w *world) showDue() {
 }
 
 func (w *world) showEvents() {
-	for _, event := range w.events {
-		line, err := w.eventLine(event)
-		if err != nil {
-			line = err.Error()
-		}
-		w.printf("%s\n", line)
+	for _, record := range w.records {
+		w.printf("%s\n", record)
 	}
-	if len(w.events) == 0 {
+	if len(w.records) == 0 {
 		w.printf("no events\n")
 	}
-	w.events = nil
+	w.records = nil
 }
 
 // table aligns the cells of rows and leaves no space at the end of a line.

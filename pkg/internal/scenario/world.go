@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -26,7 +24,7 @@ type world struct {
 	now       time.Time
 	manager   *manager
 	sent      map[core.AllocationKey]*core.Allocation // as last sent and not refused
-	events    []*si.EventRecord                       // not looked at yet
+	records   []string                                // not shown yet
 	out       strings.Builder
 	indent    string
 }
