@@ -12,7 +12,7 @@ import (
 // recorded waits until it is shown.
 func (w *world) print(fx core.Effects) {
 	for _, event := range fx {
-		w.manager.hear(event)
+		w.manager.observe(event)
 		if line := heard(event); line != "" {
 			w.printf("%s%s\n", w.indent, line)
 		}

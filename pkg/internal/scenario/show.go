@@ -30,8 +30,8 @@ func (w *world) show(a *arguments) (func(), error) {
 		return w.showDue, nil
 	case "plan":
 		return w.showPlan(a)
-	case "hunts":
-		return w.showHunts(a)
+	case "attempts":
+		return w.showAttempts(a)
 	case "excess":
 		return w.showExcess, nil
 	case "victims":
@@ -84,10 +84,10 @@ func (w *world) nodeRows(n *core.NodeView, row func(...string)) {
 	}
 	row(string(n.ID), w.amounts(n.Capacity), w.amounts(n.Allocated), w.amounts(n.Occupied), w.amounts(n.Available), state)
 	for _, a := range byKey(n.Allocations) {
-		row("  "+string(a.Key), "", w.amounts(a.Amounts), "", "", "of "+string(a.Application)+w.going(n, a.Key))
+		row("  "+string(a.Key), "", w.amounts(a.Amounts), "", "", "of "+string(a.Application)+w.evictionOf(n, a.Key))
 	}
 	for _, a := range byKey(n.ForeignAllocations) {
-		row("  "+string(a.Key), "", "", w.amounts(a.Amounts), "", originName(a.Origin)+w.going(n, a.Key))
+		row("  "+string(a.Key), "", "", w.amounts(a.Amounts), "", originName(a.Origin)+w.evictionOf(n, a.Key))
 	}
 	for _, r := range n.Reservations {
 		text := "reserved at " + w.offset(r.At)
@@ -148,17 +148,17 @@ func sortedBy[T any](list []T, key func(T) core.AllocationKey) []T {
 	return slices.SortedFunc(slices.Values(list), func(a, b T) int { return cmp.Compare(key(a), key(b)) })
 }
 
-// showForeign prints the foreign allocations that are charged nowhere because
-// their node is not known.
+// showForeign prints the foreign allocations that are on no node, because their
+// node is not known.
 func (w *world) showForeign() {
-	homeless := w.here().View().ForeignUnknownNode
-	if len(homeless) == 0 {
-		w.printf("every foreign allocation is on a node\n")
+	unknown := w.here().View().ForeignUnknownNode
+	if len(unknown) == 0 {
+		w.printf("every foreign allocation is on a known node\n")
 		return
 	}
 	w.table(func(row func(...string)) {
-		row("without node", "node", "amounts", "origin")
-		for _, a := range byKey(homeless) {
+		row("foreign", "unknown node", "amounts", "origin")
+		for _, a := range byKey(unknown) {
 			row(string(a.Key), string(a.Node), w.amounts(a.Amounts), originName(a.Origin))
 		}
 	})

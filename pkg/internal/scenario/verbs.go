@@ -154,7 +154,7 @@ func (w *world) foreign(a *arguments) (func(), error) {
 	return w.send(allocation), nil
 }
 
-// created is now unless an offset from the start of the story is given.
+// created is now unless an offset from the start of the scenario is given.
 func (w *world) created(a *arguments) time.Time {
 	if !a.has("created") {
 		return w.now
