@@ -13,6 +13,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 )
 
 // A Change is new limits of a queue from a time on, as an operator sets them.
@@ -23,8 +24,7 @@ type Change struct {
 	Max        map[string]string // by kind, as in a configuration
 	Guaranteed map[string]string
 
-	node *yaml.Node // where it was read, for its problems
-	key  string
+	stands yamltree.Value // where it was read, for its problems
 }
 
 // String says what changes, without the queue.
