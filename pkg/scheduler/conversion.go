@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -25,7 +28,6 @@ var (
 	errNoUser           = errors.New("user is missing")
 	errUnknownPartition = errors.New("is not a partition of the resource manager")
 	errForeignUnplaced  = errors.New("a foreign allocation must name the node it runs on")
-	errForeignTag       = errors.New("unknown value of tag foreign")
 	errNoTaskGroup      = errors.New("a placeholder must name its task group")
 	errUnknownAction    = errors.New("unknown node action")
 )
@@ -47,16 +49,31 @@ func short(what, name string) error {
 	return fmt.Errorf("%s is longer than %d bytes", cmp.Or(what, "name"), namesMax)
 }
 
-// An edge turns one request into messages for partitions. It is where input is
+// A conversion turns one request into messages for partitions. It is where input is
 // checked, so that commands in an inbox are well-formed. Everything runs in the
 // goroutine of the caller.
-type edge struct {
+type conversion struct {
 	id         string            // of the resource manager
 	partitions map[string]*owner // of the resource manager, read-only
 	fallback   *owner            // hands on refusals that concern no partition
 	kinds      *resources.Kinds
 	now        time.Time
 	batches    []batch
+	warnings   []warning
+}
+
+// A warning is about an entry that is taken although something in it is not understood.
+type warning struct {
+	partition, allocation string
+	problem               string
+}
+
+// warn logs the warnings.
+func (c *conversion) warn(log *zap.Logger) {
+	for _, w := range c.warnings {
+		log.Warn("allocation not fully understood", zap.String("resourceManager", c.id),
+			zap.String("partition", w.partition), zap.String("allocation", w.allocation), zap.String("problem", w.problem))
+	}
 }
 
 // A batch is the messages of one request for one partition.
@@ -79,8 +96,8 @@ func fullName(id, partition string) string {
 }
 
 // partition finds a partition by the short or long form of its name.
-func (e *edge) partition(name string) (*owner, error) {
-	o, ok := e.partitions[fullName(e.id, name)]
+func (c *conversion) partition(name string) (*owner, error) {
+	o, ok := c.partitions[fullName(c.id, name)]
 	if !ok {
 		return nil, fmt.Errorf("%q %w", name, errUnknownPartition)
 	}
@@ -88,36 +105,44 @@ func (e *edge) partition(name string) (*owner, error) {
 }
 
 // add appends a message for a partition.
-func (e *edge) add(to *owner, m message) {
-	for i := range e.batches {
-		if e.batches[i].to == to {
-			e.batches[i].messages = append(e.batches[i].messages, m)
+func (c *conversion) add(to *owner, m message) {
+	for i := range c.batches {
+		if c.batches[i].to == to {
+			c.batches[i].messages = append(c.batches[i].messages, m)
 			return
 		}
 	}
-	e.batches = append(e.batches, batch{to, []message{m}})
+	c.batches = append(c.batches, batch{to, []message{m}})
 }
 
 // refuse answers an entry, in line with the other answers of its partition. A
 // nil partition stands for one that is not known.
-func (e *edge) refuse(to *owner, effect any) {
+func (c *conversion) refuse(to *owner, answer core.Event) {
 	if to == nil {
-		to = e.fallback
+		to = c.fallback
 	}
-	e.add(to, refusal{effect})
+	c.add(to, refusal{answer})
+}
+
+// refuseSilently has the refusal of an entry logged for which there is no answer.
+func (c *conversion) refuseSilently(to *owner, entry *unanswered) {
+	if to == nil {
+		to = c.fallback
+	}
+	c.add(to, entry)
 }
 
 // expect makes room for n more messages, as most requests speak of one partition.
-func (e *edge) expect(n int) {
+func (c *conversion) expect(n int) {
 	if n > 0 {
-		e.batches = append(e.batches, batch{e.fallback, make([]message, 0, n)})
+		c.batches = append(c.batches, batch{c.fallback, make([]message, 0, n)})
 	}
 }
 
 // post appends everything to the inboxes, or nothing: a request that is refused
 // can be sent again without being carried out twice.
-func (e *edge) post(limit int) error {
-	batches := slices.DeleteFunc(e.batches, func(b batch) bool { return len(b.messages) == 0 })
+func (c *conversion) post(limit int) error {
+	batches := slices.DeleteFunc(c.batches, func(b batch) bool { return len(b.messages) == 0 })
 	// Locks are taken in the order of names, so that requests that speak of
 	// several partitions cannot block each other.
 	slices.SortFunc(batches, func(a, b batch) int { return cmp.Compare(a.to.name, b.to.name) })
@@ -126,7 +151,7 @@ func (e *edge) post(limit int) error {
 		defer b.to.inbox.mu.Unlock()
 	}
 	for _, b := range batches {
-		if err := b.to.inbox.room(len(b.messages), limit); err != nil {
+		if err := b.to.room(len(b.messages), limit); err != nil {
 			return fmt.Errorf("partition %s: %w", b.to.name, err)
 		}
 	}
