@@ -194,12 +194,12 @@ func (p *parser) faults(v yamltree.Value) {
 	f := &p.scenario.Faults
 	f.Late = Between(time.Minute, 5*time.Minute)
 	p.mapping(v, map[string]field{
-		"bind-fails":    p.chance(&f.BindFails),
-		"release-late":  p.chance(&f.ReleaseLate),
-		"release-twice": p.chance(&f.ReleaseTwice),
-		"release-never": p.chance(&f.ReleaseNever),
-		"report-twice":  p.chance(&f.ReportTwice),
-		"foreign-early": p.chance(&f.ForeignEarly),
+		"bind-fails":    p.probability(&f.BindFails),
+		"release-late":  p.probability(&f.ReleaseLate),
+		"release-twice": p.probability(&f.ReleaseTwice),
+		"release-never": p.probability(&f.ReleaseNever),
+		"report-twice":  p.probability(&f.ReportTwice),
+		"foreign-early": p.probability(&f.ForeignEarly),
 		"late":          p.finite(&f.Late),
 	})
 	if f.BindFails > 900 {

@@ -67,7 +67,8 @@ func TestNotEvenYAML(t *testing.T) {
 	}
 }
 
-// TestAliasesAreBounded stops to read a text whose aliases stand for too much.
+// TestAliasesAreBounded shows that a text is refused whose aliases stand for too
+// many values.
 func TestAliasesAreBounded(t *testing.T) {
 	text := "name: x\nnodes: &a0 [{name: n}, {name: n}]\n"
 	for i := range 30 {

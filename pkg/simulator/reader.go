@@ -169,9 +169,9 @@ func (r *reader) flag(into *bool) field {
 	})
 }
 
-func (r *reader) time(into *time.Duration) field { return scalar(r, into, parseTime) }
-func (r *reader) span(into *Span) field          { return scalar(r, into, ParseSpan) }
-func (r *reader) chance(into *Chance) field      { return scalar(r, into, parseChance) }
+func (r *reader) time(into *time.Duration) field      { return scalar(r, into, parseTime) }
+func (r *reader) span(into *Span) field               { return scalar(r, into, ParseSpan) }
+func (r *reader) probability(into *Probability) field { return scalar(r, into, parseProbability) }
 
 func (r *reader) count(into *Count, most int) field {
 	return scalar(r, into, func(s string) (Count, error) { return parseCount(s, most) })

@@ -18,8 +18,8 @@ const tick = time.Millisecond
 // far from overflowing.
 const spanMax = 10 * 365 * 24 * time.Hour
 
-// stream is a source of chance of its own for one concern, so that adding a
-// workload does not change what another one draws.
+// stream is a random generator of its own for one concern, so that adding a workload
+// does not change what another one draws.
 func stream(seed uint64, concern string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(concern)) // never fails
@@ -36,7 +36,7 @@ const (
 	forever
 )
 
-// A Span is a length of time that may depend on chance. The zero value is no
+// A Span is a length of time that may be random. The zero value is no
 // time at all. As text it is one of
 //
 //	90s               always the same
@@ -104,12 +104,12 @@ func parseTime(text string) (time.Duration, error) {
 }
 
 // draw is one length of time, or false when it does not end.
-func (s Span) draw(chance *rand.Rand) (time.Duration, bool) {
+func (s Span) draw(random *rand.Rand) (time.Duration, bool) {
 	switch s.law {
 	case uniform:
-		return s.from + time.Duration(chance.Int64N(int64((s.to-s.from)/tick)+1))*tick, true
+		return s.from + time.Duration(random.Int64N(int64((s.to-s.from)/tick)+1))*tick, true
 	case exponential:
-		d := time.Duration(chance.ExpFloat64() * float64(s.from)).Round(tick)
+		d := time.Duration(random.ExpFloat64() * float64(s.from)).Round(tick)
 		return min(d, spanMax), true
 	case forever:
 		return 0, false
@@ -118,7 +118,7 @@ func (s Span) draw(chance *rand.Rand) (time.Duration, bool) {
 	}
 }
 
-// A Count is a whole number that may depend on chance: "8", or "2..16".
+// A Count is a whole number that may be random: "8", or "2..16".
 type Count struct{ From, To int }
 
 // parseCount reads the text of a count; both ends are at least one.
@@ -140,18 +140,18 @@ func parseCount(text string, most int) (Count, error) {
 	return Count{From: a, To: b}, nil
 }
 
-func (c Count) draw(chance *rand.Rand) int {
+func (c Count) draw(random *rand.Rand) int {
 	if c.To <= c.From {
 		return c.From
 	}
-	return c.From + chance.IntN(c.To-c.From+1)
+	return c.From + random.IntN(c.To-c.From+1)
 }
 
-// A Chance is a probability in thousandths.
-type Chance int
+// A Probability is in thousandths.
+type Probability int
 
-// parseChance reads a percentage such as 5% or 0.5%.
-func parseChance(text string) (Chance, error) {
+// parseProbability reads a percentage such as 5% or 0.5%.
+func parseProbability(text string) (Probability, error) {
 	number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
 	if !ok {
 		return 0, fmt.Errorf("%q is not a percentage; write 5%% or 0.5%%", text)
@@ -163,13 +163,13 @@ func parseChance(text string) (Chance, error) {
 	case !(percent >= 0 && percent <= 100): // not a number is not between either
 		return 0, fmt.Errorf("%q is not between 0%% and 100%%", text)
 	}
-	return Chance(percent*10 + 0.5), nil
+	return Probability(percent*10 + 0.5), nil
 }
 
 // happens draws whether it does. It always takes one number from the stream,
-// so that raising one chance does not change what the others draw.
-func (c Chance) happens(chance *rand.Rand) bool {
-	return chance.IntN(1000) < int(c)
+// so that raising one probability does not change what the others draw.
+func (c Probability) happens(random *rand.Rand) bool {
+	return random.IntN(1000) < int(c)
 }
 
 // parseRate reads how often something happens, such as 12/h, as the mean time
