@@ -36,8 +36,8 @@ func (a *Archive) Open(partition string, kinds *resources.Kinds) *Book {
 	return b
 }
 
-// Close gives a book up, unless it is no longer the one of the partition. What
-// was counted in it still counts.
+// Close drops a book, unless it is no longer the one of the partition. What was
+// counted in it still counts.
 func (a *Archive) Close(partition string, b *Book) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -91,7 +91,7 @@ func (a *Archive) Counts(now time.Time) []Count {
 	}
 	for _, b := range a.books {
 		b.mu.Lock()
-		copied := b.counts // a courier may wait for the lock
+		copied := b.counts // the writer may wait for the lock
 		b.mu.Unlock()
 		copied.each(last, add)
 	}

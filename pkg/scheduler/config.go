@@ -16,8 +16,8 @@ import (
 
 // What holds where nothing is configured.
 const (
-	inboxMax             = 1 << 20
-	configurationTimeout = 30 * time.Second
+	inboxMax      = 1 << 20
+	answerTimeout = 30 * time.Second
 )
 
 // Config is what a scheduler depends on. The zero value works; a zero duration
@@ -35,9 +35,9 @@ type Config struct {
 	// wait for a callback to return. A request that would exceed it is refused
 	// whole, with an error that wraps ErrInboxFull, unless nothing else waits.
 	InboxMax int
-	// ConfigurationTimeout is how long UpdateConfiguration waits for the partitions;
-	// zero means 30 seconds.
-	ConfigurationTimeout time.Duration
+	// AnswerTimeout is how long UpdateConfiguration and Stop wait for partitions, since
+	// the interface gives them no context; zero means 30 seconds.
+	AnswerTimeout time.Duration
 	// BatchAllocations is the most placed allocations in one response; zero and
 	// one mean one each.
 	BatchAllocations int
@@ -87,7 +87,7 @@ func (c Config) Validate() error {
 		}
 	}
 	atLeastZero("InboxMax", int64(c.InboxMax))
-	atLeastZero("ConfigurationTimeout", int64(c.ConfigurationTimeout))
+	atLeastZero("AnswerTimeout", int64(c.AnswerTimeout))
 	atLeastZero("BatchAllocations", int64(c.BatchAllocations))
 	atLeastZero("PlacementsMax", int64(c.PlacementsMax))
 	atLeastZero("ReserveMax", int64(c.ReserveMax))
@@ -107,8 +107,8 @@ func (c Config) withDefaults() Config {
 	if c.InboxMax == 0 {
 		c.InboxMax = inboxMax
 	}
-	if c.ConfigurationTimeout == 0 {
-		c.ConfigurationTimeout = configurationTimeout
+	if c.AnswerTimeout == 0 {
+		c.AnswerTimeout = answerTimeout
 	}
 	if c.BatchAllocations == 0 {
 		c.BatchAllocations = 1

@@ -36,9 +36,9 @@ func load(text string, kinds *resources.Kinds) (loaded, error) {
 }
 
 // UpdateConfiguration is UpdateConfigurationContext with a context that ends after
-// Config.ConfigurationTimeout.
+// Config.AnswerTimeout.
 func (s *Scheduler) UpdateConfiguration(request *si.UpdateConfigurationRequest) error {
-	ctx, cancel := context.WithTimeout(context.Background(), s.config.ConfigurationTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.AnswerTimeout)
 	defer cancel()
 	return s.UpdateConfigurationContext(ctx, request)
 }

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -140,7 +141,7 @@ func TestARemovedPartitionReleasesWhatRan(t *testing.T) {
 		assert.NilError(t, m.Configure(""))
 		assert.DeepEqual(t, m.Heard(), []string{"allocation pod-1 released: STOPPED_BY_RM"})
 		assert.DeepEqual(t, m.Partitions(), []string{"[rm]default"})
-		_, err := m.View("[rm]gpu")
+		_, err := m.View(context.Background(), "[rm]gpu")
 		assert.ErrorIs(t, err, scheduler.ErrNoPartition)
 		m.Ask("app-1", "pod-2", "vcore=1")
 		assert.DeepEqual(t, m.Heard(), []string{`allocation pod-2 rejected: "gpu" is not a partition of the resource manager`})

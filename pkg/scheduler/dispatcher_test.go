@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -11,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/events"
 )
 
 // listener is a resource manager that hears of asks and of releases.
@@ -52,19 +54,38 @@ func (a *attentive) ClearNomination(allocationKey string) {
 	}
 }
 
-// A nomination is told in order with the rest: before the releases that follow from
-// it, as a state to everybody and in full to those who can hear it.
+// testOwner is the owner of a partition that does not run.
+func testOwner() *owner { return &owner{name: "[rm]default"} }
+
+// put appends the effects of one step that is not recorded.
+func put(x *outbox, from *owner, effects ...core.Event) (before uint64) {
+	return x.put(&step{Step: events.Step{Now: time.Unix(100, 0), Effects: effects}, from: from})
+}
+
+// deliverAll delivers what waits, and reports how many deliveries each call took.
+func deliverAll(x *outbox, d *dispatcher) (taken []int) {
+	for rest := x.waiting; len(rest) > 0; {
+		n := d.deliver(rest)
+		taken, rest = append(taken, n), rest[n:]
+	}
+	return taken
+}
+
+// A nomination is told in order with the rest: before the evictions that follow from
+// it, as a state to each resource manager and in full to those that can hear it.
 func TestNominationsAreDelivered(t *testing.T) {
-	effects := []any{
-		core.Nomination{Application: "app-1", Key: "pod-1", Node: "node-1", Reason: "room is made"},
-		&si.AllocationRelease{AllocationKey: "victim"},
-		core.Nomination{Application: "app-1", Key: "pod-1", Reason: "the node is gone"},
-		core.Nomination{Application: "app-1", Key: "pod-2", Node: "node-2", Reason: "room is made"},
+	pod := func(key core.AllocationKey) *core.Allocation { return &core.Allocation{Key: key, Application: "app-1"} }
+	effects := core.Effects{
+		&core.Nominated{Allocation: pod("pod-1"), Node: "node-1", Reason: "room is made"},
+		&core.EvictionRequested{Allocation: pod("victim")},
+		&core.NominationEnded{Allocation: pod("pod-1"), Node: "node-1", Reason: "the node is gone", Waits: true},
+		&core.Nominated{Allocation: pod("pod-2"), Node: "node-2", Reason: "room is made"},
+		&core.NominationEnded{Allocation: pod("pod-2"), Node: "node-2", Reason: "placed"},
 	}
 	states := []string{
 		"pod-1 of app-1 is RESERVED: room is made",
 		"1 released",
-		"pod-1 of app-1 is SKIPPED: the node is gone",
+		"pod-1 of app-1 is SKIPPED: no longer nominated to node node-1: the node is gone",
 		"pod-2 of app-1 is RESERVED: room is made",
 	}
 	full := []string{
@@ -84,12 +105,10 @@ func TestNominationsAreDelivered(t *testing.T) {
 		t.Run(fmt.Sprintf("%T", c.callback), func(t *testing.T) {
 			logs, seen := observer.New(zap.InfoLevel)
 			x := newOutbox(meter{})
-			courier := &courier{callback: c.callback, journal: journal{zap.New(logs)}}
-			courier.nominations, _ = c.callback.(NominationCallback)
-			x.put("[rm]default", effects...)
-			for rest := x.waiting; len(rest) > 0; {
-				rest = rest[courier.deliver(rest):]
-			}
+			d := &dispatcher{callback: c.callback, log: effectLog{zap.New(logs)}}
+			d.nominations, _ = c.callback.(NominationCallback)
+			put(x, testOwner(), effects...)
+			deliverAll(x, d)
 			assert.DeepEqual(t, *c.heard, c.want)
 			assert.Equal(t, seen.FilterMessage("callback failed").Len(), c.failed)
 
@@ -102,7 +121,8 @@ func TestNominationsAreDelivered(t *testing.T) {
 			cleared := seen.FilterMessage("nomination cleared").All()
 			assert.Equal(t, len(cleared), 1)
 			assert.DeepEqual(t, cleared[0].ContextMap(), map[string]any{
-				"allocation": "pod-1", "application": "app-1", "reason": "the node is gone", "partition": "[rm]default",
+				"allocation": "pod-1", "application": "app-1", "reason": "no longer nominated to node node-1: the node is gone",
+				"partition": "[rm]default",
 			})
 		})
 	}

@@ -33,3 +33,7 @@ func (m meter) count(partition string, effects core.Effects) {
 		m.metrics.Count(partition, effects)
 	}
 }
+
+// unanswered counts an input that was refused without an answer.
+func (m meter) unanswered(partition string) {
+}

@@ -88,8 +88,14 @@ func (o *owner) handleAll(now time.Time, messages []message) {
 	}
 }
 
-// serveReaders answers readers that wait, if it is time.
+// serveReaders answers readers that wait, if it is time. What a partition that ends has
+// decided last is shown no more than it is told.
 func (o *owner) serveReaders() {
+	select {
+	case <-o.inbox.ending:
+		return
+	default:
+	}
 	o.heartbeat.beat(time.Now())
 	o.broker.serve(o.partition, o.handled)
 }

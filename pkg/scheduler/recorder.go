@@ -1,9 +1,6 @@
 package scheduler
 
 import (
-	"errors"
-	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"

@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"math/bits"
@@ -258,8 +259,8 @@ func played(t *testing.T, r rollout) int {
 	t.Helper()
 	rm := r.start(t)
 	r.play(t, rm)
-	assert.NilError(t, rm.scheduler.Verify("[rm]default"))
-	view, err := rm.scheduler.View("[rm]default")
+	assert.NilError(t, rm.scheduler.Verify(context.Background(), "[rm]default"))
+	view, err := rm.scheduler.View(context.Background(), "[rm]default")
 	assert.NilError(t, err)
 	for _, n := range view.Nodes {
 		assert.Equal(t, len(n.Evictions)+len(n.Reservations), 0, n.ID)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -160,12 +161,22 @@ func (s *Scheduler) Partitions() []string {
 // Kinds is the table of the resource kinds in views.
 func (s *Scheduler) Kinds() *resources.Kinds { return s.kinds }
 
-// Stop ends all partitions at once and waits for every goroutine. What has not
-// been told by then never is. Where a callback is under way Stop waits for it to
-// return, so Stop must not be called from within one. If the context ends first its
+// Stop is StopContext with a context that ends after Config.AnswerTimeout. If it does, that
+// is logged.
+func (s *Scheduler) Stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.AnswerTimeout)
+	defer cancel()
+	if err := s.StopContext(ctx); err != nil {
+		s.config.Logger.Warn("goroutines have not ended", zap.Error(err))
+	}
+}
+
+// StopContext ends all partitions at once and waits for every goroutine. What has not
+// been told by then never is. Where a callback is under way it waits for that to
+// return, so it must not be called from within one. If the context ends first its
 // error is returned, and the goroutines end when the callback returns. Every later
-// call fails; another Stop only waits.
-func (s *Scheduler) Stop(ctx context.Context) error {
+// call fails; another StopContext only waits.
+func (s *Scheduler) StopContext(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.stopped {
 		s.stopped = true

@@ -1,10 +1,7 @@
 package scheduler
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,93 +15,112 @@ func emptyPartition() *core.Partition {
 	return core.NewPartition(core.Options{Kinds: new(resources.Kinds)}, core.Config{Name: "default", Root: core.QueueConfig{Name: "root"}})
 }
 
-// TestWhoGlancesDoesNotWait sends many nodes. Who wants a view sees all that was sent
-// before, who glances what there is soon.
-func TestWhoGlancesDoesNotWait(t *testing.T) {
-	o := &owner{partition: emptyPartition(), inbox: newInbox(meter{}), outbox: newOutbox(meter{}), done: make(chan struct{})}
-	glance, view := make(look, 1), make(look, 1)
-	for i := range 3 * showEvery {
+// request is a reader of a broker that waits for so many messages.
+func request(b *viewBroker, after uint64) *readRequest {
+	r := &readRequest{after: after, served: make(chan struct{})}
+	b.add(r)
+	return r
+}
+
+func isServed(r *readRequest) bool {
+	select {
+	case <-r.served:
+		return true
+	default:
+		return false
+	}
+}
+
+// Many nodes are sent. A view shows all that was sent before; a snapshot what there is
+// soon.
+func TestASnapshotDoesNotWaitForMessages(t *testing.T) {
+	o := &owner{
+		partition: emptyPartition(), inbox: newInbox(meter{}), outbox: newOutbox(meter{}), broker: newViewBroker(), done: make(chan struct{}),
+	}
+	o.heartbeat.start(time.Now())
+	for i := range 3 * serveEvery {
 		assert.Assert(t, o.inbox.force(core.AddNode{ID: core.NodeID(fmt.Sprint(i))}))
 	}
-	assert.Assert(t, o.inbox.force(view))
-	assert.Assert(t, o.inbox.look(glance))
+	view, snapshot := request(o.broker, o.inbox.total()), request(o.broker, 0)
 	go o.run(nil)
-	assert.Equal(t, len((<-glance).complete().Nodes), showEvery)
-	assert.Equal(t, len((<-view).complete().Nodes), 3*showEvery)
+	<-snapshot.served
+	<-view.served
+	assert.Equal(t, len(snapshot.view.Nodes), serveEvery)
+	assert.Equal(t, len(view.view.Nodes), 3*serveEvery)
 	o.inbox.end()
 	<-o.done
-	assert.Assert(t, !o.inbox.look(glance))
 }
 
-// TestReadersShareAView has two readers who wait while it is too soon for a view. They
-// get the same one, and as long as nothing happens it is shown again at once.
+// Two readers wait while it is too soon for a view. They get the same one, and as long
+// as nothing happens it is current and had without the owner.
 func TestReadersShareAView(t *testing.T) {
 	p := emptyPartition()
-	first, second := make(look, 1), make(look, 1)
-	var g gallery
-	g.changed, g.cost = time.Now(), time.Hour
-	g.waiting = []look{first, second}
-	g.show(p)
-	assert.Equal(t, len(first)+len(second), 0)
-	g.cost = 0
-	g.show(p)
-	view := <-first
-	assert.Assert(t, view != nil && view == <-second)
-	assert.Equal(t, len(g.waiting), 0)
+	b := newViewBroker()
+	assert.Assert(t, b.currentView() == nil)
+	first, second := request(b, 0), request(b, 3)
+	b.changed, b.cost = time.Now(), time.Hour
+	b.serve(p, 3)
+	assert.Assert(t, !isServed(first) && !isServed(second))
+	b.cost = 0
+	b.serve(p, 3)
+	assert.Assert(t, isServed(first) && isServed(second))
+	assert.Assert(t, first.view != nil && first.view == second.view)
+	assert.Equal(t, len(b.waiting), 0)
 
-	g.cost = time.Hour
-	g.waiting = append(g.waiting, first)
-	g.show(p)
-	assert.Assert(t, <-first == view)
-	g.changes()
-	g.waiting = append(g.waiting, first)
-	g.show(p)
-	assert.Equal(t, len(first), 0)
+	b.cost = time.Hour
+	third, later := request(b, 3), request(b, 4)
+	b.serve(p, 3)
+	assert.Assert(t, isServed(third) && third.view == first.view)
+	assert.Assert(t, !isServed(later))
+	assert.Assert(t, b.currentView() == first.view)
+	b.changes()
+	assert.Assert(t, b.currentView() == nil)
+	last, _ := b.latest()
+	assert.Assert(t, last == first.view)
+	b.serve(p, 4)
+	assert.Assert(t, !isServed(later))
 }
 
-// TestAnswersCount has readers whose answers were charged wait: in proportion, but
-// neither less nor more than a pause.
-func TestAnswersCount(t *testing.T) {
-	g := gallery{changed: time.Unix(100, 0), cost: time.Millisecond}
-	assert.Equal(t, g.due().Sub(g.changed), 9*time.Millisecond)
-	g.charge(time.Microsecond)
-	assert.Equal(t, g.due().Sub(g.changed), answerSoonest)
-	g.charge(45*time.Millisecond - time.Microsecond)
-	assert.Equal(t, g.due().Sub(g.changed), 135*time.Millisecond)
-	g.charge(time.Second)
-	assert.Equal(t, g.due().Sub(g.changed), answerLatest)
-	g.cost = time.Second
-	assert.Equal(t, g.due().Sub(g.changed), 9*time.Second)
-}
-
-// TestPicturesAreCompletedInOrder has readers of several pictures at the same time. One
-// that nobody looks at is completed with the next.
-func TestPicturesAreCompletedInOrder(t *testing.T) {
+// A view that readers have is never written again.
+func TestAViewStaysAsItIs(t *testing.T) {
 	p := emptyPartition()
-	var last *picture
-	var pictures []*picture
-	var readers sync.WaitGroup
-	for i := range 20 {
-		p.Apply(time.Unix(0, 0), core.AddNode{ID: "n", Capacity: resources.Amounts{1000}})
-		for k := range 20 {
-			p.Apply(time.Unix(0, 0), core.AddAllocation{Allocation: &core.Allocation{
-				Key: core.AllocationKey(fmt.Sprint(100*i - k + 1000)), Node: "n", Origin: core.Foreign, Amounts: resources.Amounts{1},
-			}})
-		}
-		last = last.after(p.Draft())
-		pictures = append(pictures, last)
-	}
-	for i, one := range pictures {
-		if i%3 != 0 {
-			readers.Go(func() { one.complete() })
-		}
-	}
-	readers.Wait()
-	for i, one := range pictures[:len(pictures)-1] {
-		assert.Assert(t, one.done.Load(), i)
-		keys := one.view.Nodes[0].ForeignAllocations
-		assert.Equal(t, len(keys), 20*(i+1))
-		assert.Assert(t, slices.IsSortedFunc(keys, func(a, b *core.Allocation) int { return cmp.Compare(a.Key, b.Key) }))
-	}
-	assert.Assert(t, last.after(nil).before == nil)
+	b := newViewBroker()
+	first := request(b, 0)
+	b.serve(p, 0)
+	b.changes()
+	p.Apply(time.Unix(0, 0), core.AddNode{ID: "node-1"})
+	b.cost = 0
+	second := request(b, 0)
+	b.serve(p, 0)
+	assert.Equal(t, len(first.view.Nodes), 0)
+	assert.Equal(t, len(second.view.Nodes), 1)
+}
+
+// Replies whose cost was reported keep readers waiting: in proportion, but neither
+// less nor more than a pause.
+func TestRepliesCount(t *testing.T) {
+	b := viewBroker{changed: time.Unix(100, 0), cost: time.Millisecond}
+	assert.Equal(t, b.due().Sub(b.changed), 9*time.Millisecond)
+	b.reportReadCost(time.Microsecond)
+	assert.Equal(t, b.due().Sub(b.changed), replySoonest)
+	b.reportReadCost(45*time.Millisecond - time.Microsecond)
+	assert.Equal(t, b.due().Sub(b.changed), 135*time.Millisecond)
+	b.reportReadCost(time.Second)
+	assert.Equal(t, b.due().Sub(b.changed), replyLatest)
+	b.cost = time.Second
+	assert.Equal(t, b.due().Sub(b.changed), 9*time.Second)
+}
+
+// Of a reader that went away nothing is left.
+func TestAReaderGoesAway(t *testing.T) {
+	b := newViewBroker()
+	r := request(b, 0)
+	_, waits := b.next()
+	assert.Assert(t, waits)
+	b.withdraw(r)
+	b.withdraw(r)
+	_, waits = b.next()
+	assert.Assert(t, !waits)
+	b.serve(emptyPartition(), 0)
+	assert.Assert(t, !isServed(r))
 }

@@ -1,6 +1,9 @@
 package schedulertest
 
 import (
+	"cmp"
+	"context"
+	"slices"
 	"strings"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -9,37 +12,50 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// Look is the partition as it is now.
+// Look is the partition as it is now. Lists of allocations and asks are in no order;
+// those of Node and Application are sorted.
 func (m *MockScheduler) Look() *core.View {
 	m.t.Helper()
-	view, err := m.View("[" + m.options.ID + "]" + m.options.Partition)
+	view, err := m.View(context.Background(), "["+m.options.ID+"]"+m.options.Partition)
 	if err != nil {
 		m.t.Fatalf("schedulertest: %v", err)
 	}
 	return view
 }
 
-// Node is a node as it is now. The test ends if it is not known.
+// Node is a node as it is now, with allocations sorted by key. The test ends if it is
+// not known.
 func (m *MockScheduler) Node(id string) *core.NodeView {
 	m.t.Helper()
 	for _, n := range m.Look().Nodes {
 		if string(n.ID) == id {
-			return n
+			sorted := *n
+			sorted.Allocations, sorted.ForeignAllocations = byKey(n.Allocations), byKey(n.ForeignAllocations)
+			return &sorted
 		}
 	}
 	m.t.Fatalf("schedulertest: node %s is not known", id)
 	return nil
 }
 
-// Application is an application as it is now, or nil.
+// Application is an application as it is now, with allocations and asks sorted by key,
+// or nil.
 func (m *MockScheduler) Application(id string) *core.ApplicationView {
 	m.t.Helper()
 	for _, a := range m.Look().Applications {
 		if string(a.ID) == id {
-			return a
+			sorted := *a
+			sorted.Allocations = byKey(a.Allocations)
+			sorted.Asks = slices.SortedFunc(slices.Values(a.Asks), func(a, b core.AskView) int { return cmp.Compare(a.Key, b.Key) })
+			return &sorted
 		}
 	}
 	return nil
+}
+
+// byKey is a sorted copy: a view is never changed.
+func byKey(list []*core.Allocation) []*core.Allocation {
+	return slices.SortedFunc(slices.Values(list), func(a, b *core.Allocation) int { return cmp.Compare(a.Key, b.Key) })
 }
 
 // Queue is a queue as it is now. The test ends if it is not known.
@@ -70,7 +86,7 @@ func (m *MockScheduler) Placed(key string) (node string, ok bool) {
 	return m.heard.nodeOf(key)
 }
 
-// Nominated is the node that an ask has in view as the resource manager knows it.
+// Nominated is the node to which an ask is nominated as the resource manager knows it.
 func (m *MockScheduler) Nominated(key string) (node string, ok bool) {
 	m.heard.mu.Lock()
 	defer m.heard.mu.Unlock()
