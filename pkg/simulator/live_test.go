@@ -51,7 +51,7 @@ func live(t *testing.T, s *simulator.Scenario, options simulator.LiveOptions, hi
 
 func (l *liveRun) stop(t *testing.T) {
 	t.Helper()
-	assert.NilError(t, l.Verify(livePartition))
+	assert.NilError(t, l.Verify(t.Context(), livePartition))
 	l.cancel()
 	assert.NilError(t, <-l.finished)
 	l.Stop()
@@ -67,7 +67,7 @@ func TestLiveComesToTheSameEnd(t *testing.T) {
 		l := live(t, example(t, "small"), simulator.LiveOptions{Speed: 60}, nil)
 		<-l.over
 		took := time.Since(began)
-		view, err := l.View(livePartition)
+		view, err := l.View(t.Context(), livePartition)
 		assert.NilError(t, err)
 		l.stop(t)
 		assert.Equal(t, len(view.Nodes), result.Nodes.AtEnd)
@@ -141,7 +141,7 @@ changes: [{at: 2m, queue: root.a, max: {vcore: 6}}, {at: 4m, queue: root.a, max:
 	synctest.Test(t, func(t *testing.T) {
 		l := live(t, s, simulator.LiveOptions{Speed: 60}, nil)
 		<-l.over
-		view, err := l.View(livePartition)
+		view, err := l.View(t.Context(), livePartition)
 		assert.NilError(t, err)
 		l.stop(t)
 		a, b := queueNamed(view.Root, "root.a"), queueNamed(view.Root, "root.b")
