@@ -2,7 +2,7 @@ package preemptor
 
 import "slices"
 
-// fillBudgets sets how many may still go to what is allowed now.
+// fillBudgets resets the allowance of each budget to what it allows now.
 func (p *plan) fillBudgets() {
 	p.allowed = p.allowed[:0]
 	for i := range p.node.Budgets {
@@ -10,9 +10,9 @@ func (p *plan) fillBudgets() {
 	}
 }
 
-// spend takes one from every budget that c counts for, and reports whether one
-// of them was used up before. Allowances go to the least important first, so
-// that it is the others who violate.
+// spend takes one from every budget that c counts for, and reports whether one of
+// them was used up before. The least important candidates use the allowance
+// first, so the more important ones are the violations.
 func (p *plan) spend(c *Candidate) (violating bool) {
 	for _, b := range c.Budgets {
 		violating = violating || p.allowed[b] <= 0
@@ -27,8 +27,8 @@ func (p *plan) unspend(c *Candidate) {
 	}
 }
 
-// flagBudgeted flags those in order who would violate a budget if everybody
-// went.
+// flagBudgeted flags the candidates that would violate a budget if all candidates
+// were removed in order.
 func (p *plan) flagBudgeted() {
 	if len(p.node.Budgets) == 0 {
 		return
@@ -41,7 +41,7 @@ func (p *plan) flagBudgeted() {
 	}
 }
 
-// breaksBudget reports whether c violates a budget even if nobody else goes.
+// breaksBudget reports whether c violates a budget even if it is the only victim.
 func (p *plan) breaksBudget(c *Candidate) bool {
 	if len(p.node.Budgets) == 0 {
 		return false

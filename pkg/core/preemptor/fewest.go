@@ -5,50 +5,53 @@ import (
 	"slices"
 )
 
-// fewest is a search for victims who violate fewer budgets than those of the
-// strategy reprieve do.
+// fewest is a search for victims that violate fewer budgets than those of the
+// strategy reprieve.
 //
-// Who goes never makes anybody violate less, and makes nobody violate who goes
-// before it. So whoever counts only for budgets that are enough for the whole
-// pot goes for nothing; the others, the contended, are taken or left from the
-// least important on, and what those so far violate is known for good.
+// A victim never reduces the violations of other victims, and never causes a
+// violation of one that comes before it in order. So candidates that count only
+// for budgets that are large enough for the whole pool are removed without any
+// violation. The others, the contended ones, are taken or left from the least
+// important on. The violations of those decided so far never change.
 type fewest struct {
-	contended []int   // of plan.ranked
-	rest      []int64 // of the need, before each of the contended
-	tails     []int64 // what those from each of the contended on hold
-	on, best  []bool  // by contended
-	least     int     // violations of the best
-	bound     int     // no victims violate less
-	steps     int
+	contended   []int   // of plan.ranked
+	rest        []int64 // of the need, before each of the contended
+	tails       []int64 // what each of the contended and those after it hold
+	taken, best []bool  // by contended
+	least       int     // violations of the best
+	bound       int     // the least violations of any victims
+	steps       int
 
-	members []int64 // scratch, as are the next two
-	parts   []part
-	saved   []bool
+	counts []int64 // scratch, like the next two
+	parts  []part
+	saved  []bool
 }
 
-// A part is what one of the contended holds of the need, and its first budget
-// of which there is not enough.
+// A part is what one of the contended holds of the need, and the first of its
+// budgets that is too small.
 type part struct {
 	budget int32
 	held   int64
 }
 
-// fewestSteps is when the search is given up; among 14 candidates it never is.
+// fewestSteps is the number of steps after which the search stops. With up to 14
+// candidates it always completes.
 const fewestSteps = 1 << 15
 
-// violateFewer replaces those who are gone by others of the pot if they violate
-// fewer budgets; then whoever of these is not needed may stay. It returns how
-// many violate, unless budgets only matter between equals.
+// violateFewer replaces the removed candidates by others of the pool if those
+// violate fewer budgets; then the ones that are not needed are put back. It
+// returns how many violate a budget. It does nothing if budgets only decide
+// between equals.
 func (p *plan) violateFewer() int {
 	if len(p.node.Budgets) == 0 || p.cfg.Budgets == StrictPriority {
 		return 0
 	}
-	w, s := &p.put, &p.put.search
-	violations := p.flagGone()
+	w, s := &p.reprieval, &p.reprieval.search
+	violations := p.flagRemoved()
 	if violations == 0 {
 		return 0
 	}
-	p.contend()
+	p.findContended()
 	s.least, s.bound = violations, p.boundViolations()
 	if p.budgeted() {
 		s.least = 1 // fewer are of no use
@@ -56,45 +59,47 @@ func (p *plan) violateFewer() int {
 	if s.bound >= s.least || !p.searchFewer() {
 		return violations
 	}
-	s.saved = append(s.saved[:0], w.gone...)
-	copy(w.gone, w.pot)
+	s.saved = append(s.saved[:0], w.removed...)
+	copy(w.removed, w.pool)
 	for at, i := range s.contended {
-		w.gone[i] = s.best[at]
+		w.removed[i] = s.best[at]
 	}
-	if w.asking && p.fits(p.keysGone(-1)) != nil {
-		copy(w.gone, s.saved)
+	if w.asking && p.fits(p.removedKeys(-1)) != nil {
+		copy(w.removed, s.saved)
 		return violations
 	}
-	p.addUp()
-	p.flagGone()
-	p.letStay()
-	return p.flagGone()
+	p.sumRemoved()
+	p.flagRemoved()
+	p.reprieveAll()
+	return p.flagRemoved()
 }
 
-// flagGone flags those of who are gone who violate a budget, and counts them.
-func (p *plan) flagGone() int {
+// flagRemoved flags the removed candidates that violate a budget, and counts
+// them.
+func (p *plan) flagRemoved() int {
 	p.fillBudgets()
 	count := 0
-	for i, gone := range p.put.gone {
+	for i, removed := range p.reprieval.removed {
 		e := &p.ranked[i]
-		if e.violating = gone && p.spend(e.Candidate); e.violating {
+		if e.violating = removed && p.spend(e.Candidate); e.violating {
 			count++
 		}
 	}
 	return count
 }
 
-// contend finds out who is contended, and what the others leave of the need.
-func (p *plan) contend() {
-	w, s, d := &p.put, &p.put.search, len(p.need)
-	s.members = slices.Grow(s.members[:0], len(p.node.Budgets))[:len(p.node.Budgets)]
-	clear(s.members)
+// findContended finds the contended candidates, and what the others leave of the
+// need.
+func (p *plan) findContended() {
+	w, s, d := &p.reprieval, &p.reprieval.search, len(p.need)
+	s.counts = slices.Grow(s.counts[:0], len(p.node.Budgets))[:len(p.node.Budgets)]
+	clear(s.counts)
 	for i := range p.ranked {
-		if !w.pot[i] {
+		if !w.pool[i] {
 			continue
 		}
 		for _, b := range p.ranked[i].Budgets {
-			s.members[b]++
+			s.counts[b]++
 		}
 	}
 	s.contended, s.rest = s.contended[:0], s.rest[:0]
@@ -103,7 +108,7 @@ func (p *plan) contend() {
 	}
 	for i := range p.ranked {
 		switch e := &p.ranked[i]; {
-		case !w.pot[i]:
+		case !w.pool[i]:
 		case p.contendedBudget(e) >= 0:
 			s.contended = append(s.contended, i)
 		default:
@@ -123,21 +128,21 @@ func (p *plan) contend() {
 	}
 }
 
-// contendedBudget is the first budget of e of which there is not enough for the
-// pot, or -1.
+// contendedBudget is the first budget of e that is too small for the whole pool,
+// or -1.
 func (p *plan) contendedBudget(e *eligible) int32 {
 	for _, b := range e.Budgets {
-		if p.put.search.members[b] > int64(p.node.Budgets[b].Allowed) {
+		if p.reprieval.search.counts[b] > int64(p.node.Budgets[b].Allowed) {
 			return b
 		}
 	}
 	return -1
 }
 
-// boundViolations is how many must violate at least: what is left of the need
-// when of every budget the largest go that it allows is up to the others.
+// boundViolations is a lower bound of the violations. Of every budget the largest
+// candidates use the allowance; the rest of the need must come from violations.
 func (p *plan) boundViolations() int {
-	s := &p.put.search
+	s := &p.reprieval.search
 	bound := 0
 	for k, open := range s.rest[:len(p.need)] {
 		s.parts = s.parts[:0]
@@ -164,14 +169,14 @@ func (p *plan) boundViolations() int {
 	return bound
 }
 
-// searchFewer reports whether some of the contended are enough and violate
-// less; they are the best then.
+// searchFewer reports whether some of the contended are enough with fewer
+// violations; they are then the best.
 func (p *plan) searchFewer() bool {
-	s := &p.put.search
+	s := &p.reprieval.search
 	n := len(s.contended)
-	s.on = slices.Grow(s.on[:0], n)[:n]
+	s.taken = slices.Grow(s.taken[:0], n)[:n]
 	s.best = slices.Grow(s.best[:0], n)[:n]
-	clear(s.on)
+	clear(s.taken)
 	s.steps = 0
 	before := s.least
 	p.fillBudgets()
@@ -179,10 +184,10 @@ func (p *plan) searchFewer() bool {
 	return s.least < before
 }
 
-// tryFewer takes and leaves the contended from one on; those before it violate
-// so much.
+// tryFewer takes or leaves the contended from this position on; those before it
+// cause this number of violations.
 func (p *plan) tryFewer(at, violations int) {
-	s, d := &p.put.search, len(p.need)
+	s, d := &p.reprieval.search, len(p.need)
 	rest := s.rest[at*d : at*d+d]
 	if s.steps++; s.steps > fewestSteps || violations >= s.least || s.least == s.bound {
 		return
@@ -196,7 +201,7 @@ func (p *plan) tryFewer(at, violations int) {
 	}
 	if enough {
 		s.least = violations
-		copy(s.best, s.on)
+		copy(s.best, s.taken)
 		return
 	}
 	e := &p.ranked[s.contended[at]]
@@ -204,16 +209,16 @@ func (p *plan) tryFewer(at, violations int) {
 	for k, open := range rest {
 		next[k] = max(open-e.held[k], 0)
 	}
-	s.on[at] = true
+	s.taken[at] = true
 	more := violations
 	if p.spend(e.Candidate) {
 		more++
 	}
 	p.tryFewer(at+1, more)
 	p.unspend(e.Candidate)
-	s.on[at] = false
+	s.taken[at] = false
 
-	leave := at + 1 // those who are the same, too
+	leave := at + 1 // and the equal ones with it
 	for leave < len(s.contended) && p.sameToBudgets(e, &p.ranked[s.contended[leave]]) {
 		leave++
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// fillFloors sets what may still be taken below each floor to its surplus.
+// fillFloors resets what may be taken below each floor to its surplus.
 func (p *plan) fillFloors() {
 	width := p.width
 	p.left = slices.Grow(p.left[:0], len(p.node.Floors)*width)[:len(p.node.Floors)*width]
@@ -23,16 +23,16 @@ func (p *plan) keepsFloors(c *Candidate) bool {
 	return !broken
 }
 
-// mayGo is the same, and remembers the floor for the story.
-func (p *plan) mayGo(c *Candidate) bool {
+// checkFloors is keepsFloors, and records the floor for the explanation.
+func (p *plan) checkFloors(c *Candidate) bool {
 	f, broken := p.brokenBy(c)
-	if broken && p.telling {
+	if broken && p.reporting {
 		p.binding = append(p.binding, f)
 	}
 	return !broken
 }
 
-// brokenBy is a floor that would be broken if c were taken too.
+// brokenBy is a floor that is broken if c is taken too.
 func (p *plan) brokenBy(c *Candidate) (floor int32, broken bool) {
 	if len(p.node.Floors) == 0 {
 		return 0, false
@@ -63,8 +63,8 @@ func (p *plan) charge(c *Candidate, times int64) {
 	}
 }
 
-// floored reports whether all who are eligible together break a floor, so that
-// floors have to be watched at all.
+// floored reports whether all eligible candidates together break a floor.
+// Otherwise floors need no further checks.
 func (p *plan) floored() bool {
 	if len(p.node.Floors) == 0 {
 		return false

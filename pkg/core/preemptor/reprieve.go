@@ -5,99 +5,101 @@ import (
 	"slices"
 )
 
-// A reprieval is what the strategy reprieve works on: who is in the pot, who of
-// them is gone, and how much more they hold than is needed.
+// A reprieval is the state of the strategy reprieve: which candidates are in the
+// pool, which of them are removed, and how much more they hold than is needed.
 type reprieval struct {
-	pot, gone []bool   // by plan.ranked
-	sums      []int64  // what the pot holds of the need, saturating
-	excess    []wide   // what those hold who are gone, beyond the need
-	asking    bool     // plan.fits has a say in who is put back
-	keys      []string // scratch
-	search    fewest
+	pool, removed []bool   // by plan.ranked
+	sums          []int64  // what the pool holds of the need, saturating
+	excess        []wide   // what the removed ones hold in addition to the need
+	asking        bool     // plan.fits is asked before a candidate is put back
+	keys          []string // scratch
+	search        fewest
 }
 
-// reprieve takes everybody, and then lets the most important stay whose place
-// is not needed, and so on down to the least. So nobody goes who could stay
-// alone, though the result need not be the fewest. Who would exceed a budget is
-// asked first, see violatingFirst.
+// reprieve removes the whole pool, and then puts back the most important
+// candidate that is not needed, and so on down to the least important. So every
+// victim is necessary: without it the ask does not fit. The number of victims
+// need not be the least. Candidates that would exceed a budget are put back
+// first, see violatingFirst.
 //
-// Where all of them together break a floor, the pot is filled from the least
-// important on with whoever breaks none; whatever is put back keeps the floors.
-// The same goes for budgets that must not be broken; if they leave too little
-// that way, others are looked for who break none.
+// If all candidates together break a floor, the pool is filled from the least
+// important on with those that break none; what is put back keeps the floors.
+// Budgets that must not be broken work the same way. If such a pool is too small,
+// a search looks for other victims that break no budget.
 //
-// The resource manager is asked as little as will do: whether those fit who go
-// by amounts, and only if not, before each who may stay by amounts. If it never
-// minds anybody more who goes, both come to the same.
+// The resource manager is asked as rarely as possible: first whether the victims
+// chosen by amounts are enough for it, and only if not, before each candidate
+// that can stay by amounts. Both ways have the same result if a further victim
+// never makes the ask infeasible.
 func (p *plan) reprieve() choice {
-	w, searched := &p.put, false
-	p.fillPot(p.budgeted())
-	if searched = p.budgeted() && !p.terms.partial && !p.reached(w.sums); searched {
-		p.fillPot(false)
+	w, searched := &p.reprieval, false
+	p.fillPool(p.budgeted())
+	if searched = p.budgeted() && !p.rules.partial && !p.reached(w.sums); searched {
+		p.fillPool(false)
 	}
-	if !p.reached(w.sums) && !p.terms.partial {
+	if !p.reached(w.sums) && !p.rules.partial {
 		return choice{failure: Failure{Why: TooLittle}}
 	}
 	p.partial = !p.reached(w.sums)
-	violations, ok := p.putBack(false), p.fits == nil
+	violations, ok := p.reprievePool(false), p.fits == nil
 	if !ok && len(p.need) > 0 {
-		ok = p.fits(p.keysGone(-1)) == nil
+		ok = p.fits(p.removedKeys(-1)) == nil
 	}
 	if !ok {
-		copy(w.gone, w.pot)
-		if err := p.fits(p.keysGone(-1)); err != nil {
+		copy(w.removed, w.pool)
+		if err := p.fits(p.removedKeys(-1)); err != nil {
 			p.refusal = err.Error()
 			return choice{failure: Failure{Why: NotFitting}}
 		}
-		violations = p.putBack(true)
+		violations = p.reprievePool(true)
 	}
 	if violations > 0 && searched {
 		return choice{failure: Failure{Why: OverBudget}}
 	}
 	victims := p.victims[:0]
-	for i, gone := range w.gone {
-		if gone {
+	for i, removed := range w.removed {
+		if removed {
 			victims = append(victims, i)
 		}
 	}
-	if p.terms.configured && len(victims) > p.cfg.VictimsMax {
+	if p.rules.configured && len(victims) > p.cfg.VictimsMax {
 		return choice{failure: Failure{Why: TooMany, Victims: len(victims), Most: int64(p.cfg.VictimsMax)}}
 	}
 	return choice{victims: victims}
 }
 
-// putBack takes the whole pot and puts back whoever is not needed, asking the
-// resource manager or not. It returns how many violate a budget, see
-// violateFewer.
-func (p *plan) putBack(asking bool) int {
-	w := &p.put
+// reprievePool removes the whole pool and puts back what is not needed; if asking
+// is set, the resource manager is asked too. It returns how many victims violate
+// a budget, see violateFewer.
+func (p *plan) reprievePool(asking bool) int {
+	w := &p.reprieval
 	w.asking = asking
-	copy(w.gone, w.pot)
-	p.addUp()
+	copy(w.removed, w.pool)
+	p.sumRemoved()
 	if len(p.node.Budgets) > 0 {
-		p.flagGone()
+		p.flagRemoved()
 	}
-	p.letStay()
+	p.reprieveAll()
 	return p.violateFewer()
 }
 
-// fillPot says who may go at all, from the least important on: whoever keeps the
-// floors and, if so asked, the budgets.
-func (p *plan) fillPot(budgeted bool) {
-	w, d := &p.put, len(p.need)
-	w.pot = slices.Grow(w.pot[:0], len(p.ranked))[:len(p.ranked)]
+// fillPool fills the pool, from the least important candidate on, with those that
+// keep the floors and, if budgeted is set, the budgets.
+func (p *plan) fillPool(budgeted bool) {
+	w, d := &p.reprieval, len(p.need)
+	w.pool = slices.Grow(w.pool[:0], len(p.ranked))[:len(p.ranked)]
 	w.sums = slices.Grow(w.sums[:0], d)[:d]
 	clear(w.sums)
 	p.fillFloors()
 	p.fillBudgets()
 	for i := range p.ranked {
 		e := &p.ranked[i]
-		if w.pot[i] = p.mayGo(e.Candidate); !w.pot[i] {
+		if w.pool[i] = p.checkFloors(e.Candidate); !w.pool[i] {
 			continue
 		}
 		if budgeted && p.spend(e.Candidate) {
 			p.unspend(e.Candidate)
-			w.pot[i] = false
+			w.pool[i] = false
 			continue
 		}
 		p.charge(e.Candidate, 1)
@@ -105,18 +107,19 @@ func (p *plan) fillPot(budgeted bool) {
 			w.sums[k] = add(w.sums[k], held)
 		}
 	}
-	w.gone = append(w.gone[:0], w.pot...)
+	w.removed = append(w.removed[:0], w.pool...)
 	p.pooled = true
 }
 
-// addUp works out what those who are gone hold beyond the need. Of what cannot
-// be reached there is no excess: nobody stays who holds any of it.
-func (p *plan) addUp() {
-	w, d := &p.put, len(p.need)
+// sumRemoved computes what the removed candidates hold in addition to the need.
+// Of a kind that cannot be freed completely there is no excess: all candidates
+// that hold it stay removed.
+func (p *plan) sumRemoved() {
+	w, d := &p.reprieval, len(p.need)
 	w.excess = slices.Grow(w.excess[:0], d)[:d]
 	clear(w.excess)
 	for i := range p.ranked {
-		if !w.gone[i] {
+		if !w.removed[i] {
 			continue
 		}
 		for k, held := range p.ranked[i].held {
@@ -128,9 +131,9 @@ func (p *plan) addUp() {
 	}
 }
 
-// letStay asks everybody who is gone whether they may stay: all at once, or,
+// reprieveAll puts back the candidates that are not needed: all in one pass, or,
 // with StrictPriority, one priority after the other, the highest first.
-func (p *plan) letStay() {
+func (p *plan) reprieveAll() {
 	if len(p.node.Budgets) == 0 || p.cfg.Budgets != StrictPriority {
 		p.violatingFirst(0, len(p.ranked))
 		return
@@ -145,25 +148,25 @@ func (p *plan) letStay() {
 	}
 }
 
-// violatingFirst asks those from one place to before another, the most
-// important first: those who would exceed a budget, and then the others.
+// violatingFirst tries the candidates at from up to to, the most important first:
+// those that would exceed a budget, and then the others.
 func (p *plan) violatingFirst(from, to int) {
 	if len(p.node.Budgets) > 0 {
 		for i := to - 1; i >= from; i-- {
 			if p.ranked[i].violating {
-				p.stay(i)
+				p.tryReprieve(i)
 			}
 		}
 	}
 	for i := to - 1; i >= from; i-- {
-		p.stay(i)
+		p.tryReprieve(i)
 	}
 }
 
-// stay puts i back if the others are enough without it.
-func (p *plan) stay(i int) {
-	w, held := &p.put, p.ranked[i].held
-	if !w.gone[i] {
+// tryReprieve puts i back if the others are enough without it.
+func (p *plan) tryReprieve(i int) {
+	w, held := &p.reprieval, p.ranked[i].held
+	if !w.removed[i] {
 		return
 	}
 	for k := range held {
@@ -171,37 +174,37 @@ func (p *plan) stay(i int) {
 			return
 		}
 	}
-	if w.asking && !p.ranked[i].Elsewhere && p.fits(p.keysGone(i)) != nil {
+	if w.asking && !p.ranked[i].Elsewhere && p.fits(p.removedKeys(i)) != nil {
 		return
 	}
-	w.gone[i] = false
+	w.removed[i] = false
 	for k := range held {
 		w.excess[k].sub(held[k])
 	}
 }
 
-// keysGone is who has left the node if all go who are gone but one: those who
-// leave already, too.
-func (p *plan) keysGone(but int) []string {
-	keys := append(p.put.keys[:0], p.leavers...)
-	for i, gone := range p.put.gone {
-		if gone && i != but && !p.ranked[i].Elsewhere {
+// removedKeys are the keys of the removed and the releasing allocations of the
+// node, except the candidate at but.
+func (p *plan) removedKeys(but int) []string {
+	keys := append(p.reprieval.keys[:0], p.releasingKeys...)
+	for i, removed := range p.reprieval.removed {
+		if removed && i != but && !p.ranked[i].Elsewhere {
 			keys = append(keys, p.ranked[i].Key)
 		}
 	}
-	p.put.keys = keys
+	p.reprieval.keys = keys
 	return keys
 }
 
-// keysOf is the same for victims.
+// keysOf is removedKeys for victims.
 func (p *plan) keysOf(victims []int) []string {
-	keys := append(p.put.keys[:0], p.leavers...)
+	keys := append(p.reprieval.keys[:0], p.releasingKeys...)
 	for _, i := range victims {
 		if !p.ranked[i].Elsewhere {
 			keys = append(keys, p.ranked[i].Key)
 		}
 	}
-	p.put.keys = keys
+	p.reprieval.keys = keys
 	return keys
 }
 
@@ -214,7 +217,7 @@ func (w *wide) add(v int64) {
 	w.hi += carry
 }
 
-// sub takes away what is not more than there is.
+// sub subtracts v, which is not more than the sum.
 func (w *wide) sub(v int64) {
 	var borrow uint64
 	w.lo, borrow = bits.Sub64(w.lo, uint64(v), 0)

@@ -15,30 +15,30 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// TestStories plays the texts of testdata: steps of commands, four dashes, and
-// what must come out. The verbs:
+// TestScenarios runs the texts of testdata: steps of commands, four dashes, and
+// the expected output. The verbs:
 //
 //	config strategies=single,multiple delay=30s    deviation=, victims=, steps=;
 //	                                               disabled, spare-foreign, equals-too, by-qos;
 //	                                               budgets=prefer, strict or hard
-//	node vcore=500                                 what is free; those on it, one a line:
+//	node vcore=500                                 what is free; its allocations, one a line:
 //	  web-1 vcore=500 priority=1 age=5m            required, foreign, static, owner,
-//	                                               opted-out, protected, leaving, stuck,
+//	                                               opted-out, protected, releasing, overdue,
 //	                                               elsewhere, outside, same-queue;
 //	                                               qos=0 to 2, floors=, budgets=
 //	quota vcore=3                                  what must be freed of the quota
 //	floor root.a vcore=3                           what may be taken below a queue
-//	budget web allowed=1                           how many of it may go
-//	conflict web-1,web-2                           the ask may not run beside these
-//	plan fluentd vcore=450 reserved=31s            priority=, trigger=; the verdict and the victims
-//	explain fluentd vcore=450                      the same with everything there is to say
+//	budget web allowed=1                           how many of it may be removed
+//	conflict web-1,web-2                           the ask cannot run beside these
+//	plan fluentd vcore=450 reserved=31s            priority=, trigger=; the summary and the victims
+//	explain fluentd vcore=450                      the same with the full explanation
 //	accept fluentd vcore=450 victims=web-1         the same for victims that are given
 //
-// Quota, floor, budget and conflict hold until the next node. What config leaves
-// out is as by default; without trigger= it is that of a required node. A reservation that does not say how
-// old it is is an hour old; an age is of a candidate. With the flag -update what
-// comes out is written into the texts.
-func TestStories(t *testing.T) {
+// Quota, floor, budget and conflict hold until the next node. What config does
+// not name has its default; the default of trigger= is a required node. A
+// reservation without an age is an hour old; age= is the age of a candidate. With
+// the flag -update the output is written into the texts.
+func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	assert.NilError(t, err)
 	assert.Assert(t, len(files) > 0)
@@ -55,7 +55,7 @@ func TestStories(t *testing.T) {
 
 const dashes = "----"
 
-// play carries out the steps of a text and returns it with what came out.
+// play carries out the steps of a text and returns it with the output.
 func play(text string) (string, error) {
 	s := situation{cfg: DefaultConfig(), node: Node{Kinds: &resources.Kinds{}}}
 	var out strings.Builder
@@ -103,16 +103,16 @@ func (s *situation) carryOut(line string) (string, error) {
 		return "", a.finish()
 	case a.flag("conflict"):
 		keys := strings.Split(a.name(), ",")
-		s.node.Fits = func(gone []string) error { return conflictWith(*s, keys...)(gone) }
+		s.node.Fits = func(removed []string) error { return conflictWith(*s, keys...)(removed) }
 		return "", a.finish()
 	case a.flag("plan"):
 		s.ask = a.ask()
-		return told(s.plan(), s.node.Kinds), a.finish()
+		return summary(s.plan(), s.node.Kinds), a.finish()
 	case a.flag("accept"):
 		victims := a.list("victims")
 		s.ask = a.ask()
 		var pl Planner
-		return told(pl.Accept(s.cfg, s.ask, s.node, victims), s.node.Kinds), a.finish()
+		return summary(pl.Accept(s.cfg, s.ask, s.node, victims), s.node.Kinds), a.finish()
 	case a.flag("explain"):
 		s.ask = a.ask()
 		return s.plan().Explain(s.node.Kinds) + "\n", a.finish()
@@ -121,8 +121,8 @@ func (s *situation) carryOut(line string) (string, error) {
 	}
 }
 
-// told is the decision in short.
-func told(d Decision, kinds *resources.Kinds) string {
+// summary is the decision in short.
+func summary(d Decision, kinds *resources.Kinds) string {
 	var out strings.Builder
 	fmt.Fprintln(&out, d.Summary(kinds))
 	for _, f := range d.Failures {
@@ -134,8 +134,8 @@ func told(d Decision, kinds *resources.Kinds) string {
 	return out.String()
 }
 
-// config starts from the defaults; it prints what is wrong, if anything is, and
-// leaves the configuration alone then.
+// config starts from the defaults. It prints what is wrong, if anything is, and
+// then does not change the configuration.
 func (s *situation) config(a *arguments) string {
 	c := DefaultConfig()
 	if text := a.text("strategies"); text != "" {
@@ -159,8 +159,8 @@ func (s *situation) config(a *arguments) string {
 	return ""
 }
 
-// arguments are the words of a command. Each is taken out by whoever reads it;
-// one that is left over is an error.
+// arguments are the words of a command. Reading one removes it; one that is left
+// over is an error.
 type arguments struct {
 	kinds *resources.Kinds
 	node  *Node
@@ -189,7 +189,7 @@ func (a *arguments) candidate() Candidate {
 		Key: a.name(), Priority: int32(a.number("priority", 0)),
 		Created:  epoch.Add(-a.duration("age", time.Hour)),
 		Required: a.flag("required"), Foreign: a.flag("foreign"), Static: a.flag("static"), Owner: a.flag("owner"),
-		OptedOut: a.flag("opted-out"), Protected: a.flag("protected"), Releasing: a.flag("leaving"), Overdue: a.flag("stuck"),
+		OptedOut: a.flag("opted-out"), Protected: a.flag("protected"), Releasing: a.flag("releasing"), Overdue: a.flag("overdue"),
 	}
 	c.Elsewhere, c.Outside, c.SameQueue = a.flag("elsewhere"), a.flag("outside"), a.flag("same-queue")
 	c.QoS = QoS(a.number("qos", 0))
@@ -222,7 +222,7 @@ func (a *arguments) list(key string) []string {
 	return strings.Split(text, ",")
 }
 
-// limits takes quantities of which nought is one.
+// limits takes quantities; zero is a limit.
 func (a *arguments) limits() resources.Limits {
 	var limits resources.Limits
 	for _, name := range kindNames {
@@ -280,8 +280,8 @@ func (a *arguments) duration(key string, otherwise time.Duration) time.Duration 
 	return v
 }
 
-// amounts takes the quantities; the stories know few kinds, so that a misspelt
-// argument is not taken for one.
+// amounts takes the quantities. Few kinds are known, so a misspelt argument is
+// not taken for a kind.
 func (a *arguments) amounts() resources.Amounts {
 	var amounts resources.Amounts
 	for _, name := range kindNames {
@@ -307,8 +307,8 @@ func (a *arguments) finish() error {
 	return a.err
 }
 
-// TestStoriesReadEverything misspells what must not be passed over.
-func TestStoriesReadEverything(t *testing.T) {
+// TestScenariosReadEverything misspells words that must not be ignored.
+func TestScenariosReadEverything(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"node\n  web ages=5m\n----\n", `step 1: "  web ages=5m": nothing reads ["ages=5m"]`},
 		{"node\n  web drivr\n----\n", `step 1: "  web drivr": nothing reads ["drivr"]`},

@@ -2,22 +2,22 @@ package preemptor
 
 import "math"
 
-// found keeps the path if it is as good as it looks: the limit is of prices,
-// which a path with more than it needs keeps without being light, and the parts
-// of the need are rounded up.
-func (s *search) found() {
+// consider keeps the path if it is better. The limit is on prices, and a path
+// that holds more than is needed can be within it without being light; parts of
+// the need are rounded up. So both are checked exactly.
+func (s *search) consider() {
 	chosen := s.picked[:s.count] // scratch: a search picks no more
 	for r := 1; r <= s.count; r++ {
-		chosen[r-1] = s.line[s.path[r]]
+		chosen[r-1] = s.byPrice[s.path[r]]
 	}
-	if !s.any && s.weigh(chosen) >= s.keptWeight || !s.covered(chosen) {
+	if !s.first && s.weigh(chosen) >= s.keptWeight || !s.covered(chosen) {
 		return
 	}
 	if last := s.pool[chosen[0]]; s.floored && !s.plan.keepsFloors(s.plan.ranked[last].Candidate) {
 		return
 	}
 	s.keep(chosen)
-	if s.any {
+	if s.first {
 		s.limit = math.MinInt64
 		return
 	}
@@ -57,9 +57,9 @@ func (s *search) covered(places []int) bool {
 	return true
 }
 
-// good reports whether the candidates at these places cover the need and keep
-// the floors; nothing else may be taken from them at the moment.
-func (s *search) good(places []int) bool {
+// valid reports whether the candidates at these places cover the need and keep
+// the floors. No candidate is charged to the floors when it is called.
+func (s *search) valid(places []int) bool {
 	if !s.covered(places) {
 		return false
 	}

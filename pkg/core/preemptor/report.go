@@ -8,7 +8,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// decision is what the plan came to, in memory of its own.
+// decision is the result of the plan, in memory of its own.
 func (p *plan) decision() Decision {
 	if len(p.ranked) > 0 && !p.weighed && p.reason == Chosen {
 		p.weighAll()
@@ -16,7 +16,7 @@ func (p *plan) decision() Decision {
 	d := Decision{
 		Trigger: p.ask.Trigger, Cost: p.cost(), Reason: p.reason, Strategy: p.strategy, Given: p.given,
 		Proof: p.proof, Failures: append([]Failure(nil), p.failures...), Again: p.again,
-		Ask: p.ask.Key, Asked: p.ask.Amounts.Clone(), Free: p.node.Free.Clone(), Releasing: append(resources.Amounts(nil), p.leaving...),
+		Ask: p.ask.Key, Asked: p.ask.Amounts.Clone(), Free: p.node.Free.Clone(), Releasing: append(resources.Amounts(nil), p.releasing...),
 		Partial: p.partial && p.reason == Chosen, Refusal: p.refusal,
 		ByFilter: p.byFilter, Filtered: p.filtered,
 	}
@@ -28,16 +28,16 @@ func (p *plan) decision() Decision {
 	slices.SortFunc(d.Filtered, func(a, b Filtered) int {
 		return cmp.Or(cmp.Compare(a.Why, b.Why), strings.Compare(a.Key, b.Key))
 	})
-	p.tellMissing(&d)
-	p.tellFloors(&d)
+	p.reportMissing(&d)
+	p.reportFloors(&d)
 	if p.reason == Chosen {
-		p.tellVictims(&d)
+		p.reportVictims(&d)
 	}
 	return d
 }
 
-// tellMissing fills in what is missing even if everybody goes who may.
-func (p *plan) tellMissing(d *Decision) {
+// reportMissing fills in what is missing even if all candidates are removed.
+func (p *plan) reportMissing(d *Decision) {
 	sums := p.reachable()
 	open := make([]int64, len(p.need))
 	for k, need := range p.need {
@@ -47,13 +47,13 @@ func (p *plan) tellMissing(d *Decision) {
 	d.Lacking, d.LackingQuota = p.amounts(open)
 }
 
-// tellVictims fills in the victims, the gentlest first.
-func (p *plan) tellVictims(d *Decision) {
+// reportVictims fills in the victims, the least important first.
+func (p *plan) reportVictims(d *Decision) {
 	for _, i := range p.victims {
 		e := p.ranked[i]
 		v := Victim{Candidate: *e.Candidate, Class: e.class}
 		v.Amounts = v.Amounts.Clone()
-		v.Elsewhere = v.Elsewhere && p.terms.hasAsk // without an ask there is no node
+		v.Elsewhere = v.Elsewhere && p.rules.hasAsk // without an ask there is no node
 		v.Floors, v.Budgets = slices.Clone(v.Floors), slices.Clone(v.Budgets)
 		d.Victims = append(d.Victims, v)
 		d.Freed.Add(holds(e.Candidate))
@@ -62,8 +62,8 @@ func (p *plan) tellVictims(d *Decision) {
 	d.Violations, d.Broken = p.violations, p.broken(p.victims)
 }
 
-// tellFloors fills in the floors that kept somebody from going.
-func (p *plan) tellFloors(d *Decision) {
+// reportFloors fills in the floors that excluded a candidate.
+func (p *plan) reportFloors(d *Decision) {
 	slices.Sort(p.binding)
 	for _, f := range slices.Compact(p.binding) {
 		floor := p.node.Floors[f]

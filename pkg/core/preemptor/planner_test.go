@@ -25,8 +25,9 @@ func smallNode(pods int) situation {
 	return s
 }
 
-// TestAssessMakesNoGarbage pins what is called for every node.
-func TestAssessMakesNoGarbage(t *testing.T) {
+// TestCostMakesNoGarbage checks that Cost, which runs for every node, allocates
+// nothing.
+func TestCostMakesNoGarbage(t *testing.T) {
 	s := smallNode(40)
 	s.node.Budgets = []Budget{{Name: "web", Allowed: 1}}
 	s.node.Floors = []Floor{{Queue: "root.a", Surplus: resources.Limits{8, 8, 8}}}
@@ -80,7 +81,7 @@ func BenchmarkGuarantee(b *testing.B) {
 	}
 }
 
-func BenchmarkAssess(b *testing.B) {
+func BenchmarkCost(b *testing.B) {
 	for _, pods := range []int{4, 30, 110} {
 		plain, bound := smallNode(pods), smallNode(pods)
 		for f := range 5 {
