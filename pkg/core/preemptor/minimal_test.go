@@ -110,7 +110,7 @@ func TestBrokenOff(t *testing.T) {
 		s.cfg.StepsMax, s.cfg.VictimsMax = 1, len(best.Victims)
 		if d := s.plan(); d.Reason != Chosen {
 			without++
-			assert.Equal(t, d.Failures[0].String(), "minimal: broken off after 1 steps")
+			assert.Equal(t, d.Failures[0].String(), "minimal: stopped after 1 steps")
 		}
 	}
 	assert.Assert(t, open > 20 && without > 0, "%d of 60 were broken off, %d with nothing", open, without)
