@@ -90,5 +90,5 @@ func (p *plan) sumGiven() {
 			p.reprieval.sums[k] = add(p.reprieval.sums[k], held)
 		}
 	}
-	p.pooled = true
+	p.reprieval.filled = true
 }

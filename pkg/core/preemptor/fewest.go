@@ -42,46 +42,46 @@ const fewestSteps = 1 << 15
 // violate fewer budgets; then the ones that are not needed are put back. It
 // returns how many violate a budget. It does nothing if budgets only decide
 // between equals.
-func (p *plan) violateFewer() int {
-	if len(p.node.Budgets) == 0 || p.cfg.Budgets == StrictPriority {
+func (r *reprieval) violateFewer() int {
+	if len(r.node.Budgets) == 0 || r.cfg.Budgets == StrictPriority {
 		return 0
 	}
-	w, s := &p.reprieval, &p.reprieval.search
-	violations := p.flagRemoved()
+	s := &r.search
+	violations := r.flagRemoved()
 	if violations == 0 {
 		return 0
 	}
-	p.findContended()
-	s.least, s.bound = violations, p.boundViolations()
-	if p.budgeted() {
+	r.findContended()
+	s.least, s.bound = violations, r.boundViolations()
+	if r.budgeted() {
 		s.least = 1 // fewer are of no use
 	}
-	if s.bound >= s.least || !p.searchFewer() {
+	if s.bound >= s.least || !r.searchFewer() {
 		return violations
 	}
-	s.saved = append(s.saved[:0], w.removed...)
-	copy(w.removed, w.pool)
+	s.saved = append(s.saved[:0], r.removed...)
+	copy(r.removed, r.pool)
 	for at, i := range s.contended {
-		w.removed[i] = s.best[at]
+		r.removed[i] = s.best[at]
 	}
-	if w.asking && p.fits(p.removedKeys(-1)) != nil {
-		copy(w.removed, s.saved)
+	if r.asking && r.fits(r.removedKeys(-1)) != nil {
+		copy(r.removed, s.saved)
 		return violations
 	}
-	p.sumRemoved()
-	p.flagRemoved()
-	p.reprieveAll()
-	return p.flagRemoved()
+	r.sumRemoved()
+	r.flagRemoved()
+	r.reprieveAll()
+	return r.flagRemoved()
 }
 
 // flagRemoved flags the removed candidates that violate a budget, and counts
 // them.
-func (p *plan) flagRemoved() int {
-	p.fillBudgets()
+func (r *reprieval) flagRemoved() int {
+	r.fillBudgets()
 	count := 0
-	for i, removed := range p.reprieval.removed {
-		e := &p.ranked[i]
-		if e.violating = removed && p.spend(e.Candidate); e.violating {
+	for i, removed := range r.removed {
+		e := &r.ranked[i]
+		if e.violating = removed && r.spend(e.Candidate); e.violating {
 			count++
 		}
 	}
@@ -90,26 +90,26 @@ func (p *plan) flagRemoved() int {
 
 // findContended finds the contended candidates, and what the others leave of the
 // need.
-func (p *plan) findContended() {
-	w, s, d := &p.reprieval, &p.reprieval.search, len(p.need)
-	s.counts = slices.Grow(s.counts[:0], len(p.node.Budgets))[:len(p.node.Budgets)]
+func (r *reprieval) findContended() {
+	s, d := &r.search, len(r.need)
+	s.counts = slices.Grow(s.counts[:0], len(r.node.Budgets))[:len(r.node.Budgets)]
 	clear(s.counts)
-	for i := range p.ranked {
-		if !w.pool[i] {
+	for i := range r.ranked {
+		if !r.pool[i] {
 			continue
 		}
-		for _, b := range p.ranked[i].Budgets {
+		for _, b := range r.ranked[i].Budgets {
 			s.counts[b]++
 		}
 	}
 	s.contended, s.rest = s.contended[:0], s.rest[:0]
-	for k, need := range p.need {
-		s.rest = append(s.rest, min(need, w.sums[k]))
+	for k, need := range r.need {
+		s.rest = append(s.rest, min(need, r.sums[k]))
 	}
-	for i := range p.ranked {
-		switch e := &p.ranked[i]; {
-		case !w.pool[i]:
-		case p.contendedBudget(e) >= 0:
+	for i := range r.ranked {
+		switch e := &r.ranked[i]; {
+		case !r.pool[i]:
+		case r.contendedBudget(e) >= 0:
 			s.contended = append(s.contended, i)
 		default:
 			for k, held := range e.held {
@@ -122,7 +122,7 @@ func (p *plan) findContended() {
 	s.tails = slices.Grow(s.tails[:0], (n+1)*d)[:(n+1)*d]
 	clear(s.tails[n*d:])
 	for at := n - 1; at >= 0; at-- {
-		for k, held := range p.ranked[s.contended[at]].held {
+		for k, held := range r.ranked[s.contended[at]].held {
 			s.tails[at*d+k] = add(s.tails[at*d+d+k], held)
 		}
 	}
@@ -130,9 +130,9 @@ func (p *plan) findContended() {
 
 // contendedBudget is the first budget of e that is too small for the whole pool,
 // or -1.
-func (p *plan) contendedBudget(e *eligible) int32 {
+func (r *reprieval) contendedBudget(e *eligible) int32 {
 	for _, b := range e.Budgets {
-		if p.reprieval.search.counts[b] > int64(p.node.Budgets[b].Allowed) {
+		if r.search.counts[b] > int64(r.node.Budgets[b].Allowed) {
 			return b
 		}
 	}
@@ -141,14 +141,14 @@ func (p *plan) contendedBudget(e *eligible) int32 {
 
 // boundViolations is a lower bound of the violations. Of every budget the largest
 // candidates use the allowance; the rest of the need must come from violations.
-func (p *plan) boundViolations() int {
-	s := &p.reprieval.search
+func (r *reprieval) boundViolations() int {
+	s := &r.search
 	bound := 0
-	for k, open := range s.rest[:len(p.need)] {
+	for k, open := range s.rest[:len(r.need)] {
 		s.parts = s.parts[:0]
 		for _, i := range s.contended {
-			e := &p.ranked[i]
-			s.parts = append(s.parts, part{p.contendedBudget(e), e.held[k]})
+			e := &r.ranked[i]
+			s.parts = append(s.parts, part{r.contendedBudget(e), e.held[k]})
 		}
 		slices.SortFunc(s.parts, func(a, b part) int {
 			return cmp.Or(cmp.Compare(a.budget, b.budget), cmp.Compare(b.held, a.held))
@@ -156,7 +156,7 @@ func (p *plan) boundViolations() int {
 		largest, free := int64(0), 0
 		for at, one := range s.parts {
 			if at == 0 || s.parts[at-1].budget != one.budget {
-				largest, free = max(largest, one.held), p.node.Budgets[one.budget].Allowed
+				largest, free = max(largest, one.held), r.node.Budgets[one.budget].Allowed
 			}
 			if free > 0 {
 				open, free = max(open-one.held, 0), free-1
@@ -171,23 +171,23 @@ func (p *plan) boundViolations() int {
 
 // searchFewer reports whether some of the contended are enough with fewer
 // violations; they are then the best.
-func (p *plan) searchFewer() bool {
-	s := &p.reprieval.search
+func (r *reprieval) searchFewer() bool {
+	s := &r.search
 	n := len(s.contended)
 	s.taken = slices.Grow(s.taken[:0], n)[:n]
 	s.best = slices.Grow(s.best[:0], n)[:n]
 	clear(s.taken)
 	s.steps = 0
 	before := s.least
-	p.fillBudgets()
-	p.tryFewer(0, 0)
+	r.fillBudgets()
+	r.tryFewer(0, 0)
 	return s.least < before
 }
 
 // tryFewer takes or leaves the contended from this position on; those before it
 // cause this number of violations.
-func (p *plan) tryFewer(at, violations int) {
-	s, d := &p.reprieval.search, len(p.need)
+func (r *reprieval) tryFewer(at, violations int) {
+	s, d := &r.search, len(r.need)
 	rest := s.rest[at*d : at*d+d]
 	if s.steps++; s.steps > fewestSteps || violations >= s.least || s.least == s.bound {
 		return
@@ -204,28 +204,28 @@ func (p *plan) tryFewer(at, violations int) {
 		copy(s.best, s.taken)
 		return
 	}
-	e := &p.ranked[s.contended[at]]
+	e := &r.ranked[s.contended[at]]
 	next := s.rest[at*d+d : at*d+2*d]
 	for k, open := range rest {
 		next[k] = max(open-e.held[k], 0)
 	}
 	s.taken[at] = true
 	more := violations
-	if p.spend(e.Candidate) {
+	if r.spend(e.Candidate) {
 		more++
 	}
-	p.tryFewer(at+1, more)
-	p.unspend(e.Candidate)
+	r.tryFewer(at+1, more)
+	r.unspend(e.Candidate)
 	s.taken[at] = false
 
 	leave := at + 1 // and the equal ones with it
-	for leave < len(s.contended) && p.sameToBudgets(e, &p.ranked[s.contended[leave]]) {
+	for leave < len(s.contended) && r.sameToBudgets(e, &r.ranked[s.contended[leave]]) {
 		leave++
 	}
 	copy(s.rest[leave*d:leave*d+d], rest)
-	p.tryFewer(leave, violations)
+	r.tryFewer(leave, violations)
 }
 
-func (p *plan) sameToBudgets(a, b *eligible) bool {
+func (r *reprieval) sameToBudgets(a, b *eligible) bool {
 	return slices.Equal(a.held, b.held) && slices.Equal(a.Budgets, b.Budgets)
 }

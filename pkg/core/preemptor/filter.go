@@ -65,7 +65,7 @@ func (set filterSet) has(f Filter) bool { return set>>f&1 == 1 }
 // filterOf is the first filter that applies to c. The filters in the set of a
 // trigger apply to that trigger only. Floors and budgets are given only to the
 // triggers that use them.
-func (p *plan) filterOf(c *Candidate) (Filter, bool) {
+func (p *problem) filterOf(c *Candidate) (Filter, bool) {
 	switch set := p.rules.filters; {
 	case c.Overdue:
 		return IsOverdue, true
@@ -98,11 +98,11 @@ func (p *plan) filterOf(c *Candidate) (Filter, bool) {
 	}
 }
 
-func (p *plan) sparesForeign() bool { return p.cfg.SpareForeign || !p.rules.foreigners }
+func (p *problem) sparesForeign() bool { return p.cfg.SpareForeign || !p.rules.foreigners }
 
 // helps reports whether c holds anything that is needed, or might conflict with
 // the ask.
-func (p *plan) helps(c *Candidate) bool {
+func (p *problem) helps(c *Candidate) bool {
 	if p.fits != nil && !c.Elsewhere {
 		return true
 	}

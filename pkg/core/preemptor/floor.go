@@ -7,7 +7,7 @@ import (
 )
 
 // fillFloors resets what may be taken below each floor to its surplus.
-func (p *plan) fillFloors() {
+func (p *problem) fillFloors() {
 	width := p.width
 	p.left = slices.Grow(p.left[:0], len(p.node.Floors)*width)[:len(p.node.Floors)*width]
 	for f := range p.node.Floors {
@@ -18,13 +18,13 @@ func (p *plan) fillFloors() {
 }
 
 // keepsFloors reports whether c may be taken too.
-func (p *plan) keepsFloors(c *Candidate) bool {
+func (p *problem) keepsFloors(c *Candidate) bool {
 	_, broken := p.brokenBy(c)
 	return !broken
 }
 
 // checkFloors is keepsFloors, and records the floor for the explanation.
-func (p *plan) checkFloors(c *Candidate) bool {
+func (p *problem) checkFloors(c *Candidate) bool {
 	f, broken := p.brokenBy(c)
 	if broken && p.reporting {
 		p.binding = append(p.binding, f)
@@ -33,7 +33,7 @@ func (p *plan) checkFloors(c *Candidate) bool {
 }
 
 // brokenBy is a floor that is broken if c is taken too.
-func (p *plan) brokenBy(c *Candidate) (floor int32, broken bool) {
+func (p *problem) brokenBy(c *Candidate) (floor int32, broken bool) {
 	if len(p.node.Floors) == 0 {
 		return 0, false
 	}
@@ -49,7 +49,7 @@ func (p *plan) brokenBy(c *Candidate) (floor int32, broken bool) {
 }
 
 // charge books c, which keeps the floors, as taken; with -1 it is given back.
-func (p *plan) charge(c *Candidate, times int64) {
+func (p *problem) charge(c *Candidate, times int64) {
 	if len(p.node.Floors) == 0 {
 		return
 	}
@@ -65,7 +65,7 @@ func (p *plan) charge(c *Candidate, times int64) {
 
 // floored reports whether all eligible candidates together break a floor.
 // Otherwise floors need no further checks.
-func (p *plan) floored() bool {
+func (p *problem) floored() bool {
 	if len(p.node.Floors) == 0 {
 		return false
 	}

@@ -10,7 +10,7 @@ import (
 // measure computes what is being released and what must be freed in addition:
 // first on the node, then of the quota. Releases on another node are not counted:
 // Node.Quota is given without what is being released.
-func (p *plan) measure() {
+func (p *problem) measure() {
 	p.releasing, p.releasingKeys = p.releasing[:0], p.releasingKeys[:0]
 	for i := range p.node.On {
 		if c := &p.node.On[i]; c.Releasing && !c.Overdue && !c.Elsewhere {
@@ -41,7 +41,7 @@ func (p *plan) measure() {
 
 // counts reports whether what c holds counts for the k-th kind that is short:
 // candidates of other nodes count for the quota only.
-func (p *plan) counts(c *Candidate, k int) bool { return k >= p.onNode || !c.Elsewhere }
+func (p *problem) counts(c *Candidate, k int) bool { return k >= p.onNode || !c.Elsewhere }
 
 // holds is what the release of c frees.
 func holds(c *Candidate) resources.Amounts {
@@ -57,7 +57,7 @@ func holds(c *Candidate) resources.Amounts {
 
 // fillShares fills in what each eligible candidate holds of the need, and what
 // all of them hold.
-func (p *plan) fillShares() {
+func (p *problem) fillShares() {
 	d := len(p.short)
 	p.helds = slices.Grow(p.helds[:0], len(p.ranked)*d)[:len(p.ranked)*d]
 	p.total = slices.Grow(p.total[:0], d)[:d]
@@ -84,7 +84,7 @@ func add(a, b int64) int64 {
 }
 
 // reached reports whether these sums cover the need.
-func (p *plan) reached(sums []int64) bool {
+func (p *problem) reached(sums []int64) bool {
 	for k, need := range p.need {
 		if sums[k] < need {
 			return false
@@ -94,7 +94,7 @@ func (p *plan) reached(sums []int64) bool {
 }
 
 // suffice reports whether what these victims hold covers the need.
-func (p *plan) suffice(victims []int) bool {
+func (p *problem) suffice(victims []int) bool {
 	for k, need := range p.need {
 		for _, i := range victims {
 			if need -= p.ranked[i].held[k]; need <= 0 {
@@ -111,7 +111,7 @@ func (p *plan) suffice(victims []int) bool {
 // reachable is the most of the need that can be freed: if floors restrict it,
 // what the pool of the strategy reprieve holds.
 func (p *plan) reachable() []int64 {
-	if p.pooled {
+	if p.reprieval.filled {
 		return p.reprieval.sums
 	}
 	return p.total
@@ -119,7 +119,7 @@ func (p *plan) reachable() []int64 {
 
 // missing is the largest part of an amount asked for that these sums do not
 // cover.
-func (p *plan) missing(sums []int64) resources.Share {
+func (p *problem) missing(sums []int64) resources.Share {
 	var most resources.Share
 	for k, need := range p.need {
 		whole := max(p.ask.Amounts.Of(p.short[k]), need)
@@ -132,7 +132,7 @@ func (p *plan) missing(sums []int64) resources.Share {
 
 // amounts converts a list of quantities, one for each kind that is short: those
 // of the node and those of the quota.
-func (p *plan) amounts(of []int64) (node, quota resources.Amounts) {
+func (p *problem) amounts(of []int64) (node, quota resources.Amounts) {
 	for k, kind := range p.short {
 		if k < p.onNode {
 			node.Set(kind, of[k])

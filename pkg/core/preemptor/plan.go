@@ -49,8 +49,19 @@ func (pl *Planner) Cost(cfg Config, ask Ask, node Node) Cost {
 	return p.cost()
 }
 
-// A plan is the state of one call. The next call uses its slices again.
+// A plan is the state of one call: the problem and what was chosen. The next call
+// uses its slices again.
 type plan struct {
+	problem
+	byFilter [Filters]int
+	filtered []Filtered // if reporting
+	outcome
+	reprieval reprieval
+}
+
+// A problem is what a choice starts from: what must be freed, the candidates in
+// order, and the floors and budgets that bind them.
+type problem struct {
 	cfg   Config
 	ask   Ask
 	node  Node
@@ -76,12 +87,9 @@ type plan struct {
 	left    []int64 // what may still be taken, by floor and kind
 	allowed []int64 // how many may still be removed, by budget
 
-	byFilter  [Filters]int
-	filtered  []Filtered // if reporting
-	reporting bool
-	outcome
+	reporting bool    // the decision will be explained
+	binding   []int32 // the floors that excluded a candidate, if reporting
 
-	reprieval        reprieval
 	lacking, scratch resources.Amounts
 }
 
@@ -108,8 +116,6 @@ type outcome struct {
 	again      time.Time
 	refusal    string
 	partial    bool
-	binding    []int32 // the floors that excluded a candidate, if reporting
-	pooled     bool    // the strategy reprieve has filled its pool
 }
 
 // A choice is what a strategy selected, as indices of plan.ranked, or why it
@@ -135,13 +141,14 @@ func (p *plan) start(cfg Config, ask Ask, node Node) {
 		p.fits = node.Fits
 	}
 	p.sortKinds()
-	p.byFilter, p.filtered, p.weighed = [Filters]int{}, nil, false
+	p.byFilter, p.filtered, p.weighed, p.binding = [Filters]int{}, nil, false, p.binding[:0]
 	p.outcome = outcome{victims: p.victims[:0], failures: p.failures[:0]}
+	p.reprieval.problem, p.reprieval.filled = &p.problem, false
 	p.measure()
 }
 
 // sortKinds lists every kind there is, by name.
-func (p *plan) sortKinds() {
+func (p *problem) sortKinds() {
 	n := p.node.Kinds.Len()
 	if p.table == p.node.Kinds && p.width == n {
 		return
@@ -171,7 +178,7 @@ func (p *plan) filter() {
 	p.fillShares()
 }
 
-func (p *plan) eligibleOf(c *Candidate) eligible {
+func (p *problem) eligibleOf(c *Candidate) eligible {
 	class := classOf(c)
 	return eligible{Candidate: c, class: class, tier: tierOf(class, false), importance: p.importanceOf(c, class)}
 }
@@ -237,7 +244,7 @@ func (p *plan) choose() {
 			continue
 		}
 		c := strategies[s].choose(p)
-		if s == Minimal && len(c.victims) > 0 && p.fits != nil && p.fits(p.keysOf(c.victims)) != nil {
+		if s == Minimal && len(c.victims) > 0 && p.fits != nil && p.fits(p.reprieval.keysOf(c.victims)) != nil {
 			c = choice{failure: Failure{Why: NotFitting}}
 		}
 		if len(c.victims) > 0 {
@@ -266,7 +273,7 @@ func (p *plan) minimalApplies() bool {
 }
 
 // victimsMax is how many victims a bounded strategy may choose.
-func (p *plan) victimsMax() int {
+func (p *problem) victimsMax() int {
 	if p.rules.configured {
 		return p.cfg.VictimsMax
 	}

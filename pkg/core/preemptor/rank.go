@@ -12,7 +12,7 @@ import (
 
 // rank puts the eligible candidates in order, the least important first. It sorts
 // indices, because they are smaller than candidates.
-func (p *plan) rank() {
+func (p *problem) rank() {
 	p.order = p.order[:0]
 	for i := range p.ranked {
 		p.order = append(p.order, int32(i))
@@ -28,7 +28,7 @@ func (p *plan) rank() {
 // importanceOf is the first criterion of the order of candidates, as one number:
 // class and priority, or priority and class where the trigger goes by priority,
 // and then, if so configured, the class of service.
-func (p *plan) importanceOf(c *Candidate, class Class) int64 {
+func (p *problem) importanceOf(c *Candidate, class Class) int64 {
 	priority, qos := int64(c.Priority)+shift, int64(0)
 	if p.cfg.ByQoS {
 		qos = int64(c.QoS)
@@ -43,7 +43,7 @@ func (p *plan) importanceOf(c *Candidate, class Class) int64 {
 // (the younger first), what they hold (the first kind by name that differs
 // decides, the smaller first), and the key, so that every tie is decided. If
 // priority comes before class, what they hold is not compared.
-func (p *plan) compare(a, b *eligible) int {
+func (p *problem) compare(a, b *eligible) int {
 	if a.importance != b.importance {
 		return cmp.Compare(a.importance, b.importance)
 	}
@@ -59,7 +59,7 @@ func (p *plan) compare(a, b *eligible) int {
 }
 
 // compareAmounts compares the first kind, by name, that differs.
-func (p *plan) compareAmounts(a, b *eligible) int {
+func (p *problem) compareAmounts(a, b *eligible) int {
 	for _, kind := range p.kinds {
 		if c := cmp.Compare(a.Amounts.Of(kind), b.Amounts.Of(kind)); c != 0 {
 			return c
@@ -69,7 +69,7 @@ func (p *plan) compareAmounts(a, b *eligible) int {
 }
 
 // weighAll computes the weights of all candidates.
-func (p *plan) weighAll() {
+func (p *problem) weighAll() {
 	whole := p.whole()
 	for i := range p.ranked {
 		p.ranked[i].weight = p.weigh(p.ranked[i].Amounts, whole)
@@ -78,7 +78,7 @@ func (p *plan) weighAll() {
 }
 
 // whole is what the node has of each kind: what is free and what runs.
-func (p *plan) whole() resources.Amounts {
+func (p *problem) whole() resources.Amounts {
 	whole := p.scratch[:0]
 	for _, kind := range p.kinds {
 		whole.Set(kind, max(p.node.Free.Of(kind), 0))
@@ -96,7 +96,7 @@ func (p *plan) whole() resources.Amounts {
 // kinds count, so a device that is not needed adds to the weight, and the unit of
 // a kind, such as bytes, makes no difference. Differences below a thousandth of
 // the node are ignored.
-func (p *plan) weigh(a, whole resources.Amounts) int64 {
+func (p *problem) weigh(a, whole resources.Amounts) int64 {
 	var weight int64
 	for kind, v := range a {
 		if v > 0 {

@@ -8,12 +8,14 @@ import (
 // A reprieval is the state of the strategy reprieve: which candidates are in the
 // pool, which of them are removed, and how much more they hold than is needed.
 type reprieval struct {
+	*problem
 	pool, removed []bool   // by plan.ranked
 	sums          []int64  // what the pool holds of the need, saturating
 	excess        []wide   // what the removed ones hold in addition to the need
 	asking        bool     // plan.fits is asked before a candidate is put back
 	keys          []string // scratch
 	search        fewest
+	filled        bool // the pool is filled
 }
 
 // reprieve removes the whole pool, and then puts back the most important
@@ -32,32 +34,32 @@ type reprieval struct {
 // that can stay by amounts. Both ways have the same result if a further victim
 // never makes the ask infeasible.
 func (p *plan) reprieve() choice {
-	w, searched := &p.reprieval, false
-	p.fillPool(p.budgeted())
-	if searched = p.budgeted() && !p.rules.partial && !p.reached(w.sums); searched {
-		p.fillPool(false)
+	r, searched := &p.reprieval, false
+	r.fillPool(r.budgeted())
+	if searched = r.budgeted() && !p.rules.partial && !r.reached(r.sums); searched {
+		r.fillPool(false)
 	}
-	if !p.reached(w.sums) && !p.rules.partial {
+	if !r.reached(r.sums) && !p.rules.partial {
 		return choice{failure: Failure{Why: TooLittle}}
 	}
-	p.partial = !p.reached(w.sums)
-	violations, ok := p.reprievePool(false), p.fits == nil
+	p.partial = !r.reached(r.sums)
+	violations, ok := r.reprievePool(false), p.fits == nil
 	if !ok && len(p.need) > 0 {
-		ok = p.fits(p.removedKeys(-1)) == nil
+		ok = p.fits(r.removedKeys(-1)) == nil
 	}
 	if !ok {
-		copy(w.removed, w.pool)
-		if err := p.fits(p.removedKeys(-1)); err != nil {
+		copy(r.removed, r.pool)
+		if err := p.fits(r.removedKeys(-1)); err != nil {
 			p.refusal = err.Error()
 			return choice{failure: Failure{Why: NotFitting}}
 		}
-		violations = p.reprievePool(true)
+		violations = r.reprievePool(true)
 	}
 	if violations > 0 && searched {
 		return choice{failure: Failure{Why: OverBudget}}
 	}
 	victims := p.victims[:0]
-	for i, removed := range w.removed {
+	for i, removed := range r.removed {
 		if removed {
 			victims = append(victims, i)
 		}
@@ -71,140 +73,139 @@ func (p *plan) reprieve() choice {
 // reprievePool removes the whole pool and puts back what is not needed; if asking
 // is set, the resource manager is asked too. It returns how many victims violate
 // a budget, see violateFewer.
-func (p *plan) reprievePool(asking bool) int {
-	w := &p.reprieval
-	w.asking = asking
-	copy(w.removed, w.pool)
-	p.sumRemoved()
-	if len(p.node.Budgets) > 0 {
-		p.flagRemoved()
+func (r *reprieval) reprievePool(asking bool) int {
+	r.asking = asking
+	copy(r.removed, r.pool)
+	r.sumRemoved()
+	if len(r.node.Budgets) > 0 {
+		r.flagRemoved()
 	}
-	p.reprieveAll()
-	return p.violateFewer()
+	r.reprieveAll()
+	return r.violateFewer()
 }
 
 // fillPool fills the pool, from the least important candidate on, with those that
 // keep the floors and, if budgeted is set, the budgets.
-func (p *plan) fillPool(budgeted bool) {
-	w, d := &p.reprieval, len(p.need)
-	w.pool = slices.Grow(w.pool[:0], len(p.ranked))[:len(p.ranked)]
-	w.sums = slices.Grow(w.sums[:0], d)[:d]
-	clear(w.sums)
-	p.fillFloors()
-	p.fillBudgets()
-	for i := range p.ranked {
-		e := &p.ranked[i]
-		if w.pool[i] = p.checkFloors(e.Candidate); !w.pool[i] {
+func (r *reprieval) fillPool(budgeted bool) {
+	d := len(r.need)
+	r.pool = slices.Grow(r.pool[:0], len(r.ranked))[:len(r.ranked)]
+	r.sums = slices.Grow(r.sums[:0], d)[:d]
+	clear(r.sums)
+	r.fillFloors()
+	r.fillBudgets()
+	for i := range r.ranked {
+		e := &r.ranked[i]
+		if r.pool[i] = r.checkFloors(e.Candidate); !r.pool[i] {
 			continue
 		}
-		if budgeted && p.spend(e.Candidate) {
-			p.unspend(e.Candidate)
-			w.pool[i] = false
+		if budgeted && r.spend(e.Candidate) {
+			r.unspend(e.Candidate)
+			r.pool[i] = false
 			continue
 		}
-		p.charge(e.Candidate, 1)
+		r.charge(e.Candidate, 1)
 		for k, held := range e.held {
-			w.sums[k] = add(w.sums[k], held)
+			r.sums[k] = add(r.sums[k], held)
 		}
 	}
-	w.removed = append(w.removed[:0], w.pool...)
-	p.pooled = true
+	r.removed = append(r.removed[:0], r.pool...)
+	r.filled = true
 }
 
 // sumRemoved computes what the removed candidates hold in addition to the need.
 // Of a kind that cannot be freed completely there is no excess: all candidates
 // that hold it stay removed.
-func (p *plan) sumRemoved() {
-	w, d := &p.reprieval, len(p.need)
-	w.excess = slices.Grow(w.excess[:0], d)[:d]
-	clear(w.excess)
-	for i := range p.ranked {
-		if !w.removed[i] {
+func (r *reprieval) sumRemoved() {
+	d := len(r.need)
+	r.excess = slices.Grow(r.excess[:0], d)[:d]
+	clear(r.excess)
+	for i := range r.ranked {
+		if !r.removed[i] {
 			continue
 		}
-		for k, held := range p.ranked[i].held {
-			w.excess[k].add(held)
+		for k, held := range r.ranked[i].held {
+			r.excess[k].add(held)
 		}
 	}
-	for k, need := range p.need {
-		w.excess[k].sub(min(need, w.sums[k]))
+	for k, need := range r.need {
+		r.excess[k].sub(min(need, r.sums[k]))
 	}
 }
 
 // reprieveAll puts back the candidates that are not needed: all in one pass, or,
 // with StrictPriority, one priority after the other, the highest first.
-func (p *plan) reprieveAll() {
-	if len(p.node.Budgets) == 0 || p.cfg.Budgets != StrictPriority {
-		p.violatingFirst(0, len(p.ranked))
+func (r *reprieval) reprieveAll() {
+	if len(r.node.Budgets) == 0 || r.cfg.Budgets != StrictPriority {
+		r.violatingFirst(0, len(r.ranked))
 		return
 	}
-	for to := len(p.ranked); to > 0; {
+	for to := len(r.ranked); to > 0; {
 		from := to - 1
-		for from > 0 && p.ranked[from-1].Priority == p.ranked[from].Priority {
+		for from > 0 && r.ranked[from-1].Priority == r.ranked[from].Priority {
 			from--
 		}
-		p.violatingFirst(from, to)
+		r.violatingFirst(from, to)
 		to = from
 	}
 }
 
 // violatingFirst tries the candidates at from up to to, the most important first:
 // those that would exceed a budget, and then the others.
-func (p *plan) violatingFirst(from, to int) {
-	if len(p.node.Budgets) > 0 {
+func (r *reprieval) violatingFirst(from, to int) {
+	if len(r.node.Budgets) > 0 {
 		for i := to - 1; i >= from; i-- {
-			if p.ranked[i].violating {
-				p.tryReprieve(i)
+			if r.ranked[i].violating {
+				r.tryReprieve(i)
 			}
 		}
 	}
 	for i := to - 1; i >= from; i-- {
-		p.tryReprieve(i)
+		r.tryReprieve(i)
 	}
 }
 
 // tryReprieve puts i back if the others are enough without it.
-func (p *plan) tryReprieve(i int) {
-	w, held := &p.reprieval, p.ranked[i].held
-	if !w.removed[i] {
+func (r *reprieval) tryReprieve(i int) {
+	held := r.ranked[i].held
+	if !r.removed[i] {
 		return
 	}
 	for k := range held {
-		if w.excess[k].less(held[k]) {
+		if r.excess[k].less(held[k]) {
 			return
 		}
 	}
-	if w.asking && !p.ranked[i].Elsewhere && p.fits(p.removedKeys(i)) != nil {
+	if r.asking && !r.ranked[i].Elsewhere && r.fits(r.removedKeys(i)) != nil {
 		return
 	}
-	w.removed[i] = false
+	r.removed[i] = false
 	for k := range held {
-		w.excess[k].sub(held[k])
+		r.excess[k].sub(held[k])
 	}
 }
 
 // removedKeys are the keys of the removed and the releasing allocations of the
 // node, except the candidate at but.
-func (p *plan) removedKeys(but int) []string {
-	keys := append(p.reprieval.keys[:0], p.releasingKeys...)
-	for i, removed := range p.reprieval.removed {
-		if removed && i != but && !p.ranked[i].Elsewhere {
-			keys = append(keys, p.ranked[i].Key)
+func (r *reprieval) removedKeys(but int) []string {
+	keys := append(r.keys[:0], r.releasingKeys...)
+	for i, removed := range r.removed {
+		if removed && i != but && !r.ranked[i].Elsewhere {
+			keys = append(keys, r.ranked[i].Key)
 		}
 	}
-	p.reprieval.keys = keys
+	r.keys = keys
 	return keys
 }
 
 // keysOf is removedKeys for victims.
-func (p *plan) keysOf(victims []int) []string {
-	keys := append(p.reprieval.keys[:0], p.releasingKeys...)
+func (r *reprieval) keysOf(victims []int) []string {
+	keys := append(r.keys[:0], r.releasingKeys...)
 	for _, i := range victims {
-		if !p.ranked[i].Elsewhere {
-			keys = append(keys, p.ranked[i].Key)
+		if !r.ranked[i].Elsewhere {
+			keys = append(keys, r.ranked[i].Key)
 		}
 	}
-	p.reprieval.keys = keys
+	r.keys = keys
 	return keys
 }
 

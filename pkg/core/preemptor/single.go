@@ -39,7 +39,7 @@ func (p *plan) single() choice {
 	}
 }
 
-func (p *plan) deviation(e *eligible) resources.Share {
+func (p *problem) deviation(e *eligible) resources.Share {
 	var worst resources.Share
 	for kind, asked := range p.ask.Amounts {
 		beyond := e.Amounts.Of(resources.Kind(kind)) - asked
