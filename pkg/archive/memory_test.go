@@ -9,6 +9,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // TestNothingIsKeptOfPods pins what a pod that runs costs a book and a recorder:
@@ -17,7 +18,10 @@ func TestNothingIsKeptOfPods(t *testing.T) {
 	const pods, bytesMax = 100_000, 2
 	s := newStage(t, Config{})
 	placed := s.fill(pods)
-	other, recorder := newStage(t, Config{}), events.NewRecorder(s.kinds)
+	kinds := new(resources.Kinds)
+	_, err := kinds.Intern(resources.VCore)
+	assert.NilError(t, err)
+	other, recorder := newStage(t, Config{}), events.NewRecorder(kinds)
 	for i := 0; i < pods; i += 1000 {
 		other.begin(placed[i].(core.Placed).Application)
 	}
