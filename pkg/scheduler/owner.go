@@ -44,7 +44,7 @@ func (o *owner) room(more, limit int) error {
 	return o.inbox.room(more, int(o.undelivered.Load()+o.untried.Load()), limit)
 }
 
-// run is the life of a partition: carry out what waits, schedule, wait. An owner
+// run is the loop of a partition: carry out what waits, schedule, wait. An owner
 // begins when the one before it, of the same name, has ended.
 func (o *owner) run(before *owner) {
 	defer close(o.done)
