@@ -51,17 +51,17 @@ func (o *owner) run(before *owner) {
 	if before != nil {
 		<-before.done
 	}
-	var messages []message
+	var spare []message
 	var more bool
 	for {
-		var open bool
-		var since time.Time
-		if messages, since, open = o.inbox.take(messages); !open {
+		messages, since, open := o.inbox.take(spare)
+		if !open {
 			return
 		}
 		now := time.Now()
 		o.meter.took(metrics.InboxWait, since)
 		o.handleAll(now, messages)
+		spare = emptied(messages)
 		if o.retired {
 			return
 		}
