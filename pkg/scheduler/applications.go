@@ -12,10 +12,10 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
-// The owner of an application that is forced in without one.
+// The user and the group of an application that is forced in without a user.
 const (
-	nobody  = "nobody"
-	nogroup = "nogroup"
+	noUser  = "nobody"
+	noGroup = "nogroup"
 )
 
 // applications reads a request: all that are new before all that are removed.
@@ -76,7 +76,7 @@ func (c *conversion) application(a *si.AddApplicationRequest) (*owner, core.Comm
 		if !forced {
 			return to, nil, errNoUser
 		}
-		user, groups = nobody, []string{nogroup}
+		user, groups = noUser, []string{noGroup}
 	}
 	if err := short("user", user); err != nil {
 		return to, nil, err

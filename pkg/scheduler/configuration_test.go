@@ -151,8 +151,8 @@ func TestARemovedPartitionReleasesWhatRan(t *testing.T) {
 	})
 }
 
-// A partition that comes back at once, while the callbacks of its former life are
-// blocked, begins when that has ended, so that nobody hears of them mixed.
+// A partition that comes back at once, while the callbacks of the former one are
+// blocked, begins when that has ended, so that their messages do not mix.
 func TestAPartitionComesBackAfterItsFormerLife(t *testing.T) {
 	gate := new(blocked)
 	options := schedulertest.Options{Config: twoPartitions, Partition: "gpu", During: gate.on("node-1")}

@@ -33,6 +33,16 @@ type (
 // one is left to the garbage collector, so that a flood is not paid for for ever.
 const sparesMax = 1 << 16
 
+// emptied is a slice that is done with, to be used again. It keeps nothing of what was in
+// it; a large one is given up.
+func emptied[T any](list []T) []T {
+	clear(list)
+	if cap(list) > sparesMax {
+		return nil
+	}
+	return list[:0]
+}
+
 // An inbox is what waits for one partition. Senders append under a short lock,
 // the owner takes all there is at once.
 type inbox struct {
@@ -127,17 +137,12 @@ func (b *inbox) end() {
 	b.signal()
 }
 
-// take swaps what waits for an empty slice, made of spare where that is small.
-// It says since when the first of it waited, zero if that is not measured, and
-// whether the owner is to go on.
+// take swaps what waits for a spare slice, which is empty. It says since when the first
+// of it waited, zero if that is not measured, and whether the owner is to go on.
 func (b *inbox) take(spare []message) (all []message, since time.Time, open bool) {
-	clear(spare)
-	if cap(spare) > sparesMax {
-		spare = nil
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	all, b.waiting = b.waiting, spare[:0]
+	all, b.waiting = b.waiting, spare
 	b.taken = len(all)
 	since, b.since = b.since, time.Time{}
 	return all, since, !b.ended

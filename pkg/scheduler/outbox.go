@@ -111,20 +111,16 @@ func (x *outbox) append(from *owner, add func([]delivery) []delivery) (before ui
 	return before
 }
 
-// take waits until there is something and swaps it for an empty slice, made of
-// spare where that is small. It returns false once the outbox is closed.
+// take waits until there is something and swaps it for a spare slice, which is
+// empty. It returns false once the outbox is closed.
 func (x *outbox) take(spare []delivery) ([]delivery, bool) {
-	clear(spare)
-	if cap(spare) > sparesMax {
-		spare = nil
-	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for len(x.waiting) == 0 && !x.closed {
 		x.changed.Wait()
 	}
 	all := x.waiting
-	x.waiting = spare[:0]
+	x.waiting = spare
 	if len(all) > 0 {
 		x.meter.took(metrics.OutboxWait, x.since)
 	}
@@ -184,10 +180,10 @@ func (x *outbox) close() {
 
 // deliver gives what waits to the dispatcher until the outbox is closed.
 func (x *outbox) deliver(d *dispatcher) {
-	var batch []delivery
+	var spare []delivery
 	for {
-		var open bool
-		if batch, open = x.take(batch); !open {
+		batch, open := x.take(spare)
+		if !open {
 			return
 		}
 		for rest := batch; len(rest) > 0; {
@@ -197,6 +193,7 @@ func (x *outbox) deliver(d *dispatcher) {
 			}
 			rest = rest[n:]
 		}
+		spare = emptied(batch)
 		d.flush()
 	}
 }

@@ -44,24 +44,24 @@ func (o *owner) room(more, limit int) error {
 	return o.inbox.room(more, int(o.undelivered.Load()+o.untried.Load()), limit)
 }
 
-// run is the life of a partition: carry out what waits, schedule, wait. An owner
+// run is the loop of a partition: carry out what waits, schedule, wait. An owner
 // begins when the one before it, of the same name, has ended.
 func (o *owner) run(before *owner) {
 	defer close(o.done)
 	if before != nil {
 		<-before.done
 	}
-	var messages []message
+	var spare []message
 	var more bool
 	for {
-		var open bool
-		var since time.Time
-		if messages, since, open = o.inbox.take(messages); !open {
+		messages, since, open := o.inbox.take(spare)
+		if !open {
 			return
 		}
 		now := time.Now()
 		o.meter.took(metrics.InboxWait, since)
 		o.handleAll(now, messages)
+		spare = emptied(messages)
 		if o.retired {
 			return
 		}

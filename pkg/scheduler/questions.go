@@ -147,7 +147,7 @@ func (g *predicateGate) selectVictims(ask core.AllocationKey, node core.NodeID, 
 // allows nothing stands for it: what is not known is not to be exceeded lightly.
 func (g *predicateGate) budgets(allocations []core.AllocationKey) []core.DisruptionBudget {
 	if !g.outbox.await(g.outbox.latest()) {
-		return nil // no eviction is going to be told
+		return nil // no eviction will be told
 	}
 	var told []DisruptionBudget
 	err := g.ask("DisruptionBudgets", func() error {

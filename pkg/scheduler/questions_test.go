@@ -65,8 +65,8 @@ func warnings(seen *observer.ObservedLogs) []string {
 	return lines
 }
 
-// What every resource manager has answers for a node without some allocations:
-// they go all at once, and the check is made once.
+// PreemptionPredicates answers for a node without some allocations: they are removed all
+// at once, and the check is made once.
 func TestSimulatingByPrefix(t *testing.T) {
 	no := errors.New("no")
 	answer := func(success bool, index int32) *si.PreemptionPredicatesResponse {
@@ -82,12 +82,12 @@ func TestSimulatingByPrefix(t *testing.T) {
 		want    error
 		warned  []string
 	}{
-		{"nobody goes, yes", nil, nil, nil, []string{"pod on node-1 allocate=true"}, nil, nil},
-		{"nobody goes, no", nil, no, nil, []string{"pod on node-1 allocate=true"}, no, nil},
-		{"one goes, yes", three[:1], no, answer(true, 0), []string{"pod on node-1 without [a] from 0"}, nil, nil},
-		{"three go, yes", three, no, answer(true, 2), []string{"pod on node-1 without [a b c] from 2"}, nil, nil},
-		{"three go, yes with fewer", three, no, answer(true, 0), []string{"pod on node-1 without [a b c] from 2"}, nil, nil},
-		{"three go, no", three, nil, answer(false, 2), []string{"pod on node-1 without [a b c] from 2"}, errStillRefused, nil},
+		{"none removed, yes", nil, nil, nil, []string{"pod on node-1 allocate=true"}, nil, nil},
+		{"none removed, no", nil, no, nil, []string{"pod on node-1 allocate=true"}, no, nil},
+		{"one removed, yes", three[:1], no, answer(true, 0), []string{"pod on node-1 without [a] from 0"}, nil, nil},
+		{"three removed, yes", three, no, answer(true, 2), []string{"pod on node-1 without [a b c] from 2"}, nil, nil},
+		{"three removed, yes with fewer", three, no, answer(true, 0), []string{"pod on node-1 without [a b c] from 2"}, nil, nil},
+		{"three removed, no", three, nil, answer(false, 2), []string{"pod on node-1 without [a b c] from 2"}, errStillRefused, nil},
 		{
 			"cannot simulate, yes", three, nil, nil,
 			[]string{"pod on node-1 without [a b c] from 2", "pod on node-1 allocate=false"},
@@ -99,13 +99,13 @@ func TestSimulatingByPrefix(t *testing.T) {
 			no, nil,
 		},
 		{
-			"an index of nobody", three, nil, answer(true, 3),
+			"an index of none", three, nil, answer(true, 3),
 			[]string{"pod on node-1 without [a b c] from 2"},
 			errStillRefused,
 			[]string{"PreemptionPredicates: index of no allocation"},
 		},
 		{
-			"an index below nobody", three, nil, answer(true, -1),
+			"an index below all", three, nil, answer(true, -1),
 			[]string{"pod on node-1 without [a b c] from 2"},
 			errStillRefused,
 			[]string{"PreemptionPredicates: index of no allocation"},
@@ -182,7 +182,7 @@ func TestChosenVictims(t *testing.T) {
 		warned []string
 	}{
 		{"two", []string{"c", "a"}, nil, []core.AllocationKey{"c", "a"}, nil},
-		{"nobody", nil, nil, []core.AllocationKey{}, nil},
+		{"none", nil, nil, []core.AllocationKey{}, nil},
 		{"no choice", []string{"a"}, broken, nil, nil},
 		{
 			"nonsense among them",
@@ -227,7 +227,7 @@ func TestBudgets(t *testing.T) {
 			{Name: "web", Allowed: 2, Allocations: []string{"c", "a"}},
 			{Name: "negative", Allowed: -3, Allocations: []string{"a"}},
 			{Name: "nonsense", Allowed: 1, Allocations: []string{"x", "b", "b", "y"}},
-			{Name: "nobody", Allowed: 1, Allocations: []string{"z"}},
+			{Name: "none", Allowed: 1, Allocations: []string{"z"}},
 		}
 	}
 	for range 3 {

@@ -43,7 +43,7 @@ func TestForeignPodSmoke(t *testing.T) {
 		assert.Equal(t, pod.Origin, core.Foreign)
 		assert.Equal(t, pod.Tags["foreign"], "default")
 		assert.Equal(t, len(node.Allocations), 0)
-		// Nobody is notified, and no queue pays.
+		// There is no notification, and no queue pays.
 		assert.DeepEqual(t, m.Heard(), []string{})
 		assert.Equal(t, m.Text(m.Queue("root").Used), "nothing")
 

@@ -95,7 +95,7 @@ func (s *Scheduler) ExtraConfig(id string) map[string]string {
 }
 
 // applyExtra sets the log level, by name or by number as zap counts them. Other
-// keys are kept for whoever asks.
+// keys are kept for ExtraConfig.
 func (s *Scheduler) applyExtra(extra map[string]string) {
 	text, ok := extra["log.level"]
 	if !ok || s.config.Level == nil {
