@@ -6,7 +6,7 @@ import "github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 // no longer in it drain, and go when nothing is left in them.
 func (p *Partition) configure(config Config) {
 	p.react() // orders are exact before what decides them changes
-	p.tell(&Reconfigured{p.config.Root, config.Root})
+	p.tell(&Reconfigured{p.config.Root, config.Root, p.capacity.Clone()})
 	timeout := p.preemption.VictimTimeout
 	p.config, p.name, p.preemption = config, config.Name, config.Preemption.withDefaults()
 	for t := range p.costs.plans {

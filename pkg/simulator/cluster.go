@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
@@ -18,12 +16,12 @@ import (
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // A cluster is the virtual resource manager with its nodes and pods. It knows
-// the core by messages only: send puts commands into the inbox of the
+// the core by its events only: send puts commands into the inbox of the
 // partition, deliver takes in what the partition answers.
 type cluster struct {
 	scenario *Scenario
 	seed     uint64
-	agenda   agenda
+	events   eventQueue
 	now      time.Duration
 	inbox    []core.Command
 	books    *books
@@ -41,16 +39,16 @@ type cluster struct {
 
 	delays *rand.Rand // start, stop, restart
 	faults *rand.Rand
-	// why asks the core why a pod still waits.
-	why     func(*pod) pendingReason
+	// explain asks the core why a pod still waits.
+	explain func(*pod) pendingReason
 	budgets []*budget
-	// step is what the core said of preemption in the step under way.
+	// step is what the core did about preemption in the step under way.
 	step step
 	// broken is the first thing the core did that it must not do.
 	broken error
 }
 
-// tally counts what the summary shows of no queue.
+// tally counts what the summary shows for no single queue.
 type tally struct {
 	nodesJoined, nodesReturned, nodesFailed, nodesDrained, nodesUndrained int
 	placements, bindFailures, restarts                                    int
@@ -59,19 +57,19 @@ type tally struct {
 	foreignLost, foreignEarly, foreignPreempted                           int
 	rejections                                                            map[string]int
 	gaveUp                                                                map[pendingReason]*pendingPods
-	incidents                                                             []Happening
+	incidents                                                             []IncidentRecord
 	daemonWaits                                                           []time.Duration
 	preemption                                                            planTally
 }
 
 // An application as the resource manager knows it.
 type application struct {
-	id       core.ApplicationID
-	wish     core.QueuePath
-	user     string
-	queue    *queueBook
-	known    bool   // the core has it
-	rejected string // and why
+	id        core.ApplicationID
+	requested core.QueuePath
+	user      string
+	queue     *queueBook
+	known     bool   // the core has it
+	rejected  string // and why
 }
 
 func newCluster(s *Scenario, seed uint64) *cluster {
@@ -105,7 +103,7 @@ func (c *cluster) report(a *core.Allocation) {
 
 // after plans something for later; no delay is still after the partition has
 // scheduled once more.
-func (c *cluster) after(delay time.Duration, do func()) { c.agenda.plan(c.now+delay, do) }
+func (c *cluster) after(delay time.Duration, do func()) { c.events.plan(c.now+delay, do) }
 
 // pause draws a delay that ends.
 func (c *cluster) pause(s Span) time.Duration {
@@ -120,33 +118,49 @@ func (c *cluster) breach(format string, args ...any) {
 	}
 }
 
-// deliver takes in what the partition said.
+// deliver takes in the effects of one step of the partition.
 func (c *cluster) deliver(effects core.Effects) {
-	for _, effect := range effects {
-		switch e := effect.(type) {
-		case *si.Allocation:
-			c.placed(e)
-		case *si.AllocationRelease:
-			c.released(e)
-		case *si.RejectedAllocation:
-			c.rejected(e)
-		case *si.AcceptedApplication, *si.AcceptedNode:
-		case *si.RejectedApplication:
-			c.apps[core.ApplicationID(e.ApplicationID)].refuse(e.Reason)
-		case *si.UpdatedApplication:
-			c.updated(e)
-		case *si.RejectedNode:
-			c.breach("node %s was rejected: %s", e.NodeID, e.Reason)
-		case *si.EventRecord:
-			c.recorded(e)
-		case core.Nomination:
-			c.nominated(e)
-		case *si.UpdateContainerSchedulingStateRequest, core.Preemption:
-		default:
-			c.breach("the core answered with a %T", effect)
-		}
+	for _, event := range effects {
+		c.observe(event)
 	}
-	c.allTold()
+	c.checkChosen()
+}
+
+// observe takes in an event. Those that say what the cluster has said itself, or
+// what is of no use to it, are left alone; those that no scenario can bring about
+// are breaches.
+func (c *cluster) observe(event core.Event) {
+	switch e := event.(type) {
+	case core.Placed:
+		c.placed(e.Allocation)
+	case *core.Ended:
+		c.released(e)
+	case *core.EvictionRequested:
+		c.evictionRequested(e)
+	case *core.AllocationRejected:
+		c.rejected(e)
+	case *core.Nominated:
+		c.nominated(e)
+	case *core.NominationEnded:
+		c.nominationEnded(e)
+	case *core.AskReport:
+		c.reported(e)
+	case *core.QueueReport:
+		if !slices.Contains(c.step.overMax, e.Queue) {
+			c.step.overMax = append(c.step.overMax, e.Queue)
+		}
+	case *core.ApplicationRejected:
+		c.apps[e.ID].refuse(e.Reason)
+	case *core.ApplicationChanged:
+		c.updated(e)
+	case *core.NodeRejected:
+		c.breach("node %s was rejected: %s", e.ID, e.Reason)
+	case core.AskAdded, *core.AskEnded, core.ForeignAdded, core.ForeignRemoved, *core.Reserved, *core.Unreserved,
+		*core.PreemptionPlanned, *core.Unschedulable, *core.ApplicationReport, *core.ApplicationAccepted, *core.ApplicationGone,
+		*core.NodeAdded, *core.NodeSchedulable, *core.NodeRemoved, *core.Reconfigured:
+	default:
+		c.breach("the core answered with a %T", event)
+	}
 }
 
 func (a *application) refuse(reason string) {
@@ -157,27 +171,27 @@ func (a *application) refuse(reason string) {
 
 // updated follows the state of an application: one that is over is registered
 // anew when it gets another pod.
-func (c *cluster) updated(e *si.UpdatedApplication) {
-	app := c.apps[core.ApplicationID(e.ApplicationID)]
+func (c *cluster) updated(e *core.ApplicationChanged) {
+	app := c.apps[e.ID]
 	if app == nil {
-		c.breach("application %s changed its state to %s and is not known", e.ApplicationID, e.State)
+		c.breach("application %s changed its state to %s and is not known", e.ID, e.State)
 		return
 	}
-	if e.State == core.Completed.String() || e.State == core.Failed.String() {
+	if e.State == core.Completed || e.State == core.Failed {
 		app.known = false
 	}
 }
 
 // application makes sure that the core knows an application.
-func (c *cluster) application(id core.ApplicationID, wish core.QueuePath, user string) *application {
+func (c *cluster) application(id core.ApplicationID, requested core.QueuePath, user string) *application {
 	app := c.apps[id]
 	if app == nil {
-		app = &application{id: id, wish: wish, user: user, queue: c.books.queues[wish.Full()]}
+		app = &application{id: id, requested: requested, user: user, queue: c.books.queues[requested.Full()]}
 		c.apps[id] = app
 	}
 	if !app.known && app.rejected == "" {
 		app.known = true
-		c.send(core.AddApplication{ID: id, Queue: wish, User: user, Groups: []string{user}})
+		c.send(core.AddApplication{ID: id, Queue: requested, User: user, Groups: []string{user}})
 	}
 	return app
 }
@@ -208,7 +222,7 @@ func (c *cluster) agree(view *core.View) error {
 	return errors.Join(errs...)
 }
 
-// sortedPods lists pods by key, for the loops whose order is seen.
+// sortedPods lists pods by key, for loops whose order matters.
 func sortedPods(pods map[core.AllocationKey]*pod) []*pod {
 	list := slices.Collect(maps.Values(pods))
 	slices.SortFunc(list, func(a, b *pod) int { return int(a.serial - b.serial) })

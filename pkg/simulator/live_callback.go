@@ -2,7 +2,6 @@ package simulator
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -11,47 +10,86 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 )
 
-// What a pass can be asked and told. It selects no victims, and nominations are
-// shown by the scheduler itself.
+// The interfaces of a session. It selects no victims, and nominations are shown by
+// the scheduler itself.
 var (
-	_ api.ResourceManagerCallback  = (*pass)(nil)
-	_ scheduler.PredicateSimulator = (*pass)(nil)
-	_ scheduler.DisruptionBudgeter = (*pass)(nil)
+	_ api.ResourceManagerCallback  = (*session)(nil)
+	_ scheduler.PredicateSimulator = (*session)(nil)
+	_ scheduler.DisruptionBudgeter = (*session)(nil)
 )
 
-// errPassOver refuses every node when nobody is there to run anything.
-var errPassOver = errors.New("the simulated cluster has ended")
+// errSessionOver refuses every node when the cluster has ended.
+var errSessionOver = errors.New("the simulated cluster has ended")
 
-// UpdateAllocation hears of placements, releases and asks that were refused.
-func (p *pass) UpdateAllocation(response *si.AllocationResponse) error {
-	p.hear(slices.Concat(effectsOf(response.New), effectsOf(response.Released), effectsOf(response.RejectedAllocations)))
-	return nil
-}
-
-// UpdateApplication hears of applications that were refused or changed their state.
-func (p *pass) UpdateApplication(response *si.ApplicationResponse) error {
-	p.hear(slices.Concat(effectsOf(response.Rejected), effectsOf(response.Updated)))
-	return nil
-}
-
-// UpdateNode hears of nodes that were refused.
-func (p *pass) UpdateNode(response *si.NodeResponse) error {
-	p.hear(effectsOf(response.Rejected))
-	return nil
-}
-
-// effectsOf is a list of a response as the effects that it was made of.
-func effectsOf[T any](list []T) core.Effects {
-	effects := make(core.Effects, len(list))
-	for i, one := range list {
-		effects[i] = one
+// UpdateAllocation takes in placements, releases and asks that were refused.
+func (p *session) UpdateAllocation(response *si.AllocationResponse) error {
+	var events core.Effects
+	for _, a := range response.New {
+		events = append(events, core.Placed{Allocation: &core.Allocation{
+			Key: core.AllocationKey(a.AllocationKey), Application: core.ApplicationID(a.ApplicationID), Node: core.NodeID(a.NodeID),
+		}})
 	}
-	return effects
+	for _, r := range response.Released {
+		events = append(events, releaseEvent(r))
+	}
+	for _, r := range response.RejectedAllocations {
+		events = append(events, &core.AllocationRejected{
+			Key: core.AllocationKey(r.AllocationKey), Application: core.ApplicationID(r.ApplicationID), Reason: r.Reason,
+		})
+	}
+	p.observe(events)
+	return nil
 }
 
-// hear takes in what the scheduler said, and wakes whoever sends what comes of it.
-func (p *pass) hear(effects core.Effects) {
-	if len(effects) == 0 {
+// UpdateApplication takes in applications that were refused or changed their state.
+func (p *session) UpdateApplication(response *si.ApplicationResponse) error {
+	var events core.Effects
+	for _, r := range response.Rejected {
+		events = append(events, &core.ApplicationRejected{ID: core.ApplicationID(r.ApplicationID), Reason: r.Reason})
+	}
+	for _, u := range response.Updated {
+		events = append(events, &core.ApplicationChanged{ID: core.ApplicationID(u.ApplicationID), State: stateOf(u.State)})
+	}
+	p.observe(events)
+	return nil
+}
+
+// UpdateNode takes in nodes that were refused.
+func (p *session) UpdateNode(response *si.NodeResponse) error {
+	var events core.Effects
+	for _, r := range response.Rejected {
+		events = append(events, &core.NodeRejected{ID: core.NodeID(r.NodeID), Reason: r.Reason})
+	}
+	p.observe(events)
+	return nil
+}
+
+// releaseEvent is the event that a release was made of: an eviction that the
+// scheduler requests, or the end of an allocation. A foreign one has no application.
+func releaseEvent(r *si.AllocationRelease) core.Event {
+	a := &core.Allocation{Key: core.AllocationKey(r.AllocationKey), Application: core.ApplicationID(r.ApplicationID)}
+	if a.Application == "" {
+		a.Origin = core.Foreign
+	}
+	if r.TerminationType == si.TerminationType_PREEMPTED_BY_SCHEDULER {
+		return &core.EvictionRequested{Allocation: a, Message: r.Message}
+	}
+	return &core.Ended{Allocation: a, Cause: core.CauseReleased, Message: r.Message}
+}
+
+// stateOf is the state with a name; New for names that are not known.
+func stateOf(name string) core.State {
+	for state := core.New; state <= core.Failed; state++ {
+		if state.String() == name {
+			return state
+		}
+	}
+	return core.New
+}
+
+// observe takes in what the scheduler did, and wakes play to send what comes of it.
+func (p *session) observe(events core.Effects) {
+	if len(events) == 0 {
 		return
 	}
 	p.mu.Lock()
@@ -60,9 +98,9 @@ func (p *pass) hear(effects core.Effects) {
 		return
 	}
 	p.cluster.setTime(p.time())
-	for _, effect := range effects {
-		if !p.cluster.crossed(effect) {
-			p.cluster.deliver(core.Effects{effect})
+	for _, event := range events {
+		if !p.cluster.crossed(event) {
+			p.cluster.deliver(core.Effects{event})
 		}
 		p.settle()
 	}
@@ -73,32 +111,32 @@ func (p *pass) hear(effects core.Effects) {
 }
 
 // Predicates says whether a pod may run on a node now.
-func (p *pass) Predicates(args *si.PredicatesArgs) error {
+func (p *session) Predicates(args *si.PredicatesArgs) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
-		return errPassOver
+		return errSessionOver
 	}
 	return p.cluster.feasible(core.AllocationKey(args.AllocationKey), core.NodeID(args.NodeID), args.Allocate)
 }
 
-// PredicatesWith says whether a pod may run on a node that is changed in thought.
-func (p *pass) PredicatesWith(args *scheduler.PredicatesWithArgs) error {
+// PredicatesWith says whether a pod may run on a node with hypothetical changes.
+func (p *session) PredicatesWith(args *scheduler.PredicatesWithArgs) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
-		return errPassOver
+		return errSessionOver
 	}
 	return p.cluster.simulate(core.AllocationKey(args.AllocationKey), core.NodeID(args.NodeID), allocationKeysOf(args.Add), allocationKeysOf(args.Remove))
 }
 
 // PreemptionPredicates is not asked, as there is PredicatesWith.
-func (p *pass) PreemptionPredicates(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse {
+func (p *session) PreemptionPredicates(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse {
 	return nil
 }
 
 // DisruptionBudgets says what is left of the budgets of the scenario.
-func (p *pass) DisruptionBudgets(allocationKeys []string) []scheduler.DisruptionBudget {
+func (p *session) DisruptionBudgets(allocationKeys []string) []scheduler.DisruptionBudget {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var out []scheduler.DisruptionBudget
@@ -113,10 +151,10 @@ func (p *pass) DisruptionBudgets(allocationKeys []string) []scheduler.Disruption
 }
 
 // SendEvent does nothing: events are shown where the scheduler keeps them.
-func (p *pass) SendEvent([]*si.EventRecord) {}
+func (p *session) SendEvent([]*si.EventRecord) {}
 
 // UpdateContainerSchedulingState does nothing: a pod waits until it is placed.
-func (p *pass) UpdateContainerSchedulingState(*si.UpdateContainerSchedulingStateRequest) {}
+func (p *session) UpdateContainerSchedulingState(*si.UpdateContainerSchedulingStateRequest) {}
 
 func allocationKeysOf(texts []string) []core.AllocationKey {
 	keys := make([]core.AllocationKey, len(texts))

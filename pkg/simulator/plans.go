@@ -15,25 +15,25 @@ import (
 const plansMax = 10_000
 
 // A planTally is the plans that led to something: to victims, to a nomination, or
-// to a report that there is nobody.
+// to a report that no room can be made.
 type planTally struct {
 	kept       []PlanRecord
 	outcomes   map[string]int
 	victims    map[victimKind]int
-	taken      map[taking]int
+	byQueue    map[queuePair]int
 	byTrigger  [preemptor.Triggers]triggerTally
 	violations int
 }
 
 func newPlanTally() planTally {
-	return planTally{outcomes: map[string]int{}, victims: map[victimKind]int{}, taken: map[taking]int{}}
+	return planTally{outcomes: map[string]int{}, victims: map[victimKind]int{}, byQueue: map[queuePair]int{}}
 }
 
 // A triggerTally is what is counted by why room was made.
 type triggerTally struct {
-	plans, inVain                 int
+	plans, failed                 int
 	nominated, cleared, elsewhere int
-	waits                         []time.Duration // of the pods that others went for
+	waits                         []time.Duration // of the pods with victims
 }
 
 func (t *planTally) of(trigger preemptor.Trigger) *triggerTally { return &t.byTrigger[trigger] }
@@ -45,101 +45,82 @@ type victimKind struct {
 	strategy preemptor.Strategy
 }
 
-// A taking is who took from whom, and why.
-type taking struct {
+// A queuePair is the queue that got the room of victims, the queue that they were in,
+// and why.
+type queuePair struct {
 	trigger  preemptor.Trigger
 	by, from core.QueuePath // from is empty for foreign pods
 }
 
-// A planned is a plan with what it is for.
-type planned struct {
+// A purpose is a plan with what it is for.
+type purpose struct {
 	*preemptor.Decision
-	ask   string         // or the queue that gives back
+	ask   string         // or the queue over its max
 	queue core.QueuePath // of the ask
 	node  core.NodeID    // empty where there is no ask
 }
 
-// takeDown keeps the plans of this step that no nomination told. It looks at a
-// view only where there were any, and in it only at what they are about.
-func (r *run) takeDown() {
+// keepPlans keeps the plans of this step that belong to no nomination. It makes a
+// view only if there are any, and looks there only at what they are about.
+func (r *run) keepPlans() {
 	s := &r.step
-	if !s.asksForPlans() {
+	if !s.needsPlans() {
 		return
 	}
 	view := r.partition.View()
-	victims := r.victimsIn(view)
-	for _, v := range victims {
-		r.count(v.Trigger, r.takerOf(v), s.from[string(v.Key)])
+	for _, e := range s.evicted {
+		r.count(e.Trigger, r.preemptorOf(e), s.from[string(e.Key)])
 	}
-	for _, p := range r.askers(victims) {
+	for _, p := range r.planned() {
 		_, ask := askIn(view, p)
 		if ask != nil && ask.Plan != nil && ask.Planned.Equal(r.time()) {
 			r.keepFor(p, ask.Plan, p.required)
 		}
 	}
-	for _, path := range s.givesBack {
+	for _, path := range s.overMax {
 		if q := queueIn(view.Root, path); q != nil && q.QuotaPlan != nil {
-			r.keep(planned{Decision: q.QuotaPlan, ask: string(path), queue: path})
+			r.keep(purpose{Decision: q.QuotaPlan, ask: string(path), queue: path})
 		}
 	}
-	clear(s.from)
-	s.told, s.inVain, s.givesBack = s.told[:0], s.inVain[:0], s.givesBack[:0]
+	s.clear()
 }
 
-// victimsIn finds those who were told to go in this step, with whom they go for.
-func (r *run) victimsIn(view *core.View) []core.Eviction {
-	var list []core.Eviction
-	for _, one := range r.step.told {
-		i, ok := slices.BinarySearchFunc(view.Nodes, one.node, func(n *core.NodeView, id core.NodeID) int { return cmp.Compare(n.ID, id) })
-		if !ok {
-			continue
-		}
-		for _, l := range view.Nodes[i].Evictions {
-			if l.Key == one.key {
-				list = append(list, l)
-			}
-		}
-	}
-	return list
-}
-
-// askers lists the pods of daemonsets that room was made for in this step, or was
-// not, each once.
-func (r *run) askers(victims []core.Eviction) []*pod {
+// planned lists the pods of daemonsets that had plans in this step, each once:
+// first those with victims, then those for which no room can be made.
+func (r *run) planned() []*pod {
 	var list []*pod
 	add := func(key core.AllocationKey) {
 		if p := r.pods[key]; p != nil && !slices.Contains(list, p) {
 			list = append(list, p)
 		}
 	}
-	for _, v := range victims {
-		add(v.For)
+	for _, e := range r.step.evicted {
+		add(e.For)
 	}
-	for _, key := range r.step.inVain {
+	for _, key := range r.step.failed {
 		add(key)
 	}
 	return list
 }
 
-// takerOf is the queue that a victim goes for: that of the ask, or the one that
-// gives back, which the victim is in.
-func (r *run) takerOf(v core.Eviction) core.QueuePath {
-	if p := r.pods[v.For]; p != nil {
+// preemptorOf is the queue that gets the room of a victim: that of the ask, or the
+// queue over its max, which the victim is in.
+func (r *run) preemptorOf(e *core.EvictionRequested) core.QueuePath {
+	if p := r.pods[e.For]; p != nil {
 		return p.app.queue.path
 	}
-	for q := r.step.from[string(v.Key)]; q != nil; q = q.parent {
-		if slices.Contains(r.step.givesBack, q.path) {
+	for q := r.step.from[string(e.Key)]; q != nil; q = q.parent {
+		if slices.Contains(r.step.overMax, q.path) {
 			return q.path
 		}
 	}
 	return ""
 }
 
-// queueOf is the queue of somebody who was told to go, or will be; nil for a
-// foreign pod.
+// queueOf is the queue of a victim; nil for a foreign pod.
 func (c *cluster) queueOf(key string) *queueBook {
 	if from := c.step.from[key]; from != nil {
-		return from // it may be gone already
+		return from // it may have ended already
 	}
 	if p := c.pods[core.AllocationKey(key)]; p != nil {
 		return p.app.queue
@@ -151,18 +132,18 @@ func (c *cluster) queueOf(key string) *queueBook {
 func (c *cluster) keepFor(p *pod, plan *preemptor.Decision, node core.NodeID) {
 	p.plan = plan
 	p.helped = p.helped || plan.Reason == preemptor.Chosen
-	c.keep(planned{Decision: plan, ask: string(p.key), queue: p.app.queue.path, node: node})
+	c.keep(purpose{Decision: plan, ask: string(p.key), queue: p.app.queue.path, node: node})
 }
 
 // keep counts a plan and keeps it with its explanation.
-func (c *cluster) keep(plan planned) {
+func (c *cluster) keep(plan purpose) {
 	t := &c.tally.preemption
 	t.outcomes[plan.Reason.String()]++
 	t.violations += plan.Violations
 	if len(plan.Victims) > 0 {
 		t.of(plan.Trigger).plans++
 	} else if plan.Trigger == preemptor.RequiredNode || plan.Trigger == preemptor.Quota {
-		t.of(plan.Trigger).inVain++
+		t.of(plan.Trigger).failed++
 	}
 	for _, v := range plan.Victims {
 		t.victims[victimKind{plan.Trigger, v.Class, plan.Strategy}]++
@@ -172,23 +153,23 @@ func (c *cluster) keep(plan planned) {
 	}
 }
 
-// count books a victim: why it goes, for whom, and from where; nil is a foreign
-// pod.
+// count books a victim: the trigger, the queue that gets its room, and the queue that
+// it was in; nil is a foreign pod.
 func (c *cluster) count(why preemptor.Trigger, by core.QueuePath, from *queueBook) {
 	c.books.change(c.books.victims[why], 1)
-	took := taking{trigger: why, by: by}
+	pair := queuePair{trigger: why, by: by}
 	if from != nil {
-		took.from = from.path
-		from.count(func(n *podCounts) { n.told[why]++ })
+		pair.from = from.path
+		from.count(func(n *podCounts) { n.victims[why]++ })
 	}
-	c.tally.preemption.taken[took]++
+	c.tally.preemption.byQueue[pair]++
 }
 
 // record is a plan as it is shown.
-func (c *cluster) record(plan planned) PlanRecord {
+func (c *cluster) record(plan purpose) PlanRecord {
 	one := PlanRecord{
 		At: seconds(c.now), Trigger: plan.Trigger.String(), Ask: plan.ask, Queue: string(plan.queue), Node: string(plan.node),
-		Outcome: plan.Reason.String(), Verdict: plan.Summary(c.scenario.Kinds), Victims: []PlanVictim{},
+		Outcome: plan.Reason.String(), Summary: plan.Summary(c.scenario.Kinds), Victims: []PlanVictim{},
 		Violations: plan.Violations, Explanation: strings.Split(plan.Explain(c.scenario.Kinds), "\n"),
 	}
 	if plan.Reason == preemptor.Chosen {
@@ -228,10 +209,8 @@ func askIn(view *core.View, p *pod) (*core.ApplicationView, *core.AskView) {
 		return nil, nil
 	}
 	app := view.Applications[i]
-	at, ok := slices.BinarySearchFunc(app.Asks, p.key, func(a core.AskView, key core.AllocationKey) int {
-		return cmp.Compare(a.Key, key)
-	})
-	if !ok {
+	at := slices.IndexFunc(app.Asks, func(a core.AskView) bool { return a.Key == p.key })
+	if at < 0 {
 		return app, nil
 	}
 	return app, &app.Asks[at]

@@ -9,7 +9,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
-// stop ends a pod on its node and tells the core, late, twice or never if a
+// stop ends a pod on its node and reports it to the core, late, twice or never if a
 // fault says so.
 func (c *cluster) stop(p *pod, why si.TerminationType) {
 	c.stopAfter(p, why, 0)
@@ -25,9 +25,9 @@ func (c *cluster) stopAfter(p *pod, why si.TerminationType, grace time.Duration)
 	})
 }
 
-// confirm tells the core that something is gone, after the grace and a delay:
+// confirm reports to the core that a pod has ended, after the grace and a delay:
 // late, twice or never if a fault says so.
-func (c *cluster) confirm(grace time.Duration, tell func()) {
+func (c *cluster) confirm(grace time.Duration, report func()) {
 	f := c.scenario.Faults
 	never, late, twice := f.ReleaseNever.happens(c.faults), f.ReleaseLate.happens(c.faults), f.ReleaseTwice.happens(c.faults)
 	if never {
@@ -39,10 +39,10 @@ func (c *cluster) confirm(grace time.Duration, tell func()) {
 		c.tally.releasesLate++
 		delay += c.pause(f.Late)
 	}
-	c.soon(delay, tell)
+	c.soon(delay, report)
 	if twice {
 		c.tally.releasesTwice++
-		c.soon(delay+c.pause(f.Late), tell)
+		c.soon(delay+c.pause(f.Late), report)
 	}
 }
 
@@ -55,32 +55,21 @@ func (c *cluster) soon(delay time.Duration, do func()) {
 	c.after(delay, do)
 }
 
-// released takes in a release: the echo of ours, what went with a node, or the
-// wish of the core that a pod should end.
-func (c *cluster) released(e *si.AllocationRelease) {
-	if f := c.foreignPods[core.AllocationKey(e.AllocationKey)]; f != nil && e.ApplicationID == "" {
-		c.preemptForeign(f)
+// released takes in that an allocation has ended, which only this side can bring
+// about: by a release, a failed node, or a pod that could not be bound and waits.
+func (c *cluster) released(e *core.Ended) {
+	p := c.pods[e.Key]
+	if p == nil || e.Cause == core.CauseBindFailed {
 		return
 	}
-	p := c.pods[core.AllocationKey(e.AllocationKey)]
-	if p == nil || e.TerminationType == core.SchedulingFailed {
+	if p.state != over {
+		c.breach("pod %s was released without a request: %s", p.key, e.Message)
 		return
 	}
-	switch e.TerminationType {
-	case si.TerminationType_STOPPED_BY_RM, si.TerminationType_UNKNOWN_TERMINATION_TYPE:
-		if p.state != over {
-			c.breach("pod %s was released by nobody: %s", p.key, e.Message)
-			return
-		}
-		c.discharge(p)
-	case si.TerminationType_PREEMPTED_BY_SCHEDULER:
-		c.preempt(p)
-	default:
-		c.evict(p, e.TerminationType)
-	}
+	c.discharge(p)
 }
 
-// evict ends a pod that did nothing wrong, and asks for its successor.
+// evict ends a pod before its time, and asks for its successor.
 func (c *cluster) evict(p *pod, why si.TerminationType) {
 	if p.state == over {
 		return
@@ -93,7 +82,7 @@ func (c *cluster) evict(p *pod, why si.TerminationType) {
 		c.countPlaced(p)
 	}
 	p.app.queue.count(func(n *podCounts) { n.evicted++ })
-	c.backUp(p)
+	c.markUp(p)
 	grace := time.Duration(0)
 	if why == si.TerminationType_PREEMPTED_BY_SCHEDULER {
 		grace = p.grace
@@ -108,7 +97,7 @@ func (c *cluster) lose(p *pod) {
 		c.countPlaced(p)
 	}
 	p.app.queue.count(func(n *podCounts) { n.lost++ })
-	c.backUp(p)
+	c.markUp(p)
 	p.vacate()
 	p.moveTo(over)
 	c.restart(p)
@@ -129,9 +118,9 @@ func (c *cluster) restart(p *pod) {
 		runs:    p.runs,
 	}
 	next.key = core.AllocationKey(fmt.Sprintf("%s~%d", next.base, next.attempt))
-	c.goDown(next)
+	c.markDown(next)
 	c.after(c.pause(c.scenario.Delays.Restart), func() {
-		next.app = c.application(p.app.id, p.app.wish, p.app.user)
+		next.app = c.application(p.app.id, p.app.requested, p.app.user)
 		c.arrive(next)
 	})
 }
