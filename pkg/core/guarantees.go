@@ -1,0 +1,189 @@
+package core
+
+import (
+	"math"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A relation is how a leaf queue stands to the queue of an ask that wants
+// room: whether and as what its allocations may be taken.
+type relation struct {
+	outside   bool // of the queues that the ask may take from
+	same      bool
+	protected bool
+	fixed     bool  // all priorities in it look like this one
+	shift     int64 // added to a priority, or that priority itself
+	floors    []int32
+	common    *queue // the lowest queue that both are in; nil without an ask
+}
+
+// relation is how a leaf stands to the queue of the asks, with the floors between.
+func (c *nodeCosts) relation(leaf *queue) *relation {
+	if rel := c.relations[leaf]; rel != nil {
+		return rel
+	}
+	rel := c.relate(leaf)
+	for q := leaf; q != rel.common; q = q.parent {
+		if !q.guaranteed.IsZero() {
+			rel.floors = append(rel.floors, c.floorOf(q))
+		}
+	}
+	c.relations[leaf] = &rel
+	return &rel
+}
+
+// relate works out how a leaf stands to the queue of the asks. The priority of a
+// victim is compared with that of the ask where their ways to the root meet,
+// each as seen from there.
+func (k *preemptionKey) relate(leaf *queue) relation {
+	rel := relation{
+		outside: !leaf.within(k.scope), same: leaf == k.leaf,
+		protected: leaf.properties.PreemptionPolicy == PreemptionDisabled,
+	}
+	if k.leaf != nil {
+		rel.common = commonQueue(k.leaf, leaf)
+	}
+	if !rel.same && k.leaf != nil {
+		own, fixed := seenAt(k.leaf, rel.common)
+		if fixed {
+			own -= int64(k.class.priority)
+		}
+		// The ask is seen as its priority plus own; the difference is what counts.
+		rel.shift, rel.fixed = seenAt(leaf, rel.common)
+		rel.shift -= own
+	}
+	return rel
+}
+
+// seenAt is what is added to a priority on the way from a leaf to a queue above,
+// or, if it is fixed, what it becomes whatever it was.
+func seenAt(q, above *queue) (value int64, fixed bool) {
+	for ; q != above; q = q.parent {
+		if q.properties.PriorityFence {
+			value, fixed = 0, true
+		}
+		value += int64(q.properties.PriorityOffset)
+	}
+	return value, fixed
+}
+
+// asSeen is the priority of an allocation as the queue of the ask sees it.
+func (rel *relation) asSeen(priority int32) int32 {
+	seen := rel.shift
+	if !rel.fixed {
+		seen += int64(priority)
+	}
+	return int32(min(max(seen, math.MinInt32), math.MaxInt32))
+}
+
+// floorOf is the number of the floor of a queue with a guarantee.
+func (c *nodeCosts) floorOf(q *queue) int32 {
+	if number, known := c.floorNumbers[q]; known {
+		return number
+	}
+	if c.floorNumbers == nil {
+		c.floorNumbers = map[*queue]int32{}
+	}
+	c.floorNumbers[q] = int32(len(c.guarded))
+	c.guarded = append(c.guarded, q)
+	c.floors = append(c.floors, preemptor.Floor{Queue: string(q.path), Surplus: q.surplus()})
+	c.needs = append(c.needs, nil)
+	return int32(len(c.guarded) - 1)
+}
+
+// surplus is how much the allocations below a queue may lose before it falls
+// below what is guaranteed to it, without those that are being evicted.
+func (q *queue) surplus() resources.Limits {
+	surplus := make(resources.Limits, len(q.guaranteed))
+	for i, guaranteed := range q.guaranteed {
+		kind := resources.Kind(i)
+		surplus[i] = resources.Unlimited
+		if guaranteed > 0 {
+			surplus[i] = max(q.used.Of(kind)-q.releasing.Of(kind)-guaranteed, 0)
+		}
+	}
+	return surplus
+}
+
+// underGuarantee reports whether some kinds of what is asked for are guaranteed to an
+// ask in a leaf and not used: each is guaranteed to a queue between the leaf and a common queue, and
+// none of these queues gets more than is guaranteed to it of anything asked for,
+// counting the ask and those that are nominated already.
+func underGuarantee(leaf, common *queue, ask, kinds resources.Amounts) bool {
+	guaranteed := false
+	for i, asked := range ask {
+		kind := resources.Kind(i)
+		here := false
+		for q := leaf; asked > 0 && q != common; q = q.parent {
+			most := q.guaranteed.Of(kind)
+			if most > 0 && q.used.Of(kind)+q.nominated.Of(kind)+asked > most {
+				return false
+			}
+			here = here || most > 0
+		}
+		if kinds.Of(kind) > 0 && !here {
+			return false
+		}
+		guaranteed = guaranteed || here
+	}
+	return guaranteed
+}
+
+// deficitsChanged works out anew which queues of the asks have less than
+// is guaranteed to them, and reports whether that is other than it was.
+func (c *nodeCosts) deficitsChanged() bool {
+	i, changed := 0, false
+	for q := c.leaf; q != nil; q = q.parent {
+		for k, asked := range c.class.amounts {
+			kind := resources.Kind(k)
+			most := q.guaranteed.Of(kind)
+			is := most > 0 && q.used.Of(kind)+q.nominated.Of(kind)+asked <= most
+			if i == len(c.deficits) {
+				c.deficits = append(c.deficits, !is)
+			}
+			changed = changed || c.deficits[i] != is
+			c.deficits[i] = is
+			i++
+		}
+	}
+	return changed
+}
+
+// isUnderGuarantee reports whether an ask could take from other queues what is
+// guaranteed to its own.
+func (r *request) isUnderGuarantee() bool {
+	leaf := r.application.queue
+	for common := leaf.parent; common != nil; common = common.parent {
+		if underGuarantee(leaf, common, r.Amounts, nil) {
+			return true
+		}
+	}
+	return false
+}
+
+// quotaToFree is what the queues of an ask lack of quota once all evictions have
+// ended; nil if nothing. Victims are then looked for in the lowest queue
+// without room only, so what one of them frees all of them gain.
+func (r *request) quotaToFree() resources.Amounts {
+	var lack resources.Amounts
+	for q := r.application.queue; q != nil; q = q.parent {
+		for i, asked := range r.Amounts {
+			kind := resources.Kind(i)
+			if most := q.max.Of(kind); asked > 0 && most != resources.Unlimited {
+				wanted := q.used.Of(kind) - q.releasing.Of(kind) + q.nominated.Of(kind)
+				if r.nominated() == nil {
+					wanted += asked
+				}
+				if wanted > most {
+					lack.Set(kind, max(lack.Of(kind), wanted-most))
+				}
+			}
+		}
+	}
+	if lack.IsZero() {
+		return nil
+	}
+	return lack
+}

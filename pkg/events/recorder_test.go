@@ -1,0 +1,448 @@
+package events_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// working is a world with a node, an application with a running allocation a1
+// and one that waits, a9.
+func working(t *testing.T) *world {
+	w := newWorld(t, tree(leaf("a"), leaf("default")))
+	w.record(&core.Reconfigured{After: tree(leaf("a"), leaf("default")).Root})
+	w.apply(core.AddNode{ID: "n1", Capacity: amounts(10, 0)})
+	w.apply(core.AddApplication{ID: "app", Queue: "root.a"})
+	w.apply(ask("app", "a1", 4))
+	w.apply(ask("app", "a9", 9))
+	w.after(0)
+	return w
+}
+
+func TestRecordsOfAnApplication(t *testing.T) {
+	w := newWorld(t, tree(leaf("a"), leaf("default")))
+	w.record(&core.Reconfigured{After: tree(leaf("a"), leaf("default")).Root})
+	w.says(w.apply(core.AddNode{ID: "n1", Capacity: amounts(10, 0)}), `
+		NODE n1 ADD {vcore=10}
+		QUEUE root SET QUEUE_MAX {vcore=10}`)
+	w.says(w.apply(core.AddApplication{ID: "app", Queue: "A"}), `
+		APP app ADD APP_NEW
+		QUEUE root.a ADD QUEUE_APP app`)
+	w.says(w.apply(ask("app", "a1", 4)), `
+		APP app SET APP_ACCEPTED
+		APP app ADD APP_REQUEST a1 {vcore=4}`)
+	w.says(w.after(0), `
+		APP app SET APP_RUNNING
+		NODE n1 ADD NODE_ALLOC a1 {vcore=4}
+		APP app ADD APP_ALLOC a1 {vcore=4}`)
+	w.says(w.apply(release("app", "a1", si.TerminationType_STOPPED_BY_RM)), `
+		NODE n1 REMOVE NODE_ALLOC a1 {vcore=4}
+		APP app REMOVE ALLOC_CANCEL a1 {vcore=4}
+		APP app SET APP_COMPLETING "nothing is left to run"`)
+	w.says(w.after(time.Minute), `
+		APP app SET APP_COMPLETED
+		APP app REMOVE
+		QUEUE root.a REMOVE QUEUE_APP app`)
+	w.says(w.apply(core.RemoveApplication{ID: "app"}), ``)
+}
+
+// An application that is refused has its records; one with the same ID that goes on
+// does not change.
+func TestRefusedApplications(t *testing.T) {
+	w := working(t)
+	w.says(w.apply(core.AddApplication{ID: "lost", Queue: "root.nowhere"}), `
+		APP lost ADD APP_NEW
+		APP lost SET APP_REJECT "application lost: queue root.nowhere does not exist: there is no \"nowhere\" in root"`)
+	w.says(w.apply(core.AddApplication{ID: "app", Queue: "root.a"}), `
+		APP app ADD APP_NEW
+		APP app SET APP_REJECT "application app is registered already"`)
+	w.says(w.apply(release("app", "a9", si.TerminationType_STOPPED_BY_RM)), `APP app REMOVE REQUEST_CANCEL a9 {vcore=9}`)
+}
+
+func TestApplicationsThatNameNoQueueAreInTheDefaultQueue(t *testing.T) {
+	w := working(t)
+	w.says(w.apply(core.AddApplication{ID: "other"}), `
+		APP other ADD APP_NEW
+		QUEUE root.default ADD QUEUE_APP other`)
+}
+
+// The record of an end says why it ended.
+func TestHowAllocationsEnd(t *testing.T) {
+	for termination, detail := range map[si.TerminationType]string{
+		si.TerminationType_STOPPED_BY_RM:            "ALLOC_CANCEL",
+		si.TerminationType_UNKNOWN_TERMINATION_TYPE: "ALLOC_CANCEL",
+		si.TerminationType_TIMEOUT:                  "ALLOC_TIMEOUT",
+		si.TerminationType_PREEMPTED_BY_SCHEDULER:   "ALLOC_PREEMPT",
+		si.TerminationType_PLACEHOLDER_REPLACED:     "ALLOC_REPLACED",
+	} {
+		t.Run(detail, func(t *testing.T) {
+			w := working(t)
+			w.says(w.apply(release("app", "a1", termination)), `
+				NODE n1 REMOVE NODE_ALLOC a1 {vcore=4}
+				APP app REMOVE `+detail+` a1 {vcore=4}`)
+			w.says(w.apply(release("app", "a1", termination)), ``)
+		})
+	}
+}
+
+func TestHowAsksEnd(t *testing.T) {
+	w := working(t)
+	w.apply(ask("app", "a8", 8))
+	w.says(w.apply(release("other", "a8", si.TerminationType_STOPPED_BY_RM)), ``)
+	w.says(w.apply(release("app", "a8", si.TerminationType_TIMEOUT)), `APP app REMOVE REQUEST_TIMEOUT a8 {vcore=8}`)
+	w.says(w.apply(release("app", "a9", si.TerminationType_STOPPED_BY_RM)), `APP app REMOVE REQUEST_CANCEL a9 {vcore=9}`)
+}
+
+func TestAllOfAnApplicationIsReleased(t *testing.T) {
+	w := working(t)
+	w.apply(ask("app", "a2", 1))
+	w.after(0)
+	w.says(w.apply(release("app", "", si.TerminationType_TIMEOUT)), `
+		NODE n1 REMOVE NODE_ALLOC a1 {vcore=4}
+		APP app REMOVE ALLOC_TIMEOUT a1 {vcore=4}
+		NODE n1 REMOVE NODE_ALLOC a2 {vcore=1}
+		APP app REMOVE ALLOC_TIMEOUT a2 {vcore=1}`)
+	w.says(w.after(0), `
+		NODE n1 ADD NODE_ALLOC a9 {vcore=9}
+		APP app ADD APP_ALLOC a9 {vcore=9}`)
+	w.apply(ask("app", "a8", 8))
+	w.says(w.apply(release("app", "", si.TerminationType_STOPPED_BY_RM)), `
+		NODE n1 REMOVE NODE_ALLOC a9 {vcore=9}
+		APP app REMOVE ALLOC_CANCEL a9 {vcore=9}
+		APP app REMOVE REQUEST_CANCEL a8 {vcore=8}
+		APP app SET APP_COMPLETING "nothing is left to run"`)
+}
+
+// In what order asks came is not the order in which they go.
+func TestInTheOrderOfKeys(t *testing.T) {
+	w := working(t)
+	for _, key := range []string{"z", "x", "y"} {
+		w.apply(ask("app", key, 9))
+	}
+	w.apply(release("app", "a1", si.TerminationType_STOPPED_BY_RM))
+	w.apply(release("app", "a9", si.TerminationType_STOPPED_BY_RM))
+	w.says(w.apply(release("app", "", si.TerminationType_STOPPED_BY_RM)), `
+		APP app REMOVE REQUEST_CANCEL x {vcore=9}
+		APP app REMOVE REQUEST_CANCEL y {vcore=9}
+		APP app REMOVE REQUEST_CANCEL z {vcore=9}
+		APP app SET APP_COMPLETING "nothing is left to run"`)
+}
+
+func TestAnApplicationIsRemoved(t *testing.T) {
+	w := working(t)
+	w.says(w.apply(core.RemoveApplication{ID: "app"}), `
+		APP app REMOVE REQUEST_CANCEL a9 {vcore=9}
+		NODE n1 REMOVE NODE_ALLOC a1 {vcore=4}
+		APP app REMOVE ALLOC_CANCEL a1 {vcore=4} "application app was removed"
+		APP app REMOVE
+		QUEUE root.a REMOVE QUEUE_APP app`)
+}
+
+func TestANodeIsRemoved(t *testing.T) {
+	w := working(t)
+	w.says(w.apply(core.RemoveNode{ID: "n1"}), `
+		NODE n1 REMOVE NODE_ALLOC a1 {vcore=4}
+		APP app REMOVE ALLOC_NODEREMOVED a1 {vcore=4} "node n1 was removed"
+		NODE n1 REMOVE NODE_DECOMISSION
+		QUEUE root SET QUEUE_MAX {}`)
+}
+
+func TestRefusedNodesAreNotAdded(t *testing.T) {
+	w := working(t)
+	w.says(w.apply(core.AddNode{ID: "n1", Capacity: amounts(99, 0)}), ``)
+	w.says(w.apply(core.AddNode{ID: "n2", Capacity: amounts(-1, 0)}), ``)
+}
+
+// An allocation that runs already was never asked for.
+func TestAdopted(t *testing.T) {
+	w := newWorld(t, tree(leaf("a")))
+	w.apply(core.AddNode{ID: "n1", Capacity: amounts(10, 0)})
+	w.apply(core.AddApplication{ID: "app", Queue: "root.a"})
+	adopted := ask("app", "a1", 4)
+	adopted.Allocation.Node = "n1"
+	w.says(w.apply(adopted), `
+		APP app SET APP_ACCEPTED
+		APP app SET APP_RUNNING
+		NODE n1 ADD NODE_ALLOC a1 {vcore=4}
+		APP app ADD APP_ALLOC a1 {vcore=4}`)
+}
+
+func TestRefusedAsksAreNotAdded(t *testing.T) {
+	w := working(t)
+	w.says(w.apply(ask("unknown", "b1", 1)), ``)
+	w.says(w.apply(ask("app", "b1", 0)), ``)
+	w.says(w.apply(release("app", "b1", si.TerminationType_STOPPED_BY_RM)), ``)
+}
+
+// Other amounts are not recorded, but later records have them.
+func TestResized(t *testing.T) {
+	w := working(t)
+	w.says(w.apply(ask("app", "a1", 3)), ``)
+	w.says(w.apply(ask("app", "a9", 8)), ``)
+	w.says(w.apply(ask("app", "a9", -8)), ``)
+	both := ask("app", "a7", 7)
+	both.Allocation.Amounts = amounts(7, 7)
+	w.says(w.apply(both), `APP app ADD APP_REQUEST a7 {memory=7 vcore=7}`)
+	w.says(w.apply(ask("app", "a7", 7)), ``)
+	w.says(w.apply(release("app", "a7", si.TerminationType_STOPPED_BY_RM)), `APP app REMOVE REQUEST_CANCEL a7 {vcore=7}`)
+	w.says(w.apply(release("app", "a1", si.TerminationType_STOPPED_BY_RM)), `
+		NODE n1 REMOVE NODE_ALLOC a1 {vcore=3}
+		APP app REMOVE ALLOC_CANCEL a1 {vcore=3}`)
+	w.says(w.after(0), `
+		NODE n1 ADD NODE_ALLOC a9 {vcore=8}
+		APP app ADD APP_ALLOC a9 {vcore=8}`)
+}
+
+func TestAnAllocationThatIsNotBoundWaitsAgain(t *testing.T) {
+	w := working(t)
+	failed := release("app", "a1", core.SchedulingFailed)
+	failed.Message = "volume not found"
+	w.says(w.apply(failed), `
+		NODE n1 REMOVE NODE_ALLOC a1 {vcore=4}
+		APP app REMOVE ALLOC_CANCEL a1 {vcore=4} "volume not found"
+		APP app ADD APP_REQUEST a1 {vcore=4}`)
+	w.says(w.apply(failed), ``)
+}
+
+// A foreign allocation is recorded on its node only, and a node that is removed has
+// none any more.
+func TestForeign(t *testing.T) {
+	w := working(t)
+	w.says(w.apply(core.AddAllocation{Allocation: &core.Allocation{
+		Key: "f1", Node: "n1", Amounts: amounts(1, 0), Origin: core.Foreign,
+	}}), `NODE n1 ADD NODE_ALLOC f1 {vcore=1} "foreign"`)
+	w.says(w.apply(release("", "f1", si.TerminationType_STOPPED_BY_RM)), `NODE n1 REMOVE NODE_ALLOC f1 {vcore=1} "foreign"`)
+	static := func(vcore int64) string {
+		return w.apply(core.AddAllocation{Allocation: &core.Allocation{Key: "f2", Node: "n1", Amounts: amounts(vcore, 0), Origin: core.Static}})
+	}
+	w.says(static(1), `NODE n1 ADD NODE_ALLOC f2 {vcore=1} "foreign, static"`)
+	w.says(static(2), `
+		NODE n1 REMOVE NODE_ALLOC f2 {vcore=1} "foreign, static"
+		NODE n1 ADD NODE_ALLOC f2 {vcore=2} "foreign, static"`)
+	w.apply(release("app", "", si.TerminationType_STOPPED_BY_RM))
+	w.says(w.apply(core.RemoveNode{ID: "n1"}), `
+		NODE n1 REMOVE NODE_ALLOC f2 {vcore=2} "foreign, static"
+		NODE n1 REMOVE NODE_DECOMISSION
+		QUEUE root SET QUEUE_MAX {}`)
+}
+
+// A victim runs until the resource manager says that it does not.
+func TestPreempted(t *testing.T) {
+	w := working(t)
+	w.apply(release("app", "a9", si.TerminationType_STOPPED_BY_RM))
+	daemon := ask("app", "d1", 8)
+	daemon.Allocation.Required = "n1"
+	daemon.Allocation.Priority = 100
+	w.apply(daemon)
+	w.says(w.after(0), `NODE n1 ADD NODE_RESERVATION d1 {vcore=8}`)
+	evicted := w.after(time.Minute)
+	assert.Equal(t, strings.Count(evicted, "\n"), 1)
+	assert.Assert(t, strings.HasPrefix(evicted, "REQUEST a1 REMOVE ALLOC_PREEMPT app {vcore=4}"), evicted)
+	w.says(w.apply(release("app", "a1", si.TerminationType_PREEMPTED_BY_SCHEDULER)), `
+		NODE n1 REMOVE NODE_ALLOC a1 {vcore=4}
+		APP app REMOVE ALLOC_PREEMPT a1 {vcore=4}`)
+}
+
+// That no node can take an ask is recorded once the resource manager hears of it.
+func TestWaiting(t *testing.T) {
+	w := working(t)
+	w.says(w.after(time.Second), `
+		REQUEST a9 NONE app {vcore=9} "no node can take the request: waiting for room in the cluster"`)
+	w.says(w.after(10*time.Second), `NODE n1 ADD NODE_RESERVATION a9 {vcore=9}`)
+}
+
+func TestConfigurations(t *testing.T) {
+	w := newWorld(t, tree())
+	configure := func(c core.Config) string { return w.apply(core.Reconfigure{Config: c}) }
+	w.says(w.record(&core.Reconfigured{After: tree().Root}), `QUEUE root ADD`)
+	b := core.QueueConfig{Name: "b", Max: resources.Limits{10, 0}, Guaranteed: amounts(5, 0)}
+	w.says(configure(core.Config{Root: leaf("root")}), ``)
+	w.says(configure(tree(leaf("a"), core.QueueConfig{Name: "p", Queues: []core.QueueConfig{b}})), `
+		QUEUE root.a ADD
+		QUEUE root.p ADD
+		QUEUE root.p.b ADD
+		QUEUE root.p.b SET QUEUE_MAX {memory=0 vcore=10}
+		QUEUE root.p.b SET QUEUE_GUARANTEED {vcore=5}`)
+	w.says(configure(tree(leaf("a"), core.QueueConfig{Name: "p", Queues: []core.QueueConfig{b}})), ``)
+	b.Max, b.Guaranteed = resources.Limits{resources.Unlimited, 7}, nil
+	root := tree(core.QueueConfig{Name: "p", Queues: []core.QueueConfig{b}}, core.QueueConfig{Name: "a", Parent: true})
+	root.Root.Max = resources.Limits{100}
+	w.says(configure(root), `
+		QUEUE root SET QUEUE_MAX {vcore=100}
+		QUEUE root.p.b SET QUEUE_MAX {memory=7}
+		QUEUE root.p.b SET QUEUE_GUARANTEED {}
+		QUEUE root.a SET QUEUE_TYPE "leaf queue: false"`)
+	const gone = ` "no longer configured: takes nothing new, and goes when it is empty"`
+	w.says(configure(tree(leaf("a"))), `
+		QUEUE root SET QUEUE_MAX {}
+		QUEUE root.p.b REMOVE`+gone+`
+		QUEUE root.p REMOVE`+gone+`
+		QUEUE root.a SET QUEUE_TYPE "leaf queue: true"`)
+	w.says(w.record(&core.Reconfigured{Before: tree(leaf("a")).Root}), `
+		QUEUE root.a REMOVE`+gone+`
+		QUEUE root REMOVE`+gone)
+}
+
+// Without a max of its own the root has what its nodes have, and the event says how
+// much that is now.
+func TestTheMaxOfTheRoot(t *testing.T) {
+	w := working(t)
+	w.says(w.apply(core.AddNode{ID: "n2", Capacity: amounts(2, 5)}), `
+		NODE n2 ADD {memory=5 vcore=2}
+		QUEUE root SET QUEUE_MAX {memory=5 vcore=12}`)
+	w.says(w.apply(core.UpdateNode{ID: "n1", Capacity: amounts(6, 0)}), `
+		NODE n1 SET NODE_CAPACITY {vcore=6}
+		QUEUE root SET QUEUE_MAX {memory=5 vcore=8}`)
+	w.says(w.apply(core.AddNode{ID: "n2", Capacity: amounts(2, 5)}), ``) // refused
+	limited := tree(leaf("a"), leaf("default"))
+	limited.Root.Max = resources.Limits{3}
+	w.says(w.apply(core.Reconfigure{Config: limited}), `QUEUE root SET QUEUE_MAX {vcore=3}`)
+	w.says(w.apply(core.AddNode{ID: "n3", Capacity: amounts(1, 0)}), `NODE n3 ADD {vcore=1}`)
+	w.says(w.apply(core.Reconfigure{Config: tree(leaf("a"), leaf("default"))}), `QUEUE root SET QUEUE_MAX {memory=5 vcore=9}`)
+}
+
+// A recorder that skips steps knows afterwards whether nodes change the max of the
+// root.
+func TestSkipped(t *testing.T) {
+	w := newWorld(t, tree(leaf("a")))
+	skip := func(effects ...core.Event) { w.recorder.Skip(events.Step{Now: w.now, Effects: effects}) }
+	skip(&core.Reconfigured{After: tree(leaf("a")).Root})
+	skip(w.partition.Apply(w.now, core.AddNode{ID: "n1", Capacity: amounts(10, 0)})...)
+	w.says(w.apply(core.AddNode{ID: "n2", Capacity: amounts(3, 0)}), `
+		NODE n2 ADD {vcore=3}
+		QUEUE root SET QUEUE_MAX {vcore=13}`)
+	limited := tree(leaf("a"))
+	limited.Root.Max = resources.Limits{3}
+	skip(w.partition.Apply(w.now, core.Reconfigure{Config: limited})...)
+	w.says(w.apply(core.RemoveNode{ID: "n2"}), `NODE n2 REMOVE NODE_DECOMISSION`)
+}
+
+// What is refused at the edge was in no partition.
+func TestRefusedAtTheEdge(t *testing.T) {
+	w := working(t)
+	w.says(w.record(
+		&core.ApplicationRejected{ID: "x", Reason: "no such partition"},
+		&core.NodeRejected{ID: "n9"}, &core.AllocationRejected{Key: "k"},
+	), `
+		APP x ADD APP_NEW
+		APP x SET APP_REJECT "no such partition"`)
+}
+
+// Reports for people are records of the ask, the application or the queue.
+func TestReports(t *testing.T) {
+	w := working(t)
+	ask := &core.Allocation{Key: "a9", Application: "app", Amounts: amounts(9, 0)}
+	w.says(w.record(
+		&core.AskReport{Allocation: ask, Message: "no room is made"},
+		&core.ApplicationReport{ID: "app", Key: "a9", Message: "it repeats itself"},
+		&core.QueueReport{Queue: "root.a", Message: "uses more than its max", Freed: amounts(2, 0)},
+	), `
+		REQUEST a9 NONE app "no room is made"
+		APP app NONE a9 "it repeats itself"
+		QUEUE root.a SET QUEUE_PREEMPTION {vcore=2} "uses more than its max"`)
+}
+
+// The records of an event are the same without a recorder, but for the max of the
+// root. Events that a resource manager hears of by a record only, have one record.
+func TestRecordsOfOneEvent(t *testing.T) {
+	a := &core.Allocation{Key: "a1", Application: "app", Node: "n1", Amounts: amounts(4, 0)}
+	w := newWorld(t, tree())
+	root := tree(leaf("a")).Root
+	for _, c := range []struct {
+		event  core.Event
+		notice bool
+	}{
+		{core.AskAdded{Allocation: a}, false},
+		{core.AskResized{Allocation: a}, false},
+		{&core.AskEnded{Allocation: a}, false},
+		{core.Placed{Allocation: a}, false},
+		{core.Adopted{Allocation: a}, false},
+		{&core.Resized{Allocation: a}, false},
+		{&core.Ended{Allocation: a}, false},
+		{&core.EvictionRequested{Allocation: a}, true},
+		{&core.AllocationRejected{Key: "a1"}, false},
+		{core.ForeignAdded{Allocation: a}, true},
+		{core.ForeignRemoved{Allocation: a}, true},
+		{&core.Reserved{Allocation: a, Node: "n1"}, true},
+		{&core.Unreserved{Allocation: a, Node: "n1"}, true},
+		{&core.Nominated{Allocation: a, Node: "n1", Reason: "r"}, true},
+		{&core.NominationEnded{Allocation: a, Node: "n1", Reason: "r"}, true},
+		{&core.PreemptionPlanned{Key: "a1"}, false},
+		{&core.Unschedulable{Allocation: a}, false},
+		{&core.AskReport{Allocation: a}, true},
+		{&core.ApplicationReport{ID: "app"}, true},
+		{&core.QueueReport{Queue: "root.a"}, true},
+		{&core.ApplicationAccepted{ID: "app"}, false},
+		{&core.ApplicationRejected{ID: "app"}, false},
+		{&core.ApplicationChanged{ID: "app", State: core.Running}, false},
+		{&core.ApplicationGone{ID: "app"}, false},
+		{&core.NodeAdded{ID: "n1"}, true},
+		{&core.NodeRejected{ID: "n1"}, false},
+		{&core.NodeResized{ID: "n1"}, true},
+		{&core.NodeAttributes{ID: "n1"}, false},
+		{&core.NodeSchedulable{ID: "n1"}, true},
+		{&core.NodeRemoved{ID: "n1"}, true},
+		{&core.Reconfigured{After: root, Total: amounts(4, 0)}, false},
+	} {
+		records := events.Records(w.kinds, w.now, c.event)
+		limited := *w
+		limited.recorder = events.NewRecorder(w.kinds)
+		assert.Equal(t, lines(records), limited.record(c.event), "%T", c.event)
+		notice := events.Notice(w.kinds, w.now, c.event)
+		assert.Equal(t, notice != nil, c.notice, "%T", c.event)
+		if notice != nil {
+			assert.Equal(t, line(notice)+"\n", lines(records), "%T", c.event)
+			assert.Equal(t, notice.TimestampNano, w.now.UnixNano())
+		}
+	}
+}
+
+// The records are appended to what is given, and a placement costs one piece
+// of memory: both records of it.
+func TestAPlacementIsOnePieceOfMemory(t *testing.T) {
+	w := working(t)
+	placed := events.Step{Now: w.now, Effects: core.Effects{core.Placed{Allocation: &core.Allocation{
+		Key: "a1", Application: "app", Node: "n1", Amounts: amounts(4, 0),
+	}}}}
+	var records []*si.EventRecord
+	assert.Equal(t, testing.AllocsPerRun(100, func() { records = w.recorder.Record(records[:0], placed) }), 1.0)
+	records = w.recorder.Record(records, placed)
+	assert.Equal(t, len(records), 4)
+	assert.Equal(t, testing.AllocsPerRun(100, func() { w.recorder.Skip(placed) }), 0.0)
+}
+
+// Asks that share their amounts share the message of them, however many others
+// come between. What is not shared is right all the same.
+func TestEqualAsksShareTheirResource(t *testing.T) {
+	w := working(t)
+	sizes := make([]resources.Amounts, 1500)
+	for i := range sizes {
+		sizes[i] = amounts(int64(i%1000+1), 0)
+	}
+	asked := func(a resources.Amounts) *si.Resource {
+		event := core.AskAdded{Allocation: &core.Allocation{Key: "k", Application: "app", Amounts: a}}
+		records := w.recorder.Record(nil, events.Step{Now: w.now, Effects: core.Effects{event}})
+		assert.Equal(t, records[0].Resource.Resources[resources.VCore].Value, a[0])
+		return records[0].Resource
+	}
+	seen := make([]*si.Resource, 600)
+	for range 3 {
+		for i := range seen {
+			message := asked(sizes[i])
+			assert.Assert(t, seen[i] == nil || seen[i] == message)
+			seen[i] = message
+		}
+	}
+	assert.Assert(t, asked(sizes[7]) == asked(amounts(8, 0)), "alike, one after the other")
+	for _, a := range sizes { // more than are remembered
+		asked(a)
+	}
+	assert.Assert(t, asked(sizes[0]) == asked(sizes[0]))
+}
