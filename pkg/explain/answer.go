@@ -30,7 +30,7 @@ type Answer struct {
 	Plan      *Plan // the last one to make room for it
 
 	// Of an allocation:
-	Leaving *Eviction // if it was told to go
+	Leaving *Eviction // if it is evicted
 }
 
 // A Group is the nodes that have one reason in common.
@@ -41,7 +41,7 @@ type Group struct {
 	// lacks of the kinds asked for; for the other reasons the first by ID, and nil.
 	Nearest core.NodeID
 	Lacking resources.Amounts
-	// For is who has what the ask would need, on Nearest; empty for most reasons.
+	// For is the ask that Nearest is kept for; empty for most reasons.
 	For core.AllocationKey
 }
 
@@ -56,7 +56,7 @@ const (
 	Claimed              // kept for an ask that may run there only
 	Reserved             // kept for an ask that waited long
 	NoRoom               // too little is free
-	Promised             // what is free is promised to nominated asks
+	Promised             // what is free is kept for nominated asks
 	HasRoom              // has room: the resource manager refused it, or a quota keeps the ask away
 
 	whys = iota
@@ -69,7 +69,7 @@ var texts = [whys]string{
 	Claimed:   "is kept for an ask that must run there",
 	Reserved:  "is reserved for an ask that waited long",
 	NoRoom:    "has too little free",
-	Promised:  "has promised what is free",
+	Promised:  "keeps what is free for nominated asks",
 	HasRoom:   "has room",
 }
 
@@ -86,18 +86,18 @@ type Level struct {
 	Lacking    resources.Amounts // what the ask lacks here of quota; zero if it has room
 }
 
-// A Plan is who was to make room, and where, when it was made.
+// A Plan is a plan to make room: the victims, when it was made.
 type Plan struct {
 	At      time.Time
 	Verdict string
-	Lines   []string // the whole story
+	Lines   []string // the whole explanation
 }
 
-// A Leaving says why an allocation was told to go.
+// An Eviction says why an allocation is evicted.
 type Eviction struct {
-	For     core.AllocationKey // empty where its queue gives back
+	For     core.AllocationKey // empty if its queue is over its max
 	Trigger string
 	Since   time.Time
 	Stuck   bool
-	Plan    *Plan // for whom it goes, with who else was looked at; nil if that is over
+	Plan    *Plan // of the ask in For, with all candidates; nil if that ask does not wait any more
 }

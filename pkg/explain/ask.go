@@ -11,28 +11,27 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// Ask explains an ask or an allocation of an application. It takes time linear
-// in the nodes for an ask, logarithmic for an allocation, and returns an error
-// that wraps ErrUnknown if there is no such application or key. Kinds must be
-// those of the view.
+// Ask explains an ask or an allocation of an application. It takes time linear in
+// the size of the application, for an ask also in the nodes, and for an evicted
+// allocation in all asks. It returns an error that wraps ErrUnknown if there is no
+// such application or key. Kinds must be those of the view.
 func Ask(view *core.View, kinds *resources.Kinds, application core.ApplicationID, key core.AllocationKey) (*Answer, error) {
 	app, ok := find(view.Applications, application, func(a *core.ApplicationView) core.ApplicationID { return a.ID })
 	if !ok {
 		return nil, fmt.Errorf("application %s %w", application, ErrUnknown)
 	}
 	a := &Answer{Queue: app.Queue, Kinds: kinds}
-	if placed, ok := find(app.Allocations, key, keyOf); ok {
-		a.Allocation = placed
-		a.Leaving = leaving(view, kinds, placed)
-		return a, nil
+	for _, placed := range app.Allocations {
+		if placed.Key == key {
+			a.Allocation = placed
+			a.Leaving = evictionOf(view, kinds, placed)
+			return a, nil
+		}
 	}
-	i, ok := slices.BinarySearchFunc(app.Asks, key, func(ask core.AskView, key core.AllocationKey) int {
-		return cmp.Compare(ask.Key, key)
-	})
-	if !ok {
+	ask := askOf(app, key)
+	if ask == nil {
 		return nil, fmt.Errorf("allocation %s of application %s %w", key, application, ErrUnknown)
 	}
-	ask := &app.Asks[i]
 	a.Allocation, a.Reason, a.Detail, a.Nominated, a.Hunts = ask.Allocation, ask.Reason, ask.Detail, ask.Nominated, ask.Attempts
 	if ask.Plan != nil {
 		a.Plan = planOf(ask, kinds)
@@ -43,7 +42,14 @@ func Ask(view *core.View, kinds *resources.Kinds, application core.ApplicationID
 	return a, nil
 }
 
-func keyOf(a *core.Allocation) core.AllocationKey { return a.Key }
+// askOf is the ask of an application with a key; nil if there is none.
+func askOf(app *core.ApplicationView, key core.AllocationKey) *core.AskView {
+	i := slices.IndexFunc(app.Asks, func(ask core.AskView) bool { return ask.Key == key })
+	if i < 0 {
+		return nil
+	}
+	return &app.Asks[i]
+}
 
 // find looks an item up in a list that is sorted by a name.
 func find[T any, N cmp.Ordered](list []T, name N, of func(T) N) (T, bool) {
@@ -71,27 +77,25 @@ func before(app *core.ApplicationView, ask *core.AskView) int {
 	return count
 }
 
-// leaving says why an allocation was told to go; nil if it was not.
-func leaving(view *core.View, kinds *resources.Kinds, placed *core.Allocation) *Eviction {
+// evictionOf says why an allocation is evicted; nil if it is not.
+func evictionOf(view *core.View, kinds *resources.Kinds, placed *core.Allocation) *Eviction {
 	n, ok := find(view.Nodes, placed.Node, func(n *core.NodeView) core.NodeID { return n.ID })
 	if !ok {
 		return nil
 	}
-	told, ok := find(n.Evictions, placed.Key, func(l core.Eviction) core.AllocationKey { return l.Key })
-	if !ok {
+	i := slices.IndexFunc(n.Evictions, func(e core.Eviction) bool { return e.Key == placed.Key })
+	if i < 0 {
 		return nil
 	}
-	l := &Eviction{For: told.For, Trigger: told.Trigger.String(), Since: told.Since, Stuck: told.Overdue}
-	if told.Trigger == preemptor.Quota {
-		return l
+	is := &n.Evictions[i]
+	e := &Eviction{For: is.For, Trigger: is.Trigger.String(), Since: is.Since, Stuck: is.Overdue}
+	if is.Trigger == preemptor.Quota {
+		return e
 	}
 	for _, app := range view.Applications {
-		i, ok := slices.BinarySearchFunc(app.Asks, told.For, func(ask core.AskView, key core.AllocationKey) int {
-			return cmp.Compare(ask.Key, key)
-		})
-		if ok && app.Asks[i].Plan != nil {
-			l.Plan = planOf(&app.Asks[i], kinds)
+		if ask := askOf(app, is.For); ask != nil && ask.Plan != nil {
+			e.Plan = planOf(ask, kinds)
 		}
 	}
-	return l
+	return e
 }

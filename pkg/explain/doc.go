@@ -1,9 +1,9 @@
-// Package explain says why an ask waits, why an allocation was told to go, and
-// what would happen if.
+// Package explain says why an ask waits, why an allocation is evicted, and what
+// would become of other asks or of another configuration.
 //
-// It reads a core.View and nothing else, so an answer is about one moment, takes
-// no lock and disturbs nobody. It sorts all nodes by the first reason that keeps
-// the ask away, which costs a few comparisons for each node.
+// It reads a core.View and nothing else, so an answer is about one moment, takes no
+// lock and changes nothing. It puts each node into the group of the first reason
+// that keeps the ask away, which costs a few comparisons for each node.
 //
 // Read in this order:
 //

@@ -73,7 +73,7 @@ func twoQueues() core.Config {
 }
 
 // TestText shows what people read: every node in one group, the quotas, the
-// hunt, the plan.
+// preemption attempts, the plan.
 func TestText(t *testing.T) {
 	c := newCluster(t, twoQueues(), core.Options{})
 	for i, size := range []int64{1000, 4000, 4000, 4000, 4000} {

@@ -46,7 +46,7 @@ func TestTheReasonsAreWhole(t *testing.T) {
 		c.check(t, seed, met[:])
 	}
 	for why, count := range met[:explain.HasRoom] {
-		assert.Assert(t, count > 0, "nobody waits because a node %s", explain.Why(why))
+		assert.Assert(t, count > 0, "no ask waits because a node %s", explain.Why(why))
 	}
 }
 

@@ -11,7 +11,7 @@ func groups(view *core.View, ask *core.AskView) []Group {
 	var all [whys]Group
 	var least [whys]resources.Share
 	for _, n := range view.Nodes {
-		why, there, holder := first(n, ask)
+		why, there, holder := firstReason(n, ask)
 		g := &all[why]
 		missing := largest(ask.Amounts, there)
 		if g.Nodes == 0 || missing.Compare(least[why]) < 0 {
@@ -32,9 +32,10 @@ func groups(view *core.View, ask *core.AskView) []Group {
 	return list
 }
 
-// first is the first reason that keeps an ask from a node, what there is instead
-// of what it asks for, if that is the reason, and who has it.
-func first(n *core.NodeView, ask *core.AskView) (Why, resources.Amounts, core.AllocationKey) {
+// firstReason is the first reason that keeps an ask from a node, what there is
+// instead of what it asks for, if that is the reason, and the ask that the node is
+// kept for.
+func firstReason(n *core.NodeView, ask *core.AskView) (Why, resources.Amounts, core.AllocationKey) {
 	free := n.Available
 	switch {
 	case ask.Required != "" && ask.Required != n.ID:
@@ -53,19 +54,20 @@ func first(n *core.NodeView, ask *core.AskView) (Why, resources.Amounts, core.Al
 	case !ask.Amounts.FitsIn(free):
 		return NoRoom, free, ""
 	case claimed != "":
-		return Claimed, nil, claimed // what comes free is for whoever came first
+		return Claimed, nil, claimed // what becomes free is for the earlier ask
 	}
 	if len(n.Nominated) == 0 {
 		return HasRoom, nil, ""
 	}
-	promised, holder := promisedToOthers(n, ask)
-	if left := free.Minus(promised); !ask.Amounts.FitsIn(left) {
+	kept, holder := nominatedToOthers(n, ask)
+	if left := free.Minus(kept); !ask.Amounts.FitsIn(left) {
 		return Promised, left, holder
 	}
 	return HasRoom, nil, ""
 }
 
-// holders are who a node is kept for: asks that must run there, and others.
+// holders are the asks that a node is kept for: one that must run there, and
+// another one.
 func holders(n *core.NodeView, ask *core.AskView) (claimed, reserved core.AllocationKey) {
 	for _, r := range n.Reservations {
 		switch {
@@ -79,18 +81,19 @@ func holders(n *core.NodeView, ask *core.AskView) (claimed, reserved core.Alloca
 	return claimed, reserved
 }
 
-// promisedToOthers is what a node has promised, but for what the ask itself was.
-func promisedToOthers(n *core.NodeView, ask *core.AskView) (resources.Amounts, core.AllocationKey) {
-	promised := n.NominatedAmounts
+// nominatedToOthers is what a node keeps for nominated asks other than this one,
+// and the first of them.
+func nominatedToOthers(n *core.NodeView, ask *core.AskView) (resources.Amounts, core.AllocationKey) {
+	kept := n.NominatedAmounts
 	var holder core.AllocationKey
 	for _, key := range n.Nominated {
 		if key == ask.Key {
-			promised = promised.Minus(ask.Amounts)
+			kept = kept.Minus(ask.Amounts)
 		} else if holder == "" {
 			holder = key
 		}
 	}
-	return promised, holder
+	return kept, holder
 }
 
 // lacks is what is asked for and not there.

@@ -9,19 +9,19 @@ import (
 )
 
 // levels are the queues from the leaf to the root, with what the ask lacks in
-// each. What is promised counts, but for what was promised to the ask itself.
+// each. What nominated asks get counts, except for the ask itself.
 func levels(view *core.View, ask *core.AskView, leaf core.QueuePath) []Level {
 	var list []Level
 	for q := view.Root; q != nil; {
-		promised := q.Nominated
+		nominated := q.Nominated
 		if ask.Nominated != "" {
-			promised = less(promised, ask.Amounts)
+			nominated = less(nominated, ask.Amounts)
 		}
-		l := Level{Queue: q.Path, Max: q.Max, Used: q.Used, Promised: promised, Guaranteed: q.Guaranteed}
+		l := Level{Queue: q.Path, Max: q.Max, Used: q.Used, Promised: nominated, Guaranteed: q.Guaranteed}
 		for i, asked := range ask.Amounts {
 			kind := resources.Kind(i)
 			most := q.Max.Of(kind)
-			if over := q.Used.Of(kind) + promised.Of(kind) + asked - most; asked > 0 && most != resources.Unlimited && over > 0 {
+			if over := q.Used.Of(kind) + nominated.Of(kind) + asked - most; asked > 0 && most != resources.Unlimited && over > 0 {
 				l.Lacking.Set(kind, over)
 			}
 		}

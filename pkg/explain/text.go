@@ -58,9 +58,9 @@ func (a *Answer) tellWaiting(t *text) {
 	if a.Nominated != "" {
 		t.add("room", "is being made on node %s", a.Nominated)
 	}
-	for _, h := range a.Hunts {
-		if h.Node != a.Nominated || a.Nominated == "" {
-			t.add("room", "%s", h.Summary(a.Kinds))
+	for _, attempt := range a.Hunts {
+		if attempt.Node != a.Nominated || a.Nominated == "" {
+			t.add("room", "%s", attempt.Summary(a.Kinds))
 		}
 	}
 	a.Plan.tell(t)
@@ -74,7 +74,7 @@ func (a *Answer) group(g Group) string {
 	line := fmt.Sprintf("%d %s", g.Nodes, verb)
 	switch {
 	case g.Lacking != nil && g.For != "":
-		line += fmt.Sprintf("; nearest is %s, lacks %s, nominated is %s", g.Nearest, a.Kinds.Format(g.Lacking), g.For)
+		line += fmt.Sprintf("; nearest is %s, lacks %s, kept for %s", g.Nearest, a.Kinds.Format(g.Lacking), g.For)
 	case g.Lacking != nil:
 		line += fmt.Sprintf("; nearest is %s, lacks %s", g.Nearest, a.Kinds.Format(g.Lacking))
 	case g.For != "":
@@ -95,6 +95,8 @@ func plural(text string) string {
 		verb = "have"
 	case "takes":
 		verb = "take"
+	case "keeps":
+		verb = "keep"
 	}
 	return verb + " " + rest
 }
@@ -102,7 +104,7 @@ func plural(text string) string {
 func (a *Answer) level(l Level) string {
 	line := fmt.Sprintf("%s uses %s of %s", l.Queue, a.Kinds.Format(l.Used), a.Kinds.FormatLimits(l.Max))
 	if !l.Promised.IsZero() {
-		line += ", has promised " + a.Kinds.Format(l.Promised)
+		line += ", nominated asks get " + a.Kinds.Format(l.Promised)
 	}
 	if !l.Lacking.IsZero() {
 		line += ", lacks " + a.Kinds.Format(l.Lacking)
@@ -113,19 +115,19 @@ func (a *Answer) level(l Level) string {
 func (a *Answer) tellPlaced(t *text) {
 	t.head("%s of application %s runs on node %s, in queue %s", a.Allocation.Key, a.Allocation.Application, a.Allocation.Node, a.Queue)
 	t.add("holds", "%s, priority %d", a.Kinds.Format(a.Allocation.Amounts), a.Allocation.Priority)
-	l := a.Leaving
-	if l == nil {
+	e := a.Leaving
+	if e == nil {
 		return
 	}
-	why := "by " + l.Trigger
-	if l.For != "" {
-		why += " for " + string(l.For)
+	why := "by " + e.Trigger
+	if e.For != "" {
+		why += " for " + string(e.For)
 	}
-	t.add("leaves", "%s, since %s", why, l.Since.UTC().Format(time.RFC3339))
-	if l.Stuck {
-		t.add("leaves", "it has not gone in time")
+	t.add("evicted", "%s, since %s", why, e.Since.UTC().Format(time.RFC3339))
+	if e.Stuck {
+		t.add("evicted", "overdue: it has not ended in time")
 	}
-	l.Plan.tell(t)
+	e.Plan.tell(t)
 }
 
 func (p *Plan) tell(t *text) {

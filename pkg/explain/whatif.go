@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -19,8 +17,8 @@ type Question struct {
 	// Asks are added, to applications that are known. Their keys must be new.
 	Asks []*core.Allocation
 	// Within is how long to wait for what only time brings, such as the delay
-	// after which a guarantee is claimed. Nobody who is told to go does within it,
-	// and nobody gives him up.
+	// after which a guarantee is claimed. No evicted allocation ends within it, and
+	// none becomes overdue.
 	Within time.Duration
 }
 
@@ -28,12 +26,12 @@ type Question struct {
 // nothing and nothing else happened meanwhile.
 type Outcome struct {
 	Fates   []AskOutcome // of the asks of the question, in their order
-	Victims []Victim     // who would be told to go, in that order
+	Victims []Victim     // that would be evicted, in that order
 	Others  []AskOutcome // asks that wait now and would not, by key
-	Beyond  []OverUse    // queues that would use more than their max, from the root down
+	Beyond  []OverUse    // queues that would be over their max, from the root down
 }
 
-// A Fate is what becomes of an ask.
+// An AskOutcome is what becomes of an ask.
 type AskOutcome struct {
 	Key       core.AllocationKey
 	Placed    core.NodeID // where it would run at once
@@ -42,14 +40,14 @@ type AskOutcome struct {
 	Waits     *Answer     // why it would wait, if it is neither placed nor refused
 }
 
-// A Victim is an allocation that would be told to go.
+// A Victim is an allocation that would be evicted.
 type Victim struct {
 	Key         core.AllocationKey
 	Application core.ApplicationID
-	Message     string // for whom, and why
+	Message     string // for which ask, and why
 }
 
-// Beyond is how much a queue would use beyond its max.
+// OverUse is how much a queue would use over its max.
 type OverUse struct {
 	Queue core.QueuePath
 	By    resources.Amounts
@@ -60,40 +58,40 @@ type OverUse struct {
 // The error says what is wrong with the configuration of the question.
 func WhatIf(view *core.View, kinds *resources.Kinds, now time.Time, q Question) (*Outcome, error) {
 	start := *view
-	start.Config = patient(view.Config)
+	start.Config = withoutTimeouts(view.Config)
 	p := core.Restore(core.Options{Kinds: kinds, Partition: view.Partition}, now, &start)
 	if q.Config != nil {
-		config := patient(*q.Config)
+		config := withoutTimeouts(*q.Config)
 		if err := p.Convertible(config); err != nil {
 			return nil, fmt.Errorf("configuration: %w", err)
 		}
 		p.Apply(now, core.Reconfigure{Config: config})
 	}
-	r := &rehearsal{p: p, placed: map[core.AllocationKey]core.NodeID{}, refused: map[core.AllocationKey]string{}}
+	r := &dryRun{p: p, placed: map[core.AllocationKey]core.NodeID{}, refused: map[core.AllocationKey]string{}}
 	for _, ask := range q.Asks {
 		own := *ask
-		r.hear(p.Apply(now, core.AddAllocation{Allocation: &own}))
+		r.observe(p.Apply(now, core.AddAllocation{Allocation: &own}))
 	}
 	r.play(now, now.Add(q.Within))
 	out := &Outcome{Victims: r.victims}
 	after := p.View()
 	for _, ask := range q.Asks {
-		out.Fates = append(out.Fates, r.fateOf(after, kinds, ask))
+		out.Fates = append(out.Fates, r.outcomeOf(after, kinds, ask))
 	}
 	out.Others = r.others(view, after, q.Asks)
-	out.Beyond = beyond(after.Root, nil)
+	out.Beyond = overUse(after.Root, nil)
 	return out, nil
 }
 
-// patient is a configuration under which nobody who was told to go is given up.
-// As nobody goes in a rehearsal, others would be sent after him.
-func patient(config core.Config) core.Config {
+// withoutTimeouts is a configuration under which no eviction becomes overdue. As
+// nothing ends in a dry run, others would be evicted in its place.
+func withoutTimeouts(config core.Config) core.Config {
 	config.Preemption.VictimTimeout = 100 * 365 * 24 * time.Hour
 	return config
 }
 
-// A rehearsal collects what a partition says.
-type rehearsal struct {
+// A dryRun plays a partition of its own, and collects what happens there.
+type dryRun struct {
 	p       *core.Partition
 	placed  map[core.AllocationKey]core.NodeID
 	refused map[core.AllocationKey]string
@@ -101,12 +99,12 @@ type rehearsal struct {
 }
 
 // play lets the partition do all there is to do until a time.
-func (r *rehearsal) play(now, until time.Time) {
+func (r *dryRun) play(now, until time.Time) {
 	for {
 		for more := true; more; {
 			var fx core.Effects
 			fx, more = r.p.Schedule(now)
-			r.hear(fx)
+			r.observe(fx)
 		}
 		due, ok := r.p.Due()
 		if !ok || due.After(until) {
@@ -116,36 +114,34 @@ func (r *rehearsal) play(now, until time.Time) {
 	}
 }
 
-func (r *rehearsal) hear(fx core.Effects) {
-	for _, effect := range fx {
-		switch m := effect.(type) {
-		case *si.Allocation:
-			r.placed[core.AllocationKey(m.AllocationKey)] = core.NodeID(m.NodeID)
-		case *si.RejectedAllocation:
-			r.refused[core.AllocationKey(m.AllocationKey)] = m.Reason
-		case *si.AllocationRelease:
-			if m.TerminationType == si.TerminationType_PREEMPTED_BY_SCHEDULER {
-				r.victims = append(r.victims, Victim{
-					Key: core.AllocationKey(m.AllocationKey), Application: core.ApplicationID(m.ApplicationID), Message: m.Message,
-				})
-			}
+func (r *dryRun) observe(fx core.Effects) {
+	for _, event := range fx {
+		switch e := event.(type) {
+		case core.Placed:
+			r.placed[e.Key] = e.Node
+		case core.Adopted:
+			r.placed[e.Key] = e.Node
+		case *core.AllocationRejected:
+			r.refused[e.Key] = e.Reason
+		case *core.EvictionRequested:
+			r.victims = append(r.victims, Victim{Key: e.Key, Application: e.Application, Message: e.Message})
 		}
 	}
 }
 
-func (r *rehearsal) fateOf(after *core.View, kinds *resources.Kinds, ask *core.Allocation) AskOutcome {
-	f := AskOutcome{Key: ask.Key, Placed: r.placed[ask.Key], Refused: r.refused[ask.Key]}
-	if f.Placed == "" && f.Refused == "" {
+func (r *dryRun) outcomeOf(after *core.View, kinds *resources.Kinds, ask *core.Allocation) AskOutcome {
+	out := AskOutcome{Key: ask.Key, Placed: r.placed[ask.Key], Refused: r.refused[ask.Key]}
+	if out.Placed == "" && out.Refused == "" {
 		if waits, err := Ask(after, kinds, ask.Application, ask.Key); err == nil {
-			f.Waits, f.Nominated = waits, waits.Nominated
+			out.Waits, out.Nominated = waits, waits.Nominated
 		}
 	}
-	return f
+	return out
 }
 
 // others are the asks that waited before and are placed or nominated after,
 // but for those of the question.
-func (r *rehearsal) others(before, after *core.View, asked []*core.Allocation) []AskOutcome {
+func (r *dryRun) others(before, after *core.View, asked []*core.Allocation) []AskOutcome {
 	had := map[core.AllocationKey]core.NodeID{}
 	for _, app := range before.Applications {
 		for i := range app.Asks {
@@ -173,8 +169,8 @@ func (r *rehearsal) others(before, after *core.View, asked []*core.Allocation) [
 	return list
 }
 
-// beyond lists the queues that use more than their max.
-func beyond(q *core.QueueView, list []OverUse) []OverUse {
+// overUse lists the queues that are over their max.
+func overUse(q *core.QueueView, list []OverUse) []OverUse {
 	var by resources.Amounts
 	for i, used := range q.Used {
 		kind := resources.Kind(i)
@@ -186,7 +182,7 @@ func beyond(q *core.QueueView, list []OverUse) []OverUse {
 		list = append(list, OverUse{Queue: q.Path, By: by})
 	}
 	for _, child := range q.Queues {
-		list = beyond(child, list)
+		list = overUse(child, list)
 	}
 	return list
 }

@@ -36,8 +36,8 @@ func crowd(t *testing.T) *cluster {
 	return c
 }
 
-// TestWhatIf rehearses asks: one fits, one has room made, one waits and one is
-// not taken in. The partition does not notice.
+// TestWhatIf is a dry run of asks: one fits, one has room made, one waits and one is
+// refused. The partition is as before.
 func TestWhatIf(t *testing.T) {
 	c := crowd(t)
 	before := fmt.Sprintf("%+v", c.View().Root)
@@ -55,8 +55,8 @@ func TestWhatIf(t *testing.T) {
 	assert.Equal(t, fmt.Sprintf("%+v", c.View().Root), before)
 }
 
-// TestWhatIfTheMaxWere says who would be over which limit, and who of those who
-// wait now would run.
+// TestWhatIfTheMaxWere says which queue would be over which limit, and which of the
+// asks that wait now would run.
 func TestWhatIfTheMaxWere(t *testing.T) {
 	c := crowd(t)
 	c.ask("web", "waits", 1000, 1)
@@ -82,9 +82,10 @@ func TestWhatIfTheMaxWere(t *testing.T) {
 	assert.Error(t, err, "configuration: queue root.batch has 1 applications and cannot become a parent")
 }
 
-// TestWhatIfNobodyIsGivenUp waits for longer than victims have to go: who was told to
-// is all there is to it, those who were told before the question too.
-func TestWhatIfNobodyIsGivenUp(t *testing.T) {
+// TestWhatIfNothingIsOverdue waits for longer than the victim timeout: no victims take
+// the place of those that have not ended, whether they were evicted in the dry run or
+// before it.
+func TestWhatIfNothingIsOverdue(t *testing.T) {
 	c := crowd(t)
 	c.ask("web", "first", 3000, 1, priority(8))
 	c.settle(start)

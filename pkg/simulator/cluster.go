@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
@@ -18,7 +16,7 @@ import (
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // A cluster is the virtual resource manager with its nodes and pods. It knows
-// the core by messages only: send puts commands into the inbox of the
+// the core by its events only: send puts commands into the inbox of the
 // partition, deliver takes in what the partition answers.
 type cluster struct {
 	scenario *Scenario
@@ -44,7 +42,7 @@ type cluster struct {
 	// why asks the core why a pod still waits.
 	why     func(*pod) pendingReason
 	budgets []*budget
-	// step is what the core said of preemption in the step under way.
+	// step is what the core did about preemption in the step under way.
 	step step
 	// broken is the first thing the core did that it must not do.
 	broken error
@@ -120,33 +118,49 @@ func (c *cluster) breach(format string, args ...any) {
 	}
 }
 
-// deliver takes in what the partition said.
+// deliver takes in the effects of one step of the partition.
 func (c *cluster) deliver(effects core.Effects) {
-	for _, effect := range effects {
-		switch e := effect.(type) {
-		case *si.Allocation:
-			c.placed(e)
-		case *si.AllocationRelease:
-			c.released(e)
-		case *si.RejectedAllocation:
-			c.rejected(e)
-		case *si.AcceptedApplication, *si.AcceptedNode:
-		case *si.RejectedApplication:
-			c.apps[core.ApplicationID(e.ApplicationID)].refuse(e.Reason)
-		case *si.UpdatedApplication:
-			c.updated(e)
-		case *si.RejectedNode:
-			c.breach("node %s was rejected: %s", e.NodeID, e.Reason)
-		case *si.EventRecord:
-			c.recorded(e)
-		case core.Nomination:
-			c.nominated(e)
-		case *si.UpdateContainerSchedulingStateRequest, core.Preemption:
-		default:
-			c.breach("the core answered with a %T", effect)
-		}
+	for _, event := range effects {
+		c.observe(event)
 	}
-	c.allTold()
+	c.checkChosen()
+}
+
+// observe takes in an event. Those that say what the cluster has said itself, or
+// what is of no use to it, are left alone; those that no scenario can bring about
+// are breaches.
+func (c *cluster) observe(event core.Event) {
+	switch e := event.(type) {
+	case core.Placed:
+		c.placed(e.Allocation)
+	case *core.Ended:
+		c.released(e)
+	case *core.EvictionRequested:
+		c.evictionRequested(e)
+	case *core.AllocationRejected:
+		c.rejected(e)
+	case *core.Nominated:
+		c.nominated(e)
+	case *core.NominationEnded:
+		c.nominationEnded(e)
+	case *core.AskReport:
+		c.reported(e)
+	case *core.QueueReport:
+		if !slices.Contains(c.step.overMax, e.Queue) {
+			c.step.overMax = append(c.step.overMax, e.Queue)
+		}
+	case *core.ApplicationRejected:
+		c.apps[e.ID].refuse(e.Reason)
+	case *core.ApplicationChanged:
+		c.updated(e)
+	case *core.NodeRejected:
+		c.breach("node %s was rejected: %s", e.ID, e.Reason)
+	case core.AskAdded, *core.AskEnded, core.ForeignAdded, core.ForeignRemoved, *core.Reserved, *core.Unreserved,
+		*core.PreemptionPlanned, *core.Unschedulable, *core.ApplicationReport, *core.ApplicationAccepted, *core.ApplicationGone,
+		*core.NodeAdded, *core.NodeSchedulable, *core.NodeRemoved, *core.Reconfigured:
+	default:
+		c.breach("the core answered with a %T", event)
+	}
 }
 
 func (a *application) refuse(reason string) {
@@ -157,13 +171,13 @@ func (a *application) refuse(reason string) {
 
 // updated follows the state of an application: one that is over is registered
 // anew when it gets another pod.
-func (c *cluster) updated(e *si.UpdatedApplication) {
-	app := c.apps[core.ApplicationID(e.ApplicationID)]
+func (c *cluster) updated(e *core.ApplicationChanged) {
+	app := c.apps[e.ID]
 	if app == nil {
-		c.breach("application %s changed its state to %s and is not known", e.ApplicationID, e.State)
+		c.breach("application %s changed its state to %s and is not known", e.ID, e.State)
 		return
 	}
-	if e.State == core.Completed.String() || e.State == core.Failed.String() {
+	if e.State == core.Completed || e.State == core.Failed {
 		app.known = false
 	}
 }

@@ -3,7 +3,6 @@ package simulator
 import (
 	"testing"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -20,42 +19,57 @@ workloads:
   - {name: s, queue: default, resources: {vcore: 1}, runs: 1m, stubborn: true}
 `
 
-// TestLawsOfPreemption has the virtual resource manager hear what a core must
-// not say.
+// TestLawsOfPreemption shows the virtual resource manager events that the core must
+// not make.
 func TestLawsOfPreemption(t *testing.T) {
-	nominated := func(key, node string) any {
-		return core.Nomination{Application: "a", Key: core.AllocationKey(key), Node: core.NodeID(node), Plan: &preemptor.Decision{}}
+	ask := func(key string) *core.Allocation {
+		return &core.Allocation{Key: core.AllocationKey(key), Application: "a"}
 	}
-	chosen := func(victim string) any {
+	nominated := func(key, node string) core.Event {
+		return &core.Nominated{Allocation: ask(key), Node: core.NodeID(node), Plan: &preemptor.Decision{}}
+	}
+	notNominated := func(key, node string, waits bool) core.Event {
+		return &core.NominationEnded{Allocation: ask(key), Node: core.NodeID(node), Waits: waits}
+	}
+	chosen := func(victim string) core.Event {
 		plan := &preemptor.Decision{Reason: preemptor.Chosen, Victims: []preemptor.Victim{{Candidate: preemptor.Candidate{Key: victim}}}}
-		return core.Nomination{Application: "a", Key: "w/1", Node: "n", Plan: plan}
+		return &core.Nominated{Allocation: ask("w/1"), Node: "n", Plan: plan}
 	}
-	placed := func(key, node string) any {
-		return &si.Allocation{AllocationKey: key, ApplicationID: "a", NodeID: node}
+	placed := func(key, node string) core.Event {
+		a := ask(key)
+		a.Node = core.NodeID(node)
+		return core.Placed{Allocation: a}
 	}
-	told := func(key string) any {
-		return &si.AllocationRelease{AllocationKey: key, ApplicationID: "a", TerminationType: si.TerminationType_PREEMPTED_BY_SCHEDULER}
+	evicted := func(key string) core.Event { return &core.EvictionRequested{Allocation: ask(key)} }
+	ended := func(key string, cause core.EndCause) core.Event {
+		return &core.Ended{Allocation: ask(key), Cause: cause, Message: "why"}
 	}
-	foreign := &si.AllocationRelease{AllocationKey: "other/n", TerminationType: si.TerminationType_PREEMPTED_BY_SCHEDULER}
+	foreign := &core.EvictionRequested{Allocation: &core.Allocation{Key: "other/n", Origin: core.Foreign}}
 	for _, c := range []struct {
 		name    string
 		effects core.Effects
 		want    string // empty where all is well
 	}{
-		{"told once", core.Effects{placed("w/1", "n"), told("w/1")}, ""},
-		{"told twice", core.Effects{placed("w/1", "n"), told("w/1"), told("w/1")}, "at 0s: the pod w/1 was told to go twice"},
-		{"a stubborn one told twice", core.Effects{placed("s/1", "n"), told("s/1"), told("s/1")}, "at 0s: the pod s/1 was told to go twice"},
-		{"a foreign one told twice", core.Effects{foreign, foreign}, "at 0s: the foreign pod other/n was told to go twice"},
+		{"evicted once", core.Effects{placed("w/1", "n"), evicted("w/1")}, ""},
+		{"evicted twice", core.Effects{placed("w/1", "n"), evicted("w/1"), evicted("w/1")}, "at 0s: the pod w/1 was evicted twice"},
+		{"a stubborn one evicted twice", core.Effects{placed("s/1", "n"), evicted("s/1"), evicted("s/1")}, "at 0s: the pod s/1 was evicted twice"},
+		{"a foreign one evicted twice", core.Effects{foreign, foreign}, "at 0s: the foreign pod other/n was evicted twice"},
 		{"placed where nominated", core.Effects{nominated("w/1", "n"), placed("w/1", "n")}, ""},
 		{"placed elsewhere", core.Effects{nominated("w/1", "n"), placed("w/1", "m")}, ""},
-		{"nominated again", core.Effects{nominated("w/1", "n"), nominated("w/1", ""), nominated("w/1", "m")}, ""},
+		{"nominated again", core.Effects{nominated("w/1", "n"), notNominated("w/1", "n", true), nominated("w/1", "m")}, ""},
+		{"placed, and nominated no more", core.Effects{nominated("w/1", "n"), notNominated("w/1", "n", false), placed("w/1", "n")}, ""},
+		{"nominated no more elsewhere", core.Effects{nominated("w/1", "n"), notNominated("w/1", "m", true)}, "at 0s: the nomination of the pod w/1 to m ended while n makes room for it"},
 		{"nominated twice", core.Effects{nominated("w/1", "n"), nominated("w/1", "m")}, "at 0s: the pod w/1 was nominated to m while n makes room for it"},
-		{"nominated without a plan", core.Effects{core.Nomination{Key: "w/1", Node: "n"}}, "at 0s: the pod w/1 was nominated to n without a plan"},
-		{"chosen and told", core.Effects{placed("s/1", "n"), chosen("s/1"), told("s/1")}, ""},
-		{"chosen and not told", core.Effects{placed("s/1", "n"), chosen("s/1")}, "at 0s: the pod s/1 was chosen to make room and was not told"},
+		{"nominated without a plan", core.Effects{&core.Nominated{Allocation: ask("w/1"), Node: "n"}}, "at 0s: the pod w/1 was nominated to n without a plan"},
+		{"chosen and evicted", core.Effects{placed("s/1", "n"), chosen("s/1"), evicted("s/1")}, ""},
+		{"chosen and not evicted", core.Effects{placed("s/1", "n"), chosen("s/1")}, "at 0s: the pod s/1 was chosen to make room and was not evicted"},
 		{"nominated when placed", core.Effects{placed("w/1", "n"), nominated("w/1", "m")}, "at 0s: the pod w/1 was nominated to m and does not wait"},
 		{"nominated and not known", core.Effects{nominated("w/9", "n")}, "at 0s: the pod w/9 was nominated to n and does not wait"},
 		{"nominated to no node", core.Effects{nominated("w/1", "x")}, "at 0s: the pod w/1 was nominated to x, which is not there"},
+		{"ended without a request", core.Effects{placed("w/1", "n"), ended("w/1", core.CauseReleased)}, "at 0s: pod w/1 was released without a request: why"},
+		{"preempted without a confirmation", core.Effects{placed("w/1", "n"), evicted("s/1"), ended("w/1", core.CausePreempted)}, "at 0s: pod w/1 was released without a request: why"},
+		{"not bound", core.Effects{placed("w/1", "n"), ended("w/1", core.CauseBindFailed)}, ""},
+		{"adopted", core.Effects{core.Adopted{Allocation: ask("w/1")}}, "at 0s: the core answered with a core.Adopted"},
 		{"nominated and bound to a node", core.Effects{nominated("d/n", "m")}, "at 0s: the pod d/n was nominated to m and may run on n only"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -95,10 +109,11 @@ func lawsCluster(t *testing.T) *cluster {
 // later.
 func TestNominationEndsWithThePod(t *testing.T) {
 	c := lawsCluster(t)
-	c.deliver(core.Effects{core.Nomination{Key: "w/1", Node: "n", Plan: &preemptor.Decision{}}})
+	w := &core.Allocation{Key: "w/1"}
+	c.deliver(core.Effects{&core.Nominated{Allocation: w, Node: "n", Plan: &preemptor.Decision{}}})
 	assert.Equal(t, c.books.nominees.value, int64(1))
 	c.cancel(c.pods["w/1"])
-	c.deliver(core.Effects{core.Nomination{Key: "w/1"}})
+	c.deliver(core.Effects{&core.NominationEnded{Allocation: w, Node: "n"}})
 	assert.Equal(t, c.books.nominees.value, int64(0))
 	assert.NilError(t, c.broken)
 }

@@ -228,8 +228,7 @@ func (p *pass) settle() {
 		p.live.options.Breach(c.broken)
 	}
 	c.broken = nil
-	clear(c.step.from)
-	c.step.told, c.step.inVain, c.step.givesBack = c.step.told[:0], c.step.inVain[:0], c.step.givesBack[:0]
+	c.step.clear()
 }
 
 // send gives requests to the scheduler, in order. It holds no lock, as a new

@@ -2,7 +2,6 @@ package simulator
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -24,34 +23,73 @@ var errPassOver = errors.New("the simulated cluster has ended")
 
 // UpdateAllocation hears of placements, releases and asks that were refused.
 func (p *pass) UpdateAllocation(response *si.AllocationResponse) error {
-	p.hear(slices.Concat(effectsOf(response.New), effectsOf(response.Released), effectsOf(response.RejectedAllocations)))
+	var events core.Effects
+	for _, a := range response.New {
+		events = append(events, core.Placed{Allocation: &core.Allocation{
+			Key: core.AllocationKey(a.AllocationKey), Application: core.ApplicationID(a.ApplicationID), Node: core.NodeID(a.NodeID),
+		}})
+	}
+	for _, r := range response.Released {
+		events = append(events, releaseEvent(r))
+	}
+	for _, r := range response.RejectedAllocations {
+		events = append(events, &core.AllocationRejected{
+			Key: core.AllocationKey(r.AllocationKey), Application: core.ApplicationID(r.ApplicationID), Reason: r.Reason,
+		})
+	}
+	p.observe(events)
 	return nil
 }
 
 // UpdateApplication hears of applications that were refused or changed their state.
 func (p *pass) UpdateApplication(response *si.ApplicationResponse) error {
-	p.hear(slices.Concat(effectsOf(response.Rejected), effectsOf(response.Updated)))
+	var events core.Effects
+	for _, r := range response.Rejected {
+		events = append(events, &core.ApplicationRejected{ID: core.ApplicationID(r.ApplicationID), Reason: r.Reason})
+	}
+	for _, u := range response.Updated {
+		events = append(events, &core.ApplicationChanged{ID: core.ApplicationID(u.ApplicationID), State: stateOf(u.State)})
+	}
+	p.observe(events)
 	return nil
 }
 
 // UpdateNode hears of nodes that were refused.
 func (p *pass) UpdateNode(response *si.NodeResponse) error {
-	p.hear(effectsOf(response.Rejected))
+	var events core.Effects
+	for _, r := range response.Rejected {
+		events = append(events, &core.NodeRejected{ID: core.NodeID(r.NodeID), Reason: r.Reason})
+	}
+	p.observe(events)
 	return nil
 }
 
-// effectsOf is a list of a response as the effects that it was made of.
-func effectsOf[T any](list []T) core.Effects {
-	effects := make(core.Effects, len(list))
-	for i, one := range list {
-		effects[i] = one
+// releaseEvent is the event that a release was made of: an eviction that the
+// scheduler requests, or the end of an allocation. A foreign one has no application.
+func releaseEvent(r *si.AllocationRelease) core.Event {
+	a := &core.Allocation{Key: core.AllocationKey(r.AllocationKey), Application: core.ApplicationID(r.ApplicationID)}
+	if a.Application == "" {
+		a.Origin = core.Foreign
 	}
-	return effects
+	if r.TerminationType == si.TerminationType_PREEMPTED_BY_SCHEDULER {
+		return &core.EvictionRequested{Allocation: a, Message: r.Message}
+	}
+	return &core.Ended{Allocation: a, Cause: core.CauseReleased, Message: r.Message}
 }
 
-// hear takes in what the scheduler said, and wakes whoever sends what comes of it.
-func (p *pass) hear(effects core.Effects) {
-	if len(effects) == 0 {
+// stateOf is the state with a name; New for names that are not known.
+func stateOf(name string) core.State {
+	for state := core.New; state <= core.Failed; state++ {
+		if state.String() == name {
+			return state
+		}
+	}
+	return core.New
+}
+
+// observe takes in what the scheduler did, and wakes play to send what comes of it.
+func (p *pass) observe(events core.Effects) {
+	if len(events) == 0 {
 		return
 	}
 	p.mu.Lock()
@@ -60,9 +98,9 @@ func (p *pass) hear(effects core.Effects) {
 		return
 	}
 	p.cluster.setTime(p.time())
-	for _, effect := range effects {
-		if !p.cluster.crossed(effect) {
-			p.cluster.deliver(core.Effects{effect})
+	for _, event := range events {
+		if !p.cluster.crossed(event) {
+			p.cluster.deliver(core.Effects{event})
 		}
 		p.settle()
 	}

@@ -1,8 +1,6 @@
 package simulator
 
 import (
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
@@ -12,15 +10,19 @@ import (
 // that just failed. It hears of that a little later and draws the conclusion; the
 // same has to be drawn here.
 
-// crossed reports whether an effect was overtaken by something the scheduler has
+// crossed reports whether an event was overtaken by something the scheduler has
 // not heard of yet, or has heard of by now. It does what is left to do then.
-func (c *cluster) crossed(effect any) bool {
-	switch e := effect.(type) {
-	case *si.Allocation:
-		return c.placementCrossed(e)
-	case *si.AllocationRelease:
-		return c.releaseCrossed(e)
-	case *si.RejectedAllocation:
+func (c *cluster) crossed(event core.Event) bool {
+	switch e := event.(type) {
+	case core.Placed:
+		return c.placementCrossed(e.Allocation)
+	case *core.Ended:
+		return c.endCrossed(e)
+	case *core.EvictionRequested:
+		// A victim that could not be bound in the meantime waits and holds no room.
+		p := c.pods[e.Key]
+		return p != nil && !e.IsForeign() && p.state == waiting
+	case *core.AllocationRejected:
 		return c.refusalCrossed(e)
 	default:
 		return false
@@ -29,8 +31,8 @@ func (c *cluster) crossed(effect any) bool {
 
 // placementCrossed is about pods that were taken back, whose release frees the
 // place, and nodes that failed, which take the pod with them.
-func (c *cluster) placementCrossed(e *si.Allocation) bool {
-	p, n := c.pods[core.AllocationKey(e.AllocationKey)], c.nodes[core.NodeID(e.NodeID)]
+func (c *cluster) placementCrossed(a *core.Allocation) bool {
+	p, n := c.pods[a.Key], c.nodes[a.Node]
 	if p == nil {
 		return true
 	}
@@ -41,31 +43,21 @@ func (c *cluster) placementCrossed(e *si.Allocation) bool {
 	return false
 }
 
-// releaseCrossed is about pods that the scheduler placed on a node before it heard
-// that the node failed, and that were heard of when it was back already; and about
-// victims that could not be bound in the meantime, which wait and hold no room.
-func (c *cluster) releaseCrossed(e *si.AllocationRelease) bool {
-	p := c.pods[core.AllocationKey(e.AllocationKey)]
-	if p == nil || e.ApplicationID == "" {
+// endCrossed is about pods that the scheduler placed on a node before it heard that
+// the node failed, and that were heard of when the node was back already.
+func (c *cluster) endCrossed(e *core.Ended) bool {
+	p := c.pods[e.Key]
+	if p == nil || e.IsForeign() || p.state == over {
 		return false
 	}
-	switch e.TerminationType {
-	case si.TerminationType_STOPPED_BY_RM, si.TerminationType_UNKNOWN_TERMINATION_TYPE:
-		if p.state != over {
-			c.vanish(p)
-			return true
-		}
-	case si.TerminationType_PREEMPTED_BY_SCHEDULER:
-		return p.state == waiting
-	default:
-	}
-	return false
+	c.vanish(p)
+	return true
 }
 
 // refusalCrossed is about asks of an application that the scheduler completed
 // while they were on the way: the application comes again, and they with it.
-func (c *cluster) refusalCrossed(e *si.RejectedAllocation) bool {
-	p := c.pods[core.AllocationKey(e.AllocationKey)]
+func (c *cluster) refusalCrossed(e *core.AllocationRejected) bool {
+	p := c.pods[e.Key]
 	if p == nil || p.state != waiting || p.app.known || p.app.rejected != "" {
 		return false
 	}

@@ -51,92 +51,72 @@ type taking struct {
 	by, from core.QueuePath // from is empty for foreign pods
 }
 
-// A planned is a plan with what it is for.
-type planned struct {
+// A purpose is a plan with what it is for.
+type purpose struct {
 	*preemptor.Decision
-	ask   string         // or the queue that gives back
+	ask   string         // or the queue over its max
 	queue core.QueuePath // of the ask
 	node  core.NodeID    // empty where there is no ask
 }
 
-// takeDown keeps the plans of this step that no nomination told. It looks at a
-// view only where there were any, and in it only at what they are about.
-func (r *run) takeDown() {
+// keepPlans keeps the plans of this step that belong to no nomination. It makes a
+// view only if there are any, and looks there only at what they are about.
+func (r *run) keepPlans() {
 	s := &r.step
-	if !s.asksForPlans() {
+	if !s.needsPlans() {
 		return
 	}
 	view := r.partition.View()
-	victims := r.victimsIn(view)
-	for _, v := range victims {
-		r.count(v.Trigger, r.takerOf(v), s.from[string(v.Key)])
+	for _, e := range s.evicted {
+		r.count(e.Trigger, r.preemptorOf(e), s.from[string(e.Key)])
 	}
-	for _, p := range r.askers(victims) {
+	for _, p := range r.planned() {
 		_, ask := askIn(view, p)
 		if ask != nil && ask.Plan != nil && ask.Planned.Equal(r.time()) {
 			r.keepFor(p, ask.Plan, p.required)
 		}
 	}
-	for _, path := range s.givesBack {
+	for _, path := range s.overMax {
 		if q := queueIn(view.Root, path); q != nil && q.QuotaPlan != nil {
-			r.keep(planned{Decision: q.QuotaPlan, ask: string(path), queue: path})
+			r.keep(purpose{Decision: q.QuotaPlan, ask: string(path), queue: path})
 		}
 	}
-	clear(s.from)
-	s.told, s.inVain, s.givesBack = s.told[:0], s.inVain[:0], s.givesBack[:0]
+	s.clear()
 }
 
-// victimsIn finds those who were told to go in this step, with whom they go for.
-func (r *run) victimsIn(view *core.View) []core.Eviction {
-	var list []core.Eviction
-	for _, one := range r.step.told {
-		i, ok := slices.BinarySearchFunc(view.Nodes, one.node, func(n *core.NodeView, id core.NodeID) int { return cmp.Compare(n.ID, id) })
-		if !ok {
-			continue
-		}
-		for _, l := range view.Nodes[i].Evictions {
-			if l.Key == one.key {
-				list = append(list, l)
-			}
-		}
-	}
-	return list
-}
-
-// askers lists the pods of daemonsets that room was made for in this step, or was
-// not, each once.
-func (r *run) askers(victims []core.Eviction) []*pod {
+// planned lists the pods of daemonsets that had plans in this step, each once:
+// first those with victims, then those for which no room can be made.
+func (r *run) planned() []*pod {
 	var list []*pod
 	add := func(key core.AllocationKey) {
 		if p := r.pods[key]; p != nil && !slices.Contains(list, p) {
 			list = append(list, p)
 		}
 	}
-	for _, v := range victims {
-		add(v.For)
+	for _, e := range r.step.evicted {
+		add(e.For)
 	}
-	for _, key := range r.step.inVain {
+	for _, key := range r.step.failed {
 		add(key)
 	}
 	return list
 }
 
-// takerOf is the queue that a victim goes for: that of the ask, or the one that
-// gives back, which the victim is in.
-func (r *run) takerOf(v core.Eviction) core.QueuePath {
-	if p := r.pods[v.For]; p != nil {
+// preemptorOf is the queue that gets the room of a victim: that of the ask, or the
+// queue over its max, which the victim is in.
+func (r *run) preemptorOf(e *core.EvictionRequested) core.QueuePath {
+	if p := r.pods[e.For]; p != nil {
 		return p.app.queue.path
 	}
-	for q := r.step.from[string(v.Key)]; q != nil; q = q.parent {
-		if slices.Contains(r.step.givesBack, q.path) {
+	for q := r.step.from[string(e.Key)]; q != nil; q = q.parent {
+		if slices.Contains(r.step.overMax, q.path) {
 			return q.path
 		}
 	}
 	return ""
 }
 
-// queueOf is the queue of somebody who was told to go, or will be; nil for a
-// foreign pod.
+// queueOf is the queue of a victim; nil for a foreign pod.
 func (c *cluster) queueOf(key string) *queueBook {
 	if from := c.step.from[key]; from != nil {
 		return from // it may be gone already
@@ -151,11 +131,11 @@ func (c *cluster) queueOf(key string) *queueBook {
 func (c *cluster) keepFor(p *pod, plan *preemptor.Decision, node core.NodeID) {
 	p.plan = plan
 	p.helped = p.helped || plan.Reason == preemptor.Chosen
-	c.keep(planned{Decision: plan, ask: string(p.key), queue: p.app.queue.path, node: node})
+	c.keep(purpose{Decision: plan, ask: string(p.key), queue: p.app.queue.path, node: node})
 }
 
 // keep counts a plan and keeps it with its explanation.
-func (c *cluster) keep(plan planned) {
+func (c *cluster) keep(plan purpose) {
 	t := &c.tally.preemption
 	t.outcomes[plan.Reason.String()]++
 	t.violations += plan.Violations
@@ -185,7 +165,7 @@ func (c *cluster) count(why preemptor.Trigger, by core.QueuePath, from *queueBoo
 }
 
 // record is a plan as it is shown.
-func (c *cluster) record(plan planned) PlanRecord {
+func (c *cluster) record(plan purpose) PlanRecord {
 	one := PlanRecord{
 		At: seconds(c.now), Trigger: plan.Trigger.String(), Ask: plan.ask, Queue: string(plan.queue), Node: string(plan.node),
 		Outcome: plan.Reason.String(), Verdict: plan.Summary(c.scenario.Kinds), Victims: []PlanVictim{},
@@ -228,10 +208,8 @@ func askIn(view *core.View, p *pod) (*core.ApplicationView, *core.AskView) {
 		return nil, nil
 	}
 	app := view.Applications[i]
-	at, ok := slices.BinarySearchFunc(app.Asks, p.key, func(a core.AskView, key core.AllocationKey) int {
-		return cmp.Compare(a.Key, key)
-	})
-	if !ok {
+	at := slices.IndexFunc(app.Asks, func(a core.AskView) bool { return a.Key == p.key })
+	if at < 0 {
 		return app, nil
 	}
 	return app, &app.Asks[at]

@@ -145,14 +145,14 @@ func (*lasting) Unresolvable() bool { return true }
 
 // placed takes in a placement: the pod gets its devices and starts, or cannot
 // be bound.
-func (c *cluster) placed(e *si.Allocation) {
-	p, n := c.pods[core.AllocationKey(e.AllocationKey)], c.nodes[core.NodeID(e.NodeID)]
+func (c *cluster) placed(a *core.Allocation) {
+	p, n := c.pods[a.Key], c.nodes[a.Node]
 	switch {
 	case p == nil || p.state != waiting:
-		c.breach("pod %s was placed on %s and does not wait", e.AllocationKey, e.NodeID)
+		c.breach("pod %s was placed on %s and does not wait", a.Key, a.Node)
 		return
 	case n == nil || !n.up:
-		c.breach("pod %s was placed on %s, which is not there", e.AllocationKey, e.NodeID)
+		c.breach("pod %s was placed on %s, which is not there", a.Key, a.Node)
 		return
 	case p.required != "" && p.required != n.ID:
 		c.breach("pod %s was placed on %s and may run on %s only", p.key, n.ID, p.required)
@@ -314,8 +314,8 @@ func (c *cluster) takeBack(p *pod) {
 }
 
 // rejected is an ask that the core refused.
-func (c *cluster) rejected(e *si.RejectedAllocation) {
-	p := c.pods[core.AllocationKey(e.AllocationKey)]
+func (c *cluster) rejected(e *core.AllocationRejected) {
+	p := c.pods[e.Key]
 	if p == nil {
 		c.tally.rejections[e.Reason]++ // a foreign pod
 		return

@@ -9,44 +9,58 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
-// A step is what the core said in one step that has to do with preemption.
+// A step is what the core did about preemption in one step.
 type step struct {
-	// chosen are the victims of nominations, until they are told. Their plans are
-	// kept when they are heard of; those of all others are looked up in a view.
-	chosen    map[core.AllocationKey]bool
-	told      []told                // the others
-	from      map[string]*queueBook // of those, by key; nil for foreign ones
-	inVain    []core.AllocationKey  // asks that nobody makes room for
-	givesBack []core.QueuePath      // queues beyond their max
+	// chosen are the victims of nominations, until their eviction is requested. Their
+	// plans are kept at once; those of all others are looked up in a view.
+	chosen  map[core.AllocationKey]bool
+	evicted []*core.EvictionRequested // the others
+	from    map[string]*queueBook     // of those, by key; nil for foreign ones
+	failed  []core.AllocationKey      // asks of daemonsets for which no room can be made
+	overMax []core.QueuePath          // queues over their max, each with a new plan
 }
 
-// A told is a pod that was told to go, and where.
-type told struct {
-	key  core.AllocationKey
-	node core.NodeID
-}
-
-// victim notes that somebody was told to go. A foreign one has no queue.
-func (s *step) victim(key core.AllocationKey, node core.NodeID, from *queueBook) {
-	if s.chosen[key] {
-		delete(s.chosen, key)
+// evict notes a requested eviction. A foreign pod has no queue.
+func (s *step) evict(e *core.EvictionRequested, from *queueBook) {
+	if s.chosen[e.Key] {
+		delete(s.chosen, e.Key)
 		return
 	}
-	s.told = append(s.told, told{key, node})
-	s.from[string(key)] = from
+	s.evicted = append(s.evicted, e)
+	s.from[string(e.Key)] = from
 }
 
-// asksForPlans reports whether there are plans to be looked up.
-func (s *step) asksForPlans() bool { return len(s.told)+len(s.inVain)+len(s.givesBack) > 0 }
+// needsPlans reports whether there are plans to be looked up.
+func (s *step) needsPlans() bool { return len(s.evicted)+len(s.failed)+len(s.overMax) > 0 }
 
-// preempt ends a pod because the core says so. One that is over already has its
-// release on the way.
-func (c *cluster) preempt(p *pod) {
+// clear makes room for the next step. Chosen is empty by then.
+func (s *step) clear() {
+	clear(s.from)
+	clear(s.evicted)
+	s.evicted, s.failed, s.overMax = s.evicted[:0], s.failed[:0], s.overMax[:0]
+}
+
+// evictionRequested ends a pod or a foreign pod because the core wants its room.
+func (c *cluster) evictionRequested(e *core.EvictionRequested) {
+	if e.IsForeign() {
+		if f := c.foreignPods[e.Key]; f != nil {
+			c.preemptForeign(f, e)
+		}
+		return
+	}
+	if p := c.pods[e.Key]; p != nil {
+		c.preempt(p, e)
+	}
+}
+
+// preempt ends a pod because the core wants its room. One that is over already has
+// its release on the way.
+func (c *cluster) preempt(p *pod, e *core.EvictionRequested) {
 	if p.leaving {
-		c.breach("the pod %s was told to go twice", p.key)
+		c.breach("the pod %s was evicted twice", p.key)
 		return
 	}
-	c.step.victim(p.key, p.on, p.app.queue)
+	c.step.evict(e, p.app.queue)
 	p.leaving = true
 	c.books.change(c.books.leaving, 1)
 	if p.state == over {
@@ -60,17 +74,17 @@ func (c *cluster) preempt(p *pod) {
 	c.evict(p, si.TerminationType_PREEMPTED_BY_SCHEDULER)
 }
 
-// preemptForeign ends a foreign pod because the core says so.
-func (c *cluster) preemptForeign(p *foreignPod) {
+// preemptForeign ends a foreign pod because the core wants its room.
+func (c *cluster) preemptForeign(p *foreignPod, e *core.EvictionRequested) {
 	switch {
 	case p.Static:
-		c.breach("the static pod %s was told to go", p.key)
+		c.breach("the static pod %s was evicted", p.key)
 		return
 	case p.leaving:
-		c.breach("the foreign pod %s was told to go twice", p.key)
+		c.breach("the foreign pod %s was evicted twice", p.key)
 		return
 	}
-	c.step.victim(p.key, p.node.ID, nil)
+	c.step.evict(e, nil)
 	p.leaving = true
 	c.books.change(c.books.leaving, 1)
 	if p.gone {
@@ -81,7 +95,7 @@ func (c *cluster) preemptForeign(p *foreignPod) {
 	c.confirm(0, func() { c.forget(p) })
 }
 
-// leftForeign ends the wait for a foreign pod that was told to go.
+// leftForeign ends the eviction of a foreign pod.
 func (c *cluster) leftForeign(p *foreignPod) {
 	if p.leaving {
 		p.leaving = false
@@ -89,19 +103,10 @@ func (c *cluster) leftForeign(p *foreignPod) {
 	}
 }
 
-// nominated takes in that a pod has a node in view, or no more. Only a pod that
-// waits may have one. A pod that was taken back may lose one still, as the core
-// hears of that later.
-func (c *cluster) nominated(e core.Nomination) {
-	p := c.pods[e.Key]
-	if e.Node == "" {
-		if p != nil && p.nominated != "" {
-			c.tally.preemption.of(p.plan.Trigger).cleared++
-			c.unnominate(p)
-		}
-		return
-	}
-	n := c.nodes[e.Node]
+// nominated takes in that a pod is nominated to a node. Only a pod that waits and is
+// not nominated yet may be.
+func (c *cluster) nominated(e *core.Nominated) {
+	p, n := c.pods[e.Key], c.nodes[e.Node]
 	switch {
 	case p == nil || p.state != waiting:
 		c.breach("the pod %s was nominated to %s and does not wait", e.Key, e.Node)
@@ -125,10 +130,26 @@ func (c *cluster) nominated(e core.Nomination) {
 	}
 }
 
-// allTold checks that those were told to go who were chosen.
-func (c *cluster) allTold() {
+// nominationEnded takes in that a pod is nominated no more. That of a pod that was
+// placed or taken back ends with it here. A pod that was taken back may still lose
+// its nomination in the core, which hears of it later.
+func (c *cluster) nominationEnded(e *core.NominationEnded) {
+	p := c.pods[e.Key]
+	switch {
+	case p == nil || p.nominated == "":
+	case p.nominated != e.Node:
+		c.breach("the nomination of the pod %s to %s ended while %s makes room for it", e.Key, e.Node, p.nominated)
+	case e.Waits:
+		c.tally.preemption.of(p.plan.Trigger).cleared++
+		c.unnominate(p)
+	}
+}
+
+// checkChosen checks that the evictions of all victims of nominations have been
+// requested.
+func (c *cluster) checkChosen() {
 	for _, key := range slices.Sorted(maps.Keys(c.step.chosen)) {
-		c.breach("the pod %s was chosen to make room and was not told", key)
+		c.breach("the pod %s was chosen to make room and was not evicted", key)
 	}
 }
 
@@ -147,17 +168,9 @@ func (c *cluster) unnominate(p *pod) {
 	}
 }
 
-// recorded looks for the events that say that a plan found nobody, and that a
-// queue gives back.
-func (c *cluster) recorded(e *si.EventRecord) {
-	switch {
-	case e.Type == si.EventRecord_REQUEST && e.EventChangeType == si.EventRecord_NONE:
-		if p := c.pods[core.AllocationKey(e.ObjectID)]; p != nil && p.required != "" {
-			c.step.inVain = append(c.step.inVain, p.key)
-		}
-	case e.Type == si.EventRecord_QUEUE && e.EventChangeDetail == si.EventRecord_QUEUE_PREEMPTION:
-		if path := core.QueuePath(e.ObjectID); !slices.Contains(c.step.givesBack, path) {
-			c.step.givesBack = append(c.step.givesBack, path)
-		}
+// reported notes that no room can be made for a pod of a daemonset.
+func (c *cluster) reported(e *core.AskReport) {
+	if p := c.pods[e.Key]; p != nil && p.required != "" {
+		c.step.failed = append(c.step.failed, p.key)
 	}
 }

@@ -93,7 +93,7 @@ type huntKind struct {
 func huntsInVain(view *core.View, s *Scenario) []HuntCount {
 	groups := map[huntKind]*HuntCount{}
 	for _, app := range view.Applications {
-		for _, ask := range app.Asks {
+		for _, ask := range sortedAsks(app) {
 			for _, h := range ask.Attempts {
 				kind := huntKind{app.Queue, h.Trigger.String(), huntVerdict(h, s)}
 				one := groups[kind]

@@ -55,29 +55,18 @@ func (c *cluster) soon(delay time.Duration, do func()) {
 	c.after(delay, do)
 }
 
-// released takes in a release: the echo of ours, what went with a node, or the
-// wish of the core that a pod should end.
-func (c *cluster) released(e *si.AllocationRelease) {
-	if f := c.foreignPods[core.AllocationKey(e.AllocationKey)]; f != nil && e.ApplicationID == "" {
-		c.preemptForeign(f)
+// released takes in that an allocation has ended, which only this side can bring
+// about: by a release, a failed node, or a pod that could not be bound and waits.
+func (c *cluster) released(e *core.Ended) {
+	p := c.pods[e.Key]
+	if p == nil || e.Cause == core.CauseBindFailed {
 		return
 	}
-	p := c.pods[core.AllocationKey(e.AllocationKey)]
-	if p == nil || e.TerminationType == core.SchedulingFailed {
+	if p.state != over {
+		c.breach("pod %s was released without a request: %s", p.key, e.Message)
 		return
 	}
-	switch e.TerminationType {
-	case si.TerminationType_STOPPED_BY_RM, si.TerminationType_UNKNOWN_TERMINATION_TYPE:
-		if p.state != over {
-			c.breach("pod %s was released by nobody: %s", p.key, e.Message)
-			return
-		}
-		c.discharge(p)
-	case si.TerminationType_PREEMPTED_BY_SCHEDULER:
-		c.preempt(p)
-	default:
-		c.evict(p, e.TerminationType)
-	}
+	c.discharge(p)
 }
 
 // evict ends a pod that did nothing wrong, and asks for its successor.

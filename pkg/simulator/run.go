@@ -199,7 +199,7 @@ func (r *run) took(effects core.Effects) error {
 			return fmt.Errorf("at %s: %w", r.now, err)
 		}
 	}
-	r.takeDown()
+	r.keepPlans()
 	return nil
 }
 

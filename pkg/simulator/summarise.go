@@ -180,6 +180,11 @@ func (r *run) queueUse() []QueueUse {
 	return uses
 }
 
+// sortedAsks lists the asks of an application by key.
+func sortedAsks(app *core.ApplicationView) []core.AskView {
+	return slices.SortedFunc(slices.Values(app.Asks), func(a, b core.AskView) int { return cmp.Compare(a.Key, b.Key) })
+}
+
 // stillPending groups the asks that wait at the end.
 func stillPending(view *core.View) []PendingReason {
 	groups := map[pendingReason]*pendingPods{}

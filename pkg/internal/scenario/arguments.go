@@ -11,8 +11,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// arguments are what stands beside a verb. Each must be read by somebody; the
-// first thing that could not be understood is kept as err.
+// arguments are what stands beside a verb. Each must be read; the first
+// thing that could not be understood is kept as err.
 type arguments struct {
 	kinds *resources.Kinds
 	names []string          // words without =, in order
@@ -139,7 +139,7 @@ func (a *arguments) pairs(key string) map[string]string {
 }
 
 // amounts reads every argument that names a resource kind. Negative quantities
-// are taken, for stories about refusals.
+// are taken, for scenarios about refusals.
 func (a *arguments) amounts() resources.Amounts {
 	var amounts resources.Amounts
 	for _, key := range slices.Sorted(maps.Keys(a.named)) {
@@ -171,7 +171,7 @@ func (a *arguments) fail(format string, args ...any) {
 	}
 }
 
-// finish reports what could not be read, or what nobody has read.
+// finish reports what could not be understood, or what was not read.
 func (a *arguments) finish() error {
 	if a.err != nil {
 		return a.err

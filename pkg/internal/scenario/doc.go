@@ -1,7 +1,7 @@
-// Package scenario runs tests that are written as texts: stories of commands
-// to a core.Partition, and what came out of each.
+// Package scenario runs tests that are written as texts: commands to a
+// core.Partition, and what came out of each.
 //
-// A story is a list of steps. A step is one or more commands, each at the start
+// A scenario is a list of steps. A step is one or more commands, each at the start
 // of a line, then four dashes, then what the commands put out, up to an empty
 // line:
 //
@@ -23,7 +23,7 @@
 // Time is virtual. It starts at 0s, stands still during a step, and is moved by
 // advance alone, which calls Schedule whenever the partition says it is due.
 // Nothing else schedules but the verb schedule. After every command the books
-// are verified, and every story is played twice to see that it comes out the
+// are verified, and every scenario is played twice to see that it comes out the
 // same.
 //
 // The verbs, in verbs.go, manager.go, preemption.go and show.go:
@@ -45,7 +45,7 @@
 //	                             priority=, created=, tags=, tag.NAME=
 //	resize K vcore=2             K as last sent, with other amounts
 //	release K                    type=, message=; application=A alone for all of A
-//	confirm K                    K has gone, as the scheduler told it to
+//	confirm K                    the evicted allocation K has ended
 //	schedule                     until there is no more to do
 //	advance 30s
 //	refuse K N "text"            from now on K may not run on N; * for any
@@ -53,22 +53,22 @@
 //	conflict K L                 K and L may not run on the same node
 //	need K L                     K may run only where L does
 //	budget B allowed=1           a disruption budget of the allocations below it;
-//	                             who is told to go counts against it
-//	choose K V...                V make room for the ask K, if the resource manager
-//	                             chooses; nobody does for others
+//	                             evictions count against it
+//	choose K V...                the resource manager chooses the victims V for the
+//	                             ask K, and none for other asks
 //	show nodes [N...]            with what runs on them
 //	show queues, applications, asks, foreign, due
 //	show plan K                  the last plan to make room for the ask K
-//	show hunts K                 the last searches for room: what nodes there are,
-//	                             and who would go on the best of them
-//	show excess                  queues beyond their max, and what they give back
-//	show victims                 how many were told to go, by trigger, and what
-//	                             became of nominations
+//	show attempts K              the last preemption attempts for K: what nodes there
+//	                             are, and the victims on the best of them
+//	show excess                  queues over their max, and the plans to free quota
+//	show victims                 how many allocations were evicted, by trigger, and
+//	                             what became of nominations
 //	show preempted               what was counted
 //	show events                  those of this step and since the last look
 //
 // What comes out are decisions, one line each, in the order in which the
 // resource manager hears them. A step without any puts out nothing, in one
-// word. With the flag -update the outputs are written into the stories; a
+// word. With the flag -update the outputs are written into the files; a
 // difference that the sentence above the step does not explain is a bug.
 package scenario

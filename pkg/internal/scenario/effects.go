@@ -2,81 +2,124 @@ package scenario
 
 import (
 	"fmt"
-
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// schedulingFailed is how the termination type is written that the interface
-// module has no name for.
-const schedulingFailed = "SCHEDULING_FAILED"
-
-// print adds a line for each effect but events, which wait until somebody looks,
-// and preemptions, which the lines of those who go tell of.
+// print adds a line for each event that the resource manager hears of. What is
+// recorded waits until it is shown.
 func (w *world) print(fx core.Effects) {
-	for _, effect := range fx {
-		w.manager.hear(effect)
-		if event, ok := effect.(*si.EventRecord); ok {
-			w.events = append(w.events, event)
-			continue
+	for _, event := range fx {
+		w.manager.observe(event)
+		if line := heard(event); line != "" {
+			w.printf("%s%s\n", w.indent, line)
 		}
-		if _, ok := effect.(core.Preemption); ok {
-			continue
+		if record := w.record(event); record != "" {
+			w.records = append(w.records, record)
 		}
-		w.printf("%s%s\n", w.indent, w.line(effect))
 	}
 }
 
-// line is an effect in words.
-func (w *world) line(effect any) string {
-	switch m := effect.(type) {
-	case *si.Allocation:
-		return fmt.Sprintf("placed %s on %s", m.AllocationKey, m.NodeID)
-	case *si.AllocationRelease:
-		return fmt.Sprintf("released %s %s: %s", m.AllocationKey, terminationName(m.TerminationType), m.Message)
-	case *si.RejectedAllocation:
-		return fmt.Sprintf("rejected %s: %s", m.AllocationKey, m.Reason)
-	case *si.AcceptedApplication:
-		return "accepted application " + m.ApplicationID
-	case *si.RejectedApplication:
-		return fmt.Sprintf("rejected application %s: %s", m.ApplicationID, m.Reason)
-	case *si.UpdatedApplication:
-		return fmt.Sprintf("application %s is %s", m.ApplicationID, m.State) + unlessEmpty(": ", m.Message)
-	case *si.AcceptedNode:
-		return "accepted node " + m.NodeID
-	case *si.RejectedNode:
-		return fmt.Sprintf("rejected node %s: %s", m.NodeID, m.Reason)
-	case core.Nomination:
-		if m.Node == "" {
-			return fmt.Sprintf("not nominated %s: %s", m.Key, m.Reason)
+// heard is what the resource manager hears of an event, in words; empty for
+// nothing.
+func heard(event core.Event) string {
+	switch e := event.(type) {
+	case core.Placed:
+		return placed(e.Allocation)
+	case core.Adopted:
+		return placed(e.Allocation)
+	case *core.Ended:
+		return released(e)
+	case *core.EvictionRequested:
+		return fmt.Sprintf("released %s PREEMPTED_BY_SCHEDULER: %s", e.Key, e.Message)
+	case *core.AllocationRejected:
+		return fmt.Sprintf("rejected %s: %s", e.Key, e.Reason)
+	case *core.Nominated:
+		return fmt.Sprintf("nominated %s to %s: %s", e.Key, e.Node, e.Reason)
+	case *core.NominationEnded:
+		if e.Waits {
+			return fmt.Sprintf("not nominated %s: no longer nominated to node %s: %s", e.Key, e.Node, e.Reason)
 		}
-		return fmt.Sprintf("nominated %s to %s: %s", m.Key, m.Node, m.Reason)
-	case *si.UpdateContainerSchedulingStateRequest:
-		return fmt.Sprintf("hint %s: %s", m.AllocationKey, m.Reason)
+	case *core.Unschedulable:
+		return fmt.Sprintf("hint %s: %s", e.Key, e.Reason)
+	case *core.ApplicationAccepted:
+		return fmt.Sprintf("accepted application %s", e.ID)
+	case *core.ApplicationRejected:
+		return fmt.Sprintf("rejected application %s: %s", e.ID, e.Reason)
+	case *core.ApplicationChanged:
+		return fmt.Sprintf("application %s is %s", e.ID, e.State) + unlessEmpty(": ", e.Message)
+	case *core.NodeAdded:
+		return fmt.Sprintf("accepted node %s", e.ID)
+	case *core.NodeRejected:
+		return fmt.Sprintf("rejected node %s: %s", e.ID, e.Reason)
 	}
-	return fmt.Sprintf("an effect without words: %T", effect)
+	return ""
 }
 
-// eventLine is an event in words: what, to whom, because of whom, how much.
-func (w *world) eventLine(event *si.EventRecord) (string, error) {
-	amounts, err := core.AmountsOf(w.kinds, event.Resource)
-	if err != nil {
-		return "", fmt.Errorf("event on %s: %w", event.ObjectID, err)
+func placed(a *core.Allocation) string { return fmt.Sprintf("placed %s on %s", a.Key, a.Node) }
+
+// released is empty for an end that the resource manager reported itself and does
+// not expect an answer to.
+func released(e *core.Ended) string {
+	message := e.Message
+	switch e.Cause {
+	case core.CauseTimedOut, core.CausePreempted, core.CauseReplaced, core.CauseBindFailed:
+		return ""
+	case core.CauseReleased:
+		message = "released as the resource manager asked"
+	case core.CauseNodeRemoved, core.CauseApplicationRemoved:
 	}
-	line := fmt.Sprintf("%s %s %s", event.EventChangeType, event.EventChangeDetail, event.ObjectID)
-	line += unlessEmpty(" ", event.ReferenceID)
+	return fmt.Sprintf("released %s STOPPED_BY_RM: %s", e.Key, message)
+}
+
+// record is an event as it is recorded: what, about which object, because of which
+// other one, how much. It is empty for events that say no more than what the
+// resource manager hears.
+func (w *world) record(event core.Event) string {
+	switch e := event.(type) {
+	case core.ForeignAdded:
+		return w.recordOf("ADD NODE_ALLOC", string(e.Node), string(e.Key), e.Amounts, originName(e.Origin))
+	case core.ForeignRemoved:
+		return w.recordOf("REMOVE NODE_ALLOC", string(e.Node), string(e.Key), e.Amounts, originName(e.Origin))
+	case *core.Reserved:
+		return w.recordOf("ADD NODE_RESERVATION", string(e.Node), string(e.Key), e.Amounts, "")
+	case *core.Unreserved:
+		return w.recordOf("REMOVE NODE_RESERVATION", string(e.Node), string(e.Key), e.Amounts, "")
+	case *core.Nominated:
+		return w.recordOf("ADD NODE_RESERVATION", string(e.Key), string(e.Node), e.Amounts, e.Reason)
+	case *core.NominationEnded:
+		return w.recordOf("REMOVE NODE_RESERVATION", string(e.Key), string(e.Node), e.Amounts, e.Reason)
+	case *core.EvictionRequested:
+		return w.recordOf("REMOVE ALLOC_PREEMPT", string(e.Key), string(e.Application), e.Amounts, e.Message)
+	case *core.AskReport:
+		return w.recordOf("NONE DETAILS_NONE", string(e.Key), string(e.Application), nil, e.Message)
+	case *core.ApplicationReport:
+		return w.recordOf("NONE DETAILS_NONE", string(e.ID), string(e.Key), nil, e.Message)
+	case *core.QueueReport:
+		return w.recordOf("SET QUEUE_PREEMPTION", string(e.Queue), "", e.Freed, e.Message)
+	case *core.NodeAdded:
+		return w.recordOf("ADD DETAILS_NONE", string(e.ID), "", e.Capacity, "")
+	case *core.NodeResized:
+		return w.recordOf("SET NODE_CAPACITY", string(e.ID), "", e.Capacity, "")
+	case *core.NodeSchedulable:
+		return w.recordOf("SET NODE_SCHEDULABLE", string(e.ID), "", nil, fmt.Sprintf("schedulable: %t", e.Schedulable))
+	case *core.NodeRemoved:
+		return w.recordOf("REMOVE NODE_DECOMISSION", string(e.ID), "", nil, "")
+	}
+	return ""
+}
+
+func (w *world) recordOf(change, object, reference string, amounts resources.Amounts, message string) string {
+	words := []string{change, object}
+	if reference != "" {
+		words = append(words, reference)
+	}
 	if !amounts.IsZero() {
-		line += " " + w.amounts(amounts)
+		words = append(words, w.amounts(amounts))
 	}
-	return line + unlessEmpty(": ", event.Message), nil
-}
-
-func terminationName(termination si.TerminationType) string {
-	if termination == core.SchedulingFailed {
-		return schedulingFailed
-	}
-	return termination.String()
+	return strings.Join(words, " ") + unlessEmpty(": ", message)
 }
 
 func unlessEmpty(before, text string) string {

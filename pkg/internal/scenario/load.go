@@ -7,14 +7,14 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
-// load reads the configuration of the one partition of a story.
+// load reads the configuration of the one partition of a scenario.
 func (w *world) load(text string) (core.Config, error) {
 	document, err := config.Load(text, w.kinds)
 	if err != nil {
 		return core.Config{}, fmt.Errorf("the configuration: %w", err)
 	}
 	if n := len(document.Partitions); n != 1 {
-		return core.Config{}, fmt.Errorf("the configuration has %d partitions; a story is about one", n)
+		return core.Config{}, fmt.Errorf("the configuration has %d partitions; a scenario is about one", n)
 	}
 	return document.Partitions[0], nil
 }

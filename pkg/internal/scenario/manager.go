@@ -5,18 +5,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
-// A manager is the resource manager of a story. It knows what it was told, and
-// answers from that.
+// A manager is the resource manager of a scenario. It answers from the events that
+// it has heard of.
 type manager struct {
 	refusals  map[pair]string
 	conflicts map[pair]bool // of two allocations, both ways
 	needs     map[pair]bool // that the other runs on the same node
-	budgets   []*budget     // in the order of the story
+	budgets   []*budget     // in the order of the scenario
 	choices   map[core.AllocationKey][]core.AllocationKey
 	places    map[core.AllocationKey]core.NodeID // of what runs
 }
@@ -24,10 +22,10 @@ type manager struct {
 // A pair is an allocation and a node, or two allocations; * stands for any.
 type pair struct{ allocation, node string }
 
-// A budget is a disruption budget. Who was told to go counts against it.
+// A budget is a disruption budget. Evicted allocations count against it.
 type budget struct {
 	core.DisruptionBudget
-	told map[core.AllocationKey]bool
+	evicted map[core.AllocationKey]bool
 }
 
 func newManager() *manager {
@@ -40,26 +38,25 @@ func newManager() *manager {
 	}
 }
 
-// A refusal is an answer that nobody's end would change.
+// A refusal is an answer that the end of no allocation would change.
 type refusal string
 
 func (r refusal) Error() string      { return string(r) }
 func (r refusal) Unresolvable() bool { return true }
 
-// hear takes note of what the scheduler has done.
-func (m *manager) hear(effect any) {
-	switch e := effect.(type) {
-	case *si.Allocation:
-		m.places[core.AllocationKey(e.AllocationKey)] = core.NodeID(e.NodeID)
-	case *si.AllocationRelease:
-		key := core.AllocationKey(e.AllocationKey)
-		if e.TerminationType != si.TerminationType_PREEMPTED_BY_SCHEDULER {
-			delete(m.places, key)
-			return
-		}
+// observe takes note of what the scheduler has done.
+func (m *manager) observe(event core.Event) {
+	switch e := event.(type) {
+	case core.Placed:
+		m.places[e.Key] = e.Node
+	case core.Adopted:
+		m.places[e.Key] = e.Node
+	case *core.Ended:
+		delete(m.places, e.Key)
+	case *core.EvictionRequested:
 		for _, b := range m.budgets {
-			if slices.Contains(b.Allocations, key) {
-				b.told[key] = true
+			if slices.Contains(b.Allocations, e.Key) {
+				b.evicted[e.Key] = true
 			}
 		}
 	}
@@ -102,11 +99,11 @@ func (m *manager) simulate(key core.AllocationKey, node core.NodeID, add, remove
 			return fmt.Errorf("conflicts with %s", other)
 		}
 	}
-	return m.lonely(key, there)
+	return m.missing(key, there)
 }
 
-// lonely says who an allocation needs beside it and is not there.
-func (m *manager) lonely(key core.AllocationKey, there []string) error {
+// missing says which allocations one needs on its node that are not there.
+func (m *manager) missing(key core.AllocationKey, there []string) error {
 	var missed []string
 	for p := range m.needs {
 		if p.allocation == string(key) && !slices.Contains(there, p.node) {
@@ -124,7 +121,7 @@ func (m *manager) lonely(key core.AllocationKey, there []string) error {
 func (m *manager) budgetsOf(keys []core.AllocationKey) []core.DisruptionBudget {
 	var left []core.DisruptionBudget
 	for _, b := range m.budgets {
-		of := core.DisruptionBudget{Name: b.Name, Allowed: max(b.Allowed-len(b.told), 0)}
+		of := core.DisruptionBudget{Name: b.Name, Allowed: max(b.Allowed-len(b.evicted), 0)}
 		for _, key := range b.Allocations {
 			if slices.Contains(keys, key) {
 				of.Allocations = append(of.Allocations, key)
@@ -137,11 +134,11 @@ func (m *manager) budgetsOf(keys []core.AllocationKey) []core.DisruptionBudget {
 	return left
 }
 
-// choose is who the story says that the resource manager chooses.
+// choose is the choice of the resource manager, from the scenario.
 func (m *manager) choose(ask core.AllocationKey, _ core.NodeID, _ []core.AllocationKey, _ []bool) ([]core.AllocationKey, error) {
 	chosen, ok := m.choices[ask]
 	if !ok {
-		return nil, fmt.Errorf("nobody is chosen for %s", ask)
+		return nil, fmt.Errorf("no victims are chosen for %s", ask)
 	}
 	return chosen, nil
 }
@@ -174,9 +171,9 @@ func (w *world) need(a *arguments) (func(), error) {
 	return func() { w.manager.needs[pair{one, other}] = true }, nil
 }
 
-// budget sets a disruption budget. Who was told to go before no longer counts.
+// budget sets a disruption budget. Earlier evictions do not count against it.
 func (w *world) budget(a *arguments, text string) error {
-	b := &budget{told: map[core.AllocationKey]bool{}}
+	b := &budget{evicted: map[core.AllocationKey]bool{}}
 	b.Name = a.need("the name")
 	if !a.has("allowed") {
 		return fmt.Errorf("budget %s: allowed= is missing", b.Name)
@@ -188,7 +185,7 @@ func (w *world) budget(a *arguments, text string) error {
 	return nil
 }
 
-// choose sets who makes room for an ask, wherever.
+// choose sets the victims that make room for an ask, on any node.
 func (w *world) choose(a *arguments) (func(), error) {
 	ask := core.AllocationKey(a.need("the ask"))
 	chosen := keysOf(a.names)

@@ -19,9 +19,9 @@ func played(t *testing.T, commands ...string) *world {
 	return w
 }
 
-// TestTheManagerAnswersWhatTheStorySays is about what the resource manager is
-// able to do: nothing that no verb of the story is about.
-func TestTheManagerAnswersWhatTheStorySays(t *testing.T) {
+// TestTheManagerAnswersWhatTheScenarioSays shows that the resource manager can do
+// only what the verbs of the scenario are about.
+func TestTheManagerAnswersWhatTheScenarioSays(t *testing.T) {
 	for _, test := range []struct {
 		command                     string
 		simulates, budgets, chooses bool
@@ -39,8 +39,9 @@ func TestTheManagerAnswersWhatTheStorySays(t *testing.T) {
 	}
 }
 
-// TestConflicts are between two, whichever is asked about, with who runs there
-// and who is added, and not with who was taken away.
+// TestConflicts shows that conflicts are between two allocations, in both directions,
+// with those that run on the node and those that are added, and not with those that
+// are removed.
 func TestConflicts(t *testing.T) {
 	w := played(t, "conflict a b", "node n1 vcore=4", "node n2 vcore=4", "application x", "ask b application=x node=n1 vcore=1")
 	keys := func(list ...core.AllocationKey) []core.AllocationKey { return list }
@@ -52,7 +53,7 @@ func TestConflicts(t *testing.T) {
 	assert.ErrorContains(t, w.manager.simulate("b", "n2", keys("a"), nil), "conflicts with a")
 }
 
-// TestNeeds are of the one that is named first.
+// TestNeeds shows that the allocation that is named first has the need.
 func TestNeeds(t *testing.T) {
 	w := played(t, "need a b", "node n1 vcore=4", "node n2 vcore=4", "application x", "ask b application=x node=n1 vcore=1")
 	assert.NilError(t, w.manager.feasible("a", "n1", true))
@@ -61,9 +62,9 @@ func TestNeeds(t *testing.T) {
 	assert.ErrorContains(t, w.manager.simulate("a", "n1", nil, []core.AllocationKey{"b"}), "needs b beside it")
 }
 
-// TestBudgetsCountWhoWasTold shows that who was told to go uses up the budget,
-// and that a budget that is set again begins anew.
-func TestBudgetsCountWhoWasTold(t *testing.T) {
+// TestBudgetsCountEvictions shows that evictions use up the budget, and that a
+// budget that is set again begins anew.
+func TestBudgetsCountEvictions(t *testing.T) {
 	w := played(t, "budget web allowed=1\n  a b", "node n1 vcore=2", "application x",
 		"ask a application=x node=n1 vcore=1", "ask b application=x node=n1 vcore=1",
 		"ask c application=x priority=9 vcore=1", "schedule")

@@ -12,14 +12,14 @@ import (
 	"gotest.tools/v3/golden"
 )
 
-// Run plays every story of a directory as a sub-test named after its file, and
+// Run plays every scenario of a directory as a sub-test named after its file, and
 // compares what comes out with what is written; with -update it writes it.
 func Run(t *testing.T, dir string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	assert.NilError(t, err)
 	if len(files) == 0 {
-		t.Fatalf("no story in %s", dir)
+		t.Fatalf("no scenario in %s", dir)
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
@@ -44,7 +44,7 @@ func runFile(t *testing.T, file string) {
 	golden.Assert(t, came, absolute)
 }
 
-// Play carries out a story and returns its text with what came out of each
+// Play carries out a scenario and returns its text with what came out of each
 // step in the place of what was written there. An error names the line of the
 // command that could not be read or that left broken books; the text then ends
 // before its step.

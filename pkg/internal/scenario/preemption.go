@@ -69,7 +69,7 @@ func (a *arguments) truth(key string) bool {
 	return value
 }
 
-// confirm says that an allocation that was told to go has gone.
+// confirm says that an evicted allocation has ended.
 func (w *world) confirm(a *arguments) (func(), error) {
 	key := core.AllocationKey(a.need("the allocation"))
 	last, ok := w.sent[key]
@@ -79,10 +79,7 @@ func (w *world) confirm(a *arguments) (func(), error) {
 	c := core.ReleaseAllocation{
 		Key: key, Application: last.Application, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER,
 	}
-	return func() {
-		delete(w.manager.places, key)
-		w.apply(c)
-	}, nil
+	return func() { w.apply(c) }, nil
 }
 
 // showPlan prints the last plan to make room for an ask. Its quantities are in
@@ -126,22 +123,22 @@ func (w *world) askOf(key core.AllocationKey) (ask core.AskView, waits bool) {
 
 func (w *world) showPreempted() {
 	p := w.here().View().Preempted
-	w.printf("plans %d, victims %d, stuck %d, reservations given way %d\n", p.Plans, p.Victims.Total(), p.Overdue.Total(), p.Reservations)
+	w.printf("plans %d, victims %d, overdue %d, reservations given way %d\n", p.Plans, p.Victims.Total(), p.Overdue.Total(), p.Reservations)
 }
 
-// going says of an allocation for whom, or by what, it was told to go.
-func (w *world) going(n *core.NodeView, key core.AllocationKey) string {
-	i := slices.IndexFunc(n.Evictions, func(l core.Eviction) bool { return l.Key == key })
+// evictionOf says for which ask, or by which trigger, an allocation is evicted.
+func (w *world) evictionOf(n *core.NodeView, key core.AllocationKey) string {
+	i := slices.IndexFunc(n.Evictions, func(e core.Eviction) bool { return e.Key == key })
 	if i < 0 {
 		return ""
 	}
-	l := n.Evictions[i]
-	text := fmt.Sprintf(", leaving for %s since %s", l.For, w.offset(l.Since))
-	if l.For == "" {
-		text = fmt.Sprintf(", leaving by %s since %s", l.Trigger, w.offset(l.Since))
+	e := n.Evictions[i]
+	text := fmt.Sprintf(", evicted for %s since %s", e.For, w.offset(e.Since))
+	if e.For == "" {
+		text = fmt.Sprintf(", evicted by %s since %s", e.Trigger, w.offset(e.Since))
 	}
-	if l.Overdue {
-		text += ", stuck"
+	if e.Overdue {
+		text += ", overdue"
 	}
 	return text
 }

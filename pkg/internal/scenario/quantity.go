@@ -9,7 +9,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// quantities prints quantities by name as a story would write them, so that
+// quantities prints quantities by name as a scenario would write them, so that
 // what went in and what comes out can be compared by eye: vcore in cores or
 // thousandths, memory with the largest suffix that leaves it whole.
 func quantities(named map[string]int64) string {

@@ -39,18 +39,18 @@ func (w *world) columns() []column {
 	}
 }
 
-// passing are the columns that are shown only where a queue has anything in them.
-func (w *world) passing() []column {
+// sometimes are the columns that are shown only if a queue has anything in them.
+func (w *world) sometimes() []column {
 	return []column{
-		{"leaving", func(_ *core.View, q *core.QueueView) string { return w.amounts(q.Releasing) }},
-		{"promised", func(_ *core.View, q *core.QueueView) string { return w.amounts(q.Nominated) }},
+		{"releasing", func(_ *core.View, q *core.QueueView) string { return w.amounts(q.Releasing) }},
+		{"nominated", func(_ *core.View, q *core.QueueView) string { return w.amounts(q.Nominated) }},
 	}
 }
 
 func (w *world) showQueues() {
 	view := w.here().View()
 	shown := w.columns()
-	for _, c := range w.passing() {
+	for _, c := range w.sometimes() {
 		some := false
 		everyQueue(view.Root, func(q *core.QueueView) { some = some || c.of(view, q) != none })
 		if some {
@@ -90,8 +90,8 @@ func everyQueue(q *core.QueueView, visit func(*core.QueueView)) {
 	}
 }
 
-// showExcess prints the last plan of every queue that is to give back what it
-// has beyond its max.
+// showExcess prints the last plan to free quota of every queue that is over its
+// max.
 func (w *world) showExcess() {
 	found := false
 	everyQueue(w.here().View().Root, func(q *core.QueueView) {
@@ -99,12 +99,12 @@ func (w *world) showExcess() {
 			return
 		}
 		found = true
-		w.printf("%s is beyond its max since %s\n", q.Path, w.offset(q.OverMaxSince))
+		w.printf("%s is over its max since %s\n", q.Path, w.offset(q.OverMaxSince))
 		if q.QuotaPlan != nil {
 			w.printf("at %s %s\n", w.offset(q.QuotaPlanned), q.QuotaPlan.Explain(w.kinds))
 		}
 	})
 	if !found {
-		w.printf("no queue is beyond its max\n")
+		w.printf("no queue is over its max\n")
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestPlayFillsIn plays a story that says something else, and gets what comes
+// TestPlayFillsIn plays a scenario that says something else, and gets what comes
 // out in its place, with everything around it as it was.
 func TestPlayFillsIn(t *testing.T) {
-	text := `# A story.
+	text := `# A scenario.
 
 # A comment may stand between commands too.
 node
@@ -32,7 +32,7 @@ what it was
 `
 	came, err := Play(text)
 	assert.NilError(t, err)
-	assert.Equal(t, came, `# A story.
+	assert.Equal(t, came, `# A scenario.
 
 # A comment may stand between commands too.
 node
@@ -57,7 +57,7 @@ nothing
 	assert.Equal(t, again, came)
 }
 
-// TestWhatIsWrittenIsRead is a line for each way in which a story can be
+// TestWhatIsWrittenIsRead is a line for each way in which a scenario can be
 // misspelt. Each is an error with its line, and never passed over.
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	tests := []struct{ name, text, want string }{
@@ -93,7 +93,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		{"budget", "budget b\n  a\n----\n", "line 1: budget b: allowed= is missing"},
 		{"budget without name", "budget allowed=1\n  a\n----\n", "line 1: the name is missing"},
 		{"grace", "ask a grace=60\n----\n", "line 1: grace=60 is not a duration"},
-		{"hunts", "show hunts a\n----\n", "line 1: a was never accepted"},
+		{"attempts", "show attempts a\n----\n", "line 1: a was never accepted"},
 		{"configuration", "config\n  partition: 1\n----\n", "line 1: the configuration: "},
 		{"late configuration", "node n1\nconfig\n----\n", "line 2: the partition is there already"},
 		{"dashes", "node n1\n", "line 1: a step without dashes"},
@@ -111,7 +111,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 // TestNothingHappensBeforeAllIsRead shows that a command with a misspelt
 // argument is not carried out.
 func TestNothingHappensBeforeAllIsRead(t *testing.T) {
-	w := newWorld(story{})
+	w := newWorld(script{})
 	err := w.carryOut(command{number: 1, words: strings.Fields("node n1 vcore=1 typo=1")})
 	assert.ErrorContains(t, err, "nothing reads typo=1")
 	assert.Equal(t, len(w.here().View().Nodes), 0)
@@ -136,11 +136,11 @@ func TestQuantitiesPrintAsWritten(t *testing.T) {
 	}
 }
 
-// TestDocumentation plays the story in the documentation.
+// TestDocumentation plays the scenario in the documentation.
 func TestDocumentation(t *testing.T) {
 	document, err := os.ReadFile("../../../docs/scenarios.md")
 	assert.NilError(t, err)
-	_, after, found := strings.Cut(string(document), "```story\n")
+	_, after, found := strings.Cut(string(document), "```scenario\n")
 	assert.Assert(t, found)
 	text, _, found := strings.Cut(after, "```\n")
 	assert.Assert(t, found)

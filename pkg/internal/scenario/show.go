@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,8 +30,8 @@ func (w *world) show(a *arguments) (func(), error) {
 		return w.showDue, nil
 	case "plan":
 		return w.showPlan(a)
-	case "hunts":
-		return w.showHunts(a)
+	case "attempts":
+		return w.showAttempts(a)
 	case "excess":
 		return w.showExcess, nil
 	case "victims":
@@ -82,11 +83,11 @@ func (w *world) nodeRows(n *core.NodeView, row func(...string)) {
 		state += " " + formatPairs(n.Attributes)
 	}
 	row(string(n.ID), w.amounts(n.Capacity), w.amounts(n.Allocated), w.amounts(n.Occupied), w.amounts(n.Available), state)
-	for _, a := range n.Allocations {
-		row("  "+string(a.Key), "", w.amounts(a.Amounts), "", "", "of "+string(a.Application)+w.going(n, a.Key))
+	for _, a := range byKey(n.Allocations) {
+		row("  "+string(a.Key), "", w.amounts(a.Amounts), "", "", "of "+string(a.Application)+w.evictionOf(n, a.Key))
 	}
-	for _, a := range n.ForeignAllocations {
-		row("  "+string(a.Key), "", "", w.amounts(a.Amounts), "", originName(a.Origin)+w.going(n, a.Key))
+	for _, a := range byKey(n.ForeignAllocations) {
+		row("  "+string(a.Key), "", "", w.amounts(a.Amounts), "", originName(a.Origin)+w.evictionOf(n, a.Key))
 	}
 	for _, r := range n.Reservations {
 		text := "reserved at " + w.offset(r.At)
@@ -117,7 +118,7 @@ func (w *world) showAsks() {
 	found := false
 	w.table(func(row func(...string)) {
 		for _, application := range w.here().View().Applications {
-			for _, a := range application.Asks {
+			for _, a := range sortedBy(application.Asks, func(ask core.AskView) core.AllocationKey { return ask.Key }) {
 				if !found {
 					row("ask", "application", "amounts", "priority", "why it waits")
 				}
@@ -138,17 +139,26 @@ func (w *world) showAsks() {
 	}
 }
 
-// showForeign prints the foreign allocations that are charged nowhere because
-// their node is not known.
+// byKey is a list of allocations in the order in which it is shown.
+func byKey(list []*core.Allocation) []*core.Allocation {
+	return sortedBy(list, func(a *core.Allocation) core.AllocationKey { return a.Key })
+}
+
+func sortedBy[T any](list []T, key func(T) core.AllocationKey) []T {
+	return slices.SortedFunc(slices.Values(list), func(a, b T) int { return cmp.Compare(key(a), key(b)) })
+}
+
+// showForeign prints the foreign allocations that are on no node, because their
+// node is not known.
 func (w *world) showForeign() {
-	homeless := w.here().View().ForeignUnknownNode
-	if len(homeless) == 0 {
-		w.printf("every foreign allocation is on a node\n")
+	unknown := w.here().View().ForeignUnknownNode
+	if len(unknown) == 0 {
+		w.printf("every foreign allocation is on a known node\n")
 		return
 	}
 	w.table(func(row func(...string)) {
-		row("without node", "node", "amounts", "origin")
-		for _, a := range homeless {
+		row("foreign", "unknown node", "amounts", "origin")
+		for _, a := range byKey(unknown) {
 			row(string(a.Key), string(a.Node), w.amounts(a.Amounts), originName(a.Origin))
 		}
 	})
@@ -164,17 +174,13 @@ func (w *world) showDue() {
 }
 
 func (w *world) showEvents() {
-	for _, event := range w.events {
-		line, err := w.eventLine(event)
-		if err != nil {
-			line = err.Error()
-		}
-		w.printf("%s\n", line)
+	for _, record := range w.records {
+		w.printf("%s\n", record)
 	}
-	if len(w.events) == 0 {
+	if len(w.records) == 0 {
 		w.printf("no events\n")
 	}
-	w.events = nil
+	w.records = nil
 }
 
 // table aligns the cells of rows and leaves no space at the end of a line.

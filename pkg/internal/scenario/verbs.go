@@ -154,7 +154,7 @@ func (w *world) foreign(a *arguments) (func(), error) {
 	return w.send(allocation), nil
 }
 
-// created is now unless an offset from the start of the story is given.
+// created is now unless an offset from the start of the scenario is given.
 func (w *world) created(a *arguments) time.Time {
 	if !a.has("created") {
 		return w.now
@@ -187,8 +187,8 @@ func (w *world) send(allocation *core.Allocation) func() {
 }
 
 func refused(fx core.Effects) bool {
-	return slices.ContainsFunc(fx, func(effect any) bool {
-		_, is := effect.(*si.RejectedAllocation)
+	return slices.ContainsFunc(fx, func(event core.Event) bool {
+		_, is := event.(*core.AllocationRejected)
 		return is
 	})
 }
@@ -215,6 +215,10 @@ func (w *world) release(a *arguments) (func(), error) {
 	}
 	return func() { w.apply(c) }, nil
 }
+
+// schedulingFailed is how the termination type is written that the interface
+// module has no name for.
+const schedulingFailed = "SCHEDULING_FAILED"
 
 func terminationOf(name string) (si.TerminationType, error) {
 	if name == schedulingFailed {

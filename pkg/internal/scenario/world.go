@@ -5,20 +5,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// start is when every story begins. It is printed as 0s.
+// start is when every scenario begins. It is printed as 0s.
 var start = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // stepsMax bounds how often Schedule is called in a row, so that a partition
 // that never comes to rest fails a test instead of hanging it.
 const stepsMax = 1000
 
-// A world is a partition and what surrounds it in a story.
+// A world is a partition and what surrounds it in a scenario.
 type world struct {
 	kinds     *resources.Kinds
 	options   core.Options
@@ -26,20 +24,20 @@ type world struct {
 	now       time.Time
 	manager   *manager
 	sent      map[core.AllocationKey]*core.Allocation // as last sent and not refused
-	events    []*si.EventRecord                       // not looked at yet
+	records   []string                                // not shown yet
 	out       strings.Builder
 	indent    string
 }
 
-// newWorld is the world of a story, which says what its resource manager can do.
-func newWorld(s story) *world {
+// newWorld is the world of a scenario, which says what its resource manager can do.
+func newWorld(s script) *world {
 	w := &world{
 		kinds:   new(resources.Kinds),
 		now:     start,
 		manager: newManager(),
 		sent:    map[core.AllocationKey]*core.Allocation{},
 	}
-	w.options = core.Options{Partition: "[story]default", Kinds: w.kinds, Feasible: w.manager.feasible}
+	w.options = core.Options{Partition: "[scenario]default", Kinds: w.kinds, Feasible: w.manager.feasible}
 	if s.has("conflict") || s.has("need") || s.has("refuse") {
 		w.options.Simulate = w.manager.simulate
 	}

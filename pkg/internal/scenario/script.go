@@ -7,8 +7,8 @@ import (
 
 const dashes = "----"
 
-// A story is a parsed text. Written is what it says apart from outputs.
-type story struct {
+// A script is a parsed scenario, without its outputs.
+type script struct {
 	steps []step
 	rest  []string // comments after the last step
 }
@@ -32,9 +32,9 @@ type inputLine struct {
 }
 
 // parse splits a text into steps and leaves their outputs out.
-func parse(text string) (story, error) {
+func parse(text string) (script, error) {
 	var (
-		s       story
+		s       script
 		current step
 		output  bool
 	)
@@ -61,8 +61,8 @@ func parse(text string) (story, error) {
 	return s, nil
 }
 
-// has reports whether a verb of one word is in the story.
-func (s story) has(verb string) bool {
+// has reports whether a verb of one word is in the script.
+func (s script) has(verb string) bool {
 	for _, step := range s.steps {
 		for _, c := range step.commands {
 			if c.words[0] == verb {
