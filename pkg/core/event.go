@@ -67,8 +67,8 @@ type (
 		Reason      string
 	}
 	// ForeignAdded and ForeignRemoved say that a foreign allocation is booked on a
-	// node and that it is booked there no more. One that changes is removed and
-	// added.
+	// node and that it is booked there no more. One that changes where it is, is
+	// removed and at once added.
 	ForeignAdded   struct{ *Allocation }
 	ForeignRemoved struct{ *Allocation }
 )
@@ -206,7 +206,8 @@ type (
 		ID          NodeID
 		Schedulable bool
 	}
-	// NodeRemoved says that a node is gone. What ran there has Ended before.
+	// NodeRemoved says that a node is gone. What ran there has Ended before, and
+	// foreign allocations were removed.
 	NodeRemoved struct {
 		ID    NodeID
 		Total resources.Amounts
@@ -214,8 +215,12 @@ type (
 )
 
 // Reconfigured says that a configuration took the place of another. The root of
-// Before has no name where there was none.
-type Reconfigured struct{ Before, After QueueConfig }
+// Before has no name where there was none. Total is what all nodes have together,
+// which is the max of a root queue without a max of its own.
+type Reconfigured struct {
+	Before, After QueueConfig
+	Total         resources.Amounts
+}
 
 // EndCause is why an ask or allocation ended.
 type EndCause uint8

@@ -160,6 +160,7 @@ func (p *Partition) removeNode(id NodeID) {
 		n.discharge(r)
 		r.going = nil // nobody is told to go from a node that is not there
 		p.occupied.Sub(r.Amounts)
+		p.tell(ForeignRemoved{r.Allocation})
 		p.homeless[id] = append(p.homeless[id], r)
 	}
 	for _, r := range n.wanted {

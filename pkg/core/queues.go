@@ -33,7 +33,7 @@ func (wish QueuePath) Full() QueuePath {
 // no longer in it drain, and go when nothing is left in them.
 func (p *Partition) configure(config Config) {
 	timeout := p.preemption.VictimTimeout
-	p.tell(&Reconfigured{p.config.Root, config.Root})
+	p.tell(&Reconfigured{p.config.Root, config.Root, p.capacity.Clone()})
 	p.config = config
 	p.name, p.preemption = config.Name, config.Preemption.withDefaults()
 	for t := range p.plans {

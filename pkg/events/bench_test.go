@@ -8,12 +8,13 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// To publish costs no memory: neither for what is new nor for what is said
-// again, with streams or without.
+// To publish costs no memory: neither for new entries nor for repeats, with
+// streams or without.
 func TestPublishingMakesNoGarbage(t *testing.T) {
 	for _, streams := range []int{0, 1, 64} {
 		h := newHistory(t, events.Config{Capacity: 100, StreamsPerClientMax: 64})
@@ -70,22 +71,24 @@ func BenchmarkPublish(b *testing.B) {
 	}
 }
 
-// BenchmarkPlacements is what a placement costs from the effect to the history:
+// BenchmarkPlacements is what a placement costs from the event to the history:
 // batches of 256, as one call of Schedule makes them.
 func BenchmarkPlacements(b *testing.B) {
 	kinds := new(resources.Kinds)
-	scribe := events.NewRecorder(kinds)
+	recorder := events.NewRecorder(kinds)
 	h := newHistory(b, events.Config{})
-	resource := &si.Resource{Resources: map[string]*si.Quantity{"vcore": {Value: 1}}}
+	_, err := kinds.Intern(resources.VCore)
+	assert.NilError(b, err)
+	one := resources.Amounts{1}
 	const batch = 256
 	steps := make([]events.Step, 64)
 	for i := range steps {
 		steps[i].Now = start
 		for j := range batch {
-			steps[i].Effects = append(steps[i].Effects, any(&si.Allocation{
-				AllocationKey: fmt.Sprintf("8f1d7c3e-0000-4000-8000-%012d", i*batch+j), ApplicationID: fmt.Sprint("app-", i),
-				NodeID: fmt.Sprintf("node-%05d", j), ResourcePerAlloc: resource,
-			}))
+			steps[i].Effects = append(steps[i].Effects, core.Placed{Allocation: &core.Allocation{
+				Key:         core.AllocationKey(fmt.Sprintf("8f1d7c3e-0000-4000-8000-%012d", i*batch+j)),
+				Application: core.ApplicationID(fmt.Sprint("app-", i)), Node: core.NodeID(fmt.Sprintf("node-%05d", j)), Amounts: one,
+			}})
 		}
 	}
 	var records []*si.EventRecord
@@ -93,7 +96,7 @@ func BenchmarkPlacements(b *testing.B) {
 	b.ResetTimer()
 	for i := 0; i < b.N; i += batch {
 		step := steps[i/batch%len(steps)]
-		records = scribe.Record(records[:0], step)
+		records = recorder.Record(records[:0], step)
 		h.Publish(records)
 	}
 }

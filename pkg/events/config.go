@@ -15,8 +15,8 @@ type Config struct {
 	// Capacity is how many entries are kept, at most CapacityMax; zero means
 	// DefaultCapacity.
 	Capacity int
-	// Window is for how long what is said again is counted with what was said
-	// first; zero means DefaultWindow, less than zero that nothing is.
+	// Window is for how long repeats are counted with an entry; zero means
+	// DefaultWindow, less than zero that every record is an entry.
 	Window time.Duration
 	// StreamsMax and StreamsPerClientMax are how many streams may be open at
 	// once; zero means DefaultStreamsMax and DefaultStreamsPerClientMax. A

@@ -1,46 +1,45 @@
-// Package events tells what happened lately, object by object.
+// Package events keeps what happened lately, as records about objects.
 //
-// A Scribe turns what a partition did into event records. A History keeps the
-// latest of them in a ring, numbered, and hands them to whoever asks: as a page,
-// or as a Stream that begins in the past and goes on. A Store holds them for the
-// callback of a resource manager. Nothing here starts a goroutine or reads a
-// clock:
+// A Recorder turns what a partition did into event records. A History keeps the
+// latest of them in a ring, numbered, and gives them to readers: as a page, or as
+// a Stream that begins in the past and goes on. A Store holds them for the callback
+// of a resource manager. Nothing here starts a goroutine or reads a clock:
 //
-//	core.Partition ─ Step ─► Scribe ─ records ─► History ─► Query, Latest, Stream
-//	                                                └─ fresh ones ─► Store ─► SendEvent
+//	core.Partition ─ Step ─► Recorder ─ records ─► History ─► Query, Latest, Stream
+//	                                                  └─ new ones ─► Store ─► SendEvent
 //
 // What holds:
 //
-//   - The records of a step alone say what the step did to the books: who reads
-//     all of them knows what runs where and what waits.
+//   - The records of a step follow from its events alone. A reader of all records
+//     knows what runs where and what waits; only other amounts of an ask or
+//     allocation are not recorded.
 //   - IDs begin at zero, are given in order and never again. A History keeps the
 //     latest ones without a gap, whatever its capacity is changed to.
-//   - A record that says again what was last said about its object is counted
-//     with the one before, for as long as a window. So the latest entry about an
-//     object always tells how things are.
-//   - A Stream gives every entry from its first on exactly once, in order, or
-//     ends with a reason. A reader can be slow or gone: it costs the writer
-//     nothing, and other readers nothing.
-//   - Records are shared by all who read them. Nobody changes one.
+//   - A record that repeats the last one about its object is counted with it,
+//     for as long as a window. So the latest entry about an object always tells how
+//     things are.
+//   - A Stream gives every entry from its first on exactly once, in order, or ends
+//     with a reason. A slow reader costs the writer nothing, and other readers
+//     nothing.
+//   - Records are shared by all readers and never changed.
 //
-// One goroutine uses a Scribe. A History and a Store may be used by any number.
-// For one resource manager, the goroutine that makes the callbacks writes
+// A Recorder belongs to one goroutine. A History and a Store may be used by any
+// number. For one resource manager, the goroutine that makes the callbacks writes
 //
-//	records = scribe.Tell(records[:0], step)
+//	records = recorder.Record(records[:0], step)
 //	store.Put(history.Publish(records))
 //
-// for each step, before the effects of the step are given away: messages in
-// callbacks belong to the callback. While the history is disabled, Follow takes
-// the place of Tell, so that nothing is made for nobody.
+// for each step. While the history is disabled, Skip takes the place of Record.
 //
 // Read in this order:
 //
-//	scribe.go        Step, Scribe: from effects to records
-//	applications.go  what is told of applications; allocations.go, asks and allocations
-//	queues.go        what a configuration changes; nodes.go, what the root has
+//	recorder.go      Step, Recorder: from steps to records
+//	records.go       the records of one event: Records, Notice
+//	allocations.go   records of asks, allocations and nodes; applications.go, of applications
+//	queues.go        what a configuration changes; shared.go, amounts as messages
 //	config.go        the limits of a History
 //	history.go       History: Publish, Query, Latest, Configure
-//	ring.go          the latest entries; repeats.go, what is said again
+//	ring.go          the latest entries; repeats.go, records that repeat an entry
 //	stream.go        Stream: Subscribe, Read
 //	store.go         what waits for a resource manager
 //	counters.go      what was counted

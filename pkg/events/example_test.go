@@ -11,12 +11,12 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A partition does something, a scribe puts it into words, a history keeps them,
-// and a stream gives them to whoever reads it.
+// A partition does something, a recorder makes records of it, a history keeps them,
+// and a stream gives them to its reader.
 func Example() {
 	kinds := new(resources.Kinds)
 	partition := core.NewPartition(core.Options{Kinds: kinds}, tree(leaf("a")))
-	scribe := events.NewRecorder(kinds)
+	recorder := events.NewRecorder(kinds)
 	history, err := events.NewHistory("an instance", events.Config{Capacity: 1000})
 	if err != nil {
 		fmt.Println(err)
@@ -25,9 +25,9 @@ func Example() {
 	store := events.NewStore(100)
 
 	command := core.AddApplication{ID: "app", Queue: "root.a"}
-	step := events.Step{Now: start, Command: command, Effects: partition.Apply(start, command)}
+	step := events.Step{Now: start, Effects: partition.Apply(start, command)}
 	var records []*si.EventRecord
-	records = scribe.Record(records[:0], step)
+	records = recorder.Record(records[:0], step)
 	store.Put(history.Publish(records))
 
 	stream, err := history.Subscribe(start, "10.0.0.1", 10)

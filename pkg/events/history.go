@@ -13,8 +13,8 @@ import (
 const MessageMax = 1024
 
 // A History is the latest entries, numbered. It may be used by any number of
-// goroutines; nobody is kept waiting for longer than it takes to copy what was
-// asked for.
+// goroutines; each holds its lock for no longer than it takes to copy what is
+// read.
 type History struct {
 	instance string
 
@@ -24,14 +24,13 @@ type History struct {
 	repeats  repeats
 	streams  []*Stream // that are open, oldest first
 	clients  map[string]int
-	changed  chan struct{} // closed when there is something new; nil if nobody waits
+	changed  chan struct{} // closed when there is something new; nil if no stream waits
 	closed   bool
 	counters Counters
 }
 
-// NewHistory makes an empty history. Instance is told with every page, so that a
-// reader notices that IDs have begun anew: it should be another text in every
-// process.
+// NewHistory makes an empty history. Instance is in every page, so that a reader
+// notices that IDs have begun anew: it should be another text in every process.
 func NewHistory(instance string, config Config) (*History, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("event history: %w", err)
@@ -75,39 +74,40 @@ func (h *History) Enabled() bool {
 	return !h.config.Disabled && !h.closed
 }
 
-// Instance is what tells this history from another one.
+// Instance is another text in every process.
 func (h *History) Instance() string { return h.instance }
 
-// Publish adds records, in order, which nobody may change any more. It returns
-// those that are news, in the slice that it was given: what says again what was
-// last said about the same is counted with it, and nothing is news while the
-// history is disabled. It makes no allocation, however many streams there are.
-func (h *History) Publish(records []*si.EventRecord) (news []*si.EventRecord) {
-	news = records[:0]
+// Publish adds records, in order; they must not be changed any more. It returns
+// those that became entries, in the slice that it was given: a record that repeats
+// the last one about its object is counted with it, and none becomes an entry
+// while the history is disabled. It makes no allocation, however many streams
+// there are.
+func (h *History) Publish(records []*si.EventRecord) (added []*si.EventRecord) {
+	added = records[:0]
 	h.mu.Lock()
 	h.counters.Created += uint64(len(records))
 	if h.config.Disabled || h.closed {
 		h.counters.Dropped += uint64(len(records))
 		h.mu.Unlock()
-		return news
+		return added
 	}
 	for _, record := range records {
 		record = cut(record)
 		if h.keep(record) {
-			news = append(news, record)
+			added = append(added, record)
 		}
 	}
-	h.counters.Recorded += uint64(len(news))
-	h.counters.Aggregated += uint64(len(records) - len(news))
+	h.counters.Recorded += uint64(len(added))
+	h.counters.Aggregated += uint64(len(records) - len(added))
 	var wake chan struct{}
-	if len(news) > 0 {
+	if len(added) > 0 {
 		wake, h.changed = h.changed, nil
 	}
 	h.mu.Unlock()
 	if wake != nil {
 		close(wake)
 	}
-	return news
+	return added
 }
 
 // keep makes an entry of a record, or counts it with the one it repeats.
@@ -119,7 +119,7 @@ func (h *History) keep(record *si.EventRecord) bool {
 			return false
 		}
 	}
-	*last = mention{hash, h.ring.add(record) + 1}
+	*last = lastEntry{hash, h.ring.add(record) + 1}
 	return true
 }
 
@@ -147,7 +147,7 @@ func (h *History) latest(count uint64) uint64 {
 }
 
 // page copies at most count entries from the one that start names, given how many
-// there will be. What they are copied into is made while nobody waits for it.
+// there will be. What they are copied into is made without the lock.
 func (h *History) page(count uint64, start func(count uint64) uint64) Page {
 	h.mu.Lock()
 	count = min(count, h.ring.next-h.ring.lowest)
@@ -179,7 +179,7 @@ func (h *History) Close() {
 	h.stir()
 }
 
-// stir wakes whoever waits for something new.
+// stir wakes the streams that wait for something new.
 func (h *History) stir() {
 	if h.changed != nil {
 		close(h.changed)
@@ -188,7 +188,7 @@ func (h *History) stir() {
 }
 
 // cut is a record with a message that is not too long. One that is too long
-// belongs to others as well, so it is replaced.
+// is shared, so it is replaced.
 func cut(record *si.EventRecord) *si.EventRecord {
 	if len(record.Message) <= MessageMax {
 		return record

@@ -19,7 +19,7 @@ func newHistory(t testing.TB, config events.Config) *events.History {
 	return h
 }
 
-// said is that something is said of an object, a number of seconds after the start.
+// said is a record about an object, a number of seconds after the start.
 func said(object, message string, at int) *si.EventRecord {
 	return &si.EventRecord{
 		Type: si.EventRecord_REQUEST, ObjectID: object, Message: message,
@@ -136,7 +136,7 @@ func TestLongMessagesAreCut(t *testing.T) {
 	assert.Equal(t, h.Latest(9).Entries[0].Record.TimestampNano, long.TimestampNano)
 }
 
-// What is said again is counted, until the window ends, and is no news.
+// Repeats are counted until the window ends, and become no entries.
 func TestRepeats(t *testing.T) {
 	h := newHistory(t, events.Config{Window: 10 * time.Second})
 	news := h.Publish([]*si.EventRecord{
@@ -150,9 +150,9 @@ func TestRepeats(t *testing.T) {
 	assert.Equal(t, h.Counters(), events.Counters{Created: 7, Recorded: 4, Aggregated: 3})
 }
 
-// The latest entry about an object is how things are, so nothing is counted past
-// another word on it.
-func TestOnlyTheLastWordIsRepeated(t *testing.T) {
+// The latest entry about an object is how things are, so a record is not counted
+// past another one about it.
+func TestOnlyTheLastEntryIsRepeated(t *testing.T) {
 	h := newHistory(t, events.Config{})
 	h.Publish([]*si.EventRecord{
 		said("n", " open", 0), said("n", " closed", 1), said("n", " open", 2), said("n", " open", 3),
@@ -198,7 +198,7 @@ func TestWhatIsTheSame(t *testing.T) {
 	assert.Equal(t, len(never.Publish([]*si.EventRecord{plain(), plain()})), 2)
 }
 
-// What is said about one thing does not stand between what is said about another.
+// Records about one object do not come between those about another.
 func TestRepeatsInTurns(t *testing.T) {
 	h := newHistory(t, events.Config{})
 	for i := range 6 {
@@ -229,12 +229,12 @@ func TestManyObjects(t *testing.T) {
 		h.Publish([]*si.EventRecord{said(object, message, 0)})
 		published++
 	}
-	told := map[string]string{}
+	last := map[string]string{}
 	for _, e := range h.Latest(1 << 30).Entries {
 		published -= e.Count
-		told[e.Record.ObjectID] = e.Record.Message
+		last[e.Record.ObjectID] = e.Record.Message
 	}
 	assert.Equal(t, published, int64(0))
-	assert.DeepEqual(t, told, latest)
+	assert.DeepEqual(t, last, latest)
 	assert.Assert(t, h.Counters().Aggregated > 1000)
 }

@@ -6,27 +6,27 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 )
 
-// Repeats are, by the hash of what a record is about, which entry was the last
-// about it. Where two collide, the older one is forgotten: then what is said
-// again is merely not seen to be. As all records about the same land in the same
-// place, an entry that is found there is the last word on its object.
-type repeats [1 << 13]mention
+// Repeats are the last entries about objects, by the hash of what a record is
+// about. Where two collide, the older one is forgotten: then a repeat becomes an
+// entry of its own. As all records about the same objects have the same place, an
+// entry that is found there is the last one about its object.
+type repeats [1 << 13]lastEntry
 
-// A mention is an entry by its ID, with the whole hash: most that is said is said
-// once, and then the entry need not be looked at.
-type mention struct {
+// A lastEntry is an entry by its ID, with the whole hash: most records repeat
+// nothing, and then the entry need not be looked at.
+type lastEntry struct {
 	hash  uint64
 	after uint64 // one more than the ID; zero is none
 }
 
 // about is the place of what a record is about, and the hash to be found there.
-func (p *repeats) about(record *si.EventRecord) (*mention, uint64) {
+func (p *repeats) about(record *si.EventRecord) (*lastEntry, uint64) {
 	h := hashed(hashed(uint64(record.Type), record.ObjectID), record.ReferenceID)
 	return &p[(h^h>>32)%uint64(len(p))], h
 }
 
-// hashed takes a text into a hash that is the same on every run. The end of a
-// name is what tells it from others.
+// hashed takes a text into a hash that is the same on every run. Names differ at
+// their end.
 func hashed(h uint64, text string) uint64 {
 	const prime = 1099511628211
 	h = (h ^ uint64(len(text))) * prime
@@ -47,7 +47,7 @@ func (e *Entry) repeatedBy(record *si.EventRecord, window time.Duration) bool {
 		first.Message == record.Message && equal(first.Resource, record.Resource)
 }
 
-// count takes in that a record was said again.
+// count counts a record that repeats the entry.
 func (e *Entry) count(record *si.EventRecord) {
 	e.Count++
 	e.LastNano = max(e.LastNano, record.TimestampNano)

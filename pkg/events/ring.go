@@ -5,12 +5,12 @@ import (
 )
 
 // An Entry is one place in the history. Count and LastNano are what they were
-// when the entry was read: they grow while the record is said again.
+// when the entry was read: they grow while the record is repeated.
 type Entry struct {
 	ID       uint64
 	Record   *si.EventRecord // shared, never changed
-	Count    int64           // how often it was said, at least once
-	LastNano int64           // when it was said last, as the record tells time
+	Count    int64           // how many records it stands for, at least one
+	LastNano int64           // the latest time of them
 }
 
 // A ring holds the latest entries.
@@ -36,7 +36,7 @@ func newRing(capacity int) ring {
 	return ring{slots: make([]Entry, capacity+slack), capacity: capacity}
 }
 
-// add keeps a record that was said once, and returns its ID.
+// add makes an entry of a record, and returns its ID.
 func (r *ring) add(record *si.EventRecord) uint64 {
 	id := r.next
 	*r.at(id) = Entry{ID: id, Record: record, Count: 1, LastNano: record.TimestampNano}

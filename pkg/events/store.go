@@ -9,8 +9,8 @@ import (
 // DefaultStoreMax is how many records a store holds where nothing is configured.
 const DefaultStoreMax = 1000
 
-// A Store is what a resource manager has not heard of yet. What comes while it
-// is full is dropped and counted. It may be used by any number of goroutines.
+// A Store holds the records that a resource manager has not been given yet. Those
+// that come while it is full are dropped and counted. It may be used by any number of goroutines.
 type Store struct {
 	mu       sync.Mutex
 	most     int
@@ -51,7 +51,7 @@ func (s *Store) Put(records []*si.EventRecord) {
 }
 
 // Take empties the store. The slice belongs to the caller, the records in it to
-// all who read them; it is nil if there are none.
+// all their readers; it is nil if there are none.
 func (s *Store) Take() []*si.EventRecord {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,9 +30,9 @@ type Stream struct {
 }
 
 // Subscribe opens a stream that begins with the last recent entries, or all there
-// are, and goes on with those to come. Client is who is counted against the limit
-// per client: where the reader really is, such as the host of its address, not
-// what it says of itself. The stream must be closed.
+// are, and goes on with those to come. Streams are counted by client against the
+// limit per client: that should be where the reader really is, such as the host of
+// its address, not what it says of itself. The stream must be closed.
 func (h *History) Subscribe(now time.Time, client string, recent uint64) (*Stream, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -130,7 +130,7 @@ func (s *Stream) Close() {
 	s.history.stir()
 }
 
-// A Reader is who reads a stream, since when.
+// A Reader is the client of a stream, and when the stream was opened.
 type Reader struct {
 	Client string
 	Since  time.Time

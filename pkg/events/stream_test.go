@@ -44,7 +44,7 @@ func TestAStreamBeginsInThePast(t *testing.T) {
 	assert.Equal(t, read(all, 9), "nothing so far")
 	assert.Equal(t, read(one, 9), "4:o4 5:o5 6:o6")
 	assert.Equal(t, read(none, 9), "5:o5 6:o6")
-	h.Publish(numbered(6, 8)) // the first was said before
+	h.Publish(numbered(6, 8)) // the first repeats an entry
 	assert.Equal(t, read(all, 9), "7:o7")
 }
 

@@ -18,12 +18,12 @@ import (
 
 var start = time.Unix(1_800_000_000, 0)
 
-// A world is a partition and the scribe that is shown its steps.
+// A world is a partition and the recorder that is shown its steps.
 type world struct {
 	t         *testing.T
 	kinds     *resources.Kinds
 	partition *core.Partition
-	scribe    *events.Recorder
+	recorder  *events.Recorder
 	now       time.Time
 }
 
@@ -34,13 +34,13 @@ func newWorld(t *testing.T, config core.Config) *world {
 		assert.NilError(t, err)
 	}
 	return &world{
-		t: t, kinds: kinds, now: start, scribe: events.NewRecorder(kinds),
+		t: t, kinds: kinds, now: start, recorder: events.NewRecorder(kinds),
 		partition: core.NewPartition(core.Options{Kinds: kinds}, config),
 	}
 }
 
 // apply carries out a command and returns the records of it, one a line.
-func (w *world) apply(c core.Command) string { return w.tell(c, w.partition.Apply(w.now, c)) }
+func (w *world) apply(c core.Command) string { return w.record(w.partition.Apply(w.now, c)...) }
 
 // after lets time go by and schedules.
 func (w *world) after(d time.Duration) string {
@@ -49,13 +49,14 @@ func (w *world) after(d time.Duration) string {
 	for more := true; more; {
 		var effects core.Effects
 		effects, more = w.partition.Schedule(w.now)
-		said += w.tell(nil, effects)
+		said += w.record(effects...)
 	}
 	return said
 }
 
-func (w *world) tell(c core.Command, effects core.Effects) string {
-	records := w.scribe.Record(nil, events.Step{Now: w.now, Command: c, Effects: effects})
+// record is the records of a step, one a line.
+func (w *world) record(effects ...core.Event) string {
+	records := w.recorder.Record(nil, events.Step{Now: w.now, Effects: effects})
 	for _, r := range records {
 		assert.Equal(w.t, r.TimestampNano, w.now.UnixNano())
 	}

@@ -17,7 +17,7 @@ import (
 // and one that waits, a9.
 func working(t *testing.T) *world {
 	w := newWorld(t, tree(leaf("a"), leaf("default")))
-	w.apply(core.Reconfigure{Config: tree(leaf("a"), leaf("default"))})
+	w.record(&core.Reconfigured{After: tree(leaf("a"), leaf("default")).Root})
 	w.apply(core.AddNode{ID: "n1", Capacity: amounts(10, 0)})
 	w.apply(core.AddApplication{ID: "app", Queue: "root.a"})
 	w.apply(ask("app", "a1", 4))
@@ -26,9 +26,9 @@ func working(t *testing.T) *world {
 	return w
 }
 
-func TestTheLifeOfAnApplication(t *testing.T) {
+func TestRecordsOfAnApplication(t *testing.T) {
 	w := newWorld(t, tree(leaf("a"), leaf("default")))
-	w.apply(core.Reconfigure{Config: tree(leaf("a"), leaf("default"))})
+	w.record(&core.Reconfigured{After: tree(leaf("a"), leaf("default")).Root})
 	w.says(w.apply(core.AddNode{ID: "n1", Capacity: amounts(10, 0)}), `
 		NODE n1 ADD {vcore=10}
 		QUEUE root SET QUEUE_MAX {vcore=10}`)
@@ -53,8 +53,8 @@ func TestTheLifeOfAnApplication(t *testing.T) {
 	w.says(w.apply(core.RemoveApplication{ID: "app"}), ``)
 }
 
-// Of an application that is refused all is told, of one that has its ID nothing
-// changes.
+// An application that is refused has its records; one with the same ID that goes on
+// does not change.
 func TestRefusedApplications(t *testing.T) {
 	w := working(t)
 	w.says(w.apply(core.AddApplication{ID: "lost", Queue: "root.nowhere"}), `
@@ -66,15 +66,14 @@ func TestRefusedApplications(t *testing.T) {
 	w.says(w.apply(release("app", "a9", si.TerminationType_STOPPED_BY_RM)), `APP app REMOVE REQUEST_CANCEL a9 {vcore=9}`)
 }
 
-func TestApplicationsWithoutAWishAreInTheDefaultQueue(t *testing.T) {
+func TestApplicationsThatNameNoQueueAreInTheDefaultQueue(t *testing.T) {
 	w := working(t)
 	w.says(w.apply(core.AddApplication{ID: "other"}), `
 		APP other ADD APP_NEW
 		QUEUE root.default ADD QUEUE_APP other`)
 }
 
-// A release that the core wished for is answered by silence, so it is the
-// command that tells how the allocation ended.
+// The record of an end says why it ended.
 func TestHowAllocationsEnd(t *testing.T) {
 	for termination, detail := range map[si.TerminationType]string{
 		si.TerminationType_STOPPED_BY_RM:            "ALLOC_CANCEL",
@@ -136,22 +135,6 @@ func TestInTheOrderOfKeys(t *testing.T) {
 		APP app SET APP_COMPLETING "nothing is left to run"`)
 }
 
-// That another one is refused is nothing to an ask.
-func TestARefusalOfAnother(t *testing.T) {
-	w := working(t)
-	w.says(w.tell(ask("app", "a2", 2), core.Effects{&si.RejectedAllocation{AllocationKey: "a3"}}), `
-		APP app ADD APP_REQUEST a2 {vcore=2}`)
-}
-
-// A release of an allocation is nothing to an ask.
-func TestAReleaseOfWhatDoesNotRun(t *testing.T) {
-	w := working(t)
-	w.says(w.tell(nil, core.Effects{&si.AllocationRelease{
-		ApplicationID: "app", AllocationKey: "a9", TerminationType: si.TerminationType_STOPPED_BY_RM,
-	}}), ``)
-	w.says(w.apply(release("app", "a9", si.TerminationType_STOPPED_BY_RM)), `APP app REMOVE REQUEST_CANCEL a9 {vcore=9}`)
-}
-
 func TestAnApplicationIsRemoved(t *testing.T) {
 	w := working(t)
 	w.says(w.apply(core.RemoveApplication{ID: "app"}), `
@@ -193,12 +176,12 @@ func TestAdopted(t *testing.T) {
 
 func TestRefusedAsksAreNotAdded(t *testing.T) {
 	w := working(t)
-	w.says(w.apply(ask("nobody", "b1", 1)), ``)
+	w.says(w.apply(ask("unknown", "b1", 1)), ``)
 	w.says(w.apply(ask("app", "b1", 0)), ``)
 	w.says(w.apply(release("app", "b1", si.TerminationType_STOPPED_BY_RM)), ``)
 }
 
-// Other amounts are no news, but what is told later goes by them.
+// Other amounts are not recorded, but later records have them.
 func TestResized(t *testing.T) {
 	w := working(t)
 	w.says(w.apply(ask("app", "a1", 3)), ``)
@@ -228,13 +211,26 @@ func TestAnAllocationThatIsNotBoundWaitsAgain(t *testing.T) {
 	w.says(w.apply(failed), ``)
 }
 
-// Foreign allocations are recorded by the core, and by nobody else.
+// A foreign allocation is recorded on its node only, and a node that is removed has
+// none any more.
 func TestForeign(t *testing.T) {
 	w := working(t)
 	w.says(w.apply(core.AddAllocation{Allocation: &core.Allocation{
 		Key: "f1", Node: "n1", Amounts: amounts(1, 0), Origin: core.Foreign,
 	}}), `NODE n1 ADD NODE_ALLOC f1 {vcore=1} "foreign"`)
 	w.says(w.apply(release("", "f1", si.TerminationType_STOPPED_BY_RM)), `NODE n1 REMOVE NODE_ALLOC f1 {vcore=1} "foreign"`)
+	static := func(vcore int64) string {
+		return w.apply(core.AddAllocation{Allocation: &core.Allocation{Key: "f2", Node: "n1", Amounts: amounts(vcore, 0), Origin: core.Static}})
+	}
+	w.says(static(1), `NODE n1 ADD NODE_ALLOC f2 {vcore=1} "foreign, static"`)
+	w.says(static(2), `
+		NODE n1 REMOVE NODE_ALLOC f2 {vcore=1} "foreign, static"
+		NODE n1 ADD NODE_ALLOC f2 {vcore=2} "foreign, static"`)
+	w.apply(release("app", "", si.TerminationType_STOPPED_BY_RM))
+	w.says(w.apply(core.RemoveNode{ID: "n1"}), `
+		NODE n1 REMOVE NODE_ALLOC f2 {vcore=2} "foreign, static"
+		NODE n1 REMOVE NODE_DECOMISSION
+		QUEUE root SET QUEUE_MAX {}`)
 }
 
 // A victim runs until the resource manager says that it does not.
@@ -246,15 +242,15 @@ func TestPreempted(t *testing.T) {
 	daemon.Allocation.Priority = 100
 	w.apply(daemon)
 	w.says(w.after(0), `NODE n1 ADD NODE_RESERVATION d1 {vcore=8}`)
-	told := w.after(time.Minute)
-	assert.Equal(t, strings.Count(told, "\n"), 1)
-	assert.Assert(t, strings.HasPrefix(told, "REQUEST a1 REMOVE ALLOC_PREEMPT app {vcore=4}"), told)
+	evicted := w.after(time.Minute)
+	assert.Equal(t, strings.Count(evicted, "\n"), 1)
+	assert.Assert(t, strings.HasPrefix(evicted, "REQUEST a1 REMOVE ALLOC_PREEMPT app {vcore=4}"), evicted)
 	w.says(w.apply(release("app", "a1", si.TerminationType_PREEMPTED_BY_SCHEDULER)), `
 		NODE n1 REMOVE NODE_ALLOC a1 {vcore=4}
 		APP app REMOVE ALLOC_PREEMPT a1 {vcore=4}`)
 }
 
-// Why an ask waits is told once the resource manager hears of it.
+// That no node can take an ask is recorded once the resource manager hears of it.
 func TestWaiting(t *testing.T) {
 	w := working(t)
 	w.says(w.after(time.Second), `
@@ -265,8 +261,9 @@ func TestWaiting(t *testing.T) {
 func TestConfigurations(t *testing.T) {
 	w := newWorld(t, tree())
 	configure := func(c core.Config) string { return w.apply(core.Reconfigure{Config: c}) }
+	w.says(w.record(&core.Reconfigured{After: tree().Root}), `QUEUE root ADD`)
 	b := core.QueueConfig{Name: "b", Max: resources.Limits{10, 0}, Guaranteed: amounts(5, 0)}
-	w.says(configure(core.Config{Root: leaf("root")}), `QUEUE root ADD`)
+	w.says(configure(core.Config{Root: leaf("root")}), ``)
 	w.says(configure(tree(leaf("a"), core.QueueConfig{Name: "p", Queues: []core.QueueConfig{b}})), `
 		QUEUE root.a ADD
 		QUEUE root.p ADD
@@ -288,7 +285,7 @@ func TestConfigurations(t *testing.T) {
 		QUEUE root.p.b REMOVE`+gone+`
 		QUEUE root.p REMOVE`+gone+`
 		QUEUE root.a SET QUEUE_TYPE "leaf queue: true"`)
-	w.says(w.tell(core.Reconfigure{}, nil), `
+	w.says(w.record(&core.Reconfigured{Before: tree(leaf("a")).Root}), `
 		QUEUE root.a REMOVE`+gone+`
 		QUEUE root REMOVE`+gone)
 }
@@ -311,46 +308,141 @@ func TestTheMaxOfTheRoot(t *testing.T) {
 	w.says(w.apply(core.Reconfigure{Config: tree(leaf("a"), leaf("default"))}), `QUEUE root SET QUEUE_MAX {memory=5 vcore=9}`)
 }
 
-// A scribe that follows knows what it needs to when it is asked to tell again.
-func TestFollowed(t *testing.T) {
+// A recorder that skips steps knows afterwards whether nodes change the max of the
+// root.
+func TestSkipped(t *testing.T) {
 	w := newWorld(t, tree(leaf("a")))
-	follow := func(c core.Command) {
-		w.scribe.Skip(events.Step{Now: w.now, Command: c, Effects: w.partition.Apply(w.now, c)})
-	}
-	follow(core.Reconfigure{Config: tree(leaf("a"))})
-	follow(core.AddNode{ID: "n1", Capacity: amounts(10, 0)})
-	follow(core.AddApplication{ID: "app", Queue: "a"})
-	follow(ask("app", "a1", 4))
-	effects, _ := w.partition.Schedule(w.now)
-	w.scribe.Skip(events.Step{Now: w.now, Effects: effects})
-	w.says(w.apply(release("app", "a1", si.TerminationType_PREEMPTED_BY_SCHEDULER)), `
-		NODE n1 REMOVE NODE_ALLOC a1 {vcore=4}
-		APP app REMOVE ALLOC_PREEMPT a1 {vcore=4}
-		APP app SET APP_COMPLETING "nothing is left to run"`)
-	w.says(w.apply(core.Reconfigure{Config: tree(leaf("a"))}), ``)
+	skip := func(effects ...core.Event) { w.recorder.Skip(events.Step{Now: w.now, Effects: effects}) }
+	skip(&core.Reconfigured{After: tree(leaf("a")).Root})
+	skip(w.partition.Apply(w.now, core.AddNode{ID: "n1", Capacity: amounts(10, 0)})...)
+	w.says(w.apply(core.AddNode{ID: "n2", Capacity: amounts(3, 0)}), `
+		NODE n2 ADD {vcore=3}
+		QUEUE root SET QUEUE_MAX {vcore=13}`)
+	limited := tree(leaf("a"))
+	limited.Root.Max = resources.Limits{3}
+	skip(w.partition.Apply(w.now, core.Reconfigure{Config: limited})...)
+	w.says(w.apply(core.RemoveNode{ID: "n2"}), `NODE n2 REMOVE NODE_DECOMISSION`)
 }
 
-// What a step without a command says was seen by no partition.
+// What is refused at the edge was in no partition.
 func TestRefusedAtTheEdge(t *testing.T) {
 	w := working(t)
-	w.says(w.tell(nil, core.Effects{
-		&si.RejectedApplication{ApplicationID: "x", Reason: "no such partition"},
-		&si.RejectedNode{NodeID: "n9"}, &si.RejectedAllocation{AllocationKey: "k"}, "something else",
-	}), `
+	w.says(w.record(
+		&core.ApplicationRejected{ID: "x", Reason: "no such partition"},
+		&core.NodeRejected{ID: "n9"}, &core.AllocationRejected{Key: "k"},
+	), `
 		APP x ADD APP_NEW
 		APP x SET APP_REJECT "no such partition"`)
+}
+
+// Reports for people are records of the ask, the application or the queue.
+func TestReports(t *testing.T) {
+	w := working(t)
+	ask := &core.Allocation{Key: "a9", Application: "app", Amounts: amounts(9, 0)}
+	w.says(w.record(
+		&core.AskReport{Allocation: ask, Message: "no room is made"},
+		&core.ApplicationReport{ID: "app", Key: "a9", Message: "it repeats itself"},
+		&core.QueueReport{Queue: "root.a", Message: "uses more than its max", Freed: amounts(2, 0)},
+	), `
+		REQUEST a9 NONE app "no room is made"
+		APP app NONE a9 "it repeats itself"
+		QUEUE root.a SET QUEUE_PREEMPTION {vcore=2} "uses more than its max"`)
+}
+
+// The records of an event are the same without a recorder, but for the max of the
+// root. Events that a resource manager hears of by a record only, have one record.
+func TestRecordsOfOneEvent(t *testing.T) {
+	a := &core.Allocation{Key: "a1", Application: "app", Node: "n1", Amounts: amounts(4, 0)}
+	w := newWorld(t, tree())
+	root := tree(leaf("a")).Root
+	for _, c := range []struct {
+		event  core.Event
+		notice bool
+	}{
+		{core.AskAdded{Allocation: a}, false},
+		{core.AskResized{Allocation: a}, false},
+		{&core.AskEnded{Allocation: a}, false},
+		{core.Placed{Allocation: a}, false},
+		{core.Adopted{Allocation: a}, false},
+		{&core.Resized{Allocation: a}, false},
+		{&core.Ended{Allocation: a}, false},
+		{&core.EvictionRequested{Allocation: a}, true},
+		{&core.AllocationRejected{Key: "a1"}, false},
+		{core.ForeignAdded{Allocation: a}, true},
+		{core.ForeignRemoved{Allocation: a}, true},
+		{&core.Reserved{Allocation: a, Node: "n1"}, true},
+		{&core.Unreserved{Allocation: a, Node: "n1"}, true},
+		{&core.Nominated{Allocation: a, Node: "n1", Reason: "r"}, true},
+		{&core.NominationEnded{Allocation: a, Node: "n1", Reason: "r"}, true},
+		{&core.PreemptionPlanned{Key: "a1"}, false},
+		{&core.Unschedulable{Allocation: a}, false},
+		{&core.AskReport{Allocation: a}, true},
+		{&core.ApplicationReport{ID: "app"}, true},
+		{&core.QueueReport{Queue: "root.a"}, true},
+		{&core.ApplicationAccepted{ID: "app"}, false},
+		{&core.ApplicationRejected{ID: "app"}, false},
+		{&core.ApplicationChanged{ID: "app", State: core.Running}, false},
+		{&core.ApplicationGone{ID: "app"}, false},
+		{&core.NodeAdded{ID: "n1"}, true},
+		{&core.NodeRejected{ID: "n1"}, false},
+		{&core.NodeResized{ID: "n1"}, true},
+		{&core.NodeAttributes{ID: "n1"}, false},
+		{&core.NodeSchedulable{ID: "n1"}, true},
+		{&core.NodeRemoved{ID: "n1"}, true},
+		{&core.Reconfigured{After: root, Total: amounts(4, 0)}, false},
+	} {
+		records := events.Records(w.kinds, w.now, c.event)
+		limited := *w
+		limited.recorder = events.NewRecorder(w.kinds)
+		assert.Equal(t, lines(records), limited.record(c.event), "%T", c.event)
+		notice := events.Notice(w.kinds, w.now, c.event)
+		assert.Equal(t, notice != nil, c.notice, "%T", c.event)
+		if notice != nil {
+			assert.Equal(t, line(notice)+"\n", lines(records), "%T", c.event)
+			assert.Equal(t, notice.TimestampNano, w.now.UnixNano())
+		}
+	}
 }
 
 // The records are appended to what is given, and a placement costs one piece
 // of memory: both records of it.
 func TestAPlacementIsOnePieceOfMemory(t *testing.T) {
 	w := working(t)
-	placed := events.Step{Now: w.now, Effects: core.Effects{&si.Allocation{
-		AllocationKey: "a1", ApplicationID: "app", NodeID: "n1", ResourcePerAlloc: core.ResourceOf(w.kinds, amounts(4, 0)),
-	}}}
+	placed := events.Step{Now: w.now, Effects: core.Effects{core.Placed{Allocation: &core.Allocation{
+		Key: "a1", Application: "app", Node: "n1", Amounts: amounts(4, 0),
+	}}}}
 	var records []*si.EventRecord
-	assert.Equal(t, testing.AllocsPerRun(100, func() { records = w.scribe.Record(records[:0], placed) }), 1.0)
-	records = w.scribe.Record(records, placed)
+	assert.Equal(t, testing.AllocsPerRun(100, func() { records = w.recorder.Record(records[:0], placed) }), 1.0)
+	records = w.recorder.Record(records, placed)
 	assert.Equal(t, len(records), 4)
-	assert.Equal(t, testing.AllocsPerRun(100, func() { w.scribe.Skip(placed) }), 0.0)
+	assert.Equal(t, testing.AllocsPerRun(100, func() { w.recorder.Skip(placed) }), 0.0)
+}
+
+// Asks that share their amounts share the message of them, however many others
+// come between. What is not shared is right all the same.
+func TestEqualAsksShareTheirResource(t *testing.T) {
+	w := working(t)
+	sizes := make([]resources.Amounts, 1500)
+	for i := range sizes {
+		sizes[i] = amounts(int64(i%1000+1), 0)
+	}
+	asked := func(a resources.Amounts) *si.Resource {
+		event := core.AskAdded{Allocation: &core.Allocation{Key: "k", Application: "app", Amounts: a}}
+		records := w.recorder.Record(nil, events.Step{Now: w.now, Effects: core.Effects{event}})
+		assert.Equal(t, records[0].Resource.Resources[resources.VCore].Value, a[0])
+		return records[0].Resource
+	}
+	seen := make([]*si.Resource, 600)
+	for range 3 {
+		for i := range seen {
+			message := asked(sizes[i])
+			assert.Assert(t, seen[i] == nil || seen[i] == message)
+			seen[i] = message
+		}
+	}
+	assert.Assert(t, asked(sizes[7]) == asked(amounts(8, 0)), "alike, one after the other")
+	for _, a := range sizes { // more than are remembered
+		asked(a)
+	}
+	assert.Assert(t, asked(sizes[0]) == asked(sizes[0]))
 }

@@ -1,0 +1,140 @@
+package events
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// Records are the records of one event; none if nothing is recorded of it. What a
+// node changes of a root queue without a max of its own is not among them: that is
+// known to a Recorder only.
+func Records(kinds *resources.Kinds, now time.Time, event core.Event) []*si.EventRecord {
+	c := conversion{kinds: kinds, now: now.UnixNano()}
+	c.convert(event)
+	return c.records
+}
+
+// Notice is the record of an event that a resource manager is told as a record
+// even where no history is kept: about nodes, foreign allocations, reservations,
+// nominations and evictions, and the reports for people. It is nil for other
+// events: messages of their own tell of them.
+func Notice(kinds *resources.Kinds, now time.Time, event core.Event) *si.EventRecord {
+	c := conversion{kinds: kinds, now: now.UnixNano()}
+	if !c.notice(event) {
+		return nil
+	}
+	return c.records[0]
+}
+
+// A conversion makes records of events. Apart from resources that records share it
+// keeps nothing between two events.
+type conversion struct {
+	kinds   *resources.Kinds
+	shared  shared
+	now     int64 // nanoseconds
+	records []*si.EventRecord
+}
+
+// convert makes all records of an event.
+func (c *conversion) convert(event core.Event) {
+	switch e := event.(type) {
+	case core.Placed:
+		c.allocation(e.Allocation, si.EventRecord_ADD, si.EventRecord_APP_ALLOC, "")
+	case core.Adopted:
+		c.allocation(e.Allocation, si.EventRecord_ADD, si.EventRecord_APP_ALLOC, "")
+	case *core.Ended:
+		c.allocation(e.Allocation, si.EventRecord_REMOVE, endDetails[e.Cause], e.Message)
+	case core.AskAdded:
+		c.ask(e.Allocation, si.EventRecord_ADD, si.EventRecord_APP_REQUEST)
+	case *core.AskEnded:
+		detail := si.EventRecord_REQUEST_CANCEL
+		if e.Cause == core.CauseTimedOut {
+			detail = si.EventRecord_REQUEST_TIMEOUT
+		}
+		c.ask(e.Allocation, si.EventRecord_REMOVE, detail)
+	case *core.Unschedulable:
+		c.add(&si.EventRecord{
+			Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Reason,
+			Resource: c.resource(e.Amounts),
+		})
+	case *core.ApplicationAccepted:
+		c.application(e.ID, si.EventRecord_ADD, si.EventRecord_APP_NEW, "")
+		c.member(e.ID, e.Queue, si.EventRecord_ADD)
+	case *core.ApplicationRejected:
+		c.application(e.ID, si.EventRecord_ADD, si.EventRecord_APP_NEW, "")
+		c.application(e.ID, si.EventRecord_SET, si.EventRecord_APP_REJECT, e.Reason)
+	case *core.ApplicationChanged:
+		c.application(e.ID, si.EventRecord_SET, stateDetails[e.State], e.Message)
+	case *core.ApplicationGone:
+		c.application(e.ID, si.EventRecord_REMOVE, si.EventRecord_DETAILS_NONE, "")
+		c.member(e.ID, e.Queue, si.EventRecord_REMOVE)
+	case *core.Reconfigured:
+		c.reconfigured(e)
+	default:
+		c.notice(event)
+	}
+}
+
+// notice makes the record of an event that has one for itself, and reports whether
+// it has.
+func (c *conversion) notice(event core.Event) bool {
+	switch e := event.(type) {
+	case core.ForeignAdded:
+		c.foreign(e.Allocation, si.EventRecord_ADD)
+	case core.ForeignRemoved:
+		c.foreign(e.Allocation, si.EventRecord_REMOVE)
+	case *core.Reserved:
+		c.reservation(e.Allocation, e.Node, si.EventRecord_ADD)
+	case *core.Unreserved:
+		c.reservation(e.Allocation, e.Node, si.EventRecord_REMOVE)
+	case *core.Nominated:
+		c.nomination(e.Allocation, e.Node, si.EventRecord_ADD, e.Reason)
+	case *core.NominationEnded:
+		c.nomination(e.Allocation, e.Node, si.EventRecord_REMOVE, e.Reason)
+	case *core.EvictionRequested:
+		c.add(&si.EventRecord{
+			Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message,
+			EventChangeType: si.EventRecord_REMOVE, EventChangeDetail: si.EventRecord_ALLOC_PREEMPT, Resource: c.resource(e.Amounts),
+		})
+	case *core.NodeAdded:
+		c.node(e.ID, si.EventRecord_ADD, si.EventRecord_DETAILS_NONE, core.ResourceOf(c.kinds, e.Capacity))
+	case *core.NodeResized:
+		c.node(e.ID, si.EventRecord_SET, si.EventRecord_NODE_CAPACITY, core.ResourceOf(c.kinds, e.Capacity))
+	case *core.NodeRemoved:
+		c.node(e.ID, si.EventRecord_REMOVE, si.EventRecord_NODE_DECOMISSION, nil)
+	case *core.NodeSchedulable:
+		c.add(&si.EventRecord{
+			Type: si.EventRecord_NODE, ObjectID: string(e.ID), Message: fmt.Sprintf("schedulable: %t", e.Schedulable),
+			EventChangeType: si.EventRecord_SET, EventChangeDetail: si.EventRecord_NODE_SCHEDULABLE,
+		})
+	default:
+		return c.report(event)
+	}
+	return true
+}
+
+// report makes the record of a report for people.
+func (c *conversion) report(event core.Event) bool {
+	switch e := event.(type) {
+	case *core.AskReport:
+		c.add(&si.EventRecord{Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message})
+	case *core.ApplicationReport:
+		c.add(&si.EventRecord{Type: si.EventRecord_APP, ObjectID: string(e.ID), ReferenceID: string(e.Key), Message: e.Message})
+	case *core.QueueReport:
+		c.queueChanged(string(e.Queue), si.EventRecord_QUEUE_PREEMPTION, core.ResourceOf(c.kinds, e.Freed), e.Message)
+	default:
+		return false
+	}
+	return true
+}
+
+// add adds a record of this step.
+func (c *conversion) add(record *si.EventRecord) {
+	record.TimestampNano = c.now
+	c.records = append(c.records, record)
+}

@@ -1,0 +1,279 @@
+package events_test
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A replay is what a partition holds, according to its events and nothing else.
+type replay struct {
+	applications map[core.ApplicationID]*core.ApplicationView // without lists and sums
+	nodes        map[core.NodeID]*core.NodeView               // as those
+	asks         map[core.AllocationKey]*core.Allocation
+	running      map[core.AllocationKey]*core.Allocation
+	foreign      map[core.AllocationKey]*core.Allocation
+	moving       *core.Allocation // the foreign one that was just removed, in the same step
+	evicted      core.Eviction    // of that one, if there was one
+	reserved     map[core.AllocationKey]core.Reservation
+	nominated    map[core.AllocationKey]core.NodeID
+	triggers     map[core.AllocationKey]string // of nominations
+	evictions    map[core.AllocationKey]core.Eviction
+	total        resources.Amounts
+	root         core.QueueConfig
+	met          map[string]int // events by type
+}
+
+// eventTypes is every event that a partition can have.
+var eventTypes = []core.Event{
+	core.AskAdded{}, core.AskResized{}, &core.AskEnded{}, core.Placed{}, core.Adopted{}, &core.Resized{}, &core.Ended{},
+	&core.EvictionRequested{}, &core.AllocationRejected{}, core.ForeignAdded{}, core.ForeignRemoved{},
+	&core.Reserved{}, &core.Unreserved{}, &core.Nominated{}, &core.NominationEnded{}, &core.PreemptionPlanned{},
+	&core.Unschedulable{}, &core.AskReport{}, &core.ApplicationReport{}, &core.QueueReport{},
+	&core.ApplicationAccepted{}, &core.ApplicationRejected{}, &core.ApplicationChanged{}, &core.ApplicationGone{},
+	&core.NodeAdded{}, &core.NodeRejected{}, &core.NodeResized{}, &core.NodeAttributes{}, &core.NodeSchedulable{}, &core.NodeRemoved{},
+	&core.Reconfigured{},
+}
+
+func newReplay() *replay {
+	return &replay{
+		applications: map[core.ApplicationID]*core.ApplicationView{}, nodes: map[core.NodeID]*core.NodeView{},
+		asks: map[core.AllocationKey]*core.Allocation{}, running: map[core.AllocationKey]*core.Allocation{}, foreign: map[core.AllocationKey]*core.Allocation{},
+		reserved: map[core.AllocationKey]core.Reservation{}, nominated: map[core.AllocationKey]core.NodeID{}, triggers: map[core.AllocationKey]string{},
+		evictions: map[core.AllocationKey]core.Eviction{}, met: map[string]int{},
+	}
+}
+
+// begin puts an allocation into a list in which it must not be.
+func begin(list map[core.AllocationKey]*core.Allocation, a *core.Allocation) error {
+	if list[a.Key] != nil {
+		return fmt.Errorf("%s is there already", a.Key)
+	}
+	list[a.Key] = a
+	return nil
+}
+
+// end takes an allocation out of a list in which it must be, as it is.
+func end(list map[core.AllocationKey]*core.Allocation, a *core.Allocation) error {
+	if known := list[a.Key]; known == nil || allocationText(known) != allocationText(a) {
+		return fmt.Errorf("%s is not there as it was: %+v", a.Key, known)
+	}
+	delete(list, a.Key)
+	return nil
+}
+
+// take replays an event; it fails if the event makes no sense after those before.
+func (r *replay) take(now time.Time, event core.Event) error {
+	r.met[fmt.Sprintf("%T", event)]++
+	moving := r.moving
+	r.moving = nil
+	switch e := event.(type) {
+	case core.AskAdded:
+		if app := r.applications[e.Application]; e.Created.Before(app.Submitted) {
+			app.Submitted = e.Created
+		}
+		return begin(r.asks, e.Allocation)
+	case core.AskResized:
+		r.asks[e.Key] = e.Allocation
+	case *core.AskEnded:
+		return end(r.asks, e.Allocation)
+	case core.Placed:
+		return r.placed(e.Allocation, true)
+	case core.Adopted:
+		if app := r.applications[e.Application]; e.Created.Before(app.Submitted) {
+			app.Submitted = e.Created
+		}
+		return r.placed(e.Allocation, false)
+	case *core.Resized:
+		if before := r.running[e.Key]; !before.Amounts.Equal(e.Before) {
+			return fmt.Errorf("it had %v before", before.Amounts)
+		}
+		r.running[e.Key] = e.Allocation
+	case *core.Ended:
+		_, evicted := r.evictions[e.Key]
+		if evicted != e.Evicted {
+			return fmt.Errorf("evicted: %t", evicted)
+		}
+		delete(r.evictions, e.Key)
+		return end(r.running, e.Allocation)
+	case *core.EvictionRequested:
+		r.evictions[e.Key] = core.Eviction{Key: e.Key, For: e.For, Since: now, Trigger: e.Trigger, Class: e.Class}
+	case core.ForeignAdded:
+		if moving != nil && moving.Key == e.Key && moving.Node == e.Node && r.evicted.Key == e.Key {
+			r.evictions[e.Key] = r.evicted // it has other amounts and is still to go
+		}
+		return begin(r.foreign, e.Allocation)
+	case core.ForeignRemoved:
+		r.moving, r.evicted = e.Allocation, r.evictions[e.Key]
+		delete(r.evictions, e.Key)
+		return end(r.foreign, e.Allocation)
+	default:
+		return r.takeRest(now, event)
+	}
+	return nil
+}
+
+func (r *replay) placed(a *core.Allocation, waited bool) error {
+	if r.asks[a.Key] == nil && waited {
+		return fmt.Errorf("%s did not wait", a.Key)
+	}
+	delete(r.asks, a.Key)
+	return begin(r.running, a)
+}
+
+func (r *replay) takeRest(now time.Time, event core.Event) error {
+	switch e := event.(type) {
+	case *core.Reserved:
+		r.reserved[e.Key] = core.Reservation{Node: e.Node, Key: e.Key, At: now, Required: e.Required != ""}
+	case *core.Unreserved:
+		if r.reserved[e.Key].Node != e.Node {
+			return fmt.Errorf("it was reserved on %q", r.reserved[e.Key].Node)
+		}
+		delete(r.reserved, e.Key)
+	case *core.Nominated:
+		r.nominated[e.Key], r.triggers[e.Key] = e.Node, e.Plan.Trigger.String()
+	case *core.NominationEnded:
+		if r.nominated[e.Key] != e.Node {
+			return fmt.Errorf("it was nominated to %q", r.nominated[e.Key])
+		}
+		delete(r.nominated, e.Key)
+	case *core.ApplicationAccepted:
+		r.applications[e.ID] = &core.ApplicationView{
+			ID: e.ID, Queue: e.Queue, User: e.User, Groups: e.Groups, Tags: e.Tags, State: core.New, Since: now, Submitted: now,
+		}
+	case *core.ApplicationChanged:
+		app := r.applications[e.ID]
+		if app.State != e.From || app.Queue != e.Queue {
+			return fmt.Errorf("it is %s in %s", app.State, app.Queue)
+		}
+		app.State, app.Since = e.State, now
+	case *core.ApplicationGone:
+		if app := r.applications[e.ID]; app.State != e.State || app.Queue != e.Queue {
+			return fmt.Errorf("it is %s in %s", app.State, app.Queue)
+		}
+		delete(r.applications, e.ID)
+	case *core.NodeAdded:
+		r.nodes[e.ID] = &core.NodeView{ID: e.ID, Capacity: e.Capacity, Attributes: e.Attributes, Schedulable: e.Schedulable}
+		r.total = e.Total
+	case *core.NodeResized:
+		r.nodes[e.ID].Capacity, r.total = e.Capacity, e.Total
+	case *core.NodeAttributes:
+		r.nodes[e.ID].Attributes = e.Attributes
+	case *core.NodeSchedulable:
+		if r.nodes[e.ID].Schedulable == e.Schedulable {
+			return fmt.Errorf("it is so already")
+		}
+		r.nodes[e.ID].Schedulable = e.Schedulable
+	case *core.NodeRemoved:
+		delete(r.nodes, e.ID)
+		r.total = e.Total
+	case *core.Reconfigured:
+		if fmt.Sprint(r.root) != fmt.Sprint(e.Before) || !r.total.Equal(e.Total) {
+			return fmt.Errorf("it was %v, of %v", r.root, r.total)
+		}
+		r.root = e.After
+	}
+	return nil
+}
+
+// allocationText is all of an allocation.
+func allocationText(a *core.Allocation) string { return fmt.Sprintf("%+v", *a) }
+
+func applicationText(a *core.ApplicationView, used, pending resources.Amounts) string {
+	return fmt.Sprintf("application %s in %s of %s %v %v: %s since %d, submitted %d, used %s pending %s", a.ID, a.Queue, a.User, a.Groups, a.Tags,
+		a.State, a.Since.UnixNano(), a.Submitted.UnixNano(), sumText(used), sumText(pending))
+}
+
+func nodeText(n *core.NodeView, allocated, occupied resources.Amounts) string {
+	return fmt.Sprintf("node %s %v %t: %s, allocated %s occupied %s", n.ID, n.Attributes, n.Schedulable, sumText(n.Capacity), sumText(allocated), sumText(occupied))
+}
+
+func sumText(sum resources.Amounts) string { return fmt.Sprint(sum.Of(0), ":", sum.Of(1)) }
+
+func reservationText(r core.Reservation) string { return fmt.Sprintf("reservation %+v", r) }
+
+func nominationText(key core.AllocationKey, node core.NodeID, trigger string) string {
+	return fmt.Sprintf("nomination of %s to %s by %s", key, node, trigger)
+}
+
+func evictionText(node core.NodeID, e core.Eviction) string {
+	e.Overdue = false // which is a matter of time, not an event
+	return fmt.Sprintf("eviction on %s: %+v", node, e)
+}
+
+// shown is all that the events say, one thing a line.
+func (r *replay) shown() (lines []string) {
+	used, pending := map[core.ApplicationID]resources.Amounts{}, map[core.ApplicationID]resources.Amounts{}
+	allocated, occupied := map[core.NodeID]resources.Amounts{}, map[core.NodeID]resources.Amounts{}
+	var allUsed, allOccupied resources.Amounts
+	for _, a := range r.asks {
+		lines = append(lines, "ask "+allocationText(a))
+		pending[a.Application] = pending[a.Application].Plus(a.Amounts)
+	}
+	for _, a := range r.running {
+		lines = append(lines, "runs "+allocationText(a))
+		used[a.Application], allocated[a.Node] = used[a.Application].Plus(a.Amounts), allocated[a.Node].Plus(a.Amounts)
+		allUsed.Add(a.Amounts)
+	}
+	for _, a := range r.foreign {
+		lines = append(lines, "foreign "+allocationText(a))
+		occupied[a.Node] = occupied[a.Node].Plus(a.Amounts)
+		allOccupied.Add(a.Amounts)
+	}
+	for _, app := range r.applications {
+		lines = append(lines, applicationText(app, used[app.ID], pending[app.ID]))
+	}
+	for _, n := range r.nodes {
+		lines = append(lines, nodeText(n, allocated[n.ID], occupied[n.ID]))
+	}
+	for _, held := range r.reserved {
+		lines = append(lines, reservationText(held))
+	}
+	for key, node := range r.nominated {
+		lines = append(lines, nominationText(key, node, r.triggers[key]))
+	}
+	for key, e := range r.evictions {
+		if a := r.running[key]; a != nil {
+			lines = append(lines, evictionText(a.Node, e))
+		} else if a := r.foreign[key]; a != nil {
+			lines = append(lines, evictionText(a.Node, e))
+		}
+	}
+	lines = append(lines, fmt.Sprint("sums ", sumText(r.total), sumText(allUsed), sumText(allOccupied)))
+	slices.Sort(lines)
+	return lines
+}
+
+// shownBy is the same, made of a view.
+func shownBy(v *core.View) (lines []string) {
+	for _, n := range v.Nodes {
+		lines = append(lines, nodeText(n, n.Allocated, n.Occupied))
+		for _, a := range n.Allocations {
+			lines = append(lines, "runs "+allocationText(a))
+		}
+		for _, a := range n.ForeignAllocations {
+			lines = append(lines, "foreign "+allocationText(a))
+		}
+		for _, held := range n.Reservations {
+			lines = append(lines, reservationText(held))
+		}
+		for _, e := range n.Evictions {
+			lines = append(lines, evictionText(n.ID, e))
+		}
+	}
+	for _, app := range v.Applications {
+		lines = append(lines, applicationText(app, app.Used, app.Pending))
+		for _, ask := range app.Asks {
+			lines = append(lines, "ask "+allocationText(ask.Allocation))
+			if ask.Nominated != "" {
+				lines = append(lines, nominationText(ask.Key, ask.Nominated, ask.Trigger.String()))
+			}
+		}
+	}
+	lines = append(lines, fmt.Sprint("sums ", sumText(v.Capacity), sumText(v.Used), sumText(v.Occupied)))
+	slices.Sort(lines)
+	return lines
+}
