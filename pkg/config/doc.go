@@ -23,13 +23,13 @@
 //	cursor.go      a node, where it stands, and how to complain about it
 //	yaml.go        text to nodes; mappings, merges, aliases
 //	partition.go   a partition: node order, the root
-//	preemption.go  who makes room for whom
+//	preemption.go  how room is made for asks
 //	queue.go       a queue and what is below it
 //	properties.go  properties: reading, inheriting, working out
 //	quantities.go  quantities of resources, read and printed
 //	limit.go       limits of users and groups
 //	placement.go   placement rules and filters
-//	hierarchy.go   what queues promise and allow, compared along the tree
-//	nearest.go     what somebody may have meant
+//	hierarchy.go   guarantees and limits, compared along the tree
+//	nearest.go     the known word that was probably meant
 //	build.go       to core.Config
 package config
