@@ -1,129 +1,128 @@
 package archive
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A Book is what one partition has been. One goroutine writes it, with Take; any
+// A Book is what one partition has been. One goroutine writes it, with Observe; any
 // number read it, and a nil one reads as empty.
 //
-//	running of a life = its allocations in running, used = their sum
-//	counts            = lives that run, and all of running
+// A book does not keep what runs and what waits: events say how long an allocation
+// ran, and with what. It keeps sums for each application, and of single
+// allocations only what an event about their end does not say: when their amounts
+// changed, why an ask waits, and which plan evicts an allocation.
+//
+//	used of an application = the amounts of its allocations without placeholders
+//	counts                 = applications in state Running, and all allocations
 type Book struct {
 	config Config
-	kinds  *resources.Kinds
 
-	mu         sync.Mutex
-	now        time.Time // of the last step
-	began      time.Time
-	lives      map[core.ApplicationID]*life
-	last       *life // that was looked up last
-	running    map[core.AllocationKey]run
-	instances  map[core.NodeID]string // types of nodes, where they are known
-	lately     lately
-	ended      ring[*ApplicationRecord]
-	rejections ring[*ApplicationRecord]
-	plans      plans
-	counts     counts
-	over       []*ApplicationRecord // that ended with the last step
+	mu           sync.Mutex
+	now          time.Time // of the last step
+	since        time.Time // of the first step
+	applications map[core.ApplicationID]*application
+	last         *application                 // that was looked up last
+	resized      map[core.AllocationKey]int64 // when running allocations got other amounts, in nanoseconds
+	instances    map[core.NodeID]string       // types of nodes, where they are known
+	ended        ring[*ApplicationRecord]
+	rejected     ring[*ApplicationRecord]
+	plans        plans
+	counts       counts
+	finished     []*ApplicationRecord // that ended with the last step
 }
 
-func newBook(config Config, kinds *resources.Kinds) *Book {
+func newBook(config Config) *Book {
 	return &Book{
-		config: config, kinds: kinds, lives: map[core.ApplicationID]*life{}, running: map[core.AllocationKey]run{},
-		instances: map[core.NodeID]string{}, plans: newPlans(),
+		config: config, applications: map[core.ApplicationID]*application{},
+		resized: map[core.AllocationKey]int64{}, instances: map[core.NodeID]string{}, plans: newPlans(),
 	}
 }
 
-// Take writes down a step. All steps must be taken, in order, from the first on. It
-// returns the applications that ended, in a slice that is good until the next one.
+// Observe takes in a step. All steps must be observed, in order, from the first on.
+// It returns the applications that ended, in a slice that is good until the next
+// call.
 func (b *Book) Observe(step events.Step) (ended []*ApplicationRecord) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.now, b.over = step.Now, b.over[:0]
-	if b.began.IsZero() {
-		b.began = step.Now
+	b.now, b.finished = step.Now, b.finished[:0]
+	if b.since.IsZero() {
+		b.since = step.Now
 	}
 	b.counts.pass(minuteOf(step.Now))
-	if c, ok := step.Command.(core.ReleaseAllocation); ok {
-		b.released(c)
+	for i, event := range step.Effects {
+		if removed, ok := event.(core.ForeignRemoved); ok && !staysOnItsNode(removed, step.Effects[i+1:]) {
+			b.plans.foreignGone(b.now, removed.Allocation)
+		}
+		b.observe(event)
 	}
-	for _, effect := range step.Effects {
-		b.caused(step.Command, effect)
-	}
-	b.done(step.Command, step.Effects)
-	return b.over
+	return b.finished
 }
 
-func (b *Book) caused(command core.Command, effect any) {
-	switch e := effect.(type) {
-	case *si.Allocation:
-		b.placed(e)
-	case *si.AllocationRelease:
-		// Any other type asks for the end, which comes with a release.
-		if e.TerminationType == si.TerminationType_STOPPED_BY_RM {
-			b.stopped(core.AllocationKey(e.AllocationKey), e.TerminationType)
-		}
-	case *si.AcceptedApplication:
-		if c, ok := command.(core.AddApplication); ok {
-			b.accepted(c)
-		}
-	case *si.RejectedApplication:
-		b.rejected(command, e)
-	case *si.UpdatedApplication:
-		b.entered(e)
-	case *si.UpdateContainerSchedulingStateRequest:
-		b.hinted(e)
-	case *si.EventRecord:
-		b.recorded(e)
-	case core.Nomination:
+// staysOnItsNode reports whether a foreign allocation that is removed is added
+// again at once, because it has other amounts.
+func staysOnItsNode(removed core.ForeignRemoved, next core.Effects) bool {
+	if len(next) == 0 {
+		return false
+	}
+	added, ok := next[0].(core.ForeignAdded)
+	return ok && added.Key == removed.Key && added.Node == removed.Node
+}
+
+func (b *Book) observe(event core.Event) {
+	switch e := event.(type) {
+	case core.AskAdded:
+		b.asked(e.Allocation)
+	case core.Placed:
+		b.placed(e.Allocation)
+	case core.Adopted:
+		b.asked(e.Allocation)
+		b.placed(e.Allocation)
+	case *core.Ended:
+		b.end(e)
+	case *core.AskEnded:
+		b.withdrawn(e)
+	case *core.Resized:
+		b.resize(e)
+	case *core.Nominated:
+		b.explain(e.Allocation, e.Reason)
 		b.nominated(e)
-	case core.Preemption:
+	case *core.NominationEnded:
+		if e.Waits {
+			why := fmt.Sprintf("no longer nominated to node %s: %s", e.Node, e.Reason)
+			b.explain(e.Allocation, why)
+			b.plans.close(b.now, e.Key, Cleared, why)
+		}
+	case *core.PreemptionPlanned:
 		b.planned(&Plan{Application: e.Application, Key: e.Key, Queue: e.Queue, Node: e.Node, Decision: e.Plan})
+	case *core.EvictionRequested:
+		b.plans.evicted(e.Allocation, b.queueOf(e.Application))
+	case *core.Unschedulable:
+		if w := b.explain(e.Allocation, e.Reason); w != nil {
+			w.ScaleUp = true
+		}
+	case *core.AskReport:
+		b.explain(e.Allocation, e.Message)
+	case *core.ApplicationAccepted:
+		b.accepted(e)
+	case *core.ApplicationRejected:
+		b.reject(e)
+	case *core.ApplicationChanged:
+		b.changed(e)
+	case *core.ApplicationGone:
+		b.gone(e)
+	case *core.NodeAdded:
+		b.typed(e.ID, e.Attributes)
+	case *core.NodeAttributes:
+		b.typed(e.ID, e.Attributes)
+	case *core.NodeRemoved:
+		delete(b.instances, e.ID)
 	}
-}
-
-// done is what a command has changed that is not told, or told last.
-func (b *Book) done(command core.Command, effects core.Effects) {
-	switch c := command.(type) {
-	case core.AddAllocation:
-		if !refused(effects) {
-			b.added(c.Allocation)
-		}
-	case core.RemoveApplication:
-		b.removed(c.ID)
-	case core.AddNode:
-		if !refused(effects) {
-			b.typed(c.ID, c.Attributes)
-		}
-	case core.UpdateNode:
-		if !refused(effects) && c.Attributes != nil {
-			b.typed(c.ID, c.Attributes)
-		}
-	case core.RemoveNode:
-		delete(b.instances, c.ID)
-		b.plans.lost(b.now, c.ID)
-	}
-}
-
-// refused reports whether a command was not carried out.
-func refused(effects core.Effects) bool {
-	for _, effect := range effects {
-		switch effect.(type) {
-		case *si.RejectedAllocation, *si.RejectedNode:
-			return true
-		}
-	}
-	return false
 }
 
 // typed notes the type of a node.
@@ -134,92 +133,78 @@ func (b *Book) typed(id core.NodeID, attributes map[string]string) {
 	}
 }
 
-func (b *Book) nominated(n core.Nomination) {
-	b.waits(n.Application, n.Key, n.Reason)
-	if n.Node == "" {
-		b.plans.close(b.now, n.Key, Cleared, n.Reason)
-		return
+// find finds an application; nil if there is none. Placements come one after the
+// other for the same application.
+func (b *Book) find(id core.ApplicationID) *application {
+	if b.last == nil || b.last.ID != id {
+		b.last = b.applications[id]
 	}
-	p := &Plan{Application: n.Application, Key: n.Key, Node: n.Node, Decision: n.Plan}
-	if l := b.life(n.Application); l != nil {
-		p.Queue = l.Queue
-	}
-	b.planned(p)
+	return b.last
 }
 
-// planned keeps a plan and notes who was told to go. Who is of no application here
-// is of another scheduler, and on the node of the plan.
-func (b *Book) planned(p *Plan) {
-	p.At, p.Trigger = b.now, p.Decision.Trigger
-	if p.Decision.Reason == preemptor.Chosen {
-		for _, v := range p.Decision.Victims {
-			victim := Victim{Key: core.AllocationKey(v.Key), Node: p.Node, Amounts: v.Amounts, Priority: v.Priority}
-			if r, ok := b.running[victim.Key]; ok {
-				victim.Application, victim.Queue, victim.Node = r.life.ID, r.life.Queue, r.node
-				r.victim = true
-				b.running[victim.Key] = r
-			}
-			p.Victims = append(p.Victims, victim)
-		}
+// queueOf is the queue of an application; empty if there is none.
+func (b *Book) queueOf(id core.ApplicationID) core.QueuePath {
+	if a := b.find(id); a != nil {
+		return a.Queue
 	}
-	b.plans.add(b.now, p, b.config.PlansMax)
+	return ""
 }
 
-// Over is the applications that ended and those that were rejected, the oldest
-// first, without what is too old at this time.
+// Finished is the applications that ended and those that were rejected, the oldest
+// first, without those that are too old at this time.
 func (b *Book) Finished(now time.Time) (ended, rejected []*ApplicationRecord) {
 	if b == nil {
 		return nil, nil
 	}
 	b.mu.Lock()
-	ended, rejected = slices.Clone(b.ended.all()), slices.Clone(b.rejections.all())
+	ended, rejected = slices.Clone(b.ended.all()), slices.Clone(b.rejected.all())
 	b.mu.Unlock()
 	return b.config.recent(ended, now), b.config.recent(rejected, now)
 }
 
-// recent is those who have not ended too long ago.
-func (c Config) recent(lives []*ApplicationRecord, now time.Time) []*ApplicationRecord {
-	i := slices.IndexFunc(lives, func(l *ApplicationRecord) bool { return !l.Finished.Add(c.Keep).Before(now) })
+// recent is the records of applications that have not ended too long ago.
+func (c Config) recent(records []*ApplicationRecord, now time.Time) []*ApplicationRecord {
+	i := slices.IndexFunc(records, func(r *ApplicationRecord) bool { return !r.Finished.Add(c.Keep).Before(now) })
 	if i < 0 {
 		return nil
 	}
-	return lives[i:]
+	return records[i:]
 }
 
-// Life is the life of an application that goes on; nil if there is none.
+// Application is the record of an application that goes on; nil if there is none.
 func (b *Book) Application(id core.ApplicationID) *ApplicationRecord {
 	if b == nil {
 		return nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if l := b.lives[id]; l != nil {
-		return l.viewed()
+	if a := b.applications[id]; a != nil {
+		return a.viewed()
 	}
 	return nil
 }
 
-// Waits is why an ask of an application waits; nothing if nothing was said of it.
+// PendingReasons is why an ask of an application waits; empty if no event said.
 func (b *Book) PendingReasons(id core.ApplicationID, key core.AllocationKey) PendingReasons {
 	if b == nil {
 		return PendingReasons{}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if l := b.lives[id]; l != nil && l.waits[key] != nil {
-		return PendingReasons{slices.Clone(l.waits[key].Reasons), l.waits[key].ScaleUp}
+	if a := b.applications[id]; a != nil && a.pending[key] != nil {
+		return PendingReasons{slices.Clone(a.pending[key].Reasons), a.pending[key].ScaleUp}
 	}
 	return PendingReasons{}
 }
 
-// Began is when the partition did; zero if that is not known.
+// Since is when the partition began; zero if that is not known.
 func (b *Book) Since() time.Time {
 	if b == nil {
 		return time.Time{}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.began
+	return b.since
 }
 
 // Plans are the plans that are kept, the newest first.
@@ -232,13 +217,13 @@ func (b *Book) Plans() []*Plan {
 	return b.plans.list()
 }
 
-// Told is the last plan by which an allocation was told to go; nil if none did. The
-// application is empty for one of another scheduler.
+// PlanOf is the last plan that evicted an allocation; nil if there is none. The
+// application is empty for a foreign one.
 func (b *Book) PlanOf(application core.ApplicationID, key core.AllocationKey) *Plan {
 	if b == nil {
 		return nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.plans.told(application, key)
+	return b.plans.of(application, key)
 }

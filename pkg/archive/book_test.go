@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -18,46 +17,54 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A stage is a book that is shown steps one by one.
+// A stage is a book that is shown events one by one.
 type stage struct {
 	*Book
 	now  time.Time
-	size *si.Resource
+	size resources.Amounts
 }
 
 func newStage(t testing.TB, config Config) *stage {
 	t.Helper()
-	kinds := new(resources.Kinds)
-	vcore, err := kinds.Amounts(map[string]int64{"vcore": 10})
-	assert.NilError(t, err)
 	a, err := New(config)
 	assert.NilError(t, err)
-	return &stage{Book: a.Open("p", kinds), now: start, size: core.ResourceOf(kinds, vcore)}
+	return &stage{Book: a.Open("p"), now: start, size: resources.Amounts{10}}
 }
 
-func (s *stage) do(c core.Command, effects ...any) []*ApplicationRecord {
-	return s.Observe(events.Step{Now: s.now, Command: c, Effects: effects})
+func (s *stage) do(effects ...core.Event) []*ApplicationRecord {
+	return s.Observe(events.Step{Now: s.now, Effects: effects})
 }
 
-func (s *stage) begin(id string) {
-	s.do(core.AddApplication{ID: core.ApplicationID(id), Queue: "root.a"}, &si.AcceptedApplication{ApplicationID: id})
+func (s *stage) begin(id core.ApplicationID) {
+	s.do(&core.ApplicationAccepted{ID: id, Queue: "root.a"})
 }
 
-func (s *stage) enter(id string, state core.State) []*ApplicationRecord {
-	return s.do(nil, &si.UpdatedApplication{ApplicationID: id, State: state.String()})
+func (s *stage) enter(id core.ApplicationID, from, state core.State) {
+	s.do(&core.ApplicationChanged{ID: id, From: from, State: state})
 }
 
-func (s *stage) place(id, key string) {
-	s.do(nil, &si.Allocation{ApplicationID: id, AllocationKey: key, NodeID: "n", ResourcePerAlloc: s.size})
+func (s *stage) complete(id core.ApplicationID) []*ApplicationRecord {
+	s.enter(id, core.Completing, core.Completed)
+	return s.do(&core.ApplicationGone{ID: id, State: core.Completed})
 }
 
-// plan has an ask of app make victims go.
-func (s *stage) plan(ask string, victims ...string) {
+func (s *stage) allocation(id core.ApplicationID, key core.AllocationKey) *core.Allocation {
+	return &core.Allocation{Application: id, Key: key, Node: "n", Amounts: s.size, Placed: s.now}
+}
+
+func (s *stage) place(id core.ApplicationID, key core.AllocationKey) {
+	s.do(core.Placed{Allocation: s.allocation(id, key)})
+}
+
+// plan has victims of app evicted for an ask of it.
+func (s *stage) plan(ask core.AllocationKey, victims ...string) {
 	d := &preemptor.Decision{Trigger: preemptor.RequiredNode, Reason: preemptor.Chosen}
+	effects := core.Effects{&core.PreemptionPlanned{Application: "app", Key: ask, Queue: "root.a", Node: "n", Plan: d}}
 	for _, v := range victims {
 		d.Victims = append(d.Victims, preemptor.Victim{Candidate: preemptor.Candidate{Key: v}})
+		effects = append(effects, &core.EvictionRequested{Allocation: s.allocation("app", core.AllocationKey(v)), For: ask})
 	}
-	s.do(nil, core.Preemption{Application: "app", Key: core.AllocationKey(ask), Queue: "root.a", Node: "n", Plan: d})
+	s.do(effects...)
 }
 
 func TestConfigNamesEveryProblem(t *testing.T) {
@@ -71,17 +78,17 @@ func TestConfigNamesEveryProblem(t *testing.T) {
 func TestWhatHasEndedIsForgotten(t *testing.T) {
 	s := newStage(t, Config{EndedMax: 3, RejectedMax: 2, Keep: time.Hour})
 	for i := range 10 {
-		id := fmt.Sprint("app", i)
+		id := core.ApplicationID(fmt.Sprint("app", i))
 		s.begin(id)
-		ended := s.enter(id, core.Completed)
+		ended := s.complete(id)
 		assert.Equal(t, len(ended), 1)
-		assert.Equal(t, string(ended[0].ID), id)
-		s.do(nil, &si.RejectedApplication{ApplicationID: id, Reason: "no"})
+		assert.Equal(t, ended[0].ID, id)
+		s.do(&core.ApplicationRejected{ID: id, Reason: "no"})
 		s.now = s.now.Add(10 * time.Minute)
 	}
-	ids := func(lives []*ApplicationRecord) (out string) {
-		for _, l := range lives {
-			out += string(l.ID) + " "
+	ids := func(records []*ApplicationRecord) (out string) {
+		for _, r := range records {
+			out += string(r.ID) + " "
 		}
 		return out
 	}
@@ -95,17 +102,17 @@ func TestWhatHasEndedIsForgotten(t *testing.T) {
 	assert.Equal(t, ids(ended), "")
 
 	s.now = s.now.Add(time.Hour)
-	s.do(nil, &si.RejectedApplication{ApplicationID: "last"})
+	s.do(&core.ApplicationRejected{ID: "last"})
 	assert.Equal(t, s.ended.len(), 0) // and not only hidden
-	assert.Equal(t, s.rejections.len(), 1)
+	assert.Equal(t, s.rejected.len(), 1)
 }
 
-// TestWaits keeps few reasons of each ask, and not too much of each.
-func TestWaits(t *testing.T) {
+// TestReasons keeps few reasons of each ask, and not too much of each.
+func TestReasons(t *testing.T) {
 	s := newStage(t, Config{})
 	s.begin("app")
 	say := func(reason string) {
-		s.do(nil, &si.UpdateContainerSchedulingStateRequest{ApplicationID: "app", AllocationKey: "k", Reason: reason})
+		s.do(&core.AskReport{Allocation: &core.Allocation{Application: "app", Key: "k"}, Message: reason})
 		s.now = s.now.Add(time.Second)
 	}
 	for i := range reasonsMax {
@@ -120,33 +127,83 @@ func TestWaits(t *testing.T) {
 	assert.DeepEqual(t, waits[reasonsMax-3:], []PendingReason{
 		{"reason 0", s.now.Add(-3 * time.Second), 2}, {"one more", s.now.Add(-2 * time.Second), 1}, {"reason 1", s.now.Add(-time.Second), 1},
 	})
-	say(strings.Repeat("x", 10*wordsMax))
+	say(strings.Repeat("x", 10*reasonBytesMax))
 	waits = s.PendingReasons("app", "k").Reasons
-	assert.Equal(t, len(waits[reasonsMax-1].Message), wordsMax)
+	assert.Equal(t, len(waits[reasonsMax-1].Message), reasonBytesMax)
 
 	before := s.PendingReasons("app", "k")
 	say("later")
 	assert.Equal(t, before.Reasons[reasonsMax-1].Message, waits[reasonsMax-1].Message) // it is a copy
 	s.place("app", "k")
 	assert.Equal(t, len(s.PendingReasons("app", "k").Reasons), 0)
-	say("late") // it runs
+	s.do(&core.Ended{Allocation: s.allocation("app", "k"), Cause: core.CauseBindFailed, Message: "no port"})
+	assert.Equal(t, s.PendingReasons("app", "k").Reasons[0].Message, "binding failed: no port")
+	s.do(&core.AskEnded{Allocation: s.allocation("app", "k")})
 	assert.Equal(t, len(s.PendingReasons("app", "k").Reasons), 0)
 	assert.Equal(t, len(s.PendingReasons("other", "k").Reasons), 0)
 }
 
-// TestStatesAreForgotten: one that goes on for ever has a list that does not.
+// TestUsageOfResized has an allocation use its old amounts until it is resized, and
+// the new ones from then on; nothing of it is kept after its end.
+func TestUsageOfResized(t *testing.T) {
+	s := newStage(t, Config{})
+	s.begin("app")
+	s.do(&core.NodeAdded{ID: "n", Attributes: map[string]string{attributeInstance: "big"}})
+	first := s.allocation("app", "k")
+	s.do(core.Placed{Allocation: first})
+	s.now = s.now.Add(10 * time.Second)
+	second := *first
+	second.Amounts = resources.Amounts{3}
+	s.do(&core.Resized{Allocation: &second, Before: first.Amounts})
+	assert.Equal(t, len(s.resized), 1)
+	s.now = s.now.Add(7 * time.Second)
+	third := second
+	third.Amounts = resources.Amounts{40}
+	s.do(&core.Resized{Allocation: &third, Before: second.Amounts})
+	s.now = s.now.Add(time.Second)
+	s.do(&core.Ended{Allocation: &third})
+	record := s.Application("app")
+	assert.DeepEqual(t, record.Used, []ResourceUsage{{"big", resources.Amounts{10*10 + 3*7 + 40*1}}})
+	assert.DeepEqual(t, record.MaxUsed, resources.Amounts{40})
+	assert.Equal(t, len(s.resized), 0)
+
+	again := s.allocation("app", "k")
+	s.do(core.Placed{Allocation: again})
+	s.now = s.now.Add(time.Second)
+	s.do(&core.Ended{Allocation: again})
+	assert.DeepEqual(t, s.Application("app").Used[0].Amounts, resources.Amounts{161 + 10})
+}
+
+// TestForeignVictim ends a victim of another scheduler when it leaves its node, but
+// not when it has other amounts there.
+func TestForeignVictim(t *testing.T) {
+	s := newStage(t, Config{})
+	s.begin("app")
+	foreign := &core.Allocation{Key: "f", Node: "n", Amounts: s.size, Origin: core.Foreign}
+	d := &preemptor.Decision{Reason: preemptor.Chosen, Victims: []preemptor.Victim{{Candidate: preemptor.Candidate{Key: "f"}}}}
+	s.do(&core.PreemptionPlanned{Application: "app", Key: "k", Node: "n", Plan: d}, &core.EvictionRequested{Allocation: foreign, For: "k"})
+	ended := func() bool { return !s.PlanOf("", "f").Victims[0].Ended.IsZero() }
+	s.do(core.ForeignRemoved{Allocation: foreign}, core.ForeignAdded{Allocation: foreign})
+	assert.Assert(t, !ended())
+	elsewhere := *foreign
+	elsewhere.Node = "m"
+	s.do(core.ForeignRemoved{Allocation: foreign}, core.ForeignAdded{Allocation: &elsewhere})
+	assert.Assert(t, ended())
+}
+
+// TestStatesAreForgotten has an application go on for ever, whose list does not.
 func TestStatesAreForgotten(t *testing.T) {
 	s := newStage(t, Config{})
 	s.begin("app")
 	early := s.Application("app")
-	for range turnsMax {
-		s.enter("app", core.Running)
-		s.enter("app", core.Completing)
+	for range changesMax {
+		s.enter("app", core.Completing, core.Running)
+		s.enter("app", core.Running, core.Completing)
 		s.now = s.now.Add(time.Second)
 	}
-	life := s.Application("app")
-	assert.Equal(t, len(life.Changes), turnsMax)
-	assert.Equal(t, life.Started, start) // still known
+	record := s.Application("app")
+	assert.Equal(t, len(record.Changes), changesMax)
+	assert.Equal(t, record.Started, start) // still known
 	assert.Equal(t, len(early.Changes), 0)
 }
 
@@ -156,8 +213,8 @@ func TestPlansAreForgotten(t *testing.T) {
 	s.begin("app")
 	for i := range 9 {
 		victim := fmt.Sprint("v", i)
-		s.place("app", victim)
-		s.plan(fmt.Sprint("k", i), victim)
+		s.place("app", core.AllocationKey(victim))
+		s.plan(core.AllocationKey(fmt.Sprint("k", i)), victim)
 	}
 	assert.Equal(t, len(s.Plans()), 3)
 	assert.Equal(t, string(s.Plans()[0].Key), "k8") // the newest first
@@ -178,14 +235,14 @@ func TestPlansAreForgotten(t *testing.T) {
 	assert.Assert(t, s.plans.names <= planNamesMax)
 }
 
-// TestReadPlansDoNotChange: who has a plan has what it was.
+// TestReadPlansDoNotChange has a reader keep a plan while it changes.
 func TestReadPlansDoNotChange(t *testing.T) {
 	s := newStage(t, Config{})
 	s.begin("app")
 	s.place("app", "v")
 	s.plan("k", "v")
 	before := s.Plans()[0]
-	s.do(core.ReleaseAllocation{Application: "app", Key: "v", Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER})
+	s.do(&core.Ended{Allocation: s.allocation("app", "v"), Cause: core.CausePreempted, Evicted: true})
 	s.place("app", "k")
 	assert.Equal(t, before.Outcome, UnderWay)
 	assert.Assert(t, before.Victims[0].Ended.IsZero())
@@ -193,8 +250,8 @@ func TestReadPlansDoNotChange(t *testing.T) {
 	assert.Equal(t, s.PlanOf("app", "v").Victims[0].Ended, start)
 }
 
-// TestNobodysBook reads as empty.
-func TestNobodysBook(t *testing.T) {
+// TestNoBook reads as empty.
+func TestNoBook(t *testing.T) {
 	b := (*Archive)(nil).Book("p")
 	ended, rejected := b.Finished(start)
 	assert.Equal(t, len(ended)+len(rejected)+len(b.Plans())+len(b.PendingReasons("a", "k").Reasons), 0)
@@ -205,14 +262,13 @@ func TestNobodysBook(t *testing.T) {
 func TestCountsOutliveTheirPartition(t *testing.T) {
 	a, err := New(Config{})
 	assert.NilError(t, err)
-	kinds := new(resources.Kinds)
-	run := func(b *Book, at time.Time, id string) {
+	run := func(b *Book, at time.Time, id core.ApplicationID) {
 		s := &stage{Book: b, now: at}
 		s.begin(id)
-		s.enter(id, core.Running)
-		s.place(id, id+"-1")
+		s.enter(id, core.Accepted, core.Running)
+		s.place(id, core.AllocationKey(id+"-1"))
 	}
-	first, second := a.Open("p", kinds), a.Open("q", kinds)
+	first, second := a.Open("p"), a.Open("q")
 	run(first, start, "app")
 	run(second, start, "other")
 	total := func(at time.Time) (text string) {
@@ -225,7 +281,7 @@ func TestCountsOutliveTheirPartition(t *testing.T) {
 	}
 	assert.Equal(t, total(start), "")
 	assert.Equal(t, total(start.Add(2*time.Minute)), "2/2 2/2 ")
-	(&stage{Book: first, now: start.Add(3 * time.Minute)}).enter("app", core.Completing)
+	(&stage{Book: first, now: start.Add(3 * time.Minute)}).enter("app", core.Running, core.Completing)
 	assert.Equal(t, total(start.Add(4*time.Minute)), "2/2 2/2 1/2 ")
 	a.Close("p", second) // is not its book
 	assert.Assert(t, a.Book("p") == first)
@@ -233,20 +289,20 @@ func TestCountsOutliveTheirPartition(t *testing.T) {
 	assert.Assert(t, a.Book("p") == nil)
 	assert.Equal(t, total(start.Add(4*time.Minute)), "2/2 2/2 1/1 ")
 	assert.Equal(t, total(start.Add(48*time.Hour)), "1/1 1/1 1/1 ")
-	again := a.Open("q", kinds)
+	again := a.Open("q")
 	assert.Assert(t, a.Book("q") == again)
 	run(again, start.Add(48*time.Hour), "new")
 	a.Close("q", again)
 	assert.Assert(t, len(a.former) <= minutesMax, len(a.former))
 }
 
-// TestReadersDisturbNobody: any number of them read what is written, and what they
-// have stays as it is. It is for the race detector.
-func TestReadersDisturbNobody(t *testing.T) {
+// TestManyReaders has any number of them read what is written. What they have stays
+// as it is. It is for the race detector.
+func TestManyReaders(t *testing.T) {
 	w := newWorld(t, 1, Config{EndedMax: 5, PlansMax: 5})
 	w.live(steps)
 	a := &Archive{books: map[string]*Book{}, config: Config{}.withDefaults(), former: map[int64]Count{}}
-	book := a.Open("p", w.kinds)
+	book := a.Open("p")
 	done := make(chan struct{})
 	var readers sync.WaitGroup
 	for range 4 {
@@ -258,18 +314,18 @@ func TestReadersDisturbNobody(t *testing.T) {
 				default:
 				}
 				ended, rejected := book.Finished(w.now)
-				lives, plans := slices.Concat(ended, rejected), book.Plans()
+				records, plans := slices.Concat(ended, rejected), book.Plans()
 				for i := range 4 {
 					if l := book.Application(core.ApplicationID(fmt.Sprint("app", i))); l != nil {
-						lives = append(lives, l)
+						records = append(records, l)
 					}
 				}
-				had := livesText(lives) + plansText(plans)
+				had := recordsText(records) + plansText(plans)
 				for i := range 4 {
 					_ = fmt.Sprint(book.PendingReasons(core.ApplicationID(fmt.Sprint("app", i)), "k1"))
 				}
 				_ = fmt.Sprint(a.Counts(w.now), book.Since(), book.PlanOf("app0", "k1"))
-				assert.Check(t, had == livesText(lives)+plansText(plans))
+				assert.Check(t, had == recordsText(records)+plansText(plans))
 			}
 		})
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -21,9 +20,9 @@ const (
 	steps = 400
 )
 
-// TestTheBookSaysWhatWas: a book that is written as things happen says the same as
-// one that is worked out afterwards from what was there.
-func TestTheBookSaysWhatWas(t *testing.T) {
+// TestBookIsAsTheNaiveOne compares a book that is written as things happen with one
+// that is worked out afterwards from what was there.
+func TestBookIsAsTheNaiveOne(t *testing.T) {
 	met := map[string]int{}
 	for seed := range uint64(seeds) {
 		w := newWorld(t, seed, Config{Keep: 1000 * time.Hour})
@@ -35,8 +34,8 @@ func TestTheBookSaysWhatWas(t *testing.T) {
 			w.checkCounts(where, 0)
 			w.live(steps / 4)
 		}
-		w.checkLives(where, met)
-		w.checkWaits(where, met)
+		w.checkRecords(where, met)
+		w.checkReasons(where, met)
 		w.checkPlans(where, met)
 		for _, later := range []time.Duration{0, time.Minute, 20 * time.Minute} {
 			w.checkCounts(where, later)
@@ -45,7 +44,7 @@ func TestTheBookSaysWhatWas(t *testing.T) {
 	}
 	for _, what := range []string{
 		"completed", "failed", "active", "rejected", "used", "preempted", "placeholders", "waits", "scale up",
-		"required node", "priority", "quota", "foreign victim", "nobody more", "under way", "placed", "cleared", "planned anew", "withdrawn", "freed",
+		"required node", "priority", "quota", "foreign victim", "no further victim", "under way", "placed", "cleared", "planned anew", "withdrawn", "freed",
 	} {
 		assert.Assert(t, met[what] > 0, "no history has: %s; there is %v", what, met)
 	}
@@ -54,12 +53,12 @@ func TestTheBookSaysWhatWas(t *testing.T) {
 // plain is amounts of two kinds.
 func plain(a resources.Amounts) [2]int64 { return [2]int64{a.Of(0), a.Of(1)} }
 
-// lifeText is a life on a few lines.
-func lifeText(l *ApplicationRecord) string {
+// recordText is a record on a few lines.
+func recordText(l *ApplicationRecord) string {
 	text := fmt.Sprintf("%s in %s of %s: submitted %s, started %s, finished %s, %s, at most %v\n", l.ID, l.Queue, l.User,
 		ago(l.Submitted), ago(l.Started), ago(l.Finished), l.State, plain(l.MaxUsed))
-	for _, turn := range l.Changes {
-		text += fmt.Sprintf("  %s %s %s\n", ago(turn.At), turn.State, turn.Reason)
+	for _, change := range l.Changes {
+		text += fmt.Sprintf("  %s %s %s\n", ago(change.At), change.State, change.Reason)
 	}
 	for _, list := range [][]ResourceUsage{l.Used, l.Preempted, l.Placeholders} {
 		for _, s := range list {
@@ -70,17 +69,17 @@ func lifeText(l *ApplicationRecord) string {
 	return text
 }
 
-func livesText(lives []*ApplicationRecord) string {
-	texts := make([]string, len(lives))
-	for i, l := range lives {
-		texts[i] = lifeText(l)
+func recordsText(records []*ApplicationRecord) string {
+	texts := make([]string, len(records))
+	for i, l := range records {
+		texts[i] = recordText(l)
 	}
 	return strings.Join(texts, "")
 }
 
-func (w *world) checkLives(where string, met map[string]int) {
+func (w *world) checkRecords(where string, met map[string]int) {
 	w.t.Helper()
-	ended, active := naiveLives(w.moments)
+	ended, active := naiveRecords(w.moments)
 	got, rejected := w.book.Finished(w.now)
 	byEnd := func(a, b *ApplicationRecord) int {
 		return cmp.Or(a.Finished.Compare(b.Finished), cmp.Compare(a.ID, b.ID))
@@ -88,10 +87,10 @@ func (w *world) checkLives(where string, met map[string]int) {
 	assert.Assert(w.t, slices.IsSortedFunc(got, func(a, b *ApplicationRecord) int { return a.Finished.Compare(b.Finished) }), where)
 	got = slices.SortedStableFunc(slices.Values(got), byEnd)
 	slices.SortStableFunc(ended, byEnd)
-	assert.Equal(w.t, livesText(got), livesText(ended), where)
+	assert.Equal(w.t, recordsText(got), recordsText(ended), where)
 	slices.SortFunc(active, func(a, b *ApplicationRecord) int { return cmp.Compare(a.ID, b.ID) })
 	for _, l := range active {
-		assert.Equal(w.t, lifeText(w.book.Application(l.ID)), lifeText(l), where)
+		assert.Equal(w.t, recordText(w.book.Application(l.ID)), recordText(l), where)
 		met["active"]++
 	}
 	for _, l := range append(ended, active...) {
@@ -103,8 +102,8 @@ func (w *world) checkLives(where string, met map[string]int) {
 	var want, have []string
 	for _, m := range w.moments {
 		for _, effect := range m.Effects {
-			if e, ok := effect.(*si.RejectedApplication); ok {
-				want = append(want, ago(m.Now)+e.ApplicationID+e.Reason)
+			if e, ok := effect.(*core.ApplicationRejected); ok {
+				want = append(want, ago(m.Now)+string(e.ID)+e.Reason)
 			}
 		}
 	}
@@ -116,14 +115,14 @@ func (w *world) checkLives(where string, met map[string]int) {
 	assert.DeepEqual(w.t, have, want)
 }
 
-func (w *world) checkWaits(where string, met map[string]int) {
+func (w *world) checkReasons(where string, met map[string]int) {
 	w.t.Helper()
 	for _, app := range w.moments[len(w.moments)-1].view.Applications {
 		for _, ask := range app.Asks {
-			said, scaleUp := naiveWaits(w.moments, app.ID, ask.Key)
+			said, scaleUp := naiveReasons(w.moments, app.ID, ask.Key)
 			want, got := folded(said), w.book.PendingReasons(app.ID, ask.Key)
 			if len(want) > reasonsMax {
-				continue // what is said again counts anew: TestWaits
+				continue // a reason given again counts anew: TestReasons
 			}
 			assert.DeepEqual(w.t, got, PendingReasons{want, scaleUp})
 			met["waits"] += len(want)
@@ -149,7 +148,7 @@ func (w *world) checkPlans(where string, met map[string]int) {
 			}
 		}
 		if p.Decision.Reason != preemptor.Chosen {
-			met["nobody more"]++
+			met["no further victim"]++
 		}
 	}
 	assert.Equal(w.t, strings.Join(got, "\n"), strings.Join(naivePlans(w.moments), "\n"), where)
@@ -166,16 +165,19 @@ func (w *world) checkCounts(where string, later time.Duration) {
 func (w *world) checkBounds(where string) {
 	w.t.Helper()
 	m := &w.moments[len(w.moments)-1]
-	running := 0
+	running := map[core.AllocationKey]bool{}
 	for _, app := range m.view.Applications {
-		running += len(app.Allocations)
-		l := w.book.lives[app.ID]
-		for key := range l.waits {
+		for _, a := range app.Allocations {
+			running[a.Key] = true
+		}
+		for key := range w.book.applications[app.ID].pending {
 			assert.Assert(w.t, waitsAt(m, app.ID, key), "%s: %s of %s", where, key, app.ID)
 		}
 	}
-	assert.Equal(w.t, len(w.book.running), running, where)
-	assert.Equal(w.t, len(w.book.lives), len(m.view.Applications), where)
+	for key := range w.book.resized {
+		assert.Assert(w.t, running[key], "%s: %s", where, key)
+	}
+	assert.Equal(w.t, len(w.book.applications), len(m.view.Applications), where)
 	assert.Assert(w.t, len(w.book.instances) <= len(m.view.Nodes), where)
 	kept := map[core.AllocationKey]bool{}
 	names := 0

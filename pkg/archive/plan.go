@@ -11,9 +11,9 @@ import (
 // Outcome is what came of a plan.
 type Outcome uint8
 
-// The outcomes: some victims are there still, or the ask waits for its turn; the
-// ask was placed; it lost the node that it had in view; another plan took the
-// place of this one; it waits no more; all victims of a quota have gone.
+// The outcomes: some victims still run, or the ask waits for its turn; the ask was
+// placed; it lost its nomination; another plan replaced this one; it waits no more;
+// all victims of a quota have ended.
 const (
 	UnderWay Outcome = iota
 	Placed
@@ -32,17 +32,17 @@ var outcomeTexts = [outcomes]string{
 // String is the outcome in words.
 func (o Outcome) String() string { return outcomeTexts[o] }
 
-// A Plan is who was told to go, for whom, and what came of it. Readers share it and
-// what is in it.
+// A Plan is which allocations were evicted, for which ask, and what came of it.
+// Readers share it and everything in it.
 type Plan struct {
 	At          time.Time
 	Trigger     preemptor.Trigger
-	Application core.ApplicationID // of the ask; empty where a queue gives back
-	Key         core.AllocationKey // the ask; empty where a queue gives back
-	Queue       core.QueuePath     // of the ask, or the one that gives back
-	Node        core.NodeID        // where room is made; empty where a queue gives back
+	Application core.ApplicationID // of the ask; empty with the trigger Quota
+	Key         core.AllocationKey // the ask; empty with the trigger Quota
+	Queue       core.QueuePath     // of the ask, or the one over its max
+	Node        core.NodeID        // where room is made; empty with the trigger Quota
 	Decision    *preemptor.Decision
-	Victims     []Victim // the gentlest first; none if who goes already is enough
+	Victims     []Victim // in the order of the decision; none if earlier evictions are enough
 
 	Outcome Outcome
 	Reason  string      // of an outcome, for people
@@ -50,15 +50,15 @@ type Plan struct {
 	Until   time.Time   // of the outcome; zero while it is under way
 }
 
-// A Victim is an allocation that was told to go.
+// A Victim is an allocation that was evicted.
 type Victim struct {
 	Key         core.AllocationKey
-	Application core.ApplicationID // empty for one of another scheduler
+	Application core.ApplicationID // empty for a foreign one
 	Queue       core.QueuePath
 	Node        core.NodeID
 	Amounts     resources.Amounts
 	Priority    int32
-	Ended       time.Time // zero while it has not gone
+	Ended       time.Time // zero while it runs
 }
 
 // Victim is one of the victims; nil if it is none.

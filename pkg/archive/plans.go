@@ -8,13 +8,13 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
-// planNamesMax bounds how many allocations the plans that are kept tell of: a plan
-// names everybody who could not go.
+// planNamesMax bounds how many allocations the plans that are kept name: a plan
+// names every candidate that could not be evicted.
 const planNamesMax = 200_000
 
 // plans are the last plans of a partition.
 //
-//	open holds those whose ask waits, and victims those that told it to go
+//	open holds those whose ask waits, and victims the last one that evicts each
 //	names = the sum over all that are kept
 type plans struct {
 	kept    ring[*plan]
@@ -23,11 +23,12 @@ type plans struct {
 	names   int
 }
 
-// A plan is as readers see it, or as it will be once it is read.
+// A plan is as its readers have it, or as they will have it.
 type plan struct {
 	*Plan
-	read  bool // somebody has it: it is copied before it changes
-	left  int  // victims that have not gone
+	read  bool // it is copied before it changes
+	left  int  // victims that have not ended
+	next  int  // the victim whose eviction is expected next
 	names int
 }
 
@@ -86,16 +87,23 @@ func (s *plans) close(now time.Time, ask core.AllocationKey, outcome Outcome, re
 	return closed
 }
 
-// withdraw closes the plans for all asks of an application.
-func (s *plans) withdraw(now time.Time, application core.ApplicationID, reason string) {
-	for key, p := range s.open {
-		if p.Application == application {
-			s.close(now, key, Withdrawn, reason)
-		}
+// evicted notes which allocation a victim of the last plan is. Evictions come in the
+// order of the victims.
+func (s *plans) evicted(a *core.Allocation, queue core.QueuePath) {
+	p := s.victims[a.Key]
+	if p == nil {
+		return
 	}
+	changed := p.change()
+	v := &changed.Victims[min(p.next, len(changed.Victims)-1)]
+	if v.Key != a.Key {
+		v = changed.Victim(a.Key)
+	}
+	p.next++
+	v.Application, v.Queue, v.Node = a.Application, queue, a.Node
 }
 
-// gone notes that a victim has gone.
+// gone notes that a victim has ended.
 func (s *plans) gone(now time.Time, key core.AllocationKey) {
 	p := s.victims[key]
 	if p == nil {
@@ -112,22 +120,11 @@ func (s *plans) gone(now time.Time, key core.AllocationKey) {
 	}
 }
 
-// moved notes where a foreign allocation is, if anywhere.
-func (s *plans) moved(now time.Time, key core.AllocationKey, to core.NodeID) {
-	if p := s.victims[key]; p != nil {
-		if v := p.Victim(key); v.Application == "" && v.Node != to {
-			s.gone(now, key)
-		}
-	}
-}
-
-// lost notes that a node is no more, with whatever foreign was on it. Of the others
-// the core says that they have ended.
-func (s *plans) lost(now time.Time, node core.NodeID) {
-	for key, p := range s.victims {
-		if v := p.Victim(key); v.Application == "" && v.Node == node {
-			s.gone(now, key)
-		}
+// foreignGone notes that a foreign allocation is no longer on its node. It may be a
+// victim.
+func (s *plans) foreignGone(now time.Time, a *core.Allocation) {
+	if p := s.victims[a.Key]; p != nil && p.Victim(a.Key).Application == "" {
+		s.gone(now, a.Key)
 	}
 }
 
@@ -148,12 +145,27 @@ func (s *plans) list() []*Plan {
 	return out
 }
 
-// told is the plan that told a victim to go; nil if none did.
-func (s *plans) told(application core.ApplicationID, key core.AllocationKey) *Plan {
+// of is the last plan that evicted an allocation; nil if there is none.
+func (s *plans) of(application core.ApplicationID, key core.AllocationKey) *Plan {
 	p := s.victims[key]
 	if p == nil || p.Victim(key).Application != application {
 		return nil
 	}
 	p.read = true
 	return p.Plan
+}
+
+func (b *Book) nominated(e *core.Nominated) {
+	b.planned(&Plan{Application: e.Application, Key: e.Key, Queue: b.queueOf(e.Application), Node: e.Node, Decision: e.Plan})
+}
+
+// planned keeps a plan. Of its victims, the evictions that follow say more.
+func (b *Book) planned(p *Plan) {
+	p.At, p.Trigger = b.now, p.Decision.Trigger
+	if p.Decision.Reason == preemptor.Chosen {
+		for _, v := range p.Decision.Victims {
+			p.Victims = append(p.Victims, Victim{Key: core.AllocationKey(v.Key), Node: p.Node, Amounts: v.Amounts, Priority: v.Priority})
+		}
+	}
+	b.plans.add(b.now, p, b.config.PlansMax)
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
@@ -16,12 +14,10 @@ func naivePlans(moments []moment) (out []string) {
 	for i := range moments {
 		for j, effect := range moments[i].Effects {
 			switch e := effect.(type) {
-			case core.Nomination:
-				if e.Node != "" {
-					p := Plan{Application: e.Application, Key: e.Key, Queue: appAt(&moments[i], e.Application).Queue, Node: e.Node, Decision: e.Plan}
-					out = append(out, naivePlan(moments[i:], j, &p))
-				}
-			case core.Preemption:
+			case *core.Nominated:
+				p := Plan{Application: e.Application, Key: e.Key, Queue: appAt(&moments[i], e.Application).Queue, Node: e.Node, Decision: e.Plan}
+				out = append(out, naivePlan(moments[i:], j, &p))
+			case *core.PreemptionPlanned:
 				p := Plan{Application: e.Application, Key: e.Key, Queue: e.Queue, Node: e.Node, Decision: e.Plan}
 				out = append(out, naivePlan(moments[i:], j, &p))
 			}
@@ -65,17 +61,23 @@ func naiveOutcome(moments []moment, after int, ask core.AllocationKey) (Outcome,
 		}
 		for _, effect := range m.Effects[first:] {
 			switch e := effect.(type) {
-			case *si.Allocation:
-				if e.AllocationKey == string(ask) {
-					return Placed, core.NodeID(e.NodeID), m.Now
+			case core.Placed:
+				if e.Key == ask {
+					return Placed, e.Node, m.Now
 				}
-			case core.Nomination:
-				if e.Key == ask && e.Node == "" {
+			case core.Adopted:
+				if e.Key == ask {
+					return Placed, e.Node, m.Now
+				}
+			case *core.NominationEnded:
+				if e.Key == ask && e.Waits {
 					return Cleared, "", m.Now
-				} else if e.Key == ask {
+				}
+			case *core.Nominated:
+				if e.Key == ask {
 					return Replaced, "", m.Now
 				}
-			case core.Preemption:
+			case *core.PreemptionPlanned:
 				if e.Key == ask {
 					return Replaced, "", m.Now
 				}

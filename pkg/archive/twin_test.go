@@ -51,19 +51,19 @@ func waitsAt(m *moment, id core.ApplicationID, key core.AllocationKey) bool {
 	return app != nil && slices.ContainsFunc(app.Asks, func(a core.AskView) bool { return a.Key == key })
 }
 
-func leavesAt(m *moment, node core.NodeID, key core.AllocationKey) bool {
+func evictedAt(m *moment, node core.NodeID, key core.AllocationKey) bool {
 	n := nodeAt(m, node)
 	return n != nil && slices.ContainsFunc(n.Evictions, func(l core.Eviction) bool { return l.Key == key })
 }
 
-// naiveLives is all that lived, in the order in which they ended, and then those
-// that go on; none of it is forgotten.
-func naiveLives(moments []moment) (ended, active []*ApplicationRecord) {
+// naiveRecords is the records of all applications that ended, in that order, and of
+// those that go on; none is forgotten.
+func naiveRecords(moments []moment) (ended, active []*ApplicationRecord) {
 	begun := map[core.ApplicationID]int{} // moments
 	for i := range moments {
 		for id, first := range begun {
 			if appAt(&moments[i], id) == nil {
-				ended = append(ended, naiveLife(moments[first:i+1], id))
+				ended = append(ended, naiveRecord(moments[first:i+1], id))
 				delete(begun, id)
 			}
 		}
@@ -74,26 +74,26 @@ func naiveLives(moments []moment) (ended, active []*ApplicationRecord) {
 		}
 	}
 	for id, first := range begun {
-		active = append(active, naiveLife(moments[first:], id))
+		active = append(active, naiveRecord(moments[first:], id))
 	}
 	return ended, active
 }
 
-// naiveLife is the life of an application, given the moments of it and, if it has
-// ended, the one at which it had.
-func naiveLife(moments []moment, id core.ApplicationID) *ApplicationRecord {
+// naiveRecord is the record of an application, given the moments of it and, if it
+// has ended, the one at which it had.
+func naiveRecord(moments []moment, id core.ApplicationID) *ApplicationRecord {
 	l := &ApplicationRecord{ID: id, State: "New"}
 	for i := range moments {
 		m := &moments[i]
 		for _, effect := range m.Effects {
-			if e, ok := effect.(*si.UpdatedApplication); ok && e.ApplicationID == string(id) {
-				l.Changes = append(l.Changes, StateChange{m.Now, e.State, e.Message})
+			if e, ok := effect.(*core.ApplicationChanged); ok && e.ID == id {
+				l.Changes = append(l.Changes, StateChange{m.Now, e.State.String(), e.Message})
 			}
 		}
 		app := appAt(m, id)
 		if app == nil {
 			l.Finished = m.Now
-			if _, removed := m.Command.(core.RemoveApplication); removed {
+			if _, removed := m.command.(core.RemoveApplication); removed {
 				before := appAt(&moments[i-1], id).State
 				state := core.Failed
 				if before == core.New || before == core.Completing {
@@ -118,13 +118,13 @@ func naiveLife(moments []moment, id core.ApplicationID) *ApplicationRecord {
 	if len(l.Changes) > 0 {
 		l.State = l.Changes[len(l.Changes)-1].State
 	}
-	l.Changes = l.Changes[max(0, len(l.Changes)-turnsMax):]
-	l.Used, l.Preempted, l.Placeholders = naiveSpent(moments, id)
+	l.Changes = l.Changes[max(0, len(l.Changes)-changesMax):]
+	l.Used, l.Preempted, l.Placeholders = naiveUsage(moments, id)
 	return l
 }
 
-// naiveSpent looks at each allocation for as long as it had the same amounts.
-func naiveSpent(moments []moment, id core.ApplicationID) (used, preempted, placeholders []ResourceUsage) {
+// naiveUsage looks at each allocation for as long as it had the same amounts.
+func naiveUsage(moments []moment, id core.ApplicationID) (used, preempted, placeholders []ResourceUsage) {
 	since := map[core.AllocationKey]time.Time{}
 	for i := range moments {
 		m := &moments[i]
@@ -135,19 +135,19 @@ func naiveSpent(moments []moment, id core.ApplicationID) (used, preempted, place
 				if now != nil && now.Amounts.Equal(a.Amounts) {
 					continue
 				}
-				release, _ := m.Command.(core.ReleaseAllocation)
+				release, _ := m.command.(core.ReleaseAllocation)
 				on := &used
 				switch {
 				case now == nil && release.Termination == core.SchedulingFailed && release.Key == a.Key:
 					on = nil
-				case now == nil && (leavesAt(before, a.Node, a.Key) || release.Termination == si.TerminationType_PREEMPTED_BY_SCHEDULER):
+				case now == nil && (evictedAt(before, a.Node, a.Key) || release.Termination == si.TerminationType_PREEMPTED_BY_SCHEDULER):
 					on = &preempted
 				case a.Placeholder:
 					on = &placeholders
 				}
 				if on != nil {
 					instance := nodeAt(before, a.Node).Attributes["si/instance-type"]
-					naiveSpend(on, instance, a.Amounts, m.Now.Sub(since[a.Key]))
+					naiveAdd(on, instance, a.Amounts, m.Now.Sub(since[a.Key]))
 				}
 				since[a.Key] = m.Now
 			}
@@ -163,7 +163,7 @@ func naiveSpent(moments []moment, id core.ApplicationID) (used, preempted, place
 	return used, preempted, placeholders
 }
 
-func naiveSpend(on *[]ResourceUsage, instance string, amounts resources.Amounts, d time.Duration) {
+func naiveAdd(on *[]ResourceUsage, instance string, amounts resources.Amounts, d time.Duration) {
 	if instance == "" {
 		instance = "UNKNOWN"
 	}
@@ -193,8 +193,8 @@ func cmpText(a, b string) int {
 	return 0
 }
 
-// naiveWaits is what was told of an ask since it last began to wait.
-func naiveWaits(moments []moment, id core.ApplicationID, key core.AllocationKey) (said []StateChange, scaleUp bool) {
+// naiveReasons is what was told of an ask since it last began to wait.
+func naiveReasons(moments []moment, id core.ApplicationID, key core.AllocationKey) (said []StateChange, scaleUp bool) {
 	for i := range moments {
 		m := &moments[i]
 		if !waitsAt(m, id, key) || i > 0 && !waitsAt(&moments[i-1], id, key) {
@@ -203,22 +203,25 @@ func naiveWaits(moments []moment, id core.ApplicationID, key core.AllocationKey)
 		if !waitsAt(m, id, key) {
 			continue
 		}
-		if c, ok := m.Command.(core.ReleaseAllocation); ok && c.Key == key && runsAt(&moments[i-1], id, key) != nil {
+		if c, ok := m.command.(core.ReleaseAllocation); ok && c.Key == key && runsAt(&moments[i-1], id, key) != nil {
 			said = append(said, StateChange{m.Now, "", "binding failed: " + c.Message})
 		}
 		for _, effect := range m.Effects {
 			switch e := effect.(type) {
-			case *si.UpdateContainerSchedulingStateRequest:
-				if e.AllocationKey == string(key) {
-					said = append(said, StateChange{m.Now, "", e.Reason})
-					scaleUp = scaleUp || e.State == si.UpdateContainerSchedulingStateRequest_FAILED
+			case *core.Unschedulable:
+				if e.Key == key {
+					said, scaleUp = append(said, StateChange{m.Now, "", e.Reason}), true
 				}
-			case core.Nomination:
+			case *core.Nominated:
 				if e.Key == key {
 					said = append(said, StateChange{m.Now, "", e.Reason})
 				}
-			case *si.EventRecord:
-				if e.Type == si.EventRecord_REQUEST && e.EventChangeType == si.EventRecord_NONE && e.ObjectID == string(key) {
+			case *core.NominationEnded:
+				if e.Key == key && e.Waits {
+					said = append(said, StateChange{m.Now, "", "no longer nominated to node " + string(e.Node) + ": " + e.Reason})
+				}
+			case *core.AskReport:
+				if e.Key == key {
 					said = append(said, StateChange{m.Now, "", e.Message})
 				}
 			}

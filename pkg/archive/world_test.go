@@ -18,14 +18,14 @@ import (
 // start is not the end of a minute.
 var start = time.Unix(1_800_000_000, 0).Add(7 * time.Second)
 
-// A moment is what a partition did, and what it was then.
+// A moment is what a partition did, for which command if any, and what it was then.
 type moment struct {
 	events.Step
-	view *core.View
+	command core.Command
+	view    *core.View
 }
 
-// A world is a partition with a random history, which is written down whole and
-// in a book.
+// A world is a partition with a random history, which is kept whole and in a book.
 type world struct {
 	*rand.Rand
 	t         testing.TB
@@ -42,12 +42,12 @@ func newWorld(t testing.TB, seed uint64, config Config) *world {
 		_, err := w.kinds.Intern(name)
 		assert.NilError(t, err)
 	}
-	w.book = newBook(config.withDefaults(), w.kinds)
+	w.book = newBook(config.withDefaults())
 	first := w.config()
 	w.partition = core.NewPartition(core.Options{
 		Kinds: w.kinds, ReserveDelay: time.Second, ReserveMax: 20 * time.Second, CompletingDelay: 3 * time.Second, BatchMax: 1 + w.IntN(5),
 	}, first)
-	w.take(core.Reconfigure{Config: first}, nil)
+	w.take(nil, core.Effects{&core.Reconfigured{After: first.Root}})
 	for i := range 3 {
 		w.apply(core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{int64(4 + w.IntN(6)), 8}, Attributes: w.attributes()})
 	}
@@ -55,7 +55,7 @@ func newWorld(t testing.TB, seed uint64, config Config) *world {
 }
 
 func (w *world) take(c core.Command, effects core.Effects) {
-	m := moment{events.Step{Now: w.now, Command: c, Effects: effects}, w.partition.View()}
+	m := moment{events.Step{Now: w.now, Effects: effects}, c, w.partition.View()}
 	w.moments = append(w.moments, m)
 	w.book.Observe(m.Step)
 }
@@ -142,7 +142,7 @@ func (w *world) release() core.Command {
 		si.TerminationType_TIMEOUT, core.SchedulingFailed, core.SchedulingFailed,
 	}
 	c := core.ReleaseAllocation{Application: w.app(), Key: w.key(), Termination: types[w.IntN(len(types))], Message: "no port"}
-	for _, app := range w.partition.View().Applications { // mostly somebody that there is
+	for _, app := range w.partition.View().Applications { // mostly one that runs
 		if n := len(app.Allocations); n > 0 && w.IntN(3) == 0 {
 			c.Application, c.Key = app.ID, app.Allocations[w.IntN(n)].Key
 		}
@@ -178,7 +178,7 @@ func (w *world) command() core.Command {
 	}
 }
 
-// live does random things, and does what is told to go.
+// live does random things, and ends what is evicted.
 func (w *world) live(steps int) {
 	for range steps {
 		switch w.IntN(8) {
@@ -198,7 +198,7 @@ func (w *world) live(steps int) {
 	}
 }
 
-// evict ends one that was told to go.
+// evict ends an allocation that was evicted.
 func (w *world) evict() {
 	for _, n := range w.partition.View().Nodes {
 		for _, l := range n.Evictions {
