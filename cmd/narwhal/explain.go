@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// An explanation is what is asked for, and of whom.
+// An explanation is what is asked for, and the server that is asked.
 type explanation struct {
 	server, partition, token string
 	application, allocation  string
@@ -24,11 +24,11 @@ func newExplainCommand() *cobra.Command {
 	var asked explanation
 	cmd := &cobra.Command{
 		Use:   "explain APPLICATION ALLOCATION",
-		Short: "Say why an ask waits, or why an allocation was told to go",
-		Long: `Say why an ask waits, or why an allocation was told to go: every node by the
-first reason that keeps the ask away, what the quotas leave, where room was
-looked for, and the last plan with all it looked at. It asks a running scheduler
-over REST.
+		Short: "Say why an ask waits, or why an allocation is evicted",
+		Long: `Say why an ask waits, or why an allocation is evicted: every node by the
+first reason that keeps the ask away, what the quotas leave, the last
+preemption attempts, and the last plan with all its candidates. It asks a running
+scheduler over REST.
 
 The exit code is 0 if there is an answer, and 1 if the scheduler does not know
 the application or allocation, or cannot be reached.`,
@@ -43,7 +43,7 @@ the application or allocation, or cannot be reached.`,
 	}
 	cmd.Flags().StringVar(&asked.server, "server", "http://127.0.0.1:9080", "address of the scheduler")
 	cmd.Flags().StringVar(&asked.partition, "partition", "default", "partition of the application")
-	cmd.Flags().StringVar(&asked.token, "token", "", "bearer token, where the scheduler wants one")
+	cmd.Flags().StringVar(&asked.token, "token", "", "bearer token, if the scheduler needs one")
 	return cmd
 }
 

@@ -9,8 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestExplain prints the lines that the scheduler answers with, or what it says
-// is wrong.
+// TestExplain prints the lines of the answer, or its message about what is wrong.
 func TestExplain(t *testing.T) {
 	var asked *http.Request
 	answers := map[string]string{

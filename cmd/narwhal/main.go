@@ -62,7 +62,7 @@ func run(args []string, in io.Reader, out, problems io.Writer) int {
 	}
 }
 
-// exitCode is an error of a command that has said everything already.
+// exitCode is an error of a command that has printed everything already.
 type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }

@@ -49,7 +49,7 @@ metrics.
 The cluster is that of a scenario: nodes come and fail, pods arrive, run and end,
 as in "narwhal simulate", but in real time, faster by a factor. The delays of the
 queue configuration, such as those of preemption, are as much shorter. When the
-scenario is over the cluster stays as it is then, or begins anew with --loop.
+scenario is over the cluster stays as it is then, or begins again with --loop.
 
 It runs until it is interrupted. The exit code is 0 then, 1 if something fails,
 and 2 if the command could not be understood.`,
@@ -64,22 +64,22 @@ and 2 if the command could not be understood.`,
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			context.AfterFunc(ctx, stop) // the second signal ends it the hard way
+			context.AfterFunc(ctx, stop) // the second signal kills it
 			level := zap.NewAtomicLevel()
 			log := consoleLog(cmd.ErrOrStderr(), level)
-			return said(s.run(ctx, cmd.OutOrStdout(), log, level), cmd.ErrOrStderr())
+			return printed(s.run(ctx, cmd.OutOrStdout(), log, level), cmd.ErrOrStderr())
 		},
 	}
 	flags := cmd.Flags()
-	flags.Float64Var(&s.speed, "speed", 60, "how much faster than real time the cluster lives")
+	flags.Float64Var(&s.speed, "speed", 60, "how much faster than real time the cluster runs")
 	flags.StringVar(&s.listen, "listen", webservice.DefaultAddress, "address of REST and metrics; port 0 is any free one")
 	flags.StringVar(&s.debugListen, "debug-listen", "", "address of profiles, stacks and the state dump (default nowhere)")
 	flags.StringVar(&s.cert, "tls-cert", "", "file with the certificate for TLS, in PEM")
 	flags.StringVar(&s.key, "tls-key", "", "file with its key, in PEM")
 	flags.StringVar(&s.token, "token-file", "", "file with the token that clients must send as \"Authorization: Bearer TOKEN\"")
 	cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key")
-	flags.Uint64Var(&s.seed, "seed", 0, "seed of everything that depends on chance in the cluster (default that of the scenario)")
-	flags.BoolVar(&s.loop, "loop", false, "begin anew when the scenario is over")
+	flags.Uint64Var(&s.seed, "seed", 0, "seed of everything that is random in the cluster (default that of the scenario)")
+	flags.BoolVar(&s.loop, "loop", false, "begin again when the scenario is over")
 	return cmd
 }
 
@@ -102,20 +102,20 @@ func (s *serving) run(ctx context.Context, out io.Writer, log *zap.Logger, level
 	cluster, err := simulator.NewLive(scenario, simulator.LiveOptions{
 		Seed: s.seed, Speed: s.speed, Loop: s.loop,
 		Over:   func() { log.Info("scenario is over", zap.String("scenario", scenario.Name), zap.Bool("again", s.loop)) },
-		Breach: func(err error) { log.Error("scheduler did what it must not do", zap.Error(err)) },
+		Breach: func(err error) { log.Error("scheduler broke a rule", zap.Error(err)) },
 	})
 	if err != nil {
 		return err
 	}
-	h, err := s.open(cluster, log, level)
+	srv, err := s.open(cluster, log, level)
 	if err != nil {
 		return err
 	}
-	defer h.stop()
-	if err := s.greet(out, scenario, h.server.Addresses()); err != nil {
+	defer srv.stop()
+	if err := s.greet(out, scenario, srv.web.Addresses()); err != nil {
 		return err
 	}
-	return h.serve(ctx, cluster)
+	return srv.serve(ctx, cluster)
 }
 
 // load reads the scenario. A name of an example is that example.
@@ -136,14 +136,14 @@ func (s *serving) load() (*simulator.Scenario, error) {
 	return scenario, named(err, name)
 }
 
-// greet says where to look, in one line.
+// greet prints where to look, in one line.
 func (s *serving) greet(out io.Writer, scenario *simulator.Scenario, addresses []string) error {
 	protocol := "http://"
 	if s.cert != "" {
 		protocol = "https://"
 	}
 	page := protocol + addresses[0] + "/"
-	line := fmt.Sprintf("%s, %s, lives at %v times real time: see %s in a browser, and %sws/v1/partitions and %sws/v1/metrics",
+	line := fmt.Sprintf("%s, %s, runs at %v times real time: see %s in a browser, and %sws/v1/partitions and %sws/v1/metrics",
 		scenario.Name, counted(len(scenario.Nodes), "node"), s.speed, page, page, page)
 	if s.debugListen != "" { // perhaps the same address
 		line += ", and " + protocol + addresses[len(addresses)-1] + "/debug/pprof/"
@@ -152,16 +152,16 @@ func (s *serving) greet(out io.Writer, scenario *simulator.Scenario, addresses [
 	return err
 }
 
-// A house is what is there to serve: the scheduler and the web server before it.
-type house struct {
+// A server is the scheduler with its readers, and the web server in front of it.
+type server struct {
 	scheduler *configured
 	history   *events.History
 	archive   *archive.Archive
-	server    *webservice.Server
+	web       *webservice.Server
 }
 
 // open starts everything but the cluster. With an error nothing runs.
-func (s *serving) open(cluster *simulator.Live, log *zap.Logger, level zap.AtomicLevel) (*house, error) {
+func (s *serving) open(cluster *simulator.Live, log *zap.Logger, level zap.AtomicLevel) (*server, error) {
 	history, err := events.NewHistory(rand.Text(), events.Config{})
 	if err != nil {
 		return nil, err
@@ -184,21 +184,21 @@ func (s *serving) open(cluster *simulator.Live, log *zap.Logger, level zap.Atomi
 	if err != nil {
 		return nil, err
 	}
-	h := &house{scheduler: &configured{Scheduler: core}, history: history, archive: kept}
+	srv := &server{scheduler: &configured{Scheduler: core}, history: history, archive: kept}
 	counts.Watch(core, core.Kinds())
-	if h.server, err = s.listenWith(h, counts, level); err != nil {
+	if srv.web, err = s.listenWith(srv, counts, level); err != nil {
 		core.Stop()
 		return nil, err
 	}
-	return h, nil
+	return srv, nil
 }
 
 // listenWith starts the web server.
-func (s *serving) listenWith(h *house, counts *metrics.Metrics, level zap.AtomicLevel) (*webservice.Server, error) {
+func (s *serving) listenWith(srv *server, counts *metrics.Metrics, level zap.AtomicLevel) (*webservice.Server, error) {
 	service, err := webservice.New(webservice.Config{
-		Views: h.scheduler, Kinds: h.scheduler.Kinds(), Configuration: h.scheduler, Events: h.history, Archive: h.archive,
+		Views: srv.scheduler, Kinds: srv.scheduler.Kinds(), Configuration: srv.scheduler, Events: srv.history, Archive: srv.archive,
 		Metrics: counts.Handler(), Dashboard: dashboard.Handler(), Started: time.Now(), LogLevel: level.String,
-		Diagnostics: h.scheduler.StateDump,
+		Diagnostics: srv.scheduler.StateDump,
 		Build:       func(string) map[string]string { return map[string]string{"buildVersion": version()} },
 	})
 	if err != nil {
@@ -234,14 +234,14 @@ func (s *serving) readToken() (string, error) {
 	return token, nil
 }
 
-// serve lets the cluster live until the context ends or something fails.
-func (h *house) serve(ctx context.Context, cluster *simulator.Live) error {
+// serve runs the cluster until the context ends or something fails.
+func (srv *server) serve(ctx context.Context, cluster *simulator.Live) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	finished := make(chan error, 1)
-	go func() { finished <- cluster.Run(ctx, h.scheduler) }()
+	go func() { finished <- cluster.Run(ctx, srv.scheduler) }()
 	select {
-	case err := <-h.server.Failed():
+	case err := <-srv.web.Failed():
 		cancel()
 		return errors.Join(err, <-finished)
 	case err := <-finished:
@@ -250,8 +250,8 @@ func (h *house) serve(ctx context.Context, cluster *simulator.Live) error {
 }
 
 // stop ends everything. Streams of events end first, as the server waits for them.
-func (h *house) stop() {
-	h.history.Close()
-	_ = h.server.Stop(context.Background()) // what is cut off then had its time
-	h.scheduler.Stop()
+func (srv *server) stop() {
+	srv.history.Close()
+	_ = srv.web.Stop(context.Background()) // requests have some time to finish
+	srv.scheduler.Stop()
 }

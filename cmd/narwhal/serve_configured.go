@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"sync/atomic"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
@@ -11,8 +12,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 )
 
-// A configured is a scheduler with one resource manager that keeps what it was
-// configured with last, for REST to show.
+// A configured is a scheduler with one resource manager, as the web service needs it.
+// It keeps the last configuration that the scheduler took.
 type configured struct {
 	*scheduler.Scheduler
 	document atomic.Pointer[config.Document]
@@ -21,7 +22,14 @@ type configured struct {
 var (
 	_ api.SchedulerAPI         = (*configured)(nil)
 	_ webservice.Configuration = (*configured)(nil)
+	_ webservice.Views         = (*configured)(nil)
 )
+
+// Snapshot is that of the scheduler, in the type of the web service.
+func (c *configured) Snapshot(ctx context.Context, partition string) (webservice.Snapshot, error) {
+	s, err := c.Scheduler.Snapshot(ctx, partition)
+	return webservice.Snapshot(s), err
+}
 
 // RegisterResourceManager is that of the scheduler.
 func (c *configured) RegisterResourceManager(request *si.RegisterResourceManagerRequest, callback api.ResourceManagerCallback) (*si.RegisterResourceManagerResponse, error) {
@@ -41,7 +49,7 @@ func (c *configured) UpdateConfiguration(request *si.UpdateConfigurationRequest)
 	return err
 }
 
-// keep remembers a text that the scheduler took, so that it is right.
+// keep stores a text that the scheduler took, so that it is valid.
 func (c *configured) keep(text string) {
 	if document, err := config.Load(text, nil); err == nil {
 		c.document.Store(document)

@@ -55,8 +55,9 @@ func TestServeLines(t *testing.T) {
 	}
 }
 
-// live runs a server until its scenario is over. It gives what it said first, and
-// what interrupts it and sees that nothing failed and nobody listens any more.
+// live runs a server until its scenario is over. It returns what it printed first, and
+// a function that interrupts it and checks that nothing failed and that the server does
+// not listen any more.
 func live(t *testing.T, s *serving) (seen string, interrupt func()) {
 	t.Helper()
 	over, failed := make(chan struct{}), make(chan string, 100)
@@ -85,7 +86,7 @@ func live(t *testing.T, s *serving) (seen string, interrupt func()) {
 		assert.Equal(t, len(failed), 0)
 		address, _, _ := strings.Cut(out.String()[strings.Index(out.String(), "://")+3:], "/")
 		_, err := net.Dial("tcp", address)
-		assert.Assert(t, err != nil, "somebody listens still")
+		assert.Assert(t, err != nil, "the server still listens")
 	}
 }
 
@@ -95,7 +96,7 @@ func TestServe(t *testing.T) {
 	seen, interrupt := live(t, &serving{
 		scenario: "small", listen: "127.0.0.1:0", debugListen: "127.0.0.1:0", speed: simulator.SpeedMax,
 	})
-	assert.Assert(t, strings.HasPrefix(seen, "small, 4 nodes, lives at 10000 times real time: see http://127.0.0.1:"), seen)
+	assert.Assert(t, strings.HasPrefix(seen, "small, 4 nodes, runs at 10000 times real time: see http://127.0.0.1:"), seen)
 	addresses := regexp.MustCompile(`http://[^/]*`).FindAllString(seen, -1)
 	assert.Equal(t, len(addresses), 4)
 	rest, debug := addresses[0]+"/ws/v1", addresses[3]
@@ -126,7 +127,8 @@ func TestServe(t *testing.T) {
 	interrupt()
 }
 
-// TestServeGuarded lets in who trusts the certificate and has the token of the file.
+// TestServeGuarded answers clients that trust the certificate and have the token of the
+// file.
 func TestServeGuarded(t *testing.T) {
 	model := httptest.NewTLSServer(http.NotFoundHandler()) // has a certificate, and a client that trusts it
 	defer model.Close()

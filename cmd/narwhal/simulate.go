@@ -55,7 +55,7 @@ input is wrong; 2 if a file cannot be read.`,
 	flags.StringVar(&s.openbNodes, "openb-nodes", "", "node list of the openb trace to play (CSV)")
 	flags.StringVar(&s.openbPods, "openb-pods", "", "pod list of the openb trace to play (CSV)")
 	flags.StringVar(&s.queues, "queues", "", "queue configuration to use instead of that of the scenario")
-	flags.Uint64Var(&s.seed, "seed", 0, "seed of everything that depends on chance (default that of the scenario)")
+	flags.Uint64Var(&s.seed, "seed", 0, "seed of everything that is random (default that of the scenario)")
 	flags.StringVar(&s.output, "output", "text", "form of the summary: text or json")
 	flags.StringVar(&s.report, "report", "", "also write a page with plots to this file")
 	flags.BoolVar(&s.verify, "verify", false, "check the laws of the scheduler after every step")
@@ -95,7 +95,7 @@ func (s *simulation) run(cmd *cobra.Command) error {
 	}
 	scenario, err := s.load(cmd.InOrStdin())
 	if err != nil {
-		return said(err, cmd.ErrOrStderr())
+		return printed(err, cmd.ErrOrStderr())
 	}
 	for _, warning := range scenario.Warnings {
 		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", warning)
@@ -180,8 +180,8 @@ func named(err error, file string) error {
 	return err
 }
 
-// said prints problems like a compiler does, and leaves other errors alone.
-func said(err error, out io.Writer) error {
+// printed prints problems like a compiler does, and leaves other errors alone.
+func printed(err error, out io.Writer) error {
 	var problems simulator.Problems
 	if !errors.As(err, &problems) {
 		return err

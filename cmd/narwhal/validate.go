@@ -73,16 +73,16 @@ func validate(name, text string, out, problems io.Writer) error {
 	default:
 		found = document.Warnings
 	}
-	var said strings.Builder
+	var lines strings.Builder
 	for _, p := range found {
-		fmt.Fprintln(&said, p.Format(name))
+		fmt.Fprintln(&lines, p.Format(name))
 	}
 	refused := found.Errors()
 	warned := counted(len(found)-refused, "warning")
 	if refused > 0 {
-		fmt.Fprintf(&said, "%s: %s, %s\n", name, counted(refused, "error"), warned)
+		fmt.Fprintf(&lines, "%s: %s, %s\n", name, counted(refused, "error"), warned)
 	}
-	if _, err := io.WriteString(problems, said.String()); err != nil {
+	if _, err := io.WriteString(problems, lines.String()); err != nil {
 		return err
 	}
 	if refused > 0 {

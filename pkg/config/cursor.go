@@ -3,21 +3,18 @@ package config
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 )
 
 // A cursor is a value of the text together with where it stands, so that a
 // problem with it can be told. Cursors are values: moving one makes another.
 type cursor struct {
+	yamltree.Value
 	read  *reader
-	node  *yaml.Node // never an alias
-	key   *yaml.Node // the key that leads here; nil in a list
-	place Place      // its line and column are those of node
+	place Place // its line, column and key are those of the value
 }
 
 // fail reports an error at the value.
@@ -32,69 +29,72 @@ func (c cursor) warn(format string, args ...any) {
 
 // later reports that what the value asks for does not happen yet, at its key.
 func (c cursor) later(consequence string) {
-	if c.key != nil {
-		c.place.Line, c.place.Column = c.key.Line, c.key.Column
-	}
-	c.warn("not in effect yet: %s", consequence)
+	c.atKey().warn("not in effect yet: %s", consequence)
 }
 
-// enter is the value of a key.
-func (c cursor) enter(e entry) cursor {
-	key := c.place.Key + "." + clip(e.key)
-	if c.place.Key == "" {
-		key = clip(e.key)
-	}
-	return c.moved(e.value, e.name, key)
-}
-
-func (c cursor) moved(node, key *yaml.Node, name string) cursor {
-	c.node, c.key = follow(node), key
-	c.place.Line, c.place.Column, c.place.Key = c.node.Line, c.node.Column, name
+// moved is another value of the same partition and queue.
+func (c cursor) moved(v yamltree.Value) cursor {
+	c.Value = v
+	c.place.Line, c.place.Column, c.place.Key = v.Line, v.Column, v.Path
 	return c
+}
+
+// atKey is the value with the position of its key.
+func (c cursor) atKey() cursor { return c.moved(c.AtKey()) }
+
+// atPartition is the same value, as that of a partition.
+func (c cursor) atPartition(name string) cursor {
+	c.place.Partition = name
+	return c.moved(c.Rooted())
 }
 
 // atQueue is the same value, inside of the queue.
 func (c cursor) atQueue(path core.QueuePath) cursor {
-	c.place.Queue, c.place.Key = path, ""
-	return c
+	c.place.Queue = path
+	return c.moved(c.Rooted())
 }
 
 // items are the values of a list.
 func (c cursor) items() []cursor {
-	if c.node.Kind != yaml.SequenceNode {
-		c.fail("must be a list, not %s", describe(c.node))
+	if !c.IsList() {
+		c.fail("must be a list, not %s", c.Describe())
 		return nil
 	}
-	out := make([]cursor, 0, len(c.node.Content))
-	for i, node := range c.node.Content {
-		if !c.read.visit() {
-			return nil
-		}
-		out = append(out, c.moved(node, nil, c.place.Key+"["+strconv.Itoa(i)+"]"))
+	values := c.Items()
+	out := make([]cursor, len(values))
+	for i, v := range values {
+		out[i] = c.moved(v)
 	}
 	return out
+}
+
+// find is the value of a key, if the mapping has it.
+func (c cursor) find(key string) (cursor, bool) {
+	v, ok := c.Find(key)
+	if !ok {
+		return cursor{}, false
+	}
+	return c.moved(v), true
 }
 
 // each calls visit for the entries of a mapping whose keys make sense, and
 // reports the others.
 func (c cursor) each(visit func(key string, value cursor)) {
-	if c.node.Kind != yaml.MappingNode {
-		c.fail("must be a mapping of keys and values, not %s", describe(c.node))
+	if !c.IsMapping() {
+		c.fail("must be a mapping of keys and values, not %s", c.Describe())
 		return
 	}
-	for _, e := range c.entries() {
-		if e.wrong != "" {
-			c.enter(e).atKey().fail("%s", e.wrong)
-			continue
+	for _, e := range c.Entries() {
+		value := c.moved(e.Value)
+		switch {
+		case e.Twice > 0:
+			value.atKey().fail("given twice, first in line %d", e.Twice)
+		case e.Wrong != "":
+			value.atKey().fail("%s", e.Wrong)
+		default:
+			visit(e.Key, value)
 		}
-		visit(e.key, c.enter(e))
 	}
-}
-
-// atKey is the value with the position of its key.
-func (c cursor) atKey() cursor {
-	c.place.Line, c.place.Column = c.key.Line, c.key.Column
-	return c
 }
 
 // A field is a key that is known in a mapping, and what reads its value.
@@ -111,7 +111,7 @@ func (c cursor) fields(known ...field) {
 		switch {
 		case i < 0:
 			value.atKey().fail("%s", unknownKey(key, known))
-		case !isNull(value.node):
+		case !value.IsNull():
 			known[i].read(value)
 		}
 	})
@@ -130,20 +130,20 @@ func unknownKey(key string, known []field) string {
 
 // text is a plain value as it was typed.
 func (c cursor) text() string {
-	if c.node.Kind != yaml.ScalarNode {
-		c.fail("must be a text, not %s", describe(c.node))
+	if !c.IsScalar() {
+		c.fail("must be a text, not %s", c.Describe())
 		return ""
 	}
-	if isNull(c.node) {
+	if c.IsNull() {
 		return ""
 	}
-	return c.node.Value
+	return c.Node.Value
 }
 
 // boolean is true or false; ok is false if it is something else.
 func (c cursor) boolean() (value, ok bool) {
-	if c.node.Kind != yaml.ScalarNode || c.node.Decode(&value) != nil {
-		c.fail("must be true or false, not %s", describe(c.node))
+	if !c.IsScalar() || c.Node.Decode(&value) != nil {
+		c.fail("must be true or false, not %s", c.Describe())
 		return false, false
 	}
 	return value, true
@@ -152,8 +152,8 @@ func (c cursor) boolean() (value, ok bool) {
 // count is a whole number of at least zero; false if it is something else.
 func (c cursor) count() (uint64, bool) {
 	var n uint64
-	if c.node.Kind != yaml.ScalarNode || c.node.ShortTag() != "!!int" || c.node.Decode(&n) != nil {
-		c.fail("must be a whole number of at least 0, not %s", describe(c.node))
+	if !c.IsScalar() || c.Node.ShortTag() != "!!int" || c.Node.Decode(&n) != nil {
+		c.fail("must be a whole number of at least 0, not %s", c.Describe())
 		return 0, false
 	}
 	return n, true
@@ -161,29 +161,18 @@ func (c cursor) count() (uint64, bool) {
 
 // number is any number; false if it is something else.
 func (c cursor) number() (float64, bool) {
-	tag := c.node.ShortTag()
+	tag := c.Node.ShortTag()
 	var n float64
-	if c.node.Kind != yaml.ScalarNode || tag != "!!int" && tag != "!!float" || c.node.Decode(&n) != nil {
-		c.fail("must be a number such as 1.0, not %s", describe(c.node))
+	if !c.IsScalar() || tag != "!!int" && tag != "!!float" || c.Node.Decode(&n) != nil {
+		c.fail("must be a number such as 1.0, not %s", c.Describe())
 		return 0, false
 	}
 	return n, true
 }
 
-func isNull(node *yaml.Node) bool {
-	return node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null"
-}
+// quotedMax is how many bytes of what was typed are repeated in a problem.
+const quotedMax = yamltree.QuotedMax
 
-// describe says what a value is.
-func describe(node *yaml.Node) string {
-	switch {
-	case node.Kind == yaml.MappingNode:
-		return "a mapping"
-	case node.Kind == yaml.SequenceNode:
-		return "a list"
-	case isNull(node):
-		return "nothing"
-	default:
-		return quote(node.Value)
-	}
-}
+func clip(text string) string { return yamltree.Clip(text) }
+
+func quote(text string) string { return yamltree.Quote(text) }

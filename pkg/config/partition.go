@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
@@ -53,12 +51,12 @@ func (r *reader) partitions(c cursor) []Partition {
 func (r *reader) partition(c cursor) Partition {
 	p := Partition{Name: defaultPartition, Preemption: defaultPreemption()}
 	name, named := c.find("name")
-	if named && name.node.Kind == yaml.ScalarNode && name.node.Value != "" {
-		p.Name = strings.ToLower(clip(name.node.Value))
+	if named && name.IsScalar() && name.Node.Value != "" {
+		p.Name = strings.ToLower(clip(name.Node.Value))
 	}
-	c.place.Partition, c.place.Key = p.Name, ""
+	c = c.atPartition(p.Name)
 	p.place = c.place
-	if c.node.Kind == yaml.MappingNode {
+	if c.IsMapping() {
 		if _, ok := c.find("queues"); !ok {
 			c.fail("queues is missing; write queues: [] for a root queue alone")
 		}
@@ -72,7 +70,7 @@ func (r *reader) partition(c cursor) Partition {
 		field{"queues", func(c cursor) { p.Root = r.top(c) }},
 		field{"placementrules", func(c cursor) {
 			p.Rules = r.rules(c)
-			if len(c.node.Content) > 0 {
+			if len(c.Node.Content) > 0 {
 				c.later("an application goes to the queue it names")
 			}
 		}},
@@ -137,16 +135,16 @@ func weights(c cursor) map[string]int64 {
 		case kind == "":
 			value.atKey().fail("a resource kind without a name")
 		case weight < 0:
-			value.fail("%s is negative", quote(value.node.Value))
+			value.fail("%s is negative", quote(value.Node.Value))
 		case math.IsNaN(weight):
-			value.fail("%s is no number", quote(value.node.Value))
+			value.fail("%s is no number", quote(value.Node.Value))
 		case weight > weightMax:
-			value.fail("%s is too large, %d is the most", quote(value.node.Value), weightMax)
+			value.fail("%s is too large, %d is the most", quote(value.Node.Value), weightMax)
 		default:
 			// The shortest decimal that reads as this number is what was meant.
 			exact[kind], _ = new(big.Rat).SetString(strconv.FormatFloat(weight, 'f', -1, 64))
 			if !new(big.Rat).Mul(exact[kind], big.NewRat(weightScale, 1)).IsInt() {
-				value.fail("%s is too fine, use at most six digits after the point", quote(value.node.Value))
+				value.fail("%s is too fine, use at most six digits after the point", quote(value.Node.Value))
 			}
 			whole = whole && weight == math.Trunc(weight)
 			some = some || weight > 0

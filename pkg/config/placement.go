@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
@@ -55,7 +53,7 @@ func (r *reader) rule(c cursor, depth int) *Rule {
 		field{"name", func(c cursor) {
 			rule.Name = strings.ToLower(c.text())
 			if !slices.Contains(ruleNames, rule.Name) {
-				c.fail("unknown rule %s, known are %s", quote(c.node.Value), strings.Join(ruleNames, ", "))
+				c.fail("unknown rule %s, known are %s", quote(c.Node.Value), strings.Join(ruleNames, ", "))
 			}
 		}},
 		field{"create", func(c cursor) { rule.Create, _ = c.boolean() }},
@@ -71,7 +69,7 @@ func (r *reader) rule(c cursor, depth int) *Rule {
 			rule.Parent = r.rule(c, depth+1)
 		}},
 	)
-	if c.node.Kind == yaml.MappingNode {
+	if c.IsMapping() {
 		r.ruleValue(c, rule)
 	}
 	rule.wrong = r.errors > before

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
@@ -70,11 +68,11 @@ func preemption(c cursor) core.PreemptionConfig {
 
 func startDelay(c cursor, delay *time.Duration) {
 	switch d, err := time.ParseDuration(c.text()); {
-	case c.node.Kind != yaml.ScalarNode:
+	case !c.IsScalar():
 	case err != nil:
-		c.fail("%s is not right: write a duration such as 30s, or 0s for at once", describe(c.node))
+		c.fail("%s is not right: write a duration such as 30s, or 0s for at once", c.Describe())
 	case d < 0:
-		c.fail("%s is negative; write a duration such as 30s, or 0s for at once", describe(c.node))
+		c.fail("%s is negative; write a duration such as 30s, or 0s for at once", c.Describe())
 	default:
 		*delay = d
 	}
@@ -82,9 +80,9 @@ func startDelay(c cursor, delay *time.Duration) {
 
 func aboveZero(c cursor, value *time.Duration) {
 	switch d, err := duration(c.text(), time.Nanosecond); {
-	case c.node.Kind != yaml.ScalarNode:
+	case !c.IsScalar():
 	case err != nil:
-		c.fail("%s is not right: %v", describe(c.node), err)
+		c.fail("%s is not right: %v", c.Describe(), err)
 	default:
 		*value = d
 	}
@@ -95,7 +93,7 @@ func strategies(c cursor, list *[]preemptor.Strategy) {
 	parsed, err := preemptor.ParseStrategies(c.text())
 	var several interface{ Unwrap() []error }
 	switch {
-	case c.node.Kind != yaml.ScalarNode: // which text has reported
+	case !c.IsScalar(): // which text has reported
 	case err == nil:
 		*list = parsed
 	case errors.As(err, &several):
@@ -132,7 +130,7 @@ func between(c cursor, value *int, most uint64) {
 // the first, which is the default, if it is none of them.
 func oneWord(c cursor, known ...string) int {
 	text := c.text()
-	if c.node.Kind != yaml.ScalarNode {
+	if !c.IsScalar() {
 		return 0
 	}
 	if i := slices.Index(known, text); i >= 0 {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
@@ -130,21 +129,3 @@ func plural(n int, noun string) string {
 	}
 	return strconv.Itoa(n) + " " + noun + "s"
 }
-
-// quotedMax is how many bytes of what somebody typed are repeated to them.
-const quotedMax = 80
-
-// clip shortens what somebody typed, so that a problem stays readable.
-func clip(text string) string {
-	if len(text) <= quotedMax {
-		return text
-	}
-	cut := quotedMax
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
-}
-
-// quote is clip in quotation marks, with everything unprintable escaped.
-func quote(text string) string { return strconv.Quote(clip(text)) }

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
@@ -151,10 +149,10 @@ func properties(c cursor) map[string]string {
 			value.atKey().fail("the name of a property has at most %d bytes", quotedMax)
 		case len(out) == PropertiesMax:
 			value.atKey().fail("more than %d properties", PropertiesMax)
-		case value.node.Kind != yaml.ScalarNode || isNull(value.node):
-			value.fail("must be a text, not %s", describe(value.node))
+		case !value.IsScalar() || value.IsNull():
+			value.fail("must be a text, not %s", value.Describe())
 		default:
-			out[name] = value.node.Value
+			out[name] = value.Node.Value
 			checkProperty(value, name, table)
 		}
 	})
@@ -164,7 +162,7 @@ func properties(c cursor) map[string]string {
 // checkProperty reports what is wrong with one property, or what it does not do
 // yet.
 func checkProperty(c cursor, name string, table []property) {
-	text := c.node.Value
+	text := c.Node.Value
 	i := slices.IndexFunc(table, func(p property) bool { return p.name == name })
 	if i < 0 {
 		hint := ""

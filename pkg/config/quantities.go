@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -49,12 +47,12 @@ func (c cursor) quantities() Quantities {
 			value.atKey().fail("more than %d resource kinds", resources.KindsMax)
 		case len(kind) > quotedMax:
 			value.atKey().fail("the name of a resource kind has at most %d bytes", quotedMax)
-		case value.node.Kind != yaml.ScalarNode || isNull(value.node):
-			value.fail("must be a quantity such as 10, 500m or 10Gi, not %s", describe(value.node))
-		case len(value.node.Value) > quotedMax:
-			value.fail("not a quantity: %s", quote(value.node.Value))
+		case !value.IsScalar() || value.IsNull():
+			value.fail("must be a quantity such as 10, 500m or 10Gi, not %s", value.Describe())
+		case len(value.Node.Value) > quotedMax:
+			value.fail("not a quantity: %s", quote(value.Node.Value))
 		default:
-			amount, err := resources.ParseQuantity(kind, value.node.Value)
+			amount, err := resources.ParseQuantity(kind, value.Node.Value)
 			if err != nil {
 				value.fail("%v", err)
 				return

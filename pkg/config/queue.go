@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
@@ -58,7 +56,7 @@ func (r *reader) top(c cursor) *Queue {
 	items := c.items()
 	if len(items) == 1 {
 		name, ok := items[0].find("name")
-		if ok && name.node.Kind == yaml.ScalarNode && strings.EqualFold(name.node.Value, rootName) {
+		if ok && name.IsScalar() && strings.EqualFold(name.Node.Value, rootName) {
 			return r.queue(items[0], nil)
 		}
 	}
@@ -105,16 +103,16 @@ func (r *reader) queue(c cursor, parent *Queue) *Queue {
 	if parent != nil {
 		c.place.Queue = parent.Path
 	}
-	if c.node.Kind != yaml.MappingNode {
-		c.fail("must be a queue with at least a name, not %s", describe(c.node))
+	if !c.IsMapping() {
+		c.fail("must be a queue with at least a name, not %s", c.Describe())
 		return nil
 	}
 	name, ok := c.find("name")
-	if !ok || name.node.Kind != yaml.ScalarNode {
+	if !ok || !name.IsScalar() {
 		c.fail("a queue without a name")
 		return nil
 	}
-	q := &Queue{Name: strings.ToLower(clip(name.node.Value))}
+	q := &Queue{Name: strings.ToLower(clip(name.Node.Value))}
 	q.Path = core.QueuePath(q.Name)
 	if parent != nil {
 		q.Path = parent.Path + "." + q.Path

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -13,27 +14,23 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
-// preemptionStories are the prefixes of the stories that the documents about
-// preemption list.
-var preemptionStories = []string{"preempt_", "priority_", "guarantee_", "quota_preempt_"}
+const preemptionPage = "../../docs/preemption.md"
 
-// TestPreemptionDocument compares the documents about preemption with what they are
-// about. The stories in them are those that run as tests, to the letter, and all
-// others are linked; every class, filter, strategy and reason is in them by its
-// name.
+// TestPreemptionDocument compares the page about preemption with the code: every
+// class, filter, result, trigger and strategy is in it by its name, and the scenario
+// that it shows is the one that runs as a test. With -update the scenario is written
+// again.
 func TestPreemptionDocument(t *testing.T) {
-	text := preemptionDocuments(t)
-	assert.Assert(t, strings.Count(text, embeds) >= 20)
-	for _, prefix := range preemptionStories {
-		stories, err := filepath.Glob("testdata/scenarios/" + prefix + "*.txt")
-		assert.NilError(t, err)
-		assert.Assert(t, len(stories) > 0, prefix)
-		for _, story := range stories {
-			assert.Assert(t, strings.Contains(text, "](../pkg/core/"+story+")"), "no document knows %s", story)
-		}
+	content, err := os.ReadFile(preemptionPage)
+	assert.NilError(t, err)
+	text := withScenarios(t, string(content))
+	if golden.FlagUpdate() {
+		assert.NilError(t, os.WriteFile(preemptionPage, []byte(text), 0o644))
+	} else {
+		assert.Equal(t, string(content), text)
 	}
 	inTable := func(name fmt.Stringer) {
-		assert.Assert(t, strings.Contains(text, "\n| "+name.String()+" |"), "no document knows %q", name)
+		assert.Assert(t, strings.Contains(text, "\n| "+name.String()+" |"), "the page does not know %q", name)
 	}
 	for class := range preemptor.Class(preemptor.Classes) {
 		inTable(class)
@@ -48,52 +45,70 @@ func TestPreemptionDocument(t *testing.T) {
 		inTable(trigger)
 	}
 	for _, strategy := range preemptor.DefaultConfig().Strategies {
-		assert.Assert(t, strings.Contains(text, "**`"+strategy.String()+"`**"), "no document knows %s", strategy)
+		assert.Assert(t, strings.Contains(text, "**`"+strategy.String()+"`**"), "the page does not know %s", strategy)
 	}
 }
 
-// embeds opens a story in a document; its file follows.
-const embeds = "```story "
-
-// preemptionDocuments are docs/preemption.md and a page for each trigger, with the
-// stories in them compared. With -update they are written as their files are then:
-// a second run finds them as the first has left them.
-func preemptionDocuments(t *testing.T) string {
-	t.Helper()
-	pages, err := filepath.Glob("../../docs/preemption*.md")
+// TestPreemptionDocumentFindsScenarios looks for the patterns of file names on the
+// page: each names files, and no scenario of preemption is left out.
+func TestPreemptionDocumentFindsScenarios(t *testing.T) {
+	content, err := os.ReadFile(preemptionPage)
 	assert.NilError(t, err)
-	assert.Equal(t, len(pages), 1+preemptor.Triggers)
-	var text strings.Builder
-	for _, page := range pages {
-		document, err := os.ReadFile(page)
-		assert.NilError(t, err)
-		fresh := withStories(t, string(document))
-		if golden.FlagUpdate() {
-			assert.NilError(t, os.WriteFile(page, []byte(fresh), 0o644))
-		} else {
-			assert.Equal(t, string(document), fresh, page)
+	found := 0
+	for _, row := range strings.Split(string(content), "\n| `")[1:] {
+		pattern, _, _ := strings.Cut(row, "`")
+		if !strings.HasSuffix(pattern, ".txt") {
+			continue
 		}
-		text.WriteString(fresh)
+		files, err := filepath.Glob("testdata/scenarios/" + pattern)
+		assert.NilError(t, err)
+		assert.Assert(t, len(files) > 0, "no scenario is called %s", pattern)
+		found++
 	}
-	return text.String()
+	assert.Equal(t, found, preemptor.Triggers, "patterns of file names")
 }
 
-// withStories is a document with every story in it as it stands in its file.
-func withStories(t *testing.T, document string) string {
+// TestPreemptionDefaultsInDocument compares the defaults on the page with those of
+// the code.
+func TestPreemptionDefaultsInDocument(t *testing.T) {
+	content, err := os.ReadFile(preemptionPage)
+	assert.NilError(t, err)
+	defaults := preemptor.DefaultConfig()
+	var names []string
+	for _, strategy := range defaults.Strategies {
+		names = append(names, strategy.String())
+	}
+	for key, value := range map[string]string{
+		"preemption_start_delay":                    defaults.StartDelay.String(),
+		"preemption_victim_pods_selection_strategy": strings.Join(names, ","),
+		"preemption_victim_deviation":               fmt.Sprint(defaults.DeviationMax),
+		"preemption_victims_max":                    fmt.Sprint(defaults.VictimsMax),
+	} {
+		assert.Assert(t, strings.Contains(string(content), "\n| `"+key+"` | `"+value+"` |"), "%s has the default %s", key, value)
+	}
+	assert.Equal(t, reflect.TypeFor[preemptor.Config]().NumField(), 10, "a new setting belongs on the page, and into this test")
+}
+
+// embeds opens a scenario in a document; the name of its file follows.
+const embeds = "```scenario "
+
+// withScenarios is a document with every scenario in it as it is in its file.
+func withScenarios(t *testing.T, document string) string {
 	t.Helper()
 	var fresh strings.Builder
-	for {
+	for count := 0; ; count++ {
 		before, after, found := strings.Cut(document, embeds)
 		fresh.WriteString(before)
 		if !found {
+			assert.Assert(t, count > 0, "the page shows no scenario")
 			return fresh.String()
 		}
 		name, after, _ := strings.Cut(after, "\n")
-		_, after, closed := strings.Cut(after, "```\n")
+		_, after, closed := strings.Cut("\n"+after, "\n```\n")
 		assert.Assert(t, closed, name)
-		story, err := os.ReadFile(filepath.Join("testdata/scenarios", name))
+		text, err := os.ReadFile(filepath.Join("testdata/scenarios", name))
 		assert.NilError(t, err)
-		fresh.WriteString(embeds + name + "\n" + string(story) + "```\n")
+		fresh.WriteString(embeds + name + "\n" + string(text) + "```\n")
 		document = after
 	}
 }

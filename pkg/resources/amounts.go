@@ -8,8 +8,8 @@ import (
 // Amounts is a quantity per kind; a kind beyond its end is zero. Quantities may
 // be negative where something is overcommitted.
 //
-// Methods with a value receiver leave the vector alone; Set, Add, Sub and Raise
-// change it in place and are for whoever owns it.
+// Methods with a value receiver do not change the vector; Set, Add, Sub and Raise
+// change it in place and are for the owner of the vector.
 type Amounts []int64
 
 // Of is the quantity of one kind.

@@ -1,9 +1,9 @@
-// Package resources says how much of what: quantities of the resource kinds a
-// cluster has, such as vcore, memory or a GPU.
+// Package resources counts resources: quantities of kinds such as vcore, memory
+// or a GPU.
 //
-// A Kinds table gives every kind a small number, so that quantities are dense
-// vectors and a fit check is a handful of integer comparisons. There are two
-// vectors, because a kind that is not named means two different things:
+// A Kinds table gives every kind a small number. So quantities are dense vectors,
+// and a fit check is a few integer comparisons. There are two types of vectors,
+// because a missing kind has two different meanings:
 //
 //   - Amounts, where a missing kind is zero: what an allocation needs, what a
 //     node has, what a queue uses;

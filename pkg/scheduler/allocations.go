@@ -15,57 +15,47 @@ import (
 // tagRequiredNode names the only node an allocation may run on.
 const tagRequiredNode = common.DomainYuniKorn + common.KeyRequiredNode
 
-// unanswered is an input that was refused and for which the interface has no
-// answer. It is logged in line with the answers.
-type unanswered struct {
-	what        string // the kind of input
-	allocation  string
-	application string
-	reason      string
-}
-
 // allocations reads a request: all allocations before all releases.
-func (e *edge) allocations(request *si.AllocationRequest) {
+func (c *conversion) allocations(request *si.AllocationRequest) {
 	releases := request.GetReleases().GetAllocationsToRelease()
-	e.expect(len(request.GetAllocations()) + len(releases))
+	c.expect(len(request.GetAllocations()) + len(releases))
 	for _, a := range request.GetAllocations() {
-		to, command, err := e.allocation(a)
+		to, command, err := c.allocation(a)
 		if err != nil {
-			e.refuse(to, &si.RejectedAllocation{
-				AllocationKey: a.GetAllocationKey(),
-				ApplicationID: a.GetApplicationID(),
-				Reason:        err.Error(),
+			c.refuse(to, &core.AllocationRejected{
+				Key: core.AllocationKey(a.GetAllocationKey()), Application: core.ApplicationID(a.GetApplicationID()), Reason: err.Error(),
 			})
 			continue
 		}
-		e.add(to, command)
+		c.add(to, command)
 	}
 	for _, r := range releases {
-		to, command, err := e.release(r)
+		to, command, err := c.release(r)
 		if err != nil {
-			e.refuse(to, unanswered{"release", r.GetAllocationKey(), r.GetApplicationID(), err.Error()})
+			c.refuseSilently(to, &unanswered{"release", r.GetAllocationKey(), r.GetApplicationID(), err.Error()})
 			continue
 		}
-		e.add(to, command)
+		c.add(to, command)
 	}
 }
 
 // allocation reads an ask, a placed allocation or a foreign one. With an error
 // it returns the partition that the entry names, if there is one.
-func (e *edge) allocation(a *si.Allocation) (*owner, core.Command, error) {
+func (c *conversion) allocation(a *si.Allocation) (*owner, core.Command, error) {
 	if a == nil {
 		return nil, nil, errNil
 	}
-	to, err := e.partition(a.PartitionName)
+	to, err := c.partition(a.PartitionName)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := named(a.AllocationKey, errNoKey); err != nil {
 		return to, nil, err
 	}
-	origin, err := originOf(a)
-	if err != nil {
-		return to, nil, err
+	origin, understood := originOf(a)
+	if !understood {
+		c.warnings = append(c.warnings, warning{to.name, a.AllocationKey, fmt.Sprintf(
+			"unknown value of tag %s: %q, taken for %s", common.Foreign, a.AllocationTags[common.Foreign], common.AllocTypeStatic)})
 	}
 	if origin == core.Own {
 		err = checkOwn(a)
@@ -75,7 +65,7 @@ func (e *edge) allocation(a *si.Allocation) (*owner, core.Command, error) {
 	if err != nil {
 		return to, nil, err
 	}
-	amounts, err := core.AmountsOf(e.kinds, a.ResourcePerAlloc)
+	amounts, err := core.AmountsOf(c.kinds, a.ResourcePerAlloc)
 	if err == nil && amounts.IsZero() {
 		err = core.ErrNoResources
 	}
@@ -88,7 +78,7 @@ func (e *edge) allocation(a *si.Allocation) (*owner, core.Command, error) {
 		Node:        core.NodeID(a.NodeID),
 		Amounts:     amounts,
 		Priority:    a.Priority,
-		Created:     createdAt(a.AllocationTags, e.now),
+		Created:     createdAt(a.AllocationTags, c.now),
 		TaskGroup:   a.TaskGroupName,
 		Placeholder: a.Placeholder,
 		Originator:  a.Originator,
@@ -105,16 +95,18 @@ func (e *edge) allocation(a *si.Allocation) (*owner, core.Command, error) {
 	return to, core.AddAllocation{Allocation: allocation}, nil
 }
 
-func originOf(a *si.Allocation) (core.Origin, error) {
+// originOf is the origin of an allocation, and whether its tag is understood. One of
+// another scheduler that cannot be classed is never preempted.
+func originOf(a *si.Allocation) (origin core.Origin, understood bool) {
 	switch value, ok := a.AllocationTags[common.Foreign]; {
 	case !ok:
-		return core.Own, nil
+		return core.Own, true
 	case value == common.AllocTypeDefault:
-		return core.Foreign, nil
+		return core.Foreign, true
 	case value == common.AllocTypeStatic:
-		return core.Static, nil
+		return core.Static, true
 	default:
-		return core.Own, fmt.Errorf("%w: %q, not %s or %s", errForeignTag, value, common.AllocTypeDefault, common.AllocTypeStatic)
+		return core.Static, false
 	}
 }
 
@@ -161,11 +153,11 @@ func createdAt(tags map[string]string, now time.Time) time.Time {
 
 // release reads the release of an allocation or ask, of a foreign allocation
 // (no application), or of all of an application (no key).
-func (e *edge) release(r *si.AllocationRelease) (*owner, core.Command, error) {
+func (c *conversion) release(r *si.AllocationRelease) (*owner, core.Command, error) {
 	if r == nil {
 		return nil, nil, errNil
 	}
-	to, err := e.partition(r.PartitionName)
+	to, err := c.partition(r.PartitionName)
 	if err != nil {
 		return nil, nil, err
 	}

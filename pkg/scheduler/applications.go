@@ -12,43 +12,55 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
-// The owner of an application that is forced in without one.
+// The user and the group of an application that is forced in without a user.
 const (
-	nobody  = "nobody"
-	nogroup = "nogroup"
+	noUser  = "nobody"
+	noGroup = "nogroup"
 )
 
 // applications reads a request: all that are new before all that are removed.
-func (e *edge) applications(request *si.ApplicationRequest) {
-	e.expect(len(request.GetNew()) + len(request.GetRemove()))
+func (c *conversion) applications(request *si.ApplicationRequest) {
+	c.expect(len(request.GetNew()) + len(request.GetRemove()))
 	for _, a := range request.GetNew() {
-		to, command, err := e.application(a)
+		to, command, err := c.application(a)
 		if err != nil {
-			e.refuse(to, &si.RejectedApplication{ApplicationID: a.GetApplicationID(), Reason: err.Error()})
+			c.refuse(to, applicationRejected(a, err))
 			continue
 		}
 		if a.PlaceholderAsk != nil {
-			e.refuse(to, unanswered{"gang", "", a.ApplicationID, "gang scheduling is not in effect yet"})
+			c.refuseSilently(to, &unanswered{"gang", "", a.ApplicationID, "gang scheduling is not in effect yet"})
 		}
-		e.add(to, command)
+		c.add(to, command)
 	}
 	for _, r := range request.GetRemove() {
-		to, command, err := e.removal(r)
+		to, command, err := c.removal(r)
 		if err != nil {
-			e.refuse(to, unanswered{"removal", "", r.GetApplicationID(), err.Error()})
+			c.refuseSilently(to, &unanswered{"removal", "", r.GetApplicationID(), err.Error()})
 			continue
 		}
-		e.add(to, command)
+		c.add(to, command)
+	}
+}
+
+// applicationRejected is the answer to a new application that is refused.
+func applicationRejected(a *si.AddApplicationRequest, err error) *core.ApplicationRejected {
+	return &core.ApplicationRejected{
+		ID:     core.ApplicationID(a.GetApplicationID()),
+		Queue:  core.QueuePath(strings.ToLower(a.GetQueueName())),
+		User:   a.GetUgi().GetUser(),
+		Groups: slices.Clone(a.GetUgi().GetGroups()),
+		Tags:   maps.Clone(a.GetTags()),
+		Reason: err.Error(),
 	}
 }
 
 // application reads a new application. With an error it returns the partition
 // that the entry names, if there is one.
-func (e *edge) application(a *si.AddApplicationRequest) (*owner, core.Command, error) {
+func (c *conversion) application(a *si.AddApplicationRequest) (*owner, core.Command, error) {
 	if a == nil {
 		return nil, nil, errNil
 	}
-	to, err := e.partition(a.PartitionName)
+	to, err := c.partition(a.PartitionName)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -64,7 +76,7 @@ func (e *edge) application(a *si.AddApplicationRequest) (*owner, core.Command, e
 		if !forced {
 			return to, nil, errNoUser
 		}
-		user, groups = nobody, []string{nogroup}
+		user, groups = noUser, []string{noGroup}
 	}
 	if err := short("user", user); err != nil {
 		return to, nil, err
@@ -96,11 +108,11 @@ func tag(tags map[string]string, name string) string {
 	return tags[found]
 }
 
-func (e *edge) removal(r *si.RemoveApplicationRequest) (*owner, core.Command, error) {
+func (c *conversion) removal(r *si.RemoveApplicationRequest) (*owner, core.Command, error) {
 	if r == nil {
 		return nil, nil, errNil
 	}
-	to, err := e.partition(r.PartitionName)
+	to, err := c.partition(r.PartitionName)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -106,7 +106,7 @@ func TestStateDump(t *testing.T) {
 	said = ""
 	_, err = s.StateDump("talks")
 	assert.ErrorContains(t, err, "GetStateDump: panic: out of pods")
-	for _, id := range []string{"silent", "nobody"} {
+	for _, id := range []string{"silent", "unknown"} {
 		_, err = s.StateDump(id)
 		assert.ErrorIs(t, err, errors.ErrUnsupported)
 	}

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -114,7 +115,7 @@ func (l load) start(tb testing.TB, rm api.ResourceManagerCallback) *scheduler.Sc
 		}
 	}
 	assert.NilError(tb, s.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: applications}))
-	_, err = s.View("[rm]default")
+	_, err = s.View(context.Background(), "[rm]default")
 	assert.NilError(tb, err)
 	return s
 }
@@ -275,7 +276,7 @@ func BenchmarkFull(b *testing.B) {
 	for range room {
 		running = append(running, <-rm.placements)
 	}
-	_, err := s.View("[rm]default")
+	_, err := s.View(context.Background(), "[rm]default")
 	assert.NilError(b, err)
 	var spent time.Duration
 	for i := 0; b.Loop(); i++ {

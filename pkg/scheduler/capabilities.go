@@ -7,30 +7,58 @@ import (
 
 // This file is what a resource manager can do beyond api.ResourceManagerCallback.
 // Its callback implements whichever of these interfaces it likes; nothing has to be
-// announced. They are about preemption: who is nominated, what a node would be like
-// without some allocations, who has to go, what must not be disrupted.
+// announced. They are about predicates: which asks are alike, several nodes at once;
+// and about preemption: which ask is nominated, what a node would be like without some
+// allocations, which allocations are evicted, what must not be disrupted.
 //
 // What holds for all of them:
 //
 //   - Strings are keys of allocations and nodes as they were in requests. Slices
-//     belong to whoever is given them.
+//     belong to the side that receives them.
 //   - Questions are asked by the goroutine of the partition, one at a time, after
 //     the callbacks that concern the node have returned. The partition waits for
 //     the answer, and no other does.
 //   - A panic is caught and logged. An answer that makes no sense is left out as far
 //     as it makes none, with one warning for each thing that can be wrong.
 
+// A PredicateClassifier knows which asks are alike for predicates. What Predicates says
+// of one of them on a node then holds for all until the node changes. Without it every
+// ask is asked about by itself, since a request says nothing of selectors, affinity or
+// volumes.
+type PredicateClassifier interface {
+	// PredicateClass names the class of an ask; an empty name says that it is like
+	// no other. It is called once for each ask, before the first question about it.
+	// A panic counts as an empty name.
+	PredicateClass(allocationKey string) string
+}
+
+// PredicatesOnNodesArgs is the question which of some nodes an ask may run on.
+type PredicatesOnNodesArgs struct {
+	AllocationKey string
+	NodeIDs       []string
+	// Allocate says that the ask is to be placed now, not to reserve a node.
+	Allocate bool
+}
+
+// NodesPredicates answers for several nodes at once, which saves it the preparation of
+// each answer and lets it look at the nodes in parallel. Predicates is not asked then.
+type NodesPredicates interface {
+	// PredicatesOnNodes returns an answer for each node, in their order: nil if the
+	// ask may run there, else the reason, which is shown to people. A panic or any
+	// other number of answers counts as a refusal of all of them.
+	PredicatesOnNodes(args *PredicatesOnNodesArgs) []error
+}
+
 // A NominationCallback hears for which ask room is being made, and where. It may
 // show that to others, as the nominated node of a pod does for autoscalers and
 // other schedulers.
 type NominationCallback interface {
-	// Nominate says that an ask has a node in view, once before those are told to
-	// go who make room for it there, and again with another node if that changes.
-	// The ask may be placed elsewhere all the same. Once it is placed or taken
-	// back it is nominated no more, which is not told.
+	// Nominate says that room is made for an ask on a node. It comes before the
+	// evictions, and again with another node if that changes. The ask may be placed
+	// elsewhere all the same. Once it is placed or released it is not nominated any
+	// more, which is not told.
 	Nominate(allocationKey, nodeID string)
-	// ClearNomination says that an ask that still waits has no node in view any
-	// more.
+	// ClearNomination says that an ask which still waits is not nominated any more.
 	ClearNomination(allocationKey string)
 }
 
@@ -47,27 +75,27 @@ type PredicatesWithArgs struct {
 // A PredicateSimulator answers whether an ask may run on a node after some
 // changes of it: affinity, ports, volumes, spread and whatever else there is.
 //
-// Without it, PreemptionPredicates is asked instead, which cannot be told of asks
+// Without it, PreemptionPredicates is asked instead, which has no place for asks
 // that were added. A resource manager that answers it with nil cannot simulate at
-// all: from then on Predicates decides, as for a reservation, whoever is removed.
+// all: from then on Predicates decides, as for a reservation, whatever is removed.
 type PredicateSimulator interface {
 	// PredicatesWith returns nil if the ask may run there, else the reason, which
 	// is shown to people. An error that has a method
 	//
 	//	Unresolvable() bool
 	//
-	// which returns true says that the ask may not run there whoever is removed, as
+	// which returns true says that the ask may not run there whatever is removed, as
 	// with a label that the node lacks. It may be wrapped. The node is then not
 	// looked at any further.
 	PredicatesWith(args *PredicatesWithArgs) error
 }
 
-// SelectVictimsArgs is the question who makes room for an ask on a node.
+// SelectVictimsArgs is the question which allocations make room for an ask on a node.
 type SelectVictimsArgs struct {
 	AllocationKey string // of the ask
 	NodeID        string
-	// Candidates are the allocations that may have to go, the most important
-	// first. If all of them go, the ask may run.
+	// Candidates are the allocations that may be evicted, the most important
+	// first. Without all of them, the ask may run.
 	Candidates []string
 	// Violating says of each candidate whether its end would exceed a disruption
 	// budget.
@@ -78,8 +106,8 @@ type SelectVictimsArgs struct {
 // questions one by one. The choice is checked: victims that leave too little room
 // or take a queue below its guarantee are not accepted.
 type VictimSelector interface {
-	// SelectVictims returns those of the candidates that have to go, in the order
-	// in which they are told. What is no candidate, or is given twice, is left out.
+	// SelectVictims returns the candidates to evict, in the order in which that is
+	// told. What is no candidate, or is given twice, is left out.
 	// An error says why there is no choice to be made on this node.
 	SelectVictims(args *SelectVictimsArgs) ([]string, error)
 }
@@ -88,8 +116,8 @@ type VictimSelector interface {
 // disrupting what they are part of. The scheduler knows no more of it.
 type DisruptionBudget struct {
 	Name string // shown to people
-	// Allowed is how many may be ended now, at least 0. Those that were told to go
-	// and have not gone are taken off already.
+	// Allowed is how many may be ended now, at least 0. Evictions that are under way
+	// are taken off already.
 	Allowed int
 	// Allocations are those asked about that count for the budget, each once.
 	Allocations []string

@@ -33,14 +33,14 @@ func (c careful) DisruptionBudgets(allocationKeys []string) []scheduler.Disrupti
 	return []scheduler.DisruptionBudget{budget}
 }
 
-// UpdateAllocation ends what is told to go, and says so when it has gone.
+// UpdateAllocation ends what is evicted, and confirms that.
 func (c careful) UpdateAllocation(response *si.AllocationResponse) error {
 	for _, a := range response.New {
 		fmt.Println(a.AllocationKey, "runs on", a.NodeID)
 		c.placed <- a.AllocationKey
 	}
 	for _, r := range response.Released {
-		fmt.Println(r.AllocationKey, "has to go")
+		fmt.Println(r.AllocationKey, "is evicted")
 		return c.scheduler.UpdateAllocation(&si.AllocationRequest{RmID: "example", Releases: &si.AllocationReleasesRequest{
 			AllocationsToRelease: []*si.AllocationRelease{{
 				ApplicationID: r.ApplicationID, AllocationKey: r.AllocationKey, TerminationType: r.TerminationType,
@@ -84,6 +84,6 @@ func ExampleDisruptionBudgeter() {
 	// web-1 runs on node-1
 	// batch-1 runs on node-1
 	// urgent-1 is nominated to node-1
-	// batch-1 has to go
+	// batch-1 is evicted
 	// urgent-1 runs on node-1
 }

@@ -14,8 +14,11 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// inboxMax is the limit of an inbox where none is configured.
-const inboxMax = 1 << 20
+// What holds where nothing is configured.
+const (
+	inboxMax      = 1 << 20
+	answerTimeout = 30 * time.Second
+)
 
 // Config is what a scheduler depends on. The zero value works; a zero duration
 // or count means the default that is named.
@@ -27,10 +30,14 @@ type Config struct {
 	// the extra configuration of a resource manager sets it.
 	Level *zap.AtomicLevel
 
-	// InboxMax is the most entries of requests that may wait for one partition;
-	// zero means 1,048,576. A request that would exceed it is refused whole, with
-	// an error that wraps ErrInboxFull.
+	// InboxMax bounds what waits for one partition; zero means 1,048,576. It counts
+	// entries of requests, asks that scheduling has not come to yet, and messages that
+	// wait for a callback to return. A request that would exceed it is refused
+	// whole, with an error that wraps ErrInboxFull, unless nothing else waits.
 	InboxMax int
+	// AnswerTimeout is how long UpdateConfiguration and Stop wait for partitions, since
+	// the interface gives them no context; zero means 30 seconds.
+	AnswerTimeout time.Duration
 	// BatchAllocations is the most placed allocations in one response; zero and
 	// one mean one each.
 	BatchAllocations int
@@ -44,8 +51,8 @@ type Config struct {
 	Record func(partition string, at time.Time, command core.Command)
 	// Events, if set, is told what all partitions do, and resource managers are
 	// sent what is news there. The keys event.* of an extra configuration change
-	// its limits. Without it, resource managers are sent what the core records
-	// only.
+	// its limits. Without it, resource managers are sent only the records about nodes,
+	// foreign allocations, reservations, nominations, evictions and reports.
 	Events *events.History
 	// Archive, if set, keeps what all partitions have been.
 	Archive *archive.Archive
@@ -80,6 +87,7 @@ func (c Config) Validate() error {
 		}
 	}
 	atLeastZero("InboxMax", int64(c.InboxMax))
+	atLeastZero("AnswerTimeout", int64(c.AnswerTimeout))
 	atLeastZero("BatchAllocations", int64(c.BatchAllocations))
 	atLeastZero("PlacementsMax", int64(c.PlacementsMax))
 	atLeastZero("ReserveMax", int64(c.ReserveMax))
@@ -98,6 +106,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.InboxMax == 0 {
 		c.InboxMax = inboxMax
+	}
+	if c.AnswerTimeout == 0 {
+		c.AnswerTimeout = answerTimeout
 	}
 	if c.BatchAllocations == 0 {
 		c.BatchAllocations = 1

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -140,7 +141,7 @@ func TestARemovedPartitionReleasesWhatRan(t *testing.T) {
 		assert.NilError(t, m.Configure(""))
 		assert.DeepEqual(t, m.Heard(), []string{"allocation pod-1 released: STOPPED_BY_RM"})
 		assert.DeepEqual(t, m.Partitions(), []string{"[rm]default"})
-		_, err := m.View("[rm]gpu")
+		_, err := m.View(context.Background(), "[rm]gpu")
 		assert.ErrorIs(t, err, scheduler.ErrNoPartition)
 		m.Ask("app-1", "pod-2", "vcore=1")
 		assert.DeepEqual(t, m.Heard(), []string{`allocation pod-2 rejected: "gpu" is not a partition of the resource manager`})
@@ -150,8 +151,8 @@ func TestARemovedPartitionReleasesWhatRan(t *testing.T) {
 	})
 }
 
-// A partition that comes back at once, while the callbacks of its former life are
-// blocked, begins when that has ended, so that nobody hears of them mixed.
+// A partition that comes back at once, while the callbacks of the former one are
+// blocked, begins when that has ended, so that their messages do not mix.
 func TestAPartitionComesBackAfterItsFormerLife(t *testing.T) {
 	gate := new(blocked)
 	options := schedulertest.Options{Config: twoPartitions, Partition: "gpu", During: gate.on("node-1")}

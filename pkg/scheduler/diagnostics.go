@@ -8,7 +8,7 @@ import (
 )
 
 // StateDump is what a resource manager says of its own state, in JSON, if its
-// callback is an api.StateDumpPlugin; if not, or nobody of that name is registered,
+// callback is an api.StateDumpPlugin; if not, or if none of that name is registered,
 // the error wraps errors.ErrUnsupported. The callback is called by this goroutine
 // and may be called by several at once. Its panic is an error.
 func (s *Scheduler) StateDump(resourceManager string) (text string, err error) {

@@ -5,34 +5,45 @@
 // A partition belongs to one goroutine, its owner. A request is read and
 // checked in the goroutine of the caller, appended to the inbox of each
 // partition it speaks of, and that is all a caller ever waits for. The owner
-// takes everything its inbox holds, applies it, schedules, and appends the
-// effects to the outbox of the resource manager. A goroutine per resource
-// manager takes them from there, in order, and calls back:
+// takes everything its inbox holds, applies it, schedules, and appends what
+// happened to the outbox of the resource manager. A goroutine per resource
+// manager takes that from there, in order, makes messages of it and calls back:
 //
-//	caller ── request ─► edge ─► inbox ─► owner ─► outbox ─► courier ─► callback
-//	                                        │
-//	                                        └── Predicates and other questions, once
-//	                                            the node has been heard of
+//	caller ─ request ─► conversion ─► inbox ─► owner ─► outbox ─► dispatcher ─► callback
+//	                                             │
+//	                                             ├── predicate gate: Predicates and other
+//	                                             │   questions, after the callbacks about
+//	                                             │   the node
+//	                                             └── view broker: readers
 //
 // What holds for a resource manager:
 //
 //   - UpdateAllocation, UpdateApplication and UpdateNode only enqueue, and take
 //     no lock that is held while a callback runs. They may be called with locks
 //     held that the callbacks need, and from within a callback.
-//   - Stop, View, Glance, Verify and UpdateConfiguration wait for the owners of partitions.
+//   - What waits for one partition is limited by Config.InboxMax: entries of requests,
+//     asks that scheduling has not come to, and messages that wait for a
+//     callback. Beyond that a request is refused whole with ErrInboxFull, to be sent
+//     again later. A request that is larger than the limit is taken when nothing else
+//     waits.
+//   - View, Verify, Stop and UpdateConfiguration wait for the owners of partitions.
 //     An owner may wait for a callback, so they must not be called from within
-//     one, nor with a lock that one needs.
+//     one, nor with a lock that one needs. They have a way out: a context, or
+//     Config.AnswerTimeout.
+//   - Snapshot waits for no callback. While a partition does not answer it is the last
+//     view, with its age, and Unanswered says for how long.
 //   - Callbacks come one after the other, in the order in which things were
-//     decided. A callback that blocks holds up the callbacks behind it and
-//     nothing else.
-//   - Predicates is asked about a node only after the callback of every effect
-//     on that node has returned. Until then the partition waits, and no other.
-//   - A callback may implement more interfaces than it has to: NominationCallback,
-//     PredicateSimulator, VictimSelector and DisruptionBudgeter. Preemption is then
+//     decided. A callback that blocks holds up the callbacks behind it, questions about
+//     the nodes that they concern, and nothing else until the limit is reached.
+//   - Predicates is asked about a node only after the callback of every message
+//     about that node has returned. Until then the partition waits, and no other.
+//   - A callback may implement more interfaces than it has to: PredicateClassifier,
+//     NodesPredicates, NominationCallback, PredicateSimulator, VictimSelector and
+//     DisruptionBudgeter. Placement is then faster where predicates decide, and preemption
 //     as good as the resource manager knows its pods. Without them it works as well: a
 //     nomination is told as the state RESERVED of an ask, PreemptionPredicates says
-//     who could run where without whom, the scheduler chooses victims itself, and
-//     there are no budgets.
+//     what could run where without which allocations, the scheduler chooses victims
+//     itself, and there are no budgets.
 //   - What is refused is answered with a reason. The one exception are releases
 //     and removals, for which the interface has no refusal: what they name is
 //     gone either way, and they are logged.
@@ -50,14 +61,18 @@
 //
 // Read in this order:
 //
-//	scheduler.go     Scheduler: New, the three updates, View, Stop
-//	registration.go  a resource manager comes, comes again, reconfigures; load.go
-//	edge.go          requests to commands; allocations.go, applications.go, nodes.go
-//	inbox.go         what waits for a partition
-//	owner.go         the loop; gallery.go, readers who wait for a view; picture.go, what they do for it
-//	gate.go          predicates after callbacks
-//	capabilities.go  what else a resource manager can do; questions.go asks it
-//	outbox.go        what waits for a resource manager
-//	courier.go       effects to callbacks; journal.go, the log lines
-//	chronicle.go     effects to events; meter.go, how long things take
+//	scheduler.go      Scheduler: New, the three updates, Stop; config.go
+//	registration.go   a resource manager comes and comes again
+//	configuration.go  its partitions change; extraconfig.go, log level and event limits
+//	conversion.go     requests to commands; allocations.go, applications.go, nodes.go
+//	inbox.go          what waits for a partition, and how much may
+//	owner.go          the loop
+//	predicategate.go  predicates after callbacks; pace.go, how often
+//	capabilities.go   what else a resource manager can do; questions.go asks it
+//	outbox.go         what waits for a resource manager
+//	dispatcher.go     what waits to callbacks; messages.go, events to messages; effectlog.go, the log lines
+//	recorder.go       steps to event records and the archive; meter.go, how long things take
+//	readers.go        View, Snapshot, Unanswered, Verify
+//	viewbroker.go     readers wait for the owner and share its views
+//	diagnostics.go    the state of a resource manager
 package scheduler

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -105,7 +106,7 @@ func ExampleScheduler_View() {
 		return
 	}
 	for _, partition := range s.Partitions() {
-		view, err := s.View(partition)
+		view, err := s.View(context.Background(), partition)
 		if err != nil {
 			fmt.Println(err)
 			return

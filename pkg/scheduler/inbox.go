@@ -10,25 +10,21 @@ import (
 )
 
 // ErrInboxFull is wrapped when a request was refused because too much waits for
-// a partition. Nothing of the request was taken.
+// a partition, or for the callbacks about it. Nothing of the request was taken.
 var ErrInboxFull = errors.New("inbox is full")
 
 // errRetired is returned when a partition was removed from the configuration
 // while the request was read.
 var errRetired = errors.New("partition is removed")
 
-// A message is what waits in an inbox: a core.Command, or one of refusal,
-// question, look and retire.
+// A message is what waits in an inbox: a core.Command, a refusal, an *unanswered or
+// a retire.
 type message any
 
 type (
-	// A refusal hands on the answer to an input that was refused at the edge, so
+	// A refusal hands on the answer to an input that was refused by a conversion, so
 	// that it stays in line with the other answers.
-	refusal struct{ effect any }
-	// A question reads the partition between two commands.
-	question func(*core.Partition)
-	// A look is somebody who waits for a view of the partition.
-	look chan *picture
+	refusal struct{ core.Event }
 	// retire releases all there is and ends the owner.
 	retire struct{}
 )
@@ -37,20 +33,34 @@ type (
 // one is left to the garbage collector, so that a flood is not paid for for ever.
 const sparesMax = 1 << 16
 
+// emptied is a slice that is done with, to be used again. It keeps nothing of what was in
+// it; a large one is given up.
+func emptied[T any](list []T) []T {
+	clear(list)
+	if cap(list) > sparesMax {
+		return nil
+	}
+	return list[:0]
+}
+
 // An inbox is what waits for one partition. Senders append under a short lock,
 // the owner takes all there is at once.
 type inbox struct {
-	mu      sync.Mutex
-	waiting []message
-	looks   []look        // who wait for a view, whatever else waits
-	closed  bool          // takes nothing more; what waits is still served
-	ended   bool          // the owner ends at once
-	wake    chan struct{} // capacity one: something changed
-	meter   meter
-	since   time.Time // when the first that waits was put in, if that is measured
+	mu       sync.Mutex
+	waiting  []message
+	taken    int           // messages that the owner took and has not handled yet
+	appended uint64        // messages so far
+	closed   bool          // takes nothing more; what waits is still served
+	ended    bool          // the owner ends at once
+	ending   chan struct{} // closed when ended is set
+	wake     chan struct{} // capacity one: something changed
+	meter    meter
+	since    time.Time // when the first that waits was put in, if that is measured
 }
 
-func newInbox(m meter) *inbox { return &inbox{wake: make(chan struct{}, 1), meter: m} }
+func newInbox(m meter) *inbox {
+	return &inbox{wake: make(chan struct{}, 1), ending: make(chan struct{}), meter: m}
+}
 
 func (b *inbox) signal() {
 	select {
@@ -59,13 +69,15 @@ func (b *inbox) signal() {
 	}
 }
 
-// room says whether so many messages more may wait. The lock must be held.
-func (b *inbox) room(more, limit int) error {
+// room says whether so many messages more may wait. Beyond is what waits elsewhere and
+// counts too. Any number may wait if nothing else does. The lock must be held.
+func (b *inbox) room(more, beyond, limit int) error {
+	waiting := len(b.waiting) + b.taken + beyond
 	switch {
 	case b.closed:
 		return errRetired
-	case len(b.waiting)+more > limit:
-		return fmt.Errorf("%w: %d entries wait and %d more exceed the limit of %d", ErrInboxFull, len(b.waiting), more, limit)
+	case waiting > 0 && waiting+more > limit:
+		return fmt.Errorf("%w: %d entries wait and %d more exceed the limit of %d", ErrInboxFull, waiting, more, limit)
 	}
 	return nil
 }
@@ -81,6 +93,7 @@ func (b *inbox) add(messages []message) {
 	} else {
 		b.waiting = append(b.waiting, messages...)
 	}
+	b.appended += uint64(len(messages))
 	b.signal()
 }
 
@@ -96,27 +109,11 @@ func (b *inbox) force(m message) bool {
 	return true
 }
 
-// look has somebody wait for a view, but not for what waits already. It reports whether
-// the inbox is still open.
-func (b *inbox) look(l look) bool {
+// total is how many messages were appended so far.
+func (b *inbox) total() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
-		return false
-	}
-	b.looks = append(b.looks, l)
-	b.signal()
-	return true
-}
-
-// lookers adds those who wait for a view to a list, and forgets them.
-func (b *inbox) lookers(to []look) []look {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	to = append(to, b.looks...)
-	clear(b.looks)
-	b.looks = b.looks[:0]
-	return to
+	return b.appended
 }
 
 // closeWith appends a last message and takes nothing after it.
@@ -133,21 +130,27 @@ func (b *inbox) closeWith(m message) {
 func (b *inbox) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if !b.ended {
+		close(b.ending)
+	}
 	b.closed, b.ended, b.waiting = true, true, nil
 	b.signal()
 }
 
-// take swaps what waits for an empty slice, made of spare where that is small.
-// It says since when the first of it waited, zero if that is not measured, and
-// whether the owner is to go on.
+// take swaps what waits for a spare slice, which is empty. It says since when the first
+// of it waited, zero if that is not measured, and whether the owner is to go on.
 func (b *inbox) take(spare []message) (all []message, since time.Time, open bool) {
-	clear(spare)
-	if cap(spare) > sparesMax {
-		spare = nil
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	all, b.waiting = b.waiting, spare[:0]
+	all, b.waiting = b.waiting, spare
+	b.taken = len(all)
 	since, b.since = b.since, time.Time{}
 	return all, since, !b.ended
+}
+
+// handled says that the messages which were taken last are handled.
+func (b *inbox) handled() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.taken = 0
 }

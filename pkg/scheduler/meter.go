@@ -3,6 +3,7 @@ package scheduler
 import (
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 )
 
@@ -24,4 +25,15 @@ func (m meter) took(stage metrics.Stage, since time.Time) {
 	if m.metrics != nil && !since.IsZero() {
 		m.metrics.Observe(stage, time.Since(since))
 	}
+}
+
+// count counts the effects of one step of a partition.
+func (m meter) count(partition string, effects core.Effects) {
+	if m.metrics != nil {
+		m.metrics.Count(partition, effects)
+	}
+}
+
+// unanswered counts an input that was refused without an answer.
+func (m meter) unanswered(partition string) {
 }

@@ -12,25 +12,25 @@ import (
 )
 
 // nodes reads a request.
-func (e *edge) nodes(request *si.NodeRequest) {
-	e.expect(len(request.GetNodes()))
+func (c *conversion) nodes(request *si.NodeRequest) {
+	c.expect(len(request.GetNodes()))
 	for _, n := range request.GetNodes() {
-		to, command, err := e.node(n)
+		to, command, err := c.node(n)
 		if err != nil {
-			e.refuse(to, &si.RejectedNode{NodeID: n.GetNodeID(), Reason: err.Error()})
+			c.refuse(to, &core.NodeRejected{ID: core.NodeID(n.GetNodeID()), Reason: err.Error()})
 			continue
 		}
-		e.add(to, command)
+		c.add(to, command)
 	}
 }
 
 // node reads what is to happen to a node. With an error it returns the partition
 // that the entry names, if there is one.
-func (e *edge) node(n *si.NodeInfo) (*owner, core.Command, error) {
+func (c *conversion) node(n *si.NodeInfo) (*owner, core.Command, error) {
 	if n == nil {
 		return nil, nil, errNil
 	}
-	to, err := e.partition(n.Attributes[common.NodePartition])
+	to, err := c.partition(n.Attributes[common.NodePartition])
 	if err != nil {
 		return nil, nil, err
 	}
@@ -40,7 +40,7 @@ func (e *edge) node(n *si.NodeInfo) (*owner, core.Command, error) {
 	id := core.NodeID(n.NodeID)
 	switch n.Action {
 	case si.NodeInfo_CREATE, si.NodeInfo_CREATE_DRAIN:
-		capacity, err := e.capacity(n.SchedulableResource)
+		capacity, err := c.capacity(n.SchedulableResource)
 		return to, core.AddNode{
 			ID:         id,
 			Capacity:   capacity,
@@ -48,7 +48,7 @@ func (e *edge) node(n *si.NodeInfo) (*owner, core.Command, error) {
 			Drained:    n.Action == si.NodeInfo_CREATE_DRAIN,
 		}, err
 	case si.NodeInfo_UPDATE:
-		capacity, err := e.capacity(n.SchedulableResource)
+		capacity, err := c.capacity(n.SchedulableResource)
 		return to, core.UpdateNode{ID: id, Capacity: capacity, Attributes: attributesOf(n)}, err
 	case si.NodeInfo_DRAIN_NODE:
 		return to, core.DrainNode{ID: id}, nil
@@ -64,11 +64,11 @@ func (e *edge) node(n *si.NodeInfo) (*owner, core.Command, error) {
 // capacity reads the capacity of a node. No message is no statement, nil; an
 // empty one is a node that has nothing, which a node may well report before it is
 // up.
-func (e *edge) capacity(r *si.Resource) (resources.Amounts, error) {
+func (c *conversion) capacity(r *si.Resource) (resources.Amounts, error) {
 	if r == nil {
 		return nil, nil
 	}
-	amounts, err := core.AmountsOf(e.kinds, r)
+	amounts, err := core.AmountsOf(c.kinds, r)
 	if err != nil {
 		return nil, fmt.Errorf("capacity %w", err)
 	}

@@ -4,20 +4,44 @@ import (
 	"sync"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 )
 
-// A delivery is one effect on its way to the callback.
+// A step is what a partition did at once.
+type step struct {
+	events.Step
+	from         *owner
+	recorded     bool          // the recorder gets it, before its messages
+	begins, ends bool          // the partition is new, or will do no more
+	book         *archive.Book // of the partition; nil without an archive
+}
+
+// A delivery is one thing that waits for the callback: a message that an event
+// leads to, or, of kind stepMessage, a step to be recorded.
 type delivery struct {
-	effect any
-	from   string // the partition
+	step *step
+	what any // the core.Event, or *unanswered; nil for a step
+	kind messageKind
+}
+
+// An unanswered is an input that was refused and for which the interface has no
+// answer. It is logged in line with the answers.
+type unanswered struct {
+	input       string // what kind of input it is
+	allocation  string
+	application string
+	reason      string
 }
 
 // An outbox is what waits to be told to one resource manager. The owners of its
-// partitions append and go on; the courier takes all there is at once.
+// partitions append and go on; the dispatcher takes all there is at once.
 //
 // Deliveries are numbered from one in the order in which they are appended.
-// delivered is the number of the last one whose callback has returned.
+// delivered is the number of the last one whose callback has returned. Each owner
+// counts its own deliveries that are not made yet.
 type outbox struct {
 	mu        sync.Mutex
 	changed   *sync.Cond
@@ -35,58 +59,87 @@ func newOutbox(m meter) *outbox {
 	return x
 }
 
-// put appends effects of a partition and returns the number of the last one.
-func (x *outbox) put(from string, effects ...any) uint64 { return x.putAfter(nil, from, effects) }
-
-// putAfter is put after something else from the same partition, unless that is
-// nil.
-func (x *outbox) putAfter(head any, from string, effects []any) uint64 {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.closed {
-		return x.appended
+// deliveriesOf is how many messages effects lead to.
+func deliveriesOf(effects core.Effects) (n int) {
+	for _, event := range effects {
+		if kindOf(event) != noMessage {
+			n++
+		}
 	}
-	if len(x.waiting) == 0 {
-		x.since = x.meter.now()
-	}
-	if head != nil {
-		x.waiting = append(x.waiting, delivery{head, from})
-		x.appended++
-	}
-	for _, effect := range effects {
-		x.waiting = append(x.waiting, delivery{effect, from})
-	}
-	x.appended += uint64(len(effects))
-	x.changed.Broadcast()
-	return x.appended
+	return n
 }
 
-// take waits until there is something and swaps it for an empty slice, made of
-// spare where that is small. It returns false once the outbox is closed.
-func (x *outbox) take(spare []delivery) ([]delivery, bool) {
-	clear(spare)
-	if cap(spare) > sparesMax {
-		spare = nil
+// put appends what a step leads to. It returns the number of the last delivery
+// before that.
+func (x *outbox) put(s *step) (before uint64) {
+	return x.append(s.from, func(to []delivery) []delivery {
+		if s.recorded {
+			to = append(to, delivery{s, nil, stepMessage})
+		}
+		for _, event := range s.Effects {
+			if kind := kindOf(event); kind != noMessage {
+				to = append(to, delivery{s, event, kind})
+			}
+		}
+		return to
+	})
+}
+
+// putUnanswered appends an input that was refused without an answer.
+func (x *outbox) putUnanswered(from *owner, u *unanswered) {
+	x.append(from, func(to []delivery) []delivery {
+		return append(to, delivery{&step{from: from}, u, unansweredMessage})
+	})
+}
+
+func (x *outbox) append(from *owner, add func([]delivery) []delivery) (before uint64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	before = x.appended
+	if x.closed {
+		return before
 	}
+	had := len(x.waiting)
+	if had == 0 {
+		x.since = x.meter.now()
+	}
+	x.waiting = add(x.waiting)
+	more := len(x.waiting) - had
+	x.appended += uint64(more)
+	from.undelivered.Add(int64(more))
+	x.changed.Broadcast()
+	return before
+}
+
+// take waits until there is something and swaps it for a spare slice, which is
+// empty. It returns false once the outbox is closed.
+func (x *outbox) take(spare []delivery) ([]delivery, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for len(x.waiting) == 0 && !x.closed {
 		x.changed.Wait()
 	}
 	all := x.waiting
-	x.waiting = spare[:0]
+	x.waiting = spare
 	if len(all) > 0 {
 		x.meter.took(metrics.OutboxWait, x.since)
 	}
 	return all, !x.closed
 }
 
-// done counts the next n deliveries as delivered. It returns false once the
-// outbox is closed.
-func (x *outbox) done(n int) bool {
+// done counts deliveries as made. It returns false once the outbox is closed.
+func (x *outbox) done(made []delivery) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.delivered += uint64(n)
+	for first := 0; first < len(made); {
+		next := first + 1
+		for next < len(made) && made[next].step.from == made[first].step.from {
+			next++
+		}
+		made[first].step.from.undelivered.Add(int64(first - next))
+		first = next
+	}
+	x.delivered += uint64(len(made))
 	x.changed.Broadcast()
 	return !x.closed
 }
@@ -125,21 +178,22 @@ func (x *outbox) close() {
 	x.changed.Broadcast()
 }
 
-// deliver gives effects to the courier until the outbox is closed.
-func (x *outbox) deliver(c *courier) {
-	var batch []delivery
+// deliver gives what waits to the dispatcher until the outbox is closed.
+func (x *outbox) deliver(d *dispatcher) {
+	var spare []delivery
 	for {
-		var open bool
-		if batch, open = x.take(batch); !open {
+		batch, open := x.take(spare)
+		if !open {
 			return
 		}
 		for rest := batch; len(rest) > 0; {
-			n := c.deliver(rest)
-			if !x.done(n) {
+			n := d.deliver(rest)
+			if !x.done(rest[:n]) {
 				return
 			}
 			rest = rest[n:]
 		}
-		c.flush()
+		spare = emptied(batch)
+		d.flush()
 	}
 }

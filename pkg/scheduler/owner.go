@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
@@ -9,77 +10,107 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 )
 
-// showEvery is after how many messages the owner looks whether somebody wants to see
-// the partition.
-const showEvery = 512
+// serveEvery is after how many messages the owner serves readers.
+const serveEvery = 512
 
 // An owner is the one goroutine that touches a partition.
 type owner struct {
-	name      string // with the resource manager
-	partition *core.Partition
-	inbox     *inbox
-	outbox    *outbox // of the resource manager
-	gate      *gate   // nil when predicates are skipped
-	record    func(partition string, at time.Time, command core.Command)
-	done      chan struct{} // closed when the owner has ended
-	retired   bool          // everything is released
-	meter     meter
-	told      bool          // the chronicle is told of every step
-	book      *archive.Book // of the partition; nil without an archive
-	gallery   gallery
-	touched   bool // something was applied since the last scheduling
+	name       string // with the resource manager
+	partition  *core.Partition
+	inbox      *inbox
+	outbox     *outbox        // of the resource manager
+	gate       *predicateGate // nil when nothing is asked
+	broker     *viewBroker
+	heartbeat  heartbeat
+	record     func(partition string, at time.Time, command core.Command)
+	done       chan struct{} // closed when the owner has ended
+	meter      meter
+	recordsAll bool          // the recorder gets every step
+	book       *archive.Book // of the partition; nil without an archive
+
+	handled uint64 // messages so far
+	touched bool   // something was applied since the last scheduling
+	retired bool   // everything is released
+
+	// What waits for this partition besides the inbox: deliveries whose callback has
+	// not returned, and asks that scheduling has not come to yet.
+	undelivered atomic.Int64
+	untried     atomic.Int64
 }
 
-// run is the life of a partition: carry out what waits, schedule, wait. An owner
+// room says whether so many messages more may wait for the partition. The lock of the
+// inbox must be held.
+func (o *owner) room(more, limit int) error {
+	return o.inbox.room(more, int(o.undelivered.Load()+o.untried.Load()), limit)
+}
+
+// run is the loop of a partition: carry out what waits, schedule, wait. An owner
 // begins when the one before it, of the same name, has ended.
 func (o *owner) run(before *owner) {
 	defer close(o.done)
 	if before != nil {
 		<-before.done
 	}
-	var messages []message
+	var spare []message
 	var more bool
 	for {
-		var open bool
-		var since time.Time
-		if messages, since, open = o.inbox.take(messages); !open {
+		messages, since, open := o.inbox.take(spare)
+		if !open {
 			return
 		}
 		now := time.Now()
 		o.meter.took(metrics.InboxWait, since)
-		for i, m := range messages {
-			o.handle(now, m)
-			if i%showEvery == showEvery-1 {
-				o.show()
-			}
-		}
+		o.handleAll(now, messages)
+		spare = emptied(messages)
 		if o.retired {
 			return
 		}
 		if more || o.touched || o.isDue(now) {
 			more = o.schedule(now)
 		}
-		o.show()
+		o.serveReaders()
 		if !more {
 			o.wait()
 		}
 	}
 }
 
-// show lets those look who wait for that, if it is time.
-func (o *owner) show() {
-	o.gallery.waiting = o.inbox.lookers(o.gallery.waiting)
-	o.gallery.show(o.partition)
+func (o *owner) handleAll(now time.Time, messages []message) {
+	for i, m := range messages {
+		o.handle(now, m)
+		o.handled++
+		if i%serveEvery == serveEvery-1 {
+			o.serveReaders()
+		}
+	}
+	if len(messages) > 0 {
+		o.inbox.handled()
+	}
+}
+
+// serveReaders answers readers that wait, if it is time. What a partition that ends has
+// decided last is shown no more than it is told.
+func (o *owner) serveReaders() {
+	select {
+	case <-o.inbox.ending:
+		return
+	default:
+	}
+	o.heartbeat.beat(time.Now())
+	o.broker.serve(o.partition, o.handled)
 }
 
 // schedule makes a batch of placements, and says whether there are more to make.
 func (o *owner) schedule(now time.Time) (more bool) {
 	o.touched = false
-	o.gallery.changes()
+	o.broker.changes()
 	began := o.meter.now()
 	effects, more := o.partition.Schedule(now)
 	o.meter.took(metrics.Decision, began)
-	o.tell(now, nil, effects)
+	o.tell(now, effects)
+	if !more {
+		o.untried.Store(0)
+	}
 	return more
 }
 
@@ -97,22 +128,25 @@ func (o *owner) hasEnded() bool {
 	}
 }
 
-// wait returns when something was put into the inbox or is due, a view included.
+// wait returns when something was put into the inbox, a reader came, or something
+// is due, a view included.
 func (o *owner) wait() {
+	o.heartbeat.rest()
 	at, ok := o.partition.Due()
-	if len(o.gallery.waiting) > 0 && (!ok || o.gallery.due().Before(at)) {
-		at, ok = o.gallery.due(), true
+	if view, waits := o.broker.next(); waits && (!ok || view.Before(at)) {
+		at, ok = view, true
 	}
 	if !ok {
 		<-o.inbox.wake
-		return
+	} else {
+		timer := time.NewTimer(time.Until(at))
+		defer timer.Stop()
+		select {
+		case <-o.inbox.wake:
+		case <-timer.C:
+		}
 	}
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
-	select {
-	case <-o.inbox.wake:
-	case <-timer.C:
-	}
+	o.heartbeat.beat(time.Now())
 }
 
 func (o *owner) handle(now time.Time, m message) {
@@ -120,11 +154,10 @@ func (o *owner) handle(now time.Time, m message) {
 	case core.Command:
 		o.apply(now, m)
 	case refusal:
-		o.tell(now, nil, core.Effects{m.effect})
-	case question:
-		m(o.partition)
-	case look:
-		o.gallery.waiting = append(o.gallery.waiting, m)
+		o.tell(now, core.Effects{m.Event})
+	case *unanswered:
+		o.outbox.putUnanswered(o, m)
+		o.meter.unanswered(o.name)
 	case retire:
 		o.release(now)
 	}
@@ -135,32 +168,46 @@ func (o *owner) apply(now time.Time, c core.Command) {
 		o.record(o.name, now, c)
 	}
 	o.touched = true
-	o.gallery.changes()
+	o.broker.changes()
 	began := o.meter.now()
 	effects := o.partition.Apply(now, c)
 	o.meter.took(metrics.Apply, began)
-	o.tell(now, c, effects)
-	if r, ok := c.(core.ReleaseAllocation); ok && o.gate != nil {
-		o.gate.forget(string(r.Key))
-	}
+	o.tell(now, effects)
 }
 
 // tell hands the effects of a step over to the outbox and remembers which nodes
-// they touch. A step without effects is of use to the chronicle only.
-func (o *owner) tell(now time.Time, c core.Command, effects core.Effects) {
-	if len(effects) == 0 && (c == nil || !o.told) {
+// they touch.
+func (o *owner) tell(now time.Time, effects core.Effects) {
+	if len(effects) == 0 {
 		return
 	}
-	var head any
-	if o.told {
-		head = step{Step: events.Step{Now: now, Command: c, Effects: effects}, book: o.book}
+	o.meter.count(o.name, effects)
+	recorded := o.recordsAll
+	messages, untried := 0, 0
+	for _, event := range effects {
+		if kindOf(event) != noMessage {
+			messages++
+		}
+		switch event.(type) {
+		case core.AskAdded:
+			untried++
+		case core.Placed:
+			untried--
+		}
+		recorded = recorded || isAlwaysRecorded(event)
 	}
-	if o.meter.metrics != nil {
-		o.meter.metrics.Count(o.name, effects)
+	if untried != 0 {
+		o.untried.Store(max(0, o.untried.Load()+int64(untried)))
 	}
-	last := o.outbox.putAfter(head, o.name, effects)
+	if messages == 0 && !recorded {
+		return
+	}
+	before := o.outbox.put(&step{Step: events.Step{Now: now, Effects: effects}, from: o, recorded: recorded, book: o.book})
 	if o.gate != nil {
-		o.gate.note(effects, last)
+		if recorded {
+			before++
+		}
+		o.gate.note(effects, before)
 	}
 }
 
@@ -174,8 +221,34 @@ func (o *owner) release(now time.Time) {
 	for _, n := range view.Nodes {
 		o.apply(now, core.RemoveNode{ID: n.ID})
 	}
-	if o.told {
-		o.outbox.putAfter(step{Step: events.Step{Now: now}, ends: true, book: o.book}, o.name, nil)
+	if o.recordsAll {
+		o.outbox.put(&step{Step: events.Step{Now: now}, from: o, recorded: true, ends: true, book: o.book})
 	}
 	o.retired = true
+}
+
+// A heartbeat says since when an owner has not come to where it answers readers. Only
+// the owner writes it.
+type heartbeat struct {
+	epoch time.Time    // before all beats
+	busy  atomic.Int64 // since when, in nanoseconds after epoch; zero while it rests
+}
+
+// start is called before the owner runs.
+func (h *heartbeat) start(now time.Time) {
+	h.epoch = now.Add(-1)
+	h.beat(now)
+}
+
+func (h *heartbeat) beat(now time.Time) { h.busy.Store(int64(now.Sub(h.epoch))) }
+
+func (h *heartbeat) rest() { h.busy.Store(0) }
+
+// silence is how long the owner has not come to where it answers.
+func (h *heartbeat) silence(now time.Time) time.Duration {
+	busy := h.busy.Load()
+	if busy == 0 {
+		return 0
+	}
+	return now.Sub(h.epoch) - time.Duration(busy)
 }

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 )
 
 // errStillRefused is the answer of a resource manager that says yes or no.
@@ -18,13 +20,19 @@ var errStillRefused = errors.New("the predicates refuse the node all the same")
 // be told.
 const unknownBudget = "unknown"
 
-// gate makes the gate of a partition and has the core ask through it whatever the
+// newGate makes the gate of a partition and has the core ask through it whatever the
 // resource manager can answer. It is nil if that is nothing.
-func (s *Scheduler) gate(r *registration, partition string, options *core.Options) *gate {
-	g := newGate(r.outbox, r.callback, s.config.Logger.With(zap.String("resourceManager", r.id), zap.String("partition", partition)))
+func (s *Scheduler) newGate(r *registration, partition string, options *core.Options) *predicateGate {
+	g := newPredicateGate(r.outbox, r.callback, s.config.Logger.With(zap.String("resourceManager", r.id), zap.String("partition", partition)))
 	g.meter = s.meter
 	if !s.config.SkipPredicates {
-		options.Feasible, options.Simulate = g.feasible, g.simulate
+		options.Feasible, options.Simulate, options.Pace = g.feasible, g.simulate, g.wait
+		if g.several != nil {
+			options.FeasibleOn = g.feasibleOn
+		}
+		if g.classifier != nil {
+			options.Constraints = g.class
+		}
 	}
 	if g.selector != nil {
 		options.SelectVictims = g.selectVictims
@@ -38,9 +46,45 @@ func (s *Scheduler) gate(r *registration, partition string, options *core.Option
 	return g
 }
 
+// class answers the core which asks are alike.
+func (g *predicateGate) class(ask core.AllocationKey) (class string) {
+	if err := g.ask("PredicateClass", func() error {
+		class = g.classifier.PredicateClass(string(ask))
+		return nil
+	}); err != nil {
+		return ""
+	}
+	return class
+}
+
+// feasibleOn answers the core about several nodes at once. If there is no answer, or not
+// one for each node, all are refused.
+func (g *predicateGate) feasibleOn(allocation core.AllocationKey, nodes []core.NodeID, allocate bool) []error {
+	if !g.awaitAll(nodes) {
+		return slices.Repeat([]error{errEnding}, len(nodes))
+	}
+	began, metered := time.Now(), g.meter.now()
+	args := &PredicatesOnNodesArgs{AllocationKey: string(allocation), NodeIDs: textsOf(nodes), Allocate: allocate}
+	var answers []error
+	err := g.ask("PredicatesOnNodes", func() error {
+		answers = g.several.PredicatesOnNodes(args)
+		return nil
+	})
+	g.meter.took(metrics.Predicate, metered)
+	if err == nil && len(answers) != len(nodes) {
+		g.report("PredicatesOnNodes", "wrong number of answers", zap.Int("answers", len(answers)), zap.Int("nodes", len(nodes)))
+		err = noAnswer("PredicatesOnNodes")
+	}
+	if err != nil {
+		answers = slices.Repeat([]error{err}, len(nodes))
+	}
+	g.answered(began, !slices.Contains(answers, nil))
+	return answers
+}
+
 // simulate answers the core. What a resource manager says is passed on unchanged,
-// so that it can be told whether removing somebody else could help.
-func (g *gate) simulate(ask core.AllocationKey, node core.NodeID, add, remove []core.AllocationKey) error {
+// so that the core can tell whether other removals could help.
+func (g *predicateGate) simulate(ask core.AllocationKey, node core.NodeID, add, remove []core.AllocationKey) error {
 	if !g.await(node) {
 		return errEnding
 	}
@@ -55,9 +99,9 @@ func (g *gate) simulate(ask core.AllocationKey, node core.NodeID, add, remove []
 // takes the allocations before the start index away and then one more at a time,
 // checking each time: with the last one as the start, all are checked at once.
 //
-// Where it cannot, all questions have one answer from then on. If that were
-// otherwise, somebody would seem to be in the way whose end changes nothing.
-func (g *gate) simulateByPrefix(ask core.AllocationKey, node core.NodeID, remove []core.AllocationKey) error {
+// Where it cannot, all questions have one answer from then on. Otherwise allocations
+// would seem to be in the way whose end changes nothing.
+func (g *predicateGate) simulateByPrefix(ask core.AllocationKey, node core.NodeID, remove []core.AllocationKey) error {
 	if len(remove) == 0 || g.unable {
 		return g.predicates(ask, node, !g.unable)
 	}
@@ -72,7 +116,7 @@ func (g *gate) simulateByPrefix(ask core.AllocationKey, node core.NodeID, remove
 	case !response.Success:
 		return errStillRefused
 	case response.Index < 0 || response.Index > last:
-		g.complain("PreemptionPredicates", "index of no allocation", zap.Int32("index", response.Index))
+		g.report("PreemptionPredicates", "index of no allocation", zap.Int32("index", response.Index))
 		return errStillRefused
 	default:
 		return nil
@@ -80,7 +124,7 @@ func (g *gate) simulateByPrefix(ask core.AllocationKey, node core.NodeID, remove
 }
 
 // selectVictims answers the core with some of the candidates, each once.
-func (g *gate) selectVictims(ask core.AllocationKey, node core.NodeID, candidates []core.AllocationKey, violating []bool) ([]core.AllocationKey, error) {
+func (g *predicateGate) selectVictims(ask core.AllocationKey, node core.NodeID, candidates []core.AllocationKey, violating []bool) ([]core.AllocationKey, error) {
 	if !g.await(node) {
 		return nil, errEnding
 	}
@@ -95,15 +139,15 @@ func (g *gate) selectVictims(ask core.AllocationKey, node core.NodeID, candidate
 	if err != nil {
 		return nil, err
 	}
-	return g.sift("SelectVictims", chosen, setOf(candidates)), nil
+	return g.known("SelectVictims", chosen, setOf(candidates)), nil
 }
 
 // budgets answers the core. They concern allocations on any node, so everything
 // that was told must have been heard. Where there is no answer, a budget that
 // allows nothing stands for it: what is not known is not to be exceeded lightly.
-func (g *gate) budgets(allocations []core.AllocationKey) []core.DisruptionBudget {
+func (g *predicateGate) budgets(allocations []core.AllocationKey) []core.DisruptionBudget {
 	if !g.outbox.await(g.outbox.latest()) {
-		return nil // nobody is going to be told to go
+		return nil // no eviction will be told
 	}
 	var told []DisruptionBudget
 	err := g.ask("DisruptionBudgets", func() error {
@@ -117,9 +161,9 @@ func (g *gate) budgets(allocations []core.AllocationKey) []core.DisruptionBudget
 	out := make([]core.DisruptionBudget, 0, len(told))
 	for _, b := range told {
 		if b.Allowed < 0 {
-			g.complain("DisruptionBudgets", "allowed is negative", zap.String("budget", b.Name), zap.Int("allowed", b.Allowed))
+			g.report("DisruptionBudgets", "allowed is negative", zap.String("budget", b.Name), zap.Int("allowed", b.Allowed))
 		}
-		if members := g.sift("DisruptionBudgets", b.Allocations, asked); len(members) > 0 {
+		if members := g.known("DisruptionBudgets", b.Allocations, asked); len(members) > 0 {
 			out = append(out, core.DisruptionBudget{Name: b.Name, Allowed: max(b.Allowed, 0), Allocations: members})
 		}
 	}
@@ -128,26 +172,32 @@ func (g *gate) budgets(allocations []core.AllocationKey) []core.DisruptionBudget
 
 // ask puts a question to the resource manager. A panic is the error that there is
 // no answer.
-func (g *gate) ask(question string, put func() error) error {
+func (g *predicateGate) ask(question string, put func() error) error {
 	var err error
 	if panicked := protected(func() { err = put() }); panicked != nil {
-		g.complain(question, "panic", zap.Error(panicked))
-		return fmt.Errorf("the resource manager failed to answer %s", question)
+		g.report(question, "panic", zap.Error(panicked))
+		return noAnswer(question)
 	}
 	return err
 }
 
-// sift is what of an answer makes sense: keys that were asked about, each once, in
+// noAnswer is the error that a question was not answered, or not in a way that makes
+// sense.
+func noAnswer(question string) error {
+	return fmt.Errorf("the resource manager failed to answer %s", question)
+}
+
+// known is what of an answer makes sense: keys that were asked about, each once, in
 // the order of the answer.
-func (g *gate) sift(question string, answer []string, asked map[core.AllocationKey]bool) []core.AllocationKey {
+func (g *predicateGate) known(question string, answer []string, asked map[core.AllocationKey]bool) []core.AllocationKey {
 	out := make([]core.AllocationKey, 0, min(len(answer), len(asked)))
 	given := make(map[core.AllocationKey]bool, cap(out))
 	for _, text := range answer {
 		switch key := core.AllocationKey(text); {
 		case !asked[key]:
-			g.complain(question, "allocation that was not asked about", zap.String("allocation", text))
+			g.report(question, "allocation that was not asked about", zap.String("allocation", text))
 		case given[key]:
-			g.complain(question, "allocation given twice", zap.String("allocation", text))
+			g.report(question, "allocation given twice", zap.String("allocation", text))
 		default:
 			given[key] = true
 			out = append(out, key)
@@ -156,25 +206,25 @@ func (g *gate) sift(question string, answer []string, asked map[core.AllocationK
 	return out
 }
 
-// complain logs an answer that makes no sense. A question is asked again and
+// report logs an answer that makes no sense. A question is asked again and
 // again, so there is one warning for each thing that can be wrong with it, and
 // after that only what is worth debugging.
-func (g *gate) complain(question, problem string, fields ...zap.Field) {
+func (g *predicateGate) report(question, problem string, fields ...zap.Field) {
 	level := zap.WarnLevel
-	if about := (complaint{question, problem}); g.complained[about] {
+	if bad := (badAnswer{question, problem}); g.reported[bad] {
 		level = zap.DebugLevel
 	} else {
-		g.complained[about] = true
+		g.reported[bad] = true
 	}
 	if entry := g.log.Check(level, "answer of the resource manager makes no sense"); entry != nil {
 		entry.Write(append(fields, zap.String("question", question), zap.String("problem", problem))...)
 	}
 }
 
-// A complaint is one thing that can be wrong with the answers to a question.
-type complaint struct{ question, problem string }
+// A badAnswer is one thing that can be wrong with the answers to a question.
+type badAnswer struct{ question, problem string }
 
-func textsOf(keys []core.AllocationKey) []string {
+func textsOf[T ~string](keys []T) []string {
 	texts := make([]string, len(keys))
 	for i, key := range keys {
 		texts[i] = string(key)

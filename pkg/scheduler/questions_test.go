@@ -50,9 +50,9 @@ func (a *able) SelectVictims(args *SelectVictimsArgs) ([]string, error) { return
 func (a *able) DisruptionBudgets(keys []string) []DisruptionBudget { return a.budgets(keys) }
 
 // asking is a gate, and what it logs from a level on.
-func asking(callback api.ResourceManagerCallback) (*gate, *observer.ObservedLogs) {
+func asking(callback api.ResourceManagerCallback) (*predicateGate, *observer.ObservedLogs) {
 	logs, seen := observer.New(zap.WarnLevel)
-	return newGate(newOutbox(meter{}), callback, zap.New(logs)), seen
+	return newPredicateGate(newOutbox(meter{}), callback, zap.New(logs)), seen
 }
 
 // warnings are the problems that were logged.
@@ -65,8 +65,8 @@ func warnings(seen *observer.ObservedLogs) []string {
 	return lines
 }
 
-// What every resource manager has answers for a node without some allocations:
-// they go all at once, and the check is made once.
+// PreemptionPredicates answers for a node without some allocations: they are removed all
+// at once, and the check is made once.
 func TestSimulatingByPrefix(t *testing.T) {
 	no := errors.New("no")
 	answer := func(success bool, index int32) *si.PreemptionPredicatesResponse {
@@ -82,12 +82,12 @@ func TestSimulatingByPrefix(t *testing.T) {
 		want    error
 		warned  []string
 	}{
-		{"nobody goes, yes", nil, nil, nil, []string{"pod on node-1 allocate=true"}, nil, nil},
-		{"nobody goes, no", nil, no, nil, []string{"pod on node-1 allocate=true"}, no, nil},
-		{"one goes, yes", three[:1], no, answer(true, 0), []string{"pod on node-1 without [a] from 0"}, nil, nil},
-		{"three go, yes", three, no, answer(true, 2), []string{"pod on node-1 without [a b c] from 2"}, nil, nil},
-		{"three go, yes with fewer", three, no, answer(true, 0), []string{"pod on node-1 without [a b c] from 2"}, nil, nil},
-		{"three go, no", three, nil, answer(false, 2), []string{"pod on node-1 without [a b c] from 2"}, errStillRefused, nil},
+		{"none removed, yes", nil, nil, nil, []string{"pod on node-1 allocate=true"}, nil, nil},
+		{"none removed, no", nil, no, nil, []string{"pod on node-1 allocate=true"}, no, nil},
+		{"one removed, yes", three[:1], no, answer(true, 0), []string{"pod on node-1 without [a] from 0"}, nil, nil},
+		{"three removed, yes", three, no, answer(true, 2), []string{"pod on node-1 without [a b c] from 2"}, nil, nil},
+		{"three removed, yes with fewer", three, no, answer(true, 0), []string{"pod on node-1 without [a b c] from 2"}, nil, nil},
+		{"three removed, no", three, nil, answer(false, 2), []string{"pod on node-1 without [a b c] from 2"}, errStillRefused, nil},
 		{
 			"cannot simulate, yes", three, nil, nil,
 			[]string{"pod on node-1 without [a b c] from 2", "pod on node-1 allocate=false"},
@@ -99,13 +99,13 @@ func TestSimulatingByPrefix(t *testing.T) {
 			no, nil,
 		},
 		{
-			"an index of nobody", three, nil, answer(true, 3),
+			"an index of none", three, nil, answer(true, 3),
 			[]string{"pod on node-1 without [a b c] from 2"},
 			errStillRefused,
 			[]string{"PreemptionPredicates: index of no allocation"},
 		},
 		{
-			"an index below nobody", three, nil, answer(true, -1),
+			"an index below all", three, nil, answer(true, -1),
 			[]string{"pod on node-1 without [a b c] from 2"},
 			errStillRefused,
 			[]string{"PreemptionPredicates: index of no allocation"},
@@ -122,9 +122,9 @@ func TestSimulatingByPrefix(t *testing.T) {
 	}
 }
 
-// Who cannot simulate is not asked to again, and says the same with and without
-// others: nobody seems to be in the way whose end changes nothing.
-func TestSomebodyWhoCannotSimulate(t *testing.T) {
+// A resource manager that cannot simulate is not asked to again, and says the same with
+// and without others: no allocation seems to be in the way whose end changes nothing.
+func TestAResourceManagerThatCannotSimulate(t *testing.T) {
 	rm := &plain{preemption: func(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse { return nil }}
 	g, seen := asking(rm)
 	for _, remove := range [][]core.AllocationKey{nil, {"a"}, nil, {"a", "b"}} {
@@ -139,7 +139,7 @@ func TestSomebodyWhoCannotSimulate(t *testing.T) {
 	assert.DeepEqual(t, warnings(seen), []string{})
 }
 
-// unresolvable is a refusal that nobody's end would help.
+// unresolvable is a refusal that no eviction would help.
 type unresolvable struct{ text string }
 
 func (u unresolvable) Error() string      { return u.text }
@@ -182,7 +182,7 @@ func TestChosenVictims(t *testing.T) {
 		warned []string
 	}{
 		{"two", []string{"c", "a"}, nil, []core.AllocationKey{"c", "a"}, nil},
-		{"nobody", nil, nil, []core.AllocationKey{}, nil},
+		{"none", nil, nil, []core.AllocationKey{}, nil},
 		{"no choice", []string{"a"}, broken, nil, nil},
 		{
 			"nonsense among them",
@@ -227,7 +227,7 @@ func TestBudgets(t *testing.T) {
 			{Name: "web", Allowed: 2, Allocations: []string{"c", "a"}},
 			{Name: "negative", Allowed: -3, Allocations: []string{"a"}},
 			{Name: "nonsense", Allowed: 1, Allocations: []string{"x", "b", "b", "y"}},
-			{Name: "nobody", Allowed: 1, Allocations: []string{"z"}},
+			{Name: "none", Allowed: 1, Allocations: []string{"z"}},
 		}
 	}
 	for range 3 {
@@ -245,8 +245,8 @@ func TestBudgets(t *testing.T) {
 	})
 }
 
-// Whoever panics is asked again the next time. Until then it refuses, and protects
-// everybody.
+// A panic does not keep a question from being asked again. It counts as a refusal, and
+// as a budget that protects all.
 func TestPanicsOfAnswers(t *testing.T) {
 	rm := &able{
 		with:    func(*PredicatesWithArgs) error { panic("with") },
@@ -271,19 +271,20 @@ func TestPanicsOfAnswers(t *testing.T) {
 }
 
 // Questions about a node wait for what touches it, a nomination too; the one about
-// budgets waits for everything. When the partition ends nobody is asked.
+// budgets waits for everything. When the partition ends nothing is asked.
 func TestQuestionsWaitForDeliveries(t *testing.T) {
 	keys := []core.AllocationKey{"a"}
 	for _, c := range []struct {
 		name string
-		ask  func(*gate)
+		ask  func(*predicateGate)
 		late uint64 // the last delivery that is waited for
 	}{
-		{"Predicates", func(g *gate) { _ = g.feasible("pod", "node-1", true) }, 2},
-		{"PredicatesWith", func(g *gate) { _ = g.simulate("pod", "node-1", nil, keys) }, 2},
-		{"SelectVictims", func(g *gate) { _, _ = g.selectVictims("pod", "node-1", keys, []bool{false}) }, 2},
-		{"DisruptionBudgets", func(g *gate) { g.budgets(keys) }, 3},
-		{"a node that nothing touches", func(g *gate) { _ = g.simulate("pod", "node-3", nil, keys) }, 0},
+		{"Predicates on nodes", func(g *predicateGate) { g.feasibleOn("pod", []core.NodeID{"node-3", "node-1"}, true) }, 2},
+		{"Predicates", func(g *predicateGate) { _ = g.feasible("pod", "node-1", true) }, 2},
+		{"PredicatesWith", func(g *predicateGate) { _ = g.simulate("pod", "node-1", nil, keys) }, 2},
+		{"SelectVictims", func(g *predicateGate) { _, _ = g.selectVictims("pod", "node-1", keys, []bool{false}) }, 2},
+		{"DisruptionBudgets", func(g *predicateGate) { g.budgets(keys) }, 3},
+		{"a node that nothing touches", func(g *predicateGate) { _ = g.simulate("pod", "node-3", nil, keys) }, 0},
 	} {
 		for _, ends := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s ends=%t", c.name, ends), func(t *testing.T) {
@@ -294,12 +295,17 @@ func TestQuestionsWaitForDeliveries(t *testing.T) {
 					rm.victims = func(*SelectVictimsArgs) ([]string, error) { note("SelectVictims"); return nil, nil }
 					rm.budgets = func([]string) []DisruptionBudget { note("DisruptionBudgets"); return nil }
 					g, _ := asking(rm)
+					g.several = &severalNodes{answers: func(args *PredicatesOnNodesArgs) []error {
+						note("PredicatesOnNodes")
+						return make([]error, len(args.NodeIDs))
+					}}
 					effects := core.Effects{
-						&si.Allocation{AllocationKey: "a", NodeID: "node-1"},
-						core.Nomination{Key: "pod", Node: "node-1"},
-						core.Nomination{Key: "b", Node: "node-2"},
+						core.Placed{Allocation: running("a", "node-1")},
+						&core.Nominated{Allocation: running("pod", ""), Node: "node-1"},
+						&core.Nominated{Allocation: running("b", ""), Node: "node-2"},
 					}
-					g.note(effects, g.outbox.put("p", effects...))
+					g.note(effects, put(g.outbox, testOwner(), effects...))
+					deliveries := g.outbox.waiting
 					answered := false
 					go func() { c.ask(g); answered = true }()
 					for n := range c.late {
@@ -309,7 +315,7 @@ func TestQuestionsWaitForDeliveries(t *testing.T) {
 							g.outbox.close()
 							break
 						}
-						g.outbox.done(1)
+						g.outbox.done(deliveries[n : n+1])
 					}
 					synctest.Wait()
 					assert.Assert(t, answered)
@@ -337,21 +343,24 @@ func TestWhatTheCoreMayAsk(t *testing.T) {
 		skip     bool
 		want     string
 	}{
-		{&plain{}, false, "feasible simulate"},
+		{&plain{}, false, "feasible simulate pace"},
 		{&plain{}, true, ""},
-		{&able{}, false, "feasible simulate select budgets"},
+		{&able{}, false, "feasible simulate select budgets pace"},
 		{&able{}, true, "select budgets"},
+		{&severalNodes{}, false, "feasible simulate pace nodes classes"},
+		{&severalNodes{}, true, ""},
 		{budgeter{}, true, "budgets"},
 		{selector{}, true, "select"},
 	} {
 		s, err := New(Config{SkipPredicates: c.skip})
 		assert.NilError(t, err)
 		var options core.Options
-		g := s.gate(&registration{outbox: newOutbox(meter{}), callback: c.callback}, "p", &options)
+		g := s.newGate(&registration{outbox: newOutbox(meter{}), callback: c.callback}, "p", &options)
 		var words []string
 		for word, there := range map[string]bool{
 			"0 feasible": options.Feasible != nil, "1 simulate": options.Simulate != nil,
 			"2 select": options.SelectVictims != nil, "3 budgets": options.Budgets != nil,
+			"4 pace": options.Pace != nil, "5 nodes": options.FeasibleOn != nil, "6 classes": options.Constraints != nil,
 		} {
 			if there {
 				words = append(words, word)

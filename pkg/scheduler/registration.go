@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
@@ -104,15 +102,8 @@ func (s *Scheduler) install(r *registration, configs []core.Config) (again bool,
 	}
 	s.registrations[r.id] = r
 	s.reconfigure(r, configs)
-	c := &courier{
-		callback:       r.callback,
-		allocationsMax: s.config.BatchAllocations,
-		journal:        journal{s.config.Logger.With(zap.String("resourceManager", r.id))},
-		chronicle:      s.newChronicle(r),
-		meter:          s.meter,
-	}
-	c.nominations, _ = r.callback.(NominationCallback)
-	s.goroutines.Go(func() { r.outbox.deliver(c) })
+	d := s.newDispatcher(r)
+	s.run(func() { r.outbox.deliver(d) })
 	return again, nil
 }
 
@@ -127,81 +118,11 @@ func (r *registration) end() {
 	r.outbox.close()
 }
 
-// UpdateConfiguration replaces the configuration of a resource manager. It is
-// validated whole first: with an error the old one stays. One that has not
-// changed does nothing; the extra configuration is taken over in any case.
-//
-// A queue that is in use as a leaf cannot become a parent, nor the other way
-// round, which only the owners of the partitions know. It waits for them, so a
-// configuration that has changed must not be sent from within a callback.
-//
-// Requests sent after it returned meet the new configuration. Partitions that are
-// new start empty. What runs in partitions that are gone is released.
-func (s *Scheduler) UpdateConfiguration(request *si.UpdateConfigurationRequest) error {
-	if request == nil {
-		return fmt.Errorf("update of configuration: %w", ErrNilRequest)
-	}
-	if err := s.updateExtra(request); err != nil {
-		return fmt.Errorf("update of configuration: %w", err)
-	}
-	config, err := load(request.Config, s.kinds)
-	if err != nil {
-		return fmt.Errorf("update of configuration of resource manager %q: %w", request.RmID, err)
-	}
-	changed, err := s.replace(request.RmID, config)
-	if err != nil {
-		return fmt.Errorf("update of configuration of resource manager %q: %w", request.RmID, err)
-	}
-	if changed {
-		s.config.Logger.Info("configuration updated",
-			zap.String("resourceManager", request.RmID), zap.String("checksum", config.checksum), zap.Int("partitions", len(config.partitions)))
-		s.warn(request.RmID, config)
-	}
-	return nil
-}
-
-// convertible asks every partition that stays whether its queues can become
-// those of the configuration.
-func (s *Scheduler) convertible(id string, configs []core.Config) error {
-	for _, config := range configs {
-		refused, err := s.ask(fullName(id, config.Name), func(p *core.Partition) error { return p.Convertible(config) })
-		switch {
-		case refused != nil:
-			return fmt.Errorf("partition %s: %w", config.Name, refused)
-		case err != nil && !errors.Is(err, ErrNoPartition):
-			return err
-		}
-	}
-	return nil
-}
-
 // warn says what of a configuration has no effect.
 func (s *Scheduler) warn(id string, config loaded) {
 	for _, text := range config.warnings {
 		s.config.Logger.Warn("configuration has a key without effect", zap.String("resourceManager", id), zap.String("problem", text))
 	}
-}
-
-// replace puts a configuration into effect unless it is the active one.
-func (s *Scheduler) replace(id string, config loaded) (changed bool, err error) {
-	s.mu.RLock()
-	r, err := s.registered(id)
-	same := err == nil && r.checksum == config.checksum
-	s.mu.RUnlock()
-	if err != nil || same {
-		return false, err
-	}
-	if err := s.convertible(id, config.partitions); err != nil {
-		return false, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r, err = s.registered(id); err != nil {
-		return false, err
-	}
-	r.checksum = config.checksum
-	s.reconfigure(r, config.partitions)
-	return true, nil
 }
 
 // registered finds a registration. The lock must be held.
@@ -243,82 +164,27 @@ func (s *Scheduler) reconfigure(r *registration, configs []core.Config) {
 // start makes a partition and its owner. The lock must be held.
 func (s *Scheduler) start(r *registration, name string, config core.Config) *owner {
 	o := &owner{
-		name:   name,
-		inbox:  newInbox(s.meter),
-		outbox: r.outbox,
-		record: s.config.Record,
-		meter:  s.meter,
-		told:   s.config.chronicled(),
-		done:   make(chan struct{}),
+		name:       name,
+		inbox:      newInbox(s.meter),
+		outbox:     r.outbox,
+		broker:     newViewBroker(),
+		record:     s.config.Record,
+		meter:      s.meter,
+		recordsAll: s.config.recordsAll(),
+		done:       make(chan struct{}),
 	}
+	o.heartbeat.start(time.Now())
 	options := s.config.options(name, s.kinds)
-	o.gate = s.gate(r, name, &options)
+	o.gate = s.newGate(r, name, &options)
 	o.partition = core.NewPartition(options, config)
 	if s.config.Archive != nil {
 		o.book = s.config.Archive.Open(name, s.kinds)
 	}
-	if o.told {
-		r.outbox.putAfter(beginning(time.Now(), config, o.book), name, nil)
+	if o.recordsAll {
+		r.outbox.put(o.beginning(time.Now(), config))
 	}
 	before := r.former[name]
 	delete(r.former, name)
-	s.goroutines.Go(func() { o.run(before) })
+	s.run(func() { o.run(before) })
 	return o
-}
-
-// updateExtra takes over the extra configuration of a resource manager.
-func (s *Scheduler) updateExtra(request *si.UpdateConfigurationRequest) error {
-	s.mu.Lock()
-	r, err := s.registered(request.RmID)
-	if err == nil {
-		r.extra = maps.Clone(request.ExtraConfig)
-	}
-	s.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	s.applyExtra(request.ExtraConfig)
-	s.limitEvents(r, request.ExtraConfig)
-	return nil
-}
-
-// limitEvents changes the bounds of events as a resource manager says.
-func (s *Scheduler) limitEvents(r *registration, extra map[string]string) {
-	if s.config.Events == nil {
-		return
-	}
-	limits, requests, err := eventLimits(s.limits, extra)
-	if err = errors.Join(err, s.config.Events.Configure(limits)); err != nil {
-		s.config.Logger.Warn("event limits not understood", zap.String("resourceManager", r.id), zap.Error(err))
-	}
-	r.store.Bound(requests)
-}
-
-// ExtraConfig is the extra configuration that a resource manager sent last. The
-// map is a copy; it is nil for a resource manager that is not registered.
-func (s *Scheduler) ExtraConfig(id string) map[string]string {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if r, ok := s.registrations[id]; ok {
-		return maps.Clone(r.extra)
-	}
-	return nil
-}
-
-// applyExtra sets the log level, by name or by number as zap counts them. Other
-// keys are kept for whoever asks.
-func (s *Scheduler) applyExtra(extra map[string]string) {
-	text, ok := extra["log.level"]
-	if !ok || s.config.Level == nil {
-		return
-	}
-	level, err := zapcore.ParseLevel(text)
-	if number, bad := strconv.ParseInt(text, 10, 8); bad == nil && number >= int64(zap.DebugLevel) && number <= int64(zap.FatalLevel) {
-		level, err = zapcore.Level(number), nil
-	}
-	if err != nil {
-		s.config.Logger.Warn("log level not understood", zap.String("level", text))
-		return
-	}
-	s.config.Level.SetLevel(level)
 }

@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"math/bits"
@@ -38,7 +39,7 @@ type tenant struct {
 }
 
 // shapes are how the nodes are filled: ten pods each, and nothing is free. Each
-// asks for something else of who chooses the victims.
+// is another problem for the choice of victims.
 var shapes = [][]tenant{
 	// One regular pod of the right size.
 	{{2000, 4, 0, ""}, {1000, 2, 0, ""}, {500, 1, 0, ""}, {4000, 8, 0, ""}, {3000, 6, 0, ""}, {2000, 4, 5, ""}, {1000, 1, 5, ""}, {500, 4, 0, "owner"}, {1000, 2, 0, "foreign"}, {1000, 2, 0, "static"}},
@@ -46,7 +47,7 @@ var shapes = [][]tenant{
 	{{1000, 2, 0, ""}, {1000, 2, 0, ""}, {500, 1, 0, ""}, {500, 1, 0, ""}, {2000, 4, 5, ""}, {2000, 4, 10, ""}, {8000, 16, 11, ""}, {1000, 2, 0, "opted out"}, {500, 1, 0, "foreign"}, {500, 1, 0, "required"}},
 	// Cores and memory are held by different pods.
 	{{1500, 1, 0, ""}, {500, 3, 0, ""}, {1500, 1, 0, ""}, {250, 2, 0, ""}, {250, 2, 0, ""}, {4000, 1, 8, ""}, {100, 16, 8, ""}, {2000, 4, 0, "owner"}, {2000, 4, 0, "opted out"}, {2000, 4, 0, "static"}},
-	// Regular pods are not enough: a driver has to go, and who beside it.
+	// Regular pods are not enough: a driver is evicted, and which pod beside it.
 	{{500, 1, 0, ""}, {500, 1, 0, ""}, {250, 1, 0, ""}, {8000, 16, 20, ""}, {1500, 3, 0, "owner"}, {1000, 3, 0, "owner"}, {4000, 8, 0, "foreign"}, {4000, 8, 0, "opted out"}, {1000, 2, 0, "required"}, {500, 2, 0, "static"}},
 	// Only foreign pods and those that opted out.
 	{{4000, 8, 11, ""}, {4000, 8, 12, ""}, {1000, 2, 0, "foreign"}, {1000, 1, 0, "foreign"}, {500, 1, 0, "foreign"}, {2000, 4, 0, "opted out"}, {1000, 2, 0, "static"}, {500, 1, 0, "required"}, {500, 1, 11, "owner"}, {250, 1, 0, "opted out"}},
@@ -240,13 +241,12 @@ func (r rollout) play(tb testing.TB, rm *shim) {
 	}
 }
 
-// Every ask gets its place, and nobody more is killed than has to be. With the
-// strategy minimal that is as many on each node as the gentlest of all sets of
-// victims has. The default takes one victim that fits, if there is one, before two
+// Every ask gets its place, and every victim is necessary. With the strategy minimal
+// there are as many on each node as the set of victims with the least harm has. The default takes one victim that fits, if there is one, before two
 // of lower priority.
 func TestARolloutOverAFullCluster(t *testing.T) {
-	gentlest := rollout{nodes: 200, strategies: "minimal"}
-	assert.Equal(t, played(t, gentlest), gentlest.optimum(harm.compare))
+	leastHarm := rollout{nodes: 200, strategies: "minimal"}
+	assert.Equal(t, played(t, leastHarm), leastHarm.optimum(harm.compare))
 	usual := rollout{nodes: 200, strategies: "single,multiple,minimal"}
 	victims := played(t, usual)
 	assert.Assert(t, victims >= usual.optimum(harm.fewer))
@@ -258,8 +258,8 @@ func played(t *testing.T, r rollout) int {
 	t.Helper()
 	rm := r.start(t)
 	r.play(t, rm)
-	assert.NilError(t, rm.scheduler.Verify("[rm]default"))
-	view, err := rm.scheduler.View("[rm]default")
+	assert.NilError(t, rm.scheduler.Verify(context.Background(), "[rm]default"))
+	view, err := rm.scheduler.View(context.Background(), "[rm]default")
 	assert.NilError(t, err)
 	for _, n := range view.Nodes {
 		assert.Equal(t, len(n.Evictions)+len(n.Reservations), 0, n.ID)
@@ -298,7 +298,7 @@ func BenchmarkRollout(b *testing.B) {
 			b.ReportMetric(float64(processor.Milliseconds())/n, "cpu-ms")
 			b.ReportMetric(float64(spent.Milliseconds())/n, "wall-ms")
 			b.ReportMetric(float64(victims)/n, "victims")
-			b.ReportMetric(float64(r.optimum(harm.compare)), "gentlest")
+			b.ReportMetric(float64(r.optimum(harm.compare)), "leastHarm")
 			b.ReportMetric(float64(r.optimum(harm.fewer)), "fewest")
 			b.ReportMetric(0, "ns/op")
 		})

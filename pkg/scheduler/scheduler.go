@@ -1,7 +1,7 @@
 package scheduler
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,8 +11,8 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -24,8 +24,7 @@ var (
 	// ErrNotRegistered is wrapped when a request names a resource manager that is
 	// not registered.
 	ErrNotRegistered = errors.New("resource manager is not registered")
-	// ErrNoPartition is wrapped when View is asked for a partition that is not
-	// there.
+	// ErrNoPartition is wrapped when a reader names a partition that is not there.
 	ErrNoPartition = errors.New("no such partition")
 	// ErrNilRequest is wrapped when a request is nil.
 	ErrNilRequest = errors.New("request is nil")
@@ -41,12 +40,14 @@ type Scheduler struct {
 	limits events.Config // of events, as they were at the beginning
 
 	// mu is held for look-ups and changes of what is below, never while anything
-	// is called that waits or that belongs to somebody else.
+	// is called that waits or that belongs to a caller.
 	mu            sync.RWMutex
 	registrations map[string]*registration // by resource manager
 	stopped       bool
 
-	goroutines sync.WaitGroup // owners and couriers, of former registrations too
+	// goroutines counts owners and dispatchers, those of former registrations too.
+	goroutines int
+	ended      chan struct{} // closed when it is stopped and there are none
 }
 
 var _ api.SchedulerAPI = (*Scheduler)(nil)
@@ -62,6 +63,7 @@ func New(config Config) (*Scheduler, error) {
 		kinds:         new(resources.Kinds),
 		meter:         meter{config.Metrics},
 		registrations: map[string]*registration{},
+		ended:         make(chan struct{}),
 	}
 	if config.Events != nil {
 		s.limits = config.Events.Config()
@@ -76,7 +78,7 @@ func (s *Scheduler) UpdateAllocation(request *si.AllocationRequest) error {
 	if request == nil {
 		return fmt.Errorf("allocation request: %w", ErrNilRequest)
 	}
-	err := s.update(request.RmID, func(e *edge) { e.allocations(request) })
+	err := s.update(request.RmID, func(c *conversion) { c.allocations(request) })
 	if err != nil {
 		return fmt.Errorf("allocation request: %w", err)
 	}
@@ -90,7 +92,7 @@ func (s *Scheduler) UpdateApplication(request *si.ApplicationRequest) error {
 	if request == nil {
 		return fmt.Errorf("application request: %w", ErrNilRequest)
 	}
-	err := s.update(request.RmID, func(e *edge) { e.applications(request) })
+	err := s.update(request.RmID, func(c *conversion) { c.applications(request) })
 	if err != nil {
 		return fmt.Errorf("application request: %w", err)
 	}
@@ -104,7 +106,7 @@ func (s *Scheduler) UpdateNode(request *si.NodeRequest) error {
 	if request == nil {
 		return fmt.Errorf("node request: %w", ErrNilRequest)
 	}
-	err := s.update(request.RmID, func(e *edge) { e.nodes(request) })
+	err := s.update(request.RmID, func(c *conversion) { c.nodes(request) })
 	if err != nil {
 		return fmt.Errorf("node request: %w", err)
 	}
@@ -112,16 +114,20 @@ func (s *Scheduler) UpdateNode(request *si.NodeRequest) error {
 }
 
 // update reads a request of a resource manager and posts what it means.
-func (s *Scheduler) update(id string, read func(*edge)) error {
-	e, err := s.edge(id)
+func (s *Scheduler) update(id string, read func(*conversion)) error {
+	c, err := s.conversion(id)
 	if err != nil {
 		return err
 	}
-	read(e)
-	return e.post(s.config.InboxMax)
+	read(c)
+	if err := c.post(s.config.InboxMax); err != nil {
+		return err
+	}
+	c.warn(s.config.Logger)
+	return nil
 }
 
-func (s *Scheduler) edge(id string) (*edge, error) {
+func (s *Scheduler) conversion(id string) (*conversion, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.stopped {
@@ -131,7 +137,7 @@ func (s *Scheduler) edge(id string) (*edge, error) {
 	if !ok {
 		return nil, fmt.Errorf("%q: %w", id, ErrNotRegistered)
 	}
-	return &edge{
+	return &conversion{
 		id:         id,
 		partitions: r.partitions,
 		fallback:   r.fallback,
@@ -152,108 +158,59 @@ func (s *Scheduler) Partitions() []string {
 	return names
 }
 
-// View is a partition as it is when everything that was sent before is carried
-// out and scheduled as far as it is by then. It waits for the owner of the
-// partition, so it must not be called from within a callback. The name is the
-// long one.
-//
-// All who wait at the same time get the same view. While much changes, views take a
-// tenth of the time of the owner at most, and readers wait the longer.
-func (s *Scheduler) View(partition string) (*core.View, error) {
-	view := make(look, 1)
-	return s.look(partition, view, func(o *owner) bool { return o.inbox.force(view) })
-}
-
-// Glance is a partition as it is at some moment between the call and its return, for
-// who looks on: unlike View it does not wait for what was sent before. Otherwise it
-// is the same.
-func (s *Scheduler) Glance(partition string) (*core.View, error) {
-	view := make(look, 1)
-	return s.look(partition, view, func(o *owner) bool { return o.inbox.look(view) })
-}
-
-// look asks for a view and does what the owner has left to those who look.
-func (s *Scheduler) look(partition string, shown look, ask func(*owner) bool) (*core.View, error) {
-	picture, err := await(s, partition, ask, shown)
-	if err != nil {
-		return nil, err
-	}
-	return picture.complete(), nil
-}
-
-// Charge says that it took so long to answer from a glance at a partition. Those who
-// look on wait the longer for the next one, up to 150 ms, so that answering does not
-// hold up scheduling either, which shares the processors with it.
-func (s *Scheduler) Charge(partition string, took time.Duration) {
-	if o, err := s.owner(partition); err == nil {
-		o.gallery.charge(took)
-	}
-}
-
-// Verify checks the books of a partition. An error of the partition is a fault
-// of the scheduler. It waits like View.
-func (s *Scheduler) Verify(partition string) error {
-	broken, err := s.ask(partition, (*core.Partition).Verify)
-	return cmp.Or(err, broken)
-}
-
 // Kinds is the table of the resource kinds in views.
 func (s *Scheduler) Kinds() *resources.Kinds { return s.kinds }
 
-// ask lets the owner of a partition answer a question. The error is that there is
-// nobody to ask.
-func (s *Scheduler) ask(partition string, q func(*core.Partition) error) (answer, err error) {
-	answered := make(chan error, 1)
-	asked := question(func(p *core.Partition) { answered <- q(p) })
-	return await(s, partition, func(o *owner) bool { return o.inbox.force(asked) }, answered)
-}
-
-// await asks the owner of a partition something, unless it takes nothing more, and
-// waits for the answer, which the channel has room for.
-func await[T any](s *Scheduler, partition string, ask func(*owner) bool, answer <-chan T) (out T, err error) {
-	o, err := s.owner(partition)
-	if err != nil {
-		return out, err
-	}
-	if ask(o) {
-		select {
-		case out = <-answer:
-			return out, nil
-		case <-o.done:
-		}
-		select {
-		case out = <-answer:
-			return out, nil
-		default:
-		}
-	}
-	return out, fmt.Errorf("partition %s: %w", partition, ErrNoPartition)
-}
-
-func (s *Scheduler) owner(partition string) (*owner, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.stopped {
-		return nil, fmt.Errorf("partition %s: %w", partition, ErrStopped)
-	}
-	for _, r := range s.registrations {
-		if o, ok := r.partitions[partition]; ok {
-			return o, nil
-		}
-	}
-	return nil, fmt.Errorf("partition %s: %w", partition, ErrNoPartition)
-}
-
-// Stop ends all partitions at once and waits for every goroutine. What has not
-// been told by then never is. Where a callback is under way Stop waits for it to
-// return, so Stop must not be called from within one. Every later call fails;
-// another Stop only waits.
+// Stop is StopContext with a context that ends after Config.AnswerTimeout. If it does, that
+// is logged.
 func (s *Scheduler) Stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.AnswerTimeout)
+	defer cancel()
+	if err := s.StopContext(ctx); err != nil {
+		s.config.Logger.Warn("goroutines have not ended", zap.Error(err))
+	}
+}
+
+// StopContext ends all partitions at once and waits for every goroutine. What has not
+// been told by then never is. Where a callback is under way it waits for that to
+// return, so it must not be called from within one. If the context ends first its
+// error is returned, and the goroutines end when the callback returns. Every later
+// call fails; another StopContext only waits.
+func (s *Scheduler) StopContext(ctx context.Context) error {
 	s.mu.Lock()
-	s.stopped = true
-	for _, r := range s.registrations {
-		r.end()
+	if !s.stopped {
+		s.stopped = true
+		for _, r := range s.registrations {
+			r.end()
+		}
+		if s.goroutines == 0 {
+			close(s.ended)
+		}
 	}
 	s.mu.Unlock()
-	s.goroutines.Wait()
+	select {
+	case <-s.ended:
+		return nil
+	case <-ctx.Done():
+	}
+	select {
+	case <-s.ended: // at the same time
+		return nil
+	default:
+		return fmt.Errorf("stopping the scheduler: a callback has not returned: %w", context.Cause(ctx))
+	}
+}
+
+// run starts a goroutine that Stop waits for. The lock must be held.
+func (s *Scheduler) run(f func()) {
+	s.goroutines++
+	go func() {
+		f()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.goroutines--
+		if s.stopped && s.goroutines == 0 {
+			close(s.ended)
+		}
+	}()
 }

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -33,9 +34,9 @@ partitions:
 
 func TestConfigReportsEveryProblem(t *testing.T) {
 	_, err := scheduler.New(scheduler.Config{
-		InboxMax: -1, BatchAllocations: -1, PlacementsMax: -1, ReserveMax: -1, CompletingDelay: -1, RetryDelay: -1, RetryMax: -1,
+		InboxMax: -1, AnswerTimeout: -1, BatchAllocations: -1, PlacementsMax: -1, ReserveMax: -1, CompletingDelay: -1, RetryDelay: -1, RetryMax: -1,
 	})
-	assert.Equal(t, strings.Count(err.Error(), "is negative"), 7)
+	assert.Equal(t, strings.Count(err.Error(), "is negative"), 8)
 	_, err = scheduler.New(scheduler.Config{RetryDelay: time.Minute, RetryMax: time.Second})
 	assert.ErrorContains(t, err, "longer than RetryMax")
 	_, err = scheduler.New(scheduler.Config{ReserveDelay: -1})
@@ -44,13 +45,13 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 
 // calls is one call of every kind for a resource manager.
 func calls(s *scheduler.Scheduler, id string) []error {
-	_, view := s.View("[" + id + "]default")
+	_, view := s.View(context.Background(), "["+id+"]default")
 	all := []error{
 		s.UpdateAllocation(&si.AllocationRequest{RmID: id}),
 		s.UpdateApplication(&si.ApplicationRequest{RmID: id}),
 		s.UpdateNode(&si.NodeRequest{RmID: id}),
 		s.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: id}),
-		s.Verify("[" + id + "]default"),
+		s.Verify(context.Background(), "["+id+"]default"),
 		view,
 	}
 	_, register := s.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: id}, newCounter())
@@ -82,7 +83,7 @@ func TestCallsBeforeRegistrationAreErrors(t *testing.T) {
 	for _, err := range calls(s, "rm")[:4] {
 		assert.ErrorIs(t, err, scheduler.ErrNotRegistered)
 	}
-	_, err = s.View("nowhere")
+	_, err = s.View(context.Background(), "nowhere")
 	assert.ErrorIs(t, err, scheduler.ErrNoPartition)
 }
 
@@ -112,7 +113,7 @@ func TestStopEndsEveryGoroutine(t *testing.T) {
 	})
 }
 
-// Stop returns when the callback that is under way has; what was decided after it
+// StopContext returns when the callback that is under way has; what was decided after it
 // is never told.
 func TestStopWaitsForACallback(t *testing.T) {
 	returned := false
@@ -128,7 +129,7 @@ func TestStopWaitsForACallback(t *testing.T) {
 		assert.NilError(t, m.Send(asks(3)...))
 		m.Settle()
 		assert.Equal(t, len(m.Application("app-1").Allocations), 3)
-		m.Stop()
+		assert.NilError(t, m.StopContext(context.Background()))
 		assert.Assert(t, returned)
 		assert.DeepEqual(t, responses(m), []int{1})
 	})
@@ -158,13 +159,13 @@ func TestStopWhilePredicatesAreAsked(t *testing.T) {
 		time.Sleep(90 * time.Second) // the first is told, the second waits for that
 		viewed := make(chan error)
 		go func() {
-			_, err := m.View("[rm]default")
+			_, err := m.View(context.Background(), "[rm]default")
 			viewed <- err
 		}()
 		synctest.Wait()
 		go m.Stop()
-		assert.ErrorIs(t, <-viewed, scheduler.ErrNoPartition)
-		m.Stop()
+		assert.ErrorIs(t, <-viewed, scheduler.ErrNoPartition) // at once
+		assert.NilError(t, m.StopContext(context.Background()))
 		assert.Equal(t, asked, 1)
 	})
 }
@@ -209,7 +210,7 @@ func TestPartitionsShareNothing(t *testing.T) {
 		for partition, capacity := range map[string]string{
 			"[other]default": "vcore=1000", "[rm]default": "vcore=2000", "[rm]gpu": "vcore=3000",
 		} {
-			view, err := m.View(partition)
+			view, err := m.View(context.Background(), partition)
 			assert.NilError(t, err)
 			assert.Equal(t, m.Text(view.Capacity), capacity)
 			assert.Equal(t, view.Partition, partition)
@@ -262,18 +263,19 @@ func TestPartitionsMayBeNamedShortOrLong(t *testing.T) {
 func TestAFullInboxIsAnError(t *testing.T) {
 	gate := new(blocked)
 	options := schedulertest.Options{
-		Scheduler: scheduler.Config{InboxMax: 4},
+		Scheduler: scheduler.Config{InboxMax: 6},
 		During:    gate.on("node-1"),
 		Config:    twoPartitions,
 	}
 	cluster(t, options, "vcore=8", func(t *testing.T, m *schedulertest.MockScheduler) {
-		// The second ask has the partition wait for the callback of the first.
+		// The second ask has the partition wait for the callback of the first. Both count:
+		// the message that is not delivered, and the ask that is not tried.
 		assert.NilError(t, m.Send(asks(2)...))
 		m.Settle()
 		err := m.Send(asks(5)...)
 		assert.ErrorIs(t, err, scheduler.ErrInboxFull)
 		assert.ErrorContains(t, err, "[rm]default")
-		assert.ErrorContains(t, err, "limit of 4")
+		assert.ErrorContains(t, err, "limit of 6")
 		assert.NilError(t, m.Send(asks(3)...))
 		assert.ErrorIs(t, m.Send(asks(2)...), scheduler.ErrInboxFull)
 		// Of a request for two partitions neither takes anything.

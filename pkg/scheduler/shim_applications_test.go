@@ -51,7 +51,7 @@ func TestARejectedApplicationMayComeAgain(t *testing.T) {
 	})
 }
 
-// A forced application belongs to nobody when it says nothing, not even that it
+// A forced application belongs to the user nobody when it says nothing, not even that it
 // says nothing.
 func TestAForcedApplicationNeedsNoUser(t *testing.T) {
 	bubble(t, schedulertest.Options{}, func(t *testing.T, m *schedulertest.MockScheduler) {

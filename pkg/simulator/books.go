@@ -9,26 +9,26 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// books is what the virtual resource manager believes the core has booked. It
-// is kept from the messages alone, so that comparing it with a view of the core
+// books is what the virtual resource manager takes to be booked in the core. It is
+// kept from commands and events alone, so that comparing it with a view of the core
 // is a test of both.
 //
 //	used of a queue = used of the leaf queues below it
 //	used = used of root
 type books struct {
 	*meter
-	kinds    *resources.Kinds
-	capacity []*counter // by kind, of the nodes that are there
-	occupied []*counter // by kind, by foreign pods on them
-	pending  *counter   // pods that wait
-	running  *counter   // pods that are placed
-	nodes    *counter
-	victims  [preemptor.Triggers]*counter // that were told to go so far, by why
-	leaving  *counter                     // that were told to go and are charged still
-	nominees *counter                     // pods that wait and have a node in view
-	daemons  *counter                     // pods of daemonsets that wait
-	queues   map[core.QueuePath]*queueBook
-	order    []*queueBook // parents first, as configured
+	kinds     *resources.Kinds
+	capacity  []*counter // by kind, of the nodes that are there
+	occupied  []*counter // by kind, by foreign pods on them
+	pending   *counter   // pods that wait
+	running   *counter   // pods that are placed
+	nodes     *counter
+	victims   [preemptor.Triggers]*counter // evicted so far, by trigger
+	releasing *counter                     // evicted, and charged still
+	nominated *counter                     // pods that wait and are nominated to a node
+	daemons   *counter                     // pods of daemonsets that wait
+	queues    map[core.QueuePath]*queueBook
+	order     []*queueBook // parents first, as configured
 }
 
 // A queueBook is what one queue is charged, with everything below.
@@ -47,7 +47,7 @@ type queueBook struct {
 type podCounts struct {
 	arrived, placed, ended, gaveUp, rejected, cancelled, lost int
 	evicted, preempted                                        int // evicted counts the preempted too
-	told                                                      [preemptor.Triggers]int
+	victims                                                   [preemptor.Triggers]int
 }
 
 func newBooks(config core.Config, kinds *resources.Kinds) *books {
@@ -58,7 +58,7 @@ func newBooks(config core.Config, kinds *resources.Kinds) *books {
 	}
 	b.capacity, b.occupied = b.row(), b.row()
 	b.pending, b.running, b.nodes = b.counter(), b.counter(), b.counter()
-	b.leaving, b.nominees, b.daemons = b.counter(), b.counter(), b.counter()
+	b.releasing, b.nominated, b.daemons = b.counter(), b.counter(), b.counter()
 	for t := range b.victims {
 		b.victims[t] = b.counter()
 	}

@@ -23,14 +23,14 @@ func (c *cluster) budgetsOf(workload string) []*budget {
 	return list
 }
 
-// goDown counts a pod as down: one whose predecessor ended too early, until it
-// runs or is given up, or one that does not go, until it has ended.
-func (c *cluster) goDown(p *pod) { c.turnDown(p, true, 1) }
+// markDown counts a pod as down: one whose predecessor ended too early, until it
+// runs or is given up, or an evicted one that does not end, until it has ended.
+func (c *cluster) markDown(p *pod) { c.setDown(p, true, 1) }
 
-// backUp ends what goDown began.
-func (c *cluster) backUp(p *pod) { c.turnDown(p, false, -1) }
+// markUp ends what markDown began.
+func (c *cluster) markUp(p *pod) { c.setDown(p, false, -1) }
 
-func (c *cluster) turnDown(p *pod, down bool, sign int64) {
+func (c *cluster) setDown(p *pod, down bool, sign int64) {
 	if p.down == down {
 		return
 	}

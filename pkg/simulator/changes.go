@@ -13,6 +13,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 )
 
 // A Change is new limits of a queue from a time on, as an operator sets them.
@@ -23,8 +24,7 @@ type Change struct {
 	Max        map[string]string // by kind, as in a configuration
 	Guaranteed map[string]string
 
-	node *yaml.Node // where it was read, for its problems
-	key  string
+	stands yamltree.Value // where it was read, for its problems
 }
 
 // String says what changes, without the queue.
@@ -50,7 +50,7 @@ func (c *Change) String() string {
 func (c *cluster) change(i int) {
 	one := &c.scenario.Changes[i]
 	c.send(core.Reconfigure{Config: c.scenario.changed[i]})
-	c.tally.incidents = append(c.tally.incidents, Happening{
+	c.tally.incidents = append(c.tally.incidents, IncidentRecord{
 		At: seconds(c.now), What: "limit", Queue: string(one.Queue), Detail: one.String(),
 	})
 }
@@ -70,15 +70,15 @@ func (s *Scenario) workOutChanges() (at int, err error) {
 			if !errors.As(err, &found) {
 				return i, err
 			}
-			return i, errors.New(linesOfNobody.ReplaceAllString(found[0].Message, ""))
+			return i, errors.New(lineNumbers.ReplaceAllString(found[0].Message, ""))
 		}
 		s.changed = append(s.changed, document.Partitions[0])
 	}
 	return 0, nil
 }
 
-// linesOfNobody are lines of a text that nobody has seen.
-var linesOfNobody = regexp.MustCompile(` \(line \d+\)`)
+// lineNumbers are those of a text that was made here, and that no user has seen.
+var lineNumbers = regexp.MustCompile(` \(line \d+\)`)
 
 // applied is the text of a configuration with the change.
 func (c *Change) applied(text string) (string, error) {

@@ -21,7 +21,7 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 type cluster struct {
 	scenario *Scenario
 	seed     uint64
-	agenda   agenda
+	events   eventQueue
 	now      time.Duration
 	inbox    []core.Command
 	books    *books
@@ -39,8 +39,8 @@ type cluster struct {
 
 	delays *rand.Rand // start, stop, restart
 	faults *rand.Rand
-	// why asks the core why a pod still waits.
-	why     func(*pod) pendingReason
+	// explain asks the core why a pod still waits.
+	explain func(*pod) pendingReason
 	budgets []*budget
 	// step is what the core did about preemption in the step under way.
 	step step
@@ -48,7 +48,7 @@ type cluster struct {
 	broken error
 }
 
-// tally counts what the summary shows of no queue.
+// tally counts what the summary shows for no single queue.
 type tally struct {
 	nodesJoined, nodesReturned, nodesFailed, nodesDrained, nodesUndrained int
 	placements, bindFailures, restarts                                    int
@@ -57,19 +57,19 @@ type tally struct {
 	foreignLost, foreignEarly, foreignPreempted                           int
 	rejections                                                            map[string]int
 	gaveUp                                                                map[pendingReason]*pendingPods
-	incidents                                                             []Happening
+	incidents                                                             []IncidentRecord
 	daemonWaits                                                           []time.Duration
 	preemption                                                            planTally
 }
 
 // An application as the resource manager knows it.
 type application struct {
-	id       core.ApplicationID
-	wish     core.QueuePath
-	user     string
-	queue    *queueBook
-	known    bool   // the core has it
-	rejected string // and why
+	id        core.ApplicationID
+	requested core.QueuePath
+	user      string
+	queue     *queueBook
+	known     bool   // the core has it
+	rejected  string // and why
 }
 
 func newCluster(s *Scenario, seed uint64) *cluster {
@@ -103,7 +103,7 @@ func (c *cluster) report(a *core.Allocation) {
 
 // after plans something for later; no delay is still after the partition has
 // scheduled once more.
-func (c *cluster) after(delay time.Duration, do func()) { c.agenda.plan(c.now+delay, do) }
+func (c *cluster) after(delay time.Duration, do func()) { c.events.plan(c.now+delay, do) }
 
 // pause draws a delay that ends.
 func (c *cluster) pause(s Span) time.Duration {
@@ -183,15 +183,15 @@ func (c *cluster) updated(e *core.ApplicationChanged) {
 }
 
 // application makes sure that the core knows an application.
-func (c *cluster) application(id core.ApplicationID, wish core.QueuePath, user string) *application {
+func (c *cluster) application(id core.ApplicationID, requested core.QueuePath, user string) *application {
 	app := c.apps[id]
 	if app == nil {
-		app = &application{id: id, wish: wish, user: user, queue: c.books.queues[wish.Full()]}
+		app = &application{id: id, requested: requested, user: user, queue: c.books.queues[requested.Full()]}
 		c.apps[id] = app
 	}
 	if !app.known && app.rejected == "" {
 		app.known = true
-		c.send(core.AddApplication{ID: id, Queue: wish, User: user, Groups: []string{user}})
+		c.send(core.AddApplication{ID: id, Queue: requested, User: user, Groups: []string{user}})
 	}
 	return app
 }
@@ -222,7 +222,7 @@ func (c *cluster) agree(view *core.View) error {
 	return errors.Join(errs...)
 }
 
-// sortedPods lists pods by key, for the loops whose order is seen.
+// sortedPods lists pods by key, for loops whose order matters.
 func sortedPods(pods map[core.AllocationKey]*pod) []*pod {
 	list := slices.Collect(maps.Values(pods))
 	slices.SortFunc(list, func(a, b *pod) int { return int(a.serial - b.serial) })

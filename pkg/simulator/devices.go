@@ -89,7 +89,7 @@ func (t *deviceTable) clone() deviceTable {
 	return deviceTable{model: t.model, free: slices.Clone(t.free)}
 }
 
-// never says why the demand cannot be met whoever goes, or nil.
+// never says why the demand can never be met, whatever ends there, or nil.
 func (t *deviceTable) never(w *wants) error {
 	switch {
 	case w.demand.Count == 0:

@@ -3,8 +3,8 @@
 // arrive, run and end.
 //
 // Run pops an event, sets the time, applies what the resource manager sends,
-// schedules until nothing more fits, and hands the effects back. Chance comes
-// from generators with a seed and time from the events, so the same scenario
+// schedules until nothing more fits, and hands the effects back. Random values
+// come from generators with a seed and time from the events, so the same scenario
 // and seed give the same bytes of every output. The resource manager keeps
 // books of its own, from the messages alone; with Options.Verify they are
 // compared with those of the core after every moment, and the laws of the core
@@ -17,18 +17,18 @@
 //	events.go         what is planned, by time
 //	cluster.go        the virtual resource manager: commands out, effects in
 //	pods.go           the life of a pod; release.go, how it ends and the core
-//	                  hears of it, with the faults
-//	preemption.go     those who are told to make room, and nominations
+//	                  learns of it, with the faults
+//	preemption.go     evictions and nominations
 //	budgets.go        how many pods may be down at once
-//	plans.go          the plans, as nominations and views tell them
-//	changes.go        limits that are configured anew meanwhile
+//	plans.go          the plans, from nominations and views
+//	changes.go        limits that are reconfigured during a run
 //	nodes.go          nodes that join, fail, return and drain; daemonsets
 //	foreign.go        pods of other schedulers
 //	devices.go        which GPU a pod gets
 //	workload.go       arrivals, of workloads and of a trace
-//	chance.go         streams of chance; times, counts and rates as texts
+//	random.go         random streams; times, counts and rates as texts
 //	meter.go          quantities over virtual time, exactly
-//	books.go          what the resource manager believes is booked
+//	books.go          what the resource manager takes to be booked
 //	result.go         what comes out; summarise.go fills it in, and
 //	                  preemption_result.go what is about preemption
 //	tables.go         the summary as tables, preemption_tables.go of preemption;
@@ -39,9 +39,9 @@
 //	openb.go          the openb trace
 //	examples.go       scenarios that come with the package
 //	live.go           the cluster in real time, before a real scheduler:
-//	                  live_requests.go and live_callback.go, what it says and
-//	                  hears; live_crossing.go, news that crosses; live_hurry.go,
-//	                  delays when time is fast
+//	                  live_requests.go and live_callback.go, requests and
+//	                  callbacks; live_crossing.go, messages that cross;
+//	                  live_delays.go, delays when time is fast
 //
 // Package report makes a page with plots of a Result.
 package simulator

@@ -12,34 +12,34 @@ type event struct {
 	do  func()
 }
 
-// An agenda is what is going to happen, ordered by time and then by the order
-// in which it was planned, so that ties never depend on luck.
-type agenda struct {
-	events eventHeap
-	seq    uint64
+// An eventQueue holds the events to come, ordered by time and then by the order in
+// which they were planned, so that the order of events at one time is determined.
+type eventQueue struct {
+	heap eventHeap
+	seq  uint64
 }
 
 // plan adds an event.
-func (a *agenda) plan(at time.Duration, do func()) {
+func (a *eventQueue) plan(at time.Duration, do func()) {
 	a.seq++
-	heap.Push(&a.events, event{at: at, seq: a.seq, do: do})
+	heap.Push(&a.heap, event{at: at, seq: a.seq, do: do})
 }
 
 // next is the time of the earliest event; false when nothing is planned.
-func (a *agenda) next() (time.Duration, bool) {
-	if len(a.events) == 0 {
+func (a *eventQueue) next() (time.Duration, bool) {
+	if len(a.heap) == 0 {
 		return 0, false
 	}
-	return a.events[0].at, true
+	return a.heap[0].at, true
 }
 
 // take removes the events of one moment that are planned now. What these plan
 // for the same moment is left for the next call, so that the partition gets to
 // schedule in between.
-func (a *agenda) take(at time.Duration) []event {
+func (a *eventQueue) take(at time.Duration) []event {
 	var due []event
-	for len(a.events) > 0 && a.events[0].at <= at {
-		due = append(due, heap.Pop(&a.events).(event))
+	for len(a.heap) > 0 && a.heap[0].at <= at {
+		due = append(due, heap.Pop(&a.heap).(event))
 	}
 	return due
 }

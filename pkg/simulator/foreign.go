@@ -10,15 +10,15 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A foreignPod is a pod of another scheduler on a node. It is gone a while
-// before the core is told, and then it still counts where its node is there.
+// A foreignPod is a pod of another scheduler on a node. It has ended a while
+// before the core learns of it, and counts until then if its node is there.
 type foreignPod struct {
 	*Foreign
-	key     core.AllocationKey
-	amounts resources.Amounts
-	node    *node
-	gone    bool
-	leaving bool // it was told to go and counts still
+	key       core.AllocationKey
+	amounts   resources.Amounts
+	node      *node
+	gone      bool
+	releasing bool // evicted, and counted still
 }
 
 // foreignArrives reports the foreign pods of a group on the nodes that are
@@ -38,10 +38,10 @@ func (c *cluster) foreignArrives(f *Foreign) {
 		}
 		return
 	}
-	chance := stream(c.seed, "foreign "+f.Name)
+	random := stream(c.seed, "foreign "+f.Name)
 	for i := range f.Count {
 		if len(there) > 0 {
-			n := there[chance.IntN(len(there))]
+			n := there[random.IntN(len(there))]
 			c.foreignOn(f, n, core.AllocationKey(fmt.Sprintf("%s/%d", f.Name, i+1)))
 		}
 	}
@@ -117,7 +117,7 @@ func (c *cluster) endForeign(p *foreignPod) {
 	if !p.gone {
 		p.gone = true
 		c.tally.foreignEnded++
-		c.forget(p)
+		c.releaseForeign(p)
 	}
 }
 
@@ -126,32 +126,32 @@ func (c *cluster) endForeign(p *foreignPod) {
 func (c *cluster) loseForeign(n *node) {
 	for _, p := range n.foreign {
 		c.books.book(c.books.occupied, p.amounts, -1)
-		c.leftForeign(p)
+		c.endForeignEviction(p)
 		if !p.gone {
 			p.gone = true
 			c.tally.foreignLost++
-			c.after(c.pause(c.scenario.Delays.Stop), func() { c.forget(p) })
+			c.after(c.pause(c.scenario.Delays.Stop), func() { c.releaseForeign(p) })
 		}
 	}
 }
 
-// foundForeign is what happens to foreign pods whose node returns before their
+// rechargeForeign is what happens to foreign pods whose node returns before their
 // release was reported: the core charges them again.
-func (c *cluster) foundForeign(n *node) {
+func (c *cluster) rechargeForeign(n *node) {
 	for _, p := range n.foreign {
 		c.books.book(c.books.occupied, p.amounts, 1)
 	}
 }
 
-// forget releases a foreign pod, perhaps once more.
-func (c *cluster) forget(p *foreignPod) {
+// releaseForeign releases a foreign pod, perhaps once more.
+func (c *cluster) releaseForeign(p *foreignPod) {
 	if c.foreignPods[p.key] == p {
 		delete(c.foreignPods, p.key)
 		p.node.foreign = slices.DeleteFunc(p.node.foreign, func(other *foreignPod) bool { return other == p })
 		if p.node.up {
 			c.books.book(c.books.occupied, p.amounts, -1)
 		}
-		c.leftForeign(p)
+		c.endForeignEviction(p)
 	}
 	c.send(core.ReleaseAllocation{Key: p.key, Termination: si.TerminationType_STOPPED_BY_RM})
 }

@@ -12,13 +12,13 @@ import (
 // TestMeterAgreesWithANaiveOne adds up a quantity millisecond by millisecond.
 func TestMeterAgreesWithANaiveOne(t *testing.T) {
 	for seed := range uint64(20) {
-		chance := rand.New(rand.NewPCG(seed, 1))
+		random := rand.New(rand.NewPCG(seed, 1))
 		m := newMeter()
 		c := m.counter()
 		var naive []int64 // by second, in thousandths
 		now := time.Duration(0)
 		for range 200 {
-			next := now + time.Duration(chance.IntN(9000))*tick
+			next := now + time.Duration(random.IntN(9000))*tick
 			for at := now; at < next; at += tick {
 				second := int(at / time.Second)
 				for len(naive) <= second {
@@ -28,7 +28,7 @@ func TestMeterAgreesWithANaiveOne(t *testing.T) {
 			}
 			now = next
 			m.advance(now)
-			m.change(c, chance.Int64N(100)-min(c.value, 40))
+			m.change(c, random.Int64N(100)-min(c.value, 40))
 		}
 		m.finish()
 		per := int(m.step / time.Second)
@@ -57,7 +57,7 @@ func TestIntegralHasRoom(t *testing.T) {
 }
 
 func TestAgendaIsOrdered(t *testing.T) {
-	var a agenda
+	var a eventQueue
 	var seen []int
 	for i, at := range []time.Duration{5, 3, 5, 1, 3} {
 		a.plan(at, func() { seen = append(seen, i) })
@@ -138,23 +138,23 @@ func TestReadable(t *testing.T) {
 }
 
 func TestSpans(t *testing.T) {
-	chance := stream(1, "test")
+	random := stream(1, "test")
 	s, err := ParseSpan("1s..3s")
 	assert.NilError(t, err)
 	for range 1000 {
-		d, ends := s.draw(chance)
+		d, ends := s.draw(random)
 		assert.Assert(t, ends && d >= time.Second && d <= 3*time.Second)
 	}
 	s, err = ParseSpan("exponential 10s")
 	assert.NilError(t, err)
 	sum := time.Duration(0)
 	for range 10_000 {
-		d, _ := s.draw(chance)
+		d, _ := s.draw(random)
 		sum += d
 	}
 	mean := sum / 10_000
 	assert.Assert(t, mean > 9500*time.Millisecond && mean < 10500*time.Millisecond, "%s", mean)
-	_, ends := Forever.draw(chance)
+	_, ends := Forever.draw(random)
 	assert.Assert(t, !ends)
 	for _, text := range []string{"", "x", "5", "-1s", "3s..1s", "exponential", "100000h"} {
 		_, err := ParseSpan(text)

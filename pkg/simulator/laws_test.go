@@ -86,7 +86,7 @@ func TestLawsOfPreemption(t *testing.T) {
 					nominees++
 				}
 			}
-			assert.Equal(t, cluster.books.nominees.value, nominees)
+			assert.Equal(t, cluster.books.nominated.value, nominees)
 		})
 	}
 }
@@ -99,7 +99,7 @@ func lawsCluster(t *testing.T) *cluster {
 	c := newCluster(s, 1)
 	c.build()
 	c.startWork()
-	for _, e := range c.agenda.take(0) {
+	for _, e := range c.events.take(0) {
 		e.do()
 	}
 	return c
@@ -111,9 +111,9 @@ func TestNominationEndsWithThePod(t *testing.T) {
 	c := lawsCluster(t)
 	w := &core.Allocation{Key: "w/1"}
 	c.deliver(core.Effects{&core.Nominated{Allocation: w, Node: "n", Plan: &preemptor.Decision{}}})
-	assert.Equal(t, c.books.nominees.value, int64(1))
+	assert.Equal(t, c.books.nominated.value, int64(1))
 	c.cancel(c.pods["w/1"])
 	c.deliver(core.Effects{&core.NominationEnded{Allocation: w, Node: "n"}})
-	assert.Equal(t, c.books.nominees.value, int64(0))
+	assert.Equal(t, c.books.nominated.value, int64(0))
 	assert.NilError(t, c.broken)
 }

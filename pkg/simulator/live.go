@@ -21,13 +21,13 @@ const (
 
 // LiveOptions are what a Live is given beside its scenario. Speed is needed.
 type LiveOptions struct {
-	// Seed decides everything that depends on chance in the cluster; zero means
+	// Seed decides everything that is random in the cluster; zero means
 	// the seed of the scenario. What the scheduler does depends on time as well.
 	Seed uint64
 	// Speed is how much virtual time goes by in a unit of real time, from SpeedMin
 	// to SpeedMax.
 	Speed float64
-	// Loop begins the scenario anew when it is over. Otherwise the cluster stays as
+	// Loop restarts the scenario when it is over. Otherwise the cluster stays as
 	// it is then.
 	Loop bool
 	// Over, if set, is called when the scenario is over.
@@ -60,7 +60,7 @@ func NewLive(s *Scenario, options LiveOptions) (*Live, error) {
 	l := &Live{scenario: s, options: options}
 	text := s.queues
 	for i := 0; ; i++ {
-		hurried, err := l.hurry(text)
+		hurried, err := l.scaleDelays(text)
 		if err != nil {
 			return nil, fmt.Errorf("scenario %s: queues: %w", s.Name, err)
 		}
@@ -97,7 +97,7 @@ func (l *Live) real(virtual time.Duration) time.Duration {
 // still come after it has returned; they do nothing. It leaves no goroutine.
 func (l *Live) Run(ctx context.Context, scheduler api.SchedulerAPI) error {
 	for again := true; again; {
-		p := l.newPass()
+		p := l.newSession()
 		_, err := scheduler.RegisterResourceManager(&si.RegisterResourceManagerRequest{
 			RmID: LiveID, Version: "simulated", PolicyGroup: "queues", Config: l.texts[0],
 		}, p)
@@ -114,10 +114,10 @@ func (l *Live) Run(ctx context.Context, scheduler api.SchedulerAPI) error {
 	return nil
 }
 
-// A pass is the cluster from its beginning until it begins anew, and the callback
+// A session is the cluster from its beginning until it begins anew, and the callback
 // of one registration. The goroutine of play sends all requests, so that they
 // keep their order; callbacks only change the cluster and wake it.
-type pass struct {
+type session struct {
 	live  *Live
 	began time.Time
 	wake  chan struct{} // holds that there is something to send or to plan
@@ -125,30 +125,30 @@ type pass struct {
 
 	mu      sync.Mutex // guards what is below, and is not held while anything is sent
 	cluster *cluster
-	ended   bool // callbacks are of no importance any more
+	ended   bool // callbacks do nothing any more
 }
 
-func (l *Live) newPass() *pass {
+func (l *Live) newSession() *session {
 	seed := l.options.Seed
 	if seed == 0 {
 		seed = max(l.scenario.Seed, 1)
 	}
-	p := &pass{live: l, began: time.Now(), wake: make(chan struct{}, 1), cluster: newCluster(l.scenario, seed)}
-	// Why a pod was given up is for the summary of a run.
-	p.cluster.why = func(*pod) pendingReason { return pendingReason{} }
+	p := &session{live: l, began: time.Now(), wake: make(chan struct{}, 1), cluster: newCluster(l.scenario, seed)}
+	// The reason why a pod was given up is for the summary of a run.
+	p.cluster.explain = func(*pod) pendingReason { return pendingReason{} }
 	p.cluster.build()
 	p.cluster.startWork()
 	return p
 }
 
 // time is now in virtual time.
-func (p *pass) time() time.Duration {
+func (p *session) time() time.Duration {
 	return time.Duration(float64(time.Since(p.began)) * p.live.options.Speed)
 }
 
 // play lets happen what is planned, at its time, until the context ends or the
 // scenario begins anew.
-func (p *pass) play(ctx context.Context, scheduler api.SchedulerAPI) (again bool, err error) {
+func (p *session) play(ctx context.Context, scheduler api.SchedulerAPI) (again bool, err error) {
 	defer p.end()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -179,7 +179,7 @@ func (p *pass) play(ctx context.Context, scheduler api.SchedulerAPI) (again bool
 }
 
 // end makes callbacks that are still to come do nothing.
-func (p *pass) end() {
+func (p *session) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ended = true
@@ -188,15 +188,15 @@ func (p *pass) end() {
 // advance lets happen what is due, each at its own time even if that is a little
 // late. It returns what is to be sent, and in what real time to come again; zero
 // is when the scenario is over.
-func (p *pass) advance() (mail []any, next time.Duration) {
+func (p *session) advance() (mail []any, next time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c, now := p.cluster, p.time()
 	until, limited := p.live.scenario.Until, p.live.scenario.Until > 0
-	at, planned := c.agenda.next()
-	for ; planned && at <= now && !(limited && at > until); at, planned = c.agenda.next() {
+	at, planned := c.events.next()
+	for ; planned && at <= now && !(limited && at > until); at, planned = c.events.next() {
 		c.setTime(at)
-		for _, e := range c.agenda.take(at) {
+		for _, e := range c.events.take(at) {
 			e.do()
 		}
 	}
@@ -207,7 +207,7 @@ func (p *pass) advance() (mail []any, next time.Duration) {
 	case limited && (!planned || at > until):
 		at = until
 	case !planned:
-		at = c.now + calm // something may come of what is under way
+		at = c.now + quietMax // something may come of what is under way
 	}
 	if at <= now {
 		return mail, 0
@@ -221,8 +221,8 @@ func (c *cluster) setTime(at time.Duration) {
 	c.books.advance(c.now)
 }
 
-// settle tells what was wrong, and forgets what only the summary of a run needs.
-func (p *pass) settle() {
+// settle reports what was wrong, and drops what only the summary of a run needs.
+func (p *session) settle() {
 	c := p.cluster
 	if c.broken != nil && p.live.options.Breach != nil {
 		p.live.options.Breach(c.broken)
@@ -233,7 +233,7 @@ func (p *pass) settle() {
 
 // send gives requests to the scheduler, in order. It holds no lock, as a new
 // configuration waits for callbacks.
-func (p *pass) send(mail []any, scheduler api.SchedulerAPI) error {
+func (p *session) send(mail []any, scheduler api.SchedulerAPI) error {
 	for _, request := range mail {
 		var err error
 		switch r := request.(type) {

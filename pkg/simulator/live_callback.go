@@ -10,19 +10,19 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 )
 
-// What a pass can be asked and told. It selects no victims, and nominations are
-// shown by the scheduler itself.
+// The interfaces of a session. It selects no victims, and nominations are shown by
+// the scheduler itself.
 var (
-	_ api.ResourceManagerCallback  = (*pass)(nil)
-	_ scheduler.PredicateSimulator = (*pass)(nil)
-	_ scheduler.DisruptionBudgeter = (*pass)(nil)
+	_ api.ResourceManagerCallback  = (*session)(nil)
+	_ scheduler.PredicateSimulator = (*session)(nil)
+	_ scheduler.DisruptionBudgeter = (*session)(nil)
 )
 
-// errPassOver refuses every node when nobody is there to run anything.
-var errPassOver = errors.New("the simulated cluster has ended")
+// errSessionOver refuses every node when the cluster has ended.
+var errSessionOver = errors.New("the simulated cluster has ended")
 
-// UpdateAllocation hears of placements, releases and asks that were refused.
-func (p *pass) UpdateAllocation(response *si.AllocationResponse) error {
+// UpdateAllocation takes in placements, releases and asks that were refused.
+func (p *session) UpdateAllocation(response *si.AllocationResponse) error {
 	var events core.Effects
 	for _, a := range response.New {
 		events = append(events, core.Placed{Allocation: &core.Allocation{
@@ -41,8 +41,8 @@ func (p *pass) UpdateAllocation(response *si.AllocationResponse) error {
 	return nil
 }
 
-// UpdateApplication hears of applications that were refused or changed their state.
-func (p *pass) UpdateApplication(response *si.ApplicationResponse) error {
+// UpdateApplication takes in applications that were refused or changed their state.
+func (p *session) UpdateApplication(response *si.ApplicationResponse) error {
 	var events core.Effects
 	for _, r := range response.Rejected {
 		events = append(events, &core.ApplicationRejected{ID: core.ApplicationID(r.ApplicationID), Reason: r.Reason})
@@ -54,8 +54,8 @@ func (p *pass) UpdateApplication(response *si.ApplicationResponse) error {
 	return nil
 }
 
-// UpdateNode hears of nodes that were refused.
-func (p *pass) UpdateNode(response *si.NodeResponse) error {
+// UpdateNode takes in nodes that were refused.
+func (p *session) UpdateNode(response *si.NodeResponse) error {
 	var events core.Effects
 	for _, r := range response.Rejected {
 		events = append(events, &core.NodeRejected{ID: core.NodeID(r.NodeID), Reason: r.Reason})
@@ -88,7 +88,7 @@ func stateOf(name string) core.State {
 }
 
 // observe takes in what the scheduler did, and wakes play to send what comes of it.
-func (p *pass) observe(events core.Effects) {
+func (p *session) observe(events core.Effects) {
 	if len(events) == 0 {
 		return
 	}
@@ -111,32 +111,32 @@ func (p *pass) observe(events core.Effects) {
 }
 
 // Predicates says whether a pod may run on a node now.
-func (p *pass) Predicates(args *si.PredicatesArgs) error {
+func (p *session) Predicates(args *si.PredicatesArgs) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
-		return errPassOver
+		return errSessionOver
 	}
 	return p.cluster.feasible(core.AllocationKey(args.AllocationKey), core.NodeID(args.NodeID), args.Allocate)
 }
 
-// PredicatesWith says whether a pod may run on a node that is changed in thought.
-func (p *pass) PredicatesWith(args *scheduler.PredicatesWithArgs) error {
+// PredicatesWith says whether a pod may run on a node with hypothetical changes.
+func (p *session) PredicatesWith(args *scheduler.PredicatesWithArgs) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
-		return errPassOver
+		return errSessionOver
 	}
 	return p.cluster.simulate(core.AllocationKey(args.AllocationKey), core.NodeID(args.NodeID), allocationKeysOf(args.Add), allocationKeysOf(args.Remove))
 }
 
 // PreemptionPredicates is not asked, as there is PredicatesWith.
-func (p *pass) PreemptionPredicates(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse {
+func (p *session) PreemptionPredicates(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse {
 	return nil
 }
 
 // DisruptionBudgets says what is left of the budgets of the scenario.
-func (p *pass) DisruptionBudgets(allocationKeys []string) []scheduler.DisruptionBudget {
+func (p *session) DisruptionBudgets(allocationKeys []string) []scheduler.DisruptionBudget {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var out []scheduler.DisruptionBudget
@@ -151,10 +151,10 @@ func (p *pass) DisruptionBudgets(allocationKeys []string) []scheduler.Disruption
 }
 
 // SendEvent does nothing: events are shown where the scheduler keeps them.
-func (p *pass) SendEvent([]*si.EventRecord) {}
+func (p *session) SendEvent([]*si.EventRecord) {}
 
 // UpdateContainerSchedulingState does nothing: a pod waits until it is placed.
-func (p *pass) UpdateContainerSchedulingState(*si.UpdateContainerSchedulingStateRequest) {}
+func (p *session) UpdateContainerSchedulingState(*si.UpdateContainerSchedulingStateRequest) {}
 
 func allocationKeysOf(texts []string) []core.AllocationKey {
 	keys := make([]core.AllocationKey, len(texts))

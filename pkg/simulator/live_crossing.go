@@ -4,14 +4,14 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
-// This file is what happens to news that crossed with ours on the way. In virtual
-// time there is none: a request is carried out before anything else happens. In
-// real time the scheduler may place a pod that was just taken back, or on a node
-// that just failed. It hears of that a little later and draws the conclusion; the
-// same has to be drawn here.
+// This file handles messages of the scheduler that crossed with requests on the way.
+// In virtual time there are none: a request is carried out before anything else
+// happens. In real time the scheduler may place a pod that was just taken back, or on
+// a node that just failed. It learns of that a little later, and does what follows
+// from it; the same is done here.
 
 // crossed reports whether an event was overtaken by something the scheduler has
-// not heard of yet, or has heard of by now. It does what is left to do then.
+// did not know yet, or knows by now. It does what is left to do then.
 func (c *cluster) crossed(event core.Event) bool {
 	switch e := event.(type) {
 	case core.Placed:
@@ -44,7 +44,7 @@ func (c *cluster) placementCrossed(a *core.Allocation) bool {
 }
 
 // endCrossed is about pods that the scheduler placed on a node before it heard that
-// the node failed, and that were heard of when the node was back already.
+// the node failed, and whose placement arrived when the node was back already.
 func (c *cluster) endCrossed(e *core.Ended) bool {
 	p := c.pods[e.Key]
 	if p == nil || e.IsForeign() || p.state == over {
@@ -55,7 +55,8 @@ func (c *cluster) endCrossed(e *core.Ended) bool {
 }
 
 // refusalCrossed is about asks of an application that the scheduler completed
-// while they were on the way: the application comes again, and they with it.
+// while they were on the way: the application is registered again, and they are sent
+// again.
 func (c *cluster) refusalCrossed(e *core.AllocationRejected) bool {
 	p := c.pods[e.Key]
 	if p == nil || p.state != waiting || p.app.known || p.app.rejected != "" {
@@ -64,13 +65,13 @@ func (c *cluster) refusalCrossed(e *core.AllocationRejected) bool {
 	c.books.wait(p, -1)
 	delete(c.pods, p.key)
 	p.app.queue.count(func(n *podCounts) { n.arrived-- }) // it arrives again
-	p.app = c.application(p.app.id, p.app.wish, p.app.user)
+	p.app = c.application(p.app.id, p.app.requested, p.app.user)
 	p.moveTo(waiting)
 	c.arrive(p)
 	return true
 }
 
-// vanish is a pod that is gone for the scheduler, in whatever state it is here.
+// vanish is a pod that has ended for the scheduler, in whatever state it is here.
 func (c *cluster) vanish(p *pod) {
 	if p.state == waiting {
 		c.books.wait(p, -1)

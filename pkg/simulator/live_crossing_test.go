@@ -12,8 +12,9 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 )
 
-// A puppet is a scheduler whose answers the test says. It keeps what it was sent.
-type puppet struct {
+// A fakeScheduler is a scheduler whose answers the test makes. It keeps what it was
+// sent.
+type fakeScheduler struct {
 	api.SchedulerAPI
 	callback api.ResourceManagerCallback
 	asked    chan struct{} // one entry for each request with allocations
@@ -22,15 +23,15 @@ type puppet struct {
 	all      []*si.AllocationRequest
 }
 
-func (p *puppet) RegisterResourceManager(_ *si.RegisterResourceManagerRequest, callback api.ResourceManagerCallback) (*si.RegisterResourceManagerResponse, error) {
+func (p *fakeScheduler) RegisterResourceManager(_ *si.RegisterResourceManagerRequest, callback api.ResourceManagerCallback) (*si.RegisterResourceManagerResponse, error) {
 	p.callback = callback
 	return nil, nil
 }
 
-func (p *puppet) UpdateNode(*si.NodeRequest) error               { return nil }
-func (p *puppet) UpdateApplication(*si.ApplicationRequest) error { return nil }
+func (p *fakeScheduler) UpdateNode(*si.NodeRequest) error               { return nil }
+func (p *fakeScheduler) UpdateApplication(*si.ApplicationRequest) error { return nil }
 
-func (p *puppet) UpdateAllocation(r *si.AllocationRequest) error {
+func (p *fakeScheduler) UpdateAllocation(r *si.AllocationRequest) error {
 	for _, one := range r.Allocations {
 		p.asks = append(p.asks, one.AllocationKey)
 	}
@@ -42,24 +43,24 @@ func (p *puppet) UpdateAllocation(r *si.AllocationRequest) error {
 	return nil
 }
 
-func (p *puppet) place(key, node string) {
+func (p *fakeScheduler) place(key, node string) {
 	_ = p.callback.UpdateAllocation(&si.AllocationResponse{New: []*si.Allocation{{AllocationKey: key, ApplicationID: "w", NodeID: node}}})
 	synctest.Wait()
 }
 
-func (p *puppet) release(key string, why si.TerminationType) {
+func (p *fakeScheduler) release(key string, why si.TerminationType) {
 	_ = p.callback.UpdateAllocation(&si.AllocationResponse{Released: []*si.AllocationRelease{{AllocationKey: key, ApplicationID: "w", TerminationType: why}}})
 	synctest.Wait()
 }
 
-func (p *puppet) refuse(key string) {
+func (p *fakeScheduler) refuse(key string) {
 	_ = p.callback.UpdateAllocation(&si.AllocationResponse{
 		RejectedAllocations: []*si.RejectedAllocation{{AllocationKey: key, ApplicationID: "w", Reason: "no such application"}},
 	})
 	synctest.Wait()
 }
 
-func (p *puppet) complete() {
+func (p *fakeScheduler) complete() {
 	_ = p.callback.UpdateApplication(&si.ApplicationResponse{Updated: []*si.UpdatedApplication{{ApplicationID: "w", State: "Completed"}}})
 	synctest.Wait()
 }
@@ -73,27 +74,27 @@ workloads: [{name: w, queue: root.default, pods: 1, arrival: {at: 1s}, resources
 incidents: [{at: 500ms, what: fail, nodes: [node-2]}]
 `
 
-// TestLiveCrossing: news that was overtaken on the way is answered with what is
-// left to do, and is nothing that the scheduler must not do.
+// TestLiveCrossing: what is left to do is done for messages that were overtaken on
+// the way, and they are no breach.
 func TestLiveCrossing(t *testing.T) {
 	const stopped, preempted = si.TerminationType_STOPPED_BY_RM, si.TerminationType_PREEMPTED_BY_SCHEDULER
 	for _, c := range []struct {
 		name           string
-		happens        func(*puppet)
+		happens        func(*fakeScheduler)
 		asks, breaches int
 		released       []string
 	}{
-		{"nothing", func(*puppet) {}, 1, 0, nil},
-		{"a pod that is not known is placed", func(p *puppet) { p.place("x", "node-1") }, 1, 0, nil},
-		{"the node has failed: the pod is asked for again", func(p *puppet) { p.place("w/1", "node-2") }, 2, 0, nil},
-		{"the release that follows is of nobody", func(p *puppet) { p.place("w/1", "node-2"); p.release("w/1", stopped) }, 2, 0, nil},
-		{"the pod is gone with its node, which is back", func(p *puppet) { p.place("w/1", "node-1"); p.release("w/1", stopped) }, 2, 0, nil},
-		{"a pod that waits has to go", func(p *puppet) { p.release("w/1", preempted) }, 1, 0, nil},
-		{"a pod that runs has to go", func(p *puppet) { p.place("w/1", "node-1"); p.release("w/1", preempted) }, 2, 0, []string{"w/1"}},
-		{"the application was completed: the same pod comes again", func(p *puppet) { p.complete(); p.refuse("w/1") }, 2, 0, nil},
-		{"a pod is refused for good", func(p *puppet) { p.refuse("w/1") }, 1, 0, nil},
-		{"a pod is placed twice", func(p *puppet) { p.place("w/1", "node-1"); p.place("w/1", "node-1") }, 1, 1, nil},
-		{"a node is refused", func(p *puppet) {
+		{"nothing", func(*fakeScheduler) {}, 1, 0, nil},
+		{"a pod that is not known is placed", func(p *fakeScheduler) { p.place("x", "node-1") }, 1, 0, nil},
+		{"the node has failed: the pod is asked for again", func(p *fakeScheduler) { p.place("w/1", "node-2") }, 2, 0, nil},
+		{"the release that follows is of no pod", func(p *fakeScheduler) { p.place("w/1", "node-2"); p.release("w/1", stopped) }, 2, 0, nil},
+		{"the pod has ended with its node, which is back", func(p *fakeScheduler) { p.place("w/1", "node-1"); p.release("w/1", stopped) }, 2, 0, nil},
+		{"a pod that waits is evicted", func(p *fakeScheduler) { p.release("w/1", preempted) }, 1, 0, nil},
+		{"a pod that runs is evicted", func(p *fakeScheduler) { p.place("w/1", "node-1"); p.release("w/1", preempted) }, 2, 0, []string{"w/1"}},
+		{"the application was completed: the same pod comes again", func(p *fakeScheduler) { p.complete(); p.refuse("w/1") }, 2, 0, nil},
+		{"a pod is refused for good", func(p *fakeScheduler) { p.refuse("w/1") }, 1, 0, nil},
+		{"a pod is placed twice", func(p *fakeScheduler) { p.place("w/1", "node-1"); p.place("w/1", "node-1") }, 1, 1, nil},
+		{"a node is refused", func(p *fakeScheduler) {
 			_ = p.callback.UpdateNode(&si.NodeResponse{Rejected: []*si.RejectedNode{{NodeID: "node-1"}}})
 		}, 1, 1, nil},
 	} {
@@ -105,7 +106,7 @@ func TestLiveCrossing(t *testing.T) {
 					Speed: 60, Breach: func(error) { breaches++ }, Over: func() { close(over) },
 				})
 				assert.NilError(t, err)
-				p := &puppet{asked: make(chan struct{}, 10)}
+				p := &fakeScheduler{asked: make(chan struct{}, 10)}
 				ctx, cancel := context.WithCancel(t.Context())
 				finished := make(chan error)
 				go func() { finished <- cluster.Run(ctx, p) }()
@@ -118,7 +119,7 @@ func TestLiveCrossing(t *testing.T) {
 				assert.Equal(t, len(p.asks), c.asks, "%v", p.asks)
 				assert.DeepEqual(t, p.released, c.released)
 				assert.Equal(t, breaches, c.breaches)
-				p.place("w/1", "node-1") // which nobody hears any more
+				p.place("w/1", "node-1") // which has no effect any more
 				assert.ErrorContains(t, p.callback.Predicates(&si.PredicatesArgs{}), "has ended")
 				assert.Equal(t, breaches, c.breaches)
 			})

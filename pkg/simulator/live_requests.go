@@ -13,24 +13,24 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A post is requests that say what commands say, in their order. As a request of
+// A requestBuilder makes requests of commands, in their order. As a request of
 // allocations means releases after all else, what comes after a release begins
 // another one.
-type post struct {
-	*pass
+type requestBuilder struct {
+	*session
 	requests []any
 }
 
 // requests turns commands into as few requests as keep their order.
-func (p *pass) requests(commands []core.Command) []any {
-	out := post{pass: p}
+func (p *session) requests(commands []core.Command) []any {
+	out := requestBuilder{session: p}
 	for _, command := range commands {
 		out.add(command)
 	}
 	return out.requests
 }
 
-func (p *post) add(command core.Command) {
+func (p *requestBuilder) add(command core.Command) {
 	switch c := command.(type) {
 	case core.AddNode:
 		p.addNode(c)
@@ -55,7 +55,7 @@ func (p *post) add(command core.Command) {
 }
 
 // last is the last request if it is of the type, else a new one.
-func last[T any](p *post, fresh T) T {
+func last[T any](p *requestBuilder, fresh T) T {
 	if n := len(p.requests); n > 0 {
 		if r, ok := p.requests[n-1].(T); ok {
 			return r
@@ -65,13 +65,13 @@ func last[T any](p *post, fresh T) T {
 	return fresh
 }
 
-func (p *post) partition() string { return p.live.scenario.Config.Name }
+func (p *requestBuilder) partition() string { return p.live.scenario.Config.Name }
 
-func (p *post) amounts(a resources.Amounts) *si.Resource {
+func (p *requestBuilder) amounts(a resources.Amounts) *si.Resource {
 	return core.ResourceOf(p.live.scenario.Kinds, a)
 }
 
-func (p *post) addNode(c core.AddNode) {
+func (p *requestBuilder) addNode(c core.AddNode) {
 	n := &si.NodeInfo{NodeID: string(c.ID), Action: si.NodeInfo_CREATE, SchedulableResource: p.amounts(c.Capacity)}
 	if c.Drained {
 		n.Action = si.NodeInfo_CREATE_DRAIN
@@ -80,7 +80,7 @@ func (p *post) addNode(c core.AddNode) {
 	p.node(n)
 }
 
-func (p *post) node(n *si.NodeInfo) {
+func (p *requestBuilder) node(n *si.NodeInfo) {
 	if n.Attributes == nil {
 		n.Attributes = map[string]string{}
 	}
@@ -89,7 +89,7 @@ func (p *post) node(n *si.NodeInfo) {
 	r.Nodes = append(r.Nodes, n)
 }
 
-func (p *post) application(c core.AddApplication) {
+func (p *requestBuilder) application(c core.AddApplication) {
 	r := last(p, &si.ApplicationRequest{RmID: LiveID})
 	r.New = append(r.New, &si.AddApplicationRequest{
 		ApplicationID: string(c.ID),
@@ -102,7 +102,7 @@ func (p *post) application(c core.AddApplication) {
 
 // allocation is an ask or a foreign pod. Its time of creation is left to the
 // scheduler: it is now, and a tag has no parts of seconds.
-func (p *post) allocation(a *core.Allocation) {
+func (p *requestBuilder) allocation(a *core.Allocation) {
 	r := last(p, &si.AllocationRequest{RmID: LiveID})
 	if r.Releases != nil {
 		r = &si.AllocationRequest{RmID: LiveID}
@@ -127,7 +127,7 @@ func (p *post) allocation(a *core.Allocation) {
 }
 
 // tags are those that the allocation has, and what messages say in tags.
-func (p *post) tags(a *core.Allocation) map[string]string {
+func (p *requestBuilder) tags(a *core.Allocation) map[string]string {
 	tags := map[string]string{}
 	maps.Copy(tags, a.Tags)
 	if grace, err := strconv.Atoi(tags[core.TagGrace]); err == nil {
@@ -147,7 +147,7 @@ func (p *post) tags(a *core.Allocation) map[string]string {
 	return tags
 }
 
-func (p *post) release(c core.ReleaseAllocation) {
+func (p *requestBuilder) release(c core.ReleaseAllocation) {
 	r := last(p, &si.AllocationRequest{RmID: LiveID})
 	if r.Releases == nil {
 		r.Releases = &si.AllocationReleasesRequest{}

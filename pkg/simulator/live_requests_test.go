@@ -14,8 +14,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 )
 
-// TestLiveSaysAllThereIs: what a scenario says of pods is in requests and answers.
-func TestLiveSaysAllThereIs(t *testing.T) {
+// TestLiveRequests: what a scenario says of pods is in requests and answers.
+func TestLiveRequests(t *testing.T) {
 	s := parse(t, `
 name: x
 until: 2h
@@ -34,7 +34,7 @@ delays: {start: 0s, stop: 0s, restart: 0s}
 		assert.Assert(t, cluster.Constrained())
 		ctx, cancel := context.WithCancel(t.Context())
 		finished := make(chan error)
-		p := &puppet{asked: make(chan struct{}, 10)}
+		p := &fakeScheduler{asked: make(chan struct{}, 10)}
 		go func() { finished <- cluster.Run(ctx, p) }()
 		<-p.asked
 		synctest.Wait()
@@ -57,7 +57,7 @@ delays: {start: 0s, stop: 0s, restart: 0s}
 		assert.Assert(t, p.callback.Predicates(&si.PredicatesArgs{AllocationKey: "w/1", NodeID: "node-1"}) != nil)
 
 		// A drain ends the pod and asks for its successor: in that order, which one
-		// request would turn round.
+		// request would reverse.
 		p.place("v/1", "node-1")
 		<-over
 		cancel()

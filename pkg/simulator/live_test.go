@@ -18,19 +18,19 @@ import (
 
 const livePartition = "[" + simulator.LiveID + "]default"
 
-// A lively is a live cluster with its scheduler, under virtual time.
-type lively struct {
+// A liveRun is a live cluster with its scheduler, under virtual time.
+type liveRun struct {
 	*scheduler.Scheduler
 	over     chan struct{} // one entry each time the scenario is over
 	finished chan error    // what Run returned
 	cancel   context.CancelFunc
 }
 
-// live plays a scenario until stop is called. Whatever the scheduler does that it
-// must not do fails the test.
-func live(t *testing.T, s *simulator.Scenario, options simulator.LiveOptions, history *events.History) *lively {
+// live plays a scenario until stop is called. A breach of the scheduler fails
+// the test.
+func live(t *testing.T, s *simulator.Scenario, options simulator.LiveOptions, history *events.History) *liveRun {
 	t.Helper()
-	l := &lively{over: make(chan struct{}, 100), finished: make(chan error, 1)}
+	l := &liveRun{over: make(chan struct{}, 100), finished: make(chan error, 1)}
 	options.Breach = func(err error) { t.Errorf("breach: %v", err) }
 	options.Over = func() { l.over <- struct{}{} }
 	cluster, err := simulator.NewLive(s, options)
@@ -49,16 +49,16 @@ func live(t *testing.T, s *simulator.Scenario, options simulator.LiveOptions, hi
 	return l
 }
 
-func (l *lively) stop(t *testing.T) {
+func (l *liveRun) stop(t *testing.T) {
 	t.Helper()
-	assert.NilError(t, l.Verify(livePartition))
+	assert.NilError(t, l.Verify(t.Context(), livePartition))
 	l.cancel()
 	assert.NilError(t, <-l.finished)
 	l.Stop()
 }
 
 // TestLiveComesToTheSameEnd plays the small example both ways: in the end the same
-// pods are there, and nobody waits whom the other way did not leave waiting.
+// pods are there, and no pod waits that does not wait in virtual time.
 func TestLiveComesToTheSameEnd(t *testing.T) {
 	result, err := simulator.Run(example(t, "small"), simulator.Options{})
 	assert.NilError(t, err)
@@ -67,7 +67,7 @@ func TestLiveComesToTheSameEnd(t *testing.T) {
 		l := live(t, example(t, "small"), simulator.LiveOptions{Speed: 60}, nil)
 		<-l.over
 		took := time.Since(began)
-		view, err := l.View(livePartition)
+		view, err := l.View(t.Context(), livePartition)
 		assert.NilError(t, err)
 		l.stop(t)
 		assert.Equal(t, len(view.Nodes), result.Nodes.AtEnd)
@@ -81,13 +81,12 @@ func TestLiveComesToTheSameEnd(t *testing.T) {
 	})
 }
 
-// TestLiveExamples: whatever happens in the examples, neither side does what it
-// must not do.
+// TestLiveExamples: whatever happens in the examples, the scheduler makes no breach.
 func TestLiveExamples(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		speed float64
-		told  bool // somebody has to make room
+		name   string
+		speed  float64
+		evicts bool // some pods have to make room
 	}{{"small", 1, false}, {"small", simulator.SpeedMax, false}, {"daemonsets", 60, true}, {"fairness", 60, true}, {"fairness", 600, true}} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -100,7 +99,7 @@ func TestLiveExamples(t *testing.T) {
 				for _, e := range history.Latest(events.CapacityMax).Entries {
 					preempted = preempted || strings.Contains(e.Record.EventChangeDetail.String(), "PREEMPT")
 				}
-				assert.Equal(t, preempted, c.told)
+				assert.Equal(t, preempted, c.evicts)
 			})
 		})
 	}
@@ -142,7 +141,7 @@ changes: [{at: 2m, queue: root.a, max: {vcore: 6}}, {at: 4m, queue: root.a, max:
 	synctest.Test(t, func(t *testing.T) {
 		l := live(t, s, simulator.LiveOptions{Speed: 60}, nil)
 		<-l.over
-		view, err := l.View(livePartition)
+		view, err := l.View(t.Context(), livePartition)
 		assert.NilError(t, err)
 		l.stop(t)
 		a, b := queueNamed(view.Root, "root.a"), queueNamed(view.Root, "root.b")

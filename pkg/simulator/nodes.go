@@ -15,11 +15,11 @@ type node struct {
 	*Node
 	up      bool
 	lives   int // how often it joined
-	drains  int // how many drains are going on
+	drains  int // how many drains are in effect
 	table   deviceTable
 	pods    map[core.AllocationKey]*pod
 	daemons []*pod
-	foreign []*foreignPod // as the core was told
+	foreign []*foreignPod // as reported to the core
 }
 
 // check says why a pod cannot run on the node beyond the amounts, or nil.
@@ -30,7 +30,7 @@ func (n *node) check(w *wants) error {
 	return n.table.check(w)
 }
 
-// never says why a pod cannot run on the node whoever goes, or nil.
+// never says why a pod can never run on the node, whatever ends there, or nil.
 func (n *node) never(w *wants) error {
 	for i := range w.labels {
 		if l := &w.labels[i]; n.Attributes[l.name] != l.value {
@@ -55,30 +55,30 @@ func (c *cluster) build() {
 		c.nodes[n.ID] = n
 		c.order = append(c.order, n)
 		c.groups[n.Group] = append(c.groups[n.Group], n)
-		c.agenda.plan(n.Join, func() { c.join(n) })
+		c.events.plan(n.Join, func() { c.join(n) })
 	}
 	for i := range c.scenario.DaemonSets {
 		d := &daemonSet{DaemonSet: &c.scenario.DaemonSets[i]}
 		d.spec = podSpec{amounts: d.Amounts, priority: d.Priority, daemon: d}
 		c.daemonSets = append(c.daemonSets, d)
 		if d.At > 0 {
-			c.agenda.plan(d.At, func() { c.rollOut(d) })
+			c.events.plan(d.At, func() { c.rollOut(d) })
 		}
 	}
 	for i := range c.scenario.Changes {
-		c.agenda.plan(c.scenario.Changes[i].At, func() { c.change(i) })
+		c.events.plan(c.scenario.Changes[i].At, func() { c.change(i) })
 	}
 	for i := range c.scenario.Budgets {
 		c.budgets = append(c.budgets, &budget{Budget: &c.scenario.Budgets[i], down: c.books.counter()})
 	}
 	for i := range c.scenario.Foreign {
 		f := &c.scenario.Foreign[i]
-		c.agenda.plan(f.At, func() { c.foreignArrives(f) })
+		c.events.plan(f.At, func() { c.foreignArrives(f) })
 	}
 	for i := range c.scenario.Incidents {
 		one := &c.scenario.Incidents[i]
-		chance := stream(c.seed, fmt.Sprintf("incident %d", i))
-		c.agenda.plan(one.At, func() { c.befall(one, chance) })
+		random := stream(c.seed, fmt.Sprintf("incident %d", i))
+		c.events.plan(one.At, func() { c.startIncident(one, random) })
 	}
 }
 
@@ -97,7 +97,7 @@ func (c *cluster) join(n *node) {
 	c.books.change(c.books.nodes, 1)
 	c.books.book(c.books.capacity, n.Capacity, 1)
 	add := core.AddNode{ID: n.ID, Capacity: n.Capacity, Attributes: n.Attributes, Drained: n.drains > 0}
-	c.foundForeign(n)
+	c.rechargeForeign(n)
 	if c.scenario.Faults.ForeignEarly.happens(c.faults) {
 		before := len(c.inbox)
 		c.foreignOf(n)
@@ -141,7 +141,7 @@ func (c *cluster) daemonOn(d *daemonSet, n *node) {
 }
 
 // fail takes a node away. Its pods are lost, its foreign pods are reported as
-// gone a little later.
+// ended a little later.
 func (c *cluster) fail(n *node) {
 	n.up = false
 	c.tally.nodesFailed++
@@ -160,16 +160,16 @@ func (c *cluster) fail(n *node) {
 	c.send(core.RemoveNode{ID: n.ID})
 }
 
-// befall lets an incident happen.
-func (c *cluster) befall(one *Incident, chance *rand.Rand) {
+// startIncident begins an incident.
+func (c *cluster) startIncident(one *Incident, random *rand.Rand) {
 	var hit []string
-	for _, n := range c.pick(one, chance) {
+	for _, n := range c.pick(one, random) {
 		hit = append(hit, string(n.ID))
 		switch one.Kind {
 		case Fails:
 			c.fail(n)
 			if one.For > 0 {
-				c.after(one.For, func() { c.comeBack(n) })
+				c.after(one.For, func() { c.rejoin(n) })
 			}
 		case Drains:
 			c.drain(n, one.Evicts)
@@ -178,12 +178,12 @@ func (c *cluster) befall(one *Incident, chance *rand.Rand) {
 			}
 		}
 	}
-	c.note(map[IncidentKind]string{Fails: "fail", Drains: "drain"}[one.Kind], hit)
+	c.recordIncident(map[IncidentKind]string{Fails: "fail", Drains: "drain"}[one.Kind], hit)
 }
 
-// note remembers an incident, together with one of the same kind at the same
+// recordIncident keeps an incident for the summary, together with one of the same kind at the same
 // moment.
-func (c *cluster) note(what string, nodes []string) {
+func (c *cluster) recordIncident(what string, nodes []string) {
 	if len(nodes) == 0 {
 		return
 	}
@@ -196,18 +196,18 @@ func (c *cluster) note(what string, nodes []string) {
 		}
 	}
 	slices.Sort(nodes)
-	c.tally.incidents = append(c.tally.incidents, Happening{At: seconds(c.now), What: what, Nodes: nodes})
+	c.tally.incidents = append(c.tally.incidents, IncidentRecord{At: seconds(c.now), What: what, Nodes: nodes})
 }
 
-func (c *cluster) comeBack(n *node) {
+func (c *cluster) rejoin(n *node) {
 	if !n.up {
 		c.join(n)
-		c.note("return", []string{string(n.ID)})
+		c.recordIncident("return", []string{string(n.ID)})
 	}
 }
 
-// pick is the nodes that are hit; of a group, those by chance that are there.
-func (c *cluster) pick(one *Incident, chance *rand.Rand) []*node {
+// pick is the nodes of an incident; of a group, random ones of those that are there.
+func (c *cluster) pick(one *Incident, random *rand.Rand) []*node {
 	var there []*node
 	if one.Group == "" {
 		for _, id := range one.Nodes {
@@ -222,7 +222,7 @@ func (c *cluster) pick(one *Incident, chance *rand.Rand) []*node {
 			there = append(there, n)
 		}
 	}
-	chance.Shuffle(len(there), func(i, j int) { there[i], there[j] = there[j], there[i] })
+	random.Shuffle(len(there), func(i, j int) { there[i], there[j] = there[j], there[i] })
 	return there[:min(one.Count, len(there))]
 }
 
@@ -247,5 +247,5 @@ func (c *cluster) undrain(n *node) {
 	if n.drains == 0 && n.up {
 		c.send(core.UndrainNode{ID: n.ID})
 	}
-	c.note("undrain", []string{string(n.ID)})
+	c.recordIncident("undrain", []string{string(n.ID)})
 }

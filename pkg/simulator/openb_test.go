@@ -74,7 +74,7 @@ func TestOpenbWholeDevicesAndModels(t *testing.T) {
 }
 
 // TestOpenbPriority: of two that wait for the same place the higher class gets it,
-// and at once if it can take it from the lowest, who does not get it back in time.
+// and at once if it can take it from the lowest one, which does not get it back in time.
 func TestOpenbPriority(t *testing.T) {
 	r := play(t,
 		"first,32000,1024,4,1000,P100,BE,Running,0,100,",

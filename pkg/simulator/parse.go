@@ -4,25 +4,21 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // Parse reads a scenario. The error is Problems: everything that is wrong, each
 // with its line.
 func Parse(source string) (*Scenario, error) {
-	var document yaml.Node
-	if err := yaml.Unmarshal([]byte(source), &document); err != nil {
-		return nil, yamlProblems(err)
+	root, _, err := yamltree.Parse(source)
+	if err != nil {
+		return nil, syntaxProblems(err)
 	}
-	if len(document.Content) == 0 {
+	if root == nil {
 		return nil, Problems{{Line: 1, Text: "the scenario is empty"}}
 	}
 	kinds := new(resources.Kinds)
@@ -32,7 +28,8 @@ func Parse(source string) (*Scenario, error) {
 		source:   source,
 		groups:   map[string]int{},
 	}
-	p.whole(document.Content[0])
+	walk := &yamltree.Walk{Max: valuesMax, Exceeded: p.exceeded}
+	p.whole(walk.Top(root))
 	p.check()
 	slices.SortStableFunc(p.problems, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
 	if err := p.problems.orNil(); err != nil {
@@ -41,14 +38,13 @@ func Parse(source string) (*Scenario, error) {
 	return p.scenario, nil
 }
 
-// yamlProblems is an error of the YAML parser, which says the line in its text.
-func yamlProblems(err error) Problems {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	if m := regexp.MustCompile(`^line (\d+): (.*)$`).FindStringSubmatch(text); m != nil {
-		line, _ := strconv.Atoi(m[1])
-		return Problems{{Line: line, Text: m[2]}}
+// syntaxProblems is an error of the YAML parser.
+func syntaxProblems(err error) Problems {
+	var syntax *yamltree.SyntaxError
+	if errors.As(err, &syntax) {
+		return Problems{{Line: syntax.Line, Text: syntax.Text}}
 	}
-	return Problems{{Text: text}}
+	return Problems{{Text: err.Error()}}
 }
 
 // A parser reads one scenario.
@@ -61,9 +57,9 @@ type parser struct {
 	later []func()
 }
 
-func (p *parser) whole(n *yaml.Node) {
+func (p *parser) whole(v yamltree.Value) {
 	s := p.scenario
-	p.mapping(n, "", map[string]field{
+	p.mapping(v, map[string]field{
 		"name":        p.name(&s.Name),
 		"description": text(&p.reader, &s.Description),
 		"seed":        whole(&p.reader, &s.Seed, 0, 1<<53),
@@ -83,28 +79,28 @@ func (p *parser) whole(n *yaml.Node) {
 
 // queues reads the queue configuration and gives its problems the lines they
 // have in the scenario.
-func (p *parser) queues(n *yaml.Node, key string) {
-	err := p.scenario.UseQueues(cutQueues(p.source, n))
+func (p *parser) queues(v yamltree.Value) {
+	err := p.scenario.UseQueues(cutQueues(p.source, v.Node))
 	if err == nil {
 		return
 	}
 	var problems Problems
 	if !errors.As(err, &problems) {
-		p.complain(n, key, "%v", err)
+		p.complain(v, "%v", err)
 		return
 	}
-	p.problems = append(p.problems, problems...)
+	p.add(problems...)
 }
 
 func (p *parser) check() {
 	s := p.scenario
 	if s.Config.Name == "" && len(p.problems) == 0 {
 		if err := s.UseQueues(""); err != nil {
-			p.problems = append(p.problems, Problem{Key: "queues", Text: err.Error()})
+			p.add(Problem{Key: "queues", Text: err.Error()})
 		}
 	}
 	if len(s.Nodes) == 0 && len(p.problems) == 0 {
-		p.problems = append(p.problems, Problem{Key: "nodes", Text: "there is none"})
+		p.add(Problem{Key: "nodes", Text: "there is none"})
 	}
 	for _, check := range p.later {
 		check()
@@ -121,7 +117,7 @@ func (p *parser) checkChanges() {
 		return // its problems are reported
 	}
 	if at, err := s.workOutChanges(); err != nil {
-		p.complain(s.Changes[at].node, s.Changes[at].key, "%v", err)
+		p.complain(s.Changes[at].stands, "%v", err)
 	}
 }
 
@@ -131,7 +127,7 @@ func (p *parser) checkEnd() {
 	for _, w := range p.scenario.Workloads {
 		total += w.Applications * w.Pods.To
 		if total > podsMax {
-			p.problems = append(p.problems, Problem{Key: "workloads", Text: fmt.Sprintf("ask for more than %d pods", podsMax)})
+			p.add(Problem{Key: "workloads", Text: fmt.Sprintf("ask for more than %d pods", podsMax)})
 			return
 		}
 	}
@@ -139,8 +135,8 @@ func (p *parser) checkEnd() {
 
 // queue reads the name of a leaf queue, which is looked up at the end.
 func (p *parser) queue(into *core.QueuePath) field {
-	return func(n *yaml.Node, key string) {
-		text(&p.reader, into)(n, key)
+	return func(v yamltree.Value) {
+		text(&p.reader, into)(v)
 		p.later = append(p.later, func() {
 			if p.scenario.Config.Name == "" {
 				return // its problems are reported
@@ -150,25 +146,25 @@ func (p *parser) queue(into *core.QueuePath) field {
 					return
 				}
 			}
-			p.complain(n, key, "%s is no leaf queue; these are: %s", into.Full(), list(leaves(p.scenario.Config)))
+			p.complain(v, "%s is no leaf queue; these are: %s", into.Full(), list(leaves(p.scenario.Config)))
 		})
 	}
 }
 
 // groupNames reads the groups something applies to, which are looked up at the end.
 func (p *parser) groupNames(into *[]string) field {
-	return func(n *yaml.Node, key string) {
-		texts(&p.reader, into)(n, key)
+	return func(v yamltree.Value) {
+		texts(&p.reader, into)(v)
 		p.later = append(p.later, func() {
 			for _, group := range *into {
-				p.knownGroup(n, key, group)
+				p.knownGroup(v, group)
 			}
 		})
 	}
 }
 
-func (p *parser) knownGroup(n *yaml.Node, key, group string) {
+func (p *parser) knownGroup(v yamltree.Value, group string) {
 	if p.groups[group] == 0 {
-		p.complain(n, key, "there is no node group %q", group)
+		p.complain(v, "there is no node group %q", group)
 	}
 }

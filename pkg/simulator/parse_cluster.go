@@ -5,9 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -19,9 +18,9 @@ var defaultDelays = Delays{
 }
 
 // nodes reads a group of equal nodes.
-func (p *parser) nodes(n *yaml.Node, key string) {
+func (p *parser) nodes(v yamltree.Value) {
 	one, count, every := Node{}, 1, time.Duration(0)
-	p.mapping(n, key, map[string]field{
+	p.mapping(v, map[string]field{
 		"name":       p.name(&one.Group),
 		"count":      whole(&p.reader, &count, 1, nodesMax),
 		"capacity":   p.amounts(&one.Capacity),
@@ -34,16 +33,16 @@ func (p *parser) nodes(n *yaml.Node, key string) {
 		return
 	}
 	if p.groups[one.Group] > 0 {
-		p.complain(n, below(key, "name"), "the node group %q is described twice", one.Group)
+		p.complain(v.Below("name"), "the node group %q is described twice", one.Group)
 		return
 	}
 	p.groups[one.Group] = count
 	if len(p.scenario.Nodes)+count > nodesMax {
-		p.complain(n, key, "more than %d nodes", nodesMax)
+		p.complain(v, "more than %d nodes", nodesMax)
 		return
 	}
 	if err := chargeDevices(p.kinds, &one.Capacity, int64(one.Devices.Count)*deviceMilli); err != nil {
-		p.complain(n, key, "%v", err)
+		p.complain(v, "%v", err)
 	}
 	p.scenario.Nodes = append(p.scenario.Nodes, expand(one, count, every)...)
 }
@@ -65,8 +64,8 @@ func expand(one Node, count int, every time.Duration) []Node {
 }
 
 func (p *parser) devices(into *Devices) field {
-	return func(n *yaml.Node, key string) {
-		p.mapping(n, key, map[string]field{
+	return func(v yamltree.Value) {
+		p.mapping(v, map[string]field{
 			"count": whole(&p.reader, &into.Count, 1, devicesMax),
 			"model": text(&p.reader, &into.Model),
 		}, "count")
@@ -74,9 +73,9 @@ func (p *parser) devices(into *Devices) field {
 }
 
 func (p *parser) demand(into *Demand) field {
-	return func(n *yaml.Node, key string) {
+	return func(v yamltree.Value) {
 		into.Milli = deviceMilli
-		p.mapping(n, key, map[string]field{
+		p.mapping(v, map[string]field{
 			"count":  whole(&p.reader, &into.Count, 1, devicesMax),
 			"milli":  whole(&p.reader, &into.Milli, 1, deviceMilli),
 			"models": texts(&p.reader, &into.Models),
@@ -97,35 +96,35 @@ func chargeDevices(kinds *resources.Kinds, amounts *resources.Amounts, milli int
 	return nil
 }
 
-func (p *parser) incident(n *yaml.Node, key string) {
+func (p *parser) incident(v yamltree.Value) {
 	one := Incident{Count: 1}
 	counted := false
-	p.mapping(n, key, map[string]field{
+	p.mapping(v, map[string]field{
 		"at":     p.time(&one.At),
 		"what":   scalar(&p.reader, &one.Kind, parseIncidentKind),
 		"nodes":  texts(&p.reader, &one.Nodes),
 		"group":  text(&p.reader, &one.Group),
-		"count":  func(n *yaml.Node, key string) { counted = true; whole(&p.reader, &one.Count, 1, nodesMax)(n, key) },
+		"count":  func(v yamltree.Value) { counted = true; whole(&p.reader, &one.Count, 1, nodesMax)(v) },
 		"for":    p.time(&one.For),
 		"evicts": p.flag(&one.Evicts),
 	}, "at", "what")
 	switch {
 	case (one.Group == "") == (len(one.Nodes) == 0):
-		p.complain(n, key, "say either nodes or group")
+		p.complain(v, "say either nodes or group")
 	case counted && one.Group == "":
-		p.complain(n, below(key, "count"), "goes with group")
+		p.complain(v.Below("count"), "goes with group")
 	case one.Evicts && one.Kind != Drains:
-		p.complain(n, below(key, "evicts"), "goes with what: drain")
+		p.complain(v.Below("evicts"), "goes with what: drain")
 	}
 	p.scenario.Incidents = append(p.scenario.Incidents, one)
-	p.later = append(p.later, func() { p.knownNodes(n, key, one) })
+	p.later = append(p.later, func() { p.knownNodes(v, one) })
 }
 
-func (p *parser) knownNodes(n *yaml.Node, key string, one Incident) {
+func (p *parser) knownNodes(v yamltree.Value, one Incident) {
 	if one.Group != "" {
-		p.knownGroup(n, below(key, "group"), one.Group)
+		p.knownGroup(v.Below("group"), one.Group)
 		if known := p.groups[one.Group]; known > 0 && one.Count > known {
-			p.complain(n, below(key, "count"), "the group has only %d nodes", known)
+			p.complain(v.Below("count"), "the group has only %d nodes", known)
 		}
 	}
 	for _, id := range one.Nodes {
@@ -134,7 +133,7 @@ func (p *parser) knownNodes(n *yaml.Node, key string, one Incident) {
 			known = known || p.scenario.Nodes[i].ID == id
 		}
 		if !known {
-			p.complain(n, below(key, "nodes"), "there is no node %q", id)
+			p.complain(v.Below("nodes"), "there is no node %q", id)
 		}
 	}
 }
@@ -149,71 +148,71 @@ func parseIncidentKind(text string) (IncidentKind, error) {
 	return 0, fmt.Errorf("%q is neither fail nor drain", text)
 }
 
-func (p *parser) change(n *yaml.Node, key string) {
-	one := Change{node: n, key: key}
-	p.mapping(n, key, map[string]field{
+func (p *parser) change(v yamltree.Value) {
+	one := Change{stands: v}
+	p.mapping(v, map[string]field{
 		"at": p.time(&one.At), "queue": text(&p.reader, &one.Queue),
 		"max": p.labels(&one.Max), "guaranteed": p.labels(&one.Guaranteed),
 	}, "at", "queue")
 	if len(one.Max)+len(one.Guaranteed) == 0 {
-		p.complain(n, key, "say max or guaranteed, or both")
+		p.complain(v, "say max or guaranteed, or both")
 	}
 	one.Queue = one.Queue.Full()
 	p.scenario.Changes = append(p.scenario.Changes, one)
 }
 
-func (p *parser) budget(n *yaml.Node, key string) {
+func (p *parser) budget(v yamltree.Value) {
 	var one Budget
-	p.mapping(n, key, map[string]field{
+	p.mapping(v, map[string]field{
 		"name": p.name(&one.Name), "workloads": texts(&p.reader, &one.Workloads), "allowed": whole(&p.reader, &one.Allowed, 0, podsMax),
 	}, "name", "workloads", "allowed")
 	for _, other := range p.scenario.Budgets {
 		if other.Name == one.Name && one.Name != "" {
-			p.complain(n, below(key, "name"), "there are two budgets %q", one.Name)
+			p.complain(v.Below("name"), "there are two budgets %q", one.Name)
 		}
 	}
 	p.scenario.Budgets = append(p.scenario.Budgets, one)
 	p.later = append(p.later, func() {
 		for _, name := range one.Workloads {
 			if !slices.ContainsFunc(p.scenario.Workloads, func(w Workload) bool { return w.Name == name }) {
-				p.complain(n, below(key, "workloads"), "there is no workload %q", name)
+				p.complain(v.Below("workloads"), "there is no workload %q", name)
 			}
 		}
 	})
 }
 
-func (p *parser) delays(n *yaml.Node, key string) {
+func (p *parser) delays(v yamltree.Value) {
 	d := &p.scenario.Delays
-	p.mapping(n, key, map[string]field{
+	p.mapping(v, map[string]field{
 		"start":   p.finite(&d.Start),
 		"stop":    p.finite(&d.Stop),
 		"restart": p.finite(&d.Restart),
 	})
 }
 
-func (p *parser) faults(n *yaml.Node, key string) {
+func (p *parser) faults(v yamltree.Value) {
 	f := &p.scenario.Faults
 	f.Late = Between(time.Minute, 5*time.Minute)
-	p.mapping(n, key, map[string]field{
-		"bind-fails":    p.chance(&f.BindFails),
-		"release-late":  p.chance(&f.ReleaseLate),
-		"release-twice": p.chance(&f.ReleaseTwice),
-		"release-never": p.chance(&f.ReleaseNever),
-		"report-twice":  p.chance(&f.ReportTwice),
-		"foreign-early": p.chance(&f.ForeignEarly),
+	p.mapping(v, map[string]field{
+		"bind-fails":    p.probability(&f.BindFails),
+		"release-late":  p.probability(&f.ReleaseLate),
+		"release-twice": p.probability(&f.ReleaseTwice),
+		"release-never": p.probability(&f.ReleaseNever),
+		"report-twice":  p.probability(&f.ReportTwice),
+		"foreign-early": p.probability(&f.ForeignEarly),
 		"late":          p.finite(&f.Late),
 	})
 	if f.BindFails > 900 {
-		p.complain(n, below(key, "bind-fails"), "above 90%% hardly anything would ever run")
+		p.complain(v.Below("bind-fails"), "above 90%% hardly anything would ever run")
 	}
 }
 
 // finite reads a span that ends.
 func (p *parser) finite(into *Span) field {
-	return func(n *yaml.Node, key string) {
-		p.span(into)(n, key)
+	return func(v yamltree.Value) {
+		p.span(into)(v)
 		if into.law == forever {
-			p.complain(n, key, "must end")
+			p.complain(v, "must end")
 			*into = Span{}
 		}
 	}

@@ -1,6 +1,7 @@
 package simulator_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -64,6 +65,23 @@ func TestNotEvenYAML(t *testing.T) {
 		_, err := simulator.Parse(c.text)
 		assert.ErrorContains(t, err, c.want, "%q", c.text)
 	}
+}
+
+// TestAliasesAreBounded shows that a text is refused whose aliases stand for too
+// many values.
+func TestAliasesAreBounded(t *testing.T) {
+	text := "name: x\nnodes: &a0 [{name: n}, {name: n}]\n"
+	for i := range 30 {
+		text += fmt.Sprintf("x%d: &a%d [*a%d, *a%d]\n", i, i+1, i, i)
+	}
+	_, err := simulator.Parse(text + "workloads: *a30\n")
+	assert.ErrorContains(t, err, "is not known here")
+	var nodes strings.Builder
+	nodes.WriteString("name: x\nforeign:\n  - &f {name: f, resizes: &r\n    [")
+	nodes.WriteString(strings.Repeat("{after: 1s, resources: {vcore: 1}}, ", 5000))
+	nodes.WriteString("]}\n" + strings.Repeat("  - {name: g, resizes: *r}\n", 200))
+	_, err = simulator.Parse(nodes.String())
+	assert.ErrorContains(t, err, "the scenario has more than 2000000 values")
 }
 
 func FuzzParse(f *testing.F) {

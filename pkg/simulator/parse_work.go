@@ -6,14 +6,13 @@ import (
 	"slices"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-func (p *parser) workload(n *yaml.Node, key string) {
+func (p *parser) workload(v yamltree.Value) {
 	w := Workload{Applications: 1, Pods: Count{1, 1}, Queue: "root.default", User: "simulation", Runs: Forever}
-	p.mapping(n, key, map[string]field{
+	p.mapping(v, map[string]field{
 		"name":         p.name(&w.Name),
 		"queue":        p.queue(&w.Queue),
 		"user":         text(&p.reader, &w.User),
@@ -33,8 +32,8 @@ func (p *parser) workload(n *yaml.Node, key string) {
 		"grace":        p.time(&w.Grace),
 		"qos":          scalar(&p.reader, &w.QoS, parseQoS),
 	}, "name", "queue", "resources", "runs")
-	p.chargeDemand(n, key, &w.Amounts, w.Demand)
-	p.unique(n, key, "workload", w.Name)
+	p.chargeDemand(v, &w.Amounts, w.Demand)
+	p.unique(v, "workload", w.Name)
 	p.scenario.Workloads = append(p.scenario.Workloads, w)
 }
 
@@ -46,47 +45,47 @@ func parseQoS(text string) (string, error) {
 	return text, nil
 }
 
-func (p *parser) chargeDemand(n *yaml.Node, key string, amounts *resources.Amounts, d Demand) {
+func (p *parser) chargeDemand(v yamltree.Value, amounts *resources.Amounts, d Demand) {
 	if err := chargeDevices(p.kinds, amounts, d.total()); err != nil {
-		p.complain(n, key, "%v", err)
+		p.complain(v, "%v", err)
 	}
 	if amounts.IsZero() {
-		p.complain(n, below(key, "resources"), "must not be all zero")
+		p.complain(v.Below("resources"), "must not be all zero")
 	}
 }
 
 // unique makes sure that names of pods do not collide.
-func (p *parser) unique(n *yaml.Node, key, what, name string) {
+func (p *parser) unique(v yamltree.Value, what, name string) {
 	if name == "" {
 		return
 	}
 	taken := "the name %q is taken by another workload, daemonset or foreign group"
 	for _, w := range p.scenario.Workloads {
 		if w.Name == name {
-			p.complain(n, below(key, "name"), taken, name)
+			p.complain(v.Below("name"), taken, name)
 		}
 	}
 	for _, d := range p.scenario.DaemonSets {
 		if d.Name == name {
-			p.complain(n, below(key, "name"), taken, name)
+			p.complain(v.Below("name"), taken, name)
 		}
 	}
 	for _, f := range p.scenario.Foreign {
 		if f.Name == name {
-			p.complain(n, below(key, "name"), taken, name)
+			p.complain(v.Below("name"), taken, name)
 		}
 	}
 }
 
 // arrival reads one of at, every and poisson.
 func (p *parser) arrival(into *Arrival) field {
-	return func(n *yaml.Node, key string) {
+	return func(v yamltree.Value) {
 		ways := 0
 		way := func(read field) field {
-			return func(n *yaml.Node, key string) { ways++; read(n, key) }
+			return func(v yamltree.Value) { ways++; read(v) }
 		}
 		of, at, from := "applications", time.Duration(0), time.Duration(0)
-		p.mapping(n, key, map[string]field{
+		p.mapping(v, map[string]field{
 			"at":      way(p.time(&at)),
 			"every":   way(p.time(&into.Gap)),
 			"poisson": way(scalar(&p.reader, &into.Mean, parseRate)),
@@ -94,21 +93,21 @@ func (p *parser) arrival(into *Arrival) field {
 			"of":      text(&p.reader, &of),
 		})
 		if ways != 1 {
-			p.complain(n, key, "say exactly one of at, every and poisson")
+			p.complain(v, "say exactly one of at, every and poisson")
 		}
 		if at > 0 && from > 0 {
-			p.complain(n, below(key, "from"), "goes with every and poisson")
+			p.complain(v.Below("from"), "goes with every and poisson")
 		}
 		if of != "applications" && of != "pods" {
-			p.complain(n, below(key, "of"), "%q is neither applications nor pods", of)
+			p.complain(v.Below("of"), "%q is neither applications nor pods", of)
 		}
 		into.From, into.Pods = max(at, from), of == "pods"
 	}
 }
 
-func (p *parser) daemonSet(n *yaml.Node, key string) {
+func (p *parser) daemonSet(v yamltree.Value) {
 	d := DaemonSet{Queue: "root.default", User: "simulation"}
-	p.mapping(n, key, map[string]field{
+	p.mapping(v, map[string]field{
 		"name":      p.name(&d.Name),
 		"queue":     p.queue(&d.Queue),
 		"user":      text(&p.reader, &d.User),
@@ -117,14 +116,14 @@ func (p *parser) daemonSet(n *yaml.Node, key string) {
 		"priority":  whole(&p.reader, &d.Priority, math.MinInt32, math.MaxInt32),
 		"at":        p.time(&d.At),
 	}, "name", "queue", "resources")
-	p.chargeDemand(n, key, &d.Amounts, Demand{})
-	p.unique(n, key, "daemonset", d.Name)
+	p.chargeDemand(v, &d.Amounts, Demand{})
+	p.unique(v, "daemonset", d.Name)
 	p.scenario.DaemonSets = append(p.scenario.DaemonSets, d)
 }
 
-func (p *parser) foreign(n *yaml.Node, key string) {
+func (p *parser) foreign(v yamltree.Value) {
 	f := Foreign{Runs: Forever}
-	p.mapping(n, key, map[string]field{
+	p.mapping(v, map[string]field{
 		"name":      p.name(&f.Name),
 		"groups":    p.groupNames(&f.Groups),
 		"count":     whole(&p.reader, &f.Count, 1, podsMax),
@@ -134,19 +133,19 @@ func (p *parser) foreign(n *yaml.Node, key string) {
 		"runs":      p.span(&f.Runs),
 		"resizes":   p.items(p.resize(&f.Resizes)),
 	}, "name", "resources")
-	p.chargeDemand(n, key, &f.Amounts, Demand{})
-	p.unique(n, key, "foreign", f.Name)
+	p.chargeDemand(v, &f.Amounts, Demand{})
+	p.unique(v, "foreign", f.Name)
 	p.scenario.Foreign = append(p.scenario.Foreign, f)
 }
 
 func (p *parser) resize(into *[]Resize) field {
-	return func(n *yaml.Node, key string) {
+	return func(v yamltree.Value) {
 		var one Resize
-		p.mapping(n, key, map[string]field{
+		p.mapping(v, map[string]field{
 			"after":     p.time(&one.After),
 			"resources": p.amounts(&one.Amounts),
 		}, "after", "resources")
-		p.chargeDemand(n, key, &one.Amounts, Demand{})
+		p.chargeDemand(v, &one.Amounts, Demand{})
 		*into = append(*into, one)
 	}
 }

@@ -15,25 +15,25 @@ import (
 const plansMax = 10_000
 
 // A planTally is the plans that led to something: to victims, to a nomination, or
-// to a report that there is nobody.
+// to a report that no room can be made.
 type planTally struct {
 	kept       []PlanRecord
 	outcomes   map[string]int
 	victims    map[victimKind]int
-	taken      map[taking]int
+	byQueue    map[queuePair]int
 	byTrigger  [preemptor.Triggers]triggerTally
 	violations int
 }
 
 func newPlanTally() planTally {
-	return planTally{outcomes: map[string]int{}, victims: map[victimKind]int{}, taken: map[taking]int{}}
+	return planTally{outcomes: map[string]int{}, victims: map[victimKind]int{}, byQueue: map[queuePair]int{}}
 }
 
 // A triggerTally is what is counted by why room was made.
 type triggerTally struct {
-	plans, inVain                 int
+	plans, failed                 int
 	nominated, cleared, elsewhere int
-	waits                         []time.Duration // of the pods that others went for
+	waits                         []time.Duration // of the pods with victims
 }
 
 func (t *planTally) of(trigger preemptor.Trigger) *triggerTally { return &t.byTrigger[trigger] }
@@ -45,8 +45,9 @@ type victimKind struct {
 	strategy preemptor.Strategy
 }
 
-// A taking is who took from whom, and why.
-type taking struct {
+// A queuePair is the queue that got the room of victims, the queue that they were in,
+// and why.
+type queuePair struct {
 	trigger  preemptor.Trigger
 	by, from core.QueuePath // from is empty for foreign pods
 }
@@ -119,7 +120,7 @@ func (r *run) preemptorOf(e *core.EvictionRequested) core.QueuePath {
 // queueOf is the queue of a victim; nil for a foreign pod.
 func (c *cluster) queueOf(key string) *queueBook {
 	if from := c.step.from[key]; from != nil {
-		return from // it may be gone already
+		return from // it may have ended already
 	}
 	if p := c.pods[core.AllocationKey(key)]; p != nil {
 		return p.app.queue
@@ -142,7 +143,7 @@ func (c *cluster) keep(plan purpose) {
 	if len(plan.Victims) > 0 {
 		t.of(plan.Trigger).plans++
 	} else if plan.Trigger == preemptor.RequiredNode || plan.Trigger == preemptor.Quota {
-		t.of(plan.Trigger).inVain++
+		t.of(plan.Trigger).failed++
 	}
 	for _, v := range plan.Victims {
 		t.victims[victimKind{plan.Trigger, v.Class, plan.Strategy}]++
@@ -152,23 +153,23 @@ func (c *cluster) keep(plan purpose) {
 	}
 }
 
-// count books a victim: why it goes, for whom, and from where; nil is a foreign
-// pod.
+// count books a victim: the trigger, the queue that gets its room, and the queue that
+// it was in; nil is a foreign pod.
 func (c *cluster) count(why preemptor.Trigger, by core.QueuePath, from *queueBook) {
 	c.books.change(c.books.victims[why], 1)
-	took := taking{trigger: why, by: by}
+	pair := queuePair{trigger: why, by: by}
 	if from != nil {
-		took.from = from.path
-		from.count(func(n *podCounts) { n.told[why]++ })
+		pair.from = from.path
+		from.count(func(n *podCounts) { n.victims[why]++ })
 	}
-	c.tally.preemption.taken[took]++
+	c.tally.preemption.byQueue[pair]++
 }
 
 // record is a plan as it is shown.
 func (c *cluster) record(plan purpose) PlanRecord {
 	one := PlanRecord{
 		At: seconds(c.now), Trigger: plan.Trigger.String(), Ask: plan.ask, Queue: string(plan.queue), Node: string(plan.node),
-		Outcome: plan.Reason.String(), Verdict: plan.Summary(c.scenario.Kinds), Victims: []PlanVictim{},
+		Outcome: plan.Reason.String(), Summary: plan.Summary(c.scenario.Kinds), Victims: []PlanVictim{},
 		Violations: plan.Violations, Explanation: strings.Split(plan.Explain(c.scenario.Kinds), "\n"),
 	}
 	if plan.Reason == preemptor.Chosen {

@@ -41,21 +41,21 @@ type pod struct {
 	required core.NodeID
 
 	// plan is the last plan to make room for it that was taken down, and helped
-	// whether others were told to go by it or an earlier one. nominated is the node
-	// that it has in view while it waits.
+	// whether it or an earlier one had victims. nominated is the node that it is
+	// nominated to while it waits.
 	plan      *preemptor.Decision
 	helped    bool
 	nominated core.NodeID
 
-	leaving bool // it was told to go and is charged still
-	down    bool // it counts as down for its budgets
-	state   podState
-	on      core.NodeID   // where it was placed last
-	at      time.Duration // of the placement
-	node    *node
-	devices []int
-	charged bool
-	turn    int // counts changes of state, so that what was planned before is void
+	releasing  bool // evicted, and charged still
+	down       bool // it counts as down for its budgets
+	state      podState
+	on         core.NodeID   // where it was placed last
+	at         time.Duration // of the placement
+	node       *node
+	devices    []int
+	charged    bool
+	generation int // counts changes of state, so that what was planned before does nothing
 }
 
 // A podSpec is what equal pods share.
@@ -66,9 +66,9 @@ type podSpec struct {
 	once     bool
 	driver   bool
 	optOut   bool
-	spares   bool // nobody is to go for it
+	spares   bool // no pod is to be evicted for it
 	stubborn bool
-	grace    time.Duration // that it takes to end once it was told to go
+	grace    time.Duration // that it takes to end after its eviction was requested
 	budgets  []*budget
 	daemon   *daemonSet // nil for all others
 	tags     map[string]string
@@ -97,7 +97,7 @@ func (c *cluster) arrive(p *pod) {
 		Tags:        p.tags,
 	})
 	if p.leave >= 0 {
-		c.agenda.plan(max(p.leave, c.now), func() { c.leave(p) })
+		c.events.plan(max(p.leave, c.now), func() { c.leave(p) })
 	}
 }
 
@@ -111,14 +111,14 @@ func (c *cluster) feasible(key core.AllocationKey, id core.NodeID, _ bool) error
 }
 
 // simulate says whether a pod may run on a node to which some pods were added
-// and from which some were taken away. Labels and models stay whoever goes.
+// and from which some were taken away. Labels and models stay as they are.
 func (c *cluster) simulate(key core.AllocationKey, id core.NodeID, add, remove []core.AllocationKey) error {
 	p, n := c.pods[key], c.nodes[id]
 	if p == nil || n == nil || !n.up {
-		return &lasting{fmt.Errorf("pod %s or node %s is not known", key, id)}
+		return &unresolvable{fmt.Errorf("pod %s or node %s is not known", key, id)}
 	}
 	if err := n.never(&p.wants); err != nil {
-		return &lasting{err}
+		return &unresolvable{err}
 	}
 	if p.demand.Count == 0 {
 		return nil
@@ -137,11 +137,11 @@ func (c *cluster) simulate(key core.AllocationKey, id core.NodeID, add, remove [
 	return table.check(&p.wants)
 }
 
-// A lasting refusal is one that holds whoever goes.
-type lasting struct{ error }
+// An unresolvable refusal holds whatever ends on the node.
+type unresolvable struct{ error }
 
-// Unresolvable tells the core so.
-func (*lasting) Unresolvable() bool { return true }
+// Unresolvable says so to the core.
+func (*unresolvable) Unresolvable() bool { return true }
 
 // placed takes in a placement: the pod gets its devices and starts, or cannot
 // be bound.
@@ -169,7 +169,7 @@ func (c *cluster) placed(a *core.Allocation) {
 	p.at, p.on, p.node, p.devices = c.now, n.ID, n, n.table.take(p.demand)
 	n.pods[p.key] = p
 	c.charge(p)
-	step, turn := c.started, p.turn
+	step, turn := c.started, p.generation
 	if c.scenario.Faults.BindFails.happens(c.faults) {
 		step = c.unbind
 	}
@@ -182,13 +182,13 @@ func (c *cluster) placed(a *core.Allocation) {
 		return
 	}
 	c.after(delay, func() {
-		if p.turn == turn {
+		if p.generation == turn {
 			step(p)
 		}
 	})
 }
 
-func (p *pod) moveTo(state podState) { p.state, p.turn = state, p.turn+1 }
+func (p *pod) moveTo(state podState) { p.state, p.generation = state, p.generation+1 }
 
 func (c *cluster) charge(p *pod) {
 	p.charged = true
@@ -201,10 +201,10 @@ func (c *cluster) discharge(p *pod) {
 		p.charged = false
 		c.books.charge(p.app.queue, p.amounts, -1)
 	}
-	if p.leaving {
-		p.leaving = false
-		c.books.change(c.books.leaving, -1)
-		c.backUp(p)
+	if p.releasing {
+		p.releasing = false
+		c.books.change(c.books.releasing, -1)
+		c.markUp(p)
 	}
 	if p.state == over {
 		delete(c.pods, p.key)
@@ -223,12 +223,12 @@ func (p *pod) vacate() {
 // started counts a pod as placed for good, and plans its end.
 func (c *cluster) started(p *pod) {
 	c.countPlaced(p)
-	c.backUp(p)
+	c.markUp(p)
 	p.moveTo(running)
 	if p.leave < 0 && p.runs >= 0 {
-		turn := p.turn
+		turn := p.generation
 		c.after(p.runs, func() {
-			if p.turn == turn {
+			if p.generation == turn {
 				c.ended(p)
 			}
 		})
@@ -287,7 +287,7 @@ func (c *cluster) leave(p *pod) {
 
 // giveUp takes an ask back that was never placed.
 func (c *cluster) giveUp(p *pod) {
-	reason := c.why(p)
+	reason := c.explain(p)
 	pods := c.tally.gaveUp[reason]
 	if pods == nil {
 		pods = &pendingPods{example: p.key}
@@ -295,18 +295,18 @@ func (c *cluster) giveUp(p *pod) {
 	}
 	pods.count++
 	p.app.queue.count(func(n *podCounts) { n.gaveUp++ })
-	c.takeBack(p)
+	c.withdraw(p)
 }
 
-// cancel takes an ask back that nobody needs any more.
+// cancel takes an ask back that is not needed any more.
 func (c *cluster) cancel(p *pod) {
 	p.app.queue.count(func(n *podCounts) { n.cancelled++ })
-	c.takeBack(p)
+	c.withdraw(p)
 }
 
-func (c *cluster) takeBack(p *pod) {
+func (c *cluster) withdraw(p *pod) {
 	c.unnominate(p)
-	c.backUp(p)
+	c.markUp(p)
 	c.books.wait(p, -1)
 	p.moveTo(over)
 	delete(c.pods, p.key)
@@ -331,7 +331,7 @@ func (c *cluster) rejected(e *core.AllocationRejected) {
 	c.tally.rejections[reason]++
 	p.app.queue.count(func(n *podCounts) { n.rejected++ })
 	c.unnominate(p)
-	c.backUp(p)
+	c.markUp(p)
 	c.books.wait(p, -1)
 	p.moveTo(over)
 	delete(c.pods, p.key)

@@ -56,18 +56,18 @@ func (c *cluster) evictionRequested(e *core.EvictionRequested) {
 // preempt ends a pod because the core wants its room. One that is over already has
 // its release on the way.
 func (c *cluster) preempt(p *pod, e *core.EvictionRequested) {
-	if p.leaving {
+	if p.releasing {
 		c.breach("the pod %s was evicted twice", p.key)
 		return
 	}
 	c.step.evict(e, p.app.queue)
-	p.leaving = true
-	c.books.change(c.books.leaving, 1)
+	p.releasing = true
+	c.books.change(c.books.releasing, 1)
 	if p.state == over {
 		return
 	}
 	if p.stubborn {
-		c.goDown(p)
+		c.markDown(p)
 		return
 	}
 	p.app.queue.count(func(n *podCounts) { n.preempted++ })
@@ -80,26 +80,26 @@ func (c *cluster) preemptForeign(p *foreignPod, e *core.EvictionRequested) {
 	case p.Static:
 		c.breach("the static pod %s was evicted", p.key)
 		return
-	case p.leaving:
+	case p.releasing:
 		c.breach("the foreign pod %s was evicted twice", p.key)
 		return
 	}
 	c.step.evict(e, nil)
-	p.leaving = true
-	c.books.change(c.books.leaving, 1)
+	p.releasing = true
+	c.books.change(c.books.releasing, 1)
 	if p.gone {
 		return
 	}
 	p.gone = true
 	c.tally.foreignPreempted++
-	c.confirm(0, func() { c.forget(p) })
+	c.confirm(0, func() { c.releaseForeign(p) })
 }
 
-// leftForeign ends the eviction of a foreign pod.
-func (c *cluster) leftForeign(p *foreignPod) {
-	if p.leaving {
-		p.leaving = false
-		c.books.change(c.books.leaving, -1)
+// endForeignEviction ends the eviction of a foreign pod.
+func (c *cluster) endForeignEviction(p *foreignPod) {
+	if p.releasing {
+		p.releasing = false
+		c.books.change(c.books.releasing, -1)
 	}
 }
 
@@ -120,7 +120,7 @@ func (c *cluster) nominated(e *core.Nominated) {
 		c.breach("the pod %s was nominated to %s without a plan", e.Key, e.Node)
 	default:
 		p.nominated = e.Node
-		c.books.change(c.books.nominees, 1)
+		c.books.change(c.books.nominated, 1)
 		c.tally.preemption.of(e.Plan.Trigger).nominated++
 		for _, v := range e.Plan.Victims {
 			c.step.chosen[core.AllocationKey(v.Key)] = true
@@ -132,7 +132,7 @@ func (c *cluster) nominated(e *core.Nominated) {
 
 // nominationEnded takes in that a pod is nominated no more. That of a pod that was
 // placed or taken back ends with it here. A pod that was taken back may still lose
-// its nomination in the core, which hears of it later.
+// its nomination in the core, which learns of it later.
 func (c *cluster) nominationEnded(e *core.NominationEnded) {
 	p := c.pods[e.Key]
 	switch {
@@ -164,7 +164,7 @@ func (c *cluster) arrived(p *pod, on core.NodeID) {
 func (c *cluster) unnominate(p *pod) {
 	if p.nominated != "" {
 		p.nominated = ""
-		c.books.change(c.books.nominees, -1)
+		c.books.change(c.books.nominated, -1)
 	}
 }
 

@@ -16,7 +16,7 @@ func allTriggers(visit func(preemptor.Trigger)) {
 	}
 }
 
-// preemptionOf sums up who made room for whom; nil if nobody was asked to.
+// preemptionOf sums up evictions and nominations; nil if there were none.
 func (r *run) preemptionOf(view *core.View) *Preemption {
 	t, counts := &r.tally.preemption, view.Preempted
 	if len(t.outcomes) == 0 && counts.Victims.Total()+counts.Nominations+counts.Loops == 0 {
@@ -24,20 +24,20 @@ func (r *run) preemptionOf(view *core.View) *Preemption {
 	}
 	p := &Preemption{
 		Plans: t.outcomes, Victims: int(counts.Victims.Total()), Foreign: r.tally.foreignPreempted,
-		Stuck: int(counts.Overdue.Total()), Reservations: int(counts.Reservations),
+		Overdue: int(counts.Overdue.Total()), Reservations: int(counts.Reservations),
 		Nominations: int(counts.Nominations), Cleared: int(counts.Cleared), Loops: int(counts.Loops),
 		NodesLookedAt: int64(view.Work.NodeCosts), Violations: t.violations,
-		ByTrigger: []TriggerCount{}, ByKind: r.victimCounts(), Taken: r.takings(),
+		ByTrigger: []TriggerCount{}, ByKind: r.victimCounts(), ByQueue: r.queueVictims(),
 		Waiting: waitsOf(r.tally.daemonWaits), Helped: waitsOf(t.of(preemptor.RequiredNode).waits),
-		InVain: huntsInVain(view, r.scenario), Budgets: r.budgetUse(), Records: t.kept,
+		Failed: failedAttempts(view, r.scenario), Budgets: r.budgetUse(), Records: t.kept,
 	}
 	for _, n := range view.Nodes {
-		p.Leaving += len(n.Evictions)
+		p.Releasing += len(n.Evictions)
 	}
 	allTriggers(func(trigger preemptor.Trigger) {
 		of := t.of(trigger)
 		one := TriggerCount{
-			Trigger: trigger.String(), Plans: of.plans, InVain: of.inVain, Victims: int(counts.Victims.By(trigger)),
+			Trigger: trigger.String(), Plans: of.plans, Failed: of.failed, Victims: int(counts.Victims.By(trigger)),
 			Nominations: of.nominated, Cleared: of.cleared, Elsewhere: of.elsewhere, Helped: waitsOf(of.waits),
 		}
 		if one != (TriggerCount{Trigger: one.Trigger}) {
@@ -62,15 +62,15 @@ func (r *run) victimCounts() []VictimCount {
 	return list
 }
 
-// takings lists who took from whom.
-func (r *run) takings() []Taking {
-	taken := r.tally.preemption.taken
-	pairs := slices.SortedFunc(maps.Keys(taken), func(a, b taking) int {
+// queueVictims lists victims by the queues that got their room and that they were in.
+func (r *run) queueVictims() []QueueVictims {
+	taken := r.tally.preemption.byQueue
+	pairs := slices.SortedFunc(maps.Keys(taken), func(a, b queuePair) int {
 		return cmp.Or(cmp.Compare(a.trigger, b.trigger), cmp.Compare(a.by, b.by), cmp.Compare(a.from, b.from))
 	})
-	list := []Taking{}
+	list := []QueueVictims{}
 	for _, k := range pairs {
-		list = append(list, Taking{Trigger: k.trigger.String(), By: string(k.by), From: string(k.from), Victims: taken[k]})
+		list = append(list, QueueVictims{Trigger: k.trigger.String(), By: string(k.by), From: string(k.from), Victims: taken[k]})
 	}
 	return list
 }
@@ -83,24 +83,24 @@ func (r *run) budgetUse() []BudgetUse {
 	return list
 }
 
-// A huntKind is what hunts in vain are grouped by.
-type huntKind struct {
+// An attemptKind is what failed preemption attempts are grouped by.
+type attemptKind struct {
 	queue            core.QueuePath
-	trigger, verdict string
+	trigger, summary string
 }
 
-// huntsInVain groups the pods that wait at the end by why nobody makes room.
-func huntsInVain(view *core.View, s *Scenario) []HuntCount {
-	groups := map[huntKind]*HuntCount{}
+// failedAttempts groups the pods that wait at the end by why no room can be made.
+func failedAttempts(view *core.View, s *Scenario) []FailedAttempts {
+	groups := map[attemptKind]*FailedAttempts{}
 	for _, app := range view.Applications {
 		for _, ask := range sortedAsks(app) {
-			for _, h := range ask.Attempts {
-				kind := huntKind{app.Queue, h.Trigger.String(), huntVerdict(h, s)}
+			for _, a := range ask.Attempts {
+				kind := attemptKind{app.Queue, a.Trigger.String(), attemptSummary(a, s)}
 				one := groups[kind]
 				if one == nil {
-					one = &HuntCount{
-						Queue: string(app.Queue), Trigger: kind.trigger, Verdict: kind.verdict, Example: string(ask.Key), Nearest: string(h.Node),
-						Nodes: h.Nodes, Closed: h.Closed, Small: h.TooSmall, Lacking: h.Insufficient, Refused: h.Refused,
+					one = &FailedAttempts{
+						Queue: string(app.Queue), Trigger: kind.trigger, Summary: kind.summary, Example: string(ask.Key), NearMiss: string(a.Node),
+						Nodes: a.Nodes, Closed: a.Closed, TooSmall: a.TooSmall, Insufficient: a.Insufficient, Refused: a.Refused,
 					}
 					groups[kind] = one
 				}
@@ -108,31 +108,29 @@ func huntsInVain(view *core.View, s *Scenario) []HuntCount {
 			}
 		}
 	}
-	var list []HuntCount
+	var list []FailedAttempts
 	for _, one := range groups {
 		list = append(list, *one)
 	}
-	slices.SortFunc(list, func(a, b HuntCount) int {
+	slices.SortFunc(list, func(a, b FailedAttempts) int {
 		return cmp.Or(cmp.Compare(b.Pods, a.Pods), cmp.Compare(a.Queue, b.Queue),
-			cmp.Compare(a.Trigger, b.Trigger), cmp.Compare(a.Verdict, b.Verdict))
+			cmp.Compare(a.Trigger, b.Trigger), cmp.Compare(a.Summary, b.Summary))
 	})
 	return list
 }
 
-// huntVerdict says why a hunt found nobody.
-func huntVerdict(h core.PreemptionAttempt, s *Scenario) string {
-	switch {
-	case h.Plan != nil:
-		return h.Plan.Summary(s.Kinds)
-	default:
+// attemptSummary says why a preemption attempt failed.
+func attemptSummary(a core.PreemptionAttempt, s *Scenario) string {
+	if a.Plan == nil {
 		return "no node could hold it"
 	}
+	return a.Plan.Summary(s.Kinds)
 }
 
-// toldByTrigger names the counts that are not zero; nil if none is.
-func toldByTrigger(told [preemptor.Triggers]int) map[string]int {
+// victimsByTrigger names the counts that are not zero; nil if none is.
+func victimsByTrigger(victims [preemptor.Triggers]int) map[string]int {
 	var named map[string]int
-	for t, n := range told {
+	for t, n := range victims {
 		if n > 0 && named == nil {
 			named = map[string]int{}
 		}
@@ -147,7 +145,7 @@ func (r *run) preemptionSeries() *PreemptionSeries {
 	b := r.books
 	s := &PreemptionSeries{
 		Victims: []int64{}, ByTrigger: []TriggerSeries{},
-		Leaving: b.leaving.peaks(), Nominated: b.nominees.peaks(), Daemons: b.daemons.peaks(),
+		Releasing: b.releasing.peaks(), Nominated: b.nominated.peaks(), Daemons: b.daemons.peaks(),
 	}
 	allTriggers(func(t preemptor.Trigger) {
 		victims := b.victims[t].peaks()

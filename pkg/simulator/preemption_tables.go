@@ -21,27 +21,27 @@ func (r *Result) preemptionTable() Table {
 		outcomes = append(outcomes, outcome, p.Plans[outcome])
 	}
 	t.group("plans", outcomes...)
-	t.group("victims", "told to go", p.Victims, "of these foreign", p.Foreign, "did not go in time", p.Stuck,
-		"not gone at the end", p.Leaving, "exceeded a budget", p.Violations)
-	t.group("nominations", "made", p.Nominations, "came to nothing", p.Cleared)
-	t.group("reservations", "gave way", p.Reservations)
+	t.group("victims", "evicted", p.Victims, "of these foreign", p.Foreign, "overdue", p.Overdue,
+		"releasing at the end", p.Releasing, "exceeded a budget", p.Violations)
+	t.group("nominations", "made", p.Nominations, "cleared", p.Cleared)
+	t.group("reservations", "cancelled", p.Reservations)
 	t.group("loops", "stopped", p.Loops)
 	return t
 }
 
 // triggerTable is what each reason to make room came to. Without nominations
-// there is only one, and nothing to tell apart.
+// there is only one, and nothing to compare.
 func (r *Result) triggerTable() Table {
 	t := Table{
 		Title: "Preemption by trigger",
-		Head:  []string{"trigger", "plans", "in vain", "victims", "nominations", "came to nothing", "placed elsewhere"}, Words: 1,
+		Head:  []string{"trigger", "plans", "failed", "victims", "nominations", "cleared", "placed elsewhere"}, Words: 1,
 	}
 	if r.Preemption == nil || !r.Preemption.mixed() {
 		return t
 	}
 	for _, one := range r.Preemption.ByTrigger {
 		row := []string{one.Trigger}
-		for _, n := range []int{one.Plans, one.InVain, one.Victims, one.Nominations, one.Cleared, one.Elsewhere} {
+		for _, n := range []int{one.Plans, one.Failed, one.Victims, one.Nominations, one.Cleared, one.Elsewhere} {
 			row = append(row, Thousands(int64(n)))
 		}
 		t.Rows = append(t.Rows, row)
@@ -49,12 +49,12 @@ func (r *Result) triggerTable() Table {
 	return t
 }
 
-// mixed reports whether anything but required nodes made anybody go.
+// mixed reports whether there is anything but victims for required nodes.
 func (p *Preemption) mixed() bool {
 	return len(p.ByTrigger) > 1 || p.Nominations > 0 || len(p.ByTrigger) == 1 && p.ByTrigger[0].Trigger != requiredNode
 }
 
-// requiredNode is the trigger that pods of daemonsets pull.
+// requiredNode is the trigger of pods of daemonsets.
 var requiredNode = preemptor.RequiredNode.String()
 
 // victimTable is victims by class, and by the strategy that chose them.
@@ -99,7 +99,7 @@ func strategyRank(name string) int {
 	return slices.IndexFunc(strategies, func(s preemptor.Strategy) bool { return s.String() == name })
 }
 
-// helpedTable is how long pods waited for which room was made.
+// helpedTable is how long the pods waited that had room made for them.
 func (r *Result) helpedTable() Table {
 	t := Table{Title: "Pods that room is made for, from ask to placement", Head: []string{"pods", "count", "mean", "p50", "p90", "p99", "max"}, Words: 1}
 	p := r.Preemption
@@ -114,21 +114,21 @@ func (r *Result) helpedTable() Table {
 	row("of daemonsets, all", p.Waiting)
 	for _, one := range p.ByTrigger {
 		if one.Trigger == requiredNode {
-			row("of daemonsets, for which others went", one.Helped)
+			row("of daemonsets, with victims", one.Helped)
 		} else {
-			row("for which others went by "+one.Trigger, one.Helped)
+			row("with victims by "+one.Trigger, one.Helped)
 		}
 	}
 	return t
 }
 
-// takingTable is who took from whom, unless it was for daemonsets alone.
-func (r *Result) takingTable() Table {
-	t := Table{Title: "Who took from whom", Head: []string{"trigger", "queue", "took from", "victims"}, Words: 3}
+// byQueueTable is the victims by queues, unless all were for daemonsets.
+func (r *Result) byQueueTable() Table {
+	t := Table{Title: "Victims by queue", Head: []string{"trigger", "for queue", "from queue", "victims"}, Words: 3}
 	if r.Preemption == nil || !r.Preemption.mixed() {
 		return t
 	}
-	for _, one := range r.Preemption.Taken {
+	for _, one := range r.Preemption.ByQueue {
 		from := one.From
 		switch from {
 		case "":
@@ -151,33 +151,33 @@ func (r *Result) budgetTable() Table {
 	return t
 }
 
-// vainShown is how many reasons the table of searches in vain lists.
-const vainShown = 12
+// failedShown is how many reasons the table of failed attempts lists.
+const failedShown = 12
 
-// vainTable is why nobody makes room for pods that wait at the end.
-func (r *Result) vainTable() Table {
+// failedTable is why no room can be made for pods that wait at the end.
+func (r *Result) failedTable() Table {
 	t := Table{
-		Title: "Waiting at the end, and why nobody makes room",
+		Title: "Waiting at the end, and why no room can be made",
 		Words: 4,
 		Head: []string{
-			"queue", "trigger", "where the least is missing", "for example",
-			"nodes", "too small", "too little to free", "closed", "refused", "pods",
+			"queue", "trigger", "near miss", "for example",
+			"nodes", "too small", "insufficient", "closed", "refused", "pods",
 		},
 	}
 	if r.Preemption == nil {
 		return t
 	}
-	for i, h := range r.Preemption.InVain {
-		if i == vainShown {
-			t.Rows = append(t.Rows, []string{"", "", fmt.Sprintf("and %d more", len(r.Preemption.InVain)-i), "", "", "", "", "", "", ""})
+	for i, one := range r.Preemption.Failed {
+		if i == failedShown {
+			t.Rows = append(t.Rows, []string{"", "", fmt.Sprintf("and %d more", len(r.Preemption.Failed)-i), "", "", "", "", "", "", ""})
 			break
 		}
-		nearest := Readable(h.Verdict)
-		if h.Nearest != "" {
-			nearest = h.Nearest + ": " + nearest
+		nearMiss := Readable(one.Summary)
+		if one.NearMiss != "" {
+			nearMiss = one.NearMiss + ": " + nearMiss
 		}
-		row := []string{h.Queue, h.Trigger, nearest, h.Example}
-		for _, n := range []int{h.Nodes, h.Small, h.Lacking, h.Closed, h.Refused, h.Pods} {
+		row := []string{one.Queue, one.Trigger, nearMiss, one.Example}
+		for _, n := range []int{one.Nodes, one.TooSmall, one.Insufficient, one.Closed, one.Refused, one.Pods} {
 			row = append(row, Thousands(int64(n)))
 		}
 		t.Rows = append(t.Rows, row)
@@ -188,7 +188,7 @@ func (r *Result) vainTable() Table {
 // explainedMax is how many plans the text explains.
 const explainedMax = 12
 
-// Explained are the plans that are worth reading first: the first few that differ
+// Explained are the plans to read first: the first few that differ
 // in trigger, outcome, strategy or the classes of their victims.
 func (p *Preemption) Explained() []PlanRecord {
 	var list []PlanRecord
@@ -250,7 +250,7 @@ func (p *Preemption) Count() int {
 	return n
 }
 
-// Title says which plan it is: when, for whom, and where the node was chosen.
+// Title says which plan it is: when, for which ask, and the node if it was chosen.
 func (p PlanRecord) Title() string {
 	title := Clock(p.At.Duration()) + "  " + p.Ask
 	if p.Node != "" && p.Trigger != requiredNode {

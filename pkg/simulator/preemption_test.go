@@ -57,10 +57,10 @@ incidents:
   - {at: 160s, what: drain, group: n, count: 2, evicts: true, for: 1m}
 `
 
-// TestNobodyIsLeavingForEver plays a roll-out with confirmations that come in time,
-// late and twice: in the end everybody has gone who was told to, and every pod of a
-// daemonset has its place.
-func TestNobodyIsLeavingForEver(t *testing.T) {
+// TestEveryVictimEnds plays a roll-out with confirmations that come in time, late and
+// twice: in the end all victims have ended, and every pod of a daemonset has its
+// place.
+func TestEveryVictimEnds(t *testing.T) {
 	faults := []string{
 		"",
 		"faults: {release-late: 40%, late: 10s..3m}",
@@ -68,62 +68,62 @@ func TestNobodyIsLeavingForEver(t *testing.T) {
 		"faults: {bind-fails: 10%, release-late: 30%, release-twice: 30%, report-twice: 30%, foreign-early: 50%, late: 1s..4m}",
 		"faults: {release-late: 20%, release-twice: 20%, late: 0s..10s}\ndelays: {start: 0s, stop: 0s, restart: 0s}",
 	}
-	victims, stuck, important := 0, 0, 0
+	victims, overdue, important := 0, 0, 0
 	for i, fault := range faults {
 		for seed := uint64(1); seed <= 8; seed++ {
 			s := parse(t, fmt.Sprintf(everyKind, []string{"0s", "30s"}[seed%2])+fault)
 			r := verified(t, s, seed)
 			name := fmt.Sprintf("faults %d, seed %d", i, seed)
 			if r.Preemption == nil {
-				t.Fatalf("%s: nobody was asked to make room", name)
+				t.Fatalf("%s: no pod was evicted", name)
 			}
-			assert.Equal(t, r.Preemption.Leaving, 0, name)
+			assert.Equal(t, r.Preemption.Releasing, 0, name)
 			assert.Equal(t, r.Pods.Pending, 0, name)
-			leaving := r.Series.Preemption.Leaving
-			assert.Equal(t, leaving[len(leaving)-1], int64(0), name)
+			releasing := r.Series.Preemption.Releasing
+			assert.Equal(t, releasing[len(releasing)-1], int64(0), name)
 			assertPlans(t, r)
-			victims, stuck = victims+r.Preemption.Victims, stuck+r.Preemption.Stuck
+			victims, overdue = victims+r.Preemption.Victims, overdue+r.Preemption.Overdue
 			important += byTrigger(t, r, "priority").Victims
 		}
 	}
-	assert.Assert(t, victims-important > 500 && important > 200 && stuck > 10, "%d victims, %d by priority, %d stuck", victims, important, stuck)
+	assert.Assert(t, victims-important > 500 && important > 200 && overdue > 10, "%d victims, %d by priority, %d overdue", victims, important, overdue)
 }
 
-// TestConfirmationsThatNeverCome leaves only those on the books that were never
-// confirmed: told to go and stuck.
+// TestConfirmationsThatNeverCome leaves only those victims on the books that were
+// never confirmed, and they are overdue.
 func TestConfirmationsThatNeverCome(t *testing.T) {
-	stuck := 0
+	releasing := 0
 	for seed := uint64(1); seed <= 16; seed++ {
 		s := parse(t, fmt.Sprintf(everyKind, "30s")+"faults: {release-never: 25%, release-late: 10%, release-twice: 10%, late: 1s..2m}")
 		r := verified(t, s, seed)
 		assertPlans(t, r)
-		assert.Assert(t, r.Preemption.Leaving <= r.Preemption.Stuck, "seed %d: %+v", seed, r.Preemption)
-		assert.Assert(t, r.Preemption.Leaving <= r.Faults.ReleasesNever, "seed %d", seed)
-		stuck += r.Preemption.Leaving
+		assert.Assert(t, r.Preemption.Releasing <= r.Preemption.Overdue, "seed %d: %+v", seed, r.Preemption)
+		assert.Assert(t, r.Preemption.Releasing <= r.Faults.ReleasesNever, "seed %d", seed)
+		releasing += r.Preemption.Releasing
 	}
-	assert.Assert(t, stuck > 0)
+	assert.Assert(t, releasing > 0)
 }
 
 // assertPlans checks what holds of the plans of every run of everyKind.
 func assertPlans(t *testing.T, r *simulator.Result) {
 	t.Helper()
 	p := r.Preemption
-	byKind, told := 0, 0
+	byKind, planned := 0, 0
 	for _, v := range p.ByKind {
 		byKind += v.Victims
 	}
 	for _, plan := range p.Records {
-		told += len(plan.Victims)
+		planned += len(plan.Victims)
 		assert.Equal(t, len(plan.Victims) > 0, plan.Outcome == "chosen")
 		assert.Assert(t, len(plan.Explanation) > 2, plan.Ask)
 		for _, v := range plan.Victims {
 			for _, never := range []string{"logs/", "agent/", "proxy/", "kubelet/", "secret/", "above/"} {
-				assert.Assert(t, !strings.HasPrefix(v.Key, never), "%s was told to go for %s", v.Key, plan.Ask)
+				assert.Assert(t, !strings.HasPrefix(v.Key, never), "%s was evicted for %s", v.Key, plan.Ask)
 			}
 		}
 	}
 	assert.Equal(t, byKind, p.Victims)
-	assert.Equal(t, told, p.Victims)
+	assert.Equal(t, planned, p.Victims)
 	assert.Equal(t, len(p.Records), p.Count())
 	series := r.Series.Preemption.Victims
 	assert.Equal(t, int(slices.Max(series)), p.Victims)
@@ -149,7 +149,7 @@ workloads: [{name: web, queue: default, pods: 1, resources: {vcore: 3, memory: 1
 	assert.Equal(t, r.Pods.Restarted, 0)
 }
 
-// A foreign pod that is told to go ends, and a stubborn one does not.
+// An evicted foreign pod ends, and a stubborn one does not.
 func TestForeignAndStubbornVictims(t *testing.T) {
 	const text = `
 name: victims
@@ -163,15 +163,15 @@ workloads: [{name: web, queue: default, pods: 1, stubborn: true, resources: {vco
 	p := r.Preemption
 	assert.Equal(t, p.Victims, 2)
 	assert.Equal(t, p.Foreign, 1)
-	assert.Equal(t, p.Stuck, 1)
-	assert.Equal(t, p.Leaving, 0) // it ended by itself after all
+	assert.Equal(t, p.Overdue, 1)
+	assert.Equal(t, p.Releasing, 0) // it ended by itself after all
 	assert.Equal(t, p.Helped.Max.Duration(), 30*time.Second+2*time.Minute+time.Second)
 	assert.Equal(t, r.Pods.Preempted, 0)
 	assert.Equal(t, r.Pods.Ended, 1)
 }
 
 // Without a busy node there is nothing about preemption in the result.
-func TestNobodyIsPreemptedWithoutNeed(t *testing.T) {
+func TestNoPreemptionWithoutNeed(t *testing.T) {
 	r := verified(t, example(t, "small"), 0)
 	assert.Assert(t, r.Preemption == nil && r.Series.Preemption == nil)
 	assert.Assert(t, !strings.Contains(outputs(t, r), "PREEMPTION"))

@@ -24,7 +24,7 @@ func (s *Scenario) UseQueues(text string) error {
 	s.Config, s.queues = document.Partitions[0], document.Text
 	s.Warnings = ours(document.Warnings, config.Warning)
 	if at, err := s.workOutChanges(); err != nil {
-		return Problems{{Key: s.Changes[at].key, Text: err.Error()}}
+		return Problems{{Key: s.Changes[at].stands.Path, Text: err.Error()}}
 	}
 	return nil
 }

@@ -2,22 +2,23 @@ package simulator
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A reader turns YAML nodes into values and collects everything that is wrong
-// with them. Its methods leave a value alone that they cannot read.
+// A reader turns the values of a text into those of a scenario and collects
+// everything that is wrong with them. Its methods leave a value alone that they
+// cannot read.
 type reader struct {
 	kinds    *resources.Kinds
 	problems Problems
-	values   int // read so far, those that aliases repeat each time
+	gaveUp   bool // there were too many values: what is reported after that is noise
 }
 
 // valuesMax is the most values of a scenario. It bounds what a few lines with
@@ -25,77 +26,84 @@ type reader struct {
 const valuesMax = 2_000_000
 
 // A field reads the value of one key.
-type field func(n *yaml.Node, key string)
+type field func(yamltree.Value)
 
-func (r *reader) complain(n *yaml.Node, key, format string, args ...any) {
-	r.problems = append(r.problems, Problem{Line: n.Line, Key: key, Text: fmt.Sprintf(format, args...)})
+func (r *reader) complain(v yamltree.Value, format string, args ...any) {
+	r.add(Problem{Line: v.Line, Key: v.Path, Text: fmt.Sprintf(format, args...)})
 }
 
-// follow replaces an alias by what it stands for.
-func follow(n *yaml.Node) *yaml.Node {
-	for n.Kind == yaml.AliasNode {
-		n = n.Alias
+func (r *reader) add(problems ...Problem) {
+	if !r.gaveUp {
+		r.problems = append(r.problems, problems...)
 	}
-	return n
+}
+
+// exceeded reports that there were too many values.
+func (r *reader) exceeded() {
+	r.add(Problem{Text: fmt.Sprintf("the scenario has more than %d values", valuesMax)})
+	r.gaveUp = true
 }
 
 // mapping reads each key with its field. Keys without a field and keys that
 // come twice are problems, and so are missing ones.
-func (r *reader) mapping(n *yaml.Node, key string, fields map[string]field, required ...string) {
-	n = follow(n)
-	if n.Kind != yaml.MappingNode {
-		r.complain(n, key, "must be a mapping with some of the keys %s", keysOf(fields))
+func (r *reader) mapping(v yamltree.Value, fields map[string]field, required ...string) {
+	if !v.IsMapping() {
+		r.complain(v, "must be a mapping with some of the keys %s", keysOf(fields))
 		return
 	}
 	seen := map[string]bool{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		name := n.Content[i].Value
-		at := below(key, name)
-		read, known := fields[name]
+	for _, e := range v.Entries() {
+		read, known := fields[e.Key]
 		switch {
+		case e.Wrong != "":
+			r.complain(e.Value.AtKey(), "%s", e.Wrong)
 		case !known:
-			r.complain(n.Content[i], at, "is not known here; known are %s", keysOf(fields))
-		case seen[name]:
-			r.complain(n.Content[i], at, "stands here twice")
+			r.complain(e.Value.AtKey(), "is not known here; known are %s", keysOf(fields))
+		case e.Twice > 0:
+			r.complain(e.Value.AtKey(), "stands here twice")
 		default:
-			read(follow(n.Content[i+1]), at)
+			read(e.Value)
 		}
-		seen[name] = true
+		seen[e.Key] = true
 	}
 	for _, name := range required {
 		if !seen[name] {
-			r.complain(n, below(key, name), "is missing")
+			r.complain(v.Below(name), "is missing")
 		}
 	}
 }
 
 func keysOf(fields map[string]field) string {
-	names := make([]string, 0, len(fields))
-	for name := range fields {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
+	return strings.Join(slices.Sorted(maps.Keys(fields)), ", ")
 }
 
-func below(key, name string) string {
-	if key == "" {
-		return name
+// entries are the keys of a mapping that make sense; the others are problems.
+func (r *reader) entries(v yamltree.Value) []yamltree.Entry {
+	var entries []yamltree.Entry
+	for _, e := range v.Entries() {
+		switch {
+		case e.Wrong != "":
+			r.complain(e.Value.AtKey(), "%s", e.Wrong)
+		case e.Twice > 0:
+			r.complain(e.Value.AtKey(), "stands here twice")
+		default:
+			entries = append(entries, e)
+		}
 	}
-	return key + "." + name
+	return entries
 }
 
 // items reads a list, up to listMax long.
 func (r *reader) items(each field) field {
-	return func(n *yaml.Node, key string) {
+	return func(v yamltree.Value) {
 		switch {
-		case n.Kind != yaml.SequenceNode:
-			r.complain(n, key, "must be a list")
-		case len(n.Content) > listMax:
-			r.complain(n, key, "has %d entries, more than %d", len(n.Content), listMax)
+		case !v.IsList():
+			r.complain(v, "must be a list")
+		case len(v.Node.Content) > listMax:
+			r.complain(v, "has %d entries, more than %d", len(v.Node.Content), listMax)
 		default:
-			for i, item := range n.Content {
-				each(follow(item), fmt.Sprintf("%s[%d]", key, i))
+			for _, item := range v.Items() {
+				each(item)
 			}
 		}
 	}
@@ -103,20 +111,14 @@ func (r *reader) items(each field) field {
 
 // scalar reads a value with parse.
 func scalar[T any](r *reader, into *T, parse func(string) (T, error)) field {
-	return func(n *yaml.Node, key string) {
-		if r.values++; r.values >= valuesMax {
-			if r.values == valuesMax {
-				r.complain(n, key, "the scenario has more than %d values", valuesMax)
-			}
+	return func(v yamltree.Value) {
+		if !v.IsScalar() || v.IsNull() {
+			r.complain(v, "must be a single value")
 			return
 		}
-		if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-			r.complain(n, key, "must be a single value")
-			return
-		}
-		value, err := parse(n.Value)
+		value, err := parse(v.Node.Value)
 		if err != nil {
-			r.complain(n, key, "%v", err)
+			r.complain(v, "%v", err)
 			return
 		}
 		*into = value
@@ -167,9 +169,9 @@ func (r *reader) flag(into *bool) field {
 	})
 }
 
-func (r *reader) time(into *time.Duration) field { return scalar(r, into, parseTime) }
-func (r *reader) span(into *Span) field          { return scalar(r, into, ParseSpan) }
-func (r *reader) chance(into *Chance) field      { return scalar(r, into, parseChance) }
+func (r *reader) time(into *time.Duration) field      { return scalar(r, into, parseTime) }
+func (r *reader) span(into *Span) field               { return scalar(r, into, ParseSpan) }
+func (r *reader) probability(into *Probability) field { return scalar(r, into, parseProbability) }
 
 func (r *reader) count(into *Count, most int) field {
 	return scalar(r, into, func(s string) (Count, error) { return parseCount(s, most) })
@@ -177,9 +179,9 @@ func (r *reader) count(into *Count, most int) field {
 
 // texts reads a list of texts.
 func texts[T ~string](r *reader, into *[]T) field {
-	return r.items(func(n *yaml.Node, key string) {
+	return r.items(func(v yamltree.Value) {
 		var one T
-		text(r, &one)(n, key)
+		text(r, &one)(v)
 		if one != "" {
 			*into = append(*into, one)
 		}
@@ -188,16 +190,16 @@ func texts[T ~string](r *reader, into *[]T) field {
 
 // labels reads a mapping of texts.
 func (r *reader) labels(into *map[string]string) field {
-	return func(n *yaml.Node, key string) {
-		if n.Kind != yaml.MappingNode {
-			r.complain(n, key, "must be a mapping of texts")
+	return func(v yamltree.Value) {
+		if !v.IsMapping() {
+			r.complain(v, "must be a mapping of texts")
 			return
 		}
-		labels := make(map[string]string, len(n.Content)/2)
-		for i := 0; i+1 < len(n.Content); i += 2 {
+		labels := map[string]string{}
+		for _, e := range r.entries(v) {
 			var value string
-			text(r, &value)(follow(n.Content[i+1]), below(key, n.Content[i].Value))
-			labels[n.Content[i].Value] = value
+			text(r, &value)(e.Value)
+			labels[e.Key] = value
 		}
 		*into = labels
 	}
@@ -206,24 +208,22 @@ func (r *reader) labels(into *map[string]string) field {
 // amounts reads quantities by kind. The kind gpu is not among them: it comes
 // from devices.
 func (r *reader) amounts(into *resources.Amounts) field {
-	return func(n *yaml.Node, key string) {
-		if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
-			r.complain(n, key, "must be a mapping of quantities such as vcore: 500m")
+	return func(v yamltree.Value) {
+		if !v.IsMapping() || len(v.Node.Content) == 0 {
+			r.complain(v, "must be a mapping of quantities such as vcore: 500m")
 			return
 		}
 		amounts := resources.Amounts{}
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			name, value := n.Content[i].Value, follow(n.Content[i+1])
-			at := below(key, name)
-			if name == gpuKind {
-				r.complain(n.Content[i], at, "is counted by device; write gpus: {count: 2} beside %s", key[strings.LastIndexByte(key, '.')+1:])
+		for _, e := range r.entries(v) {
+			if e.Key == gpuKind {
+				r.complain(e.Value.AtKey(), "is counted by device; write gpus: {count: 2} beside %s", v.Path[strings.LastIndexByte(v.Path, '.')+1:])
 				continue
 			}
 			quantity := int64(0)
-			scalar(r, &quantity, func(s string) (int64, error) { return resources.ParseQuantity(name, s) })(value, at)
-			kind, err := r.kinds.Intern(name)
+			scalar(r, &quantity, func(s string) (int64, error) { return resources.ParseQuantity(e.Key, s) })(e.Value)
+			kind, err := r.kinds.Intern(e.Key)
 			if err != nil {
-				r.complain(n.Content[i], at, "%v", err)
+				r.complain(e.Value.AtKey(), "%v", err)
 				continue
 			}
 			amounts.Set(kind, quantity)

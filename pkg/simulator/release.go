@@ -9,7 +9,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
-// stop ends a pod on its node and tells the core, late, twice or never if a
+// stop ends a pod on its node and reports it to the core, late, twice or never if a
 // fault says so.
 func (c *cluster) stop(p *pod, why si.TerminationType) {
 	c.stopAfter(p, why, 0)
@@ -25,9 +25,9 @@ func (c *cluster) stopAfter(p *pod, why si.TerminationType, grace time.Duration)
 	})
 }
 
-// confirm tells the core that something is gone, after the grace and a delay:
+// confirm reports to the core that a pod has ended, after the grace and a delay:
 // late, twice or never if a fault says so.
-func (c *cluster) confirm(grace time.Duration, tell func()) {
+func (c *cluster) confirm(grace time.Duration, report func()) {
 	f := c.scenario.Faults
 	never, late, twice := f.ReleaseNever.happens(c.faults), f.ReleaseLate.happens(c.faults), f.ReleaseTwice.happens(c.faults)
 	if never {
@@ -39,10 +39,10 @@ func (c *cluster) confirm(grace time.Duration, tell func()) {
 		c.tally.releasesLate++
 		delay += c.pause(f.Late)
 	}
-	c.soon(delay, tell)
+	c.soon(delay, report)
 	if twice {
 		c.tally.releasesTwice++
-		c.soon(delay+c.pause(f.Late), tell)
+		c.soon(delay+c.pause(f.Late), report)
 	}
 }
 
@@ -69,7 +69,7 @@ func (c *cluster) released(e *core.Ended) {
 	c.discharge(p)
 }
 
-// evict ends a pod that did nothing wrong, and asks for its successor.
+// evict ends a pod before its time, and asks for its successor.
 func (c *cluster) evict(p *pod, why si.TerminationType) {
 	if p.state == over {
 		return
@@ -82,7 +82,7 @@ func (c *cluster) evict(p *pod, why si.TerminationType) {
 		c.countPlaced(p)
 	}
 	p.app.queue.count(func(n *podCounts) { n.evicted++ })
-	c.backUp(p)
+	c.markUp(p)
 	grace := time.Duration(0)
 	if why == si.TerminationType_PREEMPTED_BY_SCHEDULER {
 		grace = p.grace
@@ -97,7 +97,7 @@ func (c *cluster) lose(p *pod) {
 		c.countPlaced(p)
 	}
 	p.app.queue.count(func(n *podCounts) { n.lost++ })
-	c.backUp(p)
+	c.markUp(p)
 	p.vacate()
 	p.moveTo(over)
 	c.restart(p)
@@ -118,9 +118,9 @@ func (c *cluster) restart(p *pod) {
 		runs:    p.runs,
 	}
 	next.key = core.AllocationKey(fmt.Sprintf("%s~%d", next.base, next.attempt))
-	c.goDown(next)
+	c.markDown(next)
 	c.after(c.pause(c.scenario.Delays.Restart), func() {
-		next.app = c.application(p.app.id, p.app.wish, p.app.user)
+		next.app = c.application(p.app.id, p.app.requested, p.app.user)
 		c.arrive(next)
 	})
 }

@@ -10,23 +10,23 @@ import (
 // units of the core: thousandths of a core for vcore, bytes for memory,
 // thousandths of a device for gpu.
 type Result struct {
-	Scenario    string          `json:"scenario"`
-	Description string          `json:"description,omitempty"`
-	Seed        uint64          `json:"seed"`
-	Time        Seconds         `json:"virtualSeconds"`
-	Nodes       NodeCounts      `json:"nodes"`
-	Pods        PodCounts       `json:"pods"`
-	Waiting     *Waiting        `json:"waiting,omitempty"` // absent when nothing was placed
-	Resources   []ResourceUse   `json:"resources"`
-	Queues      []QueueUse      `json:"queues"`
-	Pending     []PendingReason `json:"pending,omitempty"`
-	GaveUp      []PendingReason `json:"gaveUp,omitempty"`
-	Rejections  []Rejection     `json:"rejections,omitempty"`
-	Foreign     ForeignCounts   `json:"foreign"`
-	Preemption  *Preemption     `json:"preemption,omitempty"` // absent when nobody was asked to make room
-	Faults      FaultCounts     `json:"faults"`
-	Incidents   []Happening     `json:"incidents,omitempty"`
-	Series      Series          `json:"series"`
+	Scenario    string           `json:"scenario"`
+	Description string           `json:"description,omitempty"`
+	Seed        uint64           `json:"seed"`
+	Time        Seconds          `json:"virtualSeconds"`
+	Nodes       NodeCounts       `json:"nodes"`
+	Pods        PodCounts        `json:"pods"`
+	Waiting     *Waiting         `json:"waiting,omitempty"` // absent when nothing was placed
+	Resources   []ResourceUse    `json:"resources"`
+	Queues      []QueueUse       `json:"queues"`
+	Pending     []PendingReason  `json:"pending,omitempty"`
+	GaveUp      []PendingReason  `json:"gaveUp,omitempty"`
+	Rejections  []Rejection      `json:"rejections,omitempty"`
+	Foreign     ForeignCounts    `json:"foreign"`
+	Preemption  *Preemption      `json:"preemption,omitempty"` // absent without evictions and nominations
+	Faults      FaultCounts      `json:"faults"`
+	Incidents   []IncidentRecord `json:"incidents,omitempty"`
+	Series      Series           `json:"series"`
 }
 
 // Seconds is a virtual time in milliseconds, written as seconds.
@@ -42,7 +42,7 @@ func (s Seconds) Duration() time.Duration { return time.Duration(s) * tick }
 
 func seconds(d time.Duration) Seconds { return Seconds(d / tick) }
 
-// NodeCounts is what befell the nodes.
+// NodeCounts is what happened to the nodes.
 type NodeCounts struct {
 	AtEnd     int `json:"atEnd"`
 	Joined    int `json:"joined"`
@@ -115,8 +115,8 @@ type QueueUse struct {
 	GaveUp    int    `json:"gaveUp"`
 	Evicted   int    `json:"evicted"`   // by drains and by preemption
 	Preempted int    `json:"preempted"` // of these
-	// Told is, by trigger, how many were told to go, also of those that did not.
-	Told    map[string]int `json:"toldToGo,omitempty"`
+	// Victims is, by trigger, how many were evicted, also of those that did not end.
+	Victims map[string]int `json:"victims,omitempty"`
 	Lost    int            `json:"lost"`
 	Waiting *Waiting       `json:"waiting,omitempty"`
 }
@@ -146,30 +146,29 @@ type ForeignCounts struct {
 	AtEnd    int `json:"atEnd"`
 }
 
-// Preemption is who made room for whom.
+// Preemption is evictions and nominations.
 type Preemption struct {
 	// Plans counts, by what they came to, the plans that chose victims, led to a
-	// nomination, or were reported to have found nobody.
+	// nomination, or were reported to have failed.
 	Plans        map[string]int `json:"plans"`
-	Victims      int            `json:"victims"` // told to go
+	Victims      int            `json:"victims"` // evicted
 	Foreign      int            `json:"foreignVictims"`
-	Stuck        int            `json:"stuck"`        // did not go in time
-	Leaving      int            `json:"leavingAtEnd"` // told to go, and not gone at the end
+	Overdue      int            `json:"overdue"`        // did not end in time
+	Releasing    int            `json:"releasingAtEnd"` // evicted, and not ended at the end
 	Reservations int            `json:"reservationsCancelled"`
 	Nominations  int            `json:"nominations"`
-	Cleared      int            `json:"nominationsCleared"` // came to nothing
+	Cleared      int            `json:"nominationsCleared"` // given up
 	Loops        int            `json:"loopsStopped"`
-	// NodesLookedAt is how often a node was looked at for room that others could
-	// make, for all plans and searches together.
-	NodesLookedAt int64          `json:"nodesLookedAt"`
-	Violations    int            `json:"budgetViolations"` // victims that exceeded one
-	ByTrigger     []TriggerCount `json:"byTrigger"`
-	ByKind        []VictimCount  `json:"victimsByKind"`
-	Taken         []Taking       `json:"taken"`
-	InVain        []HuntCount    `json:"inVain,omitempty"` // of the pods that wait at the end
-	Budgets       []BudgetUse    `json:"budgets,omitempty"`
-	// Waiting is of all pods of daemonsets, Helped of those that others were told
-	// to go for.
+	// NodesLookedAt is how often a node was looked at for room that could be made, for
+	// all plans and attempts together.
+	NodesLookedAt int64            `json:"nodesLookedAt"`
+	Violations    int              `json:"budgetViolations"` // victims that exceeded one
+	ByTrigger     []TriggerCount   `json:"byTrigger"`
+	ByKind        []VictimCount    `json:"victimsByKind"`
+	ByQueue       []QueueVictims   `json:"victimsByQueue"`
+	Failed        []FailedAttempts `json:"failedAttempts,omitempty"` // of the pods that wait at the end
+	Budgets       []BudgetUse      `json:"budgets,omitempty"`
+	// Waiting is of all pods of daemonsets, Helped of those with victims.
 	Waiting *Waiting     `json:"daemonSetPodsWaiting,omitempty"`
 	Helped  *Waiting     `json:"helpedPodsWaiting,omitempty"`
 	Records []PlanRecord `json:"records"` // the first ten thousand
@@ -179,38 +178,38 @@ type Preemption struct {
 type TriggerCount struct {
 	Trigger     string   `json:"trigger"`
 	Plans       int      `json:"plans"`  // that chose victims
-	InVain      int      `json:"inVain"` // reported to have found nobody
+	Failed      int      `json:"failed"` // reported to have failed
 	Victims     int      `json:"victims"`
 	Nominations int      `json:"nominations"`
 	Cleared     int      `json:"cleared"`
 	Elsewhere   int      `json:"placedElsewhere"`             // than where room was made
-	Helped      *Waiting `json:"helpedPodsWaiting,omitempty"` // of pods that others were told to go for
+	Helped      *Waiting `json:"helpedPodsWaiting,omitempty"` // of pods with victims
 }
 
-// A Taking is the victims that one queue took from another. From is empty for
-// foreign pods; a queue that gives back takes from itself or from those below.
-type Taking struct {
+// A QueueVictims is the victims from one queue for another. From is empty for foreign
+// pods; a queue over its max has victims from itself or from queues below it.
+type QueueVictims struct {
 	Trigger string `json:"trigger"`
 	By      string `json:"by"`
 	From    string `json:"from,omitempty"`
 	Victims int    `json:"victims"`
 }
 
-// A HuntCount is pods that wait at the end and why nobody makes room for them by
-// one trigger, with the nodes of the first of them: how many there were, and how
+// A FailedAttempts is pods that wait at the end and why no room can be made for them
+// by one trigger, with the nodes of the first of them: how many there were, and how
 // many were of no use and why. Each counts once.
-type HuntCount struct {
-	Queue   string `json:"queue"`
-	Trigger string `json:"trigger"`
-	Verdict string `json:"verdict"`
-	Pods    int    `json:"pods"`
-	Example string `json:"example"`
-	Nodes   int    `json:"nodes"`
-	Closed  int    `json:"closed"`  // cordoned, kept for others, or with victims that do not go
-	Small   int    `json:"small"`   // could never hold the pod
-	Lacking int    `json:"lacking"` // too little would come free
-	Refused int    `json:"refused"` // by the resource manager
-	Nearest string `json:"nearest,omitempty"`
+type FailedAttempts struct {
+	Queue        string `json:"queue"`
+	Trigger      string `json:"trigger"`
+	Summary      string `json:"summary"`
+	Pods         int    `json:"pods"`
+	Example      string `json:"example"`
+	Nodes        int    `json:"nodes"`
+	Closed       int    `json:"closed"`       // cordoned, kept for others, or with victims that do not end
+	TooSmall     int    `json:"tooSmall"`     // could never hold the pod
+	Insufficient int    `json:"insufficient"` // too little could be freed
+	Refused      int    `json:"refused"`      // by the resource manager
+	NearMiss     string `json:"nearMiss,omitempty"`
 }
 
 // A BudgetUse is a disruption budget, and how many of its pods were down at once
@@ -230,16 +229,16 @@ type VictimCount struct {
 }
 
 // A PlanRecord is a plan that chose victims, led to a nomination, or was reported
-// to have found nobody.
+// to have failed.
 type PlanRecord struct {
 	At          Seconds      `json:"at"`
 	Trigger     string       `json:"trigger"`
-	Ask         string       `json:"ask"`   // or the queue that gives back
+	Ask         string       `json:"ask"`   // or the queue over its max
 	Queue       string       `json:"queue"` // of the ask
 	Node        string       `json:"node"`  // that was chosen or required; empty for a queue
 	Outcome     string       `json:"outcome"`
 	Strategy    string       `json:"strategy,omitempty"`
-	Verdict     string       `json:"verdict"`
+	Summary     string       `json:"summary"`
 	Victims     []PlanVictim `json:"victims"`
 	Violations  int          `json:"budgetViolations,omitempty"`
 	Explanation []string     `json:"explanation"` // line by line
@@ -263,8 +262,8 @@ type FaultCounts struct {
 	ForeignEarly  int `json:"foreignEarly"`
 }
 
-// A Happening is something that befell nodes, or new limits of a queue.
-type Happening struct {
+// An IncidentRecord is something that happened to nodes, or new limits of a queue.
+type IncidentRecord struct {
 	At     Seconds  `json:"at"`
 	What   string   `json:"what"` // fail, return, drain, undrain, limit
 	Nodes  []string `json:"nodes,omitempty"`
@@ -281,7 +280,7 @@ type Series struct {
 	Nodes     []int64          `json:"nodes"`
 	Resources []ResourceSeries `json:"resources"`
 	Queues    []QueueSeries    `json:"queues"` // leaf queues only
-	// Preemption is absent when nobody was asked to make room.
+	// Preemption is absent without evictions and nominations.
 	Preemption *PreemptionSeries `json:"preemption,omitempty"`
 }
 
@@ -289,7 +288,7 @@ type Series struct {
 type PreemptionSeries struct {
 	Victims   []int64         `json:"victimsSoFar"`
 	ByTrigger []TriggerSeries `json:"byTrigger"`
-	Leaving   []int64         `json:"leavingPeak"`
+	Releasing []int64         `json:"releasingPeak"`
 	Nominated []int64         `json:"nominatedPeak"`
 	Daemons   []int64         `json:"daemonSetPodsPendingPeak"`
 }

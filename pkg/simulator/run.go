@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// calm is how long after the last thing that happened a run goes on to
-	// follow the own deadlines of the partition. It is more than the longest
-	// pause of an ask that nothing stands in the way of.
-	calm = 5 * time.Minute
+	// quietMax is how long after the last event a run goes on to follow the deadlines
+	// of the partition. It is more than the longest pause of an ask that could be
+	// placed.
+	quietMax = 5 * time.Minute
 	// roundsMax is how often a partition may be asked to schedule at one moment
 	// without any effect.
 	roundsMax = 10_000
@@ -21,7 +21,7 @@ const (
 
 // Options are what a run is given beside its scenario. The zero value works.
 type Options struct {
-	// Seed decides everything that depends on chance; zero means the seed of
+	// Seed decides everything that is random; zero means the seed of
 	// the scenario.
 	Seed uint64
 	// Verify checks the laws of the partition after every step, and that its
@@ -67,7 +67,7 @@ type run struct {
 
 func newRun(s *Scenario, options Options) *run {
 	r := &run{cluster: newCluster(s, cmp.Or(options.Seed, s.Seed, 1)), options: options}
-	r.why = r.reasonOf
+	r.explain = r.reasonOf
 	o := core.Options{Partition: "[simulator]" + s.Config.Name, Kinds: s.Kinds}
 	if s.constrained() {
 		o.Feasible, o.Simulate = r.feasible, r.simulate
@@ -88,7 +88,7 @@ func (s *Scenario) constrained() bool {
 		slices.ContainsFunc(s.Trace, func(p TracePod) bool { return p.Demand.Count > 0 })
 }
 
-// play goes from one moment at which something happens to the next.
+// play goes from one moment with events to the next.
 func (r *run) play() error {
 	for {
 		next, ok := r.next()
@@ -109,13 +109,13 @@ func (r *run) play() error {
 
 // next is the next moment, unless the run is over.
 func (r *run) next() (time.Duration, bool) {
-	at, planned := r.agenda.next()
+	at, planned := r.events.next()
 	if planned {
 		r.lastEvent = max(r.lastEvent, at)
 	}
 	if due, ok := r.partition.Due(); ok {
 		wake := max(due.Sub(epoch), r.now)
-		if !planned && wake > r.lastEvent+calm {
+		if !planned && wake > r.lastEvent+quietMax {
 			return 0, false
 		}
 		if !planned || wake < at {
@@ -128,14 +128,14 @@ func (r *run) next() (time.Duration, bool) {
 	return at, planned
 }
 
-// moment lets happen what is planned for a time, and what follows from it.
+// moment carries out the events of a time, and what follows from them.
 func (r *run) moment(at time.Duration) error {
 	if at > r.now {
 		r.rounds = 0
 	}
 	r.now = at
 	r.books.advance(at)
-	for _, e := range r.agenda.take(at) {
+	for _, e := range r.events.take(at) {
 		e.do()
 	}
 	if err := r.settle(); err != nil {
@@ -173,7 +173,7 @@ func (r *run) settle() error {
 			}
 		}
 		if r.rounds++; r.rounds > roundsMax {
-			return fmt.Errorf("at %s: the partition goes on and on without time going by", r.now)
+			return fmt.Errorf("at %s: the partition schedules without end at one time", r.now)
 		}
 		var effects core.Effects
 		effects, more = r.partition.Schedule(now)
@@ -208,5 +208,5 @@ func (r *run) reasonOf(p *pod) pendingReason {
 	if app, ask := askIn(r.partition.View(), p); ask != nil {
 		return reasonIn(app.Queue, *ask)
 	}
-	return pendingReason{queue: p.app.wish.Full(), reason: core.NotTried.String()}
+	return pendingReason{queue: p.app.requested.Full(), reason: core.NotTried.String()}
 }

@@ -40,7 +40,7 @@ type Scenario struct {
 	Faults      Faults
 
 	queues  string        // the text of Config
-	changed []core.Config // what the changes come to, one after the other
+	changed []core.Config // the configurations after each change
 }
 
 // A Node is a machine of the simulated cluster.
@@ -83,9 +83,9 @@ type Workload struct {
 	Once         bool          // a pod that is lost, evicted or preempted does not come again
 	Driver       bool          // the first pod of each application is its driver
 	OptOut       bool          // the pods ask not to be preempted
-	SparesOthers bool          // nobody is to be preempted for the pods
-	Stubborn     bool          // the pods do not go when the core tells them to
-	Grace        time.Duration // that a pod takes to end once the core told it to go, and says so
+	SparesOthers bool          // no pod is to be preempted for these pods
+	Stubborn     bool          // the pods do not end when the core evicts them
+	Grace        time.Duration // that a pod takes to end when the core evicts it, and says so
 	QoS          string        // class of service; empty leaves it to the core
 }
 
@@ -126,7 +126,7 @@ type DaemonSet struct {
 type Foreign struct {
 	Name    string
 	Groups  []string // of nodes; none means all
-	Count   int      // on nodes chosen by chance; zero is one on every node
+	Count   int      // on random nodes; zero is one on every node
 	Static  bool     // managed by the node itself
 	Amounts resources.Amounts
 	At      time.Duration
@@ -140,18 +140,18 @@ type Resize struct {
 	Amounts resources.Amounts
 }
 
-// Incident is something that befalls nodes.
+// Incident is something that happens to nodes.
 type Incident struct {
 	At     time.Duration
 	Kind   IncidentKind
 	Nodes  []core.NodeID // by name, or else
-	Group  string        // by chance from this group
+	Group  string        // random ones of this group
 	Count  int
 	For    time.Duration // until it is over; zero is never
 	Evicts bool          // a drain ends the pods too
 }
 
-// IncidentKind says what befalls a node.
+// IncidentKind says what happens to a node.
 type IncidentKind uint8
 
 // The incidents: the node vanishes; the node takes no more work.
@@ -171,18 +171,18 @@ type Budget struct {
 // Delays are how long the virtual resource manager takes.
 type Delays struct {
 	Start   Span // from a placement until the pod runs
-	Stop    Span // from the end of a pod, or the wish that it ends, until its release is reported
+	Stop    Span // from the end of a pod, or its eviction, until its release is reported
 	Restart Span // from the loss of a pod until its successor is asked for
 }
 
 // Faults are how often the virtual resource manager misbehaves.
 type Faults struct {
-	BindFails    Chance // a placement cannot be bound
-	ReleaseLate  Chance // a release or confirmation is reported with Late more delay
-	ReleaseTwice Chance // ... again, after Late
-	ReleaseNever Chance // ... not at all
-	ReportTwice  Chance // an ask or foreign pod is reported twice
-	ForeignEarly Chance // the foreign pods of a node are reported before the node
+	BindFails    Probability // a placement cannot be bound
+	ReleaseLate  Probability // a release or confirmation is reported with Late more delay
+	ReleaseTwice Probability // ... again, after Late
+	ReleaseNever Probability // ... not at all
+	ReportTwice  Probability // an ask or foreign pod is reported twice
+	ForeignEarly Probability // the foreign pods of a node are reported before the node
 	Late         Span
 }
 
@@ -220,8 +220,8 @@ func (s *Scenario) CheckQueues() error {
 		known[path] = true
 	}
 	var problems Problems
-	check := func(what, name string, wish core.QueuePath) {
-		if path := wish.Full(); !known[path] {
+	check := func(what, name string, requested core.QueuePath) {
+		if path := requested.Full(); !known[path] {
 			problems = append(problems, Problem{
 				Key:  what + " " + name,
 				Text: fmt.Sprintf("queue %s is no leaf queue of the configuration; these are: %s", path, list(leaves(s.Config))),

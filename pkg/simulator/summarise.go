@@ -118,7 +118,7 @@ func (r *run) shownKinds() []resources.Kind {
 	return shown
 }
 
-// rank puts the kinds first that everybody knows.
+// rank puts well-known kinds first.
 func rank(kind string) int {
 	if i := slices.Index([]string{resources.VCore, resources.Memory, gpuKind}, kind); i >= 0 {
 		return i
@@ -164,7 +164,7 @@ func (r *run) queueUse() []QueueUse {
 			GaveUp:     q.pods.gaveUp,
 			Evicted:    q.pods.evicted,
 			Preempted:  q.pods.preempted,
-			Told:       toldByTrigger(q.pods.told),
+			Victims:    victimsByTrigger(q.pods.victims),
 			Lost:       q.pods.lost,
 			Waiting:    waitsOf(q.waits),
 		}

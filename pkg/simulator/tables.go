@@ -43,7 +43,7 @@ func (r *Result) Headline() string {
 func (r *Result) Tables() []Table {
 	var filled []Table
 	for _, t := range []Table{
-		r.podTable(), r.preemptionTable(), r.triggerTable(), r.victimTable(), r.helpedTable(), r.takingTable(), r.budgetTable(), r.vainTable(),
+		r.podTable(), r.preemptionTable(), r.triggerTable(), r.victimTable(), r.helpedTable(), r.byQueueTable(), r.budgetTable(), r.failedTable(),
 		r.resourceTable(), r.queueTable(), r.queuePodTable(),
 		reasonTable("Pending at the end", r.Pending), reasonTable("Left without having been placed", r.GaveUp),
 		r.rejectionTable(), r.incidentTable(),
@@ -118,13 +118,13 @@ func (r *Result) queueTable() Table {
 	for _, q := range r.Queues {
 		name := q.indented()
 		for i, unit := range r.units() {
-			guaranteed, promised := q.Guaranteed[unit.Kind]
+			guaranteed, isGuaranteed := q.Guaranteed[unit.Kind]
 			limit, limited := q.Max[unit.Kind]
-			if q.Peak[unit.Kind] == 0 && !promised && !limited && (i > 0 || q.Peak != nil && anyUse(q.Peak)) {
+			if q.Peak[unit.Kind] == 0 && !isGuaranteed && !limited && (i > 0 || q.Peak != nil && anyUse(q.Peak)) {
 				continue
 			}
 			t.Rows = append(t.Rows, []string{
-				name, unit.Kind, unit.Name, orDash(promised, unit.Format(guaranteed)), orDash(limited, unit.Format(limit)),
+				name, unit.Kind, unit.Name, orDash(isGuaranteed, unit.Format(guaranteed)), orDash(limited, unit.Format(limit)),
 				unit.Format(q.Mean[unit.Kind]), unit.Format(q.Peak[unit.Kind]),
 				Percent(perMille(q.Mean[unit.Kind], r.Resources[i].Capacity)),
 			})
@@ -208,7 +208,7 @@ const incidentsShown, nodesShown = 40, 6
 
 func (r *Result) incidentTable() Table {
 	t := Table{Title: "Incidents", Head: []string{"at", "what", "nodes"}, Words: 3}
-	if slices.ContainsFunc(r.Incidents, func(h Happening) bool { return h.Queue != "" }) {
+	if slices.ContainsFunc(r.Incidents, func(h IncidentRecord) bool { return h.Queue != "" }) {
 		t.Head[2] = "nodes or queue"
 	}
 	for i, h := range r.Incidents {

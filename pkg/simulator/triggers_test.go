@@ -26,7 +26,7 @@ func TestFairness(t *testing.T) {
 	for _, seed := range []uint64{0, 1, 2} {
 		r := verified(t, example(t, "fairness"), seed)
 		p := r.Preemption
-		victims, taken, told := 0, 0, 0
+		victims, byQueue, evicted := 0, 0, 0
 		for _, name := range []string{"priority", "guarantee", "quota"} {
 			one := byTrigger(t, r, name)
 			assert.Assert(t, one.Victims > 5, "%+v", one)
@@ -35,16 +35,16 @@ func TestFairness(t *testing.T) {
 			if name != "quota" {
 				assert.Assert(t, one.Helped.Pods > 5, name)
 			}
-			told += r.Queues[0].Told[name]
+			evicted += r.Queues[0].Victims[name]
 		}
 		assert.Equal(t, victims, p.Victims)
-		assert.Equal(t, told, p.Victims)
-		for _, one := range p.Taken {
-			taken += one.Victims
+		assert.Equal(t, evicted, p.Victims)
+		for _, one := range p.ByQueue {
+			byQueue += one.Victims
 			assert.Assert(t, one.From != "root.shop" && one.From != "root.system", "%+v", one)
 			assert.Equal(t, one.By == "root.red", one.Trigger == "quota")
 		}
-		assert.Equal(t, taken, p.Victims)
+		assert.Equal(t, byQueue, p.Victims)
 		assert.Assert(t, p.NodesLookedAt > 0)
 		assert.Assert(t, byTrigger(t, r, "guarantee").Elsewhere > 0)
 		assert.Assert(t, p.Budgets[0].Peak > 0 && p.Budgets[0].Peak <= p.Budgets[0].Allowed, "%+v", p.Budgets)
@@ -55,8 +55,8 @@ func TestFairness(t *testing.T) {
 	}
 }
 
-// TestTriggersWithFaults: whatever becomes of the victims, nobody is told twice,
-// the figures agree, and nobody is left leaving but those who never say so.
+// TestTriggersWithFaults: whatever becomes of the victims, none is evicted twice, the
+// figures agree, and only victims whose end is never reported are releasing at the end.
 func TestTriggersWithFaults(t *testing.T) {
 	text, err := simulator.ExampleText("fairness")
 	assert.NilError(t, err)
@@ -79,8 +79,8 @@ func TestTriggersWithFaults(t *testing.T) {
 		assert.Equal(t, made, p.Nominations, faults)
 		assert.Equal(t, cleared, p.Cleared, faults)
 		assert.Equal(t, len(p.Records), p.Count(), faults)
-		assert.Assert(t, p.Leaving <= p.Stuck && (r.Faults.ReleasesNever > 0 || p.Leaving == 0), faults)
-		assert.Assert(t, r.Faults.ReleasesLate == 0 || i == 3 || p.Stuck > 10 && cleared > 10, "%s: %d stuck", faults, p.Stuck)
+		assert.Assert(t, p.Releasing <= p.Overdue && (r.Faults.ReleasesNever > 0 || p.Releasing == 0), faults)
+		assert.Assert(t, r.Faults.ReleasesLate == 0 || i == 3 || p.Overdue > 10 && cleared > 10, "%s: %d overdue", faults, p.Overdue)
 		assertSeries(t, r)
 	}
 }
@@ -120,15 +120,15 @@ func assertSeries(t testing.TB, r *simulator.Result) {
 func TestTablesOfTriggers(t *testing.T) {
 	text := outputs(t, verified(t, example(t, "fairness"), 0))
 	for _, want := range []string{
-		"PREEMPTION BY TRIGGER", "WHO TOOK FROM WHOM", "DISRUPTION BUDGETS", "for which others went by guarantee",
+		"PREEMPTION BY TRIGGER", "VICTIMS BY QUEUE", "DISRUPTION BUDGETS", "with victims by guarantee",
 		"priority: regular", "trigger    guarantee", "limit  root.red: guaranteed memory=400Gi vcore=100, max vcore=120",
-		`"trigger":"quota"`, `"nominatedPeak":[`, `"toldToGo":{"guarantee":`,
+		`"trigger":"quota"`, `"nominatedPeak":[`, `"victims":{"guarantee":`,
 	} {
 		assert.Assert(t, strings.Contains(text, want), want)
 	}
 }
 
-// A pod of a higher priority takes the place of the lowest, who comes again when
+// A pod of a higher priority takes the place of the lowest one, which comes again when
 // there is room.
 func TestPriority(t *testing.T) {
 	const text = `
@@ -149,22 +149,23 @@ workloads:
 	assert.Equal(t, record.Title(), "1m  high/1 on n")
 	assert.Equal(t, record.Trigger+record.Strategy+record.Queue, "priority"+"reprieve"+"root.default")
 	assert.Equal(t, record.Victims[0].Queue, "root.default")
-	assert.DeepEqual(t, r.Preemption.Taken, []simulator.Taking{{Trigger: "priority", By: "root.default", From: "root.default", Victims: 1}})
+	assert.DeepEqual(t, r.Preemption.ByQueue, []simulator.QueueVictims{{Trigger: "priority", By: "root.default", From: "root.default", Victims: 1}})
 
-	// With a grace the pod takes its time, and is not taken to be stuck before.
+	// With a grace the pod takes its time, and is not overdue before.
 	r = play(", grace: 150s", "")
 	assert.Equal(t, byTrigger(t, r, "priority").Helped.Max.Duration(), 151*time.Second)
-	assert.Equal(t, r.Preemption.Stuck, 0)
+	assert.Equal(t, r.Preemption.Overdue, 0)
 
-	// Nobody goes for pods that spare others.
+	// No pod is evicted for pods that spare others.
 	r = play("", ", spare-others: true")
 	assert.Assert(t, r.Preemption == nil)
 	assert.Equal(t, r.Waiting.Max.Duration(), 9*time.Minute+2*time.Second)
 
-	// Who does not go is waited for in vain, and nobody else is told on that node.
+	// When a victim does not end the nomination is cleared, and no other pod is evicted
+	// on that node.
 	r = play(", stubborn: true", "")
 	assert.Equal(t, r.Preemption.Victims, 1)
-	assert.Equal(t, r.Preemption.Stuck, 1)
+	assert.Equal(t, r.Preemption.Overdue, 1)
 	assert.Equal(t, r.Preemption.Cleared, 1)
 	assert.Equal(t, byTrigger(t, r, "priority").Cleared, 1)
 	assert.Equal(t, r.Pods.Preempted, 0)
@@ -207,13 +208,13 @@ workloads:
 	assert.Equal(t, byTrigger(t, r, "priority").Helped.Pods, 1)
 	assert.Equal(t, r.Preemption.Records[0].Node, "h")
 	assert.Equal(t, r.Preemption.Victims, 2)
-	vain := r.Preemption.InVain
-	assert.Assert(t, slices.ContainsFunc(vain, func(h simulator.HuntCount) bool {
-		return h.Example == "never/1" && h.Trigger == "priority" && h.Pods == 1 && h.Nodes == 2
-	}), "%+v", vain)
+	failed := r.Preemption.Failed
+	assert.Assert(t, slices.ContainsFunc(failed, func(a simulator.FailedAttempts) bool {
+		return a.Example == "never/1" && a.Trigger == "priority" && a.Pods == 1 && a.Nodes == 2
+	}), "%+v", failed)
 }
 
-// A queue whose max is lowered gives back, and one whose max is raised gets more.
+// A queue whose max is lowered loses pods, and one whose max is raised gets more.
 func TestChanges(t *testing.T) {
 	const text = `
 name: changes
@@ -238,8 +239,8 @@ changes:
 	r := verified(t, s, 1)
 	assert.Equal(t, byTrigger(t, r, "quota").Victims, 6)
 	assert.Equal(t, r.Pods.Running, 12)
-	assert.DeepEqual(t, r.Preemption.Taken, []simulator.Taking{{Trigger: "quota", By: "root.a", From: "root.a", Victims: 6}})
-	assert.DeepEqual(t, r.Incidents, []simulator.Happening{
+	assert.DeepEqual(t, r.Preemption.ByQueue, []simulator.QueueVictims{{Trigger: "quota", By: "root.a", From: "root.a", Victims: 6}})
+	assert.DeepEqual(t, r.Incidents, []simulator.IncidentRecord{
 		{At: 300_000, What: "limit", Queue: "root.a", Detail: "max vcore=4"},
 		{At: 900_000, What: "limit", Queue: "root.a", Detail: "max vcore=12"},
 		{At: 960_000, What: "limit", Queue: "root.a", Detail: "max memory=50Gi"},
@@ -275,14 +276,14 @@ budgets: [{name: web, workloads: [web], allowed: 2}]
 `
 	r := verified(t, parse(t, fmt.Sprintf(text, "hard", "")), 1)
 	assert.DeepEqual(t, r.Preemption.Budgets, []simulator.BudgetUse{{Name: "web", Allowed: 2, Peak: 2}})
-	assert.Equal(t, r.Pods.Preempted, 2+2) // those who went at first run again by then
+	assert.Equal(t, r.Pods.Preempted, 2+2) // the first victims run again by then
 	assert.Equal(t, r.Preemption.Violations, 0)
 	assert.Equal(t, r.Pods.Pending, 2)
 	r = verified(t, parse(t, fmt.Sprintf(text, "prefer", "")), 1)
 	assert.Equal(t, r.Pods.Preempted, 6+2)
 	assert.Equal(t, r.Preemption.Violations, 4)
 	assert.Equal(t, r.Preemption.Budgets[0].Peak, 6)
-	// Who does not go counts too.
+	// A victim that does not end counts too.
 	r = verified(t, parse(t, fmt.Sprintf(text, "hard", ", stubborn: true")), 1)
 	assert.Equal(t, r.Preemption.Budgets[0].Peak, 2)
 	assert.Equal(t, r.Preemption.Victims, 2)

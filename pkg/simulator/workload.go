@@ -56,15 +56,15 @@ func (c *cluster) startWork() {
 				s.left = append(s.left, w.Pods.draw(s.size))
 			}
 		}
-		c.agenda.plan(w.Arrival.From+s.first(), s.come)
+		c.events.plan(w.Arrival.From+s.first(), s.come)
 	}
 	if len(c.scenario.Trace) > 0 {
-		c.agenda.plan(c.scenario.Trace[0].Arrive, func() { c.replay(0) })
+		c.events.plan(c.scenario.Trace[0].Arrive, func() { c.replay(0) })
 	}
 }
 
-// tagsOf is what the core is told beside amounts: what a demand looks like, to be
-// shown, and what it makes use of.
+// tagsOf is what the core gets beside amounts: what a demand looks like, to be shown,
+// and what it makes use of.
 func tagsOf(d Demand, grace time.Duration, qos string) map[string]string {
 	tags := map[string]string{}
 	if d.Count > 0 {
@@ -181,6 +181,6 @@ func (c *cluster) replay(from int) {
 		c.arrive(p)
 	}
 	if i < len(trace) {
-		c.agenda.plan(trace[i].Arrive, func() { c.replay(i) })
+		c.events.plan(trace[i].Arrive, func() { c.replay(i) })
 	}
 }

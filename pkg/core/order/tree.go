@@ -1,7 +1,7 @@
 package order
 
-// Links are what an item needs to be in a tree; it embeds or holds one for each
-// tree that it may be in. The zero value is in no tree.
+// Links are the links of an item in a tree. The item embeds or holds one for each
+// tree that it can be in. The zero value is in no tree.
 type Links[T any] struct {
 	Left, Right T // zero where there is none; for searches, never to be set
 	weight      uint64
@@ -19,8 +19,8 @@ type Item[T any] interface {
 	Before(other T) bool
 	// Links are the item's own, always the same.
 	Links() *Links[T]
-	// Summarise works out the summary of the subtree below the item from the
-	// item itself and its Left and Right, and reports whether it changed.
+	// Summarise computes the summary of the subtree below the item from the item
+	// itself and its Left and Right, and reports whether it changed.
 	Summarise() bool
 }
 
@@ -35,7 +35,7 @@ type Tree[T Item[T]] struct {
 	Looked *uint64
 }
 
-// Root is the item at the top, zero if there is none; searches start here.
+// Root is the item at the top, zero if the tree is empty. Searches start here.
 func (t *Tree[T]) Root() T { return t.root }
 
 // Len is the number of items.
@@ -51,7 +51,7 @@ func (t *Tree[T]) Insert(item T) {
 	t.size++
 }
 
-// Remove takes an item out; it must be in this tree. It takes logarithmic time.
+// Remove removes an item, which must be in this tree. It takes logarithmic time.
 func (t *Tree[T]) Remove(item T) {
 	var none T
 	t.root, _ = t.remove(t.root, item)
@@ -60,15 +60,15 @@ func (t *Tree[T]) Remove(item T) {
 	t.size--
 }
 
-// Touch brings summaries up to date after what an item contributes to them has
-// changed, though not its place. It stops where nothing changes any more.
+// Touch updates the summaries after a change of the item that does not change its
+// place. It stops where a summary stays the same.
 func (t *Tree[T]) Touch(item T) { t.touch(t.root, item) }
 
-// Settle puts an item where it belongs after something about it has changed: in
-// the tree if it is wanted there, elsewhere if it moved, where it was with
-// another summary if it changed only. It calls update, which makes the change
-// known to Before and Summarise, when the item may be changed. It reports whether
-// there was anything to do.
+// Settle updates the place and the summary of an item after a change. The item is
+// in the tree afterwards if wanted is set. It is removed and inserted again if
+// moved is set, and only summarised again if changed is set. Settle calls update
+// at the moment when the item may change; update makes the change visible to
+// Before and Summarise. The result says whether there was anything to do.
 func (t *Tree[T]) Settle(item T, wanted, moved, changed bool, update func()) bool {
 	switch in := item.Links().in; {
 	case !in && !wanted:
@@ -133,7 +133,7 @@ func (t *Tree[T]) insert(top, item T, weight uint64) T {
 	return top
 }
 
-// split parts a subtree into what is before the item and what is after it.
+// split divides a subtree into the items before the item and those after it.
 func (t *Tree[T]) split(top, item T) (before, after T) {
 	var none T
 	if top == none {

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Accept is the decision to take exactly these victims, by their keys, whom the
-// resource manager chose among the candidates. They are Chosen if all of them
-// may go, they cover the need, and they keep the floors and, with HardBudgets,
-// the budgets; otherwise it is NotEnough, and Decision.Refusal says what is
-// wrong. Where they need not go, the reason is that of Plan. It asks Node.Fits
-// nothing, and does not mind victims who could be spared: that is the resource
-// manager's business.
+// Accept is the decision to take exactly the victims with these keys, which the
+// resource manager chose among the candidates. They are Chosen if all of them are
+// candidates, they cover the need, and they keep the floors and, with
+// HardBudgets, the budgets. Otherwise the reason is NotEnough, and
+// Decision.Refusal says what is wrong. If no victim is needed, the reason is that
+// of Plan. Accept does not call Node.Fits, and it does not check that every
+// victim is necessary: that is left to the resource manager.
 func (pl *Planner) Accept(cfg Config, ask Ask, node Node, victims []string) Decision {
 	p := &pl.plan
 	p.start(cfg, ask, node)
-	p.telling, p.given = true, true
-	p.sift()
+	p.reporting, p.given = true, true
+	p.filter()
 	p.rank()
 	switch needed := len(p.short) > 0 || p.fits != nil && len(victims) > 0; {
-	case !needed && p.terms.hasAsk && ask.Amounts.FitsIn(node.Free):
+	case !needed && p.rules.hasAsk && ask.Amounts.FitsIn(node.Free):
 		p.reason = RoomIsThere
 	case !needed:
 		p.reason = WaitsForReleasing
@@ -35,22 +35,22 @@ func (pl *Planner) Accept(cfg Config, ask Ask, node Node, victims []string) Deci
 	return p.decision()
 }
 
-// objection is what speaks against these victims, or nothing; they are the
-// victims of the plan afterwards.
+// objection says what is wrong with these victims; it is empty if nothing is.
+// They become the victims of the plan.
 func (p *plan) objection(keys []string) string {
 	p.victims = p.victims[:0]
 	for _, key := range keys {
 		i := slices.IndexFunc(p.ranked, func(e eligible) bool { return e.Key == key })
 		switch {
 		case i < 0:
-			return p.whyNot(key)
+			return p.whyNoCandidate(key)
 		case slices.Contains(p.victims, i):
 			return key + " is given twice"
 		}
 		p.victims = append(p.victims, i)
 	}
 	slices.Sort(p.victims)
-	p.addGiven()
+	p.sumGiven()
 	p.violations = p.countViolations(p.victims)
 	p.fillFloors()
 	for _, i := range p.victims {
@@ -63,32 +63,32 @@ func (p *plan) objection(keys []string) string {
 	if p.violations > 0 && p.cfg.Budgets == HardBudgets {
 		return "breaks budget " + strings.Join(p.broken(p.victims), ", ")
 	}
-	if !p.reached(p.put.sums) {
+	if !p.reached(p.reprieval.sums) {
 		var d Decision
-		p.tellMissing(&d)
+		p.reportMissing(&d)
 		return d.shortBy(p.node.Kinds)
 	}
 	return ""
 }
 
-// whyNot says why nobody of this key is a candidate.
-func (p *plan) whyNot(key string) string {
+// whyNoCandidate says why the allocation of this key is no candidate.
+func (p *plan) whyNoCandidate(key string) string {
 	for _, f := range p.filtered {
 		if f.Key == key {
 			return fmt.Sprintf("%s is no candidate: %s", key, f.Why)
 		}
 	}
-	return key + " is not there"
+	return key + " is not known"
 }
 
-// addGiven adds up what the given victims hold; it is what can be reached.
-func (p *plan) addGiven() {
-	p.put.sums = append(p.put.sums[:0], p.need...)
-	clear(p.put.sums)
+// sumGiven adds up what the given victims hold. No more than that can be freed.
+func (p *plan) sumGiven() {
+	p.reprieval.sums = append(p.reprieval.sums[:0], p.need...)
+	clear(p.reprieval.sums)
 	for _, i := range p.victims {
 		for k, held := range p.ranked[i].held {
-			p.put.sums[k] = add(p.put.sums[k], held)
+			p.reprieval.sums[k] = add(p.reprieval.sums[k], held)
 		}
 	}
-	p.pooled = true
+	p.reprieval.filled = true
 }

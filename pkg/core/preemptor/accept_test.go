@@ -8,8 +8,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestCandidatesAreThoseOfPlan offers a resource manager whom Plan chooses from,
-// and accepts from it whatever is as good as what Plan would choose.
+// TestCandidatesAreThoseOfPlan offers a resource manager the candidates of Plan,
+// and accepts victims from it that are as good as those of Plan.
 func TestCandidatesAreThoseOfPlan(t *testing.T) {
 	var pl Planner
 	chosen := 0
@@ -57,6 +57,6 @@ func TestRefuse(t *testing.T) {
 	var pl Planner
 	d := pl.Refuse(s.cfg, s.ask, s.node, "no such disk")
 	assert.Equal(t, d.Reason, Refused)
-	assert.Equal(t, d.Summary(s.node.Kinds), "refused even without them: no such disk")
+	assert.Equal(t, d.Summary(s.node.Kinds), "refused even without the candidates: no such disk")
 	assert.Equal(t, d.Cost, Cost{1, missingWhole})
 }

@@ -78,9 +78,9 @@ func (c Config) only(s Strategy) Config {
 	return c
 }
 
-// worstNode is the hardest that we know: everyone is of one class and priority,
-// all four kinds are short, no two are alike or compare, and it takes nearly as
-// many as are allowed.
+// worstNode is the hardest node that we know: all candidates have the same class
+// and priority, all four kinds are short, no two candidates are equal or
+// comparable, and nearly as many victims are needed as are allowed.
 func worstNode(r *rand.Rand, n int) situation {
 	s := hardNode(r, 3, n, 4)
 	clear(s.ask.Amounts)
@@ -119,9 +119,9 @@ func BenchmarkMinimal(b *testing.B) {
 	}
 }
 
-// measure plans for every one of a fixed number of nodes as often as b
-// says, so run it with -benchtime 5x. Of each node the fastest time counts: the others are about the
-// garbage collector and whoever else uses the machine.
+// measure plans for every one of a fixed number of nodes, b.N times, so run it
+// with -benchtime 5x. The fastest time of each node counts, because the others
+// contain the garbage collector and other load of the machine.
 func measure(b *testing.B, different int, node func(uint64) situation) {
 	situations := make([]situation, different)
 	times := make([]time.Duration, len(situations))

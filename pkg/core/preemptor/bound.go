@@ -2,9 +2,9 @@ package preemptor
 
 import "math"
 
-// The search compares what candidates hold in parts of the need, rounded up, so
-// that whatever it rules out by them is ruled out in truth; what it accepts is
-// added up exactly. Prices are kept in fractions of a unit of weight.
+// The search compares what candidates hold in parts of the need, rounded up. So
+// everything that it rules out by these parts is truly impossible; what it
+// accepts is added up exactly. Prices are kept in fractions of a unit of weight.
 const (
 	unit     = 1 << 16
 	fraction = 1 << 16
@@ -12,19 +12,19 @@ const (
 	multiplierMax = 1 << 30 // keeps sums within 64 bits
 )
 
-// The most rounds in which multipliers are improved, and when to stop early.
+// The limits of the rounds in which multipliers are improved.
 const (
 	roundsToDecide = 30
 	roundsToWeigh  = 40
 	stalledMax     = 6
 )
 
-// price works out, for each candidate of the pool, factor times its weight less
-// what its share of the need is worth at the multipliers, and picks the
-// s.count candidates of the lowest prices. It returns what any s.count
-// candidates who cover the need come to at least: the sum of the lowest prices
-// and the worth of the need. (A Lagrangian relaxation: Fisher, The Lagrangian
-// relaxation method for solving integer programming problems, 1981.)
+// price computes, for each candidate of the pool, factor times its weight minus
+// the value of its share of the need at the multipliers, and picks the s.count
+// candidates of the lowest prices. It returns a lower bound for any s.count
+// candidates that cover the need: the sum of the lowest prices plus the value of
+// the need. (A Lagrangian relaxation: Fisher, The Lagrangian relaxation method
+// for solving integer programming problems, 1981.)
 func (s *search) price(factor int64) int64 {
 	picked := 0
 	d := s.kinds
@@ -54,7 +54,7 @@ func (s *search) price(factor int64) int64 {
 	return bound
 }
 
-// worth is what the whole need is worth at the multipliers.
+// worth is the value of the whole need at the multipliers.
 func (s *search) worth() int64 {
 	var worth int64
 	for _, m := range s.multipliers {
@@ -63,8 +63,8 @@ func (s *search) worth() int64 {
 	return worth
 }
 
-// lacking fills in what those picked lack of the need, per kind, negative where
-// they have more than enough.
+// lacking fills in what the picked candidates lack of the need, per kind. It is
+// negative where they hold more than enough.
 func (s *search) lacking() {
 	d := s.kinds
 	for k := range s.lack {
@@ -77,9 +77,9 @@ func (s *search) lacking() {
 	}
 }
 
-// refute looks for multipliers at which no s.count candidates can cover the
-// need, whatever they weigh. It either refutes that, or comes upon candidates
-// who do and keeps them, or leaves the best multipliers for a search.
+// refute looks for multipliers which prove that no s.count candidates can cover
+// the need, whatever they weigh. It proves that, or finds candidates that cover
+// the need and keeps them, or leaves the best multipliers for a search.
 func (s *search) refute() answer {
 	for k := range s.multipliers { // each kind by itself
 		clear(s.multipliers)
@@ -129,12 +129,13 @@ func (s *search) scale() int64 {
 	return scale
 }
 
-// judge says what a bound, and those picked for it, mean without weights.
+// judge says what a bound, and the candidates picked for it, prove when weights
+// are ignored.
 func (s *search) judge(bound int64) answer {
 	switch {
 	case bound > 0:
 		return no
-	case s.good(s.picked[:s.count]):
+	case s.valid(s.picked[:s.count]):
 		s.keep(s.picked[:s.count])
 		return yes
 	default:
@@ -142,10 +143,11 @@ func (s *search) judge(bound int64) answer {
 	}
 }
 
-// raise looks for multipliers that show how little s.count candidates who cover
-// the need may weigh, and keeps lighter ones it comes upon. It returns the
-// least weight; below that of those kept, the multipliers are left for a search.
-func (s *search) raise() int64 {
+// raiseBound looks for multipliers which show how little s.count candidates that
+// cover the need can weigh, and keeps lighter candidates that it finds. It
+// returns the least weight. If that is below the weight of the kept ones, the
+// multipliers are left for a search.
+func (s *search) raiseBound() int64 {
 	clear(s.multipliers)
 	best, half, stalled := int64(math.MinInt64), 0, 0
 	for range roundsToWeigh {
@@ -156,7 +158,7 @@ func (s *search) raise() int64 {
 		} else if stalled++; stalled == 2 {
 			half, stalled = half+1, 0
 		}
-		if s.weigh(s.picked[:s.count]) < s.keptWeight && s.good(s.picked[:s.count]) {
+		if s.weigh(s.picked[:s.count]) < s.keptWeight && s.valid(s.picked[:s.count]) {
 			s.keep(s.picked[:s.count])
 		}
 		if best > fraction*(s.keptWeight-1) || half == stalledMax {
@@ -168,8 +170,8 @@ func (s *search) raise() int64 {
 	return (s.price(fraction) + fraction - 1) / fraction
 }
 
-// climb changes the multipliers towards what those picked lack, by a step that
-// would close the gap if the bound were straight (Polyak's rule).
+// climb moves the multipliers towards what the picked candidates lack, by a step
+// that would close the gap if the bound were linear (Polyak's rule).
 func (s *search) climb(gap int64) {
 	const coarse = 64 // keeps the products within 64 bits
 	s.lacking()

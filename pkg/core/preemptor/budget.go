@@ -2,18 +2,18 @@ package preemptor
 
 import "slices"
 
-// fillBudgets sets how many may still go to what is allowed now.
-func (p *plan) fillBudgets() {
+// fillBudgets resets the allowance of each budget to what it allows now.
+func (p *problem) fillBudgets() {
 	p.allowed = p.allowed[:0]
 	for i := range p.node.Budgets {
 		p.allowed = append(p.allowed, int64(max(p.node.Budgets[i].Allowed, 0)))
 	}
 }
 
-// spend takes one from every budget that c counts for, and reports whether one
-// of them was used up before. Allowances go to the least important first, so
-// that it is the others who violate.
-func (p *plan) spend(c *Candidate) (violating bool) {
+// spend takes one from every budget that c counts for, and reports whether one of
+// them was used up before. The least important candidates use the allowance
+// first, so the more important ones are the violations.
+func (p *problem) spend(c *Candidate) (violating bool) {
 	for _, b := range c.Budgets {
 		violating = violating || p.allowed[b] <= 0
 		p.allowed[b]--
@@ -21,15 +21,15 @@ func (p *plan) spend(c *Candidate) (violating bool) {
 	return violating
 }
 
-func (p *plan) unspend(c *Candidate) {
+func (p *problem) unspend(c *Candidate) {
 	for _, b := range c.Budgets {
 		p.allowed[b]++
 	}
 }
 
-// flagBudgeted flags those in order who would violate a budget if everybody
-// went.
-func (p *plan) flagBudgeted() {
+// flagBudgeted flags the candidates that would violate a budget if all candidates
+// were removed in order.
+func (p *problem) flagBudgeted() {
 	if len(p.node.Budgets) == 0 {
 		return
 	}
@@ -41,8 +41,8 @@ func (p *plan) flagBudgeted() {
 	}
 }
 
-// breaksBudget reports whether c violates a budget even if nobody else goes.
-func (p *plan) breaksBudget(c *Candidate) bool {
+// breaksBudget reports whether c violates a budget even if it is the only victim.
+func (p *problem) breaksBudget(c *Candidate) bool {
 	if len(p.node.Budgets) == 0 {
 		return false
 	}
@@ -55,13 +55,13 @@ func (p *plan) breaksBudget(c *Candidate) bool {
 }
 
 // budgeted reports whether the victims may exceed no budget.
-func (p *plan) budgeted() bool {
+func (p *problem) budgeted() bool {
 	return len(p.node.Budgets) > 0 && p.cfg.Budgets == HardBudgets
 }
 
 // countViolations is how many of these victims, which are in order, violate a
 // budget.
-func (p *plan) countViolations(victims []int) int {
+func (p *problem) countViolations(victims []int) int {
 	if len(p.node.Budgets) == 0 {
 		return 0
 	}
@@ -76,7 +76,7 @@ func (p *plan) countViolations(victims []int) int {
 }
 
 // broken lists the budgets that these victims exceed, by name.
-func (p *plan) broken(victims []int) []string {
+func (p *problem) broken(victims []int) []string {
 	if len(p.node.Budgets) == 0 {
 		return nil
 	}

@@ -1,14 +1,14 @@
 package preemptor
 
-// Candidates are those Plan would choose from, by their keys, the most
-// important first, and whether the end of each would exceed a budget if all less
-// important ones had gone before. There are none where nobody need or can go. It
-// is for a resource manager that chooses itself; see Accept.
+// Candidates are the keys from which Plan would choose, the most important first,
+// and for each whether its end would exceed a budget if all less important ones
+// had ended before. The lists are empty where no victim is needed or possible.
+// They are for a resource manager that chooses the victims itself; see Accept.
 func (pl *Planner) Candidates(cfg Config, ask Ask, node Node) (keys []string, violating []bool) {
 	p := &pl.plan
 	p.start(cfg, ask, node)
-	p.telling = false
-	if p.sift(); p.settled() {
+	p.reporting = false
+	if p.filter(); p.nothingToChoose() {
 		return nil, nil
 	}
 	p.rank()
@@ -20,13 +20,13 @@ func (pl *Planner) Candidates(cfg Config, ask Ask, node Node) (keys []string, vi
 	return keys, violating
 }
 
-// Refuse is the decision that the ask may not run on the node, whoever goes,
-// because the resource manager says so.
+// Refuse is the decision that the ask cannot run on the node, whatever is
+// removed, because the resource manager says so.
 func (pl *Planner) Refuse(cfg Config, ask Ask, node Node, why string) Decision {
 	p := &pl.plan
 	p.start(cfg, ask, node)
-	p.telling = true
-	p.sift()
+	p.reporting = true
+	p.filter()
 	p.reason, p.refusal = Refused, why
 	return p.decision()
 }

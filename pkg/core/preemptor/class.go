@@ -2,15 +2,15 @@ package preemptor
 
 import "fmt"
 
-// Class is a kind of victim. Those of a lower class go first.
+// Class is a kind of victim. Victims of a lower class are preempted first.
 type Class uint8
 
-// The classes, the gentlest first.
+// The classes, in the order in which they are preempted.
 const (
 	Regular  Class = iota
 	Owner          // the driver of its application
 	Foreign        // of another scheduler
-	OptedOut       // asked to be left alone
+	OptedOut       // asks not to be preempted
 
 	// Classes is how many classes there are, for counts by class.
 	Classes = iota
@@ -45,8 +45,8 @@ func classOf(c *Candidate) Class {
 	}
 }
 
-// A tier is how hard it is to take a candidate: whoever violates a budget comes
-// after the last class of those who do not.
+// A tier is the class, with violations of budgets above all classes: candidates
+// that violate a budget come after the last class of those that do not.
 type tier uint8
 
 const tiers tier = 2 * Classes

@@ -17,9 +17,9 @@ type Config struct {
 	Strategies   []Strategy    // tried in this order, until one chooses
 	DeviationMax int64         // percent that a single victim may hold more than the ask, of the worst kind
 	VictimsMax   int           // most victims of one plan
-	SpareForeign bool          // foreign allocations are no victims; for other triggers than RequiredNode they never are
+	SpareForeign bool          // foreign allocations are not preempted; only the trigger RequiredNode can preempt them at all
 	EqualsToo    bool          // with the trigger Priority: victims may be of the same priority as the ask
-	ByQoS        bool          // of candidates of the same priority, those who are less well provided for go first
+	ByQoS        bool          // of candidates of the same priority, the lower class of service is preempted first
 	Budgets      BudgetPolicy
 	StepsMax     int64 // most steps of minimal's search among more than ProvedMax candidates; zero is as by default
 }
@@ -28,8 +28,8 @@ type Config struct {
 const (
 	VictimsLimit = 256 // of VictimsMax
 
-	// ProvedMax is up to how many candidates the result of minimal is always
-	// proved to be the best.
+	// ProvedMax is the number of candidates up to which the result of minimal is
+	// always proved to be optimal.
 	ProvedMax = 64
 )
 
@@ -73,7 +73,7 @@ const (
 	Single Strategy = iota
 	Multiple
 	Minimal
-	Reprieve // is no choice of a configuration
+	Reprieve // cannot be configured
 )
 
 // configurable is how many strategies a configuration may name.
@@ -138,12 +138,13 @@ func strategyNames() string {
 	return strings.Join(names, ", ")
 }
 
-// BudgetPolicy says what a disruption budget is worth.
+// BudgetPolicy says how disruption budgets are weighed against priorities.
 type BudgetPolicy uint8
 
-// The budget policies: budgets go before priority, though nobody is saved by
-// them whose place is needed; budgets decide between victims of the same
-// priority; whoever is protected by a budget is no victim.
+// The budget policies. With PreferBudgets, violations are avoided before
+// priorities are compared, and accepted if there is no other way. With
+// StrictPriority, budgets decide between victims of the same priority. With
+// HardBudgets, a candidate that is protected by a budget is no victim.
 const (
 	PreferBudgets BudgetPolicy = iota
 	StrictPriority

@@ -6,26 +6,25 @@ import (
 	"time"
 )
 
-// A Cost is what a plan costs whom it takes from, so that plans on different
-// nodes compare: from the first figure to the last, the lower is the better. What
-// the figures are is a matter of the trigger.
+// A Cost makes plans on different nodes comparable: figures are compared from the
+// first to the last, and lower is better. What they mean depends on the trigger.
 //
-// The first is 0 if the plan makes room, and otherwise 1; the second is then
-// what is missing at least, in parts of the ask of 2^-30, so that the best of
-// those is the near miss. Where room is made, the others are
+// The first is 0 if the plan makes room, and otherwise 1. The second is then the
+// least part of the ask that is missing, in units of 2^-30, so that the best plan
+// that does not make room is the near miss. If room is made, the others are
 //
 //	Priority:      violations of budgets, the highest priority of a victim, the sum of their
-//	               priorities, each 2^31 higher so that more of them come to more, their number,
+//	               priorities, each plus 2^31 so that more victims give a larger sum, their number,
 //	               and minus the time, in ns, at which the oldest of the highest priority was created;
 //	               with StrictPriority the highest priority comes before the violations
 //	other triggers: violations of budgets, the class of the worst victim, the highest priority,
 //	               the number of victims and their weight
 //
-// Without victims they are the least there are. Plans for different triggers do
-// not compare.
+// Without victims they have their least values. Plans for different triggers are
+// not comparable.
 type Cost [7]int64
 
-// missingWhole is the second figure where all of a kind is missing.
+// missingWhole is the second figure if all of a kind is missing.
 const missingWhole = 1 << 30
 
 // Compare is negative if c is the better of two costs.
@@ -34,9 +33,9 @@ func (c Cost) Compare(other Cost) int { return slices.Compare(c[:], other[:]) }
 // Feasible reports whether the plan makes room.
 func (c Cost) Feasible() bool { return c[0] == 0 }
 
-// MissingPerMille is the part of what is asked for, in thousandths rounded down, that
-// the plan leaves open: 0 if it makes room, or is kept from it by anything but
-// amounts that were there; 1000 at most.
+// MissingPerMille is the part of the ask, in thousandths rounded down, that is
+// still missing: 0 if the plan makes room, or if something other than amounts
+// prevents it; 1000 at most.
 func (c Cost) MissingPerMille() int64 {
 	if c.Feasible() {
 		return 0
@@ -44,9 +43,10 @@ func (c Cost) MissingPerMille() int64 {
 	return c[1] * 1000 / missingWhole
 }
 
-// LeastCost is a cost that no plan with a victim undercuts, if all candidates
-// are of at least this priority, and those of it were created by this time at the
-// latest; zero is whenever.
+// LeastCost is a lower bound for the cost of a plan with victims, if all
+// candidates have at least this priority, and those with exactly this priority
+// were created at this time or before. A zero time means that the time is not
+// known.
 func LeastCost(cfg Config, t Trigger, lowest int32, latest time.Time) Cost {
 	least, age := int64(lowest), int64(math.MinInt64)
 	if !latest.IsZero() {
@@ -65,15 +65,15 @@ func LeastCost(cfg Config, t Trigger, lowest int32, latest time.Time) Cost {
 // shift makes every priority count upwards from zero.
 const shift = 1 << 31
 
-// cost is what the plan came to.
+// cost is the cost of the plan.
 func (p *plan) cost() Cost {
 	switch p.reason {
 	case RoomIsThere, WaitsForReleasing, Chosen:
-		if p.terms.byPriority {
+		if p.rules.byPriority {
 			return p.figuresByPriority()
 		}
 		return p.figuresByClass()
-	case NothingHelps, Impossible, NotEnough, NobodyEligible:
+	case NothingHelps, Impossible, NotEnough, NoCandidates:
 		share := p.missing(p.reachable())
 		if share.Part == 0 {
 			return Cost{1, 0}

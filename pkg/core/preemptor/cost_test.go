@@ -13,8 +13,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// TestBetterNode compares nodes on which everybody has to go: by the violations
-// of budgets, the highest priority, the sum of them, and how young they are.
+// TestBetterNode compares nodes on which all candidates are needed: by the
+// violations of budgets, the highest priority, the sum of priorities, and age.
 func TestBetterNode(t *testing.T) {
 	type pods []Candidate
 	of := func(priorities ...int32) pods {
@@ -38,7 +38,7 @@ func TestBetterNode(t *testing.T) {
 		{"one rather than two of the lowest", of(3), of(3, math.MinInt32)},
 		{"the younger of the highest priority", younger, of(3, 1)},
 		{"no violation", of(9), budgeted},
-		{"nobody", nil, of(math.MinInt32)},
+		{"no victim", nil, of(math.MinInt32)},
 	} {
 		cost := func(on pods, cfg Config) Cost {
 			s := situation{cfg: cfg, node: Node{Kinds: &resources.Kinds{}, Budgets: []Budget{{Name: "web"}}}}
@@ -130,8 +130,8 @@ func checkTotal(t *testing.T, ab, ba, bc, ac int) {
 	}
 }
 
-// TestAssessExtremes sees that nothing overflows, for no trigger.
-func TestAssessExtremes(t *testing.T) {
+// TestCostExtremes checks that nothing overflows, for any trigger.
+func TestCostExtremes(t *testing.T) {
 	r := rand.New(rand.NewPCG(0, 10))
 	kinds := kindsOf(r, 2)
 	quantities := []int64{math.MinInt64, -1, 0, 1, math.MaxInt64 / 2, math.MaxInt64 - 1, math.MaxInt64}
@@ -186,8 +186,8 @@ func TestUnlimitedStaysSo(t *testing.T) {
 	}
 }
 
-// TestSumsDoNotOverflow puts back all but one of those who are each enough, and
-// together more than 64 bits count.
+// TestSumsDoNotOverflow puts back all but one of several candidates that are each
+// enough, and together exceed 64 bits.
 func TestSumsDoNotOverflow(t *testing.T) {
 	node := Node{Kinds: kindsOf(rand.New(rand.NewPCG(0, 0)), 1)}
 	for _, key := range []string{"a", "b", "c", "d", "e"} {

@@ -7,29 +7,30 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A Decision is what Plan came to, with everything that is needed to explain
-// it. It belongs to whoever asked for it.
+// A Decision is the result of Plan, with everything that is needed to explain it.
+// It belongs to the caller.
 type Decision struct {
 	Trigger  Trigger
 	Cost     Cost
 	Reason   Reason
-	Strategy Strategy  // which chose, with Chosen unless Given
+	Strategy Strategy  // the strategy that chose, with Chosen unless Given
 	Given    bool      // the victims are those that were given to Accept
-	Victims  []Victim  // the gentlest first, with Chosen
+	Victims  []Victim  // the least important first, with Chosen
 	Proof    Proof     // with Chosen by Minimal
-	Weight   int64     // of the victims: thousandths of all that is looked at, rounded up by victim and kind
+	Weight   int64     // of the victims: thousandths of the whole node, rounded up by victim and kind
 	Failures []Failure // of the strategies that selected nothing, in their order
 	Again    time.Time // with TooYoung, when to plan again
 
 	Ask       string
 	Asked     resources.Amounts
 	Free      resources.Amounts
-	Releasing resources.Amounts // what those hold that leave already
-	Needed    resources.Amounts // what must be freed beyond Free and Leaving, of the kinds asked for
+	Releasing resources.Amounts // what releasing allocations hold
+	Needed    resources.Amounts // what must be freed in addition to Free and Releasing, of the kinds asked for
 	Quota     resources.Amounts // what must be freed of the quota
 
-	// What is missing of that even if everybody goes who may: the largest part of a
-	// kind that is asked for, and how much on the node and of the quota.
+	// What is missing of that even if all candidates are removed: the largest
+	// part of a kind that is asked for, and how much on the node and of the
+	// quota.
 	Missing      resources.Share
 	Lacking      resources.Amounts
 	LackingQuota resources.Amounts
@@ -38,14 +39,14 @@ type Decision struct {
 
 	Violations int      // how many of the victims violate a budget
 	Broken     []string // the budgets that the victims exceed, by name
-	Floors     []Floor  // those that kept somebody from going, by queue
+	Floors     []Floor  // those that excluded a candidate, by queue
 
 	Freed    resources.Amounts // what the victims hold
-	Freeable resources.Amounts // what all who are eligible hold, on any node
+	Freeable resources.Amounts // what all eligible candidates hold, on any node
 
-	ByClass  [Classes]int // how many are eligible
-	ByFilter [Filters]int // how many are not
-	Filtered []Filtered   // who is not, by filter and key
+	ByClass  [Classes]int // how many candidates are eligible
+	ByFilter [Filters]int // how many candidates are not
+	Filtered []Filtered   // which are not, by filter and key
 }
 
 // A Victim is a candidate that was chosen.
@@ -60,10 +61,10 @@ type Filtered struct {
 	Why Filter
 }
 
-// Proof says how good a result of the strategy minimal is known to be. When it
-// is proved, nobody finds gentler, fewer or lighter victims. Otherwise the
-// search was broken off: VictimsMin and WeightMin are then what any victims of
-// the same classes and priorities come to at least.
+// Proof says how good a result of the strategy minimal is known to be. When it is
+// proved, there are no victims of a lower class or priority, fewer or lighter
+// ones. Otherwise the search was stopped: VictimsMin and WeightMin are then lower
+// bounds for any victims of the same classes and priorities.
 type Proof struct {
 	Proved     bool
 	VictimsMin int
@@ -71,35 +72,35 @@ type Proof struct {
 	Steps      int64 // of the search
 }
 
-// Reason is what a decision comes down to.
+// Reason is the result of a decision in one word.
 type Reason uint8
 
 // The reasons.
 const (
 	NotPlanned        Reason = iota // the zero Decision
 	RoomIsThere                     // the ask fits already
-	WaitsForReleasing               // it fits once those are gone who leave already
+	WaitsForReleasing               // the ask fits once the releasing allocations have ended
 	Disabled                        // nothing is preempted here
-	NobodyEligible                  // every candidate is filtered
-	Impossible                      // all who are eligible do not hold what is needed
+	NoCandidates                    // every candidate is filtered
+	Impossible                      // all eligible candidates together hold too little
 	TooYoung                        // the reservation may not preempt yet
-	NothingHelps                    // the bounds of all strategies are too tight
+	NothingHelps                    // no strategy selects victims within its bounds
 	Chosen                          // the victims make room
-	Refused                         // it may not run there even if everybody goes who may
-	NotEnough                       // those given to Accept are no good
+	Refused                         // the ask cannot run there even without all candidates
+	NotEnough                       // the victims given to Accept are not acceptable
 )
 
 var reasons = [...]string{
 	NotPlanned:        "not planned",
 	RoomIsThere:       "room is there",
-	WaitsForReleasing: "waits for those who leave",
+	WaitsForReleasing: "waits for releasing allocations",
 	Disabled:          "preemption is disabled",
-	NobodyEligible:    "nobody is eligible",
+	NoCandidates:      "no eligible candidate",
 	Impossible:        "impossible",
 	TooYoung:          "too young",
-	NothingHelps:      "nothing helps",
+	NothingHelps:      "no strategy finds victims",
 	Chosen:            "chosen",
-	Refused:           "refused even without them",
+	Refused:           "refused even without the candidates",
 	NotEnough:         "not enough",
 }
 
@@ -111,25 +112,25 @@ func (r Reason) String() string {
 	return reasons[r]
 }
 
-// A Failure is why a strategy selected nobody.
+// A Failure is why a strategy selected no victims.
 type Failure struct {
 	Strategy Strategy
 	Why      Bound
-	Key      string // with TooLarge, who deviates least from the ask
+	Key      string // with TooLarge, the candidate that deviates least from the ask
 	PerMille int64  // with TooLarge, by how much, in thousandths of the ask, rounded down
-	Victims  int    // with TooMany, how many it takes at least, of a strategy's own selection
+	Victims  int    // with TooMany, how many victims the strategy needs at least
 	Most     int64  // what the configuration allows: percent with TooLarge, victims with TooMany, steps with TooLong
 }
 
-// Bound is what kept a strategy from choosing.
+// Bound is what prevented a strategy from selecting victims.
 type Bound uint8
 
 // The bounds.
 const (
-	NotOne     Bound = iota // no one victim is enough
+	NotOne     Bound = iota // no single victim is enough
 	TooLarge                // one would be, but deviates too much
-	TooMany                 // it takes more victims than are allowed
-	TooLong                 // the search was broken off before it found any
+	TooMany                 // more victims are needed than are allowed
+	TooLong                 // the search was stopped before it found victims
 	TooLittle               // floors leave too little
 	NotFitting              // the resource manager refuses
 	OverBudget              // budgets leave too little

@@ -1,54 +1,53 @@
-// Package preemptor says which allocations make room for an ask on a node, or,
-// where a queue uses more than its max, which of its allocations go.
+// Package preemptor says which allocations make room for an ask on a node, or, if
+// a queue uses more than its max, which of its allocations are released.
 //
-// Why somebody should make room is the trigger: the ask must run on this node
-// (RequiredNode), it is more important (Priority), it is due to its queue
-// (Guarantee), or there is no ask and a max was lowered (Quota). There is one way
-// of choosing victims, and a trigger is a row of a table (trigger.go): which
-// filters apply, the order of candidates, the strategies, and what is compared
-// between nodes.
+// The reason for a preemption is its trigger: the ask must run on this node
+// (RequiredNode), it has a higher priority (Priority), its queue uses less than
+// is guaranteed to it (Guarantee), or a max was lowered and there is no ask
+// (Quota). Victims are chosen in one way for all triggers. A trigger is a row of
+// a table (trigger.go): which filters apply, the order of candidates, the
+// strategies, and how plans on different nodes are compared.
 //
-// Plan is a pure function over plain data: it changes nothing, keeps nothing
-// and reads no clock, and its answer does not depend on the order of the
-// candidates. Only Node.Fits, if given, asks the resource manager. In this order
-// it
+// Plan is a pure function over plain data: it changes nothing, keeps nothing and
+// reads no clock, and its result does not depend on the order of the candidates.
+// Only Node.Fits, if given, asks the resource manager. Plan works in these steps:
 //
-//   - works out what must be freed: per kind the ask, less what is free, less
-//     what those hold that are on their way out already; and the quota that is
-//     short, for which the candidates of other nodes count too (need.go);
-//   - filters out who is never a victim, each with its reason (filter.go);
-//   - says at once if all of the others together are not enough;
-//   - waits until the reservation is old enough;
-//   - puts them into classes and in order, the gentlest first (class.go, rank.go);
-//   - asks the strategies, one after the other, until one of them chooses.
+//   - compute what must be freed: per kind the ask, minus what is free, minus
+//     what releasing allocations hold; and what the quota lacks,
+//     for which candidates of other nodes count too (need.go);
+//   - filter out allocations that are never victims, each with its reason (filter.go);
+//   - return at once if all of the others together are not enough;
+//   - return until the reservation is old enough;
+//   - put the candidates into classes and in order, the least important first (class.go, rank.go);
+//   - run the strategies, one after the other, until one of them selects victims.
 //
 // The strategies are single (one victim about as large as the ask), multiple
-// (largest first, then sparing whoever is not needed), minimal, which is the
-// exact optimum: the gentlest worst class, then the lowest highest priority,
-// then the fewest victims, then the least killed beyond the need; and reprieve:
-// all go, and the most important come back first.
+// (largest first, then drop those that are not needed), minimal, which is the
+// exact optimum: the lowest class of the worst victim, then the lowest highest
+// priority, then the fewest victims, then the least excess; and reprieve: remove
+// all, then put the most important back first.
 //
-// Nobody takes from a queue what is guaranteed to it, or to a queue above it:
-// what victims hold stays within the surplus of every Floor. Budgets say how many
-// of a group may go at once; what they are worth is configured. A Planner makes
-// many plans with the same memory, and its Assess says what a plan would cost, so
-// that the best of many nodes is planned for.
+// Preemption never takes from a queue what is guaranteed to it or to a queue
+// above it: what victims hold stays within the surplus of every Floor. Budgets
+// say how many of a group may be removed at once; how strictly is configured. A
+// Planner makes many plans with the same memory. Its Cost says what a plan would
+// cost, so that the full plan is made for the best of many nodes only.
 //
 // Read in this order:
 //
-//	candidate.go    what goes in: Ask, Node, Candidate, Floor, Budget
+//	candidate.go    the input: Ask, Node, Candidate, Floor, Budget
 //	config.go       Config, Strategy
 //	trigger.go      the triggers
 //	plan.go         Plan, Planner
 //	need.go         what must be freed
-//	filter.go       who is never a victim
+//	filter.go       which allocations are never victims
 //	class.go        the classes
-//	rank.go         the order of candidates, and what they weigh
+//	rank.go         the order of candidates, and their weights
 //	floor.go, budget.go                  guarantees and budgets
 //	single.go, multiple.go, minimal.go   the strategies
-//	reprieve.go, fewest.go               and the one that goes by importance
+//	reprieve.go, fewest.go               the strategy that goes by importance
 //	candidates.go, accept.go             victims that the resource manager chooses
-//	cost.go                              what is compared between nodes
-//	decision.go, tell.go, explain.go     what comes out
-//	search.go, found.go, bound.go        the search behind minimal
+//	cost.go                              how plans on different nodes compare
+//	decision.go, report.go, explain.go   the output
+//	search.go, solution.go, bound.go     the search behind minimal
 package preemptor

@@ -19,7 +19,7 @@ func (d Decision) String() string {
 	return fmt.Sprintf("chosen by %s: %s", d.by(), strings.Join(keys, ", "))
 }
 
-// by is who chose.
+// by is the strategy that chose the victims, or the resource manager.
 func (d Decision) by() string {
 	if d.Given {
 		return "the resource manager"
@@ -35,32 +35,32 @@ func (v Victim) String() string {
 	return fmt.Sprintf("%s (%s, priority %d)", v.Key, v.Class, v.Priority)
 }
 
-// String says why the strategy selected nobody.
+// String says why the strategy selected no victims.
 func (f Failure) String() string {
 	switch f.Why {
 	case NotOne:
-		return fmt.Sprintf("%s: no one victim is enough", f.Strategy)
+		return fmt.Sprintf("%s: no single victim is enough", f.Strategy)
 	case TooLarge:
 		return fmt.Sprintf("%s: %s would be enough, but holds %d.%d%% more than the ask, %d%% is the most",
 			f.Strategy, f.Key, f.PerMille/10, f.PerMille%10, f.Most)
 	case TooMany:
 		return fmt.Sprintf("%s: takes %d victims or more, %d are the most", f.Strategy, f.Victims, f.Most)
 	case TooLittle:
-		return fmt.Sprintf("%s: what is guaranteed to the queues of the others leaves too little", f.Strategy)
+		return fmt.Sprintf("%s: guarantees of other queues leave too little", f.Strategy)
 	case OverBudget:
 		return fmt.Sprintf("%s: budgets that must not be broken leave too little", f.Strategy)
 	case NotFitting:
-		return fmt.Sprintf("%s: the ask is refused even without its victims", f.Strategy)
+		return fmt.Sprintf("%s: the ask is refused even without these victims", f.Strategy)
 	default:
-		return fmt.Sprintf("%s: broken off after %d steps", f.Strategy, f.Most)
+		return fmt.Sprintf("%s: stopped after %d steps", f.Strategy, f.Most)
 	}
 }
 
-// Verdict is the decision in one sentence with the numbers that matter; kinds
+// Summary is the decision in one sentence with the numbers that matter; kinds
 // must be those of the node.
 func (d Decision) Summary(kinds *resources.Kinds) string {
 	switch d.Reason {
-	case TooYoung, Disabled, NobodyEligible:
+	case TooYoung, Disabled, NoCandidates:
 		return fmt.Sprintf("%s: needs %s", d.Reason, d.needs(kinds))
 	case WaitsForReleasing:
 		return fmt.Sprintf("%s: %s", d.Reason, kinds.Format(d.Releasing))
@@ -76,14 +76,14 @@ func (d Decision) Summary(kinds *resources.Kinds) string {
 		}
 		return fmt.Sprintf("%s: needs %s%s", d.Reason, d.needs(kinds), d.andShortBy(kinds))
 	case Chosen:
-		verdict := fmt.Sprintf("%s by %s: frees %s for %s", d.Reason, d.by(), kinds.Format(d.Freed), d.needs(kinds))
+		summary := fmt.Sprintf("%s by %s: frees %s for %s", d.Reason, d.by(), kinds.Format(d.Freed), d.needs(kinds))
 		if d.needsNothing() {
-			verdict = fmt.Sprintf("%s by %s: frees %s to get %s", d.Reason, d.by(), kinds.Format(d.Freed), d.needs(kinds))
+			summary = fmt.Sprintf("%s by %s: frees %s to end a conflict", d.Reason, d.by(), kinds.Format(d.Freed))
 		}
 		if len(d.Broken) > 0 {
-			verdict += ", " + d.breaks()
+			summary += ", " + d.breaks()
 		}
-		return verdict + d.andShortBy(kinds)
+		return summary + d.andShortBy(kinds)
 	case Refused, NotEnough:
 		return fmt.Sprintf("%s: %s", d.Reason, d.Refusal)
 	default:
@@ -91,11 +91,11 @@ func (d Decision) Summary(kinds *resources.Kinds) string {
 	}
 }
 
-// needs is what must be freed, on the node and of the quota. An ask that would
-// have room needs somebody out of its way.
+// needs is what must be freed, on the node and of the quota. An ask that has room
+// can still need the end of an allocation that conflicts with it.
 func (d Decision) needs(kinds *resources.Kinds) string {
 	if d.needsNothing() {
-		return "somebody out of the way"
+		return "the end of a conflict"
 	}
 	return both(kinds, d.Needed, d.Quota)
 }
@@ -144,7 +144,7 @@ func (d Decision) of(a resources.Amounts) resources.Amounts {
 	return some
 }
 
-// Explain is the whole decision for people to read, a few lines without a last
+// Explain is the whole decision in a few lines for people to read, without a last
 // line end; kinds must be those of the node.
 func (d Decision) Explain(kinds *resources.Kinds) string {
 	lines := []string{d.Summary(kinds)}
@@ -176,7 +176,7 @@ func (d Decision) Explain(kinds *resources.Kinds) string {
 	return strings.Join(lines, "\n")
 }
 
-// explainNeed says what it is about.
+// explainNeed says what is needed and what is there.
 func (d Decision) explainNeed(kinds *resources.Kinds, line func(name, format string, args ...any)) {
 	if d.Trigger != RequiredNode {
 		line("trigger", "%s", d.Trigger)
@@ -188,7 +188,7 @@ func (d Decision) explainNeed(kinds *resources.Kinds, line func(name, format str
 	line("ask", "%s %s", d.Ask, kinds.Format(d.Asked))
 	line("free", "%s", kinds.Format(d.Free))
 	if !d.Releasing.IsZero() {
-		line("leaving", "%s", kinds.Format(d.Releasing))
+		line("releasing", "%s", kinds.Format(d.Releasing))
 	}
 	if !d.Quota.IsZero() {
 		line("quota", "short by %s", kinds.Format(d.Quota))
@@ -220,8 +220,8 @@ func (d Decision) filteredBy(why Filter) string {
 
 func (p Proof) of(d Decision) string {
 	if p.Proved {
-		return "nobody finds gentler, fewer or lighter victims"
+		return "no victims of a lower class or priority, fewer or lighter, exist"
 	}
-	return fmt.Sprintf("broken off after %d steps: %d victims of at least %d, weight %d of at least %d",
+	return fmt.Sprintf("stopped after %d steps: %d victims of at least %d, weight %d of at least %d",
 		p.Steps, len(d.Victims), p.VictimsMin, d.Weight, p.WeightMin)
 }

@@ -26,18 +26,18 @@ const (
 )
 
 var filters = [Filters]string{
-	IsOverdue:    "told to go in vain",
-	IsReleasing:  "leaving already",
+	IsOverdue:    "release overdue",
+	IsReleasing:  "releasing already",
 	IsRequired:   "required on this node",
 	IsStatic:     "static",
-	IsForeign:    "foreign ones are spared",
+	IsForeign:    "foreign allocations are not preempted",
 	IsProtected:  "protected by its queue",
-	IsOutside:    "outside of the queues that may be taken from",
+	IsOutside:    "outside of the queues of the preemption",
 	IsSameQueue:  "same queue",
 	IsHigher:     "higher priority",
 	IsEqual:      "same priority",
-	IsUseless:    "holds nothing that is short",
-	IsGuaranteed: "its queue is left what is guaranteed",
+	IsUseless:    "holds nothing that is needed",
+	IsGuaranteed: "guaranteed to its queue",
 	IsBudgeted:   "protected by a budget",
 }
 
@@ -62,11 +62,11 @@ func filtersOf(list ...Filter) filterSet {
 
 func (set filterSet) has(f Filter) bool { return set>>f&1 == 1 }
 
-// filterOf is the first filter that keeps c from being a victim. Those that a
-// set names apply to some triggers only; floors and budgets are given to those
-// only that mind them.
-func (p *plan) filterOf(c *Candidate) (Filter, bool) {
-	switch set := p.terms.filters; {
+// filterOf is the first filter that applies to c. The filters in the set of a
+// trigger apply to that trigger only. Floors and budgets are given only to the
+// triggers that use them.
+func (p *problem) filterOf(c *Candidate) (Filter, bool) {
+	switch set := p.rules.filters; {
 	case c.Overdue:
 		return IsOverdue, true
 	case c.Releasing:
@@ -89,7 +89,7 @@ func (p *plan) filterOf(c *Candidate) (Filter, bool) {
 		return IsEqual, true
 	case !p.helps(c):
 		return IsUseless, true
-	case !p.mayGo(c):
+	case !p.checkFloors(c):
 		return IsGuaranteed, true
 	case p.cfg.Budgets == HardBudgets && p.breaksBudget(c):
 		return IsBudgeted, true
@@ -98,11 +98,11 @@ func (p *plan) filterOf(c *Candidate) (Filter, bool) {
 	}
 }
 
-func (p *plan) sparesForeign() bool { return p.cfg.SpareForeign || !p.terms.foreigners }
+func (p *problem) sparesForeign() bool { return p.cfg.SpareForeign || !p.rules.foreigners }
 
-// helps reports whether c holds anything that is short, or might stand in the
-// way of the ask.
-func (p *plan) helps(c *Candidate) bool {
+// helps reports whether c holds anything that is needed, or might conflict with
+// the ask.
+func (p *problem) helps(c *Candidate) bool {
 	if p.fits != nil && !c.Elsewhere {
 		return true
 	}

@@ -12,9 +12,9 @@ import (
 
 // conflictWith refuses the ask as long as any of these is on the node.
 func conflictWith(s situation, keys ...string) func([]string) error {
-	return func(gone []string) error {
+	return func(removed []string) error {
 		for _, c := range s.node.On {
-			if slices.Contains(keys, c.Key) && !slices.Contains(gone, c.Key) {
+			if slices.Contains(keys, c.Key) && !slices.Contains(removed, c.Key) {
 				return errors.New("conflicts with " + c.Key)
 			}
 		}
@@ -30,24 +30,24 @@ func TestFits(t *testing.T) {
 	for seed := range uint64(nodes) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		s := triggered(r, []Trigger{Priority, Guarantee}[seed%2])
-		s.cfg.Budgets = BudgetPolicy(r.IntN(2)) // the hard one leaves out who is in the way
+		s.cfg.Budgets = BudgetPolicy(r.IntN(2)) // HardBudgets would exclude candidates that conflict
 		s.node.Floors = nil
 		fits := conflictWith(s, fmt.Sprint("c", r.IntN(15)), fmt.Sprint("c", r.IntN(15)))
 		asked := 0
-		s.node.Fits = func(gone []string) error {
+		s.node.Fits = func(removed []string) error {
 			asked++
-			return fits(gone)
+			return fits(removed)
 		}
 		d := pl.Plan(epoch, s.cfg, s.ask, s.node)
-		leaving := goneWith(s, nil)
+		releasing := removedWith(s, nil)
 		if d.Reason == RoomIsThere || d.Reason == WaitsForReleasing {
-			assert.Assert(t, s.enough(nil) && fits(leaving) == nil, "seed %d: %s", seed, d)
+			assert.Assert(t, s.enough(nil) && fits(releasing) == nil, "seed %d: %s", seed, d)
 			continue
 		}
-		assert.Assert(t, !s.enough(nil) || fits(leaving) != nil, "seed %d: %s", seed, d)
+		assert.Assert(t, !s.enough(nil) || fits(releasing) != nil, "seed %d: %s", seed, d)
 		if d.Reason == Refused {
 			refused++
-			assert.Equal(t, d.Refusal, fits(goneWith(s, s.candidates())).Error(), "seed %d", seed)
+			assert.Equal(t, d.Refusal, fits(removedWith(s, s.candidates())).Error(), "seed %d", seed)
 			assert.Equal(t, d.Cost, Cost{1, missingWhole})
 			continue
 		}
@@ -56,10 +56,10 @@ func TestFits(t *testing.T) {
 		}
 		chosen++
 		victims := victimsOf(d)
-		assert.Assert(t, s.enough(victims) && fits(goneWith(s, victims)) == nil, "seed %d: %s", seed, d)
+		assert.Assert(t, s.enough(victims) && fits(removedWith(s, victims)) == nil, "seed %d: %s", seed, d)
 		for i, v := range victims {
 			rest := slices.Delete(slices.Clone(victims), i, i+1)
-			assert.Assert(t, !s.enough(rest) || fits(goneWith(s, rest)) != nil, "seed %d: %s could stay", seed, v.Key)
+			assert.Assert(t, !s.enough(rest) || fits(removedWith(s, rest)) != nil, "seed %d: %s could stay", seed, v.Key)
 		}
 		if s.enough(nil) {
 			alone++
@@ -71,7 +71,7 @@ func TestFits(t *testing.T) {
 	assert.Assert(t, chosen > 500 && alone > 50 && refused > 50)
 }
 
-// candidates is who may go if somebody is in the way.
+// candidates are the possible victims if one of them conflicts with the ask.
 func (s situation) candidates() []Candidate {
 	var able []Candidate
 	for _, c := range s.node.On {
@@ -81,19 +81,19 @@ func (s situation) candidates() []Candidate {
 		all.ask.Amounts = nil
 		if !c.Elsewhere {
 			for i := range c.Amounts {
-				c.Amounts[i]++ // everybody on the node is of use
+				c.Amounts[i]++ // every candidate on the node is useful
 			}
 			all.ask.Amounts = []int64{1 << 40, 1 << 40, 1 << 40, 1 << 40}
 		}
-		if all.may(c) {
+		if all.mayBeVictim(c) {
 			able = append(able, c)
 		}
 	}
 	return able
 }
 
-// goneWith is who has left the node with these victims, by key.
-func goneWith(s situation, victims []Candidate) []string {
+// removedWith are the keys that have left the node once these victims have ended.
+func removedWith(s situation, victims []Candidate) []string {
 	var keys []string
 	for _, c := range s.node.On {
 		if c.Releasing && !c.Overdue && !c.Elsewhere {

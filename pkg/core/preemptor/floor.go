@@ -6,8 +6,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// fillFloors sets what may still be taken below each floor to its surplus.
-func (p *plan) fillFloors() {
+// fillFloors resets what may be taken below each floor to its surplus.
+func (p *problem) fillFloors() {
 	width := p.width
 	p.left = slices.Grow(p.left[:0], len(p.node.Floors)*width)[:len(p.node.Floors)*width]
 	for f := range p.node.Floors {
@@ -18,22 +18,22 @@ func (p *plan) fillFloors() {
 }
 
 // keepsFloors reports whether c may be taken too.
-func (p *plan) keepsFloors(c *Candidate) bool {
+func (p *problem) keepsFloors(c *Candidate) bool {
 	_, broken := p.brokenBy(c)
 	return !broken
 }
 
-// mayGo is the same, and remembers the floor for the story.
-func (p *plan) mayGo(c *Candidate) bool {
+// checkFloors is keepsFloors, and records the floor for the explanation.
+func (p *problem) checkFloors(c *Candidate) bool {
 	f, broken := p.brokenBy(c)
-	if broken && p.telling {
+	if broken && p.reporting {
 		p.binding = append(p.binding, f)
 	}
 	return !broken
 }
 
-// brokenBy is a floor that would be broken if c were taken too.
-func (p *plan) brokenBy(c *Candidate) (floor int32, broken bool) {
+// brokenBy is a floor that is broken if c is taken too.
+func (p *problem) brokenBy(c *Candidate) (floor int32, broken bool) {
 	if len(p.node.Floors) == 0 {
 		return 0, false
 	}
@@ -49,7 +49,7 @@ func (p *plan) brokenBy(c *Candidate) (floor int32, broken bool) {
 }
 
 // charge books c, which keeps the floors, as taken; with -1 it is given back.
-func (p *plan) charge(c *Candidate, times int64) {
+func (p *problem) charge(c *Candidate, times int64) {
 	if len(p.node.Floors) == 0 {
 		return
 	}
@@ -63,9 +63,9 @@ func (p *plan) charge(c *Candidate, times int64) {
 	}
 }
 
-// floored reports whether all who are eligible together break a floor, so that
-// floors have to be watched at all.
-func (p *plan) floored() bool {
+// floored reports whether all eligible candidates together break a floor.
+// Otherwise floors need no further checks.
+func (p *problem) floored() bool {
 	if len(p.node.Floors) == 0 {
 		return false
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// bestOf tries all sets of those who may go and keep the floors.
+// bestOf tries all sets of these candidates that keep the floors.
 func (s situation) bestOf(able []Candidate) (best price, found bool) {
 	for set := 1; set < 1<<len(able); set++ {
 		var victims []Candidate
@@ -70,26 +70,26 @@ func TestMinimalKeepsFloors(t *testing.T) {
 	assert.Assert(t, chosen > nodes/20 && bound > nodes/100 && partial > 50)
 }
 
-// checkUnreached sees that nobody goes in vain, and that for a quota as much
-// goes as may. It returns how many times that was something.
+// checkUnreached checks that no victims are chosen in vain, and that for a quota
+// as many as possible are chosen. It returns how often there were any.
 func (s situation) checkUnreached(t *testing.T, seed uint64, d Decision) int {
 	t.Helper()
 	if s.ask.Trigger != Quota || len(s.eligible()) == 0 {
-		assert.Assert(t, d.Reason == NobodyEligible || d.Reason == Impossible || d.Reason == NothingHelps, "seed %d: %s", seed, d)
+		assert.Assert(t, d.Reason == NoCandidates || d.Reason == Impossible || d.Reason == NothingHelps, "seed %d: %s", seed, d)
 		return 0
 	}
 	assert.Assert(t, d.Partial && d.Reason == Chosen && d.Strategy == Reprieve && d.Cost.Feasible(), "seed %d: %s", seed, d)
 	assert.Assert(t, d.Missing.Part > 0 && !d.LackingQuota.IsZero(), "seed %d", seed)
-	pot, victims := s.pot(false), victimsOf(d)
+	pool, victims := s.pool(false), victimsOf(d)
 	assert.Assert(t, s.keeps(victims), "seed %d: %s", seed, d)
-	reached := s // what the pot comes to is needed, and no more
+	reached := s // what the pool comes to is needed, and no more
 	reached.node.Quota = s.node.Quota.Minus(d.LackingQuota)
-	assert.Assert(t, reached.enough(pot) && reached.enough(victims), "seed %d: %s", seed, d)
+	assert.Assert(t, reached.enough(pool) && reached.enough(victims), "seed %d: %s", seed, d)
 	for i := range reached.node.Quota {
 		more := reached
 		more.node.Quota = reached.node.Quota.Clone()
 		more.node.Quota[i]++
-		assert.Assert(t, d.LackingQuota.Of(resources.Kind(i)) == 0 || !more.enough(pot), "seed %d: more could go", seed)
+		assert.Assert(t, d.LackingQuota.Of(resources.Kind(i)) == 0 || !more.enough(pool), "seed %d: more could go", seed)
 	}
 	for i := range victims {
 		assert.Assert(t, !reached.enough(slices.Delete(slices.Clone(victims), i, i+1)), "seed %d: %s could stay", seed, victims[i].Key)

@@ -2,18 +2,19 @@ package preemptor
 
 import "slices"
 
-// minimal finds the best victims there are: of the gentlest worst class, then
-// of the lowest highest priority, then the fewest, then those who weigh least
-// (see weigh). Of victims who are equal in all that, a fixed rule takes some;
-// of candidates that hold the same, the gentlest go first.
+// minimal finds the optimal victims: the lowest worst class, then the lowest
+// highest priority, then the fewest, then the least weight (see weigh). Between
+// victims that are equal in all of these, a fixed rule decides; of candidates
+// that hold the same, the least important are taken first.
 //
-// Class and priority only say who may be chosen at all, so they are settled by
-// asking whether enough can be chosen among the gentler ones. A pool that
-// suffices does so with anybody added, which makes that a binary search.
+// Class and priority only say which candidates may be chosen at all. So each is
+// found by asking whether enough can be chosen among the less important ones. A
+// pool that suffices still suffices with any candidate added, so a binary search
+// works.
 func (p *plan) minimal() choice {
 	p.weighAll()
 	m := minimum{search: newSearch(p), most: min(p.victimsMax(), len(p.ranked)), proved: true}
-	worst, ok := m.gentlestTier()
+	worst, ok := m.lowestTier()
 	if !ok {
 		if m.steps > m.search.most {
 			return choice{failure: Failure{Why: TooLong, Most: m.search.most}}
@@ -29,12 +30,12 @@ func (p *plan) minimal() choice {
 	m.lowestPriority(worst)
 	proof := Proof{VictimsMin: m.fewest()}
 	for {
-		proof.WeightMin = m.lighten(len(m.kept))
-		spared := p.spare(slices.Clone(m.kept))
+		proof.WeightMin = m.improve(len(m.kept))
+		spared := p.dropUnneeded(slices.Clone(m.kept))
 		if len(spared) == len(m.kept) {
 			break
 		}
-		m.kept = append(m.kept[:0], spared...) // more than the fewest were looked for
+		m.kept = append(m.kept[:0], spared...) // the search allowed more than the fewest
 	}
 	proof.Steps = min(m.steps, m.search.most)
 	proof.Proved = m.proved && m.steps <= m.search.most
@@ -44,23 +45,23 @@ func (p *plan) minimal() choice {
 // A minimum is a search from one criterion to the next.
 type minimum struct {
 	*search
-	most   int  // victims allowed, and there
+	most   int  // the number of victims allowed, or of candidates
 	proved bool // every answer so far was yes or no
 }
 
-// possible reports whether the pool suffices. If that stays unknown, it is
-// taken not to, and nothing is proved any more.
+// possible reports whether the pool suffices. If that stays unknown, the pool is
+// taken not to suffice, and the result is not proved.
 //
-// Whoever is enough is enough with anybody added, so it does to look for as many
-// as are allowed; unless somebody added breaks a floor. Then every number is
-// tried.
+// Victims that are enough stay enough with others added, so it is sufficient to
+// try as many as are allowed. Only floors change that: an added victim can break
+// a floor. Then every number is tried.
 func (m *minimum) possible() bool {
 	if !m.floored {
 		a := m.decide(m.most)
 		m.proved = m.proved && a != unknown
 		return a == yes
 	}
-	if !m.within() {
+	if !m.floorsMayLeaveEnough() {
 		return false
 	}
 	for count := m.atLeast(); count <= min(m.most, len(m.pool)) && m.steps <= m.search.most; count++ {
@@ -74,10 +75,10 @@ func (m *minimum) possible() bool {
 	return false
 }
 
-// within reports whether the floors may leave enough of every kind: what
-// candidates hold counts up to the surplus, once below the first floor of each of
-// them and once below the last.
-func (m *minimum) within() bool {
+// floorsMayLeaveEnough reports whether the floors can leave enough of every kind.
+// What candidates hold counts up to the surplus: once below the first floor of
+// each candidate, and once below the last.
+func (m *minimum) floorsMayLeaveEnough() bool {
 	for k, need := range m.plan.need {
 		if m.freeable(k, false) < need || m.freeable(k, true) < need {
 			return false
@@ -108,8 +109,8 @@ func (m *minimum) freeable(k int, last bool) int64 {
 	return free
 }
 
-// gentlestTier is the first tier at which enough can be chosen.
-func (m *minimum) gentlestTier() (tier, bool) {
+// lowestTier is the first tier at which enough can be chosen.
+func (m *minimum) lowestTier() (tier, bool) {
 	before, end := 0, tiers
 	if m.plan.budgeted() {
 		end = Classes
@@ -117,7 +118,7 @@ func (m *minimum) gentlestTier() (tier, bool) {
 	for t := range end {
 		m.among(t, highest(m.plan.ranked))
 		if len(m.pool) == before {
-			continue // nobody is of this tier
+			continue // no candidate is of this tier
 		}
 		before = len(m.pool)
 		if m.possible() {
@@ -156,11 +157,11 @@ func (m *minimum) lowestPriority(worst tier) {
 		}
 	}
 	m.among(worst, priorities[high])
-	m.kept = append(m.kept[:0], m.plan.spare(kept)...)
+	m.kept = append(m.kept[:0], m.plan.dropUnneeded(kept)...)
 }
 
-// fewest finds the fewest candidates of the pool who cover the need; as many
-// as are kept are known to. It returns how few it must at least be.
+// fewest finds the fewest candidates of the pool that cover the need; the number
+// that is kept is known to be enough. It returns a lower bound of the number.
 func (m *minimum) fewest() int {
 	enough := slices.Clone(m.kept)
 	least := 0
@@ -185,7 +186,8 @@ func (m *minimum) fewest() int {
 	return least
 }
 
-// atLeast is how many are needed of the largest holder of each kind.
+// atLeast is how many candidates are needed if all are as large as the largest,
+// for each kind.
 func (m *minimum) atLeast() int {
 	count := int64(1)
 	for k := range m.kinds {

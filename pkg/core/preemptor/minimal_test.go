@@ -46,7 +46,7 @@ func TestMinimalOnHardNodes(t *testing.T) {
 func upToFour(s situation) (best price, found bool) {
 	var able []Candidate
 	for _, c := range s.node.On {
-		if mayGo(s, c) {
+		if mayBeVictim(s, c) {
 			able = append(able, c)
 		}
 	}
@@ -104,13 +104,13 @@ func TestBrokenOff(t *testing.T) {
 			continue
 		}
 		open++
-		assert.Assert(t, strings.Contains(d.Explain(s.node.Kinds), "proof      broken off after 50 steps: "), d.Explain(s.node.Kinds))
+		assert.Assert(t, strings.Contains(d.Explain(s.node.Kinds), "proof      stopped after 50 steps: "), d.Explain(s.node.Kinds))
 
 		// With no victim to spare, it may come upon none in one step.
 		s.cfg.StepsMax, s.cfg.VictimsMax = 1, len(best.Victims)
 		if d := s.plan(); d.Reason != Chosen {
 			without++
-			assert.Equal(t, d.Failures[0].String(), "minimal: broken off after 1 steps")
+			assert.Equal(t, d.Failures[0].String(), "minimal: stopped after 1 steps")
 		}
 	}
 	assert.Assert(t, open > 20 && without > 0, "%d of 60 were broken off, %d with nothing", open, without)
@@ -130,7 +130,7 @@ func TestExtremes(t *testing.T) {
 	for strategy := range configurable {
 		d := s.with(strategy).plan()
 		if strategy == Single {
-			assert.Equal(t, d.Failures[0].String(), "single: no one victim is enough")
+			assert.Equal(t, d.Failures[0].String(), "single: no single victim is enough")
 			continue
 		}
 		assert.Equal(t, d.Reason, Chosen, "%s: %v", strategy, d.Failures)
@@ -142,7 +142,7 @@ func TestExtremes(t *testing.T) {
 	assert.Equal(t, s.plan().Reason, RoomIsThere)
 	s.ask.Amounts = nil
 	assert.Equal(t, s.plan().Reason, RoomIsThere)
-	assert.Equal(t, Plan(time.Time{}, Config{}, Ask{Amounts: resources.Amounts{1}}, Node{Kinds: kinds}).Reason, NobodyEligible)
+	assert.Equal(t, Plan(time.Time{}, Config{}, Ask{Amounts: resources.Amounts{1}}, Node{Kinds: kinds}).Reason, NoCandidates)
 }
 
 // FuzzPlan makes small nodes from bytes and holds every plan to the laws and

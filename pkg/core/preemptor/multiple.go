@@ -7,10 +7,11 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// multiple takes class after class, of each the largest first, until what they
-// hold is enough, and then spares whoever turns out not to be needed, the least
-// gentle first. Size is the largest share of the need that a victim holds of
-// one kind. Who holds nothing of what is still short is passed over.
+// multiple takes class after class, the largest of each first, until what they
+// hold is enough. It then drops the victims that are not needed, the most
+// important first. The size of a victim is the largest share of the need that it
+// holds of one kind. A candidate that holds nothing of what is still missing is
+// skipped.
 func (p *plan) multiple() choice {
 	var victims []int
 	short := slices.Clone(p.need)
@@ -26,7 +27,7 @@ func (p *plan) multiple() choice {
 	if len(victims) > p.victimsMax() {
 		return choice{failure: Failure{Why: TooMany, Victims: len(victims), Most: int64(p.victimsMax())}}
 	}
-	return choice{victims: p.spare(victims)}
+	return choice{victims: p.dropUnneeded(victims)}
 }
 
 // lower lowers short by what victim i holds and reports whether that helped.
@@ -41,8 +42,8 @@ func (p *plan) lower(short []int64, i int) bool {
 	return helped
 }
 
-// largestFirst is the order of multiple; who is as large as another goes in the
-// order of gentleness.
+// largestFirst is the order of the strategy multiple; between candidates of equal
+// size the less important one is first.
 func (p *plan) largestFirst() []int {
 	order := make([]int, len(p.ranked))
 	sizes := make([]resources.Share, len(p.ranked))
@@ -65,10 +66,10 @@ func (p *plan) largestFirst() []int {
 	return order
 }
 
-// spare leaves out, the least gentle first, whoever the others can do without.
-// Leaving one out only makes the others needed more, so nobody is left who
-// could be spared.
-func (p *plan) spare(victims []int) []int {
+// dropUnneeded drops victims that the others make unnecessary, the most important
+// first. Each dropped victim makes the others more necessary, so one pass is
+// enough.
+func (p *plan) dropUnneeded(victims []int) []int {
 	slices.Sort(victims)
 	for at := len(victims) - 1; at >= 0; at-- {
 		if without := slices.Delete(slices.Clone(victims), at, at+1); p.suffice(without) {

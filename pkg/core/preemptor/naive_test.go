@@ -89,9 +89,9 @@ func randomSituation(r *rand.Rand) situation {
 	return s
 }
 
-// missing is what the ask lacks once these candidates are gone, and those who
-// leave already.
-func missing(s situation, gone ...Candidate) resources.Amounts {
+// missing is what the ask lacks once these candidates and the releasing ones have
+// ended.
+func missing(s situation, removed ...Candidate) resources.Amounts {
 	var lacks resources.Amounts
 	for i, asked := range s.ask.Amounts {
 		kind := resources.Kind(i)
@@ -101,7 +101,7 @@ func missing(s situation, gone ...Candidate) resources.Amounts {
 				room += c.Amounts.Of(kind)
 			}
 		}
-		for _, c := range gone {
+		for _, c := range removed {
 			room += c.Amounts.Of(kind)
 		}
 		if asked > 0 && asked > room {
@@ -111,8 +111,8 @@ func missing(s situation, gone ...Candidate) resources.Amounts {
 	return lacks
 }
 
-// mayGo says by the rules of the design who may be a victim.
-func mayGo(s situation, c Candidate) bool {
+// mayBeVictim says by the rules of the design which candidates may be victims.
+func mayBeVictim(s situation, c Candidate) bool {
 	lacks, useful := missing(s), false
 	for i, v := range lacks {
 		useful = useful || v > 0 && c.Amounts.Of(resources.Kind(i)) > 0
@@ -176,7 +176,7 @@ func priceOf(s situation, victims []Candidate) price {
 func bruteForce(s situation, most int) (best price, found bool) {
 	var able []Candidate
 	for _, c := range s.node.On {
-		if mayGo(s, c) {
+		if mayBeVictim(s, c) {
 			able = append(able, c)
 		}
 	}

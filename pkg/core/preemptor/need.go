@@ -7,22 +7,22 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// measure works out what is leaving and what must be freed beyond that: first
-// on the node, then of the quota. Who leaves on another node is no news to the
-// quota, which is given without what is leaving.
-func (p *plan) measure() {
-	p.leaving, p.leavers = p.leaving[:0], p.leavers[:0]
+// measure computes what is being released and what must be freed in addition:
+// first on the node, then of the quota. Releases on another node are not counted:
+// Node.Quota is given without what is being released.
+func (p *problem) measure() {
+	p.releasing, p.releasingKeys = p.releasing[:0], p.releasingKeys[:0]
 	for i := range p.node.On {
 		if c := &p.node.On[i]; c.Releasing && !c.Overdue && !c.Elsewhere {
-			p.leaving.Add(holds(c))
-			p.leavers = append(p.leavers, c.Key)
+			p.releasing.Add(holds(c))
+			p.releasingKeys = append(p.releasingKeys, c.Key)
 		}
 	}
 	p.short, p.need = p.short[:0], p.need[:0]
-	if p.terms.hasAsk {
+	if p.rules.hasAsk {
 		p.lacking = append(p.lacking[:0], p.ask.Amounts...)
 		p.lacking.Sub(p.node.Free)
-		p.lacking.Sub(p.leaving)
+		p.lacking.Sub(p.releasing)
 		for _, kind := range p.kinds {
 			if short := p.lacking.Of(kind); short > 0 && p.ask.Amounts.Of(kind) > 0 {
 				p.short = append(p.short, kind)
@@ -39,9 +39,9 @@ func (p *plan) measure() {
 	}
 }
 
-// counts reports whether what c holds counts for the k-th of what is short:
-// those of other nodes count for the quota only.
-func (p *plan) counts(c *Candidate, k int) bool { return k >= p.onNode || !c.Elsewhere }
+// counts reports whether what c holds counts for the k-th kind that is short:
+// candidates of other nodes count for the quota only.
+func (p *problem) counts(c *Candidate, k int) bool { return k >= p.onNode || !c.Elsewhere }
 
 // holds is what the release of c frees.
 func holds(c *Candidate) resources.Amounts {
@@ -55,9 +55,9 @@ func holds(c *Candidate) resources.Amounts {
 	return held
 }
 
-// share fills in what each of the eligible holds of the need, and what all of
-// them do.
-func (p *plan) share() {
+// fillShares fills in what each eligible candidate holds of the need, and what
+// all of them hold.
+func (p *problem) fillShares() {
 	d := len(p.short)
 	p.helds = slices.Grow(p.helds[:0], len(p.ranked)*d)[:len(p.ranked)*d]
 	p.total = slices.Grow(p.total[:0], d)[:d]
@@ -83,8 +83,8 @@ func add(a, b int64) int64 {
 	return a + b
 }
 
-// reached reports whether so much covers the need.
-func (p *plan) reached(sums []int64) bool {
+// reached reports whether these sums cover the need.
+func (p *problem) reached(sums []int64) bool {
 	for k, need := range p.need {
 		if sums[k] < need {
 			return false
@@ -94,7 +94,7 @@ func (p *plan) reached(sums []int64) bool {
 }
 
 // suffice reports whether what these victims hold covers the need.
-func (p *plan) suffice(victims []int) bool {
+func (p *problem) suffice(victims []int) bool {
 	for k, need := range p.need {
 		for _, i := range victims {
 			if need -= p.ranked[i].held[k]; need <= 0 {
@@ -108,17 +108,18 @@ func (p *plan) suffice(victims []int) bool {
 	return true
 }
 
-// reachable is what can be freed of the need at most: with floors in the way,
-// what the pot of reprieve holds.
+// reachable is the most of the need that can be freed: if floors restrict it,
+// what the pool of the strategy reprieve holds.
 func (p *plan) reachable() []int64 {
-	if p.pooled {
-		return p.put.sums
+	if p.reprieval.filled {
+		return p.reprieval.sums
 	}
 	return p.total
 }
 
-// missing is the largest part of what is asked for that so much leaves open.
-func (p *plan) missing(sums []int64) resources.Share {
+// missing is the largest part of an amount asked for that these sums do not
+// cover.
+func (p *problem) missing(sums []int64) resources.Share {
 	var most resources.Share
 	for k, need := range p.need {
 		whole := max(p.ask.Amounts.Of(p.short[k]), need)
@@ -129,9 +130,9 @@ func (p *plan) missing(sums []int64) resources.Share {
 	return most
 }
 
-// amounts is a list of quantities, one for each kind that is short, as amounts:
-// those of the node and those of the quota.
-func (p *plan) amounts(of []int64) (node, quota resources.Amounts) {
+// amounts converts a list of quantities, one for each kind that is short: those
+// of the node and those of the quota.
+func (p *problem) amounts(of []int64) (node, quota resources.Amounts) {
 	for k, kind := range p.short {
 		if k < p.onNode {
 			node.Set(kind, of[k])

@@ -8,15 +8,14 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// Plan decides who makes room for the ask on its node, or, with the trigger
-// Quota, who goes so that a queue keeps to its max. It changes none of its
-// arguments and keeps none. With Node.Fits it asks the resource manager while
-// it works, and is as good as the answers are.
+// Plan decides which allocations make room for the ask on its node, or, with the
+// trigger Quota, which are released so that a queue keeps its max. It changes
+// none of its arguments and keeps none. With Node.Fits it asks the resource
+// manager while it works, and its result depends on the answers.
 //
-// That the node could never hold the ask is said at once, however young the
-// reservation is. A plan that came to nothing comes to the same until the node,
-// the ask or the configuration changes; only TooYoung passes by itself, at
-// Decision.Again.
+// If the node could never hold the ask, the result is Impossible, however young
+// the reservation is. A plan without a result stays so until the node, the ask or
+// the configuration changes; only TooYoung ends with time, at Decision.Again.
 func Plan(now time.Time, cfg Config, ask Ask, node Node) Decision {
 	var pl Planner
 	return pl.Plan(now, cfg, ask, node)
@@ -26,79 +25,86 @@ func Plan(now time.Time, cfg Config, ask Ask, node Node) Decision {
 // one goroutine; the zero value is ready.
 type Planner struct{ plan plan }
 
-// Plan is the function of that name.
+// Plan does what the function Plan does.
 func (pl *Planner) Plan(now time.Time, cfg Config, ask Ask, node Node) Decision {
 	p := &pl.plan
 	p.start(cfg, ask, node)
-	p.telling = true
-	if p.sift(); !p.settled() && !p.early(now) {
+	p.reporting = true
+	if p.filter(); !p.nothingToChoose() && !p.tooYoung(now) {
 		p.choose()
 	}
 	return p.decision()
 }
 
-// Assess is what the plan costs that Plan would come to, without the story. It
-// takes the reservation to be old enough. It makes no garbage with the trigger
-// Priority, once it has seen a node as large. Of the memory of its arguments
-// nothing is read after it returned.
+// Cost is the cost of the plan that Plan would make, without its explanation. It
+// takes the reservation to be old enough. With the trigger Priority it allocates
+// no memory once it has seen a node as large. It keeps none of its arguments.
 func (pl *Planner) Cost(cfg Config, ask Ask, node Node) Cost {
 	p := &pl.plan
 	p.start(cfg, ask, node)
-	p.telling = false
-	if p.sift(); !p.settled() {
+	p.reporting = false
+	if p.filter(); !p.nothingToChoose() {
 		p.choose()
 	}
 	return p.cost()
 }
 
-// A plan is what one call works on. Its slices are used again by the next.
+// A plan is the state of one call: the problem and what was chosen. The next call
+// uses its slices again.
 type plan struct {
+	problem
+	byFilter [Filters]int
+	filtered []Filtered // if reporting
+	outcome
+	reprieval reprieval
+}
+
+// A problem is what a choice starts from: what must be freed, the candidates in
+// order, and the floors and budgets that bind them.
+type problem struct {
 	cfg   Config
 	ask   Ask
 	node  Node
-	terms *terms
-	fits  func(gone []string) error // nil where it has no say
+	rules *triggerRules
+	fits  func(removed []string) error // nil if the trigger does not ask
 
 	table *resources.Kinds // of kinds
 	kinds []resources.Kind // by name, so that no result depends on their numbers
 	width int              // how many kinds there are
 
-	leaving resources.Amounts
-	leavers []string         // the keys of those who hold it
-	short   []resources.Kind // those that must be freed, by name: first of the node, then of the quota
-	onNode  int              // how many of short are of the node
-	need    []int64          // how much of each of short, more than zero
-	helds   []int64          // the memory of eligible.held
-	total   []int64          // what all who are eligible hold of short, saturating
+	releasing     resources.Amounts
+	releasingKeys []string         // the keys of the allocations that hold it
+	short         []resources.Kind // the kinds that must be freed, by name: first of the node, then of the quota
+	onNode        int              // how many of short are of the node
+	need          []int64          // how much of each of short, more than zero
+	helds         []int64          // the memory of eligible.held
+	total         []int64          // what all eligible candidates hold of short, saturating
 
-	ranked  []eligible // gentlest first, once rank was called
-	places  []int32    // scratch of rank, as are spares
-	spares  []eligible
+	ranked  []eligible // least important first, once rank was called
+	order   []int32    // scratch of rank, like buffer
+	buffer  []eligible
 	weighed bool    // weights are known
 	left    []int64 // what may still be taken, by floor and kind
-	allowed []int64 // how many may still go, by budget
+	allowed []int64 // how many may still be removed, by budget
 
-	byFilter [Filters]int
-	filtered []Filtered // if telling
-	telling  bool
-	outcome
+	reporting bool    // the decision will be explained
+	binding   []int32 // the floors that excluded a candidate, if reporting
 
-	put              reprieval
 	lacking, scratch resources.Amounts
 }
 
 // An eligible is a candidate that may be a victim.
 type eligible struct {
 	*Candidate
-	class     Class
-	tier      tier
-	harm      int64   // see plan.harmOf
-	violating bool    // it exceeds a budget if all go who come before it
-	held      []int64 // of each of plan.short, at most the need
-	weight    int64   // see plan.weigh
+	class      Class
+	tier       tier
+	importance int64   // see plan.harmOf
+	violating  bool    // it exceeds a budget if all before it are removed
+	held       []int64 // of each of plan.short, at most the need
+	weight     int64   // see plan.weigh
 }
 
-// An outcome is what a plan came to.
+// An outcome is the result of a plan.
 type outcome struct {
 	reason     Reason
 	strategy   Strategy
@@ -110,40 +116,39 @@ type outcome struct {
 	again      time.Time
 	refusal    string
 	partial    bool
-	binding    []int32 // the floors that kept somebody from going, if telling
-	pooled     bool    // the strategy reprieve has filled its pot
 }
 
-// A choice is what a strategy selected, as indices of plan.ranked, or why
-// nothing.
+// A choice is what a strategy selected, as indices of plan.ranked, or why it
+// selected nothing.
 type choice struct {
 	victims []int
 	proof   Proof
 	failure Failure
 }
 
-// start takes the arguments, without what the trigger leaves unused.
+// start takes the arguments and drops what the trigger does not use.
 func (p *plan) start(cfg Config, ask Ask, node Node) {
 	p.cfg, p.ask, p.node = cfg, ask, node
-	p.terms = &triggers[ask.Trigger]
-	if !p.terms.filters.has(IsGuaranteed) {
+	p.rules = &triggers[ask.Trigger]
+	if !p.rules.filters.has(IsGuaranteed) {
 		p.node.Floors = nil
 	}
-	if !p.terms.filters.has(IsBudgeted) {
+	if !p.rules.filters.has(IsBudgeted) {
 		p.node.Budgets = nil
 	}
 	p.fits = nil
-	if p.terms.simulated {
+	if p.rules.simulated {
 		p.fits = node.Fits
 	}
 	p.sortKinds()
-	p.byFilter, p.filtered, p.weighed = [Filters]int{}, nil, false
+	p.byFilter, p.filtered, p.weighed, p.binding = [Filters]int{}, nil, false, p.binding[:0]
 	p.outcome = outcome{victims: p.victims[:0], failures: p.failures[:0]}
+	p.reprieval.problem, p.reprieval.filled = &p.problem, false
 	p.measure()
 }
 
 // sortKinds lists every kind there is, by name.
-func (p *plan) sortKinds() {
+func (p *problem) sortKinds() {
 	n := p.node.Kinds.Len()
 	if p.table == p.node.Kinds && p.width == n {
 		return
@@ -158,8 +163,8 @@ func (p *plan) sortKinds() {
 	})
 }
 
-// sift filters and classifies, and adds up what could be freed.
-func (p *plan) sift() {
+// filter filters and classifies the candidates, and adds up what could be freed.
+func (p *plan) filter() {
 	p.fillFloors()
 	p.ranked = p.ranked[:0]
 	for i := range p.node.On {
@@ -170,33 +175,34 @@ func (p *plan) sift() {
 		}
 		p.ranked = append(p.ranked, p.eligibleOf(c))
 	}
-	p.share()
+	p.fillShares()
 }
 
-func (p *plan) eligibleOf(c *Candidate) eligible {
+func (p *problem) eligibleOf(c *Candidate) eligible {
 	class := classOf(c)
-	return eligible{Candidate: c, class: class, tier: tierOf(class, false), harm: p.harmOf(c, class)}
+	return eligible{Candidate: c, class: class, tier: tierOf(class, false), importance: p.importanceOf(c, class)}
 }
 
 func (p *plan) leaveOut(c *Candidate, why Filter) {
 	p.byFilter[why]++
-	if p.telling {
+	if p.reporting {
 		p.filtered = append(p.filtered, Filtered{Key: c.Key, Why: why})
 	}
 }
 
-// settled reports whether there is nothing to choose, and says why.
-func (p *plan) settled() bool {
+// nothingToChoose reports whether the decision is made without choosing victims,
+// and records its reason.
+func (p *plan) nothingToChoose() bool {
 	switch {
-	case p.roomIsThere():
+	case p.fitsNow():
 		p.reason = RoomIsThere
-	case p.waits():
+	case p.fitsAfterReleases():
 		p.reason = WaitsForReleasing
 	case p.cfg.Disabled:
 		p.reason = Disabled
 	case len(p.ranked) == 0:
-		p.reason = NobodyEligible
-	case !p.terms.partial && !p.reached(p.total):
+		p.reason = NoCandidates
+	case !p.rules.partial && !p.reached(p.total):
 		p.reason = Impossible
 	default:
 		return false
@@ -204,40 +210,41 @@ func (p *plan) settled() bool {
 	return true
 }
 
-// roomIsThere reports whether the ask may run here as things are.
-func (p *plan) roomIsThere() bool {
-	return p.terms.hasAsk && p.onNode == len(p.short) && p.ask.Amounts.FitsIn(p.node.Free) &&
+// fitsNow reports whether the ask can run here as things are.
+func (p *plan) fitsNow() bool {
+	return p.rules.hasAsk && p.onNode == len(p.short) && p.ask.Amounts.FitsIn(p.node.Free) &&
 		(p.fits == nil || p.fits(nil) == nil)
 }
 
-// waits reports whether the ask may run here once those are gone who leave.
-func (p *plan) waits() bool {
-	return len(p.short) == 0 && (p.fits == nil || len(p.leavers) > 0 && p.fits(p.leavers) == nil)
+// fitsAfterReleases reports whether the ask can run here once the releasing
+// allocations have ended.
+func (p *plan) fitsAfterReleases() bool {
+	return len(p.short) == 0 && (p.fits == nil || len(p.releasingKeys) > 0 && p.fits(p.releasingKeys) == nil)
 }
 
-// early reports whether the reservation is too young.
-func (p *plan) early(now time.Time) bool {
-	if !p.terms.configured || now.Sub(p.ask.Reserved) >= p.cfg.StartDelay {
+// tooYoung reports whether the reservation is too young.
+func (p *plan) tooYoung(now time.Time) bool {
+	if !p.rules.configured || now.Sub(p.ask.Reserved) >= p.cfg.StartDelay {
 		return false
 	}
 	p.reason, p.again = TooYoung, p.ask.Reserved.Add(p.cfg.StartDelay)
 	return true
 }
 
-// choose asks the strategies, one after the other.
+// choose runs the strategies, one after the other.
 func (p *plan) choose() {
 	p.rank()
 	p.flagBudgeted()
-	list := p.terms.strategies
-	if p.terms.configured {
+	list := p.rules.strategies
+	if p.rules.configured {
 		list = p.cfg.Strategies
 	}
 	for _, s := range list {
-		if s == Minimal && !p.minimalMay() {
+		if s == Minimal && !p.minimalApplies() {
 			continue
 		}
 		c := strategies[s].choose(p)
-		if s == Minimal && len(c.victims) > 0 && p.fits != nil && p.fits(p.keysOf(c.victims)) != nil {
+		if s == Minimal && len(c.victims) > 0 && p.fits != nil && p.fits(p.reprieval.keysOf(c.victims)) != nil {
 			c = choice{failure: Failure{Why: NotFitting}}
 		}
 		if len(c.victims) > 0 {
@@ -255,19 +262,19 @@ func (p *plan) choose() {
 	}
 }
 
-// minimalMay reports whether the strategy Minimal is up to this: it adds up
-// amounts only, and takes long among many.
-func (p *plan) minimalMay() bool {
-	most := p.terms.minimalMax
-	if !p.terms.configured && p.floored() {
+// minimalApplies reports whether the strategy Minimal can be used: it considers
+// amounts only, and is slow with many candidates.
+func (p *plan) minimalApplies() bool {
+	most := p.rules.minimalMax
+	if !p.rules.configured && p.floored() {
 		most = min(most, ProvedMax)
 	}
 	return len(p.ranked) <= most && len(p.short) > 0
 }
 
-// victimsMax is how many victims a strategy may choose that is bounded.
-func (p *plan) victimsMax() int {
-	if p.terms.configured {
+// victimsMax is how many victims a bounded strategy may choose.
+func (p *problem) victimsMax() int {
+	if p.rules.configured {
 		return p.cfg.VictimsMax
 	}
 	return VictimsLimit

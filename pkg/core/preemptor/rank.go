@@ -10,47 +10,47 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// rank puts the eligible candidates in order, the gentlest first. It sorts
-// their places, which are smaller than they are.
-func (p *plan) rank() {
-	p.places = p.places[:0]
+// rank puts the eligible candidates in order, the least important first. It sorts
+// indices, because they are smaller than candidates.
+func (p *problem) rank() {
+	p.order = p.order[:0]
 	for i := range p.ranked {
-		p.places = append(p.places, int32(i))
+		p.order = append(p.order, int32(i))
 	}
-	slices.SortFunc(p.places, func(a, b int32) int { return p.compare(&p.ranked[a], &p.ranked[b]) })
-	p.spares = p.spares[:0]
-	for _, i := range p.places {
-		p.spares = append(p.spares, p.ranked[i])
+	slices.SortFunc(p.order, func(a, b int32) int { return p.compare(&p.ranked[a], &p.ranked[b]) })
+	p.buffer = p.buffer[:0]
+	for _, i := range p.order {
+		p.buffer = append(p.buffer, p.ranked[i])
 	}
-	p.ranked, p.spares = p.spares, p.ranked
+	p.ranked, p.buffer = p.buffer, p.ranked
 }
 
-// harmOf is what comes first in the order of candidates, as one number: class
-// and priority, or priority and class where that is what the trigger is about,
-// and then, if so configured, how well c is provided for.
-func (p *plan) harmOf(c *Candidate, class Class) int64 {
+// importanceOf is the first criterion of the order of candidates, as one number:
+// class and priority, or priority and class where the trigger goes by priority,
+// and then, if so configured, the class of service.
+func (p *problem) importanceOf(c *Candidate, class Class) int64 {
 	priority, qos := int64(c.Priority)+shift, int64(0)
 	if p.cfg.ByQoS {
 		qos = int64(c.QoS)
 	}
-	if p.terms.byPriority {
+	if p.rules.byPriority {
 		return priority<<16 | int64(class)<<8 | qos
 	}
 	return int64(class)<<40 | priority<<8 | qos
 }
 
-// compare orders candidates by the harm their release does: class, priority,
-// age (the younger first), what they hold (the first kind by name that differs
-// decides, the smaller first), and the key, so that ties never depend on luck.
-// Where priority is before class, what they hold is no matter.
-func (p *plan) compare(a, b *eligible) int {
-	if a.harm != b.harm {
-		return cmp.Compare(a.harm, b.harm)
+// compare orders candidates, the least important first: by class, priority, age
+// (the younger first), what they hold (the first kind by name that differs
+// decides, the smaller first), and the key, so that every tie is decided. If
+// priority comes before class, what they hold is not compared.
+func (p *problem) compare(a, b *eligible) int {
+	if a.importance != b.importance {
+		return cmp.Compare(a.importance, b.importance)
 	}
 	if c := b.Created.Compare(a.Created); c != 0 {
 		return c
 	}
-	if !p.terms.byPriority {
+	if !p.rules.byPriority {
 		if c := p.compareAmounts(a, b); c != 0 {
 			return c
 		}
@@ -58,8 +58,8 @@ func (p *plan) compare(a, b *eligible) int {
 	return strings.Compare(a.Key, b.Key)
 }
 
-// compareAmounts goes by the first kind, by name, that differs.
-func (p *plan) compareAmounts(a, b *eligible) int {
+// compareAmounts compares the first kind, by name, that differs.
+func (p *problem) compareAmounts(a, b *eligible) int {
 	for _, kind := range p.kinds {
 		if c := cmp.Compare(a.Amounts.Of(kind), b.Amounts.Of(kind)); c != 0 {
 			return c
@@ -68,8 +68,8 @@ func (p *plan) compareAmounts(a, b *eligible) int {
 	return 0
 }
 
-// weighAll works out what each of those in order weighs.
-func (p *plan) weighAll() {
+// weighAll computes the weights of all candidates.
+func (p *problem) weighAll() {
 	whole := p.whole()
 	for i := range p.ranked {
 		p.ranked[i].weight = p.weigh(p.ranked[i].Amounts, whole)
@@ -78,7 +78,7 @@ func (p *plan) weighAll() {
 }
 
 // whole is what the node has of each kind: what is free and what runs.
-func (p *plan) whole() resources.Amounts {
+func (p *problem) whole() resources.Amounts {
 	whole := p.scratch[:0]
 	for _, kind := range p.kinds {
 		whole.Set(kind, max(p.node.Free.Of(kind), 0))
@@ -90,13 +90,13 @@ func (p *plan) whole() resources.Amounts {
 	return whole
 }
 
-// weigh is the size of a victim as one number: of every kind that it holds, the
-// thousandths of the whole node, rounded up, added up. As the need is the same
-// for all, the victims that weigh least are those of whom the least is killed
-// beyond the need. All kinds count, so a device that is not needed is not taken
-// along lightly, and none counts more for being counted in bytes. What makes
-// less than a thousandth of the node makes no difference.
-func (p *plan) weigh(a, whole resources.Amounts) int64 {
+// weigh is the size of a victim as one number: for every kind that it holds, the
+// thousandths of the whole node, rounded up, added up. The need is the same for
+// all sets of victims, so the set with the least weight has the least excess. All
+// kinds count, so a device that is not needed adds to the weight, and the unit of
+// a kind, such as bytes, makes no difference. Differences below a thousandth of
+// the node are ignored.
+func (p *problem) weigh(a, whole resources.Amounts) int64 {
 	var weight int64
 	for kind, v := range a {
 		if v > 0 {

@@ -5,203 +5,207 @@ import (
 	"slices"
 )
 
-// A reprieval is what the strategy reprieve works on: who is in the pot, who of
-// them is gone, and how much more they hold than is needed.
+// A reprieval is the state of the strategy reprieve: which candidates are in the
+// pool, which of them are removed, and how much more they hold than is needed.
 type reprieval struct {
-	pot, gone []bool   // by plan.ranked
-	sums      []int64  // what the pot holds of the need, saturating
-	excess    []wide   // what those hold who are gone, beyond the need
-	asking    bool     // plan.fits has a say in who is put back
-	keys      []string // scratch
-	search    fewest
+	*problem
+	pool, removed []bool   // by plan.ranked
+	sums          []int64  // what the pool holds of the need, saturating
+	excess        []wide   // what the removed ones hold in addition to the need
+	asking        bool     // plan.fits is asked before a candidate is put back
+	keys          []string // scratch
+	search        fewest
+	filled        bool // the pool is filled
 }
 
-// reprieve takes everybody, and then lets the most important stay whose place
-// is not needed, and so on down to the least. So nobody goes who could stay
-// alone, though the result need not be the fewest. Who would exceed a budget is
-// asked first, see violatingFirst.
+// reprieve removes the whole pool, and then puts back the most important
+// candidate that is not needed, and so on down to the least important. So every
+// victim is necessary: without it the ask does not fit. The number of victims
+// need not be the least. Candidates that would exceed a budget are put back
+// first, see violatingFirst.
 //
-// Where all of them together break a floor, the pot is filled from the least
-// important on with whoever breaks none; whatever is put back keeps the floors.
-// The same goes for budgets that must not be broken; if they leave too little
-// that way, others are looked for who break none.
+// If all candidates together break a floor, the pool is filled from the least
+// important on with those that break none; what is put back keeps the floors.
+// Budgets that must not be broken work the same way. If such a pool is too small,
+// a search looks for other victims that break no budget.
 //
-// The resource manager is asked as little as will do: whether those fit who go
-// by amounts, and only if not, before each who may stay by amounts. If it never
-// minds anybody more who goes, both come to the same.
+// The resource manager is asked as rarely as possible: first whether the victims
+// chosen by amounts are enough for it, and only if not, before each candidate
+// that can stay by amounts. Both ways have the same result if a further victim
+// never makes the ask infeasible.
 func (p *plan) reprieve() choice {
-	w, searched := &p.put, false
-	p.fillPot(p.budgeted())
-	if searched = p.budgeted() && !p.terms.partial && !p.reached(w.sums); searched {
-		p.fillPot(false)
+	r, searched := &p.reprieval, false
+	r.fillPool(r.budgeted())
+	if searched = r.budgeted() && !p.rules.partial && !r.reached(r.sums); searched {
+		r.fillPool(false)
 	}
-	if !p.reached(w.sums) && !p.terms.partial {
+	if !r.reached(r.sums) && !p.rules.partial {
 		return choice{failure: Failure{Why: TooLittle}}
 	}
-	p.partial = !p.reached(w.sums)
-	violations, ok := p.putBack(false), p.fits == nil
+	p.partial = !r.reached(r.sums)
+	violations, ok := r.reprievePool(false), p.fits == nil
 	if !ok && len(p.need) > 0 {
-		ok = p.fits(p.keysGone(-1)) == nil
+		ok = p.fits(r.removedKeys(-1)) == nil
 	}
 	if !ok {
-		copy(w.gone, w.pot)
-		if err := p.fits(p.keysGone(-1)); err != nil {
+		copy(r.removed, r.pool)
+		if err := p.fits(r.removedKeys(-1)); err != nil {
 			p.refusal = err.Error()
 			return choice{failure: Failure{Why: NotFitting}}
 		}
-		violations = p.putBack(true)
+		violations = r.reprievePool(true)
 	}
 	if violations > 0 && searched {
 		return choice{failure: Failure{Why: OverBudget}}
 	}
 	victims := p.victims[:0]
-	for i, gone := range w.gone {
-		if gone {
+	for i, removed := range r.removed {
+		if removed {
 			victims = append(victims, i)
 		}
 	}
-	if p.terms.configured && len(victims) > p.cfg.VictimsMax {
+	if p.rules.configured && len(victims) > p.cfg.VictimsMax {
 		return choice{failure: Failure{Why: TooMany, Victims: len(victims), Most: int64(p.cfg.VictimsMax)}}
 	}
 	return choice{victims: victims}
 }
 
-// putBack takes the whole pot and puts back whoever is not needed, asking the
-// resource manager or not. It returns how many violate a budget, see
-// violateFewer.
-func (p *plan) putBack(asking bool) int {
-	w := &p.put
-	w.asking = asking
-	copy(w.gone, w.pot)
-	p.addUp()
-	if len(p.node.Budgets) > 0 {
-		p.flagGone()
+// reprievePool removes the whole pool and puts back what is not needed; if asking
+// is set, the resource manager is asked too. It returns how many victims violate
+// a budget, see violateFewer.
+func (r *reprieval) reprievePool(asking bool) int {
+	r.asking = asking
+	copy(r.removed, r.pool)
+	r.sumRemoved()
+	if len(r.node.Budgets) > 0 {
+		r.flagRemoved()
 	}
-	p.letStay()
-	return p.violateFewer()
+	r.reprieveAll()
+	return r.violateFewer()
 }
 
-// fillPot says who may go at all, from the least important on: whoever keeps the
-// floors and, if so asked, the budgets.
-func (p *plan) fillPot(budgeted bool) {
-	w, d := &p.put, len(p.need)
-	w.pot = slices.Grow(w.pot[:0], len(p.ranked))[:len(p.ranked)]
-	w.sums = slices.Grow(w.sums[:0], d)[:d]
-	clear(w.sums)
-	p.fillFloors()
-	p.fillBudgets()
-	for i := range p.ranked {
-		e := &p.ranked[i]
-		if w.pot[i] = p.mayGo(e.Candidate); !w.pot[i] {
+// fillPool fills the pool, from the least important candidate on, with those that
+// keep the floors and, if budgeted is set, the budgets.
+func (r *reprieval) fillPool(budgeted bool) {
+	d := len(r.need)
+	r.pool = slices.Grow(r.pool[:0], len(r.ranked))[:len(r.ranked)]
+	r.sums = slices.Grow(r.sums[:0], d)[:d]
+	clear(r.sums)
+	r.fillFloors()
+	r.fillBudgets()
+	for i := range r.ranked {
+		e := &r.ranked[i]
+		if r.pool[i] = r.checkFloors(e.Candidate); !r.pool[i] {
 			continue
 		}
-		if budgeted && p.spend(e.Candidate) {
-			p.unspend(e.Candidate)
-			w.pot[i] = false
+		if budgeted && r.spend(e.Candidate) {
+			r.unspend(e.Candidate)
+			r.pool[i] = false
 			continue
 		}
-		p.charge(e.Candidate, 1)
+		r.charge(e.Candidate, 1)
 		for k, held := range e.held {
-			w.sums[k] = add(w.sums[k], held)
+			r.sums[k] = add(r.sums[k], held)
 		}
 	}
-	w.gone = append(w.gone[:0], w.pot...)
-	p.pooled = true
+	r.removed = append(r.removed[:0], r.pool...)
+	r.filled = true
 }
 
-// addUp works out what those who are gone hold beyond the need. Of what cannot
-// be reached there is no excess: nobody stays who holds any of it.
-func (p *plan) addUp() {
-	w, d := &p.put, len(p.need)
-	w.excess = slices.Grow(w.excess[:0], d)[:d]
-	clear(w.excess)
-	for i := range p.ranked {
-		if !w.gone[i] {
+// sumRemoved computes what the removed candidates hold in addition to the need.
+// Of a kind that cannot be freed completely there is no excess: all candidates
+// that hold it stay removed.
+func (r *reprieval) sumRemoved() {
+	d := len(r.need)
+	r.excess = slices.Grow(r.excess[:0], d)[:d]
+	clear(r.excess)
+	for i := range r.ranked {
+		if !r.removed[i] {
 			continue
 		}
-		for k, held := range p.ranked[i].held {
-			w.excess[k].add(held)
+		for k, held := range r.ranked[i].held {
+			r.excess[k].add(held)
 		}
 	}
-	for k, need := range p.need {
-		w.excess[k].sub(min(need, w.sums[k]))
+	for k, need := range r.need {
+		r.excess[k].sub(min(need, r.sums[k]))
 	}
 }
 
-// letStay asks everybody who is gone whether they may stay: all at once, or,
+// reprieveAll puts back the candidates that are not needed: all in one pass, or,
 // with StrictPriority, one priority after the other, the highest first.
-func (p *plan) letStay() {
-	if len(p.node.Budgets) == 0 || p.cfg.Budgets != StrictPriority {
-		p.violatingFirst(0, len(p.ranked))
+func (r *reprieval) reprieveAll() {
+	if len(r.node.Budgets) == 0 || r.cfg.Budgets != StrictPriority {
+		r.violatingFirst(0, len(r.ranked))
 		return
 	}
-	for to := len(p.ranked); to > 0; {
+	for to := len(r.ranked); to > 0; {
 		from := to - 1
-		for from > 0 && p.ranked[from-1].Priority == p.ranked[from].Priority {
+		for from > 0 && r.ranked[from-1].Priority == r.ranked[from].Priority {
 			from--
 		}
-		p.violatingFirst(from, to)
+		r.violatingFirst(from, to)
 		to = from
 	}
 }
 
-// violatingFirst asks those from one place to before another, the most
-// important first: those who would exceed a budget, and then the others.
-func (p *plan) violatingFirst(from, to int) {
-	if len(p.node.Budgets) > 0 {
+// violatingFirst tries the candidates at from up to to, the most important first:
+// those that would exceed a budget, and then the others.
+func (r *reprieval) violatingFirst(from, to int) {
+	if len(r.node.Budgets) > 0 {
 		for i := to - 1; i >= from; i-- {
-			if p.ranked[i].violating {
-				p.stay(i)
+			if r.ranked[i].violating {
+				r.tryReprieve(i)
 			}
 		}
 	}
 	for i := to - 1; i >= from; i-- {
-		p.stay(i)
+		r.tryReprieve(i)
 	}
 }
 
-// stay puts i back if the others are enough without it.
-func (p *plan) stay(i int) {
-	w, held := &p.put, p.ranked[i].held
-	if !w.gone[i] {
+// tryReprieve puts i back if the others are enough without it.
+func (r *reprieval) tryReprieve(i int) {
+	held := r.ranked[i].held
+	if !r.removed[i] {
 		return
 	}
 	for k := range held {
-		if w.excess[k].less(held[k]) {
+		if r.excess[k].less(held[k]) {
 			return
 		}
 	}
-	if w.asking && !p.ranked[i].Elsewhere && p.fits(p.keysGone(i)) != nil {
+	if r.asking && !r.ranked[i].Elsewhere && r.fits(r.removedKeys(i)) != nil {
 		return
 	}
-	w.gone[i] = false
+	r.removed[i] = false
 	for k := range held {
-		w.excess[k].sub(held[k])
+		r.excess[k].sub(held[k])
 	}
 }
 
-// keysGone is who has left the node if all go who are gone but one: those who
-// leave already, too.
-func (p *plan) keysGone(but int) []string {
-	keys := append(p.put.keys[:0], p.leavers...)
-	for i, gone := range p.put.gone {
-		if gone && i != but && !p.ranked[i].Elsewhere {
-			keys = append(keys, p.ranked[i].Key)
+// removedKeys are the keys of the removed and the releasing allocations of the
+// node, except the candidate at but.
+func (r *reprieval) removedKeys(but int) []string {
+	keys := append(r.keys[:0], r.releasingKeys...)
+	for i, removed := range r.removed {
+		if removed && i != but && !r.ranked[i].Elsewhere {
+			keys = append(keys, r.ranked[i].Key)
 		}
 	}
-	p.put.keys = keys
+	r.keys = keys
 	return keys
 }
 
-// keysOf is the same for victims.
-func (p *plan) keysOf(victims []int) []string {
-	keys := append(p.put.keys[:0], p.leavers...)
+// keysOf is removedKeys for victims.
+func (r *reprieval) keysOf(victims []int) []string {
+	keys := append(r.keys[:0], r.releasingKeys...)
 	for _, i := range victims {
-		if !p.ranked[i].Elsewhere {
-			keys = append(keys, p.ranked[i].Key)
+		if !r.ranked[i].Elsewhere {
+			keys = append(keys, r.ranked[i].Key)
 		}
 	}
-	p.put.keys = keys
+	r.keys = keys
 	return keys
 }
 
@@ -214,7 +218,7 @@ func (w *wide) add(v int64) {
 	w.hi += carry
 }
 
-// sub takes away what is not more than there is.
+// sub subtracts v, which is not more than the sum.
 func (w *wide) sub(v int64) {
 	var borrow uint64
 	w.lo, borrow = bits.Sub64(w.lo, uint64(v), 0)

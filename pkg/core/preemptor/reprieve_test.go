@@ -34,11 +34,11 @@ func TestPriorityIsItsTwin(t *testing.T) {
 			continue
 		}
 		hardBudgets := s.cfg.Budgets == HardBudgets
-		pot := s.pot(hardBudgets)
-		if hardBudgets && !s.enough(pot) {
-			pot = s.pot(false)
-			if s.enough(pot) {
-				found := s.fewestViolations(pot) == 0
+		pool := s.pool(hardBudgets)
+		if hardBudgets && !s.enough(pool) {
+			pool = s.pool(false)
+			if s.enough(pool) {
+				found := s.fewestViolations(pool) == 0
 				assert.Equal(t, d.Reason == Chosen, found, "seed %d: %s", seed, d)
 				if found {
 					searches++
@@ -47,17 +47,17 @@ func TestPriorityIsItsTwin(t *testing.T) {
 				continue
 			}
 		}
-		assert.Equal(t, d.Reason == Chosen, s.enough(pot), "seed %d: %s", seed, d)
+		assert.Equal(t, d.Reason == Chosen, s.enough(pool), "seed %d: %s", seed, d)
 		if d.Reason != Chosen {
 			assert.Assert(t, !d.Cost.Feasible() && d.Cost[1] > 0 && d.Cost[1] <= missingWhole, "seed %d: %v", seed, d.Cost)
-			assert.Equal(t, d.Reason == NobodyEligible, len(s.eligible()) == 0, "seed %d: %s", seed, d)
+			assert.Equal(t, d.Reason == NoCandidates, len(s.eligible()) == 0, "seed %d: %s", seed, d)
 			continue
 		}
 		chosen++
 		victims := victimsOf(d)
-		want := s.reprieved(pot)
+		want := s.reprieved(pool)
 		if s.cfg.Budgets == PreferBudgets && s.violations(want) > 0 {
-			least := s.fewestViolations(pot)
+			least := s.fewestViolations(pool)
 			assert.Equal(t, d.Violations, least, "seed %d: %s", seed, d)
 			hard++
 			if least < s.violations(want) {
@@ -83,7 +83,7 @@ func (s situation) checkChoice(t *testing.T, seed uint64, d Decision) {
 	lowest := victims[0].Priority
 	for i, v := range victims {
 		lowest = min(lowest, v.Priority)
-		assert.Assert(t, s.may(v), "seed %d: %s", seed, v.Key)
+		assert.Assert(t, s.mayBeVictim(v), "seed %d: %s", seed, v.Key)
 		assert.Assert(t, !s.enough(slices.Delete(slices.Clone(victims), i, i+1)), "seed %d: %s could stay", seed, v.Key)
 		assert.Assert(t, i == 0 || s.order(victims[i-1], v) < 0, "seed %d: %s is out of order", seed, v.Key)
 	}
@@ -98,11 +98,11 @@ func (s situation) checkChoice(t *testing.T, seed uint64, d Decision) {
 }
 
 // fewestViolations tries all sets.
-func (s situation) fewestViolations(pot []Candidate) int {
-	least := len(pot)
-	for set := range 1 << len(pot) {
+func (s situation) fewestViolations(pool []Candidate) int {
+	least := len(pool)
+	for set := range 1 << len(pool) {
 		var victims []Candidate
-		for i, c := range pot {
+		for i, c := range pool {
 			if set>>i&1 == 1 {
 				victims = append(victims, c)
 			}

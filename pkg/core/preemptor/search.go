@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// answer is what is known of a question.
+// answer is the known answer to a question.
 type answer uint8
 
 const (
@@ -15,16 +15,17 @@ const (
 	yes
 )
 
-// A search looks for a given number of candidates of a pool who cover the need:
-// any (decide), or the lightest (lighten). It goes depth first along the line
-// of candidates by price, see bound.go. Whoever comes later is dearer, so one
-// look at the sums of prices says what a branch comes to at least, and when
-// that is too much, it is too much for the rest of the line. Equal candidates
-// stand next to each other, and when the first is left out the others are too.
+// A search looks for a given number of candidates of a pool that cover the need:
+// any (decide), or the lightest (improve). It goes depth first through the
+// candidates by price, see bound.go. Later candidates have higher prices, so the
+// sums of prices give a lower bound for a branch, and when it is above the limit,
+// the rest of the candidates is skipped too. Equal candidates are adjacent, and
+// when the first is left out, the others are left out too.
 //
 // The inner loops know a candidate by the parts of the need that it holds. The
-// last victim is not searched for: for each kind there are sets that say who
-// holds at least so much of it, and their intersection is who may be the last.
+// last victim is not searched for. For each kind there are sets of the candidates
+// that hold at least a certain part of it; the intersection of these sets holds
+// the candidates for the last victim.
 type search struct {
 	plan  *plan
 	kinds int   // of the need
@@ -42,43 +43,43 @@ type search struct {
 
 	multipliers, best, lack []int64 // per kind
 
-	line  []int    // places in the pool, by price
-	costs []int64  // prices along the line
-	sums  []int64  // of the prices before each place of the line
-	sizes []int64  // parts along the line
-	same  []bool   // equal to the one before in the line
-	tops  []int64  // the most that r of those from a place on can hold: kinds for each place for each r
-	holds []uint64 // who in the line holds at least so much of a kind: words for each level for each kind
-	words int
+	byPrice []int    // places in the pool, by price
+	costs   []int64  // prices, in the order of byPrice
+	sums    []int64  // of the prices before each place of byPrice
+	sizes   []int64  // parts, in the order of byPrice
+	same    []bool   // equal to the one before
+	tops    []int64  // the most that r candidates from a place on can hold: kinds for each place for each r
+	holders []uint64 // sets of those that hold at least a level of a kind: words for each level for each kind
+	words   int
 
 	rest  []int64 // what is missing, with r victims to come: kinds for each r
-	path  []int   // place in the line of the victim chosen with r to come
+	path  []int   // place in byPrice of the victim chosen with r to come
 	limit int64   // of the sum of prices
-	any   bool    // the first find is good enough
+	first bool    // stop at the first solution
 
-	floored bool // floors may be broken; plan.left is what those on the path leave
+	floored bool // floors may be broken; plan.left is what the path leaves of them
 
 	kept       []int // indices of plan.ranked
 	keptWeight int64
 }
 
-// levels is how finely holds tells quantities apart, a power of two.
+// levels is the number of levels of holders, a power of two.
 const levels = 64
 
-// newSearch makes room for searches among all of the plan's candidates.
+// newSearch allocates the memory for searches among all of the plan's candidates.
 func newSearch(p *plan) *search {
 	n, d, most := len(p.ranked), len(p.need), min(p.victimsMax(), len(p.ranked))
 	numbers := make([]int64, n*(3*d+4)+1+(most+5)*d)
 	places := make([]int, 4*n+3*most+1)
 	s := &search{
 		plan: p, kinds: d, words: (n + 63) / 64, same: make([]bool, n),
-		all: carve(&numbers, n*d), parts: carve(&numbers, n*d), sizes: carve(&numbers, n*d),
-		weights: carve(&numbers, n), prices: carve(&numbers, n), costs: carve(&numbers, n), sums: carve(&numbers, n+1),
-		multipliers: carve(&numbers, d), best: carve(&numbers, d), lack: carve(&numbers, d),
-		rest: carve(&numbers, (most+1)*d),
-		pool: carve(&places, n), groups: carve(&places, n), line: carve(&places, n),
-		picked: carve(&places, most), path: carve(&places, most+1), kept: carve(&places, most),
-		holds:   make([]uint64, d*(levels+1)*((n+63)/64)),
+		all: takeFirst(&numbers, n*d), parts: takeFirst(&numbers, n*d), sizes: takeFirst(&numbers, n*d),
+		weights: takeFirst(&numbers, n), prices: takeFirst(&numbers, n), costs: takeFirst(&numbers, n), sums: takeFirst(&numbers, n+1),
+		multipliers: takeFirst(&numbers, d), best: takeFirst(&numbers, d), lack: takeFirst(&numbers, d),
+		rest: takeFirst(&numbers, (most+1)*d),
+		pool: takeFirst(&places, n), groups: takeFirst(&places, n), byPrice: takeFirst(&places, n),
+		picked: takeFirst(&places, most), path: takeFirst(&places, most+1), kept: takeFirst(&places, most),
+		holders: make([]uint64, d*(levels+1)*((n+63)/64)),
 		floored: p.floored(),
 	}
 	s.most = s.stepsMax()
@@ -91,18 +92,19 @@ func newSearch(p *plan) *search {
 	return s
 }
 
-// stepsProved is when a search among few candidates is given up too. It is
-// there so that nobody can stop a partition; it takes half a second to get to.
+// stepsProved is the limit of steps among few candidates. It only bounds the time
+// of a partition; it takes half a second to reach.
 const stepsProved = 1 << 26
 
-// stepsTried is the same where there is a strategy to fall back on. Floors make
-// a search of every number of victims, so it gets no more steps than others.
+// stepsTried is the limit if there is another strategy to fall back on. With
+// floors every number of victims is searched for, so such a search gets no more
+// steps than others.
 const stepsTried = 1 << 19
 
 func (s *search) stepsMax() int64 {
 	few := len(s.plan.ranked) <= ProvedMax
 	switch {
-	case few && s.plan.terms.configured:
+	case few && s.plan.rules.configured:
 		return stepsProved
 	case few && !s.floored:
 		return stepsTried
@@ -113,15 +115,16 @@ func (s *search) stepsMax() int64 {
 	}
 }
 
-// carve cuts the first n off a slab.
-func carve[T any](slab *[]T, n int) []T {
+// takeFirst takes the first n elements off a slab.
+func takeFirst[T any](slab *[]T, n int) []T {
 	piece := (*slab)[:n:n]
 	*slab = (*slab)[n:]
 	return piece
 }
 
-// group gives equal candidates equal numbers; order is scratch. Where floors
-// may be broken, only those are equal that everything is taken from alike.
+// group gives equal candidates equal numbers; order is scratch. If floors may be
+// broken, candidates are equal only if they count for the same floors with the
+// same amounts.
 func (s *search) group(order []int) {
 	ranked := s.plan.ranked
 	compare := func(a, b int) int {
@@ -147,7 +150,7 @@ func (s *search) group(order []int) {
 	}
 }
 
-// among sets the pool to the candidates of at most this tier and priority.
+// among sets the pool to the candidates up to this tier and priority.
 func (s *search) among(worst tier, priority int32) {
 	s.pool = s.pool[:0]
 	d := s.kinds
@@ -163,14 +166,14 @@ func (s *search) among(worst tier, priority int32) {
 	}
 }
 
-// decide says whether count candidates of the pool, which is not empty, cover
-// the need, and keeps them if so. With more than the pool has, it asks for all.
+// decide says whether count candidates of the pool, which is not empty, cover the
+// need, and keeps them if so. If count is larger than the pool, it tries all.
 func (s *search) decide(count int) answer {
 	s.count = min(count, len(s.pool))
 	if a := s.refute(); a != unknown {
 		return a
 	}
-	s.any, s.limit = true, -s.worth()
+	s.first, s.limit = true, -s.worth()
 	s.kept = s.kept[:0]
 	s.run()
 	switch {
@@ -183,16 +186,16 @@ func (s *search) decide(count int) answer {
 	}
 }
 
-// lighten replaces those kept by the lightest count candidates of the pool who
-// cover the need. It returns the least that such weigh, as far as is known.
-func (s *search) lighten(count int) (weightMin int64) {
+// improve replaces the kept candidates by the lightest count candidates of the
+// pool that cover the need. It returns a lower bound of their weight.
+func (s *search) improve(count int) (weightMin int64) {
 	s.count = count
 	s.keptWeight = 0
 	for _, i := range s.kept {
 		s.keptWeight += s.plan.ranked[i].weight
 	}
-	if weightMin = s.raise(); weightMin < s.keptWeight {
-		s.any, s.limit = false, fraction*(s.keptWeight-1)-s.worth()
+	if weightMin = s.raiseBound(); weightMin < s.keptWeight {
+		s.first, s.limit = false, fraction*(s.keptWeight-1)-s.worth()
 		s.run()
 		if s.steps > s.most {
 			return min(weightMin, s.keptWeight)
@@ -201,42 +204,42 @@ func (s *search) lighten(count int) (weightMin int64) {
 	return s.keptWeight
 }
 
-// run puts the pool in line by the prices as they are, and searches.
+// run sorts the pool by price, and searches.
 func (s *search) run() {
-	s.lineUp()
+	s.sortByPrice()
 	s.sumTops()
-	s.fillHolds()
+	s.fillHolders()
 	for k := range s.kinds {
 		s.rest[s.count*s.kinds+k] = unit
 	}
 	s.descend(s.count, 0, 0)
 }
 
-func (s *search) lineUp() {
+func (s *search) sortByPrice() {
 	d := s.kinds
-	s.line = s.line[:len(s.pool)]
-	for at := range s.line {
-		s.line[at] = at
+	s.byPrice = s.byPrice[:len(s.pool)]
+	for at := range s.byPrice {
+		s.byPrice[at] = at
 	}
-	slices.SortFunc(s.line, func(a, b int) int {
+	slices.SortFunc(s.byPrice, func(a, b int) int {
 		return cmp.Or(
 			cmp.Compare(s.prices[a], s.prices[b]),
 			cmp.Compare(s.groups[s.pool[a]], s.groups[s.pool[b]]),
-			cmp.Compare(a, b), // the gentler of equals
+			cmp.Compare(a, b), // the less important of equals
 		)
 	})
-	for at, place := range s.line {
+	for at, place := range s.byPrice {
 		s.costs[at] = s.prices[place]
 		s.sums[at+1] = s.sums[at] + s.prices[place]
 		copy(s.sizes[at*d:at*d+d], s.parts[place*d:place*d+d])
-		s.same[at] = at > 0 && s.groups[s.pool[place]] == s.groups[s.pool[s.line[at-1]]]
+		s.same[at] = at > 0 && s.groups[s.pool[place]] == s.groups[s.pool[s.byPrice[at-1]]]
 	}
 }
 
-// sumTops fills in tops, from the end of the line to its start, with the
-// largest parts of each kind met so far.
+// sumTops fills in tops, from the last place to the first, with the sums of the
+// largest parts of each kind seen so far.
 func (s *search) sumTops() {
-	n, d := len(s.line), s.kinds
+	n, d := len(s.byPrice), s.kinds
 	if size := (s.count + 1) * (n + 1) * d; cap(s.tops) < size {
 		s.tops = make([]int64, size)
 	} else {
@@ -258,7 +261,7 @@ func (s *search) sumTops() {
 	}
 }
 
-// insert puts v where it belongs in a list that falls, and drops the last.
+// insert puts v in its place in a descending list, and drops the last element.
 func insert(falling []int64, v int64) {
 	at := len(falling) - 1
 	if v <= falling[at] {
@@ -270,32 +273,32 @@ func insert(falling []int64, v int64) {
 	falling[at] = v
 }
 
-func (s *search) fillHolds() {
-	clear(s.holds)
-	for at := range s.line {
+func (s *search) fillHolders() {
+	clear(s.holders)
+	for at := range s.byPrice {
 		for k := range s.kinds {
 			level := int(s.sizes[at*s.kinds+k] * levels / unit)
-			s.holds[(k*(levels+1)+level)*s.words+at/64] |= 1 << (at % 64)
+			s.holders[(k*(levels+1)+level)*s.words+at/64] |= 1 << (at % 64)
 		}
 	}
 	for k := range s.kinds {
 		for level := levels - 1; level >= 0; level-- {
 			to := (k*(levels+1) + level) * s.words
 			for w := range s.words {
-				s.holds[to+w] |= s.holds[to+s.words+w]
+				s.holders[to+w] |= s.holders[to+s.words+w]
 			}
 		}
 	}
 }
 
-// descend tries, one after the other, those from a place of the line on as the
-// next of r victims to come; sum is what the prices of those chosen come to.
+// descend tries the candidates from a place on, one after the other, as the next
+// of r victims to come; sum is the sum of the prices of those chosen so far.
 func (s *search) descend(r, from int, sum int64) {
 	if r == 1 {
-		s.finish(from, sum)
+		s.chooseLast(from, sum)
 		return
 	}
-	n, d := len(s.line), s.kinds
+	n, d := len(s.byPrice), s.kinds
 	rest, next := s.rest[r*d:r*d+d], s.rest[r*d-d:r*d]
 	for at := from; at+r <= n; at++ {
 		if at > from && s.same[at] {
@@ -320,7 +323,7 @@ func (s *search) descend(r, from int, sum int64) {
 			s.descend(r-1, at+1, sum+s.costs[at])
 			continue
 		}
-		if c := s.plan.ranked[s.pool[s.line[at]]].Candidate; s.plan.keepsFloors(c) {
+		if c := s.plan.ranked[s.pool[s.byPrice[at]]].Candidate; s.plan.keepsFloors(c) {
 			s.plan.charge(c, 1)
 			s.descend(r-1, at+1, sum+s.costs[at])
 			s.plan.charge(c, -1)
@@ -328,8 +331,8 @@ func (s *search) descend(r, from int, sum int64) {
 	}
 }
 
-// finish looks for the last victim.
-func (s *search) finish(from int, sum int64) {
+// chooseLast looks for the last victim.
+func (s *search) chooseLast(from int, sum int64) {
 	d := s.kinds
 	for w := from / 64; w < s.words; w++ {
 		s.steps++
@@ -338,7 +341,7 @@ func (s *search) finish(from int, sum int64) {
 			able <<= from % 64
 		}
 		for k, missing := range s.rest[d : 2*d] {
-			able &= s.holds[(k*(levels+1)+int(missing*levels/unit))*s.words+w]
+			able &= s.holders[(k*(levels+1)+int(missing*levels/unit))*s.words+w]
 		}
 		for ; able != 0; able &= able - 1 {
 			s.steps++
@@ -347,7 +350,7 @@ func (s *search) finish(from int, sum int64) {
 				return
 			}
 			s.path[1] = at
-			s.found()
+			s.consider()
 		}
 	}
 }

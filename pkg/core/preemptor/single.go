@@ -2,12 +2,13 @@ package preemptor
 
 import "github.com/narwhal-scheduler/narwhal/pkg/resources"
 
-// single selects the one victim who is enough and does not hold much more than
-// the ask, of the gentlest class the one who deviates least from it.
+// single selects one victim that is enough and is not much larger than the ask:
+// of the lowest class that has one, the one with the least deviation.
 //
 // The deviation is that of the worst of the ask's kinds: what the victim holds
-// beyond the ask, as a share of the ask. Holding less is no deviation, for with
-// what is free it is enough. A kind that is not asked for does not count.
+// above the ask, as a share of the ask. Holding less is no deviation, because
+// together with what is free it is enough. A kind that is not asked for does not
+// count.
 func (p *plan) single() choice {
 	best, nearest := -1, -1
 	var least, near resources.Share
@@ -38,7 +39,7 @@ func (p *plan) single() choice {
 	}
 }
 
-func (p *plan) deviation(e *eligible) resources.Share {
+func (p *problem) deviation(e *eligible) resources.Share {
 	var worst resources.Share
 	for kind, asked := range p.ask.Amounts {
 		beyond := e.Amounts.Of(resources.Kind(kind)) - asked

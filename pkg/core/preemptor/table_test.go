@@ -12,7 +12,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A rule selects victims, or nobody.
+// A rule selects victims, or none.
 type rule struct {
 	name   string
 	choose func(situation) []Candidate
@@ -26,12 +26,13 @@ var rules = []rule{
 	{"sum until it covers the ask", sumUntilCovered},
 }
 
-// sumUntilCovered is what other schedulers do: one after the other until what
-// the victims hold is the ask, as if nothing were free and nobody leaving.
+// sumUntilCovered is what other schedulers do: take one after the other until the
+// victims hold as much as the ask, as if nothing were free and nothing being
+// released.
 func sumUntilCovered(s situation) []Candidate {
 	var able, victims []Candidate
 	for _, c := range s.node.On {
-		if mayGo(s, c) {
+		if mayBeVictim(s, c) {
 			able = append(able, c)
 		}
 	}
@@ -62,7 +63,7 @@ func sumUntilCovered(s situation) []Candidate {
 func fewestOf(s situation) int {
 	var able []Candidate
 	for _, c := range s.node.On {
-		if c.Releasing || mayGo(s, c) {
+		if c.Releasing || mayBeVictim(s, c) {
 			c.Owner, c.Foreign, c.OptedOut, c.Priority = false, false, false, s.ask.Priority
 			able = append(able, c)
 		}
@@ -74,7 +75,7 @@ func fewestOf(s situation) int {
 
 // A tally is what a rule came to over all nodes, and what the optimum comes to
 // on the same nodes.
-type tally struct {
+type counts struct {
 	served, victims, optimum, fewest int
 	weight, least                    int64
 }
@@ -84,7 +85,7 @@ type tally struct {
 // it is above the fewest victims that would do if all were alike. With -v it is
 // a table for the documentation.
 func TestVictimsByRule(t *testing.T) {
-	tallies := make([]tally, len(rules))
+	tallies := make([]counts, len(rules))
 	short, possible := 0, 0
 	eachNode(t, func(_ *testing.T, _ uint64, s situation) {
 		s.cfg = DefaultConfig()

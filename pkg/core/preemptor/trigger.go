@@ -2,39 +2,39 @@ package preemptor
 
 import "fmt"
 
-// Trigger is why somebody should make room. It says who may be taken from and
-// in which order.
+// Trigger is the reason for a preemption. It decides which allocations are
+// candidates and in which order.
 type Trigger uint8
 
 // The triggers.
 const (
 	RequiredNode Trigger = iota // the ask may run on this node only
 	Priority                    // the ask is more important than its victims
-	Guarantee                   // the ask is due to its queue, and the victims are beyond what is due to theirs
+	Guarantee                   // the ask's queue is below its guarantee, and the queues of the victims are above theirs
 	Quota                       // a queue uses more than its max, since that was lowered; there is no ask
 
 	// Triggers is how many triggers there are, for counts by trigger.
 	Triggers = iota
 )
 
-// terms is what a trigger means.
-type terms struct {
+// triggerRules are the rules of a trigger.
+type triggerRules struct {
 	name       string
 	filters    filterSet  // of those that do not always apply
 	strategies []Strategy // none: those of the configuration
-	minimalMax int        // most candidates for the strategy Minimal; more go by the next
+	minimalMax int        // most candidates for the strategy Minimal; with more the next is used
 
 	byPriority bool // before class, in the order of candidates and in the cost
-	hasAsk     bool // without an ask nothing is short on the node
+	hasAsk     bool // without an ask nothing is needed on the node
 	configured bool // start, strategies and number of victims are bounded by the configuration
-	foreigners bool // foreign ones may go
-	simulated  bool // Node.Fits has a say
-	partial    bool // what can be freed is freed, though it is not enough
+	foreigners bool // foreign allocations can be victims
+	simulated  bool // Node.Fits is asked
+	partial    bool // what can be freed is freed even if it is not enough
 }
 
-// triggers is every trigger there is. Floors count where IsGuaranteed does, and
-// budgets where IsBudgeted does.
-var triggers = [Triggers]terms{
+// triggers holds every trigger. Floors count if IsGuaranteed applies, and budgets
+// if IsBudgeted applies.
+var triggers = [Triggers]triggerRules{
 	RequiredNode: {
 		name: "required node", filters: filtersOf(IsHigher),
 		minimalMax: unbounded, hasAsk: true, configured: true, foreigners: true,

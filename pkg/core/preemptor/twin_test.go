@@ -93,14 +93,14 @@ func (s situation) needs() (node, quota resources.Amounts) {
 	if s.ask.Trigger == Quota {
 		return nil, quota
 	}
-	leaving := s
-	leaving.node.On = nil
+	releasing := s
+	releasing.node.On = nil
 	for _, c := range s.node.On {
 		if !c.Elsewhere {
-			leaving.node.On = append(leaving.node.On, c)
+			releasing.node.On = append(releasing.node.On, c)
 		}
 	}
-	return missing(leaving), quota
+	return missing(releasing), quota
 }
 
 // enough reports whether what these hold covers the need.
@@ -122,8 +122,9 @@ func (s situation) enough(set []Candidate) bool {
 	return true
 }
 
-// may says by the rules of the triggers who may go, floors and budgets aside.
-func (s situation) may(c Candidate) bool {
+// mayBeVictim says by the rules of the triggers which candidates may be victims,
+// without floors and budgets.
+func (s situation) mayBeVictim(c Candidate) bool {
 	node, quota := s.needs()
 	useful := false
 	for i, v := range c.Amounts {
@@ -144,7 +145,7 @@ func (s situation) may(c Candidate) bool {
 	}
 }
 
-// keeps reports whether nobody falls below what is guaranteed.
+// keeps reports whether no queue falls below what is guaranteed to it.
 func (s situation) keeps(set []Candidate) bool {
 	sums := make([]resources.Amounts, len(s.node.Floors))
 	for _, c := range set {
@@ -160,11 +161,11 @@ func (s situation) keeps(set []Candidate) bool {
 	return true
 }
 
-// eligible is who may go at all, the gentlest first.
+// eligible are the candidates, the least important first.
 func (s situation) eligible() []Candidate {
 	var able []Candidate
 	for _, c := range s.node.On {
-		if s.may(c) && s.keeps([]Candidate{c}) {
+		if s.mayBeVictim(c) && s.keeps([]Candidate{c}) {
 			able = append(able, c)
 		}
 	}
@@ -174,7 +175,7 @@ func (s situation) eligible() []Candidate {
 	})
 }
 
-// order is the gentlest first.
+// order compares candidates, the least important first.
 func (s situation) order(a, b Candidate) int {
 	byClass := cmp.Compare(naiveClass(a), naiveClass(b))
 	byPriority := cmp.Compare(a.Priority, b.Priority)
@@ -190,7 +191,7 @@ func (s situation) order(a, b Candidate) int {
 	return cmp.Or(byClass, byPriority, byQoS, byAge, s.node.Kinds.Compare(a.Amounts, b.Amounts), byKey)
 }
 
-// violating says which of these, the gentlest first, exceed a budget.
+// violating says which of these, the least important first, exceed a budget.
 func (s situation) violating(set []Candidate) []bool {
 	flags := make([]bool, len(set))
 	for i, c := range set {
@@ -217,23 +218,24 @@ func (s situation) violations(set []Candidate) int {
 	return count
 }
 
-// pot is who may go together, from the gentlest on.
-func (s situation) pot(budgeted bool) []Candidate {
-	var pot []Candidate
+// pool are the candidates that may be removed together, from the least important
+// on.
+func (s situation) pool(budgeted bool) []Candidate {
+	var pool []Candidate
 	for _, c := range s.eligible() {
-		more := append(slices.Clone(pot), c)
+		more := append(slices.Clone(pool), c)
 		if s.keeps(more) && (!budgeted || s.violations(more) == 0) {
-			pot = more
+			pool = more
 		}
 	}
-	return pot
+	return pool
 }
 
-// reprieved is who goes if everybody of the pot, which is enough, may stay whom
-// the others are enough without: the violating first, then the most important.
-func (s situation) reprieved(pot []Candidate) []Candidate {
-	flags := s.violating(pot)
-	order := make([]int, len(pot))
+// reprieved are the victims if every candidate of the pool is put back that the
+// others make unnecessary: the violating first, then the most important.
+func (s situation) reprieved(pool []Candidate) []Candidate {
+	flags := s.violating(pool)
+	order := make([]int, len(pool))
 	for i := range order {
 		order[i] = i
 	}
@@ -246,18 +248,18 @@ func (s situation) reprieved(pot []Candidate) []Candidate {
 	slices.SortFunc(order, func(i, j int) int {
 		strictly := 0
 		if s.cfg.Budgets == StrictPriority {
-			strictly = cmp.Compare(pot[j].Priority, pot[i].Priority)
+			strictly = cmp.Compare(pool[j].Priority, pool[i].Priority)
 		}
 		return cmp.Or(strictly, cmp.Compare(first(i), first(j)), cmp.Compare(j, i))
 	})
-	gone := slices.Clone(pot)
+	removed := slices.Clone(pool)
 	for _, i := range order {
-		without := slices.DeleteFunc(slices.Clone(gone), func(c Candidate) bool { return c.Key == pot[i].Key })
+		without := slices.DeleteFunc(slices.Clone(removed), func(c Candidate) bool { return c.Key == pool[i].Key })
 		if s.enough(without) {
-			gone = without
+			removed = without
 		}
 	}
-	return gone
+	return removed
 }
 
 // naiveCost is what victims cost, by the text above Cost.

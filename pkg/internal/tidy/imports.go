@@ -28,7 +28,7 @@ var importRules = []importRule{
 	{in: "pkg/core/*", not: []string{"pkg/core"}, why: "what is below core is pure and does not import it"},
 	{in: "pkg/core", ours: true, only: []string{"pkg/resources", "pkg/core/"}, why: "nothing points up"},
 	{in: "pkg/core", only: coreImports, why: "the core has no clock, lock, log, socket or goroutine"},
-	{in: "pkg/config", ours: true, only: []string{"pkg/resources", "pkg/core", "pkg/core/"}, why: "nothing points up"},
+	{in: "pkg/config", ours: true, only: []string{"pkg/resources", "pkg/core", "pkg/core/", "pkg/internal/yamltree"}, why: "nothing points up"},
 	{in: "pkg/events", ours: true, only: []string{"pkg/resources", "pkg/core"}, why: "nothing points up"},
 	{in: "pkg/webservice", not: []string{"pkg/scheduler"}, why: "it is handed what it needs as an interface"},
 	{in: "pkg/kubernetes/shim", not: []string{"pkg/core"}, why: "it could drive another scheduler"},

@@ -32,9 +32,9 @@ func TestAConflictIsResolved(t *testing.T) {
 	}
 }
 
-// Where nobody can say what a node would be like, nobody is ended in the hope that it
-// helps.
-func TestAConflictThatNobodyCanSimulate(t *testing.T) {
+// Where the resource manager cannot say what a node would be like, nothing is evicted in
+// the hope that it helps.
+func TestAConflictThatCannotBeSimulated(t *testing.T) {
 	options := schedulertest.Options{
 		Conflicts:            map[string][]string{"urgent": {"three"}},
 		PreemptionPredicates: func(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse { return nil },
@@ -50,13 +50,13 @@ func TestAConflictThatNobodyCanSimulate(t *testing.T) {
 	})
 }
 
-// hopeless is a refusal that nobody's end would help.
+// hopeless is a refusal that no eviction would help.
 type hopeless struct{}
 
 func (hopeless) Error() string      { return "no such label" }
 func (hopeless) Unresolvable() bool { return true }
 
-// A node that refuses an ask whoever goes is left alone, and the other one makes room.
+// A node that refuses an ask whatever is evicted is left alone, and the other one makes room.
 func TestAnUnresolvableRefusal(t *testing.T) {
 	options := schedulertest.Options{
 		Predicates: func(args *si.PredicatesArgs) error {
@@ -126,8 +126,8 @@ func TestDisruptionBudgets(t *testing.T) {
 	}
 }
 
-// Whose place an ask takes because of its priority, and which of two equals goes, is
-// configured.
+// Which places an ask takes because of its priority, and which of two equal victims is
+// evicted, is configured.
 func TestPrioritiesAndOrder(t *testing.T) {
 	tagged := func(class string) func(*si.Allocation) {
 		return func(a *si.Allocation) { a.AllocationTags = map[string]string{"qosClass": class} }
@@ -230,8 +230,8 @@ func TestABudgetIsSpentOnce(t *testing.T) {
 	})
 }
 
-// Who would exceed a budget is marked for those who choose, and what exceeds a hard
-// one is no choice.
+// Candidates that would exceed a budget are marked for the choice, and what exceeds a
+// hard one is no choice.
 func TestVictimsUnderABudget(t *testing.T) {
 	var asked []*scheduler.SelectVictimsArgs
 	options := schedulertest.Options{
@@ -267,7 +267,7 @@ func TestVictimsOfTheResourceManager(t *testing.T) {
 	}{
 		{"as the scheduler would", []string{"six"}, nil, []string{"six"}},
 		{"otherwise", []string{"three"}, nil, []string{"three"}},
-		{"with nonsense", []string{"nobody", "three", "three", ""}, nil, []string{"three"}},
+		{"with nonsense", []string{"unknown", "three", "three", ""}, nil, []string{"three"}},
 		{"too little", []string{}, nil, []string{}},
 		{"no choice", nil, errors.New("not here"), []string{}},
 	} {

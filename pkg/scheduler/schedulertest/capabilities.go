@@ -21,37 +21,96 @@ type (
 // callback is the recorder as a resource manager that implements what the options
 // ask for. The scheduler knows it by its type.
 func (r *recorder) callback() api.ResourceManagerCallback {
+	if r.options.Plain {
+		return struct{ api.ResourceManagerCallback }{r}
+	}
+	if r.options.PredicatesOnNodes == nil {
+		return r.preempting()
+	}
+	several := nodesPredicates{r}
+	switch c := r.preempting().(type) {
+	case simulating:
+		return struct {
+			simulating
+			nodesPredicates
+		}{c, several}
+	case selecting:
+		return struct {
+			selecting
+			nodesPredicates
+		}{c, several}
+	case simulatingAndSelecting:
+		return struct {
+			simulatingAndSelecting
+			nodesPredicates
+		}{c, several}
+	default:
+		return struct {
+			*recorder
+			nodesPredicates
+		}{r, several}
+	}
+}
+
+// Recorders with interfaces of preemption that are not implemented otherwise.
+type (
+	simulating struct {
+		*recorder
+		simulator
+	}
+	selecting struct {
+		*recorder
+		selector
+	}
+	simulatingAndSelecting struct {
+		*recorder
+		simulator
+		selector
+	}
+)
+
+// preempting is the recorder with what the options ask for of preemption.
+func (r *recorder) preempting() api.ResourceManagerCallback {
 	simulates, selects := r.options.Simulates || r.options.PredicatesWith != nil, r.options.SelectVictims != nil
 	switch {
-	case r.options.Plain:
-		return struct{ api.ResourceManagerCallback }{r}
 	case simulates && selects:
-		return struct {
-			*recorder
-			simulator
-			selector
-		}{r, simulator{r}, selector{r}}
+		return simulatingAndSelecting{r, simulator{r}, selector{r}}
 	case simulates:
-		return struct {
-			*recorder
-			simulator
-		}{r, simulator{r}}
+		return simulating{r, simulator{r}}
 	case selects:
-		return struct {
-			*recorder
-			selector
-		}{r, selector{r}}
+		return selecting{r, selector{r}}
 	default:
 		return r
 	}
 }
 
 var (
-	_ scheduler.NominationCallback = (*recorder)(nil)
-	_ scheduler.DisruptionBudgeter = (*recorder)(nil)
-	_ scheduler.PredicateSimulator = simulator{}
-	_ scheduler.VictimSelector     = selector{}
+	_ scheduler.NominationCallback  = (*recorder)(nil)
+	_ scheduler.DisruptionBudgeter  = (*recorder)(nil)
+	_ scheduler.PredicateClassifier = (*recorder)(nil)
+	_ scheduler.NodesPredicates     = nodesPredicates{}
+	_ scheduler.PredicateSimulator  = simulator{}
+	_ scheduler.VictimSelector      = selector{}
 )
+
+// PredicateClass implements scheduler.PredicateClassifier.
+func (r *recorder) PredicateClass(allocationKey string) string {
+	if r.options.PredicateClass == nil {
+		return ""
+	}
+	return r.options.PredicateClass(allocationKey)
+}
+
+// A nodesPredicates is the recorder as a scheduler.NodesPredicates.
+type nodesPredicates struct{ r *recorder }
+
+func (n nodesPredicates) PredicatesOnNodes(args *scheduler.PredicatesOnNodesArgs) (answers []error) {
+	_ = n.r.record(args, func() error {
+		answers = n.r.options.PredicatesOnNodes(args)
+		return nil
+	})
+	return answers
+}
 
 // Nominate implements scheduler.NominationCallback.
 func (r *recorder) Nominate(allocationKey, nodeID string) {
@@ -69,8 +128,8 @@ func (r *recorder) ClearNomination(allocationKey string) {
 	_ = r.record(Nominated{Key: allocationKey})
 }
 
-// DisruptionBudgets implements scheduler.DisruptionBudgeter. A member that was told
-// to go counts against its budget from then on.
+// DisruptionBudgets implements scheduler.DisruptionBudgeter. An eviction of a member
+// counts against its budget.
 func (r *recorder) DisruptionBudgets(allocationKeys []string) []scheduler.DisruptionBudget {
 	_ = r.record(BudgetsOf(slices.Clone(allocationKeys)))
 	if r.options.DisruptionBudgets != nil {
@@ -118,8 +177,8 @@ func (s selector) SelectVictims(args *scheduler.SelectVictimsArgs) (victims []st
 	return victims, err
 }
 
-// conflict is who keeps an ask off a node to which some were added and from which
-// some were taken away, nil if nobody does.
+// conflict names an allocation that keeps an ask off a node to which some were added and
+// from which some were taken away; nil if none does.
 func (r *recorder) conflict(key, node string, add, remove []string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,6 +219,8 @@ func lines(message any) []string {
 		return []string{fmt.Sprintf("allocation %s nominated to %s", m.Key, m.Node)}
 	case *si.PreemptionPredicatesArgs:
 		return []string{fmt.Sprintf("may %s run on %s without %v?", m.AllocationKey, m.NodeID, m.PreemptAllocationKeys)}
+	case *scheduler.PredicatesOnNodesArgs:
+		return []string{fmt.Sprintf("on which of %v may %s run?", m.NodeIDs, m.AllocationKey)}
 	case *scheduler.PredicatesWithArgs:
 		with := ""
 		if len(m.Add) > 0 {
@@ -167,7 +228,7 @@ func lines(message any) []string {
 		}
 		return []string{fmt.Sprintf("may %s run on %s%s without %v?", m.AllocationKey, m.NodeID, with, m.Remove)}
 	case *scheduler.SelectVictimsArgs:
-		return []string{fmt.Sprintf("who of %v makes room for %s on %s?", m.Candidates, m.AllocationKey, m.NodeID)}
+		return []string{fmt.Sprintf("which of %v make room for %s on %s?", m.Candidates, m.AllocationKey, m.NodeID)}
 	case BudgetsOf:
 		return []string{fmt.Sprintf("which budgets do %v have?", []string(m))}
 	default:
@@ -178,7 +239,7 @@ func lines(message any) []string {
 // isQuestion reports whether a call asks something.
 func (c Call) isQuestion() bool {
 	switch c.Message.(type) {
-	case *si.PredicatesArgs, *si.PreemptionPredicatesArgs, *scheduler.PredicatesWithArgs, *scheduler.SelectVictimsArgs, BudgetsOf:
+	case *si.PredicatesArgs, *si.PreemptionPredicatesArgs, *scheduler.PredicatesOnNodesArgs, *scheduler.PredicatesWithArgs, *scheduler.SelectVictimsArgs, BudgetsOf:
 		return true
 	default:
 		return false

@@ -90,7 +90,7 @@ func TestAnswersOfATest(t *testing.T) {
 	assert.Equal(t, len(r.all()), 3)
 }
 
-// A budget that somebody was told to go from allows one less.
+// A budget allows one less for each eviction of a member.
 func TestBudgetsOfTheMock(t *testing.T) {
 	r := recording(Options{Budgets: []scheduler.DisruptionBudget{
 		{Name: "web", Allowed: 1, Allocations: []string{"a", "b", "gone"}},

@@ -25,7 +25,7 @@
 // Read in this order:
 //
 //	mock.go          MockScheduler: its verbs
-//	look.go          what one can look at
+//	state.go         the state of the partition and what was heard
 //	recorder.go      the resource manager; calls and their texts
 //	capabilities.go  what it can do beyond what it has to
 package schedulertest

@@ -5,10 +5,13 @@ import (
 	"testing/synctest"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
 
@@ -40,7 +43,7 @@ func TestForeignPodSmoke(t *testing.T) {
 		assert.Equal(t, pod.Origin, core.Foreign)
 		assert.Equal(t, pod.Tags["foreign"], "default")
 		assert.Equal(t, len(node.Allocations), 0)
-		// Nobody is notified, and no queue pays.
+		// There is no notification, and no queue pays.
 		assert.DeepEqual(t, m.Heard(), []string{})
 		assert.Equal(t, m.Text(m.Queue("root").Used), "nothing")
 
@@ -171,17 +174,34 @@ func TestForeignPodsRefused(t *testing.T) {
 			a.AllocationTags = map[string]string{"foreign": "default"}
 			a.ResourcePerAlloc = &si.Resource{Resources: map[string]*si.Quantity{"vcore": {Value: -1}}}
 		})
-		m.Ask("", "pod-4", "vcore=1", func(a *si.Allocation) {
-			a.NodeID = "node-1"
-			a.AllocationTags = map[string]string{"foreign": "maybe"}
-		})
 		assert.DeepEqual(t, m.Heard(), []string{
 			"allocation pod-1 rejected: a foreign allocation must name the node it runs on",
 			"allocation pod-2 rejected: allocation contains no resources",
 			"allocation pod-3 rejected: allocation contains negative resources: vcore=-1",
-			`allocation pod-4 rejected: unknown value of tag foreign: "maybe", not default or static`,
 		})
 		assert.Equal(t, m.Text(m.Node("node-1").Occupied), "nothing")
+	})
+}
+
+// A pod whose tag is not understood is booked as one that belongs to its node, with a
+// warning.
+func TestForeignPodsOfAnUnknownKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		logs, seen := observer.New(zap.WarnLevel)
+		m := schedulertest.New(t, schedulertest.Options{Scheduler: scheduler.Config{Logger: zap.New(logs)}})
+		m.AddNode("node-1", "vcore=4")
+		m.Heard()
+		m.Ask("", "pod-1", "vcore=1", func(a *si.Allocation) {
+			a.NodeID = "node-1"
+			a.AllocationTags = map[string]string{"foreign": "maybe"}
+		})
+		assert.DeepEqual(t, m.Heard(), []string{})
+		assert.Equal(t, m.Node("node-1").ForeignAllocations[0].Origin, core.Static)
+		assert.Equal(t, seen.Len(), 1)
+		assert.DeepEqual(t, seen.All()[0].ContextMap(), map[string]any{
+			"resourceManager": "rm", "partition": "[rm]default", "allocation": "pod-1",
+			"problem": `unknown value of tag foreign: "maybe", taken for static`,
+		})
 	})
 }
 

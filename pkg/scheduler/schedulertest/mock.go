@@ -1,6 +1,7 @@
 package schedulertest
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -33,6 +34,13 @@ type Options struct {
 	// manager cannot simulate.
 	PreemptionPredicates func(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse
 
+	// PredicateClass answers which asks are alike for Predicates. Without it, every ask
+	// is like no other.
+	PredicateClass func(key string) string
+	// PredicatesOnNodes has it implement scheduler.NodesPredicates: it answers in
+	// place of Predicates and Conflicts.
+	PredicatesOnNodes func(*scheduler.PredicatesOnNodesArgs) []error
+
 	// Plain is a resource manager that implements none of the optional interfaces.
 	// Without it, it hears of nominations and knows Budgets.
 	Plain bool
@@ -42,7 +50,7 @@ type Options struct {
 	PredicatesWith func(*scheduler.PredicatesWithArgs) error
 	// SelectVictims has it implement scheduler.VictimSelector.
 	SelectVictims func(*scheduler.SelectVictimsArgs) ([]string, error)
-	// Budgets are the disruption budgets as they are before anybody is told to go;
+	// Budgets are the disruption budgets as they are before the first eviction;
 	// DisruptionBudgets answers in place of them.
 	Budgets           []scheduler.DisruptionBudget
 	DisruptionBudgets func(keys []string) []scheduler.DisruptionBudget
@@ -152,7 +160,7 @@ func (m *MockScheduler) Settle() {
 		if !strings.HasPrefix(partition, "["+m.options.ID+"]") {
 			continue
 		}
-		if err := m.Verify(partition); err != nil {
+		if err := m.Verify(context.Background(), partition); err != nil {
 			m.t.Fatalf("schedulertest: books of partition %s: %v", partition, err)
 		}
 	}
@@ -344,13 +352,13 @@ func (m *MockScheduler) ReleaseAs(application, key string, termination si.Termin
 	})))
 }
 
-// Confirm says that an allocation is gone that the scheduler told to go, once more
-// if it was said before. The test ends if it was not told.
+// Confirm says that an allocation has ended which the scheduler evicted, once more
+// if it was said before. The test ends if there was no eviction.
 func (m *MockScheduler) Confirm(key string) {
 	m.t.Helper()
 	release := m.heard.toldOf(key)
 	if release == nil {
-		m.t.Fatalf("schedulertest: the scheduler did not tell %s to go", key)
+		m.t.Fatalf("schedulertest: the scheduler did not evict %s", key)
 	}
 	m.ReleaseAs(release.ApplicationID, key, release.TerminationType)
 }

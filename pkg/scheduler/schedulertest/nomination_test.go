@@ -35,7 +35,7 @@ func crowded(t *testing.T, options schedulertest.Options, story func(t *testing.
 	})
 }
 
-// victims are those who were told to go, in order.
+// victims are the allocations that were evicted, in order.
 func victims(m *schedulertest.MockScheduler) []string {
 	keys := []string{}
 	told, _ := released(m)
@@ -60,8 +60,8 @@ func withoutReasons(lines []string) []string {
 	return lines
 }
 
-// An ask of a higher priority is nominated before its victim is told to go, at once,
-// and placed when the victim has gone. A plain resource manager hears the same but
+// An ask of a higher priority is nominated before its victim is evicted, at once,
+// and placed when the victim has ended. A plain resource manager hears the same but
 // for the node.
 func TestANomination(t *testing.T) {
 	for _, plain := range []bool{false, true} {
@@ -170,7 +170,7 @@ func TestQuestionsComeAfterANomination(t *testing.T) {
 	})
 }
 
-// Whoever panics in an optional interface is told of again, and everything goes on.
+// After a panic in an optional interface it is called again, and everything goes on.
 func TestPanicsDoNotEndAnything(t *testing.T) {
 	options := schedulertest.Options{
 		Simulates:         true,

@@ -41,7 +41,7 @@ func TestForeignVictims(t *testing.T) {
 		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
 		assert.Equal(t, m.Text(m.Node("node-1").Occupied), "vcore=2000")
 
-		// The next ask finds nobody who may go, and says so at once.
+		// The next ask finds no victim, and says so at once.
 		m.AskOn("node-1", "daemons", "more", "vcore=2", func(a *si.Allocation) { a.Priority = 1000 })
 		assert.Equal(t, m.Why("more"), "required node has no room: nobody is eligible: needs vcore=2000")
 		m.Advance(time.Hour)

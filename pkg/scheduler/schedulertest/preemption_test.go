@@ -27,7 +27,7 @@ const (
 var forDaemons = core.VictimCount{preemptor.RequiredNode: {preemptor.Regular: 1}}
 
 // full is a bubble with a full node: two pods of an application, of 2 and of 3
-// cores. Nobody confirms a release but the test.
+// cores. Only the test confirms releases.
 func full(t *testing.T, story func(t *testing.T, m *schedulertest.MockScheduler)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -42,8 +42,8 @@ func full(t *testing.T, story func(t *testing.T, m *schedulertest.MockScheduler)
 	})
 }
 
-// toldToGo is the only line that is heard of a victim.
-func toldToGo(key string) []string {
+// evictionOf is the only line that is heard of an eviction.
+func evictionOf(key string) []string {
 	return []string{"allocation " + key + " released: PREEMPTED_BY_SCHEDULER"}
 }
 
@@ -113,7 +113,7 @@ func TestRoomIsMade(t *testing.T) {
 		node = m.Node("node-1")
 		assert.Check(t, cmp.Len(node.Evictions, 0))
 		assert.Check(t, cmp.Len(node.Reservations, 0))
-		assert.DeepEqual(t, ofPods(m), append(toldToGo("small"), "allocation logs placed on node-1"))
+		assert.DeepEqual(t, ofPods(m), append(evictionOf("small"), "allocation logs placed on node-1"))
 		assert.Equal(t, m.Text(m.Queue("root").Used), "vcore=5000")
 	})
 }
@@ -155,7 +155,7 @@ func TestTheEventOfAVictim(t *testing.T) {
 	})
 }
 
-// If room appears during the delay, nobody is killed.
+// If room appears during the delay, nothing is evicted.
 func TestRoomThatAppearsInTime(t *testing.T) {
 	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
 		m.AskOn("node-1", "daemons", "logs", "vcore=2")
@@ -199,8 +199,8 @@ func TestAConfirmationThatComesTwice(t *testing.T) {
 	})
 }
 
-// A victim that never goes is stuck: its room is not counted on, and at once
-// another one is told. When it goes after all, its room is like any other.
+// A victim that does not end in time is overdue: its room is not counted on, and at once
+// another one is evicted. When it ends after all, its room is like any other.
 func TestAConfirmationThatNeverComes(t *testing.T) {
 	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
 		m.AskOn("node-1", "daemons", "logs", "vcore=2")
@@ -209,12 +209,12 @@ func TestAConfirmationThatNeverComes(t *testing.T) {
 		m.Advance(victimTimeout - time.Nanosecond)
 		assert.DeepEqual(t, m.Heard(), []string{})
 		m.Advance(time.Nanosecond)
-		assert.DeepEqual(t, m.Heard(), toldToGo("large"))
-		leaving := m.Node("node-1").Evictions
-		assert.Equal(t, len(leaving), 2)
-		for _, l := range leaving {
-			assert.Equal(t, l.Overdue, l.Key == "small")
-			assert.Equal(t, l.For, core.AllocationKey("logs"))
+		assert.DeepEqual(t, m.Heard(), evictionOf("large"))
+		evictions := m.Node("node-1").Evictions
+		assert.Equal(t, len(evictions), 2)
+		for _, e := range evictions {
+			assert.Equal(t, e.Overdue, e.Key == "small")
+			assert.Equal(t, e.For, core.AllocationKey("logs"))
 		}
 		assert.Equal(t, m.Look().Preempted.Overdue.Total(), uint64(1))
 
@@ -228,8 +228,8 @@ func TestAConfirmationThatNeverComes(t *testing.T) {
 	})
 }
 
-// When nobody goes at all, each is told once, and the ask waits and says why.
-func TestNobodyGoes(t *testing.T) {
+// When no victim ends, each is told once, and the ask waits and says why.
+func TestNoVictimEnds(t *testing.T) {
 	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
 		m.AskOn("node-1", "daemons", "logs", "vcore=2")
 		m.Advance(24 * time.Hour)
@@ -278,8 +278,8 @@ func TestRoomFromAnotherThanTheVictim(t *testing.T) {
 	})
 }
 
-// The room of a victim is for the ask that it was made for, whoever else waits.
-func TestNobodyElseTakesTheRoom(t *testing.T) {
+// The room of a victim is for the ask that it was made for, whatever else waits.
+func TestNoOtherAskTakesTheRoom(t *testing.T) {
 	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
 		m.AskOn("node-1", "daemons", "logs", "vcore=2")
 		for _, key := range []string{"eager-1", "eager-2"} {
@@ -297,8 +297,8 @@ func TestNobodyElseTakesTheRoom(t *testing.T) {
 }
 
 // Part of the freed room is left over: it stays closed until the ask runs, and is
-// for everybody then.
-func TestWhatIsLeftOverIsForEverybody(t *testing.T) {
+// for all asks then.
+func TestWhatIsLeftOverIsForAll(t *testing.T) {
 	full(t, func(t *testing.T, m *schedulertest.MockScheduler) {
 		m.AskOn("node-1", "daemons", "logs", "vcore=2500m")
 		m.Ask("app-1", "patient", "vcore=500m")

@@ -117,7 +117,7 @@ partitions:
       - name: inside
 `
 
-// An ask inside of a fence takes nobody's place outside of it, and an ask outside takes
+// An ask inside of a fence takes no place outside of it, and an ask outside takes
 // places inside.
 func TestAFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

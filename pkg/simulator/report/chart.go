@@ -58,7 +58,7 @@ func (c chart) SVG() template.HTML {
 	return template.HTML(c.draw(wide) + c.draw(narrow)) //nolint:gosec // every text in it is escaped by draw
 }
 
-// Legend reports whether the lines need to be told apart.
+// Legend reports whether there are several lines to name.
 func (c chart) Legend() bool { return len(c.Lines) > 1 }
 
 // A canvas is a drawing under way.
@@ -120,7 +120,7 @@ func (c chart) points() int {
 	return n
 }
 
-// at is the value of a step; a series that ends early goes on at zero.
+// at is the value of a step; a series that ends early continues with zeros.
 func (l line) at(i int) float64 {
 	if i >= len(l.values) {
 		return 0

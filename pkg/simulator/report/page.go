@@ -45,7 +45,7 @@ type page struct {
 }
 
 // A plan is one that can be opened to read its explanation.
-type plan struct{ Title, Verdict, Text string }
+type plan struct{ Title, Summary, Text string }
 
 // plansMax is how many plans a page explains.
 const plansMax = 200
@@ -60,11 +60,11 @@ func (p *page) explain(preemption *simulator.Preemption) {
 			break
 		}
 		p.Plans = append(p.Plans, plan{
-			Title: one.Title(), Verdict: simulator.Readable(one.Verdict),
+			Title: one.Title(), Summary: simulator.Readable(one.Summary),
 			Text: simulator.Readable(strings.Join(one.Explanation, "\n")),
 		})
 	}
-	p.PlansNote = "Each can be opened: who was a candidate, who was filtered and why, what was tried, and who was told to go."
+	p.PlansNote = "Open a plan to see the candidates, the filtered ones and why, the strategies that were tried, and the victims."
 	if more := preemption.Count() - len(p.Plans); more > 0 {
 		p.PlansNote += fmt.Sprintf(" These are the first; %s more are not shown.", simulator.Thousands(int64(more)))
 	}

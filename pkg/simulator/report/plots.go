@@ -74,12 +74,12 @@ func pending(c chart, r *simulator.Result) chart {
 	return c
 }
 
-// victims is who was told to go, by why.
+// victims are the evicted pods, by trigger.
 func victims(c chart, r *simulator.Result) chart {
 	c.Title = "Victims"
-	c.Note = "Pods that were told to go up to then, by why, on top of each other."
+	c.Note = "Pods evicted up to then, by trigger, on top of each other."
 	if one := r.Series.Preemption.ByTrigger; len(one) == 1 {
-		c.Note = "Pods that were told to go up to then, by " + one[0].Trigger + "."
+		c.Note = "Pods evicted up to then, by " + one[0].Trigger + "."
 	}
 	c.unit, c.whole, c.stack = "pods", true, true
 	for _, s := range r.Series.Preemption.ByTrigger {
@@ -98,10 +98,10 @@ var triggerColours = map[string]string{
 func underWay(c chart, r *simulator.Result) chart {
 	s := r.Series.Preemption
 	c.Title = "Room being made"
-	c.Note = "Pods that were told to go and have not gone, and pods that wait for the room, the most in each " + stepText(r) + "."
+	c.Note = "Evicted pods that have not ended, and pods that wait for the room, the most in each " + stepText(r) + "."
 	c.unit, c.whole = "pods", true
 	for _, l := range []line{
-		{Name: "told to go and not gone", Class: colour(7), area: true, values: counts(s.Leaving)},
+		{Name: "evicted and not ended", Class: colour(7), area: true, values: counts(s.Releasing)},
 		{Name: "nominated to a node", Class: colour(4), values: counts(s.Nominated)},
 		{Name: "pods of daemonsets that wait", Class: colour(0), values: counts(s.Daemons)},
 	} {
@@ -203,7 +203,7 @@ func tiles(r *simulator.Result) []tile {
 		all = append(all, tile{simulator.Percent(u.MeanPerMille), u.Kind + " used on average"})
 	}
 	if p := r.Preemption; p != nil && p.Victims > 0 {
-		all = append(all, tile{simulator.Thousands(int64(p.Victims)), "pods told to make room"})
+		all = append(all, tile{simulator.Thousands(int64(p.Victims)), "pods evicted to make room"})
 	}
 	if n := r.Pods.Evicted - r.Pods.Preempted + r.Pods.Lost; n > 0 {
 		all = append(all, tile{simulator.Thousands(int64(n)), "pods drained or lost"})

@@ -1,0 +1,73 @@
+package preemptor
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// decision is the result of the plan, in memory of its own.
+func (p *plan) decision() Decision {
+	if len(p.ranked) > 0 && !p.weighed && p.reason == Chosen {
+		p.weighAll()
+	}
+	d := Decision{
+		Trigger: p.ask.Trigger, Cost: p.cost(), Reason: p.reason, Strategy: p.strategy, Given: p.given,
+		Proof: p.proof, Failures: append([]Failure(nil), p.failures...), Again: p.again,
+		Ask: p.ask.Key, Asked: p.ask.Amounts.Clone(), Free: p.node.Free.Clone(), Releasing: append(resources.Amounts(nil), p.releasing...),
+		Partial: p.partial && p.reason == Chosen, Refusal: p.refusal,
+		ByFilter: p.byFilter, Filtered: p.filtered,
+	}
+	d.Needed, d.Quota = p.amounts(p.need)
+	for i := range p.ranked {
+		d.ByClass[p.ranked[i].class]++
+		d.Freeable.Add(holds(p.ranked[i].Candidate))
+	}
+	slices.SortFunc(d.Filtered, func(a, b Filtered) int {
+		return cmp.Or(cmp.Compare(a.Why, b.Why), strings.Compare(a.Key, b.Key))
+	})
+	p.reportMissing(&d)
+	p.reportFloors(&d)
+	if p.reason == Chosen {
+		p.reportVictims(&d)
+	}
+	return d
+}
+
+// reportMissing fills in what is missing even if all candidates are removed.
+func (p *plan) reportMissing(d *Decision) {
+	sums := p.reachable()
+	open := make([]int64, len(p.need))
+	for k, need := range p.need {
+		open[k] = max(need-sums[k], 0)
+	}
+	d.Missing = p.missing(sums)
+	d.Lacking, d.LackingQuota = p.amounts(open)
+}
+
+// reportVictims fills in the victims, the least important first.
+func (p *plan) reportVictims(d *Decision) {
+	for _, i := range p.victims {
+		e := p.ranked[i]
+		v := Victim{Candidate: *e.Candidate, Class: e.class}
+		v.Amounts = v.Amounts.Clone()
+		v.Elsewhere = v.Elsewhere && p.rules.hasAsk // without an ask there is no node
+		v.Floors, v.Budgets = slices.Clone(v.Floors), slices.Clone(v.Budgets)
+		d.Victims = append(d.Victims, v)
+		d.Freed.Add(holds(e.Candidate))
+		d.Weight += e.weight
+	}
+	d.Violations, d.Broken = p.violations, p.broken(p.victims)
+}
+
+// reportFloors fills in the floors that excluded a candidate.
+func (p *plan) reportFloors(d *Decision) {
+	slices.Sort(p.binding)
+	for _, f := range slices.Compact(p.binding) {
+		floor := p.node.Floors[f]
+		d.Floors = append(d.Floors, Floor{Queue: floor.Queue, Surplus: floor.Surplus.Clone()})
+	}
+	slices.SortFunc(d.Floors, func(a, b Floor) int { return strings.Compare(a.Queue, b.Queue) })
+}

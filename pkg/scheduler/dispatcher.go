@@ -1,0 +1,196 @@
+package scheduler
+
+import (
+	"fmt"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+)
+
+// A dispatcher turns deliveries into callbacks. Consecutive deliveries of one kind
+// share a response; different kinds never do, because a reader takes the lists
+// of a response one after the other and would lose the order between them.
+type dispatcher struct {
+	callback       api.ResourceManagerCallback
+	nominations    NominationCallback // nil if the callback is none
+	allocationsMax int                // placed allocations in one response
+	messages       messageMaker
+	log            effectLog
+	recorder       *recorder
+	meter          meter
+}
+
+func (s *Scheduler) newDispatcher(r *registration) *dispatcher {
+	d := &dispatcher{
+		callback:       r.callback,
+		allocationsMax: s.config.BatchAllocations,
+		messages:       messageMaker{kinds: s.kinds},
+		log:            effectLog{s.config.Logger.With(zap.String("resourceManager", r.id))},
+		recorder:       s.newRecorder(r),
+		meter:          s.meter,
+	}
+	d.nominations, _ = r.callback.(NominationCallback)
+	return d
+}
+
+// deliver logs and makes the next callback, and returns how many deliveries were
+// in it, at least one.
+func (d *dispatcher) deliver(batch []delivery) int {
+	defer d.meter.took(metrics.Callback, d.meter.now())
+	switch first := batch[0]; first.kind {
+	case placedMessage:
+		return d.placed(runOf(batch, d.allocationsMax))
+	case releasedMessage, allocationRejectedMessage:
+		return d.allocations(runOf(batch, len(batch)))
+	case applicationAcceptedMessage, applicationRejectedMessage, applicationChangedMessage:
+		return d.applications(runOf(batch, len(batch)))
+	case nodeAcceptedMessage, nodeRejectedMessage:
+		return d.nodes(runOf(batch, len(batch)))
+	case unschedulableMessage, nominatedMessage, nominationClearedMessage:
+		return d.state(batch[:1])
+	case stepMessage:
+		d.recorder.record(first.step)
+		return 1
+	case unansweredMessage:
+		d.log.write(batch[:1])
+		return 1
+	default:
+		panic(fmt.Sprintf("scheduler: partition %s: %T has no message", first.step.from.name, first.what))
+	}
+}
+
+// runOf is the deliveries of one kind at the head of a batch, at most so many and
+// at least one.
+func runOf(batch []delivery, most int) []delivery {
+	n := 1
+	for n < len(batch) && n < most && batch[n].kind == batch[0].kind {
+		n++
+	}
+	return batch[:n]
+}
+
+// messagesOf makes a message of each delivery.
+func messagesOf[E, M any](run []delivery, message func(d delivery, event E) M) []M {
+	list := make([]M, len(run))
+	for i, d := range run {
+		list[i] = message(d, d.what.(E))
+	}
+	return list
+}
+
+// single is a response with one placed allocation, in one piece of memory.
+type single struct {
+	response   si.AllocationResponse
+	placed     [1]*si.Allocation
+	allocation si.Allocation
+}
+
+func (d *dispatcher) placed(run []delivery) int {
+	if len(run) == 1 {
+		one := new(single)
+		d.messages.placement(run[0].step.from.name, placedOf(run[0].what), &one.allocation)
+		one.placed[0] = &one.allocation
+		one.response.New = one.placed[:]
+		return d.updateAllocation(run, &one.response)
+	}
+	list := messagesOf(run, func(one delivery, event any) *si.Allocation {
+		message := new(si.Allocation)
+		d.messages.placement(one.step.from.name, placedOf(event), message)
+		return message
+	})
+	return d.updateAllocation(run, &si.AllocationResponse{New: list})
+}
+
+func (d *dispatcher) allocations(run []delivery) int {
+	response := new(si.AllocationResponse)
+	if run[0].kind == releasedMessage {
+		response.Released = messagesOf(run, func(one delivery, event any) *si.AllocationRelease {
+			return releaseOf(one.step.from.name, event)
+		})
+	} else {
+		response.RejectedAllocations = messagesOf(run, func(_ delivery, e *core.AllocationRejected) *si.RejectedAllocation {
+			return &si.RejectedAllocation{AllocationKey: string(e.Key), ApplicationID: string(e.Application), Reason: e.Reason}
+		})
+	}
+	return d.updateAllocation(run, response)
+}
+
+func (d *dispatcher) updateAllocation(run []delivery, response *si.AllocationResponse) int {
+	d.log.write(run)
+	d.log.failed("UpdateAllocation", d.callback.UpdateAllocation(response))
+	return len(run)
+}
+
+func (d *dispatcher) applications(run []delivery) int {
+	response := new(si.ApplicationResponse)
+	switch run[0].kind {
+	case applicationAcceptedMessage:
+		response.Accepted = messagesOf(run, func(_ delivery, e *core.ApplicationAccepted) *si.AcceptedApplication {
+			return &si.AcceptedApplication{ApplicationID: string(e.ID)}
+		})
+	case applicationRejectedMessage:
+		response.Rejected = messagesOf(run, func(_ delivery, e *core.ApplicationRejected) *si.RejectedApplication {
+			return &si.RejectedApplication{ApplicationID: string(e.ID), Reason: e.Reason}
+		})
+	default:
+		response.Updated = messagesOf(run, func(one delivery, e *core.ApplicationChanged) *si.UpdatedApplication {
+			return &si.UpdatedApplication{
+				ApplicationID: string(e.ID), State: e.State.String(),
+				StateTransitionTimestamp: one.step.Now.UnixNano(), Message: e.Message,
+			}
+		})
+	}
+	d.log.write(run)
+	d.log.failed("UpdateApplication", d.callback.UpdateApplication(response))
+	return len(run)
+}
+
+func (d *dispatcher) nodes(run []delivery) int {
+	response := new(si.NodeResponse)
+	if run[0].kind == nodeAcceptedMessage {
+		response.Accepted = messagesOf(run, func(_ delivery, e *core.NodeAdded) *si.AcceptedNode {
+			return &si.AcceptedNode{NodeID: string(e.ID)}
+		})
+	} else {
+		response.Rejected = messagesOf(run, func(_ delivery, e *core.NodeRejected) *si.RejectedNode {
+			return &si.RejectedNode{NodeID: string(e.ID), Reason: e.Reason}
+		})
+	}
+	d.log.write(run)
+	d.log.failed("UpdateNode", d.callback.UpdateNode(response))
+	return len(run)
+}
+
+// state tells the state of an ask. A nomination is told in two ways: as the state,
+// which every resource manager hears but in which a node has no place, and in full
+// to a callback that is a NominationCallback.
+func (d *dispatcher) state(one []delivery) int {
+	d.log.write(one)
+	d.callback.UpdateContainerSchedulingState(askState(one[0].what))
+	if d.nominations == nil {
+		return 1
+	}
+	switch e := one[0].what.(type) {
+	case *core.Nominated:
+		d.protected("Nominate", func() { d.nominations.Nominate(string(e.Key), string(e.Node)) })
+	case *core.NominationEnded:
+		d.protected("ClearNomination", func() { d.nominations.ClearNomination(string(e.Key)) })
+	}
+	return 1
+}
+
+// protected makes a callback whose panic is a failure like any other.
+func (d *dispatcher) protected(name string, callback func()) {
+	d.log.failed(name, protected(callback))
+}
+
+// flush sends the resource manager the event records that it has not been sent.
+func (d *dispatcher) flush() {
+	if records := d.recorder.unsent(); len(records) > 0 {
+		d.callback.SendEvent(records)
+	}
+}

@@ -1,0 +1,113 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/events"
+)
+
+// updateExtra takes over the extra configuration of a resource manager.
+func (s *Scheduler) updateExtra(request *si.UpdateConfigurationRequest) error {
+	s.mu.Lock()
+	r, err := s.registered(request.RmID)
+	if err == nil {
+		r.extra = maps.Clone(request.ExtraConfig)
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	s.applyExtra(request.ExtraConfig)
+	s.limitEvents(r, request.ExtraConfig)
+	return nil
+}
+
+// limitEvents changes the bounds of events as a resource manager says.
+func (s *Scheduler) limitEvents(r *registration, extra map[string]string) {
+	if s.config.Events == nil {
+		return
+	}
+	limits, requests, err := eventLimits(s.limits, extra)
+	if err = errors.Join(err, s.config.Events.Configure(limits)); err != nil {
+		s.config.Logger.Warn("event limits not understood", zap.String("resourceManager", r.id), zap.Error(err))
+	}
+	r.store.Bound(requests)
+}
+
+// The keys of the extra configuration that bound events.
+const (
+	keyTracking      = "event.trackingEnabled"
+	keyRing          = "event.ringBufferCapacity"
+	keyRequests      = "event.requestCapacity"
+	keyStreams       = "event.maxStreams"
+	keyClientStreams = "event.maxStreamsPerHost"
+)
+
+// eventLimits reads the bounds of events from an extra configuration. What is not
+// in it is as it was at the beginning; so is what is wrong, and the error names
+// all of that.
+func eventLimits(base events.Config, extra map[string]string) (limits events.Config, requests int, err error) {
+	limits = base
+	var problems []error
+	if text, ok := extra[keyTracking]; ok {
+		on, err := strconv.ParseBool(text)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %q is neither true nor false", keyTracking, text))
+		} else {
+			limits.Disabled = !on
+		}
+	}
+	number := func(key string, into *int, most int) {
+		text, ok := extra[key]
+		if !ok {
+			return
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 || n > most {
+			problems = append(problems, fmt.Errorf("%s: %q is not a number from 0 to %d", key, text, most))
+			return
+		}
+		*into = n
+	}
+	number(keyRing, &limits.Capacity, events.CapacityMax)
+	number(keyRequests, &requests, events.CapacityMax)
+	number(keyStreams, &limits.StreamsMax, events.CapacityMax)
+	number(keyClientStreams, &limits.StreamsPerClientMax, events.CapacityMax)
+	return limits, requests, errors.Join(problems...)
+}
+
+// ExtraConfig is the extra configuration that a resource manager sent last. The
+// map is a copy; it is nil for a resource manager that is not registered.
+func (s *Scheduler) ExtraConfig(id string) map[string]string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if r, ok := s.registrations[id]; ok {
+		return maps.Clone(r.extra)
+	}
+	return nil
+}
+
+// applyExtra sets the log level, by name or by number as zap counts them. Other
+// keys are kept for ExtraConfig.
+func (s *Scheduler) applyExtra(extra map[string]string) {
+	text, ok := extra["log.level"]
+	if !ok || s.config.Level == nil {
+		return
+	}
+	level, err := zapcore.ParseLevel(text)
+	if number, bad := strconv.ParseInt(text, 10, 8); bad == nil && number >= int64(zap.DebugLevel) && number <= int64(zap.FatalLevel) {
+		level, err = zapcore.Level(number), nil
+	}
+	if err != nil {
+		s.config.Logger.Warn("log level not understood", zap.String("level", text))
+		return
+	}
+	s.config.Level.SetLevel(level)
+}

@@ -1,0 +1,203 @@
+package scheduler
+
+import (
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A messageKind is the kind of message that tells the resource manager of an
+// event. Consecutive messages of one kind may share a callback.
+type messageKind uint8
+
+// The kinds. Events of kind noMessage are for recorders and counters only.
+const (
+	noMessage messageKind = iota
+	placedMessage
+	releasedMessage
+	allocationRejectedMessage
+	applicationAcceptedMessage
+	applicationRejectedMessage
+	applicationChangedMessage
+	nodeAcceptedMessage
+	nodeRejectedMessage
+	unschedulableMessage
+	nominatedMessage
+	nominationClearedMessage
+	unansweredMessage // an unanswered, which is logged only
+	stepMessage       // a step, which is recorded only
+)
+
+// kindOf is the kind of message that an event leads to.
+func kindOf(event core.Event) messageKind {
+	switch e := event.(type) {
+	case core.Placed, core.Adopted:
+		return placedMessage
+	case *core.Ended:
+		return endKind(e.Cause)
+	case *core.EvictionRequested:
+		return releasedMessage
+	case *core.AllocationRejected:
+		return allocationRejectedMessage
+	case *core.ApplicationAccepted:
+		return applicationAcceptedMessage
+	case *core.ApplicationRejected:
+		return applicationRejectedMessage
+	case *core.ApplicationChanged:
+		return applicationChangedMessage
+	case *core.NodeAdded:
+		return nodeAcceptedMessage
+	case *core.NodeRejected:
+		return nodeRejectedMessage
+	case *core.Unschedulable:
+		return unschedulableMessage
+	case *core.Nominated:
+		return nominatedMessage
+	case *core.NominationEnded:
+		if e.Waits {
+			return nominationClearedMessage
+		}
+	}
+	return noMessage
+}
+
+// endKind says whether the end of an allocation is told. It is not where the
+// resource manager confirms what it was told to do, nor where the allocation is
+// an ask again.
+func endKind(cause core.EndCause) messageKind {
+	switch cause {
+	case core.CauseTimedOut, core.CausePreempted, core.CauseReplaced, core.CauseBindFailed:
+		return noMessage
+	default:
+		return releasedMessage
+	}
+}
+
+// sharedMax is how many resources of messages are kept, to be used again.
+const sharedMax = 256
+
+// A messageMaker makes messages of the scheduler-interface from events. It belongs to a
+// dispatcher.
+//
+// Messages with equal resources share them, so that a placement is one piece of
+// memory. Receivers must not change them.
+type messageMaker struct {
+	kinds  *resources.Kinds
+	shared [sharedMax]sharedResource
+}
+
+// A sharedResource is amounts as a message. It is kept until other amounts need its
+// place.
+type sharedResource struct {
+	amounts resources.Amounts
+	message *si.Resource
+}
+
+// resource is amounts as a message.
+func (m *messageMaker) resource(amounts resources.Amounts) *si.Resource {
+	kept := &m.shared[placeOf(amounts)]
+	if kept.message == nil || !kept.amounts.Equal(amounts) {
+		*kept = sharedResource{amounts, core.ResourceOf(m.kinds, amounts)}
+	}
+	return kept.message
+}
+
+// placeOf is where the message of amounts is kept.
+func placeOf(amounts resources.Amounts) uint8 {
+	var hash uint64
+	for _, v := range amounts {
+		hash = (hash ^ uint64(v)) * 0x9E3779B97F4A7C15
+		hash ^= hash >> 32
+	}
+	return uint8(hash)
+}
+
+// placement fills in the message that an allocation runs on its node.
+func (m *messageMaker) placement(partition string, a *core.Allocation, into *si.Allocation) {
+	into.PartitionName, into.ApplicationID, into.AllocationKey = partition, string(a.Application), string(a.Key)
+	into.NodeID, into.ResourcePerAlloc, into.Priority = string(a.Node), m.resource(a.Amounts), a.Priority
+	into.TaskGroupName, into.Placeholder, into.Originator = a.TaskGroup, a.Placeholder, a.Originator
+	if a.Preemptable.Stated {
+		into.PreemptionPolicy = &si.PreemptionPolicy{
+			AllowPreemptSelf: a.Preemptable.AllowSelf, AllowPreemptOther: a.Preemptable.AllowOthers,
+		}
+	}
+}
+
+// placedOf is the allocation of an event of kind placedMessage.
+func placedOf(event any) *core.Allocation {
+	switch e := event.(type) {
+	case core.Placed:
+		return e.Allocation
+	case core.Adopted:
+		return e.Allocation
+	default:
+		return nil
+	}
+}
+
+// releaseOf is the message of an event of kind releasedMessage. An allocation of
+// another scheduler has no application.
+func releaseOf(partition string, event any) *si.AllocationRelease {
+	a, why, text := releasedOf(event)
+	return &si.AllocationRelease{
+		PartitionName: partition, ApplicationID: string(a.Application), AllocationKey: string(a.Key),
+		TerminationType: why, Message: text,
+	}
+}
+
+// releasedOf is what the message of an event of kind releasedMessage says.
+func releasedOf(event any) (a *core.Allocation, why si.TerminationType, text string) {
+	switch e := event.(type) {
+	case *core.EvictionRequested:
+		return e.Allocation, si.TerminationType_PREEMPTED_BY_SCHEDULER, e.Message
+	case *core.Ended:
+		if e.Cause == core.CauseReleased {
+			return e.Allocation, si.TerminationType_STOPPED_BY_RM, "released as the resource manager asked"
+		}
+		return e.Allocation, si.TerminationType_STOPPED_BY_RM, e.Message
+	default:
+		return new(core.Allocation), si.TerminationType_UNKNOWN_TERMINATION_TYPE, ""
+	}
+}
+
+// askState is the message of the state of an ask. Asks that wait for room are told of
+// in it, nominations too: there is no field for the node, which is in the text.
+func askState(event any) *si.UpdateContainerSchedulingStateRequest {
+	state := func(a *core.Allocation, s si.UpdateContainerSchedulingStateRequest_SchedulingState, reason string) *si.UpdateContainerSchedulingStateRequest {
+		return &si.UpdateContainerSchedulingStateRequest{
+			ApplicationID: string(a.Application), AllocationKey: string(a.Key), State: s, Reason: reason,
+		}
+	}
+	switch e := event.(type) {
+	case *core.Unschedulable:
+		return state(e.Allocation, si.UpdateContainerSchedulingStateRequest_FAILED, e.Reason)
+	case *core.Nominated:
+		return state(e.Allocation, si.UpdateContainerSchedulingStateRequest_RESERVED, e.Reason)
+	case *core.NominationEnded:
+		return state(e.Allocation, si.UpdateContainerSchedulingStateRequest_SKIPPED, clearedReason(e))
+	default:
+		return nil
+	}
+}
+
+// clearedReason is why an ask is not nominated any more.
+func clearedReason(e *core.NominationEnded) string {
+	return "no longer nominated to node " + string(e.Node) + ": " + e.Reason
+}
+
+// isAlwaysRecorded reports whether the resource manager gets an event record of an event
+// even where there is no history. Those of asks, allocations, applications and
+// queues come from a history only.
+func isAlwaysRecorded(event core.Event) bool {
+	switch event.(type) {
+	case *core.NodeAdded, *core.NodeResized, *core.NodeSchedulable, *core.NodeRemoved,
+		core.ForeignAdded, core.ForeignRemoved, *core.Reserved, *core.Unreserved,
+		*core.Nominated, *core.NominationEnded, *core.EvictionRequested,
+		*core.AskReport, *core.ApplicationReport, *core.QueueReport:
+		return true
+	default:
+		return false
+	}
+}

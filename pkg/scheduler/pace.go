@@ -1,0 +1,84 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// What questions to the resource manager may take of the owner's time: so much at a
+// stretch, and then a pause of so many times as long. The stretches are together
+// shorter than the ten milliseconds that an ask waits at most behind the refusals of
+// others.
+const (
+	refusedStretch, refusedPause   = 5 * time.Millisecond, 1
+	repeatedStretch, repeatedPause = 2 * time.Millisecond, 9
+)
+
+// A pace says when the core may ask a question. The first question about an ask is
+// always allowed; those after a refusal wait while refusals have taken half of the
+// time; repeated ones also while they have taken a tenth of it.
+//
+// It belongs to the owner and has no clock: every call is told the time.
+type pace struct {
+	refused  stretch // questions that were refused, one after the other
+	repeated stretch
+}
+
+// wait is how long to wait before a question of a kind; zero is not at all.
+func (p *pace) wait(kind core.Question, now time.Time) time.Duration {
+	switch kind {
+	case core.FirstQuestion:
+		return 0
+	case core.RepeatedQuestion:
+		return max(p.refused.wait(now, refusedStretch, refusedPause), p.repeated.wait(now, repeatedStretch, repeatedPause))
+	default:
+		return p.refused.wait(now, refusedStretch, refusedPause)
+	}
+}
+
+// answered says that a question of a kind was asked and how long that took until now.
+func (p *pace) answered(kind core.Question, now time.Time, took time.Duration, refused bool) {
+	if refused {
+		p.refused.spend(now, took, refusedPause)
+	} else {
+		p.refused = stretch{}
+	}
+	if kind == core.RepeatedQuestion {
+		p.repeated.spend(now, took, repeatedPause)
+	}
+}
+
+// A stretch is questions that follow each other without a sufficient pause. For each
+// stretch and the pause after it
+//
+//	pause >= times * spent
+type stretch struct {
+	spent time.Duration
+	ended time.Time // the last question
+}
+
+// wait is how long to wait, when so much may be spent at a stretch and the pause is so
+// many times as long.
+func (s *stretch) wait(now time.Time, most time.Duration, times int64) time.Duration {
+	rest := s.rest(now, times)
+	if rest <= 0 || s.spent < most {
+		return 0
+	}
+	return rest
+}
+
+// rest is what is left of the pause that ends the stretch.
+func (s *stretch) rest(now time.Time, times int64) time.Duration {
+	return s.ended.Add(time.Duration(times) * s.spent).Sub(now)
+}
+
+// spend adds a question that took so long. It begins a new stretch if the pause before it
+// was long enough.
+func (s *stretch) spend(now time.Time, took time.Duration, times int64) {
+	if s.rest(now.Add(-took), times) <= 0 {
+		s.spent = 0
+	}
+	s.spent += took
+	s.ended = now
+}

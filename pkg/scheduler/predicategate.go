@@ -1,0 +1,176 @@
+package scheduler
+
+import (
+	"errors"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+)
+
+// errEnding refuses every node while a partition ends. What is still decided then is
+// never told.
+var errEnding = errors.New("partition ends")
+
+// A predicateGate keeps questions behind the callbacks that concern the same node: a
+// resource manager takes a placement into account when the callback that
+// announces it runs, so its answer about the node is wrong before.
+//
+// For each node the gate knows the number of the last delivery that touches it,
+// for as long as that has not been made. It belongs to the owner.
+type predicateGate struct {
+	meter    meter
+	outbox   *outbox
+	callback api.ResourceManagerCallback
+	last     map[core.NodeID]uint64 // node to delivery
+	order    []touch                // every entry of last, and older ones, in order
+
+	pace   pace
+	asking core.Question // that the next question is
+
+	// What the callback can be asked beyond predicates; nil if it cannot.
+	classifier PredicateClassifier
+	several    NodesPredicates
+	simulator  PredicateSimulator
+	selector   VictimSelector
+	budgeter   DisruptionBudgeter
+	unable     bool // the callback cannot tell what a node would be like
+
+	log      *zap.Logger // with the resource manager and the partition
+	reported map[badAnswer]bool
+}
+
+// A touch is a delivery that concerns a node.
+type touch struct {
+	node   core.NodeID
+	number uint64
+}
+
+func newPredicateGate(outbox *outbox, callback api.ResourceManagerCallback, log *zap.Logger) *predicateGate {
+	g := &predicateGate{
+		outbox:   outbox,
+		callback: callback,
+		last:     map[core.NodeID]uint64{},
+		log:      log,
+		reported: map[badAnswer]bool{},
+	}
+	g.classifier, _ = callback.(PredicateClassifier)
+	g.several, _ = callback.(NodesPredicates)
+	g.simulator, _ = callback.(PredicateSimulator)
+	g.selector, _ = callback.(VictimSelector)
+	g.budgeter, _ = callback.(DisruptionBudgeter)
+	return g
+}
+
+// feasible answers the core. It is called by the owner, which holds no lock.
+func (g *predicateGate) feasible(allocation core.AllocationKey, node core.NodeID, allocate bool) error {
+	if !g.await(node) {
+		return errEnding
+	}
+	began := time.Now()
+	err := g.predicates(allocation, node, allocate)
+	g.answered(began, err != nil)
+	return err
+}
+
+// answered takes down the time of a question that began at a time and ends now. Where
+// it does not matter how long that took no clock is read.
+func (g *predicateGate) answered(began time.Time, refused bool) {
+	now := began
+	if refused || g.asking == core.RepeatedQuestion {
+		now = time.Now()
+	}
+	g.pace.answered(g.asking, now, now.Sub(began), refused)
+}
+
+// await waits until everything has been delivered that touches a node. It returns
+// false when that will not happen any more.
+func (g *predicateGate) await(node core.NodeID) bool {
+	number, ok := g.last[node]
+	return !ok || g.outbox.await(number)
+}
+
+// awaitAll is await for several nodes.
+func (g *predicateGate) awaitAll(nodes []core.NodeID) bool {
+	var number uint64
+	for _, node := range nodes {
+		number = max(number, g.last[node])
+	}
+	return number == 0 || g.outbox.await(number)
+}
+
+func (g *predicateGate) predicates(allocation core.AllocationKey, node core.NodeID, allocate bool) error {
+	defer g.meter.took(metrics.Predicate, g.meter.now())
+	return g.callback.Predicates(&si.PredicatesArgs{
+		AllocationKey: string(allocation),
+		NodeID:        string(node),
+		Allocate:      allocate,
+	})
+}
+
+// wait answers the core how long to wait before the next question, which is of a kind.
+func (g *predicateGate) wait(kind core.Question) time.Duration {
+	g.asking = kind
+	if kind == core.FirstQuestion {
+		return 0
+	}
+	return g.pace.wait(kind, time.Now())
+}
+
+// note takes down which nodes events touch. Their deliveries are numbered from the
+// one after before.
+func (g *predicateGate) note(effects core.Effects, before uint64) {
+	number := before
+	for _, event := range effects {
+		if kindOf(event) == noMessage {
+			continue
+		}
+		number++
+		if node := touchedBy(event); node != "" {
+			g.last[node] = number
+			g.order = append(g.order, touch{node, number})
+		}
+	}
+	g.trim()
+}
+
+// touchedBy is the node that the message of an event concerns, if there is one. Events
+// without a message are confirmations of what the resource manager said itself: it
+// knows of them.
+func touchedBy(event core.Event) core.NodeID {
+	switch e := event.(type) {
+	case core.Placed:
+		return e.Allocation.Node
+	case core.Adopted:
+		return e.Allocation.Node
+	case *core.Ended:
+		return e.Allocation.Node
+	case *core.EvictionRequested:
+		return e.Allocation.Node
+	case *core.Nominated:
+		return e.Node
+	case *core.NominationEnded:
+		return e.Node
+	case *core.NodeAdded:
+		return e.ID
+	default:
+		return ""
+	}
+}
+
+// trim drops what has been delivered, so that the gate is as large as what is
+// under way and not as what ever was.
+func (g *predicateGate) trim() {
+	delivered, n := g.outbox.progress(), 0
+	for n < len(g.order) && g.order[n].number <= delivered {
+		if t := g.order[n]; g.last[t.node] == t.number {
+			delete(g.last, t.node)
+		}
+		n++
+	}
+	g.order = g.order[n:]
+}

@@ -1,0 +1,144 @@
+package scheduler
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+func running(key core.AllocationKey, node core.NodeID) *core.Allocation {
+	return &core.Allocation{Key: key, Application: "app-1", Node: node}
+}
+
+// A gate is as large as what is under way, and not as what runs or ever was.
+func TestAGateForgets(t *testing.T) {
+	o := testOwner()
+	g := newPredicateGate(newOutbox(meter{}), nil, zap.NewNop())
+	tell := func(event core.Event) { g.note(core.Effects{event}, put(g.outbox, o, event)) }
+	tell(&core.NodeAdded{ID: "node-1"})
+	tell(core.Placed{Allocation: running("pod-1", "node-1")})
+	tell(core.Adopted{Allocation: running("pod-2", "node-2")})
+	assert.DeepEqual(t, g.last, map[core.NodeID]uint64{"node-1": 2, "node-2": 3})
+
+	// The first two are delivered, and nothing is kept of them.
+	g.outbox.done(g.outbox.waiting[:2])
+	tell(&core.Ended{Allocation: running("pod-2", "node-2")})
+	assert.DeepEqual(t, g.last, map[core.NodeID]uint64{"node-2": 4})
+	tell(&core.EvictionRequested{Allocation: running("pod-1", "node-1")})
+	assert.Equal(t, g.last["node-1"], uint64(5))
+	g.outbox.done(g.outbox.waiting[2:])
+	g.note(nil, 5)
+	assert.Equal(t, len(g.last)+len(g.order), 0)
+}
+
+// What the resource manager said itself has no message and is not waited for, and does
+// not change the numbers of what follows in the same step.
+func TestWhatIsNotToldTouchesNoNode(t *testing.T) {
+	g := newPredicateGate(newOutbox(meter{}), nil, zap.NewNop())
+	effects := core.Effects{
+		core.ForeignAdded{Allocation: running("foreign", "node-1")},
+		&core.Ended{Allocation: running("victim", "node-2"), Cause: core.CausePreempted},
+		&core.NominationEnded{Allocation: running("pod-1", ""), Node: "node-3", Reason: "placed"},
+		core.Placed{Allocation: running("pod-1", "node-3")},
+		&core.NominationEnded{Allocation: running("pod-2", ""), Node: "node-4", Waits: true},
+	}
+	g.note(effects, put(g.outbox, testOwner(), effects...))
+	assert.DeepEqual(t, g.last, map[core.NodeID]uint64{"node-3": 1, "node-4": 2})
+	assert.Equal(t, g.outbox.latest(), uint64(2))
+}
+
+// severalNodes is a resource manager that answers for several nodes.
+type severalNodes struct {
+	plain
+	answers func(*PredicatesOnNodesArgs) []error
+	class   func(string) string
+}
+
+func (s *severalNodes) PredicatesOnNodes(args *PredicatesOnNodesArgs) []error { return s.answers(args) }
+
+func (s *severalNodes) PredicateClass(key string) string { return s.class(key) }
+
+// Answers for several nodes reach the core as they are; where there is not one for
+// each node, all are refused.
+func TestPredicatesOnSeveralNodes(t *testing.T) {
+	no := errors.New("no")
+	rm := &severalNodes{}
+	g, seen := asking(rm)
+	nodes := []core.NodeID{"node-1", "node-2"}
+	rm.answers = func(args *PredicatesOnNodesArgs) []error {
+		assert.DeepEqual(t, *args, PredicatesOnNodesArgs{AllocationKey: "pod", NodeIDs: []string{"node-1", "node-2"}, Allocate: true})
+		clear(args.NodeIDs)
+		return []error{no, nil}
+	}
+	answers := g.feasibleOn("pod", nodes, true)
+	assert.Equal(t, len(answers), 2)
+	assert.Equal(t, answers[0], no)
+	assert.Equal(t, answers[1], nil)
+	assert.DeepEqual(t, nodes, []core.NodeID{"node-1", "node-2"})
+	assert.DeepEqual(t, warnings(seen), []string{})
+
+	for _, wrong := range []func(*PredicatesOnNodesArgs) []error{
+		func(*PredicatesOnNodesArgs) []error { return nil },
+		func(*PredicatesOnNodesArgs) []error { return make([]error, 3) },
+		func(*PredicatesOnNodesArgs) []error { panic("several") },
+	} {
+		rm.answers = wrong
+		answers := g.feasibleOn("pod", nodes, true)
+		assert.Equal(t, len(answers), 2)
+		for _, answer := range answers {
+			assert.Error(t, answer, "the resource manager failed to answer PredicatesOnNodes")
+		}
+	}
+	assert.DeepEqual(t, warnings(seen), []string{"PredicatesOnNodes: wrong number of answers", "PredicatesOnNodes: panic"})
+}
+
+// A class reaches the core as it is; a panic says nothing of it.
+func TestPredicateClasses(t *testing.T) {
+	rm := &severalNodes{class: func(key string) string { return "like " + key }}
+	g, seen := asking(rm)
+	assert.Equal(t, g.class("pod"), "like pod")
+	rm.class = func(string) string { panic("class") }
+	assert.Equal(t, g.class("pod"), "")
+	assert.DeepEqual(t, warnings(seen), []string{"PredicateClass: panic"})
+}
+
+// The time of questions is that of the kind that the core said before.
+func TestQuestionsAreTimed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		no := errors.New("no")
+		rm := &slow{takes: 3 * time.Millisecond, refuses: no}
+		g, _ := asking(rm)
+		for range 2 {
+			assert.Equal(t, g.wait(core.FurtherQuestion), time.Duration(0))
+			assert.Equal(t, g.feasible("pod", "node-1", true), no)
+		}
+		assert.Equal(t, g.wait(core.FurtherQuestion), 6*time.Millisecond)
+		assert.Equal(t, g.wait(core.FirstQuestion), time.Duration(0))
+		rm.refuses = nil
+		assert.NilError(t, g.feasible("pod", "node-1", true))
+		assert.Equal(t, g.wait(core.FurtherQuestion), time.Duration(0))
+		assert.Equal(t, g.wait(core.RepeatedQuestion), time.Duration(0))
+		assert.NilError(t, g.feasible("pod", "node-1", true))
+		assert.Equal(t, g.wait(core.RepeatedQuestion), 27*time.Millisecond)
+		assert.Equal(t, g.wait(core.FurtherQuestion), time.Duration(0))
+	})
+}
+
+// slow is a resource manager whose predicates take time.
+type slow struct {
+	plain
+	takes   time.Duration
+	refuses error
+}
+
+func (s *slow) Predicates(*si.PredicatesArgs) error {
+	time.Sleep(s.takes)
+	return s.refuses
+}
