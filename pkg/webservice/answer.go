@@ -71,13 +71,13 @@ func (s *Service) survey(h handler) http.Handler {
 
 // reply answers a request with a reply that others may share.
 func (s *Service) reply(w http.ResponseWriter, r *http.Request, h handler, from *replies) {
-	made, err := from.Do(r.Context(), subjectOf(r), func(ctx context.Context) (*reply, error) {
-		return s.make(h, r.WithContext(ctx)), nil
-	})
-	switch {
-	case err == nil:
-		made.send(w, r)
-	case r.Context().Err() == nil: // the client is still there
+	produce := func(ctx context.Context) (*reply, error) {
+		made := s.make(h, r.WithContext(ctx))
+		context.AfterFunc(ctx, made.release) // all that shared it are done with it
+		return made, nil
+	}
+	err := from.Use(r.Context(), subjectOf(r), produce, func(made *reply) { made.send(w, r) })
+	if err != nil && r.Context().Err() == nil { // the client is still there
 		s.refuse(w, r, err)
 	}
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// chunkBytes is how much an encoder collects before it hands it on.
-const chunkBytes = 63 << 10
+// chunkBytes is how much an encoder collects before it hands it on, and how much a
+// reply keeps in one piece.
+const chunkBytes = 64 << 10
 
 // An object writes itself. Those of which an answer may hold many thousands do:
 // nodes, allocations, asks, applications and queues. All other values are written
@@ -36,8 +37,9 @@ type encoder struct {
 	fields []string
 	level  int
 
-	keys [16][]textKey // of the last map of texts of each size; siblings mostly have the same
-	last repeated      // what was written last for amounts; siblings mostly ask for the same
+	last    [16][]textMember  // of the last map of texts of each size; siblings mostly have the same keys
+	amount  resources.Amounts // that were written last; siblings mostly ask for the same
+	written []byte            // for them
 }
 
 // A kind is a resource kind as it is written.
@@ -47,17 +49,11 @@ type kind struct {
 	key    string // the name as the key of a member
 }
 
-// A textKey is a key of a map as it is and as the key of a member.
-type textKey struct{ name, key string }
-
-// A repeated value is one with what was written for it.
-type repeated struct {
-	value resources.Amounts
-	text  []byte
-}
+// A textMember is a member of a map of texts. The key is its name as it is written.
+type textMember struct{ name, key, value string }
 
 func newEncoder(kinds *resources.Kinds, to io.Writer) *encoder {
-	return &encoder{to: to, kinds: sortedKinds(kinds), buffer: make([]byte, 0, chunkBytes+chunkBytes/4)}
+	return &encoder{to: to, kinds: sortedKinds(kinds), buffer: make([]byte, 0, 4<<10)}
 }
 
 func sortedKinds(table *resources.Kinds) []kind {
@@ -245,8 +241,8 @@ func (e *encoder) amounts(name string, value resources.Amounts) {
 	if value.IsZero() || !e.member(name) {
 		return
 	}
-	if !e.indent && e.last.text != nil && slices.Equal(value, e.last.value) {
-		e.buffer = append(e.buffer, e.last.text...)
+	if !e.indent && e.written != nil && slices.Equal(value, e.amount) {
+		e.buffer = append(e.buffer, e.written...)
 		return
 	}
 	from := len(e.buffer)
@@ -258,7 +254,7 @@ func (e *encoder) amounts(name string, value resources.Amounts) {
 		}
 	}
 	e.close('}')
-	e.last.value, e.last.text = value, append(e.last.text[:0], e.buffer[from:]...)
+	e.amount, e.written = value, append(e.written[:0], e.buffer[from:]...)
 }
 
 // limits writes an object by kind, without what is unlimited. A limit of zero is
@@ -284,26 +280,40 @@ func (e *encoder) texts(name string, value map[string]string) {
 		return
 	}
 	e.open('{')
-	for _, k := range e.sorted(value) {
-		e.key(k.key)
-		e.buffer = appendText(e.buffer, value[k.name])
+	for _, m := range e.sorted(value) {
+		e.key(m.key)
+		e.buffer = appendText(e.buffer, m.value)
 	}
 	e.close('}')
 }
 
-// sorted is the keys of a map in order. It is the answer from before if that
-// still holds, and valid until the next call.
-func (e *encoder) sorted(m map[string]string) []textKey {
-	last := &e.keys[len(m)%len(e.keys)]
-	if len(m) == len(*last) && !slices.ContainsFunc(*last, func(k textKey) bool { _, ok := m[k.name]; return !ok }) {
-		return *last
+// sorted is the members of a map in order. The keys are those from before if they
+// still hold; what is returned is valid until the next call.
+func (e *encoder) sorted(m map[string]string) []textMember {
+	last := e.last[len(m)%len(e.last)]
+	if len(last) == len(m) && valuesInto(last, m) {
+		return last
 	}
-	*last = (*last)[:0]
-	for name := range m {
-		*last = append(*last, textKey{name, memberKey(name)})
+	last = last[:0]
+	for name, value := range m {
+		last = append(last, textMember{name, memberKey(name), value})
 	}
-	slices.SortFunc(*last, func(a, b textKey) int { return strings.Compare(a.name, b.name) })
-	return *last
+	slices.SortFunc(last, func(a, b textMember) int { return strings.Compare(a.name, b.name) })
+	e.last[len(m)%len(e.last)] = last
+	return last
+}
+
+// valuesInto takes the values of members from a map, and reports whether all are
+// there.
+func valuesInto(members []textMember, m map[string]string) bool {
+	for i := range members {
+		value, ok := m[members[i].name]
+		if !ok {
+			return false
+		}
+		members[i].value = value
+	}
+	return true
 }
 
 // other writes a member of a type that has no function of its own.

@@ -1,6 +1,7 @@
 package webservice
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -45,7 +46,7 @@ func eachByKey[S, T any](values []S, key func(S) core.AllocationKey, fill func(f
 
 // byKey is values in the order of their keys: themselves if they have it.
 func byKey[S any](values []S, key func(S) core.AllocationKey) []S {
-	compare := func(a, b S) int { return strings.Compare(string(key(a)), string(key(b))) }
+	compare := func(a, b S) int { return cmp.Compare(key(a), key(b)) }
 	if slices.IsSortedFunc(values, compare) {
 		return values
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"sync"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/gzhttp"
@@ -45,8 +46,7 @@ func (m *reply) Write(content []byte) (int, error) {
 	for len(content) > 0 {
 		last := len(m.chunks) - 1
 		if last < 0 || len(m.chunks[last]) == cap(m.chunks[last]) {
-			size := min(max(m.length, 1<<10), chunkBytes)
-			m.chunks = append(m.chunks, make([]byte, 0, size))
+			m.chunks = append(m.chunks, newChunk(m.length))
 			last++
 		}
 		n := min(len(content), cap(m.chunks[last])-len(m.chunks[last]))
@@ -55,6 +55,28 @@ func (m *reply) Write(content []byte) (int, error) {
 		content = content[n:]
 	}
 	return written, nil
+}
+
+// chunks are buffers of replies that were sent. A list of all allocations takes many
+// of them, and clients ask for it again and again.
+var chunks = sync.Pool{New: func() any { return new([chunkBytes]byte) }}
+
+// newChunk is a buffer for what follows so many bytes.
+func newChunk(length int) []byte {
+	if length < chunkBytes {
+		return make([]byte, 0, max(length, 1<<10))
+	}
+	return chunks.Get().(*[chunkBytes]byte)[:0]
+}
+
+// release lets other replies have the buffers. The reply is not used any more.
+func (m *reply) release() {
+	for _, chunk := range m.chunks {
+		if cap(chunk) == chunkBytes {
+			chunks.Put((*[chunkBytes]byte)(chunk[:chunkBytes]))
+		}
+	}
+	m.chunks = nil
 }
 
 // write makes the reply with a value, and with all that belongs into its head.

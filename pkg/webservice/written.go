@@ -166,7 +166,7 @@ func queueOf(q *config.Queue) queueConfigJSON {
 		out.Queues = append(out.Queues, queueOf(child))
 	}
 	for _, l := range q.Limits {
-		out.Limits = append(out.Limits, limitConfigJSON{l.Text, l.Users, l.Groups, quantities(l.Max), l.ApplicationsMax})
+		out.Limits = append(out.Limits, limitConfigJSON{l.Text, l.Users, l.Groups, quantityTexts(l.Max), l.ApplicationsMax})
 	}
 	return out
 }
@@ -194,11 +194,11 @@ func resourcesOf(guaranteed, most config.Quantities) *resourcesConfigJSON {
 	if len(guaranteed) == 0 && len(most) == 0 {
 		return nil
 	}
-	return &resourcesConfigJSON{quantities(guaranteed), quantities(most)}
+	return &resourcesConfigJSON{quantityTexts(guaranteed), quantityTexts(most)}
 }
 
-// quantities are amounts as people write them: of vcore cores, or thousandths.
-func quantities(q config.Quantities) map[string]string {
+// quantityTexts are amounts as people write them: of vcore cores, or thousandths.
+func quantityTexts(q config.Quantities) map[string]string {
 	if len(q) == 0 {
 		return nil
 	}

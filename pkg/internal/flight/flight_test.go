@@ -186,3 +186,40 @@ func TestLimit(t *testing.T) {
 		assert.Equal(t, most, 2)
 	})
 }
+
+// TestAnswersInUse: the context of a call ends when all readers are done with its
+// answer, and not before.
+func TestAnswersInUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New[string, context.Context](1)
+		var readers sync.WaitGroup
+		done := []chan struct{}{make(chan struct{}), make(chan struct{})}
+		var answer context.Context
+		busy := make(chan struct{})
+		readers.Go(func() {
+			_, _ = g.Do(t.Context(), "busy", func(ctx context.Context) (context.Context, error) { <-busy; return ctx, nil })
+		})
+		synctest.Wait()
+		for i := range done {
+			readers.Go(func() {
+				give := func(ctx context.Context) (context.Context, error) { return ctx, nil }
+				assert.Check(t, g.Use(t.Context(), "a", give, func(ctx context.Context) {
+					if i == 0 {
+						answer = ctx
+					}
+					<-done[i]
+				}))
+			})
+			synctest.Wait()
+		}
+		close(busy)
+		synctest.Wait()
+		for _, one := range done {
+			assert.NilError(t, answer.Err())
+			close(one)
+			synctest.Wait()
+		}
+		assert.ErrorIs(t, answer.Err(), context.Canceled)
+		readers.Wait()
+	})
+}
