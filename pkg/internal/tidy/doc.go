@@ -14,6 +14,7 @@
 //	budgets.go     lines, parameters, methods
 //	calls.go       files that call each other in a circle
 //	words.go       comments and names of packages, paths
+//	links.go       what documents point at
 //	vocabulary.go  words that have a better one
 //	tree.go        reading a repository
 package tidy

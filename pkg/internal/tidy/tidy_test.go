@@ -102,6 +102,9 @@ func TestEveryRuleCanFail(t *testing.T) {
 		{"bare method", core1("// T is one.\ntype T[K any] struct{}\n\nfunc (t *T[K]) Do() {}\n"), "pkg/core/a.go:6: Do is exported and has no comment (documented)"},
 		{"bare type", core1("type T struct{}\n"), "pkg/core/a.go:3: T is exported and has no comment (documented)"},
 		{"bare constant", core1("const C = 1\n"), "pkg/core/a.go:3: C is exported and has no comment (documented)"},
+		{"link to no file", map[string]string{"docs/a.md": "See\n[b](b.md).\n"}, "docs/a.md:2: b.md leads nowhere (links)"},
+		{"link to no heading", map[string]string{"docs/a.md": "# One\n\n[two](#two)\n"}, "docs/a.md:3: #two leads nowhere (links)"},
+		{"link to no heading of another page", map[string]string{"docs/a.md": "[x](../README.md#x)\n"}, "docs/a.md:1: ../README.md#x leads nowhere (links)"},
 		{"path in a document", map[string]string{"docs/design.md": "See\n/tmp" + "/notes.\n"}, "docs/design.md:2: names a path of one machine (no paths of a machine)"},
 		{"path in code", core1("const c = \"/work" + "/main\"\n"), "pkg/core/a.go:3: names a path of one machine (no paths of a machine)"},
 	}
@@ -142,6 +145,7 @@ func (t) Exported() {}
 
 func f(a, b, c, d, e int) {}
 `))
+	files["docs/a.md"] = "# What is `new`, and why\n\n[r](../README.md#read-me) [d](../pkg/core) [w](https://example.com/x) [h](#what-is-new-and-why)\n"
 	assert.Equal(t, check(t, files), "")
 }
 
