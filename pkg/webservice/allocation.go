@@ -26,6 +26,24 @@ type allocationJSON struct {
 	Originator      bool               `json:"originator,omitempty"`
 }
 
+func (a *allocationJSON) encode(e *encoder) {
+	e.open('{')
+	e.text("allocationKey", string(a.AllocationKey))
+	e.texts("allocationTags", a.AllocationTags)
+	e.timeIf("requestTime", a.RequestTime)
+	e.timeIf("allocationTime", a.AllocationTime)
+	e.integerIf("allocationDelay", int64(a.AllocationDelay))
+	e.amounts("resource", a.Resource)
+	e.quoted("priority", int64(a.Priority))
+	e.textIf("nodeId", string(a.NodeID))
+	e.textIf("applicationId", string(a.ApplicationID))
+	e.truthIf("placeholder", a.Placeholder)
+	e.textIf("taskGroupName", a.TaskGroupName)
+	e.truthIf("preempted", a.Preempted)
+	e.truthIf("originator", a.Originator)
+	e.close('}')
+}
+
 func fillAllocation(a *core.Allocation, preempted bool, out *allocationJSON) {
 	*out = allocationJSON{
 		AllocationKey: a.Key, AllocationTags: a.Tags,
@@ -40,8 +58,8 @@ func fillAllocation(a *core.Allocation, preempted bool, out *allocationJSON) {
 	}
 }
 
-// foreignJSON is an allocation of another scheduler. When that bound it is not
-// known: both times are that of creation.
+// foreignJSON is an allocation of another scheduler. The time at which it was bound
+// is not known: both times are that of creation.
 type foreignJSON struct {
 	AllocationKey  core.AllocationKey `json:"allocationKey"`
 	AllocationTags map[string]string  `json:"allocationTags,omitempty"`
@@ -51,6 +69,19 @@ type foreignJSON struct {
 	Priority       int32              `json:"priority,string"`
 	NodeID         core.NodeID        `json:"nodeId,omitempty"`
 	Preemptable    bool               `json:"preemptable,omitempty"`
+}
+
+func (a *foreignJSON) encode(e *encoder) {
+	e.open('{')
+	e.text("allocationKey", string(a.AllocationKey))
+	e.texts("allocationTags", a.AllocationTags)
+	e.timeIf("requestTime", a.RequestTime)
+	e.timeIf("allocationTime", a.AllocationTime)
+	e.amounts("resource", a.Resource)
+	e.quoted("priority", int64(a.Priority))
+	e.textIf("nodeId", string(a.NodeID))
+	e.truthIf("preemptable", a.Preemptable)
+	e.close('}')
 }
 
 func fillForeign(a *core.Allocation, out *foreignJSON) {

@@ -1,11 +1,14 @@
 package webservice
 
 import (
+	"context"
+	"errors"
+	"log"
 	"net/http"
-	"strconv"
-	"sync"
-	"sync/atomic"
+	"runtime/debug"
 	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/flight"
 )
 
 // A handler answers a request with a value, which is written as JSON, or with an
@@ -26,52 +29,56 @@ type text struct {
 }
 
 // A pretty value is written with one member a line, for people and for tools
-// that compare lines. The lock is held while it is
-// written, not while it is sent.
-type pretty struct {
-	value any
-	turn  sync.Locker
+// that compare lines.
+type pretty struct{ value any }
+
+// replies is where replies are made: few at a time, so that half of the processors
+// are left to the scheduler however many clients there are, and one for all requests
+// for the same that came with the same views before it was begun.
+type replies = flight.Group[subject, *reply]
+
+// A subject is what a request is about, and what it sees of that: requests with the
+// same subject get the same reply.
+type subject struct {
+	text  string
+	alone *http.Request // of a request with a body, which is like no other
 }
 
-// A reply is an answer that is made. It does not change, so several requests for
-// the same may send it.
-type reply struct {
-	status int
-	head   http.Header
-	body   *body
-	users  atomic.Int32 // who got it and have not left it
-}
-
-// leave says that a request is done with the reply. The memory is used again when all
-// are. One who goes away without a word leaves it to the garbage collector.
-func (m *reply) leave() {
-	if m.users.Add(-1) == 0 {
-		m.body.release()
+func subjectOf(r *http.Request) subject {
+	if r.Method == http.MethodPost {
+		return subject{alone: r}
 	}
+	return subject{text: r.Header.Get("Accept-Encoding") + "\n" + r.Header.Get("Accept") + "\n" + r.URL.RequestURI() + viewsOf(r).name()}
 }
 
 // answer makes a handler of net/http: the value becomes the body, the error the
-// status. Requests that wait for the same thing share a reply.
+// status.
 func (s *Service) answer(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if full, ok := find(s.config.Views.Partitions(), r.PathValue("partition")); ok {
-			r = s.foresee(r, full)
+			r = s.withViews(r, full)
 		}
-		s.reply(w, r, h)
+		s.reply(w, r, h, s.replies)
 	})
 }
 
 // survey is answer for a handler that looks at all partitions.
 func (s *Service) survey(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.reply(w, s.foresee(r, s.config.Views.Partitions()...), h)
+		s.reply(w, s.withViews(r, s.config.Views.Partitions()...), h, s.replies)
 	})
 }
 
-func (s *Service) reply(w http.ResponseWriter, r *http.Request, h handler) {
-	if made := s.desk.reply(r, func() *reply { return s.make(h, r) }); made != nil {
-		made.send(w, r)
-		made.leave()
+// reply answers a request with a reply that others may share.
+func (s *Service) reply(w http.ResponseWriter, r *http.Request, h handler, from *replies) {
+	produce := func(ctx context.Context) (*reply, error) {
+		made := s.make(h, r.WithContext(ctx))
+		context.AfterFunc(ctx, made.release) // all that shared it are done with it
+		return made, nil
+	}
+	err := from.Use(r.Context(), subjectOf(r), produce, func(made *reply) { made.send(w, r) })
+	if err != nil && r.Context().Err() == nil { // the client is still there
+		s.refuse(w, r, err)
 	}
 }
 
@@ -84,9 +91,16 @@ func refusal(err error) *failureJSON {
 	return &failureJSON{StatusCode: statusOf(err), Message: err.Error(), Description: err.Error()}
 }
 
-// make makes the reply of a handler.
+// make makes the reply of a handler. A panic is logged here, once, and is an error
+// for all requests that share the reply.
 func (s *Service) make(h handler, r *http.Request) *reply {
-	defer s.charge(r, time.Now())
+	defer s.reportCost(r, time.Now())
+	defer func() {
+		if value := recover(); value != nil {
+			logOf(r).Printf("webservice: panic answering %s: %v\n%s", r.URL.Path, value, debug.Stack())
+			panic(value)
+		}
+	}()
 	value, err := h(r)
 	if value == nil {
 		value = refusal(err)
@@ -94,71 +108,12 @@ func (s *Service) make(h handler, r *http.Request) *reply {
 	return s.write(r, value, statusOf(err))
 }
 
-// write writes a value with all that belongs into the head.
-func (s *Service) write(r *http.Request, value any, status int) *reply {
-	made := &reply{status: status, head: http.Header{}, body: newBody(nil)}
-	if acceptsGzip(r.Header) {
-		made.body = newBody(s.packers)
+// logOf is the log of the server that a request came to.
+func logOf(r *http.Request) *log.Logger {
+	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && server.ErrorLog != nil {
+		return server.ErrorLog
 	}
-	contentType := s.encode(made.body, value)
-
-	head := made.head
-	head.Set("Content-Type", contentType)
-	head.Set("X-Content-Type-Options", "nosniff")
-	head.Add("Vary", "Accept-Encoding")
-	cross(head, r.Method)
-	if chosen, ok := value.(*selection); ok {
-		chosen.describe(head, r.URL)
-	}
-	if status == http.StatusOK && r.Method != http.MethodPost {
-		head.Set("ETag", made.body.tag())
-		head.Set("Cache-Control", "no-cache") // to be kept, and asked about each time
-	}
-	if made.body.compressed() {
-		head.Set("Content-Encoding", "gzip")
-	}
-	head.Set("Content-Length", strconv.Itoa(made.body.length()))
-	return made
-}
-
-// send answers a request with the reply, or says that the client has it already.
-func (m *reply) send(w http.ResponseWriter, r *http.Request) {
-	head := w.Header()
-	for name, values := range m.head {
-		head[name] = append(head[name], values...)
-	}
-	if tag := head.Get("ETag"); tag != "" && matches(r.Header, tag) {
-		head.Del("Content-Encoding")
-		head.Del("Content-Length")
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	w.WriteHeader(m.status)
-	if r.Method != http.MethodHead {
-		_ = m.body.writeTo(w) // an error is that the client went away: there is nobody to tell
-	}
-}
-
-// encode fills a body and says of what type it is.
-func (s *Service) encode(to *body, value any) (contentType string) {
-	if t, ok := value.(*text); ok {
-		to.lend(t.content)
-		return t.contentType
-	}
-	defer to.end()
-	e := newEncoder(s.config.Kinds, to.take)
-	e.buffer = newChunk()
-	if p, ok := value.(*pretty); ok {
-		p.turn.Lock()
-		defer p.turn.Unlock()
-		e.indent, value = true, p.value
-	}
-	e.value(value)
-	if e.indent {
-		e.raw("\n")
-	}
-	to.finish(e.buffer)
-	return typeJSON
+	return log.Default()
 }
 
 // cross lets pages of other origins read the answer.
@@ -170,5 +125,8 @@ func cross(head http.Header, method string) {
 	head.Set("Access-Control-Allow-Origin", "*")
 	head.Set("Access-Control-Allow-Methods", methods)
 	head.Set("Access-Control-Allow-Headers", "X-Requested-With,Content-Type,Accept,Origin")
-	head.Set("Access-Control-Expose-Headers", "ETag,Link,X-Total-Count")
+	head.Set("Access-Control-Expose-Headers", "Age,ETag,Link,X-Total-Count")
 }
+
+// errUnanswered is that a partition did not answer in time.
+var errUnanswered = errors.New("has not answered")

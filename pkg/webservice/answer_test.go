@@ -3,6 +3,7 @@ package webservice
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,7 +22,7 @@ func TestHead(t *testing.T) {
 		"Access-Control-Allow-Origin":   "*",
 		"Access-Control-Allow-Methods":  "GET, OPTIONS",
 		"Access-Control-Allow-Headers":  "X-Requested-With,Content-Type,Accept,Origin",
-		"Access-Control-Expose-Headers": "ETag,Link,X-Total-Count",
+		"Access-Control-Expose-Headers": "Age,ETag,Link,X-Total-Count",
 		"Vary":                          "Accept-Encoding",
 		"X-Total-Count":                 "2",
 		"X-Content-Type-Options":        "nosniff",
@@ -78,19 +79,19 @@ func TestCompression(t *testing.T) {
 	for accept, compressed := range map[string]bool{
 		"":                           false,
 		"gzip":                       true,
-		"x-gzip":                     true,
+		"x-gzip":                     false, // is not known any more
 		"GZIP":                       true,
 		"deflate, gzip;q=0.5":        true,
 		"gzip;q=0":                   false,
 		"gzip; q=0.0, *":             false,
 		"gzip;q=0.001":               true,
 		"gzip;q=nonsense":            false,
-		"gzip;q=7":                   false,
-		"*":                          true,
+		"gzip;q=7":                   true,  // taken for 1
+		"*":                          false, // does not ask for it
 		"*;q=0":                      false,
-		"br, *;q=0.1":                true,
+		"br, *;q=0.1":                false,
 		"identity":                   false,
-		"identity, gzip;q=0.5":       false,
+		"identity, gzip;q=0.5":       true,
 		"identity;q=0.5, gzip;q=0.5": true,
 		"identity;q=0, gzip;q=0.1":   true,
 		"deflate":                    false,
@@ -123,56 +124,38 @@ func unpacked(t testing.TB, w *httptest.ResponseRecorder) string {
 
 // TestCompressedFrom pins the size from which a body is compressed.
 func TestCompressedFrom(t *testing.T) {
+	s := newWorld(t).service(t)
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.Header.Set("Accept-Encoding", "gzip")
 	for size, compressed := range map[int]bool{compressFrom - 1: false, compressFrom: true, 0: false} {
-		b := newBody(newPackers())
-		b.finish(make([]byte, size))
-		assert.Equal(t, b.compressed(), compressed, size)
+		made := s.write(r, &text{typeText, bytes.Repeat([]byte("x"), size)}, http.StatusOK)
+		assert.Equal(t, made.head.Get("Content-Encoding") == "gzip", compressed, size)
+		assert.Equal(t, made.head.Get("Content-Length"), fmt.Sprint(made.length))
 	}
 }
 
-// TestLentBytesStay as they are, whoever writes after them.
-func TestLentBytesStay(t *testing.T) {
-	for _, packers := range []*packers{nil, newPackers()} {
-		content := bytes.Repeat([]byte("x"), chunkBytes+1)
-		b := newBody(packers)
-		b.lend(content)
-		b.release()
-		for range 4 {
-			clear(newChunk()[:chunkBytes])
-		}
-		assert.Assert(t, bytes.Equal(content, bytes.Repeat([]byte("x"), chunkBytes+1)))
-	}
-}
-
-// TestLargeBody compares a body of many chunks, which a goroutine packs, with what
-// went in.
+// TestLargeBody compares a body of many chunks with what went in, and its tag with
+// that of the same body in one piece.
 func TestLargeBody(t *testing.T) {
-	var tags []string
-	for _, packers := range []*packers{nil, newPackers()} {
-		b, want := newBody(packers), new(bytes.Buffer)
-		chunk := make([]byte, 0, chunkBytes)
-		for i := range 40 {
-			for len(chunk) < chunkBytes {
-				chunk = fmt.Appendf(chunk, "%d,%d;", i, len(chunk))
-			}
-			want.Write(chunk)
-			chunk = b.take(chunk)[:0]
-		}
-		want.WriteString("end")
-		b.finish(append(chunk, "end"...))
-		var sent bytes.Buffer
-		assert.NilError(t, b.writeTo(&sent))
-		assert.Equal(t, b.length(), sent.Len())
-		tags = append(tags, b.tag())
-		assert.Equal(t, b.tag(), tags[0])
-		if packers != nil {
-			r, err := gzip.NewReader(&sent)
-			assert.NilError(t, err)
-			content, err := io.ReadAll(r)
-			assert.NilError(t, err)
-			assert.Assert(t, bytes.Equal(content, want.Bytes()))
-			continue
-		}
-		assert.Assert(t, bytes.Equal(sent.Bytes(), want.Bytes()))
-	}
+	s := newWorld(t).service(t)
+	list := &items[failureJSON]{n: 40_000, fill: func(i int, into *failureJSON) { into.StatusCode, into.Message = i, strings.Repeat("x", i%99) }}
+	plain := s.write(httptest.NewRequest(http.MethodGet, "/", nil), list, http.StatusOK)
+	content := bytes.Join(plain.chunks, nil)
+	assert.Assert(t, len(plain.chunks) > 10)
+	assert.Equal(t, len(content), plain.length)
+	var back []failureJSON
+	assert.NilError(t, json.Unmarshal(content, &back))
+	assert.Equal(t, len(back), 40_000)
+	assert.Equal(t, back[39_999].StatusCode, 39_999)
+
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.Header.Set("Accept-Encoding", "gzip")
+	packed := s.write(r, &text{typeJSON, content}, http.StatusOK)
+	assert.Equal(t, packed.head.Get("ETag"), plain.head.Get("ETag"))
+	assert.Assert(t, packed.length < plain.length/4)
+	again, err := gzip.NewReader(bytes.NewReader(bytes.Join(packed.chunks, nil)))
+	assert.NilError(t, err)
+	unpacked, err := io.ReadAll(again)
+	assert.NilError(t, err)
+	assert.Assert(t, bytes.Equal(unpacked, content))
 }

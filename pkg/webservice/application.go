@@ -11,9 +11,9 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// applicationJSON is an application. What it has been is left out where nobody
-// knows it. Nothing is known of task groups and of waits between tries, which have
-// their empty form.
+// applicationJSON is an application. Its past is left out where it is not known.
+// Nothing is known of task groups and of waits between tries, which have their
+// empty form.
 type applicationJSON struct {
 	ApplicationID      core.ApplicationID     `json:"applicationID"`
 	UsedResource       resources.Amounts      `json:"usedResource,omitempty"` // without placeholders
@@ -35,11 +35,43 @@ type applicationJSON struct {
 	Reservations       []core.AllocationKey   `json:"reservations,omitempty"`
 	MaxRequestPriority int32                  `json:"maxRequestPriority"`
 	StartTime          int64                  `json:"startTime"` // milliseconds
-	ResourceHistory    *spentJSON             `json:"resourceHistory,omitempty"`
+	ResourceHistory    *usedJSON              `json:"resourceHistory,omitempty"`
 	BackoffDeadline    string                 `json:"backoffDeadline,omitempty"`
 
 	// What is new.
 	Tags map[string]string `json:"tags,omitempty"`
+}
+
+func (a *applicationJSON) encode(e *encoder) {
+	e.open('{')
+	e.text("applicationID", string(a.ApplicationID))
+	e.amounts("usedResource", a.UsedResource)
+	e.amounts("maxUsedResource", a.MaxUsedResource)
+	e.amounts("pendingResource", a.PendingResource)
+	e.text("partition", a.Partition)
+	e.text("queueName", string(a.QueueName))
+	e.timeIf("submissionTime", a.SubmissionTime)
+	e.timeIf("finishedTime", a.FinishedTime)
+	e.list("requests", a.Requests)
+	e.list("allocations", a.Allocations)
+	e.textIf("applicationState", a.ApplicationState)
+	e.textIf("user", a.User)
+	encodeNames(e, "groups", a.Groups)
+	e.textIf("rejectedMessage", a.RejectedMessage)
+	encodeObjects(e, "stateLog", a.StateLog)
+	if len(a.PlaceholderData) > 0 {
+		e.other("placeholderData", a.PlaceholderData)
+	}
+	e.truthIf("hasReserved", a.HasReserved)
+	encodeNames(e, "reservations", a.Reservations)
+	e.integer("maxRequestPriority", int64(a.MaxRequestPriority))
+	e.integer("startTime", a.StartTime)
+	if a.ResourceHistory != nil {
+		e.other("resourceHistory", a.ResourceHistory)
+	}
+	e.textIf("backoffDeadline", a.BackoffDeadline)
+	e.texts("tags", a.Tags)
+	e.close('}')
 }
 
 type stateJSON struct {
@@ -50,25 +82,33 @@ type stateJSON struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+func (s *stateJSON) encode(e *encoder) {
+	e.open('{')
+	e.time("time", s.Time)
+	e.text("applicationState", s.ApplicationState)
+	e.textIf("reason", s.Reason)
+	e.close('}')
+}
+
 // placeholderJSON is a task group.
 type placeholderJSON struct {
-	TaskGroupName string            `json:"taskGroupName"`
-	Count         int64             `json:"count"`
-	MinResource   resources.Amounts `json:"minResource"`
-	Replaced      int64             `json:"replaced"`
-	TimedOut      int64             `json:"timedout"`
+	TaskGroupName string     `json:"taskGroupName"`
+	Count         int64      `json:"count"`
+	MinResource   quantities `json:"minResource"`
+	Replaced      int64      `json:"replaced"`
+	TimedOut      int64      `json:"timedout"`
 }
 
-// spentJSON is amounts times seconds by type of instance, of allocations that have
+// usedJSON is amounts times seconds by type of instance, of allocations that have
 // ended.
-type spentJSON struct {
-	ResourceUsage       map[string]resources.Amounts `json:"resourceUsage,omitempty"`
-	PreemptedResource   map[string]resources.Amounts `json:"preemptedResource,omitempty"`
-	PlaceholderResource map[string]resources.Amounts `json:"placeholderResource,omitempty"`
+type usedJSON struct {
+	ResourceUsage       map[string]quantities `json:"resourceUsage,omitempty"`
+	PreemptedResource   map[string]quantities `json:"preemptedResource,omitempty"`
+	PlaceholderResource map[string]quantities `json:"placeholderResource,omitempty"`
 }
 
-// statuses are what the parameter status may ask for, in lower case. Nobody is
-// resuming; older clients ask for it.
+// statuses are what the parameter status may ask for, in lower case. No application
+// is resuming; older clients ask for it.
 var statuses = []string{"new", "accepted", "running", "completing", "failing", "resuming"}
 
 // applications answers GET /ws/v1/partition/{partition}/applications/{state}.
@@ -81,9 +121,9 @@ func (s *Service) applications(r *http.Request) (any, error) {
 	case "active":
 		return at.list(r, at.active(at.Applications))
 	case "completed":
-		return at.list(r, storiesOf(at.ended()))
+		return at.list(r, endedOf(at.ended()))
 	case "rejected":
-		return at.list(r, storiesOf(at.rejected()))
+		return at.list(r, endedOf(at.rejected()))
 	default:
 		return nil, bad("Only following application states are allowed: active, rejected, completed")
 	}
@@ -111,20 +151,20 @@ func (s *Service) queueApplications(r *http.Request) (any, error) {
 }
 
 // list answers with the applications that the query picks.
-func (at *snapshot) list(r *http.Request, all []story) (any, error) {
+func (at *snapshot) list(r *http.Request, all []applicationEntry) (any, error) {
 	if values, err := parametersOf(r); err == nil && slices.Equal(values["status"], []string{""}) {
 		r = withoutStatus(r)
 	}
 	return list(r, all, at.fillApplication,
-		filter[story]{name: "status", test: statusTest},
-		texts("application", func(a story) core.ApplicationID { return a.ID }),
-		texts("user", func(a story) string { return a.User }),
-		filter[story]{name: "group", test: groupTest},
-		filter[story]{name: "queue", test: func(value string) (func(story) bool, error) {
+		filter[applicationEntry]{name: "status", test: statusTest},
+		texts("application", func(a applicationEntry) core.ApplicationID { return a.ID }),
+		texts("user", func(a applicationEntry) string { return a.User }),
+		filter[applicationEntry]{name: "group", test: groupTest},
+		filter[applicationEntry]{name: "queue", test: func(value string) (func(applicationEntry) bool, error) {
 			test, err := queueTest(value)
-			return func(a story) bool { return test(a.ApplicationView) }, err
+			return func(a applicationEntry) bool { return test(a.ApplicationView) }, err
 		}},
-		filter[story]{name: "node", test: nodeTest})
+		filter[applicationEntry]{name: "node", test: nodeTest})
 }
 
 // withoutStatus is the request without an empty status, which means all.
@@ -138,16 +178,16 @@ func withoutStatus(r *http.Request) *http.Request {
 	return &out
 }
 
-func statusTest(value string) (func(story) bool, error) {
+func statusTest(value string) (func(applicationEntry) bool, error) {
 	if !slices.Contains(statuses, strings.ToLower(value)) {
 		return nil, bad("Only following active statuses are allowed: %s", strings.Join(statuses, ", "))
 	}
-	return func(a story) bool { return strings.EqualFold(a.state(), value) }, nil
+	return func(a applicationEntry) bool { return strings.EqualFold(a.state(), value) }, nil
 }
 
-func groupTest(value string) (func(story) bool, error) {
+func groupTest(value string) (func(applicationEntry) bool, error) {
 	matches := textMatch(value)
-	return func(a story) bool { return slices.ContainsFunc(a.Groups, matches) }, nil
+	return func(a applicationEntry) bool { return slices.ContainsFunc(a.Groups, matches) }, nil
 }
 
 // queueTest picks those of a queue and of the queues below.
@@ -157,9 +197,9 @@ func queueTest(value string) (func(*core.ApplicationView) bool, error) {
 }
 
 // nodeTest picks those with an allocation on a node.
-func nodeTest(value string) (func(story) bool, error) {
+func nodeTest(value string) (func(applicationEntry) bool, error) {
 	matches := textMatch(value)
-	return func(a story) bool {
+	return func(a applicationEntry) bool {
 		return slices.ContainsFunc(a.Allocations, func(one *core.Allocation) bool { return matches(string(one.Node)) })
 	}, nil
 }
@@ -187,20 +227,20 @@ func (s *Service) application(r *http.Request) (any, error) {
 		return nil, missing("Application")
 	}
 	out := new(applicationJSON)
-	at.fillApplication(story{ApplicationView: at.Applications[i]}, out)
-	return object(r, out)
+	at.fillApplication(applicationEntry{ApplicationView: at.Applications[i]}, out)
+	return one(r, out)
 }
 
-func (at *snapshot) fillApplication(a story, out *applicationJSON) {
+func (at *snapshot) fillApplication(a applicationEntry, out *applicationJSON) {
 	*out = applicationJSON{
 		ApplicationID: a.ID, UsedResource: realUse(a.ApplicationView), PendingResource: a.Pending, Partition: at.name, QueueName: a.Queue,
-		SubmissionTime: a.Submitted, Requests: each(a.Asks, at.fillAsk),
+		SubmissionTime: a.Submitted, Requests: eachByKey(a.Asks, keyOfAsk, at.fillAsk),
 		ApplicationState: a.state(), User: a.User, Groups: a.Groups, Tags: a.Tags,
 		MaxRequestPriority: core.PriorityNone,
 	}
-	leaving := at.leaving()
-	out.Allocations = each(a.Allocations, func(one *core.Allocation, to *allocationJSON) {
-		fillAllocation(one, leaving[one.Key], to)
+	evicted := at.evicted()
+	out.Allocations = eachByKey(a.Allocations, keyOf, func(one *core.Allocation, to *allocationJSON) {
+		fillAllocation(one, evicted[one.Key], to)
 	})
 	for _, ask := range a.Asks {
 		out.MaxRequestPriority = max(out.MaxRequestPriority, ask.Priority)

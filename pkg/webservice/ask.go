@@ -25,19 +25,47 @@ type askJSON struct {
 	TriggeredScaleUp    bool               `json:"triggeredScaleUp,omitempty"`
 
 	// What is new: why it waits and what that is about, the node that is reserved
-	// for it or on which room is made, the last searches for room and the last
+	// for it or to which it is nominated, the last preemption attempts and the last
 	// plan, in words.
-	Why           string      `json:"why"`
-	Detail        string      `json:"detail,omitempty"`
-	ReservedNode  core.NodeID `json:"reservedNode,omitempty"`
-	NominatedNode core.NodeID `json:"nominatedNode,omitempty"`
-	Hunts         []huntJSON  `json:"hunts,omitempty"`
-	Plan          string      `json:"plan,omitempty"`
-	Planned       time.Time   `json:"planned,omitempty"`
+	Why                string        `json:"why"`
+	Detail             string        `json:"detail,omitempty"`
+	ReservedNode       core.NodeID   `json:"reservedNode,omitempty"`
+	NominatedNode      core.NodeID   `json:"nominatedNode,omitempty"`
+	PreemptionAttempts []attemptJSON `json:"preemptionAttempts,omitempty"`
+	Plan               string        `json:"plan,omitempty"`
+	Planned            time.Time     `json:"planned,omitempty"`
 
-	// In a list of asks of several applications, where it waits and for whom.
+	// In a list of asks of several applications, the queue and user of its own.
 	QueueName core.QueuePath `json:"queueName,omitempty"`
 	User      string         `json:"user,omitempty"`
+}
+
+func (a *askJSON) encode(e *encoder) {
+	e.open('{')
+	e.text("allocationKey", string(a.AllocationKey))
+	e.texts("allocationTags", a.AllocationTags)
+	e.timeIf("requestTime", a.RequestTime)
+	e.amounts("resource", a.Resource)
+	e.quoted("priority", int64(a.Priority))
+	e.textIf("requiredNodeId", string(a.RequiredNodeID))
+	e.textIf("applicationId", string(a.ApplicationID))
+	e.truthIf("placeholder", a.Placeholder)
+	e.textIf("taskGroupName", a.TaskGroupName)
+	encodeObjects(e, "allocationLog", a.AllocationLog)
+	e.truthIf("triggeredPreemption", a.TriggeredPreemption)
+	e.truthIf("originator", a.Originator)
+	e.truthIf("schedulingAttempted", a.SchedulingAttempted)
+	e.truthIf("triggeredScaleUp", a.TriggeredScaleUp)
+	e.text("why", a.Why)
+	e.textIf("detail", a.Detail)
+	e.textIf("reservedNode", string(a.ReservedNode))
+	e.textIf("nominatedNode", string(a.NominatedNode))
+	encodeObjects(e, "preemptionAttempts", a.PreemptionAttempts)
+	e.textIf("plan", a.Plan)
+	e.timeIf("planned", a.Planned)
+	e.textIf("queueName", string(a.QueueName))
+	e.textIf("user", a.User)
+	e.close('}')
 }
 
 // waitJSON is one reason why an ask waited, and how often that was said.
@@ -47,14 +75,33 @@ type waitJSON struct {
 	Count          int64     `json:"count"`
 }
 
-// huntJSON is one search for a node where others would make room.
-type huntJSON struct {
-	Time    time.Time   `json:"time"`
-	Trigger string      `json:"trigger"`
-	Nodes   int         `json:"nodes"`
-	Enough  int         `json:"enough"` // nodes where room could be made
-	Node    core.NodeID `json:"node,omitempty"`
-	Verdict string      `json:"verdict"`
+func (w *waitJSON) encode(e *encoder) {
+	e.open('{')
+	e.text("message", w.Message)
+	e.time("lastOccurrence", w.LastOccurrence)
+	e.integer("count", w.Count)
+	e.close('}')
+}
+
+// attemptJSON is one search for a node where evictions would make room.
+type attemptJSON struct {
+	Time       time.Time   `json:"time"`
+	Trigger    string      `json:"trigger"`
+	Nodes      int         `json:"nodes"`
+	Sufficient int         `json:"sufficient"` // nodes where room could be made
+	Node       core.NodeID `json:"node,omitempty"`
+	Summary    string      `json:"summary"`
+}
+
+func (a *attemptJSON) encode(e *encoder) {
+	e.open('{')
+	e.time("time", a.Time)
+	e.text("trigger", a.Trigger)
+	e.integer("nodes", int64(a.Nodes))
+	e.integer("sufficient", int64(a.Sufficient))
+	e.textIf("node", string(a.Node))
+	e.text("summary", a.Summary)
+	e.close('}')
 }
 
 func (at *snapshot) fillAsk(a core.AskView, out *askJSON) {
@@ -70,9 +117,9 @@ func (at *snapshot) fillAsk(a core.AskView, out *askJSON) {
 	for _, w := range waits.Reasons {
 		out.AllocationLog = append(out.AllocationLog, waitJSON{w.Message, w.Last, w.Count})
 	}
-	for _, h := range a.Attempts {
-		out.Hunts = append(out.Hunts, huntJSON{
-			Time: h.At, Trigger: h.Trigger.String(), Nodes: h.Nodes, Enough: h.Sufficient, Node: h.Node, Verdict: at.verdict(h),
+	for _, p := range a.Attempts {
+		out.PreemptionAttempts = append(out.PreemptionAttempts, attemptJSON{
+			Time: p.At, Trigger: p.Trigger.String(), Nodes: p.Nodes, Sufficient: p.Sufficient, Node: p.Node, Summary: at.summary(p),
 		})
 	}
 	if a.Plan != nil {
@@ -80,10 +127,10 @@ func (at *snapshot) fillAsk(a core.AskView, out *askJSON) {
 	}
 }
 
-// verdict is a hunt in words. One that found a node is told by its plan.
-func (at *snapshot) verdict(h core.PreemptionAttempt) string {
-	if h.Sufficient > 0 && h.Node != "" && h.Plan != nil && h.Plan.Cost.Feasible() {
-		return "room is made on " + string(h.Node) + ": " + h.Plan.Summary(at.kinds)
+// summary is an attempt in words. That of one that found a node is its plan.
+func (at *snapshot) summary(p core.PreemptionAttempt) string {
+	if p.Sufficient > 0 && p.Node != "" && p.Plan != nil && p.Plan.Cost.Feasible() {
+		return "room is made on " + string(p.Node) + ": " + p.Plan.Summary(at.kinds)
 	}
-	return h.Summary(at.kinds)
+	return p.Summary(at.kinds)
 }

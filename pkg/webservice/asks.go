@@ -10,8 +10,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
-// pending is an ask that waits, and of whom it is.
-type pending struct {
+// A pendingAsk is an ask that waits, and its application.
+type pendingAsk struct {
 	*core.AskView
 	of *core.ApplicationView
 }
@@ -28,7 +28,7 @@ func (s *Service) asks(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := p.page(shapeOf(reflect.TypeFor[askJSON]()))
+	page, err := p.page(reflect.TypeFor[askJSON]())
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (s *Service) asks(r *http.Request) (any, error) {
 		return nil, err
 	}
 	found, total := pageOfAsks(apps, test, page.offset, cmp.Or(page.limit, itemsMax))
-	page.total, page.value = total, each(found, func(one pending, to *askJSON) {
+	page.total, page.value = total, each(found, func(one pendingAsk, to *askJSON) {
 		at.fillAsk(*one.AskView, to)
 		to.QueueName, to.User = one.of.Queue, one.of.User
 	})
@@ -94,7 +94,7 @@ func askTest(p parameters) (func(*core.AskView) bool, error) {
 
 // pageOfAsks is the asks of a page, and how many there are in all. Only those of
 // applications that are on the page are put in order.
-func pageOfAsks(apps []*core.ApplicationView, test func(*core.AskView) bool, offset, limit int) (page []pending, total int) {
+func pageOfAsks(apps []*core.ApplicationView, test func(*core.AskView) bool, offset, limit int) (page []pendingAsk, total int) {
 	for _, app := range apps {
 		n := len(app.Asks)
 		if test != nil {
@@ -108,7 +108,7 @@ func pageOfAsks(apps []*core.ApplicationView, test func(*core.AskView) bool, off
 		if from, missing := max(offset-total, 0), limit-len(page); from < n && missing > 0 {
 			first := firstAsks(app.Asks, test, min(from+missing, n))
 			for _, ask := range first[from:] {
-				page = append(page, pending{ask, app})
+				page = append(page, pendingAsk{ask, app})
 			}
 		}
 		total += n

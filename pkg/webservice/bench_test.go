@@ -29,7 +29,7 @@ func crowd(t testing.TB, nodes, each int) *world {
 			number := uint32(i*each+j) * 2654435761
 			created := start.Add(time.Duration(number) * time.Microsecond)
 			n.Allocations = append(n.Allocations, &core.Allocation{
-				Key:         core.AllocationKey(fmt.Sprintf("%08x-%04x-%04x-9ae3-%08x%04x", number, number>>7&0xffff, number>>3&0xffff, number*31, number>>9&0xffff)),
+				Key:         core.AllocationKey(fmt.Sprintf("%08x-%04x-%04x-9ae3-%08x%04x", i*each+j, number>>7&0xffff, number>>3&0xffff, number*31, number>>9&0xffff)),
 				Application: core.ApplicationID(fmt.Sprintf("app-%04d", number%1000)), Node: n.ID, Amounts: w.amounts(t, 1000, 1<<30, 1),
 				Created: created, Placed: created.Add(time.Duration(number % 1e9)),
 				Tags: map[string]string{

@@ -9,14 +9,14 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 )
 
-// verdictJSON says whether a configuration would be taken.
-type verdictJSON struct {
+// validationJSON says whether a configuration would be taken.
+type validationJSON struct {
 	Allowed bool   `json:"allowed"`
 	Reason  string `json:"reason,omitempty"`
 }
 
-// configuration answers GET /ws/v1/config: JSON to whoever accepts exactly that,
-// YAML to everybody else.
+// configuration answers GET /ws/v1/config: JSON to clients that accept exactly that,
+// YAML to all others.
 func (s *Service) configuration(r *http.Request) (any, error) {
 	document := s.document()
 	if document == nil {
@@ -24,9 +24,10 @@ func (s *Service) configuration(r *http.Request) (any, error) {
 	}
 	out := configurationOf(document, s.config.Configuration.Extra())
 	if r.Header.Get("Accept") == "application/json" {
-		return object(r, out)
+		return one(r, out)
 	}
-	return &text{typeYAML, appendYAML(nil, out)}, nil
+	content, err := out.yaml()
+	return &text{typeYAML, content}, err
 }
 
 // validate answers POST /ws/v1/validate-conf. That a configuration is wrong is the
@@ -39,12 +40,12 @@ func (s *Service) validate(r *http.Request) (any, error) {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return &verdictJSON{Reason: fmt.Sprintf("the configuration has more than %d bytes", tooLarge.Limit)}, nil
+		return &validationJSON{Reason: fmt.Sprintf("the configuration has more than %d bytes", tooLarge.Limit)}, nil
 	case err != nil:
 		return nil, bad("Body cannot be read: %v", err)
 	}
 	if err := s.config.Configuration.Validate(string(content)); err != nil {
-		return &verdictJSON{Reason: err.Error()}, nil
+		return &validationJSON{Reason: err.Error()}, nil
 	}
-	return &verdictJSON{Allowed: true}, nil
+	return &validationJSON{Allowed: true}, nil
 }

@@ -10,7 +10,7 @@ import (
 func (s *Service) debugRoutes() []route {
 	return []route{
 		{path: "/debug/stack", get: s.answer(stacks)},
-		{path: "/debug/fullstatedump", get: s.survey(s.dump)},
+		{path: "/debug/fullstatedump", get: s.offerDump()},
 		{path: "/debug/pprof/cmdline", get: http.HandlerFunc(pprof.Cmdline)},
 		{path: "/debug/pprof/profile", get: http.HandlerFunc(pprof.Profile)},
 		{path: "/debug/pprof/symbol", get: http.HandlerFunc(pprof.Symbol), post: http.HandlerFunc(pprof.Symbol)},

@@ -9,6 +9,13 @@ import (
 	"time"
 )
 
+// offerDump answers with the dump. It is large, so only one is made at a time.
+func (s *Service) offerDump() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.reply(w, s.withViews(r, s.config.Views.Partitions()...), s.dump, s.dumps)
+	})
+}
+
 // noDiagnostics is what clients know for a resource manager that says nothing.
 const noDiagnostics = "Resource Manager did not register callback"
 
@@ -29,32 +36,68 @@ type dumpJSON struct {
 	EventStreams     []eventStreamJSON            `json:"eventStreams"`
 }
 
+func (d *dumpJSON) encode(e *encoder) {
+	e.open('{')
+	e.time("timestamp", d.Timestamp)
+	e.other("partitions", d.Partitions)
+	e.other("applications", d.Applications)
+	e.other("appHistory", d.AppHistory)
+	e.other("nodes", d.Nodes)
+	e.other("clusterInfo", d.ClusterInfo)
+	e.other("containerHistory", d.ContainerHistory)
+	if e.member("queues") {
+		e.open('[')
+		for _, q := range d.Queues {
+			e.next()
+			q.encode(e)
+		}
+		e.close(']')
+	}
+	e.other("rmDiagnostics", d.RMDiagnostics)
+	e.text("logLevel", d.LogLevel)
+	e.other("config", d.Config)
+	e.other("placementRules", d.PlacementRules)
+	e.other("eventStreams", d.EventStreams)
+	e.close('}')
+}
+
 // eventStreamJSON is a stream of events that is open.
 type eventStreamJSON struct {
 	Name      string // of the host that reads it
-	CreatedAt time.Time
+	CreatedAt nanoseconds
 }
 
-// nodesJSON is the nodes of one partition.
+// nodesJSON is the nodes of one partition, and the foreign allocations whose node is
+// not known.
 type nodesJSON struct {
 	PartitionName string           `json:"partitionName"`
 	NodesInfo     *items[nodeJSON] `json:"nodesInfo"`
+
+	// What is new.
+	ForeignUnknownNode *items[foreignJSON] `json:"foreignUnknownNode,omitempty"`
+}
+
+func (n *nodesJSON) encode(e *encoder) {
+	e.open('{')
+	e.text("partitionName", n.PartitionName)
+	e.other("nodesInfo", n.NodesInfo)
+	e.list("foreignUnknownNode", n.ForeignUnknownNode)
+	e.close('}')
 }
 
 // rulesJSON is the placement rules of one partition.
 type rulesJSON struct {
-	Partition string           `json:"partition"`
-	Rules     *items[ruleJSON] `json:"rules"`
+	Partition string     `json:"partition"`
+	Rules     []ruleJSON `json:"rules"`
 }
 
 // owned is an application and the partition it is in.
 type owned struct {
 	at  *snapshot
-	app story
+	app applicationEntry
 }
 
-// dump answers GET /debug/fullstatedump. Every part of it shows the same views. It
-// is large, so only one is made at a time.
+// dump answers GET /debug/fullstatedump. Every part of it shows the same views.
 func (s *Service) dump(r *http.Request) (any, error) {
 	all, err := s.all(r)
 	if err != nil {
@@ -64,6 +107,7 @@ func (s *Service) dump(r *http.Request) (any, error) {
 	out := &dumpJSON{
 		Timestamp:        s.config.Now(),
 		Partitions:       each(all, s.fillPartition),
+		EventStreams:     []eventStreamJSON{},
 		AppHistory:       each(history.Applications(), fillApplicationCount),
 		Nodes:            each(all, fillNodes),
 		ClusterInfo:      each(all, s.fillCluster),
@@ -74,14 +118,14 @@ func (s *Service) dump(r *http.Request) (any, error) {
 	var applications []owned
 	for _, at := range all {
 		out.Queues = append(out.Queues, at.queues())
-		for _, app := range slices.Concat(at.active(at.Applications), storiesOf(at.ended()), storiesOf(at.rejected())) {
+		for _, app := range slices.Concat(at.active(at.Applications), endedOf(at.ended()), endedOf(at.rejected())) {
 			applications = append(applications, owned{at, app})
 		}
 	}
 	out.Applications = each(applications, func(o owned, to *applicationJSON) { o.at.fillApplication(o.app, to) })
 	if s.config.Events != nil {
 		for _, reader := range s.config.Events.Readers() {
-			out.EventStreams = append(out.EventStreams, eventStreamJSON{reader.Client, reader.Since})
+			out.EventStreams = append(out.EventStreams, eventStreamJSON{reader.Client, nanosecondsOf(reader.Since)})
 		}
 	}
 	if s.config.LogLevel != nil {
@@ -90,7 +134,7 @@ func (s *Service) dump(r *http.Request) (any, error) {
 	if document := s.document(); document != nil {
 		out.Config = configurationOf(document, s.config.Configuration.Extra())
 	}
-	return &pretty{out, &s.dumping}, nil
+	return &pretty{out}, nil
 }
 
 // diagnostics is what the resource manager says of itself; of several, by name.
@@ -130,9 +174,14 @@ func (s *Service) diagnosticsOf(cluster string) map[string]any {
 }
 
 func fillNodes(at *snapshot, out *nodesJSON) {
-	*out = nodesJSON{at.name, each(at.Nodes, fillNode)}
+	*out = nodesJSON{at.name, each(at.Nodes, fillNode), eachByKey(at.ForeignUnknownNode, keyOf, fillForeign)}
 }
 
 func fillRules(at *snapshot, out *rulesJSON) {
-	*out = rulesJSON{at.name, each(at.rules(), fillRule)}
+	*out = rulesJSON{Partition: at.name, Rules: []ruleJSON{}}
+	for _, rule := range at.rules() {
+		var one ruleJSON
+		fillRule(rule, &one)
+		out.Rules = append(out.Rules, one)
+	}
 }

@@ -1,106 +1,276 @@
 package webservice
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
-	"math"
+	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // encoded is a value as the encoder writes it.
 func encoded(x any, kinds *resources.Kinds) string {
-	var out []byte
-	e := newEncoder(kinds, func(chunk []byte) []byte {
-		out = append(out, chunk...)
-		return chunk
-	})
-	e.value(x)
-	return string(append(out, e.buffer...))
+	var out bytes.Buffer
+	e := newEncoder(kinds, &out)
+	e.any(x)
+	e.flush()
+	return out.String()
 }
 
-type sample struct {
-	Text    string            `json:"text"`
-	Omitted string            `json:"omitted,omitempty"`
-	Number  int64             `json:"number"`
-	Quoted  int32             `json:"quoted,string"`
-	Count   uint64            `json:"count,omitempty"`
-	Truth   bool              `json:"truth"`
-	Delay   time.Duration     `json:"delay"`
-	Hidden  string            `json:"-"`
-	Named   map[string]int    `json:"named,omitempty"`
-	Texts   map[string]string `json:"texts"`
-	Weight  json.Number       `json:"weight"`
-	List    []sample          `json:"list,omitempty"`
-	Inner   *sample           `json:"inner"`
-	Any     any               `json:"any"`
-	Bare    []string
-}
-
-// FuzzEncoder compares with encoding/json, which is slow and right.
-func FuzzEncoder(f *testing.F) {
-	f.Add("plain", `"\`+"\x00\u2028<é>\xff", int64(math.MinInt64), true)
-	f.Add("", "", int64(math.MaxInt64), false)
-	f.Fuzz(func(t *testing.T, a, b string, n int64, truth bool) {
-		x := sample{
-			Text: a, Omitted: b, Number: n, Quoted: int32(n), Count: uint64(n), Truth: truth, Delay: time.Duration(n), Hidden: a,
-			Named: map[string]int{a: 1, b: 2, "m": 3}, Texts: map[string]string{b: a, a + "x": b}, Weight: "1.5", Bare: []string{a, b},
+// expected is a value as its type and tags say that it is written: slowly, by
+// reflection. The functions that write objects are held against it.
+func expected(v reflect.Value, kinds *resources.Kinds) string {
+	switch x := v.Interface().(type) {
+	case time.Time:
+		return fmt.Sprint(int64(nanosecondsOf(x)))
+	case resources.Amounts:
+		return expected(reflect.ValueOf(kinds.Map(x)), kinds)
+	case resources.Limits:
+		return expected(reflect.ValueOf(kinds.LimitMap(x)), kinds)
+	case lazyList:
+		return encoded(x, kinds) // of objects that are held against this one by one
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return "null"
 		}
-		y := x
-		y.List, y.Inner, y.Any, y.Texts = []sample{x, x}, &x, b, nil
-		want, err := json.Marshal(y)
+		return expected(v.Elem(), kinds)
+	case reflect.Slice:
+		var out []string
+		for i := range v.Len() {
+			out = append(out, expected(v.Index(i), kinds))
+		}
+		return "[" + strings.Join(out, ",") + "]"
+	case reflect.Struct:
+		return expectedFields(v, kinds)
+	default:
+		content, err := json.Marshal(v.Interface())
+		if err != nil {
+			panic(err)
+		}
+		return string(content)
+	}
+}
+
+func expectedFields(v reflect.Value, kinds *resources.Kinds) string {
+	var out []string
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		value := expected(v.Field(i), kinds)
+		if strings.Contains(options, "omitempty") && isEmpty(v.Field(i), value) {
+			continue
+		}
+		if strings.Contains(options, "string") {
+			value = `"` + value + `"`
+		}
+		out = append(out, fmt.Sprintf("%q:%s", cmp.Or(name, f.Name), value))
+	}
+	return "{" + strings.Join(out, ",") + "}"
+}
+
+// isEmpty reports whether a value is left out that may be. A pointer to an empty
+// object is there.
+func isEmpty(v reflect.Value, value string) bool {
+	_, list := v.Interface().(lazyList)
+	return slices.Contains([]string{`""`, "0", "false", "null", "[]", "{}"}, value) && (v.Kind() != reflect.Pointer || v.IsNil() || list)
+}
+
+// A filler fills values with what numbers say, so that each field may be empty or
+// not.
+type filler struct {
+	seed  uint64
+	text  string
+	depth int // of queues in queues
+}
+
+func (f *filler) next() uint64 {
+	f.seed = f.seed*6364136223846793005 + 1442695040888963407
+	return f.seed >> 33
+}
+
+func (f *filler) fill(v reflect.Value) {
+	n := f.next()
+	switch v.Interface().(type) {
+	case time.Time:
+		if n%3 > 0 {
+			v.Set(reflect.ValueOf(start.Add(time.Duration(n))))
+		}
+		return
+	case resources.Amounts, resources.Limits:
+		quantities := reflect.MakeSlice(v.Type(), int(n%4), int(n%4))
+		for i := range quantities.Len() {
+			quantities.Index(i).SetInt([]int64{0, int64(f.next()), -1, resources.Unlimited}[f.next()%4])
+		}
+		v.Set(quantities)
+		return
+	case []*queueJSON:
+		if f.depth < 2 {
+			f.depth++
+			v.Set(reflect.ValueOf([]*queueJSON{{}, {}}[:n%3]))
+			for i := range v.Len() {
+				f.fill(v.Index(i).Elem())
+			}
+			f.depth--
+		}
+		return
+	case lazyList:
+		return
+	}
+	f.fillPlain(v, n)
+}
+
+func (f *filler) fillPlain(v reflect.Value, n uint64) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString([]string{"", "plain", f.text, f.text + "<"}[n%4])
+	case reflect.Bool:
+		v.SetBool(n%2 == 0)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		v.SetInt([]int64{0, 1, -1, int64(int32(n))}[n%4])
+	case reflect.Uint64:
+		v.SetUint(n % 3)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), int(n%3), int(n%3)))
+		for i := range v.Len() {
+			f.fill(v.Index(i))
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		for i := range n % 4 {
+			element := reflect.New(v.Type().Elem()).Elem()
+			f.fill(element)
+			v.SetMapIndex(reflect.ValueOf(fmt.Sprint(f.text, i)), element)
+		}
+	case reflect.Pointer:
+		if n%4 > 0 {
+			v.Set(reflect.New(v.Type().Elem()))
+			f.fill(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f.fill(v.Field(i))
+		}
+	default:
+		panic(v.Kind())
+	}
+}
+
+// FuzzObjects writes each kind of object that writes itself, with any fields, and
+// compares with what its type says.
+func FuzzObjects(f *testing.F) {
+	f.Add(uint64(1), `"\`+"\x00\u2028<é>\xff")
+	for seed := range uint64(40) {
+		f.Add(seed*77, "text")
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, text string) {
+		kinds := new(resources.Kinds)
+		_, err := kinds.Amounts(map[string]int64{"z": 1, "b": 1, `q"`: 1})
 		assert.NilError(t, err)
-		assert.Assert(t, encoded(&y, new(resources.Kinds)) == string(want))
-		assert.Assert(t, encoded(y, new(resources.Kinds)) == string(want))
+		fill := &filler{seed: seed, text: strings.ToValidUTF8(text, "?")}
+		for _, x := range []object{
+			new(allocationJSON), new(foreignJSON), new(evictionJSON), new(nodeJSON), new(askJSON), new(waitJSON), new(attemptJSON),
+			new(applicationJSON), new(stateJSON), new(queueJSON),
+		} {
+			fill.fill(reflect.ValueOf(x).Elem())
+			assert.Equal(t, encoded(x, kinds), expected(reflect.ValueOf(x), kinds), "%T", x)
+		}
 	})
 }
 
-type quantified struct {
-	Used  resources.Amounts `json:"used"`
-	Free  resources.Amounts `json:"free,omitempty"`
-	Max   resources.Limits  `json:"max,omitempty"`
-	At    time.Time         `json:"at"`
-	Never time.Time         `json:"never,omitempty"`
-	List  *items[sample]    `json:"list"`
+// TestFieldsOfObjects picks some fields of objects.
+func TestFieldsOfObjects(t *testing.T) {
+	n := &nodeJSON{NodeID: "n1", Attributes: map[string]string{"a": "b"}, Evictions: []evictionJSON{{AllocationKey: "k"}}}
+	plain := &evictionPlanJSON{Trigger: "quota", Plan: &planJSON{Summary: "s", Lines: []string{}}}
+	for want, s := range map[string]*selection{
+		`{"nodeID":"n1"}`: {value: n, fields: []string{"nodeID"}},
+		`{"evictions":[{"allocationKey":"k","trigger":""}],"allocationCount":0}`: {value: n, fields: []string{"evictions", "allocationCount"}},
+		`{}`: {value: n, fields: []string{"capacity"}},
+		`[{"nodeID":"n1","schedulable":false},{"nodeID":"n1","schedulable":false}]`: {
+			value: each([]*nodeJSON{n, n}, func(from *nodeJSON, to *nodeJSON) { *to = *from }), fields: []string{"nodeID", "schedulable"},
+		},
+		`{"trigger":"quota","plan":{"time":0,"summary":"s","lines":[]}}`: {value: plain, fields: []string{"trigger", "endTime", "plan"}},
+		`[{"trigger":"quota"}]`: {
+			value: each([]*evictionPlanJSON{plain}, func(from *evictionPlanJSON, to *evictionPlanJSON) { *to = *from }), fields: []string{"trigger"},
+		},
+	} {
+		var out bytes.Buffer
+		e := newEncoder(new(resources.Kinds), &out)
+		s.encode(e)
+		e.flush()
+		assert.Equal(t, out.String(), want)
+	}
 }
 
-func TestEncodeOwnTypes(t *testing.T) {
-	kinds := new(resources.Kinds)
-	used, err := kinds.Amounts(map[string]int64{"z": -1, "b": 2, `q"`: 3})
-	assert.NilError(t, err)
-	limits, err := kinds.Limits(map[string]int64{"a": 0, "z": 7})
-	assert.NilError(t, err)
-	x := quantified{Used: used, Free: resources.Amounts{0, 0}, Max: limits, At: time.Unix(1, 5)}
-	assert.Equal(t, encoded(x, kinds), `{"used":{"b":2,"q\"":3,"z":-1},"max":{"a":0,"z":7},"at":1000000005,"list":[]}`)
-	assert.Equal(t, encoded(quantified{Max: resources.Limits{resources.Unlimited}}, kinds), `{"used":{},"at":0,"list":[]}`)
+// TestListsByKey are written in the order of their keys, and the list of a view is
+// left as it is.
+func TestListsByKey(t *testing.T) {
+	list := []*core.Allocation{{Key: "c"}, {Key: "a"}, {Key: "b"}}
+	kept := slices.Clone(list)
+	l := eachByKey(list, keyOf, fillForeign)
+	for range 2 {
+		got := encoded(l, new(resources.Kinds))
+		assert.Assert(t, strings.Index(got, `"a"`) < strings.Index(got, `"b"`) && strings.Index(got, `"b"`) < strings.Index(got, `"c"`), got)
+	}
+	assert.Assert(t, slices.Equal(list, kept))
+	sorted := byKey(list, keyOf)
+	assert.Equal(t, &byKey(sorted, keyOf)[0], &sorted[0]) // nothing is made for a list in order
 }
 
-// TestChunks hands on what is written, in order and without a gap.
-func TestChunks(t *testing.T) {
-	var got strings.Builder
-	e := newEncoder(new(resources.Kinds), func(chunk []byte) []byte {
-		assert.Assert(t, len(chunk) >= chunkBytes && len(chunk) < chunkBytes+2000, len(chunk))
-		got.Write(chunk)
-		return chunk
-	})
-	list := &items[sample]{n: 1000, fill: func(i int, into *sample) { into.Number, into.Text = int64(i), strings.Repeat("x", 1000) }}
-	e.value(list)
-	got.Write(e.buffer)
-	var back []sample
-	assert.NilError(t, json.Unmarshal([]byte(got.String()), &back))
-	assert.Equal(t, len(back), 1000)
-	assert.Equal(t, back[999].Number, int64(999))
+// TestIndented writes one member a line, plain values inside of objects too.
+func TestIndented(t *testing.T) {
+	s := newWorld(t).service(t)
+	q := &queueJSON{QueueName: "root", Template: &templateJSON{Properties: map[string]string{"a": "b"}}, AbsUsedCapacity: resources.Amounts{1}}
+	var out, want bytes.Buffer
+	s.encode(&out, &pretty{q})
+	assert.NilError(t, json.Indent(&want, []byte(encoded(q, s.config.Kinds)), "", "  "))
+	assert.Equal(t, out.String(), want.String()+"\n")
 }
 
 // TestSiblings writes maps with the same keys, other keys and fewer keys one after
 // the other, which share the sorted keys where they can.
 func TestSiblings(t *testing.T) {
-	list := []map[string]string{{"b": "1", "a": "2"}, {"a": "3", "b": "4"}, {"c": "5", "a": "6"}, {"a": "7"}, {}, {"b": "8", "a": "9"}}
-	want, err := json.Marshal(list)
-	assert.NilError(t, err)
-	assert.Equal(t, encoded(list, new(resources.Kinds)), string(want))
+	maps := []map[string]string{{"b": "1", "a": "2"}, {"a": "3", "b": "4"}, {"c": "5", "a": "6"}, {"a": "7"}, {"b": "8", "a": "9"}}
+	var out bytes.Buffer
+	e := newEncoder(new(resources.Kinds), &out)
+	for _, m := range maps {
+		e.open('{')
+		e.texts("m", m)
+		e.close('}')
+		e.flush()
+		want, err := json.Marshal(map[string]any{"m": m})
+		assert.NilError(t, err)
+		assert.Equal(t, out.String(), string(want))
+		out.Reset()
+	}
+}
+
+// TestEncodingMakesNoGarbage: what an allocation costs is its bytes.
+func TestEncodingMakesNoGarbage(t *testing.T) {
+	w := crowd(t, 1, 20)
+	all := w.views["default"].Nodes[0].Allocations
+	var out bytes.Buffer
+	out.Grow(1 << 20)
+	e := newEncoder(w.kinds, &out)
+	one := new(allocationJSON)
+	write := func() {
+		for _, a := range all {
+			fillAllocation(a, false, one)
+			one.encode(e)
+		}
+		e.flush()
+		out.Reset()
+	}
+	write()
+	assert.Equal(t, testing.AllocsPerRun(20, write), 0.0)
 }

@@ -29,7 +29,7 @@ type eventPageJSON struct {
 	InstanceUUID string
 	LowestID     uint64
 	HighestID    uint64
-	EventRecords *[]eventJSON
+	EventRecords []eventJSON
 }
 
 // eventJSON is an event. The enumerations are numbers, as in the interface.
@@ -90,13 +90,12 @@ func (s *Service) eventBatch(r *http.Request) (any, error) {
 	page := history.Query(start, min(count, eventsMax))
 	out := &eventPageJSON{InstanceUUID: page.Instance, LowestID: page.Lowest, HighestID: page.Highest}
 	if page.Entries != nil {
-		records := make([]eventJSON, len(page.Entries))
+		out.EventRecords = make([]eventJSON, len(page.Entries))
 		for i, entry := range page.Entries {
-			records[i] = eventOf(entry)
+			out.EventRecords[i] = eventOf(entry)
 		}
-		out.EventRecords = &records
 	}
-	return object(r, out)
+	return one(r, out)
 }
 
 // number reads a parameter that is a whole number.
@@ -132,7 +131,7 @@ func eventOf(entry events.Entry) eventJSON {
 }
 
 // eventStream answers GET /ws/v1/events/stream: the last count events and then
-// all to come, one a line, or as server-sent events to whoever accepts those.
+// all to come, one a line, or as server-sent events to clients that accept those.
 func (s *Service) eventStream(w http.ResponseWriter, r *http.Request) {
 	history, err := s.events()
 	if err != nil {

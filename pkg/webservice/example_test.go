@@ -1,9 +1,11 @@
 package webservice_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -13,8 +15,12 @@ import (
 // A shelf has views that never change. A scheduler has those of its partitions.
 type shelf map[string]*core.View
 
-func (s shelf) Partitions() []string                   { return []string{"[rm]default"} }
-func (s shelf) Glance(name string) (*core.View, error) { return s[name], nil }
+func (s shelf) Partitions() []string                                    { return []string{"[rm]default"} }
+func (s shelf) View(_ context.Context, name string) (*core.View, error) { return s[name], nil }
+func (s shelf) Unanswered(string) time.Duration                         { return 0 }
+func (s shelf) Snapshot(_ context.Context, name string) (webservice.Snapshot, error) {
+	return webservice.Snapshot{View: s[name]}, nil
+}
 
 func ExampleNew() {
 	views := shelf{"[rm]default": {

@@ -1,6 +1,7 @@
 package webservice
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -52,16 +53,44 @@ type world struct {
 	views map[string]*core.View
 	names []string
 	fail  error
+	age   time.Duration // of snapshots
+	hangs string        // the partition that does not answer
 }
 
 func (w *world) Partitions() []string { return w.names }
 
-func (w *world) Glance(name string) (*core.View, error) {
+func (w *world) View(ctx context.Context, name string) (*core.View, error) {
+	if name == w.hangs {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	if v := w.views[name]; v != nil && w.fail == nil {
 		return v, nil
 	}
 	return nil, errors.Join(w.fail, errors.New("no such partition"))
 }
+
+func (w *world) Snapshot(ctx context.Context, name string) (Snapshot, error) {
+	if name == w.hangs && w.views[name] == nil {
+		<-ctx.Done()
+		return Snapshot{}, ctx.Err()
+	}
+	if name == w.hangs {
+		return Snapshot{View: w.views[name], Age: w.age}, nil
+	}
+	view, err := w.View(ctx, name)
+	return Snapshot{View: view, Age: w.age}, err
+}
+
+func (w *world) Unanswered(name string) time.Duration {
+	if name == w.hangs {
+		return w.age
+	}
+	return 0
+}
+
+// jsonObject is an object of JSON.
+type jsonObject = map[string]any
 
 // written is a configuration that is there.
 type written struct{ document *config.Document }

@@ -1,10 +1,13 @@
 package webservice
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -42,21 +45,73 @@ var checks = []check{
 	{"Consistency of data", "what a partition has is what its nodes have together", "they agree", unequalPartition},
 	{"Consistency of data", "what a node has is allocated, occupied or available", "it adds up", unequalNodes},
 	{"Reservation check", "how many nodes are reserved; always succeeds", "", nil},
-	{"Orphan allocation on node check", "whatever runs on a node is of an application", "it is", orphansOnNodes},
-	{"Orphan allocation on app check", "whatever an application has runs on the node that it names", "it does", orphansOfApplications},
+	{"Orphan allocation on node check", "all allocations on a node are of an application", "they are", orphansOnNodes},
+	{"Orphan allocation on app check", "all allocations of an application run on the node that they name", "they do", orphansOfApplications},
 }
 
-// health answers GET /ws/v1/scheduler/healthcheck. It looks at the views of this
-// moment, so that whoever was unhealthy recovers.
+// healthWait is how long the health check waits for partitions, and lastViewWait how
+// long it then waits for what they were before. The answer comes within a second.
+const (
+	healthWait   = 800 * time.Millisecond
+	lastViewWait = 100 * time.Millisecond
+)
+
+// offerHealth answers with the health. It asks for the current views, and goes by
+// the last ones where a partition does not answer.
+func (s *Service) offerHealth() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.reply(w, takeViews(r, s.config.Views.Partitions(), s.examine), s.health, s.replies)
+	})
+}
+
+// examine reads a partition, and says how long it has not answered.
+func (s *Service) examine(ctx context.Context, partition string) requestView {
+	waiting, cancel := context.WithTimeout(ctx, healthWait)
+	defer cancel()
+	view, err := s.config.Views.View(waiting, partition)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return requestView{partition: partition, view: view, err: err}
+	}
+	reading, stop := context.WithTimeout(ctx, lastViewWait)
+	defer stop()
+	last, err := s.config.Views.Snapshot(reading, partition)
+	out := requestView{partition: partition, view: last.View, age: last.Age, unanswered: max(healthWait, s.config.Views.Unanswered(partition))}
+	if out.view == nil && !errors.Is(err, context.DeadlineExceeded) {
+		out.err = err
+	}
+	return out
+}
+
+// unanswered is the partitions that do not answer.
+func unanswered(views requestViews) (faults []string) {
+	for _, v := range views {
+		if v.unanswered > 0 {
+			faults = append(faults, fmt.Sprintf("partition %s %s for %s", v.partition, errUnanswered, v.unanswered.Round(100*time.Millisecond)))
+		}
+	}
+	return faults
+}
+
+// health answers GET /ws/v1/scheduler/healthcheck. It goes by the views of this
+// moment, so that a scheduler that was unhealthy recovers.
 func (s *Service) health(r *http.Request) (any, error) {
 	if _, err := parametersOf(r); err != nil {
 		return nil, err
 	}
-	all, err := s.all(r)
-	if err != nil {
-		return nil, err
+	var seen []*snapshot
+	for _, v := range viewsOf(r) {
+		if v.view == nil && v.err == nil {
+			continue // it has not answered yet
+		}
+		at, err := s.look(v)
+		if err == nil {
+			seen = append(seen, at)
+		} else if !errors.Is(err, errMissing) {
+			return nil, err
+		}
 	}
-	out := healthOf(all)
+	out := healthOf(seen)
+	out.add(checkJSON{Name: "Responsiveness", Description: "every partition answers", DiagnosisMessage: "they do"}, unanswered(viewsOf(r)))
 	if !out.Healthy {
 		return out, errUnhealthy
 	}
@@ -72,16 +127,22 @@ func healthOf(all []*snapshot) *healthJSON {
 				faults = append(faults, c.faults(at)...)
 			}
 		}
-		result := checkJSON{c.name, len(faults) == 0, c.description, c.holds}
+		result := checkJSON{Name: c.name, Description: c.description, DiagnosisMessage: c.holds}
 		if c.name == "Reservation check" {
 			result.DiagnosisMessage = reservations(all)
 		}
-		if len(faults) > 0 {
-			result.DiagnosisMessage, out.Healthy = shortened(faults), false
-		}
-		out.HealthChecks = append(out.HealthChecks, result)
+		out.add(result, faults)
 	}
 	return out
+}
+
+// add adds a check with what it found.
+func (h *healthJSON) add(result checkJSON, faults []string) {
+	result.Succeeded = len(faults) == 0
+	if !result.Succeeded {
+		result.DiagnosisMessage, h.Healthy = shortened(faults), false
+	}
+	h.HealthChecks = append(h.HealthChecks, result)
 }
 
 // faultsShown is how many faults a diagnosis names.

@@ -111,7 +111,7 @@ func TestShare(t *testing.T) {
 
 func TestDecimal(t *testing.T) {
 	for millionths, want := range map[int64]string{0: "0", 1: "0.000001", 250_000: "0.25", 1_000_000: "1", 12_500_000: "12.5"} {
-		assert.Equal(t, string(decimal(millionths)), want)
+		assert.Equal(t, string(decimalOf(millionths)), want)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestUsage(t *testing.T) {
 			Used: w.amounts(t, vcore, 0, 0), Allocations: []*core.Allocation{{}},
 		}
 	}
-	at := &snapshot{View: &core.View{Root: &core.QueueView{Path: "root"}, Applications: []*core.ApplicationView{
+	at := &snapshot{kinds: w.kinds, View: &core.View{Root: &core.QueueView{Path: "root"}, Applications: []*core.ApplicationView{
 		app("1", "root.a.c", 1), app("2", "root.a-b.x", 2), app("3", "root.a.d", 4), app("4", "root.a.c", 8),
 	}}}
 	got := encoded(at.users(), w.kinds)

@@ -1,21 +1,19 @@
 package webservice
 
 import (
-	"net/http"
-	"time"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
+	"net/http"
 )
 
 // The counts are texts: that is how clients know them.
 type applicationCountJSON struct {
-	Timestamp         time.Time `json:"timestamp"`
-	TotalApplications int64     `json:"totalApplications,string"`
+	Timestamp         nanoseconds `json:"timestamp"`
+	TotalApplications int64       `json:"totalApplications,string"`
 }
 
 type containerCountJSON struct {
-	Timestamp       time.Time `json:"timestamp"`
-	TotalContainers int64     `json:"totalContainers,string"`
+	Timestamp       nanoseconds `json:"timestamp"`
+	TotalContainers int64       `json:"totalContainers,string"`
 }
 
 // applicationHistory answers GET /ws/v1/history/apps.
@@ -28,7 +26,7 @@ func (s *Service) containerHistory(r *http.Request) (any, error) {
 	return list(r, s.history().Containers(), fillContainerCount)
 }
 
-// history is what was counted until now; nothing if nobody counts.
+// history is what was counted until now; empty if nothing counts.
 func (s *Service) history() History {
 	switch {
 	case s.config.History != nil:
@@ -59,7 +57,9 @@ func (c counted) each(of func(archive.Count) int64) []Count {
 }
 
 func fillApplicationCount(c Count, out *applicationCountJSON) {
-	*out = applicationCountJSON{c.At, c.Total}
+	*out = applicationCountJSON{nanosecondsOf(c.At), c.Total}
 }
 
-func fillContainerCount(c Count, out *containerCountJSON) { *out = containerCountJSON{c.At, c.Total} }
+func fillContainerCount(c Count, out *containerCountJSON) {
+	*out = containerCountJSON{nanosecondsOf(c.At), c.Total}
+}

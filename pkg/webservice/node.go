@@ -28,24 +28,59 @@ type nodeJSON struct {
 	IsReserved         bool                   `json:"isReserved"`
 	Reservations       []core.AllocationKey   `json:"reservations,omitempty"`
 
-	// What is new: the asks that room is being made for and what they get, and
-	// who goes for that.
+	// What is new: the asks that are nominated to the node and what they get, and
+	// the allocations that are evicted.
 	Nominations []core.AllocationKey `json:"nominations,omitempty"`
-	Promised    resources.Amounts    `json:"promised,omitempty"`
-	Leaving     []leavingJSON        `json:"leaving,omitempty"`
+	Nominated   resources.Amounts    `json:"nominated,omitempty"`
+	Evictions   []evictionJSON       `json:"evictions,omitempty"`
 	// Of the own allocations how many there are, and what those hold that may run
 	// on this node only.
 	AllocationCount int               `json:"allocationCount"`
 	DaemonSets      resources.Amounts `json:"daemonSets,omitempty"`
 }
 
-// leavingJSON is an allocation that was told to go and has not gone.
-type leavingJSON struct {
+func (n *nodeJSON) encode(e *encoder) {
+	e.open('{')
+	e.text("nodeID", string(n.NodeID))
+	e.textIf("hostName", n.HostName)
+	e.textIf("rackName", n.RackName)
+	e.texts("attributes", n.Attributes)
+	e.amounts("capacity", n.Capacity)
+	e.amounts("allocated", n.Allocated)
+	e.amounts("occupied", n.Occupied)
+	e.amounts("available", n.Available)
+	e.amounts("utilized", n.Utilized)
+	e.list("allocations", n.Allocations)
+	e.list("foreignAllocations", n.ForeignAllocations)
+	e.truth("schedulable", n.Schedulable)
+	e.truth("isReserved", n.IsReserved)
+	encodeNames(e, "reservations", n.Reservations)
+	encodeNames(e, "nominations", n.Nominations)
+	e.amounts("nominated", n.Nominated)
+	encodeObjects(e, "evictions", n.Evictions)
+	e.integer("allocationCount", int64(n.AllocationCount))
+	e.amounts("daemonSets", n.DaemonSets)
+	e.close('}')
+}
+
+// evictionJSON is an allocation that is being evicted. It is overdue if it has not
+// ended in time.
+type evictionJSON struct {
 	AllocationKey core.AllocationKey `json:"allocationKey"`
 	For           core.AllocationKey `json:"for,omitempty"`
 	Since         time.Time          `json:"since,omitempty"`
-	Stuck         bool               `json:"stuck,omitempty"`
+	Overdue       bool               `json:"overdue,omitempty"`
 	Trigger       string             `json:"trigger"`
+}
+
+func (v *evictionJSON) encode(e *encoder) {
+	e.open('{')
+	e.text("allocationKey", string(v.AllocationKey))
+	e.textIf("for", string(v.For))
+	e.timeIf("since", v.Since)
+	e.truthIf("overdue", v.Overdue)
+	e.text("trigger", v.Trigger)
+	e.close('}')
 }
 
 // The attributes that name the host and the rack of a node.
@@ -68,7 +103,7 @@ func (s *Service) nodes(r *http.Request) (any, error) {
 		texts("node", func(n *core.NodeView) core.NodeID { return n.ID }),
 		truth("schedulable", func(n *core.NodeView) bool { return n.Schedulable }),
 		truth("reserved", func(n *core.NodeView) bool { return len(n.Reservations) > 0 }),
-		truth("leaving", func(n *core.NodeView) bool { return len(n.Evictions) > 0 }))
+		truth("evicting", func(n *core.NodeView) bool { return len(n.Evictions) > 0 }))
 }
 
 // node answers GET /ws/v1/partition/{partition}/node/{node}.
@@ -83,7 +118,7 @@ func (s *Service) node(r *http.Request) (any, error) {
 	}
 	out := new(nodeJSON)
 	fillNode(n, out)
-	return object(r, out)
+	return one(r, out)
 }
 
 // node finds a node; nil if there is none.
@@ -111,24 +146,24 @@ func fillNodeLean(n *core.NodeView, out *nodeJSON) {
 		NodeID: n.ID, HostName: n.Attributes[attributeHost], RackName: n.Attributes[attributeRack], Attributes: n.Attributes,
 		Capacity: n.Capacity, Allocated: n.Allocated, Occupied: n.Occupied, Available: n.Available,
 		Utilized:           percent(n.Allocated, n.Capacity),
-		ForeignAllocations: each(n.ForeignAllocations, fillForeign),
+		ForeignAllocations: eachByKey(n.ForeignAllocations, keyOf, fillForeign),
 		Schedulable:        n.Schedulable, IsReserved: len(n.Reservations) > 0,
-		Nominations: n.Nominated, Promised: n.NominatedAmounts, AllocationCount: len(n.Allocations),
+		Nominations: n.Nominated, Nominated: n.NominatedAmounts, AllocationCount: len(n.Allocations),
 	}
-	out.Allocations = each(n.Allocations, func(a *core.Allocation, out *allocationJSON) {
-		fillAllocation(a, leaves(n, a.Key), out)
+	out.Allocations = eachByKey(n.Allocations, keyOf, func(a *core.Allocation, out *allocationJSON) {
+		fillAllocation(a, evicted(n, a.Key), out)
 	})
 	for _, held := range n.Reservations {
 		out.Reservations = append(out.Reservations, held.Key)
 	}
-	for _, l := range n.Evictions {
-		out.Leaving = append(out.Leaving, leavingJSON{
-			AllocationKey: l.Key, For: l.For, Since: l.Since, Stuck: l.Overdue, Trigger: l.Trigger.String(),
+	for _, v := range n.Evictions {
+		out.Evictions = append(out.Evictions, evictionJSON{
+			AllocationKey: v.Key, For: v.For, Since: v.Since, Overdue: v.Overdue, Trigger: v.Trigger.String(),
 		})
 	}
 }
 
-// leaves reports whether an allocation on the node was told to go.
-func leaves(n *core.NodeView, key core.AllocationKey) bool {
-	return slices.ContainsFunc(n.Evictions, func(l core.Eviction) bool { return l.Key == key })
+// evicted reports whether an allocation on the node is being evicted.
+func evicted(n *core.NodeView, key core.AllocationKey) bool {
+	return slices.ContainsFunc(n.Evictions, func(v core.Eviction) bool { return v.Key == key })
 }

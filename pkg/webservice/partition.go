@@ -1,7 +1,6 @@
 package webservice
 
 import (
-	"encoding/json"
 	"maps"
 	"net/http"
 	"slices"
@@ -9,13 +8,15 @@ import (
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // clusterJSON is the resource manager of one partition.
 type clusterJSON struct {
-	StartTime          time.Time           `json:"startTime"`
+	StartTime          nanoseconds         `json:"startTime"`
 	RMBuildInformation []map[string]string `json:"rmBuildInformation"`
 	Partition          string              `json:"partition"`
 	ClusterName        string              `json:"clusterName"`
@@ -34,22 +35,25 @@ type partitionJSON struct {
 	Applications           map[string]int   `json:"applications"` // by state, and in total
 	TotalContainers        int              `json:"totalContainers,omitempty"`
 	State                  string           `json:"state"`
-	LastStateTransition    time.Time        `json:"lastStateTransitionTime"`
+	LastStateTransition    nanoseconds      `json:"lastStateTransitionTime"`
 
-	// What is new: what preemption came to.
-	Preempted preemptedJSON `json:"preempted"`
+	// What is new: what preemption came to, how old the view is if it is not the
+	// current one, and how many foreign allocations name a node that is not known.
+	Preempted          preemptedJSON `json:"preempted"`
+	Age                time.Duration `json:"age,omitempty"` // ns
+	ForeignUnknownNode int           `json:"foreignUnknownNode,omitempty"`
 }
 
 // capacityJSON is what a partition has and what own allocations use of it.
 type capacityJSON struct {
-	Capacity     resources.Amounts `json:"capacity"`
-	UsedCapacity resources.Amounts `json:"usedCapacity"`
-	Utilization  resources.Amounts `json:"utilization"` // percent
+	Capacity     quantities `json:"capacity"`
+	UsedCapacity quantities `json:"usedCapacity"`
+	Utilization  quantities `json:"utilization"` // percent
 }
 
 type nodeSortingJSON struct {
-	Type            string                 `json:"type"`
-	ResourceWeights map[string]json.Number `json:"resourceWeights"`
+	Type            string             `json:"type"`
+	ResourceWeights map[string]decimal `json:"resourceWeights"`
 }
 
 // preemptedJSON counts since the partition was made.
@@ -59,7 +63,7 @@ type preemptedJSON struct {
 	Cleared     uint64 `json:"cleared"`
 	Loops       uint64 `json:"loops"`
 	Victims     uint64 `json:"victims"`
-	Stuck       uint64 `json:"stuck"`
+	Overdue     uint64 `json:"overdue"`
 }
 
 // clusters answers GET /ws/v1/clusters.
@@ -78,7 +82,7 @@ func (s *Service) fillCluster(at *snapshot, out *clusterJSON) {
 	}
 	build["rmId"] = at.cluster
 	*out = clusterJSON{
-		StartTime: s.config.Started, RMBuildInformation: []map[string]string{build},
+		StartTime: nanosecondsOf(s.config.Started), RMBuildInformation: []map[string]string{build},
 		Partition: at.name, ClusterName: "kubernetes",
 	}
 }
@@ -95,13 +99,14 @@ func (s *Service) partitions(r *http.Request) (any, error) {
 func (s *Service) fillPartition(at *snapshot, out *partitionJSON) {
 	*out = partitionJSON{
 		ClusterID: at.cluster, Name: at.name,
-		Capacity:   capacityJSON{at.Capacity, at.Used, percent(at.Used, at.Capacity)},
+		Capacity:   capacityJSON{at.amounts(at.Capacity), at.amounts(at.Used), at.amounts(percent(at.Used, at.Capacity))},
 		TotalNodes: len(at.Nodes), Applications: map[string]int{},
-		State: "Active", LastStateTransition: at.since(s.config.Started),
+		State: "Active", LastStateTransition: nanosecondsOf(at.since(s.config.Started)),
 		Preempted: preemptedJSON{
 			at.Preempted.Plans, at.Preempted.Nominations, at.Preempted.Cleared, at.Preempted.Loops, at.Preempted.Victims.Total(), at.Preempted.Overdue.Total(),
 		},
 	}
+	out.Age, out.ForeignUnknownNode = at.age, len(at.ForeignUnknownNode)
 	for _, app := range at.Applications {
 		out.TotalContainers += len(app.Allocations)
 		if !over(app) {
@@ -109,8 +114,8 @@ func (s *Service) fillPartition(at *snapshot, out *partitionJSON) {
 			out.Applications["total"]++
 		}
 	}
-	for _, life := range slices.Concat(at.ended(), at.rejected()) {
-		out.Applications[life.State]++
+	for _, record := range slices.Concat(at.ended(), at.rejected()) {
+		out.Applications[record.State]++
 		out.Applications["total"]++
 	}
 	if at.written != nil {
@@ -123,27 +128,38 @@ func (s *Service) fillPartition(at *snapshot, out *partitionJSON) {
 // nodeSorting is the order of nodes. Weights are written in parts of a unit that is
 // the millionth of what people write.
 func nodeSorting(order core.NodeOrder) *nodeSortingJSON {
-	out := &nodeSortingJSON{Type: "fair", ResourceWeights: map[string]json.Number{}}
+	out := &nodeSortingJSON{Type: "fair", ResourceWeights: map[string]decimal{}}
 	if order.Packing {
 		out.Type = "binpacking"
 	}
 	for kind, weight := range order.Weights {
-		out.ResourceWeights[kind] = decimal(weight)
+		out.ResourceWeights[kind] = decimalOf(weight)
 	}
 	if len(order.Weights) == 0 {
-		out.ResourceWeights = map[string]json.Number{resources.Memory: "1", resources.VCore: "1"}
+		out.ResourceWeights = map[string]decimal{resources.Memory: "1", resources.VCore: "1"}
 	}
 	return out
 }
 
-// decimal writes millionths as a decimal number.
-func decimal(millionths int64) json.Number {
+// A decimal is a number as it is written, in JSON and in YAML.
+type decimal string
+
+// MarshalJSON writes the number.
+func (d decimal) MarshalJSON() ([]byte, error) { return []byte(d), nil }
+
+// MarshalYAML writes the number.
+func (d decimal) MarshalYAML() (any, error) {
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: string(d)}, nil
+}
+
+// decimalOf is millionths as a decimal number.
+func decimalOf(millionths int64) decimal {
 	whole, part := millionths/1_000_000, millionths%1_000_000
 	if part == 0 {
-		return json.Number(strconv.FormatInt(whole, 10))
+		return decimal(strconv.FormatInt(whole, 10))
 	}
 	digits := strconv.FormatInt(part+1_000_000, 10)[1:]
-	return json.Number(strconv.FormatInt(whole, 10) + "." + strings.TrimRight(digits, "0"))
+	return decimal(strconv.FormatInt(whole, 10) + "." + strings.TrimRight(digits, "0"))
 }
 
 // running counts the applications that run, by queue.

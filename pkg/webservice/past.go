@@ -7,16 +7,15 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A story is an application as it is or, if it is over, as it was.
-type story struct {
+// An applicationEntry is an application as it is or, if it is over, as it was.
+type applicationEntry struct {
 	*core.ApplicationView
 	over *archive.ApplicationRecord // nil while it goes on
 }
 
-func (a story) state() string {
+func (a applicationEntry) state() string {
 	if a.over != nil {
 		return a.over.State
 	}
@@ -27,11 +26,11 @@ func (a story) state() string {
 func over(a *core.ApplicationView) bool { return a.State == core.Completed || a.State == core.Failed }
 
 // active is those of the applications that go on.
-func (at *snapshot) active(all []*core.ApplicationView) []story {
-	out := make([]story, 0, len(all))
+func (at *snapshot) active(all []*core.ApplicationView) []applicationEntry {
+	out := make([]applicationEntry, 0, len(all))
 	for _, a := range all {
 		if !over(a) {
-			out = append(out, story{ApplicationView: a})
+			out = append(out, applicationEntry{ApplicationView: a})
 		}
 	}
 	return out
@@ -53,33 +52,33 @@ func (at *snapshot) rejected() []*archive.ApplicationRecord {
 	return rejected
 }
 
-// storiesOf is lives by ID, the older of one ID first.
-func storiesOf(lives []*archive.ApplicationRecord) []story {
-	out := make([]story, len(lives))
-	for i, l := range lives {
-		out[i] = story{over: l, ApplicationView: &core.ApplicationView{
+// endedOf is applications of the archive by ID, the older of one ID first.
+func endedOf(records []*archive.ApplicationRecord) []applicationEntry {
+	out := make([]applicationEntry, len(records))
+	for i, l := range records {
+		out[i] = applicationEntry{over: l, ApplicationView: &core.ApplicationView{
 			ID: l.ID, Queue: l.Queue, User: l.User, Groups: l.Groups, Tags: l.Tags, Submitted: l.Submitted,
 		}}
 	}
-	slices.SortStableFunc(out, func(a, b story) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(out, func(a, b applicationEntry) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }
 
 // fillPast fills in what an application has been.
-func (at *snapshot) fillPast(a story, out *applicationJSON) {
-	life := a.over
-	if life == nil {
-		life = at.past.Application(a.ID)
+func (at *snapshot) fillPast(a applicationEntry, out *applicationJSON) {
+	record := a.over
+	if record == nil {
+		record = at.past.Application(a.ID)
 	}
-	if life == nil {
-		life = &archive.ApplicationRecord{}
+	if record == nil {
+		record = &archive.ApplicationRecord{}
 	}
-	out.MaxUsedResource, out.FinishedTime, out.RejectedMessage = life.MaxUsed, life.Finished, life.Rejection
-	out.StateLog = stateLog(a, life)
-	if len(life.Used)+len(life.Preempted)+len(life.Placeholders) > 0 {
-		out.ResourceHistory = &spentJSON{spentOf(life.Used), spentOf(life.Preempted), spentOf(life.Placeholders)}
+	out.MaxUsedResource, out.FinishedTime, out.RejectedMessage = record.MaxUsed, record.Finished, record.Rejection
+	out.StateLog = stateLog(a, record)
+	if len(record.Used)+len(record.Preempted)+len(record.Placeholders) > 0 {
+		out.ResourceHistory = &usedJSON{at.usageOf(record.Used), at.usageOf(record.Preempted), at.usageOf(record.Placeholders)}
 	}
-	started := life.Started
+	started := record.Started
 	if started.IsZero() && a.over == nil && a.State == core.Running {
 		started = a.Since
 	}
@@ -88,11 +87,11 @@ func (at *snapshot) fillPast(a story, out *applicationJSON) {
 
 // stateLog is the changes of state up to the view, of which the archive may know
 // more or not all.
-func stateLog(a story, life *archive.ApplicationRecord) []stateJSON {
+func stateLog(a applicationEntry, record *archive.ApplicationRecord) []stateJSON {
 	var out []stateJSON
-	for _, turn := range life.Changes {
-		if a.over != nil || !turn.At.After(a.Since) {
-			out = append(out, stateJSON{turn.At, turn.State, turn.Reason})
+	for _, change := range record.Changes {
+		if a.over != nil || !change.At.After(a.Since) {
+			out = append(out, stateJSON{change.At, change.State, change.Reason})
 		}
 	}
 	if a.over == nil && a.State != core.New && (len(out) == 0 || out[len(out)-1].ApplicationState != a.state()) {
@@ -101,10 +100,10 @@ func stateLog(a story, life *archive.ApplicationRecord) []stateJSON {
 	return out
 }
 
-func spentOf(list []archive.ResourceUsage) map[string]resources.Amounts {
-	out := make(map[string]resources.Amounts, len(list))
-	for _, s := range list {
-		out[s.Instance] = s.Amounts
+func (at *snapshot) usageOf(list []archive.ResourceUsage) map[string]quantities {
+	out := make(map[string]quantities, len(list))
+	for _, u := range list {
+		out[u.Instance] = at.amounts(u.Amounts)
 	}
 	return out
 }

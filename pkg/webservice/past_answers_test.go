@@ -51,7 +51,7 @@ func TestArchiveAndViewAreOfTwoMoments(t *testing.T) {
 	logged := func(state core.State, since time.Duration) string {
 		var names []string
 		view := &core.ApplicationView{State: state, Since: start.Add(since)}
-		for _, one := range stateLog(story{ApplicationView: view}, &archive.ApplicationRecord{Changes: turns}) {
+		for _, one := range stateLog(applicationEntry{ApplicationView: view}, &archive.ApplicationRecord{Changes: turns}) {
 			names = append(names, one.ApplicationState)
 		}
 		return strings.Join(names, " ")

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
@@ -19,45 +18,54 @@ func (w *world) past(t testing.TB) *archive.Archive {
 	a, err := archive.New(archive.Config{})
 	assert.NilError(t, err)
 	book := a.Open(w.names[0], w.kinds)
-	do := func(after time.Duration, command core.Command, effects ...any) {
-		book.Observe(events.Step{Now: start.Add(after), Command: command, Effects: effects})
+	do := func(after time.Duration, effects ...core.Event) {
+		book.Observe(events.Step{Now: start.Add(after), Effects: effects})
 	}
-	enter := func(id string, state core.State, message string) any {
-		return &si.UpdatedApplication{ApplicationID: id, State: state.String(), Message: message}
+	queues := map[core.ApplicationID]core.QueuePath{"agents-app": "root.sys.agents", "done-app": "root.sys.agents", "filler-app": "root.low"}
+	accept := func(id core.ApplicationID, user string) core.Event {
+		return &core.ApplicationAccepted{ID: id, Queue: queues[id], User: user}
 	}
-	placed := func(key, node string) any {
-		amounts := core.ResourceOf(w.kinds, w.amounts(t, 1000, 1<<30, 1))
-		return &si.Allocation{AllocationKey: key, ApplicationID: "filler-app", NodeID: node, ResourcePerAlloc: amounts}
+	enter := func(id core.ApplicationID, state core.State, message string) core.Event {
+		return &core.ApplicationChanged{ID: id, Queue: queues[id], State: state, Message: message}
 	}
-	accept := func(id string) any { return &si.AcceptedApplication{ApplicationID: id} }
-	do(0, core.Reconfigure{})
-	do(0, core.AddNode{ID: "node-1", Attributes: map[string]string{"si/instance-type": "m5.large"}})
-	do(0, core.AddApplication{ID: "agents-app", Queue: "root.sys.agents", User: "root"}, accept("agents-app"))
-	do(0, core.AddApplication{ID: "done-app", Queue: "root.sys.agents", User: "anna"}, accept("done-app"))
-	do(0, core.AddApplication{ID: "filler-app", Queue: "root.low", User: "anna"}, accept("filler-app"))
-	do(time.Second, core.AddApplication{ID: "lost-app", Queue: "root.none", User: "bob", Groups: []string{"staff"}},
-		&si.RejectedApplication{ApplicationID: "lost-app", Reason: "queue root.none does not exist"})
-	do(time.Second, nil, enter("filler-app", core.Accepted, ""))
-	do(time.Minute, nil, enter("filler-app", core.Running, ""), placed("filler-0", "node-1"), placed("filler-1", "node-1"), placed("filler-2", "node-1"), placed("filler-3", "node-2"))
-	do(2*time.Minute, nil, enter("done-app", core.Accepted, ""), enter("done-app", core.Running, ""), enter("done-app", core.Completing, "nothing is left to run"))
-	do(150*time.Second, nil, enter("done-app", core.Completed, ""))
-
-	plan := func(agent, victim string) any {
-		return core.Preemption{
+	allocation := func(app core.ApplicationID, key core.AllocationKey, node core.NodeID) *core.Allocation {
+		if app == "agents-app" {
+			return &core.Allocation{Key: key, Application: app, Node: node, Amounts: w.amounts(t, 500, 1<<29, 1)}
+		}
+		return &core.Allocation{Key: key, Application: app, Node: node, Amounts: w.amounts(t, 1000, 1<<30, 1)}
+	}
+	placed := func(key core.AllocationKey, node core.NodeID) core.Event {
+		return core.Placed{Allocation: allocation("filler-app", key, node)}
+	}
+	planned := func(agent, victim string) core.Event {
+		return &core.PreemptionPlanned{
 			Application: "agents-app", Key: core.AllocationKey(agent), Queue: "root.sys.agents", Node: "node-1", Plan: w.plan(t, agent, victim),
 		}
 	}
-	do(3*time.Minute, nil, enter("agents-app", core.Accepted, ""), plan("agent-0", "filler-0"))
-	do(200*time.Second, core.ReleaseAllocation{Application: "filler-app", Key: "filler-0", Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER})
-	agents := core.ResourceOf(w.kinds, w.amounts(t, 500, 1<<29, 1))
-	do(201*time.Second, nil, &si.Allocation{AllocationKey: "agent-0", ApplicationID: "agents-app", NodeID: "node-1", ResourcePerAlloc: agents},
-		enter("agents-app", core.Running, ""))
-	do(20*time.Minute, core.ReleaseAllocation{Application: "agents-app", Key: "agent-0"}, enter("agents-app", core.Completing, "nothing is left to run"))
-	do(time.Hour, nil, enter("agents-app", core.Accepted, ""),
-		&si.UpdateContainerSchedulingStateRequest{
-			ApplicationID: "agents-app", AllocationKey: "agent-1", Reason: "no node can take the request",
-			State: si.UpdateContainerSchedulingStateRequest_FAILED,
-		},
-		plan("agent-1", "filler-2"))
+	waits := func(agent core.AllocationKey) core.Event {
+		return core.AskAdded{Allocation: allocation("agents-app", agent, "")}
+	}
+	do(0, &core.Reconfigured{After: core.QueueConfig{Name: "root"}})
+	do(0, &core.NodeAdded{ID: "node-1", Attributes: map[string]string{"si/instance-type": "m5.large"}})
+	do(0, accept("agents-app", "root"))
+	do(0, accept("done-app", "anna"))
+	do(0, accept("filler-app", "anna"))
+	do(time.Second, &core.ApplicationRejected{
+		ID: "lost-app", Queue: "root.none", User: "bob", Groups: []string{"staff"}, Reason: "queue root.none does not exist",
+	})
+	do(time.Second, enter("filler-app", core.Accepted, ""))
+	do(time.Minute, enter("filler-app", core.Running, ""),
+		placed("filler-0", "node-1"), placed("filler-1", "node-1"), placed("filler-2", "node-1"), placed("filler-3", "node-2"))
+	do(2*time.Minute, enter("done-app", core.Accepted, ""), enter("done-app", core.Running, ""), enter("done-app", core.Completing, "nothing is left to run"))
+	do(150*time.Second, enter("done-app", core.Completed, ""), &core.ApplicationGone{ID: "done-app", Queue: queues["done-app"], State: core.Completed})
+
+	do(3*time.Minute, waits("agent-0"), enter("agents-app", core.Accepted, ""), planned("agent-0", "filler-0"))
+	do(200*time.Second, &core.Ended{Allocation: allocation("filler-app", "filler-0", "node-1"), Cause: core.CausePreempted, Evicted: true})
+	do(201*time.Second, core.Placed{Allocation: allocation("agents-app", "agent-0", "node-1")}, enter("agents-app", core.Running, ""))
+	do(20*time.Minute, &core.Ended{Allocation: allocation("agents-app", "agent-0", "node-1"), Cause: core.CauseReleased},
+		enter("agents-app", core.Completing, "nothing is left to run"))
+	do(time.Hour, waits("agent-1"), enter("agents-app", core.Accepted, ""),
+		&core.Unschedulable{Allocation: allocation("agents-app", "agent-1", ""), Reason: "no node can take the request"},
+		planned("agent-1", "filler-2"))
 	return a
 }

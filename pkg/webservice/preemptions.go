@@ -5,42 +5,40 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// preemptionJSON is a plan to make room, or to have a queue give back, and what
+// preemptionJSON is a plan to make room, or to bring a queue below its max, and what
 // came of it.
 type preemptionJSON struct {
-	Time          time.Time          `json:"time"`
+	Time          nanoseconds        `json:"time"`
 	Trigger       string             `json:"trigger"`
-	AllocationKey core.AllocationKey `json:"allocationKey,omitempty"` // the ask, unless a queue gives back
+	AllocationKey core.AllocationKey `json:"allocationKey,omitempty"` // the ask; none with the trigger quota
 	ApplicationID core.ApplicationID `json:"applicationId,omitempty"`
 	QueueName     core.QueuePath     `json:"queueName,omitempty"`
 	NodeID        core.NodeID        `json:"nodeId,omitempty"`
-	Verdict       string             `json:"verdict"`
+	Summary       string             `json:"summary"`
 	Lines         []string           `json:"lines"`
 	Victims       []evictedJSON      `json:"victims"`
 	Outcome       string             `json:"outcome"`
 	OutcomeReason string             `json:"outcomeReason,omitempty"`
-	OutcomeTime   time.Time          `json:"outcomeTime,omitempty"`
+	OutcomeTime   nanoseconds        `json:"outcomeTime,omitempty"`
 	PlacedNode    core.NodeID        `json:"placedNode,omitempty"` // where the ask runs
 }
 
-// evictedJSON is an allocation that was told to go: it leaves, is stuck because it
-// has not gone in time, or has ended.
+// evictedJSON is an allocation that was evicted: it is releasing, is overdue because
+// it has not ended in time, or has ended.
 type evictedJSON struct {
 	AllocationKey core.AllocationKey `json:"allocationKey"`
 	ApplicationID core.ApplicationID `json:"applicationId,omitempty"` // not of another scheduler
 	QueueName     core.QueuePath     `json:"queueName,omitempty"`
 	NodeID        core.NodeID        `json:"nodeId,omitempty"`
-	Resource      resources.Amounts  `json:"resource,omitempty"`
+	Resource      quantities         `json:"resource,omitempty"`
 	Priority      int32              `json:"priority,string"`
 	State         string             `json:"state"`
-	EndTime       time.Time          `json:"endTime,omitempty"`
+	EndTime       nanoseconds        `json:"endTime,omitempty"`
 }
 
 // preemptions answers GET /ws/v1/partition/{partition}/preemptions: the last plans,
@@ -80,9 +78,9 @@ func sinceTest(value string) (func(*archive.Plan) bool, error) {
 
 func (at *snapshot) fillPreemption(p *archive.Plan, out *preemptionJSON) {
 	*out = preemptionJSON{
-		Time: p.At, Trigger: p.Trigger.String(), AllocationKey: p.Key, ApplicationID: p.Application, QueueName: p.Queue, NodeID: p.Node,
-		Verdict: p.Decision.Summary(at.kinds), Lines: strings.Split(p.Decision.Explain(at.kinds), "\n"),
-		Outcome: p.Outcome.String(), OutcomeReason: p.Reason, OutcomeTime: p.Until, PlacedNode: p.On,
+		Time: nanosecondsOf(p.At), Trigger: p.Trigger.String(), AllocationKey: p.Key, ApplicationID: p.Application, QueueName: p.Queue, NodeID: p.Node,
+		Summary: p.Decision.Summary(at.kinds), Lines: strings.Split(p.Decision.Explain(at.kinds), "\n"),
+		Outcome: p.Outcome.String(), OutcomeReason: p.Reason, OutcomeTime: nanosecondsOf(p.Until), PlacedNode: p.On, Victims: []evictedJSON{},
 	}
 	for i := range p.Victims {
 		out.Victims = append(out.Victims, at.victimOf(&p.Victims[i]))
@@ -92,14 +90,14 @@ func (at *snapshot) fillPreemption(p *archive.Plan, out *preemptionJSON) {
 func (at *snapshot) victimOf(v *archive.Victim) evictedJSON {
 	out := evictedJSON{
 		AllocationKey: v.Key, ApplicationID: v.Application, QueueName: v.Queue, NodeID: v.Node,
-		Resource: v.Amounts, Priority: v.Priority, State: "leaving", EndTime: v.Ended,
+		Resource: at.amounts(v.Amounts), Priority: v.Priority, State: "releasing", EndTime: nanosecondsOf(v.Ended),
 	}
 	n := at.node(v.Node)
 	switch {
 	case !v.Ended.IsZero():
 		out.State = "ended"
 	case n != nil && slices.ContainsFunc(n.Evictions, func(l core.Eviction) bool { return l.Key == v.Key && l.Overdue }):
-		out.State = "stuck"
+		out.State = "overdue"
 	}
 	return out
 }

@@ -16,10 +16,10 @@ const itemsMax = math.MaxInt32
 // A selection is a value of which only some fields are written and, if it is a
 // list, only some elements are there.
 type selection struct {
-	value  any    // a sequence, or a pointer to a struct
-	shape  *shape // the fields
-	total  int    // of a list, before limit and offset
-	paged  bool   // it is a list
+	value  any      // a lazyList, or a pointer to a struct
+	fields []string // nil is all
+	total  int      // of a list, before limit and offset
+	paged  bool     // it is a list
 	offset int
 	limit  int // zero without one
 }
@@ -70,19 +70,19 @@ func (p parameters) number(name string, least, fallback int) (int, error) {
 	return int(n), nil
 }
 
-// fields is what is left of a shape.
-func (p parameters) fields(s *shape) (*shape, error) {
+// fields is which fields of a struct are wanted, in its own order; nil is all.
+func (p parameters) fields(of reflect.Type) ([]string, error) {
 	value, given, err := p.one("fields")
 	if err != nil || !given {
-		return s, err
+		return nil, err
 	}
-	names := strings.Split(value, ",")
-	for _, name := range names {
-		if !s.has(name) {
-			return nil, bad("Parameter fields names %.40q, which is no field; there are: %s", name, strings.Join(s.names(), ", "))
+	all, wanted := fieldsOf(of), strings.Split(value, ",")
+	for _, name := range wanted {
+		if !slices.Contains(all, name) {
+			return nil, bad("Parameter fields names %.40q, which is no field; there are: %s", name, strings.Join(all, ", "))
 		}
 	}
-	return s.only(names), nil
+	return slices.DeleteFunc(all, func(name string) bool { return !slices.Contains(wanted, name) }), nil
 }
 
 // wanted reports whether the query asks for a field, or for all.
@@ -91,16 +91,8 @@ func wanted(r *http.Request, field string) bool {
 	return len(values) == 0 || slices.Contains(strings.Split(values[0], ","), field)
 }
 
-func (s *shape) names() []string {
-	out := make([]string, len(s.fields))
-	for i, f := range s.fields {
-		out[i] = f.name
-	}
-	return out
-}
-
 // page is the selection that the query asks of a list, without its elements.
-func (p parameters) page(of *shape) (*selection, error) {
+func (p parameters) page(of reflect.Type) (*selection, error) {
 	fields, err := p.fields(of)
 	if err != nil {
 		return nil, err
@@ -113,7 +105,7 @@ func (p parameters) page(of *shape) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &selection{shape: fields, paged: true, offset: offset, limit: limit}, nil
+	return &selection{fields: fields, paged: true, offset: offset, limit: limit}, nil
 }
 
 // list answers with what fill makes of the elements that the query asks for.
@@ -122,7 +114,7 @@ func list[S, T any](r *http.Request, all []S, fill func(S, *T), filters ...filte
 	if err != nil {
 		return nil, err
 	}
-	page, err := p.page(shapeOf(reflect.TypeFor[T]()))
+	page, err := p.page(reflect.TypeFor[T]())
 	if err != nil {
 		return nil, err
 	}
@@ -163,18 +155,29 @@ func pick[S any](all []S, p parameters, filters []filter[S]) ([]S, error) {
 	return all, nil
 }
 
-// object answers with the fields of one object, a pointer to a struct, that the
-// query asks for.
-func object[T any](r *http.Request, value *T) (any, error) {
+// one answers with the fields of one object, a pointer to a struct, that the query
+// asks for.
+func one[T any](r *http.Request, value *T) (any, error) {
 	p, err := parametersOf(r)
 	if err != nil {
 		return nil, err
 	}
-	fields, err := p.fields(shapeOf(reflect.TypeFor[T]()))
+	fields, err := p.fields(reflect.TypeFor[T]())
 	if err != nil {
 		return nil, err
 	}
-	return &selection{value: value, shape: fields}, nil
+	return &selection{value: value, fields: fields}, nil
+}
+
+// encode writes what was chosen.
+func (s *selection) encode(e *encoder) {
+	e.fields, e.level = s.fields, 1
+	if values, ok := s.value.(lazyList); ok {
+		e.level = 2
+		values.encode(e)
+		return
+	}
+	e.any(s.value)
 }
 
 // describe says in the head how much there is and where it goes on.

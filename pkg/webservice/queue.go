@@ -42,12 +42,64 @@ type queueJSON struct {
 	PriorityOffset       int32             `json:"priorityOffset,omitempty"`
 
 	// What is new: what nominated asks are going to get, since when the queue is
-	// over its max, and what it gives back, in words.
-	PromisedResource resources.Amounts `json:"promisedResource,omitempty"`
-	Applications     int               `json:"applications,omitempty"` // in any state, of a leaf
-	OverMaxSince     time.Time         `json:"overMaxSince,omitempty"`
-	GivesBack        string            `json:"givesBack,omitempty"`
-	GaveBack         time.Time         `json:"gaveBack,omitempty"`
+	// over its max, and the last plan to bring it below its max, in words.
+	NominatedResource resources.Amounts `json:"nominatedResource,omitempty"`
+	Applications      int               `json:"applications,omitempty"` // in any state, of a leaf
+	OverMaxSince      time.Time         `json:"overMaxSince,omitempty"`
+	QuotaPlan         string            `json:"quotaPlan,omitempty"`
+	QuotaPlanned      time.Time         `json:"quotaPlanned,omitempty"`
+}
+
+func (q *queueJSON) encode(e *encoder) {
+	e.open('{')
+	e.text("queuename", string(q.QueueName))
+	e.text("status", q.Status)
+	e.text("partition", q.Partition)
+	e.amounts("pendingResource", q.PendingResource)
+	e.limits("maxResource", q.MaxResource)
+	e.amounts("guaranteedResource", q.GuaranteedResource)
+	e.amounts("allocatedResource", q.AllocatedResource)
+	e.amounts("preemptingResource", q.PreemptingResource)
+	e.limits("headroom", q.Headroom)
+	e.truth("isLeaf", q.IsLeaf)
+	e.truth("isManaged", q.IsManaged)
+	e.texts("properties", q.Properties)
+	e.textIf("parent", string(q.Parent))
+	if q.Template != nil {
+		e.other("template", q.Template)
+	}
+	q.encodeChildren(e)
+	e.amounts("absUsedCapacity", q.AbsUsedCapacity)
+	e.integerIf("maxRunningApps", int64(q.MaxRunningApps))
+	e.integerIf("runningApps", int64(q.RunningApps))
+	e.integer("currentPriority", int64(q.CurrentPriority))
+	e.text("sortingPolicy", q.SortingPolicy)
+	e.truth("prioritySorting", q.PrioritySorting)
+	e.truth("preemptionEnabled", q.PreemptionEnabled)
+	e.truth("isPreemptionFence", q.IsPreemptionFence)
+	e.text("preemptionDelay", q.PreemptionDelay)
+	e.text("quotaPreemptionDelay", q.QuotaPreemptionDelay)
+	e.truth("isPriorityFence", q.IsPriorityFence)
+	e.integerIf("priorityOffset", int64(q.PriorityOffset))
+	e.amounts("nominatedResource", q.NominatedResource)
+	e.integerIf("applications", int64(q.Applications))
+	e.timeIf("overMaxSince", q.OverMaxSince)
+	e.textIf("quotaPlan", q.QuotaPlan)
+	e.timeIf("quotaPlanned", q.QuotaPlanned)
+	e.close('}')
+}
+
+func (q *queueJSON) encodeChildren(e *encoder) {
+	if len(q.Children) > 0 && e.member("children") {
+		e.open('[')
+		for _, child := range q.Children {
+			e.next()
+			child.encode(e)
+			e.spare()
+		}
+		e.close(']')
+	}
+	encodeNames(e, "childNames", q.ChildNames)
 }
 
 // templateJSON is what a queue gives to those that are made below it.
@@ -71,7 +123,7 @@ func (s *Service) queues(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return object(r, at.queues())
+	return one(r, at.queues())
 }
 
 // queue answers GET /ws/v1/partition/{partition}/queue/{queue}, with what is
@@ -94,7 +146,7 @@ func (s *Service) queue(r *http.Request) (any, error) {
 		left = t.headroom(above, left)
 	}
 	out := t.show(way[len(way)-1], left, r.URL.Query().Has("subtree"))
-	return object(r, out)
+	return one(r, out)
 }
 
 // queuePath is the queue that a request is about. Case does not count.
@@ -152,13 +204,13 @@ func (t *tree) show(q *core.QueueView, above resources.Limits, below bool) *queu
 		AllocatedResource: q.Used, PreemptingResource: q.Releasing, Headroom: left,
 		IsLeaf: q.Leaf, IsManaged: true, Parent: parentOf(q.Path),
 		AbsUsedCapacity: used(q.Used, most), RunningApps: t.runningBelow(q), CurrentPriority: q.Priority,
-		PromisedResource: q.Nominated, Applications: q.Applications, OverMaxSince: q.OverMaxSince, GaveBack: q.QuotaPlanned,
+		NominatedResource: q.Nominated, Applications: q.Applications, OverMaxSince: q.OverMaxSince, QuotaPlanned: q.QuotaPlanned,
 	}
 	if q.Draining {
 		out.Status = "Draining"
 	}
 	if q.QuotaPlan != nil {
-		out.GivesBack = q.QuotaPlan.Summary(t.kinds)
+		out.QuotaPlan = q.QuotaPlan.Summary(t.kinds)
 	}
 	out.configure(q.Properties)
 	if w := t.configured[q.Path]; w != nil {

@@ -19,8 +19,6 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
 // serving is a server that runs until the test ends.
@@ -139,10 +137,10 @@ type slow struct {
 	asked, answer chan struct{}
 }
 
-func (s *slow) Glance(name string) (*core.View, error) {
+func (s *slow) Snapshot(ctx context.Context, name string) (Snapshot, error) {
 	close(s.asked)
 	<-s.answer
-	return s.world.Glance(name)
+	return s.world.Snapshot(ctx, name)
 }
 
 // TestStop lets a request end that is under way, and cuts it off when the time for

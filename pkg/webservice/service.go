@@ -1,15 +1,17 @@
 package webservice
 
 import (
+	"context"
 	"errors"
 	"net/http"
-	"sync"
+	"runtime"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/flight"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -19,15 +21,27 @@ type Views interface {
 	// Partitions are the names of all partitions, sorted. A name begins with that
 	// of the resource manager in brackets, if there is one: "[rm]default".
 	Partitions() []string
-	// Glance is a partition as it is at some moment after the call, by its name from
-	// Partitions.
-	Glance(partition string) (*core.View, error)
+	// View is a partition as it is after all that was sent to it before the call. It
+	// waits for the partition until the context ends, and its error is then that of
+	// the context.
+	View(ctx context.Context, partition string) (*core.View, error)
+	// Snapshot is a partition as it is if it answers soon, and otherwise as it was
+	// when it answered last. It waits only for the first view of all.
+	Snapshot(ctx context.Context, partition string) (Snapshot, error)
+	// Unanswered is how long a partition has not answered; zero if it answers.
+	Unanswered(partition string) time.Duration
 }
 
-// A Payer is told what answers cost that are made from views of a partition. Views that
-// are one as well can let readers wait while they are busy.
-type Payer interface {
-	Charge(partition string, took time.Duration)
+// A Snapshot is a view that may not be the current one.
+type Snapshot = struct {
+	View *core.View
+	Age  time.Duration // zero if it is the current one
+}
+
+// A ReadCostReporter hears how long it took to make an answer from views of a
+// partition. Views that are one as well can hold readers back while they are busy.
+type ReadCostReporter interface {
+	ReportReadCost(partition string, took time.Duration)
 }
 
 // Configuration is the configuration in use.
@@ -106,12 +120,12 @@ func (c Config) Validate() error {
 // A Service answers HTTP requests. It has two handlers, so that what only
 // debugging needs can be kept from where the rest is offered.
 type Service struct {
-	config  Config
-	rest    *router
-	debug   *router
-	packers *packers
-	desk    *desk
-	dumping sync.Mutex // held while a state dump is made: it is large
+	config   Config
+	rest     *router
+	debug    *router
+	compress func(http.Handler) http.HandlerFunc
+	replies  *replies
+	dumps    *replies
 }
 
 // New makes a service. The error is that of Config.Validate.
@@ -122,7 +136,10 @@ func New(config Config) (*Service, error) {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	s := &Service{config: config, packers: newPackers(), desk: newDesk()}
+	s := &Service{
+		config: config, compress: newCompression(),
+		replies: flight.New[subject, *reply](runtime.GOMAXPROCS(0) / 2), dumps: flight.New[subject, *reply](1),
+	}
 	s.rest = newRouter(s.routes())
 	s.rest.page = config.Dashboard
 	s.debug = newRouter(s.debugRoutes())
@@ -150,7 +167,7 @@ func (s *Service) routes() []route {
 		{path: "/ws/v1/openapi.json", get: s.answer(openAPIJSON)},
 		{path: "/ws/v1/openapi.yaml", get: s.answer(openAPIYAML)},
 		{path: "/ws/v1/partitions", get: s.survey(s.partitions)},
-		{path: "/ws/v1/scheduler/healthcheck", get: s.survey(s.health)},
+		{path: "/ws/v1/scheduler/healthcheck", get: s.offerHealth()},
 		{path: "/ws/v1/scheduler/node-utilizations", get: s.survey(s.utilizations)},
 		{path: partition + "/placementrules", get: s.answer(s.rules)},
 		{path: partition + "/queues", get: s.answer(s.queues)},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
@@ -24,21 +25,22 @@ type snapshot struct {
 	// gone is the applications that ended and those that were rejected, the oldest
 	// first, the same each time.
 	gone func() (ended, rejected []*archive.ApplicationRecord)
-	// leaving is who was told to go, on whatever node, found once.
-	leaving func() map[core.AllocationKey]bool
+	// evicted is the allocations that are being evicted on all nodes, found once.
+	evicted func() map[core.AllocationKey]bool
+	age     time.Duration // of the view; zero if it is the current one
 }
 
 // snapshot is the partition that a request is about.
 func (s *Service) snapshot(r *http.Request) (*snapshot, error) {
-	views := sightOf(r)
+	views := viewsOf(r)
 	if len(views) == 0 {
 		return nil, missing("Partition")
 	}
 	return s.look(views[0])
 }
 
-// find is the partition that somebody means who may leave out the resource
-// manager. If two have partitions of that name it is that of the first.
+// find is the partition with a name, which may leave out the resource manager. If
+// two have partitions of that name it is that of the first.
 func find(partitions []string, name string) (string, bool) {
 	if slices.Contains(partitions, name) {
 		return name, true
@@ -61,17 +63,17 @@ func split(full string) (cluster, name string) {
 	return "", full
 }
 
-// look takes the snapshot of one partition.
-func (s *Service) look(v seen) (*snapshot, error) {
+// look makes the snapshot of one partition.
+func (s *Service) look(v requestView) (*snapshot, error) {
 	if v.err != nil {
 		if !slices.Contains(s.config.Views.Partitions(), v.partition) {
 			return nil, missing("Partition") // it was there a moment ago
 		}
 		return nil, fmt.Errorf("%w: %w", errUnavailable, v.err)
 	}
-	at := &snapshot{View: v.view, kinds: s.config.Kinds, past: s.config.Archive.Book(v.partition)}
+	at := &snapshot{View: v.view, kinds: s.config.Kinds, past: s.config.Archive.Book(v.partition), age: v.age}
 	at.gone = sync.OnceValues(func() (ended, rejected []*archive.ApplicationRecord) { return at.past.Finished(s.config.Now()) })
-	at.leaving = sync.OnceValue(func() map[core.AllocationKey]bool { return leavingOf(v.view) })
+	at.evicted = sync.OnceValue(func() map[core.AllocationKey]bool { return evictionsOf(v.view) })
 	at.cluster, at.name = split(v.partition)
 	if document := s.document(); document != nil {
 		for i := range document.Definitions {
@@ -83,21 +85,21 @@ func (s *Service) look(v seen) (*snapshot, error) {
 	return at, nil
 }
 
-func leavingOf(v *core.View) map[core.AllocationKey]bool {
-	leaving := map[core.AllocationKey]bool{}
+func evictionsOf(v *core.View) map[core.AllocationKey]bool {
+	evicted := map[core.AllocationKey]bool{}
 	for _, n := range v.Nodes {
-		for _, l := range n.Evictions {
-			leaving[l.Key] = true
+		for _, one := range n.Evictions {
+			evicted[one.Key] = true
 		}
 	}
-	return leaving
+	return evicted
 }
 
-// all takes the snapshots of all partitions, in the order of their names. One that
-// goes meanwhile is left out.
+// all is the snapshots of all partitions, in the order of their names. One that
+// is removed meanwhile is left out.
 func (s *Service) all(r *http.Request) ([]*snapshot, error) {
 	var out []*snapshot
-	for _, v := range sightOf(r) {
+	for _, v := range viewsOf(r) {
 		at, err := s.look(v)
 		if err == nil {
 			out = append(out, at)

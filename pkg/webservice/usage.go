@@ -28,9 +28,11 @@ type groupJSON struct {
 // usageJSON is what is used in a queue and below.
 type usageJSON struct {
 	QueuePath           core.QueuePath       `json:"queuePath"`
-	ResourceUsage       resources.Amounts    `json:"resourceUsage,omitempty"`
+	ResourceUsage       quantities           `json:"resourceUsage,omitempty"`
 	RunningApplications []core.ApplicationID `json:"runningApplications,omitempty"`
 	Children            []*usageJSON         `json:"children,omitempty"`
+
+	sum resources.Amounts // becomes ResourceUsage
 }
 
 // users answers GET /ws/v1/partition/{partition}/usage/users.
@@ -58,7 +60,7 @@ func (s *Service) user(r *http.Request) (any, error) {
 	if i < 0 {
 		return nil, missing("User")
 	}
-	return object(r, users[i])
+	return one(r, users[i])
 }
 
 // groups answers GET /ws/v1/partition/{partition}/usage/groups: no group has a
@@ -81,7 +83,7 @@ func (s *Service) group(r *http.Request) (any, error) {
 	return nil, missing("Group")
 }
 
-// users is what all users have who have applications, by name.
+// users is what all users with applications have, by name.
 func (at *snapshot) users() []*userJSON {
 	var out []*userJSON
 	applications := slices.Clone(at.Applications)
@@ -97,13 +99,24 @@ func (at *snapshot) users() []*userJSON {
 		}
 		out[len(out)-1].Queues.add(app)
 	}
+	for _, u := range out {
+		u.Queues.finish(at)
+	}
 	return out
+}
+
+// finish says by kind what was added up.
+func (u *usageJSON) finish(at *snapshot) {
+	u.ResourceUsage = at.amounts(u.sum)
+	for _, child := range u.Children {
+		child.finish(at)
+	}
 }
 
 // add books an application on the way to its queue. Applications come sorted by
 // queue, so that of the children only the last can be on it.
 func (u *usageJSON) add(app *core.ApplicationView) {
-	u.ResourceUsage.Add(app.Used)
+	u.sum.Add(app.Used)
 	u.RunningApplications = append(u.RunningApplications, app.ID)
 	if u.QueuePath == app.Queue || !within(app.Queue, u.QueuePath) {
 		return

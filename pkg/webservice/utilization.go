@@ -41,10 +41,10 @@ func (s *Service) utilizations(r *http.Request) (any, error) {
 }
 
 func fillUtilizations(at *snapshot, out *utilizationsJSON) {
-	out.ClusterID, out.Partition = at.cluster, at.name
+	*out = utilizationsJSON{ClusterID: at.cluster, Partition: at.name, Utilizations: []utilizationJSON{}}
 	for _, k := range sortedKinds(at.kinds) {
 		if at.Capacity.Of(k.number) > 0 {
-			out.Utilizations = append(out.Utilizations, utilizationJSON{at.kinds.Name(k.number), distribution(at.Nodes, k.number)})
+			out.Utilizations = append(out.Utilizations, utilizationJSON{k.name, distribution(at.Nodes, k.number)})
 		}
 	}
 }

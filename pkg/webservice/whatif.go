@@ -27,13 +27,13 @@ const (
 // questionJSON is the body of a what-if: asks that would come, a configuration
 // that would be in effect, and for how long to wait for what comes of it.
 type questionJSON struct {
-	Asks   []wishJSON `json:"asks"`
-	Config string     `json:"config"` // YAML, of all partitions
-	Within string     `json:"within"` // such as 30s
+	Asks   []newAskJSON `json:"asks"`
+	Config string       `json:"config"` // YAML, of all partitions
+	Within string       `json:"within"` // such as 30s
 }
 
-// wishJSON is asks that are alike.
-type wishJSON struct {
+// newAskJSON is asks that would come, all alike.
+type newAskJSON struct {
 	AllocationKey  core.AllocationKey `json:"allocationKey"`
 	ApplicationID  core.ApplicationID `json:"applicationId"`
 	Resource       map[string]int64   `json:"resource"`
@@ -44,13 +44,15 @@ type wishJSON struct {
 
 // outcomeJSON is what would come of it.
 type outcomeJSON struct {
-	Asks    []fateJSON   `json:"asks"`
-	Victims []victimJSON `json:"victims"`
-	Others  []fateJSON   `json:"others"` // asks that wait now and would not
-	Beyond  []beyondJSON `json:"beyond"` // queues that would use more than their max
+	Asks    []askOutcomeJSON `json:"asks"`
+	Victims []victimJSON     `json:"victims"`
+	Others  []askOutcomeJSON `json:"others"`  // asks that wait now and would not
+	OverUse []overUseJSON    `json:"overUse"` // queues that would use more than their max
+
+	Age time.Duration `json:"age,omitempty"` // ns, of the view if it is not the current one
 }
 
-type fateJSON struct {
+type askOutcomeJSON struct {
 	AllocationKey core.AllocationKey `json:"allocationKey"`
 	NodeID        core.NodeID        `json:"nodeId,omitempty"`        // where it would run at once
 	NominatedNode core.NodeID        `json:"nominatedNode,omitempty"` // where room would be made
@@ -64,9 +66,9 @@ type victimJSON struct {
 	Message       string             `json:"message"`
 }
 
-type beyondJSON struct {
-	QueueName core.QueuePath    `json:"queueName"`
-	By        resources.Amounts `json:"by"`
+type overUseJSON struct {
+	QueueName core.QueuePath `json:"queueName"`
+	By        quantities     `json:"by"`
 }
 
 // whatIf answers POST /ws/v1/partition/{partition}/whatif. It changes nothing.
@@ -84,22 +86,24 @@ func (s *Service) whatIf(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, bad("%v", err)
 	}
-	out := &outcomeJSON{Asks: fatesOf(outcome.Fates), Others: fatesOf(outcome.Others), Victims: []victimJSON{}, Beyond: []beyondJSON{}}
+	out := &outcomeJSON{
+		Asks: at.askOutcomes(outcome.Asks), Others: at.askOutcomes(outcome.Others), Victims: []victimJSON{}, OverUse: []overUseJSON{}, Age: at.age,
+	}
 	for _, v := range outcome.Victims {
 		out.Victims = append(out.Victims, victimJSON{v.Key, v.Application, v.Message})
 	}
-	for _, b := range outcome.Beyond {
-		out.Beyond = append(out.Beyond, beyondJSON{b.Queue, b.By})
+	for _, u := range outcome.OverUse {
+		out.OverUse = append(out.OverUse, overUseJSON{u.Queue, at.amounts(u.By)})
 	}
-	return object(r, out)
+	return one(r, out)
 }
 
-func fatesOf(fates []explain.AskOutcome) []fateJSON {
-	list := make([]fateJSON, len(fates))
-	for i, f := range fates {
-		list[i] = fateJSON{AllocationKey: f.Key, NodeID: f.Placed, NominatedNode: f.Nominated, Refused: f.Refused}
-		if f.Waits != nil {
-			list[i].Waits = explanationOf(f.Waits)
+func (at *snapshot) askOutcomes(outcomes []explain.AskOutcome) []askOutcomeJSON {
+	list := make([]askOutcomeJSON, len(outcomes))
+	for i, o := range outcomes {
+		list[i] = askOutcomeJSON{AllocationKey: o.Key, NodeID: o.Placed, NominatedNode: o.Nominated, Refused: o.Refused}
+		if o.Waits != nil {
+			list[i].Waits = at.explanationOf(o.Waits)
 		}
 	}
 	return list
@@ -124,23 +128,23 @@ func (at *snapshot) question(r *http.Request, now time.Time) (explain.Question, 
 		}
 		q.Within = within
 	}
-	for i, wish := range asked.Asks {
-		if err := at.wish(&q, wish, now); err != nil {
+	for i, ask := range asked.Asks {
+		if err := at.addAsks(&q, ask, now); err != nil {
 			return q, bad("asks[%d]: %v", i, err)
 		}
 	}
 	if asked.Config != "" {
-		wanted, err := at.wanted(asked.Config)
+		config, err := at.parseConfig(asked.Config)
 		if err != nil {
 			return q, bad("config: %v", err)
 		}
-		q.Config = wanted
+		q.Config = config
 	}
 	return q, nil
 }
 
-// wish adds asks that are alike to a question.
-func (at *snapshot) wish(q *explain.Question, w wishJSON, now time.Time) error {
+// addAsks adds asks that are alike to a question.
+func (at *snapshot) addAsks(q *explain.Question, w newAskJSON, now time.Time) error {
 	count := max(w.Count, 1)
 	switch {
 	case w.AllocationKey == "":
@@ -155,7 +159,7 @@ func (at *snapshot) wish(q *explain.Question, w wishJSON, now time.Time) error {
 		case !known:
 			return fmt.Errorf("no node or queue has any %q", name)
 		case w.Resource[name] < 0 || w.Resource[name] == math.MaxInt64:
-			return fmt.Errorf("%s is %d, which nobody can ask for", name, w.Resource[name])
+			return fmt.Errorf("%s is %d, which is no amount", name, w.Resource[name])
 		}
 		amounts.Set(kind, w.Resource[name])
 	}
@@ -172,9 +176,9 @@ func (at *snapshot) wish(q *explain.Question, w wishJSON, now time.Time) error {
 	return nil
 }
 
-// wanted is the configuration of the partition in a text. Kinds that are not
+// parseConfig is the configuration of the partition in a text. Kinds that are not
 // known yet are refused, for a question adds none.
-func (at *snapshot) wanted(text string) (*core.Config, error) {
+func (at *snapshot) parseConfig(text string) (*core.Config, error) {
 	kinds := new(resources.Kinds)
 	if _, err := config.Load(text, kinds); err != nil {
 		return nil, err

@@ -1,9 +1,11 @@
 package webservice
 
 import (
-	"encoding/json"
+	"bytes"
 	"strconv"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -12,73 +14,72 @@ import (
 )
 
 // configurationJSON is a configuration after validation, with what was left out
-// filled in. The same types are written as YAML, by the names of the keys, and
-// that can be loaded again.
+// filled in. The same types are written as YAML, which can be loaded again.
 type configurationJSON struct {
-	Partitions []partitionConfigJSON
+	Partitions []partitionConfigJSON `yaml:",omitempty"`
 	Checksum   string
-	Extra      map[string]string `json:",omitempty"`
+	Extra      map[string]string `json:",omitempty" yaml:",omitempty"`
 }
 
 type partitionConfigJSON struct {
 	Name              string
-	Queues            []queueConfigJSON
-	PlacementRules    []ruleConfigJSON `json:",omitempty"`
+	Queues            []queueConfigJSON `yaml:",omitempty"`
+	PlacementRules    []ruleConfigJSON  `json:",omitempty" yaml:",omitempty"`
 	Preemption        preemptionConfigJSON
 	NodeSortPolicy    nodeSortConfigJSON
-	UserGroupResolver *resolverConfigJSON `json:",omitempty"`
+	UserGroupResolver *resolverConfigJSON `json:",omitempty" yaml:",omitempty"`
 }
 
 type queueConfigJSON struct {
 	Name            string
-	Parent          bool                 `json:",omitempty"`
-	Resources       *resourcesConfigJSON `json:",omitempty"`
-	MaxApplications uint64               `json:",omitempty"`
-	Properties      map[string]string    `json:",omitempty"`
-	AdminACL        string               `json:",omitempty"`
-	SubmitACL       string               `json:",omitempty"`
-	ChildTemplate   *templateConfigJSON  `json:",omitempty"`
-	Queues          []queueConfigJSON    `json:",omitempty"`
-	Limits          []limitConfigJSON    `json:",omitempty"`
+	Parent          bool                 `json:",omitempty" yaml:",omitempty"`
+	Resources       *resourcesConfigJSON `json:",omitempty" yaml:",omitempty"`
+	MaxApplications uint64               `json:",omitempty" yaml:",omitempty"`
+	Properties      map[string]string    `json:",omitempty" yaml:",omitempty"`
+	AdminACL        string               `json:",omitempty" yaml:",omitempty"`
+	SubmitACL       string               `json:",omitempty" yaml:",omitempty"`
+	ChildTemplate   *templateConfigJSON  `json:",omitempty" yaml:",omitempty"`
+	Queues          []queueConfigJSON    `json:",omitempty" yaml:",omitempty"`
+	Limits          []limitConfigJSON    `json:",omitempty" yaml:",omitempty"`
 }
 
 // resourcesConfigJSON holds quantities as people write them.
 type resourcesConfigJSON struct {
-	Guaranteed map[string]string `json:",omitempty"`
-	Max        map[string]string `json:",omitempty"`
+	Guaranteed map[string]string `json:",omitempty" yaml:",omitempty"`
+	Max        map[string]string `json:",omitempty" yaml:",omitempty"`
 }
 
 type templateConfigJSON struct {
-	MaxApplications uint64               `json:",omitempty"`
-	Properties      map[string]string    `json:",omitempty"`
-	Resources       *resourcesConfigJSON `json:",omitempty"`
+	MaxApplications uint64               `json:",omitempty" yaml:",omitempty"`
+	Properties      map[string]string    `json:",omitempty" yaml:",omitempty"`
+	Resources       *resourcesConfigJSON `json:",omitempty" yaml:",omitempty"`
 }
 
 type limitConfigJSON struct {
-	Limit           string            `json:",omitempty"`
-	Users           []string          `json:",omitempty"`
-	Groups          []string          `json:",omitempty"`
-	MaxResources    map[string]string `json:",omitempty"`
-	MaxApplications uint64            `json:",omitempty"`
+	Limit           string            `json:",omitempty" yaml:",omitempty"`
+	Users           []string          `json:",omitempty" yaml:",omitempty"`
+	Groups          []string          `json:",omitempty" yaml:",omitempty"`
+	MaxResources    map[string]string `json:",omitempty" yaml:",omitempty"`
+	MaxApplications uint64            `json:",omitempty" yaml:",omitempty"`
 }
 
 type ruleConfigJSON struct {
 	Name   string
-	Create bool              `json:",omitempty"`
-	Filter *filterConfigJSON `json:",omitempty"`
-	Parent *ruleConfigJSON   `json:",omitempty"`
-	Value  string            `json:",omitempty"`
+	Create bool              `json:",omitempty" yaml:",omitempty"`
+	Filter *filterConfigJSON `json:",omitempty" yaml:",omitempty"`
+	Parent *ruleConfigJSON   `json:",omitempty" yaml:",omitempty"`
+	Value  string            `json:",omitempty" yaml:",omitempty"`
 }
 
 type filterConfigJSON struct {
 	Type   string
-	Users  []string `json:",omitempty"`
-	Groups []string `json:",omitempty"`
+	Users  []string `json:",omitempty" yaml:",omitempty"`
+	Groups []string `json:",omitempty" yaml:",omitempty"`
 }
 
 type nodeSortConfigJSON struct {
 	Type            string
-	ResourceWeights map[string]json.Number `json:",omitempty"`
+	ResourceWeights map[string]decimal `json:",omitempty" yaml:",omitempty"`
 }
 
 type resolverConfigJSON struct {
@@ -104,11 +105,20 @@ type preemptionConfigJSON struct {
 	LoopWindow        string `yaml:"preemption_loop_window"`
 }
 
+// yaml is the configuration as a text.
+func (c *configurationJSON) yaml() ([]byte, error) {
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	err := encoder.Encode(c)
+	return out.Bytes(), err
+}
+
 func configurationOf(d *config.Document, extra map[string]string) *configurationJSON {
-	out := &configurationJSON{Checksum: d.Checksum, Extra: extra}
+	out := &configurationJSON{Partitions: []partitionConfigJSON{}, Checksum: d.Checksum, Extra: extra}
 	for _, p := range d.Definitions {
 		one := partitionConfigJSON{
-			Name: p.Name, PlacementRules: rulesOf(p.Rules), Preemption: preemptionOf(p.Preemption),
+			Name: p.Name, Queues: []queueConfigJSON{}, PlacementRules: rulesOf(p.Rules), Preemption: preemptionOf(p.Preemption),
 			NodeSortPolicy: nodeSortConfigJSON(*nodeSorting(p.Nodes)),
 		}
 		if p.Root != nil {
@@ -156,7 +166,7 @@ func queueOf(q *config.Queue) queueConfigJSON {
 		out.Queues = append(out.Queues, queueOf(child))
 	}
 	for _, l := range q.Limits {
-		out.Limits = append(out.Limits, limitConfigJSON{l.Text, l.Users, l.Groups, quantities(l.Max), l.ApplicationsMax})
+		out.Limits = append(out.Limits, limitConfigJSON{l.Text, l.Users, l.Groups, quantityTexts(l.Max), l.ApplicationsMax})
 	}
 	return out
 }
@@ -184,11 +194,11 @@ func resourcesOf(guaranteed, most config.Quantities) *resourcesConfigJSON {
 	if len(guaranteed) == 0 && len(most) == 0 {
 		return nil
 	}
-	return &resourcesConfigJSON{quantities(guaranteed), quantities(most)}
+	return &resourcesConfigJSON{quantityTexts(guaranteed), quantityTexts(most)}
 }
 
-// quantities are amounts as people write them: of vcore cores, or thousandths.
-func quantities(q config.Quantities) map[string]string {
+// quantityTexts are amounts as people write them: of vcore cores, or thousandths.
+func quantityTexts(q config.Quantities) map[string]string {
 	if len(q) == 0 {
 		return nil
 	}

@@ -1,0 +1,97 @@
+package webservice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// readerWait is how long a request waits for the first view of a partition. All
+// later ones come at once, if need be with their age.
+const readerWait = 10 * time.Second
+
+// requestViews is the views that a request is answered from. They are taken before
+// the request waits for its turn to be answered, so that a busy partition holds up
+// no request for another one.
+type requestViews []requestView
+
+type requestView struct {
+	partition  string
+	view       *core.View    // nil with an error
+	age        time.Duration // zero if it is the current one
+	err        error
+	unanswered time.Duration // only for the health check: how long the partition has not answered
+}
+
+type viewsKey struct{}
+
+// withViews takes the views of some partitions, and gives them to a request.
+func (s *Service) withViews(r *http.Request, partitions ...string) *http.Request {
+	return takeViews(r, partitions, s.read)
+}
+
+// takeViews reads some partitions at the same time, for a request.
+func takeViews(r *http.Request, partitions []string, read func(context.Context, string) requestView) *http.Request {
+	views := make(requestViews, len(partitions))
+	var reading sync.WaitGroup
+	for i, full := range partitions {
+		reading.Go(func() { views[i] = read(r.Context(), full) })
+	}
+	reading.Wait()
+	return r.WithContext(context.WithValue(r.Context(), viewsKey{}, views))
+}
+
+// read is a partition as it is, or as it was a moment ago if it is busy.
+func (s *Service) read(ctx context.Context, partition string) requestView {
+	ctx, cancel := context.WithTimeout(ctx, readerWait)
+	defer cancel()
+	snapshot, err := s.config.Views.Snapshot(ctx, partition)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("partition %s %w for %s", partition, errUnanswered, max(readerWait, s.config.Views.Unanswered(partition)).Round(time.Second))
+	}
+	return requestView{partition: partition, view: snapshot.View, age: snapshot.Age, err: err}
+}
+
+// reportCost says what the answer to a request cost that was begun at a moment.
+func (s *Service) reportCost(r *http.Request, began time.Time) {
+	reporter, ok := s.config.Views.(ReadCostReporter)
+	if !ok {
+		return
+	}
+	for _, v := range viewsOf(r) {
+		reporter.ReportReadCost(v.partition, time.Since(began))
+	}
+}
+
+func viewsOf(r *http.Request) requestViews {
+	views, _ := r.Context().Value(viewsKey{}).(requestViews)
+	return views
+}
+
+// name tells the views of requests apart.
+func (views requestViews) name() string {
+	var name strings.Builder
+	for _, v := range views {
+		fmt.Fprintf(&name, "\n%p %t", v.view, v.unanswered > 0)
+	}
+	return name.String()
+}
+
+// describe says in the head how old the oldest view is, in whole seconds, if it is
+// not the current one.
+func (views requestViews) describe(head http.Header) {
+	var age time.Duration
+	for _, v := range views {
+		age = max(age, v.age)
+	}
+	if age > 0 {
+		head.Set("Age", strconv.FormatInt(int64((age+time.Second-1)/time.Second), 10))
+	}
+}
