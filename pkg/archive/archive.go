@@ -3,8 +3,6 @@ package archive
 import (
 	"sync"
 	"time"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // An Archive is the books of all partitions. Its methods may be called from any
@@ -26,9 +24,9 @@ func New(config Config) (*Archive, error) {
 }
 
 // Open begins the book of a partition, in place of the one of the same name if
-// there is one. The table of kinds is that of the partition.
-func (a *Archive) Open(partition string, kinds *resources.Kinds) *Book {
-	b := newBook(a.config, kinds)
+// there is one.
+func (a *Archive) Open(partition string) *Book {
+	b := newBook(a.config)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.fold(a.books[partition])

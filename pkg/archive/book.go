@@ -8,7 +8,6 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A Book is what one partition has been. One goroutine writes it, with Observe; any
@@ -23,7 +22,6 @@ import (
 //	counts                 = applications in state Running, and all allocations
 type Book struct {
 	config Config
-	kinds  *resources.Kinds
 
 	mu           sync.Mutex
 	now          time.Time // of the last step
@@ -39,9 +37,9 @@ type Book struct {
 	finished     []*ApplicationRecord // that ended with the last step
 }
 
-func newBook(config Config, kinds *resources.Kinds) *Book {
+func newBook(config Config) *Book {
 	return &Book{
-		config: config, kinds: kinds, applications: map[core.ApplicationID]*application{},
+		config: config, applications: map[core.ApplicationID]*application{},
 		resized: map[core.AllocationKey]int64{}, instances: map[core.NodeID]string{}, plans: newPlans(),
 	}
 }

@@ -26,12 +26,9 @@ type stage struct {
 
 func newStage(t testing.TB, config Config) *stage {
 	t.Helper()
-	kinds := new(resources.Kinds)
-	vcore, err := kinds.Amounts(map[string]int64{"vcore": 10})
-	assert.NilError(t, err)
 	a, err := New(config)
 	assert.NilError(t, err)
-	return &stage{Book: a.Open("p", kinds), now: start, size: vcore}
+	return &stage{Book: a.Open("p"), now: start, size: resources.Amounts{10}}
 }
 
 func (s *stage) do(effects ...core.Event) []*ApplicationRecord {
@@ -265,14 +262,13 @@ func TestNoBook(t *testing.T) {
 func TestCountsOutliveTheirPartition(t *testing.T) {
 	a, err := New(Config{})
 	assert.NilError(t, err)
-	kinds := new(resources.Kinds)
 	run := func(b *Book, at time.Time, id core.ApplicationID) {
 		s := &stage{Book: b, now: at}
 		s.begin(id)
 		s.enter(id, core.Accepted, core.Running)
 		s.place(id, core.AllocationKey(id+"-1"))
 	}
-	first, second := a.Open("p", kinds), a.Open("q", kinds)
+	first, second := a.Open("p"), a.Open("q")
 	run(first, start, "app")
 	run(second, start, "other")
 	total := func(at time.Time) (text string) {
@@ -293,7 +289,7 @@ func TestCountsOutliveTheirPartition(t *testing.T) {
 	assert.Assert(t, a.Book("p") == nil)
 	assert.Equal(t, total(start.Add(4*time.Minute)), "2/2 2/2 1/1 ")
 	assert.Equal(t, total(start.Add(48*time.Hour)), "1/1 1/1 1/1 ")
-	again := a.Open("q", kinds)
+	again := a.Open("q")
 	assert.Assert(t, a.Book("q") == again)
 	run(again, start.Add(48*time.Hour), "new")
 	a.Close("q", again)
@@ -306,7 +302,7 @@ func TestManyReaders(t *testing.T) {
 	w := newWorld(t, 1, Config{EndedMax: 5, PlansMax: 5})
 	w.live(steps)
 	a := &Archive{books: map[string]*Book{}, config: Config{}.withDefaults(), former: map[int64]Count{}}
-	book := a.Open("p", w.kinds)
+	book := a.Open("p")
 	done := make(chan struct{})
 	var readers sync.WaitGroup
 	for range 4 {

@@ -28,6 +28,7 @@ type plan struct {
 	*Plan
 	read  bool // it is copied before it changes
 	left  int  // victims that have not ended
+	next  int  // the victim whose eviction is expected next
 	names int
 }
 
@@ -86,12 +87,20 @@ func (s *plans) close(now time.Time, ask core.AllocationKey, outcome Outcome, re
 	return closed
 }
 
-// evicted notes which allocation a victim of the last plan is.
+// evicted notes which allocation a victim of the last plan is. Evictions come in the
+// order of the victims.
 func (s *plans) evicted(a *core.Allocation, queue core.QueuePath) {
-	if p := s.victims[a.Key]; p != nil {
-		v := p.change().Victim(a.Key)
-		v.Application, v.Queue, v.Node = a.Application, queue, a.Node
+	p := s.victims[a.Key]
+	if p == nil {
+		return
 	}
+	changed := p.change()
+	v := &changed.Victims[min(p.next, len(changed.Victims)-1)]
+	if v.Key != a.Key {
+		v = changed.Victim(a.Key)
+	}
+	p.next++
+	v.Application, v.Queue, v.Node = a.Application, queue, a.Node
 }
 
 // gone notes that a victim has ended.

@@ -50,7 +50,7 @@ func (b *Book) end(e *core.Ended) {
 	if e.Evicted {
 		b.plans.gone(b.now, e.Key)
 	}
-	since := b.sinceOf(e.Allocation)
+	began := b.began(e.Allocation)
 	delete(b.resized, e.Key)
 	a := b.find(e.Application)
 	if a == nil {
@@ -60,23 +60,22 @@ func (b *Book) end(e *core.Ended) {
 	if !e.Placeholder {
 		a.used.Sub(e.Amounts)
 	}
-	use := b.useOf(e.Node, e.Amounts, since)
 	switch {
 	case e.Cause == core.CauseBindFailed: // it never ran
 		b.explain(e.Allocation, "binding failed: "+e.Message)
 	case e.Evicted || e.Cause == core.CausePreempted:
-		add(&a.Preempted, use)
+		b.use(&a.Preempted, e.Node, e.Amounts, began)
 	case e.Placeholder:
-		add(&a.Placeholders, use)
+		b.use(&a.Placeholders, e.Node, e.Amounts, began)
 	default:
-		add(&a.Used, use)
+		b.use(&a.Used, e.Node, e.Amounts, began)
 	}
 }
 
 // resize notes other amounts of an allocation that runs. It used the old ones
 // until now.
 func (b *Book) resize(e *core.Resized) {
-	use := b.useOf(e.Node, e.Before, b.sinceOf(e.Allocation))
+	began := b.began(e.Allocation)
 	b.resized[e.Key] = b.now.UnixNano()
 	a := b.find(e.Application)
 	if a == nil {
@@ -84,39 +83,34 @@ func (b *Book) resize(e *core.Resized) {
 	}
 	a.view = nil
 	if e.Placeholder {
-		add(&a.Placeholders, use)
+		b.use(&a.Placeholders, e.Node, e.Before, began)
 		return
 	}
-	add(&a.Used, use)
+	b.use(&a.Used, e.Node, e.Before, began)
 	a.used.Sub(e.Before)
 	a.used.Add(e.Amounts)
 	a.MaxUsed.Raise(a.used)
 }
 
-// sinceOf is since when an allocation has had its amounts.
-func (b *Book) sinceOf(a *core.Allocation) time.Time {
+// began is since when an allocation has had its amounts.
+func (b *Book) began(a *core.Allocation) time.Time {
 	if at, ok := b.resized[a.Key]; ok {
 		return time.Unix(0, at)
 	}
 	return a.Placed
 }
 
-// useOf is what amounts on a node come to, from a time until now.
-func (b *Book) useOf(node core.NodeID, amounts resources.Amounts, since time.Time) ResourceUsage {
+// use adds what amounts on a node came to, from a time until now.
+func (b *Book) use(to *[]ResourceUsage, node core.NodeID, amounts resources.Amounts, from time.Time) {
 	instance := b.instances[node]
 	if instance == "" {
 		instance = instanceUnknown
 	}
-	return ResourceUsage{instance, overTime(amounts, b.now.Sub(since))}
-}
-
-// add adds to a usage by type of instance.
-func add(to *[]ResourceUsage, use ResourceUsage) {
-	i, known := slices.BinarySearchFunc(*to, use.Instance, func(u ResourceUsage, instance string) int { return strings.Compare(u.Instance, instance) })
+	i, known := slices.BinarySearchFunc(*to, instance, func(u ResourceUsage, instance string) int { return strings.Compare(u.Instance, instance) })
 	if !known {
-		*to = slices.Insert(*to, i, ResourceUsage{Instance: use.Instance})
+		*to = slices.Insert(*to, i, ResourceUsage{Instance: instance})
 	}
-	(*to)[i].Amounts.Add(use.Amounts)
+	(*to)[i].Amounts.Add(overTime(amounts, b.now.Sub(from)))
 }
 
 // overTime is amounts times seconds, rounded down.

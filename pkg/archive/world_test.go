@@ -42,7 +42,7 @@ func newWorld(t testing.TB, seed uint64, config Config) *world {
 		_, err := w.kinds.Intern(name)
 		assert.NilError(t, err)
 	}
-	w.book = newBook(config.withDefaults(), w.kinds)
+	w.book = newBook(config.withDefaults())
 	first := w.config()
 	w.partition = core.NewPartition(core.Options{
 		Kinds: w.kinds, ReserveDelay: time.Second, ReserveMax: 20 * time.Second, CompletingDelay: 3 * time.Second, BatchMax: 1 + w.IntN(5),
