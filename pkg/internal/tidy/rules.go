@@ -51,6 +51,7 @@ var rules = []rule{
 	{name: "package comment", dir: packageComment},
 	{name: "documented", file: documented},
 	{name: "no paths of a machine", text: machinePaths},
+	{name: "links", tree: links},
 	{name: "words of the field", file: namesInGo, text: wordsInTexts},
 	{name: "no internal identifiers", file: identifiersInGo, text: identifiersInTexts},
 }
