@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -150,4 +152,34 @@ func TestUsage(t *testing.T) {
 		`{"queuePath":"root.a","resourceUsage":{"vcore":13},"runningApplications":["1","4","3"],"children":[`+
 		`{"queuePath":"root.a.c","resourceUsage":{"vcore":9},"runningApplications":["1","4"]},`+
 		`{"queuePath":"root.a.d","resourceUsage":{"vcore":4},"runningApplications":["3"]}]}]}}]`)
+}
+
+// TestHealthOfAPartitionThatDoesNotAnswer comes within a second, and says which one
+// it is and for how long; whether there has been a view of it or not.
+func TestHealthOfAPartitionThatDoesNotAnswer(t *testing.T) {
+	for _, seen := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.names = append(w.names, "[mycluster]other")
+			w.hangs, w.age = "[mycluster]other", 90*time.Second
+			if seen {
+				w.views[w.hangs] = w.views[w.names[0]]
+			}
+			h := w.service(t).Handler()
+			began := time.Now()
+			code, answer := checked(t, h)
+			assert.Assert(t, time.Since(began) < time.Second)
+			assert.Equal(t, code, http.StatusServiceUnavailable)
+			for i, one := range answer.HealthChecks {
+				assert.Equal(t, one.Succeeded, i != len(checks), one.Name)
+			}
+			assert.Equal(t, answer.HealthChecks[len(checks)].DiagnosisMessage, "partition [mycluster]other has not answered for 1m30s")
+
+			w.hangs, w.views["[mycluster]other"] = "", w.views[w.names[0]]
+			began = time.Now()
+			code, _ = checked(t, h)
+			assert.Equal(t, code, http.StatusOK)
+			assert.Equal(t, time.Since(began), time.Duration(0))
+		})
+	}
 }

@@ -118,3 +118,20 @@ func TestDumpTellsOfOthers(t *testing.T) {
 	streams := answered(t, s.DebugHandler(), "/debug/fullstatedump").(jsonObject)["eventStreams"]
 	assert.DeepEqual(t, streams, []any{jsonObject{"Name": "host-1", "CreatedAt": float64(start.UnixNano())}})
 }
+
+// TestForeignAllocationsOfUnknownNodes are counted in the partition, and the dump
+// lists them by key.
+func TestForeignAllocationsOfUnknownNodes(t *testing.T) {
+	w := newWorld(t)
+	w.views[w.names[0]].ForeignUnknownNode = []*core.Allocation{
+		{Key: "proxy-9", Node: "node-9", Origin: core.Foreign}, {Key: "kubelet-9", Node: "node-9", Origin: core.Static},
+	}
+	s := w.service(t)
+	partition := answered(t, s.Handler(), "/ws/v1/partitions").([]any)[0].(jsonObject)
+	assert.Equal(t, partition["foreignUnknownNode"], 2.0)
+	nodes := answered(t, s.DebugHandler(), "/debug/fullstatedump").(jsonObject)["nodes"].([]any)[0].(jsonObject)
+	assert.DeepEqual(t, nodes["foreignUnknownNode"], []any{
+		jsonObject{"allocationKey": "kubelet-9", "nodeId": "node-9", "priority": "0"},
+		jsonObject{"allocationKey": "proxy-9", "nodeId": "node-9", "priority": "0", "preemptable": true},
+	})
+}

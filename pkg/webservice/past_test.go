@@ -8,6 +8,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 )
 
@@ -17,7 +18,7 @@ func (w *world) past(t testing.TB) *archive.Archive {
 	t.Helper()
 	a, err := archive.New(archive.Config{})
 	assert.NilError(t, err)
-	book := a.Open(w.names[0], w.kinds)
+	book := a.Open(w.names[0])
 	do := func(after time.Duration, effects ...core.Event) {
 		book.Observe(events.Step{Now: start.Add(after), Effects: effects})
 	}
@@ -25,14 +26,20 @@ func (w *world) past(t testing.TB) *archive.Archive {
 	accept := func(id core.ApplicationID, user string) core.Event {
 		return &core.ApplicationAccepted{ID: id, Queue: queues[id], User: user}
 	}
+	states := map[core.ApplicationID]core.State{}
 	enter := func(id core.ApplicationID, state core.State, message string) core.Event {
-		return &core.ApplicationChanged{ID: id, Queue: queues[id], State: state, Message: message}
+		from := states[id]
+		states[id] = state
+		return &core.ApplicationChanged{ID: id, Queue: queues[id], From: from, State: state, Message: message}
 	}
 	allocation := func(app core.ApplicationID, key core.AllocationKey, node core.NodeID) *core.Allocation {
 		if app == "agents-app" {
-			return &core.Allocation{Key: key, Application: app, Node: node, Amounts: w.amounts(t, 500, 1<<29, 1)}
+			return &core.Allocation{Key: key, Application: app, Node: node, Amounts: w.amounts(t, 500, 1<<29, 1), Placed: start.Add(201 * time.Second)}
 		}
-		return &core.Allocation{Key: key, Application: app, Node: node, Amounts: w.amounts(t, 1000, 1<<30, 1)}
+		return &core.Allocation{Key: key, Application: app, Node: node, Amounts: w.amounts(t, 1000, 1<<30, 1), Priority: -10, Placed: start.Add(time.Minute)}
+	}
+	evicted := func(victim, agent core.AllocationKey) core.Event {
+		return &core.EvictionRequested{Allocation: allocation("filler-app", victim, "node-1"), For: agent, Trigger: preemptor.RequiredNode}
 	}
 	placed := func(key core.AllocationKey, node core.NodeID) core.Event {
 		return core.Placed{Allocation: allocation("filler-app", key, node)}
@@ -59,13 +66,13 @@ func (w *world) past(t testing.TB) *archive.Archive {
 	do(2*time.Minute, enter("done-app", core.Accepted, ""), enter("done-app", core.Running, ""), enter("done-app", core.Completing, "nothing is left to run"))
 	do(150*time.Second, enter("done-app", core.Completed, ""), &core.ApplicationGone{ID: "done-app", Queue: queues["done-app"], State: core.Completed})
 
-	do(3*time.Minute, waits("agent-0"), enter("agents-app", core.Accepted, ""), planned("agent-0", "filler-0"))
+	do(3*time.Minute, waits("agent-0"), enter("agents-app", core.Accepted, ""), planned("agent-0", "filler-0"), evicted("filler-0", "agent-0"))
 	do(200*time.Second, &core.Ended{Allocation: allocation("filler-app", "filler-0", "node-1"), Cause: core.CausePreempted, Evicted: true})
 	do(201*time.Second, core.Placed{Allocation: allocation("agents-app", "agent-0", "node-1")}, enter("agents-app", core.Running, ""))
 	do(20*time.Minute, &core.Ended{Allocation: allocation("agents-app", "agent-0", "node-1"), Cause: core.CauseReleased},
 		enter("agents-app", core.Completing, "nothing is left to run"))
 	do(time.Hour, waits("agent-1"), enter("agents-app", core.Accepted, ""),
 		&core.Unschedulable{Allocation: allocation("agents-app", "agent-1", ""), Reason: "no node can take the request"},
-		planned("agent-1", "filler-2"))
+		planned("agent-1", "filler-2"), evicted("filler-2", "agent-1"))
 	return a
 }

@@ -71,7 +71,7 @@ func TestWhatIfConfiguration(t *testing.T) {
 	lowered, err := json.Marshal(strings.ReplaceAll(configText, "max: {vcore: 4, memory: 0}", "max: {vcore: 2}"))
 	assert.NilError(t, err)
 	w := post(s.Handler(), whatIfPath, fmt.Sprintf(`{"config": %s}`, lowered))
-	assert.Equal(t, w.Body.String(), `{"asks":[],"victims":[],"others":[],"beyond":[{"queueName":"root.low","by":{"vcore":1000}}]}`)
+	assert.Equal(t, w.Body.String(), `{"asks":[],"victims":[],"others":[],"overUse":[{"queueName":"root.low","by":{"vcore":1000}}]}`)
 }
 
 // TestBadQuestions are answered with what is wrong and where.
@@ -86,7 +86,7 @@ func TestBadQuestions(t *testing.T) {
 		{`{"asks": [{"allocationKey": "k", "count": 1001}]}`, "asks[0]: count is 1001, and a question has from 1 to 1000 asks"},
 		{`{"asks": [{"allocationKey": "k", "count": -1}]}`, "asks[0]: count is -1, and a question has from 1 to 1000 asks"},
 		{`{"asks": [{"allocationKey": "k", "resource": {"tpu": 1}}]}`, `asks[0]: no node or queue has any "tpu"`},
-		{`{"asks": [{"allocationKey": "k", "resource": {"vcore": -1}}]}`, "asks[0]: vcore is -1, which nobody can ask for"},
+		{`{"asks": [{"allocationKey": "k", "resource": {"vcore": -1}}]}`, "asks[0]: vcore is -1, which is no amount"},
 		{`{"config": "partitions: [{name: other, queues: [{name: root}]}]"}`, `config: there is no partition "default" in it`},
 	} {
 		w := post(s.Handler(), whatIfPath, c.body)
