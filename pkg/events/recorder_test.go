@@ -444,5 +444,6 @@ func TestEqualAsksShareTheirResource(t *testing.T) {
 	for _, a := range sizes { // more than are remembered
 		asked(a)
 	}
-	assert.Assert(t, asked(sizes[0]) == asked(sizes[0]))
+	first := asked(sizes[0])
+	assert.Assert(t, first == asked(sizes[0]))
 }
