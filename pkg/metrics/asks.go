@@ -21,21 +21,21 @@ var reasonTexts = [...]string{
 
 var reasonLabels = labelled("reason", reasonTexts[:])
 
-// A census is the applications of one leaf queue.
-type census struct {
+// leafCounts are what is counted in one leaf queue.
+type leafCounts struct {
 	states      [len(stateTexts)]int
 	allocations int
 	reasons     [len(reasonTexts)]int // of pending asks
 }
 
-// asks goes over applications and their asks, and takes the census of queues.
+// asks goes over applications and their asks, and counts them by queue.
 func (r *reading) asks() {
 	var pending [len(reasonTexts)]int
 	var byTrigger [preemptor.Triggers]int
 	for _, app := range r.view.Applications {
 		c := r.leaves[app.Queue]
 		if c == nil {
-			c = new(census)
+			c = new(leafCounts)
 			r.leaves[app.Queue] = c
 		}
 		c.states[app.State]++

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -16,10 +15,10 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// city is a large partition: so many leaf queues, in teams of ten with limits and
+// largeView is a large partition: so many leaf queues, in teams of ten with limits and
 // guarantees, each with two applications of five asks and ten allocations, and so
 // many nodes with four allocations.
-func city(queues, nodes int) *core.View {
+func largeView(queues, nodes int) *core.View {
 	root := &core.QueueView{Path: "root", Used: resources.Amounts{1, 1}}
 	v := &core.View{Root: root, Capacity: resources.Amounts{1, 1}}
 	limits, amounts := resources.Limits{100_000, 100 << 30}, resources.Amounts{2000, 4 << 30}
@@ -58,9 +57,9 @@ func city(queues, nodes int) *core.View {
 	return v
 }
 
-func inCity(t testing.TB, queues, nodes int) *metrics.Metrics {
+func withLargeView(t testing.TB, queues, nodes int) *metrics.Metrics {
 	m := metrics.New()
-	m.Watch(pictures{"[rm]default": city(queues, nodes)}, usual(t))
+	m.Watch(fixedViews{"[rm]default": largeView(queues, nodes)}, usual(t))
 	return m
 }
 
@@ -69,7 +68,7 @@ func inCity(t testing.TB, queues, nodes int) *metrics.Metrics {
 func TestSeriesOfQueues(t *testing.T) {
 	count := func(queues, nodes int) int {
 		n := 0
-		for name := range seriesOf(t, inCity(t, queues, nodes)) {
+		for name := range seriesOf(t, withLargeView(t, queues, nodes)) {
 			if name[0] == 'n' || name[0] == 'y' {
 				n++
 			}
@@ -85,7 +84,7 @@ func TestSeriesOfQueues(t *testing.T) {
 // parts of a series share one allocation with 255 others.
 func TestGatherMakesLittleGarbage(t *testing.T) {
 	allocations := func(queues int) float64 {
-		m := inCity(t, queues, 100)
+		m := withLargeView(t, queues, 100)
 		return testing.AllocsPerRun(5, func() {
 			_, err := m.Gather()
 			assert.NilError(t, err)
@@ -98,7 +97,7 @@ func TestGatherMakesLittleGarbage(t *testing.T) {
 // BenchmarkGather is what a scrape of 1,000 queues and 5,000 nodes costs before
 // it is written, BenchmarkScrape with that.
 func BenchmarkGather(b *testing.B) {
-	m := inCity(b, 1000, 5000)
+	m := withLargeView(b, 1000, 5000)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := m.Gather(); err != nil {
@@ -108,7 +107,7 @@ func BenchmarkGather(b *testing.B) {
 }
 
 func BenchmarkScrape(b *testing.B) {
-	handler := inCity(b, 1000, 5000).Handler()
+	handler := withLargeView(b, 1000, 5000).Handler()
 	for _, encoding := range []string{"identity", "gzip"} {
 		b.Run(encoding, func(b *testing.B) {
 			request := httptest.NewRequest(http.MethodGet, "/metrics", nil)
@@ -124,13 +123,14 @@ func BenchmarkScrape(b *testing.B) {
 	}
 }
 
-// batch is the effects of one step, of every sort.
+// batch is a step with events of every sort that is counted.
 func batch() core.Effects {
 	return core.Effects{
-		&si.Allocation{}, &si.AllocationRelease{}, &si.RejectedAllocation{}, &si.AcceptedApplication{}, &si.RejectedApplication{},
-		&si.UpdatedApplication{State: "Completed"}, &si.AcceptedNode{}, &si.RejectedNode{}, &si.UpdateContainerSchedulingStateRequest{},
-		core.Nomination{Node: "n"},
-		&si.EventRecord{},
+		core.Placed{},
+		&core.Ended{}, &core.AllocationRejected{}, &core.ApplicationAccepted{}, &core.ApplicationRejected{},
+		&core.ApplicationChanged{State: core.Completed}, &core.NodeAdded{}, &core.NodeRejected{}, &core.Unschedulable{},
+		&core.EvictionRequested{Allocation: new(core.Allocation)}, &core.Nominated{}, &core.NominationEnded{Waits: true},
+		&core.Reconfigured{},
 	}
 }
 
@@ -143,9 +143,9 @@ func TestCountMakesNoGarbage(t *testing.T) {
 
 func BenchmarkCount(b *testing.B) {
 	m := metrics.New()
-	one, many := core.Effects{&si.Allocation{}}, core.Effects{}
+	one, many := core.Effects{core.Placed{}}, core.Effects{}
 	for len(many) < 256 {
-		many = append(many, &si.Allocation{})
+		many = append(many, core.Placed{})
 	}
 	for name, effects := range map[string]core.Effects{"1": one, "256": many} {
 		b.Run(name, func(b *testing.B) {

@@ -2,9 +2,8 @@
 //
 // There are three sources:
 //
-//   - Count is fed with the effects of every step and counts what resource
-//     managers are told.
-//   - Observe is fed with how long the stages of scheduling take.
+//   - Count is given the events of every step, and counts them.
+//   - Observe is given how long the stages of scheduling take.
 //   - Views are asked for at each scrape. Gauges are made of them then, so that
 //     there is nothing to keep in step: a queue that is gone has no series.
 //
@@ -19,7 +18,7 @@
 // Read in this order:
 //
 //	metrics.go    Metrics: New, Watch, Gather, Handler
-//	tally.go      Count: effects to counters
+//	counters.go   Count: the counters; count.go, from events to counters
 //	stage.go      Observe: histograms
 //	source.go     views, asked for with a bound on the wait
 //	page.go       the metrics made of views, and how their series are stored

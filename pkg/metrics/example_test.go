@@ -1,31 +1,30 @@
 package metrics_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 )
 
-// Metrics watch a scheduler, hear of effects and times, and answer scrapes.
+// Metrics watch a scheduler, count events and times, and answer scrapes.
 func Example() {
 	s, err := scheduler.New(scheduler.Config{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer s.Stop()
+	defer func() { _ = s.Stop(context.Background()) }()
 
 	m := metrics.New()
 	m.Watch(s, s.Kinds())
-	m.Count("[rm]default", core.Effects{&si.Allocation{}, &si.Allocation{}})
+	m.Count("[rm]default", core.Effects{core.Placed{}, core.Placed{}})
 	m.Observe(metrics.Decision, 12*time.Microsecond)
 
 	w := httptest.NewRecorder()

@@ -19,12 +19,12 @@ import (
 const scrapesMax = 4
 
 // Metrics is everything a scrape of one process returns: what Count and Observe
-// were told, what the watched views say, and how the process does. Several may
+// counted, what the watched views say, and how the process does. Several may
 // live in one process; they share nothing. All methods may be called from any
 // goroutine.
 type Metrics struct {
 	registry  *prometheus.Registry
-	tallies   *tallies
+	counters  *counterSet
 	latencies *latencies
 	source    atomic.Pointer[source] // nil while nothing is watched
 }
@@ -39,18 +39,18 @@ func New() *Metrics {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewBuildInfoCollector(),
 	)
-	return &Metrics{registry: registry, tallies: newTallies(registry), latencies: newLatencies(registry)}
+	return &Metrics{registry: registry, counters: newCounterSet(registry), latencies: newLatencies(registry)}
 }
 
 // Watch has views asked for at every scrape from now on, in place of those
 // watched before. Kinds is the table of the resource kinds in them.
 func (m *Metrics) Watch(views Views, kinds *resources.Kinds) {
-	m.source.Store(&source{views: views, kinds: kinds, asked: map[string]*question{}})
+	m.source.Store(&source{views: views, kinds: kinds})
 }
 
 // Gather implements prometheus.Gatherer: all there is now, sorted by name. It
-// asks for views, and waits for each of them four seconds at most. What it
-// returns is shared with nobody but must not be changed: series share labels.
+// asks for views, and waits four seconds at most for all of them. What it returns
+// must not be changed: series share labels.
 // With an error, it returns what could be gathered.
 func (m *Metrics) Gather() ([]*dto.MetricFamily, error) {
 	families, err := m.registry.Gather()

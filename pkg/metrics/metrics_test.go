@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"compress/gzip"
+	"context"
 	"errors"
 	"io"
 	"math"
@@ -10,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"gotest.tools/v3/assert"
@@ -22,14 +22,15 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// pictures are views that do not change by themselves.
-type pictures map[string]*core.View
+// fixedViews are views that do not change by themselves; nil is a partition that is
+// gone.
+type fixedViews map[string]*core.View
 
 var errGone = errors.New("gone")
 
-func (p pictures) Partitions() []string { return sortedKeys(p) }
+func (p fixedViews) Partitions() []string { return sortedKeys(p) }
 
-func (p pictures) Glance(partition string) (*core.View, error) {
+func (p fixedViews) View(_ context.Context, partition string) (*core.View, error) {
 	if p[partition] == nil {
 		return nil, errGone
 	}
@@ -46,14 +47,14 @@ func kindsOf(t testing.TB, names ...string) *resources.Kinds {
 	return kinds
 }
 
-// usual is the kinds of all pictures, by number.
+// usual is the kinds of all fixedViews, by number.
 func usual(t testing.TB) *resources.Kinds {
 	t.Helper()
 	return kindsOf(t, resources.VCore, resources.Memory, "nvidia.com/gpu")
 }
 
-// town is a small partition with one of everything.
-func town() *core.View {
+// smallView is a small partition with one of everything.
+func smallView() *core.View {
 	unlimited := int64(resources.Unlimited)
 	batch := &core.QueueView{
 		Path: "root.team.batch", Leaf: true, Max: resources.Limits{8000, unlimited},
@@ -72,7 +73,8 @@ func town() *core.View {
 	return &core.View{
 		Name: "default", Partition: "[rm]default", Root: root,
 		Capacity: resources.Amounts{20_000, 20 << 30}, Used: batch.Used, Occupied: resources.Amounts{1000},
-		Nodes: townNodes(), Applications: townApplications(),
+		ForeignUnknownNode: []*core.Allocation{{Key: "lost-1", Origin: core.Foreign}, {Key: "lost-2", Origin: core.Static}},
+		Nodes:              smallNodes(), Applications: smallApplications(),
 		Preempted: core.Preempted{
 			Plans: 9, Nominations: 4, Cleared: 1, Loops: 2, Reservations: 6,
 			Victims: core.VictimCount{{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}, {13, 14, 15, 16}},
@@ -82,7 +84,7 @@ func town() *core.View {
 	}
 }
 
-func townNodes() []*core.NodeView {
+func smallNodes() []*core.NodeView {
 	return []*core.NodeView{
 		{
 			ID: "n1", Schedulable: true, Capacity: resources.Amounts{10_000, 10 << 30},
@@ -104,7 +106,7 @@ func townNodes() []*core.NodeView {
 	}
 }
 
-func townApplications() []*core.ApplicationView {
+func smallApplications() []*core.ApplicationView {
 	ask := func(reason core.Reason) core.AskView {
 		return core.AskView{Allocation: new(core.Allocation), Waiting: &core.Waiting{Reason: reason}}
 	}
@@ -117,26 +119,26 @@ func townApplications() []*core.ApplicationView {
 	}
 }
 
-// inhabited is metrics of which every family has a series.
-func inhabited(t testing.TB) *metrics.Metrics {
+// populated is metrics of which every family has a series.
+func populated(t testing.TB) *metrics.Metrics {
 	t.Helper()
 	m := metrics.New()
-	m.Watch(pictures{"[rm]default": town(), "[rm]lost": nil}, usual(t))
+	m.Watch(fixedViews{"[rm]default": smallView(), "[rm]lost": nil}, usual(t))
 	m.Count("[rm]default", core.Effects{
-		&si.AcceptedNode{}, &si.AcceptedNode{}, &si.RejectedNode{}, &si.AcceptedApplication{}, &si.RejectedApplication{},
-		&si.UpdatedApplication{State: "Accepted"}, &si.UpdatedApplication{State: "Running"}, &si.UpdatedApplication{State: "Running"}, &si.UpdatedApplication{State: "unheard of"},
-		&si.Allocation{}, &si.Allocation{}, &si.Allocation{}, &si.RejectedAllocation{},
-		&si.AllocationRelease{ApplicationID: "a", TerminationType: si.TerminationType_PREEMPTED_BY_SCHEDULER},
-		&si.AllocationRelease{TerminationType: si.TerminationType_PREEMPTED_BY_SCHEDULER},
-		&si.AllocationRelease{ApplicationID: "a", TerminationType: 77},
-		core.Nomination{Node: "n1"},
-		core.Nomination{Node: "n2"},
-		core.Nomination{},
-		&si.UpdateContainerSchedulingStateRequest{State: si.UpdateContainerSchedulingStateRequest_FAILED},
-		&si.EventRecord{Type: si.EventRecord_APP}, &si.EventRecord{Type: -1},
-		&si.EventRecord{Type: si.EventRecord_NODE, EventChangeDetail: si.EventRecord_NODE_DECOMISSION},
-		"an effect of nobody",
+		&core.NodeAdded{}, &core.NodeAdded{}, &core.NodeRejected{}, &core.ApplicationAccepted{}, &core.ApplicationRejected{},
+		&core.ApplicationChanged{State: core.Accepted}, &core.ApplicationChanged{State: core.Running}, &core.ApplicationChanged{State: core.Running},
+		core.AskAdded{},
+		core.Placed{},
+		core.Placed{},
+		core.Adopted{},
+		&core.AllocationRejected{},
+		&core.EvictionRequested{Allocation: &core.Allocation{}},
+		&core.EvictionRequested{Allocation: &core.Allocation{Origin: core.Static}},
+		&core.Ended{Cause: core.CauseReleased}, &core.Ended{Cause: core.CausePreempted},
+		&core.Nominated{}, &core.Nominated{}, &core.NominationEnded{Waits: true}, &core.NominationEnded{},
+		&core.Unschedulable{}, &core.NodeRemoved{}, &core.Reconfigured{}, nil,
 	})
+	m.CountUnanswered("[rm]default")
 	m.Observe(metrics.Decision, 3_000)
 	m.Observe(metrics.Decision, 40_000_000)
 	m.Observe(metrics.Callback, -5)
@@ -164,7 +166,7 @@ func ours(text string) string {
 
 // TestScrape is the table of docs/metrics.md as Prometheus reads it.
 func TestScrape(t *testing.T) {
-	golden.Assert(t, ours(scrape(t, inhabited(t))), "scrape.golden")
+	golden.Assert(t, ours(scrape(t, populated(t))), "scrape.golden")
 }
 
 // TestNothingWatched is what there is before a scheduler is: the process itself.
@@ -177,7 +179,7 @@ func TestNothingWatched(t *testing.T) {
 // TestConsistent has the checks of a registry made: no series twice, no family
 // with mixed types, only valid names and text.
 func TestConsistent(t *testing.T) {
-	_, err := prometheus.Gatherers{inhabited(t)}.Gather()
+	_, err := prometheus.Gatherers{populated(t)}.Gather()
 	assert.NilError(t, err)
 }
 
@@ -187,7 +189,7 @@ func TestCompressedOnce(t *testing.T) {
 	request := httptest.NewRequest(http.MethodGet, "/metrics", nil)
 	request.Header.Set("Accept-Encoding", "gzip")
 	w := httptest.NewRecorder()
-	inhabited(t).Handler().ServeHTTP(w, request)
+	populated(t).Handler().ServeHTTP(w, request)
 	assert.Equal(t, w.Header().Get("Content-Encoding"), "gzip")
 	reader, err := gzip.NewReader(w.Body)
 	assert.NilError(t, err)
@@ -199,10 +201,10 @@ func TestCompressedOnce(t *testing.T) {
 // TestRemoved watches a queue, an application, a node and a partition go, and all
 // their series with them. Counters stay.
 func TestRemoved(t *testing.T) {
-	m := inhabited(t)
+	m := populated(t)
 	before := seriesOf(t, m)
 	bare := &core.View{Name: "default", Root: &core.QueueView{Path: "root", Queues: []*core.QueueView{{Path: "root.idle", Leaf: true}}}}
-	m.Watch(pictures{"[rm]default": bare}, usual(t))
+	m.Watch(fixedViews{"[rm]default": bare}, usual(t))
 	after := seriesOf(t, m)
 
 	const gone = `yunikorn_queue_resource{partition="[rm]default",queue="root.team.batch",resource="vcore",state="allocated"}`
@@ -216,8 +218,8 @@ func TestRemoved(t *testing.T) {
 	assert.Equal(t, after[`yunikorn_scheduler_container_allocation_attempt_total{partition="[rm]default",state="allocated"}`], 3.0)
 }
 
-// TestOddNames has names that a careless writer would spoil the format with. All
-// stay apart, those that are no UTF-8 too.
+// TestOddNames has names that would spoil the format if they were written as they
+// are. All stay apart, those that are no UTF-8 too.
 func TestOddNames(t *testing.T) {
 	names := []string{"", "größe", `say "no"`, "back\\slash", "two\nlines", "\xff", "\xfe", "a\xffb\xc3", strings.Repeat("long", 1000), "{}"}
 	kinds := new(resources.Kinds)
@@ -225,7 +227,7 @@ func TestOddNames(t *testing.T) {
 		_, err := kinds.Intern(name)
 		assert.NilError(t, err)
 	}
-	views := pictures{}
+	views := fixedViews{}
 	for _, partition := range names {
 		root := &core.QueueView{Path: "root", Used: make(resources.Amounts, kinds.Len())}
 		for i := range root.Used {
@@ -239,7 +241,7 @@ func TestOddNames(t *testing.T) {
 	m := metrics.New()
 	m.Watch(views, kinds)
 	for _, partition := range names {
-		m.Count(partition, core.Effects{&si.Allocation{}})
+		m.Count(partition, core.Effects{core.Placed{}})
 	}
 
 	_, err := prometheus.Gatherers{m}.Gather()
@@ -268,7 +270,7 @@ func TestBigNumbers(t *testing.T) {
 		return &core.NodeView{Capacity: resources.Amounts{capacity}, Allocated: resources.Amounts{allocated}, Occupied: resources.Amounts{occupied}}
 	}
 	m := metrics.New()
-	m.Watch(pictures{"p": {Root: root, Capacity: resources.Amounts{most}, Nodes: []*core.NodeView{
+	m.Watch(fixedViews{"p": {Root: root, Capacity: resources.Amounts{most}, Nodes: []*core.NodeView{
 		node(most, most, 0), node(most, most-1, most-1), node(most-1, most, most), node(most, most/2, 0), node(most, 1, 0),
 	}}}, usual(t))
 	got := seriesOf(t, m)

@@ -22,8 +22,8 @@ var (
 	usageLabels       = labelled("range", usageRanges())
 	reservationLabels = labelled("kind", []string{"ordinary", "required"})
 	classLabels       = named("class", preemptor.Classes, preemptor.Class.String)
-	victimStates      = labelled("state", []string{"leaving", "stuck"})
-	victimOutcomes    = labelled("outcome", []string{"told", "stuck", "gone"})
+	victimStates      = labelled("state", []string{"releasing", "overdue"})
+	victimOutcomes    = labelled("outcome", []string{"requested", "overdue", "ended"})
 )
 
 func usageRanges() []string {
@@ -34,12 +34,12 @@ func usageRanges() []string {
 	return append(ranges, ">100%")
 }
 
-// A nodeCensus is what nodes are counted by. The second of two counts is that of
-// the exception: draining, required, stuck.
-type nodeCensus struct {
+// nodeCounts are what nodes are counted by. The second of two counts is that of
+// the exception: draining, required, overdue.
+type nodeCounts struct {
 	states       [2]int
 	reservations [2]int
-	leaving      [preemptor.Triggers][preemptor.Classes][2]int
+	evictions    [preemptor.Triggers][preemptor.Classes][2]int
 	usage        []usage // by kind
 }
 
@@ -48,14 +48,14 @@ type usage [usageBuckets]int
 
 // nodes goes over the nodes.
 func (r *reading) nodes() {
-	c := nodeCensus{usage: make([]usage, len(r.resource))}
+	c := nodeCounts{usage: make([]usage, len(r.resource))}
 	for _, n := range r.view.Nodes {
 		c.states[index(!n.Schedulable)]++
 		for _, held := range n.Reservations {
 			c.reservations[index(held.Required)]++
 		}
-		for _, leaving := range n.Evictions {
-			c.leaving[leaving.Trigger][leaving.Class][index(leaving.Overdue)]++
+		for _, e := range n.Evictions {
+			c.evictions[e.Trigger][e.Class][index(e.Overdue)]++
 		}
 		for kind := range max(len(n.Capacity), len(n.Allocated), len(n.Occupied)) {
 			if bucket, ok := bucketOf(n, resources.Kind(kind)); ok {
@@ -66,17 +66,17 @@ func (r *reading) nodes() {
 	r.nodeSeries(&c)
 }
 
-func (r *reading) nodeSeries(c *nodeCensus) {
+func (r *reading) nodeSeries(c *nodeCounts) {
 	for state, n := range c.states {
 		r.page.add(nodesByState, float64(n), r.partition, nodeStates[state])
 	}
 	for kind, n := range c.reservations {
 		r.page.add(reservations, float64(n), reservationLabels[kind], r.partition)
 	}
-	for trigger, classes := range c.leaving {
+	for trigger, classes := range c.evictions {
 		for class, states := range classes {
 			for state, n := range states {
-				r.page.add(victimsLeaving, float64(n), classLabels[class], r.partition, victimStates[state], triggerLabels[trigger])
+				r.page.add(runningVictims, float64(n), classLabels[class], r.partition, victimStates[state], triggerLabels[trigger])
 			}
 			r.victims(preemptor.Trigger(trigger), preemptor.Class(class), states)
 		}
@@ -91,12 +91,12 @@ func (r *reading) nodeSeries(c *nodeCensus) {
 	}
 }
 
-// victims are the counts of those by a trigger and of a class, of whom some have
-// not gone.
-func (r *reading) victims(t preemptor.Trigger, c preemptor.Class, here [2]int) {
+// victims are the counts of those by a trigger and of a class, of which some still
+// run.
+func (r *reading) victims(t preemptor.Trigger, c preemptor.Class, running [2]int) {
 	p := &r.view.Preempted
-	told, stuck := float64(p.Victims[t][c]), float64(p.Overdue[t][c])
-	for i, n := range [...]float64{told, stuck, told - float64(here[0]+here[1])} {
+	requested, overdue := float64(p.Victims[t][c]), float64(p.Overdue[t][c])
+	for i, n := range [...]float64{requested, overdue, requested - float64(running[0]+running[1])} {
 		r.page.add(victims, n, classLabels[c], victimOutcomes[i], r.partition, triggerLabels[t])
 	}
 }

@@ -52,7 +52,46 @@ func TestTextsFollowTheNumbers(t *testing.T) {
 // TestEveryCountHasACounter finds groups that leave a gap between them.
 func TestEveryCountHasACounter(t *testing.T) {
 	m := New()
-	for i, counter := range m.tallies.of("p") {
+	for i, counter := range m.counters.of("p") {
 		assert.Assert(t, counter != nil, "count %d", i)
+	}
+}
+
+// TestEveryEventIsKnown counts an event of each type. None is about the unknown.
+func TestEveryEventIsKnown(t *testing.T) {
+	a := new(core.Allocation)
+	for _, event := range []core.Event{
+		core.AskAdded{},
+		core.AskResized{},
+		&core.AskEnded{},
+		core.Placed{},
+		core.Adopted{},
+		&core.Resized{}, &core.Ended{},
+		&core.EvictionRequested{Allocation: a}, &core.AllocationRejected{},
+		core.ForeignAdded{},
+		core.ForeignRemoved{},
+		&core.Reserved{}, &core.Unreserved{}, &core.Nominated{}, &core.NominationEnded{}, &core.PreemptionPlanned{},
+		&core.Unschedulable{}, &core.AskReport{}, &core.ApplicationReport{}, &core.QueueReport{},
+		&core.ApplicationAccepted{}, &core.ApplicationRejected{}, &core.ApplicationChanged{}, &core.ApplicationGone{},
+		&core.NodeAdded{}, &core.NodeRejected{}, &core.NodeResized{}, &core.NodeAttributes{}, &core.NodeSchedulable{}, &core.NodeRemoved{},
+		&core.Reconfigured{},
+	} {
+		var n counts
+		assert.Assert(t, n.event(event) != aboutUnknown, "%T", event)
+	}
+	var n counts
+	assert.Equal(t, n.event(nil), aboutUnknown)
+}
+
+// TestNumbersOfTheInterface compares the indexes that are written as numbers.
+func TestNumbersOfTheInterface(t *testing.T) {
+	assert.Equal(t, si.TerminationType(stopped), si.TerminationType_STOPPED_BY_RM)
+	assert.Equal(t, si.TerminationType(preempted), si.TerminationType_PREEMPTED_BY_SCHEDULER)
+	assert.Equal(t, si.UpdateContainerSchedulingStateRequest_SchedulingState(askFailed), si.UpdateContainerSchedulingStateRequest_FAILED)
+	for number, about := range map[si.EventRecord_Type]subject{
+		si.EventRecord_REQUEST: aboutRequest, si.EventRecord_APP: aboutApplication,
+		si.EventRecord_NODE: aboutNode, si.EventRecord_QUEUE: aboutQueue,
+	} {
+		assert.Equal(t, int32(about), int32(number))
 	}
 }

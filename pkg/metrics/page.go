@@ -21,7 +21,8 @@ const (
 	pendingAsks
 	nominatedAsks
 	reservations
-	victimsLeaving
+	runningVictims
+	foreignUnknownNode
 	work
 	placements
 	preemptionOutcomes
@@ -35,7 +36,7 @@ var viewedFamilies = [viewedMetrics]struct {
 	name, help string
 	kind       dto.MetricType
 }{
-	partitionUp:       {"narwhal_partition_up", "Whether the partition answered in time; without an answer the rest is missing.", dto.MetricType_GAUGE},
+	partitionUp:       {"narwhal_partition_up", "Whether the partition answered in time; without an answer its other gauges are missing.", dto.MetricType_GAUGE},
 	partitionResource: {"narwhal_partition_resource", "Capacity of all nodes, and how much of it is taken by own and by foreign allocations.", dto.MetricType_GAUGE},
 	nodesByState:      {"yunikorn_scheduler_node", "Nodes that are open to asks (active) and that are not (draining).", dto.MetricType_GAUGE},
 	nodesByUsage:      {"narwhal_nodes_by_usage", "Nodes by how much of a resource is taken, by own and foreign allocations.", dto.MetricType_GAUGE},
@@ -43,17 +44,20 @@ var viewedFamilies = [viewedMetrics]struct {
 	queueHeadroom:     {"narwhal_queue_headroom", "What may still be charged to a queue, counting the queues above; without a series it is unlimited.", dto.MetricType_GAUGE},
 	queueApps:         {"yunikorn_queue_app", "Applications of a leaf queue by state.", dto.MetricType_GAUGE},
 	queueAllocations:  {"narwhal_queue_allocations", "Allocations of a leaf queue.", dto.MetricType_GAUGE},
-	queueAsks:         {"narwhal_queue_pending_asks", "Pending asks of a leaf queue by why they wait; without a series there are none.", dto.MetricType_GAUGE},
-	pendingAsks:       {"narwhal_pending_asks", "Pending asks by why they wait.", dto.MetricType_GAUGE},
-	nominatedAsks:     {"narwhal_nominated_asks", "Asks for which room is being made on a node, by why.", dto.MetricType_GAUGE},
+	queueAsks:         {"narwhal_queue_pending_asks", "Pending asks of a leaf queue by the reason why they wait; without a series there are none.", dto.MetricType_GAUGE},
+	pendingAsks:       {"narwhal_pending_asks", "Pending asks by the reason why they wait.", dto.MetricType_GAUGE},
+	nominatedAsks:     {"narwhal_nominated_asks", "Asks for which room is being made on a node, by trigger.", dto.MetricType_GAUGE},
 	reservations:      {"narwhal_reservations", "Nodes kept for asks that may run nowhere else (required) and for others (ordinary).", dto.MetricType_GAUGE},
-	victimsLeaving:    {"narwhal_victims", "Allocations that were told to make room and have not gone, in time (leaving) or overdue (stuck).", dto.MetricType_GAUGE},
-	work:              {"narwhal_work_total", "What scheduling looked at.", dto.MetricType_COUNTER},
-	placements:        {"narwhal_placements_total", "Asks that were placed.", dto.MetricType_COUNTER},
-	preemptionOutcomes: {
-		"narwhal_preemption_outcomes_total", "What came of preemption.", dto.MetricType_COUNTER,
+	runningVictims:    {"narwhal_victims", "Allocations that are evicted and have not ended, in time (releasing) or not (overdue).", dto.MetricType_GAUGE},
+	foreignUnknownNode: {
+		"narwhal_foreign_allocations_unknown_node", "Foreign allocations whose node is not registered, so that they are booked nowhere.", dto.MetricType_GAUGE,
 	},
-	victims: {"narwhal_preemption_victims_total", "Allocations that were told to make room, by why, what they were and what came of it.", dto.MetricType_COUNTER},
+	work:       {"narwhal_work_total", "What scheduling looked at.", dto.MetricType_COUNTER},
+	placements: {"narwhal_placements_total", "Asks that were placed.", dto.MetricType_COUNTER},
+	preemptionOutcomes: {
+		"narwhal_preemption_outcomes_total", "Plans to make room, and what came of preemption.", dto.MetricType_COUNTER,
+	},
+	victims: {"narwhal_preemption_victims_total", "Allocations that were evicted, by trigger, class and what came of it.", dto.MetricType_COUNTER},
 }
 
 // labelsMax is the most labels of a metric made of views.

@@ -1,6 +1,7 @@
 package metrics_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,24 +16,24 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A ward is a real partition whose effects are counted and whose view is
+// A fixture is a real partition whose events are counted and whose view is
 // watched.
-type ward struct {
+type fixture struct {
 	t         *testing.T
 	partition *core.Partition
 	metrics   *metrics.Metrics
 	now       time.Time
 }
 
-func (w *ward) Partitions() []string { return []string{"p"} }
+func (w *fixture) Partitions() []string { return []string{"p"} }
 
-func (w *ward) Glance(string) (*core.View, error) { return w.partition.View(), nil }
+func (w *fixture) View(context.Context, string) (*core.View, error) { return w.partition.View(), nil }
 
-func newWard(t *testing.T, root core.QueueConfig) *ward {
+func newFixture(t *testing.T, root core.QueueConfig) *fixture {
 	kinds := usual(t)
 	config := core.Config{Name: "p", Root: root}
 	config.Preemption.RequiredNode = preemptor.DefaultConfig()
-	w := &ward{
+	w := &fixture{
 		t: t, now: time.Unix(1000, 0), metrics: metrics.New(),
 		partition: core.NewPartition(core.Options{Kinds: kinds}, config),
 	}
@@ -41,7 +42,7 @@ func newWard(t *testing.T, root core.QueueConfig) *ward {
 }
 
 // does carries out commands and schedules until there is nothing more to do.
-func (w *ward) does(commands ...core.Command) {
+func (w *fixture) does(commands ...core.Command) {
 	for _, c := range commands {
 		w.metrics.Count("p", w.partition.Apply(w.now, c))
 	}
@@ -53,7 +54,7 @@ func (w *ward) does(commands ...core.Command) {
 	assert.NilError(w.t, w.partition.Verify())
 }
 
-func (w *ward) series() map[string]float64 { return seriesOf(w.t, w.metrics) }
+func (w *fixture) series() map[string]float64 { return seriesOf(w.t, w.metrics) }
 
 func flatRoot(leaves ...core.QueueConfig) core.QueueConfig {
 	return core.QueueConfig{Name: "root", Parent: true, Queues: leaves}
@@ -61,10 +62,11 @@ func flatRoot(leaves ...core.QueueConfig) core.QueueConfig {
 
 func vcores(n int64) resources.Amounts { return resources.Amounts{n} }
 
-// TestVictimsByClass has everybody go for a daemonset. The victims are counted by
-// the class by which they were chosen, and by what comes of it.
+// TestVictimsByClass has one allocation of each class evicted for a daemonset. The
+// victims are counted by the class by which they were chosen, and by what comes of
+// it.
 func TestVictimsByClass(t *testing.T) {
-	w := newWard(t, flatRoot(core.QueueConfig{Name: "q"}))
+	w := newFixture(t, flatRoot(core.QueueConfig{Name: "q"}))
 	node := core.NodeID("n1")
 	add := func(a core.Allocation) core.Command {
 		a.Node, a.Amounts, a.Created = node, vcores(1000), w.now
@@ -93,7 +95,7 @@ func TestVictimsByClass(t *testing.T) {
 	want := map[string]float64{}
 	for _, v := range w.partition.View().Applications[0].Asks[0].Plan.Victims {
 		class := strings.ReplaceAll(v.Class.String(), " ", "_")
-		want[fmt.Sprintf(`narwhal_victims{class=%q,partition="p",state="leaving",trigger="required_node"}`, class)]++
+		want[fmt.Sprintf(`narwhal_victims{class=%q,partition="p",state="releasing",trigger="required_node"}`, class)]++
 	}
 	assert.Equal(t, len(want), preemptor.Classes, "every class is there")
 	got := w.series()
@@ -103,28 +105,28 @@ func TestVictimsByClass(t *testing.T) {
 	victims := func(outcome string) float64 {
 		return got[fmt.Sprintf(`narwhal_preemption_victims_total{class="regular",outcome=%q,partition="p",trigger="required_node"}`, outcome)]
 	}
-	assert.Equal(t, victims("told"), 2.0)
-	assert.Equal(t, victims("stuck"), 0.0)
+	assert.Equal(t, victims("requested"), 2.0)
+	assert.Equal(t, victims("overdue"), 0.0)
 	assert.Equal(t, got[`narwhal_releases_total{origin="own",partition="p",termination="preempted"}`], 7.0)
 	assert.Equal(t, got[`narwhal_releases_total{origin="foreign",partition="p",termination="preempted"}`], 1.0)
 
 	w.now = w.now.Add(time.Hour)
 	w.does()
 	got = w.series()
-	assert.Equal(t, got[`narwhal_victims{class="regular",partition="p",state="stuck",trigger="required_node"}`], 2.0)
-	assert.Equal(t, victims("stuck"), 2.0)
-	assert.Equal(t, victims("gone"), 0.0)
+	assert.Equal(t, got[`narwhal_victims{class="regular",partition="p",state="overdue",trigger="required_node"}`], 2.0)
+	assert.Equal(t, victims("overdue"), 2.0)
+	assert.Equal(t, victims("ended"), 0.0)
 
 	w.does(core.ReleaseAllocation{Application: "app", Key: "plain"})
 	got = w.series()
-	assert.Equal(t, victims("told"), 2.0)
-	assert.Equal(t, victims("gone"), 1.0)
+	assert.Equal(t, victims("requested"), 2.0)
+	assert.Equal(t, victims("ended"), 1.0)
 }
 
-// TestEffectsAndViewAgree lets a queue fill, hunt by priority and empty. What is
-// counted of effects is what the partition counts.
-func TestEffectsAndViewAgree(t *testing.T) {
-	w := newWard(t, flatRoot(core.QueueConfig{Name: "q", Max: resources.Limits{20_000}}))
+// TestEventsAndViewAgree lets a queue fill, preempt by priority and empty. What is
+// counted of events is what the partition counts.
+func TestEventsAndViewAgree(t *testing.T) {
+	w := newFixture(t, flatRoot(core.QueueConfig{Name: "q", Max: resources.Limits{20_000}}))
 	ask := func(key string, priority int32) core.Command {
 		return core.AddAllocation{Allocation: &core.Allocation{
 			Key: core.AllocationKey(key), Application: "app", Amounts: vcores(1000), Priority: priority, Created: w.now,
@@ -137,25 +139,25 @@ func TestEffectsAndViewAgree(t *testing.T) {
 
 	got := w.series()
 	for series, want := range map[string]float64{
-		`yunikorn_scheduler_container_allocation_attempt_total{partition="p",state="allocated"}`:            2,
-		`narwhal_placements_total{partition="p"}`:                                                           2,
-		`yunikorn_scheduler_application_submission_total{partition="p",result="new"}`:                       1,
-		`yunikorn_scheduler_application_submission_total{partition="p",result="accepted"}`:                  1,
-		`yunikorn_scheduler_application_submission_total{partition="p",result="rejected"}`:                  1,
-		`narwhal_node_changes_total{change="accepted",partition="p"}`:                                       1,
-		`narwhal_nominations_told_total{change="made",partition="p"}`:                                       1,
-		`narwhal_preemption_outcomes_total{outcome="nominations",partition="p"}`:                            1,
-		`narwhal_nominated_asks{partition="p",trigger="priority"}`:                                          1,
-		`narwhal_preemption_victims_total{class="regular",outcome="told",partition="p",trigger="priority"}`: 1,
-		`narwhal_releases_total{origin="own",partition="p",termination="preempted"}`:                        1,
-		`narwhal_victims{class="regular",partition="p",state="leaving",trigger="priority"}`:                 1,
-		`narwhal_pending_asks{partition="p",reason="no_node_fits"}`:                                         1,
-		`narwhal_pending_asks{partition="p",reason="nominated"}`:                                            1,
-		`narwhal_queue_pending_asks{partition="p",queue="root.q",reason="nominated"}`:                       1,
-		`yunikorn_queue_app{partition="p",queue="root.q",state="running"}`:                                  1,
-		`yunikorn_queue_resource{partition="p",queue="root.q",resource="vcore",state="promised"}`:           1000,
-		`yunikorn_queue_resource{partition="p",queue="root",resource="vcore",state="preempting"}`:           1000,
-		`narwhal_nodes_by_usage{partition="p",range="(90%,100%]",resource="vcore"}`:                         1,
+		`yunikorn_scheduler_container_allocation_attempt_total{partition="p",state="allocated"}`:                 2,
+		`narwhal_placements_total{partition="p"}`:                                                                2,
+		`yunikorn_scheduler_application_submission_total{partition="p",result="new"}`:                            1,
+		`yunikorn_scheduler_application_submission_total{partition="p",result="accepted"}`:                       1,
+		`yunikorn_scheduler_application_submission_total{partition="p",result="rejected"}`:                       1,
+		`narwhal_node_changes_total{change="accepted",partition="p"}`:                                            1,
+		`narwhal_nominations_told_total{change="made",partition="p"}`:                                            1,
+		`narwhal_preemption_outcomes_total{outcome="nominations",partition="p"}`:                                 1,
+		`narwhal_nominated_asks{partition="p",trigger="priority"}`:                                               1,
+		`narwhal_preemption_victims_total{class="regular",outcome="requested",partition="p",trigger="priority"}`: 1,
+		`narwhal_releases_total{origin="own",partition="p",termination="preempted"}`:                             1,
+		`narwhal_victims{class="regular",partition="p",state="releasing",trigger="priority"}`:                    1,
+		`narwhal_pending_asks{partition="p",reason="no_node_fits"}`:                                              1,
+		`narwhal_pending_asks{partition="p",reason="nominated"}`:                                                 1,
+		`narwhal_queue_pending_asks{partition="p",queue="root.q",reason="nominated"}`:                            1,
+		`yunikorn_queue_app{partition="p",queue="root.q",state="running"}`:                                       1,
+		`yunikorn_queue_resource{partition="p",queue="root.q",resource="vcore",state="nominated"}`:               1000,
+		`yunikorn_queue_resource{partition="p",queue="root",resource="vcore",state="preempting"}`:                1000,
+		`narwhal_nodes_by_usage{partition="p",range="(90%,100%]",resource="vcore"}`:                              1,
 	} {
 		value, there := got[series]
 		assert.Assert(t, there, series)
@@ -171,7 +173,7 @@ func TestEffectsAndViewAgree(t *testing.T) {
 
 // TestTransitions follows an application to its end, state by state.
 func TestTransitions(t *testing.T) {
-	w := newWard(t, flatRoot(core.QueueConfig{Name: "q"}))
+	w := newFixture(t, flatRoot(core.QueueConfig{Name: "q"}))
 	w.does(
 		core.AddNode{ID: "n1", Capacity: vcores(2000)}, core.AddApplication{ID: "app", Queue: "root.q"},
 		core.AddAllocation{Allocation: &core.Allocation{Key: "a", Application: "app", Amounts: vcores(1), Created: w.now}},
@@ -191,8 +193,8 @@ func TestTransitions(t *testing.T) {
 
 // TestHeadroomIsThatOfTheView compares every queue with what the view says.
 func TestHeadroomIsThatOfTheView(t *testing.T) {
-	view := town()
-	got := seriesOf(t, inhabited(t))
+	view := smallView()
+	got := seriesOf(t, populated(t))
 	kinds := usual(t)
 	seen := 0
 	for _, path := range []core.QueuePath{"root", "root.idle", "root.team", "root.team.batch"} {

@@ -10,7 +10,7 @@ import (
 // Labels of queues. Those of the states that applications only pass through
 // come last, and no application of a view is ever seen in them.
 var (
-	queueStates = labelled("state", []string{"guaranteed", "max", "allocated", "pending", "promised", "preempting"})
+	queueStates = labelled("state", []string{"guaranteed", "max", "allocated", "pending", "nominated", "preempting"})
 	appStates   = labelled("state", stateTexts[:])
 )
 
@@ -38,9 +38,9 @@ func (r *reading) queue(q *core.QueueView, above resources.Limits) {
 }
 
 // queueResource makes the series of one kind: its limits as far as they are set,
-// and its use where it is limited, used or asked for, in the queue or by anybody
-// in the partition. So there is a zero where one looks for it, and nothing
-// about the kinds that nobody touches.
+// and its use where it is limited, used or asked for, in the queue or anywhere in
+// the partition. So there is a zero where one looks for it, and nothing about the
+// kinds that are not used at all.
 func (r *reading) queueResource(q *core.QueueView, path *dto.LabelPair, kind resources.Kind) {
 	guaranteed, most := q.Guaranteed.Of(kind), q.Max.Of(kind)
 	use := [...]int64{q.Used.Of(kind), q.Pending.Of(kind), q.Nominated.Of(kind), q.Releasing.Of(kind)}
@@ -63,7 +63,7 @@ func (r *reading) queueResource(q *core.QueueView, path *dto.LabelPair, kind res
 func (r *reading) leaf(q *core.QueueView, path *dto.LabelPair) {
 	c := r.leaves[q.Path]
 	if c == nil {
-		c = new(census)
+		c = new(leafCounts)
 	}
 	for state, n := range c.states {
 		if n > 0 || !passing[state] {

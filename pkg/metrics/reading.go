@@ -15,13 +15,13 @@ type reading struct {
 	view      *core.View
 	partition *dto.LabelPair
 	resource  []*dto.LabelPair // by kind
-	busy      []bool           // by kind: somebody uses it or asks for it
-	leaves    map[core.QueuePath]*census
+	busy      []bool           // by kind: it is used or asked for
+	leaves    map[core.QueuePath]*leafCounts
 }
 
 // newReading is made after the view, so that the table knows its kinds.
 func newReading(p *page, view *core.View, partition *dto.LabelPair, kinds *resources.Kinds) *reading {
-	r := &reading{page: p, view: view, partition: partition, leaves: map[core.QueuePath]*census{}}
+	r := &reading{page: p, view: view, partition: partition, leaves: map[core.QueuePath]*leafCounts{}}
 	n := kinds.Len()
 	r.resource, r.busy = make([]*dto.LabelPair, n), make([]bool, n)
 	for i := range n {
@@ -43,13 +43,15 @@ func (r *reading) all() {
 // Labels with a fixed choice of values.
 var (
 	amountStates  = labelled("state", []string{"capacity", "allocated", "occupied"})
-	workLabels    = labelled("what", []string{"nodes", "queues", "applications", "asks", "attempts", "prospects"})
+	workLabels    = labelled("what", []string{"nodes", "queues", "applications", "asks", "attempts", "node_costs"})
 	outcomeLabels = labelled("outcome", []string{"plans", "nominations", "cleared", "loops", "reservations"})
 	triggerLabels = named("trigger", preemptor.Triggers, preemptor.Trigger.String)
 )
 
-// amounts are those of the partition, of the kinds that there are.
+// amounts are those of the partition, of the kinds that there are, and the foreign
+// allocations that are in none of them.
 func (r *reading) amounts() {
+	r.page.add(foreignUnknownNode, float64(len(r.view.ForeignUnknownNode)), r.partition)
 	for i, resource := range r.resource {
 		kind := resources.Kind(i)
 		values := [...]int64{r.view.Capacity.Of(kind), r.view.Used.Of(kind), r.view.Occupied.Of(kind)}

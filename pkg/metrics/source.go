@@ -1,18 +1,19 @@
 package metrics
 
 import (
-	"sync"
+	"context"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// Views are partitions as they are now. A scheduler implements it. Glance may wait
-// for its partition, and may fail: the partition may just be gone.
+// Views are partitions as they are now. A scheduler implements it.
 type Views interface {
 	Partitions() []string // each once
-	Glance(partition string) (*core.View, error)
+	// View is a partition as it is now. It waits for the partition until the context
+	// ends, and may fail: the partition may just be gone.
+	View(ctx context.Context, partition string) (*core.View, error)
 }
 
 // viewWait is how long a gather waits for views. A partition may be held up by a
@@ -20,89 +21,65 @@ type Views interface {
 // it, within the ten seconds that Prometheus waits by default.
 const viewWait = 4 * time.Second
 
-// A source asks for views.
+// A source is where views come from.
 type source struct {
 	views Views
 	kinds *resources.Kinds
-
-	mu    sync.Mutex
-	asked map[string]*question // under way, by partition
 }
 
-// A question is a view that was asked for. The view, nil if there is none, may
-// be read once it is answered.
-type question struct {
+// A viewRequest is a view that was asked for.
+type viewRequest struct {
 	partition string
-	answered  chan struct{} // closed by the answer
-	view      *core.View
+	view      chan *core.View // gets one view, or nil if there is none
 }
 
-// ask asks all partitions at the same time.
-func (s *source) ask() []*question {
-	var questions []*question
+// request asks for the views of all partitions at the same time.
+func (s *source) request(ctx context.Context) []viewRequest {
+	var requests []viewRequest
 	for _, partition := range s.views.Partitions() {
-		questions = append(questions, s.askOne(partition))
-	}
-	return questions
-}
-
-// askOne asks a partition, or joins a question to it that is under way: a
-// partition that does not answer holds one goroutine, however often it is
-// scraped.
-func (s *source) askOne(partition string) *question {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if q := s.asked[partition]; q != nil {
-		return q
-	}
-	q := &question{partition: partition, answered: make(chan struct{})}
-	s.asked[partition] = q
-	go func() {
-		if view, err := s.views.Glance(partition); err == nil {
-			q.view = view
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.asked, partition)
-		close(q.answered)
-	}()
-	return q
-}
-
-// read waits for the answers, not longer than viewWait altogether, and makes
-// series of them.
-func (s *source) read() *page {
-	p := new(page)
-	questions := s.ask()
-	late := time.NewTimer(viewWait)
-	defer late.Stop()
-	timeout := false
-	for _, q := range questions {
-		if !timeout {
-			select {
-			case <-q.answered:
-			case <-late.C:
-				timeout = true
+		r := viewRequest{partition, make(chan *core.View, 1)}
+		requests = append(requests, r)
+		go func() {
+			view, err := s.views.View(ctx, partition)
+			if err != nil {
+				view = nil
 			}
+			r.view <- view
+		}()
+	}
+	return requests
+}
+
+// await is the view, or nil if there is none before the context ends.
+func (r viewRequest) await(ctx context.Context) *core.View {
+	select {
+	case view := <-r.view:
+		return view
+	case <-ctx.Done():
+	}
+	select {
+	case view := <-r.view: // it came while another one was waited for
+		return view
+	default:
+		return nil
+	}
+}
+
+// read waits for views, not longer than viewWait altogether, and makes series of
+// them.
+func (s *source) read() *page {
+	ctx, cancel := context.WithTimeout(context.Background(), viewWait)
+	defer cancel()
+	p := new(page)
+	for _, r := range s.request(ctx) {
+		partition := label("partition", r.partition)
+		view := r.await(ctx)
+		if view == nil {
+			p.add(partitionUp, 0, partition)
+			continue
 		}
-		s.readOne(p, q)
+		p.add(partitionUp, 1, partition)
+		newReading(p, view, partition, s.kinds).all()
 	}
 	return p
-}
-
-// readOne makes series of an answer, if it is there.
-func (s *source) readOne(p *page, q *question) {
-	partition := label("partition", q.partition)
-	select {
-	case <-q.answered:
-	default:
-		p.add(partitionUp, 0, partition)
-		return
-	}
-	if q.view == nil {
-		p.add(partitionUp, 0, partition)
-		return
-	}
-	p.add(partitionUp, 1, partition)
-	newReading(p, q.view, partition, s.kinds).all()
 }

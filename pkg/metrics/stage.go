@@ -35,7 +35,7 @@ var stages = [Stages]string{
 func (s Stage) String() string { return stages[s] }
 
 // stageBuckets are upper bounds in seconds. They go from what a single decision
-// takes, a microsecond, to what nobody waits for, with three to a decade: a
+// takes, a microsecond, to far more than a reader waits, with three to a decade: a
 // quantile read off them is wrong by a factor of 2.5 at most.
 var stageBuckets = []float64{
 	1e-6, 2.5e-6, 5e-6, 1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4,

@@ -1,0 +1,161 @@
+package metrics
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// A counter is one thing that is counted, as a place in the counters of a
+// partition.
+type counter uint8
+
+// The counters. A group begins with the counter of the number zero where its texts
+// follow an enumeration.
+const (
+	allocated counter = iota
+	released
+	rejected
+	failed
+	submitted
+	accepted
+	refused
+	nominated
+	cleared
+	nodeAccepted
+	nodeRejected
+	nodeRemoved
+	entered
+	releasedOwn     = entered + counter(len(stateTexts))
+	releasedForeign = releasedOwn + counter(len(terminations))
+	askStated       = releasedForeign + counter(len(terminations))
+	recorded        = askStated + counter(len(askStates))
+	countersMax     = int(recorded) + len(eventTypes)
+)
+
+// Label values, by the numbers of core.State and of the interface.
+var (
+	stateTexts   = [...]string{"new", "accepted", "running", "completing", "completed", "failing", "failed"}
+	terminations = [...]string{"unknown", "stopped", "timeout", "preempted", "placeholder_replaced"}
+	askStates    = [...]string{"unknown", "skipped", "scheduled", "reserved", "failed"}
+	eventTypes   = [...]string{"unknown", "request", "app", "node", "queue", "user_group"}
+)
+
+// counterFamilies are the families of counters. Their first label is partition.
+var counterFamilies = [...]struct {
+	name, help string
+	labels     []string
+}{
+	{
+		"yunikorn_scheduler_container_allocation_attempt_total",
+		"Allocations, releases and rejections sent to the resource manager, and requests rejected without an answer.",
+		[]string{"partition", "state"},
+	},
+	{
+		"yunikorn_scheduler_application_submission_total",
+		"Applications registered in a queue (new), with their first ask (accepted), and rejected.",
+		[]string{"partition", "result"},
+	},
+	{"narwhal_nominations_told_total", "Nominations sent to the resource manager, and those that were cleared.", []string{"partition", "change"}},
+	{"narwhal_node_changes_total", "Nodes that were accepted, rejected or removed.", []string{"partition", "change"}},
+	{"narwhal_application_transitions_total", "Times that applications entered a state.", []string{"partition", "state"}},
+	{"narwhal_releases_total", "Releases sent to the resource manager, by termination type and by the origin of the allocation.", []string{"partition", "termination", "origin"}},
+	{"narwhal_ask_states_told_total", "Scheduling states of asks sent to the resource manager.", []string{"partition", "state"}},
+	{"narwhal_events_total", "Events of the partition, by what they are about.", []string{"partition", "type"}},
+}
+
+// groups are the counts of each family, one after the other, by label.
+var groups = [...]struct {
+	family int
+	first  counter
+	texts  []string
+	more   []string // further labels
+}{
+	{family: 0, first: allocated, texts: []string{"allocated", "released", "rejected", "error"}},
+	{family: 1, first: submitted, texts: []string{"new", "accepted", "rejected"}},
+	{family: 2, first: nominated, texts: []string{"made", "cleared"}},
+	{family: 3, first: nodeAccepted, texts: []string{"accepted", "rejected", "removed"}},
+	{family: 4, first: entered, texts: stateTexts[:]},
+	{family: 5, first: releasedOwn, texts: terminations[:], more: []string{"own"}},
+	{family: 5, first: releasedForeign, texts: terminations[:], more: []string{"foreign"}},
+	{family: 6, first: askStated, texts: askStates[:]},
+	{family: 7, first: recorded, texts: eventTypes[:]},
+}
+
+// A counterSet is the counters of all partitions. The map is replaced when there is
+// one more, so that counting takes no lock.
+type counterSet struct {
+	grow        sync.Mutex
+	byPartition atomic.Pointer[map[string]*counters]
+	families    [len(counterFamilies)]*prometheus.CounterVec
+}
+
+// counters are those of one partition.
+type counters [countersMax]prometheus.Counter
+
+func newCounterSet(registry *prometheus.Registry) *counterSet {
+	s := new(counterSet)
+	for i, f := range counterFamilies {
+		s.families[i] = prometheus.NewCounterVec(prometheus.CounterOpts{Name: f.name, Help: f.help}, f.labels)
+		registry.MustRegister(s.families[i])
+	}
+	s.byPartition.Store(&map[string]*counters{})
+	return s
+}
+
+// of is the counters of a partition, which are made at the first call. From then on
+// all of them are scraped, those that are zero too.
+func (s *counterSet) of(partition string) *counters {
+	if found := (*s.byPartition.Load())[partition]; found != nil {
+		return found
+	}
+	s.grow.Lock()
+	defer s.grow.Unlock()
+	old := *s.byPartition.Load()
+	if found := old[partition]; found != nil {
+		return found
+	}
+	made := s.make(valid(partition))
+	next := maps.Clone(old)
+	next[partition] = made
+	s.byPartition.Store(&next)
+	return made
+}
+
+func (s *counterSet) make(partition string) *counters {
+	made := new(counters)
+	for _, g := range groups {
+		for i, text := range g.texts {
+			made[g.first+counter(i)] = s.families[g.family].WithLabelValues(append([]string{partition, text}, g.more...)...)
+		}
+	}
+	return made
+}
+
+// Count counts the events of one step of a partition. Once a partition was counted
+// for, no call makes garbage. It may be called from any goroutine.
+//
+// The counters of a partition that is gone stay: one that comes again counts on.
+func (m *Metrics) Count(partition string, effects core.Effects) {
+	if len(effects) == 0 {
+		return
+	}
+	var n counts
+	for _, event := range effects {
+		n[recorded+counter(n.event(event))]++
+	}
+	counters := m.counters.of(partition)
+	for i, more := range n {
+		if more > 0 {
+			counters[i].Add(float64(more))
+		}
+	}
+}
+
+// CountUnanswered counts a request to a partition that was rejected and for which
+// the interface has no answer.
+func (m *Metrics) CountUnanswered(partition string) { m.counters.of(partition)[failed].Inc() }
