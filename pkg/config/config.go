@@ -33,8 +33,8 @@ const Default = `partitions:
 // A Document is a configuration that passed validation.
 type Document struct {
 	// Partitions are what partitions are made or reconfigured with, in the
-	// order of the text. They are not changed after Load; whoever wants to
-	// change one copies it first.
+	// order of the text. They are not changed after Load: copy one to
+	// change it.
 	Partitions []core.Config
 	// Definitions are the same partitions as they were written, with the keys
 	// that have no effect yet.

@@ -240,7 +240,7 @@ func TestErrorListsEverything(t *testing.T) {
 	assert.Error(t, err, strings.TrimPrefix(`
 the configuration has 2 errors
   line 3:12: root.a.b: name: "a.b" is no name of a queue: 1 to 64 letters, digits and _ : # / @ -, without dots
-  line 3:17: warning: root.a.b: submitacl: not in effect yet: every queue is open to everybody
+  line 3:17: warning: root.a.b: submitacl: not in effect yet: every user may use every queue
   line 4:12: root.c d: name: "c d" is no name of a queue: 1 to 64 letters, digits and _ : # / @ -, without dots`, "\n"))
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // A cursor is a value of the text together with where it stands, so that a
-// problem with it can be told. Cursors are values: moving one makes another.
+// problem with it can be reported. Cursors are values: moving one makes another.
 type cursor struct {
 	yamltree.Value
 	read  *reader

@@ -1,8 +1,8 @@
 // Package config turns the YAML text an operator writes into the configuration
 // of partitions, or into a list of everything that is wrong with it.
 //
-// Load is a pure function. It reads the whole schema strictly: a key nobody
-// knows, a key given twice and a value of the wrong kind are problems, each
+// Load is a pure function. It reads the whole schema strictly: an unknown
+// key, a key given twice and a value of the wrong kind are problems, each
 // with its line and column, the queue it belongs to and the key as it was
 // typed. Nothing is used unless all of it is right, and nothing is ignored in
 // silence: a key that is right but has no effect yet is a warning.
@@ -20,16 +20,17 @@
 //
 //	config.go      Load, Document, the built-in text, the checksum
 //	problem.go     Problem and how it prints
-//	cursor.go      a node, where it stands, and how to complain about it
-//	yaml.go        text to nodes; mappings, merges, aliases
+//	cursor.go      a value, where it stands, and how to report a problem with it; most
+//	               of it is package yamltree, which also reads aliases and merges
+//	yaml.go        the whole text
 //	partition.go   a partition: node order, the root
-//	preemption.go  who makes room for whom
+//	preemption.go  how room is made for asks
 //	queue.go       a queue and what is below it
 //	properties.go  properties: reading, inheriting, working out
 //	quantities.go  quantities of resources, read and printed
 //	limit.go       limits of users and groups
 //	placement.go   placement rules and filters
-//	hierarchy.go   what queues promise and allow, compared along the tree
-//	nearest.go     what somebody may have meant
+//	hierarchy.go   guarantees and limits, compared along the tree
+//	nearest.go     the known word that was probably meant
 //	build.go       to core.Config
 package config

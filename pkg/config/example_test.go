@@ -45,7 +45,7 @@ partitions:
 	// Output:
 	// root.batch vcore=20000
 	// root.web unlimited
-	// line 8:9: warning: root.web: submitacl: not in effect yet: every queue is open to everybody
+	// line 8:9: warning: root.web: submitacl: not in effect yet: every user may use every queue
 }
 
 // All problems come at once, each with its place.

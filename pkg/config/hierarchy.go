@@ -42,7 +42,7 @@ func hasLeaf(q *Queue) bool {
 	return !q.Parent
 }
 
-// A bound is the tightest max on the way from the root, and whose it is.
+// A bound is the tightest max on the way from the root, and the queue that has it.
 type bound struct {
 	value int64
 	queue core.QueuePath
@@ -71,11 +71,11 @@ func (r *reader) checkResources(q *Queue, above map[string]bound) map[string]int
 		}
 		bounds[kind] = bound{value: most.Value, queue: q.Path, line: most.place.Line}
 	}
-	sums := promises{total: map[string]int64{}, parts: map[string][]string{}}
+	sums := guarantees{total: map[string]int64{}, parts: map[string][]string{}}
 	for _, child := range q.Queues {
 		sums.add(child, r.checkResources(child, bounds))
 	}
-	r.checkPromises(q, sums, bounds)
+	r.checkGuarantees(q, sums, bounds)
 	if len(q.Guaranteed) > 0 {
 		return q.Guaranteed.values()
 	}
@@ -90,16 +90,16 @@ func checkBelow(r *reader, what string, q Quantity, kind string, most Quantities
 	}
 }
 
-// promises are what the queues below one queue are guaranteed together.
-type promises struct {
+// guarantees are what the queues below one queue are guaranteed together.
+type guarantees struct {
 	total map[string]int64
-	parts map[string][]string // who is guaranteed how much, to show
+	parts map[string][]string // the queues and how much is guaranteed to each, to show
 }
 
 // partsMax is how many queues are named where a sum is too large.
 const partsMax = 4
 
-func (p *promises) add(child *Queue, guaranteed map[string]int64) {
+func (p *guarantees) add(child *Queue, guaranteed map[string]int64) {
 	for kind, v := range guaranteed {
 		if v == 0 {
 			continue
@@ -113,9 +113,9 @@ func (p *promises) add(child *Queue, guaranteed map[string]int64) {
 	}
 }
 
-// checkPromises compares what the queues below are guaranteed with what the
+// checkGuarantees compares what the queues below are guaranteed with what the
 // queue itself is guaranteed and may use.
-func (r *reader) checkPromises(q *Queue, below promises, bounds map[string]bound) {
+func (r *reader) checkGuarantees(q *Queue, below guarantees, bounds map[string]bound) {
 	for _, kind := range slices.Sorted(maps.Keys(below.total)) {
 		total, parts := below.total[kind], below.parts[kind]
 		if more := len(parts) - partsMax; more > 0 {

@@ -7,7 +7,7 @@ import (
 )
 
 // A Limit bounds what the named users and groups may have in a queue and below
-// it, each of them by itself. The name * stands for everybody else.
+// it, each of them by itself. The name * stands for all others.
 type Limit struct {
 	Text            string // what it is for
 	Users, Groups   []string
@@ -19,8 +19,8 @@ type Limit struct {
 	unsure     bool  // something in it could not be read
 }
 
-// everybody is the name of those who are not named.
-const everybody = "*"
+// others is the name of all that are not named.
+const others = "*"
 
 var (
 	userName  = regexp.MustCompile(`^[_a-zA-Z][a-zA-Z0-9:#/_.@-]*[$]?$`)
@@ -89,15 +89,15 @@ func (n *named) read(c cursor) []string {
 	for _, item := range c.items() {
 		name := item.text()
 		line, twice := n.lines[name]
-		wild, wildSeen := n.lines[everybody]
+		wild, wildSeen := n.lines[others]
 		switch {
-		case name != everybody && !n.pattern.MatchString(name):
+		case name != others && !n.pattern.MatchString(name):
 			item.fail("%s is no name of a %s", quote(name), n.what)
 		case twice:
 			item.fail("%s %s is limited twice in this queue, first in line %d", n.what, quote(name), line)
 		case wildSeen:
 			item.fail("%s %s comes after * (line %d), which must be the last", n.what, quote(name), wild)
-		case name == everybody && n.what == "group" && len(n.lines) == 0:
+		case name == others && n.what == "group" && len(n.lines) == 0:
 			item.fail("group * needs a named group before it")
 		}
 		if !twice {
@@ -152,7 +152,7 @@ func (g *grants) nearest(name string) *grant {
 }
 
 // checkLimits compares the limits of a queue with the queue itself and with the
-// limits above. A user without a limit above is compared with everybody's.
+// limits above. A user without a limit above is compared with the limit of *.
 func (r *reader) checkLimits(q *Queue, above *grants) {
 	here := above
 	if len(q.Limits) > 0 {
@@ -193,7 +193,7 @@ func (r *reader) checkGrant(q *Queue, l Limit, what, name string, here *grants) 
 	own := &grant{most: map[string]bound{}}
 	from := here.above.nearest(what + name)
 	if from == nil {
-		from = here.above.nearest(what + everybody)
+		from = here.above.nearest(what + others)
 	} else {
 		for kind, b := range from.most {
 			own.most[kind] = b

@@ -5,7 +5,7 @@ import "strings"
 // mistakesMax is how many letters may be wrong for a word to be recognised.
 const mistakesMax = 2
 
-// nearest is the known word that somebody may have meant, or nothing.
+// nearest is the known word that was probably meant, or nothing.
 func nearest(word string, known []string) string {
 	best, fewest := "", mistakesMax+1
 	word = strings.ToLower(strings.TrimSpace(word))

@@ -20,9 +20,9 @@ type Rule struct {
 	wrong      bool // something in it could not be read
 }
 
-// A Filter says to whom a rule applies.
+// A Filter says to which users a rule applies.
 type Filter struct {
-	Deny          bool // applies to everybody but the named
+	Deny          bool // applies to all but the named
 	Users, Groups []string
 }
 

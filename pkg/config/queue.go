@@ -41,7 +41,7 @@ type Template struct {
 }
 
 // The names with a meaning of their own: the top of a tree, and the queue below
-// it for applications whose queue is gone.
+// it for applications whose queue was removed.
 const (
 	rootName     = "root"
 	recoveryName = "@recovery@"
@@ -189,7 +189,7 @@ func checkName(c cursor, q *Queue) {
 	case q.Path == rootName+"."+rootName:
 		c.fail("the name root belongs to the top of the tree; if root is listed, it is the only queue there and the others are below it")
 	case q.Path == rootName+"."+recoveryName:
-		c.fail("the name %s belongs to the queue for applications whose own queue is gone", recoveryName)
+		c.fail("the name %s belongs to the queue for applications whose own queue was removed", recoveryName)
 	}
 }
 
@@ -211,13 +211,13 @@ func ofResources(c cursor) (guaranteed, most Quantities) {
 	return guaranteed, most
 }
 
-// acl reads who may do something: users, a blank, groups; * is everybody.
+// acl reads an access list: users, a blank, groups; * is all.
 func acl(c cursor) string {
 	text := c.text()
 	if len(strings.Fields(text)) > 2 {
 		c.fail("%s has more than two parts; write users, one blank and groups, such as \"ann,bob dev,ops\", or *", quote(text))
 	}
-	c.later("every queue is open to everybody")
+	c.later("every user may use every queue")
 	return text
 }
 

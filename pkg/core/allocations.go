@@ -27,7 +27,7 @@ func (p *Partition) addAllocation(a *Allocation) {
 	case a.Amounts.IsZero():
 		p.refuse(a, "allocation %s %v", a.Key, ErrNoResources)
 	case a.IsForeign():
-		p.addForeign(a, known)
+		p.takeForeign(a, known)
 	case known == nil:
 		p.addOwn(a)
 	case known.foreign():
@@ -37,6 +37,24 @@ func (p *Partition) addAllocation(a *Allocation) {
 	default:
 		p.updateOwn(known, a)
 	}
+}
+
+// takeForeign takes in a foreign allocation, or what is new about one.
+func (p *Partition) takeForeign(a *Allocation, known *request) {
+	switch {
+	case a.Node == "":
+		p.refuse(a, "foreign allocation %s names no node", a.Key)
+		return
+	case known != nil && !known.foreign():
+		p.refuse(a, "allocation %s is known as one of application %s and cannot become foreign", a.Key, known.Application)
+		return
+	case p.uncountable(a.Amounts):
+		p.refuse(a, "foreign allocation %s is more than can be counted", a.Key)
+		return
+	case known != nil && known.Node != a.Node:
+		p.evictions.cancel(known) // it ended where it was evicted
+	}
+	p.addForeign(a, known)
 }
 
 func (p *Partition) addOwn(a *Allocation) {
@@ -55,9 +73,7 @@ func (p *Partition) addOwn(a *Allocation) {
 		p.refuse(a, "allocation %s is more than can be counted together with what is known", a.Key)
 		return
 	}
-	p.arrivals++
-	r := &request{Allocation: a, application: app, number: p.arrivals}
-	p.requests[a.Key] = r
+	r := p.register(a, app)
 	if a.Created.Before(app.submitted) {
 		app.submitted = a.Created
 	}
@@ -72,13 +88,21 @@ func (p *Partition) addOwn(a *Allocation) {
 		}
 		p.enter(app, next, "")
 	}
-	p.enqueue(r)
+	p.ask(r)
 	p.tell(AskAdded{r.Allocation})
 }
 
-// uncountable reports whether a sum over the partition would saturate.
-func (p *Partition) uncountable(amounts resources.Amounts) bool {
-	return p.root.pending.Overflows(p.root.used, p.foreign, amounts)
+// ask books an ask and has it wait: in the order of its application, or at the node
+// that it needs. The request is in no list.
+func (p *Partition) ask(r *request) {
+	constraints := ""
+	if p.options.Constraints != nil && r.Required == "" {
+		constraints = p.options.Constraints(r.Key)
+	}
+	p.enqueue(r, p.classOf(r, constraints))
+	if r.Required != "" {
+		p.bind(r)
+	}
 }
 
 // adopt books an allocation that runs already. Neither a node nor a quota
@@ -89,26 +113,29 @@ func (p *Partition) adopt(r *request, id NodeID) {
 		p.enter(app, Accepted, "")
 	}
 	r.Allocation = r.placedOn(id, p.now)
-	p.book(r, n)
-	n.tolerate()
-	app.queue.tolerate()
-	p.watchUp(app.queue, true)
-	p.recheckQuota()
-	p.settleNode(n)
-	p.disturb(n)
-	p.rouseRobbed(n, r)
-	p.settleAbove(app)
+	p.run(r, n)
+	p.bookedBeyond(r)
+	p.changes.node(n, nodeRetry)
+	p.changes.placed = append(p.changes.placed, r)
 	p.tell(Adopted{r.Allocation})
+}
+
+// bookedBeyond records that something was booked which neither node nor quota
+// refuses.
+func (p *Partition) bookedBeyond(r *request) {
+	r.node.allowExcess()
+	r.application.queue.allowExcess()
+	p.changes.application(r.application, quotaBooked)
 }
 
 // updateOwn takes new amounts, or the word that a pending ask has been placed.
 func (p *Partition) updateOwn(r *request, a *Allocation) {
-	placed := r.node != nil
+	runs := r.node != nil
 	switch {
-	case placed && a.Node != "" && a.Node != r.Node:
+	case runs && a.Node != "" && a.Node != r.Node:
 		p.refuse(a, "allocation %s runs on node %s and cannot move to %s", a.Key, r.Node, a.Node)
 		return
-	case !placed && a.Node != "" && p.findNode(a.Node) == nil:
+	case !runs && a.Node != "" && p.findNode(a.Node) == nil:
 		p.refuse(a, "node %s of allocation %s is not registered", a.Node, a.Key)
 		return
 	case p.uncountable(a.Amounts):
@@ -116,22 +143,21 @@ func (p *Partition) updateOwn(r *request, a *Allocation) {
 		return
 	}
 	switch {
-	case placed:
-		if before := r.Amounts; !before.Equal(a.Amounts) {
+	case runs:
+		if !r.Amounts.Equal(a.Amounts) {
 			p.resize(r, a.Amounts)
-			p.tell(&Resized{r.Allocation, before})
 		}
 	case a.Node != "":
-		p.dequeue(r)
+		p.leave(r)
 		r.Allocation = r.resized(a.Amounts)
 		p.adopt(r, a.Node)
 	case !r.Amounts.Equal(a.Amounts):
 		if r.nominated() != nil {
-			p.clearNomination(r, "it asks for other amounts")
+			p.nominations.clear(r, "it asks for other amounts")
 		}
-		p.dequeue(r)
+		p.leave(r)
 		r.Allocation = r.resized(a.Amounts)
-		p.enqueue(r)
+		p.ask(r)
 		p.tell(AskResized{r.Allocation})
 	}
 }
@@ -139,17 +165,12 @@ func (p *Partition) updateOwn(r *request, a *Allocation) {
 // resize changes the amounts of an allocation where it runs. Like adoption it
 // is never refused.
 func (p *Partition) resize(r *request, amounts resources.Amounts) {
-	n, app := r.node, r.application
+	n, before := r.node, r.Amounts
 	p.unbook(r)
 	r.Allocation = r.resized(amounts)
 	p.book(r, n)
-	n.tolerate()
-	app.queue.tolerate()
-	p.watchUp(app.queue, true)
-	p.recheckQuota()
-	p.readmit(app.queue)
-	p.settleAbove(app)
-	p.relieved(n)
+	p.bookedBeyond(r)
+	p.tell(&Resized{r.Allocation, before})
 }
 
 // releaseAllocation removes one request, or all of an application. What is not
@@ -159,13 +180,13 @@ func (p *Partition) releaseAllocation(c ReleaseAllocation) {
 		p.releaseAll(c)
 		return
 	}
-	if c.Application == "" {
-		p.releaseForeign(c.Key)
-		return
-	}
 	r := p.requests[c.Key]
 	switch {
-	case r == nil || r.Application != c.Application:
+	case r == nil:
+	case r.foreign():
+		p.evictions.cancel(r)
+		p.releaseForeign(r)
+	case r.Application != c.Application:
 	case c.Termination == SchedulingFailed && r.node == nil: // said twice
 	case c.Termination == SchedulingFailed:
 		p.bindFailed(r, c.Message)
@@ -180,8 +201,8 @@ func (p *Partition) releaseAll(c ReleaseAllocation) {
 	if app == nil {
 		return
 	}
-	for _, r := range p.unplaceAll(app) {
-		p.ended(r, causeOf(c.Termination), c.Message)
+	for _, r := range byKey(app.allocations) {
+		p.releaseOwn(r, c)
 	}
 	if c.Termination != si.TerminationType_TIMEOUT {
 		for _, r := range byKey(app.asks) {
@@ -194,21 +215,26 @@ func (p *Partition) releaseAll(c ReleaseAllocation) {
 // releaseOwn takes an ask or allocation off the books.
 func (p *Partition) releaseOwn(r *request, c ReleaseAllocation) {
 	if r.node == nil {
-		p.tell(&AskEnded{r.Allocation, causeOf(c.Termination)})
-		p.dequeue(r)
-		p.forget(r)
+		p.endAsk(r, causeOf(c.Termination))
 		return
 	}
-	n := r.node
-	p.unplace(r)
-	p.forget(r)
-	p.relieved(n)
-	p.ended(r, causeOf(c.Termination), c.Message)
+	p.endAllocation(r, causeOf(c.Termination), c.Message)
 }
 
-// ended says that an allocation runs no more.
-func (p *Partition) ended(r *request, cause EndCause, message string) {
-	p.tell(&Ended{Allocation: r.Allocation, Cause: cause, Message: message, Evicted: r.going != nil})
+// endAsk takes an ask off the books for good.
+func (p *Partition) endAsk(r *request, cause EndCause) {
+	p.tell(&AskEnded{r.Allocation, cause})
+	p.leave(r)
+	p.forget(r)
+}
+
+// endAllocation takes an allocation off the books for good.
+func (p *Partition) endAllocation(r *request, cause EndCause, message string) {
+	evicted := r.eviction != nil
+	p.evictions.cancel(r)
+	p.unbook(r)
+	p.forget(r)
+	p.tell(&Ended{Allocation: r.Allocation, Cause: cause, Message: message, Evicted: evicted})
 }
 
 // causeOf is why a release ends an allocation. What says nothing is taken for
@@ -229,112 +255,17 @@ func causeOf(t si.TerminationType) EndCause {
 // and elsewhere if there is an elsewhere.
 func (p *Partition) bindFailed(r *request, message string) {
 	n := r.node
-	p.unplace(r)
-	p.ended(r, CauseBindFailed, message)
-	r.Allocation, r.going = r.unplaced(), nil
+	evicted := r.eviction != nil
+	p.evictions.cancel(r)
+	p.unbook(r)
+	p.tell(&Ended{Allocation: r.Allocation, Cause: CauseBindFailed, Message: message, Evicted: evicted})
+	r.Allocation = r.unplaced()
 	w := r.waiting()
 	w.reason, w.detail, w.avoid = BindFailed, message, n.id
-	w.at = p.now.Add(min(p.options.RetryDelay<<min(w.tries, 20), p.options.RetryMax))
-	w.tries++
+	w.due.retry = p.now.Add(min(p.options.RetryDelay<<min(w.bindings, 20), p.options.RetryMax))
+	w.bindings++
 	w.aside = true
-	p.enqueue(r)
+	p.ask(r)
+	setTimer(&p.timers, r)
 	p.tell(AskAdded{r.Allocation})
-	p.alarms.add(alarm{at: w.at, request: r})
-	p.relieved(n)
-}
-
-// forget drops a request that is in no list any more.
-func (p *Partition) forget(r *request) { delete(p.requests, r.Key) }
-
-// book charges an allocation to its node and to the accounts of its queue.
-func (p *Partition) book(r *request, n *node) {
-	app := r.application
-	n.charge(r)
-	app.queue.charge(r.Amounts)
-	if r.leaves() {
-		app.queue.leave(r.Amounts)
-	}
-	p.running.add(r.Priority)
-	app.queue.runs(r)
-	app.used.Add(r.Amounts)
-	app.allocations = enlist(app.allocations, r, &r.at)
-	if app.state != Running {
-		p.enter(app, Running, "")
-	}
-}
-
-func (p *Partition) unbook(r *request) {
-	app := r.application
-	r.node.discharge(r)
-	app.queue.discharge(r.Amounts)
-	if r.leaves() {
-		app.queue.left(r.Amounts)
-	}
-	p.running.remove(r.Priority)
-	app.queue.ends(r)
-	app.used.Sub(r.Amounts)
-	app.allocations = delist(app.allocations, r.at, atApplication)
-}
-
-// unplace takes an allocation off the books and lets in what waited for the
-// quota. The node is left to the caller.
-func (p *Partition) unplace(r *request) {
-	p.unbook(r)
-	p.yielded(r.application)
-}
-
-func (p *Partition) yielded(app *application) {
-	p.watchUp(app.queue, false)
-	p.readmit(app.queue)
-	p.settleAbove(app)
-}
-
-// unplaceAll takes all allocations of an application off the books, forgets them and
-// returns them by key. Queues and nodes are put in order once, not for each of them.
-func (p *Partition) unplaceAll(app *application) []*request {
-	all := byKey(app.allocations)
-	if len(all) == 0 {
-		return nil
-	}
-	var nodes []*node
-	for _, r := range all {
-		if n := r.node; !n.lighter {
-			n.lighter = true
-			nodes = append(nodes, n)
-		}
-		p.unbook(r)
-		p.forget(r)
-	}
-	p.yielded(app)
-	for _, n := range nodes {
-		n.lighter = false
-		p.relieved(n)
-	}
-	return all
-}
-
-// readmit has the asks tried again that waited for quota here or above.
-func (p *Partition) readmit(q *queue) {
-	for ; q != nil; q = q.parent {
-		p.readmitAt(q)
-	}
-}
-
-// readmitAt is readmit for one queue.
-func (p *Partition) readmitAt(q *queue) {
-	q.readmit()
-	for _, r := range q.bound {
-		if n := p.boundTo(r); n != nil {
-			p.disturb(n)
-		}
-	}
-	q.bound = nil
-}
-
-// settleAbove brings the places of an application and of the queues above it
-// up to date.
-func (p *Partition) settleAbove(app *application) {
-	app.view = nil
-	app.settle()
-	app.queue.settleUp()
 }

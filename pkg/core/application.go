@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -22,24 +23,28 @@ type application struct {
 	tags      map[string]string
 	submitted time.Time // or when its oldest ask was created, if that is earlier
 
-	state State
-	since time.Time
+	state      State
+	since      time.Time
+	completion timers.Timer[due]
 
 	used        resources.Amounts
 	pending     resources.Amounts
 	allocations []*request
 	asks        []*request
 
-	links  order.Links[*application]
-	place  applicationPlace
-	sum    backlog // of the asks in the order
-	below  backlog // of the subtree of the queue's order
-	queued order.Tree[*request]
+	links   order.Links[*application]
+	place   applicationPlace
+	own     summary // of its groups
+	below   summary // of the subtree of the queue's order
+	classes map[*class]*askGroup
+	queued  order.Tree[*askGroup]
 
-	loop loop
+	thrash thrashGuard
 
-	view   *ApplicationView
-	learnt uint64 // what was known when the view was made
+	changed bool // recorded and not reacted to
+
+	view     *ApplicationView
+	viewedAt uint64 // the stamp when the view was made
 }
 
 // applicationPlace is what decides the order of the applications of a leaf.
@@ -67,32 +72,34 @@ func (a *application) Before(other *application) bool {
 // Links are the place in the order of the queue.
 func (a *application) Links() *order.Links[*application] { return &a.links }
 
-// Summarise works out the backlog of a subtree of the queue's order.
+// Summarise works out the summary of a subtree of the queue's order.
 func (a *application) Summarise() bool {
-	return a.below.become(a.sum, a.links.Left.subtree(), a.links.Right.subtree())
+	return a.below.become(&a.own, a.links.Left.subtree(), a.links.Right.subtree())
 }
 
-func (a *application) subtree() *backlog {
+func (a *application) subtree() *summary {
 	if a == nil {
 		return nil
 	}
 	return &a.below
 }
 
-// settle brings the backlog and the place in the order of the queue up to date
-// with the asks and the use. It reports whether the queue may see a change.
-func (a *application) settle() bool {
-	sum := emptyBacklog
+// summarise brings the summary of the groups up to date and reports whether it
+// changed.
+func (a *application) summarise() bool {
 	if top := a.queued.Root(); top != nil {
-		sum = top.below
+		return a.own.become(&top.below, nil, nil)
 	}
-	place := applicationPlace{priority: sum.top, submitted: a.submitted.UnixNano()}
+	return a.own.become(&emptySummary, nil, nil)
+}
+
+// placed is what decides the order now.
+func (a *application) placed() applicationPlace {
+	place := applicationPlace{priority: a.own.top, submitted: a.submitted.UnixNano()}
 	if a.queue.properties.ApplicationSort == Fair {
 		place.share = resources.DominantShare(a.used, a.queue.guaranteed, a.queue.fairMax)
 	}
-	return a.queue.apps.Settle(a, a.queued.Len() > 0, place != a.place, sum != a.sum, func() {
-		a.place, a.sum = place, sum
-	})
+	return place
 }
 
 // idle reports whether the application has nothing left.

@@ -4,15 +4,11 @@ import (
 	"fmt"
 )
 
-func (p *Partition) findApplication(id ApplicationID) *application {
-	p.likeApplication.id = id
-	app, _ := p.applications.Get(&p.likeApplication)
-	return app
-}
-
 func (p *Partition) addApplication(c AddApplication) {
 	refuse := func(format string, args ...any) {
-		p.tell(&ApplicationRejected{ID: c.ID, Queue: c.Queue, User: c.User, Groups: c.Groups, Tags: c.Tags, Reason: fmt.Sprintf(format, args...)})
+		p.tell(&ApplicationRejected{
+			ID: c.ID, Queue: c.Queue, User: c.User, Groups: c.Groups, Tags: c.Tags, Reason: fmt.Sprintf(format, args...),
+		})
 	}
 	if c.ID == "" {
 		refuse("an application without an ID")
@@ -33,7 +29,7 @@ func (p *Partition) addApplication(c AddApplication) {
 	}
 	app := &application{
 		id: c.ID, queue: q, user: c.User, groups: c.Groups, tags: c.Tags,
-		submitted: p.now, since: p.now, sum: emptyBacklog,
+		submitted: p.now, since: p.now, own: emptySummary,
 	}
 	app.queued.Looked = &p.work.Asks
 	p.applications.ReplaceOrInsert(app)
@@ -50,18 +46,17 @@ func (p *Partition) removeApplication(id ApplicationID) {
 		return
 	}
 	for _, r := range byKey(app.asks) {
-		p.tell(&AskEnded{r.Allocation, CauseApplicationRemoved})
-		p.dequeue(r)
-		p.forget(r)
+		p.endAsk(r, CauseApplicationRemoved)
 	}
 	message := fmt.Sprintf("application %s was removed", id)
-	for _, r := range p.unplaceAll(app) {
-		p.ended(r, CauseApplicationRemoved, message)
+	for _, r := range byKey(app.allocations) {
+		p.endAllocation(r, CauseApplicationRemoved, message)
 	}
 	p.dropApplication(app, true)
 }
 
 func (p *Partition) dropApplication(app *application, removed bool) {
+	p.timers.Cancel(&app.completion)
 	p.applications.Delete(app)
 	q := app.queue
 	delete(q.applications, app.id)
@@ -78,6 +73,9 @@ func (p *Partition) enter(app *application, next State, message string) {
 		panic(fmt.Sprintf("partition %s: %v", p.name, err))
 	}
 	app.view = nil
+	if from == Completing {
+		p.timers.Cancel(&app.completion)
+	}
 	p.tell(&ApplicationChanged{ID: app.id, Queue: app.queue.path, From: from, State: next, Message: message})
 }
 
@@ -87,82 +85,11 @@ func (p *Partition) rest(app *application) {
 		return
 	}
 	p.enter(app, Completing, "nothing is left to run")
-	p.alarms.add(alarm{at: p.now.Add(p.options.CompletingDelay), application: app})
+	p.timers.Set(&app.completion, p.now.Add(p.options.CompletingDelay), due{what: dueCompletion, application: app})
 }
 
 // complete ends an application that has been completing long enough.
 func (p *Partition) complete(app *application) {
-	if app.state != Completing || app.since.Add(p.options.CompletingDelay).After(p.now) ||
-		p.findApplication(app.id) != app {
-		return
-	}
 	p.enter(app, Completed, "")
 	p.dropApplication(app, false)
-}
-
-// enqueue books an ask and puts it where it waits: in the order of its
-// application, or at the node that it needs. The request is in no list.
-func (p *Partition) enqueue(r *request) {
-	app := r.application
-	begun := p.takeShape(r)
-	p.asks++
-	r.Allocation.Amounts = r.shape.amounts // equal, and shared by all its kind
-	app.asks = enlist(app.asks, r, &r.at)
-	app.pending.Add(r.Amounts)
-	app.queue.await(r.Amounts)
-	app.view = nil
-	p.unview(app.queue)
-	switch {
-	case r.Required != "":
-		p.bind(r)
-	case r.wait == nil || !r.wait.aside:
-		app.queued.Insert(r)
-		p.settleWhileChanged(app)
-	}
-	if begun {
-		app.queue.settleUp()
-	}
-}
-
-// settleWhileChanged is settleAbove for a change that nobody above may see.
-func (p *Partition) settleWhileChanged(app *application) {
-	changed := app.settle()
-	for q := app.queue; q != nil && changed; q = q.parent {
-		changed = q.settle()
-	}
-}
-
-// dequeue takes an ask off the books.
-func (p *Partition) dequeue(r *request) {
-	p.withdraw(r)
-	p.settleAbove(r.application)
-}
-
-// withdraw takes an ask off the books and out of wherever it waits. The order
-// of applications and queues is left to the caller. Of its story only the
-// failures to bind are kept, in case there is another.
-func (p *Partition) withdraw(r *request) {
-	app := r.application
-	p.unreserve(r)
-	p.unbind(r)
-	p.withdrawNomination(r)
-	if r.links.In() {
-		app.queued.Remove(r)
-	}
-	r.unhint()
-	if w := r.wait; w != nil {
-		if w.aside {
-			p.notAside(r)
-		}
-		r.wait = nil
-		if w.tries > 0 {
-			r.wait = &wait{tries: w.tries, avoid: w.avoid}
-		}
-	}
-	p.shapes.leave(r.shape)
-	p.asks--
-	r.shape = nil
-	app.asks = delist(app.asks, r.at, atApplication)
-	app.pending.Sub(r.Amounts)
-	app.queue.forgo(r.Amounts)
 }

@@ -2,64 +2,98 @@ package core
 
 import (
 	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
+
+// hints tell the resource manager which asks only more nodes could help, once for
+// each ask.
+type hints struct {
+	*backlog
+	timers *timers.Queue[due]
+	timer  timers.Timer[due]
+}
 
 // hintDelay is how long an ask that fits no node waits before the resource
 // manager hears of it.
 const hintDelay = time.Second
 
-// hintLater has the resource manager told, after a while, of the asks that only
-// more nodes could help.
-func (p *Partition) hintLater() {
-	if p.hintAt.IsZero() {
-		p.hintAt = p.now.Add(hintDelay)
-		p.alarms.add(alarm{at: p.hintAt, hints: true})
+// later has the resource manager told, after a while, of the asks that only more
+// nodes could help.
+func (h *hints) later() {
+	if !h.timer.Set() {
+		h.timers.Set(&h.timer, h.now.Add(hintDelay), due{what: dueUnschedulable})
 	}
 }
 
-// hintWaiting tells the resource manager of every ask that fits no node now,
-// in order, as far as the quotas would let them run if there were nodes: what
-// it is told of altogether fits what is left of every quota. It is linear in
-// the asks that wait and happens at most once a second.
-func (p *Partition) hintWaiting() {
-	p.hintAt = time.Time{}
-	p.hintQueue(p.root)
+// wake tells of every ask that fits no node now, in order, as far as the quotas would
+// let it run if there were nodes: what is told of altogether fits what is left of
+// every quota. It is linear in the groups of asks, happens at most once a second,
+// and tells no more at a time than a batch places.
+func (h *hints) wake() {
+	left := h.options.BatchMax
+	if !h.inQueue(h.root, &left) {
+		h.timers.Set(&h.timer, h.now.Add(time.Nanosecond), due{what: dueUnschedulable})
+	}
 }
 
-func (p *Partition) hintQueue(q *queue) {
+// inQueue reports whether all was told.
+func (h *hints) inQueue(q *queue, left *int) bool {
 	for child := range q.queues.All {
-		p.hintQueue(child)
+		if !h.inQueue(child, left) {
+			return false
+		}
 	}
 	for app := range q.apps.All {
-		for r := range app.queued.All {
-			if r.shape.full && r.nominated() == nil {
-				p.hint(r)
+		for g := range app.queued.All {
+			if g.class.closed && g.hinted < g.live && !h.inGroup(g, left) {
+				return false
 			}
 		}
 	}
+	return true
 }
 
-// hint tells the resource manager, once for each ask, that no node can take it,
-// so that more nodes may be brought.
-func (p *Partition) hint(r *request) {
+func (h *hints) inGroup(g *askGroup, left *int) bool {
+	for r := range g.all {
+		switch {
+		case r.wait != nil && r.wait.hinted || r.nominated() != nil:
+		case *left == 0:
+			return false
+		case !h.tellOf(r):
+			return true // the quotas have no room for its like
+		default:
+			*left--
+		}
+	}
+	return true
+}
+
+// tellOf tells of an ask that no node can take it, unless that was told. It reports
+// whether the quotas would let it run.
+func (h *hints) tellOf(r *request) bool {
 	w := r.waiting()
 	if w.hinted {
-		return
+		return true
 	}
 	for q := r.application.queue; q != nil; q = q.parent {
 		if !q.max.Room(q.used.Plus(q.hinted), r.Amounts) {
-			return
+			return false
 		}
 	}
 	w.hinted = true
+	if r.group != nil {
+		r.group.hinted++
+	}
 	for q := r.application.queue; q != nil; q = q.parent {
 		q.hinted.Add(r.Amounts)
 	}
-	p.tell(&Unschedulable{r.Allocation, "no node can take the request: waiting for room in the cluster"})
+	h.tell(&Unschedulable{r.Allocation, "no node can take the request: waiting for room in the cluster"})
+	return true
 }
 
 // unhint is called when an ask no longer waits.
-func (r *request) unhint() {
+func (b *backlog) unhint(r *request) {
 	if r.wait == nil || !r.wait.hinted {
 		return
 	}

@@ -2,7 +2,6 @@ package core
 
 import (
 	"cmp"
-	"math/bits"
 	"strings"
 	"time"
 
@@ -10,16 +9,16 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A node is where allocations run. It stands in the order of the partition
-// while it is open: schedulable, and reserved for nobody.
+// A node is where allocations run. It stands in the order of nodes while it is
+// open: schedulable, and reserved for no ask.
 //
-//	allocated = the sum of own
-//	occupied  = the sum of foreign
-//	free      = capacity - allocated - occupied
+//	allocated       = the sum of own
+//	occupied        = the sum of foreign
+//	free            = capacity - allocated - occupied
 //	free is negative only if overcommitted is set
-//	leaving   = the sum of those of own and foreign that were told to go and may
-//	promised  = the sum of nominated
-//	room      = free - promised
+//	releasing       = the sum of those of own and foreign that are being evicted
+//	nominatedAmounts = the sum of nominated
+//	room            = free - nominatedAmounts
 type node struct {
 	id          NodeID
 	slot        int32 // a small number, of no other node
@@ -29,32 +28,34 @@ type node struct {
 	allocated   resources.Amounts
 	occupied    resources.Amounts
 	free        resources.Amounts
-	leaving     resources.Amounts
-	promised    resources.Amounts
-	room        resources.Amounts // free itself while nothing is promised
+	releasing   resources.Amounts
 	// overcommitted says that free may be negative: capacity was lost, or
 	// something was adopted or resized, which no node refuses.
 	overcommitted bool
 	own, foreign  []*request
 	weakest       weakest
 
-	// wanted are the asks that may run here only, reserved is the ordinary ask
+	// required are the asks that may run here only, reserved is the ordinary ask
 	// that holds a reservation, nominated are those for which room is made.
-	wanted    []*request
-	reserved  *request
-	nominated []*request
+	required         askSet
+	claimsHeld       int // reservations of those that may run here only
+	reserved         *request
+	nominated        []*request
+	nominatedAmounts resources.Amounts
+	room             resources.Amounts // free itself while no ask is nominated
 
-	links   order.Links[*node]
-	score   int64
-	most    resources.Amounts // room on any node of the subtree
-	touched uint64            // the batch that last placed something here
-	dirty   bool              // waits for its bound asks to be tried
-	lighter bool              // waits to be relieved of all that went at once
+	links    order.Links[*node]
+	score    int64
+	most     resources.Amounts // room on any node of the subtree
+	fresh    *freshNode        // while new room here may be of use
+	placedIn uint64            // the batch that last placed or evicted something here
+	retry    bool              // its bound asks are to be tried
+	change   nodeChange        // recorded and not reacted to
 
 	gone     bool   // from the partition
 	revision uint64 // counts changes of what is on the node
-	changed  uint64 // the changes of nodes counted when it was relieved last
-	fresh    bool   // relieved since refused asks were last tried
+	freedAt  uint64 // the number of nodes freed when this was last
+	regained bool   // freed since refused classes were last tried
 
 	view *NodeView
 }
@@ -112,8 +113,8 @@ func (n *node) charge(r *request) {
 		n.allocated.Add(amounts)
 		n.weakest.meet(r)
 	}
-	if r.leaves() {
-		n.leaving.Add(amounts)
+	if r.releasing() {
+		n.releasing.Add(amounts)
 	}
 	r.node = n
 	n.recount()
@@ -130,8 +131,8 @@ func (n *node) discharge(r *request) {
 			n.findWeakest()
 		}
 	}
-	if r.leaves() {
-		n.leaving.Sub(r.Amounts)
+	if r.releasing() {
+		n.releasing.Sub(r.Amounts)
 	}
 	r.node = nil
 	n.recount()
@@ -167,38 +168,44 @@ func (n *node) recount() {
 	}
 	n.overcommitted = n.overcommitted && n.negative()
 	n.view = nil
-	n.keepPromises()
+	n.recountRoom()
 }
 
-// keepPromises works out the room beside what is promised.
-func (n *node) keepPromises() {
+// recountRoom works out the room beside what is kept for nominated asks.
+func (n *node) recountRoom() {
 	switch {
 	case len(n.nominated) > 0:
-		n.room = n.free.Minus(n.promised)
+		n.room = n.free.Minus(n.nominatedAmounts)
 	case len(n.room) != len(n.free) || len(n.free) > 0 && &n.room[0] != &n.free[0]:
 		n.room = n.free
 	}
 }
 
-// roomFor is what is free for asks of a standing: what is promised to those of
-// this standing and above is not. It belongs to the node where nothing is
-// promised to lower ones.
-func (n *node) roomFor(standing int32) resources.Amounts {
-	if len(n.nominated) == 0 || n.nominated[len(n.nominated)-1].holds() >= standing {
+// roomFor is what is free for asks of a priority as the root sees it: what is kept
+// for asks of this priority and above is not. It belongs to the node where nothing is
+// kept for lower ones.
+func (n *node) roomFor(rootPriority int32) resources.Amounts {
+	if len(n.nominated) == 0 || n.nominated[len(n.nominated)-1].nominationPriority() >= rootPriority {
 		return n.room
 	}
 	room := n.free.Clone()
 	for _, r := range n.nominated {
-		if r.holds() >= standing {
+		if r.nominationPriority() >= rootPriority {
 			room.Sub(r.Amounts)
 		}
 	}
 	return room
 }
 
-// promisedAbove is what is promised to nominated asks above a priority. An ask
-// that may run here only gives way to those.
-func (n *node) promisedAbove(priority int32) resources.Amounts {
+// hasRoom reports whether an ask of these amounts and this priority, as the root
+// sees it, fits.
+func (n *node) hasRoom(amounts resources.Amounts, rootPriority int32) bool {
+	return amounts.FitsIn(n.room) || len(n.nominated) > 0 && amounts.FitsIn(n.roomFor(rootPriority))
+}
+
+// nominatedAbove is what is kept for nominated asks above a priority. An ask that may
+// run here only gives way to those.
+func (n *node) nominatedAbove(priority int32) resources.Amounts {
 	var sum resources.Amounts
 	for _, r := range n.nominated {
 		if r.Priority > priority {
@@ -208,9 +215,42 @@ func (n *node) promisedAbove(priority int32) resources.Amounts {
 	return sum
 }
 
-// hasRoom reports whether an ask of these amounts and standing fits.
-func (n *node) hasRoom(amounts resources.Amounts, standing int32) bool {
-	return amounts.FitsIn(n.room) || amounts.FitsIn(n.roomFor(standing))
+// claims is what the asks of at least a priority hold that may run on this node
+// only and wait for it.
+func (n *node) claims(priority int32) resources.Amounts {
+	var sum resources.Amounts
+	if !n.claimed() {
+		return nil
+	}
+	for r := range n.required.all {
+		if r.reservation() != nil && r.Priority >= priority {
+			sum.Add(r.Amounts)
+		}
+	}
+	return sum
+}
+
+// hasOverdue reports whether any eviction here did not end in time.
+func (n *node) hasOverdue() bool {
+	for _, list := range [2][]*request{n.own, n.foreign} {
+		for _, r := range list {
+			if r.eviction != nil && r.eviction.overdue {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// allOn visits what runs on the node: own allocations, then foreign ones.
+func (n *node) allOn(yield func(*request) bool) {
+	for _, list := range [2][]*request{n.own, n.foreign} {
+		for _, r := range list {
+			if !yield(r) {
+				return
+			}
+		}
+	}
 }
 
 func (n *node) negative() bool {
@@ -218,86 +258,20 @@ func (n *node) negative() bool {
 	return found
 }
 
-// tolerate accepts that more is used than the node has, after a booking that no
+// allowExcess accepts that more is used than the node has, after a booking that no
 // node refuses.
-func (n *node) tolerate() { n.overcommitted = n.negative() }
+func (n *node) allowExcess() { n.overcommitted = n.negative() }
 
 // open reports whether ordinary asks may use the node.
 func (n *node) open() bool {
 	return n.schedulable && n.reserved == nil && !n.claimed()
 }
 
-// openTo reports whether ordinary asks of a standing may use the node: a
-// reservation keeps it from those of its standing and below only.
-func (n *node) openTo(standing int32) bool {
-	return n.schedulable && !n.claimed() && (n.reserved == nil || n.reserved.standing() < standing)
+// openTo reports whether ordinary asks of a priority, as the root sees it, may use
+// the node: a reservation keeps it from those of its priority and below only.
+func (n *node) openTo(rootPriority int32) bool {
+	return n.schedulable && !n.claimed() && (n.reserved == nil || n.reserved.class.rootPriority < rootPriority)
 }
 
 // claimed reports whether an ask that may run here only holds a reservation.
-func (n *node) claimed() bool {
-	for _, r := range n.wanted {
-		if r.reservation() != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// scoreMax is the score of a node that is used up in the kinds that count.
-const scoreMax = 1 << 28
-
-// weight is how much one kind counts in the score of a node, at most weightMax.
-type weight struct {
-	kind   resources.Kind
-	weight uint64
-}
-
-const weightMax = 1_000_000
-
-// scored is the weighted mean of the used part of each kind the node has, from
-// zero to scoreMax, turned round for packing. Integers keep the order total; with
-// KindsMax kinds of weightMax the sum stays below 2^56.
-func (n *node) scored(weights []weight, packing bool) int64 {
-	var sum, total uint64
-	for _, w := range weights {
-		capacity := n.capacity.Of(w.kind)
-		if capacity <= 0 {
-			continue
-		}
-		used := min(max(capacity-n.free.Of(w.kind), 0), capacity)
-		hi, lo := bits.Mul64(uint64(used), scoreMax)
-		part, _ := bits.Div64(hi, lo, uint64(capacity))
-		sum += part * w.weight
-		total += w.weight
-	}
-	if total == 0 {
-		return 0
-	}
-	score := int64(sum / total)
-	if packing {
-		return scoreMax - score
-	}
-	return score
-}
-
-// enlist appends a request to a list and notes its place. Lists start with room
-// for what a node usually runs, so that they seldom grow.
-func enlist(list []*request, r *request, place *int32) []*request {
-	if list == nil {
-		list = make([]*request, 0, 16)
-	}
-	*place = int32(len(list))
-	return append(list, r)
-}
-
-// delist removes the request at a place by putting the last one there.
-func delist(list []*request, place int32, placeOf func(*request) *int32) []*request {
-	last := len(list) - 1
-	moved := list[last]
-	list[place], list[last] = moved, nil
-	*placeOf(moved) = place
-	return list[:last]
-}
-
-func onNode(r *request) *int32        { return &r.on }
-func atApplication(r *request) *int32 { return &r.at }
+func (n *node) claimed() bool { return n.claimsHeld > 0 }

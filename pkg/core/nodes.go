@@ -6,12 +6,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-func (p *Partition) findNode(id NodeID) *node {
-	p.likeNode.id = id
-	n, _ := p.nodes.Get(&p.likeNode)
-	return n
-}
-
 func (p *Partition) refuseNode(id NodeID, format string, args ...any) {
 	p.tell(&NodeRejected{id, fmt.Sprintf(format, args...)})
 }
@@ -33,30 +27,18 @@ func (p *Partition) addNode(c AddNode) {
 		p.refuseNode(c.ID, "node %s has more capacity than can be counted", c.ID)
 		return
 	}
-	n := &node{id: c.ID, slot: p.takeSlot(), attributes: c.Attributes, schedulable: !c.Drained, capacity: c.Capacity}
+	n := &node{id: c.ID, slot: p.takeNodeSlot(), attributes: c.Attributes, schedulable: !c.Drained, capacity: c.Capacity}
 	p.nodes.ReplaceOrInsert(n)
 	p.capacity.Add(n.capacity)
-	p.sharesStale = true
+	p.changes.resized = true
 	p.tell(&NodeAdded{n.id, n.capacity.Clone(), n.attributes, n.schedulable, p.capacity.Clone()})
 	n.recount()
-	for _, r := range p.homeless[n.id] {
-		p.settleForeign(r, n)
+	p.placeForeign(n)
+	if waiting := p.absent[n.id]; waiting != nil {
+		n.required = *waiting
+		delete(p.absent, n.id)
 	}
-	delete(p.homeless, n.id)
-	n.wanted = p.stranded[n.id]
-	delete(p.stranded, n.id)
-	p.relieved(n)
-}
-
-// takeSlot is a number that no node has, less than there were nodes at once.
-func (p *Partition) takeSlot() int32 {
-	last := len(p.nodeSlots) - 1
-	if last < 0 {
-		return int32(p.nodes.Len())
-	}
-	slot := p.nodeSlots[last]
-	p.nodeSlots = p.nodeSlots[:last]
-	return slot
+	p.changes.node(n, nodeFreed|nodeRetry)
 }
 
 func (p *Partition) updateNode(c UpdateNode) {
@@ -81,7 +63,7 @@ func (p *Partition) updateNode(c UpdateNode) {
 		n.view = nil
 		p.tell(&NodeAttributes{n.id, n.attributes})
 	}
-	p.relieved(n)
+	p.changes.node(n, nodeFreed|nodeRetry)
 }
 
 func (p *Partition) setCapacity(n *node, capacity resources.Amounts) {
@@ -90,10 +72,10 @@ func (p *Partition) setCapacity(n *node, capacity resources.Amounts) {
 	}
 	p.capacity.Sub(n.capacity)
 	p.capacity.Add(capacity)
-	p.sharesStale = true
+	p.changes.resized = true
 	n.capacity = capacity
 	n.recount()
-	n.tolerate()
+	n.allowExcess()
 	p.tell(&NodeResized{n.id, capacity.Clone(), p.capacity.Clone()})
 }
 
@@ -114,12 +96,12 @@ func (p *Partition) setSchedulable(id NodeID, schedulable bool) {
 	n.view = nil
 	if !schedulable {
 		if n.reserved != nil {
-			p.unreserve(n.reserved)
+			p.reservations.unreserve(n.reserved)
 		}
-		p.clearNominations(n, "the node takes nothing new")
+		p.nominations.clearOn(n, "the node takes nothing new")
 	}
 	p.tell(&NodeSchedulable{n.id, schedulable})
-	p.relieved(n)
+	p.changes.node(n, nodeFreed|nodeRetry)
 }
 
 // removeNode takes a node off the books. Foreign allocations stay known, in
@@ -131,70 +113,46 @@ func (p *Partition) removeNode(id NodeID) {
 		return
 	}
 	n.schedulable = false
-	if n.links.In() {
-		p.open.Remove(n)
-	}
 	if n.reserved != nil {
-		p.unreserve(n.reserved)
+		p.reservations.unreserve(n.reserved)
 	}
-	for _, r := range n.wanted {
-		p.unreserve(r)
+	for r := range n.required.all {
+		p.reservations.unreserve(r)
 	}
-	p.clearNominations(n, "the node is gone")
+	p.nominations.clearOn(n, "the node is gone")
 	p.nodes.Delete(n)
 	n.gone = true
-	p.changed(n)
+	p.order.reposition(n)
 	p.nodeSlots = append(p.nodeSlots, n.slot)
 	p.capacity.Sub(n.capacity)
-	p.sharesStale = true
+	p.changes.resized = true
 	own := byKey(n.own)
 	for _, r := range own {
-		p.unplace(r)
-		p.forget(r)
-		p.ended(r, CauseNodeRemoved, fmt.Sprintf("node %s was removed", id))
+		p.endAllocation(r, CauseNodeRemoved, fmt.Sprintf("node %s was removed", id))
 	}
 	for _, r := range own {
 		p.rest(r.application)
 	}
-	for _, r := range byKey(n.foreign) {
-		n.discharge(r)
-		r.going = nil // nobody is told to go from a node that is not there
-		p.occupied.Sub(r.Amounts)
-		p.tell(ForeignRemoved{r.Allocation})
-		p.homeless[id] = append(p.homeless[id], r)
+	for _, r := range n.foreign {
+		p.evictions.cancel(r) // nothing is evicted from a node that is not there
 	}
-	for _, r := range n.wanted {
-		w := r.waiting()
-		w.reason, w.detail, w.plan = NodeUnknown, "", nil // the node may come back as another one
-		r.application.view = nil
-		p.stranded[id] = append(p.stranded[id], r)
-	}
+	p.unplaceForeign(n)
+	p.strand(n)
+	p.changes.node(n, 0)
 	p.tell(&NodeRemoved{id, p.capacity.Clone()})
 }
 
-// settleNode brings the place of a node in the order up to date.
-func (p *Partition) settleNode(n *node) {
-	p.changed(n)
-	score := n.scored(p.weights, p.packing)
-	p.open.Settle(n, n.open(), score != n.score, true, func() { n.score = score })
-}
-
-// relieved is called when a node may have become of use: room came free, or it
-// was opened. Asks that wait for a node are tried again.
-func (p *Partition) relieved(n *node) {
-	p.settleNode(n)
-	p.disturb(n)
-	if n.schedulable {
-		p.shapes.offer(n)
-		p.rouseBy(n)
+// strand has the asks wait for a node that may run there only.
+func (p *Partition) strand(n *node) {
+	if n.required.len() == 0 {
+		return
 	}
-	p.recallAside(n)
-}
-
-// disturb has the asks that are bound to a node tried again.
-func (p *Partition) disturb(n *node) {
-	if !n.dirty && (len(n.wanted) > 0 || n.reserved != nil || len(n.nominated) > 0) {
-		n.dirty = true
-		p.dirty = append(p.dirty, n)
+	for r := range n.required.all {
+		w := r.waiting()
+		w.reason, w.detail, w.plan = NodeUnknown, "", nil // the node may come back as another one
+		p.changes.application(r.application, 0)
 	}
+	waiting := n.required
+	p.absent[n.id] = &waiting
+	n.required = askSet{}
 }

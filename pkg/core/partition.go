@@ -4,122 +4,69 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/btree"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
 // A Partition is the ledger of one cluster, or of a part of one that shares
-// nothing with the rest. Every allocation is booked on the node where it runs
-// and on the accounts of its queue and the queues above, foreign ones on the
-// node only, and Verify says whether the two sides agree.
+// nothing with the rest, with the parts that decide. Every allocation is booked on
+// the node where it runs and on the accounts of its queue and the queues above,
+// foreign ones on the node only, and Verify says whether the two sides agree.
 //
 // A Partition belongs to one goroutine. What others may read is a View.
 type Partition struct {
-	options    Options
-	kinds      *resources.Kinds
-	name       string
-	config     Config
-	preemption PreemptionConfig
+	backlog // and with it the ledger
 
-	root         *queue
-	applications *btree.BTreeG[*application]
-	nodes        *btree.BTreeG[*node]
-	requests     map[AllocationKey]*request
-	homeless     map[NodeID][]*request // foreign ones, by the node they name
-	gone         gone                  // foreign ones that were released lately
-	stranded     map[NodeID][]*request // asks whose required node is not known
+	order        nodeOrder
+	timers       timers.Queue[due]
+	predicates   predicates
+	refused      refused
+	reservations reservations
+	evictions    evictions
+	nominations  nominations
+	costs        costCache
+	attempts     attempts
+	retries      retries
+	quotas       quotas
+	hints        hints
 
-	capacity resources.Amounts // of all nodes
-	occupied resources.Amounts // by foreign allocations on nodes
-	foreign  resources.Amounts // by all of them, those without a node included
-
-	nodeSlots []int32           // of nodes that are gone
-	open      order.Tree[*node] // nodes for ordinary asks
-	weights   []weight
-	packing   bool
-
-	// flat says that between queues only priority counts: there are no
-	// guarantees, fences or offsets; plain, that a priority is the same seen from
-	// anywhere.
-	flat, plain  bool
-	plans        [preemptor.Triggers]preemptor.Config
-	planner      preemptor.Planner
-	running      tally // own allocations
-	nominees     tally // nominated asks
-	reservers    tally // ordinary asks that hold a reservation
-	grounds      []*ground
-	moves        uint64   // counts changes of nodes
-	caughtUp     uint64   // the moves when a ground was last brought up to date
-	trail        []*node  // that changed last
-	vain         []*shape // that hunted in vain, where only nodes count
-	hungry       []hungry // that did where more counts
-	short        []*queue // that could not give back enough
-	nominated    []*request
-	huntAt       time.Time
-	hunted       time.Time
-	candidates   []preemptor.Candidate // scratch of quarry, as the next three
-	floors       []preemptor.Floor
-	floorNumbers []int32
-	atStake      []resources.Amounts // by floors: what everybody holds
-
-	shapes   *shapes
-	dirty    []*node // whose bound asks are to be tried
-	aside    aside
-	changes  uint64    // counts how often nodes were relieved
-	hintAt   time.Time // when the resource manager hears of asks that fit no node
-	reserved int       // nodes reserved by ordinary asks
-	alarms   alarms
-	only     slots  // that are looked for in orders
-	batch    uint64 // number of the Schedule call
-	told     uint64 // the last one that told anybody to go
-	left     int    // placements that it may still make
-	consents int    // how often it has asked Feasible
-	arrivals uint64
-	asks     int // that wait
-	// sharesStale says that what shares are measured against has changed.
-	sharesStale bool
-	work        Work
-	preempted   Preempted
-	// likeApplication and likeNode are what look-ups compare with, kept so that
-	// a look-up allocates nothing.
-	likeApplication application
-	likeNode        node
-	fx              Effects // of the step under way
-	now             time.Time
+	counts Preempted
+	dirty  []*node         // whose bound asks are to be tried
+	passed map[*queue]bool // leaves that wait for answers of the resource manager, in this batch
 }
 
 // NewPartition makes an empty partition. The configuration must have passed the
 // validation of package config.
 func NewPartition(options Options, config Config) *Partition {
 	options = options.withDefaults()
-	p := &Partition{
-		options:  options,
-		kinds:    options.Kinds,
-		requests: map[AllocationKey]*request{},
-		homeless: map[NodeID][]*request{},
-		stranded: map[NodeID][]*request{},
-		shapes:   newShapes(options.Kinds),
-		only:     allSlots,
-		nodes: btree.NewG(32, func(a, b *node) bool {
-			return a.id < b.id
-		}),
-		applications: btree.NewG(32, func(a, b *application) bool {
-			return a.id < b.id
-		}),
+	p := &Partition{backlog: newBacklog(options)}
+	b := &p.backlog
+	p.order.visited, p.order.tree.Looked = &p.work.Nodes, &p.work.Nodes
+	p.predicates = predicates{backlog: b}
+	p.refused = refused{backlog: b, predicates: &p.predicates, timers: &p.timers}
+	p.reservations = reservations{backlog: b, predicates: &p.predicates, timers: &p.timers, counts: &p.counts}
+	p.evictions = evictions{backlog: b, timers: &p.timers, counts: &p.counts}
+	p.nominations = nominations{backlog: b, reservations: &p.reservations, counts: &p.counts}
+	p.costs = costCache{backlog: b, predicates: &p.predicates}
+	p.retries = retries{backlog: b, predicates: &p.predicates, timers: &p.timers}
+	p.attempts = attempts{
+		backlog: b, predicates: &p.predicates, costs: &p.costs, nominations: &p.nominations, evictions: &p.evictions,
+		retries: &p.retries, timers: &p.timers, counts: &p.counts,
 	}
-	p.open.Looked = &p.work.Nodes
+	p.quotas = quotas{
+		backlog: b, predicates: &p.predicates, costs: &p.costs, evictions: &p.evictions, retries: &p.retries,
+		timers: &p.timers, counts: &p.counts,
+	}
+	p.hints = hints{backlog: b, timers: &p.timers}
 	p.configure(config)
-	p.fx = nil
+	p.takeEffects()
 	return p
 }
 
-// Apply carries out one command. It returns what the outside must hear,
-// refusals included. It makes no placement.
+// Apply carries out one command. It returns what it did, refusals included. It makes
+// no placement; Schedule is to be called after it.
 func (p *Partition) Apply(now time.Time, c Command) Effects {
-	p.now, p.left = now, 0
+	p.now, p.left, p.expected = now, 0, 1
 	switch c := c.(type) {
 	case AddNode:
 		p.addNode(c)
@@ -154,35 +101,95 @@ func (p *Partition) Apply(now time.Time, c Command) Effects {
 // asked often enough.
 //
 // One placement costs time logarithmic in the number of nodes, queues,
-// applications and asks, and nothing for asks that are known not to fit.
+// applications and classes of asks, and nothing for asks that are known not to fit.
 func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 	p.now = now
 	p.batch++
-	p.left, p.consents = p.options.BatchMax, 0
-	p.ring()
-	if p.sharesStale {
-		p.remeasure()
-	}
-	more = p.placeBound() || p.placeOrdinary() || len(p.dirty) > 0
+	p.left, p.predicates.calls, p.passed = p.options.BatchMax, 0, nil
+	p.expected = min(p.left, p.waiting)
+	p.react()
+	p.fireDue()
+	p.react()
+	more = p.placeBound() || p.placeOrdinary() || len(p.dirty) > 0 || len(p.passed) > 0
 	return p.takeEffects(), more
 }
 
 // Due is when Schedule will have something to do although nothing is applied: a
 // reservation is to be made or runs out, an application completes, a failed
 // ask is tried again. False means never.
-func (p *Partition) Due() (time.Time, bool) { return p.alarms.next() }
+func (p *Partition) Due() (time.Time, bool) { return p.timers.Next() }
 
-// tell adds what the outside must hear to the effects of this step. What
-// placements of one batch say takes one slice.
-func (p *Partition) tell(event Event) {
-	if p.fx == nil {
-		p.fx = make(Effects, 0, max(1, min(p.left, p.asks)))
+// fireDue does what has become due.
+func (p *Partition) fireDue() {
+	for {
+		d, ok := p.timers.Pop(p.now)
+		if !ok {
+			return
+		}
+		switch d.what {
+		case dueCompletion:
+			p.complete(d.application)
+		case dueRefused:
+			p.refused.wake()
+		case dueUnschedulable:
+			p.hints.wake()
+		case dueAttempts:
+			for _, q := range p.retries.retry() {
+				q.excess.left = nil
+				p.quotas.giveBack(q)
+			}
+		case dueExcess:
+			p.quotas.giveBack(d.queue)
+		case dueEviction:
+			p.evictions.expire(d.request)
+		case dueAsk:
+			p.wake(d.request)
+		}
 	}
-	p.fx = append(p.fx, event)
 }
 
-func (p *Partition) takeEffects() Effects {
-	fx := p.fx
-	p.fx = nil
-	return fx
+// wake does what has become due about an ask.
+func (p *Partition) wake(r *request) {
+	p.attempts.wake(r)
+	if isDue(r.wait.due.retry, p.now) {
+		p.tryAgain(r)
+	}
+	p.reservations.wake(r)
+	setTimer(&p.timers, r)
+}
+
+// tryAgain ends the wait of an ask that was put off until now.
+func (p *Partition) tryAgain(r *request) {
+	w := r.wait
+	w.due.retry, w.aside = time.Time{}, false
+	if r.Required == "" {
+		p.insert(r)
+		return
+	}
+	if n := p.boundTo(r); n != nil {
+		p.changes.node(n, nodeRetry)
+	}
+}
+
+// planFor is how plans of a trigger are bounded.
+func (c PreemptionConfig) planFor(t preemptor.Trigger) preemptor.Config {
+	if t == preemptor.RequiredNode {
+		return c.RequiredNode
+	}
+	plan := preemptor.DefaultConfig()
+	plan.VictimsMax = preemptor.VictimsLimit
+	plan.Budgets, plan.ByQoS, plan.EqualsToo = c.Budgets, c.ByQoS, c.Priority == EqualToo
+	return plan
+}
+
+// withDefaults fills in what is not configured.
+func (c PreemptionConfig) withDefaults() PreemptionConfig {
+	if len(c.RequiredNode.Strategies) == 0 {
+		c.RequiredNode = preemptor.DefaultConfig()
+	}
+	c.RequiredNode.Disabled = c.RequiredNode.Disabled || c.Disabled
+	setDefault(&c.VictimTimeout, DefaultVictimTimeout)
+	setDefault(&c.LoopMax, DefaultLoopMax)
+	setDefault(&c.LoopWindow, DefaultLoopWindow)
+	return c
 }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -12,9 +13,6 @@ import (
 
 // A queue holds applications, if it is a leaf, or other queues. It stands in
 // the order of its parent while something below it waits.
-//
-//	backlog = what waits below, less the shapes that are over its quota
-//	over    = the shapes that waited here and do not fit what is left of max
 type queue struct {
 	account
 	path       QueuePath
@@ -27,27 +25,24 @@ type queue struct {
 	children     map[string]*queue
 	applications map[ApplicationID]*application
 
-	links   order.Links[*queue]
-	place   queuePlace
-	backlog backlog
-	below   backlog // of the subtree of the parent's order
-	queues  order.Tree[*queue]
-	apps    order.Tree[*application]
+	links  order.Links[*queue]
+	place  queuePlace
+	own    summary // of what waits here and has quota here
+	below  summary // of the subtree of the parent's order
+	queues order.Tree[*queue]
+	apps   order.Tree[*application]
+	// fairMax is what a share is measured against where nothing is guaranteed.
+	fairMax resources.Limits
 
-	fairMax   resources.Limits // what a share is measured against where nothing is guaranteed
-	over      map[*shape]bool
-	overSlots slots
-	// hunts are the shapes that wait here and want room to be made, hunting the
-	// slots of those of them for which that was not tried in vain.
-	hunts   map[*shape]*chase
-	hunting slots
-	learnt  *uint64 // counts changes of over and hunts, with those of shapes
-	// bound are asks for one certain node that wait for quota here.
-	bound []*request
-	// hinted is what the resource manager was told of that waits for nodes.
-	hinted resources.Amounts
+	headroom resources.Limits // scratch of searches
 
-	running tally // allocations of a leaf
+	classes map[*class]*leafClass // of the asks that wait in a leaf
+	active  []*leafClass          // of them, those for which room may be made
+	waiters []*request            // asks that are bound to a node and wait for quota here
+	hinted  resources.Amounts     // that the resource manager knows to wait for nodes
+
+	change  queueChange    // recorded and not reacted to
+	running priorityCounts // allocations of a leaf
 	// smallest is, for each kind, what every allocation of a leaf holds at least.
 	smallest resources.Amounts
 	excess   excess
@@ -68,9 +63,8 @@ func newQueue(parent *queue, config *QueueConfig) *queue {
 		path:         QueuePath(config.Name),
 		children:     map[string]*queue{},
 		applications: map[ApplicationID]*application{},
-		backlog:      emptyBacklog,
-		over:         map[*shape]bool{},
-		hunts:        map[*shape]*chase{},
+		own:          emptySummary,
+		classes:      map[*class]*leafClass{},
 	}
 	if parent != nil {
 		q.account.parent = &parent.account
@@ -93,12 +87,12 @@ func (q *queue) Before(other *queue) bool {
 // Links are the place in the order of the parent.
 func (q *queue) Links() *order.Links[*queue] { return &q.links }
 
-// Summarise works out the backlog of a subtree of the parent's order.
+// Summarise works out the summary of a subtree of the parent's order.
 func (q *queue) Summarise() bool {
-	return q.below.become(q.backlog, q.links.Left.subtree(), q.links.Right.subtree())
+	return q.below.become(&q.own, q.links.Left.subtree(), q.links.Right.subtree())
 }
 
-func (q *queue) subtree() *backlog {
+func (q *queue) subtree() *summary {
 	if q == nil {
 		return nil
 	}
@@ -108,19 +102,43 @@ func (q *queue) subtree() *backlog {
 // waits reports whether anything below waits.
 func (q *queue) waits() bool { return q.queues.Len() > 0 || q.apps.Len() > 0 }
 
-// gather works out the backlog from what is below.
-func (q *queue) gather() backlog {
-	sum := emptyBacklog
+// waiting is what waits below, whatever the quota of this queue.
+func (q *queue) waiting() *summary {
 	if top := q.queues.Root(); top != nil {
-		sum = top.below
+		return &top.below
 	}
 	if top := q.apps.Root(); top != nil {
-		sum = top.below
-		sum.hunts = sum.shapes.meets(&q.hunting)
+		return &top.below
 	}
-	sum.shapes.drop(&q.overSlots)
+	return &emptySummary
+}
+
+// summarise brings the summary up to date with what waits below and with what is
+// left of the quota. It reports whether it changed.
+func (q *queue) summarise() bool {
+	sum := *q.waiting()
 	sum.top = q.properties.seenFromAbove(sum.top)
-	return sum
+	sum.attempts = sum.attempts || len(q.active) > 0
+	sum.open.any = sum.open.any && q.hasRoom(sum.open.amounts)
+	sum.closed.any = sum.closed.any && q.hasRoom(sum.closed.amounts)
+	return q.own.become(&sum, nil, nil)
+}
+
+// seenFromAbove is a priority as the parent of a queue sees it.
+func (p *QueueProperties) seenFromAbove(priority int32) int32 {
+	switch {
+	case priority == PriorityNone:
+		return PriorityNone
+	case p.PriorityFence:
+		return p.PriorityOffset
+	}
+	sum := int64(priority) + int64(p.PriorityOffset)
+	return int32(min(max(sum, math.MinInt32+1), math.MaxInt32))
+}
+
+// share is how much of its guarantee the queue uses.
+func (q *queue) share() resources.Share {
+	return resources.DominantShare(q.used, q.guaranteed, q.fairMax)
 }
 
 // runs notes that an allocation runs in a leaf, and ends that it does not any
@@ -137,75 +155,64 @@ func (q *queue) runs(r *request) {
 
 func (q *queue) ends(r *request) { q.running.remove(r.Priority) }
 
-// settle brings the backlog and the place in the parent's order up to date with
-// what is below and what is used. It reports whether the parent sees a change.
-func (q *queue) settle() bool {
-	sum := q.gather()
-	if q.parent == nil {
-		q.backlog = sum
+// within reports whether a queue is another or below it.
+func (q *queue) within(other *queue) bool {
+	for ; q != nil; q = q.parent {
+		if q == other {
+			return true
+		}
+	}
+	return false
+}
+
+// commonQueue is the lowest queue that two queues are in.
+func commonQueue(a, b *queue) *queue {
+	for !b.within(a) {
+		a = a.parent
+	}
+	return a
+}
+
+// everywhere reports whether something is so of a queue and of all below it.
+func (q *queue) everywhere(is func(*queue) bool) bool {
+	if !is(q) {
 		return false
 	}
-	place := queuePlace{priority: sum.top, share: q.share()}
-	return q.parent.queues.Settle(q, q.waits(), place != q.place, sum != q.backlog, func() {
-		q.backlog, q.place = sum, place
+	for _, child := range q.children {
+		if !child.everywhere(is) {
+			return false
+		}
+	}
+	return true
+}
+
+func (q *queue) sortedChildren() []*queue {
+	return slices.SortedFunc(maps.Values(q.children), func(a, b *queue) int {
+		return strings.Compare(a.name, b.name)
 	})
 }
 
-// settleUp settles a queue and those above it, whose use has changed.
-func (q *queue) settleUp() {
-	for ; q != nil; q = q.parent {
-		q.view = nil
-		q.settle()
-	}
+func (q *queue) sortedApplications() []*application {
+	return slices.SortedFunc(maps.Values(q.applications), func(a, b *application) int {
+		return strings.Compare(string(a.id), string(b.id))
+	})
 }
 
-// share is how much of what is due to the queue it uses.
-func (q *queue) share() resources.Share {
-	return resources.DominantShare(q.used, q.guaranteed, q.fairMax)
-}
+// allRunning visits the allocations below a queue, in a fixed order.
+func (q *queue) allRunning(yield func(*request) bool) { q.visitRunning(yield) }
 
-// seenFromAbove is a priority as the parent of a queue sees it.
-func (p *QueueProperties) seenFromAbove(priority int32) int32 {
-	switch {
-	case priority == PriorityNone:
-		return PriorityNone
-	case p.PriorityFence:
-		return p.PriorityOffset
-	}
-	sum := int64(priority) + int64(p.PriorityOffset)
-	return int32(min(max(sum, math.MinInt32+1), math.MaxInt32))
-}
-
-// exclude remembers that a shape does not fit what is left of the quota.
-func (q *queue) exclude(s *shape) {
-	if q.over[s] {
-		return
-	}
-	*q.learnt++
-	q.over[s] = true
-	s.overIn = append(s.overIn, q)
-	if !s.shared() {
-		q.overSlots.set(s.slot)
-	}
-}
-
-// forgive forgets that a shape did not fit.
-func (q *queue) forgive(s *shape) {
-	*q.learnt++
-	delete(q.over, s)
-	if !s.shared() {
-		q.overSlots.clear(s.slot)
-	}
-}
-
-// readmit lets the shapes be tried again that fit what is left of the quota, or
-// may, since a nominated ask has its part of it already.
-func (q *queue) readmit() {
-	for s := range q.over {
-		if q.hasRoom(s.amounts) || !s.hunts && q.keepsRoom(s.amounts) {
-			q.forgive(s)
-			s.overIn = slices.DeleteFunc(s.overIn, func(other *queue) bool { return other == q })
-			s.rouse()
+func (q *queue) visitRunning(yield func(*request) bool) bool {
+	for _, child := range q.sortedChildren() {
+		if !child.visitRunning(yield) {
+			return false
 		}
 	}
+	for _, app := range q.sortedApplications() {
+		for _, r := range app.allocations {
+			if !yield(r) {
+				return false
+			}
+		}
+	}
+	return true
 }

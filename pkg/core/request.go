@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
 // A request is what the partition knows under one allocation key: an ask that
@@ -15,48 +15,70 @@ import (
 //	an ask:      node is nil, the application lists it in asks
 //	placed:      node is set, node and application list it
 //	foreign:     application is nil, the node lists it, or, where the node is
-//	             not known, the partition does among the homeless
+//	             not known, the ledger does
 type request struct {
 	*Allocation
 	application *application
 	node        *node
 	number      uint64 // of arrival, the last word on order
-	// at and on are the places in the lists of the application and the node.
+	// at and on are the places in the lists of the application and of the node.
 	at, on int32
 
-	shape *shape // while it waits
-	links order.Links[*request]
-	below backlog // of the subtree of the application's order
-	wait  *wait   // nil for an ask that only waits for its turn
-	going *going  // nil for an allocation that may stay
+	class    *class    // while it waits
+	group    *askGroup // while it waits in the order of its application
+	wait     *wait     // nil for an ask that only waits for its turn
+	eviction *eviction // nil for an allocation that may stay
 }
 
-// A wait is the story of an ask that was tried and did not get a place.
+// A wait is what is known of an ask that was tried and not placed.
 type wait struct {
 	reason      Reason
 	detail      string
 	reservation *Reservation
-	since       time.Time           // of arrival
-	tries       int                 // failures to bind, one after the other
-	avoid       NodeID              // where binding failed last
-	at          time.Time           // when it is tried again, while aside
-	aside       bool                // not in the order of the application for now
-	refusedAt   uint64              // the changes of nodes counted when every node refused
-	nomination  *nomination         // of an ask that may run anywhere
-	plan        *preemptor.Decision // the last one to make room for it
-	hunts       []PreemptionAttempt // where room was looked for last, by trigger
-	huntAt      time.Time           // when the delay of its queue is over
-	rests       time.Time           // until when it does not hunt
-	loop        string              // why not, if room was made too often
-	never       map[*node]bool      // nodes that the resource manager refuses whoever goes
-	planned     uint64              // the revision of the node it was made for
-	plannedAt   time.Time
-	reported    string // what was recorded last about plans in vain
-	reportedAt  time.Time
-	hinted      bool // the resource manager knows that it fits nowhere
+	nomination  *nomination // of an ask that may run anywhere
+	since       time.Time   // when it first fitted no node
+	aside       bool        // it is in no order: it waits for a time, or for predicates
+	bindings    int         // that failed, one after the other
+	avoid       NodeID      // where binding failed last
+	quota       *queue      // whose quota it waits for while it is bound to a node
+	hinted      bool        // the resource manager knows that it fits nowhere
+
+	attempts   []PreemptionAttempt // the last ones, by trigger
+	plan       *preemptor.Decision // the last one to make room for it
+	planned    uint64              // the revision of the node it was made for
+	plannedAt  time.Time
+	unresolved map[*node]bool // nodes that the resource manager refuses whatever is removed
+	stopped    string         // why no room is made, if that was done too often
+	reported   string         // what was told last of plans that came to nothing
+	reportedAt time.Time
+
+	due   waitTimes
+	timer timers.Timer[due]
 }
 
-// waiting is the story of the ask, begun if there is none.
+// waitTimes are the moments at which something is to be done about an ask; zero is
+// never. The timer of the ask is set to the first of them.
+type waitTimes struct {
+	retry     time.Time // it is tried again
+	reserve   time.Time // it reserves a node, or its reservation ends
+	guarantee time.Time // the preemption delay of its queue is over
+	backOff   time.Time // room may be made for it again
+}
+
+// first is the first of the moments; zero if there is none.
+func (w *waitTimes) first() (first time.Time) {
+	for _, at := range [...]time.Time{w.retry, w.reserve, w.guarantee, w.backOff} {
+		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	return first
+}
+
+// isDue reports whether a moment has come.
+func isDue(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
+
+// waiting is what is known of the ask, begun if there is nothing.
 func (r *request) waiting() *wait {
 	if r.wait == nil {
 		r.wait = &wait{}
@@ -79,59 +101,66 @@ func (r *request) nominated() *nomination {
 	return r.wait.nomination
 }
 
-// leaves reports whether an allocation was told to go and is counted on to.
-func (r *request) leaves() bool { return r.going != nil && !r.going.stuck }
+// releasing reports whether an allocation is being evicted and its room is counted
+// on.
+func (r *request) releasing() bool { return r.eviction != nil && !r.eviction.overdue }
 
 // foreign reports whether the request is charged to its node only.
 func (r *request) foreign() bool { return r.application == nil }
 
-// Before orders asks by priority, then age, then arrival.
-func (r *request) Before(other *request) bool {
-	return cmp.Or(
-		cmp.Compare(other.Priority, r.Priority),
-		r.Created.Compare(other.Created),
-		cmp.Compare(r.number, other.number),
-	) < 0
-}
-
-// Links are the place in the order of the application.
-func (r *request) Links() *order.Links[*request] { return &r.links }
-
-// Summarise works out the backlog of a subtree of the application's order.
-func (r *request) Summarise() bool {
-	own := backlog{top: r.Priority}
-	own.shapes.set(r.shape.slot)
-	return r.below.become(own, r.links.Left.subtree(), r.links.Right.subtree())
-}
-
-func (r *request) subtree() *backlog {
-	if r == nil {
-		return nil
-	}
-	return &r.below
-}
-
-// inOrder compares asks by their order, for lists.
+// inOrder compares asks by priority, then age, then arrival.
 func inOrder(a, b *request) int {
-	switch {
-	case a == b:
-		return 0
-	case a.Before(b):
-		return -1
-	}
-	return 1
+	return cmp.Or(
+		cmp.Compare(b.Priority, a.Priority),
+		a.Created.Compare(b.Created),
+		cmp.Compare(a.number, b.number),
+	)
 }
+
+// A nomination is the node that room is made on for an ask. The room is kept from
+// asks of its priority and below, and so is the quota. The ask may still run
+// anywhere else.
+type nomination struct {
+	node    *node
+	at      int // the place in the list of all
+	since   time.Time
+	trigger preemptor.Trigger
+}
+
+// An eviction tracks an allocation from the release message until the resource
+// manager confirms that it has ended.
+type eviction struct {
+	ask     AllocationKey // that gets the room; empty if its queue is over its max
+	trigger preemptor.Trigger
+	class   preemptor.Class // what it was when it was chosen
+	since   time.Time
+	overdue bool // it did not end in time: its room is not counted on
+	timer   timers.Timer[due]
+}
+
+// enlist appends a request to a list and notes its place. Lists start with room
+// for what a node usually runs, so that they seldom grow.
+func enlist(list []*request, r *request, place *int32) []*request {
+	if list == nil {
+		list = make([]*request, 0, 16)
+	}
+	*place = int32(len(list))
+	return append(list, r)
+}
+
+// delist removes the request at a place by putting the last one there.
+func delist(list []*request, place int32, placeOf func(*request) *int32) []*request {
+	last := len(list) - 1
+	moved := list[last]
+	list[place], list[last] = moved, nil
+	*placeOf(moved) = place
+	return list[:last]
+}
+
+func onNode(r *request) *int32        { return &r.on }
+func atApplication(r *request) *int32 { return &r.at }
 
 // without is a list without a request, in place.
 func without(list []*request, r *request) []*request {
 	return slices.DeleteFunc(list, func(other *request) bool { return other == r })
-}
-
-// dropFrom takes a request off the list of a node that is not known, and the
-// list off the map when it was the last.
-func dropFrom(lists map[NodeID][]*request, id NodeID, r *request) {
-	lists[id] = without(lists[id], r)
-	if len(lists[id]) == 0 {
-		delete(lists, id)
-	}
 }

@@ -12,7 +12,7 @@ import (
 // was made, so that one can see what would happen without touching the other.
 // The kinds of the options must be those of the view. What the view does not
 // tell begins anew: when asks that were put off are tried again, what was learnt
-// of shapes, and the order in which asks of the same age arrived, which then is
+// of classes, and the order in which asks of the same age arrived, which then is
 // that of their keys. It takes time linear in the size of the view.
 func Restore(options Options, now time.Time, v *View) *Partition {
 	p := NewPartition(options, v.Config)
@@ -32,8 +32,8 @@ func Restore(options Options, now time.Time, v *View) *Partition {
 	for _, n := range v.Nodes {
 		p.restoreNode(n)
 	}
-	p.watchQuotas(p.root)
-	p.remeasure()
+	p.react()
+	p.quotas.watchAll(p.root)
 	p.takeEffects()
 	return p
 }
@@ -47,7 +47,7 @@ func (p *Partition) restoreApplication(now time.Time, v *ApplicationView) {
 		r := p.restoreRequest(app, a)
 		p.book(r, p.findNode(a.Node))
 	}
-	app.queue.tolerate()
+	app.queue.allowExcess()
 	asks := slices.Clone(v.Asks)
 	slices.SortStableFunc(asks, func(a, b AskView) int { return a.Created.Compare(b.Created) })
 	for i := range asks {
@@ -55,48 +55,48 @@ func (p *Partition) restoreApplication(now time.Time, v *ApplicationView) {
 	}
 	app.state, app.since = v.State, v.Since
 	if v.State == Completing {
-		p.alarms.add(alarm{at: v.Since.Add(p.options.CompletingDelay), application: app})
+		p.timers.Set(&app.completion, v.Since.Add(p.options.CompletingDelay), due{what: dueCompletion, application: app})
 	}
-	p.settleAbove(app)
+	p.changes.application(app, 0)
 }
 
-// restoreAsk brings back an ask and the node that it has in view.
+// restoreAsk brings back an ask and the node that it is nominated to.
 func (p *Partition) restoreAsk(app *application, v *AskView) {
 	r := p.restoreRequest(app, v.Allocation)
-	p.enqueue(r)
+	p.ask(r)
 	if v.Plan != nil {
 		w := r.waiting()
-		w.plan, w.plannedAt, w.hunts = v.Plan, v.Planned, v.Attempts
+		w.plan, w.plannedAt, w.attempts = v.Plan, v.Planned, v.Attempts
 	}
 	if v.Nominated != "" {
-		p.nominate(r, p.findNode(v.Nominated), &preemptor.Decision{Trigger: v.Trigger})
+		p.nominations.add(r, p.findNode(v.Nominated), &preemptor.Decision{Trigger: v.Trigger})
 	}
 }
 
 func (p *Partition) restoreRequest(app *application, a *Allocation) *request {
-	p.arrivals++
 	own := *a
-	r := &request{Allocation: &own, application: app, number: p.arrivals}
-	p.requests[a.Key] = r
-	return r
+	return p.register(&own, app)
 }
 
-// restoreNode brings back who leaves a node, and for whom it is reserved.
+// restoreNode brings back the evictions on a node, and the asks that it is reserved
+// for.
 func (p *Partition) restoreNode(v *NodeView) {
 	n := p.findNode(v.ID)
-	n.tolerate()
+	n.allowExcess()
 	for _, l := range v.Evictions {
 		victim := p.requests[l.Key]
-		p.setGoing(victim, &going{ask: l.For, trigger: l.Trigger, class: l.Class, since: l.Since, stuck: l.Overdue})
-		p.timeVictim(victim)
+		p.setEviction(victim, &eviction{ask: l.For, trigger: l.Trigger, class: l.Class, since: l.Since, overdue: l.Overdue})
+		if !l.Overdue {
+			p.evictions.schedule(victim)
+		}
 	}
 	for _, held := range v.Reservations {
 		own := held
 		r := p.requests[held.Key]
-		p.reserve(r, n)
+		p.reservations.reserve(r, n)
 		r.wait.reservation = &own
 	}
-	p.settleNode(n)
+	p.changes.node(n, 0)
 }
 
 // restoreQueues brings back queues that drain, and since when queues use more

@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -18,18 +17,20 @@ import (
 //     except by adoption, resizing, or a lowered capacity or max;
 //   - every order is sorted and complete, and its summaries are exact;
 //   - what is known not to fit does not fit;
-//   - what is promised and what leaves is counted exactly.
+//   - what is kept for nominated asks and what is being evicted is counted exactly.
 //
 // It is linear in the size of the partition and meant for tests and for the
-// moments after which nothing may be wrong.
+// moments after which nothing may be wrong. What has changed since the last Schedule
+// is reacted to first.
 func (p *Partition) Verify() error {
+	p.react()
 	v := verifier{p: p}
 	defer func(work Work) { p.work = work }(p.work)
 	v.nodes()
 	v.applications()
 	v.queue(p.root)
 	v.totals()
-	v.shapes()
+	v.classes()
 	v.preemption()
 	return v.broken
 }
@@ -44,8 +45,8 @@ type verifier struct {
 	total   resources.Amounts
 	sum     resources.Amounts // scratch
 
-	running, nominees tally // counted anew
-	nominated         int
+	running, nominations priorityCounts // counted anew
+	nominatedAsks        int
 }
 
 func (v *verifier) breaks(format string, args ...any) {
@@ -71,7 +72,7 @@ func (v *verifier) equal(what, of string, booked, counted resources.Amounts) {
 
 func (v *verifier) nodes() {
 	for n := range v.p.allNodes {
-		var leaving resources.Amounts
+		var releasing resources.Amounts
 		v.equal("allocated", string(n.id), n.allocated, v.add(n.own))
 		v.equal("occupied", string(n.id), n.occupied, v.add(n.foreign))
 		for i := range max(len(n.free), len(n.capacity)) {
@@ -85,30 +86,31 @@ func (v *verifier) nodes() {
 		}
 		for _, list := range [2][]*request{n.own, n.foreign} {
 			for i, r := range list {
-				if r.node != n || r.Node != n.id || int(r.on) != i || r.shape != nil {
+				if r.node != n || r.Node != n.id || int(r.on) != i || r.class != nil {
 					v.breaks("node %s lists %s, which is not there", n.id, r.Key)
 				}
-				if r.leaves() {
-					leaving.Add(r.Amounts)
+				if r.releasing() {
+					releasing.Add(r.Amounts)
 				}
-				if r.going != nil && (r.Required != "" || r.Origin == Static) {
-					v.breaks("node %s: %s was told to go and is never a victim", n.id, r.Key)
+				if r.eviction != nil && (r.Required != "" || r.Origin == Static) {
+					v.breaks("node %s: %s is evicted and is never a victim", n.id, r.Key)
 				}
 			}
 		}
-		v.promises(n, leaving)
+		v.nominated(n, releasing)
 		v.found += len(n.foreign)
 		if n.open() != n.links.In() {
 			v.breaks("node %s: open is %t, in the order is %t", n.id, n.open(), n.links.In())
 		}
-		if n.links.In() && n.score != n.scored(v.p.weights, v.p.packing) {
+		if n.links.In() && n.score != n.scored(v.p.order.weights, v.p.order.packing) {
 			v.breaks("node %s: score %d is stale", n.id, n.score)
 		}
 		v.used.Add(n.allocated)
 		v.foreign.Add(n.occupied)
 		v.total.Add(n.capacity)
 	}
-	sorted(v, "nodes", &v.p.open)
+	sorted(v, "nodes", &v.p.order.tree)
+	sorted(v, "rooms", &v.p.rooms.tree)
 }
 
 // sorted checks an order and its summaries.
@@ -160,42 +162,69 @@ func (v *verifier) applications() {
 				v.breaks("application %s lists allocation %s, which is not there", app.id, r.Key)
 			}
 		}
-		queued := 0
+		ordered := 0
 		for i, r := range app.asks {
 			if r.application != app || r.node != nil || r.Node != "" || int(r.at) != i || v.p.requests[r.Key] != r {
 				v.breaks("application %s lists ask %s, which is not there", app.id, r.Key)
 			}
-			if r.links.In() {
-				queued++
+			if r.group != nil {
+				ordered++
 			}
 			v.waiting(r)
 		}
-		if queued != app.queued.Len() {
-			v.breaks("application %s: %d asks in order, %d expected", app.id, app.queued.Len(), queued)
-		}
-		sorted(v, "asks", &app.queued)
+		v.groups(app, ordered)
 		if app.queue.applications[app.id] != app {
 			v.breaks("application %s is not in its queue %s", app.id, app.queue.path)
 		}
-		if app.links.In() != (queued > 0) {
-			v.breaks("application %s: in the order is %t with %d asks", app.id, app.links.In(), queued)
+		if app.links.In() != (app.queued.Len() > 0) {
+			v.breaks("application %s: in the order is %t with %d groups", app.id, app.links.In(), app.queued.Len())
 		}
 		return v.broken == nil
 	})
 }
 
+// groups checks the groups of an application, which hold so many asks together.
+func (v *verifier) groups(app *application, asks int) {
+	live, queued := 0, 0
+	for c, g := range app.classes {
+		count := 0
+		for r := range g.all {
+			count++
+			if r.group != g || r.class != c {
+				v.breaks("application %s: %s is in the group of another class", app.id, r.Key)
+			}
+		}
+		if count != g.live || count == 0 || g.class != c || app.queue.classes[c] != g.leaf || c.groups[g.atClass] != g || g.leaf.groups[g.atLeaf] != g {
+			v.breaks("application %s: a group counts %d asks and has %d", app.id, g.live, count)
+		}
+		if g.links.In() == c.isRefused() {
+			v.breaks("application %s: a group in the order is %t, refused is %t", app.id, g.links.In(), c.isRefused())
+		}
+		if g.links.In() {
+			queued++
+		}
+		if first := g.first(); g.links.In() && g.place != (groupPlace{first.Created, first.number}) {
+			v.breaks("application %s: a group stands in the place of another ask", app.id)
+		}
+		live += count
+	}
+	if live != asks || queued != app.queued.Len() {
+		v.breaks("application %s: %d asks in %d groups, %d and %d expected", app.id, live, app.queued.Len(), asks, queued)
+	}
+	sorted(v, "asks", &app.queued)
+}
+
 // waiting checks that an ask waits in exactly one place.
 func (v *verifier) waiting(r *request) {
 	listed := 0
-	if r.links.In() {
+	if r.group != nil {
 		listed++
 	}
 	if r.Required != "" {
-		list := v.p.stranded[r.Required]
-		if n := v.p.findNode(r.Required); n != nil {
-			list = n.wanted
+		if n := v.p.findNode(r.Required); n != nil && n.required.has(r) {
+			listed++
 		}
-		if slices.Contains(list, r) {
+		if set := v.p.absent[r.Required]; set != nil && set.has(r) {
 			listed++
 		}
 	} else if r.wait != nil && r.wait.aside {
@@ -204,17 +233,21 @@ func (v *verifier) waiting(r *request) {
 	if listed != 1 {
 		v.breaks("ask %s waits in %d places", r.Key, listed)
 	}
-	if r.going != nil {
-		v.breaks("ask %s was told to go", r.Key)
+	if r.eviction != nil {
+		v.breaks("ask %s is evicted", r.Key)
 	}
-	if r.shape == nil || !r.Amounts.Equal(r.shape.amounts) {
-		v.breaks("ask %s does not have the shape it is counted with", r.Key)
+	if r.class == nil || !r.Amounts.Equal(r.class.amounts) || r.class.rootPriority != v.p.rootPriority(r) ||
+		r.class.preempts != v.p.wantsRoom(r) || r.class.nominated != (r.nominated() != nil) {
+		v.breaks("ask %s is not of the class it is counted with", r.Key)
 	}
 	if held := r.reservation(); held != nil {
 		n := v.p.findNode(held.Node)
 		if n == nil || held.Key != r.Key || (!held.Required && n.reserved != r) {
 			v.breaks("ask %s holds a reservation on %s that the node does not know", r.Key, held.Node)
 		}
+	}
+	if r.wait != nil && r.wait.timer.Set() != !r.wait.due.first().IsZero() {
+		v.breaks("ask %s: its timer is set is %t", r.Key, r.wait.timer.Set())
 	}
 }
 
@@ -240,16 +273,23 @@ func (v *verifier) queue(q *queue) {
 	if q.leaf && len(q.children) > 0 || !q.leaf && len(q.applications) > 0 {
 		v.breaks("queue %s: leaf is %t with %d queues and %d applications", q.path, q.leaf, len(q.children), len(q.applications))
 	}
-	for s := range q.over {
-		if s.asks == 0 || !slices.Contains(s.overIn, q) {
-			v.breaks("queue %s: %s is over quota and nobody asks for it", q.path, v.p.kinds.Format(s.amounts))
+	if q.summarise() {
+		v.breaks("queue %s: its summary was stale", q.path)
+	}
+	active := 0
+	for c, leaf := range q.classes {
+		if leaf.class != c || leaf.leaf != q || len(leaf.groups) == 0 || c.leaves[leaf.atClass] != leaf {
+			v.breaks("queue %s: lists a class of no asks", q.path)
 		}
-		if q.hasRoom(s.amounts) {
-			v.breaks("queue %s: has room for %s, which waits for it", q.path, v.p.kinds.Format(s.amounts))
+		if leaf.active {
+			active++
+			if !c.preempts || q.active[leaf.atActive] != leaf {
+				v.breaks("queue %s: room may be made for %s, which is not wanted", q.path, v.p.kinds.Format(c.amounts))
+			}
 		}
 	}
-	if q.backlog != q.gather() {
-		v.breaks("queue %s: its backlog is stale", q.path)
+	if active != len(q.active) {
+		v.breaks("queue %s: %d classes are active and %d are listed", q.path, active, len(q.active))
 	}
 	sorted(v, "queues", &q.queues)
 	sorted(v, "applications", &q.apps)
@@ -260,7 +300,7 @@ func (v *verifier) totals() {
 	v.equal("occupied", "the partition", v.p.occupied, v.foreign)
 	v.equal("capacity", "the partition", v.p.capacity, v.total)
 	foreign := v.foreign.Clone()
-	for id, list := range v.p.homeless {
+	for id, list := range v.p.unplaced {
 		v.found += len(list)
 		for _, r := range list {
 			foreign.Add(r.Amounts)
@@ -275,35 +315,62 @@ func (v *verifier) totals() {
 	}
 }
 
-// roomyNode is an open node with room for a shape, if there is one.
-func (p *Partition) roomyNode(s *shape) *node {
+// nodeFor is an open node with room for a class, if there is one that has been there
+// all along.
+func (p *Partition) nodeFor(c *class) *node {
 	for n := range p.allNodes {
-		if n.openTo(s.standing) && n.hasRoom(s.amounts, s.standing) {
+		if n.fresh == nil && n.openTo(c.rootPriority) && n.hasRoom(c.amounts, c.rootPriority) {
 			return n
 		}
 	}
 	return nil
 }
 
-// shapes checks that what is known not to fit does not fit.
-func (v *verifier) shapes() {
-	full := 0
-	for _, s := range v.p.shapes.all {
-		if !s.full {
+// classes checks that what is known not to fit does not fit.
+func (v *verifier) classes() {
+	closed, asks := 0, 0
+	for _, c := range v.p.classes.known {
+		asks += c.asks
+		passive := 0
+		for _, leaf := range c.leaves {
+			if !leaf.active {
+				passive++
+			}
+		}
+		if passive != c.passive {
+			v.breaks("%s is passive in %d leaves and counts %d", v.p.kinds.Format(c.amounts), passive, c.passive)
+		}
+		if !c.closed {
 			continue
 		}
-		full++
-		if n := v.p.roomyNode(s); n != nil && s.asks > 0 {
-			v.breaks("node %s has room for %s, which waits for it", n.id, v.p.kinds.Format(s.amounts))
+		closed++
+		if n := v.p.nodeFor(c); n != nil {
+			v.breaks("node %s has room for %s, which waits for it", n.id, v.p.kinds.Format(c.amounts))
+		}
+		if !c.links.In() || c.asks == 0 {
+			v.breaks("%s is closed and not listed", v.p.kinds.Format(c.amounts))
 		}
 	}
-	if full != len(v.p.shapes.full) {
-		v.breaks("%d shapes are full and %d are listed", full, len(v.p.shapes.full))
+	sorted(v, "closed classes", &v.p.closed)
+	if closed != v.p.closed.Len() {
+		v.breaks("%d classes are closed and %d are listed", closed, v.p.closed.Len())
+	}
+	if asks != v.p.backlog.waiting {
+		v.breaks("%d asks are of classes and %d wait", asks, v.p.backlog.waiting)
 	}
 	reserved := 0
 	for n := range v.p.allNodes {
 		if n.reserved != nil {
 			reserved++
+		}
+		held := 0
+		for r := range n.required.all {
+			if r.reservation() != nil {
+				held++
+			}
+		}
+		if held != n.claimsHeld {
+			v.breaks("node %s: %d asks hold it and %d are counted", n.id, held, n.claimsHeld)
 		}
 	}
 	if reserved != v.p.reserved {

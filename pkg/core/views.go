@@ -9,18 +9,15 @@ import (
 
 // View is the partition as it is now. Each object keeps its own view until it
 // changes, so that a view costs a pointer for each object and the work for
-// those that changed.
+// those that changed. The order of queues is as of the last Schedule.
 func (p *Partition) View() *View {
-	if p.sharesStale {
-		p.remeasure()
-	}
 	v := &View{
 		Name: p.name, Config: p.config, Partition: p.options.Partition,
 		Capacity: p.capacity.Clone(), Used: p.root.used.Clone(), Occupied: p.occupied.Clone(),
 		Root:         p.viewQueue(p.root),
 		Nodes:        make([]*NodeView, 0, p.nodes.Len()),
 		Applications: make([]*ApplicationView, 0, p.applications.Len()),
-		Preempted:    p.preempted,
+		Preempted:    p.counts,
 		Work:         p.work,
 	}
 	p.nodes.Ascend(func(n *node) bool {
@@ -28,10 +25,10 @@ func (p *Partition) View() *View {
 		return true
 	})
 	p.applications.Ascend(func(app *application) bool {
-		v.Applications = append(v.Applications, app.viewed(p.shapes.learnt))
+		v.Applications = append(v.Applications, app.viewed(p.rooms.learnt))
 		return true
 	})
-	for _, waiting := range p.homeless {
+	for _, waiting := range p.unplaced {
 		v.ForeignUnknownNode = append(v.ForeignUnknownNode, allocations(waiting)...)
 	}
 	sortByKey(v.ForeignUnknownNode, func(a *Allocation) AllocationKey { return a.Key })
@@ -54,10 +51,13 @@ func (n *node) viewed() *NodeView {
 		ID: n.id, Attributes: n.attributes, Schedulable: n.schedulable,
 		Capacity: n.capacity.Clone(), Allocated: n.allocated.Clone(), Occupied: n.occupied.Clone(), Available: n.free.Clone(),
 		Allocations: allocations(n.own), ForeignAllocations: allocations(n.foreign),
+		NominatedAmounts: n.nominatedAmounts.Clone(),
 	}
-	for _, r := range n.wanted {
-		if held := r.reservation(); held != nil {
-			n.view.Reservations = append(n.view.Reservations, *held)
+	if n.claimed() {
+		for r := range n.required.all {
+			if held := r.reservation(); held != nil {
+				n.view.Reservations = append(n.view.Reservations, *held)
+			}
 		}
 	}
 	if n.reserved != nil {
@@ -66,14 +66,11 @@ func (n *node) viewed() *NodeView {
 	for _, r := range n.nominated {
 		n.view.Nominated = append(n.view.Nominated, r.Key)
 	}
-	n.view.NominatedAmounts = n.promised.Clone()
-	for _, list := range [2][]*request{n.own, n.foreign} {
-		for _, r := range list {
-			if g := r.going; g != nil {
-				n.view.Evictions = append(n.view.Evictions, Eviction{
-					Key: r.Key, For: g.ask, Since: g.since, Overdue: g.stuck, Trigger: g.trigger, Class: g.class,
-				})
-			}
+	for r := range n.allOn {
+		if e := r.eviction; e != nil {
+			n.view.Evictions = append(n.view.Evictions, Eviction{
+				Key: r.Key, For: e.ask, Since: e.since, Overdue: e.overdue, Trigger: e.trigger, Class: e.class,
+			})
 		}
 	}
 	slices.SortFunc(n.view.Evictions, func(a, b Eviction) int { return strings.Compare(string(a.Key), string(b.Key)) })
@@ -84,16 +81,12 @@ func (p *Partition) viewQueue(q *queue) *QueueView {
 	if q.view != nil {
 		return q.view
 	}
-	priority := int32(PriorityNone)
-	if q.waits() {
-		priority = q.gather().top
-	}
 	q.view = &QueueView{
 		Path: q.path, Leaf: q.leaf, Draining: q.draining,
 		Max: q.max.Clone(), Guaranteed: q.guaranteed.Clone(), Used: q.used.Clone(), Pending: q.pending.Clone(),
-		Nominated: q.promised.Clone(), Releasing: q.leaving.Clone(),
+		Nominated: q.nominated.Clone(), Releasing: q.releasing.Clone(),
 		OverMaxSince: q.excess.since, QuotaPlan: q.excess.plan, QuotaPlanned: q.excess.planned,
-		Share: q.share(), Priority: priority,
+		Share: q.share(), Priority: q.own.top,
 		Properties: q.properties, Applications: len(q.applications),
 	}
 	for _, child := range q.sortedChildren() {
@@ -105,40 +98,45 @@ func (p *Partition) viewQueue(q *queue) *QueueView {
 // viewed is the view of an application. That of one with asks holds only as long
 // as nothing new is learnt about what fits.
 func (a *application) viewed(learnt uint64) *ApplicationView {
-	if a.view != nil && (len(a.asks) == 0 || a.learnt == learnt) {
+	if len(a.asks) > 0 {
+		for q := a.queue; q != nil; q = q.parent {
+			learnt = max(learnt, q.changed)
+		}
+	}
+	if a.view != nil && (len(a.asks) == 0 || a.viewedAt == learnt) {
 		return a.view
 	}
-	v := &ApplicationView{
+	a.viewedAt = learnt
+	a.view = &ApplicationView{
 		ID: a.id, Queue: a.queue.path, User: a.user, Groups: a.groups, Tags: a.tags,
 		State: a.state, Since: a.since, Submitted: a.submitted,
 		Used: a.used.Clone(), Pending: a.pending.Clone(),
 		Allocations: allocations(a.allocations),
 		Asks:        a.viewAsks(),
 	}
-	a.view, a.learnt = v, learnt
-	return v
+	return a.view
 }
 
 // viewAsks is the asks with why they wait. Those that only wait for their turn wait
-// for the same, shape by shape.
+// for the same, class by class.
 func (a *application) viewAsks() []AskView {
 	out := make([]AskView, len(a.asks))
-	shared := map[*shape]*Waiting{}
+	shared := map[*class]*Waiting{}
 	for i, r := range a.asks {
 		out[i].Allocation = r.Allocation
 		if r.wait != nil {
 			out[i].Waiting = r.waitsFor()
 			continue
 		}
-		if shared[r.shape] == nil {
-			shared[r.shape] = r.waitsFor()
+		if shared[r.class] == nil {
+			shared[r.class] = r.waitsFor()
 		}
-		out[i].Waiting = shared[r.shape]
+		out[i].Waiting = shared[r.class]
 	}
 	return out
 }
 
-// waitsFor says why an ask waits. What was learnt from another of its shape holds
+// waitsFor says why an ask waits. What was learnt from another of its class holds
 // for it too.
 func (r *request) waitsFor() *Waiting {
 	v := new(Waiting)
@@ -147,30 +145,41 @@ func (r *request) waitsFor() *Waiting {
 		v.Reserved = held.Node
 	}
 	if w != nil {
-		v.Plan, v.Planned, v.Attempts = w.plan, w.plannedAt, w.hunts
+		v.Plan, v.Planned, v.Attempts = w.plan, w.plannedAt, w.attempts
 	}
-	if c := r.application.queue.hunts[r.shape]; c != nil && !c.eager && v.Attempts == nil {
-		v.Attempts = c.last
+	if leaf := r.application.queue.classes[r.class]; leaf != nil && !leaf.active && v.Attempts == nil {
+		v.Attempts = leaf.last
 	}
 	if nominated := r.nominated(); nominated != nil {
 		v.Nominated, v.Trigger = nominated.node.id, nominated.trigger
 		v.Reason, v.Detail = RoomIsMade, string(nominated.node.id)
 		return v
 	}
-	over := r.overQueue()
-	switch {
-	case w != nil && w.loop != "":
-		v.Reason, v.Detail = LoopStopped, w.loop
-	case w != nil && (w.aside || r.Required != ""):
-		v.Reason, v.Detail = w.reason, w.detail
-	case over != nil:
-		v.Reason, v.Detail = QuotaExceeded, string(over.path)
-	case r.shape.full:
-		v.Reason = NoNodeFits
-	case w != nil && w.tries == 0:
-		v.Reason, v.Detail = w.reason, w.detail
-	}
+	v.Reason, v.Detail = r.reason()
 	return v
+}
+
+// reason is why an ask waits that is not nominated.
+func (r *request) reason() (Reason, string) {
+	w := r.wait
+	switch {
+	case w != nil && w.stopped != "":
+		return LoopStopped, w.stopped
+	case w != nil && (w.aside || r.Required != ""):
+		return w.reason, w.detail
+	case r.class.isRefused():
+		return Infeasible, r.class.refused.detail
+	}
+	if over := r.withoutRoom(); over != nil {
+		return QuotaExceeded, string(over.path)
+	}
+	switch {
+	case r.class.closed:
+		return NoNodeFits, ""
+	case w != nil && w.bindings == 0:
+		return w.reason, w.detail
+	}
+	return NotTried, ""
 }
 
 // Headroom is what may still be charged to a queue, counting the queues above

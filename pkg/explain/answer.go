@@ -26,11 +26,11 @@ type Answer struct {
 	Nodes     []Group     // every node is in one of them
 	Quota     []Level     // from the leaf to the root
 	Before    int         // asks of its application that are tried before it
-	Hunts     []core.PreemptionAttempt
+	Attempts  []core.PreemptionAttempt
 	Plan      *Plan // the last one to make room for it
 
 	// Of an allocation:
-	Leaving *Eviction // if it is evicted
+	Eviction *Eviction // if it is evicted
 }
 
 // A Group is the nodes that have one reason in common.
@@ -50,27 +50,27 @@ type Why uint8
 
 // The reasons, in the order in which they are looked at.
 const (
-	OtherNode Why = iota // the ask may run on another node only
-	Cordoned             // takes nothing new
-	TooSmall             // could never hold it
-	Claimed              // kept for an ask that may run there only
-	Reserved             // kept for an ask that waited long
-	NoRoom               // too little is free
-	Promised             // what is free is kept for nominated asks
-	HasRoom              // has room: the resource manager refused it, or a quota keeps the ask away
+	OtherNode        Why = iota // the ask may run on another node only
+	Cordoned                    // takes nothing new
+	TooSmall                    // could never hold it
+	Claimed                     // kept for an ask that may run there only
+	Reserved                    // kept for an ask that waited long
+	NoRoom                      // too little is free
+	KeptForNominated            // what is free is kept for nominated asks
+	HasRoom                     // has room: the resource manager refused it, or a quota keeps the ask away
 
 	whys = iota
 )
 
 var texts = [whys]string{
-	OtherNode: "is not the node it must run on",
-	Cordoned:  "takes nothing new",
-	TooSmall:  "could never hold it",
-	Claimed:   "is kept for an ask that must run there",
-	Reserved:  "is reserved for an ask that waited long",
-	NoRoom:    "has too little free",
-	Promised:  "keeps what is free for nominated asks",
-	HasRoom:   "has room",
+	OtherNode:        "is not the node it must run on",
+	Cordoned:         "takes nothing new",
+	TooSmall:         "could never hold it",
+	Claimed:          "is kept for an ask that must run there",
+	Reserved:         "is reserved for an ask that waited long",
+	NoRoom:           "has too little free",
+	KeptForNominated: "keeps what is free for nominated asks",
+	HasRoom:          "has room",
 }
 
 // String is the reason in words, after "the node".
@@ -81,7 +81,7 @@ type Level struct {
 	Queue      core.QueuePath
 	Max        resources.Limits
 	Used       resources.Amounts
-	Promised   resources.Amounts
+	Nominated  resources.Amounts
 	Guaranteed resources.Amounts
 	Lacking    resources.Amounts // what the ask lacks here of quota; zero if it has room
 }
@@ -89,7 +89,7 @@ type Level struct {
 // A Plan is a plan to make room: the victims, when it was made.
 type Plan struct {
 	At      time.Time
-	Verdict string
+	Summary string
 	Lines   []string // the whole explanation
 }
 
@@ -98,6 +98,6 @@ type Eviction struct {
 	For     core.AllocationKey // empty if its queue is over its max
 	Trigger string
 	Since   time.Time
-	Stuck   bool
+	Overdue bool
 	Plan    *Plan // of the ask in For, with all candidates; nil if that ask does not wait any more
 }

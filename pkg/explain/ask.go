@@ -24,7 +24,7 @@ func Ask(view *core.View, kinds *resources.Kinds, application core.ApplicationID
 	for _, placed := range app.Allocations {
 		if placed.Key == key {
 			a.Allocation = placed
-			a.Leaving = evictionOf(view, kinds, placed)
+			a.Eviction = evictionOf(view, kinds, placed)
 			return a, nil
 		}
 	}
@@ -32,7 +32,7 @@ func Ask(view *core.View, kinds *resources.Kinds, application core.ApplicationID
 	if ask == nil {
 		return nil, fmt.Errorf("allocation %s of application %s %w", key, application, ErrUnknown)
 	}
-	a.Allocation, a.Reason, a.Detail, a.Nominated, a.Hunts = ask.Allocation, ask.Reason, ask.Detail, ask.Nominated, ask.Attempts
+	a.Allocation, a.Reason, a.Detail, a.Nominated, a.Attempts = ask.Allocation, ask.Reason, ask.Detail, ask.Nominated, ask.Attempts
 	if ask.Plan != nil {
 		a.Plan = planOf(ask, kinds)
 	}
@@ -62,7 +62,7 @@ func find[T any, N cmp.Ordered](list []T, name N, of func(T) N) (T, bool) {
 }
 
 func planOf(ask *core.AskView, kinds *resources.Kinds) *Plan {
-	return &Plan{At: ask.Planned, Verdict: ask.Plan.Summary(kinds), Lines: strings.Split(ask.Plan.Explain(kinds), "\n")}
+	return &Plan{At: ask.Planned, Summary: ask.Plan.Summary(kinds), Lines: strings.Split(ask.Plan.Explain(kinds), "\n")}
 }
 
 // before counts the asks of the same application that are tried first.
@@ -88,7 +88,7 @@ func evictionOf(view *core.View, kinds *resources.Kinds, placed *core.Allocation
 		return nil
 	}
 	is := &n.Evictions[i]
-	e := &Eviction{For: is.For, Trigger: is.Trigger.String(), Since: is.Since, Stuck: is.Overdue}
+	e := &Eviction{For: is.For, Trigger: is.Trigger.String(), Since: is.Since, Overdue: is.Overdue}
 	if is.Trigger == preemptor.Quota {
 		return e
 	}

@@ -61,7 +61,7 @@ func firstReason(n *core.NodeView, ask *core.AskView) (Why, resources.Amounts, c
 	}
 	kept, holder := nominatedToOthers(n, ask)
 	if left := free.Minus(kept); !ask.Amounts.FitsIn(left) {
-		return Promised, left, holder
+		return KeptForNominated, left, holder
 	}
 	return HasRoom, nil, ""
 }

@@ -17,7 +17,7 @@ func levels(view *core.View, ask *core.AskView, leaf core.QueuePath) []Level {
 		if ask.Nominated != "" {
 			nominated = less(nominated, ask.Amounts)
 		}
-		l := Level{Queue: q.Path, Max: q.Max, Used: q.Used, Promised: nominated, Guaranteed: q.Guaranteed}
+		l := Level{Queue: q.Path, Max: q.Max, Used: q.Used, Nominated: nominated, Guaranteed: q.Guaranteed}
 		for i, asked := range ask.Amounts {
 			kind := resources.Kind(i)
 			most := q.Max.Of(kind)

@@ -10,9 +10,9 @@ import (
 func (a *Answer) Text() string {
 	t := &text{}
 	if a.Allocation.Node != "" {
-		a.tellPlaced(t)
+		a.writePlaced(t)
 	} else {
-		a.tellWaiting(t)
+		a.writeWaiting(t)
 	}
 	return strings.Join(t.lines, "\n")
 }
@@ -36,7 +36,7 @@ func (t *text) add(name, format string, args ...any) {
 	t.lines = append(t.lines, fmt.Sprintf("  %-10s", name)+fmt.Sprintf(format, args...))
 }
 
-func (a *Answer) tellWaiting(t *text) {
+func (a *Answer) writeWaiting(t *text) {
 	why := a.Reason.String()
 	if a.Detail != "" {
 		why += ": " + a.Detail
@@ -58,12 +58,12 @@ func (a *Answer) tellWaiting(t *text) {
 	if a.Nominated != "" {
 		t.add("room", "is being made on node %s", a.Nominated)
 	}
-	for _, attempt := range a.Hunts {
+	for _, attempt := range a.Attempts {
 		if attempt.Node != a.Nominated || a.Nominated == "" {
 			t.add("room", "%s", attempt.Summary(a.Kinds))
 		}
 	}
-	a.Plan.tell(t)
+	a.Plan.write(t)
 }
 
 func (a *Answer) group(g Group) string {
@@ -103,8 +103,8 @@ func plural(text string) string {
 
 func (a *Answer) level(l Level) string {
 	line := fmt.Sprintf("%s uses %s of %s", l.Queue, a.Kinds.Format(l.Used), a.Kinds.FormatLimits(l.Max))
-	if !l.Promised.IsZero() {
-		line += ", nominated asks get " + a.Kinds.Format(l.Promised)
+	if !l.Nominated.IsZero() {
+		line += ", nominated asks get " + a.Kinds.Format(l.Nominated)
 	}
 	if !l.Lacking.IsZero() {
 		line += ", lacks " + a.Kinds.Format(l.Lacking)
@@ -112,10 +112,10 @@ func (a *Answer) level(l Level) string {
 	return line
 }
 
-func (a *Answer) tellPlaced(t *text) {
+func (a *Answer) writePlaced(t *text) {
 	t.head("%s of application %s runs on node %s, in queue %s", a.Allocation.Key, a.Allocation.Application, a.Allocation.Node, a.Queue)
 	t.add("holds", "%s, priority %d", a.Kinds.Format(a.Allocation.Amounts), a.Allocation.Priority)
-	e := a.Leaving
+	e := a.Eviction
 	if e == nil {
 		return
 	}
@@ -124,13 +124,13 @@ func (a *Answer) tellPlaced(t *text) {
 		why += " for " + string(e.For)
 	}
 	t.add("evicted", "%s, since %s", why, e.Since.UTC().Format(time.RFC3339))
-	if e.Stuck {
+	if e.Overdue {
 		t.add("evicted", "overdue: it has not ended in time")
 	}
-	e.Plan.tell(t)
+	e.Plan.write(t)
 }
 
-func (p *Plan) tell(t *text) {
+func (p *Plan) write(t *text) {
 	if p == nil {
 		return
 	}

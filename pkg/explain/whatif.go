@@ -25,10 +25,10 @@ type Question struct {
 // An Outcome is what would come of a question, if the resource manager refused
 // nothing and nothing else happened meanwhile.
 type Outcome struct {
-	Fates   []AskOutcome // of the asks of the question, in their order
+	Asks    []AskOutcome // of the asks of the question, in their order
 	Victims []Victim     // that would be evicted, in that order
 	Others  []AskOutcome // asks that wait now and would not, by key
-	Beyond  []OverUse    // queues that would be over their max, from the root down
+	OverUse []OverUse    // queues that would be over their max, from the root down
 }
 
 // An AskOutcome is what becomes of an ask.
@@ -76,10 +76,10 @@ func WhatIf(view *core.View, kinds *resources.Kinds, now time.Time, q Question) 
 	out := &Outcome{Victims: r.victims}
 	after := p.View()
 	for _, ask := range q.Asks {
-		out.Fates = append(out.Fates, r.outcomeOf(after, kinds, ask))
+		out.Asks = append(out.Asks, r.outcomeOf(after, kinds, ask))
 	}
-	out.Others = r.others(view, after, q.Asks)
-	out.Beyond = overUse(after.Root, nil)
+	out.Others = r.otherOutcomes(view, after, q.Asks)
+	out.OverUse = overUse(after.Root, nil)
 	return out, nil
 }
 
@@ -139,9 +139,9 @@ func (r *dryRun) outcomeOf(after *core.View, kinds *resources.Kinds, ask *core.A
 	return out
 }
 
-// others are the asks that waited before and are placed or nominated after,
+// otherOutcomes are the asks that waited before and are placed or nominated after,
 // but for those of the question.
-func (r *dryRun) others(before, after *core.View, asked []*core.Allocation) []AskOutcome {
+func (r *dryRun) otherOutcomes(before, after *core.View, asked []*core.Allocation) []AskOutcome {
 	had := map[core.AllocationKey]core.NodeID{}
 	for _, app := range before.Applications {
 		for i := range app.Asks {

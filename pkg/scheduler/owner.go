@@ -79,12 +79,10 @@ func (o *owner) handleAll(now time.Time, messages []message) {
 	for i, m := range messages {
 		o.handle(now, m)
 		o.handled++
+		o.inbox.taken.Add(-1)
 		if i%serveEvery == serveEvery-1 {
 			o.serveReaders()
 		}
-	}
-	if len(messages) > 0 {
-		o.inbox.handled()
 	}
 }
 
@@ -96,8 +94,9 @@ func (o *owner) serveReaders() {
 		return
 	default:
 	}
-	o.heartbeat.beat(time.Now())
-	o.broker.serve(o.partition, o.handled)
+	now := time.Now()
+	o.heartbeat.beat(now)
+	o.broker.serve(now, o.partition, o.handled)
 }
 
 // schedule makes a batch of placements, and says whether there are more to make.

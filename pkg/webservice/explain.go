@@ -84,7 +84,7 @@ func (s *Service) explain(r *http.Request) (any, error) {
 	case err != nil:
 		return nil, err
 	}
-	if l := answer.Leaving; l != nil && l.Plan == nil && plan != nil {
+	if l := answer.Eviction; l != nil && l.Plan == nil && plan != nil {
 		l.Plan = at.kept(plan)
 	}
 	return one(r, at.explanationOf(answer))
@@ -92,7 +92,7 @@ func (s *Service) explain(r *http.Request) (any, error) {
 
 // kept is a plan of the archive.
 func (at *snapshot) kept(p *archive.Plan) *explain.Plan {
-	return &explain.Plan{At: p.At, Verdict: p.Decision.Summary(at.kinds), Lines: strings.Split(p.Decision.Explain(at.kinds), "\n")}
+	return &explain.Plan{At: p.At, Summary: p.Decision.Summary(at.kinds), Lines: strings.Split(p.Decision.Explain(at.kinds), "\n")}
 }
 
 // evictedBefore says why an allocation was evicted that has ended since.
@@ -148,11 +148,11 @@ func (at *snapshot) explanationOf(a *explain.Answer) *explanationJSON {
 	}
 	for _, l := range a.Quota {
 		out.Quota = append(out.Quota, quotaJSON{
-			QueueName: l.Queue, Used: at.amounts(l.Used), Max: at.limits(l.Max), Nominated: at.amounts(l.Promised), Lacking: at.amounts(l.Lacking),
+			QueueName: l.Queue, Used: at.amounts(l.Used), Max: at.limits(l.Max), Nominated: at.amounts(l.Nominated), Lacking: at.amounts(l.Lacking),
 		})
 	}
-	if l := a.Leaving; l != nil {
-		out.Eviction = &evictionPlanJSON{Time: nanosecondsOf(l.Since), Trigger: l.Trigger, For: l.For, Overdue: l.Stuck, Plan: planOf(l.Plan)}
+	if l := a.Eviction; l != nil {
+		out.Eviction = &evictionPlanJSON{Time: nanosecondsOf(l.Since), Trigger: l.Trigger, For: l.For, Overdue: l.Overdue, Plan: planOf(l.Plan)}
 	}
 	return out
 }
@@ -161,5 +161,5 @@ func planOf(p *explain.Plan) *planJSON {
 	if p == nil {
 		return nil
 	}
-	return &planJSON{Time: nanosecondsOf(p.At), Summary: p.Verdict, Lines: p.Lines}
+	return &planJSON{Time: nanosecondsOf(p.At), Summary: p.Summary, Lines: p.Lines}
 }

@@ -87,12 +87,12 @@ func (s *Service) whatIf(r *http.Request) (any, error) {
 		return nil, bad("%v", err)
 	}
 	out := &outcomeJSON{
-		Asks: at.askOutcomes(outcome.Fates), Others: at.askOutcomes(outcome.Others), Victims: []victimJSON{}, OverUse: []overUseJSON{}, Age: at.age,
+		Asks: at.askOutcomes(outcome.Asks), Others: at.askOutcomes(outcome.Others), Victims: []victimJSON{}, OverUse: []overUseJSON{}, Age: at.age,
 	}
 	for _, v := range outcome.Victims {
 		out.Victims = append(out.Victims, victimJSON{v.Key, v.Application, v.Message})
 	}
-	for _, u := range outcome.Beyond {
+	for _, u := range outcome.OverUse {
 		out.OverUse = append(out.OverUse, overUseJSON{u.Queue, at.amounts(u.By)})
 	}
 	return one(r, out)

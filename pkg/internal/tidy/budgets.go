@@ -1,6 +1,10 @@
 package tidy
 
-import "go/ast"
+import (
+	"go/ast"
+	"maps"
+	"slices"
+)
 
 // The budgets. Lines of a function include its first and last.
 const (
@@ -8,7 +12,14 @@ const (
 	linesOfTestFile = 799
 	linesOfFunction = 60
 	parametersMax   = 5
+	methodsMax      = 40
 )
+
+// largeTypes are the types with more methods, by directory and name, that wait to
+// be divided.
+var largeTypes = []string{
+	"pkg/core.Partition", "pkg/internal/scenario.world", "pkg/simulator.cluster", "pkg/webservice.Service",
+}
 
 func fileLength(f file, found report) {
 	most := linesOfFile
@@ -48,4 +59,42 @@ func parameters(f file, found report) {
 		}
 		return true
 	})
+}
+
+// methods counts the methods of each type over all files of its directory.
+func methods(files []file, found report) {
+	count := make(map[string]int)
+	for _, f := range files {
+		for _, declaration := range f.syntax.Decls {
+			if function, ok := declaration.(*ast.FuncDecl); ok && function.Recv != nil && f.written {
+				count[receiver(function)]++
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		if full := files[0].dir + "." + name; count[name] > methodsMax && !slices.Contains(largeTypes, full) {
+			found(files[0].dir, 0, "%s has %d methods, %d are the most", name, count[name], methodsMax)
+		}
+	}
+}
+
+// receiver is the name of the type that a method belongs to.
+func receiver(method *ast.FuncDecl) string {
+	t := method.Recv.List[0].Type
+	for {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+		case *ast.ParenExpr:
+			t = x.X
+		case *ast.IndexExpr:
+			t = x.X
+		case *ast.IndexListExpr:
+			t = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return ""
+		}
+	}
 }

@@ -1,6 +1,6 @@
-// Package tidy keeps the rules of this repository: who may import whom, what
-// the core must not do, how large a file or a function may be, what is
-// documented.
+// Package tidy keeps the rules of this repository: which package imports which,
+// what the core must not do, how large a file, a function or a type can be, what is
+// documented, and in which words.
 //
 // Check reads a repository through an fs.FS, so that a bad snippet in a map is
 // as good as the real tree, and returns what it finds as values. The test of
@@ -8,10 +8,13 @@
 //
 // Read in this order:
 //
-//	rules.go    the rules, one entry each
-//	imports.go  the rules about imports and modules
-//	core.go     what the core must not do
-//	budgets.go  lines, parameters
-//	words.go    names, comments, texts
-//	tree.go     reading a repository
+//	rules.go       the rules, one entry each
+//	imports.go     the rules about imports and modules
+//	core.go        what the core must not do
+//	budgets.go     lines, parameters, methods
+//	calls.go       files that call each other in a circle
+//	words.go       comments and names of packages, paths
+//	links.go       what documents point at
+//	vocabulary.go  words that have a better one
+//	tree.go        reading a repository
 package tidy

@@ -99,7 +99,7 @@ func noKubernetes(t *tree, found report) {
 		for i, line := range x.lines {
 			for _, word := range strings.Fields(line) {
 				if strings.HasPrefix(word, "k8s.io/") || strings.HasPrefix(word, "sigs.k8s.io/") {
-					found(x.path, i+1, "requires %s, which would move the versions of who imports this module", word)
+					found(x.path, i+1, "requires %s, which would move the versions of programs that import this module", word)
 				}
 			}
 		}

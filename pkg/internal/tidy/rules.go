@@ -45,10 +45,15 @@ var rules = []rule{
 	{name: "file length", file: fileLength},
 	{name: "function length", file: functionLength},
 	{name: "parameters", file: parameters},
+	{name: "methods", dir: methods},
+	{name: "call cycles in the core", tree: callCycles},
 	{name: "package name", file: packageName},
 	{name: "package comment", dir: packageComment},
 	{name: "documented", file: documented},
 	{name: "no paths of a machine", text: machinePaths},
+	{name: "links", tree: links},
+	{name: "words of the field", file: namesInGo, text: wordsInTexts},
+	{name: "no internal identifiers", file: identifiersInGo, text: identifiersInTexts},
 }
 
 // Check applies every rule to the repository and returns the problems, sorted

@@ -10,8 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestRepository keeps the rules. Whoever meets a failure here changes the
-// code, or the rule together with its reason.
+// TestRepository keeps the rules. A failure means that the code changes, or the
+// rule together with its reason.
 func TestRepository(t *testing.T) {
 	problems, err := Check(os.DirFS("../../.."))
 	assert.NilError(t, err)
@@ -71,7 +71,7 @@ func TestEveryRuleCanFail(t *testing.T) {
 		want string
 	}{
 		{"stranger at the top", map[string]string{"scripts/x.sh": ""}, "scripts: does not belong at the top, where only LICENSE, Makefile, README.md, cmd, docs, go.mod, go.sum, pkg are (top level)"},
-		{"kubernetes in the root module", map[string]string{"go.mod": "module x\n\nrequire k8s.io/api v0.1.0\n"}, "go.mod:3: requires k8s.io/api, which would move the versions of who imports this module (root module without kubernetes)"},
+		{"kubernetes in the root module", map[string]string{"go.mod": "module x\n\nrequire k8s.io/api v0.1.0\n"}, "go.mod:3: requires k8s.io/api, which would move the versions of programs that import this module (root module without kubernetes)"},
 		{"lock in the core", core1("import \"sync\"\n\nvar _ sync.Mutex\n"), "pkg/core/a.go:3: imports sync: the core has no clock, lock, log, socket or goroutine (imports)"},
 		{"atomics in the core", core1("import _ \"sync/atomic\"\n"), "pkg/core/a.go:3: imports sync/atomic: the core has no clock, lock, log, socket or goroutine (imports)"},
 		{"context in the core", core1("import _ \"context\"\n"), "pkg/core/a.go:3: imports context: the core has no clock, lock, log, socket or goroutine (imports)"},
@@ -93,6 +93,8 @@ func TestEveryRuleCanFail(t *testing.T) {
 		{"long test file", map[string]string{"pkg/core/a_test.go": "package core\n" + strings.Repeat("// x\n", 799)}, "pkg/core/a_test.go: has 800 lines, 799 are the most (file length)"},
 		{"long function", core1("func f() {\n" + strings.Repeat("\t_ = 0\n", 59) + "}\n"), "pkg/core/a.go:3: f has 61 lines, 60 are the most (function length)"},
 		{"many parameters", core1("func (t t) f(a, b, c int, d, e, f string) {}\n"), "pkg/core/a.go:3: takes 6 parameters, 5 are the most (parameters)"},
+		{"many methods", core1("type t struct{}\n" + strings.Repeat("func (*t) f() {}\n", 41)), "pkg/core: t has 41 methods, 40 are the most (methods)"},
+		{"many methods of a generic type", core1("type t[K any] struct{}\n" + strings.Repeat("func (t *t[K]) f() {}\n", 41)), "pkg/core: t has 41 methods, 40 are the most (methods)"},
 		{"empty package name", map[string]string{"pkg/util/a.go": "// Package util has things.\npackage util\n"}, "pkg/util/a.go:2: package util in pkg/util: a package is a noun a colleague would say (package name)"},
 		{"no package comment", map[string]string{"pkg/core/doc.go": "package core\n"}, "pkg/core: no file has a package comment (package comment)"},
 		{"other package comment", map[string]string{"pkg/core/doc.go": "// The core.\npackage core\n"}, "pkg/core/doc.go:2: the package comment does not begin with Package core (package comment)"},
@@ -100,6 +102,9 @@ func TestEveryRuleCanFail(t *testing.T) {
 		{"bare method", core1("// T is one.\ntype T[K any] struct{}\n\nfunc (t *T[K]) Do() {}\n"), "pkg/core/a.go:6: Do is exported and has no comment (documented)"},
 		{"bare type", core1("type T struct{}\n"), "pkg/core/a.go:3: T is exported and has no comment (documented)"},
 		{"bare constant", core1("const C = 1\n"), "pkg/core/a.go:3: C is exported and has no comment (documented)"},
+		{"link to no file", map[string]string{"docs/a.md": "See\n[b](b.md).\n"}, "docs/a.md:2: b.md leads nowhere (links)"},
+		{"link to no heading", map[string]string{"docs/a.md": "# One\n\n[two](#two)\n"}, "docs/a.md:3: #two leads nowhere (links)"},
+		{"link to no heading of another page", map[string]string{"docs/a.md": "[x](../README.md#x)\n"}, "docs/a.md:1: ../README.md#x leads nowhere (links)"},
 		{"path in a document", map[string]string{"docs/design.md": "See\n/tmp" + "/notes.\n"}, "docs/design.md:2: names a path of one machine (no paths of a machine)"},
 		{"path in code", core1("const c = \"/work" + "/main\"\n"), "pkg/core/a.go:3: names a path of one machine (no paths of a machine)"},
 	}
@@ -140,6 +145,7 @@ func (t) Exported() {}
 
 func f(a, b, c, d, e int) {}
 `))
+	files["docs/a.md"] = "# What is `new`, and why\n\n[r](../README.md#read-me) [d](../pkg/core) [w](https://example.com/x) [h](#what-is-new-and-why)\n"
 	assert.Equal(t, check(t, files), "")
 }
 

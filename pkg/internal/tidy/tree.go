@@ -19,6 +19,7 @@ type tree struct {
 	texts   []text
 	files   []file
 	ignored []string // patterns of .gitignore
+	set     *token.FileSet
 }
 
 // A text is a file of any kind.
@@ -46,7 +47,7 @@ func (f file) within(dir string) bool {
 }
 
 func read(repository fs.FS) (*tree, error) {
-	t := new(tree)
+	t := &tree{set: token.NewFileSet()}
 	if patterns, err := fs.ReadFile(repository, ".gitignore"); err == nil {
 		t.ignored = strings.Fields(string(patterns))
 	}
@@ -85,8 +86,7 @@ func (t *tree) add(repository fs.FS, name string) error {
 	if path.Ext(name) != ".go" || strings.Contains("/"+name, "/testdata/") {
 		return nil
 	}
-	set := token.NewFileSet()
-	syntax, err := parser.ParseFile(set, name, content, parser.ParseComments|parser.SkipObjectResolution)
+	syntax, err := parser.ParseFile(t.set, name, content, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return fmt.Errorf("parsing: %w", err)
 	}
@@ -97,7 +97,7 @@ func (t *tree) add(repository fs.FS, name string) error {
 		lines:   len(lines),
 		written: !ast.IsGenerated(syntax),
 		syntax:  syntax,
-		set:     set,
+		set:     t.set,
 	})
 	return nil
 }

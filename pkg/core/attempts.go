@@ -1,0 +1,197 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// attempts are the preemption attempts: an ask that fits nowhere looks for the node
+// where evictions make room at the least cost, because of its priority, or because
+// of the guarantee of its queue. It is nominated to that node, and the victims are
+// evicted. An attempt that came to nothing is not repeated by asks of the same class
+// in the same queue until something has changed that may help (see retries).
+type attempts struct {
+	*backlog
+	predicates  *predicates
+	costs       *costCache
+	nominations *nominations
+	evictions   *evictions
+	retries     *retries
+	timers      *timers.Queue[due]
+	counts      *Preempted
+}
+
+// attemptOrder is the order in which the triggers are tried.
+var attemptOrder = [...]preemptor.Trigger{preemptor.Priority, preemptor.Guarantee}
+
+// mayPreempt reports whether room may be made for an ask now.
+func (r *request) mayPreempt() bool { return r.group != nil && r.group.leaf.active }
+
+// try makes an attempt for an ask. The outcome is placed if room is on its way.
+func (a *attempts) try(r *request) outcome {
+	if a.options.Budgets != nil && a.evictions.batched == a.batch {
+		return flush // what is left of the budgets is known when that was heard
+	}
+	if a.thrashes(r) {
+		return waits
+	}
+	a.left--
+	var made []PreemptionAttempt
+	refused := false
+	for _, trigger := range attemptOrder {
+		if !a.entitled(r, trigger) {
+			continue
+		}
+		attempt, result := a.tryBy(r, trigger)
+		if result == flush {
+			return flush
+		}
+		made = append(made, attempt)
+		if result == placed {
+			r.wait.attempts = made
+			return placed
+		}
+		refused = refused || attempt.Refused > 0
+	}
+	w := r.waiting()
+	w.attempts, w.plan = made, nil
+	a.changes.application(r.application, 0)
+	a.report(r)
+	if refused {
+		a.backOff(r, a.options.RetryMax)
+		return waits
+	}
+	a.retries.failed(r, a.costs.flat && r.withoutRoom() == nil)
+	return waits
+}
+
+// report tells that no room is made for an ask.
+func (a *attempts) report(r *request) {
+	var texts []string
+	for _, attempt := range r.wait.attempts {
+		texts = append(texts, attempt.Summary(a.kinds))
+	}
+	if len(texts) > 0 {
+		a.reportOnce(r, "no room is made: "+strings.Join(texts, "; "))
+	}
+}
+
+// Summary is the attempt in one sentence with the numbers that matter; kinds must
+// be those of the partition.
+func (h PreemptionAttempt) Summary(kinds *resources.Kinds) string {
+	text := fmt.Sprintf("by %s on none of %d nodes", h.Trigger, h.Nodes)
+	switch {
+	case h.Plan == nil:
+		return text + fmt.Sprintf(": %d are closed to it, %d too small", h.Closed, h.TooSmall)
+	case h.Refused > 0:
+		text += fmt.Sprintf(", %d refused", h.Refused)
+	}
+	return fmt.Sprintf("%s; nearest is %s: %s", text, h.Node, h.Plan.Summary(kinds))
+}
+
+// reportDelay is how long a plan that came to nothing is not reported again,
+// whatever its answer.
+const reportDelay = 15 * time.Second
+
+// reportOnce tells why no room is made, once for each answer and not too often.
+func (b *backlog) reportOnce(r *request, message string) {
+	w := r.wait
+	if message == w.reported || (w.reported != "" && w.reportedAt.Add(reportDelay).After(b.now)) {
+		return
+	}
+	w.reported, w.reportedAt = message, b.now
+	b.tell(&AskReport{r.Allocation, message})
+}
+
+// entitled reports whether a trigger holds for an ask. If it is only too early for
+// that, the ask is looked at again in time.
+func (a *attempts) entitled(r *request, t preemptor.Trigger) bool {
+	if t == preemptor.Priority {
+		if a.preemption.Priority == PriorityOff {
+			return false
+		}
+		return !a.plain || len(a.running) > 0 && a.mayTake(r.Priority, a.running[0].priority)
+	}
+	if !r.isUnderGuarantee() {
+		return false
+	}
+	at := r.Created.Add(r.application.queue.properties.PreemptionDelay)
+	if !at.After(a.now) {
+		return true
+	}
+	r.waiting().due.guarantee = at
+	setTimer(a.timers, r)
+	return false
+}
+
+// mayTake reports whether an ask may take the place of an allocation by their
+// priorities.
+func (b *backlog) mayTake(ask, allocation int32) bool {
+	return ask > allocation || ask == allocation && b.preemption.Priority == EqualToo
+}
+
+// backOff keeps room from being made for one ask for a while.
+func (a *attempts) backOff(r *request, pause time.Duration) {
+	r.waiting().due.backOff = a.now.Add(pause)
+	setTimer(a.timers, r)
+	a.reclassify(r)
+}
+
+// wake lets room be made for an ask whose moment has come.
+func (a *attempts) wake(r *request) {
+	w := r.wait
+	if isDue(w.due.backOff, a.now) {
+		w.due.backOff, w.unresolved, w.stopped = time.Time{}, nil, ""
+		a.reclassify(r)
+	}
+	if isDue(w.due.guarantee, a.now) {
+		w.due.guarantee = time.Time{}
+		if leaf := r.application.queue.classes[r.class]; leaf != nil && leaf.class.preempts {
+			a.activate(leaf)
+		}
+	}
+}
+
+// A thrashGuard counts how often room was made for an application since a time.
+type thrashGuard struct {
+	since time.Time
+	count int
+	told  bool
+}
+
+// thrashes reports whether room was made so often for an application that it is
+// taken for a loop, with others that make room for themselves in turn. The ask then
+// backs off until the window is over.
+func (a *attempts) thrashes(r *request) bool {
+	app := r.application
+	end := app.thrash.since.Add(a.preemption.LoopWindow)
+	if !end.After(a.now) {
+		app.thrash = thrashGuard{since: a.now}
+		return false
+	}
+	most := a.preemption.LoopMax * max(1, len(app.asks)+len(app.allocations))
+	if app.thrash.count < most {
+		return false
+	}
+	w := r.waiting()
+	times := "once"
+	if app.thrash.count > 1 {
+		times = fmt.Sprintf("%d times", app.thrash.count)
+	}
+	w.stopped = fmt.Sprintf("room was made %s within %s", times, a.preemption.LoopWindow)
+	a.backOff(r, end.Sub(a.now))
+	if !app.thrash.told {
+		app.thrash.told = true
+		a.counts.Loops++
+		a.tell(&ApplicationReport{
+			r.Application, r.Key,
+			"no more room is made for the application for now, since it repeats itself: " + w.stopped,
+		})
+	}
+	return true
+}

@@ -1,0 +1,326 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// An ask is bound to a node when it may run there only, when it holds a reservation
+// there, or when it is nominated to it. Bound asks are tried whenever their node
+// changes, before any ordinary ask.
+
+// bind lists an ask that may run on one node only with that node.
+func (p *Partition) bind(r *request) {
+	if n := p.findNode(r.Required); n != nil {
+		n.required.add(r)
+		p.changes.node(n, nodeRetry)
+		return
+	}
+	r.waiting().reason = NodeUnknown
+	set := p.absent[r.Required]
+	if set == nil {
+		set = &askSet{}
+		p.absent[r.Required] = set
+	}
+	set.add(r)
+}
+
+// unbind takes such an ask off the list again.
+func (p *Partition) unbind(r *request) {
+	if r.Required == "" {
+		return
+	}
+	if n := p.findNode(r.Required); n != nil {
+		n.required.remove(r)
+		return
+	}
+	if set := p.absent[r.Required]; set != nil && set.remove(r) {
+		delete(p.absent, r.Required)
+	}
+}
+
+// boundTo is the node that an ask is bound to, if it still waits.
+func (p *Partition) boundTo(r *request) *node {
+	switch {
+	case r.node != nil || p.requests[r.Key] != r:
+		return nil
+	case r.Required != "":
+		return p.findNode(r.Required)
+	case r.reservation() != nil:
+		return p.findNode(r.reservation().Node)
+	case r.nominated() != nil:
+		return r.nominated().node
+	}
+	return nil
+}
+
+// awaitQuota has a bound ask tried again when there is quota in the queue.
+func (p *Partition) awaitQuota(r *request, q *queue) {
+	if p.boundTo(r) == nil || r.waiting().quota == q {
+		return
+	}
+	r.wait.quota = q
+	q.waiters = append(q.waiters, r)
+}
+
+// placeBound places bound asks on nodes that have changed. It reports whether
+// there may be more to place.
+func (p *Partition) placeBound() (more bool) {
+	for len(p.dirty) > 0 {
+		if p.left <= 0 {
+			return true
+		}
+		n := p.dirty[0]
+		p.dirty[0] = nil
+		p.dirty = p.dirty[1:]
+		n.retry = false // what is done here may change it again
+		if n.gone {
+			continue
+		}
+		if p.tryBound(n) == flush {
+			p.retryBound(n)
+			return true
+		}
+		p.react()
+	}
+	p.dirty = nil
+	return false
+}
+
+// tryBound tries the asks of one node: those that may run here only by their
+// order, then the one that holds a reservation, or the nominated ones. Room that is
+// on its way for one ask is kept from those after it.
+func (p *Partition) tryBound(n *node) outcome {
+	var kept resources.Amounts
+	for _, r := range n.required.list() {
+		if r.wait != nil && r.wait.aside {
+			continue
+		}
+		if p.tryOn(r, n, kept.Plus(n.nominatedAbove(r.Priority))) == flush {
+			return flush
+		}
+		if r.node == nil && r.isServed() {
+			kept.Add(r.Amounts)
+		}
+	}
+	p.react()
+	if p.placeAbove(n) == flush {
+		return flush
+	}
+	if n.reserved != nil && n.schedulable && !n.claimed() {
+		return p.tryOn(n.reserved, n, nil)
+	}
+	return p.tryNominated(n)
+}
+
+// placeAbove tries the asks first that fit on a node and are more important
+// than one that may run anywhere and is bound to it.
+func (p *Partition) placeAbove(n *node) outcome {
+	lowest := n.reserved
+	if len(n.nominated) > 0 {
+		lowest = n.nominated[len(n.nominated)-1]
+	}
+	if lowest == nil || !n.schedulable {
+		return waits
+	}
+	above := lowest.nominationPriority()
+	for {
+		r := p.nextAbove(n, above)
+		if r == nil {
+			return waits
+		}
+		if p.left <= 0 || p.try(r) == flush {
+			return flush
+		}
+		p.react()
+	}
+}
+
+// tryOn places a bound ask, or notes why it cannot be. An ask that may run here
+// only then keeps the node, if it could ever hold the ask, and has room made.
+func (p *Partition) tryOn(r *request, n *node, kept resources.Amounts) outcome {
+	p.work.Attempts++
+	w := r.waiting()
+	p.changes.application(r.application, 0)
+	if q := r.withoutRoom(); q != nil {
+		w.reason, w.detail = QuotaExceeded, string(q.path)
+		w.plan = nil // what was kept for it is of use to those after it
+		p.awaitQuota(r, q)
+		return waits
+	}
+	free := n.free
+	if len(kept) > 0 {
+		free = free.Minus(kept)
+	}
+	fits := r.Amounts.FitsIn(free)
+	switch {
+	case !fits && r.Required == "":
+		w.reason, w.detail = NoNodeFits, ""
+		return waits
+	case !fits && r.planHolds(n, p.now):
+		return waits
+	}
+	// Nothing is evicted for an ask that the resource manager would then refuse.
+	switch result, err := p.predicates.check(r, n, fits); {
+	case result == flush:
+		return flush
+	case result == waits:
+		p.refusedOnItsNode(r, err)
+		return waits
+	case !fits:
+		w.reason = NodeFull
+		if r.Amounts.FitsIn(n.capacity) {
+			p.reservations.claim(r, n)
+		}
+		p.makeRoom(r, n, kept)
+		return waits
+	}
+	p.place(r, n)
+	return placed
+}
+
+// refusedOnItsNode lets go of the node of a bound ask that the resource manager
+// refuses there. One that may run on no other is asked about again later.
+func (p *Partition) refusedOnItsNode(r *request, err error) {
+	p.reservations.unreserve(r)
+	w := r.waiting()
+	w.plan = nil
+	w.reason, w.detail = Infeasible, err.Error()
+	if r.Required != "" {
+		w.due.retry = p.now.Add(p.options.RetryMax)
+		setTimer(&p.timers, r)
+	}
+}
+
+// planHolds reports whether the last plan for an ask would come out the same: the
+// node has not changed, and if it was too early for one, it still is.
+func (r *request) planHolds(n *node, now time.Time) bool {
+	w := r.wait
+	return w.plan != nil && w.planned == n.revision &&
+		(w.plan.Reason != preemptor.TooYoung || w.plan.Again.After(now))
+}
+
+// isServed reports whether room is on its way for an ask, so that no other may
+// have it.
+func (r *request) isServed() bool {
+	return r.wait != nil && r.wait.plan != nil &&
+		(r.wait.plan.Reason == preemptor.Chosen || r.wait.plan.Reason == preemptor.WaitsForReleasing)
+}
+
+// makeRoom plans which allocations make room for an ask that must run on a node and
+// does not fit, and evicts the victims. What is kept for the asks before it is not
+// free for this one.
+func (p *Partition) makeRoom(r *request, n *node, kept resources.Amounts) {
+	w := r.waiting()
+	if r.neverPreempts() {
+		w.plan, w.detail = nil, "nothing is to be evicted for it"
+		return
+	}
+	reserved := p.now
+	if held := w.reservation; held != nil {
+		reserved = held.At
+	}
+	plan := preemptor.Plan(p.now, p.preemption.RequiredNode,
+		preemptor.Ask{Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority, Reserved: reserved},
+		preemptor.Node{Kinds: p.kinds, Free: n.free.Minus(kept), On: n.candidates()})
+	p.counts.Plans++
+	w.planned, w.detail = n.revision, plan.Summary(p.kinds)
+	if plan.Reason == preemptor.WaitsForReleasing && r.isServed() {
+		return // the record of what was chosen says more
+	}
+	w.plan, w.plannedAt = &plan, p.now
+	switch plan.Reason {
+	case preemptor.Chosen:
+		p.tell(&PreemptionPlanned{r.Application, r.Key, r.application.queue.path, n.id, &plan})
+		for i := range plan.Victims {
+			p.evictions.requestFor(&plan.Victims[i], r, &plan)
+		}
+		w.planned = n.revision
+	case preemptor.WaitsForReleasing:
+	case preemptor.TooYoung:
+		w.due.retry = plan.Again
+		setTimer(&p.timers, r)
+	default:
+		p.reportOnce(r, fmt.Sprintf("no room on required node %s: %s", n.id, w.detail))
+	}
+}
+
+// candidates are all allocations of a node as the preemptor sees them.
+func (n *node) candidates() []preemptor.Candidate {
+	on := make([]preemptor.Candidate, 0, len(n.own)+len(n.foreign))
+	for r := range n.allOn {
+		on = append(on, r.candidate())
+	}
+	return on
+}
+
+// tryNominated tries the nominated asks of a node, the first in order first.
+// Each is placed, waits on, or loses the nomination because there is no room
+// for it beside those before it any more.
+func (p *Partition) tryNominated(n *node) outcome {
+	var kept resources.Amounts
+	for _, r := range slices.Clone(n.nominated) {
+		if r.nominated() == nil {
+			continue // lost by what was done for those before it
+		}
+		p.work.Attempts++
+		if p.awaitsRoom(r, n, kept) {
+			if r.nominated() != nil {
+				kept.Add(r.Amounts)
+			}
+			continue
+		}
+		switch result, err := p.predicates.check(r, n, true); {
+		case result == flush:
+			return flush
+		case result == waits && p.predicates.feasibleAfterEvictions(r, n):
+			kept.Add(r.Amounts)
+		case result == waits:
+			p.nominations.clear(r, err.Error())
+			p.attempts.backOff(r, p.options.RetryMax)
+		default:
+			p.place(r, n)
+		}
+	}
+	return waits
+}
+
+// awaitsRoom reports whether a nominated ask is to wait on. If it waits in vain it
+// loses the nomination, and waits for something else.
+func (p *Partition) awaitsRoom(r *request, n *node, kept resources.Amounts) bool {
+	short := r.withoutRoom()
+	free := n.free.Minus(kept).Minus(n.claims(r.Priority))
+	switch {
+	case short == nil && r.Amounts.FitsIn(free) && n.schedulable:
+		return false
+	case !r.Amounts.FitsIn(free.Plus(n.releasing)):
+		p.nominations.clear(r, n.whyLost())
+	case short != nil && r.quotaToFree() != nil:
+		p.nominations.clear(r, fmt.Sprintf("the quota of queue %s is taken", short.path))
+	case short != nil:
+		p.awaitQuota(r, short)
+	}
+	return true
+}
+
+// readyNode is the node that an ask is nominated to, if the room is there.
+func (r *request) readyNode() *node {
+	held := r.nominated()
+	if held == nil || !held.node.openTo(r.class.rootPriority) ||
+		!r.Amounts.FitsIn(held.node.roomFor(r.class.rootPriority).Plus(r.Amounts)) {
+		return nil
+	}
+	return held.node
+}
+
+// whyLost says what became of the room that a nominated ask was to get.
+func (n *node) whyLost() string {
+	if n.hasOverdue() {
+		return "an eviction is overdue"
+	}
+	return "its room is taken"
+}

@@ -1,0 +1,62 @@
+package core
+
+import "github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+
+// configure brings the partition in line with a configuration. Queues that are
+// no longer in it drain, and go when nothing is left in them.
+func (p *Partition) configure(config Config) {
+	p.react() // orders are exact before what decides them changes
+	p.tell(&Reconfigured{p.config.Root, config.Root, p.capacity.Clone()})
+	timeout := p.preemption.VictimTimeout
+	p.config, p.name, p.preemption = config, config.Name, config.Preemption.withDefaults()
+	for t := range p.costs.plans {
+		p.costs.plans[t] = p.preemption.planFor(preemptor.Trigger(t))
+	}
+	p.order.packing = config.Nodes.Packing
+	p.order.setWeights(p.kinds, config.Nodes.Weights)
+	if p.root == nil {
+		p.root = p.newQueue(nil, &config.Root)
+	}
+	p.setQueue(p.root, &config.Root)
+	p.costs.flat, p.plain = p.root.flat(), p.root.plain()
+	p.order.rebuild(p.allNodes)
+	p.remeasure()
+	if p.preemption.VictimTimeout != timeout {
+		p.evictions.reschedule()
+	}
+	p.quotas.watchAll(p.root)
+	p.reclassifyAll()
+	p.costs.clear()
+	p.retries.all()
+	p.retryAll()
+}
+
+// reclassifyAll gives every ask the class that it has under the configuration.
+func (p *Partition) reclassifyAll() {
+	p.applications.Ascend(func(app *application) bool {
+		for _, r := range app.asks {
+			before := r.class.rootPriority
+			p.reclassify(r)
+			if r.class.rootPriority != before {
+				p.nominations.rerank(r, before)
+			}
+		}
+		return true
+	})
+}
+
+// retryAll has every ask tried on every node again, since which ask comes before
+// which may be another matter now.
+func (p *Partition) retryAll() {
+	for n := range p.allNodes {
+		n.revision++
+		p.changes.node(n, nodeRetry)
+	}
+	p.applications.Ascend(func(app *application) bool {
+		for _, r := range app.asks {
+			p.openClass(r.class)
+		}
+		p.changes.application(app, quotaFreed)
+		return true
+	})
+}

@@ -1,0 +1,281 @@
+package core
+
+import (
+	"math"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A costCache keeps the nodeCosts of the keys that were used last, and which nodes
+// have changed since.
+type costCache struct {
+	*backlog
+	predicates *predicates
+	planner    preemptor.Planner
+	plans      [preemptor.Triggers]preemptor.Config
+	// flat says that between queues only priority counts: there are no guarantees,
+	// fences or offsets.
+	flat bool
+
+	recent     []*nodeCosts // the latest first
+	generation uint64       // counts changes of nodes
+	refreshed  uint64       // the generation when any costs were last brought up to date
+	log        []*node      // that changed last
+
+	input victimInput
+}
+
+// The bounds of how many nodeCosts are kept, and of the nodes in all of them. Those
+// that were not used for the longest time give way.
+const (
+	costsMin     = 4
+	costsMax     = 64
+	nodeCostsMax = 1 << 19
+)
+
+// keyOf is what an ask has in common with others that find the same. Where only
+// priorities count and quota is no matter, all queues are one.
+func (p *costCache) keyOf(r *request, trigger preemptor.Trigger) preemptionKey {
+	c := r.class
+	if c.constraints != "" {
+		plain := class{
+			amounts: c.amounts, priority: c.priority, rootPriority: c.rootPriority, preempts: c.preempts, nominated: c.nominated,
+		}
+		c = p.classes.of(plain)
+	}
+	if p.flat && r.withoutRoom() == nil {
+		return preemptionKey{c, p.root, p.root, trigger}
+	}
+	return preemptionKey{c, r.application.queue, victimScope(r), trigger}
+}
+
+// of finds or makes the costs of a key, and brings them up to date.
+func (p *costCache) of(key preemptionKey) *nodeCosts {
+	for i, c := range p.recent {
+		if c.preemptionKey == key {
+			copy(p.recent[1:i+1], p.recent[:i])
+			p.recent[0] = c
+			p.refresh(c)
+			return c
+		}
+	}
+	c := &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}}
+	if len(p.recent) < max(costsMin, min(costsMax, nodeCostsMax/(p.nodes.Len()+1))) {
+		p.recent = append(p.recent, &nodeCosts{heap: make([]nodeCost, 0, p.nodes.Len())})
+	}
+	oldest := p.recent[len(p.recent)-1]
+	c.heap, c.at = oldest.heap[:0], oldest.at[:0]
+	copy(p.recent[1:], p.recent)
+	p.recent[0] = c
+	c.seen, p.refreshed = p.generation, p.generation
+	c.deficitsChanged()
+	for n := range p.allNodes {
+		c.heap = append(c.heap, nodeCost{node: n, cost: p.lowerBound(c, n)})
+	}
+	c.heapify()
+	return c
+}
+
+// victimScope is the queue that the victims of an ask are in: the first on the way to
+// the root that is fenced, or has no quota for the ask.
+func victimScope(r *request) *queue {
+	q := r.application.queue
+	for q.parent != nil && q.properties.PreemptionPolicy != PreemptionFence && q.hasRoomFor(r) {
+		q = q.parent
+	}
+	return q
+}
+
+// refresh takes into account what has changed since the costs were last used.
+func (p *costCache) refresh(c *nodeCosts) {
+	first := p.generation - uint64(len(p.log))
+	for _, n := range p.log[c.seen-first:] {
+		p.reset(c, n)
+	}
+	p.refreshGuarantees(c)
+	c.seen, p.refreshed = p.generation, p.generation
+}
+
+// refreshGuarantees resets the nodes for which it matters how much of the guarantees
+// is used.
+func (p *costCache) refreshGuarantees(c *nodeCosts) {
+	moved, holds := p.options.Budgets != nil, true
+	for i, q := range c.guarded {
+		surplus := q.surplus()
+		if surplus.Equal(c.floors[i].Surplus) {
+			continue
+		}
+		c.floors[i].Surplus, moved = surplus, true
+		holds = holds && c.needs[i].Within(surplus)
+	}
+	if c.trigger == preemptor.Guarantee && c.deficitsChanged() {
+		holds = false
+	}
+	again := c.volatile
+	if !holds {
+		again = make([]*node, 0, len(c.heap))
+		for _, known := range c.heap {
+			again = append(again, known.node)
+		}
+		for i := range c.needs {
+			c.needs[i] = nil
+		}
+	}
+	if moved || !holds {
+		c.volatile = nil
+		for _, n := range again {
+			p.reset(c, n)
+		}
+	}
+}
+
+// reset forgets what a node costs, or the node if it is gone.
+func (p *costCache) reset(c *nodeCosts, n *node) {
+	if n.gone {
+		c.drop(n)
+		return
+	}
+	c.put(nodeCost{node: n, cost: p.lowerBound(c, n)})
+}
+
+// nodeChanged notes that a node is no longer what it was when costs were worked out.
+func (p *costCache) nodeChanged(n *node) {
+	last := len(p.log) - 1
+	if last >= 0 && p.log[last] == n && p.refreshed < p.generation {
+		return // nothing was worked out since
+	}
+	p.generation++
+	if len(p.recent) > 0 {
+		p.log = append(p.log, n)
+		if len(p.log) > max(4*p.nodes.Len(), 1024) {
+			p.trim()
+		}
+	}
+}
+
+// trim keeps the newer half of the log, and the costs that need no more.
+func (p *costCache) trim() {
+	p.log = append(p.log[:0:0], p.log[len(p.log)/2:]...)
+	first := p.generation - uint64(len(p.log))
+	kept := p.recent[:0]
+	for _, c := range p.recent {
+		if c.seen >= first {
+			kept = append(kept, c)
+		}
+	}
+	clear(p.recent[len(kept):])
+	p.recent = kept
+}
+
+// clear forgets everything.
+func (p *costCache) clear() { p.recent, p.log = nil, nil }
+
+// lowerBound is the least that making room on a node can cost.
+func (p *costCache) lowerBound(c *nodeCosts, n *node) preemptor.Cost {
+	if !n.releasing.IsZero() || n.hasRoom(c.class.amounts, c.class.rootPriority) {
+		return leastOfAll
+	}
+	switch {
+	case n.weakest.is == nil:
+		return preemptor.LeastCost(p.plans[c.trigger], c.trigger, math.MaxInt32, time.Time{})
+	case !p.plain:
+		return preemptor.LeastCost(p.plans[c.trigger], c.trigger, math.MinInt32, time.Time{})
+	}
+	return preemptor.LeastCost(p.plans[c.trigger], c.trigger, n.weakest.priority, n.weakest.created)
+}
+
+// leastOfAll is what it costs to wait.
+var leastOfAll = preemptor.Cost{0, math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64}
+
+// best is the node where room costs least, worked out. It is nil if there are
+// no nodes.
+func (p *costCache) best(c *nodeCosts) *nodeCost {
+	for len(c.heap) > 0 && c.heap[0].status == notEvaluated {
+		p.work.NodeCosts++
+		c.put(p.evaluate(c, c.heap[0].node))
+	}
+	if len(c.heap) == 0 {
+		return nil
+	}
+	return &c.heap[0]
+}
+
+// evaluate works out what room on a node costs.
+func (p *costCache) evaluate(c *nodeCosts, n *node) nodeCost {
+	if status := c.outOfReach(n); status != notEvaluated {
+		return nodeCost{n, preemptor.Cost{2, int64(status)}, status}
+	}
+	on := p.nodeInput(c, n, nil)
+	if p.input.tight(c) || len(on.Budgets) > 0 {
+		c.volatile = append(c.volatile, n)
+	}
+	cost := p.planner.Cost(p.plans[c.trigger], c.ask(), on)
+	if !cost.Feasible() {
+		return nodeCost{n, cost, insufficient}
+	}
+	return nodeCost{n, cost, sufficient}
+}
+
+// outOfReach is why no room can be made on a node whatever runs there, or
+// notEvaluated.
+func (k *preemptionKey) outOfReach(n *node) nodeStatus {
+	switch {
+	case !k.mayUse(n):
+		return closed
+	case !k.class.amounts.FitsIn(n.capacity):
+		return tooSmall
+	}
+	return notEvaluated
+}
+
+// mayUse reports whether room may be made on a node for the asks. A reservation of
+// the same priority gives way to an ask under its guarantee, and to asks of the
+// amounts that hold it. Where evictions are overdue no others follow.
+func (k *preemptionKey) mayUse(n *node) bool {
+	if n.hasOverdue() {
+		return false
+	}
+	if held := n.reserved; held != nil && held.class.rootPriority == k.class.rootPriority {
+		gives := k.trigger == preemptor.Guarantee || held.Amounts.Equal(k.class.amounts)
+		return gives && n.schedulable && !n.claimed()
+	}
+	return n.openTo(k.class.rootPriority)
+}
+
+// ask is the ask of the key, whichever it is.
+func (k *preemptionKey) ask() preemptor.Ask {
+	return preemptor.Ask{Trigger: k.trigger, Amounts: k.class.amounts, Priority: k.class.priority}
+}
+
+// askOf is one certain ask of it.
+func (k *preemptionKey) askOf(r *request) preemptor.Ask {
+	ask := k.ask()
+	ask.Key = string(r.Key)
+	return ask
+}
+
+// nodeInput is a node as the preemptor sees it for the asks of a key, with the quota
+// that must be freed. It is good until the next is made.
+func (p *costCache) nodeInput(c *nodeCosts, n *node, quota resources.Amounts) preemptor.Node {
+	on := preemptor.Node{Kinds: p.kinds, Free: n.roomFor(c.class.rootPriority), Quota: quota}
+	in := &p.input
+	in.begin(c, p.flat && c.leaf == p.root)
+	if c.trigger == preemptor.Guarantee {
+		in.short = c.class.amounts.Shortfall(on.Free.Plus(n.releasing))
+		in.short.Raise(quota)
+	}
+	for _, r := range n.own {
+		in.add(c, r, false)
+	}
+	for _, r := range n.foreign {
+		in.candidates = append(in.candidates, r.candidate())
+	}
+	if len(quota) > 0 {
+		in.addElsewhere(c, n, quota)
+	}
+	on.On, on.Floors = in.candidates, in.usedFloors()
+	p.predicates.addBudgets(&on)
+	return on
+}

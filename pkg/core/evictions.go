@@ -1,0 +1,160 @@
+package core
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
+)
+
+// Tags with which a resource manager says more about an allocation than the
+// interface has fields for.
+const (
+	// TagOwner marks, with "true", an allocation that owns others.
+	TagOwner = "owner"
+	// TagAllowPreemption says, with "false", that an allocation asks not to be
+	// preempted. It may be written as the label of a pod.
+	TagAllowPreemption = "yunikorn.apache.org/allow-preemption"
+	// TagQoS is the class of service of a pod: BestEffort, Burstable, which it is
+	// without the tag, or Guaranteed.
+	TagQoS = "qosClass"
+	// TagGrace is how many seconds an allocation may take to end once it is
+	// evicted.
+	TagGrace = "terminationGracePeriodSeconds"
+
+	labelAllowPreemption = "kubernetes.io/label/" + TagAllowPreemption
+)
+
+// evictions are the allocations that the resource manager was told to end and that
+// have not ended.
+type evictions struct {
+	*backlog
+	timers  *timers.Queue[due]
+	counts  *Preempted
+	batched uint64 // the last batch that requested any
+}
+
+// request has the resource manager end an allocation. Nothing is freed until it
+// says that it did.
+func (e *evictions) request(victim *request, v eviction, message string) {
+	e.setEviction(victim, &v)
+	e.counts.Victims[v.trigger][v.class]++
+	e.tell(&EvictionRequested{victim.Allocation, v.ask, v.trigger, v.class, message})
+	e.schedule(victim)
+	victim.node.placedIn, e.batched = e.batch, e.batch
+}
+
+// requestFor has a victim of a plan for an ask ended.
+func (e *evictions) requestFor(v *preemptor.Victim, r *request, plan *preemptor.Decision) {
+	victim := e.requests[AllocationKey(v.Key)]
+	message := fmt.Sprintf("preempted on node %s to make room for %s of application %s", victim.Node, r.Key, r.Application)
+	switch plan.Trigger {
+	case preemptor.Priority:
+		message += fmt.Sprintf(", by priority %d over %d", r.Priority, v.Priority)
+	case preemptor.Guarantee:
+		message += fmt.Sprintf(", by the guarantee of queue %s", r.application.queue.path)
+	}
+	e.request(victim, eviction{ask: r.Key, trigger: plan.Trigger, class: v.Class, since: e.now}, message)
+}
+
+// cancel forgets that an allocation is evicted, since it has ended or moved.
+func (e *evictions) cancel(r *request) {
+	if r.eviction == nil {
+		return
+	}
+	e.timers.Cancel(&r.eviction.timer)
+	if r.node != nil {
+		e.setEviction(r, nil)
+		return
+	}
+	r.eviction = nil
+}
+
+// schedule has an eviction looked at when it should have ended.
+func (e *evictions) schedule(victim *request) {
+	e.timers.Set(&victim.eviction.timer, e.overdueAt(victim), due{what: dueEviction, request: victim})
+}
+
+// reschedule looks at all evictions in the light of another timeout.
+func (e *evictions) reschedule() {
+	for n := range e.allNodes {
+		for r := range n.allOn {
+			if r.releasing() {
+				e.schedule(r)
+			}
+		}
+	}
+}
+
+// graceMargin is how much longer an eviction may take than the allocation says.
+const graceMargin = time.Minute
+
+// overdueAt is when an eviction should have ended: after the timeout, or later if
+// the allocation is entitled to take longer.
+func (e *evictions) overdueAt(victim *request) time.Time {
+	timeout := e.preemption.VictimTimeout
+	if seconds, err := strconv.ParseInt(victim.Tags[TagGrace], 10, 32); err == nil {
+		timeout = max(timeout, time.Duration(seconds)*time.Second+graceMargin)
+	}
+	return victim.eviction.since.Add(timeout)
+}
+
+// expire notes that an eviction did not end in time. Its room is no longer counted
+// on, and the plan is made again without it.
+func (e *evictions) expire(victim *request) {
+	if victim.eviction == nil || victim.eviction.overdue {
+		return
+	}
+	late := *victim.eviction
+	late.overdue = true
+	e.setEviction(victim, &late)
+	e.counts.Overdue[late.trigger][late.class]++
+	e.changes.node(victim.node, nodeRetry)
+	if !victim.foreign() {
+		e.changes.queue(victim.application.queue, quotaLowered)
+	}
+}
+
+// candidate is an allocation as the preemptor sees it.
+func (r *request) candidate() preemptor.Candidate {
+	return preemptor.Candidate{
+		Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority, Created: r.Created,
+		Required:  r.Required != "",
+		Foreign:   r.IsForeign(),
+		Static:    r.Origin == Static,
+		Owner:     r.Originator || r.Tags[TagOwner] == "true",
+		OptedOut:  r.optedOut(),
+		Protected: !r.foreign() && r.application.queue.properties.PreemptionPolicy == PreemptionDisabled,
+		Releasing: r.releasing(),
+		Overdue:   r.eviction != nil && r.eviction.overdue,
+		QoS:       r.qos(),
+	}
+}
+
+// qos is the class of service, from the tag.
+func (a *Allocation) qos() preemptor.QoS {
+	if a.Tags == nil {
+		return preemptor.Burstable
+	}
+	switch a.Tags[TagQoS] {
+	case "BestEffort":
+		return preemptor.BestEffort
+	case "Guaranteed":
+		return preemptor.Guaranteed
+	}
+	return preemptor.Burstable
+}
+
+// optedOut reports whether an allocation asks not to be preempted. Having no
+// policy is no such wish.
+func (a *Allocation) optedOut() bool {
+	return a.Preemptable.Stated && !a.Preemptable.AllowSelf ||
+		a.Tags[TagAllowPreemption] == "false" || a.Tags[labelAllowPreemption] == "false"
+}
+
+// neverPreempts reports whether an ask says that nothing is to be evicted for it.
+func (a *Allocation) neverPreempts() bool {
+	return a.Preemptable.Stated && !a.Preemptable.AllowOthers
+}

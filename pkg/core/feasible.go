@@ -1,0 +1,176 @@
+package core
+
+import "time"
+
+// outcome is what became of an ask that was tried.
+type outcome uint8
+
+const (
+	placed outcome = iota
+	waits          // for quota, room or the agreement of the resource manager
+	flush          // the resource manager must hear what was done so far first
+	paused         // the questions go on later
+)
+
+// nodesAtOnce is the most nodes that the resource manager is asked about at once.
+const nodesAtOnce = 64
+
+// A nodeSearch looks for the first open node in order that has room for an ask and
+// that the resource manager agrees to.
+type nodeSearch struct {
+	*Partition
+	ask        *request
+	chunk      []*node // to be asked about at once
+	ids        []NodeID
+	one        [1]error
+	most       int // of a chunk
+	asked      bool
+	lastResort *node // where binding failed last
+	wait       time.Duration
+}
+
+// firstFeasible is the first open node in order that has room and that the resource
+// manager agrees to. The node that the ask is nominated to comes before all others,
+// the one where binding failed last after them. With waits, refused says that there
+// are nodes with room and that all were refused; with paused, wait is how long.
+func (p *Partition) firstFeasible(r *request) (n *node, result outcome, s nodeSearch) {
+	s = nodeSearch{Partition: p, ask: r, most: 1}
+	if own := r.readyNode(); own != nil {
+		if result, err := p.predicates.check(r, own, true); result != waits {
+			return own, result, s
+		} else {
+			s.refuse(own, err)
+		}
+	}
+	for n = p.order.first(r.Amounts); n != nil; n = p.order.next(n, r.Amounts) {
+		switch {
+		case r.wait != nil && r.wait.avoid == n.id:
+			s.lastResort = n
+		case r.class.refusedOn(n):
+			s.asked = true
+		default:
+			if found, result := s.collect(n); result != waits {
+				return found, result, s
+			}
+		}
+	}
+	if found, result := s.flushChunk(); result != waits {
+		return found, result, s
+	}
+	if s.lastResort != nil {
+		if result, err := p.predicates.check(r, s.lastResort, true); result != waits {
+			return s.lastResort, result, s
+		} else {
+			s.refuse(s.lastResort, err)
+		}
+	}
+	n, result = s.overrule()
+	return n, result, s
+}
+
+// collect adds a node to those that are asked about at once, and asks about them when
+// there are enough.
+func (s *nodeSearch) collect(n *node) (*node, outcome) {
+	if s.options.Feasible == nil {
+		return n, placed
+	}
+	if n.placedIn == s.batch {
+		if found, result := s.flushChunk(); result != waits {
+			return found, result
+		}
+		return nil, flush
+	}
+	s.chunk = append(s.chunk, n)
+	if len(s.chunk) < s.most {
+		return nil, waits
+	}
+	return s.flushChunk()
+}
+
+// flushChunk asks about the nodes that were collected.
+func (s *nodeSearch) flushChunk() (*node, outcome) {
+	if len(s.chunk) == 0 {
+		return nil, waits
+	}
+	if s.predicates.calls >= callsMax {
+		return nil, paused
+	}
+	if s.wait = s.predicates.wait(s.question()); s.wait > 0 {
+		return nil, paused
+	}
+	chunk := s.chunk
+	s.chunk = s.chunk[:0]
+	for i, err := range s.answers(chunk) {
+		result, err := s.predicates.checked(s.ask, chunk[i], true, err)
+		if result == placed {
+			return chunk[i], placed
+		}
+		s.refuse(chunk[i], err)
+	}
+	if s.options.FeasibleOn != nil {
+		s.most = min(4*s.most, nodesAtOnce)
+	}
+	return nil, waits
+}
+
+// answers asks about nodes, all at once where the resource manager can answer that.
+func (s *nodeSearch) answers(nodes []*node) []error {
+	s.predicates.calls += len(nodes)
+	if len(nodes) == 1 || s.options.FeasibleOn == nil {
+		s.one[0] = s.options.Feasible(s.ask.Key, nodes[0].id, true)
+		return s.one[:]
+	}
+	s.ids = s.ids[:0]
+	for _, n := range nodes {
+		s.ids = append(s.ids, n.id)
+	}
+	return s.options.FeasibleOn(s.ask.Key, s.ids, true)
+}
+
+// question is how urgent the next question about the ask is.
+func (s *nodeSearch) question() Question {
+	switch r := s.ask.class.refused; {
+	case r == nil:
+		return FirstQuestion
+	case r.repeated:
+		return RepeatedQuestion
+	default:
+		return FurtherQuestion
+	}
+}
+
+// refuse remembers that the resource manager refused the ask on a node. The answer
+// holds for its class. Where nothing is known of what asks have in common, the ask
+// gets a class of its own.
+func (s *nodeSearch) refuse(n *node, err error) {
+	s.asked = true
+	if s.ask.class.constraints == "" {
+		s.reclass(s.ask, s.classOf(s.ask, "="+string(s.ask.Key)))
+	}
+	s.refused.begin(s.ask.class).add(n, err)
+}
+
+// overrule looks for a node that has room for the ask if it takes what is kept for
+// nominated asks of lower priorities, or reserved for them.
+func (s *nodeSearch) overrule() (*node, outcome) {
+	r := s.ask
+	priority := r.class.rootPriority
+	if !s.nominations.priorities.below(priority) && !s.reserves.below(priority) {
+		return nil, waits
+	}
+	for n := range s.allNodes {
+		if n.links.In() && r.Amounts.FitsIn(n.room) || !n.openTo(priority) || !n.hasRoom(r.Amounts, priority) {
+			continue
+		}
+		if r.class.refusedOn(n) {
+			s.asked = true
+			continue
+		}
+		result, err := s.predicates.check(r, n, true)
+		if result != waits {
+			return n, result
+		}
+		s.refuse(n, err)
+	}
+	return nil, waits
+}

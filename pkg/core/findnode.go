@@ -1,0 +1,259 @@
+package core
+
+import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A candidate is a node and the plan to make room there.
+type candidate struct {
+	node *node
+	plan preemptor.Decision
+}
+
+// candidates are the nodes that were planned for in full.
+type candidates struct {
+	best    *candidate // where room can be made, at the least cost
+	count   int        // of those where it can
+	failed  *candidate // the first where it cannot
+	refused int        // how many of those there are
+}
+
+func (l *candidates) add(next *candidate) {
+	if !next.plan.Cost.Feasible() {
+		if l.refused++; l.failed == nil {
+			l.failed = next
+		}
+		return
+	}
+	l.count++
+	if l.best == nil || next.plan.Cost.Compare(l.best.plan.Cost) < 0 {
+		l.best = next
+	}
+}
+
+// tryBy looks for the node where room for an ask costs least, and has it made. The
+// outcome is placed if it is on its way; otherwise the attempt tells why not.
+func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttempt, outcome) {
+	key := a.costs.keyOf(r, trigger)
+	quota := r.quotaToFree()
+	if !a.hasVictims(&key) {
+		return a.withoutVictims(key, r, quota), waits
+	}
+	c := a.costs.of(key)
+	var found candidates
+	switch {
+	case len(quota) > 0 && !a.canFree(c, quota):
+	case len(quota) == 0 && !a.predicates.any():
+		if best := a.costs.best(c); best != nil && best.status == sufficient {
+			found.best = &candidate{best.node, a.dryRun(c, r, best.node, nil)}
+		}
+	default:
+		if a.dryRuns(c, r, quota, &found) == flush {
+			return PreemptionAttempt{}, flush
+		}
+	}
+	attempt := a.describe(c, found)
+	if found.best == nil {
+		a.addNearMiss(&attempt, c, r, quota)
+		return attempt, waits
+	}
+	a.nominateAndEvict(r, found.best)
+	return attempt, placed
+}
+
+// candidatesMax is how many nodes are planned for in full where the cost on the node
+// alone does not decide; dryRunsMax bounds those where it comes to nothing, unless
+// the resource manager is asked, which has a bound of its own.
+const (
+	candidatesMax = 16
+	dryRunsMax    = 64
+)
+
+// dryRuns plans for the nodes where room costs least in amounts alone, in that
+// order, with what else counts: quota, and what the resource manager says. It
+// ends when no other node can be better, or enough were looked at.
+func (a *attempts) dryRuns(c *nodeCosts, r *request, quota resources.Amounts, found *candidates) outcome {
+	var tried []nodeCost
+	defer func() {
+		for _, t := range tried {
+			c.put(t)
+		}
+	}()
+	asks := a.predicates.any()
+	for found.count < candidatesMax && a.predicates.calls < callsMax && (asks || len(tried) < dryRunsMax) {
+		next := a.costs.best(c)
+		if next == nil || next.status != sufficient || found.best != nil && next.cost.Compare(found.best.plan.Cost) >= 0 {
+			break
+		}
+		top := *next
+		tried = append(tried, top)
+		c.drop(top.node)
+		if r.unresolvable(top.node) {
+			found.refused++
+			continue
+		}
+		if asks && top.node.placedIn == a.batch {
+			return flush
+		}
+		found.add(&candidate{top.node, a.dryRun(c, r, top.node, quota)})
+		if found.count > 0 && top.cost == leastOfAll && !asks {
+			break // victims that free the quota alone free it at the least cost
+		}
+	}
+	return waits
+}
+
+// dryRun plans which allocations make room for an ask on a node.
+func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, quota resources.Amounts) preemptor.Decision {
+	on := a.costs.nodeInput(c, n, quota)
+	a.counts.Plans++
+	if a.options.Simulate != nil || a.options.Feasible != nil {
+		on.Fits = a.predicates.simulation(r, n)
+	}
+	if a.options.SelectVictims != nil {
+		if plan, chosen := a.selectVictims(c, r, n, on); chosen {
+			return plan
+		}
+	}
+	return a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], c.askOf(r), on)
+}
+
+// selectVictims has the resource manager choose the victims on a node. It says false
+// where there are none to choose from.
+func (a *attempts) selectVictims(c *nodeCosts, r *request, n *node, on preemptor.Node) (preemptor.Decision, bool) {
+	ask, plans, planner := c.askOf(r), a.costs.plans[c.trigger], &a.costs.planner
+	list, violating := planner.Candidates(plans, ask, on)
+	if len(list) == 0 {
+		return preemptor.Decision{}, false
+	}
+	a.predicates.calls++
+	chosen, err := a.options.SelectVictims(r.Key, n.id, keysOf(list), violating)
+	if err != nil {
+		return planner.Refuse(plans, ask, on, err.Error()), true
+	}
+	victims := make([]string, len(chosen))
+	for i, key := range chosen {
+		victims[i] = string(key)
+	}
+	return planner.Accept(plans, ask, on, victims), true
+}
+
+// nominateAndEvict nominates an ask and has the victims evicted.
+func (a *attempts) nominateAndEvict(r *request, found *candidate) {
+	w := r.waiting()
+	w.plan, w.plannedAt = &found.plan, a.now
+	a.nominations.add(r, found.node, &found.plan)
+	for i := range found.plan.Victims {
+		a.evictions.requestFor(&found.plan.Victims[i], r, &found.plan)
+	}
+	if len(found.plan.Victims) > 0 {
+		r.application.thrash.count++
+	}
+	w.detail = found.plan.Summary(a.kinds)
+	a.changes.node(found.node, nodeYields) // more may come free than the ask needs
+}
+
+// describe says what there was in an attempt, and what came of it.
+func (a *attempts) describe(c *nodeCosts, found candidates) PreemptionAttempt {
+	h := PreemptionAttempt{
+		At: a.now, Trigger: c.trigger, Nodes: len(c.heap), Closed: c.counts[closed], TooSmall: c.counts[tooSmall],
+		Insufficient: c.counts[insufficient], Sufficient: c.counts[sufficient], Skipped: c.counts[notEvaluated], Refused: found.refused,
+	}
+	for _, chosen := range []*candidate{found.best, found.failed} {
+		if chosen != nil && h.Plan == nil {
+			h.Node, h.Plan = chosen.node.id, &chosen.plan
+		}
+	}
+	return h
+}
+
+// addNearMiss adds to an attempt that came to nothing where the least was missing.
+func (a *attempts) addNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *request, quota resources.Amounts) {
+	best := a.costs.best(c)
+	if attempt.Plan == nil && best != nil && best.status >= insufficient {
+		a.planNearMiss(attempt, c, r, best.node, quota)
+	}
+}
+
+func (a *attempts) planNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *request, n *node, quota resources.Amounts) {
+	plan := a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], c.askOf(r), a.costs.nodeInput(c, n, quota))
+	attempt.Node, attempt.Plan = n.id, &plan
+}
+
+// withoutVictims is an attempt for which there are no victims anywhere: how many
+// nodes could hold the ask, and where it lacks the least as things are.
+func (a *attempts) withoutVictims(key preemptionKey, r *request, quota resources.Amounts) PreemptionAttempt {
+	attempt := PreemptionAttempt{At: a.now, Trigger: key.trigger, Nodes: a.nodes.Len()}
+	var best *node
+	var least resources.Share
+	for n := range a.allNodes {
+		switch key.outOfReach(n) {
+		case closed:
+			attempt.Closed++
+		case tooSmall:
+			attempt.TooSmall++
+		default:
+			attempt.Insufficient++
+			missing := missingShare(r.Amounts, n.roomFor(key.class.rootPriority))
+			if best == nil || missing.Compare(least) < 0 {
+				best, least = n, missing
+			}
+		}
+	}
+	if best != nil {
+		a.planNearMiss(&attempt, &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}}, r, best, quota)
+	}
+	return attempt
+}
+
+// hasVictims reports whether there is any queue with victims for the asks of a key, or
+// any eviction under way. It looks at the queues and at no node.
+func (a *attempts) hasVictims(key *preemptionKey) bool {
+	if a.costs.flat || !a.root.releasing.IsZero() {
+		return true
+	}
+	found := false
+	key.scope.everywhere(func(q *queue) bool {
+		found = found || len(q.running) > 0 && a.hasVictimsIn(key, q)
+		return !found
+	})
+	return found
+}
+
+// hasVictimsIn reports whether any allocation of a leaf may be a victim.
+func (a *attempts) hasVictimsIn(key *preemptionKey, leaf *queue) bool {
+	rel := key.relate(leaf)
+	lowest := rel.asSeen(leaf.running[0].priority)
+	switch {
+	case rel.protected:
+		return false
+	case key.trigger == preemptor.Priority && !a.mayTake(key.class.priority, lowest):
+		return false
+	case key.trigger == preemptor.Guarantee &&
+		(rel.same || lowest > key.class.priority || !underGuarantee(key.leaf, rel.common, key.class.amounts, nil)):
+		return false
+	}
+	for q := leaf; q != rel.common; q = q.parent {
+		for i, guaranteed := range q.guaranteed {
+			kind := resources.Kind(i)
+			spare := max(q.used.Of(kind)-q.releasing.Of(kind)-guaranteed, 0)
+			if guaranteed > 0 && leaf.smallest.Of(kind) > spare {
+				return false // any victim would leave less than is guaranteed
+			}
+		}
+	}
+	return true
+}
+
+// canFree reports whether enough quota could be freed by victims on any node.
+func (a *attempts) canFree(c *nodeCosts, quota resources.Amounts) bool {
+	on := preemptor.Node{Kinds: a.kinds, Quota: quota}
+	in := &a.costs.input
+	in.begin(c, a.costs.flat && c.leaf == a.root)
+	in.short = quota
+	in.addElsewhere(c, nil, quota)
+	on.On, on.Floors = in.candidates, in.usedFloors()
+	ask := preemptor.Ask{Trigger: c.trigger, Priority: c.class.priority}
+	return a.costs.planner.Cost(a.costs.plans[c.trigger], ask, on).Feasible()
+}

@@ -1,0 +1,205 @@
+package core
+
+import (
+	"github.com/google/btree"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A ledger is what runs where and who pays for it: queues, applications, nodes and
+// requests, with every allocation booked on its node and on the accounts of its
+// queue. It knows the laws (Verify) and records what changes; it decides nothing.
+type ledger struct {
+	step
+	options Options
+	kinds   *resources.Kinds
+	name    string
+	config  Config
+	// preemption is that of the configuration, with what is not configured filled in.
+	preemption PreemptionConfig
+
+	root         *queue
+	applications *btree.BTreeG[*application]
+	nodes        *btree.BTreeG[*node]
+	requests     map[AllocationKey]*request
+	unplaced     map[NodeID][]*request // foreign allocations, by nodes that are not known
+	absent       map[NodeID]*askSet    // asks whose required node is not known
+
+	capacity  resources.Amounts // of all nodes
+	occupied  resources.Amounts // by foreign allocations on nodes
+	foreign   resources.Amounts // by all of them, those of unknown nodes included
+	running   priorityCounts    // own allocations
+	nodeSlots []int32           // of nodes that are gone
+	arrivals  uint64
+	waiting   int    // asks
+	stamp     uint64 // counts changes that may change why asks wait
+	changes   changeSet
+
+	// likeApplication and likeNode are what look-ups compare with, kept so that
+	// a look-up allocates nothing.
+	likeApplication application
+	likeNode        node
+}
+
+func newLedger(options Options) ledger {
+	return ledger{
+		options:  options,
+		kinds:    options.Kinds,
+		requests: map[AllocationKey]*request{},
+		unplaced: map[NodeID][]*request{},
+		absent:   map[NodeID]*askSet{},
+		nodes: btree.NewG(32, func(a, b *node) bool {
+			return a.id < b.id
+		}),
+		applications: btree.NewG(32, func(a, b *application) bool {
+			return a.id < b.id
+		}),
+	}
+}
+
+func (l *ledger) findApplication(id ApplicationID) *application {
+	l.likeApplication.id = id
+	app, _ := l.applications.Get(&l.likeApplication)
+	return app
+}
+
+func (l *ledger) findNode(id NodeID) *node {
+	l.likeNode.id = id
+	n, _ := l.nodes.Get(&l.likeNode)
+	return n
+}
+
+// allNodes visits the nodes by ID.
+func (l *ledger) allNodes(yield func(*node) bool) { l.nodes.Ascend(yield) }
+
+// takeNodeSlot is a number that no node has, less than there were nodes at once.
+func (l *ledger) takeNodeSlot() int32 {
+	last := len(l.nodeSlots) - 1
+	if last < 0 {
+		return int32(l.nodes.Len())
+	}
+	slot := l.nodeSlots[last]
+	l.nodeSlots = l.nodeSlots[:last]
+	return slot
+}
+
+// uncountable reports whether a sum over the partition would saturate.
+func (l *ledger) uncountable(amounts resources.Amounts) bool {
+	return l.root.pending.Overflows(l.root.used, l.foreign, amounts)
+}
+
+// register makes a request known that is in no list.
+func (l *ledger) register(a *Allocation, app *application) *request {
+	l.arrivals++
+	r := &request{Allocation: a, application: app, number: l.arrivals}
+	l.requests[a.Key] = r
+	return r
+}
+
+// forget drops a request that is in no list any more.
+func (l *ledger) forget(r *request) { delete(l.requests, r.Key) }
+
+// book charges an allocation to its node and to the accounts of its queue.
+func (l *ledger) book(r *request, n *node) {
+	app := r.application
+	l.stamp++
+	n.charge(r)
+	app.queue.charge(r.Amounts, l.stamp)
+	if r.releasing() {
+		app.queue.addReleasing(r.Amounts)
+	}
+	l.running.add(r.Priority)
+	app.queue.runs(r)
+	app.used.Add(r.Amounts)
+	app.allocations = enlist(app.allocations, r, &r.at)
+	l.changes.node(n, 0)
+	l.changes.application(app, 0)
+}
+
+// unbook takes an allocation off the books.
+func (l *ledger) unbook(r *request) {
+	app, n := r.application, r.node
+	l.stamp++
+	n.discharge(r)
+	app.queue.discharge(r.Amounts, l.stamp)
+	if r.releasing() {
+		app.queue.subReleasing(r.Amounts)
+	}
+	l.running.remove(r.Priority)
+	app.queue.ends(r)
+	app.used.Sub(r.Amounts)
+	app.allocations = delist(app.allocations, r.at, atApplication)
+	l.changes.node(n, nodeFreed|nodeRetry)
+	l.changes.application(app, quotaFreed)
+}
+
+// addPending books an ask, and subPending takes it off the books.
+func (l *ledger) addPending(r *request) {
+	app := r.application
+	l.waiting++
+	app.asks = enlist(app.asks, r, &r.at)
+	app.pending.Add(r.Amounts)
+	app.queue.addPending(r.Amounts)
+	l.changes.application(app, 0)
+}
+
+func (l *ledger) subPending(r *request) {
+	app := r.application
+	l.waiting--
+	app.asks = delist(app.asks, r.at, atApplication)
+	app.pending.Sub(r.Amounts)
+	app.queue.subPending(r.Amounts)
+	l.changes.application(app, 0)
+}
+
+// setEviction sets whether and how an allocation is evicted, and what is counted
+// of it.
+func (l *ledger) setEviction(r *request, e *eviction) {
+	if r.releasing() {
+		r.node.releasing.Sub(r.Amounts)
+		if !r.foreign() {
+			r.application.queue.subReleasing(r.Amounts)
+		}
+	}
+	r.eviction = e
+	if r.releasing() {
+		r.node.releasing.Add(r.Amounts)
+		if !r.foreign() {
+			r.application.queue.addReleasing(r.Amounts)
+		}
+	}
+	r.node.view = nil
+	r.node.revision++
+	l.changes.node(r.node, 0)
+	if !r.foreign() {
+		l.unview(r.application.queue)
+	}
+}
+
+// unview drops the views of a queue and of those above it.
+func (l *ledger) unview(q *queue) {
+	for ; q != nil; q = q.parent {
+		q.view = nil
+	}
+}
+
+// withoutRoom is the topmost queue on the way to the root whose quota has no
+// room for the ask.
+func (r *request) withoutRoom() *queue {
+	var found *queue
+	for q := r.application.queue; q != nil; q = q.parent {
+		if !q.hasRoomFor(r) {
+			found = q
+		}
+	}
+	return found
+}
+
+// hasRoomFor reports whether this queue alone has quota for an ask; for a nominated
+// one it is kept.
+func (q *queue) hasRoomFor(r *request) bool {
+	if r.nominated() != nil {
+		return q.keepsRoom(r.Amounts)
+	}
+	return q.hasRoom(r.Amounts)
+}

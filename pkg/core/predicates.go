@@ -1,0 +1,172 @@
+package core
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+)
+
+// predicates are the questions to the resource manager: whether an ask may run on a
+// node, now or without some allocations, and what disrupts.
+type predicates struct {
+	*backlog
+	calls int // in this batch
+}
+
+// callsMax is how often the resource manager is asked in one batch, so that commands
+// are not kept waiting by asks that it refuses.
+const callsMax = 4096
+
+// any reports whether the resource manager has a say in who makes room.
+func (p *predicates) any() bool {
+	o := &p.options
+	return o.Feasible != nil || o.Simulate != nil || o.SelectVictims != nil
+}
+
+// budgetsBind reports whether disruption budgets may keep allocations from being
+// evicted.
+func (p *predicates) budgetsBind() bool {
+	return p.options.Budgets != nil && p.preemption.Budgets == preemptor.HardBudgets
+}
+
+// wait is how long to wait before a question may be asked.
+func (p *predicates) wait(q Question) time.Duration {
+	if p.options.Pace == nil {
+		return 0
+	}
+	return p.options.Pace(q)
+}
+
+// check asks about an ask and a node. The answer is flush if the resource manager
+// must hear first what was done to the node in this batch.
+func (p *predicates) check(r *request, n *node, allocate bool) (outcome, error) {
+	if p.options.Feasible == nil {
+		return placed, nil
+	}
+	if n.placedIn == p.batch {
+		return flush, nil
+	}
+	p.calls++
+	return p.checked(r, n, allocate, p.options.Feasible(r.Key, n.id, allocate))
+}
+
+// checked takes the answer about a node, and asks again with the asks that are
+// nominated to it and come before.
+func (p *predicates) checked(r *request, n *node, allocate bool, err error) (outcome, error) {
+	if err != nil {
+		r.remember(n, err)
+		return waits, err
+	}
+	if p.options.Simulate == nil || !allocate {
+		return placed, nil
+	}
+	if added := r.nominatedBefore(n); len(added) > 0 {
+		if err := p.options.Simulate(r.Key, n.id, added, nil); err != nil {
+			return waits, err
+		}
+	}
+	return placed, nil
+}
+
+// simulation asks whether an ask may run on a node without some allocations: with the
+// asks that are nominated there and come before, and, since they are not there yet,
+// also without.
+func (p *predicates) simulation(r *request, n *node) func([]string) error {
+	added := r.nominatedBefore(n)
+	ask := func(removed []AllocationKey) error {
+		switch {
+		case p.options.Simulate == nil:
+			return p.options.Feasible(r.Key, n.id, len(removed) == 0)
+		case len(added) > 0:
+			if err := p.options.Simulate(r.Key, n.id, added, removed); err != nil {
+				return err
+			}
+		}
+		return p.options.Simulate(r.Key, n.id, nil, removed)
+	}
+	return func(gone []string) error {
+		p.calls++
+		err := ask(keysOf(gone))
+		r.remember(n, err)
+		return err
+	}
+}
+
+func keysOf(texts []string) []AllocationKey {
+	keys := make([]AllocationKey, len(texts))
+	for i, text := range texts {
+		keys[i] = AllocationKey(text)
+	}
+	return keys
+}
+
+// nominatedBefore lists the asks that are nominated to a node and come before another
+// one.
+func (r *request) nominatedBefore(n *node) []AllocationKey {
+	var keys []AllocationKey
+	for _, other := range n.nominated {
+		if other != r && other.nominationPriority() >= r.class.rootPriority {
+			keys = append(keys, other.Key)
+		}
+	}
+	return keys
+}
+
+// feasibleAfterEvictions reports whether the resource manager will agree to an ask on
+// a node once all evictions there have ended.
+func (p *predicates) feasibleAfterEvictions(r *request, n *node) bool {
+	var gone []string
+	for _, other := range byKey(n.own) {
+		if other.releasing() {
+			gone = append(gone, string(other.Key))
+		}
+	}
+	return len(gone) > 0 && (p.options.Simulate == nil || p.simulation(r, n)(gone) == nil)
+}
+
+// remember keeps in mind that an ask may not run on a node whatever is removed, if
+// the resource manager says so. It is asked again after the back-off.
+func (r *request) remember(n *node, err error) {
+	var never interface{ Unresolvable() bool }
+	if !errors.As(err, &never) || !never.Unresolvable() {
+		return
+	}
+	w := r.waiting()
+	if w.unresolved == nil {
+		w.unresolved = map[*node]bool{}
+	}
+	w.unresolved[n] = true
+}
+
+// unresolvable reports whether the ask may not run on a node whatever is removed.
+func (r *request) unresolvable(n *node) bool { return r.wait != nil && r.wait.unresolved[n] }
+
+// addBudgets adds the disruption budgets of the candidates on a node.
+func (p *predicates) addBudgets(on *preemptor.Node) {
+	if p.options.Budgets == nil {
+		return
+	}
+	keys := make([]AllocationKey, 0, len(on.On))
+	at := make(map[string]int, len(on.On))
+	for i := range on.On {
+		if c := &on.On[i]; !c.Foreign {
+			at[c.Key] = i
+			keys = append(keys, AllocationKey(c.Key))
+		}
+	}
+	slices.Sort(keys)
+	budgets := p.options.Budgets(keys)
+	slices.SortFunc(budgets, func(a, b DisruptionBudget) int { return strings.Compare(a.Name, b.Name) })
+	for _, b := range budgets {
+		number := int32(len(on.Budgets))
+		on.Budgets = append(on.Budgets, preemptor.Budget{Name: b.Name, Allowed: max(b.Allowed, 0)})
+		for _, key := range b.Allocations {
+			if i, ok := at[string(key)]; ok && !slices.Contains(on.On[i].Budgets, number) {
+				on.On[i].Budgets = append(on.On[i].Budgets, number)
+			}
+		}
+	}
+}

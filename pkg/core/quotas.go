@@ -1,0 +1,168 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// quotas have queues give back what they use beyond their max.
+type quotas struct {
+	*backlog
+	predicates *predicates
+	costs      *costCache
+	evictions  *evictions
+	retries    *retries
+	timers     *timers.Queue[due]
+	counts     *Preempted
+}
+
+// An excess is what is known of a queue that uses more than its max: since when,
+// and what was done about it.
+type excess struct {
+	since    time.Time // zero while the queue is within its max
+	plan     *preemptor.Decision
+	planned  time.Time
+	left     resources.Amounts // beyond the max after that, nil before
+	again    time.Time         // when to plan again though nothing has changed; zero is never
+	reported string
+	timer    timers.Timer[due]
+}
+
+// watchAll watches a queue and those below it, the lower ones first: what they give
+// back counts for those above.
+func (s *quotas) watchAll(q *queue) {
+	for _, child := range q.sortedChildren() {
+		s.watchAll(child)
+	}
+	q.excess.left = nil
+	s.watch(q)
+}
+
+// watch has a queue give back what it uses beyond its max when its delay is over.
+// The delay runs from when the queue was first seen beyond its max, as long as it
+// stays there, whatever is configured meanwhile.
+func (s *quotas) watch(q *queue) {
+	if q.used.Within(q.max) {
+		if !q.excess.since.IsZero() {
+			s.timers.Cancel(&q.excess.timer)
+			q.excess = excess{}
+			q.view = nil
+		}
+		return
+	}
+	if q.excess.since.IsZero() {
+		q.excess = excess{since: s.now}
+		q.view = nil
+	}
+	s.schedule(q)
+}
+
+// schedule has a queue looked at when it gives back.
+func (s *quotas) schedule(q *queue) {
+	if at, ok := s.givesBackAt(q); ok {
+		s.timers.Set(&q.excess.timer, later(at, s.now), due{what: dueExcess, queue: q})
+		return
+	}
+	s.timers.Cancel(&q.excess.timer)
+}
+
+// watchUp watches the queues from a leaf to the root that are beyond their max,
+// or may be since something was booked that no quota refuses.
+func (s *quotas) watchUp(q *queue, booked bool) {
+	for ; q != nil; q = q.parent {
+		if booked || !q.excess.since.IsZero() {
+			s.watch(q)
+		}
+	}
+}
+
+// givesBackAt is when a queue beyond its max gives back; false is never.
+func (s *quotas) givesBackAt(q *queue) (time.Time, bool) {
+	delay := q.properties.QuotaDelay
+	if q.excess.since.IsZero() || delay <= 0 || !s.preemption.Quota || s.preemption.Disabled {
+		return time.Time{}, false
+	}
+	return q.excess.since.Add(delay), true
+}
+
+// giveBack has allocations evicted until what is left of a queue is within its max,
+// or there are no victims. It is done again when some of them have ended, or are
+// overdue, as long as that is not enough.
+func (s *quotas) giveBack(q *queue) {
+	if at, ok := s.givesBackAt(q); !ok || at.After(s.now) {
+		return
+	}
+	need := q.beyondMax()
+	again := isDue(q.excess.again, s.now)
+	if need.IsZero() || !again && q.excess.left != nil && need.Equal(q.excess.left) {
+		return // on its way, or nothing has changed
+	}
+	plan := s.plan(q, need)
+	q.excess.plan, q.excess.planned = plan, s.now
+	q.view = nil
+	if len(plan.Victims) > 0 {
+		s.tell(&PreemptionPlanned{Queue: q.path, Plan: plan})
+	}
+	for _, v := range plan.Victims {
+		victim := s.requests[AllocationKey(v.Key)]
+		message := fmt.Sprintf("preempted on node %s, by the quota of queue %s", victim.Node, q.path)
+		s.evictions.request(victim, eviction{trigger: preemptor.Quota, class: v.Class, since: s.now}, message)
+	}
+	q.excess.left, q.excess.again = append(resources.Amounts{}, q.beyondMax()...), time.Time{}
+	switch {
+	case q.excess.left.IsZero():
+	case s.predicates.budgetsBind():
+		q.excess.again = s.now.Add(s.options.RetryMax) // budgets change without notice
+		s.timers.Set(&q.excess.timer, q.excess.again, due{what: dueExcess, queue: q})
+	case !slices.Contains(s.retries.excess, q):
+		s.retries.excess = append(s.retries.excess, q) // until something changes elsewhere
+	}
+	s.report(q)
+}
+
+// plan chooses the victims of a queue that is beyond its max.
+func (s *quotas) plan(q *queue, need resources.Amounts) *preemptor.Decision {
+	c := &nodeCosts{
+		preemptionKey: preemptionKey{scope: q, class: &class{}, trigger: preemptor.Quota},
+		relations:     map[*queue]*relation{},
+	}
+	on := preemptor.Node{Kinds: s.kinds, Quota: need}
+	in := &s.costs.input
+	in.begin(c, false)
+	for r := range q.allRunning {
+		in.add(c, r, true)
+	}
+	on.On, on.Floors = in.candidates, in.usedFloors()
+	s.predicates.addBudgets(&on)
+	s.counts.Plans++
+	ask := preemptor.Ask{Trigger: preemptor.Quota, Key: string(q.path)}
+	plan := s.costs.planner.Plan(s.now, s.costs.plans[preemptor.Quota], ask, on)
+	return &plan
+}
+
+// beyondMax is what a queue uses beyond its max once all evictions have ended.
+func (q *queue) beyondMax() resources.Amounts {
+	var beyond resources.Amounts
+	for i, used := range q.used {
+		kind := resources.Kind(i)
+		if over := used - q.releasing.Of(kind) - q.max.Of(kind); q.max.Of(kind) != resources.Unlimited && over > 0 {
+			beyond.Set(kind, over)
+		}
+	}
+	return beyond
+}
+
+// report tells what a queue gives back, once for each answer.
+func (s *quotas) report(q *queue) {
+	summary := q.excess.plan.Summary(s.kinds)
+	if len(q.excess.plan.Victims) == 0 && summary == q.excess.reported {
+		return
+	}
+	q.excess.reported = summary
+	s.tell(&QueueReport{q.path, "uses more than its max: " + summary, q.excess.plan.Freed})
+}

@@ -1,0 +1,124 @@
+package core
+
+// react brings everything in line with the changes of the ledger since it was last
+// called, and decides which asks are tried again. It is the only place that does:
+// what books and unbooks calls nothing. It begins every Schedule, and follows every
+// placement in it.
+func (p *Partition) react() {
+	for !p.changes.none() {
+		p.reactToNodes()
+		p.reactToTaken()
+		p.reactToQuotas()
+		p.settleOrders()
+		if p.changes.resized {
+			p.remeasure()
+		}
+	}
+}
+
+// reactToNodes puts nodes in order, and has those asks tried again that a node may be
+// of use to.
+func (p *Partition) reactToNodes() {
+	nodes := p.changes.nodes
+	if len(nodes) == 0 {
+		return
+	}
+	p.retries.soon()
+	for i := range nodes { // the list may grow meanwhile
+		n := nodes[i]
+		what := n.change
+		n.change = 0
+		p.costs.nodeChanged(n)
+		if n.gone {
+			p.rooms.change(n)
+			continue
+		}
+		p.order.reposition(n)
+		p.rooms.change(n)
+		if what&nodeRetry != 0 {
+			p.retryBound(n)
+		}
+		if what&nodeFreed != 0 {
+			if n.schedulable && p.closed.Len() > 0 {
+				p.rooms.appear(n)
+			}
+			p.refused.nodeFreed(n)
+		}
+		if what&(nodeFreed|nodeYields) != 0 && n.schedulable {
+			p.retries.nodeChanged(n)
+		}
+	}
+	p.changes.nodes = append(nodes[:0], p.changes.nodes[len(nodes):]...)
+}
+
+// retryBound has the asks tried again that are bound to a node.
+func (p *Partition) retryBound(n *node) {
+	if !n.retry && (n.required.len() > 0 || n.reserved != nil || len(n.nominated) > 0) {
+		n.retry = true
+		p.dirty = append(p.dirty, n)
+	}
+}
+
+// reactToTaken has attempts repeated for asks which had room that is taken now.
+func (p *Partition) reactToTaken() {
+	for _, r := range p.changes.placed {
+		if r.node != nil {
+			p.retries.taken(r)
+		}
+	}
+	clear(p.changes.placed)
+	p.changes.placed = p.changes.placed[:0]
+}
+
+// reactToQuotas has asks tried again that are bound to a node and wait for quota, and
+// watches the queues that are beyond their max.
+func (p *Partition) reactToQuotas() {
+	for _, q := range p.changes.queues {
+		what := q.change
+		if what&(quotaFreed|quotaLowered|quotaBooked) == 0 {
+			continue
+		}
+		p.quotas.watchUp(q, what&quotaBooked != 0)
+		if what&(quotaLowered|quotaBooked) != 0 {
+			p.nominations.recheckQuota()
+		}
+		if what&quotaFreed != 0 {
+			p.wakeWaiters(q)
+		}
+		q.change = queueChanged
+	}
+}
+
+// wakeWaiters has asks tried again that are bound to a node and wait for quota in a
+// queue or above it.
+func (p *Partition) wakeWaiters(q *queue) {
+	for ; q != nil; q = q.parent {
+		for _, r := range q.waiters {
+			if r.wait == nil || r.wait.quota != q {
+				continue
+			}
+			r.wait.quota = nil
+			if n := p.boundTo(r); n != nil {
+				p.changes.node(n, nodeRetry)
+			}
+		}
+		clear(q.waiters)
+		q.waiters = q.waiters[:0]
+	}
+}
+
+// settleOrders puts applications and queues in order.
+func (p *Partition) settleOrders() {
+	for _, app := range p.changes.applications {
+		app.changed = false
+		p.settleApplication(app)
+	}
+	clear(p.changes.applications)
+	p.changes.applications = p.changes.applications[:0]
+	for _, q := range p.changes.queues {
+		q.change = 0
+		p.settleQueue(q)
+	}
+	clear(p.changes.queues)
+	p.changes.queues = p.changes.queues[:0]
+}

@@ -1,0 +1,320 @@
+package core
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// refusals are the answers of the resource manager about the nodes that a class
+// fits. An answer holds until the node is freed. While questions go on, asked says
+// which nodes were asked about since started; once all with room were, since says
+// that they were all refused, and the class is set aside until a node is freed, or a
+// longer while has passed, since the outside may have changed.
+type refusals struct {
+	complete       bool
+	since, started uint64 // nodes freed until then
+	asked          []uint64
+	texts          map[string]int // how often each reason was given since started
+	detail         string         // of the last time that any was given
+	repeated       bool           // the questions were asked before
+	aside          bool           // the class is in no order
+	resume         time.Time      // when questions go on, if they were broken off
+}
+
+// isRefused reports whether a class is set aside.
+func (c *class) isRefused() bool { return c.refused != nil && c.refused.aside }
+
+// refusedOn reports whether the resource manager refused a class on a node, and the
+// node has not been freed since.
+func (c *class) refusedOn(n *node) bool {
+	r := c.refused
+	switch {
+	case r == nil:
+		return false
+	case r.complete && n.freedAt <= r.since:
+		return true
+	}
+	word := int(n.slot / 64)
+	return n.freedAt <= r.started && word < len(r.asked) && r.asked[word]&(1<<(n.slot%64)) != 0
+}
+
+// add takes a refusal.
+func (r *refusals) add(n *node, err error) {
+	for int(n.slot) >= 64*len(r.asked) {
+		r.asked = append(r.asked, 0)
+	}
+	r.asked[n.slot/64] |= 1 << (n.slot % 64)
+	if r.texts == nil {
+		r.texts = map[string]int{}
+	}
+	r.texts[err.Error()]++
+}
+
+// finish notes that all nodes with room were asked about.
+func (r *refusals) finish() {
+	if len(r.texts) > 0 {
+		r.detail = r.summary()
+	}
+	r.complete, r.since, r.asked, r.texts = true, r.started, nil, nil
+}
+
+// summary is what the resource manager said, the most frequent first.
+func (r *refusals) summary() string {
+	texts := make([]string, 0, len(r.texts))
+	for text := range r.texts {
+		texts = append(texts, text)
+	}
+	slices.SortFunc(texts, func(a, b string) int {
+		return cmp.Or(cmp.Compare(r.texts[b], r.texts[a]), strings.Compare(a, b))
+	})
+	for i, text := range texts {
+		nodes := "nodes"
+		if r.texts[text] == 1 {
+			nodes = "node"
+		}
+		texts[i] = fmt.Sprintf("%s (%d %s)", text, r.texts[text], nodes)
+	}
+	return strings.Join(texts, "; ")
+}
+
+// refused is the set of classes that the resource manager refused on every node with
+// room. When a node is freed, it is asked about that node again, soon but not too
+// often.
+type refused struct {
+	*backlog
+	predicates *predicates
+	timers     *timers.Queue[due]
+	timer      timers.Timer[due]
+
+	list    []refusedClass // set aside, and others that are so no more
+	paused  []refusedClass // whose questions go on later
+	nodes   []*node        // freed since the last time, each once
+	freed   uint64         // counts how often nodes were freed
+	soon    time.Time      // when freed nodes are asked about; zero is not at all
+	whole   time.Time      // when everything is asked again; zero is not at all
+	resumes time.Time      // when questions go on; zero is not at all
+	last    time.Time
+}
+
+// A refusedClass is in the list for as long as these refusals are those of the class
+// and keep it aside.
+type refusedClass struct {
+	class    *class
+	refusals *refusals
+}
+
+func (e refusedClass) isAside() bool { return e.class.refused == e.refusals && e.refusals.aside }
+
+// begin is the refusals of a class, begun if there are none.
+func (s *refused) begin(c *class) *refusals {
+	if c.refused == nil {
+		c.refused = &refusals{started: s.freed}
+	}
+	return c.refused
+}
+
+// setAside takes a class out of the order, since all nodes with room refuse it, until
+// it is to be tried again.
+func (s *refused) setAside(c *class) {
+	r := s.begin(c)
+	r.finish()
+	s.takeOut(c)
+	s.list = append(s.list, refusedClass{c, r})
+	if s.whole.IsZero() {
+		s.whole = s.now.Add(s.options.RetryMax)
+		s.schedule()
+	}
+}
+
+// pause takes a class out of the order whose questions go on after a while.
+func (s *refused) pause(c *class, wait time.Duration) {
+	r := s.begin(c)
+	r.resume = s.now.Add(wait)
+	s.takeOut(c)
+	s.paused = append(s.paused, refusedClass{c, r})
+	if s.resumes.IsZero() || r.resume.Before(s.resumes) {
+		s.resumes = r.resume
+		s.schedule()
+	}
+}
+
+func (s *refused) takeOut(c *class) {
+	c.refused.aside = true
+	s.learn()
+	s.settleClass(c)
+}
+
+// bringBack lets a class be tried again. Where everything is asked again nothing of
+// what was said counts.
+func (s *refused) bringBack(c *class, whole bool) {
+	r := c.refused
+	r.aside, r.started, r.repeated = false, s.freed, true
+	if whole {
+		r.complete = false
+	}
+	s.openClass(c)
+	s.learn()
+	s.settleClass(c)
+}
+
+// resume lets the classes be tried again whose questions go on now.
+func (s *refused) resume() {
+	paused := s.paused
+	s.paused, s.resumes = nil, time.Time{}
+	for _, e := range paused {
+		switch {
+		case !e.isAside():
+		case e.refusals.resume.After(s.now):
+			s.paused = append(s.paused, e)
+			if s.resumes.IsZero() || e.refusals.resume.Before(s.resumes) {
+				s.resumes = e.refusals.resume
+			}
+		default:
+			e.refusals.aside = false
+			s.learn()
+			s.settleClass(e.class)
+		}
+	}
+}
+
+// nodeFreed has refused classes tried on a node again that was freed.
+func (s *refused) nodeFreed(n *node) {
+	s.freed++
+	n.freedAt = s.freed
+	if len(s.list) > 0 {
+		s.retryOn(n)
+	}
+}
+
+// retryOn has the resource manager asked about a node again soon.
+func (s *refused) retryOn(n *node) {
+	if !n.regained {
+		n.regained = true
+		s.nodes = append(s.nodes, n)
+	}
+	if s.soon.IsZero() {
+		s.soon = later(s.now, s.last.Add(s.options.RetryDelay))
+		s.schedule()
+	}
+}
+
+// schedule sets the timer to the first moment at which there is something to do.
+func (s *refused) schedule() {
+	var first time.Time
+	for _, at := range [...]time.Time{s.soon, s.whole, s.resumes} {
+		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	if first.IsZero() {
+		s.timers.Cancel(&s.timer)
+		return
+	}
+	s.timers.Set(&s.timer, first, due{what: dueRefused})
+}
+
+// wake does what has become due.
+func (s *refused) wake() {
+	if isDue(s.resumes, s.now) {
+		s.resume()
+	}
+	if isDue(s.whole, s.now) || isDue(s.soon, s.now) {
+		s.retry(isDue(s.whole, s.now))
+	}
+	s.schedule()
+}
+
+// retry brings back the classes for which a freed node has room and the resource
+// manager's agreement, or, after the longer while, all of them.
+func (s *refused) retry(whole bool) {
+	s.list = slices.DeleteFunc(s.list, func(e refusedClass) bool { return !e.isAside() })
+	slices.SortFunc(s.list, byFirstAsk)
+	offers := s.offers()
+	s.soon, s.last = time.Time{}, s.now
+	if whole {
+		s.whole = time.Time{}
+	}
+	list := s.list
+	s.list = nil
+	for _, e := range list {
+		if whole || s.anyTakes(offers, e.class) {
+			s.bringBack(e.class, whole)
+		} else {
+			s.list = append(s.list, e)
+		}
+	}
+	for _, o := range offers {
+		if o.short {
+			s.retryOn(o.node)
+		}
+	}
+}
+
+// byFirstAsk orders refused classes by their first asks.
+func byFirstAsk(a, b refusedClass) int {
+	x, y := a.class.firstAsk(), b.class.firstAsk()
+	if x == nil || y == nil {
+		return strings.Compare(a.class.key, b.class.key)
+	}
+	return inOrder(x, y)
+}
+
+// firstAsk is the oldest ask of a class in any application; nil if there is none.
+func (c *class) firstAsk() (first *request) {
+	for _, g := range c.groups {
+		if r := g.first(); r != nil && (first == nil || inOrder(r, first) < 0) {
+			first = r
+		}
+	}
+	return first
+}
+
+// An offer is a freed node and what is left of its room if the asks that are brought
+// back for it take theirs. It is short if that, or the end of the batch, kept an ask
+// away: then the node is looked at again, once it is known what came.
+type offer struct {
+	node  *node
+	left  resources.Amounts
+	short bool
+}
+
+// offers are the nodes that were freed since the last time.
+func (s *refused) offers() []offer {
+	offers := make([]offer, len(s.nodes))
+	for i, n := range s.nodes {
+		n.regained = false
+		offers[i] = offer{node: n, left: n.free.Clone()}
+	}
+	s.nodes = nil
+	return offers
+}
+
+// anyTakes reports whether one of the nodes has room for a class and the resource
+// manager agrees.
+func (s *refused) anyTakes(offers []offer, c *class) bool {
+	r := c.firstAsk()
+	if r == nil {
+		return false
+	}
+	for i := range offers {
+		o := &offers[i]
+		if !o.node.links.In() || !c.amounts.FitsIn(o.node.free) {
+			continue
+		}
+		if !c.amounts.FitsIn(o.left) || s.predicates.calls >= callsMax || s.predicates.wait(RepeatedQuestion) > 0 {
+			o.short = true
+			continue
+		}
+		if result, _ := s.predicates.check(r, o.node, true); result != waits {
+			o.left.Sub(c.amounts)
+			return true
+		}
+	}
+	return false
+}

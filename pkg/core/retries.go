@@ -1,0 +1,193 @@
+package core
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// retries say when attempts that came to nothing are repeated. Where only priorities
+// count it is known which node may help which class. Where more counts, attempts are
+// repeated when anything has changed, soon but not too often.
+type retries struct {
+	*backlog
+	predicates *predicates
+	timers     *timers.Queue[due]
+	timer      timers.Timer[due]
+
+	byNode  []*class     // tried again when a node changes, the highest priority first
+	purgeAt int          // how many of them there may be before those without failed attempts go
+	queue   []*leafClass // tried again when anything does
+	excess  []*queue     // over their max, that could not give back enough
+	at      time.Time    // when the queue is tried again; zero is not at all
+	last    time.Time    // when it was
+}
+
+// failed keeps asks like this one from making attempts until something changes.
+// Simple says that only priorities and nodes decide.
+func (s *retries) failed(r *request, simple bool) {
+	leaf := r.group.leaf
+	s.deactivate(leaf, r.wait.attempts)
+	hard := s.predicates.budgetsBind()
+	if simple && !hard {
+		s.list(leaf.class)
+		return
+	}
+	if !leaf.queued {
+		leaf.queued = true
+		s.queue = append(s.queue, leaf)
+	}
+	if hard { // budgets change without notice
+		s.before(s.now.Add(s.options.RetryMax))
+	}
+}
+
+// list has a class tried again when a node changes.
+func (s *retries) list(c *class) {
+	if c.listed {
+		return
+	}
+	if len(s.byNode) >= s.purgeAt {
+		s.purge()
+		s.purgeAt = 2*len(s.byNode) + 64
+	}
+	c.listed = true
+	at, _ := slices.BinarySearchFunc(s.byNode, c, func(a, b *class) int { return cmp.Compare(b.priority, a.priority) })
+	s.byNode = slices.Insert(s.byNode, at, c)
+}
+
+// soon has the queue tried again, since something has changed.
+func (s *retries) soon() {
+	if len(s.queue) > 0 || len(s.excess) > 0 {
+		s.before(later(s.now, s.last.Add(s.options.RetryDelay)))
+	}
+}
+
+// before has the queue tried again at this time at the latest.
+func (s *retries) before(at time.Time) {
+	if s.at.IsZero() || at.Before(s.at) {
+		s.at = at
+		s.timers.Set(&s.timer, at, due{what: dueAttempts})
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// retriesMax is how many classes are tried again at a time, so that many queues
+// without room leave time for other things.
+const retriesMax = 64
+
+// retry lets the first of the queue be tried again, and returns the queues that are to
+// give back what they use beyond their max.
+func (s *retries) retry() (excess []*queue) {
+	s.at, s.last = time.Time{}, s.now
+	again := s.queue[:min(len(s.queue), retriesMax)]
+	s.queue = slices.Clone(s.queue[len(again):])
+	for _, leaf := range again {
+		leaf.queued = false
+		s.activate(leaf)
+	}
+	excess, s.excess = s.excess, nil
+	if len(s.queue) > 0 {
+		s.soon() // those that are left
+	}
+	return excess
+}
+
+// nodeChanged lets the classes be tried again that a node which changed may help: it
+// would have room for them if all victims were evicted that there can be.
+func (s *retries) nodeChanged(n *node) {
+	var freed resources.Amounts // by victims of one priority and below, and evictions
+	var of int32
+	known, victims := false, false
+	s.filter(func(c *class) bool {
+		if !known || of != c.priority {
+			freed, victims = s.freeable(n, c.priority)
+			known, of = true, c.priority
+		}
+		return victims && c.amounts.FitsIn(freed.Plus(n.roomFor(c.rootPriority)))
+	}, n.lowestPriority())
+}
+
+// freeable is what evictions can free on a node for asks of a priority, and whether
+// there are any.
+func (s *retries) freeable(n *node, priority int32) (freed resources.Amounts, victims bool) {
+	freed = n.releasing.Clone()
+	victims = !n.releasing.IsZero()
+	for _, r := range n.own {
+		if s.mayTake(priority, r.Priority) {
+			freed.Add(r.Amounts)
+			victims = true
+		}
+	}
+	return freed, victims
+}
+
+// taken lets the classes be tried again for which there was room on a node before
+// an allocation of a lower priority took it. While there is room, no attempt is made.
+func (s *retries) taken(r *request) {
+	n := r.node
+	s.filter(func(c *class) bool {
+		return s.mayTake(c.priority, r.Priority) && c.amounts.FitsIn(n.roomFor(c.rootPriority).Plus(r.Amounts))
+	}, r.Priority)
+}
+
+// filter lets those of the listed classes be tried again that something helps, which
+// are of at least some priority, and drops those that have no failed attempts.
+func (s *retries) filter(helps func(*class) bool, lowest int32) {
+	if len(s.byNode) == 0 || s.byNode[0].priority < lowest {
+		return
+	}
+	dropped := false
+	for _, c := range s.byNode {
+		if c.priority < lowest {
+			break
+		}
+		if c.passive > 0 && helps(c) {
+			for _, leaf := range c.leaves {
+				s.activate(leaf)
+			}
+		}
+		dropped = dropped || c.passive == 0
+	}
+	if dropped {
+		s.purge()
+	}
+}
+
+// purge drops the classes that have no failed attempts.
+func (s *retries) purge() {
+	s.byNode = slices.DeleteFunc(s.byNode, func(c *class) bool {
+		c.listed = c.passive > 0
+		return !c.listed
+	})
+}
+
+// lowestPriority is the priority that asks need at least to be helped by a change of a
+// node.
+func (n *node) lowestPriority() int32 {
+	if !n.releasing.IsZero() || n.weakest.is == nil {
+		return PriorityNone
+	}
+	return n.weakest.priority
+}
+
+// all lets every class be tried again.
+func (s *retries) all() {
+	for _, key := range slices.Sorted(maps.Keys(s.classes.known)) {
+		if c := s.classes.known[key]; c.preempts {
+			for _, leaf := range c.leaves {
+				s.activate(leaf)
+			}
+		}
+	}
+}

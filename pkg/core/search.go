@@ -1,0 +1,206 @@
+package core
+
+import "github.com/narwhal-scheduler/narwhal/pkg/resources"
+
+// A search finds the first ask in order that may be tried: one that has quota and
+// may fit a node, or one that room may be made for. It changes nothing. What it
+// skips it skips by summaries, so it takes logarithmic time where those are exact,
+// which they are for one kind, and else nearly so.
+type search struct {
+	*backlog
+	room   resources.Amounts // the most that is free, kind by kind, where closed classes may fit
+	isRoom bool
+	// only and above restrict the search to asks above a priority, as the root sees
+	// it, that fit on one node.
+	only  *node
+	above int32
+	// passed are leaves that are passed over; nil is none.
+	passed map[*queue]bool
+}
+
+// next is the first ask in order that may be tried; nil if there is none.
+func (b *backlog) next(passed map[*queue]bool) *request {
+	s := search{backlog: b, passed: passed}
+	s.room, s.isRoom = b.rooms.most()
+	return s.inQueue(b.root, nil)
+}
+
+// nextAbove is the first ask in order above a priority that fits on a node.
+func (b *backlog) nextAbove(n *node, above int32) *request {
+	s := search{backlog: b, room: n.free, isRoom: true, only: n, above: above}
+	return s.inQueue(b.root, nil)
+}
+
+// mayHold reports whether any ask of a part of the backlog may be tried, as far as
+// its summary tells.
+func (s *search) mayHold(part *summary, headroom resources.Limits) bool {
+	if part.top == PriorityNone {
+		return false
+	}
+	if part.attempts && s.only == nil {
+		return true
+	}
+	if part.open.any && part.open.amounts.Within(headroom) && (s.only == nil || part.open.amounts.FitsIn(s.room)) {
+		return true
+	}
+	if part.untried && s.only == nil {
+		return true
+	}
+	if !s.isRoom {
+		return false
+	}
+	return part.closed.any && part.closed.amounts.Within(headroom) && part.closed.amounts.FitsIn(s.room) ||
+		part.nominated.any && part.nominated.amounts.FitsIn(s.room)
+}
+
+// inQueue searches a queue. Headroom is what is left of the quotas above it.
+func (s *search) inQueue(q *queue, headroom resources.Limits) *request {
+	if len(q.max) > 0 {
+		headroom = q.headroomWithin(headroom)
+	}
+	if !q.leaf {
+		return s.inQueues(q.queues.Root(), headroom)
+	}
+	if s.passed[q] {
+		return nil
+	}
+	r := s.inApplications(q.apps.Root(), headroom)
+	if len(q.active) > 0 && s.only == nil {
+		r = earlier(r, s.firstAttempt(q))
+	}
+	return r
+}
+
+// headroomWithin is what may still be charged to a queue alone, beside what is kept
+// for nominated asks, or less if there is less above it. It is good until the next
+// search.
+func (q *queue) headroomWithin(above resources.Limits) resources.Limits {
+	left := q.headroom[:0]
+	for i := range max(len(q.max), len(above)) {
+		kind := resources.Kind(i)
+		quantity := above.Of(kind)
+		if most := q.max.Of(kind); most != resources.Unlimited {
+			quantity = min(quantity, most-q.used.Of(kind)-q.nominated.Of(kind))
+		}
+		left = append(left, quantity)
+	}
+	q.headroom = left
+	return left
+}
+
+func (s *search) inQueues(top *queue, headroom resources.Limits) *request {
+	if top == nil {
+		return nil
+	}
+	s.work.Queues++
+	if !s.mayHold(&top.below, headroom) {
+		return nil
+	}
+	if r := s.inQueues(top.links.Left, headroom); r != nil {
+		return r
+	}
+	if s.mayHold(&top.own, headroom) {
+		if r := s.inQueue(top, headroom); r != nil {
+			return r
+		}
+	}
+	return s.inQueues(top.links.Right, headroom)
+}
+
+func (s *search) inApplications(top *application, headroom resources.Limits) *request {
+	if top == nil {
+		return nil
+	}
+	s.work.Applications++
+	if !s.mayHold(&top.below, headroom) {
+		return nil
+	}
+	if r := s.inApplications(top.links.Left, headroom); r != nil {
+		return r
+	}
+	if s.mayHold(&top.own, headroom) {
+		if r := s.inGroups(top.queued.Root(), headroom); r != nil {
+			return r
+		}
+	}
+	return s.inApplications(top.links.Right, headroom)
+}
+
+func (s *search) inGroups(top *askGroup, headroom resources.Limits) *request {
+	if top == nil {
+		return nil
+	}
+	s.work.Asks++
+	if !s.mayHold(&top.below, headroom) {
+		return nil
+	}
+	if r := s.inGroups(top.links.Left, headroom); r != nil {
+		return r
+	}
+	if s.mayHold(&top.own, headroom) && s.mayTry(top) {
+		return top.first()
+	}
+	return s.inGroups(top.links.Right, headroom)
+}
+
+// mayTry reports whether nothing is known that speaks against the first ask of a
+// group whose summary lets it pass.
+func (s *search) mayTry(g *askGroup) bool {
+	c := g.class
+	if s.only != nil {
+		return c.rootPriority > s.above && s.only.openTo(c.rootPriority) && s.only.hasRoom(c.amounts, c.rootPriority) &&
+			(!c.nominated || g.first().withoutRoom() == nil)
+	}
+	return (!c.closed || s.rooms.fit(c)) && (!c.nominated || g.first().withoutRoom() == nil)
+}
+
+// firstAttempt is the first ask in the order of a leaf that room may be made for.
+func (s *search) firstAttempt(q *queue) (first *request) {
+	for _, leaf := range q.active {
+		first = earlier(first, s.firstOf(leaf))
+	}
+	return first
+}
+
+// firstOf is the first ask of a class in the order of its leaf. It looks at the
+// groups of the class, or, where most applications have one, at the applications in
+// order until it meets one.
+func (s *search) firstOf(leaf *leafClass) (first *request) {
+	apps := &leaf.leaf.apps
+	if len(leaf.groups)*len(leaf.groups) > 16*apps.Len() {
+		for app := range apps.All {
+			s.work.Applications++
+			if g := app.classes[leaf.class]; g != nil && g.links.In() {
+				return g.first()
+			}
+		}
+		return nil
+	}
+	for _, g := range leaf.groups {
+		s.work.Asks++
+		if g.links.In() && g.application.links.In() {
+			first = earlier(first, g.first())
+		}
+	}
+	return first
+}
+
+// earlier is the one of two asks of a leaf that comes first in order; either may be
+// nil.
+func earlier(a, b *request) *request {
+	switch {
+	case a == nil:
+		return b
+	case b == nil, a == b:
+		return a
+	case a.application == b.application:
+		if a.group.Before(b.group) {
+			return a
+		}
+		return b
+	case a.application.Before(b.application):
+		return a
+	default:
+		return b
+	}
+}

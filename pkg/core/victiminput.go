@@ -1,0 +1,142 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A victimInput collects what the preemptor looks at: candidates, and the floors of
+// queues with guarantees. Its memory is used again for the next node.
+type victimInput struct {
+	candidates   []preemptor.Candidate
+	floors       []preemptor.Floor
+	floorNumbers []int32
+	atStake      []resources.Amounts // by floors: what all candidates below it hold
+	short        resources.Amounts   // of a guarantee: what is to be freed
+	simple       bool                // queues are no matter
+	guarded      bool                // a guarantee protects any candidate
+}
+
+func (in *victimInput) begin(c *nodeCosts, simple bool) {
+	in.candidates, in.floors, in.floorNumbers = in.candidates[:0], in.floors[:0], in.floorNumbers[:0]
+	in.short, in.simple, in.guarded = nil, simple, false
+	clear(c.numbers)
+}
+
+// usedFloors are the floors that matter to any candidate.
+func (in *victimInput) usedFloors() []preemptor.Floor {
+	if in.guarded {
+		return in.floors
+	}
+	return nil
+}
+
+// add adds an own allocation, on the node or elsewhere.
+func (in *victimInput) add(c *nodeCosts, r *request, elsewhere bool) {
+	candidate := r.candidate()
+	candidate.Elsewhere = elsewhere
+	in.relate(c, r, &candidate)
+	in.candidates = append(in.candidates, candidate)
+}
+
+// relate sets what a candidate is to the asks of a key.
+func (in *victimInput) relate(c *nodeCosts, r *request, candidate *preemptor.Candidate) {
+	if in.simple {
+		return
+	}
+	rel := c.relation(r.application.queue)
+	candidate.Outside, candidate.SameQueue, candidate.Protected = rel.outside, rel.same, rel.protected
+	candidate.Priority = rel.asSeen(r.Priority)
+	candidate.Floors = in.numberFloors(c, rel)
+	if !candidate.Releasing && !candidate.Required {
+		for _, f := range candidate.Floors {
+			in.atStake[f].Add(r.Amounts)
+		}
+	}
+	if c.trigger == preemptor.Guarantee && !rel.same && !underGuarantee(c.leaf, rel.common, c.class.amounts, in.short) {
+		candidate.Outside = true
+	}
+	in.guarded = in.guarded || len(rel.floors) > 0
+}
+
+// tight reports whether a guarantee keeps any candidate from being a victim, and
+// notes how much of each surplus they could use up.
+func (in *victimInput) tight(c *nodeCosts) bool {
+	for f, number := range c.numbers {
+		if number > 0 && !in.atStake[number-1].Within(c.floors[f].Surplus) {
+			return true
+		}
+	}
+	for f, number := range c.numbers {
+		if number > 0 {
+			c.needs[f].Raise(in.atStake[number-1])
+		}
+	}
+	return false
+}
+
+// numberFloors numbers the floors of a leaf as the input lists them: only those
+// that matter on its node.
+func (in *victimInput) numberFloors(c *nodeCosts, rel *relation) []int32 {
+	start := len(in.floorNumbers)
+	for _, f := range rel.floors {
+		for len(c.numbers) <= int(f) {
+			c.numbers = append(c.numbers, 0)
+		}
+		if c.numbers[f] == 0 {
+			in.floors = append(in.floors, c.floors[f])
+			c.numbers[f] = int32(len(in.floors))
+			if len(in.atStake) < len(in.floors) {
+				in.atStake = append(in.atStake, nil)
+			}
+			clear(in.atStake[len(in.floors)-1])
+		}
+		in.floorNumbers = append(in.floorNumbers, c.numbers[f]-1)
+	}
+	return in.floorNumbers[start:len(in.floorNumbers):len(in.floorNumbers)]
+}
+
+// elsewhereMax is how many candidates on other nodes are considered for the quota
+// of an ask, unless it takes more of them.
+const elsewhereMax = 64
+
+// addElsewhere adds those candidates of other nodes which may free quota: the least
+// important, and more if they do not hold enough. It is linear in what runs below
+// the queue that is short.
+func (in *victimInput) addElsewhere(c *nodeCosts, n *node, quota resources.Amounts) {
+	first := len(in.candidates)
+	for r := range c.scope.allRunning {
+		if r.node == n || r.eviction != nil || !holdsAny(r.Amounts, quota) {
+			continue
+		}
+		in.add(c, r, true)
+		last := len(in.candidates) - 1
+		if added := &in.candidates[last]; added.Outside || added.Protected || added.Required {
+			in.candidates = in.candidates[:last]
+		}
+	}
+	list := in.candidates[first:]
+	slices.SortFunc(list, func(a, b preemptor.Candidate) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), b.Created.Compare(a.Created), strings.Compare(a.Key, b.Key))
+	})
+	var held resources.Amounts
+	kept := 0
+	for kept < len(list) && (kept < elsewhereMax || !quota.FitsIn(held)) {
+		held.Add(list[kept].Amounts)
+		kept++
+	}
+	in.candidates = in.candidates[:first+kept]
+}
+
+func holdsAny(held, wanted resources.Amounts) bool {
+	for i, v := range wanted {
+		if v > 0 && held.Of(resources.Kind(i)) > 0 {
+			return true
+		}
+	}
+	return false
+}
