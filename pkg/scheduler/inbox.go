@@ -32,7 +32,7 @@ type (
 
 // sparesMax is the capacity up to which an emptied slice is used again. A larger
 // one is left to the garbage collector, so that a flood is not paid for for ever.
-const sparesMax = 1 << 16
+const sparesMax = 1 << 13
 
 // emptied is a slice that is done with, to be used again. It keeps nothing of what was in
 // it; a large one is given up.

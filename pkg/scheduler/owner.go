@@ -181,24 +181,8 @@ func (o *owner) tell(now time.Time, effects core.Effects) {
 		return
 	}
 	o.meter.count(o.name, effects)
-	recorded := o.recordsAll
-	messages, untried := 0, 0
-	for _, event := range effects {
-		if kindOf(event) != noMessage {
-			messages++
-		}
-		switch event.(type) {
-		case core.AskAdded:
-			untried++
-		case core.Placed:
-			untried--
-		}
-		recorded = recorded || isAlwaysRecorded(event)
-	}
-	if untried != 0 {
-		o.untried.Store(max(0, o.untried.Load()+int64(untried)))
-	}
-	if messages == 0 && !recorded {
+	told, recorded := o.survey(effects)
+	if !told && !recorded {
 		return
 	}
 	before := o.outbox.put(&step{Step: events.Step{Now: now, Effects: effects}, from: o, recorded: recorded, book: o.book})
@@ -208,6 +192,25 @@ func (o *owner) tell(now time.Time, effects core.Effects) {
 		}
 		o.gate.note(effects, before)
 	}
+}
+
+// survey says whether events lead to messages and whether they are recorded, and counts
+// the asks that scheduling has not come to.
+func (o *owner) survey(effects core.Effects) (told, recorded bool) {
+	recorded = o.recordsAll
+	untried := o.untried.Load()
+	for _, event := range effects {
+		told = told || kindOf(event) != noMessage
+		recorded = recorded || isAlwaysRecorded(event)
+		switch event.(type) {
+		case core.AskAdded:
+			untried++
+		case core.Placed:
+			untried--
+		}
+	}
+	o.untried.Store(max(0, untried))
+	return told, recorded
 }
 
 // release removes all applications and nodes, so that the resource manager hears
