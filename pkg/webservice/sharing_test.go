@@ -152,7 +152,7 @@ func TestWaitingForViews(t *testing.T) {
 func TestAReaderThatGoesAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.hangs, w.views = w.names[0], map[string]*core.View{}
+		w.Hangs, w.Views = w.Names[0], map[string]*core.View{}
 		s := w.service(t)
 		ctx, leave := context.WithCancel(t.Context())
 		var clients sync.WaitGroup
@@ -173,7 +173,7 @@ func TestAReaderThatGoesAway(t *testing.T) {
 func TestAPartitionWithoutAView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.hangs, w.views, w.age = w.names[0], map[string]*core.View{}, 42*time.Second
+		w.Hangs, w.Views, w.Age = w.Names[0], map[string]*core.View{}, 42*time.Second
 		began := time.Now()
 		answer := ask(w.service(t).Handler(), http.MethodGet, "/ws/v1/partition/default/nodes")
 		assert.Equal(t, answer.Code, http.StatusServiceUnavailable)
@@ -195,14 +195,14 @@ func TestOldViews(t *testing.T) {
 		current := ask(h, http.MethodGet, path)
 		assert.Equal(t, current.Header().Get("Age"), "")
 		assert.Assert(t, !strings.Contains(current.Body.String(), `"age"`))
-		w.age = 1500 * time.Millisecond
+		w.Age = 1500 * time.Millisecond
 		old := ask(h, http.MethodGet, path)
-		w.age = 0
+		w.Age = 0
 		assert.Equal(t, old.Header().Get("Age"), "2")
 		assert.Equal(t, strings.Contains(old.Body.String(), `"age":1500000000`), !strings.Contains(path, "nodes"), path)
 		assert.Equal(t, old.Header().Get("ETag") == current.Header().Get("ETag"), strings.Contains(path, "nodes"), path)
 	}
-	w.age = time.Nanosecond
+	w.Age = time.Nanosecond
 	assert.Equal(t, ask(h, http.MethodHead, paths[1]).Header().Get("Age"), "1")
 	tag := ask(h, http.MethodGet, paths[1]).Header().Get("ETag")
 	assert.Equal(t, ask(h, http.MethodGet, paths[1], "If-None-Match", tag).Header().Get("Age"), "1")
