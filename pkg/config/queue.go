@@ -211,7 +211,7 @@ func ofResources(c cursor) (guaranteed, most Quantities) {
 	return guaranteed, most
 }
 
-// acl reads who may do something: users, a blank, groups; * is all.
+// acl reads an access list: users, a blank, groups; * is all.
 func acl(c cursor) string {
 	text := c.text()
 	if len(strings.Fields(text)) > 2 {

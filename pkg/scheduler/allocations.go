@@ -76,7 +76,7 @@ func (c *conversion) allocation(a *si.Allocation) (*owner, core.Command, error) 
 		Key:         core.AllocationKey(a.AllocationKey),
 		Application: core.ApplicationID(a.ApplicationID),
 		Node:        core.NodeID(a.NodeID),
-		Amounts:     amounts,
+		Amounts:     c.amounts.share(amounts),
 		Priority:    a.Priority,
 		Created:     createdAt(a.AllocationTags, c.now),
 		TaskGroup:   a.TaskGroupName,

@@ -57,10 +57,9 @@ func TestABlockedCallbackLimitsWhatIsTaken(t *testing.T) {
 				var taken, refused int
 				var again [][]*si.Allocation
 				for _, request := range manyAsks("pod", 400_000, 1, 3000, 10, 20_000, 100, 1000, 5000) {
-					switch err := m.Send(request...); {
-					case err == nil:
+					if err := m.Send(request...); err == nil {
 						taken += len(request)
-					default:
+					} else {
 						assert.ErrorIs(t, err, scheduler.ErrInboxFull)
 						refused++
 						again = append(again, request)

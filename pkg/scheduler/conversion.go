@@ -57,6 +57,7 @@ type conversion struct {
 	partitions map[string]*owner // of the resource manager, read-only
 	fallback   *owner            // hands on refusals that concern no partition
 	kinds      *resources.Kinds
+	amounts    *sharedAmounts
 	now        time.Time
 	batches    []batch
 	warnings   []warning

@@ -64,7 +64,7 @@
 //	scheduler.go      Scheduler: New, the three updates, Stop; config.go
 //	registration.go   a resource manager comes and comes again
 //	configuration.go  its partitions change; extraconfig.go, log level and event limits
-//	conversion.go     requests to commands; allocations.go, applications.go, nodes.go
+//	conversion.go     requests to commands; allocations.go, sharedamounts.go, applications.go, nodes.go
 //	inbox.go          what waits for a partition, and how much may
 //	owner.go          the loop
 //	predicategate.go  predicates after callbacks; pace.go, how often

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -31,7 +32,7 @@ type (
 
 // sparesMax is the capacity up to which an emptied slice is used again. A larger
 // one is left to the garbage collector, so that a flood is not paid for for ever.
-const sparesMax = 1 << 16
+const sparesMax = 1 << 13
 
 // emptied is a slice that is done with, to be used again. It keeps nothing of what was in
 // it; a large one is given up.
@@ -48,7 +49,7 @@ func emptied[T any](list []T) []T {
 type inbox struct {
 	mu       sync.Mutex
 	waiting  []message
-	taken    int           // messages that the owner took and has not handled yet
+	taken    atomic.Int64  // messages that the owner took and has not handled yet
 	appended uint64        // messages so far
 	closed   bool          // takes nothing more; what waits is still served
 	ended    bool          // the owner ends at once
@@ -72,7 +73,7 @@ func (b *inbox) signal() {
 // room says whether so many messages more may wait. Beyond is what waits elsewhere and
 // counts too. Any number may wait if nothing else does. The lock must be held.
 func (b *inbox) room(more, beyond, limit int) error {
-	waiting := len(b.waiting) + b.taken + beyond
+	waiting := len(b.waiting) + int(b.taken.Load()) + beyond
 	switch {
 	case b.closed:
 		return errRetired
@@ -143,14 +144,7 @@ func (b *inbox) take(spare []message) (all []message, since time.Time, open bool
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	all, b.waiting = b.waiting, spare
-	b.taken = len(all)
+	b.taken.Store(int64(len(all)))
 	since, b.since = b.since, time.Time{}
 	return all, since, !b.ended
-}
-
-// handled says that the messages which were taken last are handled.
-func (b *inbox) handled() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.taken = 0
 }

@@ -74,9 +74,6 @@ func endKind(cause core.EndCause) messageKind {
 	}
 }
 
-// sharedMax is how many resources of messages are kept, to be used again.
-const sharedMax = 256
-
 // A messageMaker makes messages of the scheduler-interface from events. It belongs to a
 // dispatcher.
 //
@@ -101,16 +98,6 @@ func (m *messageMaker) resource(amounts resources.Amounts) *si.Resource {
 		*kept = sharedResource{amounts, core.ResourceOf(m.kinds, amounts)}
 	}
 	return kept.message
-}
-
-// placeOf is where the message of amounts is kept.
-func placeOf(amounts resources.Amounts) uint8 {
-	var hash uint64
-	for _, v := range amounts {
-		hash = (hash ^ uint64(v)) * 0x9E3779B97F4A7C15
-		hash ^= hash >> 32
-	}
-	return uint8(hash)
 }
 
 // placement fills in the message that an allocation runs on its node.

@@ -36,4 +36,7 @@ func (m meter) count(partition string, effects core.Effects) {
 
 // unanswered counts an input that was refused without an answer.
 func (m meter) unanswered(partition string) {
+	if m.metrics != nil {
+		m.metrics.CountUnanswered(partition)
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 )
@@ -57,16 +56,6 @@ func newOutbox(m meter) *outbox {
 	x := &outbox{meter: m}
 	x.changed = sync.NewCond(&x.mu)
 	return x
-}
-
-// deliveriesOf is how many messages effects lead to.
-func deliveriesOf(effects core.Effects) (n int) {
-	for _, event := range effects {
-		if kindOf(event) != noMessage {
-			n++
-		}
-	}
-	return n
 }
 
 // put appends what a step leads to. It returns the number of the last delivery

@@ -79,12 +79,10 @@ func (o *owner) handleAll(now time.Time, messages []message) {
 	for i, m := range messages {
 		o.handle(now, m)
 		o.handled++
+		o.inbox.taken.Add(-1)
 		if i%serveEvery == serveEvery-1 {
 			o.serveReaders()
 		}
-	}
-	if len(messages) > 0 {
-		o.inbox.handled()
 	}
 }
 
@@ -96,8 +94,9 @@ func (o *owner) serveReaders() {
 		return
 	default:
 	}
-	o.heartbeat.beat(time.Now())
-	o.broker.serve(o.partition, o.handled)
+	now := time.Now()
+	o.heartbeat.beat(now)
+	o.broker.serve(now, o.partition, o.handled)
 }
 
 // schedule makes a batch of placements, and says whether there are more to make.
@@ -182,24 +181,8 @@ func (o *owner) tell(now time.Time, effects core.Effects) {
 		return
 	}
 	o.meter.count(o.name, effects)
-	recorded := o.recordsAll
-	messages, untried := 0, 0
-	for _, event := range effects {
-		if kindOf(event) != noMessage {
-			messages++
-		}
-		switch event.(type) {
-		case core.AskAdded:
-			untried++
-		case core.Placed:
-			untried--
-		}
-		recorded = recorded || isAlwaysRecorded(event)
-	}
-	if untried != 0 {
-		o.untried.Store(max(0, o.untried.Load()+int64(untried)))
-	}
-	if messages == 0 && !recorded {
+	told, recorded := o.survey(effects)
+	if !told && !recorded {
 		return
 	}
 	before := o.outbox.put(&step{Step: events.Step{Now: now, Effects: effects}, from: o, recorded: recorded, book: o.book})
@@ -209,6 +192,25 @@ func (o *owner) tell(now time.Time, effects core.Effects) {
 		}
 		o.gate.note(effects, before)
 	}
+}
+
+// survey says whether events lead to messages and whether they are recorded, and counts
+// the asks that scheduling has not come to.
+func (o *owner) survey(effects core.Effects) (told, recorded bool) {
+	recorded = o.recordsAll
+	untried := o.untried.Load()
+	for _, event := range effects {
+		told = told || kindOf(event) != noMessage
+		recorded = recorded || isAlwaysRecorded(event)
+		switch event.(type) {
+		case core.AskAdded:
+			untried++
+		case core.Placed:
+			untried--
+		}
+	}
+	o.untried.Store(max(0, untried))
+	return told, recorded
 }
 
 // release removes all applications and nodes, so that the resource manager hears

@@ -18,8 +18,9 @@ var ErrNotAnswering = errors.New("partition does not answer")
 // current view unless the owner is held up.
 const snapshotWait = replyLatest
 
-// A Snapshot is a partition for readers that do not wait for it.
-type Snapshot struct {
+// A Snapshot is a partition for readers that do not wait for it. It is an alias, so
+// that packages that read schedulers may declare the same type.
+type Snapshot = struct {
 	View *core.View
 	// Age is how long ago the view was made if the owner was too busy to make
 	// another; zero if the view is current.

@@ -178,7 +178,7 @@ func (s *Scheduler) start(r *registration, name string, config core.Config) *own
 	o.gate = s.newGate(r, name, &options)
 	o.partition = core.NewPartition(options, config)
 	if s.config.Archive != nil {
-		o.book = s.config.Archive.Open(name, s.kinds)
+		o.book = s.config.Archive.Open(name)
 	}
 	if o.recordsAll {
 		r.outbox.put(o.beginning(time.Now(), config))

@@ -34,10 +34,11 @@ var (
 // each with partitions of its own. Many schedulers may live in one process; they
 // share nothing. All methods may be called from any goroutine.
 type Scheduler struct {
-	config Config
-	kinds  *resources.Kinds // of all partitions
-	meter  meter
-	limits events.Config // of events, as they were at the beginning
+	config  Config
+	kinds   *resources.Kinds // of all partitions
+	amounts sharedAmounts
+	meter   meter
+	limits  events.Config // of events, as they were at the beginning
 
 	// mu is held for look-ups and changes of what is below, never while anything
 	// is called that waits or that belongs to a caller.
@@ -142,6 +143,7 @@ func (s *Scheduler) conversion(id string) (*conversion, error) {
 		partitions: r.partitions,
 		fallback:   r.fallback,
 		kinds:      s.kinds,
+		amounts:    &s.amounts,
 		now:        time.Now(),
 	}, nil
 }

@@ -30,10 +30,11 @@ const (
 // since. As long as nothing happens the last view is current, and is had without the
 // owner.
 type viewBroker struct {
-	mu      sync.Mutex
-	waiting map[*readRequest]struct{}
-	last    *core.View // never written again; nil if there is none yet
-	made    time.Time  // when last was made
+	mu        sync.Mutex
+	waiting   map[*readRequest]struct{} // for a view
+	questions map[*readRequest]struct{}
+	last      *core.View // never written again; nil if there is none yet
+	made      time.Time  // when last was made
 
 	current  atomic.Bool  // nothing has happened since last
 	readCost atomic.Int64 // nanoseconds that replies took since
@@ -52,13 +53,19 @@ type readRequest struct {
 	view     *core.View    // the answer, without a question
 }
 
-func newViewBroker() *viewBroker { return &viewBroker{waiting: map[*readRequest]struct{}{}} }
+func newViewBroker() *viewBroker {
+	return &viewBroker{waiting: map[*readRequest]struct{}{}, questions: map[*readRequest]struct{}{}}
+}
 
 // add has a reader wait.
 func (b *viewBroker) add(r *readRequest) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.waiting[r] = struct{}{}
+	if r.question == nil {
+		b.waiting[r] = struct{}{}
+	} else {
+		b.questions[r] = struct{}{}
+	}
 }
 
 // withdraw is called for a reader that waits no longer, so that nothing of it is left.
@@ -66,6 +73,7 @@ func (b *viewBroker) withdraw(r *readRequest) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.waiting, r)
+	delete(b.questions, r)
 }
 
 // latest is the last view and when it was made; nil if there is none yet.
@@ -104,7 +112,7 @@ func (b *viewBroker) due() time.Time {
 	return b.changed.Add(pause)
 }
 
-// next is when the owner is to serve readers, and whether any wait.
+// next is when the owner is to make a view, and whether one is waited for.
 func (b *viewBroker) next() (at time.Time, waits bool) {
 	b.mu.Lock()
 	waits = len(b.waiting) > 0
@@ -114,19 +122,40 @@ func (b *viewBroker) next() (at time.Time, waits bool) {
 
 // serve answers the readers that wait for no more than the messages that are
 // handled: questions at once, views unless it is too soon for one.
-func (b *viewBroker) serve(p *core.Partition, handled uint64) {
-	questions, views := b.ready(handled)
-	for _, r := range questions {
+func (b *viewBroker) serve(now time.Time, p *core.Partition, handled uint64) {
+	for _, r := range b.ready(handled) {
 		r.question(p)
 		close(r.served)
 	}
-	if !views || !b.refresh(p) {
+	if _, waits := b.next(); waits && (b.current.Load() || !now.Before(b.due())) {
+		b.show(p, handled)
+	}
+}
+
+// ready takes the questions that may be asked.
+func (b *viewBroker) ready(handled uint64) (questions []*readRequest) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for r := range b.questions {
+		if r.after <= handled {
+			questions = append(questions, r)
+			delete(b.questions, r)
+		}
+	}
+	return questions
+}
+
+// show gives a current view to the readers that wait for no more than the messages that
+// are handled, if there are any. Those that come while it is made get it too.
+func (b *viewBroker) show(p *core.Partition, handled uint64) {
+	if !b.isWanted(handled) {
 		return
 	}
+	b.refresh(p)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for r := range b.waiting {
-		if r.question == nil && r.after <= handled {
+		if r.after <= handled {
 			r.view = b.last
 			close(r.served)
 			delete(b.waiting, r)
@@ -134,34 +163,24 @@ func (b *viewBroker) serve(p *core.Partition, handled uint64) {
 	}
 }
 
-// ready takes the questions that may be asked and says whether views are waited for.
-func (b *viewBroker) ready(handled uint64) (questions []*readRequest, views bool) {
+func (b *viewBroker) isWanted(handled uint64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for r := range b.waiting {
-		switch {
-		case r.after > handled:
-		case r.question == nil:
-			views = true
-		default:
-			questions = append(questions, r)
-			delete(b.waiting, r)
+		if r.after <= handled {
+			return true
 		}
 	}
-	return questions, views
+	return false
 }
 
-// refresh makes a view if there is no current one. It reports false if it is too soon
-// for that.
-func (b *viewBroker) refresh(p *core.Partition) bool {
+// refresh makes a view if there is no current one.
+func (b *viewBroker) refresh(p *core.Partition) {
 	if b.current.Load() {
-		return true
-	}
-	began := time.Now()
-	if began.Before(b.due()) {
-		return false
+		return
 	}
 	b.readCost.Store(0)
+	began := time.Now()
 	view := p.View()
 	made := time.Now()
 	b.cost = made.Sub(began)
@@ -169,5 +188,4 @@ func (b *viewBroker) refresh(p *core.Partition) bool {
 	b.last, b.made = view, made
 	b.mu.Unlock()
 	b.current.Store(true)
-	return true
 }

@@ -59,17 +59,17 @@ func TestReadersShareAView(t *testing.T) {
 	assert.Assert(t, b.currentView() == nil)
 	first, second := request(b, 0), request(b, 3)
 	b.changed, b.cost = time.Now(), time.Hour
-	b.serve(p, 3)
+	b.serve(time.Now(), p, 3)
 	assert.Assert(t, !isServed(first) && !isServed(second))
 	b.cost = 0
-	b.serve(p, 3)
+	b.serve(time.Now(), p, 3)
 	assert.Assert(t, isServed(first) && isServed(second))
 	assert.Assert(t, first.view != nil && first.view == second.view)
 	assert.Equal(t, len(b.waiting), 0)
 
 	b.cost = time.Hour
 	third, later := request(b, 3), request(b, 4)
-	b.serve(p, 3)
+	b.serve(time.Now(), p, 3)
 	assert.Assert(t, isServed(third) && third.view == first.view)
 	assert.Assert(t, !isServed(later))
 	assert.Assert(t, b.currentView() == first.view)
@@ -77,7 +77,7 @@ func TestReadersShareAView(t *testing.T) {
 	assert.Assert(t, b.currentView() == nil)
 	last, _ := b.latest()
 	assert.Assert(t, last == first.view)
-	b.serve(p, 4)
+	b.serve(time.Now(), p, 4)
 	assert.Assert(t, !isServed(later))
 }
 
@@ -86,12 +86,12 @@ func TestAViewStaysAsItIs(t *testing.T) {
 	p := emptyPartition()
 	b := newViewBroker()
 	first := request(b, 0)
-	b.serve(p, 0)
+	b.serve(time.Now(), p, 0)
 	b.changes()
 	p.Apply(time.Unix(0, 0), core.AddNode{ID: "node-1"})
 	b.cost = 0
 	second := request(b, 0)
-	b.serve(p, 0)
+	b.serve(time.Now(), p, 0)
 	assert.Equal(t, len(first.view.Nodes), 0)
 	assert.Equal(t, len(second.view.Nodes), 1)
 }
@@ -121,6 +121,6 @@ func TestAReaderGoesAway(t *testing.T) {
 	b.withdraw(r)
 	_, waits = b.next()
 	assert.Assert(t, !waits)
-	b.serve(emptyPartition(), 0)
+	b.serve(time.Now(), emptyPartition(), 0)
 	assert.Assert(t, !isServed(r))
 }

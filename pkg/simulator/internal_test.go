@@ -56,7 +56,7 @@ func TestIntegralHasRoom(t *testing.T) {
 	assert.Equal(t, integral{}.mean(0), int64(0))
 }
 
-func TestAgendaIsOrdered(t *testing.T) {
+func TestEventsAreOrdered(t *testing.T) {
 	var a eventQueue
 	var seen []int
 	for i, at := range []time.Duration{5, 3, 5, 1, 3} {

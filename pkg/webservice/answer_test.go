@@ -64,9 +64,9 @@ func TestEntityTag(t *testing.T) {
 	}
 	assert.Equal(t, ask(h, http.MethodGet, path, "If-None-Match", `"other"`).Code, http.StatusOK)
 
-	changed := *world.views[world.names[0]]
+	changed := *world.Views[world.Names[0]]
 	changed.Nodes = changed.Nodes[:1]
-	world.views[world.names[0]] = &changed
+	world.Views[world.Names[0]] = &changed
 	assert.Equal(t, ask(h, http.MethodGet, path, "If-None-Match", tag).Code, http.StatusOK)
 	assert.Equal(t, ask(h, http.MethodGet, "/ws/v1/partition/none/nodes", "If-None-Match", "*").Code, http.StatusNotFound)
 }

@@ -15,12 +15,13 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/fixture"
 )
 
 // waiting is a partition with so many applications, and so many asks of each.
 func waiting(t testing.TB, applications, each int, chance *rand.Rand) *world {
 	t.Helper()
-	w := &world{kinds: new(resources.Kinds), names: []string{"default"}}
+	w := &world{&fixture.World{Kinds: new(resources.Kinds), Names: []string{"default"}}}
 	view := &core.View{Root: &core.QueueView{Path: "root"}}
 	for i := range applications {
 		app := &core.ApplicationView{
@@ -29,7 +30,7 @@ func waiting(t testing.TB, applications, each int, chance *rand.Rand) *world {
 		}
 		for j := range each {
 			ask := core.AskView{Allocation: &core.Allocation{
-				Key: core.AllocationKey(fmt.Sprintf("ask-%05d-%06d", i, j)), Application: app.ID, Amounts: w.amounts(t, 1000, 1<<30, 1),
+				Key: core.AllocationKey(fmt.Sprintf("ask-%05d-%06d", i, j)), Application: app.ID, Amounts: w.Amounts(t, 1000, 1<<30, 1),
 				Priority: int32(chance.IntN(4)), Created: start.Add(time.Duration(chance.IntN(each)) * time.Second),
 				Tags: map[string]string{"kubernetes.io/meta/namespace": "default"},
 			}, Waiting: &core.Waiting{Reason: core.Reason(chance.IntN(3))}}
@@ -42,7 +43,7 @@ func waiting(t testing.TB, applications, each int, chance *rand.Rand) *world {
 		}
 		view.Applications = append(view.Applications, app)
 	}
-	w.views = map[string]*core.View{"default": view}
+	w.Views = map[string]*core.View{"default": view}
 	return w
 }
 
@@ -106,7 +107,7 @@ func TestPagesOfAsks(t *testing.T) {
 func BenchmarkAsks(b *testing.B) {
 	for _, c := range []struct{ applications, each int }{{1, 100_000}, {1000, 100}, {100_000, 1}} {
 		w := waiting(b, c.applications, c.each, rand.New(rand.NewPCG(1, 1)))
-		s, err := New(Config{Views: w, Kinds: w.kinds})
+		s, err := New(Config{Views: w, Kinds: w.Kinds})
 		assert.NilError(b, err)
 		for _, query := range []string{"limit=100", "limit=100&offset=50000", "limit=100&node=node-1"} {
 			b.Run(fmt.Sprintf("applications=%d/%s", c.applications, query), func(b *testing.B) {

@@ -12,25 +12,26 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/fixture"
 )
 
 // crowd is a partition of many nodes, each with as many allocations.
 func crowd(t testing.TB, nodes, each int) *world {
 	t.Helper()
-	w := &world{kinds: new(resources.Kinds), names: []string{"default"}}
+	w := &world{&fixture.World{Kinds: new(resources.Kinds), Names: []string{"default"}}}
 	view := &core.View{Root: &core.QueueView{Path: "root"}}
 	for i := range nodes {
 		n := &core.NodeView{
-			ID: core.NodeID(fmt.Sprintf("node-%05d", i)), Schedulable: true, Capacity: w.amounts(t, 64000, 256<<30, 110),
+			ID: core.NodeID(fmt.Sprintf("node-%05d", i)), Schedulable: true, Capacity: w.Amounts(t, 64000, 256<<30, 110),
 			Attributes: map[string]string{"si.io/hostname": fmt.Sprintf("node-%05d", i), "si.io/rackname": "/rack-default"},
-			Allocated:  w.amounts(t, 20000, 20<<30, 20), Available: w.amounts(t, 44000, 236<<30, 90),
+			Allocated:  w.Amounts(t, 20000, 20<<30, 20), Available: w.Amounts(t, 44000, 236<<30, 90),
 		}
 		for j := range each {
 			number := uint32(i*each+j) * 2654435761
 			created := start.Add(time.Duration(number) * time.Microsecond)
 			n.Allocations = append(n.Allocations, &core.Allocation{
 				Key:         core.AllocationKey(fmt.Sprintf("%08x-%04x-%04x-9ae3-%08x%04x", i*each+j, number>>7&0xffff, number>>3&0xffff, number*31, number>>9&0xffff)),
-				Application: core.ApplicationID(fmt.Sprintf("app-%04d", number%1000)), Node: n.ID, Amounts: w.amounts(t, 1000, 1<<30, 1),
+				Application: core.ApplicationID(fmt.Sprintf("app-%04d", number%1000)), Node: n.ID, Amounts: w.Amounts(t, 1000, 1<<30, 1),
 				Created: created, Placed: created.Add(time.Duration(number % 1e9)),
 				Tags: map[string]string{
 					"kubernetes.io/meta/namespace": "default", "kubernetes.io/meta/podName": fmt.Sprintf("filler-5b4d5bff7f-%05x", number%99991),
@@ -40,7 +41,7 @@ func crowd(t testing.TB, nodes, each int) *world {
 		}
 		view.Nodes = append(view.Nodes, n)
 	}
-	w.views = map[string]*core.View{"default": view}
+	w.Views = map[string]*core.View{"default": view}
 	return w
 }
 
@@ -60,7 +61,7 @@ func (d *discard) Write(p []byte) (int, error) {
 // BenchmarkNodes answers with 5,000 nodes of 20 allocations each.
 func BenchmarkNodes(b *testing.B) {
 	w := crowd(b, 5000, 20)
-	s, err := New(Config{Views: w, Kinds: w.kinds})
+	s, err := New(Config{Views: w, Kinds: w.Kinds})
 	assert.NilError(b, err)
 	for _, c := range []struct{ name, query, accept string }{
 		{"plain", "", ""}, {"gzip", "", "gzip"}, {"page", "?limit=100&offset=2500", "gzip"}, {"fields", "?fields=nodeID,available", "gzip"},

@@ -258,10 +258,10 @@ func TestSiblings(t *testing.T) {
 // TestEncodingMakesNoGarbage: what an allocation costs is its bytes.
 func TestEncodingMakesNoGarbage(t *testing.T) {
 	w := crowd(t, 1, 20)
-	all := w.views["default"].Nodes[0].Allocations
+	all := w.Views["default"].Nodes[0].Allocations
 	var out bytes.Buffer
 	out.Grow(1 << 20)
-	e := newEncoder(w.kinds, &out)
+	e := newEncoder(w.Kinds, &out)
 	one := new(allocationJSON)
 	write := func() {
 		for _, a := range all {

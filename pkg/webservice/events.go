@@ -29,7 +29,7 @@ type eventPageJSON struct {
 	InstanceUUID string
 	LowestID     uint64
 	HighestID    uint64
-	EventRecords []eventJSON
+	EventRecords *[]eventJSON
 }
 
 // eventJSON is an event. The enumerations are numbers, as in the interface.
@@ -90,10 +90,11 @@ func (s *Service) eventBatch(r *http.Request) (any, error) {
 	page := history.Query(start, min(count, eventsMax))
 	out := &eventPageJSON{InstanceUUID: page.Instance, LowestID: page.Lowest, HighestID: page.Highest}
 	if page.Entries != nil {
-		out.EventRecords = make([]eventJSON, len(page.Entries))
+		records := make([]eventJSON, len(page.Entries))
 		for i, entry := range page.Entries {
-			out.EventRecords[i] = eventOf(entry)
+			records[i] = eventOf(entry)
 		}
+		out.EventRecords = &records
 	}
 	return one(r, out)
 }

@@ -14,24 +14,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 )
 
-// happened is a history with three events, of which the last was said twice.
-func happened(t testing.TB) *events.History {
-	t.Helper()
-	h, err := events.NewHistory("instance-1", events.Config{StreamsPerClientMax: 1})
-	assert.NilError(t, err)
-	h.Publish([]*si.EventRecord{
-		{Type: si.EventRecord_NODE, ObjectID: "node-1", EventChangeType: si.EventRecord_ADD, TimestampNano: start.UnixNano()},
-		{
-			Type: si.EventRecord_APP, ObjectID: "filler-app", ReferenceID: "filler-1", EventChangeType: si.EventRecord_ADD,
-			EventChangeDetail: si.EventRecord_APP_ALLOC, TimestampNano: start.UnixNano() + 1,
-			Resource: &si.Resource{Resources: map[string]*si.Quantity{"vcore": {Value: 1000}}},
-		},
-		{Type: si.EventRecord_REQUEST, ObjectID: "agent-1", Message: "no room", TimestampNano: start.UnixNano() + 2},
-		{Type: si.EventRecord_REQUEST, ObjectID: "agent-1", Message: "no room", TimestampNano: start.UnixNano() + 3},
-	})
-	return h
-}
-
 // TestEventPages asks for pages that are there, and for those that are not.
 func TestEventPages(t *testing.T) {
 	s := newWorld(t).service(t)

@@ -11,53 +11,23 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/fixture"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// goldens are one request for each endpoint.
-var goldens = []struct{ file, path string }{
-	{"clusters", "/ws/v1/clusters"},
-	{"partitions", "/ws/v1/partitions"},
-	{"history-apps", "/ws/v1/history/apps?limit=3"},
-	{"history-containers", "/ws/v1/history/containers?limit=3"},
-	{"node-utilizations", "/ws/v1/scheduler/node-utilizations"},
-	{"healthcheck", "/ws/v1/scheduler/healthcheck"},
-	{"placementrules", "/ws/v1/partition/default/placementrules"},
-	{"queues", "/ws/v1/partition/default/queues"},
-	{"queue", "/ws/v1/partition/default/queue/root.sys"},
-	{"queue-subtree", "/ws/v1/partition/default/queue/root.sys?subtree"},
-	{"nodes", "/ws/v1/partition/default/nodes"},
-	{"node", "/ws/v1/partition/default/node/node-2"},
-	{"applications", "/ws/v1/partition/default/applications/active"},
-	{"applications-completed", "/ws/v1/partition/default/applications/completed"},
-	{"applications-rejected", "/ws/v1/partition/default/applications/rejected"},
-	{"queue-applications", "/ws/v1/partition/default/queue/root.low/applications"},
-	{"application", "/ws/v1/partition/default/application/agents-app"},
-	{"asks", "/ws/v1/partition/default/asks"},
-	{"preemptions", "/ws/v1/partition/default/preemptions"},
-	{"events", "/ws/v1/events/batch?start=1"},
-	{"explain", "/ws/v1/partition/default/application/agents-app/allocation/agent-1/explain"},
-	{"explain-victim", "/ws/v1/partition/default/application/filler-app/allocation/filler-2/explain"},
-	{"explain-gone", "/ws/v1/partition/default/application/filler-app/allocation/filler-0/explain"},
-	{"users", "/ws/v1/partition/default/usage/users"},
-	{"user", "/ws/v1/partition/default/usage/user/anna"},
-	{"groups", "/ws/v1/partition/default/usage/groups"},
-	{"nodes-paged", "/ws/v1/partition/default/nodes?limit=1&offset=1&fields=nodeID,available"},
-	{"error", "/ws/v1/partition/none/nodes"},
-}
-
 // TestGolden shows every answer, one member a line.
 func TestGolden(t *testing.T) {
 	s := newWorld(t).service(t)
-	for _, g := range goldens {
-		t.Run(g.file, func(t *testing.T) {
-			w := ask(s.Handler(), http.MethodGet, g.path)
+	for _, g := range fixture.Answers {
+		t.Run(g.File, func(t *testing.T) {
+			w := ask(s.Handler(), http.MethodGet, g.Path)
 			assert.Equal(t, w.Header().Get("Content-Type"), typeJSON)
 			var shown bytes.Buffer
 			assert.NilError(t, json.Indent(&shown, w.Body.Bytes(), "", "  "), w.Body)
 			shown.WriteString("\n")
-			golden.Assert(t, shown.String(), g.file+".json")
+			golden.Assert(t, shown.String(), g.File+".json")
 		})
 	}
 }
@@ -105,8 +75,8 @@ func TestEveryRouteIsShown(t *testing.T) {
 	}
 	for _, route := range s.routes() {
 		found := elsewhere[route.path]
-		for _, g := range goldens {
-			path, _, _ := strings.Cut(g.path, "?")
+		for _, g := range fixture.Answers {
+			path, _, _ := strings.Cut(g.Path, "?")
 			if _, ok := fit(route.path, path); ok {
 				found = true
 			}

@@ -69,17 +69,14 @@ func (s *Service) examine(ctx context.Context, partition string) requestView {
 	waiting, cancel := context.WithTimeout(ctx, healthWait)
 	defer cancel()
 	view, err := s.config.Views.View(waiting, partition)
-	if !errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || waiting.Err() == nil {
 		return requestView{partition: partition, view: view, err: err}
 	}
 	reading, stop := context.WithTimeout(ctx, lastViewWait)
 	defer stop()
-	last, err := s.config.Views.Snapshot(reading, partition)
-	out := requestView{partition: partition, view: last.View, age: last.Age, unanswered: max(healthWait, s.config.Views.Unanswered(partition))}
-	if out.view == nil && !errors.Is(err, context.DeadlineExceeded) {
-		out.err = err
-	}
-	return out
+	last, _ := s.config.Views.Snapshot(reading, partition) // there may be none yet
+	silent := max(healthWait, s.config.Views.Unanswered(partition))
+	return requestView{partition: partition, view: last.View, age: last.Age, unanswered: silent}
 }
 
 // unanswered is the partitions that do not answer.
@@ -100,8 +97,8 @@ func (s *Service) health(r *http.Request) (any, error) {
 	}
 	var seen []*snapshot
 	for _, v := range viewsOf(r) {
-		if v.view == nil && v.err == nil {
-			continue // it has not answered yet
+		if v.view == nil && v.unanswered > 0 {
+			continue // nothing is known of it yet
 		}
 		at, err := s.look(v)
 		if err == nil {

@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -18,7 +20,7 @@ import (
 func TestHealth(t *testing.T) {
 	w := newWorld(t)
 	h := w.service(t).Handler()
-	right := w.views[w.names[0]]
+	right := w.Views[w.Names[0]]
 	for _, c := range []struct {
 		check  int // that fails; also is another that must
 		also   int
@@ -26,16 +28,16 @@ func TestHealth(t *testing.T) {
 		damage func(v *core.View, n *core.NodeView, app *core.ApplicationView)
 	}{
 		{2, -1, "partition default has -1 of vcore", func(v *core.View, _ *core.NodeView, _ *core.ApplicationView) {
-			v.Used = w.amounts(t, -1, 0, 0)
+			v.Used = w.Amounts(t, -1, 0, 0)
 		}},
 		{3, 5, "node node-1 has -1 of pods", func(_ *core.View, n *core.NodeView, _ *core.ApplicationView) {
-			n.Occupied = w.amounts(t, 500, 768<<20, -1)
+			n.Occupied = w.Amounts(t, 500, 768<<20, -1)
 		}},
 		{4, -1, "partition default has memory=1", func(v *core.View, _ *core.NodeView, _ *core.ApplicationView) {
-			v.Capacity = w.amounts(t, 0, 1, 0)
+			v.Capacity = w.Amounts(t, 0, 1, 0)
 		}},
 		{5, -1, "node node-1 has memory=4294967296 pods=110 vcore=2500, the parts make memory=4294967296 pods=110 vcore=2501", func(_ *core.View, n *core.NodeView, _ *core.ApplicationView) {
-			n.Available = w.amounts(t, 1, 1280<<20, 106)
+			n.Available = w.Amounts(t, 1, 1280<<20, 106)
 		}},
 		{7, -1, "allocation filler-3 on node node-2 is of no application", func(_ *core.View, _ *core.NodeView, app *core.ApplicationView) {
 			app.Allocations = app.Allocations[:2]
@@ -48,7 +50,7 @@ func TestHealth(t *testing.T) {
 		c.damage(&view, &node, &app)
 		view.Nodes = []*core.NodeView{&node, right.Nodes[1]}
 		view.Applications = []*core.ApplicationView{right.Applications[0], &app}
-		w.views[w.names[0]] = &view
+		w.Views[w.Names[0]] = &view
 		code, answer := checked(t, h)
 		assert.Equal(t, code, http.StatusServiceUnavailable, c.says)
 		assert.Assert(t, !answer.Healthy)
@@ -57,7 +59,7 @@ func TestHealth(t *testing.T) {
 		}
 		assert.Assert(t, strings.Contains(answer.HealthChecks[c.check].DiagnosisMessage, c.says), answer.HealthChecks[c.check].DiagnosisMessage)
 
-		w.views[w.names[0]] = right
+		w.Views[w.Names[0]] = right
 		code, answer = checked(t, h)
 		assert.Equal(t, code, http.StatusOK)
 		assert.Assert(t, answer.Healthy)
@@ -138,16 +140,46 @@ func TestUsage(t *testing.T) {
 	app := func(id, queue string, vcore int64) *core.ApplicationView {
 		return &core.ApplicationView{
 			ID: core.ApplicationID(id), Queue: core.QueuePath(queue), User: "u", State: core.Running,
-			Used: w.amounts(t, vcore, 0, 0), Allocations: []*core.Allocation{{}},
+			Used: w.Amounts(t, vcore, 0, 0), Allocations: []*core.Allocation{{}},
 		}
 	}
-	at := &snapshot{kinds: w.kinds, View: &core.View{Root: &core.QueueView{Path: "root"}, Applications: []*core.ApplicationView{
+	at := &snapshot{kinds: w.Kinds, View: &core.View{Root: &core.QueueView{Path: "root"}, Applications: []*core.ApplicationView{
 		app("1", "root.a.c", 1), app("2", "root.a-b.x", 2), app("3", "root.a.d", 4), app("4", "root.a.c", 8),
 	}}}
-	got := encoded(at.users(), w.kinds)
+	got := encoded(at.users(), w.Kinds)
 	assert.Equal(t, got, `[{"userName":"u","queues":{"queuePath":"root","resourceUsage":{"vcore":15},"runningApplications":["2","1","4","3"],"children":[`+
 		`{"queuePath":"root.a-b","resourceUsage":{"vcore":2},"runningApplications":["2"],"children":[{"queuePath":"root.a-b.x","resourceUsage":{"vcore":2},"runningApplications":["2"]}]},`+
 		`{"queuePath":"root.a","resourceUsage":{"vcore":13},"runningApplications":["1","4","3"],"children":[`+
 		`{"queuePath":"root.a.c","resourceUsage":{"vcore":9},"runningApplications":["1","4"]},`+
 		`{"queuePath":"root.a.d","resourceUsage":{"vcore":4},"runningApplications":["3"]}]}]}}]`)
+}
+
+// TestHealthOfAPartitionThatDoesNotAnswer comes within a second, and says which one
+// it is and for how long; whether there has been a view of it or not.
+func TestHealthOfAPartitionThatDoesNotAnswer(t *testing.T) {
+	for _, seen := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.Names = append(w.Names, "[mycluster]other")
+			w.Hangs, w.Age = "[mycluster]other", 90*time.Second
+			if seen {
+				w.Views[w.Hangs] = w.Views[w.Names[0]]
+			}
+			h := w.service(t).Handler()
+			began := time.Now()
+			code, answer := checked(t, h)
+			assert.Assert(t, time.Since(began) < time.Second)
+			assert.Equal(t, code, http.StatusServiceUnavailable)
+			for i, one := range answer.HealthChecks {
+				assert.Equal(t, one.Succeeded, i != len(checks), one.Name)
+			}
+			assert.Equal(t, answer.HealthChecks[len(checks)].DiagnosisMessage, "partition [mycluster]other has not answered for 1m30s")
+
+			w.Hangs, w.Views["[mycluster]other"] = "", w.Views[w.Names[0]]
+			began = time.Now()
+			code, _ = checked(t, h)
+			assert.Equal(t, code, http.StatusOK)
+			assert.Equal(t, time.Since(began), time.Duration(0))
+		})
+	}
 }

@@ -110,6 +110,9 @@ func (at *snapshot) limits(l resources.Limits) quantities { return at.kinds.Limi
 func fieldsOf(t reflect.Type) []string {
 	var out []string
 	for i := range t.NumField() {
+		if !t.Field(i).IsExported() {
+			continue
+		}
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		if name == "" {
 			name = t.Field(i).Name

@@ -63,7 +63,7 @@ func TestArchiveAndViewAreOfTwoMoments(t *testing.T) {
 
 	w := newWorld(t)
 	s := w.service(t)
-	apps := w.views[w.names[0]].Applications
+	apps := w.Views[w.Names[0]].Applications
 	i := slices.IndexFunc(apps, func(a *core.ApplicationView) bool { return a.ID == "done-app" })
 	apps[i].State = core.Completing // the archive knows that it has completed
 	partition := answered(t, s.Handler(), "/ws/v1/partitions?fields=applications").([]any)[0].(jsonObject)
@@ -104,8 +104,8 @@ func TestDumpTellsOfOthers(t *testing.T) {
 	failure = errors.ErrUnsupported
 	assert.DeepEqual(t, diagnostics(), jsonObject{"empty": noDiagnostics})
 
-	w.names = append(w.names, "[other]default")
-	w.views["[other]default"] = w.views[w.names[0]]
+	w.Names = append(w.Names, "[other]default")
+	w.Views["[other]default"] = w.Views[w.Names[0]]
 	said, failure = `{"a":1}`, nil
 	assert.DeepEqual(t, diagnostics(), jsonObject{"mycluster": jsonObject{"a": 1.0}, "other": jsonObject{"a": 1.0}})
 
@@ -117,4 +117,21 @@ func TestDumpTellsOfOthers(t *testing.T) {
 	defer stream.Close()
 	streams := answered(t, s.DebugHandler(), "/debug/fullstatedump").(jsonObject)["eventStreams"]
 	assert.DeepEqual(t, streams, []any{jsonObject{"Name": "host-1", "CreatedAt": float64(start.UnixNano())}})
+}
+
+// TestForeignAllocationsOfUnknownNodes are counted in the partition, and the dump
+// lists them by key.
+func TestForeignAllocationsOfUnknownNodes(t *testing.T) {
+	w := newWorld(t)
+	w.Views[w.Names[0]].ForeignUnknownNode = []*core.Allocation{
+		{Key: "proxy-9", Node: "node-9", Origin: core.Foreign}, {Key: "kubelet-9", Node: "node-9", Origin: core.Static},
+	}
+	s := w.service(t)
+	partition := answered(t, s.Handler(), "/ws/v1/partitions").([]any)[0].(jsonObject)
+	assert.Equal(t, partition["foreignUnknownNode"], 2.0)
+	nodes := answered(t, s.DebugHandler(), "/debug/fullstatedump").(jsonObject)["nodes"].([]any)[0].(jsonObject)
+	assert.DeepEqual(t, nodes["foreignUnknownNode"], []any{
+		jsonObject{"allocationKey": "kubelet-9", "nodeId": "node-9", "priority": "0"},
+		jsonObject{"allocationKey": "proxy-9", "nodeId": "node-9", "priority": "0", "preemptable": true},
+	})
 }

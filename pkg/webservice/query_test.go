@@ -82,7 +82,7 @@ func TestFilters(t *testing.T) {
 		{nodes, "schedulable=true", "node-1"},
 		{nodes, "schedulable=false", "node-2"},
 		{nodes, "reserved=true", "node-1"},
-		{nodes, "leaving=false&node=*", "node-2"},
+		{nodes, "evicting=false&node=*", "node-2"},
 		{nodes, "schedulable=yes", "400 Parameter schedulable is \"yes\": true or false is needed"},
 		{nodes, "node=", "400 Parameter node is empty"},
 		{applications, "status=", "agents-app filler-app"},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/fixture"
 )
 
 func TestPaths(t *testing.T) {
@@ -97,9 +98,9 @@ func TestErrors(t *testing.T) {
 // TestNamesInPaths finds names however often they were escaped.
 func TestNamesInPaths(t *testing.T) {
 	world := newWorld(t)
-	world.names = []string{"[a]default", "[mycluster]default", "bare"}
-	world.views["[a]default"] = &core.View{Root: &core.QueueView{Path: "root"}}
-	world.views["bare"] = &core.View{Root: &core.QueueView{Path: "root", Queues: []*core.QueueView{{Path: "root.a/b@c%"}}}}
+	world.Names = []string{"[a]default", "[mycluster]default", "bare"}
+	world.Views["[a]default"] = &core.View{Root: &core.QueueView{Path: "root"}}
+	world.Views["bare"] = &core.View{Root: &core.QueueView{Path: "root", Queues: []*core.QueueView{{Path: "root.a/b@c%"}}}}
 	h := world.service(t).Handler()
 	for path, status := range map[string]int{
 		"/ws/v1/partition/%5Bmycluster%5Ddefault/node/node-1": 200,
@@ -117,10 +118,10 @@ func TestNamesInPaths(t *testing.T) {
 // between its name and its view.
 func TestViewsThatFail(t *testing.T) {
 	world := newWorld(t)
-	world.names = append(world.names, "[mycluster]other")
+	world.Names = append(world.Names, "[mycluster]other")
 	h := world.service(t).Handler()
 	assert.Equal(t, ask(h, "GET", "/ws/v1/partition/other/nodes").Code, 503)
-	world.fail = errors.New("scheduler is stopped")
+	world.Fail = errors.New("scheduler is stopped")
 	for _, path := range []string{"/ws/v1/clusters", "/ws/v1/partitions", "/ws/v1/scheduler/healthcheck", "/ws/v1/partition/default/nodes"} {
 		w := ask(h, "GET", path)
 		assert.Equal(t, w.Code, 503, path)
@@ -130,20 +131,20 @@ func TestViewsThatFail(t *testing.T) {
 
 // TestEmptyCluster answers every endpoint where there is nothing at all.
 func TestEmptyCluster(t *testing.T) {
-	bare, err := New(Config{Views: &world{}, Kinds: new(resources.Kinds)})
+	bare, err := New(Config{Views: &world{new(fixture.World)}, Kinds: new(resources.Kinds)})
 	assert.NilError(t, err)
-	empty := &world{names: []string{"default"}, views: map[string]*core.View{"default": {Root: &core.QueueView{Path: "root"}}}}
+	empty := &world{&fixture.World{Names: []string{"default"}, Views: map[string]*core.View{"default": {Root: &core.QueueView{Path: "root"}}}}}
 	young, err := New(Config{Views: empty, Kinds: new(resources.Kinds)})
 	assert.NilError(t, err)
-	for _, g := range goldens {
-		w := ask(bare.Handler(), "GET", g.path)
-		if strings.Contains(g.path, "/partition/") || strings.Contains(g.path, "/events/") {
-			assert.Equal(t, w.Code, 404, g.path)
+	for _, g := range fixture.Answers {
+		w := ask(bare.Handler(), "GET", g.Path)
+		if strings.Contains(g.Path, "/partition/") || strings.Contains(g.Path, "/events/") {
+			assert.Equal(t, w.Code, 404, g.Path)
 		} else {
-			assert.Equal(t, w.Code, 200, g.path)
+			assert.Equal(t, w.Code, 200, g.Path)
 		}
-		w = ask(young.Handler(), "GET", g.path)
-		assert.Assert(t, w.Code == 200 || w.Code == 404, "%s %s", g.path, w.Body)
+		w = ask(young.Handler(), "GET", g.Path)
+		assert.Assert(t, w.Code == 200 || w.Code == 404, "%s %s", g.Path, w.Body)
 		if w.Code == 200 && w.Header().Get("X-Total-Count") != "" {
 			assert.Equal(t, w.Body.String()[:1], "[")
 		}

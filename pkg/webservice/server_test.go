@@ -149,7 +149,7 @@ func TestStop(t *testing.T) {
 	for _, patient := range []bool{true, false} {
 		w := newWorld(t)
 		views := &slow{w, make(chan struct{}), make(chan struct{})}
-		service, err := New(Config{Views: views, Kinds: w.kinds})
+		service, err := New(Config{Views: views, Kinds: w.Kinds})
 		assert.NilError(t, err)
 		s, err := NewServer(ServerConfig{Address: "127.0.0.1:0"}, service)
 		assert.NilError(t, err)

@@ -11,35 +11,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/config"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
-
-// crowded is a service over a real partition: two nodes with fillers, and little
-// room.
-func crowded(t testing.TB) *Service {
-	t.Helper()
-	w := newWorld(t)
-	document, err := config.Load(configText, w.kinds)
-	assert.NilError(t, err)
-	p := core.NewPartition(core.Options{Kinds: w.kinds, Partition: "[mycluster]default"}, document.Partitions[0])
-	for i := 1; i <= 2; i++ {
-		p.Apply(start, core.AddNode{ID: core.NodeID(fmt.Sprintf("node-%d", i)), Capacity: w.amounts(t, 2000, 4<<30, 110)})
-	}
-	p.Apply(start, core.AddApplication{ID: "filler-app", Queue: "root.low"})
-	p.Apply(start, core.AddApplication{ID: "agents-app", Queue: "root.sys.agents"})
-	for i := 1; i <= 3; i++ {
-		p.Apply(start, core.AddAllocation{Allocation: &core.Allocation{
-			Key: core.AllocationKey(fmt.Sprintf("filler-%d", i)), Application: "filler-app", Created: start, Amounts: w.amounts(t, 1000, 0, 1), Priority: int32(i - 10),
-		}})
-	}
-	for more := true; more; {
-		_, more = p.Schedule(start)
-	}
-	w.views["[mycluster]default"] = p.View()
-	return w.service(t)
-}
 
 func post(h http.Handler, path, body string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
@@ -71,7 +43,7 @@ func TestWhatIfConfiguration(t *testing.T) {
 	lowered, err := json.Marshal(strings.ReplaceAll(configText, "max: {vcore: 4, memory: 0}", "max: {vcore: 2}"))
 	assert.NilError(t, err)
 	w := post(s.Handler(), whatIfPath, fmt.Sprintf(`{"config": %s}`, lowered))
-	assert.Equal(t, w.Body.String(), `{"asks":[],"victims":[],"others":[],"beyond":[{"queueName":"root.low","by":{"vcore":1000}}]}`)
+	assert.Equal(t, w.Body.String(), `{"asks":[],"victims":[],"others":[],"overUse":[{"queueName":"root.low","by":{"vcore":1000}}]}`)
 }
 
 // TestBadQuestions are answered with what is wrong and where.
@@ -86,7 +58,7 @@ func TestBadQuestions(t *testing.T) {
 		{`{"asks": [{"allocationKey": "k", "count": 1001}]}`, "asks[0]: count is 1001, and a question has from 1 to 1000 asks"},
 		{`{"asks": [{"allocationKey": "k", "count": -1}]}`, "asks[0]: count is -1, and a question has from 1 to 1000 asks"},
 		{`{"asks": [{"allocationKey": "k", "resource": {"tpu": 1}}]}`, `asks[0]: no node or queue has any "tpu"`},
-		{`{"asks": [{"allocationKey": "k", "resource": {"vcore": -1}}]}`, "asks[0]: vcore is -1, which nobody can ask for"},
+		{`{"asks": [{"allocationKey": "k", "resource": {"vcore": -1}}]}`, "asks[0]: vcore is -1, which is no amount"},
 		{`{"config": "partitions: [{name: other, queues: [{name: root}]}]"}`, `config: there is no partition "default" in it`},
 	} {
 		w := post(s.Handler(), whatIfPath, c.body)

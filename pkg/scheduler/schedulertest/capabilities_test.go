@@ -16,6 +16,7 @@ import (
 func TestTheTypeOfTheResourceManager(t *testing.T) {
 	with := func(*scheduler.PredicatesWithArgs) error { return nil }
 	victims := func(*scheduler.SelectVictimsArgs) ([]string, error) { return nil, nil }
+	several := func(*scheduler.PredicatesOnNodesArgs) []error { return nil }
 	for _, c := range []struct {
 		options                                Options
 		nominations, budgets, simulates, picks bool
@@ -27,12 +28,18 @@ func TestTheTypeOfTheResourceManager(t *testing.T) {
 		{Options{SelectVictims: victims}, true, true, false, true},
 		{Options{SelectVictims: victims, Simulates: true}, true, true, true, true},
 	} {
-		callback := newRecorder(nil, c.options).callback()
-		_, nominations := callback.(scheduler.NominationCallback)
-		_, budgets := callback.(scheduler.DisruptionBudgeter)
-		_, simulates := callback.(scheduler.PredicateSimulator)
-		_, picks := callback.(scheduler.VictimSelector)
-		assert.DeepEqual(t, []bool{nominations, budgets, simulates, picks}, []bool{c.nominations, c.budgets, c.simulates, c.picks})
+		for _, onNodes := range []func(*scheduler.PredicatesOnNodesArgs) []error{nil, several} {
+			c.options.PredicatesOnNodes = onNodes
+			callback := newRecorder(nil, c.options).callback()
+			_, nominations := callback.(scheduler.NominationCallback)
+			_, budgets := callback.(scheduler.DisruptionBudgeter)
+			_, simulates := callback.(scheduler.PredicateSimulator)
+			_, picks := callback.(scheduler.VictimSelector)
+			assert.DeepEqual(t, []bool{nominations, budgets, simulates, picks}, []bool{c.nominations, c.budgets, c.simulates, c.picks})
+			_, classes := callback.(scheduler.PredicateClassifier)
+			_, asked := callback.(scheduler.NodesPredicates)
+			assert.DeepEqual(t, []bool{classes, asked}, []bool{!c.options.Plain, onNodes != nil && !c.options.Plain})
+		}
 	}
 }
 

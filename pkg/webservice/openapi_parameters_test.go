@@ -1,0 +1,153 @@
+package webservice
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/contract"
+)
+
+// An asker sends requests to the operations of a service, with the examples of the
+// document for whatever the path and the body need.
+type asker struct {
+	*contract.Document
+	handler http.Handler
+}
+
+// ask sends one request and says what was asked for.
+func (a asker) ask(op contract.Operation, query string) (target string, w *httptest.ResponseRecorder) {
+	var parts map[string]string
+	if strings.HasSuffix(op.Path, "/queue/{queue}") {
+		parts = map[string]string{"queue": "root.sys"} // which has others below
+	}
+	target = a.Target(op, parts) + "?" + query
+	body := strings.NewReader("")
+	if op.Method == http.MethodPost {
+		body = strings.NewReader("{}")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if strings.HasSuffix(op.Path, "/stream") {
+		cancel() // it would go on
+	}
+	defer cancel()
+	r := httptest.NewRequestWithContext(ctx, op.Method, target, body)
+	r.Header.Set("Accept", "application/json")
+	w = httptest.NewRecorder()
+	a.handler.ServeHTTP(w, r)
+	return target, w
+}
+
+// ours are the operations whose parameters are read here and not in net/http.
+func (a asker) ours() []contract.Operation {
+	return slices.DeleteFunc(a.Operations(), func(op contract.Operation) bool {
+		return strings.HasPrefix(op.Path, "/debug/") || op.Path == "/ws/v1/metrics"
+	})
+}
+
+// TestOpenAPIHasEveryParameter gives every operation every parameter that any has,
+// twice. One that it knows is refused or makes a difference; any other does not.
+func TestOpenAPIHasEveryParameter(t *testing.T) {
+	a := asker{agreed(t), newWorld(t).service(t).both()}
+	names := parametersRead(t)
+	for _, op := range a.ours() {
+		for name := range a.Parameters(op, "query") {
+			assert.Assert(t, names[name], "nothing reads %s", name)
+		}
+	}
+	for _, op := range a.ours() {
+		_, plain := a.ask(op, "")
+		said := a.Parameters(op, "query")
+		for name := range names {
+			target, w := a.ask(op, name+"=x&"+name+"=y")
+			known := w.Code == http.StatusBadRequest || w.Body.String() != plain.Body.String()
+			if strings.HasPrefix(fmt.Sprint(plain.Code), "3") {
+				known = w.Code != plain.Code
+			}
+			assert.Check(t, known == (said[name] != nil), "%s: known %v, in the document %v", target, known, said[name] != nil)
+		}
+	}
+}
+
+// queryReaders are the functions that look at the query themselves.
+var queryReaders = []string{"describe", "number", "parametersOf", "queue", "redirect", "subjectOf", "wanted", "withoutStatus"}
+
+// parametersRead finds the names of all parameters in the source of this package.
+// The query is read in a few functions, to which the names are given.
+func parametersRead(t *testing.T) map[string]bool {
+	t.Helper()
+	names, readers := map[string]bool{}, map[string]bool{}
+	files, err := os.ReadDir(".")
+	assert.NilError(t, err)
+	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), ".go") || strings.HasSuffix(file.Name(), "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file.Name(), nil, parser.SkipObjectResolution)
+		assert.NilError(t, err)
+		for _, declared := range parsed.Decls {
+			if f, ok := declared.(*ast.FuncDecl); ok {
+				ast.Inspect(f, func(n ast.Node) bool {
+					if readsQuery(n) {
+						readers[f.Name.Name] = true
+					}
+					if name := parameterNamed(n); name != "" {
+						names[name] = true
+					}
+					return true
+				})
+			}
+		}
+	}
+	assert.DeepEqual(t, slices.Sorted(maps.Keys(readers)), queryReaders)
+	return names
+}
+
+func readsQuery(n ast.Node) bool {
+	selector, ok := n.(*ast.SelectorExpr)
+	return ok && slices.Contains([]string{"Query", "RawQuery", "FormValue", "ParseForm", "RequestURI", "ParseQuery"}, selector.Sel.Name) &&
+		fmt.Sprint(selector.X) != "history" // which is no request
+}
+
+// parameterNamed is the name of a parameter that a part of the source has.
+func parameterNamed(n ast.Node) string {
+	var text ast.Expr
+	switch n := n.(type) {
+	case *ast.KeyValueExpr: // filter{name: "x"}
+		if fmt.Sprint(n.Key) == "name" {
+			text = n.Value
+		}
+	case *ast.CallExpr:
+		name := fmt.Sprint(n.Fun)
+		if selector, ok := n.Fun.(*ast.SelectorExpr); ok {
+			name = selector.Sel.Name
+		}
+		if index, ok := n.Fun.(*ast.IndexExpr); ok {
+			name = fmt.Sprint(index.X)
+		}
+		if slices.Contains([]string{"one", "texts", "truth", "number", "Has"}, name) {
+			for _, argument := range n.Args {
+				if _, ok := argument.(*ast.BasicLit); ok && text == nil {
+					text = argument
+				}
+			}
+		}
+	}
+	if literal, ok := text.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+		name, _ := strconv.Unquote(literal.Value)
+		return name
+	}
+	return ""
+}
