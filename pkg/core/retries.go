@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -130,7 +131,7 @@ func (s *retries) nodeChanged(n *node) {
 			known, of = true, c.priority
 		}
 		return victims && c.amounts.FitsIn(freed.Plus(n.roomFor(c.rootPriority)))
-	}, n.lowestPriority())
+	}, s.leastToTake(n.lowestPriority()))
 }
 
 // freeable is what evictions can free on a node for asks of a priority, and whether
@@ -152,8 +153,8 @@ func (s *retries) freeable(n *node, priority int32) (freed resources.Amounts, vi
 func (s *retries) taken(r *request) {
 	n := r.node
 	s.filter(func(c *class) bool {
-		return s.mayTake(c.priority, r.Priority) && c.amounts.FitsIn(n.roomFor(c.rootPriority).Plus(r.Amounts))
-	}, r.Priority)
+		return c.amounts.FitsIn(n.roomFor(c.rootPriority).Plus(r.Amounts))
+	}, s.leastToTake(r.Priority))
 }
 
 // filter lets those of the listed classes be tried again that something helps, which
@@ -187,8 +188,17 @@ func (s *retries) purge() {
 	})
 }
 
-// lowestPriority is the priority that asks need at least to be helped by a change of a
-// node.
+// leastToTake is the least priority with which an ask may take the place of an
+// allocation.
+func (s *retries) leastToTake(allocation int32) int32 {
+	if s.preemption.Priority == EqualToo || allocation == math.MaxInt32 || allocation == PriorityNone {
+		return allocation
+	}
+	return allocation + 1
+}
+
+// lowestPriority is the lowest priority of an allocation on a node, or none if any ask
+// may be helped by a change there.
 func (n *node) lowestPriority() int32 {
 	if !n.releasing.IsZero() || n.weakest.is == nil {
 		return PriorityNone
