@@ -14,8 +14,9 @@ const planNamesMax = 200_000
 
 // plans are the last plans of a partition.
 //
-//	open holds those whose ask waits, and victims the last one that evicts each
-//	names = the sum over all that are kept
+//	open    = the plans with an ask that waits
+//	victims = for each victim the last plan that evicts it
+//	names   = the sum over all that are kept
 type plans struct {
 	kept    ring[*plan]
 	open    map[core.AllocationKey]*plan // by ask

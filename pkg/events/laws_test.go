@@ -2,6 +2,7 @@ package events_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -133,6 +134,7 @@ type past struct {
 	books  *books
 	replay *replay
 	lines  []string // every record
+	again  bool     // it was compared with views before
 }
 
 func (p *past) command() core.Command {
@@ -242,7 +244,9 @@ func (p *past) step(c core.Command, effects core.Effects) {
 		}
 		p.lines = append(p.lines, line(r))
 	}
-	p.compare()
+	if !p.again {
+		p.compare()
+	}
 }
 
 func (p *past) compare() {
@@ -251,14 +255,20 @@ func (p *past) compare() {
 	for _, pair := range []struct{ got, want map[string]string }{
 		{got.runs, want.runs}, {got.serves, want.serves}, {got.asks, want.asks}, {got.apps, want.apps},
 	} {
-		assert.DeepEqual(p.t, pair.got, pair.want)
+		if !maps.Equal(pair.got, pair.want) {
+			assert.DeepEqual(p.t, pair.got, pair.want)
+		}
 	}
 	assert.DeepEqual(p.t, got.nodes, want.nodes)
-	assert.DeepEqual(p.t, p.replay.shown(), shownBy(view))
+	if got, want := p.replay.shown(), shownBy(view); !slices.Equal(got, want) {
+		assert.DeepEqual(p.t, got, want)
+	}
 }
 
-func newPast(t *testing.T, c chance) *past {
-	p := &past{chance: c, books: newBooks(), replay: newReplay()}
+func newPast(t *testing.T, c chance) *past { return beginPast(&past{chance: c}, t) }
+
+func beginPast(p *past, t *testing.T) *past {
+	p.books, p.replay = newBooks(), newReplay()
 	config := p.config()
 	p.world = newWorld(t, config)
 	p.step(nil, core.Effects{&core.Reconfigured{After: config.Root}})
@@ -288,7 +298,8 @@ func (p *past) live(steps int) {
 // evict ends an allocation that is to be ended.
 func (p *past) evict() {
 	for _, n := range p.partition.View().Nodes {
-		for _, e := range n.Evictions {
+		if len(n.Evictions) > 0 {
+			e := n.Evictions[0]
 			app := core.ApplicationID("") // of a foreign one
 			if a := p.replay.running[e.Key]; a != nil {
 				app = a.Application
@@ -305,10 +316,10 @@ func (p *past) evict() {
 func TestRecordsAndEventsAreComplete(t *testing.T) {
 	var all strings.Builder
 	met := map[string]int{}
-	for seed := range uint64(120) {
+	for seed := range uint64(100) {
 		p := newPast(t, rand.New(rand.NewPCG(seed, 1)))
 		p.live(150)
-		again := newPast(t, rand.New(rand.NewPCG(seed, 1)))
+		again := beginPast(&past{chance: rand.New(rand.NewPCG(seed, 1)), again: true}, t)
 		again.live(150)
 		assert.DeepEqual(t, p.lines, again.lines)
 		all.WriteString(strings.Join(p.lines, "\n"))

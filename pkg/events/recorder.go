@@ -20,8 +20,9 @@ type Step struct {
 
 // A Recorder turns the steps of one partition into event records. An event says
 // all that its records say, with one exception: a root queue without a max of its
-// own has what the nodes have, so that a node changes its max. Whether that is so
-// is all that a Recorder remembers. It must be shown every step, in order.
+// own has what the nodes have, so that a node changes its max. Whether that is so is
+// all that a Recorder remembers of a partition. It must be shown every step, in
+// order.
 //
 // A Recorder belongs to one goroutine. It changes nothing of a step, and keeps
 // only strings and amounts of it.

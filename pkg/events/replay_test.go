@@ -29,8 +29,15 @@ type replay struct {
 
 // eventTypes is every event that a partition can have.
 var eventTypes = []core.Event{
-	core.AskAdded{}, core.AskResized{}, &core.AskEnded{}, core.Placed{}, core.Adopted{}, &core.Resized{}, &core.Ended{},
-	&core.EvictionRequested{}, &core.AllocationRejected{}, core.ForeignAdded{}, core.ForeignRemoved{},
+	core.AskAdded{},
+	core.AskResized{},
+	&core.AskEnded{},
+	core.Placed{},
+	core.Adopted{},
+	&core.Resized{}, &core.Ended{},
+	&core.EvictionRequested{}, &core.AllocationRejected{},
+	core.ForeignAdded{},
+	core.ForeignRemoved{},
 	&core.Reserved{}, &core.Unreserved{}, &core.Nominated{}, &core.NominationEnded{}, &core.PreemptionPlanned{},
 	&core.Unschedulable{}, &core.AskReport{}, &core.ApplicationReport{}, &core.QueueReport{},
 	&core.ApplicationAccepted{}, &core.ApplicationRejected{}, &core.ApplicationChanged{}, &core.ApplicationGone{},

@@ -189,9 +189,9 @@ func TestWaitingReads(t *testing.T) {
 }
 
 // Many writers, readers that wait, readers that look, and changes of the
-// configuration at once: every stream that lasts gives every entry once. That
-// nobody is left behind is checked by the bubble.
-func TestEverybodyAtOnce(t *testing.T) {
+// configuration at once: every stream that lasts gives every entry once. The
+// end of the bubble finds goroutines that are left.
+func TestAllAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const rounds, writers, readers = 400, 3, 8
 		config := events.Config{Capacity: rounds * writers, Window: -1}

@@ -126,7 +126,8 @@ func BenchmarkScrape(b *testing.B) {
 // batch is a step with events of every sort that is counted.
 func batch() core.Effects {
 	return core.Effects{
-		core.Placed{}, &core.Ended{}, &core.AllocationRejected{}, &core.ApplicationAccepted{}, &core.ApplicationRejected{},
+		core.Placed{},
+		&core.Ended{}, &core.AllocationRejected{}, &core.ApplicationAccepted{}, &core.ApplicationRejected{},
 		&core.ApplicationChanged{State: core.Completed}, &core.NodeAdded{}, &core.NodeRejected{}, &core.Unschedulable{},
 		&core.EvictionRequested{Allocation: new(core.Allocation)}, &core.Nominated{}, &core.NominationEnded{Waits: true},
 		&core.Reconfigured{},

@@ -127,7 +127,11 @@ func populated(t testing.TB) *metrics.Metrics {
 	m.Count("[rm]default", core.Effects{
 		&core.NodeAdded{}, &core.NodeAdded{}, &core.NodeRejected{}, &core.ApplicationAccepted{}, &core.ApplicationRejected{},
 		&core.ApplicationChanged{State: core.Accepted}, &core.ApplicationChanged{State: core.Running}, &core.ApplicationChanged{State: core.Running},
-		core.AskAdded{}, core.Placed{}, core.Placed{}, core.Adopted{}, &core.AllocationRejected{},
+		core.AskAdded{},
+		core.Placed{},
+		core.Placed{},
+		core.Adopted{},
+		&core.AllocationRejected{},
 		&core.EvictionRequested{Allocation: &core.Allocation{}},
 		&core.EvictionRequested{Allocation: &core.Allocation{Origin: core.Static}},
 		&core.Ended{Cause: core.CauseReleased}, &core.Ended{Cause: core.CausePreempted},

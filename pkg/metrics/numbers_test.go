@@ -61,8 +61,15 @@ func TestEveryCountHasACounter(t *testing.T) {
 func TestEveryEventIsKnown(t *testing.T) {
 	a := new(core.Allocation)
 	for _, event := range []core.Event{
-		core.AskAdded{}, core.AskResized{}, &core.AskEnded{}, core.Placed{}, core.Adopted{}, &core.Resized{}, &core.Ended{},
-		&core.EvictionRequested{Allocation: a}, &core.AllocationRejected{}, core.ForeignAdded{}, core.ForeignRemoved{},
+		core.AskAdded{},
+		core.AskResized{},
+		&core.AskEnded{},
+		core.Placed{},
+		core.Adopted{},
+		&core.Resized{}, &core.Ended{},
+		&core.EvictionRequested{Allocation: a}, &core.AllocationRejected{},
+		core.ForeignAdded{},
+		core.ForeignRemoved{},
 		&core.Reserved{}, &core.Unreserved{}, &core.Nominated{}, &core.NominationEnded{}, &core.PreemptionPlanned{},
 		&core.Unschedulable{}, &core.AskReport{}, &core.ApplicationReport{}, &core.QueueReport{},
 		&core.ApplicationAccepted{}, &core.ApplicationRejected{}, &core.ApplicationChanged{}, &core.ApplicationGone{},

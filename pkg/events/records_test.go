@@ -1,0 +1,111 @@
+package events_test
+
+import (
+	"testing"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// The records of an event are the same without a recorder, but for the max of the
+// root. Events that a resource manager hears of by a record only, have one record.
+func TestRecordsOfOneEvent(t *testing.T) {
+	a := &core.Allocation{Key: "a1", Application: "app", Node: "n1", Amounts: amounts(4, 0)}
+	w := newWorld(t, tree())
+	root := tree(leaf("a")).Root
+	for _, c := range []struct {
+		event  core.Event
+		notice bool
+	}{
+		{core.AskAdded{Allocation: a}, false},
+		{core.AskResized{Allocation: a}, false},
+		{&core.AskEnded{Allocation: a}, false},
+		{core.Placed{Allocation: a}, false},
+		{core.Adopted{Allocation: a}, false},
+		{&core.Resized{Allocation: a}, false},
+		{&core.Ended{Allocation: a}, false},
+		{&core.EvictionRequested{Allocation: a}, true},
+		{&core.AllocationRejected{Key: "a1"}, false},
+		{core.ForeignAdded{Allocation: a}, true},
+		{core.ForeignRemoved{Allocation: a}, true},
+		{&core.Reserved{Allocation: a, Node: "n1"}, true},
+		{&core.Unreserved{Allocation: a, Node: "n1"}, true},
+		{&core.Nominated{Allocation: a, Node: "n1", Reason: "r"}, true},
+		{&core.NominationEnded{Allocation: a, Node: "n1", Reason: "r"}, true},
+		{&core.PreemptionPlanned{Key: "a1"}, false},
+		{&core.Unschedulable{Allocation: a}, false},
+		{&core.AskReport{Allocation: a}, true},
+		{&core.ApplicationReport{ID: "app"}, true},
+		{&core.QueueReport{Queue: "root.a"}, true},
+		{&core.ApplicationAccepted{ID: "app"}, false},
+		{&core.ApplicationRejected{ID: "app"}, false},
+		{&core.ApplicationChanged{ID: "app", State: core.Running}, false},
+		{&core.ApplicationGone{ID: "app"}, false},
+		{&core.NodeAdded{ID: "n1"}, true},
+		{&core.NodeRejected{ID: "n1"}, false},
+		{&core.NodeResized{ID: "n1"}, true},
+		{&core.NodeAttributes{ID: "n1"}, false},
+		{&core.NodeSchedulable{ID: "n1"}, true},
+		{&core.NodeRemoved{ID: "n1"}, true},
+		{&core.Reconfigured{After: root, Total: amounts(4, 0)}, false},
+	} {
+		records := events.Records(w.kinds, w.now, c.event)
+		limited := *w
+		limited.recorder = events.NewRecorder(w.kinds)
+		assert.Equal(t, lines(records), limited.record(c.event), "%T", c.event)
+		notice := events.Notice(w.kinds, w.now, c.event)
+		assert.Equal(t, notice != nil, c.notice, "%T", c.event)
+		if notice != nil {
+			assert.Equal(t, line(notice)+"\n", lines(records), "%T", c.event)
+			assert.Equal(t, notice.TimestampNano, w.now.UnixNano())
+		}
+	}
+}
+
+// The records are appended to what is given, and a placement costs one piece
+// of memory: both records of it.
+func TestAPlacementIsOnePieceOfMemory(t *testing.T) {
+	w := working(t)
+	placed := events.Step{Now: w.now, Effects: core.Effects{core.Placed{Allocation: &core.Allocation{
+		Key: "a1", Application: "app", Node: "n1", Amounts: amounts(4, 0),
+	}}}}
+	var records []*si.EventRecord
+	assert.Equal(t, testing.AllocsPerRun(100, func() { records = w.recorder.Record(records[:0], placed) }), 1.0)
+	records = w.recorder.Record(records, placed)
+	assert.Equal(t, len(records), 4)
+	assert.Equal(t, testing.AllocsPerRun(100, func() { w.recorder.Skip(placed) }), 0.0)
+}
+
+// Asks that share their amounts share the message of them, however many others
+// come between. What is not shared is right all the same.
+func TestEqualAsksShareTheirResource(t *testing.T) {
+	w := working(t)
+	sizes := make([]resources.Amounts, 1500)
+	for i := range sizes {
+		sizes[i] = amounts(int64(i%1000+1), 0)
+	}
+	asked := func(a resources.Amounts) *si.Resource {
+		event := core.AskAdded{Allocation: &core.Allocation{Key: "k", Application: "app", Amounts: a}}
+		records := w.recorder.Record(nil, events.Step{Now: w.now, Effects: core.Effects{event}})
+		assert.Equal(t, records[0].Resource.Resources[resources.VCore].Value, a[0])
+		return records[0].Resource
+	}
+	seen := make([]*si.Resource, 600)
+	for range 3 {
+		for i := range seen {
+			message := asked(sizes[i])
+			assert.Assert(t, seen[i] == nil || seen[i] == message)
+			seen[i] = message
+		}
+	}
+	assert.Assert(t, asked(sizes[7]) == asked(amounts(8, 0)), "alike, one after the other")
+	for _, a := range sizes { // more than are remembered
+		asked(a)
+	}
+	first := asked(sizes[0])
+	assert.Assert(t, first == asked(sizes[0]))
+}
