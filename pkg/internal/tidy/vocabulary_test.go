@@ -2,8 +2,6 @@ package tidy
 
 import (
 	"maps"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -52,24 +50,6 @@ func TestWordsAllowed(t *testing.T) {
 		"pkg/resources/picture.go": "package resources\n",
 	})
 	assert.Equal(t, check(t, files), "")
-}
-
-// TestNotYetIsNeeded keeps the list of paths that wait as short as it can be: each
-// still has a word of the lists.
-func TestNotYetIsNeeded(t *testing.T) {
-	patterns := notYet
-	notYet = nil
-	defer func() { notYet = patterns }()
-	problems, err := Check(os.DirFS("../../.."))
-	assert.NilError(t, err)
-	for _, pattern := range patterns {
-		needed := slices.ContainsFunc(problems, func(p Problem) bool {
-			return covers(pattern, p.Path) && (p.Rule == "words of the field" || p.Rule == "no internal identifiers")
-		})
-		if !needed {
-			t.Errorf("%s is clean: take it off the list notYet", pattern)
-		}
-	}
 }
 
 func TestPartsOf(t *testing.T) {
