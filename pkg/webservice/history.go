@@ -1,8 +1,9 @@
 package webservice
 
 import (
-	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"net/http"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 )
 
 // The counts are texts: that is how clients know them.

@@ -92,15 +92,7 @@ func (s *Server) Start() error {
 	if err != nil {
 		return err
 	}
-	offers := []offer{{s.config.Address, s.service.rest}}
-	switch s.config.DebugAddress {
-	case "":
-	case s.config.Address:
-		offers[0].handler = s.service.both()
-	default:
-		offers = append(offers, offer{s.config.DebugAddress, s.service.debug})
-	}
-	for _, o := range offers {
+	for _, o := range s.offers() {
 		listener, err := net.Listen("tcp", o.address)
 		if err != nil {
 			for _, open := range s.listeners {
@@ -125,6 +117,19 @@ func (s *Server) Start() error {
 type offer struct {
 	address string
 	handler *router
+}
+
+// offers is what is served at each address, beginning with Address.
+func (s *Server) offers() []offer {
+	rest := offer{s.config.Address, s.service.rest}
+	switch s.config.DebugAddress {
+	case "":
+		return []offer{rest}
+	case s.config.Address:
+		return []offer{{s.config.Address, s.service.both()}}
+	default:
+		return []offer{rest, {s.config.DebugAddress, s.service.debug}}
+	}
 }
 
 func (s *Server) tls() (*tls.Config, error) {
@@ -240,3 +245,6 @@ func (s *Service) both() *router {
 	out.page = s.config.Dashboard
 	return out
 }
+
+// Handler is what the server offers at Address, for servers of other kinds.
+func (s *Server) Handler() http.Handler { return s.guard(s.offers()[0].handler) }
