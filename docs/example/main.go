@@ -45,7 +45,7 @@ func main() {
 		{AllocationKey: "web-1", ApplicationID: "shop", ResourcePerAlloc: vcore(500)},
 	}}))
 	<-rm.placed
-	check(s.Stop(context.Background()))
+	check(s.StopContext(context.Background()))
 }
 
 func vcore(milli int64) *si.Resource {

@@ -147,7 +147,8 @@ type leafClass struct {
 	atClass int // the place in the list of the class
 
 	active   bool // room may be made; otherwise that came to nothing, or is not wanted
-	atActive int  // the place in the list of the leaf while it is active
+	listed   bool // and too many groups to mark them: the leaf lists the class
+	atActive int  // the place in that list
 	queued   bool // in the retry queue
 	last     []PreemptionAttempt
 }

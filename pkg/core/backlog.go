@@ -165,6 +165,13 @@ func (b *backlog) newGroup(app *application, c *class) *askGroup {
 		app.classes = map[*class]*askGroup{}
 	}
 	app.classes[c] = g
+	if leaf.active && !leaf.listed && len(leaf.groups) > markedMax {
+		b.list(leaf)
+		for _, marked := range leaf.groups {
+			b.settleGroup(marked)
+			b.changes.application(marked.application, 0)
+		}
+	}
 	return g
 }
 
@@ -193,17 +200,23 @@ func (b *backlog) dropLeafClass(leaf *leafClass) {
 	leaf.leaf = nil
 }
 
+// markedMax is how many groups of a class in a leaf are marked one by one while room
+// may be made for them. A class with more is listed with the leaf, and a search
+// compares it with what else it finds.
+const markedMax = 64
+
 // activate lets room be made for the asks of a class in a leaf.
 func (b *backlog) activate(leaf *leafClass) {
 	if leaf.active || leaf.leaf == nil {
 		return
 	}
-	q := leaf.leaf
 	b.learn()
-	leaf.active, leaf.atActive = true, len(q.active)
-	q.active = append(q.active, leaf)
+	leaf.active = true
 	leaf.class.passive--
-	b.changes.queue(q, 0)
+	if len(leaf.groups) > markedMax {
+		b.list(leaf)
+	}
+	b.mark(leaf)
 }
 
 // deactivate keeps room from being made for them, since that came to nothing.
@@ -211,14 +224,42 @@ func (b *backlog) deactivate(leaf *leafClass, last []PreemptionAttempt) {
 	if !leaf.active {
 		return
 	}
-	q := leaf.leaf
 	b.learn()
 	leaf.active, leaf.last = false, last
+	leaf.class.passive++
+	if leaf.listed {
+		b.unlist(leaf)
+		return
+	}
+	b.mark(leaf)
+}
+
+// list adds a class to those that a search of its leaf looks at one by one.
+func (b *backlog) list(leaf *leafClass) {
+	q := leaf.leaf
+	leaf.listed, leaf.atActive = true, len(q.active)
+	q.active = append(q.active, leaf)
+	b.changes.queue(q, 0)
+}
+
+func (b *backlog) unlist(leaf *leafClass) {
+	q := leaf.leaf
+	leaf.listed = false
 	moved := q.active[len(q.active)-1]
 	q.active[leaf.atActive], moved.atActive = moved, leaf.atActive
 	q.active = q.active[:len(q.active)-1]
-	leaf.class.passive++
 	b.changes.queue(q, 0)
+}
+
+// mark brings the marks of the groups of a class in a leaf up to date.
+func (b *backlog) mark(leaf *leafClass) {
+	if leaf.listed {
+		return
+	}
+	for _, g := range leaf.groups {
+		b.settleGroup(g)
+		b.changes.application(g.application, 0)
+	}
 }
 
 // learn notes that why asks wait may be another reason than before.
@@ -284,6 +325,7 @@ func (b *backlog) settleGroup(g *askGroup) {
 	if wanted {
 		place = groupPlace{first.Created, first.number}
 		own.top = c.priority
+		own.attempts = g.leaf.active && !g.leaf.listed
 		all := least{true, c.amounts}
 		switch {
 		case c.nominated:
@@ -294,7 +336,8 @@ func (b *backlog) settleGroup(g *askGroup) {
 			own.open = all
 		}
 	}
-	changed := g.own.top != own.top || g.own.open.any != own.open.any || g.own.closed.any != own.closed.any || g.own.untried != own.untried
+	changed := g.own.top != own.top || g.own.open.any != own.open.any || g.own.closed.any != own.closed.any ||
+		g.own.untried != own.untried || g.own.attempts != own.attempts
 	g.application.queued.Settle(g, wanted, place != g.place, changed, func() { g.own, g.place = own, place })
 }
 

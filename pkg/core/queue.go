@@ -37,7 +37,7 @@ type queue struct {
 	headroom resources.Limits // scratch of searches
 
 	classes map[*class]*leafClass // of the asks that wait in a leaf
-	active  []*leafClass          // of them, those for which room may be made
+	active  []*leafClass          // of them, those with many groups for which room may be made
 	waiters []*request            // asks that are bound to a node and wait for quota here
 	hinted  resources.Amounts     // that the resource manager knows to wait for nodes
 

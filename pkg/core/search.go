@@ -144,17 +144,21 @@ func (s *search) inGroups(top *askGroup, headroom resources.Limits) *request {
 }
 
 // mayTry reports whether nothing is known that speaks against the first ask of a
-// group whose summary lets it pass.
+// group whose summary lets it pass, or room may be made for it.
 func (s *search) mayTry(g *askGroup) bool {
 	c := g.class
 	if s.only != nil {
 		return c.rootPriority > s.above && s.only.openTo(c.rootPriority) && s.only.hasRoom(c.amounts, c.rootPriority) &&
 			(!c.nominated || g.first().withoutRoom() == nil)
 	}
+	if g.own.attempts {
+		return true
+	}
 	return (!c.closed || s.rooms.fit(c)) && (!c.nominated || g.first().withoutRoom() == nil)
 }
 
-// firstAttempt is the first ask in the order of a leaf that room may be made for.
+// firstAttempt is the first ask in the order of a leaf that room may be made for, of
+// the classes with too many groups to mark them.
 func (s *search) firstAttempt(q *queue) (first *request) {
 	for _, leaf := range q.active {
 		first = earlier(first, s.firstOf(leaf))

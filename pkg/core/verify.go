@@ -282,14 +282,16 @@ func (v *verifier) queue(q *queue) {
 			v.breaks("queue %s: lists a class of no asks", q.path)
 		}
 		if leaf.active {
-			active++
-			if !c.preempts || q.active[leaf.atActive] != leaf {
+			if leaf.listed {
+				active++
+			}
+			if !c.preempts || leaf.listed && q.active[leaf.atActive] != leaf {
 				v.breaks("queue %s: room may be made for %s, which is not wanted", q.path, v.p.kinds.Format(c.amounts))
 			}
 		}
 	}
 	if active != len(q.active) {
-		v.breaks("queue %s: %d classes are active and %d are listed", q.path, active, len(q.active))
+		v.breaks("queue %s: %d classes are to be listed and %d are", q.path, active, len(q.active))
 	}
 	sorted(v, "queues", &q.queues)
 	sorted(v, "applications", &q.apps)
