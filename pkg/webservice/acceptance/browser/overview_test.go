@@ -40,7 +40,7 @@ func TestOverview(t *testing.T) {
 	s.read(t, "partitions", &partitions)
 	facts := partitions[0]
 	drained := s.read(t, "partition/default/nodes?schedulable=false&limit=1", &[]struct{}{})
-	leaving := s.read(t, "partition/default/nodes?leaving=true&limit=1", &[]struct{}{})
+	evicting := s.read(t, "partition/default/nodes?evicting=true&limit=1", &[]struct{}{})
 	pending := s.read(t, "partition/default/asks?limit=1", &[]pod{})
 	for _, c := range []struct {
 		tile string
@@ -49,7 +49,7 @@ func TestOverview(t *testing.T) {
 	}{
 		{"Nodes", facts.TotalNodes, fmt.Sprintf("%d drained", drained)},
 		{"Applications", facts.Applications["total"], count(facts.Applications["Running"]) + " running"},
-		{"Allocations", facts.TotalContainers, fmt.Sprintf("leaving on %d nodes", leaving)},
+		{"Allocations", facts.TotalContainers, fmt.Sprintf("evicted on %d nodes", evicting)},
 		{"Pending", pending, ""},
 		{"Preempted", facts.Preempted.Victims, ""},
 	} {
@@ -57,7 +57,7 @@ func TestOverview(t *testing.T) {
 		assert.Equal(t, value, count(c.n), c.tile)
 		assert.Assert(t, strings.Contains(note, c.note), note)
 	}
-	assert.Assert(t, drained == len(teams.drained) && leaving > 0 && pending > 0)
+	assert.Assert(t, drained == len(teams.drained) && evicting > 0 && pending > 0)
 	health, _ := p.tile("Health")
 	assert.Equal(t, health, "healthy")
 	for kind, whole := range facts.Capacity.Capacity {

@@ -95,7 +95,7 @@ func somethingOn(t *testing.T, picture image.Image) {
 	}
 }
 
-// compressed is a picture with a palette of 256 colours, which nobody sees in a page,
+// compressed is a picture with a palette of 256 colours, which is not to be seen in a page,
 // as small as it gets.
 func compressed(t *testing.T, picture image.Image) []byte {
 	t.Helper()

@@ -118,7 +118,7 @@ func TestWhatIfWrong(t *testing.T) {
 	p.fill("How many", "-4")
 	assert.Equal(t, p.wrong("How many"), "A whole number from 1 to 1000.")
 	p.fill("How many", "1")
-	p.fill("Application", "nobody")
+	p.fill("Application", "none")
 	p.press(kb.Enter)
 	assert.Equal(t, p.wrong("Application"), "No application of that name is active.")
 	p.click("main button", "Clear")
