@@ -241,7 +241,7 @@ func TestVictim(t *testing.T) {
 func TestUnknownPod(t *testing.T) {
 	t.Parallel()
 	p := teams.on(t).serve(t).open(t, "#/applications/none/nothing%2F1", look{})
-	p.tolerate("404 (Not Found)")
+	p.allow("404 (Not Found)")
 	p.arrives("applications")
 	p.sees("main .state-empty", "neither waiting nor running")
 	p.click("main .state-empty a", "Its application")

@@ -30,7 +30,7 @@ func (p *page) tile(name string) (value, note string) {
 	return texts[0], texts[1]
 }
 
-// TestOverview: the numbers at a glance are those of REST.
+// TestOverview: the numbers are those of REST.
 func TestOverview(t *testing.T) {
 	t.Parallel()
 	s := teams.on(t).serve(t)
@@ -96,7 +96,7 @@ func TestUnhealthy(t *testing.T) {
 	s := teams.on(t).apart()
 	s.change(t, "general-100", func(n *core.NodeView) { n.Allocated = n.Allocated.Plus(n.Capacity) })
 	p := s.serve(t).open(t, "", look{})
-	p.tolerate("503 (Service Unavailable)")
+	p.allow("503 (Service Unavailable)")
 	p.arrives("overview")
 	health, note := p.tile("Health")
 	assert.Equal(t, health, "unhealthy")

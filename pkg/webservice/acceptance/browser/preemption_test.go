@@ -20,7 +20,7 @@ type plan struct {
 	}
 }
 
-// of is for whom the plan was made.
+// of is what the plan was made for.
 func (p plan) of() string {
 	if p.AllocationKey != "" {
 		return p.AllocationKey

@@ -19,7 +19,7 @@ type scene struct {
 }
 
 // scenes are all that is worth looking at. Each is looked at by the tests of what
-// everybody can use, and some are in the documents.
+// all people can use, and some are in the documents.
 var scenes = []scene{
 	{name: "overview", panel: "overview"},
 	{name: "queues", panel: "queues"},

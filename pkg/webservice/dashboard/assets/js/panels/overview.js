@@ -1,4 +1,4 @@
-// The cluster at a glance. What is seen here leads to where more is said.
+// The cluster in sums. What is seen here leads to where more is said.
 import { badge, bar, h, render, state, table } from '../dom.js';
 import * as format from '../format.js';
 import { countReasons } from '../parts/pending.js';
