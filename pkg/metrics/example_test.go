@@ -20,7 +20,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer func() { _ = s.Stop(context.Background()) }()
+	defer func() { _ = s.StopContext(context.Background()) }()
 
 	m := metrics.New()
 	m.Watch(s, s.Kinds())

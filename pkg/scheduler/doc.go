@@ -30,8 +30,8 @@
 //     An owner may wait for a callback, so they must not be called from within
 //     one, nor with a lock that one needs. They have a way out: a context, or
 //     Config.AnswerTimeout.
-//   - Snapshot waits for no callback. While a partition does not answer it is the last
-//     view, with its age, and Unanswered says for how long.
+//   - Snapshot waits for no callback once there is a view. While a partition does not
+//     answer it is the last one, with its age, and Unanswered says for how long.
 //   - Callbacks come one after the other, in the order in which things were
 //     decided. A callback that blocks holds up the callbacks behind it, questions about
 //     the nodes that they concern, and nothing else until the limit is reached.

@@ -125,17 +125,34 @@ func (g *predicateGate) wait(kind core.Question) time.Duration {
 // one after before.
 func (g *predicateGate) note(effects core.Effects, before uint64) {
 	number := before
+	var left []*core.NominationEnded // without a message of their own
 	for _, event := range effects {
 		if kindOf(event) == noMessage {
+			if e, ok := event.(*core.NominationEnded); ok {
+				left = append(left, e)
+			}
 			continue
 		}
 		number++
-		if node := touchedBy(event); node != "" {
-			g.last[node] = number
-			g.order = append(g.order, touch{node, number})
+		g.touch(touchedBy(event), number)
+		if placed, ok := event.(core.Placed); ok {
+			// That it is placed tells that it is not nominated any more, elsewhere too.
+			for _, e := range left {
+				if e.Key == placed.Key {
+					g.touch(e.Node, number)
+				}
+			}
 		}
 	}
 	g.trim()
+}
+
+func (g *predicateGate) touch(node core.NodeID, number uint64) {
+	if node == "" {
+		return
+	}
+	g.last[node] = number
+	g.order = append(g.order, touch{node, number})
 }
 
 // touchedBy is the node that the message of an event concerns, if there is one. Events

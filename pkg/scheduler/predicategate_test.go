@@ -45,13 +45,25 @@ func TestWhatIsNotToldTouchesNoNode(t *testing.T) {
 	effects := core.Effects{
 		core.ForeignAdded{Allocation: running("foreign", "node-1")},
 		&core.Ended{Allocation: running("victim", "node-2"), Cause: core.CausePreempted},
-		&core.NominationEnded{Allocation: running("pod-1", ""), Node: "node-3", Reason: "placed"},
-		core.Placed{Allocation: running("pod-1", "node-3")},
-		&core.NominationEnded{Allocation: running("pod-2", ""), Node: "node-4", Waits: true},
+		&core.NominationEnded{Allocation: running("pod-1", ""), Node: "node-3", Reason: "released"},
+		core.Placed{Allocation: running("pod-2", "node-4")},
 	}
 	g.note(effects, put(g.outbox, testOwner(), effects...))
-	assert.DeepEqual(t, g.last, map[core.NodeID]uint64{"node-3": 1, "node-4": 2})
-	assert.Equal(t, g.outbox.latest(), uint64(2))
+	assert.DeepEqual(t, g.last, map[core.NodeID]uint64{"node-4": 1})
+	assert.Equal(t, g.outbox.latest(), uint64(1))
+}
+
+// The end of a nomination is told with the placement elsewhere, or by itself where the ask
+// still waits. Questions about the node wait for that.
+func TestTheEndOfANominationTouchesItsNode(t *testing.T) {
+	g := newPredicateGate(newOutbox(meter{}), nil, zap.NewNop())
+	effects := core.Effects{
+		&core.NominationEnded{Allocation: running("pod-1", ""), Node: "node-1", Reason: "placed"},
+		&core.NominationEnded{Allocation: running("pod-2", ""), Node: "node-2", Waits: true},
+		core.Placed{Allocation: running("pod-1", "node-3")},
+	}
+	g.note(effects, put(g.outbox, testOwner(), effects...))
+	assert.DeepEqual(t, g.last, map[core.NodeID]uint64{"node-2": 1, "node-3": 2, "node-1": 2})
 }
 
 // severalNodes is a resource manager that answers for several nodes.

@@ -18,8 +18,8 @@ var ErrNotAnswering = errors.New("partition does not answer")
 // current view unless the owner is held up.
 const snapshotWait = replyLatest
 
-// A Snapshot is a partition for readers that do not wait for it. It is an alias, so
-// that packages that read schedulers may declare the same type.
+// A Snapshot is a partition for readers that do not wait for it. The type has no name of
+// its own, so that packages which read snapshots need not import this one.
 type Snapshot = struct {
 	View *core.View
 	// Age is how long ago the view was made if the owner was too busy to make
@@ -49,8 +49,8 @@ func (s *Scheduler) View(ctx context.Context, partition string) (*core.View, err
 // Snapshot is a partition as it is at some moment between the call and its return,
 // for readers that look on: unlike View it does not wait for what was sent before. If
 // the owner is too busy it is the last view, with its age: after a wait of 150
-// ms, or at once if the owner has not answered for some time already. The error
-// says that there is no view.
+// ms, or at once if the owner has not answered for some time already. Where there is no
+// view yet it waits for the first one until the context ends, and the error says so.
 func (s *Scheduler) Snapshot(ctx context.Context, partition string) (Snapshot, error) {
 	o, err := s.owner(partition)
 	if err != nil {
@@ -59,29 +59,27 @@ func (s *Scheduler) Snapshot(ctx context.Context, partition string) (Snapshot, e
 	if view := o.broker.currentView(); view != nil {
 		return Snapshot{View: view}, nil
 	}
-	if o.unanswered() > 0 {
-		return o.lastSnapshot()
+	last, made := o.broker.latest()
+	if last != nil && o.unanswered() > 0 {
+		return Snapshot{last, time.Since(made)}, nil
 	}
-	waits, cancel := context.WithTimeout(ctx, snapshotWait)
+	wait, cancel := ctx, context.CancelFunc(func() {})
+	if last != nil {
+		wait, cancel = context.WithTimeout(ctx, snapshotWait)
+	}
 	defer cancel()
 	r := new(readRequest)
-	switch err := o.await(waits, r); {
+	err = o.await(wait, r)
+	switch {
 	case err == nil:
 		return Snapshot{View: r.view}, nil
-	case errors.Is(err, ErrNotAnswering) && !errors.Is(ctx.Err(), context.Canceled):
-		return o.lastSnapshot()
-	default:
+	case !errors.Is(err, ErrNotAnswering) || errors.Is(ctx.Err(), context.Canceled):
 		return Snapshot{}, err
+	case last == nil:
+		return Snapshot{}, fmt.Errorf("there is no view yet: %w", err)
 	}
-}
-
-// lastSnapshot is the last view, with its age.
-func (o *owner) lastSnapshot() (Snapshot, error) {
-	view, made := o.broker.latest()
-	if view == nil {
-		return Snapshot{}, fmt.Errorf("partition %s: %w, and there is no view of it yet", o.name, ErrNotAnswering)
-	}
-	return Snapshot{view, time.Since(made)}, nil
+	last, made = o.broker.latest()
+	return Snapshot{last, time.Since(made)}, nil
 }
 
 // Unanswered is how long the owner of a partition has not answered: a callback does not
@@ -151,7 +149,7 @@ func (o *owner) await(ctx context.Context, r *readRequest) error {
 	case <-r.served:
 		return nil
 	case <-ctx.Done():
-		err = fmt.Errorf("partition %s: %w: %w", o.name, ErrNotAnswering, context.Cause(ctx))
+		err = fmt.Errorf("partition %s: %w: %w", o.name, ErrNotAnswering, ctx.Err())
 	case <-o.inbox.ending:
 		err = fmt.Errorf("partition %s: %w", o.name, ErrNoPartition)
 	case <-o.done:

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
@@ -77,21 +78,41 @@ func TestASnapshotOfABusyPartition(t *testing.T) {
 	})
 }
 
-// Where there never was a view, the error says so.
+// A scheduler is what the readers of other packages ask for.
+var _ interface {
+	View(ctx context.Context, partition string) (*core.View, error)
+	Snapshot(ctx context.Context, partition string) (struct {
+		View *core.View
+		Age  time.Duration
+	}, error)
+	Unanswered(partition string) time.Duration
+	ReportReadCost(partition string, took time.Duration)
+} = (*scheduler.Scheduler)(nil)
+
+// Where there is no view yet a snapshot waits for the first one until the context ends,
+// and the error says so.
 func TestNoSnapshotOfABusyPartition(t *testing.T) {
 	hanging(t, schedulertest.Options{}, func(t *testing.T, m *schedulertest.MockScheduler, letGo func()) {
 		assert.NilError(t, m.Send(asks(1)...))
 		synctest.Wait()
 		for range 2 {
-			_, err := m.Snapshot(t.Context(), partition)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			begin := time.Now()
+			_, err := m.Snapshot(ctx, partition)
+			assert.Equal(t, time.Since(begin), time.Second)
 			assert.ErrorIs(t, err, scheduler.ErrNotAnswering)
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
 			assert.ErrorContains(t, err, partition)
-			assert.ErrorContains(t, err, "no view of it yet")
+			assert.ErrorContains(t, err, "no view yet")
 		}
 		_, err := m.Snapshot(t.Context(), "nowhere")
 		assert.ErrorIs(t, err, scheduler.ErrNoPartition)
 		assert.Equal(t, m.Unanswered("nowhere"), time.Duration(0))
 		letGo()
+		first, err := m.Snapshot(t.Context(), partition)
+		assert.NilError(t, err)
+		assert.Equal(t, first.Age, time.Duration(0))
 	})
 }
 

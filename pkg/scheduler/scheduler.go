@@ -199,7 +199,7 @@ func (s *Scheduler) StopContext(ctx context.Context) error {
 	case <-s.ended: // at the same time
 		return nil
 	default:
-		return fmt.Errorf("stopping the scheduler: a callback has not returned: %w", context.Cause(ctx))
+		return fmt.Errorf("stopping the scheduler: a callback has not returned: %w", ctx.Err())
 	}
 }
 
