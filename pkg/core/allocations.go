@@ -266,6 +266,6 @@ func (p *Partition) bindFailed(r *request, message string) {
 	w.bindings++
 	w.aside = true
 	p.ask(r)
-	setTimer(&p.timers, r)
+	p.setTimer(r)
 	p.tell(AskAdded{r.Allocation})
 }

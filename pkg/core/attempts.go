@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -22,7 +21,6 @@ type attempts struct {
 	nominations *nominations
 	evictions   *evictions
 	retries     *retries
-	timers      *timers.Queue[due]
 	counts      *Preempted
 }
 
@@ -125,7 +123,7 @@ func (a *attempts) entitled(r *request, t preemptor.Trigger) bool {
 		return true
 	}
 	r.waiting().due.guarantee = at
-	setTimer(a.timers, r)
+	a.setTimer(r)
 	return false
 }
 
@@ -138,7 +136,7 @@ func (b *backlog) mayTake(ask, allocation int32) bool {
 // backOff keeps room from being made for one ask for a while.
 func (a *attempts) backOff(r *request, pause time.Duration) {
 	r.waiting().due.backOff = a.now.Add(pause)
-	setTimer(a.timers, r)
+	a.setTimer(r)
 	a.reclassify(r)
 }
 

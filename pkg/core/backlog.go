@@ -1,7 +1,10 @@
 package core
 
 import (
+	"time"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -12,6 +15,7 @@ import (
 //	closed holds the classes that are closed, and only those with asks
 type backlog struct {
 	ledger
+	timers   timers.Queue[due]
 	classes  classTable
 	closed   order.Tree[*class]
 	rooms    rooms
@@ -82,6 +86,9 @@ func (b *backlog) reclass(r *request, c *class) {
 		b.reserves.remove(before.rootPriority)
 		b.reserves.add(c.rootPriority)
 	}
+	if c.refused == nil && before.refused != nil && before.constraints == c.constraints {
+		c.refused = before.refused.clone()
+	}
 	b.release(before)
 	if ordered {
 		b.insert(r)
@@ -105,6 +112,8 @@ func (b *backlog) release(c *class) {
 	c.asks--
 	if c.asks == 0 {
 		b.openClass(c)
+		c.since = time.Time{}
+		b.timers.Cancel(&c.timer)
 		b.classes.release(c)
 	}
 }

@@ -192,7 +192,7 @@ func (p *Partition) refusedOnItsNode(r *request, err error) {
 	w.reason, w.detail = Infeasible, err.Error()
 	if r.Required != "" {
 		w.due.retry = p.now.Add(p.options.RetryMax)
-		setTimer(&p.timers, r)
+		p.setTimer(r)
 	}
 }
 
@@ -243,7 +243,7 @@ func (p *Partition) makeRoom(r *request, n *node, kept resources.Amounts) {
 	case preemptor.WaitsForReleasing:
 	case preemptor.TooYoung:
 		w.due.retry = plan.Again
-		setTimer(&p.timers, r)
+		p.setTimer(r)
 	default:
 		p.reportOnce(r, fmt.Sprintf("no room on required node %s: %s", n.id, w.detail))
 	}

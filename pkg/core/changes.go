@@ -45,6 +45,9 @@ func (c *changeSet) queue(q *queue, what queueChange) {
 		c.queues = append(c.queues, q)
 	}
 	q.change |= what | queueChanged
+	for ; q != nil; q = q.parent {
+		q.view = nil
+	}
 }
 
 // application records that what an application has or wants has changed, and so

@@ -2,8 +2,10 @@ package core
 
 import (
 	"encoding/binary"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -24,6 +26,7 @@ type class struct {
 	key          string
 
 	asks   int
+	idle   bool // among the classes that may have no asks
 	groups []*askGroup
 	leaves []*leafClass
 
@@ -34,6 +37,8 @@ type class struct {
 
 	refused  *refusals // by predicates; nil if there is none
 	reserved *request  // the ask that holds the reservation of this class, if one does
+	since    time.Time // when it first fitted no node, or one of its asks was placed last
+	timer    timers.Timer[due]
 
 	passive int  // leaves in which no room can be made for it
 	listed  bool // among the classes to be tried again when a node changes
@@ -101,19 +106,28 @@ func (t *classTable) of(like class) *class {
 	*c = like
 	c.key = string(t.scratch)
 	t.known[c.key] = c
-	t.idle = append(t.idle, c)
+	t.list(c)
 	return c
+}
+
+// list remembers a class that may have no asks.
+func (t *classTable) list(c *class) {
+	if !c.idle {
+		c.idle = true
+		t.idle = append(t.idle, c)
+	}
 }
 
 // release notes that a class has no ask any more. What was learnt of it is
 // forgotten.
 func (t *classTable) release(c *class) {
 	c.refused = nil
-	t.idle = append(t.idle, c)
+	t.list(c)
 	if len(t.idle) <= idleMax+len(t.known)/2 {
 		return
 	}
 	for _, c := range t.idle {
+		c.idle = false
 		if c.asks == 0 {
 			delete(t.known, c.key)
 		}

@@ -165,7 +165,7 @@ func (s *closedSystem) step(t *testing.T) bool {
 			}
 		}
 	}
-	assert.NilError(t, s.p.VerifyHunts())
+	assert.NilError(t, s.p.VerifyAttempts())
 	return true
 }
 

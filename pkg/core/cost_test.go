@@ -17,6 +17,7 @@ type perPlacement struct{ nodes, queues, applications, asks uint64 }
 
 func costOf(l load) perPlacement {
 	p := l.build(core.Options{}, core.Fair)
+	p.React() // puts the nodes in order
 	before := p.View().Work
 	run(p)
 	after := p.View().Work
@@ -152,7 +153,7 @@ func TestShapesAreForgotten(t *testing.T) {
 		}
 	}
 	assert.NilError(t, p.Verify())
-	assert.Assert(t, p.KnownShapes() < 1000, "%d shapes are remembered", p.KnownShapes())
+	assert.Assert(t, p.KnownClasses() < 1000, "%d shapes are remembered", p.KnownClasses())
 }
 
 // TestRefusalsDoNotHoldUpCommands: a batch ends when the resource manager has

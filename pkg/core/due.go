@@ -8,12 +8,14 @@ type due struct {
 	request     *request
 	application *application
 	queue       *queue
+	class       *class
 }
 
 type dueWhat uint8
 
 const (
 	dueAsk           dueWhat = iota // one of the moments of an ask has come
+	dueReservation                  // a class still fits no node: one of its asks reserves one
 	dueEviction                     // it should have ended
 	dueCompletion                   // an application completes
 	dueExcess                       // a queue gives back what it uses beyond its max

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
 // Tags with which a resource manager says more about an allocation than the
@@ -31,7 +30,6 @@ const (
 // have not ended.
 type evictions struct {
 	*backlog
-	timers  *timers.Queue[due]
 	counts  *Preempted
 	batched uint64 // the last batch that requested any
 }

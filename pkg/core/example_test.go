@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -34,8 +32,8 @@ func Example() {
 
 	effects, _ := p.Schedule(now)
 	for _, e := range effects {
-		if placed, ok := e.(*si.Allocation); ok {
-			fmt.Println(placed.AllocationKey, "runs on", placed.NodeID)
+		if placed, ok := e.(core.Placed); ok {
+			fmt.Println(placed.Key, "runs on", placed.Node)
 		}
 	}
 	for _, ask := range p.View().Applications[0].Asks {
@@ -69,8 +67,8 @@ func ExampleOptions_feasible() {
 	p.Apply(now, core.AddAllocation{Allocation: &core.Allocation{Key: "pod", Application: "app", Amounts: one, Created: now}})
 	effects, _ := p.Schedule(now)
 	for _, e := range effects {
-		if placed, ok := e.(*si.Allocation); ok {
-			fmt.Println(placed.AllocationKey, "runs on", placed.NodeID)
+		if placed, ok := e.(core.Placed); ok {
+			fmt.Println(placed.Key, "runs on", placed.Node)
 		}
 	}
 	// Output: pod runs on node-2

@@ -27,63 +27,71 @@ func (q *queue) dropViews() {
 	}
 }
 
-// KeepSlots leaves only so many shapes a slot of their own, so that a test with
-// few asks meets what happens with many. It is for a partition without asks.
-func (p *Partition) KeepSlots(n int) {
-	p.shapes.free = p.shapes.free[len(p.shapes.free)-n:]
-}
+// KnownClasses is how many classes are remembered, Timers how many wait.
+func (p *Partition) KnownClasses() int { return len(p.classes.known) }
 
-// KnownShapes is how many shapes are remembered.
-func (p *Partition) KnownShapes() int { return len(p.shapes.all) }
+// Timers is how many timers wait.
+func (p *Partition) Timers() int { return p.timers.Len() }
 
-// VerifyHunts checks that what is remembered of hunts is what a look at every
-// node gives now: the costs, and that what was in vain still is.
-func (p *Partition) VerifyHunts() error {
-	for _, g := range p.grounds {
-		p.catchUp(g)
-		stale := map[*node]bool{}
-		for _, n := range p.trail[g.seen-(p.moves-uint64(len(p.trail))):] {
-			stale[n] = true
-		}
-		for _, n := range g.fleeting {
-			stale[n] = true
-		}
-		for _, known := range slices.Clone(g.heap) {
-			if stale[known.node] {
-				continue
-			}
-			if known.verdict == notAssessed {
-				if fresh := p.assess(g, known.node); known.cost.Compare(fresh.cost) > 0 && !slices.Contains(g.fleeting, known.node) {
-					return fmt.Errorf("node %s at best costs %v, and costs %v", known.node.id, known.cost, fresh.cost)
-				}
-			} else if fresh := p.assess(g, known.node); fresh != known {
-				return fmt.Errorf("node %s was assessed as %v and is %v", known.node.id, known, fresh)
-			}
+// VerifyAttempts checks that what is remembered of attempts is what a look at every
+// node gives now: the costs, and that what came to nothing still does.
+func (p *Partition) VerifyAttempts() error {
+	p.react()
+	for _, c := range p.costs.recent {
+		if err := p.verifyCosts(c); err != nil {
+			return err
 		}
 	}
-	if !p.flat || p.consults() || p.preemption.Disabled || p.preemption.Priority == PriorityOff {
+	if !p.costs.flat || p.predicates.any() || p.preemption.Disabled || p.preemption.Priority == PriorityOff {
 		return nil
 	}
-	for _, s := range p.shapes.all {
-		for _, q := range s.huntsIn {
-			if q.hunts[s].eager {
-				continue
+	for _, c := range p.classes.known {
+		for _, leaf := range c.leaves {
+			if err := p.verifyFailed(c, leaf); err != nil {
+				return err
 			}
-			for cur := q; cur != nil; cur = cur.parent {
-				if !cur.hasRoom(s.amounts) {
-					q = nil
-					break
-				}
-			}
-			if q == nil {
-				continue
-			}
-			g := &ground{hunter: hunter{s, p.root, p.root, preemptor.Priority}, relations: map[*queue]*relation{}}
-			for n := range p.allNodes {
-				if fresh := p.assess(g, n); fresh.verdict == enough && !n.hasRoom(s.amounts, s.priority) && n.leaving.IsZero() {
-					return fmt.Errorf("%s of priority %d hunted in vain and node %s would do: %v", p.kinds.Format(s.amounts), s.priority, n.id, fresh)
-				}
-			}
+		}
+	}
+	return nil
+}
+
+func (p *Partition) verifyCosts(c *nodeCosts) error {
+	p.costs.refresh(c)
+	stale := map[*node]bool{}
+	for _, n := range p.costs.log[c.seen-(p.costs.generation-uint64(len(p.costs.log))):] {
+		stale[n] = true
+	}
+	for _, n := range c.volatile {
+		stale[n] = true
+	}
+	for _, known := range slices.Clone(c.heap) {
+		if stale[known.node] {
+			continue
+		}
+		fresh := p.costs.evaluate(c, known.node)
+		switch {
+		case known.status != notEvaluated && fresh != known:
+			return fmt.Errorf("node %s was evaluated as %v and is %v", known.node.id, known, fresh)
+		case known.status == notEvaluated && known.cost.Compare(fresh.cost) > 0 && !slices.Contains(c.volatile, known.node):
+			return fmt.Errorf("node %s at best costs %v, and costs %v", known.node.id, known.cost, fresh.cost)
+		}
+	}
+	return nil
+}
+
+func (p *Partition) verifyFailed(c *class, leaf *leafClass) error {
+	if leaf.active || leaf.queued || !c.preempts { // what is queued is tried again soon
+		return nil
+	}
+	for q := leaf.leaf; q != nil; q = q.parent {
+		if !q.hasRoom(c.amounts) {
+			return nil
+		}
+	}
+	costs := &nodeCosts{preemptionKey: preemptionKey{c, p.root, p.root, preemptor.Priority}, relations: map[*queue]*relation{}}
+	for n := range p.allNodes {
+		if fresh := p.costs.evaluate(costs, n); fresh.status == sufficient && !n.hasRoom(c.amounts, c.priority) && n.releasing.IsZero() {
+			return fmt.Errorf("an attempt for %s of priority %d failed and node %s would do: %v", p.kinds.Format(c.amounts), c.priority, n.id, fresh)
 		}
 	}
 	return nil
@@ -100,3 +108,6 @@ func KeyOrder(keys []AllocationKey) (sorted []AllocationKey) {
 	}
 	return sorted
 }
+
+// React does what the next Schedule begins with, for tests that count what follows.
+func (p *Partition) React() { p.react() }

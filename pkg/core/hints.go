@@ -10,8 +10,7 @@ import (
 // each ask.
 type hints struct {
 	*backlog
-	timers *timers.Queue[due]
-	timer  timers.Timer[due]
+	timer timers.Timer[due]
 }
 
 // hintDelay is how long an ask that fits no node waits before the resource

@@ -213,9 +213,6 @@ func TestDecidesLikeTheNaiveTwin(t *testing.T) {
 		config := h.config()
 		config.Preemption.Disabled = true
 		h.p = core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1}, config)
-		if seed%2 == 0 {
-			h.p.KeepSlots(2)
-		}
 		twin := naive{weights: map[resources.Kind]int64{0: 3, 1: 1}, packing: config.Nodes.Packing}
 		for i := range 120 {
 			h.plainStep(i)
@@ -223,15 +220,15 @@ func TestDecidesLikeTheNaiveTwin(t *testing.T) {
 				twin.view = h.p.View()
 				ask, node := twin.next()
 				fx, more := h.p.Schedule(h.now)
-				placed := slices.IndexFunc(fx, func(e any) bool { _, ok := e.(*si.Allocation); return ok })
+				placed := slices.IndexFunc(fx, func(e core.Event) bool { _, ok := e.(core.Placed); return ok })
 				if ask == nil {
 					assert.Equal(t, placed, -1, "seed %d, step %d: %v", seed, i, fx)
 					assert.Equal(t, more, false)
 					break
 				}
 				assert.Assert(t, placed >= 0, "seed %d, step %d: %s fits on %s and was not placed", seed, i, ask.Key, node)
-				got := fx[placed].(*si.Allocation)
-				assert.Equal(t, got.AllocationKey+" on "+got.NodeID, string(ask.Key)+" on "+string(node), "seed %d, step %d", seed, i)
+				got := fx[placed].(core.Placed)
+				assert.Equal(t, string(got.Key)+" on "+string(got.Node), string(ask.Key)+" on "+string(node), "seed %d, step %d", seed, i)
 				compared++
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
 // A Partition is the ledger of one cluster, or of a part of one that shares
@@ -18,7 +17,6 @@ type Partition struct {
 	backlog // and with it the ledger
 
 	order        nodeOrder
-	timers       timers.Queue[due]
 	predicates   predicates
 	refused      refused
 	reservations reservations
@@ -43,21 +41,21 @@ func NewPartition(options Options, config Config) *Partition {
 	b := &p.backlog
 	p.order.visited, p.order.tree.Looked = &p.work.Nodes, &p.work.Nodes
 	p.predicates = predicates{backlog: b}
-	p.refused = refused{backlog: b, predicates: &p.predicates, timers: &p.timers}
-	p.reservations = reservations{backlog: b, predicates: &p.predicates, timers: &p.timers, counts: &p.counts}
-	p.evictions = evictions{backlog: b, timers: &p.timers, counts: &p.counts}
+	p.refused = refused{backlog: b, predicates: &p.predicates}
+	p.reservations = reservations{backlog: b, predicates: &p.predicates, counts: &p.counts}
+	p.evictions = evictions{backlog: b, counts: &p.counts}
 	p.nominations = nominations{backlog: b, reservations: &p.reservations, counts: &p.counts}
 	p.costs = costCache{backlog: b, predicates: &p.predicates}
-	p.retries = retries{backlog: b, predicates: &p.predicates, timers: &p.timers}
+	p.retries = retries{backlog: b, predicates: &p.predicates}
 	p.attempts = attempts{
 		backlog: b, predicates: &p.predicates, costs: &p.costs, nominations: &p.nominations, evictions: &p.evictions,
-		retries: &p.retries, timers: &p.timers, counts: &p.counts,
+		retries: &p.retries, counts: &p.counts,
 	}
 	p.quotas = quotas{
 		backlog: b, predicates: &p.predicates, costs: &p.costs, evictions: &p.evictions, retries: &p.retries,
-		timers: &p.timers, counts: &p.counts,
+		counts: &p.counts,
 	}
-	p.hints = hints{backlog: b, timers: &p.timers}
+	p.hints = hints{backlog: b}
 	p.configure(config)
 	p.takeEffects()
 	return p
@@ -108,8 +106,10 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 	p.left, p.predicates.calls, p.passed = p.options.BatchMax, 0, nil
 	p.expected = min(p.left, p.waiting)
 	p.react()
-	p.fireDue()
-	p.react()
+	for p.fireDue() {
+		p.react()
+	}
+	p.retries.endStep()
 	more = p.placeBound() || p.placeOrdinary() || len(p.dirty) > 0 || len(p.passed) > 0
 	return p.takeEffects(), more
 }
@@ -119,13 +119,14 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 // ask is tried again. False means never.
 func (p *Partition) Due() (time.Time, bool) { return p.timers.Next() }
 
-// fireDue does what has become due.
-func (p *Partition) fireDue() {
+// fireDue does what has become due, and reports whether there was anything.
+func (p *Partition) fireDue() (fired bool) {
 	for {
 		d, ok := p.timers.Pop(p.now)
 		if !ok {
-			return
+			return fired
 		}
+		fired = true
 		switch d.what {
 		case dueCompletion:
 			p.complete(d.application)
@@ -142,6 +143,8 @@ func (p *Partition) fireDue() {
 			p.quotas.giveBack(d.queue)
 		case dueEviction:
 			p.evictions.expire(d.request)
+		case dueReservation:
+			p.reservations.wakeClass(d.class)
 		case dueAsk:
 			p.wake(d.request)
 		}
@@ -155,7 +158,7 @@ func (p *Partition) wake(r *request) {
 		p.tryAgain(r)
 	}
 	p.reservations.wake(r)
-	setTimer(&p.timers, r)
+	p.setTimer(r)
 }
 
 // tryAgain ends the wait of an ask that was put off until now.

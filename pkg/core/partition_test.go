@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -47,7 +46,7 @@ func ask(app core.ApplicationID, key string, amounts ...int64) core.AddAllocatio
 
 func placements(fx core.Effects) (placed int) {
 	for _, e := range fx {
-		if _, ok := e.(*si.Allocation); ok {
+		if _, ok := e.(core.Placed); ok {
 			placed++
 		}
 	}

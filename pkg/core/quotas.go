@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -17,7 +16,6 @@ type quotas struct {
 	costs      *costCache
 	evictions  *evictions
 	retries    *retries
-	timers     *timers.Queue[due]
 	counts     *Preempted
 }
 
@@ -100,6 +98,9 @@ func (s *quotas) giveBack(q *queue) {
 	need := q.beyondMax()
 	again := isDue(q.excess.again, s.now)
 	if need.IsZero() || !again && q.excess.left != nil && need.Equal(q.excess.left) {
+		if !q.excess.again.IsZero() {
+			s.timers.Set(&q.excess.timer, q.excess.again, due{what: dueExcess, queue: q})
+		}
 		return // on its way, or nothing has changed
 	}
 	plan := s.plan(q, need)
@@ -119,8 +120,8 @@ func (s *quotas) giveBack(q *queue) {
 	case s.predicates.budgetsBind():
 		q.excess.again = s.now.Add(s.options.RetryMax) // budgets change without notice
 		s.timers.Set(&q.excess.timer, q.excess.again, due{what: dueExcess, queue: q})
-	case !slices.Contains(s.retries.excess, q):
-		s.retries.excess = append(s.retries.excess, q) // until something changes elsewhere
+	default:
+		s.retries.addExcess(q) // until something changes elsewhere
 	}
 	s.report(q)
 }

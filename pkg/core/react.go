@@ -30,7 +30,7 @@ func (p *Partition) reactToNodes() {
 		n.change = 0
 		p.costs.nodeChanged(n)
 		if n.gone {
-			p.rooms.change(n)
+			p.rooms.remove(n)
 			continue
 		}
 		p.order.reposition(n)

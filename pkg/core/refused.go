@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -56,6 +57,13 @@ func (r *refusals) add(n *node, err error) {
 	r.texts[err.Error()]++
 }
 
+// clone is the same answers for another class, which is in the order.
+func (r *refusals) clone() *refusals {
+	other := *r
+	other.asked, other.texts, other.aside = slices.Clone(r.asked), maps.Clone(r.texts), false
+	return &other
+}
+
 // finish notes that all nodes with room were asked about.
 func (r *refusals) finish() {
 	if len(r.texts) > 0 {
@@ -89,7 +97,6 @@ func (r *refusals) summary() string {
 type refused struct {
 	*backlog
 	predicates *predicates
-	timers     *timers.Queue[due]
 	timer      timers.Timer[due]
 
 	list    []refusedClass // set aside, and others that are so no more

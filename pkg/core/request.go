@@ -36,7 +36,6 @@ type wait struct {
 	detail      string
 	reservation *Reservation
 	nomination  *nomination // of an ask that may run anywhere
-	since       time.Time   // when it first fitted no node
 	aside       bool        // it is in no order: it waits for a time, or for predicates
 	bindings    int         // that failed, one after the other
 	avoid       NodeID      // where binding failed last
@@ -60,7 +59,7 @@ type wait struct {
 // never. The timer of the ask is set to the first of them.
 type waitTimes struct {
 	retry     time.Time // it is tried again
-	reserve   time.Time // it reserves a node, or its reservation ends
+	reserve   time.Time // its reservation ends
 	guarantee time.Time // the preemption delay of its queue is over
 	backOff   time.Time // room may be made for it again
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -15,19 +14,18 @@ import (
 type reservations struct {
 	*backlog
 	predicates *predicates
-	timers     *timers.Queue[due]
 	counts     *Preempted
 }
 
 // setTimer has an ask looked at at the first of its moments.
-func setTimer(t *timers.Queue[due], r *request) {
+func (b *backlog) setTimer(r *request) {
 	w := r.waiting()
 	first := w.due.first()
 	if first.IsZero() {
-		t.Cancel(&w.timer)
+		b.timers.Cancel(&w.timer)
 		return
 	}
-	t.Set(&w.timer, first, due{what: dueAsk, request: r})
+	b.timers.Set(&w.timer, first, due{what: dueAsk, request: r})
 }
 
 // claim reserves a node for an ask that may run on no other. Ordinary
@@ -55,7 +53,7 @@ func (s *reservations) reserve(r *request, n *node) {
 		s.reserved++
 		s.reserves.add(r.class.rootPriority)
 		w.due.reserve = s.now.Add(s.options.ReserveMax)
-		setTimer(s.timers, r)
+		s.setTimer(r)
 	}
 	n.view = nil
 	s.changes.node(n, 0)
@@ -70,20 +68,20 @@ func (s *reservations) unreserve(r *request) {
 		return
 	}
 	w := r.wait
-	w.reservation, w.since = nil, s.now
+	w.reservation = nil
 	n := s.findNode(held.Node)
 	if held.Required {
 		n.claimsHeld--
 	} else {
 		n.reserved = nil
 		if r.class.reserved == r {
-			r.class.reserved = nil
+			r.class.reserved, r.class.since = nil, s.now
 		}
 		s.reserved--
 		s.reserves.remove(r.class.rootPriority)
 		s.openClass(r.class)
 		w.due.reserve = time.Time{}
-		setTimer(s.timers, r)
+		s.setTimer(r)
 	}
 	n.view = nil
 	s.changes.node(n, nodeFreed|nodeRetry)
@@ -91,38 +89,48 @@ func (s *reservations) unreserve(r *request) {
 	s.tell(&Unreserved{r.Allocation, n.id})
 }
 
-// reserveLater lets an ask that fits no node reserve one, if it still fits none
-// after a while. One reservation for each class is enough: the next ask gets one
-// when it is served.
+// reserveLater has an ask of a class reserve a node if the class, which fits none,
+// still fits none after a while. One reservation for each class is enough: when it is
+// served, the next ask gets one.
 func (s *reservations) reserveLater(r *request) {
-	w := r.waiting()
-	w.reason = NoNodeFits
+	c := r.class
+	r.waiting().reason = NoNodeFits
 	s.changes.application(r.application, 0)
-	if s.options.ReserveDelay < 0 || r.class.reserved != nil || r.nominated() != nil {
+	if s.options.ReserveDelay < 0 || c.reserved != nil || c.nominated {
 		return
 	}
-	if w.since.IsZero() {
-		w.since = s.now
+	if c.since.IsZero() {
+		c.since = s.now
 	}
-	w.due.reserve = w.since.Add(s.options.ReserveDelay)
-	setTimer(s.timers, r)
+	s.timers.Set(&c.timer, later(c.since.Add(s.options.ReserveDelay), s.now), due{what: dueReservation, class: c})
 }
 
-// wake looks at an ask whose moment to reserve, or to give a reservation up, has
-// come.
-func (s *reservations) wake(r *request) {
-	w := r.wait
-	if !isDue(w.due.reserve, s.now) {
+// servedOne begins the while anew for a class of which an ask was placed although no
+// node without new room fits it.
+func (s *reservations) servedOne(c *class) {
+	if !c.closed || s.options.ReserveDelay < 0 || c.reserved != nil || c.nominated {
 		return
 	}
-	w.due.reserve = time.Time{}
-	held := w.reservation
-	switch {
-	case w.aside || r.Required != "":
-	case held != nil:
-		s.unreserve(r)
-	case w.nomination == nil && r.class.closed && r.class.reserved == nil && s.options.ReserveDelay >= 0:
+	c.since = s.now
+	s.timers.Set(&c.timer, s.now.Add(s.options.ReserveDelay), due{what: dueReservation, class: c})
+}
+
+// wakeClass reserves a node for the oldest ask of a class that has fitted none for a
+// while.
+func (s *reservations) wakeClass(c *class) {
+	if !c.closed || c.reserved != nil || c.nominated || c.isRefused() {
+		return
+	}
+	if r := c.firstAsk(); r != nil {
 		s.reserveBest(r)
+	}
+}
+
+// wake gives a reservation up whose time is over.
+func (s *reservations) wake(r *request) {
+	if w := r.wait; isDue(w.due.reserve, s.now) {
+		w.due.reserve = time.Time{}
+		s.unreserve(r)
 	}
 }
 

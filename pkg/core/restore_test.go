@@ -23,17 +23,18 @@ func TestRestoreStandsWhereTheOtherStood(t *testing.T) {
 		other := core.Restore(core.Options{Kinds: testKinds()}, h.now, view)
 		assert.NilError(t, other.Verify(), "seed %d", seed)
 		restored := other.View()
-		assert.DeepEqual(t, restored.Nodes, view.Nodes)
+		assert.DeepEqual(t, sortedNodes(restored.Nodes), sortedNodes(view.Nodes))
 		assert.DeepEqual(t, restored.ForeignUnknownNode, view.ForeignUnknownNode)
 		sameQueues(t, restored.Root, view.Root)
 		assert.Equal(t, len(restored.Applications), len(view.Applications))
 		for i, app := range view.Applications {
 			got := restored.Applications[i]
 			assert.Equal(t, got.State, app.State)
-			assert.DeepEqual(t, got.Allocations, app.Allocations)
-			for k, ask := range app.Asks {
-				assert.DeepEqual(t, got.Asks[k].Allocation, ask.Allocation)
-				assert.Equal(t, got.Asks[k].Nominated, ask.Nominated)
+			assert.DeepEqual(t, sortedAllocations(got.Allocations), sortedAllocations(app.Allocations))
+			asks := sortedAsks(got.Asks)
+			for k, ask := range sortedAsks(app.Asks) {
+				assert.DeepEqual(t, asks[k].Allocation, ask.Allocation)
+				assert.Equal(t, asks[k].Nominated, ask.Nominated)
 			}
 		}
 		for more := true; more; {
@@ -42,6 +43,16 @@ func TestRestoreStandsWhereTheOtherStood(t *testing.T) {
 		}
 		assert.Assert(t, cmp.Equal(h.p.View().Nodes, view.Nodes), "seed %d: the other was touched", seed)
 	}
+}
+
+// sortedNodes are nodes with their lists by key.
+func sortedNodes(nodes []*core.NodeView) (out []core.NodeView) {
+	for _, n := range nodes {
+		c := *n
+		c.Allocations, c.ForeignAllocations = sortedAllocations(n.Allocations), sortedAllocations(n.ForeignAllocations)
+		out = append(out, c)
+	}
+	return out
 }
 
 func sameQueues(t *testing.T, a, b *core.QueueView) {

@@ -16,15 +16,16 @@ import (
 type retries struct {
 	*backlog
 	predicates *predicates
-	timers     *timers.Queue[due]
 	timer      timers.Timer[due]
 
 	byNode  []*class     // tried again when a node changes, the highest priority first
 	purgeAt int          // how many of them there may be before those without failed attempts go
 	queue   []*leafClass // tried again when anything does
 	excess  []*queue     // over their max, that could not give back enough
-	at      time.Time    // when the queue is tried again; zero is not at all
-	last    time.Time    // when it was
+	// excessNow are those of this step: what they evict themselves does not help.
+	excessNow []*queue
+	at        time.Time // when the queue is tried again; zero is not at all
+	last      time.Time // when it was
 }
 
 // failed keeps asks like this one from making attempts until something changes.
@@ -65,6 +66,20 @@ func (s *retries) soon() {
 	if len(s.queue) > 0 || len(s.excess) > 0 {
 		s.before(later(s.now, s.last.Add(s.options.RetryDelay)))
 	}
+}
+
+// addExcess has a queue that could not give back enough tried again when anything
+// changes after this step.
+func (s *retries) addExcess(q *queue) {
+	if !slices.Contains(s.excess, q) && !slices.Contains(s.excessNow, q) {
+		s.excessNow = append(s.excessNow, q)
+	}
+}
+
+// endStep has what changes from now on count for the queues of this step.
+func (s *retries) endStep() {
+	s.excess = append(s.excess, s.excessNow...)
+	s.excessNow = s.excessNow[:0]
 }
 
 // before has the queue tried again at this time at the latest.

@@ -32,7 +32,7 @@ func (f *freshNode) Links() *order.Links[*freshNode] { return &f.links }
 // usable is what asks may use of the node at most. Room that is kept for some of
 // them counts: others may come before those.
 func (f *freshNode) usable() resources.Amounts {
-	if !f.schedulable || f.claimed() || f.gone {
+	if !f.schedulable || f.claimed() {
 		return nil
 	}
 	return f.free
@@ -89,6 +89,15 @@ func (s *rooms) change(n *node) {
 	}
 }
 
+// remove forgets a node that is gone.
+func (s *rooms) remove(n *node) {
+	if f := n.fresh; f != nil {
+		s.tree.Remove(f)
+		f.node, n.fresh = nil, nil
+		s.spare = append(s.spare, f)
+	}
+}
+
 // most is what is free at most, kind by kind, on any of the nodes; false if there
 // are none.
 func (s *rooms) most() (resources.Amounts, bool) {
@@ -114,7 +123,7 @@ func (s *rooms) fitBelow(top *freshNode, c *class) bool {
 	if top == nil || !c.amounts.FitsIn(top.most) {
 		return false
 	}
-	return top.openTo(c.rootPriority) && !top.gone && top.hasRoom(c.amounts, c.rootPriority) ||
+	return top.openTo(c.rootPriority) && top.hasRoom(c.amounts, c.rootPriority) ||
 		s.fitBelow(top.links.Left, c) || s.fitBelow(top.links.Right, c)
 }
 

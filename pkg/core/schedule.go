@@ -130,7 +130,9 @@ func (p *Partition) place(r *request, n *node) {
 			what |= nodeYields // its equals respected what was kept, and may take its place
 		}
 	}
+	c := r.class
 	p.leave(r)
+	p.reservations.servedOne(c)
 	r.Allocation = r.placedOn(n.id, p.now)
 	p.run(r, n)
 	n.placedIn = p.batch

@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -32,41 +31,6 @@ func TestViewsAreNeverStale(t *testing.T) {
 			before = kept
 		}
 	}
-}
-
-// TestDrafts has several drafts, of which each shares objects with the one before.
-// Completed one after the other they are what views are, though the partition has
-// gone on.
-func TestDrafts(t *testing.T) {
-	for seed := range uint64(20) {
-		h := newHistory(rand.New(rand.NewPCG(seed, 3)))
-		var drafts []*core.View
-		for range 30 {
-			h.step()
-			drafts = append(drafts, h.p.Draft())
-		}
-		h.p.DropViews()
-		want := fmt.Sprint(lists(h.p.View()))
-		for _, v := range drafts {
-			v.Complete()
-			for _, app := range v.Applications {
-				assert.Assert(t, slices.IsSortedFunc(app.Allocations, func(a, b *core.Allocation) int { return cmp.Compare(a.Key, b.Key) }))
-				assert.Assert(t, slices.IsSortedFunc(app.Asks, func(a, b core.AskView) int { return cmp.Compare(a.Key, b.Key) }))
-			}
-			for _, n := range v.Nodes {
-				assert.Assert(t, slices.IsSortedFunc(n.Allocations, func(a, b *core.Allocation) int { return cmp.Compare(a.Key, b.Key) }))
-			}
-		}
-		assert.Equal(t, fmt.Sprint(lists(drafts[len(drafts)-1])), want)
-	}
-}
-
-// lists are the allocations of each node, as they are in a view.
-func lists(v *core.View) (out [][]*core.Allocation) {
-	for _, n := range v.Nodes {
-		out = append(out, n.Allocations, n.ForeignAllocations)
-	}
-	return out
 }
 
 // TestKeyOrder sorts keys that begin alike, end early and hold any byte.
@@ -109,8 +73,7 @@ func flat(v *core.View) []any {
 	return out
 }
 
-// BenchmarkView measures a view of a large cluster in which little changed, and the
-// part of it that holds up the partition.
+// BenchmarkView measures a view of a large cluster in which little changed.
 //
 //	go test -run - -bench View -cpu 1 ./pkg/core
 func BenchmarkView(b *testing.B) {
@@ -118,18 +81,16 @@ func BenchmarkView(b *testing.B) {
 	run(p)
 	p.View()
 	for _, changed := range []int{0, 1000, 10_000} {
-		for name, view := range map[string]func() *core.View{"whole": p.View, "draft": p.Draft} {
-			b.Run(fmt.Sprintf("changed=%d/%s", changed, name), func(b *testing.B) {
-				for range b.N {
-					b.StopTimer()
-					p.View()
-					for i := range changed {
-						p.Apply(start, core.UpdateNode{ID: core.NodeID(fmt.Sprintf("n%06d", i)), Attributes: map[string]string{}})
-					}
-					b.StartTimer()
-					view()
+		b.Run(fmt.Sprintf("changed=%d", changed), func(b *testing.B) {
+			for range b.N {
+				b.StopTimer()
+				p.View()
+				for i := range changed {
+					p.Apply(start, core.UpdateNode{ID: core.NodeID(fmt.Sprintf("n%06d", i)), Attributes: map[string]string{}})
 				}
-			})
-		}
+				b.StartTimer()
+				p.View()
+			}
+		})
 	}
 }

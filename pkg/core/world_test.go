@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -214,20 +212,20 @@ func (d deed) String() string {
 func deedsOf(fx core.Effects) (list []deed, err error) {
 	for _, e := range fx {
 		switch e := e.(type) {
-		case *si.Allocation:
-			list = append(list, deed{what: "place", key: core.AllocationKey(e.AllocationKey), node: core.NodeID(e.NodeID)})
-		case core.Nomination:
-			if e.Node == "" {
+		case core.Placed:
+			list = append(list, deed{what: "place", key: e.Key, node: e.Allocation.Node})
+		case *core.NominationEnded:
+			if e.Waits {
 				list = append(list, deed{what: "clear", key: e.Key})
-				continue
 			}
+		case *core.Nominated:
 			list = append(list, deed{what: "nominate", key: e.Key, node: e.Node, by: e.Plan.Trigger})
-		case *si.AllocationRelease:
+		case *core.EvictionRequested:
 			last := len(list) - 1
-			if e.TerminationType != si.TerminationType_PREEMPTED_BY_SCHEDULER || last < 0 || list[last].what != "nominate" {
-				return nil, fmt.Errorf("%s is released for nobody", e.AllocationKey)
+			if last < 0 || list[last].what != "nominate" {
+				return nil, fmt.Errorf("%s is evicted for no ask", e.Key)
 			}
-			list[last].victims = append(list[last].victims, core.AllocationKey(e.AllocationKey))
+			list[last].victims = append(list[last].victims, e.Key)
 		}
 	}
 	for _, d := range list {

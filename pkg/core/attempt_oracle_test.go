@@ -292,7 +292,7 @@ func TestGuaranteesLikeTheOracle(t *testing.T) {
 		fx, _ := p.Schedule(start)
 		deeds, err := deedsOf(fx)
 		assert.NilError(t, err)
-		assert.NilError(t, p.VerifyHunts(), "seed %d", seed)
+		assert.NilError(t, p.VerifyAttempts(), "seed %d", seed)
 		if len(deeds) > 0 && deeds[0].what == "place" {
 			continue
 		}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -61,10 +59,12 @@ func (l *lawful) schedule(now time.Time) (fx core.Effects, more bool, err error)
 	return fx, more, nominatedOnce(after)
 }
 
-func isDeed(e any) bool {
-	switch e.(type) {
-	case *si.Allocation, *si.AllocationRelease, core.Nomination:
+func isDeed(e core.Event) bool {
+	switch e := e.(type) {
+	case core.Placed, *core.EvictionRequested, *core.Nominated:
 		return true
+	case *core.NominationEnded:
+		return e.Waits
 	}
 	return false
 }
@@ -79,13 +79,13 @@ func deedsFor(fx core.Effects, after *core.View) (list []deed, err error) {
 		}
 	}
 	for _, e := range fx {
-		release, is := e.(*si.AllocationRelease)
+		release, is := e.(*core.EvictionRequested)
 		if !is {
 			more, _ := deedsOf(core.Effects{e})
 			list = append(list, more...)
 			continue
 		}
-		key, last := core.AllocationKey(release.AllocationKey), len(list)-1
+		key, last := release.Key, len(list)-1
 		gone, known := leaving[key]
 		switch {
 		case !known:

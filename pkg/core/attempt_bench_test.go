@@ -148,7 +148,7 @@ func BenchmarkBystanders(b *testing.B) {
 				p := c.build(b, 256)
 				p.Apply(start, core.AddApplication{ID: "bystanders", Queue: "root.low"})
 				run(p)
-				var told []*si.AllocationRelease
+				var told []*core.EvictionRequested
 				for round := range rounds {
 					gone := told
 					told = nil
@@ -160,7 +160,7 @@ func BenchmarkBystanders(b *testing.B) {
 					told = append(told, drain(p)...)
 					for _, r := range gone {
 						p.Apply(start, core.ReleaseAllocation{
-							Application: core.ApplicationID(r.ApplicationID), Key: core.AllocationKey(r.AllocationKey),
+							Application: r.Application, Key: r.Key,
 							Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER,
 						})
 					}
@@ -185,12 +185,12 @@ func BenchmarkBystanders(b *testing.B) {
 	}
 }
 
-// drain schedules until there is no more to do, and returns who was told to go.
-func drain(p *core.Partition) (told []*si.AllocationRelease) {
+// drain schedules until there is no more to do, and returns the evictions.
+func drain(p *core.Partition) (told []*core.EvictionRequested) {
 	for {
 		fx, more := p.Schedule(start)
 		for _, effect := range fx {
-			if r, ok := effect.(*si.AllocationRelease); ok {
+			if r, ok := effect.(*core.EvictionRequested); ok {
 				told = append(told, r)
 			}
 		}

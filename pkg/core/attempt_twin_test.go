@@ -333,7 +333,7 @@ func TestHuntsLikeTheNaiveTwin(t *testing.T) {
 				}
 			}
 			assert.NilError(t, h.p.Verify(), "seed %d, step %d", seed, i)
-			assert.NilError(t, h.p.VerifyHunts(), "seed %d, step %d", seed, i)
+			assert.NilError(t, h.p.VerifyAttempts(), "seed %d, step %d", seed, i)
 		}
 		victims += int(h.p.View().Preempted.Victims.Total())
 	}
