@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"sync/atomic"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
@@ -24,12 +23,6 @@ var (
 	_ webservice.Configuration = (*configured)(nil)
 	_ webservice.Views         = (*configured)(nil)
 )
-
-// Snapshot is that of the scheduler, in the type of the web service.
-func (c *configured) Snapshot(ctx context.Context, partition string) (webservice.Snapshot, error) {
-	s, err := c.Scheduler.Snapshot(ctx, partition)
-	return webservice.Snapshot(s), err
-}
 
 // RegisterResourceManager is that of the scheduler.
 func (c *configured) RegisterResourceManager(request *si.RegisterResourceManagerRequest, callback api.ResourceManagerCallback) (*si.RegisterResourceManagerResponse, error) {

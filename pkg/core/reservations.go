@@ -147,7 +147,7 @@ func (s *reservations) reserveBest(r *request) {
 	}
 	var options []option
 	for n := range s.allNodes {
-		if n.links.In() && len(n.nominated) == 0 && r.Amounts.FitsIn(n.capacity) {
+		if n.open() && len(n.nominated) == 0 && r.Amounts.FitsIn(n.capacity) {
 			options = append(options, option{n, missingShare(r.Amounts, n.free)})
 		}
 	}

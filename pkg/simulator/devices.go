@@ -44,6 +44,7 @@ func (d Demand) String() string {
 type wants struct {
 	demand          Demand
 	labels          []label // sorted by name
+	class           string  // names both: pods of one class get the same answers
 	noModel, noRoom error
 }
 
@@ -56,6 +57,7 @@ type label struct {
 func newWants(d Demand, selector map[string]string) wants {
 	w := wants{
 		demand:  d,
+		class:   d.String(),
 		noModel: fmt.Errorf("no GPU of %s", strings.Join(d.Models, " or ")),
 		noRoom:  fmt.Errorf("the free parts of the GPUs do not add up to %s", d),
 	}
@@ -65,6 +67,7 @@ func newWants(d Demand, selector map[string]string) wants {
 			value:   selector[name],
 			refusal: fmt.Errorf("the node is not labelled %s=%s", name, selector[name]),
 		})
+		w.class += fmt.Sprintf(", %s=%s", name, selector[name])
 	}
 	return w
 }

@@ -13,9 +13,10 @@ import (
 // The interfaces of a session. It selects no victims, and nominations are shown by
 // the scheduler itself.
 var (
-	_ api.ResourceManagerCallback  = (*session)(nil)
-	_ scheduler.PredicateSimulator = (*session)(nil)
-	_ scheduler.DisruptionBudgeter = (*session)(nil)
+	_ api.ResourceManagerCallback   = (*session)(nil)
+	_ scheduler.PredicateClassifier = (*session)(nil)
+	_ scheduler.PredicateSimulator  = (*session)(nil)
+	_ scheduler.DisruptionBudgeter  = (*session)(nil)
 )
 
 // errSessionOver refuses every node when the cluster has ended.
@@ -110,12 +111,23 @@ func (p *session) observe(events core.Effects) {
 	}
 }
 
-// Predicates says whether a pod may run on a node now.
+// PredicateClass names the pods that get the same answers as a pod.
+func (p *session) PredicateClass(allocationKey string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cluster.predicateClass(core.AllocationKey(allocationKey))
+}
+
+// Predicates says whether a pod may run on a node now. One that was taken back may:
+// the answer holds for its class, and the scheduler learns of its end soon.
 func (p *session) Predicates(args *si.PredicatesArgs) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
 		return errSessionOver
+	}
+	if p.cluster.pods[core.AllocationKey(args.AllocationKey)] == nil {
+		return nil
 	}
 	return p.cluster.feasible(core.AllocationKey(args.AllocationKey), core.NodeID(args.NodeID), args.Allocate)
 }

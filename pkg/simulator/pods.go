@@ -110,6 +110,15 @@ func (c *cluster) feasible(key core.AllocationKey, id core.NodeID, _ bool) error
 	return n.check(&p.wants)
 }
 
+// predicateClass names the pods that get the same answers as a pod from feasible;
+// empty for a pod that is not known.
+func (c *cluster) predicateClass(key core.AllocationKey) string {
+	if p := c.pods[key]; p != nil {
+		return p.class
+	}
+	return ""
+}
+
 // simulate says whether a pod may run on a node to which some pods were added
 // and from which some were taken away. Labels and models stay as they are.
 func (c *cluster) simulate(key core.AllocationKey, id core.NodeID, add, remove []core.AllocationKey) error {
