@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -49,7 +50,7 @@ func TestOverview(t *testing.T) {
 	}{
 		{"Nodes", facts.TotalNodes, fmt.Sprintf("%d drained", drained)},
 		{"Applications", facts.Applications["total"], count(facts.Applications["Running"]) + " running"},
-		{"Allocations", facts.TotalContainers, fmt.Sprintf("evicted on %d nodes", evicting)},
+		{"Allocations", facts.TotalContainers, fmt.Sprintf("evictions on %d nodes", evicting)},
 		{"Pending", pending, ""},
 		{"Preempted", facts.Preempted.Victims, ""},
 	} {
@@ -102,4 +103,18 @@ func TestUnhealthy(t *testing.T) {
 	assert.Equal(t, health, "unhealthy")
 	assert.Assert(t, strings.Contains(note, "failed"), note)
 	p.sees("main .card.alarm", "general-100")
+}
+
+// TestBusyPartition: the title says that what is shown is of a moment ago. Foreign
+// pods on nodes that are not known are counted.
+func TestBusyPartition(t *testing.T) {
+	t.Parallel()
+	s := teams.on(t).apart()
+	s.age = 3 * time.Second
+	view := *s.view.Load()
+	view.ForeignUnknownNode = []*core.Allocation{{Key: "proxy-1"}, {Key: "proxy-2"}}
+	s.view.Store(&view)
+	p := s.serve(t).open(t, "#/overview", look{})
+	p.sees("main .toolbar", "busy, as of")
+	p.sees("main", "2 foreign pods on nodes that are not known")
 }

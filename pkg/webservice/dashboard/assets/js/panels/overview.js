@@ -85,7 +85,7 @@ function tiles(ctx, { partition, reasons, health, nodes }) {
   return h('div', { class: 'tiles' },
     tile(ctx.link('nodes'), 'Nodes', format.count(partition.totalNodes), nodes.drained ? `${format.count(nodes.drained)} drained` : 'all in use'),
     tile(ctx.link('applications'), 'Applications', format.count(partition.applications?.total), `${format.count(partition.applications?.Running)} running`),
-    tile(ctx.link('applications'), 'Allocations', format.count(partition.totalContainers), nodes.evicting ? `evicted on ${format.plural(nodes.evicting, 'node')}` : 'none evicted'),
+    tile(ctx.link('applications'), 'Allocations', format.count(partition.totalContainers), nodes.evicting ? `evictions on ${format.plural(nodes.evicting, 'node')}` : 'none evicted'),
     tile(ctx.link('applications', [], { view: 'pending' }), 'Pending', format.count(waits), waits ? 'see why' : 'nothing waits', waits ? 'warn' : ''),
     tile(ctx.link('preemption'), 'Preempted', format.count(partition.preempted?.victims), `${format.count(partition.preempted?.overdue)} overdue`),
     tile('', 'Health', wrong ? 'unhealthy' : 'healthy', wrong ? `${format.plural(wrong, 'check')} failed` : 'all checks pass', wrong ? 'bad' : 'good'));
