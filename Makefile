@@ -56,9 +56,11 @@ bench: ## measure the core and the scheduler around it
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (30s)
-	@set -e; for package in $$($(GO) list ./...); do \
-		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
-			echo "== $$package $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzzminimizetime 1x -fuzztime $(FUZZTIME) $$package; \
-		done; \
+	@set -e; for module in $(MODULES); do (cd $$module; \
+		for package in $$($(GO) list ./...); do \
+			for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+				echo "== $$package $$target"; \
+				$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzzminimizetime 1x -fuzztime $(FUZZTIME) $$package; \
+			done; \
+		done); \
 	done

@@ -30,8 +30,8 @@ func TestADashboardHasEveryOtherPath(t *testing.T) {
 	assert.Equal(t, ask(s.Handler(), "GET", "/ws/v1/clusters/").Code, http.StatusMovedPermanently)
 }
 
-// TestThePageNeedsNoToken shows the page to everybody, since it asks for the token,
-// and data to nobody without it, however the path is written.
+// TestThePageNeedsNoToken shows the page to all clients, since it asks for the token,
+// and data to none without it, however the path is written.
 func TestThePageNeedsNoToken(t *testing.T) {
 	s := withPage(t)
 	server, err := NewServer(ServerConfig{Token: "secret"}, s)

@@ -9,11 +9,12 @@
 //
 // A handler is a function from the request to a value, or an error; it takes no
 // lock and sees nothing half done. The types of the objects are named after what
-// they show (nodeJSON, queueJSON) and live here and nowhere else. Lists are
-// made element by element while they are written, so that what a large answer
-// takes is its compressed size.
+// they show (nodeJSON, queueJSON) and live here and nowhere else. Those of which
+// there may be very many write themselves, field by field; encoding/json writes
+// the others. Lists are made element by element while they are written, so that
+// a large answer takes as much memory as its compressed size.
 //
-// What was is in the archive, which is read after the view: the view decides what
+// What has been is in the archive, which is read after the view: the view decides what
 // is, the archive adds how it came to be. What is in neither comes through further
 // interfaces of Config, each of which may be left out; what would need it answers
 // with its empty form, or 404.
@@ -22,9 +23,9 @@
 //
 //	service.go     Config, Service, the table of routes
 //	router.go      paths, methods, redirects
-//	answer.go      a value or an error becomes an answer; failure.go, statuses
-//	desk.go        few answers at once, and one for all who wait for the same
-//	sight.go       the views that a request waits for, before it takes a place there
+//	answer.go      a value or an error becomes an answer, which several requests may
+//	               share; failure.go, statuses
+//	views.go       the views that an answer is made from, and how old they are
 //	snapshot.go    which partition a request is about
 //	query.go       limit, offset, fields, filters
 //	partition.go, queue.go, node.go, allocation.go, application.go, ask.go, asks.go,
@@ -33,8 +34,8 @@
 //	               the objects
 //	health.go      what is checked
 //	dump.go        everything at once
-//	encode.go      values to JSON; shape.go and sequence.go
+//	encode.go      values to JSON; items.go, lists that are made while they are written
 //	openapi.go     the description of all this, for programs
-//	body.go        hashing and compressing; negotiate.go, who wants that
+//	reply.go       an answer that is made: its body, compression, tag
 //	server.go      addresses, TLS, token, stop; debug.go, profiles and stacks
 package webservice

@@ -50,7 +50,7 @@ func TestEveryParameterIsInDocs(t *testing.T) {
 	content, err := os.ReadFile(page)
 	assert.NilError(t, err)
 	for _, name := range []string{
-		"limit", "offset", "fields", "subtree", "node", "schedulable", "reserved", "leaving", "status", "application", "user", "group", "queue", "cluster", "partition",
+		"limit", "offset", "fields", "subtree", "node", "schedulable", "reserved", "evicting", "status", "application", "user", "group", "queue", "cluster", "partition",
 	} {
 		assert.Assert(t, strings.Contains(string(content), "`"+name), name)
 	}

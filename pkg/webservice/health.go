@@ -49,34 +49,38 @@ var checks = []check{
 	{"Orphan allocation on app check", "all allocations of an application run on the node that they name", "they do", orphansOfApplications},
 }
 
-// healthWait is how long the health check waits for partitions, and lastViewWait how
-// long it then waits for what they were before. The answer comes within a second.
-const (
-	healthWait   = 800 * time.Millisecond
-	lastViewWait = 100 * time.Millisecond
-)
+// healthWait is how long the health check waits for a partition that is not current,
+// so that the answer comes within a second. One that has been silent for as long
+// fails the check.
+const healthWait = 800 * time.Millisecond
 
-// offerHealth answers with the health. It asks for the current views, and goes by
-// the last ones where a partition does not answer.
+// offerHealth answers with the health.
 func (s *Service) offerHealth() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.reply(w, takeViews(r, s.config.Views.Partitions(), s.examine), s.health, s.replies)
 	})
 }
 
-// examine reads a partition, and says how long it has not answered.
+// examine reads a partition, and says how long it has not answered. A busy one that
+// goes on with its work is read as it was a moment ago, and is not unhealthy.
 func (s *Service) examine(ctx context.Context, partition string) requestView {
-	waiting, cancel := context.WithTimeout(ctx, healthWait)
+	ctx, cancel := context.WithTimeout(ctx, healthWait)
 	defer cancel()
-	view, err := s.config.Views.View(waiting, partition)
-	if err == nil || waiting.Err() == nil {
-		return requestView{partition: partition, view: view, err: err}
+	last, err := s.config.Views.Snapshot(ctx, partition)
+	out := requestView{partition: partition, view: last.View, age: last.Age, err: err}
+	if ctx.Err() == nil {
+		if current := err == nil && last.Age == 0; current || err != nil && s.config.Views.Unanswered(partition) == 0 {
+			return out
+		}
+		view, err := s.config.Views.View(ctx, partition)
+		if err == nil || ctx.Err() == nil {
+			return requestView{partition: partition, view: view, err: err}
+		}
 	}
-	reading, stop := context.WithTimeout(ctx, lastViewWait)
-	defer stop()
-	last, _ := s.config.Views.Snapshot(reading, partition) // there may be none yet
-	silent := max(healthWait, s.config.Views.Unanswered(partition))
-	return requestView{partition: partition, view: last.View, age: last.Age, unanswered: silent}
+	if silent := s.config.Views.Unanswered(partition); silent >= healthWait || out.view == nil {
+		out.unanswered, out.err = max(silent, healthWait), nil
+	}
+	return out
 }
 
 // unanswered is the partitions that do not answer.

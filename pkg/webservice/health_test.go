@@ -183,3 +183,17 @@ func TestHealthOfAPartitionThatDoesNotAnswer(t *testing.T) {
 		})
 	}
 }
+
+// TestHealthOfABusyPartition: one that goes on with its work is healthy, and the
+// answer says how old its view is.
+func TestHealthOfABusyPartition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.Hangs, w.Age = w.Names[0], healthWait-1
+		began := time.Now()
+		answer := ask(w.service(t).Handler(), http.MethodGet, "/ws/v1/scheduler/healthcheck")
+		assert.Assert(t, time.Since(began) < time.Second)
+		assert.Equal(t, answer.Code, http.StatusOK)
+		assert.Equal(t, answer.Header().Get("Age"), "1")
+	})
+}

@@ -233,7 +233,7 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) WriteHeader(int)             {}
 func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// BenchmarkPlaceWhileRead places 50,000 pods on 5,000 nodes while nobody reads and
+// BenchmarkPlaceWhileRead places 50,000 pods on 5,000 nodes while nothing reads and
 // while 64 clients read everything, one answer a second each or without a pause. They
 // are placed again and again, once every two seconds or without a pause.
 func BenchmarkPlaceWhileRead(b *testing.B) {
@@ -243,10 +243,10 @@ func BenchmarkPlaceWhileRead(b *testing.B) {
 		pause   time.Duration // of a reader
 		every   time.Duration // pods come
 	}{
-		{"nobody", 0, 0, 0},
+		{"no-readers", 0, 0, 0},
 		{"paced", 64, time.Second, 0},
 		{"greedy", 64, 0, 0},
-		{"nobody/seldom", 0, 0, 2 * time.Second},
+		{"no-readers/seldom", 0, 0, 2 * time.Second},
 		{"paced/seldom", 64, time.Second, 2 * time.Second},
 		{"greedy/seldom", 64, 0, 2 * time.Second},
 	} {

@@ -45,7 +45,7 @@ func TestNothingIsKnownOfThePast(t *testing.T) {
 }
 
 // TestArchiveAndViewAreOfTwoMoments: a list of states ends with the state of the
-// view, and nobody goes on and has ended.
+// view, and no application goes on and has ended.
 func TestArchiveAndViewAreOfTwoMoments(t *testing.T) {
 	turns := []archive.StateChange{{At: start, State: "Accepted"}, {At: start.Add(time.Second), State: "Running"}}
 	logged := func(state core.State, since time.Duration) string {
@@ -87,7 +87,7 @@ func TestThePastIsPicked(t *testing.T) {
 	}
 }
 
-// TestDumpTellsOfOthers: what the resource manager says, and who reads events.
+// TestDumpTellsOfOthers: what the resource manager says, and which clients read events.
 func TestDumpTellsOfOthers(t *testing.T) {
 	w := newWorld(t)
 	s := w.service(t)

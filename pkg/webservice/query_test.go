@@ -31,7 +31,7 @@ var lists = []string{
 	"/ws/v1/partition/default/usage/groups",
 }
 
-// TestBadParameters is S47: what cannot be meant is refused, in words, and what is
+// TestBadParameters: what cannot be meant is refused, in words, and what is
 // beyond the end is nothing.
 func TestBadParameters(t *testing.T) {
 	h := newWorld(t).service(t).Handler()

@@ -226,17 +226,17 @@ func (t *tree) show(q *core.QueueView, above resources.Limits, below bool) *queu
 }
 
 // configure fills in what the properties of the queue say.
-func (out *queueJSON) configure(p core.QueueProperties) {
-	out.Properties = p.Texts
-	out.SortingPolicy = "fifo"
-	if p.ApplicationSort == core.Fair || !out.IsLeaf {
-		out.SortingPolicy = "fair"
+func (q *queueJSON) configure(p core.QueueProperties) {
+	q.Properties = p.Texts
+	q.SortingPolicy = "fifo"
+	if p.ApplicationSort == core.Fair || !q.IsLeaf {
+		q.SortingPolicy = "fair"
 	}
-	out.PrioritySorting = !p.IgnorePriority
-	out.PreemptionEnabled = p.PreemptionPolicy != core.PreemptionDisabled
-	out.IsPreemptionFence = p.PreemptionPolicy == core.PreemptionFence
-	out.PreemptionDelay, out.QuotaPreemptionDelay = p.PreemptionDelay.String(), p.QuotaDelay.String()
-	out.IsPriorityFence, out.PriorityOffset = p.PriorityFence, p.PriorityOffset
+	q.PrioritySorting = !p.IgnorePriority
+	q.PreemptionEnabled = p.PreemptionPolicy != core.PreemptionDisabled
+	q.IsPreemptionFence = p.PreemptionPolicy == core.PreemptionFence
+	q.PreemptionDelay, q.QuotaPreemptionDelay = p.PreemptionDelay.String(), p.QuotaDelay.String()
+	q.IsPriorityFence, q.PriorityOffset = p.PriorityFence, p.PriorityOffset
 }
 
 func (t *tree) runningBelow(q *core.QueueView) int {

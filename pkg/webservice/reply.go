@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/cespare/xxhash/v2"
@@ -174,4 +175,18 @@ func (m *reply) send(w http.ResponseWriter, r *http.Request) {
 			return // the client went away
 		}
 	}
+}
+
+// matches reports whether a client has the answer with this tag already. The
+// comparison is the weak one: W/ does not count.
+func matches(header http.Header, tag string) bool {
+	for _, line := range header.Values("If-None-Match") {
+		for known := range strings.SplitSeq(line, ",") {
+			known = strings.TrimSpace(known)
+			if known == "*" || strings.TrimPrefix(known, "W/") == strings.TrimPrefix(tag, "W/") {
+				return true
+			}
+		}
+	}
+	return false
 }

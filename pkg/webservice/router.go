@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A route is a path and who answers it, by method. A path that ends in a slash
+// A route is a path and what answers it, by method. A path that ends in a slash
 // stands for all below it.
 type route struct {
 	path      string

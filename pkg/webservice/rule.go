@@ -16,7 +16,7 @@ type ruleJSON struct {
 	ParentRule *ruleJSON         `json:"parentRule,omitempty"`
 }
 
-// filterJSON says to whom a rule applies. A single name that is a regular
+// filterJSON says to which users and groups a rule applies. A single name that is a regular
 // expression is an expression.
 type filterJSON struct {
 	Type      string   `json:"type,omitempty"`

@@ -25,7 +25,7 @@ const (
 	stopMax       = 5 * time.Second  // for requests under way when the server stops
 )
 
-// ServerConfig says where a service is offered, and to whom.
+// ServerConfig says where a service is offered, and to which clients.
 type ServerConfig struct {
 	// Address is host and port; empty is DefaultAddress. Without a host all
 	// addresses of the machine are meant.
@@ -37,7 +37,7 @@ type ServerConfig struct {
 	// are given.
 	CertFile, KeyFile string
 	// Token is what a client must send as "Authorization: Bearer TOKEN". Empty
-	// lets everybody in.
+	// lets all clients in.
 	Token string
 	// Log takes what the server has to say about broken connections; nil is
 	// silent.
@@ -163,7 +163,7 @@ func (s *Server) logger() *log.Logger {
 	return log.New(silence{}, "", 0)
 }
 
-// silence takes what nobody wants to hear.
+// silence drops what is logged.
 type silence struct{}
 
 func (silence) Write(p []byte) (int, error) { return len(p), nil }
@@ -177,7 +177,7 @@ func (s *Server) serve(server *http.Server, listener net.Listener) {
 	}
 }
 
-// Failed gives an error if the server ceases to serve although nobody stopped it.
+// Failed gives an error if the server ceases to serve although it was not stopped.
 func (s *Server) Failed() <-chan error { return s.failed }
 
 // Addresses are those that are listened on, with the port that a port of zero
@@ -209,8 +209,8 @@ func (s *Server) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// guard lets in whoever has the token. What a browser asks before it sends one is
-// answered to everybody, and so is the page that asks people for theirs: it has no
+// guard lets in clients that have the token. What a browser asks before it sends one is
+// answered to all, and so is the page that asks people for theirs: it has no
 // data, and no path of it is one of REST.
 func (s *Server) guard(next *router) http.Handler {
 	if s.config.Token == "" {

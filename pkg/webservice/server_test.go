@@ -63,7 +63,7 @@ func TestToken(t *testing.T) {
 		}
 	}
 	response, _ := fetch(t, "GET", "http://"+s.Addresses()[0]+"/ws/v1/nothing", "", nil)
-	assert.Equal(t, response.StatusCode, 401) // what is there is told to nobody
+	assert.Equal(t, response.StatusCode, 401) // what is there is not told
 	response, _ = fetch(t, "OPTIONS", url, "", nil)
 	assert.Equal(t, response.StatusCode, 200)
 	assert.Assert(t, strings.HasSuffix(response.Header.Get("Access-Control-Allow-Headers"), ",Authorization"))

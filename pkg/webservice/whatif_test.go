@@ -37,7 +37,7 @@ func TestWhatIf(t *testing.T) {
 	assert.Equal(t, post(s.Handler(), whatIfPath, body).Body.String(), w.Body.String(), "nothing was changed")
 }
 
-// TestWhatIfConfiguration says who would use too much.
+// TestWhatIfConfiguration says which queues would use too much.
 func TestWhatIfConfiguration(t *testing.T) {
 	s := crowded(t)
 	lowered, err := json.Marshal(strings.ReplaceAll(configText, "max: {vcore: 4, memory: 0}", "max: {vcore: 2}"))

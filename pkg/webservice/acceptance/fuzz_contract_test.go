@@ -20,7 +20,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
-// The fuzz tests of this file send what nobody would. Whatever it is, the answer is
+// The fuzz tests of this file send what no client would. Whatever it is, the answer is
 // one that the document has for the path: of the right status, and with a body of
 // the right shape. That is more than that nothing panics and nothing is a fault of
 // the server, since no operation but those of profiles has a status 500.

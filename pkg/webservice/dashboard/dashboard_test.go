@@ -141,7 +141,7 @@ func TestEveryAssetIsReachable(t *testing.T) {
 
 var (
 	address   = regexp.MustCompile(`(?i)(?:https?:)?//[a-z0-9][a-z0-9-]*\.[a-z]`)
-	namespace = "http://www.w3.org/2000/svg" // a name, which nobody loads
+	namespace = "http://www.w3.org/2000/svg" // a name, which is not loaded
 )
 
 func TestNothingIsLoadedFromElsewhere(t *testing.T) {

@@ -168,7 +168,7 @@ type explanation struct {
 		Lacking, Used map[string]int64
 		Max           map[string]int64
 	}
-	Plan  *struct{ Verdict string }
+	Plan  *struct{ Summary string }
 	Lines []string
 }
 
@@ -217,31 +217,31 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// TestVictim: of whom was told to go one sees for whom, with the plan.
+// TestVictim: an evicted allocation shows for which ask, with the plan.
 func TestVictim(t *testing.T) {
 	t.Parallel()
 	s := teams.on(t).serve(t)
 	victim := s.victim(t)
 	var e struct {
-		Leaving struct{ For, Trigger string }
+		Eviction struct{ For, Trigger string }
 	}
 	s.read(t, victim.explain(), &e)
 	p := s.open(t, victim.hash(), look{})
 	p.arrives("applications")
-	p.sees("main .badge", "told to go")
-	p.sees("main .lead", "to make room for "+e.Leaving.For)
-	assert.Equal(t, p.pair("Needed by"), e.Leaving.For)
-	assert.Equal(t, p.pair("Trigger"), capital(e.Leaving.Trigger))
+	p.sees("main .badge", "evicted")
+	p.sees("main .lead", "to make room for "+e.Eviction.For)
+	assert.Equal(t, p.pair("Needed by"), e.Eviction.For)
+	assert.Equal(t, p.pair("Trigger"), capital(e.Eviction.Trigger))
 	p.sees("main .plan", "")
-	p.click("main .lead a", e.Leaving.For)
-	p.sees("main h1", e.Leaving.For)
+	p.click("main .lead a", e.Eviction.For)
+	p.sees("main h1", e.Eviction.For)
 }
 
 // TestUnknownPod: a link to what has gone long ago says so.
 func TestUnknownPod(t *testing.T) {
 	t.Parallel()
-	p := teams.on(t).serve(t).open(t, "#/applications/nobody/nothing%2F1", look{})
-	p.tolerate("404 (Not Found)")
+	p := teams.on(t).serve(t).open(t, "#/applications/none/nothing%2F1", look{})
+	p.allow("404 (Not Found)")
 	p.arrives("applications")
 	p.sees("main .state-empty", "neither waiting nor running")
 	p.click("main .state-empty a", "Its application")

@@ -76,7 +76,7 @@ func startBrowser() {
 	allocator, cancelAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
 	shared.ctx, shared.stop = ctx, func() {
-		_ = chromedp.Cancel(ctx) // nobody is left to hear of it
+		_ = chromedp.Cancel(ctx) // nothing is left to hear of it
 		cancel()
 		cancelAllocator()
 	}

@@ -84,7 +84,7 @@ func TestEventFilters(t *testing.T) {
 
 	marked := s.open(t, "#/events?only=marked", look{})
 	marked.arrives("events")
-	marked.sees("main .event", "is told to go")
+	marked.sees("main .event", "is evicted")
 	marked.until(`!t.all("main .event").some((e) => e.textContent.includes("runs on"))`)
 }
 

@@ -25,7 +25,7 @@ func TestLarge(t *testing.T) {
 		{"applications", "applications", "#/applications", "2,000 applications"},
 		{"application", "applications", "#/applications/app-0001", "app-0001"},
 		{"pending", "applications", "#/applications?view=pending", "asks"},
-		{"preemption", "preemption", "#/preemption", "Nobody was told to go"},
+		{"preemption", "preemption", "#/preemption", "Nothing was evicted"},
 		{"events", "events", "#/events", "app-"},
 		{"what if", "whatif", "#/whatif", "What if"},
 	} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -30,7 +31,7 @@ func (p *page) tile(name string) (value, note string) {
 	return texts[0], texts[1]
 }
 
-// TestOverview: the numbers at a glance are those of REST.
+// TestOverview: the numbers are those of REST.
 func TestOverview(t *testing.T) {
 	t.Parallel()
 	s := teams.on(t).serve(t)
@@ -40,7 +41,7 @@ func TestOverview(t *testing.T) {
 	s.read(t, "partitions", &partitions)
 	facts := partitions[0]
 	drained := s.read(t, "partition/default/nodes?schedulable=false&limit=1", &[]struct{}{})
-	leaving := s.read(t, "partition/default/nodes?leaving=true&limit=1", &[]struct{}{})
+	evicting := s.read(t, "partition/default/nodes?evicting=true&limit=1", &[]struct{}{})
 	pending := s.read(t, "partition/default/asks?limit=1", &[]pod{})
 	for _, c := range []struct {
 		tile string
@@ -49,7 +50,7 @@ func TestOverview(t *testing.T) {
 	}{
 		{"Nodes", facts.TotalNodes, fmt.Sprintf("%d drained", drained)},
 		{"Applications", facts.Applications["total"], count(facts.Applications["Running"]) + " running"},
-		{"Allocations", facts.TotalContainers, fmt.Sprintf("leaving on %d nodes", leaving)},
+		{"Allocations", facts.TotalContainers, fmt.Sprintf("evictions on %d nodes", evicting)},
 		{"Pending", pending, ""},
 		{"Preempted", facts.Preempted.Victims, ""},
 	} {
@@ -57,7 +58,7 @@ func TestOverview(t *testing.T) {
 		assert.Equal(t, value, count(c.n), c.tile)
 		assert.Assert(t, strings.Contains(note, c.note), note)
 	}
-	assert.Assert(t, drained == len(teams.drained) && leaving > 0 && pending > 0)
+	assert.Assert(t, drained == len(teams.drained) && evicting > 0 && pending > 0)
 	health, _ := p.tile("Health")
 	assert.Equal(t, health, "healthy")
 	for kind, whole := range facts.Capacity.Capacity {
@@ -96,10 +97,24 @@ func TestUnhealthy(t *testing.T) {
 	s := teams.on(t).apart()
 	s.change(t, "general-100", func(n *core.NodeView) { n.Allocated = n.Allocated.Plus(n.Capacity) })
 	p := s.serve(t).open(t, "", look{})
-	p.tolerate("503 (Service Unavailable)")
+	p.allow("503 (Service Unavailable)")
 	p.arrives("overview")
 	health, note := p.tile("Health")
 	assert.Equal(t, health, "unhealthy")
 	assert.Assert(t, strings.Contains(note, "failed"), note)
 	p.sees("main .card.alarm", "general-100")
+}
+
+// TestBusyPartition: the title says that what is shown is of a moment ago. Foreign
+// pods on nodes that are not known are counted.
+func TestBusyPartition(t *testing.T) {
+	t.Parallel()
+	s := teams.on(t).apart()
+	s.age = 3 * time.Second
+	view := *s.view.Load()
+	view.ForeignUnknownNode = []*core.Allocation{{Key: "proxy-1"}, {Key: "proxy-2"}}
+	s.view.Store(&view)
+	p := s.serve(t).open(t, "#/overview", look{})
+	p.sees("main .toolbar", "busy, as of")
+	p.sees("main", "2 foreign pods on nodes that are not known")
 }

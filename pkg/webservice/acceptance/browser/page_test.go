@@ -58,7 +58,7 @@ type page struct {
 	ctx context.Context
 
 	mu         sync.Mutex
-	tolerated  []string          // parts of complaints that a test brings about
+	allowed    []string          // parts of complaints that a test brings about
 	complaints []string          // in order
 	requests   map[string]string // what was asked for, by the number of the request
 	news       chan struct{}     // a complaint is new
@@ -203,20 +203,20 @@ func (p *page) complain(text string) {
 	p.complaints = append(p.complaints, text)
 	select {
 	case p.news <- struct{}{}:
-	default: // whoever waits will look anyway
+	default: // what waits will look anyway
 	}
 }
 
 func (p *page) tolerates(text string) bool {
-	return slices.ContainsFunc(p.tolerated, func(part string) bool { return strings.Contains(text, part) })
+	return slices.ContainsFunc(p.allowed, func(part string) bool { return strings.Contains(text, part) })
 }
 
-// tolerate makes complaints with one of these parts no failure, those included that
+// allow makes complaints with one of these parts no failure, those included that
 // came already: the test brings them about.
-func (p *page) tolerate(parts ...string) {
+func (p *page) allow(parts ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.tolerated = append(p.tolerated, parts...)
+	p.allowed = append(p.allowed, parts...)
 	p.complaints = slices.DeleteFunc(p.complaints, p.tolerates)
 }
 

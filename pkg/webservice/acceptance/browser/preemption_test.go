@@ -11,7 +11,7 @@ import (
 // What tests read of a plan.
 type plan struct {
 	Time                         int64
-	Trigger, Outcome, Verdict    string
+	Trigger, Outcome, Summary    string
 	AllocationKey, ApplicationID string
 	QueueName, NodeID            string
 	Victims                      []struct {
@@ -20,7 +20,7 @@ type plan struct {
 	}
 }
 
-// of is for whom the plan was made.
+// of is what the plan was made for.
 func (p plan) of() string {
 	if p.AllocationKey != "" {
 		return p.AllocationKey
@@ -48,13 +48,13 @@ func TestPreemption(t *testing.T) {
 				assert.Equal(t, who[i], one.of())
 			}
 			var partitions []struct {
-				Preempted struct{ Plans, Victims, Nominations, Cleared, Stuck, Loops int }
+				Preempted struct{ Plans, Victims, Nominations, Cleared, Overdue, Loops int }
 			}
 			s.read(t, "partitions", &partitions)
 			counts := partitions[0].Preempted
 			for name, n := range map[string]int{
-				"Plans": counts.Plans, "Told to go": counts.Victims, "Nominations": counts.Nominations,
-				"Came to nothing": counts.Cleared, "Stuck": counts.Stuck, "Loops": counts.Loops,
+				"Plans": counts.Plans, "Evicted": counts.Victims, "Nominations": counts.Nominations,
+				"Came to nothing": counts.Cleared, "Overdue": counts.Overdue, "Loops": counts.Loops,
 			} {
 				assert.Equal(t, p.pair(name), count(n), name)
 			}
@@ -99,7 +99,7 @@ func TestPlan(t *testing.T) {
 	other.click("main .details a", chosen.Victims[0].AllocationKey)
 	other.arrives("applications")
 	other.sees("main h1", chosen.Victims[0].AllocationKey)
-	other.sees("main .badge", "told to go, and gone")
+	other.sees("main .badge", "evicted, and ended")
 	other.sees("main .lead", "to make room for "+chosen.AllocationKey)
 	other.sees("main .plan", "")
 	other.click("main .pairs a", "Placed") // what came of the plan leads back to it
@@ -107,7 +107,7 @@ func TestPlan(t *testing.T) {
 	other.sees("main .details", chosen.of())
 }
 
-// TestQuotaPlan: a queue that gives back is named, with all who go.
+// TestQuotaPlan: a queue over its max is named, with all victims.
 func TestQuotaPlan(t *testing.T) {
 	t.Parallel()
 	s := fairness.on(t).serve(t)

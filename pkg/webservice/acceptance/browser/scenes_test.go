@@ -19,7 +19,7 @@ type scene struct {
 }
 
 // scenes are all that is worth looking at. Each is looked at by the tests of what
-// everybody can use, and some are in the documents.
+// all people can use, and some are in the documents.
 var scenes = []scene{
 	{name: "overview", panel: "overview"},
 	{name: "queues", panel: "queues"},
@@ -119,22 +119,22 @@ func (s *site) nominated(t *testing.T) pod {
 	return s.asks(t, "why=room+is+being+made&limit=1")[0]
 }
 
-// victim is an allocation that was told to go, by a plan that is still known.
+// victim is an allocation that was evicted, by a plan that is still known.
 func (s *site) victim(t *testing.T) pod {
 	t.Helper()
 	var nodes []struct{ Allocations []pod }
-	s.read(t, "partition/default/nodes?leaving=true&fields=allocations", &nodes)
+	s.read(t, "partition/default/nodes?evicting=true&fields=allocations", &nodes)
 	for _, node := range nodes {
 		for _, a := range node.Allocations {
 			if !a.Preempted {
 				continue
 			}
-			var why struct{ Leaving struct{ Plan *struct{} } }
-			if s.read(t, a.explain(), &why); why.Leaving.Plan != nil {
+			var why struct{ Eviction struct{ Plan *struct{} } }
+			if s.read(t, a.explain(), &why); why.Eviction.Plan != nil {
 				return a
 			}
 		}
 	}
-	t.Fatal("nobody was told to go")
+	t.Fatal("nothing was evicted")
 	return pod{}
 }

@@ -18,75 +18,75 @@ import (
 // images is where the screenshots of the documents are.
 const images = "../../../../docs/images"
 
-// pictureMax is the most bytes of one of them.
-const pictureMax = 250 << 10
+// screenshotMax is the most bytes of one of them.
+const screenshotMax = 250 << 10
 
 var (
-	desk       = look{width: 1400, height: 900}
-	deskLight  = look{width: 1400, height: 900, light: true}
+	wide       = look{width: 1400, height: 900}
+	wideLight  = look{width: 1400, height: 900, light: true}
 	phone      = look{width: 400, height: 820}
 	phoneLight = look{width: 400, height: 820, light: true}
 )
 
-// pictures are the screenshots that the documents show.
-var pictures = []struct {
+// screenshots are the screenshots that the documents show.
+var screenshots = []struct {
 	name, scene string
 	how         look
 }{
-	{"dashboard-overview", "overview", desk},
-	{"dashboard-overview-light", "overview", deskLight},
-	{"dashboard-queues", "queue", desk},
-	{"dashboard-nodes", "node", desk},
-	{"dashboard-nodes-light", "node", deskLight},
-	{"dashboard-pending", "pending", deskLight},
-	{"dashboard-why", "why", desk},
-	{"dashboard-preemption", "plan", desk},
-	{"dashboard-events", "events", desk},
-	{"dashboard-whatif", "whatif-outcome", deskLight},
+	{"dashboard-overview", "overview", wide},
+	{"dashboard-overview-light", "overview", wideLight},
+	{"dashboard-queues", "queue", wide},
+	{"dashboard-nodes", "node", wide},
+	{"dashboard-nodes-light", "node", wideLight},
+	{"dashboard-pending", "pending", wideLight},
+	{"dashboard-why", "why", wide},
+	{"dashboard-preemption", "plan", wide},
+	{"dashboard-events", "events", wide},
+	{"dashboard-whatif", "whatif-outcome", wideLight},
 	{"dashboard-overview-narrow", "overview", phone},
 	{"dashboard-why-narrow", "why", phoneLight},
 }
 
-// TestScreenshots takes the pictures of the documents and looks whether there is
+// TestScreenshots takes the screenshots of the documents and looks whether there is
 // anything on them. With -update they are written to docs/images:
 //
 //	go test ./pkg/webservice/dashboard/... -run Screenshots -update
 func TestScreenshots(t *testing.T) {
 	t.Parallel()
-	for _, one := range pictures {
+	for _, one := range screenshots {
 		t.Run(one.name, func(t *testing.T) {
 			t.Parallel()
 			i := slices.IndexFunc(scenes, func(c scene) bool { return c.name == one.scene })
 			p := scenes[i].open(t, one.how)
 			taken, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
 			assert.NilError(t, err)
-			picture, err := png.Decode(bytes.NewReader(taken))
+			screenshot, err := png.Decode(bytes.NewReader(taken))
 			assert.NilError(t, err)
-			assert.Equal(t, picture.Bounds().Dx(), int(one.how.width))
-			somethingOn(t, picture)
+			assert.Equal(t, screenshot.Bounds().Dx(), int(one.how.width))
+			somethingOn(t, screenshot)
 			path := filepath.Join(images, one.name+".png")
 			if golden.FlagUpdate() {
 				assert.NilError(t, os.MkdirAll(images, 0o755))
-				assert.NilError(t, os.WriteFile(path, compressed(t, picture), 0o644))
+				assert.NilError(t, os.WriteFile(path, compressed(t, screenshot), 0o644))
 			}
 			kept, err := os.Stat(path)
 			assert.NilError(t, err)
-			assert.Assert(t, kept.Size() > 0 && kept.Size() <= pictureMax, "%d bytes", kept.Size())
+			assert.Assert(t, kept.Size() > 0 && kept.Size() <= screenshotMax, "%d bytes", kept.Size())
 		})
 	}
 }
 
-// somethingOn fails if a picture is blank: nearly all of one of its quarters in height
+// somethingOn fails if a screenshot is blank: nearly all of one of its quarters in height
 // has one colour. The last quarter may be. One pixel of nine is looked at.
-func somethingOn(t *testing.T, picture image.Image) {
+func somethingOn(t *testing.T, screenshot image.Image) {
 	t.Helper()
-	size := picture.Bounds()
+	size := screenshot.Bounds()
 	for quarter := range 3 {
 		colours := map[color.Color]int{}
 		most, all := 0, 0
 		for y := size.Dy() * quarter / 4; y < size.Dy()*(quarter+1)/4; y += 3 {
 			for x := 0; x < size.Dx(); x += 3 {
-				c := picture.At(x, y)
+				c := screenshot.At(x, y)
 				colours[c]++
 				most, all = max(most, colours[c]), all+1
 			}
@@ -95,17 +95,17 @@ func somethingOn(t *testing.T, picture image.Image) {
 	}
 }
 
-// compressed is a picture with a palette of 256 colours, which nobody sees in a page,
+// compressed is a screenshot with a palette of 256 colours, which is not to be seen in a page,
 // as small as it gets.
-func compressed(t *testing.T, picture image.Image) []byte {
+func compressed(t *testing.T, screenshot image.Image) []byte {
 	t.Helper()
-	bounds := picture.Bounds()
-	palette := commonColours(picture, 256)
+	bounds := screenshot.Bounds()
+	palette := commonColours(screenshot, 256)
 	out := image.NewPaletted(bounds, palette)
 	nearest := map[color.RGBA]uint8{}
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {
-			c := color.RGBAModel.Convert(picture.At(x, y)).(color.RGBA)
+			c := color.RGBAModel.Convert(screenshot.At(x, y)).(color.RGBA)
 			index, known := nearest[c]
 			if !known {
 				index = uint8(palette.Index(c))
@@ -122,16 +122,16 @@ func compressed(t *testing.T, picture image.Image) []byte {
 
 // commonColours are the colours that are seen most, of those that differ: the low
 // bits of a colour do not count.
-func commonColours(picture image.Image, most int) color.Palette {
+func commonColours(screenshot image.Image, most int) color.Palette {
 	type tally struct {
 		colour color.RGBA
 		n      int
 	}
 	exact := map[color.RGBA]int{}
-	bounds := picture.Bounds()
+	bounds := screenshot.Bounds()
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {
-			exact[color.RGBAModel.Convert(picture.At(x, y)).(color.RGBA)]++
+			exact[color.RGBAModel.Convert(screenshot.At(x, y)).(color.RGBA)]++
 		}
 	}
 	var list []tally

@@ -154,7 +154,7 @@ func TestGone(t *testing.T) {
 	p := site.open(t, "#/queues", look{})
 	p.arrives("queues")
 	before := evaluate[int](p, `return document.querySelectorAll("main *").length`)
-	p.tolerate("request failed", "net::ERR_")
+	p.allow("request failed", "net::ERR_")
 	site.gone.Store(true)
 	p.until(`t.one("#notice") && document.getElementById("freshness").dataset.state === "bad"`)
 	p.sees("#notice", "No connection")
@@ -170,19 +170,19 @@ func TestGoneFromTheStart(t *testing.T) {
 	site := teams.on(t).serve(t)
 	site.restGone.Store(true)
 	p := site.open(t, "", look{})
-	p.tolerate("request failed", "net::ERR_")
+	p.allow("request failed", "net::ERR_")
 	p.sees("#notice", "No connection")
 	site.restGone.Store(false)
 	p.arrives("overview")
 }
 
-// TestToken: a server with a token gives the page to everybody and data to who has
+// TestToken: a server with a token gives the page to all clients and data to those with
 // the token. The dialog says when it was the wrong one, and does not come again.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	site := teams.on(t).serveWithToken(t, "open-sesame")
 	p := site.open(t, "#/nodes", look{})
-	p.tolerate("401 (Unauthorized)")
+	p.allow("401 (Unauthorized)")
 	p.sees("#token-dialog", "asks for a token")
 	p.until(`document.activeElement.id === "token"`)
 	p.press("wrong", kb.Enter)
@@ -203,7 +203,7 @@ func TestToken(t *testing.T) {
 func TestNoToken(t *testing.T) {
 	t.Parallel()
 	p := teams.on(t).serveWithToken(t, "sesame").open(t, "#/queues", look{})
-	p.tolerate("401 (Unauthorized)", "token is needed")
+	p.allow("401 (Unauthorized)", "token is needed")
 	p.sees("#token-dialog", "")
 	p.press(kb.Escape)
 	p.sees("#notice", "A token is needed")

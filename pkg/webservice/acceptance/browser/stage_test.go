@@ -21,6 +21,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 )
 
 // began is when every stage does: the start of the scheduler.
@@ -39,7 +40,8 @@ type stage struct {
 	archive  *archive.Archive
 	metrics  *metrics.Metrics
 	view     atomic.Pointer[core.View]
-	other    *core.View // of a second partition, if there is one
+	other    *core.View    // of a second partition, if there is one
+	age      time.Duration // of the view, as if the partition were busy
 }
 
 // clock is the moment of the stage, always.
@@ -52,12 +54,19 @@ func (s *stage) Partitions() []string {
 	return []string{partition}
 }
 
-func (s *stage) Glance(name string) (*core.View, error) {
+func (s *stage) View(_ context.Context, name string) (*core.View, error) {
 	if s.other != nil && s.other.Partition == name {
 		return s.other, nil
 	}
 	return s.view.Load(), nil
 }
+
+func (s *stage) Snapshot(ctx context.Context, name string) (webservice.Snapshot, error) {
+	view, err := s.View(ctx, name)
+	return webservice.Snapshot{View: view, Age: s.age}, err
+}
+
+func (s *stage) Unanswered(string) time.Duration { return 0 }
 
 func (s *stage) Document() *config.Document { return s.document }
 
@@ -105,25 +114,25 @@ var (
 	teams = &play{
 		example: "teams", after: 53 * time.Minute,
 		drained: []string{"general-017", "general-018", "a100-03"},
-		until:   func(v *core.View) bool { return leaving(v) >= 8 && nominated(v) >= 8 },
+		until:   func(v *core.View) bool { return evictions(v) >= 8 && nominated(v) >= 8 },
 	}
 	fairness = &play{
 		example: "fairness", after: 83 * time.Minute,
-		until: func(v *core.View) bool { return leaving(v) >= 4 },
+		until: func(v *core.View) bool { return evictions(v) >= 4 },
 	}
 )
 
 // on is the stage.
 func (p *play) on(t *testing.T) *stage {
 	t.Helper()
-	theBrowser(t) // without one nobody would look at it
+	theBrowser(t) // without one it is not looked at
 	p.once.Do(func() { synctest.Test(t, p.perform) })
 	assert.Assert(t, p.stage != nil, "%s was not played", p.example)
 	return p.stage
 }
 
 // perform plays the example in the bubble of a test, where time passes at once. What
-// is left after it are values that nobody changes any more.
+// is left after it are values that do not change any more.
 func (p *play) perform(t *testing.T) {
 	time.Sleep(time.Until(began))
 	text, err := simulator.ExampleText(p.example)
@@ -174,7 +183,7 @@ func (p *play) wait(t *testing.T, k *keeper) *core.View {
 	for range 3600 {
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if view, err := k.View(partition); err != nil || p.until(view) {
+		if view, err := k.View(t.Context(), partition); err != nil || p.until(view) {
 			assert.NilError(t, err)
 			return view
 		}
@@ -183,7 +192,7 @@ func (p *play) wait(t *testing.T, k *keeper) *core.View {
 	return nil
 }
 
-func leaving(v *core.View) (n int) {
+func evictions(v *core.View) (n int) {
 	for _, node := range v.Nodes {
 		n += len(node.Evictions)
 	}

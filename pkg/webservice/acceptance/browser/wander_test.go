@@ -23,7 +23,7 @@ func TestWander(t *testing.T) {
 				}
 			})
 			p := teams.on(t).serve(t).open(t, "#/"+panels[seed].id, look{light: seed%2 == 1})
-			p.tolerate("404 (Not Found)", "400 (Bad Request)") // of pods that have gone, and of half a question
+			p.allow("404 (Not Found)", "400 (Bad Request)") // of pods that have gone, and of half a question
 			p.arrives(panels[seed].id)
 			for i := range 100 {
 				if i%20 == 19 { // not to stay where there is most to click on

@@ -67,19 +67,19 @@ func TestWhatIf(t *testing.T) {
 	o := s.play(t, fmt.Sprintf(`{"asks":[{"allocationKey":"try","applicationId":%q,"resource":{"vcore":1500,"memory":2147483648},"priority":200,"count":3}]}`, app))
 	rows := p.rows("What becomes of the asks")[1:]
 	assert.Equal(t, len(rows), 3)
-	for i, fate := range o.Asks {
-		assert.Equal(t, rows[i][0], fate.AllocationKey)
+	for i, outcome := range o.Asks {
+		assert.Equal(t, rows[i][0], outcome.AllocationKey)
 		switch {
-		case fate.NodeID != "":
-			assert.Equal(t, rows[i][2], "on "+fate.NodeID)
-		case fate.NominatedNode != "":
-			assert.Equal(t, rows[i][2], "on "+fate.NominatedNode)
+		case outcome.NodeID != "":
+			assert.Equal(t, rows[i][2], "on "+outcome.NodeID)
+		case outcome.NominatedNode != "":
+			assert.Equal(t, rows[i][2], "on "+outcome.NominatedNode)
 		default:
-			assert.Assert(t, fate.Waits != nil)
+			assert.Assert(t, outcome.Waits != nil)
 		}
 	}
 
-	// The question is in the address: somebody else sees the same.
+	// The question is in the address: another reader sees the same.
 	p.until(`location.hash.includes("question=")`)
 	other := s.open(t, evaluate[string](p, `return location.hash`), look{})
 	other.arrives("whatif")
@@ -107,7 +107,7 @@ func TestWhatIfWrong(t *testing.T) {
 	t.Parallel()
 	s := teams.on(t).serve(t)
 	p := s.open(t, "#/whatif", look{})
-	p.tolerate("400 (Bad Request)")
+	p.allow("400 (Bad Request)")
 	p.arrives("whatif")
 	p.click("main button[type=submit]", "")
 	assert.Equal(t, p.wrong("Application"), "An ask belongs to an application that is there.")
@@ -118,7 +118,7 @@ func TestWhatIfWrong(t *testing.T) {
 	p.fill("How many", "-4")
 	assert.Equal(t, p.wrong("How many"), "A whole number from 1 to 1000.")
 	p.fill("How many", "1")
-	p.fill("Application", "nobody")
+	p.fill("Application", "none")
 	p.press(kb.Enter)
 	assert.Equal(t, p.wrong("Application"), "No application of that name is active.")
 	p.click("main button", "Clear")
@@ -131,7 +131,7 @@ func TestWhatIfConfiguration(t *testing.T) {
 	t.Parallel()
 	s := teams.on(t).serve(t)
 	p := s.open(t, "#/whatif", look{})
-	p.tolerate("400 (Bad Request)")
+	p.allow("400 (Bad Request)")
 	p.arrives("whatif")
 	p.click("main summary", "Under another configuration")
 	p.click("main button", "Begin with the one in use")

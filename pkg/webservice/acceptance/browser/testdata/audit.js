@@ -1,4 +1,4 @@
-// What everybody can use, looked at as a program can. Each function returns what is
+// What all people can use, looked at as a program can. Each function returns what is
 // wrong, as texts.
 (() => {
   "use strict";

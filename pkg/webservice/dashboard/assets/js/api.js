@@ -3,7 +3,7 @@
 // The most answers that are kept to be compared with newer ones.
 const keptMax = 48;
 
-// An ApiError is an answer that is none: status 0 means that nobody answered.
+// An ApiError is an answer that is none: status 0 means that there was no answer.
 export class ApiError extends Error {
   constructor(status, message) {
     super(message);
@@ -24,7 +24,7 @@ export function createApi({ askToken, seen = () => {}, base = new URL('ws/v1/', 
   const kept = new Map(); // by URL, the one used last at the end
   let token = stored();
   let asking = null; // a promise, so that many requests ask once
-  let refused = false; // the reader gave no token; he is not asked again and again
+  let refused = false; // the reader gave no token, and is not asked again and again
 
   function stored() {
     try { return sessionStorage.getItem('narwhal.token') ?? ''; } catch { return ''; }
@@ -61,7 +61,7 @@ export function createApi({ askToken, seen = () => {}, base = new URL('ws/v1/', 
       const date = Date.parse(response.headers.get('Date') ?? '');
       if (date) seen(date);
       if (response.status !== 401) return response;
-      // Somebody else may have asked for a token while this request was under way.
+      // Another request may have asked for a token while this request was under way.
       if (sent === token && await askOnce(sent !== '') === null) throw new ApiError(401, 'A token is needed to read from this scheduler');
     }
   }

@@ -51,7 +51,7 @@ export function createHelp(panels) {
     h('h2', null, 'Colours and shapes'),
     h('ul', { class: 'legend legend-column' },
       ...[['own', 'used by this scheduler'], ['daemon', 'of that, by daemonsets'], ['foreign', 'used by other schedulers'],
-        ['promised', 'promised: room is being made'], ['leaving', 'leaving: told to go']]
+        ['nominated', 'nominated: room is being made'], ['evicting', 'evicting: has not ended yet']]
         .map(([tone, text]) => h('li', null, h('span', { class: ['swatch', `fill-${tone}`] }), text))),
     h('p', { class: 'quiet' }, 'Nothing on this page changes the cluster.'),
     h('div', { class: 'dialog-end' }, h('button', { type: 'button', class: 'primary', onclick: () => dialog.close() }, 'Close')));

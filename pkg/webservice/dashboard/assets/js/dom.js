@@ -72,8 +72,8 @@ export function clear(el) { el.replaceChildren(); }
 
 // render makes the content of an element what is given, and changes only what is
 // different: the focus, the selection and the scroll position stay where they are,
-// and what somebody types into a field is left alone. An element with the attribute
-// data-keep belongs to somebody else and is not looked into. What is given is new: an
+// and what is typed into a field is left alone. An element with the attribute
+// data-keep belongs to other code and is not looked into. What is given is new: an
 // element that is in the page already would be taken out of it, with the focus.
 export function render(el, ...children) {
   const next = document.createDocumentFragment();
@@ -83,7 +83,7 @@ export function render(el, ...children) {
   if (focus !== document.activeElement && el.contains(focus)) focus.focus({ preventScroll: true }); // what is moved loses it
 }
 
-// What nobody wants goes first, so that what is wanted need not be moved past it.
+// What is not wanted any more goes first, so that what is wanted need not be moved past it.
 function morphChildren(el, next) {
   const keyed = new Map(), wanted = new Set();
   for (const child of next.children) wanted.add(child.dataset?.key);

@@ -49,7 +49,7 @@ export function amounts(of, none = 'nothing') {
   return names.length ? names.map((kind) => `${kindName(kind)} ${amount(kind, of[kind])}`).join(' · ') : none;
 }
 
-// kindName is what people call a kind. What stands before the slash says who made it.
+// kindName is what people call a kind. What stands before the slash says where it is from.
 export function kindName(kind) { return kind.slice(kind.lastIndexOf('/') + 1); }
 
 // kinds are the names of all kinds of some quantities, the well known ones first.

@@ -141,7 +141,7 @@ function leave() {
 
 function guarded(run) { try { run(); } catch (err) { failed(err); } }
 
-// The refresh loop: one refresh at a time, none while nobody looks, and fewer if
+// The refresh loop: one refresh at a time, none while the page is hidden, and fewer if
 // answers take long.
 
 async function loop() {

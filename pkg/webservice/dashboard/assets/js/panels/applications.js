@@ -1,5 +1,5 @@
 // Applications and asks: lists of both, an application, and why an ask waits or an
-// allocation leaves.
+// allocation is evicted.
 //
 //   #/applications                        applications that are active; ?state=completed, rejected
 //   #/applications?view=pending           all asks that wait; &why=…

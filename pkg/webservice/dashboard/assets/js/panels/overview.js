@@ -1,4 +1,4 @@
-// The cluster at a glance. What is seen here leads to where more is said.
+// The cluster in sums. What is seen here leads to where more is said.
 import { badge, bar, h, render, state, table } from '../dom.js';
 import * as format from '../format.js';
 import { countReasons } from '../parts/pending.js';
@@ -29,18 +29,18 @@ export default {
       const read = (...parts) => ctx.api.path('partition', ctx.partition(), ...parts);
       const number = async (what, params) => (await ctx.api.get(read(what), { params: { limit: 1, ...params }, signal })).total;
       const nodesWith = (params) => number('nodes', { fields: 'nodeID', ...params });
-      const [{ data: partitions }, { data: queues }, { data: health }, metrics, reasons, drained, reserved, leaving] = await Promise.all([
+      const [{ data: partitions }, { data: queues }, { data: health }, metrics, reasons, drained, reserved, evicting] = await Promise.all([
         ctx.api.get('partitions', { signal }),
         ctx.api.get(read('queues'), { signal }),
         ctx.api.get('scheduler/healthcheck', { signal, accept: [503] }),
         readMetrics(ctx, signal),
         countReasons(ctx, {}, signal),
-        nodesWith({ schedulable: false }), nodesWith({ reserved: true }), nodesWith({ leaving: true }),
+        nodesWith({ schedulable: false }), nodesWith({ reserved: true }), nodesWith({ evicting: true }),
       ]);
       if (performance.now() - history.at > historyEvery) history = await readHistory(ctx, signal);
       const partition = partitions.find((p) => p.name === ctx.partition() || `[${p.clusterId}]${p.name}` === ctx.partition());
-      if (!partition) { render(root, state('empty', 'The partition is gone', 'Its resource manager has left or registers again.')); return; }
-      const seen = { partition, queues, health, metrics, reasons, nodes: { drained, reserved, leaving }, history, past: sample(ctx, partition, metrics) };
+      if (!partition) { render(root, state('empty', 'The partition was removed', 'Its resource manager has left or registers again.')); return; }
+      const seen = { partition, queues, health, metrics, reasons, nodes: { drained, reserved, evicting }, history, past: sample(ctx, partition, metrics) };
       const stack = (...cards) => h('div', { class: 'stack' }, cards);
       render(root, title(seen), tiles(ctx, seen), h('div', { class: 'stacks' },
         stack(capacity(seen), topQueues(ctx, seen)),
@@ -52,7 +52,7 @@ export default {
   },
 };
 
-// readHistory reads what changes once a minute. Nobody may count it.
+// readHistory reads what changes once a minute. It may not be counted.
 async function readHistory(ctx, signal) {
   const { data } = await ctx.api.get('history/containers', { signal });
   return { at: performance.now(), containers: data.slice(-60).map((p) => Number(p.totalContainers)) };
@@ -73,7 +73,8 @@ function title({ partition }) {
   const on = (known, name) => (known === undefined ? null : `${name} ${known ? 'on' : 'off'}`);
   const facts = [partition.state?.toLowerCase(), `nodes ordered ${partition.nodeSortingPolicy?.type === 'binpacking' ? 'by bin packing' : 'evenly'}`,
     on(partition.preemptionEnabled, 'preemption'), on(partition.quotaPreemptionEnabled, 'preemption by quota')];
-  return h('div', { class: 'toolbar' }, h('h1', null, `Partition ${partition.name}`), h('span', { class: 'quiet' }, facts.filter(Boolean).join(' · ')));
+  const old = partition.age && badge('warn', `busy, as of ${format.duration(partition.age)} ago`, 'The partition does not answer: this is how it was when it did last');
+  return h('div', { class: 'toolbar' }, h('h1', null, `Partition ${partition.name}`), old, h('span', { class: 'quiet' }, facts.filter(Boolean).join(' · ')));
 }
 
 function tiles(ctx, { partition, reasons, health, nodes }) {
@@ -84,9 +85,9 @@ function tiles(ctx, { partition, reasons, health, nodes }) {
   return h('div', { class: 'tiles' },
     tile(ctx.link('nodes'), 'Nodes', format.count(partition.totalNodes), nodes.drained ? `${format.count(nodes.drained)} drained` : 'all in use'),
     tile(ctx.link('applications'), 'Applications', format.count(partition.applications?.total), `${format.count(partition.applications?.Running)} running`),
-    tile(ctx.link('applications'), 'Allocations', format.count(partition.totalContainers), nodes.leaving ? `leaving on ${format.plural(nodes.leaving, 'node')}` : 'none told to go'),
+    tile(ctx.link('applications'), 'Allocations', format.count(partition.totalContainers), nodes.evicting ? `evictions on ${format.plural(nodes.evicting, 'node')}` : 'none evicted'),
     tile(ctx.link('applications', [], { view: 'pending' }), 'Pending', format.count(waits), waits ? 'see why' : 'nothing waits', waits ? 'warn' : ''),
-    tile(ctx.link('preemption'), 'Preempted', format.count(partition.preempted?.victims), `${format.count(partition.preempted?.stuck)} were stuck`),
+    tile(ctx.link('preemption'), 'Preempted', format.count(partition.preempted?.victims), `${format.count(partition.preempted?.overdue)} overdue`),
     tile('', 'Health', wrong ? 'unhealthy' : 'healthy', wrong ? `${format.plural(wrong, 'check')} failed` : 'all checks pass', wrong ? 'bad' : 'good'));
 }
 
@@ -121,7 +122,8 @@ function fullness(ctx, { partition, metrics, nodes }) {
       line('good', 'schedulable', (partition.totalNodes ?? 0) - nodes.drained, { state: 'schedulable' }),
       line('bad', 'drained', nodes.drained, { state: 'drained' }),
       line('info', 'reserved', nodes.reserved, { state: 'reserved' }),
-      line('warn', 'with allocations that leave', nodes.leaving, { state: 'leaving' }))),
+      line('warn', 'with evictions', nodes.evicting, { state: 'evicting' }))),
+    partition.foreignUnknownNode > 0 && h('p', { class: 'warn-text' }, `${format.plural(partition.foreignUnknownNode, 'foreign pod')} on nodes that are not known`),
     metrics && format.kinds(metrics.usage).map((kind) => histogram(kind, metrics.usage[kind])));
 }
 
@@ -164,12 +166,12 @@ function latelyCard(ctx, { past, history, partition, metrics }) {
   const rates = (field) => recent.slice(1).map((p, i) => Math.max(0, (p[field] - recent[i][field]) / Math.max(0.2, (p.at - recent[i].at) / 1000)));
   const figure = (name, n, values) => h('figure', { class: 'lately' },
     h('figcaption', null, h('strong', { class: 'tabular' }, format.count(n)), h('span', { class: 'quiet' }, ` ${name}`)), spark(values, `${name}: ${format.count(n)}`));
-  const { plans = 0, nominations = 0, cleared = 0, loops = 0, stuck = 0 } = partition.preempted ?? {};
+  const { plans = 0, nominations = 0, cleared = 0, loops = 0, overdue = 0 } = partition.preempted ?? {};
   return card(now.at - first.at < 60000 ? 'Since this page is open' : `In the last ${over}`, { link: [ctx.link('preemption'), 'preemption log'] },
     metrics && figure('placed', now.placements - first.placements, rates('placements')),
     figure('preempted', now.victims - first.victims, rates('victims')),
     history.containers.length > 1 && figure('allocations, over the last hour', history.containers.at(-1), history.containers),
-    h('p', { class: 'quiet' }, `Since the start: ${format.plural(plans, 'plan')}, ${format.plural(nominations, 'nomination')}, ${format.count(cleared)} cleared, ${format.count(stuck)} stuck, ${format.plural(loops, 'loop')} stopped.`));
+    h('p', { class: 'quiet' }, `Since the start: ${format.plural(plans, 'plan')}, ${format.plural(nominations, 'nomination')}, ${format.count(cleared)} cleared, ${format.count(overdue)} overdue, ${format.plural(loops, 'loop')} stopped.`));
 }
 
 function healthCard({ health }) {

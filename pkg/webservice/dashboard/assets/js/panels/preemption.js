@@ -20,20 +20,20 @@ const victimsShown = 2;
 const triggers = {
   'required node': 'An ask may run on one node only, such as that of a daemonset',
   priority: 'An ask is more important than its victims',
-  guarantee: 'An ask is due to its queue, and its victims are beyond what is due to theirs',
+  guarantee: 'An ask is within the guarantee of its queue, and its victims are above those of theirs',
   quota: 'A queue uses more than its max, since that was lowered',
 };
 
-// What those were who were told to go.
+// What was evicted, by class.
 const classes = { regular: 'Regular', owner: 'Drivers and owners', foreign: 'Of other schedulers', 'opted out': 'Opted out of preemption' };
 
 // What is counted since the start, and what each count means.
 const counters = [
   ['plans', 'Plans', 'Plans to make room'],
-  ['victims', 'Told to go', 'Allocations that were told to make room'],
-  ['nominations', 'Nominations', 'Asks that were promised the room that is made'],
+  ['victims', 'Evicted', 'Allocations that were evicted to make room'],
+  ['nominations', 'Nominations', 'Asks that were nominated to a node where room is made'],
   ['cleared', 'Came to nothing', 'Nominations that were taken back'],
-  ['stuck', 'Stuck', 'Allocations that did not go in time'],
+  ['overdue', 'Overdue', 'Evicted allocations that did not end in time'],
   ['loops', 'Loops', 'Applications that were stopped because they preempted again and again'],
 ];
 
@@ -44,7 +44,7 @@ export default {
 };
 
 function preemptionLog(ctx) {
-  let rows = [], total = 0, byTrigger = [], totals = {}, fates = [];
+  let rows = [], total = 0, byTrigger = [], totals = {}, outcomes = [];
   let found = { at: '', plan: null }; // a plan that is not among the rows
   const filters = createFilters(ctx, 'preemption');
   const where = () => ctx.api.path('partition', ctx.partition(), 'preemptions');
@@ -62,7 +62,7 @@ function preemptionLog(ctx) {
       page, Promise.all(counted), ctx.api.get('partitions', { params: { fields: 'clusterId,name,preempted' }, signal }), readMetrics(ctx, signal),
     ]);
     ({ data: rows, total } = listed);
-    fates = metrics?.fates ?? [];
+    outcomes = metrics?.outcomes ?? [];
     byTrigger = counts;
     totals = partition.data.find((p) => [p.name, `[${p.clusterId}]${p.name}`].includes(ctx.partition()))?.preempted ?? {};
     const at = selected();
@@ -72,9 +72,9 @@ function preemptionLog(ctx) {
   function show() {
     const { query } = ctx.route(), at = selected();
     return [
-      h('div', { class: 'toolbar' }, h('h1', null, 'Preemption'), h('span', { class: 'quiet' }, 'Who was told to go, for whom, and what came of it')),
+      h('div', { class: 'toolbar' }, h('h1', null, 'Preemption'), h('span', { class: 'quiet' }, 'What was evicted, for which ask, and what came of it')),
       tiles(),
-      fates.length > 0 && fatesOf(),
+      outcomes.length > 0 && outcomesCard(),
       h('div', { class: 'toolbar', role: 'search', 'aria-label': 'Filter' }, triggerButtons(query.get('trigger') ?? ''), filters.fields(
         { name: 'application', kind: 'search', label: 'Application begins with' },
         { name: 'node', kind: 'text', label: 'Node begins with' })),
@@ -91,22 +91,22 @@ function preemptionLog(ctx) {
 
   function tiles() {
     return h('dl', { class: 'tiles', 'aria-label': 'Since the start of the scheduler' }, counters.map(([name, text, title]) =>
-      h('div', { class: ['tile', ['stuck', 'loops'].includes(name) && totals[name] > 0 && 'tile-warn'], title },
+      h('div', { class: ['tile', ['overdue', 'loops'].includes(name) && totals[name] > 0 && 'tile-warn'], title },
         h('dt', null, text), h('dd', null, format.count(totals[name])))));
   }
 
-  function fatesOf() {
+  function outcomesCard() {
     const cell = (name) => (f) => format.count(f[name]);
-    return h('details', { class: 'card more-counts', key: 'fates' },
-      h('summary', null, 'Who was told to go since the start, by trigger and class'),
+    return h('details', { class: 'card more-counts', key: 'outcomes' },
+      h('summary', null, 'Evictions since the start, by trigger and class'),
       table({
-        label: 'Who was told to go, by trigger and class', rows: fates, key: (f) => `${f.trigger} ${f.class}`,
+        label: 'Evictions by trigger and class', rows: outcomes, key: (f) => `${f.trigger} ${f.class}`,
         columns: [
           { head: 'Trigger', cell: (f) => capital(f.trigger) },
           { head: 'Class', cell: (f) => classes[f.class] ?? f.class },
           { head: 'Told', num: true, cell: cell('told') },
-          { head: 'Gone', num: true, title: 'In time or later', cell: cell('gone') },
-          { head: 'Stuck', num: true, title: 'Did not go in time', cell: cell('stuck') },
+          { head: 'Ended', num: true, title: 'In time or later', cell: cell('ended') },
+          { head: 'Overdue', num: true, title: 'Did not end in time', cell: cell('overdue') },
         ],
       }));
   }
@@ -126,7 +126,7 @@ function preemptionLog(ctx) {
       return state('empty', 'No plan is like that', 'Nothing fits all that is chosen above.',
         h('a', { class: 'button', href: ctx.link('preemption') }, 'Show all'));
     }
-    return state('empty', 'Nobody was told to go', 'Plans to make room appear here when they are made.',
+    return state('empty', 'Nothing was evicted', 'Plans to make room appear here when they are made.',
       h('a', { class: 'button', href: ctx.link('applications', [], { view: 'pending' }) }, 'What waits'));
   }
 
@@ -140,7 +140,7 @@ function preemptionLog(ctx) {
           { head: 'Ago', num: true, class: 'when-wide', cell: (p) => format.age(p.time, ctx.now()) },
           { head: 'Trigger', cell: (p) => capital(p.trigger) },
           { head: 'For', cell: (p) => (p.allocationKey ? askLink(ctx, p.applicationId, p.allocationKey) : queueLink(ctx, p.queueName)) },
-          { head: 'Who goes', cell: (p) => victimsCell(p.victims ?? []) },
+          { head: 'Victims', cell: (p) => victimsCell(p.victims ?? []) },
           { head: 'Node', class: 'when-wide', cell: (p) => nodeLink(ctx, p.nodeId) ?? '–' },
           { head: 'Outcome', cell: (p) => outcomeBadge(p) },
         ],

@@ -106,7 +106,7 @@ export default {
       const item = (mark, words) => h('li', null, mark, words);
       const swatch = (tone) => h('span', { class: ['swatch', `fill-${tone}`] });
       const tick = (kind) => h('span', { class: 'meter tick' }, h('span', { class: ['meter-mark', `mark-${kind}`] }));
-      return h('ul', { class: 'legend', 'aria-label': 'Legend' }, item(swatch('own'), 'used'), item(swatch('leaving'), 'leaving'), item(swatch('promised'), 'promised'),
+      return h('ul', { class: 'legend', 'aria-label': 'Legend' }, item(swatch('own'), 'used'), item(swatch('evicting'), 'evicting'), item(swatch('nominated'), 'nominated'),
         item(tick('guaranteed'), 'guaranteed'), item(tick('max'), 'max'), item(tick('fair'), 'no max: what is above'));
     }
 

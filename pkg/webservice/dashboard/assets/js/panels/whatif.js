@@ -8,7 +8,7 @@ import { ApiError } from '../api.js';
 import { h, state } from '../dom.js';
 import { kinds as kindsOf } from '../format.js';
 import { createViewer } from '../parts/viewer.js';
-import { emptyWish, formOf, readFailure, readQuestion } from '../parts/question.js';
+import { emptyAsk, formOf, readFailure, readQuestion } from '../parts/question.js';
 import { questionForm } from '../parts/questionform.js';
 import { effectOf } from '../parts/effect.js';
 import { outcomeView, refusedFields, summary } from '../parts/outcome.js';
@@ -21,7 +21,7 @@ const hints = 50; // names that are offered for a field
 // What was filled in and what came of it stay when another panel is looked at.
 const kept = { form: blank(), partition: '', asked: '', result: null };
 
-function blank() { return { asks: [emptyWish()], within: '', config: '', configOpen: false }; }
+function blank() { return { asks: [emptyAsk()], within: '', config: '', configOpen: false }; }
 
 export default {
   id: 'whatif',
@@ -62,7 +62,7 @@ function createDesk(root, ctx) {
   function show() {
     return [
       h('div', { class: 'toolbar' }, h('h1', null, 'What if'),
-        h('span', { class: 'quiet' }, 'Where asks would land, who would be told to go for them, and what another configuration would change'),
+        h('span', { class: 'quiet' }, 'Where asks would land, what would be evicted for them, and what another configuration would change'),
         h('span', { class: 'grow' }), copyButton(ctx, 'Copy link', linkOf)),
       h('div', { class: 'whatif' },
         questionForm(ctx, { form: kept.form, kinds, names, errors, playing, change, hint, play, clear, useConfig }),

@@ -108,10 +108,10 @@ export function applicationDetails(ctx, id) {
 
   function running() {
     const offset = Math.min(place('offset'), Math.max(0, allocations.length - 1));
-    const leaving = allocations.filter((a) => a.preempted).length;
+    const evicted = allocations.filter((a) => a.preempted).length;
     return h('section', { class: 'card' },
       h('div', { class: 'card-head' }, h('h2', null, `Allocations (${format.count(allocations.length)})`),
-        leaving > 0 && h('span', { class: 'warn-text' }, `${format.count(leaving)} told to go`)),
+        evicted > 0 && h('span', { class: 'warn-text' }, `${format.count(evicted)} evicted`)),
       allocations.length === 0 ? h('p', { class: 'quiet' }, 'Nothing runs.') : [
         table({
           label: 'Allocations', rows: allocations.slice(offset, offset + pageSize), key: (a) => a.allocationKey,
@@ -141,7 +141,7 @@ function startedAfter(app) {
 
 // spent is what the allocations of an application that have ended held, for how long.
 function spent(history) {
-  const rows = [['resourceUsage', 'in all'], ['preemptedResource', 'by allocations that were told to go'], ['placeholderResource', 'by placeholders']]
+  const rows = [['resourceUsage', 'in all'], ['preemptedResource', 'by allocations that were evicted'], ['placeholderResource', 'by placeholders']]
     .flatMap(([name, what]) => Object.entries(history?.[name] ?? {}).sort().map(([instance, used]) => ({ instance, what, used })));
   if (rows.length === 0) return null;
   const kinds = format.kinds(...rows.map((row) => row.used));
@@ -155,12 +155,12 @@ function spent(history) {
   }), h('p', { class: 'quiet small' }, 'Of allocations that have ended, times the hours that they ran.'));
 }
 
-// inOrder is allocations with those first that were told to go.
+// inOrder is allocations with the evicted ones first.
 function inOrder(list) { return [...list.filter((a) => a.preempted), ...list.filter((a) => !a.preempted)]; }
 
 function marks(a) {
   return [
-    a.preempted && badge('warn', 'told to go', 'Somebody else needs its place'),
+    a.preempted && badge('warn', 'evicting', 'An ask needs its place'),
     a.originator && badge('info', 'driver', 'The driver of the others of its application'),
     a.placeholder && badge('plain', 'placeholder', 'Keeps a place for one of its task group'),
   ];

@@ -1,25 +1,25 @@
 // What a question changes: the difference between what would come of it and what
 // comes anyway.
 
-// effectOf compares two outcomes. Victims, others and beyond are what the question
+// effectOf compares two outcomes. Victims, others and overUse are what the question
 // brings; spared and lost are victims and places that come only without it; and
 // anyway is what comes in both.
 export function effectOf(outcome, without) {
   const victim = (v) => `${v.applicationId} ${v.allocationKey}`, ask = (f) => f.allocationKey;
-  const was = new Map(without.beyond.map((b) => [b.queueName, b.by]));
+  const was = new Map(without.overUse.map((b) => [b.queueName, b.by]));
   return {
     victims: minus(outcome.victims, without.victims, victim),
     spared: minus(without.victims, outcome.victims, victim),
     others: minus(outcome.others, without.others, ask),
     lost: minus(without.others, outcome.others, ask),
-    beyond: outcome.beyond.filter((b) => !equal(b.by, was.get(b.queueName))).map((b) => ({ ...b, now: was.get(b.queueName) })),
+    overUse: outcome.overUse.filter((b) => !equal(b.by, was.get(b.queueName))).map((b) => ({ ...b, now: was.get(b.queueName) })),
     anyway: { victims: both(outcome.victims, without.victims, victim), others: both(outcome.others, without.others, ask) },
   };
 }
 
 function minus(list, less, key) {
-  const gone = new Set(less.map(key));
-  return list.filter((one) => !gone.has(key(one)));
+  const without = new Set(less.map(key));
+  return list.filter((one) => !without.has(key(one)));
 }
 
 function both(list, other, key) {

@@ -39,25 +39,25 @@ const sentences = {
   214: { [NONE]: 'may run: its queue has a place' },
   215: { [NONE]: 'has to wait: its user or group runs as many as it may' },
   216: { [NONE]: 'may run: its user or group has a place' },
-  300: { [REMOVE]: 'is gone' },
+  300: { [REMOVE]: 'was removed' },
   302: { [SET]: 'changed whether it takes anything new' },
   303: { [ADD]: 'runs {ref}', [REMOVE]: 'no longer runs {ref}' },
   304: { [SET]: 'changed its capacity' },
   305: { [SET]: 'changed what others occupy' },
   306: { [ADD]: 'is kept for {ref}', [REMOVE]: 'is no longer kept for {ref}' },
   400: { [SET]: 'was configured anew', [ADD]: 'is configured', [REMOVE]: 'is no longer configured' },
-  401: { [ADD]: 'was made for an application', [REMOVE]: 'is empty and gone' },
+  401: { [ADD]: 'was made for an application', [REMOVE]: 'is empty and was removed' },
   402: { [SET]: 'became of another kind' },
   403: { [SET]: 'has another max' },
   404: { [SET]: 'has another guarantee' },
   405: { [ADD]: 'has application {ref}', [REMOVE]: 'no longer has application {ref}' },
   406: { [ADD]: 'runs {ref}', [REMOVE]: 'no longer runs {ref}' },
-  407: { [SET]: 'gives back what is beyond its max' },
+  407: { [SET]: 'evicts what is over its max' },
   500: { [REMOVE]: 'no longer runs {ref}: it ended' },
   501: { [REMOVE]: 'no longer runs {ref}: it was preempted' },
   502: { [REMOVE]: 'no longer runs {ref}: its time was up' },
   503: { [REMOVE]: 'no longer runs {ref}: its place was taken' },
-  504: { [REMOVE]: 'no longer runs {ref}: its node is gone' },
+  504: { [REMOVE]: 'no longer runs {ref}: its node was removed' },
   600: { [SET]: 'has another limit as a user', [REMOVE]: 'has no limit as a user' },
   601: { [SET]: 'has another limit as a group', [REMOVE]: 'has no limit as a group' },
   602: { [SET]: 'is the group of {ref}', [REMOVE]: 'is no longer the group of {ref}' },
@@ -69,10 +69,10 @@ const sentences = {
 // another way, and the reference of a nomination is a node.
 const asksSentences = {
   306: { [ADD]: 'gets room on {ref}', [REMOVE]: 'gets no room on {ref} any more' },
-  501: { [REMOVE]: 'is told to go' },
+  501: { [REMOVE]: 'is evicted' },
 };
 
-const plain = { [NONE]: 'says', [SET]: 'changed', [ADD]: 'is new', [REMOVE]: 'is gone' };
+const plain = { [NONE]: 'says', [SET]: 'changed', [ADD]: 'is new', [REMOVE]: 'was removed' };
 
 // sentenceOf is what an event says, split at {ref}: [before, after]. There is
 // no reference in a sentence of one part.
@@ -94,8 +94,8 @@ export function referenceType(event) {
   return 'allocation';
 }
 
-// weightOf is how an event is marked: what somebody should look at, what is
-// told to go, what ended, and all else.
+// weightOf is how an event is marked: what deserves a look, what is
+// evicted, what ended, and all else.
 export function weightOf(event) {
   const detail = event.eventChangeDetail ?? 0;
   if ([501, 407].includes(detail)) return 'preempted';

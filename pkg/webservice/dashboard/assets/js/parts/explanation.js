@@ -4,7 +4,7 @@
 import * as format from '../format.js';
 import { badge, bar, h, pairs, table } from '../dom.js';
 import { nodeLink, queueLink } from './links.js';
-import { planStory } from './plan.js';
+import { planView } from './plan.js';
 import { capital, readable } from './words.js';
 
 // The reasons of nodes, as REST names them: how they are marked, what they are for
@@ -16,7 +16,7 @@ const groups = {
   'is kept for an ask that must run there': { fill: 'kept', many: 'are kept for asks that must run there', help: (g) => `The ask that ${g.nearest} is kept for is placed or goes: ${g.for}` },
   'is reserved for an ask that waited long': { fill: 'reserved', many: 'are reserved for asks that waited long', help: (g) => `The ask that ${g.nearest} is reserved for is placed or goes: ${g.for}` },
   'has too little free': { fill: 'full', many: 'have too little free', help: (g) => `On ${g.nearest}, the nearest, ${format.amounts(g.lacking)} more becomes free` },
-  'has promised what is free': { fill: 'promised', many: 'have promised what is free', help: (g) => `On ${g.nearest}, the nearest, ${format.amounts(g.lacking)} more becomes free than was promised to ${g.for ?? 'others'}` },
+  'keeps what is free for nominated asks': { fill: 'nominated', many: 'keep what is free for nominated asks', help: (g) => `On ${g.nearest}, the nearest, ${format.amounts(g.lacking)} more becomes free than is kept for ${g.for ?? 'others'}` },
   'has room': { fill: 'room', many: 'have room' },
 };
 
@@ -51,14 +51,14 @@ export function explanation(ctx, e) {
     orderCard(ctx, e, told),
     e.plan && h('section', { class: 'card' },
       h('div', { class: 'card-head' }, h('h2', null, 'The last plan to make room'), h('span', { class: 'quiet' }, `${format.age(e.plan.time, ctx.now())} ago`)),
-      planStory(ctx, e.plan)),
+      planView(ctx, e.plan)),
   ];
 }
 
 // remedies says what would make an ask fit: all of the quotas and one of the nodes.
 function remedies(e) {
   if (e.nominatedNode) {
-    return card('What happens next', h('p', null, `Whoever is told to go on ${e.nominatedNode} ends, and it gets the place. There is nothing to do.`));
+    return card('What happens next', h('p', null, `The evicted allocations on ${e.nominatedNode} end, and it gets the place. There is nothing to do.`));
   }
   const quotas = (e.quota ?? []).filter((q) => q.lacking).map((q) => `Queue ${q.queueName} uses ${format.amounts(q.lacking)} less, or its max is raised by that`);
   const room = (e.nodes ?? []).some((g) => g.why === 'has room');
@@ -111,7 +111,7 @@ function quotaCard(ctx, levels, asked) {
       h('div', { class: 'chain-head' }, queueLink(ctx, q.queueName), q.lacking && badge('bad', `lacks ${format.amounts(q.lacking)}`),
         limits(q, asked).length === 0 && h('span', { class: 'quiet' }, 'no limit on what it asks for')),
       quotaBars(q, asked)))),
-    levels.some((q) => limits(q, asked).length > 0) && h('ul', { class: 'legend' }, [['own', 'used'], ['promised', 'promised to others'], ['ask', 'this ask']].map(([tone, text]) => h('li', null, h('span', { class: ['swatch', `fill-${tone}`] }), text)),
+    levels.some((q) => limits(q, asked).length > 0) && h('ul', { class: 'legend' }, [['own', 'used'], ['nominated', 'for nominated asks'], ['ask', 'this ask']].map(([tone, text]) => h('li', null, h('span', { class: ['swatch', `fill-${tone}`] }), text)),
       h('li', null, h('span', { class: 'max-mark' }), 'max')));
 }
 
@@ -120,24 +120,24 @@ function limits(q, asked) { return format.kinds(q.max).filter((kind) => asked[ki
 
 function quotaBars(q, asked) {
   return limits(q, asked).map((kind) => {
-    const max = q.max[kind], used = q.used?.[kind] ?? 0, promised = q.promised?.[kind] ?? 0;
-    const whole = Math.max(max, used + promised + asked[kind]);
+    const max = q.max[kind], used = q.used?.[kind] ?? 0, nominated = q.nominated?.[kind] ?? 0;
+    const whole = Math.max(max, used + nominated + asked[kind]);
     const words = `${format.amount(kind, used)} of ${format.amount(kind, max)}`;
     return h('div', { class: 'chain-row', key: kind },
       h('span', { class: 'chain-kind' }, format.kindName(kind)),
       bar({
-        parts: [{ part: used / whole, tone: 'own' }, { part: promised / whole, tone: 'promised' }, { part: asked[kind] / whole, tone: 'ask' }],
+        parts: [{ part: used / whole, tone: 'own' }, { part: nominated / whole, tone: 'nominated' }, { part: asked[kind] / whole, tone: 'ask' }],
         marks: [{ part: max / whole, kind: 'max' }],
-        label: `${kind}: ${words} used, ${format.amount(kind, promised)} promised, ${format.amount(kind, asked[kind])} asked for`,
+        label: `${kind}: ${words} used, ${format.amount(kind, nominated)} for nominated asks, ${format.amount(kind, asked[kind])} asked for`,
       }),
       h('span', { class: 'chain-words' }, words));
   });
 }
 
 function orderCard(ctx, e, told) {
-  const hunts = (told.room ?? []).filter((line) => !line.startsWith('is being made'));
+  const attempts = (told.room ?? []).filter((line) => !line.startsWith('is being made'));
   return card('Its place, and room that others could make', pairs(
     ['In the order', e.before ? `${format.plural(e.before, 'ask')} of its application ${e.before === 1 ? 'comes' : 'come'} first` : 'First of its application'],
     ['Nominated', e.nominatedNode && nodeLink(ctx, e.nominatedNode)],
-    ...hunts.map((text) => ['Looked for room', capital(readable(text))])));
+    ...attempts.map((text) => ['Looked for room', capital(readable(text))])));
 }

@@ -1,5 +1,5 @@
 // Fields that pick from a list. What is picked stands in the address, so that it
-// can be sent to somebody, and so that the way back leads to the same list.
+// can be sent on, and so that the way back leads to the same list.
 
 import { h } from '../dom.js';
 

@@ -8,7 +8,7 @@ export function queueLink(ctx, path, text = path) { return path ? h('a', { href:
 
 export function applicationLink(ctx, id, text = id) { return id ? h('a', { href: ctx.link('applications', [id]) }, text) : null; }
 
-// askLink leads to why an ask waits, or an allocation leaves. Who has no known
+// askLink leads to why an ask waits, or an allocation is evicted. One that has no known
 // application is named only.
 export function askLink(ctx, application, key, text = key) {
   if (!key) return null;

@@ -3,10 +3,10 @@
 
 const wanted = ['narwhal_placements_total', 'narwhal_partition_resource', 'narwhal_nodes_by_usage', 'narwhal_preemption_victims_total'];
 
-// readMetrics resolves to { placements, occupied, usage, victims, fates } of a partition,
+// readMetrics resolves to { placements, occupied, usage, victims, outcomes } of a partition,
 // or to null if the server has no metrics. Occupied is what other schedulers use by kind,
-// usage how many nodes are how full by kind, victims how many were told to go by trigger,
-// and fates are [{ trigger, class, told, gone, stuck }] of those of which there are any.
+// usage how many nodes are how full by kind, victims how many were evicted by trigger,
+// and outcomes are [{ trigger, class, requested, ended, overdue }] of those of which there are any.
 export async function readMetrics(ctx, signal) {
   let text;
   try {
@@ -15,25 +15,25 @@ export async function readMetrics(ctx, signal) {
     if (err.status === 404) return null;
     throw err;
   }
-  const out = { placements: 0, occupied: {}, usage: {}, victims: {}, fates: [] };
+  const out = { placements: 0, occupied: {}, usage: {}, victims: {}, outcomes: [] };
   for (const { name, labels, value } of series(text)) {
     if (!isOf(labels.partition, ctx.partition())) continue;
     if (name === 'narwhal_placements_total') out.placements += value;
     else if (name === 'narwhal_partition_resource' && labels.state === 'occupied') out.occupied[labels.resource] = value;
     else if (name === 'narwhal_nodes_by_usage') (out.usage[labels.resource] ??= []).push({ range: labels.range, nodes: value });
     else if (name === 'narwhal_preemption_victims_total') {
-      if (labels.outcome === 'told') out.victims[labels.trigger] = (out.victims[labels.trigger] ?? 0) + value;
-      if (value > 0) fateOf(out.fates, labels)[labels.outcome] = value;
+      if (labels.outcome === 'requested') out.victims[labels.trigger] = (out.victims[labels.trigger] ?? 0) + value;
+      if (value > 0) outcomeOf(out.outcomes, labels)[labels.outcome] = value;
     }
   }
   return out;
 }
 
-function fateOf(fates, labels) {
+function outcomeOf(outcomes, labels) {
   const [trigger, kind] = [labels.trigger, labels.class].map((name) => name.replaceAll('_', ' '));
-  let fate = fates.find((f) => f.trigger === trigger && f.class === kind);
-  if (!fate) fates.push(fate = { trigger, class: kind });
-  return fate;
+  let outcome = outcomes.find((f) => f.trigger === trigger && f.class === kind);
+  if (!outcome) outcomes.push(outcome = { trigger, class: kind });
+  return outcome;
 }
 
 // isOf says whether a label means the partition: labels begin with the resource manager.

@@ -41,7 +41,7 @@ export const shades = [
 
 const names = {
   full: 'var(--own-full)', much: 'var(--own)', half: 'color-mix(in srgb, var(--own) 72%, var(--track))', some: 'color-mix(in srgb, var(--own) 46%, var(--track))',
-  daemon: 'var(--daemon)', foreign: 'var(--foreign)', promised: 'var(--promised)', track: 'var(--track)', line: 'var(--edge)', surface: 'var(--surface)',
+  daemon: 'var(--daemon)', foreign: 'var(--foreign)', nominated: 'var(--nominated)', track: 'var(--track)', line: 'var(--edge)', surface: 'var(--surface)',
   text: 'var(--text)', quiet: 'var(--quiet)', bad: 'var(--bad)', warn: 'var(--warn)', info: 'var(--info)', accent: 'var(--accent)',
 };
 
@@ -64,7 +64,7 @@ export function shadeOf(use) { return shades.find(([least]) => use >= least)[1];
 
 // stack is what fills a box, from below or from the left: [part, colour].
 function stack(m) {
-  return [[m.foreign, 'foreign'], [m.daemon, 'daemon'], [m.own, shadeOf(m.use)], [m.promised, 'promised']];
+  return [[m.foreign, 'foreign'], [m.daemon, 'daemon'], [m.own, shadeOf(m.use)], [m.nominated, 'nominated']];
 }
 
 // paintBox fills a box with the use of a kind: upwards, or to the right.
@@ -78,15 +78,15 @@ function paintBox(pen, colours, m, box, across = false) {
   }
   pen.fillStyle = colours.track;
   pen.fillRect(x, y, width, height);
-  const long = across ? width : height, scale = Math.max(1, m.use + m.promised);
+  const long = across ? width : height, scale = Math.max(1, m.use + m.nominated);
   let from = 0;
   for (const [part, colour] of stack(m)) {
     if (part <= 0) continue;
     const size = Math.min(long - from, Math.max(1, Math.round(long * part / scale)));
     if (size <= 0) break;
     pen.fillStyle = colours[colour];
-    // What is promised is striped: it is not used yet.
-    const [stripe, step] = colour === 'promised' ? [2, 4] : [size, size];
+    // What nominated asks get is striped: it is not used yet.
+    const [stripe, step] = colour === 'nominated' ? [2, 4] : [size, size];
     for (let at = from; at < from + size; at += step) {
       const thick = Math.min(stripe, from + size - at);
       if (across) pen.fillRect(x + at, y, thick, height); else pen.fillRect(x, y + height - at - thick, width, thick);
@@ -120,7 +120,7 @@ function paintMark(pen, colours, colour, size, points, closed = true) {
 
 const drained = (node) => !node.schedulable;
 const reserved = (node) => node.isReserved || node.nominations?.length > 0;
-const leaving = (node) => node.leaving?.length > 0;
+const evicting = (node) => node.evictions?.length > 0;
 
 function paintCross(pen, colours, x, y, d, thick) {
   const cross = Object.assign([[x - d, y - d], [x + d, y + d], [x + d, y - d], [x - d, y + d]], { open: true });
@@ -146,7 +146,7 @@ function paintMarks(pen, colours, node, { x, y, width, height }) {
     pen.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
   }
   if (reserved(node)) paintDiamond(pen, colours, x + width - size, y, size);
-  if (leaving(node)) paintTriangle(pen, colours, x, y, size);
+  if (evicting(node)) paintTriangle(pen, colours, x, y, size);
 }
 
 // paintCell paints an entry at a place. Mark is '', 'cursor' or 'chosen'.
@@ -184,7 +184,7 @@ function paintCard(pen, colours, kinds, entry, { x, y, width }, level) {
   pen.fillText(words, right, base);
   if (drained(node)) { right -= size + 6; paintCross(pen, colours, right + size / 2, base - 4, size / 2 - 1, 4); }
   if (reserved(node)) { right -= size + 6; paintDiamond(pen, colours, right, base - size + 1, size); }
-  if (leaving(node)) { right -= size + 6; paintTriangle(pen, colours, right, base - size + 1, size); }
+  if (evicting(node)) { right -= size + 6; paintTriangle(pen, colours, right, base - size + 1, size); }
   paintName(pen, colours, entry.short, x, base, right - 6 - x);
   kinds.forEach((kind, i) => paintBox(pen, colours, kind === entry.m.kind ? entry.m : measure(entry.node, kind), { x, y: y + level.label + i * barHeight, width, height: barHeight - 2 }, true));
 }

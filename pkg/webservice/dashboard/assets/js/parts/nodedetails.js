@@ -11,7 +11,7 @@ const pageSize = 20;
 
 // badges are the states of a node, with the shapes that the map has for them.
 export function badges(node) {
-  return [node.schedulable ? badge('good', 'schedulable') : badge('bad', 'drained'), node.leaving?.length && badge('warn', 'leaving'),
+  return [node.schedulable ? badge('good', 'schedulable') : badge('bad', 'drained'), node.evictions?.length && badge('warn', 'evicting'),
     node.isReserved && badge('info', 'reserved'), node.nominations?.length && badge('info', 'room is being made')].filter(Boolean);
 }
 
@@ -22,30 +22,30 @@ export function nodeDetails(ctx, { node, attributes, whole, asks, pages, turn, o
   return pane({ title: node.nodeID, note: badges(node), onclose },
     amounts(node, whole),
     kept(ctx, asks),
-    whole ? leaving(ctx, whole, asks) : null,
+    whole ? evictions(ctx, whole, asks) : null,
     whole ? own(ctx, whole, pages.own, (offset) => turn('own', offset)) : state('loading', 'Reading its allocations', ''),
     whole && foreign(whole, pages.foreign, (offset) => turn('foreign', offset)),
     facts(attributes));
 }
 
 function amounts(node, whole) {
-  const kinds = format.kinds(node.capacity, node.allocated, node.occupied, node.promised);
+  const kinds = format.kinds(node.capacity, node.allocated, node.occupied, node.nominated);
   if (kinds.length === 0) return section('Amounts', h('p', { class: 'quiet' }, 'It has nothing.'));
-  const gone = format.plus(...(whole?.allocations ?? []).filter((a) => a.preempted).map((a) => a.resource));
-  return section('Amounts', kinds.map((kind) => gauge(node, kind, gone[kind] ?? 0)),
-    h('ul', { class: 'legend' }, [['own', 'pods'], ['leaving', 'told to go'], ['daemon', 'daemonsets'], ['foreign', 'other schedulers'], ['promised', 'promised']]
+  const evicted = format.plus(...(whole?.allocations ?? []).filter((a) => a.preempted).map((a) => a.resource));
+  return section('Amounts', kinds.map((kind) => gauge(node, kind, evicted[kind] ?? 0)),
+    h('ul', { class: 'legend' }, [['own', 'pods'], ['evicting', 'evicting'], ['daemon', 'daemonsets'], ['foreign', 'other schedulers'], ['nominated', 'nominated']]
       .map(([tone, words]) => h('li', null, h('span', { class: ['swatch', `fill-${tone}`] }), words))));
 }
 
-function gauge(node, kind, leaves) {
+function gauge(node, kind, evicted) {
   const of = (field) => node[field]?.[kind] ?? 0;
   const say = (n) => format.amount(kind, n);
   const m = measure(node, kind), capacity = of('capacity');
-  const scale = Math.max(1, m.use + m.promised), gone = Math.min(m.own, format.part(leaves, capacity));
+  const scale = Math.max(1, m.use + m.nominated), going = Math.min(m.own, format.part(evicted, capacity));
   const facts = [['capacity', say(capacity)], ['allocated', say(of('allocated'))], ['daemonsets', of('daemonSets') > 0 && say(of('daemonSets'))],
-    ['occupied by others', of('occupied') > 0 && say(of('occupied'))], ['promised', of('promised') > 0 && say(of('promised'))], ['leaving', leaves > 0 && say(leaves)],
+    ['occupied by others', of('occupied') > 0 && say(of('occupied'))], ['nominated', of('nominated') > 0 && say(of('nominated'))], ['evicting', evicted > 0 && say(evicted)],
     ['available', say(capacity - of('allocated') - of('occupied'))]].filter(([, v]) => v);
-  const parts = [['foreign', m.foreign], ['daemon', m.daemon], ['own', m.own - gone], ['leaving', gone], ['promised', m.promised]];
+  const parts = [['foreign', m.foreign], ['daemon', m.daemon], ['own', m.own - going], ['evicting', going], ['nominated', m.nominated]];
   return h('div', { class: 'gauge', key: kind },
     h('div', { class: 'gauge-head' }, h('strong', { title: kind }, format.kindName(kind)), h('span', { class: m.use > 1 ? 'bad-text' : 'quiet' }, m.has ? `${format.percent(m.use)} used` : 'it has none')),
     bar({ label: `${format.kindName(kind)}: ${facts.map(([name, v]) => `${name} ${v}`).join(', ')}`, parts: parts.map(([tone, part]) => ({ tone, part: part / scale })), marks: scale > 1 ? [{ part: 1 / scale, kind: 'max' }] : [] }),
@@ -62,14 +62,14 @@ function kept(ctx, asks) {
   }));
 }
 
-function leaving(ctx, node, asks) {
-  const list = node.leaving ?? [];
+function evictions(ctx, node, asks) {
+  const list = node.evictions ?? [];
   if (list.length === 0) return null;
   const waits = new Map((asks ?? []).map((a) => [a.allocationKey, a.applicationId]));
   const home = new Map((node.allocations ?? []).map((a) => [a.allocationKey, a.applicationId]));
-  return section('Told to go', table({
-    label: 'Allocations that were told to go', rows: list, key: (l) => l.allocationKey, columns: [
-      { head: 'Allocation', cell: (l) => [askLink(ctx, home.get(l.allocationKey), l.allocationKey), l.stuck && [' ', badge('bad', 'stuck')]] },
+  return section('Evictions', table({
+    label: 'Evictions', rows: list, key: (l) => l.allocationKey, columns: [
+      { head: 'Allocation', cell: (l) => [askLink(ctx, home.get(l.allocationKey), l.allocationKey), l.overdue && [' ', badge('bad', 'overdue')]] },
       { head: 'By', cell: (l) => l.trigger },
       { head: 'For', cell: (l) => askLink(ctx, waits.get(l.for), l.for) },
       { head: 'Since', num: true, cell: (l) => format.age(l.since, ctx.now()) },
@@ -90,7 +90,7 @@ function own(ctx, node, offset, onpage) {
   const all = node.allocations ?? [];
   return section(`Allocations (${format.count(all.length)})`, table({
     label: 'Allocations', rows: all.slice(offset, offset + pageSize), key: (a) => a.allocationKey, empty: 'It has none of this scheduler', columns: [
-      { head: 'Allocation', cell: (a) => [askLink(ctx, a.applicationId, a.allocationKey, podName(a)), a.preempted && [' ', badge('warn', 'leaving')], h('div', { class: 'quiet' }, daemon(a) && 'daemonset ', applicationLink(ctx, a.applicationId), ` · ${format.amounts(a.resource)}`)] },
+      { head: 'Allocation', cell: (a) => [askLink(ctx, a.applicationId, a.allocationKey, podName(a)), a.preempted && [' ', badge('warn', 'evicting')], h('div', { class: 'quiet' }, daemon(a) && 'daemonset ', applicationLink(ctx, a.applicationId), ` · ${format.amounts(a.resource)}`)] },
       { head: 'Priority', num: true, cell: (a) => a.priority },
       { head: 'Age', num: true, cell: (a) => format.age(a.allocationTime, ctx.now()) },
     ],

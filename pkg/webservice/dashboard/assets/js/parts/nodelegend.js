@@ -7,18 +7,18 @@ import { cardKinds, levels, paintCell, readColours, shades } from './nodecell.js
 const sample = { width: 18, height: 18, label: 0, gap: 0 };
 const plain = { schedulable: true };
 
-const of = (parts) => ({ kind: 'vcore', has: true, use: (parts.foreign ?? 0) + (parts.daemon ?? 0) + (parts.own ?? 0), foreign: 0, daemon: 0, own: 0, promised: 0, ...parts });
+const of = (parts) => ({ kind: 'vcore', has: true, use: (parts.foreign ?? 0) + (parts.daemon ?? 0) + (parts.own ?? 0), foreign: 0, daemon: 0, own: 0, nominated: 0, ...parts });
 
 // What is explained: [words, what a node looks like].
 const items = [
   ...[...shades].reverse().map(([least, , words]) => [words, { m: of({ own: Math.max(0.3, least) }), node: plain }]),
   ['daemonsets', { m: of({ daemon: 0.6 }), node: plain }],
   ['other schedulers', { m: of({ foreign: 0.6 }), node: plain }],
-  ['promised', { m: of({ promised: 0.6 }), node: plain }],
+  ['nominated', { m: of({ nominated: 0.6 }), node: plain }],
   ['over capacity', { m: of({ own: 1.2 }), node: plain }],
   ['drained', { m: of({}), node: { schedulable: false } }],
   ['reserved', { m: of({}), node: { schedulable: true, isReserved: true } }],
-  ['leaving', { m: of({}), node: { schedulable: true, leaving: [1] } }],
+  ['evicting', { m: of({}), node: { schedulable: true, evictions: [1] } }],
 ];
 
 // nodeLegend makes the legend: { el, update(kinds, kind, level), unmount() }.

@@ -3,7 +3,7 @@
 import * as format from '../format.js';
 
 // listed is what the map reads of each node.
-export const listed = 'nodeID,capacity,allocated,occupied,promised,daemonSets,schedulable,isReserved,nominations,leaving,allocationCount';
+export const listed = 'nodeID,capacity,allocated,occupied,nominated,daemonSets,schedulable,isReserved,nominations,evictions,allocationCount';
 
 const attributesMax = 24; // attributes to choose from
 const valuesMax = 100; // of an attribute that is worth a group for each
@@ -14,7 +14,7 @@ export const states = {
   drained: ['Drained', (n) => !n.schedulable],
   reserved: ['Reserved', (n) => n.isReserved],
   nominated: ['Room is being made', (n) => (n.nominations?.length ?? 0) > 0],
-  leaving: ['With leaving allocations', (n) => (n.leaving?.length ?? 0) > 0],
+  evicting: ['With evictions', (n) => (n.evictions?.length ?? 0) > 0],
   over: ['Over capacity', (n) => format.share(format.plus(n.allocated, n.occupied), n.capacity).part > 1],
   empty: ['Without own allocations', (n) => !n.allocationCount],
 };
@@ -24,7 +24,7 @@ export const orders = { '': 'By name', fullest: 'Fullest first', emptiest: 'Empt
 
 // measure is what a cell shows of a node, for a kind or for the one that is used most:
 // the parts of its capacity that foreign pods, daemonsets and all others use and that
-// are promised. Has says whether the node has anything of the kind.
+// are nominated. Has says whether the node has anything of the kind.
 export function measure(node, kind) {
   const used = format.plus(node.allocated, node.occupied);
   const of = kind || format.share(used, node.capacity).kind;
@@ -33,7 +33,7 @@ export function measure(node, kind) {
   const daemon = node.daemonSets?.[of] ?? 0, own = (node.allocated?.[of] ?? 0) - daemon;
   return {
     kind: of, has: capacity > 0 || used[of] > 0, use: part(used[of]),
-    foreign: part(node.occupied?.[of]), daemon: part(daemon), own: part(own), promised: part(node.promised?.[of]),
+    foreign: part(node.occupied?.[of]), daemon: part(daemon), own: part(own), nominated: part(node.nominated?.[of]),
   };
 }
 
@@ -81,7 +81,7 @@ const groupings = {
   name: (e) => { const name = e.id.split('.')[0].replace(/[-_]?[^-_]*$/, '') || e.id; return [natural(name), name]; },
   size: (e) => { const size = format.amounts(e.node.capacity); return [natural(size), size]; },
   use: (e) => { const i = bands.findIndex(([least]) => e.m.use >= least); return [String(i), bands[i][1]]; },
-  state: (e) => (!e.node.schedulable ? ['0', 'drained'] : e.node.leaving?.length ? ['1', 'with allocations that leave'] : e.node.isReserved ? ['2', 'reserved'] : ['3', 'schedulable']),
+  state: (e) => (!e.node.schedulable ? ['0', 'drained'] : e.node.evictions?.length ? ['1', 'with evictions'] : e.node.isReserved ? ['2', 'reserved'] : ['3', 'schedulable']),
 };
 
 const attributePrefix = 'attribute:';
@@ -146,15 +146,15 @@ export function use(entries, kind) {
   return { used, all, part: format.part(used, all) };
 }
 
-// stateWords are the states of a node that somebody should see.
+// stateWords are the states of a node that deserve a look.
 export function stateWords(node) {
-  return [!node.schedulable && 'drained', node.leaving?.length && `${format.plural(node.leaving.length, 'allocation')} told to go`,
+  return [!node.schedulable && 'drained', node.evictions?.length && `${format.plural(node.evictions.length, 'eviction')}`,
     node.isReserved && 'reserved', node.nominations?.length && 'room is being made'].filter(Boolean);
 }
 
 // describe says in words what a cell shows.
 export function describe({ node, id, m }) {
-  const shares = [['foreign', m.foreign], ['daemonsets', m.daemon], ['other pods', m.own], ['promised', m.promised]].filter(([, p]) => p > 0);
+  const shares = [['foreign', m.foreign], ['daemonsets', m.daemon], ['other pods', m.own], ['nominated', m.nominated]].filter(([, p]) => p > 0);
   const parts = shares.map(([name, p]) => `${name} ${format.percent(p)}`).join(', ');
   return [id, m.has ? `${format.percent(m.use)} of ${format.kindName(m.kind)} used${parts ? `: ${parts}` : ''}` : `no ${format.kindName(m.kind) || 'capacity'}`,
     format.plural(node.allocationCount ?? 0, 'allocation'), ...stateWords(node)].join('; ');

@@ -1,5 +1,5 @@
-// What would come of a question: where each ask would land, who would be told to go
-// for it, who else would get a place or lose one, and which queues would use more than
+// What would come of a question: where each ask would land, what would be evicted
+// for it, which others would get a place or lose one, and which queues would use more than
 // their max. What comes anyway is told apart.
 
 import * as format from '../format.js';
@@ -11,32 +11,32 @@ import { capital, readable } from './words.js';
 const pageSize = 20;
 const longMax = 200; // rows of a list that is not turned
 
-function fateOf(f) {
+function outcomeOf(f) {
   if (f.refused) return 'refused';
   if (f.nodeId) return 'placed';
   return f.nominatedNode ? 'nominated' : 'waits';
 }
 
-function count(asks, fate) { return asks.filter((f) => fateOf(f) === fate).length; }
+function count(asks, outcome) { return asks.filter((f) => outcomeOf(f) === outcome).length; }
 
-const none = 'nobody would be told to go';
+const none = 'nothing would be evicted';
 
 // summary is an outcome in a sentence.
 export function summary({ outcome: o, effect: e, body }) {
   const n = o.asks.length, told = [];
-  const some = (fate, text) => {
-    const m = count(o.asks, fate);
+  const some = (outcome, text) => {
+    const m = count(o.asks, outcome);
     if (m > 0) told.push(`${m === n ? (n === 1 ? 'it' : `all ${n}`) : format.count(m)} ${text}`);
   };
   some('placed', 'would run at once');
   some('nominated', 'would get a place for which room is made');
   some('waits', 'would wait');
   some('refused', 'would not be taken in');
-  told.push(e.victims.length > 0 ? `${format.plural(e.victims.length, 'allocation')} would be told to go for that` : none);
+  told.push(e.victims.length > 0 ? `${format.plural(e.victims.length, 'allocation')} would be evicted for that` : none);
   if (e.spared.length > 0) told.push(`${format.plural(e.spared.length, 'allocation')} would be spared`);
   if (e.others.length > 0) told.push(`${asks(e.others)} now would get a place`);
   if (e.lost.length > 0) told.push(`${asks(e.lost)} now would lose the place that ${e.lost.length === 1 ? 'it gets' : 'they get'} otherwise`);
-  if (e.beyond.length > 0) told.push(`${format.plural(e.beyond.length, 'queue')} would use more than ${e.beyond.length === 1 ? 'its' : 'their'} max`);
+  if (e.overUse.length > 0) told.push(`${format.plural(e.overUse.length, 'queue')} would use more than ${e.overUse.length === 1 ? 'its' : 'their'} max`);
   const words = told.length > 1 ? `${told.slice(0, -1).join(', ')}, and ${told.at(-1)}` : told[0];
   return capital(`${body.config ? 'under the other configuration ' : ''}${words}.`);
 }
@@ -47,7 +47,7 @@ function asks(list) { return `${format.plural(list.length, 'ask')} that ${list.l
 export function refusedFields(outcome, form) {
   const errors = new Map();
   for (const f of outcome.asks.filter((one) => one.refused)) {
-    const i = form.asks.findIndex((wish) => f.allocationKey === wish.key.trim() || Number(wish.count) > 1 && f.allocationKey.startsWith(`${wish.key.trim()}-`));
+    const i = form.asks.findIndex((newAsk) => f.allocationKey === newAsk.key.trim() || Number(newAsk.count) > 1 && f.allocationKey.startsWith(`${newAsk.key.trim()}-`));
     if (i < 0) continue;
     if (f.refused.endsWith('is not registered')) errors.set(`asks[${i}].application`, 'No application of that name is active.');
     else if (f.refused.includes(' is known ')) errors.set(`asks[${i}].key`, capital(f.refused));
@@ -67,14 +67,14 @@ export function outcomeView(ctx, result, { stale, choose }) {
     stale && h('p', null, badge('warn', 'The form has changed'), ' Play it again to see what would come of that.'),
     h('p', { class: 'lead', key: 'lead' }, summary(result)),
     result.body.within && e.victims.length > 0 && count(o.asks, 'waits') > 0 && h('p', { class: 'quiet', key: 'stays' },
-      `Whoever is told to go has not gone after ${result.body.within}, so who gets its place waits still.`),
+      `What is evicted has not ended after ${result.body.within}, so the ask that gets its place waits still.`),
     o.asks.length > 0 && fatesCard(ctx, result, choose),
     chosenAsk(ctx, result),
-    victimsCard(ctx, 'Who would be told to go', e.victims),
-    placesCard(ctx, 'Who waits now and would get a place', e.others),
-    placesCard(ctx, 'Who would lose the place that it gets otherwise', e.lost),
-    victimsCard(ctx, 'Who would be spared', e.spared),
-    e.beyond.length > 0 && beyondCard(ctx, e.beyond),
+    victimsCard(ctx, 'What would be evicted', e.victims),
+    placesCard(ctx, 'Asks that wait now and would get a place', e.others),
+    placesCard(ctx, 'Asks that would lose the place that they get otherwise', e.lost),
+    victimsCard(ctx, 'What would be spared', e.spared),
+    e.overUse.length > 0 && overUseCard(ctx, e.overUse),
     anywayCard(ctx, e.anyway),
     h('details', { class: 'raw', key: 'raw' }, h('summary', null, 'The same with REST'),
       h('pre', null, `POST ws/v1/partition/${ctx.partition()}/whatif\n${JSON.stringify(result.body, null, 2)}`)),
@@ -90,7 +90,7 @@ function fatesCard(ctx, result, choose) {
       label: 'What becomes of the asks', rows: asks.slice(offset, offset + pageSize), key: (f) => f.allocationKey, selected: result.chosen ?? undefined,
       columns: [
         { head: 'Ask', class: 'name', cell: (f) => nameCell(f, result, choose) },
-        { head: 'What becomes of it', cell: (f) => fateBadge(f) },
+        { head: 'What becomes of it', cell: (f) => outcomeBadge(f) },
         { head: 'Where, or why not', cell: (f) => fateWords(ctx, f) },
         asks.some((f) => f.waits) && { head: '', class: 'when-wide', cell: (f) => whyButton(f, result, choose) },
       ].filter(Boolean),
@@ -98,11 +98,11 @@ function fatesCard(ctx, result, choose) {
     asks.length > pageSize && pager({ offset, limit: pageSize, total: asks.length, onpage: (page) => choose({ page }), noun: 'asks' }));
 }
 
-const fates = {
+const outcomes = {
   placed: ['good', 'runs at once'], nominated: ['info', 'room is made'], waits: ['warn', 'waits'], refused: ['bad', 'not taken in'],
 };
 
-function fateBadge(f) { return badge(...fates[fateOf(f)]); }
+function outcomeBadge(f) { return badge(...outcomes[outcomeOf(f)]); }
 
 function fateWords(ctx, f) {
   if (f.refused) return capital(readable(f.refused));
@@ -168,19 +168,19 @@ function placesTable(ctx, label, places) {
     label, rows: places.slice(0, longMax), key: (f) => f.allocationKey,
     columns: [
       { head: 'Ask', class: 'name', cell: (f) => f.allocationKey },
-      { head: 'How', cell: (f) => fateBadge(f) },
+      { head: 'How', cell: (f) => outcomeBadge(f) },
       { head: 'Where', cell: (f) => fateWords(ctx, f) },
     ],
   }), rest(places)];
 }
 
-function beyondCard(ctx, beyond) {
+function overUseCard(ctx, overUse) {
   return card('Which queues would use more than their max', table({
-    label: 'Queues beyond their max', rows: beyond, key: (b) => b.queueName,
+    label: 'Queues over their max', rows: overUse, key: (b) => b.queueName,
     columns: [
       { head: 'Queue', cell: (b) => queueLink(ctx, b.queueName) },
-      { head: 'Beyond by', cell: (b) => h('span', { class: 'bad-text' }, format.amounts(b.by)) },
-      beyond.some((b) => b.now) && { head: 'Anyway by', cell: (b) => format.amounts(b.now, '–') },
+      { head: 'Over by', cell: (b) => h('span', { class: 'bad-text' }, format.amounts(b.by)) },
+      overUse.some((b) => b.now) && { head: 'Anyway by', cell: (b) => format.amounts(b.now, '–') },
     ].filter(Boolean),
   }));
 }
@@ -189,8 +189,8 @@ function beyondCard(ctx, beyond) {
 function anywayCard(ctx, { victims, others }) {
   if (victims.length + others.length === 0) return null;
   return h('details', { class: 'card question-card', key: 'anyway' },
-    h('summary', null, `What comes anyway: ${format.plural(victims.length, 'allocation')} told to go, ${format.plural(others.length, 'place')} for asks that wait`),
-    victims.length > 0 && h('div', { class: 'section' }, h('h3', null, 'Told to go'), victimsTable(ctx, 'Told to go anyway', victims)),
+    h('summary', null, `What comes anyway: ${format.plural(victims.length, 'allocation')} evicted, ${format.plural(others.length, 'place')} for asks that wait`),
+    victims.length > 0 && h('div', { class: 'section' }, h('h3', null, 'Evicted'), victimsTable(ctx, 'Evicted anyway', victims)),
     others.length > 0 && h('div', { class: 'section' }, h('h3', null, 'Get a place'), placesTable(ctx, 'Get a place anyway', others)));
 }
 
@@ -198,7 +198,7 @@ function rest(list) { return list.length > longMax && h('p', { class: 'quiet' },
 
 function card(title, ...content) { return h('section', { class: 'card', key: title }, h('h2', null, title), content); }
 
-// asText is an outcome to send to somebody.
+// asText is an outcome to send.
 function asText(result) {
   const { outcome: o, effect: e } = result, lines = [`What if, at ${format.date(result.at * 1e6)}: ${JSON.stringify(result.body)}`, summary(result)];
   for (const f of o.asks) {
@@ -207,10 +207,10 @@ function asText(result) {
     else lines.push(...(f.waits?.lines ?? [`${f.allocationKey} would wait`]));
   }
   const named = (v) => `${v.allocationKey} of ${v.applicationId || 'another scheduler'}`;
-  for (const v of e.victims) lines.push(`${named(v)} would be told to go: ${v.message}`);
+  for (const v of e.victims) lines.push(`${named(v)} would be evicted: ${v.message}`);
   for (const v of e.spared) lines.push(`${named(v)} would be spared`);
   for (const f of e.others) lines.push(`${f.allocationKey} waits now and would get a place on ${f.nodeId || f.nominatedNode}`);
   for (const f of e.lost) lines.push(`${f.allocationKey} waits now and would lose its place on ${f.nodeId || f.nominatedNode}`);
-  for (const b of e.beyond) lines.push(`${b.queueName} would use ${format.amounts(b.by)} more than its max`);
+  for (const b of e.overUse) lines.push(`${b.queueName} would use ${format.amounts(b.by)} more than its max`);
   return lines.join('\n');
 }

@@ -14,7 +14,7 @@ const pageSize = 50;
 export const reasons = {
   'no node has room': 'No node has enough free for it',
   'queue quota exceeded': 'A queue on its way to the root would use more than its max',
-  'room is being made': 'Others were told to go, and it gets their place',
+  'room is being made': 'Others are evicted, and it gets their place',
   'refused on every node with room': 'The resource manager refuses it there: affinity, taints, ports or volumes',
   'required node has no room': 'It may run on one node only, which is full',
   'required node is not known': 'It may run on one node only, which is not there',

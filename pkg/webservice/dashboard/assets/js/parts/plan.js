@@ -1,5 +1,5 @@
-// A plan to make room, told for people: what was needed, who could go, what was
-// tried and was not enough, who goes.
+// A plan to make room, told for people: what was needed, the candidates, what was
+// tried and was not enough, the victims.
 
 import { badge, h, pairs } from '../dom.js';
 import { readPlan } from './planlines.js';
@@ -7,29 +7,29 @@ import { askLink } from './links.js';
 import { capital, readable } from './words.js';
 
 const names = {
-  ask: 'The ask', queue: 'The queue', free: 'Free on the node', leaving: 'Leaving already', quota: 'Quota',
-  candidates: 'Who could go', floor: 'Guarantee', violations: 'Budgets', proof: 'Gentlest',
+  ask: 'The ask', queue: 'The queue', free: 'Free on the node', releasing: 'Released already', quota: 'Quota',
+  candidates: 'Candidates', floor: 'Guarantee', violations: 'Budgets', proof: 'Least harm',
 };
 
 const keysShown = 6;
 
-// verdictBadge is how a plan ended: 'chosen…' is one that was carried out.
-export function verdictBadge(verdict) {
-  if (verdict.startsWith('chosen')) return badge('good', 'room is made');
-  return verdict.startsWith('waits for those who leave') ? badge('info', 'room comes') : badge('warn', 'no room');
+// summaryBadge is how a plan ended: 'chosen…' is one that was carried out.
+export function summaryBadge(summary) {
+  if (summary.startsWith('chosen')) return badge('good', 'room is made');
+  return summary.startsWith('waits for releasing') ? badge('info', 'room comes') : badge('warn', 'no room');
 }
 
-// planStory is a plan as elements. applicationOf finds the application of a victim
-// by its key, if it is known; with victims or trigger false those who go or the
+// planView is a plan as elements. applicationOf finds the application of a victim
+// by its key, if it is known; with victims or trigger false the victims or the
 // trigger are left out.
-export function planStory(ctx, plan, { applicationOf = () => undefined, victims = true, trigger = true } = {}) {
+export function planView(ctx, plan, { applicationOf = () => undefined, victims = true, trigger = true } = {}) {
   const p = readPlan(plan);
   return h('div', { class: 'plan' },
-    h('p', { class: 'plan-verdict' }, verdictBadge(p.verdict), ' ', capital(readable(p.verdict))),
+    h('p', { class: 'plan-summary' }, summaryBadge(p.summary), ' ', capital(readable(p.summary))),
     pairs(['Trigger', trigger && capital(p.trigger ?? '')], ...p.facts.map(([name, text]) => [names[name], readable(text)])),
-    victims && p.victims.length > 0 && part('Who goes', p.victims.map((v) => victim(ctx, v, applicationOf(v.key)))),
+    victims && p.victims.length > 0 && part('Victims', p.victims.map((v) => victim(ctx, v, applicationOf(v.key)))),
     p.tried.length > 0 && part('What was tried before', p.tried.map((t) => [h('strong', null, t.strategy), ` ${readable(t.why)}`])),
-    p.filtered.length > 0 && part('Who was not asked to go', p.filtered.map((f) => [h('strong', null, f.why), ': ', keyList(f.keys)])),
+    p.filtered.length > 0 && part('What was filtered out', p.filtered.map((f) => [h('strong', null, f.why), ': ', keyList(f.keys)])),
     p.rest.length > 0 && part('Further', p.rest.map(readable)));
 }
 

@@ -1,21 +1,21 @@
-// One plan explained: what for, who was told to go, what was tried, what came of it.
+// One plan explained: what for, what was evicted, what was tried, what came of it.
 
 import * as format from '../format.js';
 import { badge, h, pairs, state, table } from '../dom.js';
 import { applicationLink, askLink, copyButton, nodeLink, queueLink } from './links.js';
-import { planStory } from './plan.js';
+import { planView } from './plan.js';
 import { capital } from './words.js';
 
 const outcomes = {
-  'under way': ['info', 'Somebody is still leaving, or the ask is not placed yet'],
+  'under way': ['info', 'An eviction is under way, or the ask is not placed yet'],
   placed: ['good', 'The ask runs'],
-  freed: ['good', 'All who were told to go have gone'],
+  freed: ['good', 'All evicted allocations have ended'],
   cleared: ['warn', 'The ask lost the node that it had in view'],
   'planned anew': ['warn', 'It was not enough, so another plan was made'],
   withdrawn: ['plain', 'The ask waits no more'],
 };
 
-const states = { leaving: 'info', stuck: 'bad', ended: 'plain' };
+const states = { releasing: 'info', overdue: 'bad', ended: 'plain' };
 
 // outcomeBadge is what came of a plan.
 export function outcomeBadge(p) {
@@ -45,7 +45,7 @@ export function planDetails(ctx, p, close) {
   }
   const victims = p.victims ?? [];
   return h('aside', { class: 'details', 'aria-label': 'Plan', key: `${p.time} ${p.allocationKey || p.queueName}` },
-    head(p.allocationKey ? ['Room for ', askLink(ctx, p.applicationId, p.allocationKey)] : ['Given back by ', queueLink(ctx, p.queueName)]),
+    head(p.allocationKey ? ['Room for ', askLink(ctx, p.applicationId, p.allocationKey)] : ['Over its max: ', queueLink(ctx, p.queueName)]),
     h('div', { class: 'toolbar' }, outcomeBadge(p), h('span', { class: 'grow' }),
       copyButton(ctx, 'Copy link', () => location.href), copyButton(ctx, 'Copy as text', () => planText(p))),
     pairs(
@@ -55,9 +55,9 @@ export function planDetails(ctx, p, close) {
       ['Queue', queueLink(ctx, p.queueName)],
       ['Room on', nodeLink(ctx, p.nodeId)],
       ['Outcome', outcomeWords(ctx, p)]),
-    h('div', { class: 'section' }, h('h3', null, `Who was told to go (${victims.length})`), victimTable(ctx, p, victims)),
+    h('div', { class: 'section' }, h('h3', null, `Victims (${victims.length})`), victimTable(ctx, p, victims)),
     h('div', { class: 'section' }, h('h3', null, 'How that was decided'),
-      planStory(ctx, p, { applicationOf: (key) => victims.find((v) => v.allocationKey === key)?.applicationId, victims: false, trigger: false })));
+      planView(ctx, p, { applicationOf: (key) => victims.find((v) => v.allocationKey === key)?.applicationId, victims: false, trigger: false })));
 }
 
 // outcomeText is the same in words.
@@ -72,7 +72,7 @@ function outcomeWords(ctx, p) {
 
 function victimTable(ctx, p, victims) {
   return table({
-    label: 'Who was told to go', rows: victims, key: (v) => v.allocationKey, empty: 'Nobody',
+    label: 'Victims', rows: victims, key: (v) => v.allocationKey, empty: 'None',
     columns: [
       { head: 'Allocation', cell: (v) => [askLink(ctx, v.applicationId, v.allocationKey), !v.applicationId && h('span', { class: 'quiet' }, ' of another scheduler')] },
       { head: 'Holds', cell: (v) => format.amounts(v.resource) },
@@ -83,9 +83,9 @@ function victimTable(ctx, p, victims) {
   });
 }
 
-// planText is a plan as text to send to somebody.
+// planText is a plan as text to send.
 function planText(p) {
-  const what = p.allocationKey ? `room for ${p.allocationKey} of application ${p.applicationId}` : `queue ${p.queueName} gives back`;
+  const what = p.allocationKey ? `room for ${p.allocationKey} of application ${p.applicationId}` : `queue ${p.queueName} is over its max`;
   return [`${format.date(p.time)}: ${what}, by ${p.trigger}${p.nodeId ? `, on node ${p.nodeId}` : ''}: ${p.outcome}`, ...p.lines,
     ...(p.victims ?? []).map((v) => `  victim     ${v.allocationKey}${v.applicationId ? ` of ${v.applicationId}` : ''} on ${v.nodeId}: ${v.state}`)].join('\n');
 }

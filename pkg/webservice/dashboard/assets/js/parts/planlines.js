@@ -3,14 +3,14 @@
 
 const victimLine = /^(.+) \((.+), priority (-?\d+)(, on another node)?\) (.*)$/;
 
-// readPlan takes {verdict, lines} to {verdict, trigger, ask, facts, filtered,
+// readPlan takes {summary, lines} to {summary, trigger, ask, facts, filtered,
 // tried, victims, rest}: facts are [name, text] of what it is about, filtered is
-// {why, keys} of those who were not asked, tried is {strategy, why} of what was
+// {why, keys} of those that were filtered out, tried is {strategy, why} of what was
 // not enough, victims are {key, class, priority, elsewhere, amounts}.
 export function readPlan(plan) {
-  const out = { verdict: plan.verdict ?? '', facts: [], filtered: [], tried: [], victims: [], rest: [] };
+  const out = { summary: plan.summary ?? '', facts: [], filtered: [], tried: [], victims: [], rest: [] };
   const lines = plan.lines ?? [];
-  for (const line of lines.slice(lines[0] === out.verdict ? 1 : 0)) {
+  for (const line of lines.slice(lines[0] === out.summary ? 1 : 0)) {
     const m = /^\s*(\S+)\s+(.*)$/.exec(line);
     if (m) readLine(out, m[1], m[2]);
     else out.rest.push(line.trim());
@@ -35,7 +35,7 @@ function readLine(out, name, text) {
     case 'ask':
     case 'queue':
     case 'free':
-    case 'leaving':
+    case 'releasing':
     case 'quota':
     case 'candidates':
     case 'floor':

@@ -1,4 +1,4 @@
-// What somebody fills in as a what-if, checked and made into a question for REST.
+// What is filled in as a what-if, checked and made into a question for REST.
 
 const units = { '': 1, k: 1e3, m: 1e6, g: 1e9, t: 1e12, p: 1e15, ki: 2 ** 10, mi: 2 ** 20, gi: 2 ** 30, ti: 2 ** 40, pi: 2 ** 50 };
 const thousandths = new Set(['vcore', 'gpu']);
@@ -8,8 +8,8 @@ const withinMax = 3600; // seconds
 
 const seconds = { ns: 1e-9, us: 1e-6, 'µs': 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600 };
 
-// emptyWish is an ask that nobody has filled in.
-export function emptyWish() { return { key: 'try', application: '', amounts: {}, priority: '', count: '', node: '' }; }
+// emptyAsk is an ask that is not filled in.
+export function emptyAsk() { return { key: 'try', application: '', amounts: {}, priority: '', count: '', node: '' }; }
 
 // readAmount reads "1.5", "500m", "4Gi" or "110" as a quantity of a kind; null is none
 // that can be meant.
@@ -30,7 +30,7 @@ export function readDuration(text) {
   return [...text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)].reduce((sum, [, n, unit]) => sum + Number(n) * seconds[unit], 0);
 }
 
-// writeAmount is a quantity as somebody would fill it in.
+// writeAmount is a quantity as it would be filled in.
 export function writeAmount(kind, value) {
   if (thousandths.has(kind)) return String(value / 1000);
   if (kind !== 'memory') return String(value);
@@ -45,13 +45,13 @@ export function example(kind) { return { vcore: '1.5 or 500m', memory: '4Gi or 5
 // each field, as 'asks[0].application', 'within', 'config' or '' for the whole.
 export function readQuestion(form) {
   const errors = new Map(), asks = [];
-  form.asks.forEach((wish, i) => {
-    const ask = readWish(wish, (field, text) => errors.set(`asks[${i}].${field}`, text));
+  form.asks.forEach((newAsk, i) => {
+    const ask = readAsk(newAsk, (field, text) => errors.set(`asks[${i}].${field}`, text));
     asks.push(ask);
   });
   const total = asks.reduce((sum, ask) => sum + (ask.count ?? 1), 0);
   if (total > asksMax) errors.set('', `These are ${total} asks; a question has ${asksMax} at most.`);
-  const keys = form.asks.map((wish) => wish.key.trim());
+  const keys = form.asks.map((newAsk) => newAsk.key.trim());
   keys.forEach((key, i) => { if (key && keys.indexOf(key) < i) errors.set(`asks[${i}].key`, 'Two asks cannot have one name.'); });
   const body = {}, within = form.within.trim();
   if (within !== '' && !(readDuration(within) <= withinMax)) errors.set('within', 'A time of an hour at most, such as 30s, 10m or 1h.');
@@ -62,20 +62,20 @@ export function readQuestion(form) {
   return { body, errors };
 }
 
-function readWish(wish, wrong) {
-  const ask = { allocationKey: wish.key.trim(), applicationId: wish.application.trim(), resource: {} };
+function readAsk(newAsk, wrong) {
+  const ask = { allocationKey: newAsk.key.trim(), applicationId: newAsk.application.trim(), resource: {} };
   if (ask.allocationKey === '') wrong('key', 'It needs a name.');
   if (ask.applicationId === '') wrong('application', 'An ask belongs to an application that is there.');
-  for (const [kind, text] of Object.entries(wish.amounts)) {
+  for (const [kind, text] of Object.entries(newAsk.amounts)) {
     if (text.trim() === '') continue;
     const value = readAmount(kind, text);
     if (value === null) wrong(kind, `${text.trim()} is no quantity. Write ${example(kind)}.`);
     else if (value > 0) ask.resource[kind] = value;
   }
-  if (Object.keys(ask.resource).length === 0 && Object.values(wish.amounts).every((text) => text.trim() === '')) wrong('amounts', 'Say how much it asks for.');
-  whole(wish.priority, -(2 ** 31), 2 ** 31 - 1, (value) => { ask.priority = value; }, (text) => wrong('priority', text));
-  whole(wish.count, 1, asksMax, (value) => { ask.count = value; }, (text) => wrong('count', text));
-  if (wish.node.trim() !== '') ask.requiredNodeId = wish.node.trim();
+  if (Object.keys(ask.resource).length === 0 && Object.values(newAsk.amounts).every((text) => text.trim() === '')) wrong('amounts', 'Say how much it asks for.');
+  whole(newAsk.priority, -(2 ** 31), 2 ** 31 - 1, (value) => { ask.priority = value; }, (text) => wrong('priority', text));
+  whole(newAsk.count, 1, asksMax, (value) => { ask.count = value; }, (text) => wrong('count', text));
+  if (newAsk.node.trim() !== '') ask.requiredNodeId = newAsk.node.trim();
   return ask;
 }
 

@@ -2,7 +2,7 @@
 // was typed, and shows what is wrong with it.
 
 import { badge, h } from '../dom.js';
-import { emptyWish, example } from './question.js';
+import { emptyAsk, example } from './question.js';
 import { kindName } from '../format.js';
 
 // questionForm makes it. names offers [value, text] for the fields application and
@@ -14,13 +14,13 @@ export function questionForm(ctx, { form, kinds, names, errors, playing, change,
     onsubmit(event) { event.preventDefault(); play(); },
     onkeydown(event) { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) { event.preventDefault(); play(); } },
   },
-  h('p', { class: 'safe' }, badge('good', 'Nothing changes'), ' It is played on a copy. Nobody is told to go, and the resource manager is asked nothing.'),
-  form.asks.map((wish, i) => askFields({ form, wish, i, kinds, hint, parts, change, errors })),
+  h('p', { class: 'safe' }, badge('good', 'Nothing changes'), ' It is played on a copy. Nothing is evicted, and the resource manager is asked nothing.'),
+  form.asks.map((newAsk, i) => askFields({ form, newAsk, i, kinds, hint, parts, change, errors })),
   h('div', { class: 'toolbar', key: 'more' }, h('button', {
     type: 'button', onclick: () => change((f) => { f.asks.push(another(f)); }),
   }, form.asks.length === 0 ? 'Add an ask' : 'Add an ask of another kind')),
   h('div', { class: 'card question-card', key: 'within' }, h('div', { class: 'field-row' },
-    parts.text({ at: 'within', label: 'Wait for', value: form.within, placeholder: '0s', help: 'For what only time brings, such as the delay of a guarantee: 30s, 10m, 1h at most. Whoever is told to go stays that long.', take: (f, text) => { f.within = text; } }))),
+    parts.text({ at: 'within', label: 'Wait for', value: form.within, placeholder: '0s', help: 'For what only time brings, such as the delay of a guarantee: 30s, 10m, 1h at most. What is evicted stays that long.', take: (f, text) => { f.within = text; } }))),
   configFields({ form, errors, change, useConfig }),
   errors.has('') && h('p', { class: 'field-error', role: 'alert', key: 'whole' }, errors.get('')),
   h('div', { class: 'toolbar', key: 'play' },
@@ -33,33 +33,33 @@ export function questionForm(ctx, { form, kinds, names, errors, playing, change,
 
 // another is one more ask, like the last, with a name of its own.
 function another(form) {
-  const last = form.asks.at(-1) ?? emptyWish();
-  const used = new Set(form.asks.map((wish) => wish.key.trim()));
+  const last = form.asks.at(-1) ?? emptyAsk();
+  const used = new Set(form.asks.map((newAsk) => newAsk.key.trim()));
   let key = 'try';
   for (let code = 98; used.has(key); code++) key = `try-${String.fromCharCode(code)}`;
   return { ...last, amounts: { ...last.amounts }, key };
 }
 
-function askFields({ form, wish, i, kinds, hint, parts, change, errors }) {
+function askFields({ form, newAsk, i, kinds, hint, parts, change, errors }) {
   const at = (name) => `asks[${i}].${name}`;
   const own = (name) => (f, text) => { f.asks[i][name] = text; };
-  const all = [...new Set([...kinds, ...Object.keys(wish.amounts)])];
+  const all = [...new Set([...kinds, ...Object.keys(newAsk.amounts)])];
   return h('fieldset', { class: 'card question-card', key: `ask ${i}` },
     h('legend', null, form.asks.length > 1 ? `Ask ${i + 1}` : 'What is asked for'),
     form.asks.length + (form.config ? 1 : 0) > 1 && h('button', {
       type: 'button', class: 'icon question-remove', 'aria-label': `Remove ask ${i + 1}`, title: 'Remove', onclick: () => change((f) => { f.asks.splice(i, 1); }),
     }, '✕'),
     h('div', { class: 'field-row' },
-      parts.text({ at: at('application'), label: 'Application', value: wish.application, list: 'whatif-applications', placeholder: 'One that is active', class: 'field-wide', take: own('application'), typed: (text) => hint('application', text) }),
-      parts.text({ at: at('key'), label: 'Name', value: wish.key, placeholder: 'try', take: own('key') })),
+      parts.text({ at: at('application'), label: 'Application', value: newAsk.application, list: 'whatif-applications', placeholder: 'One that is active', class: 'field-wide', take: own('application'), typed: (text) => hint('application', text) }),
+      parts.text({ at: at('key'), label: 'Name', value: newAsk.key, placeholder: 'try', take: own('key') })),
     h('div', { class: 'field-row' }, all.map((kind) => parts.text({
-      at: at(kind), label: kindName(kind), title: kind, value: wish.amounts[kind] ?? '', placeholder: example(kind), class: 'field-short',
+      at: at(kind), label: kindName(kind), title: kind, value: newAsk.amounts[kind] ?? '', placeholder: example(kind), class: 'field-short',
       take: (f, text) => { f.asks[i].amounts[kind] = text; }, wrong: kind === all[0] ? errors.get(at('amounts')) : undefined,
     }))),
     h('div', { class: 'field-row' },
-      parts.text({ at: at('count'), label: 'How many', value: wish.count, placeholder: '1', class: 'field-short', mode: 'numeric', take: own('count') }),
-      parts.text({ at: at('priority'), label: 'Priority', value: wish.priority, placeholder: '0', class: 'field-short', take: own('priority') }),
-      parts.text({ at: at('node'), label: 'Must run on', value: wish.node, list: 'whatif-nodes', placeholder: 'Any node', take: own('node'), typed: (text) => hint('node', text) })));
+      parts.text({ at: at('count'), label: 'How many', value: newAsk.count, placeholder: '1', class: 'field-short', mode: 'numeric', take: own('count') }),
+      parts.text({ at: at('priority'), label: 'Priority', value: newAsk.priority, placeholder: '0', class: 'field-short', take: own('priority') }),
+      parts.text({ at: at('node'), label: 'Must run on', value: newAsk.node, list: 'whatif-nodes', placeholder: 'Any node', take: own('node'), typed: (text) => hint('node', text) })));
 }
 
 function configFields({ form, errors, change, useConfig }) {

@@ -23,21 +23,21 @@ export function queueDetails(ctx, way, onclose) {
 
 // quota says what is wrong with the limits, if something is.
 function quota(ctx, queue) {
-  if (!queue.overMaxSince && !queue.givesBack) return null;
+  if (!queue.overMaxSince && !queue.quotaPlan) return null;
   return section('Limits',
     queue.overMaxSince && h('p', null, badge('bad', 'over its max'), ` for ${format.age(queue.overMaxSince, ctx.now())}, since ${format.date(queue.overMaxSince)}`),
-    queue.givesBack && h('p', null, readable(queue.givesBack), queue.gaveBack && h('span', { class: 'quiet' }, ` (${format.age(queue.gaveBack, ctx.now())} ago)`)));
+    queue.quotaPlan && h('p', null, readable(queue.quotaPlan), queue.quotaPlanned && h('span', { class: 'quiet' }, ` (${format.age(queue.quotaPlanned, ctx.now())} ago)`)));
 }
 
 function amounts(queue, fair) {
-  const kinds = format.kinds(queue.allocatedResource, queue.guaranteedResource, queue.maxResource, queue.pendingResource, queue.promisedResource);
+  const kinds = format.kinds(queue.allocatedResource, queue.guaranteedResource, queue.maxResource, queue.pendingResource, queue.nominatedResource);
   if (kinds.length === 0) return section('Amounts', h('p', { class: 'quiet' }, 'Nothing is used, guaranteed or limited.'));
   return section('Amounts', kinds.map((kind) => {
     const m = measure(queue, fair, kind);
     const say = (n) => format.amount(kind, n);
     const facts = [['used', say(m.used)], ['guaranteed', m.guaranteed > 0 && say(m.guaranteed)],
       ['max', m.max === undefined ? 'none' : say(m.max)], ['left', queue.headroom?.[kind] !== undefined && say(queue.headroom[kind])],
-      ['pending', m.pending > 0 && say(m.pending)], ['promised', m.promised > 0 && say(m.promised)], ['leaving', m.leaving > 0 && say(m.leaving)]];
+      ['pending', m.pending > 0 && say(m.pending)], ['nominated', m.nominated > 0 && say(m.nominated)], ['evicting', m.evicting > 0 && say(m.evicting)]];
     return h('div', { class: 'gauge', key: kind },
       h('div', { class: 'gauge-head' }, h('strong', { title: kind }, format.kindName(kind)), h('span', { class: 'quiet' }, m.bound === undefined ? 'of no limit' : `${format.percent(format.part(m.used, m.bound))} of ${m.max === undefined ? 'what is above' : 'its max'}`)),
       bar({ label: words(m, kind), parts: m.parts, marks: m.marks }),
@@ -78,7 +78,7 @@ function settings(queue) {
     ['highest priority', queue.currentPriority === undefined || queue.currentPriority === none ? null : queue.currentPriority],
     ['priority', [yes(queue.isPriorityFence, 'fence'), yes(queue.priorityOffset, `offset ${queue.priorityOffset}`)].filter(Boolean).join(', ')],
     ['preemption', [queue.preemptionEnabled ? 'on' : 'off', yes(queue.isPreemptionFence, 'fence'), yes(queue.preemptionDelay, `after ${queue.preemptionDelay}`)].filter(Boolean).join(', ')],
-    ['gives back after', queue.quotaPreemptionDelay && queue.quotaPreemptionDelay !== '0s' ? queue.quotaPreemptionDelay : null],
+    ['evicts after', queue.quotaPreemptionDelay && queue.quotaPreemptionDelay !== '0s' ? queue.quotaPreemptionDelay : null],
     ['template', template(queue.template)]));
 }
 

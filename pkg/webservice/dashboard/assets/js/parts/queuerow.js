@@ -9,17 +9,17 @@ import { nameOf } from './shares.js';
 // the queue otherwise, and more if more is used.
 export function measure(queue, fair, kind) {
   const of = (field) => queue[field]?.[kind] ?? 0;
-  const used = of('allocatedResource'), leaving = Math.min(used, of('preemptingResource')), promised = of('promisedResource');
+  const used = of('allocatedResource'), evicting = Math.min(used, of('preemptingResource')), nominated = of('nominatedResource');
   const guaranteed = of('guaranteedResource'), max = queue.maxResource?.[kind], bound = max ?? fair[kind];
-  const whole = Math.max(bound ?? 0, guaranteed, used + promised, 1);
+  const whole = Math.max(bound ?? 0, guaranteed, used + nominated, 1);
   const marks = [];
   if (guaranteed > 0) marks.push({ part: guaranteed / whole, kind: 'guaranteed' });
   if (max !== undefined) marks.push({ part: max / whole, kind: 'max' });
   else if (bound !== undefined) marks.push({ part: bound / whole, kind: 'fair' });
   return {
-    used, guaranteed, max, bound, leaving, promised, pending: of('pendingResource'), whole, marks,
+    used, guaranteed, max, bound, evicting, nominated, pending: of('pendingResource'), whole, marks,
     over: max !== undefined && used > max,
-    parts: [{ part: (used - leaving) / whole, tone: 'own' }, { part: leaving / whole, tone: 'leaving' }, { part: promised / whole, tone: 'promised' }],
+    parts: [{ part: (used - evicting) / whole, tone: 'own' }, { part: evicting / whole, tone: 'evicting' }, { part: nominated / whole, tone: 'nominated' }],
   };
 }
 
@@ -29,7 +29,7 @@ export function words(m, kind) {
   return [`${format.kindName(kind)}: ${say(m.used)} used`,
     m.guaranteed > 0 && `${say(m.guaranteed)} guaranteed`,
     m.max !== undefined ? `${say(m.max)} max` : m.bound !== undefined && `no max, ${say(m.bound)} above it`,
-    m.leaving > 0 && `${say(m.leaving)} leaving`, m.promised > 0 && `${say(m.promised)} promised`, m.pending > 0 && `${say(m.pending)} pending`,
+    m.evicting > 0 && `${say(m.evicting)} evicting`, m.nominated > 0 && `${say(m.nominated)} nominated`, m.pending > 0 && `${say(m.pending)} pending`,
   ].filter(Boolean).join(', ');
 }
 
@@ -38,14 +38,14 @@ export function meter(queue, fair, kind) {
   return bar({ label: words(m, kind), parts: m.parts, marks: m.marks });
 }
 
-// badges are the states of a queue that somebody should see; in the tree without
+// badges are the states of a queue that deserve a look; in the tree without
 // those that the bars show.
 export function badges(queue, all = true) {
   return [
     queue.status !== 'Active' && badge('warn', queue.status.toLowerCase()),
     queue.overMaxSince && badge('bad', 'over max'),
-    all && format.kinds(queue.preemptingResource).length > 0 && badge('warn', 'leaving'),
-    all && format.kinds(queue.promisedResource).length > 0 && badge('info', 'promised'),
+    all && format.kinds(queue.preemptingResource).length > 0 && badge('warn', 'evicting'),
+    all && format.kinds(queue.nominatedResource).length > 0 && badge('info', 'nominated'),
   ];
 }
 

@@ -18,7 +18,7 @@ export function spark(values, label) {
 }
 
 // columns draws how often something is: [{ name, n }], with a name for screen readers
-// and for whoever points at one.
+// and for a pointer at one.
 export function columns(list, label) {
   const most = Math.max(1, ...list.map((one) => one.n));
   return h('div', { class: 'histo', role: 'img', 'aria-label': label }, list.map(({ name, n, tone = 'own' }) =>

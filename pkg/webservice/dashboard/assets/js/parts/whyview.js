@@ -1,16 +1,16 @@
-// One ask or allocation: why it waits, or who needed its place.
+// One ask or allocation: why it waits, or what needed its place.
 
 import * as format from '../format.js';
 import { badge, h, pairs, state, table } from '../dom.js';
 import { applicationLink, askLink, copyButton, crumbs, nodeLink, queueLink } from './links.js';
 import { askedFor, explanation, readLines } from './explanation.js';
-import { planStory } from './plan.js';
+import { planView } from './plan.js';
 import { outcomeText } from './plandetails.js';
 import { capital, readable } from './words.js';
 
 export function whyView(ctx, id, key) {
   let e = null;
-  let plan = null; // the plan for which an allocation leaves, as it is kept
+  let plan = null; // the plan for which an allocation is evicted, as it is kept
   let waited = []; // why an ask waited so far
 
   async function load(signal) {
@@ -21,17 +21,17 @@ export function whyView(ctx, id, key) {
       e = null;
     }
     [plan, waited] = [null, []];
-    if (e?.leaving) plan = await keptPlan(signal);
+    if (e?.eviction) plan = await keptPlan(signal);
     else if (e && !e.nodeId) waited = await log(signal);
   }
 
-  // keptPlan is who was told to go with it, for whom, and what came of that.
+  // keptPlan is what was evicted with it, for which ask, and what came of that.
   async function keptPlan(signal) {
     // Times are read as floating-point numbers, which are exact to some 256 ns.
-    const since = String(BigInt(e.leaving.time) - 1000n);
+    const since = String(BigInt(e.eviction.time) - 1000n);
     const { data } = await ctx.api.get(ctx.api.path('partition', ctx.partition(), 'preemptions'), { params: { application: id, node: e.nodeId, since }, signal });
     const mine = data.filter((p) => p.victims?.some((v) => v.allocationKey === key));
-    return mine.find((p) => p.time === e.leaving.time) ?? mine.at(-1) ?? null;
+    return mine.find((p) => p.time === e.eviction.time) ?? mine.at(-1) ?? null;
   }
 
   // log is why the ask waited so far: in the list of asks it comes after as many of
@@ -59,12 +59,12 @@ export function whyView(ctx, id, key) {
       h('a', { class: 'button', href: ctx.link('applications', [id]) }, 'Its application'));
   }
 
-  // gone is so of an allocation that was told to go and did.
-  function gone() { return Boolean(e.leaving?.endTime || readLines(e.lines).held); }
+  // ended is so of an allocation that was evicted and has ended.
+  function ended() { return Boolean(e.eviction?.endTime || readLines(e.lines).held); }
 
   function status() {
-    if (gone()) return badge('plain', 'told to go, and gone');
-    if (e.leaving) return e.leaving.stuck ? badge('bad', 'told to go, and stuck') : badge('warn', 'told to go');
+    if (ended()) return badge('plain', 'evicted, and ended');
+    if (e.eviction) return e.eviction.overdue ? badge('bad', 'evicted, and overdue') : badge('warn', 'evicted');
     if (e.nodeId) return badge('good', 'running');
     return e.nominatedNode ? badge('info', 'room is being made') : badge('warn', 'waiting');
   }
@@ -73,22 +73,22 @@ export function whyView(ctx, id, key) {
     if (!e.nodeId) {
       return [`${capital(e.why)}`, e.nominatedNode ? [' on ', nodeLink(ctx, e.nominatedNode)] : e.detail && `: ${readable(e.detail)}`, '.'];
     }
-    const l = e.leaving;
-    if (!l) return ['It runs on ', nodeLink(ctx, e.nodeId), ', and nobody told it to go.'];
-    const went = l.endTime ? `, and had gone ${format.duration(l.endTime - l.time)} later.` : gone() ? ', and has gone.' : '.';
-    if (!l.for) return ['It was told to go, as its queue used more than its max and gave back', went];
-    return ['It was told to go to make room for ', askLink(ctx, plan?.applicationId, l.for), `, by ${l.trigger}`, went];
+    const l = e.eviction;
+    if (!l) return ['It runs on ', nodeLink(ctx, e.nodeId), ', undisturbed.'];
+    const went = l.endTime ? `, and ended ${format.duration(l.endTime - l.time)} later.` : ended() ? ', and has ended.' : '.';
+    if (!l.for) return ['It was evicted, as its queue used more than its max', went];
+    return ['It was evicted to make room for ', askLink(ctx, plan?.applicationId, l.for), `, by ${l.trigger}`, went];
   }
 
   function facts() {
     const told = readLines(e.lines);
     const asked = askedFor((told['asks for'] ?? told.holds ?? told.held)?.[0]);
-    return h('section', { class: 'card' }, h('h2', null, gone() ? 'What it was' : e.nodeId ? 'What it is' : 'What it asks for'), pairs(
+    return h('section', { class: 'card' }, h('h2', null, ended() ? 'What it was' : e.nodeId ? 'What it is' : 'What it asks for'), pairs(
       ...format.kinds(asked.amounts).map((kind) => [format.kindName(kind), format.amount(kind, asked.amounts[kind])]),
       ['Priority', asked.priority],
       ['Application', applicationLink(ctx, e.applicationId)],
       ['Queue', queueLink(ctx, e.queueName)],
-      [gone() ? 'Ran on' : 'Node', e.nodeId && nodeLink(ctx, e.nodeId)]),
+      [ended() ? 'Ran on' : 'Node', e.nodeId && nodeLink(ctx, e.nodeId)]),
     h('p', { class: 'more' }, h('a', { href: ctx.link('events', [], { text: key }) }, 'Events about it'),
       !e.nodeId && [' · ', h('a', { href: ctx.link('whatif', [], { question: question(asked) }) }, 'What if it were different')]));
   }
@@ -99,20 +99,20 @@ export function whyView(ctx, id, key) {
   }
 
   function departure() {
-    const l = e.leaving;
+    const l = e.eviction;
     if (!l) return null;
     return h('section', { class: 'card' },
-      h('h2', null, l.for ? 'Who needed its place, and what else there was' : 'Why its queue gives back'),
+      h('h2', null, l.for ? 'What needed its place, and what else there was' : 'Why its queue evicts'),
       pairs(
         ['Needed by', l.for && askLink(ctx, plan?.applicationId, l.for)],
         ['Of application', applicationLink(ctx, l.for && plan?.applicationId)],
         ['In queue', queueLink(ctx, plan?.queueName)],
         ['Trigger', capital(l.trigger)],
-        ['Told to go', `${format.date(l.time)} (${format.age(l.time, ctx.now())} ago)`],
-        ['Had gone', l.endTime && `${format.date(l.endTime)} (after ${format.duration(l.endTime - l.time)})`],
-        ['Stuck', l.stuck && 'It has not gone in time'],
+        ['Evicted', `${format.date(l.time)} (${format.age(l.time, ctx.now())} ago)`],
+        ['Ended', l.endTime && `${format.date(l.endTime)} (after ${format.duration(l.endTime - l.time)})`],
+        ['Overdue', l.overdue && 'It has not ended in time'],
         ['What came of it', plan && h('a', { href: ctx.link('preemption', [String(plan.time), plan.allocationKey || plan.queueName]) }, outcomeText(plan))]),
-      l.plan ? planStory(ctx, l.plan, { trigger: false, applicationOf: (other) => (plan?.victims ?? []).find((v) => v.allocationKey === other)?.applicationId }) : h('p', { class: 'quiet' }, 'The plan is not kept any more.'));
+      l.plan ? planView(ctx, l.plan, { trigger: false, applicationOf: (other) => (plan?.victims ?? []).find((v) => v.allocationKey === other)?.applicationId }) : h('p', { class: 'quiet' }, 'The plan is not kept any more.'));
   }
 
   function waits() {
