@@ -3,7 +3,26 @@ package core
 import (
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// Tags with which a resource manager says more about an allocation than the
+// interface has fields for.
+const (
+	// TagOwner marks, with "true", an allocation that owns others.
+	TagOwner = "owner"
+	// TagAllowPreemption says, with "false", that an allocation asks not to be
+	// preempted. It may be written as the label of a pod.
+	TagAllowPreemption = "yunikorn.apache.org/allow-preemption"
+	// TagQoS is the class of service of a pod: BestEffort, Burstable, which it is
+	// without the tag, or Guaranteed.
+	TagQoS = "qosClass"
+	// TagGrace is how many seconds an allocation may take to end once it is
+	// evicted.
+	TagGrace = "terminationGracePeriodSeconds"
+
+	labelAllowPreemption = "kubernetes.io/label/" + TagAllowPreemption
 )
 
 // Origin says who scheduled an allocation.
@@ -67,4 +86,30 @@ func (a *Allocation) resized(amounts resources.Amounts) *Allocation {
 	other := *a
 	other.Amounts = amounts
 	return &other
+}
+
+// qos is the class of service, from the tag.
+func (a *Allocation) qos() preemptor.QoS {
+	if a.Tags == nil {
+		return preemptor.Burstable
+	}
+	switch a.Tags[TagQoS] {
+	case "BestEffort":
+		return preemptor.BestEffort
+	case "Guaranteed":
+		return preemptor.Guaranteed
+	}
+	return preemptor.Burstable
+}
+
+// optedOut reports whether an allocation asks not to be preempted. Having no
+// policy is no such wish.
+func (a *Allocation) optedOut() bool {
+	return a.Preemptable.Stated && !a.Preemptable.AllowSelf ||
+		a.Tags[TagAllowPreemption] == "false" || a.Tags[labelAllowPreemption] == "false"
+}
+
+// neverPreempts reports whether an ask says that nothing is to be evicted for it.
+func (a *Allocation) neverPreempts() bool {
+	return a.Preemptable.Stated && !a.Preemptable.AllowOthers
 }

@@ -9,13 +9,13 @@ import (
 )
 
 // refuse answers an allocation that is not booked, with the reason.
-func (p *Partition) refuse(a *Allocation, format string, args ...any) {
+func (p commands) refuse(a *Allocation, format string, args ...any) {
 	p.tell(&AllocationRejected{Key: a.Key, Application: a.Application, Reason: fmt.Sprintf(format, args...)})
 }
 
 // addAllocation takes in an ask, an adopted allocation, a foreign one, or new
 // amounts for one that is known.
-func (p *Partition) addAllocation(a *Allocation) {
+func (p commands) addAllocation(a *Allocation) {
 	if kind, negative := a.Amounts.Negative(); negative {
 		p.refuse(a, "allocation %s %v: %s=%d", a.Key, ErrNegativeResources, p.kinds.Name(kind), a.Amounts.Of(kind))
 		return
@@ -40,7 +40,7 @@ func (p *Partition) addAllocation(a *Allocation) {
 }
 
 // takeForeign takes in a foreign allocation, or what is new about one.
-func (p *Partition) takeForeign(a *Allocation, known *request) {
+func (p commands) takeForeign(a *Allocation, known *request) {
 	switch {
 	case a.Node == "":
 		p.refuse(a, "foreign allocation %s names no node", a.Key)
@@ -57,7 +57,7 @@ func (p *Partition) takeForeign(a *Allocation, known *request) {
 	p.addForeign(a, known)
 }
 
-func (p *Partition) addOwn(a *Allocation) {
+func (p commands) addOwn(a *Allocation) {
 	app := p.findApplication(a.Application)
 	switch {
 	case app == nil:
@@ -92,22 +92,9 @@ func (p *Partition) addOwn(a *Allocation) {
 	p.tell(AskAdded{r.Allocation})
 }
 
-// ask books an ask and has it wait: in the order of its application, or at the node
-// that it needs. The request is in no list.
-func (p *Partition) ask(r *request) {
-	constraints := ""
-	if p.options.Constraints != nil && r.Required == "" {
-		constraints = p.options.Constraints(r.Key)
-	}
-	p.enqueue(r, p.classOf(r, constraints))
-	if r.Required != "" {
-		p.bind(r)
-	}
-}
-
 // adopt books an allocation that runs already. Neither a node nor a quota
 // refuses it. The request is in no list.
-func (p *Partition) adopt(r *request, id NodeID) {
+func (p commands) adopt(r *request, id NodeID) {
 	app, n := r.application, p.findNode(id)
 	if app.state == New {
 		p.enter(app, Accepted, "")
@@ -122,14 +109,14 @@ func (p *Partition) adopt(r *request, id NodeID) {
 
 // bookedBeyond records that something was booked which neither node nor quota
 // refuses.
-func (p *Partition) bookedBeyond(r *request) {
+func (p commands) bookedBeyond(r *request) {
 	r.node.allowExcess()
 	r.application.queue.allowExcess()
 	p.changes.application(r.application, quotaBooked)
 }
 
 // updateOwn takes new amounts, or the word that a pending ask has been placed.
-func (p *Partition) updateOwn(r *request, a *Allocation) {
+func (p commands) updateOwn(r *request, a *Allocation) {
 	runs := r.node != nil
 	switch {
 	case runs && a.Node != "" && a.Node != r.Node:
@@ -164,7 +151,7 @@ func (p *Partition) updateOwn(r *request, a *Allocation) {
 
 // resize changes the amounts of an allocation where it runs. Like adoption it
 // is never refused.
-func (p *Partition) resize(r *request, amounts resources.Amounts) {
+func (p commands) resize(r *request, amounts resources.Amounts) {
 	n, before := r.node, r.Amounts
 	p.unbook(r)
 	r.Allocation = r.resized(amounts)
@@ -175,7 +162,7 @@ func (p *Partition) resize(r *request, amounts resources.Amounts) {
 
 // releaseAllocation removes one request, or all of an application. What is not
 // known is gone already, which is what was asked for.
-func (p *Partition) releaseAllocation(c ReleaseAllocation) {
+func (p commands) releaseAllocation(c ReleaseAllocation) {
 	if c.Key == "" {
 		p.releaseAll(c)
 		return
@@ -196,7 +183,7 @@ func (p *Partition) releaseAllocation(c ReleaseAllocation) {
 	}
 }
 
-func (p *Partition) releaseAll(c ReleaseAllocation) {
+func (p commands) releaseAll(c ReleaseAllocation) {
 	app := p.findApplication(c.Application)
 	if app == nil {
 		return
@@ -213,7 +200,7 @@ func (p *Partition) releaseAll(c ReleaseAllocation) {
 }
 
 // releaseOwn takes an ask or allocation off the books.
-func (p *Partition) releaseOwn(r *request, c ReleaseAllocation) {
+func (p commands) releaseOwn(r *request, c ReleaseAllocation) {
 	if r.node == nil {
 		p.endAsk(r, causeOf(c.Termination))
 		return
@@ -222,14 +209,14 @@ func (p *Partition) releaseOwn(r *request, c ReleaseAllocation) {
 }
 
 // endAsk takes an ask off the books for good.
-func (p *Partition) endAsk(r *request, cause EndCause) {
+func (p commands) endAsk(r *request, cause EndCause) {
 	p.tell(&AskEnded{r.Allocation, cause})
 	p.leave(r)
 	p.forget(r)
 }
 
 // endAllocation takes an allocation off the books for good.
-func (p *Partition) endAllocation(r *request, cause EndCause, message string) {
+func (p commands) endAllocation(r *request, cause EndCause, message string) {
 	evicted := r.eviction != nil
 	p.evictions.cancel(r)
 	p.unbook(r)
@@ -253,7 +240,7 @@ func causeOf(t si.TerminationType) EndCause {
 
 // bindFailed makes an allocation an ask again, which is tried after a while,
 // and elsewhere if there is an elsewhere.
-func (p *Partition) bindFailed(r *request, message string) {
+func (p commands) bindFailed(r *request, message string) {
 	n := r.node
 	evicted := r.eviction != nil
 	p.evictions.cancel(r)

@@ -152,3 +152,13 @@ type leafClass struct {
 	queued   bool // in the retry queue
 	last     []PreemptionAttempt
 }
+
+// firstAsk is the oldest ask of a class in any application; nil if there is none.
+func (c *class) firstAsk() (first *request) {
+	for _, g := range c.groups {
+		if r := g.first(); r != nil && (first == nil || inOrder(r, first) < 0) {
+			first = r
+		}
+	}
+	return first
+}

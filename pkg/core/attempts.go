@@ -92,20 +92,6 @@ func (h PreemptionAttempt) Summary(kinds *resources.Kinds) string {
 	return fmt.Sprintf("%s; nearest is %s: %s", text, h.Node, h.Plan.Summary(kinds))
 }
 
-// reportDelay is how long a plan that came to nothing is not reported again,
-// whatever its answer.
-const reportDelay = 15 * time.Second
-
-// reportOnce tells why no room is made, once for each answer and not too often.
-func (b *backlog) reportOnce(r *request, message string) {
-	w := r.wait
-	if message == w.reported || (w.reported != "" && w.reportedAt.Add(reportDelay).After(b.now)) {
-		return
-	}
-	w.reported, w.reportedAt = message, b.now
-	b.tell(&AskReport{r.Allocation, message})
-}
-
 // entitled reports whether a trigger holds for an ask. If it is only too early for
 // that, the ask is looked at again in time.
 func (a *attempts) entitled(r *request, t preemptor.Trigger) bool {
@@ -125,12 +111,6 @@ func (a *attempts) entitled(r *request, t preemptor.Trigger) bool {
 	r.waiting().due.guarantee = at
 	a.setTimer(r)
 	return false
-}
-
-// mayTake reports whether an ask may take the place of an allocation by their
-// priorities.
-func (b *backlog) mayTake(ask, allocation int32) bool {
-	return ask > allocation || ask == allocation && b.preemption.Priority == EqualToo
 }
 
 // backOff keeps room from being made for one ask for a while.

@@ -13,53 +13,8 @@ import (
 // there, or when it is nominated to it. Bound asks are tried whenever their node
 // changes, before any ordinary ask.
 
-// bind lists an ask that may run on one node only with that node.
-func (p *Partition) bind(r *request) {
-	if n := p.findNode(r.Required); n != nil {
-		n.required.add(r)
-		p.changes.node(n, nodeRetry)
-		return
-	}
-	r.waiting().reason = NodeUnknown
-	set := p.absent[r.Required]
-	if set == nil {
-		set = &askSet{}
-		p.absent[r.Required] = set
-	}
-	set.add(r)
-}
-
-// unbind takes such an ask off the list again.
-func (p *Partition) unbind(r *request) {
-	if r.Required == "" {
-		return
-	}
-	if n := p.findNode(r.Required); n != nil {
-		n.required.remove(r)
-		return
-	}
-	if set := p.absent[r.Required]; set != nil && set.remove(r) {
-		delete(p.absent, r.Required)
-	}
-}
-
-// boundTo is the node that an ask is bound to, if it still waits.
-func (p *Partition) boundTo(r *request) *node {
-	switch {
-	case r.node != nil || p.requests[r.Key] != r:
-		return nil
-	case r.Required != "":
-		return p.findNode(r.Required)
-	case r.reservation() != nil:
-		return p.findNode(r.reservation().Node)
-	case r.nominated() != nil:
-		return r.nominated().node
-	}
-	return nil
-}
-
 // awaitQuota has a bound ask tried again when there is quota in the queue.
-func (p *Partition) awaitQuota(r *request, q *queue) {
+func (p cycle) awaitQuota(r *request, q *queue) {
 	if p.boundTo(r) == nil || r.waiting().quota == q {
 		return
 	}
@@ -69,7 +24,7 @@ func (p *Partition) awaitQuota(r *request, q *queue) {
 
 // placeBound places bound asks on nodes that have changed. It reports whether
 // there may be more to place.
-func (p *Partition) placeBound() (more bool) {
+func (p cycle) placeBound() (more bool) {
 	for len(p.dirty) > 0 {
 		if p.left <= 0 {
 			return true
@@ -94,7 +49,7 @@ func (p *Partition) placeBound() (more bool) {
 // tryBound tries the asks of one node: those that may run here only by their
 // order, then the one that holds a reservation, or the nominated ones. Room that is
 // on its way for one ask is kept from those after it.
-func (p *Partition) tryBound(n *node) outcome {
+func (p cycle) tryBound(n *node) outcome {
 	var kept resources.Amounts
 	for _, r := range n.required.list() {
 		if r.wait != nil && r.wait.aside {
@@ -119,7 +74,7 @@ func (p *Partition) tryBound(n *node) outcome {
 
 // placeAbove tries the asks first that fit on a node and are more important
 // than one that may run anywhere and is bound to it.
-func (p *Partition) placeAbove(n *node) outcome {
+func (p cycle) placeAbove(n *node) outcome {
 	lowest := n.reserved
 	if len(n.nominated) > 0 {
 		lowest = n.nominated[len(n.nominated)-1]
@@ -142,7 +97,7 @@ func (p *Partition) placeAbove(n *node) outcome {
 
 // tryOn places a bound ask, or notes why it cannot be. An ask that may run here
 // only then keeps the node, if it could ever hold the ask, and has room made.
-func (p *Partition) tryOn(r *request, n *node, kept resources.Amounts) outcome {
+func (p cycle) tryOn(r *request, n *node, kept resources.Amounts) outcome {
 	p.work.Attempts++
 	w := r.waiting()
 	p.changes.application(r.application, 0)
@@ -185,7 +140,7 @@ func (p *Partition) tryOn(r *request, n *node, kept resources.Amounts) outcome {
 
 // refusedOnItsNode lets go of the node of a bound ask that the resource manager
 // refuses there. One that may run on no other is asked about again later.
-func (p *Partition) refusedOnItsNode(r *request, err error) {
+func (p cycle) refusedOnItsNode(r *request, err error) {
 	p.reservations.unreserve(r)
 	w := r.waiting()
 	w.plan = nil
@@ -214,7 +169,7 @@ func (r *request) isServed() bool {
 // makeRoom plans which allocations make room for an ask that must run on a node and
 // does not fit, and evicts the victims. What is kept for the asks before it is not
 // free for this one.
-func (p *Partition) makeRoom(r *request, n *node, kept resources.Amounts) {
+func (p cycle) makeRoom(r *request, n *node, kept resources.Amounts) {
 	w := r.waiting()
 	if r.neverPreempts() {
 		w.plan, w.detail = nil, "nothing is to be evicted for it"
@@ -249,19 +204,10 @@ func (p *Partition) makeRoom(r *request, n *node, kept resources.Amounts) {
 	}
 }
 
-// candidates are all allocations of a node as the preemptor sees them.
-func (n *node) candidates() []preemptor.Candidate {
-	on := make([]preemptor.Candidate, 0, len(n.own)+len(n.foreign))
-	for r := range n.allOn {
-		on = append(on, r.candidate())
-	}
-	return on
-}
-
 // tryNominated tries the nominated asks of a node, the first in order first.
 // Each is placed, waits on, or loses the nomination because there is no room
 // for it beside those before it any more.
-func (p *Partition) tryNominated(n *node) outcome {
+func (p cycle) tryNominated(n *node) outcome {
 	var kept resources.Amounts
 	for _, r := range slices.Clone(n.nominated) {
 		if r.nominated() == nil {
@@ -291,7 +237,7 @@ func (p *Partition) tryNominated(n *node) outcome {
 
 // awaitsRoom reports whether a nominated ask is to wait on. If it waits in vain it
 // loses the nomination, and waits for something else.
-func (p *Partition) awaitsRoom(r *request, n *node, kept resources.Amounts) bool {
+func (p cycle) awaitsRoom(r *request, n *node, kept resources.Amounts) bool {
 	short := r.withoutRoom()
 	free := n.free.Minus(kept).Minus(n.claims(r.Priority))
 	switch {

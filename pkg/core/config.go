@@ -229,3 +229,26 @@ type FeasibleOn func(allocation AllocationKey, nodes []NodeID, allocate bool) []
 // same name get the same answers from Feasible. An empty name says nothing: the ask
 // is like no other.
 type ConstraintsOf func(ask AllocationKey) string
+
+// planFor is how plans of a trigger are bounded.
+func (c PreemptionConfig) planFor(t preemptor.Trigger) preemptor.Config {
+	if t == preemptor.RequiredNode {
+		return c.RequiredNode
+	}
+	plan := preemptor.DefaultConfig()
+	plan.VictimsMax = preemptor.VictimsLimit
+	plan.Budgets, plan.ByQoS, plan.EqualsToo = c.Budgets, c.ByQoS, c.Priority == EqualToo
+	return plan
+}
+
+// withDefaults fills in what is not configured.
+func (c PreemptionConfig) withDefaults() PreemptionConfig {
+	if len(c.RequiredNode.Strategies) == 0 {
+		c.RequiredNode = preemptor.DefaultConfig()
+	}
+	c.RequiredNode.Disabled = c.RequiredNode.Disabled || c.Disabled
+	setDefault(&c.VictimTimeout, DefaultVictimTimeout)
+	setDefault(&c.LoopMax, DefaultLoopMax)
+	setDefault(&c.LoopWindow, DefaultLoopWindow)
+	return c
+}

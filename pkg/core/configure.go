@@ -4,7 +4,7 @@ import "github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 
 // configure brings the partition in line with a configuration. Queues that are
 // no longer in it drain, and go when nothing is left in them.
-func (p *Partition) configure(config Config) {
+func (p commands) configure(config Config) {
 	p.react() // orders are exact before what decides them changes
 	p.tell(&Reconfigured{p.config.Root, config.Root, p.capacity.Clone()})
 	timeout := p.preemption.VictimTimeout
@@ -32,7 +32,7 @@ func (p *Partition) configure(config Config) {
 }
 
 // reclassifyAll gives every ask the class that it has under the configuration.
-func (p *Partition) reclassifyAll() {
+func (p commands) reclassifyAll() {
 	p.applications.Ascend(func(app *application) bool {
 		for _, r := range app.asks {
 			before := r.class.rootPriority
@@ -47,7 +47,7 @@ func (p *Partition) reclassifyAll() {
 
 // retryAll has every ask tried on every node again, since which ask comes before
 // which may be another matter now.
-func (p *Partition) retryAll() {
+func (p commands) retryAll() {
 	for n := range p.allNodes {
 		n.revision++
 		p.changes.node(n, nodeRetry)

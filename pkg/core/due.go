@@ -1,5 +1,7 @@
 package core
 
+import "time"
+
 // A due says what becomes due at a time: something about an ask, the eviction of an
 // allocation, an application, a queue, or one of the things that a partition does
 // from time to time.
@@ -23,3 +25,33 @@ const (
 	dueUnschedulable                // the resource manager hears of asks that fit no node
 	dueAttempts                     // attempts that came to nothing are repeated
 )
+
+// waitTimes are the moments at which something is to be done about an ask; zero is
+// never. The timer of the ask is set to the first of them.
+type waitTimes struct {
+	retry     time.Time // it is tried again
+	reserve   time.Time // its reservation ends
+	guarantee time.Time // the preemption delay of its queue is over
+	backOff   time.Time // room may be made for it again
+}
+
+// first is the first of the moments; zero if there is none.
+func (w *waitTimes) first() (first time.Time) {
+	for _, at := range [...]time.Time{w.retry, w.reserve, w.guarantee, w.backOff} {
+		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	return first
+}
+
+// isDue reports whether a moment has come.
+func isDue(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
+
+// later is the later of two moments.
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -66,21 +66,21 @@ type (
 		Application ApplicationID
 		Reason      string
 	}
-	// ForeignAdded and ForeignRemoved say that a foreign allocation is booked on a
-	// node and that it is booked there no more. One that changes where it is, is
-	// removed and at once added.
-	ForeignAdded   struct{ *Allocation }
+	// ForeignAdded says that a foreign allocation is booked on a node from now on.
+	ForeignAdded struct{ *Allocation }
+	// ForeignRemoved says that a foreign allocation is booked on its node no more. One
+	// that moves or changes is removed and at once added.
 	ForeignRemoved struct{ *Allocation }
 )
 
 // Events about why an ask waits, and what is done about it.
 type (
-	// Reserved and Unreserved say that a node is kept for an ask, and that it is not
-	// any more.
+	// Reserved says that a node is kept for an ask.
 	Reserved struct {
 		*Allocation
 		Node NodeID
 	}
+	// Unreserved says that a node is not kept for an ask any more.
 	Unreserved struct {
 		*Allocation
 		Node NodeID

@@ -8,24 +8,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
-// Tags with which a resource manager says more about an allocation than the
-// interface has fields for.
-const (
-	// TagOwner marks, with "true", an allocation that owns others.
-	TagOwner = "owner"
-	// TagAllowPreemption says, with "false", that an allocation asks not to be
-	// preempted. It may be written as the label of a pod.
-	TagAllowPreemption = "yunikorn.apache.org/allow-preemption"
-	// TagQoS is the class of service of a pod: BestEffort, Burstable, which it is
-	// without the tag, or Guaranteed.
-	TagQoS = "qosClass"
-	// TagGrace is how many seconds an allocation may take to end once it is
-	// evicted.
-	TagGrace = "terminationGracePeriodSeconds"
-
-	labelAllowPreemption = "kubernetes.io/label/" + TagAllowPreemption
-)
-
 // evictions are the allocations that the resource manager was told to end and that
 // have not ended.
 type evictions struct {
@@ -113,46 +95,4 @@ func (e *evictions) expire(victim *request) {
 	if !victim.foreign() {
 		e.changes.queue(victim.application.queue, quotaLowered)
 	}
-}
-
-// candidate is an allocation as the preemptor sees it.
-func (r *request) candidate() preemptor.Candidate {
-	return preemptor.Candidate{
-		Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority, Created: r.Created,
-		Required:  r.Required != "",
-		Foreign:   r.IsForeign(),
-		Static:    r.Origin == Static,
-		Owner:     r.Originator || r.Tags[TagOwner] == "true",
-		OptedOut:  r.optedOut(),
-		Protected: !r.foreign() && r.application.queue.properties.PreemptionPolicy == PreemptionDisabled,
-		Releasing: r.releasing(),
-		Overdue:   r.eviction != nil && r.eviction.overdue,
-		QoS:       r.qos(),
-	}
-}
-
-// qos is the class of service, from the tag.
-func (a *Allocation) qos() preemptor.QoS {
-	if a.Tags == nil {
-		return preemptor.Burstable
-	}
-	switch a.Tags[TagQoS] {
-	case "BestEffort":
-		return preemptor.BestEffort
-	case "Guaranteed":
-		return preemptor.Guaranteed
-	}
-	return preemptor.Burstable
-}
-
-// optedOut reports whether an allocation asks not to be preempted. Having no
-// policy is no such wish.
-func (a *Allocation) optedOut() bool {
-	return a.Preemptable.Stated && !a.Preemptable.AllowSelf ||
-		a.Tags[TagAllowPreemption] == "false" || a.Tags[labelAllowPreemption] == "false"
-}
-
-// neverPreempts reports whether an ask says that nothing is to be evicted for it.
-func (a *Allocation) neverPreempts() bool {
-	return a.Preemptable.Stated && !a.Preemptable.AllowOthers
 }

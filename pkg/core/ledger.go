@@ -203,3 +203,9 @@ func (q *queue) hasRoomFor(r *request) bool {
 	}
 	return q.hasRoom(r.Amounts)
 }
+
+// mayTake reports whether an ask may take the place of an allocation by their
+// priorities.
+func (l *ledger) mayTake(ask, allocation int32) bool {
+	return ask > allocation || ask == allocation && l.preemption.Priority == EqualToo
+}

@@ -6,11 +6,11 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-func (p *Partition) refuseNode(id NodeID, format string, args ...any) {
+func (p commands) refuseNode(id NodeID, format string, args ...any) {
 	p.tell(&NodeRejected{id, fmt.Sprintf(format, args...)})
 }
 
-func (p *Partition) addNode(c AddNode) {
+func (p commands) addNode(c AddNode) {
 	if c.ID == "" {
 		p.refuseNode(c.ID, "a node without an ID")
 		return
@@ -41,7 +41,7 @@ func (p *Partition) addNode(c AddNode) {
 	p.changes.node(n, nodeFreed|nodeRetry)
 }
 
-func (p *Partition) updateNode(c UpdateNode) {
+func (p commands) updateNode(c UpdateNode) {
 	n := p.findNode(c.ID)
 	if n == nil {
 		p.refuseNode(c.ID, "node %s to be updated is not registered", c.ID)
@@ -66,7 +66,7 @@ func (p *Partition) updateNode(c UpdateNode) {
 	p.changes.node(n, nodeFreed|nodeRetry)
 }
 
-func (p *Partition) setCapacity(n *node, capacity resources.Amounts) {
+func (p commands) setCapacity(n *node, capacity resources.Amounts) {
 	if n.capacity.Equal(capacity) {
 		return
 	}
@@ -79,7 +79,7 @@ func (p *Partition) setCapacity(n *node, capacity resources.Amounts) {
 	p.tell(&NodeResized{n.id, capacity.Clone(), p.capacity.Clone()})
 }
 
-func (p *Partition) setSchedulable(id NodeID, schedulable bool) {
+func (p commands) setSchedulable(id NodeID, schedulable bool) {
 	n := p.findNode(id)
 	if n == nil {
 		verb := "drained"
@@ -106,7 +106,7 @@ func (p *Partition) setSchedulable(id NodeID, schedulable bool) {
 
 // removeNode takes a node off the books. Foreign allocations stay known, in
 // case the node comes back.
-func (p *Partition) removeNode(id NodeID) {
+func (p commands) removeNode(id NodeID) {
 	n := p.findNode(id)
 	if n == nil {
 		p.refuseNode(id, "node %s to be removed is not registered", id)
@@ -143,7 +143,7 @@ func (p *Partition) removeNode(id NodeID) {
 }
 
 // strand has the asks wait for a node that may run there only.
-func (p *Partition) strand(n *node) {
+func (p commands) strand(n *node) {
 	if n.required.len() == 0 {
 		return
 	}

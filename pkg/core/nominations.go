@@ -3,7 +3,6 @@ package core
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -124,16 +123,6 @@ func (s *nominations) recheckQuota() {
 			s.changes.node(r.nominated().node, nodeRetry)
 		}
 	}
-}
-
-// nominationPriority is the priority with which an ask holds the room that is kept
-// for it. What is due to its queue by a guarantee no other ask takes away, as none
-// could once it runs.
-func (r *request) nominationPriority() int32 {
-	if held := r.nominated(); held != nil && held.trigger == preemptor.Guarantee {
-		return math.MaxInt32
-	}
-	return r.class.rootPriority
 }
 
 // byNomination compares nominated asks by the priority with which they hold room,

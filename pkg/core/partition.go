@@ -1,10 +1,7 @@
 package core
 
 import (
-	"fmt"
 	"time"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
 // A Partition is the ledger of one cluster, or of a part of one that shares
@@ -56,7 +53,7 @@ func NewPartition(options Options, config Config) *Partition {
 		counts: &p.counts,
 	}
 	p.hints = hints{backlog: b}
-	p.configure(config)
+	commands{p}.configure(config)
 	p.takeEffects()
 	return p
 }
@@ -65,30 +62,7 @@ func NewPartition(options Options, config Config) *Partition {
 // no placement; Schedule is to be called after it.
 func (p *Partition) Apply(now time.Time, c Command) Effects {
 	p.now, p.left, p.expected = now, 0, 1
-	switch c := c.(type) {
-	case AddNode:
-		p.addNode(c)
-	case UpdateNode:
-		p.updateNode(c)
-	case DrainNode:
-		p.setSchedulable(c.ID, false)
-	case UndrainNode:
-		p.setSchedulable(c.ID, true)
-	case RemoveNode:
-		p.removeNode(c.ID)
-	case AddApplication:
-		p.addApplication(c)
-	case RemoveApplication:
-		p.removeApplication(c.ID)
-	case AddAllocation:
-		p.addAllocation(c.Allocation)
-	case ReleaseAllocation:
-		p.releaseAllocation(c)
-	case Reconfigure:
-		p.configure(c.Config)
-	default:
-		panic(fmt.Sprintf("partition %s: %T is not a command", p.name, c))
-	}
+	commands{p}.apply(c)
 	return p.takeEffects()
 }
 
@@ -110,7 +84,8 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 		p.react()
 	}
 	p.retries.endStep()
-	more = p.placeBound() || p.placeOrdinary() || len(p.dirty) > 0 || len(p.passed) > 0
+	c := cycle{p}
+	more = c.placeBound() || c.placeOrdinary() || len(p.dirty) > 0 || len(p.passed) > 0
 	return p.takeEffects(), more
 }
 
@@ -159,40 +134,4 @@ func (p *Partition) wake(r *request) {
 	}
 	p.reservations.wake(r)
 	p.setTimer(r)
-}
-
-// tryAgain ends the wait of an ask that was put off until now.
-func (p *Partition) tryAgain(r *request) {
-	w := r.wait
-	w.due.retry, w.aside = time.Time{}, false
-	if r.Required == "" {
-		p.insert(r)
-		return
-	}
-	if n := p.boundTo(r); n != nil {
-		p.changes.node(n, nodeRetry)
-	}
-}
-
-// planFor is how plans of a trigger are bounded.
-func (c PreemptionConfig) planFor(t preemptor.Trigger) preemptor.Config {
-	if t == preemptor.RequiredNode {
-		return c.RequiredNode
-	}
-	plan := preemptor.DefaultConfig()
-	plan.VictimsMax = preemptor.VictimsLimit
-	plan.Budgets, plan.ByQoS, plan.EqualsToo = c.Budgets, c.ByQoS, c.Priority == EqualToo
-	return plan
-}
-
-// withDefaults fills in what is not configured.
-func (c PreemptionConfig) withDefaults() PreemptionConfig {
-	if len(c.RequiredNode.Strategies) == 0 {
-		c.RequiredNode = preemptor.DefaultConfig()
-	}
-	c.RequiredNode.Disabled = c.RequiredNode.Disabled || c.Disabled
-	setDefault(&c.VictimTimeout, DefaultVictimTimeout)
-	setDefault(&c.LoopMax, DefaultLoopMax)
-	setDefault(&c.LoopWindow, DefaultLoopWindow)
-	return c
 }

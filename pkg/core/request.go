@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -54,28 +55,6 @@ type wait struct {
 	due   waitTimes
 	timer timers.Timer[due]
 }
-
-// waitTimes are the moments at which something is to be done about an ask; zero is
-// never. The timer of the ask is set to the first of them.
-type waitTimes struct {
-	retry     time.Time // it is tried again
-	reserve   time.Time // its reservation ends
-	guarantee time.Time // the preemption delay of its queue is over
-	backOff   time.Time // room may be made for it again
-}
-
-// first is the first of the moments; zero if there is none.
-func (w *waitTimes) first() (first time.Time) {
-	for _, at := range [...]time.Time{w.retry, w.reserve, w.guarantee, w.backOff} {
-		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
-			first = at
-		}
-	}
-	return first
-}
-
-// isDue reports whether a moment has come.
-func isDue(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
 
 // waiting is what is known of the ask, begun if there is nothing.
 func (r *request) waiting() *wait {
@@ -135,6 +114,16 @@ type eviction struct {
 	since   time.Time
 	overdue bool // it did not end in time: its room is not counted on
 	timer   timers.Timer[due]
+}
+
+// nominationPriority is the priority with which an ask holds the room that is kept
+// for it. What is due to its queue by a guarantee no other ask takes away, as none
+// could once it runs.
+func (r *request) nominationPriority() int32 {
+	if held := r.nominated(); held != nil && held.trigger == preemptor.Guarantee {
+		return math.MaxInt32
+	}
+	return r.class.rootPriority
 }
 
 // enlist appends a request to a list and notes its place. Lists start with room

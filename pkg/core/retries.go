@@ -91,13 +91,6 @@ func (s *retries) before(at time.Time) {
 	}
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 // retriesMax is how many classes are tried again at a time, so that many queues
 // without room leave time for other things.
 const retriesMax = 64

@@ -2,9 +2,13 @@ package core
 
 import "time"
 
+// A cycle is one call of Schedule: it decides which ask is placed where, and commits
+// that.
+type cycle struct{ *Partition }
+
 // placeOrdinary places the asks that may run anywhere, in order. It reports
 // whether there may be more to place.
-func (p *Partition) placeOrdinary() (more bool) {
+func (p cycle) placeOrdinary() (more bool) {
 	for p.left > 0 && p.predicates.calls < callsMax {
 		r := p.next(p.passed)
 		if r == nil {
@@ -24,7 +28,7 @@ func (p *Partition) placeOrdinary() (more bool) {
 // forgetRooms is called when no ask can be tried: new room is of no use to closed
 // classes, but for those that only lack quota. They may be tried on every node once
 // they have it.
-func (p *Partition) forgetRooms() {
+func (p cycle) forgetRooms() {
 	room, any := p.rooms.most()
 	if !any {
 		return
@@ -38,7 +42,7 @@ func (p *Partition) forgetRooms() {
 
 // try places an ordinary ask on the first node in order that has room. If there
 // is none, it has room made, or notes why nothing could be done.
-func (p *Partition) try(r *request) outcome {
+func (p cycle) try(r *request) outcome {
 	p.work.Attempts++
 	over := r.withoutRoom()
 	refused := false
@@ -66,7 +70,7 @@ func (p *Partition) try(r *request) outcome {
 
 // attempt has room made for an ask, if questions to the resource manager about that
 // may be asked now.
-func (p *Partition) attempt(r *request) outcome {
+func (p cycle) attempt(r *request) outcome {
 	if p.predicates.any() {
 		if wait := p.predicates.wait(FurtherQuestion); wait > 0 {
 			return p.pause(r, wait)
@@ -77,7 +81,7 @@ func (p *Partition) attempt(r *request) outcome {
 
 // pause puts off an ask about which questions go on later, and others of its leaf
 // until the next batch, so that nothing waits long behind them.
-func (p *Partition) pause(r *request, wait time.Duration) outcome {
+func (p cycle) pause(r *request, wait time.Duration) outcome {
 	if wait <= 0 { // the batch has asked often enough
 		return flush
 	}
@@ -93,7 +97,7 @@ func (p *Partition) pause(r *request, wait time.Duration) outcome {
 }
 
 // putOff notes why an ask was not placed, so that it is not tried in vain.
-func (p *Partition) putOff(r *request, over *queue, refused bool) {
+func (p cycle) putOff(r *request, over *queue, refused bool) {
 	switch {
 	case over != nil:
 		p.awaitQuota(r, over)
@@ -108,7 +112,7 @@ func (p *Partition) putOff(r *request, over *queue, refused bool) {
 
 // setAside takes the class of an ask out of the order that every node with room
 // refused.
-func (p *Partition) setAside(r *request) {
+func (p cycle) setAside(r *request) {
 	p.refused.setAside(r.class)
 	w := r.waiting()
 	w.reason, w.detail = Infeasible, r.class.refused.detail
@@ -119,7 +123,7 @@ func (p *Partition) setAside(r *request) {
 }
 
 // place commits a decision: the ask becomes an allocation on the node.
-func (p *Partition) place(r *request, n *node) {
+func (p cycle) place(r *request, n *node) {
 	if n.reserved != nil && n.reserved != r && r.Required == "" {
 		p.reservations.unreserve(n.reserved) // of a lower priority
 	}
@@ -141,28 +145,4 @@ func (p *Partition) place(r *request, n *node) {
 	p.work.Placements++
 	p.tell(Placed{r.Allocation})
 	p.left--
-}
-
-// run books an allocation, with which its application runs.
-func (p *Partition) run(r *request, n *node) {
-	p.book(r, n)
-	if r.application.state != Running {
-		p.enter(r.application, Running, "")
-	}
-}
-
-// leave takes an ask off the books and out of wherever it waits. Of what is known of
-// it only the failures to bind are kept, in case there is another.
-func (p *Partition) leave(r *request) {
-	p.reservations.unreserve(r)
-	p.unbind(r)
-	p.nominations.withdrawn(r)
-	p.withdraw(r)
-	if w := r.wait; w != nil {
-		p.timers.Cancel(&w.timer)
-		r.wait = nil
-		if w.bindings > 0 {
-			r.wait = &wait{bindings: w.bindings, avoid: w.avoid}
-		}
-	}
 }

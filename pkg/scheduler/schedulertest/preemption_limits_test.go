@@ -43,7 +43,7 @@ func TestForeignVictims(t *testing.T) {
 
 		// The next ask finds no victim, and says so at once.
 		m.AskOn("node-1", "daemons", "more", "vcore=2", func(a *si.Allocation) { a.Priority = 1000 })
-		assert.Equal(t, m.Why("more"), "required node has no room: nobody is eligible: needs vcore=2000")
+		assert.Equal(t, m.Why("more"), "required node has no room: no eligible candidate: needs vcore=2000")
 		m.Advance(time.Hour)
 		told, _ = released(m)
 		assert.Equal(t, len(told), 1)

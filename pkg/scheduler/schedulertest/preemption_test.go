@@ -237,7 +237,7 @@ func TestNoVictimEnds(t *testing.T) {
 		assert.Equal(t, len(told), 2)
 		assert.Equal(t, len(preempted(m)), 2)
 		assert.Equal(t, m.Look().Preempted.Overdue.Total(), uint64(2))
-		assert.Equal(t, m.Why("logs"), "required node has no room: nobody is eligible: needs vcore=2000")
+		assert.Equal(t, m.Why("logs"), "required node has no room: no eligible candidate: needs vcore=2000")
 		// The first of them that goes makes room.
 		m.Confirm("large")
 		assert.Equal(t, m.WaitPlaced("logs"), "node-1")

@@ -1,0 +1,28 @@
+package core
+
+import "github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+
+// candidate is an allocation as the preemptor sees it.
+func (r *request) candidate() preemptor.Candidate {
+	return preemptor.Candidate{
+		Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority, Created: r.Created,
+		Required:  r.Required != "",
+		Foreign:   r.IsForeign(),
+		Static:    r.Origin == Static,
+		Owner:     r.Originator || r.Tags[TagOwner] == "true",
+		OptedOut:  r.optedOut(),
+		Protected: !r.foreign() && r.application.queue.properties.PreemptionPolicy == PreemptionDisabled,
+		Releasing: r.releasing(),
+		Overdue:   r.eviction != nil && r.eviction.overdue,
+		QoS:       r.qos(),
+	}
+}
+
+// candidates are all allocations of a node as the preemptor sees them.
+func (n *node) candidates() []preemptor.Candidate {
+	on := make([]preemptor.Candidate, 0, len(n.own)+len(n.foreign))
+	for r := range n.allOn {
+		on = append(on, r.candidate())
+	}
+	return on
+}

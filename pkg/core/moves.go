@@ -1,0 +1,140 @@
+package core
+
+import (
+	"fmt"
+	"time"
+)
+
+// run books an allocation, with which its application runs.
+func (p *Partition) run(r *request, n *node) {
+	p.book(r, n)
+	if r.application.state != Running {
+		p.enter(r.application, Running, "")
+	}
+}
+
+// leave takes an ask off the books and out of wherever it waits. Of what is known of
+// it only the failures to bind are kept, in case there is another.
+func (p *Partition) leave(r *request) {
+	p.reservations.unreserve(r)
+	p.unbind(r)
+	p.nominations.withdrawn(r)
+	p.withdraw(r)
+	if w := r.wait; w != nil {
+		p.timers.Cancel(&w.timer)
+		r.wait = nil
+		if w.bindings > 0 {
+			r.wait = &wait{bindings: w.bindings, avoid: w.avoid}
+		}
+	}
+}
+
+// bind lists an ask that may run on one node only with that node.
+func (p *Partition) bind(r *request) {
+	if n := p.findNode(r.Required); n != nil {
+		n.required.add(r)
+		p.changes.node(n, nodeRetry)
+		return
+	}
+	r.waiting().reason = NodeUnknown
+	set := p.absent[r.Required]
+	if set == nil {
+		set = &askSet{}
+		p.absent[r.Required] = set
+	}
+	set.add(r)
+}
+
+// unbind takes such an ask off the list again.
+func (p *Partition) unbind(r *request) {
+	if r.Required == "" {
+		return
+	}
+	if n := p.findNode(r.Required); n != nil {
+		n.required.remove(r)
+		return
+	}
+	if set := p.absent[r.Required]; set != nil && set.remove(r) {
+		delete(p.absent, r.Required)
+	}
+}
+
+// boundTo is the node that an ask is bound to, if it still waits.
+func (p *Partition) boundTo(r *request) *node {
+	switch {
+	case r.node != nil || p.requests[r.Key] != r:
+		return nil
+	case r.Required != "":
+		return p.findNode(r.Required)
+	case r.reservation() != nil:
+		return p.findNode(r.reservation().Node)
+	case r.nominated() != nil:
+		return r.nominated().node
+	}
+	return nil
+}
+
+// enter changes the state of an application and says so. That the change
+// exists is a matter of the code that asks for it.
+func (p *Partition) enter(app *application, next State, message string) {
+	from := app.state
+	if err := app.moveTo(next, p.now); err != nil {
+		panic(fmt.Sprintf("partition %s: %v", p.name, err))
+	}
+	app.view = nil
+	if from == Completing {
+		p.timers.Cancel(&app.completion)
+	}
+	p.tell(&ApplicationChanged{ID: app.id, Queue: app.queue.path, From: from, State: next, Message: message})
+}
+
+func (p *Partition) dropApplication(app *application, removed bool) {
+	p.timers.Cancel(&app.completion)
+	p.applications.Delete(app)
+	q := app.queue
+	delete(q.applications, app.id)
+	p.unview(q)
+	p.tell(&ApplicationGone{ID: app.id, Queue: q.path, State: app.state, Removed: removed})
+	p.prune(q)
+}
+
+// rest lets an application complete that has nothing left, after a while.
+func (p *Partition) rest(app *application) {
+	if !app.idle() || (app.state != Accepted && app.state != Running) {
+		return
+	}
+	p.enter(app, Completing, "nothing is left to run")
+	p.timers.Set(&app.completion, p.now.Add(p.options.CompletingDelay), due{what: dueCompletion, application: app})
+}
+
+// complete ends an application that has been completing long enough.
+func (p *Partition) complete(app *application) {
+	p.enter(app, Completed, "")
+	p.dropApplication(app, false)
+}
+
+// ask books an ask and has it wait: in the order of its application, or at the node
+// that it needs. The request is in no list.
+func (p *Partition) ask(r *request) {
+	constraints := ""
+	if p.options.Constraints != nil && r.Required == "" {
+		constraints = p.options.Constraints(r.Key)
+	}
+	p.enqueue(r, p.classOf(r, constraints))
+	if r.Required != "" {
+		p.bind(r)
+	}
+}
+
+// tryAgain ends the wait of an ask that was put off until now.
+func (p *Partition) tryAgain(r *request) {
+	w := r.wait
+	w.due.retry, w.aside = time.Time{}, false
+	if r.Required == "" {
+		p.insert(r)
+		return
+	}
+	if n := p.boundTo(r); n != nil {
+		p.changes.node(n, nodeRetry)
+	}
+}
