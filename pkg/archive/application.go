@@ -9,9 +9,12 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// Rejected is the state of an application that was not registered, for which the
-// core has no name.
-const Rejected = "Rejected"
+// The states for which the core has no name: of an application that was not
+// registered, and of one that was removed while something was left to run.
+const (
+	Rejected = "Rejected"
+	Failed   = "Failed"
+)
 
 // changesMax is how many changes of state are kept of an application. One that goes
 // on may complete and run again any number of times.
@@ -80,13 +83,13 @@ func (a *application) viewed() *ApplicationRecord {
 }
 
 // enter enters a state.
-func (a *application) enter(at time.Time, state core.State, reason string) {
+func (a *application) enter(at time.Time, state, reason string) {
 	if len(a.Changes) == changesMax {
 		a.Changes = slices.Clone(a.Changes[1:])
 	}
-	a.Changes = append(a.Changes, StateChange{At: at, State: state.String(), Reason: reason})
-	a.State, a.view = state.String(), nil
-	if a.Started.IsZero() && state == core.Running {
+	a.Changes = append(a.Changes, StateChange{At: at, State: state, Reason: reason})
+	a.State, a.view = state, nil
+	if a.Started.IsZero() && state == core.Running.String() {
 		a.Started = at
 	}
 }
@@ -119,7 +122,7 @@ func (b *Book) changed(e *core.ApplicationChanged) {
 		b.counts.Applications++
 	}
 	if a := b.find(e.ID); a != nil {
-		a.enter(b.now, e.State, e.Message)
+		a.enter(b.now, e.State.String(), e.Message)
 	}
 }
 
@@ -134,9 +137,9 @@ func (b *Book) gone(e *core.ApplicationGone) {
 		return
 	}
 	if e.Removed {
-		state := core.Failed
+		state := Failed
 		if e.State == core.Completing || e.State == core.New {
-			state = core.Completed
+			state = core.Completed.String()
 		}
 		a.enter(b.now, state, "it was removed")
 	}

@@ -95,11 +95,11 @@ func naiveRecord(moments []moment, id core.ApplicationID) *ApplicationRecord {
 			l.Finished = m.Now
 			if _, removed := m.command.(core.RemoveApplication); removed {
 				before := appAt(&moments[i-1], id).State
-				state := core.Failed
+				state := Failed
 				if before == core.New || before == core.Completing {
-					state = core.Completed
+					state = core.Completed.String()
 				}
-				l.Changes = append(l.Changes, StateChange{m.Now, state.String(), "it was removed"})
+				l.Changes = append(l.Changes, StateChange{m.Now, state, "it was removed"})
 			}
 			break
 		}

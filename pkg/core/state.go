@@ -18,8 +18,6 @@ const (
 	Running
 	Completing
 	Completed
-	Failing
-	Failed
 )
 
 var stateNames = [...]string{
@@ -28,21 +26,17 @@ var stateNames = [...]string{
 	Running:    "Running",
 	Completing: "Completing",
 	Completed:  "Completed",
-	Failing:    "Failing",
-	Failed:     "Failed",
 }
 
 func (s State) String() string { return stateNames[s] }
 
 // moves is every change of state there is.
 var moves = [...][]State{
-	New:        {Accepted, Running, Failing},
-	Accepted:   {Running, Completing, Failing},
-	Running:    {Completing, Failing},
-	Completing: {Accepted, Running, Completed, Failing},
+	New:        {Accepted, Running},
+	Accepted:   {Running, Completing},
+	Running:    {Completing},
+	Completing: {Accepted, Running, Completed},
 	Completed:  {},
-	Failing:    {Failed},
-	Failed:     {},
 }
 
 // ErrNoMove is wrapped when a change of state does not exist.

@@ -12,8 +12,6 @@ var stateDetails = [...]si.EventRecord_ChangeDetail{
 	core.Running:    si.EventRecord_APP_RUNNING,
 	core.Completing: si.EventRecord_APP_COMPLETING,
 	core.Completed:  si.EventRecord_APP_COMPLETED,
-	core.Failing:    si.EventRecord_APP_FAILING,
-	core.Failed:     si.EventRecord_APP_FAILED,
 }
 
 // application records something of an application alone.

@@ -186,9 +186,6 @@ func TestTransitions(t *testing.T) {
 	for _, state := range []string{"new", "accepted", "running", "completing", "completed"} {
 		assert.Equal(t, got[fmt.Sprintf(`narwhal_application_transitions_total{partition="p",state=%q}`, state)], 1.0, state)
 	}
-	for _, state := range []string{"failing", "failed"} {
-		assert.Equal(t, got[fmt.Sprintf(`narwhal_application_transitions_total{partition="p",state=%q}`, state)], 0.0, state)
-	}
 }
 
 // TestHeadroomIsThatOfTheView compares every queue with what the view says.

@@ -177,7 +177,7 @@ func (c *cluster) updated(e *core.ApplicationChanged) {
 		c.breach("application %s changed its state to %s and is not known", e.ID, e.State)
 		return
 	}
-	if e.State == core.Completed || e.State == core.Failed {
+	if e.State == core.Completed {
 		app.known = false
 	}
 }

@@ -23,7 +23,7 @@ func (a applicationEntry) state() string {
 }
 
 // over reports whether an application has ended.
-func over(a *core.ApplicationView) bool { return a.State == core.Completed || a.State == core.Failed }
+func over(a *core.ApplicationView) bool { return a.State == core.Completed }
 
 // active is those of the applications that go on.
 func (at *snapshot) active(all []*core.ApplicationView) []applicationEntry {
