@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
 // refusals are the answers of the resource manager about the nodes that a class
@@ -22,7 +21,6 @@ type refusals struct {
 	detail         string         // of the last time that any was given
 	repeated       bool           // the questions were asked before
 	aside          bool           // the class is in no order
-	resume         time.Time      // when questions go on, if they were broken off
 }
 
 // isRefused reports whether a class is set aside.
@@ -67,6 +65,14 @@ func (r *refusals) finish() {
 		r.detail = r.summary()
 	}
 	r.complete, r.since, r.asked, r.texts = true, r.started, nil, nil
+}
+
+// text is why the class is set aside.
+func (r *refusals) text() string {
+	if r.complete || len(r.texts) == 0 {
+		return r.detail
+	}
+	return r.summary() + "; questions about other nodes go on"
 }
 
 // summary is what the resource manager said, the most frequent first.

@@ -60,13 +60,10 @@ func (s *refused) setAside(c *class) {
 // pause takes a class out of the order whose questions go on after a while.
 func (s *refused) pause(c *class, wait time.Duration) {
 	r := s.begin(c)
-	r.resume = s.now.Add(wait)
 	s.takeOut(c)
 	s.paused = append(s.paused, refusedClass{c, r})
-	if s.resumes.IsZero() || r.resume.Before(s.resumes) {
-		s.resumes = r.resume
-		s.schedule()
-	}
+	s.resumes = later(s.resumes, s.now.Add(wait))
+	s.schedule()
 }
 
 func (s *refused) takeOut(c *class) {
@@ -75,36 +72,39 @@ func (s *refused) takeOut(c *class) {
 	s.settleClass(c)
 }
 
-// bringBack lets a class be tried again. Where everything is asked again nothing of
-// what was said counts.
-func (s *refused) bringBack(c *class, whole bool) {
+// bringBack lets a class be tried again on the nodes that were freed.
+func (s *refused) bringBack(c *class) {
 	r := c.refused
 	r.aside, r.started, r.repeated = false, s.freed, true
-	if whole {
-		r.complete = false
-	}
 	s.openClass(c)
 	s.learn()
 	s.settleClass(c)
 }
 
-// resume lets the classes be tried again whose questions go on now.
+// resumeMax is how many classes questions go on about at a time: the others wait
+// until it is known whether there is time for more.
+const resumeMax = 64
+
+// resume lets the first of the classes be tried again whose questions were put off.
 func (s *refused) resume() {
-	paused := s.paused
-	s.paused, s.resumes = nil, time.Time{}
-	for _, e := range paused {
-		switch {
-		case !e.isAside():
-		case e.refusals.resume.After(s.now):
-			s.paused = append(s.paused, e)
-			if s.resumes.IsZero() || e.refusals.resume.Before(s.resumes) {
-				s.resumes = e.refusals.resume
-			}
-		default:
+	s.resumes = time.Time{}
+	resumed, taken := 0, 0
+	for _, e := range s.paused {
+		if resumed == resumeMax {
+			break
+		}
+		taken++
+		if e.isAside() {
+			resumed++
 			e.refusals.aside = false
+			s.openClass(e.class)
 			s.learn()
 			s.settleClass(e.class)
 		}
+	}
+	s.paused = slices.Delete(s.paused, 0, taken)
+	if len(s.paused) > 0 {
+		s.resumes = s.now.Add(time.Nanosecond)
 	}
 }
 
@@ -146,34 +146,50 @@ func (s *refused) schedule() {
 
 // wake does what has become due.
 func (s *refused) wake() {
+	switch {
+	case isDue(s.whole, s.now):
+		s.askAgain()
+	case isDue(s.soon, s.now):
+		s.retry()
+	}
 	if isDue(s.resumes, s.now) {
 		s.resume()
-	}
-	if isDue(s.whole, s.now) || isDue(s.soon, s.now) {
-		s.retry(isDue(s.whole, s.now))
 	}
 	s.schedule()
 }
 
-// retry brings back the classes for which a freed node has room and the resource
-// manager's agreement, or, after the longer while, all of them.
-func (s *refused) retry(whole bool) {
+// askAgain has everything asked again, whatever was said before.
+func (s *refused) askAgain() {
+	s.whole, s.soon, s.last, s.resumes = time.Time{}, time.Time{}, s.now, s.now
+	s.clean()
+	for _, e := range s.list {
+		r := e.refusals
+		r.complete, r.started, r.repeated = false, s.freed, true
+	}
+	s.paused = append(s.paused, s.list...)
+	s.list = nil
+	s.offers() // which are no matter then
+}
+
+// clean drops what is set aside no more from the list, and puts it in order.
+func (s *refused) clean() {
 	s.list = slices.DeleteFunc(s.list, func(e refusedClass) bool { return !e.isAside() })
 	slices.SortFunc(s.list, byFirstAsk)
+}
+
+// retry brings back the classes for which a freed node has room and the resource
+// manager's agreement.
+func (s *refused) retry() {
+	s.clean()
 	offers := s.offers()
 	s.soon, s.last = time.Time{}, s.now
-	if whole {
-		s.whole = time.Time{}
-	}
-	list := s.list
-	s.list = nil
-	for _, e := range list {
-		if whole || s.anyTakes(offers, e.class) {
-			s.bringBack(e.class, whole)
-		} else {
-			s.list = append(s.list, e)
+	s.list = slices.DeleteFunc(s.list, func(e refusedClass) bool {
+		if !s.anyTakes(offers, e.class) {
+			return false
 		}
-	}
+		s.bringBack(e.class)
+		return true
+	})
 	for _, o := range offers {
 		if o.short {
 			s.retryOn(o.node)

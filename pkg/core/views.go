@@ -168,7 +168,7 @@ func (r *request) reason() (Reason, string) {
 	case w != nil && (w.aside || r.Required != ""):
 		return w.reason, w.detail
 	case r.class.isRefused():
-		return Infeasible, r.class.refused.detail
+		return Infeasible, r.class.refused.text()
 	}
 	if over := r.withoutRoom(); over != nil {
 		return QuotaExceeded, string(over.path)

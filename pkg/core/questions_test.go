@@ -1,0 +1,231 @@
+package core_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// A questioner is a resource manager that refuses the asks of application bad on every
+// node, and counts what it is asked.
+type questioner struct {
+	asked, calls int
+	pairs        map[string]int
+	slice        int // further questions until a pause; zero is without end
+	further      int
+	again        bool // repeated questions are allowed
+}
+
+func (q *questioner) answer(key core.AllocationKey, node core.NodeID) error {
+	q.asked++
+	q.pairs[string(key)+" on "+string(node)]++
+	if key[0] == 'b' {
+		return errTaint
+	}
+	return nil
+}
+
+func (q *questioner) pace(kind core.Question) time.Duration {
+	switch {
+	case kind == core.RepeatedQuestion && !q.again:
+		return time.Second
+	case kind != core.FurtherQuestion || q.slice == 0:
+		return 0
+	case q.further == q.slice:
+		q.further = 0
+		return 5 * time.Millisecond
+	}
+	q.further++
+	return 0
+}
+
+func (q *questioner) options() core.Options {
+	q.pairs = map[string]int{}
+	return core.Options{
+		ReserveDelay: -1, Pace: q.pace,
+		Feasible: func(key core.AllocationKey, node core.NodeID, _ bool) error {
+			q.calls++
+			return q.answer(key, node)
+		},
+	}
+}
+
+// refusedAsks sends asks that no node takes to the first queue of a cluster.
+func refusedAsks(p *core.Partition, count int) {
+	p.Apply(start, core.AddApplication{ID: "bad", Queue: "root.q0000"})
+	for i := range count {
+		p.Apply(start, ask("bad", fmt.Sprintf("b%03d", i), 1000, 1<<30, 1))
+	}
+}
+
+// untilQuiet schedules at every moment something is due, for a while, and returns the
+// last one.
+func untilQuiet(t *testing.T, p *core.Partition, now time.Time, most time.Duration) time.Time {
+	t.Helper()
+	for end := now.Add(most); ; {
+		_, more := p.Schedule(now)
+		assert.NilError(t, p.Verify())
+		if more {
+			continue
+		}
+		at, ok := p.Due()
+		if !ok || at.After(end) {
+			return now
+		}
+		now = at
+	}
+}
+
+// TestRefusalsHoldForTheClass: asks that the resource manager calls alike are asked
+// about once for each node, others each on their own.
+func TestRefusalsHoldForTheClass(t *testing.T) {
+	const nodes, asks = 50, 40
+	for _, alike := range []bool{true, false} {
+		var q questioner
+		options := q.options()
+		options.Constraints = func(core.AllocationKey) string {
+			if alike {
+				return "gpu"
+			}
+			return ""
+		}
+		p := cluster(nodes, 1, options)
+		refusedAsks(p, asks)
+		untilQuiet(t, p, start, time.Second)
+		if alike {
+			assert.Equal(t, q.asked, nodes)
+		} else {
+			assert.Equal(t, q.asked, nodes*asks)
+		}
+		for _, a := range p.View().Applications[0].Asks {
+			assert.Equal(t, a.Reason, core.Infeasible)
+			assert.Equal(t, a.Detail, fmt.Sprintf("%v (%d nodes)", errTaint, nodes))
+		}
+	}
+}
+
+// TestSeveralNodesAreAskedAtOnce: the first question is about one node, later ones
+// about more and more.
+func TestSeveralNodesAreAskedAtOnce(t *testing.T) {
+	const nodes = 300
+	var q questioner
+	options := q.options()
+	var sizes []int
+	options.FeasibleOn = func(key core.AllocationKey, ids []core.NodeID, _ bool) []error {
+		sizes = append(sizes, len(ids))
+		answers := make([]error, len(ids))
+		for i, id := range ids {
+			answers[i] = q.answer(key, id)
+		}
+		return answers
+	}
+	p := cluster(nodes, 1, options)
+	refusedAsks(p, 1)
+	untilQuiet(t, p, start, time.Second)
+	assert.Equal(t, q.asked, nodes)
+	assert.Equal(t, q.calls, 1)
+	assert.DeepEqual(t, sizes, []int{4, 16, 64, 64, 64, 64, 23})
+}
+
+// TestQuestionsGoOnWhereTheyStopped: the pace breaks questions off again and again;
+// none is asked twice, and an ask of another queue is placed in the same batch in
+// which the first pause begins.
+func TestQuestionsGoOnWhereTheyStopped(t *testing.T) {
+	const nodes, asks, slice = 60, 30, 25
+	q := questioner{slice: slice}
+	p := cluster(nodes, 2, q.options())
+	refusedAsks(p, asks)
+	p.Apply(start, core.AddApplication{ID: "good", Queue: "root.q0001"})
+	p.Apply(start, ask("good", "g", 1000, 1<<30, 1))
+	fx, _ := p.Schedule(start)
+	assert.Equal(t, placements(fx), 1)
+	assert.Assert(t, q.asked <= slice+4, "%d questions before another queue had its turn", q.asked)
+
+	end := untilQuiet(t, p, start, 30*time.Second)
+	assert.Equal(t, q.asked, nodes*asks+1)
+	for pair, count := range q.pairs {
+		assert.Equal(t, count, 1, pair)
+	}
+	assert.Assert(t, end.After(start), "nothing was put off")
+
+	// The round after a minute waits for its share of the time, and then goes on.
+	q.slice = 0
+	end = untilQuiet(t, p, start.Add(time.Minute), 5*time.Second)
+	assert.Equal(t, q.asked, nodes*asks+1)
+	q.again = true
+	untilQuiet(t, p, end, 5*time.Second)
+	assert.Equal(t, q.asked, 2*nodes*asks+1)
+}
+
+// TestPausedAsksMayGo: asks whose questions are put off can be released, resized and
+// reconfigured.
+func TestPausedAsksMayGo(t *testing.T) {
+	q := questioner{slice: 3}
+	p := cluster(10, 1, q.options())
+	refusedAsks(p, 6)
+	p.Schedule(start)
+	assert.NilError(t, p.Verify())
+	p.Apply(start, core.ReleaseAllocation{Application: "bad", Key: "b000"})
+	p.Apply(start, ask("bad", "b001", 500, 1<<30, 1))
+	p.Apply(start, core.Reconfigure{Config: p.View().Config})
+	assert.NilError(t, p.Verify())
+	p.Apply(start, core.RemoveApplication{ID: "bad"})
+	assert.NilError(t, p.Verify())
+	untilQuiet(t, p, start, 2*time.Minute)
+	assert.Equal(t, p.KnownClasses() < 70, true)
+}
+
+// TestReservationsDoNotMeet: asks of two classes whose time to reserve comes at once
+// reserve different nodes.
+func TestReservationsDoNotMeet(t *testing.T) {
+	p := cluster(20, 1, core.Options{})
+	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
+	for i := range 20 {
+		p.Apply(start, ask("a", fmt.Sprint("runs", i), 10_000, 1<<30, 1))
+	}
+	p.Apply(start, ask("a", "x", 12_000, 1<<30, 1))
+	p.Apply(start, ask("a", "y", 13_000, 1<<30, 1))
+	untilQuiet(t, p, start, 3*time.Second)
+	nodes := map[core.NodeID]core.AllocationKey{}
+	for _, n := range p.View().Nodes {
+		for _, r := range n.Reservations {
+			nodes[n.ID] = r.Key
+		}
+	}
+	assert.Equal(t, len(nodes), 2, "%v", nodes)
+}
+
+// TestTimersAreMovedAndCancelled: one pod that is resized often while its queue is over
+// its max needs one timer, and what is gone none.
+func TestTimersAreMovedAndCancelled(t *testing.T) {
+	root := core.QueueConfig{Name: "root", Queues: []core.QueueConfig{
+		{Name: "q", Max: []int64{2000}, Properties: core.QueueProperties{QuotaDelay: time.Hour}},
+	}}
+	p := core.NewPartition(core.Options{Kinds: testKinds()}, core.Config{
+		Name: "default", Root: root, Preemption: core.PreemptionConfig{Quota: true},
+	})
+	p.Apply(start, core.AddNode{ID: "n", Capacity: []int64{16_000, 64 << 30, 110}})
+	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
+	pod := ask("a", "pod", 4000, 1<<30, 1)
+	pod.Allocation.Node = "n"
+	p.Apply(start, pod)
+	for i := range 20_000 {
+		again := ask("a", "pod", 4000+int64(i%2), 1<<30, 1)
+		p.Apply(start.Add(time.Duration(i)), again)
+		p.Schedule(start.Add(time.Duration(i)))
+	}
+	assert.Equal(t, p.Timers(), 1)
+	end := start.Add(2 * time.Hour)
+	fx, _ := p.Schedule(end)
+	assert.Equal(t, len(fx) > 0, true)
+	p.Apply(end, core.ReleaseAllocation{Application: "a", Key: "pod"})
+	p.Schedule(end)
+	assert.Equal(t, p.Timers(), 1) // of the application that completes
+	p.Apply(end, core.RemoveApplication{ID: "a"})
+	p.Schedule(end)
+	assert.Equal(t, p.Timers(), 0)
+}
