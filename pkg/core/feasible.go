@@ -36,10 +36,8 @@ type nodeSearch struct {
 func (p *Partition) firstFeasible(r *request) (n *node, result outcome, s nodeSearch) {
 	s = nodeSearch{Partition: p, ask: r, most: 1}
 	if own := r.readyNode(); own != nil {
-		if result, err := p.predicates.check(r, own, true); result != waits {
+		if result := s.check(own); result != waits {
 			return own, result, s
-		} else {
-			s.refuse(own, err)
 		}
 	}
 	for n = p.order.first(r.Amounts); n != nil; n = p.order.next(n, r.Amounts) {
@@ -58,14 +56,21 @@ func (p *Partition) firstFeasible(r *request) (n *node, result outcome, s nodeSe
 		return found, result, s
 	}
 	if s.lastResort != nil {
-		if result, err := p.predicates.check(r, s.lastResort, true); result != waits {
+		if result := s.check(s.lastResort); result != waits {
 			return s.lastResort, result, s
-		} else {
-			s.refuse(s.lastResort, err)
 		}
 	}
 	n, result = s.overrule()
 	return n, result, s
+}
+
+// check asks about one node.
+func (s *nodeSearch) check(n *node) outcome {
+	result, err := s.predicates.check(s.ask, n, true)
+	if result == waits {
+		s.refuse(n, err)
+	}
+	return result
 }
 
 // collect adds a node to those that are asked about at once, and asks about them when
@@ -166,11 +171,9 @@ func (s *nodeSearch) overrule() (*node, outcome) {
 			s.asked = true
 			continue
 		}
-		result, err := s.predicates.check(r, n, true)
-		if result != waits {
+		if result := s.check(n); result != waits {
 			return n, result
 		}
-		s.refuse(n, err)
 	}
 	return nil, waits
 }

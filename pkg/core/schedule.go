@@ -29,8 +29,8 @@ func (p cycle) placeOrdinary() (more bool) {
 // classes, but for those that only lack quota. They may be tried on every node once
 // they have it.
 func (p cycle) forgetRooms() {
-	room, any := p.rooms.most()
-	if !any {
+	room, found := p.rooms.most()
+	if !found {
 		return
 	}
 	for _, c := range p.fitting(room) {

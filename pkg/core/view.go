@@ -50,8 +50,8 @@ type NodeView struct {
 	NominatedAmounts resources.Amounts
 }
 
-// Leaving is an allocation that was told to go to make room for an ask. It is
-// stuck if it has not gone in time.
+// An Eviction is an allocation that the resource manager was told to end, to make
+// room for an ask. It is overdue if it has not ended in time.
 type Eviction struct {
 	Key     AllocationKey
 	For     AllocationKey
