@@ -12,10 +12,16 @@ type budget struct {
 	down *counter
 }
 
-// budgetsOf lists the budgets of a workload.
-func (c *cluster) budgetsOf(workload string) []*budget {
+// budgets are all of a scenario.
+type budgets struct {
+	books *books
+	all   []*budget
+}
+
+// of lists the budgets of a workload.
+func (bs *budgets) of(workload string) []*budget {
 	var list []*budget
-	for _, b := range c.budgets {
+	for _, b := range bs.all {
 		if slices.Contains(b.Workloads, workload) {
 			list = append(list, b)
 		}
@@ -25,32 +31,32 @@ func (c *cluster) budgetsOf(workload string) []*budget {
 
 // markDown counts a pod as down: one whose predecessor ended too early, until it
 // runs or is given up, or an evicted one that does not end, until it has ended.
-func (c *cluster) markDown(p *pod) { c.setDown(p, true, 1) }
+func (bs *budgets) markDown(p *pod) { bs.setDown(p, true, 1) }
 
 // markUp ends what markDown began.
-func (c *cluster) markUp(p *pod) { c.setDown(p, false, -1) }
+func (bs *budgets) markUp(p *pod) { bs.setDown(p, false, -1) }
 
-func (c *cluster) setDown(p *pod, down bool, sign int64) {
+func (bs *budgets) setDown(p *pod, down bool, sign int64) {
 	if p.down == down {
 		return
 	}
 	p.down = down
 	for _, b := range p.budgets {
-		c.books.change(b.down, sign)
+		bs.books.change(b.down, sign)
 	}
 }
 
-// allowances is the answer to the question which budgets pods count for: of each
-// as much as is left of it.
-func (c *cluster) allowances(keys []core.AllocationKey) []core.DisruptionBudget {
-	all := make([]core.DisruptionBudget, len(c.budgets))
+// allowances are the budgets, each with what is left of it and those of the pods that
+// count for it.
+func (bs *budgets) allowances(keys []core.AllocationKey, pods map[core.AllocationKey]*pod) []core.DisruptionBudget {
+	all := make([]core.DisruptionBudget, len(bs.all))
 	at := map[*budget]*core.DisruptionBudget{}
-	for i, b := range c.budgets {
+	for i, b := range bs.all {
 		all[i] = core.DisruptionBudget{Name: b.Name, Allowed: max(b.Allowed-int(b.down.value), 0)}
 		at[b] = &all[i]
 	}
 	for _, key := range keys {
-		if p := c.pods[key]; p != nil {
+		if p := pods[key]; p != nil {
 			for _, b := range p.budgets {
 				at[b].Allocations = append(at[b].Allocations, key)
 			}

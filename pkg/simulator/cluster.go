@@ -3,118 +3,68 @@ package simulator
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"math/rand/v2"
-	"slices"
-	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
-// epoch is the moment at which virtual time begins. Its value is of no
-// importance, as all outputs count from it.
-var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-
 // A cluster is the virtual resource manager with its nodes and pods. It knows
-// the core by its events only: send puts commands into the inbox of the
-// partition, deliver takes in what the partition answers.
+// the core by its events only, which deliver takes in. Its parts answer with commands.
 type cluster struct {
-	scenario *Scenario
-	seed     uint64
-	events   eventQueue
-	now      time.Duration
-	inbox    []core.Command
-	books    *books
-	tally    tally
-
-	nodes  map[core.NodeID]*node
-	groups map[string][]*node // in the order of the scenario
-	order  []*node
-	pods   map[core.AllocationKey]*pod
-	apps   map[core.ApplicationID]*application
-	// foreignPods are those that were reported and not released.
-	foreignPods map[core.AllocationKey]*foreignPod
-	daemonSets  []*daemonSet
-	serial      int64 // of the last pod that arrived
-
-	delays *rand.Rand // start, stop, restart
-	faults *rand.Rand
-	// explain asks the core why a pod still waits.
-	explain func(*pod) pendingReason
-	budgets []*budget
-	// step is what the core did about preemption in the step under way.
-	step step
-	// broken is the first thing the core did that it must not do.
-	broken error
-}
-
-// tally counts what the summary shows for no single queue.
-type tally struct {
-	nodesJoined, nodesReturned, nodesFailed, nodesDrained, nodesUndrained int
-	placements, bindFailures, restarts                                    int
-	releasesLate, releasesTwice, releasesNever, reportsTwice              int
-	foreignReported, foreignStatic, foreignResized, foreignEnded          int
-	foreignLost, foreignEarly, foreignPreempted                           int
-	rejections                                                            map[string]int
-	gaveUp                                                                map[pendingReason]*pendingPods
-	incidents                                                             []IncidentRecord
-	daemonWaits                                                           []time.Duration
-	preemption                                                            planTally
-}
-
-// An application as the resource manager knows it.
-type application struct {
-	id        core.ApplicationID
-	requested core.QueuePath
-	user      string
-	queue     *queueBook
-	known     bool   // the core has it
-	rejected  string // and why
+	*simulation
+	applications *applications
+	budgets      *budgets
+	pods         *pods
+	foreign      *foreignPods
+	nodes        *nodes
+	preemption   *preemption
 }
 
 func newCluster(s *Scenario, seed uint64) *cluster {
-	return &cluster{
-		scenario:    s,
-		seed:        seed,
-		books:       newBooks(s.Config, s.Kinds),
-		tally:       tally{rejections: map[string]int{}, gaveUp: map[pendingReason]*pendingPods{}, preemption: newPlanTally()},
-		nodes:       make(map[core.NodeID]*node, len(s.Nodes)),
-		groups:      map[string][]*node{},
-		pods:        map[core.AllocationKey]*pod{},
-		apps:        map[core.ApplicationID]*application{},
-		foreignPods: map[core.AllocationKey]*foreignPod{},
-		step:        step{chosen: map[core.AllocationKey]bool{}, from: map[string]*queueBook{}},
-		delays:      stream(seed, "delays"),
-		faults:      stream(seed, "faults"),
+	c := &cluster{simulation: newSimulation(s, seed)}
+	c.applications = &applications{simulation: c.simulation, byID: map[core.ApplicationID]*application{}}
+	c.budgets = &budgets{books: c.books}
+	c.pods = &pods{
+		simulation: c.simulation, applications: c.applications, budgets: c.budgets,
+		byKey: map[core.AllocationKey]*pod{},
 	}
-}
-
-func (c *cluster) send(command core.Command) { c.inbox = append(c.inbox, command) }
-
-// report sends an allocation, by a fault twice.
-func (c *cluster) report(a *core.Allocation) {
-	c.send(core.AddAllocation{Allocation: a})
-	if c.scenario.Faults.ReportTwice.happens(c.faults) {
-		c.tally.reportsTwice++
-		again := *a
-		c.send(core.AddAllocation{Allocation: &again})
+	c.foreign = &foreignPods{simulation: c.simulation, byKey: map[core.AllocationKey]*foreignPod{}}
+	c.nodes = &nodes{
+		simulation: c.simulation, pods: c.pods, foreign: c.foreign,
+		byID: make(map[core.NodeID]*node, len(s.Nodes)), groups: map[string][]*node{},
 	}
+	c.preemption = &preemption{
+		simulation: c.simulation, pods: c.pods, foreign: c.foreign, nodes: c.nodes,
+		step: step{chosen: map[core.AllocationKey]bool{}, from: map[string]*queueBook{}},
+	}
+	return c
 }
 
-// after plans something for later; no delay is still after the partition has
-// scheduled once more.
-func (c *cluster) after(delay time.Duration, do func()) { c.events.plan(c.now+delay, do) }
-
-// pause draws a delay that ends.
-func (c *cluster) pause(s Span) time.Duration {
-	d, _ := s.draw(c.delays)
-	return d
-}
-
-// breach keeps the first thing that was wrong.
-func (c *cluster) breach(format string, args ...any) {
-	if c.broken == nil {
-		c.broken = fmt.Errorf("at %s: %w", c.now, fmt.Errorf(format, args...))
+// build makes what the scenario has, and plans what happens to it.
+func (c *cluster) build() {
+	for i := range c.scenario.Nodes {
+		n := c.nodes.add(&c.scenario.Nodes[i])
+		c.events.plan(n.Join, func() { c.nodes.join(n) })
+	}
+	for i := range c.scenario.DaemonSets {
+		d := c.nodes.addDaemonSet(&c.scenario.DaemonSets[i])
+		if d.At > 0 {
+			c.events.plan(d.At, func() { c.nodes.rollOut(d) })
+		}
+	}
+	for i := range c.scenario.Changes {
+		c.events.plan(c.scenario.Changes[i].At, func() { c.change(i) })
+	}
+	for i := range c.scenario.Budgets {
+		c.budgets.all = append(c.budgets.all, &budget{Budget: &c.scenario.Budgets[i], down: c.books.counter()})
+	}
+	for i := range c.scenario.Foreign {
+		f := &c.scenario.Foreign[i]
+		c.events.plan(f.At, func() { c.foreign.arrive(f, c.nodes.order) })
+	}
+	for i := range c.scenario.Incidents {
+		one := &c.scenario.Incidents[i]
+		random := stream(c.seed, fmt.Sprintf("incident %d", i))
+		c.events.plan(one.At, func() { c.nodes.startIncident(one, random) })
 	}
 }
 
@@ -123,7 +73,7 @@ func (c *cluster) deliver(effects core.Effects) {
 	for _, event := range effects {
 		c.observe(event)
 	}
-	c.checkChosen()
+	c.preemption.checkChosen()
 }
 
 // observe takes in an event. Those that say what the cluster has said itself, or
@@ -136,23 +86,21 @@ func (c *cluster) observe(event core.Event) {
 	case *core.Ended:
 		c.released(e)
 	case *core.EvictionRequested:
-		c.evictionRequested(e)
+		c.preemption.evictionRequested(e)
 	case *core.AllocationRejected:
 		c.rejected(e)
 	case *core.Nominated:
-		c.nominated(e)
+		c.preemption.nominated(e)
 	case *core.NominationEnded:
-		c.nominationEnded(e)
+		c.preemption.nominationEnded(e)
 	case *core.AskReport:
-		c.reported(e)
+		c.preemption.reported(e)
 	case *core.QueueReport:
-		if !slices.Contains(c.step.overMax, e.Queue) {
-			c.step.overMax = append(c.step.overMax, e.Queue)
-		}
+		c.preemption.step.exceed(e.Queue)
 	case *core.ApplicationRejected:
-		c.apps[e.ID].refuse(e.Reason)
+		c.applications.byID[e.ID].refuse(e.Reason)
 	case *core.ApplicationChanged:
-		c.updated(e)
+		c.applications.updated(e)
 	case *core.NodeRejected:
 		c.breach("node %s was rejected: %s", e.ID, e.Reason)
 	case core.AskAdded, *core.AskEnded, core.ForeignAdded, core.ForeignRemoved, *core.Reserved, *core.Unreserved,
@@ -163,37 +111,57 @@ func (c *cluster) observe(event core.Event) {
 	}
 }
 
-func (a *application) refuse(reason string) {
-	if a != nil {
-		a.known, a.rejected = false, reason
-	}
-}
-
-// updated follows the state of an application: one that is over is registered
-// anew when it gets another pod.
-func (c *cluster) updated(e *core.ApplicationChanged) {
-	app := c.apps[e.ID]
-	if app == nil {
-		c.breach("application %s changed its state to %s and is not known", e.ID, e.State)
+// placed takes in a placement.
+func (c *cluster) placed(a *core.Allocation) {
+	p, n := c.pods.byKey[a.Key], c.nodes.byID[a.Node]
+	switch {
+	case p == nil || p.state != waiting:
+		c.breach("pod %s was placed on %s and does not wait", a.Key, a.Node)
+		return
+	case n == nil || !n.up:
+		c.breach("pod %s was placed on %s, which is not there", a.Key, a.Node)
+		return
+	case p.required != "" && p.required != n.ID:
+		c.breach("pod %s was placed on %s and may run on %s only", p.key, n.ID, p.required)
 		return
 	}
-	if e.State == core.Completed {
-		app.known = false
+	if err := n.check(&p.wants); err != nil {
+		c.breach("pod %s was placed on %s although: %w", p.key, n.ID, err)
+		return
 	}
+	c.pods.bind(p, n)
 }
 
-// application makes sure that the core knows an application.
-func (c *cluster) application(id core.ApplicationID, requested core.QueuePath, user string) *application {
-	app := c.apps[id]
-	if app == nil {
-		app = &application{id: id, requested: requested, user: user, queue: c.books.queues[requested.Full()]}
-		c.apps[id] = app
+// released takes in that an allocation has ended, which only this side can bring
+// about: by a release, a failed node, or a pod that could not be bound and waits.
+func (c *cluster) released(e *core.Ended) {
+	p := c.pods.byKey[e.Key]
+	if p == nil || e.Cause == core.CauseBindFailed {
+		return
 	}
-	if !app.known && app.rejected == "" {
-		app.known = true
-		c.send(core.AddApplication{ID: id, Queue: requested, User: user, Groups: []string{user}})
+	if p.state != over {
+		c.breach("pod %s was released without a request: %s", p.key, e.Message)
+		return
 	}
-	return app
+	c.pods.discharge(p)
+}
+
+// rejected takes in that the core refused an ask.
+func (c *cluster) rejected(e *core.AllocationRejected) {
+	p := c.pods.byKey[e.Key]
+	if p == nil {
+		c.tally.rejections[e.Reason]++ // a foreign pod
+		return
+	}
+	if p.state != waiting {
+		c.breach("pod %s was rejected and does not wait: %s", p.key, e.Reason)
+		return
+	}
+	reason := e.Reason
+	if p.app.rejected != "" {
+		reason = p.app.rejected
+	}
+	c.pods.refuse(p, reason)
 }
 
 // agree compares the books of the resource manager with a view of the core.
@@ -220,11 +188,4 @@ func (c *cluster) agree(view *core.View) error {
 		compare("nodes", core.QueueView{Used: values(c.books.capacity)}, core.QueueView{Used: view.Capacity}),
 		compare("foreign pods", core.QueueView{Used: values(c.books.occupied)}, core.QueueView{Used: view.Occupied}))
 	return errors.Join(errs...)
-}
-
-// sortedPods lists pods by key, for loops whose order matters.
-func sortedPods(pods map[core.AllocationKey]*pod) []*pod {
-	list := slices.Collect(maps.Values(pods))
-	slices.SortFunc(list, func(a, b *pod) int { return int(a.serial - b.serial) })
-	return list
 }

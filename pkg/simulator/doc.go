@@ -15,9 +15,13 @@
 //	scenario.go       what can happen from outside, as data
 //	run.go            the loop: events, commands, effects, deadlines
 //	events.go         what is planned, by time
-//	cluster.go        the virtual resource manager: commands out, effects in
-//	pods.go           the life of a pod; release.go, how it ends and the core
-//	                  learns of it, with the faults
+//	simulation.go     what the parts of a cluster share: time, chance, the way to
+//	                  the core, and the faults on it
+//	cluster.go        the virtual resource manager: effects in; predicates.go, its
+//	                  answers to questions
+//	applications.go   what the core knows of the applications
+//	pods.go           the life of a pod; release.go, how it ends and its
+//	                  successor is asked for
 //	preemption.go     evictions and nominations
 //	budgets.go        how many pods may be down at once
 //	plans.go          the plans, from nominations and views

@@ -21,11 +21,17 @@ type foreignPod struct {
 	releasing bool // evicted, and counted still
 }
 
-// foreignArrives reports the foreign pods of a group on the nodes that are
-// there and have none yet.
-func (c *cluster) foreignArrives(f *Foreign) {
+// foreignPods are those that were reported and not released.
+type foreignPods struct {
+	*simulation
+	byKey map[core.AllocationKey]*foreignPod
+}
+
+// arrive reports the foreign pods of a group on those of the nodes that are there
+// and have none yet.
+func (fs *foreignPods) arrive(f *Foreign, nodes []*node) {
 	var there []*node
-	for _, n := range c.order {
+	for _, n := range nodes {
 		if n.up && f.belongs(n) {
 			there = append(there, n)
 		}
@@ -33,16 +39,16 @@ func (c *cluster) foreignArrives(f *Foreign) {
 	if f.Count == 0 {
 		for _, n := range there {
 			if !slices.ContainsFunc(n.foreign, func(p *foreignPod) bool { return p.Foreign == f }) {
-				c.foreignOn(f, n, f.keyOn(n))
+				fs.add(f, n, f.keyOn(n))
 			}
 		}
 		return
 	}
-	random := stream(c.seed, "foreign "+f.Name)
+	random := stream(fs.seed, "foreign "+f.Name)
 	for i := range f.Count {
 		if len(there) > 0 {
 			n := there[random.IntN(len(there))]
-			c.foreignOn(f, n, core.AllocationKey(fmt.Sprintf("%s/%d", f.Name, i+1)))
+			fs.add(f, n, core.AllocationKey(fmt.Sprintf("%s/%d", f.Name, i+1)))
 		}
 	}
 }
@@ -60,98 +66,106 @@ func (f *Foreign) keyOn(n *node) core.AllocationKey {
 	return key
 }
 
-// foreignOf reports the foreign pods that every node has, for one that joins.
-func (c *cluster) foreignOf(n *node) {
-	for i := range c.scenario.Foreign {
-		f := &c.scenario.Foreign[i]
-		if f.Count == 0 && f.At <= c.now && f.belongs(n) {
-			c.foreignOn(f, n, f.keyOn(n))
+// reportOn reports the foreign pods that every node has, for one that joins.
+func (fs *foreignPods) reportOn(n *node) {
+	for i := range fs.scenario.Foreign {
+		f := &fs.scenario.Foreign[i]
+		if f.Count == 0 && f.At <= fs.now && f.belongs(n) {
+			fs.add(f, n, f.keyOn(n))
 		}
 	}
 }
 
-func (c *cluster) foreignOn(f *Foreign, n *node, key core.AllocationKey) {
+func (fs *foreignPods) add(f *Foreign, n *node, key core.AllocationKey) {
 	p := &foreignPod{Foreign: f, key: key, amounts: f.Amounts, node: n}
-	c.foreignPods[key] = p
+	fs.byKey[key] = p
 	n.foreign = append(n.foreign, p)
-	c.tally.foreignReported++
+	fs.tally.foreignReported++
 	if f.Static {
-		c.tally.foreignStatic++
+		fs.tally.foreignStatic++
 	}
-	c.books.book(c.books.occupied, p.amounts, 1)
-	c.reportForeign(p)
+	fs.books.book(fs.books.occupied, p.amounts, 1)
+	fs.announce(p)
 	for _, r := range f.Resizes {
-		c.after(r.After, func() { c.resizeForeign(p, r.Amounts) })
+		fs.after(r.After, func() { fs.resize(p, r.Amounts) })
 	}
-	if runs, ends := f.Runs.draw(c.delays); ends {
-		c.after(runs, func() { c.endForeign(p) })
+	if runs, ends := f.Runs.draw(fs.delays); ends {
+		fs.after(runs, func() { fs.end(p) })
 	}
 }
 
-func (c *cluster) reportForeign(p *foreignPod) {
+func (fs *foreignPods) announce(p *foreignPod) {
 	origin := core.Foreign
 	if p.Static {
 		origin = core.Static
 	}
-	c.report(&core.Allocation{
+	fs.report(&core.Allocation{
 		Key:     p.key,
 		Node:    p.node.ID,
 		Amounts: p.amounts,
-		Created: epoch.Add(c.now),
+		Created: fs.time(),
 		Origin:  origin,
 	})
 }
 
-func (c *cluster) resizeForeign(p *foreignPod, amounts resources.Amounts) {
+func (fs *foreignPods) resize(p *foreignPod, amounts resources.Amounts) {
 	if p.gone {
 		return
 	}
-	c.tally.foreignResized++
-	c.books.book(c.books.occupied, p.amounts, -1)
-	c.books.book(c.books.occupied, amounts, 1)
+	fs.tally.foreignResized++
+	fs.books.book(fs.books.occupied, p.amounts, -1)
+	fs.books.book(fs.books.occupied, amounts, 1)
 	p.amounts = amounts
-	c.reportForeign(p)
+	fs.announce(p)
 }
 
-func (c *cluster) endForeign(p *foreignPod) {
+func (fs *foreignPods) end(p *foreignPod) {
 	if !p.gone {
 		p.gone = true
-		c.tally.foreignEnded++
-		c.releaseForeign(p)
+		fs.tally.foreignEnded++
+		fs.release(p)
 	}
 }
 
-// loseForeign is what happens to the foreign pods of a node that vanishes: they
-// are reported as gone a little later.
-func (c *cluster) loseForeign(n *node) {
+// lose is what happens to the foreign pods of a node that vanishes: they are reported
+// as gone a little later.
+func (fs *foreignPods) lose(n *node) {
 	for _, p := range n.foreign {
-		c.books.book(c.books.occupied, p.amounts, -1)
-		c.endForeignEviction(p)
+		fs.books.book(fs.books.occupied, p.amounts, -1)
+		fs.endEviction(p)
 		if !p.gone {
 			p.gone = true
-			c.tally.foreignLost++
-			c.after(c.pause(c.scenario.Delays.Stop), func() { c.releaseForeign(p) })
+			fs.tally.foreignLost++
+			fs.after(fs.pause(fs.scenario.Delays.Stop), func() { fs.release(p) })
 		}
 	}
 }
 
-// rechargeForeign is what happens to foreign pods whose node returns before their
-// release was reported: the core charges them again.
-func (c *cluster) rechargeForeign(n *node) {
+// recharge is what happens to foreign pods whose node returns before their release
+// was reported: the core charges them again.
+func (fs *foreignPods) recharge(n *node) {
 	for _, p := range n.foreign {
-		c.books.book(c.books.occupied, p.amounts, 1)
+		fs.books.book(fs.books.occupied, p.amounts, 1)
 	}
 }
 
-// releaseForeign releases a foreign pod, perhaps once more.
-func (c *cluster) releaseForeign(p *foreignPod) {
-	if c.foreignPods[p.key] == p {
-		delete(c.foreignPods, p.key)
+// release releases a foreign pod, perhaps once more.
+func (fs *foreignPods) release(p *foreignPod) {
+	if fs.byKey[p.key] == p {
+		delete(fs.byKey, p.key)
 		p.node.foreign = slices.DeleteFunc(p.node.foreign, func(other *foreignPod) bool { return other == p })
 		if p.node.up {
-			c.books.book(c.books.occupied, p.amounts, -1)
+			fs.books.book(fs.books.occupied, p.amounts, -1)
 		}
-		c.endForeignEviction(p)
+		fs.endEviction(p)
 	}
-	c.send(core.ReleaseAllocation{Key: p.key, Termination: si.TerminationType_STOPPED_BY_RM})
+	fs.send(core.ReleaseAllocation{Key: p.key, Termination: si.TerminationType_STOPPED_BY_RM})
+}
+
+// endEviction ends the eviction of a foreign pod.
+func (fs *foreignPods) endEviction(p *foreignPod) {
+	if p.releasing {
+		p.releasing = false
+		fs.books.change(fs.books.releasing, -1)
+	}
 }

@@ -81,7 +81,7 @@ func TestLawsOfPreemption(t *testing.T) {
 				assert.Error(t, cluster.broken, c.want)
 			}
 			nominees := int64(0)
-			for _, p := range cluster.pods {
+			for _, p := range cluster.pods.byKey {
 				if p.nominated != "" {
 					nominees++
 				}
@@ -112,7 +112,7 @@ func TestNominationEndsWithThePod(t *testing.T) {
 	w := &core.Allocation{Key: "w/1"}
 	c.deliver(core.Effects{&core.Nominated{Allocation: w, Node: "n", Plan: &preemptor.Decision{}}})
 	assert.Equal(t, c.books.nominated.value, int64(1))
-	c.cancel(c.pods["w/1"])
+	c.pods.cancel(c.pods.byKey["w/1"])
 	c.deliver(core.Effects{&core.NominationEnded{Allocation: w, Node: "n"}})
 	assert.Equal(t, c.books.nominated.value, int64(0))
 	assert.NilError(t, c.broken)

@@ -135,7 +135,7 @@ func (l *Live) newSession() *session {
 	}
 	p := &session{live: l, began: time.Now(), wake: make(chan struct{}, 1), cluster: newCluster(l.scenario, seed)}
 	// The reason why a pod was given up is for the summary of a run.
-	p.cluster.explain = func(*pod) pendingReason { return pendingReason{} }
+	p.cluster.pods.explain = func(*pod) pendingReason { return pendingReason{} }
 	p.cluster.build()
 	p.cluster.startWork()
 	return p
@@ -215,12 +215,6 @@ func (p *session) advance() (mail []any, next time.Duration) {
 	return mail, p.live.real(at - now)
 }
 
-// setTime goes on to a time, never back.
-func (c *cluster) setTime(at time.Duration) {
-	c.now = max(c.now, at)
-	c.books.advance(c.now)
-}
-
 // settle reports what was wrong, and drops what only the summary of a run needs.
 func (p *session) settle() {
 	c := p.cluster
@@ -228,7 +222,7 @@ func (p *session) settle() {
 		p.live.options.Breach(c.broken)
 	}
 	c.broken = nil
-	c.step.clear()
+	c.preemption.step.clear()
 }
 
 // send gives requests to the scheduler, in order. It holds no lock, as a new

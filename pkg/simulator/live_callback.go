@@ -126,7 +126,7 @@ func (p *session) Predicates(args *si.PredicatesArgs) error {
 	if p.ended {
 		return errSessionOver
 	}
-	if p.cluster.pods[core.AllocationKey(args.AllocationKey)] == nil {
+	if p.cluster.pods.byKey[core.AllocationKey(args.AllocationKey)] == nil {
 		return nil
 	}
 	return p.cluster.feasible(core.AllocationKey(args.AllocationKey), core.NodeID(args.NodeID), args.Allocate)

@@ -10,7 +10,7 @@ import (
 // a node that just failed. It learns of that a little later, and does what follows
 // from it; the same is done here.
 
-// crossed reports whether an event was overtaken by something the scheduler has
+// crossed reports whether an event was overtaken by something that the scheduler
 // did not know yet, or knows by now. It does what is left to do then.
 func (c *cluster) crossed(event core.Event) bool {
 	switch e := event.(type) {
@@ -20,7 +20,7 @@ func (c *cluster) crossed(event core.Event) bool {
 		return c.endCrossed(e)
 	case *core.EvictionRequested:
 		// A victim that could not be bound in the meantime waits and holds no room.
-		p := c.pods[e.Key]
+		p := c.pods.byKey[e.Key]
 		return p != nil && !e.IsForeign() && p.state == waiting
 	case *core.AllocationRejected:
 		return c.refusalCrossed(e)
@@ -32,12 +32,12 @@ func (c *cluster) crossed(event core.Event) bool {
 // placementCrossed is about pods that were taken back, whose release frees the
 // place, and nodes that failed, which take the pod with them.
 func (c *cluster) placementCrossed(a *core.Allocation) bool {
-	p, n := c.pods[a.Key], c.nodes[a.Node]
+	p, n := c.pods.byKey[a.Key], c.nodes.byID[a.Node]
 	if p == nil {
 		return true
 	}
 	if p.state == waiting && n != nil && !n.up {
-		c.vanish(p)
+		c.pods.vanish(p)
 		return true
 	}
 	return false
@@ -46,11 +46,11 @@ func (c *cluster) placementCrossed(a *core.Allocation) bool {
 // endCrossed is about pods that the scheduler placed on a node before it heard that
 // the node failed, and whose placement arrived when the node was back already.
 func (c *cluster) endCrossed(e *core.Ended) bool {
-	p := c.pods[e.Key]
+	p := c.pods.byKey[e.Key]
 	if p == nil || e.IsForeign() || p.state == over {
 		return false
 	}
-	c.vanish(p)
+	c.pods.vanish(p)
 	return true
 }
 
@@ -58,25 +58,30 @@ func (c *cluster) endCrossed(e *core.Ended) bool {
 // while they were on the way: the application is registered again, and they are sent
 // again.
 func (c *cluster) refusalCrossed(e *core.AllocationRejected) bool {
-	p := c.pods[e.Key]
+	p := c.pods.byKey[e.Key]
 	if p == nil || p.state != waiting || p.app.known || p.app.rejected != "" {
 		return false
 	}
-	c.books.wait(p, -1)
-	delete(c.pods, p.key)
-	p.app.queue.count(func(n *podCounts) { n.arrived-- }) // it arrives again
-	p.app = c.application(p.app.id, p.app.requested, p.app.user)
-	p.moveTo(waiting)
-	c.arrive(p)
+	c.pods.sendAgain(p)
 	return true
 }
 
+// sendAgain asks for a pod whose ask was refused, as if it had not been asked for.
+func (ps *pods) sendAgain(p *pod) {
+	ps.books.wait(p, -1)
+	delete(ps.byKey, p.key)
+	p.app.queue.count(func(n *podCounts) { n.arrived-- }) // it arrives again
+	p.app = ps.applications.register(p.app.id, p.app.requested, p.app.user)
+	p.moveTo(waiting)
+	ps.arrive(p)
+}
+
 // vanish is a pod that has ended for the scheduler, in whatever state it is here.
-func (c *cluster) vanish(p *pod) {
+func (ps *pods) vanish(p *pod) {
 	if p.state == waiting {
-		c.books.wait(p, -1)
+		ps.books.wait(p, -1)
 	}
-	c.lose(p)
-	c.discharge(p)
-	delete(c.pods, p.key)
+	ps.lose(p)
+	ps.discharge(p)
+	delete(ps.byKey, p.key)
 }

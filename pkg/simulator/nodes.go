@@ -47,79 +47,72 @@ type daemonSet struct {
 	begun bool // its pods were asked for on the nodes that were there
 }
 
-// build makes the nodes, and plans when they join.
-func (c *cluster) build() {
-	for i := range c.scenario.Nodes {
-		spec := &c.scenario.Nodes[i]
-		n := &node{Node: spec, pods: map[core.AllocationKey]*pod{}}
-		c.nodes[n.ID] = n
-		c.order = append(c.order, n)
-		c.groups[n.Group] = append(c.groups[n.Group], n)
-		c.events.plan(n.Join, func() { c.join(n) })
-	}
-	for i := range c.scenario.DaemonSets {
-		d := &daemonSet{DaemonSet: &c.scenario.DaemonSets[i]}
-		d.spec = podSpec{amounts: d.Amounts, priority: d.Priority, daemon: d}
-		c.daemonSets = append(c.daemonSets, d)
-		if d.At > 0 {
-			c.events.plan(d.At, func() { c.rollOut(d) })
-		}
-	}
-	for i := range c.scenario.Changes {
-		c.events.plan(c.scenario.Changes[i].At, func() { c.change(i) })
-	}
-	for i := range c.scenario.Budgets {
-		c.budgets = append(c.budgets, &budget{Budget: &c.scenario.Budgets[i], down: c.books.counter()})
-	}
-	for i := range c.scenario.Foreign {
-		f := &c.scenario.Foreign[i]
-		c.events.plan(f.At, func() { c.foreignArrives(f) })
-	}
-	for i := range c.scenario.Incidents {
-		one := &c.scenario.Incidents[i]
-		random := stream(c.seed, fmt.Sprintf("incident %d", i))
-		c.events.plan(one.At, func() { c.startIncident(one, random) })
-	}
+// nodes are all of a scenario, with its daemonsets.
+type nodes struct {
+	*simulation
+	pods       *pods
+	foreign    *foreignPods
+	byID       map[core.NodeID]*node
+	groups     map[string][]*node // in the order of the scenario
+	order      []*node
+	daemonSets []*daemonSet
+}
+
+// add makes a node of the scenario, which is not there yet.
+func (ns *nodes) add(spec *Node) *node {
+	n := &node{Node: spec, pods: map[core.AllocationKey]*pod{}}
+	ns.byID[n.ID] = n
+	ns.order = append(ns.order, n)
+	ns.groups[n.Group] = append(ns.groups[n.Group], n)
+	return n
+}
+
+// addDaemonSet makes a daemonset of the scenario, which has no pods yet.
+func (ns *nodes) addDaemonSet(spec *DaemonSet) *daemonSet {
+	d := &daemonSet{DaemonSet: spec}
+	d.spec = podSpec{amounts: d.Amounts, priority: d.Priority, daemon: d}
+	ns.daemonSets = append(ns.daemonSets, d)
+	return d
 }
 
 // join adds a node, and with it its daemon and foreign pods.
-func (c *cluster) join(n *node) {
+func (ns *nodes) join(n *node) {
 	if n.up {
 		return
 	}
 	n.up, n.table = true, newDeviceTable(n.Devices)
 	n.lives++
 	if n.lives == 1 {
-		c.tally.nodesJoined++
+		ns.tally.nodesJoined++
 	} else {
-		c.tally.nodesReturned++
+		ns.tally.nodesReturned++
 	}
-	c.books.change(c.books.nodes, 1)
-	c.books.book(c.books.capacity, n.Capacity, 1)
+	ns.books.change(ns.books.nodes, 1)
+	ns.books.book(ns.books.capacity, n.Capacity, 1)
 	add := core.AddNode{ID: n.ID, Capacity: n.Capacity, Attributes: n.Attributes, Drained: n.drains > 0}
-	c.rechargeForeign(n)
-	if c.scenario.Faults.ForeignEarly.happens(c.faults) {
-		before := len(c.inbox)
-		c.foreignOf(n)
-		c.tally.foreignEarly += len(c.inbox) - before
-		c.send(add)
+	ns.foreign.recharge(n)
+	if ns.scenario.Faults.ForeignEarly.happens(ns.faults) {
+		before := len(ns.inbox)
+		ns.foreign.reportOn(n)
+		ns.tally.foreignEarly += len(ns.inbox) - before
+		ns.send(add)
 	} else {
-		c.send(add)
-		c.foreignOf(n)
+		ns.send(add)
+		ns.foreign.reportOn(n)
 	}
-	for _, d := range c.daemonSets {
+	for _, d := range ns.daemonSets {
 		if d.belongs(n) && (d.At == 0 || d.begun) {
-			c.daemonOn(d, n)
+			ns.daemonOn(d, n)
 		}
 	}
 }
 
 // rollOut asks for the pods of a daemonset on all nodes that are there.
-func (c *cluster) rollOut(d *daemonSet) {
+func (ns *nodes) rollOut(d *daemonSet) {
 	d.begun = true
-	for _, n := range c.order {
+	for _, n := range ns.order {
 		if n.up && d.belongs(n) {
-			c.daemonOn(d, n)
+			ns.daemonOn(d, n)
 		}
 	}
 }
@@ -128,96 +121,96 @@ func (d *daemonSet) belongs(n *node) bool {
 	return len(d.Groups) == 0 || slices.Contains(d.Groups, n.Group)
 }
 
-func (c *cluster) daemonOn(d *daemonSet, n *node) {
+func (ns *nodes) daemonOn(d *daemonSet, n *node) {
 	p := &pod{podSpec: &d.spec, required: n.ID, attempt: n.lives, leave: -1, runs: -1}
 	p.base = core.AllocationKey(d.Name + "/" + string(n.ID))
 	p.key = p.base
 	if n.lives > 1 {
 		p.key = core.AllocationKey(fmt.Sprintf("%s~%d", p.base, n.lives))
 	}
-	p.app = c.application(core.ApplicationID(d.Name), d.Queue, d.User)
+	p.app = ns.pods.applications.register(core.ApplicationID(d.Name), d.Queue, d.User)
 	n.daemons = append(n.daemons, p)
-	c.arrive(p)
+	ns.pods.arrive(p)
 }
 
 // fail takes a node away. Its pods are lost, its foreign pods are reported as
 // ended a little later.
-func (c *cluster) fail(n *node) {
+func (ns *nodes) fail(n *node) {
 	n.up = false
-	c.tally.nodesFailed++
+	ns.tally.nodesFailed++
 	for _, p := range n.daemons {
 		if p.state == waiting {
-			c.cancel(p)
+			ns.pods.cancel(p)
 		}
 	}
 	n.daemons = nil
 	for _, p := range sortedPods(n.pods) {
-		c.lose(p)
+		ns.pods.lose(p)
 	}
-	c.loseForeign(n)
-	c.books.change(c.books.nodes, -1)
-	c.books.book(c.books.capacity, n.Capacity, -1)
-	c.send(core.RemoveNode{ID: n.ID})
+	ns.foreign.lose(n)
+	ns.books.change(ns.books.nodes, -1)
+	ns.books.book(ns.books.capacity, n.Capacity, -1)
+	ns.send(core.RemoveNode{ID: n.ID})
 }
 
 // startIncident begins an incident.
-func (c *cluster) startIncident(one *Incident, random *rand.Rand) {
+func (ns *nodes) startIncident(one *Incident, random *rand.Rand) {
 	var hit []string
-	for _, n := range c.pick(one, random) {
+	for _, n := range ns.pick(one, random) {
 		hit = append(hit, string(n.ID))
 		switch one.Kind {
 		case Fails:
-			c.fail(n)
+			ns.fail(n)
 			if one.For > 0 {
-				c.after(one.For, func() { c.rejoin(n) })
+				ns.after(one.For, func() { ns.rejoin(n) })
 			}
 		case Drains:
-			c.drain(n, one.Evicts)
+			ns.drain(n, one.Evicts)
 			if one.For > 0 {
-				c.after(one.For, func() { c.undrain(n) })
+				ns.after(one.For, func() { ns.undrain(n) })
 			}
 		}
 	}
-	c.recordIncident(map[IncidentKind]string{Fails: "fail", Drains: "drain"}[one.Kind], hit)
+	ns.record(map[IncidentKind]string{Fails: "fail", Drains: "drain"}[one.Kind], hit)
 }
 
-// recordIncident keeps an incident for the summary, together with one of the same kind at the same
-// moment.
-func (c *cluster) recordIncident(what string, nodes []string) {
+// record keeps an incident for the summary, together with one of the same kind at the
+// same moment.
+func (ns *nodes) record(what string, nodes []string) {
 	if len(nodes) == 0 {
 		return
 	}
-	if last := len(c.tally.incidents) - 1; last >= 0 {
-		h := &c.tally.incidents[last]
-		if h.At == seconds(c.now) && h.What == what {
+	if last := len(ns.tally.incidents) - 1; last >= 0 {
+		h := &ns.tally.incidents[last]
+		if h.At == seconds(ns.now) && h.What == what {
 			h.Nodes = append(h.Nodes, nodes...)
 			slices.Sort(h.Nodes)
 			return
 		}
 	}
 	slices.Sort(nodes)
-	c.tally.incidents = append(c.tally.incidents, IncidentRecord{At: seconds(c.now), What: what, Nodes: nodes})
+	ns.tally.incidents = append(ns.tally.incidents, IncidentRecord{At: seconds(ns.now), What: what, Nodes: nodes})
 }
 
-func (c *cluster) rejoin(n *node) {
+func (ns *nodes) rejoin(n *node) {
 	if !n.up {
-		c.join(n)
-		c.recordIncident("return", []string{string(n.ID)})
+		ns.join(n)
+		ns.record("return", []string{string(n.ID)})
 	}
 }
 
 // pick is the nodes of an incident; of a group, random ones of those that are there.
-func (c *cluster) pick(one *Incident, random *rand.Rand) []*node {
+func (ns *nodes) pick(one *Incident, random *rand.Rand) []*node {
 	var there []*node
 	if one.Group == "" {
 		for _, id := range one.Nodes {
-			if n := c.nodes[id]; n != nil && n.up {
+			if n := ns.byID[id]; n != nil && n.up {
 				there = append(there, n)
 			}
 		}
 		return there
 	}
-	for _, n := range c.groups[one.Group] {
+	for _, n := range ns.groups[one.Group] {
 		if n.up && n.drains == 0 {
 			there = append(there, n)
 		}
@@ -227,25 +220,25 @@ func (c *cluster) pick(one *Incident, random *rand.Rand) []*node {
 }
 
 // drain keeps new pods off a node, and may end those on it.
-func (c *cluster) drain(n *node, evicts bool) {
+func (ns *nodes) drain(n *node, evicts bool) {
 	n.drains++
-	c.tally.nodesDrained++
-	c.send(core.DrainNode{ID: n.ID})
+	ns.tally.nodesDrained++
+	ns.send(core.DrainNode{ID: n.ID})
 	if !evicts {
 		return
 	}
 	for _, p := range sortedPods(n.pods) {
 		if p.daemon == nil {
-			c.evict(p, si.TerminationType_STOPPED_BY_RM)
+			ns.pods.evict(p, si.TerminationType_STOPPED_BY_RM)
 		}
 	}
 }
 
-func (c *cluster) undrain(n *node) {
+func (ns *nodes) undrain(n *node) {
 	n.drains--
-	c.tally.nodesUndrained++
+	ns.tally.nodesUndrained++
 	if n.drains == 0 && n.up {
-		c.send(core.UndrainNode{ID: n.ID})
+		ns.send(core.UndrainNode{ID: n.ID})
 	}
-	c.recordIncident("undrain", []string{string(n.ID)})
+	ns.record("undrain", []string{string(n.ID)})
 }

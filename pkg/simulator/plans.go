@@ -60,26 +60,26 @@ type purpose struct {
 	node  core.NodeID    // empty where there is no ask
 }
 
-// keepPlans keeps the plans of this step that belong to no nomination. It makes a
+// keepPlans keeps the plans of this step that belong to no nomination. It asks for a
 // view only if there are any, and looks there only at what they are about.
-func (r *run) keepPlans() {
-	s := &r.step
+func (pr *preemption) keepPlans(viewOf func() *core.View) {
+	s := &pr.step
 	if !s.needsPlans() {
 		return
 	}
-	view := r.partition.View()
+	view := viewOf()
 	for _, e := range s.evicted {
-		r.count(e.Trigger, r.preemptorOf(e), s.from[string(e.Key)])
+		pr.count(e.Trigger, pr.preemptorOf(e), s.from[string(e.Key)])
 	}
-	for _, p := range r.planned() {
+	for _, p := range pr.planned() {
 		_, ask := askIn(view, p)
-		if ask != nil && ask.Plan != nil && ask.Planned.Equal(r.time()) {
-			r.keepFor(p, ask.Plan, p.required)
+		if ask != nil && ask.Plan != nil && ask.Planned.Equal(pr.time()) {
+			pr.keepFor(p, ask.Plan, p.required)
 		}
 	}
 	for _, path := range s.overMax {
 		if q := queueIn(view.Root, path); q != nil && q.QuotaPlan != nil {
-			r.keep(purpose{Decision: q.QuotaPlan, ask: string(path), queue: path})
+			pr.keep(purpose{Decision: q.QuotaPlan, ask: string(path), queue: path})
 		}
 	}
 	s.clear()
@@ -87,17 +87,17 @@ func (r *run) keepPlans() {
 
 // planned lists the pods of daemonsets that had plans in this step, each once:
 // first those with victims, then those for which no room can be made.
-func (r *run) planned() []*pod {
+func (pr *preemption) planned() []*pod {
 	var list []*pod
 	add := func(key core.AllocationKey) {
-		if p := r.pods[key]; p != nil && !slices.Contains(list, p) {
+		if p := pr.pods.byKey[key]; p != nil && !slices.Contains(list, p) {
 			list = append(list, p)
 		}
 	}
-	for _, e := range r.step.evicted {
+	for _, e := range pr.step.evicted {
 		add(e.For)
 	}
-	for _, key := range r.step.failed {
+	for _, key := range pr.step.failed {
 		add(key)
 	}
 	return list
@@ -105,12 +105,12 @@ func (r *run) planned() []*pod {
 
 // preemptorOf is the queue that gets the room of a victim: that of the ask, or the
 // queue over its max, which the victim is in.
-func (r *run) preemptorOf(e *core.EvictionRequested) core.QueuePath {
-	if p := r.pods[e.For]; p != nil {
+func (pr *preemption) preemptorOf(e *core.EvictionRequested) core.QueuePath {
+	if p := pr.pods.byKey[e.For]; p != nil {
 		return p.app.queue.path
 	}
-	for q := r.step.from[string(e.Key)]; q != nil; q = q.parent {
-		if slices.Contains(r.step.overMax, q.path) {
+	for q := pr.step.from[string(e.Key)]; q != nil; q = q.parent {
+		if slices.Contains(pr.step.overMax, q.path) {
 			return q.path
 		}
 	}
@@ -118,26 +118,26 @@ func (r *run) preemptorOf(e *core.EvictionRequested) core.QueuePath {
 }
 
 // queueOf is the queue of a victim; nil for a foreign pod.
-func (c *cluster) queueOf(key string) *queueBook {
-	if from := c.step.from[key]; from != nil {
+func (pr *preemption) queueOf(key string) *queueBook {
+	if from := pr.step.from[key]; from != nil {
 		return from // it may have ended already
 	}
-	if p := c.pods[core.AllocationKey(key)]; p != nil {
+	if p := pr.pods.byKey[core.AllocationKey(key)]; p != nil {
 		return p.app.queue
 	}
 	return nil
 }
 
 // keepFor keeps the plan for a pod.
-func (c *cluster) keepFor(p *pod, plan *preemptor.Decision, node core.NodeID) {
+func (pr *preemption) keepFor(p *pod, plan *preemptor.Decision, node core.NodeID) {
 	p.plan = plan
 	p.helped = p.helped || plan.Reason == preemptor.Chosen
-	c.keep(purpose{Decision: plan, ask: string(p.key), queue: p.app.queue.path, node: node})
+	pr.keep(purpose{Decision: plan, ask: string(p.key), queue: p.app.queue.path, node: node})
 }
 
 // keep counts a plan and keeps it with its explanation.
-func (c *cluster) keep(plan purpose) {
-	t := &c.tally.preemption
+func (pr *preemption) keep(plan purpose) {
+	t := &pr.tally.preemption
 	t.outcomes[plan.Reason.String()]++
 	t.violations += plan.Violations
 	if len(plan.Victims) > 0 {
@@ -149,35 +149,35 @@ func (c *cluster) keep(plan purpose) {
 		t.victims[victimKind{plan.Trigger, v.Class, plan.Strategy}]++
 	}
 	if len(t.kept) < plansMax {
-		t.kept = append(t.kept, c.record(plan))
+		t.kept = append(t.kept, pr.record(plan))
 	}
 }
 
 // count books a victim: the trigger, the queue that gets its room, and the queue that
 // it was in; nil is a foreign pod.
-func (c *cluster) count(why preemptor.Trigger, by core.QueuePath, from *queueBook) {
-	c.books.change(c.books.victims[why], 1)
+func (pr *preemption) count(why preemptor.Trigger, by core.QueuePath, from *queueBook) {
+	pr.books.change(pr.books.victims[why], 1)
 	pair := queuePair{trigger: why, by: by}
 	if from != nil {
 		pair.from = from.path
 		from.count(func(n *podCounts) { n.victims[why]++ })
 	}
-	c.tally.preemption.byQueue[pair]++
+	pr.tally.preemption.byQueue[pair]++
 }
 
 // record is a plan as it is shown.
-func (c *cluster) record(plan purpose) PlanRecord {
+func (pr *preemption) record(plan purpose) PlanRecord {
 	one := PlanRecord{
-		At: seconds(c.now), Trigger: plan.Trigger.String(), Ask: plan.ask, Queue: string(plan.queue), Node: string(plan.node),
-		Outcome: plan.Reason.String(), Summary: plan.Summary(c.scenario.Kinds), Victims: []PlanVictim{},
-		Violations: plan.Violations, Explanation: strings.Split(plan.Explain(c.scenario.Kinds), "\n"),
+		At: seconds(pr.now), Trigger: plan.Trigger.String(), Ask: plan.ask, Queue: string(plan.queue), Node: string(plan.node),
+		Outcome: plan.Reason.String(), Summary: plan.Summary(pr.scenario.Kinds), Victims: []PlanVictim{},
+		Violations: plan.Violations, Explanation: strings.Split(plan.Explain(pr.scenario.Kinds), "\n"),
 	}
 	if plan.Reason == preemptor.Chosen {
 		one.Strategy = plan.Strategy.String()
 	}
 	for _, v := range plan.Victims {
 		victim := PlanVictim{Key: v.Key, Class: v.Class.String(), Priority: v.Priority}
-		if from := c.queueOf(v.Key); from != nil {
+		if from := pr.queueOf(v.Key); from != nil {
 			victim.Queue = string(from.path)
 		}
 		one.Victims = append(one.Victims, victim)

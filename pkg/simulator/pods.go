@@ -1,7 +1,8 @@
 package simulator
 
 import (
-	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -74,123 +75,67 @@ type podSpec struct {
 	tags     map[string]string
 }
 
+// pods are those of the scenario: what waits, runs, or is still charged.
+type pods struct {
+	*simulation
+	applications *applications
+	budgets      *budgets
+	byKey        map[core.AllocationKey]*pod
+	serial       int64 // of the last that arrived
+	// explain asks the core why a pod still waits.
+	explain func(*pod) pendingReason
+}
+
 // arrive asks for a pod.
-func (c *cluster) arrive(p *pod) {
-	c.serial++
-	p.serial, p.arrived = c.serial, c.now
-	if c.pods[p.key] != nil {
-		c.breach("the pod %s arrives twice", p.key)
+func (ps *pods) arrive(p *pod) {
+	ps.serial++
+	p.serial, p.arrived = ps.serial, ps.now
+	if ps.byKey[p.key] != nil {
+		ps.breach("the pod %s arrives twice", p.key)
 		return
 	}
 	p.app.queue.count(func(n *podCounts) { n.arrived++ })
-	c.books.wait(p, 1)
-	c.pods[p.key] = p
-	c.report(&core.Allocation{
+	ps.books.wait(p, 1)
+	ps.byKey[p.key] = p
+	ps.report(&core.Allocation{
 		Key:         p.key,
 		Application: p.app.id,
 		Amounts:     p.amounts,
 		Priority:    p.priority,
-		Created:     epoch.Add(c.now),
+		Created:     ps.time(),
 		Required:    p.required,
 		Originator:  p.driver,
 		Preemptable: core.Preemptable{Stated: p.optOut || p.spares, AllowSelf: !p.optOut, AllowOthers: !p.spares},
 		Tags:        p.tags,
 	})
 	if p.leave >= 0 {
-		c.events.plan(max(p.leave, c.now), func() { c.leave(p) })
+		ps.events.plan(max(p.leave, ps.now), func() { ps.leave(p) })
 	}
 }
 
-// feasible is the answer to the question whether a pod may run on a node now.
-func (c *cluster) feasible(key core.AllocationKey, id core.NodeID, _ bool) error {
-	p, n := c.pods[key], c.nodes[id]
-	if p == nil || n == nil || !n.up {
-		return fmt.Errorf("pod %s or node %s is not known", key, id)
-	}
-	return n.check(&p.wants)
-}
-
-// predicateClass names the pods that get the same answers as a pod from feasible;
-// empty for a pod that is not known.
-func (c *cluster) predicateClass(key core.AllocationKey) string {
-	if p := c.pods[key]; p != nil {
-		return p.class
-	}
-	return ""
-}
-
-// simulate says whether a pod may run on a node to which some pods were added
-// and from which some were taken away. Labels and models stay as they are.
-func (c *cluster) simulate(key core.AllocationKey, id core.NodeID, add, remove []core.AllocationKey) error {
-	p, n := c.pods[key], c.nodes[id]
-	if p == nil || n == nil || !n.up {
-		return &unresolvable{fmt.Errorf("pod %s or node %s is not known", key, id)}
-	}
-	if err := n.never(&p.wants); err != nil {
-		return &unresolvable{err}
-	}
-	if p.demand.Count == 0 {
-		return nil
-	}
-	table := n.table.clone()
-	for _, gone := range remove {
-		if q := c.pods[gone]; q != nil && q.node == n {
-			table.give(q.demand, q.devices)
-		}
-	}
-	for _, come := range add {
-		if q := c.pods[come]; q != nil && table.check(&q.wants) == nil {
-			table.take(q.demand)
-		}
-	}
-	return table.check(&p.wants)
-}
-
-// An unresolvable refusal holds whatever ends on the node.
-type unresolvable struct{ error }
-
-// Unresolvable says so to the core.
-func (*unresolvable) Unresolvable() bool { return true }
-
-// placed takes in a placement: the pod gets its devices and starts, or cannot
-// be bound.
-func (c *cluster) placed(a *core.Allocation) {
-	p, n := c.pods[a.Key], c.nodes[a.Node]
-	switch {
-	case p == nil || p.state != waiting:
-		c.breach("pod %s was placed on %s and does not wait", a.Key, a.Node)
-		return
-	case n == nil || !n.up:
-		c.breach("pod %s was placed on %s, which is not there", a.Key, a.Node)
-		return
-	case p.required != "" && p.required != n.ID:
-		c.breach("pod %s was placed on %s and may run on %s only", p.key, n.ID, p.required)
-		return
-	}
-	if err := n.check(&p.wants); err != nil {
-		c.breach("pod %s was placed on %s although: %w", p.key, n.ID, err)
-		return
-	}
-	c.tally.placements++
-	c.arrived(p, n.ID)
-	c.books.wait(p, -1)
+// bind has a pod start on the node where it was placed: it gets its devices there, or
+// cannot be bound.
+func (ps *pods) bind(p *pod, n *node) {
+	ps.tally.placements++
+	ps.endNomination(p, n.ID)
+	ps.books.wait(p, -1)
 	p.moveTo(starting)
-	p.at, p.on, p.node, p.devices = c.now, n.ID, n, n.table.take(p.demand)
+	p.at, p.on, p.node, p.devices = ps.now, n.ID, n, n.table.take(p.demand)
 	n.pods[p.key] = p
-	c.charge(p)
-	step, turn := c.started, p.generation
-	if c.scenario.Faults.BindFails.happens(c.faults) {
-		step = c.unbind
+	ps.charge(p)
+	step, turn := ps.started, p.generation
+	if ps.scenario.Faults.BindFails.happens(ps.faults) {
+		step = ps.unbind
 	}
-	delay := c.pause(c.scenario.Delays.Start)
-	if p.leave >= 0 && c.now+delay > p.leave {
-		step = c.started // the end of its time comes first
+	delay := ps.pause(ps.scenario.Delays.Start)
+	if p.leave >= 0 && ps.now+delay > p.leave {
+		step = ps.started // the end of its time comes first
 	}
 	if delay == 0 {
 		step(p)
 		return
 	}
-	c.after(delay, func() {
+	ps.after(delay, func() {
 		if p.generation == turn {
 			step(p)
 		}
@@ -199,24 +144,24 @@ func (c *cluster) placed(a *core.Allocation) {
 
 func (p *pod) moveTo(state podState) { p.state, p.generation = state, p.generation+1 }
 
-func (c *cluster) charge(p *pod) {
+func (ps *pods) charge(p *pod) {
 	p.charged = true
-	c.books.charge(p.app.queue, p.amounts, 1)
+	ps.books.charge(p.app.queue, p.amounts, 1)
 }
 
 // discharge follows the core, which takes a pod off its books.
-func (c *cluster) discharge(p *pod) {
+func (ps *pods) discharge(p *pod) {
 	if p.charged {
 		p.charged = false
-		c.books.charge(p.app.queue, p.amounts, -1)
+		ps.books.charge(p.app.queue, p.amounts, -1)
 	}
 	if p.releasing {
 		p.releasing = false
-		c.books.change(c.books.releasing, -1)
-		c.markUp(p)
+		ps.books.change(ps.books.releasing, -1)
+		ps.budgets.markUp(p)
 	}
 	if p.state == over {
-		delete(c.pods, p.key)
+		delete(ps.byKey, p.key)
 	}
 }
 
@@ -230,43 +175,43 @@ func (p *pod) vacate() {
 }
 
 // started counts a pod as placed for good, and plans its end.
-func (c *cluster) started(p *pod) {
-	c.countPlaced(p)
-	c.markUp(p)
+func (ps *pods) started(p *pod) {
+	ps.countPlaced(p)
+	ps.budgets.markUp(p)
 	p.moveTo(running)
 	if p.leave < 0 && p.runs >= 0 {
 		turn := p.generation
-		c.after(p.runs, func() {
+		ps.after(p.runs, func() {
 			if p.generation == turn {
-				c.ended(p)
+				ps.ended(p)
 			}
 		})
 	}
 }
 
 // countPlaced counts a pod as placed for good, once in its life.
-func (c *cluster) countPlaced(p *pod) {
+func (ps *pods) countPlaced(p *pod) {
 	for q := p.app.queue; q != nil; q = q.parent {
 		q.pods.placed++
 		q.waits = append(q.waits, p.at-p.arrived)
 	}
 	if p.daemon != nil {
-		c.tally.daemonWaits = append(c.tally.daemonWaits, p.at-p.arrived)
+		ps.tally.daemonWaits = append(ps.tally.daemonWaits, p.at-p.arrived)
 	}
 	if p.helped {
-		one := c.tally.preemption.of(p.plan.Trigger)
+		one := ps.tally.preemption.of(p.plan.Trigger)
 		one.waits = append(one.waits, p.at-p.arrived)
 	}
 }
 
 // unbind reports that a placement could not be bound: the pod waits again.
-func (c *cluster) unbind(p *pod) {
-	c.tally.bindFailures++
+func (ps *pods) unbind(p *pod) {
+	ps.tally.bindFailures++
 	p.vacate()
 	p.moveTo(waiting)
-	c.discharge(p)
-	c.books.wait(p, 1)
-	c.send(core.ReleaseAllocation{
+	ps.discharge(p)
+	ps.books.wait(p, 1)
+	ps.send(core.ReleaseAllocation{
 		Application: p.app.id,
 		Key:         p.key,
 		Termination: core.SchedulingFailed,
@@ -275,73 +220,89 @@ func (c *cluster) unbind(p *pod) {
 }
 
 // ended is a pod that is done.
-func (c *cluster) ended(p *pod) {
+func (ps *pods) ended(p *pod) {
 	p.app.queue.count(func(n *podCounts) { n.ended++ })
-	c.stop(p, si.TerminationType_STOPPED_BY_RM)
+	ps.stop(p, si.TerminationType_STOPPED_BY_RM)
 }
 
 // leave ends a pod of a trace at its time, also when it was never placed.
-func (c *cluster) leave(p *pod) {
+func (ps *pods) leave(p *pod) {
 	switch p.state {
 	case running:
-		c.ended(p)
+		ps.ended(p)
 	case starting:
-		c.started(p)
-		c.ended(p)
+		ps.started(p)
+		ps.ended(p)
 	case waiting:
-		c.giveUp(p)
+		ps.giveUp(p)
 	case over:
 	}
 }
 
 // giveUp takes an ask back that was never placed.
-func (c *cluster) giveUp(p *pod) {
-	reason := c.explain(p)
-	pods := c.tally.gaveUp[reason]
+func (ps *pods) giveUp(p *pod) {
+	reason := ps.explain(p)
+	pods := ps.tally.gaveUp[reason]
 	if pods == nil {
 		pods = &pendingPods{example: p.key}
-		c.tally.gaveUp[reason] = pods
+		ps.tally.gaveUp[reason] = pods
 	}
 	pods.count++
 	p.app.queue.count(func(n *podCounts) { n.gaveUp++ })
-	c.withdraw(p)
+	ps.withdraw(p)
 }
 
 // cancel takes an ask back that is not needed any more.
-func (c *cluster) cancel(p *pod) {
+func (ps *pods) cancel(p *pod) {
 	p.app.queue.count(func(n *podCounts) { n.cancelled++ })
-	c.withdraw(p)
+	ps.withdraw(p)
 }
 
-func (c *cluster) withdraw(p *pod) {
-	c.unnominate(p)
-	c.markUp(p)
-	c.books.wait(p, -1)
-	p.moveTo(over)
-	delete(c.pods, p.key)
-	c.send(core.ReleaseAllocation{Application: p.app.id, Key: p.key, Termination: si.TerminationType_STOPPED_BY_RM})
+func (ps *pods) withdraw(p *pod) {
+	ps.drop(p)
+	ps.send(core.ReleaseAllocation{Application: p.app.id, Key: p.key, Termination: si.TerminationType_STOPPED_BY_RM})
 }
 
-// rejected is an ask that the core refused.
-func (c *cluster) rejected(e *core.AllocationRejected) {
-	p := c.pods[e.Key]
-	if p == nil {
-		c.tally.rejections[e.Reason]++ // a foreign pod
-		return
-	}
-	if p.state != waiting {
-		c.breach("pod %s was rejected and does not wait: %s", p.key, e.Reason)
-		return
-	}
-	reason := e.Reason
-	if p.app.rejected != "" {
-		reason = p.app.rejected
-	}
-	c.tally.rejections[reason]++
+// refuse ends a pod whose ask the core refused for a reason.
+func (ps *pods) refuse(p *pod, reason string) {
+	ps.tally.rejections[reason]++
 	p.app.queue.count(func(n *podCounts) { n.rejected++ })
-	c.unnominate(p)
-	c.markUp(p)
-	c.books.wait(p, -1)
+	ps.drop(p)
+}
+
+// drop ends a pod that waits.
+func (ps *pods) drop(p *pod) {
+	ps.unnominate(p)
+	ps.budgets.markUp(p)
+	ps.books.wait(p, -1)
 	p.moveTo(over)
-	delete(c.pods, p.key)
+	delete(ps.byKey, p.key)
+}
+
+// nominate notes the node that a pod is nominated to.
+func (ps *pods) nominate(p *pod, to core.NodeID) {
+	p.nominated = to
+	ps.books.change(ps.books.nominated, 1)
+}
+
+// endNomination ends the nomination of a pod that was placed, there or elsewhere.
+func (ps *pods) endNomination(p *pod, on core.NodeID) {
+	if p.nominated != "" && p.nominated != on {
+		ps.tally.preemption.of(p.plan.Trigger).elsewhere++
+	}
+	ps.unnominate(p)
+}
+
+func (ps *pods) unnominate(p *pod) {
+	if p.nominated != "" {
+		p.nominated = ""
+		ps.books.change(ps.books.nominated, -1)
+	}
+}
+
+// sortedPods lists pods in the order of their arrival, for loops whose order matters.
+func sortedPods(pods map[core.AllocationKey]*pod) []*pod {
+	list := slices.Collect(maps.Values(pods))
+	slices.SortFunc(list, func(a, b *pod) int { return int(a.serial - b.serial) })
+	return list
 }

@@ -77,7 +77,7 @@ func (r *run) queueVictims() []QueueVictims {
 
 func (r *run) budgetUse() []BudgetUse {
 	var list []BudgetUse
-	for _, b := range r.budgets {
+	for _, b := range r.budgets.all {
 		list = append(list, BudgetUse{Name: b.Name, Allowed: b.Allowed, Peak: int(b.down.peak)})
 	}
 	return list

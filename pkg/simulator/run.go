@@ -67,7 +67,7 @@ type run struct {
 
 func newRun(s *Scenario, options Options) *run {
 	r := &run{cluster: newCluster(s, cmp.Or(options.Seed, s.Seed, 1)), options: options}
-	r.explain = r.reasonOf
+	r.pods.explain = r.reasonOf
 	o := core.Options{Partition: "[simulator]" + s.Config.Name, Kinds: s.Kinds}
 	if s.constrained() {
 		o.Feasible, o.Simulate = r.feasible, r.simulate
@@ -78,9 +78,6 @@ func newRun(s *Scenario, options Options) *run {
 	r.partition = core.NewPartition(o, s.Config)
 	return r
 }
-
-// time is now as the core sees it.
-func (r *run) time() time.Time { return epoch.Add(r.now) }
 
 // constrained reports whether any pod cares for more than amounts.
 func (s *Scenario) constrained() bool {
@@ -199,7 +196,7 @@ func (r *run) took(effects core.Effects) error {
 			return fmt.Errorf("at %s: %w", r.now, err)
 		}
 	}
-	r.keepPlans()
+	r.preemption.keepPlans(r.partition.View)
 	return nil
 }
 

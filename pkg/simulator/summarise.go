@@ -28,9 +28,9 @@ func reasonIn(queue core.QueuePath, ask core.AskView) pendingReason {
 
 // result is the run as it ended.
 func (r *run) result() *Result {
-	for _, p := range sortedPods(r.pods) {
+	for _, p := range sortedPods(r.pods.byKey) {
 		if p.state == starting {
-			r.countPlaced(p)
+			r.pods.countPlaced(p)
 		}
 	}
 	root, t := r.books.queues["root"], &r.tally
@@ -58,7 +58,7 @@ func (r *run) result() *Result {
 		Rejections: rejections(t.rejections),
 		Foreign: ForeignCounts{
 			Reported: t.foreignReported, Static: t.foreignStatic, Resized: t.foreignResized,
-			Ended: t.foreignEnded, Lost: t.foreignLost, AtEnd: len(r.foreignPods),
+			Ended: t.foreignEnded, Lost: t.foreignLost, AtEnd: len(r.foreign.byKey),
 		},
 		Preemption: preemption,
 		Faults: FaultCounts{
@@ -73,7 +73,7 @@ func (r *run) result() *Result {
 // alive counts the pods that have a node.
 func (r *run) alive() int {
 	n := 0
-	for _, p := range r.pods {
+	for _, p := range r.pods.byKey {
 		if p.state == starting || p.state == running {
 			n++
 		}

@@ -39,7 +39,7 @@ func (c *cluster) startWork() {
 				spares:   w.SparesOthers,
 				stubborn: w.Stubborn,
 				grace:    w.Grace,
-				budgets:  c.budgetsOf(w.Name),
+				budgets:  c.budgets.of(w.Name),
 				tags:     tagsOf(w.Demand, w.Grace, w.QoS),
 			},
 			arrival: stream(c.seed, "arrival "+w.Name),
@@ -154,13 +154,13 @@ func (s *source) pod(application, number int) {
 	if number == 0 {
 		p.podSpec = s.driver
 	}
-	p.app = c.application(core.ApplicationID(id), s.Queue, s.User)
+	p.app = c.applications.register(core.ApplicationID(id), s.Queue, s.User)
 	p.base = core.AllocationKey(fmt.Sprintf("%s/%d", id, number+1))
 	p.key = p.base
 	if runs, ends := s.Runs.draw(s.runs); ends {
 		p.runs = runs
 	}
-	c.arrive(p)
+	c.pods.arrive(p)
 }
 
 // replay lets pods of the trace arrive, from the one given on.
@@ -177,8 +177,8 @@ func (c *cluster) replay(from int) {
 			leave:   t.Leave,
 			runs:    -1,
 		}
-		p.app = c.application(core.ApplicationID(t.Class), t.Queue, "trace")
-		c.arrive(p)
+		p.app = c.applications.register(core.ApplicationID(t.Class), t.Queue, "trace")
+		c.pods.arrive(p)
 	}
 	if i < len(trace) {
 		c.events.plan(trace[i].Arrive, func() { c.replay(i) })

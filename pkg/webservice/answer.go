@@ -51,6 +51,9 @@ func subjectOf(r *http.Request) subject {
 	return subject{text: r.Header.Get("Accept-Encoding") + "\n" + r.Header.Get("Accept") + "\n" + r.URL.RequestURI() + viewsOf(r).name()}
 }
 
+// A partitionHandler is a handler for one partition.
+type partitionHandler func(at *snapshot, r *http.Request) (any, error)
+
 // answer makes a handler of net/http: the value becomes the body, the error the
 // status.
 func (s *Service) answer(h handler) http.Handler {
@@ -69,22 +72,39 @@ func (s *Service) survey(h handler) http.Handler {
 	})
 }
 
+// about is answer for a handler that is about one partition.
+func (s *Service) about(h partitionHandler) http.Handler {
+	return s.answer(func(r *http.Request) (any, error) {
+		at, err := s.snapshot(r)
+		if err != nil {
+			return nil, err
+		}
+		return h(at, r)
+	})
+}
+
+// A responder makes replies and sends them.
+type responder struct {
+	config   *Config
+	compress func(http.Handler) http.HandlerFunc
+}
+
 // reply answers a request with a reply that others may share.
-func (s *Service) reply(w http.ResponseWriter, r *http.Request, h handler, from *replies) {
+func (rs *responder) reply(w http.ResponseWriter, r *http.Request, h handler, from *replies) {
 	produce := func(ctx context.Context) (*reply, error) {
-		made := s.make(h, r.WithContext(ctx))
+		made := rs.make(h, r.WithContext(ctx))
 		context.AfterFunc(ctx, made.release) // all that shared it are done with it
 		return made, nil
 	}
 	err := from.Use(r.Context(), subjectOf(r), produce, func(made *reply) { made.send(w, r) })
 	if err != nil && r.Context().Err() == nil { // the client is still there
-		s.refuse(w, r, err)
+		rs.refuse(w, r, err)
 	}
 }
 
 // refuse answers with an error.
-func (s *Service) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	s.write(r, refusal(err), statusOf(err)).send(w, r)
+func (rs *responder) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	rs.write(r, refusal(err), statusOf(err)).send(w, r)
 }
 
 func refusal(err error) *failureJSON {
@@ -93,8 +113,8 @@ func refusal(err error) *failureJSON {
 
 // make makes the reply of a handler. A panic is logged here, once, and is an error
 // for all requests that share the reply.
-func (s *Service) make(h handler, r *http.Request) *reply {
-	defer s.reportCost(r, time.Now())
+func (rs *responder) make(h handler, r *http.Request) *reply {
+	defer rs.reportCost(r, time.Now())
 	defer func() {
 		if value := recover(); value != nil {
 			logOf(r).Printf("webservice: panic answering %s: %v\n%s", r.URL.Path, value, debug.Stack())
@@ -105,7 +125,18 @@ func (s *Service) make(h handler, r *http.Request) *reply {
 	if value == nil {
 		value = refusal(err)
 	}
-	return s.write(r, value, statusOf(err))
+	return rs.write(r, value, statusOf(err))
+}
+
+// reportCost says what the answer to a request cost that was begun at a moment.
+func (rs *responder) reportCost(r *http.Request, began time.Time) {
+	reporter, ok := rs.config.Views.(ReadCostReporter)
+	if !ok {
+		return
+	}
+	for _, v := range viewsOf(r) {
+		reporter.ReportReadCost(v.partition, time.Since(began))
+	}
 }
 
 // logOf is the log of the server that a request came to.

@@ -112,11 +112,7 @@ type usedJSON struct {
 var statuses = []string{"new", "accepted", "running", "completing", "failing", "resuming"}
 
 // applications answers GET /ws/v1/partition/{partition}/applications/{state}.
-func (s *Service) applications(r *http.Request) (any, error) {
-	at, err := s.snapshot(r)
-	if err != nil {
-		return nil, err
-	}
+func applications(at *snapshot, r *http.Request) (any, error) {
 	switch r.PathValue("state") {
 	case "active":
 		return at.list(r, at.active(at.Applications))
@@ -132,18 +128,12 @@ func (s *Service) applications(r *http.Request) (any, error) {
 // queueApplications answers GET
 // /ws/v1/partition/{partition}/queue/{queue}/applications and the same with
 // /active.
-func (s *Service) queueApplications(r *http.Request) (any, error) {
-	at, err := s.snapshot(r)
+func queueApplications(at *snapshot, r *http.Request) (any, error) {
+	way, err := at.wayTo(r)
 	if err != nil {
 		return nil, err
 	}
-	path, err := queuePath(r)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := at.findQueue(path); err != nil {
-		return nil, err
-	}
+	path := way[len(way)-1].Path
 	if state := r.PathValue("state"); state != "" && state != "active" {
 		return nil, bad("Only following application states are allowed: active")
 	}
@@ -207,19 +197,14 @@ func nodeTest(value string) (func(applicationEntry) bool, error) {
 // application answers GET
 // /ws/v1/partition/{partition}/application/{application} and the same below a
 // queue, in which the application must then be.
-func (s *Service) application(r *http.Request) (any, error) {
-	at, err := s.snapshot(r)
-	if err != nil {
-		return nil, err
-	}
+func application(at *snapshot, r *http.Request) (any, error) {
 	var path core.QueuePath
 	if r.PathValue("queue") != "" {
-		if path, err = queuePath(r); err != nil {
+		way, err := at.wayTo(r)
+		if err != nil {
 			return nil, err
 		}
-		if _, err = at.findQueue(path); err != nil {
-			return nil, err
-		}
+		path = way[len(way)-1].Path
 	}
 	id := core.ApplicationID(r.PathValue("application"))
 	i, found := slices.BinarySearchFunc(at.Applications, id, func(a *core.ApplicationView, id core.ApplicationID) int { return cmp.Compare(a.ID, id) })

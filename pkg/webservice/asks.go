@@ -19,11 +19,7 @@ type pendingAsk struct {
 // asks answers GET /ws/v1/partition/{partition}/asks: all that wait, by queue, then
 // by application, then in the order in which those of an application are tried. A
 // page costs a look at the asks and not their JSON.
-func (s *Service) asks(r *http.Request) (any, error) {
-	at, err := s.snapshot(r)
-	if err != nil {
-		return nil, err
-	}
+func asks(at *snapshot, r *http.Request) (any, error) {
 	p, err := parametersOf(r)
 	if err != nil {
 		return nil, err

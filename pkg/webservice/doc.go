@@ -25,7 +25,8 @@
 //	router.go      paths, methods, redirects
 //	answer.go      a value or an error becomes an answer, which several requests may
 //	               share; failure.go, statuses
-//	views.go       the views that an answer is made from, and how old they are
+//	views.go       the reader: the views that an answer is made from, and how old they
+//	               are
 //	snapshot.go    which partition a request is about
 //	query.go       limit, offset, fields, filters
 //	partition.go, queue.go, node.go, allocation.go, application.go, ask.go, asks.go,

@@ -66,13 +66,9 @@ type evictionPlanJSON struct {
 	Plan    *planJSON          `json:"plan,omitempty"`
 }
 
-// explain answers GET
+// explanation answers GET
 // /ws/v1/partition/{partition}/application/{application}/allocation/{allocation}/explain.
-func (s *Service) explain(r *http.Request) (any, error) {
-	at, err := s.snapshot(r)
-	if err != nil {
-		return nil, err
-	}
+func explanation(at *snapshot, r *http.Request) (any, error) {
 	application, key := core.ApplicationID(r.PathValue("application")), core.AllocationKey(r.PathValue("allocation"))
 	answer, err := explain.Ask(at.View, at.kinds, application, key)
 	plan := at.past.PlanOf(application, key)

@@ -63,21 +63,21 @@ func (s *Service) offerHealth() http.Handler {
 
 // examine reads a partition, and says how long it has not answered. A busy one that
 // goes on with its work is read as it was a moment ago, and is not unhealthy.
-func (s *Service) examine(ctx context.Context, partition string) requestView {
+func (rd *reader) examine(ctx context.Context, partition string) requestView {
 	ctx, cancel := context.WithTimeout(ctx, healthWait)
 	defer cancel()
-	last, err := s.config.Views.Snapshot(ctx, partition)
+	last, err := rd.config.Views.Snapshot(ctx, partition)
 	out := requestView{partition: partition, view: last.View, age: last.Age, err: err}
 	if ctx.Err() == nil {
-		if current := err == nil && last.Age == 0; current || err != nil && s.config.Views.Unanswered(partition) == 0 {
+		if current := err == nil && last.Age == 0; current || err != nil && rd.config.Views.Unanswered(partition) == 0 {
 			return out
 		}
-		view, err := s.config.Views.View(ctx, partition)
+		view, err := rd.config.Views.View(ctx, partition)
 		if err == nil || ctx.Err() == nil {
 			return requestView{partition: partition, view: view, err: err}
 		}
 	}
-	if silent := s.config.Views.Unanswered(partition); silent >= healthWait || out.view == nil {
+	if silent := rd.config.Views.Unanswered(partition); silent >= healthWait || out.view == nil {
 		out.unanswered, out.err = max(silent, healthWait), nil
 	}
 	return out

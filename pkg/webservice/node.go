@@ -90,11 +90,7 @@ const (
 )
 
 // nodes answers GET /ws/v1/partition/{partition}/nodes.
-func (s *Service) nodes(r *http.Request) (any, error) {
-	at, err := s.snapshot(r)
-	if err != nil {
-		return nil, err
-	}
+func nodes(at *snapshot, r *http.Request) (any, error) {
 	fill := fillNode
 	if !wanted(r, "daemonSets") {
 		fill = fillNodeLean
@@ -107,11 +103,7 @@ func (s *Service) nodes(r *http.Request) (any, error) {
 }
 
 // node answers GET /ws/v1/partition/{partition}/node/{node}.
-func (s *Service) node(r *http.Request) (any, error) {
-	at, err := s.snapshot(r)
-	if err != nil {
-		return nil, err
-	}
+func node(at *snapshot, r *http.Request) (any, error) {
 	n := at.node(core.NodeID(r.PathValue("node")))
 	if n == nil {
 		return nil, missing("Node")

@@ -43,11 +43,7 @@ type evictedJSON struct {
 
 // preemptions answers GET /ws/v1/partition/{partition}/preemptions: the last plans,
 // the newest first.
-func (s *Service) preemptions(r *http.Request) (any, error) {
-	at, err := s.snapshot(r)
-	if err != nil {
-		return nil, err
-	}
+func preemptions(at *snapshot, r *http.Request) (any, error) {
 	return list(r, at.past.Plans(), at.fillPreemption,
 		texts("trigger", func(p *archive.Plan) string { return p.Trigger.String() }),
 		filter[*archive.Plan]{name: "application", test: planTest(func(p *archive.Plan) string { return string(p.Application) },

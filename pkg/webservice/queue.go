@@ -118,26 +118,14 @@ type tree struct {
 }
 
 // queues answers GET /ws/v1/partition/{partition}/queues.
-func (s *Service) queues(r *http.Request) (any, error) {
-	at, err := s.snapshot(r)
-	if err != nil {
-		return nil, err
-	}
+func queues(at *snapshot, r *http.Request) (any, error) {
 	return one(r, at.queues())
 }
 
 // queue answers GET /ws/v1/partition/{partition}/queue/{queue}, with what is
 // below only if the query has subtree.
-func (s *Service) queue(r *http.Request) (any, error) {
-	at, err := s.snapshot(r)
-	if err != nil {
-		return nil, err
-	}
-	path, err := queuePath(r)
-	if err != nil {
-		return nil, err
-	}
-	way, err := at.findQueue(path)
+func queue(at *snapshot, r *http.Request) (any, error) {
+	way, err := at.wayTo(r)
 	if err != nil {
 		return nil, err
 	}
@@ -149,10 +137,14 @@ func (s *Service) queue(r *http.Request) (any, error) {
 	return one(r, out)
 }
 
-// queuePath is the queue that a request is about. Case does not count.
-func queuePath(r *http.Request) (core.QueuePath, error) {
+// wayTo is the queue that a request is about, after all above it from the root on.
+// Case does not count.
+func (at *snapshot) wayTo(r *http.Request) ([]*core.QueueView, error) {
 	name, err := unescaped(r, "queue")
-	return core.QueuePath(strings.ToLower(name)), err
+	if err != nil {
+		return nil, err
+	}
+	return at.findQueue(core.QueuePath(strings.ToLower(name)))
 }
 
 // queues is the whole tree.

@@ -81,17 +81,17 @@ func (m *reply) release() {
 }
 
 // write makes the reply with a value, and with all that belongs into its head.
-func (s *Service) write(r *http.Request, value any, status int) *reply {
+func (rs *responder) write(r *http.Request, value any, status int) *reply {
 	made := &reply{status: status, head: http.Header{}}
 	var sum *digest
 	body := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentTypeOf(value))
 		w.WriteHeader(status)
 		sum = &digest{Digest: xxhash.New(), to: w}
-		s.encode(sum, value)
+		rs.encode(sum, value)
 	}
 	// A HEAD request gets the head that GET has.
-	s.compress(http.HandlerFunc(body)).ServeHTTP(made, &http.Request{Method: http.MethodGet, Header: r.Header})
+	rs.compress(http.HandlerFunc(body)).ServeHTTP(made, &http.Request{Method: http.MethodGet, Header: r.Header})
 
 	head := made.head
 	head.Set("X-Content-Type-Options", "nosniff")
@@ -134,12 +134,12 @@ func contentTypeOf(value any) string {
 }
 
 // encode writes a value.
-func (s *Service) encode(to io.Writer, value any) {
+func (rs *responder) encode(to io.Writer, value any) {
 	if t, ok := value.(*text); ok {
 		_, _ = to.Write(t.content) // into memory
 		return
 	}
-	e := newEncoder(s.config.Kinds, to)
+	e := newEncoder(rs.config.Kinds, to)
 	switch v := value.(type) {
 	case *pretty:
 		e.indent = true

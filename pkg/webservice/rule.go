@@ -27,11 +27,7 @@ type filterJSON struct {
 }
 
 // rules answers GET /ws/v1/partition/{partition}/placementrules.
-func (s *Service) rules(r *http.Request) (any, error) {
-	at, err := s.snapshot(r)
-	if err != nil {
-		return nil, err
-	}
+func rules(at *snapshot, r *http.Request) (any, error) {
 	return list(r, at.rules(), fillRule)
 }
 

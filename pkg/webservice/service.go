@@ -120,12 +120,13 @@ func (c Config) Validate() error {
 // A Service answers HTTP requests. It has two handlers, so that what only
 // debugging needs can be kept from where the rest is offered.
 type Service struct {
-	config   Config
-	rest     *router
-	debug    *router
-	compress func(http.Handler) http.HandlerFunc
-	replies  *replies
-	dumps    *replies
+	reader
+	responder
+	config  Config
+	rest    *router
+	debug   *router
+	replies *replies
+	dumps   *replies
 }
 
 // New makes a service. The error is that of Config.Validate.
@@ -137,9 +138,12 @@ func New(config Config) (*Service, error) {
 		config.Now = time.Now
 	}
 	s := &Service{
-		config: config, compress: newCompression(),
-		replies: flight.New[subject, *reply](runtime.GOMAXPROCS(0) / 2), dumps: flight.New[subject, *reply](1),
+		config:  config,
+		replies: flight.New[subject, *reply](runtime.GOMAXPROCS(0) / 2),
+		dumps:   flight.New[subject, *reply](1),
 	}
+	s.reader = reader{&s.config}
+	s.responder = responder{&s.config, newCompression()}
 	s.rest = newRouter(s.routes())
 	s.rest.page = config.Dashboard
 	s.debug = newRouter(s.debugRoutes())
@@ -169,23 +173,23 @@ func (s *Service) routes() []route {
 		{path: "/ws/v1/partitions", get: s.survey(s.partitions)},
 		{path: "/ws/v1/scheduler/healthcheck", get: s.offerHealth()},
 		{path: "/ws/v1/scheduler/node-utilizations", get: s.survey(s.utilizations)},
-		{path: partition + "/placementrules", get: s.answer(s.rules)},
-		{path: partition + "/queues", get: s.answer(s.queues)},
-		{path: partition + "/queue/{queue}", get: s.answer(s.queue)},
-		{path: partition + "/queue/{queue}/applications", get: s.answer(s.queueApplications)},
-		{path: partition + "/queue/{queue}/applications/{state}", get: s.answer(s.queueApplications)},
-		{path: partition + "/queue/{queue}/application/{application}", get: s.answer(s.application)},
-		{path: partition + "/nodes", get: s.answer(s.nodes)},
-		{path: partition + "/node/{node}", get: s.answer(s.node)},
-		{path: partition + "/preemptions", get: s.answer(s.preemptions)},
-		{path: partition + "/asks", get: s.answer(s.asks)},
-		{path: partition + "/applications/{state}", get: s.answer(s.applications)},
-		{path: partition + "/application/{application}", get: s.answer(s.application)},
-		{path: partition + "/application/{application}/allocation/{allocation}/explain", get: s.answer(s.explain)},
-		{path: partition + "/whatif", post: s.answer(s.whatIf)},
-		{path: partition + "/usage/users", get: s.answer(s.users)},
+		{path: partition + "/placementrules", get: s.about(rules)},
+		{path: partition + "/queues", get: s.about(queues)},
+		{path: partition + "/queue/{queue}", get: s.about(queue)},
+		{path: partition + "/queue/{queue}/applications", get: s.about(queueApplications)},
+		{path: partition + "/queue/{queue}/applications/{state}", get: s.about(queueApplications)},
+		{path: partition + "/queue/{queue}/application/{application}", get: s.about(application)},
+		{path: partition + "/nodes", get: s.about(nodes)},
+		{path: partition + "/node/{node}", get: s.about(node)},
+		{path: partition + "/preemptions", get: s.about(preemptions)},
+		{path: partition + "/asks", get: s.about(asks)},
+		{path: partition + "/applications/{state}", get: s.about(applications)},
+		{path: partition + "/application/{application}", get: s.about(application)},
+		{path: partition + "/application/{application}/allocation/{allocation}/explain", get: s.about(explanation)},
+		{path: partition + "/whatif", post: s.about(whatIf)},
+		{path: partition + "/usage/users", get: s.about(users)},
 		{path: partition + "/usage/user/{user}", get: s.answer(s.user)},
-		{path: partition + "/usage/groups", get: s.answer(s.groups)},
+		{path: partition + "/usage/groups", get: s.about(groups)},
 		{path: partition + "/usage/group/{group}", get: s.answer(s.group)},
 		{path: "/ws/v1/stack", get: moved("/debug/stack")},
 		{path: "/ws/v1/fullstatedump", get: moved("/debug/fullstatedump")},

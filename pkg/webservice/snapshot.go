@@ -27,16 +27,17 @@ type snapshot struct {
 	gone func() (ended, rejected []*archive.ApplicationRecord)
 	// evicted is the allocations that are being evicted on all nodes, found once.
 	evicted func() map[core.AllocationKey]bool
-	age     time.Duration // of the view; zero if it is the current one
+	age     time.Duration    // of the view; zero if it is the current one
+	now     func() time.Time // the clock
 }
 
 // snapshot is the partition that a request is about.
-func (s *Service) snapshot(r *http.Request) (*snapshot, error) {
+func (rd *reader) snapshot(r *http.Request) (*snapshot, error) {
 	views := viewsOf(r)
 	if len(views) == 0 {
 		return nil, missing("Partition")
 	}
-	return s.look(views[0])
+	return rd.look(views[0])
 }
 
 // find is the partition with a name, which may leave out the resource manager. If
@@ -64,18 +65,18 @@ func split(full string) (cluster, name string) {
 }
 
 // look makes the snapshot of one partition.
-func (s *Service) look(v requestView) (*snapshot, error) {
+func (rd *reader) look(v requestView) (*snapshot, error) {
 	if v.err != nil {
-		if !slices.Contains(s.config.Views.Partitions(), v.partition) {
+		if !slices.Contains(rd.config.Views.Partitions(), v.partition) {
 			return nil, missing("Partition") // it was there a moment ago
 		}
 		return nil, fmt.Errorf("%w: %w", errUnavailable, v.err)
 	}
-	at := &snapshot{View: v.view, kinds: s.config.Kinds, past: s.config.Archive.Book(v.partition), age: v.age}
-	at.gone = sync.OnceValues(func() (ended, rejected []*archive.ApplicationRecord) { return at.past.Finished(s.config.Now()) })
+	at := &snapshot{View: v.view, kinds: rd.config.Kinds, past: rd.config.Archive.Book(v.partition), age: v.age, now: rd.config.Now}
+	at.gone = sync.OnceValues(func() (ended, rejected []*archive.ApplicationRecord) { return at.past.Finished(at.now()) })
 	at.evicted = sync.OnceValue(func() map[core.AllocationKey]bool { return evictionsOf(v.view) })
 	at.cluster, at.name = split(v.partition)
-	if document := s.document(); document != nil {
+	if document := rd.document(); document != nil {
 		for i := range document.Definitions {
 			if d := &document.Definitions[i]; strings.EqualFold(d.Name, at.name) {
 				at.written = d
@@ -97,10 +98,10 @@ func evictionsOf(v *core.View) map[core.AllocationKey]bool {
 
 // all is the snapshots of all partitions, in the order of their names. One that
 // is removed meanwhile is left out.
-func (s *Service) all(r *http.Request) ([]*snapshot, error) {
+func (rd *reader) all(r *http.Request) ([]*snapshot, error) {
 	var out []*snapshot
 	for _, v := range viewsOf(r) {
-		at, err := s.look(v)
+		at, err := rd.look(v)
 		if err == nil {
 			out = append(out, at)
 		} else if statusOf(err) != statusOf(errMissing) {
@@ -111,11 +112,11 @@ func (s *Service) all(r *http.Request) ([]*snapshot, error) {
 }
 
 // document is the configuration in use, or nil.
-func (s *Service) document() *config.Document {
-	if s.config.Configuration == nil {
+func (rd *reader) document() *config.Document {
+	if rd.config.Configuration == nil {
 		return nil
 	}
-	return s.config.Configuration.Document()
+	return rd.config.Configuration.Document()
 }
 
 // percent is the part of each kind that is used, in whole percent; kinds of which

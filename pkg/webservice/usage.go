@@ -36,16 +36,13 @@ type usageJSON struct {
 }
 
 // users answers GET /ws/v1/partition/{partition}/usage/users.
-func (s *Service) users(r *http.Request) (any, error) {
-	at, err := s.snapshot(r)
-	if err != nil {
-		return nil, err
-	}
+func users(at *snapshot, r *http.Request) (any, error) {
 	return list(r, at.users(), func(u *userJSON, out *userJSON) { *out = *u },
 		texts("user", func(u *userJSON) string { return u.UserName }))
 }
 
-// user answers GET /ws/v1/partition/{partition}/usage/user/{user}.
+// user answers GET /ws/v1/partition/{partition}/usage/user/{user}. The name is looked
+// at before the partition.
 func (s *Service) user(r *http.Request) (any, error) {
 	name, err := unescaped(r, "user")
 	if err != nil {
@@ -65,14 +62,12 @@ func (s *Service) user(r *http.Request) (any, error) {
 
 // groups answers GET /ws/v1/partition/{partition}/usage/groups: no group has a
 // limit, so nothing counts for any.
-func (s *Service) groups(r *http.Request) (any, error) {
-	if _, err := s.snapshot(r); err != nil {
-		return nil, err
-	}
+func groups(_ *snapshot, r *http.Request) (any, error) {
 	return list(r, nil, func(g *groupJSON, out *groupJSON) { *out = *g })
 }
 
-// group answers GET /ws/v1/partition/{partition}/usage/group/{group}.
+// group answers GET /ws/v1/partition/{partition}/usage/group/{group}. The name is
+// looked at before the partition.
 func (s *Service) group(r *http.Request) (any, error) {
 	if name, err := unescaped(r, "group"); err != nil || name == "*" {
 		return nil, bad("Invalid group name")

@@ -30,11 +30,14 @@ type requestView struct {
 	unanswered time.Duration // only for the health check: how long the partition has not answered
 }
 
+// A reader takes views for requests.
+type reader struct{ config *Config }
+
 type viewsKey struct{}
 
 // withViews takes the views of some partitions, and gives them to a request.
-func (s *Service) withViews(r *http.Request, partitions ...string) *http.Request {
-	return takeViews(r, partitions, s.read)
+func (rd *reader) withViews(r *http.Request, partitions ...string) *http.Request {
+	return takeViews(r, partitions, rd.read)
 }
 
 // takeViews reads some partitions at the same time, for a request.
@@ -49,25 +52,14 @@ func takeViews(r *http.Request, partitions []string, read func(context.Context, 
 }
 
 // read is a partition as it is, or as it was a moment ago if it is busy.
-func (s *Service) read(ctx context.Context, partition string) requestView {
+func (rd *reader) read(ctx context.Context, partition string) requestView {
 	ctx, cancel := context.WithTimeout(ctx, readerWait)
 	defer cancel()
-	snapshot, err := s.config.Views.Snapshot(ctx, partition)
+	snapshot, err := rd.config.Views.Snapshot(ctx, partition)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("partition %s %w for %s", partition, errUnanswered, max(readerWait, s.config.Views.Unanswered(partition)).Round(time.Second))
+		err = fmt.Errorf("partition %s %w for %s", partition, errUnanswered, max(readerWait, rd.config.Views.Unanswered(partition)).Round(time.Second))
 	}
 	return requestView{partition: partition, view: snapshot.View, age: snapshot.Age, err: err}
-}
-
-// reportCost says what the answer to a request cost that was begun at a moment.
-func (s *Service) reportCost(r *http.Request, began time.Time) {
-	reporter, ok := s.config.Views.(ReadCostReporter)
-	if !ok {
-		return
-	}
-	for _, v := range viewsOf(r) {
-		reporter.ReportReadCost(v.partition, time.Since(began))
-	}
 }
 
 func viewsOf(r *http.Request) requestViews {

@@ -72,12 +72,8 @@ type overUseJSON struct {
 }
 
 // whatIf answers POST /ws/v1/partition/{partition}/whatif. It changes nothing.
-func (s *Service) whatIf(r *http.Request) (any, error) {
-	at, err := s.snapshot(r)
-	if err != nil {
-		return nil, err
-	}
-	now := s.config.Now()
+func whatIf(at *snapshot, r *http.Request) (any, error) {
+	now := at.now()
 	question, err := at.question(r, now)
 	if err != nil {
 		return nil, err

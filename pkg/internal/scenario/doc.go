@@ -26,7 +26,7 @@
 // are verified, and every scenario is played twice to see that it comes out the
 // same.
 //
-// The verbs, in verbs.go, manager.go, preemption.go and show.go:
+// The verbs, in verbs.go, manager_verbs.go and display.go:
 //
 //	config                       the configuration, as YAML; without it, root.default
 //	reconfigure                  another configuration

@@ -8,20 +8,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// print adds a line for each event that the resource manager hears of. What is
-// recorded waits until it is shown.
-func (w *world) print(fx core.Effects) {
-	for _, event := range fx {
-		w.manager.observe(event)
-		if line := heard(event); line != "" {
-			w.printf("%s%s\n", w.indent, line)
-		}
-		if record := w.record(event); record != "" {
-			w.records = append(w.records, record)
-		}
-	}
-}
-
 // heard is what the resource manager hears of an event, in words; empty for
 // nothing.
 func heard(event core.Event) string {
@@ -77,47 +63,47 @@ func released(e *core.Ended) string {
 // record is an event as it is recorded: what, about which object, because of which
 // other one, how much. It is empty for events that say no more than what the
 // resource manager hears.
-func (w *world) record(event core.Event) string {
+func (o *output) record(event core.Event) string {
 	switch e := event.(type) {
 	case core.ForeignAdded:
-		return w.recordOf("ADD NODE_ALLOC", string(e.Node), string(e.Key), e.Amounts, originName(e.Origin))
+		return o.recordOf("ADD NODE_ALLOC", string(e.Node), string(e.Key), e.Amounts, originName(e.Origin))
 	case core.ForeignRemoved:
-		return w.recordOf("REMOVE NODE_ALLOC", string(e.Node), string(e.Key), e.Amounts, originName(e.Origin))
+		return o.recordOf("REMOVE NODE_ALLOC", string(e.Node), string(e.Key), e.Amounts, originName(e.Origin))
 	case *core.Reserved:
-		return w.recordOf("ADD NODE_RESERVATION", string(e.Node), string(e.Key), e.Amounts, "")
+		return o.recordOf("ADD NODE_RESERVATION", string(e.Node), string(e.Key), e.Amounts, "")
 	case *core.Unreserved:
-		return w.recordOf("REMOVE NODE_RESERVATION", string(e.Node), string(e.Key), e.Amounts, "")
+		return o.recordOf("REMOVE NODE_RESERVATION", string(e.Node), string(e.Key), e.Amounts, "")
 	case *core.Nominated:
-		return w.recordOf("ADD NODE_RESERVATION", string(e.Key), string(e.Node), e.Amounts, e.Reason)
+		return o.recordOf("ADD NODE_RESERVATION", string(e.Key), string(e.Node), e.Amounts, e.Reason)
 	case *core.NominationEnded:
-		return w.recordOf("REMOVE NODE_RESERVATION", string(e.Key), string(e.Node), e.Amounts, e.Reason)
+		return o.recordOf("REMOVE NODE_RESERVATION", string(e.Key), string(e.Node), e.Amounts, e.Reason)
 	case *core.EvictionRequested:
-		return w.recordOf("REMOVE ALLOC_PREEMPT", string(e.Key), string(e.Application), e.Amounts, e.Message)
+		return o.recordOf("REMOVE ALLOC_PREEMPT", string(e.Key), string(e.Application), e.Amounts, e.Message)
 	case *core.AskReport:
-		return w.recordOf("NONE DETAILS_NONE", string(e.Key), string(e.Application), nil, e.Message)
+		return o.recordOf("NONE DETAILS_NONE", string(e.Key), string(e.Application), nil, e.Message)
 	case *core.ApplicationReport:
-		return w.recordOf("NONE DETAILS_NONE", string(e.ID), string(e.Key), nil, e.Message)
+		return o.recordOf("NONE DETAILS_NONE", string(e.ID), string(e.Key), nil, e.Message)
 	case *core.QueueReport:
-		return w.recordOf("SET QUEUE_PREEMPTION", string(e.Queue), "", e.Freed, e.Message)
+		return o.recordOf("SET QUEUE_PREEMPTION", string(e.Queue), "", e.Freed, e.Message)
 	case *core.NodeAdded:
-		return w.recordOf("ADD DETAILS_NONE", string(e.ID), "", e.Capacity, "")
+		return o.recordOf("ADD DETAILS_NONE", string(e.ID), "", e.Capacity, "")
 	case *core.NodeResized:
-		return w.recordOf("SET NODE_CAPACITY", string(e.ID), "", e.Capacity, "")
+		return o.recordOf("SET NODE_CAPACITY", string(e.ID), "", e.Capacity, "")
 	case *core.NodeSchedulable:
-		return w.recordOf("SET NODE_SCHEDULABLE", string(e.ID), "", nil, fmt.Sprintf("schedulable: %t", e.Schedulable))
+		return o.recordOf("SET NODE_SCHEDULABLE", string(e.ID), "", nil, fmt.Sprintf("schedulable: %t", e.Schedulable))
 	case *core.NodeRemoved:
-		return w.recordOf("REMOVE NODE_DECOMISSION", string(e.ID), "", nil, "")
+		return o.recordOf("REMOVE NODE_DECOMISSION", string(e.ID), "", nil, "")
 	}
 	return ""
 }
 
-func (w *world) recordOf(change, object, reference string, amounts resources.Amounts, message string) string {
+func (o *output) recordOf(change, object, reference string, amounts resources.Amounts, message string) string {
 	words := []string{change, object}
 	if reference != "" {
 		words = append(words, reference)
 	}
 	if !amounts.IsZero() {
-		words = append(words, w.amounts(amounts))
+		words = append(words, o.amounts(amounts))
 	}
 	return strings.Join(words, " ") + unlessEmpty(": ", message)
 }

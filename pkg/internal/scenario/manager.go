@@ -16,7 +16,8 @@ type manager struct {
 	needs     map[pair]bool // that the other runs on the same node
 	budgets   []*budget     // in the order of the scenario
 	choices   map[core.AllocationKey][]core.AllocationKey
-	places    map[core.AllocationKey]core.NodeID // of what runs
+	places    map[core.AllocationKey]core.NodeID      // of what runs
+	sent      map[core.AllocationKey]*core.Allocation // as last sent and not refused
 }
 
 // A pair is an allocation and a node, or two allocations; * stands for any.
@@ -35,6 +36,7 @@ func newManager() *manager {
 		needs:     map[pair]bool{},
 		choices:   map[core.AllocationKey][]core.AllocationKey{},
 		places:    map[core.AllocationKey]core.NodeID{},
+		sent:      map[core.AllocationKey]*core.Allocation{},
 	}
 }
 
@@ -60,6 +62,15 @@ func (m *manager) observe(event core.Event) {
 			}
 		}
 	}
+}
+
+// accepted is an allocation as it was last sent and not refused.
+func (m *manager) accepted(key core.AllocationKey) (*core.Allocation, error) {
+	last, ok := m.sent[key]
+	if !ok {
+		return nil, fmt.Errorf("%s was never accepted", key)
+	}
+	return last, nil
 }
 
 // feasible is the question about a placement now. Whether others are in the way
@@ -134,61 +145,11 @@ func (m *manager) budgetsOf(keys []core.AllocationKey) []core.DisruptionBudget {
 	return left
 }
 
-// choose is the choice of the resource manager, from the scenario.
-func (m *manager) choose(ask core.AllocationKey, _ core.NodeID, _ []core.AllocationKey, _ []bool) ([]core.AllocationKey, error) {
+// selectVictims is the choice of the resource manager, from the scenario.
+func (m *manager) selectVictims(ask core.AllocationKey, _ core.NodeID, _ []core.AllocationKey, _ []bool) ([]core.AllocationKey, error) {
 	chosen, ok := m.choices[ask]
 	if !ok {
 		return nil, fmt.Errorf("no victims are chosen for %s", ask)
 	}
 	return chosen, nil
-}
-
-func (w *world) refuse(a *arguments) (func(), error) {
-	p := pair{a.need("the allocation"), a.need("the node")}
-	text := a.need("the text")
-	return func() { w.manager.refusals[p] = text }, nil
-}
-
-func (w *world) allow(a *arguments) (func(), error) {
-	p := pair{a.need("the allocation"), a.need("the node")}
-	if _, ok := w.manager.refusals[p]; !ok {
-		return nil, fmt.Errorf("%s on %s is not refused", p.allocation, p.node)
-	}
-	return func() { delete(w.manager.refusals, p) }, nil
-}
-
-// conflict says of two allocations that they may not run on the same node.
-func (w *world) conflict(a *arguments) (func(), error) {
-	one, other := a.need("the allocation"), a.need("the other allocation")
-	return func() {
-		w.manager.conflicts[pair{one, other}], w.manager.conflicts[pair{other, one}] = true, true
-	}, nil
-}
-
-// need says of an allocation that it may run only where another does.
-func (w *world) need(a *arguments) (func(), error) {
-	one, other := a.need("the allocation"), a.need("the other allocation")
-	return func() { w.manager.needs[pair{one, other}] = true }, nil
-}
-
-// budget sets a disruption budget. Earlier evictions do not count against it.
-func (w *world) budget(a *arguments, text string) error {
-	b := &budget{evicted: map[core.AllocationKey]bool{}}
-	b.Name = a.need("the name")
-	if !a.has("allowed") {
-		return fmt.Errorf("budget %s: allowed= is missing", b.Name)
-	}
-	b.Allowed = int(a.number("allowed"))
-	b.Allocations = keysOf(strings.Fields(text))
-	w.manager.budgets = slices.DeleteFunc(w.manager.budgets, func(before *budget) bool { return before.Name == b.Name })
-	w.manager.budgets = append(w.manager.budgets, b)
-	return nil
-}
-
-// choose sets the victims that make room for an ask, on any node.
-func (w *world) choose(a *arguments) (func(), error) {
-	ask := core.AllocationKey(a.need("the ask"))
-	chosen := keysOf(a.names)
-	a.names = nil
-	return func() { w.manager.choices[ask] = chosen }, nil
 }

@@ -77,7 +77,7 @@ func Play(text string) (string, error) {
 }
 
 func (w *world) play(s step) (string, error) {
-	w.out.Reset()
+	w.output.Reset()
 	for _, c := range s.commands {
 		if err := w.carryOut(c); err != nil {
 			return "", err
@@ -86,10 +86,10 @@ func (w *world) play(s step) (string, error) {
 			return "", fmt.Errorf("line %d: after %s the books are wrong: %w", c.number, strings.Join(c.words, " "), err)
 		}
 	}
-	if w.out.Len() == 0 {
+	if w.output.Len() == 0 {
 		return "nothing\n", nil
 	}
-	return w.out.String(), nil
+	return w.output.String(), nil
 }
 
 // carryOut runs a command once, or once for each line below it. A panic of the

@@ -36,13 +36,13 @@ var verbs = map[string]verb{
 	"confirm":            {line: (*world).confirm},
 	"schedule":           {line: func(w *world, _ *arguments) (func(), error) { return w.schedule, nil }},
 	"advance":            {line: (*world).advanceBy},
-	"refuse":             {line: (*world).refuse},
-	"allow":              {line: (*world).allow},
-	"conflict":           {line: (*world).conflict},
-	"need":               {line: (*world).need},
-	"budget":             {text: (*world).budget},
-	"choose":             {line: (*world).choose},
-	"show":               {line: (*world).show},
+	"refuse":             {line: answered((*manager).refuse)},
+	"allow":              {line: answered((*manager).allow)},
+	"conflict":           {line: answered((*manager).conflict)},
+	"need":               {line: answered((*manager).need)},
+	"budget":             {text: func(w *world, a *arguments, text string) error { return w.manager.budget(a, text) }},
+	"choose":             {line: answered((*manager).choose)},
+	"show":               {line: func(w *world, a *arguments) (func(), error) { return w.display().show(a) }},
 }
 
 // find is the verb a line begins with, of two words if there is one, and the
@@ -87,6 +87,16 @@ func named(command func(string) core.Command) func(*world, *arguments) (func(), 
 		c := command(a.need("the name"))
 		return func() { w.apply(c) }, nil
 	}
+}
+
+// answered is a verb about what the resource manager answers.
+func answered(set func(*manager, *arguments) (func(), error)) func(*world, *arguments) (func(), error) {
+	return func(w *world, a *arguments) (func(), error) { return set(w.manager, a) }
+}
+
+// display is for one look at the partition.
+func (w *world) display() *display {
+	return &display{output: &w.output, partition: w.here(), manager: w.manager}
 }
 
 func (w *world) node(a *arguments) (func(), error) {
@@ -165,9 +175,9 @@ func (w *world) created(a *arguments) time.Time {
 // resize sends an allocation again as it was last accepted, with other amounts.
 func (w *world) resize(a *arguments) (func(), error) {
 	key := core.AllocationKey(a.need("the allocation"))
-	last, ok := w.sent[key]
-	if !ok {
-		return nil, fmt.Errorf("%s was never accepted", key)
+	last, err := w.manager.accepted(key)
+	if err != nil {
+		return nil, err
 	}
 	again := *last
 	again.Amounts = a.amounts()
@@ -180,9 +190,9 @@ func (w *world) send(allocation *core.Allocation) func() {
 		kept.Amounts = allocation.Amounts.Clone()
 		fx := w.here().Apply(w.now, core.AddAllocation{Allocation: allocation})
 		if !refused(fx) {
-			w.sent[allocation.Key] = &kept
+			w.manager.sent[allocation.Key] = &kept
 		}
-		w.print(fx)
+		w.hear(fx)
 	}
 }
 
@@ -202,7 +212,7 @@ func (w *world) release(a *arguments) (func(), error) {
 		Message:     a.text("message"),
 		Termination: si.TerminationType_STOPPED_BY_RM,
 	}
-	if last, ok := w.sent[c.Key]; ok && !a.has("application") {
+	if last, ok := w.manager.sent[c.Key]; ok && !a.has("application") {
 		c.Application = last.Application
 	}
 	if a.has("type") {
@@ -212,6 +222,19 @@ func (w *world) release(a *arguments) (func(), error) {
 			return nil, err
 		}
 		c.Termination = termination
+	}
+	return func() { w.apply(c) }, nil
+}
+
+// confirm says that an evicted allocation has ended.
+func (w *world) confirm(a *arguments) (func(), error) {
+	key := core.AllocationKey(a.need("the allocation"))
+	last, err := w.manager.accepted(key)
+	if err != nil {
+		return nil, err
+	}
+	c := core.ReleaseAllocation{
+		Key: key, Application: last.Application, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER,
 	}
 	return func() { w.apply(c) }, nil
 }

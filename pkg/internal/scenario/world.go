@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -23,21 +22,19 @@ type world struct {
 	partition *core.Partition // made by the first command that needs it
 	now       time.Time
 	manager   *manager
-	sent      map[core.AllocationKey]*core.Allocation // as last sent and not refused
-	records   []string                                // not shown yet
-	out       strings.Builder
-	indent    string
+	output    output
 }
 
 // newWorld is the world of a scenario, which says what its resource manager can do.
 func newWorld(s script) *world {
+	kinds := new(resources.Kinds)
 	w := &world{
-		kinds:   new(resources.Kinds),
+		kinds:   kinds,
 		now:     start,
 		manager: newManager(),
-		sent:    map[core.AllocationKey]*core.Allocation{},
+		output:  output{kinds: kinds},
 	}
-	w.options = core.Options{Partition: "[scenario]default", Kinds: w.kinds, Feasible: w.manager.feasible}
+	w.options = core.Options{Partition: "[scenario]default", Kinds: kinds, Feasible: w.manager.feasible}
 	if s.has("conflict") || s.has("need") || s.has("refuse") {
 		w.options.Simulate = w.manager.simulate
 	}
@@ -45,7 +42,7 @@ func newWorld(s script) *world {
 		w.options.Budgets = w.manager.budgetsOf
 	}
 	if s.has("choose") {
-		w.options.SelectVictims = w.manager.choose
+		w.options.SelectVictims = w.manager.selectVictims
 	}
 	return w
 }
@@ -62,12 +59,20 @@ func (w *world) here() *core.Partition {
 	return w.partition
 }
 
-func (w *world) apply(c core.Command) { w.print(w.here().Apply(w.now, c)) }
+func (w *world) apply(c core.Command) { w.hear(w.here().Apply(w.now, c)) }
+
+// hear has the resource manager take in effects, and prints them.
+func (w *world) hear(fx core.Effects) {
+	for _, event := range fx {
+		w.manager.observe(event)
+		w.output.event(event)
+	}
+}
 
 func (w *world) schedule() {
 	for range stepsMax {
 		fx, more := w.here().Schedule(w.now)
-		w.print(fx)
+		w.hear(fx)
 		if !more {
 			return
 		}
@@ -88,22 +93,12 @@ func (w *world) advance(by time.Duration) {
 		if due.After(w.now) {
 			w.now = due
 		}
-		before := w.out.String()
-		w.out.Reset()
-		w.indent = "  "
-		w.schedule()
-		w.indent = ""
-		after := w.out.String()
-		w.out.Reset()
-		w.out.WriteString(before)
-		if after != "" {
-			w.printf("at %s\n%s", w.offset(w.now), after)
-		}
+		w.output.at(w.now, w.schedule)
 		if err := w.verify(); err != nil {
-			panic(fmt.Sprintf("at %s the books are wrong: %v", w.offset(w.now), err))
+			panic(fmt.Sprintf("at %s the books are wrong: %v", offset(w.now), err))
 		}
 	}
-	panic(fmt.Sprintf("after %d times the partition is still due at %s", stepsMax, w.offset(w.now)))
+	panic(fmt.Sprintf("after %d times the partition is still due at %s", stepsMax, offset(w.now)))
 }
 
 func (w *world) verify() error {
@@ -112,9 +107,3 @@ func (w *world) verify() error {
 	}
 	return w.partition.Verify()
 }
-
-// offset is a time as it is printed.
-func (w *world) offset(t time.Time) string { return t.Sub(start).String() }
-
-// printf adds to what comes out of the step.
-func (w *world) printf(format string, args ...any) { fmt.Fprintf(&w.out, format, args...) }

@@ -15,12 +15,6 @@ const (
 	methodsMax      = 40
 )
 
-// largeTypes are the types with more methods, by directory and name, that wait to
-// be divided.
-var largeTypes = []string{
-	"pkg/internal/scenario.world", "pkg/simulator.cluster", "pkg/webservice.Service",
-}
-
 func fileLength(f file, found report) {
 	most := linesOfFile
 	if f.test {
@@ -72,7 +66,7 @@ func methods(files []file, found report) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(count)) {
-		if full := files[0].dir + "." + name; count[name] > methodsMax && !slices.Contains(largeTypes, full) {
+		if count[name] > methodsMax {
 			found(files[0].dir, 0, "%s has %d methods, %d are the most", name, count[name], methodsMax)
 		}
 	}

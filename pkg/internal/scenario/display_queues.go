@@ -13,15 +13,15 @@ type column struct {
 	of   func(*core.View, *core.QueueView) string
 }
 
-func (w *world) columns() []column {
+func (d *display) columns() []column {
 	return []column{
-		{"used", func(_ *core.View, q *core.QueueView) string { return w.amounts(q.Used) }},
-		{"pending", func(_ *core.View, q *core.QueueView) string { return w.amounts(q.Pending) }},
-		{"guaranteed", func(_ *core.View, q *core.QueueView) string { return w.amounts(q.Guaranteed) }},
-		{"max", func(_ *core.View, q *core.QueueView) string { return w.limits(q.Max) }},
+		{"used", func(_ *core.View, q *core.QueueView) string { return d.amounts(q.Used) }},
+		{"pending", func(_ *core.View, q *core.QueueView) string { return d.amounts(q.Pending) }},
+		{"guaranteed", func(_ *core.View, q *core.QueueView) string { return d.amounts(q.Guaranteed) }},
+		{"max", func(_ *core.View, q *core.QueueView) string { return d.limits(q.Max) }},
 		{"headroom", func(v *core.View, q *core.QueueView) string {
 			headroom, _ := v.Headroom(q.Path)
-			return w.limits(headroom)
+			return d.limits(headroom)
 		}},
 		{"share", func(_ *core.View, q *core.QueueView) string { return fmt.Sprintf("%d‰", q.Share.PerMille()) }},
 		{"priority", func(_ *core.View, q *core.QueueView) string {
@@ -40,24 +40,24 @@ func (w *world) columns() []column {
 }
 
 // sometimes are the columns that are shown only if a queue has anything in them.
-func (w *world) sometimes() []column {
+func (d *display) sometimes() []column {
 	return []column{
-		{"releasing", func(_ *core.View, q *core.QueueView) string { return w.amounts(q.Releasing) }},
-		{"nominated", func(_ *core.View, q *core.QueueView) string { return w.amounts(q.Nominated) }},
+		{"releasing", func(_ *core.View, q *core.QueueView) string { return d.amounts(q.Releasing) }},
+		{"nominated", func(_ *core.View, q *core.QueueView) string { return d.amounts(q.Nominated) }},
 	}
 }
 
-func (w *world) showQueues() {
-	view := w.here().View()
-	shown := w.columns()
-	for _, c := range w.sometimes() {
+func (d *display) queues() {
+	view := d.partition.View()
+	shown := d.columns()
+	for _, c := range d.sometimes() {
 		some := false
 		everyQueue(view.Root, func(q *core.QueueView) { some = some || c.of(view, q) != none })
 		if some {
 			shown = append(shown, c)
 		}
 	}
-	w.table(func(row func(...string)) {
+	d.table(func(row func(...string)) {
 		heads := []string{"queue"}
 		for _, c := range shown {
 			heads = append(heads, c.head)
@@ -90,21 +90,21 @@ func everyQueue(q *core.QueueView, visit func(*core.QueueView)) {
 	}
 }
 
-// showExcess prints the last plan to free quota of every queue that is over its
+// excess prints the last plan to free quota of every queue that is over its
 // max.
-func (w *world) showExcess() {
+func (d *display) excess() {
 	found := false
-	everyQueue(w.here().View().Root, func(q *core.QueueView) {
+	everyQueue(d.partition.View().Root, func(q *core.QueueView) {
 		if q.OverMaxSince.IsZero() {
 			return
 		}
 		found = true
-		w.printf("%s is over its max since %s\n", q.Path, w.offset(q.OverMaxSince))
+		d.printf("%s is over its max since %s\n", q.Path, offset(q.OverMaxSince))
 		if q.QuotaPlan != nil {
-			w.printf("at %s %s\n", w.offset(q.QuotaPlanned), q.QuotaPlan.Explain(w.kinds))
+			d.printf("at %s %s\n", offset(q.QuotaPlanned), q.QuotaPlan.Explain(d.kinds))
 		}
 	})
 	if !found {
-		w.printf("no queue is over its max\n")
+		d.printf("no queue is over its max\n")
 	}
 }

@@ -1,0 +1,67 @@
+package scenario
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// tagged is the argument of one tag: tag.NAME=value.
+const tagged = "tag."
+
+// tags reads tags=a:b,c:d and each tag.NAME=value; the flag owner is one too, and
+// so are qos= and grace=.
+func (a *arguments) tags() map[string]string {
+	tags := a.pairs("tags")
+	for _, key := range slices.Sorted(maps.Keys(a.named)) {
+		if name, ok := strings.CutPrefix(key, tagged); ok {
+			tags = withTag(tags, name, a.text(key))
+		}
+	}
+	if a.flag("owner") {
+		tags = withTag(tags, core.TagOwner, "true")
+	}
+	if a.has("qos") {
+		tags = withTag(tags, core.TagQoS, a.text("qos"))
+	}
+	if a.has("grace") {
+		seconds := int64(a.duration("grace") / time.Second)
+		tags = withTag(tags, core.TagGrace, strconv.FormatInt(seconds, 10))
+	}
+	return tags
+}
+
+func withTag(tags map[string]string, name, value string) map[string]string {
+	if tags == nil {
+		tags = map[string]string{}
+	}
+	tags[name] = value
+	return tags
+}
+
+// preemptable reads the preemption policy; an ask without these arguments has
+// none. What is not said of a policy that is given is false, as in a message.
+func (a *arguments) preemptable() core.Preemptable {
+	const self, others = "allow-preempt-self", "allow-preempt-other"
+	return core.Preemptable{
+		Stated:      a.has(self) || a.has(others),
+		AllowSelf:   a.truth(self),
+		AllowOthers: a.truth(others),
+	}
+}
+
+func (a *arguments) truth(key string) bool {
+	text := a.text(key)
+	if text == "" && !a.has(key) {
+		return false
+	}
+	value, err := strconv.ParseBool(text)
+	if err != nil {
+		a.fail("%s=%s is not true or false", key, text)
+	}
+	return value
+}

@@ -1,0 +1,70 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// The verbs that say what the resource manager answers.
+
+func (m *manager) refuse(a *arguments) (func(), error) {
+	p := pair{a.need("the allocation"), a.need("the node")}
+	text := a.need("the text")
+	return func() { m.refusals[p] = text }, nil
+}
+
+func (m *manager) allow(a *arguments) (func(), error) {
+	p := pair{a.need("the allocation"), a.need("the node")}
+	if _, ok := m.refusals[p]; !ok {
+		return nil, fmt.Errorf("%s on %s is not refused", p.allocation, p.node)
+	}
+	return func() { delete(m.refusals, p) }, nil
+}
+
+// conflict says of two allocations that they may not run on the same node.
+func (m *manager) conflict(a *arguments) (func(), error) {
+	one, other := a.need("the allocation"), a.need("the other allocation")
+	return func() {
+		m.conflicts[pair{one, other}], m.conflicts[pair{other, one}] = true, true
+	}, nil
+}
+
+// need says of an allocation that it may run only where another does.
+func (m *manager) need(a *arguments) (func(), error) {
+	one, other := a.need("the allocation"), a.need("the other allocation")
+	return func() { m.needs[pair{one, other}] = true }, nil
+}
+
+// budget sets a disruption budget. Earlier evictions do not count against it.
+func (m *manager) budget(a *arguments, text string) error {
+	b := &budget{evicted: map[core.AllocationKey]bool{}}
+	b.Name = a.need("the name")
+	if !a.has("allowed") {
+		return fmt.Errorf("budget %s: allowed= is missing", b.Name)
+	}
+	b.Allowed = int(a.number("allowed"))
+	b.Allocations = keysOf(strings.Fields(text))
+	m.budgets = slices.DeleteFunc(m.budgets, func(before *budget) bool { return before.Name == b.Name })
+	m.budgets = append(m.budgets, b)
+	return nil
+}
+
+// choose sets the victims that make room for an ask, on any node.
+func (m *manager) choose(a *arguments) (func(), error) {
+	ask := core.AllocationKey(a.need("the ask"))
+	chosen := keysOf(a.names)
+	a.names = nil
+	return func() { m.choices[ask] = chosen }, nil
+}
+
+func keysOf(words []string) []core.AllocationKey {
+	keys := make([]core.AllocationKey, len(words))
+	for i, word := range words {
+		keys[i] = core.AllocationKey(word)
+	}
+	slices.Sort(keys)
+	return keys
+}

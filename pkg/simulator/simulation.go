@@ -1,0 +1,122 @@
+package simulator
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// epoch is the moment at which virtual time begins. Its value is of no
+// importance, as all outputs count from it.
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// A simulation is what all parts of a cluster share: the scenario, the virtual time
+// and what is planned, chance, the way to the core, and what is counted.
+type simulation struct {
+	scenario *Scenario
+	seed     uint64
+	events   eventQueue
+	now      time.Duration
+	inbox    []core.Command
+	books    *books
+	tally    tally
+	delays   *rand.Rand // start, stop, restart
+	faults   *rand.Rand
+	// broken is the first thing the core did that it must not do.
+	broken error
+}
+
+func newSimulation(s *Scenario, seed uint64) *simulation {
+	return &simulation{
+		scenario: s,
+		seed:     seed,
+		books:    newBooks(s.Config, s.Kinds),
+		tally:    tally{rejections: map[string]int{}, gaveUp: map[pendingReason]*pendingPods{}, preemption: newPlanTally()},
+		delays:   stream(seed, "delays"),
+		faults:   stream(seed, "faults"),
+	}
+}
+
+// tally counts what the summary shows for no single queue.
+type tally struct {
+	nodesJoined, nodesReturned, nodesFailed, nodesDrained, nodesUndrained int
+	placements, bindFailures, restarts                                    int
+	releasesLate, releasesTwice, releasesNever, reportsTwice              int
+	foreignReported, foreignStatic, foreignResized, foreignEnded          int
+	foreignLost, foreignEarly, foreignPreempted                           int
+	rejections                                                            map[string]int
+	gaveUp                                                                map[pendingReason]*pendingPods
+	incidents                                                             []IncidentRecord
+	daemonWaits                                                           []time.Duration
+	preemption                                                            planTally
+}
+
+// time is now as the core sees it.
+func (s *simulation) time() time.Time { return epoch.Add(s.now) }
+
+// setTime goes on to a time, never back.
+func (s *simulation) setTime(at time.Duration) {
+	s.now = max(s.now, at)
+	s.books.advance(s.now)
+}
+
+func (s *simulation) send(command core.Command) { s.inbox = append(s.inbox, command) }
+
+// report sends an allocation, by a fault twice.
+func (s *simulation) report(a *core.Allocation) {
+	s.send(core.AddAllocation{Allocation: a})
+	if s.scenario.Faults.ReportTwice.happens(s.faults) {
+		s.tally.reportsTwice++
+		again := *a
+		s.send(core.AddAllocation{Allocation: &again})
+	}
+}
+
+// after plans something for later; no delay is still after the partition has
+// scheduled once more.
+func (s *simulation) after(delay time.Duration, do func()) { s.events.plan(s.now+delay, do) }
+
+// pause draws a delay that ends.
+func (s *simulation) pause(span Span) time.Duration {
+	d, _ := span.draw(s.delays)
+	return d
+}
+
+// breach keeps the first thing that was wrong.
+func (s *simulation) breach(format string, args ...any) {
+	if s.broken == nil {
+		s.broken = fmt.Errorf("at %s: %w", s.now, fmt.Errorf(format, args...))
+	}
+}
+
+// confirm reports to the core that a pod has ended, after the grace and a delay:
+// late, twice or never if a fault says so.
+func (s *simulation) confirm(grace time.Duration, report func()) {
+	f := s.scenario.Faults
+	never, late, twice := f.ReleaseNever.happens(s.faults), f.ReleaseLate.happens(s.faults), f.ReleaseTwice.happens(s.faults)
+	if never {
+		s.tally.releasesNever++
+		return
+	}
+	delay := grace + s.pause(s.scenario.Delays.Stop)
+	if late {
+		s.tally.releasesLate++
+		delay += s.pause(f.Late)
+	}
+	s.soon(delay, report)
+	if twice {
+		s.tally.releasesTwice++
+		s.soon(delay+s.pause(f.Late), report)
+	}
+}
+
+// soon does something after a delay, or at once without one.
+func (s *simulation) soon(delay time.Duration, do func()) {
+	if delay == 0 {
+		do()
+		return
+	}
+	s.after(delay, do)
+}
