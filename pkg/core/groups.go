@@ -101,7 +101,8 @@ func (b *backlog) activate(leaf *leafClass) {
 	b.mark(leaf)
 }
 
-// deactivate keeps room from being made for them, since that came to nothing.
+// deactivate lets no room be made for the asks of a class in a leaf, since that failed.
+// last are the attempts, for readers.
 func (b *backlog) deactivate(leaf *leafClass, last []PreemptionAttempt) {
 	if !leaf.active {
 		return

@@ -10,31 +10,33 @@ import (
 )
 
 // refused is the set of classes that the resource manager refused on every node with
-// room. When a node is freed, it is asked about that node again, soon but not too
-// often.
+// room. When a node is freed, it is asked about that node again, after RetryDelay at
+// the earliest.
 type refused struct {
 	*backlog
 	predicates *predicates
 	timer      timers.Timer[due]
 
-	list    []refusedClass // set aside, and others that are so no more
+	list    []refusedClass // the unschedulable classes, and entries that are not current
 	paused  []refusedClass // whose questions go on later
 	nodes   []*node        // freed since the last time, each once
-	freed   uint64         // counts how often nodes were freed
+	freed   uint64         // counts how often any node was freed
 	soon    time.Time      // when freed nodes are asked about; zero is not at all
 	whole   time.Time      // when everything is asked again; zero is not at all
 	resumes time.Time      // when questions go on; zero is not at all
-	last    time.Time
+	last    time.Time      // when freed nodes were asked about last
 }
 
-// A refusedClass is in the list for as long as these refusals are those of the class
-// and keep it aside.
+// A refusedClass is an entry of a list. It is current as long as these refusals are
+// those of the class and keep it out of the order.
 type refusedClass struct {
 	class    *class
 	refusals *refusals
 }
 
-func (e refusedClass) isAside() bool { return e.class.refused == e.refusals && e.refusals.aside }
+func (e refusedClass) isCurrent() bool {
+	return e.class.refused == e.refusals && e.refusals.unschedulable
+}
 
 // begin is the refusals of a class, begun if there are none.
 func (s *refused) begin(c *class) *refusals {
@@ -44,12 +46,12 @@ func (s *refused) begin(c *class) *refusals {
 	return c.refused
 }
 
-// setAside takes a class out of the order, since all nodes with room refuse it, until
-// it is to be tried again.
-func (s *refused) setAside(c *class) {
+// markUnschedulable takes a class out of the order, since it is refused on all nodes
+// with room, until it is to be tried again.
+func (s *refused) markUnschedulable(c *class) {
 	r := s.begin(c)
 	r.finish()
-	s.takeOut(c)
+	s.dequeue(c)
 	s.list = append(s.list, refusedClass{c, r})
 	if s.whole.IsZero() {
 		s.whole = s.now.Add(s.options.RetryMax)
@@ -61,7 +63,7 @@ func (s *refused) setAside(c *class) {
 func (s *refused) pause(c *class, wait time.Duration) {
 	r := s.begin(c)
 	r.resume = s.now.Add(wait)
-	s.takeOut(c)
+	s.dequeue(c)
 	s.paused = append(s.paused, refusedClass{c, r})
 	if s.resumes.IsZero() || r.resume.Before(s.resumes) {
 		s.resumes = r.resume
@@ -69,17 +71,18 @@ func (s *refused) pause(c *class, wait time.Duration) {
 	}
 }
 
-func (s *refused) takeOut(c *class) {
-	c.refused.aside = true
+// dequeue takes a class out of the order.
+func (s *refused) dequeue(c *class) {
+	c.refused.unschedulable = true
 	s.learn()
 	s.settleClass(c)
 }
 
-// bringBack lets a class be tried again. Where everything is asked again nothing of
-// what was said counts.
-func (s *refused) bringBack(c *class, whole bool) {
+// requeue lets a class be tried again. If it is asked about all nodes again, the old
+// answers do not hold.
+func (s *refused) requeue(c *class, whole bool) {
 	r := c.refused
-	r.aside, r.started, r.repeated = false, s.freed, true
+	r.unschedulable, r.started, r.repeated = false, s.freed, true
 	if whole {
 		r.complete = false
 	}
@@ -88,27 +91,27 @@ func (s *refused) bringBack(c *class, whole bool) {
 	s.settleClass(c)
 }
 
-// resume lets the classes be tried again whose questions go on now.
+// resume lets those paused classes be tried again whose questions go on now.
 func (s *refused) resume() {
 	paused := s.paused
 	s.paused, s.resumes = nil, time.Time{}
 	for _, e := range paused {
 		switch {
-		case !e.isAside():
+		case !e.isCurrent():
 		case e.refusals.resume.After(s.now):
 			s.paused = append(s.paused, e)
 			if s.resumes.IsZero() || e.refusals.resume.Before(s.resumes) {
 				s.resumes = e.refusals.resume
 			}
 		default:
-			e.refusals.aside = false
+			e.refusals.unschedulable = false
 			s.learn()
 			s.settleClass(e.class)
 		}
 	}
 }
 
-// nodeFreed has refused classes tried on a node again that was freed.
+// nodeFreed has refused classes tried again on a node that was freed.
 func (s *refused) nodeFreed(n *node) {
 	s.freed++
 	n.freedAt = s.freed
@@ -155,12 +158,12 @@ func (s *refused) wake() {
 	s.schedule()
 }
 
-// retry brings back the classes for which a freed node has room and the resource
-// manager's agreement, or, after the longer while, all of them.
+// retry requeues the classes for which a freed node has room and to which the resource
+// manager agrees there, or, after RetryMax, all of them.
 func (s *refused) retry(whole bool) {
-	s.list = slices.DeleteFunc(s.list, func(e refusedClass) bool { return !e.isAside() })
+	s.list = slices.DeleteFunc(s.list, func(e refusedClass) bool { return !e.isCurrent() })
 	slices.SortFunc(s.list, byFirstAsk)
-	offers := s.offers()
+	offers := s.takeFreed()
 	s.soon, s.last = time.Time{}, s.now
 	if whole {
 		s.whole = time.Time{}
@@ -169,7 +172,7 @@ func (s *refused) retry(whole bool) {
 	s.list = nil
 	for _, e := range list {
 		if whole || s.anyTakes(offers, e.class) {
-			s.bringBack(e.class, whole)
+			s.requeue(e.class, whole)
 		} else {
 			s.list = append(s.list, e)
 		}
@@ -190,21 +193,21 @@ func byFirstAsk(a, b refusedClass) int {
 	return inOrder(x, y)
 }
 
-// An offer is a freed node and what is left of its room if the asks that are brought
-// back for it take theirs. It is short if that, or the end of the batch, kept an ask
-// away: then the node is looked at again, once it is known what came.
-type offer struct {
+// A freedNode is a node that was freed and what is left of its room if the asks that
+// are requeued for it are placed there. It is short if that, or a limit on questions,
+// kept a class out: then the node is looked at again later.
+type freedNode struct {
 	node  *node
 	left  resources.Amounts
 	short bool
 }
 
-// offers are the nodes that were freed since the last time.
-func (s *refused) offers() []offer {
-	offers := make([]offer, len(s.nodes))
+// takeFreed is the list of nodes that were freed since the last time, and empties it.
+func (s *refused) takeFreed() []freedNode {
+	offers := make([]freedNode, len(s.nodes))
 	for i, n := range s.nodes {
 		n.regained = false
-		offers[i] = offer{node: n, left: n.free.Clone()}
+		offers[i] = freedNode{node: n, left: n.free.Clone()}
 	}
 	s.nodes = nil
 	return offers
@@ -212,7 +215,7 @@ func (s *refused) offers() []offer {
 
 // anyTakes reports whether one of the nodes has room for a class and the resource
 // manager agrees.
-func (s *refused) anyTakes(offers []offer, c *class) bool {
+func (s *refused) anyTakes(offers []freedNode, c *class) bool {
 	r := c.firstAsk()
 	if r == nil {
 		return false

@@ -52,8 +52,14 @@ func (w waitingRoom) reuse(tb testing.TB, p *core.Partition, i int) {
 }
 
 var waitingRooms = []waitingRoom{
-	{50_000, 1, 1}, {50_000, 151, 1}, {50_000, 151, 2}, {50_000, 151, 3}, {50_000, 151, 20},
-	{5000, 5000, 1}, {20_000, 20_000, 1}, {50_000, 50_000, 1},
+	{50_000, 1, 1},
+	{50_000, 151, 1},
+	{50_000, 151, 2},
+	{50_000, 151, 3},
+	{50_000, 151, 20},
+	{5000, 5000, 1},
+	{20_000, 20_000, 1},
+	{50_000, 50_000, 1},
 }
 
 // BenchmarkReuseOfRoom measures how long it takes until room that comes free is used
