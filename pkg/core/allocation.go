@@ -25,11 +25,11 @@ const (
 	labelAllowPreemption = "kubernetes.io/label/" + TagAllowPreemption
 )
 
-// Origin says who scheduled an allocation.
+// Origin says which scheduler placed an allocation.
 type Origin uint8
 
-// The origins: this scheduler; another one; the node itself, which nobody can
-// take the allocation from.
+// The origins: this scheduler; another one; the node itself, so that the allocation
+// cannot be evicted.
 const (
 	Own Origin = iota
 	Foreign
@@ -37,8 +37,8 @@ const (
 )
 
 // An Allocation is amounts that run on a node, or, while Node is empty, an ask
-// for them. It is immutable: binding and resizing make a copy, and what was
-// said at birth, that it is foreign or static for one, stays.
+// for them. It is immutable: binding and resizing make a copy. Its origin is decided
+// when its key is first seen, and stays.
 type Allocation struct {
 	Key         AllocationKey
 	Application ApplicationID // empty for foreign ones
@@ -53,7 +53,7 @@ type Allocation struct {
 	Preemptable Preemptable
 	Required    NodeID // the only node it may run on; empty for any
 	Origin      Origin
-	Tags        map[string]string // owned, never changed
+	Tags        map[string]string // owned by the allocation, never changed
 }
 
 // Preemptable is the preemption policy an ask came with.

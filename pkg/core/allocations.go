@@ -115,7 +115,7 @@ func (p commands) bookedBeyond(r *request) {
 	p.changes.application(r.application, quotaBooked)
 }
 
-// updateOwn takes new amounts, or the word that a pending ask has been placed.
+// updateOwn takes new amounts, or the message that a pending ask has been placed.
 func (p commands) updateOwn(r *request, a *Allocation) {
 	runs := r.node != nil
 	switch {
@@ -135,14 +135,14 @@ func (p commands) updateOwn(r *request, a *Allocation) {
 			p.resize(r, a.Amounts)
 		}
 	case a.Node != "":
-		p.leave(r)
+		p.endWait(r)
 		r.Allocation = r.resized(a.Amounts)
 		p.adopt(r, a.Node)
 	case !r.Amounts.Equal(a.Amounts):
 		if r.nominated() != nil {
 			p.nominations.clear(r, "it asks for other amounts")
 		}
-		p.leave(r)
+		p.endWait(r)
 		r.Allocation = r.resized(a.Amounts)
 		p.ask(r)
 		p.tell(AskResized{r.Allocation})
@@ -179,7 +179,7 @@ func (p commands) releaseAllocation(c ReleaseAllocation) {
 		p.bindFailed(r, c.Message)
 	default:
 		p.releaseOwn(r, c)
-		p.rest(r.application)
+		p.completeLater(r.application)
 	}
 }
 
@@ -196,7 +196,7 @@ func (p commands) releaseAll(c ReleaseAllocation) {
 			p.releaseOwn(r, c)
 		}
 	}
-	p.rest(app)
+	p.completeLater(app)
 }
 
 // releaseOwn takes an ask or allocation off the books.
@@ -211,7 +211,7 @@ func (p commands) releaseOwn(r *request, c ReleaseAllocation) {
 // endAsk takes an ask off the books for good.
 func (p commands) endAsk(r *request, cause EndCause) {
 	p.tell(&AskEnded{r.Allocation, cause})
-	p.leave(r)
+	p.endWait(r)
 	p.forget(r)
 }
 
@@ -251,7 +251,7 @@ func (p commands) bindFailed(r *request, message string) {
 	w.reason, w.detail, w.avoid = BindFailed, message, n.id
 	w.due.retry = p.now.Add(min(p.options.RetryDelay<<min(w.bindings, 20), p.options.RetryMax))
 	w.bindings++
-	w.aside = true
+	w.delayed = true
 	p.ask(r)
 	p.setTimer(r)
 	p.tell(AskAdded{r.Allocation})

@@ -41,7 +41,7 @@ type application struct {
 
 	thrash thrashGuard
 
-	changed bool // recorded and not reacted to
+	changed bool // recorded, and not reacted to yet
 
 	view     *ApplicationView
 	viewedAt uint64 // the stamp when the view was made

@@ -146,11 +146,11 @@ type leafClass struct {
 	groups  []*askGroup
 	atClass int // the place in the list of the class
 
-	active   bool // room may be made; otherwise that came to nothing, or is not wanted
-	listed   bool // and too many groups to mark them: the leaf lists the class
-	atActive int  // the place in that list
-	queued   bool // in the retry queue
-	last     []PreemptionAttempt
+	active   bool                // room may be made; otherwise that failed, or is not wanted
+	listed   bool                // active with too many groups to mark them: the leaf lists the class
+	atActive int                 // the place in that list
+	queued   bool                // in the retry queue
+	last     []PreemptionAttempt // that failed last
 }
 
 // firstAsk is the oldest ask of a class in any application; nil if there is none.

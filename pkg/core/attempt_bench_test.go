@@ -12,23 +12,23 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// crowd is a cluster that low priorities fill but for a little, and what comes
-// then.
-type crowd struct {
-	nodes, pods, hunters int
-	shapes               int  // of the hunters' asks
-	victims              int  // that each of them takes
-	guaranteed           bool // those who are there already
-	claims               bool // the others hunt by their guarantee, not by priority
+// An attemptLoad is a cluster that allocations of low priorities nearly fill, and the
+// asks that come then and need preemption.
+type attemptLoad struct {
+	nodes, pods, asks int
+	classes           int  // of the asks
+	victims           int  // of each ask
+	guaranteed        bool // the queue of the allocations that run already
+	byGuarantee       bool // the trigger of the asks is the guarantee, not priority
 }
 
-func (c crowd) build(tb testing.TB, batch int) *core.Partition {
+func (c attemptLoad) build(tb testing.TB, batch int) *core.Partition {
 	tb.Helper()
 	root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "low"}, {Name: "high"}}}
 	if c.guaranteed {
 		root.Queues[0].Guaranteed = resources.Amounts{int64(c.pods) * 100, 0, 0}
 	}
-	if c.claims {
+	if c.byGuarantee {
 		root.Queues[1].Guaranteed = resources.Amounts{int64(c.pods) * 2000, 0, 0}
 	}
 	p := core.NewPartition(core.Options{Kinds: testKinds(), BatchMax: batch}, core.Config{Name: "default", Root: root})
@@ -47,41 +47,42 @@ func (c crowd) build(tb testing.TB, batch int) *core.Partition {
 	return p
 }
 
-func (c crowd) hunt(p *core.Partition, now time.Time, i int) {
-	amounts := resources.Amounts{int64(c.victims) * 2000, 3000 + int64(i%c.shapes), 1}
+// addAsk adds an ask that needs preemption.
+func (c attemptLoad) addAsk(p *core.Partition, now time.Time, i int) {
+	amounts := resources.Amounts{int64(c.victims) * 2000, 3000 + int64(i%c.classes), 1}
 	priority := int32(100)
-	if c.claims {
-		priority = 4 // as high as that of anybody there
+	if c.byGuarantee {
+		priority = 4 // as high as the highest that runs
 	}
 	p.Apply(now, core.AddAllocation{Allocation: &core.Allocation{
 		Key: core.AllocationKey(fmt.Sprintf("high-%05d", i)), Application: "high", Created: now, Amounts: amounts, Priority: priority,
 	}})
 }
 
-var crowds = []struct {
+var attemptLoads = []struct {
 	name string
-	crowd
+	attemptLoad
 }{
-	{"one-shape", crowd{nodes: 5000, pods: 20_000, hunters: 5000, shapes: 1, victims: 1}},
-	{"two-victims", crowd{nodes: 5000, pods: 20_000, hunters: 5000, shapes: 1, victims: 2}},
-	{"ten-shapes", crowd{nodes: 5000, pods: 20_000, hunters: 5000, shapes: 10, victims: 1}},
-	{"each-its-own", crowd{nodes: 5000, pods: 20_000, hunters: 500, shapes: 500, victims: 1}},
-	{"guaranteed", crowd{nodes: 5000, pods: 20_000, hunters: 5000, shapes: 1, victims: 1, guaranteed: true}},
-	{"by-guarantee", crowd{nodes: 5000, pods: 20_000, hunters: 5000, shapes: 1, victims: 1, claims: true}},
+	{"one-class", attemptLoad{nodes: 5000, pods: 20_000, asks: 5000, classes: 1, victims: 1}},
+	{"two-victims", attemptLoad{nodes: 5000, pods: 20_000, asks: 5000, classes: 1, victims: 2}},
+	{"ten-classes", attemptLoad{nodes: 5000, pods: 20_000, asks: 5000, classes: 10, victims: 1}},
+	{"each-its-own", attemptLoad{nodes: 5000, pods: 20_000, asks: 500, classes: 500, victims: 1}},
+	{"guaranteed", attemptLoad{nodes: 5000, pods: 20_000, asks: 5000, classes: 1, victims: 1, guaranteed: true}},
+	{"by-guarantee", attemptLoad{nodes: 5000, pods: 20_000, asks: 5000, classes: 1, victims: 1, byGuarantee: true}},
 }
 
-// BenchmarkHunt measures decisions of priority preemption: how many in a second
+// BenchmarkAttempt measures decisions of priority preemption: how many in a second
 // on one core, and how long the slowest of a hundred takes.
-func BenchmarkHunt(b *testing.B) {
-	for _, c := range crowds {
+func BenchmarkAttempt(b *testing.B) {
+	for _, c := range attemptLoads {
 		b.Run(c.name, func(b *testing.B) {
 			var took []time.Duration
 			for b.Loop() {
 				b.StopTimer()
 				p := c.build(b, 1)
 				p.Schedule(start)
-				for i := range c.hunters {
-					c.crowd.hunt(p, start, i)
+				for i := range c.asks {
+					c.attemptLoad.addAsk(p, start, i)
 				}
 				b.StartTimer()
 				for more := true; more; {
@@ -93,7 +94,7 @@ func BenchmarkHunt(b *testing.B) {
 					}
 				}
 				b.StopTimer()
-				if got := p.View().Preempted; int(got.Nominations) != c.hunters || int(got.Victims.Total()) != c.hunters*c.victims {
+				if got := p.View().Preempted; int(got.Nominations) != c.asks || int(got.Victims.Total()) != c.asks*c.victims {
 					b.Fatalf("%+v", got)
 				}
 				b.StartTimer()
@@ -114,7 +115,7 @@ func BenchmarkHunt(b *testing.B) {
 // BenchmarkGiveBack measures the plan of a queue whose max was lowered to half
 // of what it uses.
 func BenchmarkGiveBack(b *testing.B) {
-	c := crowd{nodes: 5000, pods: 20_000}
+	c := attemptLoad{nodes: 5000, pods: 20_000}
 	for b.Loop() {
 		b.StopTimer()
 		p := c.build(b, 256)
@@ -135,36 +136,36 @@ func BenchmarkGiveBack(b *testing.B) {
 	b.ReportMetric(float64(c.pods/2), "victims")
 }
 
-// BenchmarkBystanders measures what the placement of others costs while room is
-// made for many: each round some asks hunt, some fit, and the victims of the
-// round before have gone. Only the placement of those who fit is timed.
+// BenchmarkBystanders measures what the placement of other asks costs while room is
+// made for many: in each round some asks need preemption, some fit, and the victims
+// of the round before have ended. Only the placement of the asks that fit is timed.
 func BenchmarkBystanders(b *testing.B) {
 	const rounds, each = 500, 10
-	c := crowd{nodes: 5000, pods: 20_000, shapes: 1, victims: 1}
-	for _, hunted := range []bool{false, true} {
-		b.Run(fmt.Sprintf("hunted=%t", hunted), func(b *testing.B) {
+	c := attemptLoad{nodes: 5000, pods: 20_000, classes: 1, victims: 1}
+	for _, attempts := range []bool{false, true} {
+		b.Run(fmt.Sprintf("attempts=%t", attempts), func(b *testing.B) {
 			var took time.Duration
 			for b.Loop() {
 				p := c.build(b, 256)
 				p.Apply(start, core.AddApplication{ID: "bystanders", Queue: "root.low"})
 				run(p)
-				var told []*core.EvictionRequested
+				var evicted []*core.EvictionRequested
 				for round := range rounds {
-					gone := told
-					told = nil
+					gone := evicted
+					evicted = nil
 					for i := range each {
-						if hunted {
-							c.hunt(p, start, round*each+i)
+						if attempts {
+							c.addAsk(p, start, round*each+i)
 						}
 					}
-					told = append(told, drain(p)...)
+					evicted = append(evicted, drain(p)...)
 					for _, r := range gone {
 						p.Apply(start, core.ReleaseAllocation{
 							Application: r.Application, Key: r.Key,
 							Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER,
 						})
 					}
-					told = append(told, drain(p)...)
+					evicted = append(evicted, drain(p)...)
 					for i := range each {
 						p.Apply(start, core.AddAllocation{Allocation: &core.Allocation{
 							Key: core.AllocationKey(fmt.Sprintf("by-%05d", round*each+i)), Application: "bystanders",
@@ -186,16 +187,16 @@ func BenchmarkBystanders(b *testing.B) {
 }
 
 // drain schedules until there is no more to do, and returns the evictions.
-func drain(p *core.Partition) (told []*core.EvictionRequested) {
+func drain(p *core.Partition) (evicted []*core.EvictionRequested) {
 	for {
 		fx, more := p.Schedule(start)
 		for _, effect := range fx {
 			if r, ok := effect.(*core.EvictionRequested); ok {
-				told = append(told, r)
+				evicted = append(evicted, r)
 			}
 		}
 		if !more {
-			return told
+			return evicted
 		}
 	}
 }

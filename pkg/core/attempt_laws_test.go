@@ -10,48 +10,48 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// lawful watches a partition while it schedules, and says which law of
+// A lawChecker watches a partition while it schedules, and says which law of
 // preemption is broken:
 //
 //	victims of priority are less important than the ask, seen from where the queues meet
 //	with the victims gone the ask fits beside those nominated before it, and it
 //	does not if any one of them stays
-//	nobody is told to go twice
+//	no eviction is requested twice
 //	an ask is nominated to one node at most, and to none once it runs
-//	who is placed leaves the room of those nominated who come before
+//	a placed ask leaves the room of the nominated asks that come before it
 //	no queue falls below what is guaranteed to it, or below what it had
 //	no room is made on nodes that are cordoned, kept for asks that may run there
-//	only, or where somebody who was told to go does not
-type lawful struct {
-	p       *core.Partition
-	config  core.Config
-	advised bool // the resource manager, or a budget, has a say in who goes
-	told    map[core.AllocationKey]time.Time
-	deeds   []deed // of the last call
+//	only, or where an eviction is overdue
+type lawChecker struct {
+	p         *core.Partition
+	config    core.Config
+	advised   bool // the resource manager, or a budget, has a say in the choice of victims
+	evictedAt map[core.AllocationKey]time.Time
+	actions   []action // of the last call
 }
 
 // schedule is one call of Schedule under watch.
-func (l *lawful) schedule(now time.Time) (fx core.Effects, more bool, err error) {
+func (l *lawChecker) schedule(now time.Time) (fx core.Effects, more bool, err error) {
 	before := l.p.View()
-	l.deeds = nil
+	l.actions = nil
 	fx, more = l.p.Schedule(now)
 	after := l.p.View()
-	if !slices.ContainsFunc(fx, isDeed) {
+	if !slices.ContainsFunc(fx, isAction) {
 		return fx, more, nil
 	}
 	w := worldOf(before, naive{})
 	w.priority = l.config.Preemption.Priority
-	w.giveUpOn(now, l.config.Preemption.VictimTimeout)
-	for key := range l.told {
-		if !w.leaves(key) {
-			delete(l.told, key) // it has gone, and may come again
+	w.markOverdue(now, l.config.Preemption.VictimTimeout)
+	for key := range l.evictedAt {
+		if !w.isEvicted(key) {
+			delete(l.evictedAt, key) // it has ended, and may come again
 		}
 	}
-	if l.deeds, err = deedsFor(fx, after); err != nil {
+	if l.actions, err = actionsWithVictims(fx, after); err != nil {
 		return fx, more, err
 	}
-	for _, d := range l.deeds {
-		if err := l.judge(w, d, now); err != nil {
+	for _, d := range l.actions {
+		if err := l.check(w, d, now); err != nil {
 			return fx, more, fmt.Errorf("%v: %w", d, err)
 		}
 		w.do(d)
@@ -59,7 +59,7 @@ func (l *lawful) schedule(now time.Time) (fx core.Effects, more bool, err error)
 	return fx, more, nominatedOnce(after)
 }
 
-func isDeed(e core.Event) bool {
+func isAction(e core.Event) bool {
 	switch e := e.(type) {
 	case core.Placed, *core.EvictionRequested, *core.Nominated:
 		return true
@@ -69,9 +69,9 @@ func isDeed(e core.Event) bool {
 	return false
 }
 
-// deedsFor reads effects of every trigger. Whom victims go for is what the view
-// says of them afterwards.
-func deedsFor(fx core.Effects, after *core.View) (list []deed, err error) {
+// actionsWithVictims reads effects of every trigger. For which ask a victim is evicted
+// is what the view says afterwards.
+func actionsWithVictims(fx core.Effects, after *core.View) (list []action, err error) {
 	leaving := map[core.AllocationKey]core.Eviction{}
 	for _, n := range after.Nodes {
 		for _, l := range n.Evictions {
@@ -81,7 +81,7 @@ func deedsFor(fx core.Effects, after *core.View) (list []deed, err error) {
 	for _, e := range fx {
 		release, is := e.(*core.EvictionRequested)
 		if !is {
-			more, _ := deedsOf(core.Effects{e})
+			more, _ := actionsOf(core.Effects{e})
 			list = append(list, more...)
 			continue
 		}
@@ -89,11 +89,11 @@ func deedsFor(fx core.Effects, after *core.View) (list []deed, err error) {
 		gone, known := leaving[key]
 		switch {
 		case !known:
-			return nil, fmt.Errorf("%s is released and does not leave", key)
+			return nil, fmt.Errorf("%s is to be evicted and the view does not say so", key)
 		case gone.Trigger == preemptor.RequiredNode || gone.Trigger == preemptor.Quota:
-			list = append(list, deed{what: "end", victims: []core.AllocationKey{key}, by: gone.Trigger})
+			list = append(list, action{what: "end", victims: []core.AllocationKey{key}, by: gone.Trigger})
 		case last < 0 || list[last].what != "nominate" || list[last].key != gone.For || list[last].by != gone.Trigger:
-			return nil, fmt.Errorf("%s goes for %s by %s, which was not nominated before", key, gone.For, gone.Trigger)
+			return nil, fmt.Errorf("%s is evicted for %s by %s, which was not nominated before", key, gone.For, gone.Trigger)
 		default:
 			list[last].victims = append(list[last].victims, key)
 		}
@@ -101,30 +101,30 @@ func deedsFor(fx core.Effects, after *core.View) (list []deed, err error) {
 	return list, nil
 }
 
-// judge checks one deed before it is done.
-func (l *lawful) judge(w *world, d deed, now time.Time) error {
+// check checks one action before it is done.
+func (l *lawChecker) check(w *world, d action, now time.Time) error {
 	for _, key := range d.victims {
-		if at, twice := l.told[key]; twice {
-			return fmt.Errorf("%s was told to go at %v already", key, at)
+		if at, twice := l.evictedAt[key]; twice {
+			return fmt.Errorf("the eviction of %s was requested at %v already", key, at)
 		}
-		l.told[key] = now
+		l.evictedAt[key] = now
 	}
 	switch d.what {
 	case "place":
-		return l.judgePlace(w, w.ask(d.key), w.nodes[d.node])
+		return l.checkPlace(w, w.ask(d.key), w.nodes[d.node])
 	case "nominate":
-		return l.judgeNomination(oracle{world: w, ask: w.ask(d.key)}, d)
+		return l.checkNomination(oracle{world: w, ask: w.ask(d.key)}, d)
 	}
 	return nil
 }
 
-// judgePlace sees that an ask fits beside those who come before, on the node and
+// checkPlace sees that an ask fits beside those that come before it, on the node and
 // in its queues.
-func (l *lawful) judgePlace(w *world, ask *core.AskView, n *core.NodeView) error {
+func (l *lawChecker) checkPlace(w *world, ask *core.AskView, n *core.NodeView) error {
 	room := n.Available.Clone()
 	for _, key := range n.Nominated {
 		other := w.ask(key)
-		before := w.holds(other) >= w.standing(ask)
+		before := w.nominationPriority(other) >= w.rootPriority(ask)
 		switch {
 		case ask.Required != "":
 			before = other.Priority > ask.Priority
@@ -146,9 +146,9 @@ func (l *lawful) judgePlace(w *world, ask *core.AskView, n *core.NodeView) error
 	return nil
 }
 
-// judgeNomination sees that the victims of a nomination may go, are enough and
+// checkNomination sees that the victims of a nomination may be evicted, are enough and
 // are all needed.
-func (l *lawful) judgeNomination(o oracle, d deed) error {
+func (l *lawChecker) checkNomination(o oracle, d action) error {
 	n, quota := o.nodes[d.node], o.quotaToFree(o.ask)
 	need := o.need(n)
 	enough := func(spared core.AllocationKey) bool {
@@ -164,7 +164,7 @@ func (l *lawful) judgeNomination(o oracle, d deed) error {
 		}
 		return need.FitsIn(here) && quota.FitsIn(all)
 	}
-	if err := l.judgeNode(o, n); err != nil {
+	if err := l.checkNode(o, n); err != nil {
 		return err
 	}
 	if !enough("") {
@@ -180,7 +180,7 @@ func (l *lawful) judgeNomination(o oracle, d deed) error {
 			return fmt.Errorf("%s could stay", key)
 		case d.by == preemptor.Priority && (above > 0 || above == 0 && l.config.Preemption.Priority != core.EqualToo),
 			d.by == preemptor.Guarantee && (above > 0 || own):
-			return fmt.Errorf("%s is not to go for it", key)
+			return fmt.Errorf("%s may not be evicted for it", key)
 		}
 	}
 	if !o.keepsFloors(gone) {
@@ -189,8 +189,8 @@ func (l *lawful) judgeNomination(o oracle, d deed) error {
 	return nil
 }
 
-// judgeNode sees that room may be made on a node at all.
-func (l *lawful) judgeNode(o oracle, n *core.NodeView) error {
+// checkNode sees that room may be made on a node at all.
+func (l *lawChecker) checkNode(o oracle, n *core.NodeView) error {
 	if !n.Schedulable {
 		return fmt.Errorf("the node takes nothing new")
 	}
@@ -201,13 +201,13 @@ func (l *lawful) judgeNode(o oracle, n *core.NodeView) error {
 	}
 	for _, leaving := range n.Evictions {
 		if leaving.Overdue {
-			return fmt.Errorf("%s was told to go there and does not", leaving.Key)
+			return fmt.Errorf("the eviction of %s there is overdue", leaving.Key)
 		}
 	}
 	return nil
 }
 
-// nominatedOnce sees that nodes and asks agree on who is nominated where.
+// nominatedOnce sees that nodes and asks agree on which ask is nominated where.
 func nominatedOnce(v *core.View) error {
 	w := worldOf(v, naive{})
 	count := 0

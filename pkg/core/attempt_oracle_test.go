@@ -104,8 +104,8 @@ func (o oracle) root() *core.QueueView {
 	return up[len(up)-1]
 }
 
-// mayGo reports whether somebody may be taken from, for what is short.
-func (o oracle) mayGo(victim *core.Allocation, short resources.Amounts) bool {
+// mayBeVictim reports whether an allocation may be a victim, for what is short.
+func (o oracle) mayBeVictim(victim *core.Allocation, short resources.Amounts) bool {
 	path := o.queueOf(victim)
 	switch {
 	case !strings.HasPrefix(string(path)+".", string(o.root().Path)+"."),
@@ -116,7 +116,7 @@ func (o oracle) mayGo(victim *core.Allocation, short resources.Amounts) bool {
 	return o.above(victim) <= 0 && o.due(o.commonWith(path), short)
 }
 
-// keepsFloors reports whether nobody loses what is guaranteed to it, if these go.
+// keepsFloors reports whether no queue loses what is guaranteed to it, if these end.
 func (o oracle) keepsFloors(gone []*core.Allocation) bool {
 	lost := map[*core.QueueView]resources.Amounts{}
 	for _, a := range gone {
@@ -138,11 +138,11 @@ func (o oracle) keepsFloors(gone []*core.Allocation) bool {
 	return true
 }
 
-// A toll is what a set of victims costs by guarantee: the class of the worst,
+// A guaranteeCost is what a set of victims costs by guarantee: the class of the worst,
 // the highest priority, their number and their weight.
-type toll [4]int64
+type guaranteeCost [4]int64
 
-func (o oracle) tollOf(n *core.NodeView, gone []*core.Allocation) (t toll) {
+func (o oracle) costOf(n *core.NodeView, gone []*core.Allocation) (t guaranteeCost) {
 	t[1] = -1 << 40
 	var whole resources.Amounts
 	whole.Raise(n.Available)
@@ -162,8 +162,8 @@ func (o oracle) tollOf(n *core.NodeView, gone []*core.Allocation) (t toll) {
 	return t
 }
 
-// best is the least toll of any node and set of victims that makes room.
-func (o oracle) best() (least toll, node core.NodeID, found bool) {
+// best is the least cost of any node and set of victims that makes room.
+func (o oracle) best() (least guaranteeCost, node core.NodeID, found bool) {
 	quota := o.quotaToFree(o.ask)
 	for _, n := range o.view.Nodes {
 		need := o.need(n)
@@ -181,12 +181,12 @@ func (o oracle) best() (least toll, node core.NodeID, found bool) {
 				if all.Add(a.Amounts); a.Node == n.ID {
 					here.Add(a.Amounts)
 				}
-				ok = ok && o.mayGo(a, short)
+				ok = ok && o.mayBeVictim(a, short)
 			}
 			if !ok || !need.FitsIn(here) || !quota.FitsIn(all) || !o.keepsFloors(gone) {
 				continue
 			}
-			if t := o.tollOf(n, gone); !found || slices.Compare(t[:], least[:]) < 0 {
+			if t := o.costOf(n, gone); !found || slices.Compare(t[:], least[:]) < 0 {
 				least, node, found = t, n.ID, true
 			}
 		}
@@ -197,7 +197,7 @@ func (o oracle) best() (least toll, node core.NodeID, found bool) {
 // need is what must be freed on a node beyond what comes free.
 func (o oracle) need(n *core.NodeView) (need resources.Amounts) {
 	for i, asked := range o.ask.Amounts {
-		free := o.roomFor(n, o.standing(o.ask)).Plus(comingFree(n)).Of(resources.Kind(i))
+		free := o.roomFor(n, o.rootPriority(o.ask)).Plus(releasingOn(n)).Of(resources.Kind(i))
 		if asked > 0 && asked > free {
 			need.Set(resources.Kind(i), asked-free)
 		}
@@ -281,7 +281,7 @@ func smallWorld(c chance, p *core.Partition) oracle {
 	return oracleOf(p)
 }
 
-// TestGuaranteesLikeTheOracle compares who goes for asks that are due to their
+// TestGuaranteesLikeTheOracle compares the victims of asks that are guaranteed to their
 // queue, over nodes and quotas, with the best of all sets of victims.
 func TestGuaranteesLikeTheOracle(t *testing.T) {
 	count := map[string]int{}
@@ -290,33 +290,33 @@ func TestGuaranteesLikeTheOracle(t *testing.T) {
 		p := core.NewPartition(smallConfig(c, core.Options{}, true))
 		o := smallWorld(c, p)
 		fx, _ := p.Schedule(start)
-		deeds, err := deedsOf(fx)
+		actions, err := actionsOf(fx)
 		assert.NilError(t, err)
 		assert.NilError(t, p.VerifyAttempts(), "seed %d", seed)
-		if len(deeds) > 0 && deeds[0].what == "place" {
+		if len(actions) > 0 && actions[0].what == "place" {
 			continue
 		}
 		least, node, found := o.best()
 		if !found {
-			assert.NilError(t, leftOver(deeds), "seed %d", seed)
-			count["nobody"]++
+			assert.NilError(t, noneLeft(actions), "seed %d", seed)
+			count["none"]++
 			continue
 		}
-		assert.Equal(t, len(deeds), 1, "seed %d: %s costs %v and nothing is done", seed, node, least)
+		assert.Equal(t, len(actions), 1, "seed %d: %s costs %v and nothing is done", seed, node, least)
 		var gone []*core.Allocation
 		for _, a := range o.pods {
-			if slices.Contains(deeds[0].victims, a.Key) {
+			if slices.Contains(actions[0].victims, a.Key) {
 				gone = append(gone, a)
 			}
 		}
-		got, figures := o.tollOf(o.nodes[deeds[0].node], gone), 4
+		got, figures := o.costOf(o.nodes[actions[0].node], gone), 4
 		if len(o.short(o.ask)) > 0 {
-			figures = 3 // weights are in parts of all who might free quota
+			figures = 3 // weights are in parts of all that might free quota
 			count["quota"]++
 		}
-		assert.Assert(t, slices.Equal(got[:figures], least[:figures]), "seed %d: %v costs %v; on %s it could be %v", seed, deeds, got, node, least)
+		assert.Assert(t, slices.Equal(got[:figures], least[:figures]), "seed %d: %v costs %v; on %s it could be %v", seed, actions, got, node, least)
 		if got == least && figures == 4 {
-			assert.Equal(t, deeds[0].node, node, "seed %d", seed)
+			assert.Equal(t, actions[0].node, node, "seed %d", seed)
 		}
 		if len(gone) > 1 {
 			count["several"]++
@@ -325,5 +325,5 @@ func TestGuaranteesLikeTheOracle(t *testing.T) {
 		}
 	}
 	t.Log(count)
-	assert.Assert(t, count["nobody"] > 1000 && count["quota"] > 300 && count["one or none"] > 400 && count["several"] > 200)
+	assert.Assert(t, count["none"] > 1000 && count["quota"] > 300 && count["one or none"] > 400 && count["several"] > 200)
 }

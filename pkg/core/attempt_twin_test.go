@@ -21,7 +21,7 @@ func inOrder(a, b *core.AskView) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created))
 }
 
-// mayTake reports whether an ask may take the place of somebody by priority.
+// mayTake reports whether an ask may take the place of an allocation by priority.
 func (w *world) mayTake(ask *core.AskView, other *core.Allocation) bool {
 	return ask.Priority > other.Priority || ask.Priority == other.Priority && w.priority == core.EqualToo
 }
@@ -52,14 +52,14 @@ func (w *world) qosRank(a *core.Allocation) int {
 	return 0
 }
 
-// A bill is what the room on a node costs: the highest priority of a victim,
+// A victimCost is what the room on a node costs: the highest priority of a victim,
 // the sum of the priorities, each counted up from zero, the number of victims,
-// and how old the oldest of the highest is. Nobody costs least.
-type bill [4]int64
+// and how old the oldest of the highest is. No victim costs least.
+type victimCost [4]int64
 
-// assess has everybody go from a node, and from elsewhere for the quota, who is
-// below the ask, and lets the most important stay who are not needed.
-func (w *world) assess(ask *core.AskView, n *core.NodeView, root core.QueuePath, quota resources.Amounts) (gone []*core.Allocation, cost bill, ok bool) {
+// assess evicts all allocations below the ask from a node, and from elsewhere for the
+// quota, and lets the most important stay that are not needed.
+func (w *world) assess(ask *core.AskView, n *core.NodeView, root core.QueuePath, quota resources.Amounts) (gone []*core.Allocation, cost victimCost, ok bool) {
 	if !n.Schedulable || len(n.Reservations) > 0 || !ask.Amounts.FitsIn(n.Capacity) {
 		return nil, cost, false
 	}
@@ -72,7 +72,7 @@ func (w *world) assess(ask *core.AskView, n *core.NodeView, root core.QueuePath,
 	for _, other := range w.view.Nodes {
 		for _, a := range other.Allocations {
 			inside := a.Application != "" && strings.HasPrefix(string(w.queueOf(a))+".", string(root)+".")
-			if inside && leavingOn(other, a.Key) == nil && a.Required == "" && w.mayTake(ask, a) && (other == n || !quota.IsZero()) {
+			if inside && evictionOn(other, a.Key) == nil && a.Required == "" && w.mayTake(ask, a) && (other == n || !quota.IsZero()) {
 				gone = append(gone, a)
 			}
 		}
@@ -98,14 +98,14 @@ func (w *world) assess(ask *core.AskView, n *core.NodeView, root core.QueuePath,
 			i++
 		}
 	}
-	return gone, billOf(gone), true
+	return gone, victimCostOf(gone), true
 }
 
-func billOf(gone []*core.Allocation) bill {
-	cost := bill{math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64}
+func victimCostOf(gone []*core.Allocation) victimCost {
+	cost := victimCost{math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64}
 	for i, a := range gone {
 		if i == 0 {
-			cost = bill{int64(a.Priority), 0, int64(len(gone)), math.MinInt64}
+			cost = victimCost{int64(a.Priority), 0, int64(len(gone)), math.MinInt64}
 		}
 		if int64(a.Priority) == cost[0] {
 			cost[3] = max(cost[3], -a.Created.UnixNano())
@@ -115,15 +115,15 @@ func billOf(gone []*core.Allocation) bill {
 	return cost
 }
 
-// hunt is the nomination that costs least, the first of them by the name of the
+// attempt is the nomination that costs least, the first of them by the name of the
 // node. It depends on quota if quota is short now.
-func (w *world) hunt(ask *core.AskView) (best deed, cost bill, found, byQuota bool) {
+func (w *world) attempt(ask *core.AskView) (best action, cost victimCost, found, byQuota bool) {
 	lower := slices.ContainsFunc(w.view.Nodes, func(n *core.NodeView) bool {
 		return slices.ContainsFunc(n.Allocations, func(a *core.Allocation) bool { return w.mayTake(ask, a) })
 	})
 	spares := ask.Preemptable.Stated && !ask.Preemptable.AllowOthers
 	if w.disabled || w.priority == core.PriorityOff || ask.Nominated != "" || spares || !lower {
-		return deed{}, cost, false, false
+		return action{}, cost, false, false
 	}
 	root, short := w.view.Root.Path, w.short(ask)
 	if byQuota = len(short) > 0; byQuota {
@@ -132,7 +132,7 @@ func (w *world) hunt(ask *core.AskView) (best deed, cost bill, found, byQuota bo
 	for _, n := range w.view.Nodes {
 		gone, price, ok := w.assess(ask, n, root, w.quotaToFree(ask))
 		if ok && (!found || slices.Compare(price[:], cost[:]) < 0) {
-			best = deed{what: "nominate", key: ask.Key, node: n.ID}
+			best = action{what: "nominate", key: ask.Key, node: n.ID}
 			for _, a := range gone {
 				best.victims = append(best.victims, a.Key)
 			}
@@ -145,7 +145,7 @@ func (w *world) hunt(ask *core.AskView) (best deed, cost bill, found, byQuota bo
 
 // decide is what becomes of the first ask in order for which anything may be
 // done, those not counted that are to be left out.
-func (w *world) decide(leftOut func(core.AskView) bool) (d deed, byQuota, found bool) {
+func (w *world) decide(leftOut func(core.AskView) bool) (d action, byQuota, found bool) {
 	found = w.first(func(_ *core.QueueView, ask core.AskView) bool {
 		if leftOut(ask) {
 			return false
@@ -158,18 +158,18 @@ func (w *world) decide(leftOut func(core.AskView) bool) (d deed, byQuota, found 
 				node, ok = w.overruled(&ask)
 			}
 			if ok {
-				d, byQuota = deed{what: "place", key: ask.Key, node: node}, false
+				d, byQuota = action{what: "place", key: ask.Key, node: node}, false
 				return true
 			}
 		}
 		var ok bool
-		d, _, ok, byQuota = w.hunt(&ask)
+		d, _, ok, byQuota = w.attempt(&ask)
 		return ok
 	})
 	return d, byQuota, found
 }
 
-// overruled is the node that has room for an ask if it takes what is promised to
+// overruled is the node that has room for an ask if it takes what is kept for
 // lower ones: its own, or the first by name.
 func (w *world) overruled(ask *core.AskView) (core.NodeID, bool) {
 	if own := w.nodes[ask.Nominated]; own != nil && own.Schedulable && ask.Amounts.FitsIn(w.roomFor(own, ask.Priority).Plus(ask.Amounts)) {
@@ -184,93 +184,93 @@ func (w *world) overruled(ask *core.AskView) (core.NodeID, bool) {
 }
 
 // keep is what becomes of the asks that are nominated to a node, in order.
-func (w *world) keep(id core.NodeID) (deeds []deed) {
+func (w *world) keep(id core.NodeID) (actions []action) {
 	n := w.nodes[id]
-	var promised resources.Amounts
+	var kept resources.Amounts
 	for _, key := range slices.Clone(n.Nominated) {
 		ask := w.ask(key)
-		free, short := n.Available.Minus(promised), w.short(ask)
-		d := deed{what: "clear", key: key}
+		free, short := n.Available.Minus(kept), w.short(ask)
+		d := action{what: "clear", key: key}
 		switch {
 		case len(short) == 0 && n.Schedulable && ask.Amounts.FitsIn(free):
 			d.what, d.node = "place", n.ID
-		case !ask.Amounts.FitsIn(free.Plus(comingFree(n))):
+		case !ask.Amounts.FitsIn(free.Plus(releasingOn(n))):
 		case len(short) > 0 && !w.quotaToFree(ask).IsZero():
 		default:
-			promised.Add(ask.Amounts)
+			kept.Add(ask.Amounts)
 			continue
 		}
 		w.do(d)
-		deeds = append(deeds, d)
+		actions = append(actions, d)
 	}
-	return deeds
+	return actions
 }
 
 // followBound goes through what becomes of nominated asks on their nodes, and of
-// those who go before them. It returns what is left of the deeds, and says
+// those that come before them. It returns what is left of the actions, and says
 // whether so much was done that the call ends.
-func (w *world) followBound(deeds []deed) (rest []deed, ended bool) {
-	for ; len(deeds) > 0; deeds = deeds[1:] {
-		d := deeds[0]
+func (w *world) followBound(actions []action) (rest []action, ended bool) {
+	for ; len(actions) > 0; actions = actions[1:] {
+		d := actions[0]
 		ask := w.ask(d.key)
 		if ask == nil {
 			break
 		}
-		var own []deed
+		var own []action
 		if ask.Nominated != "" {
 			own = w.copied().keep(ask.Nominated)
 		}
-		due := slices.ContainsFunc(own, func(o deed) bool { return o.String() == d.String() })
-		if !due && !w.goesFirst(d) {
+		due := slices.ContainsFunc(own, func(o action) bool { return o.String() == d.String() })
+		if !due && !w.comesFirst(d) {
 			break
 		}
 		w.do(d)
 		ended = ended || d.what != "clear"
 	}
-	return deeds, ended
+	return actions, ended
 }
 
 func (w *world) copied() *world { return worldOf(w.view, w.naive) }
 
-// follow checks the deeds of one call of Schedule that ends after a placement
-// or a hunt. Nothing need be done yet if there is more to do.
-func (w *world) follow(deeds []deed, more bool) error {
-	deeds, ended := w.followBound(deeds)
+// follow checks the actions of one call of Schedule that ends after a placement
+// or an attempt. Nothing need be done yet if there is more to do.
+func (w *world) follow(actions []action, more bool) error {
+	actions, ended := w.followBound(actions)
 	if ended {
-		return leftOver(deeds)
+		return noneLeft(actions)
 	}
-	if len(deeds) == 0 && more {
-		return nil // a hunt in vain
+	if len(actions) == 0 && more {
+		return nil // an attempt that failed
 	}
 	for _, n := range w.view.Nodes {
 		if still := w.copied().keep(n.ID); len(still) > 0 {
-			return fmt.Errorf("nothing is done for those nominated to %s: should %v", n.ID, still)
+			return fmt.Errorf("nothing is done for the asks nominated to %s: should %v", n.ID, still)
 		}
 	}
 	var late []core.AllocationKey
 	for {
 		want, byQuota, found := w.decide(func(ask core.AskView) bool { return slices.Contains(late, ask.Key) })
-		waiting := byQuota || want.what == "nominate" && !comingFree(w.nodes[want.node]).IsZero()
+		waiting := byQuota || want.what == "nominate" && !releasingOn(w.nodes[want.node]).IsZero()
 		switch {
 		case !found:
-			return leftOver(deeds)
-		case waiting && (len(deeds) == 0 || deeds[0].key != want.key):
-			late = append(late, want.key) // it hunts again somewhat later, or when those have gone who leave
-		case len(deeds) == 0:
+			return noneLeft(actions)
+		case waiting && (len(actions) == 0 || actions[0].key != want.key):
+			late = append(late, want.key) // its attempt is repeated somewhat later, or when the evictions have ended
+		case len(actions) == 0:
 			return fmt.Errorf("%v was not done", want)
 		case byQuota:
-			return cmp.Or(w.asGood(deeds[0], want), leftOver(deeds[1:]))
-		case deeds[0].String() != want.String():
-			return fmt.Errorf("%v; should %v", deeds[0], want)
+			return cmp.Or(w.asGood(actions[0], want), noneLeft(actions[1:]))
+		case actions[0].String() != want.String():
+			return fmt.Errorf("%v; should %v", actions[0], want)
 		default:
-			return leftOver(deeds[1:])
+			return noneLeft(actions[1:])
 		}
 	}
 }
 
-// goesFirst reports whether a deed is for the first ask in order of those who
-// fit on a node and are more important than one who is nominated there.
-func (w *world) goesFirst(d deed) bool {
+// comesFirst reports whether an action is for the first ask in order of those that
+// fit on a node and are more important than one that is nominated there.
+func (w *world) comesFirst(d action) bool {
 	return d.what != "clear" && slices.ContainsFunc(w.view.Nodes, func(n *core.NodeView) bool {
 		if len(n.Nominated) == 0 || !n.Schedulable {
 			return false
@@ -283,16 +283,17 @@ func (w *world) goesFirst(d deed) bool {
 	})
 }
 
-func leftOver(deeds []deed) error {
-	if len(deeds) == 0 {
+// noneLeft returns an error if there are actions that were not expected.
+func noneLeft(actions []action) error {
+	if len(actions) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%v should not be done", deeds)
+	return fmt.Errorf("%v should not be done", actions)
 }
 
 // asGood checks a nomination that frees quota: the victims are those of its
-// node, and nobody of a lower priority would do anywhere.
-func (w *world) asGood(got, want deed) error {
+// node, and none of lower priorities would do anywhere.
+func (w *world) asGood(got, want action) error {
 	ask := w.ask(got.key)
 	gone, cost, ok := w.assess(ask, w.nodes[got.node], w.short(ask)[0].Path, w.quotaToFree(ask))
 	var keys []core.AllocationKey
@@ -300,17 +301,17 @@ func (w *world) asGood(got, want deed) error {
 		keys = append(keys, a.Key)
 	}
 	slices.Sort(keys)
-	_, least, _, _ := w.hunt(ask)
+	_, least, _, _ := w.attempt(ask)
 	if !ok || !slices.Equal(keys, got.victims) || cost[0] != least[0] {
 		return fmt.Errorf("%v costs %v; should %v, which costs %v", got, cost, want, least)
 	}
 	return nil
 }
 
-// TestHuntsLikeTheNaiveTwin compares every placement, and every nomination with
+// TestAttemptsLikeTheNaiveTwin compares every placement, and every nomination with
 // its victims, with what trying everything everywhere gives, where only
 // priorities count between the queues.
-func TestHuntsLikeTheNaiveTwin(t *testing.T) {
+func TestAttemptsLikeTheNaiveTwin(t *testing.T) {
 	victims, done := 0, map[string]int{}
 	for seed := range uint64(240) {
 		h := newFlatHistory(rand.New(rand.NewPCG(seed, 2)))
@@ -319,13 +320,13 @@ func TestHuntsLikeTheNaiveTwin(t *testing.T) {
 			for range 200 {
 				w := worldOf(h.p.View(), naive{weights: map[resources.Kind]int64{0: 3, 1: 1}, packing: h.current.Nodes.Packing})
 				w.priority, w.byQoS, w.disabled = h.current.Preemption.Priority, h.current.Preemption.ByQoS, h.current.Preemption.Disabled
-				w.giveUpOn(h.now, h.current.Preemption.VictimTimeout)
+				w.markOverdue(h.now, h.current.Preemption.VictimTimeout)
 				fx, more := h.p.Schedule(h.now)
-				deeds, err := deedsOf(fx)
+				actions, err := actionsOf(fx)
 				assert.NilError(t, err, "seed %d, step %d", seed, i)
-				err = w.follow(deeds, more)
+				err = w.follow(actions, more)
 				assert.NilError(t, err, "seed %d, step %d", seed, i)
-				for _, d := range deeds {
+				for _, d := range actions {
 					done[d.what]++
 				}
 				if !more {
@@ -341,8 +342,8 @@ func TestHuntsLikeTheNaiveTwin(t *testing.T) {
 	assert.Assert(t, done["nominate"] > 700 && done["place"] > 2000 && done["clear"] > 100 && victims > 700)
 }
 
-// giveUpOn notes who did not go in time.
-func (w *world) giveUpOn(now time.Time, timeout time.Duration) {
+// markOverdue notes which evictions did not end in time.
+func (w *world) markOverdue(now time.Time, timeout time.Duration) {
 	for _, n := range w.view.Nodes {
 		for i := range n.Evictions {
 			l := &n.Evictions[i]

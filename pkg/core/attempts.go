@@ -12,8 +12,8 @@ import (
 // attempts are the preemption attempts: an ask that fits nowhere looks for the node
 // where evictions make room at the least cost, because of its priority, or because
 // of the guarantee of its queue. It is nominated to that node, and the victims are
-// evicted. An attempt that came to nothing is not repeated by asks of the same class
-// in the same queue until something has changed that may help (see retries).
+// evicted. An attempt that failed is not repeated by asks of the same class in the
+// same queue until something has changed that may help (see retries).
 type attempts struct {
 	*backlog
 	predicates  *predicates
@@ -33,7 +33,7 @@ func (r *request) mayPreempt() bool { return r.group != nil && r.group.leaf.acti
 // try makes an attempt for an ask. The outcome is placed if room is on its way.
 func (a *attempts) try(r *request) outcome {
 	if a.options.Budgets != nil && a.evictions.batched == a.batch {
-		return flush // what is left of the budgets is known when that was heard
+		return flush // the budgets count those evictions only after they are known
 	}
 	if a.thrashes(r) {
 		return waits
@@ -42,7 +42,7 @@ func (a *attempts) try(r *request) outcome {
 	var made []PreemptionAttempt
 	refused := false
 	for _, trigger := range attemptOrder {
-		if !a.entitled(r, trigger) {
+		if !a.triggerHolds(r, trigger) {
 			continue
 		}
 		attempt, result := a.tryBy(r, trigger)
@@ -81,20 +81,20 @@ func (a *attempts) report(r *request) {
 
 // Summary is the attempt in one sentence with the numbers that matter; kinds must
 // be those of the partition.
-func (h PreemptionAttempt) Summary(kinds *resources.Kinds) string {
-	text := fmt.Sprintf("by %s on none of %d nodes", h.Trigger, h.Nodes)
+func (a PreemptionAttempt) Summary(kinds *resources.Kinds) string {
+	text := fmt.Sprintf("by %s on none of %d nodes", a.Trigger, a.Nodes)
 	switch {
-	case h.Plan == nil:
-		return text + fmt.Sprintf(": %d are closed to it, %d too small", h.Closed, h.TooSmall)
-	case h.Refused > 0:
-		text += fmt.Sprintf(", %d refused", h.Refused)
+	case a.Plan == nil:
+		return text + fmt.Sprintf(": %d are closed to it, %d too small", a.Closed, a.TooSmall)
+	case a.Refused > 0:
+		text += fmt.Sprintf(", %d refused", a.Refused)
 	}
-	return fmt.Sprintf("%s; nearest is %s: %s", text, h.Node, h.Plan.Summary(kinds))
+	return fmt.Sprintf("%s; nearest is %s: %s", text, a.Node, a.Plan.Summary(kinds))
 }
 
-// entitled reports whether a trigger holds for an ask. If it is only too early for
+// triggerHolds reports whether a trigger holds for an ask. If it is only too early for
 // that, the ask is looked at again in time.
-func (a *attempts) entitled(r *request, t preemptor.Trigger) bool {
+func (a *attempts) triggerHolds(r *request, t preemptor.Trigger) bool {
 	if t == preemptor.Priority {
 		if a.preemption.Priority == PriorityOff {
 			return false
@@ -113,7 +113,7 @@ func (a *attempts) entitled(r *request, t preemptor.Trigger) bool {
 	return false
 }
 
-// backOff keeps room from being made for one ask for a while.
+// backOff lets no room be made for one ask for a while.
 func (a *attempts) backOff(r *request, pause time.Duration) {
 	r.waiting().due.backOff = a.now.Add(pause)
 	a.setTimer(r)
@@ -135,7 +135,8 @@ func (a *attempts) wake(r *request) {
 	}
 }
 
-// A thrashGuard counts how often room was made for an application since a time.
+// A thrashGuard counts how often room was made for an application since a time, and
+// notes whether that it is stopped was reported.
 type thrashGuard struct {
 	since time.Time
 	count int
@@ -143,8 +144,8 @@ type thrashGuard struct {
 }
 
 // thrashes reports whether room was made so often for an application that it is
-// taken for a loop, with others that make room for themselves in turn. The ask then
-// backs off until the window is over.
+// taken for a loop, in which applications evict each other in turn. The ask then backs
+// off until the window is over.
 func (a *attempts) thrashes(r *request) bool {
 	app := r.application
 	end := app.thrash.since.Add(a.preemption.LoopWindow)

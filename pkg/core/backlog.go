@@ -9,7 +9,7 @@ import (
 )
 
 // A backlog is what waits: asks by class, in the orders in which they are tried. It
-// stands on the ledger and decides which ask is next, not where it goes.
+// reads the ledger and decides which ask is next, not where it is placed.
 //
 //	classes.asks = asks of all applications
 //	closed holds the classes that are closed, and only those with asks
@@ -50,12 +50,12 @@ func (b *backlog) wantsRoom(r *request) bool {
 func (b *backlog) reclassify(r *request) { b.reclass(r, b.classOf(r, r.class.constraints)) }
 
 // enqueue books an ask of a class and puts it into the order of its application,
-// unless it is aside or bound to one node.
+// unless it is delayed or bound to one node.
 func (b *backlog) enqueue(r *request, c *class) {
 	b.setClass(r, c)
 	r.Allocation.Amounts = c.amounts // equal, and shared by all of the class
 	b.addPending(r)
-	if r.Required == "" && (r.wait == nil || !r.wait.aside) {
+	if r.Required == "" && (r.wait == nil || !r.wait.delayed) {
 		b.insert(r)
 	}
 }
@@ -118,7 +118,7 @@ func (b *backlog) release(c *class) {
 	}
 }
 
-// learn notes that why asks wait may be another reason than before.
+// learn notes that the reasons why asks wait may have changed.
 func (b *backlog) learn() {
 	b.stamp++
 	b.rooms.learnt = b.stamp
@@ -197,8 +197,8 @@ func (b *backlog) settleGroup(g *askGroup) {
 	g.application.queued.Settle(g, wanted, place != g.place, changed, func() { g.own, g.place = own, place })
 }
 
-// rootPriority is the priority of an ask as the root sees it, by which asks of all
-// queues compare that are nominated to a node.
+// rootPriority is the priority of an ask as the root sees it. It orders the asks of
+// all queues that are nominated to a node.
 func (b *backlog) rootPriority(r *request) int32 {
 	priority := r.Priority
 	if b.plain {

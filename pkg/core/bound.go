@@ -13,7 +13,7 @@ import (
 // there, or when it is nominated to it. Bound asks are tried whenever their node
 // changes, before any ordinary ask.
 
-// awaitQuota has a bound ask tried again when there is quota in the queue.
+// awaitQuota lists a bound ask to be tried again when there is quota in the queue.
 func (p cycle) awaitQuota(r *request, q *queue) {
 	if p.boundTo(r) == nil || r.waiting().quota == q {
 		return
@@ -52,7 +52,7 @@ func (p cycle) placeBound() (more bool) {
 func (p cycle) tryBound(n *node) outcome {
 	var kept resources.Amounts
 	for _, r := range n.required.list() {
-		if r.wait != nil && r.wait.aside {
+		if r.wait != nil && r.wait.delayed {
 			continue
 		}
 		if p.tryOn(r, n, kept.Plus(n.nominatedAbove(r.Priority))) == flush {
@@ -95,8 +95,8 @@ func (p cycle) placeAbove(n *node) outcome {
 	}
 }
 
-// tryOn places a bound ask, or notes why it cannot be. An ask that may run here
-// only then keeps the node, if it could ever hold the ask, and has room made.
+// tryOn places a bound ask, or notes why it cannot be placed. In that case an ask that
+// may run here only reserves the node, if it could ever hold the ask, and room is made.
 func (p cycle) tryOn(r *request, n *node, kept resources.Amounts) outcome {
 	p.work.Attempts++
 	w := r.waiting()
@@ -235,8 +235,8 @@ func (p cycle) tryNominated(n *node) outcome {
 	return waits
 }
 
-// awaitsRoom reports whether a nominated ask is to wait on. If it waits in vain it
-// loses the nomination, and waits for something else.
+// awaitsRoom reports whether a nominated ask cannot be placed yet. If the room will not
+// come free, the ask loses the nomination.
 func (p cycle) awaitsRoom(r *request, n *node, kept resources.Amounts) bool {
 	short := r.withoutRoom()
 	free := n.free.Minus(kept).Minus(n.claims(r.Priority))
@@ -263,7 +263,7 @@ func (r *request) readyNode() *node {
 	return held.node
 }
 
-// whyLost says what became of the room that a nominated ask was to get.
+// whyLost says why a nominated ask does not get its room.
 func (n *node) whyLost() string {
 	if n.hasOverdue() {
 		return "an eviction is overdue"

@@ -26,7 +26,7 @@ func randomBudgets(c chance) []core.DisruptionBudget {
 	return budgets
 }
 
-// violations is how many of those who go exceed a budget, the least important
+// violations is how many of the victims exceed a budget, the least important
 // counted first.
 func (o oracle) violations(gone []*core.Allocation, budgets []core.DisruptionBudget) (count int) {
 	gone = slices.Clone(gone)
@@ -50,7 +50,7 @@ func (o oracle) violations(gone []*core.Allocation, budgets []core.DisruptionBud
 	return count
 }
 
-// suffices reports whether those who go make room on a node.
+// suffices reports whether the victims make room on a node.
 func (o oracle) suffices(n *core.NodeView, gone []*core.Allocation) bool {
 	var sum resources.Amounts
 	for _, a := range gone {
@@ -79,8 +79,8 @@ func (o oracle) ways(yield func(n *core.NodeView, gone []*core.Allocation)) {
 }
 
 // TestBudgetsLikeTheOracle compares how many budgets the victims of asks violate
-// with the fewest of all sets of victims on all nodes, and sees that nobody goes
-// who could stay alone.
+// with the fewest of all sets of victims on all nodes, and sees that no victim could
+// stay alone.
 func TestBudgetsLikeTheOracle(t *testing.T) {
 	count := map[preemptor.BudgetPolicy]int{}
 	violating := 0
@@ -91,9 +91,9 @@ func TestBudgetsLikeTheOracle(t *testing.T) {
 		p := core.NewPartition(options, config)
 		o := smallWorld(c, p)
 		fx, _ := p.Schedule(start)
-		deeds, err := deedsOf(fx)
+		actions, err := actionsOf(fx)
 		assert.NilError(t, err)
-		if len(deeds) > 0 && deeds[0].what == "place" {
+		if len(actions) > 0 && actions[0].what == "place" {
 			continue
 		}
 		policy, fewest, lowest := config.Preemption.Budgets, 99, int32(99)
@@ -102,15 +102,15 @@ func TestBudgetsLikeTheOracle(t *testing.T) {
 			lowest = min(lowest, slices.MaxFunc(gone, func(a, b *core.Allocation) int { return int(a.Priority - b.Priority) }).Priority)
 		})
 		if fewest == 99 || policy == preemptor.HardBudgets && fewest > 0 {
-			assert.NilError(t, leftOver(deeds), "seed %d", seed)
+			assert.NilError(t, noneLeft(actions), "seed %d", seed)
 			continue
 		}
-		assert.Equal(t, len(deeds), 1, "seed %d: %d violations would do", seed, fewest)
-		gone := o.spared(t, deeds[0])
+		assert.Equal(t, len(actions), 1, "seed %d: %d violations would do", seed, fewest)
+		gone := o.spared(t, actions[0])
 		if policy == preemptor.StrictPriority {
 			assert.Equal(t, slices.MaxFunc(gone, func(a, b *core.Allocation) int { return int(a.Priority - b.Priority) }).Priority, lowest, "seed %d", seed)
 		} else {
-			assert.Equal(t, o.violations(gone, budgets), fewest, "seed %d: %v", seed, deeds)
+			assert.Equal(t, o.violations(gone, budgets), fewest, "seed %d: %v", seed, actions)
 		}
 		count[policy]++
 		if fewest > 0 {
@@ -121,8 +121,8 @@ func TestBudgetsLikeTheOracle(t *testing.T) {
 	assert.Assert(t, len(count) == 3 && count[preemptor.HardBudgets] > 200 && violating > 200)
 }
 
-// spared are the victims, all of whom are needed.
-func (o oracle) spared(t *testing.T, d deed) (gone []*core.Allocation) {
+// spared are the victims, all of which are needed.
+func (o oracle) spared(t *testing.T, d action) (gone []*core.Allocation) {
 	t.Helper()
 	n := o.nodes[d.node]
 	for _, key := range d.victims {

@@ -1,8 +1,8 @@
 package core
 
-// A change set is what happened to the ledger since it was last reacted to. What
-// books and unbooks appends to it and calls nothing; react decides from it what is
-// put in order, and which asks are tried again.
+// A changeSet is what happened to the ledger since react last ran. Booking and
+// unbooking append to it and call nothing; react decides from it what is put in order,
+// and which asks are tried again.
 type changeSet struct {
 	nodes        []*node // each once
 	queues       []*queue

@@ -35,7 +35,7 @@ type class struct {
 	links   order.Links[*class]
 	below   least // of the subtree of the closed classes
 
-	refused  *refusals // by predicates; nil if there is none
+	refused  *refusals // by predicates; nil if there are none
 	reserved *request  // the ask that holds the reservation of this class, if one does
 	since    time.Time // when it first fitted no node, or one of its asks was placed last
 	timer    timers.Timer[due]
@@ -81,11 +81,11 @@ func (c *class) appendKey(key []byte) []byte {
 	return append(key, c.constraints...)
 }
 
-// A classTable knows the classes. One that no ask has is remembered for a while, so
-// that a steady trickle of equal asks makes no garbage.
+// A classTable knows the classes. A class without asks is remembered for a while, so
+// that equal asks which come one after the other make no garbage.
 type classTable struct {
 	known   map[string]*class
-	idle    []*class // of no asks, and others
+	idle    []*class // those that may have no asks
 	scratch []byte
 }
 

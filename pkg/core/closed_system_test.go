@@ -18,35 +18,35 @@ import (
 )
 
 // A closed system is a cluster whose demand does not change: there are so many
-// workers, of one unit each, who run or ask to run, and whoever is told to go
-// comes back as a new ask. Some go late, some never. It comes to rest, because
+// workers, of one unit each, which run or ask to run, and a worker that is evicted
+// comes back as a new ask. Some end late, some never. It comes to rest, because
 // two figures fall, the first before the second:
 //
 //	what is due      what queues lack of their guarantees and others have beyond theirs
 //	the disorder     how many run while a more important one waits
 //
-// An eviction by guarantee lessens the first by a unit; nobody else adds to it,
+// An eviction by guarantee lessens the first by a unit; nothing else adds to it,
 // since floors hold for every trigger. It does not add to the second, since
-// nobody goes for a less important one. An eviction by priority ends with a more
-// important worker where a less important one was. The latter comes back, and may
-// in turn have a still less important one go, so that one arrival sets off at
+// no worker is evicted for a less important one. An eviction by priority ends with a
+// more important worker where a less important one was. The latter comes back, and may
+// in turn have a still less important one evicted, so that one arrival sets off at
 // most levels-1 evictions by priority. Arrivals are the workers at first, and
-// those who were told to go by guarantee or by quota, or did not go in time.
+// those that were evicted by guarantee or by quota, or did not end in time.
 // Where a more important worker takes the room that was made for another, the
-// other has somebody else go, who would have gone for the first.
+// other has a worker evicted that would have been evicted for the first.
 type closedSystem struct {
-	lawful
+	lawChecker
 	chance
-	now     time.Time
-	events  []event
-	workers []worker
-	running map[core.AllocationKey]int   // workers by key, those who wait included
-	went    map[core.AllocationKey][]int // who for which ask, since it was nominated
-	evicted [preemptor.Triggers]int
-	late    int  // victims that do not go in time
-	cleared int  // nominations whose room was taken, or does not come
-	beyond  int  // units beyond a max when it was lowered, altogether
-	lazy    bool // some go late, or never
+	now        time.Time
+	events     []event
+	workers    []worker
+	running    map[core.AllocationKey]int   // workers by key, those that wait included
+	evictedFor map[core.AllocationKey][]int // the workers, by the ask, since it was nominated
+	evicted    [preemptor.Triggers]int
+	late       int  // victims that do not end in time
+	cleared    int  // nominations whose room was taken, or does not come
+	beyond     int  // units beyond a max when it was lowered, altogether
+	slow       bool // some end late, or never
 }
 
 type worker struct {
@@ -77,22 +77,22 @@ func units(most int) resources.Limits { return resources.Limits{int64(most), res
 
 // newClosedSystem has nodes of ten units, and twice as many workers as units.
 func newClosedSystem(c chance, nodes int) *closedSystem {
-	s := &closedSystem{chance: c, now: start, running: map[core.AllocationKey]int{}, went: map[core.AllocationKey][]int{}, lazy: c.IntN(2) == 0}
+	s := &closedSystem{chance: c, now: start, running: map[core.AllocationKey]int{}, evictedFor: map[core.AllocationKey][]int{}, slow: c.IntN(2) == 0}
 	properties := core.QueueProperties{PreemptionDelay: time.Second, QuotaDelay: time.Second}
 	all := 10 * nodes
 	leaf := func(name string, most int) core.QueueConfig {
 		return core.QueueConfig{Name: name, Properties: properties, Guaranteed: resources.Amounts{int64(c.IntN(most + 1))}}
 	}
-	s.lawful.config = core.Config{Name: "default", Root: core.QueueConfig{
+	s.lawChecker.config = core.Config{Name: "default", Root: core.QueueConfig{
 		Name: "root", Parent: true, Properties: properties,
 		Queues: []core.QueueConfig{leaf("a", all/3), leaf("b", all/6), {
 			Name: "p", Parent: true, Properties: properties, Guaranteed: resources.Amounts{int64(c.IntN(all/3 + 1))},
 			Queues: []core.QueueConfig{leaf("c", all/6), leaf("d", all/6)},
 		}},
 	}}
-	s.lawful.config.Preemption = core.PreemptionConfig{Quota: true, VictimTimeout: 5 * time.Second, LoopMax: math.MaxInt32}
-	s.lawful.told = map[core.AllocationKey]time.Time{}
-	s.p = core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1 + c.IntN(20)}, s.lawful.config)
+	s.lawChecker.config.Preemption = core.PreemptionConfig{Quota: true, VictimTimeout: 5 * time.Second, LoopMax: math.MaxInt32}
+	s.lawChecker.evictedAt = map[core.AllocationKey]time.Time{}
+	s.p = core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1 + c.IntN(20)}, s.lawChecker.config)
 	for i := range nodes {
 		s.p.Apply(s.now, core.AddNode{ID: core.NodeID(fmt.Sprintf("n%02d", i)), Capacity: resources.Amounts{10, 100}})
 	}
@@ -113,13 +113,13 @@ func (s *closedSystem) come(i int) {
 	}})
 }
 
-// end has a victim go, sooner or later, and come back after a while.
+// end has a victim end, sooner or later, and come back after a while.
 func (s *closedSystem) end(key core.AllocationKey) {
 	wait := time.Duration(s.IntN(3000)) * time.Millisecond
-	if s.lazy && s.IntN(20) == 0 {
+	if s.slow && s.IntN(20) == 0 {
 		s.late++
 		if wait += 10 * time.Second; s.IntN(3) == 0 {
-			return // it never goes
+			return // it never ends
 		}
 	}
 	i := s.running[key]
@@ -152,14 +152,14 @@ func (s *closedSystem) step(t *testing.T) bool {
 		_, more, err = s.schedule(s.now)
 		assert.NilError(t, err)
 		assert.NilError(t, s.p.Verify())
-		for _, d := range s.deeds {
+		for _, d := range s.actions {
 			if d.what == "clear" {
-				delete(s.went, d.key)
+				delete(s.evictedFor, d.key)
 				s.cleared++
 			}
 			for _, key := range d.victims {
-				assert.Assert(t, d.what == "end" || !slices.Contains(s.went[d.key], s.running[key]), "%s again for %s", key, d.key)
-				s.went[d.key] = append(s.went[d.key], s.running[key])
+				assert.Assert(t, d.what == "end" || !slices.Contains(s.evictedFor[d.key], s.running[key]), "%s again for %s", key, d.key)
+				s.evictedFor[d.key] = append(s.evictedFor[d.key], s.running[key])
 				s.evicted[d.by]++
 				s.end(key)
 			}
@@ -171,14 +171,14 @@ func (s *closedSystem) step(t *testing.T) bool {
 
 // lower gives queues other max, for a while at random and then for good.
 func (s *closedSystem) lower() {
-	config := s.lawful.config
+	config := s.lawChecker.config
 	config.Root.Queues = slices.Clone(config.Root.Queues)
 	for i := range config.Root.Queues {
 		if config.Root.Queues[i].Max = nil; s.IntN(2) == 0 {
 			config.Root.Queues[i].Max = units(3 + s.IntN(15))
 		}
 	}
-	s.lawful.config = config
+	s.lawChecker.config = config
 	s.p.Apply(s.now, core.Reconfigure{Config: config})
 	for _, q := range s.p.View().Root.Queues {
 		if most := q.Max.Of(0); most != resources.Unlimited {
@@ -196,7 +196,7 @@ func guaranteed(q *core.QueueConfig) int {
 	return sum
 }
 
-// atRest sees that nobody waits for whom anybody might go, or who might run.
+// atRest sees that no ask waits that might run, or for which a worker might be evicted.
 func (s *closedSystem) atRest(t *testing.T) {
 	t.Helper()
 	w := worldOf(s.p.View(), naive{})
@@ -210,9 +210,9 @@ func (s *closedSystem) atRest(t *testing.T) {
 				for _, a := range n.Allocations {
 					inside := strings.HasPrefix(string(o.queueOf(a))+".", string(o.root().Path)+".")
 					byPriority := inside && o.above(a) < 0
-					byGuarantee := o.mayGo(a, resources.Amounts{1})
+					byGuarantee := o.mayBeVictim(a, resources.Amounts{1})
 					assert.Assert(t, !byPriority && !byGuarantee || !o.keepsFloors([]*core.Allocation{a}),
-						"%s (%s, priority %d) could go for %s (%s, priority %d): %v %v", a.Key, a.Application, a.Priority, ask.Key, app.Queue, ask.Priority, byPriority, byGuarantee)
+						"%s (%s, priority %d) could be evicted for %s (%s, priority %d): %v %v", a.Key, a.Application, a.Priority, ask.Key, app.Queue, ask.Priority, byPriority, byGuarantee)
 				}
 			}
 		}
@@ -238,7 +238,7 @@ func (s *closedSystem) arrive(units int, first []int) {
 func appOf(i int) core.ApplicationID { return core.ApplicationID(fmt.Sprint("app", i)) }
 
 // TestClosedSystemComesToRest lets closed systems run with all triggers at once,
-// until nothing more happens, and counts who was told to go.
+// until nothing more happens, and counts the evictions.
 func TestClosedSystemComesToRest(t *testing.T) {
 	var evicted [preemptor.Triggers]int
 	late := 0
@@ -260,7 +260,7 @@ func TestClosedSystemComesToRest(t *testing.T) {
 		if s.late == 0 {
 			s.atRest(t)
 		}
-		byGuarantee := guaranteed(&s.lawful.config.Root) + s.late
+		byGuarantee := guaranteed(&s.lawChecker.config.Root) + s.late
 		byQuota := s.beyond + s.late
 		arrivals := len(s.workers) + s.evicted[preemptor.Guarantee] + s.evicted[preemptor.Quota] + s.late
 		assert.Assert(t, s.evicted[preemptor.Guarantee] <= byGuarantee, "seed %d: %v, due are %d", seed, s.evicted, byGuarantee)
@@ -271,7 +271,7 @@ func TestClosedSystemComesToRest(t *testing.T) {
 		}
 		late += s.late
 	}
-	t.Logf("evicted %v, of whom %d late", evicted, late)
+	t.Logf("evicted %v, %d of them late", evicted, late)
 	assert.Assert(t, evicted[preemptor.Priority] > 1000 && evicted[preemptor.Guarantee] > 100 && evicted[preemptor.Quota] > 500 && late > 50)
 }
 
@@ -280,12 +280,12 @@ func TestClosedSystemComesToRest(t *testing.T) {
 // many evictions.
 func TestGuaranteeIsReached(t *testing.T) {
 	s := newClosedSystem(rand.New(rand.NewPCG(1, 7)), 30)
-	s.lazy = false
-	for i := range s.lawful.config.Root.Queues {
-		s.lawful.config.Root.Queues[i].Guaranteed = nil
+	s.slow = false
+	for i := range s.lawChecker.config.Root.Queues {
+		s.lawChecker.config.Root.Queues[i].Guaranteed = nil
 	}
-	s.lawful.config.Root.Queues[0].Guaranteed = resources.Amounts{100}
-	s.p.Apply(s.now, core.Reconfigure{Config: s.lawful.config})
+	s.lawChecker.config.Root.Queues[0].Guaranteed = resources.Amounts{100}
+	s.p.Apply(s.now, core.Reconfigure{Config: s.lawChecker.config})
 	for i := range 400 {
 		s.workers = append(s.workers, worker{app: appOf(1)})
 		if i >= 300 {

@@ -9,7 +9,8 @@ import (
 // A Command is one request to a partition: AddNode, UpdateNode, DrainNode,
 // UndrainNode, RemoveNode, AddApplication, RemoveApplication, AddAllocation,
 // ReleaseAllocation or Reconfigure. A command belongs to the partition once it
-// is applied; its slices and maps must not be changed any more.
+// is applied; its slices and maps must not be changed any more. Its amounts must be
+// made with the Kinds of the partition.
 type Command interface{ command() }
 
 // AddNode registers a node. It is answered with an accepted or rejected node.
@@ -20,7 +21,8 @@ type AddNode struct {
 	Drained    bool // not schedulable until UndrainNode
 }
 
-// UpdateNode replaces the capacity or the attributes of a node; nil leaves them.
+// UpdateNode replaces the capacity or the attributes of a node; nil leaves them as
+// they are.
 type UpdateNode struct {
 	ID         NodeID
 	Capacity   resources.Amounts
@@ -40,7 +42,7 @@ type RemoveNode struct{ ID NodeID }
 // rejected application.
 type AddApplication struct {
 	ID     ApplicationID
-	Queue  QueuePath // as wished for: a full path, or one below root
+	Queue  QueuePath // as requested: a full path, one below root, or empty for the default queue
 	User   string
 	Groups []string
 	Tags   map[string]string
@@ -61,9 +63,9 @@ type AddAllocation struct{ Allocation *Allocation }
 type ReleaseAllocation struct {
 	Application ApplicationID
 	Key         AllocationKey
-	// Termination says who started the release and is echoed.
+	// Termination says why the allocation or ask is released.
 	Termination si.TerminationType
-	Message     string
+	Message     string // for people; may be empty
 }
 
 // Reconfigure replaces the configuration of the partition.

@@ -8,7 +8,8 @@ import (
 )
 
 // Options are what a partition is built with and what a configuration reload
-// does not change. The zero value works.
+// does not change. The zero value works. Apply and Schedule call the functions in it
+// on their own goroutine, one at a time; a function must not call the partition.
 type Options struct {
 	// Partition is the full name, with the resource manager: "[rm]default". It
 	// is written into messages.
@@ -74,28 +75,28 @@ func setDefault[T comparable](field *T, value T) {
 }
 
 // Feasible asks the resource manager whether an allocation may run on a node:
-// affinity, taints, ports. It is the only question the core asks anybody. With
-// allocate it asks for a placement now, without it for a reservation. Nil means
-// yes; the text of an error is shown to people.
+// affinity, taints, ports. With allocate it asks for a placement now, without it for
+// a reservation. A nil error means yes; the text of an error is shown to people.
 type Feasible func(allocation AllocationKey, node NodeID, allocate bool) error
 
 // Simulate asks the resource manager whether an ask may run on a node to which
-// some asks were added and from which some allocations were taken away. Nil means
-// yes. An error with a method Unresolvable that returns true says that it may
-// not, whoever is taken away.
+// some asks were added and from which some allocations were taken away. A nil error
+// means yes. An error with a method Unresolvable that returns true says that it may
+// not, whatever is taken away. The slices must not be changed.
 type Simulate func(ask AllocationKey, node NodeID, add, remove []AllocationKey) error
 
-// SelectVictims has the resource manager choose who makes room for an ask on a
-// node, among candidates from the most important to the least; violating says of
-// each whether its end would exceed a disruption budget. What it chooses must
-// hold enough.
+// SelectVictims has the resource manager choose the victims that make room for an ask
+// on a node, among candidates from the most important to the least; violating says of
+// each whether its end would exceed a disruption budget. The victims must hold
+// enough, or the node is refused. An error refuses the node too.
 type SelectVictims func(ask AllocationKey, node NodeID, candidates []AllocationKey, violating []bool) ([]AllocationKey, error)
 
-// DisruptionBudgets are the budgets that any of the allocations count for.
+// DisruptionBudgets returns the budgets that any of the allocations count for, as they
+// are now. The partition owns the slice that is returned.
 type DisruptionBudgets func(allocations []AllocationKey) []DisruptionBudget
 
-// A DisruptionBudget is how many of some allocations may be ended at once
-// without disrupting what they are part of.
+// A DisruptionBudget is how many of some allocations may be ended at once. In
+// Kubernetes it is a PodDisruptionBudget.
 type DisruptionBudget struct {
 	Name        string
 	Allowed     int // zero or more
@@ -111,8 +112,7 @@ type Config struct {
 	Preemption PreemptionConfig
 }
 
-// QueueConfig is one queue and what is below it. Inheritance of properties is
-// already worked out.
+// QueueConfig is one queue and what is below it. Its properties hold what it inherits.
 type QueueConfig struct {
 	Name       string // one element of the path, in lower case
 	Parent     bool   // may have children and no applications
@@ -129,8 +129,8 @@ type QueueProperties struct {
 	PriorityFence    bool // priorities below do not count above
 	PriorityOffset   int32
 	PreemptionPolicy PreemptionPolicy
-	PreemptionDelay  time.Duration
-	QuotaDelay       time.Duration     // zero: lowering max preempts nothing
+	PreemptionDelay  time.Duration     // age at which an ask may preempt by guarantee
+	QuotaDelay       time.Duration     // time above max before allocations are evicted; zero is never
 	Texts            map[string]string // every property as merged, to show
 }
 
@@ -154,22 +154,22 @@ const (
 	PreemptionDisabled
 )
 
-// PreemptionConfig says who makes room for whom, in a partition.
+// PreemptionConfig says which allocations are evicted for which asks, in a partition.
 type PreemptionConfig struct {
-	Disabled bool // nobody makes room for anybody
-	Quota    bool
+	Disabled bool // nothing is evicted
+	Quota    bool // queues evict what they use beyond their max
 	// RequiredNode bounds the plans for asks that must run on a certain node.
 	// Without strategies it is preemptor.DefaultConfig.
 	RequiredNode preemptor.Config
-	// VictimTimeout is how long a victim has to go before its room is no longer
+	// VictimTimeout is how long an eviction may take before its room is no longer
 	// counted on; zero means DefaultVictimTimeout.
 	VictimTimeout time.Duration
-	// Priority says whether asks of a higher priority are made room for.
+	// Priority says whether room is made for asks of a higher priority.
 	Priority PriorityPreemption
-	// Budgets is what a disruption budget is worth.
+	// Budgets says how disruption budgets count in the choice of victims.
 	Budgets preemptor.BudgetPolicy
-	// ByQoS ends, of allocations of the same priority, those first who are less
-	// well provided for; otherwise age decides.
+	// ByQoS evicts, of allocations of the same priority, those of the lower class of
+	// service first; otherwise age decides.
 	ByQoS bool
 	// LoopMax is how often room may be made for an application within
 	// LoopWindow, for each ask and allocation that it has; beyond that it is taken
@@ -178,7 +178,7 @@ type PreemptionConfig struct {
 	LoopWindow time.Duration
 }
 
-// PriorityPreemption says whose place an ask may take because of its priority.
+// PriorityPreemption says which allocations an ask may replace because of its priority.
 type PriorityPreemption uint8
 
 // The ways of priority preemption: victims are strictly lower; or lower or
@@ -198,7 +198,7 @@ const (
 
 // NodeOrder says which node is tried first.
 type NodeOrder struct {
-	// Packing tries the fullest node first; otherwise the emptiest is.
+	// Packing tries the fullest node first; otherwise the emptiest is tried first.
 	Packing bool
 	// Weights say how much each kind counts, in any unit; a kind without a
 	// weight does not count. Empty means vcore and memory alike.
@@ -222,12 +222,12 @@ const (
 type Pace func(Question) time.Duration
 
 // FeasibleOn asks the same as Feasible about several nodes at once. It returns an
-// answer for each node, in their order.
+// answer for each node, in their order. The slice of nodes must not be kept.
 type FeasibleOn func(allocation AllocationKey, nodes []NodeID, allocate bool) []error
 
 // ConstraintsOf names what an ask requires of nodes beyond amounts: asks with the
-// same name get the same answers from Feasible. An empty name says nothing: the ask
-// is like no other.
+// same name get the same answers from Feasible. An empty name says that no other ask
+// gets the same answers.
 type ConstraintsOf func(ask AllocationKey) string
 
 // planFor is how plans of a trigger are bounded.

@@ -3,7 +3,7 @@ package core
 import "github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 
 // configure brings the partition in line with a configuration. Queues that are
-// no longer in it drain, and go when nothing is left in them.
+// no longer in it drain, and are removed when nothing is left in them.
 func (p commands) configure(config Config) {
 	p.react() // orders are exact before what decides them changes
 	p.tell(&Reconfigured{p.config.Root, config.Root, p.capacity.Clone()})
@@ -20,7 +20,7 @@ func (p commands) configure(config Config) {
 	p.setQueue(p.root, &config.Root)
 	p.costs.flat, p.plain = p.root.flat(), p.root.plain()
 	p.order.rebuild(p.allNodes)
-	p.remeasure()
+	p.recomputeShares()
 	if p.preemption.VictimTimeout != timeout {
 		p.evictions.reschedule()
 	}
@@ -45,8 +45,8 @@ func (p commands) reclassifyAll() {
 	})
 }
 
-// retryAll has every ask tried on every node again, since which ask comes before
-// which may be another matter now.
+// retryAll has every ask tried on every node again, since the order of asks may have
+// changed.
 func (p commands) retryAll() {
 	for n := range p.allNodes {
 		n.revision++

@@ -91,19 +91,19 @@ func TestPlacementAllocatesItselfAndItsMessage(t *testing.T) {
 }
 
 // TestFullClusterCostsNothing: asks that cannot fit are looked at once for each
-// shape, and not again while nothing changes.
+// class, and not again while nothing changes.
 func TestFullClusterCostsNothing(t *testing.T) {
-	for _, shapes := range []int{1, 200, 2000} {
-		t.Run(fmt.Sprint(shapes, " shapes"), func(t *testing.T) {
+	for _, classes := range []int{1, 200, 2000} {
+		t.Run(fmt.Sprint(classes, " classes"), func(t *testing.T) {
 			p := cluster(100, 1, core.Options{ReserveDelay: -1})
 			p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
 			for i := range 5000 {
-				p.Apply(start, ask("a", fmt.Sprint("k", i), 20_000, 1<<30+int64(i%shapes), 1))
+				p.Apply(start, ask("a", fmt.Sprint("k", i), 20_000, 1<<30+int64(i%classes), 1))
 			}
 			before := p.View().Work
 			run(p)
 			learnt := p.View().Work
-			assert.Equal(t, learnt.Attempts-before.Attempts, uint64(shapes))
+			assert.Equal(t, learnt.Attempts-before.Attempts, uint64(classes))
 			for range 10 {
 				run(p)
 			}
@@ -112,7 +112,7 @@ func TestFullClusterCostsNothing(t *testing.T) {
 			idle.Queues = learnt.Queues
 			assert.DeepEqual(t, idle, learnt)
 
-			// A small change that helps nobody is looked at in vain by nobody.
+			// A small change that helps no ask has no ask tried.
 			p.Apply(start, core.UpdateNode{ID: "n000001", Capacity: resources.Amounts{17_000, 64 << 30, 110}})
 			run(p)
 			assert.Equal(t, p.View().Work.Attempts, learnt.Attempts)
@@ -126,10 +126,10 @@ func TestFullClusterCostsNothing(t *testing.T) {
 	}
 }
 
-// TestShapesAreForgotten sends asks of ever new sizes, some of which wait for
-// quota and are taken back: what is remembered stays small, and what was learnt
-// of one size says nothing of the next that has its slot.
-func TestShapesAreForgotten(t *testing.T) {
+// TestClassesAreForgotten sends asks of ever new sizes, some of which wait for
+// quota and are taken back: few classes are remembered, and what was learnt of one
+// says nothing of the next.
+func TestClassesAreForgotten(t *testing.T) {
 	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, core.Config{Name: "default", Root: core.QueueConfig{
 		Name: "root", Queues: []core.QueueConfig{{Name: "a", Max: resources.Limits{1000}}, {Name: "b"}},
 	}})
@@ -153,7 +153,7 @@ func TestShapesAreForgotten(t *testing.T) {
 		}
 	}
 	assert.NilError(t, p.Verify())
-	assert.Assert(t, p.KnownClasses() < 1000, "%d shapes are remembered", p.KnownClasses())
+	assert.Assert(t, p.KnownClasses() < 1000, "%d classes are remembered", p.KnownClasses())
 }
 
 // TestRefusalsDoNotHoldUpCommands: a batch ends when the resource manager has

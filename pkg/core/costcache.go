@@ -8,8 +8,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A costCache keeps the nodeCosts of the keys that were used last, and which nodes
-// have changed since.
+// A costCache keeps the nodeCosts of the keys that were used last, and a log of the
+// nodes that have changed since.
 type costCache struct {
 	*backlog
 	predicates *predicates
@@ -35,8 +35,8 @@ const (
 	nodeCostsMax = 1 << 19
 )
 
-// keyOf is what an ask has in common with others that find the same. Where only
-// priorities count and quota is no matter, all queues are one.
+// keyOf is what an ask has in common with others for which room costs the same. Where
+// only priorities count and no quota is short, all queues have one key.
 func (p *costCache) keyOf(r *request, trigger preemptor.Trigger) preemptionKey {
 	c := r.class
 	if c.constraints != "" {
@@ -244,12 +244,12 @@ func (k *preemptionKey) mayUse(n *node) bool {
 	return n.openTo(k.class.rootPriority)
 }
 
-// ask is the ask of the key, whichever it is.
+// ask is any ask of the key, as the preemptor sees it.
 func (k *preemptionKey) ask() preemptor.Ask {
 	return preemptor.Ask{Trigger: k.trigger, Amounts: k.class.amounts, Priority: k.class.priority}
 }
 
-// askOf is one certain ask of it.
+// askOf is one certain ask of the key.
 func (k *preemptionKey) askOf(r *request) preemptor.Ask {
 	ask := k.ask()
 	ask.Key = string(r.Key)
@@ -257,7 +257,7 @@ func (k *preemptionKey) askOf(r *request) preemptor.Ask {
 }
 
 // nodeInput is a node as the preemptor sees it for the asks of a key, with the quota
-// that must be freed. It is good until the next is made.
+// that must be freed. It is valid until the next call.
 func (p *costCache) nodeInput(c *nodeCosts, n *node, quota resources.Amounts) preemptor.Node {
 	on := preemptor.Node{Kinds: p.kinds, Free: n.roomFor(c.class.rootPriority), Quota: quota}
 	in := &p.input

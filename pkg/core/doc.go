@@ -5,39 +5,84 @@
 // runs on and on the accounts of its queue and the queues above, and Verify
 // says whether the two sides agree. Foreign allocations, which another
 // scheduler placed, are booked on the node only. Apply and Schedule change the
-// ledger and return Effects, what the resource manager must be told; nothing
+// ledger and return Effects, the events that say what was done; nothing
 // here reads a clock, takes a lock, starts a goroutine or logs.
 //
-// What is tried next is not searched for but kept: queues, applications, asks
-// and nodes each stand in an order (package order) that carries, for every
-// subtree, what a search needs to skip it. Asks of equal amounts have a shape in
-// common; a shape that fits no node, or not the quota of a queue, is passed
-// over as a whole until a node or that queue changes. So a placement costs the
-// logarithm of everything, and an ask that cannot run costs nothing.
+// What is tried next is not searched for but kept: queues, applications, groups of
+// asks and nodes are each kept in an order (package order). In every subtree it has
+// what a search needs to skip it. Asks that are equal in everything that scheduling
+// looks at are of one class. A class that fits no node is closed, and is passed over
+// as a whole until there is room for it; so is a queue without quota. A placement
+// therefore costs the logarithm of the number of nodes, queues, applications and
+// classes, and an ask that cannot run costs nothing.
 //
-// Read in this order:
+// A command changes the ledger, which records the change and calls nothing. Schedule
+// begins with react, which decides from the recorded changes what is tried again. Then
+// it places bound asks and ordinary asks, one by one, and reacts after each.
 //
-//	partition.go     Apply, Schedule, Due
-//	command.go       what can be asked of a partition; effects.go what it answers
-//	config.go        what it is built with
-//	account.go       limits, use, pending
-//	queue.go         a queue and its place; queues.go the tree and its changes
-//	application.go   an application and its place; applications.go its life
-//	allocation.go    what runs, immutable; request.go what is known of it
-//	allocations.go   asks, adoption, resizing, release; foreign.go those of others
-//	node.go          a node and its place; nodes.go its life
-//	backlog.go       what waits below; shapes.go what asks have in common
-//	schedule.go      who is next, and where it goes
-//	aside.go         asks that the resource manager refused everywhere
-//	reservations.go  asks that are bound to one node
-//	preempt.go       making room on such a node, with package preemptor; who goes
-//	hunt.go          when asks that may run anywhere have room made; loop.go not for ever
-//	seek.go          where; ground.go the nodes by what room costs there
-//	quarry.go        a node as the preemptor sees it; consult.go what is asked about it
-//	entitle.go       who may take from whom: queues, priorities, guarantees
-//	nominations.go   asks with a node in view
-//	quota.go         queues that give back what is beyond their max
-//	timers.go        what becomes due; hints.go asks that only nodes could help
-//	view.go          what others may read; views.go and draft.go how it is made; restore.go and back
-//	verify.go        the laws; verify_preemption.go those of promises
+// Read in this order. The partition joins the four parts that follow it:
+//
+//	partition.go    Apply, Schedule, Due; doc.go is this page
+//	ids.go          the types of identifiers
+//	command.go      what can be asked of a partition
+//	event.go        what a partition did; step.go collects it
+//	config.go       what a partition is built with
+//	message.go      amounts from and to the messages of the scheduler-interface
+//	commands.go     which function carries out which command
+//	applications.go commands about applications; allocations.go about asks and allocations
+//	nodes.go        commands about nodes; configure.go a new configuration
+//	moves.go        how asks and applications change from one state to another
+//	react.go        changes of the ledger become orders and retries: the only place
+//	schedule.go     one call of Schedule: which ask is placed on which node
+//	feasible.go     the first node with room that predicates accept
+//	bound.go        asks that are bound to one node come before the others
+//	view.go         what other goroutines may read; views.go makes it
+//	restore.go      a partition made from a view
+//	verify.go       checks the laws; verify_preemption.go those of preemption
+//
+// Ledger: what runs where, and which queues pay for it.
+//
+//	ledger.go       books and unbooks
+//	account.go      limit and use of a queue
+//	queue.go        a queue; queues.go the tree of queues and its configuration
+//	application.go  an application; state.go its states
+//	allocation.go   an ask or allocation, immutable; request.go what is known of it
+//	node.go         a node and what is free on it
+//	foreign.go      allocations of other schedulers
+//	changes.go      what has happened since react last ran
+//	priorities.go   counts by priority
+//	sort.go         sorts by key
+//
+// Backlog: what waits, and which ask is next.
+//
+//	backlog.go      asks by class; opens and closes classes
+//	class.go        what equal asks have in common
+//	askgroup.go     the asks of one class in an application; groups.go changes them
+//	askset.go       a set of asks in order
+//	summary.go      what a search needs to skip a part of the backlog
+//	search.go       the first ask that may be tried
+//	orders.go       keeps queues and applications in order
+//	nodeorder.go    keeps nodes in order, and finds one with room
+//	rooms.go        nodes with new room
+//	predicates.go   questions to the resource manager
+//	refusals.go     its answers for a class; refused.go classes refused on every node
+//	reservations.go nodes that are kept for asks
+//	hints.go        asks that only more nodes can help
+//
+// Preemption: evictions that make room.
+//
+//	attempts.go     when an attempt is made for an ask
+//	findnode.go     the node where room costs least
+//	nodecosts.go    what room costs on every node; costcache.go keeps it up to date
+//	victiminput.go  a node as package preemptor sees it; candidates.go an allocation
+//	guarantees.go   how priorities and guarantees of two queues compare
+//	nominations.go  asks for which room is being made
+//	evictions.go    victims, until they have ended
+//	retries.go      when failed attempts are repeated
+//	quotas.go       queues that use more than their max
+//	report.go       what people are told of failed plans
+//
+// Timers: package timers keeps them.
+//
+//	due.go          what a timer is for
 package core

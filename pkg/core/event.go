@@ -5,13 +5,13 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// Effects are what one step of a partition did, in the order in which it did it.
-// Together they say everything that changed: a reader of all effects needs no
-// books of its own to know what waits and what runs where. Messages of the
-// scheduler-interface, event records, counters and log lines are made from them
-// outside the core.
+// Effects are what one call of Apply or Schedule did, in order. Together they say
+// everything that changed: a reader of all effects need not guess what waits and what
+// runs where. Messages of the scheduler-interface, event records, counters and log
+// lines are made from them outside the core.
 //
-// Effects are shared and must never be changed.
+// Effects are shared: they may be kept and read from any goroutine, and must never be
+// changed.
 type Effects []Event
 
 // An Event is one thing that happened in a partition. Its type is one of those in
@@ -117,7 +117,7 @@ type (
 		*Allocation
 		Reason string
 	}
-	// AskReport says for people what was tried for an ask in vain.
+	// AskReport says for people what was tried for an ask without success.
 	AskReport struct {
 		*Allocation
 		Message string
@@ -151,7 +151,7 @@ type (
 	// same ID may go on.
 	ApplicationRejected struct {
 		ID     ApplicationID
-		Queue  QueuePath // as wished for
+		Queue  QueuePath // as requested
 		User   string
 		Groups []string
 		Tags   map[string]string

@@ -8,16 +8,16 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
-// evictions are the allocations that the resource manager was told to end and that
-// have not ended.
+// evictions are the allocations that the resource manager is to end and that have not
+// ended yet.
 type evictions struct {
 	*backlog
 	counts  *Preempted
 	batched uint64 // the last batch that requested any
 }
 
-// request has the resource manager end an allocation. Nothing is freed until it
-// says that it did.
+// request has the resource manager end an allocation. Nothing is freed until the
+// resource manager confirms that it has ended.
 func (e *evictions) request(victim *request, v eviction, message string) {
 	e.setEviction(victim, &v)
 	e.counts.Victims[v.trigger][v.class]++
@@ -57,7 +57,7 @@ func (e *evictions) schedule(victim *request) {
 	e.timers.Set(&victim.eviction.timer, e.overdueAt(victim), due{what: dueEviction, request: victim})
 }
 
-// reschedule looks at all evictions in the light of another timeout.
+// reschedule sets all timers of evictions anew after the timeout has changed.
 func (e *evictions) reschedule() {
 	for n := range e.allNodes {
 		for r := range n.allOn {
@@ -72,7 +72,7 @@ func (e *evictions) reschedule() {
 const graceMargin = time.Minute
 
 // overdueAt is when an eviction should have ended: after the timeout, or later if
-// the allocation is entitled to take longer.
+// the allocation has a longer grace period.
 func (e *evictions) overdueAt(victim *request) time.Time {
 	timeout := e.preemption.VictimTimeout
 	if seconds, err := strconv.ParseInt(victim.Tags[TagGrace], 10, 32); err == nil {

@@ -8,7 +8,7 @@ type outcome uint8
 const (
 	placed outcome = iota
 	waits          // for quota, room or the agreement of the resource manager
-	flush          // the resource manager must hear what was done so far first
+	flush          // the resource manager must first hear what was done so far
 	paused         // the questions go on later
 )
 
@@ -31,8 +31,9 @@ type nodeSearch struct {
 
 // firstFeasible is the first open node in order that has room and that the resource
 // manager agrees to. The node that the ask is nominated to comes before all others,
-// the one where binding failed last after them. With waits, refused says that there
-// are nodes with room and that all were refused; with paused, wait is how long.
+// the one where binding failed last after them. With waits, asked of the search says
+// that there are nodes with room and that all were refused; with paused, its wait says
+// for how long.
 func (p *Partition) firstFeasible(r *request) (n *node, result outcome, s nodeSearch) {
 	s = nodeSearch{Partition: p, ask: r, most: 1}
 	if own := r.readyNode(); own != nil {
@@ -155,8 +156,8 @@ func (s *nodeSearch) refuse(n *node, err error) {
 	s.refused.begin(s.ask.class).add(n, err)
 }
 
-// overrule looks for a node that has room for the ask if it takes what is kept for
-// nominated asks of lower priorities, or reserved for them.
+// overrule looks for a node that has room for the ask if it takes room that is kept for
+// nominated asks of lower priorities, or a node that is reserved for one.
 func (s *nodeSearch) overrule() (*node, outcome) {
 	r := s.ask
 	priority := r.class.rootPriority

@@ -5,21 +5,21 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A candidate is a node and the plan to make room there.
-type candidate struct {
+// A candidateNode is a node and the plan to make room there.
+type candidateNode struct {
 	node *node
 	plan preemptor.Decision
 }
 
-// candidates are the nodes that were planned for in full.
-type candidates struct {
-	best    *candidate // where room can be made, at the least cost
-	count   int        // of those where it can
-	failed  *candidate // the first where it cannot
-	refused int        // how many of those there are
+// candidateNodes are the nodes that were planned for in full.
+type candidateNodes struct {
+	best    *candidateNode // where room can be made, at the least cost
+	count   int            // of those where it can
+	failed  *candidateNode // the first where it cannot
+	refused int            // how many of those there are
 }
 
-func (l *candidates) add(next *candidate) {
+func (l *candidateNodes) add(next *candidateNode) {
 	if !next.plan.Cost.Feasible() {
 		if l.refused++; l.failed == nil {
 			l.failed = next
@@ -33,7 +33,7 @@ func (l *candidates) add(next *candidate) {
 }
 
 // tryBy looks for the node where room for an ask costs least, and has it made. The
-// outcome is placed if it is on its way; otherwise the attempt tells why not.
+// outcome is placed if room is on its way; otherwise the attempt tells why not.
 func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttempt, outcome) {
 	key := a.costs.keyOf(r, trigger)
 	quota := r.quotaToFree()
@@ -41,12 +41,12 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 		return a.withoutVictims(key, r, quota), waits
 	}
 	c := a.costs.of(key)
-	var found candidates
+	var found candidateNodes
 	switch {
 	case len(quota) > 0 && !a.canFree(c, quota):
 	case len(quota) == 0 && !a.predicates.any():
 		if best := a.costs.best(c); best != nil && best.status == sufficient {
-			found.best = &candidate{best.node, a.dryRun(c, r, best.node, nil)}
+			found.best = &candidateNode{best.node, a.dryRun(c, r, best.node, nil)}
 		}
 	default:
 		if a.dryRuns(c, r, quota, &found) == flush {
@@ -62,18 +62,18 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 	return attempt, placed
 }
 
-// candidatesMax is how many nodes are planned for in full where the cost on the node
-// alone does not decide; dryRunsMax bounds those where it comes to nothing, unless
-// the resource manager is asked, which has a bound of its own.
+// candidateNodesMax is how many nodes are planned for in full where the cost on the
+// node alone does not decide. dryRunsMax bounds the nodes for which that fails, unless
+// the resource manager is asked: callsMax bounds those.
 const (
-	candidatesMax = 16
-	dryRunsMax    = 64
+	candidateNodesMax = 16
+	dryRunsMax        = 64
 )
 
 // dryRuns plans for the nodes where room costs least in amounts alone, in that
 // order, with what else counts: quota, and what the resource manager says. It
 // ends when no other node can be better, or enough were looked at.
-func (a *attempts) dryRuns(c *nodeCosts, r *request, quota resources.Amounts, found *candidates) outcome {
+func (a *attempts) dryRuns(c *nodeCosts, r *request, quota resources.Amounts, found *candidateNodes) outcome {
 	var tried []nodeCost
 	defer func() {
 		for _, t := range tried {
@@ -81,7 +81,7 @@ func (a *attempts) dryRuns(c *nodeCosts, r *request, quota resources.Amounts, fo
 		}
 	}()
 	asks := a.predicates.any()
-	for found.count < candidatesMax && a.predicates.calls < callsMax && (asks || len(tried) < dryRunsMax) {
+	for found.count < candidateNodesMax && a.predicates.calls < callsMax && (asks || len(tried) < dryRunsMax) {
 		next := a.costs.best(c)
 		if next == nil || next.status != sufficient || found.best != nil && next.cost.Compare(found.best.plan.Cost) >= 0 {
 			break
@@ -96,9 +96,9 @@ func (a *attempts) dryRuns(c *nodeCosts, r *request, quota resources.Amounts, fo
 		if asks && top.node.placedIn == a.batch {
 			return flush
 		}
-		found.add(&candidate{top.node, a.dryRun(c, r, top.node, quota)})
+		found.add(&candidateNode{top.node, a.dryRun(c, r, top.node, quota)})
 		if found.count > 0 && top.cost == leastOfAll && !asks {
-			break // victims that free the quota alone free it at the least cost
+			break // the victims free quota only, and this is the least cost of that
 		}
 	}
 	return waits
@@ -140,7 +140,7 @@ func (a *attempts) selectVictims(c *nodeCosts, r *request, n *node, on preemptor
 }
 
 // nominateAndEvict nominates an ask and has the victims evicted.
-func (a *attempts) nominateAndEvict(r *request, found *candidate) {
+func (a *attempts) nominateAndEvict(r *request, found *candidateNode) {
 	w := r.waiting()
 	w.plan, w.plannedAt = &found.plan, a.now
 	a.nominations.add(r, found.node, &found.plan)
@@ -151,16 +151,17 @@ func (a *attempts) nominateAndEvict(r *request, found *candidate) {
 		r.application.thrash.count++
 	}
 	w.detail = found.plan.Summary(a.kinds)
-	a.changes.node(found.node, nodeYields) // more may come free than the ask needs
+	a.changes.node(found.node, nodeYields) // more may be freed than the ask needs
 }
 
-// describe says what there was in an attempt, and what came of it.
-func (a *attempts) describe(c *nodeCosts, found candidates) PreemptionAttempt {
+// describe is an attempt as readers see it: what the nodes were good for, and what was
+// planned.
+func (a *attempts) describe(c *nodeCosts, found candidateNodes) PreemptionAttempt {
 	h := PreemptionAttempt{
 		At: a.now, Trigger: c.trigger, Nodes: len(c.heap), Closed: c.counts[closed], TooSmall: c.counts[tooSmall],
 		Insufficient: c.counts[insufficient], Sufficient: c.counts[sufficient], Skipped: c.counts[notEvaluated], Refused: found.refused,
 	}
-	for _, chosen := range []*candidate{found.best, found.failed} {
+	for _, chosen := range []*candidateNode{found.best, found.failed} {
 		if chosen != nil && h.Plan == nil {
 			h.Node, h.Plan = chosen.node.id, &chosen.plan
 		}
@@ -168,7 +169,7 @@ func (a *attempts) describe(c *nodeCosts, found candidates) PreemptionAttempt {
 	return h
 }
 
-// addNearMiss adds to an attempt that came to nothing where the least was missing.
+// addNearMiss adds to a failed attempt the node that lacked the least.
 func (a *attempts) addNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *request, quota resources.Amounts) {
 	best := a.costs.best(c)
 	if attempt.Plan == nil && best != nil && best.status >= insufficient {

@@ -73,11 +73,11 @@ func (h *history) flatKey() core.AllocationKey {
 	return core.AllocationKey(fmt.Sprint("k", h.IntN(40)))
 }
 
-// confirm says of somebody who leaves, or of all, that they have gone.
+// confirm says of one eviction, or of all, that it has ended.
 func (h *history) confirm(all bool) {
 	for _, n := range h.p.View().Nodes {
 		for _, a := range n.Allocations {
-			if leavingOn(n, a.Key) == nil {
+			if evictionOn(n, a.Key) == nil {
 				continue
 			}
 			h.p.Apply(h.now, core.ReleaseAllocation{Application: a.Application, Key: a.Key, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER})

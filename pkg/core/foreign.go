@@ -20,7 +20,7 @@ func (l *ledger) addForeign(a *Allocation, known *request) {
 	l.foreign.Add(known.Amounts)
 	n := l.findNode(a.Node)
 	if n == nil {
-		l.unplaced[a.Node] = enlist(l.unplaced[a.Node], known, &known.on)
+		l.unplaced[a.Node] = addRequest(l.unplaced[a.Node], known, &known.on)
 		return
 	}
 	l.bookForeign(known, n)
@@ -59,7 +59,7 @@ func (l *ledger) bookForeign(r *request, n *node) {
 func (l *ledger) unbookForeign(r *request) {
 	n := r.node
 	if n == nil {
-		list := delist(l.unplaced[r.Node], r.on, onNode)
+		list := swapRemove(l.unplaced[r.Node], r.on, onNode)
 		if l.unplaced[r.Node] = list; len(list) == 0 {
 			delete(l.unplaced, r.Node)
 		}
@@ -71,13 +71,13 @@ func (l *ledger) unbookForeign(r *request) {
 	l.tell(ForeignRemoved{r.Allocation})
 }
 
-// unplaceForeign keeps the foreign allocations of a node that goes, in case it comes
-// back.
+// unplaceForeign keeps the foreign allocations of a node that is removed, in case it
+// comes back.
 func (l *ledger) unplaceForeign(n *node) {
 	for _, r := range byKey(n.foreign) {
 		n.discharge(r)
 		l.occupied.Sub(r.Amounts)
-		l.unplaced[n.id] = enlist(l.unplaced[n.id], r, &r.on)
+		l.unplaced[n.id] = addRequest(l.unplaced[n.id], r, &r.on)
 		l.tell(ForeignRemoved{r.Allocation})
 	}
 }

@@ -47,13 +47,6 @@ func (b *backlog) newGroup(app *application, c *class) *askGroup {
 		app.classes = map[*class]*askGroup{}
 	}
 	app.classes[c] = g
-	if leaf.active && !leaf.listed && len(leaf.groups) > markedMax {
-		b.list(leaf)
-		for _, marked := range leaf.groups {
-			b.settleGroup(marked)
-			b.changes.application(marked.application, 0)
-		}
-	}
 	return g
 }
 
@@ -101,7 +94,8 @@ func (b *backlog) activate(leaf *leafClass) {
 	b.mark(leaf)
 }
 
-// deactivate keeps room from being made for them, since that came to nothing.
+// deactivate lets no room be made for the asks of a class in a leaf, since that failed.
+// last are the attempts, for readers.
 func (b *backlog) deactivate(leaf *leafClass, last []PreemptionAttempt) {
 	if !leaf.active {
 		return

@@ -7,10 +7,10 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A relation is how a leaf queue stands to the queue of an ask that wants
-// room: whether and as what its allocations may be taken.
+// A relation says how a leaf queue relates to the queue of an ask that needs room:
+// whether its allocations may be victims, and how their priorities look to the ask.
 type relation struct {
-	outside   bool // of the queues that the ask may take from
+	outside   bool // of the queue that victims are in
 	same      bool
 	protected bool
 	fixed     bool  // all priorities in it look like this one
@@ -19,7 +19,7 @@ type relation struct {
 	common    *queue // the lowest queue that both are in; nil without an ask
 }
 
-// relation is how a leaf stands to the queue of the asks, with the floors between.
+// relation is how a leaf relates to the queue of the asks, with the floors between.
 func (c *nodeCosts) relation(leaf *queue) *relation {
 	if rel := c.relations[leaf]; rel != nil {
 		return rel
@@ -34,8 +34,8 @@ func (c *nodeCosts) relation(leaf *queue) *relation {
 	return &rel
 }
 
-// relate works out how a leaf stands to the queue of the asks. The priority of a
-// victim is compared with that of the ask where their ways to the root meet,
+// relate works out how a leaf relates to the queue of the asks. The priority of a
+// victim is compared with that of the ask where their paths to the root meet,
 // each as seen from there.
 func (k *preemptionKey) relate(leaf *queue) relation {
 	rel := relation{
@@ -57,8 +57,8 @@ func (k *preemptionKey) relate(leaf *queue) relation {
 	return rel
 }
 
-// seenAt is what is added to a priority on the way from a leaf to a queue above,
-// or, if it is fixed, what it becomes whatever it was.
+// seenAt is what is added to a priority on the way from a leaf to a queue above.
+// If it is fixed, it is the priority itself there, whatever it was in the leaf.
 func seenAt(q, above *queue) (value int64, fixed bool) {
 	for ; q != above; q = q.parent {
 		if q.properties.PriorityFence {
@@ -93,8 +93,8 @@ func (c *nodeCosts) floorOf(q *queue) int32 {
 	return int32(len(c.guarded) - 1)
 }
 
-// surplus is how much the allocations below a queue may lose before it falls
-// below what is guaranteed to it, without those that are being evicted.
+// surplus is how much of the use of a queue may be evicted before it falls below what is
+// guaranteed to it. What is being evicted already does not count as use.
 func (q *queue) surplus() resources.Limits {
 	surplus := make(resources.Limits, len(q.guaranteed))
 	for i, guaranteed := range q.guaranteed {
@@ -107,10 +107,10 @@ func (q *queue) surplus() resources.Limits {
 	return surplus
 }
 
-// underGuarantee reports whether some kinds of what is asked for are guaranteed to an
-// ask in a leaf and not used: each is guaranteed to a queue between the leaf and a common queue, and
-// none of these queues gets more than is guaranteed to it of anything asked for,
-// counting the ask and those that are nominated already.
+// underGuarantee reports whether what an ask in a leaf asks for is guaranteed and not
+// used. At least one kind, and each of the given kinds, must be guaranteed to a queue
+// between the leaf and a common queue. No queue there may get more than is guaranteed
+// to it of any kind asked for, counting the ask and those that are nominated already.
 func underGuarantee(leaf, common *queue, ask, kinds resources.Amounts) bool {
 	guaranteed := false
 	for i, asked := range ask {
@@ -131,8 +131,8 @@ func underGuarantee(leaf, common *queue, ask, kinds resources.Amounts) bool {
 	return guaranteed
 }
 
-// deficitsChanged works out anew which queues of the asks have less than
-// is guaranteed to them, and reports whether that is other than it was.
+// deficitsChanged works out anew which queues of the asks have less than is guaranteed
+// to them, and reports whether that has changed.
 func (c *nodeCosts) deficitsChanged() bool {
 	i, changed := 0, false
 	for q := c.leaf; q != nil; q = q.parent {
@@ -151,8 +151,8 @@ func (c *nodeCosts) deficitsChanged() bool {
 	return changed
 }
 
-// isUnderGuarantee reports whether an ask could take from other queues what is
-// guaranteed to its own.
+// isUnderGuarantee reports whether allocations of other queues may be evicted for an
+// ask by the guarantee of its own.
 func (r *request) isUnderGuarantee() bool {
 	leaf := r.application.queue
 	for common := leaf.parent; common != nil; common = common.parent {
@@ -164,8 +164,8 @@ func (r *request) isUnderGuarantee() bool {
 }
 
 // quotaToFree is what the queues of an ask lack of quota once all evictions have
-// ended; nil if nothing. Victims are then looked for in the lowest queue
-// without room only, so what one of them frees all of them gain.
+// ended; nil if nothing. Victims are then looked for in the lowest queue without room
+// only, so that each victim frees quota of all queues that lack it.
 func (r *request) quotaToFree() resources.Amounts {
 	var lack resources.Amounts
 	for q := r.application.queue; q != nil; q = q.parent {

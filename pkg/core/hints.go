@@ -36,7 +36,7 @@ func (h *hints) wake() {
 	}
 }
 
-// inQueue reports whether all was told.
+// inQueue tells of the asks below a queue, and reports whether all were told of.
 func (h *hints) inQueue(q *queue, left *int) bool {
 	for child := range q.queues.All {
 		if !h.inQueue(child, left) {
@@ -53,6 +53,7 @@ func (h *hints) inQueue(q *queue, left *int) bool {
 	return true
 }
 
+// inGroup tells of the asks of a group, and reports whether all were told of.
 func (h *hints) inGroup(g *askGroup, left *int) bool {
 	for r := range g.all {
 		switch {
@@ -60,7 +61,7 @@ func (h *hints) inGroup(g *askGroup, left *int) bool {
 		case *left == 0:
 			return false
 		case !h.tellOf(r):
-			return true // the quotas have no room for its like
+			return true // the quotas have no room for others of the class
 		default:
 			*left--
 		}
@@ -91,7 +92,7 @@ func (h *hints) tellOf(r *request) bool {
 	return true
 }
 
-// unhint is called when an ask no longer waits.
+// unhint takes an ask that no longer waits off the amounts that were told of.
 func (b *backlog) unhint(r *request) {
 	if r.wait == nil || !r.wait.hinted {
 		return

@@ -1,7 +1,6 @@
 package core
 
-// The names of things. Each has a type of its own, so that two of them cannot
-// be swapped.
+// Identifiers. Each has a type of its own, so that two of them cannot be swapped.
 type (
 	// NodeID names a node, once per partition.
 	NodeID string

@@ -6,9 +6,9 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A ledger is what runs where and who pays for it: queues, applications, nodes and
-// requests, with every allocation booked on its node and on the accounts of its
-// queue. It knows the laws (Verify) and records what changes; it decides nothing.
+// A ledger is what runs where and which queues pay for it: queues, applications, nodes
+// and requests, with every allocation booked on its node and on the accounts of its
+// queue. It records what changes and decides nothing. Verify checks its laws.
 type ledger struct {
 	step
 	options Options
@@ -29,10 +29,10 @@ type ledger struct {
 	occupied  resources.Amounts // by foreign allocations on nodes
 	foreign   resources.Amounts // by all of them, those of unknown nodes included
 	running   priorityCounts    // own allocations
-	nodeSlots []int32           // of nodes that are gone
-	arrivals  uint64
-	waiting   int    // asks
-	stamp     uint64 // counts changes that may change why asks wait
+	nodeSlots []int32           // numbers of nodes that are gone, to be used again
+	arrivals  uint64            // requests that were ever registered
+	waiting   int               // asks
+	stamp     uint64            // counts changes that may change why asks wait
 	changes   changeSet
 
 	// likeApplication and likeNode are what look-ups compare with, kept so that
@@ -72,7 +72,8 @@ func (l *ledger) findNode(id NodeID) *node {
 // allNodes visits the nodes by ID.
 func (l *ledger) allNodes(yield func(*node) bool) { l.nodes.Ascend(yield) }
 
-// takeNodeSlot is a number that no node has, less than there were nodes at once.
+// takeNodeSlot is a number that no other node has. It is less than the most nodes that
+// there were at one time.
 func (l *ledger) takeNodeSlot() int32 {
 	last := len(l.nodeSlots) - 1
 	if last < 0 {
@@ -109,9 +110,9 @@ func (l *ledger) book(r *request, n *node) {
 		app.queue.addReleasing(r.Amounts)
 	}
 	l.running.add(r.Priority)
-	app.queue.runs(r)
+	app.queue.addRunning(r)
 	app.used.Add(r.Amounts)
-	app.allocations = enlist(app.allocations, r, &r.at)
+	app.allocations = addRequest(app.allocations, r, &r.at)
 	l.changes.node(n, 0)
 	l.changes.application(app, 0)
 }
@@ -126,9 +127,9 @@ func (l *ledger) unbook(r *request) {
 		app.queue.subReleasing(r.Amounts)
 	}
 	l.running.remove(r.Priority)
-	app.queue.ends(r)
+	app.queue.removeRunning(r)
 	app.used.Sub(r.Amounts)
-	app.allocations = delist(app.allocations, r.at, atApplication)
+	app.allocations = swapRemove(app.allocations, r.at, atApplication)
 	l.changes.node(n, nodeFreed|nodeRetry)
 	l.changes.application(app, quotaFreed)
 }
@@ -137,7 +138,7 @@ func (l *ledger) unbook(r *request) {
 func (l *ledger) addPending(r *request) {
 	app := r.application
 	l.waiting++
-	app.asks = enlist(app.asks, r, &r.at)
+	app.asks = addRequest(app.asks, r, &r.at)
 	app.pending.Add(r.Amounts)
 	app.queue.addPending(r.Amounts)
 	l.changes.application(app, 0)
@@ -146,7 +147,7 @@ func (l *ledger) addPending(r *request) {
 func (l *ledger) subPending(r *request) {
 	app := r.application
 	l.waiting--
-	app.asks = delist(app.asks, r.at, atApplication)
+	app.asks = swapRemove(app.asks, r.at, atApplication)
 	app.pending.Sub(r.Amounts)
 	app.queue.subPending(r.Amounts)
 	l.changes.application(app, 0)

@@ -15,8 +15,9 @@ var (
 	ErrNegativeResources = errors.New("contains negative resources")
 )
 
-// AmountsOf reads the resources of a message. Zero quantities are left out;
-// negative ones are refused, naming the first kind by name.
+// AmountsOf reads the resources of a message. Zero quantities are left out. The error
+// is that of kinds.Intern for an empty name or too many kinds, or wraps
+// ErrNegativeResources and names the first kind by name that is negative.
 func AmountsOf(kinds *resources.Kinds, r *si.Resource) (resources.Amounts, error) {
 	var amounts resources.Amounts
 	negative := ""
@@ -43,7 +44,7 @@ func AmountsOf(kinds *resources.Kinds, r *si.Resource) (resources.Amounts, error
 	return amounts, nil
 }
 
-// ResourceOf is amounts as a message.
+// ResourceOf is amounts as a message, with the names of kinds; zeros are left out.
 func ResourceOf(kinds *resources.Kinds, amounts resources.Amounts) *si.Resource {
 	r := &si.Resource{Resources: make(map[string]*si.Quantity, len(amounts))}
 	for i, v := range amounts {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// run books an allocation, with which its application runs.
+// run books an allocation. Its application is Running from then on.
 func (p *Partition) run(r *request, n *node) {
 	p.book(r, n)
 	if r.application.state != Running {
@@ -13,9 +13,9 @@ func (p *Partition) run(r *request, n *node) {
 	}
 }
 
-// leave takes an ask off the books and out of wherever it waits. Of what is known of
+// endWait takes an ask off the books and out of wherever it waits. Of what is known of
 // it only the failures to bind are kept, in case there is another.
-func (p *Partition) leave(r *request) {
+func (p *Partition) endWait(r *request) {
 	p.reservations.unreserve(r)
 	p.unbind(r)
 	p.nominations.withdrawn(r)
@@ -29,7 +29,7 @@ func (p *Partition) leave(r *request) {
 	}
 }
 
-// bind lists an ask that may run on one node only with that node.
+// bind lists an ask that has a required node with that node.
 func (p *Partition) bind(r *request) {
 	if n := p.findNode(r.Required); n != nil {
 		n.required.add(r)
@@ -45,7 +45,7 @@ func (p *Partition) bind(r *request) {
 	set.add(r)
 }
 
-// unbind takes such an ask off the list again.
+// unbind takes an ask off the list of its required node, if it has one.
 func (p *Partition) unbind(r *request) {
 	if r.Required == "" {
 		return
@@ -74,8 +74,8 @@ func (p *Partition) boundTo(r *request) *node {
 	return nil
 }
 
-// enter changes the state of an application and says so. That the change
-// exists is a matter of the code that asks for it.
+// enter changes the state of an application and tells of it. A change that does not
+// exist is an error of the caller, and panics.
 func (p *Partition) enter(app *application, next State, message string) {
 	from := app.state
 	if err := app.moveTo(next, p.now); err != nil {
@@ -88,6 +88,8 @@ func (p *Partition) enter(app *application, next State, message string) {
 	p.tell(&ApplicationChanged{ID: app.id, Queue: app.queue.path, From: from, State: next, Message: message})
 }
 
+// dropApplication removes an application that has nothing left, and its queue if that
+// drains and is empty.
 func (p *Partition) dropApplication(app *application, removed bool) {
 	p.timers.Cancel(&app.completion)
 	p.applications.Delete(app)
@@ -98,8 +100,8 @@ func (p *Partition) dropApplication(app *application, removed bool) {
 	p.prune(q)
 }
 
-// rest lets an application complete that has nothing left, after a while.
-func (p *Partition) rest(app *application) {
+// completeLater lets an application complete that has nothing left, after a while.
+func (p *Partition) completeLater(app *application) {
 	if !app.idle() || (app.state != Accepted && app.state != Running) {
 		return
 	}
@@ -126,10 +128,10 @@ func (p *Partition) ask(r *request) {
 	}
 }
 
-// tryAgain ends the wait of an ask that was put off until now.
+// tryAgain ends the delay of an ask.
 func (p *Partition) tryAgain(r *request) {
 	w := r.wait
-	w.due.retry, w.aside = time.Time{}, false
+	w.due.retry, w.delayed = time.Time{}, false
 	if r.Required == "" {
 		p.insert(r)
 		return

@@ -21,7 +21,7 @@ import (
 //	room            = free - nominatedAmounts
 type node struct {
 	id          NodeID
-	slot        int32 // a small number, of no other node
+	slot        int32 // a small number that no other node has
 	attributes  map[string]string
 	schedulable bool
 	capacity    resources.Amounts
@@ -47,15 +47,15 @@ type node struct {
 	links    order.Links[*node]
 	score    int64
 	most     resources.Amounts // room on any node of the subtree
-	fresh    *freshNode        // while new room here may be of use
+	fresh    *freshNode        // set while new room here may be of use
 	placedIn uint64            // the batch that last placed or evicted something here
 	retry    bool              // its bound asks are to be tried
-	change   nodeChange        // recorded and not reacted to
+	change   nodeChange        // recorded, and not reacted to yet
 
 	gone     bool   // from the partition
 	revision uint64 // counts changes of what is on the node
-	freedAt  uint64 // the number of nodes freed when this was last
-	regained bool   // freed since refused classes were last tried
+	freedAt  uint64 // the count of freed nodes when this one was freed last
+	regained bool   // freed since refused classes were last tried again
 
 	view *NodeView
 }
@@ -102,16 +102,16 @@ func (n *node) widenMost(left, right *node) {
 }
 
 // charge books a request on the node, discharge takes it off again. The
-// order of nodes is left alone.
+// order of nodes does not change.
 func (n *node) charge(r *request) {
 	amounts := r.Amounts
 	if r.foreign() {
-		n.foreign = enlist(n.foreign, r, &r.on)
+		n.foreign = addRequest(n.foreign, r, &r.on)
 		n.occupied.Add(amounts)
 	} else {
-		n.own = enlist(n.own, r, &r.on)
+		n.own = addRequest(n.own, r, &r.on)
 		n.allocated.Add(amounts)
-		n.weakest.meet(r)
+		n.weakest.consider(r)
 	}
 	if r.releasing() {
 		n.releasing.Add(amounts)
@@ -122,10 +122,10 @@ func (n *node) charge(r *request) {
 
 func (n *node) discharge(r *request) {
 	if r.foreign() {
-		n.foreign = delist(n.foreign, r.on, onNode)
+		n.foreign = swapRemove(n.foreign, r.on, onNode)
 		n.occupied.Sub(r.Amounts)
 	} else {
-		n.own = delist(n.own, r.on, onNode)
+		n.own = swapRemove(n.own, r.on, onNode)
 		n.allocated.Sub(r.Amounts)
 		if n.weakest.is == r {
 			n.findWeakest()
@@ -139,14 +139,14 @@ func (n *node) discharge(r *request) {
 }
 
 // A weakest is the allocation of the lowest priority on a node, of those the
-// youngest, if there is any. Nothing less may go from there.
+// youngest, if there is any. It bounds what making room there costs.
 type weakest struct {
 	is       *request
 	priority int32
 	created  time.Time
 }
 
-func (w *weakest) meet(r *request) {
+func (w *weakest) consider(r *request) {
 	if w.is == nil || r.Priority < w.priority || r.Priority == w.priority && r.Created.After(w.created) {
 		*w = weakest{r, r.Priority, r.Created}
 	}
@@ -155,7 +155,7 @@ func (w *weakest) meet(r *request) {
 func (n *node) findWeakest() {
 	n.weakest = weakest{}
 	for _, r := range n.own {
-		n.weakest.meet(r)
+		n.weakest.consider(r)
 	}
 }
 
@@ -182,8 +182,8 @@ func (n *node) recountRoom() {
 }
 
 // roomFor is what is free for asks of a priority as the root sees it: what is kept
-// for asks of this priority and above is not. It belongs to the node where nothing is
-// kept for lower ones.
+// for asks of this priority and above is not. The result may be memory of the node and
+// must not be changed.
 func (n *node) roomFor(rootPriority int32) resources.Amounts {
 	if len(n.nominated) == 0 || n.nominated[len(n.nominated)-1].nominationPriority() >= rootPriority {
 		return n.room
@@ -215,8 +215,8 @@ func (n *node) nominatedAbove(priority int32) resources.Amounts {
 	return sum
 }
 
-// claims is what the asks of at least a priority hold that may run on this node
-// only and wait for it.
+// claims is the sum of the asks of at least a priority that may run on this node only
+// and hold a reservation on it.
 func (n *node) claims(priority int32) resources.Amounts {
 	var sum resources.Amounts
 	if !n.claimed() {

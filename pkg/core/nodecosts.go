@@ -17,8 +17,7 @@ type preemptionKey struct {
 // nodeCosts are what it costs to make room for the asks of one key on every node, the
 // cheapest first. What was worked out for a node holds until the node changes, so
 // the next ask of the key looks at the nodes that changed and at the best one only.
-// Until it is worked out, and again after a change, a node stands where it would be
-// at best.
+// Until its cost is worked out, and again after a change, a node has a lower bound.
 type nodeCosts struct {
 	preemptionKey
 

@@ -131,19 +131,19 @@ func (p commands) removeNode(id NodeID) {
 		p.endAllocation(r, CauseNodeRemoved, fmt.Sprintf("node %s was removed", id))
 	}
 	for _, r := range own {
-		p.rest(r.application)
+		p.completeLater(r.application)
 	}
 	for _, r := range n.foreign {
 		p.evictions.cancel(r) // nothing is evicted from a node that is not there
 	}
 	p.unplaceForeign(n)
-	p.strand(n)
+	p.awaitNode(n)
 	p.changes.node(n, 0)
 	p.tell(&NodeRemoved{id, p.capacity.Clone()})
 }
 
-// strand has the asks wait for a node that may run there only.
-func (p commands) strand(n *node) {
+// awaitNode has the asks that may run on a removed node only wait for it.
+func (p commands) awaitNode(n *node) {
 	if n.required.len() == 0 {
 		return
 	}

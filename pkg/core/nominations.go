@@ -8,7 +8,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
-// nominations are the asks that room is made for on a node.
+// nominations are the asks for which room is being made on a node.
 //
 //	list = the asks with a nomination, each at its place
 type nominations struct {
@@ -52,8 +52,8 @@ func (s *nominations) nodeChanged(n *node, what nodeChange) {
 	s.changes.node(n, what)
 }
 
-// remove takes a nomination off the books. That its node has room, and its queue
-// quota, is left to be recorded by the caller.
+// remove takes a nomination off the books. The caller records that its node has room
+// and its queue quota.
 func (s *nominations) remove(r *request, why string, waits bool) *node {
 	n, at, last := r.wait.nomination.node, r.wait.nomination.at, len(s.list)-1
 	s.list[at] = s.list[last]
@@ -80,7 +80,7 @@ func (s *nominations) withdrawn(r *request) {
 	}
 }
 
-// clear lets an ask look for room anew.
+// clear ends the nomination of an ask that waits on.
 func (s *nominations) clear(r *request, why string) {
 	n := s.remove(r, why, true)
 	r.wait.reason, r.wait.detail = NoNodeFits, ""
@@ -102,7 +102,8 @@ func (s *nominations) free(r *request, n *node) {
 	s.changes.application(r.application, quotaFreed)
 }
 
-// rerank counts an ask anew whose priority, as the root sees it, has changed.
+// rerank brings a nomination up to date after the priority of the ask, as the root sees
+// it, has changed.
 func (s *nominations) rerank(r *request, was int32) {
 	held := r.nominated()
 	if held == nil {

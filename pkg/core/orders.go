@@ -26,35 +26,35 @@ func (b *backlog) settleQueue(q *queue) {
 	}
 }
 
-// uproot takes everything out of the orders of queues and applications, so that
+// clearOrders takes everything out of the orders of queues and applications, so that
 // what decides them may change.
-func (b *backlog) uproot(q *queue) {
+func (b *backlog) clearOrders(q *queue) {
 	q.queues = order.Tree[*queue]{Looked: q.queues.Looked}
 	q.apps = order.Tree[*application]{Looked: q.apps.Looked}
 	for _, child := range q.children {
 		child.links = order.Links[*queue]{}
-		b.uproot(child)
+		b.clearOrders(child)
 	}
 	for _, app := range q.applications {
 		app.links = order.Links[*application]{}
 	}
 }
 
-// remeasure puts everything in order again after what shares are measured
+// recomputeShares puts everything in order again after what shares are measured
 // against has changed: the size of the cluster, or the configuration.
-func (b *backlog) remeasure() {
+func (b *backlog) recomputeShares() {
 	b.changes.resized = false
-	b.uproot(b.root)
+	b.clearOrders(b.root)
 	total := make(resources.Limits, b.kinds.Len())
 	for i := range total {
 		total[i] = b.capacity.Of(resources.Kind(i))
 	}
-	b.measure(b.root, total)
+	b.computeShares(b.root, total)
 }
 
-// measure works out what shares are measured against, down, and puts in order, up.
-// A maximum overrules what is above it.
-func (b *backlog) measure(q *queue, above resources.Limits) {
+// computeShares works out what shares are measured against, from a queue down, and puts
+// everything in order from the leaves up. The max of a queue overrules those above.
+func (b *backlog) computeShares(q *queue, above resources.Limits) {
 	q.fairMax = above.Clone()
 	for i, v := range q.max {
 		if v != resources.Unlimited {
@@ -63,7 +63,7 @@ func (b *backlog) measure(q *queue, above resources.Limits) {
 	}
 	q.view = nil
 	for _, child := range q.sortedChildren() {
-		b.measure(child, q.fairMax)
+		b.computeShares(child, q.fairMax)
 	}
 	for _, app := range q.sortedApplications() {
 		b.settleApplication(app)

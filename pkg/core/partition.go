@@ -9,7 +9,8 @@ import (
 // the node where it runs and on the accounts of its queue and the queues above,
 // foreign ones on the node only, and Verify says whether the two sides agree.
 //
-// A Partition belongs to one goroutine. What others may read is a View.
+// A Partition belongs to one goroutine: no two of its methods may run at once. Other
+// goroutines read Views.
 type Partition struct {
 	backlog // and with it the ledger
 
@@ -30,8 +31,8 @@ type Partition struct {
 	passed map[*queue]bool // leaves that wait for answers of the resource manager, in this batch
 }
 
-// NewPartition makes an empty partition. The configuration must have passed the
-// validation of package config.
+// NewPartition makes an empty partition, which owns the configuration from then on. The
+// configuration must have passed the validation of package config.
 func NewPartition(options Options, config Config) *Partition {
 	options = options.withDefaults()
 	p := &Partition{backlog: newBacklog(options)}
@@ -58,8 +59,10 @@ func NewPartition(options Options, config Config) *Partition {
 	return p
 }
 
-// Apply carries out one command. It returns what it did, refusals included. It makes
-// no placement; Schedule is to be called after it.
+// Apply carries out one command and returns what it did, refusals included. It makes
+// no placement; Schedule is to be called after one or more commands. Its cost is that
+// of what the command names, and logarithmic in the size of the partition; Reconfigure
+// alone is linear in that size.
 func (p *Partition) Apply(now time.Time, c Command) Effects {
 	p.now, p.left, p.expected = now, 0, 1
 	commands{p}.apply(c)
@@ -89,9 +92,9 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 	return p.takeEffects(), more
 }
 
-// Due is when Schedule will have something to do although nothing is applied: a
-// reservation is to be made or runs out, an application completes, a failed
-// ask is tried again. False means never.
+// Due is when Schedule will have something to do although nothing is applied, such as
+// an application that completes or an ask that is tried again. False means never. It
+// costs the same however many timers there are.
 func (p *Partition) Due() (time.Time, bool) { return p.timers.Next() }
 
 // fireDue does what has become due, and reports whether there was anything.

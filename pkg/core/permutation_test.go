@@ -49,13 +49,13 @@ func sortedAsks(list []core.AskView) []core.AskView {
 }
 
 // TestForeignInAnyOrder sends nodes and what is known of foreign allocations, some of
-// them told more than once, moved, released, and added again, in any order between
+// them sent more than once, moved, released, and added again, in any order between
 // keys and nodes: the books end the same. Messages about one key come in order, and
 // the last one counts.
 func TestForeignInAnyOrder(t *testing.T) {
-	var stories [][]core.Command
+	var sequences [][]core.Command
 	for i := range 3 {
-		stories = append(stories, []core.Command{core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{10, 10}}})
+		sequences = append(sequences, []core.Command{core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{10, 10}}})
 	}
 	for i := range 8 {
 		key := core.AllocationKey(fmt.Sprint("f", i))
@@ -64,22 +64,22 @@ func TestForeignInAnyOrder(t *testing.T) {
 				Key: key, Node: core.NodeID(fmt.Sprint("n", node)), Origin: core.Foreign + core.Origin(i%2), Amounts: resources.Amounts{int64(i + 1), 2},
 			}}
 		}
-		story := []core.Command{add(i % 4), add(i % 4)}
+		sequence := []core.Command{add(i % 4), add(i % 4)}
 		if i%2 == 0 {
-			story = append(story, add((i+1)%4))
+			sequence = append(sequence, add((i+1)%4))
 		}
 		if i%3 == 0 {
-			story = append(story, core.ReleaseAllocation{Key: key}, core.ReleaseAllocation{Application: "any", Key: key})
+			sequence = append(sequence, core.ReleaseAllocation{Key: key}, core.ReleaseAllocation{Application: "any", Key: key})
 		}
 		if i == 3 {
-			story = append(story, add(2))
+			sequence = append(sequence, add(2))
 		}
-		stories = append(stories, story)
+		sequences = append(sequences, sequence)
 	}
 	want := ""
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		left := slices.Clone(stories)
+		left := slices.Clone(sequences)
 		p := cluster(0, 1, core.Options{})
 		for len(left) > 0 {
 			k := r.IntN(len(left))
@@ -98,9 +98,9 @@ func TestForeignInAnyOrder(t *testing.T) {
 	}
 }
 
-// stories are the lives of nodes, applications and allocations, told by
-// messages that keep their order within a story. The first is told first.
-func stories() (first []core.Command, others [][]core.Command) {
+// messageSequences are the messages about nodes, applications and allocations. The
+// order within a sequence counts. The first sequence comes first.
+func messageSequences() (first []core.Command, others [][]core.Command) {
 	for i := range 3 {
 		first = append(first, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{10, 10}})
 	}
@@ -120,23 +120,23 @@ func stories() (first []core.Command, others [][]core.Command) {
 		if i%2 == 0 {
 			node = core.NodeID(fmt.Sprint("n", i%3))
 		}
-		story := []core.Command{tell(1, node), tell(1, node), tell(int64(1+i%3), node)}
+		sequence := []core.Command{tell(1, node), tell(1, node), tell(int64(1+i%3), node)}
 		if i%4 == 1 {
 			release := core.ReleaseAllocation{Application: app, Key: key, Termination: 1}
-			story = append(story, release, release)
+			sequence = append(sequence, release, release)
 		}
-		others = append(others, story)
+		others = append(others, sequence)
 	}
 	return first, others
 }
 
-// TestStoriesInterleave mixes the stories of different things in any way: the
+// TestMessagesInterleave mixes the messages about different things in any way: the
 // books end the same.
-func TestStoriesInterleave(t *testing.T) {
+func TestMessagesInterleave(t *testing.T) {
 	want := ""
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		first, others := stories()
+		first, others := messageSequences()
 		p := cluster(0, 1, core.Options{})
 		for _, m := range first {
 			p.Apply(start, m)
@@ -157,8 +157,7 @@ func TestStoriesInterleave(t *testing.T) {
 	}
 }
 
-// TestHistoriesRepeat tells histories twice: what is said is the same, to the
-// letter.
+// TestHistoriesRepeat runs histories twice: the effects are the same, to the letter.
 func TestHistoriesRepeat(t *testing.T) {
 	for seed := range uint64(150) {
 		tell := func() string {
@@ -167,7 +166,7 @@ func TestHistoriesRepeat(t *testing.T) {
 			for range 160 {
 				if fx, is := h.step().(core.Effects); is {
 					for _, e := range fx {
-						fmt.Fprintln(&b, told(e))
+						fmt.Fprintln(&b, eventText(e))
 					}
 				}
 			}
@@ -177,8 +176,8 @@ func TestHistoriesRepeat(t *testing.T) {
 	}
 }
 
-// told is an event to the letter, without addresses.
-func told(e core.Event) string {
+// eventText is an event to the letter, without addresses.
+func eventText(e core.Event) string {
 	text, err := json.Marshal(e)
 	if err != nil {
 		panic(err)
@@ -186,8 +185,8 @@ func told(e core.Event) string {
 	return fmt.Sprintf("%T%s", e, text)
 }
 
-// TestVictimsInAnyOrder tells of nodes and of what runs on them in any order: the
-// same go for the same ask.
+// TestVictimsInAnyOrder adds nodes and what runs on them in any order: the same
+// victims are chosen for the same ask.
 func TestVictimsInAnyOrder(t *testing.T) {
 	victims := 0
 	for seed := range uint64(600) {
@@ -197,12 +196,12 @@ func TestVictimsInAnyOrder(t *testing.T) {
 			p := core.NewPartition(smallConfig(c, core.Options{}, seed%2 == 0))
 			running, ask := smallCluster(c)
 			rand.New(rand.NewPCG(seed, uint64(shuffle))).Shuffle(len(running), func(i, j int) { running[i], running[j] = running[j], running[i] })
-			deeds, _ := deedsOf(startWith(p, running, ask))
+			actions, _ := actionsOf(startWith(p, running, ask))
 			if want == "" {
-				want = fmt.Sprint(deeds)
+				want = fmt.Sprint(actions)
 			}
-			assert.Equal(t, fmt.Sprint(deeds), want, "seed %d", seed)
-			for _, d := range deeds {
+			assert.Equal(t, fmt.Sprint(actions), want, "seed %d", seed)
+			for _, d := range actions {
 				victims += len(d.victims)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // predicates are the questions to the resource manager: whether an ask may run on a
-// node, now or without some allocations, and what disrupts.
+// node, now or without some allocations, and which disruption budgets there are.
 type predicates struct {
 	*backlog
 	calls int // in this batch
@@ -20,7 +20,7 @@ type predicates struct {
 // are not kept waiting by asks that it refuses.
 const callsMax = 4096
 
-// any reports whether the resource manager has a say in who makes room.
+// any reports whether the resource manager has a say in the choice of victims.
 func (p *predicates) any() bool {
 	o := &p.options
 	return o.Feasible != nil || o.Simulate != nil || o.SelectVictims != nil
@@ -53,11 +53,11 @@ func (p *predicates) check(r *request, n *node, allocate bool) (outcome, error) 
 	return p.checked(r, n, allocate, p.options.Feasible(r.Key, n.id, allocate))
 }
 
-// checked takes the answer about a node, and asks again with the asks that are
-// nominated to it and come before.
+// checked takes the answer about a node. If it is yes, it asks again with those asks
+// added that are nominated to the node and come before.
 func (p *predicates) checked(r *request, n *node, allocate bool, err error) (outcome, error) {
 	if err != nil {
-		r.remember(n, err)
+		r.noteUnresolvable(n, err)
 		return waits, err
 	}
 	if p.options.Simulate == nil || !allocate {
@@ -71,9 +71,9 @@ func (p *predicates) checked(r *request, n *node, allocate bool, err error) (out
 	return placed, nil
 }
 
-// simulation asks whether an ask may run on a node without some allocations: with the
-// asks that are nominated there and come before, and, since they are not there yet,
-// also without.
+// simulation is a function that asks whether an ask may run on a node without some
+// allocations. It asks with the asks added that are nominated there and come before,
+// and also without them, since they are not there yet.
 func (p *predicates) simulation(r *request, n *node) func([]string) error {
 	added := r.nominatedBefore(n)
 	ask := func(removed []AllocationKey) error {
@@ -90,7 +90,7 @@ func (p *predicates) simulation(r *request, n *node) func([]string) error {
 	return func(gone []string) error {
 		p.calls++
 		err := ask(keysOf(gone))
-		r.remember(n, err)
+		r.noteUnresolvable(n, err)
 		return err
 	}
 }
@@ -127,9 +127,9 @@ func (p *predicates) feasibleAfterEvictions(r *request, n *node) bool {
 	return len(gone) > 0 && (p.options.Simulate == nil || p.simulation(r, n)(gone) == nil)
 }
 
-// remember keeps in mind that an ask may not run on a node whatever is removed, if
-// the resource manager says so. It is asked again after the back-off.
-func (r *request) remember(n *node, err error) {
+// noteUnresolvable notes that an ask may not run on a node whatever is removed, if the
+// resource manager says so. It is asked again after the back-off.
+func (r *request) noteUnresolvable(n *node, err error) {
 	var never interface{ Unresolvable() bool }
 	if !errors.As(err, &never) || !never.Unresolvable() {
 		return

@@ -41,7 +41,7 @@ type queue struct {
 	waiters []*request            // asks that are bound to a node and wait for quota here
 	hinted  resources.Amounts     // that the resource manager knows to wait for nodes
 
-	change  queueChange    // recorded and not reacted to
+	change  queueChange    // recorded, and not reacted to yet
 	running priorityCounts // allocations of a leaf
 	// smallest is, for each kind, what every allocation of a leaf holds at least.
 	smallest resources.Amounts
@@ -141,9 +141,9 @@ func (q *queue) share() resources.Share {
 	return resources.DominantShare(q.used, q.guaranteed, q.fairMax)
 }
 
-// runs notes that an allocation runs in a leaf, and ends that it does not any
-// more. What all hold at least may be more than is noted after one has ended.
-func (q *queue) runs(r *request) {
+// addRunning counts an allocation that runs in a leaf, and removeRunning one that has
+// ended. After an end, smallest may be less than the allocations hold.
+func (q *queue) addRunning(r *request) {
 	if len(q.running) == 0 {
 		q.smallest = append(q.smallest[:0], r.Amounts...)
 	}
@@ -153,7 +153,7 @@ func (q *queue) runs(r *request) {
 	q.running.add(r.Priority)
 }
 
-func (q *queue) ends(r *request) { q.running.remove(r.Priority) }
+func (q *queue) removeRunning(r *request) { q.running.remove(r.Priority) }
 
 // within reports whether a queue is another or below it.
 func (q *queue) within(other *queue) bool {
@@ -173,7 +173,7 @@ func commonQueue(a, b *queue) *queue {
 	return a
 }
 
-// everywhere reports whether something is so of a queue and of all below it.
+// everywhere reports whether a condition holds for a queue and for all below it.
 func (q *queue) everywhere(is func(*queue) bool) bool {
 	if !is(q) {
 		return false

@@ -9,11 +9,10 @@ import (
 // such a queue.
 const DefaultQueue QueuePath = "root.default"
 
-// Full is the path that is meant by a wish for a queue: from the root, in small
-// letters; the default queue if it is empty. Whether there is such a queue is
-// another matter.
-func (wish QueuePath) Full() QueuePath {
-	path := strings.ToLower(string(wish))
+// Full is the full path of a requested queue: from the root, in lower case; the
+// default queue if the request is empty. It does not say whether there is such a queue.
+func (requested QueuePath) Full() QueuePath {
+	path := strings.ToLower(string(requested))
 	switch {
 	case path == "":
 		return DefaultQueue
@@ -72,8 +71,8 @@ func (b *backlog) drain(q *queue) {
 	b.prune(q)
 }
 
-// prune removes a queue that drains and is empty, and then its parent if that
-// is so too.
+// prune removes a queue that drains and is empty, and then its parent if that drains
+// and is empty too.
 func (b *backlog) prune(q *queue) {
 	for q.draining && len(q.children) == 0 && len(q.applications) == 0 && q.parent != nil {
 		delete(q.parent.children, q.name)
@@ -82,7 +81,7 @@ func (b *backlog) prune(q *queue) {
 	}
 }
 
-// flat reports whether nothing but priority counts between the queues below.
+// flat reports whether only priority counts between the queues below.
 func (q *queue) flat() bool {
 	return q.everywhere(func(q *queue) bool {
 		return q.guaranteed.IsZero() && q.properties.PreemptionPolicy == PreemptionDefault
@@ -98,7 +97,8 @@ func (q *queue) plain() bool {
 
 // Convertible returns an error if a configuration turns a leaf that has
 // applications into a parent, or a parent with other queues in it into a leaf:
-// Apply would keep such a queue as it is.
+// Reconfigure would keep such a queue as it is. It changes nothing and is linear in the
+// number of queues.
 func (p *Partition) Convertible(config Config) error {
 	return p.root.convertible(&config.Root)
 }
@@ -125,12 +125,12 @@ func (q *queue) convertible(config *QueueConfig) error {
 
 // leafFor finds the leaf queue that an application asks for: a full path, or
 // one below root, in any case; the default queue if it names none.
-func (l *ledger) leafFor(wish QueuePath) (*queue, error) {
-	path := wish.Full()
+func (l *ledger) leafFor(requested QueuePath) (*queue, error) {
+	path := requested.Full()
 	q := l.root
 	for _, name := range strings.Split(string(path), ".")[1:] {
 		child := q.children[name]
-		if child == nil && wish == "" {
+		if child == nil && requested == "" {
 			return nil, fmt.Errorf("names no queue, and there is no queue %s", DefaultQueue)
 		}
 		if child == nil {

@@ -19,8 +19,8 @@ type quotas struct {
 	counts     *Preempted
 }
 
-// An excess is what is known of a queue that uses more than its max: since when,
-// and what was done about it.
+// An excess is what is known of a queue that uses more than its max: since when, and
+// what was done about that.
 type excess struct {
 	since    time.Time // zero while the queue is within its max
 	plan     *preemptor.Decision
@@ -101,7 +101,7 @@ func (s *quotas) giveBack(q *queue) {
 		if !q.excess.again.IsZero() {
 			s.timers.Set(&q.excess.timer, q.excess.again, due{what: dueExcess, queue: q})
 		}
-		return // on its way, or nothing has changed
+		return // the evictions are under way, or nothing has changed
 	}
 	plan := s.plan(q, need)
 	q.excess.plan, q.excess.planned = plan, s.now
@@ -121,7 +121,7 @@ func (s *quotas) giveBack(q *queue) {
 		q.excess.again = s.now.Add(s.options.RetryMax) // budgets change without notice
 		s.timers.Set(&q.excess.timer, q.excess.again, due{what: dueExcess, queue: q})
 	default:
-		s.retries.addExcess(q) // until something changes elsewhere
+		s.retries.addExcess(q) // again after something has changed elsewhere
 	}
 	s.report(q)
 }

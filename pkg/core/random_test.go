@@ -37,7 +37,7 @@ type history struct {
 	p       *core.Partition
 	now     time.Time
 	current core.Config // where the test keeps it
-	laws    lawful
+	laws    lawChecker
 	asked   map[string]int // questions to the resource manager, by what was asked
 	broken  error          // the law that the last step broke
 }
@@ -56,9 +56,9 @@ func newHistory(c chance) *history {
 		}
 	}
 	h.advise(&options)
-	h.laws = lawful{
-		advised: options.Feasible != nil || options.Simulate != nil || options.SelectVictims != nil || options.Budgets != nil,
-		told:    map[core.AllocationKey]time.Time{},
+	h.laws = lawChecker{
+		advised:   options.Feasible != nil || options.Simulate != nil || options.SelectVictims != nil || options.Budgets != nil,
+		evictedAt: map[core.AllocationKey]time.Time{},
 	}
 	h.laws.config = h.config()
 	h.p = core.NewPartition(options, h.laws.config)
@@ -106,7 +106,7 @@ func (h *history) advise(options *core.Options) {
 		options.Simulate = func(ask core.AllocationKey, node core.NodeID, _, remove []core.AllocationKey) error {
 			h.asked["simulate"]++
 			if nonsense && h.IntN(3) == 0 || (int(ask[len(ask)-1])+int(node[1]))%3 > len(remove) {
-				return errTaint // a conflict with somebody who is still there
+				return errTaint // a conflict with an allocation that is still there
 			}
 			return nil
 		}

@@ -1,9 +1,9 @@
 package core
 
 // react brings everything in line with the changes of the ledger since it was last
-// called, and decides which asks are tried again. It is the only place that does:
-// what books and unbooks calls nothing. It begins every Schedule, and follows every
-// placement in it.
+// called, and decides which asks are tried again. It is the only place that does so:
+// booking and unbooking call nothing. Every Schedule begins with it, and it follows
+// every placement.
 func (p *Partition) react() {
 	for !p.changes.none() {
 		p.reactToNodes()
@@ -11,13 +11,13 @@ func (p *Partition) react() {
 		p.reactToQuotas()
 		p.settleOrders()
 		if p.changes.resized {
-			p.remeasure()
+			p.recomputeShares()
 		}
 	}
 }
 
-// reactToNodes puts nodes in order, and has those asks tried again that a node may be
-// of use to.
+// reactToNodes puts nodes in order, and has those asks tried again that may fit on a
+// changed node now.
 func (p *Partition) reactToNodes() {
 	nodes := p.changes.nodes
 	if len(nodes) == 0 {
@@ -63,7 +63,7 @@ func (p *Partition) retryBound(n *node) {
 func (p *Partition) reactToTaken() {
 	for _, r := range p.changes.placed {
 		if r.node != nil {
-			p.retries.taken(r)
+			p.retries.roomTaken(r)
 		}
 	}
 	clear(p.changes.placed)

@@ -10,21 +10,22 @@ import (
 
 // refusals are the answers of the resource manager about the nodes that a class
 // fits. An answer holds until the node is freed. While questions go on, asked says
-// which nodes were asked about since started; once all with room were, since says
-// that they were all refused, and the class is set aside until a node is freed, or a
-// longer while has passed, since the outside may have changed.
+// which nodes were asked about since started. Once all nodes with room were refused,
+// complete is set, and the class is unschedulable until a node is freed, or until
+// RetryMax has passed, since the answers may have changed.
 type refusals struct {
 	complete       bool
-	since, started uint64 // nodes freed until then
-	asked          []uint64
+	since, started uint64         // counts of freed nodes: answers hold for nodes not freed after it
+	asked          []uint64       // a bit for each node.slot
 	texts          map[string]int // how often each reason was given since started
-	detail         string         // of the last time that any was given
+	detail         string         // summary of texts when the questions were last complete
 	repeated       bool           // the questions were asked before
-	aside          bool           // the class is in no order
+	unschedulable  bool           // the class is in no order
 }
 
-// isRefused reports whether a class is set aside.
-func (c *class) isRefused() bool { return c.refused != nil && c.refused.aside }
+// isRefused reports whether a class is in no order, since predicates refused it or
+// questions about it are paused.
+func (c *class) isRefused() bool { return c.refused != nil && c.refused.unschedulable }
 
 // refusedOn reports whether the resource manager refused a class on a node, and the
 // node has not been freed since.
@@ -55,7 +56,7 @@ func (r *refusals) add(n *node, err error) {
 // clone is the same answers for another class, which is in the order.
 func (r *refusals) clone() *refusals {
 	other := *r
-	other.asked, other.texts, other.aside = slices.Clone(r.asked), maps.Clone(r.texts), false
+	other.asked, other.texts, other.unschedulable = slices.Clone(r.asked), maps.Clone(r.texts), false
 	return &other
 }
 
@@ -67,7 +68,7 @@ func (r *refusals) finish() {
 	r.complete, r.since, r.asked, r.texts = true, r.started, nil, nil
 }
 
-// text is why the class is set aside.
+// text is why the class is unschedulable.
 func (r *refusals) text() string {
 	if r.complete || len(r.texts) == 0 {
 		return r.detail

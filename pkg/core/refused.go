@@ -10,31 +10,33 @@ import (
 )
 
 // refused is the set of classes that the resource manager refused on every node with
-// room. When a node is freed, it is asked about that node again, soon but not too
-// often.
+// room. When a node is freed, it is asked about that node again, after RetryDelay at
+// the earliest.
 type refused struct {
 	*backlog
 	predicates *predicates
 	timer      timers.Timer[due]
 
-	list    []refusedClass // set aside, and others that are so no more
+	list    []refusedClass // the unschedulable classes, and entries that are not current
 	paused  []refusedClass // whose questions go on later
 	nodes   []*node        // freed since the last time, each once
-	freed   uint64         // counts how often nodes were freed
+	freed   uint64         // counts how often any node was freed
 	soon    time.Time      // when freed nodes are asked about; zero is not at all
 	whole   time.Time      // when everything is asked again; zero is not at all
 	resumes time.Time      // when questions go on; zero is not at all
-	last    time.Time
+	last    time.Time      // when freed nodes were asked about last
 }
 
-// A refusedClass is in the list for as long as these refusals are those of the class
-// and keep it aside.
+// A refusedClass is an entry of a list. It is current as long as these refusals are
+// those of the class and keep it out of the order.
 type refusedClass struct {
 	class    *class
 	refusals *refusals
 }
 
-func (e refusedClass) isAside() bool { return e.class.refused == e.refusals && e.refusals.aside }
+func (e refusedClass) isCurrent() bool {
+	return e.class.refused == e.refusals && e.refusals.unschedulable
+}
 
 // begin is the refusals of a class, begun if there are none.
 func (s *refused) begin(c *class) *refusals {
@@ -44,12 +46,12 @@ func (s *refused) begin(c *class) *refusals {
 	return c.refused
 }
 
-// setAside takes a class out of the order, since all nodes with room refuse it, until
-// it is to be tried again.
-func (s *refused) setAside(c *class) {
+// markUnschedulable takes a class out of the order, since it is refused on all nodes
+// with room, until it is to be tried again.
+func (s *refused) markUnschedulable(c *class) {
 	r := s.begin(c)
 	r.finish()
-	s.takeOut(c)
+	s.dequeue(c)
 	s.list = append(s.list, refusedClass{c, r})
 	if s.whole.IsZero() {
 		s.whole = s.now.Add(s.options.RetryMax)
@@ -60,22 +62,23 @@ func (s *refused) setAside(c *class) {
 // pause takes a class out of the order whose questions go on after a while.
 func (s *refused) pause(c *class, wait time.Duration) {
 	r := s.begin(c)
-	s.takeOut(c)
+	s.dequeue(c)
 	s.paused = append(s.paused, refusedClass{c, r})
 	s.resumes = later(s.resumes, s.now.Add(wait))
 	s.schedule()
 }
 
-func (s *refused) takeOut(c *class) {
-	c.refused.aside = true
+// dequeue takes a class out of the order.
+func (s *refused) dequeue(c *class) {
+	c.refused.unschedulable = true
 	s.learn()
 	s.settleClass(c)
 }
 
-// bringBack lets a class be tried again on the nodes that were freed.
-func (s *refused) bringBack(c *class) {
+// requeue lets a class be tried again on the nodes that were freed.
+func (s *refused) requeue(c *class) {
 	r := c.refused
-	r.aside, r.started, r.repeated = false, s.freed, true
+	r.unschedulable, r.started, r.repeated = false, s.freed, true
 	s.openClass(c)
 	s.learn()
 	s.settleClass(c)
@@ -94,9 +97,9 @@ func (s *refused) resume() {
 			break
 		}
 		taken++
-		if e.isAside() {
+		if e.isCurrent() {
 			resumed++
-			e.refusals.aside = false
+			e.refusals.unschedulable = false
 			s.openClass(e.class)
 			s.learn()
 			s.settleClass(e.class)
@@ -108,7 +111,7 @@ func (s *refused) resume() {
 	}
 }
 
-// nodeFreed has refused classes tried on a node again that was freed.
+// nodeFreed has refused classes tried again on a node that was freed.
 func (s *refused) nodeFreed(n *node) {
 	s.freed++
 	n.freedAt = s.freed
@@ -168,12 +171,12 @@ func (s *refused) askAgain() {
 	}
 	s.paused = append(s.paused, s.list...)
 	s.list = nil
-	s.offers() // which are no matter then
+	s.takeFreed() // all are asked about
 }
 
-// clean drops what is set aside no more from the list, and puts it in order.
+// clean drops what is requeued from the list, and puts it in order.
 func (s *refused) clean() {
-	s.list = slices.DeleteFunc(s.list, func(e refusedClass) bool { return !e.isAside() })
+	s.list = slices.DeleteFunc(s.list, func(e refusedClass) bool { return !e.isCurrent() })
 	slices.SortFunc(s.list, byFirstAsk)
 }
 
@@ -181,13 +184,13 @@ func (s *refused) clean() {
 // manager's agreement.
 func (s *refused) retry() {
 	s.clean()
-	offers := s.offers()
+	offers := s.takeFreed()
 	s.soon, s.last = time.Time{}, s.now
 	s.list = slices.DeleteFunc(s.list, func(e refusedClass) bool {
 		if !s.anyTakes(offers, e.class) {
 			return false
 		}
-		s.bringBack(e.class)
+		s.requeue(e.class)
 		return true
 	})
 	for _, o := range offers {
@@ -206,21 +209,21 @@ func byFirstAsk(a, b refusedClass) int {
 	return inOrder(x, y)
 }
 
-// An offer is a freed node and what is left of its room if the asks that are brought
-// back for it take theirs. It is short if that, or the end of the batch, kept an ask
-// away: then the node is looked at again, once it is known what came.
-type offer struct {
+// A freedNode is a node that was freed and what is left of its room if the asks that
+// are requeued for it are placed there. It is short if that, or a limit on questions,
+// kept a class out: then the node is looked at again later.
+type freedNode struct {
 	node  *node
 	left  resources.Amounts
 	short bool
 }
 
-// offers are the nodes that were freed since the last time.
-func (s *refused) offers() []offer {
-	offers := make([]offer, len(s.nodes))
+// takeFreed is the list of nodes that were freed since the last time, and empties it.
+func (s *refused) takeFreed() []freedNode {
+	offers := make([]freedNode, len(s.nodes))
 	for i, n := range s.nodes {
 		n.regained = false
-		offers[i] = offer{node: n, left: n.free.Clone()}
+		offers[i] = freedNode{node: n, left: n.free.Clone()}
 	}
 	s.nodes = nil
 	return offers
@@ -228,7 +231,7 @@ func (s *refused) offers() []offer {
 
 // anyTakes reports whether one of the nodes has room for a class and the resource
 // manager agrees.
-func (s *refused) anyTakes(offers []offer, c *class) bool {
+func (s *refused) anyTakes(offers []freedNode, c *class) bool {
 	r := c.firstAsk()
 	if r == nil {
 		return false

@@ -2,11 +2,10 @@ package core
 
 import "time"
 
-// reportDelay is how long a plan that came to nothing is not reported again,
-// whatever its answer.
+// reportDelay is how long a failed plan is not reported again, whatever its reason.
 const reportDelay = 15 * time.Second
 
-// reportOnce tells why no room is made, once for each answer and not too often.
+// reportOnce tells why no room is made, once for each reason and not too often.
 func (l *ledger) reportOnce(r *request, message string) {
 	w := r.wait
 	if message == w.reported || (w.reported != "" && w.reportedAt.Add(reportDelay).After(l.now)) {

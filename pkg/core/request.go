@@ -21,7 +21,7 @@ type request struct {
 	*Allocation
 	application *application
 	node        *node
-	number      uint64 // of arrival, the last word on order
+	number      uint64 // of arrival; it orders requests of equal priority and age
 	// at and on are the places in the lists of the application and of the node.
 	at, on int32
 
@@ -37,11 +37,11 @@ type wait struct {
 	detail      string
 	reservation *Reservation
 	nomination  *nomination // of an ask that may run anywhere
-	aside       bool        // it is in no order: it waits for a time, or for predicates
+	delayed     bool        // it is in no order until the time of its retry
 	bindings    int         // that failed, one after the other
 	avoid       NodeID      // where binding failed last
 	quota       *queue      // whose quota it waits for while it is bound to a node
-	hinted      bool        // the resource manager knows that it fits nowhere
+	hinted      bool        // the resource manager was told that it fits on no node
 
 	attempts   []PreemptionAttempt // the last ones, by trigger
 	plan       *preemptor.Decision // the last one to make room for it
@@ -49,14 +49,14 @@ type wait struct {
 	plannedAt  time.Time
 	unresolved map[*node]bool // nodes that the resource manager refuses whatever is removed
 	stopped    string         // why no room is made, if that was done too often
-	reported   string         // what was told last of plans that came to nothing
+	reported   string         // the last report of a plan that failed
 	reportedAt time.Time
 
 	due   waitTimes
 	timer timers.Timer[due]
 }
 
-// waiting is what is known of the ask, begun if there is nothing.
+// waiting is what is known of the ask; it is made if there is nothing yet.
 func (r *request) waiting() *wait {
 	if r.wait == nil {
 		r.wait = &wait{}
@@ -95,9 +95,9 @@ func inOrder(a, b *request) int {
 	)
 }
 
-// A nomination is the node that room is made on for an ask. The room is kept from
-// asks of its priority and below, and so is the quota. The ask may still run
-// anywhere else.
+// A nomination is the node on which room is being made for an ask. The room is kept
+// from asks of its priority and below, and so is the quota. The ask may still be
+// placed on any other node.
 type nomination struct {
 	node    *node
 	at      int // the place in the list of all
@@ -110,15 +110,15 @@ type nomination struct {
 type eviction struct {
 	ask     AllocationKey // that gets the room; empty if its queue is over its max
 	trigger preemptor.Trigger
-	class   preemptor.Class // what it was when it was chosen
+	class   preemptor.Class // of the victim when it was chosen
 	since   time.Time
 	overdue bool // it did not end in time: its room is not counted on
 	timer   timers.Timer[due]
 }
 
 // nominationPriority is the priority with which an ask holds the room that is kept
-// for it. What is due to its queue by a guarantee no other ask takes away, as none
-// could once it runs.
+// for it. Room that is due by a guarantee is not given to any other ask, as none could
+// evict the ask by priority once it runs.
 func (r *request) nominationPriority() int32 {
 	if held := r.nominated(); held != nil && held.trigger == preemptor.Guarantee {
 		return math.MaxInt32
@@ -126,9 +126,9 @@ func (r *request) nominationPriority() int32 {
 	return r.class.rootPriority
 }
 
-// enlist appends a request to a list and notes its place. Lists start with room
+// addRequest appends a request to a list and notes its place. Lists start with room
 // for what a node usually runs, so that they seldom grow.
-func enlist(list []*request, r *request, place *int32) []*request {
+func addRequest(list []*request, r *request, place *int32) []*request {
 	if list == nil {
 		list = make([]*request, 0, 16)
 	}
@@ -136,8 +136,8 @@ func enlist(list []*request, r *request, place *int32) []*request {
 	return append(list, r)
 }
 
-// delist removes the request at a place by putting the last one there.
-func delist(list []*request, place int32, placeOf func(*request) *int32) []*request {
+// swapRemove removes the request at a place by putting the last one there.
+func swapRemove(list []*request, place int32, placeOf func(*request) *int32) []*request {
 	last := len(list) - 1
 	moved := list[last]
 	list[place], list[last] = moved, nil
@@ -148,7 +148,7 @@ func delist(list []*request, place int32, placeOf func(*request) *int32) []*requ
 func onNode(r *request) *int32        { return &r.on }
 func atApplication(r *request) *int32 { return &r.at }
 
-// without is a list without a request, in place.
+// without removes a request from a list, in place.
 func without(list []*request, r *request) []*request {
 	return slices.DeleteFunc(list, func(other *request) bool { return other == r })
 }

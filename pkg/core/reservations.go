@@ -8,16 +8,16 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// reservations keep nodes for asks: for an ordinary ask that has fitted none for a
-// while the node that comes closest, for an ask that may run on one node only that
-// node.
+// reservations keep nodes for asks. For an ordinary ask that has not fitted on any for
+// ReserveDelay it is the node that comes closest; for an ask with a required node it
+// is that node.
 type reservations struct {
 	*backlog
 	predicates *predicates
 	counts     *Preempted
 }
 
-// setTimer has an ask looked at at the first of its moments.
+// setTimer has an ask looked at when the first of its times has come.
 func (b *backlog) setTimer(r *request) {
 	w := r.waiting()
 	first := w.due.first()
@@ -89,9 +89,9 @@ func (s *reservations) unreserve(r *request) {
 	s.tell(&Unreserved{r.Allocation, n.id})
 }
 
-// reserveLater has an ask of a class reserve a node if the class, which fits none,
-// still fits none after a while. One reservation for each class is enough: when it is
-// served, the next ask gets one.
+// reserveLater lets an ask of a class reserve a node after ReserveDelay if the class
+// fits on none until then. One reservation for each class is enough: when its ask is
+// placed, the next ask gets one.
 func (s *reservations) reserveLater(r *request) {
 	c := r.class
 	r.waiting().reason = NoNodeFits
@@ -105,9 +105,9 @@ func (s *reservations) reserveLater(r *request) {
 	s.timers.Set(&c.timer, later(c.since.Add(s.options.ReserveDelay), s.now), due{what: dueReservation, class: c})
 }
 
-// servedOne begins the while anew for a class of which an ask was placed although no
-// node without new room fits it.
-func (s *reservations) servedOne(c *class) {
+// restartDelay begins ReserveDelay anew for a class of which an ask was placed although
+// the class is closed.
+func (s *reservations) restartDelay(c *class) {
 	if !c.closed || s.options.ReserveDelay < 0 || c.reserved != nil || c.nominated {
 		return
 	}
@@ -115,8 +115,8 @@ func (s *reservations) servedOne(c *class) {
 	s.timers.Set(&c.timer, s.now.Add(s.options.ReserveDelay), due{what: dueReservation, class: c})
 }
 
-// wakeClass reserves a node for the oldest ask of a class that has fitted none for a
-// while.
+// wakeClass reserves a node for the oldest ask of a class that has fitted on none for
+// ReserveDelay.
 func (s *reservations) wakeClass(c *class) {
 	if !c.closed || c.reserved != nil || c.nominated || c.isRefused() {
 		return
@@ -126,7 +126,7 @@ func (s *reservations) wakeClass(c *class) {
 	}
 }
 
-// wake gives a reservation up whose time is over.
+// wake ends a reservation that has lasted for ReserveMax.
 func (s *reservations) wake(r *request) {
 	if w := r.wait; isDue(w.due.reserve, s.now) {
 		w.due.reserve = time.Time{}

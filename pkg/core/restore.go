@@ -8,12 +8,11 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
-// Restore makes a partition that stands where another one stood when the view
-// was made, so that one can see what would happen without touching the other.
-// The kinds of the options must be those of the view. What the view does not
-// tell begins anew: when asks that were put off are tried again, what was learnt
-// of classes, and the order in which asks of the same age arrived, which then is
-// that of their keys. It takes time linear in the size of the view.
+// Restore makes a partition in the state that a view shows, so that a dry run can show
+// what would happen without touching the original. The kinds of the options must be
+// those of the view. What the view does not show begins anew: when delayed asks are
+// tried again, what was learnt of classes, and the order in which asks of the same age
+// arrived. It takes time linear in the size of the view, and does not change it.
 func Restore(options Options, now time.Time, v *View) *Partition {
 	p := NewPartition(options, v.Config)
 	p.restoreQueues(p.root, v.Root)

@@ -12,7 +12,7 @@ import (
 
 // TestRestoreStandsWhereTheOtherStood restores partitions from views in the
 // middle of random histories: the laws hold, everything that a view tells of
-// nodes, sums and asks is the same, and what is told goes on.
+// nodes, sums and asks is the same, and scheduling goes on.
 func TestRestoreStandsWhereTheOtherStood(t *testing.T) {
 	for seed := range uint64(300) {
 		h := newHistory(rand.New(rand.NewPCG(seed, 7)))

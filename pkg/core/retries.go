@@ -11,26 +11,26 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// retries say when attempts that came to nothing are repeated. Where only priorities
-// count it is known which node may help which class. Where more counts, attempts are
-// repeated when anything has changed, soon but not too often.
+// retries say when failed attempts are repeated. Where only priorities count it is
+// known which node may help which class. Where more counts, attempts are repeated when
+// anything has changed, after RetryDelay at the earliest.
 type retries struct {
 	*backlog
 	predicates *predicates
 	timer      timers.Timer[due]
 
 	byNode  []*class     // tried again when a node changes, the highest priority first
-	purgeAt int          // how many of them there may be before those without failed attempts go
-	queue   []*leafClass // tried again when anything does
+	purgeAt int          // how many there may be before those without failed attempts are dropped
+	queue   []*leafClass // tried again when anything changes
 	excess  []*queue     // over their max, that could not give back enough
-	// excessNow are those of this step: what they evict themselves does not help.
+	// excessNow are those of this step: their own evictions do not help them.
 	excessNow []*queue
 	at        time.Time // when the queue is tried again; zero is not at all
-	last      time.Time // when it was
+	last      time.Time // when the queue was tried again last
 }
 
-// failed keeps asks like this one from making attempts until something changes.
-// Simple says that only priorities and nodes decide.
+// failed lets no attempts be made for asks of the same class in the same leaf until
+// something changes. Simple says that only priorities and nodes decide.
 func (s *retries) failed(r *request, simple bool) {
 	leaf := r.group.leaf
 	s.deactivate(leaf, r.wait.attempts)
@@ -83,7 +83,7 @@ func (s *retries) endStep() {
 	s.excessNow = s.excessNow[:0]
 }
 
-// before has the queue tried again at this time at the latest.
+// before has the queue tried again at a time at the latest.
 func (s *retries) before(at time.Time) {
 	if s.at.IsZero() || at.Before(s.at) {
 		s.at = at
@@ -141,17 +141,17 @@ func (s *retries) freeable(n *node, priority int32) (freed resources.Amounts, vi
 	return freed, victims
 }
 
-// taken lets the classes be tried again for which there was room on a node before
+// roomTaken lets the classes be tried again for which there was room on a node before
 // an allocation of a lower priority took it. While there is room, no attempt is made.
-func (s *retries) taken(r *request) {
+func (s *retries) roomTaken(r *request) {
 	n := r.node
 	s.filter(func(c *class) bool {
 		return c.amounts.FitsIn(n.roomFor(c.rootPriority).Plus(r.Amounts))
 	}, s.leastToTake(r.Priority))
 }
 
-// filter lets those of the listed classes be tried again that something helps, which
-// are of at least some priority, and drops those that have no failed attempts.
+// filter lets those listed classes be tried again for which helps is true, of at least
+// the lowest priority, and drops those that have no failed attempts.
 func (s *retries) filter(helps func(*class) bool, lowest int32) {
 	if len(s.byNode) == 0 || s.byNode[0].priority < lowest {
 		return
@@ -190,8 +190,8 @@ func (s *retries) leastToTake(allocation int32) int32 {
 	return allocation + 1
 }
 
-// lowestPriority is the lowest priority of an allocation on a node, or none if any ask
-// may be helped by a change there.
+// lowestPriority is the lowest priority of an allocation on a node, or PriorityNone if
+// a change there may help any ask.
 func (n *node) lowestPriority() int32 {
 	if !n.releasing.IsZero() || n.weakest.is == nil {
 		return PriorityNone

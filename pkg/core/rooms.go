@@ -5,10 +5,10 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// rooms are the nodes on which new room appeared since the asks were last tried in
-// vain. A closed class fits no other node, so a search compares what it wants with
-// these only, and whole parts of the backlog with the most that there is on any of
-// them.
+// rooms are the nodes on which new room appeared since all asks that could be tried
+// were tried. A closed class fits no other node, so a search compares what it wants
+// with these only, and whole parts of the backlog with the most that there is on any
+// of them.
 type rooms struct {
 	tree   order.Tree[*freshNode]
 	epoch  uint64 // counts appearances of room
@@ -16,7 +16,7 @@ type rooms struct {
 	spare  []*freshNode
 }
 
-// A freshNode is a node in rooms.
+// A freshNode is a node with new room.
 type freshNode struct {
 	*node
 	links order.Links[*freshNode]

@@ -6,7 +6,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/scenario"
 )
 
-// TestScenarios plays the stories of testdata/scenarios. They are the first
+// TestScenarios runs the scenarios of testdata/scenarios. They are the first
 // thing to read about what a partition does; docs/scenarios.md says how to
 // write one.
 func TestScenarios(t *testing.T) { scenario.Run(t, "testdata/scenarios") }

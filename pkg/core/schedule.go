@@ -3,7 +3,7 @@ package core
 import "time"
 
 // A cycle is one call of Schedule: it decides which ask is placed where, and commits
-// that.
+// each decision.
 type cycle struct{ *Partition }
 
 // placeOrdinary places the asks that may run anywhere, in order. It reports
@@ -25,9 +25,9 @@ func (p cycle) placeOrdinary() (more bool) {
 	return true
 }
 
-// forgetRooms is called when no ask can be tried: new room is of no use to closed
-// classes, but for those that only lack quota. They may be tried on every node once
-// they have it.
+// forgetRooms is called when no ask can be tried. New room is then of no use to closed
+// classes, except for those that only lack quota: they are opened, to be tried on every
+// node once they have it.
 func (p cycle) forgetRooms() {
 	room, found := p.rooms.most()
 	if !found {
@@ -40,8 +40,8 @@ func (p cycle) forgetRooms() {
 	p.react()
 }
 
-// try places an ordinary ask on the first node in order that has room. If there
-// is none, it has room made, or notes why nothing could be done.
+// try places an ordinary ask on the first node in order that has room. If there is
+// none, room is made for it, or it is put off with the reason.
 func (p cycle) try(r *request) outcome {
 	p.work.Attempts++
 	over := r.withoutRoom()
@@ -68,8 +68,8 @@ func (p cycle) try(r *request) outcome {
 	return waits
 }
 
-// attempt has room made for an ask, if questions to the resource manager about that
-// may be asked now.
+// attempt makes a preemption attempt for an ask, unless questions to the resource
+// manager have to wait.
 func (p cycle) attempt(r *request) outcome {
 	if p.predicates.any() {
 		if wait := p.predicates.wait(FurtherQuestion); wait > 0 {
@@ -82,7 +82,7 @@ func (p cycle) attempt(r *request) outcome {
 // pause puts off an ask about which questions go on later, and others of its leaf
 // until the next batch, so that nothing waits long behind them.
 func (p cycle) pause(r *request, wait time.Duration) outcome {
-	if wait <= 0 { // the batch has asked often enough
+	if wait <= 0 { // this batch has asked callsMax questions
 		return flush
 	}
 	if p.passed == nil {
@@ -96,13 +96,14 @@ func (p cycle) pause(r *request, wait time.Duration) outcome {
 	return paused
 }
 
-// putOff notes why an ask was not placed, so that it is not tried in vain.
+// putOff notes why an ask was not placed. Its class is not tried again until something
+// changes that may help.
 func (p cycle) putOff(r *request, over *queue, refused bool) {
 	switch {
 	case over != nil:
 		p.awaitQuota(r, over)
 	case refused:
-		p.setAside(r)
+		p.markUnschedulable(r)
 	default:
 		p.closeClass(r.class)
 		p.reservations.reserveLater(r)
@@ -110,10 +111,10 @@ func (p cycle) putOff(r *request, over *queue, refused bool) {
 	}
 }
 
-// setAside takes the class of an ask out of the order that every node with room
-// refused.
-func (p cycle) setAside(r *request) {
-	p.refused.setAside(r.class)
+// markUnschedulable takes the class of an ask out of the order, since the resource
+// manager refused it on every node with room.
+func (p cycle) markUnschedulable(r *request) {
+	p.refused.markUnschedulable(r.class)
 	w := r.waiting()
 	w.reason, w.detail = Infeasible, r.class.refused.detail
 	p.changes.application(r.application, 0)
@@ -135,8 +136,8 @@ func (p cycle) place(r *request, n *node) {
 		}
 	}
 	c := r.class
-	p.leave(r)
-	p.reservations.servedOne(c)
+	p.endWait(r)
+	p.reservations.restartDelay(c)
 	r.Allocation = r.placedOn(n.id, p.now)
 	p.run(r, n)
 	n.placedIn = p.batch

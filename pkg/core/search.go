@@ -3,9 +3,9 @@ package core
 import "github.com/narwhal-scheduler/narwhal/pkg/resources"
 
 // A search finds the first ask in order that may be tried: one that has quota and
-// may fit a node, or one that room may be made for. It changes nothing. What it
-// skips it skips by summaries, so it takes logarithmic time where those are exact,
-// which they are for one kind, and else nearly so.
+// may fit a node, or one that room may be made for. It changes nothing. It skips by
+// summaries, so it takes logarithmic time where those are exact. They are exact for one
+// resource kind, and a lower bound for several.
 type search struct {
 	*backlog
 	room   resources.Amounts // the most that is free, kind by kind, where closed classes may fit
@@ -72,7 +72,7 @@ func (s *search) inQueue(q *queue, headroom resources.Limits) *request {
 }
 
 // headroomWithin is what may still be charged to a queue alone, beside what is kept
-// for nominated asks, or less if there is less above it. It is good until the next
+// for nominated asks, or less if there is less above it. It is valid until the next
 // search.
 func (q *queue) headroomWithin(above resources.Limits) resources.Limits {
 	left := q.headroom[:0]
@@ -143,8 +143,8 @@ func (s *search) inGroups(top *askGroup, headroom resources.Limits) *request {
 	return s.inGroups(top.links.Right, headroom)
 }
 
-// mayTry reports whether nothing is known that speaks against the first ask of a
-// group whose summary lets it pass, or room may be made for it.
+// mayTry reports whether the first ask of a group, whose summary lets it pass, may fit
+// a node as far as is known, or room may be made for it.
 func (s *search) mayTry(g *askGroup) bool {
 	c := g.class
 	if s.only != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// State is where an application is in its life.
+// State is the state of an application.
 type State uint8
 
 // The states of an application. A new one has no ask yet; an accepted one has
@@ -39,7 +39,7 @@ var moves = [...][]State{
 	Completed:  {},
 }
 
-// ErrNoMove is wrapped when a change of state does not exist.
+// ErrNoMove is wrapped by the error for a change of state that does not exist.
 var ErrNoMove = errors.New("no such change of state")
 
 // moveTo changes the state, or says which change was asked for and is none.

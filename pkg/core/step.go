@@ -2,7 +2,7 @@ package core
 
 import "time"
 
-// A step is what one call of Apply or Schedule knows and tells.
+// A step is one call of Apply or Schedule: its time, its limits, and its effects.
 type step struct {
 	now      time.Time
 	batch    uint64 // number of the Schedule call

@@ -6,11 +6,11 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// PriorityNone is the priority of what has no ask waiting.
+// PriorityNone is the priority of a queue or application in which no ask waits.
 const PriorityNone = math.MinInt32
 
-// least is, for each kind, the least that any of some asks wants: what does not
-// hold that holds none of them. A kind beyond its amounts counts as zero.
+// least is, for each kind, the least that any of some asks wants: room that does not
+// hold it holds none of them. A kind beyond its amounts counts as zero.
 type least struct {
 	any     bool // there are asks at all
 	amounts resources.Amounts

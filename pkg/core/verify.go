@@ -19,9 +19,9 @@ import (
 //   - what is known not to fit does not fit;
 //   - what is kept for nominated asks and what is being evicted is counted exactly.
 //
-// It is linear in the size of the partition and meant for tests and for the
-// moments after which nothing may be wrong. What has changed since the last Schedule
-// is reacted to first.
+// It is linear in the size of the partition and meant for tests and simulations. It
+// first reacts to what has changed since the last Schedule, as Schedule would; otherwise
+// it changes nothing.
 func (p *Partition) Verify() error {
 	p.react()
 	v := verifier{p: p}
@@ -227,7 +227,7 @@ func (v *verifier) waiting(r *request) {
 		if set := v.p.absent[r.Required]; set != nil && set.has(r) {
 			listed++
 		}
-	} else if r.wait != nil && r.wait.aside {
+	} else if r.wait != nil && r.wait.delayed {
 		listed++
 	}
 	if listed != 1 {

@@ -14,10 +14,10 @@ import (
 type victimInput struct {
 	candidates   []preemptor.Candidate
 	floors       []preemptor.Floor
-	floorNumbers []int32
+	floorNumbers []int32             // those of all candidates, one after the other
 	atStake      []resources.Amounts // by floors: what all candidates below it hold
 	short        resources.Amounts   // of a guarantee: what is to be freed
-	simple       bool                // queues are no matter
+	simple       bool                // queues do not matter
 	guarded      bool                // a guarantee protects any candidate
 }
 
@@ -27,7 +27,7 @@ func (in *victimInput) begin(c *nodeCosts, simple bool) {
 	clear(c.numbers)
 }
 
-// usedFloors are the floors that matter to any candidate.
+// usedFloors are the floors that protect any candidate.
 func (in *victimInput) usedFloors() []preemptor.Floor {
 	if in.guarded {
 		return in.floors
@@ -43,7 +43,7 @@ func (in *victimInput) add(c *nodeCosts, r *request, elsewhere bool) {
 	in.candidates = append(in.candidates, candidate)
 }
 
-// relate sets what a candidate is to the asks of a key.
+// relate sets how a candidate relates to the asks of a key.
 func (in *victimInput) relate(c *nodeCosts, r *request, candidate *preemptor.Candidate) {
 	if in.simple {
 		return

@@ -7,10 +7,10 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A View is a partition as it was at one moment. It is immutable and may be
-// read from any goroutine; views of successive moments share what did not
-// change. Nodes and applications are sorted by their ID, queues by name. Lists of
-// allocations and asks are in no order: whoever shows them sorts them.
+// A View is a partition as it was at one moment. It is immutable and may be kept and
+// read from any goroutine; views of successive moments share what did not change.
+// Nodes and applications are sorted by their ID, queues by name. Lists of allocations
+// and asks are in no order: a reader that shows them sorts a copy.
 type View struct {
 	Name         string            // as configured
 	Config       Config            // in effect; never to be changed
@@ -21,7 +21,7 @@ type View struct {
 	Root         *QueueView
 	Nodes        []*NodeView
 	Applications []*ApplicationView
-	// Homeless are foreign allocations whose node is not known.
+	// ForeignUnknownNode are foreign allocations whose node is not known, by key.
 	ForeignUnknownNode []*Allocation
 	// Preempted counts what was preempted since the partition was made.
 	Preempted Preempted
@@ -42,41 +42,41 @@ type NodeView struct {
 	Allocations        []*Allocation
 	ForeignAllocations []*Allocation
 	Reservations       []Reservation
-	// Leaving are allocations that were told to go and have not gone.
+	// Evictions are those of the allocations here that have not ended, by key.
 	Evictions []Eviction
-	// Nominated are the asks that room is being made for, the first in order
-	// first, and Promised what they get.
+	// Nominated are the asks for which room is being made, the first in order
+	// first, and NominatedAmounts the sum of them.
 	Nominated        []AllocationKey
 	NominatedAmounts resources.Amounts
 }
 
-// An Eviction is an allocation that the resource manager was told to end, to make
-// room for an ask. It is overdue if it has not ended in time.
+// An Eviction is an allocation that the resource manager was told to end, to make room,
+// and that has not ended.
 type Eviction struct {
 	Key     AllocationKey
-	For     AllocationKey
-	Since   time.Time
-	Overdue bool
-	// Trigger is why, and Class what it was when it was chosen.
+	For     AllocationKey // the ask that gets the room; empty with the trigger Quota
+	Since   time.Time     // when the eviction was requested
+	Overdue bool          // it did not end in time: its room is not counted on
+	// Trigger is the reason, and Class that of the victim when it was chosen.
 	Trigger preemptor.Trigger
 	Class   preemptor.Class
 }
 
-// Preempted counts what was preempted, and what came of it.
+// Preempted counts preemptions and their outcomes.
 type Preempted struct {
 	Plans        uint64      // made
 	Nominations  uint64      // of asks that may run anywhere
-	Cleared      uint64      // nominations that came to nothing
-	Loops        uint64      // applications that were stopped
-	Victims      VictimCount // told to go
-	Overdue      VictimCount // those of them that did not go in time
-	Reservations uint64      // of ordinary asks that gave way
+	Cleared      uint64      // nominations that ended without a placement, while the ask waits on
+	Loops        uint64      // applications that the loop guard stopped
+	Victims      VictimCount // whose eviction was requested
+	Overdue      VictimCount // victims that did not end in time
+	Reservations uint64      // of ordinary asks that ended for a nomination or a required node
 }
 
-// A VictimCount counts victims by why they were to go and what they were.
+// A VictimCount counts victims by trigger and class.
 type VictimCount [preemptor.Triggers][preemptor.Classes]uint64
 
-// By is how many there are by a trigger.
+// By is how many victims of a trigger there are.
 func (c VictimCount) By(t preemptor.Trigger) (sum uint64) {
 	for _, n := range c[t] {
 		sum += n
@@ -84,7 +84,7 @@ func (c VictimCount) By(t preemptor.Trigger) (sum uint64) {
 	return sum
 }
 
-// Total is how many there are.
+// Total is how many victims there are.
 func (c VictimCount) Total() (sum uint64) {
 	for t := range c {
 		sum += c.By(preemptor.Trigger(t))
@@ -102,14 +102,14 @@ type QueueView struct {
 	Used       resources.Amounts // with everything below
 	Pending    resources.Amounts
 	Nominated  resources.Amounts // to nominated asks
-	Releasing  resources.Amounts // of allocations that were told to go
-	// OverSince is since when the queue uses more than its max; zero while it does
-	// not. GivesBack is the last plan to change that, made at GaveBack; nil if
-	// there was none.
+	Releasing  resources.Amounts // of allocations that are being evicted and are not overdue
+	// OverMaxSince is since when the queue uses more than its max; zero while it does
+	// not. QuotaPlan is the last plan to change that, made at QuotaPlanned; nil if
+	// there was none. It is shared and must not be changed.
 	OverMaxSince time.Time
 	QuotaPlan    *preemptor.Decision
 	QuotaPlanned time.Time
-	Share        resources.Share // by which the queues of one parent are ordered
+	Share        resources.Share // the dominant share, by which the queues of one parent are ordered
 	Priority     int32           // highest pending, as the parent sees it; PriorityNone when nothing is
 	Properties   QueueProperties
 	Queues       []*QueueView
@@ -126,7 +126,7 @@ type ApplicationView struct {
 	Tags        map[string]string
 	State       State
 	Since       time.Time // of the state
-	Submitted   time.Time
+	Submitted   time.Time // or when its oldest ask was created, if that is earlier
 	Used        resources.Amounts
 	Pending     resources.Amounts
 	Allocations []*Allocation
@@ -146,11 +146,11 @@ type Waiting struct {
 	Detail   string // what the reason is about: a queue, a node, a text of the resource manager
 	Reserved NodeID // empty without a reservation
 	// Nominated is the node where room is being made for the ask; empty without
-	// a nomination. Trigger is why.
+	// a nomination. Trigger is that of the nomination.
 	Nominated NodeID
 	Trigger   preemptor.Trigger
-	// Hunts are the last searches for room, by trigger. That of a nominated ask
-	// comes last.
+	// Attempts are the last preemption attempts, by trigger. The one that nominated
+	// the ask comes last.
 	Attempts []PreemptionAttempt
 	// Plan is the last plan to make room for the ask, made at Planned; nil if
 	// there was none. It is shared and must not be changed.
@@ -158,21 +158,22 @@ type Waiting struct {
 	Planned time.Time
 }
 
-// A PreemptionAttempt is how the search for a node came out where others would make room for
-// an ask: how many nodes there were, and what they were good for. Each node counts
-// once, but that the resource manager refuses those that are enough.
+// A PreemptionAttempt is the result of one search over all nodes for victims that make
+// room for an ask. Every node counts once in Closed, TooSmall, Insufficient, Sufficient
+// or Skipped; those in Refused count in Sufficient too.
 type PreemptionAttempt struct {
 	At           time.Time
 	Trigger      preemptor.Trigger
 	Nodes        int
-	Closed       int // cordoned, kept for others, or with victims that do not go
+	Closed       int // cordoned, kept for other asks, or with overdue evictions
 	TooSmall     int // could never hold the ask
-	Insufficient int // too little would come free
-	Sufficient   int // room could be made
-	Skipped      int // were not looked at, as they could not be better
-	Refused      int // by the resource manager, whoever went
-	// Node is where room is made or, in vain, where the least is missing, Plan what
-	// was planned there; empty where no node could hold the ask.
+	Insufficient int // victims would free too little
+	Sufficient   int // victims would free enough
+	Skipped      int // were not evaluated, as they could not be better
+	Refused      int // by the resource manager, or since too little quota would come free
+	// Node is where room is made, or, if the attempt failed, where the least is missing.
+	// Plan is what was planned there. Both are empty where no node could hold the ask.
+	// The plan is shared and must not be changed.
 	Node NodeID
 	Plan *preemptor.Decision
 }
@@ -227,5 +228,5 @@ type Work struct {
 	Asks         uint64 // entries of ask orders visited
 	Placements   uint64
 	Attempts     uint64 // asks tried, placed or not
-	NodeCosts    uint64 // nodes assessed for room that others could make
+	NodeCosts    uint64 // nodes for which the cost of making room was worked out
 }

@@ -9,7 +9,7 @@ import (
 
 // View is the partition as it is now. Each object keeps its own view until it
 // changes, so that a view costs a pointer for each object and the work for
-// those that changed. The order of queues is as of the last Schedule.
+// those that changed. Priorities of queues are as of the last Schedule.
 func (p *Partition) View() *View {
 	v := &View{
 		Name: p.name, Config: p.config, Partition: p.options.Partition,
@@ -95,8 +95,8 @@ func (p *Partition) viewQueue(q *queue) *QueueView {
 	return q.view
 }
 
-// viewed is the view of an application. That of one with asks holds only as long
-// as nothing new is learnt about what fits.
+// viewed is the view of an application. With asks, it holds only as long as nothing new
+// is learnt about what fits.
 func (a *application) viewed(learnt uint64) *ApplicationView {
 	if len(a.asks) > 0 {
 		for q := a.queue; q != nil; q = q.parent {
@@ -117,8 +117,8 @@ func (a *application) viewed(learnt uint64) *ApplicationView {
 	return a.view
 }
 
-// viewAsks is the asks with why they wait. Those that only wait for their turn wait
-// for the same, class by class.
+// viewAsks is the asks with the reasons why they wait. Asks of one class that only wait
+// for their turn share the reasons.
 func (a *application) viewAsks() []AskView {
 	out := make([]AskView, len(a.asks))
 	shared := map[*class]*Waiting{}
@@ -165,7 +165,7 @@ func (r *request) reason() (Reason, string) {
 	switch {
 	case w != nil && w.stopped != "":
 		return LoopStopped, w.stopped
-	case w != nil && (w.aside || r.Required != ""):
+	case w != nil && (w.delayed || r.Required != ""):
 		return w.reason, w.detail
 	case r.class.isRefused():
 		return Infeasible, r.class.refused.text()
@@ -182,8 +182,8 @@ func (r *request) reason() (Reason, string) {
 	return NotTried, ""
 }
 
-// Headroom is what may still be charged to a queue, counting the queues above
-// it; it says false if there is no such queue.
+// Headroom is what may still be charged to a queue, counting the queues above it. It
+// is false if there is no such queue.
 func (v *View) Headroom(path QueuePath) (resources.Limits, bool) {
 	q, left := v.Root, v.Root.Max.Minus(v.Root.Used)
 	for q.Path != path {

@@ -100,7 +100,7 @@ func (w *world) allocation(key core.AllocationKey) *core.Allocation {
 	return nil
 }
 
-func leavingOn(n *core.NodeView, key core.AllocationKey) *core.Eviction {
+func evictionOn(n *core.NodeView, key core.AllocationKey) *core.Eviction {
 	for i := range n.Evictions {
 		if n.Evictions[i].Key == key {
 			return &n.Evictions[i]
@@ -109,11 +109,12 @@ func leavingOn(n *core.NodeView, key core.AllocationKey) *core.Eviction {
 	return nil
 }
 
-// comingFree is what those hold on a node who leave and are counted on to.
-func comingFree(n *core.NodeView) (sum resources.Amounts) {
+// releasingOn is what allocations hold on a node that are being evicted and are not
+// overdue.
+func releasingOn(n *core.NodeView) (sum resources.Amounts) {
 	for _, list := range [2][]*core.Allocation{n.Allocations, n.ForeignAllocations} {
 		for _, a := range list {
-			if l := leavingOn(n, a.Key); l != nil && !l.Overdue {
+			if l := evictionOn(n, a.Key); l != nil && !l.Overdue {
 				sum.Add(a.Amounts)
 			}
 		}
@@ -121,8 +122,8 @@ func comingFree(n *core.NodeView) (sum resources.Amounts) {
 	return sum
 }
 
-// standing is the priority of an ask as the root sees it.
-func (w *world) standing(ask *core.AskView) int32 {
+// rootPriority is the priority of an ask as the root sees it.
+func (w *world) rootPriority(ask *core.AskView) int32 {
 	value := ask.Priority
 	for _, q := range w.upFrom(w.queueOf(ask.Allocation)) {
 		if q.Properties.PriorityFence {
@@ -133,25 +134,26 @@ func (w *world) standing(ask *core.AskView) int32 {
 	return value
 }
 
-// holds is the standing with which an ask holds the room that is promised to it:
-// what is due to its queue nobody takes away.
-func (w *world) holds(ask *core.AskView) int32 {
+// nominationPriority is the priority with which an ask holds the room that is kept for
+// it: what is guaranteed to its queue no other ask takes.
+func (w *world) nominationPriority(ask *core.AskView) int32 {
 	if ask.Nominated != "" && ask.Trigger == preemptor.Guarantee {
 		return math.MaxInt32
 	}
-	return w.standing(ask)
+	return w.rootPriority(ask)
 }
 
-// before orders asks that are promised room, the first to get it first.
+// before orders asks that room is kept for, the first to get it first.
 func (w *world) before(a, b *core.AskView) int {
-	return cmp.Or(cmp.Compare(w.holds(b), w.holds(a)), inOrder(a, b))
+	return cmp.Or(cmp.Compare(w.nominationPriority(b), w.nominationPriority(a)), inOrder(a, b))
 }
 
-// roomFor is what is free beside what is promised to asks of at least a standing.
-func (w *world) roomFor(n *core.NodeView, standing int32) resources.Amounts {
+// roomFor is what is free beside what is kept for asks of at least a priority, as the
+// root sees it.
+func (w *world) roomFor(n *core.NodeView, rootPriority int32) resources.Amounts {
 	room := n.Available.Clone()
 	for _, key := range n.Nominated {
-		if other := w.ask(key); w.holds(other) >= standing {
+		if other := w.ask(key); w.nominationPriority(other) >= rootPriority {
 			room.Sub(other.Amounts)
 		}
 	}
@@ -169,7 +171,7 @@ func (w *world) short(ask *core.AskView) (list []*core.QueueView) {
 	return list
 }
 
-// quotaToFree is what is still short of quota once all have gone who leave.
+// quotaToFree is what is still short of quota once all evictions have ended.
 func (w *world) quotaToFree(ask *core.AskView) (lack resources.Amounts) {
 	for _, q := range w.upFrom(w.queueOf(ask.Allocation)) {
 		lack.Raise(holds(q, ask, true))
@@ -195,31 +197,31 @@ func holds(q *core.QueueView, ask *core.AskView, later bool) (lack resources.Amo
 	return lack
 }
 
-// A deed is something done for an ask, as the effects tell it.
-type deed struct {
-	what    string // place, nominate, clear, or end for who goes for no nomination
+// An action is something done for an ask, as the effects tell it.
+type action struct {
+	what    string // place, nominate, clear, or end for victims of no nomination
 	key     core.AllocationKey
 	node    core.NodeID
 	victims []core.AllocationKey // by key
 	by      preemptor.Trigger    // of the victims or the nomination
 }
 
-func (d deed) String() string {
+func (d action) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s %v", d.what, d.key, d.node, d.victims))
 }
 
-// deedsOf reads effects. Victims come after the nomination that they go for.
-func deedsOf(fx core.Effects) (list []deed, err error) {
+// actionsOf reads effects. Victims come after the nomination that they make room for.
+func actionsOf(fx core.Effects) (list []action, err error) {
 	for _, e := range fx {
 		switch e := e.(type) {
 		case core.Placed:
-			list = append(list, deed{what: "place", key: e.Key, node: e.Allocation.Node})
+			list = append(list, action{what: "place", key: e.Key, node: e.Allocation.Node})
 		case *core.NominationEnded:
 			if e.Waits {
-				list = append(list, deed{what: "clear", key: e.Key})
+				list = append(list, action{what: "clear", key: e.Key})
 			}
 		case *core.Nominated:
-			list = append(list, deed{what: "nominate", key: e.Key, node: e.Node, by: e.Plan.Trigger})
+			list = append(list, action{what: "nominate", key: e.Key, node: e.Node, by: e.Plan.Trigger})
 		case *core.EvictionRequested:
 			last := len(list) - 1
 			if last < 0 || list[last].what != "nominate" {
@@ -234,9 +236,9 @@ func deedsOf(fx core.Effects) (list []deed, err error) {
 	return list, nil
 }
 
-// do changes the world as a deed does.
-func (w *world) do(d deed) {
-	w.leave(d)
+// do changes the world as an action does.
+func (w *world) do(d action) {
+	w.evict(d)
 	if d.what == "end" {
 		return
 	}
@@ -263,8 +265,8 @@ func (w *world) do(d deed) {
 	}
 }
 
-// leave has the victims of a deed leave; foreign ones are of no queue.
-func (w *world) leave(d deed) {
+// evict marks the victims of an action as evicted; foreign ones are of no queue.
+func (w *world) evict(d action) {
 	for _, n := range w.view.Nodes {
 		for _, list := range [2][]*core.Allocation{n.Allocations, n.ForeignAllocations} {
 			for _, a := range list {
@@ -282,9 +284,9 @@ func (w *world) leave(d deed) {
 	}
 }
 
-// leaves reports whether somebody was told to go and has not gone.
-func (w *world) leaves(key core.AllocationKey) bool {
-	return slices.ContainsFunc(w.view.Nodes, func(n *core.NodeView) bool { return leavingOn(n, key) != nil })
+// isEvicted reports whether an allocation is being evicted.
+func (w *world) isEvicted(key core.AllocationKey) bool {
+	return slices.ContainsFunc(w.view.Nodes, func(n *core.NodeView) bool { return evictionOn(n, key) != nil })
 }
 
 func (w *world) place(ask *core.AskView, n *core.NodeView) {

@@ -147,24 +147,24 @@ func resource(vcore, memory int64) *si.Resource {
 // of them placed, the heap that each holds.
 func (l load) run(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	var spent time.Duration
+	var elapsed time.Duration
 	var held float64
 	for range b.N {
 		rm := newCounter()
 		s := l.start(b, rm)
 		before := heap()
-		spent += l.place(b, s, rm)
+		elapsed += l.place(b, s, rm)
 		held += float64(heap()-before) / float64(l.pods)
 		s.Stop()
 	}
-	b.ReportMetric(float64(l.pods)*float64(b.N)/spent.Seconds(), "placements/s")
+	b.ReportMetric(float64(l.pods)*float64(b.N)/elapsed.Seconds(), "placements/s")
 	b.ReportMetric(held/float64(b.N), "heap-B/pod")
 	b.ReportMetric(0, "ns/op")
 }
 
 // place sends the asks, wave by wave, and returns the time it took to hear of all
 // placements. Making the requests does not count.
-func (l load) place(b *testing.B, s *scheduler.Scheduler, rm *counter) (spent time.Duration) {
+func (l load) place(b *testing.B, s *scheduler.Scheduler, rm *counter) (elapsed time.Duration) {
 	requests := l.requests()
 	wave := max(l.wave, 1000) / 1000
 	if l.wave == 0 {
@@ -278,7 +278,7 @@ func BenchmarkFull(b *testing.B) {
 	}
 	_, err := s.View(context.Background(), "[rm]default")
 	assert.NilError(b, err)
-	var spent time.Duration
+	var elapsed time.Duration
 	for i := 0; b.Loop(); i++ {
 		oldest := running[i%room]
 		begin := time.Now()
@@ -292,12 +292,12 @@ func BenchmarkFull(b *testing.B) {
 			b.Fatal(err)
 		}
 		running[i%room] = <-rm.placements
-		spent += time.Since(begin)
+		elapsed += time.Since(begin)
 		send(&si.Allocation{
 			AllocationKey: oldest.AllocationKey, ApplicationID: oldest.ApplicationID,
 			ResourcePerAlloc: oldest.ResourcePerAlloc,
 		})
 	}
-	b.ReportMetric(float64(spent.Nanoseconds())/1e3/float64(b.N), "µs/reuse")
+	b.ReportMetric(float64(elapsed.Nanoseconds())/1e3/float64(b.N), "µs/reuse")
 	b.ReportMetric(0, "ns/op")
 }

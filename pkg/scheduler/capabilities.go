@@ -66,7 +66,7 @@ type NominationCallback interface {
 type PredicatesWithArgs struct {
 	AllocationKey string // of the ask; it is on no node
 	NodeID        string
-	// Add are asks that count as running on the node: room is promised to them.
+	// Add are asks that count as running on the node: room is kept for them.
 	Add []string
 	// Remove are allocations that count as gone from the node.
 	Remove []string

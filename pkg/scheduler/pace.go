@@ -52,17 +52,17 @@ func (p *pace) answered(kind core.Question, now time.Time, took time.Duration, r
 // A stretch is questions that follow each other without a sufficient pause. For each
 // stretch and the pause after it
 //
-//	pause >= times * spent
+//	pause >= times * used
 type stretch struct {
-	spent time.Duration
+	used  time.Duration
 	ended time.Time // the last question
 }
 
-// wait is how long to wait, when so much may be spent at a stretch and the pause is so
+// wait is how long to wait, when so much time may be used in a stretch and the pause is so
 // many times as long.
 func (s *stretch) wait(now time.Time, most time.Duration, times int64) time.Duration {
 	rest := s.rest(now, times)
-	if rest <= 0 || s.spent < most {
+	if rest <= 0 || s.used < most {
 		return 0
 	}
 	return rest
@@ -70,15 +70,15 @@ func (s *stretch) wait(now time.Time, most time.Duration, times int64) time.Dura
 
 // rest is what is left of the pause that ends the stretch.
 func (s *stretch) rest(now time.Time, times int64) time.Duration {
-	return s.ended.Add(time.Duration(times) * s.spent).Sub(now)
+	return s.ended.Add(time.Duration(times) * s.used).Sub(now)
 }
 
 // spend adds a question that took so long. It begins a new stretch if the pause before it
 // was long enough.
 func (s *stretch) spend(now time.Time, took time.Duration, times int64) {
 	if s.rest(now.Add(-took), times) <= 0 {
-		s.spent = 0
+		s.used = 0
 	}
-	s.spent += took
+	s.used += took
 	s.ended = now
 }

@@ -71,7 +71,7 @@ func TestTheSharesOfQuestions(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		var p pace
 		now, begin := at(0), at(0)
-		spent := map[core.Question]time.Duration{}
+		elapsed := map[core.Question]time.Duration{}
 		for range 10_000 {
 			kind := core.FurtherQuestion + core.Question(random.IntN(2))
 			if wait := p.wait(kind, now); wait > 0 {
@@ -80,12 +80,12 @@ func TestTheSharesOfQuestions(t *testing.T) {
 			}
 			took := time.Duration(random.IntN(int(ms)))
 			now = now.Add(took)
-			spent[kind] += took
+			elapsed[kind] += took
 			p.answered(kind, now, took, true)
 		}
 		all := now.Sub(begin) + 10*ms // the last pause is cut
-		assert.Assert(t, spent[core.RepeatedQuestion] <= all/10, "seed %d: %v of %v", seed, spent[core.RepeatedQuestion], all)
-		assert.Assert(t, spent[core.RepeatedQuestion]+spent[core.FurtherQuestion] <= all/2, "seed %d: %v of %v", seed, spent, all)
-		assert.Assert(t, spent[core.FurtherQuestion] > all/4, "seed %d: %v of %v", seed, spent, all)
+		assert.Assert(t, elapsed[core.RepeatedQuestion] <= all/10, "seed %d: %v of %v", seed, elapsed[core.RepeatedQuestion], all)
+		assert.Assert(t, elapsed[core.RepeatedQuestion]+elapsed[core.FurtherQuestion] <= all/2, "seed %d: %v of %v", seed, elapsed, all)
+		assert.Assert(t, elapsed[core.FurtherQuestion] > all/4, "seed %d: %v of %v", seed, elapsed, all)
 	}
 }

@@ -24,7 +24,7 @@ const partition = "[rm]default"
 
 // hanging is a cluster in which Predicates does not return for pod-1 until letGo is
 // called, which the test has to do.
-func hanging(t *testing.T, options schedulertest.Options, story func(t *testing.T, m *schedulertest.MockScheduler, letGo func())) {
+func hanging(t *testing.T, options schedulertest.Options, test func(t *testing.T, m *schedulertest.MockScheduler, letGo func())) {
 	t.Helper()
 	gate := new(blocked)
 	options.Predicates = func(*si.PredicatesArgs) error {
@@ -32,7 +32,7 @@ func hanging(t *testing.T, options schedulertest.Options, story func(t *testing.
 		return nil
 	}
 	cluster(t, options, "vcore=8", func(t *testing.T, m *schedulertest.MockScheduler) {
-		story(t, m, gate.letGo)
+		test(t, m, gate.letGo)
 	})
 }
 

@@ -38,9 +38,9 @@ type tenant struct {
 	is            string // empty, owner, foreign, opted out, static or required
 }
 
-// shapes are how the nodes are filled: ten pods each, and nothing is free. Each
+// layouts are how the nodes are filled: ten pods each, and nothing is free. Each
 // is another problem for the choice of victims.
-var shapes = [][]tenant{
+var layouts = [][]tenant{
 	// One regular pod of the right size.
 	{{2000, 4, 0, ""}, {1000, 2, 0, ""}, {500, 1, 0, ""}, {4000, 8, 0, ""}, {3000, 6, 0, ""}, {2000, 4, 5, ""}, {1000, 1, 5, ""}, {500, 4, 0, "owner"}, {1000, 2, 0, "foreign"}, {1000, 2, 0, "static"}},
 	// Two of middle size, of the lowest priority only.
@@ -103,12 +103,12 @@ func least(on []tenant, compare func(a, b harm) int) harm {
 // optimum is how many victims the roll-out takes, node by node, when they are
 // compared like this.
 func (r rollout) optimum(compare func(a, b harm) int) (victims int) {
-	best := make([]int, len(shapes))
-	for i, on := range shapes {
+	best := make([]int, len(layouts))
+	for i, on := range layouts {
 		best[i] = least(on, compare).victims
 	}
 	for i := range r.nodes {
-		victims += best[i%len(shapes)]
+		victims += best[i%len(layouts)]
 	}
 	return victims
 }
@@ -167,7 +167,7 @@ func (r rollout) start(tb testing.TB) *shim {
 	}
 	assert.NilError(tb, s.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: applications}))
 	for i := range r.nodes {
-		on := shapes[i%len(shapes)]
+		on := layouts[i%len(layouts)]
 		id := fmt.Sprintf("node-%05d", i)
 		var vcores, memory int64
 		pods := make([]*si.Allocation, len(on))
@@ -187,7 +187,7 @@ func (r rollout) start(tb testing.TB) *shim {
 // own is how many pods run that are not foreign.
 func (r rollout) own() (pods int64) {
 	for i := range r.nodes {
-		for _, t := range shapes[i%len(shapes)] {
+		for _, t := range layouts[i%len(layouts)] {
 			if t.is != "foreign" && t.is != "static" {
 				pods++
 			}
@@ -267,7 +267,7 @@ func played(t *testing.T, r rollout) int {
 	return int(rm.victims.Load())
 }
 
-// processorTime is what the process has spent so far, collecting garbage included.
+// processorTime is the time that the process has used so far, collecting garbage included.
 func processorTime() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
@@ -283,20 +283,20 @@ func BenchmarkRollout(b *testing.B) {
 		b.Run(strategies, func(b *testing.B) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 			r := rollout{nodes: 5_000, strategies: strategies}
-			var spent, processor time.Duration
+			var elapsed, processor time.Duration
 			var victims int64
 			for range b.N {
 				rm := r.start(b)
 				runtime.GC()
 				begin, used := time.Now(), processorTime()
 				r.play(b, rm)
-				spent, processor = spent+time.Since(begin), processor+processorTime()-used
+				elapsed, processor = elapsed+time.Since(begin), processor+processorTime()-used
 				victims += rm.victims.Load()
 				rm.scheduler.Stop()
 			}
 			n := float64(b.N)
 			b.ReportMetric(float64(processor.Milliseconds())/n, "cpu-ms")
-			b.ReportMetric(float64(spent.Milliseconds())/n, "wall-ms")
+			b.ReportMetric(float64(elapsed.Milliseconds())/n, "wall-ms")
 			b.ReportMetric(float64(victims)/n, "victims")
 			b.ReportMetric(float64(r.optimum(harm.compare)), "leastHarm")
 			b.ReportMetric(float64(r.optimum(harm.fewer)), "fewest")

@@ -205,7 +205,7 @@ func TestABudgetThatIsInTheWay(t *testing.T) {
 }
 
 // Two asks that come at once do not both use what one budget allows.
-func TestABudgetIsSpentOnce(t *testing.T) {
+func TestABudgetIsUsedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := schedulertest.New(t, schedulertest.Options{
 			Config:       fmt.Sprintf(preemptionConfig, "preemption_disruption_budgets: hard"),

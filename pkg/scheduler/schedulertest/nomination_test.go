@@ -21,7 +21,7 @@ func priority(p int32) func(*si.Allocation) {
 
 // crowded is a bubble with a node of 10 cores, on which a pod of 3 cores and
 // priority 2 and one of 6 cores and priority 1 run.
-func crowded(t *testing.T, options schedulertest.Options, story func(t *testing.T, m *schedulertest.MockScheduler)) {
+func crowded(t *testing.T, options schedulertest.Options, test func(t *testing.T, m *schedulertest.MockScheduler)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		m := schedulertest.New(t, options)
@@ -31,7 +31,7 @@ func crowded(t *testing.T, options schedulertest.Options, story func(t *testing.
 		m.Ask("app-1", "three", "vcore=3", priority(2))
 		m.Ask("app-1", "six", "vcore=6", priority(1))
 		m.Heard()
-		story(t, m)
+		test(t, m)
 	})
 }
 

@@ -28,7 +28,7 @@ var forDaemons = core.VictimCount{preemptor.RequiredNode: {preemptor.Regular: 1}
 
 // full is a bubble with a full node: two pods of an application, of 2 and of 3
 // cores. Only the test confirms releases.
-func full(t *testing.T, story func(t *testing.T, m *schedulertest.MockScheduler)) {
+func full(t *testing.T, test func(t *testing.T, m *schedulertest.MockScheduler)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		m := schedulertest.New(t, schedulertest.Options{KeepReleased: true})
@@ -38,7 +38,7 @@ func full(t *testing.T, story func(t *testing.T, m *schedulertest.MockScheduler)
 		m.Ask("app-1", "small", "vcore=2")
 		m.Ask("app-1", "large", "vcore=3")
 		m.Heard()
-		story(t, m)
+		test(t, m)
 	})
 }
 
