@@ -11,18 +11,20 @@ import (
 
 // refusals are the answers of the resource manager about the nodes that a class
 // fits. An answer holds until the node is freed. While questions go on, asked says
-// which nodes were asked about since started; once all with room were, since says
-// that they were all refused, and the class is set aside until a node is freed, or a
-// longer while has passed, since the outside may have changed.
+// which nodes were asked about since started, and late when, for those that were freed
+// since started; once all with room were asked about, since says that they were all
+// refused, and the class is set aside until a node is freed, or a longer while has
+// passed, since the outside may have changed.
 type refusals struct {
 	complete       bool
 	since, started uint64 // nodes freed until then
 	asked          []uint64
-	texts          map[string]int // how often each reason was given since started
-	detail         string         // of the last time that any was given
-	repeated       bool           // the questions were asked before
-	aside          bool           // the class is in no order
-	resume         time.Time      // when questions go on, if they were broken off
+	late           map[int32]uint64 // by slot: nodes freed until it was asked about
+	texts          map[string]int   // how often each reason was given since started
+	detail         string           // of the last time that any was given
+	repeated       bool             // the questions were asked before
+	aside          bool             // the class is in no order
+	resume         time.Time        // when questions go on, if they were broken off
 }
 
 // isRefused reports whether a class is set aside.
@@ -38,35 +40,52 @@ func (c *class) refusedOn(n *node) bool {
 	case r.complete && n.freedAt <= r.since:
 		return true
 	}
+	if n.freedAt > r.started {
+		at, asked := r.late[n.slot]
+		return asked && n.freedAt <= at
+	}
 	word := int(n.slot / 64)
-	return n.freedAt <= r.started && word < len(r.asked) && r.asked[word]&(1<<(n.slot%64)) != 0
+	return word < len(r.asked) && r.asked[word]&(1<<(n.slot%64)) != 0
 }
 
-// add takes a refusal.
-func (r *refusals) add(n *node, err error) {
-	for int(n.slot) >= 64*len(r.asked) {
-		r.asked = append(r.asked, 0)
-	}
-	r.asked[n.slot/64] |= 1 << (n.slot % 64)
+// add takes a refusal; so many nodes were freed until now.
+func (r *refusals) add(n *node, err error, freed uint64) {
+	r.note(n, freed)
 	if r.texts == nil {
 		r.texts = map[string]int{}
 	}
 	r.texts[err.Error()]++
 }
 
+func (r *refusals) note(n *node, freed uint64) {
+	if n.freedAt > r.started {
+		if r.late == nil {
+			r.late = map[int32]uint64{}
+		}
+		r.late[n.slot] = freed
+		return
+	}
+	for int(n.slot) >= 64*len(r.asked) {
+		r.asked = append(r.asked, 0)
+	}
+	r.asked[n.slot/64] |= 1 << (n.slot % 64)
+}
+
 // clone is the same answers for another class, which is in the order.
 func (r *refusals) clone() *refusals {
 	other := *r
-	other.asked, other.texts, other.aside = slices.Clone(r.asked), maps.Clone(r.texts), false
+	other.asked, other.late, other.texts = slices.Clone(r.asked), maps.Clone(r.late), maps.Clone(r.texts)
+	other.aside = false
 	return &other
 }
 
-// finish notes that all nodes with room were asked about.
-func (r *refusals) finish() {
+// finish notes that all nodes with room were asked about since they were freed last; so
+// many were until now.
+func (r *refusals) finish(freed uint64) {
 	if len(r.texts) > 0 {
 		r.detail = r.summary()
 	}
-	r.complete, r.since, r.asked, r.texts = true, r.started, nil, nil
+	r.complete, r.since, r.asked, r.late, r.texts = true, freed, nil, nil, nil
 }
 
 // summary is what the resource manager said, the most frequent first.

@@ -48,7 +48,7 @@ func (s *refused) begin(c *class) *refusals {
 // it is to be tried again.
 func (s *refused) setAside(c *class) {
 	r := s.begin(c)
-	r.finish()
+	r.finish(s.freed)
 	s.takeOut(c)
 	s.list = append(s.list, refusedClass{c, r})
 	if s.whole.IsZero() {
