@@ -35,6 +35,9 @@ type nodeSearch struct {
 // are nodes with room and that all were refused; with paused, wait is how long.
 func (p *Partition) firstFeasible(r *request) (n *node, result outcome, s nodeSearch) {
 	s = nodeSearch{Partition: p, ask: r, most: 1}
+	if p.options.FeasibleOn != nil && r.class.refused != nil {
+		s.most = nodesAtOnce // it was refused on other nodes
+	}
 	if own := r.readyNode(); own != nil {
 		if result, err := p.predicates.check(r, own, true); result != waits {
 			return own, result, s
