@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
 // refusals are the answers of the resource manager about the nodes that a class
@@ -24,7 +23,6 @@ type refusals struct {
 	detail         string           // of the last time that any was given
 	repeated       bool             // the questions were asked before
 	aside          bool             // the class is in no order
-	resume         time.Time        // when questions go on, if they were broken off
 }
 
 // isRefused reports whether a class is set aside.

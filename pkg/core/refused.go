@@ -18,7 +18,9 @@ type refused struct {
 	timer      timers.Timer[due]
 
 	list    []refusedClass // set aside, and others that are so no more
-	paused  []refusedClass // whose questions go on later
+	paused  []pausedAsk    // whose questions go on later, and others
+	held    [2]time.Time   // until when those of asks go on, first and repeated ones
+	turn    uint64         // counts the asks whose questions went on
 	nodes   []*node        // freed since the last time, each once
 	freed   uint64         // counts how often nodes were freed
 	soon    time.Time      // when freed nodes are asked about; zero is not at all
@@ -35,6 +37,29 @@ type refusedClass struct {
 }
 
 func (e refusedClass) isAside() bool { return e.class.refused == e.refusals && e.refusals.aside }
+
+// A pausedAsk is the first ask of a class whose questions go on later.
+type pausedAsk struct {
+	refusedClass
+	ask *request
+}
+
+// kind is the place in refused.held.
+func (r *refusals) kind() int {
+	if r.repeated {
+		return 1
+	}
+	return 0
+}
+
+// before says which of two asks goes on first: leaf queues take turns.
+func (a pausedAsk) before(b pausedAsk) bool {
+	x, y := a.ask.application.queue, b.ask.application.queue
+	if x != y && x.resumed != y.resumed {
+		return x.resumed < y.resumed
+	}
+	return inOrder(a.ask, b.ask) < 0
+}
 
 // begin is the refusals of a class, begun if there are none.
 func (s *refused) begin(c *class) *refusals {
@@ -57,16 +82,19 @@ func (s *refused) setAside(c *class) {
 	}
 }
 
-// pause takes a class out of the order whose questions go on after a while.
-func (s *refused) pause(c *class, wait time.Duration) {
+// pause takes the class of an ask out of the order whose questions go on after a while,
+// and with them all of their kind.
+func (s *refused) pause(ask *request, wait time.Duration) {
+	c := ask.class
 	r := s.begin(c)
-	r.resume = s.now.Add(wait)
 	s.takeOut(c)
-	s.paused = append(s.paused, refusedClass{c, r})
-	if s.resumes.IsZero() || r.resume.Before(s.resumes) {
-		s.resumes = r.resume
-		s.schedule()
+	s.paused = append(s.paused, pausedAsk{refusedClass{c, r}, ask})
+	at := s.now.Add(wait)
+	s.held[r.kind()] = at
+	if s.resumes.IsZero() || at.Before(s.resumes) {
+		s.resumes = at
 	}
+	s.schedule()
 }
 
 func (s *refused) takeOut(c *class) {
@@ -88,24 +116,47 @@ func (s *refused) bringBack(c *class, whole bool) {
 	s.settleClass(c)
 }
 
-// resume lets the classes be tried again whose questions go on now.
+// resume lets the class be tried again whose questions go on first, if they may now, and
+// the next one in the next batch unless the first is paused again: there are not more
+// tries than can ask something, however many wait.
 func (s *refused) resume() {
-	paused := s.paused
-	s.paused, s.resumes = nil, time.Time{}
-	for _, e := range paused {
-		switch {
-		case !e.isAside():
-		case e.refusals.resume.After(s.now):
-			s.paused = append(s.paused, e)
-			if s.resumes.IsZero() || e.refusals.resume.Before(s.resumes) {
-				s.resumes = e.refusals.resume
+	s.resumes = time.Time{}
+	first, more := -1, false
+	kept := s.paused[:0]
+	for _, e := range s.paused {
+		if !e.isAside() {
+			continue
+		}
+		kept = append(kept, e)
+		switch at := s.held[e.refusals.kind()]; {
+		case at.After(s.now):
+			if s.resumes.IsZero() || at.Before(s.resumes) {
+				s.resumes = at
 			}
+		case first < 0:
+			first = len(kept) - 1
 		default:
-			e.refusals.aside = false
-			s.learn()
-			s.settleClass(e.class)
+			more = true
+			if e.before(kept[first]) {
+				first = len(kept) - 1
+			}
 		}
 	}
+	clear(s.paused[len(kept):])
+	s.paused = kept
+	if first < 0 {
+		return
+	}
+	if more {
+		s.resumes = s.now.Add(time.Nanosecond)
+	}
+	e := s.paused[first]
+	s.paused = slices.Delete(s.paused, first, first+1)
+	s.turn++
+	e.ask.application.queue.resumed = s.turn
+	e.refusals.aside = false
+	s.learn()
+	s.settleClass(e.class)
 }
 
 // nodeFreed has refused classes tried on a node again that was freed.
