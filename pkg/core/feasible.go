@@ -36,6 +36,9 @@ type nodeSearch struct {
 // for how long.
 func (p *Partition) firstFeasible(r *request) (n *node, result outcome, s nodeSearch) {
 	s = nodeSearch{Partition: p, ask: r, most: 1}
+	if p.options.FeasibleOn != nil && r.class.refused != nil {
+		s.most = nodesAtOnce // it was refused on other nodes
+	}
 	if own := r.readyNode(); own != nil {
 		if result := s.check(own); result != waits {
 			return own, result, s
@@ -153,7 +156,7 @@ func (s *nodeSearch) refuse(n *node, err error) {
 	if s.ask.class.constraints == "" {
 		s.reclass(s.ask, s.classOf(s.ask, "="+string(s.ask.Key)))
 	}
-	s.refused.begin(s.ask.class).add(n, err)
+	s.refused.begin(s.ask.class).add(n, err, s.refused.freed)
 }
 
 // overrule looks for a node that has room for the ask if it takes room that is kept for

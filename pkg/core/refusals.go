@@ -10,17 +10,19 @@ import (
 
 // refusals are the answers of the resource manager about the nodes that a class
 // fits. An answer holds until the node is freed. While questions go on, asked says
-// which nodes were asked about since started. Once all nodes with room were refused,
-// complete is set, and the class is unschedulable until a node is freed, or until
-// RetryMax has passed, since the answers may have changed.
+// which nodes were asked about since started, and late when, for those that were freed
+// since started. Once all nodes with room were refused, complete is set, and the class
+// is unschedulable until a node is freed, or until RetryMax has passed, since the
+// answers may have changed.
 type refusals struct {
 	complete       bool
-	since, started uint64         // counts of freed nodes: answers hold for nodes not freed after it
-	asked          []uint64       // a bit for each node.slot
-	texts          map[string]int // how often each reason was given since started
-	detail         string         // summary of texts when the questions were last complete
-	repeated       bool           // the questions were asked before
-	unschedulable  bool           // the class is in no order
+	since, started uint64           // counts of freed nodes: answers hold for nodes not freed after it
+	asked          []uint64         // a bit for each node.slot
+	late           map[int32]uint64 // by node.slot: the count when it was asked about
+	texts          map[string]int   // how often each reason was given since started
+	detail         string           // summary of texts when the questions were last complete
+	repeated       bool             // the questions were asked before
+	unschedulable  bool             // the class is in no order
 }
 
 // isRefused reports whether a class is in no order, since predicates refused it or
@@ -37,35 +39,52 @@ func (c *class) refusedOn(n *node) bool {
 	case r.complete && n.freedAt <= r.since:
 		return true
 	}
+	if n.freedAt > r.started {
+		at, asked := r.late[n.slot]
+		return asked && n.freedAt <= at
+	}
 	word := int(n.slot / 64)
-	return n.freedAt <= r.started && word < len(r.asked) && r.asked[word]&(1<<(n.slot%64)) != 0
+	return word < len(r.asked) && r.asked[word]&(1<<(n.slot%64)) != 0
 }
 
-// add takes a refusal.
-func (r *refusals) add(n *node, err error) {
-	for int(n.slot) >= 64*len(r.asked) {
-		r.asked = append(r.asked, 0)
-	}
-	r.asked[n.slot/64] |= 1 << (n.slot % 64)
+// add takes a refusal; so many nodes were freed until now.
+func (r *refusals) add(n *node, err error, freed uint64) {
+	r.note(n, freed)
 	if r.texts == nil {
 		r.texts = map[string]int{}
 	}
 	r.texts[err.Error()]++
 }
 
+func (r *refusals) note(n *node, freed uint64) {
+	if n.freedAt > r.started {
+		if r.late == nil {
+			r.late = map[int32]uint64{}
+		}
+		r.late[n.slot] = freed
+		return
+	}
+	for int(n.slot) >= 64*len(r.asked) {
+		r.asked = append(r.asked, 0)
+	}
+	r.asked[n.slot/64] |= 1 << (n.slot % 64)
+}
+
 // clone is the same answers for another class, which is in the order.
 func (r *refusals) clone() *refusals {
 	other := *r
-	other.asked, other.texts, other.unschedulable = slices.Clone(r.asked), maps.Clone(r.texts), false
+	other.asked, other.late, other.texts = slices.Clone(r.asked), maps.Clone(r.late), maps.Clone(r.texts)
+	other.unschedulable = false
 	return &other
 }
 
-// finish notes that all nodes with room were asked about.
-func (r *refusals) finish() {
+// finish notes that all nodes with room were asked about since they were freed last; so
+// many were until now.
+func (r *refusals) finish(freed uint64) {
 	if len(r.texts) > 0 {
 		r.detail = r.summary()
 	}
-	r.complete, r.since, r.asked, r.texts = true, r.started, nil, nil
+	r.complete, r.since, r.asked, r.late, r.texts = true, freed, nil, nil, nil
 }
 
 // text is why the class is unschedulable.

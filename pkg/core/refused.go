@@ -17,8 +17,10 @@ type refused struct {
 	predicates *predicates
 	timer      timers.Timer[due]
 
-	list    []refusedClass // the unschedulable classes, and entries that are not current
-	paused  []refusedClass // whose questions go on later
+	list    []refusedClass // unschedulable, and others that were requeued
+	paused  []pausedAsk    // whose questions go on later, and others
+	held    [2]time.Time   // until when those of asks go on, first and repeated ones
+	turn    uint64         // counts the asks whose questions went on
 	nodes   []*node        // freed since the last time, each once
 	freed   uint64         // counts how often any node was freed
 	soon    time.Time      // when freed nodes are asked about; zero is not at all
@@ -38,6 +40,29 @@ func (e refusedClass) isCurrent() bool {
 	return e.class.refused == e.refusals && e.refusals.unschedulable
 }
 
+// A pausedAsk is the first ask of a class whose questions go on later.
+type pausedAsk struct {
+	refusedClass
+	ask *request
+}
+
+// kind is the place in refused.held.
+func (r *refusals) kind() int {
+	if r.repeated {
+		return 1
+	}
+	return 0
+}
+
+// before says which of two asks goes on first: leaf queues take turns.
+func (a pausedAsk) before(b pausedAsk) bool {
+	x, y := a.ask.application.queue, b.ask.application.queue
+	if x != y && x.resumed != y.resumed {
+		return x.resumed < y.resumed
+	}
+	return inOrder(a.ask, b.ask) < 0
+}
+
 // begin is the refusals of a class, begun if there are none.
 func (s *refused) begin(c *class) *refusals {
 	if c.refused == nil {
@@ -50,7 +75,7 @@ func (s *refused) begin(c *class) *refusals {
 // with room, until it is to be tried again.
 func (s *refused) markUnschedulable(c *class) {
 	r := s.begin(c)
-	r.finish()
+	r.finish(s.freed)
 	s.dequeue(c)
 	s.list = append(s.list, refusedClass{c, r})
 	if s.whole.IsZero() {
@@ -59,12 +84,18 @@ func (s *refused) markUnschedulable(c *class) {
 	}
 }
 
-// pause takes a class out of the order whose questions go on after a while.
-func (s *refused) pause(c *class, wait time.Duration) {
+// pause takes the class of an ask out of the order whose questions go on after a while,
+// and with it holds all questions of their kind.
+func (s *refused) pause(ask *request, wait time.Duration) {
+	c := ask.class
 	r := s.begin(c)
 	s.dequeue(c)
-	s.paused = append(s.paused, refusedClass{c, r})
-	s.resumes = later(s.resumes, s.now.Add(wait))
+	s.paused = append(s.paused, pausedAsk{refusedClass{c, r}, ask})
+	at := s.now.Add(wait)
+	s.held[r.kind()] = at
+	if s.resumes.IsZero() || at.Before(s.resumes) {
+		s.resumes = at
+	}
 	s.schedule()
 }
 
@@ -84,31 +115,60 @@ func (s *refused) requeue(c *class) {
 	s.settleClass(c)
 }
 
-// resumeMax is how many classes questions go on about at a time: the others wait
-// until it is known whether there is time for more.
-const resumeMax = 64
-
-// resume lets the first of the classes be tried again whose questions were put off.
+// resume lets the class be tried again whose questions go on first, if they may now, and
+// the next one in the next batch unless the first is paused again: there are not more
+// tries than can ask something, however many wait. Where questions are not held back,
+// all go on.
 func (s *refused) resume() {
 	s.resumes = time.Time{}
-	resumed, taken := 0, 0
+	first := s.firstPaused()
+	switch {
+	case s.options.Pace == nil:
+		for _, e := range s.paused {
+			s.goOn(e)
+		}
+		s.paused = nil
+	case first >= 0:
+		e := s.paused[first]
+		s.paused = slices.Delete(s.paused, first, first+1)
+		s.goOn(e)
+	}
+	s.resumes = s.nextResume()
+}
+
+// goOn lets the class of a paused ask be tried again.
+func (s *refused) goOn(e pausedAsk) {
+	s.turn++
+	e.ask.application.queue.resumed = s.turn
+	e.refusals.unschedulable = false
+	s.openClass(e.class)
+	s.learn()
+	s.settleClass(e.class)
+}
+
+// firstPaused is the place of the ask whose questions go on first, of those that may
+// now; less than zero if there is none. It drops those that are not paused any more.
+func (s *refused) firstPaused() int {
+	s.paused = slices.DeleteFunc(s.paused, func(e pausedAsk) bool { return !e.isCurrent() })
+	first := -1
+	for i, e := range s.paused {
+		if !s.held[e.refusals.kind()].After(s.now) && (first < 0 || e.before(s.paused[first])) {
+			first = i
+		}
+	}
+	return first
+}
+
+// nextResume is when questions go on of those that are still paused: in the next
+// batch, if they may now.
+func (s *refused) nextResume() (next time.Time) {
 	for _, e := range s.paused {
-		if resumed == resumeMax {
-			break
-		}
-		taken++
-		if e.isCurrent() {
-			resumed++
-			e.refusals.unschedulable = false
-			s.openClass(e.class)
-			s.learn()
-			s.settleClass(e.class)
+		at := later(s.held[e.refusals.kind()], s.now.Add(time.Nanosecond))
+		if next.IsZero() || at.Before(next) {
+			next = at
 		}
 	}
-	s.paused = slices.Delete(s.paused, 0, taken)
-	if len(s.paused) > 0 {
-		s.resumes = s.now.Add(time.Nanosecond)
-	}
+	return next
 }
 
 // nodeFreed has refused classes tried again on a node that was freed.
@@ -168,10 +228,12 @@ func (s *refused) askAgain() {
 	for _, e := range s.list {
 		r := e.refusals
 		r.complete, r.started, r.repeated = false, s.freed, true
+		if ask := e.class.firstAsk(); ask != nil {
+			s.paused = append(s.paused, pausedAsk{e, ask})
+		}
 	}
-	s.paused = append(s.paused, s.list...)
 	s.list = nil
-	s.takeFreed() // all are asked about
+	s.takeFreed() // all nodes are asked about
 }
 
 // clean drops what is requeued from the list, and puts it in order.

@@ -92,7 +92,7 @@ func (p cycle) pause(r *request, wait time.Duration) outcome {
 	if r.class.constraints == "" {
 		p.reclass(r, p.classOf(r, "="+string(r.Key)))
 	}
-	p.refused.pause(r.class, wait)
+	p.refused.pause(r, wait)
 	return paused
 }
 

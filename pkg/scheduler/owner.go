@@ -103,6 +103,9 @@ func (o *owner) serveReaders() {
 func (o *owner) schedule(now time.Time) (more bool) {
 	o.touched = false
 	o.broker.changes()
+	if o.gate != nil {
+		o.gate.pace.beginBatch()
+	}
 	began := o.meter.now()
 	effects, more := o.partition.Schedule(now)
 	o.meter.took(metrics.Decision, began)

@@ -7,39 +7,52 @@ import (
 )
 
 // What questions to the resource manager may take of the owner's time: so much at a
-// stretch, and then a pause of so many times as long. The stretches are together
-// shorter than the ten milliseconds that an ask waits at most behind the refusals of
+// stretch, and then a pause of so many times as long. An ask that comes during a batch
+// of placements is tried in the next one and told at the end of that, so two stretches
+// are shorter than the ten milliseconds that it waits at most behind the refusals of
 // others.
 const (
-	refusedStretch, refusedPause   = 5 * time.Millisecond, 1
+	refusedStretch, refusedPause   = 4 * time.Millisecond, 1
 	repeatedStretch, repeatedPause = 2 * time.Millisecond, 9
 )
 
+// nextBatch is how long to wait for the next batch of placements, which follows at once.
+const nextBatch = time.Nanosecond
+
 // A pace says when the core may ask a question. The first question about an ask is
 // always allowed; those after a refusal wait while refusals have taken half of the
-// time; repeated ones also while they have taken a tenth of it.
+// time, or a stretch in the same batch; repeated ones also while they have taken a tenth
+// of it.
 //
 // It belongs to the owner and has no clock: every call is told the time.
 type pace struct {
 	refused  stretch // questions that were refused, one after the other
 	repeated stretch
+	batch    time.Duration // that refusals took in this batch
 }
+
+// beginBatch says that a batch of placements begins.
+func (p *pace) beginBatch() { p.batch = 0 }
 
 // wait is how long to wait before a question of a kind; zero is not at all.
 func (p *pace) wait(kind core.Question, now time.Time) time.Duration {
-	switch kind {
-	case core.FirstQuestion:
+	if kind == core.FirstQuestion {
 		return 0
-	case core.RepeatedQuestion:
-		return max(p.refused.wait(now, refusedStretch, refusedPause), p.repeated.wait(now, repeatedStretch, repeatedPause))
-	default:
-		return p.refused.wait(now, refusedStretch, refusedPause)
 	}
+	wait := p.refused.wait(now, refusedStretch, refusedPause)
+	if kind == core.RepeatedQuestion {
+		wait = max(wait, p.repeated.wait(now, repeatedStretch, repeatedPause))
+	}
+	if p.batch >= refusedStretch {
+		wait = max(wait, nextBatch)
+	}
+	return wait
 }
 
 // answered says that a question of a kind was asked and how long that took until now.
 func (p *pace) answered(kind core.Question, now time.Time, took time.Duration, refused bool) {
 	if refused {
+		p.batch += took
 		p.refused.spend(now, took, refusedPause)
 	} else {
 		p.refused = stretch{}

@@ -23,34 +23,54 @@ func TestAFirstQuestionNeverWaits(t *testing.T) {
 	}
 }
 
-// After five milliseconds of refusals there is a pause of the same length.
+// After four milliseconds of refusals there is a pause of the same length.
 func TestRefusalsTakeHalfOfTheTime(t *testing.T) {
 	var p pace
 	p.answered(core.FirstQuestion, at(2), 2*ms, true)
-	p.answered(core.FurtherQuestion, at(4), 2*ms, true)
-	assert.Equal(t, p.wait(core.FurtherQuestion, at(4)), time.Duration(0))
-	p.answered(core.FurtherQuestion, at(6), 2*ms, true)
+	p.answered(core.FurtherQuestion, at(3), ms, true)
+	assert.Equal(t, p.wait(core.FurtherQuestion, at(3)), time.Duration(0))
+	p.answered(core.FurtherQuestion, at(6), 3*ms, true)
 	assert.Equal(t, p.wait(core.FurtherQuestion, at(6)), 6*ms)
 	assert.Equal(t, p.wait(core.RepeatedQuestion, at(6)), 6*ms)
 	assert.Equal(t, p.wait(core.FurtherQuestion, at(11)), ms)
+	p.beginBatch()
+	assert.Equal(t, p.wait(core.FurtherQuestion, at(11)), ms)
 	assert.Equal(t, p.wait(core.FurtherQuestion, at(12)), time.Duration(0))
 	// A new stretch has begun.
-	p.answered(core.FurtherQuestion, at(16), 4*ms, true)
-	assert.Equal(t, p.wait(core.FurtherQuestion, at(16)), time.Duration(0))
-	p.answered(core.FurtherQuestion, at(20), 4*ms, true)
-	assert.Equal(t, p.wait(core.FurtherQuestion, at(20)), 8*ms)
+	p.answered(core.FurtherQuestion, at(15), 3*ms, true)
+	assert.Equal(t, p.wait(core.FurtherQuestion, at(15)), time.Duration(0))
+	p.answered(core.FurtherQuestion, at(19), 4*ms, true)
+	assert.Equal(t, p.wait(core.FurtherQuestion, at(19)), 7*ms)
 }
 
 // An answer that allows a placement ends the row of refusals, and so does a time without
 // questions.
 func TestARowOfRefusalsEnds(t *testing.T) {
 	var p pace
-	p.answered(core.FurtherQuestion, at(4), 4*ms, true)
-	p.answered(core.FurtherQuestion, at(5), ms, false)
-	p.answered(core.FurtherQuestion, at(9), 4*ms, true)
-	assert.Equal(t, p.wait(core.FurtherQuestion, at(9)), time.Duration(0))
-	p.answered(core.FurtherQuestion, at(17), 4*ms, true) // four after the last
-	assert.Equal(t, p.wait(core.FurtherQuestion, at(17)), time.Duration(0))
+	p.answered(core.FurtherQuestion, at(3), 3*ms, true)
+	p.answered(core.FurtherQuestion, at(5), 2*ms, false)
+	p.beginBatch()
+	p.answered(core.FurtherQuestion, at(8), 3*ms, true)
+	assert.Equal(t, p.wait(core.FurtherQuestion, at(8)), time.Duration(0))
+	p.beginBatch()
+	p.answered(core.FurtherQuestion, at(14), 3*ms, true) // three after the last
+	assert.Equal(t, p.wait(core.FurtherQuestion, at(14)), time.Duration(0))
+}
+
+// Refusals have a stretch in each batch, though some asks were agreed to between them.
+// What was left over goes on with the next batch.
+func TestRefusalsOfABatch(t *testing.T) {
+	var p pace
+	p.answered(core.FurtherQuestion, at(3), 3*ms, true)
+	p.answered(core.FurtherQuestion, at(4), ms, false)
+	assert.Equal(t, p.wait(core.FurtherQuestion, at(4)), time.Duration(0))
+	p.answered(core.FurtherQuestion, at(5), ms, true)
+	p.answered(core.FurtherQuestion, at(6), ms, false)
+	assert.Equal(t, p.wait(core.FirstQuestion, at(6)), time.Duration(0))
+	assert.Equal(t, p.wait(core.FurtherQuestion, at(6)), nextBatch)
+	assert.Equal(t, p.wait(core.RepeatedQuestion, at(6)), nextBatch)
+	p.beginBatch()
+	assert.Equal(t, p.wait(core.FurtherQuestion, at(6)), time.Duration(0))
 }
 
 // One long question makes one long pause.
@@ -58,6 +78,7 @@ func TestALongQuestion(t *testing.T) {
 	var p pace
 	p.answered(core.RepeatedQuestion, at(50), 50*ms, true)
 	assert.Equal(t, p.wait(core.FurtherQuestion, at(50)), 50*ms)
+	p.beginBatch()
 	assert.Equal(t, p.wait(core.RepeatedQuestion, at(50)), 450*ms)
 	assert.Equal(t, p.wait(core.FurtherQuestion, at(100)), time.Duration(0))
 	assert.Equal(t, p.wait(core.RepeatedQuestion, at(499)), ms)
@@ -75,6 +96,7 @@ func TestTheSharesOfQuestions(t *testing.T) {
 		for range 10_000 {
 			kind := core.FurtherQuestion + core.Question(random.IntN(2))
 			if wait := p.wait(kind, now); wait > 0 {
+				p.beginBatch()
 				now = now.Add(min(wait, time.Duration(random.IntN(int(ms)))))
 				continue
 			}

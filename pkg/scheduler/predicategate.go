@@ -104,6 +104,9 @@ func (g *predicateGate) awaitAll(nodes []core.NodeID) bool {
 }
 
 func (g *predicateGate) predicates(allocation core.AllocationKey, node core.NodeID, allocate bool) error {
+	if g.several != nil {
+		return g.predicatesOn(allocation, []core.NodeID{node}, allocate)[0]
+	}
 	defer g.meter.took(metrics.Predicate, g.meter.now())
 	return g.callback.Predicates(&si.PredicatesArgs{
 		AllocationKey: string(allocation),

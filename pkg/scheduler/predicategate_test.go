@@ -111,6 +111,22 @@ func TestPredicatesOnSeveralNodes(t *testing.T) {
 	assert.DeepEqual(t, warnings(seen), []string{"PredicatesOnNodes: wrong number of answers", "PredicatesOnNodes: panic"})
 }
 
+// Where several nodes can be asked about Predicates is never asked, not about one node
+// either, nor about what a node would be like.
+func TestPredicatesOnOneNode(t *testing.T) {
+	no := errors.New("no")
+	rm := &severalNodes{}
+	g, _ := asking(rm)
+	var asked [][]string
+	rm.answers = func(args *PredicatesOnNodesArgs) []error {
+		asked = append(asked, args.NodeIDs)
+		return []error{no}
+	}
+	assert.Equal(t, g.feasible("pod", "node-1", true), no)
+	assert.Equal(t, g.simulate("pod", "node-2", nil, nil), no)
+	assert.DeepEqual(t, asked, [][]string{{"node-1"}, {"node-2"}})
+}
+
 // A class reaches the core as it is; a panic says nothing of it.
 func TestPredicateClasses(t *testing.T) {
 	rm := &severalNodes{class: func(key string) string { return "like " + key }}
@@ -134,6 +150,7 @@ func TestQuestionsAreTimed(t *testing.T) {
 		assert.Equal(t, g.wait(core.FurtherQuestion), 6*time.Millisecond)
 		assert.Equal(t, g.wait(core.FirstQuestion), time.Duration(0))
 		rm.refuses = nil
+		g.pace.beginBatch()
 		assert.NilError(t, g.feasible("pod", "node-1", true))
 		assert.Equal(t, g.wait(core.FurtherQuestion), time.Duration(0))
 		assert.Equal(t, g.wait(core.RepeatedQuestion), time.Duration(0))

@@ -57,20 +57,27 @@ func (g *predicateGate) class(ask core.AllocationKey) (class string) {
 	return class
 }
 
-// feasibleOn answers the core about several nodes at once. If there is no answer, or not
-// one for each node, all are refused.
+// feasibleOn answers the core about several nodes at once.
 func (g *predicateGate) feasibleOn(allocation core.AllocationKey, nodes []core.NodeID, allocate bool) []error {
 	if !g.awaitAll(nodes) {
 		return slices.Repeat([]error{errEnding}, len(nodes))
 	}
-	began, metered := time.Now(), g.meter.now()
+	began := time.Now()
+	answers := g.predicatesOn(allocation, nodes, allocate)
+	g.answered(began, !slices.Contains(answers, nil))
+	return answers
+}
+
+// predicatesOn asks about several nodes, or about one in place of Predicates. If there is
+// no answer, or not one for each node, all are refused.
+func (g *predicateGate) predicatesOn(allocation core.AllocationKey, nodes []core.NodeID, allocate bool) []error {
+	defer g.meter.took(metrics.Predicate, g.meter.now())
 	args := &PredicatesOnNodesArgs{AllocationKey: string(allocation), NodeIDs: textsOf(nodes), Allocate: allocate}
 	var answers []error
 	err := g.ask("PredicatesOnNodes", func() error {
 		answers = g.several.PredicatesOnNodes(args)
 		return nil
 	})
-	g.meter.took(metrics.Predicate, metered)
 	if err == nil && len(answers) != len(nodes) {
 		g.report("PredicatesOnNodes", "wrong number of answers", zap.Int("answers", len(answers)), zap.Int("nodes", len(nodes)))
 		err = noAnswer("PredicatesOnNodes")
@@ -78,7 +85,6 @@ func (g *predicateGate) feasibleOn(allocation core.AllocationKey, nodes []core.N
 	if err != nil {
 		answers = slices.Repeat([]error{err}, len(nodes))
 	}
-	g.answered(began, !slices.Contains(answers, nil))
 	return answers
 }
 

@@ -1,0 +1,114 @@
+package core_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// overQuota is a cluster with one queue of a max of ten cores, which gives back what it
+// uses beyond that after an hour.
+func overQuota() *core.Partition {
+	p := cluster(4, 0, core.Options{})
+	p.Apply(start, core.Reconfigure{Config: core.Config{
+		Name: "default", Preemption: core.PreemptionConfig{Quota: true},
+		Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{
+			Name: "q0000", Max: resources.Limits{10_000},
+			Properties: core.QueueProperties{QuotaDelay: time.Hour},
+		}}},
+	}})
+	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
+	return p
+}
+
+// place reports that an allocation runs, or that it holds other amounts.
+func place(key string, node core.NodeID, amounts ...int64) core.AddAllocation {
+	a := ask("a", key, amounts...)
+	a.Allocation.Node = node
+	return a
+}
+
+// One pod is resized 20,000 times while its queue is beyond its max, sometimes within.
+// Never do more than a few timers wait.
+func TestManyResizesLeaveFewTimers(t *testing.T) {
+	p := overQuota()
+	now, most := start, 0
+	for i := range int64(20_000) {
+		vcore := 11_000 + i%1000
+		if i%1000 == 999 {
+			vcore = 9000
+		}
+		p.Apply(now, place("pod", "n000001", vcore, 1<<30, 1))
+		if i%7 == 0 {
+			p.Schedule(now)
+		}
+		most = max(most, p.Timers())
+		now = now.Add(time.Millisecond)
+	}
+	assert.Assert(t, most <= 3, "%d timers", most)
+	p.Apply(now, place("pod", "n000001", 9000, 1<<30, 1))
+	p.Schedule(now)
+	assert.Equal(t, p.Timers(), 0)
+	assert.NilError(t, p.Verify())
+}
+
+// The timers of victims go with them: whether their end is confirmed, or comes with their
+// node, their application or a failure to bind, or they are overdue.
+func TestDepartedVictimsLeaveNoTimers(t *testing.T) {
+	for name, depart := range map[string]func(p *core.Partition, now time.Time, i int){
+		"confirmed": func(p *core.Partition, now time.Time, i int) {
+			p.Apply(now, core.ReleaseAllocation{
+				Application: "a", Key: core.AllocationKey(fmt.Sprint("pod-", i)), Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER,
+			})
+		},
+		"not bound": func(p *core.Partition, now time.Time, i int) {
+			key := core.AllocationKey(fmt.Sprint("pod-", i))
+			p.Apply(now, core.ReleaseAllocation{Application: "a", Key: key, Termination: core.SchedulingFailed})
+			p.Apply(now, core.ReleaseAllocation{Application: "a", Key: key})
+		},
+		"with the node": func(p *core.Partition, now time.Time, i int) {
+			if i == 0 {
+				p.Apply(now, core.RemoveNode{ID: "n000001"})
+			}
+		},
+		"with the application": func(p *core.Partition, now time.Time, i int) {
+			if i == 0 {
+				p.Apply(now, core.RemoveApplication{ID: "a"})
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const pods = 100
+			p := overQuota()
+			for i := range pods {
+				p.Apply(start, place(fmt.Sprint("pod-", i), "n000001", 200, 1<<20, 1))
+			}
+			p.Schedule(start)
+			now := start.Add(time.Hour)
+			fx, _ := p.Schedule(now)
+			evicted := 0
+			for _, e := range fx {
+				if _, ok := e.(*core.EvictionRequested); ok {
+					evicted++
+				}
+			}
+			assert.Equal(t, evicted, 50)
+			assert.Assert(t, p.Timers() >= evicted, "%d", p.Timers())
+			for i := range pods {
+				depart(p, now, i)
+			}
+			now = now.Add(time.Second)
+			p.Schedule(now)
+			assert.Assert(t, p.Timers() <= 1, "%d timers", p.Timers()) // the application may complete
+			p.Schedule(now.Add(time.Hour))
+			assert.Equal(t, p.Timers(), 0)
+			assert.NilError(t, p.Verify())
+		})
+	}
+}
