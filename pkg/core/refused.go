@@ -163,7 +163,7 @@ func (s *refused) wake() {
 func (s *refused) retry(whole bool) {
 	s.list = slices.DeleteFunc(s.list, func(e refusedClass) bool { return !e.isCurrent() })
 	slices.SortFunc(s.list, byFirstAsk)
-	offers := s.takeFreed()
+	freed := s.takeFreed()
 	s.soon, s.last = time.Time{}, s.now
 	if whole {
 		s.whole = time.Time{}
@@ -171,13 +171,13 @@ func (s *refused) retry(whole bool) {
 	list := s.list
 	s.list = nil
 	for _, e := range list {
-		if whole || s.anyTakes(offers, e.class) {
+		if whole || s.anyTakes(freed, e.class) {
 			s.requeue(e.class, whole)
 		} else {
 			s.list = append(s.list, e)
 		}
 	}
-	for _, o := range offers {
+	for _, o := range freed {
 		if o.short {
 			s.retryOn(o.node)
 		}
@@ -204,24 +204,24 @@ type freedNode struct {
 
 // takeFreed is the list of nodes that were freed since the last time, and empties it.
 func (s *refused) takeFreed() []freedNode {
-	offers := make([]freedNode, len(s.nodes))
+	freed := make([]freedNode, len(s.nodes))
 	for i, n := range s.nodes {
 		n.regained = false
-		offers[i] = freedNode{node: n, left: n.free.Clone()}
+		freed[i] = freedNode{node: n, left: n.free.Clone()}
 	}
 	s.nodes = nil
-	return offers
+	return freed
 }
 
 // anyTakes reports whether one of the nodes has room for a class and the resource
 // manager agrees.
-func (s *refused) anyTakes(offers []freedNode, c *class) bool {
+func (s *refused) anyTakes(freed []freedNode, c *class) bool {
 	r := c.firstAsk()
 	if r == nil {
 		return false
 	}
-	for i := range offers {
-		o := &offers[i]
+	for i := range freed {
+		o := &freed[i]
 		if !o.node.links.In() || !c.amounts.FitsIn(o.node.free) {
 			continue
 		}
