@@ -138,9 +138,9 @@ func (a *attempts) wake(r *request) {
 // A thrashGuard counts how often room was made for an application since a time, and
 // notes whether that it is stopped was reported.
 type thrashGuard struct {
-	since time.Time
-	count int
-	told  bool
+	since    time.Time
+	count    int
+	reported bool
 }
 
 // thrashes reports whether room was made so often for an application that it is
@@ -164,8 +164,8 @@ func (a *attempts) thrashes(r *request) bool {
 	}
 	w.stopped = fmt.Sprintf("room was made %s within %s", times, a.preemption.LoopWindow)
 	a.backOff(r, end.Sub(a.now))
-	if !app.thrash.told {
-		app.thrash.told = true
+	if !app.thrash.reported {
+		app.thrash.reported = true
 		a.counts.Loops++
 		a.tell(&ApplicationReport{
 			r.Application, r.Key,

@@ -23,7 +23,7 @@ const (
 	dueExcess                       // a queue gives back what it uses beyond its max
 	dueRefused                      // refused classes are tried again
 	dueUnschedulable                // the resource manager hears of asks that fit no node
-	dueAttempts                     // attempts that came to nothing are repeated
+	dueAttempts                     // failed attempts are repeated
 )
 
 // waitTimes are the moments at which something is to be done about an ask; zero is

@@ -242,20 +242,20 @@ func (s *refused) clean() {
 	slices.SortFunc(s.list, byFirstAsk)
 }
 
-// retry brings back the classes for which a freed node has room and the resource
+// retry requeues the classes for which a freed node has room and the resource
 // manager's agreement.
 func (s *refused) retry() {
 	s.clean()
-	offers := s.takeFreed()
+	freed := s.takeFreed()
 	s.soon, s.last = time.Time{}, s.now
 	s.list = slices.DeleteFunc(s.list, func(e refusedClass) bool {
-		if !s.anyTakes(offers, e.class) {
+		if !s.anyTakes(freed, e.class) {
 			return false
 		}
 		s.requeue(e.class)
 		return true
 	})
-	for _, o := range offers {
+	for _, o := range freed {
 		if o.short {
 			s.retryOn(o.node)
 		}
@@ -282,24 +282,24 @@ type freedNode struct {
 
 // takeFreed is the list of nodes that were freed since the last time, and empties it.
 func (s *refused) takeFreed() []freedNode {
-	offers := make([]freedNode, len(s.nodes))
+	freed := make([]freedNode, len(s.nodes))
 	for i, n := range s.nodes {
 		n.regained = false
-		offers[i] = freedNode{node: n, left: n.free.Clone()}
+		freed[i] = freedNode{node: n, left: n.free.Clone()}
 	}
 	s.nodes = nil
-	return offers
+	return freed
 }
 
 // anyTakes reports whether one of the nodes has room for a class and the resource
 // manager agrees.
-func (s *refused) anyTakes(offers []freedNode, c *class) bool {
+func (s *refused) anyTakes(freed []freedNode, c *class) bool {
 	r := c.firstAsk()
 	if r == nil {
 		return false
 	}
-	for i := range offers {
-		o := &offers[i]
+	for i := range freed {
+		o := &freed[i]
 		if !o.node.links.In() || !c.amounts.FitsIn(o.node.free) {
 			continue
 		}

@@ -6,8 +6,7 @@ import (
 )
 
 // This file is what a resource manager can do beyond api.ResourceManagerCallback.
-// Its callback implements whichever of these interfaces it likes; nothing has to be
-// announced. They are about predicates: which asks are alike, several nodes at once;
+// Its callback may implement any of these interfaces; nothing has to be announced. They are about predicates: which asks are alike, several nodes at once;
 // and about preemption: which ask is nominated, what a node would be like without some
 // allocations, which allocations are evicted, what must not be disrupted.
 //
@@ -49,14 +48,14 @@ type NodesPredicates interface {
 	PredicatesOnNodes(args *PredicatesOnNodesArgs) []error
 }
 
-// A NominationCallback hears for which ask room is being made, and where. It may
+// A NominationCallback is told for which ask room is being made, and where. It may
 // show that to others, as the nominated node of a pod does for autoscalers and
 // other schedulers.
 type NominationCallback interface {
 	// Nominate says that room is made for an ask on a node. It comes before the
 	// evictions, and again with another node if that changes. The ask may be placed
 	// elsewhere all the same. Once it is placed or released it is not nominated any
-	// more, which is not told.
+	// more; no call says so.
 	Nominate(allocationKey, nodeID string)
 	// ClearNomination says that an ask which still waits is not nominated any more.
 	ClearNomination(allocationKey string)
@@ -106,8 +105,8 @@ type SelectVictimsArgs struct {
 // questions one by one. The choice is checked: victims that leave too little room
 // or take a queue below its guarantee are not accepted.
 type VictimSelector interface {
-	// SelectVictims returns the candidates to evict, in the order in which that is
-	// told. What is no candidate, or is given twice, is left out.
+	// SelectVictims returns the candidates to evict, in the order of their release
+	// messages. What is no candidate, or is given twice, is left out.
 	// An error says why there is no choice to be made on this node.
 	SelectVictims(args *SelectVictimsArgs) ([]string, error)
 }

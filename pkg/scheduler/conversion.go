@@ -18,8 +18,7 @@ import (
 // application, allocation, user, group or task group.
 const namesMax = 1024
 
-// Reasons why an entry of a request is refused, as a resource manager hears
-// them.
+// Reasons why an entry of a request is refused, as they are sent to a resource manager.
 var (
 	errNil              = errors.New("the entry is nil")
 	errNoKey            = errors.New("allocation key is missing")

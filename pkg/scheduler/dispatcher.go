@@ -165,9 +165,9 @@ func (d *dispatcher) nodes(run []delivery) int {
 	return len(run)
 }
 
-// state tells the state of an ask. A nomination is told in two ways: as the state,
-// which every resource manager hears but in which a node has no place, and in full
-// to a callback that is a NominationCallback.
+// state sends the state of an ask. A nomination is sent in two ways: as the state, which
+// every resource manager receives and which names no node, and in full to a callback
+// that is a NominationCallback.
 func (d *dispatcher) state(one []delivery) int {
 	d.log.write(one)
 	d.callback.UpdateContainerSchedulingState(askState(one[0].what))

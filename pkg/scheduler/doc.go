@@ -62,12 +62,12 @@
 // Read in this order:
 //
 //	scheduler.go      Scheduler: New, the three updates, Stop; config.go
-//	registration.go   a resource manager comes and comes again
+//	registration.go   a resource manager registers, once or again
 //	configuration.go  its partitions change; extraconfig.go, log level and event limits
 //	conversion.go     requests to commands; allocations.go, sharedamounts.go, applications.go, nodes.go
-//	inbox.go          what waits for a partition, and how much may
+//	inbox.go          what waits for a partition, and the limit on it
 //	owner.go          the loop
-//	predicategate.go  predicates after callbacks; pace.go, how often
+//	predicategate.go  predicates are asked after callbacks; pace.go, how often
 //	capabilities.go   what else a resource manager can do; questions.go asks it
 //	outbox.go         what waits for a resource manager
 //	dispatcher.go     what waits to callbacks; messages.go, events to messages; effectlog.go, the log lines

@@ -13,7 +13,7 @@ import (
 )
 
 // errEnding refuses every node while a partition ends. What is still decided then is
-// never told.
+// never sent.
 var errEnding = errors.New("partition ends")
 
 // A predicateGate keeps questions behind the callbacks that concern the same node: a
@@ -38,7 +38,7 @@ type predicateGate struct {
 	simulator  PredicateSimulator
 	selector   VictimSelector
 	budgeter   DisruptionBudgeter
-	unable     bool // the callback cannot tell what a node would be like
+	unable     bool // the callback cannot simulate changes of a node
 
 	log      *zap.Logger // with the resource manager and the partition
 	reported map[badAnswer]bool

@@ -31,7 +31,7 @@ type registration struct {
 	former     map[string]*owner // the last owner of every name that was removed
 	checksum   string            // of the active configuration
 	extra      map[string]string
-	store      *events.Store // of events that it has not heard of
+	store      *events.Store // of event records that were not sent yet
 }
 
 // RegisterResourceManager takes in a resource manager with its configuration; an
