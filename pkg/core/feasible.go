@@ -147,7 +147,7 @@ func (s *nodeSearch) refuse(n *node, err error) {
 	if s.ask.class.constraints == "" {
 		s.reclass(s.ask, s.classOf(s.ask, "="+string(s.ask.Key)))
 	}
-	s.refused.begin(s.ask.class).add(n, err)
+	s.refused.add(s.ask.class, n, err)
 }
 
 // overrule looks for a node that has room for the ask if it takes what is kept for

@@ -54,6 +54,13 @@ func (r *refusals) add(n *node, err error) {
 	r.texts[err.Error()]++
 }
 
+// forget drops what was said about a node.
+func (r *refusals) forget(n *node) {
+	if word := int(n.slot / 64); word < len(r.asked) {
+		r.asked[word] &^= 1 << (n.slot % 64)
+	}
+}
+
 // clone is the same answers for another class, which is in the order.
 func (r *refusals) clone() *refusals {
 	other := *r

@@ -44,6 +44,22 @@ func (s *refused) begin(c *class) *refusals {
 	return c.refused
 }
 
+// add takes a refusal of a class on a node. If the node was freed since the questions
+// started, what was said of others before they were freed is forgotten, so that this
+// answer counts: questions that are broken off go on where they were.
+func (s *refused) add(c *class, n *node, err error) {
+	r := s.begin(c)
+	if n.freedAt > r.started {
+		for other := range s.allNodes {
+			if other.freedAt > r.started {
+				r.forget(other)
+			}
+		}
+		r.started = s.freed
+	}
+	r.add(n, err)
+}
+
 // setAside takes a class out of the order, since all nodes with room refuse it, until
 // it is to be tried again.
 func (s *refused) setAside(c *class) {
