@@ -1,0 +1,153 @@
+package core_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// strangerCase is a partition with one leaf queue and one application.
+type strangerCase struct {
+	*core.Partition
+	t         *testing.T
+	kinds     *resources.Kinds
+	now       time.Time
+	where     map[core.AllocationKey]core.NodeID
+	questions int
+}
+
+func newStrangerCase(t *testing.T, o core.Options, feasible core.Feasible) *strangerCase {
+	c := &strangerCase{t: t, kinds: new(resources.Kinds), now: time.Unix(1000, 0), where: map[core.AllocationKey]core.NodeID{}}
+	o.Kinds, o.ReserveDelay = c.kinds, -1
+	if feasible != nil {
+		o.Feasible = func(key core.AllocationKey, node core.NodeID, allocate bool) error {
+			c.questions++
+			return feasible(key, node, allocate)
+		}
+	}
+	c.Partition = core.NewPartition(o, c.config(nil))
+	c.apply(core.AddApplication{ID: "a", Queue: "root.q"})
+	return c
+}
+
+func (c *strangerCase) config(most resources.Limits) core.Config {
+	leaf := core.QueueConfig{Name: "q", Max: most}
+	return core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{leaf}}}
+}
+
+func (c *strangerCase) limit(vcore int64) {
+	limits, _ := c.kinds.Limits(map[string]int64{"vcore": vcore})
+	c.apply(core.Reconfigure{Config: c.config(limits)})
+}
+
+func (c *strangerCase) apply(command core.Command) { c.see(c.Apply(c.now, command)) }
+
+func (c *strangerCase) see(fx core.Effects) {
+	for _, e := range fx {
+		if e, ok := e.(core.Placed); ok {
+			c.where[e.Key] = e.Node
+		}
+	}
+}
+
+func (c *strangerCase) vcore(milli int64) resources.Amounts {
+	a, err := c.kinds.Amounts(map[string]int64{"vcore": milli})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return a
+}
+
+func (c *strangerCase) node(id core.NodeID, vcore int64) {
+	c.apply(core.AddNode{ID: id, Capacity: c.vcore(vcore)})
+}
+
+func (c *strangerCase) ask(key core.AllocationKey, vcore int64) {
+	c.apply(core.AddAllocation{Allocation: &core.Allocation{Key: key, Application: "a", Amounts: c.vcore(vcore), Created: c.now}})
+}
+
+// settle calls Schedule when it is due, for a while.
+func (c *strangerCase) settle(during time.Duration) {
+	c.t.Helper()
+	for end, calls := c.now.Add(during), 0; ; calls++ {
+		fx, more := c.Schedule(c.now)
+		c.see(fx)
+		if calls > 1_000 {
+			c.t.Fatalf("Schedule is called for ever at %v, more %v, after %d questions", c.now.Unix(), more, c.questions)
+		}
+		if more {
+			continue
+		}
+		due, ok := c.Due()
+		if !ok || due.After(end) {
+			c.now = end
+			return
+		}
+		if due.After(c.now) {
+			c.now = due
+		}
+	}
+}
+
+func (c *strangerCase) runs(key core.AllocationKey, on core.NodeID) {
+	c.t.Helper()
+	if c.where[key] != on {
+		c.t.Errorf("%s runs on %q, should on %q, after %d questions", key, c.where[key], on, c.questions)
+	}
+	if err := c.Verify(); err != nil {
+		c.t.Error(err)
+	}
+}
+
+// TestStrangerQuestionsGoOn has nodes come after the first refusal of a class, of which
+// an ask waits for quota. The questions about them are broken off, by the bound of a batch and by Pace, and have to
+// go on where they were broken off, not to begin anew.
+func TestStrangerQuestionsGoOn(t *testing.T) {
+	for _, paced := range []bool{false, true} {
+		nodes, asked := 6_000, 0
+		var c *strangerCase
+		o := core.Options{Constraints: func(core.AllocationKey) string { return "class" }}
+		if paced {
+			nodes = 60
+			var second time.Time
+			o.Pace = func(core.Question) time.Duration {
+				if !c.now.Equal(second) {
+					second, asked = c.now, 0
+				}
+				if asked < 20 {
+					return 0
+				}
+				return time.Second
+			}
+		}
+		c = newStrangerCase(t, o, func(_ core.AllocationKey, node core.NodeID, _ bool) error {
+			asked++
+			if node == "b" || node == "n9999" {
+				return nil
+			}
+			return errors.New("refused")
+		})
+		c.node("a", 2000)
+		c.node("b", 1000)
+		c.limit(1000)
+		c.ask("first", 1000)
+		c.ask("second", 1000)
+		c.settle(time.Second)
+		c.runs("first", "b")
+		for i := range nodes {
+			c.node(core.NodeID(fmt.Sprintf("n%d", 1000+i)), 2000)
+		}
+		c.node("n9999", 2000)
+		c.limit(2000)
+		before := c.questions
+		c.settle(10 * time.Second)
+		c.runs("second", "n9999")
+		if more := c.questions - before; more > nodes+2 {
+			t.Errorf("%d nodes: %d questions", nodes, more)
+		}
+	}
+}
