@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -104,3 +105,158 @@ func (a *application) placed() applicationPlace {
 
 // idle reports whether the application has nothing left.
 func (a *application) idle() bool { return len(a.allocations) == 0 && len(a.asks) == 0 }
+
+// An askGroup is the asks of one class in one application, the oldest first. It
+// stands in the order of its application while the class may be tried.
+//
+//	slots = the asks, and gaps where one went: a slot whose ask is not of the group
+//	live  = the slots that are no gaps
+//	no slot before head is live
+type askGroup struct {
+	class       *class
+	application *application
+	leaf        *leafClass
+	atClass     int // the places in the lists of the class and of the leafClass
+	atLeaf      int
+
+	slots  []*request
+	head   int
+	live   int
+	hinted int // live asks of which the resource manager knows that no node can take them
+
+	links order.Links[*askGroup]
+	place groupPlace
+	own   summary // amounts in it are those of the class
+	below summary // of the subtree of the application's order
+}
+
+// groupPlace decides the order of the groups of an application: it is that of
+// their first asks.
+type groupPlace struct {
+	created time.Time
+	number  uint64
+}
+
+// Before orders by priority, then by the age of the first ask.
+func (g *askGroup) Before(other *askGroup) bool {
+	return cmp.Or(
+		cmp.Compare(other.class.priority, g.class.priority),
+		g.place.created.Compare(other.place.created),
+		cmp.Compare(g.place.number, other.place.number),
+	) < 0
+}
+
+// Links are the place in the order of the application.
+func (g *askGroup) Links() *order.Links[*askGroup] { return &g.links }
+
+// Summarise works out the summary of a subtree of the application's order.
+func (g *askGroup) Summarise() bool {
+	return g.below.become(&g.own, g.links.Left.subtree(), g.links.Right.subtree())
+}
+
+func (g *askGroup) subtree() *summary {
+	if g == nil {
+		return nil
+	}
+	return &g.below
+}
+
+// isLive reports whether a slot holds an ask of the group.
+func (g *askGroup) isLive(r *request) bool { return r.group == g }
+
+// first is the first ask in order; nil if there is none.
+func (g *askGroup) first() *request {
+	if g.live == 0 {
+		return nil
+	}
+	for !g.isLive(g.slots[g.head]) {
+		g.slots[g.head] = nil
+		g.head++
+	}
+	return g.slots[g.head]
+}
+
+// add puts an ask where it belongs by age, mostly at the end.
+func (g *askGroup) add(r *request) {
+	at := len(g.slots)
+	if at > g.head && byAge(g.slots[at-1], r) >= 0 {
+		found, again := slices.BinarySearchFunc(g.slots[g.head:], r, byAge)
+		at = found + g.head
+		if again { // its own gap
+			r.group = g
+			g.live++
+			return
+		}
+	}
+	r.group = g
+	g.live++
+	if at == g.head && at > 0 {
+		g.head--
+		g.slots[g.head] = r
+		return
+	}
+	g.slots = slices.Insert(g.slots, at, r)
+}
+
+// remove makes the slot of an ask a gap.
+func (g *askGroup) remove(r *request) {
+	r.group = nil
+	g.live--
+	switch {
+	case g.live == 0:
+		clear(g.slots)
+		g.slots, g.head = g.slots[:0], 0
+	case len(g.slots) > 64 && g.live < len(g.slots)/2:
+		g.compact()
+	}
+}
+
+// compact closes the gaps.
+func (g *askGroup) compact() {
+	kept := g.slots[:0]
+	for _, r := range g.slots[g.head:] {
+		if g.isLive(r) {
+			kept = append(kept, r)
+		}
+	}
+	clear(g.slots[len(kept):])
+	g.slots, g.head = kept, 0
+}
+
+// all visits the asks in order.
+func (g *askGroup) all(yield func(*request) bool) {
+	for _, r := range g.slots[g.head:] {
+		if g.isLive(r) && !yield(r) {
+			return
+		}
+	}
+}
+
+func byAge(a, b *request) int {
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.number, b.number))
+}
+
+// A leafClass is a class in one leaf queue: its groups, in no order, and whether room
+// may be made for its asks.
+type leafClass struct {
+	class   *class
+	leaf    *queue
+	groups  []*askGroup
+	atClass int // the place in the list of the class
+
+	active   bool                // room may be made; otherwise that failed, or is not wanted
+	listed   bool                // active with too many groups to mark them: the leaf lists the class
+	atActive int                 // the place in that list
+	queued   bool                // in the retry queue
+	last     []PreemptionAttempt // that failed last
+}
+
+// firstAsk is the oldest ask of a class in any application; nil if there is none.
+func (c *class) firstAsk() (first *request) {
+	for _, g := range c.groups {
+		if r := g.first(); r != nil && (first == nil || inOrder(r, first) < 0) {
+			first = r
+		}
+	}
+	return first
+}

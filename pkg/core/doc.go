@@ -24,11 +24,10 @@
 //
 //	partition.go    Apply, Schedule, Due; doc.go is this page
 //	ids.go          the types of identifiers
-//	command.go      what can be asked of a partition
-//	event.go        what a partition did; step.go collects it
+//	command.go      what can be asked of a partition, and which function carries it out
+//	event.go        what a partition did
 //	config.go       what a partition is built with
 //	message.go      amounts from and to the messages of the scheduler-interface
-//	commands.go     which function carries out which command
 //	applications.go commands about applications; allocations.go about asks and allocations
 //	nodes.go        commands about nodes; configure.go a new configuration
 //	moves.go        how asks and applications change from one state to another
@@ -42,26 +41,21 @@
 //
 // Ledger: what runs where, and which queues pay for it.
 //
-//	ledger.go       books and unbooks
-//	account.go      limit and use of a queue
-//	queue.go        a queue; queues.go the tree of queues and its configuration
-//	application.go  an application; state.go its states
-//	allocation.go   an ask or allocation, immutable; request.go what is known of it
+//	ledger.go       books and unbooks, and records what changes
+//	queue.go        a queue and its account; queues.go the tree of queues
+//	application.go  an application and its groups of asks; state.go its states
+//	request.go      an ask or allocation, and what is known of it
 //	node.go         a node and what is free on it
 //	foreign.go      allocations of other schedulers
-//	changes.go      what has happened since react last ran
-//	priorities.go   counts by priority
 //	sort.go         sorts by key
 //
 // Backlog: what waits, and which ask is next.
 //
 //	backlog.go      asks by class; opens and closes classes
-//	class.go        what equal asks have in common
-//	askgroup.go     the asks of one class in an application; groups.go changes them
+//	class.go        what equal asks have in common, and the summaries of parts of the backlog
 //	askset.go       a set of asks in order
-//	summary.go      what a search needs to skip a part of the backlog
 //	search.go       the first ask that may be tried
-//	orders.go       keeps queues and applications in order
+//	orders.go       keeps groups, applications and queues in order
 //	nodeorder.go    keeps nodes in order, and finds one with room
 //	rooms.go        nodes with new room
 //	predicates.go   questions to the resource manager

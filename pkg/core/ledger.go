@@ -1,6 +1,9 @@
 package core
 
 import (
+	"slices"
+	"time"
+
 	"github.com/google/btree"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -210,3 +213,134 @@ func (q *queue) hasRoomFor(r *request) bool {
 func (l *ledger) mayTake(ask, allocation int32) bool {
 	return ask > allocation || ask == allocation && l.preemption.Priority == EqualToo
 }
+
+// A changeSet is what happened to the ledger since react last ran. Booking and
+// unbooking append to it and call nothing; react decides from it what is put in order,
+// and which asks are tried again.
+type changeSet struct {
+	nodes        []*node // each once
+	queues       []*queue
+	applications []*application
+	placed       []*request // allocations that took room
+	resized      bool       // the cluster: shares are measured against its size
+}
+
+// nodeChange says what happened to a node.
+type nodeChange uint8
+
+const (
+	nodeChanged nodeChange = 1 << iota // anything
+	nodeRetry                          // asks that are bound to it are to be tried
+	nodeFreed                          // it may have become of use to asks
+	nodeYields                         // its allocations may make room for other asks
+)
+
+// queueChange says what happened to a queue and to those above it.
+type queueChange uint8
+
+const (
+	queueChanged queueChange = 1 << iota // what it uses, or what waits below
+	quotaFreed                           // there may be more quota for asks
+	quotaLowered                         // evictions free less than they did, or will not
+	quotaBooked                          // something was booked that no quota refuses
+)
+
+// node records a change of a node.
+func (c *changeSet) node(n *node, what nodeChange) {
+	if n.change == 0 {
+		c.nodes = append(c.nodes, n)
+	}
+	n.change |= what | nodeChanged
+}
+
+// queue records a change of a leaf queue, which is one of all above it too.
+func (c *changeSet) queue(q *queue, what queueChange) {
+	if q.change == 0 {
+		c.queues = append(c.queues, q)
+	}
+	q.change |= what | queueChanged
+	for ; q != nil; q = q.parent {
+		q.view = nil
+	}
+}
+
+// application records that what an application has or wants has changed, and so
+// has its queue.
+func (c *changeSet) application(a *application, what queueChange) {
+	a.view = nil
+	if !a.changed {
+		a.changed = true
+		c.applications = append(c.applications, a)
+	}
+	c.queue(a.queue, what)
+}
+
+// none reports whether nothing is recorded.
+func (c *changeSet) none() bool {
+	return len(c.nodes) == 0 && len(c.queues) == 0 && len(c.applications) == 0 && !c.resized
+}
+
+// A step is one call of Apply or Schedule: its time, its limits, and its effects.
+type step struct {
+	now      time.Time
+	batch    uint64 // number of the Schedule call
+	left     int    // placements that it may still make
+	expected int    // events that are likely to be told
+	effects  Effects
+}
+
+// tell adds an event to the effects of this step. Those of one batch take one
+// slice.
+func (s *step) tell(e Event) {
+	if s.effects == nil {
+		s.effects = make(Effects, 0, max(1, s.expected))
+	}
+	s.effects = append(s.effects, e)
+}
+
+func (s *step) takeEffects() Effects {
+	effects := s.effects
+	s.effects = nil
+	return effects
+}
+
+// priorityCounts counts how many there are of each priority, the lowest first.
+// There are few priorities.
+type priorityCounts []priorityCount
+
+type priorityCount struct {
+	priority int32
+	count    int
+}
+
+// find is where a priority is, or would have to be.
+func (c priorityCounts) find(priority int32) (at int, found bool) {
+	return slices.BinarySearchFunc(c, priority, func(a priorityCount, priority int32) int {
+		switch {
+		case a.priority < priority:
+			return -1
+		case a.priority > priority:
+			return 1
+		}
+		return 0
+	})
+}
+
+func (c *priorityCounts) add(priority int32) {
+	at, ok := c.find(priority)
+	if !ok {
+		*c = slices.Insert(*c, at, priorityCount{priority: priority})
+	}
+	(*c)[at].count++
+}
+
+func (c *priorityCounts) remove(priority int32) {
+	at, _ := c.find(priority)
+	(*c)[at].count--
+	if (*c)[at].count == 0 {
+		*c = slices.Delete(*c, at, at+1)
+	}
+}
+
+// below reports whether there is anything of a lower priority.
+func (c priorityCounts) below(priority int32) bool { return len(c) > 0 && c[0].priority < priority }

@@ -74,3 +74,141 @@ func (b *backlog) computeShares(q *queue, above resources.Limits) {
 		q.parent.queues.Settle(q, q.waits(), false, false, func() {})
 	}
 }
+
+// insert puts an ask into the group of its class.
+func (b *backlog) insert(r *request) {
+	app := r.application
+	g := app.classes[r.class]
+	if g == nil {
+		g = b.newGroup(app, r.class)
+	}
+	g.add(r)
+	if r.wait != nil && r.wait.hinted {
+		g.hinted++
+	}
+	b.settleGroup(g)
+	b.changes.application(app, 0)
+}
+
+// extract takes an ask out of its group.
+func (b *backlog) extract(r *request) {
+	g := r.group
+	g.remove(r)
+	if r.wait != nil && r.wait.hinted {
+		g.hinted--
+	}
+	b.settleGroup(g)
+	if g.live == 0 {
+		b.dropGroup(g)
+	}
+	b.changes.application(r.application, 0)
+}
+
+func (b *backlog) newGroup(app *application, c *class) *askGroup {
+	leaf := app.queue.classes[c]
+	if leaf == nil {
+		leaf = &leafClass{class: c, leaf: app.queue, atClass: len(c.leaves)}
+		app.queue.classes[c] = leaf
+		c.leaves = append(c.leaves, leaf)
+		c.passive++
+		if c.preempts {
+			b.activate(leaf)
+		}
+	}
+	g := &askGroup{class: c, application: app, leaf: leaf, atClass: len(c.groups), atLeaf: len(leaf.groups), own: emptySummary}
+	c.groups = append(c.groups, g)
+	leaf.groups = append(leaf.groups, g)
+	if app.classes == nil {
+		app.classes = map[*class]*askGroup{}
+	}
+	app.classes[c] = g
+	return g
+}
+
+func (b *backlog) dropGroup(g *askGroup) {
+	c, leaf := g.class, g.leaf
+	delete(g.application.classes, c)
+	last := c.groups[len(c.groups)-1]
+	c.groups[g.atClass], last.atClass = last, g.atClass
+	c.groups = c.groups[:len(c.groups)-1]
+	last = leaf.groups[len(leaf.groups)-1]
+	leaf.groups[g.atLeaf], last.atLeaf = last, g.atLeaf
+	leaf.groups = leaf.groups[:len(leaf.groups)-1]
+	if len(leaf.groups) == 0 {
+		b.dropLeafClass(leaf)
+	}
+}
+
+func (b *backlog) dropLeafClass(leaf *leafClass) {
+	b.deactivate(leaf, nil)
+	c := leaf.class
+	last := c.leaves[len(c.leaves)-1]
+	c.leaves[leaf.atClass], last.atClass = last, leaf.atClass
+	c.leaves = c.leaves[:len(c.leaves)-1]
+	c.passive--
+	delete(leaf.leaf.classes, c)
+	leaf.leaf = nil
+}
+
+// markedMax is how many groups of a class in a leaf are marked one by one while room
+// may be made for them. A class with more is listed with the leaf, and a search
+// compares it with what else it finds.
+const markedMax = 64
+
+// activate lets room be made for the asks of a class in a leaf.
+func (b *backlog) activate(leaf *leafClass) {
+	if leaf.active || leaf.leaf == nil {
+		return
+	}
+	b.learn()
+	leaf.active = true
+	leaf.class.passive--
+	if len(leaf.groups) > markedMax {
+		b.list(leaf)
+	}
+	b.mark(leaf)
+}
+
+// deactivate lets no room be made for the asks of a class in a leaf, since that failed.
+// last are the attempts, for readers.
+func (b *backlog) deactivate(leaf *leafClass, last []PreemptionAttempt) {
+	if !leaf.active {
+		return
+	}
+	b.learn()
+	leaf.active, leaf.last = false, last
+	leaf.class.passive++
+	if leaf.listed {
+		b.unlist(leaf)
+		return
+	}
+	b.mark(leaf)
+}
+
+// list adds a class to those that a search of its leaf looks at one by one.
+func (b *backlog) list(leaf *leafClass) {
+	q := leaf.leaf
+	leaf.listed, leaf.atActive = true, len(q.active)
+	q.active = append(q.active, leaf)
+	b.changes.queue(q, 0)
+}
+
+func (b *backlog) unlist(leaf *leafClass) {
+	q := leaf.leaf
+	leaf.listed = false
+	moved := q.active[len(q.active)-1]
+	q.active[leaf.atActive], moved.atActive = moved, leaf.atActive
+	q.active = q.active[:len(q.active)-1]
+	b.changes.queue(q, 0)
+}
+
+// mark brings the marks of the groups of a class in a leaf up to date.
+func (b *backlog) mark(leaf *leafClass) {
+	if leaf.listed {
+		return
+	}
+	for _, g := range leaf.groups {
+		b.settleGroup(g)
+		b.changes.application(g.application, 0)
+	}
+}
