@@ -1,0 +1,53 @@
+package core
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// TestGroupAgainstList adds and removes asks at random, beside a sorted list: the order
+// is the same, and slots of removed asks do not pile up.
+func TestGroupAgainstList(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		g := &askGroup{}
+		var list, removed []*request
+		for i := range 1000 {
+			switch {
+			case len(list) > 0 && r.IntN(5) < 2:
+				at := r.IntN(len(list))
+				if r.IntN(2) == 0 {
+					at = 0
+				}
+				g.remove(list[at])
+				removed = append(removed, list[at])
+				list = slices.Delete(list, at, at+1)
+			default:
+				q := &request{Allocation: &Allocation{Key: AllocationKey(fmt.Sprint(i)), Created: time.Unix(int64(r.IntN(50)), 0)}, number: uint64(i)}
+				if len(removed) > 0 && r.IntN(4) == 0 {
+					at := r.IntN(len(removed))
+					q = removed[at]
+					removed = slices.Delete(removed, at, at+1)
+				}
+				g.add(q)
+				at, _ := slices.BinarySearchFunc(list, q, byAge)
+				list = slices.Insert(list, at, q)
+			}
+			assert.Equal(t, g.live, len(list))
+			if len(list) > 0 {
+				assert.Assert(t, g.first() == list[0], "seed %d, step %d", seed, i)
+			}
+			assert.Assert(t, len(g.slots)-g.head <= max(64, 2*len(list)+1), "seed %d: %d slots for %d asks", seed, len(g.slots)-g.head, len(list))
+		}
+		var all []*request
+		for q := range g.all {
+			all = append(all, q)
+		}
+		assert.Assert(t, slices.Equal(all, list), "seed %d", seed)
+	}
+}
