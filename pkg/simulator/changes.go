@@ -82,26 +82,39 @@ var lineNumbers = regexp.MustCompile(` \(line \d+\)`)
 
 // applied is the text of a configuration with the change.
 func (c *Change) applied(text string) (string, error) {
+	return edited(text, func(partition map[string]any) error {
+		queue := findQueue(partition, c.Queue)
+		if queue == nil {
+			return fmt.Errorf("there is no queue %s", c.Queue)
+		}
+		resources := child(queue, "resources")
+		for _, one := range []struct {
+			name   string
+			values map[string]string
+		}{{"max", c.Max}, {"guaranteed", c.Guaranteed}} {
+			if len(one.values) > 0 {
+				into := child(resources, one.name)
+				for kind, value := range one.values {
+					into[kind] = value
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// edited is the text of a configuration that was read without a problem, with its
+// partition edited: there is one.
+func edited(text string, edit func(partition map[string]any) error) (string, error) {
 	var document struct {
 		Partitions []map[string]any `yaml:"partitions"`
 	}
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
 		return "", err
 	}
-	queue := findQueue(document.Partitions[0], c.Queue)
-	if queue == nil {
-		return "", fmt.Errorf("there is no queue %s", c.Queue)
-	}
-	resources := child(queue, "resources")
-	for _, one := range []struct {
-		name   string
-		values map[string]string
-	}{{"max", c.Max}, {"guaranteed", c.Guaranteed}} {
-		if len(one.values) > 0 {
-			into := child(resources, one.name)
-			for kind, value := range one.values {
-				into[kind] = value
-			}
+	for _, partition := range document.Partitions {
+		if err := edit(partition); err != nil {
+			return "", err
 		}
 	}
 	out, err := yaml.Marshal(document)

@@ -32,14 +32,14 @@ type foreignPods struct {
 func (fs *foreignPods) arrive(f *Foreign, nodes []*node) {
 	var there []*node
 	for _, n := range nodes {
-		if n.up && f.belongs(n) {
+		if n.up && n.in(f.Groups) {
 			there = append(there, n)
 		}
 	}
 	if f.Count == 0 {
 		for _, n := range there {
 			if !slices.ContainsFunc(n.foreign, func(p *foreignPod) bool { return p.Foreign == f }) {
-				fs.add(f, n, f.keyOn(n))
+				fs.add(f, n, n.keyOf(f.Name))
 			}
 		}
 		return
@@ -53,25 +53,12 @@ func (fs *foreignPods) arrive(f *Foreign, nodes []*node) {
 	}
 }
 
-func (f *Foreign) belongs(n *node) bool {
-	return len(f.Groups) == 0 || slices.Contains(f.Groups, n.Group)
-}
-
-// keyOn names the foreign pod that a node has, anew in each life of the node.
-func (f *Foreign) keyOn(n *node) core.AllocationKey {
-	key := core.AllocationKey(f.Name + "/" + string(n.ID))
-	if n.lives > 1 {
-		return core.AllocationKey(fmt.Sprintf("%s~%d", key, n.lives))
-	}
-	return key
-}
-
 // reportOn reports the foreign pods that every node has, for one that joins.
 func (fs *foreignPods) reportOn(n *node) {
 	for i := range fs.scenario.Foreign {
 		f := &fs.scenario.Foreign[i]
-		if f.Count == 0 && f.At <= fs.now && f.belongs(n) {
-			fs.add(f, n, f.keyOn(n))
+		if f.Count == 0 && f.At <= fs.now && n.in(f.Groups) {
+			fs.add(f, n, n.keyOf(f.Name))
 		}
 	}
 }

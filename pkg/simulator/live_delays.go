@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
@@ -15,21 +13,14 @@ func (l *Live) scaleDelays(text string) (string, error) {
 	if l.options.Speed == 1 {
 		return text, nil
 	}
-	var document struct {
-		Partitions []map[string]any `yaml:"partitions"`
-	}
-	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
-		return "", err
-	}
-	for _, partition := range document.Partitions {
+	return edited(text, func(partition map[string]any) error {
 		preemption := child(partition, "preemption")
 		l.scale(preemption, "preemption_start_delay", 30*time.Second)
 		l.scale(preemption, "preemption_victim_timeout", core.DefaultVictimTimeout)
 		l.scale(preemption, "preemption_loop_window", core.DefaultLoopWindow)
 		l.scaleQueueDelays(partition, 30*time.Second)
-	}
-	out, err := yaml.Marshal(document)
-	return string(out), err
+		return nil
+	})
 }
 
 // scaleQueueDelays divides the delays of the queues below. The delay that those have

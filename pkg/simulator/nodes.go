@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 
@@ -38,6 +37,17 @@ func (n *node) never(w *wants) error {
 		}
 	}
 	return n.table.never(w)
+}
+
+// in reports whether the node is of one of some groups; no groups are all.
+func (n *node) in(groups []string) bool {
+	return len(groups) == 0 || slices.Contains(groups, n.Group)
+}
+
+// keyOf names the pod that the node has of a daemonset or a foreign workload, anew
+// each time the node joins.
+func (n *node) keyOf(workload string) core.AllocationKey {
+	return attemptKey(core.AllocationKey(workload+"/"+string(n.ID)), n.lives)
 }
 
 // A daemonSet is one application with a pod on every node of its groups.
@@ -101,7 +111,7 @@ func (ns *nodes) join(n *node) {
 		ns.foreign.reportOn(n)
 	}
 	for _, d := range ns.daemonSets {
-		if d.belongs(n) && (d.At == 0 || d.begun) {
+		if n.in(d.Groups) && (d.At == 0 || d.begun) {
 			ns.daemonOn(d, n)
 		}
 	}
@@ -111,23 +121,15 @@ func (ns *nodes) join(n *node) {
 func (ns *nodes) rollOut(d *daemonSet) {
 	d.begun = true
 	for _, n := range ns.order {
-		if n.up && d.belongs(n) {
+		if n.up && n.in(d.Groups) {
 			ns.daemonOn(d, n)
 		}
 	}
 }
 
-func (d *daemonSet) belongs(n *node) bool {
-	return len(d.Groups) == 0 || slices.Contains(d.Groups, n.Group)
-}
-
 func (ns *nodes) daemonOn(d *daemonSet, n *node) {
 	p := &pod{podSpec: &d.spec, required: n.ID, attempt: n.lives, leave: -1, runs: -1}
-	p.base = core.AllocationKey(d.Name + "/" + string(n.ID))
-	p.key = p.base
-	if n.lives > 1 {
-		p.key = core.AllocationKey(fmt.Sprintf("%s~%d", p.base, n.lives))
-	}
+	p.key = n.keyOf(d.Name)
 	p.app = ns.pods.applications.register(core.ApplicationID(d.Name), d.Queue, d.User)
 	n.daemons = append(n.daemons, p)
 	ns.pods.arrive(p)

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -73,6 +74,14 @@ type podSpec struct {
 	budgets  []*budget
 	daemon   *daemonSet // nil for all others
 	tags     map[string]string
+}
+
+// attemptKey is the key of a pod of which there were some before.
+func attemptKey(base core.AllocationKey, attempt int) core.AllocationKey {
+	if attempt <= 1 {
+		return base
+	}
+	return core.AllocationKey(fmt.Sprintf("%s~%d", base, attempt))
 }
 
 // pods are those of the scenario: what waits, runs, or is still charged.

@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -73,7 +72,7 @@ func (ps *pods) restart(p *pod) {
 		leave:   p.leave,
 		runs:    p.runs,
 	}
-	next.key = core.AllocationKey(fmt.Sprintf("%s~%d", next.base, next.attempt))
+	next.key = attemptKey(next.base, next.attempt)
 	ps.budgets.markDown(next)
 	ps.after(ps.pause(ps.scenario.Delays.Restart), func() {
 		next.app = ps.applications.register(p.app.id, p.app.requested, p.app.user)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/contract"
 	"gotest.tools/v3/assert"
 )
 
@@ -100,26 +101,13 @@ func TestCompression(t *testing.T) {
 		assert.Equal(t, w.Header().Get("Content-Encoding") == "gzip", compressed, accept)
 		assert.Equal(t, w.Header().Get("Vary"), "Accept-Encoding")
 		assert.Equal(t, w.Header().Get("Content-Length"), fmt.Sprint(w.Body.Len()))
-		assert.Equal(t, unpacked(t, w), plain)
+		assert.Equal(t, contract.Unpacked(t, w), plain)
 	}
 	w := ask(h, http.MethodGet, short, "Accept-Encoding", "gzip")
 	assert.Assert(t, w.Body.Len() < compressFrom)
 	assert.Equal(t, w.Header().Get("Content-Encoding"), "")
 	w = ask(h, http.MethodGet, "/ws/v1/metrics", "Accept-Encoding", "gzip")
 	assert.Equal(t, w.Body.String(), "up 1\n") // what compresses by itself is left alone
-}
-
-// unpacked is the body of an answer, uncompressed.
-func unpacked(t testing.TB, w *httptest.ResponseRecorder) string {
-	t.Helper()
-	if w.Header().Get("Content-Encoding") != "gzip" {
-		return w.Body.String()
-	}
-	r, err := gzip.NewReader(bytes.NewReader(w.Body.Bytes()))
-	assert.NilError(t, err)
-	content, err := io.ReadAll(r)
-	assert.NilError(t, err)
-	return string(content)
 }
 
 // TestCompressedFrom pins the size from which a body is compressed.

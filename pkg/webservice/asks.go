@@ -3,7 +3,6 @@ package webservice
 import (
 	"cmp"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -20,11 +19,7 @@ type pendingAsk struct {
 // by application, then in the order in which those of an application are tried. A
 // page costs a look at the asks and not their JSON.
 func asks(at *snapshot, r *http.Request) (any, error) {
-	p, err := parametersOf(r)
-	if err != nil {
-		return nil, err
-	}
-	page, err := p.page(reflect.TypeFor[askJSON]())
+	p, page, err := pageOf[askJSON](r)
 	if err != nil {
 		return nil, err
 	}

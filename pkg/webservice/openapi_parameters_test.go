@@ -1,14 +1,12 @@
 package webservice
 
 import (
-	"context"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"slices"
 	"strconv"
@@ -16,62 +14,23 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/contract"
 )
-
-// An asker sends requests to the operations of a service, with the examples of the
-// document for whatever the path and the body need.
-type asker struct {
-	*contract.Document
-	handler http.Handler
-}
-
-// ask sends one request and says what was asked for.
-func (a asker) ask(op contract.Operation, query string) (target string, w *httptest.ResponseRecorder) {
-	var parts map[string]string
-	if strings.HasSuffix(op.Path, "/queue/{queue}") {
-		parts = map[string]string{"queue": "root.sys"} // which has others below
-	}
-	target = a.Target(op, parts) + "?" + query
-	body := strings.NewReader("")
-	if op.Method == http.MethodPost {
-		body = strings.NewReader("{}")
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	if strings.HasSuffix(op.Path, "/stream") {
-		cancel() // it would go on
-	}
-	defer cancel()
-	r := httptest.NewRequestWithContext(ctx, op.Method, target, body)
-	r.Header.Set("Accept", "application/json")
-	w = httptest.NewRecorder()
-	a.handler.ServeHTTP(w, r)
-	return target, w
-}
-
-// ours are the operations whose parameters are read here and not in net/http.
-func (a asker) ours() []contract.Operation {
-	return slices.DeleteFunc(a.Operations(), func(op contract.Operation) bool {
-		return strings.HasPrefix(op.Path, "/debug/") || op.Path == "/ws/v1/metrics"
-	})
-}
 
 // TestOpenAPIHasEveryParameter gives every operation every parameter that any has,
 // twice. One that it knows is refused or makes a difference; any other does not.
 func TestOpenAPIHasEveryParameter(t *testing.T) {
-	a := asker{agreed(t), newWorld(t).service(t).both()}
+	document, handler := agreed(t), newWorld(t).service(t).both()
 	names := parametersRead(t)
-	for _, op := range a.ours() {
-		for name := range a.Parameters(op, "query") {
+	for _, op := range document.Own() {
+		for name := range document.Parameters(op, "query") {
 			assert.Assert(t, names[name], "nothing reads %s", name)
 		}
 	}
-	for _, op := range a.ours() {
-		_, plain := a.ask(op, "")
-		said := a.Parameters(op, "query")
+	for _, op := range document.Own() {
+		_, plain := document.Ask(handler, op, "")
+		said := document.Parameters(op, "query")
 		for name := range names {
-			target, w := a.ask(op, name+"=x&"+name+"=y")
+			target, w := document.Ask(handler, op, name+"=x&"+name+"=y")
 			known := w.Code == http.StatusBadRequest || w.Body.String() != plain.Body.String()
 			if strings.HasPrefix(fmt.Sprint(plain.Code), "3") {
 				known = w.Code != plain.Code

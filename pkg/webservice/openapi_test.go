@@ -75,7 +75,7 @@ func TestOpenAPIIsServed(t *testing.T) {
 
 	w = ask(h, http.MethodGet, "/ws/v1/openapi.json", "Accept-Encoding", "gzip")
 	assert.Equal(t, w.Header().Get("Content-Type"), typeJSON)
-	content := unpacked(t, w)
+	content := contract.Unpacked(t, w)
 	var document map[string]json.RawMessage
 	assert.NilError(t, json.Unmarshal([]byte(content), &document))
 	assert.DeepEqual(t, slices.Sorted(maps.Keys(document)), []string{"components", "info", "openapi", "paths", "security", "servers", "tags"})

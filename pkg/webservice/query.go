@@ -91,7 +91,17 @@ func wanted(r *http.Request, field string) bool {
 	return len(values) == 0 || slices.Contains(strings.Split(values[0], ","), field)
 }
 
-// page is the selection that the query asks of a list, without its elements.
+// pageOf is the parameters of a request, and what they ask of a list of T: the
+// selection without its elements.
+func pageOf[T any](r *http.Request) (parameters, *selection, error) {
+	p, err := parametersOf(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	page, err := p.page(reflect.TypeFor[T]())
+	return p, page, err
+}
+
 func (p parameters) page(of reflect.Type) (*selection, error) {
 	fields, err := p.fields(of)
 	if err != nil {
@@ -110,11 +120,7 @@ func (p parameters) page(of reflect.Type) (*selection, error) {
 
 // list answers with what fill makes of the elements that the query asks for.
 func list[S, T any](r *http.Request, all []S, fill func(S, *T), filters ...filter[S]) (any, error) {
-	p, err := parametersOf(r)
-	if err != nil {
-		return nil, err
-	}
-	page, err := p.page(reflect.TypeFor[T]())
+	p, page, err := pageOf[T](r)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/contract"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/fixture"
 )
 
@@ -60,7 +61,7 @@ func TestManyReaders(t *testing.T) {
 			for range 10 {
 				for _, g := range fixture.Answers {
 					w := ask(s.Handler(), http.MethodGet, g.Path, "Accept-Encoding", "gzip")
-					assert.Check(t, right[g.Path][unpacked(t, w)], g.Path)
+					assert.Check(t, right[g.Path][contract.Unpacked(t, w)], g.Path)
 				}
 				ask(s.DebugHandler(), http.MethodGet, "/debug/fullstatedump")
 			}

@@ -1,10 +1,7 @@
 package acceptance
 
 import (
-	"bytes"
-	"compress/gzip"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -80,23 +77,10 @@ func (c *agreement) keeps(t testing.TB, method, target string, w *httptest.Respo
 	assert.NilError(t, err)
 	content := ""
 	if method != http.MethodHead {
-		content = unpacked(t, w)
+		content = contract.Unpacked(t, w)
 	}
 	err = c.Check(method, u, w, content)
 	assert.Assert(t, err == nil, "%s %s: %d: %v\n%.2000s", method, target, w.Code, err, content)
-}
-
-// unpacked is the body of an answer, uncompressed.
-func unpacked(t testing.TB, w *httptest.ResponseRecorder) string {
-	t.Helper()
-	if w.Header().Get("Content-Encoding") != "gzip" {
-		return w.Body.String()
-	}
-	r, err := gzip.NewReader(bytes.NewReader(w.Body.Bytes()))
-	assert.NilError(t, err)
-	content, err := io.ReadAll(r)
-	assert.NilError(t, err)
-	return string(content)
 }
 
 // A request target and the types of answers.

@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +14,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // Check says in what an answer breaks the contract; nil if it keeps it.
@@ -213,4 +218,17 @@ func (d *Document) CheckServerSent(pointer, body string) error {
 		}
 	}
 	return nil
+}
+
+// Unpacked is the body of an answer, uncompressed.
+func Unpacked(t testing.TB, w *httptest.ResponseRecorder) string {
+	t.Helper()
+	if w.Header().Get("Content-Encoding") != "gzip" {
+		return w.Body.String()
+	}
+	r, err := gzip.NewReader(bytes.NewReader(w.Body.Bytes()))
+	assert.NilError(t, err)
+	content, err := io.ReadAll(r)
+	assert.NilError(t, err)
+	return string(content)
 }

@@ -6,5 +6,5 @@
 //
 //	document.go   operations, parameters, references
 //	check.go      an answer against the document
-//	examples.go   requests made of its examples
+//	examples.go   requests made of its examples, and sent
 package contract

@@ -1,9 +1,11 @@
 package contract
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -20,6 +22,38 @@ func (d *Document) Target(op Operation, parts map[string]string) string {
 		target = strings.ReplaceAll(target, "{"+name+"}", part)
 	}
 	return target
+}
+
+// Own are the operations whose parameters the web service reads itself, and not
+// net/http.
+func (d *Document) Own() []Operation {
+	return slices.DeleteFunc(d.Operations(), func(op Operation) bool {
+		return strings.HasPrefix(op.Path, "/debug/") || op.Path == "/ws/v1/metrics"
+	})
+}
+
+// Ask sends a request to a handler, with the examples of the document for what the
+// path and the body need. It says what was asked for.
+func (d *Document) Ask(handler http.Handler, op Operation, query string) (target string, w *httptest.ResponseRecorder) {
+	var parts map[string]string
+	if strings.HasSuffix(op.Path, "/queue/{queue}") {
+		parts = map[string]string{"queue": "root.sys"} // which has others below
+	}
+	target = d.Target(op, parts) + "?" + query
+	body := strings.NewReader("")
+	if op.Method == http.MethodPost {
+		body = strings.NewReader("{}")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if strings.HasSuffix(op.Path, "/stream") {
+		cancel() // it would go on
+	}
+	defer cancel()
+	r := httptest.NewRequestWithContext(ctx, op.Method, target, body)
+	r.Header.Set("Accept", "application/json")
+	w = httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	return target, w
 }
 
 // exampleValue is the first example of a parameter.
