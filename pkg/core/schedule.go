@@ -69,26 +69,36 @@ func (p cycle) try(r *request) outcome {
 }
 
 // attempt has room made for an ask, if questions to the resource manager about that
-// may be asked now.
+// may be asked now. After many that came to nothing it is the turn of other leaves.
 func (p cycle) attempt(r *request) outcome {
 	if p.predicates.any() {
 		if wait := p.predicates.wait(FurtherQuestion); wait > 0 {
 			return p.pause(r, wait)
 		}
 	}
-	return p.attempts.try(r)
+	before := p.predicates.calls
+	result := p.attempts.try(r)
+	if result == waits && p.predicates.calls-before >= nodesAtOnce {
+		p.pass(r)
+	}
+	return result
 }
 
-// pause puts off an ask about which questions go on later, and others of its leaf
-// until the next batch, so that nothing waits long behind them.
-func (p cycle) pause(r *request, wait time.Duration) outcome {
-	if wait <= 0 { // the batch has asked often enough
-		return flush
-	}
+// pass puts off the others of the leaf of an ask until the next batch, so that nothing
+// waits long behind them.
+func (p cycle) pass(r *request) {
 	if p.passed == nil {
 		p.passed = map[*queue]bool{}
 	}
 	p.passed[r.application.queue] = true
+}
+
+// pause puts off an ask about which questions go on later, and others of its leaf.
+func (p cycle) pause(r *request, wait time.Duration) outcome {
+	if wait <= 0 { // the batch has asked often enough
+		return flush
+	}
+	p.pass(r)
 	if r.class.constraints == "" {
 		p.reclass(r, p.classOf(r, "="+string(r.Key)))
 	}
