@@ -3,8 +3,10 @@ package core_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
@@ -124,4 +126,23 @@ func TestLeavesTakeTurnsWithQuestions(t *testing.T) {
 		assert.Assert(t, rounds < 12, "not placed after %d rounds", rounds)
 		_, placed = d.run()
 	}
+}
+
+// A resource manager names the node in every reason, and has much to say. What is kept
+// of that with each ask is bounded.
+func TestReasonsOfRefusalsAreBounded(t *testing.T) {
+	p := cluster(500, 1, core.Options{Feasible: func(_ core.AllocationKey, node core.NodeID, _ bool) error {
+		if node < "n000100" {
+			return errors.New("no such label")
+		}
+		return fmt.Errorf("node %s refuses: %s", node, strings.Repeat("é", 10_000))
+	}})
+	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
+	p.Apply(start, ask("a", "k", 1000, 1<<30, 1))
+	run(p)
+	detail := p.View().Applications[0].Asks[0].Waiting.Detail
+	assert.Assert(t, len(detail) < 10_000, "%d bytes", len(detail))
+	assert.Assert(t, utf8.ValidString(detail))
+	assert.Assert(t, strings.HasPrefix(detail, "no such label (100 nodes); node n000100 refuses: é"), detail[:100])
+	assert.Assert(t, strings.HasSuffix(detail, "é… (1 node); other reasons (385 nodes)"), detail[len(detail)-100:])
 }
