@@ -100,7 +100,7 @@ func (p cycle) pause(r *request, wait time.Duration) outcome {
 	}
 	p.pass(r)
 	if r.class.constraints == "" {
-		p.reclass(r, p.classOf(r, "="+string(r.Key)))
+		p.reclass(r, p.classOf(r, ownClass+string(r.Key)))
 	}
 	p.refused.pause(r, wait)
 	return paused
