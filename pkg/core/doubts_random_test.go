@@ -141,7 +141,7 @@ func (s *sceptic) run(stretch int) {
 func TestNoAskIsForgottenAmongRefusals(t *testing.T) {
 	for seed := range uint64(60) {
 		s := &sceptic{Rand: rand.New(rand.NewPCG(seed, 0)), t: t, now: start}
-		options := core.Options{Kinds: testKinds(), Feasible: s.feasible, Pace: s.pace, BatchMax: 1 + s.IntN(20), ReserveDelay: -1}
+		options := core.Options{Kinds: testKinds(), Feasible: s.feasible, Pace: s.pace, BatchMax: 1 + s.IntN(20), ReserveDelay: -1, RetryMax: time.Hour}
 		if s.IntN(2) == 0 {
 			options.FeasibleOn = s.feasibleOn
 		}
@@ -155,7 +155,7 @@ func TestNoAskIsForgottenAmongRefusals(t *testing.T) {
 			}
 			s.run(s.IntN(12))
 		}
-		for range 200 { // all is asked again, more than once
+		for range 200 { // less than RetryMax: what was refused stays so
 			s.now = s.now.Add(time.Second)
 			s.run(1000)
 		}
@@ -172,7 +172,7 @@ func (s *sceptic) checkWaiting(seed uint64) {
 	for _, app := range v.Applications {
 		for _, ask := range app.Asks {
 			q := queues[app.Queue]
-			if !q.Max.Room(q.Used, ask.Amounts) {
+			if !q.Max.Room(q.Used, ask.Amounts) || ask.Waiting.Reason == core.BindFailed {
 				continue
 			}
 			for _, n := range v.Nodes {
