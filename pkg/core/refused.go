@@ -18,9 +18,9 @@ type refused struct {
 	timer      timers.Timer[due]
 
 	list    []refusedClass // set aside, and others that are so no more
-	paused  []pausedAsk    // whose questions go on later, and others
+	paused  []pausedAsk    // whose questions go on later, in order, and others
 	held    [2]time.Time   // until when those of asks go on, first and repeated ones
-	turn    uint64         // counts the asks whose questions went on
+	turn    uint64         // counts how often questions went on
 	nodes   []*node        // freed since the last time, each once
 	freed   uint64         // counts how often nodes were freed
 	soon    time.Time      // when freed nodes are asked about; zero is not at all
@@ -41,7 +41,8 @@ func (e refusedClass) isAside() bool { return e.class.refused == e.refusals && e
 // A pausedAsk is the first ask of a class whose questions go on later.
 type pausedAsk struct {
 	refusedClass
-	ask *request
+	ask  *request
+	leaf *queue
 }
 
 // kind is the place in refused.held.
@@ -50,15 +51,6 @@ func (r *refusals) kind() int {
 		return 1
 	}
 	return 0
-}
-
-// before says which of two asks goes on first: leaf queues take turns.
-func (a pausedAsk) before(b pausedAsk) bool {
-	x, y := a.ask.application.queue, b.ask.application.queue
-	if x != y && x.resumed != y.resumed {
-		return x.resumed < y.resumed
-	}
-	return inOrder(a.ask, b.ask) < 0
 }
 
 // begin is the refusals of a class, begun if there are none.
@@ -88,7 +80,8 @@ func (s *refused) pause(ask *request, wait time.Duration) {
 	c := ask.class
 	r := s.begin(c)
 	s.takeOut(c)
-	s.paused = append(s.paused, pausedAsk{refusedClass{c, r}, ask})
+	place, _ := slices.BinarySearchFunc(s.paused, ask, func(e pausedAsk, r *request) int { return inOrder(e.ask, r) })
+	s.paused = slices.Insert(s.paused, place, pausedAsk{refusedClass{c, r}, ask, ask.application.queue})
 	at := s.now.Add(wait)
 	s.held[r.kind()] = at
 	if s.resumes.IsZero() || at.Before(s.resumes) {
@@ -116,47 +109,57 @@ func (s *refused) bringBack(c *class, whole bool) {
 	s.settleClass(c)
 }
 
-// resume lets the class be tried again whose questions go on first, if they may now, and
-// the next one in the next batch unless the first is paused again: there are not more
-// tries than can ask something, however many wait.
+// resume lets the first classes of a leaf queue be tried again, if their questions may go
+// on now, and those of another in the next batch. They are few, so that not many more are
+// tried than can ask something, and enough that a look at all that wait is worth it.
 func (s *refused) resume() {
-	s.resumes = time.Time{}
-	first, more := -1, false
+	leaf := s.nextLeaf()
+	if leaf == nil {
+		return
+	}
+	s.turn++
+	leaf.resumed = s.turn
+	left := max(resumedAtOnce, len(s.paused)/resumedPart)
 	kept := s.paused[:0]
 	for _, e := range s.paused {
-		if !e.isAside() {
-			continue
+		switch due := !s.held[e.refusals.kind()].After(s.now); {
+		case !due || left == 0 || e.leaf != leaf:
+			if due {
+				s.resumes = s.now.Add(time.Nanosecond)
+			}
+			kept = append(kept, e)
+		default:
+			left--
+			e.refusals.aside = false
+			s.settleClass(e.class)
 		}
-		kept = append(kept, e)
-		switch at := s.held[e.refusals.kind()]; {
+	}
+	s.learn()
+	clear(s.paused[len(kept):])
+	s.paused = kept
+}
+
+// How many classes are tried again at once: so many, or one in so many of those that
+// wait.
+const resumedAtOnce, resumedPart = 16, 64
+
+// nextLeaf is the leaf queue whose turn it is, nil if questions may go on in none. It sets
+// when they may. Classes that wait no longer are dropped.
+func (s *refused) nextLeaf() (leaf *queue) {
+	s.resumes = time.Time{}
+	s.paused = slices.DeleteFunc(s.paused, func(e pausedAsk) bool { return !e.isAside() })
+	for _, e := range s.paused {
+		at := s.held[e.refusals.kind()]
+		switch {
 		case at.After(s.now):
 			if s.resumes.IsZero() || at.Before(s.resumes) {
 				s.resumes = at
 			}
-		case first < 0:
-			first = len(kept) - 1
-		default:
-			more = true
-			if e.before(kept[first]) {
-				first = len(kept) - 1
-			}
+		case leaf == nil || e.leaf.resumed < leaf.resumed:
+			leaf = e.leaf
 		}
 	}
-	clear(s.paused[len(kept):])
-	s.paused = kept
-	if first < 0 {
-		return
-	}
-	if more {
-		s.resumes = s.now.Add(time.Nanosecond)
-	}
-	e := s.paused[first]
-	s.paused = slices.Delete(s.paused, first, first+1)
-	s.turn++
-	e.ask.application.queue.resumed = s.turn
-	e.refusals.aside = false
-	s.learn()
-	s.settleClass(e.class)
+	return leaf
 }
 
 // nodeFreed has refused classes tried on a node again that was freed.

@@ -59,6 +59,9 @@ func (d *doubter) run() (calls, placed int) {
 		fx, more = d.p.Schedule(d.now)
 		placed += placements(fx)
 		calls++
+		if at, ok := d.p.Due(); ok && at.Sub(d.now) < time.Microsecond {
+			d.now, more = d.now.Add(time.Microsecond), true
+		}
 	}
 	d.now = d.now.Add(2 * time.Millisecond)
 	return calls, placed
@@ -106,8 +109,8 @@ func TestPausedAsksAreNotTriedInVain(t *testing.T) {
 		before := d.p.View().Work.Attempts
 		calls, _ := d.run()
 		tried := d.p.View().Work.Attempts - before
-		assert.Assert(t, calls <= 5, "%d", calls)
-		assert.Assert(t, tried >= 1 && tried <= 5, "%d", tried)
+		assert.Assert(t, calls <= asks/64+5, "%d", calls)
+		assert.Assert(t, tried >= 1 && tried <= asks/64+5, "%d", tried)
 		assert.Assert(t, d.refused >= 99 && d.refused <= 200, "%d", d.refused)
 	}
 	assert.NilError(t, d.p.Verify())
