@@ -10,6 +10,7 @@ import (
 // DropViews makes the next view from scratch, for tests that compare it with
 // the one that was kept.
 func (p *Partition) DropViews() {
+	p.unplacedView = nil
 	for n := range p.allNodes {
 		n.view = nil
 	}

@@ -154,7 +154,7 @@ func (s *nodeSearch) question() Question {
 func (s *nodeSearch) refuse(n *node, err error) {
 	s.asked = true
 	if s.ask.class.constraints == "" {
-		s.reclass(s.ask, s.classOf(s.ask, "="+string(s.ask.Key)))
+		s.reclass(s.ask, s.classOf(s.ask, ownClass+string(s.ask.Key)))
 	}
 	s.refused.begin(s.ask.class).add(n, err, s.refused.freed)
 }

@@ -20,7 +20,7 @@ func (l *ledger) addForeign(a *Allocation, known *request) {
 	l.foreign.Add(known.Amounts)
 	n := l.findNode(a.Node)
 	if n == nil {
-		l.unplaced[a.Node] = addRequest(l.unplaced[a.Node], known, &known.on)
+		l.unplace(known)
 		return
 	}
 	l.bookForeign(known, n)
@@ -31,7 +31,9 @@ func (l *ledger) retag(r *request, a *Allocation) {
 	updated := *r.Allocation
 	updated.Tags, updated.Priority = a.Tags, a.Priority
 	r.Allocation = &updated
-	if r.node != nil {
+	if r.node == nil {
+		l.unplacedView = nil
+	} else {
 		r.node.view = nil
 		r.node.revision++
 		l.changes.node(r.node, nodeYields|nodeRetry)
@@ -59,6 +61,7 @@ func (l *ledger) bookForeign(r *request, n *node) {
 func (l *ledger) unbookForeign(r *request) {
 	n := r.node
 	if n == nil {
+		l.unplacedView = nil
 		list := swapRemove(l.unplaced[r.Node], r.on, onNode)
 		if l.unplaced[r.Node] = list; len(list) == 0 {
 			delete(l.unplaced, r.Node)
@@ -77,9 +80,15 @@ func (l *ledger) unplaceForeign(n *node) {
 	for _, r := range byKey(n.foreign) {
 		n.discharge(r)
 		l.occupied.Sub(r.Amounts)
-		l.unplaced[n.id] = addRequest(l.unplaced[n.id], r, &r.on)
+		l.unplace(r)
 		l.tell(ForeignRemoved{r.Allocation})
 	}
+}
+
+// unplace keeps a foreign allocation until its node is known.
+func (l *ledger) unplace(r *request) {
+	l.unplaced[r.Node] = addRequest(l.unplaced[r.Node], r, &r.on)
+	l.unplacedView = nil
 }
 
 // placeForeign books the foreign allocations that waited for a node.
@@ -88,4 +97,5 @@ func (l *ledger) placeForeign(n *node) {
 		l.bookForeign(r, n)
 	}
 	delete(l.unplaced, n.id)
+	l.unplacedView = nil
 }

@@ -26,6 +26,7 @@ type ledger struct {
 	nodes        *btree.BTreeG[*node]
 	requests     map[AllocationKey]*request
 	unplaced     map[NodeID][]*request // foreign allocations, by nodes that are not known
+	unplacedView []*Allocation         // the same by key; nil if that is not known
 	absent       map[NodeID]*askSet    // asks whose required node is not known
 
 	capacity  resources.Amounts // of all nodes

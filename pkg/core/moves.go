@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -115,12 +116,19 @@ func (p *Partition) complete(app *application) {
 	p.dropApplication(app, false)
 }
 
+// The constraints of an ask that is like no other begin with ownClass. Those that the
+// resource manager names never do.
+const ownClass, escaped = "=", ":"
+
 // ask books an ask and has it wait: in the order of its application, or at the node
 // that it needs. The request is in no list.
 func (p *Partition) ask(r *request) {
 	constraints := ""
 	if p.options.Constraints != nil && r.Required == "" {
 		constraints = p.options.Constraints(r.Key)
+	}
+	if strings.HasPrefix(constraints, ownClass) || strings.HasPrefix(constraints, escaped) {
+		constraints = escaped + constraints
 	}
 	p.enqueue(r, p.classOf(r, constraints))
 	if r.Required != "" {

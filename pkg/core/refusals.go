@@ -20,6 +20,7 @@ type refusals struct {
 	asked          []uint64         // a bit for each node.slot
 	late           map[int32]uint64 // by node.slot: the count when it was asked about
 	texts          map[string]int   // how often each reason was given since started
+	others         int              // how often others were, beyond reasonsMax
 	detail         string           // summary of texts when the questions were last complete
 	repeated       bool             // the questions were asked before
 	unschedulable  bool             // the class is in no order
@@ -53,8 +54,24 @@ func (r *refusals) add(n *node, err error, freed uint64) {
 	if r.texts == nil {
 		r.texts = map[string]int{}
 	}
-	r.texts[err.Error()]++
+	text := err.Error()
+	if len(text) > reasonLength {
+		text = strings.ToValidUTF8(text[:reasonLength], "") + "…"
+	}
+	if _, known := r.texts[text]; !known && len(r.texts) == reasonsMax {
+		r.others++
+		return
+	}
+	r.texts[text]++
 }
+
+// What is kept of the reasons for refusals: so many different ones, so many bytes of
+// each. Every ask has its own where nothing is known of which are alike, and a resource
+// manager may name the node in each.
+const (
+	reasonsMax   = 16
+	reasonLength = 512
+)
 
 func (r *refusals) note(n *node, freed uint64) {
 	if n.freedAt > r.started {
@@ -84,7 +101,7 @@ func (r *refusals) finish(freed uint64) {
 	if len(r.texts) > 0 {
 		r.detail = r.summary()
 	}
-	r.complete, r.since, r.asked, r.late, r.texts = true, freed, nil, nil, nil
+	r.complete, r.since, r.asked, r.late, r.texts, r.others = true, freed, nil, nil, nil, 0
 }
 
 // text is why the class is unschedulable.
@@ -105,11 +122,17 @@ func (r *refusals) summary() string {
 		return cmp.Or(cmp.Compare(r.texts[b], r.texts[a]), strings.Compare(a, b))
 	})
 	for i, text := range texts {
-		nodes := "nodes"
-		if r.texts[text] == 1 {
-			nodes = "node"
-		}
-		texts[i] = fmt.Sprintf("%s (%d %s)", text, r.texts[text], nodes)
+		texts[i] = fmt.Sprintf("%s (%s)", text, nodesText(r.texts[text]))
+	}
+	if r.others > 0 {
+		texts = append(texts, fmt.Sprintf("other reasons (%s)", nodesText(r.others)))
 	}
 	return strings.Join(texts, "; ")
+}
+
+func nodesText(n int) string {
+	if n == 1 {
+		return "1 node"
+	}
+	return fmt.Sprintf("%d nodes", n)
 }

@@ -18,9 +18,9 @@ type refused struct {
 	timer      timers.Timer[due]
 
 	list    []refusedClass // unschedulable, and others that were requeued
-	paused  []pausedAsk    // whose questions go on later, and others
+	paused  []pausedAsk    // whose questions go on later, in order, and others
 	held    [2]time.Time   // until when those of asks go on, first and repeated ones
-	turn    uint64         // counts the asks whose questions went on
+	turn    uint64         // counts how often questions went on
 	nodes   []*node        // freed since the last time, each once
 	freed   uint64         // counts how often any node was freed
 	soon    time.Time      // when freed nodes are asked about; zero is not at all
@@ -43,7 +43,8 @@ func (e refusedClass) isCurrent() bool {
 // A pausedAsk is the first ask of a class whose questions go on later.
 type pausedAsk struct {
 	refusedClass
-	ask *request
+	ask  *request
+	leaf *queue
 }
 
 // kind is the place in refused.held.
@@ -52,15 +53,6 @@ func (r *refusals) kind() int {
 		return 1
 	}
 	return 0
-}
-
-// before says which of two asks goes on first: leaf queues take turns.
-func (a pausedAsk) before(b pausedAsk) bool {
-	x, y := a.ask.application.queue, b.ask.application.queue
-	if x != y && x.resumed != y.resumed {
-		return x.resumed < y.resumed
-	}
-	return inOrder(a.ask, b.ask) < 0
 }
 
 // begin is the refusals of a class, begun if there are none.
@@ -90,7 +82,8 @@ func (s *refused) pause(ask *request, wait time.Duration) {
 	c := ask.class
 	r := s.begin(c)
 	s.dequeue(c)
-	s.paused = append(s.paused, pausedAsk{refusedClass{c, r}, ask})
+	place, _ := slices.BinarySearchFunc(s.paused, ask, func(e pausedAsk, r *request) int { return inOrder(e.ask, r) })
+	s.paused = slices.Insert(s.paused, place, pausedAsk{refusedClass{c, r}, ask, ask.application.queue})
 	at := s.now.Add(wait)
 	s.held[r.kind()] = at
 	if s.resumes.IsZero() || at.Before(s.resumes) {
@@ -115,60 +108,59 @@ func (s *refused) requeue(c *class) {
 	s.settleClass(c)
 }
 
-// resume lets the class be tried again whose questions go on first, if they may now, and
-// the next one in the next batch unless the first is paused again: there are not more
-// tries than can ask something, however many wait. Where questions are not held back,
-// all go on.
+// resume lets the first classes of a leaf queue be tried again, if their questions may go
+// on now, and those of another in the next batch. They are few, so that not many more are
+// tried than can ask something, and enough that a look at all that wait is worth it.
+// Where questions are not held back, all go on.
 func (s *refused) resume() {
-	s.resumes = time.Time{}
-	first := s.firstPaused()
-	switch {
-	case s.options.Pace == nil:
-		for _, e := range s.paused {
-			s.goOn(e)
-		}
-		s.paused = nil
-	case first >= 0:
-		e := s.paused[first]
-		s.paused = slices.Delete(s.paused, first, first+1)
-		s.goOn(e)
+	leaf := s.nextLeaf()
+	if leaf == nil {
+		return
 	}
-	s.resumes = s.nextResume()
-}
-
-// goOn lets the class of a paused ask be tried again.
-func (s *refused) goOn(e pausedAsk) {
 	s.turn++
-	e.ask.application.queue.resumed = s.turn
-	e.refusals.unschedulable = false
-	s.openClass(e.class)
-	s.learn()
-	s.settleClass(e.class)
-}
-
-// firstPaused is the place of the ask whose questions go on first, of those that may
-// now; less than zero if there is none. It drops those that are not paused any more.
-func (s *refused) firstPaused() int {
-	s.paused = slices.DeleteFunc(s.paused, func(e pausedAsk) bool { return !e.isCurrent() })
-	first := -1
-	for i, e := range s.paused {
-		if !s.held[e.refusals.kind()].After(s.now) && (first < 0 || e.before(s.paused[first])) {
-			first = i
-		}
-	}
-	return first
-}
-
-// nextResume is when questions go on of those that are still paused: in the next
-// batch, if they may now.
-func (s *refused) nextResume() (next time.Time) {
+	leaf.resumed = s.turn
+	left, all := max(resumedAtOnce, len(s.paused)/resumedPart), s.options.Pace == nil
+	kept := s.paused[:0]
 	for _, e := range s.paused {
-		at := later(s.held[e.refusals.kind()], s.now.Add(time.Nanosecond))
-		if next.IsZero() || at.Before(next) {
-			next = at
+		switch due := !s.held[e.refusals.kind()].After(s.now); {
+		case all || due && left > 0 && e.leaf == leaf:
+			left--
+			e.refusals.unschedulable = false
+			s.openClass(e.class)
+			s.settleClass(e.class)
+		default:
+			if due {
+				s.resumes = s.now.Add(time.Nanosecond)
+			}
+			kept = append(kept, e)
 		}
 	}
-	return next
+	s.learn()
+	clear(s.paused[len(kept):])
+	s.paused = kept
+}
+
+// How many classes are tried again at once: so many, or one in so many of those that
+// wait.
+const resumedAtOnce, resumedPart = 16, 64
+
+// nextLeaf is the leaf queue whose turn it is, nil if questions may go on in none. It sets
+// when they may. Classes that wait no longer are dropped.
+func (s *refused) nextLeaf() (leaf *queue) {
+	s.resumes = time.Time{}
+	s.paused = slices.DeleteFunc(s.paused, func(e pausedAsk) bool { return !e.isCurrent() })
+	for _, e := range s.paused {
+		at := s.held[e.refusals.kind()]
+		switch {
+		case at.After(s.now):
+			if s.resumes.IsZero() || at.Before(s.resumes) {
+				s.resumes = at
+			}
+		case leaf == nil || e.leaf.resumed < leaf.resumed:
+			leaf = e.leaf
+		}
+	}
+	return leaf
 }
 
 // nodeFreed has refused classes tried again on a node that was freed.
@@ -229,9 +221,10 @@ func (s *refused) askAgain() {
 		r := e.refusals
 		r.complete, r.started, r.repeated = false, s.freed, true
 		if ask := e.class.firstAsk(); ask != nil {
-			s.paused = append(s.paused, pausedAsk{e, ask})
+			s.paused = append(s.paused, pausedAsk{e, ask, ask.application.queue})
 		}
 	}
+	slices.SortStableFunc(s.paused, func(a, b pausedAsk) int { return inOrder(a.ask, b.ask) })
 	s.list = nil
 	s.takeFreed() // all nodes are asked about
 }

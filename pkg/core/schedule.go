@@ -69,28 +69,39 @@ func (p cycle) try(r *request) outcome {
 }
 
 // attempt makes a preemption attempt for an ask, unless questions to the resource
-// manager have to wait.
+// manager have to wait. After many questions that came to nothing it is the turn of
+// other leaves.
 func (p cycle) attempt(r *request) outcome {
 	if p.predicates.any() {
 		if wait := p.predicates.wait(FurtherQuestion); wait > 0 {
 			return p.pause(r, wait)
 		}
 	}
-	return p.attempts.try(r)
+	before := p.predicates.calls
+	result := p.attempts.try(r)
+	if result == waits && p.predicates.calls-before >= nodesAtOnce {
+		p.pass(r)
+	}
+	return result
 }
 
-// pause puts off an ask about which questions go on later, and others of its leaf
-// until the next batch, so that nothing waits long behind them.
-func (p cycle) pause(r *request, wait time.Duration) outcome {
-	if wait <= 0 { // this batch has asked callsMax questions
-		return flush
-	}
+// pass puts off the others of the leaf of an ask until the next batch, so that nothing
+// waits long behind them.
+func (p cycle) pass(r *request) {
 	if p.passed == nil {
 		p.passed = map[*queue]bool{}
 	}
 	p.passed[r.application.queue] = true
+}
+
+// pause puts off an ask about which questions go on later, and others of its leaf.
+func (p cycle) pause(r *request, wait time.Duration) outcome {
+	if wait <= 0 { // the batch has asked often enough
+		return flush
+	}
+	p.pass(r)
 	if r.class.constraints == "" {
-		p.reclass(r, p.classOf(r, "="+string(r.Key)))
+		p.reclass(r, p.classOf(r, ownClass+string(r.Key)))
 	}
 	p.refused.pause(r, wait)
 	return paused

@@ -28,11 +28,19 @@ func (p *Partition) View() *View {
 		v.Applications = append(v.Applications, app.viewed(p.rooms.learnt))
 		return true
 	})
-	for _, waiting := range p.unplaced {
-		v.ForeignUnknownNode = append(v.ForeignUnknownNode, allocations(waiting)...)
-	}
-	sortByKey(v.ForeignUnknownNode, func(a *Allocation) AllocationKey { return a.Key })
+	v.ForeignUnknownNode = p.viewUnplaced()
 	return v
+}
+
+// viewUnplaced lists the foreign allocations of unknown nodes by key.
+func (l *ledger) viewUnplaced() []*Allocation {
+	if l.unplacedView == nil && len(l.unplaced) > 0 {
+		for _, waiting := range l.unplaced {
+			l.unplacedView = append(l.unplacedView, allocations(waiting)...)
+		}
+		sortByKey(l.unplacedView, func(a *Allocation) AllocationKey { return a.Key })
+	}
+	return slices.Clip(l.unplacedView)
 }
 
 func allocations(list []*request) []*Allocation {

@@ -27,7 +27,7 @@ import (
 type PredicateClassifier interface {
 	// PredicateClass names the class of an ask; an empty name says that it is like
 	// no other. It is called once for each ask, before the first question about it.
-	// A panic counts as an empty name.
+	// A panic counts as an empty name, and so does a name of more than 1024 bytes.
 	PredicateClass(allocationKey string) string
 }
 

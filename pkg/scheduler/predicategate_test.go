@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -134,7 +135,9 @@ func TestPredicateClasses(t *testing.T) {
 	assert.Equal(t, g.class("pod"), "like pod")
 	rm.class = func(string) string { panic("class") }
 	assert.Equal(t, g.class("pod"), "")
-	assert.DeepEqual(t, warnings(seen), []string{"PredicateClass: panic"})
+	rm.class = func(string) string { return strings.Repeat("x", 1025) }
+	assert.Equal(t, g.class("pod"), "")
+	assert.DeepEqual(t, warnings(seen), []string{"PredicateClass: panic", "PredicateClass: name is too long"})
 }
 
 // The time of questions is that of the kind that the core said before.

@@ -54,6 +54,10 @@ func (g *predicateGate) class(ask core.AllocationKey) (class string) {
 	}); err != nil {
 		return ""
 	}
+	if len(class) > namesMax {
+		g.report("PredicateClass", "name is too long", zap.Int("length", len(class)))
+		return ""
+	}
 	return class
 }
 

@@ -3,7 +3,10 @@ package scheduler_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,8 +47,17 @@ type question struct {
 // agrees to all others. Each question takes virtual time.
 type storm struct {
 	*schedulertest.MockScheduler
+	began time.Time
+
+	mu        sync.Mutex
 	questions []question // about asks of the storm
-	began     time.Time
+}
+
+// asked is how many questions there were.
+func (s *storm) asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.questions)
 }
 
 func (s *storm) answer(key string) error {
@@ -53,6 +65,8 @@ func (s *storm) answer(key string) error {
 	if strings.HasPrefix(key, "calm") {
 		return nil
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.questions = append(s.questions, question{time.Now().Add(-stormQuestion), stormQuestion})
 	return errStorm
 }
@@ -95,6 +109,8 @@ func (s *storm) latency(t *testing.T, app, key string) time.Duration {
 // questionTime is the most time that questions took in any window of a length, of those that
 // began at a time or later.
 func (s *storm) questionTime(from time.Time, window time.Duration) (most time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var sum time.Duration
 	first := 0
 	for i, q := range s.questions {
@@ -131,28 +147,28 @@ func TestAStormOfRefusedAsks(t *testing.T) {
 		s.MockScheduler = m
 		s.begin(t)
 		var other, same time.Duration
-		for i := 0; len(s.questions) < stormAsks*stormNodes; i++ {
+		for i := 0; s.asked() < stormAsks*stormNodes; i++ {
 			other = max(other, s.latency(t, "calm", fmt.Sprint("calm-other-", i)))
 			same = max(same, s.latency(t, "stormy", fmt.Sprint("calm-same-", i)))
 			time.Sleep(time.Duration(i%97) * time.Millisecond / 7)
-			assert.Assert(t, time.Since(s.began) < 30*time.Second, "%d questions", len(s.questions))
+			assert.Assert(t, time.Since(s.began) < 30*time.Second, "%d questions", s.asked())
 		}
 		took := time.Since(s.began)
 		t.Logf("first round: %v, other queue at most %v, same leaf at most %v", took, other, same)
 		assert.Assert(t, other <= 10*time.Millisecond, "%v", other)
 		assert.Assert(t, same <= 100*time.Millisecond, "%v", same)
-		assert.Equal(t, len(s.questions), stormAsks*stormNodes)
+		assert.Equal(t, s.asked(), stormAsks*stormNodes)
 
 		// The second round.
 		m.Advance(s.began.Add(time.Minute).Sub(time.Now()) - time.Second)
 		again := time.Now()
-		assert.Equal(t, len(s.questions), stormAsks*stormNodes)
+		assert.Equal(t, s.asked(), stormAsks*stormNodes)
 		other = 0
 		for i := 0; time.Since(again) < 5*time.Second; i++ {
 			other = max(other, s.latency(t, "calm", fmt.Sprint("calm-again-", i)))
 			time.Sleep(time.Duration(i%89) * time.Millisecond)
 		}
-		asked := len(s.questions) - stormAsks*stormNodes
+		asked := s.asked() - stormAsks*stormNodes
 		most := s.questionTime(again, time.Second)
 		t.Logf("repeated: %d questions in 5s, at most %v in a second, other queue at most %v", asked, most, other)
 		assert.Assert(t, other <= 10*time.Millisecond, "%v", other)
@@ -172,9 +188,9 @@ func TestAStormOfAlikeAsks(t *testing.T) {
 		s.begin(t)
 		assert.Assert(t, s.latency(t, "stormy", "calm") <= 10*time.Millisecond)
 		m.Advance(30 * time.Second)
-		assert.Equal(t, len(s.questions), stormNodes)
+		assert.Equal(t, s.asked(), stormNodes)
 		m.Advance(time.Minute)
-		assert.Equal(t, len(s.questions), 2*stormNodes)
+		assert.Equal(t, s.asked(), 2*stormNodes)
 	})
 }
 
@@ -185,12 +201,13 @@ func TestAStormAskedAboutManyNodesAtOnce(t *testing.T) {
 	options := s.options()
 	options.Plain = false
 	options.PredicateClass = func(key string) string { return key[:4] }
-	calls, nodes := 0, map[string]int{}
+	var calls atomic.Int32
+	var nodes sync.Map
 	options.PredicatesOnNodes = func(args *scheduler.PredicatesOnNodesArgs) []error {
-		calls++
+		calls.Add(1)
 		answers := make([]error, len(args.NodeIDs))
 		for i, id := range args.NodeIDs {
-			nodes[id]++
+			nodes.Store(id, true)
 			answers[i] = s.answer(args.AllocationKey)
 		}
 		return answers
@@ -199,11 +216,10 @@ func TestAStormAskedAboutManyNodesAtOnce(t *testing.T) {
 		s.MockScheduler = m
 		s.begin(t)
 		m.Advance(30 * time.Second)
-		t.Logf("%d calls", calls)
-		assert.Equal(t, len(s.questions), stormNodes)
-		assert.Equal(t, len(nodes), stormNodes)
-		assert.Assert(t, calls <= stormNodes/64+4, "%d calls", calls)
+		assert.Equal(t, s.asked(), stormNodes)
+		assert.Equal(t, len(maps.Collect(nodes.Range)), stormNodes)
+		assert.Assert(t, calls.Load() <= stormNodes/64+4, "%d calls", calls.Load())
 		m.Advance(time.Minute)
-		assert.Equal(t, len(s.questions), 2*stormNodes)
+		assert.Equal(t, s.asked(), 2*stormNodes)
 	})
 }
