@@ -118,7 +118,7 @@ func (w *strangerWorld) ordered(a *core.Allocation) {
 		if o.Application != a.Application && o.Priority <= highest {
 			continue
 		}
-		if w.books.queueOf[o.Application] != queue || o.Priority <= a.Priority || w.ignoresPriority(queue) || w.manager.refused[other] || w.features.Duty || w.features.Rate > 0 {
+		if w.books.queueOf[o.Application] != queue || o.Priority <= a.Priority || w.ignoresPriority(queue) || len(w.books.nominated)+len(w.books.reserved) > 0 || w.manager.refused[other] || w.features.Duty || w.features.Rate > 0 {
 			continue
 		}
 		if w.open(o, a.Node) == "" && w.manager.answer(other, a.Node) == nil && !w.heldBack() {
