@@ -73,7 +73,8 @@ func (p cycle) tryBound(n *node) outcome {
 }
 
 // placeAbove tries the asks first that fit on a node and are more important
-// than one that may run anywhere and is bound to it.
+// than one that may run anywhere and is bound to it. They may run on other nodes, so
+// those that are still more important come before them.
 func (p cycle) placeAbove(n *node) outcome {
 	lowest := n.reserved
 	if len(n.nominated) > 0 {
@@ -87,6 +88,9 @@ func (p cycle) placeAbove(n *node) outcome {
 		r := p.nextAbove(n, above)
 		if r == nil {
 			return waits
+		}
+		if first := p.next(p.passed); first != nil && first.class.rootPriority > r.class.rootPriority {
+			r = first
 		}
 		if p.left <= 0 || p.try(r) == flush {
 			return flush

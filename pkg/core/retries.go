@@ -22,6 +22,7 @@ type retries struct {
 	byNode  []*class     // tried again when a node changes, the highest priority first
 	purgeAt int          // how many there may be before those without failed attempts are dropped
 	queue   []*leafClass // tried again when anything changes
+	pending int          // how many at the front of the queue something has changed for
 	excess  []*queue     // over their max, that could not give back enough
 	// excessNow are those of this step: their own evictions do not help them.
 	excessNow []*queue
@@ -65,6 +66,7 @@ func (s *retries) list(c *class) {
 // soon has the queue tried again, since something has changed.
 func (s *retries) soon() {
 	if len(s.queue) > 0 || len(s.excess) > 0 {
+		s.pending = len(s.queue)
 		s.before(later(s.now, s.last.Add(s.options.RetryDelay)))
 	}
 }
@@ -96,18 +98,23 @@ func (s *retries) before(at time.Time) {
 const retriesMax = 64
 
 // retry lets the first of the queue be tried again, and returns the queues that are to
-// give back what they use beyond their max.
+// give back what they use beyond their max. Those that fail again go to the end, where
+// they wait for the next change.
 func (s *retries) retry() (excess []*queue) {
 	s.at, s.last = time.Time{}, s.now
-	again := s.queue[:min(len(s.queue), retriesMax)]
+	if s.pending == 0 {
+		s.pending = len(s.queue) // it is time, though nothing has changed
+	}
+	again := s.queue[:min(s.pending, retriesMax)]
 	s.queue = slices.Clone(s.queue[len(again):])
+	s.pending -= len(again)
 	for _, leaf := range again {
 		leaf.queued = false
 		s.activate(leaf)
 	}
 	excess, s.excess = s.excess, nil
-	if len(s.queue) > 0 {
-		s.soon() // those that are left
+	if s.pending > 0 {
+		s.before(later(s.now, s.last.Add(s.options.RetryDelay))) // those that are left
 	}
 	return excess
 }

@@ -1,0 +1,127 @@
+package core_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// allRun asserts that all asks k0 to kn run.
+func (c *strangerCase) allRun(n int) {
+	c.t.Helper()
+	missing, first := 0, ""
+	for i := range n {
+		if key := fmt.Sprint("k", i); c.where[core.AllocationKey(key)] == "" {
+			if missing++; first == "" {
+				first = key
+			}
+		}
+	}
+	if missing > 0 {
+		c.t.Errorf("%d of %d wait, the first is %s, after %d questions", missing, n, first, c.questions)
+	}
+	if err := c.Verify(); err != nil {
+		c.t.Error(err)
+	}
+}
+
+// strangerMany is more than any bound that there may be.
+const strangerMany = 5_000
+
+// TestStrangerManySizes has many asks of different sizes wait for a full cluster, until
+// room appears on many nodes at once.
+func TestStrangerManySizes(t *testing.T) {
+	c := newStrangerCase(t, core.Options{}, nil)
+	for i := range strangerMany {
+		c.ask(core.AllocationKey(fmt.Sprint("k", i)), int64(10_001+i))
+	}
+	c.settle(10 * time.Second)
+	for i := range strangerMany {
+		c.node(core.NodeID(fmt.Sprint("n", i)), 20_000)
+	}
+	c.settle(time.Second)
+	c.allRun(strangerMany)
+}
+
+// TestStrangerQuotaAfterRoom has room appear on many nodes while the queue is full, and
+// quota freed much later.
+func TestStrangerQuotaAfterRoom(t *testing.T) {
+	for _, asks := range []func(core.AllocationKey) string{nil, func(core.AllocationKey) string { return "class" }} {
+		c := newStrangerCase(t, core.Options{Constraints: asks}, func(core.AllocationKey, core.NodeID, bool) error { return nil })
+		c.limit(0)
+		for i := range strangerMany {
+			c.ask(core.AllocationKey(fmt.Sprint("k", i)), int64(1000+i%700))
+		}
+		c.settle(10 * time.Second)
+		for i := range strangerMany {
+			c.node(core.NodeID(fmt.Sprint("n", i)), 1800)
+			if i%100 == 0 {
+				c.settle(0)
+			}
+		}
+		c.settle(time.Hour)
+		c.apply(core.Reconfigure{Config: c.config(resources.Limits(nil))})
+		c.settle(time.Second)
+		c.allRun(strangerMany)
+	}
+}
+
+// TestStrangerRefusedFirst has the resource manager refuse many asks on many nodes and
+// then agree to each on one node, after that node has changed, or silently.
+func TestStrangerRefusedFirst(t *testing.T) {
+	const many = 300
+	for _, variant := range []string{"node", "silent", "paced", "several", "classes"} {
+		t.Run(variant, func(t *testing.T) {
+			agrees := false
+			var c *strangerCase
+			o := core.Options{}
+			feasible := func(key core.AllocationKey, node core.NodeID, _ bool) error {
+				if agrees && key[1:] == core.AllocationKey(node[1:]) {
+					return nil
+				}
+				return errors.New("refused")
+			}
+			switch variant {
+			case "paced":
+				o.Pace = func(q core.Question) time.Duration { // a tenth of the time
+					if second := c.now.Unix() % 10; q != core.FirstQuestion && second != 0 {
+						return time.Unix(c.now.Unix()-second+10, 0).Sub(c.now)
+					}
+					return 0
+				}
+			case "several":
+				o.FeasibleOn = func(key core.AllocationKey, nodes []core.NodeID, allocate bool) []error {
+					answers := make([]error, len(nodes))
+					for i, n := range nodes {
+						answers[i] = feasible(key, n, allocate)
+					}
+					return answers
+				}
+			case "classes":
+				o.Constraints = func(key core.AllocationKey) string { return string(key) }
+			}
+			c = newStrangerCase(t, o, feasible)
+			for i := range many {
+				c.node(core.NodeID(fmt.Sprint("n", i)), 1000)
+				c.ask(core.AllocationKey(fmt.Sprint("k", i)), 1000)
+			}
+			c.settle(20 * time.Second)
+			agrees = true
+			if variant == "node" {
+				for i := range many {
+					id := core.NodeID(fmt.Sprint("n", i))
+					c.apply(core.DrainNode{ID: id})
+					c.apply(core.UndrainNode{ID: id})
+				}
+				c.settle(10 * time.Second)
+			} else {
+				c.settle(75 * time.Second)
+			}
+			c.allRun(many)
+		})
+	}
+}
