@@ -222,6 +222,8 @@ func (s *refused) askAgain() {
 		r.complete, r.started, r.repeated = false, s.freed, true
 		if ask := e.class.firstAsk(); ask != nil {
 			s.paused = append(s.paused, pausedAsk{e, ask, ask.application.queue})
+		} else { // its asks are delayed
+			s.requeue(e.class)
 		}
 	}
 	slices.SortStableFunc(s.paused, func(a, b pausedAsk) int { return inOrder(a.ask, b.ask) })

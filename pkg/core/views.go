@@ -175,7 +175,7 @@ func (r *request) reason() (Reason, string) {
 		return LoopStopped, w.stopped
 	case w != nil && (w.delayed || r.Required != ""):
 		return w.reason, w.detail
-	case r.class.isRefused():
+	case r.class.isRefused() && r.class.refused.text() != "":
 		return Infeasible, r.class.refused.text()
 	}
 	if over := r.withoutRoom(); over != nil {
