@@ -167,12 +167,16 @@ func (l *least) become(a, b, c *least) bool {
 		l.amounts = make(resources.Amounts, width)
 	}
 	l.amounts = l.amounts[:width]
-	for i := range width {
+	for i := range l.amounts {
 		quantity := int64(math.MaxInt64)
-		for _, part := range [3]*least{a, b, c} {
-			if part != nil && part.any {
-				quantity = min(quantity, part.amounts[i])
-			}
+		if a.any {
+			quantity = a.amounts[i]
+		}
+		if b != nil && b.any {
+			quantity = min(quantity, b.amounts[i])
+		}
+		if c != nil && c.any {
+			quantity = min(quantity, c.amounts[i])
 		}
 		changed = changed || l.amounts[i] != quantity
 		l.amounts[i] = quantity
@@ -208,6 +212,11 @@ func (s *summary) become(own, left, right *summary) bool {
 	changed := top != s.top || untried != s.untried || attempts != s.attempts
 	s.top, s.untried, s.attempts = top, untried, attempts
 	changed = s.open.become(&own.open, &left.open, &right.open) || changed
-	changed = s.closed.become(&own.closed, &left.closed, &right.closed) || changed
-	return s.nominated.become(&own.nominated, &left.nominated, &right.nominated) || changed
+	if s.closed.any || own.closed.any || left.closed.any || right.closed.any {
+		changed = s.closed.become(&own.closed, &left.closed, &right.closed) || changed
+	}
+	if s.nominated.any || own.nominated.any || left.nominated.any || right.nominated.any {
+		changed = s.nominated.become(&own.nominated, &left.nominated, &right.nominated) || changed
+	}
+	return changed
 }
