@@ -23,7 +23,6 @@ type sceptic struct {
 	now   time.Time
 	left  int // questions of this stretch
 	calls int
-	asks  int
 }
 
 func (s *sceptic) class(key core.AllocationKey) string {
@@ -79,8 +78,9 @@ func (s *sceptic) config() core.Config {
 	return core.Config{Name: "default", Root: root, Preemption: core.PreemptionConfig{Disabled: s.IntN(2) == 0}}
 }
 
-func (s *sceptic) node() core.NodeID       { return core.NodeID(fmt.Sprint("n", s.IntN(30))) }
+func (s *sceptic) node() core.NodeID { return core.NodeID(fmt.Sprint("n", s.IntN(30))) }
 func (s *sceptic) key() core.AllocationKey { return core.AllocationKey(fmt.Sprint("k", s.IntN(200))) }
+
 func (s *sceptic) application(i int) core.ApplicationID {
 	return core.ApplicationID(fmt.Sprint("a", i))
 }

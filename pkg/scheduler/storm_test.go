@@ -161,7 +161,7 @@ func TestAStormOfRefusedAsks(t *testing.T) {
 		assert.Equal(t, s.asked(), stormAsks*stormNodes)
 
 		// The second round.
-		m.Advance(s.began.Add(time.Minute).Sub(time.Now()) - time.Second)
+		m.Advance(time.Until(s.began.Add(time.Minute)) - time.Second)
 		again := time.Now()
 		assert.Equal(t, s.asked(), stormAsks*stormNodes)
 		other = 0
