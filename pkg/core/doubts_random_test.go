@@ -78,7 +78,7 @@ func (s *sceptic) config() core.Config {
 	return core.Config{Name: "default", Root: root, Preemption: core.PreemptionConfig{Disabled: s.IntN(2) == 0}}
 }
 
-func (s *sceptic) node() core.NodeID { return core.NodeID(fmt.Sprint("n", s.IntN(30))) }
+func (s *sceptic) node() core.NodeID       { return core.NodeID(fmt.Sprint("n", s.IntN(30))) }
 func (s *sceptic) key() core.AllocationKey { return core.AllocationKey(fmt.Sprint("k", s.IntN(200))) }
 
 func (s *sceptic) application(i int) core.ApplicationID {
