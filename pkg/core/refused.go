@@ -101,8 +101,14 @@ func (s *refused) dequeue(c *class) {
 
 // requeue lets a class be tried again on the nodes that were freed.
 func (s *refused) requeue(c *class) {
-	r := c.refused
-	r.unschedulable, r.started, r.repeated = false, s.freed, true
+	c.refused.started, c.refused.repeated = s.freed, true
+	s.putBack(c)
+}
+
+// putBack puts a class into the order again, to be tried on every node that its
+// refusals do not name.
+func (s *refused) putBack(c *class) {
+	c.refused.unschedulable = false
 	s.openClass(c)
 	s.learn()
 	s.settleClass(c)
@@ -125,9 +131,7 @@ func (s *refused) resume() {
 		switch due := !s.held[e.refusals.kind()].After(s.now); {
 		case all || due && left > 0 && e.leaf == leaf:
 			left--
-			e.refusals.unschedulable = false
-			s.openClass(e.class)
-			s.settleClass(e.class)
+			s.putBack(e.class)
 		default:
 			if due {
 				s.resumes = s.now.Add(time.Nanosecond)
@@ -135,7 +139,6 @@ func (s *refused) resume() {
 			kept = append(kept, e)
 		}
 	}
-	s.learn()
 	clear(s.paused[len(kept):])
 	s.paused = kept
 }
