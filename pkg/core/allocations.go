@@ -146,6 +146,8 @@ func (p commands) updateOwn(r *request, a *Allocation) {
 		r.Allocation = r.resized(a.Amounts)
 		p.ask(r)
 		p.tell(AskResized{r.Allocation})
+	default: // what it requires of nodes may have changed
+		p.reclass(r, p.classOf(r, p.constraintsOf(r)))
 	}
 }
 

@@ -40,30 +40,24 @@ func (a *attempts) try(r *request) outcome {
 	}
 	a.left--
 	var made []PreemptionAttempt
-	refused := false
 	for _, trigger := range attemptOrder {
 		if !a.triggerHolds(r, trigger) {
 			continue
 		}
 		attempt, result := a.tryBy(r, trigger)
-		if result == flush {
-			return flush
+		if result == flush || result == paused {
+			return result
 		}
 		made = append(made, attempt)
 		if result == placed {
 			r.wait.attempts = made
 			return placed
 		}
-		refused = refused || attempt.Refused > 0
 	}
 	w := r.waiting()
 	w.attempts, w.plan = made, nil
 	a.changes.application(r.application, 0)
 	a.report(r)
-	if refused {
-		a.backOff(r, a.options.RetryMax)
-		return waits
-	}
 	a.retries.failed(r, a.costs.flat && r.withoutRoom() == nil)
 	return waits
 }
@@ -124,7 +118,7 @@ func (a *attempts) backOff(r *request, pause time.Duration) {
 func (a *attempts) wake(r *request) {
 	w := r.wait
 	if isDue(w.due.backOff, a.now) {
-		w.due.backOff, w.unresolved, w.stopped = time.Time{}, nil, ""
+		w.due.backOff, w.stopped = time.Time{}, ""
 		a.reclassify(r)
 	}
 	if isDue(w.due.guarantee, a.now) {

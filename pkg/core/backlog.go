@@ -89,6 +89,9 @@ func (b *backlog) reclass(r *request, c *class) {
 	if c.refused == nil && before.refused != nil && before.constraints == c.constraints {
 		c.refused = before.refused.clone()
 	}
+	if c.simulations == nil && before.asLike(c) {
+		c.simulations = before.simulations
+	}
 	b.release(before)
 	if ordered {
 		b.insert(r)

@@ -36,10 +36,13 @@ type class struct {
 	links   order.Links[*class]
 	below   least // of the subtree of the closed classes
 
-	refused  *refusals // by predicates; nil if there are none
-	reserved *request  // the ask that holds the reservation of this class, if one does
-	since    time.Time // when it first fitted no node, or one of its asks was placed last
-	timer    timers.Timer[due]
+	refused *refusals // by predicates; nil if there are none
+	// simulations are what preemption attempts know; nil is nothing. Classes of asks that
+	// are nominated or back off share them.
+	simulations *simulations
+	reserved    *request  // the ask that holds the reservation of this class, if one does
+	since       time.Time // when it first fitted no node, or one of its asks was placed last
+	timer       timers.Timer[due]
 
 	passive int  // leaves in which no room can be made for it
 	listed  bool // among the classes to be tried again when a node changes
@@ -82,6 +85,12 @@ func (c *class) appendKey(key []byte) []byte {
 	return append(key, c.constraints...)
 }
 
+// asLike reports whether what preemption attempts know of two classes is the same.
+func (c *class) asLike(other *class) bool {
+	return c.constraints == other.constraints && c.priority == other.priority && c.rootPriority == other.rootPriority &&
+		c.amounts.Equal(other.amounts)
+}
+
 // A classTable knows the classes. A class without asks is remembered for a while, so
 // that equal asks which come one after the other make no garbage.
 type classTable struct {
@@ -122,7 +131,7 @@ func (t *classTable) list(c *class) {
 // release notes that a class has no ask any more. What was learnt of it is
 // forgotten.
 func (t *classTable) release(c *class) {
-	c.refused = nil
+	c.refused, c.simulations = nil, nil
 	t.list(c)
 	if len(t.idle) <= idleMax+len(t.known)/2 {
 		return

@@ -50,7 +50,7 @@ func (p commands) reclassifyAll() {
 func (p commands) retryAll() {
 	for n := range p.allNodes {
 		n.revision++
-		p.changes.node(n, nodeRetry)
+		p.changes.node(n, nodeRetry|nodeUpdated)
 	}
 	p.applications.Ascend(func(app *application) bool {
 		for _, r := range app.asks {

@@ -38,7 +38,7 @@ const (
 // keyOf is what an ask has in common with others for which room costs the same. Where
 // only priorities count and no quota is short, all queues have one key.
 func (p *costCache) keyOf(r *request, trigger preemptor.Trigger) preemptionKey {
-	c := r.class
+	c, known := r.class, r.class.simulations
 	if c.constraints != "" {
 		plain := class{
 			amounts: c.amounts, priority: c.priority, rootPriority: c.rootPriority, preempts: c.preempts, nominated: c.nominated,
@@ -46,9 +46,9 @@ func (p *costCache) keyOf(r *request, trigger preemptor.Trigger) preemptionKey {
 		c = p.classes.of(plain)
 	}
 	if p.flat && r.withoutRoom() == nil {
-		return preemptionKey{c, p.root, p.root, trigger}
+		return preemptionKey{c, p.root, p.root, trigger, known}
 	}
-	return preemptionKey{c, r.application.queue, victimScope(r), trigger}
+	return preemptionKey{c, r.application.queue, victimScope(r), trigger, known}
 }
 
 // of finds or makes the costs of a key, and brings them up to date.
@@ -207,6 +207,9 @@ func (p *costCache) evaluate(c *nodeCosts, n *node) nodeCost {
 	if status := c.outOfReach(n); status != notEvaluated {
 		return nodeCost{n, preemptor.Cost{2, int64(status)}, status}
 	}
+	if c.known != nil && c.known.hopeless(n, c.trigger) {
+		return hopelessCost(n)
+	}
 	on := p.nodeInput(c, n, nil)
 	if p.input.tight(c) || len(on.Budgets) > 0 {
 		c.volatile = append(c.volatile, n)
@@ -217,6 +220,8 @@ func (p *costCache) evaluate(c *nodeCosts, n *node) nodeCost {
 	}
 	return nodeCost{n, cost, sufficient}
 }
+
+func hopelessCost(n *node) nodeCost { return nodeCost{n, preemptor.Cost{2, int64(hopeless)}, hopeless} }
 
 // outOfReach is why no room can be made on a node whatever runs there, or
 // notEvaluated.

@@ -153,9 +153,8 @@ func (s *nodeSearch) question() Question {
 // gets a class of its own.
 func (s *nodeSearch) refuse(n *node, err error) {
 	s.asked = true
-	if s.ask.class.constraints == "" {
-		s.reclass(s.ask, s.classOf(s.ask, ownClass+string(s.ask.Key)))
-	}
+	s.separate(s.ask)
+	s.predicates.noteUnresolvable(s.ask, n, err)
 	s.refused.begin(s.ask.class).add(n, err, s.refused.freed)
 }
 

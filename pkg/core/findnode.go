@@ -46,15 +46,18 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 	case len(quota) > 0 && !a.canFree(c, quota):
 	case len(quota) == 0 && !a.predicates.any():
 		if best := a.costs.best(c); best != nil && best.status == sufficient {
-			found.best = &candidateNode{best.node, a.dryRun(c, r, best.node, nil)}
+			found.best = a.dryRun(c, r, best.node, nil)
 		}
 	default:
-		if a.dryRuns(c, r, quota, &found) == flush {
-			return PreemptionAttempt{}, flush
+		if result := a.dryRuns(c, r, quota, &found); result != waits {
+			return PreemptionAttempt{}, result
 		}
 	}
 	attempt := a.describe(c, found)
 	if found.best == nil {
+		if s := a.predicates.attempt; s != nil && attempt.Plan == nil && s.nearest[trigger] != nil && attempt.Refused > 0 {
+			attempt.Node, attempt.Plan = s.nearest[trigger].node.id, &s.nearest[trigger].plan
+		}
 		a.addNearMiss(&attempt, c, r, quota)
 		return attempt, waits
 	}
@@ -64,7 +67,7 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 
 // candidateNodesMax is how many nodes are planned for in full where the cost on the
 // node alone does not decide. dryRunsMax bounds the nodes for which that fails, unless
-// the resource manager is asked: callsMax bounds those.
+// the resource manager is asked: what it refused is remembered.
 const (
 	candidateNodesMax = 16
 	dryRunsMax        = 64
@@ -72,16 +75,21 @@ const (
 
 // dryRuns plans for the nodes where room costs least in amounts alone, in that
 // order, with what else counts: quota, and what the resource manager says. It
-// ends when no other node can be better, or enough were looked at.
+// ends when no other node can be better, enough were looked at, or questions have to
+// wait.
 func (a *attempts) dryRuns(c *nodeCosts, r *request, quota resources.Amounts, found *candidateNodes) outcome {
 	var tried []nodeCost
 	defer func() {
 		for _, t := range tried {
+			if c.known != nil && c.known.hopeless(t.node, c.trigger) {
+				t = hopelessCost(t.node)
+				found.refused--
+			}
 			c.put(t)
 		}
 	}()
 	asks := a.predicates.any()
-	for found.count < candidateNodesMax && a.predicates.calls < callsMax && (asks || len(tried) < dryRunsMax) {
+	for found.count < candidateNodesMax && (asks || len(tried) < dryRunsMax) {
 		next := a.costs.best(c)
 		if next == nil || next.status != sufficient || found.best != nil && next.cost.Compare(found.best.plan.Cost) >= 0 {
 			break
@@ -89,14 +97,18 @@ func (a *attempts) dryRuns(c *nodeCosts, r *request, quota resources.Amounts, fo
 		top := *next
 		tried = append(tried, top)
 		c.drop(top.node)
-		if r.unresolvable(top.node) {
+		if asks && a.predicates.attempt.hopelessNow(top.node, c.trigger) {
 			found.refused++
 			continue
 		}
 		if asks && top.node.placedIn == a.batch {
 			return flush
 		}
-		found.add(&candidateNode{top.node, a.dryRun(c, r, top.node, quota)})
+		planned := a.dryRun(c, r, top.node, quota)
+		if a.predicates.paused {
+			return paused
+		}
+		found.add(planned)
 		if found.count > 0 && top.cost == leastOfAll && !asks {
 			break // the victims free quota only, and this is the least cost of that
 		}
@@ -104,19 +116,25 @@ func (a *attempts) dryRuns(c *nodeCosts, r *request, quota resources.Amounts, fo
 	return waits
 }
 
-// dryRun plans which allocations make room for an ask on a node.
-func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, quota resources.Amounts) preemptor.Decision {
+// dryRun plans which allocations make room for an ask on a node. If questions to the
+// resource manager have to wait, the plan is none.
+func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, quota resources.Amounts) *candidateNode {
 	on := a.costs.nodeInput(c, n, quota)
 	a.counts.Plans++
 	if a.options.Simulate != nil || a.options.Feasible != nil {
 		on.Fits = a.predicates.simulation(r, n)
 	}
+	found, chosen := &candidateNode{node: n}, false
 	if a.options.SelectVictims != nil {
-		if plan, chosen := a.selectVictims(c, r, n, on); chosen {
-			return plan
-		}
+		found.plan, chosen = a.selectVictims(c, r, n, on)
 	}
-	return a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], c.askOf(r), on)
+	if !chosen {
+		found.plan = a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], c.askOf(r), on)
+	}
+	if a.predicates.any() && !a.predicates.paused && !found.plan.Cost.Feasible() {
+		a.predicates.noteFailed(r, found, len(quota) > 0 || len(on.Floors) > 0 || len(on.Budgets) > 0)
+	}
+	return found
 }
 
 // selectVictims has the resource manager choose the victims on a node. It says false
@@ -127,8 +145,7 @@ func (a *attempts) selectVictims(c *nodeCosts, r *request, n *node, on preemptor
 	if len(list) == 0 {
 		return preemptor.Decision{}, false
 	}
-	a.predicates.calls++
-	chosen, err := a.options.SelectVictims(r.Key, n.id, keysOf(list), violating)
+	chosen, err := a.predicates.choose(r, n, list, violating)
 	if err != nil {
 		return planner.Refuse(plans, ask, on, err.Error()), true
 	}
@@ -159,7 +176,8 @@ func (a *attempts) nominateAndEvict(r *request, found *candidateNode) {
 func (a *attempts) describe(c *nodeCosts, found candidateNodes) PreemptionAttempt {
 	h := PreemptionAttempt{
 		At: a.now, Trigger: c.trigger, Nodes: len(c.heap), Closed: c.counts[closed], TooSmall: c.counts[tooSmall],
-		Insufficient: c.counts[insufficient], Sufficient: c.counts[sufficient], Skipped: c.counts[notEvaluated], Refused: found.refused,
+		Insufficient: c.counts[insufficient], Sufficient: c.counts[sufficient] + c.counts[hopeless],
+		Skipped: c.counts[notEvaluated], Refused: found.refused + c.counts[hopeless],
 	}
 	for _, chosen := range []*candidateNode{found.best, found.failed} {
 		if chosen != nil && h.Plan == nil {

@@ -234,6 +234,7 @@ const (
 	nodeRetry                          // asks that are bound to it are to be tried
 	nodeFreed                          // it may have become of use to asks
 	nodeYields                         // its allocations may make room for other asks
+	nodeUpdated                        // a command updated it, or the configuration changed
 )
 
 // queueChange says what happened to a queue and to those above it.

@@ -123,17 +123,22 @@ const ownClass, escaped = "=", ":"
 // ask books an ask and has it wait: in the order of its application, or at the node
 // that it needs. The request is in no list.
 func (p *Partition) ask(r *request) {
-	constraints := ""
-	if p.options.Constraints != nil && r.Required == "" {
-		constraints = p.options.Constraints(r.Key)
-	}
-	if strings.HasPrefix(constraints, ownClass) || strings.HasPrefix(constraints, escaped) {
-		constraints = escaped + constraints
-	}
-	p.enqueue(r, p.classOf(r, constraints))
+	p.enqueue(r, p.classOf(r, p.constraintsOf(r)))
 	if r.Required != "" {
 		p.bind(r)
 	}
+}
+
+// constraintsOf asks the resource manager what an ask requires of nodes.
+func (p *Partition) constraintsOf(r *request) string {
+	if p.options.Constraints == nil || r.Required != "" {
+		return ""
+	}
+	constraints := p.options.Constraints(r.Key)
+	if strings.HasPrefix(constraints, ownClass) || strings.HasPrefix(constraints, escaped) {
+		constraints = escaped + constraints
+	}
+	return constraints
 }
 
 // tryAgain ends the delay of an ask.

@@ -55,7 +55,10 @@ type node struct {
 	gone     bool   // from the partition
 	revision uint64 // counts changes of what is on the node
 	freedAt  uint64 // the count of freed nodes when this one was freed last
-	regained bool   // freed since refused classes were last tried again
+	// changedAt and updatedAt are the counts of changed nodes and of those updated by a
+	// command when this one was last.
+	changedAt, updatedAt uint64
+	regained             bool // freed since refused classes were last tried again
 
 	view *NodeView
 }

@@ -12,6 +12,9 @@ type preemptionKey struct {
 	leaf    *queue // of the asks; nil for a queue over its max, which has no ask
 	scope   *queue // that victims are in
 	trigger preemptor.Trigger
+	// known is what earlier attempts learnt of the asks from the resource manager; nil is
+	// nothing.
+	known *simulations
 }
 
 // nodeCosts are what it costs to make room for the asks of one key on every node, the
@@ -55,6 +58,7 @@ const (
 	closed                  // to the ask: cordoned, kept for other asks, or with overdue evictions
 	tooSmall                // it could never hold the ask
 	insufficient            // too little can be freed
+	hopeless                // enough can be freed, but all plans failed
 	sufficient
 	statuses = iota
 )

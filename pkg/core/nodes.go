@@ -38,7 +38,7 @@ func (p commands) addNode(c AddNode) {
 		n.required = *waiting
 		delete(p.absent, n.id)
 	}
-	p.changes.node(n, nodeFreed|nodeRetry)
+	p.changes.node(n, nodeFreed|nodeRetry|nodeUpdated)
 }
 
 func (p commands) updateNode(c UpdateNode) {
@@ -63,7 +63,7 @@ func (p commands) updateNode(c UpdateNode) {
 		n.view = nil
 		p.tell(&NodeAttributes{n.id, n.attributes})
 	}
-	p.changes.node(n, nodeFreed|nodeRetry)
+	p.changes.node(n, nodeFreed|nodeRetry|nodeUpdated)
 }
 
 func (p commands) setCapacity(n *node, capacity resources.Amounts) {
@@ -101,7 +101,7 @@ func (p commands) setSchedulable(id NodeID, schedulable bool) {
 		p.nominations.clearOn(n, "the node takes nothing new")
 	}
 	p.tell(&NodeSchedulable{n.id, schedulable})
-	p.changes.node(n, nodeFreed|nodeRetry)
+	p.changes.node(n, nodeFreed|nodeRetry|nodeUpdated)
 }
 
 // removeNode takes a node off the books. Foreign allocations stay known, in

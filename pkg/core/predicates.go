@@ -1,7 +1,6 @@
 package core
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +12,13 @@ import (
 // node, now or without some allocations, and which disruption budgets there are.
 type predicates struct {
 	*backlog
-	calls int // in this batch
+	calls   int          // in this batch
+	changed uint64       // counts how often any node changed
+	updated uint64       // counts how often any node was updated by a command
+	attempt *simulations // known in the attempt under way
+	asked   bool         // the attempt has asked a question
+	paused  bool         // a question of the attempt has to wait
+	held    time.Duration
 }
 
 // callsMax is how often the resource manager is asked in one batch, so that commands
@@ -57,7 +62,6 @@ func (p *predicates) check(r *request, n *node, allocate bool) (outcome, error) 
 // added that are nominated to the node and come before.
 func (p *predicates) checked(r *request, n *node, allocate bool, err error) (outcome, error) {
 	if err != nil {
-		r.noteUnresolvable(n, err)
 		return waits, err
 	}
 	if p.options.Simulate == nil || !allocate {
@@ -69,30 +73,6 @@ func (p *predicates) checked(r *request, n *node, allocate bool, err error) (out
 		}
 	}
 	return placed, nil
-}
-
-// simulation is a function that asks whether an ask may run on a node without some
-// allocations. It asks with the asks added that are nominated there and come before,
-// and also without them, since they are not there yet.
-func (p *predicates) simulation(r *request, n *node) func([]string) error {
-	added := r.nominatedBefore(n)
-	ask := func(removed []AllocationKey) error {
-		switch {
-		case p.options.Simulate == nil:
-			return p.options.Feasible(r.Key, n.id, len(removed) == 0)
-		case len(added) > 0:
-			if err := p.options.Simulate(r.Key, n.id, added, removed); err != nil {
-				return err
-			}
-		}
-		return p.options.Simulate(r.Key, n.id, nil, removed)
-	}
-	return func(gone []string) error {
-		p.calls++
-		err := ask(keysOf(gone))
-		r.noteUnresolvable(n, err)
-		return err
-	}
 }
 
 func keysOf(texts []string) []AllocationKey {
@@ -124,25 +104,18 @@ func (p *predicates) feasibleAfterEvictions(r *request, n *node) bool {
 			gone = append(gone, string(other.Key))
 		}
 	}
-	return len(gone) > 0 && (p.options.Simulate == nil || p.simulation(r, n)(gone) == nil)
+	return len(gone) > 0 && (p.options.Simulate == nil || p.simulate(r, n, keysOf(gone)) == nil)
 }
 
-// noteUnresolvable notes that an ask may not run on a node whatever is removed, if the
-// resource manager says so. It is asked again after the back-off.
-func (r *request) noteUnresolvable(n *node, err error) {
-	var never interface{ Unresolvable() bool }
-	if !errors.As(err, &never) || !never.Unresolvable() {
-		return
+// nodeChanged notes that what is known of a node does not hold any more.
+func (p *predicates) nodeChanged(n *node, what nodeChange) {
+	p.changed++
+	n.changedAt = p.changed
+	if what&nodeUpdated != 0 {
+		p.updated++
+		n.updatedAt = p.updated
 	}
-	w := r.waiting()
-	if w.unresolved == nil {
-		w.unresolved = map[*node]bool{}
-	}
-	w.unresolved[n] = true
 }
-
-// unresolvable reports whether the ask may not run on a node whatever is removed.
-func (r *request) unresolvable(n *node) bool { return r.wait != nil && r.wait.unresolved[n] }
 
 // addBudgets adds the disruption budgets of the candidates on a node.
 func (p *predicates) addBudgets(on *preemptor.Node) {

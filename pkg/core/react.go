@@ -28,6 +28,7 @@ func (p *Partition) reactToNodes() {
 		n := nodes[i]
 		what := n.change
 		n.change = 0
+		p.predicates.nodeChanged(n, what)
 		p.costs.nodeChanged(n)
 		if n.gone {
 			p.rooms.remove(n)

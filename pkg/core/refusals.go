@@ -9,21 +9,19 @@ import (
 )
 
 // refusals are the answers of the resource manager about the nodes that a class
-// fits. An answer holds until the node is freed. While questions go on, asked says
-// which nodes were asked about since started, and late when, for those that were freed
-// since started. Once all nodes with room were refused, complete is set, and the class
-// is unschedulable until a node is freed, or until RetryMax has passed, since the
-// answers may have changed.
+// fits. An answer holds until the node is freed. While questions go on, asked are the
+// nodes that they were about. Once all nodes with room were refused, complete is set, and
+// the class is unschedulable until a node is freed, or until RetryMax has passed, since
+// the answers may have changed.
 type refusals struct {
-	complete       bool
-	since, started uint64           // counts of freed nodes: answers hold for nodes not freed after it
-	asked          []uint64         // a bit for each node.slot
-	late           map[int32]uint64 // by node.slot: the count when it was asked about
-	texts          map[string]int   // how often each reason was given since started
-	others         int              // how often others were, beyond reasonsMax
-	detail         string           // summary of texts when the questions were last complete
-	repeated       bool             // the questions were asked before
-	unschedulable  bool             // the class is in no order
+	complete      bool
+	since         uint64 // the count of freed nodes when it was set
+	asked         nodeSet
+	texts         map[string]int // how often each reason was given since asked was begun
+	others        int            // how often others were, beyond reasonsMax
+	detail        string         // summary of texts when the questions were last complete
+	repeated      bool           // the questions were asked before
+	unschedulable bool           // the class is in no order
 }
 
 // isRefused reports whether a class is in no order, since predicates refused it or
@@ -40,17 +38,12 @@ func (c *class) refusedOn(n *node) bool {
 	case r.complete && n.freedAt <= r.since:
 		return true
 	}
-	if n.freedAt > r.started {
-		at, asked := r.late[n.slot]
-		return asked && n.freedAt <= at
-	}
-	word := int(n.slot / 64)
-	return word < len(r.asked) && r.asked[word]&(1<<(n.slot%64)) != 0
+	return r.asked.has(n.slot, n.freedAt)
 }
 
 // add takes a refusal; so many nodes were freed until now.
 func (r *refusals) add(n *node, err error, freed uint64) {
-	r.note(n, freed)
+	r.asked.add(n.slot, n.freedAt, freed)
 	if r.texts == nil {
 		r.texts = map[string]int{}
 	}
@@ -73,24 +66,10 @@ const (
 	reasonLength = 512
 )
 
-func (r *refusals) note(n *node, freed uint64) {
-	if n.freedAt > r.started {
-		if r.late == nil {
-			r.late = map[int32]uint64{}
-		}
-		r.late[n.slot] = freed
-		return
-	}
-	for int(n.slot) >= 64*len(r.asked) {
-		r.asked = append(r.asked, 0)
-	}
-	r.asked[n.slot/64] |= 1 << (n.slot % 64)
-}
-
 // clone is the same answers for another class, which is in the order.
 func (r *refusals) clone() *refusals {
 	other := *r
-	other.asked, other.late, other.texts = slices.Clone(r.asked), maps.Clone(r.late), maps.Clone(r.texts)
+	other.asked, other.texts = r.asked.clone(), maps.Clone(r.texts)
 	other.unschedulable = false
 	return &other
 }
@@ -101,7 +80,7 @@ func (r *refusals) finish(freed uint64) {
 	if len(r.texts) > 0 {
 		r.detail = r.summary()
 	}
-	r.complete, r.since, r.asked, r.late, r.texts, r.others = true, freed, nil, nil, nil, 0
+	r.complete, r.since, r.asked, r.texts, r.others = true, freed, nodeSet{}, nil, 0
 }
 
 // text is why the class is unschedulable.

@@ -58,7 +58,7 @@ func (r *refusals) kind() int {
 // begin is the refusals of a class, begun if there are none.
 func (s *refused) begin(c *class) *refusals {
 	if c.refused == nil {
-		c.refused = &refusals{started: s.freed}
+		c.refused = &refusals{asked: nodeSet{since: s.freed}}
 	}
 	return c.refused
 }
@@ -101,7 +101,7 @@ func (s *refused) dequeue(c *class) {
 
 // requeue lets a class be tried again on the nodes that were freed.
 func (s *refused) requeue(c *class) {
-	c.refused.started, c.refused.repeated = s.freed, true
+	c.refused.asked, c.refused.repeated = nodeSet{since: s.freed}, true
 	s.putBack(c)
 }
 
@@ -222,7 +222,7 @@ func (s *refused) askAgain() {
 	s.clean()
 	for _, e := range s.list {
 		r := e.refusals
-		r.complete, r.started, r.repeated = false, s.freed, true
+		r.complete, r.asked, r.repeated = false, nodeSet{since: s.freed}, true
 		if ask := e.class.firstAsk(); ask != nil {
 			s.paused = append(s.paused, pausedAsk{e, ask, ask.application.queue})
 		} else { // its asks are delayed

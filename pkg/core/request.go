@@ -48,9 +48,8 @@ type wait struct {
 	plan       *preemptor.Decision // the last one to make room for it
 	planned    uint64              // the revision of the node it was made for
 	plannedAt  time.Time
-	unresolved map[*node]bool // nodes that the resource manager refuses whatever is removed
-	stopped    string         // why no room is made, if that was done too often
-	reported   string         // the last report of a plan that failed
+	stopped    string // why no room is made, if that was done too often
+	reported   string // the last report of a plan that failed
 	reportedAt time.Time
 
 	due   waitTimes

@@ -121,9 +121,15 @@ func (s *reservations) wakeClass(c *class) {
 	if !c.closed || c.reserved != nil || c.nominated || c.isRefused() {
 		return
 	}
-	if r := c.firstAsk(); r != nil {
-		s.reserveBest(r)
+	r := c.firstAsk()
+	if r == nil {
+		return
 	}
+	if wait := s.predicates.wait(FurtherQuestion); wait > 0 {
+		s.timers.Set(&c.timer, s.now.Add(wait), due{what: dueReservation, class: c})
+		return
+	}
+	s.reserveBest(r)
 }
 
 // wake ends a reservation that has lasted for ReserveMax.

@@ -68,41 +68,31 @@ func (p cycle) try(r *request) outcome {
 	return waits
 }
 
-// attempt makes a preemption attempt for an ask, unless questions to the resource
-// manager have to wait. After many questions that came to nothing it is the turn of
-// other leaves.
+// attempt makes a preemption attempt for an ask, or goes on with one.
 func (p cycle) attempt(r *request) outcome {
-	if p.predicates.any() {
-		if wait := p.predicates.wait(FurtherQuestion); wait > 0 {
-			return p.pause(r, wait)
-		}
-	}
-	before := p.predicates.calls
+	p.predicates.beginAttempt(r)
 	result := p.attempts.try(r)
-	if result == waits && p.predicates.calls-before >= nodesAtOnce {
-		p.pass(r)
+	if p.predicates.paused {
+		result = paused
+	}
+	p.predicates.endAttempt(r, result != paused && result != flush)
+	if result == paused {
+		return p.pause(r, p.predicates.held)
 	}
 	return result
 }
 
-// pass puts off the others of the leaf of an ask until the next batch, so that nothing
-// waits long behind them.
-func (p cycle) pass(r *request) {
-	if p.passed == nil {
-		p.passed = map[*queue]bool{}
-	}
-	p.passed[r.application.queue] = true
-}
-
-// pause puts off an ask about which questions go on later, and others of its leaf.
+// pause puts off an ask about which questions go on later, and until the next batch the
+// others of its leaf, so that nothing waits long behind them.
 func (p cycle) pause(r *request, wait time.Duration) outcome {
 	if wait <= 0 { // the batch has asked often enough
 		return flush
 	}
-	p.pass(r)
-	if r.class.constraints == "" {
-		p.reclass(r, p.classOf(r, ownClass+string(r.Key)))
+	if p.passed == nil {
+		p.passed = map[*queue]bool{}
 	}
+	p.passed[r.application.queue] = true
+	p.separate(r)
 	p.refused.pause(r, wait)
 	return paused
 }

@@ -86,6 +86,11 @@ type PredicateSimulator interface {
 	// which returns true says that the ask may not run there whatever is removed, as
 	// with a label that the node lacks. It may be wrapped. The node is then not
 	// looked at any further.
+	//
+	// A refusal holds until the node, the ask or the configuration changes, and one that
+	// is unresolvable until a message about the node comes. So a resource manager sends
+	// the node again (UPDATE) when labels, taints or volumes have changed there, and the
+	// ask when its own constraints have.
 	PredicatesWith(args *PredicatesWithArgs) error
 }
 

@@ -98,6 +98,7 @@ func (g *predicateGate) simulate(ask core.AllocationKey, node core.NodeID, add, 
 	if !g.await(node) {
 		return errEnding
 	}
+	defer g.answered(time.Now(), true) // whatever the answer, placements waited for it
 	if g.simulator == nil {
 		return g.ask("PreemptionPredicates", func() error { return g.simulateByPrefix(ask, node, remove) })
 	}
@@ -138,6 +139,7 @@ func (g *predicateGate) selectVictims(ask core.AllocationKey, node core.NodeID, 
 	if !g.await(node) {
 		return nil, errEnding
 	}
+	defer g.answered(time.Now(), true)
 	args := &SelectVictimsArgs{
 		AllocationKey: string(ask), NodeID: string(node), Candidates: textsOf(candidates), Violating: slices.Clone(violating),
 	}

@@ -12,41 +12,75 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
 
-// Every node is full of pods of a low priority, and 100 asks of a high one are refused
-// whatever is evicted. An ask of another queue that fits waits for two attempts at most:
-// the one that is under way, and one in the batch in which it is placed. Each takes two
-// questions for each node, which is 20 ms.
+// Every node is full of pods of a low priority, and equal asks of a high one are refused
+// whatever is evicted. At any moment of that an ask of another queue that fits is placed
+// within ten milliseconds. Only nodes that have changed are asked about again, in a tenth
+// of the time.
 func TestAStormOfRefusedPreemption(t *testing.T) {
+	for _, alike := range []bool{false, true} {
+		t.Run(fmt.Sprint("alike=", alike), func(t *testing.T) { stormOfRefusedPreemption(t, alike) })
+	}
+}
+
+func stormOfRefusedPreemption(t *testing.T, alike bool) {
 	s := new(storm)
+	asked, twice := map[string]bool{}, 0
 	options := s.options()
 	options.Plain = false
-	options.PredicatesWith = func(args *scheduler.PredicatesWithArgs) error { return s.answer(args.AllocationKey) }
+	options.PredicatesWith = func(args *scheduler.PredicatesWithArgs) error {
+		text := fmt.Sprint(args)
+		if asked[text] {
+			twice++
+		}
+		asked[text] = true
+		return s.answer(args.AllocationKey)
+	}
+	const pods = 100
+	classes := pods
+	if alike {
+		options.PredicateClass = func(key string) string { return key[:4] }
+		classes = 1
+	}
 	bubble(t, options, func(t *testing.T, m *schedulertest.MockScheduler) {
 		s.MockScheduler = m
-		m.AddApplication("stormy", "root.stormy")
-		m.AddApplication("calm", "root.calm")
-		for i := range 500 {
-			id := fmt.Sprintf("node-%03d", i)
-			assert.NilError(t, m.UpdateNodeOf(node(id, si.NodeInfo_CREATE, "vcore=100 pods=10")))
+		s.addNodes(t)
+		var low []*si.Allocation
+		for i := range stormNodes {
 			for j := range 4 {
-				low := s.asks("calm", fmt.Sprintf("low-%d-%d", i, j), 1)[0]
-				low.NodeID, low.ResourcePerAlloc = id, schedulertest.Resource("vcore=24")
-				assert.NilError(t, m.Send(low))
+				a := s.asks("calm", fmt.Sprintf("low-%d-%d", i, j), 1)[0]
+				a.NodeID, a.ResourcePerAlloc = fmt.Sprintf("node-%03d", i), schedulertest.Resource("vcore=24")
+				low = append(low, a)
 			}
 		}
+		assert.NilError(t, m.Send(low...))
 		m.Settle()
-		storm := s.asks("stormy", "storm", 100)
+		storm := s.asks("stormy", "storm", pods)
 		for _, a := range storm {
 			a.Priority, a.ResourcePerAlloc = 10, schedulertest.Resource("vcore=30")
 		}
 		s.began = time.Now()
 		assert.NilError(t, m.Send(storm...))
 		var most time.Duration
-		for i := range 100 {
+		const calm = 1000
+		for i := range calm {
 			most = max(most, s.latency(t, "calm", fmt.Sprint("calm-", i)))
-			time.Sleep(time.Duration(i%7) * time.Millisecond)
+			time.Sleep(time.Duration(i%97) * time.Millisecond / 7)
 		}
-		t.Logf("%d questions in %v, at most %v", s.asked(), time.Since(s.began), most)
-		assert.Assert(t, most <= 41*time.Millisecond, "%v", most)
+		m.Advance(time.Minute)
+		t.Logf("%d questions, %d twice, the other queue at most %v", len(asked), twice, most)
+		assert.Assert(t, most <= 10*time.Millisecond, "%v", most)
+		assert.Assert(t, twice <= 4*calm, "%d", twice)
+		assert.Assert(t, len(asked) >= 2*stormNodes*classes, "%d", len(asked))
+
+		before := s.asked()
+		m.Advance(5 * time.Minute)
+		assert.Equal(t, s.asked(), before)
+		m.Release("calm", "low-7-0-0")
+		m.Advance(10 * time.Minute) // all nodes have changed since the last attempt
+		before = s.asked()
+		m.Release("calm", "low-8-0-0") // two questions, and 16 about reservations
+		m.Advance(time.Minute)
+		again := s.asked() - before
+		assert.Assert(t, again > 0 && again <= 18*classes, "%d", again)
 	})
 }

@@ -75,16 +75,21 @@ func (s *storm) answer(key string) error {
 // begin sends the asks of the storm.
 func (s *storm) begin(t *testing.T) {
 	t.Helper()
+	s.addNodes(t)
+	s.began = time.Now()
+	assert.NilError(t, s.Send(s.asks("stormy", "storm", stormAsks)...))
+}
+
+func (s *storm) addNodes(t *testing.T) {
+	t.Helper()
 	s.AddApplication("stormy", "root.stormy")
 	s.AddApplication("calm", "root.calm")
 	request := &si.NodeRequest{RmID: "rm"}
 	for i := range stormNodes {
-		request.Nodes = append(request.Nodes, node(fmt.Sprintf("node-%03d", i), si.NodeInfo_CREATE, "vcore=100"))
+		request.Nodes = append(request.Nodes, node(fmt.Sprintf("node-%03d", i), si.NodeInfo_CREATE, "vcore=100 pods=10"))
 	}
 	assert.NilError(t, s.UpdateNode(request))
 	s.Settle()
-	s.began = time.Now()
-	assert.NilError(t, s.Send(s.asks("stormy", "storm", stormAsks)...))
 }
 
 func (s *storm) asks(app, prefix string, n int) (list []*si.Allocation) {

@@ -1,0 +1,237 @@
+package core
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+)
+
+// simulations are the answers of the resource manager about asks of a class on nodes
+// without some allocations. They are what preemption attempts know:
+//
+//   - unresolvable are the nodes that it refuses whatever is removed, until the node is
+//     updated;
+//   - failed are those for which every plan of a trigger failed, until the node changes
+//     in any way;
+//   - kept are all answers about other nodes, until the attempt is over. So an attempt
+//     whose questions pause asks nothing twice when it goes on.
+//
+// nearest are the first nodes of failed, with the plans, for readers.
+type simulations struct {
+	unresolvable nodeSet
+	failed       [preemptor.Triggers]nodeSet
+	nearest      [preemptor.Triggers]*candidateNode
+	kept         map[*node]*keptAnswers
+	learnt       bool // there is anything in the sets
+	repeated     bool // an attempt was made before
+}
+
+// keptAnswers are the answers about a node as long as it does not change.
+type keptAnswers struct {
+	changedAt uint64
+	fits      map[string]error // by what is removed
+	chosen    map[string]chosenVictims
+	failed    [preemptor.Triggers]bool
+}
+
+// chosenVictims is the answer of a resource manager that chooses the victims itself.
+type chosenVictims struct {
+	keys []AllocationKey
+	err  error
+}
+
+// errPaused stands for the answer to a question that has to wait.
+var errPaused = errors.New("questions to the resource manager pause")
+
+// hopeless reports whether nothing that a trigger could evict on a node helps.
+func (s *simulations) hopeless(n *node, t preemptor.Trigger) bool {
+	return s.unresolvable.has(n.slot, n.updatedAt) || s.failed[t].has(n.slot, n.changedAt)
+}
+
+// hopelessNow is hopeless, or that the plan failed earlier in an attempt that goes on.
+func (s *simulations) hopelessNow(n *node, t preemptor.Trigger) bool {
+	kept := s.kept[n]
+	return s.hopeless(n, t) || kept != nil && kept.failed[t] && kept.changedAt == n.changedAt
+}
+
+// about are the answers that are kept about a node as it is.
+func (s *simulations) about(n *node) *keptAnswers {
+	kept := s.kept[n]
+	if kept == nil || kept.changedAt != n.changedAt {
+		if s.kept == nil {
+			s.kept = map[*node]*keptAnswers{}
+		}
+		kept = &keptAnswers{changedAt: n.changedAt, fits: map[string]error{}, chosen: map[string]chosenVictims{}}
+		s.kept[n] = kept
+	}
+	return kept
+}
+
+// newSimulations knows nothing yet.
+func (p *predicates) newSimulations() *simulations {
+	s := &simulations{unresolvable: nodeSet{since: p.updated}}
+	for t := range s.failed {
+		s.failed[t].since = p.changed
+	}
+	return s
+}
+
+// beginAttempt takes up what is known of an ask.
+func (p *predicates) beginAttempt(r *request) {
+	p.paused, p.asked, p.attempt = false, false, r.class.simulations
+	if p.attempt == nil && p.any() {
+		p.attempt = p.newSimulations()
+	}
+}
+
+// endAttempt keeps what was learnt of an ask: what holds for this attempt only, if it
+// goes on later. The answers are those of the class of the ask; where nothing is known of
+// what asks have in common, the ask gets a class of its own.
+func (p *predicates) endAttempt(r *request, over bool) {
+	s := p.attempt
+	if s == nil {
+		return
+	}
+	if over {
+		s.kept, s.repeated = nil, true
+	}
+	if s.learnt || s.kept != nil {
+		p.separate(r)
+		r.class.simulations = s
+	}
+	p.attempt = nil
+}
+
+// separate gives an ask a class of its own if nothing is known of what asks have in
+// common.
+func (b *backlog) separate(r *request) {
+	if r.class.constraints == "" {
+		b.reclass(r, b.classOf(r, ownClass+string(r.Key)))
+	}
+}
+
+// mayAsk reports whether the next question of an attempt may be asked now. If not, the
+// attempt has to pause, and held says for how long.
+func (p *predicates) mayAsk(r *request) bool {
+	if p.paused {
+		return false
+	}
+	kind := FurtherQuestion
+	switch {
+	case p.attempt.repeated:
+		kind = RepeatedQuestion
+	case r.class.simulations == nil && r.class.refused == nil && !p.asked:
+		kind = FirstQuestion
+	}
+	p.held = p.wait(kind)
+	p.paused, p.asked = p.held > 0 || p.calls >= callsMax, true
+	return !p.paused
+}
+
+// simulation is the question of an attempt whether an ask may run on a node without
+// some allocations.
+func (p *predicates) simulation(r *request, n *node) func([]string) error {
+	return func(removed []string) error {
+		text := strings.Join(removed, "\x00")
+		if err, known := p.attempt.about(n).fits[text]; known {
+			return err
+		}
+		if !p.mayAsk(r) {
+			return errPaused
+		}
+		err := p.simulate(r, n, keysOf(removed))
+		p.attempt.about(n).fits[text] = err
+		p.attempt.noteUnresolvable(n, err, p.updated)
+		return err
+	}
+}
+
+// simulate asks whether an ask may run on a node without some allocations. It asks with
+// the asks added that are nominated there and come before, and also without them, since
+// they are not there yet.
+func (p *predicates) simulate(r *request, n *node, removed []AllocationKey) error {
+	p.calls++
+	if p.options.Simulate == nil {
+		return p.options.Feasible(r.Key, n.id, len(removed) == 0)
+	}
+	if added := r.nominatedBefore(n); len(added) > 0 {
+		if err := p.options.Simulate(r.Key, n.id, added, removed); err != nil {
+			return err
+		}
+	}
+	return p.options.Simulate(r.Key, n.id, nil, removed)
+}
+
+// choose asks which of some candidates are to make room for an ask on a node.
+func (p *predicates) choose(r *request, n *node, candidates []string, violating []bool) ([]AllocationKey, error) {
+	text := strings.Join(candidates, "\x00")
+	if answer, known := p.attempt.about(n).chosen[text]; known {
+		return answer.keys, answer.err
+	}
+	if !p.mayAsk(r) {
+		return nil, errPaused
+	}
+	p.calls++
+	keys, err := p.options.SelectVictims(r.Key, n.id, keysOf(candidates), violating)
+	p.attempt.about(n).chosen[text] = chosenVictims{keys, err}
+	return keys, err
+}
+
+// noteFailed notes that a plan for an ask failed on a node. Where guarantees, budgets or
+// quota decide too, another plan is possible before the node changes: then that is known
+// for this attempt only, unless the node is refused without anything that runs there.
+func (p *predicates) noteFailed(r *request, on *candidateNode, others bool) {
+	s, n, t := p.attempt, on.node, on.plan.Trigger
+	if others && (on.plan.Reason != preemptor.Refused || p.feasibleWhenEmpty(r, n)) {
+		s.about(n).failed[t] = !p.paused
+		return
+	}
+	s.failed[t].add(n.slot, n.changedAt, p.changed)
+	near := s.nearest[t]
+	if near == nil || !s.hopeless(near.node, t) || near.plan.Reason != preemptor.Refused && on.plan.Reason == preemptor.Refused {
+		s.nearest[t] = on
+	}
+	s.learnt = true
+	delete(s.kept, n)
+}
+
+// feasibleWhenEmpty reports whether the resource manager would agree to an ask on a node
+// without all own allocations there, or cannot be asked now.
+func (p *predicates) feasibleWhenEmpty(r *request, n *node) bool {
+	if p.options.Simulate == nil && p.options.Feasible == nil {
+		return true
+	}
+	all := make([]string, 0, len(n.own))
+	for _, other := range byKey(n.own) {
+		all = append(all, string(other.Key))
+	}
+	err := p.simulation(r, n)(all)
+	return err == nil || p.paused
+}
+
+// noteUnresolvable notes that an ask may not run on a node whatever is removed, if the
+// resource manager says so.
+func (s *simulations) noteUnresolvable(n *node, err error, updated uint64) {
+	if isUnresolvable(err) {
+		s.unresolvable.add(n.slot, n.updatedAt, updated)
+		s.learnt = true
+	}
+}
+
+// noteUnresolvable notes the same outside an attempt.
+func (p *predicates) noteUnresolvable(r *request, n *node, err error) {
+	if !isUnresolvable(err) {
+		return
+	}
+	p.separate(r)
+	if r.class.simulations == nil {
+		r.class.simulations = p.newSimulations()
+	}
+	r.class.simulations.noteUnresolvable(n, err, p.updated)
+}
+
+func isUnresolvable(err error) bool {
+	var never interface{ Unresolvable() bool }
+	return errors.As(err, &never) && never.Unresolvable()
+}
