@@ -22,12 +22,16 @@ func (p cycle) awaitQuota(r *request, q *queue) {
 	q.waiters = append(q.waiters, r)
 }
 
-// placeBound places bound asks on nodes that have changed. It reports whether
-// there may be more to place.
+// placeBound places bound asks on nodes that have changed, and stops while questions
+// pause. It reports whether there may be more to place now.
 func (p cycle) placeBound() (more bool) {
 	for len(p.dirty) > 0 {
 		if p.left <= 0 {
 			return true
+		}
+		if wait := p.predicates.wait(FurtherQuestion); wait > 0 {
+			p.timers.Set(&p.bound, p.now.Add(wait), due{what: dueBound})
+			return false
 		}
 		n := p.dirty[0]
 		p.dirty[0] = nil

@@ -24,6 +24,7 @@ const (
 	dueRefused                      // refused classes are tried again
 	dueUnschedulable                // the resource manager hears of asks that fit no node
 	dueAttempts                     // failed attempts are repeated
+	dueBound                        // asks bound to a node are tried again, about which questions paused
 )
 
 // waitTimes are the moments at which something is to be done about an ask; zero is

@@ -2,6 +2,8 @@ package core
 
 import (
 	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
 // A Partition is the ledger of one cluster, or of a part of one that shares
@@ -27,8 +29,9 @@ type Partition struct {
 	hints        hints
 
 	counts Preempted
-	dirty  []*node         // whose bound asks are to be tried
-	passed map[*queue]bool // leaves that wait for answers of the resource manager, in this batch
+	dirty  []*node           // whose bound asks are to be tried
+	bound  timers.Timer[due] // set while questions about them pause
+	passed map[*queue]bool   // leaves that wait for answers of the resource manager, in this batch
 }
 
 // NewPartition makes an empty partition, which owns the configuration from then on. The
@@ -88,7 +91,7 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 	}
 	p.retries.endStep()
 	c := cycle{p}
-	more = c.placeBound() || c.placeOrdinary() || len(p.dirty) > 0 || len(p.passed) > 0
+	more = c.placeBound() || c.placeOrdinary() || len(p.dirty) > 0 && !p.bound.Set() || len(p.passed) > 0
 	return p.takeEffects(), more
 }
 
@@ -125,6 +128,7 @@ func (p *Partition) fireDue() (fired bool) {
 			p.reservations.wakeClass(d.class)
 		case dueAsk:
 			p.wake(d.request)
+		case dueBound: // this Schedule goes on with them
 		}
 	}
 }

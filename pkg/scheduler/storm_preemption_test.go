@@ -8,6 +8,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
@@ -82,5 +83,30 @@ func stormOfRefusedPreemption(t *testing.T, alike bool) {
 		m.Advance(time.Minute)
 		again := s.asked() - before
 		assert.Assert(t, again > 0 && again <= 18*classes, "%d", again)
+	})
+}
+
+// A thousand agents, each for a node of its own, are refused there. At any moment of that
+// an ask of another queue is placed within ten milliseconds, and all are asked about.
+func TestAStormOfRefusedAgents(t *testing.T) {
+	const agents = 1000
+	s := new(storm)
+	bubble(t, s.options(), func(t *testing.T, m *schedulertest.MockScheduler) {
+		s.MockScheduler = m
+		s.addNodes(t)
+		storm := s.asks("stormy", "storm", agents)
+		for i, a := range storm {
+			a.AllocationTags = map[string]string{common.DomainYuniKorn + common.KeyRequiredNode: fmt.Sprintf("node-%03d", i%stormNodes)}
+		}
+		s.began = time.Now()
+		assert.NilError(t, m.Send(storm...))
+		var most time.Duration
+		for i := 0; s.asked() < agents; i++ {
+			most = max(most, s.latency(t, "calm", fmt.Sprint("calm-", i)))
+			time.Sleep(time.Duration(i%97) * time.Millisecond / 7)
+			assert.Assert(t, time.Since(s.began) < 30*time.Second, "%d questions", s.asked())
+		}
+		t.Logf("took %v, the other queue at most %v", time.Since(s.began), most)
+		assert.Assert(t, most <= 10*time.Millisecond, "%v", most)
 	})
 }
