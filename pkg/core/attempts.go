@@ -124,6 +124,7 @@ func (a *attempts) wake(r *request) {
 	if isDue(w.due.guarantee, a.now) {
 		w.due.guarantee = time.Time{}
 		if leaf := r.application.queue.classes[r.class]; leaf != nil && leaf.class.preempts {
+			leaf.class.simulations.help(nil)
 			a.activate(leaf)
 		}
 	}

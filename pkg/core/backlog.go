@@ -179,7 +179,7 @@ func (b *backlog) settleClass(c *class) {
 // settleGroup brings the place of a group in the order of its application up to date.
 func (b *backlog) settleGroup(g *askGroup) {
 	c, first := g.class, g.first()
-	wanted := first != nil && !c.isRefused()
+	wanted := first != nil && g.isTried()
 	own, place := emptySummary, g.place
 	if wanted {
 		place = groupPlace{first.Created, first.number}
@@ -187,6 +187,7 @@ func (b *backlog) settleGroup(g *askGroup) {
 		own.attempts = g.leaf.active && !g.leaf.listed
 		all := least{true, c.amounts}
 		switch {
+		case c.isRefused():
 		case c.nominated:
 			own.nominated, own.untried = all, !c.closed
 		case c.closed:

@@ -38,7 +38,7 @@ const (
 // keyOf is what an ask has in common with others for which room costs the same. Where
 // only priorities count and no quota is short, all queues have one key.
 func (p *costCache) keyOf(r *request, trigger preemptor.Trigger) preemptionKey {
-	c, known := r.class, r.class.simulations
+	c := r.class
 	if c.constraints != "" {
 		plain := class{
 			amounts: c.amounts, priority: c.priority, rootPriority: c.rootPriority, preempts: c.preempts, nominated: c.nominated,
@@ -46,9 +46,9 @@ func (p *costCache) keyOf(r *request, trigger preemptor.Trigger) preemptionKey {
 		c = p.classes.of(plain)
 	}
 	if p.flat && r.withoutRoom() == nil {
-		return preemptionKey{c, p.root, p.root, trigger, known}
+		return preemptionKey{c, p.root, p.root, trigger}
 	}
-	return preemptionKey{c, r.application.queue, victimScope(r), trigger, known}
+	return preemptionKey{c, r.application.queue, victimScope(r), trigger}
 }
 
 // of finds or makes the costs of a key, and brings them up to date.
@@ -75,6 +75,17 @@ func (p *costCache) of(key preemptionKey) *nodeCosts {
 		c.heap = append(c.heap, nodeCost{node: n, cost: p.lowerBound(c, n)})
 	}
 	c.heapify()
+	return c
+}
+
+// among are the costs of some nodes alone.
+func (p *costCache) among(key preemptionKey, nodes []*node) *nodeCosts {
+	c := &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}}
+	for _, n := range nodes {
+		if !n.gone {
+			c.put(nodeCost{node: n, cost: p.lowerBound(c, n)})
+		}
+	}
 	return c
 }
 
@@ -207,9 +218,6 @@ func (p *costCache) evaluate(c *nodeCosts, n *node) nodeCost {
 	if status := c.outOfReach(n); status != notEvaluated {
 		return nodeCost{n, preemptor.Cost{2, int64(status)}, status}
 	}
-	if c.known != nil && c.known.hopeless(n, c.trigger) {
-		return hopelessCost(n)
-	}
 	on := p.nodeInput(c, n, nil)
 	if p.input.tight(c) || len(on.Budgets) > 0 {
 		c.volatile = append(c.volatile, n)
@@ -220,8 +228,6 @@ func (p *costCache) evaluate(c *nodeCosts, n *node) nodeCost {
 	}
 	return nodeCost{n, cost, sufficient}
 }
-
-func hopelessCost(n *node) nodeCost { return nodeCost{n, preemptor.Cost{2, int64(hopeless)}, hopeless} }
 
 // outOfReach is why no room can be made on a node whatever runs there, or
 // notEvaluated.

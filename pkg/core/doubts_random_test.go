@@ -67,15 +67,18 @@ func (s *sceptic) pace(q core.Question) time.Duration {
 
 func (s *sceptic) config() core.Config {
 	root := core.QueueConfig{Name: "root", Parent: true}
+	flat := s.IntN(2) == 0 // nothing but priorities counts
 	for i := range 3 {
 		q := core.QueueConfig{Name: fmt.Sprint("q", i)}
 		if s.IntN(3) == 0 {
 			q.Max = resources.Limits{int64(10_000 + s.IntN(30_000))}
 		}
-		q.Properties.PriorityOffset = int32(s.IntN(3))
+		if !flat {
+			q.Properties.PriorityOffset = int32(s.IntN(3))
+		}
 		root.Queues = append(root.Queues, q)
 	}
-	return core.Config{Name: "default", Root: root, Preemption: core.PreemptionConfig{Disabled: s.IntN(2) == 0}}
+	return core.Config{Name: "default", Root: root, Preemption: core.PreemptionConfig{Disabled: s.IntN(4) == 0, LoopMax: 1 << 20}}
 }
 
 func (s *sceptic) node() core.NodeID       { return core.NodeID(fmt.Sprint("n", s.IntN(30))) }
@@ -114,7 +117,7 @@ func (s *sceptic) command() core.Command {
 	default:
 		key := s.key()
 		a := ask(s.application(int(key[1])%3), string(key), int64(1+s.IntN(3))*500, 1<<30, 1)
-		a.Allocation.Priority = int32(s.IntN(3))
+		a.Allocation.Priority = int32(s.IntN(5))
 		return a
 	}
 }
@@ -137,7 +140,8 @@ func (s *sceptic) run(stretch int) {
 }
 
 // Whatever happens while questions are broken off, refused and asked again: in the end no
-// ask waits that has quota and room on a node which takes it.
+// ask waits that has quota and room on a node which takes it, or would have room if less
+// important allocations ended.
 func TestNoAskIsForgottenAmongRefusals(t *testing.T) {
 	for seed := range uint64(60) {
 		s := &sceptic{Rand: rand.New(rand.NewPCG(seed, 0)), t: t, now: start}
@@ -149,17 +153,19 @@ func TestNoAskIsForgottenAmongRefusals(t *testing.T) {
 			options.Constraints = s.class
 		}
 		s.p = core.NewPartition(options, s.config())
-		for range 400 {
-			for range 1 + s.IntN(4) {
-				s.p.Apply(s.now, s.command())
+		for range 20 {
+			for range 20 {
+				for range 1 + s.IntN(4) {
+					s.p.Apply(s.now, s.command())
+				}
+				s.run(s.IntN(12))
 			}
-			s.run(s.IntN(12))
+			for range 60 { // less than RetryMax: what was refused stays so
+				s.now = s.now.Add(time.Second)
+				s.run(1000)
+			}
+			s.checkWaiting(seed)
 		}
-		for range 200 { // less than RetryMax: what was refused stays so
-			s.now = s.now.Add(time.Second)
-			s.run(1000)
-		}
-		s.checkWaiting(seed)
 	}
 }
 
@@ -169,6 +175,15 @@ func (s *sceptic) checkWaiting(seed uint64) {
 	for _, q := range v.Root.Queues {
 		queues[q.Path] = q
 	}
+	running := map[core.NodeID][]*core.Allocation{}
+	queueOf := map[core.AllocationKey]*core.QueueView{}
+	for _, app := range v.Applications {
+		for _, a := range app.Allocations {
+			running[a.Node] = append(running[a.Node], a)
+			queueOf[a.Key] = queues[app.Queue]
+		}
+	}
+	seen := func(q *core.QueueView, a *core.Allocation) int32 { return a.Priority + q.Properties.PriorityOffset }
 	for _, app := range v.Applications {
 		for _, ask := range app.Asks {
 			q := queues[app.Queue]
@@ -176,7 +191,16 @@ func (s *sceptic) checkWaiting(seed uint64) {
 				continue
 			}
 			for _, n := range v.Nodes {
-				if n.Schedulable && ask.Amounts.FitsIn(n.Available) && s.agrees(ask.Key, n.ID) && len(n.Reservations)+len(n.Nominated) == 0 {
+				if !n.Schedulable || !s.agrees(ask.Key, n.ID) || len(n.Reservations)+len(n.Nominated) > 0 {
+					continue
+				}
+				room := n.Available.Clone()
+				for _, other := range running[n.ID] {
+					if !v.Config.Preemption.Disabled && seen(queueOf[other.Key], other) < seen(q, ask.Allocation) {
+						room.Add(other.Amounts)
+					}
+				}
+				if ask.Amounts.FitsIn(room) {
 					s.t.Fatalf("seed %d: %s waits (%v) and %s takes it", seed, ask.Key, ask.Waiting, n.ID)
 				}
 			}

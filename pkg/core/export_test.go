@@ -89,7 +89,7 @@ func (p *Partition) verifyFailed(c *class, leaf *leafClass) error {
 			return nil
 		}
 	}
-	costs := &nodeCosts{preemptionKey: preemptionKey{c, p.root, p.root, preemptor.Priority, c.simulations}, relations: map[*queue]*relation{}}
+	costs := &nodeCosts{preemptionKey: preemptionKey{c, p.root, p.root, preemptor.Priority}, relations: map[*queue]*relation{}}
 	for n := range p.allNodes {
 		if fresh := p.costs.evaluate(costs, n); fresh.status == sufficient && !n.hasRoom(c.amounts, c.priority) && n.releasing.IsZero() {
 			return fmt.Errorf("an attempt for %s of priority %d failed and node %s would do: %v", p.kinds.Format(c.amounts), c.priority, n.id, fresh)

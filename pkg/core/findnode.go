@@ -40,7 +40,7 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 	if !a.hasVictims(&key) {
 		return a.withoutVictims(key, r, quota), waits
 	}
-	c := a.costs.of(key)
+	c, changed := a.costsFor(r, key)
 	var found candidateNodes
 	switch {
 	case len(quota) > 0 && !a.canFree(c, quota):
@@ -54,6 +54,9 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 		}
 	}
 	attempt := a.describe(c, found)
+	if changed {
+		attempt.addTo(r.group.leaf.last)
+	}
 	if found.best == nil {
 		if s := a.predicates.attempt; s != nil && attempt.Plan == nil && s.nearest[trigger] != nil && attempt.Refused > 0 {
 			attempt.Node, attempt.Plan = s.nearest[trigger].node.id, &s.nearest[trigger].plan
@@ -63,6 +66,17 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 	}
 	a.nominateAndEvict(r, found.best)
 	return attempt, placed
+}
+
+// costsFor are what room for an ask costs on all nodes. If attempts by priority have failed
+// on all of them, and nothing but priorities and nodes decides, they are those of the nodes
+// that have changed since.
+func (a *attempts) costsFor(r *request, key preemptionKey) (c *nodeCosts, changed bool) {
+	known := r.class.simulations
+	if known != nil && known.exhausted && key.trigger == preemptor.Priority && a.costs.flat && r.withoutRoom() == nil {
+		return a.costs.among(key, known.changed), true
+	}
+	return a.costs.of(key), false
 }
 
 // candidateNodesMax is how many nodes are planned for in full where the cost on the
@@ -81,10 +95,6 @@ func (a *attempts) dryRuns(c *nodeCosts, r *request, quota resources.Amounts, fo
 	var tried []nodeCost
 	defer func() {
 		for _, t := range tried {
-			if c.known != nil && c.known.hopeless(t.node, c.trigger) {
-				t = hopelessCost(t.node)
-				found.refused--
-			}
 			c.put(t)
 		}
 	}()
@@ -176,8 +186,7 @@ func (a *attempts) nominateAndEvict(r *request, found *candidateNode) {
 func (a *attempts) describe(c *nodeCosts, found candidateNodes) PreemptionAttempt {
 	h := PreemptionAttempt{
 		At: a.now, Trigger: c.trigger, Nodes: len(c.heap), Closed: c.counts[closed], TooSmall: c.counts[tooSmall],
-		Insufficient: c.counts[insufficient], Sufficient: c.counts[sufficient] + c.counts[hopeless],
-		Skipped: c.counts[notEvaluated], Refused: found.refused + c.counts[hopeless],
+		Insufficient: c.counts[insufficient], Sufficient: c.counts[sufficient], Skipped: c.counts[notEvaluated], Refused: found.refused,
 	}
 	for _, chosen := range []*candidateNode{found.best, found.failed} {
 		if chosen != nil && h.Plan == nil {
@@ -185,6 +194,17 @@ func (a *attempts) describe(c *nodeCosts, found candidateNodes) PreemptionAttemp
 		}
 	}
 	return h
+}
+
+// addTo adds the counts of nodes of the last failed attempt by the same trigger, after
+// which these nodes changed.
+func (h *PreemptionAttempt) addTo(last []PreemptionAttempt) {
+	for _, l := range last {
+		if l.Trigger == h.Trigger {
+			h.Nodes, h.Closed, h.TooSmall, h.Insufficient, h.Sufficient = l.Nodes, l.Closed, l.TooSmall, l.Insufficient, l.Sufficient
+			h.Skipped, h.Refused = l.Skipped, l.Refused
+		}
+	}
 }
 
 // addNearMiss adds to a failed attempt the node that lacked the least.

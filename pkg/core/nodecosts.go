@@ -12,9 +12,6 @@ type preemptionKey struct {
 	leaf    *queue // of the asks; nil for a queue over its max, which has no ask
 	scope   *queue // that victims are in
 	trigger preemptor.Trigger
-	// known is what earlier attempts learnt of the asks from the resource manager; nil is
-	// nothing.
-	known *simulations
 }
 
 // nodeCosts are what it costs to make room for the asks of one key on every node, the

@@ -112,6 +112,7 @@ func (b *backlog) newGroup(app *application, c *class) *askGroup {
 		c.leaves = append(c.leaves, leaf)
 		c.passive++
 		if c.preempts {
+			c.simulations.help(nil)
 			b.activate(leaf)
 		}
 	}

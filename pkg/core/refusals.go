@@ -21,12 +21,19 @@ type refusals struct {
 	others        int            // how often others were, beyond reasonsMax
 	detail        string         // summary of texts when the questions were last complete
 	repeated      bool           // the questions were asked before
-	unschedulable bool           // the class is in no order
+	unschedulable bool           // the class is in no order, but where room may be made for it
+	paused        bool           // it is in none at all until questions go on
 }
 
-// isRefused reports whether a class is in no order, since predicates refused it or
+// isRefused reports whether a class is not to be placed, since predicates refused it or
 // questions about it are paused.
 func (c *class) isRefused() bool { return c.refused != nil && c.refused.unschedulable }
+
+// isTried reports whether the asks of a group are to be tried: placed, or room made for
+// them.
+func (g *askGroup) isTried() bool {
+	return !g.class.isRefused() || !g.class.refused.paused && g.leaf.active
+}
 
 // refusedOn reports whether the resource manager refused a class on a node, and the
 // node has not been freed since.
@@ -70,7 +77,7 @@ const (
 func (r *refusals) clone() *refusals {
 	other := *r
 	other.asked, other.texts = r.asked.clone(), maps.Clone(r.texts)
-	other.unschedulable = false
+	other.unschedulable, other.paused = false, false
 	return &other
 }
 

@@ -81,6 +81,7 @@ func (s *refused) markUnschedulable(c *class) {
 func (s *refused) pause(ask *request, wait time.Duration) {
 	c := ask.class
 	r := s.begin(c)
+	r.paused = true
 	s.dequeue(c)
 	place, _ := slices.BinarySearchFunc(s.paused, ask, func(e pausedAsk, r *request) int { return inOrder(e.ask, r) })
 	s.paused = slices.Insert(s.paused, place, pausedAsk{refusedClass{c, r}, ask, ask.application.queue})
@@ -108,7 +109,7 @@ func (s *refused) requeue(c *class) {
 // putBack puts a class into the order again, to be tried on every node that its
 // refusals do not name.
 func (s *refused) putBack(c *class) {
-	c.refused.unschedulable = false
+	c.refused.unschedulable, c.refused.paused = false, false
 	s.openClass(c)
 	s.learn()
 	s.settleClass(c)
@@ -224,6 +225,8 @@ func (s *refused) askAgain() {
 		r := e.refusals
 		r.complete, r.asked, r.repeated = false, nodeSet{since: s.freed}, true
 		if ask := e.class.firstAsk(); ask != nil {
+			r.paused = true
+			s.settleClass(e.class)
 			s.paused = append(s.paused, pausedAsk{e, ask, ask.application.queue})
 		} else { // its asks are delayed
 			s.requeue(e.class)
@@ -238,6 +241,7 @@ func (s *refused) askAgain() {
 func (s *refused) clean() {
 	s.list = slices.DeleteFunc(s.list, func(e refusedClass) bool { return !e.isCurrent() })
 	slices.SortFunc(s.list, byFirstAsk)
+	s.list = slices.Compact(s.list)
 }
 
 // retry requeues the classes for which a freed node has room and the resource

@@ -37,6 +37,7 @@ func (s *retries) failed(r *request, simple bool) {
 	s.deactivate(leaf, r.wait.attempts)
 	hard := s.predicates.budgetsBind()
 	if simple && !hard {
+		leaf.class.simulations.exhaust()
 		s.list(leaf.class)
 		return
 	}
@@ -110,6 +111,7 @@ func (s *retries) retry() (excess []*queue) {
 	s.pending -= len(again)
 	for _, leaf := range again {
 		leaf.queued = false
+		leaf.class.simulations.help(nil)
 		s.activate(leaf)
 	}
 	excess, s.excess = s.excess, nil
@@ -125,7 +127,7 @@ func (s *retries) nodeChanged(n *node) {
 	var freed resources.Amounts // by victims of one priority and below, and evictions
 	var of int32
 	known, victims := false, false
-	s.filter(func(c *class) bool {
+	s.filter(n, func(c *class) bool {
 		if !known || of != c.priority {
 			freed, victims = s.freeable(n, c.priority)
 			known, of = true, c.priority
@@ -152,14 +154,14 @@ func (s *retries) freeable(n *node, priority int32) (freed resources.Amounts, vi
 // an allocation of a lower priority took it. While there is room, no attempt is made.
 func (s *retries) roomTaken(r *request) {
 	n := r.node
-	s.filter(func(c *class) bool {
+	s.filter(n, func(c *class) bool {
 		return c.amounts.FitsIn(n.roomFor(c.rootPriority).Plus(r.Amounts))
 	}, s.leastToTake(r.Priority))
 }
 
-// filter lets those listed classes be tried again for which helps is true, of at least
-// the lowest priority, and drops those that have no failed attempts.
-func (s *retries) filter(helps func(*class) bool, lowest int32) {
+// filter lets those listed classes be tried again that a node helps, of at least the
+// lowest priority, and drops those that have no failed attempts.
+func (s *retries) filter(n *node, helps func(*class) bool, lowest int32) {
 	if len(s.byNode) == 0 || s.byNode[0].priority < lowest {
 		return
 	}
@@ -168,12 +170,13 @@ func (s *retries) filter(helps func(*class) bool, lowest int32) {
 		if c.priority < lowest {
 			break
 		}
-		if c.passive > 0 && helps(c) {
+		if c.isListed() && helps(c) {
+			c.simulations.help(n)
 			for _, leaf := range c.leaves {
 				s.activate(leaf)
 			}
 		}
-		dropped = dropped || c.passive == 0
+		dropped = dropped || !c.isListed()
 	}
 	if dropped {
 		s.purge()
@@ -183,9 +186,14 @@ func (s *retries) filter(helps func(*class) bool, lowest int32) {
 // purge drops the classes that have no failed attempts.
 func (s *retries) purge() {
 	s.byNode = slices.DeleteFunc(s.byNode, func(c *class) bool {
-		c.listed = c.passive > 0
+		c.listed = c.isListed()
 		return !c.listed
 	})
+}
+
+// isListed reports whether it matters for a class which nodes change.
+func (c *class) isListed() bool {
+	return c.passive > 0 || c.simulations != nil && c.simulations.exhausted
 }
 
 // leastToTake is the least priority with which an ask may take the place of an
@@ -210,6 +218,7 @@ func (n *node) lowestPriority() int32 {
 func (s *retries) all() {
 	for _, key := range slices.Sorted(maps.Keys(s.classes.known)) {
 		if c := s.classes.known[key]; c.preempts {
+			c.simulations.help(nil)
 			for _, leaf := range c.leaves {
 				s.activate(leaf)
 			}

@@ -45,8 +45,8 @@ func (p cycle) forgetRooms() {
 func (p cycle) try(r *request) outcome {
 	p.work.Attempts++
 	over := r.withoutRoom()
-	refused := false
-	if over == nil && (!r.class.closed || p.rooms.fit(r.class)) {
+	refused := r.class.isRefused() // and in the order since room may be made for it
+	if !refused && over == nil && (!r.class.closed || p.rooms.fit(r.class)) {
 		n, result, search := p.firstFeasible(r)
 		switch result {
 		case placed:
@@ -103,6 +103,7 @@ func (p cycle) putOff(r *request, over *queue, refused bool) {
 	switch {
 	case over != nil:
 		p.awaitQuota(r, over)
+	case r.class.isRefused():
 	case refused:
 		p.markUnschedulable(r)
 	default:

@@ -2,6 +2,7 @@ package core
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -17,7 +18,7 @@ import (
 //   - kept are all answers about other nodes, until the attempt is over. So an attempt
 //     whose questions pause asks nothing twice when it goes on.
 //
-// nearest are the first nodes of failed, with the plans, for readers.
+// nearest are nodes of failed, with the plans, for readers.
 type simulations struct {
 	unresolvable nodeSet
 	failed       [preemptor.Triggers]nodeSet
@@ -25,6 +26,10 @@ type simulations struct {
 	kept         map[*node]*keptAnswers
 	learnt       bool // there is anything in the sets
 	repeated     bool // an attempt was made before
+	// exhausted says that attempts by priority failed on all nodes, where priorities and
+	// nodes alone decide. Only nodes in changed may help since.
+	exhausted bool
+	changed   []*node
 }
 
 // keptAnswers are the answers about a node as long as it does not change.
@@ -133,7 +138,10 @@ func (p *predicates) mayAsk(r *request) bool {
 // some allocations.
 func (p *predicates) simulation(r *request, n *node) func([]string) error {
 	return func(removed []string) error {
-		text := strings.Join(removed, "\x00")
+		text := "now" // it is a question of its own where removals cannot be simulated
+		if removed != nil {
+			text = strings.Join(removed, "\x00") + "\x00"
+		}
 		if err, known := p.attempt.about(n).fits[text]; known {
 			return err
 		}
@@ -234,4 +242,22 @@ func (p *predicates) noteUnresolvable(r *request, n *node, err error) {
 func isUnresolvable(err error) bool {
 	var never interface{ Unresolvable() bool }
 	return errors.As(err, &never) && never.Unresolvable()
+}
+
+// exhaust notes that attempts by priority have failed on all nodes.
+func (s *simulations) exhaust() {
+	if s != nil {
+		s.exhausted, s.changed = true, nil
+	}
+}
+
+// help notes that a node may help since it was changed. Nil stands for all nodes.
+func (s *simulations) help(n *node) {
+	switch {
+	case s == nil || !s.exhausted:
+	case n == nil:
+		s.exhausted, s.changed = false, nil
+	case !slices.Contains(s.changed, n):
+		s.changed = append(s.changed, n)
+	}
 }

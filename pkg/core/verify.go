@@ -197,7 +197,7 @@ func (v *verifier) groups(app *application, asks int) {
 		if count != g.live || count == 0 || g.class != c || app.queue.classes[c] != g.leaf || c.groups[g.atClass] != g || g.leaf.groups[g.atLeaf] != g {
 			v.breaks("application %s: a group counts %d asks and has %d", app.id, g.live, count)
 		}
-		if g.links.In() == c.isRefused() {
+		if g.links.In() != g.isTried() {
 			v.breaks("application %s: a group in the order is %t, refused is %t", app.id, g.links.In(), c.isRefused())
 		}
 		if g.links.In() {
