@@ -146,7 +146,7 @@ func (w *world) attempt(ask *core.AskView) (best action, cost victimCost, found,
 // decide is what becomes of the first ask in order for which anything may be
 // done, those not counted that are to be left out.
 func (w *world) decide(leftOut func(core.AskView) bool) (d action, byQuota, found bool) {
-	found = w.first(func(_ *core.QueueView, ask core.AskView) bool {
+	try := func(_ *core.QueueView, ask core.AskView) bool {
 		if leftOut(ask) {
 			return false
 		}
@@ -165,7 +165,8 @@ func (w *world) decide(leftOut func(core.AskView) bool) (d action, byQuota, foun
 		var ok bool
 		d, _, ok, byQuota = w.attempt(&ask)
 		return ok
-	})
+	}
+	found = w.first(try, try)
 	return d, byQuota, found
 }
 
