@@ -45,7 +45,7 @@ func (a *attempts) try(r *request) outcome {
 			continue
 		}
 		attempt, result := a.tryBy(r, trigger)
-		if result == flush || result == paused {
+		if result == flush || result == paused || result == busy {
 			return result
 		}
 		made = append(made, attempt)

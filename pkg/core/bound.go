@@ -93,7 +93,7 @@ func (p cycle) placeAbove(n *node) outcome {
 		if r == nil {
 			return waits
 		}
-		if first := p.next(p.passed); first != nil && first.class.rootPriority > r.class.rootPriority {
+		if first := p.next(p.skips); first != nil && first.class.rootPriority > r.class.rootPriority {
 			r = first
 		}
 		if p.left <= 0 || p.try(r) == flush {

@@ -1,7 +1,9 @@
 package core
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -19,21 +21,26 @@ type costCache struct {
 	// fences or offsets.
 	flat bool
 
-	recent     []*nodeCosts // the latest first
-	generation uint64       // counts changes of nodes
-	refreshed  uint64       // the generation when any costs were last brought up to date
-	log        []*node      // that changed last
+	known      map[preemptionKey]*nodeCosts
+	uses       uint64  // counts how often any costs were used
+	generation uint64  // counts changes of nodes
+	refreshed  uint64  // the generation when any costs were last brought up to date
+	log        []*node // that changed last
+	left       int     // how many nodes may still be evaluated in this batch
 
 	input victimInput
 }
 
-// The bounds of how many nodeCosts are kept, and of the nodes in all of them. Those
-// that were not used for the longest time give way.
+// The bounds of how many nodes are kept in all nodeCosts, those in heaps and those of
+// which only the status is known. What was not used for the longest time gives way.
 const (
-	costsMin     = 4
-	costsMax     = 64
-	nodeCostsMax = 1 << 19
+	heapsMax    = 1 << 19
+	statusesMax = 1 << 25
 )
+
+// evaluationsMax is for how many nodes it is worked out in one batch what room costs, so
+// that commands are not kept waiting. An attempt that needs more goes on in the next one.
+const evaluationsMax = 2048
 
 // keyOf is what an ask has in common with others for which room costs the same. Where
 // only priorities count and no quota is short, all queues have one key.
@@ -53,29 +60,50 @@ func (p *costCache) keyOf(r *request, trigger preemptor.Trigger) preemptionKey {
 
 // of finds or makes the costs of a key, and brings them up to date.
 func (p *costCache) of(key preemptionKey) *nodeCosts {
-	for i, c := range p.recent {
-		if c.preemptionKey == key {
-			copy(p.recent[1:i+1], p.recent[:i])
-			p.recent[0] = c
-			p.refresh(c)
-			return c
-		}
+	c := p.known[key]
+	if c == nil {
+		c = p.add(key)
 	}
-	c := &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}}
-	if len(p.recent) < max(costsMin, min(costsMax, nodeCostsMax/(p.nodes.Len()+1))) {
-		p.recent = append(p.recent, &nodeCosts{heap: make([]nodeCost, 0, p.nodes.Len())})
-	}
-	oldest := p.recent[len(p.recent)-1]
-	c.heap, c.at = oldest.heap[:0], oldest.at[:0]
-	copy(p.recent[1:], p.recent)
-	p.recent[0] = c
-	c.seen, p.refreshed = p.generation, p.generation
-	c.deficitsChanged()
-	for n := range p.allNodes {
-		c.heap = append(c.heap, nodeCost{node: n, cost: p.lowerBound(c, n)})
-	}
-	c.heapify()
+	p.uses++
+	c.used = p.uses
+	p.refresh(c)
 	return c
+}
+
+// add begins the costs of a key.
+func (p *costCache) add(key preemptionKey) *nodeCosts {
+	p.makeSpace()
+	c := &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}, seen: p.generation}
+	if p.known == nil {
+		p.known = map[preemptionKey]*nodeCosts{}
+	}
+	p.known[key] = c
+	c.deficitsChanged()
+	all := make([]nodeCost, 0, p.nodes.Len())
+	for n := range p.allNodes {
+		all = append(all, nodeCost{node: n, cost: p.lowerBound(c, n), status: notEvaluated})
+	}
+	c.begin(all)
+	return c
+}
+
+// makeSpace drops the costs that were not used for the longest time, so that there is
+// space for those of another key.
+func (p *costCache) makeSpace() {
+	for {
+		heaps, statuses := p.nodes.Len(), p.nodes.Len()
+		var oldest *nodeCosts
+		for _, c := range p.known {
+			heaps, statuses = heaps+cap(c.heap), statuses+len(c.status)
+			if oldest == nil || c.used < oldest.used {
+				oldest = c
+			}
+		}
+		if oldest == nil || heaps <= heapsMax && statuses <= statusesMax {
+			return
+		}
+		delete(p.known, oldest.preemptionKey)
+	}
 }
 
 // among are the costs of some nodes alone.
@@ -83,7 +111,7 @@ func (p *costCache) among(key preemptionKey, nodes []*node) *nodeCosts {
 	c := &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}}
 	for _, n := range nodes {
 		if !n.gone {
-			c.put(nodeCost{node: n, cost: p.lowerBound(c, n)})
+			c.put(nodeCost{node: n, cost: p.lowerBound(c, n), status: notEvaluated})
 		}
 	}
 	return c
@@ -126,10 +154,7 @@ func (p *costCache) refreshGuarantees(c *nodeCosts) {
 	}
 	again := c.volatile
 	if !holds {
-		again = make([]*node, 0, len(c.heap))
-		for _, known := range c.heap {
-			again = append(again, known.node)
-		}
+		again = slices.AppendSeq(make([]*node, 0, p.nodes.Len()), p.allNodes)
 		for i := range c.needs {
 			c.needs[i] = nil
 		}
@@ -148,7 +173,7 @@ func (p *costCache) reset(c *nodeCosts, n *node) {
 		c.drop(n)
 		return
 	}
-	c.put(nodeCost{node: n, cost: p.lowerBound(c, n)})
+	c.put(nodeCost{node: n, cost: p.lowerBound(c, n), status: notEvaluated})
 }
 
 // nodeChanged notes that a node is no longer what it was when costs were worked out.
@@ -158,7 +183,7 @@ func (p *costCache) nodeChanged(n *node) {
 		return // nothing was worked out since
 	}
 	p.generation++
-	if len(p.recent) > 0 {
+	if len(p.known) > 0 {
 		p.log = append(p.log, n)
 		if len(p.log) > max(4*p.nodes.Len(), 1024) {
 			p.trim()
@@ -170,18 +195,11 @@ func (p *costCache) nodeChanged(n *node) {
 func (p *costCache) trim() {
 	p.log = append(p.log[:0:0], p.log[len(p.log)/2:]...)
 	first := p.generation - uint64(len(p.log))
-	kept := p.recent[:0]
-	for _, c := range p.recent {
-		if c.seen >= first {
-			kept = append(kept, c)
-		}
-	}
-	clear(p.recent[len(kept):])
-	p.recent = kept
+	maps.DeleteFunc(p.known, func(_ preemptionKey, c *nodeCosts) bool { return c.seen < first })
 }
 
 // clear forgets everything.
-func (p *costCache) clear() { p.recent, p.log = nil, nil }
+func (p *costCache) clear() { p.known, p.log = nil, nil }
 
 // lowerBound is the least that making room on a node can cost.
 func (p *costCache) lowerBound(c *nodeCosts, n *node) preemptor.Cost {
@@ -200,17 +218,36 @@ func (p *costCache) lowerBound(c *nodeCosts, n *node) preemptor.Cost {
 // leastOfAll is what it costs to wait.
 var leastOfAll = preemptor.Cost{0, math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64}
 
-// best is the node where room costs least, worked out. It is nil if there are
-// no nodes.
-func (p *costCache) best(c *nodeCosts) *nodeCost {
+// best is the node where room costs least, worked out. It is nil if there is none. It is
+// false if so many nodes were evaluated in this batch that this has to wait.
+func (p *costCache) best(c *nodeCosts) (least *nodeCost, ok bool) {
 	for len(c.heap) > 0 && c.heap[0].status == notEvaluated {
+		if p.left <= 0 {
+			return nil, false
+		}
+		p.left--
 		p.work.NodeCosts++
 		c.put(p.evaluate(c, c.heap[0].node))
 	}
 	if len(c.heap) == 0 {
-		return nil
+		c.compact()
+		return nil, true
 	}
-	return &c.heap[0]
+	return &c.heap[0], true
+}
+
+// nearest is the node that lacks the least of those where too little can be freed; nil if
+// there is none.
+func (p *costCache) nearest(c *nodeCosts) *node {
+	if c.near.node != nil || c.counts[insufficient] == 0 {
+		return c.near.node
+	}
+	for n := range p.allNodes { // the nearest has changed
+		if int(n.slot) < len(c.status) && c.status[n.slot] == insufficient {
+			return n
+		}
+	}
+	return nil
 }
 
 // evaluate works out what room on a node costs.

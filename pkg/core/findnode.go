@@ -45,7 +45,11 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 	switch {
 	case len(quota) > 0 && !a.canFree(c, quota):
 	case len(quota) == 0 && !a.predicates.any():
-		if best := a.costs.best(c); best != nil && best.status == sufficient {
+		best, ok := a.costs.best(c)
+		switch {
+		case !ok:
+			return PreemptionAttempt{}, busy
+		case best != nil:
 			found.best = a.dryRun(c, r, best.node, nil)
 		}
 	default:
@@ -100,8 +104,11 @@ func (a *attempts) dryRuns(c *nodeCosts, r *request, quota resources.Amounts, fo
 	}()
 	asks := a.predicates.any()
 	for found.count < candidateNodesMax && (asks || len(tried) < dryRunsMax) {
-		next := a.costs.best(c)
-		if next == nil || next.status != sufficient || found.best != nil && next.cost.Compare(found.best.plan.Cost) >= 0 {
+		next, ok := a.costs.best(c)
+		if !ok {
+			return busy
+		}
+		if next == nil || found.best != nil && next.cost.Compare(found.best.plan.Cost) >= 0 {
 			break
 		}
 		top := *next
@@ -185,7 +192,7 @@ func (a *attempts) nominateAndEvict(r *request, found *candidateNode) {
 // planned.
 func (a *attempts) describe(c *nodeCosts, found candidateNodes) PreemptionAttempt {
 	h := PreemptionAttempt{
-		At: a.now, Trigger: c.trigger, Nodes: len(c.heap), Closed: c.counts[closed], TooSmall: c.counts[tooSmall],
+		At: a.now, Trigger: c.trigger, Nodes: c.nodes(), Closed: c.counts[closed], TooSmall: c.counts[tooSmall],
 		Insufficient: c.counts[insufficient], Sufficient: c.counts[sufficient], Skipped: c.counts[notEvaluated], Refused: found.refused,
 	}
 	for _, chosen := range []*candidateNode{found.best, found.failed} {
@@ -209,9 +216,15 @@ func (h *PreemptionAttempt) addTo(last []PreemptionAttempt) {
 
 // addNearMiss adds to a failed attempt the node that lacked the least.
 func (a *attempts) addNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *request, quota resources.Amounts) {
-	best := a.costs.best(c)
-	if attempt.Plan == nil && best != nil && best.status >= insufficient {
-		a.planNearMiss(attempt, c, r, best.node, quota)
+	if attempt.Plan != nil {
+		return
+	}
+	near := a.costs.nearest(c)
+	if best, ok := a.costs.best(c); ok && best != nil {
+		near = best.node
+	}
+	if near != nil {
+		a.planNearMiss(attempt, c, r, near, quota)
 	}
 }
 

@@ -20,14 +20,22 @@ type search struct {
 	above int32
 	// class restricts the search of a leaf to one class, whatever may hold it.
 	class *class
-	// passed are leaves that are passed over; nil is none.
-	passed map[*queue]bool
+	skips
 }
 
+// skips are what is passed over for the rest of a batch: leaves whose asks wait for answers
+// of the resource manager, and all attempts if enough was worked out for them.
+type skips struct {
+	passed map[*queue]bool
+	busy   bool
+}
+
+func (s *skips) any() bool { return s.busy || len(s.passed) > 0 }
+
 // next is the first ask in order that may be tried; nil if there is none.
-func (b *backlog) next(passed map[*queue]bool) *request {
+func (b *backlog) next(without skips) *request {
 	s := &b.searches[0]
-	*s = search{backlog: b, passed: passed}
+	*s = search{backlog: b, skips: without}
 	s.room, s.isRoom = b.rooms.most()
 	r, _ := s.inQueue(b.root, nil)
 	return r
@@ -50,7 +58,7 @@ func (s *search) mayHold(part *summary, headroom resources.Limits) bool {
 	if s.class != nil {
 		return true
 	}
-	if part.attempts && s.only == nil {
+	if part.attempts && s.only == nil && !s.busy {
 		return true
 	}
 	if part.open.any && part.open.amounts.Within(headroom) && (s.only == nil || part.open.amounts.FitsIn(s.room)) {
@@ -83,7 +91,7 @@ func (s *search) inQueue(q *queue, headroom resources.Limits) (*request, int32) 
 	var best choice[*application]
 	findBest(s, q.apps.Root(), headroom, &best)
 	r := best.ask
-	if len(q.active) > 0 && s.only == nil {
+	if len(q.active) > 0 && s.only == nil && !s.busy {
 		r = earlier(r, s.firstAttempt(q))
 	}
 	if r == nil {
@@ -134,7 +142,7 @@ func (s *search) mayTry(g *askGroup) bool {
 		return c.rootPriority > s.above && s.only.openTo(c.rootPriority) && s.only.hasRoom(c.amounts, c.rootPriority) &&
 			(!c.nominated || g.first().withoutRoom() == nil)
 	}
-	if g.own.attempts {
+	if g.own.attempts && !s.busy {
 		return true
 	}
 	return (!c.closed || s.rooms.fit(c)) && (!c.nominated || g.first().withoutRoom() == nil)
