@@ -321,7 +321,7 @@ func (p *costCache) nodeInput(c *nodeCosts, n *node, quota resources.Amounts) pr
 		in.candidates = append(in.candidates, r.candidate())
 	}
 	if len(quota) > 0 {
-		in.addElsewhere(c, n, quota)
+		p.addElsewhere(c, n, quota)
 	}
 	on.On, on.Floors = in.candidates, in.usedFloors()
 	p.predicates.addBudgets(&on)

@@ -62,7 +62,7 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 		attempt.addTo(r.group.leaf.last)
 	}
 	if found.best == nil {
-		if s := a.predicates.attempt; s != nil && attempt.Plan == nil && s.nearest[trigger] != nil && attempt.Refused > 0 {
+		if s := a.predicates.attempt; attempt.Plan == nil && s.nearest[trigger] != nil && attempt.Refused > 0 {
 			attempt.Node, attempt.Plan = s.nearest[trigger].node.id, &s.nearest[trigger].plan
 		}
 		a.addNearMiss(&attempt, c, r, quota)
@@ -83,18 +83,14 @@ func (a *attempts) costsFor(r *request, key preemptionKey) (c *nodeCosts, change
 	return a.costs.of(key), false
 }
 
-// candidateNodesMax is how many nodes are planned for in full where the cost on the
-// node alone does not decide. dryRunsMax bounds the nodes for which that fails, unless
-// the resource manager is asked: what it refused is remembered.
-const (
-	candidateNodesMax = 16
-	dryRunsMax        = 64
-)
+// candidateNodesMax is how many nodes are planned for in full where the resource manager
+// is asked, which takes its time: a cheaper one may then be missed, but none is lost.
+const candidateNodesMax = 16
 
 // dryRuns plans for the nodes where room costs least in amounts alone, in that
 // order, with what else counts: quota, and what the resource manager says. It
-// ends when no other node can be better, enough were looked at, or questions have to
-// wait.
+// ends when no other node can be better, or has to go on later. Nodes where a plan failed
+// are not planned for again.
 func (a *attempts) dryRuns(c *nodeCosts, r *request, quota resources.Amounts, found *candidateNodes) outcome {
 	var tried []nodeCost
 	defer func() {
@@ -103,10 +99,10 @@ func (a *attempts) dryRuns(c *nodeCosts, r *request, quota resources.Amounts, fo
 		}
 	}()
 	asks := a.predicates.any()
-	for found.count < candidateNodesMax && (asks || len(tried) < dryRunsMax) {
+	for !asks || found.count < candidateNodesMax {
 		next, ok := a.costs.best(c)
 		if !ok {
-			return busy
+			return found.orBusy()
 		}
 		if next == nil || found.best != nil && next.cost.Compare(found.best.plan.Cost) >= 0 {
 			break
@@ -114,23 +110,40 @@ func (a *attempts) dryRuns(c *nodeCosts, r *request, quota resources.Amounts, fo
 		top := *next
 		tried = append(tried, top)
 		c.drop(top.node)
-		if asks && a.predicates.attempt.hopelessNow(top.node, c.trigger) {
+		if a.predicates.attempt.hopelessNow(top.node, failedPlan{r.application.queue, c.trigger}) {
 			found.refused++
 			continue
 		}
-		if asks && top.node.placedIn == a.batch {
+		switch {
+		case asks && top.node.placedIn == a.batch:
 			return flush
+		case a.costs.left <= 0:
+			return found.orBusy()
 		}
 		planned := a.dryRun(c, r, top.node, quota)
 		if a.predicates.paused {
 			return paused
 		}
+		a.costs.left -= 1 + len(a.costs.input.candidates)/perEvaluation
 		found.add(planned)
 		if found.count > 0 && top.cost == leastOfAll && !asks {
 			break // the victims free quota only, and this is the least cost of that
 		}
 	}
 	return waits
+}
+
+// perEvaluation is how many candidates a plan may have that takes no longer than to work
+// out what room on a node costs.
+const perEvaluation = 64
+
+// orBusy is the outcome when so much was worked out that other nodes have to wait: the
+// best so far is good enough, if there is one.
+func (l *candidateNodes) orBusy() outcome {
+	if l.best != nil {
+		return waits
+	}
+	return busy
 }
 
 // dryRun plans which allocations make room for an ask on a node. If questions to the
@@ -148,7 +161,7 @@ func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, quota resources.Amo
 	if !chosen {
 		found.plan = a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], c.askOf(r), on)
 	}
-	if a.predicates.any() && !a.predicates.paused && !found.plan.Cost.Feasible() {
+	if !a.predicates.paused && !found.plan.Cost.Feasible() {
 		a.predicates.noteFailed(r, found, len(quota) > 0 || len(on.Floors) > 0 || len(on.Budgets) > 0)
 	}
 	return found
@@ -304,7 +317,7 @@ func (a *attempts) canFree(c *nodeCosts, quota resources.Amounts) bool {
 	in := &a.costs.input
 	in.begin(c, a.costs.flat && c.leaf == a.root)
 	in.short = quota
-	in.addElsewhere(c, nil, quota)
+	a.costs.addElsewhere(c, nil, quota)
 	on.On, on.Floors = in.candidates, in.usedFloors()
 	ask := preemptor.Ask{Trigger: c.trigger, Priority: c.class.priority}
 	return a.costs.planner.Cost(a.costs.plans[c.trigger], ask, on).Feasible()

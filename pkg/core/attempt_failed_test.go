@@ -10,11 +10,11 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
-// A vainLoad is a full cluster and asks of different classes for which no node can make
+// A failedLoad is a full cluster and asks of different classes for which no node can make
 // room: less important allocations hold half of what they want.
-type vainLoad struct{ nodes, pods, classes int }
+type failedLoad struct{ nodes, pods, classes int }
 
-func (v vainLoad) build() *core.Partition {
+func (v failedLoad) build() *core.Partition {
 	root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "a"}, {Name: "b", Guaranteed: []int64{1000}}}}
 	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, core.Config{Name: "default", Root: root})
 	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.a"})
@@ -35,16 +35,16 @@ func (v vainLoad) build() *core.Partition {
 }
 
 // addAsks adds the asks, and one of a low priority that has no victims.
-func (v vainLoad) addAsks(p *core.Partition) {
+func (v failedLoad) addAsks(p *core.Partition) {
 	for i := range v.classes {
-		a := ask("a", fmt.Sprintf("vain-%03d", i), int64(v.pods*3500+i), 1<<20, 1)
+		a := ask("a", fmt.Sprintf("large-%03d", i), int64(v.pods*3500+i), 1<<20, 1)
 		a.Allocation.Priority = int32(v.pods / 2)
 		p.Apply(start, a)
 	}
 }
 
 // second ends one allocation and begins another one in a second, and schedules after each.
-func (v vainLoad) second(p *core.Partition, i int) {
+func (v failedLoad) second(p *core.Partition, i int) {
 	now := start.Add(time.Duration(i+1) * time.Second)
 	run := func(now time.Time) {
 		for more := true; more; {
@@ -59,12 +59,12 @@ func (v vainLoad) second(p *core.Partition, i int) {
 	run(now.Add(time.Second / 2))
 }
 
-// However many asks of different classes wait in vain, a batch works out what room costs
+// However many asks of different classes fit nowhere, a batch works out what room costs
 // for a bounded number of nodes, an ask that fits is placed in the first of them, and
 // attempts that failed look again at what has changed only.
-func TestAttemptsInVainLookAtWhatChanged(t *testing.T) {
+func TestFailedAttemptsLookAtWhatChanged(t *testing.T) {
 	const perBatch = 2048
-	v := vainLoad{nodes: 600, pods: 10, classes: 640}
+	v := failedLoad{nodes: 600, pods: 10, classes: 640}
 	p := v.build()
 	p.Apply(start, core.AddNode{ID: "z", Capacity: []int64{500, 1 << 30, 110}})
 	v.addAsks(p)
@@ -92,12 +92,12 @@ func TestAttemptsInVainLookAtWhatChanged(t *testing.T) {
 	assert.NilError(t, p.VerifyAttempts())
 }
 
-// BenchmarkAttemptsInVain measures a second in which one allocation ends and another one
-// begins while asks wait in vain, and the longest batch of the first attempts.
-func BenchmarkAttemptsInVain(b *testing.B) {
+// BenchmarkFailedAttempts measures a second in which one allocation ends and another one
+// begins while asks fit nowhere, and the longest batch of the first attempts.
+func BenchmarkFailedAttempts(b *testing.B) {
 	for _, classes := range []int{0, 64, 200, 640} {
 		b.Run(fmt.Sprint(classes), func(b *testing.B) {
-			v := vainLoad{nodes: 5000, pods: 20, classes: classes}
+			v := failedLoad{nodes: 5000, pods: 20, classes: classes}
 			p := v.build()
 			v.addAsks(p)
 			var longest time.Duration
