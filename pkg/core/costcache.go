@@ -19,7 +19,8 @@ type costCache struct {
 	plans      [preemptor.Triggers]preemptor.Config
 	// flat says that between queues only priority counts: there are no guarantees,
 	// fences or offsets.
-	flat bool
+	flat       bool
+	configured resources.Amounts // above zero for the kinds that a queue has a max or a guarantee of
 
 	known      map[preemptionKey]*nodeCosts
 	uses       uint64  // counts how often any costs were used
@@ -313,6 +314,7 @@ func (p *costCache) nodeInput(c *nodeCosts, n *node, quota resources.Amounts) pr
 	if c.trigger == preemptor.Guarantee {
 		in.short = c.class.amounts.Shortfall(on.Free.Plus(n.releasing))
 		in.short.Raise(quota)
+		in.short = p.owed(in.short)
 	}
 	for _, r := range n.own {
 		in.add(c, r, false)
@@ -326,4 +328,16 @@ func (p *costCache) nodeInput(c *nodeCosts, n *node, quota resources.Amounts) pr
 	on.On, on.Floors = in.candidates, in.usedFloors()
 	p.predicates.addBudgets(&on)
 	return on
+}
+
+// owed is what is to be freed of kinds that a guarantee must name to be owed: not of those
+// that no queue is configured for, such as pods.
+func (p *costCache) owed(short resources.Amounts) resources.Amounts {
+	owed := short.Clone()
+	for i := range owed {
+		if p.configured.Of(resources.Kind(i)) == 0 {
+			owed[i] = 0
+		}
+	}
+	return owed
 }

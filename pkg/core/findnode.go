@@ -316,7 +316,7 @@ func (a *attempts) canFree(c *nodeCosts, quota resources.Amounts) bool {
 	on := preemptor.Node{Kinds: a.kinds, Quota: quota}
 	in := &a.costs.input
 	in.begin(c, a.costs.flat && c.leaf == a.root)
-	in.short = quota
+	in.short = a.costs.owed(quota)
 	a.costs.addElsewhere(c, nil, quota)
 	on.On, on.Floors = in.candidates, in.usedFloors()
 	ask := preemptor.Ask{Trigger: c.trigger, Priority: c.class.priority}
