@@ -64,7 +64,7 @@ func (w *world) assess(ask *core.AskView, n *core.NodeView, root core.QueuePath,
 		return nil, cost, false
 	}
 	for _, l := range n.Evictions {
-		if l.Overdue {
+		if l.Overdue && l.BlocksUntil.After(w.now) {
 			return nil, cost, false
 		}
 	}
@@ -345,13 +345,14 @@ func TestAttemptsLikeTheNaiveTwin(t *testing.T) {
 
 // markOverdue notes which evictions did not end in time.
 func (w *world) markOverdue(now time.Time, timeout time.Duration) {
+	w.now = now
 	for _, n := range w.view.Nodes {
 		for i := range n.Evictions {
 			l := &n.Evictions[i]
 			if l.Overdue || l.Since.Add(timeout).After(now) {
 				continue
 			}
-			l.Overdue = true
+			l.Overdue, l.BlocksUntil = true, now.Add(timeout)
 			if a := w.allocation(l.Key); a != nil {
 				for _, q := range w.upFrom(w.queueOf(a)) {
 					q.Releasing.Sub(a.Amounts)

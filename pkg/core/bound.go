@@ -273,7 +273,7 @@ func (r *request) readyNode() *node {
 
 // whyLost says why a nominated ask does not get its room.
 func (n *node) whyLost() string {
-	if n.hasOverdue() {
+	if count, _ := n.overdue(); count > 0 {
 		return "an eviction is overdue"
 	}
 	return "its room is taken"

@@ -280,14 +280,15 @@ func (k *preemptionKey) outOfReach(n *node) nodeStatus {
 }
 
 // mayUse reports whether room may be made on a node for the asks. A reservation of
-// the same priority gives way to an ask under its guarantee, and to asks of the
-// amounts that hold it. Where evictions are overdue no others follow.
+// the same priority gives way to an ask under its guarantee, to asks of the amounts that
+// hold it, and where no room could be made for the ask that holds it. Where evictions are
+// overdue no others follow for a while.
 func (k *preemptionKey) mayUse(n *node) bool {
-	if n.hasOverdue() {
+	if _, blocks := n.overdue(); blocks {
 		return false
 	}
 	if held := n.reserved; held != nil && held.class.rootPriority == k.class.rootPriority {
-		gives := k.trigger == preemptor.Guarantee || held.Amounts.Equal(k.class.amounts)
+		gives := k.trigger == preemptor.Guarantee || held.class.preempts || held.Amounts.Equal(k.class.amounts)
 		return gives && n.schedulable && !n.claimed()
 	}
 	return n.openTo(k.class.rootPriority)

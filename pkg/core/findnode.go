@@ -194,9 +194,7 @@ func (a *attempts) nominateAndEvict(r *request, found *candidateNode) {
 	for i := range found.plan.Victims {
 		a.evictions.requestFor(&found.plan.Victims[i], r, &found.plan)
 	}
-	if len(found.plan.Victims) > 0 {
-		r.application.thrash.count++
-	}
+	a.countRoom(r, &found.plan)
 	w.detail = found.plan.Summary(a.kinds)
 	a.changes.node(found.node, nodeYields) // more may be freed than the ask needs
 }

@@ -134,6 +134,7 @@ func (p cycle) place(r *request, n *node) {
 	if n.reserved != nil && n.reserved != r && r.Required == "" {
 		p.reservations.unreserve(n.reserved) // of a lower priority
 	}
+	r.application.thrash.takeBack(r.nominated())
 	what := nodeRetry // other asks that wait for it may not fit beside this one
 	if held := r.nominated(); held != nil && held.node == n {
 		p.nominations.remove(r, "placed", false) // and take what was kept
