@@ -55,6 +55,8 @@ type plan struct {
 	problem
 	byFilter [Filters]int
 	filtered []Filtered // if reporting
+	limit    limit      // of the strategies single and multiple
+	bound    bool       // guarantees or budgets rule out some victims
 	outcome
 	reprieval reprieval
 }
@@ -126,16 +128,10 @@ type choice struct {
 	failure Failure
 }
 
-// start takes the arguments and drops what the trigger does not use.
+// start takes the arguments and computes what must be freed.
 func (p *plan) start(cfg Config, ask Ask, node Node) {
 	p.cfg, p.ask, p.node = cfg, ask, node
 	p.rules = &triggers[ask.Trigger]
-	if !p.rules.filters.has(IsGuaranteed) {
-		p.node.Floors = nil
-	}
-	if !p.rules.filters.has(IsBudgeted) {
-		p.node.Budgets = nil
-	}
 	p.fits = nil
 	if p.rules.simulated {
 		p.fits = node.Fits
@@ -235,11 +231,12 @@ func (p *plan) tooYoung(now time.Time) bool {
 func (p *plan) choose() {
 	p.rank()
 	p.flagBudgeted()
-	list := p.rules.strategies
-	if p.rules.configured {
-		list = p.cfg.Strategies
+	p.reason = NothingHelps
+	if list := p.cfg.Strategies; p.rules.configured && !slices.Contains(list, Reprieve) {
+		limited{p}.choose(list)
+		return
 	}
-	for _, s := range list {
+	for _, s := range p.strategies() {
 		if s == Minimal && !p.minimalApplies() {
 			continue
 		}
@@ -247,19 +244,34 @@ func (p *plan) choose() {
 		if s == Minimal && len(c.victims) > 0 && p.fits != nil && p.fits(p.reprieval.keysOf(c.victims)) != nil {
 			c = choice{failure: Failure{Why: NotFitting}}
 		}
-		if len(c.victims) > 0 {
-			p.reason, p.strategy, p.proof, p.victims = Chosen, s, c.proof, c.victims
-			slices.Sort(p.victims)
-			p.violations = p.countViolations(p.victims)
+		if p.took(s, c) {
 			return
 		}
-		c.failure.Strategy = s
-		p.failures = append(p.failures, c.failure)
 	}
-	p.reason = NothingHelps
 	if p.refusal != "" {
 		p.reason = Refused
 	}
+}
+
+// strategies are those of the trigger, or of the configuration.
+func (p *plan) strategies() []Strategy {
+	if p.rules.configured {
+		return p.cfg.Strategies
+	}
+	return p.rules.strategies
+}
+
+// took takes the victims that a strategy chose, or notes why there are none.
+func (p *plan) took(s Strategy, c choice) bool {
+	if len(c.victims) == 0 {
+		c.failure.Strategy = s
+		p.failures = append(p.failures, c.failure)
+		return false
+	}
+	p.reason, p.strategy, p.proof, p.victims = Chosen, s, c.proof, c.victims
+	slices.Sort(p.victims)
+	p.violations = p.countViolations(p.victims)
+	return true
 }
 
 // minimalApplies reports whether the strategy Minimal can be used: it considers
