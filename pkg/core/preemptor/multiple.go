@@ -124,27 +124,27 @@ func (p *problem) helpsWith(short []int64, i int) bool {
 	return false
 }
 
-// largestFirst is the order of the strategy multiple; between candidates of equal
-// size the less important one is first.
+// largestFirst is the order of the strategy multiple. Between candidates of equal
+// size the next largest share decides, and then the less important one is first.
 func (p *plan) largestFirst() []int {
+	d := len(p.need)
 	order := make([]int, 0, len(p.ranked))
-	sizes := make([]resources.Share, len(p.ranked))
+	shares := make([]resources.Share, len(p.ranked)*d)
+	descending := func(a, b resources.Share) int { return b.Compare(a) }
 	for i := range p.ranked {
 		if !p.limit.allows(&p.ranked[i]) {
 			continue
 		}
 		order = append(order, i)
 		for k, kind := range p.short {
-			share := resources.Share{Part: max(p.ranked[i].Amounts.Of(kind), 0), Whole: p.need[k]}
-			if share.Compare(sizes[i]) > 0 {
-				sizes[i] = share
-			}
+			shares[i*d+k] = resources.Share{Part: max(p.ranked[i].Amounts.Of(kind), 0), Whole: p.need[k]}
 		}
+		slices.SortFunc(shares[i*d:i*d+d], descending)
 	}
 	slices.SortFunc(order, func(a, b int) int {
 		return cmp.Or(
 			cmp.Compare(p.ranked[a].class, p.ranked[b].class),
-			sizes[b].Compare(sizes[a]),
+			slices.CompareFunc(shares[a*d:a*d+d], shares[b*d:b*d+d], descending),
 			cmp.Compare(a, b),
 		)
 	})
