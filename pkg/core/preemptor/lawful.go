@@ -25,6 +25,7 @@ type lawful struct {
 	tried   []int   // by r and group: the last call of descend in which one of the group was tried
 	calls   int
 	steps   int64
+	until   int64 // steps at which this search is stopped
 	path    []int // of plan.ranked, with r to come
 	kept    []int
 	found   bool
@@ -33,8 +34,12 @@ type lawful struct {
 	stopped bool  // they did not in this search
 }
 
-// lawfulSteps is the most steps of all searches of one plan. It takes about 50 ms.
-const lawfulSteps = 1 << 20
+// The limits of steps: of one search, so that the others still find something when
+// it is stopped, and of all searches of one plan, which take about 30 ms.
+const (
+	lawfulSteps    = 1 << 17
+	lawfulStepsAll = 1 << 19
+)
 
 // lawful finds the optimum, and the limit that it keeps.
 func (p *plan) lawful() (choice, limit) {
@@ -46,30 +51,42 @@ func (p *plan) lawful() (choice, limit) {
 		rest: make([]int64, (most+1)*d), tried: make([]int, (most+1)*n), path: make([]int, most+1),
 	}
 	p.limit = p.highestLimit()
-	if !s.find() {
-		if s.opened {
-			return choice{failure: Failure{Why: TooLong, Most: lawfulSteps}}, p.limit
-		}
+	if !s.find() && !(s.opened && s.findAny()) {
 		return choice{failure: s.whyNone()}, p.limit
 	}
 	s.lowerLimit()
 	counts := len(s.kept)
 	s.lower(counts, func(at int) { s.most = at + 1 })
-	proof := Proof{Proved: !s.opened, VictimsMin: 1, Steps: min(s.steps, lawfulSteps)}
-	s.improve()
-	if proof.Proved {
+	proof := Proof{VictimsMin: 1}
+	if !s.opened {
 		proof.VictimsMin = len(s.kept)
 	}
-	if proof.Proved = !s.opened; proof.Proved {
-		proof.WeightMin = s.weight
+	if s.improve(); !s.opened {
+		proof.Proved, proof.WeightMin = true, s.weight
 	}
-	proof.Steps = min(s.steps, lawfulSteps)
+	proof.Steps = s.steps
 	return choice{victims: slices.Clone(s.kept), proof: proof}, p.limit
 }
 
-// whyNone is why there are no victims, once that is proved: too many are needed
-// unless a budget that must not be exceeded is in the way.
+// findAny is the search of minimal for victims within the highest limit, where
+// guarantees do not count, and budgets only if they must not be exceeded.
+func (s *lawful) findAny() bool {
+	node := s.node
+	s.node.Floors = nil
+	if !s.budgeted() {
+		s.node.Budgets = nil
+	}
+	s.kept = append(s.kept[:0], s.minimal().victims...)
+	s.node = node
+	return len(s.kept) > 0
+}
+
+// whyNone is why there are no victims: too many are needed unless a budget that
+// must not be exceeded is in the way.
 func (s *lawful) whyNone() Failure {
+	if s.opened {
+		return Failure{Why: TooLong, Most: s.steps}
+	}
 	if s.budgeted() {
 		return Failure{Why: OverBudget}
 	}
@@ -145,7 +162,7 @@ func (s *lawful) run() {
 	s.fillFloors()
 	s.fillBudgets()
 	copy(s.rest[s.most*len(s.need):], s.need)
-	s.stopped = false
+	s.stopped, s.until = false, min(s.steps+lawfulSteps, lawfulStepsAll)
 	s.descend(s.most, 0, usage{})
 	s.opened = s.opened || s.stopped
 }
@@ -215,10 +232,11 @@ func (s *lawful) descend(r, from int, on usage) {
 	s.calls++
 	call := s.calls
 	for at := from; at < len(s.pool) && s.reaches(r, at, rest); at++ {
-		if s.steps++; s.steps > lawfulSteps {
+		if s.steps == s.until {
 			s.stopped = true
 			return
 		}
+		s.steps++
 		i := s.pool[at]
 		tried := &s.tried[r*len(s.ranked)+s.groups[i]]
 		weight := on.weight + s.ranked[i].weight

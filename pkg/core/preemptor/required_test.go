@@ -1,14 +1,18 @@
 package preemptor
 
 import (
+	"fmt"
 	"math/bits"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // manyNodes is how many random nodes the tests of this file look at. The
@@ -218,4 +222,51 @@ func (s situation) checkRequired(t *testing.T, seed uint64, d Decision) {
 	assert.Equal(t, d.Violations, violations, "seed %d", seed)
 	assert.Assert(t, violations == 0 || s.cfg.Budgets != HardBudgets, "seed %d: %s", seed, d)
 	assert.Equal(t, s.keeps(victims), len(d.Below) == 0, "seed %d: %s", seed, d.Below)
+}
+
+// hardBoundNode is the hardest node that we know, with guarantees and budgets that
+// leave hardly enough.
+func hardBoundNode(r *rand.Rand, n int) situation {
+	s := worstNode(r, n)
+	s.cfg = DefaultConfig()
+	for b := range 6 {
+		s.node.Budgets = append(s.node.Budgets, Budget{Name: fmt.Sprint("budget-", b), Allowed: r.IntN(2)})
+	}
+	for i := range s.node.On {
+		s.node.On[i].Floors = []int32{int32(1 + i%4), 0}
+		if r.IntN(2) == 0 {
+			s.node.On[i].Budgets = []int32{int32(r.IntN(6))}
+		}
+	}
+	for f := range 5 {
+		floor := Floor{Queue: fmt.Sprint("root.", f)}
+		for kind, asked := range s.ask.Amounts {
+			surplus := asked * 2 / 3
+			if f == 0 {
+				surplus = asked * 11 / 10
+			}
+			floor.Surplus.Set(resources.Kind(kind), surplus)
+		}
+		s.node.Floors = append(s.node.Floors, floor)
+	}
+	return s
+}
+
+// TestStoppedSearchServes plans for nodes where the search with guarantees and
+// budgets is stopped: the ask is served all the same, and what is not proved is said.
+func TestStoppedSearchServes(t *testing.T) {
+	open := 0
+	for seed := range manyNodes(t, 16) {
+		s := hardBoundNode(rand.New(rand.NewPCG(seed, 0)), []int{64, 256}[seed%2])
+		d := s.plan()
+		assert.Equal(t, d.Reason, Chosen, "seed %d: %v", seed, d.Failures)
+		victims := victimsOf(d)
+		assert.Assert(t, missing(s, victims...).IsZero() && len(victims) <= s.cfg.VictimsMax, "seed %d: %s", seed, d)
+		assert.Equal(t, s.keeps(victims), len(d.Below) == 0, "seed %d", seed)
+		if d.Strategy == Minimal && !d.Proof.Proved {
+			open++
+			assert.Assert(t, strings.Contains(d.Explain(s.node.Kinds), "\n  proof      stopped after "), d.Explain(s.node.Kinds))
+		}
+	}
+	assert.Assert(t, open > 0)
 }
