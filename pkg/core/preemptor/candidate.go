@@ -35,8 +35,8 @@ type Node struct {
 	// Fits asks the resource manager whether the ask can run here once the
 	// allocations with these keys have been removed; it is about predicates, not
 	// amounts. Nil means that it can. The keys include releasing allocations and
-	// none of another node. Fits must not keep the slice. It is called for the
-	// triggers Priority and Guarantee only.
+	// none of another node. Fits must not keep the slice. It is not called for the
+	// trigger Quota.
 	Fits func(removed []string) error
 }
 

@@ -32,25 +32,24 @@ func (l *limit) allows(e *eligible) bool { return e.class <= l.class && e.Priori
 // A limited is the choice of victims within limits.
 type limited struct{ *plan }
 
-// choose chooses victims within the lowest limit within which any of the
-// strategies finds some. With Minimal among them that is the limit of the optimum.
-func (p limited) choose(list []Strategy) {
+// choose chooses victims within the lowest limit within which any of the strategies
+// finds some, and reports whether there are any. With Minimal among them that is the
+// limit of the optimum.
+func (p limited) choose(list []Strategy) bool {
 	p.bound = p.isBound()
 	p.reportBinding()
 	exact := slices.Index(list, Minimal)
 	if exact < 0 {
-		p.climb(list)
-		return
+		return p.climb(list)
 	}
 	// Below the first limit that leaves enough nothing is found. Mostly no search is
 	// needed there.
 	if p.tryWithin(p.lowestLimit(), list[:exact]) {
-		return
+		return true
 	}
 	best, least := p.optimum()
 	if len(best.victims) == 0 {
-		p.failAll(list, best.failure)
-		return
+		return p.failAll(list, best.failure)
 	}
 	p.failures = p.failures[:0]
 	for _, s := range list {
@@ -60,9 +59,10 @@ func (p limited) choose(list []Strategy) {
 			c = strategies[s].choose(p.plan)
 		}
 		if p.took(s, c) {
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // optimum is the choice of Minimal, and the limit that it keeps.
@@ -80,13 +80,14 @@ func (p limited) optimum() (choice, limit) {
 
 // failAll notes why no strategy finds victims. If the search of Minimal was
 // stopped, the others are still tried.
-func (p limited) failAll(list []Strategy, exact Failure) {
+func (p limited) failAll(list []Strategy, exact Failure) (chosen bool) {
 	others := slices.DeleteFunc(slices.Clone(list), func(s Strategy) bool { return s == Minimal })
 	if exact.Why == TooLong && p.climb(others) || p.tryWithin(p.highestLimit(), others) {
-		return
+		return true
 	}
 	exact.Strategy = Minimal
 	p.failures = slices.Insert(p.failures, slices.Index(list, Minimal), exact)
+	return false
 }
 
 // climb tries one limit after the other, from the lowest to the highest, until a strategy

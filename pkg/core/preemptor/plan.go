@@ -232,37 +232,48 @@ func (p *plan) choose() {
 	p.rank()
 	p.flagBudgeted()
 	p.reason = NothingHelps
-	if list := p.cfg.Strategies; p.rules.configured && !slices.Contains(list, Reprieve) {
-		limited{p}.choose(list)
-		return
+	if p.rules.configured {
+		p.chooseConfigured(p.cfg.Strategies)
+	} else {
+		p.chooseFirst(p.rules.strategies)
 	}
-	for _, s := range p.strategies() {
-		if s == Minimal && !p.minimalApplies() {
-			continue
-		}
-		c := strategies[s].choose(p)
-		if s == Minimal && len(c.victims) > 0 && p.fits != nil && p.fits(p.reprieval.keysOf(c.victims)) != nil {
-			c = choice{failure: Failure{Why: NotFitting}}
-		}
-		if p.took(s, c) {
-			return
-		}
-	}
-	if p.refusal != "" {
+	if p.reason == NothingHelps && p.refusal != "" {
 		p.reason = Refused
 	}
 }
 
-// strategies are those of the trigger, or of the configuration.
-func (p *plan) strategies() []Strategy {
-	if p.rules.configured {
-		return p.cfg.Strategies
+// chooseConfigured runs the strategies of a required node. They look at amounts
+// only. So where the resource manager is asked, reprieve is the last: it finds the
+// candidates that conflict with the ask.
+func (p *plan) chooseConfigured(list []Strategy) {
+	last := slices.Contains(list, Reprieve)
+	if len(p.short) > 0 && !last && (limited{p}).choose(list) || p.fits == nil && !last {
+		return
 	}
-	return p.rules.strategies
+	floors := p.node.Floors
+	if !p.chooseFirst([]Strategy{Reprieve}) && len(floors) > 0 {
+		p.failures = p.failures[:len(p.failures)-1]
+		p.node.Floors = nil
+		p.chooseFirst([]Strategy{Reprieve})
+		p.node.Floors = floors
+	}
+}
+
+// chooseFirst runs strategies until one finds victims.
+func (p *plan) chooseFirst(list []Strategy) bool {
+	for _, s := range list {
+		if (s != Minimal || p.minimalApplies()) && p.took(s, strategies[s].choose(p)) {
+			return true
+		}
+	}
+	return false
 }
 
 // took takes the victims that a strategy chose, or notes why there are none.
 func (p *plan) took(s Strategy, c choice) bool {
+	if s != Reprieve && len(c.victims) > 0 && p.fits != nil && p.fits(p.reprieval.keysOf(c.victims)) != nil {
+		c = choice{failure: Failure{Why: NotFitting}}
+	}
 	if len(c.victims) == 0 {
 		c.failure.Strategy = s
 		p.failures = append(p.failures, c.failure)

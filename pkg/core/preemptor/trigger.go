@@ -37,7 +37,7 @@ type triggerRules struct {
 var triggers = [Triggers]triggerRules{
 	RequiredNode: {
 		name: "required node", filters: filtersOf(IsOutside, IsHigher, IsBudgeted),
-		minimalMax: unbounded, hasAsk: true, configured: true, foreigners: true,
+		minimalMax: unbounded, hasAsk: true, configured: true, foreigners: true, simulated: true,
 	},
 	Priority: {
 		name: "priority", filters: filtersOf(IsOutside, IsHigher, IsEqual, IsGuaranteed, IsBudgeted),
