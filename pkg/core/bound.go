@@ -187,9 +187,10 @@ func (p cycle) makeRoom(r *request, n *node, kept resources.Amounts) {
 	if held := w.reservation; held != nil {
 		reserved = held.At
 	}
-	plan := preemptor.Plan(p.now, p.preemption.RequiredNode,
-		preemptor.Ask{Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority, Reserved: reserved},
-		preemptor.Node{Kinds: p.kinds, Free: n.free.Minus(kept), On: n.candidates()})
+	on := preemptor.Node{Kinds: p.kinds, Free: n.free.Minus(kept), On: n.candidates()}
+	p.predicates.addBudgets(&on)
+	plan := preemptor.Plan(p.now, p.preemption.planFor(preemptor.RequiredNode),
+		preemptor.Ask{Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority, Reserved: reserved}, on)
 	p.counts.Plans++
 	w.planned, w.detail = n.revision, plan.Summary(p.kinds)
 	if plan.Reason == preemptor.WaitsForReleasing && r.isServed() {

@@ -28,15 +28,15 @@ type Node struct {
 	// on the node. Every candidate counts for it, also those of other nodes. A
 	// quantity that is not above zero is no need.
 	Quota resources.Amounts
-	// Floors and Budgets are those that any candidate counts for. The trigger
-	// RequiredNode ignores both.
+	// Floors and Budgets are those that any candidate counts for. With the trigger
+	// RequiredNode the floors are kept if any victims keep them.
 	Floors  []Floor
 	Budgets []Budget
 	// Fits asks the resource manager whether the ask can run here once the
 	// allocations with these keys have been removed; it is about predicates, not
 	// amounts. Nil means that it can. The keys include releasing allocations and
-	// none of another node. Fits must not keep the slice. It is called for the
-	// triggers Priority and Guarantee only.
+	// none of another node. Fits must not keep the slice. It is not called for the
+	// trigger Quota.
 	Fits func(removed []string) error
 }
 
@@ -81,7 +81,7 @@ type Candidate struct {
 	Releasing bool // it is being released: what it holds will be free
 	Overdue   bool // its release is overdue: what it holds is not counted as free
 	Elsewhere bool // on another node: it helps the quota and not the node
-	Outside   bool // outside the queues that the ask may preempt in; RequiredNode ignores it
+	Outside   bool // outside the queues that the ask may preempt in
 	SameQueue bool // in the queue of the ask, so it shares its guarantee; for Guarantee only
 	QoS       QoS
 	Floors    []int32 // of Node.Floors: those of the queues that it runs below

@@ -39,8 +39,12 @@ func (v Victim) String() string {
 func (f Failure) String() string {
 	switch f.Why {
 	case NotOne:
-		return fmt.Sprintf("%s: no single victim is enough", f.Strategy)
+		return fmt.Sprintf("%s: no single victim%s is enough", f.Strategy, f.Among)
 	case TooLarge:
+		if f.Kind != "" {
+			return fmt.Sprintf("%s: %s would be enough, but holds %d.%d%% of the node's %s, which is not asked for, %d%% is the most",
+				f.Strategy, f.Key, f.PerMille/10, f.PerMille%10, f.Kind, f.Most)
+		}
 		return fmt.Sprintf("%s: %s would be enough, but holds %d.%d%% more than the ask, %d%% is the most",
 			f.Strategy, f.Key, f.PerMille/10, f.PerMille%10, f.Most)
 	case TooMany:
@@ -169,6 +173,9 @@ func (d Decision) Explain(kinds *resources.Kinds) string {
 	}
 	if len(d.Broken) > 0 {
 		line("violations", "%d, %s", d.Violations, d.breaks())
+	}
+	for _, queue := range d.Below {
+		line("guarantee", "queue %s is left with less than is guaranteed to it", queue)
 	}
 	if d.Reason == Chosen && d.Strategy == Minimal && !d.Given {
 		line("proof", "%s", d.Proof.of(d))
