@@ -70,6 +70,7 @@ type Proof struct {
 	VictimsMin int
 	WeightMin  int64 // of as many victims as were chosen
 	Steps      int64 // of the search
+	Stopped    bool  // with Reprieve: the search for better victims was stopped
 }
 
 // Reason is the result of a decision in one word.

@@ -57,6 +57,7 @@ type plan struct {
 	filtered []Filtered // if reporting
 	outcome
 	reprieval reprieval
+	exact     exact
 }
 
 // A problem is what a choice starts from: what must be freed, the candidates in
