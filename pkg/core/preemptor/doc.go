@@ -25,7 +25,9 @@
 // (largest first, then drop those that are not needed), minimal, which is the
 // exact optimum: the lowest class of the worst victim, then the lowest highest
 // priority, then the fewest victims, then the least excess; and reprieve: remove
-// all, then put the most important back first.
+// all, then put the most important back first. Where floors, budgets or the
+// resource manager leave reprieve no victims, or those violate budgets, an exact
+// search looks at all sets of victims.
 //
 // Preemption never takes from a queue what is guaranteed to it or to a queue
 // above it: what victims hold stays within the surplus of every Floor. Budgets

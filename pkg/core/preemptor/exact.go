@@ -148,6 +148,25 @@ func (x *exact) spare() {
 		}
 		g.low, g.high = nth+1, nth+1
 	}
+	x.dropUnneeded()
+}
+
+// dropUnneeded drops the victims that the others make unnecessary, the most important
+// first: a search that was stopped can leave some.
+func (x *exact) dropUnneeded() {
+	for at := len(x.best) - 1; at >= 0; at-- {
+		rest := append(x.sums[:0], x.bounds[:x.covers]...)
+		x.sums = rest
+		for i, victim := range x.best {
+			place, _ := slices.BinarySearch(x.able, victim)
+			if i != at {
+				x.lower(rest, rest, x.column(place)[:x.covers], 1)
+			}
+		}
+		if x.isCovered(rest) {
+			x.best = slices.Delete(x.best, at, at+1)
+		}
+	}
 }
 
 // The limits of steps. An exact search among few candidates gets so many that it
@@ -170,16 +189,20 @@ func (x *exact) stepsMax() int64 {
 }
 
 // findWithin says whether there are victims, and leaves them in the groups. First
-// every order of the groups gets a few steps: the first way down an order is a
-// greedy choice. Then one order gets all that are left up to this step.
+// they are taken one by one, and every order of the groups gets a few steps: the
+// first way down an order is a greedy choice. Then one order gets all that are left
+// up to this step.
 func (x *exact) findWithin(budget int64) answer {
 	if x.refuted {
 		return no
 	}
+	if x.steps >= budget {
+		return unknown
+	}
+	if x.arrange(byQueue); x.takeOneByOne() {
+		return yes
+	}
 	for order := range orders {
-		if x.steps >= budget {
-			return unknown
-		}
 		x.arrange(order)
 		if a := x.run(min(x.steps+stepsOrder, budget)); a != unknown {
 			return a

@@ -3,6 +3,8 @@ package preemptor
 import (
 	"cmp"
 	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A descent goes depth first through the groups, in one of several orders, and
@@ -54,6 +56,56 @@ func (x *exact) arrange(order int) {
 
 func (x *exact) floorsOf(g int) []int32 {
 	return x.ranked[x.able[x.members[x.groups[g].from]]].Floors
+}
+
+// takeOneByOne takes, one after the other, the candidate that adds the most for
+// what it uses up of what is left then. It reports whether that covers the need. It
+// finds victims among many candidates, where a descent would not come back to its
+// first decisions. What is arranged does not matter.
+func (x *exact) takeOneByOne() bool {
+	if !x.start() {
+		return false
+	}
+	w := len(x.bounds)
+	rest := x.rest[:w]
+	for !x.isCovered(rest) {
+		best, gain, use := -1, int64(0), int64(1)
+		for i := range x.groups {
+			g := &x.groups[i]
+			column := x.columnOf(g)
+			if g.taken == g.high || x.useful(g, column, rest) == 0 {
+				continue
+			}
+			x.steps++
+			adds, costs := x.gain(column, rest)
+			if best < 0 || (resources.Share{Part: adds, Whole: costs}).Compare(resources.Share{Part: gain, Whole: use}) > 0 {
+				best, gain, use = i, adds, costs
+			}
+		}
+		if best < 0 {
+			return false
+		}
+		x.groups[best].taken++
+		x.lower(rest, rest, x.columnOf(&x.groups[best]), 1)
+	}
+	x.chosen = x.victims(x.chosen[:0])
+	return x.isWithinLimit(rest)
+}
+
+// gain is what a column adds of what is open, and what it uses up of what is left,
+// in parts of those.
+func (r *rows) gain(column, rest []int64) (adds, costs int64) {
+	costs = 1
+	for row, v := range column {
+		switch {
+		case v <= 0 || rest[row] <= 0:
+		case row < r.covers:
+			adds += parts(min(v, rest[row]), rest[row], wholeRow)
+		default:
+			costs += parts(v, rest[row], wholeRow)
+		}
+	}
+	return adds, costs
 }
 
 // run searches in the order that was arranged, up to this step.

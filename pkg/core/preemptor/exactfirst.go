@@ -2,8 +2,9 @@ package preemptor
 
 import "slices"
 
-// stepsFirst is how many steps, for each candidate, the search by importance gets.
-const stepsFirst = 32
+// stepsFirst is how many steps the search by importance gets, in addition to four for
+// each candidate.
+const stepsFirst = 1 << 11
 
 // search says whether there are victims, and leaves them in best. If spare is set,
 // they are those of the least importance: see spare.
@@ -42,7 +43,7 @@ func (x *exact) searchByImportance() answer {
 		}
 	}
 	x.best = x.best[:0]
-	x.stop, x.stopped = x.steps+int64(stepsFirst*n), false
+	x.stop, x.stopped = x.steps+int64(stepsFirst+4*n), false
 	switch {
 	case x.spareOrTake(n):
 		slices.Sort(x.best)

@@ -1,23 +1,14 @@
 package preemptor
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // fewest is what the strategy reprieve needs to find victims that violate fewer
 // budgets.
 type fewest struct {
-	counts []int64 // by budget: the candidates that count for it
-	parts  []part
-	saved  []bool
-}
-
-// A part is what a candidate holds of the need, and the first of its budgets that
-// is too small.
-type part struct {
-	budget int32
-	held   int64
+	counts  []int64 // by budget: the candidates that count for it
+	largest []int64 // by budget: the most that one of them holds of a kind
+	sums    []int64 // by budget: what all of them hold
+	saved   []bool
 }
 
 // violateFewer replaces the removed candidates by others if those violate fewer
@@ -156,33 +147,31 @@ func (r *reprieval) contendedBudget(e *eligible) int32 {
 	return -1
 }
 
-// boundViolations is a lower bound of the violations. Of every budget the largest
-// candidates use the allowance; the rest of the need must come from violations.
+// boundViolations is a lower bound of the violations. What may go of each budget is
+// taken to be as large as the largest of its candidates; the rest of the need must
+// come from violations.
 func (r *reprieval) boundViolations() int {
 	s := &r.search
+	n := len(r.node.Budgets)
+	s.largest, s.sums = slices.Grow(s.largest[:0], n)[:n], slices.Grow(s.sums[:0], n)[:n]
 	r.countBudgets()
 	bound := 0
 	for k, open := range r.need {
-		s.parts = s.parts[:0]
+		clear(s.largest)
+		clear(s.sums)
 		for i := range r.ranked {
 			e := &r.ranked[i]
 			if b := r.contendedBudget(e); b >= 0 {
-				s.parts = append(s.parts, part{b, e.held[k]})
+				s.largest[b] = max(s.largest[b], e.held[k])
+				s.sums[b] = add(s.sums[b], e.held[k])
 			} else {
 				open = max(open-e.held[k], 0)
 			}
 		}
-		slices.SortFunc(s.parts, func(a, b part) int {
-			return cmp.Or(cmp.Compare(a.budget, b.budget), cmp.Compare(b.held, a.held))
-		})
-		largest, free := int64(0), 0
-		for at, one := range s.parts {
-			if at == 0 || s.parts[at-1].budget != one.budget {
-				largest, free = max(largest, one.held), r.node.Budgets[one.budget].Allowed
-			}
-			if free > 0 {
-				open, free = max(open-one.held, 0), free-1
-			}
+		largest := int64(0)
+		for b, one := range s.largest {
+			largest = max(largest, one)
+			open = max(open-min(s.sums[b], times(int64(max(r.node.Budgets[b].Allowed, 0)), one)), 0)
 		}
 		if open > 0 && largest > 0 {
 			bound = max(bound, int((open-1)/largest)+1)

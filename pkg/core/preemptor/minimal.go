@@ -22,10 +22,11 @@ func (p *plan) minimal() choice {
 		return choice{failure: m.failure()}
 	}
 	m.lowestPriority(worst)
-	if m.contended() && p.cfg.Budgets == StrictPriority {
+	proof := Proof{Contended: m.contended(), Later: p.cfg.Budgets == StrictPriority}
+	if proof.Contended && proof.Later {
 		m.fewestViolations()
 	}
-	proof := Proof{VictimsMin: m.fewest()}
+	proof.VictimsMin = m.fewest()
 	for {
 		proof.WeightMin = m.improve(len(m.kept))
 		spared := p.dropUnneeded(slices.Clone(m.kept))

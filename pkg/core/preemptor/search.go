@@ -99,9 +99,7 @@ func newSearch(p *plan) *search {
 // of a partition; it takes half a second to reach.
 const stepsProved = 1 << 26
 
-// stepsTried is the limit if there is another strategy to fall back on. With
-// floors every number of victims is searched for, so such a search gets no more
-// steps than others.
+// stepsTried is the limit if there is another strategy to fall back on.
 const stepsTried = 1 << 19
 
 func (s *search) stepsMax() int64 {
@@ -109,7 +107,7 @@ func (s *search) stepsMax() int64 {
 	switch {
 	case few && s.plan.rules.configured:
 		return stepsProved
-	case few && !s.floored:
+	case few:
 		return stepsTried
 	case s.plan.cfg.StepsMax == 0:
 		return DefaultConfig().StepsMax
