@@ -90,7 +90,10 @@ func (x *exact) climbFrom(row int) {
 	}
 	best, step := int64(math.MinInt64), int64(factorsMax/4)
 	for range roundsRelax {
-		gap := x.evaluate(x.factors) - x.worthOfAll()
+		gap := x.evaluate(x.factors) // minus what all groups of a positive worth come to
+		for i, worth := range x.values {
+			gap -= max(worth, 0) * int64(x.groups[i].high)
+		}
 		if gap > best {
 			best = gap
 			copy(x.bestFactors, x.factors)
@@ -144,12 +147,4 @@ func (x *exact) evaluate(factors []int64) (target int64) {
 		}
 	}
 	return target
-}
-
-// worthOfAll is what all groups of a positive worth are worth together.
-func (x *exact) worthOfAll() (sum int64) {
-	for i, worth := range x.values {
-		sum += max(worth, 0) * int64(x.groups[i].high)
-	}
-	return sum
 }

@@ -12,12 +12,15 @@ const stepsFirst = 1 << 11
 // A plain search by importance answers nearly always. Only what it leaves open is
 // worth sorting candidates into groups, and looking for relaxations.
 func (x *exact) search(spare bool) answer {
+	if x.refuted {
+		return no
+	}
 	if a := x.searchByImportance(); a != unknown {
 		return a
 	}
 	x.setGroups()
 	x.relax()
-	a := x.findWithin(x.steps + x.stepsMax())
+	a := x.findWithin(min(x.steps+x.stepsMax(), 2*x.stepsMax()))
 	if a != yes {
 		return a
 	}

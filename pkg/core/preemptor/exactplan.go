@@ -69,10 +69,10 @@ func (p *plan) whyNone(limit int) Bound {
 	return TooLittle
 }
 
-// failure says why a search found no victims.
-func (x *exact) failure(why Bound) Failure {
+// failureOf says why a search found no victims.
+func (p *plan) failureOf(why Bound) Failure {
 	if why == TooLong {
-		return Failure{Why: TooLong, Most: x.stepsMax()}
+		return Failure{Why: TooLong, Most: p.exact.stepsMax()}
 	}
 	return Failure{Why: why}
 }

@@ -78,19 +78,24 @@ func (x *exact) setRows() {
 	}
 }
 
+// setFloorRows adds a row for each kind of a floor that is too small for all
+// candidates. What is left over if all of them hold multiples of a quantity is of no
+// use to any.
 func (x *exact) setFloorRows() {
 	if x.ofFloor = x.ofFloor[:0]; len(x.node.Floors) == 0 {
 		return
 	}
 	n := len(x.node.Floors) * x.width
-	x.sums = slices.Grow(x.sums[:0], n)[:n]
+	x.sums, x.divisors = slices.Grow(x.sums[:0], n)[:n], slices.Grow(x.divisors[:0], n)[:n]
 	clear(x.sums)
+	clear(x.divisors)
 	for _, i := range x.able {
 		c := x.ranked[i].Candidate
 		for _, f := range c.Floors {
 			for kind, v := range c.Amounts {
 				at := int(f)*x.width + kind
 				x.sums[at] = add(x.sums[at], max(v, 0))
+				x.divisors[at] = divisor(x.divisors[at], max(v, 0))
 			}
 		}
 	}
@@ -99,12 +104,65 @@ func (x *exact) setFloorRows() {
 		for _, kind := range x.kinds {
 			at := f*x.width + int(kind)
 			x.ofFloor[at] = -1
-			surplus := x.node.Floors[f].Surplus.Of(kind)
-			if surplus != resources.Unlimited && x.sums[at] > max(surplus, 0) {
-				x.ofFloor[at] = x.addRow(max(surplus, 0))
+			surplus := max(x.node.Floors[f].Surplus.Of(kind), 0)
+			if surplus != resources.Unlimited && x.sums[at] > surplus {
+				x.ofFloor[at] = x.addRow(surplus - surplus%x.divisors[at])
 			}
 		}
 	}
+}
+
+// divisor is the greatest common divisor; that of zero and any quantity is the
+// quantity.
+func divisor(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// leavesTooLittle reports whether floors leave too little of a kind: what candidates
+// hold counts up to what the first of their floors can spare, or up to the last. Most
+// nodes without victims are known by that.
+func (x *exact) leavesTooLittle() bool {
+	n := len(x.bounds)
+	x.sums = slices.Grow(x.sums[:0], n)[:n]
+	for k, need := range x.need {
+		for _, last := range [2]bool{false, true} {
+			clear(x.sums)
+			free := int64(0)
+			for _, i := range x.able {
+				e := &x.ranked[i]
+				if row := x.floorRow(e, x.short[k], last); row >= 0 {
+					x.sums[row] = add(x.sums[row], e.held[k])
+				} else {
+					free = add(free, e.held[k])
+				}
+			}
+			for row, sum := range x.sums {
+				free = add(free, min(sum, x.bounds[row]))
+			}
+			if free < need {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// floorRow is the row of the first or the last floor of a candidate that is too small
+// for a kind, or -1.
+func (x *exact) floorRow(e *eligible, kind resources.Kind, last bool) (row int) {
+	row = -1
+	if len(x.ofFloor) == 0 {
+		return row
+	}
+	for _, f := range e.Floors {
+		if of := x.ofFloor[int(f)*x.width+int(kind)]; of >= 0 && (last || row < 0) {
+			row = of
+		}
+	}
+	return row
 }
 
 // setBudgetRows adds a row for each budget that is too small for all candidates.

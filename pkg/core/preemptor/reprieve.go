@@ -67,7 +67,7 @@ func (p *plan) reprieve() choice {
 	if p.rules.partial {
 		return p.reprievePart()
 	}
-	return choice{failure: p.exact.failure(why)}
+	return choice{failure: p.failureOf(why)}
 }
 
 // chooseRemoved chooses the removed candidates, or others that violate fewer
@@ -75,7 +75,7 @@ func (p *plan) reprieve() choice {
 func (p *plan) chooseRemoved() choice {
 	r := &p.reprieval
 	if why, ok := p.violateFewer(); !ok {
-		return choice{failure: p.exact.failure(why)}
+		return choice{failure: p.failureOf(why)}
 	}
 	victims := p.victims[:0]
 	for i, removed := range r.removed {
