@@ -71,6 +71,9 @@ type Proof struct {
 	VictimsMin int
 	WeightMin  int64 // of as many victims as were chosen
 	Steps      int64 // of the search
+	Stopped    bool  // with Reprieve: the search for better victims was stopped
+	Contended  bool  // budgets are too small for all candidates, so that violations were compared: before class, or
+	Later      bool  // after priority
 }
 
 // Reason is the result of a decision in one word.

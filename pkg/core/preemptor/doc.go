@@ -27,7 +27,9 @@
 // (largest first, then drop those that are not needed), minimal, which is the
 // exact optimum: the lowest class of the worst victim, then the lowest highest
 // priority, then the fewest victims, then the least excess; and reprieve: remove
-// all, then put the most important back first.
+// all, then put the most important back first. Where floors, budgets or the
+// resource manager leave reprieve no victims, or those violate budgets, an exact
+// search looks at all sets of victims.
 //
 // Preemption never takes from a queue what is guaranteed to it or to a queue
 // above it: what victims hold stays within the surplus of every Floor. Only for a
@@ -54,4 +56,7 @@
 //	cost.go                              how plans on different nodes compare
 //	decision.go, report.go, explain.go   the output
 //	search.go, solution.go, bound.go     the search behind minimal
+//	exact.go, exactplan.go, exactfirst.go, exactrows.go, exactbound.go, exactdescent.go
+//	                the search for victims where floors, budgets or the resource
+//	                manager leave the greedy choice none
 package preemptor

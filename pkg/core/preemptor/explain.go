@@ -177,7 +177,7 @@ func (d Decision) Explain(kinds *resources.Kinds) string {
 	for _, queue := range d.Below {
 		line("guarantee", "queue %s is left with less than is guaranteed to it", queue)
 	}
-	if d.Reason == Chosen && d.Strategy == Minimal && !d.Given {
+	if d.Reason == Chosen && !d.Given && (d.Strategy == Minimal || d.Proof.Stopped) {
 		line("proof", "%s", d.Proof.of(d))
 	}
 	return strings.Join(lines, "\n")
@@ -226,9 +226,17 @@ func (d Decision) filteredBy(why Filter) string {
 }
 
 func (p Proof) of(d Decision) string {
-	if p.Proved {
+	switch {
+	case p.Stopped:
+		return fmt.Sprintf("stopped after %d steps: less important victims, or fewer violations, may exist", p.Steps)
+	case !p.Proved:
+		return fmt.Sprintf("stopped after %d steps: %d victims of at least %d, weight %d of at least %d",
+			p.Steps, len(d.Victims), p.VictimsMin, d.Weight, p.WeightMin)
+	case p.Contended && p.Later:
+		return "no victims of a lower class or priority, or else with fewer violations, fewer or lighter, exist"
+	case p.Contended:
+		return "no victims with fewer violations, or else of a lower class or priority, fewer or lighter, exist"
+	default:
 		return "no victims of a lower class or priority, fewer or lighter, exist"
 	}
-	return fmt.Sprintf("stopped after %d steps: %d victims of at least %d, weight %d of at least %d",
-		p.Steps, len(d.Victims), p.VictimsMin, d.Weight, p.WeightMin)
 }

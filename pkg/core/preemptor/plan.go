@@ -59,6 +59,7 @@ type plan struct {
 	bound    bool       // guarantees or budgets rule out some victims
 	outcome
 	reprieval reprieval
+	exact     exact
 }
 
 // A problem is what a choice starts from: what must be freed, the candidates in
