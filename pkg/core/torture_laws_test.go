@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,8 @@ const (
 	lawFeasible  = "feasible means done"
 	lawRoom      = "what fits runs"
 	lawVictim    = "victims are lawful"
+	lawNecessary = "every victim is necessary"
+	lawLeast     = "victims are of the least class and priority"
 	lawRest      = "a world comes to rest"
 	lawBooks     = "the books agree"
 )
@@ -34,7 +37,7 @@ type tortureFailure struct {
 // class is what the list of known failures goes by.
 func (f tortureFailure) class() string {
 	if f.Law == lawRest || f.Law == lawBooks {
-		return f.Law
+		return f.Law + "/" + f.Cause
 	}
 	return fmt.Sprintf("%s/%v/%s", f.Law, f.Trigger, f.Cause)
 }
@@ -47,11 +50,13 @@ func tortureFailures(w *tortureWorld, lie tortureLie) (list []tortureFailure, g 
 		list = append(list, tortureFailure{Law: lawBooks, Detail: err.Error()})
 	}
 	if !rests {
-		return append(list, tortureFailure{Law: lawRest}), g
+		cause := tortureIf(w.Priority == core.EqualToo, "among equal priorities") + tortureIf(w.Priority != core.EqualToo, "in order of priority")
+		return append(list, tortureFailure{Law: lawRest, Cause: cause}), g
 	}
 	o, view := g.oracle(), g.p.View()
-	for i := range w.Pods {
-		if ask := &w.Pods[i]; g.waits[ask.Key] {
+	list = append(list, g.plans()...)
+	for i := range g.w.Pods {
+		if ask := &g.w.Pods[i]; g.waits[ask.Key] {
 			list = append(list, g.unserved(view, ask)...)
 			if f, ok := g.feasible(o, view, ask); ok {
 				list = append(list, f)
@@ -85,10 +90,15 @@ func (g *tortureGame) nudged(list []tortureFailure) []tortureFailure {
 
 // unserved is the failure to serve an ask for which victims have ended.
 func (g *tortureGame) unserved(view *core.View, ask *torturePod) []tortureFailure {
-	for _, e := range slices.Backward(g.evictions) {
-		if e.For != ask.Key {
-			continue
-		}
+	mine := slices.DeleteFunc(slices.Clone(g.evictions), func(e tortureEviction) bool { return e.For != ask.Key })
+	changed := slices.ContainsFunc(g.w.Rules, func(r tortureRule) bool {
+		needed := g.w.pod(r.Other)
+		return r.Pod == ask.Key && r.Verb == "need" && needed != nil && needed.Ends > 0 && g.on[r.Other] == ""
+	})
+	if changed || slices.ContainsFunc(g.evictions, func(e tortureEviction) bool { return !e.Ended }) {
+		return nil
+	}
+	for _, e := range slices.Backward(mine) {
 		f := tortureFailure{Law: lawPlacement, Ask: ask.Key, Trigger: e.Trigger}
 		f.Cause, f.Detail = g.taken(view, ask, e)
 		if f.Cause == "" {
@@ -119,6 +129,8 @@ func (g *tortureGame) taken(view *core.View, ask *torturePod, e tortureEviction)
 			return "", ""
 		case t.Requires != "" && (important || ask.Requires == ""):
 			cause, detail = "an ask with a required node has the room", t.Key
+		case important && g.hasVictims(t):
+			cause, detail = "a more important ask for which room was made too has the room", t.Key
 		case important && e.Before.canMake(t):
 			cause, detail = "a more important ask is tried too late", t.Key
 		case important:
@@ -137,6 +149,10 @@ func (g *tortureGame) taken(view *core.View, ask *torturePod, e tortureEviction)
 		return kept, ""
 	}
 	return cause, detail
+}
+
+func (g *tortureGame) hasVictims(ask *torturePod) bool {
+	return slices.ContainsFunc(g.evictions, func(e tortureEviction) bool { return e.For == ask.Key })
 }
 
 // canMake reports whether room could be made for an ask of its own.
@@ -184,7 +200,7 @@ func (g *tortureGame) feasible(o *tortureOracle, view *core.View, ask *torturePo
 	for _, t := range tortureTriggers(ask) {
 		for i := range g.w.Nodes {
 			place, possible := o.place(ask, &g.w.Nodes[i], t)
-			if !possible || g.keptFor(view, o, &place) {
+			if !possible || g.keptFor(view, o, &place) || g.hangs(place.node) {
 				continue
 			}
 			victims, found := o.victims(&place)
@@ -192,14 +208,82 @@ func (g *tortureGame) feasible(o *tortureOracle, view *core.View, ask *torturePo
 				continue
 			}
 			f = tortureFailure{Law: lawFeasible, Ask: ask.Key, Trigger: t, Detail: "on " + place.node + ": " + tortureKeys(victims)}
-			if len(victims) == 0 {
-				f.Law = lawRoom
-			}
 			f.Cause = g.cause(view, o, &place)
+			if len(victims) == 0 {
+				f.Law, f.Cause = lawRoom, cmp.Or(g.kept(view, place.node, ask), "the node is open")
+			}
 			return f, true
 		}
 	}
 	return f, false
+}
+
+// hangs reports whether an eviction on a node does not end.
+func (g *tortureGame) hangs(node string) bool {
+	return slices.ContainsFunc(g.evictions, func(e tortureEviction) bool { return !e.Ended && e.Node == node })
+}
+
+// plans looks at the victims of each plan, in worlds with one ask: room that is kept for
+// others is not known here.
+func (g *tortureGame) plans() (list []tortureFailure) {
+	asks := 0
+	for i := range g.w.Pods {
+		if g.w.Pods[i].Node == "" {
+			asks++
+		}
+	}
+	plans := map[time.Duration][]*torturePod{}
+	for _, e := range g.evictions {
+		plans[e.At] = append(plans[e.At], g.w.pod(e.Victim))
+	}
+	for i, e := range g.evictions {
+		if asks > 1 || i > 0 && g.evictions[i-1].At == e.At || len(e.Before.leaving()) > 0 {
+			continue
+		}
+		victims := plans[e.At]
+		place, _ := e.Before.place(g.w.pod(e.For), g.w.node(g.target[e.For]), e.Trigger)
+		for j, v := range victims {
+			if e.Before.enough(&place, slices.Delete(slices.Clone(victims), j, j+1)) {
+				list = append(list, tortureFailure{Law: lawNecessary, Ask: e.For, Trigger: e.Trigger, Cause: "one ask", Detail: v.Key})
+			}
+		}
+		if cause := e.Before.worse(place, victims); cause != "" {
+			list = append(list, tortureFailure{Law: lawLeast, Ask: e.For, Trigger: e.Trigger, Cause: cause, Detail: tortureKeys(victims)})
+		}
+	}
+	return list
+}
+
+// worse says whether victims of a lower class, or then of a lower priority, would have
+// been enough on the same node, for the triggers by which class comes first.
+func (o *tortureOracle) worse(p torturePlace, victims []*torturePod) string {
+	scaled := slices.ContainsFunc(o.w.Queues, func(q tortureQueue) bool { return q.Fence || q.Offset != 0 })
+	if p.trigger == preemptor.Priority || scaled || len(o.w.Budgets) > 0 {
+		return ""
+	}
+	class, priority := preemptor.Regular, 0
+	for _, v := range victims {
+		class, priority = max(class, v.class()), max(priority, v.Priority)
+	}
+	p.within = func(v *torturePod) bool { return v.class() < class }
+	if _, found := o.victims(&p); found {
+		return "a lower class is enough"
+	}
+	p.within = func(v *torturePod) bool { return v.class() <= class && v.Priority < priority }
+	_, found := o.victims(&p)
+	return tortureIf(found, "a lower priority of the same class is enough")
+}
+
+func (p *torturePod) class() preemptor.Class {
+	switch {
+	case p.OptedOut:
+		return preemptor.OptedOut
+	case p.Foreign != core.Own:
+		return preemptor.Foreign
+	case p.Owner:
+		return preemptor.Owner
+	}
+	return preemptor.Regular
 }
 
 // keptFor reports whether a more important ordinary ask reserves the node.
@@ -226,6 +310,8 @@ func (g *tortureGame) cause(view *core.View, o *tortureOracle, p *torturePlace) 
 	switch {
 	case slices.ContainsFunc(p.never, func(v *torturePod) bool { return o.important(p, v) }):
 		return "it needs a candidate beside it"
+	case len(p.quota) > 0 && p.trigger == preemptor.RequiredNode:
+		return "victims hold the quota of an ask that requires the node"
 	case len(p.must) > 0 && p.trigger == preemptor.RequiredNode:
 		return "a victim conflicts with an ask that requires the node"
 	case kept == keptForRequired || kept != "" && !o.guards(p):
@@ -276,8 +362,10 @@ func (g *tortureGame) unlawful(e tortureEviction) string {
 		return "the ask preempts nothing"
 	case v.Foreign == core.Own && o.excluded(v.Queue):
 		return "protected by its queue"
+	case e.Trigger == preemptor.RequiredNode && v.Priority > ask.Priority && its > mine:
+		return "more important"
 	case e.Trigger == preemptor.RequiredNode:
-		return tortureIf(v.Priority > ask.Priority && its > mine, "more important")
+		return g.overBudget(o, v)
 	case !tortureWithin(v.Queue, o.fence(ask.Queue)):
 		return "outside of the fence"
 	case e.Trigger == preemptor.Guarantee && v.Queue == ask.Queue:
@@ -286,26 +374,21 @@ func (g *tortureGame) unlawful(e tortureEviction) string {
 		return "more important"
 	}
 	for _, q := range torturePath(v.Queue) {
-		for k, breaks := range o.breaks(q, append(g.leaving(), v)) {
+		for k, breaks := range o.breaks(q, []*torturePod{v}) {
 			if breaks && v.Amounts[k] > 0 && !tortureWithin(ask.Queue, q) {
-				return "a guarantee is broken"
+				overdue := slices.ContainsFunc(g.evictions, func(e tortureEviction) bool { return !e.Ended && e.At < g.now.Sub(tortureStart) })
+				return "a guarantee is broken" + tortureIf(overdue, ", an eviction does not end")
 			}
 		}
 	}
+	return g.overBudget(o, v)
+}
+
+func (g *tortureGame) overBudget(o *tortureOracle, v *torturePod) string {
 	for _, b := range g.w.Budgets {
-		if slices.Contains(b.Members, v.Key) && !o.keepsBudget(b, append(g.leaving(), v)) {
+		if slices.Contains(b.Members, v.Key) && !o.keepsBudget(b, []*torturePod{v}) {
 			return "a hard budget is broken"
 		}
 	}
 	return ""
-}
-
-// leaving are the pods that are being evicted.
-func (g *tortureGame) leaving() (list []*torturePod) {
-	for _, e := range g.evictions {
-		if !e.Ended {
-			list = append(list, g.w.pod(e.Victim))
-		}
-	}
-	return list
 }

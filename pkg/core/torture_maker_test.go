@@ -16,6 +16,8 @@ type tortureMaker struct {
 	memory bool
 	pods   bool
 	tight  bool // guarantees are about what is used
+	moves  bool // pods end by themselves
+	sticks bool // some evictions are never confirmed
 	leaves []string
 	used   map[string]tortureAmounts // by queue
 	free   map[string]tortureAmounts // by node
@@ -30,6 +32,7 @@ func newTortureWorld(seed uint64) *tortureWorld {
 		Rand: rand.New(rand.NewPCG(seed, 11)), w: new(tortureWorld),
 		used: map[string]tortureAmounts{}, free: map[string]tortureAmounts{},
 	}
+	m.moves, m.sticks = m.chance(30), m.chance(10)
 	m.memory, m.pods, m.tight = m.chance(40), m.chance(20), m.chance(50)
 	m.queues()
 	nodes := 1 + m.IntN(4)
@@ -54,7 +57,7 @@ func newTortureWorld(seed uint64) *tortureWorld {
 	if m.chance(30) {
 		m.budgets()
 	}
-	m.w.Reserve = m.chance(20)
+	m.w.Reserve, m.w.Recreate = m.chance(20), m.chance(20)
 	if m.chance(15) {
 		m.w.Priority = core.PriorityPreemption(1 + m.IntN(2))
 	}
@@ -140,7 +143,7 @@ func (m *tortureMaker) run() {
 	for i := range 2 + m.IntN(12) {
 		p := torturePod{
 			Key: fmt.Sprint("r", i), Queue: m.leaves[m.IntN(len(m.leaves))], Node: m.w.Nodes[m.IntN(len(m.w.Nodes))].Name,
-			Amounts: m.amounts(1, 4, 2), Priority: m.priority(), Age: m.IntN(60), Grace: m.grace(),
+			Amounts: m.amounts(1, 4, 2), Priority: m.priority(), Age: m.IntN(60), Grace: m.grace(), Ends: m.ends(),
 		}
 		if m.memory && m.chance(20) {
 			p.Amounts[m.IntN(2)] = 0
@@ -200,15 +203,30 @@ func (m *tortureMaker) tighten() {
 
 func (m *tortureMaker) priority() int { return []int{0, 0, 0, 1, 5, 10}[m.IntN(6)] }
 
-func (m *tortureMaker) grace() int { return []int{0, 0, 5, 30, 90}[m.IntN(5)] }
+func (m *tortureMaker) grace() int {
+	if m.sticks && m.chance(20) {
+		return -1
+	}
+	return []int{0, 0, 5, 30, 90}[m.IntN(5)]
+}
+
+func (m *tortureMaker) ends() int {
+	if m.moves && m.chance(20) {
+		return 1 + m.IntN(150)
+	}
+	return 0
+}
 
 func (m *tortureMaker) ask(i int) torturePod {
 	p := torturePod{
 		Key: fmt.Sprint("p", i), Queue: m.leaves[m.IntN(len(m.leaves))], Amounts: m.amounts(1, 5, 2),
-		Priority: []int{0, 0, 1, 5, 10, 20}[m.IntN(6)], Grace: m.grace(),
+		Priority: []int{0, 0, 1, 5, 10, 20}[m.IntN(6)], Grace: m.grace(), Ends: m.ends(),
 	}
 	if m.chance(25) {
 		p.At = []int{1, 10, 40, 100}[m.IntN(4)]
+		if p.Ends > 0 {
+			p.Ends += p.At
+		}
 	}
 	if m.chance(15) {
 		p.Requires = m.w.Nodes[m.IntN(len(m.w.Nodes))].Name
@@ -230,7 +248,8 @@ func (m *tortureMaker) rules(asks int) {
 		case 2:
 			r.Verb = "need"
 		}
-		if r.Pod != r.Other {
+		other := m.w.pod(r.Other)
+		if r.Pod != r.Other && (other == nil || other.Foreign == core.Own) {
 			m.w.Rules = append(m.w.Rules, r)
 		}
 	}

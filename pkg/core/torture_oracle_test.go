@@ -19,15 +19,19 @@ type tortureOracle struct {
 	used    map[string]tortureAmounts // by queue
 	free    map[string]tortureAmounts // by node
 	ended   map[string]int            // members of a budget that were evicted and have ended
+	leaves  map[string]bool           // what is being evicted
 }
 
 // oracle is of what runs now. What is being evicted still runs.
 func (g *tortureGame) oracle() *tortureOracle {
 	o := &tortureOracle{
-		w: g.w, on: maps.Clone(g.on), used: map[string]tortureAmounts{}, free: map[string]tortureAmounts{}, ended: map[string]int{},
+		w: g.w, on: maps.Clone(g.on), used: map[string]tortureAmounts{}, free: map[string]tortureAmounts{}, ended: map[string]int{}, leaves: map[string]bool{},
 	}
 	for _, n := range g.w.Nodes {
 		o.free[n.Name] = n.Capacity
+	}
+	for _, e := range g.evictions {
+		o.leaves[e.Victim] = !e.Ended
 	}
 	for _, b := range g.w.Budgets {
 		for _, e := range g.evictions {
@@ -50,7 +54,17 @@ func (g *tortureGame) oracle() *tortureOracle {
 	return o
 }
 
-// common is the lowest queue above two queues; empty is root.
+// leaving are the pods that are being evicted.
+func (o *tortureOracle) leaving() (list []*torturePod) {
+	for _, p := range o.running {
+		if o.leaves[p.Key] {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// tortureCommon is the lowest queue above two queues; empty is root.
 func tortureCommon(a, b string) string {
 	for _, q := range torturePath(a) {
 		if tortureWithin(b, q) {
@@ -107,11 +121,12 @@ type torturePlace struct {
 	ask     *torturePod
 	trigger preemptor.Trigger
 	node    string
-	short   tortureAmounts // what the node lacks
-	quota   []tortureLack  // what the queues above the ask lack, the lowest first
-	lacking [3]bool        // the kinds that any of them lacks
-	must    []*torturePod  // what has to end because of conflicts
-	never   []*torturePod  // what has to stay because the ask needs it
+	short   tortureAmounts           // what the node lacks
+	quota   []tortureLack            // what the queues above the ask lack, the lowest first
+	lacking [3]bool                  // the kinds that any of them lacks
+	within  func(v *torturePod) bool // which candidates count; nil is all
+	must    []*torturePod            // what has to end because of conflicts
+	never   []*torturePod            // what has to stay because the ask needs it
 }
 
 type tortureLack struct {
@@ -161,7 +176,7 @@ func (o *tortureOracle) place(ask *torturePod, node *tortureNode, t preemptor.Tr
 
 // candidate reports whether a pod may be a victim at all.
 func (o *tortureOracle) candidate(p *torturePlace, v *torturePod) bool {
-	if v.Foreign != core.Own || v.Required || v.Requires != "" || v == p.ask || o.isProtected(v.Queue) ||
+	if v.Foreign != core.Own || o.leaves[v.Key] || v.Required || v.Requires != "" || v == p.ask || o.isProtected(v.Queue) ||
 		!tortureWithin(v.Queue, o.fence(p.ask.Queue)) || slices.Contains(p.never, v) && o.on[v.Key] == p.node {
 		return false
 	}
@@ -181,7 +196,8 @@ func (o *tortureOracle) candidate(p *torturePlace, v *torturePod) bool {
 		}
 		return v.Queue != p.ask.Queue && its <= mine && useful && o.claim(p, above)
 	default:
-		return !elsewhere && len(p.quota) == 0 && its <= mine && v.Priority <= p.ask.Priority
+		lower := its < mine && v.Priority < p.ask.Priority
+		return !elsewhere && its <= mine && v.Priority <= p.ask.Priority && (len(p.quota) == 0 || lower)
 	}
 }
 
@@ -228,11 +244,11 @@ func (o *tortureOracle) keeps(p *torturePlace, victims []*torturePod) bool {
 	return !slices.ContainsFunc(o.w.Budgets, func(b tortureBudget) bool { return !o.keepsBudget(b, victims) })
 }
 
-// breaks are the kinds in which victims would leave a queue with less than is
-// guaranteed to it.
+// breaks are the kinds in which victims, together with what is being evicted, would
+// leave a queue with less than is guaranteed to it.
 func (o *tortureOracle) breaks(queue string, victims []*torturePod) (kinds [3]bool) {
 	var taken tortureAmounts
-	for _, v := range victims {
+	for _, v := range append(o.leaving(), victims...) {
 		if tortureWithin(v.Queue, queue) {
 			taken = taken.plus(v.Amounts, 1)
 		}
@@ -243,15 +259,17 @@ func (o *tortureOracle) breaks(queue string, victims []*torturePod) (kinds [3]bo
 	return kinds
 }
 
-// keepsBudget reports whether a budget is kept, where budgets are hard.
+// keepsBudget reports whether victims keep a budget together with what is being
+// evicted, where budgets are hard.
 func (o *tortureOracle) keepsBudget(b tortureBudget, victims []*torturePod) bool {
+	counts := func(v *torturePod) bool { return slices.Contains(b.Members, v.Key) }
 	count := 0
-	for _, v := range victims {
-		if slices.Contains(b.Members, v.Key) {
+	for _, v := range append(o.leaving(), victims...) {
+		if counts(v) {
 			count++
 		}
 	}
-	return o.w.Policy != preemptor.HardBudgets || count == 0 || o.ended[b.Name]+count <= b.Allowed
+	return o.w.Policy != preemptor.HardBudgets || !slices.ContainsFunc(victims, counts) || o.ended[b.Name]+count <= b.Allowed
 }
 
 // enough reports whether the ask fits once the victims have ended.
@@ -290,7 +308,7 @@ func (o *tortureOracle) victims(p *torturePlace) ([]*torturePod, bool) {
 	}
 	var candidates []*torturePod
 	for _, v := range o.running {
-		if o.candidate(p, v) {
+		if o.candidate(p, v) && (p.within == nil || p.within(v)) {
 			candidates = append(candidates, v)
 		}
 	}

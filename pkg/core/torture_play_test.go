@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -16,8 +17,10 @@ const (
 	// tortureQuiet is how long nothing happens until a world counts as settled. It is
 	// longer than every delay, and than a reservation lasts.
 	tortureQuiet = 65 * time.Minute
-	// tortureStepsMax is the most calls of Schedule until a world must be settled.
-	tortureStepsMax = 3000
+	// tortureStepsMax and tortureEvictionsMax are the most moments and evictions until
+	// a world must be settled.
+	tortureStepsMax     = 1000
+	tortureEvictionsMax = 100
 )
 
 // A tortureEviction is what became of one victim.
@@ -38,6 +41,7 @@ type tortureGame struct {
 	p         *core.Partition
 	now       time.Time
 	changed   time.Time
+	came      map[string]bool          // what was sent
 	on        map[string]string        // the node of what runs
 	waits     map[string]bool          // the asks
 	placed    map[string]time.Duration // when asks were placed
@@ -50,9 +54,9 @@ type tortureGame struct {
 
 var errTorture = errors.New("refused")
 
-// A tortureLie changes an answer of the resource manager, of which the oracle does not
+// A tortureLie changes what the resource manager answers, of which the oracle does not
 // know: nil is the truth.
-type tortureLie func(simulated bool) error
+type tortureLie func(o *core.Options)
 
 // allows answers for an ask on a node where some pods were added and others removed
 // in thought.
@@ -104,41 +108,39 @@ func (g *tortureGame) options() core.Options {
 	if g.w.Reserve {
 		o.ReserveDelay = 0
 	}
-	if len(g.w.Rules) > 0 || g.lie != nil {
+	if len(g.w.Rules) > 0 {
 		o.Feasible = func(key core.AllocationKey, node core.NodeID, _ bool) error {
-			return errors.Join(g.allows(string(key), string(node), nil, nil), g.lied(false))
+			return g.allows(string(key), string(node), nil, nil)
 		}
 		o.Simulate = func(key core.AllocationKey, node core.NodeID, add, remove []core.AllocationKey) error {
-			return errors.Join(g.allows(string(key), string(node), add, remove), g.lied(true))
+			return g.allows(string(key), string(node), add, remove)
 		}
 	}
 	if len(g.w.Budgets) > 0 {
 		o.Budgets = g.budgets
 	}
-	return o
-}
-
-func (g *tortureGame) lied(simulated bool) error {
-	if g.lie == nil {
-		return nil
+	if g.lie != nil {
+		g.lie(&o)
 	}
-	return g.lie(simulated)
+	return o
 }
 
 // playTorture builds a world, and schedules and confirms evictions until nothing
 // happens any more. Without rest the last return value is false.
 func playTorture(w *tortureWorld, lie tortureLie) (g *tortureGame, rests bool) {
 	g = &tortureGame{
-		w: w, lie: lie, now: tortureStart, changed: tortureStart, on: map[string]string{}, waits: map[string]bool{},
+		w: w.clone(), lie: lie, now: tortureStart, changed: tortureStart, came: map[string]bool{}, on: map[string]string{}, waits: map[string]bool{},
 		placed: map[string]time.Duration{}, target: map[string]string{}, confirms: map[string]time.Time{},
 	}
 	g.begin()
-	came := make([]bool, len(w.Pods))
 	for range tortureStepsMax {
-		g.due(came)
-		next, ok := g.next(came)
+		g.due()
+		next, ok := g.next()
 		if !ok || next.Sub(g.changed) > tortureQuiet {
 			return g, true
+		}
+		if len(g.evictions) > tortureEvictionsMax {
+			break
 		}
 		g.now = next
 	}
@@ -159,36 +161,57 @@ func (g *tortureGame) begin() {
 	}
 	for i := range w.Pods {
 		if w.Pods[i].Node != "" {
+			g.came[w.Pods[i].Key] = true
 			g.apply(core.AddAllocation{Allocation: w.allocation(&w.Pods[i])})
 		}
 	}
 }
 
 // due does what is due now.
-func (g *tortureGame) due(came []bool) {
+func (g *tortureGame) due() {
+	at := int(g.now.Sub(tortureStart) / time.Second)
 	for i := range g.w.Pods {
 		p := &g.w.Pods[i]
-		if p.Node == "" && !came[i] && !tortureStart.Add(time.Duration(p.At)*time.Second).After(g.now) {
-			came[i] = true
-			g.waits[p.Key] = true
+		if !g.came[p.Key] && p.At <= at {
+			g.came[p.Key], g.waits[p.Key] = true, true
+			g.changed = g.now
 			if p.At > 0 {
 				g.apply(core.AddApplication{ID: core.ApplicationID(p.application()), Queue: core.QueuePath("root." + p.Queue)})
 			}
 			g.apply(core.AddAllocation{Allocation: g.w.allocation(p)})
-			g.changed = g.now
+		}
+		if p.Ends > 0 && p.Ends <= at && (g.on[p.Key] != "" || g.waits[p.Key]) {
+			g.note("released %s as the resource manager asked", p.Key)
+			g.release(p.Key, si.TerminationType_STOPPED_BY_RM)
 		}
 	}
 	for _, e := range g.evictions {
 		if at, ok := g.confirms[e.Victim]; ok && !at.After(g.now) {
-			delete(g.confirms, e.Victim)
-			g.apply(core.ReleaseAllocation{
-				Application: core.ApplicationID(g.w.pod(e.Victim).application()), Key: core.AllocationKey(e.Victim),
-				Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER,
-			})
-			g.changed = g.now
+			g.release(e.Victim, si.TerminationType_PREEMPTED_BY_SCHEDULER)
+			g.recreate(e.Victim, int(g.now.Sub(tortureStart)/time.Second)+1)
 		}
 	}
 	g.schedule()
+}
+
+func (g *tortureGame) release(key string, why si.TerminationType) {
+	delete(g.confirms, key)
+	delete(g.waits, key)
+	g.changed = g.now
+	g.apply(core.ReleaseAllocation{
+		Application: core.ApplicationID(g.w.pod(key).application()), Key: core.AllocationKey(key), Termination: why,
+	})
+}
+
+// recreate has what was evicted asked for again, as its controller would.
+func (g *tortureGame) recreate(key string, at int) {
+	p := *g.w.pod(key)
+	if !g.w.Recreate || p.Foreign != core.Own {
+		return
+	}
+	first, _, _ := strings.Cut(p.Key, "x")
+	p.Key, p.Node, p.Requires, p.At, p.Age, p.Ends = fmt.Sprint(first, "x", len(g.w.Pods)), "", "", at, 0, 0
+	g.w.Pods = append(g.w.Pods, p)
 }
 
 func (g *tortureGame) schedule() {
@@ -213,19 +236,22 @@ func (p *torturePod) application() string {
 }
 
 // next is when something is due after now.
-func (g *tortureGame) next(came []bool) (at time.Time, ok bool) {
+func (g *tortureGame) next() (at time.Time, ok bool) {
 	earlier := func(t time.Time) {
-		if !ok || t.Before(at) {
+		if t.After(g.now) && (!ok || t.Before(at)) {
 			at, ok = t, true
 		}
 	}
 	for i := range g.w.Pods {
-		if p := &g.w.Pods[i]; p.Node == "" && !came[i] {
-			earlier(tortureStart.Add(time.Duration(p.At) * time.Second))
-		}
+		p := &g.w.Pods[i]
+		earlier(tortureStart.Add(time.Duration(p.At) * time.Second))
+		earlier(tortureStart.Add(time.Duration(p.Ends) * time.Second))
 	}
 	for _, t := range g.confirms {
 		earlier(t)
+		if !t.After(g.now) {
+			earlier(g.now.Add(time.Nanosecond))
+		}
 	}
 	if t, due := g.p.Due(); due {
 		if !t.After(g.now) {
@@ -291,11 +317,14 @@ func (g *tortureGame) evict(e *core.EvictionRequested) {
 		g.broken = append(g.broken, tortureFailure{Law: lawVictim, Ask: v.For, Trigger: v.Trigger, Cause: cause})
 	}
 	g.evictions = append(g.evictions, v)
-	g.confirms[key] = g.now.Add(time.Duration(g.w.pod(key).Grace) * time.Second)
+	if grace := g.w.pod(key).Grace; grace >= 0 {
+		g.confirms[key] = g.now.Add(time.Duration(grace) * time.Second)
+	}
 }
 
 func (g *tortureGame) end(key string) {
 	delete(g.on, key)
+	delete(g.confirms, key)
 	for i := range g.evictions {
 		if e := &g.evictions[i]; e.Victim == key && !e.Ended {
 			e.Ended = true

@@ -80,6 +80,7 @@ func (w *tortureWorld) plainer() (list []*tortureWorld) {
 		}
 	}
 	flag(func(c *tortureWorld) *bool { return &c.Reserve })
+	flag(func(c *tortureWorld) *bool { return &c.Recreate })
 	list = append(list, w.settings()...)
 	for i := range w.Queues {
 		flag(func(c *tortureWorld) *bool { return &c.Queues[i].Fence })
@@ -92,7 +93,7 @@ func (w *tortureWorld) plainer() (list []*tortureWorld) {
 		flag(func(c *tortureWorld) *bool { return &c.Pods[i].Required })
 		for _, of := range []func(p *torturePod) *int{
 			func(p *torturePod) *int { return &p.At }, func(p *torturePod) *int { return &p.Grace },
-			func(p *torturePod) *int { return &p.Age }, func(p *torturePod) *int { return &p.Priority },
+			func(p *torturePod) *int { return &p.Age }, func(p *torturePod) *int { return &p.Ends }, func(p *torturePod) *int { return &p.Priority },
 		} {
 			lower(func(c *tortureWorld) *int { return of(&c.Pods[i]) })
 		}

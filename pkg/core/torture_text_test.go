@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -35,22 +36,39 @@ func (w *tortureWorld) text() string {
 		fmt.Fprintf(b, "budget %s allowed=%d\n  %s\n", x.Name, x.Allowed, strings.Join(x.Members, " "))
 	}
 	at := 0
-	for i := range w.Pods {
-		p := &w.Pods[i]
-		if p.Node != "" {
-			continue
+	for _, t := range w.times() {
+		if t > at {
+			fmt.Fprintf(b, "schedule\nadvance %ds\n", t-at)
+			at = t
 		}
-		if p.At > at {
-			fmt.Fprintf(b, "schedule\nadvance %ds\n", p.At-at)
-			at = p.At
+		for i := range w.Pods {
+			p := &w.Pods[i]
+			if p.Node == "" && p.At == t {
+				fmt.Fprint(b, tortureIf(t > 0, "application "+p.application()+" queue=root."+p.Queue+"\n"), p.words(), "\n")
+			}
+			if p.Ends == t && t > 0 {
+				fmt.Fprintln(b, "release", p.Key)
+			}
 		}
-		if p.At > 0 {
-			fmt.Fprintf(b, "application %s queue=root.%s\n", p.application(), p.Queue)
-		}
-		fmt.Fprintln(b, p.words())
 	}
 	fmt.Fprintln(b, "schedule")
+	for i := range w.Pods {
+		if w.Pods[i].Grace < 0 {
+			fmt.Fprintf(b, "# %s is never confirmed\n", w.Pods[i].Key)
+		}
+	}
+	fmt.Fprint(b, tortureIf(w.Recreate, "# what was evicted is asked for again, with an x and a number behind its key\n"))
 	return b.String()
+}
+
+// times are when asks come and pods are released, and the beginning.
+func (w *tortureWorld) times() []int {
+	list := []int{0}
+	for i := range w.Pods {
+		list = append(list, w.Pods[i].At, w.Pods[i].Ends)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 func tortureIf(condition bool, text string) string {

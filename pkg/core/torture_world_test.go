@@ -113,7 +113,8 @@ type torturePod struct {
 	Priority int
 	Age      int  // minutes before the beginning at which it was created
 	At       int  // of an ask: seconds after the beginning at which it comes
-	Grace    int  // seconds from its eviction until it has ended
+	Grace    int  // seconds from its eviction until it has ended; less than zero is never
+	Ends     int  // seconds after the beginning at which it is released; zero is never
 	Owner    bool // originator of its application
 	OptedOut bool // asks not to be preempted
 	Polite   bool // does not preempt others
@@ -142,6 +143,7 @@ type tortureWorld struct {
 	Policy   preemptor.BudgetPolicy
 	Priority core.PriorityPreemption
 	Reserve  bool // ordinary asks reserve nodes
+	Recreate bool // what was evicted is asked for again
 }
 
 func (w *tortureWorld) queue(name string) *tortureQueue {
