@@ -19,6 +19,7 @@ const (
 	lawVictim    = "victims are lawful"
 	lawNecessary = "every victim is necessary"
 	lawLeast     = "victims are of the least class and priority"
+	lawOrder     = "the more important ask is placed first"
 	lawRest      = "a world comes to rest"
 	lawBooks     = "the books agree"
 )
@@ -272,6 +273,43 @@ func (o *tortureOracle) worse(p torturePlace, victims []*torturePod) string {
 	p.within = func(v *torturePod) bool { return v.class() <= class && v.Priority < priority }
 	_, found := o.victims(&p)
 	return tortureIf(found, "a lower priority of the same class is enough")
+}
+
+// passedOver notes more important asks which fitted before an ask was placed and do not
+// fit any more.
+func (g *tortureGame) passedOver(before *tortureOracle, placed *torturePod) {
+	after := g.oracle()
+	for i := range g.w.Pods {
+		y := &g.w.Pods[i]
+		above := tortureCommon(y.Queue, placed.Queue)
+		ruled := slices.ContainsFunc(g.w.Rules, func(r tortureRule) bool { return r.Pod == y.Key || r.Other == y.Key })
+		guaranteed := slices.ContainsFunc(g.evictions, func(e tortureEviction) bool {
+			return e.For == placed.Key && e.Trigger == preemptor.Guarantee
+		})
+		if !g.waits[y.Key] || ruled || guaranteed || placed.Requires != "" && y.Requires == "" ||
+			after.priority(y, above) <= after.priority(placed, above) {
+			continue
+		}
+		node := before.fitsOn(y)
+		if node == "" || after.fitsOn(y) != "" || g.kept(g.p.View(), node, y) != "" {
+			continue
+		}
+		f := tortureFailure{Law: lawOrder, Ask: y.Key, Trigger: tortureTriggers(y)[0], Cause: "by an ordinary ask", Detail: placed.Key}
+		if placed.Requires != "" {
+			f.Cause = "by an ask that requires a node"
+		}
+		g.broken = append(g.broken, f)
+	}
+}
+
+// fitsOn is the first node on which an ask fits as it is, or nothing.
+func (o *tortureOracle) fitsOn(ask *torturePod) string {
+	for i := range o.w.Nodes {
+		if place, ok := o.place(ask, &o.w.Nodes[i], preemptor.Priority); ok && o.enough(&place, nil) {
+			return o.w.Nodes[i].Name
+		}
+	}
+	return ""
 }
 
 func (p *torturePod) class() preemptor.Class {

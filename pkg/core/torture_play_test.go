@@ -302,8 +302,10 @@ func (g *tortureGame) note(format string, args ...any) {
 }
 
 func (g *tortureGame) place(key, node string) {
+	before := g.oracle()
 	g.on[key] = node
 	delete(g.waits, key)
+	g.passedOver(before, g.w.pod(key))
 	g.placed[key] = g.now.Sub(tortureStart)
 	g.note("placed %s on %s", key, node)
 }

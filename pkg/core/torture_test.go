@@ -31,6 +31,9 @@ var tortureKnown = []tortureClass{
 	{lawLeast, "is enough", "single looks through all classes before multiple sees the first, and ignores priority"},
 	{lawRest, "among equal priorities", "equals preempt each other in turns until the loop guard stops them for a while"},
 	{lawVictim, "an eviction does not end", "what is overdue counts as staying, so that its queue is below its guarantee when it ends after all"},
+	{lawOrder, "/priority/by an ordinary ask", "an ask that cannot be placed lifts its queue and application over those of a more important one"},
+	{lawOrder, "required node/by an ordinary ask", "an ask that requires a node waits for quota while an ordinary one takes it"},
+	{lawOrder, "by an ask that requires a node", "asks that require nodes are tried by node, and without offsets and fences"},
 	{lawPlacement, "the resource manager refuses", "a victim is what the ask needs, or a victim of another ask is"},
 	{lawPlacement, "is tried too late", "a less important ask is nominated before a more important one in the same call"},
 	{lawPlacement, "for which room was made too", "an ask takes room that was made for another, and its own victims end for nothing"},
@@ -55,7 +58,7 @@ const tortureShown = 3
 // TestTorture plays random worlds and checks the laws by trying every set of victims.
 // TORTURE="seed count" plays other worlds, and shows the known failures too.
 func TestTorture(t *testing.T) {
-	seed, count, all := uint64(1), 4000, false
+	seed, count, all := uint64(1), 6000, false
 	if text := os.Getenv("TORTURE"); text != "" {
 		all = true
 		if _, err := fmt.Sscan(text, &seed, &count); err != nil {
