@@ -235,16 +235,12 @@ func (p *plan) tooYoung(now time.Time) bool {
 func (p *plan) choose() {
 	p.rank()
 	p.flagBudgeted()
-	list := p.rules.strategies
-	if p.rules.configured {
-		list = p.cfg.Strategies
-	}
-	for _, s := range list {
+	for _, s := range p.strategies() {
 		if s == Minimal && !p.minimalApplies() {
 			continue
 		}
 		c := strategies[s].choose(p)
-		if s == Minimal && len(c.victims) > 0 && p.fits != nil && p.fits(p.reprieval.keysOf(c.victims)) != nil {
+		if s != Reprieve && len(c.victims) > 0 && p.fits != nil && p.fits(p.reprieval.keysOf(c.victims)) != nil {
 			c = choice{failure: Failure{Why: NotFitting}}
 		}
 		if len(c.victims) > 0 {
@@ -260,6 +256,21 @@ func (p *plan) choose() {
 	if p.refusal != "" {
 		p.reason = Refused
 	}
+}
+
+// strategies lists what is tried. The configured ones look at amounts only, so where the
+// resource manager is asked, reprieve is the last of them: it finds the candidates that
+// conflict with the ask. It is the only one if nothing but a conflict is in the way.
+func (p *plan) strategies() []Strategy {
+	switch {
+	case !p.rules.configured:
+		return p.rules.strategies
+	case p.fits == nil:
+		return p.cfg.Strategies
+	case len(p.short) == 0:
+		return []Strategy{Reprieve}
+	}
+	return append(slices.Clone(p.cfg.Strategies), Reprieve)
 }
 
 // minimalApplies reports whether the strategy Minimal can be used: it considers

@@ -36,8 +36,8 @@ type triggerRules struct {
 // if IsBudgeted applies.
 var triggers = [Triggers]triggerRules{
 	RequiredNode: {
-		name: "required node", filters: filtersOf(IsHigher),
-		minimalMax: unbounded, hasAsk: true, configured: true, foreigners: true,
+		name: "required node", filters: filtersOf(IsOutside, IsHigher),
+		minimalMax: unbounded, hasAsk: true, configured: true, foreigners: true, simulated: true,
 	},
 	Priority: {
 		name: "priority", filters: filtersOf(IsOutside, IsHigher, IsEqual, IsGuaranteed, IsBudgeted),
