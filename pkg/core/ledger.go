@@ -201,9 +201,9 @@ func (r *request) withoutRoom() *queue {
 }
 
 // hasRoomFor reports whether this queue alone has quota for an ask; for a nominated
-// one it is kept.
+// one, or one that it is promised to, it is kept.
 func (q *queue) hasRoomFor(r *request) bool {
-	if r.nominated() != nil {
+	if r.keepsQuota() {
 		return q.keepsRoom(r.Amounts)
 	}
 	return q.hasRoom(r.Amounts)
