@@ -95,6 +95,11 @@ func (d *round) keep(r *request) {
 // that conflict with it may be victims.
 func (d *round) place(r *request) outcome {
 	result, err := d.predicates.check(r, d.node, true)
+	if result == placed {
+		if err = d.conflict(r); err != nil {
+			result = waits
+		}
+	}
 	switch {
 	case result == flush:
 		return flush
@@ -118,6 +123,15 @@ func (d *round) place(r *request) outcome {
 		d.refusedOnItsNode(r, err)
 	}
 	return waits
+}
+
+// conflict says why an ask may not run beside those that come before it and for which
+// room is on its way.
+func (d *round) conflict(r *request) error {
+	if d.options.Simulate == nil || len(d.served)+len(d.together) == 0 {
+		return nil
+	}
+	return d.simulate(append(slices.Concat(d.served, d.together), r), 1, nil)
 }
 
 // makeRoom plans which allocations make room for an ask that does not run, and of the
@@ -187,8 +201,9 @@ func (d *round) decide(r *request, plan preemptor.Decision, lack resources.Amoun
 	}
 	switch plan.Reason {
 	case preemptor.Chosen:
-		d.plan.Victims = append(d.plan.Victims, plan.Victims...)
-		plan.Victims, d.plan = d.plan.Victims, plan
+		before := d.plan.Victims
+		d.plan = plan
+		d.plan.Victims = slices.Concat(before, plan.Victims)
 		d.join(r)
 		d.spare()
 	case preemptor.WaitsForReleasing, preemptor.RoomIsThere:

@@ -211,7 +211,7 @@ func (d *round) share(asks []*request, victims []preemptor.Victim) [][]preemptor
 	for i, r := range asks {
 		short := r.Amounts.Shortfall(d.freeFor(r).Plus(d.node.releasing).Plus(added).Minus(used))
 		left = slices.DeleteFunc(left, func(v preemptor.Victim) bool {
-			if !holdsAny(v.Amounts, short) {
+			if v.Priority > r.Priority || !holdsAny(v.Amounts, short) {
 				return false
 			}
 			short.Sub(v.Amounts)
