@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
@@ -142,13 +143,31 @@ func (p commands) updateOwn(r *request, a *Allocation) {
 		if r.nominated() != nil {
 			p.nominations.clear(r, "it asks for other amounts")
 		}
+		before, since := r.wait, r.class.since
 		p.endWait(r)
 		r.Allocation = r.resized(a.Amounts)
 		p.ask(r)
+		p.keepAge(r, before, since)
 		p.tell(AskResized{r.Allocation})
 	default: // what it requires of nodes may have changed
 		p.reclass(r, p.classOf(r, p.constraintsOf(r)))
 	}
+}
+
+// keepAge has an ask wait on after it was resized: since when it has fitted no node, which
+// victims ended for it, and until when no room is made for it.
+func (p commands) keepAge(r *request, before *wait, since time.Time) {
+	if r.class.since.IsZero() {
+		r.class.since = since
+	}
+	if before == nil {
+		return
+	}
+	w := r.waiting()
+	w.since, w.told, w.ran, w.unused, w.unusedWhy = before.since, before.told, before.ran, before.unused, before.unusedWhy
+	w.stopped, w.due.backOff = before.stopped, before.due.backOff
+	p.setTimer(r)
+	p.reclassify(r)
 }
 
 // resize changes the amounts of an allocation where it runs. Like adoption it
@@ -253,7 +272,9 @@ func (p commands) bindFailed(r *request, message string) {
 	w.reason, w.detail, w.avoid = BindFailed, message, n.id
 	w.due.retry = p.now.Add(min(p.options.RetryDelay<<min(w.bindings, 20), p.options.RetryMax))
 	w.bindings++
-	r.application.thrash.count++ // what was evicted for it was of no use
+	if r.Required == "" {
+		r.application.thrash.count++ // what was evicted for it was of no use
+	}
 	w.delayed = true
 	p.ask(r)
 	p.setTimer(r)

@@ -35,6 +35,8 @@
 //	schedule.go     one call of Schedule: which ask is placed on which node
 //	feasible.go     the first node with room that predicates accept
 //	bound.go        asks that are bound to one node come before the others
+//	required.go     asks that may run on one node only; requiredplan.go makes room for them
+//	promises.go     the quota that is kept for them; backoff.go room that was made and not used
 //	view.go         what other goroutines may read; views.go makes it
 //	restore.go      a partition made from a view
 //	verify.go       checks the laws; verify_preemption.go those of preemption

@@ -201,9 +201,13 @@ func (r *request) withoutRoom() *queue {
 }
 
 // hasRoomFor reports whether this queue alone has quota for an ask; for a nominated
-// one it is kept.
+// one, or one that it is promised to, it is kept. A promise does not wait for the quota
+// that is being freed for others.
 func (q *queue) hasRoomFor(r *request) bool {
-	if r.nominated() != nil {
+	switch {
+	case r.promised():
+		return q.max.Room(q.used, r.Amounts)
+	case r.nominated() != nil:
 		return q.keepsRoom(r.Amounts)
 	}
 	return q.hasRoom(r.Amounts)

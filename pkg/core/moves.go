@@ -15,8 +15,10 @@ func (p *Partition) run(r *request, n *node) {
 }
 
 // endWait takes an ask off the books and out of wherever it waits. Of what is known of
-// it only the failures to bind are kept, in case there is another.
+// it only the failures to bind are kept, and that victims ended for it, in case there is
+// another.
 func (p *Partition) endWait(r *request) {
+	p.promises.end(r)
 	p.reservations.unreserve(r)
 	p.unbind(r)
 	p.nominations.withdrawn(r)
@@ -24,8 +26,8 @@ func (p *Partition) endWait(r *request) {
 	if w := r.wait; w != nil {
 		p.timers.Cancel(&w.timer)
 		r.wait = nil
-		if w.bindings > 0 {
-			r.wait = &wait{bindings: w.bindings, avoid: w.avoid}
+		if w.bindings > 0 || w.told || w.ran || w.unused > 0 {
+			r.wait = &wait{bindings: w.bindings, avoid: w.avoid, ran: w.told || w.ran, unused: w.unused, unusedWhy: w.unusedWhy}
 		}
 	}
 }
@@ -73,6 +75,15 @@ func (p *Partition) boundTo(r *request) *node {
 		return r.nominated().node
 	}
 	return nil
+}
+
+// awaitQuota lists a bound ask to be tried again when there is quota in the queue.
+func (p *Partition) awaitQuota(r *request, q *queue) {
+	if p.boundTo(r) == nil || r.waiting().quota == q {
+		return
+	}
+	r.wait.quota = q
+	q.waiters = append(q.waiters, r)
 }
 
 // enter changes the state of an application and tells of it. A change that does not
@@ -144,7 +155,7 @@ func (p *Partition) constraintsOf(r *request) string {
 // tryAgain ends the delay of an ask.
 func (p *Partition) tryAgain(r *request) {
 	w := r.wait
-	w.due.retry, w.delayed = time.Time{}, false
+	w.due.retry, w.delayed, w.planned = time.Time{}, false, 0
 	if r.Required == "" {
 		p.insert(r)
 		return

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -117,6 +118,7 @@ func (p commands) removeNode(id NodeID) {
 		p.reservations.unreserve(n.reserved)
 	}
 	for r := range n.required.all {
+		p.promises.end(r)
 		p.reservations.unreserve(r)
 	}
 	p.nominations.clearOn(n, "the node is gone")
@@ -150,6 +152,7 @@ func (p commands) awaitNode(n *node) {
 	for r := range n.required.all {
 		w := r.waiting()
 		w.reason, w.detail, w.plan = NodeUnknown, "", nil // the node may come back as another one
+		w.since, w.told = time.Time{}, false
 		p.changes.application(r.application, 0)
 	}
 	waiting := n.required

@@ -126,6 +126,16 @@ func (s *nominations) recheckQuota() {
 	}
 }
 
+// readyNode is the node that an ask is nominated to, if the room is there.
+func (r *request) readyNode() *node {
+	held := r.nominated()
+	if held == nil || !held.node.openTo(r.class.rootPriority) ||
+		!r.Amounts.FitsIn(held.node.roomFor(r.class.rootPriority).Plus(r.Amounts)) {
+		return nil
+	}
+	return held.node
+}
+
 // byNomination compares nominated asks by the priority with which they hold room,
 // then by their order.
 func byNomination(a, b *request) int {

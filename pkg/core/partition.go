@@ -22,6 +22,7 @@ type Partition struct {
 	reservations reservations
 	evictions    evictions
 	nominations  nominations
+	promises     promises
 	costs        costCache
 	attempts     attempts
 	retries      retries
@@ -46,6 +47,7 @@ func NewPartition(options Options, config Config) *Partition {
 	p.reservations = reservations{backlog: b, predicates: &p.predicates, counts: &p.counts}
 	p.evictions = evictions{backlog: b, counts: &p.counts}
 	p.nominations = nominations{backlog: b, reservations: &p.reservations, counts: &p.counts}
+	p.promises = promises{backlog: b}
 	p.costs = costCache{backlog: b, predicates: &p.predicates}
 	p.retries = retries{backlog: b, predicates: &p.predicates}
 	p.attempts = attempts{

@@ -82,6 +82,7 @@ func (p *Partition) reactToQuotas() {
 		p.quotas.watchUp(q, what&quotaBooked != 0)
 		if what&(quotaLowered|quotaBooked) != 0 {
 			p.nominations.recheckQuota()
+			p.promises.recheck()
 		}
 		if what&quotaFreed != 0 {
 			p.wakeWaiters(q)

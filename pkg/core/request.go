@@ -38,6 +38,12 @@ type wait struct {
 	detail      string
 	reservation *Reservation
 	nomination  *nomination // of an ask that may run anywhere
+	promise     *promise    // of quota, to an ask with a required node
+	since       time.Time   // when an ask first had no room on its required node
+	told        bool        // victims were told to end for it
+	ran         bool        // it ran after that, and its binding failed
+	unused      int         // how often victims ended for it and it did not run
+	unusedWhy   string      // why it did not the last time
 	delayed     bool        // it is in no order until the time of its retry
 	bindings    int         // that failed, one after the other
 	avoid       NodeID      // where binding failed last

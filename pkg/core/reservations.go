@@ -47,6 +47,7 @@ func (s *reservations) reserve(r *request, n *node) {
 	w := r.waiting()
 	w.reservation = &Reservation{Node: n.id, Key: r.Key, At: s.now, Required: required}
 	if required {
+		w.reservation.At = w.since
 		n.claimsHeld++
 	} else {
 		n.reserved, r.class.reserved = r, r

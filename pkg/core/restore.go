@@ -95,6 +95,12 @@ func (p *Partition) restoreNode(v *NodeView) {
 	for _, held := range v.Reservations {
 		own := held
 		r := p.requests[held.Key]
+		if held.Required {
+			r.waiting().since = held.At
+			if plan := r.wait.plan; plan != nil && plan.Reason != preemptor.TooYoung {
+				p.promises.add(r)
+			}
+		}
 		p.reservations.reserve(r, n)
 		r.wait.reservation = &own
 	}

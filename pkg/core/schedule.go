@@ -142,6 +142,7 @@ func (p cycle) place(r *request, n *node) {
 			what |= nodeYields // its equals respected what was kept, and may take its place
 		}
 	}
+	p.promises.take(r)
 	c := r.class
 	p.endWait(r)
 	p.reservations.restartDelay(c)

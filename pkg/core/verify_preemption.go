@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -18,10 +19,31 @@ func (v *verifier) preemption() {
 	if len(v.p.nominations.list) != v.nominatedAsks {
 		v.breaks("%d asks are nominated and %d are listed", v.nominatedAsks, len(v.p.nominations.list))
 	}
+	v.promises()
 	v.sums(v.p.root)
 	if !slices.Equal(v.running, v.p.running) || !slices.Equal(v.nominations, v.p.nominations.priorities) {
 		v.breaks("priorities counted: %v of allocations, %v of nominations; booked %v and %v",
 			v.running, v.nominations, v.p.running, v.p.nominations.priorities)
+	}
+}
+
+// promises checks that quota is promised with a plan on a known node only, and that no
+// other ask holds its required node, except one that is too young for a plan.
+func (v *verifier) promises() {
+	for at, r := range v.p.promises.list {
+		if !r.promised() || r.wait.promise.at != at || v.p.requests[r.Key] != r || r.node != nil {
+			v.breaks("%s is listed with a promise, and has none", r.Key)
+		}
+	}
+	for n := range v.p.allNodes {
+		for r := range n.required.all {
+			if r.promised() && r.reservation() == nil {
+				v.breaks("%s has a promise and does not hold node %s", r.Key, n.id)
+			}
+			if r.reservation() != nil && !r.promised() && (r.wait.plan == nil || r.wait.plan.Reason != preemptor.TooYoung) {
+				v.breaks("%s holds node %s and no room is on its way", r.Key, n.id)
+			}
+		}
 	}
 }
 
@@ -68,7 +90,7 @@ func (v *verifier) sums(q *queue) {
 	}
 	for _, app := range q.applications {
 		for _, r := range app.asks {
-			if r.nominated() != nil {
+			if r.keepsQuota() {
 				nominated.Add(r.Amounts)
 			}
 		}

@@ -25,8 +25,8 @@ type Node struct {
 	On    []Candidate // of different keys, in any order
 	// Quota is what must be freed in the queue that exceeds its quota, in
 	// addition to what is being released there already and to what must be freed
-	// on the node. Every candidate counts for it, also those of other nodes. A
-	// quantity that is not above zero is no need.
+	// on the node. Every candidate counts for it, also those of other nodes, except
+	// those with OtherQuota. A quantity that is not above zero is no need.
 	Quota resources.Amounts
 	// Floors and Budgets are those that any candidate counts for. With the trigger
 	// RequiredNode the floors are kept if any victims keep them.
@@ -68,22 +68,23 @@ const (
 // A Candidate is an allocation on the node, own or foreign. A negative quantity
 // counts as zero.
 type Candidate struct {
-	Key       string
-	Amounts   resources.Amounts
-	Priority  int32 // as the queue of the ask sees it
-	Created   time.Time
-	Required  bool // it must run on this node itself, such as a daemonset's
-	Foreign   bool // another scheduler placed it
-	Static    bool // foreign, and part of the node: it cannot be evicted
-	Owner     bool // the originator of its application, or owner of other allocations
-	OptedOut  bool // it asks not to be preempted; it is preempted last, but it can be
-	Protected bool // preemption is disabled in its queue
-	Releasing bool // it is being released: what it holds will be free
-	Overdue   bool // its release is overdue: what it holds is not counted as free
-	Elsewhere bool // on another node: it helps the quota and not the node
-	Outside   bool // outside the queues that the ask may preempt in
-	SameQueue bool // in the queue of the ask, so it shares its guarantee; for Guarantee only
-	QoS       QoS
-	Floors    []int32 // of Node.Floors: those of the queues that it runs below
-	Budgets   []int32 // of Node.Budgets: those that it counts for
+	Key        string
+	Amounts    resources.Amounts
+	Priority   int32 // as the queue of the ask sees it
+	Created    time.Time
+	Required   bool // it must run on this node itself, such as a daemonset's
+	Foreign    bool // another scheduler placed it
+	Static     bool // foreign, and part of the node: it cannot be evicted
+	Owner      bool // the originator of its application, or owner of other allocations
+	OptedOut   bool // it asks not to be preempted; it is preempted last, but it can be
+	Protected  bool // preemption is disabled in its queue
+	Releasing  bool // it is being released: what it holds will be free
+	Overdue    bool // its release is overdue: what it holds is not counted as free
+	Elsewhere  bool // on another node: it helps the quota and not the node
+	Outside    bool // outside the queues that the ask may preempt in
+	OtherQuota bool // its end frees room on the node, and no quota for the ask
+	SameQueue  bool // in the queue of the ask, so it shares its guarantee; for Guarantee only
+	QoS        QoS
+	Floors     []int32 // of Node.Floors: those of the queues that it runs below
+	Budgets    []int32 // of Node.Budgets: those that it counts for
 }

@@ -40,8 +40,13 @@ func (p *problem) measure() {
 }
 
 // counts reports whether what c holds counts for the k-th kind that is short:
-// candidates of other nodes count for the quota only.
-func (p *problem) counts(c *Candidate, k int) bool { return k >= p.onNode || !c.Elsewhere }
+// candidates of other nodes count for the quota only, and some for the node only.
+func (p *problem) counts(c *Candidate, k int) bool {
+	if k >= p.onNode {
+		return !c.OtherQuota
+	}
+	return !c.Elsewhere
+}
 
 // holds is what the release of c frees.
 func holds(c *Candidate) resources.Amounts {

@@ -1,0 +1,94 @@
+package core
+
+import "github.com/narwhal-scheduler/narwhal/pkg/resources"
+
+// promises keep quota for the asks with a required node for which room is on its way
+// there, as nominations do for other asks. So an ask has its quota when its victims have
+// ended.
+//
+//	list = the asks with a promise, each at its place
+type promises struct {
+	*backlog
+	list []*request
+}
+
+// A promise is the place of an ask in the list of all.
+type promise struct{ at int }
+
+// promised reports whether quota is kept for an ask with a required node.
+func (r *request) promised() bool { return r.wait != nil && r.wait.promise != nil }
+
+// add keeps quota for an ask.
+func (s *promises) add(r *request) {
+	if r.promised() {
+		return
+	}
+	r.waiting().promise = &promise{at: len(s.list)}
+	s.list = append(s.list, r)
+	s.stamp++
+	r.application.queue.addNominated(r.Amounts, s.stamp)
+	s.changes.application(r.application, 0)
+}
+
+// end gives up the quota that is kept for an ask, if it is.
+func (s *promises) end(r *request) {
+	if s.drop(r) {
+		s.changes.application(r.application, quotaFreed)
+	}
+}
+
+// take ends the promise to an ask that is placed and is charged for it now.
+func (s *promises) take(r *request) {
+	if s.drop(r) {
+		s.changes.application(r.application, 0)
+	}
+}
+
+func (s *promises) drop(r *request) bool {
+	if !r.promised() {
+		return false
+	}
+	at, last := r.wait.promise.at, len(s.list)-1
+	s.list[at] = s.list[last]
+	s.list[at].wait.promise.at = at
+	s.list[last] = nil
+	s.list = s.list[:last]
+	r.wait.promise = nil
+	s.stamp++
+	r.application.queue.subNominated(r.Amounts, s.stamp)
+	return true
+}
+
+// recheck has asks looked at again whose quota is not there any more.
+func (s *promises) recheck() {
+	for _, r := range s.list {
+		if len(r.quotaLack()) > 0 {
+			s.changes.node(s.findNode(r.Required), nodeRetry)
+		}
+	}
+}
+
+// keepsQuota reports whether the quota for an ask is kept already.
+func (r *request) keepsQuota() bool { return r.nominated() != nil || r.promised() }
+
+// quotaLack is what the queues of an ask lack of quota once all evictions have ended;
+// nil if nothing.
+func (r *request) quotaLack() resources.Amounts {
+	if !r.promised() {
+		return r.quotaToFree()
+	}
+	var lack resources.Amounts
+	for q := r.application.queue; q != nil; q = q.parent {
+		for i, asked := range r.Amounts {
+			kind := resources.Kind(i)
+			over := q.used.Of(kind) - q.releasing.Of(kind) + q.nominated.Of(kind) - q.max.Of(kind)
+			if asked > 0 && q.max.Of(kind) != resources.Unlimited && over > 0 {
+				lack.Set(kind, max(lack.Of(kind), over))
+			}
+		}
+	}
+	if lack.IsZero() {
+		return nil
+	}
+	return lack
+}

@@ -1,0 +1,288 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A round tries the asks of one node that may run there only, in their order. Those for
+// which victims are needed are planned together, and the victims are told at the end: so
+// none of them could have stayed.
+//
+// An ask holds its node and the quota only while room is on its way there. While it is
+// too young for a plan, it holds the node alone.
+type round struct {
+	cycle
+	node *node
+	// served are the asks before, for which room is on its way, and kept is the sum of
+	// them.
+	served []*request
+	kept   resources.Amounts
+	// together are the asks after those for which plan was made, whose victims do not
+	// know of it yet, and wanted is the sum of them.
+	together []*request
+	wanted   resources.Amounts
+	plan     preemptor.Decision
+}
+
+// tryRequired tries the asks that may run on a node only. Room that is on its way for
+// one ask is kept from those after it.
+func (p cycle) tryRequired(n *node) outcome {
+	d := round{cycle: p, node: n}
+	for _, r := range n.required.list() {
+		if r.wait != nil && r.wait.delayed {
+			continue
+		}
+		if d.try(r) == flush {
+			return flush // what was planned is planned again
+		}
+	}
+	d.commit()
+	return waits
+}
+
+// try places an ask, or has room made for it.
+func (d *round) try(r *request) outcome {
+	d.work.Attempts++
+	d.changes.application(r.application, 0)
+	short := r.withoutRoom()
+	if short == nil && r.Amounts.FitsIn(d.freeFor(r)) {
+		return d.place(r)
+	}
+	if short != nil {
+		d.awaitQuota(r, short)
+	}
+	lack := r.quotaLack()
+	if len(lack) == 0 && r.planHolds(d.node, d.now) {
+		d.keep(r)
+		return waits
+	}
+	// Nothing is evicted for an ask that the resource manager would then refuse.
+	switch result, err := d.predicates.check(r, d.node, false); {
+	case result == flush:
+		return flush
+	case result == waits:
+		d.refusedOnItsNode(r, err)
+		return waits
+	}
+	return d.makeRoom(r, lack)
+}
+
+// freeFor is what is free for an ask beside what is kept for those before it.
+func (d *round) freeFor(r *request) resources.Amounts {
+	free := d.node.free
+	for _, kept := range [...]resources.Amounts{d.kept, d.wanted, d.node.nominatedAbove(r.Priority)} {
+		if len(kept) > 0 {
+			free = free.Minus(kept)
+		}
+	}
+	return free
+}
+
+// keep has room that is on its way for an ask kept from those after it.
+func (d *round) keep(r *request) {
+	if r.promised() {
+		d.kept.Add(r.Amounts)
+		d.served = append(d.served, r)
+	}
+}
+
+// place places an ask that has room. If the resource manager refuses it, allocations
+// that conflict with it may be victims.
+func (d *round) place(r *request) outcome {
+	result, err := d.predicates.check(r, d.node, true)
+	if result == placed {
+		if err = d.conflict(r); err != nil {
+			result = waits
+		}
+	}
+	switch {
+	case result == flush:
+		return flush
+	case result == placed:
+		d.cycle.place(r, d.node)
+		return placed
+	case r.promised() && d.predicates.feasibleAfterEvictions(r, d.node):
+		d.keep(r)
+		return waits
+	case r.waiting().told && d.node.releasing.IsZero():
+		d.roomUnused(r, err.Error())
+	}
+	if d.options.Simulate == nil || isUnresolvable(err) {
+		d.refusedOnItsNode(r, err)
+		return waits
+	}
+	if result := d.makeRoom(r, nil); result == flush {
+		return flush
+	}
+	if r.reservation() == nil {
+		d.refusedOnItsNode(r, err)
+	}
+	return waits
+}
+
+// conflict says why an ask may not run beside those that come before it and for which
+// room is on its way.
+func (d *round) conflict(r *request) error {
+	if d.options.Simulate == nil || len(d.served)+len(d.together) == 0 {
+		return nil
+	}
+	return d.simulate(append(slices.Concat(d.served, d.together), r), 1, nil)
+}
+
+// makeRoom plans which allocations make room for an ask that does not run, and of the
+// quota that it lacks.
+func (d *round) makeRoom(r *request, lack resources.Amounts) outcome {
+	w := r.waiting()
+	w.reason = NodeFull
+	if w.since.IsZero() {
+		w.since = d.now
+	}
+	if why := d.holdsBack(r); why != "" {
+		d.letGo(r)
+		w.detail = why
+		return waits
+	}
+	if len(lack) > 0 && !d.mayFree(r, lack) {
+		d.giveUp(r, lack)
+		return waits
+	}
+	joined := len(lack) == 0 && d.joins(r)
+	if !joined {
+		d.commit()
+	}
+	if d.mustTell() {
+		return flush
+	}
+	if joined && len(d.together) > 0 {
+		asks := append(slices.Clone(d.together), r)
+		if plan := d.planFor(asks, nil); plan.Reason == preemptor.Chosen && !d.attempts.thrashes(r) {
+			d.plan = plan
+			d.join(r)
+			return waits
+		}
+	}
+	d.decide(r, d.planFor([]*request{r}, lack), lack)
+	return waits
+}
+
+// mustTell reports whether the resource manager has to hear of what was done before it
+// is asked again.
+func (d *round) mustTell() bool {
+	asks := d.options.Feasible != nil || d.options.Simulate != nil
+	return asks && d.node.placedIn == d.batch || d.options.Budgets != nil && d.evictions.batched == d.batch
+}
+
+// joins reports whether an ask can be planned together with those before it: they see
+// the same victims, and it is old enough.
+func (d *round) joins(r *request) bool {
+	if len(d.together) == 0 {
+		return true
+	}
+	return !r.neverPreempts() && d.now.Sub(r.wait.since) >= d.preemption.RequiredNode.StartDelay &&
+		(d.costs.flat || r.application.queue == d.together[0].application.queue)
+}
+
+// decide does for an ask what was planned for it alone.
+func (d *round) decide(r *request, plan preemptor.Decision, lack resources.Amounts) {
+	w := r.wait
+	w.planned, w.detail = d.node.revision, plan.Summary(d.kinds)
+	if plan.Reason == preemptor.Chosen && d.attempts.thrashes(r) {
+		d.letGo(r)
+		w.detail = d.holdsBack(r)
+		return
+	}
+	if plan.Reason != preemptor.WaitsForReleasing || !r.promised() || w.plan == nil {
+		w.plan, w.plannedAt = &plan, d.now // else the record of what was chosen says more
+	}
+	switch plan.Reason {
+	case preemptor.Chosen:
+		before := d.plan.Victims
+		d.plan = plan
+		d.plan.Victims = slices.Concat(before, plan.Victims)
+		d.join(r)
+		d.spare()
+	case preemptor.WaitsForReleasing, preemptor.RoomIsThere:
+		d.serve(r)
+		d.keep(r)
+	case preemptor.TooYoung:
+		d.promises.end(r)
+		d.reservations.claim(r, d.node)
+		w.due.retry = plan.Again
+		d.setTimer(r)
+	default:
+		d.giveUp(r, lack)
+	}
+}
+
+// join has an ask planned together with those before it.
+func (d *round) join(r *request) {
+	d.serve(r)
+	d.together = append(d.together, r)
+	d.wanted.Add(r.Amounts)
+}
+
+// serve keeps the node and the quota for an ask.
+func (d *round) serve(r *request) {
+	d.promises.add(r)
+	d.reservations.claim(r, d.node)
+}
+
+// letGo keeps nothing for an ask any more.
+func (p cycle) letGo(r *request) {
+	p.promises.end(r)
+	p.reservations.unreserve(r)
+}
+
+// giveUp notes that no room can be made for an ask. It is tried again when its node
+// changes, or what it lacks of quota is there; what the resource manager said is asked
+// again after a while.
+func (d *round) giveUp(r *request, lack resources.Amounts) {
+	w := r.wait
+	d.letGo(r)
+	if len(lack) > 0 {
+		w.reason, w.detail, w.plan = QuotaExceeded, string(r.withoutRoom().path), nil
+		return
+	}
+	if r.neverPreempts() {
+		w.plan, w.detail = nil, "nothing is to be evicted for it"
+		return
+	}
+	refused := func(f preemptor.Failure) bool { return f.Why == preemptor.NotFitting }
+	if slices.ContainsFunc(w.plan.Failures, refused) || d.predicates.budgetsBind() {
+		d.retryAt(r, d.now.Add(d.options.RetryMax))
+	}
+	d.reportOnce(r, fmt.Sprintf("no room on required node %s: %s", d.node.id, w.detail))
+}
+
+// retryAt has an ask tried again at a time at the latest.
+func (p cycle) retryAt(r *request, at time.Time) {
+	if w := r.wait; w.due.retry.IsZero() || at.Before(w.due.retry) {
+		w.due.retry = at
+		p.setTimer(r)
+	}
+}
+
+// refusedOnItsNode lets go of the node of a bound ask that the resource manager refuses
+// there. One that may run on no other is asked about again later.
+func (p cycle) refusedOnItsNode(r *request, err error) {
+	p.letGo(r)
+	w := r.waiting()
+	w.plan = nil
+	w.reason, w.detail = Infeasible, err.Error()
+	if r.Required != "" {
+		p.retryAt(r, p.now.Add(p.options.RetryMax))
+	}
+}
+
+// planHolds reports whether the last plan for an ask would come out the same: the
+// node has not changed, and if it was too early for one, it still is.
+func (r *request) planHolds(n *node, now time.Time) bool {
+	w := r.wait
+	return w != nil && w.plan != nil && w.planned == n.revision &&
+		(w.plan.Reason != preemptor.TooYoung || w.plan.Again.After(now))
+}

@@ -1,0 +1,259 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// planFor plans which allocations make room for the last of some asks of a node, or for
+// all of them if there are more. The victims that were chosen for those together count as
+// releasing in a plan for one ask.
+func (d *round) planFor(asks []*request, lack resources.Amounts) preemptor.Decision {
+	last := asks[len(asks)-1]
+	ask := preemptor.Ask{Key: string(last.Key), Amounts: last.Amounts, Priority: last.Priority, Reserved: last.wait.since}
+	on := preemptor.Node{Kinds: d.kinds, Free: d.freeFor(last), Quota: lack}
+	var before []*request
+	if len(asks) > 1 {
+		on.Free = on.Free.Plus(d.wanted)
+		ask.Amounts = d.wanted.Plus(last.Amounts)
+	} else {
+		before = d.together
+	}
+	d.fillCandidates(&on, last, len(asks) > 1)
+	if d.options.Simulate != nil {
+		on.Fits = d.simulation(append(slices.Concat(d.served, before), asks...), len(asks))
+	}
+	cfg := d.preemption.RequiredNode
+	cfg.Budgets, cfg.ByQoS = d.preemption.Budgets, d.preemption.ByQoS
+	cfg.VictimsMax = min(cfg.VictimsMax*len(asks), preemptor.VictimsLimit)
+	cfg.Disabled = cfg.Disabled || last.neverPreempts()
+	d.counts.Plans++
+	plan := d.costs.planner.Plan(d.now, cfg, ask, on)
+	if plan.Reason == preemptor.TooYoung { // which holds the node only if there is hope
+		cfg.StartDelay = 0
+		if later := d.costs.planner.Plan(d.now, cfg, ask, on); later.Reason != preemptor.Chosen {
+			return later
+		}
+	}
+	return plan
+}
+
+// fillCandidates adds what runs on the node as an ask sees it, with guarantees and
+// budgets.
+func (d *round) fillCandidates(on *preemptor.Node, r *request, together bool) {
+	scope := r.application.queue
+	for scope.parent != nil && scope.properties.PreemptionPolicy != PreemptionFence {
+		scope = scope.parent
+	}
+	c := &nodeCosts{
+		preemptionKey: preemptionKey{class: r.class, leaf: r.application.queue, scope: scope},
+		relations:     map[*queue]*relation{},
+	}
+	in := &d.costs.input
+	in.begin(c, d.costs.flat)
+	for _, other := range d.node.own {
+		in.add(c, other, false)
+	}
+	for _, other := range d.node.foreign {
+		candidate := other.candidate()
+		candidate.Outside = scope.parent != nil
+		in.candidates = append(in.candidates, candidate)
+	}
+	for i := range in.candidates {
+		candidate := &in.candidates[i]
+		candidate.OtherQuota = len(on.Quota) > 0 && !d.freesQuota(r, candidate)
+		candidate.Releasing = candidate.Releasing || !together && d.isVictim(candidate.Key)
+	}
+	on.On, on.Floors = in.candidates, in.usedFloors()
+	d.predicates.addBudgets(on)
+}
+
+// mayFree reports whether what runs on the node could free the quota that an ask lacks.
+func (d *round) mayFree(r *request, lack resources.Amounts) bool {
+	var held resources.Amounts
+	lowest := r.lowestWithoutRoom()
+	for _, other := range d.node.own {
+		if other.Required == "" && other.eviction == nil && other.application.queue.within(lowest) {
+			held.Add(other.Amounts)
+		}
+	}
+	return lack.FitsIn(held)
+}
+
+// lowestWithoutRoom is the lowest queue without quota for an ask. What ends below it frees
+// quota of all queues that lack it.
+func (r *request) lowestWithoutRoom() *queue {
+	q := r.application.queue
+	for q.parent != nil && q.hasRoomFor(r) {
+		q = q.parent
+	}
+	return q
+}
+
+// freesQuota reports whether the end of a candidate frees the quota that an ask lacks.
+// As for the trigger priority, only the place in the quota of less important ones is
+// taken.
+func (d *round) freesQuota(r *request, candidate *preemptor.Candidate) bool {
+	if candidate.Foreign || !d.mayTake(r.Priority, candidate.Priority) {
+		return false
+	}
+	return d.requests[AllocationKey(candidate.Key)].application.queue.within(r.lowestWithoutRoom())
+}
+
+func (d *round) isVictim(key string) bool {
+	return slices.ContainsFunc(d.plan.Victims, func(v preemptor.Victim) bool { return v.Key == key })
+}
+
+// simulation is the question whether the last of some asks may run together on the node
+// without some allocations, beside all that come before. Like others, each is also asked
+// about alone, since those before are not there yet.
+func (d *round) simulation(asks []*request, last int) func([]string) error {
+	known := map[string]error{}
+	return func(removed []string) error {
+		text := strings.Join(removed, "\x00")
+		if err, asked := known[text]; asked {
+			return err
+		}
+		known[text] = d.simulate(asks, last, keysOf(removed))
+		return known[text]
+	}
+}
+
+func (d *round) simulate(asks []*request, last int, removed []AllocationKey) error {
+	var before []AllocationKey
+	for i, r := range asks {
+		if i >= len(asks)-last {
+			if err := d.predicates.simulate(r, d.node, removed); err != nil {
+				return err
+			}
+			if len(before) > 0 {
+				d.predicates.calls++
+				if err := d.options.Simulate(r.Key, d.node.id, slices.Clone(before), removed); err != nil {
+					return err
+				}
+			}
+		}
+		before = append(before, r.Key)
+	}
+	return nil
+}
+
+// spare drops the victims without which there is still room for all asks that are planned
+// together, the most important first. A plan for all of them has none; one that was added
+// to another may have.
+func (d *round) spare() {
+	if len(d.together) < 2 {
+		return
+	}
+	for at := len(d.plan.Victims) - 1; at >= 0; at-- {
+		fewer := slices.Delete(slices.Clone(d.plan.Victims), at, at+1)
+		if d.suffice(fewer) {
+			d.plan.Victims = fewer
+		}
+	}
+}
+
+// suffice reports whether all asks that are planned together can run without these.
+func (d *round) suffice(victims []preemptor.Victim) bool {
+	last := d.together[len(d.together)-1]
+	room := d.freeFor(last).Plus(d.node.releasing)
+	removed := []string{}
+	for r := range d.node.allOn {
+		if r.releasing() {
+			removed = append(removed, string(r.Key))
+		}
+	}
+	for _, v := range victims {
+		room.Add(v.Amounts)
+		removed = append(removed, v.Key)
+	}
+	if _, short := room.Negative(); short {
+		return false
+	}
+	asks := slices.Concat(d.served, d.together)
+	return d.options.Simulate == nil || d.simulate(asks, len(d.together), keysOf(removed)) == nil
+}
+
+// commit has the victims end that were chosen for the asks that were planned together,
+// each for one of them.
+func (d *round) commit() {
+	asks, plan := d.together, d.plan
+	d.together, d.wanted, d.plan = nil, nil, preemptor.Decision{}
+	if len(asks) == 0 {
+		return
+	}
+	shares := [][]preemptor.Victim{plan.Victims}
+	if len(asks) > 1 {
+		shares = d.share(asks, plan.Victims)
+	}
+	for i, r := range asks {
+		own := plan
+		if len(asks) > 1 {
+			own = d.shareOf(r, &plan, shares[i])
+		}
+		d.evict(r, &own)
+		d.keep(r)
+	}
+}
+
+// share divides victims among asks: each gets those that it needs beside what is free
+// and what those before it leave. The important ones are given first, since the first ask
+// is the most important one.
+func (d *round) share(asks []*request, victims []preemptor.Victim) [][]preemptor.Victim {
+	left := slices.Clone(victims)
+	slices.SortStableFunc(left, func(a, b preemptor.Victim) int { return cmp.Compare(b.Priority, a.Priority) })
+	shares := make([][]preemptor.Victim, len(asks))
+	var used, added resources.Amounts
+	for i, r := range asks {
+		short := r.Amounts.Shortfall(d.freeFor(r).Plus(d.node.releasing).Plus(added).Minus(used))
+		left = slices.DeleteFunc(left, func(v preemptor.Victim) bool {
+			if v.Priority > r.Priority || !holdsAny(v.Amounts, short) {
+				return false
+			}
+			short.Sub(v.Amounts)
+			added.Add(v.Amounts)
+			shares[i] = append(shares[i], v)
+			return true
+		})
+		used.Add(r.Amounts)
+	}
+	shares[0] = append(shares[0], left...) // which end a conflict
+	return shares
+}
+
+// shareOf is the part of a plan that is for one of its asks.
+func (d *round) shareOf(r *request, plan *preemptor.Decision, victims []preemptor.Victim) preemptor.Decision {
+	if len(victims) == 0 {
+		return d.planFor([]*request{r}, nil)
+	}
+	own := *plan
+	own.Ask, own.Asked, own.Victims = string(r.Key), r.Amounts.Clone(), victims
+	own.Free, own.Releasing, own.Freed = d.freeFor(r), d.node.releasing.Clone(), nil
+	own.Needed = nil
+	for i, short := range r.Amounts.Shortfall(own.Free.Plus(own.Releasing)) {
+		own.Needed.Set(resources.Kind(i), max(short, 0))
+	}
+	for _, v := range victims {
+		own.Freed.Add(v.Amounts)
+	}
+	return own
+}
+
+// evict has the victims of a plan end.
+func (d *round) evict(r *request, plan *preemptor.Decision) {
+	w := r.wait
+	w.plan, w.plannedAt, w.detail = plan, d.now, plan.Summary(d.kinds)
+	if len(plan.Victims) > 0 {
+		d.tell(&PreemptionPlanned{r.Application, r.Key, r.application.queue.path, d.node.id, plan})
+		for i := range plan.Victims {
+			d.evictions.requestFor(&plan.Victims[i], r, plan)
+		}
+		r.application.thrash.count++
+		w.told = true
+	}
+	w.planned = d.node.revision
+}
