@@ -91,11 +91,15 @@ func (p limited) failAll(list []Strategy, exact Failure) (chosen bool) {
 }
 
 // climb tries one limit after the other, from the lowest to the highest, until a strategy
-// finds victims within it.
+// finds victims within it. If the resource manager refuses what one of them finds, it
+// stops: reprieve may find others within that limit, and each question takes time.
 func (p limited) climb(list []Strategy) bool {
 	for l := range p.limits {
 		if p.tryWithin(l, list) {
 			return true
+		}
+		if slices.ContainsFunc(p.failures, func(f Failure) bool { return f.Why == NotFitting }) {
+			return false
 		}
 	}
 	return p.tryWithin(p.highestLimit(), list)

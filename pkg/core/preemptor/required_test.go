@@ -270,3 +270,84 @@ func TestStoppedSearchServes(t *testing.T) {
 	}
 	assert.Assert(t, open > 0)
 }
+
+// TestRequiredNodeConflicts sees that an ask is served wherever any victims end the
+// conflicts too, by victims that are all needed and of no higher class than others.
+func TestRequiredNodeConflicts(t *testing.T) {
+	chosen, reprieved := 0, 0
+	for seed := range manyNodes(t, 3000) {
+		r := rand.New(rand.NewPCG(seed, 24))
+		s := triggered(r, RequiredNode)
+		if len(s.node.On) > 9 {
+			continue
+		}
+		s.cfg.VictimsMax, s.cfg.Budgets = VictimsLimit, PreferBudgets
+		s.cfg.Strategies = lists[r.IntN(len(lists))]
+		bound := r.IntN(2) == 0
+		if !bound {
+			s.node.Floors, s.node.Budgets = nil, nil
+			for i := range s.node.On {
+				s.node.On[i].Floors, s.node.On[i].Budgets = nil, nil
+			}
+		}
+		fits, asked := conflictWith(s, fmt.Sprint("c", r.IntN(12)), fmt.Sprint("c", r.IntN(12))), 0
+		s.node.Fits = func(removed []string) error {
+			asked++
+			return fits(removed)
+		}
+		enough := func(set []Candidate) bool {
+			return missing(s, set...).IsZero() && fits(removedWith(s, set)) == nil
+		}
+		if enough(nil) {
+			continue
+		}
+		class, found := s.lowestClass(enough)
+		d := s.plan()
+		assert.Equal(t, d.Reason == Chosen, found, "seed %d: %v: %s, %v", seed, s.cfg.Strategies, d, d.Failures)
+		if !found {
+			continue
+		}
+		chosen++
+		most := len(s.node.On) + len(s.cfg.Strategies) + 7
+		if len(d.Below) > 0 {
+			most += len(s.node.On) + 2
+		}
+		assert.Assert(t, asked <= most, "seed %d: asked %d times", seed, asked)
+		if d.Strategy == Reprieve {
+			reprieved++
+		}
+		victims := victimsOf(d)
+		assert.Assert(t, enough(victims), "seed %d: %s", seed, d)
+		for i, v := range victims {
+			rest := slices.Delete(slices.Clone(victims), i, i+1)
+			assert.Assert(t, !enough(rest), "seed %d: %s could stay", seed, v.Key)
+		}
+		if !bound && !slices.Equal(s.cfg.Strategies, []Strategy{Single}) {
+			assert.Equal(t, priceOf(s, victims).class, class, "seed %d: %v: %s", seed, s.cfg.Strategies, d)
+		}
+	}
+	t.Log(chosen, reprieved)
+	assert.Assert(t, chosen > 300 && reprieved > 100)
+}
+
+// lowestClass is the lowest worst class of any victims that are enough.
+func (s situation) lowestClass(enough func([]Candidate) bool) (class int, found bool) {
+	var able []Candidate
+	for _, c := range s.node.On {
+		if !c.Overdue && !c.Releasing && !c.Required && !c.Static && !c.Protected && !c.Outside && c.Priority <= s.ask.Priority {
+			able = append(able, c)
+		}
+	}
+	for set := 1; set < 1<<len(able); set++ {
+		var victims []Candidate
+		for i, c := range able {
+			if set>>i&1 == 1 {
+				victims = append(victims, c)
+			}
+		}
+		if worst := priceOf(s, victims).class; (!found || worst < class) && enough(victims) {
+			class, found = worst, true
+		}
+	}
+	return class, found
+}
