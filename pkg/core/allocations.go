@@ -55,6 +55,7 @@ func (p commands) takeForeign(a *Allocation, known *request) {
 		p.evictions.cancel(known) // it ended where it was evicted
 	}
 	p.addForeign(a, known)
+	p.evictions.report(p.requests[a.Key], a.Tags)
 }
 
 func (p commands) addOwn(a *Allocation) {
@@ -79,6 +80,7 @@ func (p commands) addOwn(a *Allocation) {
 	}
 	if a.Node != "" {
 		p.adopt(r, a.Node)
+		p.evictions.report(r, a.Tags)
 		return
 	}
 	if app.state == New || app.state == Completing {
@@ -89,6 +91,7 @@ func (p commands) addOwn(a *Allocation) {
 		p.enter(app, next, "")
 	}
 	p.ask(r)
+	p.renominations.add(r)
 	p.tell(AskAdded{r.Allocation})
 }
 
@@ -149,6 +152,7 @@ func (p commands) updateOwn(r *request, a *Allocation) {
 	default: // what it requires of nodes may have changed
 		p.reclass(r, p.classOf(r, p.constraintsOf(r)))
 	}
+	p.evictions.report(r, a.Tags)
 }
 
 // resize changes the amounts of an allocation where it runs. Like adoption it
@@ -219,7 +223,7 @@ func (p commands) endAsk(r *request, cause EndCause) {
 
 // endAllocation takes an allocation off the books for good.
 func (p commands) endAllocation(r *request, cause EndCause, message string) {
-	evicted := r.eviction != nil
+	evicted := r.victim()
 	p.evictions.cancel(r)
 	p.unbook(r)
 	p.forget(r)
@@ -244,7 +248,7 @@ func causeOf(t si.TerminationType) EndCause {
 // and elsewhere if there is an elsewhere.
 func (p commands) bindFailed(r *request, message string) {
 	n := r.node
-	evicted := r.eviction != nil
+	evicted := r.victim()
 	p.evictions.cancel(r)
 	p.unbook(r)
 	p.tell(&Ended{Allocation: r.Allocation, Cause: CauseBindFailed, Message: message, Evicted: evicted})
