@@ -56,6 +56,7 @@ func (p commands) takeForeign(a *Allocation, known *request) {
 		p.evictions.cancel(known) // it ended where it was evicted
 	}
 	p.addForeign(a, known)
+	p.evictions.report(p.requests[a.Key], a.Tags)
 }
 
 func (p commands) addOwn(a *Allocation) {
@@ -80,6 +81,7 @@ func (p commands) addOwn(a *Allocation) {
 	}
 	if a.Node != "" {
 		p.adopt(r, a.Node)
+		p.evictions.report(r, a.Tags)
 		return
 	}
 	if app.state == New || app.state == Completing {
@@ -90,6 +92,7 @@ func (p commands) addOwn(a *Allocation) {
 		p.enter(app, next, "")
 	}
 	p.ask(r)
+	p.renominations.add(r)
 	p.tell(AskAdded{r.Allocation})
 }
 
@@ -152,6 +155,7 @@ func (p commands) updateOwn(r *request, a *Allocation) {
 	default: // what it requires of nodes may have changed
 		p.reclass(r, p.classOf(r, p.constraintsOf(r)))
 	}
+	p.evictions.report(r, a.Tags)
 }
 
 // keepAge has an ask wait on after it was resized: since when it has fitted no node, which
@@ -238,7 +242,7 @@ func (p commands) endAsk(r *request, cause EndCause) {
 
 // endAllocation takes an allocation off the books for good.
 func (p commands) endAllocation(r *request, cause EndCause, message string) {
-	evicted := r.eviction != nil
+	evicted := r.victim()
 	p.evictions.cancel(r)
 	p.unbook(r)
 	p.forget(r)
@@ -263,7 +267,7 @@ func causeOf(t si.TerminationType) EndCause {
 // and elsewhere if there is an elsewhere.
 func (p commands) bindFailed(r *request, message string) {
 	n := r.node
-	evicted := r.eviction != nil
+	evicted := r.victim()
 	p.evictions.cancel(r)
 	p.unbook(r)
 	p.tell(&Ended{Allocation: r.Allocation, Cause: CauseBindFailed, Message: message, Evicted: evicted})

@@ -163,7 +163,9 @@ func (p *costCache) refreshGuarantees(c *nodeCosts) {
 	if moved || !holds {
 		c.volatile = nil
 		for _, n := range again {
-			p.reset(c, n)
+			if !n.gone { // another node may have its slot
+				p.reset(c, n)
+			}
 		}
 	}
 }
@@ -284,7 +286,7 @@ func (k *preemptionKey) outOfReach(n *node) nodeStatus {
 // hold it, and where no room could be made for the ask that holds it. Where evictions are
 // overdue no others follow for a while.
 func (k *preemptionKey) mayUse(n *node) bool {
-	if _, blocks := n.overdue(); blocks {
+	if n.isBlocked() {
 		return false
 	}
 	if held := n.reserved; held != nil && held.class.rootPriority == k.class.rootPriority {

@@ -75,6 +75,7 @@
 //	victiminput.go  a node as package preemptor sees it; candidates.go an allocation
 //	guarantees.go   how priorities and guarantees of two queues compare
 //	nominations.go  asks for which room is being made
+//	renominations.go asks that were nominated before a restart
 //	evictions.go    victims, until they have ended
 //	retries.go      when failed attempts are repeated
 //	quotas.go       queues that use more than their max

@@ -39,6 +39,26 @@ func (e *evictions) requestFor(v *preemptor.Victim, r *request, plan *preemptor.
 	e.request(victim, eviction{ask: r.Key, trigger: plan.Trigger, class: v.Class, since: e.now}, message)
 }
 
+// report takes from the tags of an allocation that it is ending already: it was evicted
+// before a restart, or ends for another reason. Nothing is requested, and an eviction
+// that was is known better than from the tags.
+func (e *evictions) report(r *request, tags map[string]string) {
+	since, terminates := terminatingSince(tags, e.now)
+	if !terminates || r.node == nil || r.eviction != nil {
+		return
+	}
+	e.setEviction(r, &eviction{reported: true, since: since})
+	e.schedule(r)
+	e.changes.node(r.node, nodeRetry|nodeYields) // there is room soon, without victims
+}
+
+// reportForeign does the same for the foreign allocations of a node that is new.
+func (e *evictions) reportForeign(n *node) {
+	for _, r := range n.foreign {
+		e.report(r, r.Tags)
+	}
+}
+
 // cancel forgets that an allocation is evicted, since it has ended or moved.
 func (e *evictions) cancel(r *request) {
 	if r.eviction == nil {
@@ -109,7 +129,9 @@ func (e *evictions) expire(victim *request) {
 	late := *victim.eviction
 	late.overdue = true
 	e.setEviction(victim, &late)
-	e.counts.Overdue[late.trigger][late.class]++
+	if !late.reported {
+		e.counts.Overdue[late.trigger][late.class]++
+	}
 	e.changes.node(victim.node, nodeRetry)
 	count, _ := victim.node.overdue()
 	pause := e.preemption.VictimTimeout << min(count-1, blockDoubledMax)

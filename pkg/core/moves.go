@@ -22,6 +22,7 @@ func (p *Partition) endWait(r *request) {
 	p.reservations.unreserve(r)
 	p.unbind(r)
 	p.nominations.withdrawn(r)
+	p.renominations.drop(r)
 	p.withdraw(r)
 	if w := r.wait; w != nil {
 		p.timers.Cancel(&w.timer)

@@ -245,6 +245,12 @@ func (n *node) overdue() (count int64, blocks bool) {
 	return count, blocks
 }
 
+// isBlocked reports whether an overdue eviction blocks attempts here.
+func (n *node) isBlocked() bool {
+	_, blocks := n.overdue()
+	return blocks
+}
+
 // allOn visits what runs on the node: own allocations, then foreign ones.
 func (n *node) allOn(yield func(*request) bool) {
 	for _, list := range [2][]*request{n.own, n.foreign} {

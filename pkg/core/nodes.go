@@ -35,6 +35,8 @@ func (p commands) addNode(c AddNode) {
 	p.tell(&NodeAdded{n.id, n.capacity.Clone(), n.attributes, n.schedulable, p.capacity.Clone()})
 	n.recount()
 	p.placeForeign(n)
+	p.evictions.reportForeign(n)
+	p.renominations.nodeReady(n)
 	if waiting := p.absent[n.id]; waiting != nil {
 		n.required = *waiting
 		delete(p.absent, n.id)
@@ -101,6 +103,7 @@ func (p commands) setSchedulable(id NodeID, schedulable bool) {
 		}
 		p.nominations.clearOn(n, "the node takes nothing new")
 	}
+	p.renominations.nodeReady(n)
 	p.tell(&NodeSchedulable{n.id, schedulable})
 	p.changes.node(n, nodeFreed|nodeRetry|nodeUpdated)
 }

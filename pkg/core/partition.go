@@ -29,6 +29,8 @@ type Partition struct {
 	quotas       quotas
 	hints        hints
 
+	renominations renominations
+
 	counts Preempted
 	dirty  []*node           // whose bound asks are to be tried
 	bound  timers.Timer[due] // set while questions about them pause
@@ -48,6 +50,7 @@ func NewPartition(options Options, config Config) *Partition {
 	p.evictions = evictions{backlog: b, counts: &p.counts}
 	p.nominations = nominations{backlog: b, reservations: &p.reservations, counts: &p.counts}
 	p.promises = promises{backlog: b}
+	p.renominations = renominations{backlog: b, nominations: &p.nominations, predicates: &p.predicates, unready: map[NodeID]*askSet{}}
 	p.costs = costCache{backlog: b, predicates: &p.predicates}
 	p.retries = retries{backlog: b, predicates: &p.predicates}
 	p.attempts = attempts{
@@ -93,6 +96,9 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 		p.react()
 	}
 	p.retries.endStep()
+	if p.renominations.look() {
+		p.react()
+	}
 	c := cycle{p}
 	more = c.placeBound() || c.placeOrdinary() || len(p.dirty) > 0 && !p.bound.Set() || p.skips.any()
 	return p.takeEffects(), more

@@ -40,6 +40,7 @@ type history struct {
 	laws    lawChecker
 	asked   map[string]int // questions to the resource manager, by what was asked
 	broken  error          // the law that the last step broke
+	tags    chance         // of what tags say of the time before a restart; nil for none
 }
 
 var errTaint = errors.New("taint")
@@ -193,6 +194,7 @@ func (h *history) allocation() *core.Allocation {
 		Key: h.key(), Amounts: h.amounts(), Priority: int32(h.IntN(3)),
 		Created: h.now.Add(-time.Duration(h.IntN(5)) * time.Second),
 	}
+	h.tag(a)
 	switch h.IntN(8) {
 	case 0:
 		a.Origin, a.Node = core.Foreign, h.node()

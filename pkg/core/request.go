@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -47,6 +48,7 @@ type wait struct {
 	delayed     bool        // it is in no order until the time of its retry
 	bindings    int         // that failed, one after the other
 	avoid       NodeID      // where binding failed last
+	former      NodeID      // where it was nominated before a restart, until that is looked at
 	quota       *queue      // whose quota it waits for while it is bound to a node
 	hinted      bool        // the resource manager was told that it fits on no node
 
@@ -89,6 +91,9 @@ func (r *request) nominated() *nomination {
 // on.
 func (r *request) releasing() bool { return r.eviction != nil && !r.eviction.overdue }
 
+// victim reports whether an allocation was chosen to be evicted, and has not ended yet.
+func (r *request) victim() bool { return r.eviction != nil && !r.eviction.reported }
+
 // foreign reports whether the request is charged to its node only.
 func (r *request) foreign() bool { return r.application == nil }
 
@@ -114,14 +119,16 @@ type nomination struct {
 }
 
 // An eviction tracks an allocation from the release message until the resource
-// manager confirms that it has ended.
+// manager confirms that it has ended. An allocation of which the resource manager says
+// that it is terminating has one without a release message.
 type eviction struct {
-	ask     AllocationKey // that gets the room; empty if its queue is over its max
-	trigger preemptor.Trigger
-	class   preemptor.Class // of the victim when it was chosen
-	since   time.Time
-	overdue bool // it did not end in time: its room is not counted on
-	timer   timers.Timer[due]
+	ask      AllocationKey // that gets the room; empty if its queue is over its max
+	trigger  preemptor.Trigger
+	class    preemptor.Class // of the victim when it was chosen
+	reported bool            // by the resource manager: it has no ask, trigger or class
+	since    time.Time
+	overdue  bool // it did not end in time: its room is not counted on
+	timer    timers.Timer[due]
 }
 
 // nominationPriority is the priority with which an ask holds the room that is kept
@@ -175,6 +182,12 @@ const (
 	// TagGrace is how many seconds an allocation may take to end once it is
 	// evicted.
 	TagGrace = "terminationGracePeriodSeconds"
+	// TagTerminating says that an allocation is ending already: with "true", or with
+	// the time since when, in seconds since 1970.
+	TagTerminating = "terminating"
+	// TagNominatedNode is the node that an ask was nominated to before the scheduler
+	// or the resource manager restarted.
+	TagNominatedNode = "nominatedNodeName"
 
 	labelAllowPreemption = "kubernetes.io/label/" + TagAllowPreemption
 )
@@ -254,6 +267,23 @@ func (a *Allocation) qos() preemptor.QoS {
 		return preemptor.Guaranteed
 	}
 	return preemptor.Burstable
+}
+
+// terminatingSince is since when an allocation with some tags is ending, at the latest
+// now, and whether it is.
+func terminatingSince(tags map[string]string, now time.Time) (since time.Time, is bool) {
+	text := tags[TagTerminating]
+	if text == "" || text == "true" {
+		return now, text != ""
+	}
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || seconds < 0 {
+		return now, false
+	}
+	if seconds > now.Unix() {
+		return now, true
+	}
+	return time.Unix(seconds, 0), true
 }
 
 // optedOut reports whether an allocation asks not to be preempted. Having no

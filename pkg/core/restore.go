@@ -84,7 +84,10 @@ func (p *Partition) restoreNode(v *NodeView) {
 	n.allowExcess()
 	for _, l := range v.Evictions {
 		victim := p.requests[l.Key]
-		p.setEviction(victim, &eviction{ask: l.For, trigger: l.Trigger, class: l.Class, since: l.Since, overdue: l.Overdue})
+		p.evictions.cancel(victim) // what its tags said
+		p.setEviction(victim, &eviction{
+			ask: l.For, trigger: l.Trigger, class: l.Class, reported: l.Reported, since: l.Since, overdue: l.Overdue,
+		})
 		switch {
 		case !l.Overdue:
 			p.evictions.schedule(victim)

@@ -47,6 +47,7 @@ type verifier struct {
 
 	running, nominations priorityCounts // counted anew
 	nominatedAsks        int
+	renominated          int // asks that are to be nominated again
 }
 
 func (v *verifier) breaks(format string, args ...any) {
@@ -92,7 +93,7 @@ func (v *verifier) nodes() {
 				if r.releasing() {
 					releasing.Add(r.Amounts)
 				}
-				if r.eviction != nil && (r.Required != "" || r.Origin == Static) {
+				if r.victim() && (r.Required != "" || r.Origin == Static) {
 					v.breaks("node %s: %s is evicted and is never a victim", n.id, r.Key)
 				}
 			}
@@ -235,6 +236,9 @@ func (v *verifier) waiting(r *request) {
 	}
 	if r.eviction != nil {
 		v.breaks("ask %s is evicted", r.Key)
+	}
+	if r.wait != nil && r.wait.former != "" {
+		v.renominated++
 	}
 	if r.class == nil || !r.Amounts.Equal(r.class.amounts) || r.class.rootPriority != v.p.rootPriority(r) ||
 		r.class.preempts != v.p.wantsRoom(r) || r.class.nominated != (r.nominated() != nil) {

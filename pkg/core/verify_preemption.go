@@ -20,6 +20,7 @@ func (v *verifier) preemption() {
 		v.breaks("%d asks are nominated and %d are listed", v.nominatedAsks, len(v.p.nominations.list))
 	}
 	v.promises()
+	v.renominations()
 	v.sums(v.p.root)
 	if !slices.Equal(v.running, v.p.running) || !slices.Equal(v.nominations, v.p.nominations.priorities) {
 		v.breaks("priorities counted: %v of allocations, %v of nominations; booked %v and %v",
@@ -44,6 +45,32 @@ func (v *verifier) promises() {
 				v.breaks("%s holds node %s and no room is on its way", r.Key, n.id)
 			}
 		}
+	}
+}
+
+// renominations checks that every ask is listed once that is to be nominated again, and
+// that it knows.
+func (v *verifier) renominations() {
+	s := &v.p.renominations
+	listed := s.ready.len()
+	for r := range s.ready.all {
+		if r.wait == nil || r.wait.former == "" || v.p.requests[r.Key] != r {
+			v.breaks("%s is to be nominated again, and does not know", r.Key)
+		}
+	}
+	for id, set := range s.unready {
+		if n := v.p.findNode(id); set.len() == 0 || n != nil && n.schedulable {
+			v.breaks("%d asks wait for node %s to be nominated again", set.len(), id)
+		}
+		listed += set.len()
+		for r := range set.all {
+			if r.wait == nil || r.wait.former != id || v.p.requests[r.Key] != r {
+				v.breaks("%s waits for node %s to be nominated again, and does not know", r.Key, id)
+			}
+		}
+	}
+	if listed != v.renominated {
+		v.breaks("%d asks are to be nominated again and %d are listed", v.renominated, listed)
 	}
 }
 

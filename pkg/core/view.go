@@ -51,18 +51,29 @@ type NodeView struct {
 }
 
 // An Eviction is an allocation that the resource manager was told to end, to make room,
-// and that has not ended.
+// or of which it said that it is terminating, and that has not ended.
 type Eviction struct {
 	Key     AllocationKey
 	For     AllocationKey // the ask that gets the room; empty with the trigger Quota
-	Since   time.Time     // when the eviction was requested
+	Since   time.Time     // when the eviction was requested, or it began to terminate
 	Overdue bool          // it did not end in time: its room is not counted on
 	// BlocksUntil is until when no others are requested on the node because this one is
 	// overdue; zero if it does not block.
 	BlocksUntil time.Time
+	// Reported says that the eviction was not requested here, at least not since the
+	// scheduler started: For, Trigger and Class say nothing.
+	Reported bool
 	// Trigger is the reason, and Class that of the victim when it was chosen.
 	Trigger preemptor.Trigger
 	Class   preemptor.Class
+}
+
+// By is the trigger in words, or, if it is not known, that the resource manager said so.
+func (e *Eviction) By() string {
+	if e.Reported {
+		return "the resource manager"
+	}
+	return e.Trigger.String()
 }
 
 // Preempted counts preemptions and their outcomes.

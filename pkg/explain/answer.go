@@ -95,7 +95,7 @@ type Plan struct {
 
 // An Eviction says why an allocation is evicted.
 type Eviction struct {
-	For     core.AllocationKey // empty if its queue is over its max
+	For     core.AllocationKey // empty if its queue is over its max, or if the resource manager reported it
 	Trigger string
 	Since   time.Time
 	Overdue bool

@@ -88,8 +88,8 @@ func evictionOf(view *core.View, kinds *resources.Kinds, placed *core.Allocation
 		return nil
 	}
 	is := &n.Evictions[i]
-	e := &Eviction{For: is.For, Trigger: is.Trigger.String(), Since: is.Since, Overdue: is.Overdue}
-	if is.Trigger == preemptor.Quota {
+	e := &Eviction{For: is.For, Trigger: is.By(), Since: is.Since, Overdue: is.Overdue}
+	if is.Reported || is.Trigger == preemptor.Quota {
 		return e
 	}
 	for _, app := range view.Applications {

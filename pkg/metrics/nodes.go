@@ -55,7 +55,9 @@ func (r *reading) nodes() {
 			c.reservations[index(held.Required)]++
 		}
 		for _, e := range n.Evictions {
-			c.evictions[e.Trigger][e.Class][index(e.Overdue)]++
+			if !e.Reported { // others are no victims
+				c.evictions[e.Trigger][e.Class][index(e.Overdue)]++
+			}
 		}
 		for kind := range max(len(n.Capacity), len(n.Allocated), len(n.Occupied)) {
 			if bucket, ok := bucketOf(n, resources.Kind(kind)); ok {

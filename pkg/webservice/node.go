@@ -148,9 +148,10 @@ func fillNodeLean(n *core.NodeView, out *nodeJSON) {
 	for _, held := range n.Reservations {
 		out.Reservations = append(out.Reservations, held.Key)
 	}
-	for _, v := range n.Evictions {
+	for i := range n.Evictions {
+		v := &n.Evictions[i]
 		out.Evictions = append(out.Evictions, evictionJSON{
-			AllocationKey: v.Key, For: v.For, Since: v.Since, Overdue: v.Overdue, Trigger: v.Trigger.String(),
+			AllocationKey: v.Key, For: v.For, Since: v.Since, Overdue: v.Overdue, Trigger: v.By(),
 		})
 	}
 }

@@ -128,7 +128,10 @@ func (d *display) evictionOf(n *core.NodeView, key core.AllocationKey) string {
 	}
 	e := n.Evictions[i]
 	text := fmt.Sprintf(", evicted for %s since %s", e.For, offset(e.Since))
-	if e.For == "" {
+	switch {
+	case e.Reported:
+		text = fmt.Sprintf(", terminating since %s", offset(e.Since))
+	case e.For == "":
 		text = fmt.Sprintf(", evicted by %s since %s", e.Trigger, offset(e.Since))
 	}
 	if e.Overdue {

@@ -1,0 +1,133 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+)
+
+// renominations are asks that were nominated before a restart, as their tag says, until
+// it is known whether they can be nominated to the same node again. What was evicted for
+// them is leaving, so nothing is evicted for them now. Each waits in one of two places:
+//
+//	ready    if its node was ready when it was seen last; Schedule looks at it
+//	unready  by node, if its node is not known or takes nothing new yet
+type renominations struct {
+	*backlog
+	nominations *nominations
+	predicates  *predicates
+	ready       askSet
+	unready     map[NodeID]*askSet
+}
+
+// add takes an ask that is new, if it was nominated before.
+func (s *renominations) add(r *request) {
+	if former := NodeID(r.Tags[TagNominatedNode]); former != "" && r.Required == "" {
+		r.waiting().former = former
+		s.ready.add(r)
+	}
+}
+
+// drop forgets an ask that waits no more, or for other amounts.
+func (s *renominations) drop(r *request) {
+	if r.wait == nil || r.wait.former == "" {
+		return
+	}
+	s.ready.remove(r)
+	if set := s.unready[r.wait.former]; set != nil && set.remove(r) {
+		delete(s.unready, r.wait.former)
+	}
+	r.wait.former = ""
+}
+
+// nodeReady has the asks looked at that wait for a node, if it is schedulable.
+func (s *renominations) nodeReady(n *node) {
+	set := s.unready[n.id]
+	if set == nil || !n.schedulable {
+		return
+	}
+	for r := range set.all {
+		s.ready.add(r)
+	}
+	delete(s.unready, n.id)
+}
+
+// look nominates asks again, the most important first, and reports whether there were
+// any to look at. An ask that cannot be nominated again waits like any other. Allocations
+// may be adopted after the asks in the same step, so this is not done on arrival.
+func (s *renominations) look() bool {
+	asks := s.ready.list()
+	s.ready = askSet{}
+	slices.SortFunc(asks, func(a, b *request) int {
+		return cmp.Or(cmp.Compare(b.class.rootPriority, a.class.rootPriority), inOrder(a, b))
+	})
+	for _, r := range asks {
+		n := s.findNode(r.wait.former)
+		if n == nil || !n.schedulable {
+			s.await(r)
+			continue
+		}
+		r.wait.former = ""
+		if plan, ok := s.plan(r, n); ok {
+			s.nominations.add(r, n, &plan)
+		}
+	}
+	return len(asks) > 0
+}
+
+// await has an ask wait for its node.
+func (s *renominations) await(r *request) {
+	set := s.unready[r.wait.former]
+	if set == nil {
+		set = &askSet{}
+		s.unready[r.wait.former] = set
+	}
+	set.add(r)
+}
+
+// plan is the plan for an ask and the node that it was nominated to, in which only those
+// that are leaving make room. It is false if they do not make enough, of the node or of
+// the quota.
+func (s *renominations) plan(r *request, n *node) (plan preemptor.Decision, ok bool) {
+	if !s.wantsRoom(r) || n.isBlocked() || !n.gives(r) || r.withoutRoom() != nil && r.quotaToFree() != nil {
+		return plan, false
+	}
+	trigger, ok := s.trigger(r, n)
+	if !ok {
+		return plan, false
+	}
+	on := slices.DeleteFunc(n.candidates(), func(c preemptor.Candidate) bool { return !c.Releasing })
+	plan = preemptor.Plan(s.now, s.preemption.planFor(trigger),
+		preemptor.Ask{Trigger: trigger, Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority},
+		preemptor.Node{Kinds: s.kinds, Free: n.roomFor(r.class.rootPriority).Minus(n.claims(r.Priority)), On: on})
+	switch plan.Reason {
+	case preemptor.RoomIsThere: // whether it may run there is asked before it is placed
+		return plan, true
+	case preemptor.WaitsForReleasing:
+		return plan, s.options.Simulate == nil || s.predicates.feasibleAfterEvictions(r, n)
+	}
+	return plan, false
+}
+
+// gives reports whether no ordinary reservation keeps the node from an ask.
+func (n *node) gives(r *request) bool {
+	return n.reserved == nil || n.reserved == r || n.reserved.class.rootPriority < r.class.rootPriority
+}
+
+// trigger is why an ask was nominated, as far as that can be told from what is leaving:
+// because of its priority, if those of a lower priority make enough room, else because of
+// its guarantee. It is false if neither makes room for it any more.
+func (s *renominations) trigger(r *request, n *node) (t preemptor.Trigger, ok bool) {
+	byPriority, byGuarantee := s.preemption.Priority != PriorityOff, r.isUnderGuarantee()
+	free := n.roomFor(r.class.rootPriority).Clone()
+	for _, other := range n.own {
+		if other.releasing() && s.mayTake(r.class.rootPriority, s.rootPriority(other)) {
+			free.Add(other.Amounts)
+		}
+	}
+	if byGuarantee && !(byPriority && r.Amounts.FitsIn(free)) {
+		return preemptor.Guarantee, true
+	}
+	return preemptor.Priority, byPriority
+}
