@@ -5,6 +5,7 @@ GO            ?= go
 GOLANGCI_LINT ?= $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 TESTFLAGS     ?=
 FUZZTIME      ?= 30s
+TORTURE       ?= 1 100000
 
 # Every directory with a module of its own; the root is one of them.
 MODULES := $(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path '*/testdata/*' -not -path './.git/*')))
@@ -72,3 +73,7 @@ fuzz: ## run every fuzz target for FUZZTIME (30s)
 			done; \
 		done); \
 	done
+
+.PHONY: torture
+torture: ## play 100,000 random worlds in which room is made, and check every one by brute force; TORTURE="seed count" for others
+	TORTURE="$(TORTURE)" $(GO) test -count=1 -run '^TestTorture$$' -v ./pkg/core

@@ -19,6 +19,7 @@ func defaultPreemption() core.PreemptionConfig {
 		VictimTimeout: core.DefaultVictimTimeout,
 		LoopMax:       core.DefaultLoopMax,
 		LoopWindow:    core.DefaultLoopWindow,
+		ByQoS:         true,
 	}
 }
 
@@ -47,7 +48,7 @@ func preemption(c cursor) core.PreemptionConfig {
 				preemptor.PreferBudgets, preemptor.StrictPriority, preemptor.HardBudgets,
 			}[oneWord(c, "prefer", "strict", "hard")]
 		}},
-		field{"preemption_victim_order", func(c cursor) { p.ByQoS = oneWord(c, "age", "qos") == 1 }},
+		field{"preemption_victim_order", func(c cursor) { p.ByQoS = oneWord(c, "qos", "age") == 0 }},
 		field{"preemption_loop_max", func(c cursor) { between(c, &p.LoopMax, loopMaxLimit) }},
 		field{"preemption_loop_window", func(c cursor) { aboveZero(c, &p.LoopWindow) }},
 		field{"preemption_start_delay", func(c cursor) { startDelay(c, &plan.StartDelay) }},

@@ -59,16 +59,33 @@ type applicationPlace struct {
 // share, as the queue is configured; then by ID.
 func (a *application) Before(other *application) bool {
 	priority := cmp.Compare(other.place.priority, a.place.priority)
-	age := cmp.Compare(a.place.submitted, other.place.submitted)
-	first := age
-	if a.queue.properties.ApplicationSort == Fair {
-		first = a.place.share.Compare(other.place.share)
-	}
-	if a.queue.properties.IgnorePriority {
+	return a.compare(other, priority) < 0
+}
+
+// compare orders two applications of a queue that compare in a way by priority.
+func (a *application) compare(other *application, priority int) int {
+	age, first := cmp.Compare(a.place.submitted, other.place.submitted), a.compareFirst(other)
+	if a.ignoresPriority() {
 		priority, first = first, priority
 	}
-	return cmp.Or(priority, first, age, strings.Compare(string(a.id), string(other.id))) < 0
+	return cmp.Or(priority, first, age, strings.Compare(string(a.id), string(other.id)))
 }
+
+// compareFirst is what decides first beside priority: share or age.
+func (a *application) compareFirst(other *application) int {
+	if a.queue.properties.ApplicationSort == Fair {
+		return a.place.share.Compare(other.place.share)
+	}
+	return cmp.Compare(a.place.submitted, other.place.submitted)
+}
+
+func (a *application) ignoresPriority() bool { return a.queue.properties.IgnorePriority }
+
+func (a *application) comesLater(other *application) bool { return a.compareFirst(other) > 0 }
+
+func (a *application) placePriority() int32 { return a.place.priority }
+
+func (a *application) summaries() (own, below *summary) { return &a.own, &a.below }
 
 // Links are the place in the order of the queue.
 func (a *application) Links() *order.Links[*application] { return &a.links }

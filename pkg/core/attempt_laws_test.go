@@ -200,7 +200,7 @@ func (l *lawChecker) checkNode(o oracle, n *core.NodeView) error {
 		}
 	}
 	for _, leaving := range n.Evictions {
-		if leaving.Overdue {
+		if leaving.Overdue && leaving.BlocksUntil.After(o.world.now) {
 			return fmt.Errorf("the eviction of %s there is overdue", leaving.Key)
 		}
 	}

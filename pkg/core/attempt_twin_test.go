@@ -64,7 +64,7 @@ func (w *world) assess(ask *core.AskView, n *core.NodeView, root core.QueuePath,
 		return nil, cost, false
 	}
 	for _, l := range n.Evictions {
-		if l.Overdue {
+		if l.Overdue && l.BlocksUntil.After(w.now) {
 			return nil, cost, false
 		}
 	}
@@ -146,7 +146,7 @@ func (w *world) attempt(ask *core.AskView) (best action, cost victimCost, found,
 // decide is what becomes of the first ask in order for which anything may be
 // done, those not counted that are to be left out.
 func (w *world) decide(leftOut func(core.AskView) bool) (d action, byQuota, found bool) {
-	found = w.first(func(_ *core.QueueView, ask core.AskView) bool {
+	try := func(_ *core.QueueView, ask core.AskView) bool {
 		if leftOut(ask) {
 			return false
 		}
@@ -165,7 +165,8 @@ func (w *world) decide(leftOut func(core.AskView) bool) (d action, byQuota, foun
 		var ok bool
 		d, _, ok, byQuota = w.attempt(&ask)
 		return ok
-	})
+	}
+	found = w.first(try, try)
 	return d, byQuota, found
 }
 
@@ -344,13 +345,14 @@ func TestAttemptsLikeTheNaiveTwin(t *testing.T) {
 
 // markOverdue notes which evictions did not end in time.
 func (w *world) markOverdue(now time.Time, timeout time.Duration) {
+	w.now = now
 	for _, n := range w.view.Nodes {
 		for i := range n.Evictions {
 			l := &n.Evictions[i]
 			if l.Overdue || l.Since.Add(timeout).After(now) {
 				continue
 			}
-			l.Overdue = true
+			l.Overdue, l.BlocksUntil = true, now.Add(timeout)
 			if a := w.allocation(l.Key); a != nil {
 				for _, q := range w.upFrom(w.queueOf(a)) {
 					q.Releasing.Sub(a.Amounts)

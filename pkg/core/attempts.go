@@ -45,7 +45,7 @@ func (a *attempts) try(r *request) outcome {
 			continue
 		}
 		attempt, result := a.tryBy(r, trigger)
-		if result == flush || result == paused {
+		if result == flush || result == paused || result == busy {
 			return result
 		}
 		made = append(made, attempt)
@@ -130,12 +130,39 @@ func (a *attempts) wake(r *request) {
 	}
 }
 
-// A thrashGuard counts how often room was made for an application since a time, and
-// notes whether that it is stopped was reported.
+// A thrashGuard counts how often room was made for an application since a time in a way
+// that another one may answer, and notes whether that it is stopped was reported. The
+// window is doubled each time it was stopped, so that a loop comes to rest.
 type thrashGuard struct {
 	since    time.Time
 	count    int
+	doubled  int
 	reported bool
+}
+
+// doubledMax is how often a window is doubled.
+const doubledMax = 16
+
+// countRoom counts that room was made for an ask. It is taken back when the ask is placed,
+// if the victims are less important, and priorities are the same seen from any queue:
+// then there is no loop to be made of it.
+func (a *attempts) countRoom(r *request, plan *preemptor.Decision) {
+	if len(plan.Victims) == 0 {
+		return
+	}
+	r.application.thrash.count++
+	counts := plan.Trigger != preemptor.Priority || !a.plain
+	for i := range plan.Victims {
+		counts = counts || plan.Victims[i].Priority >= r.Priority
+	}
+	r.nominated().harmless = !counts
+}
+
+// takeBack takes back what was counted, since the ask is placed.
+func (g *thrashGuard) takeBack(held *nomination) {
+	if held != nil && held.harmless {
+		g.count = max(g.count-1, 0)
+	}
 }
 
 // thrashes reports whether room was made so often for an application that it is
@@ -143,9 +170,13 @@ type thrashGuard struct {
 // off until the window is over.
 func (a *attempts) thrashes(r *request) bool {
 	app := r.application
-	end := app.thrash.since.Add(a.preemption.LoopWindow)
+	end := app.thrash.since.Add(a.preemption.LoopWindow << app.thrash.doubled)
 	if !end.After(a.now) {
-		app.thrash = thrashGuard{since: a.now}
+		doubled := 0
+		if app.thrash.reported {
+			doubled = min(app.thrash.doubled+1, doubledMax)
+		}
+		app.thrash = thrashGuard{since: a.now, doubled: doubled}
 		return false
 	}
 	most := a.preemption.LoopMax * max(1, len(app.asks)+len(app.allocations))
@@ -157,7 +188,7 @@ func (a *attempts) thrashes(r *request) bool {
 	if app.thrash.count > 1 {
 		times = fmt.Sprintf("%d times", app.thrash.count)
 	}
-	w.stopped = fmt.Sprintf("room was made %s within %s", times, a.preemption.LoopWindow)
+	w.stopped = fmt.Sprintf("room was made %s within %s", times, a.preemption.LoopWindow<<app.thrash.doubled)
 	a.backOff(r, end.Sub(a.now))
 	if !app.thrash.reported {
 		app.thrash.reported = true

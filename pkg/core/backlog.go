@@ -24,6 +24,8 @@ type backlog struct {
 	// plain says that a priority is the same seen from any queue.
 	plain bool
 	work  Work
+	// searches are the memory of a search, and of one for a class within it.
+	searches [2]search
 }
 
 func newBacklog(options Options) backlog {
@@ -185,6 +187,11 @@ func (b *backlog) settleGroup(g *askGroup) {
 		place = groupPlace{first.Created, first.number}
 		own.top = c.priority
 		own.attempts = g.leaf.active && !g.leaf.listed
+		if g.leaf.active || !c.closed && !c.isRefused() {
+			own.ready = c.priority
+		} else {
+			own.rest = c.priority
+		}
 		all := least{true, c.amounts}
 		switch {
 		case c.isRefused():
@@ -197,7 +204,7 @@ func (b *backlog) settleGroup(g *askGroup) {
 		}
 	}
 	changed := g.own.top != own.top || g.own.open.any != own.open.any || g.own.closed.any != own.closed.any ||
-		g.own.untried != own.untried || g.own.attempts != own.attempts
+		g.own.untried != own.untried || g.own.attempts != own.attempts || g.own.ready != own.ready
 	g.application.queued.Settle(g, wanted, place != g.place, changed, func() { g.own, g.place = own, place })
 }
 

@@ -72,7 +72,7 @@ func (p cycle) placeAbove(n *node) outcome {
 		if r == nil {
 			return waits
 		}
-		if first := p.next(p.passed); first != nil && first.class.rootPriority > r.class.rootPriority {
+		if first := p.next(p.skips); first != nil && first.class.rootPriority > r.class.rootPriority {
 			r = first
 		}
 		if p.left <= 0 || p.try(r) == flush {
@@ -159,7 +159,7 @@ func (p cycle) awaitsRoom(r *request, n *node, kept resources.Amounts) bool {
 
 // whyLost says why a nominated ask does not get its room.
 func (n *node) whyLost() string {
-	if n.hasOverdue() {
+	if count, _ := n.overdue(); count > 0 {
 		return "an eviction is overdue"
 	}
 	return "its room is taken"

@@ -197,6 +197,9 @@ func (l *least) become(a, b, c *least) bool {
 // skip it. The zero value is not empty; emptySummary is.
 type summary struct {
 	top int32 // the highest priority
+	// ready is the highest priority of what may be tried now: of open classes, and of
+	// those that room may be made for. Rest is that of all others.
+	ready, rest int32
 	// open is of the classes that may fit some node, closed of those that fit none
 	// but nodes with new room; nominated is of nominated asks, whose quota is kept.
 	open, closed, nominated least
@@ -204,7 +207,7 @@ type summary struct {
 	attempts                bool // room may be made for some ask
 }
 
-var emptySummary = summary{top: PriorityNone}
+var emptySummary = summary{top: PriorityNone, ready: PriorityNone, rest: PriorityNone}
 
 // become sets the summary of a subtree to that of an item and of the subtrees left
 // and right of it, which may be nil. It reports whether it changed.
@@ -218,8 +221,9 @@ func (s *summary) become(own, left, right *summary) bool {
 	top := max(own.top, left.top, right.top)
 	untried := own.untried || left.untried || right.untried
 	attempts := own.attempts || left.attempts || right.attempts
-	changed := top != s.top || untried != s.untried || attempts != s.attempts
-	s.top, s.untried, s.attempts = top, untried, attempts
+	ready, rest := max(own.ready, left.ready, right.ready), max(own.rest, left.rest, right.rest)
+	changed := top != s.top || untried != s.untried || attempts != s.attempts || ready != s.ready || rest != s.rest
+	s.top, s.ready, s.rest, s.untried, s.attempts = top, ready, rest, untried, attempts
 	changed = s.open.become(&own.open, &left.open, &right.open) || changed
 	if s.closed.any || own.closed.any || left.closed.any || right.closed.any {
 		changed = s.closed.become(&own.closed, &left.closed, &right.closed) || changed

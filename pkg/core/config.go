@@ -232,11 +232,11 @@ type ConstraintsOf func(ask AllocationKey) string
 
 // planFor is how plans of a trigger are bounded.
 func (c PreemptionConfig) planFor(t preemptor.Trigger) preemptor.Config {
-	if t == preemptor.RequiredNode {
-		return c.RequiredNode
-	}
 	plan := preemptor.DefaultConfig()
 	plan.VictimsMax = preemptor.VictimsLimit
+	if t == preemptor.RequiredNode {
+		plan = c.RequiredNode
+	}
 	plan.Budgets, plan.ByQoS, plan.EqualsToo = c.Budgets, c.ByQoS, c.Priority == EqualToo
 	return plan
 }

@@ -19,6 +19,7 @@ func (p commands) configure(config Config) {
 	}
 	p.setQueue(p.root, &config.Root)
 	p.costs.flat, p.plain = p.root.flat(), p.root.plain()
+	p.costs.configured = p.root.configuredKinds()
 	p.order.rebuild(p.allNodes)
 	p.recomputeShares()
 	if p.preemption.VictimTimeout != timeout {

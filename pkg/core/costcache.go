@@ -1,7 +1,9 @@
 package core
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -17,23 +19,29 @@ type costCache struct {
 	plans      [preemptor.Triggers]preemptor.Config
 	// flat says that between queues only priority counts: there are no guarantees,
 	// fences or offsets.
-	flat bool
+	flat       bool
+	configured resources.Amounts // above zero for the kinds that a queue has a max or a guarantee of
 
-	recent     []*nodeCosts // the latest first
-	generation uint64       // counts changes of nodes
-	refreshed  uint64       // the generation when any costs were last brought up to date
-	log        []*node      // that changed last
+	known      map[preemptionKey]*nodeCosts
+	uses       uint64  // counts how often any costs were used
+	generation uint64  // counts changes of nodes
+	refreshed  uint64  // the generation when any costs were last brought up to date
+	log        []*node // that changed last
+	left       int     // how many nodes may still be evaluated in this batch
 
 	input victimInput
 }
 
-// The bounds of how many nodeCosts are kept, and of the nodes in all of them. Those
-// that were not used for the longest time give way.
+// The bounds of how many nodes are kept in all nodeCosts, those in heaps and those of
+// which only the status is known. What was not used for the longest time gives way.
 const (
-	costsMin     = 4
-	costsMax     = 64
-	nodeCostsMax = 1 << 19
+	heapsMax    = 1 << 19
+	statusesMax = 1 << 25
 )
+
+// evaluationsMax is for how many nodes it is worked out in one batch what room costs, so
+// that commands are not kept waiting. An attempt that needs more goes on in the next one.
+const evaluationsMax = 2048
 
 // keyOf is what an ask has in common with others for which room costs the same. Where
 // only priorities count and no quota is short, all queues have one key.
@@ -53,29 +61,50 @@ func (p *costCache) keyOf(r *request, trigger preemptor.Trigger) preemptionKey {
 
 // of finds or makes the costs of a key, and brings them up to date.
 func (p *costCache) of(key preemptionKey) *nodeCosts {
-	for i, c := range p.recent {
-		if c.preemptionKey == key {
-			copy(p.recent[1:i+1], p.recent[:i])
-			p.recent[0] = c
-			p.refresh(c)
-			return c
-		}
+	c := p.known[key]
+	if c == nil {
+		c = p.add(key)
 	}
-	c := &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}}
-	if len(p.recent) < max(costsMin, min(costsMax, nodeCostsMax/(p.nodes.Len()+1))) {
-		p.recent = append(p.recent, &nodeCosts{heap: make([]nodeCost, 0, p.nodes.Len())})
-	}
-	oldest := p.recent[len(p.recent)-1]
-	c.heap, c.at = oldest.heap[:0], oldest.at[:0]
-	copy(p.recent[1:], p.recent)
-	p.recent[0] = c
-	c.seen, p.refreshed = p.generation, p.generation
-	c.deficitsChanged()
-	for n := range p.allNodes {
-		c.heap = append(c.heap, nodeCost{node: n, cost: p.lowerBound(c, n)})
-	}
-	c.heapify()
+	p.uses++
+	c.used = p.uses
+	p.refresh(c)
 	return c
+}
+
+// add begins the costs of a key.
+func (p *costCache) add(key preemptionKey) *nodeCosts {
+	p.makeSpace()
+	c := &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}, seen: p.generation}
+	if p.known == nil {
+		p.known = map[preemptionKey]*nodeCosts{}
+	}
+	p.known[key] = c
+	c.deficitsChanged()
+	all := make([]nodeCost, 0, p.nodes.Len())
+	for n := range p.allNodes {
+		all = append(all, nodeCost{node: n, cost: p.lowerBound(c, n), status: notEvaluated})
+	}
+	c.begin(all)
+	return c
+}
+
+// makeSpace drops the costs that were not used for the longest time, so that there is
+// space for those of another key.
+func (p *costCache) makeSpace() {
+	for {
+		heaps, statuses := p.nodes.Len(), p.nodes.Len()
+		var oldest *nodeCosts
+		for _, c := range p.known {
+			heaps, statuses = heaps+cap(c.heap), statuses+len(c.status)
+			if oldest == nil || c.used < oldest.used {
+				oldest = c
+			}
+		}
+		if oldest == nil || heaps <= heapsMax && statuses <= statusesMax {
+			return
+		}
+		delete(p.known, oldest.preemptionKey)
+	}
 }
 
 // among are the costs of some nodes alone.
@@ -83,7 +112,7 @@ func (p *costCache) among(key preemptionKey, nodes []*node) *nodeCosts {
 	c := &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}}
 	for _, n := range nodes {
 		if !n.gone {
-			c.put(nodeCost{node: n, cost: p.lowerBound(c, n)})
+			c.put(nodeCost{node: n, cost: p.lowerBound(c, n), status: notEvaluated})
 		}
 	}
 	return c
@@ -126,10 +155,7 @@ func (p *costCache) refreshGuarantees(c *nodeCosts) {
 	}
 	again := c.volatile
 	if !holds {
-		again = make([]*node, 0, len(c.heap))
-		for _, known := range c.heap {
-			again = append(again, known.node)
-		}
+		again = slices.AppendSeq(make([]*node, 0, p.nodes.Len()), p.allNodes)
 		for i := range c.needs {
 			c.needs[i] = nil
 		}
@@ -148,7 +174,7 @@ func (p *costCache) reset(c *nodeCosts, n *node) {
 		c.drop(n)
 		return
 	}
-	c.put(nodeCost{node: n, cost: p.lowerBound(c, n)})
+	c.put(nodeCost{node: n, cost: p.lowerBound(c, n), status: notEvaluated})
 }
 
 // nodeChanged notes that a node is no longer what it was when costs were worked out.
@@ -158,7 +184,7 @@ func (p *costCache) nodeChanged(n *node) {
 		return // nothing was worked out since
 	}
 	p.generation++
-	if len(p.recent) > 0 {
+	if len(p.known) > 0 {
 		p.log = append(p.log, n)
 		if len(p.log) > max(4*p.nodes.Len(), 1024) {
 			p.trim()
@@ -170,18 +196,11 @@ func (p *costCache) nodeChanged(n *node) {
 func (p *costCache) trim() {
 	p.log = append(p.log[:0:0], p.log[len(p.log)/2:]...)
 	first := p.generation - uint64(len(p.log))
-	kept := p.recent[:0]
-	for _, c := range p.recent {
-		if c.seen >= first {
-			kept = append(kept, c)
-		}
-	}
-	clear(p.recent[len(kept):])
-	p.recent = kept
+	maps.DeleteFunc(p.known, func(_ preemptionKey, c *nodeCosts) bool { return c.seen < first })
 }
 
 // clear forgets everything.
-func (p *costCache) clear() { p.recent, p.log = nil, nil }
+func (p *costCache) clear() { p.known, p.log = nil, nil }
 
 // lowerBound is the least that making room on a node can cost.
 func (p *costCache) lowerBound(c *nodeCosts, n *node) preemptor.Cost {
@@ -200,17 +219,36 @@ func (p *costCache) lowerBound(c *nodeCosts, n *node) preemptor.Cost {
 // leastOfAll is what it costs to wait.
 var leastOfAll = preemptor.Cost{0, math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64}
 
-// best is the node where room costs least, worked out. It is nil if there are
-// no nodes.
-func (p *costCache) best(c *nodeCosts) *nodeCost {
+// best is the node where room costs least, worked out. It is nil if there is none. It is
+// false if so many nodes were evaluated in this batch that this has to wait.
+func (p *costCache) best(c *nodeCosts) (least *nodeCost, ok bool) {
 	for len(c.heap) > 0 && c.heap[0].status == notEvaluated {
+		if p.left <= 0 {
+			return nil, false
+		}
+		p.left--
 		p.work.NodeCosts++
 		c.put(p.evaluate(c, c.heap[0].node))
 	}
 	if len(c.heap) == 0 {
-		return nil
+		c.compact()
+		return nil, true
 	}
-	return &c.heap[0]
+	return &c.heap[0], true
+}
+
+// nearest is the node that lacks the least of those where too little can be freed; nil if
+// there is none.
+func (p *costCache) nearest(c *nodeCosts) *node {
+	if c.near.node != nil || c.counts[insufficient] == 0 {
+		return c.near.node
+	}
+	for n := range p.allNodes { // the nearest has changed
+		if int(n.slot) < len(c.status) && c.status[n.slot] == insufficient {
+			return n
+		}
+	}
+	return nil
 }
 
 // evaluate works out what room on a node costs.
@@ -242,14 +280,15 @@ func (k *preemptionKey) outOfReach(n *node) nodeStatus {
 }
 
 // mayUse reports whether room may be made on a node for the asks. A reservation of
-// the same priority gives way to an ask under its guarantee, and to asks of the
-// amounts that hold it. Where evictions are overdue no others follow.
+// the same priority gives way to an ask under its guarantee, to asks of the amounts that
+// hold it, and where no room could be made for the ask that holds it. Where evictions are
+// overdue no others follow for a while.
 func (k *preemptionKey) mayUse(n *node) bool {
-	if n.hasOverdue() {
+	if _, blocks := n.overdue(); blocks {
 		return false
 	}
 	if held := n.reserved; held != nil && held.class.rootPriority == k.class.rootPriority {
-		gives := k.trigger == preemptor.Guarantee || held.Amounts.Equal(k.class.amounts)
+		gives := k.trigger == preemptor.Guarantee || held.class.preempts || held.Amounts.Equal(k.class.amounts)
 		return gives && n.schedulable && !n.claimed()
 	}
 	return n.openTo(k.class.rootPriority)
@@ -276,6 +315,7 @@ func (p *costCache) nodeInput(c *nodeCosts, n *node, quota resources.Amounts) pr
 	if c.trigger == preemptor.Guarantee {
 		in.short = c.class.amounts.Shortfall(on.Free.Plus(n.releasing))
 		in.short.Raise(quota)
+		in.short = p.owed(in.short)
 	}
 	for _, r := range n.own {
 		in.add(c, r, false)
@@ -284,9 +324,21 @@ func (p *costCache) nodeInput(c *nodeCosts, n *node, quota resources.Amounts) pr
 		in.candidates = append(in.candidates, r.candidate())
 	}
 	if len(quota) > 0 {
-		in.addElsewhere(c, n, quota)
+		p.addElsewhere(c, n, quota)
 	}
 	on.On, on.Floors = in.candidates, in.usedFloors()
 	p.predicates.addBudgets(&on)
 	return on
+}
+
+// owed is what is to be freed of kinds that a guarantee must name to be owed: not of those
+// that no queue is configured for, such as pods.
+func (p *costCache) owed(short resources.Amounts) resources.Amounts {
+	owed := short.Clone()
+	for i := range owed {
+		if p.configured.Of(resources.Kind(i)) == 0 {
+			owed[i] = 0
+		}
+	}
+	return owed
 }

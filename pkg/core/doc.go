@@ -56,18 +56,20 @@
 //	backlog.go      asks by class; opens and closes classes
 //	class.go        what equal asks have in common, and the summaries of parts of the backlog
 //	askset.go       a set of asks in order
-//	search.go       the first ask that may be tried
+//	search.go       the first ask that may be tried; choice.go compares queues and applications by it
 //	orders.go       keeps groups, applications and queues in order
 //	nodeorder.go    keeps nodes in order, and finds one with room
 //	rooms.go        nodes with new room
 //	predicates.go   questions to the resource manager
 //	refusals.go     its answers for a class; refused.go classes refused on every node
+//	nodeset.go      nodes of which something is known until they change
 //	reservations.go nodes that are kept for asks
 //	hints.go        asks that only more nodes can help
 //
 // Preemption: evictions that make room.
 //
 //	attempts.go     when an attempt is made for an ask
+//	simulations.go  what the resource manager said of nodes without victims
 //	findnode.go     the node where room costs least
 //	nodecosts.go    what room costs on every node; costcache.go keeps it up to date
 //	victiminput.go  a node as package preemptor sees it; candidates.go an allocation

@@ -68,6 +68,14 @@ func (e *evictions) reschedule() {
 	}
 }
 
+// blocksUntil is until when an overdue eviction blocks attempts on its node.
+func (e *eviction) blocksUntil() time.Time {
+	if !e.overdue || !e.timer.Set() {
+		return time.Time{}
+	}
+	return e.timer.At()
+}
+
 // graceMargin is how much longer an eviction may take than the allocation says.
 const graceMargin = time.Minute
 
@@ -81,10 +89,21 @@ func (e *evictions) overdueAt(victim *request) time.Time {
 	return victim.eviction.since.Add(timeout)
 }
 
+// blockDoubledMax is how often the time is doubled for which a node blocks attempts.
+const blockDoubledMax = 8
+
 // expire notes that an eviction did not end in time. Its room is no longer counted
 // on, and the plan is made again without it.
+//
+// The node then blocks attempts for a while, the longer the more evictions are overdue
+// there: it may not answer, and what is evicted would only be lost.
 func (e *evictions) expire(victim *request) {
-	if victim.eviction == nil || victim.eviction.overdue {
+	switch {
+	case victim.eviction == nil:
+		return
+	case victim.eviction.overdue: // for a while
+		victim.node.view = nil
+		e.changes.node(victim.node, nodeRetry|nodeYields)
 		return
 	}
 	late := *victim.eviction
@@ -92,6 +111,9 @@ func (e *evictions) expire(victim *request) {
 	e.setEviction(victim, &late)
 	e.counts.Overdue[late.trigger][late.class]++
 	e.changes.node(victim.node, nodeRetry)
+	count, _ := victim.node.overdue()
+	pause := e.preemption.VictimTimeout << min(count-1, blockDoubledMax)
+	e.timers.Set(&victim.eviction.timer, e.now.Add(pause), due{what: dueEviction, request: victim})
 	if !victim.foreign() {
 		e.changes.queue(victim.application.queue, quotaLowered)
 	}

@@ -38,7 +38,7 @@ func (p *Partition) Timers() int { return p.timers.Len() }
 // node gives now: the costs, and that what came to nothing still does.
 func (p *Partition) VerifyAttempts() error {
 	p.react()
-	for _, c := range p.costs.recent {
+	for _, c := range p.costs.known {
 		if err := p.verifyCosts(c); err != nil {
 			return err
 		}
@@ -64,6 +64,15 @@ func (p *Partition) verifyCosts(c *nodeCosts) error {
 	}
 	for _, n := range c.volatile {
 		stale[n] = true
+	}
+	for n := range p.allNodes {
+		status := c.status[n.slot]
+		if stale[n] || status.inHeap() {
+			continue
+		}
+		if fresh := p.costs.evaluate(c, n); fresh.status != status {
+			return fmt.Errorf("node %s was evaluated as %v and is %v", n.id, status, fresh)
+		}
 	}
 	for _, known := range slices.Clone(c.heap) {
 		if stale[known.node] {

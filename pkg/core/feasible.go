@@ -10,6 +10,7 @@ const (
 	waits          // for quota, room or the agreement of the resource manager
 	flush          // the resource manager must first hear what was done so far
 	paused         // the questions go on later
+	busy           // enough was worked out in this batch
 )
 
 // nodesAtOnce is the most nodes that the resource manager is asked about at once.

@@ -45,7 +45,11 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 	switch {
 	case len(quota) > 0 && !a.canFree(c, quota):
 	case len(quota) == 0 && !a.predicates.any():
-		if best := a.costs.best(c); best != nil && best.status == sufficient {
+		best, ok := a.costs.best(c)
+		switch {
+		case !ok:
+			return PreemptionAttempt{}, busy
+		case best != nil:
 			found.best = a.dryRun(c, r, best.node, nil)
 		}
 	default:
@@ -58,7 +62,7 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 		attempt.addTo(r.group.leaf.last)
 	}
 	if found.best == nil {
-		if s := a.predicates.attempt; s != nil && attempt.Plan == nil && s.nearest[trigger] != nil && attempt.Refused > 0 {
+		if s := a.predicates.attempt; attempt.Plan == nil && s.nearest[trigger] != nil && attempt.Refused > 0 {
 			attempt.Node, attempt.Plan = s.nearest[trigger].node.id, &s.nearest[trigger].plan
 		}
 		a.addNearMiss(&attempt, c, r, quota)
@@ -79,18 +83,14 @@ func (a *attempts) costsFor(r *request, key preemptionKey) (c *nodeCosts, change
 	return a.costs.of(key), false
 }
 
-// candidateNodesMax is how many nodes are planned for in full where the cost on the
-// node alone does not decide. dryRunsMax bounds the nodes for which that fails, unless
-// the resource manager is asked: what it refused is remembered.
-const (
-	candidateNodesMax = 16
-	dryRunsMax        = 64
-)
+// candidateNodesMax is how many nodes are planned for in full where the resource manager
+// is asked, which takes its time: a cheaper one may then be missed, but none is lost.
+const candidateNodesMax = 16
 
 // dryRuns plans for the nodes where room costs least in amounts alone, in that
 // order, with what else counts: quota, and what the resource manager says. It
-// ends when no other node can be better, enough were looked at, or questions have to
-// wait.
+// ends when no other node can be better, or has to go on later. Nodes where a plan failed
+// are not planned for again.
 func (a *attempts) dryRuns(c *nodeCosts, r *request, quota resources.Amounts, found *candidateNodes) outcome {
 	var tried []nodeCost
 	defer func() {
@@ -99,31 +99,51 @@ func (a *attempts) dryRuns(c *nodeCosts, r *request, quota resources.Amounts, fo
 		}
 	}()
 	asks := a.predicates.any()
-	for found.count < candidateNodesMax && (asks || len(tried) < dryRunsMax) {
-		next := a.costs.best(c)
-		if next == nil || next.status != sufficient || found.best != nil && next.cost.Compare(found.best.plan.Cost) >= 0 {
+	for !asks || found.count < candidateNodesMax {
+		next, ok := a.costs.best(c)
+		if !ok {
+			return found.orBusy()
+		}
+		if next == nil || found.best != nil && next.cost.Compare(found.best.plan.Cost) >= 0 {
 			break
 		}
 		top := *next
 		tried = append(tried, top)
 		c.drop(top.node)
-		if asks && a.predicates.attempt.hopelessNow(top.node, c.trigger) {
+		if a.predicates.attempt.hopelessNow(top.node, failedPlan{r.application.queue, c.trigger}) {
 			found.refused++
 			continue
 		}
-		if asks && top.node.placedIn == a.batch {
+		switch {
+		case asks && top.node.placedIn == a.batch:
 			return flush
+		case a.costs.left <= 0:
+			return found.orBusy()
 		}
 		planned := a.dryRun(c, r, top.node, quota)
 		if a.predicates.paused {
 			return paused
 		}
+		a.costs.left -= 1 + len(a.costs.input.candidates)/perEvaluation
 		found.add(planned)
 		if found.count > 0 && top.cost == leastOfAll && !asks {
 			break // the victims free quota only, and this is the least cost of that
 		}
 	}
 	return waits
+}
+
+// perEvaluation is how many candidates a plan may have that takes no longer than to work
+// out what room on a node costs.
+const perEvaluation = 64
+
+// orBusy is the outcome when so much was worked out that other nodes have to wait: the
+// best so far is good enough, if there is one.
+func (l *candidateNodes) orBusy() outcome {
+	if l.best != nil {
+		return waits
+	}
+	return busy
 }
 
 // dryRun plans which allocations make room for an ask on a node. If questions to the
@@ -141,7 +161,7 @@ func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, quota resources.Amo
 	if !chosen {
 		found.plan = a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], c.askOf(r), on)
 	}
-	if a.predicates.any() && !a.predicates.paused && !found.plan.Cost.Feasible() {
+	if !a.predicates.paused && !found.plan.Cost.Feasible() {
 		a.predicates.noteFailed(r, found, len(quota) > 0 || len(on.Floors) > 0 || len(on.Budgets) > 0)
 	}
 	return found
@@ -174,9 +194,7 @@ func (a *attempts) nominateAndEvict(r *request, found *candidateNode) {
 	for i := range found.plan.Victims {
 		a.evictions.requestFor(&found.plan.Victims[i], r, &found.plan)
 	}
-	if len(found.plan.Victims) > 0 {
-		r.application.thrash.count++
-	}
+	a.countRoom(r, &found.plan)
 	w.detail = found.plan.Summary(a.kinds)
 	a.changes.node(found.node, nodeYields) // more may be freed than the ask needs
 }
@@ -185,7 +203,7 @@ func (a *attempts) nominateAndEvict(r *request, found *candidateNode) {
 // planned.
 func (a *attempts) describe(c *nodeCosts, found candidateNodes) PreemptionAttempt {
 	h := PreemptionAttempt{
-		At: a.now, Trigger: c.trigger, Nodes: len(c.heap), Closed: c.counts[closed], TooSmall: c.counts[tooSmall],
+		At: a.now, Trigger: c.trigger, Nodes: c.nodes(), Closed: c.counts[closed], TooSmall: c.counts[tooSmall],
 		Insufficient: c.counts[insufficient], Sufficient: c.counts[sufficient], Skipped: c.counts[notEvaluated], Refused: found.refused,
 	}
 	for _, chosen := range []*candidateNode{found.best, found.failed} {
@@ -209,9 +227,15 @@ func (h *PreemptionAttempt) addTo(last []PreemptionAttempt) {
 
 // addNearMiss adds to a failed attempt the node that lacked the least.
 func (a *attempts) addNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *request, quota resources.Amounts) {
-	best := a.costs.best(c)
-	if attempt.Plan == nil && best != nil && best.status >= insufficient {
-		a.planNearMiss(attempt, c, r, best.node, quota)
+	if attempt.Plan != nil {
+		return
+	}
+	near := a.costs.nearest(c)
+	if best, ok := a.costs.best(c); ok && best != nil {
+		near = best.node
+	}
+	if near != nil {
+		a.planNearMiss(attempt, c, r, near, quota)
 	}
 }
 
@@ -290,8 +314,8 @@ func (a *attempts) canFree(c *nodeCosts, quota resources.Amounts) bool {
 	on := preemptor.Node{Kinds: a.kinds, Quota: quota}
 	in := &a.costs.input
 	in.begin(c, a.costs.flat && c.leaf == a.root)
-	in.short = quota
-	in.addElsewhere(c, nil, quota)
+	in.short = a.costs.owed(quota)
+	a.costs.addElsewhere(c, nil, quota)
 	on.On, on.Floors = in.candidates, in.usedFloors()
 	ask := preemptor.Ask{Trigger: c.trigger, Priority: c.class.priority}
 	return a.costs.planner.Cost(a.costs.plans[c.trigger], ask, on).Feasible()

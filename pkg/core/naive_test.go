@@ -27,7 +27,7 @@ type naive struct {
 
 // next is the first ask that fits, and its node; nil if none does.
 func (n naive) next() (ask *core.Allocation, node core.NodeID) {
-	n.first(func(q *core.QueueView, candidate core.AskView) bool {
+	try := func(q *core.QueueView, candidate core.AskView) bool {
 		headroom, _ := n.view.Headroom(q.Path)
 		found := false
 		if candidate.Amounts.Within(headroom) {
@@ -37,43 +37,81 @@ func (n naive) next() (ask *core.Allocation, node core.NodeID) {
 			ask = candidate.Allocation
 		}
 		return found
-	})
+	}
+	ask, node = nil, ""
+	if !n.first(try, try) {
+		return nil, ""
+	}
 	return ask, node
 }
 
-// first tries the asks in order until one of them succeeds, and reports whether
-// one did.
-func (n naive) first(try func(*core.QueueView, core.AskView) bool) bool {
+// A found ask is the first of a part of the backlog that can be tried, with its priority
+// as that part sees it.
+type found struct {
+	queue    *core.QueueView
+	ask      core.AskView
+	priority int32
+}
+
+// first tries the first ask in order for which can is true, and reports whether there is
+// one. Queues and applications come in the order of the highest ask that can be tried.
+func (n naive) first(can, try func(*core.QueueView, core.AskView) bool) bool {
 	capacity := make(resources.Limits, 3)
 	for i := range capacity {
 		capacity[i] = n.view.Capacity.Of(resources.Kind(i))
 	}
-	return n.inQueue(n.view.Root, capacity, try)
+	f := n.inQueue(n.view.Root, capacity, can)
+	return f != nil && try(f.queue, f.ask)
 }
 
-func (n naive) inQueue(q *core.QueueView, above resources.Limits, try func(*core.QueueView, core.AskView) bool) bool {
+func (n naive) inQueue(q *core.QueueView, above resources.Limits, can func(*core.QueueView, core.AskView) bool) *found {
 	fairMax := overlaid(above, q.Max)
 	if q.Leaf {
-		return n.inLeaf(q, fairMax, try)
+		return n.inLeaf(q, fairMax, can)
 	}
-	children := slices.DeleteFunc(slices.Clone(q.Queues), func(child *core.QueueView) bool {
-		return n.priority(child) == core.PriorityNone
-	})
-	slices.SortFunc(children, func(a, b *core.QueueView) int {
-		priority := cmp.Compare(n.priority(b), n.priority(a))
+	children := map[*core.QueueView]*found{}
+	var list []*core.QueueView
+	for _, child := range q.Queues {
+		if f := n.inQueue(child, fairMax, can); f != nil {
+			children[child], list = f, append(list, child)
+			switch {
+			case child.Properties.PriorityFence:
+				f.priority = child.Properties.PriorityOffset
+			default:
+				f.priority += child.Properties.PriorityOffset
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return children[slices.MinFunc(list, func(a, b *core.QueueView) int {
+		priority := cmp.Compare(children[b].priority, children[a].priority)
 		share := dominant(a.Used, a.Guaranteed, overlaid(fairMax, a.Max)).Cmp(dominant(b.Used, b.Guaranteed, overlaid(fairMax, b.Max)))
 		if q.Properties.IgnorePriority {
 			priority, share = share, priority
 		}
 		return cmp.Or(priority, share, strings.Compare(string(a.Path), string(b.Path)))
-	})
-	return slices.ContainsFunc(children, func(child *core.QueueView) bool { return n.inQueue(child, fairMax, try) })
+	})]
 }
 
-func (n naive) inLeaf(q *core.QueueView, fairMax resources.Limits, try func(*core.QueueView, core.AskView) bool) bool {
-	apps := n.applications(q)
-	slices.SortFunc(apps, func(a, b *core.ApplicationView) int {
-		priority := cmp.Compare(top(b), top(a))
+func (n naive) inLeaf(q *core.QueueView, fairMax resources.Limits, can func(*core.QueueView, core.AskView) bool) *found {
+	asks := map[*core.ApplicationView]core.AskView{}
+	apps := slices.DeleteFunc(n.applications(q), func(app *core.ApplicationView) bool {
+		list := slices.DeleteFunc(slices.Clone(app.Asks), func(ask core.AskView) bool { return !can(q, ask) })
+		if len(list) == 0 {
+			return true
+		}
+		asks[app] = slices.MinFunc(list, func(a, b core.AskView) int {
+			return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created))
+		})
+		return false
+	})
+	if len(apps) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(apps, func(a, b *core.ApplicationView) int {
+		priority := cmp.Compare(asks[b].Priority, asks[a].Priority)
 		age := a.Submitted.Compare(b.Submitted)
 		first := age
 		if q.Properties.ApplicationSort == core.Fair {
@@ -84,16 +122,7 @@ func (n naive) inLeaf(q *core.QueueView, fairMax resources.Limits, try func(*cor
 		}
 		return cmp.Or(priority, first, age, strings.Compare(string(a.ID), string(b.ID)))
 	})
-	for _, app := range apps {
-		asks := slices.Clone(app.Asks)
-		slices.SortFunc(asks, func(a, b core.AskView) int {
-			return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created))
-		})
-		if slices.ContainsFunc(asks, func(ask core.AskView) bool { return try(q, ask) }) {
-			return true
-		}
-	}
-	return false
+	return &found{q, asks[first], asks[first].Priority}
 }
 
 func (n naive) applications(q *core.QueueView) (apps []*core.ApplicationView) {
@@ -103,31 +132,6 @@ func (n naive) applications(q *core.QueueView) (apps []*core.ApplicationView) {
 		}
 	}
 	return apps
-}
-
-func top(app *core.ApplicationView) int32 {
-	most := int32(core.PriorityNone)
-	for _, ask := range app.Asks {
-		most = max(most, ask.Priority)
-	}
-	return most
-}
-
-func (n naive) priority(q *core.QueueView) int32 {
-	most := int32(core.PriorityNone)
-	for _, app := range n.applications(q) {
-		most = max(most, top(app))
-	}
-	for _, child := range q.Queues {
-		most = max(most, n.priority(child))
-	}
-	switch {
-	case most == core.PriorityNone:
-		return most
-	case q.Properties.PriorityFence:
-		return q.Properties.PriorityOffset
-	}
-	return most + q.Properties.PriorityOffset
 }
 
 // node is the best scored open node with room.

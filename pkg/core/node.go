@@ -233,16 +233,16 @@ func (n *node) claims(priority int32) resources.Amounts {
 	return sum
 }
 
-// hasOverdue reports whether any eviction here did not end in time.
-func (n *node) hasOverdue() bool {
-	for _, list := range [2][]*request{n.own, n.foreign} {
-		for _, r := range list {
-			if r.eviction != nil && r.eviction.overdue {
-				return true
-			}
+// overdue is how many evictions here did not end in time, and blocks whether the node
+// blocks attempts because of one.
+func (n *node) overdue() (count int64, blocks bool) {
+	for r := range n.allOn {
+		if r.eviction != nil && r.eviction.overdue {
+			count++
+			blocks = blocks || r.eviction.timer.Set()
 		}
 	}
-	return false
+	return count, blocks
 }
 
 // allOn visits what runs on the node: own allocations, then foreign ones.

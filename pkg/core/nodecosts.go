@@ -14,16 +14,22 @@ type preemptionKey struct {
 	trigger preemptor.Trigger
 }
 
-// nodeCosts are what it costs to make room for the asks of one key on every node, the
-// cheapest first. What was worked out for a node holds until the node changes, so
-// the next ask of the key looks at the nodes that changed and at the best one only.
-// Until its cost is worked out, and again after a change, a node has a lower bound.
+// nodeCosts are what it costs to make room for the asks of one key on every node. The
+// nodes where it is possible stand in a heap, the cheapest first. What was worked out for
+// a node holds until the node changes, so the next ask of the key looks at the nodes that
+// changed and at the best one only. Until its cost is worked out, and again after a
+// change, a node stands there with a lower bound. Of the others only the status is kept,
+// so that a key for which there is no room anywhere needs little memory.
 type nodeCosts struct {
 	preemptionKey
 
-	heap []nodeCost
-	at   []int32 // the places in the heap by node.slot, from one
-	seen uint64  // the generation of nodes that is taken into account
+	heap   []nodeCost   // of the nodes that are sufficient or not evaluated
+	at     []int32      // the places in the heap by node.slot, from one
+	status []nodeStatus // of every node, by node.slot
+	counts [statuses]int
+	near   nodeCost // of the insufficient nodes the one that lacks the least; none if it has changed
+	seen   uint64   // the generation of nodes that is taken into account
+	used   uint64   // when it was used last
 
 	relations    map[*queue]*relation
 	guarded      []*queue
@@ -37,7 +43,6 @@ type nodeCosts struct {
 	// budgets count: what they cost depends on more than the node.
 	volatile []*node
 	deficits []bool // of the queues of the asks, as of this attempt
-	counts   [statuses]int
 }
 
 // A nodeCost is a node and what it costs to make room there, at least.
@@ -51,17 +56,28 @@ type nodeCost struct {
 type nodeStatus uint8
 
 const (
-	notEvaluated nodeStatus = iota
-	closed                  // to the ask: cordoned, kept for other asks, or with overdue evictions
-	tooSmall                // it could never hold the ask
-	insufficient            // too little can be freed
-	hopeless                // enough can be freed, but all plans failed
+	absent nodeStatus = iota // there is no such node, or it is left out for now
+	notEvaluated
+	closed       // to the ask: cordoned, kept for other asks, or with overdue evictions
+	tooSmall     // it could never hold the ask
+	insufficient // too little can be freed
 	sufficient
 	statuses = iota
 )
 
-func (c *nodeCosts) before(i, j int) bool {
-	a, b := &c.heap[i], &c.heap[j]
+// inHeap reports whether nodes of a status stand in the heap.
+func (s nodeStatus) inHeap() bool { return s == notEvaluated || s == sufficient }
+
+// nodes is how many nodes there are.
+func (c *nodeCosts) nodes() (n int) {
+	for _, count := range c.counts[notEvaluated:] {
+		n += count
+	}
+	return n
+}
+
+// less compares by cost, then by node.
+func (a *nodeCost) less(b *nodeCost) bool {
 	for k := range a.cost {
 		if a.cost[k] != b.cost[k] {
 			return a.cost[k] < b.cost[k]
@@ -69,6 +85,8 @@ func (c *nodeCosts) before(i, j int) bool {
 	}
 	return a.node.id < b.node.id
 }
+
+func (c *nodeCosts) before(i, j int) bool { return c.heap[i].less(&c.heap[j]) }
 
 func (c *nodeCosts) swap(i, j int) {
 	c.heap[i], c.heap[j] = c.heap[j], c.heap[i]
@@ -99,59 +117,94 @@ func (c *nodeCosts) down(i int) {
 	}
 }
 
-// heapify puts a heap in order that was only filled, with nodes not evaluated.
-func (c *nodeCosts) heapify() {
+// begin fills the heap with nodes that are not evaluated.
+func (c *nodeCosts) begin(all []nodeCost) {
 	slots := int32(0)
-	for i := range c.heap {
-		slots = max(slots, c.heap[i].node.slot+1)
+	for i := range all {
+		slots = max(slots, all[i].node.slot+1)
 	}
-	c.at = append(c.at, make([]int32, slots)...)
-	for i := range c.heap {
-		c.at[c.heap[i].node.slot] = int32(i + 1)
+	c.heap = all
+	c.at, c.status = make([]int32, slots), make([]nodeStatus, slots)
+	for i := range all {
+		c.at[all[i].node.slot] = int32(i + 1)
+		c.status[all[i].node.slot] = notEvaluated
 	}
-	c.counts[notEvaluated] = len(c.heap)
-	for i := len(c.heap)/2 - 1; i >= 0; i-- {
+	c.counts = [statuses]int{notEvaluated: len(all)}
+	for i := len(all)/2 - 1; i >= 0; i-- {
 		c.down(i)
 	}
 }
 
 // find is the place of a node in the heap.
 func (c *nodeCosts) find(n *node) (int, bool) {
-	for len(c.at) <= int(n.slot) {
-		c.at = append(c.at, 0)
+	if int(n.slot) >= len(c.at) {
+		return 0, false
 	}
 	i := int(c.at[n.slot]) - 1
-	return i, i >= 0 && c.heap[i].node == n
+	return i, i >= 0
 }
 
 // put sets what is known of a node.
 func (c *nodeCosts) put(next nodeCost) {
-	i, known := c.find(next.node)
-	if !known {
+	c.setStatus(next.node, next.status)
+	switch i, known := c.find(next.node); {
+	case !next.status.inHeap():
+		if known {
+			c.remove(i)
+		}
+		if next.status == insufficient && (c.near.node == nil || next.less(&c.near)) {
+			c.near = next
+		}
+	case known:
+		c.heap[i] = next
+		c.down(c.up(i))
+	default:
 		i = len(c.heap)
 		c.heap = append(c.heap, next)
+		for len(c.at) <= int(next.node.slot) {
+			c.at = append(c.at, 0)
+		}
 		c.at[next.node.slot] = int32(i + 1)
-	} else {
-		c.counts[c.heap[i].status]--
-		c.heap[i] = next
+		c.up(i)
 	}
-	c.counts[next.status]++
-	c.down(c.up(i))
+}
+
+// setStatus counts a node with another status.
+func (c *nodeCosts) setStatus(n *node, next nodeStatus) {
+	for len(c.status) <= int(n.slot) {
+		c.status = append(c.status, absent)
+	}
+	c.counts[c.status[n.slot]]--
+	c.status[n.slot] = next
+	c.counts[next]++
+	if c.near.node == n {
+		c.near = nodeCost{}
+	}
 }
 
 // drop forgets a node.
 func (c *nodeCosts) drop(n *node) {
-	i, known := c.find(n)
-	if !known {
-		return
+	c.setStatus(n, absent)
+	if i, known := c.find(n); known {
+		c.remove(i)
 	}
-	c.counts[c.heap[i].status]--
+}
+
+// remove takes a place out of the heap.
+func (c *nodeCosts) remove(i int) {
 	last := len(c.heap) - 1
 	c.swap(i, last)
+	c.at[c.heap[last].node.slot] = 0
 	c.heap[last] = nodeCost{}
 	c.heap = c.heap[:last]
-	c.at[n.slot] = 0
 	if i < last {
 		c.down(c.up(i))
+	}
+}
+
+// compact gives memory back that an empty heap does not need.
+func (c *nodeCosts) compact() {
+	if len(c.heap) == 0 {
+		c.heap, c.at = nil, nil
 	}
 }

@@ -32,7 +32,7 @@ type Partition struct {
 	counts Preempted
 	dirty  []*node           // whose bound asks are to be tried
 	bound  timers.Timer[due] // set while questions about them pause
-	passed map[*queue]bool   // leaves that wait for answers of the resource manager, in this batch
+	skips  skips             // in this batch
 }
 
 // NewPartition makes an empty partition, which owns the configuration from then on. The
@@ -85,15 +85,16 @@ func (p *Partition) Apply(now time.Time, c Command) Effects {
 func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 	p.now = now
 	p.batch++
-	p.left, p.predicates.calls, p.passed = p.options.BatchMax, 0, nil
+	p.left, p.predicates.calls, p.skips = p.options.BatchMax, 0, skips{}
 	p.expected = min(p.left, p.waiting)
+	p.costs.left = evaluationsMax
 	p.react()
 	for p.fireDue() {
 		p.react()
 	}
 	p.retries.endStep()
 	c := cycle{p}
-	more = c.placeBound() || c.placeOrdinary() || len(p.dirty) > 0 && !p.bound.Set() || len(p.passed) > 0
+	more = c.placeBound() || c.placeOrdinary() || len(p.dirty) > 0 && !p.bound.Set() || p.skips.any()
 	return p.takeEffects(), more
 }
 

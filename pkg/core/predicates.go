@@ -16,6 +16,7 @@ type predicates struct {
 	changed uint64       // counts how often any node changed
 	updated uint64       // counts how often any node was updated by a command
 	attempt *simulations // known in the attempt under way
+	spare   simulations  // of an attempt of which nothing was known before
 	asked   bool         // the attempt has asked a question
 	paused  bool         // a question of the attempt has to wait
 	held    time.Duration

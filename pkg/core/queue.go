@@ -78,12 +78,26 @@ func newQueue(parent *queue, config *QueueConfig) *queue {
 // parent ignores priority; then by name.
 func (q *queue) Before(other *queue) bool {
 	priority := cmp.Compare(other.place.priority, q.place.priority)
+	return q.compare(other, priority) < 0
+}
+
+// compare orders two queues of a parent that compare in a way by priority.
+func (q *queue) compare(other *queue, priority int) int {
 	share := q.place.share.Compare(other.place.share)
-	if q.parent.properties.IgnorePriority {
+	if q.ignoresPriority() {
 		priority, share = share, priority
 	}
-	return cmp.Or(priority, share, strings.Compare(q.name, other.name)) < 0
+	return cmp.Or(priority, share, strings.Compare(q.name, other.name))
 }
+
+func (q *queue) ignoresPriority() bool { return q.parent.properties.IgnorePriority }
+
+// comesLater reports whether a queue has a larger share than another.
+func (q *queue) comesLater(other *queue) bool { return q.place.share.Compare(other.place.share) > 0 }
+
+func (q *queue) placePriority() int32 { return q.place.priority }
+
+func (q *queue) summaries() (own, below *summary) { return &q.own, &q.below }
 
 // Links are the place in the order of the parent.
 func (q *queue) Links() *order.Links[*queue] { return &q.links }
@@ -119,6 +133,7 @@ func (q *queue) waiting() *summary {
 func (q *queue) summarise() bool {
 	sum := *q.waiting()
 	sum.top = q.properties.seenFromAbove(sum.top)
+	sum.ready, sum.rest = q.properties.seenFromAbove(sum.ready), q.properties.seenFromAbove(sum.rest)
 	sum.attempts = sum.attempts || len(q.active) > 0
 	sum.open.any = sum.open.any && q.hasRoom(sum.open.amounts)
 	sum.closed.any = sum.closed.any && q.hasRoom(sum.closed.amounts)

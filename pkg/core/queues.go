@@ -3,6 +3,8 @@ package core
 import (
 	"fmt"
 	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // DefaultQueue is where an application goes that names no queue, if there is
@@ -86,6 +88,19 @@ func (q *queue) flat() bool {
 	return q.everywhere(func(q *queue) bool {
 		return q.guaranteed.IsZero() && q.properties.PreemptionPolicy == PreemptionDefault
 	}) && q.plain()
+}
+
+// configuredKinds says, by kind, whether any queue below has a max or a guarantee of it.
+func (q *queue) configuredKinds() (kinds resources.Amounts) {
+	for i := range max(len(q.max), len(q.guaranteed)) {
+		if kind := resources.Kind(i); q.max.Of(kind) != resources.Unlimited || q.guaranteed.Of(kind) > 0 {
+			kinds.Set(kind, 1)
+		}
+	}
+	for _, child := range q.children {
+		kinds.Raise(child.configuredKinds())
+	}
+	return kinds
 }
 
 // plain reports whether a priority is the same seen from any queue below.

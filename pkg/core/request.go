@@ -109,6 +109,8 @@ type nomination struct {
 	at      int // the place in the list of all
 	since   time.Time
 	trigger preemptor.Trigger
+	// harmless says that the loop guard forgets the evictions if the ask is placed.
+	harmless bool
 }
 
 // An eviction tracks an allocation from the release message until the resource

@@ -85,8 +85,11 @@ func (p *Partition) restoreNode(v *NodeView) {
 	for _, l := range v.Evictions {
 		victim := p.requests[l.Key]
 		p.setEviction(victim, &eviction{ask: l.For, trigger: l.Trigger, class: l.Class, since: l.Since, overdue: l.Overdue})
-		if !l.Overdue {
+		switch {
+		case !l.Overdue:
 			p.evictions.schedule(victim)
+		case !l.BlocksUntil.IsZero():
+			p.timers.Set(&victim.eviction.timer, l.BlocksUntil, due{what: dueEviction, request: victim})
 		}
 	}
 	for _, held := range v.Reservations {

@@ -48,6 +48,9 @@ func (s *retries) failed(r *request, simple bool) {
 	if hard { // budgets change without notice
 		s.before(s.now.Add(s.options.RetryMax))
 	}
+	if s.predicates.attempt.began != s.predicates.changed { // something changed meanwhile
+		s.before(s.now.Add(s.options.RetryDelay))
+	}
 }
 
 // list has a class tried again when a node changes.

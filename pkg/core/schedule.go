@@ -10,9 +10,9 @@ type cycle struct{ *Partition }
 // whether there may be more to place.
 func (p cycle) placeOrdinary() (more bool) {
 	for p.left > 0 && p.predicates.calls < callsMax {
-		r := p.next(p.passed)
+		r := p.next(p.skips)
 		if r == nil {
-			if len(p.passed) == 0 {
+			if !p.skips.any() {
 				p.forgetRooms()
 			}
 			return false
@@ -59,7 +59,7 @@ func (p cycle) try(r *request) outcome {
 		}
 		refused = search.asked
 	}
-	if r.mayPreempt() {
+	if r.mayPreempt() && !p.skips.busy {
 		if result := p.attempt(r); result != waits {
 			return result
 		}
@@ -75,9 +75,13 @@ func (p cycle) attempt(r *request) outcome {
 	if p.predicates.paused {
 		result = paused
 	}
-	p.predicates.endAttempt(r, result != paused && result != flush)
-	if result == paused {
+	p.predicates.endAttempt(r, result == placed || result == waits)
+	switch result {
+	case paused:
 		return p.pause(r, p.predicates.held)
+	case busy:
+		p.skips.busy = true // placements go on, and attempts in the next batch
+		return waits
 	}
 	return result
 }
@@ -88,10 +92,10 @@ func (p cycle) pause(r *request, wait time.Duration) outcome {
 	if wait <= 0 { // the batch has asked often enough
 		return flush
 	}
-	if p.passed == nil {
-		p.passed = map[*queue]bool{}
+	if p.skips.passed == nil {
+		p.skips.passed = map[*queue]bool{}
 	}
-	p.passed[r.application.queue] = true
+	p.skips.passed[r.application.queue] = true
 	p.separate(r)
 	p.refused.pause(r, wait)
 	return paused
@@ -130,6 +134,7 @@ func (p cycle) place(r *request, n *node) {
 	if n.reserved != nil && n.reserved != r && r.Required == "" {
 		p.reservations.unreserve(n.reserved) // of a lower priority
 	}
+	r.application.thrash.takeBack(r.nominated())
 	what := nodeRetry // other asks that wait for it may not fit beside this one
 	if held := r.nominated(); held != nil && held.node == n {
 		p.nominations.remove(r, "placed", false) // and take what was kept

@@ -1,6 +1,10 @@
 package core
 
-import "github.com/narwhal-scheduler/narwhal/pkg/resources"
+import (
+	"cmp"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
 
 // A search finds the first ask in order that may be tried: one that has quota and
 // may fit a node, or one that room may be made for. It changes nothing. It skips by
@@ -14,21 +18,35 @@ type search struct {
 	// it, that fit on one node.
 	only  *node
 	above int32
-	// passed are leaves that are passed over; nil is none.
-	passed map[*queue]bool
+	// class restricts the search of a leaf to one class, whatever may hold it.
+	class *class
+	skips
 }
 
+// skips are what is passed over for the rest of a batch: leaves whose asks wait for answers
+// of the resource manager, and all attempts if enough was worked out for them.
+type skips struct {
+	passed map[*queue]bool
+	busy   bool
+}
+
+func (s *skips) any() bool { return s.busy || len(s.passed) > 0 }
+
 // next is the first ask in order that may be tried; nil if there is none.
-func (b *backlog) next(passed map[*queue]bool) *request {
-	s := search{backlog: b, passed: passed}
+func (b *backlog) next(without skips) *request {
+	s := &b.searches[0]
+	*s = search{backlog: b, skips: without}
 	s.room, s.isRoom = b.rooms.most()
-	return s.inQueue(b.root, nil)
+	r, _ := s.inQueue(b.root, nil)
+	return r
 }
 
 // nextAbove is the first ask in order above a priority that fits on a node.
 func (b *backlog) nextAbove(n *node, above int32) *request {
-	s := search{backlog: b, room: n.free, isRoom: true, only: n, above: above}
-	return s.inQueue(b.root, nil)
+	s := &b.searches[0]
+	*s = search{backlog: b, room: n.free, isRoom: true, only: n, above: above}
+	r, _ := s.inQueue(b.root, nil)
+	return r
 }
 
 // mayHold reports whether any ask of a part of the backlog may be tried, as far as
@@ -37,7 +55,10 @@ func (s *search) mayHold(part *summary, headroom resources.Limits) bool {
 	if part.top == PriorityNone {
 		return false
 	}
-	if part.attempts && s.only == nil {
+	if s.class != nil {
+		return true
+	}
+	if part.attempts && s.only == nil && !s.busy {
 		return true
 	}
 	if part.open.any && part.open.amounts.Within(headroom) && (s.only == nil || part.open.amounts.FitsIn(s.room)) {
@@ -53,22 +74,30 @@ func (s *search) mayHold(part *summary, headroom resources.Limits) bool {
 		part.nominated.any && part.nominated.amounts.FitsIn(s.room)
 }
 
-// inQueue searches a queue. Headroom is what is left of the quotas above it.
-func (s *search) inQueue(q *queue, headroom resources.Limits) *request {
+// inQueue searches a queue, and returns the priority of the ask as the queue sees it.
+// Headroom is what is left of the quotas above it.
+func (s *search) inQueue(q *queue, headroom resources.Limits) (*request, int32) {
 	if len(q.max) > 0 {
 		headroom = q.headroomWithin(headroom)
 	}
 	if !q.leaf {
-		return s.inQueues(q.queues.Root(), headroom)
+		var best choice[*queue]
+		findBest(s, q.queues.Root(), headroom, &best)
+		return best.ask, best.priority
 	}
 	if s.passed[q] {
-		return nil
+		return nil, 0
 	}
-	r := s.inApplications(q.apps.Root(), headroom)
-	if len(q.active) > 0 && s.only == nil {
+	var best choice[*application]
+	findBest(s, q.apps.Root(), headroom, &best)
+	r := best.ask
+	if len(q.active) > 0 && s.only == nil && !s.busy {
 		r = earlier(r, s.firstAttempt(q))
 	}
-	return r
+	if r == nil {
+		return nil, 0
+	}
+	return r, r.Priority
 }
 
 // headroomWithin is what may still be charged to a queue alone, beside what is kept
@@ -86,44 +115,6 @@ func (q *queue) headroomWithin(above resources.Limits) resources.Limits {
 	}
 	q.headroom = left
 	return left
-}
-
-func (s *search) inQueues(top *queue, headroom resources.Limits) *request {
-	if top == nil {
-		return nil
-	}
-	s.work.Queues++
-	if !s.mayHold(&top.below, headroom) {
-		return nil
-	}
-	if r := s.inQueues(top.links.Left, headroom); r != nil {
-		return r
-	}
-	if s.mayHold(&top.own, headroom) {
-		if r := s.inQueue(top, headroom); r != nil {
-			return r
-		}
-	}
-	return s.inQueues(top.links.Right, headroom)
-}
-
-func (s *search) inApplications(top *application, headroom resources.Limits) *request {
-	if top == nil {
-		return nil
-	}
-	s.work.Applications++
-	if !s.mayHold(&top.below, headroom) {
-		return nil
-	}
-	if r := s.inApplications(top.links.Left, headroom); r != nil {
-		return r
-	}
-	if s.mayHold(&top.own, headroom) {
-		if r := s.inGroups(top.queued.Root(), headroom); r != nil {
-			return r
-		}
-	}
-	return s.inApplications(top.links.Right, headroom)
 }
 
 func (s *search) inGroups(top *askGroup, headroom resources.Limits) *request {
@@ -151,7 +142,7 @@ func (s *search) mayTry(g *askGroup) bool {
 		return c.rootPriority > s.above && s.only.openTo(c.rootPriority) && s.only.hasRoom(c.amounts, c.rootPriority) &&
 			(!c.nominated || g.first().withoutRoom() == nil)
 	}
-	if g.own.attempts {
+	if g.own.attempts && !s.busy {
 		return true
 	}
 	return (!c.closed || s.rooms.fit(c)) && (!c.nominated || g.first().withoutRoom() == nil)
@@ -168,17 +159,15 @@ func (s *search) firstAttempt(q *queue) (first *request) {
 
 // firstOf is the first ask of a class in the order of its leaf. It looks at the
 // groups of the class, or, where most applications have one, at the applications in
-// order until it meets one.
+// order.
 func (s *search) firstOf(leaf *leafClass) (first *request) {
 	apps := &leaf.leaf.apps
 	if len(leaf.groups)*len(leaf.groups) > 16*apps.Len() {
-		for app := range apps.All {
-			s.work.Applications++
-			if g := app.classes[leaf.class]; g != nil && g.links.In() {
-				return g.first()
-			}
-		}
-		return nil
+		of := &s.searches[1]
+		*of = search{backlog: s.backlog, class: leaf.class}
+		var best choice[*application]
+		findBest(of, apps.Root(), nil, &best)
+		return best.ask
 	}
 	for _, g := range leaf.groups {
 		s.work.Asks++
@@ -202,7 +191,7 @@ func earlier(a, b *request) *request {
 			return a
 		}
 		return b
-	case a.application.Before(b.application):
+	case a.application.compare(b.application, cmp.Compare(b.Priority, a.Priority)) < 0:
 		return a
 	default:
 		return b

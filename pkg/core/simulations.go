@@ -24,8 +24,9 @@ type simulations struct {
 	failed       [preemptor.Triggers]nodeSet
 	nearest      [preemptor.Triggers]*candidateNode
 	kept         map[*node]*keptAnswers
-	learnt       bool // there is anything in the sets
-	repeated     bool // an attempt was made before
+	learnt       bool   // there is anything in the sets
+	repeated     bool   // an attempt was made before
+	began        uint64 // the count of changed nodes when the attempt under way began
 	// exhausted says that attempts by priority failed on all nodes, where priorities and
 	// nodes alone decide. Only nodes in changed may help since.
 	exhausted bool
@@ -37,7 +38,13 @@ type keptAnswers struct {
 	changedAt uint64
 	fits      map[string]error // by what is removed
 	chosen    map[string]chosenVictims
-	failed    [preemptor.Triggers]bool
+	failed    []failedPlan
+}
+
+// A failedPlan is one that failed for asks of a leaf.
+type failedPlan struct {
+	leaf    *queue
+	trigger preemptor.Trigger
 }
 
 // chosenVictims is the answer of a resource manager that chooses the victims itself.
@@ -55,9 +62,12 @@ func (s *simulations) hopeless(n *node, t preemptor.Trigger) bool {
 }
 
 // hopelessNow is hopeless, or that the plan failed earlier in an attempt that goes on.
-func (s *simulations) hopelessNow(n *node, t preemptor.Trigger) bool {
+func (s *simulations) hopelessNow(n *node, of failedPlan) bool {
+	if s == nil {
+		return false
+	}
 	kept := s.kept[n]
-	return s.hopeless(n, t) || kept != nil && kept.failed[t] && kept.changedAt == n.changedAt
+	return s.hopeless(n, of.trigger) || kept != nil && kept.changedAt == n.changedAt && slices.Contains(kept.failed, of)
 }
 
 // about are the answers that are kept about a node as it is.
@@ -75,7 +85,8 @@ func (s *simulations) about(n *node) *keptAnswers {
 
 // newSimulations knows nothing yet.
 func (p *predicates) newSimulations() *simulations {
-	s := &simulations{unresolvable: nodeSet{since: p.updated}}
+	s := &p.spare
+	*s = simulations{unresolvable: nodeSet{since: p.updated}}
 	for t := range s.failed {
 		s.failed[t].since = p.changed
 	}
@@ -85,8 +96,11 @@ func (p *predicates) newSimulations() *simulations {
 // beginAttempt takes up what is known of an ask.
 func (p *predicates) beginAttempt(r *request) {
 	p.paused, p.asked, p.attempt = false, false, r.class.simulations
-	if p.attempt == nil && p.any() {
+	if p.attempt == nil {
 		p.attempt = p.newSimulations()
+	}
+	if p.attempt.kept == nil {
+		p.attempt.began = p.changed
 	}
 }
 
@@ -95,17 +109,21 @@ func (p *predicates) beginAttempt(r *request) {
 // what asks have in common, the ask gets a class of its own.
 func (p *predicates) endAttempt(r *request, over bool) {
 	s := p.attempt
-	if s == nil {
-		return
-	}
 	if over {
 		s.kept, s.repeated = nil, true
 	}
-	if s.learnt || s.kept != nil {
-		p.separate(r)
-		r.class.simulations = s
+	if s == &p.spare && (s.learnt || s.kept != nil) {
+		if p.any() {
+			p.separate(r)
+		}
+		r.class.simulations = s.clone()
 	}
 	p.attempt = nil
+}
+
+func (s *simulations) clone() *simulations {
+	other := *s
+	return &other
 }
 
 // separate gives an ask a class of its own if nothing is known of what asks have in
@@ -192,7 +210,9 @@ func (p *predicates) choose(r *request, n *node, candidates []string, violating 
 func (p *predicates) noteFailed(r *request, on *candidateNode, others bool) {
 	s, n, t := p.attempt, on.node, on.plan.Trigger
 	if others && (on.plan.Reason != preemptor.Refused || p.feasibleWhenEmpty(r, n)) {
-		s.about(n).failed[t] = !p.paused
+		if kept := s.about(n); !p.paused {
+			kept.failed = append(kept.failed, failedPlan{r.application.queue, t})
+		}
 		return
 	}
 	s.failed[t].add(n.slot, n.changedAt, p.changed)
@@ -234,7 +254,7 @@ func (p *predicates) noteUnresolvable(r *request, n *node, err error) {
 	}
 	p.separate(r)
 	if r.class.simulations == nil {
-		r.class.simulations = p.newSimulations()
+		r.class.simulations = p.newSimulations().clone()
 	}
 	r.class.simulations.noteUnresolvable(n, err, p.updated)
 }

@@ -1,10 +1,6 @@
 package core
 
 import (
-	"cmp"
-	"slices"
-	"strings"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -19,6 +15,7 @@ type victimInput struct {
 	short        resources.Amounts   // of a guarantee: what is to be freed
 	simple       bool                // queues do not matter
 	guarded      bool                // a guarantee protects any candidate
+	elsewhere    elsewhere
 }
 
 func (in *victimInput) begin(c *nodeCosts, simple bool) {
@@ -98,38 +95,6 @@ func (in *victimInput) numberFloors(c *nodeCosts, rel *relation) []int32 {
 		in.floorNumbers = append(in.floorNumbers, c.numbers[f]-1)
 	}
 	return in.floorNumbers[start:len(in.floorNumbers):len(in.floorNumbers)]
-}
-
-// elsewhereMax is how many candidates on other nodes are considered for the quota
-// of an ask, unless it takes more of them.
-const elsewhereMax = 64
-
-// addElsewhere adds those candidates of other nodes which may free quota: the least
-// important, and more if they do not hold enough. It is linear in what runs below
-// the queue that is short.
-func (in *victimInput) addElsewhere(c *nodeCosts, n *node, quota resources.Amounts) {
-	first := len(in.candidates)
-	for r := range c.scope.allRunning {
-		if r.node == n || r.eviction != nil || !holdsAny(r.Amounts, quota) {
-			continue
-		}
-		in.add(c, r, true)
-		last := len(in.candidates) - 1
-		if added := &in.candidates[last]; added.Outside || added.Protected || added.Required {
-			in.candidates = in.candidates[:last]
-		}
-	}
-	list := in.candidates[first:]
-	slices.SortFunc(list, func(a, b preemptor.Candidate) int {
-		return cmp.Or(cmp.Compare(a.Priority, b.Priority), b.Created.Compare(a.Created), strings.Compare(a.Key, b.Key))
-	})
-	var held resources.Amounts
-	kept := 0
-	for kept < len(list) && (kept < elsewhereMax || !quota.FitsIn(held)) {
-		held.Add(list[kept].Amounts)
-		kept++
-	}
-	in.candidates = in.candidates[:first+kept]
 }
 
 func holdsAny(held, wanted resources.Amounts) bool {

@@ -57,6 +57,9 @@ type Eviction struct {
 	For     AllocationKey // the ask that gets the room; empty with the trigger Quota
 	Since   time.Time     // when the eviction was requested
 	Overdue bool          // it did not end in time: its room is not counted on
+	// BlocksUntil is until when no others are requested on the node because this one is
+	// overdue; zero if it does not block.
+	BlocksUntil time.Time
 	// Trigger is the reason, and Class that of the victim when it was chosen.
 	Trigger preemptor.Trigger
 	Class   preemptor.Class

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -23,6 +24,7 @@ type world struct {
 	priority core.PriorityPreemption
 	disabled bool
 	byQoS    bool
+	now      time.Time
 }
 
 // worldOf copies what a twin changes of a view.

@@ -37,7 +37,6 @@ func (p *problem) flagBudgeted() {
 	for i := range p.ranked {
 		e := &p.ranked[i]
 		e.violating = p.spend(e.Candidate)
-		e.tier = tierOf(e.class, e.violating && p.cfg.Budgets != StrictPriority)
 	}
 }
 

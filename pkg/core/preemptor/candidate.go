@@ -25,11 +25,11 @@ type Node struct {
 	On    []Candidate // of different keys, in any order
 	// Quota is what must be freed in the queue that exceeds its quota, in
 	// addition to what is being released there already and to what must be freed
-	// on the node. Every candidate counts for it, also those of other nodes, except
-	// those with OtherQuota. A quantity that is not above zero is no need.
+	// on the node. Every candidate counts for it, also those of other nodes. A
+	// quantity that is not above zero is no need.
 	Quota resources.Amounts
-	// Floors and Budgets are those that any candidate counts for. The trigger
-	// RequiredNode ignores both.
+	// Floors and Budgets are those that any candidate counts for. With the trigger
+	// RequiredNode the floors are kept if any victims keep them.
 	Floors  []Floor
 	Budgets []Budget
 	// Fits asks the resource manager whether the ask can run here once the

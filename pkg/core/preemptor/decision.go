@@ -40,6 +40,7 @@ type Decision struct {
 	Violations int      // how many of the victims violate a budget
 	Broken     []string // the budgets that the victims exceed, by name
 	Floors     []Floor  // those that excluded a candidate, by queue
+	Below      []string // the queues that the victims leave with less than is guaranteed to them, by path
 
 	Freed    resources.Amounts // what the victims hold
 	Freeable resources.Amounts // what all eligible candidates hold, on any node
@@ -70,6 +71,9 @@ type Proof struct {
 	VictimsMin int
 	WeightMin  int64 // of as many victims as were chosen
 	Steps      int64 // of the search
+	Stopped    bool  // with Reprieve: the search for better victims was stopped
+	Contended  bool  // budgets are too small for all candidates, so that violations were compared: before class, or
+	Later      bool  // after priority
 }
 
 // Reason is the result of a decision in one word.
@@ -116,8 +120,10 @@ func (r Reason) String() string {
 type Failure struct {
 	Strategy Strategy
 	Why      Bound
+	Among    string // with NotOne, which candidates were looked at; empty if all
 	Key      string // with TooLarge, the candidate that deviates least from the ask
-	PerMille int64  // with TooLarge, by how much, in thousandths of the ask, rounded down
+	Kind     string // with TooLarge, of which kind, if that is not asked for
+	PerMille int64  // with TooLarge, by how much, in thousandths of the ask, or of the node with Kind, rounded down
 	Victims  int    // with TooMany, how many victims the strategy needs at least
 	Most     int64  // what the configuration allows: percent with TooLarge, victims with TooMany, steps with TooLong
 }

@@ -19,16 +19,21 @@
 //   - return at once if all of the others together are not enough;
 //   - return until the reservation is old enough;
 //   - put the candidates into classes and in order, the least important first (class.go, rank.go);
-//   - run the strategies, one after the other, until one of them selects victims.
+//   - run the strategies, one after the other, until one of them selects victims;
+//     those of a required node work within the lowest limit of class and priority
+//     that allows victims (limit.go, lawful.go).
 //
 // The strategies are single (one victim about as large as the ask), multiple
 // (largest first, then drop those that are not needed), minimal, which is the
 // exact optimum: the lowest class of the worst victim, then the lowest highest
 // priority, then the fewest victims, then the least excess; and reprieve: remove
-// all, then put the most important back first.
+// all, then put the most important back first. Where floors, budgets or the
+// resource manager leave reprieve no victims, or those violate budgets, an exact
+// search looks at all sets of victims.
 //
 // Preemption never takes from a queue what is guaranteed to it or to a queue
-// above it: what victims hold stays within the surplus of every Floor. Budgets
+// above it: what victims hold stays within the surplus of every Floor. Only for a
+// required node a floor is broken if there are no other victims. Budgets
 // say how many of a group may be removed at once; how strictly is configured. A
 // Planner makes many plans with the same memory. Its Cost says what a plan would
 // cost, so that the full plan is made for the best of many nodes only.
@@ -44,10 +49,14 @@
 //	class.go        the classes
 //	rank.go         the order of candidates, and their weights
 //	floor.go, budget.go                  guarantees and budgets
+//	limit.go, lawful.go                  what all strategies for a required node keep
 //	single.go, multiple.go, minimal.go   the strategies
 //	reprieve.go, fewest.go               the strategy that goes by importance
 //	candidates.go, accept.go             victims that the resource manager chooses
 //	cost.go                              how plans on different nodes compare
 //	decision.go, report.go, explain.go   the output
 //	search.go, solution.go, bound.go     the search behind minimal
+//	exact.go, exactplan.go, exactfirst.go, exactrows.go, exactbound.go, exactdescent.go
+//	                the search for victims where floors, budgets or the resource
+//	                manager leave the greedy choice none
 package preemptor

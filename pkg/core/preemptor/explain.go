@@ -39,8 +39,12 @@ func (v Victim) String() string {
 func (f Failure) String() string {
 	switch f.Why {
 	case NotOne:
-		return fmt.Sprintf("%s: no single victim is enough", f.Strategy)
+		return fmt.Sprintf("%s: no single victim%s is enough", f.Strategy, f.Among)
 	case TooLarge:
+		if f.Kind != "" {
+			return fmt.Sprintf("%s: %s would be enough, but holds %d.%d%% of the node's %s, which is not asked for, %d%% is the most",
+				f.Strategy, f.Key, f.PerMille/10, f.PerMille%10, f.Kind, f.Most)
+		}
 		return fmt.Sprintf("%s: %s would be enough, but holds %d.%d%% more than the ask, %d%% is the most",
 			f.Strategy, f.Key, f.PerMille/10, f.PerMille%10, f.Most)
 	case TooMany:
@@ -170,7 +174,10 @@ func (d Decision) Explain(kinds *resources.Kinds) string {
 	if len(d.Broken) > 0 {
 		line("violations", "%d, %s", d.Violations, d.breaks())
 	}
-	if d.Reason == Chosen && d.Strategy == Minimal && !d.Given {
+	for _, queue := range d.Below {
+		line("guarantee", "queue %s is left with less than is guaranteed to it", queue)
+	}
+	if d.Reason == Chosen && !d.Given && (d.Strategy == Minimal || d.Proof.Stopped) {
 		line("proof", "%s", d.Proof.of(d))
 	}
 	return strings.Join(lines, "\n")
@@ -219,9 +226,17 @@ func (d Decision) filteredBy(why Filter) string {
 }
 
 func (p Proof) of(d Decision) string {
-	if p.Proved {
+	switch {
+	case p.Stopped:
+		return fmt.Sprintf("stopped after %d steps: less important victims, or fewer violations, may exist", p.Steps)
+	case !p.Proved:
+		return fmt.Sprintf("stopped after %d steps: %d victims of at least %d, weight %d of at least %d",
+			p.Steps, len(d.Victims), p.VictimsMin, d.Weight, p.WeightMin)
+	case p.Contended && p.Later:
+		return "no victims of a lower class or priority, or else with fewer violations, fewer or lighter, exist"
+	case p.Contended:
+		return "no victims with fewer violations, or else of a lower class or priority, fewer or lighter, exist"
+	default:
 		return "no victims of a lower class or priority, fewer or lighter, exist"
 	}
-	return fmt.Sprintf("stopped after %d steps: %d victims of at least %d, weight %d of at least %d",
-		p.Steps, len(d.Victims), p.VictimsMin, d.Weight, p.WeightMin)
 }

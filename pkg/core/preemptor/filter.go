@@ -63,8 +63,7 @@ func filtersOf(list ...Filter) filterSet {
 func (set filterSet) has(f Filter) bool { return set>>f&1 == 1 }
 
 // filterOf is the first filter that applies to c. The filters in the set of a
-// trigger apply to that trigger only. Floors and budgets are given only to the
-// triggers that use them.
+// trigger apply to that trigger only.
 func (p *problem) filterOf(c *Candidate) (Filter, bool) {
 	switch set := p.rules.filters; {
 	case c.Overdue:
@@ -89,7 +88,7 @@ func (p *problem) filterOf(c *Candidate) (Filter, bool) {
 		return IsEqual, true
 	case !p.helps(c):
 		return IsUseless, true
-	case !p.checkFloors(c):
+	case set.has(IsGuaranteed) && !p.checkFloors(c):
 		return IsGuaranteed, true
 	case p.cfg.Budgets == HardBudgets && p.breaksBudget(c):
 		return IsBudgeted, true

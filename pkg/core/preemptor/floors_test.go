@@ -80,7 +80,7 @@ func (s situation) checkUnreached(t *testing.T, seed uint64, d Decision) int {
 	}
 	assert.Assert(t, d.Partial && d.Reason == Chosen && d.Strategy == Reprieve && d.Cost.Feasible(), "seed %d: %s", seed, d)
 	assert.Assert(t, d.Missing.Part > 0 && !d.LackingQuota.IsZero(), "seed %d", seed)
-	pool, victims := s.pool(false), victimsOf(d)
+	pool, victims := s.pool(), victimsOf(d)
 	assert.Assert(t, s.keeps(victims), "seed %d: %s", seed, d)
 	reached := s // what the pool comes to is needed, and no more
 	reached.node.Quota = s.node.Quota.Minus(d.LackingQuota)

@@ -2,10 +2,11 @@ package preemptor
 
 import "slices"
 
-// minimal finds the optimal victims: the lowest worst class, then the lowest
-// highest priority, then the fewest, then the least weight (see weigh). Between
-// victims that are equal in all of these, a fixed rule decides; of candidates
-// that hold the same, the least important are taken first.
+// minimal finds the optimal victims: the fewest violations of budgets, the lowest
+// worst class, then the lowest highest priority, then the fewest, then the least
+// weight (see weigh). With StrictPriority violations are compared after priority.
+// Between victims that are equal in all of these, a fixed rule decides; of
+// candidates that hold the same, the least important are taken first.
 //
 // Class and priority only say which candidates may be chosen at all. So each is
 // found by asking whether enough can be chosen among the less important ones. A
@@ -13,22 +14,19 @@ import "slices"
 // works.
 func (p *plan) minimal() choice {
 	p.weighAll()
-	m := minimum{search: newSearch(p), most: min(p.victimsMax(), len(p.ranked)), proved: true}
-	worst, ok := m.lowestTier()
+	p.exact.reset(&p.problem)
+	m := minimum{search: newSearch(p), exact: &p.exact, most: min(p.victimsMax(), len(p.ranked)), proved: true}
+	m.limitTo(anyViolations)
+	worst, ok := m.lowestLimit()
 	if !ok {
-		if m.steps > m.search.most {
-			return choice{failure: Failure{Why: TooLong, Most: m.search.most}}
-		}
-		if p.budgeted() {
-			return choice{failure: Failure{Why: OverBudget}}
-		}
-		if m.floored {
-			return choice{failure: Failure{Why: TooLittle}}
-		}
-		return choice{failure: Failure{Why: TooMany, Victims: m.most + 1, Most: int64(p.victimsMax())}}
+		return choice{failure: m.failure()}
 	}
 	m.lowestPriority(worst)
-	proof := Proof{VictimsMin: m.fewest()}
+	proof := Proof{Contended: m.contended(), Later: p.cfg.Budgets == StrictPriority}
+	if proof.Contended && proof.Later {
+		m.fewestViolations()
+	}
+	proof.VictimsMin = m.fewest()
 	for {
 		proof.WeightMin = m.improve(len(m.kept))
 		spared := p.dropUnneeded(slices.Clone(m.kept))
@@ -37,7 +35,7 @@ func (p *plan) minimal() choice {
 		}
 		m.kept = append(m.kept[:0], spared...) // the search allowed more than the fewest
 	}
-	proof.Steps = min(m.steps, m.search.most)
+	proof.Steps = min(m.steps, m.search.most) + p.exact.steps
 	proof.Proved = m.proved && m.steps <= m.search.most
 	return choice{victims: slices.Clone(m.kept), proof: proof}
 }
@@ -45,80 +43,116 @@ func (p *plan) minimal() choice {
 // A minimum is a search from one criterion to the next.
 type minimum struct {
 	*search
-	most   int  // the number of victims allowed, or of candidates
-	proved bool // every answer so far was yes or no
+	exact  *exact // for questions where floors or budgets may be broken
+	most   int    // the number of victims allowed, or of candidates
+	proved bool   // every answer so far was yes or no
+}
+
+// failure says why there are no victims.
+func (m *minimum) failure() Failure {
+	p := m.plan
+	switch {
+	case !m.proved:
+		return Failure{Why: TooLong, Most: max(m.search.most, m.exact.stepsMax())}
+	case p.budgeted() && m.contended():
+		m.limitTo(anyViolations)
+		m.among(Classes, highest(p.ranked))
+		if m.possible() {
+			return Failure{Why: OverBudget}
+		}
+		return Failure{Why: TooLittle}
+	case m.floored:
+		return Failure{Why: TooLittle}
+	default:
+		return Failure{Why: TooMany, Victims: m.most + 1, Most: int64(p.victimsMax())}
+	}
+}
+
+// lowestLimit is lowestClass with the fewest violations of budgets, if those come
+// first.
+func (m *minimum) lowestLimit() (worst tier, ok bool) {
+	p := m.plan
+	if !m.contended() || p.cfg.Budgets == StrictPriority {
+		return m.lowestClass()
+	}
+	m.limitTo(0)
+	if worst, ok = m.lowestClass(); ok || p.budgeted() {
+		return worst, ok
+	}
+	m.limitTo(anyViolations)
+	m.among(Classes, highest(p.ranked))
+	if !m.possible() {
+		return 0, false
+	}
+	m.fewestViolations()
+	return m.lowestClass()
+}
+
+// contended reports whether all candidates together violate a budget.
+func (m *minimum) contended() bool {
+	for i := range m.plan.ranked {
+		m.every[i] = i
+	}
+	return m.plan.countViolations(m.every) > 0
+}
+
+// fewestViolations finds the fewest violations of budgets in the pool, which
+// suffices, and limits what is chosen to as many.
+func (m *minimum) fewestViolations() {
+	low, kept := 0, slices.Clone(m.kept)
+	slices.Sort(kept)
+	for least := m.plan.countViolations(kept); low < least; {
+		m.limitTo((low + least) / 2)
+		if m.possible() {
+			kept = append(kept[:0], m.kept...)
+			slices.Sort(kept)
+			least = m.plan.countViolations(kept)
+		} else {
+			low = m.search.violations + 1
+		}
+	}
+	m.kept = append(m.kept[:0], kept...)
+	m.limitTo(low)
 }
 
 // possible reports whether the pool suffices. If that stays unknown, the pool is
 // taken not to suffice, and the result is not proved.
 //
 // Victims that are enough stay enough with others added, so it is sufficient to
-// try as many as are allowed. Only floors change that: an added victim can break
-// a floor. Then every number is tried.
+// try as many as are allowed. Floors and budgets change that: an added victim can
+// break them. Then the exact search answers.
 func (m *minimum) possible() bool {
-	if !m.floored {
-		a := m.decide(m.most)
-		m.proved = m.proved && a != unknown
-		return a == yes
+	var a answer
+	if m.bound() {
+		a = m.ask(0)
+	} else {
+		a = m.decide(m.most)
 	}
-	if !m.floorsMayLeaveEnough() {
-		return false
-	}
-	for count := m.atLeast(); count <= min(m.most, len(m.pool)) && m.steps <= m.search.most; count++ {
-		switch m.decide(count) {
-		case yes:
-			return true
-		case unknown:
-			m.proved = false
-		}
-	}
-	return false
+	m.proved = m.proved && a != unknown
+	return a == yes
 }
 
-// floorsMayLeaveEnough reports whether the floors can leave enough of every kind.
-// What candidates hold counts up to the surplus: once below the first floor of
-// each candidate, and once below the last.
-func (m *minimum) floorsMayLeaveEnough() bool {
-	for k, need := range m.plan.need {
-		if m.freeable(k, false) < need || m.freeable(k, true) < need {
-			return false
-		}
+// ask asks the exact search whether any number of candidates of the pool, or at
+// most so many, suffice, and keeps them if so.
+func (m *minimum) ask(most int) answer {
+	x := m.exact
+	x.most = most
+	x.begin(m.pool, m.search.violations)
+	x.most = 0
+	a := x.search(false)
+	if a == yes {
+		m.kept = append(m.kept[:0], x.best...)
 	}
-	return true
+	return a
 }
 
-func (m *minimum) freeable(k int, last bool) int64 {
-	p := m.plan
-	below := make([]int64, len(p.node.Floors))
-	var free int64
-	for _, i := range m.pool {
-		e := &p.ranked[i]
-		n := len(e.Floors)
-		switch {
-		case n == 0:
-			free = add(free, e.held[k])
-		case last:
-			below[e.Floors[n-1]] = add(below[e.Floors[n-1]], e.held[k])
-		default:
-			below[e.Floors[0]] = add(below[e.Floors[0]], e.held[k])
-		}
-	}
-	for f, held := range below {
-		free = add(free, min(held, p.left[f*p.width+int(p.short[k])]))
-	}
-	return free
-}
-
-// lowestTier is the first tier at which enough can be chosen.
-func (m *minimum) lowestTier() (tier, bool) {
-	before, end := 0, tiers
-	if m.plan.budgeted() {
-		end = Classes
-	}
-	for t := range end {
+// lowestClass is the first class at which enough can be chosen.
+func (m *minimum) lowestClass() (tier, bool) {
+	before := 0
+	for t := range tier(Classes) {
 		m.among(t, highest(m.plan.ranked))
 		if len(m.pool) == before {
-			continue // no candidate is of this tier
+			continue // no candidate is of this class
 		}
 		before = len(m.pool)
 		if m.possible() {
@@ -166,7 +200,7 @@ func (m *minimum) fewest() int {
 	enough := slices.Clone(m.kept)
 	least := 0
 	for count := m.atLeast(); count < len(enough); count++ {
-		switch m.decide(count) {
+		switch m.decideCount(count) {
 		case yes:
 			if least == 0 {
 				least = count
@@ -184,6 +218,15 @@ func (m *minimum) fewest() int {
 		least = len(enough)
 	}
 	return least
+}
+
+// decideCount says whether so many candidates of the pool suffice, and keeps them
+// if so.
+func (m *minimum) decideCount(count int) answer {
+	if m.bound() {
+		return m.ask(count)
+	}
+	return m.decide(count)
 }
 
 // atLeast is how many candidates are needed if all are as large as the largest,

@@ -7,59 +7,144 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// multiple takes class after class, the largest of each first, until what they
-// hold is enough. It then drops the victims that are not needed, the most
-// important first. The size of a victim is the largest share of the need that it
-// holds of one kind. A candidate that holds nothing of what is still missing is
-// skipped.
+// multiple takes, within the limit, class after class, the largest of each first,
+// until what they hold is enough. It then drops the victims that are not needed,
+// the most important first, and counts those that are left. The size of a victim is
+// the largest share of the need that it holds of one kind. A candidate that holds
+// nothing of what is still missing is skipped.
+//
+// Candidates that break a guarantee or exceed a budget are taken after all others,
+// if the limit allows any, and dropped first.
 func (p *plan) multiple() choice {
-	var victims []int
-	short := slices.Clone(p.need)
-	for _, i := range p.largestFirst() {
-		if !p.lower(short, i) {
-			continue
-		}
-		victims = append(victims, i)
-		if slices.Max(short) <= 0 {
-			break
-		}
+	t := taking{plan: p, short: slices.Clone(p.need)}
+	p.fillFloors()
+	p.fillBudgets()
+	order := p.largestFirst()
+	order = t.take(order, false)
+	kept := len(t.victims)
+	if p.bound && (p.limit.below > 0 || p.limit.violations > 0) {
+		t.take(order, true)
 	}
+	if slices.Max(t.short) > 0 {
+		return choice{failure: Failure{Why: p.tooLittle()}}
+	}
+	first := slices.Clone(t.victims[:kept])
+	late := p.drop(t.victims, t.victims[kept:])
+	victims := p.drop(late, first)
 	if len(victims) > p.victimsMax() {
 		return choice{failure: Failure{Why: TooMany, Victims: len(victims), Most: int64(p.victimsMax())}}
 	}
-	return choice{victims: p.dropUnneeded(victims)}
+	if !t.withinLimit(victims) {
+		return choice{failure: Failure{Why: p.tooLittle()}}
+	}
+	return choice{victims: victims}
 }
 
-// lower lowers short by what victim i holds and reports whether that helped.
-func (p *plan) lower(short []int64, i int) bool {
-	helped := false
-	for k, held := range p.ranked[i].held {
-		if short[k] > 0 && held > 0 {
-			short[k] -= held
-			helped = true
+// tooLittle is why too little is left within guarantees and budgets.
+func (p *plan) tooLittle() Bound {
+	if p.limit.below == 0 && p.floored() {
+		return TooLittle
+	}
+	return OverBudget
+}
+
+// A taking is what multiple has taken so far.
+type taking struct {
+	*plan
+	victims []int
+	below   []int // of victims, those that break a guarantee
+	short   []int64
+}
+
+// take takes candidates in this order until they are enough, and returns those that
+// it left because they break a guarantee or exceed a budget. With any set it takes
+// them.
+func (t *taking) take(order []int, any bool) (left []int) {
+	for _, i := range order {
+		if slices.Max(t.short) <= 0 {
+			break
+		}
+		if !t.helpsWith(t.short, i) {
+			continue
+		}
+		if t.bound && !t.book(i, any) {
+			left = append(left, i)
+			continue
+		}
+		t.victims = append(t.victims, i)
+		for k, held := range t.ranked[i].held {
+			t.short[k] = max(t.short[k]-held, 0)
 		}
 	}
-	return helped
+	return left
 }
 
-// largestFirst is the order of the strategy multiple; between candidates of equal
-// size the less important one is first.
-func (p *plan) largestFirst() []int {
-	order := make([]int, len(p.ranked))
-	sizes := make([]resources.Share, len(p.ranked))
-	for i := range p.ranked {
-		order[i] = i
-		for k, kind := range p.short {
-			share := resources.Share{Part: max(p.ranked[i].Amounts.Of(kind), 0), Whole: p.need[k]}
-			if share.Compare(sizes[i]) > 0 {
-				sizes[i] = share
-			}
+// book books a victim on its guarantees and budgets. If it breaks one, that is
+// undone unless any victim may be taken.
+func (t *taking) book(i int, any bool) bool {
+	c := t.ranked[i].Candidate
+	keeps := t.keepsFloors(c)
+	violating := len(t.node.Budgets) > 0 && t.spend(c)
+	if !any && (violating || !keeps) {
+		if len(t.node.Budgets) > 0 {
+			t.unspend(c)
 		}
+		return false
+	}
+	if keeps {
+		t.charge(c, 1)
+	} else {
+		t.below = append(t.below, i)
+	}
+	return true
+}
+
+// withinLimit reports whether no more of the victims break guarantees and budgets
+// than the limit allows.
+func (t *taking) withinLimit(victims []int) bool {
+	if !t.bound {
+		return true
+	}
+	below := 0
+	for _, i := range t.below {
+		if slices.Contains(victims, i) {
+			below++
+		}
+	}
+	return below <= t.limit.below && t.countViolations(victims) <= t.limit.violations
+}
+
+// helpsWith reports whether candidate i holds anything of what is short.
+func (p *problem) helpsWith(short []int64, i int) bool {
+	for k, held := range p.ranked[i].held {
+		if short[k] > 0 && held > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// largestFirst is the order of the strategy multiple. Between candidates of equal
+// size the next largest share decides, and then the less important one is first.
+func (p *plan) largestFirst() []int {
+	d := len(p.need)
+	order := make([]int, 0, len(p.ranked))
+	shares := make([]resources.Share, len(p.ranked)*d)
+	descending := func(a, b resources.Share) int { return b.Compare(a) }
+	for i := range p.ranked {
+		if !p.limit.allows(&p.ranked[i]) {
+			continue
+		}
+		order = append(order, i)
+		for k, kind := range p.short {
+			shares[i*d+k] = resources.Share{Part: max(p.ranked[i].Amounts.Of(kind), 0), Whole: p.need[k]}
+		}
+		slices.SortFunc(shares[i*d:i*d+d], descending)
 	}
 	slices.SortFunc(order, func(a, b int) int {
 		return cmp.Or(
 			cmp.Compare(p.ranked[a].class, p.ranked[b].class),
-			sizes[b].Compare(sizes[a]),
+			slices.CompareFunc(shares[a*d:a*d+d], shares[b*d:b*d+d], descending),
 			cmp.Compare(a, b),
 		)
 	})
@@ -67,11 +152,21 @@ func (p *plan) largestFirst() []int {
 }
 
 // dropUnneeded drops victims that the others make unnecessary, the most important
-// first. Each dropped victim makes the others more necessary, so one pass is
-// enough.
+// first.
 func (p *plan) dropUnneeded(victims []int) []int {
 	slices.Sort(victims)
-	for at := len(victims) - 1; at >= 0; at-- {
+	return p.drop(victims, slices.Clone(victims))
+}
+
+// drop drops those of some victims that the others make unnecessary, the most
+// important first. Each dropped victim makes the others more necessary, so one pass
+// is enough. The result is in order.
+func (p *plan) drop(victims, some []int) []int {
+	victims, some = slices.Clone(victims), slices.Clone(some)
+	slices.Sort(victims)
+	slices.Sort(some)
+	for _, i := range slices.Backward(some) {
+		at, _ := slices.BinarySearch(victims, i)
 		if without := slices.Delete(slices.Clone(victims), at, at+1); p.suffice(without) {
 			victims = without
 		}

@@ -55,8 +55,11 @@ type plan struct {
 	problem
 	byFilter [Filters]int
 	filtered []Filtered // if reporting
+	limit    limit      // of the strategies single and multiple
+	bound    bool       // guarantees or budgets rule out some victims
 	outcome
 	reprieval reprieval
+	exact     exact
 }
 
 // A problem is what a choice starts from: what must be freed, the candidates in
@@ -126,16 +129,10 @@ type choice struct {
 	failure Failure
 }
 
-// start takes the arguments and drops what the trigger does not use.
+// start takes the arguments and computes what must be freed.
 func (p *plan) start(cfg Config, ask Ask, node Node) {
 	p.cfg, p.ask, p.node = cfg, ask, node
 	p.rules = &triggers[ask.Trigger]
-	if !p.rules.filters.has(IsGuaranteed) {
-		p.node.Floors = nil
-	}
-	if !p.rules.filters.has(IsBudgeted) {
-		p.node.Budgets = nil
-	}
 	p.fits = nil
 	if p.rules.simulated {
 		p.fits = node.Fits
@@ -235,42 +232,58 @@ func (p *plan) tooYoung(now time.Time) bool {
 func (p *plan) choose() {
 	p.rank()
 	p.flagBudgeted()
-	for _, s := range p.strategies() {
-		if s == Minimal && !p.minimalApplies() {
-			continue
-		}
-		c := strategies[s].choose(p)
-		if s != Reprieve && len(c.victims) > 0 && p.fits != nil && p.fits(p.reprieval.keysOf(c.victims)) != nil {
-			c = choice{failure: Failure{Why: NotFitting}}
-		}
-		if len(c.victims) > 0 {
-			p.reason, p.strategy, p.proof, p.victims = Chosen, s, c.proof, c.victims
-			slices.Sort(p.victims)
-			p.violations = p.countViolations(p.victims)
-			return
-		}
-		c.failure.Strategy = s
-		p.failures = append(p.failures, c.failure)
-	}
 	p.reason = NothingHelps
-	if p.refusal != "" {
+	if p.rules.configured {
+		p.chooseConfigured(p.cfg.Strategies)
+	} else {
+		p.chooseFirst(p.rules.strategies)
+	}
+	if p.reason == NothingHelps && p.refusal != "" {
 		p.reason = Refused
 	}
 }
 
-// strategies lists what is tried. The configured ones look at amounts only, so where the
-// resource manager is asked, reprieve is the last of them: it finds the candidates that
-// conflict with the ask. It is the only one if nothing but a conflict is in the way.
-func (p *plan) strategies() []Strategy {
-	switch {
-	case !p.rules.configured:
-		return p.rules.strategies
-	case p.fits == nil:
-		return p.cfg.Strategies
-	case len(p.short) == 0:
-		return []Strategy{Reprieve}
+// chooseConfigured runs the strategies of a required node. They look at amounts
+// only. So where the resource manager is asked, reprieve is the last: it finds the
+// candidates that conflict with the ask.
+func (p *plan) chooseConfigured(list []Strategy) {
+	last := slices.Contains(list, Reprieve)
+	if len(p.short) > 0 && !last && (limited{p}).choose(list) || p.fits == nil && !last {
+		return
 	}
-	return append(slices.Clone(p.cfg.Strategies), Reprieve)
+	floors := p.node.Floors
+	if !p.chooseFirst([]Strategy{Reprieve}) && len(floors) > 0 {
+		p.failures = p.failures[:len(p.failures)-1]
+		p.node.Floors = nil
+		p.chooseFirst([]Strategy{Reprieve})
+		p.node.Floors = floors
+	}
+}
+
+// chooseFirst runs strategies until one finds victims.
+func (p *plan) chooseFirst(list []Strategy) bool {
+	for _, s := range list {
+		if (s != Minimal || p.minimalApplies()) && p.took(s, strategies[s].choose(p)) {
+			return true
+		}
+	}
+	return false
+}
+
+// took takes the victims that a strategy chose, or notes why there are none.
+func (p *plan) took(s Strategy, c choice) bool {
+	if s != Reprieve && len(c.victims) > 0 && p.fits != nil && p.fits(p.reprieval.keysOf(c.victims)) != nil {
+		c = choice{failure: Failure{Why: NotFitting}}
+	}
+	if len(c.victims) == 0 {
+		c.failure.Strategy = s
+		p.failures = append(p.failures, c.failure)
+		return false
+	}
+	p.reason, p.strategy, p.proof, p.victims = Chosen, s, c.proof, c.victims
+	slices.Sort(p.victims)
+	p.violations = p.countViolations(p.victims)
+	return true
 }
 
 // minimalApplies reports whether the strategy Minimal can be used: it considers

@@ -1,6 +1,8 @@
 package preemptor
 
 import (
+	"cmp"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -118,8 +120,9 @@ func TestSingleIsTheLeastImportantAndNearest(t *testing.T) {
 			if !mayBeVictim(s, *c) || !missing(s, *c).IsZero() || deviates(s, *c) {
 				continue
 			}
-			if best == nil || naiveClass(*c) < naiveClass(*best) ||
-				naiveClass(*c) == naiveClass(*best) && nearer(s, *c, *best) {
+			if best == nil || cmp.Or(
+				cmp.Compare(naiveClass(*c), naiveClass(*best)), cmp.Compare(c.Priority, best.Priority), nearer(s, *c, *best),
+			) < 0 {
 				best = c
 			}
 		}
@@ -127,31 +130,41 @@ func TestSingleIsTheLeastImportantAndNearest(t *testing.T) {
 		if best != nil {
 			victim := d.Victims[0].Candidate
 			assert.Equal(t, naiveClass(victim), naiveClass(*best), "seed %d: %s", seed, d)
-			assert.Assert(t, !nearer(s, *best, victim), "seed %d: %s, but %s is nearer", seed, d, best.Key)
+			assert.Equal(t, victim.Priority, best.Priority, "seed %d: %s", seed, d)
+			assert.Equal(t, nearer(s, *best, victim), 0, "seed %d: %s, but %s is nearer", seed, d, best.Key)
 		}
 	})
 }
 
-// naiveDeviation is the largest share of the ask that c holds beyond it.
-func naiveDeviation(s situation, c Candidate) (part, whole int64) {
-	part, whole = 0, 1
-	for i, asked := range s.ask.Amounts {
-		if beyond := c.Amounts.Of(resources.Kind(i)) - asked; asked > 0 && beyond*whole > part*asked {
-			part, whole = beyond, asked
+// naiveDeviation is the largest share of the ask that c holds beyond it. Of a kind
+// that is not asked for, it is the share of the node.
+func naiveDeviation(s situation, c Candidate) *big.Rat {
+	worst := new(big.Rat)
+	for i, held := range c.Amounts {
+		kind := resources.Kind(i)
+		asked := s.ask.Amounts.Of(kind)
+		whole := asked
+		if asked == 0 {
+			whole = max(s.node.Free.Of(kind), 0)
+			for _, other := range s.node.On {
+				whole += other.Amounts.Of(kind)
+			}
+		}
+		if held > asked {
+			if share := big.NewRat(held-asked, whole); share.Cmp(worst) > 0 {
+				worst = share
+			}
 		}
 	}
-	return part, whole
+	return worst
 }
 
 func deviates(s situation, c Candidate) bool {
-	part, whole := naiveDeviation(s, c)
-	return part*100 > s.cfg.DeviationMax*whole
+	return naiveDeviation(s, c).Cmp(big.NewRat(s.cfg.DeviationMax, 100)) > 0
 }
 
-func nearer(s situation, a, b Candidate) bool {
-	part, whole := naiveDeviation(s, a)
-	otherPart, otherWhole := naiveDeviation(s, b)
-	return part*otherWhole < otherPart*whole
+func nearer(s situation, a, b Candidate) int {
+	return naiveDeviation(s, a).Cmp(naiveDeviation(s, b))
 }
 
 // TestOrderOfInputDoesNotMatter shuffles the candidates and renumbers the

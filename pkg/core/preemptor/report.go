@@ -60,6 +60,29 @@ func (p *plan) reportVictims(d *Decision) {
 		d.Weight += e.weight
 	}
 	d.Violations, d.Broken = p.violations, p.broken(p.victims)
+	p.reportBelow(d)
+}
+
+// reportBelow fills in the queues whose guarantee the victims break.
+func (p *plan) reportBelow(d *Decision) {
+	if len(p.node.Floors) == 0 {
+		return
+	}
+	held := make([]resources.Amounts, len(p.node.Floors))
+	for _, i := range p.victims {
+		for _, f := range p.ranked[i].Floors {
+			held[f].Add(holds(p.ranked[i].Candidate))
+		}
+	}
+	for f, floor := range p.node.Floors {
+		for kind, v := range held[f] {
+			if v > max(floor.Surplus.Of(resources.Kind(kind)), 0) {
+				d.Below = append(d.Below, floor.Queue)
+				break
+			}
+		}
+	}
+	slices.Sort(d.Below)
 }
 
 // reportFloors fills in the floors that excluded a candidate.

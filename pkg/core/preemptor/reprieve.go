@@ -13,7 +13,10 @@ type reprieval struct {
 	sums          []int64  // what the pool holds of the need, saturating
 	excess        []wide   // what the removed ones hold in addition to the need
 	asking        bool     // plan.fits is asked before a candidate is put back
+	refusal       error    // why the resource manager refuses the ask even without the pool
 	keys          []string // scratch
+	wanted        []int64  // scratch
+	all           []int    // every candidate
 	search        fewest
 	filled        bool // the pool is filled
 }
@@ -21,42 +24,58 @@ type reprieval struct {
 // reprieve removes the whole pool, and then puts back the most important
 // candidate that is not needed, and so on down to the least important. So every
 // victim is necessary: without it the ask does not fit. The number of victims
-// need not be the least. Candidates that would exceed a budget are put back
-// first, see violatingFirst.
+// need not be the least.
 //
 // If all candidates together break a floor, the pool is filled from the least
-// important on with those that break none; what is put back keeps the floors.
-// Budgets that must not be broken work the same way. If such a pool is too small,
-// a search looks for other victims that break no budget.
+// important on with those that break none; what is put back keeps the floors. If
+// such a pool is too small, or is refused, an exact search looks for other
+// victims. If the victims violate budgets, see violateFewer.
 //
 // The resource manager is asked as rarely as possible: first whether the victims
 // chosen by amounts are enough for it, and only if not, before each candidate
 // that can stay by amounts. Both ways have the same result if a further victim
 // never makes the ask infeasible.
 func (p *plan) reprieve() choice {
-	r, searched := &p.reprieval, false
-	r.fillPool(r.budgeted())
-	if searched = r.budgeted() && !p.rules.partial && !r.reached(r.sums); searched {
-		r.fillPool(false)
-	}
-	if !r.reached(r.sums) && !p.rules.partial {
-		return choice{failure: Failure{Why: TooLittle}}
-	}
-	p.partial = !r.reached(r.sums)
-	violations, ok := r.reprievePool(false), p.fits == nil
-	if !ok && len(p.need) > 0 {
-		ok = p.fits(r.removedKeys(-1)) == nil
-	}
-	if !ok {
-		copy(r.removed, r.pool)
-		if err := p.fits(r.removedKeys(-1)); err != nil {
-			p.refusal = err.Error()
-			return choice{failure: Failure{Why: NotFitting}}
+	r := &p.reprieval
+	p.exact.reset(&p.problem)
+	r.fillPool(false)
+	switch {
+	case r.reached(r.sums) && r.putBack():
+		c := p.chooseRemoved()
+		if len(c.victims) == 0 && p.rules.partial {
+			c = p.reprievePart()
 		}
-		violations = r.reprievePool(true)
+		return c
+	case !r.reached(p.total):
+		return p.reprievePart()
+	case !p.fitsWithoutAll():
+		return choice{failure: Failure{Why: NotFitting}}
 	}
-	if violations > 0 && searched {
-		return choice{failure: Failure{Why: OverBudget}}
+	limit, why := anyViolations, TooLittle
+	if p.budgeted() {
+		limit = 0
+	}
+	switch p.searchExactly(limit) {
+	case yes:
+		copy(r.sums, p.total)
+		return p.chooseRemoved()
+	case unknown:
+		why = TooLong
+	case no:
+		why = p.whyNone(limit)
+	}
+	if p.rules.partial {
+		return p.reprievePart()
+	}
+	return choice{failure: p.failureOf(why)}
+}
+
+// chooseRemoved chooses the removed candidates, or others that violate fewer
+// budgets.
+func (p *plan) chooseRemoved() choice {
+	r := &p.reprieval
+	if why, ok := p.violateFewer(); !ok {
+		return choice{failure: p.failureOf(why)}
 	}
 	victims := p.victims[:0]
 	for i, removed := range r.removed {
@@ -67,21 +86,77 @@ func (p *plan) reprieve() choice {
 	if p.rules.configured && len(victims) > p.cfg.VictimsMax {
 		return choice{failure: Failure{Why: TooMany, Victims: len(victims), Most: int64(p.cfg.VictimsMax)}}
 	}
-	return choice{victims: victims}
+	return choice{victims: victims, proof: Proof{Stopped: p.exact.unproved, Steps: p.exact.steps}}
+}
+
+// reprievePart makes as much room as the pool holds, where that is better than
+// nothing.
+func (p *plan) reprievePart() choice {
+	r := &p.reprieval
+	r.fillPool(p.budgeted())
+	p.partial = true
+	r.wanted = append(r.wanted[:0], p.need...)
+	for k, sum := range r.sums {
+		p.need[k] = min(p.need[k], sum)
+	}
+	r.reprievePool(false, false)
+	c := p.chooseRemoved()
+	copy(p.need, r.wanted)
+	return c
+}
+
+// putBack puts back what is not needed. It reports whether the resource manager
+// agrees to what is removed then.
+func (r *reprieval) putBack() bool {
+	r.refusal = nil
+	if r.fits == nil || len(r.need) > 0 {
+		r.reprievePool(false, false)
+		if r.fits == nil || r.fits(r.removedKeys(-1)) == nil {
+			return true
+		}
+	}
+	copy(r.removed, r.pool)
+	if r.refusal = r.fits(r.removedKeys(-1)); r.refusal != nil {
+		return false
+	}
+	r.reprievePool(true, false)
+	return true
+}
+
+// fitsWithoutAll reports whether the resource manager agrees if all candidates are
+// removed; if not, that is the reason of the plan.
+func (p *plan) fitsWithoutAll() bool {
+	r := &p.reprieval
+	if p.fits == nil {
+		return true
+	}
+	if r.refusal == nil || slices.Contains(r.pool, false) {
+		for i := range r.removed {
+			r.removed[i] = true
+		}
+		r.refusal = p.fits(r.removedKeys(-1))
+	}
+	if r.refusal != nil {
+		p.refusal = r.refusal.Error()
+	}
+	return r.refusal == nil
 }
 
 // reprievePool removes the whole pool and puts back what is not needed; if asking
-// is set, the resource manager is asked too. It returns how many victims violate
-// a budget, see violateFewer.
-func (r *reprieval) reprievePool(asking bool) int {
+// is set, the resource manager is asked too. If budgets is set, those that violate
+// a budget are put back first.
+func (r *reprieval) reprievePool(asking, budgets bool) {
 	r.asking = asking
 	copy(r.removed, r.pool)
 	r.sumRemoved()
-	if len(r.node.Budgets) > 0 {
-		r.flagRemoved()
+	if !budgets {
+		for i := len(r.ranked) - 1; i >= 0; i-- {
+			r.tryReprieve(i)
+		}
+		return
 	}
+	r.flagRemoved()
 	r.reprieveAll()
-	return r.violateFewer()
 }
 
 // fillPool fills the pool, from the least important candidate on, with those that
@@ -135,7 +210,7 @@ func (r *reprieval) sumRemoved() {
 // reprieveAll puts back the candidates that are not needed: all in one pass, or,
 // with StrictPriority, one priority after the other, the highest first.
 func (r *reprieval) reprieveAll() {
-	if len(r.node.Budgets) == 0 || r.cfg.Budgets != StrictPriority {
+	if r.cfg.Budgets != StrictPriority {
 		r.violatingFirst(0, len(r.ranked))
 		return
 	}
@@ -152,11 +227,9 @@ func (r *reprieval) reprieveAll() {
 // violatingFirst tries the candidates at from up to to, the most important first:
 // those that would exceed a budget, and then the others.
 func (r *reprieval) violatingFirst(from, to int) {
-	if len(r.node.Budgets) > 0 {
-		for i := to - 1; i >= from; i-- {
-			if r.ranked[i].violating {
-				r.tryReprieve(i)
-			}
+	for i := to - 1; i >= from; i-- {
+		if r.ranked[i].violating {
+			r.tryReprieve(i)
 		}
 	}
 	for i := to - 1; i >= from; i-- {

@@ -57,7 +57,11 @@ type search struct {
 	limit int64   // of the sum of prices
 	first bool    // stop at the first solution
 
-	floored bool // floors may be broken; plan.left is what the path leaves of them
+	floored    bool    // floors may be broken; plan.left is what the path leaves of them
+	violations int     // how many victims may violate a budget; anyViolations if budgets do not matter
+	allowances []int64 // by budget: what the path leaves of it and of the violations
+	every      []int   // scratch: all candidates
+	victims    []int   // scratch
 
 	kept       []int // indices of plan.ranked
 	keptWeight int64
@@ -70,7 +74,7 @@ const levels = 64
 func newSearch(p *plan) *search {
 	n, d, most := len(p.ranked), len(p.need), min(p.victimsMax(), len(p.ranked))
 	numbers := make([]int64, n*(3*d+4)+1+(most+5)*d)
-	places := make([]int, 4*n+3*most+1)
+	places := make([]int, 5*n+3*most+1)
 	s := &search{
 		plan: p, kinds: d, words: (n + 63) / 64, same: make([]bool, n),
 		all: takeFirst(&numbers, n*d), parts: takeFirst(&numbers, n*d), sizes: takeFirst(&numbers, n*d),
@@ -78,7 +82,7 @@ func newSearch(p *plan) *search {
 		multipliers: takeFirst(&numbers, d), best: takeFirst(&numbers, d), lack: takeFirst(&numbers, d),
 		rest: takeFirst(&numbers, (most+1)*d),
 		pool: takeFirst(&places, n), groups: takeFirst(&places, n), byPrice: takeFirst(&places, n),
-		picked: takeFirst(&places, most), path: takeFirst(&places, most+1), kept: takeFirst(&places, most),
+		picked: takeFirst(&places, most), every: takeFirst(&places, n), path: takeFirst(&places, most+1), kept: takeFirst(&places, most),
 		holders: make([]uint64, d*(levels+1)*((n+63)/64)),
 		floored: p.floored(),
 	}
@@ -88,7 +92,6 @@ func newSearch(p *plan) *search {
 			s.all[i*d+k] = parts(held, p.need[k], unit)
 		}
 	}
-	s.group(places[:n])
 	return s
 }
 
@@ -96,9 +99,7 @@ func newSearch(p *plan) *search {
 // of a partition; it takes half a second to reach.
 const stepsProved = 1 << 26
 
-// stepsTried is the limit if there is another strategy to fall back on. With
-// floors every number of victims is searched for, so such a search gets no more
-// steps than others.
+// stepsTried is the limit if there is another strategy to fall back on.
 const stepsTried = 1 << 19
 
 func (s *search) stepsMax() int64 {
@@ -106,7 +107,7 @@ func (s *search) stepsMax() int64 {
 	switch {
 	case few && s.plan.rules.configured:
 		return stepsProved
-	case few && !s.floored:
+	case few:
 		return stepsTried
 	case s.plan.cfg.StepsMax == 0:
 		return DefaultConfig().StepsMax
@@ -124,13 +125,20 @@ func takeFirst[T any](slab *[]T, n int) []T {
 
 // group gives equal candidates equal numbers; order is scratch. If floors may be
 // broken, candidates are equal only if they count for the same floors with the
-// same amounts.
+// same amounts, and if budgets may be, for the same budgets. Which of equals violate
+// a budget can depend on the others, so if some may, no candidates are equal.
 func (s *search) group(order []int) {
 	ranked := s.plan.ranked
 	compare := func(a, b int) int {
 		c := cmp.Or(cmp.Compare(ranked[a].weight, ranked[b].weight), slices.Compare(ranked[a].held, ranked[b].held))
 		if c == 0 && s.floored {
 			c = cmp.Or(slices.Compare(ranked[a].Floors, ranked[b].Floors), s.plan.compareAmounts(&ranked[a], &ranked[b]))
+		}
+		if c == 0 && s.violations >= 0 {
+			c = slices.Compare(ranked[a].Budgets, ranked[b].Budgets)
+		}
+		if c == 0 && s.violations > 0 {
+			c = cmp.Compare(a, b)
 		}
 		return c
 	}
@@ -319,14 +327,13 @@ func (s *search) descend(r, from int, sum int64) {
 			next[k] = max(missing-sizes[k], 0)
 		}
 		s.path[r] = at
-		if !s.floored {
+		if !s.bound() {
 			s.descend(r-1, at+1, sum+s.costs[at])
 			continue
 		}
-		if c := s.plan.ranked[s.pool[s.byPrice[at]]].Candidate; s.plan.keepsFloors(c) {
-			s.plan.charge(c, 1)
+		if c := s.plan.ranked[s.pool[s.byPrice[at]]].Candidate; s.take(c) {
 			s.descend(r-1, at+1, sum+s.costs[at])
-			s.plan.charge(c, -1)
+			s.giveBack(c)
 		}
 	}
 }

@@ -3,52 +3,75 @@ package preemptor
 import "github.com/narwhal-scheduler/narwhal/pkg/resources"
 
 // single selects one victim that is enough and is not much larger than the ask:
-// of the lowest class that has one, the one with the least deviation.
+// within the limit, the one of the lowest class, there of the lowest priority, and
+// there with the least deviation. Of equals it is the least important one.
 //
-// The deviation is that of the worst of the ask's kinds: what the victim holds
-// above the ask, as a share of the ask. Holding less is no deviation, because
-// together with what is free it is enough. A kind that is not asked for does not
-// count.
+// The deviation is that of the worst kind which the victim holds: what it holds
+// above the ask, as a share of the ask, or, of a kind that is not asked for, what
+// it holds as a share of the node. Holding less is no deviation, because together
+// with what is free it is enough.
 func (p *plan) single() choice {
 	best, nearest := -1, -1
-	var least, near resources.Share
+	var least, near deviation
+	whole := p.whole()
+	most := resources.Share{Part: p.cfg.DeviationMax, Whole: 100}
 	for i := range p.ranked {
 		e := &p.ranked[i]
-		if best >= 0 && e.class > p.ranked[best].class {
+		if best >= 0 && (e.class > p.ranked[best].class || e.Priority > p.ranked[best].Priority) {
 			break
 		}
-		if !p.suffice([]int{i}) {
+		if !p.limit.allows(e) || !p.suffice([]int{i}) || !p.allowsAlone(e.Candidate) {
 			continue
 		}
-		deviation := p.deviation(e)
-		if nearest < 0 || deviation.Compare(near) < 0 {
-			nearest, near = i, deviation
+		d := p.deviation(e, whole)
+		if nearest < 0 || d.Compare(near.Share) < 0 {
+			nearest, near = i, d
 		}
-		within := deviation.Compare(resources.Share{Part: p.cfg.DeviationMax, Whole: 100}) <= 0
-		if within && (best < 0 || deviation.Compare(least) < 0) {
-			best, least = i, deviation
+		if d.Compare(most) <= 0 && (best < 0 || d.Compare(least.Share) < 0) {
+			best, least = i, d
 		}
 	}
 	switch {
 	case best >= 0:
 		return choice{victims: []int{best}}
 	case nearest >= 0:
-		return choice{failure: Failure{Why: TooLarge, Key: p.ranked[nearest].Key, PerMille: near.PerMille(), Most: p.cfg.DeviationMax}}
+		return choice{failure: Failure{
+			Why: TooLarge, Key: p.ranked[nearest].Key, Kind: near.kind, PerMille: near.PerMille(), Most: p.cfg.DeviationMax,
+		}}
 	default:
-		return choice{failure: Failure{Why: NotOne}}
+		return choice{failure: Failure{Why: NotOne, Among: p.among()}}
 	}
 }
 
-func (p *problem) deviation(e *eligible) resources.Share {
-	var worst resources.Share
-	for kind, asked := range p.ask.Amounts {
-		beyond := e.Amounts.Of(resources.Kind(kind)) - asked
-		if asked <= 0 || beyond <= 0 {
+// A deviation is how much a victim differs from the ask.
+type deviation struct {
+	resources.Share
+	kind string // the kind, if it is one that is not asked for
+}
+
+func (p *problem) deviation(e *eligible, whole resources.Amounts) deviation {
+	var worst deviation
+	for _, kind := range p.kinds {
+		held, asked, name := e.Amounts.Of(kind), p.ask.Amounts.Of(kind), ""
+		of := asked
+		if asked <= 0 {
+			asked, of, name = 0, whole.Of(kind), p.table.Name(kind)
+		}
+		if held <= asked {
 			continue
 		}
-		if share := (resources.Share{Part: beyond, Whole: asked}); share.Compare(worst) > 0 {
-			worst = share
+		if share := (resources.Share{Part: held - asked, Whole: of}); share.Compare(worst.Share) > 0 {
+			worst = deviation{share, name}
 		}
 	}
 	return worst
+}
+
+// allowsAlone reports whether a candidate can be the only victim within the limit.
+func (p *plan) allowsAlone(c *Candidate) bool {
+	if !p.bound {
+		return true
+	}
+	p.fillFloors()
+	return (p.limit.below > 0 || p.keepsFloors(c)) && (p.limit.violations > 0 || !p.breaksBudget(c))
 }

@@ -1,6 +1,9 @@
 package preemptor
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // consider keeps the path if it is better. The limit is on prices, and a path
 // that holds more than is needed can be within it without being light; parts of
@@ -13,8 +16,15 @@ func (s *search) consider() {
 	if !s.first && s.weigh(chosen) >= s.keptWeight || !s.covered(chosen) {
 		return
 	}
-	if last := s.pool[chosen[0]]; s.floored && !s.plan.keepsFloors(s.plan.ranked[last].Candidate) {
-		return
+	if s.bound() {
+		last := s.plan.ranked[s.pool[chosen[0]]].Candidate
+		if !s.take(last) {
+			return
+		}
+		s.giveBack(last)
+		if !s.violatesFewEnough(chosen) {
+			return
+		}
 	}
 	s.keep(chosen)
 	if s.first {
@@ -57,26 +67,86 @@ func (s *search) covered(places []int) bool {
 	return true
 }
 
+// violatesFewEnough counts, exactly, the violations of the candidates at these
+// places of the pool.
+func (s *search) violatesFewEnough(places []int) bool {
+	if s.violations <= 0 {
+		return true
+	}
+	s.victims = s.victims[:0]
+	for _, place := range places {
+		s.victims = append(s.victims, s.pool[place])
+	}
+	slices.Sort(s.victims)
+	return s.plan.countViolations(s.victims) <= s.violations
+}
+
 // valid reports whether the candidates at these places cover the need and keep
-// the floors. No candidate is charged to the floors when it is called.
+// the floors and budgets. No candidate is taken when it is called.
 func (s *search) valid(places []int) bool {
 	if !s.covered(places) {
 		return false
 	}
-	if !s.floored {
+	if !s.bound() {
 		return true
 	}
 	kept := 0
 	for _, place := range places {
-		c := s.plan.ranked[s.pool[place]].Candidate
-		if !s.plan.keepsFloors(c) {
+		if !s.take(s.plan.ranked[s.pool[place]].Candidate) {
 			break
 		}
-		s.plan.charge(c, 1)
 		kept++
 	}
 	for _, place := range places[:kept] {
-		s.plan.charge(s.plan.ranked[s.pool[place]].Candidate, -1)
+		s.giveBack(s.plan.ranked[s.pool[place]].Candidate)
 	}
-	return kept == len(places)
+	return kept == len(places) && s.violatesFewEnough(places)
+}
+
+// bound reports whether floors or budgets may be broken.
+func (s *search) bound() bool { return s.floored || s.violations >= 0 }
+
+// limitTo limits how many victims may violate a budget.
+func (s *search) limitTo(violations int) {
+	s.violations = violations
+	s.allowances = s.allowances[:0]
+	for i := range s.plan.node.Budgets {
+		s.allowances = append(s.allowances, int64(max(s.plan.node.Budgets[i].Allowed, 0)+violations))
+	}
+	s.group(s.every)
+}
+
+// take books c as taken, if it keeps the floors and budgets.
+func (s *search) take(c *Candidate) bool {
+	if s.floored && !s.plan.keepsFloors(c) {
+		return false
+	}
+	if s.violations >= 0 {
+		for _, b := range c.Budgets {
+			if s.allowances[b] <= 0 {
+				return false
+			}
+		}
+		s.allow(c, -1)
+	}
+	if s.floored {
+		s.plan.charge(c, 1)
+	}
+	return true
+}
+
+// giveBack undoes take.
+func (s *search) giveBack(c *Candidate) {
+	if s.violations >= 0 {
+		s.allow(c, 1)
+	}
+	if s.floored {
+		s.plan.charge(c, -1)
+	}
+}
+
+func (s *search) allow(c *Candidate, more int64) {
+	for _, b := range c.Budgets {
+		s.allowances[b] += more
+	}
 }

@@ -19,11 +19,19 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"single", func(s situation) []Candidate { return victimsOf(s.with(Single).plan()) }},
-	{"multiple", func(s situation) []Candidate { return victimsOf(s.with(Multiple).plan()) }},
-	{"minimal", func(s situation) []Candidate { return victimsOf(s.with(Minimal).plan()) }},
-	{"single,multiple,minimal", func(s situation) []Candidate { return victimsOf(s.plan()) }},
+	{"single", byStrategies(Single)},
+	{"multiple", byStrategies(Multiple)},
+	{"single,multiple", byStrategies(Single, Multiple)},
+	{"single,multiple,minimal", byStrategies(Single, Multiple, Minimal)},
+	{"minimal", byStrategies(Minimal)},
 	{"sum until it covers the ask", sumUntilCovered},
+}
+
+func byStrategies(list ...Strategy) func(situation) []Candidate {
+	return func(s situation) []Candidate {
+		s.cfg.Strategies = list
+		return victimsOf(s.plan())
+	}
 }
 
 // sumUntilCovered is what other schedulers do: take one after the other until the
@@ -78,6 +86,7 @@ func fewestOf(s situation) int {
 type counts struct {
 	served, victims, optimum, fewest int
 	weight, least                    int64
+	class, priority                  int // on how many nodes the class, or in the same class the priority, is above that of the optimum
 }
 
 // TestVictimsByRule prints, over the random nodes, how many asks each rule finds
@@ -111,18 +120,27 @@ func TestVictimsByRule(t *testing.T) {
 			to.optimum += best.victims
 			to.fewest += fewest
 			to.least += best.weight
+			switch {
+			case p.class > best.class:
+				to.class++
+			case p.class == best.class && p.priority > best.priority:
+				to.priority++
+			}
 		}
 	})
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d nodes, %d asks do not fit, %d of them can be served by preemption\n", nodes, short, possible)
-	fmt.Fprintln(&b, "| rule | asks served | victims | optimum | fewest of any class | killed, against the optimum |")
-	fmt.Fprintln(&b, "|---|---:|---:|---:|---:|---:|")
+	fmt.Fprintln(&b, "| rule | asks served | worse class | higher priority | victims | optimum | fewest of any class | evicted against the optimum |")
+	fmt.Fprintln(&b, "|---|---:|---:|---:|---:|---:|---:|---:|")
 	for i, to := range tallies {
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %.2f |\n",
-			rules[i].name, to.served, to.victims, to.optimum, to.fewest, float64(to.weight)/float64(to.least))
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %.2f |\n",
+			rules[i].name, to.served, to.class, to.priority, to.victims, to.optimum, to.fewest, float64(to.weight)/float64(to.least))
 	}
 	t.Log("\n" + b.String())
-	minimal, others := tallies[2], tallies[4]
+	list, minimal, others := tallies[3], tallies[4], tallies[5]
+	assert.Equal(t, list.served, possible)
+	assert.Equal(t, list.class+list.priority+minimal.class+minimal.priority, 0)
+	assert.Assert(t, others.class > 0 && others.priority > 0)
 	assert.Equal(t, minimal.served, possible)
 	assert.Equal(t, minimal.victims, minimal.optimum)
 	assert.Equal(t, minimal.weight, minimal.least)

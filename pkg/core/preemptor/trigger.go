@@ -32,11 +32,11 @@ type triggerRules struct {
 	partial    bool // what can be freed is freed even if it is not enough
 }
 
-// triggers holds every trigger. Floors count if IsGuaranteed applies, and budgets
-// if IsBudgeted applies.
+// triggers holds every trigger. Where IsGuaranteed does not apply, guarantees are
+// kept if they can be.
 var triggers = [Triggers]triggerRules{
 	RequiredNode: {
-		name: "required node", filters: filtersOf(IsOutside, IsHigher),
+		name: "required node", filters: filtersOf(IsOutside, IsHigher, IsBudgeted),
 		minimalMax: unbounded, hasAsk: true, configured: true, foreigners: true, simulated: true,
 	},
 	Priority: {

@@ -220,11 +220,10 @@ func (s situation) violations(set []Candidate) int {
 
 // pool are the candidates that may be removed together, from the least important
 // on.
-func (s situation) pool(budgeted bool) []Candidate {
+func (s situation) pool() []Candidate {
 	var pool []Candidate
 	for _, c := range s.eligible() {
-		more := append(slices.Clone(pool), c)
-		if s.keeps(more) && (!budgeted || s.violations(more) == 0) {
+		if more := append(slices.Clone(pool), c); s.keeps(more) {
 			pool = more
 		}
 	}
@@ -232,9 +231,13 @@ func (s situation) pool(budgeted bool) []Candidate {
 }
 
 // reprieved are the victims if every candidate of the pool is put back that the
-// others make unnecessary: the violating first, then the most important.
-func (s situation) reprieved(pool []Candidate) []Candidate {
-	flags := s.violating(pool)
+// others make unnecessary: if budgets is set, the violating first, then the most
+// important.
+func (s situation) reprieved(pool []Candidate, budgets bool) []Candidate {
+	flags := make([]bool, len(pool))
+	if budgets {
+		flags = s.violating(pool)
+	}
 	order := make([]int, len(pool))
 	for i := range order {
 		order[i] = i
@@ -247,7 +250,7 @@ func (s situation) reprieved(pool []Candidate) []Candidate {
 	}
 	slices.SortFunc(order, func(i, j int) int {
 		strictly := 0
-		if s.cfg.Budgets == StrictPriority {
+		if budgets && s.cfg.Budgets == StrictPriority {
 			strictly = cmp.Compare(pool[j].Priority, pool[i].Priority)
 		}
 		return cmp.Or(strictly, cmp.Compare(first(i), first(j)), cmp.Compare(j, i))

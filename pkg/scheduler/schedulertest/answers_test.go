@@ -138,11 +138,11 @@ func TestPrioritiesAndOrder(t *testing.T) {
 		want   []string
 	}{
 		{"preemption_priority: strict", 1, []string{}},
-		{"preemption_priority: strict", 2, []string{"younger"}},
-		{"preemption_priority: equal", 1, []string{"younger"}},
+		{"preemption_priority: strict", 2, []string{"older"}},
+		{"preemption_priority: equal", 1, []string{"older"}},
 		{"preemption_priority: equal", 0, []string{}},
 		{"preemption_priority: off", 2, []string{}},
-		{"preemption_victim_order: qos", 2, []string{"older"}},
+		{"preemption_victim_order: age", 2, []string{"younger"}},
 		{"enabled: false", 2, []string{}},
 	} {
 		t.Run(fmt.Sprintf("%s asks=%d", c.config, c.asks), func(t *testing.T) {

@@ -1,0 +1,140 @@
+package core
+
+import (
+	"cmp"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A choice is the best ask that a search has found so far below the items of one order:
+// the queues of a parent, or the applications of a leaf. The items stand in the order of
+// the highest ask that waits, and are compared by the highest that can be tried: an ask
+// that waits for room lifts nothing beside it.
+type choice[T any] struct {
+	ask      *request
+	item     T
+	priority int32 // of the ask, as the order sees it
+	// run is the priority by which the items stand in the order that were looked at last
+	// and come later: what follows among these comes later too.
+	run  int32
+	over bool // nothing that follows can be better
+}
+
+// A ranked item stands in an order of priority first, or of what else there is first.
+type ranked[T any] interface {
+	comparable
+	Links() *order.Links[T]
+	ignoresPriority() bool
+	// placePriority is the priority by which it stands in the order.
+	placePriority() int32
+	// compare orders items that compare in a way by priority.
+	compare(other T, priority int) int
+	// comesLater reports whether what is compared before priorities where those are
+	// ignored is more than that of another item.
+	comesLater(other T) bool
+	summaries() (own, below *summary)
+	// count counts that a search looked at it.
+	count(*Work)
+	// search is the best ask of the item and its priority as the order sees it.
+	search(s *search, headroom resources.Limits) (*request, int32)
+}
+
+// findBest looks for the best ask below a subtree of an order.
+func findBest[T ranked[T]](s *search, top T, headroom resources.Limits, best *choice[T]) {
+	var none T
+	if top == none || best.over {
+		return
+	}
+	top.count(&s.work)
+	if _, below := top.summaries(); !s.mayHold(below, headroom) || !mayBeat(s, top, best) {
+		return
+	}
+	findBest(s, top.Links().Left, headroom, best)
+	if !best.over {
+		visit(s, top, headroom, best)
+	}
+	findBest(s, top.Links().Right, headroom, best)
+}
+
+// mayBeat reports whether anything in a subtree may come before the best.
+func mayBeat[T ranked[T]](s *search, top T, best *choice[T]) bool {
+	if best.ask == nil {
+		return true
+	}
+	_, below := top.summaries()
+	switch most := s.potential(below); {
+	case most != best.priority:
+		return most > best.priority
+	case top.ignoresPriority() || below.top < best.run:
+		return true
+	}
+	var none T
+	for top.Links().Right != none {
+		top = top.Links().Right
+	}
+	return top.placePriority() < best.run
+}
+
+// visit looks for an ask of one item that comes before the best.
+func visit[T ranked[T]](s *search, item T, headroom resources.Limits, best *choice[T]) {
+	own, _ := item.summaries()
+	if best.ask != nil {
+		if item.ignoresPriority() && item.comesLater(best.item) {
+			best.over = true
+			return
+		}
+		switch most := s.potential(own); {
+		case most < best.priority:
+			return
+		case most == best.priority && item.compare(best.item, 0) > 0:
+			best.run = item.placePriority()
+			return
+		}
+	}
+	if !s.mayHold(own, headroom) {
+		return
+	}
+	r, priority := item.search(s, headroom)
+	if r == nil {
+		return
+	}
+	if best.ask == nil || item.compare(best.item, cmp.Compare(best.priority, priority)) < 0 {
+		*best = choice[T]{r, item, priority, item.placePriority(), false}
+	}
+}
+
+// potential is the highest priority that an ask of a part of the backlog can have that
+// may be tried.
+func (s *search) potential(part *summary) int32 {
+	switch {
+	case s.class != nil:
+		return s.class.priority
+	case s.isRoom:
+		return part.top
+	}
+	return part.ready
+}
+
+func (q *queue) count(w *Work) { w.Queues++ }
+
+func (q *queue) search(s *search, headroom resources.Limits) (*request, int32) {
+	r, priority := s.inQueue(q, headroom)
+	return r, q.properties.seenFromAbove(priority)
+}
+
+func (a *application) count(w *Work) { w.Applications++ }
+
+func (a *application) search(s *search, headroom resources.Limits) (*request, int32) {
+	r := s.inGroups(a.queued.Root(), headroom)
+	if s.class != nil {
+		r = nil
+		if g := a.classes[s.class]; g != nil && g.links.In() {
+			r = g.first()
+		}
+	}
+	if r == nil {
+		return nil, 0
+	}
+	return r, r.Priority
+}

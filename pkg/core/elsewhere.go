@@ -1,0 +1,127 @@
+package core
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// elsewhere are the allocations on any node that may free quota for the asks of a key. They
+// stand in groups of those that differ only in importance: of one leaf, equal amounts, one
+// class of victims and the same budgets. No plan needs more of a group than what covers all
+// that is needed of the kinds they hold, and of these the least important are the best. So
+// few of many are given to the preemptor, and no choice is lost.
+type elsewhere struct {
+	of      *nodeCosts
+	quota   resources.Amounts
+	changed uint64 // the count of changed nodes when they were collected
+	groups  []quotaGroup
+	byKey   map[string]int
+	key     []byte
+}
+
+// A quotaGroup is allocations that differ only in importance, the least important first.
+type quotaGroup struct {
+	requests []*request
+	enough   int // how many cover the need
+}
+
+// addElsewhere adds the candidates of other nodes that may free quota.
+func (p *costCache) addElsewhere(c *nodeCosts, n *node, quota resources.Amounts) {
+	e := &p.input.elsewhere
+	if e.of != c || e.changed != p.predicates.changed || !e.quota.Equal(quota) {
+		p.collectElsewhere(c, quota)
+	}
+	for _, g := range e.groups {
+		left := g.enough
+		for _, r := range g.requests {
+			if r.node == n {
+				continue
+			}
+			if left == 0 {
+				break
+			}
+			left--
+			p.input.add(c, r, true)
+		}
+	}
+}
+
+// collectElsewhere puts what may free quota into groups. It is linear in what runs below
+// the queue that is short.
+func (p *costCache) collectElsewhere(c *nodeCosts, quota resources.Amounts) {
+	e := &p.input.elsewhere
+	e.of, e.quota, e.changed, e.groups = c, quota.Clone(), p.predicates.changed, e.groups[:0]
+	e.byKey = map[string]int{}
+	var list []*request
+	for r := range c.scope.allRunning {
+		if r.eviction == nil && r.Required == "" && holdsAny(r.Amounts, quota) && !c.relation(r.application.queue).protected {
+			list = append(list, r)
+		}
+	}
+	budgets := p.budgetsOf(list)
+	for i, r := range list {
+		e.add(r, budgets[i])
+	}
+	for i := range e.groups {
+		g := &e.groups[i]
+		slices.SortFunc(g.requests, func(a, b *request) int {
+			return cmp.Or(cmp.Compare(a.Priority, b.Priority), b.Created.Compare(a.Created), strings.Compare(string(a.Key), string(b.Key)))
+		})
+		for k, need := range quota {
+			if held := g.requests[0].Amounts.Of(resources.Kind(k)); need > 0 && held > 0 {
+				g.enough = max(g.enough, int((need-1)/held)+1)
+			}
+		}
+	}
+}
+
+// add puts an allocation into its group.
+func (e *elsewhere) add(r *request, budgets string) {
+	k := append(e.key[:0], r.application.queue.path...)
+	k = append(k, 0)
+	for _, v := range r.Amounts {
+		k = binary.BigEndian.AppendUint64(k, uint64(v))
+	}
+	candidate := r.candidate()
+	for _, is := range [...]bool{candidate.Owner, candidate.OptedOut} {
+		k = append(k, 0)
+		if is {
+			k[len(k)-1] = 1
+		}
+	}
+	k = append(append(k, byte(candidate.QoS)), budgets...)
+	e.key = k
+	at, known := e.byKey[string(k)]
+	if !known {
+		at = len(e.groups)
+		e.byKey[string(k)] = at
+		e.groups = append(e.groups, quotaGroup{})
+	}
+	e.groups[at].requests = append(e.groups[at].requests, r)
+}
+
+// budgetsOf names for each allocation the budgets that it counts for.
+func (p *costCache) budgetsOf(list []*request) []string {
+	names := make([]string, len(list))
+	if p.options.Budgets == nil {
+		return names
+	}
+	on := preemptor.Node{On: make([]preemptor.Candidate, len(list))}
+	for i, r := range list {
+		on.On[i].Key = string(r.Key)
+	}
+	p.predicates.addBudgets(&on)
+	for i := range on.On {
+		key := make([]byte, 0, 4*len(on.On[i].Budgets))
+		for _, b := range on.On[i].Budgets {
+			key = binary.BigEndian.AppendUint32(key, uint32(b))
+		}
+		names[i] = string(key)
+	}
+	return names
+}

@@ -1,0 +1,174 @@
+package core_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/scenario"
+)
+
+// brokenBy counts how often a law is broken in some worlds without rules of their own.
+func brokenBy(law string, lie tortureLie) (broken int) {
+	for seed := range uint64(40) {
+		w := newTortureWorld(seed)
+		w.Rules, w.Recreate = nil, false
+		for i := range w.Pods {
+			w.Pods[i].Requires = ""
+		}
+		failures, _ := tortureFailures(w, lie)
+		for _, f := range failures {
+			if f.Law == law {
+				broken++
+			}
+		}
+	}
+	return broken
+}
+
+// TestTortureNotices shows that the laws can be broken: the resource manager gives
+// answers of which the oracle does not know.
+func TestTortureNotices(t *testing.T) {
+	refused := errors.New("refused")
+	simulations := func(o *core.Options) {
+		o.Simulate = func(core.AllocationKey, core.NodeID, []core.AllocationKey, []core.AllocationKey) error {
+			return refused
+		}
+	}
+	placements := func(o *core.Options) {
+		promised := false
+		o.Simulate = func(core.AllocationKey, core.NodeID, []core.AllocationKey, []core.AllocationKey) error {
+			promised = true
+			return nil
+		}
+		o.Feasible = func(core.AllocationKey, core.NodeID, bool) error { return map[bool]error{true: refused}[promised] }
+	}
+	everything := func(o *core.Options) {
+		o.SelectVictims = func(_ core.AllocationKey, _ core.NodeID, candidates []core.AllocationKey, _ []bool) ([]core.AllocationKey, error) {
+			return candidates, nil
+		}
+	}
+	assert.Assert(t, brokenBy(lawFeasible, simulations) > 3, "nothing is evicted, and the law says nothing")
+	assert.Assert(t, brokenBy(lawPlacement, placements) > 3, "victims end for nothing, and the law says nothing")
+	assert.Assert(t, brokenBy(lawNecessary, everything) > 0, "all candidates are victims, and the law says nothing")
+}
+
+// oneTorture is a world with a node and pods, which run there unless they are asks.
+func oneTorture(cores int, queues []tortureQueue, pods ...torturePod) *tortureWorld {
+	w := &tortureWorld{Queues: queues, Nodes: []tortureNode{{Name: "n1", Capacity: tortureAmounts{cores}}}, Pods: pods}
+	for i := range w.Pods {
+		if p := &w.Pods[i]; !strings.HasPrefix(p.Key, "p") {
+			p.Node = "n1"
+		}
+	}
+	return w
+}
+
+// victimsOf are the victims that the oracle finds for the last pod, which is an ask.
+func victimsOf(w *tortureWorld, t preemptor.Trigger) string {
+	g := &tortureGame{w: w, on: map[string]string{}}
+	for _, p := range w.Pods {
+		if p.Node != "" {
+			g.on[p.Key] = p.Node
+		}
+	}
+	o := g.oracle()
+	place, ok := o.place(&w.Pods[len(w.Pods)-1], &w.Nodes[0], t)
+	if !ok {
+		return "impossible"
+	}
+	victims, ok := o.victims(&place)
+	if !ok {
+		return "none"
+	}
+	return tortureKeys(victims)
+}
+
+// TestTortureOracle compares the oracle with cases that were worked out by hand.
+func TestTortureOracle(t *testing.T) {
+	pod := func(key, queue string, cores, priority int) torturePod {
+		return torturePod{Key: key, Queue: queue, Amounts: tortureAmounts{cores}, Priority: priority}
+	}
+	guaranteed := func(a, b int) []tortureQueue {
+		return []tortureQueue{{Name: "a", Guaranteed: tortureAmounts{a}}, {Name: "b", Guaranteed: tortureAmounts{b}}}
+	}
+	full := guaranteed(0, 4)
+	// b is guaranteed 4 and uses 7. Of 2 with priority 0 and 3 with priority 1, the
+	// 3 are enough, and both are too much.
+	assert.Equal(t, victimsOf(oneTorture(7, full, pod("b1", "b", 2, 0), pod("b2", "b", 3, 1), pod("b3", "b", 2, 20), pod("p", "a", 3, 10)), preemptor.Priority), "b2")
+	assert.Equal(t, victimsOf(oneTorture(7, full, pod("b1", "b", 2, 0), pod("b2", "b", 3, 1), pod("b3", "b", 2, 20), pod("p", "a", 4, 10)), preemptor.Priority), "none")
+	// The guarantee takes from an equal priority, and not beyond the guarantee of a.
+	assert.Equal(t, victimsOf(oneTorture(4, guaranteed(2, 0), pod("b1", "b", 2, 0), pod("b2", "b", 2, 1), pod("p", "a", 2, 0)), preemptor.Guarantee), "b1")
+	assert.Equal(t, victimsOf(oneTorture(4, guaranteed(2, 0), pod("b1", "b", 2, 0), pod("b2", "b", 2, 0), pod("p", "a", 3, 0)), preemptor.Guarantee), "none")
+	assert.Equal(t, victimsOf(oneTorture(4, guaranteed(2, 0), pod("b1", "b", 2, 0), pod("b2", "b", 2, 0), pod("p", "a", 2, 0)), preemptor.Priority), "none")
+	// Budgets count together, and only where they are hard.
+	w := oneTorture(4, guaranteed(0, 0), pod("b1", "b", 2, 0), pod("b2", "b", 2, 0), pod("p", "a", 4, 1))
+	w.Budgets = []tortureBudget{{Name: "x", Allowed: 1, Members: []string{"b1", "b2"}}}
+	assert.Equal(t, victimsOf(w, preemptor.Priority), "b1 b2")
+	w.Policy = preemptor.HardBudgets
+	assert.Equal(t, victimsOf(w, preemptor.Priority), "none")
+	// A conflict makes a victim, a need keeps one, and a refusal excludes the node.
+	w = oneTorture(4, guaranteed(0, 0), pod("b1", "b", 2, 0), pod("b2", "b", 2, 0), pod("p", "a", 2, 1))
+	w.Rules = []tortureRule{{"conflict", "p", "b2"}}
+	assert.Equal(t, victimsOf(w, preemptor.Priority), "b2")
+	w.Rules = []tortureRule{{"need", "p", "b1"}}
+	assert.Equal(t, victimsOf(w, preemptor.Priority), "b2")
+	w.Rules = []tortureRule{{"refuse", "p", "n1"}}
+	assert.Equal(t, victimsOf(w, preemptor.Priority), "impossible")
+	// An offset of the queue counts outside of it, and a fence hides what is inside.
+	w = oneTorture(2, []tortureQueue{{Name: "a", Offset: 1}, {Name: "b"}}, pod("b1", "b", 2, 0), pod("p", "a", 2, 0))
+	assert.Equal(t, victimsOf(w, preemptor.Priority), "b1")
+	w.Queues[0] = tortureQueue{Name: "a", Fence: true}
+	w.Pods[1].Priority = 9
+	assert.Equal(t, victimsOf(w, preemptor.Priority), "none")
+	w.Queues[0] = tortureQueue{Name: "a", Policy: core.PreemptionFence}
+	assert.Equal(t, victimsOf(w, preemptor.Priority), "none")
+	// An ask that requires the node takes an equal priority.
+	w = oneTorture(2, guaranteed(0, 2), pod("b1", "b", 2, 0), pod("p", "a", 1, 0))
+	w.Pods[1].Requires = "n1"
+	assert.Equal(t, victimsOf(w, preemptor.RequiredNode), "b1")
+}
+
+// TestTortureTexts plays worlds as scenarios. What is placed and evicted at the
+// beginning is the same, or reproductions would show something else.
+func TestTortureTexts(t *testing.T) {
+	compared := 0
+	for seed := range uint64(400) {
+		w := newTortureWorld(seed)
+		first := slices.IndexFunc(w.Pods, func(p torturePod) bool { return p.Node == "" })
+		if first < len(w.Pods)-1 {
+			continue // several asks can be tried in another order, since scenarios verify after each command
+		}
+		w.Reserve = true // as in scenarios
+		for i := range w.Pods {
+			w.Pods[i].At, w.Pods[i].Ends = 0, 0
+		}
+		out, err := scenario.Play(w.text() + "----\n")
+		assert.NilError(t, err, "seed %d:\n%s", seed, w.text())
+		var played, logged []string
+		for line := range strings.Lines(out) {
+			words := strings.Fields(line)
+			if len(words) > 2 && (words[0] == "placed" && words[1][0] == 'p' || words[0] == "released") {
+				played = append(played, words[0]+" "+words[1])
+			}
+		}
+		g, _ := playTorture(w, nil)
+		for _, line := range g.log {
+			words := strings.Fields(line)
+			if words[1] == "ended" || words[0] != "0s" {
+				break
+			}
+			if words[1] == "placed" || words[1] == "released" {
+				logged = append(logged, words[1]+" "+words[2])
+			}
+		}
+		assert.Assert(t, slices.Equal(played, logged), "seed %d:\n%s%v\n%s", seed, w.text(), g.log, out)
+		compared += len(played)
+	}
+	assert.Assert(t, compared > 50)
+}

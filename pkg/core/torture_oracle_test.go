@@ -1,0 +1,353 @@
+package core_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+)
+
+// A tortureOracle tries every set of victims on what runs at one moment. It is
+// written against docs/preemption.md. Where that can be read in two ways, it takes the
+// one that makes fewer sets of victims lawful.
+type tortureOracle struct {
+	w       *tortureWorld
+	running []*torturePod
+	on      map[string]string
+	used    map[string]tortureAmounts // by queue
+	free    map[string]tortureAmounts // by node
+	ended   map[string]int            // members of a budget that were evicted and have ended
+	leaves  map[string]bool           // what is being evicted
+}
+
+// oracle is of what runs now. What is being evicted still runs.
+func (g *tortureGame) oracle() *tortureOracle {
+	o := &tortureOracle{
+		w: g.w, on: maps.Clone(g.on), used: map[string]tortureAmounts{}, free: map[string]tortureAmounts{}, ended: map[string]int{}, leaves: map[string]bool{},
+	}
+	for _, n := range g.w.Nodes {
+		o.free[n.Name] = n.Capacity
+	}
+	for _, e := range g.evictions {
+		o.leaves[e.Victim] = !e.Ended
+	}
+	for _, b := range g.w.Budgets {
+		for _, e := range g.evictions {
+			if e.Ended && slices.Contains(b.Members, e.Victim) {
+				o.ended[b.Name]++
+			}
+		}
+	}
+	for i := range g.w.Pods {
+		p := &g.w.Pods[i]
+		if g.on[p.Key] == "" {
+			continue
+		}
+		o.running = append(o.running, p)
+		o.free[g.on[p.Key]] = o.free[g.on[p.Key]].plus(p.Amounts, -1)
+		for _, q := range torturePath(p.Queue) {
+			o.used[q] = o.used[q].plus(p.Amounts, 1)
+		}
+	}
+	return o
+}
+
+// leaving are the pods that are being evicted.
+func (o *tortureOracle) leaving() (list []*torturePod) {
+	for _, p := range o.running {
+		if o.leaves[p.Key] {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// tortureCommon is the lowest queue above two queues; empty is root.
+func tortureCommon(a, b string) string {
+	for _, q := range torturePath(a) {
+		if tortureWithin(b, q) {
+			return q
+		}
+	}
+	return ""
+}
+
+// priority is that of a pod as a queue above it sees it.
+func (o *tortureOracle) priority(p *torturePod, above string) int {
+	priority := p.Priority
+	for _, name := range torturePath(p.Queue) {
+		if name == above {
+			break
+		}
+		q := o.w.queue(name)
+		if q.Fence {
+			priority = 0
+		}
+		priority += q.Offset
+	}
+	return priority
+}
+
+// isProtected reports whether preemption is disabled for a queue or above it.
+func (o *tortureOracle) isProtected(queue string) bool {
+	return slices.ContainsFunc(torturePath(queue), func(q string) bool { return o.w.queue(q).Policy == core.PreemptionDisabled })
+}
+
+// excluded reports the same, but a policy below overrides what is inherited:
+// docs/configuration.md and docs/preemption.md differ in this.
+func (o *tortureOracle) excluded(queue string) bool {
+	for _, q := range torturePath(queue) {
+		if policy := o.w.queue(q).Policy; policy != core.PreemptionDefault {
+			return policy == core.PreemptionDisabled
+		}
+	}
+	return false
+}
+
+// fence is the lowest queue above the ask in which it must find its victims.
+func (o *tortureOracle) fence(queue string) string {
+	for _, q := range torturePath(queue) {
+		if o.w.queue(q).Policy == core.PreemptionFence {
+			return q
+		}
+	}
+	return ""
+}
+
+// A torturePlace is what an ask needs on one node.
+type torturePlace struct {
+	ask     *torturePod
+	trigger preemptor.Trigger
+	node    string
+	short   tortureAmounts           // what the node lacks
+	quota   []tortureLack            // what the queues above the ask lack, the lowest first
+	lacking [3]bool                  // the kinds that any of them lacks
+	within  func(v *torturePod) bool // which candidates count; nil is all
+	must    []*torturePod            // what has to end because of conflicts
+	never   []*torturePod            // what has to stay because the ask needs it
+}
+
+type tortureLack struct {
+	queue string
+	short tortureAmounts
+}
+
+// place is what the ask needs on a node, or false if it can never run there.
+func (o *tortureOracle) place(ask *torturePod, node *tortureNode, t preemptor.Trigger) (p torturePlace, ok bool) {
+	p = torturePlace{ask: ask, trigger: t, node: node.Name}
+	free := o.free[node.Name]
+	for k, amount := range ask.Amounts {
+		if amount > 0 && amount > free[k] {
+			p.short[k], p.lacking[k] = amount-free[k], true
+		}
+	}
+	for _, q := range torturePath(ask.Queue) {
+		l := tortureLack{queue: q}
+		for k, most := range o.w.queue(q).Max {
+			if most > 0 && ask.Amounts[k] > 0 && o.used[q][k]+ask.Amounts[k] > most {
+				l.short[k], p.lacking[k] = o.used[q][k]+ask.Amounts[k]-most, true
+			}
+		}
+		if l.short != (tortureAmounts{}) {
+			p.quota = append(p.quota, l)
+		}
+	}
+	for _, r := range o.w.Rules {
+		other := r.Other
+		if r.Verb == "conflict" && r.Other == ask.Key {
+			other = r.Pod
+		} else if r.Pod != ask.Key {
+			continue
+		}
+		here := o.on[other] == node.Name
+		switch {
+		case r.Verb == "refuse" && r.Other == node.Name, r.Verb == "need" && !here:
+			return p, false
+		case r.Verb == "need":
+			p.never = append(p.never, o.w.pod(other))
+		case r.Verb == "conflict" && here:
+			p.must = append(p.must, o.w.pod(other))
+		}
+	}
+	return p, ask.Requires == node.Name || ask.Requires == "" && !node.Drained
+}
+
+// candidate reports whether a pod may be a victim at all.
+func (o *tortureOracle) candidate(p *torturePlace, v *torturePod) bool {
+	if v.Foreign != core.Own || o.leaves[v.Key] || v.Required || v.Requires != "" || v == p.ask || o.isProtected(v.Queue) ||
+		!tortureWithin(v.Queue, o.fence(p.ask.Queue)) || slices.Contains(p.never, v) && o.on[v.Key] == p.node {
+		return false
+	}
+	elsewhere := o.on[v.Key] != p.node
+	if len(p.quota) > 0 && !tortureWithin(v.Queue, p.quota[0].queue) || len(p.quota) == 0 && elsewhere {
+		return false
+	}
+	above := tortureCommon(v.Queue, p.ask.Queue)
+	mine, its := o.priority(p.ask, above), o.priority(v, above)
+	switch p.trigger {
+	case preemptor.Priority:
+		return o.w.Priority == core.StrictlyLower && its < mine || o.w.Priority == core.EqualToo && its <= mine
+	case preemptor.Guarantee:
+		useful := false
+		for k := range v.Amounts {
+			useful = useful || p.lacking[k] && v.Amounts[k] > 0
+		}
+		return v.Queue != p.ask.Queue && its <= mine && useful && o.claim(p, above)
+	default:
+		lower := its < mine && v.Priority < p.ask.Priority
+		return !elsewhere && its <= mine && v.Priority <= p.ask.Priority && (len(p.quota) == 0 || lower)
+	}
+}
+
+// configured reports whether any queue is configured for a kind.
+func (o *tortureOracle) configured(k int) bool {
+	return slices.ContainsFunc(o.w.Queues, func(q tortureQueue) bool { return q.Guaranteed[k] > 0 || q.Max[k] > 0 })
+}
+
+// claim reports whether the ask stays within what is guaranteed to it below a queue,
+// in every kind that is short or guaranteed. A kind that is configured nowhere does
+// not count.
+func (o *tortureOracle) claim(p *torturePlace, above string) bool {
+	some := false
+	for k, amount := range p.ask.Amounts {
+		if amount == 0 {
+			continue
+		}
+		named := false
+		for _, q := range torturePath(p.ask.Queue) {
+			if q == above {
+				break
+			}
+			guaranteed := o.w.queue(q).Guaranteed[k]
+			if guaranteed > 0 && o.used[q][k]+amount > guaranteed {
+				return false
+			}
+			named = named || guaranteed > 0
+		}
+		some = some || named
+		if p.lacking[k] && !named && o.configured(k) {
+			return false
+		}
+	}
+	return some
+}
+
+// keeps reports whether guarantees and, where they are hard, budgets are kept.
+func (o *tortureOracle) keeps(p *torturePlace, victims []*torturePod) bool {
+	for _, q := range o.w.Queues {
+		if p.trigger != preemptor.RequiredNode && !tortureWithin(p.ask.Queue, q.Name) && o.breaks(q.Name, victims) != [3]bool{} {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(o.w.Budgets, func(b tortureBudget) bool { return !o.keepsBudget(b, victims) })
+}
+
+// breaks are the kinds in which victims, together with what is being evicted, would
+// leave a queue with less than is guaranteed to it.
+func (o *tortureOracle) breaks(queue string, victims []*torturePod) (kinds [3]bool) {
+	var taken tortureAmounts
+	for _, v := range append(o.leaving(), victims...) {
+		if tortureWithin(v.Queue, queue) {
+			taken = taken.plus(v.Amounts, 1)
+		}
+	}
+	for k, guaranteed := range o.w.queue(queue).Guaranteed {
+		kinds[k] = guaranteed > 0 && taken[k] > 0 && o.used[queue][k]-taken[k] < guaranteed
+	}
+	return kinds
+}
+
+// keepsBudget reports whether victims keep a budget together with what is being
+// evicted, where budgets are hard.
+func (o *tortureOracle) keepsBudget(b tortureBudget, victims []*torturePod) bool {
+	counts := func(v *torturePod) bool { return slices.Contains(b.Members, v.Key) }
+	count := 0
+	for _, v := range append(o.leaving(), victims...) {
+		if counts(v) {
+			count++
+		}
+	}
+	return o.w.Policy != preemptor.HardBudgets || !slices.ContainsFunc(victims, counts) || o.ended[b.Name]+count <= b.Allowed
+}
+
+// enough reports whether the ask fits once the victims have ended.
+func (o *tortureOracle) enough(p *torturePlace, victims []*torturePod) bool {
+	short := p.short
+	for _, v := range victims {
+		if o.on[v.Key] == p.node {
+			short = short.plus(v.Amounts, -1)
+		}
+	}
+	for _, l := range p.quota {
+		for _, v := range victims {
+			if tortureWithin(v.Queue, l.queue) {
+				l.short = l.short.plus(v.Amounts, -1)
+			}
+		}
+		for k := range l.short {
+			if l.short[k] > 0 {
+				return false
+			}
+		}
+	}
+	for _, v := range p.must {
+		if !slices.Contains(victims, v) {
+			return false
+		}
+	}
+	return short[0] <= 0 && short[1] <= 0 && short[2] <= 0
+}
+
+// victims is a lawful set that makes room at a place and of which none can be left
+// out, if there is one.
+func (o *tortureOracle) victims(p *torturePlace) ([]*torturePod, bool) {
+	if o.enough(p, nil) {
+		return nil, true
+	}
+	var candidates []*torturePod
+	for _, v := range o.running {
+		if o.candidate(p, v) && (p.within == nil || p.within(v)) {
+			candidates = append(candidates, v)
+		}
+	}
+	if !o.enough(p, candidates) {
+		return nil, false
+	}
+	chosen, ok := o.search(p, nil, candidates)
+	for i := 0; ok && i < len(chosen); {
+		fewer := slices.Delete(slices.Clone(chosen), i, i+1)
+		if o.enough(p, fewer) {
+			chosen = fewer
+		} else {
+			i++
+		}
+	}
+	return chosen, ok
+}
+
+// search tries all sets of the candidates beside those chosen.
+func (o *tortureOracle) search(p *torturePlace, chosen, candidates []*torturePod) ([]*torturePod, bool) {
+	if o.enough(p, chosen) {
+		return slices.Clone(chosen), true
+	}
+	if len(candidates) == 0 || !o.enough(p, append(slices.Clone(chosen), candidates...)) {
+		return nil, false
+	}
+	with := append(slices.Clone(chosen), candidates[0])
+	if o.keeps(p, with) {
+		if found, ok := o.search(p, with, candidates[1:]); ok {
+			return found, true
+		}
+	}
+	return o.search(p, chosen, candidates[1:])
+}
+
+func tortureKeys(pods []*torturePod) string {
+	var keys []string
+	for _, p := range pods {
+		keys = append(keys, p.Key)
+	}
+	return strings.Join(keys, " ")
+}
