@@ -276,7 +276,7 @@ func (p commands) bindFailed(r *request, message string) {
 	w.reason, w.detail, w.avoid = BindFailed, message, n.id
 	w.due.retry = p.now.Add(min(p.options.RetryDelay<<min(w.bindings, 20), p.options.RetryMax))
 	w.bindings++
-	if r.Required == "" {
+	if r.Required == "" { // for others backoff.go sees to it
 		r.application.thrash.count++ // what was evicted for it was of no use
 	}
 	w.delayed = true

@@ -32,6 +32,9 @@ type round struct {
 // tryRequired tries the asks that may run on a node only. Room that is on its way for
 // one ask is kept from those after it.
 func (p cycle) tryRequired(n *node) outcome {
+	if n.required.len() == 0 {
+		return waits
+	}
 	d := round{cycle: p, node: n}
 	for _, r := range n.required.list() {
 		if r.wait != nil && r.wait.delayed {
@@ -164,6 +167,12 @@ func (d *round) makeRoom(r *request, lack resources.Amounts) outcome {
 			d.plan = plan
 			d.join(r)
 			return waits
+		}
+		if !d.costs.flat || d.options.Budgets != nil {
+			d.commit() // guarantees and budgets count what is evicted already
+			if d.mustTell() {
+				return flush
+			}
 		}
 	}
 	d.decide(r, d.planFor([]*request{r}, lack), lack)

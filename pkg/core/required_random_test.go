@@ -11,7 +11,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
-func (w *requiredWorld) story() string {
+func (w *requiredWorld) text() string {
 	text := fmt.Sprintf("node %v, quota %d, conflicts %v;", w.node, w.most, w.conflict)
 	for _, a := range slices.Concat(w.pods, w.asks) {
 		text += fmt.Sprintf(" %s %v p%d owner %t stays %t;", a.Key, a.Amounts, a.Priority, a.Originator, a.Preemptable.Stated && !a.Preemptable.AllowSelf)
@@ -34,8 +34,8 @@ func (w *requiredWorld) sameLaw(t *testing.T, seed uint64) {
 	for _, pod := range w.pods {
 		for _, ask := range w.asks {
 			if w.toldFor[pod.Key] == ask.Key {
-				assert.Assert(t, pod.Priority <= ask.Priority, "seed %d: %s ended for %s: %s", seed, pod.Key, ask.Key, w.story())
-				assert.Assert(t, w.placed[ask.Key], "seed %d: %s ended for %s in vain: %s", seed, pod.Key, ask.Key, w.story())
+				assert.Assert(t, pod.Priority <= ask.Priority, "seed %d: %s ended for %s: %s", seed, pod.Key, ask.Key, w.text())
+				assert.Assert(t, w.placed[ask.Key], "seed %d: %s ended for %s in vain: %s", seed, pod.Key, ask.Key, w.text())
 			}
 		}
 	}
@@ -43,7 +43,7 @@ func (w *requiredWorld) sameLaw(t *testing.T, seed uint64) {
 
 // TestRequiredNodeAgainstBruteForce compares what is evicted for some asks of one node with
 // all sets of victims that there are: none of the victims could have stayed, the first ask
-// that can run does, and of equally important asks everyone that fits beside those
+// that can run does, and of equally important asks each one that fits beside those
 // before it, at the least harm.
 func TestRequiredNodeAgainstBruteForce(t *testing.T) {
 	lists := [][]preemptor.Strategy{
@@ -62,10 +62,10 @@ func TestRequiredNodeAgainstBruteForce(t *testing.T) {
 			told[key] = true
 		}
 		run := w.run()
-		assert.Assert(t, w.fit(run, told), "seed %d: %s", seed, w.story())
+		assert.Assert(t, w.fit(run, told), "seed %d: %s", seed, w.text())
 		for key := range told {
 			delete(told, key)
-			assert.Assert(t, !w.fit(run, told), "seed %d: %s could have stayed: %s", seed, key, w.story())
+			assert.Assert(t, !w.fit(run, told), "seed %d: %s could have stayed: %s", seed, key, w.text())
 			told[key] = true
 		}
 		w.checkServed(t, seed)
@@ -100,7 +100,7 @@ func (w *requiredWorld) checkServed(t *testing.T, seed uint64) {
 		asks := append(slices.Clone(served), ask)
 		fits := slices.ContainsFunc(sets, func(set map[core.AllocationKey]bool) bool { return w.fit(asks, set) })
 		if i == 0 || w.equals() {
-			assert.Equal(t, w.placed[ask.Key], fits, "seed %d: %s: %s", seed, ask.Key, w.story())
+			assert.Equal(t, w.placed[ask.Key], fits, "seed %d: %s: %s", seed, ask.Key, w.text())
 		}
 		if fits {
 			served = asks

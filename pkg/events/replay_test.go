@@ -268,6 +268,7 @@ func shownBy(v *core.View) (lines []string) {
 			lines = append(lines, reservationText(held))
 		}
 		for _, e := range n.Evictions {
+			e.BlocksUntil = time.Time{} // follows from the others and the clock
 			lines = append(lines, evictionText(n.ID, e))
 		}
 	}

@@ -25,8 +25,8 @@ type Node struct {
 	On    []Candidate // of different keys, in any order
 	// Quota is what must be freed in the queue that exceeds its quota, in
 	// addition to what is being released there already and to what must be freed
-	// on the node. Every candidate counts for it, also those of other nodes, except
-	// those with OtherQuota. A quantity that is not above zero is no need.
+	// on the node. Every candidate counts for it, also those of other nodes. A
+	// quantity that is not above zero is no need.
 	Quota resources.Amounts
 	// Floors and Budgets are those that any candidate counts for. With the trigger
 	// RequiredNode the floors are kept if any victims keep them.

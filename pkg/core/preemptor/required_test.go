@@ -308,10 +308,8 @@ func TestRequiredNodeConflicts(t *testing.T) {
 			continue
 		}
 		chosen++
-		most := len(s.node.On) + len(s.cfg.Strategies) + 7
-		if len(d.Below) > 0 {
-			most += len(s.node.On) + 2
-		}
+		// One question for each candidate in each of at most seven rounds (see TestFits).
+		most := 7*len(s.node.On) + len(s.cfg.Strategies) + 7
 		assert.Assert(t, asked <= most, "seed %d: asked %d times", seed, asked)
 		if d.Strategy == Reprieve {
 			reprieved++

@@ -68,7 +68,7 @@ func TestRollOutBeyondTheQuota(t *testing.T) {
 }
 
 // A daemonset asks for more than can ever be had. It closes no node.
-func TestRollOutWithoutHope(t *testing.T) {
+func TestRollOutThatNeverFits(t *testing.T) {
 	const nodes, pods = 200, 2000
 	synctest.Test(t, func(t *testing.T) {
 		m := schedulertest.New(t, schedulertest.Options{})

@@ -172,6 +172,6 @@ func TestPlansCanBeOpened(t *testing.T) {
 	r.Preemption.Plans["chosen"] += 300
 	p = write()
 	assert.Equal(t, strings.Count(p, "<details>"), 200)
-	assert.Assert(t, strings.Contains(p, "These are the first; 129 more are not shown."))
+	assert.Assert(t, strings.Contains(p, "These are the first; 128 more are not shown."))
 	assert.Assert(t, strings.Contains(p, "&lt;b&gt;"))
 }
