@@ -82,6 +82,71 @@ func TestExactBeyondTheBound(t *testing.T) {
 	}
 }
 
+// crowded is a node of few sizes below three queues, which can spare about a half, and
+// in two budgets.
+func crowded(r *rand.Rand, n int) situation {
+	s := situation{cfg: DefaultConfig(), node: Node{Kinds: kindsOf(r, 2)}}
+	sums := make([]resources.Amounts, 4)
+	for i := range n {
+		c := Candidate{
+			Key: fmt.Sprintf("c%02d", i), Priority: int32(r.IntN(5)), Created: epoch,
+			Amounts: resources.Amounts{1 << r.IntN(3), 1 + r.Int64N(3)}, Floors: []int32{int32(1 + r.IntN(3)), 0}, Budgets: []int32{int32(r.IntN(2))},
+		}
+		for _, f := range c.Floors {
+			sums[f].Add(c.Amounts)
+		}
+		s.node.On = append(s.node.On, c)
+	}
+	for f, sum := range sums {
+		s.node.Floors = append(s.node.Floors, Floor{Queue: fmt.Sprint("root.", f), Surplus: resources.Limits{sum.Of(0) * 55 / 100, sum.Of(1) * 45 / 100}})
+	}
+	s.node.Budgets = []Budget{{Name: "web", Allowed: r.IntN(5)}, {Name: "db", Allowed: r.IntN(5)}}
+	part := 25 + r.Int64N(20)
+	s.ask = Ask{Trigger: Priority, Key: "ask", Priority: 9, Amounts: resources.Amounts{sums[0][0] * part / 100, sums[0][1] * part / 100}}
+	return s
+}
+
+// TestExactDescentIsItsTwin compares the two ways to search, each of which can answer
+// alone, on nodes of few sizes, where states come back.
+func TestExactDescentIsItsTwin(t *testing.T) {
+	var pl Planner
+	var answers [3]int
+	for seed := range uint64(1500) {
+		r := rand.New(rand.NewPCG(seed, 33))
+		s := crowded(r, 12+r.IntN(9))
+		s.cfg.Budgets = BudgetPolicy(r.IntN(3))
+		p := &pl.plan
+		p.start(s.cfg, s.ask, s.node)
+		if p.filter(); p.nothingToChoose() {
+			continue
+		}
+		p.rank()
+		all := make([]int, len(p.ranked))
+		for i := range all {
+			all[i] = i
+		}
+		x := &p.exact
+		x.reset(&p.problem)
+		x.begin(all, r.IntN(4)-1)
+		if x.refuted {
+			continue
+		}
+		want := x.searchByImportance(1 << 40)
+		victims := slices.Clone(x.best)
+		x.setGroups()
+		x.relax()
+		got := x.findWithin(1 << 40)
+		assert.Equal(t, got, want, "seed %d", seed)
+		answers[got]++
+		if got == yes {
+			x.spare()
+			assert.DeepEqual(t, x.best, victims)
+		}
+	}
+	t.Log(answers)
+	assert.Assert(t, answers[yes] > 100 && answers[no] > 100)
+}
+
 // TestExactProvesThatThereAreNone asks for a little more than there is.
 func TestExactProvesThatThereAreNone(t *testing.T) {
 	var pl Planner

@@ -252,9 +252,6 @@ func (x *exact) isWithinLimit(rest []int64) bool {
 // failedMax is how many failed states are remembered, a power of two.
 const failedMax = 1 << 12
 
-// failedAfter is the number of steps of a run after which states are remembered.
-const failedAfter = 256
-
 // keyOf is a state: the depth, and what is open or left, as far as it matters to the
 // groups from there on. The table is used again by the next run, so the run is part
 // of the key, but not of the slot, so that no result depends on earlier plans.

@@ -15,7 +15,7 @@ func (x *exact) search(spare bool) answer {
 	if x.refuted {
 		return no
 	}
-	if a := x.searchByImportance(); a != unknown {
+	if a := x.searchByImportance(int64(stepsFirst + 4*len(x.able))); a != unknown {
 		return a
 	}
 	x.setGroups()
@@ -34,7 +34,7 @@ func (x *exact) search(spare bool) answer {
 // searchByImportance decides about one candidate after the other, the most
 // important first, and tries to spare it before it takes it. So the first victims
 // that it finds are those of the least importance.
-func (x *exact) searchByImportance() answer {
+func (x *exact) searchByImportance(steps int64) answer {
 	w, n := len(x.bounds), len(x.able)
 	x.rest = slices.Grow(x.rest[:0], (n+1)*w)[:(n+1)*w]
 	x.tails = slices.Grow(x.tails[:0], (n+1)*w)[:(n+1)*w]
@@ -46,7 +46,7 @@ func (x *exact) searchByImportance() answer {
 		}
 	}
 	x.best = x.best[:0]
-	x.stop, x.stopped = x.steps+int64(stepsFirst+4*n), false
+	x.stop, x.stopped = x.steps+steps, false
 	switch {
 	case x.spareOrTake(n):
 		slices.Sort(x.best)
