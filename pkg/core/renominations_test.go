@@ -9,6 +9,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // tag has an allocation say now and then that it is terminating, or where it was
@@ -53,9 +54,36 @@ func TestRandomHistoriesOfRestarts(t *testing.T) {
 				evictions[e.Reported]++
 			}
 		}
+		view := h.p.View()
+		restored := core.Restore(core.Options{Kinds: testKinds()}, h.now, view)
+		assert.NilError(t, restored.Verify(), "seed %d", seed)
+		assert.DeepEqual(t, sortedNodes(restored.View().Nodes), sortedNodes(view.Nodes))
 		h.settle(t)
 	}
 	t.Log(nominated, evictions)
 	assert.Assert(t, nominated[preemptor.RoomIsThere] > 100 && nominated[preemptor.WaitsForReleasing] > 20 && nominated[preemptor.Chosen] > 100)
 	assert.Assert(t, evictions[true] > 100 && evictions[false] > 10)
+}
+
+// TestTerminatingIsNoVictim releases an allocation that was terminating: it ends as one
+// that was not evicted here, and its view says so while it runs.
+func TestTerminatingIsNoVictim(t *testing.T) {
+	p := core.NewPartition(core.Options{Kinds: testKinds()}, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q"}}}})
+	p.Apply(start, core.AddNode{ID: "n1", Capacity: resources.Amounts{4}})
+	p.Apply(start, core.AddApplication{ID: "app", Queue: "root.q"})
+	p.Apply(start, core.AddAllocation{Allocation: &core.Allocation{
+		Key: "a", Application: "app", Node: "n1", Amounts: resources.Amounts{4}, Created: start, Tags: map[string]string{core.TagTerminating: "true"},
+	}})
+	evictions := p.View().Nodes[0].Evictions
+	assert.DeepEqual(t, evictions, []core.Eviction{{Key: "a", Since: start, Reported: true}})
+	assert.Equal(t, evictions[0].By(), "the resource manager")
+	ended := 0
+	for _, e := range p.Apply(start, core.ReleaseAllocation{Application: "app", Key: "a"}) {
+		if e, is := e.(*core.Ended); is {
+			assert.Assert(t, !e.Evicted)
+			ended++
+		}
+	}
+	assert.Equal(t, ended, 1)
+	assert.Equal(t, p.View().Preempted, core.Preempted{})
 }

@@ -95,6 +95,7 @@ func smallNodes() []*core.NodeView {
 			ForeignAllocations: []*core.Allocation{{Key: "system", Origin: core.Foreign}},
 			Evictions: []core.Eviction{
 				{Key: "driver", Trigger: preemptor.Quota, Class: preemptor.Owner},
+				{Key: "leaving", Reported: true}, // and no victim
 				{Key: "quiet", Trigger: preemptor.RequiredNode, Class: preemptor.OptedOut, Overdue: true},
 				{Key: "system", Trigger: preemptor.RequiredNode, Class: preemptor.Foreign},
 				{Key: "worker", Trigger: preemptor.Priority},
