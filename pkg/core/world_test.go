@@ -263,8 +263,20 @@ func (w *world) do(d action) {
 		ask.Nominated = ""
 	}
 	if d.what == "place" {
+		if w.keepsQuota(ask) {
+			for _, q := range w.upFrom(path) {
+				q.Nominated.Sub(ask.Amounts)
+			}
+		}
 		w.place(ask, n)
 	}
+}
+
+// keepsQuota reports whether quota is kept for an ask with a required node, since room is on
+// its way there.
+func (w *world) keepsQuota(ask *core.AskView) bool {
+	return ask.Required != "" && ask.Reserved != "" && ask.Plan != nil &&
+		(ask.Plan.Reason == preemptor.Chosen || ask.Plan.Reason == preemptor.WaitsForReleasing)
 }
 
 // evict marks the victims of an action as evicted; foreign ones are of no queue.

@@ -4,6 +4,11 @@ package preemptor
 // found.
 const clausesMax = 64
 
+// An exactPlan is a plan whose victims are searched among all sets of candidates.
+type exactPlan struct{ *plan }
+
+func exactly(p *plan) exactPlan { return exactPlan{p} }
+
 // searchExactly looks for victims that cover the need, keep the floors, violate at
 // most limit budgets, and to which the resource manager agrees. If there are any,
 // those of the least importance are removed.
@@ -11,7 +16,7 @@ const clausesMax = 64
 // What the resource manager refuses, it refuses with fewer victims too. So from a
 // refusal follows a condition: one of the candidates that stay even if as many as
 // possible go must be a victim. With it the search begins again.
-func (p *plan) searchExactly(limit int) answer {
+func (p exactPlan) searchExactly(limit int) answer {
 	x, r := &p.exact, &p.reprieval
 	r.all = r.all[:0]
 	for i := range p.ranked {
@@ -33,7 +38,7 @@ func (p *plan) searchExactly(limit int) answer {
 	return unknown
 }
 
-func (p *plan) remove(victims []int) {
+func (p exactPlan) remove(victims []int) {
 	clear(p.reprieval.removed)
 	for _, i := range victims {
 		p.reprieval.removed[i] = true
@@ -43,7 +48,7 @@ func (p *plan) remove(victims []int) {
 // learnClause removes as many more candidates as possible, the most important
 // first, such that the resource manager still refuses the ask. One of those that
 // stay must go. It reports whether there is any.
-func (p *plan) learnClause() bool {
+func (p exactPlan) learnClause() bool {
 	r, x := &p.reprieval, &p.exact
 	x.clause = append(x.clause[:0], r.removed...)
 	any := false
@@ -62,7 +67,7 @@ func (p *plan) learnClause() bool {
 }
 
 // whyNone says what leaves too little: budgets, or else floors.
-func (p *plan) whyNone(limit int) Bound {
+func (p exactPlan) whyNone(limit int) Bound {
 	if limit >= 0 && p.searchExactly(anyViolations) == yes {
 		return OverBudget
 	}
@@ -70,7 +75,7 @@ func (p *plan) whyNone(limit int) Bound {
 }
 
 // failureOf says why a search found no victims.
-func (p *plan) failureOf(why Bound) Failure {
+func (p exactPlan) failureOf(why Bound) Failure {
 	if why == TooLong {
 		return Failure{Why: TooLong, Most: p.exact.stepsMax()}
 	}

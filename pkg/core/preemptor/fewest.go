@@ -34,11 +34,11 @@ func (p *plan) violateFewer() (why Bound, ok bool) {
 	case r.boundViolations() > 0:
 		return OverBudget, false
 	}
-	switch p.searchExactly(0) {
+	switch exactly(p).searchExactly(0) {
 	case yes:
 		return 0, true
 	case no:
-		return p.whyNone(0), false
+		return exactly(p).whyNone(0), false
 	}
 	if r.violateLater(before) == 0 {
 		return 0, true
@@ -80,7 +80,7 @@ func (r *reprieval) searchFewer(p *plan, before int) {
 	limit, middle := before, low // limit is that of the search that found the saved ones
 	s.saved = append(s.saved[:0], r.removed...)
 	for ; low < least; middle = (low + least) / 2 {
-		switch p.searchExactly(middle) {
+		switch exactly(p).searchExactly(middle) {
 		case yes:
 			limit, least = middle, r.countRemoved()
 			s.saved = append(s.saved[:0], r.removed...)
@@ -95,7 +95,7 @@ func (r *reprieval) searchFewer(p *plan, before int) {
 		return
 	}
 	s.saved = append(s.saved[:0], r.removed...)
-	if least < limit && p.searchExactly(least) != yes {
+	if least < limit && exactly(p).searchExactly(least) != yes {
 		copy(r.removed, s.saved)
 	}
 }

@@ -55,19 +55,19 @@ func (p *plan) reprieve() choice {
 	if p.budgeted() {
 		limit = 0
 	}
-	switch p.searchExactly(limit) {
+	switch exactly(p).searchExactly(limit) {
 	case yes:
 		copy(r.sums, p.total)
 		return p.chooseRemoved()
 	case unknown:
 		why = TooLong
 	case no:
-		why = p.whyNone(limit)
+		why = exactly(p).whyNone(limit)
 	}
 	if p.rules.partial {
 		return p.reprievePart()
 	}
-	return choice{failure: p.failureOf(why)}
+	return choice{failure: exactly(p).failureOf(why)}
 }
 
 // chooseRemoved chooses the removed candidates, or others that violate fewer
@@ -75,7 +75,7 @@ func (p *plan) reprieve() choice {
 func (p *plan) chooseRemoved() choice {
 	r := &p.reprieval
 	if why, ok := p.violateFewer(); !ok {
-		return choice{failure: p.failureOf(why)}
+		return choice{failure: exactly(p).failureOf(why)}
 	}
 	victims := p.victims[:0]
 	for i, removed := range r.removed {
