@@ -65,14 +65,30 @@ func (d *round) try(r *request) outcome {
 		return waits
 	}
 	// Nothing is evicted for an ask that the resource manager would then refuse.
-	switch result, err := d.predicates.check(r, d.node, false); {
+	result, err := d.predicates.check(r, d.node, false)
+	switch {
 	case result == flush:
 		return flush
-	case result == waits:
-		d.refusedOnItsNode(r, err)
+	case result == placed:
+		return d.makeRoom(r, lack)
+	}
+	return d.makeRoomDespite(r, lack, err)
+}
+
+// makeRoomDespite makes room for an ask that the resource manager refuses, if it would
+// agree without the victims.
+func (d *round) makeRoomDespite(r *request, lack resources.Amounts, refusal error) outcome {
+	if d.options.Simulate == nil || isUnresolvable(refusal) {
+		d.refusedOnItsNode(r, refusal)
 		return waits
 	}
-	return d.makeRoom(r, lack)
+	if d.makeRoom(r, lack) == flush {
+		return flush
+	}
+	if r.reservation() == nil {
+		d.refusedOnItsNode(r, refusal)
+	}
+	return waits
 }
 
 // freeFor is what is free for an ask beside what is kept for those before it.
@@ -115,17 +131,7 @@ func (d *round) place(r *request) outcome {
 	case r.waiting().told && d.node.releasing.IsZero():
 		d.roomUnused(r, err.Error())
 	}
-	if d.options.Simulate == nil || isUnresolvable(err) {
-		d.refusedOnItsNode(r, err)
-		return waits
-	}
-	if result := d.makeRoom(r, nil); result == flush {
-		return flush
-	}
-	if r.reservation() == nil {
-		d.refusedOnItsNode(r, err)
-	}
-	return waits
+	return d.makeRoomDespite(r, nil, err)
 }
 
 // conflict says why an ask may not run beside those that come before it and for which
