@@ -25,6 +25,9 @@ type Options struct {
 	// Constraints says which asks Feasible answers alike. Nil means that an answer
 	// holds for one ask only.
 	Constraints ConstraintsOf
+	// KeepsForeign says that the resource manager does not end allocations of other
+	// schedulers: they are no victims, whatever is configured.
+	KeepsForeign bool
 	// Pace holds questions back, so that they do not keep other work waiting. Nil
 	// means that all may be asked at once.
 	Pace Pace

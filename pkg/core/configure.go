@@ -9,6 +9,7 @@ func (p commands) configure(config Config) {
 	p.tell(&Reconfigured{p.config.Root, config.Root, p.capacity.Clone()})
 	timeout := p.preemption.VictimTimeout
 	p.config, p.name, p.preemption = config, config.Name, config.Preemption.withDefaults()
+	p.preemption.RequiredNode.SpareForeign = p.preemption.RequiredNode.SpareForeign || p.options.KeepsForeign
 	for t := range p.costs.plans {
 		p.costs.plans[t] = p.preemption.planFor(preemptor.Trigger(t))
 	}

@@ -116,6 +116,14 @@ type VictimSelector interface {
 	SelectVictims(args *SelectVictimsArgs) ([]string, error)
 }
 
+// A ForeignPodEnder ends allocations of other schedulers when they are released. Most
+// resource managers ignore such a release: then they are no victims, and nothing is
+// evicted beside them in vain.
+type ForeignPodEnder interface {
+	// EndsForeignPods says so. It is called once, when a partition begins.
+	EndsForeignPods() bool
+}
+
 // A DisruptionBudget is how many of some allocations may be ended at once without
 // disrupting what they are part of. The scheduler knows no more of it.
 type DisruptionBudget struct {

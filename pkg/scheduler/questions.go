@@ -34,6 +34,7 @@ func (s *Scheduler) newGate(r *registration, partition string, options *core.Opt
 			options.Constraints = g.class
 		}
 	}
+	options.KeepsForeign = !g.endsForeignPods()
 	if g.selector != nil {
 		options.SelectVictims = g.selectVictims
 	}
@@ -44,6 +45,20 @@ func (s *Scheduler) newGate(r *registration, partition string, options *core.Opt
 		return nil
 	}
 	return g
+}
+
+// endsForeignPods reports whether the resource manager ends allocations of other
+// schedulers.
+func (g *predicateGate) endsForeignPods() (ends bool) {
+	ender, ok := g.callback.(ForeignPodEnder)
+	if !ok {
+		return false
+	}
+	err := g.ask("EndsForeignPods", func() error {
+		ends = ender.EndsForeignPods()
+		return nil
+	})
+	return err == nil && ends
 }
 
 // class answers the core which asks are alike.

@@ -134,6 +134,9 @@ type shim struct {
 	victims   atomic.Int64
 }
 
+// EndsForeignPods implements scheduler.ForeignPodEnder.
+func (s *shim) EndsForeignPods() bool { return true }
+
 func (s *shim) UpdateAllocation(response *si.AllocationResponse) error {
 	if n := len(response.Released); n > 0 {
 		s.victims.Add(int64(n))

@@ -111,6 +111,9 @@ func (p *session) observe(events core.Effects) {
 	}
 }
 
+// EndsForeignPods says that pods of other schedulers end when they are released.
+func (p *session) EndsForeignPods() bool { return true }
+
 // PredicateClass names the pods that get the same answers as a pod.
 func (p *session) PredicateClass(allocationKey string) string {
 	p.mu.Lock()

@@ -88,10 +88,14 @@ var (
 	_ scheduler.NominationCallback  = (*recorder)(nil)
 	_ scheduler.DisruptionBudgeter  = (*recorder)(nil)
 	_ scheduler.PredicateClassifier = (*recorder)(nil)
+	_ scheduler.ForeignPodEnder     = (*recorder)(nil)
 	_ scheduler.NodesPredicates     = nodesPredicates{}
 	_ scheduler.PredicateSimulator  = simulator{}
 	_ scheduler.VictimSelector      = selector{}
 )
+
+// EndsForeignPods implements scheduler.ForeignPodEnder.
+func (r *recorder) EndsForeignPods() bool { return !r.options.KeepsForeign }
 
 // PredicateClass implements scheduler.PredicateClassifier.
 func (r *recorder) PredicateClass(allocationKey string) string {

@@ -41,6 +41,10 @@ type Options struct {
 	// place of Predicates and Conflicts.
 	PredicatesOnNodes func(*scheduler.PredicatesOnNodesArgs) []error
 
+	// KeepsForeign is a resource manager that ends no allocation of other schedulers, as
+	// one that is Plain.
+	KeepsForeign bool
+
 	// Plain is a resource manager that implements none of the optional interfaces.
 	// Without it, it hears of nominations and knows Budgets.
 	Plain bool

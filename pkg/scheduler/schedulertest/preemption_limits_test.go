@@ -14,6 +14,26 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
 
+// Where foreign pods cannot be ended they are no victims, and own ones do not end beside
+// them in vain.
+func TestForeignPodsThatStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := schedulertest.New(t, schedulertest.Options{KeepReleased: true, KeepsForeign: true})
+		m.AddNode("node-1", "vcore=4")
+		m.AddApplication("daemons", "root.default")
+		m.AddApplication("work", "root.default")
+		m.Foreign("foreign-1", "node-1", "vcore=2")
+		m.Ask("work", "own", "vcore=1")
+		m.WaitPlaced("own")
+		m.AskOn("node-1", "daemons", "logs", "vcore=4", func(a *si.Allocation) { a.Priority = 1000 })
+		m.Advance(time.Hour)
+		told, _ := released(m)
+		assert.Equal(t, len(told), 0)
+		m.Ask("work", "other", "vcore=1")
+		assert.Equal(t, m.WaitPlaced("other"), "node-1")
+	})
+}
+
 // A foreign victim is named by its key alone and confirmed by it; a static one is
 // never a victim, whatever its size, and neither is the pod of a daemonset.
 func TestForeignVictims(t *testing.T) {

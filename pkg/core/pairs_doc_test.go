@@ -1,0 +1,28 @@
+package core_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// Every scenario that the table of pairs names exists, and no cell is empty.
+func TestPairsNameScenarios(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "pairs.md"))
+	assert.NilError(t, err)
+	_, table, found := strings.Cut(string(text), "|---|")
+	assert.Assert(t, found)
+	names := regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(table, -1)
+	assert.Assert(t, len(names) > 60)
+	for _, name := range names {
+		_, err := os.Stat(filepath.Join("testdata", "scenarios", name[1]+".txt"))
+		assert.NilError(t, err)
+	}
+	for row := range strings.Lines(table) {
+		assert.Assert(t, !strings.Contains(row, "| |"), row)
+	}
+}
