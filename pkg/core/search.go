@@ -81,16 +81,12 @@ func (s *search) inQueue(q *queue, headroom resources.Limits) (*request, int32) 
 		headroom = q.headroomWithin(headroom)
 	}
 	if !q.leaf {
-		var best choice[*queue]
-		findBest(s, q.queues.Root(), headroom, &best)
-		return best.ask, best.priority
+		return s.inQueues(q, headroom)
 	}
 	if s.passed[q] {
 		return nil, 0
 	}
-	var best choice[*application]
-	findBest(s, q.apps.Root(), headroom, &best)
-	r := best.ask
+	r := s.inApplications(q, headroom)
 	if len(q.active) > 0 && s.only == nil && !s.busy {
 		r = earlier(r, s.firstAttempt(q))
 	}
@@ -115,6 +111,67 @@ func (q *queue) headroomWithin(above resources.Limits) resources.Limits {
 	}
 	q.headroom = left
 	return left
+}
+
+// inQueues searches the queues below a parent. Mostly the first one in which there is
+// anything to try has it because of its highest ask, and then it is the best.
+func (s *search) inQueues(q *queue, headroom resources.Limits) (*request, int32) {
+	first, r, priority := s.firstQueue(q.queues.Root(), headroom)
+	if r == nil || priority == first.place.priority {
+		return r, priority
+	}
+	var best choice[*queue]
+	findBest(s, q.queues.Root(), headroom, &best)
+	return best.ask, best.priority
+}
+
+func (s *search) firstQueue(top *queue, headroom resources.Limits) (*queue, *request, int32) {
+	if top == nil {
+		return nil, nil, 0
+	}
+	s.work.Queues++
+	if !s.mayHold(&top.below, headroom) {
+		return nil, nil, 0
+	}
+	if q, r, priority := s.firstQueue(top.links.Left, headroom); r != nil {
+		return q, r, priority
+	}
+	if s.mayHold(&top.own, headroom) {
+		if r, priority := top.search(s, headroom); r != nil {
+			return top, r, priority
+		}
+	}
+	return s.firstQueue(top.links.Right, headroom)
+}
+
+// inApplications searches the applications of a leaf in the same way.
+func (s *search) inApplications(q *queue, headroom resources.Limits) *request {
+	first, r := s.firstApplication(q.apps.Root(), headroom)
+	if r == nil || r.Priority == first.place.priority {
+		return r
+	}
+	var best choice[*application]
+	findBest(s, q.apps.Root(), headroom, &best)
+	return best.ask
+}
+
+func (s *search) firstApplication(top *application, headroom resources.Limits) (*application, *request) {
+	if top == nil {
+		return nil, nil
+	}
+	s.work.Applications++
+	if !s.mayHold(&top.below, headroom) {
+		return nil, nil
+	}
+	if app, r := s.firstApplication(top.links.Left, headroom); r != nil {
+		return app, r
+	}
+	if s.mayHold(&top.own, headroom) {
+		if r, _ := top.search(s, headroom); r != nil {
+			return top, r
+		}
+	}
+	return s.firstApplication(top.links.Right, headroom)
 }
 
 func (s *search) inGroups(top *askGroup, headroom resources.Limits) *request {
