@@ -97,10 +97,10 @@ func (p cycle) tryReserved(r *request, n *node) outcome {
 		w.reason, w.detail = NoNodeFits, ""
 		return waits
 	}
-	switch result, err := p.predicates.check(r, n, true); {
-	case result == flush:
+	switch result, err := p.predicates.check(r, n, true); result {
+	case flush:
 		return flush
-	case result == waits:
+	case waits:
 		p.refusedOnItsNode(r, err)
 		return waits
 	}

@@ -66,10 +66,10 @@ func (d *round) try(r *request) outcome {
 	}
 	// Nothing is evicted for an ask that the resource manager would then refuse.
 	result, err := d.predicates.check(r, d.node, false)
-	switch {
-	case result == flush:
+	switch result {
+	case flush:
 		return flush
-	case result == placed:
+	case placed:
 		return d.makeRoom(r, lack)
 	}
 	return d.makeRoomDespite(r, lack, err)

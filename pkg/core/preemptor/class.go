@@ -49,8 +49,6 @@ func classOf(c *Candidate) Class {
 // that violate a budget come after the last class of those that do not.
 type tier uint8
 
-const tiers tier = 2 * Classes
-
 func tierOf(c Class, violating bool) tier {
 	if violating {
 		return tier(c) + Classes

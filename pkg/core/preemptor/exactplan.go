@@ -51,7 +51,7 @@ func (p exactPlan) remove(victims []int) {
 func (p exactPlan) learnClause() bool {
 	r, x := &p.reprieval, &p.exact
 	x.clause = append(x.clause[:0], r.removed...)
-	any := false
+	found := false
 	for i := len(p.ranked) - 1; i >= 0; i-- {
 		x.clause[i] = false
 		if r.removed[i] || p.ranked[i].Elsewhere {
@@ -59,11 +59,11 @@ func (p exactPlan) learnClause() bool {
 		}
 		r.removed[i] = true
 		if p.fits(r.removedKeys(-1)) == nil {
-			r.removed[i], x.clause[i], any = false, true, true
+			r.removed[i], x.clause[i], found = false, true, true
 		}
 	}
 	x.clauses = append(x.clauses, x.clause...)
-	return any
+	return found
 }
 
 // whyNone says what leaves too little: budgets, or else floors.

@@ -57,9 +57,9 @@ type taking struct {
 }
 
 // take takes candidates in this order until they are enough, and returns those that
-// it left because they break a guarantee or exceed a budget. With any set it takes
+// it left because they break a guarantee or exceed a budget. With breaking set it takes
 // them.
-func (t *taking) take(order []int, any bool) (left []int) {
+func (t *taking) take(order []int, breaking bool) (left []int) {
 	for _, i := range order {
 		if slices.Max(t.short) <= 0 {
 			break
@@ -67,7 +67,7 @@ func (t *taking) take(order []int, any bool) (left []int) {
 		if !t.helpsWith(t.short, i) {
 			continue
 		}
-		if t.bound && !t.book(i, any) {
+		if t.bound && !t.book(i, breaking) {
 			left = append(left, i)
 			continue
 		}
@@ -80,12 +80,12 @@ func (t *taking) take(order []int, any bool) (left []int) {
 }
 
 // book books a victim on its guarantees and budgets. If it breaks one, that is
-// undone unless any victim may be taken.
-func (t *taking) book(i int, any bool) bool {
+// undone unless breaking is set.
+func (t *taking) book(i int, breaking bool) bool {
 	c := t.ranked[i].Candidate
 	keeps := t.keepsFloors(c)
 	violating := len(t.node.Budgets) > 0 && t.spend(c)
-	if !any && (violating || !keeps) {
+	if !breaking && (violating || !keeps) {
 		if len(t.node.Budgets) > 0 {
 			t.unspend(c)
 		}
