@@ -274,7 +274,7 @@ func (p commands) bindFailed(r *request, message string) {
 	r.Allocation = r.unplaced()
 	w := r.waiting()
 	w.reason, w.detail, w.avoid = BindFailed, message, n.id
-	w.due.retry = p.now.Add(min(p.options.RetryDelay<<min(w.bindings, 20), p.options.RetryMax))
+	w.due.retry = p.now.Add(min(doubled(p.options.RetryDelay, w.bindings), p.options.RetryMax))
 	w.bindings++
 	if r.Required == "" { // for others backoff.go sees to it
 		r.application.thrash.count++ // what was evicted for it was of no use

@@ -170,13 +170,14 @@ func (g *thrashGuard) takeBack(held *nomination) {
 // off until the window is over.
 func (a *attempts) thrashes(r *request) bool {
 	app := r.application
-	end := app.thrash.since.Add(a.preemption.LoopWindow << app.thrash.doubled)
+	window := doubled(a.preemption.LoopWindow, app.thrash.doubled)
+	end := app.thrash.since.Add(window)
 	if !end.After(a.now) {
-		doubled := 0
+		next := thrashGuard{since: a.now}
 		if app.thrash.reported {
-			doubled = min(app.thrash.doubled+1, doubledMax)
+			next.doubled = min(app.thrash.doubled+1, doubledMax)
 		}
-		app.thrash = thrashGuard{since: a.now, doubled: doubled}
+		app.thrash = next
 		return false
 	}
 	most := a.preemption.LoopMax * max(1, len(app.asks)+len(app.allocations))
@@ -188,7 +189,7 @@ func (a *attempts) thrashes(r *request) bool {
 	if app.thrash.count > 1 {
 		times = fmt.Sprintf("%d times", app.thrash.count)
 	}
-	w.stopped = fmt.Sprintf("room was made %s within %s", times, a.preemption.LoopWindow<<app.thrash.doubled)
+	w.stopped = fmt.Sprintf("room was made %s within %s", times, window)
 	a.backOff(r, end.Sub(a.now))
 	if !app.thrash.reported {
 		app.thrash.reported = true

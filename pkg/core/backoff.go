@@ -16,7 +16,7 @@ func (p cycle) roomUnused(r *request, why string) {
 	w := r.wait
 	w.told, w.ran = false, false
 	w.unused++
-	pause := min(p.options.RetryMax<<min(w.unused-1, 20), unusedPauseMax)
+	pause := min(doubled(p.options.RetryMax, w.unused-1), unusedPauseMax)
 	times := "once"
 	if w.unused > 1 {
 		times = fmt.Sprintf("%d times", w.unused)

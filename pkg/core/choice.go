@@ -126,12 +126,11 @@ func (q *queue) search(s *search, headroom resources.Limits) (*request, int32) {
 func (a *application) count(w *Work) { w.Applications++ }
 
 func (a *application) search(s *search, headroom resources.Limits) (*request, int32) {
-	r := s.inGroups(a.queued.Root(), headroom)
-	if s.class != nil {
-		r = nil
-		if g := a.classes[s.class]; g != nil && g.links.In() {
-			r = g.first()
-		}
+	var r *request
+	if s.class == nil {
+		r = s.inGroups(a.queued.Root(), headroom)
+	} else if g := a.classes[s.class]; g != nil && g.links.In() {
+		r = g.first()
 	}
 	if r == nil {
 		return nil, 0

@@ -121,11 +121,7 @@ func (p *costCache) among(key preemptionKey, nodes []*node) *nodeCosts {
 // victimScope is the queue that the victims of an ask are in: the first on the way to
 // the root that is fenced, or has no quota for the ask.
 func victimScope(r *request) *queue {
-	q := r.application.queue
-	for q.parent != nil && q.properties.PreemptionPolicy != PreemptionFence && q.hasRoomFor(r) {
-		q = q.parent
-	}
-	return q
+	return r.application.queue.upTo(func(q *queue) bool { return q.isFenced() || !q.hasRoomFor(r) })
 }
 
 // refresh takes into account what has changed since the costs were last used.

@@ -1,6 +1,9 @@
 package core
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // A due says what becomes due at a time: something about an ask, the eviction of an
 // allocation, an application, a queue, or one of the things that a partition does
@@ -48,6 +51,17 @@ func (w *waitTimes) first() (first time.Time) {
 
 // isDue reports whether a moment has come.
 func isDue(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
+
+// doubled is a pause that was doubled so many times, or the longest there is.
+func doubled(pause time.Duration, times int) time.Duration {
+	for ; times > 0; times-- {
+		if pause > math.MaxInt64/2 {
+			return math.MaxInt64
+		}
+		pause *= 2
+	}
+	return pause
+}
 
 // later is the later of two moments.
 func later(a, b time.Time) time.Time {

@@ -134,7 +134,7 @@ func (e *evictions) expire(victim *request) {
 	}
 	e.changes.node(victim.node, nodeRetry)
 	count, _ := victim.node.overdue()
-	pause := e.preemption.VictimTimeout << min(count-1, blockDoubledMax)
+	pause := doubled(e.preemption.VictimTimeout, min(count-1, blockDoubledMax))
 	e.timers.Set(&victim.eviction.timer, e.now.Add(pause), due{what: dueEviction, request: victim})
 	if !victim.foreign() {
 		e.changes.queue(victim.application.queue, quotaLowered)

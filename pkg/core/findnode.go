@@ -62,9 +62,6 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 		attempt.addTo(r.group.leaf.last)
 	}
 	if found.best == nil {
-		if s := a.predicates.attempt; attempt.Plan == nil && s.nearest[trigger] != nil && attempt.Refused > 0 {
-			attempt.Node, attempt.Plan = s.nearest[trigger].node.id, &s.nearest[trigger].plan
-		}
 		a.addNearMiss(&attempt, c, r, quota)
 		return attempt, waits
 	}
@@ -225,9 +222,14 @@ func (h *PreemptionAttempt) addTo(last []PreemptionAttempt) {
 	}
 }
 
-// addNearMiss adds to a failed attempt the node that lacked the least.
+// addNearMiss adds to a failed attempt the node that lacked the least: one that was
+// planned for earlier if all were refused then.
 func (a *attempts) addNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *request, quota resources.Amounts) {
 	if attempt.Plan != nil {
+		return
+	}
+	if refused := a.predicates.attempt.nearest[c.trigger]; refused != nil && attempt.Refused > 0 {
+		attempt.Node, attempt.Plan = refused.node.id, &refused.plan
 		return
 	}
 	near := a.costs.nearest(c)

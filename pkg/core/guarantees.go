@@ -173,7 +173,7 @@ func (r *request) quotaToFree() resources.Amounts {
 			kind := resources.Kind(i)
 			if most := q.max.Of(kind); asked > 0 && most != resources.Unlimited {
 				wanted := q.used.Of(kind) - q.releasing.Of(kind) + q.nominated.Of(kind)
-				if r.nominated() == nil {
+				if !r.keepsQuota() {
 					wanted += asked
 				}
 				if wanted > most {

@@ -233,9 +233,20 @@ func (n *node) claims(priority int32) resources.Amounts {
 	return sum
 }
 
+// ownKeys are the keys of those own allocations for which a condition holds, in order.
+func (n *node) ownKeys(holds func(*request) bool) []string {
+	keys := make([]string, 0, len(n.own))
+	for _, r := range byKey(n.own) {
+		if holds(r) {
+			keys = append(keys, string(r.Key))
+		}
+	}
+	return keys
+}
+
 // overdue is how many evictions here did not end in time, and blocks whether the node
 // blocks attempts because of one.
-func (n *node) overdue() (count int64, blocks bool) {
+func (n *node) overdue() (count int, blocks bool) {
 	for r := range n.allOn {
 		if r.eviction != nil && r.eviction.overdue {
 			count++

@@ -99,12 +99,7 @@ func (r *request) nominatedBefore(n *node) []AllocationKey {
 // feasibleAfterEvictions reports whether the resource manager will agree to an ask on
 // a node once all evictions there have ended.
 func (p *predicates) feasibleAfterEvictions(r *request, n *node) bool {
-	var gone []string
-	for _, other := range byKey(n.own) {
-		if other.releasing() {
-			gone = append(gone, string(other.Key))
-		}
-	}
+	gone := n.ownKeys((*request).releasing)
 	return len(gone) > 0 && (p.options.Simulate == nil || p.simulate(r, n, keysOf(gone)) == nil)
 }
 

@@ -1,7 +1,5 @@
 package core
 
-import "github.com/narwhal-scheduler/narwhal/pkg/resources"
-
 // promises keep quota for the asks with a required node for which room is on its way
 // there, as nominations do for other asks. So an ask has its quota when its victims have
 // ended.
@@ -62,7 +60,7 @@ func (s *promises) drop(r *request) bool {
 // recheck has asks looked at again whose quota is not there any more.
 func (s *promises) recheck() {
 	for _, r := range s.list {
-		if len(r.quotaLack()) > 0 {
+		if r.quotaToFree() != nil {
 			s.changes.node(s.findNode(r.Required), nodeRetry)
 		}
 	}
@@ -70,25 +68,3 @@ func (s *promises) recheck() {
 
 // keepsQuota reports whether the quota for an ask is kept already.
 func (r *request) keepsQuota() bool { return r.nominated() != nil || r.promised() }
-
-// quotaLack is what the queues of an ask lack of quota once all evictions have ended;
-// nil if nothing.
-func (r *request) quotaLack() resources.Amounts {
-	if !r.promised() {
-		return r.quotaToFree()
-	}
-	var lack resources.Amounts
-	for q := r.application.queue; q != nil; q = q.parent {
-		for i, asked := range r.Amounts {
-			kind := resources.Kind(i)
-			over := q.used.Of(kind) - q.releasing.Of(kind) + q.nominated.Of(kind) - q.max.Of(kind)
-			if asked > 0 && q.max.Of(kind) != resources.Unlimited && over > 0 {
-				lack.Set(kind, max(lack.Of(kind), over))
-			}
-		}
-	}
-	if lack.IsZero() {
-		return nil
-	}
-	return lack
-}

@@ -171,6 +171,18 @@ func (q *queue) addRunning(r *request) {
 
 func (q *queue) removeRunning(r *request) { q.running.remove(r.Priority) }
 
+// upTo is the first queue on the way to the root for which a condition holds, or the
+// root.
+func (q *queue) upTo(holds func(*queue) bool) *queue {
+	for q.parent != nil && !holds(q) {
+		q = q.parent
+	}
+	return q
+}
+
+// isFenced reports whether victims for asks below are below the queue only.
+func (q *queue) isFenced() bool { return q.properties.PreemptionPolicy == PreemptionFence }
+
 // within reports whether a queue is another or below it.
 func (q *queue) within(other *queue) bool {
 	for ; q != nil; q = q.parent {

@@ -59,7 +59,7 @@ func (d *round) try(r *request) outcome {
 	if short != nil {
 		d.awaitQuota(r, short)
 	}
-	lack := r.quotaLack()
+	lack := r.quotaToFree()
 	if len(lack) == 0 && r.planHolds(d.node, d.now) {
 		d.keep(r)
 		return waits

@@ -45,10 +45,7 @@ func (d *round) planFor(asks []*request, lack resources.Amounts) preemptor.Decis
 // fillCandidates adds what runs on the node as an ask sees it, with guarantees and
 // budgets.
 func (d *round) fillCandidates(on *preemptor.Node, r *request, together bool) {
-	scope := r.application.queue
-	for scope.parent != nil && scope.properties.PreemptionPolicy != PreemptionFence {
-		scope = scope.parent
-	}
+	scope := r.application.queue.upTo((*queue).isFenced)
 	c := &nodeCosts{
 		preemptionKey: preemptionKey{class: r.class, leaf: r.application.queue, scope: scope},
 		relations:     map[*queue]*relation{},
@@ -87,11 +84,7 @@ func (d *round) mayFree(r *request, lack resources.Amounts) bool {
 // lowestWithoutRoom is the lowest queue without quota for an ask. What ends below it frees
 // quota of all queues that lack it.
 func (r *request) lowestWithoutRoom() *queue {
-	q := r.application.queue
-	for q.parent != nil && q.hasRoomFor(r) {
-		q = q.parent
-	}
-	return q
+	return r.application.queue.upTo(func(q *queue) bool { return !q.hasRoomFor(r) })
 }
 
 // freesQuota reports whether the end of a candidate frees the quota that an ask lacks.

@@ -120,7 +120,7 @@ func (s *search) inQueues(q *queue, headroom resources.Limits) (*request, int32)
 	if r == nil || priority == first.place.priority {
 		return r, priority
 	}
-	var best choice[*queue]
+	best := choice[*queue]{ask: r, item: first, priority: priority, run: first.place.priority}
 	findBest(s, q.queues.Root(), headroom, &best)
 	return best.ask, best.priority
 }
@@ -150,7 +150,7 @@ func (s *search) inApplications(q *queue, headroom resources.Limits) *request {
 	if r == nil || r.Priority == first.place.priority {
 		return r
 	}
-	var best choice[*application]
+	best := choice[*application]{ask: r, item: first, priority: r.Priority, run: first.place.priority}
 	findBest(s, q.apps.Root(), headroom, &best)
 	return best.ask
 }

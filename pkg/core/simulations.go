@@ -63,9 +63,6 @@ func (s *simulations) hopeless(n *node, t preemptor.Trigger) bool {
 
 // hopelessNow is hopeless, or that the plan failed earlier in an attempt that goes on.
 func (s *simulations) hopelessNow(n *node, of failedPlan) bool {
-	if s == nil {
-		return false
-	}
 	kept := s.kept[n]
 	return s.hopeless(n, of.trigger) || kept != nil && kept.changedAt == n.changedAt && slices.Contains(kept.failed, of)
 }
@@ -230,11 +227,7 @@ func (p *predicates) feasibleWhenEmpty(r *request, n *node) bool {
 	if p.options.Simulate == nil && p.options.Feasible == nil {
 		return true
 	}
-	all := make([]string, 0, len(n.own))
-	for _, other := range byKey(n.own) {
-		all = append(all, string(other.Key))
-	}
-	err := p.simulation(r, n)(all)
+	err := p.simulation(r, n)(n.ownKeys(func(*request) bool { return true }))
 	return err == nil || p.paused
 }
 

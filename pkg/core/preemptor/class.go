@@ -44,14 +44,3 @@ func classOf(c *Candidate) Class {
 		return Regular
 	}
 }
-
-// A tier is the class, with violations of budgets above all classes: candidates
-// that violate a budget come after the last class of those that do not.
-type tier uint8
-
-func tierOf(c Class, violating bool) tier {
-	if violating {
-		return tier(c) + Classes
-	}
-	return tier(c)
-}

@@ -70,7 +70,7 @@ func (m *minimum) failure() Failure {
 
 // lowestLimit is lowestClass with the fewest violations of budgets, if those come
 // first.
-func (m *minimum) lowestLimit() (worst tier, ok bool) {
+func (m *minimum) lowestLimit() (worst Class, ok bool) {
 	p := m.plan
 	if !m.contended() || p.cfg.Budgets == StrictPriority {
 		return m.lowestClass()
@@ -147,16 +147,16 @@ func (m *minimum) ask(most int) answer {
 }
 
 // lowestClass is the first class at which enough can be chosen.
-func (m *minimum) lowestClass() (tier, bool) {
+func (m *minimum) lowestClass() (Class, bool) {
 	before := 0
-	for t := range tier(Classes) {
-		m.among(t, highest(m.plan.ranked))
+	for class := range Class(Classes) {
+		m.among(class, highest(m.plan.ranked))
 		if len(m.pool) == before {
 			continue // no candidate is of this class
 		}
 		before = len(m.pool)
 		if m.possible() {
-			return t, true
+			return class, true
 		}
 	}
 	return 0, false
@@ -172,7 +172,7 @@ func highest(ranked []eligible) int32 {
 
 // lowestPriority narrows the pool, which suffices, to the lowest priority at
 // which it still does.
-func (m *minimum) lowestPriority(worst tier) {
+func (m *minimum) lowestPriority(worst Class) {
 	var priorities []int32
 	for _, i := range m.pool {
 		priorities = append(priorities, m.plan.ranked[i].Priority)

@@ -100,7 +100,6 @@ type problem struct {
 type eligible struct {
 	*Candidate
 	class      Class
-	tier       tier
 	importance int64   // see plan.harmOf
 	violating  bool    // it exceeds a budget if all before it are removed
 	held       []int64 // of each of plan.short, at most the need
@@ -177,7 +176,7 @@ func (p *plan) filter() {
 
 func (p *problem) eligibleOf(c *Candidate) eligible {
 	class := classOf(c)
-	return eligible{Candidate: c, class: class, tier: tierOf(class, false), importance: p.importanceOf(c, class)}
+	return eligible{Candidate: c, class: class, importance: p.importanceOf(c, class)}
 }
 
 func (p *plan) leaveOut(c *Candidate, why Filter) {

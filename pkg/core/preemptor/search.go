@@ -158,13 +158,13 @@ func (s *search) group(order []int) {
 	}
 }
 
-// among sets the pool to the candidates up to this tier and priority.
-func (s *search) among(worst tier, priority int32) {
+// among sets the pool to the candidates up to this class and priority.
+func (s *search) among(worst Class, priority int32) {
 	s.pool = s.pool[:0]
 	d := s.kinds
 	for i := range s.plan.ranked {
 		e := &s.plan.ranked[i]
-		if e.tier > worst || e.Priority > priority {
+		if e.class > worst || e.Priority > priority {
 			continue
 		}
 		at := len(s.pool)
