@@ -28,13 +28,19 @@ type costCache struct {
 	refreshed  uint64  // the generation when any costs were last brought up to date
 	log        []*node // that changed last
 	left       int     // how many nodes may still be evaluated in this batch
+	limits     costLimits
 
 	input victimInput
 }
 
-// The bounds of how many nodes are kept in all nodeCosts, those in heaps and those of
-// which only the status is known. What was not used for the longest time gives way.
+// costLimits bound how many keys are kept, and how many nodes of all of them: those in
+// heaps, and those of which only the status is known. What was not used for the longest
+// time gives way. It is worked out again when it is needed, so no decision depends on the
+// limits.
+type costLimits struct{ keys, heaps, statuses int }
+
 const (
+	keysMax     = 1 << 13
 	heapsMax    = 1 << 19
 	statusesMax = 1 << 25
 )
@@ -91,6 +97,12 @@ func (p *costCache) add(key preemptionKey) *nodeCosts {
 // makeSpace drops the costs that were not used for the longest time, so that there is
 // space for those of another key.
 func (p *costCache) makeSpace() {
+	if len(p.known) >= p.limits.keys {
+		p.dropOlderHalf()
+	}
+	if (len(p.known)+1)*p.nodes.Len() <= min(p.limits.heaps, p.limits.statuses) {
+		return // all together are within the limits
+	}
 	for {
 		heaps, statuses := p.nodes.Len(), p.nodes.Len()
 		var oldest *nodeCosts
@@ -100,11 +112,23 @@ func (p *costCache) makeSpace() {
 				oldest = c
 			}
 		}
-		if oldest == nil || heaps <= heapsMax && statuses <= statusesMax {
+		if oldest == nil || heaps <= p.limits.heaps && statuses <= p.limits.statuses {
 			return
 		}
 		delete(p.known, oldest.preemptionKey)
 	}
+}
+
+// dropOlderHalf drops the half of the costs that were not used for the longest time, so
+// that the next is not due soon.
+func (p *costCache) dropOlderHalf() {
+	used := make([]uint64, 0, len(p.known))
+	for _, c := range p.known {
+		used = append(used, c.used)
+	}
+	slices.Sort(used)
+	middle := used[len(used)/2]
+	maps.DeleteFunc(p.known, func(_ preemptionKey, c *nodeCosts) bool { return c.used <= middle })
 }
 
 // among are the costs of some nodes alone.

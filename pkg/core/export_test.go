@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
@@ -121,3 +122,25 @@ func KeyOrder(keys []AllocationKey) (sorted []AllocationKey) {
 
 // React does what the next Schedule begins with, for tests that count what follows.
 func (p *Partition) React() { p.react() }
+
+// Bounds for tests that go beyond them.
+const (
+	KeysMax           = keysMax
+	HeapsMax          = heapsMax
+	StatusesMax       = statusesMax
+	EvaluationsMax    = evaluationsMax
+	CandidateNodesMax = candidateNodesMax
+	MarkedMax         = markedMax
+	BlockDoubledMax   = blockDoubledMax
+	DoubledMax        = doubledMax
+	UnusedPauseMax    = unusedPauseMax
+)
+
+// Doubled is a pause that was doubled.
+func Doubled(pause time.Duration, times int) time.Duration { return doubled(pause, times) }
+
+// KnownCosts is for how many keys it is kept what room costs.
+func (p *Partition) KnownCosts() int { return len(p.costs.known) }
+
+// LimitCosts lets the costs of so many keys and nodes be kept.
+func (p *Partition) LimitCosts(keys, nodes int) { p.costs.limits = costLimits{keys, nodes, nodes} }

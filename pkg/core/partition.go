@@ -51,7 +51,7 @@ func NewPartition(options Options, config Config) *Partition {
 	p.nominations = nominations{backlog: b, reservations: &p.reservations, counts: &p.counts}
 	p.promises = promises{backlog: b}
 	p.renominations = renominations{backlog: b, nominations: &p.nominations, predicates: &p.predicates, unready: map[NodeID]*askSet{}}
-	p.costs = costCache{backlog: b, predicates: &p.predicates}
+	p.costs = costCache{backlog: b, predicates: &p.predicates, limits: costLimits{keysMax, heapsMax, statusesMax}}
 	p.retries = retries{backlog: b, predicates: &p.predicates}
 	p.attempts = attempts{
 		backlog: b, predicates: &p.predicates, costs: &p.costs, nominations: &p.nominations, evictions: &p.evictions,

@@ -1,0 +1,270 @@
+package core_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// Ten times as many classes fail as costs are kept for. Each is tried once, what is kept
+// stays bounded, and the class that a node helps has room made.
+func TestClassesBeyondKeysMax(t *testing.T) {
+	const classes = 10 * core.KeysMax
+	v := failedLoad{nodes: 2, pods: 4}
+	p := v.build()
+	for i := range classes {
+		a := ask("a", fmt.Sprintf("large-%05d", i), 15_000, int64(1<<20+i), 1)
+		a.Allocation.Priority = 2
+		p.Apply(start, a)
+	}
+	for more := true; more; {
+		_, more = p.Schedule(start)
+		assert.Assert(t, p.KnownCosts() <= core.KeysMax, "%d", p.KnownCosts())
+	}
+	looked := p.View().Work.NodeCosts
+	assert.Assert(t, looked >= 2*classes && looked <= 4*classes, "%d", looked)
+	assert.Equal(t, p.View().Preempted.Nominations, uint64(0))
+
+	// The new node has a victim for one of them at a time.
+	p.Apply(start, core.AddNode{ID: "z", Capacity: []int64{15_000, 1 << 40, 110}})
+	low := ask("b", "low", 15_000, 1, 1)
+	low.Allocation.Node = "z"
+	p.Apply(start, low)
+	now, nominated := start, false
+	for i := 0; i < 3*classes/64 && !nominated; i++ { // 64 are tried again in a second
+		now = now.Add(time.Second)
+		for more := true; more; {
+			_, more = p.Schedule(now)
+		}
+		nominated = p.View().Preempted.Nominations > 0
+	}
+	assert.Assert(t, nominated)
+	assert.NilError(t, p.Verify())
+}
+
+// No decision depends on how much of HeapsMax, StatusesMax and KeysMax there is: costs that
+// were dropped are worked out again. Reports of failed attempts are left out: they count the
+// nodes of which the costs are kept.
+func TestDecisionsDoNotDependOnCostLimits(t *testing.T) {
+	for seed := range uint64(100) {
+		tell := func(keys, nodes int) string {
+			var b strings.Builder
+			h := newHistory(rand.New(rand.NewPCG(seed, 0)))
+			h.p.LimitCosts(keys, nodes)
+			for range 160 {
+				if fx, is := h.step().(core.Effects); is {
+					for _, e := range fx {
+						if _, is := e.(*core.AskReport); !is {
+							fmt.Fprintln(&b, eventText(e))
+						}
+					}
+				}
+			}
+			return b.String()
+		}
+		want := tell(core.KeysMax, min(core.HeapsMax, core.StatusesMax))
+		assert.Equal(t, tell(1, 1), want, "seed %d", seed)
+		assert.Equal(t, tell(2, 10), want, "seed %d", seed)
+	}
+}
+
+// Ten times as many nodes as are planned for in full cost more than they seem: the resource
+// manager wants further victims. One of them is taken, and the questions are few.
+func TestNodesBeyondCandidateNodesMax(t *testing.T) {
+	const nodes = 10 * core.CandidateNodesMax
+	asked := 0
+	options := core.Options{Kinds: testKinds(), ReserveDelay: -1}
+	options.Simulate = func(_ core.AllocationKey, n core.NodeID, _, remove []core.AllocationKey) error {
+		asked++
+		for _, key := range remove {
+			if key == core.AllocationKey("conflict-"+string(n)) {
+				return nil
+			}
+		}
+		return errors.New("a conflict")
+	}
+	p := core.NewPartition(options, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "q"}}}})
+	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
+	for i := range nodes {
+		id := core.NodeID(fmt.Sprintf("n%03d", i))
+		p.Apply(start, core.AddNode{ID: id, Capacity: []int64{10, 10, 10}})
+		for j, key := range []string{"conflict-", "other-"} {
+			runs := ask("a", key+string(id), 5, 5, 1)
+			runs.Allocation.Node, runs.Allocation.Priority = id, int32(5-j)
+			p.Apply(start, runs)
+		}
+	}
+	wants := ask("a", "wants", 5, 5, 1)
+	wants.Allocation.Priority = 10
+	p.Apply(start, wants)
+	fx, _ := p.Schedule(start)
+	var victims []string
+	for _, e := range fx {
+		if v, ok := e.(*core.EvictionRequested); ok {
+			victims = append(victims, string(v.Allocation.Key))
+		}
+	}
+	assert.DeepEqual(t, victims, []string{"conflict-n000"})
+	assert.Assert(t, asked <= 5*core.CandidateNodesMax, "%d", asked)
+}
+
+// Ten times as many applications as are marked have an ask of one class. Room is made for
+// them one after the other, in order.
+func TestGroupsBeyondMarkedMax(t *testing.T) {
+	const applications = 10 * core.MarkedMax
+	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1},
+		core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "low"}, {Name: "high"}}}})
+	p.Apply(start, core.AddApplication{ID: "low", Queue: "root.low"})
+	p.Apply(start, core.AddNode{ID: "n", Capacity: []int64{applications, applications, applications}})
+	for i := range applications {
+		runs := ask("low", fmt.Sprintf("low-%03d", i), 1, 1, 1)
+		runs.Allocation.Node = "n"
+		p.Apply(start, runs)
+	}
+	for i := range applications {
+		id := core.ApplicationID(fmt.Sprintf("app-%03d", (i*7)%applications))
+		p.Apply(start, core.AddApplication{ID: id, Queue: "root.high"})
+		a := ask(id, "ask-"+string(id), 1, 1, 1)
+		a.Allocation.Priority = 10
+		p.Apply(start, a)
+	}
+	next := 0
+	for more := true; more; {
+		var fx core.Effects
+		fx, more = p.Schedule(start)
+		for _, e := range fx {
+			if n, ok := e.(*core.Nominated); ok {
+				assert.Equal(t, string(n.Allocation.Key), fmt.Sprintf("ask-app-%03d", next))
+				next++
+			}
+		}
+	}
+	assert.Equal(t, next, applications)
+	assert.NilError(t, p.Verify())
+}
+
+// Ten times as many victims hang on a node as its pause is doubled for. One after the other
+// is tried, with pauses that end.
+func TestVictimsBeyondBlockDoubledMax(t *testing.T) {
+	const pods = 10 * core.BlockDoubledMax
+	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1},
+		core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "q"}}}})
+	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
+	p.Apply(start, core.AddNode{ID: "n", Capacity: []int64{pods, pods, pods}})
+	for i := range pods {
+		runs := ask("a", fmt.Sprintf("low-%03d", i), 1, 1, 1)
+		runs.Allocation.Node = "n"
+		p.Apply(start, runs)
+	}
+	wants := ask("a", "wants", 1, 1, 1)
+	wants.Allocation.Priority = 10
+	p.Apply(start, wants)
+	longest := core.DefaultVictimTimeout << core.BlockDoubledMax
+	var told []time.Time
+	for now := start; len(told) < pods && now.Before(start.Add(pods*2*longest)); {
+		fx, more := p.Schedule(now)
+		for _, e := range fx {
+			if _, ok := e.(*core.EvictionRequested); ok {
+				told = append(told, now)
+			}
+		}
+		if at, due := p.Due(); !more && due {
+			now = at
+		} else if !more {
+			break
+		}
+	}
+	assert.Equal(t, len(told), pods)
+	for i := 1; i < len(told); i++ {
+		pause := told[i].Sub(told[i-1])
+		assert.Assert(t, pause >= 2*core.DefaultVictimTimeout && pause <= core.DefaultVictimTimeout+longest, "%d: %v", i, pause)
+	}
+}
+
+// An agent cannot be bound for ten times as long as the longest pause: once the pauses are
+// that long, one allocation ends for it in each, and no more.
+func TestBindingFailsBeyondUnusedPauseMax(t *testing.T) {
+	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1},
+		core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "q"}}}})
+	p.Apply(start, core.AddNode{ID: "n", Capacity: []int64{1, 1, 1}})
+	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
+	fill := func(now time.Time, i int) {
+		runs := ask("a", fmt.Sprint("low-", i), 1, 1, 1)
+		runs.Allocation.Node, runs.Allocation.Created = "n", now
+		p.Apply(now, runs)
+	}
+	fill(start, 0)
+	agent := ask("a", "agent", 1, 1, 1)
+	agent.Allocation.Required, agent.Allocation.Priority = "n", 10
+	p.Apply(start, agent)
+	var told []time.Time
+	for now, end := start, start.Add(11*core.UnusedPauseMax); now.Before(end); {
+		fx, more := p.Schedule(now)
+		for _, e := range fx {
+			switch e := e.(type) {
+			case *core.EvictionRequested:
+				told = append(told, now)
+				p.Apply(now, core.ReleaseAllocation{Application: "a", Key: e.Allocation.Key, Termination: 0})
+				more = true
+			case core.Placed:
+				p.Apply(now, core.ReleaseAllocation{Application: "a", Key: "agent", Termination: core.SchedulingFailed})
+				fill(now, len(told))
+				more = true
+			}
+		}
+		at, due := p.Due()
+		switch {
+		case more:
+		case due:
+			now = at
+		default:
+			now = end
+		}
+	}
+	late := 0
+	for i := 1; i < len(told); i++ {
+		pause := told[i].Sub(told[i-1])
+		assert.Assert(t, pause <= core.UnusedPauseMax+time.Hour, "%v", pause)
+		if pause >= core.UnusedPauseMax {
+			late++
+		}
+	}
+	assert.Assert(t, late >= 9 && late <= 11 && len(told)-late <= 13, "%d, %d of them late", len(told), late)
+}
+
+// A pause that is doubled ten times as often as it can be is the longest one.
+func TestDoublingSaturates(t *testing.T) {
+	const longest = time.Duration(math.MaxInt64)
+	assert.Equal(t, core.Doubled(time.Minute, 3), 8*time.Minute)
+	assert.Equal(t, core.Doubled(time.Minute, 0), time.Minute)
+	assert.Equal(t, core.Doubled(time.Minute, 10*core.DoubledMax), longest)
+	assert.Equal(t, core.Doubled(longest, 1), longest)
+	assert.Equal(t, core.Doubled(longest/2+1, 1), longest)
+	assert.Equal(t, core.Doubled(0, 10*core.DoubledMax), time.Duration(0))
+}
+
+// A cluster has ten times as many nodes as one batch evaluates. The attempt goes on in the
+// next batches, and finds the one node where room can be made.
+func TestNodesBeyondEvaluationsMax(t *testing.T) {
+	const nodes = 10 * core.EvaluationsMax
+	c := newCrowd(resources.Limits{resources.Unlimited, nodes * 100}, nil, 0, "")
+	for i := range nodes {
+		node := fmt.Sprintf("n%05d", i)
+		c.node(node, 3, 100)
+		c.runs("b", "b-"+node, node, 0, 0, 1)
+		c.runs("c", "c-"+node, node, 0, 20, 2)
+	}
+	c.node("z", 3, 100)
+	c.runs("b", "good", "z", 0, 5, 2)
+	c.runs("c", "c-z", "z", 0, 20, 1)
+	assert.DeepEqual(t, c.victims(t, 2), []string{"good"})
+}
