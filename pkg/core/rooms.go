@@ -127,6 +127,9 @@ func (s *rooms) fitBelow(top *freshNode, c *class) bool {
 		s.fitBelow(top.links.Left, c) || s.fitBelow(top.links.Right, c)
 }
 
+// sparesMax is how many entries of nodes are kept to be used again.
+const sparesMax = 256
+
 // clear forgets the nodes.
 func (s *rooms) clear() {
 	for f := range s.tree.All {
@@ -138,7 +141,6 @@ func (s *rooms) clear() {
 			f.node.fresh, f.node, f.links = nil, nil, order.Links[*freshNode]{}
 		}
 	}
-	const sparesMax = 256
 	if len(s.spare) > sparesMax {
 		clear(s.spare[sparesMax:])
 		s.spare = s.spare[:sparesMax]
