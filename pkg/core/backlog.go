@@ -64,7 +64,9 @@ func (b *backlog) enqueue(r *request, c *class) {
 
 // withdraw takes an ask off the books and out of the order.
 func (b *backlog) withdraw(r *request) {
-	b.unhint(r)
+	if r.wait != nil && r.wait.hinted {
+		b.unhint(r)
+	}
 	if r.group != nil {
 		b.extract(r)
 	}
