@@ -15,6 +15,11 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
+// oneQueue is an empty partition with the leaf queue q.
+func oneQueue(options core.Options) *core.Partition {
+	return core.NewPartition(options, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "q"}}}})
+}
+
 // Ten times as many classes fail as costs are kept for. Each is tried once, what is kept
 // stays bounded, and the class that a node helps has room made.
 func TestClassesBeyondKeysMax(t *testing.T) {
@@ -92,7 +97,7 @@ func TestNodesBeyondCandidateNodesMax(t *testing.T) {
 		}
 		return errors.New("a conflict")
 	}
-	p := core.NewPartition(options, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "q"}}}})
+	p := oneQueue(options)
 	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
 	for i := range nodes {
 		id := core.NodeID(fmt.Sprintf("n%03d", i))
@@ -156,8 +161,7 @@ func TestGroupsBeyondMarkedMax(t *testing.T) {
 // is tried, with pauses that end.
 func TestVictimsBeyondBlockDoubledMax(t *testing.T) {
 	const pods = 10 * core.BlockDoubledMax
-	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1},
-		core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "q"}}}})
+	p := oneQueue(core.Options{Kinds: testKinds(), ReserveDelay: -1})
 	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
 	p.Apply(start, core.AddNode{ID: "n", Capacity: []int64{pods, pods, pods}})
 	for i := range pods {
@@ -193,8 +197,7 @@ func TestVictimsBeyondBlockDoubledMax(t *testing.T) {
 // An agent cannot be bound for ten times as long as the longest pause: once the pauses are
 // that long, one allocation ends for it in each, and no more.
 func TestBindingFailsBeyondUnusedPauseMax(t *testing.T) {
-	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1},
-		core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "q"}}}})
+	p := oneQueue(core.Options{Kinds: testKinds(), ReserveDelay: -1})
 	p.Apply(start, core.AddNode{ID: "n", Capacity: []int64{1, 1, 1}})
 	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
 	fill := func(now time.Time, i int) {
@@ -273,8 +276,7 @@ func TestNodesBeyondEvaluationsMax(t *testing.T) {
 // forgotten do not come back by halves: the same asks wait again, once each, and are placed.
 func TestClassesBeyondIdleMax(t *testing.T) {
 	const classes = 10 * core.IdleMax
-	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1},
-		core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "q"}}}})
+	p := oneQueue(core.Options{Kinds: testKinds(), ReserveDelay: -1})
 	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
 	arrive := func(i int) { p.Apply(start, ask("a", fmt.Sprintf("ask-%04d", i), int64(i+1), 1, 1)) }
 	leave := func(i int) {
@@ -316,8 +318,7 @@ func TestClassesBeyondIdleMax(t *testing.T) {
 // fits none of them. It is used up, appears again, and is used while some of the nodes go.
 func TestNodesBeyondSparesMax(t *testing.T) {
 	const nodes = 10 * core.SparesMax
-	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1},
-		core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "q"}}}})
+	p := oneQueue(core.Options{Kinds: testKinds(), ReserveDelay: -1})
 	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
 	node := func(i int) core.NodeID { return core.NodeID(fmt.Sprintf("n%04d", i)) }
 	schedule := func() (placed []core.AllocationKey) {
