@@ -164,7 +164,7 @@ func (r *run) moment(at time.Duration) error {
 	if r.options.Progress != nil {
 		r.options.Progress(Progress{
 			Now:     at,
-			Placed:  r.tally.placements,
+			Placed:  r.counts.placements,
 			Pending: int(r.books.pending.value),
 			Running: int(r.books.running.value),
 			Nodes:   int(r.books.nodes.value),
