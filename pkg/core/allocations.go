@@ -106,6 +106,7 @@ func (p commands) adopt(r *request, id NodeID) {
 	r.Allocation = r.placedOn(id, p.now)
 	p.run(r, n)
 	p.bookedBeyond(r)
+	p.settling.extend()
 	p.changes.node(n, nodeRetry)
 	p.changes.placed = append(p.changes.placed, r)
 	p.tell(Adopted{r.Allocation})

@@ -28,7 +28,8 @@
 //
 // The verbs, in verbs.go, manager_verbs.go and display.go:
 //
-//	config                       the configuration, as YAML; without it, root.default
+//	config                       the configuration, as YAML; without it, root.default;
+//	                             batch=, settle=5s
 //	reconfigure                  another configuration
 //	node N vcore=8               a node; attributes=zone:a, drained
 //	update node N vcore=4        other capacity, or other attributes

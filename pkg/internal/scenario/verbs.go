@@ -64,6 +64,7 @@ func (w *world) config(a *arguments, text string) error {
 		return errors.New("the partition is there already; use reconfigure, or put config first")
 	}
 	w.options.BatchMax = int(a.number("batch"))
+	w.options.SettleDelay = a.duration("settle")
 	cfg, err := w.load(text)
 	if err != nil {
 		return err
