@@ -1,13 +1,16 @@
 package scheduler_test
 
 import (
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
@@ -52,5 +55,24 @@ func TestSettleDelayByDefault(t *testing.T) {
 		view, err = s.View(t.Context(), partition)
 		assert.NilError(t, err)
 		assert.Assert(t, view.SettlesAt.IsZero())
+	})
+}
+
+// An application that is forced in runs on although its queue is gone, and its age is
+// what its tag says.
+func TestARestartKeepsWhatRuns(t *testing.T) {
+	bubble(t, schedulertest.Options{}, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.AddNode("node-1", "vcore=4")
+		created := time.Now().Add(-time.Hour).Truncate(time.Second)
+		assert.NilError(t, m.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{{
+			ApplicationID: "work", QueueName: "root.gone", PartitionName: "default",
+			Tags: map[string]string{common.AppTagCreateForce: "true", common.CreationTime: strconv.FormatInt(created.Unix(), 10)},
+		}}}))
+		m.Settle()
+		m.Place("work", "runs", "node-1", "vcore=4")
+		work := m.Application("work")
+		assert.Equal(t, work.Queue, core.RecoveryQueue)
+		assert.Equal(t, work.Submitted.Unix(), created.Unix())
+		assert.Equal(t, len(work.Allocations), 1)
 	})
 }

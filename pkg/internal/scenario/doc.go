@@ -35,7 +35,7 @@
 //	update node N vcore=4        other capacity, or other attributes
 //	drain N, undrain N           keep new allocations off a node, or not
 //	remove node N
-//	application A queue=root.q   user=, groups=, tags=, forced
+//	application A queue=root.q   user=, groups=, tags=, created=, forced
 //	remove application A
 //	ask K application=A vcore=1  priority=, created=, required=N, group=,
 //	                             placeholder, originator, owner, tags=, tag.NAME=,

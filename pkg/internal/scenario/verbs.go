@@ -128,6 +128,9 @@ func (w *world) application(a *arguments) (func(), error) {
 		Groups: a.list("groups"),
 		Tags:   a.pairs("tags"),
 	}
+	if a.has("created") {
+		c.Created = start.Add(a.duration("created"))
+	}
 	return func() { w.apply(c) }, nil
 }
 
