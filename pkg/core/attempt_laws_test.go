@@ -51,6 +51,9 @@ func (l *lawChecker) schedule(now time.Time) (fx core.Effects, more bool, err er
 		return fx, more, err
 	}
 	for _, d := range l.actions {
+		if len(d.victims) > 0 && before.SettlesAt.After(now) {
+			return fx, more, fmt.Errorf("%v: evicted before %v", d, before.SettlesAt)
+		}
 		if err := l.check(w, d, now); err != nil {
 			return fx, more, fmt.Errorf("%v: %w", d, err)
 		}

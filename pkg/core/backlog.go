@@ -37,7 +37,7 @@ func newBacklog(options Options) backlog {
 func (b *backlog) classOf(r *request, constraints string) *class {
 	return b.classes.of(class{
 		amounts: r.Amounts, priority: r.Priority, rootPriority: b.rootPriority(r),
-		preempts: b.wantsRoom(r), nominated: r.nominated() != nil, constraints: constraints,
+		preempts: b.settled && b.wantsRoom(r), nominated: r.nominated() != nil, constraints: constraints,
 	})
 }
 

@@ -60,6 +60,7 @@
 //	orders.go       keeps groups, applications and queues in order
 //	nodeorder.go    keeps nodes in order, and finds one with room
 //	rooms.go        nodes with new room
+//	settling.go     the time after a start in which nothing is evicted
 //	predicates.go   questions to the resource manager
 //	refusals.go     its answers for a class; refused.go classes refused on every node
 //	nodeset.go      nodes of which something is known until they change
