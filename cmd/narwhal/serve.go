@@ -176,6 +176,7 @@ func (s *serving) open(cluster *simulator.Live, log *zap.Logger, level zap.Atomi
 		SkipPredicates: !cluster.Constrained(),
 		// The defaults, in the time of the cluster.
 		ReserveDelay:    cluster.Real(2 * time.Second),
+		SettleDelay:     cluster.Real(5 * time.Second),
 		ReserveMax:      cluster.Real(time.Hour),
 		CompletingDelay: cluster.Real(30 * time.Second),
 		RetryDelay:      cluster.Real(time.Second),

@@ -55,6 +55,9 @@ func (p commands) takeForeign(a *Allocation, known *request) {
 	case known != nil && known.Node != a.Node:
 		p.evictions.cancel(known) // it ended where it was evicted
 	}
+	if known == nil {
+		p.settling.extend()
+	}
 	p.addForeign(a, known)
 	p.evictions.report(p.requests[a.Key], a.Tags)
 }
@@ -76,7 +79,7 @@ func (p commands) addOwn(a *Allocation) {
 		return
 	}
 	r := p.register(a, app)
-	if a.Created.Before(app.submitted) {
+	if !app.dated && a.Created.Before(app.submitted) {
 		app.submitted = a.Created
 	}
 	if a.Node != "" {
@@ -108,6 +111,7 @@ func (p commands) adopt(r *request, id NodeID) {
 	r.Allocation = r.placedOn(id, p.now)
 	p.run(r, n)
 	p.bookedBeyond(r)
+	p.settling.extend()
 	p.changes.node(n, nodeRetry)
 	p.changes.placed = append(p.changes.placed, r)
 	p.tell(Adopted{r.Allocation})

@@ -25,6 +25,7 @@ type application struct {
 	groups    []string
 	tags      map[string]string
 	submitted time.Time // or when its oldest ask was created, if that is earlier
+	dated     bool      // submitted was stated, so it stays
 
 	state      State
 	since      time.Time

@@ -19,6 +19,9 @@ func (p commands) addApplication(c AddApplication) {
 		return
 	}
 	q, err := p.leafFor(c.Queue)
+	if err != nil && c.Forced {
+		q, err = p.recoveryQueue(), nil
+	}
 	if err != nil {
 		refuse("application %s: %v", c.ID, err)
 		return
@@ -29,7 +32,10 @@ func (p commands) addApplication(c AddApplication) {
 	}
 	app := &application{
 		id: c.ID, queue: q, user: c.User, groups: c.Groups, tags: c.Tags,
-		submitted: p.now, since: p.now, own: emptySummary,
+		submitted: p.now, since: p.now, dated: !c.Created.IsZero(), own: emptySummary,
+	}
+	if app.dated {
+		app.submitted = c.Created
 	}
 	app.queued.Looked = &p.work.Asks
 	p.applications.ReplaceOrInsert(app)

@@ -36,6 +36,9 @@ func (l *lawChecker) schedule(now time.Time) (fx core.Effects, more bool, err er
 	l.actions = nil
 	fx, more = l.p.Schedule(now)
 	after := l.p.View()
+	if err := failuresAreTold(fx, before, after); err != nil {
+		return fx, more, err
+	}
 	if !slices.ContainsFunc(fx, isAction) {
 		return fx, more, nil
 	}
@@ -51,12 +54,43 @@ func (l *lawChecker) schedule(now time.Time) (fx core.Effects, more bool, err er
 		return fx, more, err
 	}
 	for _, d := range l.actions {
+		if len(d.victims) > 0 && before.SettlesAt.After(now) {
+			return fx, more, fmt.Errorf("%v: evicted before %v", d, before.SettlesAt)
+		}
 		if err := l.check(w, d, now); err != nil {
 			return fx, more, fmt.Errorf("%v: %w", d, err)
 		}
 		w.do(d)
 	}
 	return fx, more, nominatedOnce(after)
+}
+
+// failuresAreTold reports attempts of which nothing came and that tell of room.
+func failuresAreTold(fx core.Effects, before, after *core.View) error {
+	known := map[*preemptor.Decision]bool{}
+	for _, app := range before.Applications {
+		for _, ask := range app.Asks {
+			for _, attempt := range ask.Attempts {
+				known[attempt.Plan] = true
+			}
+		}
+	}
+	nominated := map[core.AllocationKey]bool{}
+	for _, e := range fx {
+		if n, is := e.(*core.Nominated); is {
+			nominated[n.Allocation.Key] = true
+		}
+	}
+	for _, app := range after.Applications {
+		for _, ask := range app.Asks {
+			for _, attempt := range ask.Attempts {
+				if !known[attempt.Plan] && !nominated[ask.Key] && attempt.Plan != nil && attempt.Plan.Cost.Feasible() {
+					return fmt.Errorf("%s: an attempt failed and says %v on %s", ask.Key, attempt.Plan.Reason, attempt.Node)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func isAction(e core.Event) bool {

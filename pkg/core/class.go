@@ -96,6 +96,12 @@ func (c *class) refusedOn(n *node) bool {
 	return r != nil && (r.complete && n.freedAt <= r.since || r.asked.has(n.slot, n.freedAt))
 }
 
+// add takes in an ask, which has left the class that it had.
+func (c *class) add(r *request) {
+	r.class = c
+	c.asks++
+}
+
 // asLike reports whether what preemption attempts know of two classes is the same.
 func (c *class) asLike(other *class) bool {
 	return c.constraints == other.constraints && c.priority == other.priority && c.rootPriority == other.rootPriority &&
@@ -170,36 +176,33 @@ type least struct {
 // become sets the least of up to three others, nil ones left out, and reports
 // whether it changed. It keeps none of their memory.
 func (l *least) become(a, b, c *least) bool {
-	width := math.MaxInt
+	var parts [3]resources.Amounts
+	n := 0
 	for _, part := range [3]*least{a, b, c} {
 		if part != nil && part.any {
-			width = min(width, len(part.amounts))
+			parts[n] = part.amounts
+			n++
 		}
 	}
-	if width == math.MaxInt {
+	if n == 0 {
 		was := l.any
 		l.any = false
 		return was
 	}
-	changed := !l.any || len(l.amounts) != width
-	l.any = true
+	for i := n; i < len(parts); i++ {
+		parts[i] = parts[0]
+	}
+	width := min(len(parts[0]), len(parts[1]), len(parts[2]))
 	if cap(l.amounts) < width {
 		l.amounts = make(resources.Amounts, width)
 	}
-	l.amounts = l.amounts[:width]
+	changed := !l.any || len(l.amounts) != width
+	l.any, l.amounts = true, l.amounts[:width]
+	x, y, z := parts[0][:width], parts[1][:width], parts[2][:width]
 	for i := range l.amounts {
-		quantity := int64(math.MaxInt64)
-		if a.any {
-			quantity = a.amounts[i]
+		if quantity := min(x[i], y[i], z[i]); l.amounts[i] != quantity {
+			l.amounts[i], changed = quantity, true
 		}
-		if b != nil && b.any {
-			quantity = min(quantity, b.amounts[i])
-		}
-		if c != nil && c.any {
-			quantity = min(quantity, c.amounts[i])
-		}
-		changed = changed || l.amounts[i] != quantity
-		l.amounts[i] = quantity
 	}
 	return changed
 }

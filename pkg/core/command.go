@@ -1,6 +1,8 @@
 package core
 
 import (
+	"time"
+
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -46,9 +48,12 @@ type AddApplication struct {
 	User   string
 	Groups []string
 	Tags   map[string]string
-	// Forced accepts the application because its allocations already run, even
-	// in a queue that drains.
+	// Forced accepts the application because its allocations already run, even in a
+	// queue that drains. If there is no such leaf queue, it goes to RecoveryQueue.
 	Forced bool
+	// Created is how old the application is, for its place in the order. Zero is now, or
+	// when the oldest of its asks and allocations was created, if that is earlier.
+	Created time.Time
 }
 
 // RemoveApplication removes an application with all it has.

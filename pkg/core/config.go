@@ -45,6 +45,12 @@ type Options struct {
 	// ReserveDelay is the age at which an ask that fits no node reserves one;
 	// zero means two seconds, less than zero that ordinary asks never reserve.
 	ReserveDelay time.Duration
+	// SettleDelay is how long after a start, since a node last came or became schedulable, or
+	// something that runs was reported, nothing is evicted, at most ten times that since
+	// the first; a node that is registered drained takes no ask that requires it for as
+	// long, unless it becomes schedulable. Zero or less is for partitions that are known
+	// whole when they start.
+	SettleDelay time.Duration
 	// ReserveMax is how long a reservation of an ordinary ask lasts; zero means
 	// an hour.
 	ReserveMax time.Duration

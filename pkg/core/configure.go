@@ -26,6 +26,11 @@ func (p commands) configure(config Config) {
 	if p.preemption.VictimTimeout != timeout {
 		p.evictions.reschedule()
 	}
+	p.reconsider()
+}
+
+// reconsider has all that waits decided anew under the configuration.
+func (p commands) reconsider() {
 	p.quotas.watchAll(p.root)
 	p.reclassifyAll()
 	p.costs.clear()

@@ -58,6 +58,7 @@
 //	search.go       the first ask that may be tried; choice.go compares queues and applications by it
 //	orders.go       keeps groups, applications and queues in order
 //	nodeorder.go    keeps nodes in order, finds one with room, and knows where room is new
+//	settling.go     the time after a start in which nothing is evicted
 //	predicates.go   questions to the resource manager
 //	refusals.go     its answers for a class; refused.go classes refused on every node
 //	nodeset.go      nodes of which something is known until they change

@@ -28,6 +28,8 @@ const (
 	dueUnschedulable                // the resource manager hears of asks that fit no node
 	dueAttempts                     // failed attempts are repeated
 	dueBound                        // asks bound to a node are tried again, about which questions paused
+	dueSettled                      // evictions may begin
+	dueHeld                         // a node that was registered drained takes asks that require it
 )
 
 // waitTimes are the moments at which something is to be done about an ask; zero is

@@ -147,5 +147,10 @@ func Doubled(pause time.Duration, times int) time.Duration { return doubled(paus
 // KnownCosts is for how many keys it is kept what room costs.
 func (p *Partition) KnownCosts() int { return len(p.costs.known) }
 
+// SettleFor has an empty partition evict nothing before nodes have settled.
+func (p *Partition) SettleFor(delay time.Duration) {
+	p.options.SettleDelay, p.settled = delay, false
+}
+
 // LimitCosts lets the costs of so many keys and nodes be kept.
 func (p *Partition) LimitCosts(keys, nodes int) { p.costs.limits = costLimits{keys, nodes, nodes} }

@@ -242,7 +242,11 @@ func (a *attempts) addNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *requ
 }
 
 func (a *attempts) planNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *request, n *node, quota resources.Amounts) {
-	plan := a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], c.askOf(r), a.costs.nodeInput(c, n, quota))
+	on := a.costs.nodeInput(c, n, quota)
+	plan := a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], c.askOf(r), on)
+	if plan.Cost.Feasible() { // in amounts alone, or it would not have failed
+		plan = a.costs.planner.Refuse(a.costs.plans[c.trigger], c.askOf(r), on, a.predicates.attempt.refusalOf(n))
+	}
 	attempt.Node, attempt.Plan = n.id, &plan
 }
 

@@ -38,6 +38,7 @@ type ledger struct {
 	waiting   int               // asks
 	stamp     uint64            // counts changes that may change why asks wait
 	changes   changeSet
+	settled   bool // evictions may begin, see settling
 
 	// likeApplication and likeNode are what look-ups compare with, kept so that
 	// a look-up allocates nothing.
@@ -51,6 +52,7 @@ func newLedger(options Options) ledger {
 		kinds:    options.Kinds,
 		requests: map[AllocationKey]*request{},
 		unplaced: map[NodeID][]*request{},
+		settled:  options.SettleDelay <= 0,
 		absent:   map[NodeID]*askSet{},
 		nodes: btree.NewG(32, func(a, b *node) bool {
 			return a.id < b.id

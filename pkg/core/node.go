@@ -32,6 +32,7 @@ type node struct {
 	// overcommitted says that free may be negative: capacity was lost, or
 	// something was adopted or resized, which no node refuses.
 	overcommitted bool
+	held          bool // what runs here may not be known: required asks wait
 	own, foreign  []*request
 	weakest       weakest
 
@@ -58,7 +59,8 @@ type node struct {
 	// changedAt and updatedAt are the counts of changed nodes and of those updated by a
 	// command when this one was last.
 	changedAt, updatedAt uint64
-	regained             bool // freed since refused classes were last tried again
+	heldUntil            time.Time // at the latest, while held
+	regained             bool      // freed since refused classes were last tried again
 
 	view *NodeView
 }

@@ -36,6 +36,10 @@ func (p commands) addNode(c AddNode) {
 	n.recount()
 	p.placeForeign(n)
 	p.evictions.reportForeign(n)
+	p.settling.extend()
+	if !n.schedulable {
+		p.settling.hold(n)
+	}
 	p.renominations.nodeReady(n)
 	if waiting := p.absent[n.id]; waiting != nil {
 		n.required = *waiting
@@ -97,7 +101,10 @@ func (p commands) setSchedulable(id NodeID, schedulable bool) {
 	}
 	n.schedulable = schedulable
 	n.view = nil
-	if !schedulable {
+	if schedulable {
+		p.settling.extend()
+		n.held = false
+	} else {
 		if n.reserved != nil {
 			p.reservations.unreserve(n.reserved)
 		}

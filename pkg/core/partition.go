@@ -29,6 +29,7 @@ type Partition struct {
 	retries      retries
 	quotas       quotas
 	hints        hints
+	settling     settling
 
 	renominations renominations
 
@@ -63,6 +64,7 @@ func NewPartition(options Options, config Config) *Partition {
 		counts: &p.counts,
 	}
 	p.hints = hints{backlog: b}
+	p.settling = settling{backlog: b}
 	commands{p}.configure(config)
 	p.takeEffects()
 	return p
@@ -168,6 +170,11 @@ func (p *Partition) fireDue() (fired bool) {
 			p.quotas.giveBack(d.queue)
 		case dueEviction:
 			p.evictions.expire(d.request)
+		case dueSettled:
+			p.settled = true
+			commands{p}.reconsider()
+		case dueHeld:
+			p.settling.letGo()
 		case dueReservation:
 			p.reservations.wakeClass(d.class)
 		case dueAsk:

@@ -11,6 +11,26 @@ import (
 // such a queue.
 const DefaultQueue QueuePath = "root.default"
 
+// RecoveryQueue is where applications go whose allocations already run and whose own
+// queue is not there any more. It has no limits, takes no others, and is removed when it
+// is empty.
+const RecoveryQueue QueuePath = "root." + recoveryName
+
+const recoveryName = "@recovery@"
+
+// recoveryQueue is the recovery queue, made if there is none.
+func (b *backlog) recoveryQueue() *queue {
+	q := b.root.children[recoveryName]
+	if q == nil {
+		q = b.newQueue(b.root, &QueueConfig{Name: recoveryName})
+		q.leaf, q.draining = true, true
+		b.root.children[recoveryName] = q
+		b.changes.resized = true // it has no share yet
+		b.unview(b.root)
+	}
+	return q
+}
+
 // Full is the full path of a requested queue: from the root, in lower case; the
 // default queue if the request is empty. It does not say whether there is such a queue.
 func (requested QueuePath) Full() QueuePath {

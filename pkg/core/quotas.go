@@ -82,7 +82,7 @@ func (s *quotas) watchUp(q *queue, booked bool) {
 // givesBackAt is when a queue beyond its max gives back; false is never.
 func (s *quotas) givesBackAt(q *queue) (time.Time, bool) {
 	delay := q.properties.QuotaDelay
-	if q.excess.since.IsZero() || delay <= 0 || !s.preemption.Quota || s.preemption.Disabled {
+	if q.excess.since.IsZero() || delay <= 0 || !s.preemption.Quota || s.preemption.Disabled || !s.settled {
 		return time.Time{}, false
 	}
 	return q.excess.since.Add(delay), true

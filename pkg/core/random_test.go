@@ -65,7 +65,7 @@ func newHistory(c chance) *history {
 	h.p = core.NewPartition(options, h.laws.config)
 	h.laws.p = h.p
 	if h.IntN(4) == 0 {
-		h.IntN(3) // for the seeds of kept histories
+		h.p.SettleFor(time.Duration(1+h.IntN(3)) * time.Second)
 	}
 	if h.IntN(4) > 0 {
 		h.populate()

@@ -35,6 +35,10 @@ func (p cycle) tryRequired(n *node) outcome {
 	if n.required.len() == 0 {
 		return waits
 	}
+	if n.held {
+		p.awaitSchedulable(n)
+		return waits
+	}
 	d := round{cycle: p, node: n}
 	for _, r := range n.required.list() {
 		if r.wait != nil && r.wait.delayed {
@@ -46,6 +50,18 @@ func (p cycle) tryRequired(n *node) outcome {
 	}
 	d.commit()
 	return waits
+}
+
+// awaitSchedulable notes why the asks wait that may run only on a node that is held.
+func (p cycle) awaitSchedulable(n *node) {
+	for _, r := range n.required.list() {
+		if r.wait != nil && r.wait.delayed {
+			continue
+		}
+		w := r.waiting()
+		w.plan, w.reason, w.detail = nil, NodeHeld, string(n.id)
+		p.changes.application(r.application, 0)
+	}
 }
 
 // try places an ask, or has room made for it.

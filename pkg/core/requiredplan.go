@@ -31,6 +31,9 @@ func (d *round) planFor(asks []*request, lack resources.Amounts) preemptor.Decis
 	cfg.Budgets, cfg.ByQoS = d.preemption.Budgets, d.preemption.ByQoS
 	cfg.VictimsMax = min(cfg.VictimsMax*len(asks), preemptor.VictimsLimit)
 	cfg.Disabled = cfg.Disabled || last.neverPreempts()
+	if until := d.settling.end(); !until.IsZero() {
+		cfg.StartDelay = max(cfg.StartDelay, until.Sub(last.wait.since))
+	}
 	d.counts.Plans++
 	plan := d.costs.planner.Plan(d.now, cfg, ask, on)
 	if plan.Reason == preemptor.TooYoung { // which holds the node only if there is hope

@@ -41,6 +41,16 @@ type keptAnswers struct {
 	failed    []failedPlan
 }
 
+// refusalOf is what is known of why a node refused the asks of a class.
+func (s *simulations) refusalOf(n *node) string {
+	for _, near := range s.nearest {
+		if near != nil && near.node == n && near.plan.Refusal != "" {
+			return near.plan.Refusal
+		}
+	}
+	return "refused before, and nothing has changed there"
+}
+
 // A failedPlan is one that failed for asks of a leaf.
 type failedPlan struct {
 	leaf    *queue

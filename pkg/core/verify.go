@@ -241,7 +241,7 @@ func (v *verifier) waiting(r *request) {
 		v.renominated++
 	}
 	if r.class == nil || !r.Amounts.Equal(r.class.amounts) || r.class.rootPriority != v.p.rootPriority(r) ||
-		r.class.preempts != v.p.wantsRoom(r) || r.class.nominated != (r.nominated() != nil) {
+		r.class.preempts != (v.p.settled && v.p.wantsRoom(r)) || r.class.nominated != (r.nominated() != nil) {
 		v.breaks("ask %s is not of the class it is counted with", r.Key)
 	}
 	if held := r.reservation(); held != nil {

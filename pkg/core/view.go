@@ -27,6 +27,9 @@ type View struct {
 	Preempted Preempted
 	// Work counts what scheduling looked at since the partition was made.
 	Work Work
+	// SettlesAt is when evictions may begin, unless more is told of what is there. It
+	// is zero if they may.
+	SettlesAt time.Time
 }
 
 // NodeView is a node at one moment. Available is what is left of the capacity
@@ -206,7 +209,8 @@ type Reason uint8
 // The reasons: not tried yet; a queue has no room; no schedulable node has
 // room; the resource manager refused every node with room; it could not bind
 // and a new try is due later; the required node is not known; the required
-// node has no room; room is being made on a node; room was made too often.
+// node has no room, or has not been schedulable yet; room is being made on a node; room
+// was made too often.
 const (
 	NotTried Reason = iota
 	QuotaExceeded
@@ -215,6 +219,7 @@ const (
 	BindFailed
 	NodeUnknown
 	NodeFull
+	NodeHeld
 	RoomIsMade
 	LoopStopped
 )
@@ -227,6 +232,7 @@ var reasons = [...]string{
 	BindFailed:    "binding failed",
 	NodeUnknown:   "required node is not known",
 	NodeFull:      "required node has no room",
+	NodeHeld:      "required node has not been schedulable yet",
 	RoomIsMade:    "room is being made",
 	LoopStopped:   "preemption stopped, as it repeats itself",
 }

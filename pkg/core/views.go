@@ -19,6 +19,7 @@ func (p *Partition) View() *View {
 		Applications: make([]*ApplicationView, 0, p.applications.Len()),
 		Preempted:    p.counts,
 		Work:         p.work,
+		SettlesAt:    p.settling.end(),
 	}
 	p.nodes.Ascend(func(n *node) bool {
 		v.Nodes = append(v.Nodes, n.viewed())

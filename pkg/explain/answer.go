@@ -27,7 +27,8 @@ type Answer struct {
 	Quota     []Level     // from the leaf to the root
 	Before    int         // asks of its application that are tried before it
 	Attempts  []core.PreemptionAttempt
-	Plan      *Plan // the last one to make room for it
+	Plan      *Plan     // the last one to make room for it
+	SettlesAt time.Time // nothing is evicted before, after a start; zero if it may be
 
 	// Of an allocation:
 	Eviction *Eviction // if it is evicted

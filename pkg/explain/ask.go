@@ -36,6 +36,7 @@ func Ask(view *core.View, kinds *resources.Kinds, application core.ApplicationID
 	if ask.Plan != nil {
 		a.Plan = planOf(ask, kinds)
 	}
+	a.SettlesAt = view.SettlesAt
 	a.Nodes = groups(view, ask)
 	a.Quota = levels(view, ask, app.Queue)
 	a.Before = before(app, ask)

@@ -3,10 +3,12 @@ package explain_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
 	"gotest.tools/v3/golden"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -103,6 +105,18 @@ func (c *cluster) explain(t testing.TB, app core.ApplicationID, key core.Allocat
 	a, err := explain.Ask(c.View(), c.kinds, app, key)
 	assert.NilError(t, err)
 	return a
+}
+
+// After a start, what is told says when evictions may begin.
+func TestTextWhileSettling(t *testing.T) {
+	c := newCluster(t, twoQueues(), core.Options{SettleDelay: 5 * time.Second})
+	c.node("n1", 4000, 1<<30)
+	c.ask("web", "waits", 5000, 1<<20)
+	c.settle(start)
+	assert.Assert(t, cmp.Contains(c.explain(t, "web", "waits").Text(),
+		"room      nothing is evicted before "+start.Add(5*time.Second).Format(time.RFC3339)+", since nodes and what runs there are still being reported"))
+	c.settle(start.Add(5 * time.Second))
+	assert.Assert(t, !strings.Contains(c.explain(t, "web", "waits").Text(), "before"))
 }
 
 // TestUnknown names what is not there.

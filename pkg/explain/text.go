@@ -55,6 +55,9 @@ func (a *Answer) writeWaiting(t *text) {
 	if a.Before > 0 {
 		t.add("order", "%d asks of its application come before it", a.Before)
 	}
+	if !a.SettlesAt.IsZero() {
+		t.add("room", "nothing is evicted before %s, since nodes and what runs there are still being reported", a.SettlesAt.UTC().Format(time.RFC3339))
+	}
 	if a.Nominated != "" {
 		t.add("room", "is being made on node %s", a.Nominated)
 	}

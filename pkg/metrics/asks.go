@@ -15,6 +15,7 @@ var reasonTexts = [...]string{
 	core.BindFailed:    "bind_failed",
 	core.NodeUnknown:   "node_unknown",
 	core.NodeFull:      "node_full",
+	core.NodeHeld:      "node_held",
 	core.RoomIsMade:    "nominated",
 	core.LoopStopped:   "loop_stopped",
 }

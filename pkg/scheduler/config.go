@@ -18,6 +18,7 @@ import (
 const (
 	inboxMax      = 1 << 20
 	answerTimeout = 30 * time.Second
+	settleDelay   = 5 * time.Second
 )
 
 // Config is what a scheduler depends on. The zero value works; a zero duration
@@ -66,6 +67,12 @@ type Config struct {
 	// ReserveDelay is the age at which an ask that fits no node reserves one;
 	// zero means two seconds, less than zero that ordinary asks never reserve.
 	ReserveDelay time.Duration
+	// SettleDelay is how long after a registration, since a node last came or
+	// became schedulable, or something that runs was reported, nothing is evicted, at most ten
+	// times that since the first; a node that is registered drained takes no ask that
+	// requires it for as long, unless it becomes schedulable. Zero means five seconds,
+	// less than zero that evictions may begin at once.
+	SettleDelay time.Duration
 	// ReserveMax is how long a reservation of an ordinary ask lasts; zero means
 	// an hour.
 	ReserveMax time.Duration
@@ -110,6 +117,9 @@ func (c Config) withDefaults() Config {
 	if c.AnswerTimeout == 0 {
 		c.AnswerTimeout = answerTimeout
 	}
+	if c.SettleDelay == 0 {
+		c.SettleDelay = settleDelay
+	}
 	if c.BatchAllocations == 0 {
 		c.BatchAllocations = 1
 	}
@@ -123,6 +133,7 @@ func (c Config) options(partition string, kinds *resources.Kinds) core.Options {
 		Kinds:           kinds,
 		BatchMax:        c.PlacementsMax,
 		ReserveDelay:    c.ReserveDelay,
+		SettleDelay:     c.SettleDelay,
 		ReserveMax:      c.ReserveMax,
 		CompletingDelay: c.CompletingDelay,
 		RetryDelay:      c.RetryDelay,

@@ -41,6 +41,7 @@ func live(t *testing.T, s *simulator.Scenario, options simulator.LiveOptions, hi
 		CompletingDelay: cluster.Real(30 * time.Second),
 		RetryDelay:      cluster.Real(time.Second),
 		ReserveDelay:    cluster.Real(2 * time.Second),
+		SettleDelay:     cluster.Real(5 * time.Second),
 	})
 	assert.NilError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -28,13 +28,14 @@
 //
 // The verbs, in verbs.go, manager_verbs.go and display.go:
 //
-//	config                       the configuration, as YAML; without it, root.default
+//	config                       the configuration, as YAML; without it, root.default;
+//	                             batch=, settle=5s
 //	reconfigure                  another configuration
 //	node N vcore=8               a node; attributes=zone:a, drained
 //	update node N vcore=4        other capacity, or other attributes
 //	drain N, undrain N           keep new allocations off a node, or not
 //	remove node N
-//	application A queue=root.q   user=, groups=, tags=, forced
+//	application A queue=root.q   user=, groups=, tags=, created=, forced
 //	remove application A
 //	ask K application=A vcore=1  priority=, created=, required=N, group=,
 //	                             placeholder, originator, owner, tags=, tag.NAME=,

@@ -64,6 +64,7 @@ func (w *world) config(a *arguments, text string) error {
 		return errors.New("the partition is there already; use reconfigure, or put config first")
 	}
 	w.options.BatchMax = int(a.number("batch"))
+	w.options.SettleDelay = a.duration("settle")
 	cfg, err := w.load(text)
 	if err != nil {
 		return err
@@ -126,6 +127,9 @@ func (w *world) application(a *arguments) (func(), error) {
 		User:   a.text("user"),
 		Groups: a.list("groups"),
 		Tags:   a.pairs("tags"),
+	}
+	if a.has("created") {
+		c.Created = start.Add(a.duration("created"))
 	}
 	return func() { w.apply(c) }, nil
 }

@@ -19,10 +19,10 @@ import (
 // one partition "default", one queue "root.default", every predicate says yes,
 // releases that the scheduler starts are confirmed.
 type Options struct {
-	Scheduler   scheduler.Config
-	ID          string // of the resource manager
-	Partition   string // the verbs are about, in short form
-	Config      string // of the partitions, YAML
+	Scheduler   scheduler.Config // a SettleDelay of zero is none
+	ID          string           // of the resource manager
+	Partition   string           // the verbs are about, in short form
+	Config      string           // of the partitions, YAML
 	ExtraConfig map[string]string
 	// Predicates answers the question whether an allocation may run on a node.
 	// It runs in the goroutine of the partition.
@@ -76,6 +76,9 @@ func (o Options) withDefaults() Options {
 	if o.Partition == "" {
 		o.Partition = "default"
 	}
+	if o.Scheduler.SettleDelay == 0 {
+		o.Scheduler.SettleDelay = -1
+	}
 	if o.Patience == 0 {
 		o.Patience = time.Minute
 	}
@@ -95,7 +98,7 @@ type MockScheduler struct {
 // inside a bubble of testing/synctest. The scheduler stops when the test ends.
 func New(t testing.TB, options Options) *MockScheduler {
 	t.Helper()
-	s, err := scheduler.New(options.Scheduler)
+	s, err := scheduler.New(options.withDefaults().Scheduler)
 	if err != nil {
 		t.Fatalf("schedulertest: %v", err)
 	}

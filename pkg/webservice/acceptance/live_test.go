@@ -96,6 +96,7 @@ func newVisitor(t *testing.T, name string, speed float64) (v *visitor, end func(
 	running, err := scheduler.New(scheduler.Config{
 		Events: history, Archive: kept, Metrics: counts, SkipPredicates: !cluster.Constrained(),
 		CompletingDelay: cluster.Real(30 * time.Second), RetryDelay: cluster.Real(time.Second), ReserveDelay: cluster.Real(2 * time.Second),
+		SettleDelay: cluster.Real(5 * time.Second),
 	})
 	assert.NilError(t, err)
 	document, err := config.Load(fixture.ConfigText, nil)

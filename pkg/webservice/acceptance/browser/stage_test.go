@@ -146,7 +146,7 @@ func (p *play) perform(t *testing.T) {
 	past, err := archive.New(archive.Config{})
 	assert.NilError(t, err)
 	counts := metrics.New()
-	core, err := scheduler.New(scheduler.Config{Events: history, Archive: past, Metrics: counts, SkipPredicates: !live.Constrained()})
+	core, err := scheduler.New(scheduler.Config{Events: history, Archive: past, Metrics: counts, SkipPredicates: !live.Constrained(), SettleDelay: -1})
 	assert.NilError(t, err)
 	k := &keeper{Scheduler: core}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -17,6 +17,7 @@ export const reasons = {
   'room is being made': 'Others are evicted, and it gets their place',
   'refused on every node with room': 'The resource manager refuses it there: affinity, taints, ports or volumes',
   'required node has no room': 'It may run on one node only, which is full',
+  'required node has not been schedulable yet': 'It may run on one node only, which is new: what runs there may not be known',
   'required node is not known': 'It may run on one node only, which is not there',
   'not tried yet': 'It just came, or others come first',
   'binding failed': 'It was placed, and the resource manager could not start it there',

@@ -1,0 +1,80 @@
+package core
+
+import (
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
+)
+
+// settlingMost is how many times SettleDelay the settling time lasts at most, however
+// many nodes come.
+const settlingMost = 10
+
+// A settling is the time after a start in which the resource manager tells of nodes and
+// of what runs on them. Until it is over, nothing is evicted: the next node may be empty.
+// A node that is registered drained takes no ask that requires it for as long, since what
+// runs there is not known yet.
+type settling struct {
+	*backlog
+	until  time.Time // unless more comes; zero before the first node
+	latest time.Time
+	timer  timers.Timer[due]
+
+	held      []*node // registered drained, the first first
+	heldTimer timers.Timer[due]
+}
+
+// end is when the settling time ends unless more comes; zero if it is over or no node has
+// come.
+func (s *settling) end() time.Time {
+	if s.settled {
+		return time.Time{}
+	}
+	return s.until
+}
+
+// extend is called for a node that comes or becomes schedulable, and for something that
+// runs already.
+func (s *settling) extend() {
+	if s.settled {
+		return
+	}
+	if s.latest.IsZero() {
+		s.latest = s.now.Add(settlingMost * s.options.SettleDelay)
+	}
+	s.until = s.now.Add(s.options.SettleDelay)
+	if s.until.After(s.latest) {
+		s.until = s.latest
+	}
+	s.timers.Set(&s.timer, later(s.until, s.now), due{what: dueSettled})
+}
+
+// hold keeps asks that require a node from it until it is schedulable, or SettleDelay is
+// over.
+func (s *settling) hold(n *node) {
+	if s.options.SettleDelay <= 0 {
+		return
+	}
+	n.held, n.heldUntil = true, s.now.Add(s.options.SettleDelay)
+	s.held = append(s.held, n)
+	s.schedule()
+}
+
+func (s *settling) schedule() {
+	if len(s.held) > 0 && !s.heldTimer.Set() {
+		s.timers.Set(&s.heldTimer, later(s.held[0].heldUntil, s.now), due{what: dueHeld})
+	}
+}
+
+// letGo opens the nodes that were held long enough for the asks that require them.
+func (s *settling) letGo() {
+	for len(s.held) > 0 && !s.held[0].heldUntil.After(s.now) {
+		n := s.held[0]
+		s.held = s.held[1:]
+		if n.held && !n.gone {
+			n.held = false
+			s.changes.node(n, nodeRetry)
+		}
+	}
+	s.schedule()
+}
