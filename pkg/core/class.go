@@ -96,7 +96,7 @@ func (c *class) refusedOn(n *node) bool {
 	return r != nil && (r.complete && n.freedAt <= r.since || r.asked.has(n.slot, n.freedAt))
 }
 
-// add takes in an ask, which has left the class that it had.
+// add gives an ask this class.
 func (c *class) add(r *request) {
 	r.class = c
 	c.asks++
