@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -94,9 +93,8 @@ func (b *Book) observe(event core.Event) {
 		b.nominated(e)
 	case *core.NominationEnded:
 		if e.Waits {
-			why := fmt.Sprintf("no longer nominated to node %s: %s", e.Node, e.Reason)
-			b.explain(e.Allocation, why)
-			b.plans.close(b.now, e.Key, Cleared, why)
+			b.explain(e.Allocation, e.Text())
+			b.plans.close(b.now, e.Key, Cleared, e.Text())
 		}
 	case *core.PreemptionPlanned:
 		b.planned(&Plan{Application: e.Application, Key: e.Key, Queue: e.Queue, Node: e.Node, Decision: e.Plan})

@@ -95,7 +95,9 @@ func (p commands) addOwn(a *Allocation) {
 		p.enter(app, next, "")
 	}
 	p.ask(r)
-	p.renominations.add(r)
+	if r.Tags[TagNominatedNode] != "" {
+		p.renominations.add(r)
+	}
 	p.tell(AskAdded{r.Allocation})
 }
 

@@ -2,6 +2,8 @@ package core
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -254,6 +256,12 @@ func byAge(a, b *request) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.number, b.number))
 }
 
+// isTried reports whether the asks of a group are to be tried: placed, or room made for
+// them.
+func (g *askGroup) isTried() bool {
+	return !g.class.isRefused() || !g.class.refused.paused && g.leaf.active
+}
+
 // A leafClass is a class in one leaf queue: its groups, in no order, and whether room
 // may be made for its asks.
 type leafClass struct {
@@ -277,4 +285,48 @@ func (c *class) firstAsk() (first *request) {
 		}
 	}
 	return first
+}
+
+// State is the state of an application.
+type State uint8
+
+// The states of an application. A new one has no ask yet; an accepted one has
+// asks and no allocation; a completing one has nothing left and waits for more.
+const (
+	New State = iota
+	Accepted
+	Running
+	Completing
+	Completed
+)
+
+var stateNames = [...]string{
+	New:        "New",
+	Accepted:   "Accepted",
+	Running:    "Running",
+	Completing: "Completing",
+	Completed:  "Completed",
+}
+
+func (s State) String() string { return stateNames[s] }
+
+// moves is every change of state there is.
+var moves = [...][]State{
+	New:        {Accepted, Running},
+	Accepted:   {Running, Completing},
+	Running:    {Completing},
+	Completing: {Accepted, Running, Completed},
+	Completed:  {},
+}
+
+// ErrNoMove is wrapped by the error for a change of state that does not exist.
+var ErrNoMove = errors.New("no such change of state")
+
+// moveTo changes the state, or says which change was asked for and is none.
+func (a *application) moveTo(next State, now time.Time) error {
+	if !slices.Contains(moves[a.state], next) {
+		return fmt.Errorf("application %s: %s to %s: %w", a.id, a.state, next, ErrNoMove)
+	}
+	a.state, a.since = next, now
+	return nil
 }

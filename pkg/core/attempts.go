@@ -160,7 +160,7 @@ func (a *attempts) countRoom(r *request, plan *preemptor.Decision) {
 
 // takeBack takes back what was counted, since the ask is placed.
 func (g *thrashGuard) takeBack(held *nomination) {
-	if held != nil && held.harmless {
+	if held.harmless {
 		g.count = max(g.count-1, 0)
 	}
 }

@@ -54,7 +54,7 @@ func (b *backlog) reclassify(r *request) { b.reclass(r, b.classOf(r, r.class.con
 // enqueue books an ask of a class and puts it into the order of its application,
 // unless it is delayed or bound to one node.
 func (b *backlog) enqueue(r *request, c *class) {
-	b.setClass(r, c)
+	c.add(r)
 	r.Allocation.Amounts = c.amounts // equal, and shared by all of the class
 	b.addPending(r)
 	if r.Required == "" && (r.wait == nil || !r.wait.delayed) {
@@ -64,7 +64,9 @@ func (b *backlog) enqueue(r *request, c *class) {
 
 // withdraw takes an ask off the books and out of the order.
 func (b *backlog) withdraw(r *request) {
-	b.unhint(r)
+	if r.wait != nil && r.wait.hinted {
+		b.unhint(r)
+	}
 	if r.group != nil {
 		b.extract(r)
 	}
@@ -82,7 +84,7 @@ func (b *backlog) reclass(r *request, c *class) {
 		b.extract(r)
 	}
 	before := r.class
-	b.setClass(r, c)
+	c.add(r)
 	if before.reserved == r {
 		before.reserved, c.reserved = nil, r
 		b.reserves.remove(before.rootPriority)
@@ -99,11 +101,6 @@ func (b *backlog) reclass(r *request, c *class) {
 		b.insert(r)
 	}
 	b.changes.application(r.application, 0)
-}
-
-func (b *backlog) setClass(r *request, c *class) {
-	r.class = c
-	c.asks++
 }
 
 func (b *backlog) dropClass(r *request) {

@@ -15,6 +15,11 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
+// oneQueue is an empty partition with the leaf queue q.
+func oneQueue(options core.Options) *core.Partition {
+	return core.NewPartition(options, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "q"}}}})
+}
+
 // Ten times as many classes fail as costs are kept for. Each is tried once, what is kept
 // stays bounded, and the class that a node helps has room made.
 func TestClassesBeyondKeysMax(t *testing.T) {
@@ -92,7 +97,7 @@ func TestNodesBeyondCandidateNodesMax(t *testing.T) {
 		}
 		return errors.New("a conflict")
 	}
-	p := core.NewPartition(options, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "q"}}}})
+	p := oneQueue(options)
 	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
 	for i := range nodes {
 		id := core.NodeID(fmt.Sprintf("n%03d", i))
@@ -156,8 +161,7 @@ func TestGroupsBeyondMarkedMax(t *testing.T) {
 // is tried, with pauses that end.
 func TestVictimsBeyondBlockDoubledMax(t *testing.T) {
 	const pods = 10 * core.BlockDoubledMax
-	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1},
-		core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "q"}}}})
+	p := oneQueue(core.Options{Kinds: testKinds(), ReserveDelay: -1})
 	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
 	p.Apply(start, core.AddNode{ID: "n", Capacity: []int64{pods, pods, pods}})
 	for i := range pods {
@@ -193,8 +197,7 @@ func TestVictimsBeyondBlockDoubledMax(t *testing.T) {
 // An agent cannot be bound for ten times as long as the longest pause: once the pauses are
 // that long, one allocation ends for it in each, and no more.
 func TestBindingFailsBeyondUnusedPauseMax(t *testing.T) {
-	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1},
-		core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "q"}}}})
+	p := oneQueue(core.Options{Kinds: testKinds(), ReserveDelay: -1})
 	p.Apply(start, core.AddNode{ID: "n", Capacity: []int64{1, 1, 1}})
 	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
 	fill := func(now time.Time, i int) {
@@ -267,4 +270,94 @@ func TestNodesBeyondEvaluationsMax(t *testing.T) {
 	c.runs("b", "good", "z", 0, 5, 2)
 	c.runs("c", "c-z", "z", 0, 20, 1)
 	assert.DeepEqual(t, c.victims(t, 2), []string{"good"})
+}
+
+// Ten times as many classes lose their asks as are remembered without any. Those that are
+// forgotten do not come back by halves: the same asks wait again, once each, and are placed.
+func TestClassesBeyondIdleMax(t *testing.T) {
+	const classes = 10 * core.IdleMax
+	p := oneQueue(core.Options{Kinds: testKinds(), ReserveDelay: -1})
+	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
+	arrive := func(i int) { p.Apply(start, ask("a", fmt.Sprintf("ask-%04d", i), int64(i+1), 1, 1)) }
+	leave := func(i int) {
+		p.Apply(start, core.ReleaseAllocation{Application: "a", Key: core.AllocationKey(fmt.Sprintf("ask-%04d", i))})
+	}
+	for i := range classes { // one after the other
+		arrive(i)
+		leave(i)
+		assert.Assert(t, p.KnownClasses() <= 2*core.IdleMax+1, "%d", p.KnownClasses())
+	}
+	for i := range classes { // all at once, which fit nowhere
+		arrive(i)
+	}
+	for more := true; more; {
+		_, more = p.Schedule(start)
+	}
+	for i := range classes {
+		leave(i)
+		waiting := classes - 1 - i
+		known := p.KnownClasses()
+		assert.Assert(t, known >= waiting && known <= 2*(waiting+core.IdleMax), "%d wait and %d are known", waiting, known)
+	}
+	for i := range classes {
+		arrive(i)
+	}
+	assert.NilError(t, p.Verify())
+	p.Apply(start, core.AddNode{ID: "n", Capacity: []int64{classes * (classes + 1) / 2, classes, classes}})
+	placed := 0
+	for more := true; more; {
+		var fx core.Effects
+		fx, more = p.Schedule(start)
+		placed += placements(fx)
+	}
+	assert.Equal(t, placed, classes)
+	assert.NilError(t, p.Verify())
+}
+
+// New room appears on ten times as many nodes as entries are kept for, while an ask waits that
+// fits none of them. It is used up, appears again, and is used while some of the nodes go.
+func TestNodesBeyondSparesMax(t *testing.T) {
+	const nodes = 10 * core.SparesMax
+	p := oneQueue(core.Options{Kinds: testKinds(), ReserveDelay: -1})
+	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
+	node := func(i int) core.NodeID { return core.NodeID(fmt.Sprintf("n%04d", i)) }
+	schedule := func() (placed []core.AllocationKey) {
+		for more := true; more; {
+			var fx core.Effects
+			fx, more = p.Schedule(start)
+			for _, e := range fx {
+				if e, ok := e.(core.Placed); ok {
+					placed = append(placed, e.Allocation.Key)
+				}
+			}
+		}
+		assert.Assert(t, p.Spares() <= core.SparesMax, "%d", p.Spares())
+		assert.NilError(t, p.Verify())
+		return placed
+	}
+	p.Apply(start, ask("a", "large", 2, 1, 1))
+	assert.Equal(t, len(schedule()), 0)
+	for i := range nodes {
+		p.Apply(start, core.AddNode{ID: node(i), Capacity: []int64{1, 1, 1}})
+	}
+	for round := range 3 {
+		for i := range nodes {
+			p.Apply(start, ask("a", fmt.Sprintf("ask-%d-%04d", round, i), 1, 1, 1))
+		}
+		placed := schedule()
+		assert.Equal(t, len(placed), nodes, "round %d", round)
+		assert.Equal(t, p.Spares(), core.SparesMax)
+		for _, key := range placed {
+			p.Apply(start, core.ReleaseAllocation{Application: "a", Key: key})
+		}
+	}
+	for i := range nodes { // each other node goes while its room is new
+		if i%2 == 0 {
+			p.Apply(start, core.RemoveNode{ID: node(i)})
+		}
+	}
+	for i := range nodes {
+		p.Apply(start, ask("a", fmt.Sprintf("last-%04d", i), 1, 1, 1))
+	}
+	assert.Equal(t, len(schedule()), nodes/2)
 }

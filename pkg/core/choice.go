@@ -115,25 +115,3 @@ func (s *search) potential(part *summary) int32 {
 	}
 	return part.ready
 }
-
-func (q *queue) count(w *Work) { w.Queues++ }
-
-func (q *queue) search(s *search, headroom resources.Limits) (*request, int32) {
-	r, priority := s.inQueue(q, headroom)
-	return r, q.properties.seenFromAbove(priority)
-}
-
-func (a *application) count(w *Work) { w.Applications++ }
-
-func (a *application) search(s *search, headroom resources.Limits) (*request, int32) {
-	var r *request
-	if s.class == nil {
-		r = s.inGroups(a.queued.Root(), headroom)
-	} else if g := a.classes[s.class]; g != nil && g.links.In() {
-		r = g.first()
-	}
-	if r == nil {
-		return nil, 0
-	}
-	return r, r.Priority
-}

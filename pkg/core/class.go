@@ -85,6 +85,23 @@ func (c *class) appendKey(key []byte) []byte {
 	return append(key, c.constraints...)
 }
 
+// isRefused reports whether a class is not to be placed, since predicates refused it or
+// questions about it are paused.
+func (c *class) isRefused() bool { return c.refused != nil && c.refused.unschedulable }
+
+// refusedOn reports whether the resource manager refused a class on a node, and the
+// node has not been freed since.
+func (c *class) refusedOn(n *node) bool {
+	r := c.refused
+	return r != nil && (r.complete && n.freedAt <= r.since || r.asked.has(n.slot, n.freedAt))
+}
+
+// add gives an ask this class.
+func (c *class) add(r *request) {
+	r.class = c
+	c.asks++
+}
+
 // asLike reports whether what preemption attempts know of two classes is the same.
 func (c *class) asLike(other *class) bool {
 	return c.constraints == other.constraints && c.priority == other.priority && c.rootPriority == other.rootPriority &&

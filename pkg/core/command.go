@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -92,34 +91,3 @@ func (Reconfigure) command()       {}
 // manager says that it could not bind an allocation: the ask is pending again.
 // The interface module names it only in versions after the one in use.
 const SchedulingFailed = si.TerminationType(5)
-
-// commands carry out what is applied to a partition. They change the ledger and make
-// no placement.
-type commands struct{ *Partition }
-
-func (p commands) apply(c Command) {
-	switch c := c.(type) {
-	case AddNode:
-		p.addNode(c)
-	case UpdateNode:
-		p.updateNode(c)
-	case DrainNode:
-		p.setSchedulable(c.ID, false)
-	case UndrainNode:
-		p.setSchedulable(c.ID, true)
-	case RemoveNode:
-		p.removeNode(c.ID)
-	case AddApplication:
-		p.addApplication(c)
-	case RemoveApplication:
-		p.removeApplication(c.ID)
-	case AddAllocation:
-		p.addAllocation(c.Allocation)
-	case ReleaseAllocation:
-		p.releaseAllocation(c)
-	case Reconfigure:
-		p.configure(c.Config)
-	default:
-		panic(fmt.Sprintf("partition %s: %T is not a command", p.name, c))
-	}
-}

@@ -22,9 +22,9 @@
 //
 // Read in this order. The partition joins the four parts that follow it:
 //
-//	partition.go    Apply, Schedule, Due; doc.go is this page
+//	partition.go    Apply, Schedule, Due, and what carries out each command; doc.go is this page
 //	ids.go          the types of identifiers
-//	command.go      what can be asked of a partition, and which function carries it out
+//	command.go      what can be asked of a partition
 //	event.go        what a partition did
 //	config.go       what a partition is built with
 //	message.go      amounts from and to the messages of the scheduler-interface
@@ -45,7 +45,7 @@
 //
 //	ledger.go       books and unbooks, and records what changes
 //	queue.go        a queue and its account; queues.go the tree of queues
-//	application.go  an application and its groups of asks; state.go its states
+//	application.go  an application, its states and its groups of asks
 //	request.go      an ask or allocation, and what is known of it
 //	node.go         a node and what is free on it
 //	foreign.go      allocations of other schedulers
@@ -55,11 +55,9 @@
 //
 //	backlog.go      asks by class; opens and closes classes
 //	class.go        what equal asks have in common, and the summaries of parts of the backlog
-//	askset.go       a set of asks in order
 //	search.go       the first ask that may be tried; choice.go compares queues and applications by it
 //	orders.go       keeps groups, applications and queues in order
-//	nodeorder.go    keeps nodes in order, and finds one with room
-//	rooms.go        nodes with new room
+//	nodeorder.go    keeps nodes in order, finds one with room, and knows where room is new
 //	settling.go     the time after a start in which nothing is evicted
 //	predicates.go   questions to the resource manager
 //	refusals.go     its answers for a class; refused.go classes refused on every node

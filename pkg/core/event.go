@@ -1,6 +1,8 @@
 package core
 
 import (
+	"fmt"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -237,6 +239,30 @@ const (
 	CauseNodeRemoved
 	CauseApplicationRemoved
 )
+
+// IsTold reports whether the resource manager is told of the end of an allocation. It is not
+// where it confirms what it was told to do, nor where the allocation is an ask again.
+func (c EndCause) IsTold() bool {
+	switch c {
+	case CauseTimedOut, CausePreempted, CauseReplaced, CauseBindFailed:
+		return false
+	case CauseReleased, CauseNodeRemoved, CauseApplicationRemoved:
+	}
+	return true
+}
+
+// Text says why an allocation ended, for people.
+func (e *Ended) Text() string {
+	if e.Cause == CauseReleased {
+		return "released as the resource manager asked"
+	}
+	return e.Message
+}
+
+// Text says why an ask that waits on is not nominated any more, for people.
+func (e *NominationEnded) Text() string {
+	return fmt.Sprintf("no longer nominated to node %s: %s", e.Node, e.Reason)
+}
 
 func (AskAdded) event()             {}
 func (AskResized) event()           {}

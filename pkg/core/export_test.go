@@ -134,7 +134,12 @@ const (
 	BlockDoubledMax   = blockDoubledMax
 	DoubledMax        = doubledMax
 	UnusedPauseMax    = unusedPauseMax
+	IdleMax           = idleMax
+	SparesMax         = sparesMax
 )
+
+// Spares is how many entries for nodes with new room are kept to be used again.
+func (p *Partition) Spares() int { return len(p.rooms.spare) }
 
 // Doubled is a pause that was doubled.
 func Doubled(pause time.Duration, times int) time.Duration { return doubled(pause, times) }

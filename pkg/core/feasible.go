@@ -40,9 +40,11 @@ func (p *Partition) firstFeasible(r *request) (n *node, result outcome, s nodeSe
 	if p.options.FeasibleOn != nil && r.class.refused != nil {
 		s.most = nodesAtOnce // it was refused on other nodes
 	}
-	if own := r.readyNode(); own != nil {
-		if result := s.check(own); result != waits {
-			return own, result, s
+	if r.nominated() != nil {
+		if own := r.readyNode(); own != nil {
+			if result := s.check(own); result != waits {
+				return own, result, s
+			}
 		}
 	}
 	for n = p.order.first(r.Amounts); n != nil; n = p.order.next(n, r.Amounts) {

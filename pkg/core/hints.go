@@ -92,11 +92,9 @@ func (h *hints) tellOf(r *request) bool {
 	return true
 }
 
-// unhint takes an ask that no longer waits off the amounts that were told of.
+// unhint takes an ask that no longer waits off the amounts that were told of. The
+// resource manager was told of it.
 func (b *backlog) unhint(r *request) {
-	if r.wait == nil || !r.wait.hinted {
-		return
-	}
 	for q := r.application.queue; q != nil; q = q.parent {
 		q.hinted.Sub(r.Amounts)
 	}

@@ -18,11 +18,13 @@ func (p *Partition) run(r *request, n *node) {
 // it only the failures to bind are kept, and that victims ended for it, in case there is
 // another.
 func (p *Partition) endWait(r *request) {
-	p.promises.end(r)
-	p.reservations.unreserve(r)
+	if r.wait != nil {
+		p.promises.end(r)
+		p.reservations.unreserve(r)
+		p.nominations.withdrawn(r)
+		p.renominations.drop(r)
+	}
 	p.unbind(r)
-	p.nominations.withdrawn(r)
-	p.renominations.drop(r)
 	p.withdraw(r)
 	if w := r.wait; w != nil {
 		p.timers.Cancel(&w.timer)

@@ -126,10 +126,10 @@ func (s *nominations) recheckQuota() {
 	}
 }
 
-// readyNode is the node that an ask is nominated to, if the room is there.
+// readyNode is the node that a nominated ask is nominated to, if the room is there.
 func (r *request) readyNode() *node {
 	held := r.nominated()
-	if held == nil || !held.node.openTo(r.class.rootPriority) ||
+	if !held.node.openTo(r.class.rootPriority) ||
 		!r.Amounts.FitsIn(held.node.roomFor(r.class.rootPriority).Plus(r.Amounts)) {
 		return nil
 	}

@@ -112,7 +112,9 @@ func (b *backlog) newGroup(app *application, c *class) *askGroup {
 		c.leaves = append(c.leaves, leaf)
 		c.passive++
 		if c.preempts {
-			c.simulations.help(nil)
+			if c.simulations != nil {
+				c.simulations.help(nil)
+			}
 			b.activate(leaf)
 		}
 	}

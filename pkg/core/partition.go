@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
@@ -79,6 +80,37 @@ func (p *Partition) Apply(now time.Time, c Command) Effects {
 	return p.takeEffects()
 }
 
+// commands carry out what is applied to a partition. They change the ledger and make
+// no placement.
+type commands struct{ *Partition }
+
+func (p commands) apply(c Command) {
+	switch c := c.(type) {
+	case AddNode:
+		p.addNode(c)
+	case UpdateNode:
+		p.updateNode(c)
+	case DrainNode:
+		p.setSchedulable(c.ID, false)
+	case UndrainNode:
+		p.setSchedulable(c.ID, true)
+	case RemoveNode:
+		p.removeNode(c.ID)
+	case AddApplication:
+		p.addApplication(c)
+	case RemoveApplication:
+		p.removeApplication(c.ID)
+	case AddAllocation:
+		p.addAllocation(c.Allocation)
+	case ReleaseAllocation:
+		p.releaseAllocation(c)
+	case Reconfigure:
+		p.configure(c.Config)
+	default:
+		panic(fmt.Sprintf("partition %s: %T is not a command", p.name, c))
+	}
+}
+
 // Schedule makes placements until nothing more fits or the batch is full; more
 // says that it should be called again at once. It also ends early, with more,
 // before it would ask Feasible about a node that it placed something on in the
@@ -97,12 +129,15 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 	for p.fireDue() {
 		p.react()
 	}
-	p.retries.endStep()
-	if p.renominations.look() {
+	if len(p.retries.excessNow) > 0 {
+		p.retries.endStep()
+	}
+	if p.renominations.ready.len() > 0 {
+		p.renominations.look()
 		p.react()
 	}
 	c := cycle{p}
-	more = c.placeBound() || c.placeOrdinary() || len(p.dirty) > 0 && !p.bound.Set() || p.skips.any()
+	more = len(p.dirty) > 0 && c.placeBound() || c.placeOrdinary() || len(p.dirty) > 0 && !p.bound.Set() || p.skips.any()
 	return p.takeEffects(), more
 }
 

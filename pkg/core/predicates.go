@@ -103,16 +103,6 @@ func (p *predicates) feasibleAfterEvictions(r *request, n *node) bool {
 	return len(gone) > 0 && (p.options.Simulate == nil || p.simulate(r, n, keysOf(gone)) == nil)
 }
 
-// nodeChanged notes that what is known of a node does not hold any more.
-func (p *predicates) nodeChanged(n *node, what nodeChange) {
-	p.changed++
-	n.changedAt = p.changed
-	if what&nodeUpdated != 0 {
-		p.updated++
-		n.updatedAt = p.updated
-	}
-}
-
 // addBudgets adds the disruption budgets of the candidates on a node.
 func (p *predicates) addBudgets(on *preemptor.Node) {
 	if p.options.Budgets == nil {

@@ -13,9 +13,6 @@ type promises struct {
 // A promise is the place of an ask in the list of all.
 type promise struct{ at int }
 
-// promised reports whether quota is kept for an ask with a required node.
-func (r *request) promised() bool { return r.wait != nil && r.wait.promise != nil }
-
 // add keeps quota for an ask.
 func (s *promises) add(r *request) {
 	if r.promised() {

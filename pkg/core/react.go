@@ -23,13 +23,17 @@ func (p *Partition) reactToNodes() {
 	if len(nodes) == 0 {
 		return
 	}
-	p.retries.soon()
+	if len(p.retries.queue) > 0 || len(p.retries.excess) > 0 {
+		p.retries.soon()
+	}
 	for i := range nodes { // the list may grow meanwhile
 		n := nodes[i]
 		what := n.change
 		n.change = 0
 		p.predicates.nodeChanged(n, what)
-		p.costs.nodeChanged(n)
+		if len(p.costs.known) > 0 {
+			p.costs.nodeChanged(n)
+		}
 		if n.gone {
 			p.rooms.remove(n)
 			continue
@@ -45,11 +49,21 @@ func (p *Partition) reactToNodes() {
 			}
 			p.refused.nodeFreed(n)
 		}
-		if what&(nodeFreed|nodeYields) != 0 && n.schedulable {
+		if what&(nodeFreed|nodeYields) != 0 && n.schedulable && len(p.retries.byNode) > 0 {
 			p.retries.nodeChanged(n)
 		}
 	}
 	p.changes.nodes = append(nodes[:0], p.changes.nodes[len(nodes):]...)
+}
+
+// nodeChanged notes that what is known of a node does not hold any more.
+func (p *predicates) nodeChanged(n *node, what nodeChange) {
+	p.changed++
+	n.changedAt = p.changed
+	if what&nodeUpdated != 0 {
+		p.updated++
+		n.updatedAt = p.updated
+	}
 }
 
 // retryBound has the asks tried again that are bound to a node.
@@ -63,7 +77,7 @@ func (p *Partition) retryBound(n *node) {
 // reactToTaken has attempts repeated for asks which had room that is taken now.
 func (p *Partition) reactToTaken() {
 	for _, r := range p.changes.placed {
-		if r.node != nil {
+		if r.node != nil && len(p.retries.byNode) > 0 {
 			p.retries.roomTaken(r)
 		}
 	}

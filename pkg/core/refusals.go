@@ -25,29 +25,6 @@ type refusals struct {
 	paused        bool           // it is in none at all until questions go on
 }
 
-// isRefused reports whether a class is not to be placed, since predicates refused it or
-// questions about it are paused.
-func (c *class) isRefused() bool { return c.refused != nil && c.refused.unschedulable }
-
-// isTried reports whether the asks of a group are to be tried: placed, or room made for
-// them.
-func (g *askGroup) isTried() bool {
-	return !g.class.isRefused() || !g.class.refused.paused && g.leaf.active
-}
-
-// refusedOn reports whether the resource manager refused a class on a node, and the
-// node has not been freed since.
-func (c *class) refusedOn(n *node) bool {
-	r := c.refused
-	switch {
-	case r == nil:
-		return false
-	case r.complete && n.freedAt <= r.since:
-		return true
-	}
-	return r.asked.has(n.slot, n.freedAt)
-}
-
 // add takes a refusal; so many nodes were freed until now.
 func (r *refusals) add(n *node, err error, freed uint64) {
 	r.asked.add(n.slot, n.freedAt, freed)

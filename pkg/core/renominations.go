@@ -21,17 +21,17 @@ type renominations struct {
 	unready     map[NodeID]*askSet
 }
 
-// add takes an ask that is new, if it was nominated before.
+// add takes an ask that is new and was nominated before.
 func (s *renominations) add(r *request) {
-	if former := NodeID(r.Tags[TagNominatedNode]); former != "" && r.Required == "" {
-		r.waiting().former = former
+	if r.Required == "" {
+		r.waiting().former = NodeID(r.Tags[TagNominatedNode])
 		s.ready.add(r)
 	}
 }
 
 // drop forgets an ask that waits no more, or for other amounts.
 func (s *renominations) drop(r *request) {
-	if r.wait == nil || r.wait.former == "" {
+	if r.wait.former == "" {
 		return
 	}
 	s.ready.remove(r)
@@ -53,10 +53,10 @@ func (s *renominations) nodeReady(n *node) {
 	delete(s.unready, n.id)
 }
 
-// look nominates asks again, the most important first, and reports whether there were
-// any to look at. An ask that cannot be nominated again waits like any other. Allocations
-// may be adopted after the asks in the same step, so this is not done on arrival.
-func (s *renominations) look() bool {
+// look nominates asks again, the most important first. An ask that cannot be nominated
+// again waits like any other. Allocations may be adopted after the asks in the same step,
+// so this is not done on arrival.
+func (s *renominations) look() {
 	asks := s.ready.list()
 	s.ready = askSet{}
 	slices.SortFunc(asks, func(a, b *request) int {
@@ -73,7 +73,6 @@ func (s *renominations) look() bool {
 			s.nominations.add(r, n, &plan)
 		}
 	}
-	return len(asks) > 0
 }
 
 // await has an ask wait for its node.

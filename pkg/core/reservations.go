@@ -106,10 +106,10 @@ func (s *reservations) reserveLater(r *request) {
 	s.timers.Set(&c.timer, later(c.since.Add(s.options.ReserveDelay), s.now), due{what: dueReservation, class: c})
 }
 
-// restartDelay begins ReserveDelay anew for a class of which an ask was placed although
-// the class is closed.
+// restartDelay begins ReserveDelay anew for a closed class of which an ask was placed all
+// the same.
 func (s *reservations) restartDelay(c *class) {
-	if !c.closed || s.options.ReserveDelay < 0 || c.reserved != nil || c.nominated {
+	if s.options.ReserveDelay < 0 || c.reserved != nil || c.nominated {
 		return
 	}
 	c.since = s.now

@@ -69,10 +69,8 @@ func (s *retries) list(c *class) {
 
 // soon has the queue tried again, since something has changed.
 func (s *retries) soon() {
-	if len(s.queue) > 0 || len(s.excess) > 0 {
-		s.pending = len(s.queue)
-		s.before(later(s.now, s.last.Add(s.options.RetryDelay)))
-	}
+	s.pending = len(s.queue)
+	s.before(later(s.now, s.last.Add(s.options.RetryDelay)))
 }
 
 // addExcess has a queue that could not give back enough tried again when anything
@@ -163,9 +161,9 @@ func (s *retries) roomTaken(r *request) {
 }
 
 // filter lets those listed classes be tried again that a node helps, of at least the
-// lowest priority, and drops those that have no failed attempts.
+// lowest priority, and drops those that have no failed attempts. Some class is listed.
 func (s *retries) filter(n *node, helps func(*class) bool, lowest int32) {
-	if len(s.byNode) == 0 || s.byNode[0].priority < lowest {
+	if s.byNode[0].priority < lowest {
 		return
 	}
 	dropped := false

@@ -134,18 +134,24 @@ func (p cycle) place(r *request, n *node) {
 	if n.reserved != nil && n.reserved != r && r.Required == "" {
 		p.reservations.unreserve(n.reserved) // of a lower priority
 	}
-	r.application.thrash.takeBack(r.nominated())
 	what := nodeRetry // other asks that wait for it may not fit beside this one
-	if held := r.nominated(); held != nil && held.node == n {
-		p.nominations.remove(r, "placed", false) // and take what was kept
-		if p.preemption.Priority == EqualToo {
-			what |= nodeYields // its equals respected what was kept, and may take its place
+	if held := r.nominated(); held != nil {
+		r.application.thrash.takeBack(held)
+		if held.node == n {
+			p.nominations.remove(r, "placed", false) // and take what was kept
+			if p.preemption.Priority == EqualToo {
+				what |= nodeYields // its equals respected what was kept, and may take its place
+			}
 		}
 	}
-	p.promises.take(r)
+	if r.promised() {
+		p.promises.take(r)
+	}
 	c := r.class
 	p.endWait(r)
-	p.reservations.restartDelay(c)
+	if c.closed {
+		p.reservations.restartDelay(c)
+	}
 	r.Allocation = r.placedOn(n.id, p.now)
 	p.run(r, n)
 	n.placedIn = p.batch

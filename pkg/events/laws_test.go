@@ -15,6 +15,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/everyevent"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -334,7 +335,7 @@ func TestRecordsAndEventsAreComplete(t *testing.T) {
 	} {
 		assert.Assert(t, strings.Contains(all.String(), " "+detail), "no history has a %s", detail)
 	}
-	for _, event := range eventTypes {
+	for _, event := range everyevent.Events() {
 		switch event.(type) {
 		case *core.AskReport, *core.ApplicationReport, *core.QueueReport:
 			continue // they change nothing

@@ -19,18 +19,6 @@ func Records(kinds *resources.Kinds, now time.Time, event core.Event) []*si.Even
 	return c.records
 }
 
-// Notice is the record of an event that a resource manager is told as a record
-// even where no history is kept: about nodes, foreign allocations, reservations,
-// nominations and evictions, and the reports for people. It is nil for other
-// events: messages of their own tell of them.
-func Notice(kinds *resources.Kinds, now time.Time, event core.Event) *si.EventRecord {
-	c := conversion{kinds: kinds, now: now.UnixNano()}
-	if !c.notice(event) {
-		return nil
-	}
-	return c.records[0]
-}
-
 // A conversion makes records of events. Apart from resources that records share it
 // keeps nothing between two events.
 type conversion struct {
@@ -80,9 +68,8 @@ func (c *conversion) convert(event core.Event) {
 	}
 }
 
-// notice makes the record of an event that has one for itself, and reports whether
-// it has.
-func (c *conversion) notice(event core.Event) bool {
+// notice makes the record of an event about which there is no message but a record.
+func (c *conversion) notice(event core.Event) {
 	switch e := event.(type) {
 	case core.ForeignAdded:
 		c.foreign(e.Allocation, si.EventRecord_ADD)
@@ -112,25 +99,13 @@ func (c *conversion) notice(event core.Event) bool {
 			Type: si.EventRecord_NODE, ObjectID: string(e.ID), Message: fmt.Sprintf("schedulable: %t", e.Schedulable),
 			EventChangeType: si.EventRecord_SET, EventChangeDetail: si.EventRecord_NODE_SCHEDULABLE,
 		})
-	default:
-		return c.report(event)
-	}
-	return true
-}
-
-// report makes the record of a report for people.
-func (c *conversion) report(event core.Event) bool {
-	switch e := event.(type) {
 	case *core.AskReport:
 		c.add(&si.EventRecord{Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message})
 	case *core.ApplicationReport:
 		c.add(&si.EventRecord{Type: si.EventRecord_APP, ObjectID: string(e.ID), ReferenceID: string(e.Key), Message: e.Message})
 	case *core.QueueReport:
 		c.queueChanged(string(e.Queue), si.EventRecord_QUEUE_PREEMPTION, core.ResourceOf(c.kinds, e.Freed), e.Message)
-	default:
-		return false
 	}
-	return true
 }
 
 // add adds a record of this step.

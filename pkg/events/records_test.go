@@ -12,57 +12,48 @@ import (
 )
 
 // The records of an event are the same without a recorder, but for the max of the
-// root. Events that a resource manager hears of by a record only, have one record.
+// root.
 func TestRecordsOfOneEvent(t *testing.T) {
 	a := &core.Allocation{Key: "a1", Application: "app", Node: "n1", Amounts: amounts(4, 0)}
 	w := newWorld(t, tree())
 	root := tree(leaf("a")).Root
-	for _, c := range []struct {
-		event  core.Event
-		notice bool
-	}{
-		{core.AskAdded{Allocation: a}, false},
-		{core.AskResized{Allocation: a}, false},
-		{&core.AskEnded{Allocation: a}, false},
-		{core.Placed{Allocation: a}, false},
-		{core.Adopted{Allocation: a}, false},
-		{&core.Resized{Allocation: a}, false},
-		{&core.Ended{Allocation: a}, false},
-		{&core.EvictionRequested{Allocation: a}, true},
-		{&core.AllocationRejected{Key: "a1"}, false},
-		{core.ForeignAdded{Allocation: a}, true},
-		{core.ForeignRemoved{Allocation: a}, true},
-		{&core.Reserved{Allocation: a, Node: "n1"}, true},
-		{&core.Unreserved{Allocation: a, Node: "n1"}, true},
-		{&core.Nominated{Allocation: a, Node: "n1", Reason: "r"}, true},
-		{&core.NominationEnded{Allocation: a, Node: "n1", Reason: "r"}, true},
-		{&core.PreemptionPlanned{Key: "a1"}, false},
-		{&core.Unschedulable{Allocation: a}, false},
-		{&core.AskReport{Allocation: a}, true},
-		{&core.ApplicationReport{ID: "app"}, true},
-		{&core.QueueReport{Queue: "root.a"}, true},
-		{&core.ApplicationAccepted{ID: "app"}, false},
-		{&core.ApplicationRejected{ID: "app"}, false},
-		{&core.ApplicationChanged{ID: "app", State: core.Running}, false},
-		{&core.ApplicationGone{ID: "app"}, false},
-		{&core.NodeAdded{ID: "n1"}, true},
-		{&core.NodeRejected{ID: "n1"}, false},
-		{&core.NodeResized{ID: "n1"}, true},
-		{&core.NodeAttributes{ID: "n1"}, false},
-		{&core.NodeSchedulable{ID: "n1"}, true},
-		{&core.NodeRemoved{ID: "n1"}, true},
-		{&core.Reconfigured{After: root, Total: amounts(4, 0)}, false},
+	for _, event := range []core.Event{
+		core.AskAdded{Allocation: a},
+		core.AskResized{Allocation: a},
+		&core.AskEnded{Allocation: a},
+		core.Placed{Allocation: a},
+		core.Adopted{Allocation: a},
+		&core.Resized{Allocation: a},
+		&core.Ended{Allocation: a},
+		&core.EvictionRequested{Allocation: a},
+		&core.AllocationRejected{Key: "a1"},
+		core.ForeignAdded{Allocation: a},
+		core.ForeignRemoved{Allocation: a},
+		&core.Reserved{Allocation: a, Node: "n1"},
+		&core.Unreserved{Allocation: a, Node: "n1"},
+		&core.Nominated{Allocation: a, Node: "n1", Reason: "r"},
+		&core.NominationEnded{Allocation: a, Node: "n1", Reason: "r"},
+		&core.PreemptionPlanned{Key: "a1"},
+		&core.Unschedulable{Allocation: a},
+		&core.AskReport{Allocation: a},
+		&core.ApplicationReport{ID: "app"},
+		&core.QueueReport{Queue: "root.a"},
+		&core.ApplicationAccepted{ID: "app"},
+		&core.ApplicationRejected{ID: "app"},
+		&core.ApplicationChanged{ID: "app", State: core.Running},
+		&core.ApplicationGone{ID: "app"},
+		&core.NodeAdded{ID: "n1"},
+		&core.NodeRejected{ID: "n1"},
+		&core.NodeResized{ID: "n1"},
+		&core.NodeAttributes{ID: "n1"},
+		&core.NodeSchedulable{ID: "n1"},
+		&core.NodeRemoved{ID: "n1"},
+		&core.Reconfigured{After: root, Total: amounts(4, 0)},
 	} {
-		records := events.Records(w.kinds, w.now, c.event)
+		records := events.Records(w.kinds, w.now, event)
 		limited := *w
 		limited.recorder = events.NewRecorder(w.kinds)
-		assert.Equal(t, lines(records), limited.record(c.event), "%T", c.event)
-		notice := events.Notice(w.kinds, w.now, c.event)
-		assert.Equal(t, notice != nil, c.notice, "%T", c.event)
-		if notice != nil {
-			assert.Equal(t, line(notice)+"\n", lines(records), "%T", c.event)
-			assert.Equal(t, notice.TimestampNano, w.now.UnixNano())
-		}
+		assert.Equal(t, lines(records), limited.record(event), "%T", event)
 	}
 }
 

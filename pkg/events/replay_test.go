@@ -27,24 +27,6 @@ type replay struct {
 	met          map[string]int // events by type
 }
 
-// eventTypes is every event that a partition can have.
-var eventTypes = []core.Event{
-	core.AskAdded{},
-	core.AskResized{},
-	&core.AskEnded{},
-	core.Placed{},
-	core.Adopted{},
-	&core.Resized{}, &core.Ended{},
-	&core.EvictionRequested{}, &core.AllocationRejected{},
-	core.ForeignAdded{},
-	core.ForeignRemoved{},
-	&core.Reserved{}, &core.Unreserved{}, &core.Nominated{}, &core.NominationEnded{}, &core.PreemptionPlanned{},
-	&core.Unschedulable{}, &core.AskReport{}, &core.ApplicationReport{}, &core.QueueReport{},
-	&core.ApplicationAccepted{}, &core.ApplicationRejected{}, &core.ApplicationChanged{}, &core.ApplicationGone{},
-	&core.NodeAdded{}, &core.NodeRejected{}, &core.NodeResized{}, &core.NodeAttributes{}, &core.NodeSchedulable{}, &core.NodeRemoved{},
-	&core.Reconfigured{},
-}
-
 func newReplay() *replay {
 	return &replay{
 		applications: map[core.ApplicationID]*core.ApplicationView{}, nodes: map[core.NodeID]*core.NodeView{},

@@ -32,7 +32,7 @@ func (n *counts) event(event core.Event) subject {
 	case core.Placed, core.Adopted:
 		n[allocated]++
 	case *core.Ended:
-		if isSent(e.Cause) {
+		if e.Cause.IsTold() {
 			n[released]++
 			n[releasedOwn+stopped]++
 		}
@@ -92,15 +92,4 @@ func (n *counts) other(event core.Event) subject {
 		return aboutUnknown
 	}
 	return aboutApplication
-}
-
-// isSent reports whether the resource manager is sent a release for an end. It is
-// not for one that it only confirms or reports itself.
-func isSent(cause core.EndCause) bool {
-	switch cause {
-	case core.CauseTimedOut, core.CausePreempted, core.CauseReplaced, core.CauseBindFailed:
-		return false
-	case core.CauseReleased, core.CauseNodeRemoved, core.CauseApplicationRemoved:
-	}
-	return true
 }

@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/everyevent"
 )
 
 // known is how many numbers from zero on have a text; for the next, String
@@ -59,23 +60,7 @@ func TestEveryCountHasACounter(t *testing.T) {
 
 // TestEveryEventIsKnown counts an event of each type. None is about the unknown.
 func TestEveryEventIsKnown(t *testing.T) {
-	a := new(core.Allocation)
-	for _, event := range []core.Event{
-		core.AskAdded{},
-		core.AskResized{},
-		&core.AskEnded{},
-		core.Placed{},
-		core.Adopted{},
-		&core.Resized{}, &core.Ended{},
-		&core.EvictionRequested{Allocation: a}, &core.AllocationRejected{},
-		core.ForeignAdded{},
-		core.ForeignRemoved{},
-		&core.Reserved{}, &core.Unreserved{}, &core.Nominated{}, &core.NominationEnded{}, &core.PreemptionPlanned{},
-		&core.Unschedulable{}, &core.AskReport{}, &core.ApplicationReport{}, &core.QueueReport{},
-		&core.ApplicationAccepted{}, &core.ApplicationRejected{}, &core.ApplicationChanged{}, &core.ApplicationGone{},
-		&core.NodeAdded{}, &core.NodeRejected{}, &core.NodeResized{}, &core.NodeAttributes{}, &core.NodeSchedulable{}, &core.NodeRemoved{},
-		&core.Reconfigured{},
-	} {
+	for _, event := range everyevent.Events() {
 		var n counts
 		assert.Assert(t, n.event(event) != aboutUnknown, "%T", event)
 	}

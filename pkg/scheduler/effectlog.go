@@ -70,7 +70,7 @@ func fieldsOf(what any) []zap.Field {
 	case *core.Nominated:
 		return append(namesOf(e.Allocation), zap.String("reason", e.Reason), zap.String("node", string(e.Node)))
 	case *core.NominationEnded:
-		return append(namesOf(e.Allocation), zap.String("reason", clearedReason(e)))
+		return append(namesOf(e.Allocation), zap.String("reason", e.Text()))
 	case *unanswered:
 		return []zap.Field{
 			zap.String("input", e.input), zap.String("allocation", e.allocation),

@@ -35,7 +35,9 @@ func kindOf(event core.Event) messageKind {
 	case core.Placed, core.Adopted:
 		return placedMessage
 	case *core.Ended:
-		return endKind(e.Cause)
+		if e.Cause.IsTold() {
+			return releasedMessage
+		}
 	case *core.EvictionRequested:
 		return releasedMessage
 	case *core.AllocationRejected:
@@ -60,18 +62,6 @@ func kindOf(event core.Event) messageKind {
 		}
 	}
 	return noMessage
-}
-
-// endKind says whether the end of an allocation is told. It is not where the
-// resource manager confirms what it was told to do, nor where the allocation is
-// an ask again.
-func endKind(cause core.EndCause) messageKind {
-	switch cause {
-	case core.CauseTimedOut, core.CausePreempted, core.CauseReplaced, core.CauseBindFailed:
-		return noMessage
-	default:
-		return releasedMessage
-	}
 }
 
 // A messageMaker makes messages of the scheduler-interface from events. It belongs to a
@@ -140,10 +130,7 @@ func releasedOf(event any) (a *core.Allocation, why si.TerminationType, text str
 	case *core.EvictionRequested:
 		return e.Allocation, si.TerminationType_PREEMPTED_BY_SCHEDULER, e.Message
 	case *core.Ended:
-		if e.Cause == core.CauseReleased {
-			return e.Allocation, si.TerminationType_STOPPED_BY_RM, "released as the resource manager asked"
-		}
-		return e.Allocation, si.TerminationType_STOPPED_BY_RM, e.Message
+		return e.Allocation, si.TerminationType_STOPPED_BY_RM, e.Text()
 	default:
 		return new(core.Allocation), si.TerminationType_UNKNOWN_TERMINATION_TYPE, ""
 	}
@@ -163,15 +150,10 @@ func askState(event any) *si.UpdateContainerSchedulingStateRequest {
 	case *core.Nominated:
 		return state(e.Allocation, si.UpdateContainerSchedulingStateRequest_RESERVED, e.Reason)
 	case *core.NominationEnded:
-		return state(e.Allocation, si.UpdateContainerSchedulingStateRequest_SKIPPED, clearedReason(e))
+		return state(e.Allocation, si.UpdateContainerSchedulingStateRequest_SKIPPED, e.Text())
 	default:
 		return nil
 	}
-}
-
-// clearedReason is why an ask is not nominated any more.
-func clearedReason(e *core.NominationEnded) string {
-	return "no longer nominated to node " + string(e.Node) + ": " + e.Reason
 }
 
 // isAlwaysRecorded reports whether the resource manager gets an event record of an event

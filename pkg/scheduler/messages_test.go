@@ -15,6 +15,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/everyevent"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -122,6 +123,22 @@ func TestTheMessageOfEachEvent(t *testing.T) {
 		assert.Equal(t, got, c.want, "%T", c.event)
 		assert.Equal(t, kindOf(c.event) == noMessage, c.want == "", "%T", c.event)
 	}
+}
+
+// Events of which a resource manager gets a record without a history, too, have one each.
+func TestEventsThatAreAlwaysRecorded(t *testing.T) {
+	var recorded []string
+	for _, event := range everyevent.Events() {
+		if isAlwaysRecorded(event) {
+			recorded = append(recorded, strings.TrimLeft(fmt.Sprintf("%T", event), "*"))
+			assert.Equal(t, len(events.Records(new(resources.Kinds), time.Time{}, event)), 1, "%T", event)
+		}
+	}
+	assert.DeepEqual(t, recorded, []string{
+		"core.EvictionRequested", "core.ForeignAdded", "core.ForeignRemoved", "core.Reserved", "core.Unreserved",
+		"core.Nominated", "core.NominationEnded", "core.AskReport", "core.ApplicationReport", "core.QueueReport",
+		"core.NodeAdded", "core.NodeResized", "core.NodeSchedulable", "core.NodeRemoved",
+	})
 }
 
 // Messages of one kind share a response, from one step to the next and over partitions;

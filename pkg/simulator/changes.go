@@ -50,7 +50,7 @@ func (c *Change) String() string {
 func (c *cluster) change(i int) {
 	one := &c.scenario.Changes[i]
 	c.send(core.Reconfigure{Config: c.scenario.changed[i]})
-	c.tally.incidents = append(c.tally.incidents, IncidentRecord{
+	c.counts.incidents = append(c.counts.incidents, IncidentRecord{
 		At: seconds(c.now), What: "limit", Queue: string(one.Queue), Detail: one.String(),
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A cluster is the virtual resource manager with its nodes and pods. It knows
@@ -150,7 +151,7 @@ func (c *cluster) released(e *core.Ended) {
 func (c *cluster) rejected(e *core.AllocationRejected) {
 	p := c.pods.byKey[e.Key]
 	if p == nil {
-		c.tally.rejections[e.Reason]++ // a foreign pod
+		c.counts.rejections[e.Reason]++ // a foreign pod
 		return
 	}
 	if p.state != waiting {
@@ -167,17 +168,17 @@ func (c *cluster) rejected(e *core.AllocationRejected) {
 // agree compares the books of the resource manager with a view of the core.
 func (c *cluster) agree(view *core.View) error {
 	format := c.scenario.Kinds.Format
-	compare := func(what string, mine, theirs core.QueueView) error {
-		if mine.Used.Equal(theirs.Used) {
+	compare := func(what string, ours []*counter, theirs resources.Amounts) error {
+		if values(ours).Equal(theirs) {
 			return nil
 		}
-		return fmt.Errorf("%s: the resource manager counts %s, the core %s", what, format(mine.Used), format(theirs.Used))
+		return fmt.Errorf("%s: the resource manager counts %s, the core %s", what, format(values(ours)), format(theirs))
 	}
 	var errs []error
 	var walk func(q *core.QueueView)
 	walk = func(q *core.QueueView) {
 		if book := c.books.queues[q.Path]; book != nil {
-			errs = append(errs, compare("queue "+string(q.Path), core.QueueView{Used: values(book.used)}, *q))
+			errs = append(errs, compare("queue "+string(q.Path), book.used, q.Used))
 		}
 		for _, child := range q.Queues {
 			walk(child)
@@ -185,7 +186,7 @@ func (c *cluster) agree(view *core.View) error {
 	}
 	walk(view.Root)
 	errs = append(errs,
-		compare("nodes", core.QueueView{Used: values(c.books.capacity)}, core.QueueView{Used: view.Capacity}),
-		compare("foreign pods", core.QueueView{Used: values(c.books.occupied)}, core.QueueView{Used: view.Occupied}))
+		compare("nodes", c.books.capacity, view.Capacity),
+		compare("foreign pods", c.books.occupied, view.Occupied))
 	return errors.Join(errs...)
 }

@@ -67,9 +67,9 @@ func (fs *foreignPods) add(f *Foreign, n *node, key core.AllocationKey) {
 	p := &foreignPod{Foreign: f, key: key, amounts: f.Amounts, node: n}
 	fs.byKey[key] = p
 	n.foreign = append(n.foreign, p)
-	fs.tally.foreignReported++
+	fs.counts.foreignReported++
 	if f.Static {
-		fs.tally.foreignStatic++
+		fs.counts.foreignStatic++
 	}
 	fs.books.book(fs.books.occupied, p.amounts, 1)
 	fs.announce(p)
@@ -99,7 +99,7 @@ func (fs *foreignPods) resize(p *foreignPod, amounts resources.Amounts) {
 	if p.gone {
 		return
 	}
-	fs.tally.foreignResized++
+	fs.counts.foreignResized++
 	fs.books.book(fs.books.occupied, p.amounts, -1)
 	fs.books.book(fs.books.occupied, amounts, 1)
 	p.amounts = amounts
@@ -109,7 +109,7 @@ func (fs *foreignPods) resize(p *foreignPod, amounts resources.Amounts) {
 func (fs *foreignPods) end(p *foreignPod) {
 	if !p.gone {
 		p.gone = true
-		fs.tally.foreignEnded++
+		fs.counts.foreignEnded++
 		fs.release(p)
 	}
 }
@@ -122,7 +122,7 @@ func (fs *foreignPods) lose(n *node) {
 		fs.endEviction(p)
 		if !p.gone {
 			p.gone = true
-			fs.tally.foreignLost++
+			fs.counts.foreignLost++
 			fs.after(fs.pause(fs.scenario.Delays.Stop), func() { fs.release(p) })
 		}
 	}

@@ -207,7 +207,7 @@ func (p *session) advance() (mail []any, next time.Duration) {
 	case limited && (!planned || at > until):
 		at = until
 	case !planned:
-		at = c.now + quietMax // something may come of what is under way
+		at = c.now + c.scenario.quiet() // something may come of what is under way
 	}
 	if at <= now {
 		return mail, 0

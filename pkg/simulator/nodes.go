@@ -93,9 +93,9 @@ func (ns *nodes) join(n *node) {
 	n.up, n.table = true, newDeviceTable(n.Devices)
 	n.lives++
 	if n.lives == 1 {
-		ns.tally.nodesJoined++
+		ns.counts.nodesJoined++
 	} else {
-		ns.tally.nodesReturned++
+		ns.counts.nodesReturned++
 	}
 	ns.books.change(ns.books.nodes, 1)
 	ns.books.book(ns.books.capacity, n.Capacity, 1)
@@ -104,7 +104,7 @@ func (ns *nodes) join(n *node) {
 	if ns.scenario.Faults.ForeignEarly.happens(ns.faults) {
 		before := len(ns.inbox)
 		ns.foreign.reportOn(n)
-		ns.tally.foreignEarly += len(ns.inbox) - before
+		ns.counts.foreignEarly += len(ns.inbox) - before
 		ns.send(add)
 	} else {
 		ns.send(add)
@@ -139,7 +139,7 @@ func (ns *nodes) daemonOn(d *daemonSet, n *node) {
 // ended a little later.
 func (ns *nodes) fail(n *node) {
 	n.up = false
-	ns.tally.nodesFailed++
+	ns.counts.nodesFailed++
 	for _, p := range n.daemons {
 		if p.state == waiting {
 			ns.pods.cancel(p)
@@ -182,8 +182,8 @@ func (ns *nodes) record(what string, nodes []string) {
 	if len(nodes) == 0 {
 		return
 	}
-	if last := len(ns.tally.incidents) - 1; last >= 0 {
-		h := &ns.tally.incidents[last]
+	if last := len(ns.counts.incidents) - 1; last >= 0 {
+		h := &ns.counts.incidents[last]
 		if h.At == seconds(ns.now) && h.What == what {
 			h.Nodes = append(h.Nodes, nodes...)
 			slices.Sort(h.Nodes)
@@ -191,7 +191,7 @@ func (ns *nodes) record(what string, nodes []string) {
 		}
 	}
 	slices.Sort(nodes)
-	ns.tally.incidents = append(ns.tally.incidents, IncidentRecord{At: seconds(ns.now), What: what, Nodes: nodes})
+	ns.counts.incidents = append(ns.counts.incidents, IncidentRecord{At: seconds(ns.now), What: what, Nodes: nodes})
 }
 
 func (ns *nodes) rejoin(n *node) {
@@ -224,7 +224,7 @@ func (ns *nodes) pick(one *Incident, random *rand.Rand) []*node {
 // drain keeps new pods off a node, and may end those on it.
 func (ns *nodes) drain(n *node, evicts bool) {
 	n.drains++
-	ns.tally.nodesDrained++
+	ns.counts.nodesDrained++
 	ns.send(core.DrainNode{ID: n.ID})
 	if !evicts {
 		return
@@ -238,7 +238,7 @@ func (ns *nodes) drain(n *node, evicts bool) {
 
 func (ns *nodes) undrain(n *node) {
 	n.drains--
-	ns.tally.nodesUndrained++
+	ns.counts.nodesUndrained++
 	if n.drains == 0 && n.up {
 		ns.send(core.UndrainNode{ID: n.ID})
 	}

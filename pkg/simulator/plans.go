@@ -14,29 +14,29 @@ import (
 // counted.
 const plansMax = 10_000
 
-// A planTally is the plans that led to something: to victims, to a nomination, or
+// planCounts are the plans that led to something: to victims, to a nomination, or
 // to a report that no room can be made.
-type planTally struct {
+type planCounts struct {
 	kept       []PlanRecord
 	outcomes   map[string]int
 	victims    map[victimKind]int
 	byQueue    map[queuePair]int
-	byTrigger  [preemptor.Triggers]triggerTally
+	byTrigger  [preemptor.Triggers]triggerCounts
 	violations int
 }
 
-func newPlanTally() planTally {
-	return planTally{outcomes: map[string]int{}, victims: map[victimKind]int{}, byQueue: map[queuePair]int{}}
+func newPlanCounts() planCounts {
+	return planCounts{outcomes: map[string]int{}, victims: map[victimKind]int{}, byQueue: map[queuePair]int{}}
 }
 
-// A triggerTally is what is counted by why room was made.
-type triggerTally struct {
+// triggerCounts are what is counted of one reason why room was made.
+type triggerCounts struct {
 	plans, failed                 int
 	nominated, cleared, elsewhere int
 	waits                         []time.Duration // of the pods with victims
 }
 
-func (t *planTally) of(trigger preemptor.Trigger) *triggerTally { return &t.byTrigger[trigger] }
+func (t *planCounts) of(trigger preemptor.Trigger) *triggerCounts { return &t.byTrigger[trigger] }
 
 // A victimKind is what victims are counted by.
 type victimKind struct {
@@ -137,7 +137,7 @@ func (pr *preemption) keepFor(p *pod, plan *preemptor.Decision, node core.NodeID
 
 // keep counts a plan and keeps it with its explanation.
 func (pr *preemption) keep(plan purpose) {
-	t := &pr.tally.preemption
+	t := &pr.counts.preemption
 	t.outcomes[plan.Reason.String()]++
 	t.violations += plan.Violations
 	if len(plan.Victims) > 0 {
@@ -153,7 +153,7 @@ func (pr *preemption) keep(plan purpose) {
 	}
 }
 
-// count books a victim: the trigger, the queue that gets its room, and the queue that
+// count counts a victim: the trigger, the queue that gets its room, and the queue that
 // it was in; nil is a foreign pod.
 func (pr *preemption) count(why preemptor.Trigger, by core.QueuePath, from *queueBook) {
 	pr.books.change(pr.books.victims[why], 1)
@@ -162,7 +162,7 @@ func (pr *preemption) count(why preemptor.Trigger, by core.QueuePath, from *queu
 		pair.from = from.path
 		from.count(func(n *podCounts) { n.victims[why]++ })
 	}
-	pr.tally.preemption.byQueue[pair]++
+	pr.counts.preemption.byQueue[pair]++
 }
 
 // record is a plan as it is shown.

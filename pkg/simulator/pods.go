@@ -125,7 +125,7 @@ func (ps *pods) arrive(p *pod) {
 // bind has a pod start on the node where it was placed: it gets its devices there, or
 // cannot be bound.
 func (ps *pods) bind(p *pod, n *node) {
-	ps.tally.placements++
+	ps.counts.placements++
 	ps.endNomination(p, n.ID)
 	ps.books.wait(p, -1)
 	p.moveTo(starting)
@@ -205,17 +205,17 @@ func (ps *pods) countPlaced(p *pod) {
 		q.waits = append(q.waits, p.at-p.arrived)
 	}
 	if p.daemon != nil {
-		ps.tally.daemonWaits = append(ps.tally.daemonWaits, p.at-p.arrived)
+		ps.counts.daemonWaits = append(ps.counts.daemonWaits, p.at-p.arrived)
 	}
 	if p.helped {
-		one := ps.tally.preemption.of(p.plan.Trigger)
+		one := ps.counts.preemption.of(p.plan.Trigger)
 		one.waits = append(one.waits, p.at-p.arrived)
 	}
 }
 
 // unbind reports that a placement could not be bound: the pod waits again.
 func (ps *pods) unbind(p *pod) {
-	ps.tally.bindFailures++
+	ps.counts.bindFailures++
 	p.vacate()
 	p.moveTo(waiting)
 	ps.discharge(p)
@@ -251,10 +251,10 @@ func (ps *pods) leave(p *pod) {
 // giveUp takes an ask back that was never placed.
 func (ps *pods) giveUp(p *pod) {
 	reason := ps.explain(p)
-	pods := ps.tally.gaveUp[reason]
+	pods := ps.counts.gaveUp[reason]
 	if pods == nil {
 		pods = &pendingPods{example: p.key}
-		ps.tally.gaveUp[reason] = pods
+		ps.counts.gaveUp[reason] = pods
 	}
 	pods.count++
 	p.app.queue.count(func(n *podCounts) { n.gaveUp++ })
@@ -274,7 +274,7 @@ func (ps *pods) withdraw(p *pod) {
 
 // refuse ends a pod whose ask the core refused for a reason.
 func (ps *pods) refuse(p *pod, reason string) {
-	ps.tally.rejections[reason]++
+	ps.counts.rejections[reason]++
 	p.app.queue.count(func(n *podCounts) { n.rejected++ })
 	ps.drop(p)
 }
@@ -297,7 +297,7 @@ func (ps *pods) nominate(p *pod, to core.NodeID) {
 // endNomination ends the nomination of a pod that was placed, there or elsewhere.
 func (ps *pods) endNomination(p *pod, on core.NodeID) {
 	if p.nominated != "" && p.nominated != on {
-		ps.tally.preemption.of(p.plan.Trigger).elsewhere++
+		ps.counts.preemption.of(p.plan.Trigger).elsewhere++
 	}
 	ps.unnominate(p)
 }

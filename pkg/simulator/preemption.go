@@ -108,7 +108,7 @@ func (pr *preemption) preemptForeign(p *foreignPod, e *core.EvictionRequested) {
 		return
 	}
 	p.gone = true
-	pr.tally.foreignPreempted++
+	pr.counts.foreignPreempted++
 	pr.confirm(0, func() { pr.foreign.release(p) })
 }
 
@@ -129,7 +129,7 @@ func (pr *preemption) nominated(e *core.Nominated) {
 		pr.breach("the pod %s was nominated to %s without a plan", e.Key, e.Node)
 	default:
 		pr.pods.nominate(p, e.Node)
-		pr.tally.preemption.of(e.Plan.Trigger).nominated++
+		pr.counts.preemption.of(e.Plan.Trigger).nominated++
 		for _, v := range e.Plan.Victims {
 			pr.step.chosen[core.AllocationKey(v.Key)] = true
 			pr.count(e.Plan.Trigger, p.app.queue.path, pr.queueOf(v.Key))
@@ -148,7 +148,7 @@ func (pr *preemption) nominationEnded(e *core.NominationEnded) {
 	case p.nominated != e.Node:
 		pr.breach("the nomination of the pod %s to %s ended while %s makes room for it", e.Key, e.Node, p.nominated)
 	case e.Waits:
-		pr.tally.preemption.of(p.plan.Trigger).cleared++
+		pr.counts.preemption.of(p.plan.Trigger).cleared++
 		pr.pods.unnominate(p)
 	}
 }

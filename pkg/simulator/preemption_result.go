@@ -18,17 +18,17 @@ func allTriggers(visit func(preemptor.Trigger)) {
 
 // preemptionOf sums up evictions and nominations; nil if there were none.
 func (r *run) preemptionOf(view *core.View) *Preemption {
-	t, counts := &r.tally.preemption, view.Preempted
+	t, counts := &r.counts.preemption, view.Preempted
 	if len(t.outcomes) == 0 && counts.Victims.Total()+counts.Nominations+counts.Loops == 0 {
 		return nil
 	}
 	p := &Preemption{
-		Plans: t.outcomes, Victims: int(counts.Victims.Total()), Foreign: r.tally.foreignPreempted,
+		Plans: t.outcomes, Victims: int(counts.Victims.Total()), Foreign: r.counts.foreignPreempted,
 		Overdue: int(counts.Overdue.Total()), Reservations: int(counts.Reservations),
 		Nominations: int(counts.Nominations), Cleared: int(counts.Cleared), Loops: int(counts.Loops),
 		NodesLookedAt: int64(view.Work.NodeCosts), Violations: t.violations,
 		ByTrigger: []TriggerCount{}, ByKind: r.victimCounts(), ByQueue: r.queueVictims(),
-		Waiting: waitsOf(r.tally.daemonWaits), Helped: waitsOf(t.of(preemptor.RequiredNode).waits),
+		Waiting: waitsOf(r.counts.daemonWaits), Helped: waitsOf(t.of(preemptor.RequiredNode).waits),
 		Failed: failedAttempts(view, r.scenario), Budgets: r.budgetUse(), Records: t.kept,
 	}
 	for _, n := range view.Nodes {
@@ -49,7 +49,7 @@ func (r *run) preemptionOf(view *core.View) *Preemption {
 
 // victimCounts lists the victims by trigger, class and strategy.
 func (r *run) victimCounts() []VictimCount {
-	victims := r.tally.preemption.victims
+	victims := r.counts.preemption.victims
 	kinds := slices.SortedFunc(maps.Keys(victims), func(a, b victimKind) int {
 		return cmp.Or(cmp.Compare(a.trigger, b.trigger), cmp.Compare(a.class, b.class), cmp.Compare(a.strategy, b.strategy))
 	})
@@ -64,7 +64,7 @@ func (r *run) victimCounts() []VictimCount {
 
 // queueVictims lists victims by the queues that got their room and that they were in.
 func (r *run) queueVictims() []QueueVictims {
-	taken := r.tally.preemption.byQueue
+	taken := r.counts.preemption.byQueue
 	pairs := slices.SortedFunc(maps.Keys(taken), func(a, b queuePair) int {
 		return cmp.Or(cmp.Compare(a.trigger, b.trigger), cmp.Compare(a.by, b.by), cmp.Compare(a.from, b.from))
 	})

@@ -63,7 +63,7 @@ func (ps *pods) restart(p *pod) {
 	if p.once || p.daemon != nil {
 		return
 	}
-	ps.tally.restarts++
+	ps.counts.restarts++
 	next := &pod{
 		podSpec: p.podSpec,
 		base:    p.base,

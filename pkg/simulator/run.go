@@ -10,10 +10,12 @@ import (
 )
 
 const (
-	// quietMax is how long after the last event a run goes on to follow the deadlines
-	// of the partition. It is more than the longest pause of an ask that could be
-	// placed.
+	// quietMax is how long after the last event a run goes on to follow the timers of the
+	// partition, where no delay is configured that is longer than half of it. It is more
+	// than the longest pause of an ask that could be placed.
 	quietMax = 5 * time.Minute
+	// quietLongest is how long it goes on whatever is configured: some timers fire for ever.
+	quietLongest = 24 * time.Hour
 	// roundsMax is how often a partition may be asked to schedule at one moment
 	// without any effect.
 	roundsMax = 10_000
@@ -112,7 +114,7 @@ func (r *run) next() (time.Duration, bool) {
 	}
 	if due, ok := r.partition.Due(); ok {
 		wake := max(due.Sub(epoch), r.now)
-		if !planned && wake > r.lastEvent+quietMax {
+		if !planned && wake > r.lastEvent+r.scenario.quiet() {
 			return 0, false
 		}
 		if !planned || wake < at {
@@ -123,6 +125,22 @@ func (r *run) next() (time.Duration, bool) {
 		return 0, false
 	}
 	return at, planned
+}
+
+// quiet is how long after the last event the timers of the partition are followed.
+func (s *Scenario) quiet() time.Duration {
+	longest := s.Config.Preemption.RequiredNode.StartDelay
+	longest = max(longest, s.Config.Preemption.VictimTimeout, longestDelay(&s.Config.Root))
+	return max(quietMax, 2*min(longest, quietLongest/2))
+}
+
+// longestDelay is the longest delay of preemption in a queue or below.
+func longestDelay(q *core.QueueConfig) time.Duration {
+	longest := max(q.Properties.PreemptionDelay, q.Properties.QuotaDelay)
+	for i := range q.Queues {
+		longest = max(longest, longestDelay(&q.Queues[i]))
+	}
+	return longest
 }
 
 // moment carries out the events of a time, and what follows from them.
@@ -146,7 +164,7 @@ func (r *run) moment(at time.Duration) error {
 	if r.options.Progress != nil {
 		r.options.Progress(Progress{
 			Now:     at,
-			Placed:  r.tally.placements,
+			Placed:  r.counts.placements,
 			Pending: int(r.books.pending.value),
 			Running: int(r.books.running.value),
 			Nodes:   int(r.books.nodes.value),

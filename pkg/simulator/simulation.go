@@ -21,7 +21,7 @@ type simulation struct {
 	now      time.Duration
 	inbox    []core.Command
 	books    *books
-	tally    tally
+	counts   counts
 	delays   *rand.Rand // start, stop, restart
 	faults   *rand.Rand
 	// broken is the first thing the core did that it must not do.
@@ -33,14 +33,14 @@ func newSimulation(s *Scenario, seed uint64) *simulation {
 		scenario: s,
 		seed:     seed,
 		books:    newBooks(s.Config, s.Kinds),
-		tally:    tally{rejections: map[string]int{}, gaveUp: map[pendingReason]*pendingPods{}, preemption: newPlanTally()},
+		counts:   counts{rejections: map[string]int{}, gaveUp: map[pendingReason]*pendingPods{}, preemption: newPlanCounts()},
 		delays:   stream(seed, "delays"),
 		faults:   stream(seed, "faults"),
 	}
 }
 
-// tally counts what the summary shows for no single queue.
-type tally struct {
+// counts are what the summary shows for no single queue.
+type counts struct {
 	nodesJoined, nodesReturned, nodesFailed, nodesDrained, nodesUndrained int
 	placements, bindFailures, restarts                                    int
 	releasesLate, releasesTwice, releasesNever, reportsTwice              int
@@ -50,7 +50,7 @@ type tally struct {
 	gaveUp                                                                map[pendingReason]*pendingPods
 	incidents                                                             []IncidentRecord
 	daemonWaits                                                           []time.Duration
-	preemption                                                            planTally
+	preemption                                                            planCounts
 }
 
 // time is now as the core sees it.
@@ -68,7 +68,7 @@ func (s *simulation) send(command core.Command) { s.inbox = append(s.inbox, comm
 func (s *simulation) report(a *core.Allocation) {
 	s.send(core.AddAllocation{Allocation: a})
 	if s.scenario.Faults.ReportTwice.happens(s.faults) {
-		s.tally.reportsTwice++
+		s.counts.reportsTwice++
 		again := *a
 		s.send(core.AddAllocation{Allocation: &again})
 	}
@@ -97,17 +97,17 @@ func (s *simulation) confirm(grace time.Duration, report func()) {
 	f := s.scenario.Faults
 	never, late, twice := f.ReleaseNever.happens(s.faults), f.ReleaseLate.happens(s.faults), f.ReleaseTwice.happens(s.faults)
 	if never {
-		s.tally.releasesNever++
+		s.counts.releasesNever++
 		return
 	}
 	delay := grace + s.pause(s.scenario.Delays.Stop)
 	if late {
-		s.tally.releasesLate++
+		s.counts.releasesLate++
 		delay += s.pause(f.Late)
 	}
 	s.soon(delay, report)
 	if twice {
-		s.tally.releasesTwice++
+		s.counts.releasesTwice++
 		s.soon(delay+s.pause(f.Late), report)
 	}
 }

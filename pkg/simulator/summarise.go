@@ -33,7 +33,7 @@ func (r *run) result() *Result {
 			r.pods.countPlaced(p)
 		}
 	}
-	root, t := r.books.queues["root"], &r.tally
+	root, t := r.books.queues["root"], &r.counts
 	view := r.partition.View()
 	preemption := r.preemptionOf(view)
 	return &Result{

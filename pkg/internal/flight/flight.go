@@ -52,18 +52,11 @@ func New[K comparable, V any](limit int) *Group[K, V] {
 	return &Group[K, V]{places: make(chan struct{}, max(1, limit)), waiting: map[K]*call[V]{}}
 }
 
-// Do returns what f returns. Readers with the same key share the answer if it has
-// not begun when they ask. The context of f has the values of that of the first
-// reader, and is cancelled when no reader waits any more. A panic of f is a
-// *PanicError for all readers. If ctx ends first, Do returns its cause.
-func (g *Group[K, V]) Do(ctx context.Context, key K, f func(context.Context) (V, error)) (value V, err error) {
-	err = g.Use(ctx, key, f, func(answer V) { value = answer })
-	return value, err
-}
-
-// Use is Do for an answer that is not kept: it hands the answer to use, and the
-// context of f is cancelled when use has returned for all readers. It does not call
-// use if there is an error.
+// Use hands what f returns to use, unless there is an error. Readers with the same key
+// share the answer if it has not begun when they ask. The context of f has the values of
+// that of the first reader, and is cancelled when no reader waits any more and use has
+// returned for all. A panic of f is a *PanicError for all readers. If ctx ends first, Use
+// returns its cause.
 func (g *Group[K, V]) Use(ctx context.Context, key K, f func(context.Context) (V, error), use func(V)) error {
 	c := g.join(ctx, key, f)
 	defer g.leave(key, c)

@@ -11,17 +11,16 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A kitchen is a group that makes one answer at a time, each when it is told to,
-// and numbers them.
-type kitchen struct {
+// A testGroup makes one answer at a time, each when it is told to, and numbers them.
+type testGroup struct {
 	*Group[string, int]
 	made    int
 	on      chan struct{}
 	readers sync.WaitGroup
 }
 
-func newKitchen() *kitchen {
-	return &kitchen{Group: New[string, int](1), on: make(chan struct{})}
+func newTestGroup() *testGroup {
+	return &testGroup{Group: New[string, int](1), on: make(chan struct{})}
 }
 
 // An answer is what a reader got.
@@ -31,18 +30,24 @@ type answer struct {
 	there bool
 }
 
+// do is Use for an answer that is kept.
+func do[K comparable, V any](ctx context.Context, g *Group[K, V], key K, f func(context.Context) (V, error)) (value V, err error) {
+	err = g.Use(ctx, key, f, func(answer V) { value = answer })
+	return value, err
+}
+
 // read asks for a key, and waits until nothing goes on.
-func (k *kitchen) read(ctx context.Context, key string) *answer {
+func (k *testGroup) read(ctx context.Context, key string) *answer {
 	got := new(answer)
 	k.readers.Go(func() {
-		got.value, got.err = k.Do(ctx, key, k.cook)
+		got.value, got.err = do(ctx, k.Group, key, k.next)
 		got.there = true
 	})
 	synctest.Wait()
 	return got
 }
 
-func (k *kitchen) cook(ctx context.Context) (int, error) {
+func (k *testGroup) next(ctx context.Context) (int, error) {
 	k.made++
 	number := k.made
 	select {
@@ -58,7 +63,7 @@ func (k *kitchen) cook(ctx context.Context) (int, error) {
 // later one.
 func TestReadersShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKitchen()
+		k := newTestGroup()
 		first := k.read(t.Context(), "a")
 		second, third := k.read(t.Context(), "a"), k.read(t.Context(), "a")
 		other := k.read(t.Context(), "b")
@@ -78,7 +83,7 @@ func TestReadersShare(t *testing.T) {
 // bubble would not end.
 func TestReadersLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKitchen()
+		k := newTestGroup()
 		why := errors.New("gone")
 		ctx, leave := context.WithCancelCause(t.Context())
 		first, leaveFirst := context.WithCancelCause(t.Context())
@@ -107,7 +112,7 @@ func TestReadersLeave(t *testing.T) {
 // TestALateReaderStartsAnew: a call that was left before it began is not joined.
 func TestALateReaderStartsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKitchen()
+		k := newTestGroup()
 		first := k.read(t.Context(), "busy")
 		ctx, leave := context.WithCancel(t.Context())
 		left := k.read(ctx, "a")
@@ -130,11 +135,11 @@ func TestPanic(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k := newKitchen()
+				k := newTestGroup()
 				k.read(t.Context(), "busy")
 				var errs [3]error
 				for i := range errs {
-					k.readers.Go(func() { _, errs[i] = k.Do(t.Context(), "a", broken) })
+					k.readers.Go(func() { _, errs[i] = do(t.Context(), k.Group, "a", broken) })
 				}
 				synctest.Wait()
 				assert.Equal(t, k.Waiting(), 1)
@@ -165,7 +170,7 @@ func TestLimit(t *testing.T) {
 		on := make(chan struct{})
 		for i := range 5 {
 			readers.Go(func() {
-				_, err := g.Do(t.Context(), i, func(context.Context) (int, error) {
+				_, err := do(t.Context(), g, i, func(context.Context) (int, error) {
 					mu.Lock()
 					running++
 					most = max(most, running)
@@ -197,7 +202,7 @@ func TestAnswersInUse(t *testing.T) {
 		var answer context.Context
 		busy := make(chan struct{})
 		readers.Go(func() {
-			_, _ = g.Do(t.Context(), "busy", func(ctx context.Context) (context.Context, error) { <-busy; return ctx, nil })
+			_, _ = do(t.Context(), g, "busy", func(ctx context.Context) (context.Context, error) { <-busy; return ctx, nil })
 		})
 		synctest.Wait()
 		for i := range done {

@@ -26,7 +26,7 @@ func heard(event core.Event) string {
 		return fmt.Sprintf("nominated %s to %s: %s", e.Key, e.Node, e.Reason)
 	case *core.NominationEnded:
 		if e.Waits {
-			return fmt.Sprintf("not nominated %s: no longer nominated to node %s: %s", e.Key, e.Node, e.Reason)
+			return fmt.Sprintf("not nominated %s: %s", e.Key, e.Text())
 		}
 	case *core.Unschedulable:
 		return fmt.Sprintf("hint %s: %s", e.Key, e.Reason)
@@ -49,15 +49,10 @@ func placed(a *core.Allocation) string { return fmt.Sprintf("placed %s on %s", a
 // released is empty for an end that the resource manager reported itself and does
 // not expect an answer to.
 func released(e *core.Ended) string {
-	message := e.Message
-	switch e.Cause {
-	case core.CauseTimedOut, core.CausePreempted, core.CauseReplaced, core.CauseBindFailed:
+	if !e.Cause.IsTold() {
 		return ""
-	case core.CauseReleased:
-		message = "released as the resource manager asked"
-	case core.CauseNodeRemoved, core.CauseApplicationRemoved:
 	}
-	return fmt.Sprintf("released %s STOPPED_BY_RM: %s", e.Key, message)
+	return fmt.Sprintf("released %s STOPPED_BY_RM: %s", e.Key, e.Text())
 }
 
 // record is an event as it is recorded: what, about which object, because of which

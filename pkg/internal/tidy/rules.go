@@ -59,12 +59,6 @@ var rules = []rule{
 // Check applies every rule to the repository and returns the problems, sorted
 // by path and line. An error means that something could not be read or parsed.
 func Check(repository fs.FS) ([]Problem, error) {
-	problems, err := checkAll(repository)
-	return slices.DeleteFunc(problems, waits), err
-}
-
-// checkAll is Check with the problems of paths that wait.
-func checkAll(repository fs.FS) ([]Problem, error) {
 	t, err := read(repository)
 	if err != nil {
 		return nil, err

@@ -101,15 +101,6 @@ var allowances = []struct{ in, word string }{
 	{in: "LICENSE"},
 }
 
-// notYet are patterns of paths that still have words of these lists. A directory
-// ends in a slash. The list gets shorter, and is to go.
-var notYet = []string{
-	"docs/design.md",
-}
-
-// rulesOfWords are the rules for which notYet holds.
-var rulesOfWords = []string{"words of the field", "no internal identifiers"}
-
 // proseFiles are the texts in which words are looked for, by extension; Go files
 // have rules of their own.
 var proseFiles = []string{".css", ".golden", ".html", ".js", ".json", ".md", ".txt", ".yaml", ".yml"}
@@ -208,12 +199,6 @@ func allowed(in, word string) bool {
 		}
 	}
 	return false
-}
-
-// waits reports whether a problem is with words, in a path that waits to be read.
-func waits(p Problem) bool {
-	return slices.Contains(rulesOfWords, p.Rule) &&
-		slices.ContainsFunc(notYet, func(pattern string) bool { return covers(pattern, p.Path) })
 }
 
 // covers reports whether a path matches a pattern, or is below it if that ends in

@@ -74,12 +74,49 @@ a: 3
 	assert.DeepEqual(t, lines[2:], []string{
 		`2:1 ?: 0 a key must be a plain text, not a list`, `3:1 a: 1 `, `4:1 <<: 0 merges "5", which is no mapping`,
 	})
-	deep := "x: &m0 {a: 1}\n"
-	for i := range 20 {
-		deep += fmt.Sprintf("x%d: &m%d {<<: *m%d}\n", i, i+1, i)
+}
+
+// merged is a text of so many mappings and one, each of which merges the one before it as
+// a format says.
+func merged(mappings int, merge string) string {
+	text := "x0: &m0 {k0: 0}\n"
+	for i := range mappings {
+		text += fmt.Sprintf("x%d: &m%d {k%d: 0, <<: "+merge+"}\n", i+1, i+1, i+1, i)
 	}
-	lines, _ = walked(t, deep, 1000)
-	assert.Assert(t, strings.Contains(strings.Join(lines, "\n"), "<<: 0 merges more than 16 mappings into each other"))
+	return text
+}
+
+// TestMergesBeyondMergesMax merges ten times as many mappings into each other as allowed. Each
+// has its own keys and those that the nearest have, and what is left out is told of each.
+func TestMergesBeyondMergesMax(t *testing.T) {
+	const most, chain = yamltree.MergesMax, 10 * yamltree.MergesMax
+	lines, exceeded := walked(t, merged(chain, "*m%d"), 10_000)
+	assert.Equal(t, exceeded, 0)
+	keys, told := map[string]int{}, map[string]int{}
+	for _, line := range lines {
+		_, where, _ := strings.Cut(line, " ")
+		if name, rest, found := strings.Cut(where, "."); found {
+			if strings.HasPrefix(rest, "k") {
+				keys[name]++
+			} else {
+				assert.Equal(t, rest, fmt.Sprintf("<<: 0 merges more than %d mappings into each other", most))
+				told[name]++
+			}
+		}
+	}
+	for i := range chain + 1 {
+		name := fmt.Sprint("x", i)
+		assert.Equal(t, keys[name], min(i, most)+1, name)
+		assert.Equal(t, told[name] == 1, i > most, name)
+	}
+}
+
+// TestMergesAreVisited: where each mapping merges the one before it twice, the number of
+// values bounds what is visited.
+func TestMergesAreVisited(t *testing.T) {
+	lines, exceeded := walked(t, merged(10*yamltree.MergesMax, "[*m%[4]d, *m%[4]d]"), 10_000)
+	assert.Equal(t, exceeded, 1)
+	assert.Assert(t, len(lines) <= 10_000, "%d", len(lines))
 }
 
 // TestMaxBoundsAliases visits no more values than allowed, whatever they stand for.

@@ -1,0 +1,28 @@
+// Package everyevent has one event of each type, for tests of packages that must know all
+// of them.
+package everyevent
+
+import "github.com/narwhal-scheduler/narwhal/pkg/core"
+
+// Events is one event of each type that a partition can have. Those about an allocation have
+// one without anything in it.
+func Events() []core.Event {
+	a := new(core.Allocation)
+	return []core.Event{
+		core.AskAdded{Allocation: a},
+		core.AskResized{Allocation: a},
+		&core.AskEnded{Allocation: a},
+		core.Placed{Allocation: a},
+		core.Adopted{Allocation: a},
+		&core.Resized{Allocation: a}, &core.Ended{Allocation: a},
+		&core.EvictionRequested{Allocation: a}, &core.AllocationRejected{},
+		core.ForeignAdded{Allocation: a},
+		core.ForeignRemoved{Allocation: a},
+		&core.Reserved{Allocation: a}, &core.Unreserved{Allocation: a},
+		&core.Nominated{Allocation: a}, &core.NominationEnded{Allocation: a}, &core.PreemptionPlanned{},
+		&core.Unschedulable{Allocation: a}, &core.AskReport{Allocation: a}, &core.ApplicationReport{}, &core.QueueReport{},
+		&core.ApplicationAccepted{}, &core.ApplicationRejected{}, &core.ApplicationChanged{}, &core.ApplicationGone{},
+		&core.NodeAdded{}, &core.NodeRejected{}, &core.NodeResized{}, &core.NodeAttributes{}, &core.NodeSchedulable{}, &core.NodeRemoved{},
+		&core.Reconfigured{},
+	}
+}

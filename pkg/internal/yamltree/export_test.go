@@ -1,0 +1,4 @@
+package yamltree
+
+// MergesMax is a bound for tests that go beyond it.
+const MergesMax = mergesMax

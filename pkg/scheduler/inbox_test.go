@@ -1,0 +1,63 @@
+package scheduler
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// Ten times as many messages come as may wait where nothing is configured. What fits is
+// taken and nothing beyond, also while the owner carries them out. After that the memory
+// of the flood is given up, and as many may wait again.
+func TestMessagesBeyondInboxMax(t *testing.T) {
+	limit := Config{}.withDefaults().InboxMax
+	assert.Equal(t, limit, inboxMax)
+	o := &owner{
+		partition: emptyPartition(), inbox: newInbox(meter{}), outbox: newOutbox(meter{}), broker: newViewBroker(), done: make(chan struct{}),
+	}
+	o.heartbeat.start(time.Now())
+	// Each message is of a kind that the owner has nothing to do for.
+	flood := func(times int) (taken int) {
+		const request = 5000
+		for range times * limit / request {
+			messages := slices.Repeat([]message{struct{}{}}, request)
+			err := (&conversion{batches: []batch{{to: o, messages: messages}}}).post(limit)
+			if err == nil {
+				taken += request
+			} else {
+				assert.ErrorIs(t, err, ErrInboxFull)
+			}
+		}
+		return taken
+	}
+	most := limit / 5000 * 5000
+	assert.Equal(t, flood(10), most)
+	for range 2 {
+		messages, _, open := o.inbox.take(nil)
+		assert.Assert(t, open)
+		assert.Equal(t, len(messages), most)
+		assert.Equal(t, flood(2), 0, "what the owner has taken counts until it is carried out")
+		o.handleAll(time.Now(), messages)
+		spare := emptied(messages)
+		assert.Equal(t, cap(spare), 0)
+		assert.Equal(t, flood(2), most)
+	}
+	assert.Equal(t, o.handled, uint64(2*most))
+}
+
+// A slice that held ten times as much as is kept is given up, and a small one is used again.
+// Neither keeps what was in it.
+func TestSlicesBeyondSparesMax(t *testing.T) {
+	for size, kept := range map[int]bool{sparesMax: true, 10 * sparesMax: false} {
+		list := make([]message, size)
+		for i := range list {
+			list[i] = retire{}
+		}
+		again := emptied(list)
+		assert.Equal(t, len(again), 0)
+		assert.Equal(t, cap(again), map[bool]int{true: size}[kept])
+		assert.Assert(t, !slices.ContainsFunc(list, func(m message) bool { return m != nil }))
+	}
+}

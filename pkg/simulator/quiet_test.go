@@ -1,0 +1,57 @@
+package simulator_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+)
+
+// guaranteedLate is a cluster that is full, and an ask that preempts by guarantee after a
+// delay. Without delays a run follows timers for five minutes after the last event.
+const guaranteedLate = `
+name: late
+%s
+queues:
+  - name: root
+    queues:
+      - {name: a, resources: {guaranteed: {vcore: 1}}, properties: {preemption.delay: %s}}
+      - {name: b}
+nodes: [{name: n, capacity: {vcore: 2}}]
+workloads:
+  - {name: b, queue: root.b, pods: 2, resources: {vcore: 1}, runs: forever}
+  - {name: a, queue: root.a, pods: 1, arrival: {at: 1m}, resources: {vcore: 1}, runs: forever}
+`
+
+// A delay that is longer than that is waited for, with an end of the scenario and without.
+func TestDelaysBeyondQuietMax(t *testing.T) {
+	for _, until := range []string{"", "until: 2h"} {
+		s := parse(t, fmt.Sprintf(guaranteedLate, until, "50m"))
+		r := verified(t, s, 1)
+		assert.Equal(t, r.Pods.Preempted, 1, until)
+		assert.Equal(t, r.Pods.Placed, 3, until)
+		synctest.Test(t, func(t *testing.T) {
+			l := live(t, s, simulator.LiveOptions{Speed: 60}, nil)
+			<-l.over
+			view, err := l.View(t.Context(), livePartition)
+			assert.NilError(t, err)
+			l.stop(t)
+			assert.Equal(t, view.Preempted.Victims.By(preemptor.Guarantee), uint64(1), until)
+		})
+	}
+}
+
+// Ten times the longest that a run goes on is not waited for: the run ends, and its result
+// has the ask with the reason for which it waits.
+func TestDelaysBeyondQuietLongest(t *testing.T) {
+	r := verified(t, parse(t, fmt.Sprintf(guaranteedLate, "", "240h")), 1)
+	assert.Equal(t, r.Pods.Preempted, 0)
+	assert.Equal(t, r.Pods.Pending, 1)
+	assert.Equal(t, r.Pending[0].Reason, "no node has room")
+	assert.Assert(t, r.Time.Duration() < 25*time.Hour, "%v", r.Time.Duration())
+}
