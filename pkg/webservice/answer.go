@@ -115,17 +115,20 @@ func refusal(err error) *failureJSON {
 // for all requests that share the reply.
 func (rs *responder) make(h handler, r *http.Request) *reply {
 	defer rs.reportCost(r, time.Now())
-	defer func() {
-		if value := recover(); value != nil {
-			logOf(r).Printf("webservice: panic answering %s: %v\n%s", r.URL.Path, value, debug.Stack())
-			panic(value)
-		}
-	}()
+	defer logPanic(r)
 	value, err := h(r)
 	if value == nil {
 		value = refusal(err)
 	}
 	return rs.write(r, value, statusOf(err))
+}
+
+// logPanic is deferred: it logs a panic and lets it go on.
+func logPanic(r *http.Request) {
+	if value := recover(); value != nil {
+		logOf(r).Printf("webservice: panic answering %s: %v\n%s", r.URL.Path, value, debug.Stack())
+		panic(value)
+	}
 }
 
 // reportCost says what the answer to a request cost that was begun at a moment.

@@ -22,7 +22,7 @@
 // Read in this order:
 //
 //	service.go     Config, Service, the table of routes
-//	router.go      paths, methods, redirects
+//	router.go      paths, methods, redirects; body.go, bodies of requests
 //	answer.go      a value or an error becomes an answer, which several requests may
 //	               share; failure.go, statuses
 //	views.go       the reader: the views that an answer is made from, and how old they

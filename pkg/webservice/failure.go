@@ -14,6 +14,9 @@ var (
 	errTooLarge     = errors.New("too large")
 	errUnavailable  = errors.New("not available")
 	errUnhealthy    = errors.New("not healthy")
+	errSlow         = errors.New("too slow")
+	errBusy         = errors.New("too many at once")
+	errMediaType    = errors.New("wrong media type")
 )
 
 // statusOf is the status that an error is answered with. Nothing else knows of
@@ -30,6 +33,12 @@ func statusOf(err error) int {
 		return http.StatusNotFound
 	case errors.Is(err, errTooLarge):
 		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, errSlow):
+		return http.StatusRequestTimeout
+	case errors.Is(err, errMediaType):
+		return http.StatusUnsupportedMediaType
+	case errors.Is(err, errBusy):
+		return http.StatusTooManyRequests
 	case errors.Is(err, errUnavailable), errors.Is(err, errUnhealthy):
 		return http.StatusServiceUnavailable
 	default:

@@ -54,10 +54,30 @@ var checks = []check{
 // fails the check.
 const healthWait = 800 * time.Millisecond
 
-// offerHealth answers with the health.
+// offerHealth answers with the health. It waits for no other answer: those that ask
+// whether the scheduler lives would take a queue for its death. What comes at the same
+// time for the same views is checked once.
 func (s *Service) offerHealth() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.reply(w, takeViews(r, s.config.Views.Partitions(), s.examine), s.health, s.replies)
+		if _, err := parametersOf(r); err != nil {
+			s.refuse(w, r, err)
+			return
+		}
+		r = takeViews(r, s.config.Views.Partitions(), s.examine)
+		out, err := s.checked.Do(r.Context(), viewsOf(r).name(), func(context.Context) (*healthJSON, error) {
+			defer s.reportCost(r, time.Now())
+			defer logPanic(r)
+			return s.health(r)
+		})
+		switch {
+		case r.Context().Err() != nil: // the client went away
+		case err != nil:
+			s.refuse(w, r, err)
+		case !out.Healthy:
+			s.write(r, out, statusOf(errUnhealthy)).send(w, r)
+		default:
+			s.write(r, out, http.StatusOK).send(w, r)
+		}
 	})
 }
 
@@ -93,12 +113,9 @@ func unanswered(views requestViews) (faults []string) {
 	return faults
 }
 
-// health answers GET /ws/v1/scheduler/healthcheck. It goes by the views of this
-// moment, so that a scheduler that was unhealthy recovers.
-func (s *Service) health(r *http.Request) (any, error) {
-	if _, err := parametersOf(r); err != nil {
-		return nil, err
-	}
+// health is the answer to GET /ws/v1/scheduler/healthcheck. It goes by the views of
+// this moment, so that a scheduler that was unhealthy recovers.
+func (s *Service) health(r *http.Request) (*healthJSON, error) {
 	var seen []*snapshot
 	for _, v := range viewsOf(r) {
 		if v.view == nil && v.unanswered > 0 {
@@ -113,9 +130,6 @@ func (s *Service) health(r *http.Request) (any, error) {
 	}
 	out := healthOf(seen)
 	out.add(checkJSON{Name: "Responsiveness", Description: "every partition answers", DiagnosisMessage: "they do"}, unanswered(viewsOf(r)))
-	if !out.Healthy {
-		return out, errUnhealthy
-	}
 	return out, nil
 }
 

@@ -218,6 +218,7 @@ func (s *Server) guard(next *router) http.Handler {
 	}
 	wanted := sha256.Sum256([]byte(s.config.Token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		limitBody(w, r)
 		if r.Method == http.MethodOptions {
 			cross(w.Header(), r.Method)
 			w.Header().Set("Access-Control-Allow-Headers", "X-Requested-With,Content-Type,Accept,Origin,Authorization")
@@ -241,7 +242,7 @@ func (s *Server) guard(next *router) http.Handler {
 
 // both offers everything at one address.
 func (s *Service) both() *router {
-	out := newRouter(append(s.routes(), s.debugRoutes()...))
+	out := newRouter(append(s.routes(), s.debugRoutes()...), s.admit)
 	out.page = s.config.Dashboard
 	return out
 }

@@ -125,8 +125,10 @@ type Service struct {
 	config  Config
 	rest    *router
 	debug   *router
+	bodies  bodies
 	replies *replies
 	dumps   *replies
+	checked *flight.Group[string, *healthJSON]
 }
 
 // New makes a service. The error is that of Config.Validate.
@@ -141,12 +143,13 @@ func New(config Config) (*Service, error) {
 		config:  config,
 		replies: flight.New[subject, *reply](runtime.GOMAXPROCS(0) / 2),
 		dumps:   flight.New[subject, *reply](1),
+		checked: flight.New[string, *healthJSON](1),
 	}
 	s.reader = reader{&s.config}
 	s.responder = responder{&s.config, newCompression()}
-	s.rest = newRouter(s.routes())
+	s.rest = newRouter(s.routes(), s.admit)
 	s.rest.page = config.Dashboard
-	s.debug = newRouter(s.debugRoutes())
+	s.debug = newRouter(s.debugRoutes(), s.admit)
 	return s, nil
 }
 

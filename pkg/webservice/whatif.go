@@ -21,7 +21,6 @@ import (
 const (
 	whatIfAsksMax   = 1000
 	whatIfWithinMax = time.Hour
-	whatIfBodyMax   = config.TextMax + 1<<20
 )
 
 // questionJSON is the body of a what-if: asks that would come, a configuration
@@ -109,7 +108,7 @@ func (at *snapshot) askOutcomes(outcomes []explain.AskOutcome) []askOutcomeJSON 
 func (at *snapshot) question(r *http.Request, now time.Time) (explain.Question, error) {
 	var q explain.Question
 	var asked questionJSON
-	decoder := json.NewDecoder(http.MaxBytesReader(nil, r.Body, whatIfBodyMax))
+	decoder := json.NewDecoder(http.MaxBytesReader(nil, r.Body, bodyMax))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&asked); err != nil {
 		return q, bad("Body is no question: %v", err)
