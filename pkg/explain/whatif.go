@@ -2,6 +2,8 @@ package explain
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -29,6 +31,11 @@ type Outcome struct {
 	Victims []Victim     // that would be evicted, in that order
 	Others  []AskOutcome // asks that wait now and would not, by key
 	OverUse []OverUse    // queues that would be over their max, from the root down
+
+	// Partial says that the time for the answer was over before everything was played:
+	// the outcome is that of the first part of Within, which is Played.
+	Partial bool
+	Played  time.Duration
 }
 
 // An AskOutcome is what becomes of an ask.
@@ -54,9 +61,11 @@ type OverUse struct {
 }
 
 // WhatIf answers a question with a partition of its own, which it makes from the
-// view; nothing else is touched. It takes time linear in the size of the view.
-// The error says what is wrong with the configuration of the question.
-func WhatIf(view *core.View, kinds *resources.Kinds, now time.Time, q Question) (*Outcome, error) {
+// view; nothing else is touched. It takes time linear in the size of the view, and
+// then as long as there is something to play. If the deadline of the context passes
+// meanwhile, the outcome is partial. The error says what is wrong with the
+// configuration of the question, or is the cause why the context ended otherwise.
+func WhatIf(ctx context.Context, view *core.View, kinds *resources.Kinds, now time.Time, q Question) (*Outcome, error) {
 	start := *view
 	start.Config = withoutTimeouts(view.Config)
 	p := core.Restore(core.Options{Kinds: kinds, Partition: view.Partition}, now, &start)
@@ -72,10 +81,13 @@ func WhatIf(view *core.View, kinds *resources.Kinds, now time.Time, q Question) 
 		own := *ask
 		r.observe(p.Apply(now, core.AddAllocation{Allocation: &own}))
 	}
-	r.play(now, now.Add(q.Within))
-	out := &Outcome{Victims: r.victims}
+	played, all := r.play(ctx, now, now.Add(q.Within))
+	out := &Outcome{Victims: r.victims, Partial: !all, Played: played.Sub(now)}
 	after := p.View()
 	for _, ask := range q.Asks {
+		if isOver(ctx) {
+			return nil, context.Cause(ctx)
+		}
 		out.Asks = append(out.Asks, r.outcomeOf(after, kinds, ask))
 	}
 	out.Others = r.otherOutcomes(view, after, q.Asks)
@@ -98,17 +110,28 @@ type dryRun struct {
 	victims []Victim
 }
 
-// play lets the partition do all there is to do until a time.
-func (r *dryRun) play(now, until time.Time) {
+// isOver reports whether nothing waits for the outcome any more, not even for a
+// partial one.
+func isOver(ctx context.Context) bool {
+	err := ctx.Err()
+	return err != nil && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// play lets the partition do all there is to do until a time, as long as the context
+// lasts. It returns how far it came, and whether that was all.
+func (r *dryRun) play(ctx context.Context, now, until time.Time) (played time.Time, all bool) {
 	for {
 		for more := true; more; {
+			if ctx.Err() != nil {
+				return now, false
+			}
 			var fx core.Effects
 			fx, more = r.p.Schedule(now)
 			r.observe(fx)
 		}
 		due, ok := r.p.Due()
 		if !ok || due.After(until) {
-			return
+			return until, true
 		}
 		now = due
 	}

@@ -1,6 +1,8 @@
 package explain_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -42,7 +44,7 @@ func TestWhatIf(t *testing.T) {
 	c := crowd(t)
 	before := fmt.Sprintf("%+v", c.View().Root)
 	q := question("web", wish("fits", 1000, 0), wish("takes", 3000, 9), wish("large", 9000, 0), wish("b-1", 1000, 0))
-	out, err := explain.WhatIf(c.View(), c.kinds, start.Add(time.Minute), q)
+	out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start.Add(time.Minute), q)
 	assert.NilError(t, err)
 	assert.Equal(t, len(out.Asks), 4)
 	assert.Equal(t, out.Asks[0].Placed, core.NodeID("n2"))
@@ -69,7 +71,7 @@ func TestWhatIfTheMaxWere(t *testing.T) {
 	config.Root.Queues[0].Max = nil
 	config.Root.Queues[1].Max = resources.Limits{5000}
 	c.Apply(start, core.UndrainNode{ID: "n3"})
-	out, err := explain.WhatIf(c.View(), c.kinds, start.Add(time.Minute), explain.Question{Config: &config})
+	out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start.Add(time.Minute), explain.Question{Config: &config})
 	assert.NilError(t, err)
 	assert.Equal(t, len(out.OverUse), 1)
 	assert.Equal(t, out.OverUse[0].Queue, core.QueuePath("root.batch"))
@@ -78,7 +80,7 @@ func TestWhatIfTheMaxWere(t *testing.T) {
 	assert.Equal(t, out.Others[0], explain.AskOutcome{Key: "large", Placed: "n3"})
 
 	config.Root.Queues[1].Parent = true
-	_, err = explain.WhatIf(c.View(), c.kinds, start, explain.Question{Config: &config})
+	_, err = explain.WhatIf(t.Context(), c.View(), c.kinds, start, explain.Question{Config: &config})
 	assert.Error(t, err, "configuration: queue root.batch has 1 applications and cannot become a parent")
 }
 
@@ -92,7 +94,7 @@ func TestWhatIfNothingIsOverdue(t *testing.T) {
 	q := question("web", wish("takes", 3000, 7))
 	for _, config := range []*core.Config{nil, new(twoQueues())} {
 		q.Within, q.Config = time.Hour, config
-		out, err := explain.WhatIf(c.View(), c.kinds, start, q)
+		out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start, q)
 		assert.NilError(t, err)
 		assert.Equal(t, out.Asks[0].Nominated, core.NodeID("n2"))
 		assert.Equal(t, len(out.Victims), 1)
@@ -112,8 +114,52 @@ func TestWhatIfWaits(t *testing.T) {
 	for within, victims := range map[time.Duration]int{0: 0, 29 * time.Second: 0, 30 * time.Second: 1} {
 		q := question("web", wish("due", 4000, 0))
 		q.Within = within
-		out, err := explain.WhatIf(c.View(), c.kinds, start, q)
+		out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start, q)
 		assert.NilError(t, err)
 		assert.Equal(t, len(out.Victims), victims, "%v", within)
+	}
+}
+
+// A hurry is a context that ends with an error after it was looked at so many times.
+type hurry struct {
+	context.Context
+	looks int
+	end   error
+}
+
+func (h *hurry) Err() error {
+	if h.looks--; h.looks < 0 {
+		return h.end
+	}
+	return nil
+}
+
+// TestWhatIfInAHurry gives a partial outcome when the time for it is over, and none
+// when nothing waits for it. Without an end, all asks are placed.
+func TestWhatIfInAHurry(t *testing.T) {
+	c := newCluster(t, core.Config{Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "web"}}}}, core.Options{})
+	c.node("n1", 1_000_000, 1<<30)
+	var asks []*core.Allocation
+	for i := range 1000 {
+		asks = append(asks, wish(fmt.Sprintf("k-%03d", i), int64(i+1), 0))
+	}
+	q := question("web", asks...)
+	q.Within = time.Hour
+	for looks, want := range map[int]int{0: 0, 1: 256, 3: 768, 10_000: 1000} {
+		ctx := &hurry{context.Background(), looks, context.DeadlineExceeded}
+		out, err := explain.WhatIf(ctx, c.View(), c.kinds, start, q)
+		assert.NilError(t, err)
+		count := 0
+		for _, a := range out.Asks {
+			if a.Placed != "" {
+				count++
+			}
+		}
+		assert.Equal(t, count, want)
+		assert.Equal(t, out.Partial, want < 1000)
+		assert.Equal(t, out.Played == time.Hour, want == 1000, "%v", out.Played)
+
+		_, err = explain.WhatIf(&hurry{context.Background(), looks, context.Canceled}, c.View(), c.kinds, start, q)
+		assert.Equal(t, errors.Is(err, context.Canceled), want < 1000, "%v", err)
 	}
 }

@@ -56,12 +56,15 @@ type partitionHandler func(at *snapshot, r *http.Request) (any, error)
 
 // answer makes a handler of net/http: the value becomes the body, the error the
 // status.
-func (s *Service) answer(h handler) http.Handler {
+func (s *Service) answer(h handler) http.Handler { return s.answerFrom(s.replies, h) }
+
+// answerFrom is answer for what is made in places of its own.
+func (s *Service) answerFrom(from *replies, h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if full, ok := find(s.config.Views.Partitions(), r.PathValue("partition")); ok {
 			r = s.withViews(r, full)
 		}
-		s.reply(w, r, h, s.replies)
+		s.reply(w, r, h, from)
 	})
 }
 
@@ -73,14 +76,17 @@ func (s *Service) survey(h handler) http.Handler {
 }
 
 // about is answer for a handler that is about one partition.
-func (s *Service) about(h partitionHandler) http.Handler {
-	return s.answer(func(r *http.Request) (any, error) {
+func (s *Service) about(h partitionHandler) http.Handler { return s.answer(s.looking(h)) }
+
+// looking is a handler that looks at the partition which the request is about.
+func (s *Service) looking(h partitionHandler) handler {
+	return func(r *http.Request) (any, error) {
 		at, err := s.snapshot(r)
 		if err != nil {
 			return nil, err
 		}
 		return h(at, r)
-	})
+	}
 }
 
 // A responder makes replies and sends them.

@@ -1,10 +1,12 @@
 package webservice
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
@@ -101,6 +103,9 @@ type Config struct {
 	Diagnostics func(resourceManager string) (string, error)
 	// LogLevel is the level of the log in words. Nil does not tell.
 	LogLevel func() string
+	// WhatIfMax is how long a what-if is played; zero is DefaultWhatIfMax. What came of
+	// it by then is the answer.
+	WhatIfMax time.Duration
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
@@ -129,6 +134,8 @@ type Service struct {
 	replies *replies
 	dumps   *replies
 	checked *flight.Group[string, *healthJSON]
+	whatIfs *replies
+	asked   atomic.Int32 // what-ifs that are played or wait for it
 }
 
 // New makes a service. The error is that of Config.Validate.
@@ -139,11 +146,13 @@ func New(config Config) (*Service, error) {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
+	config.WhatIfMax = cmp.Or(config.WhatIfMax, DefaultWhatIfMax)
 	s := &Service{
 		config:  config,
 		replies: flight.New[subject, *reply](runtime.GOMAXPROCS(0) / 2),
 		dumps:   flight.New[subject, *reply](1),
 		checked: flight.New[string, *healthJSON](1),
+		whatIfs: flight.New[subject, *reply](runtime.GOMAXPROCS(0) / 4),
 	}
 	s.reader = reader{&s.config}
 	s.responder = responder{&s.config, newCompression()}
@@ -189,7 +198,7 @@ func (s *Service) routes() []route {
 		{path: partition + "/applications/{state}", get: s.about(applications)},
 		{path: partition + "/application/{application}", get: s.about(application)},
 		{path: partition + "/application/{application}/allocation/{allocation}/explain", get: s.about(explanation)},
-		{path: partition + "/whatif", post: s.about(whatIf)},
+		{path: partition + "/whatif", post: s.offerWhatIf()},
 		{path: partition + "/usage/users", get: s.about(users)},
 		{path: partition + "/usage/user/{user}", get: s.answer(s.user)},
 		{path: partition + "/usage/groups", get: s.about(groups)},

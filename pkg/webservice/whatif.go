@@ -1,14 +1,17 @@
 package webservice
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"math"
+	"mime"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
@@ -21,7 +24,12 @@ import (
 const (
 	whatIfAsksMax   = 1000
 	whatIfWithinMax = time.Hour
+
+	whatIfsOpen = 8 // that are played or wait for it
 )
+
+// DefaultWhatIfMax is how long a what-if is played if nothing else is configured.
+const DefaultWhatIfMax = 5 * time.Second
 
 // questionJSON is the body of a what-if: asks that would come, a configuration
 // that would be in effect, and for how long to wait for what comes of it.
@@ -48,6 +56,11 @@ type outcomeJSON struct {
 	Others  []askOutcomeJSON `json:"others"`  // asks that wait now and would not
 	OverUse []overUseJSON    `json:"overUse"` // queues that would use more than their max
 
+	// Partial says that playing it took too long: the outcome is that of the first part
+	// of the time, which is Played.
+	Partial bool          `json:"partial,omitempty"`
+	Played  time.Duration `json:"played,omitempty"` // ns
+
 	Age time.Duration `json:"age,omitempty"` // ns, of the view if it is not the current one
 }
 
@@ -70,19 +83,47 @@ type overUseJSON struct {
 	By        quantities     `json:"by"`
 }
 
+// offerWhatIf answers what-ifs in places of their own, so that they hold up nothing
+// else. More than a few at once are refused. JSON is asked for so that no page of
+// another origin can send one without being asked about first.
+func (s *Service) offerWhatIf() http.Handler {
+	answer := s.answerFrom(s.whatIfs, s.looking(s.whatIf))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+			s.refuse(w, r, &failure{errMediaType, "Content-Type must be application/json"})
+			return
+		}
+		defer s.asked.Add(-1)
+		if s.asked.Add(1) > whatIfsOpen {
+			w.Header().Set("Retry-After", strconv.Itoa(int((s.config.WhatIfMax+time.Second-1)/time.Second)))
+			s.refuse(w, r, &failure{errBusy, "Too many what-ifs are asked at the same time"})
+			return
+		}
+		answer.ServeHTTP(w, r)
+	})
+}
+
 // whatIf answers POST /ws/v1/partition/{partition}/whatif. It changes nothing.
-func whatIf(at *snapshot, r *http.Request) (any, error) {
+func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
 	now := at.now()
 	question, err := at.question(r, now)
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := explain.WhatIf(at.View, at.kinds, now, question)
-	if err != nil {
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.WhatIfMax)
+	defer cancel()
+	outcome, err := explain.WhatIf(ctx, at.View, at.kinds, now, question)
+	switch {
+	case r.Context().Err() != nil:
+		return nil, context.Cause(r.Context())
+	case err != nil:
 		return nil, bad("%v", err)
 	}
 	out := &outcomeJSON{
 		Asks: at.askOutcomes(outcome.Asks), Others: at.askOutcomes(outcome.Others), Victims: []victimJSON{}, OverUse: []overUseJSON{}, Age: at.age,
+	}
+	if outcome.Partial {
+		out.Partial, out.Played = true, outcome.Played
 	}
 	for _, v := range outcome.Victims {
 		out.Victims = append(out.Victims, victimJSON{v.Key, v.Application, v.Message})

@@ -2,12 +2,17 @@ package webservice
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
@@ -15,7 +20,9 @@ import (
 
 func post(h http.Handler, path, body string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, strings.NewReader(body)))
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json; charset=utf-8")
+	h.ServeHTTP(w, r)
 	return w
 }
 
@@ -69,6 +76,110 @@ func TestBadQuestions(t *testing.T) {
 	}
 	assert.Equal(t, post(s.Handler(), "/ws/v1/partition/none/whatif", `{}`).Code, http.StatusNotFound)
 	assert.Equal(t, ask(s.Handler(), http.MethodGet, whatIfPath).Code, http.StatusMethodNotAllowed)
+}
+
+// TestWhatIfIsOver: when the time for it has passed, the answer is what came of it by
+// then, and says so.
+func TestWhatIfIsOver(t *testing.T) {
+	s := crowded(t)
+	s.config.WhatIfMax = 1
+	body := `{"asks": [{"allocationKey": "try", "applicationId": "agents-app", "resource": {"vcore": 1000}}], "within": "1h"}`
+	w := post(s.Handler(), whatIfPath, body)
+	assert.Equal(t, w.Code, http.StatusOK)
+	var over struct {
+		Asks    []struct{ NodeID string }
+		Partial bool
+		Played  time.Duration
+	}
+	assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &over))
+	assert.Assert(t, over.Partial)
+	assert.Assert(t, over.Played < time.Hour)
+	assert.Equal(t, over.Asks[0].NodeID, "")
+
+	s.config.WhatIfMax = time.Hour
+	assert.Assert(t, !strings.Contains(post(s.Handler(), whatIfPath, body).Body.String(), "partial"))
+}
+
+// TestWhatIfTakesJSON, and nothing that a page can send to another origin without
+// being asked.
+func TestWhatIfTakesJSON(t *testing.T) {
+	h := crowded(t).Handler()
+	for media, want := range map[string]int{
+		"": 415, "text/plain": 415, "application/x-www-form-urlencoded": 415, "application/jsonp": 415, "multipart/form-data; boundary=x": 415,
+		"application/json": 200, "Application/JSON;charset=utf-8": 200,
+	} {
+		r := httptest.NewRequest(http.MethodPost, whatIfPath, strings.NewReader("{}"))
+		r.Header.Set("Content-Type", media)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		assert.Equal(t, w.Code, want, media)
+	}
+}
+
+// TestManyWhatIfs: those that wait hold up nothing else, more than a few are told to
+// come again, and there is room when clients have gone. A hundred come where eight
+// may.
+func TestManyWhatIfs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, free := crowded(t), make(chan struct{})
+		now := s.config.Now
+		s.config.Now = func() time.Time { <-free; return now() }
+		dial, stop := piped(t, ServerConfig{}, s)
+		defer stop()
+		request := "POST " + whatIfPath + " HTTP/1.1\nHost: localhost\nContent-Type: application/json\nContent-Length: 2\n\n{}"
+		var waiting []net.Conn
+		for range whatIfsOpen {
+			c := dial()
+			say(t, c, request)
+			waiting = append(waiting, c)
+		}
+		for range 100 - whatIfsOpen {
+			c := dial()
+			say(t, c, request)
+			response, text := hear(t, c)
+			assert.Equal(t, response.StatusCode, http.StatusTooManyRequests)
+			assert.Equal(t, response.Header.Get("Retry-After"), "5")
+			assert.Assert(t, strings.Contains(text, `"message":"Too many what-ifs are asked at the same time"`))
+		}
+		other := dial()
+		say(t, other, "GET /ws/v1/partition/default/queues HTTP/1.1\nHost: localhost\n\n")
+		response, _ := hear(t, other)
+		assert.Equal(t, response.StatusCode, http.StatusOK)
+
+		for _, c := range waiting[1:] { // the first is being played
+			assert.NilError(t, c.Close())
+		}
+		synctest.Wait()
+		assert.Equal(t, s.asked.Load(), int32(1))
+		last := dial()
+		say(t, last, request)
+		close(free)
+		synctest.Wait()
+		for _, c := range []net.Conn{waiting[0], last} {
+			response, _ = hear(t, c)
+			assert.Equal(t, response.StatusCode, http.StatusOK)
+		}
+	})
+}
+
+// TestWhatIfOfAClientThatGoes is not played on.
+func TestWhatIfOfAClientThatGoes(t *testing.T) {
+	s := crowded(t)
+	ctx, leave := context.WithCancel(t.Context())
+	now, looks := s.config.Now, 0
+	s.config.Now = func() time.Time {
+		leave() // after the question was taken up
+		<-ctx.Done()
+		looks++
+		return now()
+	}
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, whatIfPath, nil)
+	at, err := s.look(requestView{partition: "[mycluster]default", view: s.config.Views.(*world).Views["[mycluster]default"]})
+	assert.NilError(t, err)
+	r.Body = io.NopCloser(strings.NewReader(`{"asks": [{"allocationKey": "try", "applicationId": "agents-app", "resource": {"vcore": 1000}}]}`))
+	_, err = s.whatIf(at, r)
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Assert(t, looks > 0)
 }
 
 // FuzzWhatIf sends questions: nothing panics, and nothing is the fault of the
