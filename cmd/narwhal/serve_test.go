@@ -46,6 +46,9 @@ func TestServeLines(t *testing.T) {
 		{"serve small --listen 127.0.0.1:0 --tls-cert none.pem --tls-key none.pem", "webservice: certificate: open none.pem", exitFailed},
 		{"serve small --token-file none", "token: open none", exitFailed},
 		{"serve small --token-file " + os.DevNull, "token: " + os.DevNull + " is empty", exitFailed},
+		{"serve small --listen 127.0.0.1:0 --allow-origin example.com", `AllowedOrigins: "example.com" is no origin`, exitFailed},
+		{"serve small --listen 127.0.0.1:0 --host example.com:80", `AllowedHosts: "example.com:80" is no name`, exitFailed},
+		{"serve small --listen 127.0.0.1:0 --trusted-proxy proxy", `trusted-proxy: "proxy" is no address and no network`, exitFailed},
 		{"serve small fairness", "accepts at most 1 arg", exitUsage},
 	} {
 		var out, problems bytes.Buffer
@@ -140,10 +143,17 @@ func TestServeGuarded(t *testing.T) {
 		fs.WithFile("key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))),
 		fs.WithFile("token", "open-sesame\n"))
 	seen, interrupt := live(t, &serving{
-		scenario: "small", listen: "127.0.0.1:0", speed: simulator.SpeedMax,
-		cert: dir.Join("cert"), key: dir.Join("key"), token: dir.Join("token"),
+		scenario: "small", listen: "127.0.0.1:0", probeListen: "localhost:0", speed: simulator.SpeedMax,
+		proxies: []string{"10.0.0.0/8", "192.0.2.1"}, cert: dir.Join("cert"), key: dir.Join("key"), token: dir.Join("token"),
 	})
-	address := regexp.MustCompile(`https://[^/]*`).FindString(seen)
+	addresses := regexp.MustCompile(`https://[^/]*`).FindAllString(seen, -1)
+	address := addresses[0]
+	// The certificate is for an address, not for localhost.
+	probe := strings.Replace(addresses[3], "localhost", "127.0.0.1", 1)
+	answer, err := model.Client().Get(probe + "/ws/v1/scheduler/healthcheck")
+	assert.NilError(t, err)
+	assert.NilError(t, answer.Body.Close())
+	assert.Equal(t, answer.StatusCode, http.StatusOK, seen)
 	for token, want := range map[string]int{"open-sesame": http.StatusOK, "guess": http.StatusUnauthorized} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/ws/v1/partitions", nil)
 		assert.NilError(t, err)

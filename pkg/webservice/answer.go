@@ -156,17 +156,5 @@ func logOf(r *http.Request) *log.Logger {
 	return log.Default()
 }
 
-// cross lets pages of other origins read the answer.
-func cross(head http.Header, method string) {
-	methods := "GET, OPTIONS"
-	if method == http.MethodPost {
-		methods = "OPTIONS, POST"
-	}
-	head.Set("Access-Control-Allow-Origin", "*")
-	head.Set("Access-Control-Allow-Methods", methods)
-	head.Set("Access-Control-Allow-Headers", "X-Requested-With,Content-Type,Accept,Origin")
-	head.Set("Access-Control-Expose-Headers", "Age,ETag,Link,X-Total-Count")
-}
-
 // errUnanswered is that a partition did not answer in time.
 var errUnanswered = errors.New("has not answered")

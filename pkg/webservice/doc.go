@@ -3,7 +3,7 @@
 //
 // A request goes one way:
 //
-//	route ─► token ─► handler ─► value ─► JSON ─► hash, gzip ─► client
+//	route ─► guard ─► handler ─► value ─► JSON ─► hash, gzip ─► client
 //	                     │
 //	                     └── a snapshot: a view of the partition, from Views
 //
@@ -38,5 +38,6 @@
 //	encode.go      values to JSON; items.go, lists that are made while they are written
 //	openapi.go     the description of all this, for programs
 //	reply.go       an answer that is made: its body, compression, tag
-//	server.go      addresses, TLS, token, stop; debug.go, profiles and stacks
+//	server.go      addresses, TLS, stop; guard.go, origins, names and the token; client.go,
+//	               which client asks; debug.go, profiles and stacks
 package webservice

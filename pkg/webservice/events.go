@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -144,7 +143,7 @@ func (s *Service) eventStream(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
-	stream, err := history.Subscribe(s.config.Now(), clientOf(r), recent)
+	stream, err := history.Subscribe(s.config.Now(), s.clientOf(r), recent)
 	if err != nil {
 		s.refuse(w, r, &failure{errUnavailable, "Too many streaming connections"})
 		return
@@ -156,7 +155,7 @@ func (s *Service) eventStream(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", typeSSE)
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	cross(w.Header(), r.Method)
+	w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 	p.print(nil, map[string]string{"InstanceUUID": history.Instance()})
 	entries := make([]events.Entry, eventsAtOnce)
 	for p.err == nil {
@@ -171,15 +170,6 @@ func (s *Service) eventStream(w http.ResponseWriter, r *http.Request) {
 		}
 		p.flush()
 	}
-}
-
-// clientOf is where a request comes from, whatever it says of itself.
-func clientOf(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }
 
 // A printer writes the lines of a stream until writing fails.

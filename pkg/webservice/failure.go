@@ -9,6 +9,8 @@ import (
 // What can be wrong with a request. Every error of a handler wraps one of them.
 var (
 	errBad          = errors.New("bad request")
+	errForbidden    = errors.New("not allowed")
+	errMisdirected  = errors.New("not for this scheduler")
 	errMissing      = errors.New("not found")
 	errUnauthorized = errors.New("no valid token")
 	errTooLarge     = errors.New("too large")
@@ -29,6 +31,10 @@ func statusOf(err error) int {
 		return http.StatusBadRequest
 	case errors.Is(err, errUnauthorized):
 		return http.StatusUnauthorized
+	case errors.Is(err, errForbidden):
+		return http.StatusForbidden
+	case errors.Is(err, errMisdirected):
+		return http.StatusMisdirectedRequest
 	case errors.Is(err, errMissing):
 		return http.StatusNotFound
 	case errors.Is(err, errTooLarge):

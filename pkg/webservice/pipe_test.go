@@ -41,7 +41,7 @@ func piped(t *testing.T, config ServerConfig, service *Service) (dial func() net
 	s, err := NewServer(config, service)
 	assert.NilError(t, err)
 	p := &pipes{make(chan net.Conn), make(chan struct{})}
-	server := s.server(s.offers()[0].handler)
+	server := s.server(s.offers()[0])
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(p) }()
 	var ends []net.Conn

@@ -12,6 +12,7 @@ import (
 type route struct {
 	path      string
 	get, post http.Handler // nil where the method is not allowed
+	probe     bool         // it may be read without a token, at an address of its own
 }
 
 // allow is the methods that a path knows, as the header of that name says it.

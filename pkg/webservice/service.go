@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/netip"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -106,6 +107,9 @@ type Config struct {
 	// WhatIfMax is how long a what-if is played; zero is DefaultWhatIfMax. What came of
 	// it by then is the answer.
 	WhatIfMax time.Duration
+	// TrustedProxies are the proxies of which X-Forwarded-For is believed, so that event
+	// streams are counted by the clients behind them. Nil is those on this machine.
+	TrustedProxies []netip.Prefix
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
@@ -183,7 +187,7 @@ func (s *Service) routes() []route {
 		{path: "/ws/v1/openapi.json", get: s.answer(openAPIJSON)},
 		{path: "/ws/v1/openapi.yaml", get: s.answer(openAPIYAML)},
 		{path: "/ws/v1/partitions", get: s.survey(s.partitions)},
-		{path: "/ws/v1/scheduler/healthcheck", get: s.offerHealth()},
+		{path: "/ws/v1/scheduler/healthcheck", get: s.offerHealth(), probe: true},
 		{path: "/ws/v1/scheduler/node-utilizations", get: s.survey(s.utilizations)},
 		{path: partition + "/placementrules", get: s.about(rules)},
 		{path: partition + "/queues", get: s.about(queues)},
@@ -207,7 +211,7 @@ func (s *Service) routes() []route {
 		{path: "/ws/v1/fullstatedump", get: moved("/debug/fullstatedump")},
 	}
 	if s.config.Metrics != nil {
-		routes = append(routes, route{path: "/ws/v1/metrics", get: s.config.Metrics})
+		routes = append(routes, route{path: "/ws/v1/metrics", get: s.config.Metrics, probe: true})
 	}
 	return routes
 }
