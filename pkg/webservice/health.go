@@ -30,21 +30,17 @@ type checkJSON struct {
 type check struct {
 	name        string
 	description string
-	holds       string // the diagnosis if nothing is wrong
+	holds       string // the diagnosis if nothing is wrong; empty counts the reservations
 	faults      func(*snapshot) []string
 }
 
-// checks are in the order that clients know. The first two were counters that
-// never went back; a request that is refused is no fault of the scheduler, and a
-// node that failed is not known as one.
+// checks are in the order that clients know. Each can fail.
 var checks = []check{
-	{"Scheduling errors", "placing asks does not fail", "not counted", nil},
-	{"Failed nodes", "no node fails", "not counted", nil},
 	{"Negative resources", "no partition has or uses less than nothing", "none does", negativePartition},
 	{"Negative resources", "no node has or uses less than nothing", "none does", negativeNodes},
 	{"Consistency of data", "what a partition has is what its nodes have together", "they agree", unequalPartition},
 	{"Consistency of data", "what a node has is allocated, occupied or available", "it adds up", unequalNodes},
-	{"Reservation check", "how many nodes are reserved; always succeeds", "", nil},
+	{"Reservation check", "every node that is reserved and its ask that waits know of each other", "", reservationFaults},
 	{"Orphan allocation on node check", "all allocations on a node are of an application", "they are", orphansOnNodes},
 	{"Orphan allocation on app check", "all allocations of an application run on the node that they name", "they do", orphansOfApplications},
 }
@@ -137,13 +133,11 @@ func healthOf(all []*snapshot) *healthJSON {
 	out := &healthJSON{Healthy: true}
 	for _, c := range checks {
 		var faults []string
-		if c.faults != nil {
-			for _, at := range all {
-				faults = append(faults, c.faults(at)...)
-			}
+		for _, at := range all {
+			faults = append(faults, c.faults(at)...)
 		}
 		result := checkJSON{Name: c.name, Description: c.description, DiagnosisMessage: c.holds}
-		if c.name == "Reservation check" {
+		if c.holds == "" {
 			result.DiagnosisMessage = reservations(all)
 		}
 		out.add(result, faults)
@@ -221,6 +215,36 @@ func reservations(all []*snapshot) string {
 		}
 	}
 	return fmt.Sprintf("%d reservations on %d nodes", held, nodes)
+}
+
+// reservationFaults are reservations that only a node or only an ask knows of.
+func reservationFaults(at *snapshot) (faults []string) {
+	type reservation struct {
+		node core.NodeID
+		key  core.AllocationKey
+	}
+	waiting := map[reservation]bool{}
+	for _, app := range at.Applications {
+		for i := range app.Asks {
+			if ask := &app.Asks[i]; ask.Waiting != nil && ask.Reserved != "" {
+				waiting[reservation{ask.Reserved, ask.Key}] = true
+			}
+		}
+	}
+	for _, n := range at.Nodes {
+		for i := range n.Reservations {
+			held := reservation{n.ID, n.Reservations[i].Key}
+			if !waiting[held] {
+				faults = append(faults, fmt.Sprintf("node %s is reserved for %s, which waits for no such reservation", held.node, held.key))
+			}
+			delete(waiting, held)
+		}
+	}
+	for held := range waiting {
+		faults = append(faults, fmt.Sprintf("ask %s has a reservation of node %s, which knows of none", held.key, held.node))
+	}
+	slices.Sort(faults)
+	return faults
 }
 
 // orphansOnNodes are allocations on a node that no application knows. There are none

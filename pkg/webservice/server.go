@@ -47,8 +47,8 @@ type ServerConfig struct {
 	// AllowedHosts are names, without a port, by which clients may call the scheduler
 	// where no token is needed, besides addresses and localhost; "*" is all.
 	AllowedHosts []string
-	// Log takes what the server has to say about broken connections, and where other machines can read
-	// everything; nil is silent.
+	// Log takes what the server has to say about broken connections, and where other
+	// machines can read everything; nil is silent.
 	Log *log.Logger
 }
 
@@ -236,13 +236,6 @@ func (s *Server) Stop(ctx context.Context) error {
 	stopping.Wait()
 	s.running.Wait()
 	return errors.Join(errs...)
-}
-
-// both offers everything at one address.
-func (s *Service) both() *router {
-	out := newRouter(append(s.routes(), s.debugRoutes()...), s.admit)
-	out.page = s.config.Dashboard
-	return out
 }
 
 // probes offers what tells whether the scheduler lives and how it fares.

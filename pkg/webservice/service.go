@@ -207,8 +207,8 @@ func (s *Service) routes() []route {
 		{path: partition + "/usage/user/{user}", get: s.answer(s.user)},
 		{path: partition + "/usage/groups", get: s.about(groups)},
 		{path: partition + "/usage/group/{group}", get: s.answer(s.group)},
-		{path: "/ws/v1/stack", get: moved("/debug/stack")},
-		{path: "/ws/v1/fullstatedump", get: moved("/debug/fullstatedump")},
+		{path: "/ws/v1/stack", get: s.answer(notHere)},
+		{path: "/ws/v1/fullstatedump", get: s.answer(notHere)},
 	}
 	if s.config.Metrics != nil {
 		routes = append(routes, route{path: "/ws/v1/metrics", get: s.config.Metrics, probe: true})
