@@ -35,6 +35,7 @@ type serving struct {
 	token               string // file with what clients must send
 	origins, hosts      []string
 	proxies             []string
+	logLevel            string
 	speed               float64
 	seed                uint64
 	loop                bool
@@ -68,7 +69,10 @@ and 2 if the command could not be understood.`,
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			context.AfterFunc(ctx, stop) // the second signal kills it
-			level := zap.NewAtomicLevel()
+			level, err := zap.ParseAtomicLevel(s.logLevel)
+			if err != nil {
+				return fmt.Errorf("log-level: %w", err)
+			}
 			log := consoleLog(cmd.ErrOrStderr(), level)
 			return printed(s.run(ctx, cmd.OutOrStdout(), log, level), cmd.ErrOrStderr())
 		},
@@ -84,6 +88,8 @@ and 2 if the command could not be understood.`,
 	flags.StringSliceVar(&s.origins, "allow-origin", nil, "origin whose pages can read everything, such as https://example.com; * is all (default none but its own)")
 	flags.StringSliceVar(&s.hosts, "host", nil, "name by which clients without a token can call it; * is all (default addresses and localhost)")
 	flags.StringSliceVar(&s.proxies, "trusted-proxy", nil, "address or network of a proxy that says for which client it asks (default this machine)")
+	// A cluster that lives has much to say, and the address is not to be lost in it.
+	flags.StringVar(&s.logLevel, "log-level", "warn", "least level of what is logged: debug, info, warn or error")
 	cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key")
 	flags.Uint64Var(&s.seed, "seed", 0, "seed of everything that is random in the cluster (default that of the scenario)")
 	flags.BoolVar(&s.loop, "loop", false, "begin again when the scenario is over")

@@ -49,6 +49,7 @@ func TestServeLines(t *testing.T) {
 		{"serve small --listen 127.0.0.1:0 --allow-origin example.com", `AllowedOrigins: "example.com" is no origin`, exitFailed},
 		{"serve small --listen 127.0.0.1:0 --host example.com:80", `AllowedHosts: "example.com:80" is no name`, exitFailed},
 		{"serve small --listen 127.0.0.1:0 --trusted-proxy proxy", `trusted-proxy: "proxy" is no address and no network`, exitFailed},
+		{"serve small --log-level loud", `log-level: unrecognized level: "loud"`, exitFailed},
 		{"serve small fairness", "accepts at most 1 arg", exitUsage},
 	} {
 		var out, problems bytes.Buffer
@@ -58,9 +59,19 @@ func TestServeLines(t *testing.T) {
 	}
 }
 
+// leastLogged is what is logged if nothing else is asked for.
+var leastLogged = must(zapcore.ParseLevel(newServeCommand().Flag("log-level").DefValue))
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
 // live runs a server until its scenario is over. It returns what it printed first, and
-// a function that interrupts it and checks that nothing failed and that the server does
-// not listen any more.
+// a function that interrupts it and checks that nothing was logged below the address,
+// and that the server does not listen any more.
 func live(t *testing.T, s *serving) (seen string, interrupt func()) {
 	t.Helper()
 	over, failed := make(chan struct{}), make(chan string, 100)
@@ -69,7 +80,7 @@ func live(t *testing.T, s *serving) (seen string, interrupt func()) {
 			switch {
 			case e.Message == "scenario is over":
 				close(over)
-			case e.Level >= zap.ErrorLevel:
+			case e.Level >= leastLogged:
 				failed <- e.Message
 			}
 			return nil

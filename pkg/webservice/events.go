@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,8 +16,7 @@ import (
 
 // The bounds of what is sent of events.
 const (
-	eventsMax      = 10_000 // entries of one page
-	eventsAtOnce   = 256    // entries of a stream that are written together
+	eventsAtOnce   = 256 // entries of a stream that are written together
 	streamDeadline = 5 * time.Second
 
 	typeSSE = "text/event-stream"
@@ -79,14 +79,14 @@ func (s *Service) eventBatch(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	count, err := number(r, "count", eventsMax)
+	count, err := number(r, "count", math.MaxUint64)
 	if err != nil {
 		return nil, err
 	}
 	if count == 0 {
 		return nil, bad("count: 0 is not a number of events")
 	}
-	page := history.Query(start, min(count, eventsMax))
+	page := history.Query(start, min(count, uint64(history.Config().PageMax)))
 	out := &eventPageJSON{InstanceUUID: page.Instance, LowestID: page.Lowest, HighestID: page.Highest}
 	if page.Entries != nil {
 		records := make([]eventJSON, len(page.Entries))
