@@ -16,8 +16,13 @@ import (
 type Question struct {
 	// Config replaces the configuration; nil leaves it.
 	Config *core.Config
-	// Asks are added, to applications that are known. Their keys must be new.
+	// Applications are added, before the asks. Their identifiers must be new.
+	Applications []core.AddApplication
+	// Asks are added, to applications that are known or added. Their keys must be new.
 	Asks []*core.Allocation
+	// Budgets are the disruption budgets of the allocations that run, as they are now;
+	// nil is a resource manager that knows of none. Each eviction takes one off.
+	Budgets []core.DisruptionBudget
 	// Within is how long to wait for what only time brings, such as the delay
 	// after which a guarantee is claimed. No evicted allocation ends within it, and
 	// none becomes overdue.
@@ -27,6 +32,10 @@ type Question struct {
 // An Outcome is what would come of a question, if the resource manager refused
 // nothing and nothing else happened meanwhile.
 type Outcome struct {
+	// Rejected are the applications of the question that would not be taken in, with
+	// the reasons.
+	Rejected map[core.ApplicationID]string
+
 	Asks    []AskOutcome // of the asks of the question, in their order
 	Victims []Victim     // that would be evicted, in that order
 	Others  []AskOutcome // asks that wait now and would not, by key
@@ -68,7 +77,14 @@ type OverUse struct {
 func WhatIf(ctx context.Context, view *core.View, kinds *resources.Kinds, now time.Time, q Question) (*Outcome, error) {
 	start := *view
 	start.Config = withoutTimeouts(view.Config)
-	p := core.Restore(core.Options{Kinds: kinds, Partition: view.Partition}, now, &start)
+	r := &dryRun{placed: map[core.AllocationKey]core.NodeID{}, refused: map[core.AllocationKey]string{}, rejected: map[core.ApplicationID]string{}}
+	options := core.Options{Kinds: kinds, Partition: view.Partition}
+	if q.Budgets != nil {
+		r.allowances = newAllowances(q.Budgets)
+		options.Budgets = r.allowances.of
+	}
+	p := core.Restore(options, now, &start)
+	r.p = p
 	if q.Config != nil {
 		config := withoutTimeouts(*q.Config)
 		if err := p.Convertible(config); err != nil {
@@ -76,13 +92,15 @@ func WhatIf(ctx context.Context, view *core.View, kinds *resources.Kinds, now ti
 		}
 		p.Apply(now, core.Reconfigure{Config: config})
 	}
-	r := &dryRun{p: p, placed: map[core.AllocationKey]core.NodeID{}, refused: map[core.AllocationKey]string{}}
+	for _, app := range q.Applications {
+		r.observe(p.Apply(now, app))
+	}
 	for _, ask := range q.Asks {
 		own := *ask
 		r.observe(p.Apply(now, core.AddAllocation{Allocation: &own}))
 	}
 	played, all := r.play(ctx, now, now.Add(q.Within))
-	out := &Outcome{Victims: r.victims, Partial: !all, Played: played.Sub(now)}
+	out := &Outcome{Rejected: r.rejected, Victims: r.victims, Partial: !all, Played: played.Sub(now)}
 	after := p.View()
 	for _, ask := range q.Asks {
 		if isOver(ctx) {
@@ -108,6 +126,9 @@ type dryRun struct {
 	placed  map[core.AllocationKey]core.NodeID
 	refused map[core.AllocationKey]string
 	victims []Victim
+
+	rejected   map[core.ApplicationID]string
+	allowances *allowances // nil without budgets
 }
 
 // isOver reports whether nothing waits for the outcome any more, not even for a
@@ -146,7 +167,10 @@ func (r *dryRun) observe(fx core.Effects) {
 			r.placed[e.Key] = e.Node
 		case *core.AllocationRejected:
 			r.refused[e.Key] = e.Reason
+		case *core.ApplicationRejected:
+			r.rejected[e.ID] = e.Reason
 		case *core.EvictionRequested:
+			r.allowances.take(e.Key)
 			r.victims = append(r.victims, Victim{Key: e.Key, Application: e.Application, Message: e.Message})
 		}
 	}

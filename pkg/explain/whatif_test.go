@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -162,4 +165,76 @@ func TestWhatIfInAHurry(t *testing.T) {
 		_, err = explain.WhatIf(&hurry{context.Background(), looks, context.Canceled}, c.View(), c.kinds, start, q)
 		assert.Equal(t, errors.Is(err, context.Canceled), want < 1000, "%v", err)
 	}
+}
+
+// guarded is a crowd whose disruption budgets bind.
+func guarded(t *testing.T) *cluster {
+	t.Helper()
+	config := twoQueues()
+	config.Preemption.Budgets = preemptor.HardBudgets
+	c := newCluster(t, config, core.Options{})
+	for i := 1; i <= 2; i++ {
+		node := fmt.Sprintf("n%d", i)
+		c.node(node, 4000, 1<<30)
+		c.ask("batch", fmt.Sprintf("b-%d", i), 4000, 1, on(node), priority(int32(i)))
+	}
+	c.settle(start)
+	return c
+}
+
+// TestWhatIfBudgets foretells no eviction that a budget forbids, and counts those that
+// it foretells.
+func TestWhatIfBudgets(t *testing.T) {
+	both := []core.AllocationKey{"b-1", "b-2"}
+	for _, budgets := range []struct {
+		are  []core.DisruptionBudget
+		want string
+	}{
+		{nil, "[b-1 b-2]"},
+		{[]core.DisruptionBudget{}, "[b-1 b-2]"},
+		{[]core.DisruptionBudget{{Name: "one", Allocations: both[:1]}}, "[b-2]"},
+		{[]core.DisruptionBudget{{Name: "all", Allocations: both}}, "[]"},
+		{[]core.DisruptionBudget{{Name: "all", Allowed: 1, Allocations: both}}, "[b-1]"},
+		{[]core.DisruptionBudget{{Name: "all", Allowed: 2, Allocations: both}}, "[b-1 b-2]"},
+		{[]core.DisruptionBudget{{Name: "all", Allowed: 2, Allocations: both}, {Name: "two", Allocations: both[1:]}}, "[b-1]"},
+	} {
+		c := guarded(t)
+		q := question("web", wish("first", 4000, 9), wish("second", 4000, 9))
+		q.Budgets = budgets.are
+		out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start, q)
+		assert.NilError(t, err)
+		victims := []core.AllocationKey{}
+		for _, v := range out.Victims {
+			victims = append(victims, v.Key)
+		}
+		slices.Sort(victims)
+		assert.Equal(t, fmt.Sprint(victims), budgets.want)
+	}
+}
+
+// TestWhatIfOfANewApplication: it would run, room would be made for it, or it would not
+// be taken in, and then neither are its asks.
+func TestWhatIfOfANewApplication(t *testing.T) {
+	c := crowd(t)
+	known := len(c.View().Applications)
+	app := func(id, queue string) core.AddApplication {
+		return core.AddApplication{ID: core.ApplicationID(id), Queue: core.QueuePath(queue), User: "anna"}
+	}
+	q := question("new", wish("fits", 1000, 0), wish("takes", 3000, 9), wish("modest", 3000, 9), wish("nowhere", 1000, 0))
+	q.Asks[2].Application, q.Asks[2].Preemptable = "other", core.Preemptable{Stated: true}
+	q.Asks[3].Application = "lost"
+	q.Applications = []core.AddApplication{app("new", "root.web"), app("other", "root.batch"), app("lost", "root.none"), app("batch", "root.web")}
+	out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start.Add(time.Minute), q)
+	assert.NilError(t, err)
+	assert.Equal(t, out.Asks[0].Placed, core.NodeID("n2"))
+	assert.Equal(t, out.Asks[1].Nominated, core.NodeID("n1"))
+	assert.Equal(t, out.Asks[2].Nominated, core.NodeID(""), "it may end no others")
+	assert.Equal(t, out.Asks[2].Waits.Reason, core.NoNodeFits)
+	assert.Equal(t, out.Asks[3].Refused, `application "lost" is not registered`)
+	assert.Equal(t, len(out.Victims), 1)
+	assert.Equal(t, out.Victims[0].Message, "preempted on node n1 to make room for takes of application new, by priority 9 over 0")
+	assert.Equal(t, len(out.Rejected), 2)
+	assert.Assert(t, strings.Contains(out.Rejected["lost"], "root.none"), out.Rejected)
+	assert.Assert(t, strings.Contains(out.Rejected["batch"], "batch"), out.Rejected)
+	assert.Equal(t, len(c.View().Applications), known, "nothing was changed")
 }

@@ -104,6 +104,10 @@ type Config struct {
 	Diagnostics func(resourceManager string) (string, error)
 	// LogLevel is the level of the log in words. Nil does not tell.
 	LogLevel func() string
+	// Budgets asks the resource manager of a partition for the disruption budgets of
+	// allocations, so that a what-if foretells no eviction that they forbid. An error that
+	// wraps errors.ErrUnsupported is that it knows of none; nil is that it cannot be asked.
+	Budgets func(ctx context.Context, partition string, allocations []core.AllocationKey) ([]core.DisruptionBudget, error)
 	// WhatIfMax is how long a what-if is played; zero is DefaultWhatIfMax. What came of
 	// it by then is the answer.
 	WhatIfMax time.Duration
@@ -139,6 +143,7 @@ type Service struct {
 	dumps   *replies
 	checked *flight.Group[string, *healthJSON]
 	whatIfs *replies
+	budgets atomic.Pointer[toldBudgets]
 	asked   atomic.Int32 // what-ifs that are played or wait for it
 }
 

@@ -67,6 +67,8 @@ export function outcomeView(ctx, result, { stale, choose }) {
     stale && h('p', null, badge('warn', 'The form has changed'), ' Play it again to see what would come of that.'),
     h('p', { class: 'lead', key: 'lead' }, summary(result)),
     o.partial && h('p', { key: 'partial' }, badge('warn', 'Not all of it'), ' Playing it took too long. This is what comes at first; what comes later is missing.'),
+    o.budgets === 'not asked' && e.victims.length > 0 && h('p', { class: 'quiet', key: 'budgets' },
+      'Disruption budgets could not be asked for: what they protect may keep running.'),
     result.body.within && e.victims.length > 0 && count(o.asks, 'waits') > 0 && h('p', { class: 'quiet', key: 'stays' },
       `What is evicted has not ended after ${result.body.within}, so the ask that gets its place waits still.`),
     o.asks.length > 0 && fatesCard(ctx, result, choose),
