@@ -171,7 +171,8 @@ func New(config Config) (*Service, error) {
 	return s, nil
 }
 
-// Handler answers everything below /ws/v1.
+// Handler answers everything below /ws/v1 to whatever asks. Tokens, origins and names are
+// looked at by the handler of a Server.
 func (s *Service) Handler() http.Handler { return s.rest }
 
 // DebugHandler answers everything below /debug: profiles, stacks and the dump of
