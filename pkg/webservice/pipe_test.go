@@ -183,18 +183,52 @@ func TestClientsThatGoDoNotWait(t *testing.T) {
 		for i := range 100 {
 			say(t, dial(), strings.Replace(clustersRequest, "%d", strings.Repeat("x", i), 1))
 		}
-		waiting := s.replies.Waiting()
+		s.config.Configuration = slowReading{s.config.Configuration, free}
+		post := "POST /ws/v1/validate-conf HTTP/1.1\nHost: localhost\nContent-Length: 2\n\n{}"
+		say(t, dial(), post) // takes the place of validations
+		waits := func() int { return s.replies.Waiting() + s.validations.Waiting() }
+		waiting := waits()
 		for _, request := range []string{
-			"POST /ws/v1/validate-conf HTTP/1.1\nHost: localhost\nContent-Length: 2\n\n{}",
+			post,
 			"GET /ws/v1/clusters?y HTTP/1.1\nHost: localhost\nContent-Length: 2\n\n{}",
 		} {
 			c := dial()
 			say(t, c, request)
-			assert.Equal(t, s.replies.Waiting(), waiting+1)
+			assert.Equal(t, waits(), waiting+1)
 			assert.NilError(t, c.Close())
 			synctest.Wait()
-			assert.Equal(t, s.replies.Waiting(), waiting, request)
+			assert.Equal(t, waits(), waiting, request)
 		}
+		close(free)
+		synctest.Wait()
+	})
+}
+
+// slowReading is a configuration whose texts take until free is closed to be read.
+type slowReading struct {
+	Configuration
+	free chan struct{}
+}
+
+func (c slowReading) Validate(text string) error {
+	<-c.free
+	return c.Configuration.Validate(text)
+}
+
+// TestValidationsHoldUpNothingElse, however many there are and however long they take.
+func TestValidationsHoldUpNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, free := newWorld(t).service(t), make(chan struct{})
+		s.config.Configuration = slowReading{s.config.Configuration, free}
+		dial, stop := piped(t, ServerConfig{}, s)
+		defer stop()
+		for range 100 {
+			say(t, dial(), "POST /ws/v1/validate-conf HTTP/1.1\nHost: localhost\nContent-Length: 2\n\n{}")
+		}
+		c := dial()
+		say(t, c, "GET /ws/v1/partitions HTTP/1.1\nHost: localhost\n\n")
+		response, _ := hear(t, c)
+		assert.Equal(t, response.StatusCode, http.StatusOK)
 		close(free)
 		synctest.Wait()
 	})

@@ -135,16 +135,17 @@ func (c Config) Validate() error {
 type Service struct {
 	reader
 	responder
-	config  Config
-	rest    *router
-	debug   *router
-	bodies  bodies
-	replies *replies
-	dumps   *replies
-	checked *flight.Group[string, *healthJSON]
-	whatIfs *replies
-	budgets atomic.Pointer[toldBudgets]
-	asked   atomic.Int32 // what-ifs that are played or wait for it
+	config      Config
+	rest        *router
+	debug       *router
+	bodies      bodies
+	replies     *replies
+	dumps       *replies
+	checked     *flight.Group[string, *healthJSON]
+	whatIfs     *replies
+	validations *replies // a long configuration takes seconds to read
+	budgets     atomic.Pointer[toldBudgets]
+	asked       atomic.Int32 // what-ifs that are played or wait for it
 }
 
 // New makes a service. The error is that of Config.Validate.
@@ -157,11 +158,12 @@ func New(config Config) (*Service, error) {
 	}
 	config.WhatIfMax = cmp.Or(config.WhatIfMax, DefaultWhatIfMax)
 	s := &Service{
-		config:  config,
-		replies: flight.New[subject, *reply](runtime.GOMAXPROCS(0) / 2),
-		dumps:   flight.New[subject, *reply](1),
-		checked: flight.New[string, *healthJSON](1),
-		whatIfs: flight.New[subject, *reply](runtime.GOMAXPROCS(0) / 4),
+		config:      config,
+		replies:     flight.New[subject, *reply](runtime.GOMAXPROCS(0) / 2),
+		dumps:       flight.New[subject, *reply](1),
+		checked:     flight.New[string, *healthJSON](1),
+		whatIfs:     flight.New[subject, *reply](runtime.GOMAXPROCS(0) / 4),
+		validations: flight.New[subject, *reply](1),
 	}
 	s.reader = reader{&s.config}
 	s.responder = responder{&s.config, newCompression()}
@@ -185,7 +187,7 @@ func (s *Service) routes() []route {
 	routes := []route{
 		{path: "/ws/v1/clusters", get: s.survey(s.clusters)},
 		{path: "/ws/v1/config", get: s.answer(s.configuration)},
-		{path: "/ws/v1/validate-conf", post: s.answer(s.validate)},
+		{path: "/ws/v1/validate-conf", post: s.answerFrom(s.validations, s.validate)},
 		{path: "/ws/v1/events/batch", get: s.answer(s.eventBatch)},
 		{path: "/ws/v1/events/stream", get: http.HandlerFunc(s.eventStream)},
 		{path: "/ws/v1/history/apps", get: s.answer(s.applicationHistory)},

@@ -137,13 +137,13 @@ func (s *Service) offerWhatIf() http.Handler {
 
 // whatIf answers POST /ws/v1/partition/{partition}/whatif. It changes nothing.
 func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.WhatIfMax)
+	defer cancel()
 	now := at.now()
 	question, err := at.question(r, now)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.WhatIfMax)
-	defer cancel()
 	var told budgetsAsked
 	question.Budgets, told = s.budgetsOf(ctx, at)
 	outcome, err := explain.WhatIf(ctx, at.View, at.kinds, now, question)
