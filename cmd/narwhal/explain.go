@@ -16,6 +16,7 @@ import (
 // An explanation is what is asked for, and the server that is asked.
 type explanation struct {
 	server, partition, token string
+	tokenFile                string // holds the token
 	application, allocation  string
 }
 
@@ -32,10 +33,17 @@ scheduler over REST.
 
 The exit code is 0 if there is an answer, and 1 if the scheduler does not know
 the application or allocation, or cannot be reached.`,
-		Example: "  narwhal explain web web-7 --server http://127.0.0.1:9080",
+		Example: "  narwhal explain web web-7 --server http://127.0.0.1:9080\n  narwhal explain web web-7 --server https://scheduler:9443 --token-file token",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			asked.application, asked.allocation = args[0], args[1]
+			if asked.tokenFile != "" {
+				token, err := readToken(asked.tokenFile)
+				if err != nil {
+					return err
+				}
+				asked.token = token
+			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), 30*time.Second)
 			defer cancel()
 			return asked.print(ctx, cmd.OutOrStdout())
@@ -43,7 +51,9 @@ the application or allocation, or cannot be reached.`,
 	}
 	cmd.Flags().StringVar(&asked.server, "server", "http://127.0.0.1:9080", "address of the scheduler")
 	cmd.Flags().StringVar(&asked.partition, "partition", "default", "partition of the application")
-	cmd.Flags().StringVar(&asked.token, "token", "", "bearer token, if the scheduler needs one")
+	cmd.Flags().StringVar(&asked.token, "token", "", "bearer token, if the scheduler needs one; others on the machine can see it")
+	cmd.Flags().StringVar(&asked.tokenFile, "token-file", "", "file with the bearer token")
+	cmd.MarkFlagsMutuallyExclusive("token", "token-file")
 	return cmd
 }
 

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/fs"
 )
 
 // TestExplain prints the lines of the answer, or its message about what is wrong.
@@ -26,6 +29,7 @@ func TestExplain(t *testing.T) {
 		_, _ = w.Write([]byte(body))
 	}))
 	defer server.Close()
+	file := fs.NewFile(t, "token", fs.WithContent("secret\n")).Path()
 	for _, c := range []struct {
 		args          []string
 		out, problems string
@@ -33,6 +37,7 @@ func TestExplain(t *testing.T) {
 	}{
 		{[]string{"web", "web-7", "--token", "secret"}, "web-7 waits\n  nodes  5 have too little free\n", "", exitDone},
 		{[]string{"a/b", "k ", "--partition", "other"}, "odd names\n", "", exitDone},
+		{[]string{"web", "web-7", "--token-file", file}, "web-7 waits\n  nodes  5 have too little free\n", "", exitDone},
 		{[]string{"web", "none"}, "", "narwhal: none of application web in partition default: Allocation not found\n", exitFailed},
 	} {
 		var out, problems bytes.Buffer
@@ -40,9 +45,16 @@ func TestExplain(t *testing.T) {
 		assert.Equal(t, out.String(), c.out)
 		assert.Equal(t, problems.String(), c.problems)
 		assert.Equal(t, code, c.code)
-		if len(c.args) == 4 && c.args[2] == "--token" {
+		if len(c.args) == 4 && strings.HasPrefix(c.args[2], "--token") {
 			assert.Equal(t, asked.Header.Get("Authorization"), "Bearer secret")
 		}
+	}
+	for line, want := range map[string]int{
+		"--token-file none": exitFailed, "--token-file " + os.DevNull: exitFailed, "--token secret --token-file " + file: exitFailed,
+	} {
+		var out, problems bytes.Buffer
+		assert.Equal(t, run(append([]string{"explain", "web", "web-7"}, strings.Fields(line)...), nil, &out, &problems), want, line)
+		assert.Assert(t, strings.Contains(problems.String(), "token"), problems.String())
 	}
 	var problems bytes.Buffer
 	assert.Equal(t, run([]string{"explain", "web"}, nil, &bytes.Buffer{}, &problems), exitUsage)

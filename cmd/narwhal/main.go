@@ -8,6 +8,7 @@
 //	serve.go     narwhal serve: run the scheduler with a simulated cluster and REST
 //	validate.go  narwhal validate: check a configuration
 //	explain.go   narwhal explain: say why an ask waits
+//	access.go    what may read: tokens and proxies
 package main
 
 import (

@@ -30,8 +30,12 @@ import (
 type serving struct {
 	scenario            string // name of an example, or a file
 	listen, debugListen string
+	probeListen         string
 	cert, key           string // files of TLS
 	token               string // file with what clients must send
+	origins, hosts      []string
+	proxies             []string
+	logLevel            string
 	speed               float64
 	seed                uint64
 	loop                bool
@@ -65,7 +69,10 @@ and 2 if the command could not be understood.`,
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			context.AfterFunc(ctx, stop) // the second signal kills it
-			level := zap.NewAtomicLevel()
+			level, err := zap.ParseAtomicLevel(s.logLevel)
+			if err != nil {
+				return fmt.Errorf("log-level: %w", err)
+			}
 			log := consoleLog(cmd.ErrOrStderr(), level)
 			return printed(s.run(ctx, cmd.OutOrStdout(), log, level), cmd.ErrOrStderr())
 		},
@@ -77,6 +84,12 @@ and 2 if the command could not be understood.`,
 	flags.StringVar(&s.cert, "tls-cert", "", "file with the certificate for TLS, in PEM")
 	flags.StringVar(&s.key, "tls-key", "", "file with its key, in PEM")
 	flags.StringVar(&s.token, "token-file", "", "file with the token that clients must send as \"Authorization: Bearer TOKEN\"")
+	flags.StringVar(&s.probeListen, "probe-listen", "", "address of health and metrics without a token (default nowhere)")
+	flags.StringSliceVar(&s.origins, "allow-origin", nil, "origin whose pages can read everything, such as https://example.com; * is all (default none but its own)")
+	flags.StringSliceVar(&s.hosts, "host", nil, "name by which clients without a token can call it; * is all (default addresses and localhost)")
+	flags.StringSliceVar(&s.proxies, "trusted-proxy", nil, "address or network of a proxy that says for which client it asks (default this machine)")
+	// A cluster that lives has much to say, and the address is not to be lost in it.
+	flags.StringVar(&s.logLevel, "log-level", "warn", "least level of what is logged: debug, info, warn or error")
 	cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key")
 	flags.Uint64Var(&s.seed, "seed", 0, "seed of everything that is random in the cluster (default that of the scenario)")
 	flags.BoolVar(&s.loop, "loop", false, "begin again when the scenario is over")
@@ -145,8 +158,12 @@ func (s *serving) greet(out io.Writer, scenario *simulator.Scenario, addresses [
 	page := protocol + addresses[0] + "/"
 	line := fmt.Sprintf("%s, %s, runs at %v times real time: see %s in a browser, and %sws/v1/partitions and %sws/v1/metrics",
 		scenario.Name, counted(len(scenario.Nodes), "node"), s.speed, page, page, page)
+	if s.probeListen != "" {
+		line += ", and " + protocol + addresses[len(addresses)-1] + "/ws/v1/scheduler/healthcheck without a token"
+		addresses = addresses[:len(addresses)-1]
+	}
 	if s.debugListen != "" { // perhaps the same address
-		line += ", and " + protocol + addresses[len(addresses)-1] + "/debug/pprof/"
+		line += ", and " + protocol + addresses[min(1, len(addresses)-1)] + "/debug/pprof/"
 	}
 	_, err := fmt.Fprintln(out, line)
 	return err
@@ -187,7 +204,7 @@ func (s *serving) open(cluster *simulator.Live, log *zap.Logger, level zap.Atomi
 	}
 	srv := &server{scheduler: &configured{Scheduler: core}, history: history, archive: kept}
 	counts.Watch(core, core.Kinds())
-	if srv.web, err = s.listenWith(srv, counts, level); err != nil {
+	if srv.web, err = s.listenWith(srv, counts, log, level); err != nil {
 		core.Stop()
 		return nil, err
 	}
@@ -195,44 +212,37 @@ func (s *serving) open(cluster *simulator.Live, log *zap.Logger, level zap.Atomi
 }
 
 // listenWith starts the web server.
-func (s *serving) listenWith(srv *server, counts *metrics.Metrics, level zap.AtomicLevel) (*webservice.Server, error) {
+func (s *serving) listenWith(srv *server, counts *metrics.Metrics, log *zap.Logger, level zap.AtomicLevel) (*webservice.Server, error) {
+	proxies, err := networks(s.proxies)
+	if err != nil {
+		return nil, err
+	}
+	problems, err := zap.NewStdLogAt(log, zap.WarnLevel)
+	if err != nil {
+		return nil, err
+	}
 	service, err := webservice.New(webservice.Config{
 		Views: srv.scheduler, Kinds: srv.scheduler.Kinds(), Configuration: srv.scheduler, Events: srv.history, Archive: srv.archive,
 		Metrics: counts.Handler(), Dashboard: dashboard.Handler(), Started: time.Now(), LogLevel: level.String,
-		Diagnostics: srv.scheduler.StateDump,
-		Build:       func(string) map[string]string { return map[string]string{"buildVersion": version()} },
+		Diagnostics: srv.scheduler.StateDump, TrustedProxies: proxies, Budgets: srv.scheduler.DisruptionBudgets,
+		Build: func(string) map[string]string { return map[string]string{"buildVersion": version()} },
 	})
 	if err != nil {
 		return nil, err
 	}
-	token, err := s.readToken()
+	token, err := readToken(s.token)
 	if err != nil {
 		return nil, err
 	}
 	server, err := webservice.NewServer(webservice.ServerConfig{
-		Address: s.listen, DebugAddress: s.debugListen,
+		Address: s.listen, DebugAddress: s.debugListen, ProbeAddress: s.probeListen,
 		CertFile: s.cert, KeyFile: s.key, Token: token,
+		AllowedOrigins: s.origins, AllowedHosts: s.hosts, Log: problems,
 	}, service)
 	if err != nil {
 		return nil, err
 	}
 	return server, server.Start()
-}
-
-// readToken is the token of the file, without the white space around it.
-func (s *serving) readToken() (string, error) {
-	if s.token == "" {
-		return "", nil
-	}
-	text, err := os.ReadFile(s.token)
-	if err != nil {
-		return "", fmt.Errorf("token: %w", err)
-	}
-	token := strings.TrimSpace(string(text))
-	if token == "" {
-		return "", fmt.Errorf("token: %s is empty", s.token)
-	}
-	return token, nil
 }
 
 // serve runs the cluster until the context ends or something fails.

@@ -46,6 +46,10 @@ func TestServeLines(t *testing.T) {
 		{"serve small --listen 127.0.0.1:0 --tls-cert none.pem --tls-key none.pem", "webservice: certificate: open none.pem", exitFailed},
 		{"serve small --token-file none", "token: open none", exitFailed},
 		{"serve small --token-file " + os.DevNull, "token: " + os.DevNull + " is empty", exitFailed},
+		{"serve small --listen 127.0.0.1:0 --allow-origin example.com", `AllowedOrigins: "example.com" is no origin`, exitFailed},
+		{"serve small --listen 127.0.0.1:0 --host example.com:80", `AllowedHosts: "example.com:80" is no name`, exitFailed},
+		{"serve small --listen 127.0.0.1:0 --trusted-proxy proxy", `trusted-proxy: "proxy" is no address and no network`, exitFailed},
+		{"serve small --log-level loud", `log-level: unrecognized level: "loud"`, exitFailed},
 		{"serve small fairness", "accepts at most 1 arg", exitUsage},
 	} {
 		var out, problems bytes.Buffer
@@ -55,9 +59,19 @@ func TestServeLines(t *testing.T) {
 	}
 }
 
+// leastLogged is what is logged if nothing else is asked for.
+var leastLogged = must(zapcore.ParseLevel(newServeCommand().Flag("log-level").DefValue))
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
 // live runs a server until its scenario is over. It returns what it printed first, and
-// a function that interrupts it and checks that nothing failed and that the server does
-// not listen any more.
+// a function that interrupts it and checks that nothing was logged below the address,
+// and that the server does not listen any more.
 func live(t *testing.T, s *serving) (seen string, interrupt func()) {
 	t.Helper()
 	over, failed := make(chan struct{}), make(chan string, 100)
@@ -66,7 +80,7 @@ func live(t *testing.T, s *serving) (seen string, interrupt func()) {
 			switch {
 			case e.Message == "scenario is over":
 				close(over)
-			case e.Level >= zap.ErrorLevel:
+			case e.Level >= leastLogged:
 				failed <- e.Message
 			}
 			return nil
@@ -140,10 +154,17 @@ func TestServeGuarded(t *testing.T) {
 		fs.WithFile("key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))),
 		fs.WithFile("token", "open-sesame\n"))
 	seen, interrupt := live(t, &serving{
-		scenario: "small", listen: "127.0.0.1:0", speed: simulator.SpeedMax,
-		cert: dir.Join("cert"), key: dir.Join("key"), token: dir.Join("token"),
+		scenario: "small", listen: "127.0.0.1:0", probeListen: "localhost:0", speed: simulator.SpeedMax,
+		proxies: []string{"10.0.0.0/8", "192.0.2.1"}, cert: dir.Join("cert"), key: dir.Join("key"), token: dir.Join("token"),
 	})
-	address := regexp.MustCompile(`https://[^/]*`).FindString(seen)
+	addresses := regexp.MustCompile(`https://[^/]*`).FindAllString(seen, -1)
+	address := addresses[0]
+	// The certificate is for an address, not for localhost.
+	probe := strings.Replace(addresses[3], "localhost", "127.0.0.1", 1)
+	answer, err := model.Client().Get(probe + "/ws/v1/scheduler/healthcheck")
+	assert.NilError(t, err)
+	assert.NilError(t, answer.Body.Close())
+	assert.Equal(t, answer.StatusCode, http.StatusOK, seen)
 	for token, want := range map[string]int{"open-sesame": http.StatusOK, "guess": http.StatusUnauthorized} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/ws/v1/partitions", nil)
 		assert.NilError(t, err)

@@ -38,6 +38,15 @@ func (p *predicates) budgetsBind() bool {
 	return p.options.Budgets != nil && p.preemption.Budgets == preemptor.HardBudgets
 }
 
+// Budgets asks the resource manager for the disruption budgets of allocations, as they
+// are now. It says false if the resource manager knows of none.
+func (p *Partition) Budgets(allocations []AllocationKey) ([]DisruptionBudget, bool) {
+	if p.options.Budgets == nil {
+		return nil, false
+	}
+	return p.options.Budgets(allocations), true
+}
+
 // wait is how long to wait before a question may be asked.
 func (p *predicates) wait(q Question) time.Duration {
 	if p.options.Pace == nil {

@@ -22,6 +22,9 @@ type Config struct {
 	// once; zero means DefaultStreamsMax and DefaultStreamsPerClientMax. A
 	// lower value ends no stream.
 	StreamsMax, StreamsPerClientMax int
+	// PageMax is the most entries that readers should get at once, which they see to;
+	// zero means DefaultPageMax.
+	PageMax int
 }
 
 // What holds where nothing is configured, and what cannot be configured.
@@ -30,6 +33,7 @@ const (
 	DefaultWindow              = 15 * time.Second
 	DefaultStreamsMax          = 100
 	DefaultStreamsPerClientMax = 15
+	DefaultPageMax             = 10_000
 
 	CapacityMax = 1 << 24
 )
@@ -45,6 +49,7 @@ func (c Config) Validate() error {
 	check("capacity", c.Capacity, CapacityMax)
 	check("streams", c.StreamsMax, CapacityMax)
 	check("streams per client", c.StreamsPerClientMax, CapacityMax)
+	check("entries of a page", c.PageMax, CapacityMax)
 	return errors.Join(errs...)
 }
 
@@ -53,5 +58,6 @@ func (c Config) withDefaults() Config {
 	c.Window = cmp.Or(c.Window, DefaultWindow)
 	c.StreamsMax = cmp.Or(c.StreamsMax, DefaultStreamsMax)
 	c.StreamsPerClientMax = cmp.Or(c.StreamsPerClientMax, DefaultStreamsPerClientMax)
+	c.PageMax = cmp.Or(c.PageMax, DefaultPageMax)
 	return c
 }

@@ -2,6 +2,8 @@ package explain
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,8 +16,13 @@ import (
 type Question struct {
 	// Config replaces the configuration; nil leaves it.
 	Config *core.Config
-	// Asks are added, to applications that are known. Their keys must be new.
+	// Applications are added, before the asks. Their identifiers must be new.
+	Applications []core.AddApplication
+	// Asks are added, to applications that are known or added. Their keys must be new.
 	Asks []*core.Allocation
+	// Budgets are the disruption budgets of the allocations that run, as they are now;
+	// nil is a resource manager that knows of none. Each eviction takes one off.
+	Budgets []core.DisruptionBudget
 	// Within is how long to wait for what only time brings, such as the delay
 	// after which a guarantee is claimed. No evicted allocation ends within it, and
 	// none becomes overdue.
@@ -25,10 +32,19 @@ type Question struct {
 // An Outcome is what would come of a question, if the resource manager refused
 // nothing and nothing else happened meanwhile.
 type Outcome struct {
+	// Rejected are the applications of the question that would not be taken in, with
+	// the reasons.
+	Rejected map[core.ApplicationID]string
+
 	Asks    []AskOutcome // of the asks of the question, in their order
 	Victims []Victim     // that would be evicted, in that order
 	Others  []AskOutcome // asks that wait now and would not, by key
 	OverUse []OverUse    // queues that would be over their max, from the root down
+
+	// Partial says that the time for the answer was over before everything was played:
+	// the outcome is that of the first part of Within, which is Played.
+	Partial bool
+	Played  time.Duration
 }
 
 // An AskOutcome is what becomes of an ask.
@@ -54,12 +70,21 @@ type OverUse struct {
 }
 
 // WhatIf answers a question with a partition of its own, which it makes from the
-// view; nothing else is touched. It takes time linear in the size of the view.
-// The error says what is wrong with the configuration of the question.
-func WhatIf(view *core.View, kinds *resources.Kinds, now time.Time, q Question) (*Outcome, error) {
+// view; nothing else is touched. It takes time linear in the size of the view, and
+// then as long as there is something to play. If the deadline of the context passes
+// meanwhile, the outcome is partial. The error says what is wrong with the
+// configuration of the question, or is the cause why the context ended otherwise.
+func WhatIf(ctx context.Context, view *core.View, kinds *resources.Kinds, now time.Time, q Question) (*Outcome, error) {
 	start := *view
 	start.Config = withoutTimeouts(view.Config)
-	p := core.Restore(core.Options{Kinds: kinds, Partition: view.Partition}, now, &start)
+	r := &dryRun{placed: map[core.AllocationKey]core.NodeID{}, refused: map[core.AllocationKey]string{}, rejected: map[core.ApplicationID]string{}}
+	options := core.Options{Kinds: kinds, Partition: view.Partition}
+	if q.Budgets != nil {
+		r.allowances = newAllowances(q.Budgets)
+		options.Budgets = r.allowances.of
+	}
+	p := core.Restore(options, now, &start)
+	r.p = p
 	if q.Config != nil {
 		config := withoutTimeouts(*q.Config)
 		if err := p.Convertible(config); err != nil {
@@ -67,15 +92,20 @@ func WhatIf(view *core.View, kinds *resources.Kinds, now time.Time, q Question) 
 		}
 		p.Apply(now, core.Reconfigure{Config: config})
 	}
-	r := &dryRun{p: p, placed: map[core.AllocationKey]core.NodeID{}, refused: map[core.AllocationKey]string{}}
+	for _, app := range q.Applications {
+		r.observe(p.Apply(now, app))
+	}
 	for _, ask := range q.Asks {
 		own := *ask
 		r.observe(p.Apply(now, core.AddAllocation{Allocation: &own}))
 	}
-	r.play(now, now.Add(q.Within))
-	out := &Outcome{Victims: r.victims}
+	played, all := r.play(ctx, now, now.Add(q.Within))
+	out := &Outcome{Rejected: r.rejected, Victims: r.victims, Partial: !all, Played: played.Sub(now)}
 	after := p.View()
 	for _, ask := range q.Asks {
+		if isOver(ctx) {
+			return nil, context.Cause(ctx)
+		}
 		out.Asks = append(out.Asks, r.outcomeOf(after, kinds, ask))
 	}
 	out.Others = r.otherOutcomes(view, after, q.Asks)
@@ -96,19 +126,33 @@ type dryRun struct {
 	placed  map[core.AllocationKey]core.NodeID
 	refused map[core.AllocationKey]string
 	victims []Victim
+
+	rejected   map[core.ApplicationID]string
+	allowances *allowances // nil without budgets
 }
 
-// play lets the partition do all there is to do until a time.
-func (r *dryRun) play(now, until time.Time) {
+// isOver reports whether nothing waits for the outcome any more, not even for a
+// partial one.
+func isOver(ctx context.Context) bool {
+	err := ctx.Err()
+	return err != nil && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// play lets the partition do all there is to do until a time, as long as the context
+// lasts. It returns how far it came, and whether that was all.
+func (r *dryRun) play(ctx context.Context, now, until time.Time) (played time.Time, all bool) {
 	for {
 		for more := true; more; {
+			if ctx.Err() != nil {
+				return now, false
+			}
 			var fx core.Effects
 			fx, more = r.p.Schedule(now)
 			r.observe(fx)
 		}
 		due, ok := r.p.Due()
 		if !ok || due.After(until) {
-			return
+			return until, true
 		}
 		now = due
 	}
@@ -123,7 +167,10 @@ func (r *dryRun) observe(fx core.Effects) {
 			r.placed[e.Key] = e.Node
 		case *core.AllocationRejected:
 			r.refused[e.Key] = e.Reason
+		case *core.ApplicationRejected:
+			r.rejected[e.ID] = e.Reason
 		case *core.EvictionRequested:
+			r.allowances.take(e.Key)
 			r.victims = append(r.victims, Victim{Key: e.Key, Application: e.Application, Message: e.Message})
 		}
 	}

@@ -1,13 +1,18 @@
 package explain_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -42,7 +47,7 @@ func TestWhatIf(t *testing.T) {
 	c := crowd(t)
 	before := fmt.Sprintf("%+v", c.View().Root)
 	q := question("web", wish("fits", 1000, 0), wish("takes", 3000, 9), wish("large", 9000, 0), wish("b-1", 1000, 0))
-	out, err := explain.WhatIf(c.View(), c.kinds, start.Add(time.Minute), q)
+	out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start.Add(time.Minute), q)
 	assert.NilError(t, err)
 	assert.Equal(t, len(out.Asks), 4)
 	assert.Equal(t, out.Asks[0].Placed, core.NodeID("n2"))
@@ -69,7 +74,7 @@ func TestWhatIfTheMaxWere(t *testing.T) {
 	config.Root.Queues[0].Max = nil
 	config.Root.Queues[1].Max = resources.Limits{5000}
 	c.Apply(start, core.UndrainNode{ID: "n3"})
-	out, err := explain.WhatIf(c.View(), c.kinds, start.Add(time.Minute), explain.Question{Config: &config})
+	out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start.Add(time.Minute), explain.Question{Config: &config})
 	assert.NilError(t, err)
 	assert.Equal(t, len(out.OverUse), 1)
 	assert.Equal(t, out.OverUse[0].Queue, core.QueuePath("root.batch"))
@@ -78,7 +83,7 @@ func TestWhatIfTheMaxWere(t *testing.T) {
 	assert.Equal(t, out.Others[0], explain.AskOutcome{Key: "large", Placed: "n3"})
 
 	config.Root.Queues[1].Parent = true
-	_, err = explain.WhatIf(c.View(), c.kinds, start, explain.Question{Config: &config})
+	_, err = explain.WhatIf(t.Context(), c.View(), c.kinds, start, explain.Question{Config: &config})
 	assert.Error(t, err, "configuration: queue root.batch has 1 applications and cannot become a parent")
 }
 
@@ -92,7 +97,7 @@ func TestWhatIfNothingIsOverdue(t *testing.T) {
 	q := question("web", wish("takes", 3000, 7))
 	for _, config := range []*core.Config{nil, new(twoQueues())} {
 		q.Within, q.Config = time.Hour, config
-		out, err := explain.WhatIf(c.View(), c.kinds, start, q)
+		out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start, q)
 		assert.NilError(t, err)
 		assert.Equal(t, out.Asks[0].Nominated, core.NodeID("n2"))
 		assert.Equal(t, len(out.Victims), 1)
@@ -112,8 +117,124 @@ func TestWhatIfWaits(t *testing.T) {
 	for within, victims := range map[time.Duration]int{0: 0, 29 * time.Second: 0, 30 * time.Second: 1} {
 		q := question("web", wish("due", 4000, 0))
 		q.Within = within
-		out, err := explain.WhatIf(c.View(), c.kinds, start, q)
+		out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start, q)
 		assert.NilError(t, err)
 		assert.Equal(t, len(out.Victims), victims, "%v", within)
 	}
+}
+
+// A hurry is a context that ends with an error after it was looked at so many times.
+type hurry struct {
+	context.Context
+	looks int
+	end   error
+}
+
+func (h *hurry) Err() error {
+	if h.looks--; h.looks < 0 {
+		return h.end
+	}
+	return nil
+}
+
+// TestWhatIfInAHurry gives a partial outcome when the time for it is over, and none
+// when nothing waits for it. Without an end, all asks are placed.
+func TestWhatIfInAHurry(t *testing.T) {
+	c := newCluster(t, core.Config{Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "web"}}}}, core.Options{})
+	c.node("n1", 1_000_000, 1<<30)
+	var asks []*core.Allocation
+	for i := range 1000 {
+		asks = append(asks, wish(fmt.Sprintf("k-%03d", i), int64(i+1), 0))
+	}
+	q := question("web", asks...)
+	q.Within = time.Hour
+	for looks, want := range map[int]int{0: 0, 1: 256, 3: 768, 10_000: 1000} {
+		ctx := &hurry{context.Background(), looks, context.DeadlineExceeded}
+		out, err := explain.WhatIf(ctx, c.View(), c.kinds, start, q)
+		assert.NilError(t, err)
+		count := 0
+		for _, a := range out.Asks {
+			if a.Placed != "" {
+				count++
+			}
+		}
+		assert.Equal(t, count, want)
+		assert.Equal(t, out.Partial, want < 1000)
+		assert.Equal(t, out.Played == time.Hour, want == 1000, "%v", out.Played)
+
+		_, err = explain.WhatIf(&hurry{context.Background(), looks, context.Canceled}, c.View(), c.kinds, start, q)
+		assert.Equal(t, errors.Is(err, context.Canceled), want < 1000, "%v", err)
+	}
+}
+
+// guarded is a crowd whose disruption budgets bind.
+func guarded(t *testing.T) *cluster {
+	t.Helper()
+	config := twoQueues()
+	config.Preemption.Budgets = preemptor.HardBudgets
+	c := newCluster(t, config, core.Options{})
+	for i := 1; i <= 2; i++ {
+		node := fmt.Sprintf("n%d", i)
+		c.node(node, 4000, 1<<30)
+		c.ask("batch", fmt.Sprintf("b-%d", i), 4000, 1, on(node), priority(int32(i)))
+	}
+	c.settle(start)
+	return c
+}
+
+// TestWhatIfBudgets foretells no eviction that a budget forbids, and counts those that
+// it foretells.
+func TestWhatIfBudgets(t *testing.T) {
+	both := []core.AllocationKey{"b-1", "b-2"}
+	for _, budgets := range []struct {
+		are  []core.DisruptionBudget
+		want string
+	}{
+		{nil, "[b-1 b-2]"},
+		{[]core.DisruptionBudget{}, "[b-1 b-2]"},
+		{[]core.DisruptionBudget{{Name: "one", Allocations: both[:1]}}, "[b-2]"},
+		{[]core.DisruptionBudget{{Name: "all", Allocations: both}}, "[]"},
+		{[]core.DisruptionBudget{{Name: "all", Allowed: 1, Allocations: both}}, "[b-1]"},
+		{[]core.DisruptionBudget{{Name: "all", Allowed: 2, Allocations: both}}, "[b-1 b-2]"},
+		{[]core.DisruptionBudget{{Name: "all", Allowed: 2, Allocations: both}, {Name: "two", Allocations: both[1:]}}, "[b-1]"},
+	} {
+		c := guarded(t)
+		q := question("web", wish("first", 4000, 9), wish("second", 4000, 9))
+		q.Budgets = budgets.are
+		out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start, q)
+		assert.NilError(t, err)
+		victims := []core.AllocationKey{}
+		for _, v := range out.Victims {
+			victims = append(victims, v.Key)
+		}
+		slices.Sort(victims)
+		assert.Equal(t, fmt.Sprint(victims), budgets.want)
+	}
+}
+
+// TestWhatIfOfANewApplication: it would run, room would be made for it, or it would not
+// be taken in, and then neither are its asks.
+func TestWhatIfOfANewApplication(t *testing.T) {
+	c := crowd(t)
+	known := len(c.View().Applications)
+	app := func(id, queue string) core.AddApplication {
+		return core.AddApplication{ID: core.ApplicationID(id), Queue: core.QueuePath(queue), User: "anna"}
+	}
+	q := question("new", wish("fits", 1000, 0), wish("takes", 3000, 9), wish("modest", 3000, 9), wish("nowhere", 1000, 0))
+	q.Asks[2].Application, q.Asks[2].Preemptable = "other", core.Preemptable{Stated: true}
+	q.Asks[3].Application = "lost"
+	q.Applications = []core.AddApplication{app("new", "root.web"), app("other", "root.batch"), app("lost", "root.none"), app("batch", "root.web")}
+	out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start.Add(time.Minute), q)
+	assert.NilError(t, err)
+	assert.Equal(t, out.Asks[0].Placed, core.NodeID("n2"))
+	assert.Equal(t, out.Asks[1].Nominated, core.NodeID("n1"))
+	assert.Equal(t, out.Asks[2].Nominated, core.NodeID(""), "it may end no others")
+	assert.Equal(t, out.Asks[2].Waits.Reason, core.NoNodeFits)
+	assert.Equal(t, out.Asks[3].Refused, `application "lost" is not registered`)
+	assert.Equal(t, len(out.Victims), 1)
+	assert.Equal(t, out.Victims[0].Message, "preempted on node n1 to make room for takes of application new, by priority 9 over 0")
+	assert.Equal(t, len(out.Rejected), 2)
+	assert.Assert(t, strings.Contains(out.Rejected["lost"], "root.none"), out.Rejected)
+	assert.Assert(t, strings.Contains(out.Rejected["batch"], "batch"), out.Rejected)
+	assert.Equal(t, len(c.View().Applications), known, "nothing was changed")
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -48,6 +49,7 @@ const (
 	keyRequests      = "event.requestCapacity"
 	keyStreams       = "event.maxStreams"
 	keyClientStreams = "event.maxStreamsPerHost"
+	keyPage          = "event.RESTResponseSize"
 )
 
 // eventLimits reads the bounds of events from an extra configuration. What is not
@@ -80,6 +82,7 @@ func eventLimits(base events.Config, extra map[string]string) (limits events.Con
 	number(keyRequests, &requests, events.CapacityMax)
 	number(keyStreams, &limits.StreamsMax, events.CapacityMax)
 	number(keyClientStreams, &limits.StreamsPerClientMax, events.CapacityMax)
+	number(keyPage, &limits.PageMax, events.CapacityMax)
 	return limits, requests, errors.Join(problems...)
 }
 
@@ -94,9 +97,20 @@ func (s *Scheduler) ExtraConfig(id string) map[string]string {
 	return nil
 }
 
+// idleKeys are keys of the extra configuration that other schedulers know and that have
+// no effect here, with the reason.
+var idleKeys = map[string]string{
+	"health.checkInterval": "the health is checked when it is asked for, as it is then",
+}
+
 // applyExtra sets the log level, by name or by number as zap counts them. Other
 // keys are kept for ExtraConfig.
 func (s *Scheduler) applyExtra(extra map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(idleKeys)) {
+		if value, ok := extra[key]; ok {
+			s.config.Logger.Warn("setting has no effect", zap.String("key", key), zap.String("value", value), zap.String("reason", idleKeys[key]))
+		}
+	}
 	text, ok := extra["log.level"]
 	if !ok || s.config.Level == nil {
 		return

@@ -120,6 +120,25 @@ func (s *Scheduler) Verify(ctx context.Context, partition string) error {
 	return broken
 }
 
+// DisruptionBudgets asks the resource manager of a partition for the budgets of
+// allocations, when it has heard all that was decided before. The error wraps
+// errors.ErrUnsupported if the resource manager knows of none. It waits like View, and
+// placements wait for the answer.
+func (s *Scheduler) DisruptionBudgets(ctx context.Context, partition string, allocations []core.AllocationKey) (budgets []core.DisruptionBudget, err error) {
+	unsupported, err := s.ask(ctx, partition, func(p *core.Partition) error {
+		told, ok := p.Budgets(allocations)
+		if !ok {
+			return fmt.Errorf("disruption budgets: %w", errors.ErrUnsupported)
+		}
+		budgets = told
+		return nil
+	})
+	if err == nil {
+		err = unsupported
+	}
+	return budgets, err
+}
+
 // ask lets the owner of a partition answer a question. The error is that there is
 // no answer.
 func (s *Scheduler) ask(ctx context.Context, partition string, question func(*core.Partition) error) (answer, err error) {

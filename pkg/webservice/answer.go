@@ -56,12 +56,15 @@ type partitionHandler func(at *snapshot, r *http.Request) (any, error)
 
 // answer makes a handler of net/http: the value becomes the body, the error the
 // status.
-func (s *Service) answer(h handler) http.Handler {
+func (s *Service) answer(h handler) http.Handler { return s.answerFrom(s.replies, h) }
+
+// answerFrom is answer for what is made in places of its own.
+func (s *Service) answerFrom(from *replies, h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if full, ok := find(s.config.Views.Partitions(), r.PathValue("partition")); ok {
 			r = s.withViews(r, full)
 		}
-		s.reply(w, r, h, s.replies)
+		s.reply(w, r, h, from)
 	})
 }
 
@@ -73,14 +76,17 @@ func (s *Service) survey(h handler) http.Handler {
 }
 
 // about is answer for a handler that is about one partition.
-func (s *Service) about(h partitionHandler) http.Handler {
-	return s.answer(func(r *http.Request) (any, error) {
+func (s *Service) about(h partitionHandler) http.Handler { return s.answer(s.looking(h)) }
+
+// looking is a handler that looks at the partition which the request is about.
+func (s *Service) looking(h partitionHandler) handler {
+	return func(r *http.Request) (any, error) {
 		at, err := s.snapshot(r)
 		if err != nil {
 			return nil, err
 		}
 		return h(at, r)
-	})
+	}
 }
 
 // A responder makes replies and sends them.
@@ -115,17 +121,20 @@ func refusal(err error) *failureJSON {
 // for all requests that share the reply.
 func (rs *responder) make(h handler, r *http.Request) *reply {
 	defer rs.reportCost(r, time.Now())
-	defer func() {
-		if value := recover(); value != nil {
-			logOf(r).Printf("webservice: panic answering %s: %v\n%s", r.URL.Path, value, debug.Stack())
-			panic(value)
-		}
-	}()
+	defer logPanic(r)
 	value, err := h(r)
 	if value == nil {
 		value = refusal(err)
 	}
 	return rs.write(r, value, statusOf(err))
+}
+
+// logPanic is deferred: it logs a panic and lets it go on.
+func logPanic(r *http.Request) {
+	if value := recover(); value != nil {
+		logOf(r).Printf("webservice: panic answering %s: %v\n%s", r.URL.Path, value, debug.Stack())
+		panic(value)
+	}
 }
 
 // reportCost says what the answer to a request cost that was begun at a moment.
@@ -145,18 +154,6 @@ func logOf(r *http.Request) *log.Logger {
 		return server.ErrorLog
 	}
 	return log.Default()
-}
-
-// cross lets pages of other origins read the answer.
-func cross(head http.Header, method string) {
-	methods := "GET, OPTIONS"
-	if method == http.MethodPost {
-		methods = "OPTIONS, POST"
-	}
-	head.Set("Access-Control-Allow-Origin", "*")
-	head.Set("Access-Control-Allow-Methods", methods)
-	head.Set("Access-Control-Allow-Headers", "X-Requested-With,Content-Type,Accept,Origin")
-	head.Set("Access-Control-Expose-Headers", "Age,ETag,Link,X-Total-Count")
 }
 
 // errUnanswered is that a partition did not answer in time.

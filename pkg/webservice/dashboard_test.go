@@ -36,7 +36,7 @@ func TestThePageNeedsNoToken(t *testing.T) {
 	s := withPage(t)
 	server, err := NewServer(ServerConfig{Token: "secret"}, s)
 	assert.NilError(t, err)
-	guarded := server.guard(s.both())
+	guarded := server.guarded(offer{handler: s.both()})
 	assert.Equal(t, ask(guarded, "GET", "/").Body.String(), "the page")
 	for _, path := range []string{
 		"/ws/v1/clusters", "/WS/V1/Clusters", "//ws/v1/clusters", "/ws/v1/clusters/", "/x/../ws/v1/clusters",

@@ -19,6 +19,27 @@ func (s *Service) debugRoutes() []route {
 	}
 }
 
+// movedHere are the paths below /ws/v1 of what is below /debug now.
+var movedHere = map[string]string{"/ws/v1/stack": "/debug/stack", "/ws/v1/fullstatedump": "/debug/fullstatedump"}
+
+// notHere answers them where nothing is below /debug.
+func notHere(*http.Request) (any, error) {
+	return nil, &failure{errMissing, "Debugging is not offered at this address"}
+}
+
+// both offers everything at one address.
+func (s *Service) both() *router {
+	routes := s.routes()
+	for i := range routes {
+		if to, ok := movedHere[routes[i].path]; ok {
+			routes[i].get = moved(to)
+		}
+	}
+	out := newRouter(append(routes, s.debugRoutes()...), s.admit)
+	out.page = s.config.Dashboard
+	return out
+}
+
 // stacks answers GET /debug/stack with the stacks of all goroutines.
 func stacks(*http.Request) (any, error) {
 	for size := 1 << 20; ; size *= 2 {

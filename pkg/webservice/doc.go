@@ -3,7 +3,7 @@
 //
 // A request goes one way:
 //
-//	route ─► token ─► handler ─► value ─► JSON ─► hash, gzip ─► client
+//	route ─► guard ─► handler ─► value ─► JSON ─► hash, gzip ─► client
 //	                     │
 //	                     └── a snapshot: a view of the partition, from Views
 //
@@ -22,7 +22,7 @@
 // Read in this order:
 //
 //	service.go     Config, Service, the table of routes
-//	router.go      paths, methods, redirects
+//	router.go      paths, methods, redirects; body.go, bodies of requests
 //	answer.go      a value or an error becomes an answer, which several requests may
 //	               share; failure.go, statuses
 //	views.go       the reader: the views that an answer is made from, and how old they
@@ -30,7 +30,7 @@
 //	snapshot.go    which partition a request is about
 //	query.go       limit, offset, fields, filters
 //	partition.go, queue.go, node.go, allocation.go, application.go, ask.go, asks.go,
-//	past.go, preemptions.go, explain.go, whatif.go, events.go, rule.go, usage.go,
+//	past.go, preemptions.go, explain.go, question.go, whatif.go, events.go, rule.go, usage.go,
 //	utilization.go, history.go, configuration.go
 //	               the objects
 //	health.go      what is checked
@@ -38,5 +38,6 @@
 //	encode.go      values to JSON; items.go, lists that are made while they are written
 //	openapi.go     the description of all this, for programs
 //	reply.go       an answer that is made: its body, compression, tag
-//	server.go      addresses, TLS, token, stop; debug.go, profiles and stacks
+//	server.go      addresses, TLS, stop; guard.go, origins, names and the token; client.go,
+//	               which client asks; debug.go, profiles and stacks
 package webservice

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -16,8 +16,7 @@ import (
 
 // The bounds of what is sent of events.
 const (
-	eventsMax      = 10_000 // entries of one page
-	eventsAtOnce   = 256    // entries of a stream that are written together
+	eventsAtOnce   = 256 // entries of a stream that are written together
 	streamDeadline = 5 * time.Second
 
 	typeSSE = "text/event-stream"
@@ -80,14 +79,14 @@ func (s *Service) eventBatch(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	count, err := number(r, "count", eventsMax)
+	count, err := number(r, "count", math.MaxUint64)
 	if err != nil {
 		return nil, err
 	}
 	if count == 0 {
 		return nil, bad("count: 0 is not a number of events")
 	}
-	page := history.Query(start, min(count, eventsMax))
+	page := history.Query(start, min(count, uint64(history.Config().PageMax)))
 	out := &eventPageJSON{InstanceUUID: page.Instance, LowestID: page.Lowest, HighestID: page.Highest}
 	if page.Entries != nil {
 		records := make([]eventJSON, len(page.Entries))
@@ -144,7 +143,7 @@ func (s *Service) eventStream(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
-	stream, err := history.Subscribe(s.config.Now(), clientOf(r), recent)
+	stream, err := history.Subscribe(s.config.Now(), s.clientOf(r), recent)
 	if err != nil {
 		s.refuse(w, r, &failure{errUnavailable, "Too many streaming connections"})
 		return
@@ -156,7 +155,7 @@ func (s *Service) eventStream(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", typeSSE)
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	cross(w.Header(), r.Method)
+	w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 	p.print(nil, map[string]string{"InstanceUUID": history.Instance()})
 	entries := make([]events.Entry, eventsAtOnce)
 	for p.err == nil {
@@ -171,15 +170,6 @@ func (s *Service) eventStream(w http.ResponseWriter, r *http.Request) {
 		}
 		p.flush()
 	}
-}
-
-// clientOf is where a request comes from, whatever it says of itself.
-func clientOf(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }
 
 // A printer writes the lines of a stream until writing fails.

@@ -32,6 +32,13 @@ func TestEventPages(t *testing.T) {
 		assert.Equal(t, w.Code, c.code, c.query)
 		assert.Assert(t, strings.Contains(w.Body.String(), c.want), w.Body)
 	}
+	for most, want := range map[int]int{0: 3, 1: 1, 2: 2} { // the records that there are, or as many as are configured
+		assert.NilError(t, s.config.Events.Configure(events.Config{PageMax: most}))
+		for _, query := range []string{"", "?count=3", "?count=18446744073709551615"} {
+			text := ask(s.Handler(), http.MethodGet, "/ws/v1/events/batch"+query).Body.String()
+			assert.Equal(t, strings.Count(text, `"id":`), want, text)
+		}
+	}
 	assert.NilError(t, s.config.Events.Configure(events.Config{Disabled: true}))
 	assert.Equal(t, ask(s.Handler(), http.MethodGet, "/ws/v1/events/batch").Code, http.StatusServiceUnavailable)
 	s.config.Events = nil

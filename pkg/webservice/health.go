@@ -30,21 +30,17 @@ type checkJSON struct {
 type check struct {
 	name        string
 	description string
-	holds       string // the diagnosis if nothing is wrong
+	holds       string // the diagnosis if nothing is wrong; empty counts the reservations
 	faults      func(*snapshot) []string
 }
 
-// checks are in the order that clients know. The first two were counters that
-// never went back; a request that is refused is no fault of the scheduler, and a
-// node that failed is not known as one.
+// checks are in the order that clients know. Each can fail.
 var checks = []check{
-	{"Scheduling errors", "placing asks does not fail", "not counted", nil},
-	{"Failed nodes", "no node fails", "not counted", nil},
 	{"Negative resources", "no partition has or uses less than nothing", "none does", negativePartition},
 	{"Negative resources", "no node has or uses less than nothing", "none does", negativeNodes},
 	{"Consistency of data", "what a partition has is what its nodes have together", "they agree", unequalPartition},
 	{"Consistency of data", "what a node has is allocated, occupied or available", "it adds up", unequalNodes},
-	{"Reservation check", "how many nodes are reserved; always succeeds", "", nil},
+	{"Reservation check", "every node that is reserved and its ask that waits know of each other", "", reservationFaults},
 	{"Orphan allocation on node check", "all allocations on a node are of an application", "they are", orphansOnNodes},
 	{"Orphan allocation on app check", "all allocations of an application run on the node that they name", "they do", orphansOfApplications},
 }
@@ -54,10 +50,31 @@ var checks = []check{
 // fails the check.
 const healthWait = 800 * time.Millisecond
 
-// offerHealth answers with the health.
+// offerHealth answers with the health. It waits for no other answer: those that ask
+// whether the scheduler lives would take a queue for its death. What comes at the same
+// time for the same views is checked once.
 func (s *Service) offerHealth() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.reply(w, takeViews(r, s.config.Views.Partitions(), s.examine), s.health, s.replies)
+		if _, err := parametersOf(r); err != nil {
+			s.refuse(w, r, err)
+			return
+		}
+		r = takeViews(r, s.config.Views.Partitions(), s.examine)
+		var out *healthJSON
+		err := s.checked.Use(r.Context(), viewsOf(r).name(), func(context.Context) (*healthJSON, error) {
+			defer s.reportCost(r, time.Now())
+			defer logPanic(r)
+			return s.health(r)
+		}, func(h *healthJSON) { out = h })
+		switch {
+		case r.Context().Err() != nil: // the client went away
+		case err != nil:
+			s.refuse(w, r, err)
+		case !out.Healthy:
+			s.write(r, out, statusOf(errUnhealthy)).send(w, r)
+		default:
+			s.write(r, out, http.StatusOK).send(w, r)
+		}
 	})
 }
 
@@ -93,12 +110,9 @@ func unanswered(views requestViews) (faults []string) {
 	return faults
 }
 
-// health answers GET /ws/v1/scheduler/healthcheck. It goes by the views of this
-// moment, so that a scheduler that was unhealthy recovers.
-func (s *Service) health(r *http.Request) (any, error) {
-	if _, err := parametersOf(r); err != nil {
-		return nil, err
-	}
+// health is the answer to GET /ws/v1/scheduler/healthcheck. It goes by the views of
+// this moment, so that a scheduler that was unhealthy recovers.
+func (s *Service) health(r *http.Request) (*healthJSON, error) {
 	var seen []*snapshot
 	for _, v := range viewsOf(r) {
 		if v.view == nil && v.unanswered > 0 {
@@ -113,9 +127,6 @@ func (s *Service) health(r *http.Request) (any, error) {
 	}
 	out := healthOf(seen)
 	out.add(checkJSON{Name: "Responsiveness", Description: "every partition answers", DiagnosisMessage: "they do"}, unanswered(viewsOf(r)))
-	if !out.Healthy {
-		return out, errUnhealthy
-	}
 	return out, nil
 }
 
@@ -123,13 +134,11 @@ func healthOf(all []*snapshot) *healthJSON {
 	out := &healthJSON{Healthy: true}
 	for _, c := range checks {
 		var faults []string
-		if c.faults != nil {
-			for _, at := range all {
-				faults = append(faults, c.faults(at)...)
-			}
+		for _, at := range all {
+			faults = append(faults, c.faults(at)...)
 		}
 		result := checkJSON{Name: c.name, Description: c.description, DiagnosisMessage: c.holds}
-		if c.name == "Reservation check" {
+		if c.holds == "" {
 			result.DiagnosisMessage = reservations(all)
 		}
 		out.add(result, faults)
@@ -207,6 +216,36 @@ func reservations(all []*snapshot) string {
 		}
 	}
 	return fmt.Sprintf("%d reservations on %d nodes", held, nodes)
+}
+
+// reservationFaults are reservations that only a node or only an ask knows of.
+func reservationFaults(at *snapshot) (faults []string) {
+	type reservation struct {
+		node core.NodeID
+		key  core.AllocationKey
+	}
+	waiting := map[reservation]bool{}
+	for _, app := range at.Applications {
+		for i := range app.Asks {
+			if ask := &app.Asks[i]; ask.Waiting != nil && ask.Reserved != "" {
+				waiting[reservation{ask.Reserved, ask.Key}] = true
+			}
+		}
+	}
+	for _, n := range at.Nodes {
+		for i := range n.Reservations {
+			held := reservation{n.ID, n.Reservations[i].Key}
+			if !waiting[held] {
+				faults = append(faults, fmt.Sprintf("node %s is reserved for %s, which waits for no such reservation", held.node, held.key))
+			}
+			delete(waiting, held)
+		}
+	}
+	for held := range waiting {
+		faults = append(faults, fmt.Sprintf("ask %s has a reservation of node %s, which knows of none", held.key, held.node))
+	}
+	slices.Sort(faults)
+	return faults
 }
 
 // orphansOnNodes are allocations on a node that no application knows. There are none

@@ -181,7 +181,9 @@ func (w *fieldWalk) walkFields(at string, said jsonObject, goType reflect.Type) 
 
 // isQuestion is whether clients write it and may leave out what they like.
 func isQuestion(goType reflect.Type) bool {
-	return goType == reflect.TypeFor[questionJSON]() || goType == reflect.TypeFor[newAskJSON]()
+	return slices.Contains([]reflect.Type{
+		reflect.TypeFor[questionJSON](), reflect.TypeFor[newAskJSON](), reflect.TypeFor[newApplicationJSON](), reflect.TypeFor[preemptionPolicyJSON](),
+	}, goType)
 }
 
 // A shownField is what is written of a field of a struct.

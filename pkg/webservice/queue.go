@@ -2,11 +2,14 @@ package webservice
 
 import (
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -38,8 +41,14 @@ type queueJSON struct {
 	IsPreemptionFence    bool              `json:"isPreemptionFence"`
 	PreemptionDelay      string            `json:"preemptionDelay"`
 	QuotaPreemptionDelay string            `json:"quotaPreemptionDelay"`
-	IsPriorityFence      bool              `json:"isPriorityFence"`
-	PriorityOffset       int32             `json:"priorityOffset,omitempty"`
+	// Since what a queue uses beyond its max is given back when the delay is over, the
+	// start is there from when it is beyond its max until it is not.
+	IsQuotaPreemptionRunning bool      `json:"isQuotaPreemptionRunning"`
+	QuotaPreemptionStartTime time.Time `json:"quotaPreemptionStartTime,omitempty"`
+	UnschedAskBackoff        uint64    `json:"unschedAskBackoff,omitempty"`
+	AskBackoffDelay          string    `json:"askBackoffDelay,omitempty"`
+	IsPriorityFence          bool      `json:"isPriorityFence"`
+	PriorityOffset           int32     `json:"priorityOffset,omitempty"`
 
 	// What is new: what nominated asks are going to get, since when the queue is
 	// over its max, and the last plan to bring it below its max, in words.
@@ -79,6 +88,10 @@ func (q *queueJSON) encode(e *encoder) {
 	e.truth("isPreemptionFence", q.IsPreemptionFence)
 	e.text("preemptionDelay", q.PreemptionDelay)
 	e.text("quotaPreemptionDelay", q.QuotaPreemptionDelay)
+	e.truth("isQuotaPreemptionRunning", q.IsQuotaPreemptionRunning)
+	e.timeIf("quotaPreemptionStartTime", q.QuotaPreemptionStartTime)
+	e.integerIf("unschedAskBackoff", int64(q.UnschedAskBackoff))
+	e.textIf("askBackoffDelay", q.AskBackoffDelay)
 	e.truth("isPriorityFence", q.IsPriorityFence)
 	e.integerIf("priorityOffset", int64(q.PriorityOffset))
 	e.amounts("nominatedResource", q.NominatedResource)
@@ -203,6 +216,12 @@ func (t *tree) show(q *core.QueueView, above resources.Limits, below bool) *queu
 	}
 	if q.QuotaPlan != nil {
 		out.QuotaPlan = q.QuotaPlan.Summary(t.kinds)
+		out.IsQuotaPreemptionRunning = slices.ContainsFunc(q.QuotaPlan.Victims, func(v preemptor.Victim) bool {
+			return t.evicted()[core.AllocationKey(v.Key)]
+		})
+	}
+	if p := t.Config.Preemption; !q.OverMaxSince.IsZero() && q.Properties.QuotaDelay > 0 && p.Quota && !p.Disabled {
+		out.QuotaPreemptionStartTime = q.OverMaxSince.Add(q.Properties.QuotaDelay)
 	}
 	out.configure(q.Properties)
 	if w := t.configured[q.Path]; w != nil {
@@ -228,6 +247,8 @@ func (q *queueJSON) configure(p core.QueueProperties) {
 	q.PreemptionEnabled = p.PreemptionPolicy != core.PreemptionDisabled
 	q.IsPreemptionFence = p.PreemptionPolicy == core.PreemptionFence
 	q.PreemptionDelay, q.QuotaPreemptionDelay = p.PreemptionDelay.String(), p.QuotaDelay.String()
+	q.UnschedAskBackoff, _ = strconv.ParseUint(p.Texts["application.unschedasks.backoff"], 10, 64) // it is valid or not there
+	q.AskBackoffDelay = p.Texts["application.unschedasks.backoff.delay"]
 	q.IsPriorityFence, q.PriorityOffset = p.PriorityFence, p.PriorityOffset
 }
 

@@ -95,7 +95,7 @@ func (rs *responder) write(r *http.Request, value any, status int) *reply {
 
 	head := made.head
 	head.Set("X-Content-Type-Options", "nosniff")
-	cross(head, r.Method)
+	head.Set("Cross-Origin-Resource-Policy", "same-origin")
 	if chosen, ok := value.(*selection); ok {
 		chosen.describe(head, r.URL)
 	}

@@ -12,6 +12,7 @@ import (
 type route struct {
 	path      string
 	get, post http.Handler // nil where the method is not allowed
+	probe     bool         // it may be read without a token, at an address of its own
 }
 
 // allow is the methods that a path knows, as the header of that name says it.
@@ -50,16 +51,18 @@ type router struct {
 	page  http.Handler // answers all other paths; nil is 404
 }
 
-func newRouter(routes []route) *router {
+// newRouter makes a router. What answers a path is called through admit.
+func newRouter(routes []route, admit func(http.Handler) http.Handler) *router {
 	out := &router{mux: http.NewServeMux()}
 	for _, t := range routes {
-		out.mux.Handle(t.path, t)
+		out.mux.Handle(t.path, admit(t))
 		out.paths = append(out.paths, t.path)
 	}
 	return out
 }
 
 func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	limitBody(w, r)
 	asked := r.URL.EscapedPath()
 	if right, ok := t.right(asked); !ok {
 		t.other(w, r)

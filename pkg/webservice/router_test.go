@@ -14,7 +14,7 @@ import (
 
 func TestPaths(t *testing.T) {
 	s := newWorld(t).service(t)
-	both := newRouter(append(s.routes(), s.debugRoutes()...))
+	both := s.both()
 	for _, c := range []struct {
 		method, path string
 		status       int

@@ -2,14 +2,13 @@ package webservice
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"log"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,14 +32,23 @@ type ServerConfig struct {
 	// DebugAddress is the same for profiles, stacks and the state dump. Empty
 	// offers them nowhere, that of Address at the same place.
 	DebugAddress string
-	// CertFile and KeyFile, in PEM, are for TLS on both addresses. Both or neither
+	// ProbeAddress is another address, where health and metrics can be read without a
+	// token. Empty offers them at Address only.
+	ProbeAddress string
+	// CertFile and KeyFile, in PEM, are for TLS on all addresses. Both or neither
 	// are given.
 	CertFile, KeyFile string
 	// Token is what a client must send as "Authorization: Bearer TOKEN". Empty
 	// lets all clients in.
 	Token string
-	// Log takes what the server has to say about broken connections; nil is
-	// silent.
+	// AllowedOrigins are those of pages that may read the answers besides those of the
+	// scheduler itself, such as "https://example.com"; "*" is all.
+	AllowedOrigins []string
+	// AllowedHosts are names, without a port, by which clients may call the scheduler
+	// where no token is needed, besides addresses and localhost; "*" is all.
+	AllowedHosts []string
+	// Log takes what the server has to say about broken connections, and where other
+	// machines can read everything; nil is silent.
 	Log *log.Logger
 }
 
@@ -54,6 +62,19 @@ func (c ServerConfig) Validate() error {
 	}
 	listenable("Address", c.Address)
 	listenable("DebugAddress", c.DebugAddress)
+	listenable("ProbeAddress", c.ProbeAddress)
+	if c.ProbeAddress != "" && (c.ProbeAddress == c.Address || c.ProbeAddress == c.DebugAddress) {
+		problems = append(problems, fmt.Errorf("server config: ProbeAddress %s is another one already", c.ProbeAddress))
+	}
+	each := func(name string, texts []string, valid func(string) error) {
+		for _, text := range texts {
+			if err := valid(text); err != nil {
+				problems = append(problems, fmt.Errorf("server config: %s: %q is %w", name, text, err))
+			}
+		}
+	}
+	each("AllowedOrigins", c.AllowedOrigins, validOrigin)
+	each("AllowedHosts", c.AllowedHosts, validHost)
 	if (c.CertFile == "") != (c.KeyFile == "") {
 		problems = append(problems, errors.New("server config: CertFile and KeyFile must be given together"))
 	}
@@ -105,7 +126,10 @@ func (s *Server) Start() error {
 			listener = tls.NewListener(listener, config)
 		}
 		s.listeners = append(s.listeners, listener)
-		s.servers = append(s.servers, s.server(o.handler))
+		s.servers = append(s.servers, s.server(o))
+	}
+	for _, warning := range s.warnings() {
+		s.logger().Print("webservice: " + warning)
 	}
 	for i, server := range s.servers {
 		s.running.Go(func() { s.serve(server, s.listeners[i]) })
@@ -117,19 +141,23 @@ func (s *Server) Start() error {
 type offer struct {
 	address string
 	handler *router
+	open    bool // without a token
 }
 
 // offers is what is served at each address, beginning with Address.
 func (s *Server) offers() []offer {
-	rest := offer{s.config.Address, s.service.rest}
+	out := []offer{{address: s.config.Address, handler: s.service.rest}}
 	switch s.config.DebugAddress {
 	case "":
-		return []offer{rest}
 	case s.config.Address:
-		return []offer{{s.config.Address, s.service.both()}}
+		out[0].handler = s.service.both()
 	default:
-		return []offer{rest, {s.config.DebugAddress, s.service.debug}}
+		out = append(out, offer{address: s.config.DebugAddress, handler: s.service.debug})
 	}
+	if s.config.ProbeAddress != "" {
+		out = append(out, offer{address: s.config.ProbeAddress, handler: s.service.probes(), open: true})
+	}
+	return out
 }
 
 func (s *Server) tls() (*tls.Config, error) {
@@ -147,9 +175,9 @@ func (s *Server) tls() (*tls.Config, error) {
 	}, nil
 }
 
-func (s *Server) server(handler *router) *http.Server {
+func (s *Server) server(o offer) *http.Server {
 	return &http.Server{
-		Handler:           s.guard(handler),
+		Handler:           s.guarded(o),
 		ReadHeaderTimeout: readHeaderMax,
 		IdleTimeout:       idleMax,
 		ErrorLog:          s.logger(),
@@ -181,7 +209,8 @@ func (s *Server) serve(server *http.Server, listener net.Listener) {
 func (s *Server) Failed() <-chan error { return s.failed }
 
 // Addresses are those that are listened on, with the port that a port of zero
-// became: that of the service and, if it has its own, that for debugging.
+// became: that of the service, that for debugging if it has its own, and that for
+// probes if there is one.
 func (s *Server) Addresses() []string {
 	var out []string
 	for _, listener := range s.listeners {
@@ -209,42 +238,10 @@ func (s *Server) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// guard lets in clients that have the token. What a browser asks before it sends one is
-// answered to all, and so is the page that asks people for theirs: it has no
-// data, and no path of it is one of REST.
-func (s *Server) guard(next *router) http.Handler {
-	if s.config.Token == "" {
-		return next
-	}
-	wanted := sha256.Sum256([]byte(s.config.Token))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodOptions {
-			cross(w.Header(), r.Method)
-			w.Header().Set("Access-Control-Allow-Headers", "X-Requested-With,Content-Type,Accept,Origin,Authorization")
-			next.ServeHTTP(w, r)
-			return
-		}
-		if _, ok := next.right(r.URL.EscapedPath()); !ok && next.page != nil {
-			next.page.ServeHTTP(w, r)
-			return
-		}
-		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		given := sha256.Sum256([]byte(strings.TrimSpace(token))) // of equal length, whatever was sent
-		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(given[:], wanted[:]) != 1 {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			s.service.refuse(w, r, &failure{errUnauthorized, "A valid token is needed"})
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// both offers everything at one address.
-func (s *Service) both() *router {
-	out := newRouter(append(s.routes(), s.debugRoutes()...))
-	out.page = s.config.Dashboard
-	return out
+// probes offers what tells whether the scheduler lives and how it fares.
+func (s *Service) probes() *router {
+	return newRouter(slices.DeleteFunc(s.routes(), func(t route) bool { return !t.probe }), s.admit)
 }
 
 // Handler is what the server offers at Address, for servers of other kinds.
-func (s *Server) Handler() http.Handler { return s.guard(s.offers()[0].handler) }
+func (s *Server) Handler() http.Handler { return s.guarded(s.offers()[0]) }

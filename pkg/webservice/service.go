@@ -1,10 +1,13 @@
 package webservice
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"net/netip"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
@@ -101,6 +104,16 @@ type Config struct {
 	Diagnostics func(resourceManager string) (string, error)
 	// LogLevel is the level of the log in words. Nil does not tell.
 	LogLevel func() string
+	// Budgets asks the resource manager of a partition for the disruption budgets of
+	// allocations, so that a what-if foretells no eviction that they forbid. An error that
+	// wraps errors.ErrUnsupported is that it knows of none; nil is that it cannot be asked.
+	Budgets func(ctx context.Context, partition string, allocations []core.AllocationKey) ([]core.DisruptionBudget, error)
+	// WhatIfMax is how long a what-if is played; zero is DefaultWhatIfMax. What came of
+	// it by then is the answer.
+	WhatIfMax time.Duration
+	// TrustedProxies are the proxies of which X-Forwarded-For is believed, so that event
+	// streams are counted by the clients behind them. Nil is those on this machine.
+	TrustedProxies []netip.Prefix
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
@@ -122,11 +135,17 @@ func (c Config) Validate() error {
 type Service struct {
 	reader
 	responder
-	config  Config
-	rest    *router
-	debug   *router
-	replies *replies
-	dumps   *replies
+	config      Config
+	rest        *router
+	debug       *router
+	bodies      bodies
+	replies     *replies
+	dumps       *replies
+	checked     *flight.Group[string, *healthJSON]
+	whatIfs     *replies
+	validations *replies // a long configuration takes seconds to read
+	budgets     atomic.Pointer[toldBudgets]
+	asked       atomic.Int32 // what-ifs that are played or wait for it
 }
 
 // New makes a service. The error is that of Config.Validate.
@@ -137,20 +156,25 @@ func New(config Config) (*Service, error) {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
+	config.WhatIfMax = cmp.Or(config.WhatIfMax, DefaultWhatIfMax)
 	s := &Service{
-		config:  config,
-		replies: flight.New[subject, *reply](runtime.GOMAXPROCS(0) / 2),
-		dumps:   flight.New[subject, *reply](1),
+		config:      config,
+		replies:     flight.New[subject, *reply](runtime.GOMAXPROCS(0) / 2),
+		dumps:       flight.New[subject, *reply](1),
+		checked:     flight.New[string, *healthJSON](1),
+		whatIfs:     flight.New[subject, *reply](runtime.GOMAXPROCS(0) / 4),
+		validations: flight.New[subject, *reply](1),
 	}
 	s.reader = reader{&s.config}
 	s.responder = responder{&s.config, newCompression()}
-	s.rest = newRouter(s.routes())
+	s.rest = newRouter(s.routes(), s.admit)
 	s.rest.page = config.Dashboard
-	s.debug = newRouter(s.debugRoutes())
+	s.debug = newRouter(s.debugRoutes(), s.admit)
 	return s, nil
 }
 
-// Handler answers everything below /ws/v1.
+// Handler answers everything below /ws/v1 to whatever asks. Tokens, origins and names are
+// looked at by the handler of a Server.
 func (s *Service) Handler() http.Handler { return s.rest }
 
 // DebugHandler answers everything below /debug: profiles, stacks and the dump of
@@ -163,7 +187,7 @@ func (s *Service) routes() []route {
 	routes := []route{
 		{path: "/ws/v1/clusters", get: s.survey(s.clusters)},
 		{path: "/ws/v1/config", get: s.answer(s.configuration)},
-		{path: "/ws/v1/validate-conf", post: s.answer(s.validate)},
+		{path: "/ws/v1/validate-conf", post: s.answerFrom(s.validations, s.validate)},
 		{path: "/ws/v1/events/batch", get: s.answer(s.eventBatch)},
 		{path: "/ws/v1/events/stream", get: http.HandlerFunc(s.eventStream)},
 		{path: "/ws/v1/history/apps", get: s.answer(s.applicationHistory)},
@@ -171,7 +195,7 @@ func (s *Service) routes() []route {
 		{path: "/ws/v1/openapi.json", get: s.answer(openAPIJSON)},
 		{path: "/ws/v1/openapi.yaml", get: s.answer(openAPIYAML)},
 		{path: "/ws/v1/partitions", get: s.survey(s.partitions)},
-		{path: "/ws/v1/scheduler/healthcheck", get: s.offerHealth()},
+		{path: "/ws/v1/scheduler/healthcheck", get: s.offerHealth(), probe: true},
 		{path: "/ws/v1/scheduler/node-utilizations", get: s.survey(s.utilizations)},
 		{path: partition + "/placementrules", get: s.about(rules)},
 		{path: partition + "/queues", get: s.about(queues)},
@@ -186,16 +210,16 @@ func (s *Service) routes() []route {
 		{path: partition + "/applications/{state}", get: s.about(applications)},
 		{path: partition + "/application/{application}", get: s.about(application)},
 		{path: partition + "/application/{application}/allocation/{allocation}/explain", get: s.about(explanation)},
-		{path: partition + "/whatif", post: s.about(whatIf)},
+		{path: partition + "/whatif", post: s.offerWhatIf()},
 		{path: partition + "/usage/users", get: s.about(users)},
 		{path: partition + "/usage/user/{user}", get: s.answer(s.user)},
 		{path: partition + "/usage/groups", get: s.about(groups)},
 		{path: partition + "/usage/group/{group}", get: s.answer(s.group)},
-		{path: "/ws/v1/stack", get: moved("/debug/stack")},
-		{path: "/ws/v1/fullstatedump", get: moved("/debug/fullstatedump")},
+		{path: "/ws/v1/stack", get: s.answer(notHere)},
+		{path: "/ws/v1/fullstatedump", get: s.answer(notHere)},
 	}
 	if s.config.Metrics != nil {
-		routes = append(routes, route{path: "/ws/v1/metrics", get: s.config.Metrics})
+		routes = append(routes, route{path: "/ws/v1/metrics", get: s.config.Metrics, probe: true})
 	}
 	return routes
 }

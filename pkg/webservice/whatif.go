@@ -1,35 +1,46 @@
 package webservice
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
-	"fmt"
-	"io"
 	"maps"
-	"math"
+	"mime"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // The bounds of a question.
 const (
 	whatIfAsksMax   = 1000
 	whatIfWithinMax = time.Hour
-	whatIfBodyMax   = config.TextMax + 1<<20
+
+	whatIfsOpen = 8 // that are played or wait for it
 )
 
-// questionJSON is the body of a what-if: asks that would come, a configuration
-// that would be in effect, and for how long to wait for what comes of it.
+// DefaultWhatIfMax is how long a what-if is played if nothing else is configured.
+const DefaultWhatIfMax = 5 * time.Second
+
+// questionJSON is the body of a what-if: applications and asks that would come, a
+// configuration that would be in effect, and for how long to wait for what comes of it.
 type questionJSON struct {
-	Asks   []newAskJSON `json:"asks"`
-	Config string       `json:"config"` // YAML, of all partitions
-	Within string       `json:"within"` // such as 30s
+	Applications []newApplicationJSON `json:"applications"`
+	Asks         []newAskJSON         `json:"asks"`
+	Config       string               `json:"config"` // YAML, of all partitions
+	Within       string               `json:"within"` // such as 30s
+}
+
+// newApplicationJSON is an application that would come.
+type newApplicationJSON struct {
+	ApplicationID core.ApplicationID `json:"applicationId"`
+	QueueName     core.QueuePath     `json:"queueName"`
+	User          string             `json:"user"`
+	Groups        []string           `json:"groups"`
+	Tags          map[string]string  `json:"tags"`
 }
 
 // newAskJSON is asks that would come, all alike.
@@ -40,6 +51,16 @@ type newAskJSON struct {
 	Priority       int32              `json:"priority"`
 	RequiredNodeID core.NodeID        `json:"requiredNodeId"`
 	Count          int                `json:"count"` // zero is one; more get numbers after their key
+
+	Tags             map[string]string     `json:"tags"`
+	PreemptionPolicy *preemptionPolicyJSON `json:"preemptionPolicy"`
+}
+
+// preemptionPolicyJSON is the policy that an ask comes with. What it does not allow is
+// not allowed.
+type preemptionPolicyJSON struct {
+	AllowPreemptSelf  bool `json:"allowPreemptSelf"`
+	AllowPreemptOther bool `json:"allowPreemptOther"`
 }
 
 // outcomeJSON is what would come of it.
@@ -48,6 +69,14 @@ type outcomeJSON struct {
 	Victims []victimJSON     `json:"victims"`
 	Others  []askOutcomeJSON `json:"others"`  // asks that wait now and would not
 	OverUse []overUseJSON    `json:"overUse"` // queues that would use more than their max
+
+	Rejected []rejectedJSON `json:"rejected,omitempty"` // applications that would not be taken in
+	Budgets  budgetsAsked   `json:"budgets"`
+
+	// Partial says that playing it took too long: the outcome is that of the first part
+	// of the time, which is Played.
+	Partial bool          `json:"partial,omitempty"`
+	Played  time.Duration `json:"played,omitempty"` // ns
 
 	Age time.Duration `json:"age,omitempty"` // ns, of the view if it is not the current one
 }
@@ -66,32 +95,119 @@ type victimJSON struct {
 	Message       string             `json:"message"`
 }
 
+type rejectedJSON struct {
+	ApplicationID core.ApplicationID `json:"applicationId"`
+	Message       string             `json:"message"`
+}
+
+// budgetsAsked says whether the victims respect disruption budgets.
+type budgetsAsked string
+
+// The answers: they do; there are none; they may not, as nothing could be asked.
+const (
+	budgetsTold    budgetsAsked = "asked"
+	budgetsNone    budgetsAsked = "none"
+	budgetsUnknown budgetsAsked = "not asked"
+)
+
 type overUseJSON struct {
 	QueueName core.QueuePath `json:"queueName"`
 	By        quantities     `json:"by"`
 }
 
+// offerWhatIf answers what-ifs in places of their own, so that they hold up nothing
+// else. More than a few at once are refused. JSON is asked for so that no page of
+// another origin can send one without being asked about first.
+func (s *Service) offerWhatIf() http.Handler {
+	answer := s.answerFrom(s.whatIfs, s.looking(s.whatIf))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+			s.refuse(w, r, &failure{errMediaType, "Content-Type must be application/json"})
+			return
+		}
+		defer s.asked.Add(-1)
+		if s.asked.Add(1) > whatIfsOpen {
+			w.Header().Set("Retry-After", strconv.Itoa(int((s.config.WhatIfMax+time.Second-1)/time.Second)))
+			s.refuse(w, r, &failure{errBusy, "Too many what-ifs are asked at the same time"})
+			return
+		}
+		answer.ServeHTTP(w, r)
+	})
+}
+
 // whatIf answers POST /ws/v1/partition/{partition}/whatif. It changes nothing.
-func whatIf(at *snapshot, r *http.Request) (any, error) {
+func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.WhatIfMax)
+	defer cancel()
 	now := at.now()
 	question, err := at.question(r, now)
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := explain.WhatIf(at.View, at.kinds, now, question)
-	if err != nil {
+	var told budgetsAsked
+	question.Budgets, told = s.budgetsOf(ctx, at)
+	outcome, err := explain.WhatIf(ctx, at.View, at.kinds, now, question)
+	switch {
+	case r.Context().Err() != nil:
+		return nil, context.Cause(r.Context())
+	case err != nil:
 		return nil, bad("%v", err)
 	}
 	out := &outcomeJSON{
-		Asks: at.askOutcomes(outcome.Asks), Others: at.askOutcomes(outcome.Others), Victims: []victimJSON{}, OverUse: []overUseJSON{}, Age: at.age,
+		Asks: at.askOutcomes(outcome.Asks), Others: at.askOutcomes(outcome.Others), Victims: []victimJSON{}, OverUse: []overUseJSON{}, Budgets: told, Age: at.age,
+	}
+	if outcome.Partial {
+		out.Partial, out.Played = true, outcome.Played
 	}
 	for _, v := range outcome.Victims {
 		out.Victims = append(out.Victims, victimJSON{v.Key, v.Application, v.Message})
+	}
+	for _, id := range slices.Sorted(maps.Keys(outcome.Rejected)) {
+		out.Rejected = append(out.Rejected, rejectedJSON{id, outcome.Rejected[id]})
 	}
 	for _, u := range outcome.OverUse {
 		out.OverUse = append(out.OverUse, overUseJSON{u.Queue, at.amounts(u.By)})
 	}
 	return one(r, out)
+}
+
+// budgetsOf asks for the disruption budgets of all that runs, once for each view.
+func (s *Service) budgetsOf(ctx context.Context, at *snapshot) ([]core.DisruptionBudget, budgetsAsked) {
+	if s.config.Budgets == nil {
+		return nil, budgetsUnknown
+	}
+	if last := s.budgets.Load(); last != nil && last.of == at.View {
+		return last.budgets, last.told
+	}
+	var keys []core.AllocationKey
+	for _, n := range at.Nodes {
+		for _, a := range n.Allocations {
+			keys = append(keys, a.Key)
+		}
+		for _, a := range n.ForeignAllocations {
+			keys = append(keys, a.Key)
+		}
+	}
+	slices.Sort(keys)
+	ctx, cancel := context.WithTimeout(ctx, s.config.WhatIfMax/5) // the rest is for playing
+	defer cancel()
+	budgets, err := s.config.Budgets(ctx, at.View.Partition, keys)
+	told := toldBudgets{of: at.View, budgets: append([]core.DisruptionBudget{}, budgets...), told: budgetsTold}
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		told.budgets, told.told = nil, budgetsNone
+	case err != nil:
+		return nil, budgetsUnknown // another time it may answer
+	}
+	s.budgets.Store(&told)
+	return told.budgets, told.told
+}
+
+// toldBudgets is what was told of the budgets in a view.
+type toldBudgets struct {
+	of      *core.View
+	budgets []core.DisruptionBudget
+	told    budgetsAsked
 }
 
 func (at *snapshot) askOutcomes(outcomes []explain.AskOutcome) []askOutcomeJSON {
@@ -103,100 +219,4 @@ func (at *snapshot) askOutcomes(outcomes []explain.AskOutcome) []askOutcomeJSON 
 		}
 	}
 	return list
-}
-
-// question reads the body of a request.
-func (at *snapshot) question(r *http.Request, now time.Time) (explain.Question, error) {
-	var q explain.Question
-	var asked questionJSON
-	decoder := json.NewDecoder(http.MaxBytesReader(nil, r.Body, whatIfBodyMax))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&asked); err != nil {
-		return q, bad("Body is no question: %v", err)
-	}
-	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
-		return q, bad("Body is more than one question")
-	}
-	if asked.Within != "" {
-		within, err := time.ParseDuration(asked.Within)
-		if err != nil || within < 0 || within > whatIfWithinMax {
-			return q, bad("within: %q is not a duration from 0s to %s", asked.Within, whatIfWithinMax)
-		}
-		q.Within = within
-	}
-	for i, ask := range asked.Asks {
-		if err := at.addAsks(&q, ask, now); err != nil {
-			return q, bad("asks[%d]: %v", i, err)
-		}
-	}
-	if asked.Config != "" {
-		config, err := at.parseConfig(asked.Config)
-		if err != nil {
-			return q, bad("config: %v", err)
-		}
-		q.Config = config
-	}
-	return q, nil
-}
-
-// addAsks adds asks that are alike to a question.
-func (at *snapshot) addAsks(q *explain.Question, w newAskJSON, now time.Time) error {
-	count := max(w.Count, 1)
-	switch {
-	case w.AllocationKey == "":
-		return errors.New("allocationKey is missing")
-	case w.Count < 0 || count > whatIfAsksMax-len(q.Asks):
-		return fmt.Errorf("count is %d, and a question has from 1 to %d asks", w.Count, whatIfAsksMax)
-	}
-	var amounts resources.Amounts
-	for _, name := range slices.Sorted(maps.Keys(w.Resource)) {
-		kind, known := at.kinds.Lookup(name)
-		switch {
-		case !known:
-			return fmt.Errorf("no node or queue has any %q", name)
-		case w.Resource[name] < 0 || w.Resource[name] == math.MaxInt64:
-			return fmt.Errorf("%s is %d, which is no amount", name, w.Resource[name])
-		}
-		amounts.Set(kind, w.Resource[name])
-	}
-	for i := range count {
-		key := w.AllocationKey
-		if w.Count > 1 {
-			key = core.AllocationKey(fmt.Sprintf("%s-%d", w.AllocationKey, i+1))
-		}
-		q.Asks = append(q.Asks, &core.Allocation{
-			Key: key, Application: w.ApplicationID, Amounts: amounts.Clone(), Priority: w.Priority,
-			Required: w.RequiredNodeID, Created: now,
-		})
-	}
-	return nil
-}
-
-// parseConfig is the configuration of the partition in a text. Kinds that are not
-// known yet are refused, for a question adds none.
-func (at *snapshot) parseConfig(text string) (*core.Config, error) {
-	kinds := new(resources.Kinds)
-	if _, err := config.Load(text, kinds); err != nil {
-		return nil, err
-	}
-	for i := range kinds.Len() {
-		if name := kinds.Name(resources.Kind(i)); !known(at.kinds, name) {
-			return nil, fmt.Errorf("no node or queue has any %q", name)
-		}
-	}
-	document, err := config.Load(text, at.kinds)
-	if err != nil {
-		return nil, err
-	}
-	for i := range document.Partitions {
-		if document.Partitions[i].Name == at.name {
-			return &document.Partitions[i], nil
-		}
-	}
-	return nil, fmt.Errorf("there is no partition %q in it", at.name)
-}
-
-func known(kinds *resources.Kinds, name string) bool {
-	_, ok := kinds.Lookup(name)
-	return ok
 }

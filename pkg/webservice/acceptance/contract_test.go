@@ -120,7 +120,7 @@ func served(t testing.TB, config webservice.Config, token string) http.Handler {
 	t.Helper()
 	service, err := webservice.New(config)
 	assert.NilError(t, err)
-	server, err := webservice.NewServer(webservice.ServerConfig{DebugAddress: webservice.DefaultAddress, Token: token}, service)
+	server, err := webservice.NewServer(webservice.ServerConfig{DebugAddress: webservice.DefaultAddress, Token: token, AllowedHosts: []string{"example.com"}}, service)
 	assert.NilError(t, err)
 	return server.Handler()
 }

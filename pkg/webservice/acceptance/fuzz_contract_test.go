@@ -64,6 +64,7 @@ func (f *fuzzer) send(t *testing.T, r *http.Request) (w *httptest.ResponseRecord
 // request is a request that did not come over a connection.
 func request(method string, target *url.URL, body string) *http.Request {
 	r := httptest.NewRequest(method, "/", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
 	r.URL = target
 	r.RequestURI = ""
 	return r

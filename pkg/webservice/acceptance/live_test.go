@@ -187,6 +187,7 @@ func (v *visitor) ask(op contract.Operation, view *core.View, picky bool) {
 		target += "?" + v.query(op)
 	}
 	r := httptest.NewRequest(op.Method, target, strings.NewReader(v.question(op, view)))
+	r.Header.Set("Content-Type", "application/json")
 	if v.random.IntN(2) == 0 {
 		r.Header.Set("Accept", v.one([]string{"application/json", "text/event-stream"}))
 	}

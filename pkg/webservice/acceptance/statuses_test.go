@@ -59,6 +59,7 @@ func stages(t *testing.T) []stage {
 		{name: "one page", handler: good, query: "limit=1&debug=1"},
 		{name: "head", handler: good, method: http.MethodHead},
 		{name: "cannot be read", handler: good, query: "%zz&count=no&seconds=-1", body: strings.NewReader("{")},
+		{name: "a page of another origin", handler: good, headers: map[string]string{"Content-Type": "text/plain"}},
 		{name: "no such field", handler: good, query: "fields=none", headers: map[string]string{"Accept": "application/json"}},
 		{name: "breaks off", handler: good, query: "count=1&count=2&seconds=no", body: broken{}},
 		{name: "other method", handler: good, method: http.MethodDelete},
@@ -94,6 +95,9 @@ func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 // neverSeen are the answers that no request here gets, and why.
 var neverSeen = map[string]string{
 	"GET /ws/v1/partition/{partition}/usage/group/{group} 200": "there are no limits of groups yet",
+	"GET /ws/v1/stack 404":                         "debugging is offered at the same address",
+	"GET /ws/v1/fullstatedump 404":                 "debugging is offered at the same address",
+	"POST /ws/v1/partition/{partition}/whatif 429": "one at a time is asked",
 }
 
 // slowQueries is the shortest that there is of what takes its time.
@@ -155,6 +159,7 @@ func (s *stage) send(t *testing.T, op contract.Operation) (w *httptest.ResponseR
 	}
 	method := cmp.Or(s.method, op.Method)
 	r := httptest.NewRequestWithContext(ctx, method, target, body)
+	r.Header.Set("Content-Type", "application/json")
 	for name, value := range s.headers {
 		r.Header.Set(name, value)
 	}

@@ -51,6 +51,7 @@ func (d *Document) Ask(handler http.Handler, op Operation, query string) (target
 	defer cancel()
 	r := httptest.NewRequestWithContext(ctx, op.Method, target, body)
 	r.Header.Set("Accept", "application/json")
+	r.Header.Set("Content-Type", "application/json")
 	w = httptest.NewRecorder()
 	handler.ServeHTTP(w, r)
 	return target, w

@@ -66,6 +66,9 @@ export function outcomeView(ctx, result, { stale, choose }) {
       h('span', { class: 'grow' }), copyButton(ctx, 'Copy as text', () => asText(result))),
     stale && h('p', null, badge('warn', 'The form has changed'), ' Play it again to see what would come of that.'),
     h('p', { class: 'lead', key: 'lead' }, summary(result)),
+    o.partial && h('p', { key: 'partial' }, badge('warn', 'Not all of it'), ' Playing it took too long. This is what comes at first; what comes later is missing.'),
+    o.budgets === 'not asked' && e.victims.length > 0 && h('p', { class: 'quiet', key: 'budgets' },
+      'Disruption budgets could not be asked for: what they protect may keep running.'),
     result.body.within && e.victims.length > 0 && count(o.asks, 'waits') > 0 && h('p', { class: 'quiet', key: 'stays' },
       `What is evicted has not ended after ${result.body.within}, so the ask that gets its place waits still.`),
     o.asks.length > 0 && fatesCard(ctx, result, choose),
@@ -201,6 +204,7 @@ function card(title, ...content) { return h('section', { class: 'card', key: tit
 // asText is an outcome to send.
 function asText(result) {
   const { outcome: o, effect: e } = result, lines = [`What if, at ${format.date(result.at * 1e6)}: ${JSON.stringify(result.body)}`, summary(result)];
+  if (o.partial) lines.push('Playing it took too long: this is what comes at first.');
   for (const f of o.asks) {
     if (f.refused) lines.push(`${f.allocationKey} would not be taken in: ${f.refused}`);
     else if (f.nodeId) lines.push(`${f.allocationKey} would run on ${f.nodeId} at once`);

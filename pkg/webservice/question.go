@@ -1,0 +1,129 @@
+package webservice
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// question reads the body of a request.
+func (at *snapshot) question(r *http.Request, now time.Time) (explain.Question, error) {
+	var q explain.Question
+	var asked questionJSON
+	decoder := json.NewDecoder(http.MaxBytesReader(nil, r.Body, bodyMax))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&asked); err != nil {
+		return q, bad("Body is no question: %v", err)
+	}
+	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
+		return q, bad("Body is more than one question")
+	}
+	if asked.Within != "" {
+		within, err := time.ParseDuration(asked.Within)
+		if err != nil || within < 0 || within > whatIfWithinMax {
+			return q, bad("within: %q is not a duration from 0s to %s", asked.Within, whatIfWithinMax)
+		}
+		q.Within = within
+	}
+	if len(asked.Applications) > whatIfAsksMax {
+		return q, bad("applications: there are %d, and a question has at most %d", len(asked.Applications), whatIfAsksMax)
+	}
+	for i, app := range asked.Applications {
+		if app.ApplicationID == "" {
+			return q, bad("applications[%d]: applicationId is missing", i)
+		}
+		q.Applications = append(q.Applications, core.AddApplication{
+			ID: app.ApplicationID, Queue: app.QueueName, User: app.User, Groups: app.Groups, Tags: app.Tags,
+		})
+	}
+	for i, ask := range asked.Asks {
+		if err := at.addAsks(&q, ask, now); err != nil {
+			return q, bad("asks[%d]: %v", i, err)
+		}
+	}
+	if asked.Config != "" {
+		config, err := at.parseConfig(asked.Config)
+		if err != nil {
+			return q, bad("config: %v", err)
+		}
+		q.Config = config
+	}
+	return q, nil
+}
+
+// addAsks adds asks that are alike to a question.
+func (at *snapshot) addAsks(q *explain.Question, w newAskJSON, now time.Time) error {
+	count := max(w.Count, 1)
+	switch {
+	case w.AllocationKey == "":
+		return errors.New("allocationKey is missing")
+	case w.Count < 0 || count > whatIfAsksMax-len(q.Asks):
+		return fmt.Errorf("count is %d, and a question has from 1 to %d asks", w.Count, whatIfAsksMax)
+	}
+	var amounts resources.Amounts
+	for _, name := range slices.Sorted(maps.Keys(w.Resource)) {
+		kind, known := at.kinds.Lookup(name)
+		switch {
+		case !known:
+			return fmt.Errorf("no node or queue has any %q", name)
+		case w.Resource[name] < 0 || w.Resource[name] == math.MaxInt64:
+			return fmt.Errorf("%s is %d, which is no amount", name, w.Resource[name])
+		}
+		amounts.Set(kind, w.Resource[name])
+	}
+	var policy core.Preemptable
+	if p := w.PreemptionPolicy; p != nil {
+		policy = core.Preemptable{Stated: true, AllowSelf: p.AllowPreemptSelf, AllowOthers: p.AllowPreemptOther}
+	}
+	for i := range count {
+		key := w.AllocationKey
+		if w.Count > 1 {
+			key = core.AllocationKey(fmt.Sprintf("%s-%d", w.AllocationKey, i+1))
+		}
+		q.Asks = append(q.Asks, &core.Allocation{
+			Key: key, Application: w.ApplicationID, Amounts: amounts.Clone(), Priority: w.Priority,
+			Required: w.RequiredNodeID, Created: now, Tags: w.Tags, Preemptable: policy,
+		})
+	}
+	return nil
+}
+
+// parseConfig is the configuration of the partition in a text. Kinds that are not
+// known yet are refused, for a question adds none.
+func (at *snapshot) parseConfig(text string) (*core.Config, error) {
+	kinds := new(resources.Kinds)
+	if _, err := config.Load(text, kinds); err != nil {
+		return nil, err
+	}
+	for i := range kinds.Len() {
+		if name := kinds.Name(resources.Kind(i)); !known(at.kinds, name) {
+			return nil, fmt.Errorf("no node or queue has any %q", name)
+		}
+	}
+	document, err := config.Load(text, at.kinds)
+	if err != nil {
+		return nil, err
+	}
+	for i := range document.Partitions {
+		if document.Partitions[i].Name == at.name {
+			return &document.Partitions[i], nil
+		}
+	}
+	return nil, fmt.Errorf("there is no partition %q in it", at.name)
+}
+
+func known(kinds *resources.Kinds, name string) bool {
+	_, ok := kinds.Lookup(name)
+	return ok
+}
