@@ -21,9 +21,10 @@ func inOrder(a, b *core.AskView) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created))
 }
 
-// mayTake reports whether an ask may take the place of an allocation by priority.
+// mayTake reports whether an ask may take the place of an allocation by priority. An
+// allocation that has taken the place of an equal keeps it against equals.
 func (w *world) mayTake(ask *core.AskView, other *core.Allocation) bool {
-	return ask.Priority > other.Priority || ask.Priority == other.Priority && w.priority == core.EqualToo
+	return ask.Priority > other.Priority || ask.Priority == other.Priority && w.priority == core.EqualToo && !other.Settled
 }
 
 // importance orders allocations, the most important first: by priority, the

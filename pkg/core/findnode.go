@@ -189,7 +189,9 @@ func (a *attempts) nominateAndEvict(r *request, found *candidateNode) {
 	w.plan, w.plannedAt = &found.plan, a.now
 	a.nominations.add(r, found.node, &found.plan)
 	for i := range found.plan.Victims {
-		a.evictions.requestFor(&found.plan.Victims[i], r, &found.plan)
+		v := &found.plan.Victims[i]
+		w.tookEqual = w.tookEqual || v.Priority == r.Priority && found.plan.Trigger == preemptor.Priority
+		a.evictions.requestFor(v, r, &found.plan)
 	}
 	a.countRoom(r, &found.plan)
 	w.detail = found.plan.Summary(a.kinds)

@@ -42,6 +42,7 @@ type wait struct {
 	promise     *promise    // of quota, to an ask with a required node
 	since       time.Time   // when an ask first had no room on its required node
 	told        bool        // victims were told to end for it
+	tookEqual   bool        // a victim that was told to end for it has its priority
 	ran         bool        // it ran after that, and its binding failed
 	unused      int         // how often victims ended for it and it did not run
 	unusedWhy   string      // why it did not the last time
@@ -220,7 +221,10 @@ type Allocation struct {
 	Preemptable Preemptable
 	Required    NodeID // the only node it may run on; empty for any
 	Origin      Origin
-	Tags        map[string]string // owned by the allocation, never changed
+	// Settled says that an allocation has taken the place of an equal, and so is no victim
+	// of an equal itself: otherwise equals that are created again take turns for ever.
+	Settled bool
+	Tags    map[string]string // owned by the allocation, never changed
 }
 
 // Preemptable is the preemption policy an ask came with.
@@ -244,7 +248,7 @@ func (a *Allocation) placedOn(node NodeID, now time.Time) *Allocation {
 // unplaced is the allocation as an ask again.
 func (a *Allocation) unplaced() *Allocation {
 	ask := *a
-	ask.Node, ask.Placed = "", time.Time{}
+	ask.Node, ask.Placed, ask.Settled = "", time.Time{}, false
 	return &ask
 }
 

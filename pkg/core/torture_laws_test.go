@@ -408,7 +408,7 @@ func (g *tortureGame) unlawful(e tortureEviction) string {
 		return "outside of the fence"
 	case e.Trigger == preemptor.Guarantee && v.Queue == ask.Queue:
 		return "in the queue of the ask"
-	case its > mine || e.Trigger == preemptor.Priority && its == mine && g.w.Priority == core.StrictlyLower:
+	case its > mine || e.Trigger == preemptor.Priority && its == mine && (g.w.Priority == core.StrictlyLower || o.settled[v.Key]):
 		return "more important"
 	}
 	for _, q := range torturePath(v.Queue) {

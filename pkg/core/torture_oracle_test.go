@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -20,18 +21,22 @@ type tortureOracle struct {
 	free    map[string]tortureAmounts // by node
 	ended   map[string]int            // members of a budget that were evicted and have ended
 	leaves  map[string]bool           // what is being evicted
+	settled map[string]bool           // what has taken the place of an equal, and keeps it against equals
 }
 
 // oracle is of what runs now. What is being evicted still runs.
 func (g *tortureGame) oracle() *tortureOracle {
 	o := &tortureOracle{
-		w: g.w, on: maps.Clone(g.on), used: map[string]tortureAmounts{}, free: map[string]tortureAmounts{}, ended: map[string]int{}, leaves: map[string]bool{},
+		w: g.w, on: maps.Clone(g.on), used: map[string]tortureAmounts{}, free: map[string]tortureAmounts{}, ended: map[string]int{}, leaves: map[string]bool{}, settled: map[string]bool{},
 	}
 	for _, n := range g.w.Nodes {
 		o.free[n.Name] = n.Capacity
 	}
 	for _, e := range g.evictions {
 		o.leaves[e.Victim] = !e.Ended
+		if e.Trigger == preemptor.Priority && o.compare(g.w.pod(e.For), g.w.pod(e.Victim)) == 0 {
+			o.settled[e.For] = true
+		}
 	}
 	for _, b := range g.w.Budgets {
 		for _, e := range g.evictions {
@@ -88,6 +93,12 @@ func (o *tortureOracle) priority(p *torturePod, above string) int {
 		priority += q.Offset
 	}
 	return priority
+}
+
+// compare compares two pods as the lowest queue above both sees them.
+func (o *tortureOracle) compare(a, b *torturePod) int {
+	above := tortureCommon(a.Queue, b.Queue)
+	return cmp.Compare(o.priority(a, above), o.priority(b, above))
 }
 
 // isProtected reports whether preemption is disabled for a queue or above it.
@@ -188,7 +199,8 @@ func (o *tortureOracle) candidate(p *torturePlace, v *torturePod) bool {
 	mine, its := o.priority(p.ask, above), o.priority(v, above)
 	switch p.trigger {
 	case preemptor.Priority:
-		return o.w.Priority == core.StrictlyLower && its < mine || o.w.Priority == core.EqualToo && its <= mine
+		return o.w.Priority == core.StrictlyLower && its < mine ||
+			o.w.Priority == core.EqualToo && (its < mine || its == mine && !o.settled[v.Key])
 	case preemptor.Guarantee:
 		useful := false
 		for k := range v.Amounts {

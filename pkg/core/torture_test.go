@@ -21,7 +21,6 @@ var tortureKnown = []tortureClass{
 	{lawFeasible, "it is not tried again", "an equal ask that is refused stands for all of them"},
 	{lawFeasible, "victims hold the quota of an ask that requires the node", "quota is looked at without the victims"},
 	{lawLeast, "is enough", "other victims on the node would do; seen where a pod hangs or agents of several priorities meet"},
-	{lawRest, "among equal priorities", "equals preempt each other in turns until the loop guard stops them for a while"},
 	{lawVictim, "an eviction does not end", "what is overdue counts as staying, so that its queue is below its guarantee when it ends after all"},
 	{lawOrder, "/priority/by an ordinary ask", "quota is kept for an ask whose victims end, though a more important one that preempts nothing waits for it"},
 	{lawOrder, "required node/by an ordinary ask", "an ask that requires a node waits for quota while an ordinary one takes it"},

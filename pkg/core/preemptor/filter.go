@@ -84,7 +84,7 @@ func (p *problem) filterOf(c *Candidate) (Filter, bool) {
 		return IsSameQueue, true
 	case c.Priority > p.ask.Priority && set.has(IsHigher):
 		return IsHigher, true
-	case c.Priority == p.ask.Priority && set.has(IsEqual) && !p.cfg.EqualsToo:
+	case c.Priority == p.ask.Priority && set.has(IsEqual) && (!p.cfg.EqualsToo || c.Settled):
 		return IsEqual, true
 	case !p.helps(c):
 		return IsUseless, true
