@@ -50,6 +50,7 @@ type tortureGame struct {
 	confirms  map[string]time.Time
 	broken    []tortureFailure // victims that are not lawful
 	log       []string
+	after     func(core.Effects) // after each command and each batch, if anything
 }
 
 var errTorture = errors.New("refused")
@@ -128,23 +129,32 @@ func (g *tortureGame) options() core.Options {
 // playTorture builds a world, and schedules and confirms evictions until nothing
 // happens any more. Without rest the last return value is false.
 func playTorture(w *tortureWorld, lie tortureLie) (g *tortureGame, rests bool) {
-	g = &tortureGame{
+	g = newTortureGame(w, lie)
+	return g, g.play()
+}
+
+func newTortureGame(w *tortureWorld, lie tortureLie) *tortureGame {
+	return &tortureGame{
 		w: w.clone(), lie: lie, now: tortureStart, changed: tortureStart, came: map[string]bool{}, on: map[string]string{}, waits: map[string]bool{},
 		placed: map[string]time.Duration{}, target: map[string]string{}, confirms: map[string]time.Time{},
 	}
+}
+
+// play reports whether the world came to rest.
+func (g *tortureGame) play() bool {
 	g.begin()
 	for range tortureStepsMax {
 		g.due()
 		next, ok := g.next()
 		if !ok || next.Sub(g.changed) > tortureQuiet {
-			return g, true
+			return true
 		}
 		if len(g.evictions) > tortureEvictionsMax {
 			break
 		}
 		g.now = next
 	}
-	return g, false
+	return false
 }
 
 // begin makes what is there before the first call of Schedule.
@@ -266,6 +276,9 @@ func (g *tortureGame) apply(c core.Command) { g.take(g.p.Apply(g.now, c)) }
 
 // take reads what happened.
 func (g *tortureGame) take(fx core.Effects) {
+	if g.after != nil {
+		defer g.after(fx)
+	}
 	for _, e := range fx {
 		before := g.changed
 		g.changed = g.now
