@@ -28,6 +28,7 @@ func (s *nominations) add(r *request, n *node, plan *preemptor.Decision) {
 	s.reservations.unreserve(r)
 	w := r.waiting()
 	w.nomination = &nomination{node: n, at: len(s.list), since: s.now, trigger: plan.Trigger}
+	w.nomination.over, w.nomination.overRequired = s.waitFor(r, n, plan)
 	s.list = append(s.list, r)
 	w.reason, w.detail = RoomIsMade, string(n.id)
 	at, _ := slices.BinarySearchFunc(n.nominated, r, byNomination)
@@ -42,6 +43,37 @@ func (s *nominations) add(r *request, n *node, plan *preemptor.Decision) {
 	s.changes.application(r.application, 0)
 	message := fmt.Sprintf("nominated to node %s by %s: %s", n.id, plan.Trigger, plan.Summary(s.kinds))
 	s.tell(&Nominated{r.Allocation, n.id, message, plan})
+}
+
+// keepFrom has the room of an ask kept from others up to these priorities.
+func (s *nominations) keepFrom(r *request, over, overRequired int32) {
+	held := r.nominated()
+	s.priorities.remove(r.nominationPriority())
+	held.over, held.overRequired = over, overRequired
+	s.priorities.add(r.nominationPriority())
+	slices.SortFunc(held.node.nominated, byNomination)
+}
+
+// waitFor are the highest priorities of the other asks that wait and could use the room
+// that a plan makes: of those that may run anywhere, and on the node only.
+func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (over, overRequired int32) {
+	over, overRequired = PriorityNone, PriorityNone
+	if len(plan.Victims) == 0 {
+		return over, overRequired
+	}
+	for other := range n.required.all {
+		overRequired = other.Priority // the first is the highest
+		break
+	}
+	if s.root.own.top <= r.class.rootPriority {
+		return over, overRequired
+	}
+	for _, c := range s.classes.known { // the highest does not depend on the order
+		if c.rootPriority > max(over, r.class.rootPriority) && len(c.groups) > 0 && !c.nominated && c.amounts.FitsIn(n.capacity) && !c.refusedOn(n) {
+			over = c.rootPriority
+		}
+	}
+	return over, overRequired
 }
 
 // nodeChanged brings a node in line with the asks that are nominated to it.
@@ -109,10 +141,8 @@ func (s *nominations) rerank(r *request, was int32) {
 	if held == nil {
 		return
 	}
-	if held.trigger != preemptor.Guarantee {
-		s.priorities.remove(was)
-		s.priorities.add(r.nominationPriority())
-	}
+	s.priorities.remove(held.holdsWith(was))
+	s.priorities.add(r.nominationPriority())
 	slices.SortFunc(held.node.nominated, byNomination)
 	s.nodeChanged(held.node, nodeRetry)
 }

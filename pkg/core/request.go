@@ -110,11 +110,19 @@ func inOrder(a, b *request) int {
 // A nomination is the node on which room is being made for an ask. The room is kept
 // from asks of its priority and below, and so is the quota. The ask may still be
 // placed on any other node.
+//
+// If anything is evicted, the room is also kept from the asks that waited for it already,
+// and for which none was made, however important they are: what is evicted for one ask
+// would otherwise be of use to another, and in vain for the first. Over is the highest
+// priority of those that may run anywhere, as the root sees it, and overRequired that of
+// those that may run on the node only.
 type nomination struct {
 	node    *node
 	at      int // the place in the list of all
 	since   time.Time
 	trigger preemptor.Trigger
+
+	over, overRequired int32
 	// harmless says that the loop guard forgets the evictions if the ask is placed.
 	harmless bool
 }
@@ -136,10 +144,18 @@ type eviction struct {
 // for it. Room that is due by a guarantee is not given to any other ask, as none could
 // evict the ask by priority once it runs.
 func (r *request) nominationPriority() int32 {
-	if held := r.nominated(); held != nil && held.trigger == preemptor.Guarantee {
+	return r.nominated().holdsWith(r.class.rootPriority)
+}
+
+// holdsWith is the same for an ask of a priority.
+func (h *nomination) holdsWith(rootPriority int32) int32 {
+	switch {
+	case h == nil:
+		return rootPriority
+	case h.trigger == preemptor.Guarantee:
 		return math.MaxInt32
 	}
-	return r.class.rootPriority
+	return max(rootPriority, h.over)
 }
 
 // addRequest appends a request to a list and notes its place. Lists start with room

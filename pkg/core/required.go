@@ -94,7 +94,7 @@ func (d *round) makeRoomDespite(r *request, lack resources.Amounts, refusal erro
 // freeFor is what is free for an ask beside what is kept for those before it.
 func (d *round) freeFor(r *request) resources.Amounts {
 	free := d.node.free
-	for _, kept := range [...]resources.Amounts{d.kept, d.wanted, d.node.nominatedAbove(r.Priority)} {
+	for _, kept := range [...]resources.Amounts{d.kept, d.wanted, d.node.keptFrom(r)} {
 		if len(kept) > 0 {
 			free = free.Minus(kept)
 		}

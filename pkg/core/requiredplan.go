@@ -247,6 +247,11 @@ func (d *round) evict(r *request, plan *preemptor.Decision) {
 		}
 		r.application.thrash.count++
 		w.told = true
+		for other := range d.node.required.all {
+			if !other.promised() {
+				w.promise.over = max(w.promise.over, other.Priority)
+			}
+		}
 	}
 	w.planned = d.node.revision
 }

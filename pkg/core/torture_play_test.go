@@ -32,6 +32,7 @@ type tortureEviction struct {
 	At      time.Duration
 	Ended   bool
 	Before  *tortureOracle // what ran when it was requested
+	Waited  []*torturePod  // the asks that waited then
 }
 
 // A tortureGame is a world that is played, and what is known of it from events.
@@ -328,6 +329,11 @@ func (g *tortureGame) evict(e *core.EvictionRequested) {
 	g.note("released %s on %s for %s by %v", key, e.Node, e.For, e.Trigger)
 	v := tortureEviction{Victim: key, For: string(e.For), Node: string(e.Node), Trigger: e.Trigger, At: g.now.Sub(tortureStart)}
 	v.Before = g.oracle()
+	for i := range g.w.Pods {
+		if p := &g.w.Pods[i]; g.waits[p.Key] && p.Key != v.For {
+			v.Waited = append(v.Waited, p)
+		}
+	}
 	if cause := g.unlawful(v); cause != "" {
 		g.broken = append(g.broken, tortureFailure{Law: lawVictim, Ask: v.For, Trigger: v.Trigger, Cause: cause})
 	}

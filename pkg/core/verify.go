@@ -329,7 +329,7 @@ func (v *verifier) totals() {
 // all along.
 func (p *Partition) nodeFor(c *class) *node {
 	for n := range p.allNodes {
-		if n.fresh == nil && n.openTo(c.rootPriority) && n.hasRoom(c.amounts, c.rootPriority) {
+		if n.fresh == nil && n.openTo(c.rootPriority) && n.hasRoom(c.amounts, c.overrules()) {
 			return n
 		}
 	}
