@@ -78,7 +78,7 @@ func (g *tortureGame) allows(key, node string, add, remove []core.AllocationKey)
 			refuses = r.Pod == key && !there(r.Other)
 		}
 		if refuses {
-			return errTorture
+			return fmt.Errorf("%w: %s %s", errTorture, r.Verb, r.Other)
 		}
 	}
 	return nil

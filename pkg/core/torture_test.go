@@ -20,7 +20,6 @@ type tortureClass struct {
 // tortureKnown are the classes of failures that are known, by a part of the trigger and
 // the cause. The list is to become empty.
 var tortureKnown = []tortureClass{
-	{lawFeasible, "needs a candidate beside it", "all candidates are removed first, and what the ask needs is one; the design leaves this out", 14},
 	{lawFeasible, "a kind that is configured nowhere is short", "no queue below the one that is over its max has a claim to such a kind", 0},
 	{lawFeasible, "it is not tried again", "an equal ask that is refused stands for all of them", 0},
 	{lawLeast, "is enough", "other victims on the node would do; seen where a pod hangs or agents of several priorities meet", 1},

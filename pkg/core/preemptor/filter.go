@@ -20,6 +20,7 @@ const (
 	IsUseless
 	IsGuaranteed
 	IsBudgeted
+	IsNeeded
 
 	// Filters is how many filters there are, for counts by filter.
 	Filters = iota
@@ -39,6 +40,7 @@ var filters = [Filters]string{
 	IsUseless:    "holds nothing that is needed",
 	IsGuaranteed: "guaranteed to its queue",
 	IsBudgeted:   "protected by a budget",
+	IsNeeded:     "needed beside the ask",
 }
 
 // String is the filter in words.
