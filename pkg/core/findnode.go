@@ -304,7 +304,7 @@ func (a *attempts) hasVictimsIn(key *preemptionKey, leaf *queue) bool {
 	for q := leaf; q != rel.common; q = q.parent {
 		for i, guaranteed := range q.guaranteed {
 			kind := resources.Kind(i)
-			spare := max(q.used.Of(kind)-q.releasing.Of(kind)-guaranteed, 0)
+			spare := max(q.used.Of(kind)-q.releasing.Of(kind)-q.overdue.Of(kind)-guaranteed, 0)
 			if guaranteed > 0 && leaf.smallest.Of(kind) > spare {
 				return false // any victim would leave less than is guaranteed
 			}

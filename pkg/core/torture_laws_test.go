@@ -262,6 +262,11 @@ func (o *tortureOracle) worse(p torturePlace, victims []*torturePod) string {
 	if p.trigger == preemptor.Priority || scaled || len(o.w.Budgets) > 0 {
 		return ""
 	}
+	// For a required node docs/preemption.md compares first how many victims leave a queue
+	// with less than is guaranteed to it: where none of these does, none of the others may.
+	if p.guards = p.trigger == preemptor.RequiredNode; p.guards && !o.keeps(&p, victims) {
+		return ""
+	}
 	class, priority := preemptor.Regular, 0
 	for _, v := range victims {
 		class, priority = max(class, v.class()), max(priority, v.Priority)

@@ -138,6 +138,8 @@ type torturePlace struct {
 	within  func(v *torturePod) bool // which candidates count; nil is all
 	must    []*torturePod            // what has to end because of conflicts
 	never   []*torturePod            // what has to stay because the ask needs it
+	// guards says that guarantees are kept though the ask requires the node.
+	guards bool
 }
 
 type tortureLack struct {
@@ -249,7 +251,8 @@ func (o *tortureOracle) claim(p *torturePlace, above string) bool {
 // keeps reports whether guarantees and, where they are hard, budgets are kept.
 func (o *tortureOracle) keeps(p *torturePlace, victims []*torturePod) bool {
 	for _, q := range o.w.Queues {
-		if p.trigger != preemptor.RequiredNode && !tortureWithin(p.ask.Queue, q.Name) && o.breaks(q.Name, victims) != [3]bool{} {
+		guards := p.trigger != preemptor.RequiredNode || p.guards
+		if guards && !tortureWithin(p.ask.Queue, q.Name) && o.breaks(q.Name, victims) != [3]bool{} {
 			return false
 		}
 	}

@@ -22,8 +22,6 @@ type tortureClass struct {
 var tortureKnown = []tortureClass{
 	{lawFeasible, "a kind that is configured nowhere is short", "no queue below the one that is over its max has a claim to such a kind", 0},
 	{lawFeasible, "it is not tried again", "an equal ask that is refused stands for all of them", 0},
-	{lawLeast, "is enough", "other victims on the node would do; seen where a pod hangs or agents of several priorities meet", 1},
-	{lawVictim, "an eviction does not end", "what is overdue counts as staying, so that its queue is below its guarantee when it ends after all", 1},
 	{lawOrder, "/priority/by an ordinary ask", "quota is kept for an ask whose victims end, though a more important one that came later waits for it", 0},
 	{lawOrder, "required node/by an ordinary ask", "an ask that requires a node waits for quota while an ordinary one takes it", 0},
 	{lawOrder, "by an ask that requires a node", "asks that require nodes are tried by node, and without offsets and fences", 0},
