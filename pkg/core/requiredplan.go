@@ -132,6 +132,11 @@ func (d *round) simulate(asks []*request, last int, removed []AllocationKey) err
 		}
 		before = append(before, r.Key)
 	}
+	for _, r := range asks[:len(asks)-last] {
+		if err := d.predicates.spoils(r.Key, d.node, removed); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

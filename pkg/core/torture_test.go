@@ -20,14 +20,11 @@ type tortureClass struct {
 // tortureKnown are the classes of failures that are known, by a part of the trigger and
 // the cause. The list is to become empty.
 var tortureKnown = []tortureClass{
-	{lawFeasible, "a kind that is configured nowhere is short", "no queue below the one that is over its max has a claim to such a kind", 0},
-	{lawFeasible, "it is not tried again", "an equal ask that is refused stands for all of them", 0},
+	{lawFeasible, "it is not tried again", "an ask that is refused stands for equal ones, where another change does not open their class again", 0},
 	{lawOrder, "/priority/by an ordinary ask", "quota is kept for an ask whose victims end, though a more important one that came later waits for it", 0},
 	{lawOrder, "required node/by an ordinary ask", "an ask that requires a node waits for quota while an ordinary one takes it", 0},
 	{lawOrder, "by an ask that requires a node", "asks that require nodes are tried by node, and without offsets and fences", 0},
-	{lawPlacement, "the resource manager refuses", "a victim is what the ask needs, or a victim of another ask is", 0},
 	{lawPlacement, "is tried too late", "a less important ask is nominated before a more important one in the same call", 0},
-	{lawPlacement, "an ask with a required node has the room", "the delay of a more important agent ends after that of another", 0},
 	{lawPlacement, "not more important has the room", "of several agents a more important one takes the room of one, which takes that of the next", 0},
 }
 
