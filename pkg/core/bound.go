@@ -232,6 +232,20 @@ func (p cycle) awaitsRoom(r *request, n *node, kept resources.Amounts) bool {
 	return true
 }
 
+// clearDisplaced ends the nominations to a node whose room was just taken. They are not
+// left until their node is tried: less important asks would be tried before those that lost
+// their room.
+func (p cycle) clearDisplaced(n *node) {
+	var kept resources.Amounts
+	for _, r := range slices.Clone(n.nominated) {
+		if !r.Amounts.FitsIn(n.free.Minus(kept).Minus(n.claims(r.Priority)).Plus(n.releasing)) {
+			p.nominations.clear(r, n.whyLost())
+			continue
+		}
+		kept.Add(r.Amounts)
+	}
+}
+
 // whyLost says why a nominated ask does not get its room.
 func (n *node) whyLost() string {
 	if count, _ := n.overdue(); count > 0 {

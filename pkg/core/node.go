@@ -216,7 +216,7 @@ func (n *node) keptFrom(r *request) resources.Amounts {
 		}
 	}
 	for other := range n.required.all {
-		if other != r && other.promised() && other.Priority < r.Priority && other.wait.promise.over >= r.Priority {
+		if other.promised() && r.rank().compare(other.rank()) < 0 && other.wait.promise.over >= r.Priority {
 			sum.Add(other.Amounts)
 		}
 	}

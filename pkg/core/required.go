@@ -36,7 +36,11 @@ func (p cycle) tryRequired(n *node) outcome {
 		return waits
 	}
 	d := round{cycle: p, node: n}
-	for _, r := range n.required.list() {
+	list := n.required.list()
+	if !p.plain {
+		slices.SortFunc(list, func(a, b *request) int { return a.rank().compare(b.rank()) })
+	}
+	for _, r := range list {
 		if r.wait != nil && r.wait.delayed {
 			continue
 		}

@@ -23,9 +23,7 @@ var tortureKnown = []tortureClass{
 	{lawFeasible, "it is not tried again", "an ask that is refused stands for equal ones, where another change does not open their class again", 0},
 	{lawOrder, "/priority/by an ordinary ask", "quota is kept for an ask whose victims end, though a more important one that came later waits for it", 0},
 	{lawOrder, "required node/by an ordinary ask", "an ask that requires a node waits for quota while an ordinary one takes it", 0},
-	{lawOrder, "by an ask that requires a node", "asks that require nodes are tried by node, and without offsets and fences", 0},
 	{lawPlacement, "is tried too late", "a less important ask is nominated before a more important one in the same call", 0},
-	{lawPlacement, "not more important has the room", "of several agents a more important one takes the room of one, which takes that of the next", 0},
 }
 
 // of reports whether a failure is of the class.
