@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -21,24 +20,6 @@ import (
 type dirtyNode struct {
 	*node
 	first askRank
-}
-
-// An askRank is what asks of all queues are compared by.
-type askRank struct {
-	rootPriority, priority int32
-	created                time.Time
-	number                 uint64
-}
-
-func (r *request) rank() askRank {
-	return askRank{r.class.rootPriority, r.Priority, r.Created, r.number}
-}
-
-func (a askRank) compare(b askRank) int {
-	return cmp.Or(
-		cmp.Compare(b.rootPriority, a.rootPriority), cmp.Compare(b.priority, a.priority),
-		a.created.Compare(b.created), cmp.Compare(a.number, b.number),
-	)
 }
 
 // rankDirty works out the places of the nodes from one on, and puts them in order among
@@ -230,26 +211,4 @@ func (p cycle) awaitsRoom(r *request, n *node, kept resources.Amounts) bool {
 		p.awaitQuota(r, short)
 	}
 	return true
-}
-
-// clearDisplaced ends the nominations to a node whose room was just taken. They are not
-// left until their node is tried: less important asks would be tried before those that lost
-// their room.
-func (p cycle) clearDisplaced(n *node) {
-	var kept resources.Amounts
-	for _, r := range slices.Clone(n.nominated) {
-		if !r.Amounts.FitsIn(n.free.Minus(kept).Minus(n.claims(r.Priority)).Plus(n.releasing)) {
-			p.nominations.clear(r, n.whyLost())
-			continue
-		}
-		kept.Add(r.Amounts)
-	}
-}
-
-// whyLost says why a nominated ask does not get its room.
-func (n *node) whyLost() string {
-	if count, _ := n.overdue(); count > 0 {
-		return "an eviction is overdue"
-	}
-	return "its room is taken"
 }

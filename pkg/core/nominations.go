@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // nominations are the asks for which room is being made on a node.
@@ -126,6 +127,28 @@ func (s *nominations) clearOn(n *node, why string) {
 	for _, r := range slices.Clone(n.nominated) {
 		s.clear(r, why)
 	}
+}
+
+// clearDisplaced ends the nominations to a node whose room was just taken. They are not
+// left until their node is tried: less important asks would be tried before those that lost
+// their room.
+func (s *nominations) clearDisplaced(n *node) {
+	var kept resources.Amounts
+	for _, r := range slices.Clone(n.nominated) {
+		if !r.Amounts.FitsIn(n.free.Minus(kept).Minus(n.claims(r.Priority)).Plus(n.releasing)) {
+			s.clear(r, n.whyLost())
+			continue
+		}
+		kept.Add(r.Amounts)
+	}
+}
+
+// whyLost says why a nominated ask does not get its room.
+func (n *node) whyLost() string {
+	if count, _ := n.overdue(); count > 0 {
+		return "an eviction is overdue"
+	}
+	return "its room is taken"
 }
 
 // free records that what was kept for an ask is of use to others.

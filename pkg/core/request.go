@@ -107,6 +107,24 @@ func inOrder(a, b *request) int {
 	)
 }
 
+// An askRank is what asks of all queues are compared by.
+type askRank struct {
+	rootPriority, priority int32
+	created                time.Time
+	number                 uint64
+}
+
+func (r *request) rank() askRank {
+	return askRank{r.class.rootPriority, r.Priority, r.Created, r.number}
+}
+
+func (a askRank) compare(b askRank) int {
+	return cmp.Or(
+		cmp.Compare(b.rootPriority, a.rootPriority), cmp.Compare(b.priority, a.priority),
+		a.created.Compare(b.created), cmp.Compare(a.number, b.number),
+	)
+}
+
 // A nomination is the node on which room is being made for an ask. The room is kept
 // from asks of its priority and below, and so is the quota. The ask may still be
 // placed on any other node.

@@ -156,5 +156,5 @@ func (p cycle) place(r *request, n *node) {
 	p.work.Placements++
 	p.tell(Placed{r.Allocation})
 	p.left--
-	p.clearDisplaced(n)
+	p.nominations.clearDisplaced(n)
 }
