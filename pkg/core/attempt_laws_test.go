@@ -212,7 +212,7 @@ func (l *lawChecker) checkNomination(o oracle, d action) error {
 		switch {
 		case !l.advised && enough(key):
 			return fmt.Errorf("%s could stay", key)
-		case d.by == preemptor.Priority && (above > 0 || above == 0 && l.config.Preemption.Priority != core.EqualToo),
+		case d.by == preemptor.Priority && (above > 0 || above == 0 && (l.config.Preemption.Priority != core.EqualToo || a.Settled)),
 			d.by == preemptor.Guarantee && (above > 0 || own):
 			return fmt.Errorf("%s may not be evicted for it", key)
 		}

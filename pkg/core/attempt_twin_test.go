@@ -21,9 +21,10 @@ func inOrder(a, b *core.AskView) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created))
 }
 
-// mayTake reports whether an ask may take the place of an allocation by priority.
+// mayTake reports whether an ask may take the place of an allocation by priority. An
+// allocation that has taken the place of an equal keeps it against equals.
 func (w *world) mayTake(ask *core.AskView, other *core.Allocation) bool {
-	return ask.Priority > other.Priority || ask.Priority == other.Priority && w.priority == core.EqualToo
+	return ask.Priority > other.Priority || ask.Priority == other.Priority && w.priority == core.EqualToo && !other.Settled
 }
 
 // importance orders allocations, the most important first: by priority, the
@@ -171,13 +172,17 @@ func (w *world) decide(leftOut func(core.AskView) bool) (d action, byQuota, foun
 }
 
 // overruled is the node that has room for an ask if it takes what is kept for
-// lower ones: its own, or the first by name.
+// lower ones: its own, or the first by name. One that is nominated itself takes nothing.
 func (w *world) overruled(ask *core.AskView) (core.NodeID, bool) {
+	priority := ask.Priority
+	if ask.Nominated != "" {
+		priority = math.MinInt32
+	}
 	if own := w.nodes[ask.Nominated]; own != nil && own.Schedulable && ask.Amounts.FitsIn(w.roomFor(own, ask.Priority).Plus(ask.Amounts)) {
 		return own.ID, true
 	}
 	for _, n := range w.view.Nodes {
-		if n.Schedulable && len(n.Reservations) == 0 && ask.Amounts.FitsIn(w.roomFor(n, ask.Priority)) {
+		if n.Schedulable && len(n.Reservations) == 0 && ask.Amounts.FitsIn(w.roomFor(n, priority)) {
 			return n.ID, true
 		}
 	}

@@ -1,8 +1,11 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -11,9 +14,60 @@ import (
 // there, or when it is nominated to it. Bound asks are tried whenever their node
 // changes, before any ordinary ask.
 
+// A dirtyNode is a node whose bound asks are to be tried, with the place of the first of
+// them in the order of asks: it may get what the bound asks of other nodes want too, such
+// as quota.
+type dirtyNode struct {
+	*node
+	first askRank
+}
+
+// rankDirty works out the places of the nodes from one on, and puts them in order among
+// those before. So the order does not depend on when, and in which order, nodes have changed.
+func (p cycle) rankDirty(from int) {
+	compare := func(a, b dirtyNode) int {
+		return cmp.Or(a.first.compare(b.first), strings.Compare(string(a.id), string(b.id)))
+	}
+	for i := from; i < len(p.dirty); i++ {
+		p.dirty[i].first = p.dirty[i].firstBound()
+	}
+	if from == 0 {
+		slices.SortFunc(p.dirty, compare)
+		return
+	}
+	for i := from; i < len(p.dirty); i++ {
+		d := p.dirty[i]
+		at, _ := slices.BinarySearchFunc(p.dirty[:i], d, compare)
+		copy(p.dirty[at+1:i+1], p.dirty[at:i])
+		p.dirty[at] = d
+	}
+}
+
+// firstBound is the place of the first ask that is bound to the node; the last of all if
+// there is none.
+func (n *node) firstBound() askRank {
+	first := askRank{rootPriority: math.MinInt32}
+	consider := func(r *request) {
+		if rank := r.rank(); first.number == 0 || rank.compare(first) < 0 {
+			first = rank
+		}
+	}
+	for r := range n.required.all {
+		consider(r)
+	}
+	for _, r := range n.nominated {
+		consider(r)
+	}
+	if n.reserved != nil {
+		consider(n.reserved)
+	}
+	return first
+}
+
 // placeBound places bound asks on nodes that have changed, and stops while questions
 // pause. It reports whether there may be more to place now.
 func (p cycle) placeBound() (more bool) {
+	ranked := 0
 	for len(p.dirty) > 0 {
 		if p.left <= 0 {
 			return true
@@ -22,9 +76,11 @@ func (p cycle) placeBound() (more bool) {
 			p.timers.Set(&p.bound, p.now.Add(wait), due{what: dueBound})
 			return false
 		}
-		n := p.dirty[0]
-		p.dirty[0] = nil
+		p.rankDirty(ranked)
+		n := p.dirty[0].node
+		p.dirty[0] = dirtyNode{}
 		p.dirty = p.dirty[1:]
+		ranked = len(p.dirty)
 		n.retry = false // what is done here may change it again
 		if n.gone {
 			continue
@@ -155,12 +211,4 @@ func (p cycle) awaitsRoom(r *request, n *node, kept resources.Amounts) bool {
 		p.awaitQuota(r, short)
 	}
 	return true
-}
-
-// whyLost says why a nominated ask does not get its room.
-func (n *node) whyLost() string {
-	if count, _ := n.overdue(); count > 0 {
-		return "an eviction is overdue"
-	}
-	return "its room is taken"
 }

@@ -15,6 +15,7 @@ func (r *request) candidate() preemptor.Candidate {
 		Releasing: r.releasing(),
 		Overdue:   r.eviction != nil && r.eviction.overdue,
 		QoS:       r.qos(),
+		Settled:   r.Settled,
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // elsewhere are the allocations on any node that may free quota for the asks of a key. They
 // stand in groups of those that differ only in importance: of one leaf, equal amounts, one
-// class of victims and the same budgets. No plan needs more of a group than what covers all
+// class of victims, the same budgets, and either all settled or none. No plan needs more of a group than what covers all
 // that is needed of the kinds they hold, and of these the least important are the best. So
 // few of many are given to the preemptor, and no choice is lost.
 type elsewhere struct {
@@ -88,7 +88,7 @@ func (e *elsewhere) add(r *request, budgets string) {
 		k = binary.BigEndian.AppendUint64(k, uint64(v))
 	}
 	candidate := r.candidate()
-	for _, is := range [...]bool{candidate.Owner, candidate.OptedOut} {
+	for _, is := range [...]bool{candidate.Owner, candidate.OptedOut, candidate.Settled} {
 		k = append(k, 0)
 		if is {
 			k[len(k)-1] = 1

@@ -166,11 +166,11 @@ func (s *nodeSearch) refuse(n *node, err error) {
 func (s *nodeSearch) overrule() (*node, outcome) {
 	r := s.ask
 	priority := r.class.rootPriority
-	if !s.nominations.priorities.below(priority) && !s.reserves.below(priority) {
+	if !s.nominations.priorities.below(r.class.overrules()) && !s.reserves.below(priority) {
 		return nil, waits
 	}
 	for n := range s.allNodes {
-		if n.links.In() && r.Amounts.FitsIn(n.room) || !n.openTo(priority) || !n.hasRoom(r.Amounts, priority) {
+		if n.links.In() && r.Amounts.FitsIn(n.room) || !n.openTo(priority) || !n.hasRoom(r.Amounts, r.class.overrules()) {
 			continue
 		}
 		if r.class.refusedOn(n) {

@@ -189,7 +189,9 @@ func (a *attempts) nominateAndEvict(r *request, found *candidateNode) {
 	w.plan, w.plannedAt = &found.plan, a.now
 	a.nominations.add(r, found.node, &found.plan)
 	for i := range found.plan.Victims {
-		a.evictions.requestFor(&found.plan.Victims[i], r, &found.plan)
+		v := &found.plan.Victims[i]
+		w.tookEqual = w.tookEqual || v.Priority == r.Priority && found.plan.Trigger == preemptor.Priority
+		a.evictions.requestFor(v, r, &found.plan)
 	}
 	a.countRoom(r, &found.plan)
 	w.detail = found.plan.Summary(a.kinds)
@@ -306,7 +308,7 @@ func (a *attempts) hasVictimsIn(key *preemptionKey, leaf *queue) bool {
 	for q := leaf; q != rel.common; q = q.parent {
 		for i, guaranteed := range q.guaranteed {
 			kind := resources.Kind(i)
-			spare := max(q.used.Of(kind)-q.releasing.Of(kind)-guaranteed, 0)
+			spare := max(q.used.Of(kind)-q.releasing.Of(kind)-q.overdue.Of(kind)-guaranteed, 0)
 			if guaranteed > 0 && leaf.smallest.Of(kind) > spare {
 				return false // any victim would leave less than is guaranteed
 			}

@@ -94,14 +94,15 @@ func (c *nodeCosts) floorOf(q *queue) int32 {
 }
 
 // surplus is how much of the use of a queue may be evicted before it falls below what is
-// guaranteed to it. What is being evicted already does not count as use.
+// guaranteed to it. What is being evicted already does not count as use, nor does what did
+// not end in time: it may end after all.
 func (q *queue) surplus() resources.Limits {
 	surplus := make(resources.Limits, len(q.guaranteed))
 	for i, guaranteed := range q.guaranteed {
 		kind := resources.Kind(i)
 		surplus[i] = resources.Unlimited
 		if guaranteed > 0 {
-			surplus[i] = max(q.used.Of(kind)-q.releasing.Of(kind)-guaranteed, 0)
+			surplus[i] = max(q.used.Of(kind)-q.releasing.Of(kind)-q.overdue.Of(kind)-guaranteed, 0)
 		}
 	}
 	return surplus

@@ -112,9 +112,7 @@ func (l *ledger) book(r *request, n *node) {
 	l.stamp++
 	n.charge(r)
 	app.queue.charge(r.Amounts, l.stamp)
-	if r.releasing() {
-		app.queue.addReleasing(r.Amounts)
-	}
+	app.queue.addEnding(r)
 	l.running.add(r.Priority)
 	app.queue.addRunning(r)
 	app.used.Add(r.Amounts)
@@ -129,9 +127,7 @@ func (l *ledger) unbook(r *request) {
 	l.stamp++
 	n.discharge(r)
 	app.queue.discharge(r.Amounts, l.stamp)
-	if r.releasing() {
-		app.queue.subReleasing(r.Amounts)
-	}
+	app.queue.subEnding(r)
 	l.running.remove(r.Priority)
 	app.queue.removeRunning(r)
 	app.used.Sub(r.Amounts)
@@ -164,16 +160,16 @@ func (l *ledger) subPending(r *request) {
 func (l *ledger) setEviction(r *request, e *eviction) {
 	if r.releasing() {
 		r.node.releasing.Sub(r.Amounts)
-		if !r.foreign() {
-			r.application.queue.subReleasing(r.Amounts)
-		}
+	}
+	if !r.foreign() {
+		r.application.queue.subEnding(r)
 	}
 	r.eviction = e
 	if r.releasing() {
 		r.node.releasing.Add(r.Amounts)
-		if !r.foreign() {
-			r.application.queue.addReleasing(r.Amounts)
-		}
+	}
+	if !r.foreign() {
+		r.application.queue.addEnding(r)
 	}
 	r.node.view = nil
 	r.node.revision++

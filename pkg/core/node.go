@@ -208,13 +208,18 @@ func (n *node) hasRoom(amounts resources.Amounts, rootPriority int32) bool {
 	return amounts.FitsIn(n.room) || len(n.nominated) > 0 && amounts.FitsIn(n.roomFor(rootPriority))
 }
 
-// nominatedAbove is what is kept for nominated asks above a priority. An ask that may
-// run here only gives way to those.
-func (n *node) nominatedAbove(priority int32) resources.Amounts {
+// keptFrom is what is kept from an ask that may run here only: for nominated asks of a
+// higher priority, and, if it waited already when room was made for them, for other ones.
+func (n *node) keptFrom(r *request) resources.Amounts {
 	var sum resources.Amounts
-	for _, r := range n.nominated {
-		if r.Priority > priority {
-			sum.Add(r.Amounts)
+	for _, other := range n.nominated {
+		if other.Priority > r.Priority || other.nominated().overRequired >= r.Priority {
+			sum.Add(other.Amounts)
+		}
+	}
+	for other := range n.required.all {
+		if other.promised() && r.rank().compare(other.rank()) < 0 && other.wait.promise.over >= r.Priority {
+			sum.Add(other.Amounts)
 		}
 	}
 	return sum

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // nominations are the asks for which room is being made on a node.
@@ -28,6 +29,7 @@ func (s *nominations) add(r *request, n *node, plan *preemptor.Decision) {
 	s.reservations.unreserve(r)
 	w := r.waiting()
 	w.nomination = &nomination{node: n, at: len(s.list), since: s.now, trigger: plan.Trigger}
+	w.nomination.over, w.nomination.overRequired = s.waitFor(r, n, plan)
 	s.list = append(s.list, r)
 	w.reason, w.detail = RoomIsMade, string(n.id)
 	at, _ := slices.BinarySearchFunc(n.nominated, r, byNomination)
@@ -42,6 +44,37 @@ func (s *nominations) add(r *request, n *node, plan *preemptor.Decision) {
 	s.changes.application(r.application, 0)
 	message := fmt.Sprintf("nominated to node %s by %s: %s", n.id, plan.Trigger, plan.Summary(s.kinds))
 	s.tell(&Nominated{r.Allocation, n.id, message, plan})
+}
+
+// keepFrom has the room of an ask kept from others up to these priorities.
+func (s *nominations) keepFrom(r *request, over, overRequired int32) {
+	held := r.nominated()
+	s.priorities.remove(r.nominationPriority())
+	held.over, held.overRequired = over, overRequired
+	s.priorities.add(r.nominationPriority())
+	slices.SortFunc(held.node.nominated, byNomination)
+}
+
+// waitFor are the highest priorities of the other asks that wait and could use the room
+// that a plan makes: of those that may run anywhere, and on the node only.
+func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (over, overRequired int32) {
+	over, overRequired = PriorityNone, PriorityNone
+	if len(plan.Victims) == 0 {
+		return over, overRequired
+	}
+	for other := range n.required.all {
+		overRequired = other.Priority // the first is the highest
+		break
+	}
+	if s.root.own.top <= r.class.rootPriority {
+		return over, overRequired
+	}
+	for _, c := range s.classes.known { // the highest does not depend on the order
+		if c.rootPriority > max(over, r.class.rootPriority) && len(c.groups) > 0 && !c.nominated && c.amounts.FitsIn(n.capacity) && !c.refusedOn(n) {
+			over = c.rootPriority
+		}
+	}
+	return over, overRequired
 }
 
 // nodeChanged brings a node in line with the asks that are nominated to it.
@@ -96,6 +129,28 @@ func (s *nominations) clearOn(n *node, why string) {
 	}
 }
 
+// clearDisplaced ends the nominations to a node whose room was just taken. They are not
+// left until their node is tried: less important asks would be tried before those that lost
+// their room.
+func (s *nominations) clearDisplaced(n *node) {
+	var kept resources.Amounts
+	for _, r := range slices.Clone(n.nominated) {
+		if !r.Amounts.FitsIn(n.free.Minus(kept).Minus(n.claims(r.Priority)).Plus(n.releasing)) {
+			s.clear(r, n.whyLost())
+			continue
+		}
+		kept.Add(r.Amounts)
+	}
+}
+
+// whyLost says why a nominated ask does not get its room.
+func (n *node) whyLost() string {
+	if count, _ := n.overdue(); count > 0 {
+		return "an eviction is overdue"
+	}
+	return "its room is taken"
+}
+
 // free records that what was kept for an ask is of use to others.
 func (s *nominations) free(r *request, n *node) {
 	s.changes.node(n, nodeFreed|nodeRetry)
@@ -109,10 +164,8 @@ func (s *nominations) rerank(r *request, was int32) {
 	if held == nil {
 		return
 	}
-	if held.trigger != preemptor.Guarantee {
-		s.priorities.remove(was)
-		s.priorities.add(r.nominationPriority())
-	}
+	s.priorities.remove(held.holdsWith(was))
+	s.priorities.add(r.nominationPriority())
 	slices.SortFunc(held.node.nominated, byNomination)
 	s.nodeChanged(held.node, nodeRetry)
 }

@@ -34,7 +34,7 @@ type Partition struct {
 	renominations renominations
 
 	counts Preempted
-	dirty  []*node           // whose bound asks are to be tried
+	dirty  []dirtyNode       // whose bound asks are to be tried
 	bound  timers.Timer[due] // set while questions about them pause
 	skips  skips             // in this batch
 }

@@ -10,15 +10,20 @@ type promises struct {
 	list []*request
 }
 
-// A promise is the place of an ask in the list of all.
-type promise struct{ at int }
+// A promise is the place of an ask in the list of all. Over is the highest priority of
+// the other asks that may run on the node only and waited for room when it was made for
+// this one: they do not take it, as nothing was made for them.
+type promise struct {
+	at   int
+	over int32
+}
 
 // add keeps quota for an ask.
 func (s *promises) add(r *request) {
 	if r.promised() {
 		return
 	}
-	r.waiting().promise = &promise{at: len(s.list)}
+	r.waiting().promise = &promise{at: len(s.list), over: PriorityNone}
 	s.list = append(s.list, r)
 	s.stamp++
 	r.application.queue.addNominated(r.Amounts, s.stamp)

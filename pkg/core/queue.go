@@ -252,6 +252,7 @@ func (q *queue) visitRunning(yield func(*request) bool) bool {
 //	pending   = own asks + the sum of pending over the children
 //	nominated = own nominated asks + the sum of nominated over the children
 //	releasing = own allocations that are being evicted + that of the children
+//	overdue   = those whose eviction did not end in time, in the same way
 //	used <= max, unless exceeded is set
 type account struct {
 	parent     *account // nil at the root
@@ -261,6 +262,7 @@ type account struct {
 	pending    resources.Amounts
 	nominated  resources.Amounts
 	releasing  resources.Amounts
+	overdue    resources.Amounts
 	// exceeded says that used may be above max: max was lowered, or an
 	// allocation was adopted or resized, which no limit refuses.
 	exceeded bool
@@ -330,18 +332,26 @@ func (a *account) subNominated(amounts resources.Amounts, stamp uint64) {
 	}
 }
 
-// addReleasing notes that an allocation is being evicted, here and above, and
-// subReleasing that it has ended or is not counted on any more.
-func (a *account) addReleasing(amounts resources.Amounts) {
-	for ; a != nil; a = a.parent {
-		a.releasing.Add(amounts)
+// addEnding notes that an allocation is being evicted, here and above, and subEnding that
+// it has ended or is as it was before. Others are ignored.
+func (a *account) addEnding(r *request) {
+	for ; a != nil && r.eviction != nil; a = a.parent {
+		a.ending(r).Add(r.Amounts)
 	}
 }
 
-func (a *account) subReleasing(amounts resources.Amounts) {
-	for ; a != nil; a = a.parent {
-		a.releasing.Sub(amounts)
+func (a *account) subEnding(r *request) {
+	for ; a != nil && r.eviction != nil; a = a.parent {
+		a.ending(r).Sub(r.Amounts)
 	}
+}
+
+// ending is the sum that an allocation counts for which is being evicted.
+func (a *account) ending(r *request) *resources.Amounts {
+	if r.eviction.overdue {
+		return &a.overdue
+	}
+	return &a.releasing
 }
 
 // hasRoom reports whether this account alone can be charged, beside what is kept

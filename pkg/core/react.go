@@ -70,7 +70,7 @@ func (p *predicates) nodeChanged(n *node, what nodeChange) {
 func (p *Partition) retryBound(n *node) {
 	if !n.retry && (n.required.len() > 0 || n.reserved != nil || len(n.nominated) > 0) {
 		n.retry = true
-		p.dirty = append(p.dirty, n)
+		p.dirty = append(p.dirty, dirtyNode{node: n})
 	}
 }
 

@@ -44,6 +44,7 @@ type wait struct {
 	promise     *promise    // of quota, to an ask with a required node
 	since       time.Time   // when an ask first had no room on its required node
 	told        bool        // victims were told to end for it
+	tookEqual   bool        // a victim that was told to end for it has its priority
 	ran         bool        // it ran after that, and its binding failed
 	unused      int         // how often victims ended for it and it did not run
 	unusedWhy   string      // why it did not the last time
@@ -111,14 +112,40 @@ func inOrder(a, b *request) int {
 	)
 }
 
+// An askRank is what asks of all queues are compared by.
+type askRank struct {
+	rootPriority, priority int32
+	created                time.Time
+	number                 uint64
+}
+
+func (r *request) rank() askRank {
+	return askRank{r.class.rootPriority, r.Priority, r.Created, r.number}
+}
+
+func (a askRank) compare(b askRank) int {
+	return cmp.Or(
+		cmp.Compare(b.rootPriority, a.rootPriority), cmp.Compare(b.priority, a.priority),
+		a.created.Compare(b.created), cmp.Compare(a.number, b.number),
+	)
+}
+
 // A nomination is the node on which room is being made for an ask. The room is kept
 // from asks of its priority and below, and so is the quota. The ask may still be
 // placed on any other node.
+//
+// If anything is evicted, the room is also kept from the asks that waited for it already,
+// and for which none was made, however important they are: what is evicted for one ask
+// would otherwise be of use to another, and in vain for the first. Over is the highest
+// priority of those that may run anywhere, as the root sees it, and overRequired that of
+// those that may run on the node only.
 type nomination struct {
 	node    *node
 	at      int // the place in the list of all
 	since   time.Time
 	trigger preemptor.Trigger
+
+	over, overRequired int32
 	// harmless says that the loop guard forgets the evictions if the ask is placed.
 	harmless bool
 }
@@ -140,10 +167,18 @@ type eviction struct {
 // for it. Room that is due by a guarantee is not given to any other ask, as none could
 // evict the ask by priority once it runs.
 func (r *request) nominationPriority() int32 {
-	if held := r.nominated(); held != nil && held.trigger == preemptor.Guarantee {
+	return r.nominated().holdsWith(r.class.rootPriority)
+}
+
+// holdsWith is the same for an ask of a priority.
+func (h *nomination) holdsWith(rootPriority int32) int32 {
+	switch {
+	case h == nil:
+		return rootPriority
+	case h.trigger == preemptor.Guarantee:
 		return math.MaxInt32
 	}
-	return r.class.rootPriority
+	return max(rootPriority, h.over)
 }
 
 // addRequest appends a request to a list and notes its place. Lists start with room
@@ -225,7 +260,10 @@ type Allocation struct {
 	Preemptable Preemptable
 	Required    NodeID // the only node it may run on; empty for any
 	Origin      Origin
-	Tags        map[string]string // owned by the allocation, never changed
+	// Settled says that an allocation has taken the place of an equal, and so is no victim
+	// of an equal itself: otherwise equals that are created again take turns for ever.
+	Settled bool
+	Tags    map[string]string // owned by the allocation, never changed
 }
 
 // Preemptable is the preemption policy an ask came with.
@@ -249,7 +287,7 @@ func (a *Allocation) placedOn(node NodeID, now time.Time) *Allocation {
 // unplaced is the allocation as an ask again.
 func (a *Allocation) unplaced() *Allocation {
 	ask := *a
-	ask.Node, ask.Placed = "", time.Time{}
+	ask.Node, ask.Placed, ask.Settled = "", time.Time{}, false
 	return &ask
 }
 

@@ -40,7 +40,11 @@ func (p cycle) tryRequired(n *node) outcome {
 		return waits
 	}
 	d := round{cycle: p, node: n}
-	for _, r := range n.required.list() {
+	list := n.required.list()
+	if !p.plain {
+		slices.SortFunc(list, func(a, b *request) int { return a.rank().compare(b.rank()) })
+	}
+	for _, r := range list {
 		if r.wait != nil && r.wait.delayed {
 			continue
 		}
@@ -110,7 +114,7 @@ func (d *round) makeRoomDespite(r *request, lack resources.Amounts, refusal erro
 // freeFor is what is free for an ask beside what is kept for those before it.
 func (d *round) freeFor(r *request) resources.Amounts {
 	free := d.node.free
-	for _, kept := range [...]resources.Amounts{d.kept, d.wanted, d.node.nominatedAbove(r.Priority)} {
+	for _, kept := range [...]resources.Amounts{d.kept, d.wanted, d.node.keptFrom(r)} {
 		if len(kept) > 0 {
 			free = free.Minus(kept)
 		}

@@ -135,6 +135,11 @@ func (d *round) simulate(asks []*request, last int, removed []AllocationKey) err
 		}
 		before = append(before, r.Key)
 	}
+	for _, r := range asks[:len(asks)-last] {
+		if err := d.predicates.spoils(r.Key, d.node, removed); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -250,6 +255,11 @@ func (d *round) evict(r *request, plan *preemptor.Decision) {
 		}
 		r.application.thrash.count++
 		w.told = true
+		for other := range d.node.required.all {
+			if !other.promised() {
+				w.promise.over = max(w.promise.over, other.Priority)
+			}
+		}
 	}
 	w.planned = d.node.revision
 }

@@ -67,8 +67,13 @@ func (p *Partition) restoreAsk(app *application, v *AskView) {
 		w := r.waiting()
 		w.plan, w.plannedAt, w.attempts = v.Plan, v.Planned, v.Attempts
 	}
+	if v.Required != "" && v.Reserved != "" && v.Plan != nil && v.Plan.Reason != preemptor.TooYoung {
+		p.promises.add(r)
+		r.wait.promise.over = v.KeptFromRequired
+	}
 	if v.Nominated != "" {
 		p.nominations.add(r, p.findNode(v.Nominated), &preemptor.Decision{Trigger: v.Trigger})
+		p.nominations.keepFrom(r, v.KeptFrom, v.KeptFromRequired)
 	}
 }
 
@@ -100,9 +105,6 @@ func (p *Partition) restoreNode(v *NodeView) {
 		r := p.requests[held.Key]
 		if held.Required {
 			r.waiting().since = held.At
-			if plan := r.wait.plan; plan != nil && plan.Reason != preemptor.TooYoung {
-				p.promises.add(r)
-			}
 		}
 		p.reservations.reserve(r, n)
 		r.wait.reservation = &own

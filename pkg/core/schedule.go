@@ -134,12 +134,14 @@ func (p cycle) place(r *request, n *node) {
 	if n.reserved != nil && n.reserved != r && r.Required == "" {
 		p.reservations.unreserve(n.reserved) // of a lower priority
 	}
+	bound := r.placedOn(n.id, p.now)
+	bound.Settled = r.wait != nil && r.wait.tookEqual
 	what := nodeRetry // other asks that wait for it may not fit beside this one
 	if held := r.nominated(); held != nil {
 		r.application.thrash.takeBack(held)
 		if held.node == n {
 			p.nominations.remove(r, "placed", false) // and take what was kept
-			if p.preemption.Priority == EqualToo {
+			if p.preemption.Priority == EqualToo && !bound.Settled {
 				what |= nodeYields // its equals respected what was kept, and may take its place
 			}
 		}
@@ -152,7 +154,7 @@ func (p cycle) place(r *request, n *node) {
 	if c.closed {
 		p.reservations.restartDelay(c)
 	}
-	r.Allocation = r.placedOn(n.id, p.now)
+	r.Allocation = bound
 	p.run(r, n)
 	n.placedIn = p.batch
 	p.changes.node(n, what)
@@ -160,4 +162,7 @@ func (p cycle) place(r *request, n *node) {
 	p.work.Placements++
 	p.tell(Placed{r.Allocation})
 	p.left--
+	if len(n.nominated) > 0 {
+		p.nominations.clearDisplaced(n)
+	}
 }

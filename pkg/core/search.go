@@ -196,7 +196,7 @@ func (s *search) inGroups(top *askGroup, headroom resources.Limits) *request {
 func (s *search) mayTry(g *askGroup) bool {
 	c := g.class
 	if s.only != nil {
-		return c.rootPriority > s.above && s.only.openTo(c.rootPriority) && s.only.hasRoom(c.amounts, c.rootPriority) &&
+		return c.rootPriority > s.above && s.only.openTo(c.rootPriority) && s.only.hasRoom(c.amounts, c.overrules()) &&
 			(!c.nominated || g.first().withoutRoom() == nil)
 	}
 	if g.own.attempts && !s.busy {

@@ -2,6 +2,7 @@ package core
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -121,11 +122,24 @@ func (p *predicates) endAttempt(r *request, over bool) {
 	}
 	if s == &p.spare && (s.learnt || s.kept != nil) {
 		if p.any() {
-			p.separate(r)
+			p.separateFrom(r)
 		}
 		r.class.simulations = s.clone()
 	}
 	p.attempt = nil
+}
+
+// separateFrom gives an ask a class of its own, and lets room be made for the others of its
+// class: what was learnt is not about them.
+func (p *predicates) separateFrom(r *request) {
+	if r.group == nil {
+		p.separate(r)
+		return
+	}
+	leaf := r.group.leaf
+	if p.separate(r); r.group.leaf != leaf && leaf.class.preempts {
+		p.activate(leaf)
+	}
 }
 
 func (s *simulations) clone() *simulations {
@@ -188,12 +202,40 @@ func (p *predicates) simulate(r *request, n *node, removed []AllocationKey) erro
 	if p.options.Simulate == nil {
 		return p.options.Feasible(r.Key, n.id, len(removed) == 0)
 	}
-	if added := r.nominatedBefore(n); len(added) > 0 {
+	added := r.nominatedBefore(n)
+	if len(added) > 0 {
 		if err := p.options.Simulate(r.Key, n.id, added, removed); err != nil {
 			return err
 		}
 	}
-	return p.options.Simulate(r.Key, n.id, nil, removed)
+	if err := p.options.Simulate(r.Key, n.id, nil, removed); err != nil {
+		return err
+	}
+	for _, other := range added {
+		if err := p.spoils(other, n, removed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spoils is why another ask, for which room is on its way on a node, could not run there
+// without these allocations, though it could without those that are releasing.
+func (p *predicates) spoils(other AllocationKey, n *node, removed []AllocationKey) error {
+	releasing := n.ownKeys((*request).releasing)
+	if len(removed) <= len(releasing) {
+		return nil // nothing else is removed
+	}
+	p.calls++
+	err := p.options.Simulate(other, n.id, nil, removed)
+	if err == nil {
+		return nil
+	}
+	p.calls++
+	if p.options.Simulate(other, n.id, nil, keysOf(releasing)) != nil {
+		return nil
+	}
+	return fmt.Errorf("%s is nominated: %w", other, err)
 }
 
 // choose asks which of some candidates are to make room for an ask on a node.

@@ -262,6 +262,11 @@ func (o *tortureOracle) worse(p torturePlace, victims []*torturePod) string {
 	if p.trigger == preemptor.Priority || scaled || len(o.w.Budgets) > 0 {
 		return ""
 	}
+	// For a required node docs/preemption.md compares first how many victims leave a queue
+	// with less than is guaranteed to it: where none of these does, none of the others may.
+	if p.guards = p.trigger == preemptor.RequiredNode; p.guards && !o.keeps(&p, victims) {
+		return ""
+	}
 	class, priority := preemptor.Regular, 0
 	for _, v := range victims {
 		class, priority = max(class, v.class()), max(priority, v.Priority)
@@ -283,10 +288,7 @@ func (g *tortureGame) passedOver(before *tortureOracle, placed *torturePod) {
 		y := &g.w.Pods[i]
 		above := tortureCommon(y.Queue, placed.Queue)
 		ruled := slices.ContainsFunc(g.w.Rules, func(r tortureRule) bool { return r.Pod == y.Key || r.Other == y.Key })
-		guaranteed := slices.ContainsFunc(g.evictions, func(e tortureEviction) bool {
-			return e.For == placed.Key && e.Trigger == preemptor.Guarantee
-		})
-		if !g.waits[y.Key] || ruled || guaranteed || placed.Requires != "" && y.Requires == "" ||
+		if !g.waits[y.Key] || ruled || g.keepsFrom(placed, y) || placed.Requires != "" && y.Requires == "" ||
 			after.priority(y, above) <= after.priority(placed, above) {
 			continue
 		}
@@ -300,6 +302,21 @@ func (g *tortureGame) passedOver(before *tortureOracle, placed *torturePod) {
 		}
 		g.broken = append(g.broken, f)
 	}
+}
+
+// keepsFrom reports whether what was evicted for an ask is kept from another one, as
+// docs/preemption.md says of nominations: if a guarantee was the reason, or if that other
+// one, or one as important that could use the room, waited already when the room was made.
+func (g *tortureGame) keepsFrom(ask, other *torturePod) bool {
+	return slices.ContainsFunc(g.evictions, func(e tortureEviction) bool {
+		if e.For != ask.Key || e.Trigger == preemptor.Guarantee {
+			return e.For == ask.Key
+		}
+		return slices.ContainsFunc(e.Waited, func(p *torturePod) bool {
+			node := g.w.node(g.target[ask.Key])
+			return p.Key == other.Key || p.Amounts.fits(node.Capacity) && e.Before.priority(p, "") >= e.Before.priority(other, "")
+		})
+	})
 }
 
 // fitsOn is the first node on which an ask fits as it is, or nothing.
@@ -408,7 +425,7 @@ func (g *tortureGame) unlawful(e tortureEviction) string {
 		return "outside of the fence"
 	case e.Trigger == preemptor.Guarantee && v.Queue == ask.Queue:
 		return "in the queue of the ask"
-	case its > mine || e.Trigger == preemptor.Priority && its == mine && g.w.Priority == core.StrictlyLower:
+	case its > mine || e.Trigger == preemptor.Priority && its == mine && (g.w.Priority == core.StrictlyLower || o.settled[v.Key]):
 		return "more important"
 	}
 	for _, q := range torturePath(v.Queue) {

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -20,18 +21,22 @@ type tortureOracle struct {
 	free    map[string]tortureAmounts // by node
 	ended   map[string]int            // members of a budget that were evicted and have ended
 	leaves  map[string]bool           // what is being evicted
+	settled map[string]bool           // what has taken the place of an equal, and keeps it against equals
 }
 
 // oracle is of what runs now. What is being evicted still runs.
 func (g *tortureGame) oracle() *tortureOracle {
 	o := &tortureOracle{
-		w: g.w, on: maps.Clone(g.on), used: map[string]tortureAmounts{}, free: map[string]tortureAmounts{}, ended: map[string]int{}, leaves: map[string]bool{},
+		w: g.w, on: maps.Clone(g.on), used: map[string]tortureAmounts{}, free: map[string]tortureAmounts{}, ended: map[string]int{}, leaves: map[string]bool{}, settled: map[string]bool{},
 	}
 	for _, n := range g.w.Nodes {
 		o.free[n.Name] = n.Capacity
 	}
 	for _, e := range g.evictions {
 		o.leaves[e.Victim] = !e.Ended
+		if e.Trigger == preemptor.Priority && o.compare(g.w.pod(e.For), g.w.pod(e.Victim)) == 0 {
+			o.settled[e.For] = true
+		}
 	}
 	for _, b := range g.w.Budgets {
 		for _, e := range g.evictions {
@@ -90,6 +95,12 @@ func (o *tortureOracle) priority(p *torturePod, above string) int {
 	return priority
 }
 
+// compare compares two pods as the lowest queue above both sees them.
+func (o *tortureOracle) compare(a, b *torturePod) int {
+	above := tortureCommon(a.Queue, b.Queue)
+	return cmp.Compare(o.priority(a, above), o.priority(b, above))
+}
+
 // isProtected reports whether preemption is disabled for a queue or above it.
 func (o *tortureOracle) isProtected(queue string) bool {
 	return slices.ContainsFunc(torturePath(queue), func(q string) bool { return o.w.queue(q).Policy == core.PreemptionDisabled })
@@ -127,6 +138,8 @@ type torturePlace struct {
 	within  func(v *torturePod) bool // which candidates count; nil is all
 	must    []*torturePod            // what has to end because of conflicts
 	never   []*torturePod            // what has to stay because the ask needs it
+	// guards says that guarantees are kept though the ask requires the node.
+	guards bool
 }
 
 type tortureLack struct {
@@ -188,7 +201,8 @@ func (o *tortureOracle) candidate(p *torturePlace, v *torturePod) bool {
 	mine, its := o.priority(p.ask, above), o.priority(v, above)
 	switch p.trigger {
 	case preemptor.Priority:
-		return o.w.Priority == core.StrictlyLower && its < mine || o.w.Priority == core.EqualToo && its <= mine
+		return o.w.Priority == core.StrictlyLower && its < mine ||
+			o.w.Priority == core.EqualToo && (its < mine || its == mine && !o.settled[v.Key])
 	case preemptor.Guarantee:
 		useful := false
 		for k := range v.Amounts {
@@ -237,7 +251,8 @@ func (o *tortureOracle) claim(p *torturePlace, above string) bool {
 // keeps reports whether guarantees and, where they are hard, budgets are kept.
 func (o *tortureOracle) keeps(p *torturePlace, victims []*torturePod) bool {
 	for _, q := range o.w.Queues {
-		if p.trigger != preemptor.RequiredNode && !tortureWithin(p.ask.Queue, q.Name) && o.breaks(q.Name, victims) != [3]bool{} {
+		guards := p.trigger != preemptor.RequiredNode || p.guards
+		if guards && !tortureWithin(p.ask.Queue, q.Name) && o.breaks(q.Name, victims) != [3]bool{} {
 			return false
 		}
 	}

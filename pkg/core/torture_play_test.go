@@ -32,6 +32,7 @@ type tortureEviction struct {
 	At      time.Duration
 	Ended   bool
 	Before  *tortureOracle // what ran when it was requested
+	Waited  []*torturePod  // the asks that waited then
 }
 
 // A tortureGame is a world that is played, and what is known of it from events.
@@ -50,6 +51,7 @@ type tortureGame struct {
 	confirms  map[string]time.Time
 	broken    []tortureFailure // victims that are not lawful
 	log       []string
+	after     func(core.Effects) // after each command and each batch, if anything
 }
 
 var errTorture = errors.New("refused")
@@ -76,7 +78,7 @@ func (g *tortureGame) allows(key, node string, add, remove []core.AllocationKey)
 			refuses = r.Pod == key && !there(r.Other)
 		}
 		if refuses {
-			return errTorture
+			return fmt.Errorf("%w: %s %s", errTorture, r.Verb, r.Other)
 		}
 	}
 	return nil
@@ -128,23 +130,32 @@ func (g *tortureGame) options() core.Options {
 // playTorture builds a world, and schedules and confirms evictions until nothing
 // happens any more. Without rest the last return value is false.
 func playTorture(w *tortureWorld, lie tortureLie) (g *tortureGame, rests bool) {
-	g = &tortureGame{
+	g = newTortureGame(w, lie)
+	return g, g.play()
+}
+
+func newTortureGame(w *tortureWorld, lie tortureLie) *tortureGame {
+	return &tortureGame{
 		w: w.clone(), lie: lie, now: tortureStart, changed: tortureStart, came: map[string]bool{}, on: map[string]string{}, waits: map[string]bool{},
 		placed: map[string]time.Duration{}, target: map[string]string{}, confirms: map[string]time.Time{},
 	}
+}
+
+// play reports whether the world came to rest.
+func (g *tortureGame) play() bool {
 	g.begin()
 	for range tortureStepsMax {
 		g.due()
 		next, ok := g.next()
 		if !ok || next.Sub(g.changed) > tortureQuiet {
-			return g, true
+			return true
 		}
 		if len(g.evictions) > tortureEvictionsMax {
 			break
 		}
 		g.now = next
 	}
-	return g, false
+	return false
 }
 
 // begin makes what is there before the first call of Schedule.
@@ -266,6 +277,9 @@ func (g *tortureGame) apply(c core.Command) { g.take(g.p.Apply(g.now, c)) }
 
 // take reads what happened.
 func (g *tortureGame) take(fx core.Effects) {
+	if g.after != nil {
+		defer g.after(fx)
+	}
 	for _, e := range fx {
 		before := g.changed
 		g.changed = g.now
@@ -315,6 +329,11 @@ func (g *tortureGame) evict(e *core.EvictionRequested) {
 	g.note("released %s on %s for %s by %v", key, e.Node, e.For, e.Trigger)
 	v := tortureEviction{Victim: key, For: string(e.For), Node: string(e.Node), Trigger: e.Trigger, At: g.now.Sub(tortureStart)}
 	v.Before = g.oracle()
+	for i := range g.w.Pods {
+		if p := &g.w.Pods[i]; g.waits[p.Key] && p.Key != v.For {
+			v.Waited = append(v.Waited, p)
+		}
+	}
 	if cause := g.unlawful(v); cause != "" {
 		g.broken = append(g.broken, tortureFailure{Law: lawVictim, Ask: v.For, Trigger: v.Trigger, Cause: cause})
 	}

@@ -20,11 +20,11 @@ import (
 //   - what is kept for nominated asks and what is being evicted is counted exactly.
 //
 // It is linear in the size of the partition and meant for tests and simulations. It
-// first reacts to what has changed since the last Schedule, as Schedule would; otherwise
-// it changes nothing.
+// changes nothing: if it reacted to what has changed, other asks could come first. So
+// between a command and Schedule, which reacts, orders and what is known not to fit are
+// not checked.
 func (p *Partition) Verify() error {
-	p.react()
-	v := verifier{p: p}
+	v := verifier{p: p, settled: p.changes.none()}
 	defer func(work Work) { p.work = work }(p.work)
 	v.nodes()
 	v.applications()
@@ -38,6 +38,7 @@ func (p *Partition) Verify() error {
 // A verifier keeps the first law that it finds broken.
 type verifier struct {
 	p       *Partition
+	settled bool // nothing has changed to which nothing has reacted
 	broken  error
 	found   int // requests in lists of nodes and applications
 	used    resources.Amounts
@@ -100,10 +101,10 @@ func (v *verifier) nodes() {
 		}
 		v.nominated(n, releasing)
 		v.found += len(n.foreign)
-		if n.open() != n.links.In() {
+		if v.settled && n.open() != n.links.In() {
 			v.breaks("node %s: open is %t, in the order is %t", n.id, n.open(), n.links.In())
 		}
-		if n.links.In() && n.score != n.scored(v.p.order.weights, v.p.order.packing) {
+		if v.settled && n.links.In() && n.score != n.scored(v.p.order.weights, v.p.order.packing) {
 			v.breaks("node %s: score %d is stale", n.id, n.score)
 		}
 		v.used.Add(n.allocated)
@@ -116,6 +117,9 @@ func (v *verifier) nodes() {
 
 // sorted checks an order and its summaries.
 func sorted[T order.Item[T]](v *verifier, what string, tree *order.Tree[T]) {
+	if !v.settled {
+		return
+	}
 	w := walk[T]{verifier: v, what: what}
 	w.down(tree.Root())
 	if w.count != tree.Len() {
@@ -177,7 +181,7 @@ func (v *verifier) applications() {
 		if app.queue.applications[app.id] != app {
 			v.breaks("application %s is not in its queue %s", app.id, app.queue.path)
 		}
-		if app.links.In() != (app.queued.Len() > 0) {
+		if v.settled && app.links.In() != (app.queued.Len() > 0) {
 			v.breaks("application %s: in the order is %t with %d groups", app.id, app.links.In(), app.queued.Len())
 		}
 		return v.broken == nil
@@ -261,7 +265,7 @@ func (v *verifier) queue(q *queue) {
 		v.queue(child)
 		used.Add(child.used)
 		pending.Add(child.pending)
-		if child.links.In() != child.waits() {
+		if v.settled && child.links.In() != child.waits() {
 			v.breaks("queue %s: in the order is %t, waits is %t", child.path, child.links.In(), child.waits())
 		}
 	}
@@ -277,7 +281,7 @@ func (v *verifier) queue(q *queue) {
 	if q.leaf && len(q.children) > 0 || !q.leaf && len(q.applications) > 0 {
 		v.breaks("queue %s: leaf is %t with %d queues and %d applications", q.path, q.leaf, len(q.children), len(q.applications))
 	}
-	if q.summarise() {
+	if v.settled && q.summarise() {
 		v.breaks("queue %s: its summary was stale", q.path)
 	}
 	active := 0
@@ -325,7 +329,7 @@ func (v *verifier) totals() {
 // all along.
 func (p *Partition) nodeFor(c *class) *node {
 	for n := range p.allNodes {
-		if n.fresh == nil && n.openTo(c.rootPriority) && n.hasRoom(c.amounts, c.rootPriority) {
+		if n.fresh == nil && n.openTo(c.rootPriority) && n.hasRoom(c.amounts, c.overrules()) {
 			return n
 		}
 	}
@@ -350,7 +354,7 @@ func (v *verifier) classes() {
 			continue
 		}
 		closed++
-		if n := v.p.nodeFor(c); n != nil {
+		if n := v.p.nodeFor(c); n != nil && v.settled {
 			v.breaks("node %s has room for %s, which waits for it", n.id, v.p.kinds.Format(c.amounts))
 		}
 		if !c.links.In() || c.asks == 0 {

@@ -108,12 +108,13 @@ func (v *verifier) nominated(n *node, releasing resources.Amounts) {
 // sums checks what is kept for nominated asks and what is evicted along the tree of
 // queues.
 func (v *verifier) sums(q *queue) {
-	var nominated, releasing resources.Amounts
+	var nominated, releasing, overdue resources.Amounts
 	var running priorityCounts
 	for _, child := range q.sortedChildren() {
 		v.sums(child)
 		nominated.Add(child.nominated)
 		releasing.Add(child.releasing)
+		overdue.Add(child.overdue)
 	}
 	for _, app := range q.applications {
 		for _, r := range app.asks {
@@ -129,17 +130,21 @@ func (v *verifier) sums(q *queue) {
 					v.breaks("queue %s: %s holds less than all are noted to hold", q.path, r.Key)
 				}
 			}
-			if r.releasing() {
+			switch {
+			case r.releasing():
 				releasing.Add(r.Amounts)
+			case r.eviction != nil:
+				overdue.Add(r.Amounts)
 			}
 		}
 	}
 	v.equal("nominated", string(q.path), q.nominated, nominated)
 	v.equal("releasing", string(q.path), q.releasing, releasing)
+	v.equal("overdue", string(q.path), q.overdue, overdue)
 	if !slices.Equal(running, q.running) {
 		v.breaks("queue %s: priorities counted %v, booked %v", q.path, running, q.running)
 	}
-	if q.used.Within(q.max) != q.excess.since.IsZero() {
+	if v.settled && q.used.Within(q.max) != q.excess.since.IsZero() {
 		v.breaks("queue %s: within its max is %t, beyond it since %v", q.path, q.used.Within(q.max), q.excess.since)
 	}
 }

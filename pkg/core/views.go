@@ -161,8 +161,12 @@ func (r *request) waitsFor() *Waiting {
 	}
 	if nominated := r.nominated(); nominated != nil {
 		v.Nominated, v.Trigger = nominated.node.id, nominated.trigger
+		v.KeptFrom, v.KeptFromRequired = r.nominationPriority(), nominated.overRequired
 		v.Reason, v.Detail = RoomIsMade, string(nominated.node.id)
 		return v
+	}
+	if r.promised() {
+		v.KeptFromRequired = w.promise.over
 	}
 	v.Reason, v.Detail = r.reason()
 	return v

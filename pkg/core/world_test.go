@@ -142,6 +142,9 @@ func (w *world) nominationPriority(ask *core.AskView) int32 {
 	if ask.Nominated != "" && ask.Trigger == preemptor.Guarantee {
 		return math.MaxInt32
 	}
+	if ask.Nominated != "" {
+		return max(w.rootPriority(ask), ask.KeptFrom)
+	}
 	return w.rootPriority(ask)
 }
 

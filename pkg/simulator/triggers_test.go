@@ -85,7 +85,7 @@ func TestTriggersWithFaults(t *testing.T) {
 	}
 }
 
-// Two applications that take each other's place are stopped.
+// An application whose binding fails again and again after room was made is stopped.
 func TestLoopsAreStopped(t *testing.T) {
 	r := verified(t, parse(t, `
 name: loop
@@ -93,15 +93,16 @@ until: 8m
 queues:
   partitions:
     - name: default
-      preemption: {preemption_priority: equal, preemption_loop_max: 2, preemption_loop_window: 1h}
+      preemption: {preemption_loop_max: 1, preemption_loop_window: 1h}
       queues: [{name: root, queues: [{name: a}]}]
 nodes: [{name: n, capacity: {vcore: 4}}]
 workloads:
-  - {name: one, queue: a, pods: 3, resources: {vcore: 1}, runs: forever}
-  - {name: two, queue: a, pods: 3, resources: {vcore: 1}, runs: forever}
+  - {name: one, queue: a, pods: 4, resources: {vcore: 1}, runs: forever}
+  - {name: two, queue: a, pods: 1, resources: {vcore: 1}, runs: forever, priority: 5}
+faults: {bind-fails: 90%}
 `), 1)
-	assert.Equal(t, r.Preemption.Loops, 2)
-	assert.Assert(t, strings.Contains(outputs(t, r), "loops        stopped"), outputs(t, r)[:1500])
+	assert.Equal(t, r.Preemption.Loops, 1)
+	assert.Assert(t, strings.Contains(outputs(t, r), "loops  stopped"), outputs(t, r)[:1500])
 }
 
 // assertSeries checks that what is drawn ends where the figures do.

@@ -83,6 +83,7 @@ type Candidate struct {
 	Elsewhere  bool // on another node: it helps the quota and not the node
 	Outside    bool // outside the queues that the ask may preempt in
 	OtherQuota bool // its end frees room on the node, and no quota for the ask
+	Settled    bool // it has taken the place of an equal, and keeps it against other equals
 	SameQueue  bool // in the queue of the ask, so it shares its guarantee; for Guarantee only
 	QoS        QoS
 	Floors     []int32 // of Node.Floors: those of the queues that it runs below

@@ -56,6 +56,7 @@
 //	cost.go                              how plans on different nodes compare
 //	decision.go, report.go, explain.go   the output
 //	search.go, solution.go, bound.go     the search behind minimal
+//	needed.go       candidates that the ask needs beside it
 //	exact.go, exactplan.go, exactfirst.go, exactrows.go, exactbound.go, exactdescent.go
 //	                the search for victims where floors, budgets or the resource
 //	                manager leave the greedy choice none

@@ -20,6 +20,7 @@ const (
 	IsUseless
 	IsGuaranteed
 	IsBudgeted
+	IsNeeded
 
 	// Filters is how many filters there are, for counts by filter.
 	Filters = iota
@@ -39,6 +40,7 @@ var filters = [Filters]string{
 	IsUseless:    "holds nothing that is needed",
 	IsGuaranteed: "guaranteed to its queue",
 	IsBudgeted:   "protected by a budget",
+	IsNeeded:     "needed beside the ask",
 }
 
 // String is the filter in words.
@@ -84,7 +86,7 @@ func (p *problem) filterOf(c *Candidate) (Filter, bool) {
 		return IsSameQueue, true
 	case c.Priority > p.ask.Priority && set.has(IsHigher):
 		return IsHigher, true
-	case c.Priority == p.ask.Priority && set.has(IsEqual) && !p.cfg.EqualsToo:
+	case c.Priority == p.ask.Priority && set.has(IsEqual) && (!p.cfg.EqualsToo || c.Settled):
 		return IsEqual, true
 	case !p.helps(c):
 		return IsUseless, true

@@ -227,18 +227,15 @@ func (p *plan) tooYoung(now time.Time) bool {
 	return true
 }
 
-// choose runs the strategies, one after the other.
+// choose runs the strategies. If the resource manager refuses the ask even without all
+// candidates, they run again without those that the ask needs.
 func (p *plan) choose() {
 	p.rank()
 	p.flagBudgeted()
-	p.reason = NothingHelps
-	if p.rules.configured {
-		p.chooseConfigured(p.cfg.Strategies)
-	} else {
-		p.chooseFirst(p.rules.strategies)
-	}
-	if p.reason == NothingHelps && p.refusal != "" {
-		p.reason = Refused
+	s := selection{p}
+	if s.run(); p.reason == Refused && s.spareNeeded() {
+		p.failures, p.refusal = p.failures[:0], ""
+		s.run()
 	}
 }
 
