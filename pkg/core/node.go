@@ -34,6 +34,8 @@ type node struct {
 	overcommitted bool
 	own, foreign  []*request
 	weakest       weakest
+	largest       resources.Amounts // the most of each kind that one of own holds
+	largestAt     uint64            // the revision of which that is true
 
 	// required are the asks that may run here only, reserved is the ordinary ask
 	// that holds a reservation, nominated are those for which room is made.
