@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -10,6 +11,9 @@ import (
 // aloneMax is how often, one after the other, the resource manager may refuse an ask
 // beside an equal one before it is taken that none runs beside another.
 const aloneMax = 4
+
+// errAlone stands for the answer to a question that is not asked any more.
+var errAlone = errors.New("no equal ask runs beside it")
 
 // waiting is how many asks equal to one wait in its queue, itself included, and may be
 // served by the same trigger: within the max of every queue, and within what is
@@ -172,7 +176,10 @@ func (p *predicates) beside(r *request, n *node) func([]string) error {
 		if err, known := p.attempt.about(n).fits[key]; known {
 			return err
 		}
-		if !p.mayAsk(r) {
+		switch {
+		case c.alone >= aloneMax:
+			return errAlone
+		case !p.mayAsk(r):
 			return errPaused
 		}
 		p.calls++

@@ -58,6 +58,10 @@ type outcomeOfMix struct {
 
 // build has the pods run, in queue low.
 func (m *mix) build() *core.Partition {
+	return m.buildWith(core.Options{Kinds: testKinds(), ReserveDelay: -1})
+}
+
+func (m *mix) buildWith(options core.Options) *core.Partition {
 	root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "low"}, {Name: "high"}}}
 	config := core.Config{Name: "default"}
 	if m.lowGuaranteed > 0 {
@@ -68,7 +72,7 @@ func (m *mix) build() *core.Partition {
 		config.Preemption.Priority = core.PriorityOff
 	}
 	config.Root = root
-	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, config)
+	p := core.NewPartition(options, config)
 	p.Apply(start, core.AddApplication{ID: "low", Queue: "root.low"})
 	p.Apply(start, core.AddApplication{ID: "high", Queue: "root.high"})
 	pods := 0
@@ -82,7 +86,7 @@ func (m *mix) build() *core.Partition {
 		for _, pod := range n.pods {
 			pods++
 			p.Apply(start, core.AddAllocation{Allocation: &core.Allocation{
-				Key: core.AllocationKey(fmt.Sprintf("low-%05d", pods*7919%10007)), Application: "low", Created: start,
+				Key: core.AllocationKey(fmt.Sprintf("low-%06d", pods*7919%1000003)), Application: "low", Created: start,
 				Node: id, Amounts: resources.Amounts{pod.size}, Priority: pod.priority,
 			}})
 		}
@@ -97,10 +101,7 @@ func (m *mix) play(tb testing.TB, together bool) (o outcomeOfMix) {
 	p := m.build()
 	var evicted []*core.EvictionRequested
 	for i := range m.asks {
-		p.Apply(start, core.AddAllocation{Allocation: &core.Allocation{
-			Key: core.AllocationKey(fmt.Sprintf("high-%05d", i)), Application: "high", Created: start,
-			Amounts: resources.Amounts{m.size}, Priority: 5,
-		}})
+		m.addAsk(p, i)
 		if !together {
 			evicted = append(evicted, drain(p)...)
 		}
@@ -250,4 +251,32 @@ func TestABacklogOf250(t *testing.T) {
 	assert.Equal(t, together.served, m.asks)
 	assert.Equal(t, together.victims, fewest)
 	assert.Equal(t, together.units, m.size*m.asks)
+}
+
+// TestEqualAsksBesideGuarantees leaves little to take from the pods that run. Which asks
+// are served is then a matter of sizes that fit, so neither way serves all that it could.
+// Together more are served, and no more victims are taken for as many.
+func TestEqualAsksBesideGuarantees(t *testing.T) {
+	mixes, more, fewer := 2000, 0, 0
+	for seed := range uint64(mixes) {
+		c := rand.New(rand.NewPCG(seed, 10))
+		m := randomMix(c, []int64{1, 2, 3, 4, 5, 6}, 1, true)
+		for _, n := range m.nodes {
+			for _, pod := range n.pods {
+				m.lowGuaranteed += pod.size
+			}
+		}
+		m.lowGuaranteed = max(m.lowGuaranteed-m.size*m.asks-int64(c.IntN(4)-1), 1)
+		together, single := m.play(t, true), m.play(t, false)
+		switch {
+		case together.served > single.served:
+			more++
+		case together.served < single.served:
+			fewer++
+		default:
+			assert.Assert(t, together.victims <= single.victims, "seed %d: %+v and %+v of %+v", seed, together, single, m)
+		}
+	}
+	t.Logf("of %d mixes more asks are served in %d, fewer in %d", mixes, more, fewer)
+	assert.Assert(t, more > 20*fewer && fewer*200 < mixes)
 }

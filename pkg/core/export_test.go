@@ -134,6 +134,7 @@ const (
 	BlockDoubledMax   = blockDoubledMax
 	DoubledMax        = doubledMax
 	UnusedPauseMax    = unusedPauseMax
+	AloneMax          = aloneMax
 )
 
 // Doubled is a pause that was doubled.
