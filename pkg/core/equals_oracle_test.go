@@ -253,6 +253,28 @@ func TestABacklogOf250(t *testing.T) {
 	assert.Equal(t, together.units, m.size*m.asks)
 }
 
+// TestMoreEqualAsksCome has three asks wait after two for which room was made. What a victim
+// of six is worth was worked out for two.
+func TestMoreEqualAsksCome(t *testing.T) {
+	m := mix{size: 2, asks: 5, byGuarantee: true}
+	for _, size := range []int64{6, 6, 4, 4} {
+		m.nodes = append(m.nodes, mixNode{pods: []mixPod{{size: size}, {7 - size, 9}}})
+	}
+	p := m.build()
+	m.addAsk(p, 0)
+	m.addAsk(p, 1)
+	evicted := drain(p)
+	assert.Equal(t, len(evicted), 1)
+	assert.Equal(t, evicted[0].Amounts[0], int64(4))
+	for i := range int64(3) {
+		m.addAsk(p, 2+i)
+	}
+	evicted = drain(p)
+	assert.Equal(t, len(evicted), 1)
+	assert.Equal(t, evicted[0].Amounts[0], int64(6))
+	assert.NilError(t, p.VerifyAttempts())
+}
+
 // TestEqualAsksBesideGuarantees leaves little to take from the pods that run. Which asks
 // are served is then a matter of sizes that fit, so neither way serves all that it could.
 // Together more are served, and no more victims are taken for as many.

@@ -101,7 +101,7 @@ func (s *sharing) isRuledOut() bool {
 
 // setLimit takes the limit that victims for several asks keep from those for one.
 func (s *sharing) setLimit() {
-	s.limit, s.most = limit{violations: s.single.violations, priority: math.MinInt32}, math.MinInt64
+	s.limit, s.most = limit{priority: math.MinInt32}, math.MinInt64
 	for _, i := range s.single.victims {
 		e := &s.single.ranked[i]
 		s.limit.class, s.limit.priority = max(s.limit.class, e.class), max(s.limit.priority, e.Priority)
@@ -192,9 +192,10 @@ func (s *sharing) tryFor(m int64) {
 	if len(q.ranked) > most {
 		strategy = Reprieve
 	}
-	if !q.took(strategy, strategies[strategy].choose(q)) || q.violations > s.limit.violations {
+	if !q.took(strategy, strategies[strategy].choose(q)) {
 		return
 	}
+	// More violations of budgets, and more important victims, cost more whatever they serve.
 	if cost := q.cost(); cost.Compare(s.best) < 0 {
 		s.asks, s.count, s.best = m, int64(len(q.victims)), cost
 		s.victims = s.victims[:0]
@@ -219,8 +220,7 @@ func (s *sharing) giveFirst() {
 		return
 	}
 	q.choose()
-	if q.reason != Chosen || q.violations > p.violations ||
-		p.node.FitsBeside != nil && p.node.FitsBeside(q.reprieval.keysOf(q.victims)) != nil {
+	if q.reason != Chosen || p.node.FitsBeside != nil && p.node.FitsBeside(q.reprieval.keysOf(q.victims)) != nil {
 		return
 	}
 	p.victims = p.victims[:0]
