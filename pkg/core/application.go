@@ -268,6 +268,7 @@ type leafClass struct {
 	class   *class
 	leaf    *queue
 	groups  []*askGroup
+	asks    int // in the groups
 	atClass int // the place in the list of the class
 
 	active   bool                // room may be made; otherwise that failed, or is not wanted

@@ -44,6 +44,7 @@ type class struct {
 	since       time.Time // when it first fitted no node, or one of its asks was placed last
 	timer       timers.Timer[due]
 
+	alone   int  // how often one of its asks was refused beside another, one after the other
 	passive int  // leaves in which no room can be made for it
 	listed  bool // among the classes to be tried again when a node changes
 }
@@ -157,7 +158,7 @@ func (t *classTable) list(c *class) {
 // release notes that a class has no ask any more. What was learnt of it is
 // forgotten.
 func (t *classTable) release(c *class) {
-	c.refused, c.simulations = nil, nil
+	c.refused, c.simulations, c.alone = nil, nil, 0
 	t.list(c)
 	if len(t.idle) <= idleMax+len(t.known)/2 {
 		return

@@ -60,25 +60,26 @@ func (p *costCache) keyOf(r *request, trigger preemptor.Trigger) preemptionKey {
 		c = p.classes.of(plain)
 	}
 	if p.flat && r.withoutRoom() == nil {
-		return preemptionKey{c, p.root, p.root, trigger}
+		return preemptionKey{class: c, leaf: p.root, scope: p.root, trigger: trigger}
 	}
-	return preemptionKey{c, r.application.queue, victimScope(r), trigger}
+	return preemptionKey{class: c, leaf: r.application.queue, scope: victimScope(r), trigger: trigger}
 }
 
 // of finds or makes the costs of a key, and brings them up to date.
-func (p *costCache) of(key preemptionKey) *nodeCosts {
+func (p *costCache) of(key preemptionKey, waiting int) *nodeCosts {
 	c := p.known[key]
 	if c == nil {
-		c = p.add(key)
+		c = p.add(key, waiting)
 	}
 	p.uses++
 	c.used = p.uses
 	p.refresh(c)
+	p.expect(c, waiting)
 	return c
 }
 
 // add begins the costs of a key.
-func (p *costCache) add(key preemptionKey) *nodeCosts {
+func (p *costCache) add(key preemptionKey, waiting int) *nodeCosts {
 	p.makeSpace()
 	c := &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}, seen: p.generation}
 	if p.known == nil {
@@ -86,6 +87,7 @@ func (p *costCache) add(key preemptionKey) *nodeCosts {
 	}
 	p.known[key] = c
 	c.deficitsChanged()
+	c.wait(waiting)
 	all := make([]nodeCost, 0, p.nodes.Len())
 	for n := range p.allNodes {
 		all = append(all, nodeCost{node: n, cost: p.lowerBound(c, n), status: notEvaluated})
@@ -132,8 +134,9 @@ func (p *costCache) dropOlderHalf() {
 }
 
 // among are the costs of some nodes alone.
-func (p *costCache) among(key preemptionKey, nodes []*node) *nodeCosts {
+func (p *costCache) among(key preemptionKey, nodes []*node, waiting int) *nodeCosts {
 	c := &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}}
+	c.wait(waiting)
 	for _, n := range nodes {
 		if !n.gone {
 			c.put(nodeCost{node: n, cost: p.lowerBound(c, n), status: notEvaluated})
@@ -229,13 +232,14 @@ func (p *costCache) lowerBound(c *nodeCosts, n *node) preemptor.Cost {
 	if !n.releasing.IsZero() || n.hasRoom(c.class.amounts, c.class.rootPriority) {
 		return leastOfAll
 	}
+	least := c.leastVictims(n)
 	switch {
 	case n.weakest.is == nil:
-		return preemptor.LeastCost(p.plans[c.trigger], c.trigger, math.MaxInt32, time.Time{})
+		return preemptor.LeastCost(p.plans[c.trigger], c.trigger, least, math.MaxInt32, time.Time{})
 	case !p.plain:
-		return preemptor.LeastCost(p.plans[c.trigger], c.trigger, math.MinInt32, time.Time{})
+		return preemptor.LeastCost(p.plans[c.trigger], c.trigger, least, math.MinInt32, time.Time{})
 	}
-	return preemptor.LeastCost(p.plans[c.trigger], c.trigger, n.weakest.priority, n.weakest.created)
+	return preemptor.LeastCost(p.plans[c.trigger], c.trigger, least, n.weakest.priority, n.weakest.created)
 }
 
 // leastOfAll is what it costs to wait.
@@ -244,7 +248,7 @@ var leastOfAll = preemptor.Cost{0, math.MinInt64, math.MinInt64, math.MinInt64, 
 // best is the node where room costs least, worked out. It is nil if there is none. It is
 // false if so many nodes were evaluated in this batch that this has to wait.
 func (p *costCache) best(c *nodeCosts) (least *nodeCost, ok bool) {
-	for len(c.heap) > 0 && c.heap[0].status == notEvaluated {
+	for len(c.heap) > 0 && !c.isKnown(&c.heap[0]) {
 		if p.left <= 0 {
 			return nil, false
 		}
@@ -276,17 +280,19 @@ func (p *costCache) nearest(c *nodeCosts) *node {
 // evaluate works out what room on a node costs.
 func (p *costCache) evaluate(c *nodeCosts, n *node) nodeCost {
 	if status := c.outOfReach(n); status != notEvaluated {
-		return nodeCost{n, preemptor.Cost{2, int64(status)}, status}
+		return nodeCost{node: n, cost: preemptor.Cost{2, int64(status)}, status: status}
 	}
 	on := p.nodeInput(c, n, nil)
 	if p.input.tight(c) || len(on.Budgets) > 0 {
 		c.volatile = append(c.volatile, n)
 	}
-	cost := p.planner.Cost(p.plans[c.trigger], c.ask(), on)
+	ask := c.ask()
+	ask.Waiting = p.waitingFor(c, n, on.Free)
+	cost, asks, more := p.planner.CostEach(p.plans[c.trigger], ask, on)
 	if !cost.Feasible() {
-		return nodeCost{n, cost, insufficient}
+		return nodeCost{node: n, cost: cost, status: insufficient}
 	}
-	return nodeCost{n, cost, sufficient}
+	return nodeCost{n, cost, sufficient, int32(asks), more}
 }
 
 // outOfReach is why no room can be made on a node whatever runs there, or

@@ -81,9 +81,9 @@ func (p *Partition) verifyCosts(c *nodeCosts) error {
 		}
 		fresh := p.costs.evaluate(c, known.node)
 		switch {
-		case known.status != notEvaluated && fresh != known:
+		case c.isKnown(&known) && (fresh.cost != known.cost || fresh.status != known.status || fresh.asks != known.asks):
 			return fmt.Errorf("node %s was evaluated as %v and is %v", known.node.id, known, fresh)
-		case known.status == notEvaluated && known.cost.Compare(fresh.cost) > 0 && !slices.Contains(c.volatile, known.node):
+		case !c.isKnown(&known) && known.cost.Compare(fresh.cost) > 0 && !slices.Contains(c.volatile, known.node):
 			return fmt.Errorf("node %s at best costs %v, and costs %v", known.node.id, known.cost, fresh.cost)
 		}
 	}
@@ -99,7 +99,7 @@ func (p *Partition) verifyFailed(c *class, leaf *leafClass) error {
 			return nil
 		}
 	}
-	costs := &nodeCosts{preemptionKey: preemptionKey{c, p.root, p.root, preemptor.Priority}, relations: map[*queue]*relation{}}
+	costs := &nodeCosts{preemptionKey: preemptionKey{class: c, leaf: p.root, scope: p.root, trigger: preemptor.Priority}, relations: map[*queue]*relation{}}
 	for n := range p.allNodes {
 		if fresh := p.costs.evaluate(costs, n); fresh.status == sufficient && !n.hasRoom(c.amounts, c.priority) && n.releasing.IsZero() {
 			return fmt.Errorf("an attempt for %s of priority %d failed and node %s would do: %v", p.kinds.Format(c.amounts), c.priority, n.id, fresh)
@@ -136,6 +136,7 @@ const (
 	UnusedPauseMax    = unusedPauseMax
 	IdleMax           = idleMax
 	SparesMax         = sparesMax
+	AloneMax          = aloneMax
 )
 
 // Spares is how many entries for nodes with new room are kept to be used again.

@@ -40,7 +40,11 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 	if !a.hasVictims(&key) {
 		return a.withoutVictims(key, r, quota), waits
 	}
-	c, changed := a.costsFor(r, key)
+	waiting := 1
+	if len(quota) == 0 {
+		waiting = a.waiting(r, trigger)
+	}
+	c, changed := a.costsFor(r, key, waiting)
 	var found candidateNodes
 	switch {
 	case len(quota) > 0 && !a.canFree(c, quota):
@@ -72,12 +76,12 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 // costsFor are what room for an ask costs on all nodes. If attempts by priority have failed
 // on all of them, and nothing but priorities and nodes decides, they are those of the nodes
 // that have changed since.
-func (a *attempts) costsFor(r *request, key preemptionKey) (c *nodeCosts, changed bool) {
+func (a *attempts) costsFor(r *request, key preemptionKey, waiting int) (c *nodeCosts, changed bool) {
 	known := r.class.simulations
 	if known != nil && known.exhausted && key.trigger == preemptor.Priority && a.costs.flat && r.withoutRoom() == nil {
-		return a.costs.among(key, known.changed), true
+		return a.costs.among(key, known.changed, waiting), true
 	}
-	return a.costs.of(key), false
+	return a.costs.of(key, waiting), false
 }
 
 // candidateNodesMax is how many nodes are planned for in full where the resource manager
@@ -151,12 +155,17 @@ func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, quota resources.Amo
 	if a.options.Simulate != nil || a.options.Feasible != nil {
 		on.Fits = a.predicates.simulation(r, n)
 	}
+	if a.options.Simulate != nil && c.waiting > 1 {
+		on.FitsBeside = a.predicates.beside(r, n)
+	}
 	found, chosen := &candidateNode{node: n}, false
 	if a.options.SelectVictims != nil {
 		found.plan, chosen = a.selectVictims(c, r, n, on)
 	}
 	if !chosen {
-		found.plan = a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], c.askOf(r), on)
+		ask := c.askOf(r)
+		ask.Waiting = a.costs.waitingFor(c, n, on.Free)
+		found.plan = a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], ask, on)
 	}
 	if !a.predicates.paused && !found.plan.Cost.Feasible() {
 		a.predicates.noteFailed(r, found, len(quota) > 0 || len(on.Floors) > 0 || len(on.Budgets) > 0)

@@ -35,6 +35,8 @@ type node struct {
 	held          bool // what runs here may not be known: required asks wait
 	own, foreign  []*request
 	weakest       weakest
+	largest       resources.Amounts // the most of each kind that one of own holds
+	largestAt     uint64            // the revision of which that is true
 
 	// required are the asks that may run here only, reserved is the ordinary ask
 	// that holds a reservation, nominated are those for which room is made.

@@ -43,6 +43,12 @@ type nodeCosts struct {
 	// budgets count: what they cost depends on more than the node.
 	volatile []*node
 	deficits []bool // of the queues of the asks, as of this attempt
+
+	// waiting is how many equal asks wait; zero as long as no more than one ever did, and
+	// otherwise costs are those for each ask. Bounded is on how many nodes room might cost
+	// less for each if more waited.
+	waiting int
+	bounded int
 }
 
 // A nodeCost is a node and what it costs to make room there, at least.
@@ -50,6 +56,10 @@ type nodeCost struct {
 	node   *node
 	cost   preemptor.Cost
 	status nodeStatus
+	// asks is for how many equal asks it is, and bounded says that it may be less for each
+	// of more, if those waited.
+	asks    int32
+	bounded bool
 }
 
 // nodeStatus is what is known of a node.
@@ -156,10 +166,13 @@ func (c *nodeCosts) put(next nodeCost) {
 			c.near = next
 		}
 	case known:
+		c.countBounded(&c.heap[i], -1)
+		c.countBounded(&next, 1)
 		c.heap[i] = next
 		c.down(c.up(i))
 	default:
 		i = len(c.heap)
+		c.countBounded(&next, 1)
 		c.heap = append(c.heap, next)
 		for len(c.at) <= int(next.node.slot) {
 			c.at = append(c.at, 0)
@@ -194,6 +207,7 @@ func (c *nodeCosts) drop(n *node) {
 func (c *nodeCosts) remove(i int) {
 	last := len(c.heap) - 1
 	c.swap(i, last)
+	c.countBounded(&c.heap[last], -1)
 	c.at[c.heap[last].node.slot] = 0
 	c.heap[last] = nodeCost{}
 	c.heap = c.heap[:last]

@@ -83,6 +83,7 @@ func (b *backlog) insert(r *request) {
 		g = b.newGroup(app, r.class)
 	}
 	g.add(r)
+	g.leaf.asks++
 	if r.wait != nil && r.wait.hinted {
 		g.hinted++
 	}
@@ -94,6 +95,7 @@ func (b *backlog) insert(r *request) {
 func (b *backlog) extract(r *request) {
 	g := r.group
 	g.remove(r)
+	g.leaf.asks--
 	if r.wait != nil && r.wait.hinted {
 		g.hinted--
 	}

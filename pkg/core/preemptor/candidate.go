@@ -14,6 +14,10 @@ type Ask struct {
 	Amounts  resources.Amounts
 	Priority int32
 	Reserved time.Time // when the node was reserved for it
+	// Waiting is how many equal asks wait that may run on the node as well, this one
+	// included; for Priority and Guarantee, and not with a quota that is short. Zero is as
+	// one, but the cost is then that of the whole plan.
+	Waiting int
 }
 
 // A Node is the node on which the ask must run: what is free there and everything
@@ -38,6 +42,8 @@ type Node struct {
 	// none of another node. Fits must not keep the slice. It is not called for the
 	// trigger Quota.
 	Fits func(removed []string) error
+	// FitsBeside asks the same for another of the equal asks, beside this one. Nil means that it can.
+	FitsBeside func(removed []string) error
 }
 
 // A Floor is how much may be taken from the allocations below one queue before

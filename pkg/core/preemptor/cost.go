@@ -20,6 +20,10 @@ import (
 //	other triggers: violations of budgets, the class of the worst victim, the highest priority,
 //	               the number of victims and their weight
 //
+// If Ask.Waiting is set, sums, numbers and weights are those for each of the asks that the
+// plan serves, in parts of 1/720720. Highest priorities and classes are
+// not, so that no ask makes the victims of another one more important.
+//
 // Without victims they have their least values. Plans for different triggers are
 // not comparable.
 type Cost [7]int64
@@ -46,19 +50,20 @@ func (c Cost) MissingPerMille() int64 {
 // LeastCost is a lower bound for the cost of a plan with victims, if all
 // candidates have at least this priority, and those with exactly this priority
 // were created at this time or before. A zero time means that the time is not
-// known.
-func LeastCost(cfg Config, t Trigger, lowest int32, latest time.Time) Cost {
+// known. Victims is how many there are at least, or, with Ask.Waiting, what
+// LeastVictims says.
+func LeastCost(cfg Config, t Trigger, victims int64, lowest int32, latest time.Time) Cost {
 	least, age := int64(lowest), int64(math.MinInt64)
 	if !latest.IsZero() {
 		age = -nanos(latest)
 	}
 	switch {
 	case t != Priority:
-		return Cost{0, 0, int64(Regular), least, 1}
+		return Cost{0, 0, int64(Regular), least, victims}
 	case cfg.Budgets == StrictPriority:
-		return Cost{0, least, 0, least + shift, 1, age}
+		return Cost{0, least, 0, times(victims, least+shift), victims, age}
 	default:
-		return Cost{0, 0, least, least + shift, 1, age}
+		return Cost{0, 0, least, times(victims, least+shift), victims, age}
 	}
 }
 
@@ -69,6 +74,9 @@ const shift = 1 << 31
 func (p *plan) cost() Cost {
 	switch p.reason {
 	case RoomIsThere, WaitsForReleasing, Chosen:
+		if p.together.Asks > 0 {
+			return p.costEach
+		}
 		if p.rules.byPriority {
 			return p.figuresByPriority()
 		}
@@ -101,10 +109,11 @@ func (p *plan) figuresByPriority() Cost {
 	if len(p.victims) == 0 {
 		age = math.MinInt64
 	}
+	sum, count := p.ask.forEach(sum, p.asks), p.ask.forEach(int64(len(p.victims)), p.asks)
 	if p.cfg.Budgets == StrictPriority {
-		return Cost{0, highest, int64(p.violations), sum, int64(len(p.victims)), age}
+		return Cost{0, highest, int64(p.violations), sum, count, age}
 	}
-	return Cost{0, int64(p.violations), highest, sum, int64(len(p.victims)), age}
+	return Cost{0, int64(p.violations), highest, sum, count, age}
 }
 
 // nanos is the time in nanoseconds since 1970, or the nearest there is that can
@@ -131,5 +140,15 @@ func (p *plan) figuresByClass() Cost {
 		highest = max(highest, int64(e.Priority))
 		weight += e.weight
 	}
-	return Cost{0, int64(p.violations), int64(class), highest, int64(len(p.victims)), weight}
+	count, weight := p.ask.forEach(int64(len(p.victims)), p.asks), p.ask.forEach(weight, p.asks)
+	return Cost{0, int64(p.violations), int64(class), highest, count, weight}
+}
+
+// forEach is a figure for each of the asks that victims are for, if it matters how many
+// wait.
+func (a *Ask) forEach(figure, asks int64) int64 {
+	if a.Waiting == 0 {
+		return figure
+	}
+	return times(figure, wholeAsk/max(asks, 1))
 }

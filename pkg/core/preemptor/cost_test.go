@@ -163,7 +163,7 @@ func TestCostExtremes(t *testing.T) {
 		d.Explain(kinds)
 		if d.Reason == Chosen {
 			feasible++
-			assert.Assert(t, LeastCost(cfg, ask.Trigger, math.MinInt32, time.Time{}).Compare(d.Cost) <= 0, "%v", d.Cost)
+			assert.Assert(t, LeastCost(cfg, ask.Trigger, 1, math.MinInt32, time.Time{}).Compare(d.Cost) <= 0, "%v", d.Cost)
 		}
 		for i, figure := range d.Cost {
 			assert.Assert(t, figure >= 0 || i >= 1 && d.Cost.Feasible(), "%v", d.Cost)

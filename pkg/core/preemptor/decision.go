@@ -18,6 +18,7 @@ type Decision struct {
 	Victims  []Victim  // the least important first, with Chosen
 	Proof    Proof     // with Chosen by Minimal
 	Weight   int64     // of the victims: thousandths of the whole node, rounded up by victim and kind
+	Together Together  // with Chosen, if others like the ask wait
 	Failures []Failure // of the strategies that selected nothing, in their order
 	Again    time.Time // with TooYoung, when to plan again
 

@@ -53,6 +53,7 @@
 //	single.go, multiple.go, minimal.go   the strategies
 //	reprieve.go, fewest.go               the strategy that goes by importance
 //	candidates.go, accept.go             victims that the resource manager chooses
+//	equals.go                            victims that several equal asks share
 //	cost.go                              how plans on different nodes compare
 //	decision.go, report.go, explain.go   the output
 //	search.go, solution.go, bound.go     the search behind minimal

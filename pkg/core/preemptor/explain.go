@@ -177,6 +177,10 @@ func (d Decision) Explain(kinds *resources.Kinds) string {
 	for _, queue := range d.Below {
 		line("guarantee", "queue %s is left with less than is guaranteed to it", queue)
 	}
+	if d.Together.Asks > 0 {
+		line("together", "%d equal asks take %s", d.Together.Asks, victims(d.Together.Victims))
+		return strings.Join(lines, "\n")
+	}
 	if d.Reason == Chosen && !d.Given && (d.Strategy == Minimal || d.Proof.Stopped) {
 		line("proof", "%s", d.Proof.of(d))
 	}
@@ -239,4 +243,11 @@ func (p Proof) of(d Decision) string {
 	default:
 		return "no victims of a lower class or priority, fewer or lighter, exist"
 	}
+}
+
+func victims(count int) string {
+	if count == 1 {
+		return "1 victim"
+	}
+	return fmt.Sprintf("%d victims", count)
 }

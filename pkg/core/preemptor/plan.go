@@ -23,7 +23,10 @@ func Plan(now time.Time, cfg Config, ask Ask, node Node) Decision {
 
 // A Planner makes plans one after the other with the same memory. It belongs to
 // one goroutine; the zero value is ready.
-type Planner struct{ plan plan }
+type Planner struct {
+	plan    plan
+	sharing sharing
+}
 
 // Plan does what the function Plan does.
 func (pl *Planner) Plan(now time.Time, cfg Config, ask Ask, node Node) Decision {
@@ -32,6 +35,10 @@ func (pl *Planner) Plan(now time.Time, cfg Config, ask Ask, node Node) Decision 
 	p.reporting = true
 	if p.filter(); !p.nothingToChoose() && !p.tooYoung(now) {
 		p.choose()
+		if ask.Waiting > 1 {
+			pl.sharing.share(p)
+			pl.sharing.giveFirst()
+		}
 	}
 	return p.decision()
 }
@@ -40,13 +47,19 @@ func (pl *Planner) Plan(now time.Time, cfg Config, ask Ask, node Node) Decision 
 // takes the reservation to be old enough. With the trigger Priority it allocates
 // no memory once it has seen a node as large. It keeps none of its arguments.
 func (pl *Planner) Cost(cfg Config, ask Ask, node Node) Cost {
+	p := pl.chosen(cfg, ask, node)
+	return p.cost()
+}
+
+// chosen is the plan of Cost.
+func (pl *Planner) chosen(cfg Config, ask Ask, node Node) *plan {
 	p := &pl.plan
 	p.start(cfg, ask, node)
 	p.reporting = false
 	if p.filter(); !p.nothingToChoose() {
 		p.choose()
 	}
-	return p.cost()
+	return p
 }
 
 // A plan is the state of one call: the problem and what was chosen. The next call
@@ -118,6 +131,9 @@ type outcome struct {
 	again      time.Time
 	refusal    string
 	partial    bool
+	asks       int64    // that the victims are for; zero is one
+	together   Together // if the victims are some of those that were chosen for several asks
+	costEach   Cost     // of these, for each of the asks
 }
 
 // A choice is what a strategy selected, as indices of plan.ranked, or why it

@@ -15,7 +15,7 @@ func (p *plan) decision() Decision {
 	}
 	d := Decision{
 		Trigger: p.ask.Trigger, Cost: p.cost(), Reason: p.reason, Strategy: p.strategy, Given: p.given,
-		Proof: p.proof, Failures: append([]Failure(nil), p.failures...), Again: p.again,
+		Proof: p.proof, Together: p.together, Failures: append([]Failure(nil), p.failures...), Again: p.again,
 		Ask: p.ask.Key, Asked: p.ask.Amounts.Clone(), Free: p.node.Free.Clone(), Releasing: append(resources.Amounts(nil), p.releasing...),
 		Partial: p.partial && p.reason == Chosen, Refusal: p.refusal,
 		ByFilter: p.byFilter, Filtered: p.filtered,

@@ -113,7 +113,7 @@ func (s situation) checkChoice(t *testing.T, seed uint64, d Decision) {
 		assert.Equal(t, d.Violations, 0, "seed %d: %s", seed, d)
 	}
 	assert.Equal(t, d.Cost, s.naiveCost(victims), "seed %d: %s", seed, d)
-	assert.Assert(t, LeastCost(s.cfg, s.ask.Trigger, lowest, time.Time{}).Compare(d.Cost) <= 0, "seed %d: %v", seed, d.Cost)
+	assert.Assert(t, LeastCost(s.cfg, s.ask.Trigger, 1, lowest, time.Time{}).Compare(d.Cost) <= 0, "seed %d: %v", seed, d.Cost)
 	assert.Assert(t, !d.Partial && d.Missing.Part == 0, "seed %d", seed)
 }
 
