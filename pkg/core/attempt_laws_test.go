@@ -61,7 +61,7 @@ func (l *lawChecker) schedule(now time.Time) (fx core.Effects, more bool, err er
 
 func isAction(e core.Event) bool {
 	switch e := e.(type) {
-	case core.Placed, *core.EvictionRequested, *core.Nominated:
+	case core.Placed, *core.EvictionRequested, *core.Nominated, *core.Unreserved:
 		return true
 	case *core.NominationEnded:
 		return e.Waits

@@ -60,6 +60,9 @@ type node struct {
 	changedAt, updatedAt uint64
 	regained             bool // freed since refused classes were last tried again
 
+	marks marks
+	lost  []*victimSet // for which victims end here, and whose asks do not get the room
+
 	view *NodeView
 }
 

@@ -7,14 +7,12 @@ package core
 //	list = the asks with a promise, each at its place
 type promises struct {
 	*backlog
-	list []*request
+	outcomes *outcomes
+	list     []*request
 }
 
 // A promise is the place of an ask in the list of all.
 type promise struct{ at int }
-
-// promised reports whether quota is kept for an ask with a required node.
-func (r *request) promised() bool { return r.wait != nil && r.wait.promise != nil }
 
 // add keeps quota for an ask.
 func (s *promises) add(r *request) {
@@ -54,6 +52,7 @@ func (s *promises) drop(r *request) bool {
 	r.wait.promise = nil
 	s.stamp++
 	r.application.queue.subNominated(r.Amounts, s.stamp)
+	s.outcomes.promiseEnded(r)
 	return true
 }
 
@@ -65,6 +64,3 @@ func (s *promises) recheck() {
 		}
 	}
 }
-
-// keepsQuota reports whether the quota for an ask is kept already.
-func (r *request) keepsQuota() bool { return r.nominated() != nil || r.promised() }

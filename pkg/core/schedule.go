@@ -142,12 +142,16 @@ func (p cycle) place(r *request, n *node) {
 			what |= nodeYields // its equals respected what was kept, and may take its place
 		}
 	}
-	p.promises.take(r)
+	if r.promised() {
+		p.markTaken(r)
+		p.promises.take(r)
+	}
 	c := r.class
 	p.endWait(r)
 	p.reservations.restartDelay(c)
 	r.Allocation = r.placedOn(n.id, p.now)
 	p.run(r, n)
+	p.outcomes.placed(r, n, c)
 	n.placedIn = p.batch
 	p.changes.node(n, what)
 	p.changes.placed = append(p.changes.placed, r)

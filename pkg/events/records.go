@@ -123,6 +123,8 @@ func (c *conversion) report(event core.Event) bool {
 	switch e := event.(type) {
 	case *core.AskReport:
 		c.add(&si.EventRecord{Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message})
+	case *core.VictimsWasted:
+		c.add(&si.EventRecord{Type: si.EventRecord_REQUEST, ObjectID: string(e.For), ReferenceID: string(e.Application), Message: e.Message})
 	case *core.ApplicationReport:
 		c.add(&si.EventRecord{Type: si.EventRecord_APP, ObjectID: string(e.ID), ReferenceID: string(e.Key), Message: e.Message})
 	case *core.QueueReport:

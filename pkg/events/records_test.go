@@ -39,6 +39,7 @@ func TestRecordsOfOneEvent(t *testing.T) {
 		{&core.PreemptionPlanned{Key: "a1"}, false},
 		{&core.Unschedulable{Allocation: a}, false},
 		{&core.AskReport{Allocation: a}, true},
+		{&core.VictimsWasted{For: "a1", Message: "m"}, true},
 		{&core.ApplicationReport{ID: "app"}, true},
 		{&core.QueueReport{Queue: "root.a"}, true},
 		{&core.ApplicationAccepted{ID: "app"}, false},

@@ -39,7 +39,7 @@ var eventTypes = []core.Event{
 	core.ForeignAdded{},
 	core.ForeignRemoved{},
 	&core.Reserved{}, &core.Unreserved{}, &core.Nominated{}, &core.NominationEnded{}, &core.PreemptionPlanned{},
-	&core.Unschedulable{}, &core.AskReport{}, &core.ApplicationReport{}, &core.QueueReport{},
+	&core.Unschedulable{}, &core.AskReport{}, &core.ApplicationReport{}, &core.QueueReport{}, &core.VictimsWasted{},
 	&core.ApplicationAccepted{}, &core.ApplicationRejected{}, &core.ApplicationChanged{}, &core.ApplicationGone{},
 	&core.NodeAdded{}, &core.NodeRejected{}, &core.NodeResized{}, &core.NodeAttributes{}, &core.NodeSchedulable{}, &core.NodeRemoved{},
 	&core.Reconfigured{},

@@ -107,6 +107,7 @@ func TestTheMessageOfEachEvent(t *testing.T) {
 		{&core.AskReport{Allocation: a}, ""},
 		{&core.ApplicationReport{}, ""},
 		{&core.QueueReport{}, ""},
+		{&core.VictimsWasted{}, ""},
 		{&core.ApplicationGone{}, ""},
 		{&core.NodeResized{}, ""},
 		{&core.NodeAttributes{}, ""},
