@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -123,6 +124,18 @@ func TestServe(t *testing.T) {
 	assert.NilError(t, json.Unmarshal([]byte(read(t, rest+"/partitions")), &partitions))
 	assert.Equal(t, len(partitions), 1)
 	assert.Equal(t, partitions[0].TotalNodes, 4)
+	afterEvents(t, rest, func() bool { return onlyLogsRun(t, rest) })
+	assert.Assert(t, strings.Contains(read(t, rest+"/metrics"), `narwhal_stage_seconds_count{stage="decision"}`))
+	assert.Assert(t, strings.Contains(read(t, rest+"/config"), "root"))
+	assert.Assert(t, strings.Contains(read(t, rest+"/events/batch"), `"objectID":"worker-2"`))
+	assert.Assert(t, strings.Contains(read(t, rest+"/scheduler/healthcheck"), `"Healthy":true`))
+	assert.Assert(t, strings.Contains(read(t, debug+"/debug/stack"), "goroutine"))
+	interrupt()
+}
+
+// onlyLogsRun reports whether the daemonset runs on each node, and nothing else does.
+func onlyLogsRun(t *testing.T, rest string) bool {
+	t.Helper()
 	var nodes []struct {
 		NodeID      string
 		Allocations []struct{ ApplicationID string }
@@ -130,15 +143,30 @@ func TestServe(t *testing.T) {
 	assert.NilError(t, json.Unmarshal([]byte(read(t, rest+"/partition/default/nodes")), &nodes))
 	assert.Equal(t, len(nodes), 4)
 	for _, n := range nodes {
-		assert.Equal(t, len(n.Allocations), 1, n.NodeID)
-		assert.Equal(t, n.Allocations[0].ApplicationID, "logs")
+		if len(n.Allocations) != 1 || n.Allocations[0].ApplicationID != "logs" {
+			return false
+		}
 	}
-	assert.Assert(t, strings.Contains(read(t, rest+"/metrics"), `narwhal_stage_seconds_count{stage="decision"}`))
-	assert.Assert(t, strings.Contains(read(t, rest+"/config"), "root"))
-	assert.Assert(t, strings.Contains(read(t, rest+"/events/batch"), `"objectID":"worker-2"`))
-	assert.Assert(t, strings.Contains(read(t, rest+"/scheduler/healthcheck"), `"Healthy":true`))
-	assert.Assert(t, strings.Contains(read(t, debug+"/debug/stack"), "goroutine"))
-	interrupt()
+	return true
+}
+
+// afterEvents returns when something is so. It looks at first, and again after each event. At
+// this speed the scenario counts as over when the scheduler has not answered for 30 ms, so
+// on a busy machine it may still be at work.
+func afterEvents(t *testing.T, rest string, is func() bool) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, rest+"/events/stream", nil)
+	assert.NilError(t, err)
+	stream, err := http.DefaultClient.Do(request)
+	assert.NilError(t, err)
+	defer func() { _ = stream.Body.Close() }() // nothing was written
+	lines := bufio.NewScanner(stream.Body)
+	for lines.Scan() { // the first line is about the stream itself
+		if is() {
+			return
+		}
+	}
+	t.Fatalf("the stream of events ended: %v", lines.Err())
 }
 
 // TestServeGuarded answers clients that trust the certificate and have the token of the

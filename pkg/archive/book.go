@@ -100,6 +100,8 @@ func (b *Book) observe(event core.Event) {
 		b.planned(&Plan{Application: e.Application, Key: e.Key, Queue: e.Queue, Node: e.Node, Decision: e.Plan})
 	case *core.EvictionRequested:
 		b.plans.evicted(e.Allocation, b.queueOf(e.Application))
+	case *core.VictimsWasted:
+		b.plans.wasted(e)
 	case *core.Unschedulable:
 		if w := b.explain(e.Allocation, e.Reason); w != nil {
 			w.ScaleUp = true

@@ -59,6 +59,7 @@ type Victim struct {
 	Amounts     resources.Amounts
 	Priority    int32
 	Ended       time.Time // zero while it runs
+	Wasted      string    // why no ask runs in its room; empty unless it is wasted
 }
 
 // Victim is one of the victims; nil if it is none.

@@ -121,6 +121,15 @@ func (s *plans) gone(now time.Time, key core.AllocationKey) {
 	}
 }
 
+// wasted notes why victims are wasted.
+func (s *plans) wasted(e *core.VictimsWasted) {
+	for _, key := range e.Victims {
+		if p := s.victims[key]; p != nil && p.Key == e.For && !p.Victim(key).Ended.IsZero() {
+			p.change().Victim(key).Wasted = e.Cause.String()
+		}
+	}
+}
+
 // foreignGone notes that a foreign allocation is no longer on its node. It may be a
 // victim.
 func (s *plans) foreignGone(now time.Time, a *core.Allocation) {

@@ -114,6 +114,7 @@ func (p commands) adopt(r *request, id NodeID) {
 	p.settling.extend()
 	p.changes.node(n, nodeRetry)
 	p.changes.placed = append(p.changes.placed, r)
+	p.outcomes.placed(r, n, nil)
 	p.tell(Adopted{r.Allocation})
 }
 
@@ -122,6 +123,7 @@ func (p commands) adopt(r *request, id NodeID) {
 func (p commands) bookedBeyond(r *request) {
 	r.node.allowExcess()
 	r.application.queue.allowExcess()
+	p.markBooked(r)
 	p.changes.application(r.application, quotaBooked)
 }
 
@@ -150,8 +152,9 @@ func (p commands) updateOwn(r *request, a *Allocation) {
 		p.adopt(r, a.Node)
 	case !r.Amounts.Equal(a.Amounts):
 		if r.nominated() != nil {
-			p.nominations.clear(r, "it asks for other amounts")
+			p.nominations.clear(r, "it asks for other amounts", AskChanged)
 		}
+		p.outcomes.resize(r)
 		before, since := r.wait, r.class.since
 		p.endWait(r)
 		r.Allocation = r.resized(a.Amounts)
@@ -243,6 +246,7 @@ func (p commands) releaseOwn(r *request, c ReleaseAllocation) {
 func (p commands) endAsk(r *request, cause EndCause) {
 	p.tell(&AskEnded{r.Allocation, cause})
 	p.endWait(r)
+	p.outcomes.askEnded(r)
 	p.forget(r)
 }
 
@@ -250,6 +254,7 @@ func (p commands) endAsk(r *request, cause EndCause) {
 func (p commands) endAllocation(r *request, cause EndCause, message string) {
 	evicted := r.victim()
 	p.evictions.cancel(r)
+	p.outcomes.allocationEnded(r)
 	p.unbook(r)
 	p.forget(r)
 	p.tell(&Ended{Allocation: r.Allocation, Cause: cause, Message: message, Evicted: evicted})
@@ -275,6 +280,7 @@ func (p commands) bindFailed(r *request, message string) {
 	n := r.node
 	evicted := r.victim()
 	p.evictions.cancel(r)
+	p.outcomes.bindFailed(r)
 	p.unbook(r)
 	p.tell(&Ended{Allocation: r.Allocation, Cause: CauseBindFailed, Message: message, Evicted: evicted})
 	r.Allocation = r.unplaced()

@@ -95,7 +95,7 @@ func failuresAreTold(fx core.Effects, before, after *core.View) error {
 
 func isAction(e core.Event) bool {
 	switch e := e.(type) {
-	case core.Placed, *core.EvictionRequested, *core.Nominated:
+	case core.Placed, *core.EvictionRequested, *core.Nominated, *core.Unreserved:
 		return true
 	case *core.NominationEnded:
 		return e.Waits

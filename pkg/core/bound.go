@@ -186,7 +186,7 @@ func (p cycle) tryNominated(n *node) outcome {
 		case result == waits && p.predicates.feasibleAfterEvictions(r, n):
 			kept.Add(r.Amounts)
 		case result == waits:
-			p.nominations.clear(r, err.Error())
+			p.nominations.clear(r, err.Error(), NotFeasible)
 			p.attempts.backOff(r, p.options.RetryMax)
 		default:
 			p.place(r, n)
@@ -204,9 +204,9 @@ func (p cycle) awaitsRoom(r *request, n *node, kept resources.Amounts) bool {
 	case short == nil && r.Amounts.FitsIn(free) && n.schedulable:
 		return false
 	case !r.Amounts.FitsIn(free.Plus(n.releasing)):
-		p.nominations.clear(r, n.whyLost())
+		p.nominations.clear(r, n.whyLost(), p.outcomes.whyTaken(r, n))
 	case short != nil && r.quotaToFree() != nil:
-		p.nominations.clear(r, fmt.Sprintf("the quota of queue %s is taken", short.path))
+		p.nominations.clear(r, fmt.Sprintf("the quota of queue %s is taken", short.path), p.outcomes.whyTaken(r, n))
 	case short != nil:
 		p.awaitQuota(r, short)
 	}

@@ -39,7 +39,7 @@
 //	promises.go     the quota that is kept for them; backoff.go room that was made and not used
 //	view.go         what other goroutines may read; views.go makes it
 //	restore.go      a partition made from a view
-//	verify.go       checks the laws; verify_preemption.go those of preemption
+//	verify.go       checks the laws; verify_preemption.go and verify_outcomes.go those of preemption
 //
 // Ledger: what runs where, and which queues pay for it.
 //
@@ -77,6 +77,7 @@
 //	nominations.go  asks for which room is being made
 //	renominations.go asks that were nominated before a restart
 //	evictions.go    victims, until they have ended
+//	outcomes.go     whether they ended for a placement; causes.go why not
 //	retries.go      when failed attempts are repeated
 //	quotas.go       queues that use more than their max
 //	report.go       what people are told of failed plans

@@ -61,6 +61,17 @@ type (
 		Class   preemptor.Class
 		Message string // for people
 	}
+	// VictimsWasted says that victims ended for an ask that does not run in the room
+	// that was made, and why. Each victim is named once at most.
+	VictimsWasted struct {
+		For         AllocationKey
+		Application ApplicationID
+		Node        NodeID
+		Trigger     preemptor.Trigger
+		Cause       WasteCause
+		Victims     []AllocationKey // shared and never changed
+		Message     string          // for people
+	}
 	// AllocationRejected says that an ask or allocation, or new amounts for one, was
 	// refused. One that was known before is as it was.
 	AllocationRejected struct {
@@ -272,6 +283,7 @@ func (Adopted) event()              {}
 func (*Resized) event()             {}
 func (*Ended) event()               {}
 func (*EvictionRequested) event()   {}
+func (*VictimsWasted) event()       {}
 func (*AllocationRejected) event()  {}
 func (ForeignAdded) event()         {}
 func (ForeignRemoved) event()       {}

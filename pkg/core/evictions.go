@@ -12,8 +12,9 @@ import (
 // ended yet.
 type evictions struct {
 	*backlog
-	counts  *Preempted
-	batched uint64 // the last batch that requested any
+	counts   *Preempted
+	outcomes *outcomes
+	batched  uint64 // the last batch that requested any
 }
 
 // request has the resource manager end an allocation. Nothing is freed until the
@@ -36,7 +37,8 @@ func (e *evictions) requestFor(v *preemptor.Victim, r *request, plan *preemptor.
 	case preemptor.Guarantee:
 		message += fmt.Sprintf(", by the guarantee of queue %s", r.application.queue.path)
 	}
-	e.request(victim, eviction{ask: r.Key, trigger: plan.Trigger, class: v.Class, since: e.now}, message)
+	set := e.outcomes.join(r, victim, plan.Trigger)
+	e.request(victim, eviction{ask: r.Key, trigger: plan.Trigger, class: v.Class, since: e.now, set: set}, message)
 }
 
 // report takes from the tags of an allocation that it is ending already: it was evicted
@@ -65,6 +67,7 @@ func (e *evictions) cancel(r *request) {
 		return
 	}
 	e.timers.Cancel(&r.eviction.timer)
+	e.outcomes.ended(r)
 	if r.node != nil {
 		e.setEviction(r, nil)
 		return
@@ -126,6 +129,7 @@ func (e *evictions) expire(victim *request) {
 		e.changes.node(victim.node, nodeRetry|nodeYields)
 		return
 	}
+	e.outcomes.expire(victim)
 	late := *victim.eviction
 	late.overdue = true
 	e.setEviction(victim, &late)

@@ -80,7 +80,7 @@ func (h *history) confirm(all bool) {
 			if evictionOn(n, a.Key) == nil {
 				continue
 			}
-			h.p.Apply(h.now, core.ReleaseAllocation{Application: a.Application, Key: a.Key, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER})
+			h.apply(core.ReleaseAllocation{Application: a.Application, Key: a.Key, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER})
 			if !all {
 				return
 			}

@@ -64,6 +64,9 @@ type node struct {
 	heldUntil            time.Time // at the latest, while held
 	regained             bool      // freed since refused classes were last tried again
 
+	marks marks
+	lost  []*victimSet // for which victims end here, and whose asks do not get the room
+
 	view *NodeView
 }
 

@@ -83,6 +83,7 @@ func (p commands) setCapacity(n *node, capacity resources.Amounts) {
 	n.capacity = capacity
 	n.recount()
 	n.allowExcess()
+	p.noteMoment(&n.marks.resized)
 	p.tell(&NodeResized{n.id, capacity.Clone(), p.capacity.Clone()})
 }
 
@@ -130,6 +131,7 @@ func (p commands) removeNode(id NodeID) {
 	for r := range n.required.all {
 		p.promises.end(r)
 		p.reservations.unreserve(r)
+		p.outcomes.nodeGone(r)
 	}
 	p.nominations.clearOn(n, "the node is gone")
 	p.nodes.Delete(n)

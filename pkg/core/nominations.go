@@ -16,6 +16,7 @@ type nominations struct {
 	*backlog
 	reservations *reservations
 	counts       *Preempted
+	outcomes     *outcomes
 	list         []*request
 	priorities   priorityCounts // with which they hold what is kept for them
 }
@@ -35,6 +36,7 @@ func (s *nominations) add(r *request, n *node, plan *preemptor.Decision) {
 	at, _ := slices.BinarySearchFunc(n.nominated, r, byNomination)
 	n.nominated = slices.Insert(n.nominated, at, r)
 	n.nominatedAmounts.Add(r.Amounts)
+	s.outcomes.nominated(r, n)
 	s.stamp++
 	r.application.queue.addNominated(r.Amounts, s.stamp)
 	s.priorities.add(r.nominationPriority())
@@ -101,6 +103,7 @@ func (s *nominations) remove(r *request, why string, waits bool) *node {
 	r.application.queue.subNominated(r.Amounts, s.stamp)
 	s.nodeChanged(n, 0)
 	s.changes.application(r.application, 0)
+	s.outcomes.released(n)
 	s.tell(&NominationEnded{r.Allocation, n.id, why, waits})
 	return n
 }
@@ -113,8 +116,10 @@ func (s *nominations) withdrawn(r *request) {
 	}
 }
 
-// clear ends the nomination of an ask that waits on.
-func (s *nominations) clear(r *request, why string) {
+// clear ends the nomination of an ask that waits on. What ended for it is wasted by the
+// cause.
+func (s *nominations) clear(r *request, why string, cause WasteCause) {
+	s.outcomes.lose(r, r.nominated().node, cause)
 	n := s.remove(r, why, true)
 	r.wait.reason, r.wait.detail = NoNodeFits, ""
 	s.counts.Cleared++
@@ -122,10 +127,10 @@ func (s *nominations) clear(r *request, why string) {
 	s.free(r, n)
 }
 
-// clearOn clears all nominations to a node.
+// clearOn clears all nominations to a node that takes nothing new.
 func (s *nominations) clearOn(n *node, why string) {
 	for _, r := range slices.Clone(n.nominated) {
-		s.clear(r, why)
+		s.clear(r, why, NodeChanged)
 	}
 }
 
@@ -136,7 +141,7 @@ func (s *nominations) clearDisplaced(n *node) {
 	var kept resources.Amounts
 	for _, r := range slices.Clone(n.nominated) {
 		if !r.Amounts.FitsIn(n.free.Minus(kept).Minus(n.claims(r.Priority)).Plus(n.releasing)) {
-			s.clear(r, n.whyLost())
+			s.clear(r, n.whyLost(), s.outcomes.whyTaken(r, n))
 			continue
 		}
 		kept.Add(r.Amounts)

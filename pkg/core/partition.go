@@ -24,6 +24,7 @@ type Partition struct {
 	evictions    evictions
 	nominations  nominations
 	promises     promises
+	outcomes     outcomes
 	costs        costCache
 	attempts     attempts
 	retries      retries
@@ -49,9 +50,10 @@ func NewPartition(options Options, config Config) *Partition {
 	p.predicates = predicates{backlog: b}
 	p.refused = refused{backlog: b, predicates: &p.predicates}
 	p.reservations = reservations{backlog: b, predicates: &p.predicates, counts: &p.counts}
-	p.evictions = evictions{backlog: b, counts: &p.counts}
-	p.nominations = nominations{backlog: b, reservations: &p.reservations, counts: &p.counts}
-	p.promises = promises{backlog: b}
+	p.outcomes = outcomes{backlog: b, counts: &p.counts, byAsk: map[AllocationKey][]*victimSet{}}
+	p.evictions = evictions{backlog: b, counts: &p.counts, outcomes: &p.outcomes}
+	p.nominations = nominations{backlog: b, reservations: &p.reservations, counts: &p.counts, outcomes: &p.outcomes}
+	p.promises = promises{backlog: b, outcomes: &p.outcomes}
 	p.renominations = renominations{backlog: b, nominations: &p.nominations, predicates: &p.predicates, unready: map[NodeID]*askSet{}}
 	p.costs = costCache{backlog: b, predicates: &p.predicates, limits: costLimits{keysMax, heapsMax, statusesMax}}
 	p.retries = retries{backlog: b, predicates: &p.predicates}
@@ -138,6 +140,9 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 	}
 	c := cycle{p}
 	more = len(p.dirty) > 0 && c.placeBound() || c.placeOrdinary() || len(p.dirty) > 0 && !p.bound.Set() || p.skips.any()
+	if !more && len(p.outcomes.dirty) > 0 {
+		p.outcomes.settle()
+	}
 	return p.takeEffects(), more
 }
 

@@ -7,7 +7,8 @@ package core
 //	list = the asks with a promise, each at its place
 type promises struct {
 	*backlog
-	list []*request
+	outcomes *outcomes
+	list     []*request
 }
 
 // A promise is the place of an ask in the list of all. Over is the highest priority of
@@ -56,6 +57,7 @@ func (s *promises) drop(r *request) bool {
 	r.wait.promise = nil
 	s.stamp++
 	r.application.queue.subNominated(r.Amounts, s.stamp)
+	s.outcomes.promiseEnded(r)
 	return true
 }
 
@@ -67,6 +69,3 @@ func (s *promises) recheck() {
 		}
 	}
 }
-
-// keepsQuota reports whether the quota for an ask is kept already.
-func (r *request) keepsQuota() bool { return r.nominated() != nil || r.promised() }

@@ -47,6 +47,8 @@ type queue struct {
 	// smallest is, for each kind, what every allocation of a leaf holds at least.
 	smallest resources.Amounts
 	excess   excess
+	marks    marks
+	lost     []*victimSet // that free quota for asks of a leaf which do not get it
 
 	view *QueueView
 }

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -34,13 +35,14 @@ func (c *bytesChance) IntN(n int) int {
 // each step.
 type history struct {
 	chance
-	p       *core.Partition
-	now     time.Time
-	current core.Config // where the test keeps it
-	laws    lawChecker
-	asked   map[string]int // questions to the resource manager, by what was asked
-	broken  error          // the law that the last step broke
-	tags    chance         // of what tags say of the time before a restart; nil for none
+	p        *core.Partition
+	now      time.Time
+	current  core.Config // where the test keeps it
+	laws     lawChecker
+	asked    map[string]int  // questions to the resource manager, by what was asked
+	broken   error           // the law that the last step broke
+	outcomes *outcomeChecker // where the test follows victims
+	tags     chance          // of what tags say of the time before a restart; nil for none
 }
 
 var errTaint = errors.New("taint")
@@ -259,7 +261,7 @@ func (h *history) step() any {
 	switch h.IntN(6) {
 	case 0, 1, 2:
 		c := h.command()
-		h.p.Apply(h.now, c)
+		h.apply(c)
 		if c, is := c.(core.Reconfigure); is {
 			h.laws.config = c.Config
 		}
@@ -273,8 +275,20 @@ func (h *history) step() any {
 	}
 	var fx core.Effects
 	fx, _, h.broken = h.laws.schedule(h.now)
+	h.follow(fx)
 	return fx
 }
+
+func (h *history) apply(c core.Command) { h.follow(h.p.Apply(h.now, c)) }
+
+// follow notes what became of victims, where the test wants to know.
+func (h *history) follow(fx core.Effects) {
+	if h.outcomes != nil {
+		h.outcomes.broken = cmp.Or(h.outcomes.broken, h.outcomes.follow(fx))
+	}
+}
+
+func seeded(seed, stream uint64) chance { return rand.New(rand.NewPCG(seed, stream)) }
 
 // TestRandomHistories keeps the laws whatever is sent in whatever order.
 func TestRandomHistories(t *testing.T) {

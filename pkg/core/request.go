@@ -93,6 +93,9 @@ func (r *request) nominated() *nomination {
 // promised reports whether quota is kept for an ask with a required node.
 func (r *request) promised() bool { return r.wait != nil && r.wait.promise != nil }
 
+// keepsQuota reports whether the quota for an ask is kept already.
+func (r *request) keepsQuota() bool { return r.nominated() != nil || r.promised() }
+
 // releasing reports whether an allocation is being evicted and its room is counted
 // on.
 func (r *request) releasing() bool { return r.eviction != nil && !r.eviction.overdue }
@@ -159,7 +162,8 @@ type eviction struct {
 	class    preemptor.Class // of the victim when it was chosen
 	reported bool            // by the resource manager: it has no ask, trigger or class
 	since    time.Time
-	overdue  bool // it did not end in time: its room is not counted on
+	overdue  bool       // it did not end in time: its room is not counted on
+	set      *victimSet // with which it ends for the ask; nil if there is no ask
 	timer    timers.Timer[due]
 }
 

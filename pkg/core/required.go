@@ -150,6 +150,7 @@ func (d *round) place(r *request) outcome {
 		return waits
 	case r.waiting().told && d.node.releasing.IsZero():
 		d.roomUnused(r, err.Error())
+		d.outcomes.lose(r, d.node, NotFeasible)
 	}
 	return d.makeRoomDespite(r, nil, err)
 }
@@ -288,7 +289,11 @@ func (d *round) giveUp(r *request, lack resources.Amounts) {
 		return
 	}
 	refused := func(f preemptor.Failure) bool { return f.Why == preemptor.NotFitting }
-	if slices.ContainsFunc(w.plan.Failures, refused) || d.predicates.budgetsBind() {
+	conflicts := slices.ContainsFunc(w.plan.Failures, refused)
+	if conflicts || w.plan.Needed.IsZero() { // what is missing is the end of a conflict
+		d.outcomes.lose(r, d.node, NotFeasible)
+	}
+	if conflicts || d.predicates.budgetsBind() {
 		d.retryAt(r, d.now.Add(d.options.RetryMax))
 	}
 	d.reportOnce(r, fmt.Sprintf("no room on required node %s: %s", d.node.id, w.detail))
@@ -306,6 +311,7 @@ func (p cycle) retryAt(r *request, at time.Time) {
 // there. One that may run on no other is asked about again later.
 func (p cycle) refusedOnItsNode(r *request, err error) {
 	p.letGo(r)
+	p.outcomes.lose(r, p.findNode(r.Required), NotFeasible)
 	w := r.waiting()
 	w.plan = nil
 	w.reason, w.detail = Infeasible, err.Error()

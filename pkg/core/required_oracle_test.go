@@ -136,6 +136,8 @@ func (w *requiredWorld) schedule(t *testing.T) {
 	for {
 		fx, more := w.p.Schedule(w.now)
 		w.hear(fx)
+		told := slices.Sorted(slices.Values(w.told))
+		assert.Equal(t, len(slices.Compact(told)), len(w.told), "an eviction was requested twice: %v", w.told)
 		assert.NilError(t, w.p.Verify())
 		if !more {
 			return

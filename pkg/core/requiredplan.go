@@ -183,10 +183,12 @@ func (d *round) suffice(victims []preemptor.Victim) bool {
 // each for one of them.
 func (d *round) commit() {
 	asks, plan := d.together, d.plan
-	d.together, d.wanted, d.plan = nil, nil, preemptor.Decision{}
+	d.together, d.wanted = nil, nil
 	if len(asks) == 0 {
 		return
 	}
+	// Until all are told, those that others get count as releasing for an ask without any.
+	defer func() { d.plan = preemptor.Decision{} }()
 	shares := [][]preemptor.Victim{plan.Victims}
 	if len(asks) > 1 {
 		shares = d.share(asks, plan.Victims)

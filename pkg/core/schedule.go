@@ -147,6 +147,7 @@ func (p cycle) place(r *request, n *node) {
 		}
 	}
 	if r.promised() {
+		p.markTaken(r)
 		p.promises.take(r)
 	}
 	c := r.class
@@ -156,6 +157,9 @@ func (p cycle) place(r *request, n *node) {
 	}
 	r.Allocation = bound
 	p.run(r, n)
+	if len(p.outcomes.byAsk)+len(n.lost)+len(r.application.queue.lost) > 0 {
+		p.outcomes.placed(r, n, c)
+	}
 	n.placedIn = p.batch
 	p.changes.node(n, what)
 	p.changes.placed = append(p.changes.placed, r)

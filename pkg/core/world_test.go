@@ -227,6 +227,10 @@ func actionsOf(fx core.Effects) (list []action, err error) {
 			}
 		case *core.Nominated:
 			list = append(list, action{what: "nominate", key: e.Key, node: e.Node, by: e.Plan.Trigger})
+		case *core.Unreserved:
+			if e.Required != "" {
+				list = append(list, action{what: "unreserve", key: e.Key})
+			}
 		case *core.EvictionRequested:
 			last := len(list) - 1
 			if last < 0 || list[last].what != "nominate" {
@@ -249,6 +253,15 @@ func (w *world) do(d action) {
 	}
 	ask, n := w.ask(d.key), w.nodes[d.node]
 	path := w.queueOf(ask.Allocation)
+	if d.what == "unreserve" {
+		if w.keepsQuota(ask) {
+			for _, q := range w.upFrom(path) {
+				q.Nominated.Sub(ask.Amounts)
+			}
+		}
+		ask.Reserved = ""
+		return
+	}
 	if d.what == "nominate" {
 		ask.Nominated, ask.Trigger = d.node, d.by
 		n.Nominated = append(n.Nominated, d.key)

@@ -36,6 +36,7 @@ func TestRecordsOfOneEvent(t *testing.T) {
 		&core.PreemptionPlanned{Key: "a1"},
 		&core.Unschedulable{Allocation: a},
 		&core.AskReport{Allocation: a},
+		&core.VictimsWasted{For: "a1", Message: "m"},
 		&core.ApplicationReport{ID: "app"},
 		&core.QueueReport{Queue: "root.a"},
 		&core.ApplicationAccepted{ID: "app"},

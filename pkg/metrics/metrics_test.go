@@ -79,6 +79,7 @@ func smallView() *core.View {
 			Plans: 9, Nominations: 4, Cleared: 1, Loops: 2, Reservations: 6,
 			Victims: core.VictimCount{{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}, {13, 14, 15, 16}},
 			Overdue: core.VictimCount{{0, 0, 0, 1}, {2}},
+			Wasted:  core.WasteCount{{1, 0, 2}, {0, 3}, {4}},
 		},
 		Work: core.Work{Nodes: 100, Queues: 200, Applications: 300, Asks: 400, Placements: 50, Attempts: 60, NodeCosts: 70},
 	}

@@ -108,6 +108,7 @@ func TestTheMessageOfEachEvent(t *testing.T) {
 		{&core.AskReport{Allocation: a}, ""},
 		{&core.ApplicationReport{}, ""},
 		{&core.QueueReport{}, ""},
+		{&core.VictimsWasted{}, ""},
 		{&core.ApplicationGone{}, ""},
 		{&core.NodeResized{}, ""},
 		{&core.NodeAttributes{}, ""},
@@ -136,7 +137,7 @@ func TestEventsThatAreAlwaysRecorded(t *testing.T) {
 	}
 	assert.DeepEqual(t, recorded, []string{
 		"core.EvictionRequested", "core.ForeignAdded", "core.ForeignRemoved", "core.Reserved", "core.Unreserved",
-		"core.Nominated", "core.NominationEnded", "core.AskReport", "core.ApplicationReport", "core.QueueReport",
+		"core.Nominated", "core.NominationEnded", "core.AskReport", "core.ApplicationReport", "core.QueueReport", "core.VictimsWasted",
 		"core.NodeAdded", "core.NodeResized", "core.NodeSchedulable", "core.NodeRemoved",
 	})
 }

@@ -94,6 +94,8 @@ func (c *cluster) observe(event core.Event) {
 		c.preemption.nominated(e)
 	case *core.NominationEnded:
 		c.preemption.nominationEnded(e)
+	case *core.VictimsWasted:
+		c.preemption.wasted(e)
 	case *core.AskReport:
 		c.preemption.reported(e)
 	case *core.QueueReport:

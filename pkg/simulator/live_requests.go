@@ -134,6 +134,7 @@ func (p *requestBuilder) tags(a *core.Allocation) map[string]string {
 		took := p.live.Real(time.Duration(grace) * time.Second)
 		tags[core.TagGrace] = strconv.Itoa(int((took + time.Second - 1) / time.Second))
 	}
+	p.sinceRestart(a, tags)
 	if a.Required != "" {
 		tags[common.DomainYuniKorn+common.KeyRequiredNode] = string(a.Required)
 	}
@@ -145,6 +146,18 @@ func (p *requestBuilder) tags(a *core.Allocation) map[string]string {
 	case core.Own:
 	}
 	return tags
+}
+
+// sinceRestart adds the tags which say what was on its way, for a scheduler that has started
+// anew since: that a pod is ending, or where it is nominated. A new pod has none of them.
+func (p *requestBuilder) sinceRestart(a *core.Allocation, tags map[string]string) {
+	pod, foreign := p.cluster.pods.byKey[a.Key], p.cluster.foreign.byKey[a.Key]
+	switch {
+	case pod != nil && a.Node != "" && pod.releasing, foreign != nil && foreign.releasing:
+		tags[core.TagTerminating] = "true"
+	case pod != nil && a.Node == "" && pod.nominated != "":
+		tags[core.TagNominatedNode] = string(pod.nominated)
+	}
 }
 
 func (p *requestBuilder) release(c core.ReleaseAllocation) {

@@ -31,6 +31,11 @@ func (r *run) preemptionOf(view *core.View) *Preemption {
 		Waiting: waitsOf(r.counts.daemonWaits), Helped: waitsOf(t.of(preemptor.RequiredNode).waits),
 		Failed: failedAttempts(view, r.scenario), Budgets: r.budgetUse(), Records: t.kept,
 	}
+	for cause := range core.WasteCause(core.WasteCauses) {
+		if count := counts.Wasted.By(cause); count > 0 {
+			p.Wasted = added(p.Wasted, cause.String(), int(count))
+		}
+	}
 	for _, n := range view.Nodes {
 		p.Releasing += len(n.Evictions)
 	}
@@ -131,14 +136,20 @@ func attemptSummary(a core.PreemptionAttempt, s *Scenario) string {
 func victimsByTrigger(victims [preemptor.Triggers]int) map[string]int {
 	var named map[string]int
 	for t, n := range victims {
-		if n > 0 && named == nil {
-			named = map[string]int{}
-		}
 		if n > 0 {
-			named[preemptor.Trigger(t).String()] = n
+			named = added(named, preemptor.Trigger(t).String(), n)
 		}
 	}
 	return named
+}
+
+// added is counts with one more, which may be the first.
+func added(counts map[string]int, name string, n int) map[string]int {
+	if counts == nil {
+		counts = map[string]int{}
+	}
+	counts[name] = n
+	return counts
 }
 
 func (r *run) preemptionSeries() *PreemptionSeries {

@@ -23,6 +23,11 @@ func (r *Result) preemptionTable() Table {
 	t.group("plans", outcomes...)
 	t.group("victims", "evicted", p.Victims, "of these foreign", p.Foreign, "overdue", p.Overdue,
 		"releasing at the end", p.Releasing, "exceeded a budget", p.Violations)
+	var wasted []any
+	for _, cause := range slices.Sorted(maps.Keys(p.Wasted)) {
+		wasted = append(wasted, cause, p.Wasted[cause])
+	}
+	t.group("wasted", wasted...)
 	t.group("nominations", "made", p.Nominations, "cleared", p.Cleared)
 	t.group("reservations", "cancelled", p.Reservations)
 	t.group("loops", "stopped", p.Loops)

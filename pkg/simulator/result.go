@@ -159,6 +159,8 @@ type Preemption struct {
 	Nominations  int            `json:"nominations"`
 	Cleared      int            `json:"nominationsCleared"` // given up
 	Loops        int            `json:"loopsStopped"`
+	// Wasted counts the victims whose room was not used, by cause.
+	Wasted map[string]int `json:"wasted,omitempty"`
 	// NodesLookedAt is how often a node was looked at for room that could be made, for
 	// all plans and attempts together.
 	NodesLookedAt int64            `json:"nodesLookedAt"`

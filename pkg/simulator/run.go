@@ -72,7 +72,7 @@ func newRun(s *Scenario, options Options) *run {
 	r.pods.explain = r.reasonOf
 	o := core.Options{Partition: "[simulator]" + s.Config.Name, Kinds: s.Kinds}
 	if s.constrained() {
-		o.Feasible, o.Simulate = r.feasible, r.simulate
+		o.Feasible, o.Simulate, o.Constraints = r.feasible, r.simulate, r.predicateClass
 	}
 	if len(s.Budgets) > 0 {
 		o.Budgets = r.allowances

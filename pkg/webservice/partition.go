@@ -64,6 +64,23 @@ type preemptedJSON struct {
 	Loops       uint64 `json:"loops"`
 	Victims     uint64 `json:"victims"`
 	Overdue     uint64 `json:"overdue"`
+	Wasted      uint64 `json:"wasted"`
+	// WastedBy is the same by cause, of the causes that there were.
+	WastedBy map[string]uint64 `json:"wastedBy,omitempty"`
+}
+
+// wastedBy is how many victims are wasted by each cause; nil if none did.
+func wastedBy(p *core.Preempted) map[string]uint64 {
+	var by map[string]uint64
+	for cause := range core.WasteCause(core.WasteCauses) {
+		if count := p.Wasted.By(cause); count > 0 {
+			if by == nil {
+				by = map[string]uint64{}
+			}
+			by[cause.String()] = count
+		}
+	}
+	return by
 }
 
 // clusters answers GET /ws/v1/clusters.
@@ -104,6 +121,7 @@ func (s *Service) fillPartition(at *snapshot, out *partitionJSON) {
 		State: "Active", LastStateTransition: nanosecondsOf(at.since(s.config.Started)),
 		Preempted: preemptedJSON{
 			at.Preempted.Plans, at.Preempted.Nominations, at.Preempted.Cleared, at.Preempted.Loops, at.Preempted.Victims.Total(), at.Preempted.Overdue.Total(),
+			at.Preempted.Wasted.Total(), wastedBy(&at.Preempted),
 		},
 	}
 	out.Age, out.ForeignUnknownNode = at.age, len(at.ForeignUnknownNode)

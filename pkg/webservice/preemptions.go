@@ -39,6 +39,7 @@ type evictedJSON struct {
 	Priority      int32              `json:"priority,string"`
 	State         string             `json:"state"`
 	EndTime       nanoseconds        `json:"endTime,omitempty"`
+	Wasted        string             `json:"wasted,omitempty"` // why, if it is wasted
 }
 
 // preemptions answers GET /ws/v1/partition/{partition}/preemptions: the last plans,
@@ -86,7 +87,7 @@ func (at *snapshot) fillPreemption(p *archive.Plan, out *preemptionJSON) {
 func (at *snapshot) victimOf(v *archive.Victim) evictedJSON {
 	out := evictedJSON{
 		AllocationKey: v.Key, ApplicationID: v.Application, QueueName: v.Queue, NodeID: v.Node,
-		Resource: at.amounts(v.Amounts), Priority: v.Priority, State: "releasing", EndTime: nanosecondsOf(v.Ended),
+		Resource: at.amounts(v.Amounts), Priority: v.Priority, State: "releasing", EndTime: nanosecondsOf(v.Ended), Wasted: v.Wasted,
 	}
 	n := at.node(v.Node)
 	switch {

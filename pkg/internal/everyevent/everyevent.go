@@ -20,7 +20,7 @@ func Events() []core.Event {
 		core.ForeignRemoved{Allocation: a},
 		&core.Reserved{Allocation: a}, &core.Unreserved{Allocation: a},
 		&core.Nominated{Allocation: a}, &core.NominationEnded{Allocation: a}, &core.PreemptionPlanned{},
-		&core.Unschedulable{Allocation: a}, &core.AskReport{Allocation: a}, &core.ApplicationReport{}, &core.QueueReport{},
+		&core.Unschedulable{Allocation: a}, &core.AskReport{Allocation: a}, &core.ApplicationReport{}, &core.QueueReport{}, &core.VictimsWasted{},
 		&core.ApplicationAccepted{}, &core.ApplicationRejected{}, &core.ApplicationChanged{}, &core.ApplicationGone{},
 		&core.NodeAdded{}, &core.NodeRejected{}, &core.NodeResized{}, &core.NodeAttributes{}, &core.NodeSchedulable{}, &core.NodeRemoved{},
 		&core.Reconfigured{},

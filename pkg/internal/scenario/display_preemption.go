@@ -73,7 +73,13 @@ func (d *display) victims() {
 			line += fmt.Sprintf(", %d by %s", count, t)
 		}
 	}
-	d.printf("%s; nominations %d, cleared %d; overdue %d, loops %d\n", line, p.Nominations, p.Cleared, p.Overdue.Total(), p.Loops)
+	line += fmt.Sprintf("; nominations %d, cleared %d; overdue %d, loops %d", p.Nominations, p.Cleared, p.Overdue.Total(), p.Loops)
+	for cause := range core.WasteCause(core.WasteCauses) {
+		if count := p.Wasted.By(cause); count > 0 {
+			line += fmt.Sprintf("; %d wasted: %s", count, cause)
+		}
+	}
+	d.printf("%s\n", line)
 }
 
 // plan prints the last plan to make room for an ask. Its quantities are in

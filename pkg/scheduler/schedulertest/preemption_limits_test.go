@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
 
@@ -121,7 +122,9 @@ func TestANodeThatLeavesMeanwhile(t *testing.T) {
 		m.RemoveNode("node-1")
 		m.Confirm("small")
 		m.Advance(time.Hour)
-		assert.Equal(t, m.Look().Preempted, core.Preempted{Plans: 2, Victims: forDaemons})
+		want := core.Preempted{Plans: 2, Victims: forDaemons}
+		want.Wasted[preemptor.RequiredNode][core.NodeChanged] = 1
+		assert.Equal(t, m.Look().Preempted, want)
 		m.AddNode("node-1", "vcore=5")
 		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
 	})

@@ -1,0 +1,146 @@
+package core
+
+import "time"
+
+// WasteCause is why victims are wasted: the ask for which they were told to end does not
+// run in the room that was made, nor does one like it.
+type WasteCause uint8
+
+// The causes: the ask was removed; it asks for other amounts; it was placed on another node,
+// or nominated there; the node was resized, drained or removed; the resource manager
+// booked an allocation that no node or quota refuses; the configuration was replaced; the
+// resource manager refused the ask on the node; it could not bind it; an ask that comes
+// before it took room or quota; a victim did not end in time; none of these.
+const (
+	AskRemoved WasteCause = iota
+	AskChanged
+	RanElsewhere
+	NodeChanged
+	RoomBooked
+	Reconfiguration
+	NotFeasible
+	NotBound
+	MoreImportant
+	VictimOverdue
+	OtherCause
+)
+
+// WasteCauses is how many causes there are.
+const WasteCauses = int(OtherCause) + 1
+
+var wasteCauses = [WasteCauses]string{
+	AskRemoved:      "ask removed",
+	AskChanged:      "ask changed",
+	RanElsewhere:    "ran elsewhere",
+	NodeChanged:     "node changed",
+	RoomBooked:      "room booked",
+	Reconfiguration: "configuration changed",
+	NotFeasible:     "refused",
+	NotBound:        "not bound",
+	MoreImportant:   "more important ask",
+	VictimOverdue:   "victim overdue",
+	OtherCause:      "other",
+}
+
+func (c WasteCause) String() string { return wasteCauses[c] }
+
+// marks are the moments when something last happened to a node or a queue that can take
+// room or quota from an ask which waits for victims.
+type marks struct {
+	resized uint64 // its capacity changed
+	booked  uint64 // something was booked that no node or quota refuses
+	late    uint64 // a victim was overdue
+	taken   uint64 // quota was used that is kept for others
+}
+
+// noteMoment notes that something happens now.
+func (l *ledger) noteMoment(at *uint64) {
+	l.moments++
+	*at = l.moments
+}
+
+// markBooked notes that something is booked on a node that no node or quota refuses.
+func (l *ledger) markBooked(r *request) {
+	l.noteMoment(&r.node.marks.booked)
+	if r.foreign() {
+		return
+	}
+	for q := r.application.queue; q != nil; q = q.parent {
+		l.noteMoment(&q.marks.booked)
+	}
+}
+
+// markTaken notes that an ask with a required node takes quota that may be kept for others.
+func (l *ledger) markTaken(r *request) {
+	for q := r.application.queue; q != nil; q = q.parent {
+		l.noteMoment(&q.marks.taken)
+	}
+}
+
+// whyTaken says why an ask does not get the room on a node for which victims were told to
+// end.
+func (o *outcomes) whyTaken(r *request, n *node) WasteCause {
+	sets := o.byAsk[r.Key]
+	if len(sets) == 0 {
+		return OtherCause
+	}
+	since := sets[0].since
+	if q := r.withoutRoom(); q != nil {
+		if cause := o.whyQuotaTaken(q, since); cause != OtherCause {
+			return cause
+		}
+	}
+	count, _ := n.overdue()
+	switch {
+	case count > 0 || n.marks.late > since:
+		return VictimOverdue
+	case n.marks.resized > since:
+		return NodeChanged
+	case n.marks.booked > since:
+		return RoomBooked
+	case o.comesAfterAnother(r, n, sets[0].at):
+		return MoreImportant
+	case o.configured > since:
+		return Reconfiguration
+	}
+	return OtherCause
+}
+
+// whyQuotaTaken says why the quota of a queue does not come free for an ask.
+func (o *outcomes) whyQuotaTaken(q *queue, since uint64) WasteCause {
+	switch {
+	case q.marks.late > since:
+		return VictimOverdue
+	case q.marks.booked > since:
+		return RoomBooked
+	case q.marks.taken > since:
+		return MoreImportant
+	case o.configured > since:
+		return Reconfiguration
+	}
+	return OtherCause
+}
+
+// comesAfterAnother reports whether an ask that comes before another took room on a
+// node, or has it kept there, since the other began to wait for it.
+func (o *outcomes) comesAfterAnother(r *request, n *node, since time.Time) bool {
+	for _, other := range n.own {
+		if other.Placed.Before(since) {
+			continue
+		}
+		if other.Required != "" || r.Required != "" && other.Priority > r.Priority || o.rootPriority(other) >= r.class.rootPriority {
+			return true
+		}
+	}
+	for _, other := range n.nominated {
+		if other != r && (r.Required != "" && other.Priority > r.Priority || r.Required == "" && byNomination(other, r) < 0) {
+			return true
+		}
+	}
+	for other := range n.required.all {
+		if other != r && other.reservation() != nil && other.Priority >= r.Priority {
+			return true
+		}
+	}
+	return false
+}
