@@ -151,6 +151,30 @@ func TestLimits(t *testing.T) {
 	assert.DeepEqual(t, l, Limits{Unlimited, Unlimited, 0})
 }
 
+// TestSaturation adds and subtracts at the ends of 64 bits.
+func TestSaturation(t *testing.T) {
+	for _, c := range []struct{ a, b, sum, difference int64 }{
+		{0, math.MinInt64, math.MinInt64, math.MaxInt64},
+		{1, math.MinInt64, math.MinInt64 + 1, math.MaxInt64},
+		{-1, math.MinInt64, math.MinInt64, math.MaxInt64},
+		{0, math.MaxInt64, math.MaxInt64, -math.MaxInt64},
+		{-1, math.MaxInt64, math.MaxInt64 - 1, math.MinInt64},
+		{-2, math.MaxInt64, math.MaxInt64 - 2, math.MinInt64},
+		{math.MaxInt64, 1, math.MaxInt64, math.MaxInt64 - 1},
+		{math.MaxInt64, -1, math.MaxInt64 - 1, math.MaxInt64},
+		{math.MinInt64, 1, math.MinInt64 + 1, math.MinInt64},
+		{math.MinInt64, -1, math.MinInt64, math.MinInt64 + 1},
+		{math.MinInt64, math.MinInt64, math.MinInt64, 0},
+	} {
+		assert.Equal(t, Amounts{c.a}.Plus(Amounts{c.b}).Of(0), c.sum, "%d + %d", c.a, c.b)
+		assert.Equal(t, Amounts{c.a}.Minus(Amounts{c.b}).Of(0), c.difference, "%d - %d", c.a, c.b)
+	}
+	// Each step fits, or not, although the ends are far apart.
+	assert.Assert(t, Amounts{1}.Overflows(Amounts{math.MaxInt64 - 1}, Amounts{1}))
+	assert.Assert(t, !Amounts{1}.Overflows(Amounts{math.MaxInt64 - 2}, Amounts{1}))
+	assert.Assert(t, !Amounts{}.Overflows(Amounts{math.MaxInt64}, Amounts{-5}, Amounts{5}))
+}
+
 func TestShortfall(t *testing.T) {
 	for _, c := range []struct{ ask, free, want Amounts }{
 		{Amounts{3, 3}, Amounts{5, 1}, Amounts{0, 2}},
