@@ -67,10 +67,21 @@ func newFault(content []byte, start, end int, text string) (fault, bool) {
 	if i := bytes.IndexByte(content[end:], '\n'); i >= 0 {
 		last = end + i
 	}
-	f.before = strings.TrimSpace(string(content[first:last]))
-	f.after = strings.TrimSpace(string(content[first:start]) + text + string(content[end:last]))
+	f.before = plain(string(content[first:last]))
+	f.after = plain(string(content[first:start]) + text + string(content[end:last]))
 	f.line = bytes.Count(content[:start], []byte{'\n'}) + 1
 	return f, true
+}
+
+// plain is a line without white space around it and without a comment at its end, so
+// that another comment is no other fault.
+func plain(line string) string {
+	line = strings.TrimSpace(line)
+	if strings.HasPrefix(line, "// ") {
+		return ""
+	}
+	line, _, _ = strings.Cut(line, " // ")
+	return strings.TrimSpace(line)
 }
 
 // number tells faults apart that are otherwise equal.

@@ -24,7 +24,7 @@ func (w *walker) skips(n ast.Node) bool {
 	case *ast.FuncDecl:
 		return n.Body == nil || n.Recv != nil && slices.Contains(texts, n.Name.Name)
 	case *ast.IfStmt:
-		return n.Else == nil && len(n.Body.List) == 1 && w.panics(n.Body.List[0])
+		return n.Else == nil && len(n.Body.List) == 1 && w.panics(n.Body.List[0]) || w.logs(n.Init)
 	case *ast.ImportSpec, *ast.CommentGroup:
 		return true
 	case *ast.CallExpr:
@@ -47,6 +47,16 @@ func (w *walker) panics(statement ast.Stmt) bool {
 	}
 	call, ok := expression.X.(*ast.CallExpr)
 	return ok && w.builtin(call.Fun) == "panic"
+}
+
+// logs reports whether a statement only asks whether a line is to be logged.
+func (w *walker) logs(statement ast.Stmt) bool {
+	assignment, ok := statement.(*ast.AssignStmt)
+	if !ok || len(assignment.Rhs) != 1 {
+		return false
+	}
+	call, ok := assignment.Rhs[0].(*ast.CallExpr)
+	return ok && w.called(call, func(pkg, _ string) bool { return slices.Contains(loggers, pkg) })
 }
 
 // grows reports whether a value is a slice with more room.

@@ -27,7 +27,7 @@ func compare(a, b int, c bool) bool {
 // numbers, but not the concatenation of texts.
 func calculate(a, b int, text string) (int, string) {
 	a += b * 2
-	b++
+	b++ // a comment is no part of a fault
 	return min(a<<1, b), text + "!"
 }
 
@@ -71,6 +71,9 @@ func nothing(list []int) ([]int, error) {
 	list = slices.Grow(list, 4)
 	all := slices.Concat(make([]int, 0, 8), slices.Grow(list, len(list)+1))
 	log.Printf("%d", 1)
+	if l := log.Default(); len(l.Prefix()) > 3 {
+		l.Println("more", 4)
+	}
 	if len(all) > 7 {
 		panic(fmt.Sprint("broken", 7))
 	}
