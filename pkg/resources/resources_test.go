@@ -268,6 +268,7 @@ func TestKindsAreFull(t *testing.T) {
 	}
 	_, err := k.Intern("one-more")
 	assert.Assert(t, is.ErrorIs(err, ErrTooManyKinds))
+	assert.ErrorContains(t, err, "256 are known") // as the documents say
 	again, err := k.Intern("kind-7")
 	assert.NilError(t, err)
 	assert.Equal(t, again, Kind(7))

@@ -79,6 +79,41 @@ func TestTreeIsASortedList(t *testing.T) {
 	}
 }
 
+// TestSettle tries every change of an item in the tree and of one outside. The update
+// is made if and only if there is something to do.
+func TestSettle(t *testing.T) {
+	for n := range 16 {
+		in, wanted, moved, changed := n&1 != 0, n&2 != 0, n&4 != 0, n&8 != 0
+		var tree order.Tree[*card]
+		item := &card{rank: 50, value: 1}
+		others := []*card{{rank: 20, value: 3}, {rank: 40, value: 2}, {rank: 60, value: 4}, {rank: 80, value: 3}}
+		for _, c := range others {
+			tree.Insert(c)
+		}
+		if in {
+			tree.Insert(item)
+		}
+		updated := false
+		done := tree.Settle(item, wanted, moved, changed, func() {
+			updated = true
+			if moved {
+				item.rank = 10
+			}
+			if moved || changed {
+				item.value = 9
+			}
+		})
+		want := in != wanted || in && (moved || changed)
+		assert.Equal(t, done, want, "in %t wanted %t moved %t changed %t", in, wanted, moved, changed)
+		assert.Equal(t, updated, want)
+		assert.Equal(t, item.links.In(), wanted)
+		if wanted {
+			others = append(others, item)
+		}
+		check(t, &tree, others)
+	}
+}
+
 // TestAllStops ends a visit when it is told to.
 func TestAllStops(t *testing.T) {
 	var tree order.Tree[*card]

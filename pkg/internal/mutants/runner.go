@@ -158,7 +158,7 @@ func (r *runner) run(pkg, binary string, l limits, arguments ...string) (run, er
 	defer cancel()
 	seconds := int(math.Ceil(l.processor.Seconds()))
 	// A system that does not know a limit goes without.
-	script := fmt.Sprintf(`ulimit -v %d 2>/dev/null; ulimit -S -t %d 2>/dev/null; exec "$0" "$@"`, r.memoryMax, seconds)
+	script := fmt.Sprintf(`ulimit -v %d 2>/dev/null; ulimit -t %d 2>/dev/null; exec "$0" "$@"`, r.memoryMax, seconds)
 	command := exec.CommandContext(ctx, "sh", append([]string{"-c", script, binary}, arguments...)...)
 	command.Dir = filepath.Join(r.root, filepath.FromSlash(pkg))
 	command.WaitDelay = time.Second // for processes of tests that hold the output
@@ -171,7 +171,8 @@ func (r *runner) run(pkg, binary string, l limits, arguments ...string) (run, er
 		output: string(out),
 		used:   command.ProcessState.UserTime() + command.ProcessState.SystemTime(),
 	}
-	got.exceeded = ctx.Err() != nil || !got.passed && strings.Contains(got.output, "SIGXCPU: ")
+	// At the limit of the processor the system kills the process.
+	got.exceeded = ctx.Err() != nil || strings.Contains(command.ProcessState.String(), "signal: killed")
 	return got, nil
 }
 
