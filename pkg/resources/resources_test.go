@@ -295,6 +295,11 @@ func TestOrderOfInterningDoesNotShow(t *testing.T) {
 		assert.Equal(t, k.Compare(s, l), -1)
 		assert.Equal(t, k.Compare(l, s), 1)
 		assert.Equal(t, k.Compare(l, l), 0)
+		// A kind beyond the end of the other is compared as well.
+		only, err := k.Amounts(map[string]int64{"a": 2})
+		assert.NilError(t, err)
+		assert.Equal(t, k.Compare(only, l), -1)
+		assert.Equal(t, k.Compare(l, only), 1)
 		assert.Equal(t, k.Format(l), "a=2 c=1")
 	}
 }
