@@ -145,3 +145,45 @@ func TestDepthIsLogarithmic(t *testing.T) {
 		tree.Insert(c)
 	}), 0.0)
 }
+
+// way counts the items from the top to where an item is, or would be.
+func way(top, item *card) int {
+	switch {
+	case top == nil:
+		return 0
+	case top == item:
+		return 1
+	case item.Before(top):
+		return 1 + way(top.links.Left, item)
+	default:
+		return 1 + way(top.links.Right, item)
+	}
+}
+
+// TestLookedCountsTheWay: an insertion looks at the items of the way, at one of them
+// twice where it divides a subtree; a removal also at those that it joins below.
+func TestLookedCountsTheWay(t *testing.T) {
+	var looked uint64
+	tree := order.Tree[*card]{Looked: &looked}
+	var all []*card
+	for i := range 200 {
+		c := &card{rank: i * 83 % 200}
+		all = append(all, c)
+		want := way(tree.Root(), c)
+		looked = 0
+		tree.Insert(c)
+		assert.Assert(t, looked == uint64(want) || looked == uint64(want)+1, "%d looked at, the way has %d", looked, want)
+	}
+	joined := 0
+	for _, c := range all {
+		want := way(tree.Root(), c)
+		looked = 0
+		tree.Touch(c)
+		assert.Equal(t, looked, uint64(want))
+		looked = 0
+		tree.Remove(c)
+		assert.Assert(t, looked >= uint64(want))
+		joined += int(looked) - want
+	}
+	assert.Assert(t, joined > len(all)/2, "%d", joined)
+}
