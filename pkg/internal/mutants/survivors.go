@@ -46,7 +46,7 @@ func parseSurvivors(content string) (map[string]accepted, error) {
 		}
 		entry.same = strings.HasPrefix(entry.reason, "same: ")
 		if !entry.same && !strings.HasPrefix(entry.reason, "open: ") {
-			return fmt.Errorf("line %d: the reason begins with neither same: nor open:", entry.line)
+			return fmt.Errorf("line %d: the reason must begin with \"same: \" or \"open: \"", entry.line)
 		}
 		if before, ok := list[entry.name]; ok {
 			return fmt.Errorf("line %d: the same fault as in line %d", entry.line, before.line)
