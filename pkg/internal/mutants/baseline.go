@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -40,11 +41,11 @@ const (
 )
 
 // baseline runs a suite without a fault, once in a session. All tests must pass.
-func (r *runner) baseline(tests suite) (*baseline, error) {
+func (r *runner) baseline(ctx context.Context, tests suite) (*baseline, error) {
 	if done, ok := r.baselines[tests]; ok {
 		return done, nil
 	}
-	binary, output, err := r.build(tests.dir)
+	binary, output, err := r.build(ctx, tests.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func (r *runner) baseline(tests suite) (*baseline, error) {
 		return nil, fmt.Errorf("the tests of %s do not compile: %s", tests.dir, tail(output))
 	}
 	long := limits{processor: baselineMax, clock: baselineMax}
-	got, err := r.run(tests.dir, binary, long, "-test.v", "-test.run="+tests.only)
+	got, err := r.run(ctx, tests.dir, binary, long, "-test.v", "-test.run="+tests.only)
 	if err != nil {
 		return nil, err
 	}

@@ -2,15 +2,18 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -49,7 +52,9 @@ func main() {
 	flag.StringVar(&o.results, "results", "mutants.json", "file of results; a run with the same file goes on where the last one was")
 	flag.BoolVar(&o.keep, "keep", false, "what was killed stays so after a change of code or tests; the rest is run again")
 	flag.Parse()
-	well, err := start(o, os.Stdout)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	well, err := start(ctx, o, os.Stdout)
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(2)
@@ -59,7 +64,7 @@ func main() {
 	}
 }
 
-func start(o options, out io.Writer) (bool, error) {
+func start(ctx context.Context, o options, out io.Writer) (bool, error) {
 	root, err := module()
 	if err != nil {
 		return false, err
@@ -86,7 +91,7 @@ func start(o options, out io.Writer) (bool, error) {
 		return false, err
 	}
 	s.try = r.try
-	well, err := s.play()
+	well, err := s.play(ctx)
 	return well, errors.Join(err, s.results.close(), r.close())
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,17 +83,17 @@ const (
 )
 
 // try runs suites against a fault, until one test fails.
-func (r *runner) try(f fault, content []byte, suites []suite) (result, error) {
+func (r *runner) try(ctx context.Context, f fault, content []byte, suites []suite) (result, error) {
 	overlay, err := r.overlay(f, content)
 	if err != nil {
 		return result{}, err
 	}
 	for _, tests := range suites {
-		base, err := r.baseline(tests)
+		base, err := r.baseline(ctx, tests)
 		if err != nil {
 			return result{}, err
 		}
-		binary, output, err := r.build(tests.dir, "-overlay="+overlay)
+		binary, output, err := r.build(ctx, tests.dir, "-overlay="+overlay)
 		if err != nil {
 			return result{}, err
 		}
@@ -100,7 +101,7 @@ func (r *runner) try(f fault, content []byte, suites []suite) (result, error) {
 			return result{killed, "the compiler of the tests: " + firstLine(output)}, nil
 		}
 		for _, pass := range base.passes {
-			got, err := r.run(tests.dir, binary, pass.limits, "-test.failfast", "-test.run="+pass.pattern)
+			got, err := r.run(ctx, tests.dir, binary, pass.limits, "-test.failfast", "-test.run="+pass.pattern)
 			switch {
 			case err != nil:
 				return result{}, err
@@ -132,9 +133,9 @@ func (r *runner) overlay(f fault, content []byte) (string, error) {
 
 // build builds the tests of a package. Without a binary they do not compile, and the
 // output says why.
-func (r *runner) build(pkg string, more ...string) (binary, output string, err error) {
+func (r *runner) build(ctx context.Context, pkg string, more ...string) (binary, output string, err error) {
 	binary = filepath.Join(r.folder, "tests")
-	ctx, cancel := context.WithTimeout(context.Background(), buildMax)
+	ctx, cancel := context.WithTimeout(ctx, buildMax)
 	defer cancel()
 	arguments := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, more...)
 	command := exec.CommandContext(ctx, "go", append(arguments, "./"+pkg)...)
@@ -153,18 +154,18 @@ func (r *runner) build(pkg string, more ...string) (binary, output string, err e
 }
 
 // run runs a binary of tests in the directory of its package.
-func (r *runner) run(pkg, binary string, l limits, arguments ...string) (run, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), l.clock)
+func (r *runner) run(ctx context.Context, pkg, binary string, l limits, arguments ...string) (run, error) {
+	limited, cancel := context.WithTimeout(ctx, l.clock)
 	defer cancel()
 	seconds := int(math.Ceil(l.processor.Seconds()))
 	// A system that does not know a limit goes without.
 	script := fmt.Sprintf(`ulimit -v %d 2>/dev/null; ulimit -t %d 2>/dev/null; exec "$0" "$@"`, r.memoryMax, seconds)
-	command := exec.CommandContext(ctx, "sh", append([]string{"-c", script, binary}, arguments...)...)
+	command := exec.CommandContext(limited, "sh", append([]string{"-c", script, binary}, arguments...)...)
 	command.Dir = filepath.Join(r.root, filepath.FromSlash(pkg))
 	command.WaitDelay = time.Second // for processes of tests that hold the output
 	out, err := command.CombinedOutput()
-	if command.ProcessState == nil {
-		return run{}, fmt.Errorf("running the tests of %s: %w", pkg, err)
+	if command.ProcessState == nil || ctx.Err() != nil {
+		return run{}, fmt.Errorf("running the tests of %s: %w", pkg, cmp.Or(ctx.Err(), err))
 	}
 	got := run{
 		passed: command.ProcessState.Success(),
@@ -172,7 +173,7 @@ func (r *runner) run(pkg, binary string, l limits, arguments ...string) (run, er
 		used:   command.ProcessState.UserTime() + command.ProcessState.SystemTime(),
 	}
 	// At the limit of the processor the system kills the process.
-	got.exceeded = ctx.Err() != nil || strings.Contains(command.ProcessState.String(), "signal: killed")
+	got.exceeded = limited.Err() != nil || strings.Contains(command.ProcessState.String(), "signal: killed")
 	return got, nil
 }
 

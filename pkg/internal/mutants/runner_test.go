@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ func TestTry(t *testing.T) {
 		t.Run(test.function+" "+test.operator, func(t *testing.T) {
 			for _, f := range faults {
 				if f.function == test.function && f.operator == test.operator && f.before == test.before {
-					got, err := r.try(f, s.with(f), []suite{{dir: "counter"}, {dir: "user", only: "Four"}})
+					got, err := r.try(t.Context(), f, s.with(f), []suite{{dir: "counter"}, {dir: "user", only: "Four"}})
 					assert.NilError(t, err)
 					assert.Equal(t, got.outcome, test.outcome, got.by)
 					assert.Assert(t, strings.HasPrefix(got.by, test.by), got.by)
@@ -54,18 +55,31 @@ func TestTry(t *testing.T) {
 
 // TestClockLimit ends what waits without using the processor.
 func TestClockLimit(t *testing.T) {
-	got, err := newTestRunner(t).run("counter", "sleep", limits{processor: time.Second, clock: time.Millisecond}, "600")
+	got, err := newTestRunner(t).run(t.Context(), "counter", "sleep", limits{processor: time.Second, clock: time.Millisecond}, "600")
 	assert.NilError(t, err)
 	assert.Assert(t, got.exceeded)
+}
+
+// TestInterrupted: a run that is ended by a signal says nothing about a fault.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := newTestRunner(t)
+	s := loaded(t, r.root, "counter")
+	f := s.faults("")[0]
+	_, err := r.try(ctx, f, s.with(f), []suite{{dir: "counter"}})
+	assert.ErrorIs(t, err, context.Canceled)
+	_, err = r.run(ctx, "counter", "sleep", r.least, "600")
+	assert.ErrorIs(t, err, context.Canceled)
 }
 
 // TestBaselineMustPass: with tests that fail anyway, every fault would be found.
 func TestBaselineMustPass(t *testing.T) {
 	r := newTestRunner(t)
-	_, err := r.baseline(suite{dir: "broken"})
+	_, err := r.baseline(t.Context(), suite{dir: "broken"})
 	assert.ErrorContains(t, err, "fail without a fault")
 	assert.ErrorContains(t, err, "TestOne")
-	_, err = r.baseline(suite{dir: "user", only: "Five"})
+	_, err = r.baseline(t.Context(), suite{dir: "user", only: "Five"})
 	assert.ErrorContains(t, err, "user has no tests Five")
 }
 

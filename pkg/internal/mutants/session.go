@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -25,7 +26,7 @@ type session struct {
 	count   int // of each package; 0 is that of the target
 	list    map[string]accepted
 	results *journal
-	try     func(f fault, content []byte, tests []suite) (result, error)
+	try     func(ctx context.Context, f fault, content []byte, tests []suite) (result, error)
 	out     io.Writer
 	clock   func() time.Time
 
@@ -66,10 +67,10 @@ func (s *session) choose(t target) (*source, []fault, error) {
 
 // play runs the tests against every fault of the sample, prints the table, and
 // reports whether all is well.
-func (s *session) play() (bool, error) {
+func (s *session) play(ctx context.Context) (bool, error) {
 	var all []counts
 	for _, t := range s.targets {
-		c, err := s.target(t)
+		c, err := s.target(ctx, t)
 		if err != nil {
 			return false, err
 		}
@@ -83,7 +84,7 @@ func (s *session) play() (bool, error) {
 	return len(s.problems) == 0, nil
 }
 
-func (s *session) target(t target) (counts, error) {
+func (s *session) target(ctx context.Context, t target) (counts, error) {
 	c := counts{name: t.dir}
 	from, chosen, err := s.choose(t)
 	if err != nil {
@@ -92,7 +93,7 @@ func (s *session) target(t target) (counts, error) {
 	for i, f := range chosen {
 		r, done := s.results.known[f.name()]
 		if !done {
-			if r, err = s.one(f, from.with(f), t.tests); err != nil {
+			if r, err = s.one(ctx, f, from.with(f), t.tests); err != nil {
 				return c, err
 			}
 		}
@@ -103,9 +104,9 @@ func (s *session) target(t target) (counts, error) {
 }
 
 // one tries a fault and writes the result.
-func (s *session) one(f fault, content []byte, tests []suite) (record, error) {
+func (s *session) one(ctx context.Context, f fault, content []byte, tests []suite) (record, error) {
 	began := s.clock()
-	got, err := s.try(f, content, tests)
+	got, err := s.try(ctx, f, content, tests)
 	if err != nil {
 		return record{}, fmt.Errorf("%s: %w", f.short(), err)
 	}

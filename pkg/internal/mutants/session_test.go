@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,7 +50,7 @@ func newTestSession(t *testing.T, journal *journal, tried *int) (*session, *stri
 		out:     &out,
 		clock:   func() time.Time { return time.Time{} },
 		exist:   make(map[string]bool),
-		try: func(f fault, content []byte, _ []suite) (result, error) {
+		try: func(_ context.Context, f fault, content []byte, _ []suite) (result, error) {
 			assert.Assert(t, strings.Contains(string(content), f.after))
 			*tried++
 			switch {
@@ -71,7 +72,7 @@ func TestSession(t *testing.T) {
 	assert.NilError(t, err)
 	var tried int
 	s, out := newTestSession(t, j, &tried)
-	well, err := s.play()
+	well, err := s.play(t.Context())
 	assert.NilError(t, err)
 	assert.Assert(t, !well)
 	golden.Assert(t, out.String(), "session.golden")
@@ -87,7 +88,7 @@ func TestResume(t *testing.T) {
 		assert.NilError(t, err)
 		var tried int
 		s, out := newTestSession(t, j, &tried)
-		_, err = s.play()
+		_, err = s.play(t.Context())
 		assert.NilError(t, err)
 		assert.NilError(t, j.close())
 		return tried, out.String()
