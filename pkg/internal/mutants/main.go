@@ -27,7 +27,7 @@ var targets = []target{
 	{dir: "pkg/core/order", count: 20, tests: []suite{{dir: "pkg/core/order"}, scenarios}},
 	{dir: "pkg/core/preemptor", count: 40, tests: []suite{{dir: "pkg/core/preemptor"}, scenarios}},
 	{dir: "pkg/core", count: 80, without: "verify*.go", tests: []suite{{dir: "pkg/core"}, {dir: "pkg/explain"}}},
-	{dir: "pkg/config", count: 30, tests: []suite{{dir: "pkg/config"}, {dir: "cmd/narwhal", only: "Validate"}}},
+	{dir: "pkg/config", count: 30, tests: []suite{{dir: "pkg/config"}, {dir: "cmd/narwhal", only: "^TestCommand$"}}},
 	{dir: "pkg/scheduler", count: 40, tests: []suite{{dir: "pkg/scheduler"}, {dir: "pkg/scheduler/schedulertest"}}},
 	{dir: "pkg/webservice", count: 40, tests: []suite{{dir: "pkg/webservice"}}},
 }
