@@ -34,7 +34,7 @@ func newRunner(root string) (*runner, error) {
 	return &runner{
 		root:      root,
 		folder:    folder,
-		least:     limits{processor: 10 * time.Second, clock: time.Minute},
+		least:     limits{processor: 10 * time.Second, clock: 30 * time.Second},
 		memoryMax: 6 << 20,
 		baselines: make(map[suite]*baseline),
 	}, nil
