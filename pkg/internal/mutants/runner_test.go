@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,25 +33,38 @@ func TestTry(t *testing.T) {
 	}{
 		{"Larger", "negate", "if a < b {", killed, "counter TestLarger"},
 		{"Larger", "boundary", "if a < b {", survived, ""},
-		{"Down", "delete", "n--", killed, "counter fatal error: "}, // out of memory
 		{"Log", "delete", "n >>= 1", timedOut, "counter"},
 		{"Twice", "arithmetic", "func Twice(n int) int { return n * 2 }", killed, "user TestFour"},
 		{"", "constant", "const Size = 3", killed, "the compiler of the tests: "},
 	}
 	for _, test := range tests {
 		t.Run(test.function+" "+test.operator, func(t *testing.T) {
-			for _, f := range faults {
-				if f.function == test.function && f.operator == test.operator && f.before == test.before {
-					got, err := r.try(t.Context(), f, s.with(f), []suite{{dir: "counter"}, {dir: "user", only: "Four"}})
-					assert.NilError(t, err)
-					assert.Equal(t, got.outcome, test.outcome, got.by)
-					assert.Assert(t, strings.HasPrefix(got.by, test.by), got.by)
-					return
-				}
-			}
-			t.Fatal("there is no such fault")
+			i := slices.IndexFunc(faults, func(f fault) bool {
+				return f.function == test.function && f.operator == test.operator && f.before == test.before
+			})
+			got, err := r.try(t.Context(), faults[i], s.with(faults[i]), []suite{{dir: "counter"}, {dir: "user", only: "Four"}})
+			assert.NilError(t, err)
+			assert.Equal(t, got.outcome, test.outcome, got.by)
+			assert.Assert(t, strings.HasPrefix(got.by, test.by), got.by)
 		})
 	}
+}
+
+// TestMemoryLimit ends a list that grows without an end, long before the limits of time.
+func TestMemoryLimit(t *testing.T) {
+	r := newTestRunner(t)
+	r.least.processor = time.Minute
+	s := loaded(t, r.root, "counter")
+	for _, f := range s.faults("") {
+		if f.before == "n--" && f.operator == "delete" {
+			got, err := r.try(t.Context(), f, s.with(f), []suite{{dir: "counter"}})
+			assert.NilError(t, err)
+			assert.Equal(t, got.outcome, killed)
+			assert.Assert(t, strings.Contains(got.by, "out of memory") || strings.Contains(got.by, "cannot allocate memory"), got.by)
+			return
+		}
+	}
+	t.Fatal("there is no such fault")
 }
 
 // TestClockLimit ends what waits without using the processor.
