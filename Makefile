@@ -6,6 +6,10 @@ GOLANGCI_LINT ?= $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lin
 TESTFLAGS     ?=
 FUZZTIME      ?= 30s
 TORTURE       ?= 1 100000
+PKG           ?=
+SEED          ?= 1
+COUNT         ?= 0
+KEEP          ?=
 
 # Every directory with a module of its own; the root is one of them.
 MODULES := $(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path '*/testdata/*' -not -path './.git/*')))
@@ -77,3 +81,7 @@ fuzz: ## run every fuzz target for FUZZTIME (30s)
 .PHONY: torture
 torture: ## play 100,000 random worlds in which room is made, and check every one by brute force; TORTURE="seed count" for others
 	TORTURE="$(TORTURE)" $(GO) test -count=1 -run '^TestTorture$$' -v ./pkg/core
+
+.PHONY: mutants
+mutants: ## put faults into the code, one at a time, and list those that no test finds; PKG=pkg/a,pkg/b SEED=2 COUNT=10 for parts
+	@$(GO) run ./pkg/internal/mutants -packages "$(PKG)" -seed $(SEED) -count $(COUNT) $(if $(KEEP),-keep)

@@ -203,7 +203,7 @@ func TestTooLargeTexts(t *testing.T) {
 		{"text", strings.Repeat("#", TextMax+1), "the text has 4194305 bytes, 4194304 are the most"},
 		{"depth", nest(DepthMax), ""},
 		{"deeper", nest(DepthMax + 1), "queues nest deeper than 32 levels"},
-		{"queues", queues(5000), ""},
+		{"queues", queues(QueuesMax), ""},
 		{"too many queues", queues(QueuesMax + 1), "more than 50000 queues"},
 		{"properties", properties(PropertiesMax), ""},
 		{"too many properties", properties(PropertiesMax + 1), "more than 64 properties"},

@@ -78,7 +78,7 @@ func (r *reader) rule(c cursor, depth int) *Rule {
 
 // ruleValue checks what a rule needs beside its name.
 func (r *reader) ruleValue(c cursor, rule *Rule) {
-	value, given := c.find("value")
+	value, _ := c.find("value")
 	switch {
 	case rule.Name == "":
 		if _, ok := c.find("name"); !ok {
@@ -88,7 +88,7 @@ func (r *reader) ruleValue(c cursor, rule *Rule) {
 		c.fail("a tag rule needs a value, the name of the tag")
 	case rule.Name == ruleFixed && rule.Value == "":
 		c.fail("a fixed rule needs a value, the queue")
-	case rule.Name == ruleFixed && given:
+	case rule.Name == ruleFixed:
 		for _, element := range strings.Split(rule.Value, ".") {
 			if !queueName.MatchString(element) {
 				value.fail("%s is no name of a queue", quote(element))

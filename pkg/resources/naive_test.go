@@ -137,9 +137,18 @@ func checkSums(t *testing.T, a, b Amounts) {
 		}
 	}
 	assert.Equal(t, a.Overflows(b), overflows, "%v + %v", a, b)
+	checkNegative(t, a)
 	if !overflows {
 		assert.Assert(t, sum.Minus(b).Equal(a), "%v + %v", a, b)
 	}
+}
+
+func checkNegative(t *testing.T, a Amounts) {
+	kind, negative := a.Negative()
+	for i, v := range a {
+		assert.Assert(t, v >= 0 || negative && int(kind) <= i, "%v: kind %d", a, kind)
+	}
+	assert.Assert(t, !negative || a.Of(kind) < 0, "%v: kind %d", a, kind)
 }
 
 func checkOrders(t *testing.T, a, b Amounts) {

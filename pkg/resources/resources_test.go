@@ -151,6 +151,30 @@ func TestLimits(t *testing.T) {
 	assert.DeepEqual(t, l, Limits{Unlimited, Unlimited, 0})
 }
 
+// TestSaturation adds and subtracts at the ends of 64 bits.
+func TestSaturation(t *testing.T) {
+	for _, c := range []struct{ a, b, sum, difference int64 }{
+		{0, math.MinInt64, math.MinInt64, math.MaxInt64},
+		{1, math.MinInt64, math.MinInt64 + 1, math.MaxInt64},
+		{-1, math.MinInt64, math.MinInt64, math.MaxInt64},
+		{0, math.MaxInt64, math.MaxInt64, -math.MaxInt64},
+		{-1, math.MaxInt64, math.MaxInt64 - 1, math.MinInt64},
+		{-2, math.MaxInt64, math.MaxInt64 - 2, math.MinInt64},
+		{math.MaxInt64, 1, math.MaxInt64, math.MaxInt64 - 1},
+		{math.MaxInt64, -1, math.MaxInt64 - 1, math.MaxInt64},
+		{math.MinInt64, 1, math.MinInt64 + 1, math.MinInt64},
+		{math.MinInt64, -1, math.MinInt64, math.MinInt64 + 1},
+		{math.MinInt64, math.MinInt64, math.MinInt64, 0},
+	} {
+		assert.Equal(t, Amounts{c.a}.Plus(Amounts{c.b}).Of(0), c.sum, "%d + %d", c.a, c.b)
+		assert.Equal(t, Amounts{c.a}.Minus(Amounts{c.b}).Of(0), c.difference, "%d - %d", c.a, c.b)
+	}
+	// Each step fits, or not, although the ends are far apart.
+	assert.Assert(t, Amounts{1}.Overflows(Amounts{math.MaxInt64 - 1}, Amounts{1}))
+	assert.Assert(t, !Amounts{1}.Overflows(Amounts{math.MaxInt64 - 2}, Amounts{1}))
+	assert.Assert(t, !Amounts{}.Overflows(Amounts{math.MaxInt64}, Amounts{-5}, Amounts{5}))
+}
+
 func TestShortfall(t *testing.T) {
 	for _, c := range []struct{ ask, free, want Amounts }{
 		{Amounts{3, 3}, Amounts{5, 1}, Amounts{0, 2}},
@@ -244,6 +268,7 @@ func TestKindsAreFull(t *testing.T) {
 	}
 	_, err := k.Intern("one-more")
 	assert.Assert(t, is.ErrorIs(err, ErrTooManyKinds))
+	assert.ErrorContains(t, err, "256 are known") // as the documents say
 	again, err := k.Intern("kind-7")
 	assert.NilError(t, err)
 	assert.Equal(t, again, Kind(7))
@@ -270,6 +295,11 @@ func TestOrderOfInterningDoesNotShow(t *testing.T) {
 		assert.Equal(t, k.Compare(s, l), -1)
 		assert.Equal(t, k.Compare(l, s), 1)
 		assert.Equal(t, k.Compare(l, l), 0)
+		// A kind beyond the end of the other is compared as well.
+		only, err := k.Amounts(map[string]int64{"a": 2})
+		assert.NilError(t, err)
+		assert.Equal(t, k.Compare(only, l), -1)
+		assert.Equal(t, k.Compare(l, only), 1)
 		assert.Equal(t, k.Format(l), "a=2 c=1")
 	}
 }

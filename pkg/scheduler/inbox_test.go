@@ -50,7 +50,7 @@ func TestMessagesBeyondInboxMax(t *testing.T) {
 // A slice that held ten times as much as is kept is given up, and a small one is used again.
 // Neither keeps what was in it.
 func TestSlicesBeyondSparesMax(t *testing.T) {
-	for size, kept := range map[int]bool{sparesMax: true, 10 * sparesMax: false} {
+	for size, kept := range map[int]bool{sparesMax: true, sparesMax + 1: false, 10 * sparesMax: false} {
 		list := make([]message, size)
 		for i := range list {
 			list[i] = retire{}

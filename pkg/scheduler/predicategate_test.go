@@ -174,3 +174,16 @@ func (s *slow) Predicates(*si.PredicatesArgs) error {
 	time.Sleep(s.takes)
 	return s.refuses
 }
+
+// TestTellNumbersWhatIsRecorded: the record of a step is delivered before its messages, and
+// a step without effects has none.
+func TestTellNumbersWhatIsRecorded(t *testing.T) {
+	o := testOwner()
+	o.outbox, o.recordsAll = newOutbox(meter{}), true
+	o.gate = newPredicateGate(o.outbox, nil, zap.NewNop())
+	o.tell(time.Unix(1, 0), nil)
+	assert.Equal(t, o.outbox.latest(), uint64(0))
+	o.tell(time.Unix(1, 0), core.Effects{&core.NodeAdded{ID: "node-1"}})
+	assert.Equal(t, o.gate.last["node-1"], o.outbox.latest())
+	assert.Equal(t, o.outbox.latest(), uint64(2))
+}

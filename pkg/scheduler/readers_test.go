@@ -50,6 +50,7 @@ func TestASnapshotOfABusyPartition(t *testing.T) {
 		assert.DeepEqual(t, same.Age, time.Duration(0)) // nothing has happened
 		assert.Assert(t, same.View == first.View)
 		assert.Equal(t, m.Unanswered(partition), time.Duration(0))
+		assert.Equal(t, m.Unanswered("nothing"), time.Duration(0))
 
 		assert.NilError(t, m.Send(asks(1)...))
 		synctest.Wait()

@@ -124,3 +124,24 @@ func TestAReaderGoesAway(t *testing.T) {
 	b.serve(time.Now(), emptyPartition(), 0)
 	assert.Assert(t, !isServed(r))
 }
+
+// TestAViewIsMadeForAReader: none is made while no reader waits, nor while all of them
+// wait for messages that are not handled yet.
+func TestAViewIsMadeForAReader(t *testing.T) {
+	b, p := newViewBroker(), emptyPartition()
+	later := time.Now().Add(time.Hour)
+	b.changes()
+	_, waits := b.next()
+	assert.Assert(t, !waits)
+	b.serve(later, p, 7)
+	assert.Assert(t, !b.current.Load())
+
+	r := request(b, 9)
+	_, waits = b.next()
+	assert.Assert(t, waits)
+	b.serve(later, p, 8)
+	assert.Assert(t, !b.current.Load() && !isServed(r))
+	other := request(b, 10)
+	b.serve(later, p, 9)
+	assert.Assert(t, b.current.Load() && isServed(r) && !isServed(other))
+}

@@ -79,6 +79,41 @@ func TestTreeIsASortedList(t *testing.T) {
 	}
 }
 
+// TestSettle tries every change of an item in the tree and of one outside. The update
+// is made if and only if there is something to do.
+func TestSettle(t *testing.T) {
+	for n := range 16 {
+		in, wanted, moved, changed := n&1 != 0, n&2 != 0, n&4 != 0, n&8 != 0
+		var tree order.Tree[*card]
+		item := &card{rank: 50, value: 1}
+		others := []*card{{rank: 20, value: 3}, {rank: 40, value: 2}, {rank: 60, value: 4}, {rank: 80, value: 3}}
+		for _, c := range others {
+			tree.Insert(c)
+		}
+		if in {
+			tree.Insert(item)
+		}
+		updated := false
+		done := tree.Settle(item, wanted, moved, changed, func() {
+			updated = true
+			if moved {
+				item.rank = 10
+			}
+			if moved || changed {
+				item.value = 9
+			}
+		})
+		want := in != wanted || in && (moved || changed)
+		assert.Equal(t, done, want, "in %t wanted %t moved %t changed %t", in, wanted, moved, changed)
+		assert.Equal(t, updated, want)
+		assert.Equal(t, item.links.In(), wanted)
+		if wanted {
+			others = append(others, item)
+		}
+		check(t, &tree, others)
+	}
+}
+
 // TestAllStops ends a visit when it is told to.
 func TestAllStops(t *testing.T) {
 	var tree order.Tree[*card]
@@ -109,4 +144,46 @@ func TestDepthIsLogarithmic(t *testing.T) {
 		tree.Remove(c)
 		tree.Insert(c)
 	}), 0.0)
+}
+
+// way counts the items from the top to where an item is, or would be.
+func way(top, item *card) int {
+	switch {
+	case top == nil:
+		return 0
+	case top == item:
+		return 1
+	case item.Before(top):
+		return 1 + way(top.links.Left, item)
+	default:
+		return 1 + way(top.links.Right, item)
+	}
+}
+
+// TestLookedCountsTheWay: an insertion looks at the items of the way, at one of them
+// twice where it divides a subtree; a removal also at those that it joins below.
+func TestLookedCountsTheWay(t *testing.T) {
+	var looked uint64
+	tree := order.Tree[*card]{Looked: &looked}
+	var all []*card
+	for i := range 200 {
+		c := &card{rank: i * 83 % 200}
+		all = append(all, c)
+		want := way(tree.Root(), c)
+		looked = 0
+		tree.Insert(c)
+		assert.Assert(t, looked == uint64(want) || looked == uint64(want)+1, "%d looked at, the way has %d", looked, want)
+	}
+	joined := 0
+	for _, c := range all {
+		want := way(tree.Root(), c)
+		looked = 0
+		tree.Touch(c)
+		assert.Equal(t, looked, uint64(want))
+		looked = 0
+		tree.Remove(c)
+		assert.Assert(t, looked >= uint64(want))
+		joined += int(looked) - want
+	}
+	assert.Assert(t, joined > len(all)/2, "%d", joined)
 }

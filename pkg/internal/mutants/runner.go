@@ -1,0 +1,209 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// A runner builds the tests of packages and runs them. It writes into a folder of its
+// own.
+type runner struct {
+	root      string // of the module
+	folder    string
+	least     limits // of a pass, however quick it is
+	memoryMax int    // KiB of addresses of one process
+	baselines map[suite]*baseline
+}
+
+// newRunner makes a runner with a folder, until close.
+func newRunner(root string) (*runner, error) {
+	folder, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return nil, err
+	}
+	return &runner{
+		root:      root,
+		folder:    folder,
+		least:     limits{processor: 10 * time.Second, clock: 30 * time.Second},
+		memoryMax: 6 << 20,
+		baselines: make(map[suite]*baseline),
+	}, nil
+}
+
+func (r *runner) close() error { return os.RemoveAll(r.folder) }
+
+// A suite is the tests of a directory.
+type suite struct {
+	dir  string
+	only string // a pattern of tests; all if empty
+}
+
+// limits bound one run of tests. The time of the processor does not depend on what
+// else the machine does; the time of the clock ends tests that wait for ever.
+type limits struct {
+	processor, clock time.Duration
+}
+
+const (
+	buildMax   = 10 * time.Minute
+	outputTail = 2000 // bytes of an output that are shown
+)
+
+// A run is what came out of one run of tests.
+type run struct {
+	passed   bool
+	exceeded bool // a limit of time
+	output   string
+	used     time.Duration // of the processor
+}
+
+// A result is what the tests say about a fault.
+type result struct {
+	outcome outcome
+	by      string // the test that found it
+}
+
+// An outcome is one of three.
+type outcome string
+
+const (
+	killed   outcome = "killed"
+	timedOut outcome = "timed out"
+	survived outcome = "survived"
+)
+
+// try runs suites against a fault, until one test fails.
+func (r *runner) try(ctx context.Context, f fault, content []byte, suites []suite) (result, error) {
+	overlay, err := r.overlay(f, content)
+	if err != nil {
+		return result{}, err
+	}
+	for _, tests := range suites {
+		base, err := r.baseline(ctx, tests)
+		if err != nil {
+			return result{}, err
+		}
+		binary, output, err := r.build(ctx, tests.dir, "-overlay="+overlay)
+		if err != nil {
+			return result{}, err
+		}
+		if binary == "" {
+			return result{killed, "the compiler of the tests: " + firstLine(output)}, nil
+		}
+		for _, pass := range base.passes {
+			got, err := r.run(ctx, tests.dir, binary, pass.limits, "-test.failfast", "-test.run="+pass.pattern)
+			switch {
+			case err != nil:
+				return result{}, err
+			case got.exceeded:
+				return result{timedOut, tests.dir}, nil
+			case !got.passed:
+				return result{killed, tests.dir + " " + culprit(got.output)}, nil
+			}
+		}
+	}
+	return result{outcome: survived}, nil
+}
+
+// overlay writes what exchanges a file of the module for one with a fault.
+func (r *runner) overlay(f fault, content []byte) (string, error) {
+	exchanged := filepath.Join(r.folder, "fault.go")
+	if err := os.WriteFile(exchanged, content, 0o600); err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(map[string]map[string]string{
+		"Replace": {filepath.Join(r.root, filepath.FromSlash(f.file)): exchanged},
+	})
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(r.folder, "overlay.json")
+	return name, os.WriteFile(name, text, 0o600)
+}
+
+// build builds the tests of a package. Without a binary they do not compile, and the
+// output says why.
+func (r *runner) build(ctx context.Context, pkg string, more ...string) (binary, output string, err error) {
+	binary = filepath.Join(r.folder, "tests")
+	ctx, cancel := context.WithTimeout(ctx, buildMax)
+	defer cancel()
+	arguments := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, more...)
+	command := exec.CommandContext(ctx, "go", append(arguments, "./"+pkg)...)
+	command.Dir = r.root
+	out, err := command.CombinedOutput()
+	var failed *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return "", "", fmt.Errorf("building the tests of %s: %w", pkg, ctx.Err())
+	case errors.As(err, &failed):
+		return "", string(out), nil
+	case err != nil:
+		return "", "", fmt.Errorf("building the tests of %s: %w", pkg, err)
+	}
+	return binary, "", nil
+}
+
+// run runs a binary of tests in the directory of its package.
+func (r *runner) run(ctx context.Context, pkg, binary string, l limits, arguments ...string) (run, error) {
+	limited, cancel := context.WithTimeout(ctx, l.clock)
+	defer cancel()
+	seconds := int(math.Ceil(l.processor.Seconds()))
+	// A system that does not know a limit goes without.
+	script := fmt.Sprintf(`ulimit -v %d 2>/dev/null; ulimit -t %d 2>/dev/null; exec "$0" "$@"`, r.memoryMax, seconds)
+	command := exec.CommandContext(limited, "sh", append([]string{"-c", script, binary}, arguments...)...)
+	command.Dir = filepath.Join(r.root, filepath.FromSlash(pkg))
+	command.WaitDelay = time.Second // for processes of tests that hold the output
+	out, err := command.CombinedOutput()
+	if command.ProcessState == nil || ctx.Err() != nil {
+		return run{}, fmt.Errorf("running the tests of %s: %w", pkg, cmp.Or(ctx.Err(), err))
+	}
+	got := run{
+		passed: command.ProcessState.Success(),
+		output: string(out),
+		used:   command.ProcessState.UserTime() + command.ProcessState.SystemTime(),
+	}
+	// At the limit of the processor the system kills the process.
+	got.exceeded = limited.Err() != nil || strings.Contains(command.ProcessState.String(), "signal: killed")
+	return got, nil
+}
+
+var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+
+// culprit is the test that failed, the innermost that is printed first; of a process
+// that ended before, the first line that says why.
+func culprit(output string) string {
+	if match := failure.FindStringSubmatch(output); match != nil {
+		return match[1]
+	}
+	for line := range strings.Lines(output) {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return firstLine(output)
+}
+
+// firstLine is the first line of an output that is no heading.
+func firstLine(output string) string {
+	for line := range strings.Lines(output) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			return line
+		}
+	}
+	return ""
+}
+
+// tail is the end of an output.
+func tail(output string) string {
+	return output[max(0, len(output)-outputTail):]
+}

@@ -1,0 +1,3 @@
+package operators
+
+func verify(a int) bool { return a > 1 }
