@@ -49,9 +49,6 @@ func (p commands) takeForeign(a *Allocation, known *request) {
 	case known != nil && !known.foreign():
 		p.refuse(a, "allocation %s is known as one of application %s and cannot become foreign", a.Key, known.Application)
 		return
-	case p.uncountable(a.Amounts):
-		p.refuse(a, "foreign allocation %s is more than can be counted", a.Key)
-		return
 	case known != nil && known.Node != a.Node:
 		p.evictions.cancel(known) // it ended where it was evicted
 	}
@@ -70,9 +67,6 @@ func (p commands) addOwn(a *Allocation) {
 		return
 	case a.Node != "" && p.findNode(a.Node) == nil:
 		p.refuse(a, "node %s of allocation %s is not registered", a.Node, a.Key)
-		return
-	case p.uncountable(a.Amounts):
-		p.refuse(a, "allocation %s is more than can be counted together with what is known", a.Key)
 		return
 	}
 	r := p.register(a, app)
@@ -128,9 +122,6 @@ func (p commands) updateOwn(r *request, a *Allocation) {
 		return
 	case !runs && a.Node != "" && p.findNode(a.Node) == nil:
 		p.refuse(a, "node %s of allocation %s is not registered", a.Node, a.Key)
-		return
-	case p.uncountable(a.Amounts):
-		p.refuse(a, "allocation %s keeps its resources: the new ones are more than can be counted", a.Key)
 		return
 	}
 	switch {

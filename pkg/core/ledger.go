@@ -29,14 +29,13 @@ type ledger struct {
 	unplacedView []*Allocation         // the same by key; nil if that is not known
 	absent       map[NodeID]*askSet    // asks whose required node is not known
 
-	capacity  resources.Amounts // of all nodes
-	occupied  resources.Amounts // by foreign allocations on nodes
-	foreign   resources.Amounts // by all of them, those of unknown nodes included
-	running   priorityCounts    // own allocations
-	nodeSlots []int32           // numbers of nodes that are gone, to be used again
-	arrivals  uint64            // requests that were ever registered
-	waiting   int               // asks
-	stamp     uint64            // counts changes that may change why asks wait
+	capacity  resources.Sum  // of all nodes
+	occupied  resources.Sum  // by foreign allocations on nodes
+	running   priorityCounts // own allocations
+	nodeSlots []int32        // numbers of nodes that are gone, to be used again
+	arrivals  uint64         // requests that were ever registered
+	waiting   int            // asks
+	stamp     uint64         // counts changes that may change why asks wait
 	changes   changeSet
 
 	// likeApplication and likeNode are what look-ups compare with, kept so that
@@ -86,11 +85,6 @@ func (l *ledger) takeNodeSlot() int32 {
 	slot := l.nodeSlots[last]
 	l.nodeSlots = l.nodeSlots[:last]
 	return slot
-}
-
-// uncountable reports whether a sum over the partition would saturate.
-func (l *ledger) uncountable(amounts resources.Amounts) bool {
-	return l.root.pending.Overflows(l.root.used, l.foreign, amounts)
 }
 
 // register makes a request known that is in no list.
@@ -206,7 +200,7 @@ func (r *request) withoutRoom() *queue {
 func (q *queue) hasRoomFor(r *request) bool {
 	switch {
 	case r.promised():
-		return q.max.Room(q.used, r.Amounts)
+		return q.max.Room(q.used.Amounts, r.Amounts)
 	case r.nominated() != nil:
 		return q.keepsRoom(r.Amounts)
 	}

@@ -47,7 +47,7 @@ func (b *backlog) recomputeShares() {
 	b.clearOrders(b.root)
 	total := make(resources.Limits, b.kinds.Len())
 	for i := range total {
-		total[i] = b.capacity.Of(resources.Kind(i))
+		total[i] = min(b.capacity.Of(resources.Kind(i)), resources.Unlimited-1) // a cluster has an end
 	}
 	b.computeShares(b.root, total)
 }

@@ -40,7 +40,7 @@ type queue struct {
 	active  []*leafClass          // of them, those with many groups for which room may be made
 	waiters []*request            // asks that are bound to a node and wait for quota here
 	resumed uint64                // the turn in which questions about an ask of this leaf went on
-	hinted  resources.Amounts     // that the resource manager knows to wait for nodes
+	hinted  resources.Sum         // that the resource manager knows to wait for nodes
 
 	change  queueChange    // recorded, and not reacted to yet
 	running priorityCounts // allocations of a leaf
@@ -154,7 +154,7 @@ func (p *QueueProperties) seenFromAbove(priority int32) int32 {
 
 // share is how much of its guarantee the queue uses.
 func (q *queue) share() resources.Share {
-	return resources.DominantShare(q.used, q.guaranteed, q.fairMax)
+	return resources.DominantShare(q.used.Amounts, q.guaranteed, q.fairMax)
 }
 
 // addRunning counts an allocation that runs in a leaf, and removeRunning one that has
@@ -257,10 +257,10 @@ type account struct {
 	parent     *account // nil at the root
 	max        resources.Limits
 	guaranteed resources.Amounts
-	used       resources.Amounts
-	pending    resources.Amounts
-	nominated  resources.Amounts
-	releasing  resources.Amounts
+	used       resources.Sum
+	pending    resources.Sum
+	nominated  resources.Sum
+	releasing  resources.Sum
 	// exceeded says that used may be above max: max was lowered, or an
 	// allocation was adopted or resized, which no limit refuses.
 	exceeded bool
@@ -347,10 +347,10 @@ func (a *account) subReleasing(amounts resources.Amounts) {
 // hasRoom reports whether this account alone can be charged, beside what is kept
 // for nominated asks.
 func (a *account) hasRoom(amounts resources.Amounts) bool {
-	return a.max.Holds(amounts, a.used, a.nominated, amounts)
+	return a.max.Holds(amounts, a.used.Amounts, a.nominated.Amounts, amounts)
 }
 
 // keepsRoom reports the same for amounts that are part of what is kept.
 func (a *account) keepsRoom(amounts resources.Amounts) bool {
-	return a.max.Holds(amounts, a.used, a.nominated)
+	return a.max.Holds(amounts, a.used.Amounts, a.nominated.Amounts)
 }

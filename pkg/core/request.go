@@ -293,7 +293,8 @@ func (a *Allocation) optedOut() bool {
 		a.Tags[TagAllowPreemption] == "false" || a.Tags[labelAllowPreemption] == "false"
 }
 
-// neverPreempts reports whether an ask says that nothing is to be evicted for it.
+// neverPreempts reports whether an ask says that nothing is to be evicted for it, or is
+// too large for that.
 func (a *Allocation) neverPreempts() bool {
-	return a.Preemptable.Stated && !a.Preemptable.AllowOthers
+	return a.Preemptable.Stated && !a.Preemptable.AllowOthers || a.Amounts.Above(planMax)
 }
