@@ -25,10 +25,11 @@ type hugeHistory struct {
 	now   time.Time
 	rand  *rand.Rand
 	nodes int
+	kinds *resources.Kinds
 }
 
 func newHugeHistory(t *testing.T, seed uint64) *hugeHistory {
-	h := &hugeHistory{t: t, now: start, rand: rand.New(rand.NewPCG(seed, 11))}
+	h := &hugeHistory{t: t, now: start, rand: rand.New(rand.NewPCG(seed, 11)), kinds: testKinds()}
 	leaf := func(name string) core.QueueConfig {
 		q := core.QueueConfig{Name: name}
 		if h.rand.IntN(2) == 0 {
@@ -43,7 +44,7 @@ func newHugeHistory(t *testing.T, seed uint64) *hugeHistory {
 	}
 	config := core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{leaf("a"), leaf("b")}}}
 	config.Preemption.Quota = true
-	h.p = core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: time.Second}, config)
+	h.p = core.NewPartition(core.Options{Kinds: h.kinds, ReserveDelay: time.Second}, config)
 	h.apply(core.AddApplication{ID: "app0", Queue: "root.a"})
 	h.apply(core.AddApplication{ID: "app1", Queue: "root.b"})
 	return h
@@ -65,6 +66,9 @@ func (h *hugeHistory) amounts() resources.Amounts {
 	return resources.Amounts{hugeAmounts[h.rand.IntN(len(hugeAmounts))], hugeAmounts[h.rand.IntN(len(hugeAmounts))]}
 }
 
+// unknown is a kind that no node has, or some.
+func (h *hugeHistory) unknown() string { return fmt.Sprint("x/kind", h.rand.IntN(12)) }
+
 func (h *hugeHistory) step(i int) {
 	a := &core.Allocation{
 		Key: core.AllocationKey(fmt.Sprint("key", i)), Amounts: h.amounts(), Created: h.now, Priority: int32(h.rand.IntN(3)),
@@ -72,9 +76,26 @@ func (h *hugeHistory) step(i int) {
 	}
 	node := core.NodeID(fmt.Sprint("n", h.rand.IntN(max(h.nodes, 1))))
 	old := core.AllocationKey(fmt.Sprint("key", h.rand.IntN(i+1)))
+	if h.rand.IntN(4) == 0 {
+		kind, err := h.kinds.Intern(resources.UnknownKind)
+		assert.NilError(h.t, err)
+		a.Unknown = map[string]int64{h.unknown(): 1, "x/never": math.MaxInt64}
+		if h.rand.IntN(2) == 0 {
+			delete(a.Unknown, "x/never")
+		}
+		for _, quantity := range a.Unknown {
+			a.Amounts.Set(kind, resources.Total(a.Amounts.Of(kind), quantity))
+		}
+	}
 	switch h.rand.IntN(8) {
 	case 0:
-		h.apply(core.AddNode{ID: core.NodeID(fmt.Sprint("n", h.nodes)), Capacity: h.amounts()})
+		capacity := h.amounts()
+		if h.rand.IntN(2) == 0 {
+			kind, err := h.kinds.Intern(h.unknown())
+			assert.NilError(h.t, err)
+			capacity.Set(kind, 5)
+		}
+		h.apply(core.AddNode{ID: core.NodeID(fmt.Sprint("n", h.nodes)), Capacity: capacity})
 		h.nodes++
 	case 1, 2, 3:
 		if h.rand.IntN(4) == 0 {
@@ -115,7 +136,7 @@ func (h *hugeHistory) settle() {
 	}
 }
 
-// However large amounts are, nothing is refused because of others, the laws hold, and when
+// However large amounts are, and whatever kinds are made up, nothing is refused because of others, the laws hold, and when
 // everything has gone the sums are zero again.
 func TestHugeAmountsOfAHistory(t *testing.T) {
 	for seed := range uint64(60) {

@@ -28,6 +28,7 @@ type ledger struct {
 	unplaced     map[NodeID][]*request // foreign allocations, by nodes that are not known
 	unplacedView []*Allocation         // the same by key; nil if that is not known
 	absent       map[NodeID]*askSet    // asks whose required node is not known
+	unknown      map[string]*askSet    // asks by the kinds that they want and no node has
 
 	capacity  resources.Sum  // of all nodes
 	occupied  resources.Sum  // by foreign allocations on nodes
@@ -51,6 +52,7 @@ func newLedger(options Options) ledger {
 		requests: map[AllocationKey]*request{},
 		unplaced: map[NodeID][]*request{},
 		absent:   map[NodeID]*askSet{},
+		unknown:  map[string]*askSet{},
 		nodes: btree.NewG(32, func(a, b *node) bool {
 			return a.id < b.id
 		}),
@@ -138,6 +140,7 @@ func (l *ledger) addPending(r *request) {
 	l.waiting++
 	app.asks = addRequest(app.asks, r, &r.at)
 	app.pending.Add(r.Amounts)
+	l.awaitKinds(r)
 	app.queue.addPending(r.Amounts)
 	l.changes.application(app, 0)
 }
@@ -147,6 +150,7 @@ func (l *ledger) subPending(r *request) {
 	l.waiting--
 	app.asks = swapRemove(app.asks, r.at, atApplication)
 	app.pending.Sub(r.Amounts)
+	l.forgetKinds(r)
 	app.queue.subPending(r.Amounts)
 	l.changes.application(app, 0)
 }

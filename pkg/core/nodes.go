@@ -37,6 +37,7 @@ func (p commands) addNode(c AddNode) {
 		n.required = *waiting
 		delete(p.absent, n.id)
 	}
+	p.learnKinds(n.capacity)
 	p.changes.node(n, nodeFreed|nodeRetry|nodeUpdated)
 }
 
@@ -72,6 +73,7 @@ func (p commands) setCapacity(n *node, capacity resources.Amounts) {
 	n.recount()
 	n.allowExcess()
 	p.tell(&NodeResized{n.id, capacity.Clone(), p.capacity.Clone()})
+	p.learnKinds(capacity)
 }
 
 func (p commands) setSchedulable(id NodeID, schedulable bool) {

@@ -211,6 +211,9 @@ type Allocation struct {
 	Application ApplicationID // empty for foreign ones
 	Node        NodeID        // empty while pending
 	Amounts     resources.Amounts
+	// Unknown are quantities of kinds that no node has, by name. Only an ask has any; they
+	// are counted in Amounts as resources.UnknownKind.
+	Unknown     map[string]int64
 	Priority    int32
 	Created     time.Time // when the resource manager says it was, or first seen
 	Placed      time.Time // zero while pending
@@ -248,10 +251,10 @@ func (a *Allocation) unplaced() *Allocation {
 	return &ask
 }
 
-// resized is the allocation with other amounts.
-func (a *Allocation) resized(amounts resources.Amounts) *Allocation {
+// resized is the allocation with the amounts of another.
+func (a *Allocation) resized(to *Allocation) *Allocation {
 	other := *a
-	other.Amounts = amounts
+	other.Amounts, other.Unknown = to.Amounts, to.Unknown
 	return &other
 }
 

@@ -48,6 +48,7 @@ type verifier struct {
 	running, nominations priorityCounts // counted anew
 	nominatedAsks        int
 	renominated          int // asks that are to be nominated again
+	unknown              int // kinds that asks want and no node has
 }
 
 func (v *verifier) breaks(format string, args ...any) {
@@ -172,6 +173,10 @@ func (v *verifier) applications() {
 				ordered++
 			}
 			v.waiting(r)
+			if err := v.p.checkKinds(r); err != nil {
+				v.breaks("%v", err)
+			}
+			v.unknown += len(r.Unknown)
 		}
 		v.groups(app, ordered)
 		if app.queue.applications[app.id] != app {
@@ -310,6 +315,12 @@ func (v *verifier) totals() {
 		if v.p.findNode(id) != nil || len(list) == 0 {
 			v.breaks("%d foreign allocations wait for node %s, which is known", len(list), id)
 		}
+	}
+	for _, set := range v.p.unknown {
+		v.unknown -= set.len()
+	}
+	if v.unknown != 0 {
+		v.breaks("%d more unknown kinds are wanted than listed", v.unknown)
 	}
 	if v.found != len(v.p.requests) {
 		v.breaks("%d requests are known by key and %d are listed", len(v.p.requests), v.found)

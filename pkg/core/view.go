@@ -206,7 +206,8 @@ type Reason uint8
 // The reasons: not tried yet; a queue has no room; no schedulable node has
 // room; the resource manager refused every node with room; it could not bind
 // and a new try is due later; the required node is not known; the required
-// node has no room; room is being made on a node; room was made too often.
+// node has no room; room is being made on a node; room was made too often; no node
+// has a resource kind that it wants.
 const (
 	NotTried Reason = iota
 	QuotaExceeded
@@ -217,6 +218,7 @@ const (
 	NodeFull
 	RoomIsMade
 	LoopStopped
+	KindUnknown
 )
 
 var reasons = [...]string{
@@ -229,6 +231,7 @@ var reasons = [...]string{
 	NodeFull:      "required node has no room",
 	RoomIsMade:    "room is being made",
 	LoopStopped:   "preemption stopped, as it repeats itself",
+	KindUnknown:   "no node has a resource kind of it",
 }
 
 func (r Reason) String() string { return reasons[r] }

@@ -173,6 +173,8 @@ func (r *request) reason() (Reason, string) {
 	switch {
 	case w != nil && w.stopped != "":
 		return LoopStopped, w.stopped
+	case r.Unknown != nil:
+		return KindUnknown, r.unknownKinds()
 	case w != nil && (w.delayed || r.Required != ""):
 		return w.reason, w.detail
 	case r.class.isRefused() && r.class.refused.text() != "":

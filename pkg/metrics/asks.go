@@ -17,6 +17,7 @@ var reasonTexts = [...]string{
 	core.NodeFull:      "node_full",
 	core.RoomIsMade:    "nominated",
 	core.LoopStopped:   "loop_stopped",
+	core.KindUnknown:   "kind_unknown",
 }
 
 var reasonLabels = labelled("reason", reasonTexts[:])

@@ -65,7 +65,7 @@ func (c *conversion) allocation(a *si.Allocation) (*owner, core.Command, error) 
 	if err != nil {
 		return to, nil, err
 	}
-	amounts, err := core.AmountsOf(c.kinds, a.ResourcePerAlloc)
+	amounts, unknown, err := core.WantedOf(c.kinds, a.ResourcePerAlloc)
 	if err == nil && amounts.IsZero() {
 		err = core.ErrNoResources
 	}
@@ -77,6 +77,7 @@ func (c *conversion) allocation(a *si.Allocation) (*owner, core.Command, error) 
 		Application: core.ApplicationID(a.ApplicationID),
 		Node:        core.NodeID(a.NodeID),
 		Amounts:     c.amounts.share(amounts),
+		Unknown:     unknown,
 		Priority:    a.Priority,
 		Created:     createdAt(a.AllocationTags, c.now),
 		TaskGroup:   a.TaskGroupName,
