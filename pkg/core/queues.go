@@ -61,6 +61,9 @@ func (b *backlog) setQueue(q *queue, config *QueueConfig) {
 			b.drain(child)
 		}
 	}
+	if !config.Parent && len(config.Queues) == 0 && len(q.children) == 0 && q.parent != nil {
+		q.leaf = true // what was below it was empty
+	}
 }
 
 // drain lets what is in a queue run and takes nothing new.

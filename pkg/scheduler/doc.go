@@ -62,7 +62,7 @@
 //
 //	scheduler.go      Scheduler: New, the three updates, Stop; config.go
 //	registration.go   a resource manager registers, once or again
-//	configuration.go  its partitions change; extraconfig.go, log level and event limits
+//	configuration.go  its partitions change, replacement.go in one step; extraconfig.go, log level and event limits
 //	conversion.go     requests to commands; allocations.go, sharedamounts.go, applications.go, nodes.go
 //	inbox.go          what waits for a partition, and the limit on it
 //	owner.go          the loop

@@ -30,6 +30,8 @@ type registration struct {
 	fallback   *owner            // the first by name
 	former     map[string]*owner // the last owner of every name that was removed
 	checksum   string            // of the active configuration
+	configs    []core.Config     // the active configuration, by partition
+	updating   chan struct{}     // holds one while the configuration is replaced
 	extra      map[string]string
 	store      *events.Store // of event records that were not sent yet
 }
@@ -60,6 +62,7 @@ func (s *Scheduler) RegisterResourceManager(request *si.RegisterResourceManagerR
 		outbox:   newOutbox(s.meter),
 		former:   map[string]*owner{},
 		checksum: config.checksum,
+		updating: make(chan struct{}, 1),
 		extra:    maps.Clone(request.ExtraConfig),
 		store:    events.NewStore(0),
 	}
@@ -137,15 +140,14 @@ func (s *Scheduler) registered(id string) (*registration, error) {
 	return r, nil
 }
 
-// reconfigure starts, changes and retires the partitions of a registration until
-// they are those of the configuration. The lock must be held.
+// reconfigure starts and retires partitions of a registration until they are those of the
+// configuration, which the owners of those that stay have applied. The lock must be held.
 func (s *Scheduler) reconfigure(r *registration, configs []core.Config) {
 	maps.DeleteFunc(r.former, func(_ string, o *owner) bool { return o.hasEnded() })
 	next := make(map[string]*owner, len(configs))
 	for _, config := range configs {
 		name := fullName(r.id, config.Name)
 		if o, ok := r.partitions[name]; ok {
-			o.inbox.force(core.Reconfigure{Config: config})
 			next[name] = o
 			continue
 		}
@@ -157,7 +159,7 @@ func (s *Scheduler) reconfigure(r *registration, configs []core.Config) {
 			r.former[name] = o
 		}
 	}
-	r.partitions = next
+	r.partitions, r.configs = next, configs
 	r.fallback = next[slices.Min(slices.Collect(maps.Keys(next)))]
 }
 
