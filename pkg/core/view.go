@@ -25,6 +25,8 @@ type View struct {
 	ForeignUnknownNode []*Allocation
 	// Preempted counts what was preempted since the partition was made.
 	Preempted Preempted
+	// ReserveDelay is that of the options; less than zero says that ordinary asks never reserve.
+	ReserveDelay time.Duration
 	// Work counts what scheduling looked at since the partition was made.
 	Work Work
 }

@@ -18,6 +18,7 @@ func (p *Partition) View() *View {
 		Nodes:        make([]*NodeView, 0, p.nodes.Len()),
 		Applications: make([]*ApplicationView, 0, p.applications.Len()),
 		Preempted:    p.counts,
+		ReserveDelay: p.options.ReserveDelay,
 		Work:         p.work,
 	}
 	p.nodes.Ascend(func(n *node) bool {
