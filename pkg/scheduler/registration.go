@@ -102,12 +102,25 @@ func (s *Scheduler) install(r *registration, configs []core.Config) (again bool,
 	former, again := s.registrations[r.id]
 	if again {
 		former.end()
+		s.closeBooks(former)
 	}
 	s.registrations[r.id] = r
 	s.reconfigure(r, configs)
 	d := s.newDispatcher(r)
 	s.run(func() { r.outbox.deliver(d) })
 	return again, nil
+}
+
+// closeBooks drops what the archive has of the partitions of a registration that ends.
+func (s *Scheduler) closeBooks(r *registration) {
+	if s.config.Archive == nil {
+		return
+	}
+	for _, partitions := range []map[string]*owner{r.partitions, r.former} {
+		for name, o := range partitions {
+			s.config.Archive.Close(name, o.book)
+		}
+	}
 }
 
 // end lets all goroutines of a registration end without waiting for them.
