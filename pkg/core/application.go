@@ -115,7 +115,7 @@ func (a *application) summarise() bool {
 func (a *application) placed() applicationPlace {
 	place := applicationPlace{priority: a.own.top, submitted: a.submitted.UnixNano()}
 	if a.queue.properties.ApplicationSort == Fair {
-		place.share = resources.DominantShare(a.used.Amounts, a.queue.guaranteed, a.queue.fairMax)
+		place.share = a.queue.shareOf(a.used.Amounts)
 	}
 	return place
 }

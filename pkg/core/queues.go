@@ -27,6 +27,7 @@ func (requested QueuePath) Full() QueuePath {
 func (b *backlog) newQueue(parent *queue, config *QueueConfig) *queue {
 	q := newQueue(parent, config)
 	q.queues.Looked, q.apps.Looked = &b.work.Queues, &b.work.Applications
+	q.cluster = &b.cluster
 	return q
 }
 
