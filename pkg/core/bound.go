@@ -203,7 +203,7 @@ func (p cycle) awaitsRoom(r *request, n *node, kept resources.Amounts) bool {
 	switch {
 	case short == nil && r.Amounts.FitsIn(free) && n.schedulable:
 		return false
-	case !r.Amounts.FitsIn(free.Plus(n.releasing)):
+	case !r.Amounts.FitsIn(free.Plus(n.releasing.Amounts)):
 		p.nominations.clear(r, n.whyLost(), p.outcomes.whyTaken(r, n))
 	case short != nil && r.quotaToFree() != nil:
 		p.nominations.clear(r, fmt.Sprintf("the quota of queue %s is taken", short.path), p.outcomes.whyTaken(r, n))

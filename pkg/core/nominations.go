@@ -140,7 +140,7 @@ func (s *nominations) clearOn(n *node, why string) {
 func (s *nominations) clearDisplaced(n *node) {
 	var kept resources.Amounts
 	for _, r := range slices.Clone(n.nominated) {
-		if !r.Amounts.FitsIn(n.free.Minus(kept).Minus(n.claims(r.Priority)).Plus(n.releasing)) {
+		if !r.Amounts.FitsIn(n.free.Minus(kept).Minus(n.claims(r.Priority)).Plus(n.releasing.Amounts)) {
 			s.clear(r, n.whyLost(), s.outcomes.whyTaken(r, n))
 			continue
 		}

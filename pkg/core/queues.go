@@ -47,6 +47,7 @@ func (requested QueuePath) Full() QueuePath {
 func (b *backlog) newQueue(parent *queue, config *QueueConfig) *queue {
 	q := newQueue(parent, config)
 	q.queues.Looked, q.apps.Looked = &b.work.Queues, &b.work.Applications
+	q.cluster = &b.cluster
 	return q
 }
 
@@ -81,6 +82,9 @@ func (b *backlog) setQueue(q *queue, config *QueueConfig) {
 			b.drain(child)
 		}
 	}
+	if !config.Parent && len(config.Queues) == 0 && len(q.children) == 0 && q.parent != nil {
+		q.leaf = true // what was below it was empty
+	}
 }
 
 // drain lets what is in a queue run and takes nothing new.
@@ -108,6 +112,19 @@ func (q *queue) flat() bool {
 	return q.everywhere(func(q *queue) bool {
 		return q.guaranteed.IsZero() && q.properties.PreemptionPolicy == PreemptionDefault
 	}) && q.plain()
+}
+
+// everywhere reports whether a condition holds for a queue and for all below it.
+func (q *queue) everywhere(is func(*queue) bool) bool {
+	if !is(q) {
+		return false
+	}
+	for _, child := range q.children {
+		if !child.everywhere(is) {
+			return false
+		}
+	}
+	return true
 }
 
 // configuredKinds says, by kind, whether any queue below has a max or a guarantee of it.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -87,24 +86,18 @@ func (c *conversion) application(a *si.AddApplicationRequest) (*owner, core.Comm
 			return to, nil, err
 		}
 	}
-	return to, core.AddApplication{
-		ID:      core.ApplicationID(a.ApplicationID),
-		Queue:   core.QueuePath(strings.ToLower(a.QueueName)),
-		User:    user,
-		Groups:  groups,
-		Tags:    maps.Clone(a.Tags),
-		Forced:  forced,
-		Created: applicationCreatedAt(a.Tags, c.now),
-	}, nil
-}
-
-// applicationCreatedAt is the creation time among the tags of an application, in whole
-// seconds; zero without one.
-func applicationCreatedAt(tags map[string]string, now time.Time) time.Time {
-	if _, ok := tags[common.CreationTime]; !ok {
-		return time.Time{}
+	command := core.AddApplication{
+		ID:     core.ApplicationID(a.ApplicationID),
+		Queue:  core.QueuePath(strings.ToLower(a.QueueName)),
+		User:   user,
+		Groups: groups,
+		Tags:   maps.Clone(a.Tags),
+		Forced: forced,
 	}
-	return createdAt(tags, now)
+	if _, ok := a.Tags[common.CreationTime]; ok {
+		command.Created = c.created(to, a.ApplicationID, a.Tags)
+	}
+	return to, command, nil
 }
 
 // tag finds a tag whatever the case of its name. Of several the first by name

@@ -64,15 +64,15 @@ type conversion struct {
 
 // A warning is about an entry that is taken although something in it is not understood.
 type warning struct {
-	partition, allocation string
-	problem               string
+	partition, id string
+	problem       string
 }
 
 // warn logs the warnings.
 func (c *conversion) warn(log *zap.Logger) {
 	for _, w := range c.warnings {
 		log.Warn("allocation not fully understood", zap.String("resourceManager", c.id),
-			zap.String("partition", w.partition), zap.String("allocation", w.allocation), zap.String("problem", w.problem))
+			zap.String("partition", w.partition), zap.String("id", w.id), zap.String("problem", w.problem))
 	}
 }
 
