@@ -1,6 +1,7 @@
 package tidy
 
 import (
+	"go/ast"
 	"path"
 	"regexp"
 	"slices"
@@ -22,6 +23,33 @@ func links(t *tree, found report) {
 			for _, match := range link.FindAllStringSubmatch(line, -1) {
 				if target := match[1]; !strings.Contains(target, "://") && !t.leadsTo(x, target) {
 					found(x.path, i+1, "%s leads nowhere", target)
+				}
+			}
+		}
+	}
+}
+
+// namedTest is the name of a test, a benchmark or a fuzz target in a document.
+var namedTest = regexp.MustCompile("`((?:Test|Benchmark|Fuzz)[A-Z]\\w*)`")
+
+// namedTests looks for tests that documents name.
+func namedTests(t *tree, found report) {
+	declared := map[string]bool{}
+	for _, f := range t.files {
+		for _, d := range f.syntax.Decls {
+			if function, is := d.(*ast.FuncDecl); is && f.test {
+				declared[function.Name.Name] = true
+			}
+		}
+	}
+	for _, x := range t.texts {
+		if path.Ext(x.path) != ".md" {
+			continue
+		}
+		for i, line := range x.lines {
+			for _, match := range namedTest.FindAllStringSubmatch(line, -1) {
+				if !declared[match[1]] {
+					found(x.path, i+1, "there is no %s", match[1])
 				}
 			}
 		}

@@ -52,6 +52,7 @@ var rules = []rule{
 	{name: "documented", file: documented},
 	{name: "no paths of a machine", text: machinePaths},
 	{name: "links", tree: links},
+	{name: "tests that documents name", tree: namedTests},
 	{name: "words of the field", file: namesInGo, text: wordsInTexts},
 	{name: "no internal identifiers", file: identifiersInGo, text: identifiersInTexts},
 }

@@ -102,6 +102,7 @@ func TestEveryRuleCanFail(t *testing.T) {
 		{"bare method", core1("// T is one.\ntype T[K any] struct{}\n\nfunc (t *T[K]) Do() {}\n"), "pkg/core/a.go:6: Do is exported and has no comment (documented)"},
 		{"bare type", core1("type T struct{}\n"), "pkg/core/a.go:3: T is exported and has no comment (documented)"},
 		{"bare constant", core1("const C = 1\n"), "pkg/core/a.go:3: C is exported and has no comment (documented)"},
+		{"no such test", map[string]string{"docs/a.md": "It is\n`TestA`, `TestB`.\n", "pkg/core/a_test.go": "package core\n\nfunc TestA() {}\n"}, "docs/a.md:2: there is no TestB (tests that documents name)"},
 		{"link to no file", map[string]string{"docs/a.md": "See\n[b](b.md).\n"}, "docs/a.md:2: b.md leads nowhere (links)"},
 		{"link to no heading", map[string]string{"docs/a.md": "# One\n\n[two](#two)\n"}, "docs/a.md:3: #two leads nowhere (links)"},
 		{"link to no heading of another page", map[string]string{"docs/a.md": "[x](../README.md#x)\n"}, "docs/a.md:1: ../README.md#x leads nowhere (links)"},
