@@ -199,7 +199,7 @@ func TestForeignPodsOfAnUnknownKind(t *testing.T) {
 		assert.Equal(t, m.Node("node-1").ForeignAllocations[0].Origin, core.Static)
 		assert.Equal(t, seen.Len(), 1)
 		assert.DeepEqual(t, seen.All()[0].ContextMap(), map[string]any{
-			"resourceManager": "rm", "partition": "[rm]default", "allocation": "pod-1",
+			"resourceManager": "rm", "partition": "[rm]default", "id": "pod-1",
 			"problem": `unknown value of tag foreign: "maybe", taken for static`,
 		})
 	})

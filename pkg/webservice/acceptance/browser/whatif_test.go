@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
@@ -24,7 +25,9 @@ type outcome struct {
 func (s *site) play(t *testing.T, question string) (o outcome) {
 	t.Helper()
 	w := httptest.NewRecorder()
-	s.rest.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/ws/v1/partition/default/whatif", bytes.NewBufferString(question)))
+	r := httptest.NewRequest(http.MethodPost, "/ws/v1/partition/default/whatif", bytes.NewBufferString(question))
+	r.Header.Set("Content-Type", "application/json")
+	s.rest.ServeHTTP(w, r)
 	assert.Equal(t, w.Code, http.StatusOK, w.Body.String())
 	assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &o))
 	return o
@@ -110,7 +113,7 @@ func TestWhatIfWrong(t *testing.T) {
 	p.allow("400 (Bad Request)")
 	p.arrives("whatif")
 	p.click("main button[type=submit]", "")
-	assert.Equal(t, p.wrong("Application"), "An ask belongs to an application that is there.")
+	assert.Equal(t, p.wrong("Application"), "An ask belongs to an application.")
 	p.until(`document.activeElement.id.includes("application")`)
 	p.fill("vcore", "much")
 	assert.Assert(t, p.wrong("vcore") != "")
@@ -120,9 +123,33 @@ func TestWhatIfWrong(t *testing.T) {
 	p.fill("How many", "1")
 	p.fill("Application", "none")
 	p.press(kb.Enter)
-	assert.Equal(t, p.wrong("Application"), "No application of that name is active.")
+	assert.Equal(t, p.wrong("Application"), "No application of that name is active. If it is new, say its queue.")
 	p.click("main button", "Clear")
 	p.until(`!t.one("main [aria-invalid=true]") && t.one("main .whatif-result").textContent.includes("Nothing was played yet")`)
+}
+
+// TestWhatIfOfANewApplication: an application that is not there comes with its queue, and
+// one that would not be taken in says why.
+func TestWhatIfOfANewApplication(t *testing.T) {
+	t.Parallel()
+	s := teams.on(t).serve(t)
+	queue := s.nominated(t).QueueName
+	p := s.open(t, "#/whatif", look{})
+	p.arrives("whatif")
+	p.fill("Application", "brand-new")
+	p.fill("If it is new, its queue", "root.nowhere")
+	p.fill("vcore", "100m")
+	p.press(kb.Enter)
+	assert.Assert(t, strings.Contains(p.wrong("If it is new, its queue"), "root.nowhere does not exist"))
+	p.fill("If it is new, its queue", queue)
+	p.press(kb.Enter)
+	p.sees("main .whatif-result h2", "What would come of it")
+	o := s.play(t, fmt.Sprintf(`{"applications":[{"applicationId":"brand-new","queueName":%q}],"asks":[{"allocationKey":"try","applicationId":"brand-new","resource":{"vcore":100}}]}`, queue))
+	assert.Equal(t, o.Asks[0].Refused, "")
+	p.until(`location.hash.includes("brand-new")`)
+	other := s.open(t, evaluate[string](p, `return location.hash`), look{})
+	other.arrives("whatif")
+	assert.DeepEqual(t, other.rows("What becomes of the asks")[1:], p.rows("What becomes of the asks")[1:])
 }
 
 // TestWhatIfConfiguration: another configuration is tried, and what is wrong with it

@@ -46,10 +46,16 @@ function asks(list) { return `${format.plural(list.length, 'ask')} that ${list.l
 // refusedFields are the fields that a refusal is about, with what is wrong.
 export function refusedFields(outcome, form) {
   const errors = new Map();
+  for (const { applicationId, message } of outcome.rejected ?? []) {
+    form.asks.forEach((newAsk, i) => {
+      if (newAsk.application.trim() === applicationId) errors.set(`asks[${i}].${message.includes('is registered already') ? 'application' : 'queue'}`, capital(message));
+    });
+  }
   for (const f of outcome.asks.filter((one) => one.refused)) {
     const i = form.asks.findIndex((newAsk) => f.allocationKey === newAsk.key.trim() || Number(newAsk.count) > 1 && f.allocationKey.startsWith(`${newAsk.key.trim()}-`));
     if (i < 0) continue;
-    if (f.refused.endsWith('is not registered')) errors.set(`asks[${i}].application`, 'No application of that name is active.');
+    if (form.asks[i].queue.trim() !== '' && f.refused.endsWith('is not registered')) continue; // its application is refused
+    if (f.refused.endsWith('is not registered')) errors.set(`asks[${i}].application`, 'No application of that name is active. If it is new, say its queue.');
     else if (f.refused.includes(' is known ')) errors.set(`asks[${i}].key`, capital(f.refused));
   }
   return errors;

@@ -9,7 +9,7 @@ const withinMax = 3600; // seconds
 const seconds = { ns: 1e-9, us: 1e-6, 'µs': 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600 };
 
 // emptyAsk is an ask that is not filled in.
-export function emptyAsk() { return { key: 'try', application: '', amounts: {}, priority: '', count: '', node: '' }; }
+export function emptyAsk() { return { key: 'try', application: '', queue: '', amounts: {}, priority: '', count: '', node: '' }; }
 
 // readAmount reads "1.5", "500m", "4Gi" or "110" as a quantity of a kind; null is none
 // that can be meant.
@@ -55,6 +55,8 @@ export function readQuestion(form) {
   keys.forEach((key, i) => { if (key && keys.indexOf(key) < i) errors.set(`asks[${i}].key`, 'Two asks cannot have one name.'); });
   const body = {}, within = form.within.trim();
   if (within !== '' && !(readDuration(within) <= withinMax)) errors.set('within', 'A time of an hour at most, such as 30s, 10m or 1h.');
+  const applications = newApplications(form, errors);
+  if (applications.length > 0) body.applications = applications;
   if (asks.length > 0) body.asks = asks;
   if (within !== '') body.within = within;
   if (form.config.trim() !== '') body.config = form.config;
@@ -62,10 +64,23 @@ export function readQuestion(form) {
   return { body, errors };
 }
 
+// newApplications are those of the asks that say a queue: they are not there yet.
+function newApplications(form, errors) {
+  const queues = new Map();
+  form.asks.forEach((newAsk, i) => {
+    const id = newAsk.application.trim(), queue = newAsk.queue.trim();
+    if (queue === '') return;
+    if (id === '') errors.set(`asks[${i}].application`, 'A new application needs a name.');
+    else if ((queues.get(id) ?? queue) !== queue) errors.set(`asks[${i}].queue`, `Another ask has ${id} in ${queues.get(id)}.`);
+    else queues.set(id, queue);
+  });
+  return [...queues].map(([applicationId, queueName]) => ({ applicationId, queueName }));
+}
+
 function readAsk(newAsk, wrong) {
   const ask = { allocationKey: newAsk.key.trim(), applicationId: newAsk.application.trim(), resource: {} };
   if (ask.allocationKey === '') wrong('key', 'It needs a name.');
-  if (ask.applicationId === '') wrong('application', 'An ask belongs to an application that is there.');
+  if (ask.applicationId === '') wrong('application', 'An ask belongs to an application.');
   for (const [kind, text] of Object.entries(newAsk.amounts)) {
     if (text.trim() === '') continue;
     const value = readAmount(kind, text);
@@ -100,11 +115,15 @@ export function readFailure(message, form) {
   return message.startsWith('configuration: ') ? ['config', message.slice('configuration: '.length)] : ['', message];
 }
 
+function queueOf(body, application) {
+  return (body.applications ?? []).find((one) => one.applicationId === application)?.queueName ?? '';
+}
+
 // formOf is the form for a question, such as one in an address.
 export function formOf(body) {
   return {
     asks: (body.asks ?? []).map((ask) => ({
-      key: ask.allocationKey ?? 'try', application: ask.applicationId ?? '', node: ask.requiredNodeId ?? '',
+      key: ask.allocationKey ?? 'try', application: ask.applicationId ?? '', queue: queueOf(body, ask.applicationId), node: ask.requiredNodeId ?? '',
       priority: ask.priority === undefined ? '' : String(ask.priority), count: ask.count === undefined ? '' : String(ask.count),
       amounts: Object.fromEntries(Object.entries(ask.resource ?? {}).map(([kind, value]) => [kind, writeAmount(kind, value)])),
     })),

@@ -14,7 +14,7 @@ export function questionForm(ctx, { form, kinds, names, errors, playing, change,
     onsubmit(event) { event.preventDefault(); play(); },
     onkeydown(event) { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) { event.preventDefault(); play(); } },
   },
-  h('p', { class: 'safe' }, badge('good', 'Nothing changes'), ' It is played on a copy. Nothing is evicted, and the resource manager is asked nothing.'),
+  h('p', { class: 'safe' }, badge('good', 'Nothing changes'), ' It is played on a copy. Nothing is evicted, and the resource manager is asked for its disruption budgets only.'),
   form.asks.map((newAsk, i) => askFields({ form, newAsk, i, kinds, hint, parts, change, errors })),
   h('div', { class: 'toolbar', key: 'more' }, h('button', {
     type: 'button', onclick: () => change((f) => { f.asks.push(another(f)); }),
@@ -50,7 +50,8 @@ function askFields({ form, newAsk, i, kinds, hint, parts, change, errors }) {
       type: 'button', class: 'icon question-remove', 'aria-label': `Remove ask ${i + 1}`, title: 'Remove', onclick: () => change((f) => { f.asks.splice(i, 1); }),
     }, '✕'),
     h('div', { class: 'field-row' },
-      parts.text({ at: at('application'), label: 'Application', value: newAsk.application, list: 'whatif-applications', placeholder: 'One that is active', class: 'field-wide', take: own('application'), typed: (text) => hint('application', text) }),
+      parts.text({ at: at('application'), label: 'Application', value: newAsk.application, list: 'whatif-applications', placeholder: 'One that is active, or a new name', class: 'field-wide', take: own('application'), typed: (text) => hint('application', text) }),
+      parts.text({ at: at('queue'), label: 'If it is new, its queue', value: newAsk.queue, placeholder: 'root.default', take: own('queue') }),
       parts.text({ at: at('key'), label: 'Name', value: newAsk.key, placeholder: 'try', take: own('key') })),
     h('div', { class: 'field-row' }, all.map((kind) => parts.text({
       at: at(kind), label: kindName(kind), title: kind, value: newAsk.amounts[kind] ?? '', placeholder: example(kind), class: 'field-short',
