@@ -48,13 +48,13 @@ func TestPreemption(t *testing.T) {
 				assert.Equal(t, who[i], one.of())
 			}
 			var partitions []struct {
-				Preempted struct{ Plans, Victims, Nominations, Cleared, Overdue, Loops int }
+				Preempted struct{ Plans, Victims, Nominations, Cleared, Wasted, Overdue, Loops int }
 			}
 			s.read(t, "partitions", &partitions)
 			counts := partitions[0].Preempted
 			for name, n := range map[string]int{
 				"Plans": counts.Plans, "Evicted": counts.Victims, "Nominations": counts.Nominations,
-				"Came to nothing": counts.Cleared, "Overdue": counts.Overdue, "Loops": counts.Loops,
+				"Came to nothing": counts.Cleared, "Wasted": counts.Wasted, "Overdue": counts.Overdue, "Loops": counts.Loops,
 			} {
 				assert.Equal(t, p.pair(name), count(n), name)
 			}

@@ -50,7 +50,7 @@ function askFields({ form, newAsk, i, kinds, hint, parts, change, errors }) {
       type: 'button', class: 'icon question-remove', 'aria-label': `Remove ask ${i + 1}`, title: 'Remove', onclick: () => change((f) => { f.asks.splice(i, 1); }),
     }, '✕'),
     h('div', { class: 'field-row' },
-      parts.text({ at: at('application'), label: 'Application', value: newAsk.application, list: 'whatif-applications', placeholder: 'One that is active, or a new name', class: 'field-wide', take: own('application'), typed: (text) => hint('application', text) }),
+      parts.text({ at: at('application'), label: 'Application', value: newAsk.application, list: 'whatif-applications', placeholder: 'Active, or new', class: 'field-wide', take: own('application'), typed: (text) => hint('application', text) }),
       parts.text({ at: at('queue'), label: 'If it is new, its queue', value: newAsk.queue, placeholder: 'root.default', take: own('queue') }),
       parts.text({ at: at('key'), label: 'Name', value: newAsk.key, placeholder: 'try', take: own('key') })),
     h('div', { class: 'field-row' }, all.map((kind) => parts.text({
