@@ -143,7 +143,7 @@ func TestWhatIfOfANewApplication(t *testing.T) {
 	assert.Assert(t, strings.Contains(p.wrong("If it is new, its queue"), "root.nowhere does not exist"))
 	p.fill("If it is new, its queue", queue)
 	p.press(kb.Enter)
-	p.sees("main .whatif-result h2", "What would come of it")
+	p.until(`!t.one("main [aria-invalid=true]") && !t.one("main .lead").textContent.includes("not be taken in")`)
 	o := s.play(t, fmt.Sprintf(`{"applications":[{"applicationId":"brand-new","queueName":%q}],"asks":[{"allocationKey":"try","applicationId":"brand-new","resource":{"vcore":100}}]}`, queue))
 	assert.Equal(t, o.Asks[0].Refused, "")
 	p.until(`location.hash.includes("brand-new")`)
