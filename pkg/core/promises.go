@@ -9,6 +9,7 @@ type promises struct {
 	*backlog
 	outcomes *outcomes
 	list     []*request
+	ended    uint64 // counts those that were given up
 }
 
 // A promise is the place of an ask in the list of all. Over is the highest priority of
@@ -34,6 +35,7 @@ func (s *promises) add(r *request) {
 // end gives up the quota that is kept for an ask, if it is.
 func (s *promises) end(r *request) {
 	if s.drop(r) {
+		s.ended++
 		s.changes.application(r.application, quotaFreed)
 	}
 }

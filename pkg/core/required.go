@@ -27,6 +27,7 @@ type round struct {
 	together []*request
 	wanted   resources.Amounts
 	plan     preemptor.Decision
+	ended    uint64 // how many promises were given up before that
 }
 
 // tryRequired tries the asks that may run on a node only. Room that is on its way for
@@ -52,7 +53,9 @@ func (p cycle) tryRequired(n *node) outcome {
 			return flush // what was planned is planned again
 		}
 	}
-	d.commit()
+	if !d.commit() {
+		return flush
+	}
 	return waits
 }
 
@@ -182,10 +185,7 @@ func (d *round) makeRoom(r *request, lack resources.Amounts) outcome {
 		return waits
 	}
 	joined := len(lack) == 0 && d.joins(r)
-	if !joined {
-		d.commit()
-	}
-	if d.mustTell() {
+	if !joined && !d.commit() || d.mustTell() {
 		return flush
 	}
 	if joined && len(d.together) > 0 {
@@ -196,8 +196,7 @@ func (d *round) makeRoom(r *request, lack resources.Amounts) outcome {
 			return waits
 		}
 		if !d.costs.flat || d.options.Budgets != nil {
-			d.commit() // guarantees and budgets count what is evicted already
-			if d.mustTell() {
+			if !d.commit() || d.mustTell() { // guarantees and budgets count what is evicted already
 				return flush
 			}
 		}
@@ -258,6 +257,9 @@ func (d *round) decide(r *request, plan preemptor.Decision, lack resources.Amoun
 // join has an ask planned together with those before it.
 func (d *round) join(r *request) {
 	d.serve(r)
+	if len(d.together) == 0 {
+		d.ended = d.promises.ended
+	}
 	d.together = append(d.together, r)
 	d.wanted.Add(r.Amounts)
 }

@@ -180,12 +180,19 @@ func (d *round) suffice(victims []preemptor.Victim) bool {
 }
 
 // commit has the victims end that were chosen for the asks that were planned together,
-// each for one of them.
-func (d *round) commit() {
+// each for one of them. It says false, and nothing ends, if what was kept from them then is
+// not kept any more: they are to be planned again, and may need no victims.
+func (d *round) commit() bool {
 	asks, plan := d.together, d.plan
 	d.together, d.wanted = nil, nil
 	if len(asks) == 0 {
-		return
+		return true
+	}
+	if d.promises.ended != d.ended {
+		for _, r := range asks {
+			r.wait.plan = nil
+		}
+		return false
 	}
 	// Until all are told, those that others get count as releasing for an ask without any.
 	defer func() { d.plan = preemptor.Decision{} }()
@@ -201,6 +208,7 @@ func (d *round) commit() {
 		d.evict(r, &own)
 		d.keep(r)
 	}
+	return true
 }
 
 // share divides victims among asks: each gets those that it needs beside what is free
