@@ -58,7 +58,7 @@ type ResourceUsage struct {
 // An application is one that goes on.
 type application struct {
 	ApplicationRecord
-	used    resources.Amounts                      // without placeholders
+	used    resources.Sum                          // without placeholders
 	pending map[core.AllocationKey]*PendingReasons // of asks, where an event said why they wait
 	view    *ApplicationRecord                     // nil if it has changed since
 }

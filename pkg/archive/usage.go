@@ -36,7 +36,7 @@ func (b *Book) placed(placed *core.Allocation) {
 	}
 	if !placed.Placeholder {
 		a.used.Add(placed.Amounts)
-		a.MaxUsed.Raise(a.used)
+		a.MaxUsed.Raise(a.used.Amounts)
 		a.view = nil
 	}
 	if len(a.pending) > 0 {
@@ -89,7 +89,7 @@ func (b *Book) resize(e *core.Resized) {
 	b.use(&a.Used, e.Node, e.Before, began)
 	a.used.Sub(e.Before)
 	a.used.Add(e.Amounts)
-	a.MaxUsed.Raise(a.used)
+	a.MaxUsed.Raise(a.used.Amounts)
 }
 
 // began is since when an allocation has had its amounts.

@@ -36,15 +36,18 @@ func (q Quantities) equal(other Quantities) bool {
 	return maps.EqualFunc(q, other, func(a, b Quantity) bool { return a.Value == b.Value })
 }
 
+// kindsMax is the most kinds that are named at one place.
+const kindsMax = 256
+
 // quantities reads amounts by kind. What is wrong is left out.
 func (c cursor) quantities() Quantities {
 	out := Quantities{}
 	c.each(func(kind string, value cursor) {
 		switch {
-		case kind == "":
+		case kind == "", kind == resources.UnknownKind:
 			value.atKey().fail("a resource kind without a name")
-		case len(out) == resources.KindsMax:
-			value.atKey().fail("more than %d resource kinds", resources.KindsMax)
+		case len(out) == kindsMax:
+			value.atKey().fail("more than %d resource kinds", kindsMax)
 		case len(kind) > quotedMax:
 			value.atKey().fail("the name of a resource kind has at most %d bytes", quotedMax)
 		case !value.IsScalar() || value.IsNull():

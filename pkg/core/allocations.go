@@ -2,6 +2,8 @@ package core
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -49,8 +51,7 @@ func (p commands) takeForeign(a *Allocation, known *request) {
 	case known != nil && !known.foreign():
 		p.refuse(a, "allocation %s is known as one of application %s and cannot become foreign", a.Key, known.Application)
 		return
-	case p.uncountable(a.Amounts):
-		p.refuse(a, "foreign allocation %s is more than can be counted", a.Key)
+	case !p.makeKnown(&a):
 		return
 	case known != nil && known.Node != a.Node:
 		p.evictions.cancel(known) // it ended where it was evicted
@@ -74,9 +75,11 @@ func (p commands) addOwn(a *Allocation) {
 	case a.Node != "" && p.findNode(a.Node) == nil:
 		p.refuse(a, "node %s of allocation %s is not registered", a.Node, a.Key)
 		return
-	case p.uncountable(a.Amounts):
-		p.refuse(a, "allocation %s is more than can be counted together with what is known", a.Key)
+	case a.Node != "" && !p.makeKnown(&a):
 		return
+	}
+	if a.Unknown != nil {
+		a = p.withKnown(a, p.hasKind)
 	}
 	r := p.register(a, app)
 	if !app.dated && a.Created.Before(app.submitted) {
@@ -135,33 +138,38 @@ func (p commands) updateOwn(r *request, a *Allocation) {
 	case !runs && a.Node != "" && p.findNode(a.Node) == nil:
 		p.refuse(a, "node %s of allocation %s is not registered", a.Node, a.Key)
 		return
-	case p.uncountable(a.Amounts):
-		p.refuse(a, "allocation %s keeps its resources: the new ones are more than can be counted", a.Key)
+	case (runs || a.Node != "") && !p.makeKnown(&a):
 		return
 	}
+	a = p.withKnown(a, p.hasKind)
 	switch {
 	case runs:
 		if !r.Amounts.Equal(a.Amounts) {
-			p.resize(r, a.Amounts)
+			p.resize(r, a)
 		}
 	case a.Node != "":
 		p.endWait(r)
-		r.Allocation = r.resized(a.Amounts)
+		r.Allocation = r.resized(a)
 		p.adopt(r, a.Node)
-	case !r.Amounts.Equal(a.Amounts):
+	case !r.Amounts.Equal(a.Amounts) || !maps.Equal(r.Unknown, a.Unknown):
 		if r.nominated() != nil {
 			p.nominations.clear(r, "it asks for other amounts")
 		}
-		before, since := r.wait, r.class.since
-		p.endWait(r)
-		r.Allocation = r.resized(a.Amounts)
-		p.ask(r)
-		p.keepAge(r, before, since)
-		p.tell(AskResized{r.Allocation})
+		p.resizeAsk(r, a)
 	default: // what it requires of nodes may have changed
 		p.reclass(r, p.classOf(r, p.constraintsOf(r)))
 	}
 	p.evictions.report(r, a.Tags)
+}
+
+// resizeAsk has an ask wait on with the amounts of another.
+func (p commands) resizeAsk(r *request, to *Allocation) {
+	before, since := r.wait, r.class.since
+	p.endWait(r)
+	r.Allocation = r.resized(to)
+	p.ask(r)
+	p.keepAge(r, before, since)
+	p.tell(AskResized{r.Allocation})
 }
 
 // keepAge has an ask wait on after it was resized: since when it has fitted no node, which
@@ -182,13 +190,40 @@ func (p commands) keepAge(r *request, before *wait, since time.Time) {
 
 // resize changes the amounts of an allocation where it runs. Like adoption it
 // is never refused.
-func (p commands) resize(r *request, amounts resources.Amounts) {
+func (p commands) resize(r *request, to *Allocation) {
 	n, before := r.node, r.Amounts
 	p.unbook(r)
-	r.Allocation = r.resized(amounts)
+	r.Allocation = r.resized(to)
 	p.book(r, n)
 	p.bookedBeyond(r)
 	p.tell(&Resized{r.Allocation, before})
+}
+
+// makeKnown makes the kinds of an allocation known that runs. If there is no place for
+// them, it is refused.
+func (p commands) makeKnown(a **Allocation) bool {
+	for _, name := range slices.Sorted(maps.Keys((*a).Unknown)) {
+		if _, err := p.kinds.Intern(name); err != nil {
+			p.refuse(*a, "allocation %s: %v", (*a).Key, err)
+			return false
+		}
+	}
+	*a = p.withKnown(*a, func(string) bool { return true })
+	return true
+}
+
+// learnKinds has the asks tried that wait for a kind which a node has.
+func (p commands) learnKinds(capacity resources.Amounts) {
+	if len(p.unknown) == 0 {
+		return
+	}
+	for i, quantity := range capacity {
+		if set := p.unknown[p.kinds.Name(resources.Kind(i))]; set != nil && quantity > 0 {
+			for _, r := range set.list() {
+				p.resizeAsk(r, p.withKnown(r.Allocation, p.hasKind))
+			}
+		}
+	}
 }
 
 // releaseAllocation removes one request, or all of an application. What is not

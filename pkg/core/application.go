@@ -31,8 +31,8 @@ type application struct {
 	since      time.Time
 	completion timers.Timer[due]
 
-	used        resources.Amounts
-	pending     resources.Amounts
+	used        resources.Sum
+	pending     resources.Sum
 	allocations []*request
 	asks        []*request
 
@@ -118,7 +118,7 @@ func (a *application) summarise() bool {
 func (a *application) placed() applicationPlace {
 	place := applicationPlace{priority: a.own.top, submitted: a.submitted.UnixNano()}
 	if a.queue.properties.ApplicationSort == Fair {
-		place.share = resources.DominantShare(a.used, a.queue.guaranteed, a.queue.fairMax)
+		place.share = a.queue.shareOf(a.used.Amounts)
 	}
 	return place
 }

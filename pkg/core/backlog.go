@@ -21,6 +21,8 @@ type backlog struct {
 	rooms    rooms
 	reserves priorityCounts // ordinary asks that hold a reservation
 	reserved int            // nodes that they hold
+	// cluster is the capacity of all nodes when everything was put in order last.
+	cluster resources.Amounts
 	// plain says that a priority is the same seen from any queue.
 	plain bool
 	work  Work

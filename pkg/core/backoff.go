@@ -44,6 +44,9 @@ func (d *round) holdsBack(r *request) string {
 		}
 		return w.stopped
 	}
+	if d.node.isBeyondPlans() {
+		return "amounts on the node are too large to make room beside them"
+	}
 	for other := range d.node.allOn {
 		if e := other.eviction; e != nil && e.overdue && e.ask == r.Key {
 			return fmt.Sprintf("the release of %s is overdue", other.Key)

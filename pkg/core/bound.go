@@ -147,7 +147,7 @@ func (p cycle) awaitsRoom(r *request, n *node, kept resources.Amounts) bool {
 	switch {
 	case short == nil && r.Amounts.FitsIn(free) && n.schedulable:
 		return false
-	case !r.Amounts.FitsIn(free.Plus(n.releasing)):
+	case !r.Amounts.FitsIn(free.Plus(n.releasing.Amounts)):
 		p.nominations.clear(r, n.whyLost())
 	case short != nil && r.quotaToFree() != nil:
 		p.nominations.clear(r, fmt.Sprintf("the quota of queue %s is taken", short.path))

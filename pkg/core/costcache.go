@@ -335,7 +335,7 @@ func (p *costCache) nodeInput(c *nodeCosts, n *node, quota resources.Amounts) pr
 	in := &p.input
 	in.begin(c, p.flat && c.leaf == p.root)
 	if c.trigger == preemptor.Guarantee {
-		in.short = c.class.amounts.Shortfall(on.Free.Plus(n.releasing))
+		in.short = c.class.amounts.Shortfall(on.Free.Plus(n.releasing.Amounts))
 		in.short.Raise(quota)
 		in.short = p.owed(in.short)
 	}

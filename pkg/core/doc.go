@@ -49,6 +49,7 @@
 //	request.go      an ask or allocation, and what is known of it
 //	node.go         a node and what is free on it
 //	foreign.go      allocations of other schedulers
+//	unknown.go      resource kinds that asks want and no node has
 //	sort.go         sorts by key
 //
 // Backlog: what waits, and which ask is next.

@@ -10,14 +10,12 @@ func (l *ledger) addForeign(a *Allocation, known *request) {
 			return
 		}
 		l.unbookForeign(known)
-		l.foreign.Sub(known.Amounts)
 		updated := *known.Allocation
 		updated.Amounts, updated.Node, updated.Tags, updated.Priority = a.Amounts, a.Node, a.Tags, a.Priority
 		known.Allocation = &updated
 	} else {
 		known = l.register(a, nil)
 	}
-	l.foreign.Add(known.Amounts)
 	n := l.findNode(a.Node)
 	if n == nil {
 		l.unplace(known)
@@ -43,7 +41,6 @@ func (l *ledger) retag(r *request, a *Allocation) {
 // releaseForeign takes a foreign allocation off the books.
 func (l *ledger) releaseForeign(r *request) {
 	l.unbookForeign(r)
-	l.foreign.Sub(r.Amounts)
 	l.forget(r)
 }
 

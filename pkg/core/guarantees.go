@@ -118,7 +118,7 @@ func underGuarantee(leaf, common *queue, ask, kinds resources.Amounts) bool {
 		here := false
 		for q := leaf; asked > 0 && q != common; q = q.parent {
 			most := q.guaranteed.Of(kind)
-			if most > 0 && q.used.Of(kind)+q.nominated.Of(kind)+asked > most {
+			if most > 0 && resources.Total(q.used.Of(kind), q.nominated.Of(kind), asked) > most {
 				return false
 			}
 			here = here || most > 0
@@ -139,7 +139,7 @@ func (c *nodeCosts) deficitsChanged() bool {
 		for k, asked := range c.class.amounts {
 			kind := resources.Kind(k)
 			most := q.guaranteed.Of(kind)
-			is := most > 0 && q.used.Of(kind)+q.nominated.Of(kind)+asked <= most
+			is := most > 0 && resources.Total(q.used.Of(kind), q.nominated.Of(kind), asked) <= most
 			if i == len(c.deficits) {
 				c.deficits = append(c.deficits, !is)
 			}
@@ -172,9 +172,9 @@ func (r *request) quotaToFree() resources.Amounts {
 		for i, asked := range r.Amounts {
 			kind := resources.Kind(i)
 			if most := q.max.Of(kind); asked > 0 && most != resources.Unlimited {
-				wanted := q.used.Of(kind) - q.releasing.Of(kind) + q.nominated.Of(kind)
+				wanted := resources.Total(q.used.Of(kind), -q.releasing.Of(kind), q.nominated.Of(kind))
 				if !r.keepsQuota() {
-					wanted += asked
+					wanted = resources.Total(wanted, asked)
 				}
 				if wanted > most {
 					lack.Set(kind, max(lack.Of(kind), wanted-most))

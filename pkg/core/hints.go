@@ -77,7 +77,7 @@ func (h *hints) tellOf(r *request) bool {
 		return true
 	}
 	for q := r.application.queue; q != nil; q = q.parent {
-		if !q.max.Room(q.used.Plus(q.hinted), r.Amounts) {
+		if !q.max.Holds(r.Amounts, q.used.Amounts, q.hinted.Amounts, r.Amounts) {
 			return false
 		}
 	}

@@ -28,15 +28,15 @@ type ledger struct {
 	unplaced     map[NodeID][]*request // foreign allocations, by nodes that are not known
 	unplacedView []*Allocation         // the same by key; nil if that is not known
 	absent       map[NodeID]*askSet    // asks whose required node is not known
+	unknown      map[string]*askSet    // asks by the kinds that they want and no node has
 
-	capacity  resources.Amounts // of all nodes
-	occupied  resources.Amounts // by foreign allocations on nodes
-	foreign   resources.Amounts // by all of them, those of unknown nodes included
-	running   priorityCounts    // own allocations
-	nodeSlots []int32           // numbers of nodes that are gone, to be used again
-	arrivals  uint64            // requests that were ever registered
-	waiting   int               // asks
-	stamp     uint64            // counts changes that may change why asks wait
+	capacity  resources.Sum  // of all nodes
+	occupied  resources.Sum  // by foreign allocations on nodes
+	running   priorityCounts // own allocations
+	nodeSlots []int32        // numbers of nodes that are gone, to be used again
+	arrivals  uint64         // requests that were ever registered
+	waiting   int            // asks
+	stamp     uint64         // counts changes that may change why asks wait
 	changes   changeSet
 	settled   bool // evictions may begin, see settling
 
@@ -54,6 +54,7 @@ func newLedger(options Options) ledger {
 		unplaced: map[NodeID][]*request{},
 		settled:  options.SettleDelay <= 0,
 		absent:   map[NodeID]*askSet{},
+		unknown:  map[string]*askSet{},
 		nodes: btree.NewG(32, func(a, b *node) bool {
 			return a.id < b.id
 		}),
@@ -88,11 +89,6 @@ func (l *ledger) takeNodeSlot() int32 {
 	slot := l.nodeSlots[last]
 	l.nodeSlots = l.nodeSlots[:last]
 	return slot
-}
-
-// uncountable reports whether a sum over the partition would saturate.
-func (l *ledger) uncountable(amounts resources.Amounts) bool {
-	return l.root.pending.Overflows(l.root.used, l.foreign, amounts)
 }
 
 // register makes a request known that is in no list.
@@ -146,6 +142,9 @@ func (l *ledger) addPending(r *request) {
 	l.waiting++
 	app.asks = addRequest(app.asks, r, &r.at)
 	app.pending.Add(r.Amounts)
+	if r.Unknown != nil {
+		l.awaitKinds(r)
+	}
 	app.queue.addPending(r.Amounts)
 	l.changes.application(app, 0)
 }
@@ -155,6 +154,9 @@ func (l *ledger) subPending(r *request) {
 	l.waiting--
 	app.asks = swapRemove(app.asks, r.at, atApplication)
 	app.pending.Sub(r.Amounts)
+	if r.Unknown != nil {
+		l.forgetKinds(r)
+	}
 	app.queue.subPending(r.Amounts)
 	l.changes.application(app, 0)
 }
@@ -208,7 +210,7 @@ func (r *request) withoutRoom() *queue {
 func (q *queue) hasRoomFor(r *request) bool {
 	switch {
 	case r.promised():
-		return q.max.Room(q.used, r.Amounts)
+		return q.max.Room(q.used.Amounts, r.Amounts)
 	case r.nominated() != nil:
 		return q.keepsRoom(r.Amounts)
 	}

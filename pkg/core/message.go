@@ -3,6 +3,8 @@ package core
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
@@ -13,13 +15,59 @@ import (
 var (
 	ErrNoResources       = errors.New("contains no resources")
 	ErrNegativeResources = errors.New("contains negative resources")
+	errManyUnknown       = fmt.Errorf("names more than %d resource kinds that are not known", unknownMax)
+	errReservedKind      = fmt.Errorf("%q is no name of a resource kind", resources.UnknownKind)
 )
 
-// AmountsOf reads the resources of a message. Zero quantities are left out. The error
-// is that of kinds.Intern for an empty name or too many kinds, or wraps
-// ErrNegativeResources and names the first kind by name that is negative.
+// unknownMax is how many kinds one allocation may name that are not known.
+const unknownMax = 16
+
+// AmountsOf reads the resources of a message that makes kinds known, such as the capacity
+// of a node. Zero quantities are left out. The error is that of kinds.Intern for a name
+// or too many kinds, or wraps ErrNegativeResources and names the first kind by name
+// that is negative.
 func AmountsOf(kinds *resources.Kinds, r *si.Resource) (resources.Amounts, error) {
-	var amounts resources.Amounts
+	amounts, unknown, err := read(kinds, r)
+	for _, name := range slices.Sorted(maps.Keys(unknown)) {
+		kind, unable := kinds.Intern(name)
+		if unable != nil {
+			return nil, unable
+		}
+		amounts.Set(kind, unknown[name])
+	}
+	return amounts, err
+}
+
+// WantedOf reads the resources of an allocation, which makes no kinds known. Amounts hold
+// the sum of those that are not known as resources.UnknownKind. The error is as that of
+// AmountsOf, or says that the message names too many of those.
+func WantedOf(kinds *resources.Kinds, r *si.Resource) (amounts resources.Amounts, unknown map[string]int64, err error) {
+	amounts, unknown, err = read(kinds, r)
+	if err == nil && len(unknown) > unknownMax {
+		err = errManyUnknown
+	}
+	if err == nil && unknown != nil {
+		err = countUnknown(kinds, &amounts, unknown)
+	}
+	return amounts, unknown, err
+}
+
+// countUnknown sets how much amounts hold of kinds that are not known.
+func countUnknown(kinds *resources.Kinds, amounts *resources.Amounts, unknown map[string]int64) error {
+	kind, err := kinds.Intern(resources.UnknownKind)
+	if err != nil {
+		return err
+	}
+	var sum int64
+	for _, quantity := range unknown {
+		sum = resources.Total(sum, quantity)
+	}
+	amounts.Set(kind, sum)
+	return nil
+}
+
+// read reads the resources of a message, and apart those of kinds that are not known.
+func read(kinds *resources.Kinds, r *si.Resource) (amounts resources.Amounts, unknown map[string]int64, err error) {
 	negative := ""
 	for name, quantity := range r.GetResources() {
 		value := quantity.GetValue()
@@ -32,16 +80,25 @@ func AmountsOf(kinds *resources.Kinds, r *si.Resource) (resources.Amounts, error
 		if value == 0 {
 			continue
 		}
-		kind, err := kinds.Intern(name)
-		if err != nil {
-			return nil, err
+		if name == resources.UnknownKind {
+			return nil, nil, errReservedKind
 		}
-		amounts.Set(kind, value)
+		if kind, ok := kinds.Lookup(name); ok {
+			amounts.Set(kind, value)
+			continue
+		}
+		if err := resources.CheckName(name); err != nil {
+			return nil, nil, err
+		}
+		if unknown == nil {
+			unknown = map[string]int64{}
+		}
+		unknown[name] = value
 	}
 	if negative != "" {
-		return nil, fmt.Errorf("%w: %s=%d", ErrNegativeResources, negative, r.Resources[negative].GetValue())
+		return nil, nil, fmt.Errorf("%w: %s=%d", ErrNegativeResources, negative, r.Resources[negative].GetValue())
 	}
-	return amounts, nil
+	return amounts, unknown, nil
 }
 
 // ResourceOf is amounts as a message, with the names of kinds; zeros are left out.

@@ -25,10 +25,10 @@ type node struct {
 	attributes  map[string]string
 	schedulable bool
 	capacity    resources.Amounts
-	allocated   resources.Amounts
-	occupied    resources.Amounts
+	allocated   resources.Sum
+	occupied    resources.Sum
 	free        resources.Amounts
-	releasing   resources.Amounts
+	releasing   resources.Sum
 	// overcommitted says that free may be negative: capacity was lost, or
 	// something was adopted or resized, which no node refuses.
 	overcommitted bool
@@ -42,7 +42,7 @@ type node struct {
 	claimsHeld       int // reservations of those that may run here only
 	reserved         *request
 	nominated        []*request
-	nominatedAmounts resources.Amounts
+	nominatedAmounts resources.Sum
 	room             resources.Amounts // free itself while no ask is nominated
 
 	links    order.Links[*node]
@@ -167,20 +167,26 @@ func (n *node) findWeakest() {
 // recount works out what is free.
 func (n *node) recount() {
 	n.revision++
-	for i := range max(len(n.free), len(n.capacity), len(n.allocated), len(n.occupied)) {
+	for i := range max(len(n.free), len(n.capacity), len(n.allocated.Amounts), len(n.occupied.Amounts)) {
 		kind := resources.Kind(i)
-		n.free.Set(kind, n.capacity.Of(kind)-n.allocated.Of(kind)-n.occupied.Of(kind))
+		n.free.Set(kind, n.left(kind))
 	}
 	n.overcommitted = n.overcommitted && n.negative()
 	n.view = nil
 	n.recountRoom()
 }
 
+// left is what is free of a kind, saturating. It is exact where it is above zero: then
+// neither sum is beyond int64, as the capacity is not.
+func (n *node) left(kind resources.Kind) int64 {
+	return resources.Total(n.capacity.Of(kind), -n.allocated.Of(kind), -n.occupied.Of(kind))
+}
+
 // recountRoom works out the room beside what is kept for nominated asks.
 func (n *node) recountRoom() {
 	switch {
 	case len(n.nominated) > 0:
-		n.room = n.free.Minus(n.nominatedAmounts)
+		n.room = n.free.Minus(n.nominatedAmounts.Amounts)
 	case len(n.room) != len(n.free) || len(n.free) > 0 && &n.room[0] != &n.free[0]:
 		n.room = n.free
 	}
@@ -258,10 +264,21 @@ func (n *node) overdue() (count int, blocks bool) {
 	return count, blocks
 }
 
-// isBlocked reports whether an overdue eviction blocks attempts here.
+// isBlocked reports whether an overdue eviction blocks attempts here, or amounts are
+// counted that are too large for them.
 func (n *node) isBlocked() bool {
 	_, blocks := n.overdue()
-	return blocks
+	return blocks || n.isBeyondPlans()
+}
+
+// planMax is the most of one kind that room is made of: sums of a few such quantities
+// are exact in 64 bits, so that a plan and what comes of it agree.
+const planMax = 1 << 60
+
+// isBeyondPlans reports whether amounts are counted here that are too large to make
+// room beside them.
+func (n *node) isBeyondPlans() bool {
+	return n.capacity.Above(planMax) || n.allocated.Above(planMax) || n.occupied.Above(planMax) || n.nominatedAmounts.Above(planMax)
 }
 
 // allOn visits what runs on the node: own allocations, then foreign ones.

@@ -117,7 +117,7 @@ const weightMax = 1_000_000
 
 // scored is the weighted mean of the used part of each kind the node has, from
 // zero to scoreMax, turned round for packing. Integers keep the order total; with
-// KindsMax kinds of weightMax the sum stays below 2^56.
+// 256 kinds of weightMax, the most that are configured, the sum stays below 2^56.
 func (n *node) scored(weights []weight, packing bool) int64 {
 	var sum, total uint64
 	for _, w := range weights {

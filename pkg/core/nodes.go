@@ -24,10 +24,6 @@ func (p commands) addNode(c AddNode) {
 		p.refuseNode(c.ID, "node %s has a negative capacity of %s", c.ID, p.kinds.Name(kind))
 		return
 	}
-	if p.capacity.Overflows(c.Capacity) {
-		p.refuseNode(c.ID, "node %s has more capacity than can be counted", c.ID)
-		return
-	}
 	n := &node{id: c.ID, slot: p.takeNodeSlot(), attributes: c.Attributes, schedulable: !c.Drained, capacity: c.Capacity}
 	p.nodes.ReplaceOrInsert(n)
 	p.capacity.Add(n.capacity)
@@ -45,6 +41,7 @@ func (p commands) addNode(c AddNode) {
 		n.required = *waiting
 		delete(p.absent, n.id)
 	}
+	p.learnKinds(n.capacity)
 	p.changes.node(n, nodeFreed|nodeRetry|nodeUpdated)
 }
 
@@ -57,10 +54,6 @@ func (p commands) updateNode(c UpdateNode) {
 	if c.Capacity != nil {
 		if kind, negative := c.Capacity.Negative(); negative {
 			p.refuseNode(c.ID, "node %s keeps its capacity: the new one of %s is negative", c.ID, p.kinds.Name(kind))
-			return
-		}
-		if p.capacity.Minus(n.capacity).Overflows(c.Capacity) {
-			p.refuseNode(c.ID, "node %s keeps its capacity: the new one is more than can be counted", c.ID)
 			return
 		}
 		p.setCapacity(n, c.Capacity)
@@ -84,6 +77,7 @@ func (p commands) setCapacity(n *node, capacity resources.Amounts) {
 	n.recount()
 	n.allowExcess()
 	p.tell(&NodeResized{n.id, capacity.Clone(), p.capacity.Clone()})
+	p.learnKinds(capacity)
 }
 
 func (p commands) setSchedulable(id NodeID, schedulable bool) {

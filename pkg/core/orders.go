@@ -1,16 +1,16 @@
 package core
 
 import (
+	"slices"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// settleApplication brings the place of an application in the order of its queue up
-// to date.
-func (b *backlog) settleApplication(app *application) {
-	changed := app.summarise()
-	place := app.placed()
-	app.queue.apps.Settle(app, app.queued.Len() > 0, place != app.place, changed, func() { app.place = place })
+// settle brings the place of an application in the order of its queue up to date.
+func (a *application) settle() {
+	changed := a.summarise()
+	place := a.placed()
+	a.queue.apps.Settle(a, a.queued.Len() > 0, place != a.place, changed, func() { a.place = place })
 }
 
 // settleQueue brings a queue and those above it up to date, from the leaf up.
@@ -40,39 +40,60 @@ func (b *backlog) clearOrders(q *queue) {
 	}
 }
 
-// recomputeShares puts everything in order again after what shares are measured
-// against has changed: the size of the cluster, or the configuration.
+// recomputeShares puts everything in order again after the configuration has changed.
 func (b *backlog) recomputeShares() {
 	b.changes.resized = false
+	b.cluster = b.capacity.Clone()
 	b.clearOrders(b.root)
-	total := make(resources.Limits, b.kinds.Len())
-	for i := range total {
-		total[i] = b.capacity.Of(resources.Kind(i))
-	}
-	b.computeShares(b.root, total)
+	b.computeShares(b.root)
 }
 
-// computeShares works out what shares are measured against, from a queue down, and puts
-// everything in order from the leaves up. The max of a queue overrules those above.
-func (b *backlog) computeShares(q *queue, above resources.Limits) {
-	q.fairMax = above.Clone()
-	for i, v := range q.max {
-		if v != resources.Unlimited {
-			q.fairMax.Set(resources.Kind(i), v)
-		}
-	}
+// computeShares puts everything below a queue in order, from the leaves up.
+func (b *backlog) computeShares(q *queue) {
 	q.view = nil
 	for _, child := range q.sortedChildren() {
-		b.computeShares(child, q.fairMax)
+		b.computeShares(child)
 	}
 	for _, app := range q.sortedApplications() {
-		b.settleApplication(app)
+		app.settle()
 	}
 	q.summarise()
 	if q.parent != nil {
-		q.place = queuePlace{priority: q.own.top, share: q.share()}
-		q.parent.queues.Settle(q, q.waits(), false, false, func() {})
+		q.settleShare()
 	}
+}
+
+func (q *queue) settleShare() {
+	q.place = queuePlace{priority: q.own.top, share: q.share()}
+	q.parent.queues.Settle(q, q.waits(), false, false, func() {})
+}
+
+// resizeShares puts everything below a queue in order again after the size of the cluster
+// has changed. Queues that use nothing and where nothing waits have no share and stand in
+// no order: they cost a look.
+func (b *backlog) resizeShares(q *queue) {
+	q.view = nil
+	for _, child := range q.children { // each has orders of its own
+		if child.isBusy() {
+			b.resizeShares(child)
+		}
+	}
+	queues, apps := slices.Collect(q.queues.All), slices.Collect(q.apps.All)
+	q.queues = order.Tree[*queue]{Looked: q.queues.Looked}
+	q.apps = order.Tree[*application]{Looked: q.apps.Looked}
+	for _, app := range apps {
+		app.links = order.Links[*application]{}
+	}
+	for _, child := range queues {
+		child.links = order.Links[*queue]{}
+	}
+	for _, app := range apps {
+		app.settle()
+	}
+	for _, child := range queues {
+		child.settleShare()
+	}
+	q.summarise()
 }
 
 // insert puts an ask into the group of its class.

@@ -25,14 +25,13 @@ type queue struct {
 	children     map[string]*queue
 	applications map[ApplicationID]*application
 
-	links  order.Links[*queue]
-	place  queuePlace
-	own    summary // of what waits here and has quota here
-	below  summary // of the subtree of the parent's order
-	queues order.Tree[*queue]
-	apps   order.Tree[*application]
-	// fairMax is what a share is measured against where nothing is guaranteed.
-	fairMax resources.Limits
+	links   order.Links[*queue]
+	place   queuePlace
+	own     summary // of what waits here and has quota here
+	below   summary // of the subtree of the parent's order
+	queues  order.Tree[*queue]
+	apps    order.Tree[*application]
+	cluster *resources.Amounts // the size of the cluster in all orders
 
 	headroom resources.Limits // scratch of searches
 
@@ -40,7 +39,7 @@ type queue struct {
 	active  []*leafClass          // of them, those with many groups for which room may be made
 	waiters []*request            // asks that are bound to a node and wait for quota here
 	resumed uint64                // the turn in which questions about an ask of this leaf went on
-	hinted  resources.Amounts     // that the resource manager knows to wait for nodes
+	hinted  resources.Sum         // that the resource manager knows to wait for nodes
 
 	change  queueChange    // recorded, and not reacted to yet
 	running priorityCounts // allocations of a leaf
@@ -154,8 +153,43 @@ func (p *QueueProperties) seenFromAbove(priority int32) int32 {
 
 // share is how much of its guarantee the queue uses.
 func (q *queue) share() resources.Share {
-	return resources.DominantShare(q.used, q.guaranteed, q.fairMax)
+	return q.shareOf(q.used.Amounts)
 }
+
+// shareOf is the largest part, over the kinds, of what is guaranteed to the queue, or of the
+// max that applies where nothing is.
+func (q *queue) shareOf(used resources.Amounts) (most resources.Share) {
+	for i, v := range used {
+		if v <= 0 {
+			continue
+		}
+		whole := q.guaranteed.Of(resources.Kind(i))
+		if whole <= 0 {
+			whole = q.fairMax(resources.Kind(i))
+		}
+		if share := resources.ShareOf(v, whole); share.Compare(most) > 0 {
+			most = share
+		}
+	}
+	return most
+}
+
+// fairMax is what a share is measured against where nothing is guaranteed: the max of the
+// nearest queue upward that has one, or the size of the cluster.
+func (q *queue) fairMax(kind resources.Kind) int64 {
+	for ; q.parent != nil; q = q.parent {
+		if most := q.max.Of(kind); most != resources.Unlimited {
+			return most
+		}
+	}
+	if most := q.max.Of(kind); most != resources.Unlimited {
+		return most
+	}
+	return min(q.cluster.Of(kind), resources.Unlimited-1) // a cluster has an end
+}
+
+// isBusy reports whether anything is used or waits below.
+func (q *queue) isBusy() bool { return !q.used.IsZero() || q.waits() }
 
 // addRunning counts an allocation that runs in a leaf, and removeRunning one that has
 // ended. After an end, smallest may be less than the allocations hold.
@@ -257,10 +291,10 @@ type account struct {
 	parent     *account // nil at the root
 	max        resources.Limits
 	guaranteed resources.Amounts
-	used       resources.Amounts
-	pending    resources.Amounts
-	nominated  resources.Amounts
-	releasing  resources.Amounts
+	used       resources.Sum
+	pending    resources.Sum
+	nominated  resources.Sum
+	releasing  resources.Sum
 	// exceeded says that used may be above max: max was lowered, or an
 	// allocation was adopted or resized, which no limit refuses.
 	exceeded bool
@@ -347,10 +381,10 @@ func (a *account) subReleasing(amounts resources.Amounts) {
 // hasRoom reports whether this account alone can be charged, beside what is kept
 // for nominated asks.
 func (a *account) hasRoom(amounts resources.Amounts) bool {
-	return a.max.Holds(amounts, a.used, a.nominated, amounts)
+	return a.max.Holds(amounts, a.used.Amounts, a.nominated.Amounts, amounts)
 }
 
 // keepsRoom reports the same for amounts that are part of what is kept.
 func (a *account) keepsRoom(amounts resources.Amounts) bool {
-	return a.max.Holds(amounts, a.used, a.nominated)
+	return a.max.Holds(amounts, a.used.Amounts, a.nominated.Amounts)
 }

@@ -47,6 +47,7 @@ func (requested QueuePath) Full() QueuePath {
 func (b *backlog) newQueue(parent *queue, config *QueueConfig) *queue {
 	q := newQueue(parent, config)
 	q.queues.Looked, q.apps.Looked = &b.work.Queues, &b.work.Applications
+	q.cluster = &b.cluster
 	return q
 }
 
@@ -80,6 +81,9 @@ func (b *backlog) setQueue(q *queue, config *QueueConfig) {
 		if !configured[child.name] {
 			b.drain(child)
 		}
+	}
+	if !config.Parent && len(config.Queues) == 0 && len(q.children) == 0 && q.parent != nil {
+		q.leaf = true // what was below it was empty
 	}
 }
 

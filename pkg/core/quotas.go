@@ -149,7 +149,7 @@ func (s *quotas) plan(q *queue, need resources.Amounts) *preemptor.Decision {
 // beyondMax is what a queue uses beyond its max once all evictions have ended.
 func (q *queue) beyondMax() resources.Amounts {
 	var beyond resources.Amounts
-	for i, used := range q.used {
+	for i, used := range q.used.Amounts {
 		kind := resources.Kind(i)
 		if over := used - q.releasing.Of(kind) - q.max.Of(kind); q.max.Of(kind) != resources.Unlimited && over > 0 {
 			beyond.Set(kind, over)

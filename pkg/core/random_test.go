@@ -45,9 +45,11 @@ type history struct {
 
 var errTaint = errors.New("taint")
 
-func newHistory(c chance) *history {
+func newHistory(c chance) *history { return newHistoryThatReserves(c, time.Second) }
+
+func newHistoryThatReserves(c chance, after time.Duration) *history {
 	h := &history{chance: c, now: start}
-	options := core.Options{Kinds: testKinds(), ReserveDelay: time.Second, ReserveMax: 10 * time.Second, CompletingDelay: 3 * time.Second, BatchMax: 1 + h.IntN(5)}
+	options := core.Options{Kinds: testKinds(), ReserveDelay: after, ReserveMax: 10 * time.Second, CompletingDelay: 3 * time.Second, BatchMax: 1 + h.IntN(5)}
 	if h.IntN(3) == 0 {
 		options.Feasible = func(key core.AllocationKey, node core.NodeID, _ bool) error {
 			if (len(key)+int(key[len(key)-1])+int(node[1]))%4 == 0 {

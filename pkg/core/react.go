@@ -11,7 +11,8 @@ func (p *Partition) react() {
 		p.reactToQuotas()
 		p.settleOrders()
 		if p.changes.resized {
-			p.recomputeShares()
+			p.changes.resized, p.cluster = false, p.capacity.Clone()
+			p.resizeShares(p.root)
 		}
 	}
 }
@@ -127,7 +128,7 @@ func (p *Partition) wakeWaiters(q *queue) {
 func (p *Partition) settleOrders() {
 	for _, app := range p.changes.applications {
 		app.changed = false
-		p.settleApplication(app)
+		app.settle()
 	}
 	clear(p.changes.applications)
 	p.changes.applications = p.changes.applications[:0]

@@ -36,19 +36,27 @@ func (r *refusals) add(n *node, err error, freed uint64) {
 		text = strings.ToValidUTF8(text[:reasonLength], "") + "…"
 	}
 	if _, known := r.texts[text]; !known && len(r.texts) == reasonsMax {
-		r.others++
-		return
+		rarest := slices.MaxFunc(slices.Collect(maps.Keys(r.texts)), r.byFrequency)
+		r.others += r.texts[rarest]
+		delete(r.texts, rarest)
 	}
 	r.texts[text]++
 }
 
-// What is kept of the reasons for refusals: so many different ones, so many bytes of
-// each. Every ask has its own where nothing is known of which are alike, and a resource
-// manager may name the node in each.
+// What is kept of the reasons for refusals: while questions go on so many different ones,
+// and so many of the most frequent after that; so many bytes of each. Every ask has its own
+// where nothing is known of which are alike, and a resource manager may name the node in
+// each: then a new one takes the place of one that was given once.
 const (
-	reasonsMax   = 16
-	reasonLength = 512
+	reasonsMax   = 8
+	reasonsShown = 3
+	reasonLength = 256
 )
+
+// byFrequency compares reasons: the most frequent first.
+func (r *refusals) byFrequency(a, b string) int {
+	return cmp.Or(cmp.Compare(r.texts[b], r.texts[a]), strings.Compare(a, b))
+}
 
 // clone is the same answers for another class, which is in the order.
 func (r *refusals) clone() *refusals {
@@ -77,18 +85,15 @@ func (r *refusals) text() string {
 
 // summary is what the resource manager said, the most frequent first.
 func (r *refusals) summary() string {
-	texts := make([]string, 0, len(r.texts))
-	for text := range r.texts {
-		texts = append(texts, text)
-	}
-	slices.SortFunc(texts, func(a, b string) int {
-		return cmp.Or(cmp.Compare(r.texts[b], r.texts[a]), strings.Compare(a, b))
-	})
+	texts, others := slices.SortedFunc(maps.Keys(r.texts), r.byFrequency), r.others
 	for i, text := range texts {
+		if i >= reasonsShown {
+			others += r.texts[text]
+		}
 		texts[i] = fmt.Sprintf("%s (%s)", text, nodesText(r.texts[text]))
 	}
-	if r.others > 0 {
-		texts = append(texts, fmt.Sprintf("other reasons (%s)", nodesText(r.others)))
+	if others > 0 {
+		texts = append(texts[:min(len(texts), reasonsShown)], fmt.Sprintf("other reasons (%s)", nodesText(others)))
 	}
 	return strings.Join(texts, "; ")
 }

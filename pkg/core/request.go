@@ -216,6 +216,9 @@ type Allocation struct {
 	Application ApplicationID // empty for foreign ones
 	Node        NodeID        // empty while pending
 	Amounts     resources.Amounts
+	// Unknown are quantities of kinds that no node has, by name. Only an ask has any; they
+	// are counted in Amounts as resources.UnknownKind.
+	Unknown     map[string]int64
 	Priority    int32
 	Created     time.Time // when the resource manager says it was, or first seen
 	Placed      time.Time // zero while pending
@@ -253,10 +256,10 @@ func (a *Allocation) unplaced() *Allocation {
 	return &ask
 }
 
-// resized is the allocation with other amounts.
-func (a *Allocation) resized(amounts resources.Amounts) *Allocation {
+// resized is the allocation with the amounts of another.
+func (a *Allocation) resized(to *Allocation) *Allocation {
 	other := *a
-	other.Amounts = amounts
+	other.Amounts, other.Unknown = to.Amounts, to.Unknown
 	return &other
 }
 
@@ -298,9 +301,10 @@ func (a *Allocation) optedOut() bool {
 		a.Tags[TagAllowPreemption] == "false" || a.Tags[labelAllowPreemption] == "false"
 }
 
-// neverPreempts reports whether an ask says that nothing is to be evicted for it.
+// neverPreempts reports whether an ask says that nothing is to be evicted for it, or is
+// too large for that.
 func (a *Allocation) neverPreempts() bool {
-	return a.Preemptable.Stated && !a.Preemptable.AllowOthers
+	return a.Preemptable.Stated && !a.Preemptable.AllowOthers || a.Amounts.Above(planMax)
 }
 
 // An askSet is a set of asks in order. The zero value is empty; it allocates nothing

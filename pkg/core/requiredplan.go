@@ -156,7 +156,7 @@ func (d *round) spare() {
 // suffice reports whether all asks that are planned together can run without these.
 func (d *round) suffice(victims []preemptor.Victim) bool {
 	last := d.together[len(d.together)-1]
-	room := d.freeFor(last).Plus(d.node.releasing)
+	room := d.freeFor(last).Plus(d.node.releasing.Amounts)
 	removed := []string{}
 	for r := range d.node.allOn {
 		if r.releasing() {
@@ -205,7 +205,7 @@ func (d *round) share(asks []*request, victims []preemptor.Victim) [][]preemptor
 	shares := make([][]preemptor.Victim, len(asks))
 	var used, added resources.Amounts
 	for i, r := range asks {
-		short := r.Amounts.Shortfall(d.freeFor(r).Plus(d.node.releasing).Plus(added).Minus(used))
+		short := r.Amounts.Shortfall(d.freeFor(r).Plus(d.node.releasing.Amounts).Plus(added).Minus(used))
 		left = slices.DeleteFunc(left, func(v preemptor.Victim) bool {
 			if v.Priority > r.Priority || !holdsAny(v.Amounts, short) {
 				return false

@@ -10,10 +10,11 @@ import (
 
 // Restore makes a partition in the state that a view shows, so that a dry run can show
 // what would happen without touching the original. The kinds of the options must be
-// those of the view. What the view does not show begins anew: when delayed asks are
+// those of the view; a ReserveDelay of zero is that of the view. What the view does not show begins anew: when delayed asks are
 // tried again, what was learnt of classes, and the order in which asks of the same age
 // arrived. It takes time linear in the size of the view, and does not change it.
 func Restore(options Options, now time.Time, v *View) *Partition {
+	setDefault(&options.ReserveDelay, v.ReserveDelay)
 	p := NewPartition(options, v.Config)
 	p.restoreQueues(p.root, v.Root)
 	for _, n := range v.Nodes {

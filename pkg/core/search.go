@@ -105,7 +105,7 @@ func (q *queue) headroomWithin(above resources.Limits) resources.Limits {
 		kind := resources.Kind(i)
 		quantity := above.Of(kind)
 		if most := q.max.Of(kind); most != resources.Unlimited {
-			quantity = min(quantity, most-q.used.Of(kind)-q.nominated.Of(kind))
+			quantity = min(quantity, resources.Total(most, -q.used.Of(kind), -q.nominated.Of(kind)))
 		}
 		left = append(left, quantity)
 	}

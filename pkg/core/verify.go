@@ -40,14 +40,15 @@ type verifier struct {
 	p       *Partition
 	broken  error
 	found   int // requests in lists of nodes and applications
-	used    resources.Amounts
-	foreign resources.Amounts
-	total   resources.Amounts
-	sum     resources.Amounts // scratch
+	used    resources.Sum
+	foreign resources.Sum
+	total   resources.Sum
+	sum     resources.Sum // scratch
 
 	running, nominations priorityCounts // counted anew
 	nominatedAsks        int
 	renominated          int // asks that are to be nominated again
+	unknown              int // kinds that asks want and no node has
 }
 
 func (v *verifier) breaks(format string, args ...any) {
@@ -57,28 +58,28 @@ func (v *verifier) breaks(format string, args ...any) {
 }
 
 // add sums up a list in the scratch vector.
-func (v *verifier) add(list []*request) resources.Amounts {
-	clear(v.sum)
+func (v *verifier) add(list []*request) resources.Sum {
+	v.sum = resources.Sum{Amounts: v.sum.Amounts[:0]}
 	for _, r := range list {
 		v.sum.Add(r.Amounts)
 	}
 	return v.sum
 }
 
-func (v *verifier) equal(what, of string, booked, counted resources.Amounts) {
-	if v.broken == nil && !booked.Equal(counted) {
-		v.breaks("%s of %s: booked %s, counted %s", what, of, v.p.kinds.Format(booked), v.p.kinds.Format(counted))
+func (v *verifier) equal(what, of string, booked, counted resources.Sum) {
+	if v.broken == nil && !booked.Same(counted) {
+		v.breaks("%s of %s: booked %s, counted %s", what, of, v.p.kinds.Format(booked.Amounts), v.p.kinds.Format(counted.Amounts))
 	}
 }
 
 func (v *verifier) nodes() {
 	for n := range v.p.allNodes {
-		var releasing resources.Amounts
+		var releasing resources.Sum
 		v.equal("allocated", string(n.id), n.allocated, v.add(n.own))
 		v.equal("occupied", string(n.id), n.occupied, v.add(n.foreign))
 		for i := range max(len(n.free), len(n.capacity)) {
 			k := resources.Kind(i)
-			if n.free.Of(k) != n.capacity.Of(k)-n.allocated.Of(k)-n.occupied.Of(k) {
+			if n.free.Of(k) != resources.Total(n.capacity.Of(k), -n.allocated.Of(k), -n.occupied.Of(k)) {
 				v.breaks("node %s: free %s is not what is left", n.id, v.p.kinds.Format(n.free))
 			}
 		}
@@ -106,8 +107,8 @@ func (v *verifier) nodes() {
 		if n.links.In() && n.score != n.scored(v.p.order.weights, v.p.order.packing) {
 			v.breaks("node %s: score %d is stale", n.id, n.score)
 		}
-		v.used.Add(n.allocated)
-		v.foreign.Add(n.occupied)
+		v.used.AddSum(n.allocated)
+		v.foreign.AddSum(n.occupied)
 		v.total.Add(n.capacity)
 	}
 	sorted(v, "nodes", &v.p.order.tree)
@@ -172,6 +173,10 @@ func (v *verifier) applications() {
 				ordered++
 			}
 			v.waiting(r)
+			if err := v.p.checkKinds(r); err != nil {
+				v.breaks("%v", err)
+			}
+			v.unknown += len(r.Unknown)
 		}
 		v.groups(app, ordered)
 		if app.queue.applications[app.id] != app {
@@ -256,23 +261,23 @@ func (v *verifier) waiting(r *request) {
 }
 
 func (v *verifier) queue(q *queue) {
-	var used, pending resources.Amounts
+	var used, pending resources.Sum
 	for _, child := range q.children {
 		v.queue(child)
-		used.Add(child.used)
-		pending.Add(child.pending)
+		used.AddSum(child.used)
+		pending.AddSum(child.pending)
 		if child.links.In() != child.waits() {
 			v.breaks("queue %s: in the order is %t, waits is %t", child.path, child.links.In(), child.waits())
 		}
 	}
 	for _, app := range q.applications {
-		used.Add(app.used)
-		pending.Add(app.pending)
+		used.AddSum(app.used)
+		pending.AddSum(app.pending)
 	}
 	v.equal("used", string(q.path), q.used, used)
 	v.equal("pending", string(q.path), q.pending, pending)
 	if !q.exceeded && !q.used.Within(q.max) {
-		v.breaks("queue %s: uses %s of %s by a placement", q.path, v.p.kinds.Format(q.used), v.p.kinds.FormatLimits(q.max))
+		v.breaks("queue %s: uses %s of %s by a placement", q.path, v.p.kinds.Format(q.used.Amounts), v.p.kinds.FormatLimits(q.max))
 	}
 	if q.leaf && len(q.children) > 0 || !q.leaf && len(q.applications) > 0 {
 		v.breaks("queue %s: leaf is %t with %d queues and %d applications", q.path, q.leaf, len(q.children), len(q.applications))
@@ -305,17 +310,18 @@ func (v *verifier) totals() {
 	v.equal("used", "nodes and queues", v.p.root.used, v.used)
 	v.equal("occupied", "the partition", v.p.occupied, v.foreign)
 	v.equal("capacity", "the partition", v.p.capacity, v.total)
-	foreign := v.foreign.Clone()
 	for id, list := range v.p.unplaced {
 		v.found += len(list)
-		for _, r := range list {
-			foreign.Add(r.Amounts)
-		}
 		if v.p.findNode(id) != nil || len(list) == 0 {
 			v.breaks("%d foreign allocations wait for node %s, which is known", len(list), id)
 		}
 	}
-	v.equal("foreign", "the partition", v.p.foreign, foreign)
+	for _, set := range v.p.unknown {
+		v.unknown -= set.len()
+	}
+	if v.unknown != 0 {
+		v.breaks("%d more unknown kinds are wanted than listed", v.unknown)
+	}
 	if v.found != len(v.p.requests) {
 		v.breaks("%d requests are known by key and %d are listed", len(v.p.requests), v.found)
 	}

@@ -75,18 +75,20 @@ func (v *verifier) renominations() {
 }
 
 // nominated checks what one node keeps for nominated asks; most keep nothing.
-func (v *verifier) nominated(n *node, releasing resources.Amounts) {
-	if !n.releasing.Equal(releasing) {
+func (v *verifier) nominated(n *node, releasing resources.Sum) {
+	if !n.releasing.Same(releasing) {
 		v.equal("releasing", string(n.id), n.releasing, releasing)
 	}
 	if len(n.nominated) == 0 {
 		if !n.nominatedAmounts.IsZero() || !n.room.Equal(n.free) {
-			v.breaks("node %s: keeps %s for no ask, has room for %s", n.id, v.p.kinds.Format(n.nominatedAmounts), v.p.kinds.Format(n.room))
+			v.breaks("node %s: keeps %s for no ask, has room for %s", n.id, v.p.kinds.Format(n.nominatedAmounts.Amounts), v.p.kinds.Format(n.room))
 		}
 		return
 	}
 	v.equal("nominated", string(n.id), n.nominatedAmounts, v.add(n.nominated))
-	v.equal("room", string(n.id), n.room, n.free.Minus(n.nominatedAmounts))
+	if room := n.free.Minus(n.nominatedAmounts.Amounts); !n.room.Equal(room) {
+		v.breaks("node %s: has room for %s, counted %s", n.id, v.p.kinds.Format(n.room), v.p.kinds.Format(room))
+	}
 	for _, r := range n.nominated {
 		v.nominations.add(r.nominationPriority())
 		v.nominatedAsks++
@@ -108,12 +110,12 @@ func (v *verifier) nominated(n *node, releasing resources.Amounts) {
 // sums checks what is kept for nominated asks and what is evicted along the tree of
 // queues.
 func (v *verifier) sums(q *queue) {
-	var nominated, releasing resources.Amounts
+	var nominated, releasing resources.Sum
 	var running priorityCounts
 	for _, child := range q.sortedChildren() {
 		v.sums(child)
-		nominated.Add(child.nominated)
-		releasing.Add(child.releasing)
+		nominated.AddSum(child.nominated)
+		releasing.AddSum(child.releasing)
 	}
 	for _, app := range q.applications {
 		for _, r := range app.asks {

@@ -25,6 +25,8 @@ type View struct {
 	ForeignUnknownNode []*Allocation
 	// Preempted counts what was preempted since the partition was made.
 	Preempted Preempted
+	// ReserveDelay is that of the options; less than zero says that ordinary asks never reserve.
+	ReserveDelay time.Duration
 	// Work counts what scheduling looked at since the partition was made.
 	Work Work
 	// SettlesAt is when evictions may begin, unless more is told of what is there. It
@@ -210,7 +212,7 @@ type Reason uint8
 // room; the resource manager refused every node with room; it could not bind
 // and a new try is due later; the required node is not known; the required
 // node has no room, or has not been schedulable yet; room is being made on a node; room
-// was made too often.
+// was made too often; no node has a resource kind that it wants.
 const (
 	NotTried Reason = iota
 	QuotaExceeded
@@ -222,6 +224,7 @@ const (
 	NodeHeld
 	RoomIsMade
 	LoopStopped
+	KindUnknown
 )
 
 var reasons = [...]string{
@@ -235,6 +238,7 @@ var reasons = [...]string{
 	NodeHeld:      "required node has not been schedulable yet",
 	RoomIsMade:    "room is being made",
 	LoopStopped:   "preemption stopped, as it repeats itself",
+	KindUnknown:   "no node has a resource kind of it",
 }
 
 func (r Reason) String() string { return reasons[r] }

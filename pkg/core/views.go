@@ -18,6 +18,7 @@ func (p *Partition) View() *View {
 		Nodes:        make([]*NodeView, 0, p.nodes.Len()),
 		Applications: make([]*ApplicationView, 0, p.applications.Len()),
 		Preempted:    p.counts,
+		ReserveDelay: p.options.ReserveDelay,
 		Work:         p.work,
 		SettlesAt:    p.settling.end(),
 	}
@@ -174,6 +175,8 @@ func (r *request) reason() (Reason, string) {
 	switch {
 	case w != nil && w.stopped != "":
 		return LoopStopped, w.stopped
+	case r.Unknown != nil:
+		return KindUnknown, r.unknownKinds()
 	case w != nil && (w.delayed || r.Required != ""):
 		return w.reason, w.detail
 	case r.class.isRefused() && r.class.refused.text() != "":

@@ -18,6 +18,7 @@ var reasonTexts = [...]string{
 	core.NodeHeld:      "node_held",
 	core.RoomIsMade:    "nominated",
 	core.LoopStopped:   "loop_stopped",
+	core.KindUnknown:   "kind_unknown",
 }
 
 var reasonLabels = labelled("reason", reasonTexts[:])

@@ -156,6 +156,29 @@ func (m *Metrics) Count(partition string, effects core.Effects) {
 	}
 }
 
+// callbackNames are what a resource manager may be called with.
+var callbackNames = [...]string{
+	"UpdateAllocation", "UpdateApplication", "UpdateNode", "UpdateContainerSchedulingState", "SendEvent", "Nominate", "ClearNomination",
+	"Predicates", "PredicatesOnNodes", "PredicateClass", "PredicatesWith", "PreemptionPredicates", "SelectVictims", "DisruptionBudgets",
+	"EndsForeignPods", "GetStateDump",
+}
+
+// newPanics is the counter of panics, with all callbacks.
+func newPanics(registry *prometheus.Registry) *prometheus.CounterVec {
+	panics := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "narwhal_callback_panics_total",
+		Help: "Panics of the resource manager in callbacks and questions.",
+	}, []string{"callback"})
+	registry.MustRegister(panics)
+	for _, name := range callbackNames {
+		panics.WithLabelValues(name)
+	}
+	return panics
+}
+
+// CountPanic counts a panic of a resource manager in a callback.
+func (m *Metrics) CountPanic(callback string) { m.panics.WithLabelValues(callback).Inc() }
+
 // CountUnanswered counts a request to a partition that was rejected and for which
 // the interface has no answer.
 func (m *Metrics) CountUnanswered(partition string) { m.counters.of(partition)[failed].Inc() }

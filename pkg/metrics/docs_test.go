@@ -140,7 +140,7 @@ func TestQueriesOfTheDocument(t *testing.T) {
 	_, alerts, found := strings.Cut(string(text), "## Worth an alert")
 	assert.Assert(t, found)
 	there := gathered(t)
-	assert.Equal(t, askFor(t, there, alerts), 9)
+	assert.Equal(t, askFor(t, there, alerts), 10)
 }
 
 // TestNamesFollowTheRules has our own names checked by the linter of Prometheus.

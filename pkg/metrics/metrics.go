@@ -25,6 +25,7 @@ const scrapesMax = 4
 type Metrics struct {
 	registry  *prometheus.Registry
 	counters  *counterSet
+	panics    *prometheus.CounterVec
 	latencies *latencies
 	source    atomic.Pointer[source] // nil while nothing is watched
 }
@@ -39,7 +40,7 @@ func New() *Metrics {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewBuildInfoCollector(),
 	)
-	return &Metrics{registry: registry, counters: newCounterSet(registry), latencies: newLatencies(registry)}
+	return &Metrics{registry: registry, counters: newCounterSet(registry), panics: newPanics(registry), latencies: newLatencies(registry)}
 }
 
 // Watch has views asked for at every scrape from now on, in place of those

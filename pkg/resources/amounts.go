@@ -110,26 +110,6 @@ func (a Amounts) Minus(b Amounts) Amounts {
 // Clone is a copy that shares nothing.
 func (a Amounts) Clone() Amounts { return slices.Clone(a) }
 
-// Overflows reports whether the sum with all of more would saturate, so that
-// the books could not be undone again.
-func (a Amounts) Overflows(more ...Amounts) bool {
-	width := len(a)
-	for _, m := range more {
-		width = max(width, len(m))
-	}
-	for i := range width {
-		sum := a.Of(Kind(i))
-		for _, m := range more {
-			next := plus(sum, m.Of(Kind(i)))
-			if next-m.Of(Kind(i)) != sum {
-				return true
-			}
-			sum = next
-		}
-	}
-	return false
-}
-
 // IsZero reports whether there is nothing of any kind.
 func (a Amounts) IsZero() bool {
 	for _, v := range a {
@@ -144,6 +124,16 @@ func (a Amounts) IsZero() bool {
 func (a Amounts) Negative() (Kind, bool) {
 	i := slices.IndexFunc(a, func(v int64) bool { return v < 0 })
 	return Kind(i), i >= 0
+}
+
+// Above reports whether there is more of any kind than a limit.
+func (a Amounts) Above(limit int64) bool {
+	for _, v := range a {
+		if v > limit {
+			return true
+		}
+	}
+	return false
 }
 
 // Equal reports whether the quantities of all kinds are the same.
@@ -169,6 +159,14 @@ func (a Amounts) Shortfall(free Amounts) Amounts {
 		}
 	}
 	return short
+}
+
+// Total is the sum of quantities, saturating at each step.
+func Total(quantities ...int64) (sum int64) {
+	for _, v := range quantities {
+		sum = plus(sum, v)
+	}
+	return sum
 }
 
 func plus(a, b int64) int64 {

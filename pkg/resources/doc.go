@@ -9,9 +9,10 @@
 //     node has, what a queue uses;
 //   - Limits, where a missing kind is unlimited: what a queue may use.
 //
-// Arithmetic saturates at the ends of int64. Shares are compared exactly, by
+// Arithmetic saturates at the ends of int64. A Sum is exact beyond them: the books of what
+// runs and what waits are sums, so that no amounts are too large to be counted. Shares are compared exactly, by
 // cross-multiplication in 128 bits. No result depends on the number of a kind,
 // only on its name.
 //
-// Read in this order: kinds.go, amounts.go, limits.go, share.go, parse.go.
+// Read in this order: kinds.go, amounts.go, sum.go, limits.go, share.go, parse.go.
 package resources

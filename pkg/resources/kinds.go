@@ -1,8 +1,10 @@
 package resources
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -16,9 +18,18 @@ const (
 	Memory = "memory"
 )
 
-// KindsMax is the most kinds one table holds. It bounds what a sender of
-// made-up names can cost.
-const KindsMax = 256
+// UnknownKind stands in amounts for all kinds that are not known. No node has it, and no
+// message may name it.
+const UnknownKind = "(unknown)"
+
+// KindsMax is the most kinds one table holds, and NameMax the most bytes of a name. Kinds
+// stay known for good, as views and records hold their numbers. So the bound is far above
+// what nodes and configurations of a long time name, and such that a vector of all kinds
+// can still be held for each node.
+const (
+	KindsMax = 1 << 14
+	NameMax  = 512
+)
 
 // ErrTooManyKinds is returned for a new kind when the table is full.
 var ErrTooManyKinds = errors.New("too many resource kinds")
@@ -34,11 +45,15 @@ type Kinds struct {
 	table atomic.Pointer[kindTable]
 }
 
-// kindTable is never changed once it is published.
+// kindTable is never changed once it is published. The newest kinds stand apart, so that
+// a new one does not copy all there are.
 type kindTable struct {
-	names   []string
-	numbers map[string]Kind
+	names           []string
+	numbers, newest map[string]Kind
 }
+
+// newestMax is how many kinds stand apart at most.
+const newestMax = 128
 
 func (k *Kinds) current() *kindTable {
 	if t := k.table.Load(); t != nil {
@@ -47,56 +62,65 @@ func (k *Kinds) current() *kindTable {
 	return &kindTable{}
 }
 
+func (k *Kinds) known() []string { return k.current().names }
+
 // Len is the number of kinds known.
-func (k *Kinds) Len() int { return len(k.current().names) }
+func (k *Kinds) Len() int { return len(k.known()) }
 
 // Name is the name of a kind of this table.
-func (k *Kinds) Name(kind Kind) string { return k.current().names[kind] }
+func (k *Kinds) Name(kind Kind) string { return k.known()[kind] }
 
 // Lookup finds a kind that is known.
 func (k *Kinds) Lookup(name string) (Kind, bool) {
-	kind, ok := k.current().numbers[name]
+	t := k.current()
+	kind, ok := t.numbers[name]
+	if !ok {
+		kind, ok = t.newest[name]
+	}
 	return kind, ok
 }
 
 // Intern is the number of a kind, which is added if it is new. It fails when
-// the name is empty or the table is full.
+// the name is empty or too long, or the table is full.
 func (k *Kinds) Intern(name string) (Kind, error) {
 	if kind, ok := k.Lookup(name); ok {
 		return kind, nil
 	}
-	if name == "" {
-		return 0, errors.New("a resource kind without a name")
+	if err := CheckName(name); err != nil {
+		return 0, err
 	}
 	k.grow.Lock()
 	defer k.grow.Unlock()
-	old := k.current()
-	if kind, ok := old.numbers[name]; ok {
+	if kind, ok := k.Lookup(name); ok {
 		return kind, nil
 	}
+	old := k.current()
 	if len(old.names) == KindsMax {
 		return 0, fmt.Errorf("resource kind %q: %w, %d are known", name, ErrTooManyKinds, KindsMax)
 	}
-	next := &kindTable{
-		names:   append(slices.Clone(old.names), name),
-		numbers: make(map[string]Kind, len(old.names)+1),
-	}
-	for i, n := range next.names {
-		next.numbers[n] = Kind(i)
+	// Names are appended beyond what those see that have the table already.
+	kind, next := Kind(len(old.names)), &kindTable{append(old.names, name), old.numbers, map[string]Kind{}}
+	maps.Copy(next.newest, old.newest)
+	next.newest[name] = kind
+	if len(next.newest) == newestMax {
+		next.numbers = make(map[string]Kind, len(next.names))
+		maps.Copy(next.numbers, old.numbers)
+		maps.Copy(next.numbers, next.newest)
+		next.newest = nil
 	}
 	k.table.Store(next)
-	return next.numbers[name], nil
+	return kind, nil
 }
 
-// sorted lists the kinds numbered below n by name.
-func (k *Kinds) sorted(n int) []Kind {
-	t := k.current()
-	kinds := make([]Kind, n)
-	for i := range kinds {
-		kinds[i] = Kind(i)
+// CheckName says what is wrong with the name of a kind.
+func CheckName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("a resource kind without a name")
+	case len(name) > NameMax:
+		return fmt.Errorf("the name of a resource kind is longer than %d bytes: %.40q…", NameMax, name)
 	}
-	slices.SortFunc(kinds, func(a, b Kind) int { return strings.Compare(t.names[a], t.names[b]) })
-	return kinds
+	return nil
 }
 
 // Amounts builds a vector from quantities by name, adding kinds that are new.
@@ -173,18 +197,23 @@ func (k *Kinds) FormatLimits(l Limits) string {
 
 // format leaves out the kinds whose value says nothing.
 func (k *Kinds) format(values []int64, silent int64, empty string) string {
-	var b strings.Builder
-	for _, kind := range k.sorted(len(values)) {
-		if values[kind] == silent {
-			continue
+	names := k.known()
+	var shown []Kind
+	for i, v := range values {
+		if v != silent {
+			shown = append(shown, Kind(i))
 		}
-		if b.Len() > 0 {
+	}
+	if len(shown) == 0 {
+		return empty
+	}
+	slices.SortFunc(shown, func(a, b Kind) int { return strings.Compare(names[a], names[b]) })
+	var b strings.Builder
+	for i, kind := range shown {
+		if i > 0 {
 			b.WriteByte(' ')
 		}
-		fmt.Fprintf(&b, "%s=%d", k.Name(kind), values[kind])
-	}
-	if b.Len() == 0 {
-		return empty
+		fmt.Fprintf(&b, "%s=%d", names[kind], values[kind])
 	}
 	return b.String()
 }
@@ -192,13 +221,13 @@ func (k *Kinds) format(values []int64, silent int64, empty string) string {
 // Compare orders amounts by the first kind, by name, in which they differ. It
 // is total and does not depend on the numbers of kinds.
 func (k *Kinds) Compare(a, b Amounts) int {
-	for _, kind := range k.sorted(max(len(a), len(b))) {
-		switch x, y := a.Of(kind), b.Of(kind); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
+	names := k.known()
+	first, order := "", 0
+	for i := range max(len(a), len(b)) {
+		x, y := a.Of(Kind(i)), b.Of(Kind(i))
+		if x != y && (order == 0 || names[i] < first) {
+			first, order = names[i], cmp.Compare(x, y)
 		}
 	}
-	return 0
+	return order
 }

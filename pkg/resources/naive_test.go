@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,6 +102,7 @@ func FuzzArithmetic(f *testing.F) {
 		a, b, limits := Amounts(v[0]), Amounts(v[1]), Limits(v[2])
 		before := [3]string{dump(a), dump(b), dump(limits)}
 		checkSums(t, a, b)
+		checkExactSums(t, v[:])
 		checkOrders(t, a, b)
 		na, nb := naiveOf(a), naiveOf(b)
 		assert.Equal(t, a.FitsIn(b), na.fitsIn(nb), "%v in %v", a, b)
@@ -136,10 +138,72 @@ func checkSums(t *testing.T, a, b Amounts) {
 			assert.Equal(t, raised.Of(kind), max(a.Of(kind), b.Of(kind)))
 		}
 	}
-	assert.Equal(t, a.Overflows(b), overflows, "%v + %v", a, b)
 	if !overflows {
 		assert.Assert(t, sum.Minus(b).Equal(a), "%v + %v", a, b)
 	}
+}
+
+// checkExactSums adds and takes away vectors until many of the sums are beyond int64, and
+// back to nothing.
+func checkExactSums(t *testing.T, vectors [][]int64) {
+	const times = 5
+	var sum, all Sum
+	exact := map[Kind]*big.Int{}
+	check := func() {
+		t.Helper()
+		for kind, want := range exact {
+			assert.Equal(t, sum.Of(kind), clamp(want), "kind %d of %v", kind, vectors)
+		}
+	}
+	step := func(vector []int64, sign int64) {
+		if sign > 0 {
+			sum.Add(vector)
+		} else {
+			sum.Sub(vector)
+		}
+		for i, v := range vector {
+			if exact[Kind(i)] == nil {
+				exact[Kind(i)] = new(big.Int)
+			}
+			exact[Kind(i)].Add(exact[Kind(i)], new(big.Int).Mul(big.NewInt(v), big.NewInt(sign)))
+		}
+		check()
+	}
+	for range times {
+		for _, vector := range vectors {
+			step(vector, 1)
+			before := sum
+			before.Amounts, before.exact = before.Amounts.Clone(), slices.Clone(before.exact)
+			all.AddSum(sum)
+			assert.Assert(t, sum.Same(before) && before.Same(sum))
+			step(vector, -1)
+			assert.Equal(t, sum.Same(before), Amounts(vector).IsZero(), "%v", vectors)
+			step(vector, 1)
+			assert.Assert(t, sum.Same(before), "%v", vectors)
+		}
+	}
+	for range times {
+		for _, vector := range vectors {
+			step(vector, -1)
+		}
+	}
+	assert.Assert(t, sum.IsZero() && sum.exact == nil)
+	var parts Sum
+	for range times {
+		for i := range vectors {
+			for _, vector := range vectors[:i+1] {
+				parts.Add(vector)
+			}
+		}
+	}
+	for range times * (times - 1) / 2 {
+		for _, vector := range vectors {
+			for range len(vectors) {
+				parts.Add(vector)
+			}
+		}
+	}
+	assert.Assert(t, parts.Same(all), "%v", vectors)
 }
 
 func checkOrders(t *testing.T, a, b Amounts) {

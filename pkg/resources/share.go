@@ -39,6 +39,18 @@ func (s Share) PerMille() int64 {
 	return int64(min(quotient, Unlimited))
 }
 
+// ShareOf is a part, above zero, of a whole: nothing where that is unlimited, all where it is
+// zero.
+func ShareOf(part, whole int64) Share {
+	switch {
+	case whole == Unlimited:
+		return Share{}
+	case whole <= 0:
+		return Share{Part: 1, Whole: 1}
+	}
+	return Share{Part: part, Whole: whole}
+}
+
 // DominantShare is the largest share over the kinds in use, each measured
 // against its guaranteed quantity, or, where nothing is guaranteed, against
 // fairMax. A kind that is bounded by neither does not count; one whose bound is
@@ -53,14 +65,7 @@ func DominantShare(used, guaranteed Amounts, fairMax Limits) Share {
 		if whole <= 0 {
 			whole = fairMax.Of(Kind(i))
 		}
-		if whole == Unlimited {
-			continue
-		}
-		share := Share{Part: v, Whole: whole}
-		if whole <= 0 {
-			share = Share{Part: 1, Whole: 1}
-		}
-		if share.Compare(most) > 0 {
+		if share := ShareOf(v, whole); share.Compare(most) > 0 {
 			most = share
 		}
 	}

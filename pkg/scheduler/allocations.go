@@ -65,26 +65,32 @@ func (c *conversion) allocation(a *si.Allocation) (*owner, core.Command, error) 
 	if err != nil {
 		return to, nil, err
 	}
-	amounts, err := core.AmountsOf(c.kinds, a.ResourcePerAlloc)
+	amounts, unknown, err := core.WantedOf(c.kinds, a.ResourcePerAlloc)
 	if err == nil && amounts.IsZero() {
 		err = core.ErrNoResources
 	}
 	if err != nil {
 		return to, nil, fmt.Errorf("allocation %w", err)
 	}
+	created, ahead := createdAt(a.AllocationTags, c.now)
 	allocation := &core.Allocation{
 		Key:         core.AllocationKey(a.AllocationKey),
 		Application: core.ApplicationID(a.ApplicationID),
 		Node:        core.NodeID(a.NodeID),
 		Amounts:     c.amounts.share(amounts),
+		Unknown:     unknown,
 		Priority:    a.Priority,
-		Created:     createdAt(a.AllocationTags, c.now),
+		Created:     created,
 		TaskGroup:   a.TaskGroupName,
 		Placeholder: a.Placeholder,
 		Originator:  a.Originator,
 		Preemptable: preemptableOf(a.PreemptionPolicy),
 		Required:    core.NodeID(a.AllocationTags[tagRequiredNode]),
 		Origin:      origin,
+	}
+	if ahead {
+		c.warnings = append(c.warnings, warning{to.name, a.AllocationKey, fmt.Sprintf(
+			"creation time in the future, taken for now: %s", a.AllocationTags[common.CreationTime])})
 	}
 	if len(a.AllocationTags) > 0 {
 		allocation.Tags = maps.Clone(a.AllocationTags)
@@ -138,17 +144,25 @@ func preemptableOf(policy *si.PreemptionPolicy) core.Preemptable {
 	}
 }
 
-// createdAt is the creation time among tags, in whole seconds, or now.
-func createdAt(tags map[string]string, now time.Time) time.Time {
+// clockSkewMax is how many seconds in the future a creation time may be without a warning:
+// clocks differ a little.
+const clockSkewMax = 60
+
+// createdAt is the creation time among tags, in whole seconds, or now if there is none or it
+// is in the future. It says whether it is far in the future.
+func createdAt(tags map[string]string, now time.Time) (created time.Time, ahead bool) {
 	text, ok := tags[common.CreationTime]
 	if !ok {
-		return now // without the error of a parser, which is not free
+		return now, false // without the error of a parser, which is not free
 	}
 	seconds, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || seconds < 0 {
-		return now
+	switch {
+	case err != nil || seconds < 0:
+		return now, false
+	case seconds > now.Unix():
+		return now, seconds-now.Unix() > clockSkewMax
 	}
-	return time.Unix(seconds, 0)
+	return time.Unix(seconds, 0), false
 }
 
 // release reads the release of an allocation or ask, of a foreign allocation

@@ -104,7 +104,8 @@ func applicationCreatedAt(tags map[string]string, now time.Time) time.Time {
 	if _, ok := tags[common.CreationTime]; !ok {
 		return time.Time{}
 	}
-	return createdAt(tags, now)
+	created, _ := createdAt(tags, now)
+	return created
 }
 
 // tag finds a tag whatever the case of its name. Of several the first by name

@@ -2,6 +2,9 @@ package scheduler_test
 
 import (
 	"errors"
+	"fmt"
+	"math"
+	"strconv"
 	"testing"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
@@ -21,6 +25,50 @@ func newArchive(t *testing.T) *archive.Archive {
 	a, err := archive.New(archive.Config{})
 	assert.NilError(t, err)
 	return a
+}
+
+// Books of partitions that are gone since the resource manager registered again are
+// closed: ten times as often, there is one.
+func TestBooksOfFormerRegistrationsAreClosed(t *testing.T) {
+	past := newArchive(t)
+	s, err := scheduler.New(scheduler.Config{Archive: past})
+	assert.NilError(t, err)
+	defer s.Stop()
+	name := func(i int) string { return fmt.Sprint("p", i) }
+	for i := range 10 {
+		_, err := s.RegisterResourceManager(&si.RegisterResourceManagerRequest{
+			RmID: "rm", Config: fmt.Sprintf("partitions: [{name: %s, queues: [{name: q}]}]", name(i)),
+		}, newCounter())
+		assert.NilError(t, err)
+		for former := range i {
+			assert.Assert(t, past.Book("[rm]"+name(former)) == nil, "%d", former)
+		}
+		assert.Assert(t, past.Book("[rm]"+name(i)) != nil)
+	}
+}
+
+// A creation time in the future counts as now, so that no ask comes after all others for
+// ever, nor before them by an overflow; what is far off is logged.
+func TestCreationTimesInTheFuture(t *testing.T) {
+	sink, lines := observer.New(zap.WarnLevel)
+	options := schedulertest.Options{Scheduler: scheduler.Config{Logger: zap.New(sink)}}
+	cluster(t, options, "vcore=4", func(t *testing.T, m *schedulertest.MockScheduler) {
+		now := time.Now()
+		for i, seconds := range []int64{now.Unix() + 30, now.Unix() + 3600, math.MaxInt64, now.Unix() - 30} {
+			m.Ask("app-1", fmt.Sprint("pod-", i), "vcore=100", func(a *si.Allocation) {
+				a.AllocationTags = map[string]string{"creationTime": strconv.FormatInt(seconds, 10)}
+			})
+		}
+		created := map[core.AllocationKey]time.Time{}
+		for _, ask := range m.Application("app-1").Asks {
+			created[ask.Key] = ask.Created
+		}
+		for i := range 3 {
+			assert.Assert(t, created[core.AllocationKey(fmt.Sprint("pod-", i))].Equal(now), "%d: %v", i, created)
+		}
+		assert.Equal(t, created["pod-3"].Unix(), now.Unix()-30)
+		assert.Equal(t, lines.FilterFieldKey("problem").Len(), 2)
+	})
 }
 
 // TestAnApplicationIsKeptAfterItsEnd, and said in one line of the log if it ever

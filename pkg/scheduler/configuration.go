@@ -49,7 +49,8 @@ func (s *Scheduler) UpdateConfiguration(request *si.UpdateConfigurationRequest) 
 // following.
 //
 // A queue that is in use as a leaf cannot become a parent, nor the other way
-// round, which only the owners of the partitions know. The update waits for them, so a
+// round, which only the owners of the partitions know: each checks and applies its part
+// in one step. If one refuses, those before it get the old one back. The update waits for them, so a
 // configuration that has changed must not be sent from within a callback. If the
 // context ends first nothing is changed at all, and the error names the partition that
 // does not answer and wraps ErrNotAnswering.
@@ -68,7 +69,7 @@ func (s *Scheduler) UpdateConfigurationContext(ctx context.Context, request *si.
 		}
 	}
 	if err == nil && changed {
-		err = s.replace(request.RmID, config)
+		changed, err = s.replace(ctx, request.RmID, config)
 	}
 	if err != nil {
 		return fmt.Errorf("update of configuration of resource manager %q: %w", request.RmID, err)
@@ -115,18 +116,5 @@ func (s *Scheduler) convertible(ctx context.Context, id string, configs []core.C
 			return err
 		}
 	}
-	return nil
-}
-
-// replace puts a configuration into effect.
-func (s *Scheduler) replace(id string, config loaded) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r, err := s.registered(id)
-	if err != nil {
-		return err
-	}
-	r.checksum = config.checksum
-	s.reconfigure(r, config.partitions)
 	return nil
 }

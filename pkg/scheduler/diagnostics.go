@@ -23,6 +23,7 @@ func (s *Scheduler) StateDump(resourceManager string) (text string, err error) {
 		return "", fmt.Errorf("resource manager %q tells no state: %w", resourceManager, errors.ErrUnsupported)
 	}
 	if failed := protected(func() { text, err = plugin.GetStateDump() }); failed != nil {
+		s.meter.panicked("GetStateDump")
 		return "", fmt.Errorf("GetStateDump: %w", failed)
 	}
 	return text, err

@@ -121,7 +121,7 @@ func (d *dispatcher) allocations(run []delivery) int {
 
 func (d *dispatcher) updateAllocation(run []delivery, response *si.AllocationResponse) int {
 	d.log.write(run)
-	d.log.failed("UpdateAllocation", d.callback.UpdateAllocation(response))
+	d.call("UpdateAllocation", func() error { return d.callback.UpdateAllocation(response) })
 	return len(run)
 }
 
@@ -145,7 +145,7 @@ func (d *dispatcher) applications(run []delivery) int {
 		})
 	}
 	d.log.write(run)
-	d.log.failed("UpdateApplication", d.callback.UpdateApplication(response))
+	d.call("UpdateApplication", func() error { return d.callback.UpdateApplication(response) })
 	return len(run)
 }
 
@@ -161,7 +161,7 @@ func (d *dispatcher) nodes(run []delivery) int {
 		})
 	}
 	d.log.write(run)
-	d.log.failed("UpdateNode", d.callback.UpdateNode(response))
+	d.call("UpdateNode", func() error { return d.callback.UpdateNode(response) })
 	return len(run)
 }
 
@@ -170,7 +170,7 @@ func (d *dispatcher) nodes(run []delivery) int {
 // that is a NominationCallback.
 func (d *dispatcher) state(one []delivery) int {
 	d.log.write(one)
-	d.callback.UpdateContainerSchedulingState(askState(one[0].what))
+	d.protected("UpdateContainerSchedulingState", func() { d.callback.UpdateContainerSchedulingState(askState(one[0].what)) })
 	if d.nominations == nil {
 		return 1
 	}
@@ -185,12 +185,25 @@ func (d *dispatcher) state(one []delivery) int {
 
 // protected makes a callback whose panic is a failure like any other.
 func (d *dispatcher) protected(name string, callback func()) {
-	d.log.failed(name, protected(callback))
+	d.call(name, func() error {
+		callback()
+		return nil
+	})
+}
+
+// call makes a callback and logs its error. A panic is counted and logged like an error.
+func (d *dispatcher) call(name string, callback func() error) {
+	var err error
+	if panicked := protected(func() { err = callback() }); panicked != nil {
+		d.meter.panicked(name)
+		err = panicked
+	}
+	d.log.failed(name, err)
 }
 
 // flush sends the resource manager the event records that it has not been sent.
 func (d *dispatcher) flush() {
 	if records := d.recorder.unsent(); len(records) > 0 {
-		d.callback.SendEvent(records)
+		d.protected("SendEvent", func() { d.callback.SendEvent(records) })
 	}
 }

@@ -50,10 +50,9 @@
 //   - Requests are read, never changed, and nothing of them is kept but strings.
 //     Messages in callbacks belong to the callback, but the resources in them
 //     are shared and must not be changed.
-//   - A panic in a callback is not caught: what the callback left half done
-//     cannot be known here. In those of the optional interfaces it is, and in
-//     PreemptionPredicates: they are there to know better, and nothing ends
-//     if they do not.
+//   - A panic in a callback is caught, logged with its place and counted by the
+//     name of the callback. Where it was a question the answer is no; elsewhere
+//     it is an error like one that is returned.
 //
 // Names of partitions are "[resource manager]partition". Requests may say the
 // short form, the long form, or nothing for "default"; answers carry the long
@@ -63,7 +62,7 @@
 //
 //	scheduler.go      Scheduler: New, the three updates, Stop; config.go
 //	registration.go   a resource manager registers, once or again
-//	configuration.go  its partitions change; extraconfig.go, log level and event limits
+//	configuration.go  its partitions change, replacement.go in one step; extraconfig.go, log level and event limits
 //	conversion.go     requests to commands; allocations.go, sharedamounts.go, applications.go, nodes.go
 //	inbox.go          what waits for a partition, and the limit on it
 //	owner.go          the loop

@@ -34,6 +34,13 @@ func (m meter) count(partition string, effects core.Effects) {
 	}
 }
 
+// panicked counts a panic of a callback of a resource manager.
+func (m meter) panicked(callback string) {
+	if m.metrics != nil {
+		m.metrics.CountPanic(callback)
+	}
+}
+
 // unanswered counts an input that was refused without an answer.
 func (m meter) unanswered(partition string) {
 	if m.metrics != nil {

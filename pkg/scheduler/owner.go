@@ -160,6 +160,8 @@ func (o *owner) handle(now time.Time, m message) {
 	case *unanswered:
 		o.outbox.putUnanswered(o, m)
 		o.meter.unanswered(o.name)
+	case *replacement:
+		o.carryOut(now, m)
 	case retire:
 		o.release(now)
 	}

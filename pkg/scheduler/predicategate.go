@@ -108,11 +108,8 @@ func (g *predicateGate) predicates(allocation core.AllocationKey, node core.Node
 		return g.predicatesOn(allocation, []core.NodeID{node}, allocate)[0]
 	}
 	defer g.meter.took(metrics.Predicate, g.meter.now())
-	return g.callback.Predicates(&si.PredicatesArgs{
-		AllocationKey: string(allocation),
-		NodeID:        string(node),
-		Allocate:      allocate,
-	})
+	args := &si.PredicatesArgs{AllocationKey: string(allocation), NodeID: string(node), Allocate: allocate}
+	return g.ask("Predicates", func() error { return g.callback.Predicates(args) })
 }
 
 // wait answers the core how long to wait before the next question, which is of a kind.

@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 )
 
 func running(key core.AllocationKey, node core.NodeID) *core.Allocation {
@@ -173,4 +174,44 @@ type slow struct {
 func (s *slow) Predicates(*si.PredicatesArgs) error {
 	time.Sleep(s.takes)
 	return s.refuses
+}
+
+// panicking is a resource manager whose every callback panics.
+type panicking struct{ plain }
+
+func (panicking) Predicates(*si.PredicatesArgs) error             { panic("no pods") }
+func (panicking) UpdateAllocation(*si.AllocationResponse) error   { panic("no pods") }
+func (panicking) UpdateApplication(*si.ApplicationResponse) error { panic("no pods") }
+func (panicking) UpdateNode(*si.NodeResponse) error               { panic("no pods") }
+func (panicking) SendEvent([]*si.EventRecord)                     { panic("no pods") }
+func (panicking) UpdateContainerSchedulingState(*si.UpdateContainerSchedulingStateRequest) {
+	panic("no pods")
+}
+
+// A panic in any callback is contained, counted and named. Where it was a question the
+// answer is no, and others are served.
+func TestPanicsAreContained(t *testing.T) {
+	g, seen := asking(&panicking{})
+	g.meter.metrics = metrics.New()
+	assert.Error(t, g.feasible("pod", "node-1", true), "the resource manager failed to answer Predicates")
+	assert.Error(t, g.feasible("pod", "node-1", true), "the resource manager failed to answer Predicates")
+	assert.DeepEqual(t, warnings(seen), []string{"Predicates: panic"})
+	d := &dispatcher{callback: &panicking{}, log: effectLog{zap.NewNop()}, meter: g.meter}
+	d.updateAllocation(nil, &si.AllocationResponse{})
+	d.applications([]delivery{{kind: applicationAcceptedMessage, step: &step{}, what: &core.ApplicationAccepted{}}})
+	d.nodes([]delivery{{kind: nodeAcceptedMessage, step: &step{}, what: &core.NodeAdded{}}})
+	d.state([]delivery{{kind: unschedulableMessage, step: &step{}, what: &core.Unschedulable{Allocation: &core.Allocation{}}}})
+	families, err := g.meter.metrics.Gather()
+	assert.NilError(t, err)
+	counted := map[string]float64{}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if family.GetName() == "narwhal_callback_panics_total" && m.GetCounter().GetValue() > 0 {
+				counted[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
+			}
+		}
+	}
+	assert.DeepEqual(t, counted, map[string]float64{
+		"Predicates": 2, "UpdateAllocation": 1, "UpdateApplication": 1, "UpdateNode": 1, "UpdateContainerSchedulingState": 1,
+	})
 }

@@ -202,6 +202,7 @@ func (g *predicateGate) budgets(allocations []core.AllocationKey) []core.Disrupt
 func (g *predicateGate) ask(question string, put func() error) error {
 	var err error
 	if panicked := protected(func() { err = put() }); panicked != nil {
+		g.meter.panicked(question)
 		g.report(question, "panic", zap.Error(panicked))
 		return noAnswer(question)
 	}

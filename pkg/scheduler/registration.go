@@ -30,6 +30,8 @@ type registration struct {
 	fallback   *owner            // the first by name
 	former     map[string]*owner // the last owner of every name that was removed
 	checksum   string            // of the active configuration
+	configs    []core.Config     // the active configuration, by partition
+	updating   chan struct{}     // holds one while the configuration is replaced
 	extra      map[string]string
 	store      *events.Store // of event records that were not sent yet
 }
@@ -60,6 +62,7 @@ func (s *Scheduler) RegisterResourceManager(request *si.RegisterResourceManagerR
 		outbox:   newOutbox(s.meter),
 		former:   map[string]*owner{},
 		checksum: config.checksum,
+		updating: make(chan struct{}, 1),
 		extra:    maps.Clone(request.ExtraConfig),
 		store:    events.NewStore(0),
 	}
@@ -99,12 +102,25 @@ func (s *Scheduler) install(r *registration, configs []core.Config) (again bool,
 	former, again := s.registrations[r.id]
 	if again {
 		former.end()
+		s.closeBooks(former)
 	}
 	s.registrations[r.id] = r
 	s.reconfigure(r, configs)
 	d := s.newDispatcher(r)
 	s.run(func() { r.outbox.deliver(d) })
 	return again, nil
+}
+
+// closeBooks drops what the archive has of the partitions of a registration that ends.
+func (s *Scheduler) closeBooks(r *registration) {
+	if s.config.Archive == nil {
+		return
+	}
+	for _, partitions := range []map[string]*owner{r.partitions, r.former} {
+		for name, o := range partitions {
+			s.config.Archive.Close(name, o.book)
+		}
+	}
 }
 
 // end lets all goroutines of a registration end without waiting for them.
@@ -137,15 +153,14 @@ func (s *Scheduler) registered(id string) (*registration, error) {
 	return r, nil
 }
 
-// reconfigure starts, changes and retires the partitions of a registration until
-// they are those of the configuration. The lock must be held.
+// reconfigure starts and retires partitions of a registration until they are those of the
+// configuration, which the owners of those that stay have applied. The lock must be held.
 func (s *Scheduler) reconfigure(r *registration, configs []core.Config) {
 	maps.DeleteFunc(r.former, func(_ string, o *owner) bool { return o.hasEnded() })
 	next := make(map[string]*owner, len(configs))
 	for _, config := range configs {
 		name := fullName(r.id, config.Name)
 		if o, ok := r.partitions[name]; ok {
-			o.inbox.force(core.Reconfigure{Config: config})
 			next[name] = o
 			continue
 		}
@@ -157,7 +172,7 @@ func (s *Scheduler) reconfigure(r *registration, configs []core.Config) {
 			r.former[name] = o
 		}
 	}
-	r.partitions = next
+	r.partitions, r.configs = next, configs
 	r.fallback = next[slices.Min(slices.Collect(maps.Keys(next)))]
 }
 

@@ -200,8 +200,8 @@ func unequalPartition(at *snapshot) []string {
 
 func unequalNodes(at *snapshot) (faults []string) {
 	for _, n := range at.Nodes {
-		if sum := n.Allocated.Plus(n.Occupied).Plus(n.Available); !sum.Equal(n.Capacity) {
-			faults = append(faults, fmt.Sprintf("node %s has %s, the parts make %s", n.ID, at.kinds.Format(n.Capacity), at.kinds.Format(sum)))
+		if left := n.Capacity.Minus(n.Allocated).Minus(n.Occupied); !left.Equal(n.Available) {
+			faults = append(faults, fmt.Sprintf("node %s has %s, and %s is left of its capacity", n.ID, at.kinds.Format(n.Available), at.kinds.Format(left)))
 		}
 	}
 	return faults

@@ -36,7 +36,7 @@ func TestHealth(t *testing.T) {
 		{2, -1, "partition default has memory=1", func(v *core.View, _ *core.NodeView, _ *core.ApplicationView) {
 			v.Capacity = w.Amounts(t, 0, 1, 0)
 		}},
-		{3, -1, "node node-1 has memory=4294967296 pods=110 vcore=2500, the parts make memory=4294967296 pods=110 vcore=2501", func(_ *core.View, n *core.NodeView, _ *core.ApplicationView) {
+		{3, -1, "and memory=1342177280 pods=106 is left of its capacity", func(_ *core.View, n *core.NodeView, _ *core.ApplicationView) {
 			n.Available = w.Amounts(t, 1, 1280<<20, 106)
 		}},
 		{4, -1, "node node-1 is reserved for gone, which waits for no such reservation; node node-1 is reserved for other", func(_ *core.View, n *core.NodeView, _ *core.ApplicationView) {

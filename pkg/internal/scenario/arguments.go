@@ -143,7 +143,7 @@ func (a *arguments) pairs(key string) map[string]string {
 func (a *arguments) amounts() resources.Amounts {
 	var amounts resources.Amounts
 	for _, key := range slices.Sorted(maps.Keys(a.named)) {
-		if strings.HasPrefix(key, tagged) || !slices.Contains(known, key) && !strings.Contains(key, "/") {
+		if strings.HasPrefix(key, tagged) || strings.HasPrefix(key, unknown) || !slices.Contains(known, key) && !strings.Contains(key, "/") {
 			continue
 		}
 		text, sign := a.text(key), int64(1)

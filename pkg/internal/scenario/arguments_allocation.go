@@ -7,11 +7,32 @@ import (
 	"strings"
 	"time"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
 // tagged is the argument of one tag: tag.NAME=value.
 const tagged = "tag."
+
+// unknown is the argument of a resource kind that no node has: unknown.NAME=quantity.
+const unknown = "unknown."
+
+// addUnknown reads what an ask wants of kinds that are not known yet.
+func (a *arguments) addUnknown(allocation *core.Allocation) {
+	message := &si.Resource{Resources: map[string]*si.Quantity{}}
+	for _, key := range slices.Sorted(maps.Keys(a.named)) {
+		if name, ok := strings.CutPrefix(key, unknown); ok {
+			message.Resources[name] = &si.Quantity{Value: a.number(key)}
+		}
+	}
+	amounts, names, err := core.WantedOf(a.kinds, message)
+	if err != nil {
+		a.fail("%w", err)
+	}
+	allocation.Amounts.Add(amounts)
+	allocation.Unknown = names
+}
 
 // tags reads tags=a:b,c:d and each tag.NAME=value; the flag owner is one too, and
 // so are qos= and grace=.

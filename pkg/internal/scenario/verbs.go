@@ -149,6 +149,7 @@ func (w *world) ask(a *arguments) (func(), error) {
 		TaskGroup:   a.text("group"),
 		Required:    core.NodeID(a.text("required")),
 	}
+	a.addUnknown(allocation)
 	return w.send(allocation), nil
 }
 
@@ -185,6 +186,7 @@ func (w *world) resize(a *arguments) (func(), error) {
 	}
 	again := *last
 	again.Amounts = a.amounts()
+	a.addUnknown(&again)
 	return w.send(&again), nil
 }
 

@@ -22,6 +22,7 @@ export const reasons = {
   'not tried yet': 'It just came, or others come first',
   'binding failed': 'It was placed, and the resource manager could not start it there',
   'preemption stopped, as it repeats itself': 'Room was made for it again and again',
+  'no node has a resource kind of it': 'It asks for a kind of resource that no node has',
 };
 
 export function pendingList(ctx) {

@@ -1,0 +1,91 @@
+package core
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// Nodes, configurations and what runs make resource kinds known. An ask does not: names in
+// it may be made up. What it wants of kinds that are not known is booked as
+// resources.UnknownKind, which no node has, until a node with such a kind comes.
+
+// hasKind reports whether a node has a kind. It depends on the commands of this
+// partition alone, while others make kinds known too.
+func (l *ledger) hasKind(name string) bool {
+	kind, ok := l.kinds.Lookup(name)
+	return ok && l.capacity.Of(kind) > 0
+}
+
+// withKnown is an allocation in which those of its unknown kinds are known for which a
+// condition holds; the table has those.
+func (l *ledger) withKnown(a *Allocation, is func(name string) bool) *Allocation {
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(a.Unknown)), is) {
+		return a
+	}
+	known := *a
+	known.Amounts, known.Unknown = a.Amounts.Clone(), nil
+	for name, quantity := range a.Unknown {
+		if kind, ok := l.kinds.Lookup(name); ok && is(name) {
+			known.Amounts.Set(kind, quantity)
+			continue
+		}
+		if known.Unknown == nil {
+			known.Unknown = map[string]int64{}
+		}
+		known.Unknown[name] = quantity
+	}
+	// The kind is known already, since there was something of it.
+	_ = countUnknown(l.kinds, &known.Amounts, known.Unknown)
+	return &known
+}
+
+// awaitKinds lists an ask by the kinds that it wants and no node has.
+func (l *ledger) awaitKinds(r *request) {
+	for name := range r.Unknown {
+		set := l.unknown[name]
+		if set == nil {
+			set = &askSet{}
+			l.unknown[name] = set
+		}
+		set.add(r)
+	}
+}
+
+func (l *ledger) forgetKinds(r *request) {
+	for name := range r.Unknown {
+		if l.unknown[name].remove(r) {
+			delete(l.unknown, name)
+		}
+	}
+}
+
+// unknownShown is how many unknown kinds a text names.
+const unknownShown = 3
+
+// unknownKinds are the names of the unknown kinds of an ask, as far as they are shown.
+func (a *Allocation) unknownKinds() string {
+	names := slices.Sorted(maps.Keys(a.Unknown))
+	if more := len(names) - unknownShown; more > 0 {
+		names = append(names[:unknownShown], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// checkKinds says what is wrong about the unknown kinds of an ask that waits.
+func (l *ledger) checkKinds(r *request) error {
+	var sum int64
+	for name, quantity := range r.Unknown {
+		sum = resources.Total(sum, quantity)
+		if set := l.unknown[name]; set == nil || !set.has(r) || l.hasKind(name) {
+			return fmt.Errorf("ask %s wants %s: it is not listed, or a node has that", r.Key, name)
+		}
+	}
+	if kind, ok := l.kinds.Lookup(resources.UnknownKind); ok && r.Amounts.Of(kind) != sum {
+		return fmt.Errorf("ask %s wants %d of unknown kinds and counts %d", r.Key, sum, r.Amounts.Of(kind))
+	}
+	return nil
+}
