@@ -65,6 +65,7 @@
 //	nodeset.go      nodes of which something is known until they change
 //	reservations.go nodes that are kept for asks
 //	hints.go        asks that only more nodes can help
+//	reports.go      what people are told of why asks wait
 //
 // Preemption: evictions that make room.
 //
@@ -79,7 +80,6 @@
 //	evictions.go    victims, until they have ended
 //	retries.go      when failed attempts are repeated
 //	quotas.go       queues that use more than their max
-//	report.go       what people are told of failed plans
 //
 // Timers: package timers keeps them.
 //

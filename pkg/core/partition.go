@@ -29,6 +29,7 @@ type Partition struct {
 	retries      retries
 	quotas       quotas
 	hints        hints
+	reports      reports
 	settling     settling
 
 	renominations renominations
@@ -64,6 +65,7 @@ func NewPartition(options Options, config Config) *Partition {
 		counts: &p.counts,
 	}
 	p.hints = hints{backlog: b}
+	p.reports = reports{backlog: b}
 	p.settling = settling{backlog: b}
 	commands{p}.configure(config)
 	p.takeEffects()
@@ -138,6 +140,9 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 	}
 	c := cycle{p}
 	more = len(p.dirty) > 0 && c.placeBound() || c.placeOrdinary() || len(p.dirty) > 0 && !p.bound.Set() || p.skips.any()
+	if p.waiting > 0 {
+		p.reports.watch()
+	}
 	return p.takeEffects(), more
 }
 
@@ -161,6 +166,8 @@ func (p *Partition) fireDue() (fired bool) {
 			p.refused.wake()
 		case dueUnschedulable:
 			p.hints.wake()
+		case dueReports:
+			p.reports.wake()
 		case dueAttempts:
 			for _, q := range p.retries.retry() {
 				q.excess.left = nil

@@ -20,6 +20,8 @@ type refusals struct {
 	texts         map[string]int // how often each reason was given since asked was begun
 	others        int            // how often others were, beyond reasonsMax
 	detail        string         // summary of texts when the questions were last complete
+	reasons       uint64         // the digest of the same without numbers
+	nodes         int            // how many nodes it is about
 	repeated      bool           // the questions were asked before
 	unschedulable bool           // the class is in no order, but where room may be made for it
 	paused        bool           // it is in none at all until questions go on
@@ -70,7 +72,10 @@ func (r *refusals) clone() *refusals {
 // many were until now.
 func (r *refusals) finish(freed uint64) {
 	if len(r.texts) > 0 {
-		r.detail = r.summary()
+		r.detail, r.reasons, r.nodes = r.summary(), r.shown(), r.others
+		for _, n := range r.texts {
+			r.nodes += n
+		}
 	}
 	r.complete, r.since, r.asked, r.texts, r.others = true, freed, nodeSet{}, nil, 0
 }
@@ -98,9 +103,29 @@ func (r *refusals) summary() string {
 	return strings.Join(texts, "; ")
 }
 
+// shown is the digest of the most frequent reasons, which does not depend on how often
+// they were given.
+func (r *refusals) shown() uint64 {
+	texts := slices.SortedFunc(maps.Keys(r.texts), r.byFrequency)
+	texts = texts[:min(len(texts), reasonsShown)]
+	slices.Sort(texts)
+	return digestOf(strings.Join(texts, "; "))
+}
+
 func nodesText(n int) string {
 	if n == 1 {
 		return "1 node"
 	}
 	return fmt.Sprintf("%d nodes", n)
+}
+
+// digestOf is a number for a text, to compare it with others: two texts have different ones,
+// as far as chance goes (FNV-1a).
+func digestOf(text string) uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211
+	digest := uint64(offset)
+	for i := range len(text) {
+		digest = (digest ^ uint64(text[i])) * prime
+	}
+	return digest
 }

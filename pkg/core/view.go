@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -195,6 +196,19 @@ type PreemptionAttempt struct {
 	// The plan is shared and must not be changed.
 	Node NodeID
 	Plan *preemptor.Decision
+}
+
+// Summary is the attempt in one sentence with the numbers that matter; kinds must
+// be those of the partition.
+func (a PreemptionAttempt) Summary(kinds *resources.Kinds) string {
+	text := fmt.Sprintf("by %s on none of %d nodes", a.Trigger, a.Nodes)
+	switch {
+	case a.Plan == nil:
+		return text + fmt.Sprintf(": %d are closed to it, %d too small", a.Closed, a.TooSmall)
+	case a.Refused > 0:
+		text += fmt.Sprintf(", %d refused", a.Refused)
+	}
+	return fmt.Sprintf("%s; nearest is %s: %s", text, a.Node, a.Plan.Summary(kinds))
 }
 
 // A Reservation keeps a node for one ask.

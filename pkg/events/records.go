@@ -101,6 +101,11 @@ func (c *conversion) notice(event core.Event) {
 		})
 	case *core.AskReport:
 		c.add(&si.EventRecord{Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message})
+	case *core.AskWaits:
+		c.add(&si.EventRecord{
+			Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message,
+			Resource: c.resource(e.Amounts),
+		})
 	case *core.ApplicationReport:
 		c.add(&si.EventRecord{Type: si.EventRecord_APP, ObjectID: string(e.ID), ReferenceID: string(e.Key), Message: e.Message})
 	case *core.QueueReport:

@@ -106,6 +106,7 @@ func TestTheMessageOfEachEvent(t *testing.T) {
 		{&core.Unreserved{Allocation: a}, ""},
 		{&core.PreemptionPlanned{}, ""},
 		{&core.AskReport{Allocation: a}, ""},
+		{&core.AskWaits{Allocation: a}, ""},
 		{&core.ApplicationReport{}, ""},
 		{&core.QueueReport{}, ""},
 		{&core.ApplicationGone{}, ""},
@@ -136,7 +137,7 @@ func TestEventsThatAreAlwaysRecorded(t *testing.T) {
 	}
 	assert.DeepEqual(t, recorded, []string{
 		"core.EvictionRequested", "core.ForeignAdded", "core.ForeignRemoved", "core.Reserved", "core.Unreserved",
-		"core.Nominated", "core.NominationEnded", "core.AskReport", "core.ApplicationReport", "core.QueueReport",
+		"core.Nominated", "core.NominationEnded", "core.AskReport", "core.AskWaits", "core.ApplicationReport", "core.QueueReport",
 		"core.NodeAdded", "core.NodeResized", "core.NodeSchedulable", "core.NodeRemoved",
 	})
 }
