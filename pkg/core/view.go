@@ -176,6 +176,19 @@ type Waiting struct {
 	// there was none. It is shared and must not be changed.
 	Plan    *preemptor.Decision
 	Planned time.Time
+	// Refusals are the most frequent reasons for which the resource manager refused the
+	// ask on nodes with room, the most frequent first, when it was asked last: of an ask
+	// that waits since it was refused on all of them, and of one that is nominated. They
+	// are shared and must not be changed.
+	Refusals []Refusal
+}
+
+// A Refusal is a reason of the resource manager, how many nodes it gave it for, and the
+// first few of those.
+type Refusal struct {
+	Text  string
+	Nodes int
+	First []NodeID
 }
 
 // A PreemptionAttempt is the result of one search over all nodes for victims that make

@@ -161,9 +161,17 @@ func (r *request) waitsFor() *Waiting {
 	if nominated := r.nominated(); nominated != nil {
 		v.Nominated, v.Trigger = nominated.node.id, nominated.trigger
 		v.Reason, v.Detail = RoomIsMade, string(nominated.node.id)
+		v.Refusals = r.class.refused.shownNow()
 		return v
 	}
 	v.Reason, v.Detail = r.reason()
+	switch c := r.class; {
+	case v.Reason != Infeasible:
+	case r.Required != "":
+		v.Refusals = []Refusal{{v.Detail, 1, []NodeID{r.Required}}}
+	case c.isRefused() && c.refused.complete:
+		v.Refusals = c.refused.shownNow()
+	}
 	return v
 }
 
