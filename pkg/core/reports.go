@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -207,7 +208,7 @@ func (s *reports) text(r *request, now *told) string {
 	case QuotaExceeded:
 		parts = append(parts, s.quotaText(r, QueuePath(now.detail)))
 	case NoNodeFits:
-		if len(all) == 0 {
+		if !slices.ContainsFunc(all, func(a PreemptionAttempt) bool { return !a.Succeeded() }) {
 			parts = append(parts, "no node has room: requests "+s.kinds.Format(r.Amounts))
 		}
 	case Infeasible:
@@ -224,7 +225,9 @@ func (s *reports) text(r *request, now *told) string {
 		parts = append(parts, fmt.Sprintf("%s: %s", now.reason, now.detail))
 	}
 	for i := range all {
-		parts = append(parts, fmt.Sprintf("no room is made: %s", all[i].Summary(s.kinds)))
+		if !all[i].Succeeded() { // its nomination was told of, and the end of that too
+			parts = append(parts, "no room is made: "+all[i].Summary(s.kinds))
+		}
 	}
 	return strings.Join(parts, "; ")
 }

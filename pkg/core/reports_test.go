@@ -178,3 +178,48 @@ func TestReportsOfHistories(t *testing.T) {
 	}
 	assert.Assert(t, told > 100, "%d asks over quota", told)
 }
+
+// An attempt is told as a success only if the ask was nominated by it, at that time and to that
+// node; all others are told as those that came to nothing.
+func TestAttemptsAreToldAsTheyCameOut(t *testing.T) {
+	type nomination struct {
+		key  core.AllocationKey
+		node core.NodeID
+		at   time.Time
+	}
+	var made, failed, refused int
+	for seed := range uint64(200) {
+		h, kinds := newHistory(rand.New(rand.NewPCG(seed, 11))), testKinds()
+		nominated := map[nomination]bool{}
+		for range 120 {
+			fx, is := h.step().(core.Effects)
+			if !is {
+				continue
+			}
+			for _, e := range fx {
+				if e, is := e.(*core.Nominated); is {
+					nominated[nomination{e.Key, e.Node, h.now}] = true
+				}
+			}
+			for _, app := range h.p.View().Applications {
+				for _, a := range app.Asks {
+					for _, attempt := range a.Attempts {
+						text := attempt.Summary(kinds)
+						if nominated[nomination{a.Key, attempt.Node, attempt.At}] && attempt.Succeeded() {
+							made++
+							continue
+						}
+						failed++
+						assert.Assert(t, !attempt.Succeeded() && strings.Contains(text, " on none of "), "seed %d: %s: %s", seed, a.Key, text)
+						assert.Assert(t, !strings.Contains(text, "chosen by") && !strings.Contains(text, "room is there"), "seed %d: %s: %s", seed, a.Key, text)
+						if attempt.Refused > 0 {
+							refused++
+						}
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d attempts seen that made room, %d that did not, %d since nodes were refused", made, failed, refused)
+	assert.Assert(t, made > 0 && failed > 0 && refused > 0, "%d, %d, %d", made, failed, refused)
+}

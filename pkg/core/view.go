@@ -211,9 +211,16 @@ type PreemptionAttempt struct {
 	Plan *preemptor.Decision
 }
 
+// Succeeded reports whether the ask was nominated to Node by this attempt. The nomination
+// may have ended since.
+func (a PreemptionAttempt) Succeeded() bool { return a.Plan != nil && a.Plan.Cost.Feasible() }
+
 // Summary is the attempt in one sentence with the numbers that matter; kinds must
 // be those of the partition.
 func (a PreemptionAttempt) Summary(kinds *resources.Kinds) string {
+	if a.Succeeded() {
+		return fmt.Sprintf("by %s on node %s: %s", a.Trigger, a.Node, a.Plan.Summary(kinds))
+	}
 	text := fmt.Sprintf("by %s on none of %d nodes", a.Trigger, a.Nodes)
 	switch {
 	case a.Plan == nil:

@@ -67,8 +67,11 @@ func (a *Answer) writeWaiting(t *text) {
 		t.add("room", "is being made on node %s", a.Nominated)
 	}
 	for _, attempt := range a.Attempts {
-		if attempt.Node != a.Nominated || a.Nominated == "" {
-			t.add("room", "%s", attempt.Summary(a.Kinds))
+		switch at := attempt.At.UTC().Format(time.RFC3339); {
+		case !attempt.Succeeded():
+			t.add("room", "at %s %s", at, attempt.Summary(a.Kinds))
+		case attempt.Node != a.Nominated:
+			t.add("room", "at %s room was made %s; the nomination has ended", at, attempt.Summary(a.Kinds))
 		}
 	}
 	a.Plan.write(t)
