@@ -108,6 +108,8 @@ func (b *Book) observe(event core.Event) {
 		}
 	case *core.AskReport:
 		b.explain(e.Allocation, e.Message)
+	case *core.AskWaits:
+		b.explain(e.Allocation, e.Message)
 	case *core.ApplicationAccepted:
 		b.accepted(e)
 	case *core.ApplicationRejected:

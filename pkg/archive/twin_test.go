@@ -224,6 +224,10 @@ func naiveReasons(moments []moment, id core.ApplicationID, key core.AllocationKe
 				if e.Key == key {
 					said = append(said, StateChange{m.Now, "", e.Message})
 				}
+			case *core.AskWaits:
+				if e.Key == key {
+					said = append(said, StateChange{m.Now, "", e.Message})
+				}
 			}
 		}
 	}

@@ -167,10 +167,13 @@ func (p commands) updateOwn(r *request, a *Allocation) {
 
 // resizeAsk has an ask wait on with the amounts of another.
 func (p commands) resizeAsk(r *request, to *Allocation) {
-	before, since := r.wait, r.class.since
+	before, since, said := r.wait, r.class.since, r.told
 	p.endWait(r)
 	r.Allocation = r.resized(to)
 	p.ask(r)
+	if said != nil {
+		r.told = &told{at: said.at} // the amounts in it are not right any more
+	}
 	p.keepAge(r, before, since)
 	p.tell(AskResized{r.Allocation})
 }

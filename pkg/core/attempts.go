@@ -2,11 +2,9 @@ package core
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // attempts are the preemption attempts: an ask that fits nowhere looks for the node
@@ -57,33 +55,8 @@ func (a *attempts) try(r *request) outcome {
 	w := r.waiting()
 	w.attempts, w.plan = made, nil
 	a.changes.application(r.application, 0)
-	a.report(r)
 	a.retries.failed(r, a.costs.flat && r.withoutRoom() == nil)
 	return waits
-}
-
-// report tells that no room is made for an ask.
-func (a *attempts) report(r *request) {
-	var texts []string
-	for _, attempt := range r.wait.attempts {
-		texts = append(texts, attempt.Summary(a.kinds))
-	}
-	if len(texts) > 0 {
-		a.reportOnce(r, "no room is made: "+strings.Join(texts, "; "))
-	}
-}
-
-// Summary is the attempt in one sentence with the numbers that matter; kinds must
-// be those of the partition.
-func (a PreemptionAttempt) Summary(kinds *resources.Kinds) string {
-	text := fmt.Sprintf("by %s on none of %d nodes", a.Trigger, a.Nodes)
-	switch {
-	case a.Plan == nil:
-		return text + fmt.Sprintf(": %d are closed to it, %d too small", a.Closed, a.TooSmall)
-	case a.Refused > 0:
-		text += fmt.Sprintf(", %d refused", a.Refused)
-	}
-	return fmt.Sprintf("%s; nearest is %s: %s", text, a.Node, a.Plan.Summary(kinds))
 }
 
 // triggerHolds reports whether a trigger holds for an ask. If it is only too early for

@@ -65,6 +65,7 @@
 //	nodeset.go      nodes of which something is known until they change
 //	reservations.go nodes that are kept for asks
 //	hints.go        asks that only more nodes can help
+//	reports.go      what people are told of why asks wait
 //
 // Preemption: evictions that make room.
 //
@@ -81,7 +82,6 @@
 //	outcomes.go     whether they ended for a placement; causes.go why not
 //	retries.go      when failed attempts are repeated
 //	quotas.go       queues that use more than their max
-//	report.go       what people are told of failed plans
 //
 // Timers: package timers keeps them.
 //

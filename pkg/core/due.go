@@ -26,6 +26,7 @@ const (
 	dueExcess                       // a queue gives back what it uses beyond its max
 	dueRefused                      // refused classes are tried again
 	dueUnschedulable                // the resource manager hears of asks that fit no node
+	dueReports                      // people are told why asks wait
 	dueAttempts                     // failed attempts are repeated
 	dueBound                        // asks bound to a node are tried again, about which questions paused
 	dueSettled                      // evictions may begin
@@ -49,6 +50,14 @@ func (w *waitTimes) first() (first time.Time) {
 		}
 	}
 	return first
+}
+
+// blocksUntil is until when an overdue eviction blocks attempts on its node.
+func (e *eviction) blocksUntil() time.Time {
+	if !e.overdue || !e.timer.Set() {
+		return time.Time{}
+	}
+	return e.timer.At()
 }
 
 // isDue reports whether a moment has come.

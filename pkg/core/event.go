@@ -135,6 +135,13 @@ type (
 		*Allocation
 		Message string
 	}
+	// AskWaits says for people why an ask waits, or what it waits for no more. It is told
+	// when that has changed, a second later and at most once in 15 seconds for each ask.
+	AskWaits struct {
+		*Allocation
+		Reason  Reason // NotTried of an ask that waits for nothing but its turn
+		Message string
+	}
 	// ApplicationReport says for people that no more room is made for an
 	// application for now; Key is the ask that shows it.
 	ApplicationReport struct {
@@ -294,6 +301,7 @@ func (*NominationEnded) event()     {}
 func (*PreemptionPlanned) event()   {}
 func (*Unschedulable) event()       {}
 func (*AskReport) event()           {}
+func (*AskWaits) event()            {}
 func (*ApplicationReport) event()   {}
 func (*QueueReport) event()         {}
 func (*ApplicationAccepted) event() {}

@@ -91,14 +91,6 @@ func (e *evictions) reschedule() {
 	}
 }
 
-// blocksUntil is until when an overdue eviction blocks attempts on its node.
-func (e *eviction) blocksUntil() time.Time {
-	if !e.overdue || !e.timer.Set() {
-		return time.Time{}
-	}
-	return e.timer.At()
-}
-
 // graceMargin is how much longer an eviction may take than the allocation says.
 const graceMargin = time.Minute
 

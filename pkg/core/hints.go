@@ -88,8 +88,26 @@ func (h *hints) tellOf(r *request) bool {
 	for q := r.application.queue; q != nil; q = q.parent {
 		q.hinted.Add(r.Amounts)
 	}
-	h.tell(&Unschedulable{r.Allocation, "no node can take the request: waiting for room in the cluster"})
+	message := h.text(r)
+	h.tell(&Unschedulable{r.Allocation, message})
+	if now := r.whyWaits(); now.attempts == nil && r.lackedQuota() == "" { // otherwise more is to be told
+		now.message, now.at = digestOf(message), h.now
+		r.told = &now
+	}
 	return true
+}
+
+// text says why no node can take an ask. Where the resource manager refused it, or no node
+// has a kind of it, waiting for room would be of no use.
+func (h *hints) text(r *request) string {
+	const what = "no node can take the request: "
+	switch reason, detail := r.reason(); reason {
+	case Infeasible:
+		return what + r.refusalText()
+	case KindUnknown:
+		return what + reason.String() + ": " + detail
+	}
+	return what + "waiting for room in the cluster"
 }
 
 // unhint takes an ask that no longer waits off the amounts that were told of. The

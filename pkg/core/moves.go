@@ -26,6 +26,7 @@ func (p *Partition) endWait(r *request) {
 	}
 	p.unbind(r)
 	p.withdraw(r)
+	r.told = nil
 	if w := r.wait; w != nil {
 		p.timers.Cancel(&w.timer)
 		r.wait = nil

@@ -30,6 +30,7 @@ type Partition struct {
 	retries      retries
 	quotas       quotas
 	hints        hints
+	reports      reports
 	settling     settling
 
 	renominations renominations
@@ -66,6 +67,7 @@ func NewPartition(options Options, config Config) *Partition {
 		counts: &p.counts,
 	}
 	p.hints = hints{backlog: b}
+	p.reports = reports{backlog: b}
 	p.settling = settling{backlog: b}
 	commands{p}.configure(config)
 	p.takeEffects()
@@ -143,6 +145,9 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 	if !more && len(p.outcomes.dirty) > 0 {
 		p.outcomes.settle()
 	}
+	if p.waiting > 0 {
+		p.reports.watch()
+	}
 	return p.takeEffects(), more
 }
 
@@ -166,6 +171,8 @@ func (p *Partition) fireDue() (fired bool) {
 			p.refused.wake()
 		case dueUnschedulable:
 			p.hints.wake()
+		case dueReports:
+			p.reports.wake()
 		case dueAttempts:
 			for _, q := range p.retries.retry() {
 				q.excess.left = nil

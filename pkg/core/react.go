@@ -6,6 +6,7 @@ package core
 // every placement.
 func (p *Partition) react() {
 	for !p.changes.none() {
+		p.stamp++
 		p.reactToNodes()
 		p.reactToTaken()
 		p.reactToQuotas()

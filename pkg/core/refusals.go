@@ -17,19 +17,31 @@ type refusals struct {
 	complete      bool
 	since         uint64 // the count of freed nodes when it was set
 	asked         nodeSet
-	texts         map[string]int // how often each reason was given since asked was begun
-	others        int            // how often others were, beyond reasonsMax
-	detail        string         // summary of texts when the questions were last complete
-	repeated      bool           // the questions were asked before
-	unschedulable bool           // the class is in no order, but where room may be made for it
-	paused        bool           // it is in none at all until questions go on
+	texts         map[string]given // each reason since asked was begun
+	others        int              // how often others were, beyond reasonsMax
+	detail        string           // summary of texts when the questions were last complete
+	reasons       uint64           // the digest of the same without numbers
+	nodes         int              // how many nodes it is about
+	list          []Refusal        // the same, for views
+	repeated      bool             // the questions were asked before
+	unschedulable bool             // the class is in no order, but where room may be made for it
+	paused        bool             // it is in none at all until questions go on
 }
+
+// A given is how often a reason was given, and on which nodes first.
+type given struct {
+	count int
+	first [refusalNodes]NodeID
+}
+
+// refusalNodes is how many nodes of a reason are named.
+const refusalNodes = 3
 
 // add takes a refusal; so many nodes were freed until now.
 func (r *refusals) add(n *node, err error, freed uint64) {
 	r.asked.add(n.slot, n.freedAt, freed)
 	if r.texts == nil {
-		r.texts = map[string]int{}
+		r.texts = map[string]given{}
 	}
 	text := err.Error()
 	if len(text) > reasonLength {
@@ -37,10 +49,15 @@ func (r *refusals) add(n *node, err error, freed uint64) {
 	}
 	if _, known := r.texts[text]; !known && len(r.texts) == reasonsMax {
 		rarest := slices.MaxFunc(slices.Collect(maps.Keys(r.texts)), r.byFrequency)
-		r.others += r.texts[rarest]
+		r.others += r.texts[rarest].count
 		delete(r.texts, rarest)
 	}
-	r.texts[text]++
+	is := r.texts[text]
+	if is.count < refusalNodes {
+		is.first[is.count] = n.id
+	}
+	is.count++
+	r.texts[text] = is
 }
 
 // What is kept of the reasons for refusals: while questions go on so many different ones,
@@ -55,7 +72,7 @@ const (
 
 // byFrequency compares reasons: the most frequent first.
 func (r *refusals) byFrequency(a, b string) int {
-	return cmp.Or(cmp.Compare(r.texts[b], r.texts[a]), strings.Compare(a, b))
+	return cmp.Or(cmp.Compare(r.texts[b].count, r.texts[a].count), strings.Compare(a, b))
 }
 
 // clone is the same answers for another class, which is in the order.
@@ -70,7 +87,11 @@ func (r *refusals) clone() *refusals {
 // many were until now.
 func (r *refusals) finish(freed uint64) {
 	if len(r.texts) > 0 {
-		r.detail = r.summary()
+		r.detail, r.reasons, r.nodes = r.summary(), r.shown(), r.others
+		for _, is := range r.texts {
+			r.nodes += is.count
+		}
+		r.list = r.forView()
 	}
 	r.complete, r.since, r.asked, r.texts, r.others = true, freed, nodeSet{}, nil, 0
 }
@@ -88,9 +109,9 @@ func (r *refusals) summary() string {
 	texts, others := slices.SortedFunc(maps.Keys(r.texts), r.byFrequency), r.others
 	for i, text := range texts {
 		if i >= reasonsShown {
-			others += r.texts[text]
+			others += r.texts[text].count
 		}
-		texts[i] = fmt.Sprintf("%s (%s)", text, nodesText(r.texts[text]))
+		texts[i] = fmt.Sprintf("%s (%s)", text, nodesText(r.texts[text].count))
 	}
 	if others > 0 {
 		texts = append(texts[:min(len(texts), reasonsShown)], fmt.Sprintf("other reasons (%s)", nodesText(others)))
@@ -98,9 +119,53 @@ func (r *refusals) summary() string {
 	return strings.Join(texts, "; ")
 }
 
+// shown is the digest of the most frequent reasons, which does not depend on how often
+// they were given.
+func (r *refusals) shown() uint64 {
+	texts := slices.SortedFunc(maps.Keys(r.texts), r.byFrequency)
+	texts = texts[:min(len(texts), reasonsShown)]
+	slices.Sort(texts)
+	return digestOf(strings.Join(texts, "; "))
+}
+
+// shownNow is what was said so far, or when the questions were last complete.
+func (r *refusals) shownNow() []Refusal {
+	switch {
+	case r == nil:
+		return nil
+	case r.complete || len(r.texts) == 0:
+		return r.list
+	}
+	return r.forView()
+}
+
+// forView is the most frequent reasons with the nodes that were named first.
+func (r *refusals) forView() []Refusal {
+	texts := slices.SortedFunc(maps.Keys(r.texts), r.byFrequency)
+	texts = texts[:min(len(texts), reasonsShown)]
+	list := make([]Refusal, len(texts))
+	for i, text := range texts {
+		is := r.texts[text]
+		list[i] = Refusal{Text: text, Nodes: is.count, First: slices.Clone(is.first[:min(is.count, refusalNodes)])}
+		slices.Sort(list[i].First)
+	}
+	return list
+}
+
 func nodesText(n int) string {
 	if n == 1 {
 		return "1 node"
 	}
 	return fmt.Sprintf("%d nodes", n)
+}
+
+// digestOf is a number for a text, to compare it with others: two texts have different ones,
+// as far as chance goes (FNV-1a).
+func digestOf(text string) uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211
+	digest := uint64(offset)
+	for i := range len(text) {
+		digest = (digest ^ uint64(text[i])) * prime
+	}
+	return digest
 }

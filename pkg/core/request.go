@@ -32,6 +32,7 @@ type request struct {
 	class    *class    // while it waits
 	group    *askGroup // while it waits in the order of its application
 	wait     *wait     // nil for an ask that only waits for its turn
+	told     *told     // what was told of why it waits; nil if nothing was
 	eviction *eviction // nil for an allocation that may stay
 }
 
@@ -55,13 +56,11 @@ type wait struct {
 	quota       *queue      // whose quota it waits for while it is bound to a node
 	hinted      bool        // the resource manager was told that it fits on no node
 
-	attempts   []PreemptionAttempt // the last ones, by trigger
-	plan       *preemptor.Decision // the last one to make room for it
-	planned    uint64              // the revision of the node it was made for
-	plannedAt  time.Time
-	stopped    string // why no room is made, if that was done too often
-	reported   string // the last report of a plan that failed
-	reportedAt time.Time
+	attempts  []PreemptionAttempt // the last ones, by trigger
+	plan      *preemptor.Decision // the last one to make room for it
+	planned   uint64              // the revision of the node it was made for
+	plannedAt time.Time
+	stopped   string // why no room is made, if that was done too often
 
 	due   waitTimes
 	timer timers.Timer[due]

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -298,7 +297,7 @@ func (d *round) giveUp(r *request, lack resources.Amounts) {
 	if conflicts || d.predicates.budgetsBind() {
 		d.retryAt(r, d.now.Add(d.options.RetryMax))
 	}
-	d.reportOnce(r, fmt.Sprintf("no room on required node %s: %s", d.node.id, w.detail))
+	d.reportFull(r)
 }
 
 // retryAt has an ask tried again at a time at the latest.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -202,6 +203,19 @@ type Waiting struct {
 	// there was none. It is shared and must not be changed.
 	Plan    *preemptor.Decision
 	Planned time.Time
+	// Refusals are the most frequent reasons for which the resource manager refused the
+	// ask on nodes with room, the most frequent first, when it was asked last: of an ask
+	// that waits since it was refused on all of them, and of one that is nominated. They
+	// are shared and must not be changed.
+	Refusals []Refusal
+}
+
+// A Refusal is a reason of the resource manager, how many nodes it gave it for, and the
+// first few of those.
+type Refusal struct {
+	Text  string
+	Nodes int
+	First []NodeID
 }
 
 // A PreemptionAttempt is the result of one search over all nodes for victims that make
@@ -222,6 +236,26 @@ type PreemptionAttempt struct {
 	// The plan is shared and must not be changed.
 	Node NodeID
 	Plan *preemptor.Decision
+}
+
+// Succeeded reports whether the ask was nominated to Node by this attempt. The nomination
+// may have ended since.
+func (a PreemptionAttempt) Succeeded() bool { return a.Plan != nil && a.Plan.Cost.Feasible() }
+
+// Summary is the attempt in one sentence with the numbers that matter; kinds must
+// be those of the partition.
+func (a PreemptionAttempt) Summary(kinds *resources.Kinds) string {
+	if a.Succeeded() {
+		return fmt.Sprintf("by %s on node %s: %s", a.Trigger, a.Node, a.Plan.Summary(kinds))
+	}
+	text := fmt.Sprintf("by %s on none of %d nodes", a.Trigger, a.Nodes)
+	switch {
+	case a.Plan == nil:
+		return text + fmt.Sprintf(": %d are closed to it, %d too small", a.Closed, a.TooSmall)
+	case a.Refused > 0:
+		text += fmt.Sprintf(", %d refused", a.Refused)
+	}
+	return fmt.Sprintf("%s; nearest is %s: %s", text, a.Node, a.Plan.Summary(kinds))
 }
 
 // A Reservation keeps a node for one ask.

@@ -155,22 +155,40 @@ func (r *request) waitsFor() *Waiting {
 		v.Reserved = held.Node
 	}
 	if w != nil {
-		v.Plan, v.Planned, v.Attempts = w.plan, w.plannedAt, w.attempts
+		v.Plan, v.Planned = w.plan, w.plannedAt
 	}
-	if leaf := r.application.queue.classes[r.class]; leaf != nil && !leaf.active && v.Attempts == nil {
-		v.Attempts = leaf.last
-	}
+	v.Attempts = r.lastAttempts()
 	if nominated := r.nominated(); nominated != nil {
 		v.Nominated, v.Trigger = nominated.node.id, nominated.trigger
 		v.KeptFrom, v.KeptFromRequired = r.nominationPriority(), nominated.overRequired
 		v.Reason, v.Detail = RoomIsMade, string(nominated.node.id)
+		v.Refusals = r.class.refused.shownNow()
 		return v
 	}
 	if r.promised() {
 		v.KeptFromRequired = w.promise.over
 	}
 	v.Reason, v.Detail = r.reason()
+	switch c := r.class; {
+	case v.Reason != Infeasible:
+	case r.Required != "":
+		v.Refusals = []Refusal{{v.Detail, 1, []NodeID{r.Required}}}
+	case c.isRefused() && c.refused.complete:
+		v.Refusals = c.refused.shownNow()
+	}
 	return v
+}
+
+// lastAttempts are the last preemption attempts for an ask, or, if there are none and
+// none is to be made, those for another one of its class.
+func (r *request) lastAttempts() []PreemptionAttempt {
+	if r.wait != nil && r.wait.attempts != nil {
+		return r.wait.attempts
+	}
+	if leaf := r.application.queue.classes[r.class]; leaf != nil && !leaf.active {
+		return leaf.last
+	}
+	return nil
 }
 
 // reason is why an ask waits that is not nominated.

@@ -1,6 +1,8 @@
 package events
 
 import (
+	"fmt"
+
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -74,5 +76,13 @@ func (c *conversion) node(id core.NodeID, change si.EventRecord_ChangeType, deta
 	c.add(&si.EventRecord{
 		Type: si.EventRecord_NODE, ObjectID: string(id), Resource: capacity,
 		EventChangeType: change, EventChangeDetail: detail,
+	})
+}
+
+// schedulable records whether a node takes ordinary asks, when it comes and when that changes.
+func (c *conversion) schedulable(id core.NodeID, is bool) {
+	c.add(&si.EventRecord{
+		Type: si.EventRecord_NODE, ObjectID: string(id), Message: fmt.Sprintf("schedulable: %t", is),
+		EventChangeType: si.EventRecord_SET, EventChangeDetail: si.EventRecord_NODE_SCHEDULABLE,
 	})
 }

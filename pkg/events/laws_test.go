@@ -337,7 +337,7 @@ func TestRecordsAndEventsAreComplete(t *testing.T) {
 	}
 	for _, event := range everyevent.Events() {
 		switch event.(type) {
-		case *core.AskReport, *core.ApplicationReport, *core.QueueReport, *core.VictimsWasted:
+		case *core.AskReport, *core.AskWaits, *core.ApplicationReport, *core.QueueReport, *core.VictimsWasted:
 			continue // they change nothing
 		}
 		assert.Assert(t, met[fmt.Sprintf("%T", event)] > 0, "no history has a %T; there is %v", event, met)

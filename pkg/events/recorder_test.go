@@ -31,6 +31,7 @@ func TestRecordsOfAnApplication(t *testing.T) {
 	w.record(&core.Reconfigured{After: tree(leaf("a"), leaf("default")).Root})
 	w.says(w.apply(core.AddNode{ID: "n1", Capacity: amounts(10, 0)}), `
 		NODE n1 ADD {vcore=10}
+		NODE n1 SET NODE_SCHEDULABLE "schedulable: true"
 		QUEUE root SET QUEUE_MAX {vcore=10}`)
 	w.says(w.apply(core.AddApplication{ID: "app", Queue: "A"}), `
 		APP app ADD APP_NEW
@@ -243,6 +244,8 @@ func TestPreempted(t *testing.T) {
 	w.apply(daemon)
 	w.says(w.after(0), `NODE n1 ADD NODE_RESERVATION d1 {vcore=8}`)
 	evicted := w.after(time.Minute)
+	why, evicted, _ := strings.Cut(evicted, "\n")
+	assert.Equal(t, why, `REQUEST d1 NONE app {vcore=8} "waits for room on required node n1: too young: needs vcore=2"`)
 	assert.Equal(t, strings.Count(evicted, "\n"), 1)
 	assert.Assert(t, strings.HasPrefix(evicted, "REQUEST a1 REMOVE ALLOC_PREEMPT app {vcore=4}"), evicted)
 	w.says(w.apply(release("app", "a1", si.TerminationType_PREEMPTED_BY_SCHEDULER)), `
@@ -296,6 +299,7 @@ func TestTheMaxOfTheRoot(t *testing.T) {
 	w := working(t)
 	w.says(w.apply(core.AddNode{ID: "n2", Capacity: amounts(2, 5)}), `
 		NODE n2 ADD {memory=5 vcore=2}
+		NODE n2 SET NODE_SCHEDULABLE "schedulable: true"
 		QUEUE root SET QUEUE_MAX {memory=5 vcore=12}`)
 	w.says(w.apply(core.UpdateNode{ID: "n1", Capacity: amounts(6, 0)}), `
 		NODE n1 SET NODE_CAPACITY {vcore=6}
@@ -304,7 +308,9 @@ func TestTheMaxOfTheRoot(t *testing.T) {
 	limited := tree(leaf("a"), leaf("default"))
 	limited.Root.Max = resources.Limits{3}
 	w.says(w.apply(core.Reconfigure{Config: limited}), `QUEUE root SET QUEUE_MAX {vcore=3}`)
-	w.says(w.apply(core.AddNode{ID: "n3", Capacity: amounts(1, 0)}), `NODE n3 ADD {vcore=1}`)
+	w.says(w.apply(core.AddNode{ID: "n3", Capacity: amounts(1, 0)}), `
+		NODE n3 ADD {vcore=1}
+		NODE n3 SET NODE_SCHEDULABLE "schedulable: true"`)
 	w.says(w.apply(core.Reconfigure{Config: tree(leaf("a"), leaf("default"))}), `QUEUE root SET QUEUE_MAX {memory=5 vcore=9}`)
 }
 
@@ -317,6 +323,7 @@ func TestSkipped(t *testing.T) {
 	skip(w.partition.Apply(w.now, core.AddNode{ID: "n1", Capacity: amounts(10, 0)})...)
 	w.says(w.apply(core.AddNode{ID: "n2", Capacity: amounts(3, 0)}), `
 		NODE n2 ADD {vcore=3}
+		NODE n2 SET NODE_SCHEDULABLE "schedulable: true"
 		QUEUE root SET QUEUE_MAX {vcore=13}`)
 	limited := tree(leaf("a"))
 	limited.Root.Max = resources.Limits{3}

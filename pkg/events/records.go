@@ -1,7 +1,6 @@
 package events
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -90,19 +89,22 @@ func (c *conversion) notice(event core.Event) {
 		})
 	case *core.NodeAdded:
 		c.node(e.ID, si.EventRecord_ADD, si.EventRecord_DETAILS_NONE, core.ResourceOf(c.kinds, e.Capacity))
+		c.schedulable(e.ID, e.Schedulable)
 	case *core.NodeResized:
 		c.node(e.ID, si.EventRecord_SET, si.EventRecord_NODE_CAPACITY, core.ResourceOf(c.kinds, e.Capacity))
 	case *core.NodeRemoved:
 		c.node(e.ID, si.EventRecord_REMOVE, si.EventRecord_NODE_DECOMISSION, nil)
 	case *core.NodeSchedulable:
-		c.add(&si.EventRecord{
-			Type: si.EventRecord_NODE, ObjectID: string(e.ID), Message: fmt.Sprintf("schedulable: %t", e.Schedulable),
-			EventChangeType: si.EventRecord_SET, EventChangeDetail: si.EventRecord_NODE_SCHEDULABLE,
-		})
+		c.schedulable(e.ID, e.Schedulable)
 	case *core.AskReport:
 		c.add(&si.EventRecord{Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message})
 	case *core.VictimsWasted:
 		c.add(&si.EventRecord{Type: si.EventRecord_REQUEST, ObjectID: string(e.For), ReferenceID: string(e.Application), Message: e.Message})
+	case *core.AskWaits:
+		c.add(&si.EventRecord{
+			Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message,
+			Resource: c.resource(e.Amounts),
+		})
 	case *core.ApplicationReport:
 		c.add(&si.EventRecord{Type: si.EventRecord_APP, ObjectID: string(e.ID), ReferenceID: string(e.Key), Message: e.Message})
 	case *core.QueueReport:

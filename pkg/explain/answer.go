@@ -26,6 +26,7 @@ type Answer struct {
 	Nodes     []Group     // every node is in one of them
 	Quota     []Level     // from the leaf to the root
 	Before    int         // asks of its application that are tried before it
+	Remedies  Remedies
 	Attempts  []core.PreemptionAttempt
 	Plan      *Plan     // the last one to make room for it
 	SettlesAt time.Time // nothing is evicted before, after a start; zero if it may be
@@ -44,6 +45,10 @@ type Group struct {
 	Lacking resources.Amounts
 	// For is the ask that Nearest is kept for; empty for most reasons.
 	For core.AllocationKey
+	// First are the first few nodes by ID. Text is what the resource manager said of those
+	// that it refused.
+	First []core.NodeID
+	Text  string
 }
 
 // Why is the first reason that keeps an ask from a node.
@@ -58,7 +63,8 @@ const (
 	Reserved                    // kept for an ask that waited long
 	NoRoom                      // too little is free
 	KeptForNominated            // what is free is kept for nominated asks
-	HasRoom                     // has room: the resource manager refused it, or a quota keeps the ask away
+	Refused                     // has room, and the resource manager refused it
+	HasRoom                     // has room: a quota keeps the ask away, or it waits for its turn
 
 	whys = iota
 )
@@ -71,6 +77,7 @@ var texts = [whys]string{
 	Reserved:         "is reserved for an ask that waited long",
 	NoRoom:           "has too little free",
 	KeptForNominated: "keeps what is free for nominated asks",
+	Refused:          "was refused by the resource manager",
 	HasRoom:          "has room",
 }
 

@@ -39,6 +39,7 @@ func Ask(view *core.View, kinds *resources.Kinds, application core.ApplicationID
 	a.SettlesAt = view.SettlesAt
 	a.Nodes = groups(view, ask)
 	a.Quota = levels(view, ask, app.Queue)
+	a.Remedies = a.remedies(view, ask)
 	a.Before = before(app, ask)
 	return a, nil
 }

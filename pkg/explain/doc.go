@@ -10,6 +10,7 @@
 //	answer.go   what comes out
 //	ask.go      Ask: an ask or an allocation, by its key
 //	nodes.go    every node, by the first reason that blocks
+//	remedies.go what would make an ask fit
 //	quota.go    the queues on the way to the root, and the place in the order
 //	text.go     the answer for people to read
 //	whatif.go   WhatIf: what would become of asks, or of another configuration;

@@ -148,3 +148,48 @@ func BenchmarkAsk(b *testing.B) {
 		}
 	}
 }
+
+// Nodes with room that the resource manager refused are told as such, one group for each reason,
+// with their names; and it would fit if one of them was accepted.
+func TestRefusedNodes(t *testing.T) {
+	says := map[core.NodeID]string{"n1": "taint a", "n2": "taint a", "n3": "taint b", "n4": "taint a", "n5": "taint a"}
+	c := newCluster(t, twoQueues(), core.Options{Feasible: func(_ core.AllocationKey, node core.NodeID, _ bool) error {
+		if text := says[node]; text != "" {
+			return errors.New(text)
+		}
+		return nil
+	}})
+	for node := range says {
+		c.node(string(node), 4000, 1<<30)
+	}
+	c.ask("web", "waits", 1000, 1<<20)
+	c.settle(start)
+	a := c.explain(t, "web", "waits")
+	assert.DeepEqual(t, a.Nodes, []explain.Group{
+		{Why: explain.Refused, Nodes: 4, Nearest: "n1", First: []core.NodeID{"n1", "n2", "n4"}, Text: "taint a"},
+		{Why: explain.Refused, Nodes: 1, Nearest: "n3", First: []core.NodeID{"n3"}, Text: "taint b"},
+	})
+	assert.Equal(t, a.Remedies.Sentence(), "it would fit if the resource manager accepts it on n1, n2, n4 or 1 more, or the resource manager accepts it on n3")
+
+	// One of them is gone: of which it said what is not known any more.
+	c.Apply(start, core.RemoveNode{ID: "n2"})
+	c.settle(start)
+	a = c.explain(t, "web", "waits")
+	assert.DeepEqual(t, a.Nodes, []explain.Group{
+		{Why: explain.Refused, Nodes: 4, Nearest: "n1", First: []core.NodeID{"n1", "n3", "n4"}, Text: "taint a; taint b"},
+	})
+
+	// A cordoned node with room, one with too little, and a quota.
+	delete(says, "n3")
+	c.Apply(start, core.DrainNode{ID: "n3"})
+	for _, id := range []core.NodeID{"n1", "n4"} {
+		c.Apply(start, core.RemoveNode{ID: id})
+	}
+	c.ask("batch", "busy", 3500, 1<<20, on("n5"))
+	c.ask("web", "over", 9000, 1<<20, on("n5"))
+	c.settle(start.Add(2 * time.Minute))
+	a = c.explain(t, "web", "waits")
+	assert.Equal(t, a.Remedies.Sentence(), "it would fit if queue root.web uses vcore=1000 less, or its max is raised by that, and "+
+		"node n3 takes new allocations again and the resource manager accepts it there, or "+
+		"vcore=9500 more becomes free on n5 and the resource manager accepts it there")
+}

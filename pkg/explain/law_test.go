@@ -3,6 +3,10 @@ package explain_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,12 +22,22 @@ import (
 // wait.
 func TestTheReasonsAreWhole(t *testing.T) {
 	var met [explain.HasRoom + 1]int
+	tried := 0
 	for seed := range uint64(400) {
 		chance := rand.New(rand.NewPCG(seed, 3))
 		config := core.Config{Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{
 			{Name: "a", Max: resources.Limits{int64(4 + chance.IntN(30))}}, {Name: "b"},
 		}}}
-		c := newCluster(t, config, core.Options{ReserveDelay: time.Second})
+		options := core.Options{ReserveDelay: time.Second}
+		if seed%4 == 0 {
+			options.Feasible = func(key core.AllocationKey, node core.NodeID, _ bool) error {
+				if (len(key)+int(key[2])+int(node[1]))%2 == 0 {
+					return fmt.Errorf("taint %d", node[1]%3)
+				}
+				return nil
+			}
+		}
+		c := newCluster(t, config, options)
 		for i := range 6 {
 			c.node(fmt.Sprintf("n%d", i), int64(chance.IntN(9)), int64(2+chance.IntN(8)))
 		}
@@ -44,7 +58,11 @@ func TestTheReasonsAreWhole(t *testing.T) {
 		}
 		c.settle(start.Add(time.Minute))
 		c.check(t, seed, met[:])
+		if options.Feasible == nil {
+			tried += c.checkRemedies(t, seed, config)
+		}
 	}
+	assert.Assert(t, tried > 500, "%d remedies", tried)
 	for why, count := range met[:explain.HasRoom] {
 		assert.Assert(t, count > 0, "no ask waits because a node %s", explain.Why(why))
 	}
@@ -70,4 +88,78 @@ func (c *cluster) check(t *testing.T, seed uint64, met []int) {
 			assert.Assert(t, !room, "seed %d: %s", seed, a.Text())
 		}
 	}
+}
+
+var (
+	moreOn = regexp.MustCompile("^(.*) more becomes free on (n[0-9]) and ")
+	openOn = regexp.MustCompile("^node (n[0-9]) takes new allocations again and ")
+	keptOn = regexp.MustCompile("^node (n[0-9]) is no longer kept for k[0-9]+ and ")
+	added  = regexp.MustCompile("^a node is added with .* free and |^node n[0-9] goes and ")
+)
+
+// checkRemedies does what would make each ask fit, one remedy after the other, and sees it
+// placed where nothing else waits. It returns how many remedies there were.
+func (c *cluster) checkRemedies(t *testing.T, seed uint64, config core.Config) (tried int) {
+	t.Helper()
+	view := c.View()
+	wide := config
+	wide.Root.Queues = slices.Clone(config.Root.Queues)
+	for i := range wide.Root.Queues {
+		wide.Root.Queues[i].Max = nil
+	}
+	for _, app := range view.Applications {
+		for _, ask := range app.Asks {
+			a, err := explain.Ask(view, c.kinds, app.ID, ask.Key)
+			assert.NilError(t, err)
+			for _, remedy := range a.Remedies.Nodes {
+				p := core.Restore(core.Options{Kinds: c.kinds, ReserveDelay: -1}, start.Add(time.Minute), view)
+				p.Apply(start.Add(time.Minute), core.Reconfigure{Config: wide})
+				for _, other := range view.Applications {
+					for _, one := range other.Asks {
+						if one.Key != ask.Key {
+							p.Apply(start.Add(time.Minute), core.ReleaseAllocation{Application: other.ID, Key: one.Key})
+						}
+					}
+				}
+				if !cure(t, p, view, remedy) {
+					continue
+				}
+				fx, _ := p.Schedule(start.Add(time.Minute))
+				placed := slices.ContainsFunc(fx, func(e core.Event) bool {
+					is, ok := e.(core.Placed)
+					return ok && is.Key == ask.Key
+				})
+				assert.Assert(t, placed, "seed %d: %s\n%s", seed, remedy, a.Text())
+				tried++
+			}
+		}
+	}
+	return tried
+}
+
+// cure does what a remedy says; false if a test cannot do that.
+func cure(t *testing.T, p *core.Partition, view *core.View, remedy string) bool {
+	t.Helper()
+	at := start.Add(time.Minute)
+	switch {
+	case moreOn.MatchString(remedy):
+		is := moreOn.FindStringSubmatch(remedy)
+		i := slices.IndexFunc(view.Nodes, func(n *core.NodeView) bool { return string(n.ID) == is[2] })
+		more := view.Nodes[i].Capacity.Clone()
+		for _, part := range strings.Fields(is[1]) {
+			name, quantity, _ := strings.Cut(part, "=")
+			value, err := strconv.ParseInt(quantity, 10, 64)
+			assert.NilError(t, err)
+			kind := resources.Kind(slices.Index([]string{"vcore", "memory"}, name))
+			more.Set(kind, more.Of(kind)+value)
+		}
+		p.Apply(at, core.UpdateNode{ID: core.NodeID(is[2]), Capacity: more})
+	case openOn.MatchString(remedy):
+		p.Apply(at, core.UndrainNode{ID: core.NodeID(openOn.FindStringSubmatch(remedy)[1])})
+	case keptOn.MatchString(remedy): // for an ask that was released
+	default:
+		assert.Assert(t, added.MatchString(remedy), remedy)
+		return false
+	}
+	return true
 }

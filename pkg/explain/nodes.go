@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"strings"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -10,6 +12,7 @@ import (
 func groups(view *core.View, ask *core.AskView) []Group {
 	var all [whys]Group
 	var least [whys]resources.Share
+	var first [whys][]core.NodeID
 	for _, n := range view.Nodes {
 		why, there, holder := firstReason(n, ask)
 		g := &all[why]
@@ -22,14 +25,43 @@ func groups(view *core.View, ask *core.AskView) []Group {
 			}
 		}
 		g.Nodes++
+		if len(first[why]) < firstShown {
+			first[why] = append(first[why], n.ID)
+		}
 	}
 	var list []Group
-	for _, g := range all {
-		if g.Nodes > 0 {
+	for why, g := range all {
+		switch g.First = first[why]; {
+		case g.Nodes == 0:
+		case g.Why == HasRoom && (ask.Reason == core.Infeasible || len(ask.Refusals) > 0):
+			list = append(list, refused(g, ask)...)
+		default:
 			list = append(list, g)
 		}
 	}
 	return list
+}
+
+// firstShown is how many nodes of a group are named.
+const firstShown = 3
+
+// refused are the nodes with room, one group for each reason for which the resource manager
+// refused them. Where nodes have changed since it was asked, they are one group with all of
+// what it said: of which nodes it said what is not known any more.
+func refused(room Group, ask *core.AskView) (list []Group) {
+	nodes, texts := 0, []string(nil)
+	for _, r := range ask.Refusals {
+		list = append(list, Group{Why: Refused, Nodes: r.Nodes, Nearest: r.First[0], First: r.First, Text: r.Text})
+		nodes, texts = nodes+r.Nodes, append(texts, r.Text)
+	}
+	if nodes == room.Nodes {
+		return list
+	}
+	room.Why, room.Text = Refused, strings.Join(texts, "; ")
+	if len(texts) == 0 {
+		room.Text = ask.Detail
+	}
+	return []Group{room}
 }
 
 // firstReason is the first reason that keeps an ask from a node, what there is

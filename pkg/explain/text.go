@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
 // Text is the answer for people to read, a few lines without a last line end.
@@ -52,6 +54,9 @@ func (a *Answer) writeWaiting(t *text) {
 	for _, l := range a.Quota {
 		t.add("quota", "%s", a.level(l))
 	}
+	if sentence := a.Remedies.Sentence(); sentence != "" {
+		t.add("remedy", "%s", sentence)
+	}
 	if a.Before > 0 {
 		t.add("order", "%d asks of its application come before it", a.Before)
 	}
@@ -62,8 +67,11 @@ func (a *Answer) writeWaiting(t *text) {
 		t.add("room", "is being made on node %s", a.Nominated)
 	}
 	for _, attempt := range a.Attempts {
-		if attempt.Node != a.Nominated || a.Nominated == "" {
-			t.add("room", "%s", attempt.Summary(a.Kinds))
+		switch at := attempt.At.UTC().Format(time.RFC3339); {
+		case !attempt.Succeeded():
+			t.add("room", "at %s %s", at, attempt.Summary(a.Kinds))
+		case attempt.Node != a.Nominated:
+			t.add("room", "at %s room was made %s; the nomination has ended", at, attempt.Summary(a.Kinds))
 		}
 	}
 	a.Plan.write(t)
@@ -80,12 +88,23 @@ func (a *Answer) group(g Group) string {
 		line += fmt.Sprintf("; nearest is %s, lacks %s, kept for %s", g.Nearest, a.Kinds.Format(g.Lacking), g.For)
 	case g.Lacking != nil:
 		line += fmt.Sprintf("; nearest is %s, lacks %s", g.Nearest, a.Kinds.Format(g.Lacking))
+	case g.Why == Refused:
+		line += fmt.Sprintf(": %s, such as %s", g.Text, joined(g.First))
 	case g.For != "":
 		line += fmt.Sprintf(", such as %s for %s", g.Nearest, g.For)
 	default:
-		line += ", such as " + string(g.Nearest)
+		line += ", such as " + joined(g.First)
 	}
 	return line
+}
+
+// joined are nodes in words.
+func joined(nodes []core.NodeID) string {
+	names := make([]string, len(nodes))
+	for i, id := range nodes {
+		names[i] = string(id)
+	}
+	return strings.Join(names, ", ")
 }
 
 // plural turns the verb at the start of a text into that of several.
@@ -94,6 +113,8 @@ func plural(text string) string {
 	switch verb {
 	case "is":
 		verb = "are"
+	case "was":
+		verb = "were"
 	case "has":
 		verb = "have"
 	case "takes":

@@ -53,7 +53,7 @@ func (n *counts) event(event core.Event) subject {
 		if e.Waits {
 			n[cleared]++
 		}
-	case core.AskAdded, core.AskResized, *core.AskEnded, *core.Resized, *core.PreemptionPlanned, *core.AskReport, *core.VictimsWasted:
+	case core.AskAdded, core.AskResized, *core.AskEnded, *core.Resized, *core.PreemptionPlanned, *core.AskReport, *core.AskWaits, *core.VictimsWasted:
 	default:
 		return n.other(event)
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
@@ -103,12 +104,18 @@ var idleKeys = map[string]string{
 	"health.checkInterval": "the health is checked when it is asked for, as it is then",
 }
 
-// applyExtra sets the log level, by name or by number as zap counts them. Other
+// applyExtra sets the log level, by name or by number as zap counts them, and warns of keys
+// that have no effect, such as the level of one logger (log.core.level). Other
 // keys are kept for ExtraConfig.
 func (s *Scheduler) applyExtra(extra map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(idleKeys)) {
 		if value, ok := extra[key]; ok {
 			s.config.Logger.Warn("setting has no effect", zap.String("key", key), zap.String("value", value), zap.String("reason", idleKeys[key]))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(extra)) {
+		if strings.HasPrefix(key, "log.") && strings.HasSuffix(key, ".level") && key != "log.level" {
+			s.config.Logger.Warn("setting has no effect", zap.String("key", key), zap.String("value", extra[key]), zap.String("reason", "log.level is that of all loggers"))
 		}
 	}
 	text, ok := extra["log.level"]

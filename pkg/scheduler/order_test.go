@@ -297,9 +297,10 @@ func TestEventsAreTold(t *testing.T) {
 		m.AddNode("node-1", "vcore=1")
 		m.RemoveNode("node-1")
 		events := m.Events()
-		assert.Equal(t, len(events), 2)
+		assert.Equal(t, len(events), 3)
 		assert.Equal(t, events[0].EventChangeType, si.EventRecord_ADD)
-		assert.Equal(t, events[1].EventChangeDetail, si.EventRecord_NODE_DECOMISSION)
+		assert.Equal(t, events[1].EventChangeDetail, si.EventRecord_NODE_SCHEDULABLE)
+		assert.Equal(t, events[2].EventChangeDetail, si.EventRecord_NODE_DECOMISSION)
 		assert.Equal(t, events[1].ObjectID, "node-1")
 	})
 }

@@ -18,9 +18,12 @@ func TestSettingsHaveAnEffectOrWarn(t *testing.T) {
 	history, err := events.NewHistory("instance", events.Config{})
 	assert.NilError(t, err)
 	logs, seen := observer.New(zap.WarnLevel)
-	options := schedulertest.Options{ExtraConfig: map[string]string{"event.RESTResponseSize": "7", "health.checkInterval": "10s"}}
+	options := schedulertest.Options{ExtraConfig: map[string]string{"event.RESTResponseSize": "7", "health.checkInterval": "10s", "log.core.level": "DEBUG", "log.level": "INFO"}}
 	options.Scheduler.Events, options.Scheduler.Logger = history, zap.New(logs)
 	bubble(t, options, func(t *testing.T, m *schedulertest.MockScheduler) {
+		levels := seen.FilterMessage("setting has no effect").FilterField(zap.String("key", "log.core.level"))
+		assert.Equal(t, levels.Len(), 1)
+		assert.Equal(t, seen.FilterField(zap.String("key", "log.level")).Len(), 0)
 		warned := seen.FilterMessage("setting has no effect").FilterField(zap.String("key", "health.checkInterval"))
 		assert.Equal(t, history.Config().PageMax, 7)
 		assert.Equal(t, warned.Len(), 1)

@@ -107,7 +107,7 @@ func (c *cluster) observe(event core.Event) {
 	case *core.NodeRejected:
 		c.breach("node %s was rejected: %s", e.ID, e.Reason)
 	case core.AskAdded, *core.AskEnded, core.ForeignAdded, core.ForeignRemoved, *core.Reserved, *core.Unreserved,
-		*core.PreemptionPlanned, *core.Unschedulable, *core.ApplicationReport, *core.ApplicationAccepted, *core.ApplicationGone,
+		*core.PreemptionPlanned, *core.Unschedulable, *core.AskWaits, *core.ApplicationReport, *core.ApplicationAccepted, *core.ApplicationGone,
 		*core.NodeAdded, *core.NodeSchedulable, *core.NodeRemoved, *core.Reconfigured:
 	default:
 		c.breach("the core answered with a %T", event)

@@ -119,7 +119,7 @@ func (at *snapshot) fillAsk(a core.AskView, out *askJSON) {
 	}
 	for _, p := range a.Attempts {
 		out.PreemptionAttempts = append(out.PreemptionAttempts, attemptJSON{
-			Time: p.At, Trigger: p.Trigger.String(), Nodes: p.Nodes, Sufficient: p.Sufficient, Node: p.Node, Summary: at.summary(p),
+			Time: p.At, Trigger: p.Trigger.String(), Nodes: p.Nodes, Sufficient: p.Sufficient, Node: p.Node, Summary: at.summary(p, a.Nominated),
 		})
 	}
 	if a.Plan != nil {
@@ -127,10 +127,13 @@ func (at *snapshot) fillAsk(a core.AskView, out *askJSON) {
 	}
 }
 
-// summary is an attempt in words. That of one that found a node is its plan.
-func (at *snapshot) summary(p core.PreemptionAttempt) string {
-	if p.Sufficient > 0 && p.Node != "" && p.Plan != nil && p.Plan.Cost.Feasible() {
+// summary is an attempt in words. Room is made only as long as the ask is nominated.
+func (at *snapshot) summary(p core.PreemptionAttempt, nominated core.NodeID) string {
+	switch {
+	case !p.Succeeded():
+		return p.Summary(at.kinds)
+	case p.Node == nominated:
 		return "room is made on " + string(p.Node) + ": " + p.Plan.Summary(at.kinds)
 	}
-	return p.Summary(at.kinds)
+	return "room was made " + p.Summary(at.kinds) + "; the nomination has ended"
 }

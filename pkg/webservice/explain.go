@@ -24,6 +24,7 @@ type explanationJSON struct {
 	NominatedNode core.NodeID        `json:"nominatedNode,omitempty"`
 	Nodes         []nodeGroupJSON    `json:"nodes,omitempty"`
 	Quota         []quotaJSON        `json:"quota,omitempty"`
+	WouldFit      *wouldFitJSON      `json:"wouldFit,omitempty"`
 	Before        int                `json:"before,omitempty"` // asks of its application that come before it
 	Plan          *planJSON          `json:"plan,omitempty"`
 	Eviction      *evictionPlanJSON  `json:"eviction,omitempty"`
@@ -39,6 +40,14 @@ type nodeGroupJSON struct {
 	Nearest core.NodeID        `json:"nearest"`
 	Lacking quantities         `json:"lacking,omitempty"`
 	For     core.AllocationKey `json:"for,omitempty"`
+	First   []core.NodeID      `json:"first,omitempty"` // the first few nodes by name
+	Text    string             `json:"text,omitempty"`  // what the resource manager said of them
+}
+
+// wouldFitJSON is what would make an ask fit: all of the quotas and one of the nodes.
+type wouldFitJSON struct {
+	Quota []string `json:"quota,omitempty"`
+	Nodes []string `json:"nodes,omitempty"`
 }
 
 // quotaJSON is a queue on the way from the leaf to the root.
@@ -140,7 +149,11 @@ func (at *snapshot) explanationOf(a *explain.Answer) *explanationJSON {
 	for _, g := range a.Nodes {
 		out.Nodes = append(out.Nodes, nodeGroupJSON{
 			Why: g.Why.String(), Nodes: g.Nodes, Nearest: g.Nearest, Lacking: at.amounts(g.Lacking), For: g.For,
+			First: g.First, Text: g.Text,
 		})
+	}
+	if r := a.Remedies; len(r.Quota)+len(r.Nodes) > 0 {
+		out.WouldFit = &wouldFitJSON{r.Quota, r.Nodes}
 	}
 	for _, l := range a.Quota {
 		out.Quota = append(out.Quota, quotaJSON{

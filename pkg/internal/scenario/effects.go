@@ -78,6 +78,8 @@ func (o *output) record(event core.Event) string {
 		return o.recordOf("NONE DETAILS_NONE", string(e.Key), string(e.Application), nil, e.Message)
 	case *core.VictimsWasted:
 		return o.recordOf("NONE DETAILS_NONE", string(e.For), string(e.Application), nil, e.Message)
+	case *core.AskWaits:
+		return o.recordOf("NONE DETAILS_NONE", string(e.Key), string(e.Application), nil, e.Message)
 	case *core.ApplicationReport:
 		return o.recordOf("NONE DETAILS_NONE", string(e.ID), string(e.Key), nil, e.Message)
 	case *core.QueueReport:

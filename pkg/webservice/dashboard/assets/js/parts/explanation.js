@@ -7,16 +7,17 @@ import { nodeLink, queueLink } from './links.js';
 import { planView } from './plan.js';
 import { capital, readable } from './words.js';
 
-// The reasons of nodes, as REST names them: how they are marked, what they are for
-// several nodes, and what would help.
+// The reasons of nodes, as REST names them: how they are marked, and what they are for
+// several nodes.
 const groups = {
   'is not the node it must run on': { fill: 'other', many: 'are not the node it must run on' },
-  'takes nothing new': { fill: 'cordoned', many: 'take nothing new', help: () => 'A node that takes nothing new is opened again' },
-  'could never hold it': { fill: 'small', many: 'could never hold it', help: (g) => `A larger node is added: even empty ${g.nearest}, the nearest, lacks ${format.amounts(g.lacking)}` },
-  'is kept for an ask that must run there': { fill: 'kept', many: 'are kept for asks that must run there', help: (g) => `The ask that ${g.nearest} is kept for is placed or goes: ${g.for}` },
-  'is reserved for an ask that waited long': { fill: 'reserved', many: 'are reserved for asks that waited long', help: (g) => `The ask that ${g.nearest} is reserved for is placed or goes: ${g.for}` },
-  'has too little free': { fill: 'full', many: 'have too little free', help: (g) => `On ${g.nearest}, the nearest, ${format.amounts(g.lacking)} more becomes free` },
-  'keeps what is free for nominated asks': { fill: 'nominated', many: 'keep what is free for nominated asks', help: (g) => `On ${g.nearest}, the nearest, ${format.amounts(g.lacking)} more becomes free than is kept for ${g.for ?? 'others'}` },
+  'takes nothing new': { fill: 'cordoned', many: 'take nothing new' },
+  'could never hold it': { fill: 'small', many: 'could never hold it' },
+  'is kept for an ask that must run there': { fill: 'kept', many: 'are kept for asks that must run there' },
+  'is reserved for an ask that waited long': { fill: 'reserved', many: 'are reserved for asks that waited long' },
+  'has too little free': { fill: 'full', many: 'have too little free' },
+  'keeps what is free for nominated asks': { fill: 'nominated', many: 'keep what is free for nominated asks' },
+  'was refused by the resource manager': { fill: 'other', many: 'were refused by the resource manager' },
   'has room': { fill: 'room', many: 'have room' },
 };
 
@@ -55,16 +56,14 @@ export function explanation(ctx, e) {
   ];
 }
 
-// remedies says what would make an ask fit: all of the quotas and one of the nodes.
+// remedies says what would make an ask fit, as the answer does: all of the quotas and one of
+// the nodes.
 function remedies(e) {
   if (e.nominatedNode) {
     return card('What happens next', h('p', null, `The evicted allocations on ${e.nominatedNode} end, and it gets the place. There is nothing to do.`));
   }
-  const quotas = (e.quota ?? []).filter((q) => q.lacking).map((q) => `Queue ${q.queueName} uses ${format.amounts(q.lacking)} less, or its max is raised by that`);
-  const room = (e.nodes ?? []).some((g) => g.why === 'has room');
-  const nodes = room ? [] : (e.nodes ?? []).map((g) => groups[g.why]?.help?.(g)).filter(Boolean);
-  if (room && quotas.length === 0) nodes.push('The resource manager lets it run where there is room: look at its affinity, tolerations, ports and volumes');
-  if ((e.nodes ?? []).length === 0) nodes.push('A node is added');
+  const words = (text) => capital(readable(text));
+  const quotas = (e.wouldFit?.quota ?? []).map(words), nodes = (e.wouldFit?.nodes ?? []).map(words);
   if (quotas.length + nodes.length === 0) return null;
   const alone = quotas.length + nodes.length === 1;
   return card('What would make it fit', h('div', { class: 'remedies' },
@@ -81,7 +80,7 @@ function card(title, ...content) { return h('section', { class: 'card' }, h('h2'
 function nodesCard(ctx, list) {
   const total = list.reduce((sum, g) => sum + g.nodes, 0);
   if (total === 0) return card('Nodes', h('p', { class: 'quiet' }, 'There are none.'));
-  const words = (g) => (g.nodes === 1 ? g.why : groups[g.why]?.many ?? g.why);
+  const words = (g) => (g.nodes === 1 ? g.why : groups[g.why]?.many ?? g.why) + (g.text ? `: ${g.text}` : '');
   const fill = (g) => groups[g.why]?.fill ?? 'other';
   return h('section', { class: 'card' },
     h('div', { class: 'card-head' }, h('h2', null, `All ${format.plural(total, 'node')}, by the first reason that keeps it away`)),
@@ -90,11 +89,11 @@ function nodesCard(ctx, list) {
       label: list.map((g) => `${g.nodes} ${words(g)}`).join(', '),
     })),
     table({
-      label: 'Nodes by reason', rows: list, key: (g) => g.why,
+      label: 'Nodes by reason', rows: list, key: (g) => `${g.why} ${g.text ?? ''}`,
       columns: [
         { head: 'Nodes', num: true, cell: (g) => format.count(g.nodes) },
         { head: 'Why', cell: (g) => [h('span', { class: ['swatch', `fill-why-${fill(g)}`] }), ' ', words(g)] },
-        { head: 'Nearest', cell: (g) => nodeLink(ctx, g.nearest) },
+        { head: 'Nearest', cell: (g) => h('span', { title: (g.first ?? []).join(', ') }, nodeLink(ctx, g.nearest)) },
         list.some((g) => g.lacking) && { head: 'Lacks there', cell: (g) => (g.lacking ? h('span', { class: 'bad-text' }, format.amounts(g.lacking)) : '–') },
         list.some((g) => g.for) && { head: 'For', class: 'when-wide', cell: (g) => g.for ?? '–' },
       ].filter(Boolean),

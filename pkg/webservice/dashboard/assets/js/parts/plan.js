@@ -13,9 +13,9 @@ const names = {
 
 const keysShown = 6;
 
-// summaryBadge is how a plan ended: 'chosen…' is one that was carried out.
+// summaryBadge is what a plan came to. Whether room is still being made is not known from it.
 export function summaryBadge(summary) {
-  if (summary.startsWith('chosen')) return badge('good', 'room is made');
+  if (summary.startsWith('chosen')) return badge('good', 'victims chosen');
   return summary.startsWith('waits for releasing') ? badge('info', 'room comes') : badge('warn', 'no room');
 }
 

@@ -1,0 +1,225 @@
+package core_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// What is promised of reports: of no ask is anything told twice in less than reportGap, and in
+// any second no more is told than reportsInSecond.
+const (
+	reportGap       = 15 * time.Second
+	reportsInSecond = 10_000
+)
+
+// A reader of reports notes what was told of which ask, and checks what is promised.
+type reportReader struct {
+	t      *testing.T
+	last   map[core.AllocationKey]time.Time
+	why    map[core.AllocationKey]string
+	times  []time.Time // of all reports
+	atOnce int         // the most reports of one step
+}
+
+func newReportReader(t *testing.T) *reportReader {
+	return &reportReader{t: t, last: map[core.AllocationKey]time.Time{}, why: map[core.AllocationKey]string{}}
+}
+
+// forget forgets what waits no more: others may come with these keys.
+func (r *reportReader) forget(v *core.View) {
+	waiting := map[core.AllocationKey]bool{}
+	for _, app := range v.Applications {
+		for _, a := range app.Asks {
+			waiting[a.Key] = true
+		}
+	}
+	gone := func(key core.AllocationKey) bool { return !waiting[key] }
+	maps.DeleteFunc(r.last, func(key core.AllocationKey, _ time.Time) bool { return gone(key) })
+	maps.DeleteFunc(r.why, func(key core.AllocationKey, _ string) bool { return gone(key) })
+}
+
+func (r *reportReader) note(now time.Time, a *core.Allocation, message string) {
+	at, before := r.last[a.Key]
+	assert.Assert(r.t, !before || now.Sub(at) >= reportGap, "%s after %s, and after %q: %s", a.Key, now.Sub(at), r.why[a.Key], message)
+	r.last[a.Key], r.why[a.Key] = now, message
+}
+
+func (r *reportReader) read(now time.Time, fx core.Effects) {
+	told := 0
+	for _, e := range fx {
+		switch e := e.(type) {
+		case *core.AskWaits:
+			r.note(now, e.Allocation, e.Message)
+			r.times = append(r.times, now)
+			told++
+		case *core.Unschedulable:
+			r.why[e.Key] = e.Reason
+		case *core.AskReport:
+			r.note(now, e.Allocation, e.Message)
+		case core.AskAdded:
+			delete(r.last, e.Key)
+			delete(r.why, e.Key)
+		case core.Placed:
+			delete(r.last, e.Key)
+			delete(r.why, e.Key)
+		}
+	}
+	r.atOnce = max(r.atOnce, told)
+}
+
+// checkPace checks that in no second too much was told.
+func (r *reportReader) checkPace() {
+	first := 0
+	for i, at := range r.times {
+		for at.Sub(r.times[first]) >= time.Second {
+			first++
+		}
+		assert.Assert(r.t, i-first < reportsInSecond, "%d in the second before %s", i-first+1, at)
+	}
+}
+
+// A hundred thousand asks over quota, ten times what is told of in a second: each is told why
+// it waits, once, and again when that has changed.
+func TestReportsAreBoundedAndComplete(t *testing.T) {
+	const asks, applications = 10 * reportsInSecond, 50
+	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, core.Config{
+		Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "a", Max: resources.Limits{4}}}},
+	})
+	now, r := start, newReportReader(t)
+	p.Apply(now, core.AddNode{ID: "n1", Capacity: []int64{1 << 40, 1 << 40, 1 << 40}})
+	for i := range applications {
+		p.Apply(now, core.AddApplication{ID: core.ApplicationID(fmt.Sprint("app", i)), Queue: "root.a"})
+	}
+	for i := range asks {
+		p.Apply(now, ask(core.ApplicationID(fmt.Sprint("app", i%applications)), fmt.Sprint("k", i), int64(5+i%7), 1, 1))
+	}
+	settle := func(until time.Time) {
+		for !now.After(until) {
+			fx, more := p.Schedule(now)
+			r.read(now, fx)
+			due, ok := p.Due()
+			switch {
+			case more:
+			case !ok || due.After(until):
+				now = until.Add(time.Nanosecond)
+			default:
+				now = due
+			}
+		}
+	}
+	settle(now.Add(20 * time.Second))
+	assert.Equal(t, len(r.times), asks)
+	assert.Equal(t, len(r.why), asks)
+	assert.Equal(t, r.why["k0"], "request does not fit in queue root.a: requests memory=1 pods=1 vcore=5, available vcore=4")
+	_, due := p.Due()
+	assert.Assert(t, !due, "there is nothing to do and a walk is due")
+
+	// While something changes every second the walks go on, and come to the end.
+	p.Apply(now, core.Reconfigure{Config: core.Config{
+		Name: "default", Root: core.QueueConfig{Name: "root", Max: resources.Limits{3}, Queues: []core.QueueConfig{{Name: "a"}}},
+	}})
+	for i := range 40 {
+		p.Apply(now, ask("app0", fmt.Sprint("other", i), 4, 1, 1))
+		settle(now.Add(time.Second))
+	}
+	settle(now.Add(20 * time.Second))
+	for i := range asks {
+		why := r.why[core.AllocationKey(fmt.Sprint("k", i))]
+		assert.Assert(t, strings.HasPrefix(why, "request does not fit in queue root: "), why)
+	}
+	r.checkPace()
+	assert.Assert(t, r.atOnce <= 500, "%d at once", r.atOnce)
+}
+
+// Whatever happens: nothing is told of an ask too often, and when things have come to rest
+// each ask that waits was told of.
+func TestReportsOfHistories(t *testing.T) {
+	told := 0
+	for seed := range uint64(150) {
+		h, r := newHistory(rand.New(rand.NewPCG(seed, 7))), newReportReader(t)
+		for range 150 {
+			switch did := h.step().(type) {
+			case core.Effects:
+				r.read(h.now, did)
+			case core.ReleaseAllocation, core.RemoveApplication:
+				r.forget(h.p.View())
+			}
+		}
+		for range 100 {
+			h.now = h.now.Add(time.Second)
+			for more := true; more; {
+				var fx core.Effects
+				fx, more = h.p.Schedule(h.now)
+				r.read(h.now, fx)
+			}
+		}
+		for _, app := range h.p.View().Applications {
+			for _, a := range app.Asks {
+				switch a.Reason {
+				case core.NotTried, core.RoomIsMade:
+				default:
+					assert.Assert(t, r.why[a.Key] != "", "seed %d: %s was not told that %s", seed, a.Key, a.Reason)
+				}
+				if a.Reason == core.QuotaExceeded {
+					told++
+					assert.Assert(t, strings.Contains(r.why[a.Key], "does not fit in queue "+a.Detail+":"), "seed %d: %s: %s", seed, a.Key, r.why[a.Key])
+				}
+			}
+		}
+	}
+	assert.Assert(t, told > 100, "%d asks over quota", told)
+}
+
+// An attempt is told as a success only if the ask was nominated by it, at that time and to that
+// node; all others are told as those that came to nothing.
+func TestAttemptsAreToldAsTheyCameOut(t *testing.T) {
+	type nomination struct {
+		key  core.AllocationKey
+		node core.NodeID
+		at   time.Time
+	}
+	var made, failed, refused int
+	for seed := range uint64(200) {
+		h, kinds := newHistory(rand.New(rand.NewPCG(seed, 11))), testKinds()
+		nominated := map[nomination]bool{}
+		for range 120 {
+			fx, is := h.step().(core.Effects)
+			if !is {
+				continue
+			}
+			for _, e := range fx {
+				if e, is := e.(*core.Nominated); is {
+					nominated[nomination{e.Key, e.Node, h.now}] = true
+				}
+			}
+			for _, app := range h.p.View().Applications {
+				for _, a := range app.Asks {
+					for _, attempt := range a.Attempts {
+						text := attempt.Summary(kinds)
+						if nominated[nomination{a.Key, attempt.Node, attempt.At}] && attempt.Succeeded() {
+							made++
+							continue
+						}
+						failed++
+						assert.Assert(t, !attempt.Succeeded() && strings.Contains(text, " on none of "), "seed %d: %s: %s", seed, a.Key, text)
+						assert.Assert(t, !strings.Contains(text, "chosen by") && !strings.Contains(text, "room is there"), "seed %d: %s: %s", seed, a.Key, text)
+						if attempt.Refused > 0 {
+							refused++
+						}
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d attempts seen that made room, %d that did not, %d since nodes were refused", made, failed, refused)
+	assert.Assert(t, made > 0 && failed > 0 && refused > 0, "%d, %d, %d", made, failed, refused)
+}
