@@ -165,3 +165,24 @@ func TestManySizesWait(t *testing.T) {
 	t.Logf("%d victims for %d asks", o.victims, m.asks)
 	assert.Assert(t, o.victims <= 50)
 }
+
+// TestMoreSizesCome has larger asks come behind when costs were worked out for small ones.
+func TestMoreSizesCome(t *testing.T) {
+	m := mix{asks: 5, sizes: []int64{2, 1, 2, 3, 1}, byGuarantee: true}
+	for _, size := range []int64{6, 5, 3} {
+		m.nodes = append(m.nodes, mixNode{pods: []mixPod{{size: size}, {7 - size, 9}}})
+	}
+	p := m.build()
+	m.addAsk(p, 0)
+	m.addAsk(p, 1)
+	evicted := drain(p)
+	assert.Equal(t, len(evicted), 1)
+	assert.Equal(t, evicted[0].Amounts[0], int64(3))
+	m.addAsk(p, 2)
+	m.addAsk(p, 3)
+	m.addAsk(p, 4)
+	evicted = drain(p)
+	assert.Equal(t, len(evicted), 1)
+	assert.Equal(t, evicted[0].Amounts[0], int64(6))
+	assert.NilError(t, p.VerifyAttempts())
+}
