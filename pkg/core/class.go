@@ -1,8 +1,11 @@
 package core
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
+	"slices"
+	"sort"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
@@ -171,6 +174,52 @@ func (t *classTable) release(c *class) {
 	}
 	clear(t.idle)
 	t.idle = t.idle[:0]
+}
+
+// A waitSet is what waits in a leaf and may preempt: the classes by priority, constraints
+// and amounts, the largest first, and how many asks were added and taken.
+type waitSet struct {
+	classes      []*leafClass
+	added, taken uint64
+}
+
+// alike are the classes of the priority and constraints of one, the largest first.
+func (s *waitSet) alike(c *class) []*leafClass {
+	first := sort.Search(len(s.classes), func(i int) bool { return s.classes[i].class.comparePeers(c) >= 0 })
+	count := sort.Search(len(s.classes)-first, func(i int) bool { return s.classes[first+i].class.comparePeers(c) > 0 })
+	return s.classes[first : first+count]
+}
+
+// comparePeers orders classes so that those which may share victims are together.
+func (c *class) comparePeers(other *class) int {
+	return cmp.Or(cmp.Compare(c.priority, other.priority), cmp.Compare(c.constraints, other.constraints))
+}
+
+// place is where a class stands, or would stand, in the order.
+func (s *waitSet) place(kinds *resources.Kinds, c *class) (int, bool) {
+	return slices.BinarySearchFunc(s.classes, c, func(l *leafClass, c *class) int {
+		return cmp.Or(l.class.comparePeers(c), kinds.Compare(c.amounts, l.class.amounts), cmp.Compare(l.class.key, c.key))
+	})
+}
+
+// count notes that an ask is added to what waits in the leaf, or taken from it.
+func (s *waitSet) count(kinds *resources.Kinds, leaf *leafClass, by int) {
+	leaf.asks += by
+	if !leaf.class.preempts {
+		return
+	}
+	i, known := s.place(kinds, leaf.class)
+	if by > 0 {
+		s.added++
+	} else {
+		s.taken++
+	}
+	switch {
+	case by > 0 && !known:
+		s.classes = slices.Insert(s.classes, i, leaf)
+	case leaf.asks == 0 && known:
+		s.classes = slices.Delete(s.classes, i, i+1)
+	}
 }
 
 // PriorityNone is the priority of a queue or application in which no ask waits.

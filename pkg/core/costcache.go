@@ -30,7 +30,8 @@ type costCache struct {
 	left       int     // how many nodes may still be evaluated in this batch
 	limits     costLimits
 
-	input victimInput
+	input  victimInput
+	behind behind // what waits behind the ask of this attempt
 }
 
 // costLimits bound how many keys are kept, and how many nodes of all of them: those in
@@ -87,6 +88,7 @@ func (p *costCache) add(key preemptionKey, waiting int) *nodeCosts {
 	}
 	p.known[key] = c
 	c.deficitsChanged()
+	c.behind.follow(&p.behind)
 	c.wait(waiting)
 	all := make([]nodeCost, 0, p.nodes.Len())
 	for n := range p.allNodes {
@@ -136,6 +138,7 @@ func (p *costCache) dropOlderHalf() {
 // among are the costs of some nodes alone.
 func (p *costCache) among(key preemptionKey, nodes []*node, waiting int) *nodeCosts {
 	c := &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}}
+	c.behind.follow(&p.behind)
 	c.wait(waiting)
 	for _, n := range nodes {
 		if !n.gone {
@@ -287,12 +290,12 @@ func (p *costCache) evaluate(c *nodeCosts, n *node) nodeCost {
 		c.volatile = append(c.volatile, n)
 	}
 	ask := c.ask()
-	ask.Waiting = p.waitingFor(c, n, on.Free)
+	p.share(&ask, c, n, on.Free)
 	cost, asks, more := p.planner.CostEach(p.plans[c.trigger], ask, on)
 	if !cost.Feasible() {
 		return nodeCost{node: n, cost: cost, status: insufficient}
 	}
-	return nodeCost{n, cost, sufficient, int32(asks), more}
+	return c.costAmong(nodeCost{node: n, cost: cost, status: sufficient, asks: int32(asks), bounded: more})
 }
 
 // outOfReach is why no room can be made on a node whatever runs there, or

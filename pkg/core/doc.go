@@ -73,7 +73,7 @@
 //	simulations.go  what the resource manager said of nodes without victims
 //	findnode.go     the node where room costs least
 //	nodecosts.go    what room costs on every node; costcache.go keeps it up to date
-//	equals.go       equal asks that wait together and share victims
+//	equals.go       equal asks that wait together and share victims; behind.go asks of other amounts
 //	victiminput.go  a node as package preemptor sees it; candidates.go an allocation
 //	guarantees.go   how priorities and guarantees of two queues compare
 //	nominations.go  asks for which room is being made

@@ -19,6 +19,7 @@ var errAlone = errors.New("no equal ask runs beside it")
 // served by the same trigger: within the max of every queue, and within what is
 // guaranteed. What room costs is then compared for each of them (see preemptor.Ask).
 func (a *attempts) waiting(r *request, trigger preemptor.Trigger) int {
+	a.costs.behind.set(a, r, trigger)
 	if r.group.leaf.asks < 2 || a.options.SelectVictims != nil || r.class.alone >= aloneMax {
 		return 1
 	}
@@ -39,14 +40,8 @@ func (a *attempts) waiting(r *request, trigger preemptor.Trigger) int {
 // owedAsks is for how many asks of the amounts of one the guarantees of its queues are not
 // used yet. Those queues count within which the ask itself is under its guarantee.
 func owedAsks(r *request) int64 {
-	leaf, top := r.application.queue, r.application.queue
-	for common := leaf.parent; common != nil; common = common.parent {
-		if underGuarantee(leaf, common, r.Amounts, nil) {
-			top = common
-		}
-	}
-	asks := int64(preemptor.AsksMax)
-	for q := leaf; q != top; q = q.parent {
+	asks, top := int64(preemptor.AsksMax), guaranteedBelow(r)
+	for q := r.application.queue; q != top; q = q.parent {
 		for i, most := range q.guaranteed {
 			kind := resources.Kind(i)
 			if asked := r.Amounts.Of(kind); asked > 0 && most > 0 {
@@ -59,7 +54,7 @@ func owedAsks(r *request) int64 {
 
 // wait notes how many asks wait. Once several did, costs are those for each of them.
 func (c *nodeCosts) wait(asks int) {
-	if asks > 1 || c.waiting > 0 {
+	if asks > 1 || c.waiting > 0 || c.behind.class != nil {
 		c.waiting = asks
 	}
 }
@@ -69,29 +64,41 @@ func (c *nodeCosts) wait(asks int) {
 // which too few waited are forgotten when more do.
 func (p *costCache) expect(c *nodeCosts, waiting int) {
 	before := c.waiting
+	more, all := c.behind.follow(&p.behind)
 	c.wait(waiting)
 	switch {
+	case all:
+		for n := range p.allNodes {
+			p.reset(c, n)
+		}
+	case more:
+		p.resetBounded(c)
 	case before == c.waiting:
 	case before == 0:
 		for n := range p.allNodes {
 			p.reset(c, n)
 		}
 	case before < c.waiting && c.bounded > 0:
-		var again []*node
-		for i := range c.heap {
-			if c.heap[i].bounded {
-				again = append(again, c.heap[i].node)
-			}
+		p.resetBounded(c)
+	}
+}
+
+// resetBounded forgets what is costly on the nodes where more asks may make it less.
+func (p *costCache) resetBounded(c *nodeCosts) {
+	var again []*node
+	for i := range c.heap {
+		if c.heap[i].bounded {
+			again = append(again, c.heap[i].node)
 		}
-		for _, n := range again {
-			p.reset(c, n)
-		}
+	}
+	for _, n := range again {
+		p.reset(c, n)
 	}
 }
 
 // isKnown reports whether what a node costs is worked out for the asks that wait.
 func (c *nodeCosts) isKnown(of *nodeCost) bool {
-	return of.status != notEvaluated && int(of.asks) <= max(c.waiting, 1)
+	return of.status != notEvaluated && int(of.asks) <= max(c.waiting, 1) && (of.stamp == 0 || of.stamp == c.behind.stamp)
 }
 
 // countBounded counts a place of the heap that is filled or left.
@@ -118,6 +125,28 @@ func (p *costCache) waitingFor(c *nodeCosts, n *node, free resources.Amounts) in
 	return max(int(least), 1)
 }
 
+// share has the cost of room on a node be that for each of the asks that wait.
+func (p *costCache) share(ask *preemptor.Ask, c *nodeCosts, n *node, free resources.Amounts) {
+	ask.Waiting = p.waitingFor(c, n, free)
+	b := &c.behind
+	if len(b.asks.Asks) == 0 {
+		return
+	}
+	ask.Waiting, ask.Behind = max(ask.Waiting, 1), &b.asks
+	if c.trigger != preemptor.Guarantee {
+		return
+	}
+	// Nothing is freed that is not owed: kinds that no guarantee of the queues names.
+	b.onNode = preemptor.Behind{Asks: b.asks.Asks, Step: b.asks.Step, Owed: append(b.onNode.Owed[:0], b.asks.Owed...)}
+	for i := range p.configured {
+		kind := resources.Kind(i)
+		if there := free.Of(kind) + n.releasing.Of(kind); p.configured.Of(kind) > 0 && !c.isGuaranteed(kind) && there < b.onNode.Owed.Of(kind) {
+			b.onNode.Owed.Set(kind, there)
+		}
+	}
+	ask.Behind = &b.onNode
+}
+
 // isGuaranteed reports whether any of a kind is guaranteed to a queue of the asks.
 func (k *preemptionKey) isGuaranteed(kind resources.Kind) bool {
 	for q := k.leaf; q != nil; q = q.parent {
@@ -133,6 +162,9 @@ func (k *preemptionKey) isGuaranteed(kind resources.Kind) bool {
 func (c *nodeCosts) leastVictims(n *node) int64 {
 	if c.waiting == 0 {
 		return 1
+	}
+	if c.behind.class != nil {
+		return preemptor.LeastAmong(c.class.amounts, n.roomFor(c.class.rootPriority), n.releasing.Amounts, n.largestHeld(), c.behind.asks.Step)
 	}
 	return preemptor.LeastVictims(c.class.amounts, n.roomFor(c.class.rootPriority), n.releasing.Amounts, n.largestHeld())
 }

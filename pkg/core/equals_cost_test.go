@@ -22,7 +22,7 @@ func TestABacklogLooksAtWhatChanged(t *testing.T) {
 	}{
 		{"one victim", attemptLoad{pods: 4, asks: 600, classes: 1, victims: 1}, 2},
 		{"two victims", attemptLoad{pods: 4, asks: 600, classes: 1, victims: 2}, 3},
-		{"ten classes", attemptLoad{pods: 4, asks: 600, classes: 10, victims: 1}, 11},
+		{"ten classes", attemptLoad{pods: 4, asks: 600, classes: 10, victims: 1}, 12},
 		{"by guarantee", attemptLoad{pods: 4, asks: 600, classes: 1, victims: 1, byGuarantee: true}, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -130,6 +130,6 @@ func TestAsksThatRunAloneOnANode(t *testing.T) {
 func (m *mix) addAsk(p *core.Partition, i int64) {
 	p.Apply(start, core.AddAllocation{Allocation: &core.Allocation{
 		Key: core.AllocationKey(fmt.Sprintf("high-%05d", i)), Application: "high", Created: start,
-		Amounts: resources.Amounts{m.size}, Priority: 5,
+		Amounts: resources.Amounts{m.sizeOf(i)}, Priority: 5,
 	}})
 }

@@ -20,6 +20,7 @@ import (
 type mix struct {
 	nodes       []mixNode
 	size, asks  int64
+	sizes       []int64 // of the asks, if they differ
 	byGuarantee bool
 	// lowGuaranteed is what the pods that run cannot lose.
 	lowGuaranteed int64
@@ -68,7 +69,7 @@ func (m *mix) buildWith(options core.Options) *core.Partition {
 		root.Queues[0].Guaranteed = resources.Amounts{m.lowGuaranteed}
 	}
 	if m.byGuarantee {
-		root.Queues[1].Guaranteed = resources.Amounts{m.size * m.asks}
+		root.Queues[1].Guaranteed = resources.Amounts{m.units()}
 		config.Preemption.Priority = core.PriorityOff
 	}
 	config.Root = root
@@ -92,6 +93,22 @@ func (m *mix) buildWith(options core.Options) *core.Partition {
 		}
 	}
 	return p
+}
+
+// sizeOf is what one of the asks needs.
+func (m *mix) sizeOf(ask int64) int64 {
+	if m.sizes != nil {
+		return m.sizes[ask]
+	}
+	return m.size
+}
+
+// units is what all asks need.
+func (m *mix) units() (sum int64) {
+	for i := range m.asks {
+		sum += m.sizeOf(i)
+	}
+	return sum
 }
 
 // play has the asks come together, or one after the other, so that each is decided

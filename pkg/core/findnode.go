@@ -41,6 +41,7 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 		return a.withoutVictims(key, r, quota), waits
 	}
 	waiting := 1
+	a.costs.behind.clear()
 	if len(quota) == 0 {
 		waiting = a.waiting(r, trigger)
 	}
@@ -155,7 +156,7 @@ func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, quota resources.Amo
 	if a.options.Simulate != nil || a.options.Feasible != nil {
 		on.Fits = a.predicates.simulation(r, n)
 	}
-	if a.options.Simulate != nil && c.waiting > 1 {
+	if a.options.Simulate != nil && (c.waiting > 1 || len(c.behind.asks.Asks) > 0) {
 		on.FitsBeside = a.predicates.beside(r, n)
 	}
 	found, chosen := &candidateNode{node: n}, false
@@ -164,7 +165,7 @@ func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, quota resources.Amo
 	}
 	if !chosen {
 		ask := c.askOf(r)
-		ask.Waiting = a.costs.waitingFor(c, n, on.Free)
+		a.costs.share(&ask, c, n, on.Free)
 		found.plan = a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], ask, on)
 	}
 	if !a.predicates.paused && !found.plan.Cost.Feasible() {

@@ -188,3 +188,14 @@ func (r *request) quotaToFree() resources.Amounts {
 	}
 	return lack
 }
+
+// guaranteedBelow is the highest queue within which an ask is under its guarantee.
+func guaranteedBelow(r *request) *queue {
+	leaf, top := r.application.queue, r.application.queue
+	for common := leaf.parent; common != nil; common = common.parent {
+		if underGuarantee(leaf, common, r.Amounts, nil) {
+			top = common
+		}
+	}
+	return top
+}

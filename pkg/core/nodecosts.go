@@ -49,6 +49,7 @@ type nodeCosts struct {
 	// less for each if more waited.
 	waiting int
 	bounded int
+	behind  behindCosts
 }
 
 // A nodeCost is a node and what it costs to make room there, at least.
@@ -60,6 +61,7 @@ type nodeCost struct {
 	// of more, if those waited.
 	asks    int32
 	bounded bool
+	stamp   uint32 // of what waits behind the ask, if that matters; see behindCosts
 }
 
 // nodeStatus is what is known of a node.

@@ -104,7 +104,7 @@ func (b *backlog) insert(r *request) {
 		g = b.newGroup(app, r.class)
 	}
 	g.add(r)
-	g.leaf.asks++
+	app.queue.waitSet.count(b.kinds, g.leaf, 1)
 	if r.wait != nil && r.wait.hinted {
 		g.hinted++
 	}
@@ -116,7 +116,7 @@ func (b *backlog) insert(r *request) {
 func (b *backlog) extract(r *request) {
 	g := r.group
 	g.remove(r)
-	g.leaf.asks--
+	r.application.queue.waitSet.count(b.kinds, g.leaf, -1)
 	if r.wait != nil && r.wait.hinted {
 		g.hinted--
 	}

@@ -36,10 +36,11 @@ type queue struct {
 	headroom resources.Limits // scratch of searches
 
 	classes map[*class]*leafClass // of the asks that wait in a leaf
-	active  []*leafClass          // of them, those with many groups for which room may be made
-	waiters []*request            // asks that are bound to a node and wait for quota here
-	resumed uint64                // the turn in which questions about an ask of this leaf went on
-	hinted  resources.Sum         // that the resource manager knows to wait for nodes
+	waitSet waitSet
+	active  []*leafClass  // of them, those with many groups for which room may be made
+	waiters []*request    // asks that are bound to a node and wait for quota here
+	resumed uint64        // the turn in which questions about an ask of this leaf went on
+	hinted  resources.Sum // that the resource manager knows to wait for nodes
 
 	change  queueChange    // recorded, and not reacted to yet
 	running priorityCounts // allocations of a leaf

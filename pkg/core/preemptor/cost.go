@@ -1,6 +1,7 @@
 package preemptor
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -109,7 +110,7 @@ func (p *plan) figuresByPriority() Cost {
 	if len(p.victims) == 0 {
 		age = math.MinInt64
 	}
-	sum, count := p.ask.forEach(sum, p.asks), p.ask.forEach(int64(len(p.victims)), p.asks)
+	sum, count := p.ask.forEach(sum, p.worth), p.ask.forEach(int64(len(p.victims)), p.worth)
 	if p.cfg.Budgets == StrictPriority {
 		return Cost{0, highest, int64(p.violations), sum, count, age}
 	}
@@ -140,15 +141,15 @@ func (p *plan) figuresByClass() Cost {
 		highest = max(highest, int64(e.Priority))
 		weight += e.weight
 	}
-	count, weight := p.ask.forEach(int64(len(p.victims)), p.asks), p.ask.forEach(weight, p.asks)
+	count, weight := p.ask.forEach(int64(len(p.victims)), p.worth), p.ask.forEach(weight, p.worth)
 	return Cost{0, int64(p.violations), int64(class), highest, count, weight}
 }
 
 // forEach is a figure for each of the asks that victims are for, if it matters how many
-// wait.
-func (a *Ask) forEach(figure, asks int64) int64 {
+// wait. What these are worth is given in parts of one.
+func (a *Ask) forEach(figure, worth int64) int64 {
 	if a.Waiting == 0 {
 		return figure
 	}
-	return times(figure, wholeAsk/max(asks, 1))
+	return scaled(figure, wholeAsk*wholeAsk, cmp.Or(worth, wholeAsk))
 }

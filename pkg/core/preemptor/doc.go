@@ -54,6 +54,7 @@
 //	reprieve.go, fewest.go               the strategy that goes by importance
 //	candidates.go, accept.go             victims that the resource manager chooses
 //	equals.go                            victims that several equal asks share
+//	behind.go                            victims that asks of different amounts share
 //	cost.go                              how plans on different nodes compare
 //	decision.go, report.go, explain.go   the output
 //	search.go, solution.go, bound.go     the search behind minimal

@@ -32,14 +32,16 @@ const triesMax = 4
 // worth most. Its plan is that for several asks.
 type sharing struct {
 	plan
-	single *plan
-	limit  limit
-	most   int64   // the importance of the most important victim of the single plan
-	sizes  []int64 // scratch, like the next one
-	needs  resources.Amounts
-	least  [len(numbersOfAsks)]int64 // victims for so many asks at the least; zero if there are too few, or tried
+	single  *plan
+	bundles bundles
+	limit   limit
+	most    int64   // the importance of the most important victim of the single plan
+	sizes   []int64 // scratch, like the next one
+	needs   resources.Amounts
+	least   [len(numbersOfAsks)]int64 // victims for so many asks at the least; zero if there are too few, or tried
 
 	asks    int64 // that the best plan serves
+	worth   int64 // of these, in parts of 1/720720 of the first
 	count   int64 // of its victims
 	best    Cost
 	victims []*Candidate
@@ -62,18 +64,23 @@ func (pl *Planner) CostEach(cfg Config, ask Ask, node Node) (cost Cost, asks int
 // share looks for a plan that serves several asks and costs less for each of them than
 // the plan that was made for one.
 func (s *sharing) share(p *plan) {
-	s.single, s.asks, s.count, s.more, s.best = p, 1, int64(len(p.victims)), false, p.cost()
+	s.single, s.asks, s.worth = p, 1, wholeAsk
+	s.count, s.more, s.best = int64(len(p.victims)), false, p.cost()
 	if p.ask.Waiting == 0 || p.reason != Chosen || s.isRuledOut() {
 		return
 	}
 	s.setLimit()
+	if p.ask.Behind != nil {
+		s.shareAmong()
+		return
+	}
 	s.fillLeast()
 	for range triesMax {
 		at := s.promising()
 		if at < 0 {
 			break
 		}
-		s.tryFor(numbersOfAsks[at])
+		s.tryForEquals(numbersOfAsks[at])
 		s.least[at] = 0
 	}
 	for at, m := range numbersOfAsks {
@@ -96,7 +103,12 @@ func (s *sharing) isRuledOut() bool {
 			s.needs.Raise(c.Amounts)
 		}
 	}
-	return LeastVictims(p.ask.Amounts, p.node.Free, p.releasing, s.needs) >= s.count*wholeAsk
+	if p.ask.Behind == nil {
+		return LeastVictims(p.ask.Amounts, p.node.Free, p.releasing, s.needs) >= s.count*wholeAsk
+	}
+	// What comes later may be as small as can be.
+	s.more = LeastAmong(p.ask.Amounts, p.node.Free, p.releasing, s.needs, nil) < s.count*wholeAsk
+	return p.onNode == 0 || LeastAmong(p.ask.Amounts, p.node.Free, p.releasing, s.needs, p.ask.Behind.Step) >= s.count*wholeAsk
 }
 
 // setLimit takes the limit that victims for several asks keep from those for one.
@@ -166,17 +178,23 @@ func (s *sharing) promising() int {
 	return best
 }
 
-// tryFor looks for the fewest victims for so many asks.
-func (s *sharing) tryFor(m int64) {
-	p, q := s.single, &s.plan
-	ask := p.ask
-	s.needs = append(s.needs[:0], ask.Amounts...)
-	for i, asked := range ask.Amounts {
+// tryForEquals looks for the fewest victims for so many equal asks.
+func (s *sharing) tryForEquals(m int64) {
+	ask := s.single.ask.Amounts
+	s.needs = append(s.needs[:0], ask...)
+	for i, asked := range ask {
 		s.needs[i] = times(m, max(asked, 0))
 	}
-	ask.Amounts = s.needs
+	s.tryFor(s.needs, m, m*wholeAsk)
+}
+
+// tryFor looks for the fewest victims for several asks that need so much together.
+func (s *sharing) tryFor(needs resources.Amounts, asks, worth int64) {
+	p, q := s.single, &s.plan
+	ask := p.ask
+	ask.Amounts = needs
 	q.start(p.cfg, ask, p.node)
-	q.fits, q.reporting, q.asks = nil, false, m
+	q.fits, q.reporting, q.worth = nil, false, worth
 	q.filter()
 	q.ranked = slices.DeleteFunc(q.ranked, func(e eligible) bool { return !s.allows(e.Candidate) })
 	if q.fillShares(); len(q.ranked) == 0 || len(q.short) == 0 || !q.reached(q.total) {
@@ -197,7 +215,7 @@ func (s *sharing) tryFor(m int64) {
 	}
 	// More violations of budgets, and more important victims, cost more whatever they serve.
 	if cost := q.cost(); cost.Compare(s.best) < 0 {
-		s.asks, s.count, s.best = m, int64(len(q.victims)), cost
+		s.asks, s.worth, s.count, s.best = asks, worth, int64(len(q.victims)), cost
 		s.victims = s.victims[:0]
 		for _, i := range q.victims {
 			s.victims = append(s.victims, q.ranked[i].Candidate)

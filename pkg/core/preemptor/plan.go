@@ -35,7 +35,7 @@ func (pl *Planner) Plan(now time.Time, cfg Config, ask Ask, node Node) Decision 
 	p.reporting = true
 	if p.filter(); !p.nothingToChoose() && !p.tooYoung(now) {
 		p.choose()
-		if ask.Waiting > 1 {
+		if ask.Waiting > 1 || ask.Behind != nil {
 			pl.sharing.share(p)
 			pl.sharing.giveFirst()
 		}
@@ -131,7 +131,7 @@ type outcome struct {
 	again      time.Time
 	refusal    string
 	partial    bool
-	asks       int64    // that the victims are for; zero is one
+	worth      int64    // of the asks that the victims are for, in parts of 1/720720 of the ask; zero is one ask
 	together   Together // if the victims are some of those that were chosen for several asks
 	costEach   Cost     // of these, for each of the asks
 }
