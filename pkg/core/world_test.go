@@ -299,8 +299,8 @@ func (w *world) keepsQuota(ask *core.AskView) bool {
 }
 
 // promise takes from a later view what actions do not tell, before anything else is done:
-// for which asks with a required node quota is kept, since room is on its way there, and from
-// whom the room of the asks is kept that will be nominated.
+// for which asks with a required node quota is kept, since room is on its way there, and up to
+// which priority room is kept from others for the asks that will be nominated.
 func (w *world) promise(later *core.View) {
 	for _, app := range later.Applications {
 		for i := range app.Asks {
