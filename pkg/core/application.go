@@ -276,6 +276,8 @@ type leafClass struct {
 	atActive int                 // the place in that list
 	queued   bool                // in the retry queue
 	last     []PreemptionAttempt // that failed last
+
+	unfinished *unfinished // the attempt that goes on in a later batch
 }
 
 // firstAsk is the oldest ask of a class in any application; nil if there is none.

@@ -45,6 +45,7 @@ func (l *lawChecker) schedule(now time.Time) (fx core.Effects, more bool, err er
 	w := worldOf(before, naive{})
 	w.priority = l.config.Preemption.Priority
 	w.markOverdue(now, l.config.Preemption.VictimTimeout)
+	w.promise(after)
 	for key := range l.evictedAt {
 		if !w.isEvicted(key) {
 			delete(l.evictedAt, key) // it has ended, and may come again

@@ -20,6 +20,9 @@ type attempts struct {
 	evictions   *evictions
 	retries     *retries
 	counts      *Preempted
+
+	under *unfinished // the attempt under way
+	begun uint64      // counts attempts
 }
 
 // attemptOrder is the order in which the triggers are tried.
@@ -37,25 +40,25 @@ func (a *attempts) try(r *request) outcome {
 		return waits
 	}
 	a.left--
-	var made []PreemptionAttempt
+	u := a.under
 	for _, trigger := range attemptOrder {
-		if !a.triggerHolds(r, trigger) {
+		if u.failedBy(trigger) || !a.triggerHolds(r, trigger) {
 			continue
 		}
 		attempt, result := a.tryBy(r, trigger)
 		if result == flush || result == paused || result == busy {
 			return result
 		}
-		made = append(made, attempt)
+		u.failed, u.dryRuns = append(u.failed, attempt), dryRuns{}
 		if result == placed {
-			r.wait.attempts = made
+			r.wait.attempts = u.failed
 			return placed
 		}
 	}
 	w := r.waiting()
-	w.attempts, w.plan = made, nil
+	w.attempts, w.plan = u.failed, nil
 	a.changes.application(r.application, 0)
-	a.retries.failed(r, a.costs.flat && r.withoutRoom() == nil)
+	a.retries.failed(r, u.began, a.costs.flat && r.withoutRoom() == nil)
 	return waits
 }
 

@@ -87,6 +87,11 @@ func (b *backlog) reclass(r *request, c *class) {
 	}
 	before := r.class
 	c.add(r)
+	if held := r.reservation(); held != nil && before.preempts != c.preempts {
+		if n := b.findNode(held.Node); n != nil {
+			b.changes.node(n, nodeYields) // it gives way to asks of its priority if room may be made for it
+		}
+	}
 	if before.reserved == r {
 		before.reserved, c.reserved = nil, r
 		b.reserves.remove(before.rootPriority)

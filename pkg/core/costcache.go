@@ -22,33 +22,28 @@ type costCache struct {
 	flat       bool
 	configured resources.Amounts // above zero for the kinds that a queue has a max or a guarantee of
 
-	known      map[preemptionKey]*nodeCosts
-	uses       uint64  // counts how often any costs were used
-	generation uint64  // counts changes of nodes
-	refreshed  uint64  // the generation when any costs were last brought up to date
-	log        []*node // that changed last
-	left       int     // how many nodes may still be evaluated in this batch
-	limits     costLimits
+	known          map[preemptionKey]*nodeCosts
+	configurations uint64  // counts how often everything was forgotten
+	uses           uint64  // counts how often any costs were used
+	generation     uint64  // counts changes of nodes
+	refreshed      uint64  // the generation when any costs were last brought up to date
+	log            []*node // that changed last
+	steps          int64   // of searches that are counted
+	left           int     // how many nodes may still be evaluated in this batch
+	attempt        uint64  // the number of the attempt under way
+	limits         costLimits
 
 	input  victimInput
 	behind behind // what waits behind the ask of this attempt
 }
 
-// costLimits bound how many keys are kept, and how many nodes of all of them: those in
-// heaps, and those of which only the status is known. What was not used for the longest
-// time gives way. It is worked out again when it is needed, so no decision depends on the
-// limits.
-type costLimits struct{ keys, heaps, statuses int }
-
-const (
-	keysMax     = 1 << 13
-	heapsMax    = 1 << 19
-	statusesMax = 1 << 25
-)
-
 // evaluationsMax is for how many nodes it is worked out in one batch what room costs, so
 // that commands are not kept waiting. An attempt that needs more goes on in the next one.
 const evaluationsMax = 2048
+
+// stepsPerEvaluation is how many steps of a search take as long as to work out what room on
+// a node costs without one.
+const stepsPerEvaluation = 64
 
 // keyOf is what an ask has in common with others for which room costs the same. Where
 // only priorities count and no quota is short, all queues have one key.
@@ -98,43 +93,6 @@ func (p *costCache) add(key preemptionKey, waiting int) *nodeCosts {
 	return c
 }
 
-// makeSpace drops the costs that were not used for the longest time, so that there is
-// space for those of another key.
-func (p *costCache) makeSpace() {
-	if len(p.known) >= p.limits.keys {
-		p.dropOlderHalf()
-	}
-	if (len(p.known)+1)*p.nodes.Len() <= min(p.limits.heaps, p.limits.statuses) {
-		return // all together are within the limits
-	}
-	for {
-		heaps, statuses := p.nodes.Len(), p.nodes.Len()
-		var oldest *nodeCosts
-		for _, c := range p.known {
-			heaps, statuses = heaps+cap(c.heap), statuses+len(c.status)
-			if oldest == nil || c.used < oldest.used {
-				oldest = c
-			}
-		}
-		if oldest == nil || heaps <= p.limits.heaps && statuses <= p.limits.statuses {
-			return
-		}
-		delete(p.known, oldest.preemptionKey)
-	}
-}
-
-// dropOlderHalf drops the half of the costs that were not used for the longest time, so
-// that the next is not due soon.
-func (p *costCache) dropOlderHalf() {
-	used := make([]uint64, 0, len(p.known))
-	for _, c := range p.known {
-		used = append(used, c.used)
-	}
-	slices.Sort(used)
-	middle := used[len(used)/2]
-	maps.DeleteFunc(p.known, func(_ preemptionKey, c *nodeCosts) bool { return c.used <= middle })
-}
-
 // among are the costs of some nodes alone.
 func (p *costCache) among(key preemptionKey, nodes []*node, waiting int) *nodeCosts {
 	c := &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}}
@@ -160,25 +118,34 @@ func (p *costCache) refresh(c *nodeCosts) {
 	for _, n := range p.log[c.seen-first:] {
 		p.reset(c, n)
 	}
-	p.refreshGuarantees(c)
+	p.noteGuarantees(c)
+	if c.goesOn = c.attempt >= p.attempt; !c.goesOn {
+		c.attempt = p.attempt
+		p.resetVolatile(c)
+	}
 	c.seen, p.refreshed = p.generation, p.generation
 }
 
-// refreshGuarantees resets the nodes for which it matters how much of the guarantees
-// is used.
-func (p *costCache) refreshGuarantees(c *nodeCosts) {
-	moved, holds := p.options.Budgets != nil, true
+// noteGuarantees notes how much of the guarantees is used, and whether that matters.
+func (p *costCache) noteGuarantees(c *nodeCosts) {
 	for i, q := range c.guarded {
 		surplus := q.surplus()
 		if surplus.Equal(c.floors[i].Surplus) {
 			continue
 		}
-		c.floors[i].Surplus, moved = surplus, true
-		holds = holds && c.needs[i].Within(surplus)
+		c.floors[i].Surplus, c.moved = surplus, true
+		c.broken = c.broken || !c.needs[i].Within(surplus)
 	}
 	if c.trigger == preemptor.Guarantee && c.deficitsChanged() {
-		holds = false
+		c.broken = true
 	}
+}
+
+// resetVolatile resets the nodes for which it matters how much of the guarantees is used,
+// if that has changed, and those where budgets count.
+func (p *costCache) resetVolatile(c *nodeCosts) {
+	moved, holds := c.moved || p.options.Budgets != nil, !c.broken
+	c.moved, c.broken = false, false
 	again := c.volatile
 	if !holds {
 		again = slices.AppendSeq(make([]*node, 0, p.nodes.Len()), p.allNodes)
@@ -228,7 +195,10 @@ func (p *costCache) trim() {
 }
 
 // clear forgets everything.
-func (p *costCache) clear() { p.known, p.log = nil, nil }
+func (p *costCache) clear() {
+	p.known, p.log = nil, nil
+	p.configurations++
+}
 
 // lowerBound is the least that making room on a node can cost.
 func (p *costCache) lowerBound(c *nodeCosts, n *node) preemptor.Cost {
@@ -255,15 +225,28 @@ func (p *costCache) best(c *nodeCosts) (least *nodeCost, ok bool) {
 		if p.left <= 0 {
 			return nil, false
 		}
-		p.left--
-		p.work.NodeCosts++
-		c.put(p.evaluate(c, c.heap[0].node))
+		p.renew(c, c.heap[0].node)
 	}
 	if len(c.heap) == 0 {
 		c.compact()
 		return nil, true
 	}
 	return &c.heap[0], true
+}
+
+// renew works out what room on a node costs as things are.
+func (p *costCache) renew(c *nodeCosts, n *node) {
+	p.work.NodeCosts++
+	c.put(p.evaluate(c, n))
+	p.left -= 1 + p.stepsTaken()
+}
+
+// stepsTaken are the steps of searches since it was last called, in evaluations.
+func (p *costCache) stepsTaken() int {
+	taken := p.planner.Steps()
+	taken, p.steps = taken-p.steps, taken
+	p.work.Steps += uint64(taken)
+	return int(taken / stepsPerEvaluation)
 }
 
 // nearest is the node that lacks the least of those where too little can be freed; nil if
@@ -295,7 +278,7 @@ func (p *costCache) evaluate(c *nodeCosts, n *node) nodeCost {
 	if !cost.Feasible() {
 		return nodeCost{node: n, cost: cost, status: insufficient}
 	}
-	return c.costAmong(nodeCost{node: n, cost: cost, status: sufficient, asks: int32(asks), bounded: more})
+	return c.costAmong(nodeCost{node: n, cost: cost, status: sufficient, asks: int32(asks), bounded: more, batch: uint32(p.batch)})
 }
 
 // outOfReach is why no room can be made on a node whatever runs there, or

@@ -69,10 +69,10 @@
 //
 // Preemption: evictions that make room.
 //
-//	attempts.go     when an attempt is made for an ask
+//	attempts.go     when an attempt is made for an ask; unfinished.go how it goes on later
 //	simulations.go  what the resource manager said of nodes without victims
 //	findnode.go     the node where room costs least
-//	nodecosts.go    what room costs on every node; costcache.go keeps it up to date
+//	nodecosts.go    what room costs on every node; costcache.go keeps it up to date, costlimits.go says how much of it
 //	equals.go       equal asks that wait together and share victims; behind.go asks of other amounts
 //	victiminput.go  a node as package preemptor sees it; candidates.go an allocation
 //	guarantees.go   how priorities and guarantees of two queues compare

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -39,7 +40,11 @@ func (p *Partition) Timers() int { return p.timers.Len() }
 // node gives now: the costs, and that what came to nothing still does.
 func (p *Partition) VerifyAttempts() error {
 	p.react()
+	unfinished := p.unfinished()
 	for _, c := range p.costs.known {
+		if c.attempt >= unfinished {
+			continue // an attempt goes on with what was known when it began
+		}
 		if err := p.verifyCosts(c); err != nil {
 			return err
 		}
@@ -57,7 +62,22 @@ func (p *Partition) VerifyAttempts() error {
 	return nil
 }
 
+// unfinished is the number of the first attempt that goes on.
+func (p *Partition) unfinished() uint64 {
+	first := uint64(math.MaxUint64)
+	for _, c := range p.classes.known {
+		for _, leaf := range c.leaves {
+			if leaf.unfinished != nil {
+				first = min(first, leaf.unfinished.number)
+			}
+		}
+	}
+	return first
+}
+
 func (p *Partition) verifyCosts(c *nodeCosts) error {
+	p.attempts.begun++
+	p.costs.attempt = p.attempts.begun
 	p.costs.refresh(c)
 	stale := map[*node]bool{}
 	for _, n := range p.costs.log[c.seen-(p.costs.generation-uint64(len(p.costs.log))):] {
@@ -125,18 +145,19 @@ func (p *Partition) React() { p.react() }
 
 // Bounds for tests that go beyond them.
 const (
-	KeysMax           = keysMax
-	HeapsMax          = heapsMax
-	StatusesMax       = statusesMax
-	EvaluationsMax    = evaluationsMax
-	CandidateNodesMax = candidateNodesMax
-	MarkedMax         = markedMax
-	BlockDoubledMax   = blockDoubledMax
-	DoubledMax        = doubledMax
-	UnusedPauseMax    = unusedPauseMax
-	IdleMax           = idleMax
-	SparesMax         = sparesMax
-	AloneMax          = aloneMax
+	KeysMax            = keysMax
+	HeapsMax           = heapsMax
+	StatusesMax        = statusesMax
+	EvaluationsMax     = evaluationsMax
+	StepsPerEvaluation = stepsPerEvaluation
+	CandidateNodesMax  = candidateNodesMax
+	MarkedMax          = markedMax
+	BlockDoubledMax    = blockDoubledMax
+	DoubledMax         = doubledMax
+	UnusedPauseMax     = unusedPauseMax
+	IdleMax            = idleMax
+	SparesMax          = sparesMax
+	AloneMax           = aloneMax
 )
 
 // Spares is how many entries for nodes with new room are kept to be used again.
@@ -154,4 +175,9 @@ func (p *Partition) SettleFor(delay time.Duration) {
 }
 
 // LimitCosts lets the costs of so many keys and nodes be kept.
-func (p *Partition) LimitCosts(keys, nodes int) { p.costs.limits = costLimits{keys, nodes, nodes} }
+func (p *Partition) LimitCosts(keys, nodes int) {
+	p.costs.limits.keys, p.costs.limits.heaps, p.costs.limits.statuses = keys, nodes, nodes
+}
+
+// LimitBatches lets so much be worked out in one batch for attempts.
+func (p *Partition) LimitBatches(evaluations int) { p.costs.limits.evaluations = evaluations }

@@ -48,17 +48,17 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 	c, changed := a.costsFor(r, key, waiting)
 	var found candidateNodes
 	switch {
-	case len(quota) > 0 && !a.canFree(c, quota):
+	case len(quota) > 0 && !a.under.canFree(func() bool { return a.canFree(c, quota) }):
 	case len(quota) == 0 && !a.predicates.any():
-		best, ok := a.costs.best(c)
+		best, ok := a.leastCost(c)
 		switch {
 		case !ok:
 			return PreemptionAttempt{}, busy
 		case best != nil:
-			found.best = a.dryRun(c, r, best.node, nil)
+			found.best = a.dryRun(c, r, best, nil)
 		}
 	default:
-		if result := a.dryRuns(c, r, quota, &found); result != waits {
+		if result := a.planAll(c, r, quota, &found); result != waits {
 			return PreemptionAttempt{}, result
 		}
 	}
@@ -80,7 +80,7 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 func (a *attempts) costsFor(r *request, key preemptionKey, waiting int) (c *nodeCosts, changed bool) {
 	known := r.class.simulations
 	if known != nil && known.exhausted && key.trigger == preemptor.Priority && a.costs.flat && r.withoutRoom() == nil {
-		return a.costs.among(key, known.changed, waiting), true
+		return a.amongChanged(key, known.changed, waiting), true
 	}
 	return a.costs.of(key, waiting), false
 }
@@ -89,11 +89,33 @@ func (a *attempts) costsFor(r *request, key preemptionKey, waiting int) (c *node
 // is asked, which takes its time: a cheaper one may then be missed, but none is lost.
 const candidateNodesMax = 16
 
-// dryRuns plans for the nodes where room costs least in amounts alone, in that
+// leastCost is the node where room costs least in amounts alone; nil if there is none. It is
+// false if that has to wait. Where an attempt goes on, other things than the node may have
+// changed what was worked out, so that is done again for the best.
+func (a *attempts) leastCost(c *nodeCosts) (least *node, ok bool) {
+	for {
+		best, ok := a.costs.best(c)
+		if best == nil {
+			return nil, ok
+		}
+		if !c.goesOn || best.batch == uint32(a.batch) || a.options.Budgets == nil && !c.moved && !c.broken {
+			return best.node, true
+		}
+		if a.costs.left <= 0 {
+			return nil, false
+		}
+		a.costs.renew(c, best.node)
+	}
+}
+
+// planAll plans for the nodes where room costs least in amounts alone, in that
 // order, with what else counts: quota, and what the resource manager says. It
 // ends when no other node can be better, or has to go on later. Nodes where a plan failed
 // are not planned for again.
-func (a *attempts) dryRuns(c *nodeCosts, r *request, quota resources.Amounts, found *candidateNodes) outcome {
+func (a *attempts) planAll(c *nodeCosts, r *request, quota resources.Amounts, found *candidateNodes) outcome {
+	if !a.planAgain(c, r, quota, found) {
+		return paused
+	}
 	var tried []nodeCost
 	defer func() {
 		for _, t := range tried {
@@ -102,9 +124,12 @@ func (a *attempts) dryRuns(c *nodeCosts, r *request, quota resources.Amounts, fo
 	}()
 	asks := a.predicates.any()
 	for !asks || found.count < candidateNodesMax {
+		if a.under.isEnough() {
+			break
+		}
 		next, ok := a.costs.best(c)
 		if !ok {
-			return found.orBusy()
+			return busy
 		}
 		if next == nil || found.best != nil && next.cost.Compare(found.best.plan.Cost) >= 0 {
 			break
@@ -112,22 +137,20 @@ func (a *attempts) dryRuns(c *nodeCosts, r *request, quota resources.Amounts, fo
 		top := *next
 		tried = append(tried, top)
 		c.drop(top.node)
-		if a.predicates.attempt.hopelessNow(top.node, failedPlan{r.application.queue, c.trigger}) {
+		switch {
+		case a.predicates.attempt.hopelessNow(top.node, failedPlan{r.application.queue, c.trigger}):
 			found.refused++
 			continue
-		}
-		switch {
+		case a.under.isMade(top.node):
+			continue
 		case asks && top.node.placedIn == a.batch:
 			return flush
 		case a.costs.left <= 0:
-			return found.orBusy()
+			return busy
 		}
-		planned := a.dryRun(c, r, top.node, quota)
-		if a.predicates.paused {
+		if !a.planFor(c, r, top.node, quota, found) {
 			return paused
 		}
-		a.costs.left -= 1 + len(a.costs.input.candidates)/perEvaluation
-		found.add(planned)
 		if found.count > 0 && top.cost == leastOfAll && !asks {
 			break // the victims free quota only, and this is the least cost of that
 		}
@@ -135,18 +158,45 @@ func (a *attempts) dryRuns(c *nodeCosts, r *request, quota resources.Amounts, fo
 	return waits
 }
 
+// planFor plans for one node. It is false if questions to the resource manager have to wait.
+func (a *attempts) planFor(c *nodeCosts, r *request, n *node, quota resources.Amounts, found *candidateNodes) bool {
+	planned := a.dryRun(c, r, n, quota)
+	if a.predicates.paused {
+		return false
+	}
+	cost := 1 + len(a.costs.input.candidates)/perEvaluation + a.costs.stepsTaken()
+	a.costs.left -= cost
+	a.under.planned += cost
+	if found.add(planned); planned.plan.Cost.Feasible() {
+		a.under.note(n, found.best == planned)
+	}
+	return true
+}
+
+// planAgain plans again for the best node of an attempt that goes on. If that has changed, or
+// no room can be made there any more, all are planned for again. It is false if questions to
+// the resource manager have to wait.
+func (a *attempts) planAgain(c *nodeCosts, r *request, quota resources.Amounts, found *candidateNodes) bool {
+	d := &a.under.dryRuns
+	if d.best == nil {
+		return true
+	}
+	if d.isMade(d.best) {
+		planned := a.dryRun(c, r, d.best, quota)
+		if a.predicates.paused {
+			return false
+		}
+		found.add(planned)
+	}
+	if found.count = d.count; found.best == nil {
+		*d, *found = dryRuns{planned: d.planned, frees: d.frees}, candidateNodes{}
+	}
+	return true
+}
+
 // perEvaluation is how many candidates a plan may have that takes no longer than to work
 // out what room on a node costs.
 const perEvaluation = 64
-
-// orBusy is the outcome when so much was worked out that other nodes have to wait: the
-// best so far is good enough, if there is one.
-func (l *candidateNodes) orBusy() outcome {
-	if l.best != nil {
-		return waits
-	}
-	return busy
-}
 
 // dryRun plans which allocations make room for an ask on a node. If questions to the
 // resource manager have to wait, the plan is none.

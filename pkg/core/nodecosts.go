@@ -44,6 +44,11 @@ type nodeCosts struct {
 	volatile []*node
 	deficits []bool // of the queues of the asks, as of this attempt
 
+	attempt uint64 // the last attempt for which everything was brought up to date
+	goesOn  bool   // an attempt goes on for which that was done before
+	moved   bool   // a surplus is another one since
+	broken  bool   // and what was worked out for some node does not hold
+
 	// waiting is how many equal asks wait; zero as long as no more than one ever did, and
 	// otherwise costs are those for each ask. Bounded is on how many nodes room might cost
 	// less for each if more waited.
@@ -62,6 +67,7 @@ type nodeCost struct {
 	asks    int32
 	bounded bool
 	stamp   uint32 // of what waits behind the ask, if that matters; see behindCosts
+	batch   uint32 // in which it was worked out
 }
 
 // nodeStatus is what is known of a node.

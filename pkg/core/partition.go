@@ -56,7 +56,7 @@ func NewPartition(options Options, config Config) *Partition {
 	p.nominations = nominations{backlog: b, reservations: &p.reservations, counts: &p.counts, outcomes: &p.outcomes}
 	p.promises = promises{backlog: b, outcomes: &p.outcomes}
 	p.renominations = renominations{backlog: b, nominations: &p.nominations, predicates: &p.predicates, unready: map[NodeID]*askSet{}}
-	p.costs = costCache{backlog: b, predicates: &p.predicates, limits: costLimits{keysMax, heapsMax, statusesMax}}
+	p.costs = costCache{backlog: b, predicates: &p.predicates, limits: costLimits{keysMax, heapsMax, statusesMax, evaluationsMax}}
 	p.retries = retries{backlog: b, predicates: &p.predicates}
 	p.attempts = attempts{
 		backlog: b, predicates: &p.predicates, costs: &p.costs, nominations: &p.nominations, evictions: &p.evictions,
@@ -128,7 +128,7 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 	p.batch++
 	p.left, p.predicates.calls, p.skips = p.options.BatchMax, 0, skips{}
 	p.expected = min(p.left, p.waiting)
-	p.costs.left = evaluationsMax
+	p.costs.left = p.costs.limits.evaluations
 	p.react()
 	for p.fireDue() {
 		p.react()

@@ -31,8 +31,9 @@ type retries struct {
 }
 
 // failed lets no attempts be made for asks of the same class in the same leaf until
-// something changes. Simple says that only priorities and nodes decide.
-func (s *retries) failed(r *request, simple bool) {
+// something changes. The attempt began at this count of changed nodes. Simple says that only
+// priorities and nodes decide.
+func (s *retries) failed(r *request, began uint64, simple bool) {
 	leaf := r.group.leaf
 	s.deactivate(leaf, r.wait.attempts)
 	hard := s.predicates.budgetsBind()
@@ -48,7 +49,7 @@ func (s *retries) failed(r *request, simple bool) {
 	if hard { // budgets change without notice
 		s.before(s.now.Add(s.options.RetryMax))
 	}
-	if s.predicates.attempt.began != s.predicates.changed { // something changed meanwhile
+	if began != s.predicates.changed { // something changed meanwhile
 		s.before(s.now.Add(s.options.RetryDelay))
 	}
 }

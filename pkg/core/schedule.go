@@ -70,12 +70,16 @@ func (p cycle) try(r *request) outcome {
 
 // attempt makes a preemption attempt for an ask, or goes on with one.
 func (p cycle) attempt(r *request) outcome {
+	p.attempts.resume(r.group.leaf)
 	p.predicates.beginAttempt(r)
 	result := p.attempts.try(r)
 	if p.predicates.paused {
 		result = paused
 	}
-	p.predicates.endAttempt(r, result == placed || result == waits)
+	over := result == placed || result == waits
+	if p.predicates.endAttempt(r, over); !over {
+		p.attempts.leave(r.group.leaf)
+	}
 	switch result {
 	case paused:
 		return p.pause(r, p.predicates.held)

@@ -25,9 +25,8 @@ type simulations struct {
 	failed       [preemptor.Triggers]nodeSet
 	nearest      [preemptor.Triggers]*candidateNode
 	kept         map[*node]*keptAnswers
-	learnt       bool   // there is anything in the sets
-	repeated     bool   // an attempt was made before
-	began        uint64 // the count of changed nodes when the attempt under way began
+	learnt       bool // there is anything in the sets
+	repeated     bool // an attempt was made before
 	// exhausted says that attempts by priority failed on all nodes, where priorities and
 	// nodes alone decide. Only nodes in changed may help since.
 	exhausted bool
@@ -106,9 +105,6 @@ func (p *predicates) beginAttempt(r *request) {
 	p.paused, p.asked, p.attempt = false, false, r.class.simulations
 	if p.attempt == nil {
 		p.attempt = p.newSimulations()
-	}
-	if p.attempt.kept == nil {
-		p.attempt.began = p.changed
 	}
 }
 

@@ -314,4 +314,5 @@ type Work struct {
 	Placements   uint64
 	Attempts     uint64 // asks tried, placed or not
 	NodeCosts    uint64 // nodes for which the cost of making room was worked out
+	Steps        uint64 // of searches for victims in preemption attempts
 }

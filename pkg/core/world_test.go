@@ -260,6 +260,9 @@ func (w *world) do(d action) {
 			}
 		}
 		ask.Reserved = ""
+		for _, n := range w.view.Nodes {
+			n.Reservations = slices.DeleteFunc(slices.Clone(n.Reservations), func(held core.Reservation) bool { return held.Key == d.key })
+		}
 		return
 	}
 	if d.what == "nominate" {
@@ -292,7 +295,32 @@ func (w *world) do(d action) {
 // its way there.
 func (w *world) keepsQuota(ask *core.AskView) bool {
 	return ask.Required != "" && ask.Reserved != "" && ask.Plan != nil &&
-		(ask.Plan.Reason == preemptor.Chosen || ask.Plan.Reason == preemptor.WaitsForReleasing)
+		(ask.Plan.Reason == preemptor.Chosen || ask.Plan.Reason == preemptor.WaitsForReleasing || ask.Plan.Reason == preemptor.RoomIsThere)
+}
+
+// promise takes from a later view what actions do not tell, before anything else is done:
+// for which asks with a required node quota is kept, since room is on its way there, and up to
+// which priority room is kept from others for the asks that will be nominated.
+func (w *world) promise(later *core.View) {
+	for _, app := range later.Applications {
+		for i := range app.Asks {
+			is := &app.Asks[i]
+			was := w.ask(is.Key)
+			if was == nil || was.Application != is.Application {
+				continue
+			}
+			if is.Nominated != "" && was.Nominated == "" {
+				was.KeptFrom = is.KeptFrom
+			}
+			if !w.keepsQuota(is) || w.keepsQuota(was) {
+				continue
+			}
+			was.Reserved, was.Plan = is.Reserved, is.Plan
+			for _, q := range w.upFrom(app.Queue) {
+				q.Nominated.Add(is.Amounts)
+			}
+		}
+	}
 }
 
 // evict marks the victims of an action as evicted; foreign ones are of no queue.

@@ -30,6 +30,7 @@ type exact struct {
 	descent
 
 	steps    int64 // taken so far, of all questions about this plan
+	before   int64 // in all plans before, with the steps of other searches
 	unproved bool  // a question stayed open
 
 	groupAt []int // by place in able: the group, and the place in it
@@ -55,6 +56,7 @@ type group struct {
 
 // reset begins the search for a plan.
 func (x *exact) reset(p *problem) {
+	x.before += x.steps
 	x.problem, x.steps, x.unproved, x.most = p, 0, false, 0
 	x.clauses = x.clauses[:0]
 }

@@ -16,6 +16,7 @@ func (p *plan) minimal() choice {
 	p.weighAll()
 	p.exact.reset(&p.problem)
 	m := minimum{search: newSearch(p), exact: &p.exact, most: min(p.victimsMax(), len(p.ranked)), proved: true}
+	defer func() { p.exact.before += m.steps / stepsPerExact }()
 	m.limitTo(anyViolations)
 	worst, ok := m.lowestLimit()
 	if !ok {

@@ -51,6 +51,13 @@ func (pl *Planner) Cost(cfg Config, ask Ask, node Node) Cost {
 	return p.cost()
 }
 
+// Steps is how many steps the searches of all plans have taken together. They are what a
+// plan can take long for.
+func (pl *Planner) Steps() int64 {
+	own, shared := &pl.plan.exact, &pl.sharing.exact
+	return own.before + own.steps + shared.before + shared.steps
+}
+
 // chosen is the plan of Cost.
 func (pl *Planner) chosen(cfg Config, ask Ask, node Node) *plan {
 	p := &pl.plan

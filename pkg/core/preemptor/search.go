@@ -99,6 +99,9 @@ func newSearch(p *plan) *search {
 // of a partition; it takes half a second to reach.
 const stepsProved = 1 << 26
 
+// stepsPerExact is how many steps take as long as one of an exact search.
+const stepsPerExact = 32
+
 // stepsTried is the limit if there is another strategy to fall back on.
 const stepsTried = 1 << 19
 

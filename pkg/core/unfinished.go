@@ -1,0 +1,104 @@
+package core
+
+import "github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+
+// An unfinished attempt is what an attempt has found out that goes on in a later batch,
+// since one batch looks at so many nodes only. Nothing is worked out twice unless its node
+// has changed: also where what room costs depends on more than the node, such as guarantees
+// and budgets. So an attempt comes to its end however often these change, and then makes the
+// plan as things are.
+type unfinished struct {
+	number     uint64 // in the order in which attempts began
+	began      uint64 // the count of changed nodes then
+	configured uint64 // the count of configurations
+	failed     []PreemptionAttempt
+	among      *nodeCosts // of the nodes that have changed, if no others are looked at
+	upTo       uint64     // the count of changed nodes up to which these are known
+	dryRuns
+}
+
+// dryRuns are the plans of one trigger that an unfinished attempt has made.
+type dryRuns struct {
+	best    *node            // where room can be made at the least cost
+	count   int              // of the nodes where it can be made
+	made    map[*node]uint64 // those nodes, with the count of changes then
+	planned int              // what the plans cost, in evaluations
+	frees   bool             // enough quota could be freed
+}
+
+// resume takes up the attempt that the asks of a leafClass have not finished, or begins one.
+func (a *attempts) resume(leaf *leafClass) {
+	u := leaf.unfinished
+	leaf.unfinished = nil
+	if u == nil || u.configured != a.costs.configurations {
+		a.begun++
+		u = &unfinished{number: a.begun, began: a.predicates.changed, configured: a.costs.configurations}
+	}
+	a.under, a.costs.attempt = u, u.number
+}
+
+// leave keeps an attempt that is not over.
+func (a *attempts) leave(leaf *leafClass) { leaf.unfinished = a.under }
+
+// failedBy is what an unfinished attempt found out about a trigger, if that failed.
+func (u *unfinished) failedBy(t preemptor.Trigger) bool {
+	for i := range u.failed {
+		if u.failed[i].Trigger == t {
+			return true
+		}
+	}
+	return false
+}
+
+// amongChanged are the costs of the nodes that have changed since an attempt failed on all.
+func (a *attempts) amongChanged(key preemptionKey, nodes []*node, waiting int) *nodeCosts {
+	u := a.under
+	if u.among == nil || u.among.preemptionKey != key {
+		u.among = a.costs.among(key, nodes, waiting)
+	} else {
+		a.costs.refreshAmong(u.among, nodes, u.upTo)
+	}
+	u.upTo = a.predicates.changed
+	return u.among
+}
+
+// refreshAmong takes into account which of some nodes have changed after a count of changes.
+func (p *costCache) refreshAmong(c *nodeCosts, nodes []*node, after uint64) {
+	c.goesOn = true
+	for _, gone := range [2]bool{true, false} { // another node may have the slot of one that is gone
+		for _, n := range nodes {
+			if n.gone == gone && n.changedAt > after {
+				p.reset(c, n)
+			}
+		}
+	}
+}
+
+// canFree reports whether enough quota can be freed, which is found out once.
+func (d *dryRuns) canFree(ask func() bool) bool {
+	d.frees = d.frees || ask()
+	return d.frees
+}
+
+// note notes a plan that makes room.
+func (d *dryRuns) note(n *node, best bool) {
+	if d.made == nil {
+		d.made = map[*node]uint64{}
+	}
+	d.made[n] = n.changedAt
+	d.count++
+	if best {
+		d.best = n
+	}
+}
+
+// isMade reports whether a plan that makes room on a node as it is was made already.
+func (d *dryRuns) isMade(n *node) bool {
+	at, made := d.made[n]
+	return made && at == n.changedAt
+}
+
+// isEnough reports whether so much was planned that the best so far is good enough.
+func (d *dryRuns) isEnough() bool {
+	return d.best != nil && d.planned >= evaluationsMax
+}
