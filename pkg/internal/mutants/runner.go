@@ -82,35 +82,51 @@ const (
 	survived outcome = "survived"
 )
 
-// try runs suites against a fault, until one test fails.
+// try runs suites against a fault, until one test fails: the quick tests of all suites
+// come first.
 func (r *runner) try(ctx context.Context, f fault, content []byte, suites []suite) (result, error) {
 	overlay, err := r.overlay(f, content)
 	if err != nil {
 		return result{}, err
 	}
-	for _, tests := range suites {
-		base, err := r.baseline(ctx, tests)
-		if err != nil {
-			return result{}, err
-		}
-		binary, output, err := r.build(ctx, tests.dir, "-overlay="+overlay)
-		if err != nil {
-			return result{}, err
-		}
-		if binary == "" {
-			return result{killed, "the compiler of the tests: " + firstLine(output)}, nil
-		}
-		for _, pass := range base.passes {
-			got, err := r.run(ctx, tests.dir, binary, pass.limits, "-test.failfast", "-test.run="+pass.pattern)
-			switch {
-			case err != nil:
+	binaries := make([]string, len(suites))
+	for round := range cuts {
+		for i, tests := range suites {
+			base, err := r.baseline(ctx, tests)
+			if err != nil {
 				return result{}, err
-			case got.exceeded:
-				return result{timedOut, tests.dir}, nil
-			case !got.passed:
-				return result{killed, tests.dir + " " + culprit(got.output)}, nil
+			}
+			if round >= len(base.passes) {
+				continue
+			}
+			if binaries[i] == "" {
+				var output string
+				if binaries[i], output, err = r.build(ctx, tests.dir, fmt.Sprint("tests", i), "-overlay="+overlay); err != nil {
+					return result{}, err
+				}
+				if binaries[i] == "" {
+					return result{killed, "the compiler of the tests: " + firstLine(output)}, nil
+				}
+			}
+			got, err := r.pass(ctx, tests, binaries[i], base.passes[round])
+			if err != nil || got.outcome != survived {
+				return got, err
 			}
 		}
+	}
+	return result{outcome: survived}, nil
+}
+
+// pass runs a part of the tests of a package.
+func (r *runner) pass(ctx context.Context, tests suite, binary string, p pass) (result, error) {
+	got, err := r.run(ctx, tests.dir, binary, p.limits, "-test.failfast", "-test.run="+p.pattern)
+	switch {
+	case err != nil:
+		return result{}, err
+	case got.exceeded:
+		return result{timedOut, tests.dir}, nil
+	case !got.passed:
+		return result{killed, tests.dir + " " + culprit(got.output)}, nil
 	}
 	return result{outcome: survived}, nil
 }
@@ -133,8 +149,8 @@ func (r *runner) overlay(f fault, content []byte) (string, error) {
 
 // build builds the tests of a package. Without a binary they do not compile, and the
 // output says why.
-func (r *runner) build(ctx context.Context, pkg string, more ...string) (binary, output string, err error) {
-	binary = filepath.Join(r.folder, "tests")
+func (r *runner) build(ctx context.Context, pkg, name string, more ...string) (binary, output string, err error) {
+	binary = filepath.Join(r.folder, name)
 	ctx, cancel := context.WithTimeout(ctx, buildMax)
 	defer cancel()
 	arguments := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, more...)
