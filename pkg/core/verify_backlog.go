@@ -1,8 +1,10 @@
 package core
 
 import (
+	"iter"
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -17,6 +19,7 @@ func (v *verifier) noted() {
 	v.bound()
 	v.classTable()
 	v.timers()
+	v.costs()
 	if v.settled && !v.p.cluster.Equal(v.p.capacity.Amounts) {
 		v.breaks("shares are of %s, and the nodes hold %s", v.p.kinds.Format(v.p.cluster), v.p.kinds.Format(v.p.capacity.Amounts))
 	}
@@ -47,7 +50,8 @@ func (v *verifier) hints(q *queue) {
 	v.equal("told of", string(q.path), q.hinted, hinted)
 }
 
-// places checks that what stands in an order stands where it belongs now.
+// places checks that what stands in an order stands where it belongs now, and that the
+// summaries say what a look at every item says.
 func (v *verifier) places(q *queue) {
 	if !v.settled {
 		return
@@ -62,22 +66,69 @@ func (v *verifier) places(q *queue) {
 		if app.links.In() && (app.summarise() || app.place != app.placed()) {
 			v.breaks("application %s stands at %v and belongs at %v", app.id, app.place, app.placed())
 		}
+		v.summary(string(app.id), &app.own, ownOf(&app.queued, func(g *askGroup) *summary { return &g.own }))
 	}
 	for _, leaf := range q.classes {
 		asks := 0
 		for _, g := range leaf.groups {
 			asks += g.live
-			open, own := g.isTried() && !g.class.isRefused(), &g.own
-			if g.links.In() && (own.top != g.class.priority || own.attempts != (leaf.active && !leaf.listed) ||
-				own.nominated.any != (open && g.class.nominated) ||
-				own.closed.any != (open && !g.class.nominated && g.class.closed) ||
-				own.open.any != (open && !g.class.nominated && !g.class.closed)) {
-				v.breaks("application %s: the summary of a group was stale", g.application.id)
-			}
+			v.group(g)
 		}
 		if asks != leaf.asks {
 			v.breaks("queue %s: a class has %d asks, counted %d", q.path, asks, leaf.asks)
 		}
+	}
+	if q.leaf {
+		v.summary(string(q.path), q.waiting(), ownOf(&q.apps, func(app *application) *summary { return &app.own }))
+		return
+	}
+	v.summary(string(q.path), q.waiting(), ownOf(&q.queues, func(child *queue) *summary { return &child.own }))
+}
+
+// group checks what is noted of a group in an order.
+func (v *verifier) group(g *askGroup) {
+	c, own := g.class, &g.own
+	open := !c.isRefused()
+	if g.links.In() && (own.top != c.priority || own.attempts != (g.leaf.active && !g.leaf.listed) ||
+		own.nominated.any != (open && c.nominated) || own.closed.any != (open && !c.nominated && c.closed) ||
+		own.open.any != (open && !c.nominated && !c.closed)) {
+		v.breaks("application %s: the summary of a group was stale", g.application.id)
+	}
+}
+
+// ownOf is what the items of an order have themselves.
+func ownOf[T order.Item[T]](tree *order.Tree[T], own func(T) *summary) iter.Seq[*summary] {
+	return func(yield func(*summary) bool) {
+		tree.All(func(item T) bool { return yield(own(item)) })
+	}
+}
+
+// summary compares a summary with that of a look at every part.
+func (v *verifier) summary(of string, kept *summary, parts iter.Seq[*summary]) {
+	sum := emptySummary
+	lists := func(s *summary) [3]*least { return [...]*least{&s.open, &s.closed, &s.nominated} }
+	for part := range parts {
+		sum.top, sum.ready, sum.rest = max(sum.top, part.top), max(sum.ready, part.ready), max(sum.rest, part.rest)
+		sum.untried, sum.attempts = sum.untried || part.untried, sum.attempts || part.attempts
+		for i, l := range lists(part) {
+			switch all := lists(&sum)[i]; {
+			case !l.any:
+			case !all.any:
+				*all = least{true, l.amounts.Clone()}
+			default:
+				for k := range all.amounts {
+					all.amounts[k] = min(all.amounts[k], l.amounts.Of(resources.Kind(k)))
+				}
+			}
+		}
+	}
+	same := sum.top == kept.top && sum.ready == kept.ready && sum.rest == kept.rest && sum.untried == kept.untried && sum.attempts == kept.attempts
+	for i, l := range lists(kept) {
+		all := lists(&sum)[i]
+		same = same && l.any == all.any && (!l.any || l.amounts.Equal(all.amounts))
+	}
+	if !same {
+		v.breaks("the summary of %s is %+v, and a look at all says %+v", of, *kept, sum)
 	}
 }
 
@@ -247,4 +298,25 @@ func (v *verifier) timers() {
 		}
 		return v.broken == nil
 	})
+}
+
+// costs checks the heaps of what room costs: every place is known, and counted.
+func (v *verifier) costs() {
+	for _, c := range v.p.costs.known {
+		bounded := 0
+		for i := range c.heap {
+			if at, found := c.find(c.heap[i].node); !found || at != i {
+				v.breaks("node %s is in place %d and found in %d", c.heap[i].node.id, i, at)
+			}
+			if c.heap[i].bounded {
+				bounded++
+			}
+			if i > 0 && c.heap[i].less(&c.heap[(i-1)/2]) {
+				v.breaks("node %s costs less than one before it", c.heap[i].node.id)
+			}
+		}
+		if bounded != c.bounded {
+			v.breaks("%d places are bounded, counted %d", bounded, c.bounded)
+		}
+	}
 }

@@ -62,7 +62,7 @@ const (
 // A run is what came out of one run of tests.
 type run struct {
 	passed   bool
-	exceeded bool // a limit of time
+	exceeded string // the limit of time that it exceeded
 	output   string
 	used     time.Duration // of the processor
 }
@@ -89,9 +89,9 @@ func (r *runner) try(ctx context.Context, f fault, content []byte, suites []suit
 	if err != nil {
 		return result{}, err
 	}
-	binaries := make([]string, len(suites))
+	binaries := make(map[string]string) // by the directory of the tests
 	for round := range cuts {
-		for i, tests := range suites {
+		for _, tests := range suites {
 			base, err := r.baseline(ctx, tests)
 			if err != nil {
 				return result{}, err
@@ -99,16 +99,18 @@ func (r *runner) try(ctx context.Context, f fault, content []byte, suites []suit
 			if round >= len(base.passes) {
 				continue
 			}
-			if binaries[i] == "" {
+			binary, built := binaries[tests.dir]
+			if !built {
 				var output string
-				if binaries[i], output, err = r.build(ctx, tests.dir, fmt.Sprint("tests", i), "-overlay="+overlay); err != nil {
+				if binary, output, err = r.build(ctx, tests.dir, fmt.Sprint("tests", len(binaries)), "-overlay="+overlay); err != nil {
 					return result{}, err
 				}
-				if binaries[i] == "" {
+				if binary == "" {
 					return result{killed, "the compiler of the tests: " + firstLine(output)}, nil
 				}
+				binaries[tests.dir] = binary
 			}
-			got, err := r.pass(ctx, tests, binaries[i], base.passes[round])
+			got, err := r.pass(ctx, tests, binary, base.passes[round])
 			if err != nil || got.outcome != survived {
 				return got, err
 			}
@@ -123,8 +125,8 @@ func (r *runner) pass(ctx context.Context, tests suite, binary string, p pass) (
 	switch {
 	case err != nil:
 		return result{}, err
-	case got.exceeded:
-		return result{timedOut, tests.dir}, nil
+	case got.exceeded != "":
+		return result{timedOut, tests.dir + ", " + got.exceeded}, nil
 	case !got.passed:
 		return result{killed, tests.dir + " " + culprit(got.output)}, nil
 	}
@@ -189,7 +191,12 @@ func (r *runner) run(ctx context.Context, pkg, binary string, l limits, argument
 		used:   command.ProcessState.UserTime() + command.ProcessState.SystemTime(),
 	}
 	// At the limit of the processor the system kills the process.
-	got.exceeded = limited.Err() != nil || strings.Contains(command.ProcessState.String(), "signal: killed")
+	switch {
+	case limited.Err() != nil:
+		got.exceeded = "waiting" // or on a machine that does much else: KEEP=1 tries it again
+	case strings.Contains(command.ProcessState.String(), "signal: killed"):
+		got.exceeded = "working"
+	}
 	return got, nil
 }
 
