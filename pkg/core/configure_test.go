@@ -71,3 +71,28 @@ func TestForeignThatStay(t *testing.T) {
 		assert.NilError(t, p.Verify())
 	}
 }
+
+// TestRefusalsOutliveAClass: an ask that room may be made for from now on is of another
+// class, and what the resource manager said of it still holds.
+func TestRefusalsOutliveAClass(t *testing.T) {
+	asked := 0
+	config := core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q"}}}}
+	config.Preemption.Disabled = true
+	options := core.Options{Kinds: testKinds(), Feasible: func(core.AllocationKey, core.NodeID, bool) error {
+		asked++
+		return errTaint
+	}}
+	p := core.NewPartition(options, config)
+	p.Apply(start, core.AddNode{ID: "n", Capacity: resources.Amounts{4}})
+	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
+	p.Apply(start, ask("a", "one", 1))
+	p.Schedule(start)
+	assert.Equal(t, asked, 1)
+	config.Preemption.Disabled = false
+	p.Apply(start, core.Reconfigure{Config: config})
+	for range 3 {
+		p.Schedule(start)
+	}
+	assert.Equal(t, asked, 1)
+	assert.Equal(t, p.View().Applications[0].Asks[0].Reason, core.Infeasible)
+}
