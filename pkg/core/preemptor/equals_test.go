@@ -179,3 +179,17 @@ func TestLeastVictimsIsTight(t *testing.T) {
 		assert.Equal(t, LeastVictims(c.ask, c.free, nil, c.largest), c.thirds*wholeAsk/3, "%v", c)
 	}
 }
+
+// TestRuledOutByItsOwnCandidates: what the candidates of an earlier plan held does not
+// count.
+func TestRuledOutByItsOwnCandidates(t *testing.T) {
+	var s sharing
+	for _, c := range []struct {
+		holds int64
+		ruled bool
+	}{{2, true}, {200, false}, {2, true}} {
+		s.single, s.count = &plan{problem: problem{ask: Ask{Amounts: resources.Amounts{2}}}}, 1
+		s.single.node.On = []Candidate{{Key: "a", Amounts: resources.Amounts{c.holds}}}
+		assert.Equal(t, s.isRuledOut(), c.ruled, "%+v", c)
+	}
+}
