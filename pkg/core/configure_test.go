@@ -96,3 +96,29 @@ func TestRefusalsOutliveAClass(t *testing.T) {
 	assert.Equal(t, asked, 1)
 	assert.Equal(t, p.View().Applications[0].Asks[0].Reason, core.Infeasible)
 }
+
+// TestWhatIsALeaf: a parent stays one without queues, and so does what is to be a leaf
+// while a queue below it is busy.
+func TestWhatIsALeaf(t *testing.T) {
+	config := func(children ...core.QueueConfig) core.Config {
+		return core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{
+			{Name: "empty", Parent: true}, {Name: "p", Queues: children},
+		}}}
+	}
+	p := core.NewPartition(core.Options{Kinds: testKinds()}, config(core.QueueConfig{Name: "busy"}))
+	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.p.busy"})
+	leaves := func() (leaves []bool) {
+		for _, q := range p.View().Root.Queues {
+			leaves = append(leaves, q.Leaf)
+		}
+		return leaves
+	}
+	assert.DeepEqual(t, leaves(), []bool{false, false})
+	p.Apply(start, core.Reconfigure{Config: config()})
+	assert.DeepEqual(t, leaves(), []bool{false, false})
+	assert.NilError(t, p.Verify())
+	p.Apply(start, core.RemoveApplication{ID: "a"})
+	p.Apply(start, core.Reconfigure{Config: config()})
+	assert.DeepEqual(t, leaves(), []bool{false, true})
+	assert.NilError(t, p.Verify())
+}
