@@ -39,7 +39,8 @@
 //	promises.go     the quota that is kept for them; backoff.go room that was made and not used
 //	view.go         what other goroutines may read; views.go makes it
 //	restore.go      a partition made from a view
-//	verify.go       checks the laws; verify_preemption.go and verify_outcomes.go those of preemption
+//	verify.go       checks the laws; verify_preemption.go and verify_outcomes.go those of preemption,
+//	                verify_backlog.go what is noted of asks that wait
 //
 // Ledger: what runs where, and which queues pay for it.
 //

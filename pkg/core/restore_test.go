@@ -30,11 +30,16 @@ func TestRestoreStandsWhereTheOtherStood(t *testing.T) {
 		for i, app := range view.Applications {
 			got := restored.Applications[i]
 			assert.Equal(t, got.State, app.State)
+			assert.Equal(t, got.Queue, app.Queue)
+			assert.Assert(t, got.Since.Equal(app.Since) && got.Submitted.Equal(app.Submitted))
 			assert.DeepEqual(t, sortedAllocations(got.Allocations), sortedAllocations(app.Allocations))
 			asks := sortedAsks(got.Asks)
 			for k, ask := range sortedAsks(app.Asks) {
 				assert.DeepEqual(t, asks[k].Allocation, ask.Allocation)
 				assert.Equal(t, asks[k].Nominated, ask.Nominated)
+				assert.Equal(t, asks[k].Reserved, ask.Reserved)
+				assert.Equal(t, asks[k].KeptFrom, ask.KeptFrom)
+				assert.Equal(t, asks[k].KeptFromRequired, ask.KeptFromRequired)
 			}
 		}
 		for more := true; more; {
@@ -58,6 +63,11 @@ func sortedNodes(nodes []*core.NodeView) (out []core.NodeView) {
 func sameQueues(t *testing.T, a, b *core.QueueView) {
 	t.Helper()
 	assert.Equal(t, a.Path, b.Path)
+	assert.Equal(t, a.Leaf, b.Leaf)
+	assert.Equal(t, a.Draining, b.Draining)
+	assert.Equal(t, a.Applications, b.Applications)
+	// The other may not have reacted yet to what brought it beyond its max, or within.
+	assert.Assert(t, a.OverMaxSince.IsZero() || b.OverMaxSince.IsZero() || a.OverMaxSince.Equal(b.OverMaxSince))
 	assert.DeepEqual(t, trimmed(a), trimmed(b))
 	assert.Equal(t, len(a.Queues), len(b.Queues))
 	for i := range a.Queues {

@@ -17,7 +17,8 @@ import (
 //     except by adoption, resizing, or a lowered capacity or max;
 //   - every order is sorted and complete, and its summaries are exact;
 //   - what is known not to fit does not fit;
-//   - what is kept for nominated asks and what is being evicted is counted exactly.
+//   - what is kept for nominated asks and what is being evicted is counted exactly;
+//   - what waits for something is in the list from which that is looked after.
 //
 // It is linear in the size of the partition and meant for tests and simulations. It
 // changes nothing: if it reacted to what has changed, other asks could come first. So
@@ -32,6 +33,7 @@ func (p *Partition) Verify() error {
 	v.totals()
 	v.classes()
 	v.preemption()
+	v.noted()
 	return v.broken
 }
 
@@ -46,10 +48,10 @@ type verifier struct {
 	total   resources.Sum
 	sum     resources.Sum // scratch
 
-	running, nominations priorityCounts // counted anew
-	nominatedAsks        int
-	renominated          int // asks that are to be nominated again
-	unknown              int // kinds that asks want and no node has
+	running, nominations, reserves priorityCounts // counted anew
+	nominatedAsks                  int
+	renominated                    int // asks that are to be nominated again
+	unknown                        int // kinds that asks want and no node has
 }
 
 func (v *verifier) breaks(format string, args ...any) {

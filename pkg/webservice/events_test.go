@@ -67,6 +67,8 @@ func TestEventStream(t *testing.T) {
 		r.Header.Set("Accept", accept)
 		response, err := server.Client().Do(r)
 		assert.NilError(t, err)
+		assert.Equal(t, response.Header.Get("Cache-Control"), "no-store")
+		assert.Equal(t, response.Header.Get("Cross-Origin-Resource-Policy"), "same-origin")
 		reader := bufio.NewScanner(response.Body)
 		for i, want := range lines {
 			if want == "id: 3" || accept == "" && i == len(lines)-1 {

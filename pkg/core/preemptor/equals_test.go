@@ -163,3 +163,33 @@ func TestVictimsBeyondAsksMax(t *testing.T) {
 	assert.Equal(t, d.Together, Together{Asks: AsksMax, Victims: 1})
 	assert.Equal(t, d.Victims[0].Key, "large")
 }
+
+// TestLeastVictimsIsTight: a bound below the least would have nodes looked at in vain.
+func TestLeastVictimsIsTight(t *testing.T) {
+	for _, c := range []struct {
+		ask, free, largest resources.Amounts
+		thirds             int64 // of a victim for each ask
+	}{
+		{resources.Amounts{4}, resources.Amounts{0}, resources.Amounts{4}, 3},
+		{resources.Amounts{4}, resources.Amounts{1}, resources.Amounts{2}, 6},
+		{resources.Amounts{4}, resources.Amounts{0}, resources.Amounts{3}, 4},
+		{resources.Amounts{4, 4}, resources.Amounts{0, 12}, resources.Amounts{3, 0}, 4},
+		{resources.Amounts{4, 5}, resources.Amounts{0, 0}, resources.Amounts{8, 3}, 5},
+	} {
+		assert.Equal(t, LeastVictims(c.ask, c.free, nil, c.largest), c.thirds*wholeAsk/3, "%v", c)
+	}
+}
+
+// TestRuledOutByItsOwnCandidates: what the candidates of an earlier plan held does not
+// count.
+func TestRuledOutByItsOwnCandidates(t *testing.T) {
+	var s sharing
+	for _, c := range []struct {
+		holds int64
+		ruled bool
+	}{{2, true}, {200, false}, {2, true}} {
+		s.single, s.count = &plan{problem: problem{ask: Ask{Amounts: resources.Amounts{2}}}}, 1
+		s.single.node.On = []Candidate{{Key: "a", Amounts: resources.Amounts{c.holds}}}
+		assert.Equal(t, s.isRuledOut(), c.ruled, "%+v", c)
+	}
+}

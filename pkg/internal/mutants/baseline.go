@@ -45,7 +45,7 @@ func (r *runner) baseline(ctx context.Context, tests suite) (*baseline, error) {
 	if done, ok := r.baselines[tests]; ok {
 		return done, nil
 	}
-	binary, output, err := r.build(ctx, tests.dir)
+	binary, output, err := r.build(ctx, tests.dir, "tests")
 	if err != nil {
 		return nil, err
 	}

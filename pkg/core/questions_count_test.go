@@ -1,0 +1,26 @@
+package core
+
+import (
+	"errors"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// TestEveryQuestionIsCounted: a batch is over after so many questions, those about asks
+// that are nominated on the node included.
+func TestEveryQuestionIsCounted(t *testing.T) {
+	asked := 0
+	p := NewPartition(Options{
+		Kinds: new(resources.Kinds),
+		Simulate: func(AllocationKey, NodeID, []AllocationKey, []AllocationKey) error {
+			asked++
+			return errors.New("refused")
+		},
+	}, Config{Name: "default", Root: QueueConfig{Name: "root", Parent: true}})
+	assert.NilError(t, p.predicates.spoils("other", &node{}, []AllocationKey{"victim"}))
+	assert.Equal(t, asked, 2)
+	assert.Equal(t, p.predicates.calls, asked)
+}

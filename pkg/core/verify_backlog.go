@@ -1,0 +1,322 @@
+package core
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// noted checks what is noted beside the books: what the resource manager was told, the
+// places in orders, and the lists from which what waits is tried again. An ask that is
+// missing in one of them would wait for ever.
+func (v *verifier) noted() {
+	v.hints(v.p.root)
+	v.places(v.p.root)
+	v.retried()
+	v.refused()
+	v.bound()
+	v.classTable()
+	v.timers()
+	v.costs()
+	if v.settled && !v.p.cluster.Equal(v.p.capacity.Amounts) {
+		v.breaks("shares are of %s, and the nodes hold %s", v.p.kinds.Format(v.p.cluster), v.p.kinds.Format(v.p.capacity.Amounts))
+	}
+}
+
+// hints checks the amounts of which the resource manager knows that no node can take
+// them, along the tree of queues.
+func (v *verifier) hints(q *queue) {
+	var hinted resources.Sum
+	for _, child := range q.children {
+		v.hints(child)
+		hinted.AddSum(child.hinted)
+	}
+	for _, app := range q.applications {
+		counted := map[*askGroup]int{}
+		for _, r := range app.asks {
+			if r.wait != nil && r.wait.hinted {
+				hinted.Add(r.Amounts)
+				counted[r.group]++
+			}
+		}
+		for _, g := range app.classes {
+			if g.hinted != counted[g] {
+				v.breaks("application %s: %d asks of a group were told of, counted %d", app.id, counted[g], g.hinted)
+			}
+		}
+	}
+	v.equal("told of", string(q.path), q.hinted, hinted)
+}
+
+// places checks that what stands in an order stands where it belongs now, and that the
+// summaries say what a look at every item says.
+func (v *verifier) places(q *queue) {
+	if !v.settled {
+		return
+	}
+	for _, child := range q.children {
+		v.places(child)
+		if place := (queuePlace{child.own.top, child.share()}); child.links.In() && child.place != place {
+			v.breaks("queue %s stands at %v and belongs at %v", child.path, child.place, place)
+		}
+	}
+	for _, app := range q.applications {
+		if app.links.In() && (app.summarise() || app.place != app.placed()) {
+			v.breaks("application %s stands at %v and belongs at %v", app.id, app.place, app.placed())
+		}
+		v.summary(string(app.id), &app.own, ownOf(&app.queued, func(g *askGroup) *summary { return &g.own }))
+	}
+	for _, leaf := range q.classes {
+		asks := 0
+		for _, g := range leaf.groups {
+			asks += g.live
+			v.group(g)
+		}
+		if asks != leaf.asks {
+			v.breaks("queue %s: a class has %d asks, counted %d", q.path, asks, leaf.asks)
+		}
+	}
+	if q.leaf {
+		v.summary(string(q.path), q.waiting(), ownOf(&q.apps, func(app *application) *summary { return &app.own }))
+		return
+	}
+	v.summary(string(q.path), q.waiting(), ownOf(&q.queues, func(child *queue) *summary { return &child.own }))
+}
+
+// group checks what is noted of a group in an order.
+func (v *verifier) group(g *askGroup) {
+	c, own := g.class, &g.own
+	open := !c.isRefused()
+	if g.links.In() && (own.top != c.priority || own.attempts != (g.leaf.active && !g.leaf.listed) ||
+		own.nominated.any != (open && c.nominated) || own.closed.any != (open && !c.nominated && c.closed) ||
+		own.open.any != (open && !c.nominated && !c.closed)) {
+		v.breaks("application %s: the summary of a group was stale", g.application.id)
+	}
+}
+
+// ownOf is what the items of an order have themselves.
+func ownOf[T order.Item[T]](tree *order.Tree[T], own func(T) *summary) iter.Seq[*summary] {
+	return func(yield func(*summary) bool) {
+		tree.All(func(item T) bool { return yield(own(item)) })
+	}
+}
+
+// summary compares a summary with that of a look at every part.
+func (v *verifier) summary(of string, kept *summary, parts iter.Seq[*summary]) {
+	sum := emptySummary
+	lists := func(s *summary) [3]*least { return [...]*least{&s.open, &s.closed, &s.nominated} }
+	for part := range parts {
+		sum.top, sum.ready, sum.rest = max(sum.top, part.top), max(sum.ready, part.ready), max(sum.rest, part.rest)
+		sum.untried, sum.attempts = sum.untried || part.untried, sum.attempts || part.attempts
+		for i, l := range lists(part) {
+			switch all := lists(&sum)[i]; {
+			case !l.any:
+			case !all.any:
+				*all = least{true, l.amounts.Clone()}
+			default:
+				for k := range all.amounts {
+					all.amounts[k] = min(all.amounts[k], l.amounts.Of(resources.Kind(k)))
+				}
+			}
+		}
+	}
+	same := sum.top == kept.top && sum.ready == kept.ready && sum.rest == kept.rest && sum.untried == kept.untried && sum.attempts == kept.attempts
+	for i, l := range lists(kept) {
+		all := lists(&sum)[i]
+		same = same && l.any == all.any && (!l.any || l.amounts.Equal(all.amounts))
+	}
+	if !same {
+		v.breaks("the summary of %s is %+v, and a look at all says %+v", of, *kept, sum)
+	}
+}
+
+// retried checks that every class for which an attempt failed is listed once, to be
+// tried again, and so is every queue that could not give back enough.
+func (v *verifier) retried() {
+	s := &v.p.retries
+	for i, c := range s.byNode {
+		if !c.listed || i > 0 && s.byNode[i-1].priority < c.priority || slices.Contains(s.byNode[:i], c) {
+			v.breaks("%s is listed to be tried when a node changes, in the wrong place", v.p.kinds.Format(c.amounts))
+		}
+	}
+	for i, leaf := range s.queue {
+		if !leaf.queued || slices.Contains(s.queue[:i], leaf) {
+			v.breaks("%s is queued to be tried again, and does not know", v.p.kinds.Format(leaf.class.amounts))
+		}
+	}
+	if s.pending > len(s.queue) || s.pending > 0 && s.at.IsZero() || s.timer.Set() == s.at.IsZero() {
+		v.breaks("%d of %d are tried again at %v", s.pending, len(s.queue), s.at)
+	}
+	for _, c := range v.p.classes.known {
+		if c.listed && !slices.Contains(s.byNode, c) {
+			v.breaks("%s is not listed to be tried when a node changes", v.p.kinds.Format(c.amounts))
+		}
+		for _, leaf := range c.leaves {
+			if leaf.queued && !slices.Contains(s.queue, leaf) || c.preempts && !leaf.active && !leaf.queued && !c.listed {
+				v.breaks("%s of queue %s is never tried again", v.p.kinds.Format(c.amounts), leaf.leaf.path)
+			}
+		}
+	}
+	v.excess(v.p.root)
+}
+
+// excess checks that a queue is tried again that could not give back enough.
+func (v *verifier) excess(q *queue) {
+	lists := slices.Concat(v.p.retries.excess, v.p.retries.excessNow)
+	listed := 0
+	for _, other := range lists {
+		if other == q {
+			listed++
+		}
+	}
+	if listed > 1 || listed == 0 && !q.excess.left.IsZero() && q.excess.again.IsZero() {
+		v.breaks("queue %s could not give back enough and is listed %d times", q.path, listed)
+	}
+	_, gives := v.p.quotas.givesBackAt(q)
+	if v.settled && gives && q.excess.left == nil && !q.excess.timer.Set() && !q.beyondMax().IsZero() {
+		v.breaks("queue %s is beyond its max and never gives back", q.path)
+	}
+	for _, child := range q.children {
+		v.excess(child)
+	}
+}
+
+// refused checks that the resource manager is asked again about every class that it
+// refused, and about every node that was freed.
+func (v *verifier) refused() {
+	s := &v.p.refused
+	for _, c := range v.p.classes.known {
+		if !c.isRefused() {
+			continue
+		}
+		mine := func(e refusedClass) bool { return e == refusedClass{c, c.refused} }
+		paused := slices.ContainsFunc(s.paused, func(e pausedAsk) bool { return mine(e.refusedClass) })
+		if c.refused.paused != paused || !paused && !slices.ContainsFunc(s.list, mine) {
+			v.breaks("%s was refused: questions pause is %t, and are to go on is %t", v.p.kinds.Format(c.amounts), c.refused.paused, paused)
+		}
+	}
+	if len(s.list) > 0 && s.whole.IsZero() || len(s.nodes) > 0 && s.soon.IsZero() ||
+		s.timer.Set() == (s.soon.IsZero() && s.whole.IsZero() && s.resumes.IsZero()) {
+		v.breaks("refused classes are asked about at %v, on freed nodes at %v", s.whole, s.soon)
+	}
+	for n := range v.p.allNodes {
+		if n.regained != slices.Contains(s.nodes, n) {
+			v.breaks("node %s was freed is %t, and is not asked about", n.id, n.regained)
+		}
+	}
+}
+
+// bound checks that asks that are bound to a node are tried when that changes, or when
+// there is the quota for which they wait.
+func (v *verifier) bound() {
+	retry := 0
+	for n := range v.p.allNodes {
+		if n.retry {
+			retry++
+			if !slices.ContainsFunc(v.p.dirty, func(d dirtyNode) bool { return d.node == n }) {
+				v.breaks("the asks of node %s are not tried", n.id)
+			}
+		}
+		if n.reserved != nil {
+			if held := n.reserved.reservation(); held == nil || held.Required || held.Node != n.id {
+				v.breaks("node %s is reserved for %s, which does not know", n.id, n.reserved.Key)
+			}
+			v.reserves.add(n.reserved.class.rootPriority)
+		}
+		v.weakest(n)
+	}
+	promised := 0
+	for _, r := range v.p.requests {
+		if r.promised() {
+			promised++
+		}
+		if r.wait != nil && r.wait.quota != nil && !slices.Contains(r.wait.quota.waiters, r) {
+			v.breaks("%s is not tried when there is quota in queue %s", r.Key, r.wait.quota.path)
+		}
+	}
+	if promised != len(v.p.promises.list) {
+		v.breaks("%d asks have a promise and %d are listed", promised, len(v.p.promises.list))
+	}
+	if !slices.Equal(v.reserves, v.p.reserves) {
+		v.breaks("priorities of reservations: booked %v, counted %v", v.p.reserves, v.reserves)
+	}
+}
+
+// weakest checks the bound on what room costs on a node.
+func (v *verifier) weakest(n *node) {
+	var least weakest
+	for _, r := range n.own {
+		least.consider(r)
+	}
+	if least.priority != n.weakest.priority || !least.created.Equal(n.weakest.created) || (least.is == nil) != (n.weakest.is == nil) {
+		v.breaks("node %s: %v is not the weakest, %v is", n.id, n.weakest, least)
+	}
+}
+
+// classTable checks that classes without asks can be forgotten, and that a class and the
+// ask that holds its reservation know of each other.
+func (v *verifier) classTable() {
+	t := &v.p.classes
+	for key, c := range t.known {
+		if c.key != key || c.asks == 0 && !c.idle || c.idle != slices.Contains(t.idle, c) {
+			v.breaks("%s has %d asks and may be forgotten is %t", v.p.kinds.Format(c.amounts), c.asks, c.idle)
+		}
+		if r := c.reserved; r != nil && (r.class != c || r.reservation() == nil || r.reservation().Required) {
+			v.breaks("%s does not hold the reservation of its class", r.Key)
+		}
+	}
+	slots := map[int32]bool{}
+	for n := range v.p.allNodes {
+		slots[n.slot] = true
+	}
+	for _, slot := range v.p.nodeSlots {
+		slots[slot] = true
+	}
+	if len(slots) != v.p.nodes.Len()+len(v.p.nodeSlots) {
+		v.breaks("of %d numbers of nodes some are used twice", len(slots))
+	}
+}
+
+// timers checks that what ends by itself has a timer.
+func (v *verifier) timers() {
+	for n := range v.p.allNodes {
+		for r := range n.allOn {
+			if r.releasing() && !r.eviction.timer.Set() {
+				v.breaks("the eviction of %s is never overdue", r.Key)
+			}
+		}
+	}
+	v.p.applications.Ascend(func(app *application) bool {
+		completing := app.state == Completing
+		if completing != app.completion.Set() || completing && !app.idle() {
+			v.breaks("application %s is %s, and completes is %t", app.id, app.state, app.completion.Set())
+		}
+		if running := app.state == Running; !running && len(app.allocations) > 0 {
+			v.breaks("application %s is %s and runs %d allocations", app.id, app.state, len(app.allocations))
+		}
+		return v.broken == nil
+	})
+}
+
+// costs checks the heaps of what room costs: every place is known, and counted.
+func (v *verifier) costs() {
+	for _, c := range v.p.costs.known {
+		bounded := 0
+		for i := range c.heap {
+			if at, found := c.find(c.heap[i].node); !found || at != i {
+				v.breaks("node %s is in place %d and found in %d", c.heap[i].node.id, i, at)
+			}
+			if c.heap[i].bounded {
+				bounded++
+			}
+			if i > 0 && c.heap[i].less(&c.heap[(i-1)/2]) {
+				v.breaks("node %s costs less than one before it", c.heap[i].node.id)
+			}
+		}
+		if bounded != c.bounded {
+			v.breaks("%d places are bounded, counted %d", bounded, c.bounded)
+		}
+	}
+}
