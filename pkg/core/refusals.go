@@ -26,6 +26,7 @@ type refusals struct {
 	repeated      bool             // the questions were asked before
 	unschedulable bool             // the class is in no order, but where room may be made for it
 	paused        bool             // it is in none at all until questions go on
+	pauses        int              // how often it paused
 }
 
 // A given is how often a reason was given, and on which nodes first.

@@ -43,8 +43,20 @@ func (e refusedClass) isCurrent() bool {
 // A pausedAsk is the first ask of a class whose questions go on later.
 type pausedAsk struct {
 	refusedClass
-	ask  *request
-	leaf *queue
+	pauses int // of the class, with this one
+	ask    *request
+	leaf   *queue
+}
+
+func (e pausedAsk) isCurrent() bool {
+	return e.refusedClass.isCurrent() && e.refusals.paused && e.refusals.pauses == e.pauses
+}
+
+// pausing is an ask whose class pauses from now on.
+func (c *class) pausing(ask *request) pausedAsk {
+	c.refused.paused = true
+	c.refused.pauses++
+	return pausedAsk{refusedClass{c, c.refused}, c.refused.pauses, ask, ask.application.queue}
 }
 
 // kind is the place in refused.held.
@@ -81,10 +93,10 @@ func (s *refused) markUnschedulable(c *class) {
 func (s *refused) pause(ask *request, wait time.Duration) {
 	c := ask.class
 	r := s.begin(c)
-	r.paused = true
+	paused := c.pausing(ask)
 	s.dequeue(c)
 	place, _ := slices.BinarySearchFunc(s.paused, ask, func(e pausedAsk, r *request) int { return inOrder(e.ask, r) })
-	s.paused = slices.Insert(s.paused, place, pausedAsk{refusedClass{c, r}, ask, ask.application.queue})
+	s.paused = slices.Insert(s.paused, place, paused)
 	at := s.now.Add(wait)
 	s.held[r.kind()] = at
 	if s.resumes.IsZero() || at.Before(s.resumes) {
@@ -225,9 +237,8 @@ func (s *refused) askAgain() {
 		r := e.refusals
 		r.complete, r.asked, r.repeated = false, nodeSet{since: s.freed}, true
 		if ask := e.class.firstAsk(); ask != nil {
-			r.paused = true
+			s.paused = append(s.paused, e.class.pausing(ask))
 			s.settleClass(e.class)
-			s.paused = append(s.paused, pausedAsk{e, ask, ask.application.queue})
 		} else { // its asks are delayed
 			s.requeue(e.class)
 		}

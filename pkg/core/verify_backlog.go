@@ -192,7 +192,7 @@ func (v *verifier) refused() {
 			continue
 		}
 		mine := func(e refusedClass) bool { return e == refusedClass{c, c.refused} }
-		paused := slices.ContainsFunc(s.paused, func(e pausedAsk) bool { return mine(e.refusedClass) })
+		paused := slices.ContainsFunc(s.paused, func(e pausedAsk) bool { return e.isCurrent() && mine(e.refusedClass) })
 		if c.refused.paused != paused || !paused && !slices.ContainsFunc(s.list, mine) {
 			v.breaks("%s was refused: questions pause is %t, and are to go on is %t", v.p.kinds.Format(c.amounts), c.refused.paused, paused)
 		}
