@@ -66,3 +66,13 @@ func TestTooManyVictims(t *testing.T) {
 		assert.Equal(t, d.Failures[0].Why, c.why, "%v", d.Failures)
 	}
 }
+
+// TestProvedMaxIsIncluded: among as many candidates the result is proved.
+func TestProvedMaxIsIncluded(t *testing.T) {
+	for n, steps := range map[int]int64{ProvedMax: stepsTried, ProvedMax + 1: DefaultConfig().StepsMax} {
+		var p plan
+		p.ranked, p.rules = make([]eligible, n), &triggerRules{}
+		p.cfg = DefaultConfig()
+		assert.Equal(t, (&search{plan: &p}).stepsMax(), steps, "%d candidates", n)
+	}
+}
