@@ -27,14 +27,14 @@ func (v *verifier) outcomes() {
 	}
 	for key, sets := range o.byAsk {
 		for _, s := range sets {
-			found[s] = found[s]
+			meet(found, s)
 			if r := v.p.requests[key]; r == nil || s.use == served != (r.node != nil) || s.over {
 				v.breaks("victims of %s are kept for %s: %d", s.ask, key, s.use)
 			}
 		}
 	}
 	for _, s := range o.dirty {
-		found[s] = found[s]
+		meet(found, s)
 	}
 	var undecided uint64
 	for s, count := range found {
@@ -54,10 +54,17 @@ func (v *verifier) outcomes() {
 	}
 }
 
+// meet adds a set of which no victim has been met yet.
+func meet(found map[*victimSet][2]int, s *victimSet) {
+	if _, is := found[s]; !is {
+		found[s] = [2]int{}
+	}
+}
+
 // lost adds the sets of a list that are lost.
 func (v *verifier) lost(sets []*victimSet, found map[*victimSet][2]int) {
 	for i, s := range sets {
-		found[s] = found[s]
+		meet(found, s)
 		if s.use != lost || slices.Contains(sets[:i], s) {
 			v.breaks("victims of %s are listed as lost: %d", s.ask, s.use)
 		}

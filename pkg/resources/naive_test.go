@@ -207,7 +207,7 @@ func checkExactSums(t *testing.T, vectors [][]int64) {
 	}
 	for range times * (times - 1) / 2 {
 		for _, vector := range vectors {
-			for range len(vectors) {
+			for range vectors {
 				parts.Add(vector)
 			}
 		}

@@ -169,10 +169,13 @@ func (s *lawful) run() {
 
 // group gives interchangeable candidates equal numbers: those that hold and weigh
 // the same and count for the same guarantees and budgets. Where a candidate counts
-// for several budgets, the number of violations depends on the order; but the others of
-// a group are left out only where all victims to come are after them, so the order is the
-// same.
+// for several budgets, the number of violations depends on the order, and no
+// candidates are interchangeable unless there are no violations.
 func (s *lawful) group() {
+	ordered := false
+	for _, i := range s.pool {
+		ordered = ordered || len(s.ranked[i].Budgets) > 1 && s.limit.violations > 0
+	}
 	compare := func(a, b int) int {
 		x, y := &s.ranked[a], &s.ranked[b]
 		return cmp.Or(
@@ -184,7 +187,7 @@ func (s *lawful) group() {
 	slices.SortFunc(order, compare)
 	for at, i := range order {
 		s.groups[i] = at
-		if at > 0 && compare(order[at-1], i) == 0 {
+		if at > 0 && !ordered && compare(order[at-1], i) == 0 {
 			s.groups[i] = s.groups[order[at-1]]
 		}
 	}

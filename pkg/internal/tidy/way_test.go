@@ -34,7 +34,7 @@ func TestWayOfAnAsk(t *testing.T) {
 	rows := regexp.MustCompile("(?m)^\\| [0-9]+ \\| `[a-z]+\\.go` \\|").FindAllString(section, -1)
 	assert.Assert(t, len(rows) > 0 && len(rows) <= filesOfWay, "%d files decide", len(rows))
 	named := make(map[string]bool)
-	for _, name := range regexp.MustCompile("[a-z]+\\.go").FindAllString(section, -1) {
+	for _, name := range regexp.MustCompile(`[a-z]+\.go`).FindAllString(section, -1) {
 		named[name] = true
 	}
 	assert.DeepEqual(t, filesOfPlainAsk(t), slices.Sorted(maps.Keys(named)))
