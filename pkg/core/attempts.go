@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // attempts are the preemption attempts: an ask that fits nowhere looks for the node
@@ -21,8 +22,9 @@ type attempts struct {
 	retries     *retries
 	counts      *Preempted
 
-	under *unfinished // the attempt under way
-	begun uint64      // counts attempts
+	under *unfinished      // the attempt under way
+	begun uint64           // counts attempts
+	owed  resources.Limits // scratch
 }
 
 // attemptOrder is the order in which the triggers are tried.

@@ -24,32 +24,13 @@ func (a *attempts) waiting(r *request, trigger preemptor.Trigger) int {
 		return 1
 	}
 	asks := int64(min(r.group.leaf.asks, preemptor.AsksMax))
-	for q := r.application.queue; q != nil; q = q.parent {
-		for i, most := range q.max {
-			if asked := r.Amounts.Of(resources.Kind(i)); asked > 0 && most != resources.Unlimited {
-				asks = min(asks, (most-q.used.Of(resources.Kind(i))+q.releasing.Of(resources.Kind(i))-q.nominated.Of(resources.Kind(i)))/asked)
-			}
+	a.owed = owedTo(r, trigger, a.owed[:0])
+	for i, left := range a.owed {
+		if asked := r.Amounts.Of(resources.Kind(i)); asked > 0 && left != resources.Unlimited {
+			asks = min(asks, left/asked)
 		}
-	}
-	if trigger == preemptor.Guarantee {
-		asks = min(asks, owedAsks(r))
 	}
 	return max(int(asks), 1)
-}
-
-// owedAsks is for how many asks of the amounts of one the guarantees of its queues are not
-// used yet. Those queues count within which the ask itself is under its guarantee.
-func owedAsks(r *request) int64 {
-	asks, top := int64(preemptor.AsksMax), guaranteedBelow(r)
-	for q := r.application.queue; q != top; q = q.parent {
-		for i, most := range q.guaranteed {
-			kind := resources.Kind(i)
-			if asked := r.Amounts.Of(kind); asked > 0 && most > 0 {
-				asks = min(asks, (most-q.used.Of(kind)-q.nominated.Of(kind))/asked)
-			}
-		}
-	}
-	return asks
 }
 
 // wait notes how many asks wait. Once several did, costs are those for each of them.
