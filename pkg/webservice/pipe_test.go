@@ -155,15 +155,21 @@ func busy(t *testing.T) (s *Service, free chan struct{}) {
 
 const clustersRequest = "GET /ws/v1/clusters?%d HTTP/1.1\nHost: localhost\n\n"
 
+// askForClusters sends more requests than there are places for answers.
+func askForClusters(t *testing.T, dial func() net.Conn) {
+	t.Helper()
+	for i := range 100 {
+		say(t, dial(), strings.Replace(clustersRequest, "%d", strings.Repeat("x", i), 1))
+	}
+}
+
 // TestHealthNeverQueues: it is answered although no other answer can be made.
 func TestHealthNeverQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, free := busy(t)
 		dial, stop := piped(t, ServerConfig{}, s)
 		defer stop()
-		for i := range 100 {
-			say(t, dial(), strings.Replace(clustersRequest, "%d", strings.Repeat("x", i), 1))
-		}
+		askForClusters(t, dial)
 		c := dial()
 		say(t, c, healthRequest)
 		response, _ := hear(t, c)
@@ -180,9 +186,7 @@ func TestClientsThatGoDoNotWait(t *testing.T) {
 		s, free := busy(t)
 		dial, stop := piped(t, ServerConfig{}, s)
 		defer stop()
-		for i := range 100 {
-			say(t, dial(), strings.Replace(clustersRequest, "%d", strings.Repeat("x", i), 1))
-		}
+		askForClusters(t, dial)
 		s.config.Configuration = slowReading{s.config.Configuration, free}
 		post := "POST /ws/v1/validate-conf HTTP/1.1\nHost: localhost\nContent-Length: 2\n\n{}"
 		say(t, dial(), post) // takes the place of validations
