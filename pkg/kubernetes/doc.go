@@ -1,0 +1,12 @@
+// Package kubernetes runs the scheduler on Kubernetes. It is a Go module of its own, so
+// that a program which imports the scheduler core does not have its versions of k8s.io
+// moved.
+//
+//	pods             what a pod, a node and a namespace say, in messages of the scheduler-interface; pure
+//	feasibility      where a pod may run: the filter plugins of kube-scheduler over a cache of the cluster
+//	shim             informers to requests, responses to bindings and deletions
+//	cmd              narwhal-scheduler and kubectl-narwhal
+//	e2e              stories against a real API server
+//
+// Shim imports pods and feasibility; those two know nothing of each other.
+package kubernetes
