@@ -38,36 +38,45 @@ type Client struct {
 }
 
 // Queues are all queues, in a tree.
-func (c *Client) Queues(ctx context.Context) (*Answer[*Queue], error) {
+func (c *Client) Queues(ctx context.Context) (Answer[*Queue], error) {
 	return ask[*Queue](ctx, c, http.MethodGet, "queues", nil)
 }
 
 // Nodes are all nodes, by name.
-func (c *Client) Nodes(ctx context.Context) (*Answer[[]*Node], error) {
+func (c *Client) Nodes(ctx context.Context) (Answer[[]*Node], error) {
 	return ask[[]*Node](ctx, c, http.MethodGet, "nodes", nil)
 }
 
 // Asks are all asks that wait, in the order in which they are tried.
-func (c *Client) Asks(ctx context.Context) (*Answer[[]*Ask], error) {
+func (c *Client) Asks(ctx context.Context) (Answer[[]*Ask], error) {
 	return ask[[]*Ask](ctx, c, http.MethodGet, "asks", nil)
 }
 
 // Preemptions are the last plans to make room, the newest first.
-func (c *Client) Preemptions(ctx context.Context) (*Answer[[]*Preemption], error) {
+func (c *Client) Preemptions(ctx context.Context) (Answer[[]*Preemption], error) {
 	return ask[[]*Preemption](ctx, c, http.MethodGet, "preemptions", nil)
 }
 
 // Explain says why an ask waits, or why an allocation is evicted.
-func (c *Client) Explain(ctx context.Context, application, allocation string) (*Answer[*Explanation], error) {
+func (c *Client) Explain(ctx context.Context, application, allocation string) (Answer[*Explanation], error) {
 	path := "application/" + url.PathEscape(application) + "/allocation/" + url.PathEscape(allocation) + "/explain"
 	return ask[*Explanation](ctx, c, http.MethodGet, path, nil)
 }
 
+// Knows reports whether there is an application of that ID.
+func (c *Client) Knows(ctx context.Context, application string) (bool, error) {
+	_, err := ask[struct{}](ctx, c, http.MethodGet, "application/"+url.PathEscape(application)+"?fields=applicationID", nil)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // WhatIf says what would come of asks and applications.
-func (c *Client) WhatIf(ctx context.Context, question *Question) (*Answer[*Outcome], error) {
+func (c *Client) WhatIf(ctx context.Context, question *Question) (Answer[*Outcome], error) {
 	body, err := json.Marshal(question)
 	if err != nil {
-		return nil, err
+		return Answer[*Outcome]{}, err
 	}
 	return ask[*Outcome](ctx, c, http.MethodPost, "whatif", body)
 }
@@ -78,18 +87,18 @@ type Answer[T any] struct {
 	JSON  json.RawMessage
 }
 
-func ask[T any](ctx context.Context, c *Client, method, path string, body []byte) (*Answer[T], error) {
+func ask[T any](ctx context.Context, c *Client, method, path string, body []byte) (Answer[T], error) {
 	partition := c.Partition
 	if partition == "" {
 		partition = "default"
 	}
 	text, err := c.do(ctx, method, "/ws/v1/partition/"+url.PathEscape(partition)+"/"+path, body)
 	if err != nil {
-		return nil, err
+		return Answer[T]{}, err
 	}
-	answer := &Answer[T]{JSON: text}
+	answer := Answer[T]{JSON: text}
 	if err := json.Unmarshal(text, &answer.Value); err != nil {
-		return nil, fmt.Errorf("%s answers no JSON that is expected: %w", c.Server, err)
+		return Answer[T]{}, fmt.Errorf("%s answers no JSON that is expected: %w", c.Server, err)
 	}
 	return answer, nil
 }

@@ -25,6 +25,7 @@ var answers = map[string]string{
 	"/ws/v1/partition/default/nodes":                                              "nodes",
 	"/ws/v1/partition/default/asks":                                               "asks",
 	"/ws/v1/partition/default/preemptions":                                        "preemptions",
+	"/ws/v1/partition/default/application/filler-app":                             "application",
 	"/ws/v1/partition/default/whatif":                                             "whatif",
 	"/ws/v1/partition/default/application/agents-app/allocation/agent-1/explain":  "explain",
 	"/ws/v1/partition/%5Brm%5Ddefault/application/a%2Fb/allocation/c%20d/explain": "explain",
@@ -116,6 +117,12 @@ func TestExplain(t *testing.T) {
 	var all map[string]any
 	assert.NilError(t, json.Unmarshal(answer.JSON, &all))
 	assert.Assert(t, all["wouldFit"] == nil && all["plan"] != nil, "the JSON is the whole answer")
+
+	for application, want := range map[string]bool{"filler-app": true, "unknown": false} {
+		known, err := c.Knows(context.Background(), application)
+		assert.NilError(t, err)
+		assert.Equal(t, known, want)
+	}
 
 	c.Partition = "[rm]default"
 	_, err = c.Explain(context.Background(), "a/b", "c d")
