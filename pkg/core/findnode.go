@@ -305,9 +305,10 @@ func (a *attempts) addNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *requ
 
 func (a *attempts) planNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *request, n *node, quota resources.Amounts) {
 	on := a.costs.nodeInput(c, n, quota)
-	plan := a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], c.askOf(r), on)
-	if plan.Cost.Feasible() { // in amounts alone, or it would not have failed
-		plan = a.costs.planner.Refuse(a.costs.plans[c.trigger], c.askOf(r), on, a.predicates.attempt.refusalOf(n))
+	plan, known := a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], c.askOf(r), on), a.predicates.attempt
+	// Where that is enough in amounts alone, it has failed for another reason.
+	if plan.Cost.Feasible() || known.unresolvable.has(n.slot, n.updatedAt) {
+		plan = a.costs.planner.Refuse(a.costs.plans[c.trigger], c.askOf(r), on, known.refusalOf(n))
 	}
 	attempt.Node, attempt.Plan = n.id, &plan
 }

@@ -54,6 +54,9 @@ type NodeView struct {
 	// first, and NominatedAmounts the sum of them.
 	Nominated        []AllocationKey
 	NominatedAmounts resources.Amounts
+
+	slot      int32  // of the node
+	updatedAt uint64 // the same
 }
 
 // An Eviction is an allocation that the resource manager was told to end, to make room,
@@ -208,7 +211,14 @@ type Waiting struct {
 	// that waits since it was refused on all of them, and of one that is nominated. They
 	// are shared and must not be changed.
 	Refusals []Refusal
+
+	unresolvable nodeSet
 }
+
+// RefusedForGood reports whether the resource manager said of a node that the ask may not
+// run there, whatever ends on it. That holds until the node is updated. Both are of one
+// view. It is not told of nodes about which nothing was asked.
+func (w *Waiting) RefusedForGood(n *NodeView) bool { return w.unresolvable.has(n.slot, n.updatedAt) }
 
 // A Refusal is a reason of the resource manager, how many nodes it gave it for, and the
 // first few of those.
