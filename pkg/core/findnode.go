@@ -303,11 +303,17 @@ func (a *attempts) addNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *requ
 	}
 }
 
+// planNearMiss says what is missing on a node. Where nothing is, in amounts alone, the resource
+// manager has refused it before, or it is kept for another ask meanwhile: then there is nothing
+// to be said of it.
 func (a *attempts) planNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *request, n *node, quota resources.Amounts) {
 	on := a.costs.nodeInput(c, n, quota)
 	plan, known := a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], c.askOf(r), on), a.predicates.attempt
-	// Where that is enough in amounts alone, it has failed for another reason.
-	if plan.Cost.Feasible() || known.unresolvable.has(n.slot, n.updatedAt) {
+	refused := known.hopelessNow(n, failedPlan{r.application.queue, c.trigger})
+	switch {
+	case plan.Cost.Feasible() && !refused:
+		return
+	case plan.Cost.Feasible() || known.unresolvable.has(n.slot, n.updatedAt):
 		plan = a.costs.planner.Refuse(a.costs.plans[c.trigger], c.askOf(r), on, known.refusalOf(n))
 	}
 	attempt.Node, attempt.Plan = n.id, &plan

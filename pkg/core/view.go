@@ -242,7 +242,8 @@ type PreemptionAttempt struct {
 	Skipped      int // were not evaluated, as they could not be better
 	Refused      int // by the resource manager, or since too little quota would come free
 	// Node is where room is made, or, if the attempt failed, where the least is missing.
-	// Plan is what was planned there. Both are empty where no node could hold the ask.
+	// Plan is what was planned there. Both are empty where no node could hold the ask, or
+	// the nearest is not known.
 	// The plan is shared and must not be changed.
 	Node NodeID
 	Plan *preemptor.Decision
@@ -260,6 +261,8 @@ func (a PreemptionAttempt) Summary(kinds *resources.Kinds) string {
 	}
 	text := fmt.Sprintf("by %s on none of %d nodes", a.Trigger, a.Nodes)
 	switch {
+	case a.Plan == nil && a.Insufficient > 0:
+		return text + fmt.Sprintf(": %d are closed to it, %d too small, on %d too little can be freed", a.Closed, a.TooSmall, a.Insufficient)
 	case a.Plan == nil:
 		return text + fmt.Sprintf(": %d are closed to it, %d too small", a.Closed, a.TooSmall)
 	case a.Refused > 0:

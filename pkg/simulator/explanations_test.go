@@ -97,6 +97,9 @@ func (e *explanations) check(t *testing.T, a *explain.Answer, p *pod) {
 		e.nominated++
 	}
 	for _, attempt := range a.Attempts {
+		if !e.scenario.constrained() && attempt.Plan != nil {
+			assert.Assert(t, attempt.Plan.Reason != preemptor.Refused, "at %s nothing was asked: %s", e.now, text)
+		}
 		if said, known := e.refusalOf(p, attempt.Node); known && !attempt.Succeeded() && said.at < attempt.At.Sub(epoch) {
 			assert.Equal(t, attempt.Plan.Reason, preemptor.Refused, "at %s %+v: %s", e.now, said, text)
 		}
