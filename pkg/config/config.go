@@ -13,6 +13,7 @@ import (
 // Bounds on what a text may ask for, far above what clusters need.
 const (
 	TextMax       = 4 << 20   // bytes of text
+	PartitionsMax = 1000      // partitions, each of which has a goroutine
 	QueuesMax     = 50_000    // queues of all partitions
 	DepthMax      = 32        // queues below each other, root included
 	PropertiesMax = 64        // properties of one queue

@@ -1,10 +1,10 @@
 package config
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -36,12 +36,18 @@ const defaultPartition = "default"
 
 func (r *reader) partitions(c cursor) []Partition {
 	var out []Partition
-	for _, item := range c.items() {
+	seen := map[string]int{} // lines
+	for i, item := range c.items() {
+		if i == PartitionsMax {
+			r.giveUp(Problem{Place: item.place, Message: fmt.Sprintf("more than %d partitions", PartitionsMax)})
+			break
+		}
 		p := r.partition(item)
-		first := slices.IndexFunc(out, func(o Partition) bool { return o.Name == p.Name })
-		if first >= 0 {
+		if line, twice := seen[p.Name]; twice {
 			item.place.Partition, item.place.Key = p.Name, "name"
-			item.fail("a partition with this name is in line %d already; upper and lower case are the same", out[first].place.Line)
+			item.fail("a partition with this name is in line %d already; upper and lower case are the same", line)
+		} else {
+			seen[p.Name] = p.place.Line
 		}
 		out = append(out, p)
 	}

@@ -234,6 +234,15 @@ type (
 	}
 )
 
+// Events about queues that no configuration has, which is the recovery queue.
+type (
+	// QueueAdded says that such a queue came into being, for an application that is
+	// accepted next.
+	QueueAdded struct{ Queue QueuePath }
+	// QueueRemoved says that it is gone, as its last application is.
+	QueueRemoved struct{ Queue QueuePath }
+)
+
 // Reconfigured says that a configuration took the place of another. The root of
 // Before has no name where there was none. Total is what all nodes have together,
 // which is the max of a root queue without a max of its own.
@@ -314,4 +323,6 @@ func (*NodeResized) event()         {}
 func (*NodeAttributes) event()      {}
 func (*NodeSchedulable) event()     {}
 func (*NodeRemoved) event()         {}
+func (*QueueAdded) event()          {}
+func (*QueueRemoved) event()        {}
 func (*Reconfigured) event()        {}

@@ -303,11 +303,18 @@ func (a *attempts) addNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *requ
 	}
 }
 
+// planNearMiss says what is missing on a node. Where nothing is, in amounts alone, the resource
+// manager has refused it before, or it is kept for another ask meanwhile: then there is nothing
+// to be said of it.
 func (a *attempts) planNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *request, n *node, quota resources.Amounts) {
 	on := a.costs.nodeInput(c, n, quota)
-	plan := a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], c.askOf(r), on)
-	if plan.Cost.Feasible() { // in amounts alone, or it would not have failed
-		plan = a.costs.planner.Refuse(a.costs.plans[c.trigger], c.askOf(r), on, a.predicates.attempt.refusalOf(n))
+	plan, known := a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], c.askOf(r), on), a.predicates.attempt
+	refused := known.hopelessNow(n, failedPlan{r.application.queue, c.trigger})
+	switch {
+	case plan.Cost.Feasible() && !refused:
+		return
+	case plan.Cost.Feasible() || known.unresolvable.has(n.slot, n.updatedAt):
+		plan = a.costs.planner.Refuse(a.costs.plans[c.trigger], c.askOf(r), on, known.refusalOf(n))
 	}
 	attempt.Node, attempt.Plan = n.id, &plan
 }

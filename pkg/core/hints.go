@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
@@ -97,8 +98,9 @@ func (h *hints) tellOf(r *request) bool {
 	return true
 }
 
-// text says why no node can take an ask. Where the resource manager refused it, or no node
-// has a kind of it, waiting for room would be of no use.
+// text says why no node can take an ask. Where the resource manager refused it, also on nodes
+// without what room could be made of, or no node has a kind of it, waiting for room would be
+// of no use.
 func (h *hints) text(r *request) string {
 	const what = "no node can take the request: "
 	switch reason, detail := r.reason(); reason {
@@ -106,6 +108,11 @@ func (h *hints) text(r *request) string {
 		return what + r.refusalText()
 	case KindUnknown:
 		return what + reason.String() + ": " + detail
+	}
+	for _, a := range r.lastAttempts() {
+		if !a.Succeeded() && a.Plan != nil && a.Plan.Reason == preemptor.Refused {
+			return what + "no room is made: " + a.Summary(h.kinds)
+		}
 	}
 	return what + "waiting for room in the cluster"
 }

@@ -25,6 +25,7 @@ func (p commands) addNode(c AddNode) {
 		return
 	}
 	n := &node{id: c.ID, slot: p.takeNodeSlot(), attributes: c.Attributes, schedulable: !c.Drained, capacity: c.Capacity}
+	n.updatedAt = p.predicates.updated + 1 // what is known of the node that had the slot does not hold
 	p.nodes.ReplaceOrInsert(n)
 	p.capacity.Add(n.capacity)
 	p.changes.resized = true

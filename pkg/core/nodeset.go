@@ -13,6 +13,8 @@ type nodeSet struct {
 	since uint64           // the count when the set was begun
 	bits  []uint64         // by node.slot
 	late  map[int32]uint64 // by node.slot: the count when a node was added that changed after since
+
+	shared bool // views have it: it is copied before it changes
 }
 
 // has reports whether a node was added and has not changed since. It changed last at
@@ -28,6 +30,9 @@ func (s *nodeSet) has(slot int32, changed uint64) bool {
 
 // add adds a node that changed last at a count; now is the count as it is.
 func (s *nodeSet) add(slot int32, changed, now uint64) {
+	if s.shared {
+		*s = s.clone()
+	}
 	if changed > s.since {
 		if s.late == nil {
 			s.late = map[int32]uint64{}
@@ -42,5 +47,11 @@ func (s *nodeSet) add(slot int32, changed, now uint64) {
 }
 
 func (s *nodeSet) clone() nodeSet {
-	return nodeSet{s.since, slices.Clone(s.bits), maps.Clone(s.late)}
+	return nodeSet{since: s.since, bits: slices.Clone(s.bits), late: maps.Clone(s.late)}
+}
+
+// view is the set as it is now, which is not changed any more.
+func (s *nodeSet) view() nodeSet {
+	s.shared = true
+	return *s
 }

@@ -27,6 +27,7 @@ func (b *backlog) recoveryQueue() *queue {
 		b.root.children[recoveryName] = q
 		b.changes.resized = true // it has no share yet
 		b.unview(b.root)
+		b.tell(&QueueAdded{q.path})
 	}
 	return q
 }
@@ -103,6 +104,9 @@ func (b *backlog) prune(q *queue) {
 	for q.draining && len(q.children) == 0 && len(q.applications) == 0 && q.parent != nil {
 		delete(q.parent.children, q.name)
 		b.unview(q.parent)
+		if q.name == recoveryName { // the configuration told of all others
+			b.tell(&QueueRemoved{q.path})
+		}
 		q = q.parent
 	}
 }

@@ -65,6 +65,7 @@ func (p *predicates) nodeChanged(n *node, what nodeChange) {
 	if what&nodeUpdated != 0 {
 		p.updated++
 		n.updatedAt = p.updated
+		n.view = nil
 	}
 }
 

@@ -54,6 +54,9 @@ type NodeView struct {
 	// first, and NominatedAmounts the sum of them.
 	Nominated        []AllocationKey
 	NominatedAmounts resources.Amounts
+
+	slot      int32  // of the node
+	updatedAt uint64 // the same
 }
 
 // An Eviction is an allocation that the resource manager was told to end, to make room,
@@ -208,7 +211,14 @@ type Waiting struct {
 	// that waits since it was refused on all of them, and of one that is nominated. They
 	// are shared and must not be changed.
 	Refusals []Refusal
+
+	unresolvable nodeSet
 }
+
+// RefusedForGood reports whether the resource manager said of a node that the ask may not
+// run there, whatever ends on it. That holds until the node is updated. Both are of one
+// view. It is not told of nodes about which nothing was asked.
+func (w *Waiting) RefusedForGood(n *NodeView) bool { return w.unresolvable.has(n.slot, n.updatedAt) }
 
 // A Refusal is a reason of the resource manager, how many nodes it gave it for, and the
 // first few of those.
@@ -232,7 +242,8 @@ type PreemptionAttempt struct {
 	Skipped      int // were not evaluated, as they could not be better
 	Refused      int // by the resource manager, or since too little quota would come free
 	// Node is where room is made, or, if the attempt failed, where the least is missing.
-	// Plan is what was planned there. Both are empty where no node could hold the ask.
+	// Plan is what was planned there. Both are empty where no node could hold the ask, or
+	// the nearest is not known.
 	// The plan is shared and must not be changed.
 	Node NodeID
 	Plan *preemptor.Decision
@@ -250,6 +261,8 @@ func (a PreemptionAttempt) Summary(kinds *resources.Kinds) string {
 	}
 	text := fmt.Sprintf("by %s on none of %d nodes", a.Trigger, a.Nodes)
 	switch {
+	case a.Plan == nil && a.Insufficient > 0:
+		return text + fmt.Sprintf(": %d are closed to it, %d too small, on %d too little can be freed", a.Closed, a.TooSmall, a.Insufficient)
 	case a.Plan == nil:
 		return text + fmt.Sprintf(": %d are closed to it, %d too small", a.Closed, a.TooSmall)
 	case a.Refused > 0:

@@ -62,6 +62,7 @@ func (n *node) viewed() *NodeView {
 		Capacity: n.capacity.Clone(), Allocated: n.allocated.Clone(), Occupied: n.occupied.Clone(), Available: n.free.Clone(),
 		Allocations: allocations(n.own), ForeignAllocations: allocations(n.foreign),
 		NominatedAmounts: n.nominatedAmounts.Clone(),
+		slot:             n.slot, updatedAt: n.updatedAt,
 	}
 	if n.claimed() {
 		for r := range n.required.all {
@@ -158,6 +159,9 @@ func (r *request) waitsFor() *Waiting {
 		v.Plan, v.Planned = w.plan, w.plannedAt
 	}
 	v.Attempts = r.lastAttempts()
+	if s := r.class.simulations; s != nil && s.learnt {
+		v.unresolvable = s.unresolvable.view()
+	}
 	if nominated := r.nominated(); nominated != nil {
 		v.Nominated, v.Trigger = nominated.node.id, nominated.trigger
 		v.KeptFrom, v.KeptFromRequired = r.nominationPriority(), nominated.overRequired

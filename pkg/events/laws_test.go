@@ -147,9 +147,10 @@ func (p *past) command() core.Command {
 	case 1:
 		return p.nodeChange(node)
 	case 2:
+		queue, tag := []string{"root.a", "A", "p.b", "", "nowhere"}[p.IntN(5)], p.IntN(2)
 		return core.AddApplication{
-			ID: app, Queue: core.QueuePath([]string{"root.a", "A", "p.b", "", "nowhere"}[p.IntN(5)]),
-			User: "anna", Groups: []string{"staff"}, Tags: map[string]string{"tag": fmt.Sprint(p.IntN(2))},
+			ID: app, Queue: core.QueuePath(queue), Forced: tag == 1,
+			User: "anna", Groups: []string{"staff"}, Tags: map[string]string{"tag": fmt.Sprint(tag)},
 		}
 	case 3:
 		if p.IntN(3) == 0 {
@@ -331,7 +332,7 @@ func TestRecordsAndEventsAreComplete(t *testing.T) {
 	for _, detail := range []string{
 		"NODE_ALLOC", "APP_ALLOC", "ALLOC_CANCEL", "ALLOC_TIMEOUT", "ALLOC_PREEMPT", "ALLOC_REPLACED", "ALLOC_NODEREMOVED",
 		"APP_NEW", "APP_ACCEPTED", "APP_RUNNING", "APP_COMPLETING", "APP_COMPLETED", "APP_REJECT", "APP_REQUEST",
-		"REQUEST_CANCEL", "REQUEST_TIMEOUT", "QUEUE_APP", "QUEUE_MAX", "NODE_RESERVATION", "QUEUE_PREEMPTION",
+		"REQUEST_CANCEL", "REQUEST_TIMEOUT", "QUEUE_APP", "QUEUE_MAX", "NODE_RESERVATION", "QUEUE_PREEMPTION", "QUEUE_DYNAMIC",
 	} {
 		assert.Assert(t, strings.Contains(all.String(), " "+detail), "no history has a %s", detail)
 	}

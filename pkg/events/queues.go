@@ -113,6 +113,13 @@ func (d queueChanges) configured(path string, change si.EventRecord_ChangeType, 
 	d.add(&si.EventRecord{Type: si.EventRecord_QUEUE, ObjectID: path, EventChangeType: change, Message: message})
 }
 
+// dynamicQueue records that a queue that no configuration has came into being, or is gone.
+func (c *conversion) dynamicQueue(path core.QueuePath, change si.EventRecord_ChangeType) {
+	c.add(&si.EventRecord{
+		Type: si.EventRecord_QUEUE, ObjectID: string(path), EventChangeType: change, EventChangeDetail: si.EventRecord_QUEUE_DYNAMIC,
+	})
+}
+
 // queueChanged records that something of a queue has another value.
 func (c *conversion) queueChanged(path string, detail si.EventRecord_ChangeDetail, now *si.Resource, message string) {
 	c.add(&si.EventRecord{

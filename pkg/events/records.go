@@ -107,6 +107,10 @@ func (c *conversion) notice(event core.Event) {
 		})
 	case *core.ApplicationReport:
 		c.add(&si.EventRecord{Type: si.EventRecord_APP, ObjectID: string(e.ID), ReferenceID: string(e.Key), Message: e.Message})
+	case *core.QueueAdded:
+		c.dynamicQueue(e.Queue, si.EventRecord_ADD)
+	case *core.QueueRemoved:
+		c.dynamicQueue(e.Queue, si.EventRecord_REMOVE)
 	case *core.QueueReport:
 		c.queueChanged(string(e.Queue), si.EventRecord_QUEUE_PREEMPTION, core.ResourceOf(c.kinds, e.Freed), e.Message)
 	}

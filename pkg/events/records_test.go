@@ -49,6 +49,8 @@ func TestRecordsOfOneEvent(t *testing.T) {
 		&core.NodeAttributes{ID: "n1"},
 		&core.NodeSchedulable{ID: "n1"},
 		&core.NodeRemoved{ID: "n1"},
+		&core.QueueAdded{Queue: core.RecoveryQueue},
+		&core.QueueRemoved{Queue: core.RecoveryQueue},
 		&core.Reconfigured{After: root, Total: amounts(4, 0)},
 	} {
 		records := events.Records(w.kinds, w.now, event)

@@ -24,6 +24,7 @@ type replay struct {
 	evictions    map[core.AllocationKey]core.Eviction
 	total        resources.Amounts
 	root         core.QueueConfig
+	recovery     bool           // there is a recovery queue
 	met          map[string]int // events by type
 }
 
@@ -159,6 +160,18 @@ func (r *replay) takeRest(now time.Time, event core.Event) error {
 	case *core.NodeRemoved:
 		delete(r.nodes, e.ID)
 		r.total = e.Total
+	case *core.QueueAdded:
+		if r.recovery || e.Queue != core.RecoveryQueue {
+			return fmt.Errorf("%s is there already, or is configured", e.Queue)
+		}
+		r.recovery = true
+	case *core.QueueRemoved:
+		for id, app := range r.applications {
+			if app.Queue == e.Queue {
+				return fmt.Errorf("%s is in it", id)
+			}
+		}
+		r.recovery = false
 	case *core.Reconfigured:
 		if fmt.Sprint(r.root) != fmt.Sprint(e.Before) || !r.total.Equal(e.Total) {
 			return fmt.Errorf("it was %v, of %v", r.root, r.total)
@@ -231,7 +244,7 @@ func (r *replay) shown() (lines []string) {
 			lines = append(lines, evictionText(a.Node, e))
 		}
 	}
-	lines = append(lines, fmt.Sprint("sums ", sumText(r.total), sumText(allUsed), sumText(allOccupied)))
+	lines = append(lines, fmt.Sprint("sums ", sumText(r.total), sumText(allUsed), sumText(allOccupied), r.recovery))
 	slices.Sort(lines)
 	return lines
 }
@@ -263,7 +276,8 @@ func shownBy(v *core.View) (lines []string) {
 			}
 		}
 	}
-	lines = append(lines, fmt.Sprint("sums ", sumText(v.Capacity), sumText(v.Used), sumText(v.Occupied)))
+	recovery := slices.ContainsFunc(v.Root.Queues, func(q *core.QueueView) bool { return q.Path == core.RecoveryQueue })
+	lines = append(lines, fmt.Sprint("sums ", sumText(v.Capacity), sumText(v.Used), sumText(v.Occupied), recovery))
 	slices.Sort(lines)
 	return lines
 }

@@ -2,9 +2,12 @@ package explain
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -46,7 +49,8 @@ type Group struct {
 	// For is the ask that Nearest is kept for; empty for most reasons.
 	For core.AllocationKey
 	// First are the first few nodes by ID. Text is what the resource manager said of those
-	// that it refused.
+	// that it refused. For the other reasons it is what it said of Nearest, if it has
+	// refused that and no other node is known to be better.
 	First []core.NodeID
 	Text  string
 }
@@ -94,11 +98,18 @@ type Level struct {
 	Lacking    resources.Amounts // what the ask lacks here of quota; zero if it has room
 }
 
-// A Plan is a plan to make room: the victims, when it was made.
+// A Plan is a plan to make room: the victims, when it was made. That time may be long ago.
 type Plan struct {
 	At      time.Time
 	Summary string
-	Lines   []string // the whole explanation
+	Lines   []string // the whole explanation; the first begins with the time
+}
+
+// NewPlan is a plan that was made at a time. Kinds must be those of the decision.
+func NewPlan(at time.Time, decision *preemptor.Decision, kinds *resources.Kinds) *Plan {
+	p := &Plan{At: at, Summary: decision.Summary(kinds), Lines: strings.Split(decision.Explain(kinds), "\n")}
+	p.Lines[0] = fmt.Sprintf("at %s %s", at.UTC().Format(time.RFC3339), p.Lines[0])
+	return p
 }
 
 // An Eviction says why an allocation is evicted.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -34,7 +33,7 @@ func Ask(view *core.View, kinds *resources.Kinds, application core.ApplicationID
 	}
 	a.Allocation, a.Reason, a.Detail, a.Nominated, a.Attempts = ask.Allocation, ask.Reason, ask.Detail, ask.Nominated, ask.Attempts
 	if ask.Plan != nil {
-		a.Plan = planOf(ask, kinds)
+		a.Plan = NewPlan(ask.Planned, ask.Plan, kinds)
 	}
 	a.SettlesAt = view.SettlesAt
 	a.Nodes = groups(view, ask)
@@ -61,10 +60,6 @@ func find[T any, N cmp.Ordered](list []T, name N, of func(T) N) (T, bool) {
 		return none, false
 	}
 	return list[i], true
-}
-
-func planOf(ask *core.AskView, kinds *resources.Kinds) *Plan {
-	return &Plan{At: ask.Planned, Summary: ask.Plan.Summary(kinds), Lines: strings.Split(ask.Plan.Explain(kinds), "\n")}
 }
 
 // before counts the asks of the same application that are tried first.
@@ -96,7 +91,7 @@ func evictionOf(view *core.View, kinds *resources.Kinds, placed *core.Allocation
 	}
 	for _, app := range view.Applications {
 		if ask := askOf(app, is.For); ask != nil && ask.Plan != nil {
-			e.Plan = planOf(ask, kinds)
+			e.Plan = NewPlan(ask.Planned, ask.Plan, kinds)
 		}
 	}
 	return e

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -13,12 +14,13 @@ func groups(view *core.View, ask *core.AskView) []Group {
 	var all [whys]Group
 	var least [whys]resources.Share
 	var first [whys][]core.NodeID
+	said := refusalsOf(ask)
 	for _, n := range view.Nodes {
 		why, there, holder := firstReason(n, ask)
 		g := &all[why]
-		missing := largest(ask.Amounts, there)
-		if g.Nodes == 0 || missing.Compare(least[why]) < 0 {
-			*g = Group{Why: why, Nodes: g.Nodes, Nearest: n.ID, For: holder}
+		missing, refusal := largest(ask.Amounts, there), said.of(n)
+		if g.Nodes == 0 || there != nil && isNearer(missing, refusal, least[why], g.Text) {
+			*g = Group{Why: why, Nodes: g.Nodes, Nearest: n.ID, For: holder, Text: refusal}
 			least[why] = missing
 			if there != nil {
 				g.Lacking = lacks(ask.Amounts, there)
@@ -35,11 +37,58 @@ func groups(view *core.View, ask *core.AskView) []Group {
 		case g.Nodes == 0:
 		case g.Why == HasRoom && (ask.Reason == core.Infeasible || len(ask.Refusals) > 0):
 			list = append(list, refused(g, ask)...)
+		case g.Lacking == nil: // no node is named as the nearest
+			g.Text = ""
+			list = append(list, g)
 		default:
 			list = append(list, g)
 		}
 	}
 	return list
+}
+
+// isNearer reports whether a node is nearer to taking an ask than another, by what the ask
+// lacks there and what the resource manager said of the node. One that it did not refuse is
+// always nearer.
+func isNearer(missing resources.Share, refusal string, than resources.Share, thanRefusal string) bool {
+	if (refusal == "") != (thanRefusal == "") {
+		return refusal == ""
+	}
+	return missing.Compare(than) < 0
+}
+
+// refusals are what the resource manager said of nodes on which it refused an ask, as far
+// as that is known: the nodes that it named for each reason, those that it refused
+// whatever ends there, and the nearest of attempts.
+type refusals struct {
+	ask   *core.AskView
+	texts map[core.NodeID]string
+}
+
+func refusalsOf(ask *core.AskView) refusals {
+	said := refusals{ask, map[core.NodeID]string{}}
+	for _, r := range ask.Refusals {
+		for _, id := range r.First {
+			said.texts[id] = r.Text
+		}
+	}
+	for _, a := range ask.Attempts {
+		if a.Plan != nil && a.Plan.Reason == preemptor.Refused {
+			said.texts[a.Node] = a.Plan.Refusal
+		}
+	}
+	return said
+}
+
+// of is what it said of a node; empty if nothing is known.
+func (s refusals) of(n *core.NodeView) string {
+	if text := s.texts[n.ID]; text != "" {
+		return text
+	}
+	if s.ask.RefusedForGood(n) {
+		return "refused whatever ends there"
+	}
+	return ""
 }
 
 // firstShown is how many nodes of a group are named.

@@ -52,7 +52,7 @@ func (a *Answer) remedies(view *core.View, ask *core.AskView) (r Remedies) {
 		}
 	}
 	r.Nodes = append(r.Nodes, a.opened(view, ask)...)
-	if nearest := nearestOf(a.Nodes, NoRoom, KeptForNominated); nearest != nil {
+	if nearest := nearestOf(a.Nodes); nearest != nil {
 		n, _ := find(view.Nodes, nearest.Nearest, func(n *core.NodeView) core.NodeID { return n.ID })
 		r.Nodes = append(r.Nodes, fmt.Sprintf("%s more becomes free on %s %s", a.Kinds.Format(short(ask.Amounts, leftFor(n, ask))), n.ID, unasked))
 	}
@@ -76,10 +76,10 @@ func (a *Answer) missing(view *core.View, ask *core.AskView) string {
 // opened are the first node that takes nothing new, and the first that is kept for another ask, with
 // room for this one.
 func (a *Answer) opened(view *core.View, ask *core.AskView) (list []string) {
-	said := map[Why]bool{}
+	told, refusals := map[Why]bool{}, refusalsOf(ask)
 	for _, n := range view.Nodes {
 		why, _, holder := firstReason(n, ask)
-		if said[why] || !ask.Amounts.FitsIn(leftFor(n, ask)) {
+		if told[why] || !ask.Amounts.FitsIn(leftFor(n, ask)) || refusals.of(n) != "" {
 			continue
 		}
 		claimed, reserved := holders(n, ask)
@@ -91,7 +91,7 @@ func (a *Answer) opened(view *core.View, ask *core.AskView) (list []string) {
 		default:
 			continue
 		}
-		said[why] = true
+		told[why] = true
 	}
 	return list
 }
@@ -114,10 +114,14 @@ func short(ask, left resources.Amounts) resources.Amounts {
 	return more
 }
 
-// nearestOf is the first group with one of some reasons.
-func nearestOf(groups []Group, whys ...Why) *Group {
-	if i := slices.IndexFunc(groups, func(g Group) bool { return slices.Contains(whys, g.Why) }); i >= 0 {
-		return &groups[i]
+// nearestOf is the group of the nearest node that lacks room, unless the resource manager
+// has refused it.
+func nearestOf(groups []Group) *Group {
+	for i := range groups {
+		g := &groups[i]
+		if (g.Why == NoRoom || g.Why == KeptForNominated) && g.Text == "" {
+			return g
+		}
 	}
 	return nil
 }

@@ -88,6 +88,9 @@ func (a *Answer) group(g Group) string {
 		line += fmt.Sprintf("; nearest is %s, lacks %s, kept for %s", g.Nearest, a.Kinds.Format(g.Lacking), g.For)
 	case g.Lacking != nil:
 		line += fmt.Sprintf("; nearest is %s, lacks %s", g.Nearest, a.Kinds.Format(g.Lacking))
+		if g.Text != "" {
+			line += ", and was refused by the resource manager: " + g.Text
+		}
 	case g.Why == Refused:
 		line += fmt.Sprintf(": %s, such as %s", g.Text, joined(g.First))
 	case g.For != "":

@@ -86,7 +86,7 @@ func (n *counts) other(event core.Event) subject {
 	case *core.NodeResized, *core.NodeAttributes, *core.NodeSchedulable,
 		core.ForeignAdded, core.ForeignRemoved, *core.Reserved, *core.Unreserved:
 		return aboutNode
-	case *core.Reconfigured, *core.QueueReport:
+	case *core.Reconfigured, *core.QueueAdded, *core.QueueRemoved, *core.QueueReport:
 		return aboutQueue
 	default:
 		return aboutUnknown

@@ -43,6 +43,9 @@ type Kind int
 type Kinds struct {
 	grow  sync.Mutex
 	table atomic.Pointer[kindTable]
+
+	of      *Kinds // the table that this one shares; nil for most
+	brought int    // what it made known there
 }
 
 // kindTable is never changed once it is published. The newest kinds stand apart, so that
@@ -56,6 +59,9 @@ type kindTable struct {
 const newestMax = 128
 
 func (k *Kinds) current() *kindTable {
+	if k.of != nil {
+		return k.of.current()
+	}
 	if t := k.table.Load(); t != nil {
 		return t
 	}
@@ -88,6 +94,9 @@ func (k *Kinds) Intern(name string) (Kind, error) {
 	}
 	if err := CheckName(name); err != nil {
 		return 0, err
+	}
+	if k.of != nil {
+		return k.internShared(name)
 	}
 	k.grow.Lock()
 	defer k.grow.Unlock()

@@ -95,7 +95,7 @@ func (s *Scheduler) check(ctx context.Context, request *si.UpdateConfigurationRe
 	if err != nil {
 		return loaded{}, false, err
 	}
-	if config, err = load(request.Config, s.kinds); err != nil {
+	if config, err = load(request.Config, s.shareOf(request.RmID)); err != nil {
 		return loaded{}, false, err
 	}
 	if config.checksum == active {

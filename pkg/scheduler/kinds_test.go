@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
 
@@ -82,4 +83,34 @@ func TestNamesOfKindsAreBounded(t *testing.T) {
 			assert.Assert(t, strings.Contains(heard, reason), "%s in\n%s", reason, heard)
 		}
 	})
+}
+
+// A resource manager that registers 200 times with 100 new kinds each brings more than there
+// may be. It is refused at some time, keeps what it had, and others bring kinds as before.
+func TestKindsOfManyRegistrations(t *testing.T) {
+	s, err := scheduler.New(scheduler.Config{})
+	assert.NilError(t, err)
+	defer s.Stop()
+	register := func(id, prefix string) error {
+		var b strings.Builder
+		for i := range 100 {
+			fmt.Fprintf(&b, "%s-%d: 1, ", prefix, i)
+		}
+		_, err := s.RegisterResourceManager(&si.RegisterResourceManagerRequest{
+			RmID: id, Config: "partitions: [{name: default, queues: [{name: a, resources: {max: {" + b.String() + "}}}]}]",
+		}, &silent{})
+		return err
+	}
+	refused := 0
+	for i := range 200 {
+		if err := register("greedy", fmt.Sprint("example.com/new-", i)); err != nil {
+			assert.ErrorContains(t, err, "too many resource kinds")
+			refused++
+		}
+	}
+	assert.Assert(t, refused > 100 && refused < 130, "%d", refused)
+	for i := range 10 {
+		assert.NilError(t, register(fmt.Sprint("modest-", i), fmt.Sprint("example.com/modest-", i)))
+	}
+	assert.Equal(t, s.Partitions()[0], "[greedy]default")
 }

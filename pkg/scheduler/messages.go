@@ -158,13 +158,14 @@ func askState(event any) *si.UpdateContainerSchedulingStateRequest {
 
 // isAlwaysRecorded reports whether the resource manager gets an event record of an event
 // even where there is no history. Those of asks, allocations, applications and
-// queues come from a history only.
+// configured queues come from a history only.
 func isAlwaysRecorded(event core.Event) bool {
 	switch event.(type) {
 	case *core.NodeAdded, *core.NodeResized, *core.NodeSchedulable, *core.NodeRemoved,
 		core.ForeignAdded, core.ForeignRemoved, *core.Reserved, *core.Unreserved,
 		*core.Nominated, *core.NominationEnded, *core.EvictionRequested,
-		*core.AskReport, *core.AskWaits, *core.ApplicationReport, *core.QueueReport, *core.VictimsWasted:
+		*core.AskReport, *core.AskWaits, *core.ApplicationReport, *core.QueueReport, *core.VictimsWasted,
+		*core.QueueAdded, *core.QueueRemoved:
 		return true
 	default:
 		return false

@@ -115,6 +115,8 @@ func TestTheMessageOfEachEvent(t *testing.T) {
 		{&core.NodeAttributes{}, ""},
 		{&core.NodeSchedulable{}, ""},
 		{&core.NodeRemoved{}, ""},
+		{&core.QueueAdded{}, ""},
+		{&core.QueueRemoved{}, ""},
 		{&core.Reconfigured{}, ""},
 	} {
 		rm, d, x := collecting()
@@ -145,6 +147,7 @@ func TestEventsThatAreAlwaysRecorded(t *testing.T) {
 		"core.EvictionRequested", "core.ForeignAdded", "core.ForeignRemoved", "core.Reserved", "core.Unreserved",
 		"core.Nominated", "core.NominationEnded", "core.AskReport", "core.AskWaits", "core.ApplicationReport", "core.QueueReport", "core.VictimsWasted",
 		"core.NodeAdded", "core.NodeResized", "core.NodeSchedulable", "core.NodeRemoved",
+		"core.QueueAdded", "core.QueueRemoved",
 	})
 }
 

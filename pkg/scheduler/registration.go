@@ -52,7 +52,7 @@ func (s *Scheduler) RegisterResourceManager(request *si.RegisterResourceManagerR
 	if callback == nil {
 		return nil, fmt.Errorf("registration of resource manager %q: %w", request.RmID, ErrNilCallback)
 	}
-	config, err := load(request.Config, s.kinds)
+	config, err := load(request.Config, s.shareOf(request.RmID))
 	if err != nil {
 		return nil, fmt.Errorf("registration of resource manager %q: %w", request.RmID, err)
 	}
@@ -189,7 +189,7 @@ func (s *Scheduler) start(r *registration, name string, config core.Config) *own
 		done:       make(chan struct{}),
 	}
 	o.heartbeat.start(time.Now())
-	options := s.config.options(name, s.kinds)
+	options := s.config.options(name, s.shares[r.id])
 	o.gate = s.newGate(r, name, &options)
 	o.partition = core.NewPartition(options, config)
 	if s.config.Archive != nil {

@@ -43,7 +43,8 @@ type Scheduler struct {
 	// mu is held for look-ups and changes of what is below, never while anything
 	// is called that waits or that belongs to a caller.
 	mu            sync.RWMutex
-	registrations map[string]*registration // by resource manager
+	registrations map[string]*registration    // by resource manager
+	shares        map[string]*resources.Kinds // of kinds, by resource manager, over all its registrations
 	stopped       bool
 
 	// goroutines counts owners and dispatchers, those of former registrations too.
@@ -64,6 +65,7 @@ func New(config Config) (*Scheduler, error) {
 		kinds:         new(resources.Kinds),
 		meter:         meter{config.Metrics},
 		registrations: map[string]*registration{},
+		shares:        map[string]*resources.Kinds{},
 		ended:         make(chan struct{}),
 	}
 	if config.Events != nil {
@@ -142,7 +144,7 @@ func (s *Scheduler) conversion(id string) (*conversion, error) {
 		id:         id,
 		partitions: r.partitions,
 		fallback:   r.fallback,
-		kinds:      s.kinds,
+		kinds:      s.shares[id],
 		amounts:    &s.amounts,
 		now:        time.Now(),
 	}, nil
@@ -158,6 +160,17 @@ func (s *Scheduler) Partitions() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// shareOf is the table of kinds for a resource manager, so that it leaves room for the kinds
+// of others.
+func (s *Scheduler) shareOf(id string) *resources.Kinds {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shares[id] == nil {
+		s.shares[id] = s.kinds.Share()
+	}
+	return s.shares[id]
 }
 
 // Kinds is the table of the resource kinds in views.

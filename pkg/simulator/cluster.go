@@ -108,7 +108,7 @@ func (c *cluster) observe(event core.Event) {
 		c.breach("node %s was rejected: %s", e.ID, e.Reason)
 	case core.AskAdded, *core.AskEnded, core.ForeignAdded, core.ForeignRemoved, *core.Reserved, *core.Unreserved,
 		*core.PreemptionPlanned, *core.Unschedulable, *core.AskWaits, *core.ApplicationReport, *core.ApplicationAccepted, *core.ApplicationGone,
-		*core.NodeAdded, *core.NodeSchedulable, *core.NodeRemoved, *core.Reconfigured:
+		*core.NodeAdded, *core.NodeSchedulable, *core.NodeRemoved, *core.QueueAdded, *core.QueueRemoved, *core.Reconfigured:
 	default:
 		c.breach("the core answered with a %T", event)
 	}

@@ -30,6 +30,28 @@ func (s *Service) configuration(r *http.Request) (any, error) {
 	return &text{typeYAML, content}, err
 }
 
+// The bounds of validations. One text of the greatest length takes about half a second of a
+// processor, half of it in the YAML parser; validations are made one after the other, in a
+// place of their own.
+const (
+	validationsOpen  = 4   // that are made or wait for it
+	validationsAgain = "2" // seconds until there may be room for another
+)
+
+// offerValidation answers validations. More than a few at once are refused.
+func (s *Service) offerValidation() http.Handler {
+	answer := s.answerFrom(s.validations, s.validate)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer s.validating.Add(-1)
+		if s.validating.Add(1) > validationsOpen {
+			w.Header().Set("Retry-After", validationsAgain)
+			s.refuse(w, r, &failure{errBusy, "Too many configurations are validated at the same time"})
+			return
+		}
+		answer.ServeHTTP(w, r)
+	})
+}
+
 // validate answers POST /ws/v1/validate-conf. That a configuration is wrong is the
 // answer and no error.
 func (s *Service) validate(r *http.Request) (any, error) {

@@ -97,7 +97,7 @@ func explanation(at *snapshot, r *http.Request) (any, error) {
 
 // kept is a plan of the archive.
 func (at *snapshot) kept(p *archive.Plan) *explain.Plan {
-	return &explain.Plan{At: p.At, Summary: p.Decision.Summary(at.kinds), Lines: strings.Split(p.Decision.Explain(at.kinds), "\n")}
+	return explain.NewPlan(p.At, p.Decision, at.kinds)
 }
 
 // evictedBefore says why an allocation was evicted that has ended since.

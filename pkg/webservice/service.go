@@ -146,6 +146,7 @@ type Service struct {
 	validations *replies // a long configuration takes seconds to read
 	budgets     atomic.Pointer[toldBudgets]
 	asked       atomic.Int32 // what-ifs that are played or wait for it
+	validating  atomic.Int32 // the same of validations
 }
 
 // New makes a service. The error is that of Config.Validate.
@@ -187,7 +188,7 @@ func (s *Service) routes() []route {
 	routes := []route{
 		{path: "/ws/v1/clusters", get: s.survey(s.clusters)},
 		{path: "/ws/v1/config", get: s.answer(s.configuration)},
-		{path: "/ws/v1/validate-conf", post: s.answerFrom(s.validations, s.validate)},
+		{path: "/ws/v1/validate-conf", post: s.offerValidation()},
 		{path: "/ws/v1/events/batch", get: s.answer(s.eventBatch)},
 		{path: "/ws/v1/events/stream", get: http.HandlerFunc(s.eventStream)},
 		{path: "/ws/v1/history/apps", get: s.answer(s.applicationHistory)},

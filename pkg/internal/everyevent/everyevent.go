@@ -24,6 +24,6 @@ func Events() []core.Event {
 		&core.ApplicationReport{}, &core.QueueReport{}, &core.VictimsWasted{},
 		&core.ApplicationAccepted{}, &core.ApplicationRejected{}, &core.ApplicationChanged{}, &core.ApplicationGone{},
 		&core.NodeAdded{}, &core.NodeRejected{}, &core.NodeResized{}, &core.NodeAttributes{}, &core.NodeSchedulable{}, &core.NodeRemoved{},
-		&core.Reconfigured{},
+		&core.QueueAdded{}, &core.QueueRemoved{}, &core.Reconfigured{},
 	}
 }

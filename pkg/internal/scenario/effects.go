@@ -82,6 +82,10 @@ func (o *output) record(event core.Event) string {
 		return o.recordOf("NONE DETAILS_NONE", string(e.Key), string(e.Application), nil, e.Message)
 	case *core.ApplicationReport:
 		return o.recordOf("NONE DETAILS_NONE", string(e.ID), string(e.Key), nil, e.Message)
+	case *core.QueueAdded:
+		return o.recordOf("ADD QUEUE_DYNAMIC", string(e.Queue), "", nil, "")
+	case *core.QueueRemoved:
+		return o.recordOf("REMOVE QUEUE_DYNAMIC", string(e.Queue), "", nil, "")
 	case *core.QueueReport:
 		return o.recordOf("SET QUEUE_PREEMPTION", string(e.Queue), "", e.Freed, e.Message)
 	case *core.NodeAdded:

@@ -1,0 +1,160 @@
+package simulator
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+)
+
+// explanations checks that what is explained of asks in a run is true, by what the virtual
+// resource manager knows: which pods were nominated, and which nodes it refused.
+type explanations struct {
+	*run
+	every, next time.Duration
+	// refused is what it said, by pod, of nodes on which the pod may not run whatever ends
+	// there. It holds until the node comes back, or is drained or not any more.
+	refused map[*podSpec]map[core.NodeID]refusal
+	// explained, nominated and avoided count explanations: all, those of nominated pods, and
+	// those of pods that a node refused.
+	explained, nominated, avoided int
+}
+
+type refusal struct {
+	text   string
+	at     time.Duration
+	drains int
+	lives  int
+}
+
+// constrain has the answers written down.
+func (e *explanations) constrain(o core.Options) core.Options {
+	simulate := o.Simulate
+	o.Simulate = func(key core.AllocationKey, id core.NodeID, add, remove []core.AllocationKey) error {
+		err := simulate(key, id, add, remove)
+		if _, never := err.(*unresolvable); never && e.nodes.byID[id] != nil {
+			of := e.pods.byKey[key].podSpec
+			if e.refused[of] == nil {
+				e.refused[of] = map[core.NodeID]refusal{}
+			}
+			n := e.nodes.byID[id]
+			e.refused[of][id] = refusal{err.Error(), e.now, n.drains, n.lives}
+			e.next = e.now
+		}
+		return err
+	}
+	return o
+}
+
+// refusalOf is what was said of a pod on a node, if that holds.
+func (e *explanations) refusalOf(p *pod, id core.NodeID) (refusal, bool) {
+	is, known := e.refused[p.podSpec][id]
+	n := e.nodes.byID[id]
+	return is, known && is.at >= p.arrived && p.on == "" && n.up && n.drains == is.drains && n.lives == is.lives
+}
+
+// look explains what waits. Of equal pods that wait for the same one is enough.
+func (e *explanations) look(t *testing.T) {
+	if e.now < e.next {
+		return
+	}
+	e.next = e.now + e.every
+	type alike struct {
+		spec      *podSpec
+		reason    core.Reason
+		nominated bool
+		attempts  int
+	}
+	view, seen := e.partition.View(), map[alike]bool{}
+	for _, app := range view.Applications {
+		for _, ask := range app.Asks {
+			p := e.pods.byKey[ask.Key]
+			if is := (alike{p.podSpec, ask.Reason, ask.Nominated != "", len(ask.Attempts)}); !seen[is] {
+				seen[is] = true
+				a, err := explain.Ask(view, e.scenario.Kinds, app.ID, ask.Key)
+				assert.NilError(t, err)
+				e.check(t, a, p)
+			}
+		}
+	}
+}
+
+var roomIsMade = regexp.MustCompile(`room +is (being )?made`)
+
+// check: room is made for pods that are nominated and no others; a node that refused the pod is
+// the nearest only where that is said, and no remedy.
+func (e *explanations) check(t *testing.T, a *explain.Answer, p *pod) {
+	text := a.Text()
+	e.explained++
+	assert.Equal(t, roomIsMade.MatchString(text), p.nominated != "", "at %s, nominated to %q: %s", e.now, p.nominated, text)
+	if p.nominated != "" {
+		e.nominated++
+	}
+	for _, attempt := range a.Attempts {
+		if !e.scenario.constrained() && attempt.Plan != nil {
+			assert.Assert(t, attempt.Plan.Reason != preemptor.Refused, "at %s nothing was asked: %s", e.now, text)
+		}
+		if said, known := e.refusalOf(p, attempt.Node); known && !attempt.Succeeded() && said.at < attempt.At.Sub(epoch) {
+			assert.Equal(t, attempt.Plan.Reason, preemptor.Refused, "at %s %+v: %s", e.now, said, text)
+		}
+	}
+	for _, g := range a.Nodes {
+		if g.Lacking == nil {
+			continue
+		}
+		if said, known := e.refusalOf(p, g.Nearest); known {
+			assert.Assert(t, g.Text != "", "at %s, %s said %+v: %s", e.now, g.Nearest, said, text)
+		}
+	}
+	for _, remedy := range a.Remedies.Nodes {
+		if strings.HasPrefix(remedy, "the resource manager accepts it on") {
+			continue
+		}
+		assert.Assert(t, strings.HasSuffix(remedy, "and the resource manager accepts it there"), remedy)
+		for _, word := range strings.Fields(remedy) {
+			said, known := e.refusalOf(p, core.NodeID(word))
+			assert.Assert(t, !known, "at %s, %s said %+v: %s\n%s", e.now, word, said, remedy, text)
+		}
+	}
+	for id := range e.refused[p.podSpec] {
+		if _, known := e.refusalOf(p, id); known {
+			e.avoided++
+			break
+		}
+	}
+}
+
+// The asks of the examples, which "make run" and "make serve" play, are explained during the
+// whole run: what is said is true.
+func TestExplanationsOfTheExamples(t *testing.T) {
+	explained, nominated, avoided := 0, 0, 0
+	for _, name := range Examples() {
+		text, err := ExampleText(name)
+		assert.NilError(t, err)
+		s, err := Parse(text)
+		assert.NilError(t, err)
+		e := &explanations{run: newRun(s, Options{}), refused: map[*podSpec]map[core.NodeID]refusal{}}
+		e.every = time.Minute
+		o := core.Options{Partition: "[simulator]" + s.Config.Name, Kinds: s.Kinds}
+		if s.constrained() {
+			o.Feasible, o.Simulate, o.Constraints = e.feasible, e.simulate, e.predicateClass
+			o = e.constrain(o)
+		}
+		if len(s.Budgets) > 0 {
+			o.Budgets = e.allowances
+		}
+		e.partition = core.NewPartition(o, s.Config)
+		e.options.Progress = func(Progress) { e.look(t) }
+		e.build()
+		e.startWork()
+		assert.NilError(t, e.play())
+		explained, nominated, avoided = explained+e.explained, nominated+e.nominated, avoided+e.avoided
+	}
+	assert.Assert(t, explained > 300 && nominated > 30 && avoided > 50, "%d, %d, %d", explained, nominated, avoided)
+}
