@@ -109,9 +109,9 @@ func (a *application) subtree() *summary {
 // changed.
 func (a *application) summarise() bool {
 	if top := a.queued.Root(); top != nil {
-		return a.own.become(&top.below, nil, nil)
+		return a.own.set(top.below)
 	}
-	return a.own.become(&emptySummary, nil, nil)
+	return a.own.set(emptySummary)
 }
 
 // placed is what decides the order now.
@@ -146,7 +146,7 @@ type askGroup struct {
 
 	links order.Links[*askGroup]
 	place groupPlace
-	own   summary // amounts in it are those of the class
+	own   summary
 	below summary // of the subtree of the application's order
 }
 
