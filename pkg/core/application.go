@@ -19,33 +19,32 @@ import (
 //	used    = the sum of its allocations
 //	pending = the sum of its asks
 type application struct {
+	// What a search and the orders read comes first, so that it is close together.
+	links order.Links[*application]
+	place applicationPlace
+	own   summary // of its groups
+	below summary // of the subtree of the queue's order
+
 	id        ApplicationID
 	queue     *queue
 	user      string
 	groups    []string
 	tags      map[string]string
 	submitted time.Time // or when its oldest ask was created, if that is earlier
-	dated     bool      // submitted was stated, so it stays
 
 	state      State
+	dated      bool // submitted was stated, so it stays
+	changed    bool // recorded, and not reacted to yet
 	since      time.Time
-	completion timers.Timer[due]
+	completion *timers.Timer[due] // nil before it completes for the first time
+	thrash     *thrashGuard       // nil before room is made for it
 
 	used        resources.Sum
 	pending     resources.Sum
 	allocations []*request
 	asks        []*request
-
-	links   order.Links[*application]
-	place   applicationPlace
-	own     summary // of its groups
-	below   summary // of the subtree of the queue's order
-	classes map[*class]*askGroup
-	queued  order.Tree[*askGroup]
-
-	thrash thrashGuard
-
-	changed bool // recorded, and not reacted to yet
+	classes     map[*class]*askGroup
+	queued      order.Tree[*askGroup]
 
 	view     *ApplicationView
 	viewedAt uint64 // the stamp when the view was made
@@ -139,15 +138,15 @@ type askGroup struct {
 	atClass     int // the places in the lists of the class and of the leafClass
 	atLeaf      int
 
-	slots  []*request
-	head   int
-	live   int
-	hinted int // live asks of which the resource manager knows that no node can take them
-
 	links order.Links[*askGroup]
 	place groupPlace
 	own   summary
 	below summary // of the subtree of the application's order
+
+	slots  []*request
+	head   int
+	live   int
+	hinted int // live asks of which the resource manager knows that no node can take them
 }
 
 // groupPlace decides the order of the groups of an application: it is that of

@@ -300,7 +300,9 @@ func (s *summary) become(own, left, right *summary) bool {
 
 // set replaces the summary and reports whether it changed.
 func (s *summary) set(next summary) bool {
-	changed := *s != next
+	if *s == next {
+		return false
+	}
 	*s = next
-	return changed
+	return true
 }

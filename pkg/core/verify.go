@@ -381,7 +381,7 @@ func (v *verifier) classes() {
 		if n.reserved != nil {
 			reserved++
 		}
-		held := 0
+		held := int32(0)
 		for r := range n.required.all {
 			if r.reservation() != nil {
 				held++

@@ -293,8 +293,9 @@ func (v *verifier) timers() {
 	}
 	v.p.applications.Ascend(func(app *application) bool {
 		completing := app.state == Completing
-		if completing != app.completion.Set() || completing && !app.idle() {
-			v.breaks("application %s is %s, and completes is %t", app.id, app.state, app.completion.Set())
+		completes := app.completion != nil && app.completion.Set()
+		if completing != completes || completing && !app.idle() {
+			v.breaks("application %s is %s, and completes is %t", app.id, app.state, completes)
 		}
 		if running := app.state == Running; !running && len(app.allocations) > 0 {
 			v.breaks("application %s is %s and runs %d allocations", app.id, app.state, len(app.allocations))
