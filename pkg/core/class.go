@@ -232,6 +232,13 @@ const PriorityNone = math.MinInt32
 // Least amounts are never changed, and many summaries share them: before is returned if it
 // is the result already, and the amounts of a class where all asks want the same.
 func leastOf(before, a, b, c *resources.Amounts) *resources.Amounts {
+	if b == c && (b == nil || b == a) { // as in most summaries, where this is inlined
+		return a
+	}
+	return leastOfSeveral(before, a, b, c)
+}
+
+func leastOfSeveral(before, a, b, c *resources.Amounts) *resources.Amounts {
 	some := cmp.Or(a, b, c)
 	if (a == nil || a == some) && (b == nil || b == some) && (c == nil || c == some) {
 		return some

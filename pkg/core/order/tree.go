@@ -3,7 +3,7 @@ package order
 // Links are the links of an item in a tree. The item embeds or holds one for each
 // tree that it can be in. The zero value is in no tree.
 type Links[T any] struct {
-	Left, Right T // zero where there is none; for searches, never to be set
+	Left, Right T      // zero where there is none; for searches, never to be set
 	weight      uint64 // zero outside of a tree
 }
 
