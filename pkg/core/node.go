@@ -155,7 +155,8 @@ func (n *node) discharge(r *request) {
 }
 
 // A weakest is the allocation of the lowest priority on a node, of those the
-// youngest, if there is any. It bounds what making room there costs.
+// youngest, if there is any. It bounds what making room there costs: those that
+// are being evicted do not count, since they are no victims any more.
 type weakest struct {
 	is       *request
 	priority int32
@@ -163,6 +164,9 @@ type weakest struct {
 }
 
 func (w *weakest) consider(r *request) {
+	if r.eviction != nil {
+		return
+	}
 	if w.is == nil || r.Priority < w.priority || r.Priority == w.priority && r.Created.After(w.created) {
 		*w = weakest{r, r.Priority, r.Created}
 	}
@@ -223,6 +227,11 @@ func (n *node) roomFor(rootPriority int32) resources.Amounts {
 // sees it, fits.
 func (n *node) hasRoom(amounts resources.Amounts, rootPriority int32) bool {
 	return amounts.FitsIn(n.room) || len(n.nominated) > 0 && amounts.FitsIn(n.roomFor(rootPriority))
+}
+
+// willHaveRoom reports whether such an ask fits once all evictions here have ended.
+func (n *node) willHaveRoom(amounts resources.Amounts, rootPriority int32) bool {
+	return !n.releasing.IsZero() && amounts.FitsIn(n.roomFor(rootPriority).Plus(n.releasing.Amounts))
 }
 
 // keptFrom is what is kept from an ask that may run here only: for nominated asks of a
