@@ -43,7 +43,7 @@ type application struct {
 	pending     resources.Sum
 	allocations []*request
 	asks        []*request
-	classes     map[*class]*askGroup
+	classes     groupSet
 	queued      order.Tree[*askGroup]
 
 	view     *ApplicationView
@@ -149,6 +149,52 @@ type askGroup struct {
 	hinted int // live asks of which the resource manager knows that no node can take them
 }
 
+// A groupSet is the groups of an application by class. Most applications have asks of one
+// class at a time, which needs no map.
+type groupSet struct {
+	first *askGroup // nil if there is none, or it went before the others
+	more  map[*class]*askGroup
+}
+
+func (s *groupSet) of(c *class) *askGroup {
+	if s.first != nil && s.first.class == c {
+		return s.first
+	}
+	return s.more[c]
+}
+
+// add adds the group of a class that has none.
+func (s *groupSet) add(g *askGroup) {
+	if s.first == nil {
+		s.first = g
+		return
+	}
+	if s.more == nil {
+		s.more = map[*class]*askGroup{}
+	}
+	s.more[g.class] = g
+}
+
+func (s *groupSet) remove(g *askGroup) {
+	if s.first == g {
+		s.first = nil
+		return
+	}
+	delete(s.more, g.class)
+}
+
+// all visits the groups, in no order.
+func (s *groupSet) all(yield func(*askGroup) bool) {
+	if s.first != nil && !yield(s.first) {
+		return
+	}
+	for _, g := range s.more {
+		if !yield(g) {
+			return
+		}
+	}
+}
+
 // groupPlace decides the order of the groups of an application: it is that of
 // their first asks.
 type groupPlace struct {
@@ -213,6 +259,9 @@ func (g *askGroup) add(r *request) {
 		g.head--
 		g.slots[g.head] = r
 		return
+	}
+	if g.slots == nil {
+		g.slots = make([]*request, 0, 4)
 	}
 	g.slots = slices.Insert(g.slots, at, r)
 }

@@ -270,7 +270,7 @@ func (a *application) search(s *search, headroom resources.Limits) (*request, in
 	var r *request
 	if s.class == nil {
 		r = s.inGroups(a.queued.Root(), headroom)
-	} else if g := a.classes[s.class]; g != nil && g.links.In() {
+	} else if g := a.classes.of(s.class); g != nil && g.links.In() {
 		r = g.first()
 	}
 	if r == nil {

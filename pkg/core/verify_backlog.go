@@ -41,7 +41,7 @@ func (v *verifier) hints(q *queue) {
 				counted[r.group]++
 			}
 		}
-		for _, g := range app.classes {
+		for g := range app.classes.all {
 			if g.hinted != counted[g] {
 				v.breaks("application %s: %d asks of a group were told of, counted %d", app.id, counted[g], g.hinted)
 			}
