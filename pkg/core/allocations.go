@@ -327,7 +327,7 @@ func (p commands) bindFailed(r *request, message string) {
 	w.due.retry = p.now.Add(min(doubled(p.options.RetryDelay, w.bindings), p.options.RetryMax))
 	w.bindings++
 	if r.Required == "" { // for others backoff.go sees to it
-		r.application.thrash.count++ // what was evicted for it was of no use
+		r.application.thrashGuard().count++ // what was evicted for it was of no use
 	}
 	w.delayed = true
 	p.ask(r)

@@ -19,33 +19,32 @@ import (
 //	used    = the sum of its allocations
 //	pending = the sum of its asks
 type application struct {
+	// What a search and the orders read comes first, so that it is close together.
+	links order.Links[*application]
+	place applicationPlace
+	own   summary // of its groups
+	below summary // of the subtree of the queue's order
+
 	id        ApplicationID
 	queue     *queue
 	user      string
 	groups    []string
 	tags      map[string]string
 	submitted time.Time // or when its oldest ask was created, if that is earlier
-	dated     bool      // submitted was stated, so it stays
 
 	state      State
+	dated      bool // submitted was stated, so it stays
+	changed    bool // recorded, and not reacted to yet
 	since      time.Time
-	completion timers.Timer[due]
+	completion *timers.Timer[due] // nil before it completes for the first time
+	thrash     *thrashGuard       // nil before room is made for it
 
 	used        resources.Sum
 	pending     resources.Sum
 	allocations []*request
 	asks        []*request
-
-	links   order.Links[*application]
-	place   applicationPlace
-	own     summary // of its groups
-	below   summary // of the subtree of the queue's order
-	classes map[*class]*askGroup
-	queued  order.Tree[*askGroup]
-
-	thrash thrashGuard
-
-	changed bool // recorded, and not reacted to yet
+	classes     groupSet
+	queued      order.Tree[*askGroup]
 
 	view     *ApplicationView
 	viewedAt uint64 // the stamp when the view was made
@@ -109,9 +108,9 @@ func (a *application) subtree() *summary {
 // changed.
 func (a *application) summarise() bool {
 	if top := a.queued.Root(); top != nil {
-		return a.own.become(&top.below, nil, nil)
+		return a.own.set(top.below)
 	}
-	return a.own.become(&emptySummary, nil, nil)
+	return a.own.set(emptySummary)
 }
 
 // placed is what decides the order now.
@@ -139,15 +138,61 @@ type askGroup struct {
 	atClass     int // the places in the lists of the class and of the leafClass
 	atLeaf      int
 
+	links order.Links[*askGroup]
+	place groupPlace
+	own   summary
+	below summary // of the subtree of the application's order
+
 	slots  []*request
 	head   int
 	live   int
 	hinted int // live asks of which the resource manager knows that no node can take them
+}
 
-	links order.Links[*askGroup]
-	place groupPlace
-	own   summary // amounts in it are those of the class
-	below summary // of the subtree of the application's order
+// A groupSet is the groups of an application by class. Most applications have asks of one
+// class at a time, which needs no map.
+type groupSet struct {
+	first *askGroup // nil if there is none, or it went before the others
+	more  map[*class]*askGroup
+}
+
+func (s *groupSet) of(c *class) *askGroup {
+	if s.first != nil && s.first.class == c {
+		return s.first
+	}
+	return s.more[c]
+}
+
+// add adds the group of a class that has none.
+func (s *groupSet) add(g *askGroup) {
+	if s.first == nil {
+		s.first = g
+		return
+	}
+	if s.more == nil {
+		s.more = map[*class]*askGroup{}
+	}
+	s.more[g.class] = g
+}
+
+func (s *groupSet) remove(g *askGroup) {
+	if s.first == g {
+		s.first = nil
+		return
+	}
+	delete(s.more, g.class)
+}
+
+// all visits the groups, in no order.
+func (s *groupSet) all(yield func(*askGroup) bool) {
+	if s.first != nil && !yield(s.first) {
+		return
+	}
+	for _, g := range s.more {
+		if !yield(g) {
+			return
+		}
+	}
 }
 
 // groupPlace decides the order of the groups of an application: it is that of
@@ -214,6 +259,9 @@ func (g *askGroup) add(r *request) {
 		g.head--
 		g.slots[g.head] = r
 		return
+	}
+	if g.slots == nil {
+		g.slots = make([]*request, 0, 4)
 	}
 	g.slots = slices.Insert(g.slots, at, r)
 }

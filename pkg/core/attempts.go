@@ -128,12 +128,20 @@ func (a *attempts) countRoom(r *request, plan *preemptor.Decision) {
 	if len(plan.Victims) == 0 {
 		return
 	}
-	r.application.thrash.count++
+	r.application.thrashGuard().count++
 	counts := plan.Trigger != preemptor.Priority || !a.plain
 	for i := range plan.Victims {
 		counts = counts || plan.Victims[i].Priority >= r.Priority
 	}
 	r.nominated().harmless = !counts
+}
+
+// thrashGuard is the guard of an application; it is made if there is none yet.
+func (a *application) thrashGuard() *thrashGuard {
+	if a.thrash == nil {
+		a.thrash = &thrashGuard{}
+	}
+	return a.thrash
 }
 
 // takeBack takes back what was counted, since the ask is placed.
@@ -147,30 +155,30 @@ func (g *thrashGuard) takeBack(held *nomination) {
 // taken for a loop, in which applications evict each other in turn. The ask then backs
 // off until the window is over.
 func (a *attempts) thrashes(r *request) bool {
-	app := r.application
-	window := doubled(a.preemption.LoopWindow, app.thrash.doubled)
-	end := app.thrash.since.Add(window)
+	app, guard := r.application, r.application.thrashGuard()
+	window := doubled(a.preemption.LoopWindow, guard.doubled)
+	end := guard.since.Add(window)
 	if !end.After(a.now) {
 		next := thrashGuard{since: a.now}
-		if app.thrash.reported {
-			next.doubled = min(app.thrash.doubled+1, doubledMax)
+		if guard.reported {
+			next.doubled = min(guard.doubled+1, doubledMax)
 		}
-		app.thrash = next
+		*guard = next
 		return false
 	}
 	most := a.preemption.LoopMax * max(1, len(app.asks)+len(app.allocations))
-	if app.thrash.count < most {
+	if guard.count < most {
 		return false
 	}
 	w := r.waiting()
 	times := "once"
-	if app.thrash.count > 1 {
-		times = fmt.Sprintf("%d times", app.thrash.count)
+	if guard.count > 1 {
+		times = fmt.Sprintf("%d times", guard.count)
 	}
 	w.stopped = fmt.Sprintf("room was made %s within %s", times, window)
 	a.backOff(r, end.Sub(a.now))
-	if !app.thrash.reported {
-		app.thrash.reported = true
+	if !guard.reported {
+		guard.reported = true
 		a.counts.Loops++
 		a.tell(&ApplicationReport{
 			r.Application, r.Key,

@@ -161,7 +161,7 @@ func (b *backlog) fitting(room resources.Amounts) []*class {
 	var found []*class
 	var below func(*class)
 	below = func(top *class) {
-		if top == nil || !top.below.amounts.FitsIn(room) {
+		if top == nil || !top.below.FitsIn(room) {
 			return
 		}
 		below(top.links.Left)
@@ -196,20 +196,17 @@ func (b *backlog) settleGroup(g *askGroup) {
 		} else {
 			own.rest = c.priority
 		}
-		all := least{true, c.amounts}
 		switch {
 		case c.isRefused():
 		case c.nominated:
-			own.nominated, own.untried = all, !c.closed
+			own.nominated, own.untried = &c.amounts, !c.closed
 		case c.closed:
-			own.closed = all
+			own.closed = &c.amounts
 		default:
-			own.open = all
+			own.open = &c.amounts
 		}
 	}
-	changed := g.own.top != own.top || g.own.open.any != own.open.any || g.own.closed.any != own.closed.any ||
-		g.own.untried != own.untried || g.own.attempts != own.attempts || g.own.ready != own.ready
-	g.application.queued.Settle(g, wanted, place != g.place, changed, func() { g.own, g.place = own, place })
+	g.application.queued.Settle(g, wanted, place != g.place, own != g.own, func() { g.own, g.place = own, place })
 }
 
 // rootPriority is the priority of an ask as the root sees it. It orders the asks of

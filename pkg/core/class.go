@@ -37,7 +37,7 @@ type class struct {
 	closed  bool
 	checked uint64 // the rooms.epoch in which new room was too little for it
 	links   order.Links[*class]
-	below   least // of the subtree of the closed classes
+	below   *resources.Amounts // the least of the subtree of the closed classes
 
 	refused *refusals // by predicates; nil if there are none
 	// simulations are what preemption attempts know; nil is nothing. Classes of asks that
@@ -61,14 +61,16 @@ func (c *class) Links() *order.Links[*class] { return &c.links }
 
 // Summarise works out the least of a subtree of the closed classes.
 func (c *class) Summarise() bool {
-	var left, right *least
+	var left, right *resources.Amounts
 	if c.links.Left != nil {
-		left = &c.links.Left.below
+		left = c.links.Left.below
 	}
 	if c.links.Right != nil {
-		right = &c.links.Right.below
+		right = c.links.Right.below
 	}
-	return c.below.become(&least{true, c.amounts}, left, right)
+	before := c.below
+	c.below = leastOf(before, &c.amounts, left, right)
+	return c.below != before
 }
 
 // appendKey writes the key by which the class is known.
@@ -225,45 +227,45 @@ func (s *waitSet) count(kinds *resources.Kinds, leaf *leafClass, by int) {
 // PriorityNone is the priority of a queue or application in which no ask waits.
 const PriorityNone = math.MinInt32
 
-// least is, for each kind, the least that any of some asks wants: room that does not
-// hold it holds none of them. A kind beyond its amounts counts as zero.
-type least struct {
-	any     bool // there are asks at all
-	amounts resources.Amounts
+// leastOf is, for each kind, the least of up to three least amounts, nil ones left out:
+// room that does not hold it holds none of the asks that they are of. Nil is of no asks.
+// Least amounts are never changed, and many summaries share them: before is returned if it
+// is the result already, and the amounts of a class where all asks want the same.
+func leastOf(before, a, b, c *resources.Amounts) *resources.Amounts {
+	if b == c && (b == nil || b == a) { // as in most summaries, where this is inlined
+		return a
+	}
+	return leastOfSeveral(before, a, b, c)
 }
 
-// become sets the least of up to three others, nil ones left out, and reports
-// whether it changed. It keeps none of their memory.
-func (l *least) become(a, b, c *least) bool {
-	var parts [3]resources.Amounts
-	n := 0
-	for _, part := range [3]*least{a, b, c} {
-		if part != nil && part.any {
-			parts[n] = part.amounts
-			n++
+func leastOfSeveral(before, a, b, c *resources.Amounts) *resources.Amounts {
+	some := cmp.Or(a, b, c)
+	if (a == nil || a == some) && (b == nil || b == some) && (c == nil || c == some) {
+		return some
+	}
+	x, y, z := cmp.Or(a, some), cmp.Or(b, some), cmp.Or(c, some)
+	for _, least := range [4]*resources.Amounts{before, x, y, z} {
+		if least != nil && isLeast(*least, *x, *y, *z) {
+			return least
 		}
 	}
-	if n == 0 {
-		was := l.any
-		l.any = false
-		return was
+	least := make(resources.Amounts, min(len(*x), len(*y), len(*z)))
+	for i := range least {
+		least[i] = min((*x)[i], (*y)[i], (*z)[i])
 	}
-	for i := n; i < len(parts); i++ {
-		parts[i] = parts[0]
-	}
-	width := min(len(parts[0]), len(parts[1]), len(parts[2]))
-	if cap(l.amounts) < width {
-		l.amounts = make(resources.Amounts, width)
-	}
-	changed := !l.any || len(l.amounts) != width
-	l.any, l.amounts = true, l.amounts[:width]
-	x, y, z := parts[0][:width], parts[1][:width], parts[2][:width]
-	for i := range l.amounts {
-		if quantity := min(x[i], y[i], z[i]); l.amounts[i] != quantity {
-			l.amounts[i], changed = quantity, true
+	return &least
+}
+
+// isLeast reports whether amounts are the least of three others. What is beyond the end of
+// one of them is zero, and nothing is less.
+func isLeast(least, x, y, z resources.Amounts) bool {
+	width := min(len(x), len(y), len(z))
+	for i := range width {
+		if least.Of(resources.Kind(i)) != min(x[i], y[i], z[i]) {
+			return false
 		}
 	}
-	return changed
+	return len(least) <= width || least[width:].IsZero()
 }
 
 // A summary says what waits in a part of the backlog: all that a search needs to
@@ -273,11 +275,11 @@ type summary struct {
 	// ready is the highest priority of what may be tried now: of open classes, and of
 	// those that room may be made for. Rest is that of all others.
 	ready, rest int32
-	// open is of the classes that may fit some node, closed of those that fit none
+	untried     bool // a nominated class may fit some node
+	attempts    bool // room may be made for some ask
+	// open is the least of the classes that may fit some node, closed of those that fit none
 	// but nodes with new room; nominated is of nominated asks, whose quota is kept.
-	open, closed, nominated least
-	untried                 bool // a nominated class may fit some node
-	attempts                bool // room may be made for some ask
+	open, closed, nominated *resources.Amounts
 }
 
 var emptySummary = summary{top: PriorityNone, ready: PriorityNone, rest: PriorityNone}
@@ -291,18 +293,23 @@ func (s *summary) become(own, left, right *summary) bool {
 	if right == nil {
 		right = &emptySummary
 	}
-	top := max(own.top, left.top, right.top)
-	untried := own.untried || left.untried || right.untried
-	attempts := own.attempts || left.attempts || right.attempts
-	ready, rest := max(own.ready, left.ready, right.ready), max(own.rest, left.rest, right.rest)
-	changed := top != s.top || untried != s.untried || attempts != s.attempts || ready != s.ready || rest != s.rest
-	s.top, s.ready, s.rest, s.untried, s.attempts = top, ready, rest, untried, attempts
-	changed = s.open.become(&own.open, &left.open, &right.open) || changed
-	if s.closed.any || own.closed.any || left.closed.any || right.closed.any {
-		changed = s.closed.become(&own.closed, &left.closed, &right.closed) || changed
+	return s.set(summary{
+		top:       max(own.top, left.top, right.top),
+		ready:     max(own.ready, left.ready, right.ready),
+		rest:      max(own.rest, left.rest, right.rest),
+		untried:   own.untried || left.untried || right.untried,
+		attempts:  own.attempts || left.attempts || right.attempts,
+		open:      leastOf(s.open, own.open, left.open, right.open),
+		closed:    leastOf(s.closed, own.closed, left.closed, right.closed),
+		nominated: leastOf(s.nominated, own.nominated, left.nominated, right.nominated),
+	})
+}
+
+// set replaces the summary and reports whether it changed.
+func (s *summary) set(next summary) bool {
+	if *s == next {
+		return false
 	}
-	if s.nominated.any || own.nominated.any || left.nominated.any || right.nominated.any {
-		changed = s.nominated.become(&own.nominated, &left.nominated, &right.nominated) || changed
-	}
-	return changed
+	*s = next
+	return true
 }

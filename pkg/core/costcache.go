@@ -30,7 +30,8 @@ type costCache struct {
 	log            []*node // that changed last
 	steps          int64   // of searches that are counted
 	left           int     // how many nodes may still be evaluated in this batch
-	attempt        uint64  // the number of the attempt under way
+	spare          costMemory
+	attempt        uint64 // the number of the attempt under way
 	limits         costLimits
 
 	input  victimInput
@@ -85,11 +86,12 @@ func (p *costCache) add(key preemptionKey, waiting int) *nodeCosts {
 	c.deficitsChanged()
 	c.behind.follow(&p.behind)
 	c.wait(waiting)
-	all := make([]nodeCost, 0, p.nodes.Len())
+	memory := p.spare.take()
+	c.heap, c.at, c.status = slices.Grow(memory.heap, p.nodes.Len()), memory.at, memory.status
 	for n := range p.allNodes {
-		all = append(all, nodeCost{node: n, cost: p.lowerBound(c, n), status: notEvaluated})
+		c.heap = append(c.heap, nodeCost{node: n, cost: p.lowerBound(c, n), status: notEvaluated})
 	}
-	c.begin(all)
+	c.begin()
 	return c
 }
 
@@ -202,7 +204,7 @@ func (p *costCache) clear() {
 
 // lowerBound is the least that making room on a node can cost.
 func (p *costCache) lowerBound(c *nodeCosts, n *node) preemptor.Cost {
-	if !n.releasing.IsZero() || n.hasRoom(c.class.amounts, c.class.rootPriority) {
+	if n.hasRoom(c.class.amounts, c.class.rootPriority) || n.willHaveRoom(c.class.amounts, c.class.rootPriority) {
 		return leastOfAll
 	}
 	least := c.leastVictims(n)

@@ -17,6 +17,27 @@ const (
 	statusesMax = 1 << 25
 )
 
+// A costMemory is the memory of costs that were dropped, to be used for those of another key.
+type costMemory struct {
+	heap   []nodeCost
+	at     []int32
+	status []nodeStatus
+}
+
+// take hands the memory over.
+func (m *costMemory) take() costMemory {
+	taken := *m
+	*m = costMemory{}
+	return taken
+}
+
+// zeros are so many of them, in the memory of a slice where that is enough.
+func zeros[T any](memory []T, count int) []T {
+	memory = slices.Grow(memory[:0], count)[:count]
+	clear(memory)
+	return memory
+}
+
 // makeSpace drops the costs that were not used for the longest time, so that there is
 // space for those of another key.
 func (p *costCache) makeSpace() {
@@ -39,6 +60,7 @@ func (p *costCache) makeSpace() {
 			return
 		}
 		delete(p.known, oldest.preemptionKey)
+		p.spare = costMemory{oldest.heap[:0], oldest.at[:0], oldest.status[:0]}
 	}
 }
 

@@ -174,6 +174,11 @@ func (l *ledger) setEviction(r *request, e *eviction) {
 	if r.releasing() {
 		r.node.releasing.Add(r.Amounts)
 	}
+	if e == nil && !r.foreign() {
+		r.node.weakest.consider(r)
+	} else if r.node.weakest.is == r {
+		r.node.findWeakest()
+	}
 	if !r.foreign() {
 		r.application.queue.addEnding(r)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
 // run books an allocation. Its application is Running from then on.
@@ -99,7 +101,7 @@ func (p *Partition) enter(app *application, next State, message string) {
 	}
 	app.view = nil
 	if from == Completing {
-		p.timers.Cancel(&app.completion)
+		p.timers.Cancel(app.completion)
 	}
 	p.tell(&ApplicationChanged{ID: app.id, Queue: app.queue.path, From: from, State: next, Message: message})
 }
@@ -107,7 +109,9 @@ func (p *Partition) enter(app *application, next State, message string) {
 // dropApplication removes an application that has nothing left, and its queue if that
 // drains and is empty.
 func (p *Partition) dropApplication(app *application, removed bool) {
-	p.timers.Cancel(&app.completion)
+	if app.completion != nil {
+		p.timers.Cancel(app.completion)
+	}
 	p.applications.Delete(app)
 	q := app.queue
 	delete(q.applications, app.id)
@@ -122,7 +126,15 @@ func (p *Partition) completeLater(app *application) {
 		return
 	}
 	p.enter(app, Completing, "nothing is left to run")
-	p.timers.Set(&app.completion, p.now.Add(p.options.CompletingDelay), due{what: dueCompletion, application: app})
+	p.completeAt(app, p.now.Add(p.options.CompletingDelay))
+}
+
+// completeAt lets an application complete at a time.
+func (p *Partition) completeAt(app *application, at time.Time) {
+	if app.completion == nil {
+		app.completion = &timers.Timer[due]{}
+	}
+	p.timers.Set(app.completion, at, due{what: dueCompletion, application: app})
 }
 
 // complete ends an application that has been completing long enough.

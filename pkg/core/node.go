@@ -20,54 +20,60 @@ import (
 //	nominatedAmounts = the sum of nominated
 //	room            = free - nominatedAmounts
 type node struct {
-	id          NodeID
+	// What a search and the order read comes first, so that it is close together.
+	links order.Links[*node]
+	score int64
+	id    NodeID
+	room  resources.Amounts // free itself while no ask is nominated
+	most  resources.Amounts // room on any node of the subtree
+
 	slot        int32 // a small number that no other node has
-	attributes  map[string]string
+	claimsHeld  int32 // reservations of those that may run here only
 	schedulable bool
-	capacity    resources.Amounts
-	allocated   resources.Sum
-	occupied    resources.Sum
-	free        resources.Amounts
-	releasing   resources.Sum
 	// overcommitted says that free may be negative: capacity was lost, or
 	// something was adopted or resized, which no node refuses.
 	overcommitted bool
-	held          bool // what runs here may not be known: required asks wait
-	own, foreign  []*request
-	weakest       weakest
-	largest       resources.Amounts // the most of each kind that one of own holds
-	largestAt     uint64            // the revision of which that is true
+	held          bool       // what runs here may not be known: required asks wait
+	gone          bool       // from the partition
+	retry         bool       // its bound asks are to be tried
+	regained      bool       // freed since refused classes were last tried again
+	change        nodeChange // recorded, and not reacted to yet
+
+	capacity     resources.Amounts
+	allocated    resources.Sum
+	occupied     resources.Sum
+	free         resources.Amounts
+	releasing    resources.Sum
+	own, foreign []*request
+	weakest      weakest
+	largest      resources.Amounts // the most of each kind that one of own holds
+	largestAt    uint64            // the revision of which that is true
 
 	// required are the asks that may run here only, reserved is the ordinary ask
 	// that holds a reservation, nominated are those for which room is made.
 	required         askSet
-	claimsHeld       int // reservations of those that may run here only
 	reserved         *request
 	nominated        []*request
 	nominatedAmounts resources.Sum
-	room             resources.Amounts // free itself while no ask is nominated
 
-	links    order.Links[*node]
-	score    int64
-	most     resources.Amounts // room on any node of the subtree
-	fresh    *freshNode        // set while new room here may be of use
-	placedIn uint64            // the batch that last placed or evicted something here
-	retry    bool              // its bound asks are to be tried
-	change   nodeChange        // recorded, and not reacted to yet
-
-	gone     bool   // from the partition
-	revision uint64 // counts changes of what is on the node
-	freedAt  uint64 // the count of freed nodes when this one was freed last
+	fresh    *freshNode // set while new room here may be of use
+	placedIn uint64     // the batch that last placed or evicted something here
+	revision uint64     // counts changes of what is on the node
+	freedAt  uint64     // the count of freed nodes when this one was freed last
 	// changedAt and updatedAt are the counts of changed nodes and of those updated by a
 	// command when this one was last.
 	changedAt, updatedAt uint64
-	heldUntil            time.Time // at the latest, while held
-	regained             bool      // freed since refused classes were last tried again
-
-	marks marks
-	lost  []*victimSet // for which victims end here, and whose asks do not get the room
 
 	view *NodeView
+	*nodeDetails
+}
+
+// nodeDetails are what is seldom needed of a node. They stand apart, since the garbage
+// collector treats nodes of more than 512 bytes one by one.
+type nodeDetails struct {
+	attributes map[string]string
+	marks      marks
+	lost       []*victimSet // for which victims end here, and whose asks do not get the room
 }
 
 // Before orders by score, lowest first, then by ID.
@@ -149,7 +155,8 @@ func (n *node) discharge(r *request) {
 }
 
 // A weakest is the allocation of the lowest priority on a node, of those the
-// youngest, if there is any. It bounds what making room there costs.
+// youngest, if there is any. It bounds what making room there costs: those that
+// are being evicted do not count, since they are no victims any more.
 type weakest struct {
 	is       *request
 	priority int32
@@ -157,6 +164,9 @@ type weakest struct {
 }
 
 func (w *weakest) consider(r *request) {
+	if r.eviction != nil {
+		return
+	}
 	if w.is == nil || r.Priority < w.priority || r.Priority == w.priority && r.Created.After(w.created) {
 		*w = weakest{r, r.Priority, r.Created}
 	}
@@ -217,6 +227,11 @@ func (n *node) roomFor(rootPriority int32) resources.Amounts {
 // sees it, fits.
 func (n *node) hasRoom(amounts resources.Amounts, rootPriority int32) bool {
 	return amounts.FitsIn(n.room) || len(n.nominated) > 0 && amounts.FitsIn(n.roomFor(rootPriority))
+}
+
+// willHaveRoom reports whether such an ask fits once all evictions here have ended.
+func (n *node) willHaveRoom(amounts resources.Amounts, rootPriority int32) bool {
+	return !n.releasing.IsZero() && amounts.FitsIn(n.roomFor(rootPriority).Plus(n.releasing.Amounts))
 }
 
 // keptFrom is what is kept from an ask that may run here only: for nominated asks of a

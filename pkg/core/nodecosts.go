@@ -135,20 +135,19 @@ func (c *nodeCosts) down(i int) {
 	}
 }
 
-// begin fills the heap with nodes that are not evaluated.
-func (c *nodeCosts) begin(all []nodeCost) {
+// begin puts the nodes of the heap in order, of which none is evaluated.
+func (c *nodeCosts) begin() {
 	slots := int32(0)
-	for i := range all {
-		slots = max(slots, all[i].node.slot+1)
+	for i := range c.heap {
+		slots = max(slots, c.heap[i].node.slot+1)
 	}
-	c.heap = all
-	c.at, c.status = make([]int32, slots), make([]nodeStatus, slots)
-	for i := range all {
-		c.at[all[i].node.slot] = int32(i + 1)
-		c.status[all[i].node.slot] = notEvaluated
+	c.at, c.status = zeros(c.at, int(slots)), zeros(c.status, int(slots))
+	for i := range c.heap {
+		c.at[c.heap[i].node.slot] = int32(i + 1)
+		c.status[c.heap[i].node.slot] = notEvaluated
 	}
-	c.counts = [statuses]int{notEvaluated: len(all)}
-	for i := len(all)/2 - 1; i >= 0; i-- {
+	c.counts = [statuses]int{notEvaluated: len(c.heap)}
+	for i := len(c.heap)/2 - 1; i >= 0; i-- {
 		c.down(i)
 	}
 }

@@ -24,7 +24,10 @@ func (p commands) addNode(c AddNode) {
 		p.refuseNode(c.ID, "node %s has a negative capacity of %s", c.ID, p.kinds.Name(kind))
 		return
 	}
-	n := &node{id: c.ID, slot: p.takeNodeSlot(), attributes: c.Attributes, schedulable: !c.Drained, capacity: c.Capacity}
+	n := &node{
+		id: c.ID, slot: p.takeNodeSlot(), schedulable: !c.Drained, capacity: c.Capacity,
+		nodeDetails: &nodeDetails{attributes: c.Attributes},
+	}
 	n.updatedAt = p.predicates.updated + 1 // what is known of the node that had the slot does not hold
 	p.nodes.ReplaceOrInsert(n)
 	p.capacity.Add(n.capacity)

@@ -99,7 +99,7 @@ func (b *backlog) resizeShares(q *queue) {
 // insert puts an ask into the group of its class.
 func (b *backlog) insert(r *request) {
 	app := r.application
-	g := app.classes[r.class]
+	g := app.classes.of(r.class)
 	if g == nil {
 		g = b.newGroup(app, r.class)
 	}
@@ -144,16 +144,13 @@ func (b *backlog) newGroup(app *application, c *class) *askGroup {
 	g := &askGroup{class: c, application: app, leaf: leaf, atClass: len(c.groups), atLeaf: len(leaf.groups), own: emptySummary}
 	c.groups = append(c.groups, g)
 	leaf.groups = append(leaf.groups, g)
-	if app.classes == nil {
-		app.classes = map[*class]*askGroup{}
-	}
-	app.classes[c] = g
+	app.classes.add(g)
 	return g
 }
 
 func (b *backlog) dropGroup(g *askGroup) {
 	c, leaf := g.class, g.leaf
-	delete(g.application.classes, c)
+	g.application.classes.remove(g)
 	last := c.groups[len(c.groups)-1]
 	c.groups[g.atClass], last.atClass = last, g.atClass
 	c.groups = c.groups[:len(c.groups)-1]

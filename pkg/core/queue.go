@@ -137,9 +137,13 @@ func (q *queue) summarise() bool {
 	sum.top = q.properties.seenFromAbove(sum.top)
 	sum.ready, sum.rest = q.properties.seenFromAbove(sum.ready), q.properties.seenFromAbove(sum.rest)
 	sum.attempts = sum.attempts || len(q.active) > 0
-	sum.open.any = sum.open.any && q.hasRoom(sum.open.amounts)
-	sum.closed.any = sum.closed.any && q.hasRoom(sum.closed.amounts)
-	return q.own.become(&sum, nil, nil)
+	if sum.open != nil && !q.hasRoom(*sum.open) {
+		sum.open = nil
+	}
+	if sum.closed != nil && !q.hasRoom(*sum.closed) {
+		sum.closed = nil
+	}
+	return q.own.set(sum)
 }
 
 // seenFromAbove is a priority as the parent of a queue sees it.

@@ -263,7 +263,7 @@ func (d *round) evict(r *request, plan *preemptor.Decision) {
 		for i := range plan.Victims {
 			d.evictions.requestFor(&plan.Victims[i], r, plan)
 		}
-		r.application.thrash.count++
+		r.application.thrashGuard().count++
 		w.told = true
 		for other := range d.node.required.all {
 			if !other.promised() {

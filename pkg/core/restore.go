@@ -55,7 +55,7 @@ func (p *Partition) restoreApplication(now time.Time, v *ApplicationView) {
 	}
 	app.state, app.since = v.State, v.Since
 	if v.State == Completing {
-		p.timers.Set(&app.completion, v.Since.Add(p.options.CompletingDelay), due{what: dueCompletion, application: app})
+		p.completeAt(app, v.Since.Add(p.options.CompletingDelay))
 	}
 	p.changes.application(app, 0)
 }

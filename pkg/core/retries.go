@@ -210,10 +210,14 @@ func (s *retries) leastToTake(allocation int32) int32 {
 // lowestPriority is the lowest priority of an allocation on a node, or PriorityNone if
 // a change there may help any ask.
 func (n *node) lowestPriority() int32 {
-	if !n.releasing.IsZero() || n.weakest.is == nil {
+	if !n.releasing.IsZero() || len(n.own) == 0 {
 		return PriorityNone
 	}
-	return n.weakest.priority
+	lowest := int32(math.MaxInt32)
+	for _, r := range n.own { // evictions that are overdue count too
+		lowest = min(lowest, r.Priority)
+	}
+	return lowest
 }
 
 // all lets every class be tried again.

@@ -142,7 +142,7 @@ func (p cycle) place(r *request, n *node) {
 	bound.Settled = r.wait != nil && r.wait.tookEqual
 	what := nodeRetry // other asks that wait for it may not fit beside this one
 	if held := r.nominated(); held != nil {
-		r.application.thrash.takeBack(held)
+		r.application.thrashGuard().takeBack(held)
 		if held.node == n {
 			p.nominations.remove(r, "placed", false) // and take what was kept
 			if p.preemption.Priority == EqualToo && !bound.Settled {

@@ -61,7 +61,7 @@ func (s *search) mayHold(part *summary, headroom resources.Limits) bool {
 	if part.attempts && s.only == nil && !s.busy {
 		return true
 	}
-	if part.open.any && part.open.amounts.Within(headroom) && (s.only == nil || part.open.amounts.FitsIn(s.room)) {
+	if part.open != nil && part.open.Within(headroom) && (s.only == nil || part.open.FitsIn(s.room)) {
 		return true
 	}
 	if part.untried && s.only == nil {
@@ -70,8 +70,8 @@ func (s *search) mayHold(part *summary, headroom resources.Limits) bool {
 	if !s.isRoom {
 		return false
 	}
-	return part.closed.any && part.closed.amounts.Within(headroom) && part.closed.amounts.FitsIn(s.room) ||
-		part.nominated.any && part.nominated.amounts.FitsIn(s.room)
+	return part.closed != nil && part.closed.Within(headroom) && part.closed.FitsIn(s.room) ||
+		part.nominated != nil && part.nominated.FitsIn(s.room)
 }
 
 // inQueue searches a queue, and returns the priority of the ask as the queue sees it.
@@ -270,7 +270,7 @@ func (a *application) search(s *search, headroom resources.Limits) (*request, in
 	var r *request
 	if s.class == nil {
 		r = s.inGroups(a.queued.Root(), headroom)
-	} else if g := a.classes[s.class]; g != nil && g.links.In() {
+	} else if g := a.classes.of(s.class); g != nil && g.links.In() {
 		r = g.first()
 	}
 	if r == nil {

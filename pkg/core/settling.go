@@ -20,8 +20,14 @@ type settling struct {
 	latest time.Time
 	timer  timers.Timer[due]
 
-	held      []*node // registered drained, the first first
+	held      []heldNode // registered drained, the first first
 	heldTimer timers.Timer[due]
+}
+
+// A heldNode is a node that is kept from asks which require it, until a time at the latest.
+type heldNode struct {
+	node  *node
+	until time.Time
 }
 
 // end is when the settling time ends unless more comes; zero if it is over or no node has
@@ -55,21 +61,21 @@ func (s *settling) hold(n *node) {
 	if s.options.SettleDelay <= 0 {
 		return
 	}
-	n.held, n.heldUntil = true, s.now.Add(s.options.SettleDelay)
-	s.held = append(s.held, n)
+	n.held = true
+	s.held = append(s.held, heldNode{n, s.now.Add(s.options.SettleDelay)})
 	s.schedule()
 }
 
 func (s *settling) schedule() {
 	if len(s.held) > 0 && !s.heldTimer.Set() {
-		s.timers.Set(&s.heldTimer, later(s.held[0].heldUntil, s.now), due{what: dueHeld})
+		s.timers.Set(&s.heldTimer, later(s.held[0].until, s.now), due{what: dueHeld})
 	}
 }
 
 // letGo opens the nodes that were held long enough for the asks that require them.
 func (s *settling) letGo() {
-	for len(s.held) > 0 && !s.held[0].heldUntil.After(s.now) {
-		n := s.held[0]
+	for len(s.held) > 0 && !s.held[0].until.After(s.now) {
+		n := s.held[0].node
 		s.held = s.held[1:]
 		if n.held && !n.gone {
 			n.held = false

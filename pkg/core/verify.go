@@ -198,15 +198,15 @@ func (v *verifier) applications() {
 // groups checks the groups of an application, which hold so many asks together.
 func (v *verifier) groups(app *application, asks int) {
 	live, queued := 0, 0
-	for c, g := range app.classes {
-		count := 0
+	for g := range app.classes.all {
+		c, count := g.class, 0
 		for r := range g.all {
 			count++
 			if r.group != g || r.class != c {
 				v.breaks("application %s: %s is in the group of another class", app.id, r.Key)
 			}
 		}
-		if count != g.live || count == 0 || g.class != c || app.queue.classes[c] != g.leaf || c.groups[g.atClass] != g || g.leaf.groups[g.atLeaf] != g {
+		if count != g.live || count == 0 || app.classes.of(c) != g || app.queue.classes[c] != g.leaf || c.groups[g.atClass] != g || g.leaf.groups[g.atLeaf] != g {
 			v.breaks("application %s: a group counts %d asks and has %d", app.id, g.live, count)
 		}
 		if g.links.In() != g.isTried() {
@@ -381,7 +381,7 @@ func (v *verifier) classes() {
 		if n.reserved != nil {
 			reserved++
 		}
-		held := 0
+		held := int32(0)
 		for r := range n.required.all {
 			if r.reservation() != nil {
 				held++

@@ -41,7 +41,7 @@ func (v *verifier) hints(q *queue) {
 				counted[r.group]++
 			}
 		}
-		for _, g := range app.classes {
+		for g := range app.classes.all {
 			if g.hinted != counted[g] {
 				v.breaks("application %s: %d asks of a group were told of, counted %d", app.id, counted[g], g.hinted)
 			}
@@ -90,8 +90,8 @@ func (v *verifier) group(g *askGroup) {
 	c, own := g.class, &g.own
 	open := !c.isRefused()
 	if g.links.In() && (own.top != c.priority || own.attempts != (g.leaf.active && !g.leaf.listed) ||
-		own.nominated.any != (open && c.nominated) || own.closed.any != (open && !c.nominated && c.closed) ||
-		own.open.any != (open && !c.nominated && !c.closed)) {
+		(own.nominated != nil) != (open && c.nominated) || (own.closed != nil) != (open && !c.nominated && c.closed) ||
+		(own.open != nil) != (open && !c.nominated && !c.closed)) {
 		v.breaks("application %s: the summary of a group was stale", g.application.id)
 	}
 }
@@ -106,18 +106,21 @@ func ownOf[T order.Item[T]](tree *order.Tree[T], own func(T) *summary) iter.Seq[
 // summary compares a summary with that of a look at every part.
 func (v *verifier) summary(of string, kept *summary, parts iter.Seq[*summary]) {
 	sum := emptySummary
-	lists := func(s *summary) [3]*least { return [...]*least{&s.open, &s.closed, &s.nominated} }
+	lists := func(s *summary) [3]**resources.Amounts {
+		return [...]**resources.Amounts{&s.open, &s.closed, &s.nominated}
+	}
 	for part := range parts {
 		sum.top, sum.ready, sum.rest = max(sum.top, part.top), max(sum.ready, part.ready), max(sum.rest, part.rest)
 		sum.untried, sum.attempts = sum.untried || part.untried, sum.attempts || part.attempts
 		for i, l := range lists(part) {
 			switch all := lists(&sum)[i]; {
-			case !l.any:
-			case !all.any:
-				*all = least{true, l.amounts.Clone()}
+			case *l == nil:
+			case *all == nil:
+				least := (*l).Clone()
+				*all = &least
 			default:
-				for k := range all.amounts {
-					all.amounts[k] = min(all.amounts[k], l.amounts.Of(resources.Kind(k)))
+				for k := range **all {
+					(**all)[k] = min((**all)[k], (*l).Of(resources.Kind(k)))
 				}
 			}
 		}
@@ -125,7 +128,7 @@ func (v *verifier) summary(of string, kept *summary, parts iter.Seq[*summary]) {
 	same := sum.top == kept.top && sum.ready == kept.ready && sum.rest == kept.rest && sum.untried == kept.untried && sum.attempts == kept.attempts
 	for i, l := range lists(kept) {
 		all := lists(&sum)[i]
-		same = same && l.any == all.any && (!l.any || l.amounts.Equal(all.amounts))
+		same = same && (*l == nil) == (*all == nil) && (*l == nil || (*l).Equal(**all))
 	}
 	if !same {
 		v.breaks("the summary of %s is %+v, and a look at all says %+v", of, *kept, sum)
@@ -290,8 +293,9 @@ func (v *verifier) timers() {
 	}
 	v.p.applications.Ascend(func(app *application) bool {
 		completing := app.state == Completing
-		if completing != app.completion.Set() || completing && !app.idle() {
-			v.breaks("application %s is %s, and completes is %t", app.id, app.state, app.completion.Set())
+		completes := app.completion != nil && app.completion.Set()
+		if completing != completes || completing && !app.idle() {
+			v.breaks("application %s is %s, and completes is %t", app.id, app.state, completes)
 		}
 		if running := app.state == Running; !running && len(app.allocations) > 0 {
 			v.breaks("application %s is %s and runs %d allocations", app.id, app.state, len(app.allocations))

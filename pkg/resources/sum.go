@@ -14,7 +14,7 @@ import (
 //	Amounts = exact, saturated, if it is not nil
 type Sum struct {
 	Amounts
-	exact []wide
+	exact *[]wide // a pointer, since sums are many and those beyond int64 are few
 }
 
 // A wide is a number of 128 bits in two's complement.
@@ -50,7 +50,10 @@ func (w wide) saturated() (v int64, same bool) {
 // Add adds amounts in place.
 func (s *Sum) Add(b Amounts) {
 	if s.exact == nil && !s.overflows(b) {
-		s.Amounts.Add(b)
+		s.extend(len(b))
+		for i, v := range b {
+			s.Amounts[i] += v
+		}
 		return
 	}
 	s.change(len(b), func(kind Kind, sum wide) wide { return sum.plus(widen(b.Of(kind))) })
@@ -59,7 +62,10 @@ func (s *Sum) Add(b Amounts) {
 // Sub takes amounts away in place.
 func (s *Sum) Sub(b Amounts) {
 	if s.exact == nil && !s.underflows(b) {
-		s.Amounts.Sub(b)
+		s.extend(len(b))
+		for i, v := range b {
+			s.Amounts[i] -= v
+		}
 		return
 	}
 	s.change(len(b), func(kind Kind, sum wide) wide { return sum.minus(widen(b.Of(kind))) })
@@ -88,31 +94,31 @@ func (s *Sum) Same(b Sum) bool {
 }
 
 func (s *Sum) of(kind Kind) wide {
-	if s.exact == nil || int(kind) >= len(s.exact) {
+	if s.exact == nil || int(kind) >= len(*s.exact) {
 		return widen(s.Of(kind))
 	}
-	return s.exact[kind]
+	return (*s.exact)[kind]
 }
 
 // overflows reports whether Add would saturate, and underflows whether Sub would.
 func (s *Sum) overflows(b Amounts) bool {
+	var signs int64
 	for i, v := range b {
 		before := s.Of(Kind(i))
-		if sum := before + v; (before^sum)&(v^sum) < 0 {
-			return true
-		}
+		sum := before + v
+		signs |= (before ^ sum) & (v ^ sum)
 	}
-	return false
+	return signs < 0
 }
 
 func (s *Sum) underflows(b Amounts) bool {
+	var signs int64
 	for i, v := range b {
 		before := s.Of(Kind(i))
-		if difference := before - v; (before^v)&(before^difference) < 0 {
-			return true
-		}
+		difference := before - v
+		signs |= (before ^ v) & (before ^ difference)
 	}
-	return false
+	return signs < 0
 }
 
 // change sets at least a number of kinds to what is made of them.
@@ -124,8 +130,8 @@ func (s *Sum) change(width int, next func(Kind, wide) wide) {
 		v, same := exact[i].saturated()
 		s.Amounts[i], fits = v, fits && same
 	}
+	s.exact = &exact
 	if fits {
-		exact = nil
+		s.exact = nil
 	}
-	s.exact = exact
 }

@@ -3,13 +3,12 @@ package order
 // Links are the links of an item in a tree. The item embeds or holds one for each
 // tree that it can be in. The zero value is in no tree.
 type Links[T any] struct {
-	Left, Right T // zero where there is none; for searches, never to be set
-	weight      uint64
-	in          bool
+	Left, Right T      // zero where there is none; for searches, never to be set
+	weight      uint64 // zero outside of a tree
 }
 
 // In reports whether the item is in its tree.
-func (l *Links[T]) In() bool { return l.in }
+func (l *Links[T]) In() bool { return l.weight > 0 }
 
 // Item is what a Tree holds, a pointer type.
 type Item[T any] interface {
@@ -46,7 +45,7 @@ func (t *Tree[T]) Insert(item T) {
 	var none T
 	l := item.Links()
 	t.grown++
-	l.Left, l.Right, l.weight, l.in = none, none, mix(t.grown), true
+	l.Left, l.Right, l.weight = none, none, max(mix(t.grown), 1)
 	t.root = t.insert(t.root, item, l.weight)
 	t.size++
 }
@@ -56,7 +55,7 @@ func (t *Tree[T]) Remove(item T) {
 	var none T
 	t.root, _ = t.remove(t.root, item)
 	l := item.Links()
-	l.Left, l.Right, l.in = none, none, false
+	l.Left, l.Right, l.weight = none, none, 0
 	t.size--
 }
 
@@ -70,7 +69,7 @@ func (t *Tree[T]) Touch(item T) { t.touch(t.root, item) }
 // at the moment when the item may change; update makes the change visible to
 // Before and Summarise. The result says whether there was anything to do.
 func (t *Tree[T]) Settle(item T, wanted, moved, changed bool, update func()) bool {
-	switch in := item.Links().in; {
+	switch in := item.Links().In(); {
 	case !in && !wanted:
 		return false
 	case !in:
