@@ -29,7 +29,14 @@ func (a *attempts) planTogether(c *nodeCosts, r *request) (*candidateNode, outco
 	if a.options.SelectVictims != nil || r.class.alone >= aloneMax || !a.mayShare(c, r, like) || !a.gather(r, like, c.trigger) {
 		return nil, waits
 	}
-	nodes, ok := a.nodesTogether(r, like, c.trigger)
+	best, ok := a.costs.best(c)
+	if ok && best == nil {
+		return nil, waits // no room can be made, so nothing else is looked at
+	}
+	var nodes []*node
+	if ok {
+		nodes, ok = a.nodesTogether(r, like, c.trigger)
+	}
 	if !ok {
 		return nil, busy
 	}
