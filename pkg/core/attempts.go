@@ -25,6 +25,7 @@ type attempts struct {
 	under *unfinished      // the attempt under way
 	begun uint64           // counts attempts
 	owed  resources.Limits // scratch
+	step  resources.Amounts
 }
 
 // attemptOrder is the order in which the triggers are tried.

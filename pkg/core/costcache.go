@@ -34,8 +34,8 @@ type costCache struct {
 	attempt        uint64 // the number of the attempt under way
 	limits         costLimits
 
-	input  victimInput
-	behind behind // what waits behind the ask of this attempt
+	input    victimInput
+	together preemptor.Backlog // scratch
 }
 
 // evaluationsMax is for how many nodes it is worked out in one batch what room costs, so
@@ -84,7 +84,6 @@ func (p *costCache) add(key preemptionKey, waiting int) *nodeCosts {
 	}
 	p.known[key] = c
 	c.deficitsChanged()
-	c.behind.follow(&p.behind)
 	c.wait(waiting)
 	memory := p.spare.take()
 	c.heap, c.at, c.status = slices.Grow(memory.heap, p.nodes.Len()), memory.at, memory.status
@@ -98,7 +97,6 @@ func (p *costCache) add(key preemptionKey, waiting int) *nodeCosts {
 // among are the costs of some nodes alone.
 func (p *costCache) among(key preemptionKey, nodes []*node, waiting int) *nodeCosts {
 	c := &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}}
-	c.behind.follow(&p.behind)
 	c.wait(waiting)
 	for _, n := range nodes {
 		if !n.gone {
@@ -275,12 +273,12 @@ func (p *costCache) evaluate(c *nodeCosts, n *node) nodeCost {
 		c.volatile = append(c.volatile, n)
 	}
 	ask := c.ask()
-	p.share(&ask, c, n, on.Free)
+	ask.Waiting = p.waitingFor(c, n, on.Free)
 	cost, asks, more := p.planner.CostEach(p.plans[c.trigger], ask, on)
 	if !cost.Feasible() {
 		return nodeCost{node: n, cost: cost, status: insufficient}
 	}
-	return c.costAmong(nodeCost{node: n, cost: cost, status: sufficient, asks: int32(asks), bounded: more, batch: uint32(p.batch)})
+	return nodeCost{node: n, cost: cost, status: sufficient, asks: int32(asks), bounded: more, batch: uint32(p.batch)}
 }
 
 // outOfReach is why no room can be made on a node whatever runs there, or

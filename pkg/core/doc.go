@@ -74,7 +74,8 @@
 //	simulations.go  what the resource manager said of nodes without victims
 //	findnode.go     the node where room costs least
 //	nodecosts.go    what room costs on every node; costcache.go keeps it up to date, costlimits.go says how much of it
-//	equals.go       equal asks that wait together and share victims; behind.go asks of other amounts
+//	equals.go       equal asks that wait together and share victims
+//	together.go     all that wait together, of several amounts or few
 //	victiminput.go  a node as package preemptor sees it; candidates.go an allocation
 //	guarantees.go   how priorities and guarantees of two queues compare
 //	nominations.go  asks for which room is being made

@@ -19,7 +19,6 @@ var errAlone = errors.New("no equal ask runs beside it")
 // served by the same trigger: within the max of every queue, and within what is
 // guaranteed. What room costs is then compared for each of them (see preemptor.Ask).
 func (a *attempts) waiting(r *request, trigger preemptor.Trigger) int {
-	a.costs.behind.set(a, r, trigger)
 	if r.group.leaf.asks < 2 || a.options.SelectVictims != nil || r.class.alone >= aloneMax {
 		return 1
 	}
@@ -35,7 +34,7 @@ func (a *attempts) waiting(r *request, trigger preemptor.Trigger) int {
 
 // wait notes how many asks wait. Once several did, costs are those for each of them.
 func (c *nodeCosts) wait(asks int) {
-	if asks > 1 || c.waiting > 0 || c.behind.class != nil {
+	if asks > 1 || c.waiting > 0 {
 		c.waiting = asks
 	}
 }
@@ -45,15 +44,8 @@ func (c *nodeCosts) wait(asks int) {
 // which too few waited are forgotten when more do.
 func (p *costCache) expect(c *nodeCosts, waiting int) {
 	before := c.waiting
-	more, all := c.behind.follow(&p.behind)
 	c.wait(waiting)
 	switch {
-	case all:
-		for n := range p.allNodes {
-			p.reset(c, n)
-		}
-	case more:
-		p.resetBounded(c)
 	case before == c.waiting:
 	case before == 0:
 		for n := range p.allNodes {
@@ -79,7 +71,7 @@ func (p *costCache) resetBounded(c *nodeCosts) {
 
 // isKnown reports whether what a node costs is worked out for the asks that wait.
 func (c *nodeCosts) isKnown(of *nodeCost) bool {
-	return of.status != notEvaluated && int(of.asks) <= max(c.waiting, 1) && (of.stamp == 0 || of.stamp == c.behind.stamp)
+	return of.status != notEvaluated && int(of.asks) <= max(c.waiting, 1)
 }
 
 // countBounded counts a place of the heap that is filled or left.
@@ -106,28 +98,6 @@ func (p *costCache) waitingFor(c *nodeCosts, n *node, free resources.Amounts) in
 	return max(int(least), 1)
 }
 
-// share has the cost of room on a node be that for each of the asks that wait.
-func (p *costCache) share(ask *preemptor.Ask, c *nodeCosts, n *node, free resources.Amounts) {
-	ask.Waiting = p.waitingFor(c, n, free)
-	b := &c.behind
-	if len(b.asks.Asks) == 0 {
-		return
-	}
-	ask.Waiting, ask.Behind = max(ask.Waiting, 1), &b.asks
-	if c.trigger != preemptor.Guarantee {
-		return
-	}
-	// Nothing is freed that is not owed: kinds that no guarantee of the queues names.
-	b.onNode = preemptor.Behind{Asks: b.asks.Asks, Step: b.asks.Step, Owed: append(b.onNode.Owed[:0], b.asks.Owed...)}
-	for i := range p.configured {
-		kind := resources.Kind(i)
-		if there := free.Of(kind) + n.releasing.Of(kind); p.configured.Of(kind) > 0 && !c.isGuaranteed(kind) && there < b.onNode.Owed.Of(kind) {
-			b.onNode.Owed.Set(kind, there)
-		}
-	}
-	ask.Behind = &b.onNode
-}
-
 // isGuaranteed reports whether any of a kind is guaranteed to a queue of the asks.
 func (k *preemptionKey) isGuaranteed(kind resources.Kind) bool {
 	for q := k.leaf; q != nil; q = q.parent {
@@ -144,9 +114,6 @@ func (c *nodeCosts) leastVictims(n *node) int64 {
 	if c.waiting == 0 {
 		return 1
 	}
-	if c.behind.class != nil {
-		return preemptor.LeastAmong(c.class.amounts, n.roomFor(c.class.rootPriority), n.releasing.Amounts, n.largestHeld(), c.behind.asks.Step)
-	}
 	return preemptor.LeastVictims(c.class.amounts, n.roomFor(c.class.rootPriority), n.releasing.Amounts, n.largestHeld())
 }
 
@@ -162,7 +129,8 @@ func (n *node) largestHeld() resources.Amounts {
 	return n.largest
 }
 
-// other is an ask of the same class and queue; nil if there is none.
+// other is an ask of the same priority and constraints in the queue, an equal one if there
+// is one; nil if there is none.
 func (r *request) other() (found *request) {
 	for other := range r.group.all {
 		if other != r {
@@ -172,6 +140,11 @@ func (r *request) other() (found *request) {
 	for _, g := range r.group.leaf.groups {
 		if g != r.group {
 			return g.first()
+		}
+	}
+	for _, leaf := range r.application.queue.waitSet.alike(r.class) {
+		if leaf.class != r.class {
+			return leaf.groups[0].first()
 		}
 	}
 	return nil
@@ -203,4 +176,33 @@ func (p *predicates) beside(r *request, n *node) func([]string) error {
 		}
 		return err
 	}
+}
+
+// owedTo is the most that may be served of a queue at once: within the max of every queue,
+// and by guarantee within what is guaranteed.
+func owedTo(r *request, trigger preemptor.Trigger, owed resources.Limits) resources.Limits {
+	limit := func(kind resources.Kind, left int64) {
+		if left < owed.Of(kind) {
+			owed.Set(kind, left)
+		}
+	}
+	for q := r.application.queue; q != nil; q = q.parent {
+		for i, most := range q.max {
+			if kind := resources.Kind(i); most != resources.Unlimited {
+				limit(kind, most-q.used.Of(kind)+q.releasing.Of(kind)-q.nominated.Of(kind))
+			}
+		}
+	}
+	if trigger != preemptor.Guarantee {
+		return owed
+	}
+	top := guaranteedBelow(r)
+	for q := r.application.queue; q != top; q = q.parent {
+		for i, most := range q.guaranteed {
+			if kind := resources.Kind(i); most > 0 {
+				limit(kind, most-q.used.Of(kind)-q.nominated.Of(kind))
+			}
+		}
+	}
+	return owed
 }

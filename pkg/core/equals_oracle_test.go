@@ -127,7 +127,10 @@ func (m *mix) play(tb testing.TB, together bool) (o outcomeOfMix) {
 	assert.NilError(tb, p.VerifyAttempts())
 	assert.NilError(tb, p.Verify())
 	view := p.View()
-	o.served = int64(view.Preempted.Nominations) + int64(view.Work.Placements)
+	o.served = int64(view.Work.Placements)
+	for _, n := range view.Nodes {
+		o.served += int64(len(n.Nominated))
+	}
 	for _, e := range evicted {
 		o.victims++
 		o.units += e.Amounts[0]

@@ -41,13 +41,20 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 		return a.withoutVictims(key, r, quota), waits
 	}
 	waiting := 1
-	a.costs.behind.clear()
 	if len(quota) == 0 {
 		waiting = a.waiting(r, trigger)
 	}
 	c, changed := a.costsFor(r, key, waiting)
 	var found candidateNodes
+	if len(quota) == 0 && !changed && !a.under.alone {
+		planned, result := a.planTogether(c, r)
+		if result != waits {
+			return PreemptionAttempt{}, result
+		}
+		found.best, a.under.alone = planned, planned == nil
+	}
 	switch {
+	case found.best != nil:
 	case len(quota) > 0 && !a.under.canFree(func() bool { return a.canFree(c, quota) }):
 	case len(quota) == 0 && !a.predicates.any():
 		best, ok := a.leastCost(c)
@@ -55,7 +62,7 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 		case !ok:
 			return PreemptionAttempt{}, busy
 		case best != nil:
-			found.best = a.dryRun(c, r, best, nil)
+			found.best = a.dryRun(c, r, best, dryRunOf{})
 		}
 	default:
 		if result := a.planAll(c, r, quota, &found); result != waits {
@@ -160,7 +167,7 @@ func (a *attempts) planAll(c *nodeCosts, r *request, quota resources.Amounts, fo
 
 // planFor plans for one node. It is false if questions to the resource manager have to wait.
 func (a *attempts) planFor(c *nodeCosts, r *request, n *node, quota resources.Amounts, found *candidateNodes) bool {
-	planned := a.dryRun(c, r, n, quota)
+	planned := a.dryRun(c, r, n, dryRunOf{quota: quota})
 	if a.predicates.paused {
 		return false
 	}
@@ -182,14 +189,14 @@ func (a *attempts) planAgain(c *nodeCosts, r *request, quota resources.Amounts, 
 		return true
 	}
 	if d.isMade(d.best) {
-		planned := a.dryRun(c, r, d.best, quota)
+		planned := a.dryRun(c, r, d.best, dryRunOf{quota: quota})
 		if a.predicates.paused {
 			return false
 		}
 		found.add(planned)
 	}
 	if found.count = d.count; found.best == nil {
-		*d, *found = dryRuns{planned: d.planned, frees: d.frees}, candidateNodes{}
+		*d, *found = dryRuns{planned: d.planned, frees: d.frees, alone: d.alone}, candidateNodes{}
 	}
 	return true
 }
@@ -200,13 +207,14 @@ const perEvaluation = 64
 
 // dryRun plans which allocations make room for an ask on a node. If questions to the
 // resource manager have to wait, the plan is none.
-func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, quota resources.Amounts) *candidateNode {
+func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, of dryRunOf) *candidateNode {
+	quota := of.quota
 	on := a.costs.nodeInput(c, n, quota)
 	a.counts.Plans++
 	if a.options.Simulate != nil || a.options.Feasible != nil {
 		on.Fits = a.predicates.simulation(r, n)
 	}
-	if a.options.Simulate != nil && (c.waiting > 1 || len(c.behind.asks.Asks) > 0) {
+	if a.options.Simulate != nil && (c.waiting > 1 || of.shared != nil) {
 		on.FitsBeside = a.predicates.beside(r, n)
 	}
 	found, chosen := &candidateNode{node: n}, false
@@ -215,7 +223,7 @@ func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, quota resources.Amo
 	}
 	if !chosen {
 		ask := c.askOf(r)
-		a.costs.share(&ask, c, n, on.Free)
+		ask.Waiting, ask.Shared = a.costs.waitingFor(c, n, on.Free), of.shared
 		found.plan = a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], ask, on)
 	}
 	if !a.predicates.paused && !found.plan.Cost.Feasible() {

@@ -112,14 +112,14 @@ func TestAsksOfSeveralSizesShareVictims(t *testing.T) {
 		byGuarantee bool
 		most        int // per mille above the fewest
 	}{
-		{3, []int64{1, 2, 4}, true, 35},
-		{3, []int64{1, 2, 4}, false, 41},
-		{3, []int64{1, 2, 3, 4, 5, 6}, true, 25},
-		{3, []int64{1, 2, 3, 4, 5, 6}, false, 24},
-		{6, []int64{1, 2, 4}, true, 44},
-		{6, []int64{1, 2, 4}, false, 67},
-		{6, []int64{1, 2, 3, 4, 5, 6}, true, 44},
-		{6, []int64{1, 2, 3, 4, 5, 6}, false, 74},
+		{3, []int64{1, 2, 4}, true, 3},
+		{3, []int64{1, 2, 4}, false, 7},
+		{3, []int64{1, 2, 3, 4, 5, 6}, true, 2},
+		{3, []int64{1, 2, 3, 4, 5, 6}, false, 1},
+		{6, []int64{1, 2, 4}, true, 5},
+		{6, []int64{1, 2, 4}, false, 14},
+		{6, []int64{1, 2, 3, 4, 5, 6}, true, 3},
+		{6, []int64{1, 2, 3, 4, 5, 6}, false, 6},
 	} {
 		t.Run(fmt.Sprintf("asks to %d pods %v guarantee=%t", c.largest, c.pods, c.byGuarantee), func(t *testing.T) {
 			fewest, taken, alone, worse, less, more := 0, 0, 0, 0, 0, 0
@@ -145,7 +145,7 @@ func TestAsksOfSeveralSizesShareVictims(t *testing.T) {
 			t.Logf("%d victims are the fewest, %d are taken, %d by single decisions: more in %d mixes; fewer asks are served in %d, more in %d",
 				fewest, taken, alone, worse, less, more)
 			assert.Assert(t, (taken-fewest)*1000 <= fewest*c.most)
-			assert.Assert(t, worse <= 30 && less <= 50)
+			assert.Assert(t, worse <= 6 && less <= 8)
 		})
 	}
 }
@@ -163,7 +163,7 @@ func TestManySizesWait(t *testing.T) {
 	o := m.play(t, true)
 	assert.Equal(t, o.served, m.asks)
 	t.Logf("%d victims for %d asks", o.victims, m.asks)
-	assert.Assert(t, o.victims <= 50)
+	assert.Assert(t, o.victims <= 44)
 }
 
 // TestMoreSizesCome has larger asks come behind when costs were worked out for small ones.

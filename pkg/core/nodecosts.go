@@ -12,6 +12,8 @@ type preemptionKey struct {
 	leaf    *queue // of the asks; nil for a queue over its max, which has no ask
 	scope   *queue // that victims are in
 	trigger preemptor.Trigger
+	// together says that costs are those for each of as many asks as all that wait come to.
+	together bool
 }
 
 // nodeCosts are what it costs to make room for the asks of one key on every node. The
@@ -54,7 +56,6 @@ type nodeCosts struct {
 	// less for each if more waited.
 	waiting int
 	bounded int
-	behind  behindCosts
 }
 
 // A nodeCost is a node and what it costs to make room there, at least.
@@ -66,7 +67,6 @@ type nodeCost struct {
 	// of more, if those waited.
 	asks    int32
 	bounded bool
-	stamp   uint32 // of what waits behind the ask, if that matters; see behindCosts
 	batch   uint32 // in which it was worked out
 }
 

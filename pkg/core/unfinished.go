@@ -24,6 +24,7 @@ type dryRuns struct {
 	made    map[*node]uint64 // those nodes, with the count of changes then
 	planned int              // what the plans cost, in evaluations
 	frees   bool             // enough quota could be freed
+	alone   bool             // nothing was found for all that wait together
 }
 
 // resume takes up the attempt that the asks of a leafClass have not finished, or begins one.

@@ -18,9 +18,9 @@ type Ask struct {
 	// included; for Priority and Guarantee, and not with a quota that is short. Zero is as
 	// one, but the cost is then that of the whole plan.
 	Waiting int
-	// Behind is what else waits behind it, if amounts differ; nil if they do not. Then
-	// Waiting is above zero, and no more.
-	Behind *Behind
+	// Shared is what is served together on the node, the ask included; nil if that is for
+	// the plan to find out.
+	Shared *Shared
 }
 
 // A Node is the node on which the ask must run: what is free there and everything

@@ -54,7 +54,8 @@
 //	reprieve.go, fewest.go               the strategy that goes by importance
 //	candidates.go, accept.go             victims that the resource manager chooses
 //	equals.go                            victims that several equal asks share
-//	behind.go                            victims that asks of different amounts share
+//	backlog.go                           the nodes of all asks that wait together
+//	least.go                             bounds of the victims that asks share
 //	cost.go                              how plans on different nodes compare
 //	decision.go, report.go, explain.go   the output
 //	search.go, solution.go, bound.go     the search behind minimal

@@ -32,19 +32,19 @@ const triesMax = 4
 // worth most. Its plan is that for several asks.
 type sharing struct {
 	plan
-	single  *plan
-	bundles bundles
-	limit   limit
-	most    int64   // the importance of the most important victim of the single plan
-	sizes   []int64 // scratch, like the next one
-	needs   resources.Amounts
-	least   [len(numbersOfAsks)]int64 // victims for so many asks at the least; zero if there are too few, or tried
+	single *plan
+	limit  limit
+	most   int64   // the importance of the most important victim of the single plan
+	sizes  []int64 // scratch, like the next one
+	needs  resources.Amounts
+	least  [len(numbersOfAsks)]int64 // victims for so many asks at the least; zero if there are too few, or tried
 
 	asks    int64 // that the best plan serves
 	worth   int64 // of these, in parts of 1/720720 of the first
 	count   int64 // of its victims
 	best    Cost
 	victims []*Candidate
+	found   bool // they serve the ask better than its own plan
 	more    bool // if more asks waited, a plan might cost less for each
 }
 
@@ -64,14 +64,18 @@ func (pl *Planner) CostEach(cfg Config, ask Ask, node Node) (cost Cost, asks int
 // share looks for a plan that serves several asks and costs less for each of them than
 // the plan that was made for one.
 func (s *sharing) share(p *plan) {
-	s.single, s.asks, s.worth = p, 1, wholeAsk
+	s.single, s.asks, s.worth, s.found = p, 1, wholeAsk, false
 	s.count, s.more, s.best = int64(len(p.victims)), false, p.cost()
-	if p.ask.Waiting == 0 || p.reason != Chosen || s.isRuledOut() {
+	if p.reason != Chosen {
 		return
 	}
 	s.setLimit()
-	if p.ask.Behind != nil {
-		s.shareAmong()
+	if together := p.ask.Shared; together != nil {
+		s.best[0] = 1
+		s.tryFor(together.Amounts, int64(together.Asks), int64(together.Asks)*wholeAsk)
+		return
+	}
+	if p.ask.Waiting == 0 || s.isRuledOut() {
 		return
 	}
 	s.fillLeast()
@@ -103,12 +107,7 @@ func (s *sharing) isRuledOut() bool {
 			s.needs.Raise(c.Amounts)
 		}
 	}
-	if p.ask.Behind == nil {
-		return LeastVictims(p.ask.Amounts, p.node.Free, p.releasing, s.needs) >= s.count*wholeAsk
-	}
-	// What comes later may be as small as can be.
-	s.more = LeastAmong(p.ask.Amounts, p.node.Free, p.releasing, s.needs, nil) < s.count*wholeAsk
-	return p.onNode == 0 || LeastAmong(p.ask.Amounts, p.node.Free, p.releasing, s.needs, p.ask.Behind.Step) >= s.count*wholeAsk
+	return LeastVictims(p.ask.Amounts, p.node.Free, p.releasing, s.needs) >= s.count*wholeAsk
 }
 
 // setLimit takes the limit that victims for several asks keep from those for one.
@@ -216,7 +215,7 @@ func (s *sharing) tryFor(needs resources.Amounts, asks, worth int64) {
 	// More violations of budgets, and more important victims, cost more whatever they serve.
 	if cost := q.cost(); cost.Compare(s.best) < 0 {
 		s.asks, s.worth, s.count, s.best = asks, worth, int64(len(q.victims)), cost
-		s.victims = s.victims[:0]
+		s.found, s.victims = true, s.victims[:0]
 		for _, i := range q.victims {
 			s.victims = append(s.victims, q.ranked[i].Candidate)
 		}
@@ -227,7 +226,7 @@ func (s *sharing) tryFor(needs resources.Amounts, asks, worth int64) {
 // needs. Nothing changes if the resource manager does not agree.
 func (s *sharing) giveFirst() {
 	p, q := s.single, &s.plan
-	if s.asks == 1 {
+	if !s.found {
 		return
 	}
 	q.start(p.cfg, p.ask, p.node)
@@ -249,43 +248,4 @@ func (s *sharing) giveFirst() {
 	}
 	p.strategy, p.violations, p.proof = q.strategy, q.violations, Proof{}
 	p.together, p.costEach = Together{int(s.asks), len(s.victims)}, s.best
-}
-
-// LeastVictims is a lower bound of the victims for each of any number of equal asks, in
-// parts of 1/720720, if none holds more than the largest amounts.
-func LeastVictims(ask, free, releasing, largest resources.Amounts) int64 {
-	least := int64(0)
-	for i, asked := range ask {
-		kind := resources.Kind(i)
-		// Where one victim holds a part of an ask, another ask needs as many again.
-		if one := largest.Of(kind); asked > 0 && one > 0 && asked%one == 0 && free.Of(kind)+releasing.Of(kind) < one {
-			least = max(least, asked/one)
-		}
-	}
-	if least > 0 {
-		return times(least, wholeAsk)
-	}
-	least = times(leastFor(1, ask, free, releasing, largest), wholeAsk)
-	for _, m := range numbersOfAsks {
-		least = min(least, times(leastFor(m, ask, free, releasing, largest), wholeAsk/m))
-	}
-	return least
-}
-
-// leastFor is a lower bound of the victims for so many asks, at least one.
-func leastFor(m int64, ask, free, releasing, largest resources.Amounts) int64 {
-	least := int64(1)
-	for i, asked := range ask {
-		kind := resources.Kind(i)
-		one := largest.Of(kind)
-		need := times(m, max(asked, 0)) - free.Of(kind) - releasing.Of(kind)
-		switch {
-		case asked <= 0 || need <= 0:
-		case one <= 0:
-			return math.MaxInt64
-		default:
-			least = max(least, (need-1)/one+1)
-		}
-	}
-	return least
 }

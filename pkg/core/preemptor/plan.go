@@ -35,7 +35,7 @@ func (pl *Planner) Plan(now time.Time, cfg Config, ask Ask, node Node) Decision 
 	p.reporting = true
 	if p.filter(); !p.nothingToChoose() && !p.tooYoung(now) {
 		p.choose()
-		if ask.Waiting > 1 || ask.Behind != nil {
+		if ask.Waiting > 1 || ask.Shared != nil {
 			pl.sharing.share(p)
 			pl.sharing.giveFirst()
 		}
