@@ -252,10 +252,10 @@ func (l *least) become(a, b, c *least) bool {
 		parts[i] = parts[0]
 	}
 	width := min(len(parts[0]), len(parts[1]), len(parts[2]))
+	changed := !l.any || len(l.amounts) != width // seen before the memory is new: that is all zero
 	if cap(l.amounts) < width {
 		l.amounts = make(resources.Amounts, width)
 	}
-	changed := !l.any || len(l.amounts) != width
 	l.any, l.amounts = true, l.amounts[:width]
 	x, y, z := parts[0][:width], parts[1][:width], parts[2][:width]
 	for i := range l.amounts {

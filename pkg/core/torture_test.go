@@ -46,6 +46,9 @@ func tortureReason(f tortureFailure) string {
 // tortureShown is how many worlds of a class are reduced, to show the shortest.
 const tortureShown = 3
 
+// tortureSeeds is how many worlds of a class are named, to play them again.
+const tortureSeeds = 20
+
 // TestTorture plays random worlds and checks the laws by trying every set of victims.
 // TORTURE="seed count" plays other worlds, and shows the known failures too.
 func TestTorture(t *testing.T) {
@@ -94,7 +97,7 @@ func TestTorture(t *testing.T) {
 	})
 	for _, class := range classes {
 		why := reasons[class]
-		text := fmt.Sprintf("%d of %d worlds: %s", len(found[class]), count, class)
+		text := fmt.Sprintf("%d of %d worlds: %s, seeds %v", len(found[class]), count, class, found[class][:min(len(found[class]), tortureSeeds)])
 		switch {
 		case why == "":
 			t.Error(text + tortureReproduction(found[class], class))
