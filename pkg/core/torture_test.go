@@ -23,9 +23,7 @@ type tortureClass struct {
 // the cause. The list is to become empty.
 var tortureKnown = []tortureClass{
 	{lawFeasible, "it is not tried again", "an ask that is refused stands for equal ones, where another change does not open their class again", 0},
-	{lawOrder, "/priority/by an ordinary ask", "quota is kept for an ask whose victims end, though a more important one that came later waits for it", 0},
-	{lawOrder, "required node/by an ordinary ask", "an ask that requires a node waits for quota while an ordinary one takes it", 0},
-	{lawPlacement, "is tried too late", "a less important ask is nominated before a more important one in the same call", 0},
+	{lawOrder, "/priority/by an ordinary ask", "what is kept for a third ask is not known to the oracle, and a fence hides priorities from what is kept", 0},
 }
 
 // of reports whether a failure is of the class.
