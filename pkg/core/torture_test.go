@@ -22,7 +22,7 @@ type tortureClass struct {
 // tortureKnown are the classes of failures that are known, by a part of the trigger and
 // the cause. The list is to become empty.
 var tortureKnown = []tortureClass{
-	{lawFeasible, "it is not tried again", "an ask that is refused stands for equal ones, where another change does not open their class again", 0},
+	{lawFeasible, "it is not tried again", "an ask needs a pod beside it that is placed where victims are, and no attempt is made again", 0},
 	{lawOrder, "/priority/by an ordinary ask", "what is kept for a third ask is not known to the oracle, and a fence hides priorities from what is kept", 0},
 }
 
