@@ -318,7 +318,7 @@ func (p commands) bindFailed(r *request, message string) {
 	n := r.node
 	evicted := r.victim()
 	p.evictions.cancel(r)
-	p.outcomes.bindFailed(r)
+	wasted := p.outcomes.bindFailed(r)
 	p.unbook(r)
 	p.tell(&Ended{Allocation: r.Allocation, Cause: CauseBindFailed, Message: message, Evicted: evicted})
 	r.Allocation = r.unplaced()
@@ -326,8 +326,8 @@ func (p commands) bindFailed(r *request, message string) {
 	w.reason, w.detail, w.avoid = BindFailed, message, n.id
 	w.due.retry = p.now.Add(min(doubled(p.options.RetryDelay, w.bindings), p.options.RetryMax))
 	w.bindings++
-	if r.Required == "" { // for others backoff.go sees to it
-		r.application.thrashGuard().count++ // what was evicted for it was of no use
+	if wasted && r.Required == "" { // for others backoff.go sees to it
+		r.application.thrashGuard().count++
 	}
 	w.delayed = true
 	p.ask(r)

@@ -97,7 +97,7 @@ func (o oracle) due(common *core.QueueView, kinds resources.Amounts) bool {
 func (o oracle) root() *core.QueueView {
 	up := o.upFrom(o.queueOf(o.ask.Allocation))
 	for _, q := range up {
-		if q.Properties.PreemptionPolicy == core.PreemptionFence || !holds(q, o.ask, false).IsZero() {
+		if q.Properties.PreemptionPolicy == core.PreemptionFence || !o.holds(q, o.ask, false).IsZero() {
 			return q
 		}
 	}

@@ -212,12 +212,8 @@ func (b *backlog) settleGroup(g *askGroup) {
 // rootPriority is the priority of an ask as the root sees it. It orders the asks of
 // all queues that are nominated to a node.
 func (b *backlog) rootPriority(r *request) int32 {
-	priority := r.Priority
 	if b.plain {
-		return priority
+		return r.Priority
 	}
-	for q := r.application.queue; q != nil; q = q.parent {
-		priority = q.properties.seenFromAbove(priority)
-	}
-	return priority
+	return r.application.queue.asRootSees(r.Priority)
 }

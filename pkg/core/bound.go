@@ -2,7 +2,6 @@ package core
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -113,8 +112,11 @@ func (p cycle) tryBound(n *node) outcome {
 
 // placeAbove tries the asks first that fit on a node and are more important
 // than one that may run anywhere and is bound to it. They may run on other nodes, so
-// those that are still more important come before them.
+// those that are still more important come before them. So do those that fit on other nodes
+// only and want the same quota.
 func (p cycle) placeAbove(n *node) outcome {
+	p.nominations.clearDisplaced(n) // room that will not come is kept from no others
+	p.react()
 	lowest := n.reserved
 	if len(n.nominated) > 0 {
 		lowest = n.nominated[len(n.nominated)-1]
@@ -125,17 +127,37 @@ func (p cycle) placeAbove(n *node) outcome {
 	above := lowest.nominationPriority()
 	for {
 		r := p.nextAbove(n, above)
-		if r == nil {
+		if r == nil && !n.sharesQuota(nil) {
 			return waits
 		}
-		if first := p.next(p.skips); first != nil && first.class.rootPriority > r.class.rootPriority {
+		first := p.next(p.skips)
+		switch {
+		case first == nil:
+		case r == nil && first.class.rootPriority > above && n.sharesQuota(first),
+			r != nil && first.class.rootPriority > r.class.rootPriority:
 			r = first
+		}
+		if r == nil {
+			return waits
 		}
 		if p.left <= 0 || p.try(r) == flush {
 			return flush
 		}
 		p.react()
 	}
+}
+
+// sharesQuota reports whether one of the asks which are nominated to the node wants quota
+// that another ask wants too; any quota, if that is nil.
+func (n *node) sharesQuota(r *request) bool {
+	for _, other := range n.nominated {
+		for q := other.application.queue; q != nil; q = q.parent {
+			if len(q.max) > 0 && (r == nil || r.application.queue.within(q)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // tryReserved places the ordinary ask that holds a reservation, or notes why it cannot
@@ -206,7 +228,7 @@ func (p cycle) awaitsRoom(r *request, n *node, kept resources.Amounts) bool {
 	case !r.Amounts.FitsIn(free.Plus(n.releasing.Amounts)):
 		p.nominations.clear(r, n.whyLost(), p.outcomes.whyTaken(r, n))
 	case short != nil && r.quotaToFree() != nil:
-		p.nominations.clear(r, fmt.Sprintf("the quota of queue %s is taken", short.path), p.outcomes.whyTaken(r, n))
+		p.nominations.clear(r, r.whyNoQuota(), p.outcomes.whyTaken(r, n))
 	case short != nil:
 		p.awaitQuota(r, short)
 	}

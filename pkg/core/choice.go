@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A choice is the best ask that a search has found so far below the items of one order:
@@ -37,24 +36,24 @@ type ranked[T any] interface {
 	// count counts that a search looked at it.
 	count(*Work)
 	// search is the best ask of the item and its priority as the order sees it.
-	search(s *search, headroom resources.Limits) (*request, int32)
+	search(s *search, left headroom) (*request, int32)
 }
 
 // findBest looks for the best ask below a subtree of an order.
-func findBest[T ranked[T]](s *search, top T, headroom resources.Limits, best *choice[T]) {
+func findBest[T ranked[T]](s *search, top T, left headroom, best *choice[T]) {
 	var none T
 	if top == none || best.over {
 		return
 	}
 	top.count(&s.work)
-	if _, below := top.summaries(); !s.mayHold(below, headroom) || !mayBeat(s, top, best) {
+	if _, below := top.summaries(); !s.mayHold(below, left) || !mayBeat(s, top, best) {
 		return
 	}
-	findBest(s, top.Links().Left, headroom, best)
+	findBest(s, top.Links().Left, left, best)
 	if !best.over {
-		visit(s, top, headroom, best)
+		visit(s, top, left, best)
 	}
-	findBest(s, top.Links().Right, headroom, best)
+	findBest(s, top.Links().Right, left, best)
 }
 
 // mayBeat reports whether anything in a subtree may come before the best.
@@ -77,7 +76,7 @@ func mayBeat[T ranked[T]](s *search, top T, best *choice[T]) bool {
 }
 
 // visit looks for an ask of one item that comes before the best.
-func visit[T ranked[T]](s *search, item T, headroom resources.Limits, best *choice[T]) {
+func visit[T ranked[T]](s *search, item T, left headroom, best *choice[T]) {
 	own, _ := item.summaries()
 	if best.ask != nil {
 		if item.ignoresPriority() && item.comesLater(best.item) {
@@ -92,10 +91,10 @@ func visit[T ranked[T]](s *search, item T, headroom resources.Limits, best *choi
 			return
 		}
 	}
-	if !s.mayHold(own, headroom) {
+	if !s.mayHold(own, left) {
 		return
 	}
-	r, priority := item.search(s, headroom)
+	r, priority := item.search(s, left)
 	if r == nil {
 		return
 	}

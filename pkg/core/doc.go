@@ -45,7 +45,8 @@
 // Ledger: what runs where, and which queues pay for it.
 //
 //	ledger.go       books and unbooks, and records what changes
-//	queue.go        a queue and its account; queues.go the tree of queues
+//	queue.go        a queue; queues.go the tree of queues
+//	account.go      the limits and the use of a queue; kept.go what is kept for asks, and from which others
 //	application.go  an application, its states and its groups of asks
 //	request.go      an ask or allocation, and what is known of it
 //	node.go         a node and what is free on it
@@ -58,6 +59,7 @@
 //	backlog.go      asks by class; opens and closes classes
 //	class.go        what equal asks have in common, and the summaries of parts of the backlog
 //	search.go       the first ask that may be tried; choice.go compares queues and applications by it
+//	headroom.go     what is left of the quotas for a search
 //	orders.go       keeps groups, applications and queues in order
 //	nodeorder.go    keeps nodes in order, finds one with room, and knows where room is new
 //	settling.go     the time after a start in which nothing is evicted

@@ -115,7 +115,7 @@ func (p *Partition) verifyFailed(c *class, leaf *leafClass) error {
 		return nil
 	}
 	for q := leaf.leaf; q != nil; q = q.parent {
-		if !q.hasRoom(c.amounts) {
+		if !q.hasRoom(c.amounts, claimant{priority: c.rootPriority}) {
 			return nil
 		}
 	}

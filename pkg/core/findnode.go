@@ -264,6 +264,8 @@ func (a *attempts) nominateAndEvict(r *request, found *candidateNode) {
 	a.countRoom(r, &found.plan)
 	w.detail = found.plan.Summary(a.kinds)
 	a.changes.node(found.node, nodeYields) // more may be freed than the ask needs
+	a.nominations.clearOutbid(r)           // first, as that may leave room to others
+	a.nominations.clearDisplaced(found.node)
 }
 
 // describe is an attempt as readers see it: what the nodes were good for, and what was

@@ -169,11 +169,12 @@ func (r *request) isUnderGuarantee() bool {
 // only, so that each victim frees quota of all queues that lack it.
 func (r *request) quotaToFree() resources.Amounts {
 	var lack resources.Amounts
+	c := r.claimant()
 	for q := r.application.queue; q != nil; q = q.parent {
 		for i, asked := range r.Amounts {
 			kind := resources.Kind(i)
 			if most := q.max.Of(kind); asked > 0 && most != resources.Unlimited {
-				wanted := resources.Total(q.used.Of(kind), -q.releasing.Of(kind), q.nominated.Of(kind))
+				wanted := resources.Total(q.used.Of(kind), -q.releasing.Of(kind), q.keptFrom(c, kind))
 				if !r.keepsQuota() {
 					wanted = resources.Total(wanted, asked)
 				}

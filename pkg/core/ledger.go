@@ -217,9 +217,9 @@ func (q *queue) hasRoomFor(r *request) bool {
 	case r.promised():
 		return q.max.Room(q.used.Amounts, r.Amounts)
 	case r.nominated() != nil:
-		return q.keepsRoom(r.Amounts)
+		return q.keepsRoom(r.Amounts, r.claimant())
 	}
-	return q.hasRoom(r.Amounts)
+	return q.hasRoom(r.Amounts, r.claimant())
 }
 
 // mayTake reports whether an ask may take the place of an allocation by their

@@ -216,7 +216,7 @@ func (n *node) roomFor(rootPriority int32) resources.Amounts {
 	}
 	room := n.free.Clone()
 	for _, r := range n.nominated {
-		if r.nominationPriority() >= rootPriority {
+		if r.hold().keeps(claimant{priority: rootPriority}) {
 			room.Sub(r.Amounts)
 		}
 	}
@@ -239,7 +239,7 @@ func (n *node) willHaveRoom(amounts resources.Amounts, rootPriority int32) bool 
 func (n *node) keptFrom(r *request) resources.Amounts {
 	var sum resources.Amounts
 	for _, other := range n.nominated {
-		if other.Priority > r.Priority || other.nominated().overRequired >= r.Priority {
+		if other.hold().keeps(claimant{r.Priority, true}) {
 			sum.Add(other.Amounts)
 		}
 	}

@@ -38,7 +38,7 @@ func (s *nominations) add(r *request, n *node, plan *preemptor.Decision) {
 	n.nominatedAmounts.Add(r.Amounts)
 	s.outcomes.nominated(r, n)
 	s.stamp++
-	r.application.queue.addNominated(r.Amounts, s.stamp)
+	r.application.queue.keep(r.Amounts, r.hold(), s.stamp)
 	s.priorities.add(r.nominationPriority())
 	s.counts.Nominations++
 	s.nodeChanged(n, nodeRetry)
@@ -50,15 +50,24 @@ func (s *nominations) add(r *request, n *node, plan *preemptor.Decision) {
 
 // keepFrom has the room of an ask kept from others up to these priorities.
 func (s *nominations) keepFrom(r *request, over, overRequired int32) {
-	held := r.nominated()
-	s.priorities.remove(r.nominationPriority())
+	held, was := r.nominated(), r.hold()
 	held.over, held.overRequired = over, overRequired
+	s.rehold(r, was)
+}
+
+// rehold brings the books up to date after an ask holds what is kept for it in another way.
+func (s *nominations) rehold(r *request, was hold) {
+	s.priorities.remove(was.over)
 	s.priorities.add(r.nominationPriority())
-	slices.SortFunc(held.node.nominated, byNomination)
+	slices.SortFunc(r.nominated().node.nominated, byNomination)
+	s.stamp++
+	r.application.queue.unkeep(r.Amounts, was, s.stamp)
+	r.application.queue.keep(r.Amounts, r.hold(), s.stamp)
+	s.changes.application(r.application, 0)
 }
 
 // waitFor are the highest priorities of the other asks that wait and could use the room
-// that a plan makes: of those that may run anywhere, and on the node only.
+// that a plan makes, or the quota: of those that may run anywhere, and on one node only.
 func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (over, overRequired int32) {
 	over, overRequired = PriorityNone, PriorityNone
 	if len(plan.Victims) == 0 {
@@ -68,6 +77,7 @@ func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (ov
 		overRequired = other.Priority // the first is the highest
 		break
 	}
+	overRequired = max(overRequired, r.quotaWaiters())
 	if s.root.own.top <= r.class.rootPriority {
 		return over, overRequired
 	}
@@ -96,11 +106,11 @@ func (s *nominations) remove(r *request, why string, waits bool) *node {
 	s.list[last] = nil
 	s.list = s.list[:last]
 	s.priorities.remove(r.nominationPriority())
+	s.stamp++
+	r.application.queue.unkeep(r.Amounts, r.hold(), s.stamp)
 	r.wait.nomination = nil
 	n.nominated = without(n.nominated, r)
 	n.nominatedAmounts.Sub(r.Amounts)
-	s.stamp++
-	r.application.queue.subNominated(r.Amounts, s.stamp)
 	s.nodeChanged(n, 0)
 	s.changes.application(r.application, 0)
 	s.outcomes.released(n)
@@ -134,7 +144,7 @@ func (s *nominations) clearOn(n *node, why string) {
 	}
 }
 
-// clearDisplaced ends the nominations to a node whose room was just taken. They are not
+// clearDisplaced ends the nominations to a node whose room or quota was taken. They are not
 // left until their node is tried: less important asks would be tried before those that lost
 // their room.
 func (s *nominations) clearDisplaced(n *node) {
@@ -144,8 +154,38 @@ func (s *nominations) clearDisplaced(n *node) {
 			s.clear(r, n.whyLost(), s.outcomes.whyTaken(r, n))
 			continue
 		}
+		if r.withoutRoom() != nil && r.quotaToFree() != nil {
+			s.clear(r, r.whyNoQuota(), s.outcomes.whyTaken(r, n))
+			continue
+		}
 		kept.Add(r.Amounts)
 	}
+}
+
+// clearOutbid ends the nominations of asks whose quota another one has now, or gets, which
+// comes before them. What is kept is kept again for one after the other, in their order.
+func (s *nominations) clearOutbid(by *request) {
+	if len(s.list) == 0 || !by.application.queue.isOverbooked() {
+		return
+	}
+	s.markTaken(by)
+	list := slices.DeleteFunc(slices.Clone(s.list), func(r *request) bool { return r == by })
+	slices.SortFunc(list, byNomination)
+	s.stamp++
+	for _, r := range list {
+		r.application.queue.unkeep(r.Amounts, r.hold(), s.stamp)
+	}
+	for _, r := range list {
+		r.application.queue.keep(r.Amounts, r.hold(), s.stamp)
+		if r.quotaToFree() != nil {
+			s.clear(r, r.whyNoQuota(), s.outcomes.whyTaken(r, r.nominated().node))
+		}
+	}
+}
+
+// whyNoQuota says why a nominated ask does not get its quota.
+func (r *request) whyNoQuota() string {
+	return fmt.Sprintf("the quota of queue %s is taken", r.withoutRoom().path)
 }
 
 // whyLost says why a nominated ask does not get its room.
@@ -169,9 +209,7 @@ func (s *nominations) rerank(r *request, was int32) {
 	if held == nil {
 		return
 	}
-	s.priorities.remove(held.holdsWith(was))
-	s.priorities.add(r.nominationPriority())
-	slices.SortFunc(held.node.nominated, byNomination)
+	s.rehold(r, held.hold(r, was))
 	s.nodeChanged(held.node, nodeRetry)
 }
 

@@ -185,14 +185,17 @@ func (o *outcomes) placed(r *request, n *node, c *class) {
 	}
 }
 
-// bindFailed notes that an allocation could not be bound, and is an ask again.
-func (o *outcomes) bindFailed(r *request) {
+// bindFailed notes that an allocation could not be bound, and is an ask again. It reports
+// whether victims were told to end in vain for what did not run.
+func (o *outcomes) bindFailed(r *request) (wasted bool) {
 	for _, s := range o.byAsk[r.Key] {
+		wasted = true
 		o.counts.Served -= uint64(len(s.ended))
 		o.counts.Undecided += uint64(len(s.ended))
 		s.ask = r.Key
 		o.list(s, NotBound)
 	}
+	return wasted
 }
 
 // allocationEnded notes that an allocation has ended. Nothing more is to be known of

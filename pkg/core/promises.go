@@ -28,7 +28,19 @@ func (s *promises) add(r *request) {
 	r.waiting().promise = &promise{at: len(s.list), over: PriorityNone}
 	s.list = append(s.list, r)
 	s.stamp++
-	r.application.queue.addNominated(r.Amounts, s.stamp)
+	r.application.queue.keep(r.Amounts, r.hold(), s.stamp)
+	s.changes.application(r.application, 0)
+}
+
+// keepFrom has the quota of an ask kept from others with a required node up to a priority.
+func (s *promises) keepFrom(r *request, over int32) {
+	if over <= r.wait.promise.over {
+		return
+	}
+	s.stamp++
+	r.application.queue.unkeep(r.Amounts, r.hold(), s.stamp)
+	r.wait.promise.over = over
+	r.application.queue.keep(r.Amounts, r.hold(), s.stamp)
 	s.changes.application(r.application, 0)
 }
 
@@ -56,9 +68,9 @@ func (s *promises) drop(r *request) bool {
 	s.list[at].wait.promise.at = at
 	s.list[last] = nil
 	s.list = s.list[:last]
-	r.wait.promise = nil
 	s.stamp++
-	r.application.queue.subNominated(r.Amounts, s.stamp)
+	r.application.queue.unkeep(r.Amounts, r.hold(), s.stamp)
+	r.wait.promise = nil
 	s.outcomes.promiseEnded(r)
 	return true
 }

@@ -33,7 +33,7 @@ type queue struct {
 	apps    order.Tree[*application]
 	cluster *resources.Amounts // the size of the cluster in all orders
 
-	headroom resources.Limits // scratch of searches
+	headroom headroom // scratch of searches
 
 	classes map[*class]*leafClass // of the asks that wait in a leaf
 	waitSet waitSet
@@ -134,13 +134,17 @@ func (q *queue) waiting() *summary {
 // left of the quota. It reports whether it changed.
 func (q *queue) summarise() bool {
 	sum := *q.waiting()
+	var first claimant // others below take no more of what is kept
+	if len(q.kept) > 0 {
+		first.priority = q.asRootSees(sum.top)
+	}
 	sum.top = q.properties.seenFromAbove(sum.top)
 	sum.ready, sum.rest = q.properties.seenFromAbove(sum.ready), q.properties.seenFromAbove(sum.rest)
 	sum.attempts = sum.attempts || len(q.active) > 0
-	if sum.open != nil && !q.hasRoom(*sum.open) {
+	if sum.open != nil && !q.hasRoom(*sum.open, first) {
 		sum.open = nil
 	}
-	if sum.closed != nil && !q.hasRoom(*sum.closed) {
+	if sum.closed != nil && !q.hasRoom(*sum.closed, first) {
 		sum.closed = nil
 	}
 	return q.own.set(sum)
@@ -156,6 +160,14 @@ func (p *QueueProperties) seenFromAbove(priority int32) int32 {
 	}
 	sum := int64(priority) + int64(p.PriorityOffset)
 	return int32(min(max(sum, math.MinInt32+1), math.MaxInt32))
+}
+
+// asRootSees is a priority in the order of the queue as the root sees it.
+func (q *queue) asRootSees(priority int32) int32 {
+	for ; q != nil; q = q.parent {
+		priority = q.properties.seenFromAbove(priority)
+	}
+	return priority
 }
 
 // share is how much of its guarantee the queue uses.
@@ -271,124 +283,4 @@ func (q *queue) visitRunning(yield func(*request) bool) bool {
 		}
 	}
 	return true
-}
-
-// An account is the limit and the use of one queue. It is charged together
-// with every account above it, so that for each kind
-//
-//	used      = own allocations + the sum of used over the children
-//	pending   = own asks + the sum of pending over the children
-//	nominated = own nominated asks + the sum of nominated over the children
-//	releasing = own allocations that are being evicted + that of the children
-//	overdue   = those whose eviction did not end in time, in the same way
-//	used <= max, unless exceeded is set
-type account struct {
-	parent     *account // nil at the root
-	max        resources.Limits
-	guaranteed resources.Amounts
-	used       resources.Sum
-	pending    resources.Sum
-	nominated  resources.Sum
-	releasing  resources.Sum
-	overdue    resources.Sum
-	// exceeded says that used may be above max: max was lowered, or an
-	// allocation was adopted or resized, which no limit refuses.
-	exceeded bool
-	// changed is a stamp of the last change of what may still be charged here.
-	changed uint64
-}
-
-// charge books an allocation here and on every account above.
-func (a *account) charge(amounts resources.Amounts, stamp uint64) {
-	for ; a != nil; a = a.parent {
-		a.used.Add(amounts)
-		a.stamp(stamp)
-	}
-}
-
-// discharge takes an allocation off the books again.
-func (a *account) discharge(amounts resources.Amounts, stamp uint64) {
-	for ; a != nil; a = a.parent {
-		a.used.Sub(amounts)
-		a.exceeded = a.exceeded && !a.used.Within(a.max)
-		a.stamp(stamp)
-	}
-}
-
-// stamp notes when what may be charged has changed, if there is a limit to it.
-func (a *account) stamp(stamp uint64) {
-	if len(a.max) > 0 {
-		a.changed = stamp
-	}
-}
-
-// allowExcess accepts that used is above max, here and above, after a booking that
-// no limit refuses.
-func (a *account) allowExcess() {
-	for ; a != nil; a = a.parent {
-		a.exceeded = !a.used.Within(a.max)
-	}
-}
-
-// addPending books an ask here and on every account above, and subPending takes it
-// off the books again.
-func (a *account) addPending(amounts resources.Amounts) {
-	for ; a != nil; a = a.parent {
-		a.pending.Add(amounts)
-	}
-}
-
-func (a *account) subPending(amounts resources.Amounts) {
-	for ; a != nil; a = a.parent {
-		a.pending.Sub(amounts)
-	}
-}
-
-// addNominated keeps quota for a nominated ask, here and above, and subNominated
-// gives it back.
-func (a *account) addNominated(amounts resources.Amounts, stamp uint64) {
-	for ; a != nil; a = a.parent {
-		a.nominated.Add(amounts)
-		a.stamp(stamp)
-	}
-}
-
-func (a *account) subNominated(amounts resources.Amounts, stamp uint64) {
-	for ; a != nil; a = a.parent {
-		a.nominated.Sub(amounts)
-		a.stamp(stamp)
-	}
-}
-
-// addEnding notes that an allocation is being evicted, here and above, and subEnding that
-// it has ended or is as it was before. Others are ignored.
-func (a *account) addEnding(r *request) {
-	for ; a != nil && r.eviction != nil; a = a.parent {
-		a.ending(r).Add(r.Amounts)
-	}
-}
-
-func (a *account) subEnding(r *request) {
-	for ; a != nil && r.eviction != nil; a = a.parent {
-		a.ending(r).Sub(r.Amounts)
-	}
-}
-
-// ending is the sum that an allocation counts for which is being evicted.
-func (a *account) ending(r *request) *resources.Sum {
-	if r.eviction.overdue {
-		return &a.overdue
-	}
-	return &a.releasing
-}
-
-// hasRoom reports whether this account alone can be charged, beside what is kept
-// for nominated asks.
-func (a *account) hasRoom(amounts resources.Amounts) bool {
-	return a.max.Holds(amounts, a.used.Amounts, a.nominated.Amounts, amounts)
-}
-
-// keepsRoom reports the same for amounts that are part of what is kept.
-func (a *account) keepsRoom(amounts resources.Amounts) bool {
-	return a.max.Holds(amounts, a.used.Amounts, a.nominated.Amounts)
 }

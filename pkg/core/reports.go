@@ -238,10 +238,13 @@ func (s *reports) quotaText(r *request, path QueuePath) string {
 	for q.parent != nil && q.path != path {
 		q = q.parent
 	}
-	left := q.max.Minus(q.used.Amounts).Minus(q.nominated.Amounts)
+	left, c := q.max.Minus(q.used.Amounts), r.claimant()
 	for i := range left {
 		if r.Amounts.Of(resources.Kind(i)) <= 0 {
 			left[i] = resources.Unlimited
+		}
+		if left[i] != resources.Unlimited {
+			left[i] = resources.Total(left[i], -q.keptFrom(c, resources.Kind(i)))
 		}
 	}
 	return fmt.Sprintf("request does not fit in queue %s: requests %s, available %s", path, s.kinds.Format(r.Amounts), s.kinds.FormatLimits(left))

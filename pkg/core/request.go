@@ -2,7 +2,6 @@ package core
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -164,24 +163,6 @@ type eviction struct {
 	overdue  bool       // it did not end in time: its room is not counted on
 	set      *victimSet // with which it ends for the ask; nil if there is no ask
 	timer    timers.Timer[due]
-}
-
-// nominationPriority is the priority with which an ask holds the room that is kept
-// for it. Room that is due by a guarantee is not given to any other ask, as none could
-// evict the ask by priority once it runs.
-func (r *request) nominationPriority() int32 {
-	return r.nominated().holdsWith(r.class.rootPriority)
-}
-
-// holdsWith is the same for an ask of a priority.
-func (h *nomination) holdsWith(rootPriority int32) int32 {
-	switch {
-	case h == nil:
-		return rootPriority
-	case h.trigger == preemptor.Guarantee:
-		return math.MaxInt32
-	}
-	return max(rootPriority, h.over)
 }
 
 // addRequest appends a request to a list and notes its place. Lists start with room

@@ -129,6 +129,7 @@ func (d *round) keep(r *request) {
 	if r.promised() {
 		d.kept.Add(r.Amounts)
 		d.served = append(d.served, r)
+		d.nominations.clearOutbid(r)
 	}
 }
 

@@ -265,9 +265,10 @@ func (d *round) evict(r *request, plan *preemptor.Decision) {
 		}
 		r.application.thrashGuard().count++
 		w.told = true
+		d.promises.keepFrom(r, r.quotaWaiters())
 		for other := range d.node.required.all {
 			if !other.promised() {
-				w.promise.over = max(w.promise.over, other.Priority)
+				d.promises.keepFrom(r, other.Priority)
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func (p *Partition) restoreAsk(app *application, v *AskView) {
 	}
 	if v.Required != "" && v.Reserved != "" && v.Plan != nil && v.Plan.Reason != preemptor.TooYoung {
 		p.promises.add(r)
-		r.wait.promise.over = v.KeptFromRequired
+		p.promises.keepFrom(r, v.KeptFromRequired)
 	}
 	if v.Nominated != "" {
 		p.nominations.add(r, p.findNode(v.Nominated), &preemptor.Decision{Trigger: v.Trigger})

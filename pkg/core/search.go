@@ -37,7 +37,7 @@ func (b *backlog) next(without skips) *request {
 	s := &b.searches[0]
 	*s = search{backlog: b, skips: without}
 	s.room, s.isRoom = b.rooms.most()
-	r, _ := s.inQueue(b.root, nil)
+	r, _ := s.inQueue(b.root, headroom{})
 	return r
 }
 
@@ -45,13 +45,13 @@ func (b *backlog) next(without skips) *request {
 func (b *backlog) nextAbove(n *node, above int32) *request {
 	s := &b.searches[0]
 	*s = search{backlog: b, room: n.free, isRoom: true, only: n, above: above}
-	r, _ := s.inQueue(b.root, nil)
+	r, _ := s.inQueue(b.root, headroom{})
 	return r
 }
 
 // mayHold reports whether any ask of a part of the backlog may be tried, as far as
 // its summary tells.
-func (s *search) mayHold(part *summary, headroom resources.Limits) bool {
+func (s *search) mayHold(part *summary, left headroom) bool {
 	if part.top == PriorityNone {
 		return false
 	}
@@ -61,7 +61,7 @@ func (s *search) mayHold(part *summary, headroom resources.Limits) bool {
 	if part.attempts && s.only == nil && !s.busy {
 		return true
 	}
-	if part.open != nil && part.open.Within(headroom) && (s.only == nil || part.open.FitsIn(s.room)) {
+	if left.holds(part.open, part.top) && (s.only == nil || part.open.FitsIn(s.room)) {
 		return true
 	}
 	if part.untried && s.only == nil {
@@ -70,23 +70,21 @@ func (s *search) mayHold(part *summary, headroom resources.Limits) bool {
 	if !s.isRoom {
 		return false
 	}
-	return part.closed != nil && part.closed.Within(headroom) && part.closed.FitsIn(s.room) ||
+	return left.holds(part.closed, part.top) && part.closed.FitsIn(s.room) ||
 		part.nominated != nil && part.nominated.FitsIn(s.room)
 }
 
 // inQueue searches a queue, and returns the priority of the ask as the queue sees it.
-// Headroom is what is left of the quotas above it.
-func (s *search) inQueue(q *queue, headroom resources.Limits) (*request, int32) {
-	if len(q.max) > 0 {
-		headroom = q.headroomWithin(headroom)
-	}
+// Left is what is left of the quotas above it.
+func (s *search) inQueue(q *queue, left headroom) (*request, int32) {
+	left = q.headroomWithin(left)
 	if !q.leaf {
-		return s.inQueues(q, headroom)
+		return s.inQueues(q, left)
 	}
 	if s.passed[q] {
 		return nil, 0
 	}
-	r := s.inApplications(q, headroom)
+	r := s.inApplications(q, left)
 	if len(q.active) > 0 && s.only == nil && !s.busy {
 		r = earlier(r, s.firstAttempt(q))
 	}
@@ -96,99 +94,82 @@ func (s *search) inQueue(q *queue, headroom resources.Limits) (*request, int32) 
 	return r, r.Priority
 }
 
-// headroomWithin is what may still be charged to a queue alone, beside what is kept
-// for nominated asks, or less if there is less above it. It is valid until the next
-// search.
-func (q *queue) headroomWithin(above resources.Limits) resources.Limits {
-	left := q.headroom[:0]
-	for i := range max(len(q.max), len(above)) {
-		kind := resources.Kind(i)
-		quantity := above.Of(kind)
-		if most := q.max.Of(kind); most != resources.Unlimited {
-			quantity = min(quantity, resources.Total(most, -q.used.Of(kind), -q.nominated.Of(kind)))
-		}
-		left = append(left, quantity)
-	}
-	q.headroom = left
-	return left
-}
-
 // inQueues searches the queues below a parent. Mostly the first one in which there is
 // anything to try has it because of its highest ask, and then it is the best.
-func (s *search) inQueues(q *queue, headroom resources.Limits) (*request, int32) {
-	first, r, priority := s.firstQueue(q.queues.Root(), headroom)
+func (s *search) inQueues(q *queue, left headroom) (*request, int32) {
+	first, r, priority := s.firstQueue(q.queues.Root(), left)
 	if r == nil || priority == first.place.priority {
 		return r, priority
 	}
 	best := choice[*queue]{ask: r, item: first, priority: priority, run: first.place.priority}
-	findBest(s, q.queues.Root(), headroom, &best)
+	findBest(s, q.queues.Root(), left, &best)
 	return best.ask, best.priority
 }
 
-func (s *search) firstQueue(top *queue, headroom resources.Limits) (*queue, *request, int32) {
+func (s *search) firstQueue(top *queue, left headroom) (*queue, *request, int32) {
 	if top == nil {
 		return nil, nil, 0
 	}
 	s.work.Queues++
-	if !s.mayHold(&top.below, headroom) {
+	if !s.mayHold(&top.below, left) {
 		return nil, nil, 0
 	}
-	if q, r, priority := s.firstQueue(top.links.Left, headroom); r != nil {
+	if q, r, priority := s.firstQueue(top.links.Left, left); r != nil {
 		return q, r, priority
 	}
-	if s.mayHold(&top.own, headroom) {
-		if r, priority := top.search(s, headroom); r != nil {
+	if s.mayHold(&top.own, left) {
+		if r, priority := top.search(s, left); r != nil {
 			return top, r, priority
 		}
 	}
-	return s.firstQueue(top.links.Right, headroom)
+	return s.firstQueue(top.links.Right, left)
 }
 
 // inApplications searches the applications of a leaf in the same way.
-func (s *search) inApplications(q *queue, headroom resources.Limits) *request {
-	first, r := s.firstApplication(q.apps.Root(), headroom)
+func (s *search) inApplications(q *queue, left headroom) *request {
+	first, r := s.firstApplication(q.apps.Root(), left)
 	if r == nil || r.Priority == first.place.priority {
 		return r
 	}
 	best := choice[*application]{ask: r, item: first, priority: r.Priority, run: first.place.priority}
-	findBest(s, q.apps.Root(), headroom, &best)
+	findBest(s, q.apps.Root(), left, &best)
 	return best.ask
 }
 
-func (s *search) firstApplication(top *application, headroom resources.Limits) (*application, *request) {
+func (s *search) firstApplication(top *application, left headroom) (*application, *request) {
 	if top == nil {
 		return nil, nil
 	}
 	s.work.Applications++
-	if !s.mayHold(&top.below, headroom) {
+	if !s.mayHold(&top.below, left) {
 		return nil, nil
 	}
-	if app, r := s.firstApplication(top.links.Left, headroom); r != nil {
+	if app, r := s.firstApplication(top.links.Left, left); r != nil {
 		return app, r
 	}
-	if s.mayHold(&top.own, headroom) {
-		if r, _ := top.search(s, headroom); r != nil {
+	if s.mayHold(&top.own, left) {
+		if r, _ := top.search(s, left); r != nil {
 			return top, r
 		}
 	}
-	return s.firstApplication(top.links.Right, headroom)
+	return s.firstApplication(top.links.Right, left)
 }
 
-func (s *search) inGroups(top *askGroup, headroom resources.Limits) *request {
+func (s *search) inGroups(top *askGroup, left headroom) *request {
 	if top == nil {
 		return nil
 	}
 	s.work.Asks++
-	if !s.mayHold(&top.below, headroom) {
+	if !s.mayHold(&top.below, left) {
 		return nil
 	}
-	if r := s.inGroups(top.links.Left, headroom); r != nil {
+	if r := s.inGroups(top.links.Left, left); r != nil {
 		return r
 	}
-	if s.mayHold(&top.own, headroom) && s.mayTry(top) {
+	if s.mayHold(&top.own, left) && s.mayTry(top) {
 		return top.first()
 	}
-	return s.inGroups(top.links.Right, headroom)
+	return s.inGroups(top.links.Right, left)
 }
 
 // mayTry reports whether the first ask of a group, whose summary lets it pass, may fit
@@ -197,13 +178,17 @@ func (s *search) mayTry(g *askGroup) bool {
 	c := g.class
 	if s.only != nil {
 		return c.rootPriority > s.above && s.only.openTo(c.rootPriority) && s.only.hasRoom(c.amounts, c.overrules()) &&
-			(!c.nominated || g.first().withoutRoom() == nil)
+			(!s.keepsQuota(c) || g.first().withoutRoom() == nil)
 	}
 	if g.own.attempts && !s.busy {
 		return true
 	}
-	return (!c.closed || s.rooms.fit(c)) && (!c.nominated || g.first().withoutRoom() == nil)
+	return (!c.closed || s.rooms.fit(c)) && (!s.keepsQuota(c) || g.first().withoutRoom() == nil)
 }
+
+// keepsQuota reports whether quota is kept in a way that summaries do not tell exactly: for
+// asks of the class, or for others.
+func (s *search) keepsQuota(c *class) bool { return c.nominated || len(s.root.kept) > 0 }
 
 // firstAttempt is the first ask in the order of a leaf that room may be made for, of
 // the classes with too many groups to mark them.
@@ -223,7 +208,7 @@ func (s *search) firstOf(leaf *leafClass) (first *request) {
 		of := &s.searches[1]
 		*of = search{backlog: s.backlog, class: leaf.class}
 		var best choice[*application]
-		findBest(of, apps.Root(), nil, &best)
+		findBest(of, apps.Root(), headroom{}, &best)
 		return best.ask
 	}
 	for _, g := range leaf.groups {
@@ -259,17 +244,17 @@ func earlier(a, b *request) *request {
 
 func (q *queue) count(w *Work) { w.Queues++ }
 
-func (q *queue) search(s *search, headroom resources.Limits) (*request, int32) {
-	r, priority := s.inQueue(q, headroom)
+func (q *queue) search(s *search, left headroom) (*request, int32) {
+	r, priority := s.inQueue(q, left)
 	return r, q.properties.seenFromAbove(priority)
 }
 
 func (a *application) count(w *Work) { w.Applications++ }
 
-func (a *application) search(s *search, headroom resources.Limits) (*request, int32) {
+func (a *application) search(s *search, left headroom) (*request, int32) {
 	var r *request
 	if s.class == nil {
-		r = s.inGroups(a.queued.Root(), headroom)
+		r = s.inGroups(a.queued.Root(), left)
 	} else if g := a.classes.of(s.class); g != nil && g.links.In() {
 		r = g.first()
 	}

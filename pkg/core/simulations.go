@@ -254,7 +254,7 @@ func (p *predicates) choose(r *request, n *node, candidates []string, violating 
 // for this attempt only, unless the node is refused without anything that runs there.
 func (p *predicates) noteFailed(r *request, on *candidateNode, others bool) {
 	s, n, t := p.attempt, on.node, on.plan.Trigger
-	if others && (on.plan.Reason != preemptor.Refused || p.feasibleWhenEmpty(r, n)) {
+	if others && (on.plan.Reason != preemptor.Refused || p.feasibleSomehow(r, n)) {
 		if kept := s.about(n); !p.paused {
 			kept.failed = append(kept.failed, failedPlan{r.application.queue, t})
 		}
@@ -269,14 +269,15 @@ func (p *predicates) noteFailed(r *request, on *candidateNode, others bool) {
 	delete(s.kept, n)
 }
 
-// feasibleWhenEmpty reports whether the resource manager would agree to an ask on a node
-// without all own allocations there, or cannot be asked now.
-func (p *predicates) feasibleWhenEmpty(r *request, n *node) bool {
+// feasibleSomehow reports whether the resource manager would agree to an ask on a node
+// without all own allocations there, or, if the ask needs one of them, with all, or cannot
+// be asked now.
+func (p *predicates) feasibleSomehow(r *request, n *node) bool {
 	if p.options.Simulate == nil && p.options.Feasible == nil {
 		return true
 	}
-	err := p.simulation(r, n)(n.ownKeys(func(*request) bool { return true }))
-	return err == nil || p.paused
+	fits := p.simulation(r, n)
+	return fits(n.ownKeys(func(*request) bool { return true })) == nil || p.paused || fits(nil) == nil || p.paused
 }
 
 // noteUnresolvable notes that an ask may not run on a node whatever is removed, if the

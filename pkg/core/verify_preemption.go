@@ -108,10 +108,27 @@ func (v *verifier) nominated(n *node, releasing resources.Sum) {
 	}
 }
 
+// keptIn is the quota that is kept in a queue with a hold, counted anew.
+func (v *verifier) keptIn(q *queue, h hold) (sum keptQuota) {
+	for _, child := range q.children {
+		below := v.keptIn(child, h)
+		sum.amounts.AddSum(below.amounts)
+		sum.asks += below.asks
+	}
+	for _, app := range q.applications {
+		for _, r := range app.asks {
+			if r.keepsQuota() && r.hold() == h {
+				sum.add(r.Amounts)
+			}
+		}
+	}
+	return sum
+}
+
 // sums checks what is kept for nominated asks and what is evicted along the tree of
 // queues.
 func (v *verifier) sums(q *queue) {
-	var nominated, releasing, overdue resources.Sum
+	var nominated, releasing, overdue, kept resources.Sum
 	var running priorityCounts
 	for _, child := range q.sortedChildren() {
 		v.sums(child)
@@ -141,6 +158,13 @@ func (v *verifier) sums(q *queue) {
 			}
 		}
 	}
+	for i, k := range q.kept {
+		kept.AddSum(k.amounts)
+		if want := v.keptIn(q, k.hold); !k.amounts.Same(want.amounts) || k.asks != want.asks || slices.ContainsFunc(q.kept[:i], func(o keptQuota) bool { return o.hold == k.hold }) {
+			v.breaks("queue %s: keeps %s for %d asks, counted %s for %d", q.path, v.p.kinds.Format(k.amounts.Amounts), k.asks, v.p.kinds.Format(want.amounts.Amounts), want.asks)
+		}
+	}
+	v.equal("kept", string(q.path), kept, nominated)
 	v.equal("nominated", string(q.path), q.nominated, nominated)
 	v.equal("releasing", string(q.path), q.releasing, releasing)
 	v.equal("overdue", string(q.path), q.overdue, overdue)

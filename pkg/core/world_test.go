@@ -169,7 +169,7 @@ func (w *world) roomFor(n *core.NodeView, rootPriority int32) resources.Amounts 
 // quota for an ask.
 func (w *world) short(ask *core.AskView) (list []*core.QueueView) {
 	for _, q := range w.upFrom(w.queueOf(ask.Allocation)) {
-		if !holds(q, ask, false).IsZero() {
+		if !w.holds(q, ask, false).IsZero() {
 			list = append(list, q)
 		}
 	}
@@ -179,16 +179,24 @@ func (w *world) short(ask *core.AskView) (list []*core.QueueView) {
 // quotaToFree is what is still short of quota once all evictions have ended.
 func (w *world) quotaToFree(ask *core.AskView) (lack resources.Amounts) {
 	for _, q := range w.upFrom(w.queueOf(ask.Allocation)) {
-		lack.Raise(holds(q, ask, true))
+		lack.Raise(w.holds(q, ask, true))
 	}
 	return lack
 }
 
 // holds is what a queue has too little of for an ask.
-func holds(q *core.QueueView, ask *core.AskView, later bool) (lack resources.Amounts) {
+func (w *world) holds(q *core.QueueView, ask *core.AskView, later bool) (lack resources.Amounts) {
+	kept := q.Nominated.Clone()
+	for _, app := range w.apps {
+		for i := range app.Asks {
+			if other := &app.Asks[i]; slices.Contains(w.upFrom(app.Queue), q) && w.yields(other, ask) {
+				kept.Sub(other.Amounts)
+			}
+		}
+	}
 	for i, asked := range ask.Amounts {
 		kind := resources.Kind(i)
-		wanted := q.Used.Of(kind) + q.Nominated.Of(kind)
+		wanted := q.Used.Of(kind) + kept.Of(kind)
 		if ask.Nominated == "" {
 			wanted += asked
 		}
@@ -200,6 +208,26 @@ func holds(q *core.QueueView, ask *core.AskView, later bool) (lack resources.Amo
 		}
 	}
 	return lack
+}
+
+// yields reports whether what is kept for an ask is not kept from another one, which is
+// more important and came later.
+func (w *world) yields(kept, ask *core.AskView) bool {
+	promised := w.keepsQuota(kept)
+	switch {
+	case kept.Nominated == "" && !promised:
+		return false
+	case ask.Required == "":
+		return !promised && w.nominationPriority(kept) < w.nominationPriority(ask)
+	}
+	over, priority := max(kept.Priority, kept.KeptFromRequired), ask.Priority
+	if !promised {
+		over = max(kept.Priority-1, kept.KeptFromRequired)
+	}
+	if w.keepsQuota(ask) {
+		priority = max(priority, ask.KeptFromRequired)
+	}
+	return over < priority
 }
 
 // An action is something done for an ask, as the effects tell it.
@@ -310,12 +338,12 @@ func (w *world) promise(later *core.View) {
 				continue
 			}
 			if is.Nominated != "" && was.Nominated == "" {
-				was.KeptFrom = is.KeptFrom
+				was.KeptFrom, was.KeptFromRequired = is.KeptFrom, is.KeptFromRequired
 			}
 			if !w.keepsQuota(is) || w.keepsQuota(was) {
 				continue
 			}
-			was.Reserved, was.Plan = is.Reserved, is.Plan
+			was.Reserved, was.Plan, was.KeptFromRequired = is.Reserved, is.Plan, is.KeptFromRequired
 			for _, q := range w.upFrom(app.Queue) {
 				q.Nominated.Add(is.Amounts)
 			}

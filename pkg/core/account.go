@@ -1,0 +1,121 @@
+package core
+
+import "github.com/narwhal-scheduler/narwhal/pkg/resources"
+
+// An account is the limit and the use of one queue. It is charged together
+// with every account above it, so that for each kind
+//
+//	used      = own allocations + the sum of used over the children
+//	pending   = own asks + the sum of pending over the children
+//	nominated = own nominated asks + the sum of nominated over the children
+//	kept      = the same, by from which asks it is kept
+//	releasing = own allocations that are being evicted + that of the children
+//	overdue   = those whose eviction did not end in time, in the same way
+//	used <= max, unless exceeded is set
+type account struct {
+	parent     *account // nil at the root
+	max        resources.Limits
+	guaranteed resources.Amounts
+	used       resources.Sum
+	pending    resources.Sum
+	nominated  resources.Sum
+	kept       []keptQuota
+	releasing  resources.Sum
+	overdue    resources.Sum
+	// exceeded says that used may be above max: max was lowered, or an
+	// allocation was adopted or resized, which no limit refuses.
+	exceeded bool
+	// changed is a stamp of the last change of what may still be charged here.
+	changed uint64
+}
+
+// charge books an allocation here and on every account above.
+func (a *account) charge(amounts resources.Amounts, stamp uint64) {
+	for ; a != nil; a = a.parent {
+		a.used.Add(amounts)
+		a.stamp(stamp)
+	}
+}
+
+// discharge takes an allocation off the books again.
+func (a *account) discharge(amounts resources.Amounts, stamp uint64) {
+	for ; a != nil; a = a.parent {
+		a.used.Sub(amounts)
+		a.exceeded = a.exceeded && !a.used.Within(a.max)
+		a.stamp(stamp)
+	}
+}
+
+// stamp notes when what may be charged has changed, if there is a limit to it.
+func (a *account) stamp(stamp uint64) {
+	if len(a.max) > 0 {
+		a.changed = stamp
+	}
+}
+
+// allowExcess accepts that used is above max, here and above, after a booking that
+// no limit refuses.
+func (a *account) allowExcess() {
+	for ; a != nil; a = a.parent {
+		a.exceeded = !a.used.Within(a.max)
+	}
+}
+
+// addPending books an ask here and on every account above, and subPending takes it
+// off the books again.
+func (a *account) addPending(amounts resources.Amounts) {
+	for ; a != nil; a = a.parent {
+		a.pending.Add(amounts)
+	}
+}
+
+func (a *account) subPending(amounts resources.Amounts) {
+	for ; a != nil; a = a.parent {
+		a.pending.Sub(amounts)
+	}
+}
+
+// keep keeps quota for a nominated ask, here and above, and unkeep gives it back.
+func (a *account) keep(amounts resources.Amounts, h hold, stamp uint64) {
+	for ; a != nil; a = a.parent {
+		a.nominated.Add(amounts)
+		a.keptBy(h).add(amounts)
+		a.stamp(stamp)
+	}
+}
+
+func (a *account) unkeep(amounts resources.Amounts, h hold, stamp uint64) {
+	for ; a != nil; a = a.parent {
+		a.nominated.Sub(amounts)
+		k := a.keptBy(h)
+		if k.sub(amounts); k.asks == 0 {
+			last := len(a.kept) - 1
+			*k = a.kept[last]
+			a.kept[last] = keptQuota{}
+			a.kept = a.kept[:last]
+		}
+		a.stamp(stamp)
+	}
+}
+
+// addEnding notes that an allocation is being evicted, here and above, and subEnding that
+// it has ended or is as it was before. Others are ignored.
+func (a *account) addEnding(r *request) {
+	for ; a != nil && r.eviction != nil; a = a.parent {
+		a.ending(r).Add(r.Amounts)
+	}
+}
+
+func (a *account) subEnding(r *request) {
+	for ; a != nil && r.eviction != nil; a = a.parent {
+		a.ending(r).Sub(r.Amounts)
+	}
+}
+
+// ending is the sum that an allocation counts for which is being evicted.
+func (a *account) ending(r *request) *resources.Sum {
+	if r.eviction.overdue {
+		return &a.overdue
+	}
+	return &a.releasing
+}

@@ -1,0 +1,181 @@
+package core
+
+import (
+	"math"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// What is kept for an ask until its victims have ended, on a node and of quota, is kept by
+// one rule from others: less important ones take none of it, and more important ones that
+// come later do.
+
+// A hold says up to which priorities what is kept for an ask is kept from other asks: from
+// those that may run anywhere, by their priority as the root sees it, and from those that
+// may run on one node only, by their own.
+type hold struct{ over, overRequired int32 }
+
+// A claimant is an ask that wants what may be kept for others.
+type claimant struct {
+	priority int32
+	required bool // it may run on one node only
+}
+
+// keeps reports whether what is held is kept from a claimant.
+func (h hold) keeps(c claimant) bool {
+	if c.required {
+		return h.overRequired >= c.priority
+	}
+	return h.over >= c.priority
+}
+
+// hold is how what is kept for an ask is kept. Room that is due by a guarantee is not given
+// to any other ask that may run anywhere, as none could evict the ask by priority once it
+// runs. These do not get what is kept for an ask with a required node either: its node is
+// closed to them.
+func (r *request) hold() hold {
+	if r.promised() {
+		return hold{math.MaxInt32, max(r.Priority, r.wait.promise.over)}
+	}
+	return r.nominated().hold(r, r.class.rootPriority)
+}
+
+// hold is the same for the nomination of an ask that has a priority as the root sees it.
+// Asks that may run on the node only take the room of an equal one that may run anywhere.
+func (h *nomination) hold(r *request, rootPriority int32) hold {
+	return hold{h.holdsWith(rootPriority), max(max(r.Priority, math.MinInt32+1)-1, h.overRequired)}
+}
+
+// claimant is an ask as one that wants what is kept for others. One for which something is
+// kept respects what is kept for those that come before it, and for itself.
+func (r *request) claimant() claimant {
+	switch {
+	case r.promised():
+		return claimant{r.hold().overRequired, true}
+	case r.Required != "":
+		return claimant{r.Priority, true}
+	}
+	return claimant{r.nominationPriority(), false}
+}
+
+// quotaWaiters is the highest priority of the asks with a required node that wait for quota
+// which an ask wants too.
+func (r *request) quotaWaiters() int32 {
+	highest := int32(PriorityNone)
+	for q := r.application.queue; q != nil; q = q.parent {
+		for _, other := range q.waiters {
+			if other != r && other.Required != "" && other.wait != nil && other.wait.quota == q && !other.promised() {
+				highest = max(highest, other.Priority)
+			}
+		}
+	}
+	return highest
+}
+
+// nominationPriority is the priority with which an ask holds the room that is kept
+// for it, or its own if it is not nominated.
+func (r *request) nominationPriority() int32 {
+	return r.nominated().holdsWith(r.class.rootPriority)
+}
+
+// holdsWith is the same for an ask of a priority.
+func (h *nomination) holdsWith(rootPriority int32) int32 {
+	switch {
+	case h == nil:
+		return rootPriority
+	case h.trigger == preemptor.Guarantee:
+		return math.MaxInt32
+	}
+	return max(rootPriority, h.over)
+}
+
+// A keptQuota is the quota that is kept in one queue for the asks with the same hold.
+type keptQuota struct {
+	hold
+	amounts resources.Sum
+	asks    int
+}
+
+func (k *keptQuota) add(amounts resources.Amounts) {
+	k.amounts.Add(amounts)
+	k.asks++
+}
+
+func (k *keptQuota) sub(amounts resources.Amounts) {
+	k.amounts.Sub(amounts)
+	k.asks--
+}
+
+// keptBy is what is kept with a hold, which is made if there is nothing. There are few: most
+// asks hold what is kept for them with their own priority.
+func (a *account) keptBy(h hold) *keptQuota {
+	for i := range a.kept {
+		if a.kept[i].hold == h {
+			return &a.kept[i]
+		}
+	}
+	a.kept = append(a.kept, keptQuota{hold: h})
+	return &a.kept[len(a.kept)-1]
+}
+
+// keptFrom is how much quota of a kind is kept from a claimant.
+func (a *account) keptFrom(c claimant, kind resources.Kind) (sum int64) {
+	for i := range a.kept {
+		if a.kept[i].keeps(c) {
+			sum = resources.Total(sum, a.kept[i].amounts.Of(kind))
+		}
+	}
+	return sum
+}
+
+// lowestHold is the lowest priority up to which anything is kept from asks that may run
+// anywhere; the highest of all if nothing is.
+func (a *account) lowestHold() int32 {
+	lowest := int32(math.MaxInt32)
+	for i := range a.kept {
+		lowest = min(lowest, a.kept[i].over)
+	}
+	return lowest
+}
+
+// hasRoom reports whether this account alone can be charged for a claimant, beside what
+// is kept from it.
+func (a *account) hasRoom(amounts resources.Amounts, c claimant) bool {
+	return a.max.Holds(amounts, a.used.Amounts, a.nominated.Amounts, amounts) || len(a.kept) > 0 && a.holds(amounts, c, amounts)
+}
+
+// keepsRoom reports the same for amounts that are part of what is kept.
+func (a *account) keepsRoom(amounts resources.Amounts, c claimant) bool {
+	return a.max.Holds(amounts, a.used.Amounts, a.nominated.Amounts) || a.holds(amounts, c, nil)
+}
+
+// holds reports whether what is used, what is kept from a claimant, and more is within the
+// max, of the kinds of some amounts.
+func (a *account) holds(amounts resources.Amounts, c claimant, more resources.Amounts) bool {
+	for i := range min(len(a.max), len(amounts)) {
+		kind := resources.Kind(i)
+		if amounts[i] <= 0 || a.max[i] == resources.Unlimited {
+			continue
+		}
+		if resources.Total(a.used.Of(kind), a.keptFrom(c, kind), more.Of(kind)) > a.max[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// isOverbooked reports whether more is used and kept here or above than can be once all
+// evictions have ended.
+func (a *account) isOverbooked() bool {
+	for ; a != nil; a = a.parent {
+		for i := range a.max {
+			kind := resources.Kind(i)
+			if a.max[i] != resources.Unlimited && a.nominated.Of(kind) > 0 &&
+				resources.Total(a.used.Of(kind), -a.releasing.Of(kind), a.nominated.Of(kind)) > a.max[i] {
+				return true
+			}
+		}
+	}
+	return false
+}
