@@ -57,7 +57,7 @@ func TestRandomHistoriesOfRestarts(t *testing.T) {
 		view := h.p.View()
 		restored := core.Restore(core.Options{Kinds: testKinds()}, h.now, view)
 		assert.NilError(t, restored.Verify(), "seed %d", seed)
-		assert.DeepEqual(t, sortedNodes(restored.View().Nodes), sortedNodes(view.Nodes))
+		assert.DeepEqual(t, sortedNodes(restored.View().Nodes), sortedNodes(view.Nodes), ofViews)
 		h.settle(t)
 	}
 	t.Log(nominated, evictions)
