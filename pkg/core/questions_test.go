@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A questioner is a resource manager that refuses the asks of application bad on every
@@ -106,6 +107,32 @@ func TestRefusalsHoldForTheClass(t *testing.T) {
 			assert.Equal(t, a.Detail, fmt.Sprintf("%v (%d nodes)", errTaint, nodes))
 		}
 	}
+}
+
+// TestAFreedNodeThatDoesNotHelp: about one that is still too small, or takes nothing new,
+// nothing is asked, and it is not looked at again before it changes.
+func TestAFreedNodeThatDoesNotHelp(t *testing.T) {
+	q := questioner{again: true}
+	p := cluster(1, 1, q.options())
+	for id, capacity := range map[core.NodeID]int64{"drained": 2000, "small": 900} {
+		p.Apply(start, core.AddNode{ID: id, Capacity: resources.Amounts{capacity, 64 << 30, 110}})
+		p.Apply(start, core.AddAllocation{Allocation: &core.Allocation{
+			Key: core.AllocationKey("on " + id), Origin: core.Foreign, Node: id, Amounts: resources.Amounts{500},
+		}})
+	}
+	p.Apply(start, core.DrainNode{ID: "drained"})
+	refusedAsks(p, 1)
+	now := untilQuiet(t, p, start, 10*time.Second)
+	assert.DeepEqual(t, q.pairs, map[string]int{"b000 on n000000": 1})
+	p.Apply(now, core.ReleaseAllocation{Key: "on drained"})
+	p.Apply(now, core.ReleaseAllocation{Key: "on small"})
+	looks := 0
+	for due, ok := now, true; ok && due.Before(start.Add(50*time.Second)); due, ok = p.Due() {
+		p.Schedule(due)
+		looks++
+	}
+	assert.Equal(t, looks, 2) // at once, and after the delay of retries
+	assert.DeepEqual(t, q.pairs, map[string]int{"b000 on n000000": 1})
 }
 
 // TestSeveralNodesAreAskedAtOnce: the first question is about one node, later ones

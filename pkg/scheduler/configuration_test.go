@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -98,6 +99,27 @@ func TestALeafInUseDoesNotBecomeAParent(t *testing.T) {
 		assert.NilError(t, m.Configure(split))
 		m.Settle()
 		assert.Equal(t, m.Queue("root.default.a").Leaf, true)
+	})
+}
+
+// An update that one of several partitions refuses reaches none of them.
+func TestARefusedUpdateReachesNoPartition(t *testing.T) {
+	const text = `partitions: [{name: default, queues: [{name: default%s}]}, {name: gpu, queues: [{name: default%s}]}]`
+	commands := 0
+	options := schedulertest.Options{Config: fmt.Sprintf(text, "", ""), Partition: "gpu"}
+	options.Scheduler.Record = func(partition string, _ time.Time, _ core.Command) {
+		if partition == "[rm]default" {
+			commands++
+		}
+	}
+	cluster(t, options, "vcore=8", func(t *testing.T, m *schedulertest.MockScheduler) {
+		below := ", queues: [{name: x}]"
+		assert.ErrorContains(t, m.Configure(fmt.Sprintf(text, below, below)), "partition gpu: queue root.default has 1 applications")
+		m.Settle()
+		assert.Equal(t, commands, 0)
+		assert.NilError(t, m.Configure(fmt.Sprintf(text, below, "")))
+		m.Settle()
+		assert.Equal(t, commands, 1)
 	})
 }
 

@@ -92,6 +92,7 @@ func TestPagesOfAsks(t *testing.T) {
 			for {
 				page, total := readAsks(t, s.Handler(), fmt.Sprintf("offset=%d&limit=5%s", len(got), query))
 				assert.Equal(t, total, fmt.Sprint(len(want)), query)
+				assert.Equal(t, len(page), min(5, len(want)-len(got)), query)
 				if len(page) == 0 {
 					break
 				}

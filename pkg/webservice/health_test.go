@@ -51,6 +51,10 @@ func TestHealth(t *testing.T) {
 		{6, -1, "allocation filler-1 of application filler-app is not on node node-1", func(_ *core.View, n *core.NodeView, _ *core.ApplicationView) {
 			n.Allocations = n.Allocations[1:]
 		}},
+		// One is missing and one is too many: their number is right.
+		{5, 6, "allocation stranger on node node-1 is of no application", func(_ *core.View, n *core.NodeView, _ *core.ApplicationView) {
+			n.Allocations = append([]*core.Allocation{{Key: "stranger", Node: "node-1"}}, n.Allocations[1:]...)
+		}},
 	} {
 		view, node, app := *right, *right.Nodes[0], *right.Applications[2]
 		c.damage(&view, &node, &app)

@@ -53,7 +53,7 @@ func (r *runner) baseline(ctx context.Context, tests suite) (*baseline, error) {
 		return nil, fmt.Errorf("the tests of %s do not compile: %s", tests.dir, tail(output))
 	}
 	long := limits{processor: baselineMax, clock: baselineMax}
-	got, err := r.run(ctx, tests.dir, binary, long, "-test.v", "-test.run="+tests.only)
+	got, err := r.run(ctx, tests.dir, binary, long, "-test.v", "-test.run="+tests.only, "-test.skip="+tests.skip)
 	if err != nil {
 		return nil, err
 	}

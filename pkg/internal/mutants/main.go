@@ -26,7 +26,7 @@ var targets = []target{
 	{dir: "pkg/resources", count: 30, tests: []suite{{dir: "pkg/resources"}, scenarios}},
 	{dir: "pkg/core/order", count: 20, tests: []suite{{dir: "pkg/core/order"}, scenarios}},
 	{dir: "pkg/core/preemptor", count: 40, tests: []suite{{dir: "pkg/core/preemptor"}, scenarios}},
-	{dir: "pkg/core", count: 80, without: "verify*.go", tests: []suite{scenarios, histories, {dir: "pkg/core"}, {dir: "pkg/explain"}}},
+	{dir: "pkg/core", count: 80, without: "verify*.go", tests: []suite{scenarios, histories, others, {dir: "pkg/explain"}}},
 	{dir: "pkg/config", count: 30, tests: []suite{{dir: "pkg/config"}, {dir: "cmd/narwhal", only: "^TestCommand$"}}},
 	{dir: "pkg/scheduler", count: 40, tests: []suite{{dir: "pkg/scheduler"}, {dir: "pkg/scheduler/schedulertest"}}},
 	{dir: "pkg/webservice", count: 40, tests: []suite{{dir: "pkg/webservice"}}},
@@ -37,6 +37,7 @@ var targets = []target{
 var (
 	scenarios = suite{dir: "pkg/core", only: "^TestScenarios$"}
 	histories = suite{dir: "pkg/core", only: "^TestRandomHistories$"}
+	others    = suite{dir: "pkg/core", skip: "^(TestScenarios|TestRandomHistories)$"}
 )
 
 // options are the flags.

@@ -46,6 +46,7 @@ func (r *runner) close() error { return os.RemoveAll(r.folder) }
 type suite struct {
 	dir  string
 	only string // a pattern of tests; all if empty
+	skip string // a pattern of tests that are left out, since another suite has them; none if empty
 }
 
 // limits bound one run of tests. The time of the processor does not depend on what

@@ -98,6 +98,8 @@ func TestBaselineMustPass(t *testing.T) {
 	assert.ErrorContains(t, err, "TestOne")
 	_, err = r.baseline(t.Context(), suite{dir: "user", only: "Five"})
 	assert.ErrorContains(t, err, "user has no tests Five")
+	_, err = r.baseline(t.Context(), suite{dir: "user", skip: "^TestFour$"})
+	assert.ErrorContains(t, err, "user has no tests")
 }
 
 func TestTimings(t *testing.T) {
