@@ -105,7 +105,7 @@ func TestValuesOfTheChart(t *testing.T) {
 	assert.Equal(t, at(container, "image"), "example.org/narwhal:v1")
 	assert.Assert(t, slices.Contains(at(container, "args").([]any), any("--scheduler-name=yunikorn")))
 	assert.Equal(t, at(container, "resources"), nil)
-	assert.DeepEqual(t, at(got["ConfigMap/narwhal-scheduler"], "data"), object{"queues.yaml": "partitions: []\n", "log.level": "debug"})
+	assert.DeepEqual(t, at(got["ConfigMap/narwhal-config"], "data"), object{"queues.yaml": "partitions: []\n", "log.level": "debug"})
 
 	text, err := os.ReadFile(filepath.Join(folder, "admission/policy.yaml"))
 	assert.NilError(t, err)
@@ -141,7 +141,7 @@ func TestPrivilegesAreFew(t *testing.T) {
 
 // The image has the programs that the manifests start.
 func TestDockerfileBuildsWhatIsStarted(t *testing.T) {
-	text, err := os.ReadFile("../../../Dockerfile")
+	text, err := os.ReadFile(filepath.Join(folder, "Dockerfile"))
 	assert.NilError(t, err)
 	assert.Assert(t, strings.Contains(string(text), `ENTRYPOINT ["/narwhal-scheduler"]`))
 	for _, program := range []string{"narwhal-scheduler", "kubectl-narwhal"} {
