@@ -1,0 +1,223 @@
+package feasibility
+
+import (
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// A cluster is what the plugins look at: the nodes with the pods that are counted
+// there. A NodeInfo in it is never changed, a change puts a copy in its place. So
+// whoever holds one may go on reading it while the cluster changes. The maps and lists
+// are changed in place.
+//
+//	each pod of pods is on the NodeInfo of its node, and on no other
+//	nodes      = the NodeInfos of infos that have a node object
+//	affinity   = those of nodes that have a pod with (anti-)affinity to pods
+//	separating = those of nodes that have a pod with required anti-affinity
+//	claims     = for each claim, how many pods of pods use it
+//
+// The images of a node are left out, as only scores look at them.
+type cluster struct {
+	infos      map[string]*framework.NodeInfo // also nodes that are not known, but have pods
+	nodes      nodeSet
+	affinity   nodeSet
+	separating nodeSet
+	pods       map[types.UID]*v1.Pod
+	claims     map[string]int
+}
+
+var (
+	_ fwk.SharedLister        = (*cluster)(nil)
+	_ fwk.NodeInfoLister      = (*cluster)(nil)
+	_ fwk.StorageInfoLister   = (*cluster)(nil)
+	_ fwk.PodGroupStateLister = noPodGroups{}
+)
+
+func newCluster() *cluster {
+	return &cluster{
+		infos:      make(map[string]*framework.NodeInfo),
+		nodes:      newNodeSet(),
+		affinity:   newNodeSet(),
+		separating: newNodeSet(),
+		pods:       make(map[types.UID]*v1.Pod),
+		claims:     make(map[string]int),
+	}
+}
+
+// setNode adds a node or replaces its object. Pods that came before it are on it.
+func (c *cluster) setNode(node *v1.Node) {
+	next := c.copyOf(node.Name)
+	next.SetNode(node)
+	c.replace(node.Name, next)
+}
+
+// removeNode forgets the object of a node. Its pods stay counted, and are on the node
+// if it comes back.
+func (c *cluster) removeNode(name string) {
+	if c.infos[name] == nil {
+		return
+	}
+	next := c.copyOf(name)
+	next.RemoveNode()
+	c.replace(name, next)
+}
+
+// setPod counts a pod on its node in place of the one with the same UID, if there is
+// one. With nil, the pod is counted no more.
+func (c *cluster) setPod(uid types.UID, pod *v1.Pod) {
+	last := c.pods[uid]
+	if last != nil {
+		c.count(last, -1)
+		delete(c.pods, uid)
+	}
+	if last != nil && (pod == nil || pod.Spec.NodeName != last.Spec.NodeName) {
+		next := c.copyOf(last.Spec.NodeName)
+		takeOff(next, last)
+		c.replace(last.Spec.NodeName, next)
+		last = nil
+	}
+	if pod == nil {
+		return
+	}
+	next := c.copyOf(pod.Spec.NodeName)
+	if last != nil {
+		takeOff(next, last)
+	}
+	next.AddPod(pod)
+	c.replace(pod.Spec.NodeName, next)
+	c.pods[uid] = pod
+	c.count(pod, 1)
+}
+
+// count adds to the number of pods that use the claims of this pod.
+func (c *cluster) count(pod *v1.Pod, sign int) {
+	for i := range pod.Spec.Volumes {
+		claim := pod.Spec.Volumes[i].PersistentVolumeClaim
+		if claim == nil {
+			continue
+		}
+		key := framework.GetNamespacedName(pod.Namespace, claim.ClaimName)
+		if c.claims[key] += sign; c.claims[key] == 0 {
+			delete(c.claims, key)
+		}
+	}
+}
+
+// copyOf is a copy of a node that may be changed, or a new one.
+func (c *cluster) copyOf(name string) *framework.NodeInfo {
+	if info := c.infos[name]; info != nil {
+		return info.SnapshotConcrete()
+	}
+	return framework.NewNodeInfo()
+}
+
+// replace puts a changed copy of a node in its place.
+func (c *cluster) replace(name string, next *framework.NodeInfo) {
+	known := next.Node() != nil
+	if known || len(next.Pods) > 0 {
+		c.infos[name] = next
+	} else {
+		delete(c.infos, name)
+	}
+	c.nodes.set(name, next, known)
+	c.affinity.set(name, next, known && len(next.PodsWithAffinity) > 0)
+	c.separating.set(name, next, known && len(next.PodsWithRequiredAntiAffinity) > 0)
+}
+
+// change counts pods for a while, and others not. It returns what undoes that. A pod
+// that is added is on the node.
+func (c *cluster) change(node string, add, remove []*v1.Pod) (undo func()) {
+	before := make(map[types.UID]*v1.Pod, len(add)+len(remove))
+	note := func(uid types.UID) {
+		if _, noted := before[uid]; !noted {
+			before[uid] = c.pods[uid]
+		}
+	}
+	for _, pod := range remove {
+		note(pod.UID)
+		c.setPod(pod.UID, nil)
+	}
+	for _, pod := range add {
+		note(pod.UID)
+		c.setPod(pod.UID, on(pod, node))
+	}
+	return func() {
+		for uid, pod := range before {
+			c.setPod(uid, pod)
+		}
+	}
+}
+
+// NodeInfos implements fwk.SharedLister.
+func (c *cluster) NodeInfos() fwk.NodeInfoLister { return c }
+
+// StorageInfos implements fwk.SharedLister.
+func (c *cluster) StorageInfos() fwk.StorageInfoLister { return c }
+
+// PodGroupStates implements fwk.SharedLister. Groups are the business of the core.
+func (c *cluster) PodGroupStates() fwk.PodGroupStateLister { return noPodGroups{} }
+
+// List is all nodes.
+func (c *cluster) List() ([]fwk.NodeInfo, error) { return c.nodes.list, nil }
+
+// HavePodsWithAffinityList is the nodes that have a pod with affinity or anti-affinity.
+func (c *cluster) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) {
+	return c.affinity.list, nil
+}
+
+// HavePodsWithRequiredAntiAffinityList is the nodes that have a pod with required
+// anti-affinity.
+func (c *cluster) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
+	return c.separating.list, nil
+}
+
+// Get is one node.
+func (c *cluster) Get(name string) (fwk.NodeInfo, error) {
+	if info := c.node(name); info != nil {
+		return info, nil
+	}
+	return nil, ErrUnknownNode
+}
+
+// IsPVCUsedByPods says whether a pod that is counted uses a claim, by namespace/name.
+func (c *cluster) IsPVCUsedByPods(key string) bool { return c.claims[key] > 0 }
+
+// node is one node, or nil.
+func (c *cluster) node(name string) *framework.NodeInfo {
+	if info := c.infos[name]; info != nil && info.Node() != nil {
+		return info
+	}
+	return nil
+}
+
+// noPodGroups knows no group of pods.
+type noPodGroups struct{}
+
+// Get implements fwk.PodGroupStateLister.
+func (noPodGroups) Get(string, string) (fwk.PodGroupState, error) {
+	return nil, errors.New("groups of pods are not kept here")
+}
+
+// takeOff takes a pod off a copy of its node.
+func takeOff(info *framework.NodeInfo, pod *v1.Pod) {
+	if err := info.RemovePod(klog.Background(), pod); err != nil {
+		panic(fmt.Sprintf("pod %s/%s is counted on node %q but is not there: %v",
+			pod.Namespace, pod.Name, pod.Spec.NodeName, err))
+	}
+}
+
+// on is the pod as it would be on a node.
+func on(pod *v1.Pod, node string) *v1.Pod {
+	if pod.Spec.NodeName == node {
+		return pod
+	}
+	placed := *pod
+	placed.Spec.NodeName = node
+	return &placed
+}

@@ -1,0 +1,144 @@
+package feasibility
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// CheckWith answers as Check does, for a node on which some pods are added and others
+// are removed in thought. A pod that is added counts as running there; one that is
+// removed and is not on the node is left out. What volumes and devices the others would
+// release is not known before they end.
+//
+// With an error that is a Refusal and Unresolvable, the answer is the same whatever else
+// is removed.
+func (c *Checker) CheckWith(pod *v1.Pod, node string, add, remove []*v1.Pod) error {
+	add, remove = without(add, pod), without(remove, pod)
+	if len(add) == 0 && len(remove) == 0 {
+		return c.Check(pod, node)
+	}
+	if c.mustPrepare(pod, node, add) {
+		p, infos := c.prepareChanged(pod, []string{node}, add, append(c.onNode(node, remove), pod))
+		return c.filter(p, node, infos[0])
+	}
+	p, infos := c.prepare(pod, []string{node})
+	if infos[0] == nil || p.refused != nil {
+		return c.filter(p, node, infos[0])
+	}
+	s := simulation{
+		Checker: c,
+		preparation: &preparation{
+			pod: pod, nodes: p.nodes, elsewhere: p.elsewhere,
+			state: p.state.Clone(),
+		},
+		info: infos[0].SnapshotConcrete(),
+	}
+	if err := s.apply(add, remove); err != nil {
+		return err
+	}
+	return c.filter(s.preparation, node, s.info)
+}
+
+// mustPrepare says that PreFilter must see the changed node. Otherwise it is enough, and
+// much faster, to tell its state of the pods one by one. It is not enough when a plugin
+// found nothing to do and is left out, but pods are added that give it something to do.
+func (c *Checker) mustPrepare(pod *v1.Pod, node string, add []*v1.Pod) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.cluster.pods[pod.UID] != nil {
+		return true // it must be taken off where it is
+	}
+	for _, a := range add {
+		if counted := c.cluster.pods[a.UID]; counted != nil && counted.Spec.NodeName != node {
+			return true // it must not count twice
+		}
+		if a.Spec.Affinity != nil && a.Spec.Affinity.PodAntiAffinity != nil {
+			return true
+		}
+		for i := range a.Spec.Volumes {
+			if a.Spec.Volumes[i].PersistentVolumeClaim != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// onNode is those of the pods that are counted on a node.
+func (c *Checker) onNode(node string, pods []*v1.Pod) []*v1.Pod {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var there []*v1.Pod
+	for _, pod := range pods {
+		if p := c.cluster.pods[pod.UID]; p != nil && p.Spec.NodeName == node {
+			there = append(there, p)
+		}
+	}
+	return there
+}
+
+// A simulation is a copy of a node and of what PreFilter found out, on which pods are
+// added and removed.
+type simulation struct {
+	*Checker
+	*preparation
+	info *framework.NodeInfo
+}
+
+// apply removes pods and adds others. A pod that is in both is on the node afterwards.
+func (s *simulation) apply(add, remove []*v1.Pod) error {
+	for _, pod := range remove {
+		if counted := s.find(pod); counted != nil {
+			if err := s.remove(counted); err != nil {
+				return err
+			}
+		}
+	}
+	node := s.info.Node().Name
+	for _, pod := range add {
+		if counted := s.find(pod); counted != nil {
+			continue // it came there meanwhile
+		}
+		if err := s.add(on(pod, node)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find is what is counted of a pod on the node, or nil.
+func (s *simulation) find(pod *v1.Pod) fwk.PodInfo {
+	for _, p := range s.info.Pods {
+		if p.GetPod().UID == pod.UID {
+			return p
+		}
+	}
+	return nil
+}
+
+func (s *simulation) remove(p fwk.PodInfo) error {
+	takeOff(s.info, p.GetPod())
+	return errorOf(s.framework.RunPreFilterExtensionRemovePod(context.Background(), s.state, s.pod, p, s.info))
+}
+
+func (s *simulation) add(pod *v1.Pod) error {
+	// An error is about terms that cannot be read. The pod then counts without them, as
+	// it does when it is set.
+	p, _ := framework.NewPodInfo(pod)
+	s.info.AddPodInfo(p)
+	return errorOf(s.framework.RunPreFilterExtensionAddPod(context.Background(), s.state, s.pod, p, s.info))
+}
+
+// without is the pods but one.
+func without(pods []*v1.Pod, one *v1.Pod) []*v1.Pod {
+	for i, pod := range pods {
+		if pod.UID == one.UID {
+			rest := append([]*v1.Pod(nil), pods[:i]...)
+			return append(rest, without(pods[i+1:], one)...)
+		}
+	}
+	return pods
+}
