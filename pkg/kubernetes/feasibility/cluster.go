@@ -9,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/util"
 )
 
 // A cluster is what the plugins look at: the nodes with the pods that are counted
@@ -209,6 +210,16 @@ func takeOff(info *framework.NodeInfo, pod *v1.Pod) {
 	if err := info.RemovePod(klog.Background(), pod); err != nil {
 		panic(fmt.Sprintf("pod %s/%s is counted on node %q but is not there: %v",
 			pod.Namespace, pod.Name, pod.Spec.NodeName, err))
+	}
+	// The ports of a NodeInfo are a set. If pods share one, which no node starts but other
+	// schedulers may bind, it is still in use.
+	if len(util.GetHostPorts(pod)) == 0 {
+		return
+	}
+	for _, other := range info.Pods {
+		for _, port := range util.GetHostPorts(other.GetPod()) {
+			info.UsedPorts.Add(port.HostIP, string(port.Protocol), port.HostPort)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package feasibility
 
 import (
 	"context"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -20,7 +21,7 @@ func (c *Checker) CheckWith(pod *v1.Pod, node string, add, remove []*v1.Pod) err
 	if len(add) == 0 && len(remove) == 0 {
 		return c.Check(pod, node)
 	}
-	if c.mustPrepare(pod, node, add) {
+	if c.mustPrepare(pod, node, add, remove) {
 		p, infos := c.prepareChanged(pod, []string{node}, add, append(c.onNode(node, remove), pod))
 		return c.filter(p, node, infos[0])
 	}
@@ -43,28 +44,30 @@ func (c *Checker) CheckWith(pod *v1.Pod, node string, add, remove []*v1.Pod) err
 }
 
 // mustPrepare says that PreFilter must see the changed node. Otherwise it is enough, and
-// much faster, to tell its state of the pods one by one. It is not enough when a plugin
-// found nothing to do and is left out, but pods are added that give it something to do.
-func (c *Checker) mustPrepare(pod *v1.Pod, node string, add []*v1.Pod) bool {
+// much faster, to tell its state of the pods one by one.
+func (c *Checker) mustPrepare(pod *v1.Pod, node string, add, remove []*v1.Pod) bool {
+	// Of a claim that one pod may use, the state knows that it is used, not by how many.
+	if hasClaims(pod) && (slices.ContainsFunc(add, hasClaims) || slices.ContainsFunc(remove, hasClaims)) {
+		return true
+	}
+	// When no pod has anti-affinity against this one, its plugin is left out, and would
+	// not hear of those that are added.
+	if slices.ContainsFunc(add, hasAntiAffinity) {
+		return true
+	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if c.cluster.pods[pod.UID] != nil {
 		return true // it must be taken off where it is
 	}
-	for _, a := range add {
-		if counted := c.cluster.pods[a.UID]; counted != nil && counted.Spec.NodeName != node {
-			return true // it must not count twice
-		}
-		if a.Spec.Affinity != nil && a.Spec.Affinity.PodAntiAffinity != nil {
-			return true
-		}
-		for i := range a.Spec.Volumes {
-			if a.Spec.Volumes[i].PersistentVolumeClaim != nil {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(add, func(a *v1.Pod) bool {
+		counted := c.cluster.pods[a.UID]
+		return counted != nil && counted.Spec.NodeName != node // it must not count twice
+	})
+}
+
+func hasAntiAffinity(pod *v1.Pod) bool {
+	return pod.Spec.Affinity != nil && pod.Spec.Affinity.PodAntiAffinity != nil
 }
 
 // onNode is those of the pods that are counted on a node.

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
@@ -136,7 +137,7 @@ func rebuiltAnswers(t *testing.T, c *Checker, pod *v1.Pod, known map[string]*v1.
 			pods = append(pods, p)
 		}
 	}
-	snapshot := internalcache.NewSnapshot(pods, objects)
+	snapshot := recounted{internalcache.NewSnapshot(pods, objects), running}
 	profile, err := profileOf(Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -165,6 +166,25 @@ func rebuiltAnswers(t *testing.T, c *Checker, pod *v1.Pod, known map[string]*v1.
 		}
 	}
 	return answers
+}
+
+// recounted is a snapshot in which pods of unknown nodes still use their claims.
+type recounted struct {
+	*internalcache.Snapshot
+	running map[string]*v1.Pod
+}
+
+func (r recounted) StorageInfos() fwk.StorageInfoLister { return r }
+
+func (r recounted) IsPVCUsedByPods(key string) bool {
+	for _, pod := range r.running {
+		for _, volume := range pod.Spec.Volumes {
+			if claim := volume.PersistentVolumeClaim; claim != nil && pod.Namespace+"/"+claim.ClaimName == key {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func texts(answers []error) []string {
