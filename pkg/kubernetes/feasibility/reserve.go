@@ -36,6 +36,7 @@ func (c *Checker) Reserve(ctx context.Context, pod *v1.Pod, node string) error {
 		}
 		return fmt.Errorf("pod %s/%s has a reservation on node %s", pod.Namespace, pod.Name, r.node)
 	}
+	pod = on(pod, node) // the plugins read the node from it
 	p, infos := c.prepare(pod, []string{node})
 	if err := c.filter(p, node, infos[0]); err != nil {
 		return err
@@ -65,6 +66,7 @@ func (c *Checker) PreBind(ctx context.Context, pod *v1.Pod, node string) error {
 		}
 		return nil
 	}
+	pod = on(pod, node)
 	switch status := c.framework.RunPreBindPreFlights(ctx, r.state, pod, node); {
 	case status.IsSkip():
 		// No plugin has anything to write.
@@ -88,7 +90,7 @@ func (c *Checker) Unreserve(ctx context.Context, pod *v1.Pod, node string) {
 	if r == nil {
 		return
 	}
-	c.framework.RunReservePluginsUnreserve(ctx, r.state, pod, node)
+	c.framework.RunReservePluginsUnreserve(ctx, r.state, on(pod, node), node)
 	c.reserving.Lock()
 	defer c.reserving.Unlock()
 	delete(c.reservations, pod.UID)
