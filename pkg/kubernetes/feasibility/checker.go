@@ -71,32 +71,10 @@ func New(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	for _, label := range o.IgnoredLabels {
 		c.ignored[label] = true
 	}
-	var err error
-	if c.framework, c.synced, err = newFramework(ctx, client, factory, c.cluster, o); err != nil {
+	if err := c.makeFramework(ctx, client, o); err != nil {
 		return nil, err
 	}
-	return c, c.watchOutside()
-}
-
-// watchOutside counts changes of what PreFilter reads of pods without claims: labels of
-// namespaces, and which extended resources are served by devices.
-func (c *Checker) watchOutside() error {
-	count := cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { c.outside.Add(1) },
-		UpdateFunc: func(any, any) { c.outside.Add(1) },
-		DeleteFunc: func(any) { c.outside.Add(1) },
-	}
-	for _, informer := range []cache.SharedIndexInformer{
-		c.factory.Core().V1().Namespaces().Informer(),
-		c.factory.Resource().V1().DeviceClasses().Informer(),
-	} {
-		registration, err := informer.AddEventHandler(count)
-		if err != nil {
-			return fmt.Errorf("watching for changes: %w", err)
-		}
-		c.synced = append(c.synced, registration.HasSyncedChecker())
-	}
-	return nil
+	return c, c.watch(factory.Core().V1().Namespaces().Informer(), c.countOutside())
 }
 
 // WaitForSync waits until the informers of a factory that was started have told the

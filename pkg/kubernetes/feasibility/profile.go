@@ -8,7 +8,6 @@ import (
 	"time"
 
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache"
@@ -18,7 +17,6 @@ import (
 	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
-	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
@@ -43,31 +41,29 @@ var notAsked = []string{
 // of their package.
 var initMetrics = sync.OnceFunc(metrics.InitMetrics)
 
-// newFramework makes the plugins and what runs them.
-func newFramework(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory,
-	lister fwk.SharedLister, o Options,
-) (framework.Framework, []cache.DoneChecker, error) {
+// makeFramework makes the plugins and what runs them.
+func (c *Checker) makeFramework(ctx context.Context, client kubernetes.Interface, o Options) error {
 	initMetrics()
 	profile, err := profileOf(o)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	devices, synced, err := newDevices(ctx, client, factory)
+	devices, err := c.makeDevices(ctx, client)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	f, err := runtime.NewFramework(ctx, plugins.NewInTreeRegistry(), profile,
+	c.framework, err = runtime.NewFramework(ctx, plugins.NewInTreeRegistry(), profile,
 		runtime.WithClientSet(client),
-		runtime.WithInformerFactory(factory),
-		runtime.WithSnapshotSharedLister(lister),
+		runtime.WithInformerFactory(c.factory),
+		runtime.WithSnapshotSharedLister(c.cluster),
 		runtime.WithSharedDRAManager(devices),
-		runtime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())),
+		runtime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(c.factory.Storage().V1().CSINodes().Lister())),
 		runtime.WithParallelism(o.Workers),
 	)
 	if err != nil {
-		return nil, nil, fmt.Errorf("plugins of kube-scheduler: %w", err)
+		return fmt.Errorf("plugins of kube-scheduler: %w", err)
 	}
-	return f, synced, nil
+	return nil
 }
 
 // profileOf is the default profile of kube-scheduler without scores.
@@ -93,11 +89,11 @@ func profileOf(o Options) (*config.KubeSchedulerProfile, error) {
 	return profile, nil
 }
 
-// newDevices keeps which devices there are and which are taken, for dynamic resource
-// allocation.
-func newDevices(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory) (fwk.SharedDRAManager, []cache.DoneChecker, error) {
+// makeDevices makes what keeps which devices there are and which are taken, for dynamic
+// resource allocation.
+func (c *Checker) makeDevices(ctx context.Context, client kubernetes.Interface) (fwk.SharedDRAManager, error) {
 	enabled := utilfeature.DefaultFeatureGate.Enabled
-	of := factory.Resource()
+	of := c.factory.Resource()
 	claims := assumecache.NewAssumeCache(klog.FromContext(ctx), of.V1().ResourceClaims().Informer(), "ResourceClaim", "", nil)
 	options := tracker.Options{
 		EnableDeviceTaintRules:   enabled(features.DRADeviceTaintRules),
@@ -111,16 +107,35 @@ func newDevices(ctx context.Context, client kubernetes.Interface, factory inform
 	}
 	slices, err := tracker.StartTracker(ctx, options)
 	if err != nil {
-		return nil, nil, fmt.Errorf("resource slices: %w", err)
+		return nil, fmt.Errorf("resource slices: %w", err)
 	}
-	devices := dynamicresources.NewDRAManager(ctx, claims, slices, factory)
+	devices := dynamicresources.NewDRAManager(ctx, claims, slices, c.factory)
 	resolver, ok := devices.DeviceClassResolver().(*extendedresourcecache.ExtendedResourceCache)
 	if !ok || resolver == nil {
-		return devices, nil, nil // extended resources are not served by devices
+		return devices, nil // extended resources are not served by devices
 	}
-	registration, err := of.V1().DeviceClasses().Informer().AddEventHandler(resolver)
+	// A change counts when the resolver knows of it, and not before.
+	resolver.AddEventHandler(c.countOutside())
+	return devices, c.watch(of.V1().DeviceClasses().Informer(), resolver)
+}
+
+// countOutside counts changes of what PreFilter reads of pods without claims and is
+// neither a node nor a pod: labels of namespaces, and which extended resources are
+// served by devices.
+func (c *Checker) countOutside() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { c.outside.Add(1) },
+		UpdateFunc: func(any, any) { c.outside.Add(1) },
+		DeleteFunc: func(any) { c.outside.Add(1) },
+	}
+}
+
+// watch adds a handler, for which WaitForSync will wait.
+func (c *Checker) watch(informer cache.SharedIndexInformer, handler cache.ResourceEventHandler) error {
+	registration, err := informer.AddEventHandler(handler)
 	if err != nil {
-		return nil, nil, fmt.Errorf("device classes: %w", err)
+		return fmt.Errorf("informers: %w", err)
 	}
-	return devices, []cache.DoneChecker{registration.HasSyncedChecker()}, nil
+	c.synced = append(c.synced, registration.HasSyncedChecker())
+	return nil
 }

@@ -67,7 +67,7 @@ func endsWith(t *testing.T, c *Checker) {
 
 const (
 	noVolume = "never: node(s) didn't find available persistent volumes to bind"
-	noDevice = "cannot allocate all claims"
+	noDevice = "never: cannot allocate all claims"
 )
 
 func wantAnswers(t *testing.T, c *Checker, pod *v1.Pod, a, b string) {
