@@ -44,27 +44,24 @@ func (c *Checker) CheckNodes(pod *v1.Pod, nodes []string) []error {
 // prepare runs PreFilter for a pod, and looks up nodes at the same moment. A node that
 // is not known is nil.
 func (c *Checker) prepare(pod *v1.Pod, nodes []string) (*preparation, []*framework.NodeInfo) {
-	c.mu.RLock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.cluster.pods[pod.UID] != nil {
-		c.mu.RUnlock()
 		return c.prepareChanged(pod, nodes, nil, []*v1.Pod{pod})
 	}
-	defer c.mu.RUnlock()
-	if p := c.last.Load(); p != nil && p.pod == pod && p.version == c.version && p.outside == c.outside.Load() {
+	if p := c.last; p != nil && p.pod == pod && p.version == c.version && p.outside == c.outside.Load() {
 		return p, c.lookUp(nodes)
 	}
 	p := c.preFilter(pod)
 	if p.isPlain() {
-		c.last.Store(p)
+		c.last = p
 	}
 	return p, c.lookUp(nodes)
 }
 
 // prepareChanged is prepare, with other pods counted for the moment. The first node is
-// the one on which pods are added.
+// the one on which pods are added. The cluster is locked.
 func (c *Checker) prepareChanged(pod *v1.Pod, nodes []string, add, remove []*v1.Pod) (*preparation, []*framework.NodeInfo) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	defer c.cluster.change(nodes[0], add, remove)()
 	return c.preFilter(pod), c.lookUp(nodes)
 }
@@ -77,8 +74,9 @@ func (c *Checker) lookUp(nodes []string) []*framework.NodeInfo {
 	return infos
 }
 
-// preFilter runs PreFilter. What it reads is locked.
+// preFilter runs PreFilter. The cluster is locked.
 func (c *Checker) preFilter(pod *v1.Pod) *preparation {
+	defer c.cluster.view(pod)()
 	p := &preparation{
 		pod:     pod,
 		version: c.version,

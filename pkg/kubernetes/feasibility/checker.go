@@ -43,12 +43,10 @@ type Checker struct {
 	// outside counts changes of objects that PreFilter reads and that are neither nodes
 	// nor pods.
 	outside atomic.Uint64
-	// last is the preparation that was made last, for another question about the pod.
-	last atomic.Pointer[preparation]
-
-	mu      sync.RWMutex // held for reading during PreFilter
+	mu      sync.Mutex // held during PreFilter, too, which is short as it looks at a view
 	cluster *cluster
-	version uint64 // counts changes of the cluster
+	version uint64       // counts changes of the cluster
+	last    *preparation // that was made last, for another question about the pod
 
 	reserving    sync.Mutex // makes one reservation after the other
 	reservations map[types.UID]*reservation

@@ -18,19 +18,26 @@ import (
 // are changed in place.
 //
 //	each pod of pods is on the NodeInfo of its node, and on no other
-//	nodes      = the NodeInfos of infos that have a node object
-//	affinity   = those of nodes that have a pod with (anti-)affinity to pods
-//	separating = those of nodes that have a pod with required anti-affinity
-//	claims     = for each claim, how many pods of pods use it
+//	nodes    = the NodeInfos of infos that have a node object
+//	bare     = the same nodes, without pods
+//	claims   = for each claim, how many pods of pods use it
+//	labelled = for each label, the pods of pods that have it
+//	against  = for each label, the pods of pods with a term of required anti-affinity
+//	           that matches only pods with such a label
 //
 // The images of a node are left out, as only scores look at them.
 type cluster struct {
-	infos      map[string]*framework.NodeInfo // also nodes that are not known, but have pods
-	nodes      nodeSet
-	affinity   nodeSet
-	separating nodeSet
-	pods       map[types.UID]*v1.Pod
-	claims     map[string]int
+	infos    map[string]*framework.NodeInfo // also nodes that are not known, but have pods
+	nodes    nodeSet
+	bare     nodeSet
+	pods     podSet
+	claims   map[string]int
+	labelled labelIndex
+	against  labelIndex
+
+	// What List and HavePodsWithRequiredAntiAffinityList return during a view.
+	listView       []fwk.NodeInfo
+	separatingView []fwk.NodeInfo
 }
 
 var (
@@ -42,12 +49,13 @@ var (
 
 func newCluster() *cluster {
 	return &cluster{
-		infos:      make(map[string]*framework.NodeInfo),
-		nodes:      newNodeSet(),
-		affinity:   newNodeSet(),
-		separating: newNodeSet(),
-		pods:       make(map[types.UID]*v1.Pod),
-		claims:     make(map[string]int),
+		infos:    make(map[string]*framework.NodeInfo),
+		nodes:    newNodeSet(),
+		bare:     newNodeSet(),
+		pods:     make(podSet),
+		claims:   make(map[string]int),
+		labelled: make(labelIndex),
+		against:  make(labelIndex),
 	}
 }
 
@@ -72,9 +80,10 @@ func (c *cluster) removeNode(name string) {
 // setPod counts a pod on its node in place of the one with the same UID, if there is
 // one. With nil, the pod is counted no more.
 func (c *cluster) setPod(uid types.UID, pod *v1.Pod) {
-	last := c.pods[uid]
+	last := c.counted(uid)
 	if last != nil {
 		c.count(last, -1)
+		c.index(c.pods[uid], false)
 		delete(c.pods, uid)
 	}
 	if last != nil && (pod == nil || pod.Spec.NodeName != last.Spec.NodeName) {
@@ -90,10 +99,21 @@ func (c *cluster) setPod(uid types.UID, pod *v1.Pod) {
 	if last != nil {
 		takeOff(next, last)
 	}
-	next.AddPod(pod)
+	// An error is about terms that cannot be read. The pod counts without them.
+	info, _ := framework.NewPodInfo(pod)
+	next.AddPodInfo(info)
 	c.replace(pod.Spec.NodeName, next)
-	c.pods[uid] = pod
+	c.pods[uid] = info
+	c.index(info, true)
 	c.count(pod, 1)
+}
+
+// counted is what is counted of a pod, or nil.
+func (c *cluster) counted(uid types.UID) *v1.Pod {
+	if info := c.pods[uid]; info != nil {
+		return info.Pod
+	}
+	return nil
 }
 
 // count adds to the number of pods that use the claims of this pod.
@@ -127,8 +147,11 @@ func (c *cluster) replace(name string, next *framework.NodeInfo) {
 		delete(c.infos, name)
 	}
 	c.nodes.set(name, next, known)
-	c.affinity.set(name, next, known && len(next.PodsWithAffinity) > 0)
-	c.separating.set(name, next, known && len(next.PodsWithRequiredAntiAffinity) > 0)
+	if known {
+		c.bare.set(name, &nodeView{NodeInfo: next}, true)
+	} else {
+		c.bare.set(name, nil, false)
+	}
 }
 
 // change counts pods for a while, and others not. It returns what undoes that. A pod
@@ -137,7 +160,7 @@ func (c *cluster) change(node string, add, remove []*v1.Pod) (undo func()) {
 	before := make(map[types.UID]*v1.Pod, len(add)+len(remove))
 	note := func(uid types.UID) {
 		if _, noted := before[uid]; !noted {
-			before[uid] = c.pods[uid]
+			before[uid] = c.counted(uid)
 		}
 	}
 	for _, pod := range remove {
@@ -164,18 +187,23 @@ func (c *cluster) StorageInfos() fwk.StorageInfoLister { return c }
 // PodGroupStates implements fwk.SharedLister. Groups are the business of the core.
 func (c *cluster) PodGroupStates() fwk.PodGroupStateLister { return noPodGroups{} }
 
-// List is all nodes.
-func (c *cluster) List() ([]fwk.NodeInfo, error) { return c.nodes.list, nil }
-
-// HavePodsWithAffinityList is the nodes that have a pod with affinity or anti-affinity.
-func (c *cluster) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) {
-	return c.affinity.list, nil
+// List is all nodes, or those of a view.
+func (c *cluster) List() ([]fwk.NodeInfo, error) {
+	if c.listView != nil {
+		return c.listView, nil
+	}
+	return c.nodes.list, nil
 }
 
-// HavePodsWithRequiredAntiAffinityList is the nodes that have a pod with required
-// anti-affinity.
+// HavePodsWithAffinityList is not asked for by filters, but by scores.
+func (c *cluster) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) {
+	return nil, errors.New("there are no scores here")
+}
+
+// HavePodsWithRequiredAntiAffinityList is the nodes of a view with pods that have
+// required anti-affinity.
 func (c *cluster) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
-	return c.separating.list, nil
+	return c.separatingView, nil
 }
 
 // Get is one node.

@@ -9,7 +9,8 @@
 //
 // What is counted of a node is immutable. A change makes a copy of that one node, and a
 // question holds the copies that it looks at while changes go on. PreFilter alone looks
-// at all nodes at once, and no change happens meanwhile.
+// at all nodes at once. No change happens meanwhile, and it is shown only those pods that
+// a selector of the pod, or one against the pod, may match.
 //
 // Objects that are handed in are kept and must not be changed afterwards, as is usual
 // for objects from informers.
@@ -22,6 +23,8 @@
 //	reserve.go       Reserve, PreBind, Unreserve: volumes and devices
 //	class.go         Class: pods that every filter treats alike
 //	cluster.go       the pods and nodes that are counted, as the plugins read them
+//	labels.go        pods by their labels, and by those that they are against
+//	view.go          the nodes with those pods that matter for a question
 //	nodeset.go       a list of nodes from which one can be removed
 //	refusal.go       why a pod may not run on a node
 //	profile.go       which plugins run, and what they need

@@ -21,9 +21,8 @@ func (c *Checker) CheckWith(pod *v1.Pod, node string, add, remove []*v1.Pod) err
 	if len(add) == 0 && len(remove) == 0 {
 		return c.Check(pod, node)
 	}
-	if c.mustPrepare(pod, node, add, remove) {
-		p, infos := c.prepareChanged(pod, []string{node}, add, append(c.onNode(node, remove), pod))
-		return c.filter(p, node, infos[0])
+	if p, info, ok := c.prepareWith(pod, node, add, remove); ok {
+		return c.filter(p, node, info)
 	}
 	p, infos := c.prepare(pod, []string{node})
 	if infos[0] == nil || p.refused != nil {
@@ -43,40 +42,43 @@ func (c *Checker) CheckWith(pod *v1.Pod, node string, add, remove []*v1.Pod) err
 	return c.filter(s.preparation, node, s.info)
 }
 
-// mustPrepare says that PreFilter must see the changed node. Otherwise it is enough, and
-// much faster, to tell its state of the pods one by one.
+// prepareWith runs PreFilter on the changed node, if that is needed. Otherwise it is
+// enough, and faster, to tell its state of the pods one by one.
+func (c *Checker) prepareWith(pod *v1.Pod, node string, add, remove []*v1.Pod) (p *preparation, info *framework.NodeInfo, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.mustPrepare(pod, node, add, remove) {
+		return nil, nil, false
+	}
+	p, infos := c.prepareChanged(pod, []string{node}, add, append(c.onNode(node, remove), pod))
+	return p, infos[0], true
+}
+
+// mustPrepare says that PreFilter must see the changed node. The cluster is locked.
 func (c *Checker) mustPrepare(pod *v1.Pod, node string, add, remove []*v1.Pod) bool {
+	if c.cluster.pods[pod.UID] != nil {
+		return true // it must be taken off where it is
+	}
 	// Of a claim that one pod may use, the state knows that it is used, not by how many.
 	if hasClaims(pod) && (slices.ContainsFunc(add, hasClaims) || slices.ContainsFunc(remove, hasClaims)) {
 		return true
 	}
-	// When no pod has anti-affinity against this one, its plugin is left out, and would
-	// not hear of those that are added.
-	if slices.ContainsFunc(add, hasAntiAffinity) {
-		return true
-	}
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	if c.cluster.pods[pod.UID] != nil {
-		return true // it must be taken off where it is
-	}
 	return slices.ContainsFunc(add, func(a *v1.Pod) bool {
-		counted := c.cluster.pods[a.UID]
+		// When no pod has anti-affinity against this one, its plugin is left out, and
+		// would not hear of those that are added.
+		if len(antiAffinityOf(a)) > 0 {
+			return true
+		}
+		counted := c.cluster.counted(a.UID)
 		return counted != nil && counted.Spec.NodeName != node // it must not count twice
 	})
 }
 
-func hasAntiAffinity(pod *v1.Pod) bool {
-	return pod.Spec.Affinity != nil && pod.Spec.Affinity.PodAntiAffinity != nil
-}
-
-// onNode is those of the pods that are counted on a node.
+// onNode is those of the pods that are counted on a node. The cluster is locked.
 func (c *Checker) onNode(node string, pods []*v1.Pod) []*v1.Pod {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
 	var there []*v1.Pod
 	for _, pod := range pods {
-		if p := c.cluster.pods[pod.UID]; p != nil && p.Spec.NodeName == node {
+		if p := c.cluster.counted(pod.UID); p != nil && p.Spec.NodeName == node {
 			there = append(there, p)
 		}
 	}

@@ -8,10 +8,12 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
-	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 )
@@ -71,6 +73,57 @@ func (h *history) edits() []func(*v1.Pod) {
 		onNodes(named(h.nodeName()), named(h.nodeName())),
 		func(pod *v1.Pod) { pod.Labels["tier"] = h.oneOf("1", "2") },
 		claiming(h.oneOf("shared", "once")),
+		func(pod *v1.Pod) {
+			near("app", h.app(), h.topology())(pod)
+			h.widen(pod.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+		},
+		func(pod *v1.Pod) {
+			apart("app", h.app(), h.topology())(pod)
+			h.widen(pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+		},
+		func(pod *v1.Pod) {
+			spread("app", h.app(), h.topology())(pod)
+			last := &pod.Spec.TopologySpreadConstraints[len(pod.Spec.TopologySpreadConstraints)-1]
+			last.LabelSelector, last.MaxSkew = h.selector(), 2
+			if h.IntN(3) == 0 {
+				last.WhenUnsatisfiable = v1.ScheduleAnyway
+			}
+		},
+	}
+}
+
+// widen gives a term another selector, or other namespaces.
+func (h *history) widen(terms []v1.PodAffinityTerm) {
+	switch h.IntN(4) {
+	case 0:
+		terms[0].Namespaces = []string{"team", "other"}
+	case 1:
+		terms[0].NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"name": h.oneOf("team", "other")}}
+	default:
+		terms[0].LabelSelector = h.selector()
+	}
+}
+
+// selector is one of every kind there is.
+func (h *history) selector() *metav1.LabelSelector {
+	expression := func(key string, operator metav1.LabelSelectorOperator, values ...string) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: operator, Values: values}}}
+	}
+	switch h.IntN(7) {
+	case 0:
+		return nil
+	case 1:
+		return &metav1.LabelSelector{}
+	case 2:
+		return expression("app", metav1.LabelSelectorOpIn, "a", h.app())
+	case 3:
+		return expression("tier", metav1.LabelSelectorOpExists)
+	case 4:
+		return expression("app", metav1.LabelSelectorOpNotIn, h.app())
+	case 5:
+		return expression("tier", metav1.LabelSelectorOpDoesNotExist)
+	default:
+		return &metav1.LabelSelector{MatchLabels: map[string]string{"app": h.app(), "tier": h.oneOf("1", "2")}}
 	}
 }
 
@@ -142,10 +195,10 @@ func rebuiltAnswers(t *testing.T, c *Checker, pod *v1.Pod, known map[string]*v1.
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := runtime.NewFramework(t.Context(), plugins.NewInTreeRegistry(), profile,
-		runtime.WithClientSet(c.framework.ClientSet()), runtime.WithInformerFactory(c.factory),
-		runtime.WithSnapshotSharedLister(snapshot), runtime.WithSharedDRAManager(c.framework.SharedDRAManager()),
-		runtime.WithSharedCSIManager(c.framework.SharedCSIManager()), runtime.WithParallelism(1))
+	f, err := frameworkruntime.NewFramework(t.Context(), plugins.NewInTreeRegistry(), profile,
+		frameworkruntime.WithClientSet(c.framework.ClientSet()), frameworkruntime.WithInformerFactory(c.factory),
+		frameworkruntime.WithSnapshotSharedLister(snapshot), frameworkruntime.WithSharedDRAManager(c.framework.SharedDRAManager()),
+		frameworkruntime.WithSharedCSIManager(c.framework.SharedCSIManager()), frameworkruntime.WithParallelism(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,12 +254,13 @@ var twinNodes = []string{"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"}
 // one pod at a time.
 func twinChecker(t *testing.T) *Checker {
 	t.Helper()
-	var objects []*v1.PersistentVolumeClaim
+	var objects []runtime.Object
 	for _, namespace := range []string{"team", "other"} {
-		objects = append(objects, boundClaim(namespace, "shared", v1.ReadWriteMany), boundClaim(namespace, "once", v1.ReadWriteOncePod))
+		shared, once := boundClaim(namespace, "shared", v1.ReadWriteMany), boundClaim(namespace, "once", v1.ReadWriteOncePod)
+		objects = append(objects, shared, boundVolume(shared), once, boundVolume(once),
+			namespaceOf(namespace, map[string]string{"name": namespace}))
 	}
-	c, _ := newChecker(t, Options{Workers: 2}, objects[0], objects[1], objects[2], objects[3],
-		boundVolume(objects[0]), boundVolume(objects[1]), boundVolume(objects[2]), boundVolume(objects[3]))
+	c, _ := newChecker(t, Options{Workers: 2}, objects...)
 	return c
 }
 
@@ -214,7 +268,7 @@ func twinChecker(t *testing.T) *Checker {
 // each few changes.
 func TestAnswersAreThoseOfARebuiltSnapshot(t *testing.T) {
 	yes, no := 0, 0
-	for seed := range uint64(12) {
+	for seed := range uint64(20) {
 		c, h := twinChecker(t), newHistory(seed)
 		for step := range 120 {
 			h.step(c)
@@ -245,7 +299,7 @@ func TestAnswersAreThoseOfARebuiltSnapshot(t *testing.T) {
 // compares with a rebuilt snapshot on which they are changed.
 func TestCheckWithIsCheckAfterTheChange(t *testing.T) {
 	yes, helped := 0, 0
-	for seed := range uint64(12) {
+	for seed := range uint64(20) {
 		c, h := twinChecker(t), newHistory(seed+100)
 		for step := range 160 {
 			h.step(c)
