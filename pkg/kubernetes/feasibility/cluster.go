@@ -13,9 +13,9 @@ import (
 )
 
 // A cluster is what the plugins look at: the nodes with the pods that are counted
-// there. A NodeInfo in it is never changed, a change puts a copy in its place. So
-// whoever holds one may go on reading it while the cluster changes. The maps and lists
-// are changed in place.
+// there. A NodeInfo in it is never changed, a change puts a copy in its place. So a
+// goroutine that holds one can go on reading it while the cluster changes. The maps and
+// lists are changed in place.
 //
 //	each pod of pods is on the NodeInfo of its node, and on no other
 //	nodes    = the NodeInfos of infos that have a node object
