@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	fwk "k8s.io/kube-scheduler/framework"
 )
 
 // TestNodesComeAndGo shows that pods are counted whatever comes first, and once.
@@ -116,10 +117,37 @@ func TestPreparationIsUsedAgain(t *testing.T) {
 	if c.last != first {
 		t.Error("PreFilter ran again though nothing changed")
 	}
-	c.SetPod(aPod("p", placedOn("a")))
-	c.Check(pod, "a")
-	if c.last == first {
-		t.Error("a pod came, but PreFilter did not run again")
+	for name, change := range map[string]func(){
+		"a pod came": func() { c.SetPod(aPod("p", placedOn("a"))) },
+		"a pod went": func() { c.RemovePod(aPod("p")) },
+		"node came":  func() { c.SetNode(aNode("a", "z1")) },
+		"node went":  func() { c.RemoveNode("b") },
+	} {
+		c.Check(pod, "a")
+		before := c.last
+		change()
+		if c.Check(pod, "a"); c.last == before {
+			t.Errorf("%s, but PreFilter did not run again", name)
+		}
+	}
+}
+
+// TestRefusal shows what is made of what plugins say.
+func TestRefusal(t *testing.T) {
+	err := errorOf(fwk.NewStatus(fwk.Unschedulable, "b", "a").WithPlugin("P"))
+	var refusal *Refusal
+	if !errors.As(err, &refusal) || err.Error() != "a, b" || refusal.Unresolvable() || refusal.Plugin != "P" {
+		t.Errorf("a refusal is %#v", err)
+	}
+	if got := answer(errorOf(fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "x"))); got != "never: x" {
+		t.Errorf("a refusal for ever is %s", got)
+	}
+	failed := errors.New("no API server")
+	if err := errorOf(fwk.AsStatus(failed)); !errors.Is(err, failed) || errors.As(err, &refusal) {
+		t.Errorf("a failure is %#v", err)
+	}
+	if err := errors.Join(errorOf(nil), errorOf(fwk.NewStatus(fwk.Skip))); err != nil {
+		t.Errorf("success is %v", err)
 	}
 }
 

@@ -56,9 +56,6 @@ func (c *Checker) prepareWith(pod *v1.Pod, node string, add, remove []*v1.Pod) (
 
 // mustPrepare says that PreFilter must see the changed node. The cluster is locked.
 func (c *Checker) mustPrepare(pod *v1.Pod, node string, add, remove []*v1.Pod) bool {
-	if c.cluster.pods[pod.UID] != nil {
-		return true // it must be taken off where it is
-	}
 	// Of a claim that one pod may use, the state knows that it is used, not by how many.
 	if hasClaims(pod) && (slices.ContainsFunc(add, hasClaims) || slices.ContainsFunc(remove, hasClaims)) {
 		return true
