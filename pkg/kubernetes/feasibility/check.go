@@ -33,6 +33,9 @@ func (c *Checker) Check(pod *v1.Pod, node string) error {
 // CheckNodes checks several nodes, in parallel. The answers are in the order of the
 // nodes, and are those of one moment.
 func (c *Checker) CheckNodes(pod *v1.Pod, nodes []string) []error {
+	if len(nodes) == 0 {
+		return nil
+	}
 	p, infos := c.prepare(pod, nodes)
 	answers := make([]error, len(nodes))
 	inParallel(c.workers, len(nodes), func(i int) {
@@ -83,14 +86,12 @@ func (c *Checker) preFilter(pod *v1.Pod) *preparation {
 		outside: c.outside.Load(), // before PreFilter: what changes meanwhile counts as later
 		state:   framework.NewCycleState(),
 	}
-	result, status, plugins := c.framework.RunPreFilterPlugins(context.Background(), p.state, pod)
+	result, status, choosing := c.framework.RunPreFilterPlugins(context.Background(), p.state, pod)
 	p.refused = errorOf(status)
 	if !result.AllNodes() {
 		p.nodes = result.NodeNames
-		names := plugins.UnsortedList()
-		slices.Sort(names)
 		p.elsewhere = &Refusal{
-			Plugin:       names[0],
+			Plugin:       slices.Min(choosing.UnsortedList()),
 			Reasons:      []string{"node(s) are not those that the pod names"},
 			unresolvable: true,
 		}

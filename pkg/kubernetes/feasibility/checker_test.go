@@ -74,6 +74,9 @@ func TestPodIsNotInItsOwnWay(t *testing.T) {
 			t.Errorf("with itself on node %s: %v", node, err)
 		}
 	}
+	if answers := c.CheckNodes(pod, nil); len(answers) != 0 {
+		t.Errorf("%d answers for no nodes", len(answers))
+	}
 	if err := c.Check(aPod("y", hostPorts(80)), "a"); err == nil {
 		t.Error("the questions took the pod off its node")
 	}

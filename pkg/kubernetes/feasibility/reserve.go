@@ -36,7 +36,6 @@ func (c *Checker) Reserve(ctx context.Context, pod *v1.Pod, node string) error {
 		}
 		return fmt.Errorf("pod %s/%s has a reservation on node %s", pod.Namespace, pod.Name, r.node)
 	}
-	pod = on(pod, node) // the plugins read the node from it
 	p, infos := c.prepare(pod, []string{node})
 	if err := c.filter(p, node, infos[0]); err != nil {
 		return err
@@ -47,8 +46,9 @@ func (c *Checker) Reserve(ctx context.Context, pod *v1.Pod, node string) error {
 	// They may hold a number for each node, and are not read any more.
 	p.state.Delete("PreFilter" + names.PodTopologySpread)
 	p.state.Delete("PreFilter" + names.InterPodAffinity)
-	if err := errorOf(c.framework.RunReservePluginsReserve(ctx, p.state, pod, node)); err != nil {
-		c.framework.RunReservePluginsUnreserve(ctx, p.state, pod, node)
+	assumed := on(pod, node)
+	if err := errorOf(c.framework.RunReservePluginsReserve(ctx, p.state, assumed, node)); err != nil {
+		c.framework.RunReservePluginsUnreserve(ctx, p.state, assumed, node)
 		return err
 	}
 	c.reservations[pod.UID] = &reservation{node: node, state: p.state}
@@ -66,7 +66,7 @@ func (c *Checker) PreBind(ctx context.Context, pod *v1.Pod, node string) error {
 		}
 		return nil
 	}
-	pod = on(pod, node)
+	pod = on(pod, node) // plugins read the node from the pod
 	switch status := c.framework.RunPreBindPreFlights(ctx, r.state, pod, node); {
 	case status.IsSkip():
 		// No plugin has anything to write.
