@@ -199,8 +199,8 @@ func (c *Context) end(t *task) {
 // sync sends the difference between a task and what the core knows of it. The lock must be
 // held.
 func (c *Context) sync(t *task) {
-	if !c.started {
-		return
+	if !c.started || t.binding != nil && t.binding.revoked.Load() {
+		return // what comes of the binding decides what the core is told
 	}
 	m, reason := c.wanted(t)
 	t.waits = reason

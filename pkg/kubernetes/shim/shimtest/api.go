@@ -158,7 +158,10 @@ func (a *API) Bind(pod *v1.Pod, uid types.UID, node string) error {
 	conflict := func(text string) error {
 		return apierrors.NewConflict(podResource.GroupResource(), pod.Name, fmt.Errorf("%s", text))
 	}
+	pod, err := a.pod(pod.Namespace, pod.Name)
 	switch {
+	case err != nil:
+		return err
 	case uid != "" && uid != pod.UID:
 		return conflict("the UID differs")
 	case pod.Spec.NodeName != "":

@@ -301,3 +301,32 @@ func (r *recorder) all() []string {
 	defer r.mu.Unlock()
 	return slices.Clone(r.lines)
 }
+
+// Tag is the values of a tag that the core has for pods, by name.
+func (m *MockScheduler) Tag(tag string) map[string]string {
+	m.t.Helper()
+	view, err := m.View(context.Background(), m.Partitions()[0])
+	if err != nil {
+		m.t.Fatalf("shimtest: %v", err)
+	}
+	values := map[string]string{}
+	note := func(key string, tags map[string]string) {
+		if value, ok := tags[tag]; ok {
+			values[strings.TrimPrefix(key, "uid-")] = value
+		}
+	}
+	for _, node := range view.Nodes {
+		for _, a := range node.Allocations {
+			note(string(a.Key), a.Tags)
+		}
+		for _, a := range node.ForeignAllocations {
+			note(string(a.Key), a.Tags)
+		}
+	}
+	for _, app := range view.Applications {
+		for _, ask := range app.Asks {
+			note(string(ask.Key), ask.Tags)
+		}
+	}
+	return values
+}
