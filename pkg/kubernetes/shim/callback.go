@@ -163,8 +163,12 @@ func (c callback) SendEvent(records []*si.EventRecord) {
 // UpdateContainerSchedulingState takes that only another node can help a pod, which
 // autoscalers read in its status.
 func (c callback) UpdateContainerSchedulingState(request *si.UpdateContainerSchedulingStateRequest) {
-	if request.GetState() == si.UpdateContainerSchedulingStateRequest_FAILED {
-		c.status.unschedulable(request.AllocationKey, request.Reason)
+	if request.GetState() != si.UpdateContainerSchedulingStateRequest_FAILED {
+		return
+	}
+	c.status.unschedulable(request.AllocationKey, request.Reason)
+	if pod, err := c.podOf(request.AllocationKey); err == nil {
+		c.events.warn(pod, reasonFailedScheduling, request.Reason)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/zap"
 	v1 "k8s.io/api/core/v1"
+	policy "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -329,4 +330,10 @@ func (m *MockScheduler) Tag(tag string) map[string]string {
 		}
 	}
 	return values
+}
+
+// ChangeBudget replaces a disruption budget, as its controller does.
+func (m *MockScheduler) ChangeBudget(budget *policy.PodDisruptionBudget) {
+	m.t.Helper()
+	m.check(m.API.tracker.Update(policy.SchemeGroupVersion.WithResource("poddisruptionbudgets"), budget, budget.Namespace))
 }
