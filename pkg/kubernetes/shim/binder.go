@@ -157,15 +157,15 @@ func (b *binder) attempt(x *binding) (pod *v1.Pod, outcome outcome, err error) {
 func (c *binder) assume(t *task, node string) {
 	pod := *t.pod // the API server has not said so: the known state stays as it is
 	pod.Spec.NodeName = node
-	t.assumed = &pod
-	c.place(t, node)
-	t.told = placed
-	t.sent = withNode(t.sent, node)
-	c.feasible.SetPod(t.assumed)
 	x := &binding{task: t, pod: t.pod, node: node}
 	x.ctx, x.cancel = context.WithCancel(c.ctx)
-	t.binding = x
-	if err := c.feasible.Reserve(x.ctx, t.pod, node); err != nil {
+	// What was chosen is checked once more here, so it must not be counted yet.
+	err := c.feasible.Reserve(x.ctx, t.pod, node)
+	t.assumed = &pod
+	c.feasible.SetPod(t.assumed)
+	c.place(t, node)
+	t.told, t.sent, t.binding = placed, withNode(t.sent, node), x
+	if err != nil {
 		c.conclude(x, nil, fmt.Errorf("reserving on node %s: %w", node, err))
 		return
 	}

@@ -37,6 +37,6 @@
 //	evictor.go        victims are ended
 //	status.go         nominated nodes and conditions
 //	events.go         events for people
-//	configuration.go  ConfigMaps
+//	configuration.go  what ConfigMaps say; configmaps.go, reading and following them
 //	dump.go           the state for debugging
 package shim

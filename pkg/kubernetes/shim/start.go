@@ -28,6 +28,13 @@ func (c *Context) Start(ctx context.Context, factory informers.SharedInformerFac
 	if !cache.WaitForCacheSync(ctx.Done(), listed...) {
 		return fmt.Errorf("listing the cluster: %w", context.Cause(ctx))
 	}
+	if waits, ok := c.feasible.(interface {
+		WaitForSync(ctx context.Context) error
+	}); ok {
+		if err := waits.WaitForSync(ctx); err != nil {
+			return fmt.Errorf("listing the cluster: %w", err)
+		}
+	}
 	_, err = c.options.Core.RegisterResourceManager(&si.RegisterResourceManagerRequest{
 		RmID: c.options.ClusterID, PolicyGroup: defaultGroup, Version: c.options.Version,
 		Config: c.options.Config.Queues, ExtraConfig: c.options.Config.Extra,
