@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
@@ -28,6 +30,8 @@ type Options struct {
 	Shim      shim.Options     // what is missing there is filled in
 	Queues    string           // YAML of the partitions
 	API       *API             // of another MockScheduler, for a restart
+	// Feasibility makes what knows where pods may run; nil is one of type Feasibility.
+	Feasibility func(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory) (shim.Feasibility, error)
 }
 
 // A MockScheduler is the shim with the real scheduler core. The verbs belong to one
@@ -39,6 +43,7 @@ type MockScheduler struct {
 	API         *API
 	Feasibility *Feasibility
 	t           testing.TB
+	factory     informers.SharedInformerFactory
 	told        *recorder
 	stopped     bool
 }
@@ -60,6 +65,17 @@ func New(t testing.TB, options Options) *MockScheduler {
 	}
 	o := options.Shim
 	o.Client, o.Core, o.Recorder = m.API, s, m.told
+	m.factory = shim.NewFactory(m.API)
+	if options.Feasibility != nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		t.Cleanup(func() {
+			cancel()
+			time.Sleep(2 * time.Second) // in virtual time: plugins look for the end once in a second
+		})
+		if o.Feasibility, err = options.Feasibility(ctx, m.API, m.factory); err != nil {
+			t.Fatalf("shimtest: %v", err)
+		}
+	}
 	if o.Feasibility == nil {
 		o.Feasibility = m.Feasibility
 	}
@@ -80,10 +96,16 @@ func New(t testing.TB, options Options) *MockScheduler {
 // Start starts it, and waits until it has recovered.
 func (m *MockScheduler) Start() {
 	m.t.Helper()
-	if err := m.Context.Start(context.Background(), shim.NewFactory(m.API)); err != nil {
+	m.Begin()
+	m.Settle()
+}
+
+// Begin is Start without waiting for what follows.
+func (m *MockScheduler) Begin() {
+	m.t.Helper()
+	if err := m.Context.Start(context.Background(), m.factory); err != nil {
 		m.t.Fatalf("shimtest: %v", err)
 	}
-	m.Settle()
 }
 
 // Stop stops it, as the end of a process does.
@@ -123,9 +145,7 @@ func (m *MockScheduler) Create(objects ...runtime.Object) {
 				accessor.SetCreationTimestamp(metav1.NewTime(time.Now().Truncate(time.Second)))
 			}
 		}
-		if err := m.API.tracker.Add(object); err != nil {
-			m.t.Fatalf("shimtest: %v", err)
-		}
+		m.Put(object)
 	}
 	m.Settle()
 }
@@ -336,4 +356,15 @@ func (m *MockScheduler) Tag(tag string) map[string]string {
 func (m *MockScheduler) ChangeBudget(budget *policy.PodDisruptionBudget) {
 	m.t.Helper()
 	m.check(m.API.tracker.Update(policy.SchemeGroupVersion.WithResource("poddisruptionbudgets"), budget, budget.Namespace))
+}
+
+// Put makes objects without waiting for what follows; outside of a bubble nothing can be
+// waited for.
+func (m *MockScheduler) Put(objects ...runtime.Object) {
+	m.t.Helper()
+	for _, object := range objects {
+		if err := m.API.tracker.Add(object); err != nil {
+			m.t.Fatalf("shimtest: %v", err)
+		}
+	}
 }
