@@ -22,7 +22,7 @@
 //
 // A changed request is granted if it fits, and appears in the status of the containers. Else
 // the condition PodResizePending says Deferred, or Infeasible if the node is too small
-// for the pod alone.
+// for the pod alone, which the API server refuses itself if it has the size of the node.
 //
 // # Files
 //

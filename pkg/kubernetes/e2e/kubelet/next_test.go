@@ -140,5 +140,7 @@ func TestResize(t *testing.T) {
 	assert.Equal(t, ask("2"), "")
 	assert.Equal(t, r.see(zero, aPod("c", "1"), room("3")).refusal, "OutOfcpu")
 	a.Status.ContainerStatuses = resized(a).ContainerStatuses
+	assert.Equal(t, a.Status.ContainerStatuses[0].Resources.Requests.Cpu().String(), "2")
+	assert.Equal(t, a.Status.ContainerStatuses[0].AllocatedResources.Cpu().String(), "2")
 	assert.Assert(t, !wantsResize(a))
 }
