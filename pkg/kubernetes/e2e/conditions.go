@@ -79,6 +79,16 @@ func Unschedulable(app string, count int) Condition {
 	})
 }
 
+// Evicted holds when exactly so many pods of an application end because another needs
+// their room: they are marked as disrupted, then deleted, and stop in their grace period.
+func Evicted(app string, count int) Condition {
+	return countIs(app, count, "are evicted", func(p *corev1.Pod) bool {
+		return p.DeletionTimestamp != nil && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == corev1.PodReasonPreemptionByScheduler
+		})
+	})
+}
+
 // RunningOn holds when exactly so many pods of an application run on a node.
 func RunningOn(node, app string, count int) Condition {
 	return countIs(app, count, "run on "+node, func(p *corev1.Pod) bool { return runs(p) && p.Spec.NodeName == node })

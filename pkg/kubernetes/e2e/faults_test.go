@@ -4,16 +4,17 @@ import (
 	"slices"
 
 	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // The API server crashes while a deployment is being placed. Nothing is lost and nothing
 // is placed twice.
 func apiServerRestarts(w *World) {
-	w.AddNodes(5, "8", "32Gi")
-	w.CreateDeployment("web", 30, Pod{CPU: "1", Memory: "1Gi"})
-	w.Await(Bound("web", 5))
+	w.AddNodes(5, "8", "64Gi")
+	w.CreateDeployment("web", 300, Pod{CPU: "100m", Memory: "128Mi"})
+	w.Await(Bound("web", 20))
 	w.RestartAPIServer()
-	w.Await(Running("web", 30))
+	w.Await(Running("web", 300))
 
 	w.CreateDeployment("late", 5, Pod{CPU: "1", Memory: "1Gi"})
 	w.Await(Running("late", 5))
@@ -42,13 +43,7 @@ func nodeFlaps(w *World) {
 
 // onNode are the names of the pods that have a node.
 func onNode(w *World, node string) []string {
-	var names []string
-	for _, pod := range w.Pods("") {
-		if pod.Spec.NodeName == node {
-			names = append(names, pod.Name)
-		}
-	}
-	return names
+	return names(slices.DeleteFunc(w.Pods(""), func(p *corev1.Pod) bool { return p.Spec.NodeName != node }))
 }
 
 // A webhook refuses the first two bindings of every pod. Every pod gets its node in the

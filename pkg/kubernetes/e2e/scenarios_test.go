@@ -33,7 +33,7 @@ var scenarios = []Scenario{
 	{name: "failing-binds", play: bindingsFail, middle: true},
 	{name: "failing-node", play: bindingsToOneNodeFail, withoutKube: "it may try the same node for ever"},
 	{name: "two-schedulers", play: twoSchedulers, options: Options{MayBeRefused: true}, middle: true},
-	{name: "backlog", play: backlogAfterAPause},
+	{name: "backlog", play: backlogAfterAPause, middle: true},
 	{name: "full-cluster", play: fullClusterGetsRoom, middle: true},
 }
 

@@ -11,14 +11,16 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/kubelet"
 )
 
-// AddNodes adds node-1, node-2 and so on, and waits until pods may run on them.
+// AddNodes adds so many nodes, which are called node-1, node-2 and so on, and waits until pods may
+// run on them.
 func (w *World) AddNodes(count int, cpu, memory string) {
 	w.t.Helper()
-	for i := range count {
-		w.check(w.kubelets.AddNode(w.ctx, kubelet.Node{Name: nodeName(i + 1), Capacity: amounts(cpu, memory)}))
+	first := w.nodes + 1
+	for ; w.nodes < first+count-1; w.nodes++ {
+		w.check(w.kubelets.AddNode(w.ctx, kubelet.Node{Name: nodeName(w.nodes + 1), Capacity: amounts(cpu, memory)}))
 	}
-	for i := range count {
-		w.Await(Schedulable(nodeName(i + 1)))
+	for number := first; number <= w.nodes; number++ {
+		w.Await(Schedulable(nodeName(number)))
 	}
 }
 

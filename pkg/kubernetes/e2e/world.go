@@ -46,6 +46,7 @@ type World struct {
 	observer  *observer
 	scheduler Scheduler
 	instance  Instance
+	nodes     int // added so far
 }
 
 // NewWorld starts everything. It ends with the test, which then shows the history of the
