@@ -172,6 +172,21 @@ func Schedulable(node string) Condition { return nodeIs(node, true) }
 // Unreachable holds when a node has such a taint because it is not ready.
 func Unreachable(node string) Condition { return nodeIs(node, false) }
 
+// allSchedulable holds when all nodes of a range of numbers are.
+func allSchedulable(first, last int) Condition {
+	return Condition{
+		what: fmt.Sprintf("%s to %s are schedulable", nodeName(first), nodeName(last)),
+		look: func(v View) (string, bool) {
+			for number := first; number <= last; number++ {
+				if seen, ok := Schedulable(nodeName(number)).look(v); !ok {
+					return fmt.Sprintf("of %s: %s", nodeName(number), seen), false
+				}
+			}
+			return "all are", true
+		},
+	}
+}
+
 func nodeIs(name string, schedulable bool) Condition {
 	what := "schedulable"
 	if !schedulable {

@@ -114,7 +114,7 @@ func (w *World) Books(ctx context.Context) ([]BookedNode, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the web service answers %s", response.Status)
 	}

@@ -19,9 +19,7 @@ func (w *World) AddNodes(count int, cpu, memory string) {
 	for ; w.nodes < first+count-1; w.nodes++ {
 		w.check(w.kubelets.AddNode(w.ctx, kubelet.Node{Name: nodeName(w.nodes + 1), Capacity: amounts(cpu, memory)}))
 	}
-	for number := first; number <= w.nodes; number++ {
-		w.Await(Schedulable(nodeName(number)))
-	}
+	w.Await(allSchedulable(first, w.nodes))
 }
 
 func nodeName(number int) string { return fmt.Sprintf("node-%d", number) }

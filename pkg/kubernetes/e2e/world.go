@@ -114,7 +114,7 @@ func (w *World) startKubelets() {
 	w.check(err)
 	w.t.Cleanup(func() {
 		w.kubelets.Stop()
-		log.Close()
+		w.check(log.Close())
 	})
 }
 

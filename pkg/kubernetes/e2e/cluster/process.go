@@ -33,7 +33,7 @@ func launch(folder, name, program string, arguments ...string) (*Process, error)
 	if err != nil {
 		return nil, fmt.Errorf("log of %s: %w", name, err)
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }() // the process has a copy
 	p.command = exec.Command(program, arguments...)
 	p.command.Stdout, p.command.Stderr = log, log
 	p.command.SysProcAttr = dieTogether()

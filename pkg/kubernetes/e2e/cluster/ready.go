@@ -57,7 +57,7 @@ func (c *Cluster) ask(ctx context.Context, client *http.Client, url string) erro
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
 		body, _ := io.ReadAll(io.LimitReader(response.Body, 1000)) // the status says enough without it
 		return fmt.Errorf("%s answers %s: %s", url, response.Status, body)
@@ -90,6 +90,6 @@ func FreePort() (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("no free port: %w", err)
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	return listener.Addr().(*net.TCPAddr).Port, nil
 }

@@ -173,7 +173,7 @@ func (f Folder) Build(ctx context.Context, output io.Writer) error {
 // build which is stopped leaves no half of a program.
 func (f Folder) build(ctx context.Context, name, source string, output io.Writer) error {
 	half := filepath.Join(f.path, fmt.Sprintf(".%s.%d", name, os.Getpid()))
-	defer os.Remove(half)
+	defer func() { _ = os.Remove(half) }() // it was renamed, or is of no use
 	command := exec.CommandContext(ctx, "go", append(append([]string{"build"}, f.flags...), "-o", half, source)...)
 	command.Dir = f.tools
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
