@@ -26,12 +26,12 @@ func deploymentRuns(w *World) {
 	w.Await(Gone("web"))
 }
 
-// A job of six pods, three at a time, completes. What has ended takes no room: the node has
-// room for three.
+// A job of six pods completes on a node that has room for three at a time: what has ended
+// takes no room, and what has not does.
 func jobCompletes(w *World) {
 	w.AddNodes(1, "3", "16Gi")
-	w.CreateJob("batch", 6, 3, Pod{CPU: "1", Memory: "1Gi"})
-	w.Await(Bound("batch", 1))
+	w.CreateJob("batch", 6, 6, Pod{CPU: "1", Memory: "1Gi"})
+	w.Await(Bound("batch", 3))
 	w.Middle()
 	w.Await(Complete("batch"))
 }
