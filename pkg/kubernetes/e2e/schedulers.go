@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/cluster"
@@ -105,9 +108,33 @@ func KubeScheduler(name string) Scheduler {
 // narwhalCommand is the folder of the program, in the Kubernetes module.
 var narwhalCommand = filepath.Join("cmd", "narwhal-scheduler")
 
+// narwhalConfig makes the 30 seconds that a daemonset waits for room by itself one.
+const narwhalConfig = `partitions:
+- name: default
+  preemption:
+    preemption_start_delay: 1s
+  queues:
+  - name: root
+    queues:
+    - name: default
+`
+
+// configure creates the ConfigMap that narwhal-scheduler reads, unless it is there.
+func configure(c *cluster.Cluster) error {
+	configMap := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "narwhal-config"},
+		Data:       map[string]string{"queues.yaml": narwhalConfig},
+	}
+	_, err := c.Client().CoreV1().ConfigMaps(namespace).Create(context.Background(), configMap, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
 // Narwhal is the program narwhal-scheduler, built from the sources around. It is started
-// with the flags --kubeconfig, --scheduler-name, --listen (the web service) and
-// --leader-elect=false.
+// with the flags --kubeconfig, --namespace (of its ConfigMap), --scheduler-name, --listen
+// (the web service) and --leader-elect=false.
 func Narwhal() Scheduler {
 	const name = "narwhal"
 	return program{
@@ -123,6 +150,9 @@ func Narwhal() Scheduler {
 			if err != nil {
 				return nil, "", err
 			}
+			if err := configure(c); err != nil {
+				return nil, "", err
+			}
 			kubeconfig, err := c.Kubeconfig(name, c.Config())
 			if err != nil {
 				return nil, "", err
@@ -132,7 +162,8 @@ func Narwhal() Scheduler {
 				return nil, "", err
 			}
 			listen := fmt.Sprintf("127.0.0.1:%d", port)
-			process, err := c.LaunchPath(name, path, "--kubeconfig="+kubeconfig, "--scheduler-name="+name, "--listen="+listen, "--leader-elect=false")
+			process, err := c.LaunchPath(name, path, "--kubeconfig="+kubeconfig, "--namespace="+namespace,
+				"--scheduler-name="+name, "--listen="+listen, "--leader-elect=false")
 			return process, "http://" + listen, err
 		},
 	}
