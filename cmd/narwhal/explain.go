@@ -2,15 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
 )
 
 // An explanation is what is asked for, and the server that is asked.
@@ -59,32 +59,14 @@ the application or allocation, or cannot be reached.`,
 
 // print writes the lines of the answer.
 func (e *explanation) print(ctx context.Context, out io.Writer) error {
-	path := strings.Join([]string{
-		strings.TrimSuffix(e.server, "/"), "ws/v1/partition", url.PathEscape(e.partition),
-		"application", url.PathEscape(e.application), "allocation", url.PathEscape(e.allocation), "explain",
-	}, "/")
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, path, http.NoBody)
-	if err != nil {
-		return fmt.Errorf("server %q: %w", e.server, err)
+	c := &client.Client{Server: e.server, Token: e.token, Partition: e.partition}
+	answer, err := c.Explain(ctx, e.application, e.allocation)
+	if errors.Is(err, client.ErrNotFound) {
+		return fmt.Errorf("%s of application %s in partition %s: %w", e.allocation, e.application, e.partition, err)
 	}
-	if e.token != "" {
-		request.Header.Set("Authorization", "Bearer "+e.token)
-	}
-	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = response.Body.Close() }() // it was only read
-	var answer struct {
-		Lines   []string `json:"lines"`
-		Message string   `json:"message"`
-	}
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		return fmt.Errorf("%s answers %s and no JSON: %w", e.server, response.Status, err)
-	}
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s of application %s in partition %s: %s", e.allocation, e.application, e.partition, answer.Message)
-	}
-	_, err = fmt.Fprintln(out, strings.Join(answer.Lines, "\n"))
+	_, err = fmt.Fprintln(out, strings.Join(answer.Value.Lines, "\n"))
 	return err
 }

@@ -6,7 +6,7 @@
 //	feasibility      where a pod may run: the filter plugins of kube-scheduler over a cache of the cluster
 //	shim             informers to requests, responses to bindings and deletions
 //	cmd              narwhal-scheduler and kubectl-narwhal
-//	e2e              stories against a real API server
+//	e2e              scenarios against a real API server
 //
 // Shim imports pods and feasibility; those two know nothing of each other.
 package kubernetes

@@ -1,0 +1,66 @@
+package pods
+
+import (
+	"strconv"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	v1 "k8s.io/api/core/v1"
+	scheduling "k8s.io/api/scheduling/v1"
+)
+
+// Ask is a pod that waits, in an application. The class of its priority may be nil; an
+// annotation of it can say that its pods are not to be preempted.
+func Ask(pod *v1.Pod, applicationID string, class *scheduling.PriorityClass) *si.Allocation {
+	return &si.Allocation{
+		AllocationKey:    Key(pod),
+		ApplicationID:    applicationID,
+		AllocationTags:   CreateTagsForTask(pod, false),
+		ResourcePerAlloc: Resources(pod),
+		Priority:         priority(pod),
+		TaskGroupName:    GroupName(pod),
+		Placeholder:      IsPlaceholder(pod),
+		PreemptionPolicy: preemptionPolicy(pod, class),
+	}
+}
+
+// Allocation is a pod that has its node, in an application.
+func Allocation(pod *v1.Pod, applicationID string, class *scheduling.PriorityClass) *si.Allocation {
+	allocation := Ask(pod, applicationID, class)
+	allocation.NodeID = pod.Spec.NodeName
+	return allocation
+}
+
+// CreateAllocationForForeignPod is a pod that another scheduler gave its node.
+func CreateAllocationForForeignPod(pod *v1.Pod) *si.Allocation {
+	return &si.Allocation{
+		AllocationKey:    Key(pod),
+		NodeID:           pod.Spec.NodeName,
+		AllocationTags:   CreateTagsForTask(pod, true),
+		ResourcePerAlloc: Resources(pod),
+		Priority:         priority(pod),
+	}
+}
+
+func priority(pod *v1.Pod) int32 {
+	if pod.Spec.Priority == nil {
+		return 0
+	}
+	return *pod.Spec.Priority
+}
+
+// preemptionPolicy is nil where everything is allowed, which is what nothing stated means.
+func preemptionPolicy(pod *v1.Pod, class *scheduling.PriorityClass) *si.PreemptionPolicy {
+	policy := &si.PreemptionPolicy{AllowPreemptSelf: true, AllowPreemptOther: true}
+	if never := pod.Spec.PreemptionPolicy; never != nil && *never == v1.PreemptNever {
+		policy.AllowPreemptOther = false
+	}
+	if class != nil {
+		if allowed, err := strconv.ParseBool(class.Annotations[tagOptOut]); err == nil {
+			policy.AllowPreemptSelf = allowed
+		}
+	}
+	if policy.AllowPreemptSelf && policy.AllowPreemptOther {
+		return nil
+	}
+	return policy
+}

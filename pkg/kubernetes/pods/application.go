@@ -1,0 +1,125 @@
+package pods
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	v1 "k8s.io/api/core/v1"
+)
+
+// Labels and annotations of pods, as users of YuniKorn write them. Where both may stand,
+// the label counts first.
+const (
+	LabelApplicationID   = common.DomainYuniKorn + "app-id"
+	LabelQueue           = common.DomainYuniKorn + "queue"
+	LabelUser            = common.DomainYuniKorn + "username"
+	AnnotationUserInfo   = common.DomainYuniKorn + "user.info"
+	AnnotationTaskGroups = common.DomainYuniKorn + "task-groups"
+	AnnotationTaskGroup  = common.DomainYuniKorn + "task-group-name"
+	AnnotationPolicy     = common.DomainYuniKorn + "schedulingPolicyParameters"
+	AnnotationHolder     = common.DomainYuniKorn + "placeholder"
+
+	labelOldApplicationID = "applicationId"
+	labelOldQueue         = "queue"
+	labelSparkApplication = "spark-app-selector"
+
+	tagNamespace = "namespace"
+)
+
+// noUser owns applications that state no user.
+const noUser = "nobody"
+
+// An Application is what a pod says of the application it belongs to.
+type Application struct {
+	ID     string
+	Queue  string // as the pod states it; may be empty
+	User   string // may be empty
+	Groups []string
+	// Tags are the namespace and its quotas, for placement and limits.
+	Tags map[string]string
+	// TaskGroups are the parts of a gang, of an application that is one.
+	TaskGroups []TaskGroup
+	// Timeout is how long placeholders wait, in seconds; zero is not stated. Hard says that
+	// the application fails after it.
+	Timeout int64
+	Hard    bool
+}
+
+// ApplicationOf reads the application of a pod. Without an ID of its own it is that of its
+// namespace. The namespace may be nil while it is not known.
+//
+// The error tells of annotations that cannot be read; the application is right without
+// them.
+func (r Rules) ApplicationOf(pod *v1.Pod, namespace *v1.Namespace) (Application, error) {
+	app := Application{
+		ID: cmp.Or(
+			stated(pod, LabelApplicationID),
+			pod.Labels[labelOldApplicationID],
+			pod.Labels[labelSparkApplication],
+			"narwhal-"+pod.Namespace+"-autogen",
+		),
+		Queue: cmp.Or(stated(pod, LabelQueue), pod.Labels[labelOldQueue], r.DefaultQueue),
+		Tags:  map[string]string{tagNamespace: pod.Namespace},
+	}
+	maps.Copy(app.Tags, namespaceTags(namespace))
+	if err := errors.Join(app.readUser(pod), app.readGroups(pod)); err != nil {
+		return app, fmt.Errorf("pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+	return app, nil
+}
+
+// stated is the value of a label, or of the annotation of the same name.
+func stated(pod *v1.Pod, name string) string {
+	return cmp.Or(pod.Labels[name], pod.Annotations[name])
+}
+
+// readUser takes the user and the groups that the admission recorded.
+func (a *Application) readUser(pod *v1.Pod) error {
+	a.User = pod.Labels[LabelUser]
+	text := pod.Annotations[AnnotationUserInfo]
+	if text == "" {
+		return nil
+	}
+	var info struct {
+		User   string   `json:"user"`
+		Groups []string `json:"groups"`
+	}
+	if err := json.Unmarshal([]byte(text), &info); err != nil {
+		return fmt.Errorf("annotation %s: %w: a user and groups are expected, as in {\"user\": \"anna\", \"groups\": [\"dev\"]}", AnnotationUserInfo, err)
+	}
+	a.User, a.Groups = info.User, info.Groups
+	return nil
+}
+
+// Request asks for the application. Created is when it began to exist, in seconds since
+// 1970, so that its age survives a restart. Forced is for an application of which pods run:
+// it is never rejected.
+func (a Application) Request(created int64, forced bool) *si.AddApplicationRequest {
+	tags := maps.Clone(a.Tags)
+	tags[common.CreationTime] = strconv.FormatInt(created, 10)
+	if forced {
+		tags[common.AppTagCreateForce] = "true"
+	}
+	request := &si.AddApplicationRequest{
+		ApplicationID: a.ID,
+		QueueName:     strings.TrimSpace(a.Queue),
+		Ugi:           &si.UserGroupInformation{User: cmp.Or(a.User, noUser), Groups: a.Groups},
+		Tags:          tags,
+	}
+	if len(a.TaskGroups) > 0 {
+		request.PlaceholderAsk = a.Placeholders()
+		request.ExecutionTimeoutMilliSeconds = a.Timeout * 1000
+		request.GangSchedulingStyle = "Soft"
+		if a.Hard {
+			request.GangSchedulingStyle = "Hard"
+		}
+	}
+	return request
+}

@@ -1,0 +1,13 @@
+// Package pods says what pods, nodes and namespaces of Kubernetes are in messages of the
+// scheduler-interface. Everything here is a pure function: it reads objects, changes none
+// of them, and knows no API server. Safe for concurrent use.
+//
+//	resources.go    amounts as the kubelet counts them
+//	pods.go         which pods are scheduled here, which have ended, what owns them
+//	application.go  the application a pod belongs to: ID, queue, user
+//	groups.go       task groups and pod groups
+//	allocation.go   asks, allocations, and those of other schedulers
+//	tags.go         what has no field of its own
+//	nodes.go        nodes
+//	namespaces.go   quotas of namespaces
+package pods

@@ -1,0 +1,45 @@
+package pods
+
+import (
+	"cmp"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	v1 "k8s.io/api/core/v1"
+)
+
+// LabelPartition is the label of a node that names its partition.
+const LabelPartition = common.NodePartition
+
+// NodeResources are what pods may take on a node: what is allocatable.
+func NodeResources(node *v1.Node) *si.Resource { return Amounts(node.Status.Allocatable) }
+
+// NodeInfo is a node and what happens to it.
+func NodeInfo(node *v1.Node, action si.NodeInfo_ActionFromRM) *si.NodeInfo {
+	return &si.NodeInfo{
+		NodeID:              node.Name,
+		Action:              action,
+		Attributes:          attributes(node),
+		SchedulableResource: NodeResources(node),
+	}
+}
+
+func attributes(node *v1.Node) map[string]string {
+	labels := node.Labels
+	all := map[string]string{
+		common.HostName:            cmp.Or(labels[v1.LabelHostname], node.Name),
+		common.RackName:            cmp.Or(labels["topology.kubernetes.io/rack"], "/rack-default"),
+		common.InstanceType:        cmp.Or(labels[v1.LabelInstanceTypeStable], labels[v1.LabelInstanceType]),
+		common.FailureDomainZone:   cmp.Or(labels[v1.LabelTopologyZone], labels[v1.LabelFailureDomainBetaZone]),
+		common.FailureDomainRegion: cmp.Or(labels[v1.LabelTopologyRegion], labels[v1.LabelFailureDomainBetaRegion]),
+		common.ARCH:                cmp.Or(labels[v1.LabelArchStable], node.Status.NodeInfo.Architecture),
+		common.OS:                  cmp.Or(labels[v1.LabelOSStable], node.Status.NodeInfo.OperatingSystem),
+		common.NodePartition:       labels[LabelPartition],
+	}
+	for name, value := range all {
+		if value == "" {
+			delete(all, name)
+		}
+	}
+	return all
+}

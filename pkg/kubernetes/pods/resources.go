@@ -1,0 +1,52 @@
+package pods
+
+import (
+	"math"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	helpers "k8s.io/component-helpers/resource"
+)
+
+// Resources are the amounts that a pod takes on its node, as the kubelet counts them:
+// containers, or init containers if one of them needs more, with side-cars beside both;
+// amounts of the whole pod where it states them; overhead; and while it is resized in
+// place, the most of what is wanted, allocated and in use. Beside the amounts asked for,
+// each pod takes one of the kind "pods".
+//
+// CPU is in thousandths under the name "vcore", every other kind in its unit.
+func Resources(pod *v1.Pod) *si.Resource {
+	requests := helpers.PodRequests(pod, helpers.PodResourcesOptions{
+		UseStatusResources: true,
+		InPlacePodLevelResourcesVerticalScalingEnabled: true,
+		UseDRANodeAllocatableResourceClaimStatus:       true,
+	})
+	amounts := Amounts(requests)
+	amounts.Resources[string(v1.ResourcePods)] = &si.Quantity{Value: 1}
+	return amounts
+}
+
+// Amounts are a list of resources in the names and units of the scheduler-interface.
+// Quantities beyond 2^63-1 become 2^63-1.
+func Amounts(list v1.ResourceList) *si.Resource {
+	amounts := &si.Resource{Resources: make(map[string]*si.Quantity, len(list)+1)}
+	for name, quantity := range list {
+		if name == v1.ResourceCPU {
+			amounts.Resources[common.CPU] = &si.Quantity{Value: milli(quantity)}
+		} else {
+			amounts.Resources[string(name)] = &si.Quantity{Value: quantity.Value()}
+		}
+	}
+	return amounts
+}
+
+// milli is a quantity in thousandths. Its own method overflows beyond 2^63-1 thousandths.
+func milli(quantity resource.Quantity) int64 {
+	const largest = math.MaxInt64 / 1000
+	if quantity.CmpInt64(largest) > 0 {
+		return math.MaxInt64
+	}
+	return quantity.MilliValue()
+}

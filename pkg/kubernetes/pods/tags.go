@@ -1,0 +1,76 @@
+package pods
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
+)
+
+// Tags of allocations that the scheduler core documents and the scheduler-interface has no
+// constants for.
+const (
+	tagQoS         = "qosClass"
+	tagGrace       = "terminationGracePeriodSeconds"
+	tagTerminating = "terminating"
+	tagNominated   = "nominatedNodeName"
+	tagRequired    = common.DomainYuniKorn + common.KeyRequiredNode
+	tagOptOut      = common.DomainYuniKorn + "allow-preemption"
+
+	// TagOwner marks, with "true", a pod that owns others. Its owner references do not say
+	// so: those of the others do.
+	TagOwner = "owner"
+)
+
+// CreateTagsForTask is what a pod says beside its amounts, as tags: its name, labels and
+// age for people and rules, and what preemption looks at. A pod of another scheduler says
+// whether it is static, which the design of foreign pods calls a hard skip.
+func CreateTagsForTask(pod *v1.Pod, foreign bool) map[string]string {
+	tags := map[string]string{
+		common.DomainK8s + common.GroupMeta + common.KeyNamespace: pod.Namespace,
+		common.DomainK8s + common.GroupMeta + common.KeyPodName:   pod.Name,
+		common.CreationTime: strconv.FormatInt(pod.CreationTimestamp.Unix(), 10),
+		tagQoS:              string(qos.GetPodQOS(pod)),
+	}
+	for name, value := range pod.Labels {
+		tags[common.DomainK8s+common.GroupLabel+name] = value
+	}
+	if optOut, ok := pod.Annotations[tagOptOut]; ok {
+		tags[tagOptOut] = optOut
+	}
+	if grace := pod.Spec.TerminationGracePeriodSeconds; grace != nil {
+		tags[tagGrace] = strconv.FormatInt(*grace, 10)
+	}
+	if since, ok := terminatingSince(pod); ok {
+		tags[tagTerminating] = strconv.FormatInt(since.Unix(), 10)
+	}
+	if foreign {
+		tags[common.Foreign] = common.AllocTypeDefault
+		if IsStatic(pod) {
+			tags[common.Foreign] = common.AllocTypeStatic
+		}
+		return tags
+	}
+	if node := RequiredNode(pod); node != "" {
+		tags[tagRequired] = node
+	}
+	if node := pod.Status.NominatedNodeName; node != "" && !IsBound(pod) {
+		tags[tagNominated] = node
+	}
+	return tags
+}
+
+// terminatingSince is when a pod began to end. Kubernetes states when its grace period
+// ends.
+func terminatingSince(pod *v1.Pod) (time.Time, bool) {
+	if pod.DeletionTimestamp == nil {
+		return time.Time{}, false
+	}
+	since := pod.DeletionTimestamp.Time
+	if grace := pod.DeletionGracePeriodSeconds; grace != nil {
+		since = since.Add(-time.Duration(*grace) * time.Second)
+	}
+	return since, true
+}

@@ -1,0 +1,102 @@
+package client
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// rank is the order in which kinds are shown: CPU, memory, devices and others, pods.
+func rank(kind string) int {
+	switch kind {
+	case "vcore":
+		return 0
+	case "memory":
+		return 1
+	case "pods":
+		return 3
+	default:
+		return 2
+	}
+}
+
+// kinds are the kinds of some amounts, in the order in which they are shown.
+func kinds(all ...Amounts) []string {
+	names := map[string]bool{}
+	for _, amounts := range all {
+		for kind := range amounts {
+			names[kind] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(names), func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b))
+	})
+}
+
+// String writes amounts as people do: "cpu=2.5 memory=3Gi nvidia.com/gpu=1 pods=4". What is
+// zero is left out; nothing at all is a dash.
+func (a Amounts) String() string {
+	var words []string
+	for _, kind := range kinds(a) {
+		if a[kind] != 0 {
+			words = append(words, label(kind)+"="+Quantity(kind, a[kind]))
+		}
+	}
+	if len(words) == 0 {
+		return "-"
+	}
+	return strings.Join(words, " ")
+}
+
+// limits are amounts of which zero says something.
+func (a Amounts) limits() string {
+	if len(a) == 0 {
+		return "-"
+	}
+	words := make([]string, 0, len(a))
+	for _, kind := range kinds(a) {
+		words = append(words, label(kind)+"="+Quantity(kind, a[kind]))
+	}
+	return strings.Join(words, " ")
+}
+
+// label is the name of a kind in Kubernetes.
+func label(kind string) string {
+	if kind == "vcore" {
+		return "cpu"
+	}
+	return kind
+}
+
+// Quantity writes an amount of a kind: CPU in cores, and bytes with the unit that leaves
+// less than 1,024 of them, rounded to a tenth.
+func Quantity(kind string, quantity int64) string {
+	switch {
+	case kind == "vcore":
+		return strconv.FormatFloat(float64(quantity)/1000, 'f', -1, 64)
+	case !inBytes(kind):
+		return strconv.FormatInt(quantity, 10)
+	}
+	value, units := float64(quantity), []string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}
+	at := 0
+	for value >= 1024 && at < len(units)-1 || value <= -1024 && at < len(units)-1 {
+		value /= 1024
+		at++
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", value), ".0") + units[at]
+}
+
+func inBytes(kind string) bool {
+	return kind == "memory" || kind == "ephemeral-storage" || strings.HasPrefix(kind, "hugepages-")
+}
+
+// percent is how much of a capacity is in use.
+func percent(used, capacity int64) string {
+	if capacity <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d%%", int64(float64(used)*100/float64(capacity)+0.5))
+}

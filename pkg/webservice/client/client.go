@@ -1,0 +1,150 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// answerMax is how much of an answer is read, in bytes.
+const answerMax = 1 << 30
+
+// ErrNotFound is an answer that there is no such thing.
+var ErrNotFound = errors.New("not found")
+
+// missing is what the scheduler says of something that it does not know.
+type missing string
+
+func (m missing) Error() string        { return string(m) }
+func (m missing) Is(target error) bool { return target == ErrNotFound }
+
+// A Client asks one scheduler about one partition. It is safe for concurrent use as long as
+// its fields are not set any more.
+type Client struct {
+	// HTTP asks; nil is http.DefaultClient.
+	HTTP *http.Client
+	// Server is the address, such as http://127.0.0.1:9080; below it are /ws/v1 and the rest.
+	Server string
+	// Token is the bearer token, if the scheduler needs one.
+	Token string
+	// Partition is the name of the partition; empty is default.
+	Partition string
+}
+
+// Queues are all queues, in a tree.
+func (c *Client) Queues(ctx context.Context) (Answer[*Queue], error) {
+	return ask[*Queue](ctx, c, http.MethodGet, "queues", nil)
+}
+
+// Nodes are all nodes, by name.
+func (c *Client) Nodes(ctx context.Context) (Answer[[]*Node], error) {
+	return ask[[]*Node](ctx, c, http.MethodGet, "nodes", nil)
+}
+
+// Asks are all asks that wait, in the order in which they are tried.
+func (c *Client) Asks(ctx context.Context) (Answer[[]*Ask], error) {
+	return ask[[]*Ask](ctx, c, http.MethodGet, "asks", nil)
+}
+
+// Preemptions are the last plans to make room, the newest first.
+func (c *Client) Preemptions(ctx context.Context) (Answer[[]*Preemption], error) {
+	return ask[[]*Preemption](ctx, c, http.MethodGet, "preemptions", nil)
+}
+
+// Explain says why an ask waits, or why an allocation is evicted.
+func (c *Client) Explain(ctx context.Context, application, allocation string) (Answer[*Explanation], error) {
+	path := "application/" + url.PathEscape(application) + "/allocation/" + url.PathEscape(allocation) + "/explain"
+	return ask[*Explanation](ctx, c, http.MethodGet, path, nil)
+}
+
+// Knows reports whether there is an application of that ID.
+func (c *Client) Knows(ctx context.Context, application string) (bool, error) {
+	_, err := ask[struct{}](ctx, c, http.MethodGet, "application/"+url.PathEscape(application)+"?fields=applicationID", nil)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// WhatIf says what would come of asks and applications.
+func (c *Client) WhatIf(ctx context.Context, question *Question) (Answer[*Outcome], error) {
+	body, err := json.Marshal(question)
+	if err != nil {
+		return Answer[*Outcome]{}, err
+	}
+	return ask[*Outcome](ctx, c, http.MethodPost, "whatif", body)
+}
+
+// An Answer is what the scheduler says: the part that tables need, and all of it.
+type Answer[T any] struct {
+	Value T
+	JSON  json.RawMessage
+}
+
+func ask[T any](ctx context.Context, c *Client, method, path string, body []byte) (Answer[T], error) {
+	partition := c.Partition
+	if partition == "" {
+		partition = "default"
+	}
+	text, err := c.do(ctx, method, "/ws/v1/partition/"+url.PathEscape(partition)+"/"+path, body)
+	if err != nil {
+		return Answer[T]{}, err
+	}
+	answer := Answer[T]{JSON: text}
+	if err := json.Unmarshal(text, &answer.Value); err != nil {
+		return Answer[T]{}, fmt.Errorf("%s answers no JSON that is expected: %w", c.Server, err)
+	}
+	return answer, nil
+}
+
+// do asks one question. What the scheduler says is wrong is the error.
+func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.Server, "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("server %q: %w", c.Server, err)
+	}
+	request.Header.Set("Accept", "application/json")
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if c.Token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	by := c.HTTP
+	if by == nil {
+		by = http.DefaultClient
+	}
+	response, err := by.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }() // it was only read
+	text, err := io.ReadAll(io.LimitReader(response.Body, answerMax))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Server, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, refusal(c.Server, response, text)
+	}
+	return text, nil
+}
+
+// refusal is an answer that is none, in the words of the scheduler if it has any.
+func refusal(server string, response *http.Response, text []byte) error {
+	var said struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(text, &said) != nil || said.Message == "" {
+		return fmt.Errorf("%s answers %s", server, response.Status)
+	}
+	if response.StatusCode == http.StatusNotFound {
+		return missing(said.Message)
+	}
+	return errors.New(said.Message)
+}
