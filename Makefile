@@ -25,7 +25,7 @@ BROWSER := $(shell command -v chromium || command -v chromium-browser || command
 
 .PHONY: help
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
 run: ## simulate the bundled example cluster and write report.html
@@ -55,6 +55,11 @@ endif
 		echo "== $$module"; \
 		(cd $$module && $(GO) test $(TESTFLAGS) ./...); \
 	done
+
+.PHONY: e2e
+e2e: ## play scenarios against a real API server; the first time this builds one, in 5 to 15 minutes; TESTFLAGS=-short for a part
+	@cd pkg/kubernetes && $(GO) run ./e2e/programs/build
+	@cd pkg/kubernetes && E2E=1 $(GO) test -count=1 -timeout 30m $(TESTFLAGS) ./e2e/...
 
 .PHONY: lint
 lint: ## check style and the rules of .golangci.yml in every module

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	clientevents "k8s.io/client-go/tools/events"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
+	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/dashboard"
+)
+
+// An instance is what runs while a process leads: the core, the shim, and REST.
+type instance struct {
+	settings  *settings
+	client    kubernetes.Interface
+	config    shim.Configuration
+	namespace string
+	log       *zap.Logger
+	level     zap.AtomicLevel
+	state     *readiness
+
+	scheduler *configured
+	history   *events.History
+	archive   *archive.Archive
+	metrics   *metrics.Metrics
+}
+
+// run schedules until the context ends or something fails. When it returns nothing of it
+// runs any more.
+func (i *instance) run(ctx context.Context) error {
+	i.state.set("lists the cluster")
+	defer i.state.set("has ended")
+	if err := i.newScheduler(); err != nil {
+		return err
+	}
+	defer i.scheduler.Stop()
+	web, err := i.serveREST()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		i.history.Close() // streams end first, as the server waits for them
+		_ = web.Stop(context.Background())
+	}()
+	records := clientevents.NewBroadcaster(&clientevents.EventSinkImpl{Interface: i.client.EventsV1()})
+	defer records.Shutdown()
+	if err := records.StartRecordingToSinkWithContext(ctx); err != nil {
+		return fmt.Errorf("events: %w", err)
+	}
+	resources, cancel := context.WithCancel(context.WithoutCancel(ctx)) // bindings under way need it until they end
+	defer cancel()
+	c, err := i.startShim(ctx, resources, records)
+	if c != nil {
+		defer i.stopShim(c)
+	}
+	if err != nil {
+		return err
+	}
+	i.state.set("")
+	select {
+	case err := <-web.Failed():
+		return err
+	case <-ctx.Done():
+		i.log.Info("scheduler stops")
+		i.state.set("stops")
+		return nil
+	}
+}
+
+// newScheduler makes the core.
+func (i *instance) newScheduler() error {
+	var err error
+	if i.history, err = events.NewHistory(rand.Text(), events.Config{}); err != nil {
+		return err
+	}
+	if i.archive, err = archive.New(archive.Config{}); err != nil {
+		return err
+	}
+	i.metrics = metrics.New()
+	core, err := scheduler.New(scheduler.Config{
+		Logger: i.log.Named("core"), Level: &i.level, Events: i.history, Archive: i.archive, Metrics: i.metrics,
+	})
+	if err != nil {
+		return err
+	}
+	i.scheduler = &configured{Scheduler: core}
+	i.metrics.Watch(core, core.Kinds())
+	return nil
+}
+
+// startShim tells the core of the cluster. A context is to be stopped even with an error.
+func (i *instance) startShim(ctx, resources context.Context, records clientevents.EventBroadcaster) (*shim.Context, error) {
+	s := i.settings
+	factory := shim.NewFactory(i.client)
+	feasible, err := newFeasibility(resources, i.client, factory, i.config.VolumeTimeout)
+	if err != nil {
+		return nil, fmt.Errorf("filter plugins: %w", err)
+	}
+	c, err := shim.New(shim.Options{
+		Client: i.client, Core: i.scheduler, Feasibility: feasible, Logger: i.log.Named("shim"), Version: version(),
+		Recorder:  shim.Events(records.NewRecorder(scheme.Scheme, s.schedulerNames[0])),
+		Rules:     pods.Rules{SchedulerNames: s.schedulerNames, DefaultQueue: s.defaultQueue},
+		ClusterID: cmp.Or(s.clusterID, i.config.ClusterID), Config: i.config,
+		KeepForeign: s.keepForeign, BindWorkers: s.bindWorkers, PrepareTimeout: i.config.VolumeTimeout,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Start(ctx, factory); err != nil {
+		return c, err
+	}
+	return c, c.Follow(shim.ConfigMaps{Namespace: i.namespace, Names: s.configMaps})
+}
+
+// stopShim lets bindings under way end.
+func (i *instance) stopShim(c *shim.Context) {
+	ctx, cancel := context.WithTimeout(context.Background(), i.settings.stopTimeout)
+	defer cancel()
+	c.Stop(ctx)
+}
+
+// serveREST begins to offer REST, metrics and the dashboard.
+func (i *instance) serveREST() (*webservice.Server, error) {
+	w := i.settings.web
+	proxies, err := networks(w.proxies)
+	if err != nil {
+		return nil, err
+	}
+	token, err := readToken(w.token)
+	if err != nil {
+		return nil, err
+	}
+	problems, err := zap.NewStdLogAt(i.log.Named("web"), zap.WarnLevel)
+	if err != nil {
+		return nil, err
+	}
+	service, err := webservice.New(webservice.Config{
+		Views: i.scheduler, Kinds: i.scheduler.Kinds(), Configuration: i.scheduler, Events: i.history, Archive: i.archive,
+		Metrics: i.metrics.Handler(), Dashboard: dashboard.Handler(), Started: time.Now(), LogLevel: i.level.String,
+		Diagnostics: i.scheduler.StateDump, TrustedProxies: proxies, Budgets: i.scheduler.DisruptionBudgets,
+		Build: func(string) map[string]string { return map[string]string{"buildVersion": version()} },
+	})
+	if err != nil {
+		return nil, err
+	}
+	server, err := webservice.NewServer(webservice.ServerConfig{
+		Address: w.listen, DebugAddress: w.debugListen, CertFile: w.cert, KeyFile: w.key, Token: token,
+		AllowedOrigins: w.origins, AllowedHosts: w.hosts, Log: problems,
+	}, service)
+	if err != nil {
+		return nil, err
+	}
+	if err := server.Start(); err != nil {
+		return nil, err
+	}
+	i.log.Info("REST is served", zap.Strings("addresses", server.Addresses()))
+	return server, nil
+}
+
+// readToken is the token of a file, without the white space around it; empty without a file.
+func readToken(file string) (string, error) {
+	if file == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("token: %w", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" {
+		return "", errors.New("token: " + file + " is empty")
+	}
+	return token, nil
+}

@@ -1,0 +1,209 @@
+// Package main is the scheduler for Kubernetes: the core with the shim, beside or in place
+// of other schedulers.
+//
+// Read in this order:
+//
+//	main.go         the command line
+//	run.go          one run: from the client to the end
+//	leader.go       one of several replicas leads
+//	instance.go     what leads: core, shim, REST
+//	probes.go       whether it lives and is ready
+//	configured.go   the configuration in use, for REST
+//	feasible.go     where pods may run
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
+)
+
+// The exit codes: it was asked to stop; it failed or does not lead any more; the command
+// line could not be understood.
+const (
+	exitDone = iota
+	exitFailed
+	exitUsage
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// settings are the flags.
+type settings struct {
+	kubeconfig     string
+	namespace      string
+	configMaps     []string
+	schedulerNames []string
+	defaultQueue   string
+	clusterID      string
+	keepForeign    bool
+	qps            float32
+	burst          int
+	bindWorkers    int
+	logLevel       string
+	logFormat      string
+	healthListen   string
+	stopTimeout    time.Duration
+	leader         leading
+	web            web
+}
+
+// web is where REST is offered, and to which clients.
+type web struct {
+	listen, debugListen string
+	cert, key, token    string // files
+	origins, hosts      []string
+	proxies             []string
+}
+
+// run carries out one command line and returns the exit code.
+func run(args []string, out, problems io.Writer) int {
+	started := false
+	cmd := newCommand(&started)
+	cmd.SetArgs(args)
+	cmd.SetOut(out)
+	cmd.SetErr(problems)
+	err := cmd.Execute()
+	switch {
+	case err == nil:
+		return exitDone
+	case !started:
+		cmd.PrintErrln("narwhal-scheduler:", err)
+		cmd.PrintErrln("Run 'narwhal-scheduler --help' for how to use it.")
+		return exitUsage
+	default:
+		cmd.PrintErrln("narwhal-scheduler:", err)
+		return exitFailed
+	}
+}
+
+// newCommand is the command. It notes when the command line was understood.
+func newCommand(started *bool) *cobra.Command {
+	s := new(settings)
+	cmd := &cobra.Command{
+		Use:   "narwhal-scheduler",
+		Short: "A scheduler for Kubernetes with queues, fairness and preemption",
+		Long: `Schedule the pods of a Kubernetes cluster that name this scheduler.
+
+It runs beside the default scheduler, whose pods it counts. Queues are configured in
+a ConfigMap, and changes of it are in use at once. Of several replicas one leads.
+
+The dashboard, REST and metrics are on this machine only, unless --listen says
+otherwise. Health is at /healthz and /readyz: only a replica that leads is ready.
+
+It runs until it is interrupted. The exit code is 0 then, 1 if something fails or
+another replica leads, and 2 if the command could not be understood.`,
+		Args:          cobra.NoArgs,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			*started = true
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			level, log, err := s.logger(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			return s.run(ctx, log, level)
+		},
+	}
+	cmd.SetVersionTemplate("narwhal-scheduler {{.Version}}\n")
+	s.define(cmd.Flags())
+	cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key")
+	return cmd
+}
+
+// define defines the flags.
+func (s *settings) define(flags *pflag.FlagSet) {
+	flags.StringVar(&s.kubeconfig, "kubeconfig", "", "file that says how to reach the API server (default $KUBECONFIG, or as a pod of the cluster)")
+	flags.StringVar(&s.namespace, "namespace", "", "namespace of the ConfigMaps and of the lease (default $POD_NAMESPACE, or that of the pod)")
+	flags.StringSliceVar(&s.configMaps, "config-map", []string{"narwhal-config"}, "ConfigMaps with the configuration; later ones go before earlier ones")
+	flags.StringSliceVar(&s.schedulerNames, "scheduler-name", []string{"narwhal"}, "values of spec.schedulerName of the pods to schedule")
+	flags.StringVar(&s.defaultQueue, "default-queue", "", "queue of pods that name none (default the one of the configuration)")
+	flags.StringVar(&s.clusterID, "cluster-id", "", "name of the cluster in REST (default service.clusterId, or mycluster)")
+	flags.BoolVar(&s.keepForeign, "keep-foreign-pods", false, "never end pods of other schedulers")
+	flags.Float32Var(&s.qps, "kube-api-qps", 0, "requests per second to the API server (default kubernetes.qps, or 1000)")
+	flags.IntVar(&s.burst, "kube-api-burst", 0, "requests at once to the API server (default kubernetes.burst, or twice as many)")
+	flags.IntVar(&s.bindWorkers, "bind-workers", 0, "pods that are bound at once (default 32)")
+	flags.StringVar(&s.logLevel, "log-level", "info", "least level of what is logged: debug, info, warn or error")
+	flags.StringVar(&s.logFormat, "log-format", "json", "json or text")
+	flags.StringVar(&s.healthListen, "health-listen", "", "address of /healthz and /readyz for a kubelet, such as :8081 (default nowhere)")
+	flags.DurationVar(&s.stopTimeout, "stop-timeout", 20*time.Second, "how long bindings under way may take when it is stopped")
+	s.leader.define(flags)
+	s.web.define(flags)
+}
+
+func (w *web) define(flags *pflag.FlagSet) {
+	flags.StringVar(&w.listen, "listen", webservice.DefaultAddress, "address of the dashboard, REST and metrics")
+	flags.StringVar(&w.debugListen, "debug-listen", "", "address of profiles, stacks and the state dump (default nowhere)")
+	flags.StringVar(&w.cert, "tls-cert", "", "file with the certificate for TLS, in PEM")
+	flags.StringVar(&w.key, "tls-key", "", "file with its key, in PEM")
+	flags.StringVar(&w.token, "token-file", "", "file with the token that clients must send as \"Authorization: Bearer TOKEN\"")
+	flags.StringSliceVar(&w.origins, "allow-origin", nil, "origin whose pages can read everything; * is all (default none but its own)")
+	flags.StringSliceVar(&w.hosts, "host", nil, "name by which clients without a token can call it; * is all (default addresses and localhost)")
+	flags.StringSliceVar(&w.proxies, "trusted-proxy", nil, "address or network of a proxy that says for which client it asks (default this machine)")
+}
+
+// logger is the log that the flags ask for.
+func (s *settings) logger(out io.Writer) (zap.AtomicLevel, *zap.Logger, error) {
+	level, err := zap.ParseAtomicLevel(s.logLevel)
+	if err != nil {
+		return level, nil, fmt.Errorf("log-level: %w", err)
+	}
+	var encoder zapcore.Encoder
+	switch s.logFormat {
+	case "json":
+		encoding := zap.NewProductionEncoderConfig()
+		encoding.EncodeTime = zapcore.RFC3339NanoTimeEncoder
+		encoder = zapcore.NewJSONEncoder(encoding)
+	case "text":
+		encoder = zapcore.NewConsoleEncoder(zap.NewDevelopmentEncoderConfig())
+	default:
+		return level, nil, fmt.Errorf("log-format: %q is neither json nor text", s.logFormat)
+	}
+	return level, zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(out)), level)), nil
+}
+
+// version is that of the module the command was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	version := info.Main.Version
+	if version == "" || version == "(devel)" {
+		version = "development"
+	}
+	return version + " " + info.GoVersion
+}
+
+// networks reads addresses and networks; nil without any.
+func networks(texts []string) ([]netip.Prefix, error) {
+	var all []netip.Prefix
+	var problems []error
+	for _, text := range texts {
+		network, err := netip.ParsePrefix(text)
+		if address, bad := netip.ParseAddr(text); bad == nil {
+			network, err = netip.PrefixFrom(address, address.BitLen()), nil
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("trusted-proxy: %q is no address and no network", text))
+		}
+		all = append(all, network)
+	}
+	return all, errors.Join(problems...)
+}

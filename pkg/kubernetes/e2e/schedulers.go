@@ -1,0 +1,236 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/cluster"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/programs"
+)
+
+// A Scheduler is one that scenarios can run with.
+type Scheduler interface {
+	// Name is what pods ask for it by, in spec.schedulerName.
+	Name() string
+	// Missing says why it cannot be started here; it is empty if it can.
+	Missing() string
+	// Start starts it. It may be started again when an instance has ended.
+	Start(ctx context.Context, c *cluster.Cluster) (Instance, error)
+}
+
+// An Instance is a scheduler that runs.
+type Instance interface {
+	// Kill ends it at once, as a crash does.
+	Kill()
+	// REST is the address of its web service, such as http://127.0.0.1:9080, or nothing.
+	REST() string
+}
+
+// A pausable instance can be stopped for a while, with all it holds.
+type pausable interface {
+	Pause()
+	Continue()
+}
+
+// A program is a scheduler that is a program of its own.
+type program struct {
+	name    string
+	missing func() string
+	start   func(c *cluster.Cluster) (*cluster.Process, string, error) // with the address of its web service
+}
+
+func (p program) Name() string    { return p.name }
+func (p program) Missing() string { return p.missing() }
+
+func (p program) Start(_ context.Context, c *cluster.Cluster) (Instance, error) {
+	process, rest, err := p.start(c)
+	if err != nil {
+		return nil, fmt.Errorf("scheduler %s: %w", p.name, err)
+	}
+	return running{process, rest}, nil
+}
+
+type running struct {
+	*cluster.Process
+	rest string
+}
+
+func (r running) REST() string { return r.rest }
+
+// kubeSchedulerConfig has the limit of requests per second that the controllers have. It
+// does not elect a leader, so that it starts at once after a crash.
+const kubeSchedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection:
+  kubeconfig: %s
+  qps: 5000
+  burst: 5000
+leaderElection:
+  leaderElect: false
+profiles:
+- schedulerName: %s
+`
+
+// KubeScheduler is kube-scheduler, for pods that ask for it by a name.
+func KubeScheduler(name string) Scheduler {
+	return program{
+		name:    name,
+		missing: func() string { return "" },
+		start: func(c *cluster.Cluster) (*cluster.Process, string, error) {
+			kubeconfig, err := c.Kubeconfig(name, c.Config())
+			if err != nil {
+				return nil, "", err
+			}
+			config := filepath.Join(c.Folder(), name+".yaml")
+			if err := os.WriteFile(config, fmt.Appendf(nil, kubeSchedulerConfig, kubeconfig, name), 0o600); err != nil {
+				return nil, "", err
+			}
+			path, err := c.Program(programs.Scheduler)
+			if err != nil {
+				return nil, "", err
+			}
+			process, err := c.LaunchPath(name, path, "--config="+config, "--secure-port=0")
+			return process, "", err
+		},
+	}
+}
+
+// narwhalCommand is the folder of the program, in the Kubernetes module.
+var narwhalCommand = filepath.Join("cmd", "narwhal-scheduler")
+
+// narwhalConfig makes the 30 seconds that a daemonset waits for room by itself one.
+const narwhalConfig = `partitions:
+- name: default
+  preemption:
+    preemption_start_delay: 1s
+  queues:
+  - name: root
+    queues:
+    - name: default
+`
+
+// configure creates the ConfigMap that narwhal-scheduler reads, unless it is there.
+func configure(c *cluster.Cluster) error {
+	configMap := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "narwhal-config"},
+		Data:       map[string]string{"queues.yaml": narwhalConfig},
+	}
+	_, err := c.Client().CoreV1().ConfigMaps(namespace).Create(context.Background(), configMap, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// Narwhal is the program narwhal-scheduler, built from the sources around. It is started
+// with the flags --kubeconfig, --namespace (of its ConfigMap), --scheduler-name, --listen
+// (the web service) and --leader-elect=false.
+func Narwhal() Scheduler {
+	const name = "narwhal"
+	return program{
+		name: name,
+		missing: func() string {
+			if _, err := os.Stat(filepath.Join("..", narwhalCommand, "main.go")); err != nil {
+				return "there is no pkg/kubernetes/" + filepath.ToSlash(narwhalCommand) + " yet"
+			}
+			return ""
+		},
+		start: func(c *cluster.Cluster) (*cluster.Process, string, error) {
+			path, err := narwhalProgram()
+			if err != nil {
+				return nil, "", err
+			}
+			if err := configure(c); err != nil {
+				return nil, "", err
+			}
+			kubeconfig, err := c.Kubeconfig(name, c.Config())
+			if err != nil {
+				return nil, "", err
+			}
+			port, err := cluster.FreePort()
+			if err != nil {
+				return nil, "", err
+			}
+			listen := fmt.Sprintf("127.0.0.1:%d", port)
+			process, err := c.LaunchPath(name, path, "--kubeconfig="+kubeconfig, "--namespace="+namespace,
+				"--scheduler-name="+name, "--listen="+listen, "--leader-elect=false")
+			return process, "http://" + listen, err
+		},
+	}
+}
+
+// narwhalFolder is where the program is built. TestMain removes it.
+var narwhalFolder string
+
+// narwhalProgram builds the program once in the life of the tests.
+var narwhalProgram = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp("", "narwhal-scheduler")
+	if err != nil {
+		return "", err
+	}
+	narwhalFolder = folder
+	path := filepath.Join(folder, "narwhal-scheduler")
+	build := exec.Command("go", "build", "-o", path, "./"+filepath.ToSlash(narwhalCommand))
+	build.Dir = ".."
+	if output, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building narwhal-scheduler: %w\n%s", err, output)
+	}
+	return path, nil
+})
+
+// A Run schedules until its context ends, and returns why it has ended before. Its web
+// service, if it has one, listens on an address of this machine.
+type Run func(ctx context.Context, config *rest.Config, listen string) error
+
+// InProcess is a scheduler that is a function of this process, so that a debugger and the
+// race detector see it.
+func InProcess(name string, run Run) Scheduler { return function{name, run} }
+
+type function struct {
+	name string
+	run  Run
+}
+
+func (f function) Name() string    { return f.name }
+func (f function) Missing() string { return "" }
+
+func (f function) Start(ctx context.Context, c *cluster.Cluster) (Instance, error) {
+	port, err := cluster.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	listen := fmt.Sprintf("127.0.0.1:%d", port)
+	ctx, cancel := context.WithCancel(ctx)
+	call := &call{cancel: cancel, ended: make(chan struct{}), rest: "http://" + listen}
+	go func() {
+		defer close(call.ended)
+		if err := f.run(ctx, c.Config(), listen); err != nil && !errors.Is(err, context.Canceled) {
+			panic(fmt.Sprintf("scheduler %s has ended: %v", f.name, err))
+		}
+	}()
+	return call, nil
+}
+
+// A call is an instance in this process.
+type call struct {
+	cancel context.CancelFunc
+	ended  chan struct{}
+	rest   string
+}
+
+func (c *call) Kill() {
+	c.cancel()
+	<-c.ended
+}
+
+func (c *call) REST() string { return c.rest }

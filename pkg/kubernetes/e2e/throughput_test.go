@@ -1,0 +1,96 @@
+package e2e
+
+import (
+	"flag"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+var (
+	throughputNodes = flag.Int("throughput-nodes", 0, "nodes of TestThroughput, of 32 CPUs and 256Gi")
+	throughputPods  = flag.Int("throughput-pods", 0, "pods of TestThroughput, of 100m and 128Mi; without it the test is skipped")
+)
+
+// throughputMax is how long the pods of a measurement may take.
+const throughputMax = 20 * time.Minute
+
+// TestThroughput measures how fast each scheduler places a backlog, as seen by a watch: the
+// scheduler hangs while the pods are created, and then goes on.
+func TestThroughput(t *testing.T) {
+	if *throughputPods == 0 {
+		t.Skip("a measurement, made only with -throughput-pods")
+	}
+	needControlPlane(t)
+	for _, scheduler := range schedulers {
+		t.Run(scheduler.Name(), func(t *testing.T) {
+			if missing := scheduler.Missing(); missing != "" {
+				t.Skip(missing)
+			}
+			measure(t, scheduler)
+		})
+	}
+}
+
+func measure(t *testing.T, scheduler Scheduler) {
+	w := NewWorld(t, scheduler, Options{})
+	w.AddNodes(*throughputNodes, "32", "256Gi")
+	created, bound := newCounter(*throughputPods), newCounter(*throughputPods)
+	_, err := w.observer.factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { created.add() },
+		UpdateFunc: func(before, now any) {
+			if before.(*corev1.Pod).Spec.NodeName == "" && now.(*corev1.Pod).Spec.NodeName != "" {
+				bound.add()
+			}
+		},
+	})
+	w.check(err)
+
+	w.PauseScheduler()
+	start := time.Now()
+	w.CreateDeployment("load", int32(*throughputPods), Pod{CPU: "100m", Memory: "128Mi"})
+	created.wait(t, "created")
+	t.Logf("created: %d pods in %v", *throughputPods, time.Since(start).Round(10*time.Millisecond))
+	start = time.Now()
+	w.ContinueScheduler()
+	bound.wait(t, "bound")
+	took := time.Since(start)
+	t.Logf("bound: %d pods on %d nodes in %v, %d pods/s", *throughputPods, *throughputNodes, took.Round(10*time.Millisecond), int(float64(*throughputPods)/took.Seconds()))
+	w.CheckLaws()
+	w.instance.Kill()
+	if p, ok := w.instance.(interface{ Processor() time.Duration }); ok {
+		t.Logf("processor time of the scheduler, its start included: %v", p.Processor().Round(10*time.Millisecond))
+	}
+}
+
+// A counter is done when so many things were added.
+type counter struct {
+	mu   sync.Mutex
+	left int
+	done chan struct{}
+}
+
+func newCounter(count int) *counter { return &counter{left: count, done: make(chan struct{})} }
+
+func (c *counter) add() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left--
+	if c.left == 0 {
+		close(c.done)
+	}
+}
+
+func (c *counter) wait(t *testing.T, what string) {
+	t.Helper()
+	select {
+	case <-c.done:
+	case <-time.After(throughputMax):
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		t.Fatalf("%d pods are not %s after %v", c.left, what, throughputMax)
+	}
+}

@@ -1,0 +1,141 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/cluster"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/kubelet"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/programs"
+)
+
+// gracePercent makes the grace period of 30 seconds, which pods have by default, 0.6.
+const gracePercent = 2
+
+// leaseEvery and the grace of nodes are short where nodes may become silent, so that the
+// scenario is. One lease in six is enough.
+const (
+	leaseEvery = time.Second
+	nodeGrace  = 6 * time.Second
+)
+
+// Options say in which world a scenario is played.
+type Options struct {
+	NodesCanFail bool // nodes renew leases, and one that is silent is tainted after 6 seconds
+	Restarts     bool // Middle kills the scheduler and starts it again
+	MayBeRefused bool // a kubelet may have no room for a pod, as with two schedulers
+}
+
+// A World is a control plane with kubelets and one scheduler, for one scenario. Its methods end the
+// test when something fails.
+type World struct {
+	t         testing.TB
+	ctx       context.Context
+	options   Options
+	cluster   *cluster.Cluster
+	client    kubernetes.Interface
+	kubelets  *kubelet.Kubelets
+	observer  *observer
+	scheduler Scheduler
+	instance  Instance
+	nodes     int // added so far
+}
+
+// NewWorld starts everything. It ends with the test, which then shows the history of the
+// pods and the logs if it has failed.
+func NewWorld(t testing.TB, scheduler Scheduler, options Options) *World {
+	t.Helper()
+	folder, err := programs.Here(".")
+	check(t, err)
+	w := &World{t: t, options: options, scheduler: scheduler}
+	ctx, cancel := context.WithCancel(context.Background()) // that of the test ends before its cleanup
+	w.ctx = ctx
+
+	start := cluster.Options{Programs: folder, Folder: t.ArtifactDir()}
+	if options.NodesCanFail {
+		start.NodeGrace = nodeGrace
+	}
+	w.cluster, err = cluster.Start(ctx, start)
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	t.Cleanup(w.cluster.Stop)
+	t.Cleanup(cancel) // watches end before the API server, so that they have nothing to complain about
+	w.logClients()
+	w.client = w.cluster.Client()
+	w.observer, err = observe(ctx, w.client)
+	check(t, err)
+	w.startKubelets()
+	w.startScheduler()
+	t.Cleanup(func() { w.instance.Kill() })
+	t.Cleanup(w.showFailure)
+	return w
+}
+
+// logClients sends what client-go says in this process, such as that the API server does
+// not answer, to a file instead of the output of the test.
+func (w *World) logClients() {
+	w.t.Helper()
+	log, err := os.Create(filepath.Join(w.cluster.Folder(), "clients.log"))
+	w.check(err)
+	klog.SetSlogLogger(slog.New(slog.NewTextHandler(log, nil)))
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *World) check(err error) {
+	w.t.Helper()
+	check(w.t, err)
+}
+
+func (w *World) startKubelets() {
+	w.t.Helper()
+	log, err := os.Create(filepath.Join(w.cluster.Folder(), "kubelets.log"))
+	w.check(err)
+	options := kubelet.Options{Client: w.client, Log: slog.New(slog.NewTextHandler(log, nil)), GracePercent: gracePercent}
+	if w.options.NodesCanFail {
+		options.LeaseEvery = leaseEvery
+	}
+	w.kubelets, err = kubelet.Start(w.ctx, options)
+	w.check(err)
+	w.t.Cleanup(func() {
+		w.kubelets.Stop()
+		w.check(log.Close())
+	})
+}
+
+func (w *World) startScheduler() {
+	w.t.Helper()
+	instance, err := w.scheduler.Start(w.ctx, w.cluster)
+	w.check(err)
+	w.instance = instance
+}
+
+// logLines is how much of each log a failure shows.
+const logLines = 25
+
+func (w *World) showFailure() {
+	if w.t.Failed() {
+		w.t.Logf("the last changes of pods:\n%s\n%s", w.observer.history(), w.cluster.Logs(logLines))
+	}
+}
+
+// Step says in the output of the test what comes next, with the time.
+func (w *World) Step(format string, args ...any) {
+	w.t.Helper()
+	w.t.Logf("%s %s", time.Now().Format("15:04:05.000"), fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,70 @@
+package shim
+
+import (
+	"go.uber.org/zap"
+)
+
+// introduce tells the core of an application, unless it knows it. The oldest of its pods
+// speaks for it. Running says that it is for a pod which runs: that is not refused. The lock
+// must be held.
+func (c *Context) introduce(app *application, running bool) {
+	if app.told && (app.rejected == "" || !running || app.forced) {
+		return
+	}
+	oldest := app.sorted()[0].pod
+	said, _ := c.options.Rules.ApplicationOf(oldest, c.refers.namespaces[oldest.Namespace]) // its error was told when the pod came
+	said.ID = app.id                                                                        // that of the oldest may have changed since
+	app.told, app.forced, app.rejected, app.queue = true, running, "", said.Queue
+	c.sender.put(message{application: said.Request(oldest.CreationTimestamp.Unix(), running)})
+}
+
+// rejectApplication takes in that the core refuses an application. Its pods wait until the
+// configuration changes, or until one of them runs. The lock must be held.
+func (c *Context) rejectApplication(id, reason string) {
+	app := c.apps[id]
+	if app == nil || !app.told {
+		return
+	}
+	c.log.Warn("application rejected", zap.String("application", id), zap.String("queue", app.queue), zap.String("reason", reason))
+	app.told, app.rejected = false, reason
+	for _, t := range app.sorted() {
+		t.told, t.sent, t.waits = untold, nil, reason
+		c.events.warn(t.pod, reasonFailedScheduling, reason)
+	}
+	if len(app.tasks) == 0 {
+		delete(c.apps, id)
+	}
+}
+
+// completeApplication takes in that the core has forgotten an application. A pod may have
+// come at the same moment, so it is told again if there are any. The lock must be held.
+func (c *Context) completeApplication(id string) {
+	app := c.apps[id]
+	if app == nil {
+		return
+	}
+	app.told, app.forced = false, false
+	if len(app.tasks) == 0 {
+		delete(c.apps, id)
+		return
+	}
+	for _, t := range app.sorted() {
+		t.told, t.sent = untold, nil
+		c.sync(t)
+	}
+}
+
+// reconsider sends applications again that were rejected: the queues are others now.
+func (c *Context) reconsider() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.sortedTasks() {
+		if t.app != nil && t.app.rejected != "" && !t.app.told {
+			t.app.rejected = ""
+		}
+		if t.told == untold {
+			t.rejections = 0
+			c.sync(t)
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package shim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// errRevoked ends a binding that is not wanted any more.
+var errRevoked = errors.New("it was taken back before it was bound")
+
+// A binding is one pod on its way to its node.
+type binding struct {
+	task     *task
+	pod      *v1.Pod // as it was when it was placed
+	node     string
+	prepared bool
+	revoked  atomic.Bool
+	ctx      context.Context // ends when the pod has ended
+	cancel   context.CancelFunc
+}
+
+// revoke keeps it from being bound if that has not begun. What has begun is finished, since
+// nothing takes back a request to the API server.
+func (b *binding) revoke() { b.revoked.Store(true) }
+
+// A binder binds pods with a bounded number of workers. However many are placed at once,
+// the API server gets so many requests at a time, and the others wait here. Pods whose
+// volumes or devices must be made ready wait for them in a pool of their own, so that they
+// hold up no others.
+type binder struct {
+	*Context
+	preparing, binding *workqueue.Typed[*binding]
+}
+
+func newBinder(c *Context) *binder {
+	return &binder{Context: c, preparing: workqueue.NewTyped[*binding](), binding: workqueue.NewTyped[*binding]()}
+}
+
+// start starts the workers, which end when the queues are shut down.
+func (b *binder) start() {
+	for range b.options.PrepareWorkers {
+		b.run(func() { serve(b.preparing, b.prepare) })
+	}
+	for range b.options.BindWorkers {
+		b.run(func() { serve(b.binding, b.bind) })
+	}
+}
+
+func serve(queue *workqueue.Typed[*binding], do func(*binding)) {
+	for {
+		next, over := queue.Get()
+		if over {
+			return
+		}
+		do(next)
+		queue.Done(next)
+	}
+}
+
+// put takes a binding.
+func (b *binder) put(x *binding) {
+	if hasVolumesOrClaims(x.pod) {
+		b.preparing.Add(x)
+		return
+	}
+	b.binding.Add(x)
+}
+
+// hasVolumesOrClaims reports whether something must be made ready before a pod can be bound.
+func hasVolumesOrClaims(pod *v1.Pod) bool {
+	if len(pod.Spec.ResourceClaims) > 0 {
+		return true
+	}
+	for i := range pod.Spec.Volumes {
+		if v := &pod.Spec.Volumes[i]; v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// prepare makes volumes and devices ready.
+func (b *binder) prepare(x *binding) {
+	if err := b.preBind(x); err != nil {
+		b.finish(x, nil, err)
+		return
+	}
+	x.prepared = true
+	b.binding.Add(x)
+}
+
+func (b *binder) preBind(x *binding) error {
+	if x.revoked.Load() {
+		return errRevoked
+	}
+	ctx, cancel := context.WithTimeout(x.ctx, b.options.PrepareTimeout)
+	defer cancel()
+	if err := b.feasible.PreBind(ctx, x.pod, x.node); err != nil {
+		return fmt.Errorf("making it ready on node %s: %w", x.node, err)
+	}
+	return nil
+}
+
+// bind binds a pod, with some attempts on its node.
+func (b *binder) bind(x *binding) {
+	if !x.prepared {
+		if err := b.preBind(x); err != nil {
+			b.finish(x, nil, err)
+			return
+		}
+	}
+	delay := b.options.RetryDelay
+	for attempt := 1; ; attempt++ {
+		if x.revoked.Load() {
+			b.finish(x, nil, errRevoked)
+			return
+		}
+		pod, outcome, err := b.attempt(x)
+		if outcome != again || attempt >= b.options.BindAttempts {
+			b.finish(x, pod, err)
+			return
+		}
+		if !pause(x.ctx, delay) {
+			b.finish(x, nil, x.ctx.Err())
+			return
+		}
+		delay = min(2*delay, b.options.RetryMax)
+	}
+}
+
+// attempt asks the API server once to bind a pod, and finds out what came of it. The pod is
+// its state if that had to be read.
+func (b *binder) attempt(x *binding) (pod *v1.Pod, outcome outcome, err error) {
+	ctx, cancel := context.WithTimeout(x.ctx, b.options.BindTimeout)
+	defer cancel()
+	err = b.options.Client.CoreV1().Pods(x.pod.Namespace).Bind(ctx, &v1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: x.pod.Namespace, Name: x.pod.Name, UID: x.pod.UID},
+		Target:     v1.ObjectReference{Kind: "Node", Name: x.node},
+	}, metav1.CreateOptions{})
+	outcome = outcomeOf(err)
+	if outcome == unknown {
+		return b.look(x, err)
+	}
+	return nil, outcome, err
+}
+
+// assume counts a pod as running on the node that the core chose, and has it bound. The lock
+// must be held.
+func (c *binder) assume(t *task, node string) {
+	pod := *t.pod // the API server has not said so: the known state stays as it is
+	pod.Spec.NodeName = node
+	x := &binding{task: t, pod: t.pod, node: node}
+	x.ctx, x.cancel = context.WithCancel(c.ctx)
+	// What was chosen is checked once more here, so it must not be counted yet.
+	err := c.feasible.Reserve(x.ctx, t.pod, node)
+	t.assumed = &pod
+	c.feasible.SetPod(t.assumed)
+	c.place(t, node)
+	t.told, t.sent, t.binding = placed, withNode(t.sent, node), x
+	if err != nil {
+		c.conclude(x, nil, fmt.Errorf("reserving on node %s: %w", node, err))
+		return
+	}
+	c.put(x)
+}
+
+// withNode is a message with another node.
+func withNode(m *si.Allocation, node string) *si.Allocation {
+	if m == nil {
+		return nil
+	}
+	return &si.Allocation{
+		AllocationKey: m.AllocationKey, ApplicationID: m.ApplicationID, PartitionName: m.PartitionName, NodeID: node,
+		AllocationTags: m.AllocationTags, ResourcePerAlloc: m.ResourcePerAlloc, Priority: m.Priority,
+		TaskGroupName: m.TaskGroupName, Placeholder: m.Placeholder, Originator: m.Originator, PreemptionPolicy: m.PreemptionPolicy,
+	}
+}
+
+// finish takes the end of a binding, with the state of the pod if it was read.
+func (c *binder) finish(x *binding, pod *v1.Pod, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.conclude(x, pod, err)
+}
+
+// conclude takes the end of a binding: the pod is bound, or it waits again, and the core is
+// told. The lock must be held.
+func (c *binder) conclude(x *binding, pod *v1.Pod, err error) {
+	x.cancel()
+	t := x.task
+	current := t.binding == x && c.tasks[t.key()] == t
+	if current {
+		t.binding = nil
+	}
+	if err != nil {
+		c.feasible.Unreserve(c.ctx, x.pod, x.node)
+	}
+	switch {
+	case !current || c.ctx.Err() != nil: // it has ended meanwhile, or everything does
+	case err == nil:
+		c.bound(t)
+	case errors.Is(err, errGone):
+		c.end(t)
+	case pod != nil && pod.Spec.NodeName != "" || t.pod.Spec.NodeName != "":
+		if pod != nil {
+			c.takePod(pod) // it was bound elsewhere
+		}
+	default:
+		c.unbound(t, err)
+	}
+}
+
+// bound goes on with a pod that the API server has bound. The lock must be held.
+func (c *binder) bound(t *task) {
+	c.log.Debug("pod bound", refer(t.pod), zap.String("node", t.node))
+	c.events.tell(t.pod, reasonScheduled, "placed on node "+t.node)
+	if t.eviction != nil {
+		c.evictor.add(t.key())
+	}
+	c.sync(t)
+}
+
+// unbound has a pod wait again that could not be bound. The core takes it for an ask again,
+// and tries another node first. The lock must be held.
+func (c *binder) unbound(t *task, why error) {
+	node := t.node
+	c.feasible.RemovePod(t.assumed)
+	t.assumed, t.eviction = nil, nil
+	if t.pod.DeletionTimestamp == nil {
+		delete(c.leaving, t.key())
+	}
+	c.place(t, "")
+	if !errors.Is(why, errRevoked) {
+		c.log.Warn("binding failed", refer(t.pod), zap.String("node", node), zap.Error(why))
+		c.events.warn(t.pod, reasonFailedBinding, why.Error())
+	}
+	if t.told == placed {
+		sent := withNode(t.sent, "")
+		c.release(t, schedulingFailed, why.Error())
+		t.told, t.sent = asked, sent
+	}
+	c.sync(t)
+}

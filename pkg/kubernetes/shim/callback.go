@@ -1,0 +1,189 @@
+package shim
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
+)
+
+// A callback is what the core calls: what it decided, and its questions. It is a type of its
+// own so that informers and the core each see their half of a Context.
+type callback struct{ *Context }
+
+var (
+	_ api.ResourceManagerCallback   = callback{}
+	_ api.StateDumpPlugin           = callback{}
+	_ scheduler.PredicateClassifier = callback{}
+	_ scheduler.NodesPredicates     = callback{}
+	_ scheduler.NominationCallback  = callback{}
+	_ scheduler.PredicateSimulator  = callback{}
+	_ scheduler.ForeignPodEnder     = callback{}
+	_ scheduler.DisruptionBudgeter  = callback{}
+)
+
+// UpdateAllocation takes what was placed, released and rejected. A pod that was placed is
+// assumed before this returns, since the core asks about the next pod then.
+func (c callback) UpdateAllocation(response *si.AllocationResponse) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, a := range response.GetNew() {
+		c.placed(a)
+	}
+	for _, r := range response.GetRejectedAllocations() {
+		c.rejected(r)
+	}
+	for _, r := range response.GetReleased() {
+		c.released(r)
+	}
+	return nil
+}
+
+// placed takes a placement, or the echo of what was told. The lock must be held.
+func (c callback) placed(a *si.Allocation) {
+	t := c.tasks[a.AllocationKey]
+	switch {
+	case t == nil || t.told == untold || t.foreign():
+		// It has ended, or was withdrawn: the release is on its way.
+	case t.node == a.NodeID:
+		t.told = placed
+	case t.node != "":
+		// It was bound elsewhere before the core decided. What the core has is taken back.
+		t.told = placed
+		if t.sent != nil {
+			t.sent.NodeID = a.NodeID
+		}
+		c.sync(t)
+	case c.nodes[a.NodeID] == nil || c.stopping:
+		// The node is gone, which the core is told of; it will release what was there.
+	default:
+		c.binder.assume(t, a.NodeID)
+	}
+}
+
+// rejected takes in that the core refuses a message about a pod. The lock must be held.
+func (c callback) rejected(r *si.RejectedAllocation) {
+	t := c.tasks[r.AllocationKey]
+	if t == nil || t.told == untold {
+		return
+	}
+	t.told, t.sent = untold, nil
+	t.rejections++
+	t.waits = r.Reason
+	if t.rejections > rejectionsMax {
+		c.log.Warn("pod rejected", refer(t.pod), zap.String("allocation", r.AllocationKey), zap.String("reason", r.Reason))
+		c.events.warn(t.pod, reasonFailedScheduling, r.Reason)
+		return
+	}
+	c.sync(t)
+}
+
+// released takes in that something is to end, or that it is off the books of the core. The
+// lock must be held.
+func (c callback) released(r *si.AllocationRelease) {
+	t := c.tasks[r.AllocationKey]
+	if t == nil || t.told == untold {
+		return
+	}
+	if r.TerminationType != si.TerminationType_STOPPED_BY_RM {
+		c.evict(t, r)
+		return
+	}
+	// Nothing was released here, so its node is gone or its partition. It is told again as it
+	// is then.
+	t.told, t.sent = untold, nil
+	if t.binding != nil {
+		t.binding.revoke()
+		return
+	}
+	c.sync(t)
+}
+
+// evict begins to end a pod because the core wants it. One that is being bound is not ended
+// yet: perhaps it need not run. The lock must be held.
+func (c callback) evict(t *task, r *si.AllocationRelease) {
+	t.eviction = &eviction{termination: r.TerminationType, message: r.Message}
+	c.leaving[t.key()] = t
+	if t.binding != nil {
+		t.binding.revoke()
+		return
+	}
+	c.evictor.add(t.key())
+}
+
+// UpdateApplication takes what became of applications.
+func (c callback) UpdateApplication(response *si.ApplicationResponse) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, a := range response.GetRejected() {
+		c.rejectApplication(a.ApplicationID, a.Reason)
+	}
+	for _, a := range response.GetUpdated() {
+		if a.State == stateCompleted {
+			c.completeApplication(a.ApplicationID)
+		}
+	}
+	return nil
+}
+
+// UpdateNode takes answers about nodes. Those that are accepted need nothing.
+func (c callback) UpdateNode(response *si.NodeResponse) error {
+	for _, n := range response.GetRejected() {
+		c.log.Error("node rejected", zap.String("node", n.NodeID), zap.String("reason", n.Reason))
+	}
+	return nil
+}
+
+// SendEvent takes what happened to pods, for people.
+func (c callback) SendEvent(records []*si.EventRecord) {
+	for _, r := range records {
+		if r.Type != si.EventRecord_REQUEST {
+			continue
+		}
+		pod, err := c.podOf(r.ObjectID)
+		if err != nil {
+			continue // it has ended
+		}
+		switch {
+		case r.EventChangeDetail == si.EventRecord_ALLOC_PREEMPT:
+			c.events.warn(pod, reasonPreempted, r.Message)
+		case r.EventChangeDetail == si.EventRecord_NODE_RESERVATION && r.EventChangeType == si.EventRecord_ADD:
+			c.events.tell(pod, reasonNominated, "room is made on node "+r.ReferenceID)
+		case r.EventChangeDetail == si.EventRecord_NODE_RESERVATION || r.Message == "":
+		default:
+			c.events.warn(pod, reasonFailedScheduling, r.Message)
+		}
+	}
+}
+
+// UpdateContainerSchedulingState takes that only another node can help a pod, which
+// autoscalers read in its status.
+func (c callback) UpdateContainerSchedulingState(request *si.UpdateContainerSchedulingStateRequest) {
+	if request.GetState() != si.UpdateContainerSchedulingStateRequest_FAILED {
+		return
+	}
+	c.status.unschedulable(request.AllocationKey, request.Reason)
+	if pod, err := c.podOf(request.AllocationKey); err == nil {
+		c.events.warn(pod, reasonFailedScheduling, request.Reason)
+	}
+}
+
+// Nominate publishes the node on which room is made for a pod. Autoscalers add none for it
+// then.
+func (c callback) Nominate(allocationKey, nodeID string) { c.status.nominate(allocationKey, nodeID) }
+
+// ClearNomination takes that back.
+func (c callback) ClearNomination(allocationKey string) { c.status.nominate(allocationKey, "") }
+
+// EndsForeignPods reports whether pods of other schedulers are deleted when they are
+// released.
+func (c callback) EndsForeignPods() bool { return !c.options.KeepForeign }
+
+// sortedTasks is all tasks by age. The lock must be held.
+func (c *Context) sortedTasks() []*task {
+	return slices.SortedFunc(maps.Values(c.tasks), compareTasks)
+}

@@ -1,0 +1,120 @@
+package shim
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// An eviction is the wish of the core that a pod ends, and how its end is confirmed.
+type eviction struct {
+	termination si.TerminationType
+	message     string
+}
+
+// conditionAttempts is how often the condition of a victim is tried before it is deleted
+// without one: the room is waited for.
+const conditionAttempts = 3
+
+// An evictor ends pods that the core wants to end: with a condition that says why, and then
+// with the grace that the pod asks for. The core hears of the end when the pod is gone.
+type evictor struct {
+	*Context
+	queue workqueue.TypedRateLimitingInterface[string] // keys of pods
+}
+
+func newEvictor(c *Context) *evictor {
+	return &evictor{Context: c, queue: newQueue(c.options)}
+}
+
+// newQueue is a queue of keys in which what fails is tried again later and later.
+func newQueue(o Options) workqueue.TypedRateLimitingInterface[string] {
+	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](o.RetryDelay, o.RetryMax))
+}
+
+func (e *evictor) start() {
+	for range e.options.EvictWorkers {
+		e.run(func() { work(e.queue, e.evict) })
+	}
+}
+
+// work serves a queue until it is shut down. What returns an error is tried again.
+func work(queue workqueue.TypedRateLimitingInterface[string], do func(key string) error) {
+	for {
+		key, over := queue.Get()
+		if over {
+			return
+		}
+		if err := do(key); err != nil {
+			queue.AddRateLimited(key)
+		} else {
+			queue.Forget(key)
+		}
+		queue.Done(key)
+	}
+}
+
+func (e *evictor) add(key string) { e.queue.Add(key) }
+
+// evict ends one pod. The error is logged.
+func (e *evictor) evict(key string) error {
+	e.mu.RLock()
+	t := e.tasks[key]
+	if t == nil || t.eviction == nil || t.pod.DeletionTimestamp != nil {
+		e.mu.RUnlock()
+		return nil
+	}
+	pod, why := t.pod, *t.eviction
+	e.mu.RUnlock()
+
+	ctx, cancel := context.WithTimeout(e.ctx, e.options.BindTimeout)
+	defer cancel()
+	if why.termination == si.TerminationType_PREEMPTED_BY_SCHEDULER {
+		err := e.patchStatus(ctx, pod, map[string]any{"conditions": []v1.PodCondition{disrupted(pod, why.message)}})
+		if err != nil && !apierrors.IsNotFound(err) && e.queue.NumRequeues(key) < conditionAttempts {
+			e.log.Warn("condition of victim not written", refer(pod), zap.Error(err))
+			return err
+		}
+	}
+	err := e.options.Client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+		Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
+	})
+	switch {
+	case err == nil:
+		e.log.Info("pod evicted", refer(pod), zap.Stringer("termination", why.termination), zap.String("reason", why.message))
+		return nil
+	case apierrors.IsNotFound(err) || apierrors.IsConflict(err): // gone, or another pod of the name
+		return nil
+	}
+	e.log.Warn("pod not evicted yet", refer(pod), zap.Error(err))
+	return err
+}
+
+// disrupted is the condition that tells controllers and people why a pod ends.
+func disrupted(pod *v1.Pod, message string) v1.PodCondition {
+	return v1.PodCondition{
+		Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: v1.PodReasonPreemptionByScheduler,
+		Message: shortened(message), LastTransitionTime: metav1.Now(), ObservedGeneration: pod.Generation,
+	}
+}
+
+// patchStatus changes a part of the status of a pod, unless there is another pod of its name
+// by now.
+func (c *Context) patchStatus(ctx context.Context, pod *v1.Pod, status map[string]any) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": pod.UID},
+		"status":   status,
+	})
+	if err != nil {
+		return err
+	}
+	_, err = c.options.Client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
+}

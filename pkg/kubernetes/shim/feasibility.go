@@ -1,0 +1,36 @@
+package shim
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Feasibility knows where a pod may run: selectors, affinity, taints, ports, volumes,
+// devices. It has a cache of the cluster, which the context feeds: nodes, and every pod
+// that has its node, an assumed one too. All methods may be called from any goroutine.
+//
+// It is package feasibility; the interface is here so that a test can stand in for it.
+type Feasibility interface {
+	SetNode(node *v1.Node)
+	RemoveNode(name string)
+	// SetPod takes a pod whose spec.nodeName is set, in place of an older state of it.
+	SetPod(pod *v1.Pod)
+	RemovePod(pod *v1.Pod)
+
+	// Check returns nil if a pod may run on a node, else the reason.
+	Check(pod *v1.Pod, node string) error
+	// CheckNodes is Check for several nodes, an answer for each.
+	CheckNodes(pod *v1.Pod, nodes []string) []error
+	// CheckWith is Check with pods added to the node and removed from it in thought. The
+	// error may have a method Unresolvable() bool.
+	CheckWith(pod *v1.Pod, node string, add, remove []*v1.Pod) error
+	// Class is equal for pods that are treated alike; empty if that is not certain.
+	Class(pod *v1.Pod) string
+
+	// Reserve takes the volumes and devices of a pod on a node, Unreserve gives them back,
+	// and PreBind makes them ready, which can take minutes.
+	Reserve(ctx context.Context, pod *v1.Pod, node string) error
+	Unreserve(ctx context.Context, pod *v1.Pod, node string)
+	PreBind(ctx context.Context, pod *v1.Pod, node string) error
+}

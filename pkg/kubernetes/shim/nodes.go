@@ -1,0 +1,107 @@
+package shim
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+)
+
+// AddNode takes a node. The core hears of it, of our pods that run there, and then that it
+// may be used, in this order, so that nothing is placed on room that is taken. Pods of
+// other schedulers are known to the core before their node is.
+func (c *Context) AddNode(node *v1.Node) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.nodes[node.Name]
+	if known != nil {
+		c.changeNode(known, node)
+		return
+	}
+	c.nodes[node.Name] = node
+	c.feasible.SetNode(node)
+	if !c.started {
+		return
+	}
+	c.sender.put(message{node: pods.NodeInfo(node, si.NodeInfo_CREATE_DRAIN)})
+	for _, t := range c.tasksOn(node.Name) {
+		c.sync(t)
+	}
+	if !node.Spec.Unschedulable {
+		c.sender.put(message{node: action(node, si.NodeInfo_DRAIN_TO_SCHEDULABLE)})
+	}
+}
+
+// UpdateNode takes the new state of a node; it may be the first message about it. What a
+// kubelet reports every few seconds is left out.
+func (c *Context) UpdateNode(_, node *v1.Node) { c.AddNode(node) }
+
+// DeleteNode takes the end of a node. What ran there is off the books of the core; its pods
+// stay known here, and are sent again if the node comes back.
+func (c *Context) DeleteNode(node *v1.Node) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.nodes[node.Name] == nil {
+		return
+	}
+	delete(c.nodes, node.Name)
+	c.feasible.RemoveNode(node.Name)
+	if !c.started {
+		return
+	}
+	c.sender.put(message{node: action(node, si.NodeInfo_DECOMISSION)})
+	for _, t := range c.tasksOn(node.Name) {
+		t.told, t.sent, t.waits = untold, nil, "its node is not known"
+		if t.binding != nil {
+			t.binding.revoke()
+		}
+	}
+}
+
+// tasksOn is the tasks that are ours on a node, by age. The lock must be held.
+func (c *Context) tasksOn(node string) []*task {
+	return slices.SortedFunc(maps.Values(c.onNode[node]), compareTasks)
+}
+
+// changeNode takes the new state of a known node. The lock must be held.
+func (c *Context) changeNode(before, node *v1.Node) {
+	c.nodes[node.Name] = node
+	if !redescribed(before, node) {
+		return
+	}
+	c.feasible.SetNode(node)
+	if !c.started {
+		return
+	}
+	// Also where the core has no field for what changed: it asks again about the node.
+	c.sender.put(message{node: pods.NodeInfo(node, si.NodeInfo_UPDATE)})
+	switch {
+	case node.Spec.Unschedulable && !before.Spec.Unschedulable:
+		c.sender.put(message{node: action(node, si.NodeInfo_DRAIN_NODE)})
+	case !node.Spec.Unschedulable && before.Spec.Unschedulable:
+		c.sender.put(message{node: action(node, si.NodeInfo_DRAIN_TO_SCHEDULABLE)})
+	}
+}
+
+// action is a message about a node that says nothing new of it.
+func action(node *v1.Node, what si.NodeInfo_ActionFromRM) *si.NodeInfo {
+	info := pods.NodeInfo(node, what)
+	info.SchedulableResource = nil
+	return info
+}
+
+// redescribed reports whether something about a node changed that matters to pods.
+func redescribed(a, b *v1.Node) bool {
+	return a.UID != b.UID || a.Spec.Unschedulable != b.Spec.Unschedulable ||
+		!maps.Equal(a.Labels, b.Labels) || !maps.Equal(a.Annotations, b.Annotations) ||
+		!equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints) ||
+		!equality.Semantic.DeepEqual(a.Status.Allocatable, b.Status.Allocatable) ||
+		!slices.EqualFunc(a.Status.Conditions, b.Status.Conditions, sameCondition) ||
+		!slices.Equal(a.Status.DeclaredFeatures, b.Status.DeclaredFeatures)
+}
+
+func sameCondition(a, b v1.NodeCondition) bool { return a.Type == b.Type && a.Status == b.Status }

@@ -1,0 +1,111 @@
+package shim
+
+import (
+	"cmp"
+	"errors"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	"go.uber.org/zap"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+)
+
+// Defaults of Options.
+const (
+	// DefaultClusterID names the resource manager. It is the one that programs which read
+	// the REST API of YuniKorn expect.
+	DefaultClusterID = "mycluster"
+
+	bindWorkers     = 32
+	prepareWorkers  = 64
+	evictWorkers    = 16
+	statusWorkers   = 8
+	bindAttempts    = 3
+	bindTimeout     = 30 * time.Second
+	retryDelay      = 200 * time.Millisecond
+	retryMax        = 30 * time.Second
+	prepareTimeout  = 10 * time.Minute
+	eventsMax       = 4096
+	eventRepeatMin  = 15 * time.Second
+	eventsPerSecond = 50
+)
+
+// Options are what a Context depends on. Client, Core and Feasibility are needed; a zero
+// number or duration means the default that is named.
+type Options struct {
+	Client      kubernetes.Interface
+	Core        api.SchedulerAPI
+	Feasibility Feasibility
+	// Recorder takes events about pods; nil records none. It must not block for long.
+	Recorder EventRecorder
+	Logger   *zap.Logger // nil logs nothing
+
+	Rules     pods.Rules
+	ClusterID string // of the resource manager; empty means DefaultClusterID
+	Version   string // of the program, for the log of the core
+	// Config is the first configuration.
+	Config Configuration
+	// KeepForeign never ends pods of other schedulers. They are then no victims.
+	KeepForeign bool
+
+	// BindWorkers is how many pods are bound at once (32), PrepareWorkers how many wait for
+	// volumes and devices at once (64).
+	BindWorkers, PrepareWorkers int
+	// EvictWorkers is how many victims are deleted at once (16).
+	EvictWorkers int
+	// StatusWorkers is how many statuses of pods are written at once (8).
+	StatusWorkers int
+	// BindAttempts is how often a pod is tried on a node before the core is told that
+	// binding failed (3).
+	BindAttempts int
+	// BindTimeout is how long one request to the API server may take (30 seconds).
+	BindTimeout time.Duration
+	// PrepareTimeout is how long volumes and devices may take (10 minutes).
+	PrepareTimeout time.Duration
+	// RetryDelay is the first pause before something is tried again; it doubles up to
+	// RetryMax (200 milliseconds and 30 seconds).
+	RetryDelay, RetryMax time.Duration
+}
+
+// Validate reports every problem of the options at once.
+func (o Options) Validate() error {
+	var problems []error
+	need := func(there bool, name string) {
+		if !there {
+			problems = append(problems, errors.New("shim options: "+name+" is missing"))
+		}
+	}
+	need(o.Client != nil, "Client")
+	need(o.Core != nil, "Core")
+	need(o.Feasibility != nil, "Feasibility")
+	need(len(o.Rules.SchedulerNames) > 0, "Rules.SchedulerNames")
+	for name, value := range map[string]int64{
+		"BindWorkers": int64(o.BindWorkers), "PrepareWorkers": int64(o.PrepareWorkers), "EvictWorkers": int64(o.EvictWorkers),
+		"StatusWorkers": int64(o.StatusWorkers), "BindAttempts": int64(o.BindAttempts), "BindTimeout": int64(o.BindTimeout),
+		"PrepareTimeout": int64(o.PrepareTimeout), "RetryDelay": int64(o.RetryDelay), "RetryMax": int64(o.RetryMax),
+	} {
+		if value < 0 {
+			problems = append(problems, errors.New("shim options: "+name+" is negative"))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = zap.NewNop()
+	}
+	o.ClusterID = cmp.Or(o.ClusterID, DefaultClusterID)
+	o.BindWorkers = cmp.Or(o.BindWorkers, bindWorkers)
+	o.PrepareWorkers = cmp.Or(o.PrepareWorkers, prepareWorkers)
+	o.EvictWorkers = cmp.Or(o.EvictWorkers, evictWorkers)
+	o.StatusWorkers = cmp.Or(o.StatusWorkers, statusWorkers)
+	o.BindAttempts = cmp.Or(o.BindAttempts, bindAttempts)
+	o.BindTimeout = cmp.Or(o.BindTimeout, bindTimeout)
+	o.PrepareTimeout = cmp.Or(o.PrepareTimeout, prepareTimeout)
+	o.RetryDelay = cmp.Or(o.RetryDelay, retryDelay)
+	o.RetryMax = cmp.Or(o.RetryMax, retryMax)
+	return o
+}

@@ -1,0 +1,277 @@
+package shim
+
+import (
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+)
+
+// AddPod takes a pod, ours or of another scheduler. One that has its node is registered as
+// running, whether it was made just now or before a restart.
+func (c *Context) AddPod(pod *v1.Pod) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.takePod(pod)
+}
+
+// UpdatePod takes the new state of a pod; it may be the first message about it. Ours and
+// those of other schedulers take the same way.
+func (c *Context) UpdatePod(old, pod *v1.Pod) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old != nil && old.UID != pod.UID { // deleted and made again between two looks
+		c.dropPod(old)
+	}
+	c.takePod(pod)
+}
+
+// DeletePod takes the end of a pod. The core is told, whether its node is known or not.
+func (c *Context) DeletePod(pod *v1.Pod) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dropPod(pod)
+}
+
+func (c *Context) dropPod(pod *v1.Pod) {
+	if t := c.tasks[pods.Key(pod)]; t != nil {
+		c.end(t)
+		return
+	}
+	c.ended.add(pods.Key(pod))
+}
+
+// takePod takes a state of a pod. States that are older than the known one, or that come
+// after the end, change nothing: messages may be repeated and out of order. The lock
+// must be held.
+func (c *Context) takePod(pod *v1.Pod) {
+	key := pods.Key(pod)
+	t := c.tasks[key]
+	switch {
+	case c.ended.has(key):
+		return
+	case pods.IsTerminal(pod):
+		c.dropPod(pod)
+		return
+	case t == nil && !c.options.Rules.IsOurs(pod) && !pods.IsBound(pod):
+		return // the business of another scheduler until it has its node
+	case t == nil:
+		t = c.newTask(pod)
+	case older(pod, t.pod):
+		return
+	}
+	before := t.pod
+	t.pod = pod
+	if respecified(before, pod) {
+		t.rejections = 0
+		if t.told == asked {
+			t.sent = nil // what it requires of nodes may have changed, which no field tells
+		}
+	}
+	if pod.DeletionTimestamp != nil {
+		c.leaving[key] = t
+	}
+	if pods.IsBound(pod) {
+		c.settle(t, before)
+	}
+	c.sync(t)
+}
+
+// older reports whether a state of a pod comes before another one. Versions that cannot be
+// compared are taken as they come.
+func older(pod, known *v1.Pod) bool {
+	order, err := resourceversion.CompareResourceVersion(pod.ResourceVersion, known.ResourceVersion)
+	return err == nil && order < 0
+}
+
+// respecified reports whether something changed that filters look at.
+func respecified(a, b *v1.Pod) bool {
+	return a != b && (!equality.Semantic.DeepEqual(a.Spec, b.Spec) || !equality.Semantic.DeepEqual(a.Labels, b.Labels))
+}
+
+// newTask begins with a pod. The lock must be held.
+func (c *Context) newTask(pod *v1.Pod) *task {
+	t := &task{pod: pod}
+	for _, owner := range pods.OwnerPods(pod) {
+		if c.owned[owner]++; c.owned[owner] == 1 && c.tasks[owner] != nil {
+			c.tasks[owner].owner = true
+			c.sync(c.tasks[owner])
+		}
+	}
+	key := t.key()
+	t.owner = c.owned[key] > 0
+	c.tasks[key] = t
+	if !c.options.Rules.IsOurs(pod) {
+		return t
+	}
+	said, err := c.options.Rules.ApplicationOf(pod, c.refers.namespaces[pod.Namespace])
+	if err != nil {
+		c.log.Warn("pod is not fully understood", refer(pod), zap.Error(err))
+		c.events.warn(pod, reasonUnreadable, err.Error())
+	}
+	app := c.apps[said.ID]
+	if app == nil {
+		app = &application{id: said.ID, tasks: map[string]*task{}}
+		c.apps[said.ID] = app
+	}
+	t.app = app
+	app.tasks[key] = t
+	return t
+}
+
+// settle takes in that the API server says where a pod runs. The lock must be held.
+func (c *Context) settle(t *task, before *v1.Pod) {
+	node := t.pod.Spec.NodeName
+	if t.assumed != nil && t.node != node {
+		c.log.Warn("pod was bound to another node than was decided", refer(t.pod), zap.String("node", node), zap.String("decided", t.node))
+		c.feasible.RemovePod(t.assumed)
+	}
+	c.place(t, node)
+	// What is remembered of a node ends with each change of its pods, so those that change
+	// nothing there are left out.
+	if t.assumed != nil || before == t.pod || respecified(before, t.pod) || before.Spec.NodeName != node ||
+		(before.DeletionTimestamp == nil) != (t.pod.DeletionTimestamp == nil) || !sameResources(pods.Resources(before), pods.Resources(t.pod)) {
+		c.feasible.SetPod(t.pod)
+	}
+	t.assumed = nil
+}
+
+// place notes the node of a task; an empty one is none. The lock must be held.
+func (c *Context) place(t *task, node string) {
+	if t.node == node {
+		return
+	}
+	if here := c.onNode[t.node]; here != nil {
+		delete(here, t.key())
+		if len(here) == 0 {
+			delete(c.onNode, t.node)
+		}
+	}
+	t.node = node
+	if node == "" || t.foreign() {
+		return
+	}
+	if c.onNode[node] == nil {
+		c.onNode[node] = map[string]*task{}
+	}
+	c.onNode[node][t.key()] = t
+}
+
+// end forgets a task and tells the core that it is gone, in the way in which the core asked
+// for it, if it did. The lock must be held.
+func (c *Context) end(t *task) {
+	key := t.key()
+	if t.binding != nil {
+		t.binding.cancel()
+	}
+	if t.node != "" {
+		c.feasible.RemovePod(t.running())
+	}
+	c.place(t, "")
+	if t.told != untold && c.started {
+		termination, text := si.TerminationType_STOPPED_BY_RM, ""
+		if t.eviction != nil {
+			termination, text = t.eviction.termination, t.eviction.message
+		}
+		c.release(t, termination, text)
+	}
+	delete(c.tasks, key)
+	delete(c.leaving, key)
+	c.ended.add(key)
+	for _, owner := range pods.OwnerPods(t.pod) {
+		if c.owned[owner]--; c.owned[owner] <= 0 {
+			delete(c.owned, owner)
+		}
+	}
+	c.status.forget(key)
+	if t.foreign() {
+		return
+	}
+	delete(t.app.tasks, key)
+	if len(t.app.tasks) == 0 && !t.app.told {
+		delete(c.apps, t.app.id)
+	}
+}
+
+// sync sends the difference between a task and what the core knows of it. The lock must be
+// held.
+func (c *Context) sync(t *task) {
+	if !c.started || t.binding != nil && t.binding.revoked.Load() {
+		return // what comes of the binding decides what the core is told
+	}
+	m, reason := c.wanted(t)
+	t.waits = reason
+	switch {
+	case m == nil && t.told != untold:
+		c.release(t, si.TerminationType_STOPPED_BY_RM, reason)
+	case m != nil && (t.told == untold || differs(t.sent, m)):
+		c.tell(t, m)
+	}
+}
+
+// wanted is what the core should know of a task; nil with the reason is nothing. The lock
+// must be held.
+func (c *Context) wanted(t *task) (m *si.Allocation, reason string) {
+	if t.rejections > rejectionsMax {
+		return nil, t.waits
+	}
+	if t.foreign() {
+		m := pods.CreateAllocationForForeignPod(t.pod)
+		c.markOwner(t, m)
+		return m, ""
+	}
+	switch {
+	case c.refers.namespaces[t.pod.Namespace] == nil:
+		return nil, "its namespace is not known yet"
+	case t.node != "" && c.nodes[t.node] == nil:
+		return nil, "its node is not known"
+	case t.node == "" && pods.IsGated(t.pod):
+		return nil, "scheduling gates are set"
+	case t.node == "" && t.pod.DeletionTimestamp != nil:
+		return nil, "it is being deleted"
+	case t.node == "" && t.app.rejected != "":
+		return nil, t.app.rejected
+	}
+	m = pods.Ask(t.pod, t.app.id, c.refers.classes[t.pod.Spec.PriorityClassName])
+	m.NodeID = t.node
+	c.markOwner(t, m)
+	return m, ""
+}
+
+func (c *Context) markOwner(t *task, m *si.Allocation) {
+	if t.owner {
+		m.AllocationTags[pods.TagOwner] = "true"
+	}
+}
+
+// tell sends a message about a task, and its application first. The core cannot move what it
+// has placed, so that is taken back before. The lock must be held.
+func (c *Context) tell(t *task, m *si.Allocation) {
+	if !t.foreign() {
+		c.introduce(t.app, m.NodeID != "")
+		if t.told == placed && t.sent != nil && t.sent.NodeID != m.NodeID {
+			c.release(t, schedulingFailed, "it runs on node "+m.NodeID)
+		}
+	}
+	t.sent, t.told = m, asked
+	if m.NodeID != "" {
+		t.told = placed
+	}
+	c.sender.put(message{allocation: m})
+}
+
+// release tells the core that a task is gone, or with SchedulingFailed that it waits again.
+// The lock must be held.
+func (c *Context) release(t *task, why si.TerminationType, text string) {
+	id := ""
+	if !t.foreign() {
+		id = t.app.id
+	}
+	c.sender.put(message{release: &si.AllocationRelease{
+		ApplicationID: id, AllocationKey: t.key(), TerminationType: why, Message: text,
+	}})
+	t.told, t.sent = untold, nil
+}

@@ -1,0 +1,219 @@
+package shimtest
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/testing"
+)
+
+var podResource = v1.SchemeGroupVersion.WithResource("pods")
+
+func init() {
+	// A watch of the fake clientset panics when its reader is this far behind.
+	watch.DefaultChanSize = 1 << 17
+}
+
+// Faults are how an API server fails. Each is asked before a request is carried out; nil is
+// no fault. They run with the lock of the server held.
+type Faults struct {
+	// Bind says what comes of a binding: the error that the client sees, and whether it is
+	// carried out all the same.
+	Bind func(pod *v1.Pod, node string) (carriedOut bool, err error)
+	// Get is the error of reading a pod.
+	Get func(name string) error
+	// Delete is the error of deleting a pod.
+	Delete func(name string) error
+	// Patch is the error of changing the status of a pod.
+	Patch func(name string) error
+}
+
+// An API is an API server in memory, and its client. It gives names, UIDs, versions and
+// times as a real one does.
+type API struct {
+	*fake.Clientset
+	tracker testing.ObjectTracker
+
+	mu       sync.Mutex
+	faults   Faults
+	bindings []string // "pod node" of those that were carried out, in order
+	deleted  []string // names of pods that were deleted, in order
+	requests map[string]int
+}
+
+// NewAPI makes an API server with the namespace default.
+func NewAPI() *API {
+	codecs := scheme.Codecs.UniversalDecoder()
+	a := &API{Clientset: &fake.Clientset{}, tracker: testing.NewObjectTracker(scheme.Scheme, codecs), requests: map[string]int{}}
+	a.AddReactor("create", "pods", a.create)
+	a.AddReactor("delete", "pods", a.remove)
+	a.AddReactor("get", "pods", func(action testing.Action) (bool, runtime.Object, error) {
+		return a.fail("get", a.fault().Get, action.(testing.GetAction).GetName())
+	})
+	a.AddReactor("patch", "pods", func(action testing.Action) (bool, runtime.Object, error) {
+		return a.fail("patch", a.fault().Patch, action.(testing.PatchAction).GetName())
+	})
+	a.AddReactor("*", "*", testing.ObjectReaction(a.tracker))
+	a.AddWatchReactor("*", func(action testing.Action) (bool, watch.Interface, error) {
+		var options metav1.ListOptions
+		if w, ok := action.(testing.WatchActionImpl); ok {
+			options = w.ListOptions
+		}
+		w, err := a.tracker.Watch(action.GetResource(), action.GetNamespace(), options)
+		return err == nil, w, err
+	})
+	a.must(a.tracker.Add(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceDefault}}))
+	return a
+}
+
+func (a *API) must(err error) {
+	if err != nil {
+		panic(fmt.Sprintf("shimtest: %v", err))
+	}
+}
+
+// Fail sets how the server fails from now on.
+func (a *API) Fail(faults Faults) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.faults = faults
+}
+
+func (a *API) fault() Faults {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.faults
+}
+
+func (a *API) fail(verb string, fault func(string) error, name string) (bool, runtime.Object, error) {
+	a.mu.Lock()
+	a.requests[verb]++
+	a.mu.Unlock()
+	if fault != nil {
+		if err := fault(name); err != nil {
+			return true, nil, err
+		}
+	}
+	return false, nil, nil
+}
+
+// Requests is how many requests with a verb there were about pods: bind, get, patch, delete.
+func (a *API) Requests(verb string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.requests[verb]
+}
+
+// Bindings are those that were carried out, as "pod node", in order.
+func (a *API) Bindings() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return append([]string(nil), a.bindings...)
+}
+
+// Deleted are the names of pods that were deleted by a client, in order.
+func (a *API) Deleted() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return append([]string(nil), a.deleted...)
+}
+
+// create binds pods; what else is created is left to the tracker.
+func (a *API) create(action testing.Action) (bool, runtime.Object, error) {
+	if action.GetSubresource() != "binding" {
+		return false, nil, nil
+	}
+	binding := action.(testing.CreateAction).GetObject().(*v1.Binding)
+	a.mu.Lock()
+	a.requests["bind"]++
+	fault := a.faults.Bind
+	a.mu.Unlock()
+	pod, err := a.pod(binding.Namespace, binding.Name)
+	if err != nil {
+		return true, nil, err
+	}
+	carriedOut, failure := true, error(nil)
+	if fault != nil {
+		carriedOut, failure = fault(pod, binding.Target.Name)
+	}
+	if carriedOut {
+		if err := a.Bind(pod, binding.UID, binding.Target.Name); err != nil && failure == nil {
+			failure = err
+		}
+	}
+	return true, binding, failure
+}
+
+// Bind gives a pod its node, as a binding of any scheduler does. An empty UID is any.
+func (a *API) Bind(pod *v1.Pod, uid types.UID, node string) error {
+	conflict := func(text string) error {
+		return apierrors.NewConflict(podResource.GroupResource(), pod.Name, fmt.Errorf("%s", text))
+	}
+	pod, err := a.pod(pod.Namespace, pod.Name)
+	switch {
+	case err != nil:
+		return err
+	case uid != "" && uid != pod.UID:
+		return conflict("the UID differs")
+	case pod.Spec.NodeName != "":
+		return conflict("the pod has node " + pod.Spec.NodeName)
+	case pod.DeletionTimestamp != nil:
+		return conflict("the pod is being deleted")
+	}
+	pod = pod.DeepCopy()
+	pod.Spec.NodeName = node
+	pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionTrue})
+	a.mu.Lock()
+	a.bindings = append(a.bindings, pod.Name+" "+node)
+	a.mu.Unlock()
+	return a.tracker.Update(podResource, pod, pod.Namespace)
+}
+
+// remove deletes a pod: at once if it has no node, else when the kubelet has ended it.
+func (a *API) remove(action testing.Action) (bool, runtime.Object, error) {
+	request := action.(testing.DeleteActionImpl)
+	if handled, _, err := a.fail("delete", a.fault().Delete, request.Name); handled {
+		return true, nil, err
+	}
+	pod, err := a.pod(request.Namespace, request.Name)
+	if err != nil {
+		return true, nil, err
+	}
+	if p := request.DeleteOptions.Preconditions; p != nil && p.UID != nil && *p.UID != pod.UID {
+		return true, nil, apierrors.NewConflict(podResource.GroupResource(), pod.Name, fmt.Errorf("the UID differs"))
+	}
+	a.mu.Lock()
+	a.deleted = append(a.deleted, pod.Name)
+	a.mu.Unlock()
+	if pod.Spec.NodeName == "" {
+		return false, nil, nil
+	}
+	grace := int64(30)
+	if pod.Spec.TerminationGracePeriodSeconds != nil {
+		grace = *pod.Spec.TerminationGracePeriodSeconds
+	}
+	pod = pod.DeepCopy()
+	if pod.DeletionTimestamp == nil {
+		at := metav1.NewTime(time.Now().Add(time.Duration(grace) * time.Second))
+		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &at, &grace
+	}
+	return true, nil, a.tracker.Update(podResource, pod, pod.Namespace)
+}
+
+// pod is a pod as the server has it.
+func (a *API) pod(namespace, name string) (*v1.Pod, error) {
+	object, err := a.tracker.Get(podResource, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return object.(*v1.Pod), nil
+}

@@ -1,0 +1,76 @@
+package shimtest_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
+)
+
+// Pods that wait when the scheduler starts, with the API server in memory: from the start
+// until the last one is bound.
+func BenchmarkBacklog(b *testing.B) {
+	const nodes, pods = 1000, 5000
+	for _, c := range []struct {
+		name    string
+		options shimtest.Options
+	}{
+		{"filters=none", shimtest.Options{}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			var took time.Duration
+			for range b.N {
+				m := shimtest.New(b, c.options)
+				for i := range nodes {
+					m.Put(shimtest.NewNode(fmt.Sprint("node-", i), "cpu=32 memory=256Gi"))
+				}
+				for i := range pods {
+					m.Put(shimtest.NewPod(fmt.Sprint("pod-", i), "cpu=100m memory=128Mi"))
+				}
+				left, over := pods, make(chan struct{})
+				m.API.Fail(shimtest.Faults{Bind: func(*v1.Pod, string) (bool, error) {
+					if left--; left == 0 {
+						close(over)
+					}
+					return true, nil
+				}})
+				began := time.Now()
+				m.Begin()
+				<-over
+				took += time.Since(began)
+				m.Stop()
+			}
+			b.ReportMetric(float64(pods*b.N)/took.Seconds(), "pods/s")
+		})
+	}
+}
+
+// A restart with pods that run: until one that waits is bound.
+func BenchmarkRestart(b *testing.B) {
+	const nodes, pods = 1000, 5000
+	for b.Loop() {
+		b.StopTimer()
+		m := shimtest.New(b, shimtest.Options{})
+		for i := range nodes {
+			m.Put(shimtest.NewNode(fmt.Sprint("node-", i), "cpu=32 memory=256Gi"))
+		}
+		for i := range pods {
+			m.Put(shimtest.NewPod(fmt.Sprint("pod-", i), "cpu=100m memory=128Mi", shimtest.On(fmt.Sprint("node-", i%nodes))))
+		}
+		m.Put(shimtest.NewPod("waits", "cpu=1"))
+		over := make(chan struct{})
+		m.API.Fail(shimtest.Faults{Bind: func(*v1.Pod, string) (bool, error) {
+			close(over)
+			return true, nil
+		}})
+		b.StartTimer()
+		m.Begin()
+		<-over
+		b.StopTimer()
+		m.Stop()
+		b.StartTimer()
+	}
+}

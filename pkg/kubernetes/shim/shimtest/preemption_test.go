@@ -1,0 +1,211 @@
+package shimtest_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	policy "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
+)
+
+func condition(pod *v1.Pod, of v1.PodConditionType) string {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == of {
+			return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
+		}
+	}
+	return ""
+}
+
+// A more important pod is nominated, the victim gets the condition and its grace, and the
+// pod runs when the victim is gone.
+func TestPreemption(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{})
+		m.AddNode("node-1", "cpu=2")
+		m.Start()
+		m.AddPod("low", "cpu=2")
+		m.AddPod("high", "cpu=2", shimtest.Priority(10))
+		m.Advance(time.Second)
+		assert.Equal(t, m.Pod("high").Status.NominatedNodeName, "node-1")
+		low := m.Pod("low")
+		assert.Assert(t, strings.HasPrefix(condition(low, v1.DisruptionTarget), "True PreemptionByScheduler: "), condition(low, v1.DisruptionTarget))
+		assert.Equal(t, *low.DeletionGracePeriodSeconds, int64(30))
+		assert.DeepEqual(t, m.API.Deleted(), []string{"low"})
+		assert.DeepEqual(t, m.Booked(), []string{"high -", "low node-1"})
+		assert.Assert(t, slices.ContainsFunc(m.Events(), func(e string) bool { return strings.HasPrefix(e, "low Preempted: ") }), "%q", m.Events())
+		m.EndPod("low")
+		m.Advance(time.Second)
+		assert.Equal(t, m.Pod("high").Spec.NodeName, "node-1")
+		assert.DeepEqual(t, m.Booked(), m.Expected())
+	})
+}
+
+// Requests that fail do not keep a victim running: they are repeated, and the condition is
+// left out before the room is.
+func TestEvictionThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{})
+		m.AddNode("node-1", "cpu=2")
+		m.Start()
+		m.AddPod("low", "cpu=2")
+		deletions := 0
+		m.API.Fail(shimtest.Faults{
+			Patch: func(name string) error {
+				if name == "low" {
+					return errServer
+				}
+				return nil
+			},
+			Delete: func(string) error {
+				if deletions++; deletions <= 2 {
+					return errServer
+				}
+				return nil
+			},
+		})
+		m.AddPod("high", "cpu=2", shimtest.Priority(10))
+		m.Advance(20 * time.Second)
+		assert.DeepEqual(t, m.API.Deleted(), []string{"low"})
+		assert.Equal(t, condition(m.Pod("low"), v1.DisruptionTarget), "")
+	})
+}
+
+// The victim was being bound: it need not run at all, so it is taken back and not deleted.
+func TestVictimThatIsBeingBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := shimtest.NewFeasibility()
+		gate := make(chan struct{})
+		f.OnPreBind = func(pod *v1.Pod, _ string) error {
+			if pod.Name == "low" {
+				<-gate
+			}
+			return nil
+		}
+		m := shimtest.New(t, shimtest.Options{Shim: shim.Options{Feasibility: f}})
+		m.AddNode("node-1", "cpu=2")
+		m.Start()
+		m.AddPod("low", "cpu=2")
+		m.AddPod("high", "cpu=2", shimtest.Priority(10))
+		m.Advance(time.Second)
+		close(gate)
+		m.Advance(5 * time.Second)
+		assert.Equal(t, len(m.API.Deleted()), 0)
+		assert.DeepEqual(t, m.Booked(), []string{"high node-1", "low -"})
+		assert.DeepEqual(t, m.Booked(), m.Expected())
+	})
+}
+
+func daemonset(node string) shimtest.PodOption {
+	return func(pod *v1.Pod) {
+		yes := true
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "logs", Controller: &yes}}
+		pod.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
+				MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{node}}},
+			}}},
+		}}
+	}
+}
+
+// A pod of a daemonset takes the room of a foreign pod, never that of a static one, and none
+// where foreign pods are kept.
+func TestForeignVictims(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			m := shimtest.New(t, shimtest.Options{Shim: shim.Options{KeepForeign: keep}, Queues: quick})
+			m.AddNode("node-1", "cpu=4")
+			m.AddPod("proxy", "cpu=2", shimtest.On("node-1"), shimtest.Static)
+			m.AddPod("other", "cpu=2", shimtest.On("node-1"), shimtest.Foreign)
+			m.Start()
+			m.AddPod("logs", "cpu=1", daemonset("node-1"), shimtest.Priority(10))
+			m.Advance(time.Minute)
+			if keep {
+				assert.Equal(t, len(m.API.Deleted()), 0)
+				return
+			}
+			assert.DeepEqual(t, m.API.Deleted(), []string{"other"})
+			m.EndPod("other")
+			m.Advance(time.Second)
+			assert.DeepEqual(t, m.Booked(), []string{"logs node-1", "proxy node-1 foreign"})
+		})
+	}
+}
+
+const quick = `
+partitions:
+  - name: default
+    preemption: {preemption_start_delay: 1s}
+    queues:
+      - name: root
+        queues: [{name: default}]
+`
+
+// A budget keeps its pods from being victims where others can be, and counts the victims
+// that the disruption controller has not counted yet.
+func TestDisruptionBudgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Queues: strings.Replace(quick, "1s}", "1s, preemption_disruption_budgets: hard}", 1)})
+		m.Create(shimtest.NewNode("node-1", "cpu=2"), shimtest.NewNode("node-2", "cpu=2"))
+		m.Start()
+		budget := &policy.PodDisruptionBudget{
+			ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "web"},
+			Spec:       policy.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"run": "web"}}},
+			Status:     policy.PodDisruptionBudgetStatus{DisruptionsAllowed: 1},
+		}
+		m.Create(budget)
+		m.AddPod("web-1", "cpu=2", shimtest.Labelled("run", "web"))
+		m.AddPod("web-2", "cpu=2", shimtest.Labelled("run", "web"))
+		m.AddPod("high-1", "cpu=2", shimtest.Priority(10))
+		m.AddPod("high-2", "cpu=2", shimtest.Priority(10))
+		m.Advance(10 * time.Second)
+		assert.Equal(t, len(m.API.Deleted()), 1, "%v", m.API.Deleted())
+		// The controller has counted the first.
+		counted := budget.DeepCopy()
+		counted.Status.DisruptionsAllowed = 0
+		m.ChangeBudget(counted)
+		m.Advance(20 * time.Second)
+		assert.Equal(t, len(m.API.Deleted()), 1, "%v", m.API.Deleted())
+		more := budget.DeepCopy()
+		more.Status.DisruptionsAllowed = 1
+		m.ChangeBudget(more)
+		m.EndPod(m.API.Deleted()[0])
+		m.Advance(20 * time.Second)
+		assert.Equal(t, len(m.API.Deleted()), 2, "%v", m.API.Deleted())
+	})
+}
+
+// A scheduler restarts while a victim ends: nothing else is evicted, and the pod still
+// gets the room.
+func TestRestartDuringPreemption(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		before := shimtest.New(t, shimtest.Options{})
+		before.Create(shimtest.NewNode("node-1", "cpu=2"), shimtest.NewNode("node-2", "cpu=2"))
+		before.Start()
+		before.AddPod("low-1", "cpu=2")
+		before.AddPod("low-2", "cpu=2")
+		before.AddPod("high", "cpu=2", shimtest.Priority(10))
+		before.Advance(time.Second)
+		victims := before.API.Deleted()
+		assert.Equal(t, len(victims), 1)
+		before.Stop()
+
+		after := shimtest.New(t, shimtest.Options{API: before.API})
+		after.Start()
+		after.Advance(10 * time.Second)
+		assert.DeepEqual(t, after.API.Deleted(), victims)
+		after.EndPod(victims[0])
+		after.Advance(time.Second)
+		assert.Equal(t, after.Pod("high").Spec.NodeName, after.Pod("high").Status.NominatedNodeName)
+		assert.DeepEqual(t, after.Booked(), after.Expected())
+	})
+}

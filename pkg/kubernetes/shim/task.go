@@ -1,0 +1,151 @@
+package shim
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+)
+
+// What the core understands and the interface module has no name for.
+const (
+	// schedulingFailed is the termination type of a release that makes an allocation an ask
+	// again. The module names it only in later versions.
+	schedulingFailed = si.TerminationType(5)
+	// tagNominated is the node that a pod was nominated to before a restart.
+	tagNominated = "nominatedNodeName"
+	// stateCompleted is the state in which the core forgets an application.
+	stateCompleted = "Completed"
+)
+
+// told is what the core was told of a pod last.
+type told uint8
+
+const (
+	untold told = iota // nothing, or that it is gone
+	asked              // that it waits: it is an ask
+	placed             // that it runs on its node, or the core placed it there
+)
+
+// String is the word for people.
+func (t told) String() string { return [...]string{"unknown to the core", "ask", "allocation"}[t] }
+
+// rejectionsMax is how often a message about a pod is sent again that the core rejected. Its
+// application may have completed at the moment at which a pod came, so once is not
+// enough to know; what is wrong with the pod itself stays wrong.
+const rejectionsMax = 3
+
+// A task is a pod that takes room on a node, or that waits for it here. Tasks of pods that
+// are ours have an application, foreign ones have none. It holds what the API server says
+// of the pod and what the core was told, so that the difference can be sent at any time:
+//
+//	told is placed  =>  node is not empty, or the core alone knows the node yet
+//	binding is set  =>  node is where it is being bound, and the pod is assumed there
+type task struct {
+	pod   *v1.Pod      // in the latest state that is known; never changed
+	app   *application // nil if the pod is foreign
+	owner bool         // other pods belong to it
+
+	node    string   // where it runs, or is being bound; empty while it waits
+	assumed *v1.Pod  // the pod with that node, until the API server says so itself
+	binding *binding // while it is being bound
+
+	told told
+	sent *si.Allocation // what the core was told, nil if untold
+
+	eviction   *eviction // the core wants it to end
+	rejections int       // by the core, since the pod changed
+	waits      string    // why the core was not told, or what was wrong last
+}
+
+func (t *task) key() string { return pods.Key(t.pod) }
+
+// foreign reports whether another scheduler is in charge of it.
+func (t *task) foreign() bool { return t.app == nil }
+
+// running is the pod with its node.
+func (t *task) running() *v1.Pod {
+	if t.pod.Spec.NodeName == "" && t.assumed != nil {
+		return t.assumed
+	}
+	return t.pod
+}
+
+// compareTasks orders tasks by age, so that what is sent at a restart depends on no map.
+func compareTasks(a, b *task) int {
+	return cmp.Or(a.pod.CreationTimestamp.Compare(b.pod.CreationTimestamp.Time), cmp.Compare(a.key(), b.key()))
+}
+
+// differs reports whether the core must be told again. The nominated node is read in the
+// first message about an ask alone, and changes whenever the core says so itself.
+func differs(a, b *si.Allocation) bool {
+	if a == nil || a.NodeID != b.NodeID || !sameResources(a.ResourcePerAlloc, b.ResourcePerAlloc) || a.Priority != b.Priority {
+		return true
+	}
+	return !maps.Equal(lasting(a.AllocationTags), lasting(b.AllocationTags))
+}
+
+// lasting is tags without those that are read once.
+func lasting(tags map[string]string) map[string]string {
+	if _, ok := tags[tagNominated]; !ok {
+		return tags
+	}
+	rest := maps.Clone(tags)
+	delete(rest, tagNominated)
+	return rest
+}
+
+func sameResources(a, b *si.Resource) bool {
+	return maps.EqualFunc(a.GetResources(), b.GetResources(), func(x, y *si.Quantity) bool { return x.GetValue() == y.GetValue() })
+}
+
+// An application is the pods that belong together, as long as there are any or the core
+// knows of it.
+type application struct {
+	id       string
+	tasks    map[string]*task // by key
+	told     bool             // the core was told of it
+	forced   bool             // it was told that pods of it run
+	rejected string           // why the core does not want it
+	queue    string           // as it was asked for
+}
+
+// sorted is its tasks by age.
+func (a *application) sorted() []*task {
+	return slices.SortedFunc(maps.Values(a.tasks), compareTasks)
+}
+
+// endedPods are the keys of pods that have ended. They are remembered so that a message about
+// one which comes late brings nothing back. A UID is never used again. It is bounded; the oldest is
+// forgotten first.
+type endedPods struct {
+	keys  map[string]bool
+	order []string
+	next  int // place in the order that is used next
+}
+
+// endedMax is how many pods that have ended are remembered.
+const endedMax = 1 << 14
+
+func (g *endedPods) add(key string) {
+	if g.keys[key] {
+		return
+	}
+	if g.keys == nil {
+		g.keys = map[string]bool{}
+	}
+	g.keys[key] = true
+	if len(g.order) < endedMax {
+		g.order = append(g.order, key)
+		return
+	}
+	delete(g.keys, g.order[g.next])
+	g.order[g.next] = key
+	g.next = (g.next + 1) % endedMax
+}
+
+func (g *endedPods) has(key string) bool { return g.keys[key] }
