@@ -75,6 +75,7 @@
 //	attempts.go     when an attempt is made for an ask; unfinished.go how it goes on later
 //	simulations.go  what the resource manager said of nodes without victims
 //	findnode.go     the node where room costs least
+//	nearest.go      what a failed attempt is told as, and the node that came nearest
 //	nodecosts.go    what room costs on every node; costcache.go keeps it up to date, costlimits.go says how much of it
 //	equals.go       equal asks that wait together and share victims
 //	together.go     all that wait together, of several amounts or few

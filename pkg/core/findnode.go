@@ -268,67 +268,6 @@ func (a *attempts) nominateAndEvict(r *request, found *candidateNode) {
 	a.nominations.clearDisplaced(found.node)
 }
 
-// describe is an attempt as readers see it: what the nodes were good for, and what was
-// planned.
-func (a *attempts) describe(c *nodeCosts, found candidateNodes) PreemptionAttempt {
-	h := PreemptionAttempt{
-		At: a.now, Trigger: c.trigger, Nodes: c.nodes(), Closed: c.counts[closed], TooSmall: c.counts[tooSmall],
-		Insufficient: c.counts[insufficient], Sufficient: c.counts[sufficient], Skipped: c.counts[notEvaluated], Refused: found.refused,
-	}
-	for _, chosen := range []*candidateNode{found.best, found.failed} {
-		if chosen != nil && h.Plan == nil {
-			h.Node, h.Plan = chosen.node.id, &chosen.plan
-		}
-	}
-	return h
-}
-
-// addTo adds the counts of nodes of the last failed attempt by the same trigger, after
-// which these nodes changed.
-func (h *PreemptionAttempt) addTo(last []PreemptionAttempt) {
-	for _, l := range last {
-		if l.Trigger == h.Trigger {
-			h.Nodes, h.Closed, h.TooSmall, h.Insufficient, h.Sufficient = l.Nodes, l.Closed, l.TooSmall, l.Insufficient, l.Sufficient
-			h.Skipped, h.Refused = l.Skipped, l.Refused
-		}
-	}
-}
-
-// addNearMiss adds to a failed attempt the node that lacked the least: one that was
-// planned for earlier if all were refused then.
-func (a *attempts) addNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *request, quota resources.Amounts) {
-	if attempt.Plan != nil {
-		return
-	}
-	if refused := a.predicates.attempt.nearest[c.trigger]; refused != nil && attempt.Refused > 0 {
-		attempt.Node, attempt.Plan = refused.node.id, &refused.plan
-		return
-	}
-	near := a.costs.nearest(c)
-	if best, ok := a.costs.best(c); ok && best != nil {
-		near = best.node
-	}
-	if near != nil {
-		a.planNearMiss(attempt, c, r, near, quota)
-	}
-}
-
-// planNearMiss says what is missing on a node. Where nothing is, in amounts alone, the resource
-// manager has refused it before, or it is kept for another ask meanwhile: then there is nothing
-// to be said of it.
-func (a *attempts) planNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *request, n *node, quota resources.Amounts) {
-	on := a.costs.nodeInput(c, n, quota)
-	plan, known := a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], c.askOf(r), on), a.predicates.attempt
-	refused := known.hopelessNow(n, failedPlan{r.application.queue, c.trigger})
-	switch {
-	case plan.Cost.Feasible() && !refused:
-		return
-	case plan.Cost.Feasible() || known.unresolvable.has(n.slot, n.updatedAt):
-		plan = a.costs.planner.Refuse(a.costs.plans[c.trigger], c.askOf(r), on, known.refusalOf(n))
-	}
-	attempt.Node, attempt.Plan = n.id, &plan
-}
-
 // withoutVictims is an attempt for which there are no victims anywhere: how many
 // nodes could hold the ask, and where it lacks the least as things are.
 func (a *attempts) withoutVictims(key preemptionKey, r *request, quota resources.Amounts) PreemptionAttempt {

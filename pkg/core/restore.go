@@ -68,11 +68,11 @@ func (p *Partition) restoreAsk(app *application, v *AskView) {
 		w := r.waiting()
 		w.plan, w.plannedAt, w.attempts = v.Plan, v.Planned, v.Attempts
 	}
-	if v.Required != "" && v.Reserved != "" && v.Plan != nil && v.Plan.Reason != preemptor.TooYoung {
+	switch { // it is one or the other
+	case v.Required != "" && v.Reserved != "" && v.Plan != nil && v.Plan.Reason != preemptor.TooYoung:
 		p.promises.add(r)
 		p.promises.keepFrom(r, v.KeptFromRequired)
-	}
-	if v.Nominated != "" {
+	case v.Nominated != "":
 		p.nominations.add(r, p.findNode(v.Nominated), &preemptor.Decision{Trigger: v.Trigger})
 		p.nominations.keepFrom(r, v.KeptFrom, v.KeptFromRequired)
 	}

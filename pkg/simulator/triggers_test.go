@@ -64,9 +64,9 @@ func TestTriggersWithFaults(t *testing.T) {
 	for i, faults := range []string{
 		"faults: {release-late: 40%, late: 10s..5m}",
 		"faults: {release-twice: 50%, report-twice: 30%, late: 1s..30s}",
-		"faults: {bind-fails: 10%, release-late: 30%, foreign-early: 50%, late: 1s..4m}",
+		"faults: {bind-fails: 60%, release-late: 30%, foreign-early: 50%, late: 1s..4m}",
 		"faults: {release-late: 20%, release-twice: 20%, late: 0s..10s}\ndelays: {start: 0s, stop: 0s, restart: 0s}",
-		"faults: {release-never: 10%, bind-fails: 5%}\nincidents: [{at: 35m, what: fail, group: node, count: 5, for: 4m}, " +
+		"faults: {release-never: 10%, bind-fails: 60%}\nincidents: [{at: 35m, what: fail, group: node, count: 5, for: 4m}, " +
 			"{at: 50m, what: drain, group: node, count: 4, for: 5m, evicts: true}, {at: 82m, what: fail, group: node, count: 5, for: 4m}]",
 	} {
 		r := verified(t, parse(t, text+faults), uint64(i)+11)
@@ -89,7 +89,7 @@ func TestTriggersWithFaults(t *testing.T) {
 func TestLoopsAreStopped(t *testing.T) {
 	r := verified(t, parse(t, `
 name: loop
-until: 8m
+until: 30m
 queues:
   partitions:
     - name: default
@@ -98,11 +98,11 @@ queues:
 nodes: [{name: n, capacity: {vcore: 4}}]
 workloads:
   - {name: one, queue: a, pods: 4, resources: {vcore: 1}, runs: forever}
-  - {name: two, queue: a, pods: 1, resources: {vcore: 1}, runs: forever, priority: 5}
-faults: {bind-fails: 90%}
+  - {name: two, queue: a, pods: 4, resources: {vcore: 1}, runs: forever, priority: 5}
+faults: {bind-fails: 60%}
 `), 1)
 	assert.Equal(t, r.Preemption.Loops, 1)
-	assert.Assert(t, strings.Contains(outputs(t, r), "loops  stopped"), outputs(t, r)[:1500])
+	assert.Assert(t, strings.Contains(strings.Join(strings.Fields(outputs(t, r)), " "), "loops stopped"), outputs(t, r)[:1500])
 }
 
 // assertSeries checks that what is drawn ends where the figures do.
@@ -200,7 +200,7 @@ nodes:
   - {name: g, capacity: {vcore: 8, memory: 8Gi}, gpus: {count: 2, model: T4}}
   - {name: h, capacity: {vcore: 8, memory: 8Gi}, gpus: {count: 2, model: A10}}
 delays: {stop: 1s, start: 1s}
-until: 5m
+until: 30m
 workloads:
   - {name: low, queue: default, pods: 8, resources: {vcore: 1, memory: 1Gi}, gpus: {count: 1, milli: 400}, runs: forever}
   - {name: high, queue: default, pods: 1, arrival: {at: 1m}, resources: {vcore: 1, memory: 1Gi}, gpus: {count: 1, milli: 800, models: [A10]}, runs: forever, priority: 5}
@@ -219,7 +219,7 @@ workloads:
 func TestChanges(t *testing.T) {
 	const text = `
 name: changes
-until: 20m
+until: 30m
 queues:
   partitions:
     - name: default
@@ -268,7 +268,7 @@ queues:
       queues: [{name: root, queues: [{name: a}]}]
 nodes: [{name: n, capacity: {vcore: 8, memory: 8Gi}}, {name: m, capacity: {vcore: 8, memory: 8Gi}, join: 10m}]
 delays: {stop: 1s, start: 10s, restart: 5s}
-until: 20m
+until: 30m
 workloads:
   - {name: web, queue: a, pods: 8, resources: {vcore: 1, memory: 1Gi}, runs: forever%s}
   - {name: high, queue: a, pods: 6, arrival: {at: 1m}, resources: {vcore: 1, memory: 1Gi}, runs: forever, priority: 5}

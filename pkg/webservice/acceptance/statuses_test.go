@@ -98,6 +98,7 @@ var neverSeen = map[string]string{
 	"GET /ws/v1/stack 404":                         "debugging is offered at the same address",
 	"GET /ws/v1/fullstatedump 404":                 "debugging is offered at the same address",
 	"POST /ws/v1/partition/{partition}/whatif 429": "one at a time is asked",
+	"POST /ws/v1/validate-conf 429":                "one at a time is asked",
 }
 
 // slowQueries is the shortest that there is of what takes its time.
