@@ -171,6 +171,24 @@ func TestSaturation(t *testing.T) {
 	}
 }
 
+func TestAbove(t *testing.T) {
+	assert.Assert(t, Amounts{1, 5}.Above(4))
+	assert.Assert(t, !Amounts{1, 5}.Above(5))
+	assert.Assert(t, !Amounts(nil).Above(0))
+}
+
+// Sums beyond int64 that are equal in the kinds of one are not the same if the other has more.
+func TestSumsOfDifferentKinds(t *testing.T) {
+	var few, many Sum
+	for range 2 {
+		few.Add(Amounts{math.MaxInt64})
+		many.Add(Amounts{math.MaxInt64, 5})
+	}
+	assert.Assert(t, !few.Same(many) && !many.Same(few))
+	many.Sub(Amounts{0, 10})
+	assert.Assert(t, few.Same(many) && many.Same(few))
+}
+
 func TestShortfall(t *testing.T) {
 	for _, c := range []struct{ ask, free, want Amounts }{
 		{Amounts{3, 3}, Amounts{5, 1}, Amounts{0, 2}},
