@@ -1,0 +1,121 @@
+package feasibility
+
+import (
+	"context"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+)
+
+// A preparation is what PreFilter found out about a pod: the same for all nodes, until
+// a node, a pod or something outside changes.
+type preparation struct {
+	pod     *v1.Pod
+	version uint64 // of the cluster
+	outside uint64
+
+	state     fwk.CycleState
+	refused   error            // by PreFilter, on every node
+	nodes     sets.Set[string] // on which alone the pod may run; nil is any
+	elsewhere error            // the answer for other nodes
+}
+
+// Check returns nil if a pod may run on a node, else a Refusal, or an error of another
+// kind if that cannot be found out. The pod itself is not counted, even if it was set.
+func (c *Checker) Check(pod *v1.Pod, node string) error {
+	return c.CheckNodes(pod, []string{node})[0]
+}
+
+// CheckNodes checks several nodes, in parallel. The answers are in the order of the
+// nodes, and are those of one moment.
+func (c *Checker) CheckNodes(pod *v1.Pod, nodes []string) []error {
+	if len(nodes) == 0 {
+		return nil
+	}
+	p, infos := c.prepare(pod, nodes)
+	answers := make([]error, len(nodes))
+	inParallel(c.workers, len(nodes), func(i int) {
+		answers[i] = c.filter(p, nodes[i], infos[i])
+	})
+	return answers
+}
+
+// prepare runs PreFilter for a pod, and looks up nodes at the same moment. A node that
+// is not known is nil.
+func (c *Checker) prepare(pod *v1.Pod, nodes []string) (*preparation, []*framework.NodeInfo) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cluster.pods[pod.UID] != nil {
+		return c.prepareChanged(pod, nodes, nil, []*v1.Pod{pod})
+	}
+	if p := c.last; p != nil && p.pod == pod && p.version == c.version && p.outside == c.outside.Load() {
+		return p, c.lookUp(nodes)
+	}
+	p := c.preFilter(pod)
+	if p.isPlain() {
+		c.last = p
+	}
+	return p, c.lookUp(nodes)
+}
+
+// prepareChanged is prepare, with other pods counted for the moment. The first node is
+// the one on which pods are added. The cluster is locked.
+func (c *Checker) prepareChanged(pod *v1.Pod, nodes []string, add, remove []*v1.Pod) (*preparation, []*framework.NodeInfo) {
+	defer c.cluster.change(nodes[0], add, remove)()
+	return c.preFilter(pod), c.lookUp(nodes)
+}
+
+func (c *Checker) lookUp(nodes []string) []*framework.NodeInfo {
+	infos := make([]*framework.NodeInfo, len(nodes))
+	for i, name := range nodes {
+		infos[i] = c.cluster.node(name)
+	}
+	return infos
+}
+
+// preFilter runs PreFilter. The cluster is locked.
+func (c *Checker) preFilter(pod *v1.Pod) *preparation {
+	defer c.cluster.view(pod)()
+	p := &preparation{
+		pod:     pod,
+		version: c.version,
+		outside: c.outside.Load(), // before PreFilter: what changes meanwhile counts as later
+		state:   framework.NewCycleState(),
+	}
+	result, status, choosing := c.framework.RunPreFilterPlugins(context.Background(), p.state, pod)
+	p.refused = errorOf(status)
+	if !result.AllNodes() {
+		p.nodes = result.NodeNames
+		p.elsewhere = &Refusal{
+			Plugin:       slices.Min(choosing.UnsortedList()),
+			Reasons:      []string{"node(s) are not those that the pod names"},
+			unresolvable: true,
+		}
+	}
+	return p
+}
+
+// isPlain says that neither volumes nor devices have to be found for the pod. What
+// PreFilter found out then depends on nodes, pods, namespaces and device classes alone,
+// and nothing has to be reserved.
+func (p *preparation) isPlain() bool {
+	skipped := p.state.GetSkipFilterPlugins()
+	return skipped.HasAll(names.VolumeBinding, names.DynamicResources)
+}
+
+// filter is the answer for one node.
+func (c *Checker) filter(p *preparation, name string, info *framework.NodeInfo) error {
+	switch {
+	case info == nil:
+		return ErrUnknownNode
+	case p.refused != nil:
+		return p.refused
+	case p.nodes != nil && !p.nodes.Has(name):
+		return p.elsewhere
+	}
+	return errorOf(c.framework.RunFilterPlugins(context.Background(), p.state, p.pod, info))
+}

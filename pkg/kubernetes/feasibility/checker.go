@@ -1,0 +1,131 @@
+package feasibility
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// Options is what may be chosen. The zero value is the default.
+type Options struct {
+	// Workers is the most goroutines that look at nodes for one question. Zero is as
+	// many as there are processors.
+	Workers int
+	// BindTimeout is how long PreBind waits for volumes to be bound, in whole seconds.
+	// Zero is as long as kube-scheduler waits, ten minutes.
+	BindTimeout time.Duration
+	// IgnoredLabels are labels of pods that Class does not look at, such as one that
+	// numbers the pods of a job. No selector of affinity, anti-affinity or spread
+	// constraints in the cluster may name them.
+	IgnoredLabels []string
+}
+
+// A Checker answers where a pod may run. All its methods may be called at any time from
+// any goroutine.
+type Checker struct {
+	framework framework.Framework
+	workers   int
+	ignored   map[string]bool // labels, for Class
+	factory   informers.SharedInformerFactory
+	synced    []cache.DoneChecker
+
+	// outside counts changes of objects that PreFilter reads and that are neither nodes
+	// nor pods.
+	outside atomic.Uint64
+	mu      sync.Mutex // held during PreFilter, too, which is short as it looks at a view
+	cluster *cluster
+	version uint64       // counts changes of the cluster
+	last    *preparation // that was made last, for another question about the pod
+
+	reserving    sync.Mutex // makes one reservation after the other
+	reservations map[types.UID]*reservation
+}
+
+// New makes a Checker that knows no nodes and no pods yet. It asks the factory for the
+// informers that the plugins read, so the factory is started after it. The context
+// ends the goroutines of the plugins.
+func New(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, o Options) (*Checker, error) {
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	c := &Checker{
+		workers:      o.Workers,
+		ignored:      make(map[string]bool, len(o.IgnoredLabels)),
+		factory:      factory,
+		cluster:      newCluster(),
+		reservations: make(map[types.UID]*reservation),
+	}
+	for _, label := range o.IgnoredLabels {
+		c.ignored[label] = true
+	}
+	if err := c.makeFramework(ctx, client, o); err != nil {
+		return nil, err
+	}
+	return c, c.watch(factory.Core().V1().Namespaces().Informer(), c.countOutside())
+}
+
+// WaitForSync waits until the informers of a factory that was started have told the
+// plugins of all there is.
+func (c *Checker) WaitForSync(ctx context.Context) error {
+	if result := c.factory.WaitForCacheSyncWithContext(ctx); result.Err != nil {
+		return fmt.Errorf("informers: %w", result.Err)
+	}
+	if !cache.WaitFor(ctx, "", c.synced...) {
+		return fmt.Errorf("informers: %w", errors.Join(context.Cause(ctx), ctx.Err()))
+	}
+	return nil
+}
+
+// SetNode adds a node or replaces it.
+func (c *Checker) SetNode(node *v1.Node) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.version++
+	c.cluster.setNode(node)
+}
+
+// RemoveNode forgets a node. The pods that were set there stay counted until they are
+// removed, and are on the node if it comes back.
+func (c *Checker) RemoveNode(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.version++
+	c.cluster.removeNode(name)
+}
+
+// SetPod counts a pod on the node that it names, in place of what was known of it. The
+// node may come later. A pod that has ended, names no node or has no UID is not counted.
+func (c *Checker) SetPod(pod *v1.Pod) {
+	if pod.UID == "" {
+		return
+	}
+	counts := pod.Spec.NodeName != "" && pod.Status.Phase != v1.PodSucceeded && pod.Status.Phase != v1.PodFailed
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.version++
+	if counts {
+		c.cluster.setPod(pod.UID, pod)
+	} else {
+		c.cluster.setPod(pod.UID, nil)
+	}
+}
+
+// RemovePod counts a pod no more. If it was not bound, Unreserve comes before.
+func (c *Checker) RemovePod(pod *v1.Pod) {
+	c.forgetBound(pod.UID)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.version++
+	c.cluster.setPod(pod.UID, nil)
+}

@@ -1,0 +1,154 @@
+package feasibility
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+	"testing/synctest"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/ptr"
+)
+
+// deviceClass is that of graphics cards, which also serves an extended resource.
+func deviceClass() *resourcev1.DeviceClass {
+	return &resourcev1.DeviceClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "card"},
+		Spec:       resourcev1.DeviceClassSpec{ExtendedResourceName: ptr.To("example.com/card")},
+	}
+}
+
+// oneCard says that a node has one graphics card.
+func oneCard(node string) *resourcev1.ResourceSlice {
+	return &resourcev1.ResourceSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: "slice-" + node},
+		Spec: resourcev1.ResourceSliceSpec{
+			Driver: "card.example.com", NodeName: &node,
+			Pool:    resourcev1.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1},
+			Devices: []resourcev1.Device{{Name: "card-0"}},
+		},
+	}
+}
+
+func cardClaim(name string) *resourcev1.ResourceClaim {
+	return &resourcev1.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "team", UID: types.UID("claim-" + name), ResourceVersion: "1"},
+		Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{
+			Name: "card", Exactly: &resourcev1.ExactDeviceRequest{
+				DeviceClassName: "card", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1,
+			},
+		}}}},
+	}
+}
+
+func usingCard(claim string) func(*v1.Pod) {
+	return func(pod *v1.Pod) {
+		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "card", ResourceClaimName: &claim}}
+		pod.Spec.Containers[0].Resources.Claims = []v1.ResourceClaim{{Name: "card"}}
+	}
+}
+
+// countVersions makes the fake API server give a new version to each claim that is
+// written, as the cache of claims expects.
+func countVersions(client *fake.Clientset) {
+	version := 1
+	client.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		version++
+		claim := action.(clienttesting.UpdateAction).GetObject().(*resourcev1.ResourceClaim)
+		claim.ResourceVersion = strconv.Itoa(version)
+		return false, nil, nil
+	})
+}
+
+// TestDevices takes the only card for one pod, and gives it back.
+func TestDevices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := aPod("first", usingCard("one")), aPod("second", usingCard("two"))
+		c, client := newChecker(t, Options{}, []runtime.Object{
+			deviceClass(), oneCard("b"), cardClaim("one"), cardClaim("two"), first, second,
+		}...)
+		endsWith(t, c)
+		countVersions(client)
+		c.SetNode(aNode("a", "z1"))
+		c.SetNode(aNode("b", "z2"))
+		synctest.Wait() // until the caches of the plugin have heard of all
+		wantAnswers(t, c, first, noDevice, "yes")
+		wantAnswers(t, c, second, noDevice, "yes")
+
+		if err := c.Reserve(t.Context(), first, "b"); err != nil {
+			t.Fatal(err)
+		}
+		wantAnswers(t, c, second, noDevice, noDevice)
+		c.Unreserve(t.Context(), first, "b")
+		wantAnswers(t, c, second, noDevice, "yes")
+		if err := c.PreBind(t.Context(), first, "b"); !errors.Is(err, ErrNotReserved) {
+			t.Errorf("PreBind without a reservation: %v", err)
+		}
+
+		if err := c.Reserve(t.Context(), first, "b"); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.PreBind(t.Context(), first, "b"); err != nil {
+			t.Fatal(err)
+		}
+		claim, err := client.ResourceV1().ResourceClaims("team").Get(t.Context(), "one", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := claim.Status.Allocation; a == nil || len(a.Devices.Results) != 1 || a.Devices.Results[0].Pool != "b" {
+			t.Errorf("allocation in the API server: %v", a)
+		}
+		if by := claim.Status.ReservedFor; len(by) != 1 || by[0].UID != first.UID {
+			t.Errorf("reserved for %v", by)
+		}
+		synctest.Wait()
+		wantAnswers(t, c, second, noDevice, noDevice)
+
+		// Binding failed: the claim is not reserved for the pod any more.
+		c.Unreserve(t.Context(), first, "b")
+		claim, err = client.ResourceV1().ResourceClaims("team").Get(t.Context(), "one", metav1.GetOptions{})
+		if err != nil || len(claim.Status.ReservedFor) != 0 {
+			t.Errorf("after Unreserve reserved for %v (%v)", claim.Status.ReservedFor, err)
+		}
+	})
+}
+
+// TestExtendedResourceOfDevices asks for a card as a resource, which no node has, but
+// which a device serves. That a class of devices serves it may be learnt later.
+func TestExtendedResourceOfDevices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pod := aPod("x", requests("example.com/card=1"))
+		c, client := newChecker(t, Options{}, oneCard("b"))
+		endsWith(t, c)
+		c.SetNode(aNode("a", "z1"))
+		c.SetNode(aNode("b", "z2"))
+		synctest.Wait()
+		refused := "never: Insufficient example.com/card"
+		wantAnswers(t, c, pod, refused, refused)
+		if _, err := client.ResourceV1().DeviceClasses().Create(t.Context(), deviceClass(), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		wantAnswers(t, c, pod, noDevice, "yes")
+	})
+}
+
+// TestUnknownClaim shows what is said of a pod whose claims are not there yet.
+func TestUnknownClaim(t *testing.T) {
+	c, _ := newChecker(t, Options{})
+	c.SetNode(aNode("a", "z1"))
+	for pod, want := range map[*v1.Pod]string{
+		aPod("x", usingCard("none")): `never: could not find ResourceClaim "team/none"`,
+		aPod("y", claiming("none")):  `never: persistentvolumeclaim "none" not found`,
+	} {
+		if got := answer(c.Check(pod, "a")); got != want {
+			t.Errorf("pod %s: %s, want %s", pod.Name, got, want)
+		}
+	}
+}

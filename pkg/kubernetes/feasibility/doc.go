@@ -1,0 +1,32 @@
+// Package feasibility says where a pod may run. It asks the filter plugins of
+// kube-scheduler, of the version that go.mod pins, over a cache of the cluster.
+//
+// A Checker counts pods that are bound or assumed, on their nodes, and answers for
+// another pod: on one node, on many, on a node that is changed in thought. Only
+// PreFilter, Filter, Reserve and PreBind of the default profile run. There is no
+// scoring, no queue, and no choice of victims: that is decided by the scheduler core,
+// which asks about a node without some pods (CheckWith).
+//
+// What is counted of a node is immutable. A change makes a copy of that one node, and a
+// question holds the copies that it looks at while changes go on. PreFilter alone looks
+// at all nodes at once. No change happens meanwhile, and it is shown only those pods that
+// a selector of the pod, or one against the pod, may match.
+//
+// Objects that are handed in are kept and must not be changed afterwards, as is usual
+// for objects from informers.
+//
+// Read in this order:
+//
+//	checker.go       Checker, Options, New, SetNode, SetPod
+//	check.go         Check, CheckNodes: PreFilter once, Filter for each node
+//	simulate.go      CheckWith: a node with other pods
+//	reserve.go       Reserve, PreBind, Unreserve: volumes and devices
+//	class.go         Class: pods that every filter treats alike
+//	cluster.go       the pods and nodes that are counted, as the plugins read them
+//	labels.go        pods by their labels, and by those that they are against
+//	view.go          the nodes with those pods that matter for a question
+//	nodeset.go       a list of nodes from which one can be removed
+//	refusal.go       why a pod may not run on a node
+//	profile.go       which plugins run, and what they need
+//	parallel.go      many nodes at once
+package feasibility

@@ -1,0 +1,141 @@
+package feasibility
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache"
+	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/features"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
+	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
+)
+
+// notAsked are the plugins of the default profile that neither filter nor reserve: they
+// score, choose victims, or hold a pod back before it is scheduled. The framework needs
+// an order of its queue and a way to bind, so those two stay, without being called.
+var notAsked = []string{
+	names.DefaultPreemption,
+	names.ImageLocality,
+	names.NodeResourcesBalancedAllocation,
+	names.SchedulingGates,
+}
+
+// initMetrics makes the metrics that the framework counts with. They are not registered,
+// and so are not shown: those of Narwhal are. It happens once, since they are variables
+// of their package.
+var initMetrics = sync.OnceFunc(metrics.InitMetrics)
+
+// makeFramework makes the plugins and what runs them.
+func (c *Checker) makeFramework(ctx context.Context, client kubernetes.Interface, o Options) error {
+	initMetrics()
+	profile, err := profileOf(o)
+	if err != nil {
+		return err
+	}
+	devices, err := c.makeDevices(ctx, client)
+	if err != nil {
+		return err
+	}
+	c.framework, err = runtime.NewFramework(ctx, plugins.NewInTreeRegistry(), profile,
+		runtime.WithClientSet(client),
+		runtime.WithInformerFactory(c.factory),
+		runtime.WithSnapshotSharedLister(c.cluster),
+		runtime.WithSharedDRAManager(devices),
+		runtime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(c.factory.Storage().V1().CSINodes().Lister())),
+		runtime.WithParallelism(o.Workers),
+	)
+	if err != nil {
+		return fmt.Errorf("plugins of kube-scheduler: %w", err)
+	}
+	return nil
+}
+
+// profileOf is the default profile of kube-scheduler without scores.
+func profileOf(o Options) (*config.KubeSchedulerProfile, error) {
+	defaults, err := latest.Default()
+	if err != nil {
+		return nil, fmt.Errorf("default profile of kube-scheduler: %w", err)
+	}
+	profile := &defaults.Profiles[0]
+	p := profile.Plugins
+	p.MultiPoint.Enabled = slices.DeleteFunc(p.MultiPoint.Enabled, func(plugin config.Plugin) bool {
+		return slices.Contains(notAsked, plugin.Name)
+	})
+	none := config.PluginSet{Disabled: []config.Plugin{{Name: "*"}}}
+	for _, point := range []*config.PluginSet{&p.PreEnqueue, &p.PostFilter, &p.PreScore, &p.Score, &p.Permit, &p.PostBind} {
+		*point = none
+	}
+	for _, args := range profile.PluginConfig {
+		if volumes, ok := args.Args.(*config.VolumeBindingArgs); ok && o.BindTimeout > 0 {
+			volumes.BindTimeoutSeconds = int64((o.BindTimeout + time.Second - 1) / time.Second)
+		}
+	}
+	return profile, nil
+}
+
+// makeDevices makes what keeps which devices there are and which are taken, for dynamic
+// resource allocation.
+func (c *Checker) makeDevices(ctx context.Context, client kubernetes.Interface) (fwk.SharedDRAManager, error) {
+	enabled := utilfeature.DefaultFeatureGate.Enabled
+	of := c.factory.Resource()
+	claims := assumecache.NewAssumeCache(klog.FromContext(ctx), of.V1().ResourceClaims().Informer(), "ResourceClaim", "", nil)
+	options := tracker.Options{
+		EnableDeviceTaintRules:   enabled(features.DRADeviceTaintRules),
+		EnableConsumableCapacity: enabled(features.DRAConsumableCapacity),
+		SliceInformer:            of.V1().ResourceSlices(),
+		KubeClient:               client,
+	}
+	if options.EnableDeviceTaintRules {
+		options.TaintInformer = of.V1beta2().DeviceTaintRules()
+		options.ClassInformer = of.V1().DeviceClasses()
+	}
+	slices, err := tracker.StartTracker(ctx, options)
+	if err != nil {
+		return nil, fmt.Errorf("resource slices: %w", err)
+	}
+	devices := dynamicresources.NewDRAManager(ctx, claims, slices, c.factory)
+	resolver, ok := devices.DeviceClassResolver().(*extendedresourcecache.ExtendedResourceCache)
+	if !ok || resolver == nil {
+		return devices, nil // extended resources are not served by devices
+	}
+	// A change counts when the resolver knows of it, and not before.
+	resolver.AddEventHandler(c.countOutside())
+	return devices, c.watch(of.V1().DeviceClasses().Informer(), resolver)
+}
+
+// countOutside counts changes of what PreFilter reads of pods without claims and is
+// neither a node nor a pod: labels of namespaces, and which extended resources are
+// served by devices.
+func (c *Checker) countOutside() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { c.outside.Add(1) },
+		UpdateFunc: func(any, any) { c.outside.Add(1) },
+		DeleteFunc: func(any) { c.outside.Add(1) },
+	}
+}
+
+// watch adds a handler, for which WaitForSync will wait.
+func (c *Checker) watch(informer cache.SharedIndexInformer, handler cache.ResourceEventHandler) error {
+	registration, err := informer.AddEventHandler(handler)
+	if err != nil {
+		return fmt.Errorf("informers: %w", err)
+	}
+	c.synced = append(c.synced, registration.HasSyncedChecker())
+	return nil
+}

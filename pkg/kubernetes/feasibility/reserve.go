@@ -1,0 +1,127 @@
+package feasibility
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+)
+
+// ErrNotReserved answers PreBind for a pod whose volumes or devices were not reserved.
+var ErrNotReserved = errors.New("volumes and devices of the pod are not reserved")
+
+// A reservation is what was chosen for a pod on a node: volumes and devices, which no
+// other pod gets meanwhile.
+type reservation struct {
+	node  string
+	state fwk.CycleState
+	bound bool // PreBind succeeded
+}
+
+// Reserve chooses volumes and devices for a pod on a node and keeps them from others.
+// It checks the node again, since what was free when it was checked may be taken. The
+// pod may be set before or after. Nothing is written to the API server yet.
+func (c *Checker) Reserve(ctx context.Context, pod *v1.Pod, node string) error {
+	// Two pods must not choose the same volume, so each chooses among what those before
+	// it have left.
+	c.reserving.Lock()
+	defer c.reserving.Unlock()
+	if r := c.reservations[pod.UID]; r != nil {
+		if r.node == node {
+			return nil
+		}
+		return fmt.Errorf("pod %s/%s has a reservation on node %s", pod.Namespace, pod.Name, r.node)
+	}
+	p, infos := c.prepare(pod, []string{node})
+	if err := c.filter(p, node, infos[0]); err != nil {
+		return err
+	}
+	if p.isPlain() {
+		return nil
+	}
+	// They may hold a number for each node, and are not read any more.
+	p.state.Delete("PreFilter" + names.PodTopologySpread)
+	p.state.Delete("PreFilter" + names.InterPodAffinity)
+	assumed := on(pod, node)
+	if err := errorOf(c.framework.RunReservePluginsReserve(ctx, p.state, assumed, node)); err != nil {
+		c.framework.RunReservePluginsUnreserve(ctx, p.state, assumed, node)
+		return err
+	}
+	c.reservations[pod.UID] = &reservation{node: node, state: p.state}
+	return nil
+}
+
+// PreBind writes to the API server what was reserved, and waits until volumes are bound.
+// After it the pod can be bound. After an error Unreserve must follow, and after a
+// failed binding as well.
+func (c *Checker) PreBind(ctx context.Context, pod *v1.Pod, node string) error {
+	r := c.reservation(pod.UID, node)
+	if r == nil {
+		if hasClaims(pod) {
+			return ErrNotReserved
+		}
+		return nil
+	}
+	pod = on(pod, node) // plugins read the node from the pod
+	switch status := c.framework.RunPreBindPreFlights(ctx, r.state, pod, node); {
+	case status.IsSkip():
+		// No plugin has anything to write.
+	case !status.IsSuccess():
+		return errorOf(status)
+	default:
+		if err := errorOf(c.framework.RunPreBindPlugins(ctx, r.state, pod, node)); err != nil {
+			return err
+		}
+	}
+	c.reserving.Lock()
+	defer c.reserving.Unlock()
+	r.bound = true
+	return nil
+}
+
+// Unreserve gives back what was reserved for a pod on a node. Without a reservation it
+// does nothing.
+func (c *Checker) Unreserve(ctx context.Context, pod *v1.Pod, node string) {
+	r := c.reservation(pod.UID, node)
+	if r == nil {
+		return
+	}
+	c.framework.RunReservePluginsUnreserve(ctx, r.state, on(pod, node), node)
+	c.reserving.Lock()
+	defer c.reserving.Unlock()
+	delete(c.reservations, pod.UID)
+}
+
+// reservation is that of a pod on a node, or nil.
+func (c *Checker) reservation(uid types.UID, node string) *reservation {
+	c.reserving.Lock()
+	defer c.reserving.Unlock()
+	if r := c.reservations[uid]; r != nil && r.node == node {
+		return r
+	}
+	return nil
+}
+
+// forgetBound forgets the reservation of a pod that was bound and is gone. What it says
+// is then known from the objects of the API server.
+func (c *Checker) forgetBound(uid types.UID) {
+	c.reserving.Lock()
+	defer c.reserving.Unlock()
+	if r := c.reservations[uid]; r != nil && r.bound {
+		delete(c.reservations, uid)
+	}
+}
+
+// hasClaims says whether a pod names volumes or devices that must be reserved.
+func hasClaims(pod *v1.Pod) bool {
+	for i := range pod.Spec.Volumes {
+		if v := &pod.Spec.Volumes[i]; v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
+			return true
+		}
+	}
+	return len(pod.Spec.ResourceClaims) > 0
+}
