@@ -54,9 +54,9 @@ func TestPreemption(t *testing.T) {
 // left out before the room is.
 func TestEvictionThatFails(t *testing.T) {
 	for _, c := range []struct {
-		failures int // of the condition
-		written  bool
-	}{{2, true}, {1000, false}} {
+		conditions, deletions int // that fail
+		written               bool
+	}{{2, 0, true}, {1000, 2, false}} {
 		synctest.Test(t, func(t *testing.T) {
 			m := shimtest.New(t, shimtest.Options{})
 			m.AddNode("node-1", "cpu=2")
@@ -65,13 +65,13 @@ func TestEvictionThatFails(t *testing.T) {
 			patches, deletions := 0, 0
 			m.API.Fail(shimtest.Faults{
 				Patch: func(name string) error {
-					if patches++; name == "low" && patches <= c.failures {
+					if patches++; name == "low" && patches <= c.conditions {
 						return errServer
 					}
 					return nil
 				},
 				Delete: func(string) error {
-					if deletions++; deletions <= 2 {
+					if deletions++; deletions <= c.deletions {
 						return errServer
 					}
 					return nil
