@@ -19,6 +19,7 @@ func BenchmarkBacklog(b *testing.B) {
 		options shimtest.Options
 	}{
 		{"filters=none", shimtest.Options{}},
+		{"filters=real", shimtest.Options{Feasibility: filters}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			var took time.Duration
@@ -53,7 +54,7 @@ func BenchmarkRestart(b *testing.B) {
 	const nodes, pods = 1000, 5000
 	for b.Loop() {
 		b.StopTimer()
-		m := shimtest.New(b, shimtest.Options{})
+		m := shimtest.New(b, shimtest.Options{Feasibility: filters})
 		for i := range nodes {
 			m.Put(shimtest.NewNode(fmt.Sprint("node-", i), "cpu=32 memory=256Gi"))
 		}

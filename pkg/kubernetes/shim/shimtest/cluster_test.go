@@ -141,6 +141,13 @@ partitions:
 `})
 		m.AddNode("node-1", "cpu=4")
 		m.Start()
+		failures := 0
+		m.API.Fail(shimtest.Faults{Patch: func(string) error {
+			if failures++; failures <= 2 {
+				return errServer
+			}
+			return nil
+		}})
 		m.AddPod("large", "cpu=9")
 		m.AddPod("quota", "cpu=2", shimtest.Queue("root.small"), shimtest.Application("b"))
 		m.Advance(time.Minute)
@@ -150,7 +157,7 @@ partitions:
 		for _, name := range []string{"large", "quota"} {
 			assert.Assert(t, strings.Contains(told, name+" FailedScheduling: "), told)
 		}
-		assert.Equal(t, m.API.Requests("patch"), 1)
+		assert.Equal(t, m.API.Requests("patch"), 3)
 	})
 }
 

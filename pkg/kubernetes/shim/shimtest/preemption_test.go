@@ -53,31 +53,36 @@ func TestPreemption(t *testing.T) {
 // Requests that fail do not keep a victim running: they are repeated, and the condition is
 // left out before the room is.
 func TestEvictionThatFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := shimtest.New(t, shimtest.Options{})
-		m.AddNode("node-1", "cpu=2")
-		m.Start()
-		m.AddPod("low", "cpu=2")
-		deletions := 0
-		m.API.Fail(shimtest.Faults{
-			Patch: func(name string) error {
-				if name == "low" {
-					return errServer
-				}
-				return nil
-			},
-			Delete: func(string) error {
-				if deletions++; deletions <= 2 {
-					return errServer
-				}
-				return nil
-			},
+	for _, c := range []struct {
+		conditions, deletions int // that fail
+		written               bool
+	}{{2, 0, true}, {1000, 2, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			m := shimtest.New(t, shimtest.Options{})
+			m.AddNode("node-1", "cpu=2")
+			m.Start()
+			m.AddPod("low", "cpu=2")
+			patches, deletions := 0, 0
+			m.API.Fail(shimtest.Faults{
+				Patch: func(name string) error {
+					if patches++; name == "low" && patches <= c.conditions {
+						return errServer
+					}
+					return nil
+				},
+				Delete: func(string) error {
+					if deletions++; deletions <= c.deletions {
+						return errServer
+					}
+					return nil
+				},
+			})
+			m.AddPod("high", "cpu=2", shimtest.Priority(10))
+			m.Advance(20 * time.Second)
+			assert.DeepEqual(t, m.API.Deleted(), []string{"low"})
+			assert.Equal(t, condition(m.Pod("low"), v1.DisruptionTarget) != "", c.written)
 		})
-		m.AddPod("high", "cpu=2", shimtest.Priority(10))
-		m.Advance(20 * time.Second)
-		assert.DeepEqual(t, m.API.Deleted(), []string{"low"})
-		assert.Equal(t, condition(m.Pod("low"), v1.DisruptionTarget), "")
-	})
+	}
 }
 
 // The victim was being bound: it need not run at all, so it is taken back and not deleted.

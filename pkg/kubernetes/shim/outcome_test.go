@@ -1,0 +1,68 @@
+package shim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func TestOutcomeOf(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	for _, c := range []struct {
+		err  error
+		want outcome
+	}{
+		{nil, done},
+		{apierrors.NewTooManyRequests("busy", 1), again},
+		{apierrors.NewForbidden(pods, "web", nil), final},
+		{apierrors.NewBadRequest("no"), final},
+		{fmt.Errorf("wrapped: %w", apierrors.NewForbidden(pods, "web", nil)), final},
+		{apierrors.NewConflict(pods, "web", nil), unknown},
+		{apierrors.NewNotFound(pods, "web"), unknown},
+		{apierrors.NewInternalError(errors.New("broke")), unknown},
+		{apierrors.NewServiceUnavailable("later"), unknown},
+		{apierrors.NewTimeoutError("slow", 1), unknown},
+		{context.DeadlineExceeded, unknown},
+		{errors.New("connection reset"), unknown},
+	} {
+		assert.Equal(t, outcomeOf(c.err), c.want, "%v", c.err)
+	}
+}
+
+func TestShortened(t *testing.T) {
+	assert.Equal(t, shortened("text"), "text")
+	long := shortened(strings.Repeat("ä", 10*noteMax))
+	assert.Assert(t, len(long) <= noteMax && strings.HasSuffix(long, "ä..."), long)
+}
+
+// Requests are as long as they can be, and nothing overtakes.
+func TestRunOf(t *testing.T) {
+	allocation, release, node := message{allocation: &si.Allocation{}}, message{release: &si.AllocationRelease{}}, message{node: &si.NodeInfo{}}
+	assert.Equal(t, runOf([]message{allocation, allocation, release, allocation}), 2)
+	assert.Equal(t, runOf([]message{release, allocation}), 1)
+	assert.Equal(t, runOf([]message{node}), 1)
+	many := make([]message, 10*requestMax)
+	for i := range many {
+		many[i] = allocation
+	}
+	assert.Equal(t, runOf(many), requestMax)
+}
+
+// Pods that have ended are remembered up to a bound, the latest of them.
+func TestEndedPodsAreBounded(t *testing.T) {
+	var ended endedPods
+	for i := range 10 * endedMax {
+		ended.add(fmt.Sprint(i))
+		ended.add(fmt.Sprint(i))
+	}
+	assert.Equal(t, len(ended.keys), endedMax)
+	assert.Equal(t, len(ended.order), endedMax)
+	assert.Assert(t, ended.has(fmt.Sprint(10*endedMax-1)) && ended.has(fmt.Sprint(9*endedMax)) && !ended.has(fmt.Sprint(9*endedMax-1)))
+}

@@ -1,0 +1,81 @@
+package shimtest_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
+)
+
+// filters are the filter plugins of kube-scheduler.
+func filters(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory) (shim.Feasibility, error) {
+	return feasibility.New(ctx, client, factory, feasibility.Options{Workers: 1})
+}
+
+func apart(pod *v1.Pod) {
+	pod.Labels["run"] = "apart"
+	pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"run": "apart"}},
+			TopologyKey:   v1.LabelHostname,
+		}},
+	}}
+}
+
+// With the real filters, pods that keep apart are on different nodes, one at a time or many
+// at once, and taints are respected.
+func TestRealFilters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Feasibility: filters})
+		for i := range 4 {
+			m.AddNode(fmt.Sprint("node-", i), "cpu=8 memory=16Gi")
+		}
+		m.ChangeNode("node-3", func(n *v1.Node) {
+			n.Spec.Taints = []v1.Taint{{Key: "gpu", Effect: v1.TaintEffectNoSchedule}}
+		})
+		m.AddPod("early", "cpu=1", shimtest.On("node-0"), shimtest.Foreign, apart)
+		m.Start()
+		for i := range 3 {
+			m.Create(shimtest.NewPod(fmt.Sprint("apart-", i), "cpu=1", apart))
+		}
+		m.Advance(10 * time.Second)
+		nodes := map[string]int{}
+		for i := range 3 {
+			nodes[m.Pod(fmt.Sprint("apart-", i)).Spec.NodeName]++
+		}
+		assert.DeepEqual(t, nodes, map[string]int{"": 1, "node-1": 1, "node-2": 1})
+		m.ChangeNode("node-3", func(n *v1.Node) { n.Spec.Taints = nil })
+		m.Advance(10 * time.Second)
+		assert.DeepEqual(t, m.Booked(), m.Expected())
+		assert.Equal(t, len(m.API.Bindings()), 3)
+	})
+}
+
+// An anti-affinity to a less important pod is a reason to evict it, although there is room.
+func TestVictimInTheWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Feasibility: filters})
+		m.AddNode("node-1", "cpu=8 memory=16Gi")
+		m.Start()
+		m.AddPod("low", "cpu=1", apart)
+		m.AddPod("other", "cpu=1")
+		m.AddPod("high", "cpu=1", apart, shimtest.Priority(10))
+		m.Advance(5 * time.Second)
+		assert.DeepEqual(t, m.API.Deleted(), []string{"low"})
+		assert.Equal(t, m.Pod("high").Status.NominatedNodeName, "node-1")
+		m.EndPod("low")
+		m.Advance(5 * time.Second)
+		assert.DeepEqual(t, m.Booked(), []string{"high node-1", "other node-1"})
+	})
+}
