@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -38,7 +39,7 @@ func (e *explanations) constrain(o core.Options) core.Options {
 	simulate := o.Simulate
 	o.Simulate = func(key core.AllocationKey, id core.NodeID, add, remove []core.AllocationKey) error {
 		err := simulate(key, id, add, remove)
-		if _, never := err.(*unresolvable); never && e.nodes.byID[id] != nil {
+		if never := new(unresolvable); errors.As(err, &never) && e.nodes.byID[id] != nil {
 			of := e.pods.byKey[key].podSpec
 			if e.refused[of] == nil {
 				e.refused[of] = map[core.NodeID]refusal{}

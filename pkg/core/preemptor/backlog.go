@@ -282,20 +282,26 @@ func (b *Backlog) takeHere(n *backlogNode, here int) {
 	for i := range b.sizes {
 		b.used[i] = b.sizes[i].count - b.countOf(here, i)
 	}
-	for rest, i := 0, 0; i < sizes; b.work++ {
+	for rest, more := 0, true; more; b.work++ {
 		if victims := b.best[rest] + n.fewest[here]; victims < b.next[rest+here] {
 			b.next[rest+here], n.here[rest+here] = victims, int32(here)
 		}
-		for i = 0; i < sizes; i++ {
-			if b.digits[i] < b.used[i] {
-				b.digits[i]++
-				rest += b.sizes[i].step
-				break
-			}
-			rest -= int(b.digits[i]) * b.sizes[i].step
-			b.digits[i] = 0
-		}
+		rest, more = b.following(rest)
 	}
+}
+
+// following is what comes after some of the asks: the digits count up to those used. It
+// reports false after the last.
+func (b *Backlog) following(rest int) (int, bool) {
+	for i, size := range b.sizes {
+		if b.digits[i] < b.used[i] {
+			b.digits[i]++
+			return rest + size.step, true
+		}
+		rest -= int(b.digits[i]) * size.step
+		b.digits[i] = 0
+	}
+	return rest, false
 }
 
 // served are the most asks from the first on that can be served.
