@@ -154,22 +154,22 @@ func (b *binder) attempt(x *binding) (pod *v1.Pod, outcome outcome, err error) {
 
 // assume counts a pod as running on the node that the core chose, and has it bound. The lock
 // must be held.
-func (c *binder) assume(t *task, node string) {
+func (b *binder) assume(t *task, node string) {
 	pod := *t.pod // the API server has not said so: the known state stays as it is
 	pod.Spec.NodeName = node
 	x := &binding{task: t, pod: t.pod, node: node}
-	x.ctx, x.cancel = context.WithCancel(c.ctx)
+	x.ctx, x.cancel = context.WithCancel(b.ctx)
 	// What was chosen is checked once more here, so it must not be counted yet.
-	err := c.feasible.Reserve(x.ctx, t.pod, node)
+	err := b.feasible.Reserve(x.ctx, t.pod, node)
 	t.assumed = &pod
-	c.feasible.SetPod(t.assumed)
-	c.place(t, node)
+	b.feasible.SetPod(t.assumed)
+	b.place(t, node)
 	t.told, t.sent, t.binding = placed, withNode(t.sent, node), x
 	if err != nil {
-		c.conclude(x, nil, fmt.Errorf("reserving on node %s: %w", node, err))
+		b.conclude(x, nil, fmt.Errorf("reserving on node %s: %w", node, err))
 		return
 	}
-	c.put(x)
+	b.put(x)
 }
 
 // withNode is a message with another node.
@@ -185,67 +185,67 @@ func withNode(m *si.Allocation, node string) *si.Allocation {
 }
 
 // finish takes the end of a binding, with the state of the pod if it was read.
-func (c *binder) finish(x *binding, pod *v1.Pod, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.conclude(x, pod, err)
+func (b *binder) finish(x *binding, pod *v1.Pod, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.conclude(x, pod, err)
 }
 
 // conclude takes the end of a binding: the pod is bound, or it waits again, and the core is
 // told. The lock must be held.
-func (c *binder) conclude(x *binding, pod *v1.Pod, err error) {
+func (b *binder) conclude(x *binding, pod *v1.Pod, err error) {
 	x.cancel()
 	t := x.task
-	current := t.binding == x && c.tasks[t.key()] == t
+	current := t.binding == x && b.tasks[t.key()] == t
 	if current {
 		t.binding = nil
 	}
 	if err != nil {
-		c.feasible.Unreserve(c.ctx, x.pod, x.node)
+		b.feasible.Unreserve(b.ctx, x.pod, x.node)
 	}
 	switch {
-	case !current || c.ctx.Err() != nil: // it has ended meanwhile, or everything does
+	case !current || b.ctx.Err() != nil: // it has ended meanwhile, or everything does
 	case err == nil:
-		c.bound(t)
+		b.bound(t)
 	case errors.Is(err, errGone):
-		c.end(t)
+		b.end(t)
 	case pod != nil && pod.Spec.NodeName != "" || t.pod.Spec.NodeName != "":
 		if pod != nil {
-			c.takePod(pod) // it was bound elsewhere
+			b.takePod(pod) // it was bound elsewhere
 		}
 	default:
-		c.unbound(t, err)
+		b.unbound(t, err)
 	}
 }
 
 // bound goes on with a pod that the API server has bound. The lock must be held.
-func (c *binder) bound(t *task) {
-	c.log.Debug("pod bound", refer(t.pod), zap.String("node", t.node))
-	c.events.tell(t.pod, reasonScheduled, "placed on node "+t.node)
+func (b *binder) bound(t *task) {
+	b.log.Debug("pod bound", refer(t.pod), zap.String("node", t.node))
+	b.events.tell(t.pod, reasonScheduled, "placed on node "+t.node)
 	if t.eviction != nil {
-		c.evictor.add(t.key())
+		b.evictor.add(t.key())
 	}
-	c.sync(t)
+	b.sync(t)
 }
 
 // unbound has a pod wait again that could not be bound. The core takes it for an ask again,
 // and tries another node first. The lock must be held.
-func (c *binder) unbound(t *task, why error) {
+func (b *binder) unbound(t *task, why error) {
 	node := t.node
-	c.feasible.RemovePod(t.assumed)
+	b.feasible.RemovePod(t.assumed)
 	t.assumed, t.eviction = nil, nil
 	if t.pod.DeletionTimestamp == nil {
-		delete(c.leaving, t.key())
+		delete(b.leaving, t.key())
 	}
-	c.place(t, "")
+	b.place(t, "")
 	if !errors.Is(why, errRevoked) {
-		c.log.Warn("binding failed", refer(t.pod), zap.String("node", node), zap.Error(why))
-		c.events.warn(t.pod, reasonFailedBinding, why.Error())
+		b.log.Warn("binding failed", refer(t.pod), zap.String("node", node), zap.Error(why))
+		b.events.warn(t.pod, reasonFailedBinding, why.Error())
 	}
 	if t.told == placed {
 		sent := withNode(t.sent, "")
-		c.release(t, schedulingFailed, why.Error())
+		b.release(t, schedulingFailed, why.Error())
 		t.told, t.sent = asked, sent
 	}
-	c.sync(t)
+	b.sync(t)
 }

@@ -28,7 +28,7 @@ const (
 	retryMax        = 30 * time.Second
 	prepareTimeout  = 10 * time.Minute
 	eventsMax       = 4096
-	eventRepeatMin  = 15 * time.Second
+	eventPause      = 15 * time.Second
 	eventsPerSecond = 50
 )
 
