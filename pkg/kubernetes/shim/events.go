@@ -91,7 +91,7 @@ func (w *eventWriter) put(uid string, e Event) {
 	now, same := time.Now(), saidOf{uid, e.Reason, e.Note}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if at, ok := w.said[same]; ok && now.Sub(at) < eventPause     {
+	if at, ok := w.said[same]; ok && now.Sub(at) < eventPause {
 		return
 	}
 	select {
