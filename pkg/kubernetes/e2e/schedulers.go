@@ -119,21 +119,59 @@ const narwhalConfig = `partitions:
     - name: default
 `
 
-// configure creates the ConfigMap that narwhal-scheduler reads, unless it is there.
-func configure(c *cluster.Cluster) error {
+// manifests are those that install narwhal-scheduler: its account with the roles it has.
+var manifests = filepath.Join("..", "..", "..", "docs", "deploy", "kustomize")
+
+// narwhalNamespace and narwhalAccount are in the manifests.
+const (
+	narwhalNamespace = "narwhal"
+	narwhalAccount   = "narwhal-scheduler"
+)
+
+// install creates the account of narwhal-scheduler as the manifests have it, and the
+// ConfigMap that it reads, unless they are there. It returns the kubeconfig of the account.
+func install(c *cluster.Cluster) (string, error) {
+	if err := apply(c, filepath.Join(manifests, "namespace.yaml"), filepath.Join(manifests, "account.yaml")); err != nil {
+		return "", err
+	}
 	configMap := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "narwhal-config"},
 		Data:       map[string]string{"queues.yaml": narwhalConfig},
 	}
-	_, err := c.Client().CoreV1().ConfigMaps(namespace).Create(context.Background(), configMap, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		return nil
+	ctx := context.Background()
+	_, err := c.Client().CoreV1().ConfigMaps(narwhalNamespace).Create(ctx, configMap, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return "", err
 	}
-	return err
+	config, err := c.ConfigOf(ctx, narwhalNamespace, narwhalAccount)
+	if err != nil {
+		return "", err
+	}
+	return c.Kubeconfig(narwhalAccount, config)
 }
 
-// Narwhal is the program narwhal-scheduler, built from the sources around. It is started
-// with the flags --kubeconfig, --namespace (of its ConfigMap), --scheduler-name, --listen
+// apply has kubectl apply files, as their users do.
+func apply(c *cluster.Cluster, files ...string) error {
+	kubectl, err := c.Program(programs.Kubectl)
+	if err != nil {
+		return err
+	}
+	administrator, err := c.Kubeconfig("administrator", c.Config())
+	if err != nil {
+		return err
+	}
+	arguments := []string{"apply", "--kubeconfig", administrator}
+	for _, file := range files {
+		arguments = append(arguments, "--filename", file)
+	}
+	if output, err := exec.Command(kubectl, arguments...).CombinedOutput(); err != nil {
+		return fmt.Errorf("kubectl apply: %w\n%s", err, output)
+	}
+	return nil
+}
+
+// Narwhal is the program narwhal-scheduler, built from the sources around. It may do what
+// the roles of its manifests allow and nothing else. It is started with the flags --kubeconfig, --namespace (of its ConfigMap), --scheduler-name, --listen
 // (the web service) and --leader-elect=false.
 func Narwhal() Scheduler {
 	const name = "narwhal"
@@ -150,10 +188,7 @@ func Narwhal() Scheduler {
 			if err != nil {
 				return nil, "", err
 			}
-			if err := configure(c); err != nil {
-				return nil, "", err
-			}
-			kubeconfig, err := c.Kubeconfig(name, c.Config())
+			kubeconfig, err := install(c)
 			if err != nil {
 				return nil, "", err
 			}
@@ -162,7 +197,7 @@ func Narwhal() Scheduler {
 				return nil, "", err
 			}
 			listen := fmt.Sprintf("127.0.0.1:%d", port)
-			process, err := c.LaunchPath(name, path, "--kubeconfig="+kubeconfig, "--namespace="+namespace,
+			process, err := c.LaunchPath(name, path, "--kubeconfig="+kubeconfig, "--namespace="+narwhalNamespace,
 				"--scheduler-name="+name, "--listen="+listen, "--leader-elect=false")
 			return process, "http://" + listen, err
 		},
