@@ -70,7 +70,7 @@ func (l *ledger) markBooked(r *request) {
 	}
 }
 
-// markTaken notes that an ask with a required node takes quota that may be kept for others.
+// markTaken notes that an ask takes quota that was kept for others.
 func (l *ledger) markTaken(r *request) {
 	for q := r.application.queue; q != nil; q = q.parent {
 		l.noteMoment(&q.marks.taken)

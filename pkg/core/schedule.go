@@ -151,7 +151,6 @@ func (p cycle) place(r *request, n *node) {
 		}
 	}
 	if r.promised() {
-		p.markTaken(r)
 		p.promises.take(r)
 	}
 	c := r.class
