@@ -165,10 +165,13 @@ func (s *nominations) clearDisplaced(n *node) {
 // clearOutbid ends the nominations of asks whose quota another one has now, or gets, which
 // comes before them. What is kept is kept again for one after the other, in their order.
 func (s *nominations) clearOutbid(by *request) {
-	if len(s.list) == 0 || !by.application.queue.isOverbooked() {
+	if !by.application.queue.isOverbooked() {
 		return
 	}
-	s.markTaken(by)
+	s.markTaken(by) // it may be kept for an ask with a required node
+	if len(s.list) == 0 {
+		return
+	}
 	list := slices.DeleteFunc(slices.Clone(s.list), func(r *request) bool { return r == by })
 	slices.SortFunc(list, byNomination)
 	s.stamp++

@@ -169,7 +169,7 @@ func (p cycle) place(r *request, n *node) {
 	p.work.Placements++
 	p.tell(Placed{r.Allocation})
 	p.left--
-	if len(p.nominations.list) > 0 {
+	if len(p.nominations.list)+len(p.promises.list) > 0 {
 		p.nominations.clearOutbid(r) // first, as that may leave room to others
 		p.nominations.clearDisplaced(n)
 	}
