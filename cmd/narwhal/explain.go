@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
 )
 
@@ -38,7 +39,7 @@ the application or allocation, or cannot be reached.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			asked.application, asked.allocation = args[0], args[1]
 			if asked.tokenFile != "" {
-				token, err := readToken(asked.tokenFile)
+				token, err := webservice.ReadToken(asked.tokenFile)
 				if err != nil {
 					return err
 				}

@@ -171,7 +171,7 @@ func (s *serving) greet(out io.Writer, scenario *simulator.Scenario, addresses [
 
 // A server is the scheduler with its readers, and the web server in front of it.
 type server struct {
-	scheduler *configured
+	scheduler *scheduler.Configured
 	history   *events.History
 	archive   *archive.Archive
 	web       *webservice.Server
@@ -202,7 +202,7 @@ func (s *serving) open(cluster *simulator.Live, log *zap.Logger, level zap.Atomi
 	if err != nil {
 		return nil, err
 	}
-	srv := &server{scheduler: &configured{Scheduler: core}, history: history, archive: kept}
+	srv := &server{scheduler: &scheduler.Configured{Scheduler: core}, history: history, archive: kept}
 	counts.Watch(core, core.Kinds())
 	if srv.web, err = s.listenWith(srv, counts, log, level); err != nil {
 		core.Stop()
@@ -213,7 +213,7 @@ func (s *serving) open(cluster *simulator.Live, log *zap.Logger, level zap.Atomi
 
 // listenWith starts the web server.
 func (s *serving) listenWith(srv *server, counts *metrics.Metrics, log *zap.Logger, level zap.AtomicLevel) (*webservice.Server, error) {
-	proxies, err := networks(s.proxies)
+	proxies, err := webservice.ReadNetworks(s.proxies)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func (s *serving) listenWith(srv *server, counts *metrics.Metrics, log *zap.Logg
 	if err != nil {
 		return nil, err
 	}
-	token, err := readToken(s.token)
+	token, err := webservice.ReadToken(s.token)
 	if err != nil {
 		return nil, err
 	}

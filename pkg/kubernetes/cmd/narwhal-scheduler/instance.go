@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -35,7 +32,7 @@ type instance struct {
 	level     zap.AtomicLevel
 	state     *readiness
 
-	scheduler *configured
+	scheduler *scheduler.Configured
 	history   *events.History
 	archive   *archive.Archive
 	metrics   *metrics.Metrics
@@ -99,7 +96,7 @@ func (i *instance) newScheduler() error {
 	if err != nil {
 		return err
 	}
-	i.scheduler = &configured{Scheduler: core}
+	i.scheduler = &scheduler.Configured{Scheduler: core}
 	i.metrics.Watch(core, core.Kinds())
 	return nil
 }
@@ -138,11 +135,11 @@ func (i *instance) stopShim(c *shim.Context) {
 // serveREST begins to offer REST, metrics and the dashboard.
 func (i *instance) serveREST() (*webservice.Server, error) {
 	w := i.settings.web
-	proxies, err := networks(w.proxies)
+	proxies, err := webservice.ReadNetworks(w.proxies)
 	if err != nil {
 		return nil, err
 	}
-	token, err := readToken(w.token)
+	token, err := webservice.ReadToken(w.token)
 	if err != nil {
 		return nil, err
 	}
@@ -171,20 +168,4 @@ func (i *instance) serveREST() (*webservice.Server, error) {
 	}
 	i.log.Info("REST is served", zap.Strings("addresses", server.Addresses()))
 	return server, nil
-}
-
-// readToken is the token of a file, without the white space around it; empty without a file.
-func readToken(file string) (string, error) {
-	if file == "" {
-		return "", nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("token: %w", err)
-	}
-	token := strings.TrimSpace(string(text))
-	if token == "" {
-		return "", errors.New("token: " + file + " is empty")
-	}
-	return token, nil
 }

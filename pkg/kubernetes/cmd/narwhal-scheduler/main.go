@@ -13,10 +13,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -189,21 +187,4 @@ func version() string {
 		version = "development"
 	}
 	return version + " " + info.GoVersion
-}
-
-// networks reads addresses and networks; nil without any.
-func networks(texts []string) ([]netip.Prefix, error) {
-	var all []netip.Prefix
-	var problems []error
-	for _, text := range texts {
-		network, err := netip.ParsePrefix(text)
-		if address, bad := netip.ParseAddr(text); bad == nil {
-			network, err = netip.PrefixFrom(address, address.BitLen()), nil
-		}
-		if err != nil {
-			problems = append(problems, fmt.Errorf("trusted-proxy: %q is no address and no network", text))
-		}
-		all = append(all, network)
-	}
-	return all, errors.Join(problems...)
 }

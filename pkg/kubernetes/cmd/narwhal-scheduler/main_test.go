@@ -6,8 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -60,21 +58,6 @@ func TestProbes(t *testing.T) {
 	assert.Equal(t, get("/healthz"), http.StatusOK)
 	_, err := serveProbes("nowhere", state)
 	assert.ErrorContains(t, err, "health-listen")
-}
-
-func TestToken(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "token")
-	_, err := readToken(file)
-	assert.ErrorContains(t, err, "token")
-	assert.NilError(t, os.WriteFile(file, []byte("\n"), 0o600))
-	_, err = readToken(file)
-	assert.ErrorContains(t, err, "is empty")
-	assert.NilError(t, os.WriteFile(file, []byte("secret\n"), 0o600))
-	token, err := readToken(file)
-	assert.NilError(t, err)
-	assert.Equal(t, token, "secret")
-	_, err = networks([]string{"10.0.0.0/8", "10.1.1.1", "here"})
-	assert.Error(t, err, `trusted-proxy: "here" is no address and no network`)
 }
 
 func newElection(client kubernetes.Interface) *election {
