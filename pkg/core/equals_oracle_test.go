@@ -280,18 +280,22 @@ func TestMoreEqualAsksCome(t *testing.T) {
 	for _, size := range []int64{6, 6, 4, 4} {
 		m.nodes = append(m.nodes, mixNode{pods: []mixPod{{size: size}, {7 - size, 9}}})
 	}
+	m.comeInTwo(t, 4, 6)
+}
+
+// comeInTwo has two asks come, and three more once room is made. Each time one victim is
+// evicted, of the size given.
+func (m *mix) comeInTwo(t *testing.T, sizes ...int64) {
+	t.Helper()
 	p := m.build()
-	m.addAsk(p, 0)
-	m.addAsk(p, 1)
-	evicted := drain(p)
-	assert.Equal(t, len(evicted), 1)
-	assert.Equal(t, evicted[0].Amounts[0], int64(4))
-	for i := range int64(3) {
-		m.addAsk(p, 2+i)
+	for i, asks := range [][]int64{{0, 1}, {2, 3, 4}} {
+		for _, ask := range asks {
+			m.addAsk(p, ask)
+		}
+		evicted := drain(p)
+		assert.Equal(t, len(evicted), 1)
+		assert.Equal(t, evicted[0].Amounts[0], sizes[i])
 	}
-	evicted = drain(p)
-	assert.Equal(t, len(evicted), 1)
-	assert.Equal(t, evicted[0].Amounts[0], int64(6))
 	assert.NilError(t, p.VerifyAttempts())
 }
 

@@ -172,17 +172,5 @@ func TestMoreSizesCome(t *testing.T) {
 	for _, size := range []int64{6, 5, 3} {
 		m.nodes = append(m.nodes, mixNode{pods: []mixPod{{size: size}, {7 - size, 9}}})
 	}
-	p := m.build()
-	m.addAsk(p, 0)
-	m.addAsk(p, 1)
-	evicted := drain(p)
-	assert.Equal(t, len(evicted), 1)
-	assert.Equal(t, evicted[0].Amounts[0], int64(3))
-	m.addAsk(p, 2)
-	m.addAsk(p, 3)
-	m.addAsk(p, 4)
-	evicted = drain(p)
-	assert.Equal(t, len(evicted), 1)
-	assert.Equal(t, evicted[0].Amounts[0], int64(6))
-	assert.NilError(t, p.VerifyAttempts())
+	m.comeInTwo(t, 3, 6)
 }
