@@ -15,13 +15,15 @@ const (
 	tagQoS         = "qosClass"
 	tagGrace       = "terminationGracePeriodSeconds"
 	tagTerminating = "terminating"
-	tagNominated   = "nominatedNodeName"
 	tagRequired    = common.DomainYuniKorn + common.KeyRequiredNode
 	tagOptOut      = common.DomainYuniKorn + "allow-preemption"
 
 	// TagOwner marks, with "true", a pod that owns others. Its owner references do not say
 	// so: those of the others do.
 	TagOwner = "owner"
+	// TagNominated is the node that a pod was nominated to before a restart. It is read in
+	// the first message about an ask only.
+	TagNominated = "nominatedNodeName"
 )
 
 // CreateTagsForTask is what a pod says beside its amounts, as tags: its name, labels and
@@ -57,7 +59,7 @@ func CreateTagsForTask(pod *v1.Pod, foreign bool) map[string]string {
 		tags[tagRequired] = node
 	}
 	if node := pod.Status.NominatedNodeName; node != "" && !IsBound(pod) {
-		tags[tagNominated] = node
+		tags[TagNominated] = node
 	}
 	return tags
 }

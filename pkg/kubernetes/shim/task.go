@@ -16,8 +16,6 @@ const (
 	// schedulingFailed is the termination type of a release that makes an allocation an ask
 	// again. The module names it only in later versions.
 	schedulingFailed = si.TerminationType(5)
-	// tagNominated is the node that a pod was nominated to before a restart.
-	tagNominated = "nominatedNodeName"
 	// stateCompleted is the state in which the core forgets an application.
 	stateCompleted = "Completed"
 )
@@ -91,11 +89,11 @@ func differs(a, b *si.Allocation) bool {
 
 // lasting is tags without those that are read once.
 func lasting(tags map[string]string) map[string]string {
-	if _, ok := tags[tagNominated]; !ok {
+	if _, ok := tags[pods.TagNominated]; !ok {
 		return tags
 	}
 	rest := maps.Clone(tags)
-	delete(rest, tagNominated)
+	delete(rest, pods.TagNominated)
 	return rest
 }
 

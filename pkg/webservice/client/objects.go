@@ -30,8 +30,7 @@ type Node struct {
 	Foreign     []struct {
 		Key string `json:"allocationKey"`
 	} `json:"foreignAllocations"`
-	Nominations []string `json:"nominations"`
-	Evictions   []struct {
+	Evictions []struct {
 		Key     string `json:"allocationKey"`
 		Overdue bool   `json:"overdue"`
 	} `json:"evictions"`
@@ -39,17 +38,14 @@ type Node struct {
 
 // An Ask is an ask that waits.
 type Ask struct {
-	Key         string            `json:"allocationKey"`
-	Application string            `json:"applicationId"`
-	Queue       string            `json:"queueName"`
-	User        string            `json:"user"`
-	Tags        map[string]string `json:"allocationTags"`
-	Requested   int64             `json:"requestTime"` // nanoseconds since 1970
-	Resource    Amounts           `json:"resource"`
-	Priority    string            `json:"priority"`
-	Why         string            `json:"why"`
-	Detail      string            `json:"detail"`
-	Nominated   string            `json:"nominatedNode"`
+	Key         string  `json:"allocationKey"`
+	Application string  `json:"applicationId"`
+	Queue       string  `json:"queueName"`
+	Requested   int64   `json:"requestTime"` // nanoseconds since 1970
+	Resource    Amounts `json:"resource"`
+	Priority    string  `json:"priority"`
+	Why         string  `json:"why"`
+	Detail      string  `json:"detail"`
 }
 
 // A Preemption is a plan to make room and what came of it.
