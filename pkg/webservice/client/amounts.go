@@ -23,44 +23,31 @@ func rank(kind string) int {
 	}
 }
 
-// kinds are the kinds of some amounts, in the order in which they are shown.
-func kinds(all ...Amounts) []string {
-	names := map[string]bool{}
-	for _, amounts := range all {
-		for kind := range amounts {
-			names[kind] = true
-		}
-	}
-	return slices.SortedFunc(maps.Keys(names), func(a, b string) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b))
-	})
-}
-
 // String writes amounts as people do: "cpu=2.5 memory=3Gi nvidia.com/gpu=1 pods=4". What is
 // zero is left out; nothing at all is a dash.
 func (a Amounts) String() string {
-	var words []string
-	for _, kind := range kinds(a) {
-		if a[kind] != 0 {
-			words = append(words, label(kind)+"="+Quantity(kind, a[kind]))
-		}
-	}
-	if len(words) == 0 {
-		return "-"
-	}
-	return strings.Join(words, " ")
+	return a.write(func(kind string) bool { return a[kind] != 0 })
 }
 
 // limits are amounts of which zero says something.
 func (a Amounts) limits() string {
-	if len(a) == 0 {
-		return "-"
+	return a.write(func(string) bool { return true })
+}
+
+// write writes the amounts of the kinds that are shown.
+func (a Amounts) write(shown func(kind string) bool) string {
+	var words []string
+	for _, kind := range slices.SortedFunc(maps.Keys(a), compareKinds) {
+		if shown(kind) {
+			words = append(words, label(kind)+"="+Quantity(kind, a[kind]))
+		}
 	}
-	words := make([]string, 0, len(a))
-	for _, kind := range kinds(a) {
-		words = append(words, label(kind)+"="+Quantity(kind, a[kind]))
-	}
-	return strings.Join(words, " ")
+	return orDash(strings.Join(words, " "))
+}
+
+// compareKinds is the order in which kinds are shown.
+func compareKinds(a, b string) int {
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b))
 }
 
 // label is the name of a kind in Kubernetes.
