@@ -1,0 +1,112 @@
+package framework
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Scope is what a limit counts evictions of.
+type Scope string
+
+// Scopes of limits.
+const (
+	ScopeTotal     Scope = "total"
+	ScopePlugin    Scope = "plugin"
+	ScopeNode      Scope = "node"
+	ScopeNamespace Scope = "namespace"
+	ScopeWorkload  Scope = "workload"
+)
+
+// Span is the time over which a limit counts.
+type Span string
+
+// Spans of limits.
+const (
+	// PerCycle counts from the start of a cycle.
+	PerCycle Span = "cycle"
+	// InFlight counts evictions whose pod has not ended, and migrations that have
+	// not.
+	InFlight Span = "in flight"
+	// Window counts over a time that slides.
+	Window Span = "window"
+)
+
+// LimitError says that a limit keeps a pod from being evicted. A plugin goes on
+// with another node, namespace or workload, or stops: see Stop.
+type LimitError struct {
+	Scope Scope
+	Span  Span
+	// Name is the node, namespace, workload or plugin; empty for the total.
+	Name string
+	// Max is the limit.
+	Max int
+}
+
+// Error implements error.
+func (e *LimitError) Error() string {
+	what := string(e.Scope)
+	if e.Name != "" {
+		what += " " + e.Name
+	}
+	switch e.Span {
+	case InFlight:
+		return fmt.Sprintf("limit of %d evictions in flight reached for %s", e.Max, what)
+	case Window:
+		return fmt.Sprintf("limit of %d evictions in its time reached for %s", e.Max, what)
+	default:
+		return fmt.Sprintf("limit of %d evictions in a cycle reached for %s", e.Max, what)
+	}
+}
+
+// RefusedError says that this one pod is not evicted now, by a filter, a
+// disruption budget, a cool-down or for want of a place to go.
+type RefusedError struct {
+	// By is the plugin or part that refused.
+	By string
+	// Reason is in words.
+	Reason string
+	// Err is the error behind it, if there is one.
+	Err error
+}
+
+// Error implements error.
+func (e *RefusedError) Error() string { return e.By + ": " + e.Reason }
+
+// Unwrap returns the error behind it.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// Stop is how far a plugin has to stop after an eviction failed.
+type Stop int
+
+// How far to stop.
+const (
+	// StopPod: only this pod stays; go on with the next.
+	StopPod Stop = iota
+	// StopWorkload: no other pod of this workload.
+	StopWorkload
+	// StopNamespace: no other pod of this namespace.
+	StopNamespace
+	// StopNode: no other pod of this node.
+	StopNode
+	// StopPlugin: nothing more in this run.
+	StopPlugin
+)
+
+// StopAfter reads how far to stop from an error of EvictPod. Any other error
+// stops that pod only.
+func StopAfter(err error) Stop {
+	var limit *LimitError
+	if !errors.As(err, &limit) {
+		return StopPod
+	}
+	switch limit.Scope {
+	case ScopeWorkload:
+		return StopWorkload
+	case ScopeNamespace:
+		return StopNamespace
+	case ScopeNode:
+		return StopNode
+	default:
+		return StopPlugin
+	}
+}

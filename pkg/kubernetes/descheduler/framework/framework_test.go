@@ -1,0 +1,68 @@
+package framework
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func TestRegistryRefuses(t *testing.T) {
+	build := func(context.Context, any, Handle) (Plugin, error) { return nil, nil }
+	good := Definition{Name: "Good", Points: []Point{Balance}, New: build}
+	var r Registry
+	assert.NilError(t, r.Register(good))
+	for _, c := range []struct {
+		of   Definition
+		want string
+	}{
+		{good, `plugin "Good" is registered twice`},
+		{Definition{Name: "*", Points: good.Points, New: build}, `plugin "*": a name has no spaces and no *`},
+		{Definition{Name: "A", Points: good.Points}, `plugin "A" has no factory`},
+		{Definition{Name: "A", New: build}, `plugin "A" works at no extension point`},
+		{Definition{Name: "A", Points: []Point{"balanced"}, New: build}, `plugin "A": "balanced" is no extension point`},
+	} {
+		assert.Error(t, r.Register(c.of), c.want)
+	}
+	assert.DeepEqual(t, r.Names(), []string{"Good"})
+}
+
+func TestStopAfter(t *testing.T) {
+	for scope, want := range map[Scope]Stop{
+		ScopeTotal: StopPlugin, ScopePlugin: StopPlugin, ScopeNode: StopNode,
+		ScopeNamespace: StopNamespace, ScopeWorkload: StopWorkload,
+	} {
+		assert.Equal(t, StopAfter(fmt.Errorf("evict: %w", &LimitError{Scope: scope})), want)
+	}
+	assert.Equal(t, StopAfter(&RefusedError{By: "budget", Reason: "none left"}), StopPod)
+}
+
+func TestSnapshotIsOrdered(t *testing.T) {
+	pod := func(namespace, name, node string) *v1.Pod {
+		return &v1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: namespace, Name: name, UID: types.UID(namespace + name),
+				OwnerReferences: []metav1.OwnerReference{{Kind: "Job", Name: "j"}},
+			},
+			Spec: v1.PodSpec{NodeName: node},
+		}
+	}
+	s := NewSnapshot(Objects{Pods: []*v1.Pod{pod("b", "x", "n"), pod("a", "y", "n"), pod("a", "x", "m")}}, time.Unix(0, 0))
+	names := func(pods []*v1.Pod) (names []string) {
+		for _, p := range pods {
+			names = append(names, p.Namespace+"/"+p.Name)
+		}
+		return names
+	}
+	assert.DeepEqual(t, names(s.Pods()), []string{"a/x", "a/y", "b/x"})
+	assert.DeepEqual(t, names(s.PodsOn("n")), []string{"a/y", "b/x"})
+	s.Evicted("ay")
+	assert.DeepEqual(t, names(s.PodsOn("n")), []string{"b/x"})
+	assert.DeepEqual(t, names(s.PodsOf(Workload{"a", "Job", "j"})), []string{"a/x"})
+	assert.Assert(t, s.WasEvicted("ay") && !s.WasEvicted("ax"))
+}

@@ -1,0 +1,60 @@
+package framework
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+)
+
+// Handle is what a plugin is given when it is built. It is safe for concurrent
+// use. It belongs to one plugin of one profile.
+type Handle interface {
+	// ClientSet talks to the API server. In a dry run it refuses to write.
+	ClientSet() kubernetes.Interface
+	// SharedInformerFactory has the informers. A factory of a plugin registers
+	// those that it needs; they run when all plugins are built.
+	SharedInformerFactory() informers.SharedInformerFactory
+	// Evictor has pods evicted.
+	Evictor() PodEvictor
+	// Snapshot is the picture of the cycle that runs. For a controller it is a
+	// fresh one at each call.
+	Snapshot() *Snapshot
+	// Landing says where pods would run.
+	Landing() Landing
+	// Usage is the measured use of nodes and pods, or nil where no source of it is
+	// configured.
+	Usage() Usage
+	// Less is the order of the profile's sort plugin.
+	Less(a, b *v1.Pod) bool
+	// Clock is the only source of time.
+	Clock() clock.WithTicker
+	// ProfileName is the profile in which the plugin works.
+	ProfileName() string
+	// InstanceID is unique in a policy, and stable as long as the policy is.
+	InstanceID() string
+	// DryRun says that nothing is really evicted.
+	DryRun() bool
+}
+
+// Landing says where the scheduler would run pods, with the evictions and the
+// landings of this cycle counted. It is safe for concurrent use.
+type Landing interface {
+	// Fits returns nil where the pod may run on that node besides all pods there,
+	// landings included. The pod itself counts as gone from where it runs.
+	Fits(pod *v1.Pod, node string) error
+	// Place returns the node where the scheduler would run a replacement of the
+	// pod if the pod was evicted, and changes nothing. An error says why nowhere.
+	Place(pod *v1.Pod) (node string, err error)
+	// Book is Place for a pod that is being evicted: from here on the pod is gone
+	// and its replacement stands on that node.
+	Book(pod *v1.Pod) (node string, err error)
+}
+
+// Usage is the measured use of nodes and pods. It is safe for concurrent use.
+type Usage interface {
+	// Node returns what the node uses, and false where that is unknown or too old.
+	Node(name string) (v1.ResourceList, bool)
+	// Pod returns what the pod uses, and false where that is unknown or too old.
+	Pod(namespace, name string) (v1.ResourceList, bool)
+}

@@ -1,0 +1,157 @@
+package framework
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	policy "k8s.io/api/policy/v1"
+	scheduling "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Objects are what a Snapshot is made of. They are kept and must not be changed
+// afterwards, as is usual for objects from informers.
+type Objects struct {
+	Nodes           []*v1.Node
+	Pods            []*v1.Pod
+	Namespaces      []*v1.Namespace
+	PriorityClasses []*scheduling.PriorityClass
+	Budgets         []*policy.PodDisruptionBudget
+	Claims          []*v1.PersistentVolumeClaim
+}
+
+// Snapshot is the cluster as one cycle sees it. Lists are ordered by name, pods
+// by namespace and name. Pods that were evicted in the cycle are taken out with
+// Evicted. It is safe for concurrent use.
+type Snapshot struct {
+	now        time.Time
+	nodes      []*v1.Node
+	byName     map[string]*v1.Node
+	namespaces map[string]*v1.Namespace
+	classes    map[string]*scheduling.PriorityClass
+	claims     map[types.NamespacedName]*v1.PersistentVolumeClaim
+	budgets    map[string][]*policy.PodDisruptionBudget
+	pods       []*v1.Pod
+	onNode     map[string][]*v1.Pod
+	ofWorkload map[Workload][]*v1.Pod
+
+	mu      sync.RWMutex
+	evicted map[types.UID]bool
+}
+
+// NewSnapshot sorts and indexes objects: n log n in their number.
+func NewSnapshot(o Objects, now time.Time) *Snapshot {
+	s := &Snapshot{
+		now:        now,
+		nodes:      slices.SortedFunc(slices.Values(o.Nodes), byNodeName),
+		byName:     make(map[string]*v1.Node, len(o.Nodes)),
+		namespaces: make(map[string]*v1.Namespace, len(o.Namespaces)),
+		classes:    make(map[string]*scheduling.PriorityClass, len(o.PriorityClasses)),
+		claims:     make(map[types.NamespacedName]*v1.PersistentVolumeClaim, len(o.Claims)),
+		budgets:    map[string][]*policy.PodDisruptionBudget{},
+		pods:       slices.SortedFunc(slices.Values(o.Pods), byPodName),
+		onNode:     make(map[string][]*v1.Pod, len(o.Nodes)),
+		ofWorkload: map[Workload][]*v1.Pod{},
+		evicted:    map[types.UID]bool{},
+	}
+	for _, n := range s.nodes {
+		s.byName[n.Name] = n
+	}
+	for _, n := range o.Namespaces {
+		s.namespaces[n.Name] = n
+	}
+	for _, c := range o.PriorityClasses {
+		s.classes[c.Name] = c
+	}
+	for _, c := range o.Claims {
+		s.claims[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}] = c
+	}
+	for _, b := range slices.SortedFunc(slices.Values(o.Budgets), byBudgetName) {
+		s.budgets[b.Namespace] = append(s.budgets[b.Namespace], b)
+	}
+	for _, p := range s.pods {
+		s.onNode[p.Spec.NodeName] = append(s.onNode[p.Spec.NodeName], p)
+		if w, ok := WorkloadOf(p); ok {
+			s.ofWorkload[w] = append(s.ofWorkload[w], p)
+		}
+	}
+	return s
+}
+
+// Now is the time at which the picture was made.
+func (s *Snapshot) Now() time.Time { return s.now }
+
+// Nodes returns all nodes, ready or not. The slice must not be changed.
+func (s *Snapshot) Nodes() []*v1.Node { return s.nodes }
+
+// Node returns a node, or nil.
+func (s *Snapshot) Node(name string) *v1.Node { return s.byName[name] }
+
+// Namespace returns a namespace, or nil.
+func (s *Snapshot) Namespace(name string) *v1.Namespace { return s.namespaces[name] }
+
+// PriorityClass returns a priority class, or nil.
+func (s *Snapshot) PriorityClass(name string) *scheduling.PriorityClass { return s.classes[name] }
+
+// Claim returns a volume claim, or nil.
+func (s *Snapshot) Claim(namespace, name string) *v1.PersistentVolumeClaim {
+	return s.claims[types.NamespacedName{Namespace: namespace, Name: name}]
+}
+
+// Budgets returns the disruption budgets of a namespace. The slice must not be
+// changed.
+func (s *Snapshot) Budgets(namespace string) []*policy.PodDisruptionBudget {
+	return s.budgets[namespace]
+}
+
+// Pods returns all pods that were not evicted in this cycle, in any phase, in a
+// new slice.
+func (s *Snapshot) Pods() []*v1.Pod { return s.present(s.pods) }
+
+// PodsOn returns the pods of a node that were not evicted in this cycle, in any
+// phase, in a new slice. The empty name gives those without a node.
+func (s *Snapshot) PodsOn(node string) []*v1.Pod { return s.present(s.onNode[node]) }
+
+// PodsOf returns the pods of a workload that were not evicted in this cycle, in
+// any phase, in a new slice.
+func (s *Snapshot) PodsOf(w Workload) []*v1.Pod { return s.present(s.ofWorkload[w]) }
+
+// Evicted takes a pod out. The framework calls it for each eviction.
+func (s *Snapshot) Evicted(uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.evicted[uid] = true
+}
+
+// WasEvicted says whether a pod was taken out.
+func (s *Snapshot) WasEvicted(uid types.UID) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.evicted[uid]
+}
+
+// present copies a list without the pods that were evicted.
+func (s *Snapshot) present(pods []*v1.Pod) []*v1.Pod {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	kept := make([]*v1.Pod, 0, len(pods))
+	for _, p := range pods {
+		if !s.evicted[p.UID] {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+func byNodeName(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) }
+
+func byPodName(a, b *v1.Pod) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+}
+
+func byBudgetName(a, b *policy.PodDisruptionBudget) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
