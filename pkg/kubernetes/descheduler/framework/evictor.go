@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// EvictOptions say who wants an eviction and how. Source: design of the
+// EvictOptions say which plugin wants an eviction, and how. Source: design of the
 // descheduler framework, "Abstract PodEvictor interface".
 type EvictOptions struct {
 	// PluginName is the plugin that asks. Empty: filled in by the framework.

@@ -51,6 +51,20 @@ type Landing interface {
 	Book(pod *v1.Pod) (node string, err error)
 }
 
+// Queues says how much the queues of the scheduler use. A Landing is one too, where the
+// scheduler is this project's. It is safe for concurrent use.
+type Queues interface {
+	// ShareOf is how much the queue of a pod uses; false for a pod that has none.
+	ShareOf(pod *v1.Pod) (QueueShare, bool)
+}
+
+// QueueShare is how much a queue uses of the kind of which it uses most in relation to its
+// guarantee. Without any guarantee both amounts are zero.
+type QueueShare struct {
+	Queue            string
+	Used, Guaranteed int64
+}
+
 // Usage is the measured use of nodes and pods. It is safe for concurrent use.
 type Usage interface {
 	// Node returns what the node uses, and false where that is unknown or too old.

@@ -59,7 +59,7 @@ type BalancePlugin interface {
 type FilterPlugin interface {
 	Plugin
 	// Filter returns nil where the pod may be evicted, or else why not, in words
-	// for the operator who asks.
+	// for people.
 	Filter(pod *v1.Pod) error
 }
 

@@ -1,0 +1,215 @@
+package landing
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// others is the application of pods that other schedulers place. Its queue has no limits.
+const others core.ApplicationID = "@others"
+
+// never is a time that does not come.
+const never = math.MaxInt64 / 4 * time.Nanosecond
+
+// reset begins with an empty partition. It evicts nothing, and nothing there ends by time.
+func (c *Cluster) reset(s *framework.Snapshot) {
+	c.kinds = new(resources.Kinds)
+	c.snapshot, c.now = s, s.Now()
+	c.nodes = map[string]*v1.Node{}
+	c.entries = map[core.AllocationKey]*entry{}
+	c.apps = map[core.ApplicationID]bool{}
+	c.queueOf = map[core.ApplicationID]core.QueuePath{}
+	c.failed = map[string]failure{}
+	c.changed = 0
+	document, err := config.Load(c.queues, c.kinds)
+	if err != nil { // SetQueues loaded the same text
+		panic(err)
+	}
+	configured := document.Partitions[0]
+	configured.Preemption = core.PreemptionConfig{Disabled: true}
+	c.partition = core.NewPartition(core.Options{
+		Kinds:           c.kinds,
+		Feasible:        c.feasible,
+		FeasibleOn:      c.feasibleOn,
+		Constraints:     c.constraints,
+		BatchMax:        1, // so that each placement is counted before the next question
+		ReserveDelay:    -1,
+		CompletingDelay: never,
+		RetryDelay:      retryDelay,
+		RetryMax:        retryDelay,
+	}, configured)
+}
+
+// feasible asks the filter plugins about one node.
+func (c *Cluster) feasible(key core.AllocationKey, node core.NodeID, _ bool) error {
+	return c.checker.Check(c.entries[key].pod, string(node))
+}
+
+// feasibleOn asks the filter plugins about several nodes.
+func (c *Cluster) feasibleOn(key core.AllocationKey, nodes []core.NodeID, _ bool) []error {
+	names := make([]string, len(nodes))
+	for i, n := range nodes {
+		names[i] = string(n)
+	}
+	return c.checker.CheckNodes(c.entries[key].pod, names)
+}
+
+// constraints names the class of a pod.
+func (c *Cluster) constraints(key core.AllocationKey) string { return c.classOf(c.entries[key]) }
+
+// bookAll tells the core of all nodes and pods, those that run before those that wait.
+// Before are the entries of the last cycle: of a pod that did not change the same are used.
+func (c *Cluster) bookAll(before map[core.AllocationKey]*entry) {
+	for _, n := range c.snapshot.Nodes() {
+		c.nodes[n.Name] = n
+		amounts, err := core.AmountsOf(c.kinds, pods.NodeResources(n))
+		if err != nil {
+			continue // a node of absurd amounts takes nothing
+		}
+		c.observe(c.partition.Apply(c.now, core.AddNode{
+			ID: core.NodeID(n.Name), Capacity: amounts, Drained: n.Spec.Unschedulable,
+		}))
+	}
+	var waiting []*v1.Pod
+	for _, p := range c.snapshot.Pods() {
+		switch {
+		case pods.IsTerminal(p):
+		case pods.IsBound(p):
+			c.enterAs(p, before[core.AllocationKey(pods.Key(p))])
+		case !pods.IsGated(p) && p.DeletionTimestamp == nil:
+			waiting = append(waiting, p)
+		}
+	}
+	for _, p := range waiting {
+		c.enterAs(p, before[core.AllocationKey(pods.Key(p))])
+	}
+}
+
+// enterAs is enter for a pod of which the class may be known.
+func (c *Cluster) enterAs(pod *v1.Pod, before *entry) {
+	e := c.enter(pod)
+	if before != nil && before.pod == pod {
+		e.class, e.classed = before.class, before.classed
+	}
+}
+
+// enter tells the core of a pod: of what runs as an allocation, of what waits as an ask.
+func (c *Cluster) enter(pod *v1.Pod) *entry {
+	e := &entry{pod: pod}
+	key := core.AllocationKey(pods.Key(pod))
+	c.entries[key] = e
+	amounts, unknown, err := core.WantedOf(c.kinds, pods.Resources(pod))
+	if err != nil {
+		c.say(err.Error())
+		return e
+	}
+	e.allocation = &core.Allocation{
+		Key: key, Node: core.NodeID(pod.Spec.NodeName), Amounts: amounts, Unknown: unknown,
+		Created: pod.CreationTimestamp.Time,
+	}
+	if pod.Spec.Priority != nil {
+		e.allocation.Priority = *pod.Spec.Priority
+	}
+	if c.rules.IsOurs(pod) || e.allocation.Node == "" {
+		e.allocation.Application = c.applicationOf(pod)
+		e.allocation.Required = core.NodeID(pods.RequiredNode(pod))
+	} else {
+		e.allocation.Origin = core.Foreign
+	}
+	told := *e.allocation
+	c.observe(c.partition.Apply(c.now, core.AddAllocation{Allocation: &told}))
+	return e
+}
+
+// applicationOf is the application of a pod, which the core is told of first.
+func (c *Cluster) applicationOf(pod *v1.Pod) core.ApplicationID {
+	if !c.rules.IsOurs(pod) {
+		return c.announce(core.AddApplication{ID: others, Queue: core.RecoveryQueue, Forced: true})
+	}
+	app, _ := c.rules.ApplicationOf(pod, c.snapshot.Namespace(pod.Namespace)) // right without what cannot be read
+	return c.announce(core.AddApplication{
+		ID: core.ApplicationID(app.ID), Queue: core.QueuePath(app.Queue), User: app.User,
+		Groups: slices.Clone(app.Groups), Tags: app.Tags, Forced: true,
+	})
+}
+
+// announce tells the core of an application once.
+func (c *Cluster) announce(app core.AddApplication) core.ApplicationID {
+	if !c.apps[app.ID] {
+		c.apps[app.ID] = true
+		c.observe(c.partition.Apply(c.now, app))
+	}
+	return app.ID
+}
+
+// release takes an allocation or ask off the books.
+func (c *Cluster) release(a *core.Allocation) {
+	c.observe(c.partition.Apply(c.now, core.ReleaseAllocation{Application: a.Application, Key: a.Key}))
+}
+
+// settle lets the core place what can be placed.
+func (c *Cluster) settle() {
+	for more := true; more; {
+		var effects core.Effects
+		effects, more = c.partition.Schedule(c.now)
+		c.observe(effects)
+	}
+}
+
+// observe takes note of what the core did.
+func (c *Cluster) observe(effects core.Effects) {
+	for _, event := range effects {
+		switch event := event.(type) {
+		case *core.ApplicationAccepted:
+			c.queueOf[event.ID] = event.Queue
+		case core.Placed:
+			c.place(event.Allocation)
+		case *core.AllocationRejected:
+			if e := c.entries[event.Key]; e != nil {
+				e.allocation = nil
+				c.say(event.Reason)
+			}
+		case *core.AskWaits:
+			c.sayOf(event.Key, event.Message)
+		case *core.Unschedulable:
+			c.sayOf(event.Key, event.Reason)
+		}
+	}
+}
+
+// say notes why the replacement in question waits.
+func (c *Cluster) say(reason string) {
+	if c.trial != nil {
+		c.trial.message = reason
+	}
+}
+
+// sayOf notes why a pod waits, if it is the replacement in question.
+func (c *Cluster) sayOf(key core.AllocationKey, reason string) {
+	if c.trial != nil && c.entries[key] == c.trial.next {
+		c.say(reason)
+	}
+}
+
+// place counts a pod on the node that the core chose.
+func (c *Cluster) place(a *core.Allocation) {
+	e := c.entries[a.Key]
+	placed := *e.allocation
+	placed.Node = a.Node
+	e.allocation = &placed
+	there := e.pod.DeepCopy()
+	there.Spec.NodeName = string(a.Node)
+	c.set(there)
+	if c.trial != nil && c.trial.next != e {
+		c.trial.others = append(c.trial.others, e)
+	}
+}

@@ -1,0 +1,248 @@
+package landing
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// retryDelay is how long the core waits before it asks again about a pod that every node
+// refused. Time here moves only so that it does.
+const retryDelay = time.Second
+
+// ErrUnknownPod says that a pod does not run in the snapshot, or was evicted in this
+// cycle before.
+var ErrUnknownPod = errors.New("pod does not run, or was evicted already")
+
+// Options is what may be chosen. The zero value knows no queues, and all pods are those
+// of other schedulers.
+type Options struct {
+	// Rules say which pods the scheduler places, and in which queue.
+	Rules pods.Rules
+	// Queues is the queue configuration of the scheduler, as YAML; empty is the default
+	// one. Its first partition counts.
+	Queues string
+}
+
+// A Cluster is where pods run in one cycle, and where those land that are evicted. It is
+// safe for concurrent use; one question is answered after the other.
+type Cluster struct {
+	checker *feasibility.Checker
+	rules   pods.Rules
+	queues  string
+
+	mu        sync.Mutex
+	partition *core.Partition
+	kinds     *resources.Kinds
+	now       time.Time
+	snapshot  *framework.Snapshot
+	nodes     map[string]*v1.Node
+	entries   map[core.AllocationKey]*entry // pods of the snapshot, and replacements
+	counted   map[types.UID]*v1.Pod         // by the checker
+	apps      map[core.ApplicationID]bool
+	usage     map[core.QueuePath]*core.QueueView
+	queueOf   map[core.ApplicationID]core.QueuePath
+	trial     *trial             // what one question has changed; nil between questions
+	changed   uint64             // counts changes that last
+	failed    map[string]failure // by class
+}
+
+var (
+	_ framework.Landing = (*Cluster)(nil)
+	_ framework.Queues  = (*Cluster)(nil)
+)
+
+// An entry is a pod and what the core knows of it.
+type entry struct {
+	pod        *v1.Pod
+	allocation *core.Allocation
+	class      string // of equal pods, worked out when it is first asked
+	classed    bool
+}
+
+// A failure is that pods of a class were refused everywhere, and why.
+type failure struct {
+	at     uint64 // Cluster.changed
+	reason string
+}
+
+// New makes a Cluster over a Checker, which must be its own: what is counted there is
+// replaced in each cycle. The error says what is wrong with the queues.
+func New(checker *feasibility.Checker, o Options) (*Cluster, error) {
+	c := &Cluster{checker: checker, rules: o.Rules, counted: map[types.UID]*v1.Pod{}}
+	if err := c.SetQueues(o.Queues); err != nil {
+		return nil, err
+	}
+	c.reset(framework.NewSnapshot(framework.Objects{}, time.Time{}))
+	return c, nil
+}
+
+// SetQueues replaces the queue configuration, from the next cycle on. Where it is wrong
+// the one before stays.
+func (c *Cluster) SetQueues(text string) error {
+	if _, err := config.Load(text, nil); err != nil {
+		return fmt.Errorf("queues of the scheduler: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queues = text
+	return nil
+}
+
+// Sync begins a cycle with a snapshot. What was booked before is forgotten. Pods that wait
+// are placed first, where there is room for them. It takes time linear in the number of
+// nodes and pods.
+func (c *Cluster) Sync(s *framework.Snapshot) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.entries
+	c.count(s)
+	c.reset(s)
+	c.bookAll(before)
+	c.settle()
+	c.readQueues()
+}
+
+// count brings the Checker in step with a snapshot: what is counted there already, and is
+// the same object, stays.
+func (c *Cluster) count(s *framework.Snapshot) {
+	for name := range c.nodes {
+		if s.Node(name) == nil {
+			c.checker.RemoveNode(name)
+		}
+	}
+	for _, n := range s.Nodes() {
+		if c.nodes[n.Name] != n {
+			c.checker.SetNode(n)
+		}
+	}
+	runs := make(map[types.UID]bool, len(c.counted))
+	for _, p := range s.Pods() {
+		if !pods.IsBound(p) || pods.IsTerminal(p) {
+			continue
+		}
+		runs[p.UID] = true
+		if c.counted[p.UID] != p {
+			c.set(p)
+		}
+	}
+	for uid, p := range c.counted {
+		if !runs[uid] {
+			c.unset(p)
+		}
+	}
+}
+
+// set counts a pod on its node, and unset counts it no more.
+func (c *Cluster) set(pod *v1.Pod) {
+	c.counted[pod.UID] = pod
+	c.checker.SetPod(pod)
+}
+
+func (c *Cluster) unset(pod *v1.Pod) {
+	delete(c.counted, pod.UID)
+	c.checker.RemovePod(pod)
+}
+
+// Fits returns nil where the pod may run on a node beside all that stands there now. The
+// pod itself counts as gone from where it runs.
+func (c *Cluster) Fits(pod *v1.Pod, node string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	same := replacementOf(pod)
+	same.UID, same.Name = pod.UID, pod.Name // the checker leaves out a pod of which it is asked
+	return c.checker.Check(same, node)
+}
+
+// Place returns the node where a replacement of the pod would run if the pod was evicted.
+// Nothing is changed. The error says why it would run nowhere.
+func (c *Cluster) Place(pod *v1.Pod) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	node, err := c.move(pod)
+	c.takeBack()
+	return node, err
+}
+
+// Book is Place for a pod that is evicted: from here on the pod is gone and its replacement
+// stands on that node. With an error nothing is changed.
+func (c *Cluster) Book(pod *v1.Pod) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	node, err := c.move(pod)
+	if err != nil {
+		c.takeBack()
+		return "", err
+	}
+	c.trial = nil
+	c.changed++
+	return node, nil
+}
+
+// move evicts a pod and lets the core place its replacement. What it changed is noted in
+// trial.
+func (c *Cluster) move(pod *v1.Pod) (string, error) {
+	key := core.AllocationKey(pods.Key(pod))
+	e := c.entries[key]
+	if e == nil || e.allocation == nil || e.allocation.Node == "" {
+		return "", ErrUnknownPod
+	}
+	c.trial = &trial{gone: e}
+	delete(c.entries, key)
+	c.unset(e.pod)
+	c.release(e.allocation)
+	next := c.enter(replacementOf(e.pod))
+	c.trial.next = next
+	if next.allocation == nil {
+		return "", fmt.Errorf("the replacement would not be taken in: %s", c.trial.message)
+	}
+	c.settle()
+	if next.allocation.Node == "" {
+		c.retry(next)
+	}
+	if next.allocation.Node == "" {
+		return "", errors.New(c.whyNot())
+	}
+	return string(next.allocation.Node), nil
+}
+
+// retry lets time pass, so that the core asks again about classes that every node refused,
+// and says why a pod waits. That takes as long as there are such classes and nodes, so it
+// is done once for a class until something lasting changes.
+func (c *Cluster) retry(e *entry) {
+	class := c.classOf(e)
+	if known, ok := c.failed[class]; ok && known.at == c.changed && class != "" {
+		c.trial.message = known.reason
+		return
+	}
+	c.now = c.now.Add(2 * retryDelay)
+	c.settle()
+	c.failed[class] = failure{c.changed, c.trial.message}
+}
+
+// whyNot is why the replacement waits, in words.
+func (c *Cluster) whyNot() string {
+	if c.trial.message != "" {
+		return c.trial.message
+	}
+	return "no node would take it, or none that its queue may use"
+}
+
+// classOf is the name of pods that all filters treat alike.
+func (c *Cluster) classOf(e *entry) string {
+	if !e.classed {
+		e.class, e.classed = c.checker.Class(e.pod), true
+	}
+	return e.class
+}

@@ -1,0 +1,211 @@
+package landing
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+)
+
+// cluster is a Cluster that has seen nodes and pods.
+func cluster(t testing.TB, o Options, nodes []*v1.Node, all ...*v1.Pod) *Cluster {
+	t.Helper()
+	client := fake.NewClientset()
+	factory := informers.NewSharedInformerFactory(client, 0)
+	checker, err := feasibility.New(t.Context(), client, factory, feasibility.Options{})
+	assert.NilError(t, err)
+	factory.Start(t.Context().Done())
+	t.Cleanup(factory.Shutdown)
+	assert.NilError(t, checker.WaitForSync(t.Context()))
+	c, err := New(checker, o)
+	assert.NilError(t, err)
+	c.Sync(snapshot(nodes, all...))
+	return c
+}
+
+func snapshot(nodes []*v1.Node, all ...*v1.Pod) *framework.Snapshot {
+	return framework.NewSnapshot(framework.Objects{Nodes: nodes, Pods: all}, time.Unix(1_000_000, 0))
+}
+
+// nodes makes nodes a, b, c ... of four processors each.
+func nodes(n int) []*v1.Node {
+	list := make([]*v1.Node, n)
+	for i := range list {
+		name := string(rune('a' + i))
+		list[i] = &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name}}}
+		list[i].Status.Allocatable = v1.ResourceList{
+			v1.ResourceCPU: resource.MustParse("4"), v1.ResourceMemory: resource.MustParse("8Gi"), v1.ResourcePods: resource.MustParse("110"),
+		}
+	}
+	return list
+}
+
+// pod makes a pod of so many processors on a node; an empty node is one that waits.
+func pod(name, node string, cpu int64, edits ...func(*v1.Pod)) *v1.Pod {
+	p := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{"app": "web"}},
+		Spec:       v1.PodSpec{NodeName: node, SchedulerName: "narwhal", Containers: []v1.Container{{Name: "main"}}},
+	}
+	p.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: *resource.NewQuantity(cpu, resource.DecimalSI)}
+	for _, edit := range edits {
+		edit(p)
+	}
+	return p
+}
+
+var ours = Options{Rules: pods.Rules{SchedulerNames: []string{"narwhal"}}}
+
+// apart keeps pods of one app on nodes of their own.
+func apart(p *v1.Pod) {
+	p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, TopologyKey: v1.LabelHostname,
+		}},
+	}}
+}
+
+func foreign(p *v1.Pod) { p.Spec.SchedulerName = "default-scheduler" }
+
+func TestBookCountsWhatWasBooked(t *testing.T) {
+	for _, scheduler := range []struct {
+		name string
+		edit func(*v1.Pod)
+	}{{"ours", func(*v1.Pod) {}}, {"another", foreign}} {
+		t.Run(scheduler.name, func(t *testing.T) {
+			all := []*v1.Pod{
+				pod("p1", "a", 2, scheduler.edit), pod("p2", "a", 2, scheduler.edit), pod("q", "b", 2, scheduler.edit), pod("r", "c", 3, scheduler.edit),
+			}
+			c := cluster(t, ours, nodes(3), all...)
+			first, err := c.Place(all[0])
+			assert.NilError(t, err)
+			again, err := c.Place(all[0])
+			assert.NilError(t, err)
+			assert.Equal(t, first, again, "Place changes nothing")
+			booked, err := c.Book(all[0])
+			assert.NilError(t, err)
+			assert.Equal(t, booked, first)
+			_, err = c.Book(all[0])
+			assert.ErrorIs(t, err, ErrUnknownPod)
+		})
+	}
+}
+
+// TestNowhereToGo shows that a pod which no node takes is told why, and that the cluster is as
+// it was.
+func TestNowhereToGo(t *testing.T) {
+	all := []*v1.Pod{pod("p1", "a", 1, apart), pod("p2", "b", 1, apart), pod("wide", "c", 4)}
+	full := pod("full", "a", 3, func(p *v1.Pod) { p.Labels["app"] = "other" })
+	c := cluster(t, ours, nodes(3), append(all, full)...)
+	_, err := c.Book(full)
+	assert.NilError(t, err) // the room that it leaves
+	c.Sync(snapshot(nodes(3)[:2], all[:2]...))
+	cordoned := nodes(2)
+	cordoned[0].Spec.Unschedulable = true
+	c.Sync(snapshot(cordoned, all[:2]...))
+	for range 3 {
+		_, err = c.Book(all[0])
+		assert.ErrorContains(t, err, "no node can take the request: refused on 1 node")
+	}
+	assert.ErrorContains(t, c.Fits(all[0], "b"), "anti-affinity")
+	assert.NilError(t, c.Fits(all[1], "b"))
+}
+
+// TestWaitingPodsGoFirst shows that a pod which waits takes the room that an eviction frees.
+func TestWaitingPodsGoFirst(t *testing.T) {
+	running, waiting := pod("running", "a", 4), pod("waiting", "", 4)
+	c := cluster(t, ours, nodes(1), running, waiting)
+	_, err := c.Book(running)
+	assert.ErrorContains(t, err, "no node")
+	_, err = c.Place(running)
+	assert.ErrorContains(t, err, "no node", "a second time")
+	c.Sync(snapshot(nodes(2), running, waiting))
+	node, err := c.Book(running)
+	assert.NilError(t, err, "the one that waits lands on the other node")
+	assert.Equal(t, node, "a")
+}
+
+const twoQueues = `
+partitions:
+- name: default
+  queues:
+  - name: root
+    queues:
+    - {name: small, resources: {guaranteed: {vcore: 4}, max: {vcore: 6}}}
+    - {name: large, resources: {guaranteed: {vcore: 2}}}
+`
+
+func inQueue(name string) func(*v1.Pod) {
+	return func(p *v1.Pod) {
+		p.Labels[pods.LabelQueue], p.Labels[pods.LabelApplicationID] = name, "app-"+name
+	}
+}
+
+func TestQueuesCount(t *testing.T) {
+	o := ours
+	o.Queues = twoQueues
+	small, large := pod("s", "a", 2, inQueue("root.small")), pod("l", "b", 3, inQueue("root.large"))
+	waiting := pod("w", "", 4, inQueue("root.small"))
+	c := cluster(t, o, nodes(3), small, large, waiting, pod("f", "a", 1, foreign))
+	share, ok := c.ShareOf(small)
+	assert.Assert(t, ok)
+	assert.Equal(t, share, framework.QueueShare{Queue: "root.small", Used: 6000, Guaranteed: 4000})
+	share, _ = c.ShareOf(large)
+	assert.Equal(t, share, framework.QueueShare{Queue: "root.large", Used: 3000, Guaranteed: 2000})
+	_, ok = c.ShareOf(pod("f", "a", 1, foreign))
+	assert.Assert(t, !ok)
+	_, err := New(nil, Options{Queues: "partitions: 1"})
+	assert.ErrorContains(t, err, "queues of the scheduler")
+}
+
+// TestBookingsHold plays random clusters: every landing is a node where the pod fits, no node
+// is over-booked, and what Place says is what Book does.
+func TestBookingsHold(t *testing.T) {
+	for seed := range uint64(100) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		list := nodes(2 + random.IntN(5))
+		free := map[string]int64{}
+		for _, n := range list {
+			free[n.Name] = 4
+		}
+		var all []*v1.Pod
+		for i := range 20 {
+			cpu, node := 1+random.Int64N(2), list[random.IntN(len(list))].Name
+			if free[node] < cpu {
+				continue
+			}
+			free[node] -= cpu
+			p := pod(fmt.Sprint("p", i), node, cpu)
+			p.Labels["app"] = fmt.Sprint("app", i)
+			if random.IntN(3) == 0 {
+				foreign(p)
+			}
+			all = append(all, p)
+		}
+		c := cluster(t, ours, list, all...)
+		for _, i := range random.Perm(len(all)) {
+			p := all[i]
+			cpu := p.Spec.Containers[0].Resources.Requests.Cpu().Value()
+			foretold, err := c.Place(p)
+			assert.NilError(t, err) // at least its own room is free
+			booked, err := c.Book(p)
+			assert.NilError(t, err)
+			assert.Equal(t, booked, foretold)
+			free[p.Spec.NodeName] += cpu
+			free[booked] -= cpu
+			assert.Assert(t, free[booked] >= 0, "seed %d: node %s is over-booked by %s", seed, booked, p.Name)
+		}
+		assert.NilError(t, c.partition.Verify())
+	}
+}

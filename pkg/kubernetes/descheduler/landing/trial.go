@@ -1,0 +1,58 @@
+package landing
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// replacementSuffix tells the pod that takes the place of another from it.
+const replacementSuffix = "-replacement"
+
+// A trial is what one question has changed.
+type trial struct {
+	gone    *entry   // the pod that was evicted
+	next    *entry   // its replacement
+	others  []*entry // that waited, and were placed in the room
+	message string   // why the replacement waits or was refused
+}
+
+// replacementOf is the pod that a controller would make in place of another: equal in all
+// that scheduling looks at, and not placed.
+func replacementOf(pod *v1.Pod) *v1.Pod {
+	next := pod.DeepCopy()
+	next.UID = types.UID(string(pod.UID) + replacementSuffix)
+	next.Name = pod.Name + replacementSuffix
+	next.DeletionTimestamp = nil
+	next.Spec.NodeName = ""
+	claims := next.Status.ResourceClaimStatuses
+	next.Status = v1.PodStatus{Phase: v1.PodPending, ResourceClaimStatuses: claims}
+	return next
+}
+
+// takeBack undoes what a question has changed.
+func (c *Cluster) takeBack() {
+	t := c.trial
+	c.trial = nil
+	if t == nil {
+		return
+	}
+	if t.next != nil && t.next.allocation != nil {
+		c.unset(t.next.pod)
+		c.release(t.next.allocation)
+		delete(c.entries, t.next.allocation.Key)
+	}
+	for _, e := range t.others {
+		c.unset(e.pod)
+		c.release(e.allocation)
+		ask := *e.allocation
+		ask.Node = ""
+		e.allocation = &ask
+		c.observe(c.partition.Apply(c.now, core.AddAllocation{Allocation: &ask}))
+	}
+	c.set(t.gone.pod)
+	c.entries[t.gone.allocation.Key] = t.gone
+	again := *t.gone.allocation
+	c.observe(c.partition.Apply(c.now, core.AddAllocation{Allocation: &again}))
+}
