@@ -66,3 +66,22 @@ func TestSnapshotIsOrdered(t *testing.T) {
 	assert.DeepEqual(t, names(s.PodsOf(Workload{"a", "Job", "j"})), []string{"a/x"})
 	assert.Assert(t, s.WasEvicted("ay") && !s.WasEvicted("ax"))
 }
+
+func TestSharesCompareExactly(t *testing.T) {
+	of := func(used, guaranteed int64) QueueShare { return QueueShare{Used: used, Guaranteed: guaranteed} }
+	const most = 1<<63 - 1
+	for _, c := range []struct {
+		a, b QueueShare
+		want int
+	}{
+		{of(1, 2), of(2, 4), 0},
+		{of(1, 3), of(1, 2), -1},
+		{of(most, most-1), of(most-1, most-2), -1},
+		{of(0, 0), of(most, 1), 1},
+		{of(0, 0), of(0, 0), 0},
+	} {
+		assert.Equal(t, c.a.Compare(c.b), c.want)
+		assert.Equal(t, c.b.Compare(c.a), -c.want)
+	}
+	assert.Assert(t, of(2, 2).IsWithinGuarantee() && !of(3, 2).IsWithinGuarantee() && !of(0, 0).IsWithinGuarantee())
+}

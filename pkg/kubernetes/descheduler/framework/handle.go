@@ -1,6 +1,9 @@
 package framework
 
 import (
+	"cmp"
+	"math/bits"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -54,7 +57,8 @@ type Landing interface {
 // Queues says how much the queues of the scheduler use. A Landing is one too, where the
 // scheduler is this project's. It is safe for concurrent use.
 type Queues interface {
-	// ShareOf is how much the queue of a pod uses; false for a pod that has none.
+	// ShareOf is how much the queue of a pod uses, without the pods that were evicted in
+	// this cycle; false for a pod that has none.
 	ShareOf(pod *v1.Pod) (QueueShare, bool)
 }
 
@@ -63,6 +67,30 @@ type Queues interface {
 type QueueShare struct {
 	Queue            string
 	Used, Guaranteed int64
+}
+
+// IsWithinGuarantee says that the queue uses no more than it is guaranteed, of any kind.
+func (s QueueShare) IsWithinGuarantee() bool { return s.Guaranteed > 0 && s.Used <= s.Guaranteed }
+
+// Compare is less than zero where s uses less than the other in relation to its guarantee.
+// A queue without any guarantee uses more than all others.
+func (s QueueShare) Compare(other QueueShare) int {
+	switch {
+	case s.Guaranteed == 0 && other.Guaranteed == 0:
+		return 0
+	case s.Guaranteed == 0:
+		return 1
+	case other.Guaranteed == 0:
+		return -1
+	}
+	return CompareShares(s.Used, s.Guaranteed, other.Used, other.Guaranteed)
+}
+
+// CompareShares compares a/b with c/d exactly. All are at least zero, b and d above it.
+func CompareShares(a, b, c, d int64) int {
+	high1, low1 := bits.Mul64(uint64(a), uint64(d))
+	high2, low2 := bits.Mul64(uint64(c), uint64(b))
+	return cmp.Or(cmp.Compare(high1, high2), cmp.Compare(low1, low2))
 }
 
 // Usage is the measured use of nodes and pods. It is safe for concurrent use.

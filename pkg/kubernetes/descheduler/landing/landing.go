@@ -51,7 +51,7 @@ type Cluster struct {
 	entries   map[core.AllocationKey]*entry // pods of the snapshot, and replacements
 	counted   map[types.UID]*v1.Pod         // by the checker
 	apps      map[core.ApplicationID]bool
-	usage     map[core.QueuePath]*core.QueueView
+	usage     map[core.QueuePath]*queueUse
 	queueOf   map[core.ApplicationID]core.QueuePath
 	trial     *trial             // what one question has changed; nil between questions
 	changed   uint64             // counts changes that last
@@ -185,6 +185,7 @@ func (c *Cluster) Book(pod *v1.Pod) (string, error) {
 		c.takeBack()
 		return "", err
 	}
+	c.takeOff(c.trial.gone.allocation)
 	c.trial = nil
 	c.changed++
 	return node, nil

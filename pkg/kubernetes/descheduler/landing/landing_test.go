@@ -163,9 +163,13 @@ func TestQueuesCount(t *testing.T) {
 	assert.Equal(t, share, framework.QueueShare{Queue: "root.small", Used: 6000, Guaranteed: 4000})
 	share, _ = c.ShareOf(large)
 	assert.Equal(t, share, framework.QueueShare{Queue: "root.large", Used: 3000, Guaranteed: 2000})
+	_, err := c.Book(large)
+	assert.NilError(t, err)
+	share, _ = c.ShareOf(large)
+	assert.Equal(t, share.Used, int64(0), "it does not run before its replacement does")
 	_, ok = c.ShareOf(pod("f", "a", 1, foreign))
 	assert.Assert(t, !ok)
-	_, err := New(nil, Options{Queues: "partitions: 1"})
+	_, err = New(nil, Options{Queues: "partitions: 1"})
 	assert.ErrorContains(t, err, "queues of the scheduler")
 }
 
