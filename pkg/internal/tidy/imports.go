@@ -38,7 +38,7 @@ var importRules = []importRule{
 
 // coreImports is the plain part of the standard library and two modules.
 var coreImports = []string{
-	"bytes", "cmp", "container/heap", "encoding/binary", "errors", "fmt", "iter", "maps", "math", "math/bits", "slices",
+	"bytes", "cmp", "container/heap", "encoding/binary", "errors", "fmt", "iter", "maps", "math", "math/bits", "regexp", "slices",
 	"sort", "strconv", "strings", "time", "unicode", "unicode/utf8",
 	si, btree,
 	"pkg/resources", "pkg/core/",

@@ -1,0 +1,130 @@
+package placement
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
+)
+
+// Paths with a meaning of their own.
+const (
+	// Recovery is where applications go whose allocations already run and whose own
+	// queue is gone. No rule leads there.
+	Recovery = rootName + ".@recovery@"
+	// Default is where an application goes that no rule places, if there is such a queue.
+	Default = rootName + ".default"
+)
+
+// DepthMax is the most queues below each other, root included.
+const DepthMax = 32
+
+// A Request is what rules look at in an application.
+type Request struct {
+	Queue string // as the application asks for it; may be empty
+	User  access.User
+	Tags  map[string]string
+	// Forced says that its allocations already run. It is placed in a queue that exists
+	// whether it drains or not and whichever users it is for, and in the recovery queue if no
+	// rule leads anywhere.
+	Forced bool
+}
+
+// A Tree is the queues there are. Paths are full and in lower case.
+type Tree interface {
+	// Queue looks a queue up.
+	Queue(path string) Queue
+	// MaySubmit reports whether a user may use a queue that exists, by its own access
+	// list or those above.
+	MaySubmit(path string, user access.User) bool
+}
+
+// A Queue is what rules look at in a queue.
+type Queue struct{ Exists, Leaf, Draining bool }
+
+// A Placement is the queue of an application.
+type Placement struct {
+	Path   string
+	Create bool  // it does not exist, and is made
+	Rule   *Rule // that led there; nil for the default queue and the recovery queue
+}
+
+// Place tries rules in their order. The first counts that leads to a leaf queue which takes
+// the application, or to one that can be made. If none does, a forced application goes to
+// the recovery queue and another one to the default queue, if there is one that takes it.
+// The error names each rule and why it did not place the application.
+//
+// It takes time linear in the number of rules and the depth of the tree.
+func Place(rules []Rule, request Request, tree Tree) (Placement, error) {
+	var reasons []error
+	for i := range rules {
+		rule := &rules[i]
+		path, err := rule.path(&request, tree)
+		create := false
+		if err == nil {
+			create, err = takes(path, rule.Create, &request, tree)
+		}
+		if err == nil {
+			return Placement{Path: path, Create: create, Rule: rule}, nil
+		}
+		reasons = append(reasons, fmt.Errorf("rule %s: %w", rule, err))
+	}
+	if request.Forced {
+		return Placement{Path: Recovery, Create: !tree.Queue(Recovery).Exists}, nil
+	}
+	if _, err := takes(Default, false, &request, tree); err != nil {
+		return Placement{}, errors.Join(append(reasons, err)...)
+	}
+	return Placement{Path: Default}, nil
+}
+
+// takes returns why the queue of a path does not take an application, and whether the queue
+// has to be made.
+func takes(path string, create bool, request *Request, tree Tree) (made bool, err error) {
+	if path == Recovery || strings.HasPrefix(path, Recovery+".") {
+		return false, fmt.Errorf("queue %s takes only applications whose queue is gone", Recovery)
+	}
+	q := tree.Queue(path)
+	if !q.Exists {
+		return true, mayBeMade(path, create, request, tree)
+	}
+	switch {
+	case !q.Leaf:
+		return false, fmt.Errorf("queue %s is not a leaf", path)
+	case request.Forced:
+		return false, nil
+	case q.Draining:
+		return false, fmt.Errorf("queue %s is draining", path)
+	case !tree.MaySubmit(path, request.User):
+		return false, fmt.Errorf("user %s may not submit to queue %s", request.User.Name, path)
+	}
+	return false, nil
+}
+
+// mayBeMade returns why a queue that does not exist cannot be made.
+func mayBeMade(path string, create bool, request *Request, tree Tree) error {
+	if !create {
+		return fmt.Errorf("queue %s does not exist", path)
+	}
+	if strings.Count(path, ".") >= DepthMax {
+		return fmt.Errorf("queue %s is deeper than %d levels", clip(path), DepthMax)
+	}
+	above := path
+	for !tree.Queue(above).Exists {
+		dot := strings.LastIndexByte(above, '.')
+		if dot < 0 {
+			return fmt.Errorf("queue %s does not exist", path)
+		}
+		above = above[:dot]
+	}
+	switch q := tree.Queue(above); {
+	case q.Leaf:
+		return fmt.Errorf("queue %s cannot be made, because %s is a leaf", path, above)
+	case q.Draining:
+		return fmt.Errorf("queue %s cannot be made, because %s is draining", path, above)
+	case !request.Forced && !tree.MaySubmit(above, request.User):
+		return fmt.Errorf("queue %s cannot be made, because user %s may not submit to %s", path, request.User.Name, above)
+	}
+	return nil
+}
