@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/placement"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -11,11 +12,14 @@ import (
 // room in the table of kinds.
 func (r *reader) build(definitions []Partition, kinds *resources.Kinds) []core.Config {
 	out := make([]core.Config, len(definitions))
+	b := builder{r, kinds}
 	for i := range definitions {
 		p := &definitions[i]
 		out[i] = core.Config{
 			Name:       p.Name,
-			Root:       r.buildQueue(p.Root, nil, kinds),
+			Root:       b.queue(p.Root, inherited{}),
+			Rules:      buildRules(p.Rules),
+			Closed:     p.Closed,
 			Nodes:      p.Nodes,
 			Preemption: p.Preemption,
 		}
@@ -23,29 +27,91 @@ func (r *reader) build(definitions []Partition, kinds *resources.Kinds) []core.C
 	return out
 }
 
-// buildQueue makes one queue and what is below it. Inherited are the merged
-// properties of its parent.
-func (r *reader) buildQueue(q *Queue, inherited map[string]string, kinds *resources.Kinds) core.QueueConfig {
-	texts := inherit(inherited, q.Properties)
-	guaranteed, err := kinds.Amounts(q.Guaranteed.values())
-	if err != nil {
-		r.kindProblem(q, "resources.guaranteed", err)
-	}
-	most, err := kinds.Limits(q.Max.values())
-	if err != nil {
-		r.kindProblem(q, "resources.max", err)
+// A builder makes queues with quantities in some kinds.
+type builder struct {
+	*reader
+	kinds *resources.Kinds
+}
+
+// inherited is what a queue has from its parent.
+type inherited struct {
+	texts    map[string]string // merged properties
+	template *Template
+}
+
+// queue makes one queue and what is below it.
+func (b builder) queue(q *Queue, from inherited) core.QueueConfig {
+	own := inherited{inherit(from.texts, q.Properties), from.template}
+	if q.Template != nil {
+		own.template = q.Template
 	}
 	out := core.QueueConfig{
 		Name:       q.Name,
 		Parent:     q.Parent,
-		Guaranteed: guaranteed,
-		Max:        most,
-		Properties: workOut(texts),
+		Properties: workOut(own.texts),
+		Submit:     q.SubmitACL,
+		Admin:      q.AdminACL,
+	}
+	out.Guaranteed, out.Max = b.quantities(q, "resources", q.Guaranteed, q.Max)
+	if q.Parent {
+		out.Below = b.template(q, own)
 	}
 	for _, child := range q.Queues {
-		out.Queues = append(out.Queues, r.buildQueue(child, texts, kinds))
+		out.Queues = append(out.Queues, b.queue(child, own))
 	}
 	return out
+}
+
+// template makes what queues get that are made below a queue: its properties as any queue
+// below inherits them, and what its template says.
+func (b builder) template(q *Queue, own inherited) *core.QueueTemplate {
+	texts := inherit(own.texts, nil)
+	out := &core.QueueTemplate{Parent: workOut(texts), Leaf: workOut(texts)}
+	if t := own.template; t != nil {
+		out.Leaf = workOut(inherit(own.texts, t.Properties))
+		out.Guaranteed, out.Max = b.quantities(q, "childtemplate.resources", t.Guaranteed, t.Max)
+	}
+	return out
+}
+
+// quantities makes what a queue or its template is guaranteed and may have.
+func (b builder) quantities(q *Queue, key string, guaranteed, most Quantities) (resources.Amounts, resources.Limits) {
+	amounts, err := b.kinds.Amounts(guaranteed.values())
+	if err != nil {
+		b.kindProblem(q, key+".guaranteed", err)
+	}
+	limits, err := b.kinds.Limits(most.values())
+	if err != nil {
+		b.kindProblem(q, key+".max", err)
+	}
+	return amounts, limits
+}
+
+// buildRules makes the rules of placement.
+func buildRules(rules []Rule) []placement.Rule {
+	var out []placement.Rule
+	for i := range rules {
+		out = append(out, *buildRule(&rules[i]))
+	}
+	return out
+}
+
+func buildRule(rule *Rule) *placement.Rule {
+	if rule == nil {
+		return nil
+	}
+	return &placement.Rule{
+		Kind: ruleKinds[rule.Name], Create: rule.Create, Value: rule.Value, Parent: buildRule(rule.Parent),
+		Filter: placement.Filter{Deny: rule.Filter.Deny, Users: buildNames(rule.Filter.Users), Groups: buildNames(rule.Filter.Groups)},
+	}
+}
+
+func buildNames(names []string) placement.Names {
+	built, err := placement.NewNames(names)
+	if err != nil { // it was read before
+		panic(err)
+	}
+	return built
 }
 
 func (r *reader) kindProblem(q *Queue, key string, err error) {

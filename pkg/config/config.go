@@ -22,11 +22,17 @@ const (
 )
 
 // Default is the configuration that the empty text stands for: one partition
-// with one queue.
+// in which each namespace has a queue of its own, made when its first application comes, and
+// other applications go to the queue default.
 const Default = `partitions:
   - name: default
+    placementrules:
+      - name: tag
+        value: namespace
+        create: true
     queues:
       - name: root
+        submitacl: '*'
         queues:
           - name: default
 `

@@ -111,6 +111,12 @@ func printQueue(b *strings.Builder, q core.QueueConfig, indent string, kinds *re
 	if len(texts) > 0 {
 		fmt.Fprintf(b, "%s  %v\n", indent, texts)
 	}
+	if !q.Submit.IsNobody() || !q.Admin.IsNobody() {
+		fmt.Fprintf(b, "%s  submit(%s) admin(%s)\n", indent, q.Submit, q.Admin)
+	}
+	if t := q.Below; t != nil && (len(t.Guaranteed)+len(t.Max) > 0 || len(t.Leaf.Texts) != len(t.Parent.Texts)) {
+		fmt.Fprintf(b, "%s  below: guaranteed(%s) max(%s) %v\n", indent, kinds.Format(t.Guaranteed), kinds.FormatLimits(t.Max), t.Leaf.Texts)
+	}
 	for _, child := range q.Queues {
 		printQueue(b, child, indent+"  ", kinds)
 	}
@@ -161,11 +167,11 @@ func TestWhatIsNotInEffectIsKept(t *testing.T) {
 	assert.Equal(t, p.Resolver, "ldap")
 	assert.Equal(t, p.Rules[0].Name, "tag")
 	assert.Equal(t, p.Rules[0].Parent.Value, "root")
-	assert.Equal(t, p.Root.SubmitACL, "*")
+	assert.Equal(t, p.Root.SubmitACL.String(), "*")
 	assert.Equal(t, p.Root.ApplicationsMax, uint64(100))
 	assert.DeepEqual(t, p.Root.Limits[0].Users, []string{"ann"})
 	assert.DeepEqual(t, p.Root.Template.Max.values(), map[string]int64{"vcore": 2000})
-	assert.Equal(t, p.Root.Queues[0].AdminACL, "ann,bob dev,ops")
+	assert.Equal(t, p.Root.Queues[0].AdminACL.String(), "ann,bob dev,ops")
 }
 
 func TestTooLargeTexts(t *testing.T) {
@@ -240,7 +246,7 @@ func TestErrorListsEverything(t *testing.T) {
 	assert.Error(t, err, strings.TrimPrefix(`
 the configuration has 2 errors
   line 3:12: root.a.b: name: "a.b" is no name of a queue: 1 to 64 letters, digits and _ : # / @ -, without dots
-  line 3:17: warning: root.a.b: submitacl: not in effect yet: every user may use every queue
+  line 4:5: warning: root.c d: submitacl: no user may submit to this queue: there are access lists in the partition, and none here or above names a user or group
   line 4:12: root.c d: name: "c d" is no name of a queue: 1 to 64 letters, digits and _ : # / @ -, without dots`, "\n"))
 }
 

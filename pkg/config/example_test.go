@@ -45,7 +45,7 @@ partitions:
 	// Output:
 	// root.batch vcore=20000
 	// root.web unlimited
-	// line 8:9: warning: root.web: submitacl: not in effect yet: every user may use every queue
+	// line 4:9: warning: root.batch: submitacl: no user may submit to this queue: there are access lists in the partition, and none here or above names a user or group
 }
 
 // All problems come at once, each with its place.

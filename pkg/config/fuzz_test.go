@@ -47,7 +47,7 @@ func FuzzLoad(f *testing.F) {
 			assert.Assert(t, p.Preemption.LoopWindow > 0)
 			checkTree(t, p.Root, "", nil)
 		}
-		again, err := Load(write(document.Partitions, kinds), kinds)
+		again, err := Load(write(document, kinds), kinds)
 		assert.NilError(t, err)
 		assert.DeepEqual(t, again.Partitions, document.Partitions)
 	})
@@ -106,10 +106,10 @@ func checkTree(t *testing.T, q core.QueueConfig, above string, ancestors []core.
 
 // write is a configuration as YAML, in a style of its own: everything in
 // quotes and nothing left out.
-func write(partitions []core.Config, kinds *resources.Kinds) string {
+func write(document *Document, kinds *resources.Kinds) string {
 	var b strings.Builder
 	b.WriteString("{partitions: [")
-	for _, p := range partitions {
+	for i, p := range document.Partitions {
 		order := "fair"
 		if p.Nodes.Packing {
 			order = "binpacking"
@@ -128,8 +128,13 @@ func write(partitions []core.Config, kinds *resources.Kinds) string {
 		}
 		b.WriteString("}}, ")
 		writePreemption(&b, p.Preemption)
-		b.WriteString(", queues: [")
-		writeQueue(&b, p.Root, kinds)
+		b.WriteString(", placementrules: [")
+		for _, rule := range document.Definitions[i].Rules {
+			writeRule(&b, &rule)
+			b.WriteString(", ")
+		}
+		b.WriteString("], queues: [")
+		writeQueue(&b, p.Root, kinds, p.Closed)
 		b.WriteString("]},\n")
 	}
 	b.WriteString("]}")
@@ -171,25 +176,65 @@ func strategyNames(list []preemptor.Strategy) string {
 	return strings.Join(names, ",")
 }
 
-func writeQueue(b *strings.Builder, q core.QueueConfig, kinds *resources.Kinds) {
-	fmt.Fprintf(b, "{name: %s, parent: %t, resources: {guaranteed: {", strconv.Quote(q.Name), q.Parent)
-	for kind, v := range kinds.Map(q.Guaranteed) {
-		fmt.Fprintf(b, "%s: %s, ", yamlQuote(kind), show(kind, v))
+func writeQueue(b *strings.Builder, q core.QueueConfig, kinds *resources.Kinds, closed bool) {
+	fmt.Fprintf(b, "{name: %s, parent: %t, ", strconv.Quote(q.Name), q.Parent)
+	if closed {
+		fmt.Fprintf(b, "submitacl: %s, adminacl: %s, ", yamlQuote(q.Submit.String()), yamlQuote(q.Admin.String()))
 	}
-	b.WriteString("}, max: {")
-	for kind, v := range kinds.LimitMap(q.Max) {
-		fmt.Fprintf(b, "%s: %s, ", yamlQuote(kind), show(kind, v))
+	if t := q.Below; t != nil {
+		b.WriteString("childtemplate: {")
+		writeQuotas(b, t.Guaranteed, t.Max, kinds)
+		writeProperties(b, t.Leaf.Texts)
+		b.WriteString("}, ")
 	}
-	b.WriteString("}}, properties: {")
-	for name, text := range q.Properties.Texts {
-		fmt.Fprintf(b, "%s: %s, ", yamlQuote(name), yamlQuote(text))
-	}
-	b.WriteString("}, queues: [")
+	writeQuotas(b, q.Guaranteed, q.Max, kinds)
+	writeProperties(b, q.Properties.Texts)
+	b.WriteString("queues: [")
 	for _, child := range q.Queues {
-		writeQueue(b, child, kinds)
+		writeQueue(b, child, kinds, closed)
 		b.WriteString(", ")
 	}
 	b.WriteString("]}")
+}
+
+func writeQuotas(b *strings.Builder, guaranteed resources.Amounts, most resources.Limits, kinds *resources.Kinds) {
+	b.WriteString("resources: {guaranteed: {")
+	for kind, v := range kinds.Map(guaranteed) {
+		fmt.Fprintf(b, "%s: %s, ", yamlQuote(kind), show(kind, v))
+	}
+	b.WriteString("}, max: {")
+	for kind, v := range kinds.LimitMap(most) {
+		fmt.Fprintf(b, "%s: %s, ", yamlQuote(kind), show(kind, v))
+	}
+	b.WriteString("}}, ")
+}
+
+func writeProperties(b *strings.Builder, texts map[string]string) {
+	b.WriteString("properties: {")
+	for name, text := range texts {
+		fmt.Fprintf(b, "%s: %s, ", yamlQuote(name), yamlQuote(text))
+	}
+	b.WriteString("}, ")
+}
+
+func writeRule(b *strings.Builder, rule *Rule) {
+	fmt.Fprintf(b, "{name: %s, create: %t, filter: {type: %s, users: [", rule.Name, rule.Create, map[bool]string{false: "allow", true: "deny"}[rule.Filter.Deny])
+	for _, name := range rule.Filter.Users {
+		fmt.Fprintf(b, "%s, ", yamlQuote(name))
+	}
+	b.WriteString("], groups: [")
+	for _, name := range rule.Filter.Groups {
+		fmt.Fprintf(b, "%s, ", yamlQuote(name))
+	}
+	b.WriteString("]}")
+	if rule.Value != "" {
+		fmt.Fprintf(b, ", value: %s", yamlQuote(rule.Value))
+	}
+	if rule.Parent != nil {
+		b.WriteString(", parent: ")
+		writeRule(b, rule.Parent)
+	}
+	b.WriteString("}")
 }
 
 // yamlQuote is a text in double quotes, in which every sign is written by its

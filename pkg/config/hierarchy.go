@@ -20,6 +20,9 @@ func (r *reader) checkPartition(p *Partition) {
 	r.checkApplications(p.Root)
 	r.checkLimits(p.Root, nil)
 	r.checkRules(p)
+	if p.Closed {
+		r.checkAccess(p.Root)
+	}
 	switch {
 	case p.Preemption.Disabled:
 		r.warnQuota(p.Root, "enabled")
@@ -30,6 +33,21 @@ func (r *reader) checkPartition(p *Partition) {
 		place := p.Root.place
 		place.Key = ""
 		r.add(Problem{Place: place, Severity: Warning, Message: "no queue of the partition takes applications: every one is a parent"})
+	}
+}
+
+// checkAccess tells of leaf queues to which no user may submit, the lists above included.
+func (r *reader) checkAccess(q *Queue) {
+	if !q.SubmitACL.IsNobody() || !q.AdminACL.IsNobody() {
+		return
+	}
+	if !q.Parent {
+		place := q.place
+		place.Key = "submitacl"
+		r.add(Problem{Place: place, Severity: Warning, Message: "no user may submit to this queue: there are access lists in the partition, and none here or above names a user or group"})
+	}
+	for _, child := range q.Queues {
+		r.checkAccess(child)
 	}
 }
 

@@ -2,8 +2,9 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
 )
 
 // A Limit bounds what the named users and groups may have in a queue and below
@@ -22,16 +23,11 @@ type Limit struct {
 // others is the name of all that are not named.
 const others = "*"
 
-var (
-	userName  = regexp.MustCompile(`^[_a-zA-Z][a-zA-Z0-9:#/_.@-]*[$]?$`)
-	groupName = regexp.MustCompile(`^[_a-zA-Z][a-zA-Z0-9:_.-]*$`)
-)
-
 // limits reads the limits of a queue or partition.
 func (r *reader) limits(c cursor) []Limit {
 	var out []Limit
-	users := named{what: "user", pattern: userName, lines: map[string]int{}}
-	groups := named{what: "group", pattern: groupName, lines: map[string]int{}}
+	users := named{what: "user", is: access.IsUserName, lines: map[string]int{}}
+	groups := named{what: "group", is: access.IsGroupName, lines: map[string]int{}}
 	for _, item := range c.items() {
 		before := r.errors
 		l := Limit{place: item.place}
@@ -79,9 +75,9 @@ func limitResources(c cursor) Quantities {
 
 // named checks the names in all limits of one queue, in their order.
 type named struct {
-	what    string
-	pattern *regexp.Regexp
-	lines   map[string]int // where a name stands
+	what  string
+	is    func(text string) bool
+	lines map[string]int // where a name stands
 }
 
 func (n *named) read(c cursor) []string {
@@ -91,7 +87,7 @@ func (n *named) read(c cursor) []string {
 		line, twice := n.lines[name]
 		wild, wildSeen := n.lines[others]
 		switch {
-		case name != others && !n.pattern.MatchString(name):
+		case name != others && !n.is(name):
 			item.fail("%s is no name of a %s", quote(name), n.what)
 		case twice:
 			item.fail("%s %s is limited twice in this queue, first in line %d", n.what, quote(name), line)

@@ -18,8 +18,9 @@ type Partition struct {
 	Root       *Queue
 	Nodes      core.NodeOrder
 	Preemption core.PreemptionConfig
-	// Rules and Resolver have no effect yet; neither have the limits of queues.
-	Rules    []Rule
+	Rules      []Rule // that place applications
+	Closed     bool   // a queue names an access list: without one above or here, a queue is for no user
+	// Resolver has no effect yet; neither have the limits of queues.
 	Resolver string // of users' groups: empty, os, ldap or test
 
 	limits      []Limit // of the partition, which is another way to write those of the root
@@ -67,6 +68,7 @@ func (r *reader) partition(c cursor) Partition {
 			c.fail("queues is missing; write queues: [] for a root queue alone")
 		}
 	}
+	r.closed = false
 	c.fields(
 		field{"name", func(c cursor) {
 			if name := c.text(); name != "" && !partitionName.MatchString(name) {
@@ -76,9 +78,6 @@ func (r *reader) partition(c cursor) Partition {
 		field{"queues", func(c cursor) { p.Root = r.top(c) }},
 		field{"placementrules", func(c cursor) {
 			p.Rules = r.rules(c)
-			if len(c.Node.Content) > 0 {
-				c.later("an application goes to the queue it names")
-			}
 		}},
 		field{"limits", func(c cursor) {
 			p.limits, p.limitsPlace = r.limits(c), c.atKey().place
@@ -87,6 +86,7 @@ func (r *reader) partition(c cursor) Partition {
 		field{"nodesortpolicy", func(c cursor) { p.Nodes = nodeOrder(c) }},
 		field{"usergroupresolver", func(c cursor) { p.Resolver = resolver(c) }},
 	)
+	p.Closed = r.closed
 	if p.Root == nil {
 		p.Root = &Queue{Name: rootName, Path: rootName, Parent: true, place: p.place}
 	}

@@ -1,11 +1,12 @@
 package config
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/placement"
 )
 
 // A Rule finds the queue of an application. Rules are tried in their order.
@@ -34,8 +35,11 @@ const (
 
 var ruleNames = []string{"provided", "user", ruleTag, ruleFixed, "test"}
 
-// patternSigns make a regular expression of a single name in a filter.
-const patternSigns = "^$*+?()[{}|"
+// ruleKinds are what rules do, by their names. YuniKorn has the rule test for its own tests;
+// it is the one that takes the queue which the application asks for.
+var ruleKinds = map[string]placement.Kind{
+	"provided": placement.Provided, "user": placement.User, ruleTag: placement.Tag, ruleFixed: placement.Fixed, "test": placement.Provided,
+}
 
 func (r *reader) rules(c cursor) []Rule {
 	var out []Rule
@@ -108,27 +112,28 @@ func filter(c cursor) Filter {
 			}
 			f.Deny = i == 1
 		}},
-		field{"users", func(c cursor) { f.Users = filterNames(c, userName) }},
-		field{"groups", func(c cursor) { f.Groups = filterNames(c, groupName) }},
+		field{"users", func(c cursor) { f.Users = filterNames(c, access.IsUserName) }},
+		field{"groups", func(c cursor) { f.Groups = filterNames(c, access.IsGroupName) }},
 	)
 	return f
 }
 
 // filterNames reads names, or a single regular expression.
-func filterNames(c cursor, pattern *regexp.Regexp) []string {
+func filterNames(c cursor, is func(text string) bool) []string {
 	items := c.items()
-	var names []string
-	for _, item := range items {
-		name := item.text()
-		names = append(names, name)
-		if len(items) == 1 && strings.ContainsAny(name, patternSigns) {
-			if _, err := regexp.Compile(name); err != nil {
-				item.fail("%s is no regular expression", quote(name))
-			}
-			continue
+	names := make([]string, len(items))
+	for i, item := range items {
+		names[i] = item.text()
+	}
+	if placement.IsPattern(names) {
+		if _, err := placement.NewNames(names); err != nil {
+			items[0].fail("%s is no regular expression", quote(names[0]))
 		}
-		if !pattern.MatchString(name) {
-			item.fail("%s is no name; only a single entry may be a regular expression", quote(name))
+		return names
+	}
+	for i, item := range items {
+		if !is(names[i]) {
+			item.fail("%s is no name; only a single entry may be a regular expression", quote(names[i]))
 		}
 	}
 	return names

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
 )
 
 // A Queue is one queue as it was written, with what is below it.
@@ -17,12 +18,13 @@ type Queue struct {
 	Max        Quantities // nil if there are none
 	Properties map[string]string
 	Queues     []*Queue
+	// AdminACL and SubmitACL are access lists; both let their users submit applications.
+	AdminACL, SubmitACL access.List
+	Template            *Template // nil if the one of the parent counts
 
 	// What follows has no effect yet.
-	ApplicationsMax     uint64 // zero is unlimited
-	AdminACL, SubmitACL string
-	Template            *Template
-	Limits              []Limit
+	ApplicationsMax uint64 // zero is unlimited
+	Limits          []Limit
 
 	place       Place
 	limitsPlace Place
@@ -148,6 +150,9 @@ func (r *reader) queueKeys(q *Queue) []field {
 			q.Queues = r.queueList(c.items(), q, strings.Count(string(q.Path), ".")+1)
 		}},
 		{"resources", func(c cursor) { q.Guaranteed, q.Max = ofResources(c) }},
+		{"adminacl", func(c cursor) { q.AdminACL = r.acl(c) }},
+		{"submitacl", func(c cursor) { q.SubmitACL = r.acl(c) }},
+		{"childtemplate", func(c cursor) { q.Template = template(c) }},
 		{"properties", func(c cursor) {
 			q.Properties = properties(c)
 			if delay, err := duration(q.Properties[quotaDelay], 0); err == nil && delay > 0 {
@@ -168,12 +173,6 @@ func (r *reader) laterKeys(q *Queue) []field {
 			if n > 0 {
 				c.later("any number of applications may run")
 			}
-		}},
-		{"adminacl", func(c cursor) { q.AdminACL = acl(c) }},
-		{"submitacl", func(c cursor) { q.SubmitACL = acl(c) }},
-		{"childtemplate", func(c cursor) {
-			q.Template = template(c)
-			c.later("no queues are made while the scheduler runs")
 		}},
 		{"limits", func(c cursor) {
 			q.Limits, q.limitsPlace = r.limits(c), c.atKey().place
@@ -212,13 +211,14 @@ func ofResources(c cursor) (guaranteed, most Quantities) {
 }
 
 // acl reads an access list: users, a blank, groups; * is all.
-func acl(c cursor) string {
-	text := c.text()
-	if len(strings.Fields(text)) > 2 {
-		c.fail("%s has more than two parts; write users, one blank and groups, such as \"ann,bob dev,ops\", or *", quote(text))
+func (r *reader) acl(c cursor) access.List {
+	r.closed = true
+	list, err := access.Parse(c.text())
+	if err != nil {
+		c.fail("%v", err)
+		list, _ = access.Parse("*") // nothing is to be said of what follows from it
 	}
-	c.later("every user may use every queue")
-	return text
+	return list
 }
 
 func template(c cursor) *Template {

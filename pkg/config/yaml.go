@@ -16,6 +16,7 @@ type reader struct {
 	warnings int
 	queues   int  // queues seen
 	unnamed  int  // queues without a usable name
+	closed   bool // a queue of the partition names an access list
 	gaveUp   bool // a bound was passed: what is reported after that is noise
 }
 

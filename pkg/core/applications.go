@@ -18,18 +18,16 @@ func (p commands) addApplication(c AddApplication) {
 		refuse("application %s is registered already", c.ID)
 		return
 	}
-	q, err := p.leafFor(c.Queue)
-	if err != nil && c.Forced {
-		q, err = p.recoveryQueue(), nil
-	}
+	q, err := p.queueFor(c)
 	if err != nil {
 		refuse("application %s: %v", c.ID, err)
 		return
 	}
-	if q.draining && !c.Forced {
-		refuse("application %s: queue %s is draining", c.ID, q.path)
-		return
-	}
+	p.takeIn(c, q)
+}
+
+// takeIn registers an application in a queue.
+func (p commands) takeIn(c AddApplication, q *queue) {
 	app := &application{
 		id: c.ID, queue: q, user: c.User, groups: c.Groups, tags: c.Tags,
 		submitted: p.now, since: p.now, dated: !c.Created.IsZero(), own: emptySummary,

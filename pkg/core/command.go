@@ -44,16 +44,27 @@ type RemoveNode struct{ ID NodeID }
 // rejected application.
 type AddApplication struct {
 	ID     ApplicationID
-	Queue  QueuePath // as requested: a full path, one below root, or empty for the default queue
+	Queue  QueuePath // as requested, in any case: a full path, one below root, or empty
 	User   string
 	Groups []string
 	Tags   map[string]string
 	// Forced accepts the application because its allocations already run, even in a
-	// queue that drains. If there is no such leaf queue, it goes to RecoveryQueue.
+	// queue that drains or that its user may not use. If there is no such leaf queue, it
+	// goes to RecoveryQueue.
 	Forced bool
+	// Quota is what a queue gets that is not configured and takes the application; nil
+	// leaves it as it is.
+	Quota *QueueQuota
 	// Created is how old the application is, for its place in the order. Zero is now, or
 	// when the oldest of its asks and allocations was created, if that is earlier.
 	Created time.Time
+}
+
+// A QueueQuota is the quota of a queue that is not configured, in place of that of its
+// template.
+type QueueQuota struct {
+	Guaranteed resources.Amounts
+	Max        resources.Limits
 }
 
 // RemoveApplication removes an application with all it has.

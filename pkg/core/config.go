@@ -3,6 +3,8 @@ package core
 import (
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/placement"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -115,8 +117,14 @@ type DisruptionBudget struct {
 // Config is what an operator configures of a partition. It is validated whole
 // by package config before a partition sees it.
 type Config struct {
-	Name       string // as configured, without the resource manager
-	Root       QueueConfig
+	Name string // as configured, without the resource manager
+	Root QueueConfig
+	// Rules place applications, tried in their order. Without any, an application goes to
+	// the queue it asks for, or to DefaultQueue if it asks for none.
+	Rules []placement.Rule
+	// Closed says that access lists count: a queue takes applications only of those users
+	// that its lists or those above name. Otherwise all queues are open to all users.
+	Closed     bool
 	Nodes      NodeOrder
 	Preemption PreemptionConfig
 }
@@ -128,7 +136,21 @@ type QueueConfig struct {
 	Guaranteed resources.Amounts
 	Max        resources.Limits
 	Properties QueueProperties
-	Queues     []QueueConfig
+	Submit     access.List // may submit applications here and below
+	Admin      access.List // may do so too
+	// Below is what queues are made with that rules of placement make below a parent. Nil
+	// is a queue without quotas, with the properties of the parent.
+	Below  *QueueTemplate
+	Queues []QueueConfig
+}
+
+// A QueueTemplate is what queues get that are made while the scheduler runs: leaf queues
+// all of it, and queues between them and a configured one only its Parent properties.
+type QueueTemplate struct {
+	Guaranteed resources.Amounts
+	Max        resources.Limits
+	Leaf       QueueProperties
+	Parent     QueueProperties
 }
 
 // QueueProperties are the settings that children inherit.

@@ -29,6 +29,7 @@
 //	config.go       what a partition is built with
 //	message.go      amounts from and to the messages of the scheduler-interface
 //	applications.go commands about applications; allocations.go about asks and allocations
+//	placing.go      the queue of an application by rules, and queues that are made for it
 //	nodes.go        commands about nodes; configure.go a new configuration
 //	moves.go        how asks and applications change from one state to another
 //	react.go        changes of the ledger become orders and retries: the only place

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -20,7 +21,13 @@ type queue struct {
 	parent     *queue
 	leaf       bool
 	draining   bool
+	dynamic    bool // made by a rule of placement, and not configured
+	wasDynamic bool // before it was configured
 	properties QueueProperties
+	submit     access.List
+	admin      access.List
+	template   *QueueTemplate // for queues that are made below
+	quota      *QueueQuota    // of a dynamic queue, in place of that of its template; may be nil
 
 	children     map[string]*queue
 	applications map[ApplicationID]*application

@@ -19,15 +19,15 @@ const RecoveryQueue QueuePath = "root." + recoveryName
 const recoveryName = "@recovery@"
 
 // recoveryQueue is the recovery queue, made if there is none.
-func (b *backlog) recoveryQueue() *queue {
-	q := b.root.children[recoveryName]
+func (p commands) recoveryQueue() *queue {
+	q := p.root.children[recoveryName]
 	if q == nil {
-		q = b.newQueue(b.root, &QueueConfig{Name: recoveryName})
-		q.leaf, q.draining = true, true
-		b.root.children[recoveryName] = q
-		b.changes.resized = true // it has no share yet
-		b.unview(b.root)
-		b.tell(&QueueAdded{q.path})
+		q = p.newQueue(p.root, &QueueConfig{Name: recoveryName})
+		q.leaf, q.draining, q.dynamic = true, true, true
+		p.root.children[recoveryName] = q
+		p.changes.resized = true // it has no share yet
+		p.unview(p.root)
+		p.tell(&QueueAdded{q.path})
 	}
 	return q
 }
@@ -56,7 +56,9 @@ func (b *backlog) newQueue(parent *queue, config *QueueConfig) *queue {
 // A leaf that has applications stays a leaf.
 func (b *backlog) setQueue(q *queue, config *QueueConfig) {
 	q.draining = false
+	q.wasDynamic, q.dynamic, q.quota = q.wasDynamic || q.dynamic, false, nil
 	q.max, q.guaranteed, q.properties = config.Max, config.Guaranteed, config.Properties
+	q.submit, q.admin, q.template = config.Submit, config.Admin, config.Below
 	q.exceeded = !q.used.Within(q.max)
 	q.view = nil
 	q.leaf = !config.Parent && len(config.Queues) == 0
@@ -80,7 +82,7 @@ func (b *backlog) setQueue(q *queue, config *QueueConfig) {
 	}
 	for _, child := range q.sortedChildren() {
 		if !configured[child.name] {
-			b.drain(child)
+			b.unconfigure(child)
 		}
 	}
 	if !config.Parent && len(config.Queues) == 0 && len(q.children) == 0 && q.parent != nil {
@@ -98,13 +100,13 @@ func (b *backlog) drain(q *queue) {
 	b.prune(q)
 }
 
-// prune removes a queue that drains and is empty, and then its parent if that drains
-// and is empty too.
+// prune removes a queue that drains or is not configured, if it is empty, and then its
+// parent if that is such a queue too.
 func (b *backlog) prune(q *queue) {
-	for q.draining && len(q.children) == 0 && len(q.applications) == 0 && q.parent != nil {
+	for (q.draining || q.dynamic) && len(q.children) == 0 && len(q.applications) == 0 && q.parent != nil && q.parent.children[q.name] == q {
 		delete(q.parent.children, q.name)
 		b.unview(q.parent)
-		if q.name == recoveryName { // the configuration told of all others
+		if q.dynamic { // the configuration told of all others
 			b.tell(&QueueRemoved{q.path})
 		}
 		q = q.parent
@@ -113,9 +115,7 @@ func (b *backlog) prune(q *queue) {
 
 // flat reports whether only priority counts between the queues below.
 func (q *queue) flat() bool {
-	return q.everywhere(func(q *queue) bool {
-		return q.guaranteed.IsZero() && q.properties.PreemptionPolicy == PreemptionDefault
-	}) && q.plain()
+	return q.everywhere(isFlat) && q.plain()
 }
 
 // everywhere reports whether a condition holds for a queue and for all below it.
@@ -133,11 +133,7 @@ func (q *queue) everywhere(is func(*queue) bool) bool {
 
 // configuredKinds says, by kind, whether any queue below has a max or a guarantee of it.
 func (q *queue) configuredKinds() (kinds resources.Amounts) {
-	for i := range max(len(q.max), len(q.guaranteed)) {
-		if kind := resources.Kind(i); q.max.Of(kind) != resources.Unlimited || q.guaranteed.Of(kind) > 0 {
-			kinds.Set(kind, 1)
-		}
-	}
+	kinds = ownKinds(q)
 	for _, child := range q.children {
 		kinds.Raise(child.configuredKinds())
 	}
@@ -146,9 +142,7 @@ func (q *queue) configuredKinds() (kinds resources.Amounts) {
 
 // plain reports whether a priority is the same seen from any queue below.
 func (q *queue) plain() bool {
-	return q.everywhere(func(q *queue) bool {
-		return !q.properties.PriorityFence && q.properties.PriorityOffset == 0
-	})
+	return q.everywhere(isPlain)
 }
 
 // Convertible returns an error if a configuration turns a leaf that has

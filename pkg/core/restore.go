@@ -40,7 +40,9 @@ func Restore(options Options, now time.Time, v *View) *Partition {
 
 // restoreApplication brings back an application with its allocations and asks.
 func (p *Partition) restoreApplication(now time.Time, v *ApplicationView) {
-	p.Apply(now, AddApplication{ID: v.ID, Queue: v.Queue, User: v.User, Groups: v.Groups, Tags: v.Tags, Forced: true})
+	p.now = now
+	queue := queueTree{root: p.root}.find(string(v.Queue))
+	commands{p}.takeIn(AddApplication{ID: v.ID, User: v.User, Groups: v.Groups, Tags: v.Tags}, queue)
 	app := p.findApplication(v.ID)
 	app.submitted = v.Submitted
 	for _, a := range v.Allocations {
@@ -113,8 +115,8 @@ func (p *Partition) restoreNode(v *NodeView) {
 	p.changes.node(n, 0)
 }
 
-// restoreQueues brings back queues that drain, and since when queues use more
-// than their max.
+// restoreQueues brings back queues that drain or are not configured, and since when queues
+// use more than their max.
 func (p *Partition) restoreQueues(q *queue, v *QueueView) {
 	q.excess = excess{since: v.OverMaxSince, plan: v.QuotaPlan, planned: v.QuotaPlanned}
 	for _, below := range v.Queues {
@@ -123,8 +125,10 @@ func (p *Partition) restoreQueues(q *queue, v *QueueView) {
 		if child == nil {
 			child = p.newQueue(q, &QueueConfig{Name: name})
 			child.max, child.guaranteed, child.properties = below.Max, below.Guaranteed, below.Properties
-			child.leaf, child.draining = below.Leaf, true
+			child.leaf, child.draining, child.dynamic, child.quota = below.Leaf, below.Draining, below.Dynamic, below.Quota
+			child.template = q.template
 			q.children[name] = child
+			commands{p}.noteQueue(child)
 		}
 		p.restoreQueues(child, below)
 	}

@@ -144,6 +144,8 @@ type QueueView struct {
 	Path       QueuePath
 	Leaf       bool
 	Draining   bool
+	Dynamic    bool             // made by a rule of placement, or the recovery queue
+	Quota      *QueueQuota      // of a dynamic queue, in place of that of its template; may be nil
 	Max        resources.Limits // as configured for this queue
 	Guaranteed resources.Amounts
 	Used       resources.Amounts // with everything below

@@ -46,7 +46,7 @@ func (c *conversion) applications(request *si.ApplicationRequest) {
 func applicationRejected(a *si.AddApplicationRequest, err error) *core.ApplicationRejected {
 	return &core.ApplicationRejected{
 		ID:     core.ApplicationID(a.GetApplicationID()),
-		Queue:  core.QueuePath(strings.ToLower(a.GetQueueName())),
+		Queue:  core.QueuePath(a.GetQueueName()),
 		User:   a.GetUgi().GetUser(),
 		Groups: slices.Clone(a.GetUgi().GetGroups()),
 		Tags:   maps.Clone(a.GetTags()),
@@ -88,11 +88,12 @@ func (c *conversion) application(a *si.AddApplicationRequest) (*owner, core.Comm
 	}
 	command := core.AddApplication{
 		ID:     core.ApplicationID(a.ApplicationID),
-		Queue:  core.QueuePath(strings.ToLower(a.QueueName)),
+		Queue:  core.QueuePath(a.QueueName),
 		User:   user,
 		Groups: groups,
 		Tags:   maps.Clone(a.Tags),
 		Forced: forced,
+		Quota:  c.quota(to, a.ApplicationID, a.Tags),
 	}
 	if _, ok := a.Tags[common.CreationTime]; ok {
 		command.Created = c.created(to, a.ApplicationID, a.Tags)

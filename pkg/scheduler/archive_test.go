@@ -76,7 +76,7 @@ func TestCreationTimesInTheFuture(t *testing.T) {
 func TestAnApplicationIsKeptAfterItsEnd(t *testing.T) {
 	sink, lines := observer.New(zap.InfoLevel)
 	past := newArchive(t)
-	options := schedulertest.Options{Scheduler: scheduler.Config{Archive: past, Logger: zap.New(sink)}}
+	options := schedulertest.Options{Config: oneQueue, Scheduler: scheduler.Config{Archive: past, Logger: zap.New(sink)}}
 	cluster(t, options, "vcore=4", func(t *testing.T, m *schedulertest.MockScheduler) {
 		book := past.Book("[rm]default")
 		m.AddApplication("idle", "root.default")

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -16,7 +17,7 @@ func TestEveryApplicationIsAnsweredOnce(t *testing.T) {
 		ugi := &si.UserGroupInformation{User: "u"}
 		assert.NilError(t, m.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{
 			{ApplicationID: "app-1", QueueName: "root.default", Ugi: ugi},
-			{ApplicationID: "app-2", QueueName: "root.nowhere", Ugi: ugi},
+			{ApplicationID: "app-2", QueueName: "root.nowhere", Ugi: ugi}, // to root.default
 			{ApplicationID: "app-3", QueueName: "", Ugi: ugi},
 			{ApplicationID: "app-4", QueueName: "root.default"},
 			{ApplicationID: "app-1", QueueName: "root.default", Ugi: ugi},
@@ -35,7 +36,7 @@ func TestEveryApplicationIsAnsweredOnce(t *testing.T) {
 		}
 		assert.DeepEqual(t, answers, map[string]string{
 			"app-1": "accepted rejected ",
-			"app-2": "rejected ",
+			"app-2": "accepted ",
 			"app-3": "accepted ",
 			"app-4": "rejected ",
 		})
@@ -43,7 +44,7 @@ func TestEveryApplicationIsAnsweredOnce(t *testing.T) {
 }
 
 func TestARejectedApplicationMayComeAgain(t *testing.T) {
-	bubble(t, schedulertest.Options{}, func(t *testing.T, m *schedulertest.MockScheduler) {
+	bubble(t, schedulertest.Options{Config: oneQueue}, func(t *testing.T, m *schedulertest.MockScheduler) {
 		m.AddApplication("app-1", "root.nowhere")
 		m.Heard()
 		m.AddApplication("app-1", "root.default")
@@ -128,5 +129,45 @@ func TestARemovedApplicationReleasesWhatItHad(t *testing.T) {
 		assert.DeepEqual(t, m.Heard(), []string{"allocation pod-1 released: STOPPED_BY_RM"})
 		m.AddApplication("app-1", "root.default")
 		assert.DeepEqual(t, m.Heard(), []string{"application app-1 accepted"})
+	})
+}
+
+// oneQueue has no rules of placement: an application goes to the queue that it asks for.
+const oneQueue = `
+partitions:
+  - queues:
+      - name: default
+`
+
+// TestANamespaceHasItsQuota shows that the queue which is made for a namespace gets its quota,
+// that it follows a later one, and keeps what it has if one cannot be read.
+func TestANamespaceHasItsQuota(t *testing.T) {
+	bubble(t, schedulertest.Options{}, func(t *testing.T, m *schedulertest.MockScheduler) {
+		add := func(id, quota, guaranteed string) {
+			assert.NilError(t, m.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{{
+				ApplicationID: id, Ugi: &si.UserGroupInformation{User: "ann"},
+				Tags: map[string]string{"namespace": "web", "namespace.resourcequota": quota, "namespace.resourceguaranteed": guaranteed},
+			}}}))
+			m.Settle()
+		}
+		shown := func() string {
+			for _, q := range m.Look().Root.Queues {
+				if q.Path == "root.web" {
+					return fmt.Sprint(q.Dynamic, " ", m.Text(q.Guaranteed), " ", m.Kinds().FormatLimits(q.Max))
+				}
+			}
+			return "none"
+		}
+		for i, step := range []struct{ quota, guaranteed, want string }{
+			{"", "", "true nothing unlimited"},
+			{`{"resources": {"vcore": {"value": 4000}}}`, `{"resources": {"vcore": {"value": 1000}}}`, "true vcore=1000 vcore=4000"},
+			{`{"resources": {"vcore": {"value": -1}}}`, "", "true vcore=1000 vcore=4000"},
+			{`nonsense`, "", "true vcore=1000 vcore=4000"},
+			{`{"resources": {"vcore": {"value": 2000}}}`, "", "true nothing vcore=2000"},
+			{"", "", "true nothing vcore=2000"},
+		} {
+			add(fmt.Sprint("app-", i), step.quota, step.guaranteed)
+			assert.Equal(t, shown(), step.want, "after %q %q", step.quota, step.guaranteed)
+		}
 	})
 }

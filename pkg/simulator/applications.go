@@ -44,7 +44,7 @@ func (as *applications) updated(e *core.ApplicationChanged) {
 func (as *applications) register(id core.ApplicationID, requested core.QueuePath, user string) *application {
 	app := as.byID[id]
 	if app == nil {
-		app = &application{id: id, requested: requested, user: user, queue: as.books.queues[requested.Full()]}
+		app = &application{id: id, requested: requested, user: user, queue: as.books.queueOf(requested)}
 		as.byID[id] = app
 	}
 	if !app.known && app.rejected == "" {

@@ -73,6 +73,15 @@ func newBooks(config core.Config, kinds *resources.Kinds) *books {
 	return b
 }
 
+// queueOf is the book of a queue that is asked for. What runs in queues that rules of
+// placement make is counted at the root alone.
+func (b *books) queueOf(requested core.QueuePath) *queueBook {
+	if book := b.queues[requested.Full()]; book != nil {
+		return book
+	}
+	return b.queues["root"]
+}
+
 // row is a counter for each kind.
 func (b *books) row() []*counter {
 	row := make([]*counter, b.kinds.Len())

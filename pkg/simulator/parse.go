@@ -138,8 +138,8 @@ func (p *parser) queue(into *core.QueuePath) field {
 	return func(v yamltree.Value) {
 		text(&p.reader, into)(v)
 		p.later = append(p.later, func() {
-			if p.scenario.Config.Name == "" {
-				return // its problems are reported
+			if p.scenario.Config.Name == "" || len(p.scenario.Config.Rules) > 0 {
+				return // its problems are reported, or its rules find a queue
 			}
 			for _, path := range leaves(p.scenario.Config) {
 				if path == into.Full() {

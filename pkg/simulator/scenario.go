@@ -213,8 +213,11 @@ func walkQueues(config core.Config, visit func(core.QueuePath, *core.QueueConfig
 }
 
 // CheckQueues reports every workload and daemonset whose queue is no leaf of
-// the configuration, as Problems without lines.
+// the configuration, as Problems without lines. With rules of placement any name will do.
 func (s *Scenario) CheckQueues() error {
+	if len(s.Config.Rules) > 0 {
+		return nil
+	}
 	known := map[core.QueuePath]bool{}
 	for _, path := range leaves(s.Config) {
 		known[path] = true

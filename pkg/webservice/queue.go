@@ -207,7 +207,7 @@ func (t *tree) show(q *core.QueueView, above resources.Limits, below bool) *queu
 		QueueName: q.Path, Status: "Active", Partition: t.name,
 		PendingResource: q.Pending, MaxResource: most, GuaranteedResource: q.Guaranteed,
 		AllocatedResource: q.Used, PreemptingResource: q.Releasing, Headroom: left,
-		IsLeaf: q.Leaf, IsManaged: true, Parent: parentOf(q.Path),
+		IsLeaf: q.Leaf, IsManaged: !q.Dynamic, Parent: parentOf(q.Path),
 		AbsUsedCapacity: used(q.Used, most), RunningApps: t.runningBelow(q), CurrentPriority: q.Priority,
 		NominatedResource: q.Nominated, Applications: q.Applications, OverMaxSince: q.OverMaxSince, QuotaPlanned: q.QuotaPlanned,
 	}

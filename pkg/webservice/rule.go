@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/placement"
 )
 
 // ruleJSON is a placement rule as it is configured.
@@ -69,7 +70,7 @@ func filterOf(f config.Filter) *filterJSON {
 
 // expression tells a regular expression from a list of names.
 func expression(names []string) (list []string, single string) {
-	if len(names) == 1 && strings.ContainsAny(names[0], "^$*+?()[{}|") {
+	if placement.IsPattern(names) {
 		return nil, names[0]
 	}
 	return names, ""

@@ -196,7 +196,7 @@ func TestWhatIfOfANewApplication(t *testing.T) {
 		{`"queueName": "root.sys.agents", "user": "anna", "groups": ["ops"], "tags": {"a": "b"}`, `"resource": {"vcore": 1000}`, `"nodeId":"node-`},
 		{`"queueName": "root.sys.agents"`, `"resource": {"vcore": 2000}, "priority": 5`, `"victims":[{"allocationKey":"filler-`},
 		{`"queueName": "root.sys.agents"`, `"resource": {"vcore": 2000}, "priority": 5, "preemptionPolicy": {"allowPreemptSelf": true}`, `"why":"no node has room"`},
-		{`"queueName": "root.none"`, `"resource": {"vcore": 1000}`, `"rejected":[{"applicationId":"new","message":`},
+		{`"queueName": "root.sys"`, `"resource": {"vcore": 1000}`, `"rejected":[{"applicationId":"new","message":`},
 	} {
 		w := post(s.Handler(), whatIfPath, fmt.Sprintf(
 			`{"applications": [{"applicationId": "new", %s}], "asks": [{"allocationKey": "k", "applicationId": "new", "tags": {"x": "y"}, %s}]}`, c.app, c.ask))

@@ -157,7 +157,7 @@ func preemptionOf(p core.PreemptionConfig) preemptionConfigJSON {
 func queueOf(q *config.Queue) queueConfigJSON {
 	out := queueConfigJSON{
 		Name: q.Name, Parent: q.Parent, Resources: resourcesOf(q.Guaranteed, q.Max), MaxApplications: q.ApplicationsMax,
-		Properties: q.Properties, AdminACL: q.AdminACL, SubmitACL: q.SubmitACL,
+		Properties: q.Properties, AdminACL: q.AdminACL.String(), SubmitACL: q.SubmitACL.String(),
 	}
 	if t := q.Template; t != nil {
 		out.ChildTemplate = &templateConfigJSON{t.ApplicationsMax, t.Properties, resourcesOf(t.Guaranteed, t.Max)}

@@ -89,5 +89,8 @@ func (l List) Allows(u User) bool {
 // IsNobody reports whether the list names no user and no group.
 func (l List) IsNobody() bool { return !l.everyone && len(l.users) == 0 && len(l.groups) == 0 }
 
+// Equal reports whether two lists were written alike.
+func (l List) Equal(other List) bool { return l.text == other.text }
+
 // String is the list as it was written.
 func (l List) String() string { return l.text }

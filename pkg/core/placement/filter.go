@@ -36,10 +36,15 @@ type Names struct {
 // of machines end with it.
 const patternSigns = "^$*+?()[{}|"
 
+// IsPattern reports whether names are one regular expression.
+func IsPattern(names []string) bool {
+	return len(names) == 1 && strings.ContainsAny(strings.TrimSuffix(names[0], "$"), patternSigns)
+}
+
 // NewNames reads names. A single one may be a regular expression, which matches any part of
 // a name.
 func NewNames(names []string) (Names, error) {
-	if len(names) != 1 || !strings.ContainsAny(strings.TrimSuffix(names[0], "$"), patternSigns) {
+	if !IsPattern(names) {
 		return Names{names: slices.Clone(names)}, nil
 	}
 	pattern, err := regexp.Compile(names[0])
@@ -47,6 +52,14 @@ func NewNames(names []string) (Names, error) {
 		return Names{}, fmt.Errorf("%q is no regular expression: %w", names[0], err)
 	}
 	return Names{pattern: pattern}, nil
+}
+
+// Equal reports whether both are the same names, or the same expression.
+func (n Names) Equal(other Names) bool {
+	if n.pattern == nil || other.pattern == nil {
+		return n.pattern == other.pattern && slices.Equal(n.names, other.names)
+	}
+	return n.pattern.String() == other.pattern.String()
 }
 
 func (n Names) isEmpty() bool { return n.pattern == nil && len(n.names) == 0 }

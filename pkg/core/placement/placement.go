@@ -57,7 +57,7 @@ type Placement struct {
 //
 // It takes time linear in the number of rules and the depth of the tree.
 func Place(rules []Rule, request Request, tree Tree) (Placement, error) {
-	var reasons []error
+	var reasons []string
 	for i := range rules {
 		rule := &rules[i]
 		path, err := rule.path(&request, tree)
@@ -68,13 +68,13 @@ func Place(rules []Rule, request Request, tree Tree) (Placement, error) {
 		if err == nil {
 			return Placement{Path: path, Create: create, Rule: rule}, nil
 		}
-		reasons = append(reasons, fmt.Errorf("rule %s: %w", rule, err))
+		reasons = append(reasons, fmt.Sprintf("rule %s: %v", rule, err))
 	}
 	if request.Forced {
 		return Placement{Path: Recovery, Create: !tree.Queue(Recovery).Exists}, nil
 	}
 	if _, err := takes(Default, false, &request, tree); err != nil {
-		return Placement{}, errors.Join(append(reasons, err)...)
+		return Placement{}, errors.New(strings.Join(append(reasons, err.Error()), "; "))
 	}
 	return Placement{Path: Default}, nil
 }

@@ -153,7 +153,7 @@ func TestRulesAreTriedInTurn(t *testing.T) {
 		"rule fixed old: queue root.old is draining",
 		"rule fixed a.b.x: queue root.a.b.x cannot be made, because root.a.b is a leaf",
 		"queue root.default does not exist",
-	}, "\n"))
+	}, "; "))
 }
 
 func TestFilters(t *testing.T) {

@@ -76,8 +76,11 @@ func (d *display) queues() {
 // queueName is the last part of the path, at the depth of the queue.
 func queueName(q *core.QueueView) string {
 	name := string(q.Path[strings.LastIndex(string(q.Path), ".")+1:])
-	if q.Draining {
+	switch {
+	case q.Draining:
 		name += " (draining)"
+	case q.Dynamic:
+		name += " (dynamic)"
 	}
 	return strings.Repeat("  ", strings.Count(string(q.Path), ".")) + name
 }
