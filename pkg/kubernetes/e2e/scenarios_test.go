@@ -35,6 +35,8 @@ var scenarios = []Scenario{
 	{name: "two-schedulers", play: twoSchedulers, options: Options{MayBeRefused: true}, middle: true},
 	{name: "backlog", play: backlogAfterAPause, middle: true},
 	{name: "full-cluster", play: fullClusterGetsRoom, middle: true},
+	{name: "volumes", play: volumesAreBound, middle: true},
+	{name: "devices", play: devicesAreClaimed, middle: true},
 }
 
 // schedulers are those that scenarios are played with.

@@ -87,9 +87,11 @@ func older(pod, known *v1.Pod) bool {
 	return err == nil && order < 0
 }
 
-// respecified reports whether something changed that filters look at.
+// respecified reports whether something changed that filters look at. The names of claims
+// that are made from a template are in the status.
 func respecified(a, b *v1.Pod) bool {
-	return a != b && (!equality.Semantic.DeepEqual(a.Spec, b.Spec) || !equality.Semantic.DeepEqual(a.Labels, b.Labels))
+	return a != b && (!equality.Semantic.DeepEqual(a.Spec, b.Spec) || !equality.Semantic.DeepEqual(a.Labels, b.Labels) ||
+		!equality.Semantic.DeepEqual(a.Status.ResourceClaimStatuses, b.Status.ResourceClaimStatuses))
 }
 
 // newTask begins with a pod. The lock must be held.
