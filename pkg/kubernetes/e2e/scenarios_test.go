@@ -37,6 +37,10 @@ var scenarios = []Scenario{
 	{name: "full-cluster", play: fullClusterGetsRoom, middle: true},
 	{name: "volumes", play: volumesAreBound, middle: true},
 	{name: "devices", play: devicesAreClaimed, middle: true},
+	{name: "stop", play: stopsInTheMiddle, withoutKube: "it does not wait for bindings that are under way"},
+	{name: "plugin", play: pluginTellsTheTruth, withoutKube: "it has no plugin"},
+	{name: "namespace-quota", play: namespaceHasQuota, middle: true, withoutKube: "it has no quotas of namespaces"},
+	{name: "fewest-violations", play: preemptionViolatesFewest, middle: true},
 }
 
 // schedulers are those that scenarios are played with.

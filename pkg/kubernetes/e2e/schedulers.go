@@ -105,8 +105,11 @@ func KubeScheduler(name string) Scheduler {
 	}
 }
 
-// narwhalCommand is the folder of the program, in the Kubernetes module.
-var narwhalCommand = filepath.Join("cmd", "narwhal-scheduler")
+// narwhalCommand and pluginCommand are the folders of the programs, in the Kubernetes module.
+var (
+	narwhalCommand = filepath.Join("cmd", "narwhal-scheduler")
+	pluginCommand  = filepath.Join("cmd", "kubectl-narwhal")
+)
 
 // narwhalConfig makes the 30 seconds that a daemonset waits for room by itself one.
 const narwhalConfig = `partitions:
@@ -204,24 +207,31 @@ func Narwhal() Scheduler {
 	}
 }
 
-// narwhalFolder is where the program is built. TestMain removes it.
+// narwhalFolder is where the programs of this module are built. TestMain removes it.
 var narwhalFolder string
 
-// narwhalProgram builds the program once in the life of the tests.
-var narwhalProgram = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp("", "narwhal-scheduler")
-	if err != nil {
-		return "", err
+// narwhalProgram and pluginProgram build each program once in the life of the tests.
+var (
+	narwhalProgram = sync.OnceValues(func() (string, error) { return buildCommand(narwhalCommand) })
+	pluginProgram  = sync.OnceValues(func() (string, error) { return buildCommand(pluginCommand) })
+)
+
+func buildCommand(command string) (string, error) {
+	if narwhalFolder == "" {
+		folder, err := os.MkdirTemp("", "narwhal-scheduler")
+		if err != nil {
+			return "", err
+		}
+		narwhalFolder = folder
 	}
-	narwhalFolder = folder
-	path := filepath.Join(folder, "narwhal-scheduler")
-	build := exec.Command("go", "build", "-o", path, "./"+filepath.ToSlash(narwhalCommand))
+	path := filepath.Join(narwhalFolder, filepath.Base(command))
+	build := exec.Command("go", "build", "-o", path, "./"+filepath.ToSlash(command))
 	build.Dir = ".."
 	if output, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building narwhal-scheduler: %w\n%s", err, output)
+		return "", fmt.Errorf("building %s: %w\n%s", filepath.Base(command), err, output)
 	}
 	return path, nil
-})
+}
 
 // A Run schedules until its context ends, and returns why it has ended before. Its web
 // service, if it has one, listens on an address of this machine.
