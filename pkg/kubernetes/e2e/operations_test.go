@@ -69,7 +69,7 @@ func stopsInTheMiddle(w *World) {
 	assert.Equal(w.t, len(webhook.Attempts()), all)
 }
 
-// The plugin of kubectl asks through the API server, as a user who may no more than the page
+// The plugin of kubectl asks through the API server, with no more rights than the page
 // says. What it shows is what there is.
 func pluginTellsTheTruth(w *World) {
 	w.CreatePriorityClass("important", 1000)
@@ -192,7 +192,7 @@ func serveService(w *World) {
 
 	core, port := w.client.CoreV1(), int32(listener.Addr().(*net.TCPAddr).Port)
 	const name = "narwhal-scheduler"
-	// It passes on to pods alone, so there is one that nobody schedules, with this address.
+	// It passes on to pods alone, so there is one that no scheduler places, with this address.
 	pod := Pod{CPU: "1", Memory: "1Gi"}.template(name, "no-scheduler")
 	created, err := core.Pods(narwhalNamespace).Create(w.ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: pod.Spec}, metav1.CreateOptions{})
 	w.check(err)
