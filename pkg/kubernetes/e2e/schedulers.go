@@ -67,14 +67,17 @@ type running struct {
 
 func (r running) REST() string { return r.rest }
 
-// kubeSchedulerConfig has the limit of requests per second that the controllers have. It
-// does not elect a leader, so that it starts at once after a crash.
+// requestsPerSecond is the limit of both schedulers, so that measurements compare them and
+// not their defaults.
+const requestsPerSecond = "5000"
+
+// kubeSchedulerConfig does not elect a leader, so that it starts at once after a crash.
 const kubeSchedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection:
   kubeconfig: %s
-  qps: 5000
-  burst: 5000
+  qps: ` + requestsPerSecond + `
+  burst: ` + requestsPerSecond + `
 leaderElection:
   leaderElect: false
 profiles:
@@ -175,7 +178,7 @@ func apply(c *cluster.Cluster, files ...string) error {
 
 // Narwhal is the program narwhal-scheduler, built from the sources around. It may do what
 // the roles of its manifests allow and nothing else. It is started with the flags --kubeconfig, --namespace (of its ConfigMap), --scheduler-name, --listen
-// (the web service) and --leader-elect=false.
+// (the web service), --leader-elect=false, and the limits of requests.
 func Narwhal() Scheduler {
 	const name = "narwhal"
 	return program{
@@ -201,7 +204,8 @@ func Narwhal() Scheduler {
 			}
 			listen := fmt.Sprintf("127.0.0.1:%d", port)
 			process, err := c.LaunchPath(name, path, "--kubeconfig="+kubeconfig, "--namespace="+narwhalNamespace,
-				"--scheduler-name="+name, "--listen="+listen, "--leader-elect=false")
+				"--scheduler-name="+name, "--listen="+listen, "--leader-elect=false",
+				"--kube-api-qps="+requestsPerSecond, "--kube-api-burst="+requestsPerSecond)
 			return process, "http://" + listen, err
 		},
 	}
