@@ -17,6 +17,7 @@ import (
 	"gotest.tools/v3/assert"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/api/scheduling/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -280,4 +281,46 @@ func namespaceHasQuota(w *World) {
 	assert.Equal(w.t, tags["namespace.resourcequota"], `{"resources":{"memory":{"value":2147483648},"vcore":{"value":1000}}}`)
 	assert.Equal(w.t, tags["namespace.resourceguaranteed"], `{"resources":{"vcore":{"value":500}}}`)
 	assert.Equal(w.t, tags["namespace.resourcemaxapps"], "3")
+}
+
+// Pods that name a pod group wait until it is there. Then they run, one by one, since gangs
+// are not in effect yet; the core knows of which group they are. A group that is no gang is
+// the same for them.
+func podGroupsAreRead(w *World) {
+	w.AddNodes(1, "8", "16Gi")
+	w.CreatePods("train", 3, Pod{CPU: "1", Memory: "1Gi", Group: "train"})
+	w.CreatePods("single", 1, Pod{CPU: "1", Memory: "1Gi", Group: "single"})
+	w.CreatePods("other", 1, Pod{CPU: "1", Memory: "1Gi"})
+	w.Await(Running("other", 1))
+	w.Await(Waiting("train", 3))
+	w.Await(Waiting("single", 1))
+	w.Middle()
+
+	createPodGroup(w, "train", v1alpha2.PodGroupSchedulingPolicy{Gang: &v1alpha2.GangSchedulingPolicy{MinCount: 2}})
+	w.Await(Running("train", 3))
+	w.Await(Waiting("single", 1))
+	createPodGroup(w, "single", v1alpha2.PodGroupSchedulingPolicy{Basic: &v1alpha2.BasicSchedulingPolicy{}})
+	w.Await(Running("single", 1))
+	w.checkBooks()
+	var nodes []struct {
+		Allocations []struct{ AllocationKey, TaskGroupName string }
+	}
+	w.check(w.readREST(w.ctx, "/ws/v1/partition/default/nodes", &nodes))
+	groups := map[string]string{}
+	for _, a := range nodes[0].Allocations {
+		groups[a.AllocationKey] = a.TaskGroupName
+	}
+	for app, group := range map[string]string{"train": "train", "single": "single", "other": ""} {
+		for _, pod := range w.Pods(app) {
+			assert.Equal(w.t, groups[string(pod.UID)], group)
+		}
+	}
+}
+
+func createPodGroup(w *World, name string, policy v1alpha2.PodGroupSchedulingPolicy) {
+	w.t.Helper()
+	_, err := w.client.SchedulingV1alpha2().PodGroups(namespace).Create(w.ctx, &v1alpha2.PodGroup{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha2.PodGroupSpec{SchedulingPolicy: policy},
+	}, metav1.CreateOptions{})
+	w.check(err)
 }

@@ -40,6 +40,7 @@ var scenarios = []Scenario{
 	{name: "stop", play: stopsInTheMiddle, withoutKube: "it does not wait for bindings that are under way"},
 	{name: "plugin", play: pluginTellsTheTruth, withoutKube: "it has no plugin"},
 	{name: "namespace-quota", play: namespaceHasQuota, middle: true, withoutKube: "it has no quotas of namespaces"},
+	{name: "pod-groups", play: podGroupsAreRead, options: Options{PodGroups: true}, middle: true, withoutKube: "its own gates for groups are off"},
 	{name: "fewest-violations", play: preemptionViolatesFewest, middle: true},
 }
 

@@ -27,6 +27,7 @@
 //	nodes.go          nodes
 //	applications.go   applications are introduced, rejected and completed
 //	references.go     namespaces and priority classes
+//	groups.go         pod groups
 //	budgets.go        disruption budgets
 //	retries.go        pods that wait for volumes and devices are tried again
 //	informers.go      how all of these are heard of
