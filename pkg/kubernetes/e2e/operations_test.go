@@ -188,7 +188,7 @@ func serveService(w *World) {
 		r.SetURL(target)
 		r.Out.Host = r.In.Host
 	}}}
-	go server.Serve(listener) //nolint:errcheck // it ends with the scenario, with an error that says so
+	go server.Serve(listener)
 	w.t.Cleanup(func() { w.check(server.Close()) })
 
 	core, port := w.client.CoreV1(), int32(listener.Addr().(*net.TCPAddr).Port)

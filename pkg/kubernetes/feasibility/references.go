@@ -1,6 +1,8 @@
 package feasibility
 
 import (
+	"fmt"
+
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -74,7 +76,15 @@ func (c *Checker) Watch(changed func(name string)) error {
 			return err
 		}
 	}
-	c.slices.AddEventHandler(onAnyChange(func() { changed(anyDevice) }))
+	return c.watchDevices(changed)
+}
+
+// watchDevices listens to the caches of the plugin, which know of a change before they tell
+// it.
+func (c *Checker) watchDevices(changed func(name string)) error {
+	if _, err := c.slices.AddEventHandler(onAnyChange(func() { changed(anyDevice) })); err != nil {
+		return fmt.Errorf("resource slices: %w", err)
+	}
 	c.claims.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(now any) { changed(devicesClaim + keyOf(now)) },
 		UpdateFunc: func(before, now any) {
