@@ -25,7 +25,7 @@ BROWSER := $(shell command -v chromium || command -v chromium-browser || command
 
 .PHONY: help
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
 run: ## simulate the bundled example cluster and write report.html
@@ -55,6 +55,19 @@ endif
 		echo "== $$module"; \
 		(cd $$module && $(GO) test $(TESTFLAGS) ./...); \
 	done
+	@echo "== pkg/kubernetes/e2e"
+	@$(MAKE) --no-print-directory e2e-short
+
+# -count=1 since the scheduler is a program that the test builds: go test does not see when
+# it changes.
+.PHONY: e2e-short
+e2e-short: ## play the shortest scenarios that show the whole chain, in half a minute, if make e2e has built a real API server
+	@cd pkg/kubernetes && missing=$$($(GO) run ./e2e/programs/build -missing) && \
+	if [ -n "$$missing" ]; then \
+		echo "make e2e-short: of a real API server, $$missing are not built, so its scenarios are SKIPPED; make e2e builds them, in 5 to 15 minutes, and keeps them"; \
+	else \
+		E2E=short $(GO) test -count=1 -timeout 5m $(TESTFLAGS) ./e2e; \
+	fi
 
 .PHONY: e2e
 e2e: ## play scenarios against a real API server; the first time this builds one, in 5 to 15 minutes; TESTFLAGS=-short for a part

@@ -16,12 +16,14 @@ import (
 	batchlisters "k8s.io/client-go/listers/batch/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	policylisters "k8s.io/client-go/listers/policy/v1"
+	resourcelisters "k8s.io/client-go/listers/resource/v1"
 	"k8s.io/client-go/tools/cache"
 )
 
 // patience is how long a scenario waits for one thing. A machine of a build service may
-// be slow; what takes long on any machine fails by the result, not by this.
-const patience = 90 * time.Second
+// be slow; what takes long on any machine fails by the result, not by this. It is less than
+// the minute after which a scheduler may try everything again, whatever it has missed.
+const patience = 50 * time.Second
 
 // recordMax is how many changes of pods are kept for the message of a failure.
 const recordMax = 200
@@ -34,6 +36,8 @@ type View struct {
 	daemonSets  appslisters.DaemonSetLister
 	jobs        batchlisters.JobLister
 	budgets     policylisters.PodDisruptionBudgetLister
+	claims      corelisters.PersistentVolumeClaimLister
+	devices     resourcelisters.ResourceClaimLister
 }
 
 // A Condition is something that is awaited. Look tells whether it holds, and, if not,
@@ -68,6 +72,8 @@ func observe(ctx context.Context, client kubernetes.Interface) (*observer, error
 			daemonSets:  apps.DaemonSets().Lister(),
 			jobs:        factory.Batch().V1().Jobs().Lister(),
 			budgets:     factory.Policy().V1().PodDisruptionBudgets().Lister(),
+			claims:      core.PersistentVolumeClaims().Lister(),
+			devices:     factory.Resource().V1().ResourceClaims().Lister(),
 		},
 		changed: make(chan struct{}),
 		last:    make(map[string]string),
@@ -76,6 +82,7 @@ func observe(ctx context.Context, client kubernetes.Interface) (*observer, error
 	for _, informer := range []cache.SharedIndexInformer{
 		core.Pods().Informer(), core.Nodes().Informer(), apps.Deployments().Informer(), apps.DaemonSets().Informer(),
 		factory.Batch().V1().Jobs().Informer(), factory.Policy().V1().PodDisruptionBudgets().Informer(),
+		core.PersistentVolumeClaims().Informer(), factory.Resource().V1().ResourceClaims().Informer(),
 	} {
 		if _, err := informer.AddEventHandler(o.handler()); err != nil {
 			return nil, fmt.Errorf("watching: %w", err)

@@ -19,8 +19,9 @@
 //	programs             builds the control plane from Go modules; make e2e calls it
 //	tools                the versions of those modules
 //
-// The scenarios run with make e2e. Without it the test skips them and says so. One alone,
-// with the logs kept:
+// The scenarios run with make e2e. Without it the test skips them and says so. make test
+// plays a short form of them, with narwhal-scheduler alone, where the programs are built. One
+// scenario alone, with the logs kept:
 //
 //	E2E=1 go test ./e2e -v -run TestScenarios/narwhal/job -artifacts -outputdir DIRECTORY
 //

@@ -106,21 +106,27 @@ func (w *World) bookDifferences(ctx context.Context) ([]string, error) {
 
 // Books are the nodes as the web service of the scheduler shows them.
 func (w *World) Books(ctx context.Context) ([]BookedNode, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.instance.REST()+"/ws/v1/partition/default/nodes", nil)
+	var nodes []BookedNode
+	err := w.readREST(ctx, "/ws/v1/partition/default/nodes", &nodes)
+	return nodes, err
+}
+
+// readREST reads an answer of the web service of the scheduler.
+func (w *World) readREST(ctx context.Context, path string, answer any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.instance.REST()+path, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the web service answers %s", response.Status)
+		return fmt.Errorf("the web service answers %s", response.Status)
 	}
-	var nodes []BookedNode
-	if err := json.NewDecoder(response.Body).Decode(&nodes); err != nil {
-		return nil, fmt.Errorf("the web service: %w", err)
+	if err := json.NewDecoder(response.Body).Decode(answer); err != nil {
+		return fmt.Errorf("the web service: %w", err)
 	}
-	return nodes, nil
+	return nil
 }

@@ -26,6 +26,9 @@ type Pod struct {
 	Scheduler     string            // if not the one under test
 	Annotations   map[string]string // those of package kubelet steer its life
 	Labels        map[string]string
+	Claims        []string // of volumes
+	Devices       string   // the ResourceClaimTemplate of its devices, or nothing
+	Group         string   // the PodGroup it belongs to, or nothing
 }
 
 // template is a pod of an application, for a scheduler unless it names another.
@@ -47,7 +50,25 @@ func (p Pod) template(app, scheduler string) corev1.PodTemplateSpec {
 	if p.Node != "" {
 		spec.NodeSelector = map[string]string{corev1.LabelHostname: p.Node}
 	}
+	p.claim(&spec)
 	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: p.Annotations}, Spec: spec}
+}
+
+// claim adds what the pod needs beside amounts.
+func (p Pod) claim(spec *corev1.PodSpec) {
+	for _, claim := range p.Claims {
+		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: claim, VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
+		}})
+	}
+	if p.Devices != "" {
+		const name = "devices"
+		spec.ResourceClaims = []corev1.PodResourceClaim{{Name: name, ResourceClaimTemplateName: &p.Devices}}
+		spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: name}}
+	}
+	if p.Group != "" {
+		spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &p.Group}
+	}
 }
 
 // amounts panics if a text is no amount: it is written in the scenario.

@@ -16,25 +16,32 @@ type Scenario struct {
 	play    func(*World)
 	options Options
 	middle  bool // it calls Middle
-	short   bool // it is played with go test -short too
+	short   bool // it is of the short form: together they show the whole chain
 
 	withoutKube string // why it is not played with kube-scheduler, or nothing
 }
 
 var scenarios = []Scenario{
-	{name: "deployment", play: deploymentRuns, middle: true, short: true},
+	{name: "deployment", play: deploymentRuns, middle: true},
 	{name: "job", play: jobCompletes, middle: true},
 	{name: "daemonset", play: daemonSetOnEveryNode, middle: true},
 	{name: "daemonset-preempts", play: daemonSetPreempts, middle: true, short: true},
-	{name: "preemption-respects-budgets", play: preemptionRespectsBudgets, middle: true, short: true},
+	{name: "preemption-respects-budgets", play: preemptionRespectsBudgets, middle: true},
 	{name: "foreign-pod", play: foreignPodIsBooked, middle: true, short: true, withoutKube: "it does not show its books"},
-	{name: "api-server-restart", play: apiServerRestarts, short: true},
+	{name: "api-server-restart", play: apiServerRestarts},
 	{name: "node-flap", play: nodeFlaps, options: Options{NodesCanFail: true}, middle: true},
 	{name: "failing-binds", play: bindingsFail, middle: true},
 	{name: "failing-node", play: bindingsToOneNodeFail, withoutKube: "it may try the same node for ever"},
 	{name: "two-schedulers", play: twoSchedulers, options: Options{MayBeRefused: true}, middle: true},
 	{name: "backlog", play: backlogAfterAPause, middle: true},
 	{name: "full-cluster", play: fullClusterGetsRoom, middle: true},
+	{name: "volumes", play: volumesAreBound, middle: true},
+	{name: "devices", play: devicesAreClaimed, middle: true},
+	{name: "stop", play: stopsInTheMiddle, withoutKube: "it does not wait for bindings that are under way"},
+	{name: "plugin", play: pluginTellsTheTruth, withoutKube: "it has no plugin"},
+	{name: "namespace-quota", play: namespaceHasQuota, middle: true, withoutKube: "it has no quotas of namespaces"},
+	{name: "pod-groups", play: podGroupsAreRead, options: Options{PodGroups: true}, middle: true, withoutKube: "its own gates for groups are off"},
+	{name: "fewest-violations", play: preemptionViolatesFewest, middle: true},
 }
 
 // schedulers are those that scenarios are played with.
@@ -51,9 +58,22 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// isShort reports whether the short form is asked for, with narwhal-scheduler alone. make
+// test does where the programs of a control plane are there.
+func isShort() bool { return os.Getenv("E2E") == "short" }
+
 // needControlPlane skips tests that need programs which are not there. With E2E, which make
-// e2e sets, that is a failure: it must not pass because nothing was played.
+// e2e sets, that is a failure: it must not pass because nothing was played. What calls it
+// is not of the short form.
 func needControlPlane(t *testing.T) {
+	t.Helper()
+	if isShort() {
+		t.Skip("not in the short form")
+	}
+	needProgramsOfControlPlane(t)
+}
+
+func needProgramsOfControlPlane(t *testing.T) {
 	t.Helper()
 	folder, err := programs.Here(".")
 	assert.NilError(t, err)
@@ -69,7 +89,7 @@ func needControlPlane(t *testing.T) {
 }
 
 func TestScenarios(t *testing.T) {
-	needControlPlane(t)
+	needProgramsOfControlPlane(t)
 	playAll(t, func(s Scenario) (Options, bool) { return s.options, true })
 }
 
@@ -89,6 +109,9 @@ func playAll(t *testing.T, with func(Scenario) (Options, bool)) {
 			if missing := scheduler.Missing(); missing != "" {
 				t.Skip(missing)
 			}
+			if isShort() && scheduler.Name() == kubeSchedulerName {
+				t.Skip("not in the short form")
+			}
 			for _, s := range scenarios {
 				if options, ok := with(s); ok {
 					t.Run(s.name, func(t *testing.T) { play(t, s, scheduler, options) })
@@ -99,7 +122,7 @@ func playAll(t *testing.T, with func(Scenario) (Options, bool)) {
 }
 
 func play(t *testing.T, s Scenario, scheduler Scheduler, options Options) {
-	if testing.Short() && !s.short {
+	if (testing.Short() || isShort()) && !s.short {
 		t.Skip("not in the short form")
 	}
 	if scheduler.Name() == kubeSchedulerName && s.withoutKube != "" {

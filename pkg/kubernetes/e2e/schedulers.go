@@ -67,14 +67,17 @@ type running struct {
 
 func (r running) REST() string { return r.rest }
 
-// kubeSchedulerConfig has the limit of requests per second that the controllers have. It
-// does not elect a leader, so that it starts at once after a crash.
+// requestsPerSecond is the limit of both schedulers, so that measurements compare them and
+// not their defaults.
+const requestsPerSecond = "5000"
+
+// kubeSchedulerConfig does not elect a leader, so that it starts at once after a crash.
 const kubeSchedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection:
   kubeconfig: %s
-  qps: 5000
-  burst: 5000
+  qps: ` + requestsPerSecond + `
+  burst: ` + requestsPerSecond + `
 leaderElection:
   leaderElect: false
 profiles:
@@ -105,8 +108,11 @@ func KubeScheduler(name string) Scheduler {
 	}
 }
 
-// narwhalCommand is the folder of the program, in the Kubernetes module.
-var narwhalCommand = filepath.Join("cmd", "narwhal-scheduler")
+// narwhalCommand and pluginCommand are the folders of the programs, in the Kubernetes module.
+var (
+	narwhalCommand = filepath.Join("cmd", "narwhal-scheduler")
+	pluginCommand  = filepath.Join("cmd", "kubectl-narwhal")
+)
 
 // narwhalConfig makes the 30 seconds that a daemonset waits for room by itself one.
 const narwhalConfig = `partitions:
@@ -172,7 +178,7 @@ func apply(c *cluster.Cluster, files ...string) error {
 
 // Narwhal is the program narwhal-scheduler, built from the sources around. It may do what
 // the roles of its manifests allow and nothing else. It is started with the flags --kubeconfig, --namespace (of its ConfigMap), --scheduler-name, --listen
-// (the web service) and --leader-elect=false.
+// (the web service), --leader-elect=false, and the limits of requests.
 func Narwhal() Scheduler {
 	const name = "narwhal"
 	return program{
@@ -198,30 +204,38 @@ func Narwhal() Scheduler {
 			}
 			listen := fmt.Sprintf("127.0.0.1:%d", port)
 			process, err := c.LaunchPath(name, path, "--kubeconfig="+kubeconfig, "--namespace="+narwhalNamespace,
-				"--scheduler-name="+name, "--listen="+listen, "--leader-elect=false")
+				"--scheduler-name="+name, "--listen="+listen, "--leader-elect=false",
+				"--kube-api-qps="+requestsPerSecond, "--kube-api-burst="+requestsPerSecond)
 			return process, "http://" + listen, err
 		},
 	}
 }
 
-// narwhalFolder is where the program is built. TestMain removes it.
+// narwhalFolder is where the programs of this module are built. TestMain removes it.
 var narwhalFolder string
 
-// narwhalProgram builds the program once in the life of the tests.
-var narwhalProgram = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp("", "narwhal-scheduler")
-	if err != nil {
-		return "", err
+// narwhalProgram and pluginProgram build each program once in the life of the tests.
+var (
+	narwhalProgram = sync.OnceValues(func() (string, error) { return buildCommand(narwhalCommand) })
+	pluginProgram  = sync.OnceValues(func() (string, error) { return buildCommand(pluginCommand) })
+)
+
+func buildCommand(command string) (string, error) {
+	if narwhalFolder == "" {
+		folder, err := os.MkdirTemp("", "narwhal-scheduler")
+		if err != nil {
+			return "", err
+		}
+		narwhalFolder = folder
 	}
-	narwhalFolder = folder
-	path := filepath.Join(folder, "narwhal-scheduler")
-	build := exec.Command("go", "build", "-o", path, "./"+filepath.ToSlash(narwhalCommand))
+	path := filepath.Join(narwhalFolder, filepath.Base(command))
+	build := exec.Command("go", "build", "-o", path, "./"+filepath.ToSlash(command))
 	build.Dir = ".."
 	if output, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building narwhal-scheduler: %w\n%s", err, output)
+		return "", fmt.Errorf("building %s: %w\n%s", filepath.Base(command), err, output)
 	}
 	return path, nil
-})
+}
 
 // A Run schedules until its context ends, and returns why it has ended before. Its web
 // service, if it has one, listens on an address of this machine.

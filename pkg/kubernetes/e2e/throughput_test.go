@@ -7,19 +7,23 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 )
 
 var (
 	throughputNodes = flag.Int("throughput-nodes", 0, "nodes of TestThroughput, of 32 CPUs and 256Gi")
 	throughputPods  = flag.Int("throughput-pods", 0, "pods of TestThroughput, of 100m and 128Mi; without it the test is skipped")
+	throughputBare  = flag.Bool("throughput-bare", false, "pods of TestThroughput that belong to no deployment")
 )
 
 // throughputMax is how long the pods of a measurement may take.
 const throughputMax = 20 * time.Minute
 
 // TestThroughput measures how fast each scheduler places a backlog, as seen by a watch: the
-// scheduler hangs while the pods are created, and then goes on.
+// scheduler hangs while the pods are created, and then goes on. kube-scheduler spreads the
+// pods of a deployment over the nodes, for which it looks at all of them for each pod; with
+// pods that belong to nothing it has less to do.
 func TestThroughput(t *testing.T) {
 	if *throughputPods == 0 {
 		t.Skip("a measurement, made only with -throughput-pods")
@@ -51,7 +55,12 @@ func measure(t *testing.T, scheduler Scheduler) {
 
 	w.PauseScheduler()
 	start := time.Now()
-	w.CreateDeployment("load", int32(*throughputPods), Pod{CPU: "100m", Memory: "128Mi"})
+	load := Pod{CPU: "100m", Memory: "128Mi"}
+	if *throughputBare {
+		createAtOnce(w, *throughputPods, load)
+	} else {
+		w.CreateDeployment("load", int32(*throughputPods), load)
+	}
 	created.wait(t, "created")
 	t.Logf("created: %d pods in %v", *throughputPods, time.Since(start).Round(10*time.Millisecond))
 	start = time.Now()
@@ -63,6 +72,30 @@ func measure(t *testing.T, scheduler Scheduler) {
 	w.instance.Kill()
 	if p, ok := w.instance.(interface{ Processor() time.Duration }); ok {
 		t.Logf("processor time of the scheduler, its start included: %v", p.Processor().Round(10*time.Millisecond))
+	}
+}
+
+// creators is how many clients create pods at once.
+const creators = 32
+
+// createAtOnce creates bare pods by several clients.
+func createAtOnce(w *World, count int, p Pod) {
+	w.t.Helper()
+	template := p.template("load", w.scheduler.Name())
+	errs := make(chan error, creators)
+	for first := range creators {
+		go func() {
+			for i := first; i < count; i += creators {
+				if _, err := w.client.CoreV1().Pods(namespace).Create(w.ctx, pod("load", i, template), metav1.CreateOptions{}); err != nil {
+					errs <- err
+					return
+				}
+			}
+			errs <- nil
+		}()
+	}
+	for range creators {
+		w.check(<-errs)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/kubelet"
 )
@@ -91,6 +92,46 @@ func preemptionRespectsBudgets(w *World) {
 	assert.DeepEqual(w.t, names(w.Pods("guarded")), []string{"guarded-1", "guarded-2"})
 	w.Await(RunningOn(nodeName(1), "guarded", 2))
 	w.Await(RunningOn(nodeName(2), "free", 1))
+}
+
+// An important pod needs a whole node, and there are two budgets. On the first node it would
+// violate one twice, on the second once: that one goes, although a pod there has the higher
+// priority. What the budgets of both nodes allow is counted together for each node.
+func preemptionViolatesFewest(w *World) {
+	w.CreatePriorityClass("important", 1000)
+	w.CreatePriorityClass("middle", 10)
+	w.AddNodes(2, "2", "16Gi")
+	on := func(node int, label string) Pod {
+		return Pod{CPU: "1", Memory: "1Gi", Node: nodeName(node), Annotations: slowly, Labels: map[string]string{"budget": label}}
+	}
+	w.CreatePods("left", 2, on(1, "strict"))
+	w.CreatePods("right", 1, on(2, "strict"))
+	spare := on(2, "loose")
+	spare.PriorityClass = "middle"
+	w.CreatePods("spare", 1, spare)
+	createBudgetFor(w, "strict", 3)
+	createBudgetFor(w, "loose", 0)
+	for app, count := range map[string]int{"left": 2, "right": 1, "spare": 1} {
+		w.Await(Running(app, count))
+	}
+	w.Await(BudgetAllows("strict", 0))
+	w.Await(BudgetAllows("loose", 1))
+
+	w.CreatePods("driver", 1, Pod{CPU: "2", Memory: "1Gi", PriorityClass: "important"})
+	w.Await(Evicted("right", 1))
+	w.Await(Evicted("spare", 1))
+	w.Middle()
+	w.Await(RunningOn(nodeName(2), "driver", 1))
+	w.Await(RunningOn(nodeName(1), "left", 2))
+}
+
+// createBudgetFor creates a budget for pods with a label, whatever application they are of.
+func createBudgetFor(w *World, label string, minAvailable int32) {
+	w.t.Helper()
+	b := budget(label, minAvailable)
+	b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"budget": label}}
+	_, err := w.client.PolicyV1().PodDisruptionBudgets(namespace).Create(w.ctx, b, metav1.CreateOptions{})
+	w.check(err)
 }
 
 func names(pods []*corev1.Pod) []string {

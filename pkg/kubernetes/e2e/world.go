@@ -32,7 +32,11 @@ type Options struct {
 	NodesCanFail bool // nodes renew leases, and one that is silent is tainted after 6 seconds
 	Restarts     bool // Middle kills the scheduler and starts it again
 	MayBeRefused bool // a kubelet may have no room for a pod, as with two schedulers
+	PodGroups    bool // the API server serves PodGroups, which is an alpha feature
 }
+
+// servePodGroups are the arguments of an API server for that.
+var servePodGroups = []string{"--feature-gates=GenericWorkload=true", "--runtime-config=scheduling.k8s.io/v1alpha2=true"}
 
 // A World is a control plane with kubelets and one scheduler, for one scenario. Its methods end the
 // test when something fails.
@@ -62,6 +66,9 @@ func NewWorld(t testing.TB, scheduler Scheduler, options Options) *World {
 	start := cluster.Options{Programs: folder, Folder: t.ArtifactDir()}
 	if options.NodesCanFail {
 		start.NodeGrace = nodeGrace
+	}
+	if options.PodGroups {
+		start.APIServer = servePodGroups
 	}
 	w.cluster, err = cluster.Start(ctx, start)
 	if err != nil {

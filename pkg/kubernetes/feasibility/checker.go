@@ -14,7 +14,9 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 )
 
 // Options is what may be chosen. The zero value is the default.
@@ -39,6 +41,8 @@ type Checker struct {
 	ignored   map[string]bool // labels, for Class
 	factory   informers.SharedInformerFactory
 	synced    []cache.DoneChecker
+	claims    *assumecache.AssumeCache // of devices
+	slices    *tracker.Tracker
 
 	// outside counts changes of objects that PreFilter reads and that are neither nodes
 	// nor pods.

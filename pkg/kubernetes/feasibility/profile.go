@@ -94,7 +94,7 @@ func profileOf(o Options) (*config.KubeSchedulerProfile, error) {
 func (c *Checker) makeDevices(ctx context.Context, client kubernetes.Interface) (fwk.SharedDRAManager, error) {
 	enabled := utilfeature.DefaultFeatureGate.Enabled
 	of := c.factory.Resource()
-	claims := assumecache.NewAssumeCache(klog.FromContext(ctx), of.V1().ResourceClaims().Informer(), "ResourceClaim", "", nil)
+	c.claims = assumecache.NewAssumeCache(klog.FromContext(ctx), of.V1().ResourceClaims().Informer(), "ResourceClaim", "", nil)
 	options := tracker.Options{
 		EnableDeviceTaintRules:   enabled(features.DRADeviceTaintRules),
 		EnableConsumableCapacity: enabled(features.DRAConsumableCapacity),
@@ -105,11 +105,11 @@ func (c *Checker) makeDevices(ctx context.Context, client kubernetes.Interface) 
 		options.TaintInformer = of.V1beta2().DeviceTaintRules()
 		options.ClassInformer = of.V1().DeviceClasses()
 	}
-	slices, err := tracker.StartTracker(ctx, options)
-	if err != nil {
+	var err error
+	if c.slices, err = tracker.StartTracker(ctx, options); err != nil {
 		return nil, fmt.Errorf("resource slices: %w", err)
 	}
-	devices := dynamicresources.NewDRAManager(ctx, claims, slices, c.factory)
+	devices := dynamicresources.NewDRAManager(ctx, c.claims, c.slices, c.factory)
 	resolver, ok := devices.DeviceClassResolver().(*extendedresourcecache.ExtendedResourceCache)
 	if !ok || resolver == nil {
 		return devices, nil // extended resources are not served by devices

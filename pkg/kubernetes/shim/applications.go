@@ -14,6 +14,10 @@ func (c *Context) introduce(app *application, running bool) {
 	oldest := app.sorted()[0].pod
 	said, _ := c.options.Rules.ApplicationOf(oldest, c.refers.namespaces[oldest.Namespace]) // its error was told when the pod came
 	said.ID = app.id                                                                        // that of the oldest may have changed since
+	if groups := c.groups.taskGroups(app, said.TaskGroups); len(groups) > len(said.TaskGroups) {
+		said.TaskGroups = groups
+		said.Hard = said.Hard || said.Timeout == 0 // a pod group runs as a whole or not at all
+	}
 	app.told, app.forced, app.rejected, app.queue = true, running, "", said.Queue
 	c.sender.put(message{application: said.Request(oldest.CreationTimestamp.Unix(), running)})
 }

@@ -15,6 +15,9 @@ import (
 // own so that informers and the core each see their half of a Context.
 type callback struct{ *Context }
 
+// It is no scheduler.VictimSelector. The core chooses victims itself, by violated budgets
+// first, and asks only whether a pod may run without them; a choice made here would know of
+// one node and one pod at a time, and nothing of guarantees and of asks that are alike.
 var (
 	_ api.ResourceManagerCallback   = callback{}
 	_ api.StateDumpPlugin           = callback{}

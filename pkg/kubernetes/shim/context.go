@@ -30,6 +30,7 @@ type Context struct {
 	events   *eventWriter
 	budgets  *budgets
 	refers   *references
+	groups   *podGroups
 
 	ctx    context.Context // of everything that runs, and of requests to the API server
 	cancel context.CancelFunc
@@ -69,6 +70,7 @@ func New(options Options) (*Context, error) {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.events = newEventWriter(options.Recorder)
 	c.refers = newReferences(c)
+	c.groups = newPodGroups(c)
 	c.budgets = newBudgets(c)
 	c.binder = newBinder(c)
 	c.evictor = newEvictor(c)

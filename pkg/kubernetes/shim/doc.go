@@ -27,7 +27,9 @@
 //	nodes.go          nodes
 //	applications.go   applications are introduced, rejected and completed
 //	references.go     namespaces and priority classes
+//	groups.go         pod groups
 //	budgets.go        disruption budgets
+//	retries.go        pods that wait for volumes and devices are tried again
 //	informers.go      how all of these are heard of
 //	start.go          the order in which the core is told at the start; the end
 //	sender.go         the queue to the core

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // A dump is the state of a context for debugging.
@@ -31,9 +33,10 @@ type dumpPod struct {
 }
 
 type dumpApp struct {
-	ID       string `json:"applicationId"`
-	Pods     int    `json:"pods"`
-	Rejected string `json:"rejected,omitempty"`
+	ID         string           `json:"applicationId"`
+	Pods       int              `json:"pods"`
+	Rejected   string           `json:"rejected,omitempty"`
+	TaskGroups []pods.TaskGroup `json:"taskGroups,omitempty"` // of pod groups
 }
 
 // GetStateDump is what the shim knows, in JSON.
@@ -58,7 +61,10 @@ func (c callback) GetStateDump() (string, error) {
 		d.Pods = append(d.Pods, p)
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.apps)) {
-		d.Applications = append(d.Applications, dumpApp{ID: id, Pods: len(c.apps[id].tasks), Rejected: c.apps[id].rejected})
+		app := c.apps[id]
+		d.Applications = append(d.Applications, dumpApp{
+			ID: id, Pods: len(app.tasks), Rejected: app.rejected, TaskGroups: c.groups.taskGroups(app, nil),
+		})
 	}
 	c.mu.RUnlock()
 	text, err := json.Marshal(d)

@@ -34,3 +34,13 @@ type Feasibility interface {
 	Unreserve(ctx context.Context, pod *v1.Pod, node string)
 	PreBind(ctx context.Context, pod *v1.Pod, node string) error
 }
+
+// A Feasibility whose answers depend on more than nodes and pods may implement claimReferences.
+// Pods that wait and refer to what has changed are then tried again, and not only when the
+// core tries everything again after a while.
+type claimReferences interface {
+	// References names what a pod refers to.
+	References(pod *v1.Pod) []string
+	// Watch has a function called with the name of what has changed, from any goroutine.
+	Watch(changed func(name string)) error
+}

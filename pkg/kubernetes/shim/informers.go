@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
 	scheduling "k8s.io/api/scheduling/v1"
+	"k8s.io/api/scheduling/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -46,7 +47,12 @@ func (c *Context) listen(factory informers.SharedInformerFactory) ([]cache.Infor
 			return nil, err
 		}
 	}
-	return listed, nil
+	served, err := c.groups.discover()
+	if err == nil && served {
+		groups := handlerOf[*v1alpha2.PodGroup](c.groups.AddPodGroup, c.groups.UpdatePodGroup, c.groups.DeletePodGroup)
+		err = add(factory.Scheduling().V1alpha2().PodGroups().Informer(), groups)
+	}
+	return listed, err
 }
 
 // handlerOf makes a handler of three methods. An object whose end was missed comes in a

@@ -87,9 +87,11 @@ func older(pod, known *v1.Pod) bool {
 	return err == nil && order < 0
 }
 
-// respecified reports whether something changed that filters look at.
+// respecified reports whether something changed that filters look at. The names of claims
+// that are made from a template are in the status.
 func respecified(a, b *v1.Pod) bool {
-	return a != b && (!equality.Semantic.DeepEqual(a.Spec, b.Spec) || !equality.Semantic.DeepEqual(a.Labels, b.Labels))
+	return a != b && (!equality.Semantic.DeepEqual(a.Spec, b.Spec) || !equality.Semantic.DeepEqual(a.Labels, b.Labels) ||
+		!equality.Semantic.DeepEqual(a.Status.ResourceClaimStatuses, b.Status.ResourceClaimStatuses))
 }
 
 // newTask begins with a pod. The lock must be held.
@@ -203,6 +205,9 @@ func (c *Context) sync(t *task) {
 		return // what comes of the binding decides what the core is told
 	}
 	m, reason := c.wanted(t)
+	if m == nil && t.waits != reason && t.node == "" && !t.foreign() && c.groups.missing(t.pod) != "" {
+		c.events.warn(t.pod, reasonFailedScheduling, reason)
+	}
 	t.waits = reason
 	switch {
 	case m == nil && t.told != untold:
@@ -230,6 +235,8 @@ func (c *Context) wanted(t *task) (m *si.Allocation, reason string) {
 		return nil, "its node is not known"
 	case t.node == "" && pods.IsGated(t.pod):
 		return nil, "scheduling gates are set"
+	case t.node == "" && c.groups.missing(t.pod) != "":
+		return nil, "its pod group " + c.groups.missing(t.pod) + " does not exist"
 	case t.node == "" && t.pod.DeletionTimestamp != nil:
 		return nil, "it is being deleted"
 	case t.node == "" && t.app.rejected != "":

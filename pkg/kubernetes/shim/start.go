@@ -24,6 +24,11 @@ func (c *Context) Start(ctx context.Context, factory informers.SharedInformerFac
 	if err != nil {
 		return fmt.Errorf("starting informers: %w", err)
 	}
+	if refers, ok := c.feasible.(claimReferences); ok {
+		if err := c.retryOnChange(refers); err != nil {
+			return fmt.Errorf("starting informers: %w", err)
+		}
+	}
 	factory.Start(c.ctx.Done())
 	if !cache.WaitForCacheSync(ctx.Done(), listed...) {
 		return fmt.Errorf("listing the cluster: %w", context.Cause(ctx))

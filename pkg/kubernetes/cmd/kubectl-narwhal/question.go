@@ -94,14 +94,8 @@ func (q *question) api() (kubernetes.Interface, error) {
 // are gone, or that the user may not list, stay keys.
 func (q *question) names(ctx context.Context) func(key string) string {
 	known := map[string]string{}
-	if config, err := q.flags.ToRESTConfig(); err == nil {
-		if api, err := metadata.NewForConfig(config); err == nil {
-			if pods, err := api.Resource(v1.SchemeGroupVersion.WithResource("pods")).List(ctx, metav1.ListOptions{}); err == nil {
-				for _, pod := range pods.Items {
-					known[string(pod.UID)] = pod.Namespace + "/" + pod.Name
-				}
-			}
-		}
+	for _, pod := range q.listed(ctx) {
+		known[string(pod.UID)] = pod.Namespace + "/" + pod.Name
 	}
 	return func(key string) string {
 		if name, ok := known[key]; ok {
@@ -109,6 +103,30 @@ func (q *question) names(ctx context.Context) func(key string) string {
 		}
 		return key
 	}
+}
+
+// listed is all pods, or those of the namespace that kubectl would take if the user may not
+// list others.
+func (q *question) listed(ctx context.Context) []metav1.PartialObjectMetadata {
+	config, err := q.flags.ToRESTConfig()
+	if err != nil {
+		return nil
+	}
+	api, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil
+	}
+	own, _, err := q.flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil
+	}
+	pods := api.Resource(v1.SchemeGroupVersion.WithResource("pods"))
+	for _, namespace := range []string{metav1.NamespaceAll, own} {
+		if list, err := pods.Namespace(namespace).List(ctx, metav1.ListOptions{}); err == nil {
+			return list.Items
+		}
+	}
+	return nil
 }
 
 // write writes a whole answer as JSON or YAML, or a table of it.

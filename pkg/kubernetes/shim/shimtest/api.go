@@ -9,8 +9,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery"
+	fakediscovery "k8s.io/client-go/discovery/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/testing"
@@ -48,12 +51,13 @@ type API struct {
 	bindings []string // "pod node" of those that were carried out, in order
 	deleted  []string // names of pods that were deleted, in order
 	requests map[string]int
+	serves   *testing.Fake // beside what every API server does
 }
 
 // NewAPI makes an API server with the namespace default.
 func NewAPI() *API {
 	codecs := scheme.Codecs.UniversalDecoder()
-	a := &API{Clientset: &fake.Clientset{}, tracker: testing.NewObjectTracker(scheme.Scheme, codecs), requests: map[string]int{}}
+	a := &API{Clientset: &fake.Clientset{}, tracker: testing.NewObjectTracker(scheme.Scheme, codecs), requests: map[string]int{}, serves: &testing.Fake{}}
 	a.AddReactor("create", "pods", a.create)
 	a.AddReactor("delete", "pods", a.remove)
 	a.AddReactor("get", "pods", func(action testing.Action) (bool, runtime.Object, error) {
@@ -73,6 +77,18 @@ func NewAPI() *API {
 	})
 	a.must(a.tracker.Add(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceDefault}}))
 	return a
+}
+
+// Serve has the server say that it serves a resource, such as podgroups.
+func (a *API) Serve(version schema.GroupVersion, resource string) {
+	a.serves.Resources = append(a.serves.Resources, &metav1.APIResourceList{
+		GroupVersion: version.String(), APIResources: []metav1.APIResource{{Name: resource, Namespaced: true}},
+	})
+}
+
+// Discovery says what Serve was told.
+func (a *API) Discovery() discovery.DiscoveryInterface {
+	return &fakediscovery.FakeDiscovery{Fake: a.serves}
 }
 
 func (a *API) must(err error) {

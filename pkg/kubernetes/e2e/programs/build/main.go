@@ -1,28 +1,40 @@
-// The command build makes the programs of a control plane, unless they are there.
+// The command build makes the programs of a control plane, unless they are there. With
+// -missing it builds nothing and lists those that are not there.
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/programs"
 )
 
 func main() {
+	missing := flag.Bool("missing", false, "build nothing, and list what would be built")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := build(ctx); err != nil {
+	if err := run(ctx, *missing, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func build(ctx context.Context) error {
+func run(ctx context.Context, missing bool, output io.Writer) error {
 	folder, err := programs.Here(".")
 	if err != nil {
 		return err
 	}
-	return folder.Build(ctx, os.Stdout)
+	if !missing {
+		return folder.Build(ctx, output)
+	}
+	if names := folder.Missing(); len(names) > 0 {
+		fmt.Fprintln(output, strings.Join(names, ", "))
+	}
+	return nil
 }

@@ -1,0 +1,326 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/api/scheduling/v1alpha2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
+)
+
+// The scheduler is asked to stop in the middle of 500 bindings, while the API server answers
+// none of those that are under way. It waits for them and begins no others, so that nothing
+// is half done: what it has sent is bound. The next start goes on with the rest.
+func stopsInTheMiddle(w *World) {
+	const all, atOnce, fewer = 500, 100, 400
+	w.AddNodes(5, "32", "64Gi")
+	stopping, asked := make(chan struct{}), 0
+	webhook := w.RefuseBindings(func(Attempt) bool {
+		if asked++; asked > atOnce {
+			<-stopping
+		}
+		return false
+	})
+	w.PauseScheduler()
+	w.CreateDeployment("web", all, Pod{CPU: "100m", Memory: "128Mi"})
+	w.Await(Waiting("web", all))
+	w.ContinueScheduler()
+	w.Await(Bound("web", atOnce))
+	w.Step("scheduler %s is asked to stop", w.scheduler.Name())
+	stopped := make(chan error, 1)
+	go func() { stopped <- w.instance.(running).Terminate() }()
+	close(stopping)
+	w.check(<-stopped)
+
+	nodes := map[string]string{}
+	for _, attempt := range webhook.Attempts() {
+		assert.Equal(w.t, nodes[attempt.Pod], "", "%v is not the first", attempt)
+		nodes[attempt.Pod] = attempt.Node
+	}
+	w.Step("%d pods of %d are bound", len(nodes), all)
+	assert.Assert(w.t, len(nodes) >= atOnce && len(nodes) < fewer, "%d bindings", len(nodes))
+	pods, err := w.client.CoreV1().Pods(namespace).List(w.ctx, metav1.ListOptions{})
+	w.check(err)
+	bound := map[string]string{}
+	for _, pod := range pods.Items {
+		if pod.Spec.NodeName != "" {
+			bound[pod.Name] = pod.Spec.NodeName
+		}
+	}
+	assert.DeepEqual(w.t, bound, nodes)
+
+	w.startScheduler()
+	w.Await(Running("web", all))
+	assert.Equal(w.t, len(webhook.Attempts()), all)
+}
+
+// The plugin of kubectl asks through the API server, with no more rights than the page
+// says. What it shows is what there is.
+func pluginTellsTheTruth(w *World) {
+	w.CreatePriorityClass("important", 1000)
+	w.AddNodes(2, "2", "16Gi")
+	w.CreatePods("batch", 4, Pod{CPU: "1", Memory: "1Gi", Annotations: slowly})
+	w.Await(Running("batch", 4))
+	ask := newPlugin(w)
+
+	var nodes []BookedNode
+	w.check(json.Unmarshal([]byte(ask("nodes", "-o", "json")), &nodes))
+	assert.DeepEqual(w.t, differences(nodes, w.Pods(""), w.scheduler.Name()), []string(nil))
+	var root client.Queue
+	w.check(json.Unmarshal([]byte(ask("queues", "-o", "json")), &root))
+	assert.Equal(w.t, root.Used["vcore"], int64(4000))
+	assert.Equal(w.t, root.Used["memory"], int64(4<<30))
+	contains(w, ask("queues"), "cpu=4 memory=4Gi")
+
+	w.CreatePods("large", 1, Pod{CPU: "3", Memory: "1Gi"})
+	w.Await(Unschedulable("large", 1))
+	contains(w, ask("why", "pod/large-1"), "default/large-1 of application", "2 could never hold it", "lacks vcore=1000")
+	contains(w, ask("why", "batch-1"), "runs on node "+w.Pods("batch")[0].Spec.NodeName)
+
+	manifest := filepath.Join(w.cluster.Folder(), "pod.yaml")
+	w.check(os.WriteFile(manifest, []byte(urgentPod), 0o600))
+	contains(w, ask("whatif", "-f", manifest), "urgent", "room is made", "would be evicted", "default/batch-")
+	assert.Equal(w.t, len(w.Pods("urgent")), 0)
+	w.Await(Running("batch", 4)) // nothing was changed
+
+	w.DeletePod("large-1")
+	w.CreatePods("driver", 1, Pod{CPU: "1", Memory: "1Gi", PriorityClass: "important"})
+	w.Await(Evicted("batch", 1))
+	victim := slices.DeleteFunc(w.Pods("batch"), func(p *corev1.Pod) bool { return p.DeletionTimestamp == nil })[0]
+	w.Await(Running("driver", 1))
+	driver := w.Pods("driver")[0]
+	contains(w, ask("preemptions"), "priority", "default/driver-1", driver.Spec.NodeName)
+	var plans []client.Preemption
+	w.check(json.Unmarshal([]byte(ask("preemptions", "-o", "json")), &plans))
+	assert.Equal(w.t, len(plans), 1)
+	assert.Equal(w.t, plans[0].Key, string(driver.UID))
+	assert.Equal(w.t, len(plans[0].Victims), 1)
+	assert.Equal(w.t, plans[0].Victims[0].Key, string(victim.UID))
+}
+
+const urgentPod = `
+apiVersion: v1
+kind: Pod
+metadata:
+  name: urgent
+spec:
+  priority: 1000
+  containers:
+  - name: main
+    image: none
+    resources: {requests: {cpu: "1", memory: 1Gi}}
+`
+
+func contains(w *World, text string, parts ...string) {
+	w.t.Helper()
+	for _, part := range parts {
+		assert.Assert(w.t, strings.Contains(text, part), "%q is not in\n%s", part, text)
+	}
+}
+
+// newPlugin lets the API server reach the scheduler as a Service, and returns what runs the
+// plugin with arguments, as a service account with the role of the page and that of a viewer.
+func newPlugin(w *World) func(arguments ...string) string {
+	w.t.Helper()
+	serveService(w)
+	rbac := w.client.RbacV1()
+	const name = "asks"
+	_, err := w.client.CoreV1().ServiceAccounts(namespace).Create(w.ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	w.check(err)
+	_, err = rbac.Roles(narwhalNamespace).Create(w.ctx, &rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"services/proxy"}, Verbs: []string{"get", "create"}}},
+	}, metav1.CreateOptions{})
+	w.check(err)
+	for where, role := range map[string]rbacv1.RoleRef{narwhalNamespace: {Kind: "Role", Name: name}, namespace: {Kind: "ClusterRole", Name: "view"}} {
+		_, err = rbac.RoleBindings(where).Create(w.ctx, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: role,
+			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: name}},
+		}, metav1.CreateOptions{})
+		w.check(err)
+	}
+	config, err := w.cluster.ConfigOf(w.ctx, namespace, name)
+	w.check(err)
+	kubeconfig, err := w.cluster.Kubeconfig(name, config)
+	w.check(err)
+	program, err := pluginProgram()
+	w.check(err)
+	return func(arguments ...string) string {
+		w.t.Helper()
+		var problems strings.Builder
+		command := exec.CommandContext(w.ctx, program, append(arguments, "--kubeconfig", kubeconfig)...)
+		command.Stderr = &problems
+		output, err := command.Output()
+		assert.NilError(w.t, err, "kubectl-narwhal %v: %s", arguments, &problems)
+		return string(output)
+	}
+}
+
+// serveService makes the scheduler an endpoint of its Service. The API server connects to no
+// loopback address, so that the web service of the scheduler is offered on another one too.
+func serveService(w *World) {
+	w.t.Helper()
+	address := otherAddress()
+	if address == nil {
+		w.t.Skip("the API server needs an address of this machine that is not the loopback one")
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(address.String(), "0"))
+	w.check(err)
+	target, err := url.Parse(w.instance.REST())
+	w.check(err)
+	server := &http.Server{ReadHeaderTimeout: patience, Handler: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
+		r.Out.Host = r.In.Host
+	}}}
+	go server.Serve(listener)
+	w.t.Cleanup(func() { w.check(server.Close()) })
+
+	core, port := w.client.CoreV1(), int32(listener.Addr().(*net.TCPAddr).Port)
+	const name = "narwhal-scheduler"
+	// It passes on to pods alone, so there is one that no scheduler places, with this address.
+	pod := Pod{CPU: "1", Memory: "1Gi"}.template(name, "no-scheduler")
+	created, err := core.Pods(narwhalNamespace).Create(w.ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: pod.Spec}, metav1.CreateOptions{})
+	w.check(err)
+	created.Status.PodIPs = []corev1.PodIP{{IP: address.String()}}
+	_, err = core.Pods(narwhalNamespace).UpdateStatus(w.ctx, created, metav1.UpdateOptions{})
+	w.check(err)
+	_, err = core.Services(narwhalNamespace).Create(w.ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "rest", Port: 9080, TargetPort: intstr.FromInt32(port)}}},
+	}, metav1.CreateOptions{})
+	w.check(err)
+	//nolint:staticcheck // the proxy of the API server reads Endpoints
+	_, err = core.Endpoints(narwhalNamespace).Create(w.ctx, &corev1.Endpoints{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Subsets: []corev1.EndpointSubset{{
+			Addresses: []corev1.EndpointAddress{{IP: address.String(), TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: narwhalNamespace, Name: name}}},
+			Ports:     []corev1.EndpointPort{{Name: "rest", Port: port}},
+		}},
+	}, metav1.CreateOptions{})
+	w.check(err)
+	w.awaitProxy("/api/v1/namespaces/" + narwhalNamespace + "/services/http:" + name + ":rest/proxy/ws/v1/clusters")
+}
+
+// awaitProxy waits until the API server passes on requests. It learns of a Service after a
+// moment, and says not when.
+func (w *World) awaitProxy(path string) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	defer cancel()
+	ticker := time.NewTicker(booksEvery)
+	defer ticker.Stop()
+	for {
+		err := w.client.CoreV1().RESTClient().Get().AbsPath(path).Do(ctx).Error()
+		if err == nil {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			w.t.Fatalf("the API server passes on no requests to %s: %v", path, err)
+		}
+	}
+}
+
+// otherAddress is an address of this machine to which the API server connects, or nil.
+func otherAddress() net.IP {
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	for _, address := range addresses {
+		if network, ok := address.(*net.IPNet); ok && network.IP.IsGlobalUnicast() && network.IP.To4() != nil {
+			return network.IP
+		}
+	}
+	return nil
+}
+
+// The quotas of a namespace are told to the core as tags of its applications, with those of
+// the pods of which were there already. They are not in effect yet.
+func namespaceHasQuota(w *World) {
+	w.AddNodes(1, "4", "16Gi")
+	of, err := w.client.CoreV1().Namespaces().Get(w.ctx, namespace, metav1.GetOptions{})
+	w.check(err)
+	of.Annotations = map[string]string{
+		"yunikorn.apache.org/namespace.quota":      `{"cpu": "1", "memory": "2Gi"}`,
+		"yunikorn.apache.org/namespace.guaranteed": `{"cpu": "500m"}`,
+		"yunikorn.apache.org/namespace.maxApps":    "3",
+	}
+	_, err = w.client.CoreV1().Namespaces().Update(w.ctx, of, metav1.UpdateOptions{})
+	w.check(err)
+	w.RestartScheduler() // the annotations count for applications that come after
+	w.CreatePods("web", 2, Pod{CPU: "1", Memory: "1Gi"})
+	w.Await(Running("web", 2))
+	w.Middle()
+	w.checkBooks()
+	var applications []struct {
+		ApplicationID string
+		Tags          map[string]string
+	}
+	w.check(w.readREST(w.ctx, "/ws/v1/partition/default/applications/active", &applications))
+	assert.Equal(w.t, len(applications), 1)
+	assert.Equal(w.t, applications[0].ApplicationID, "narwhal-default-autogen")
+	tags := applications[0].Tags
+	assert.Equal(w.t, tags["namespace.resourcequota"], `{"resources":{"memory":{"value":2147483648},"vcore":{"value":1000}}}`)
+	assert.Equal(w.t, tags["namespace.resourceguaranteed"], `{"resources":{"vcore":{"value":500}}}`)
+	assert.Equal(w.t, tags["namespace.resourcemaxapps"], "3")
+}
+
+// Pods that name a pod group wait until it is there. Then they run, one by one, since gangs
+// are not in effect yet; the core knows of which group they are. A group that is no gang is
+// the same for them.
+func podGroupsAreRead(w *World) {
+	w.AddNodes(1, "8", "16Gi")
+	w.CreatePods("train", 3, Pod{CPU: "1", Memory: "1Gi", Group: "train"})
+	w.CreatePods("single", 1, Pod{CPU: "1", Memory: "1Gi", Group: "single"})
+	w.CreatePods("other", 1, Pod{CPU: "1", Memory: "1Gi"})
+	w.Await(Running("other", 1))
+	w.Await(Waiting("train", 3))
+	w.Await(Waiting("single", 1))
+	w.Middle()
+
+	createPodGroup(w, "train", v1alpha2.PodGroupSchedulingPolicy{Gang: &v1alpha2.GangSchedulingPolicy{MinCount: 2}})
+	w.Await(Running("train", 3))
+	w.Await(Waiting("single", 1))
+	createPodGroup(w, "single", v1alpha2.PodGroupSchedulingPolicy{Basic: &v1alpha2.BasicSchedulingPolicy{}})
+	w.Await(Running("single", 1))
+	w.checkBooks()
+	var nodes []struct {
+		Allocations []struct{ AllocationKey, TaskGroupName string }
+	}
+	w.check(w.readREST(w.ctx, "/ws/v1/partition/default/nodes", &nodes))
+	groups := map[string]string{}
+	for _, a := range nodes[0].Allocations {
+		groups[a.AllocationKey] = a.TaskGroupName
+	}
+	for app, group := range map[string]string{"train": "train", "single": "single", "other": ""} {
+		for _, pod := range w.Pods(app) {
+			assert.Equal(w.t, groups[string(pod.UID)], group)
+		}
+	}
+}
+
+func createPodGroup(w *World, name string, policy v1alpha2.PodGroupSchedulingPolicy) {
+	w.t.Helper()
+	_, err := w.client.SchedulingV1alpha2().PodGroups(namespace).Create(w.ctx, &v1alpha2.PodGroup{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha2.PodGroupSpec{SchedulingPolicy: policy},
+	}, metav1.CreateOptions{})
+	w.check(err)
+}

@@ -1,0 +1,126 @@
+package feasibility
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
+)
+
+// What pods refer to beside nodes: all volumes, all devices, or one claim of either kind.
+const (
+	anyVolume    = "volumes"
+	anyDevice    = "devices"
+	volumeClaim  = "volume claim "
+	devicesClaim = "device claim "
+)
+
+// References names what the answers about a pod depend on beside nodes and pods, in the
+// words that Watch uses. A pod without volumes and devices refers to nothing.
+func (c *Checker) References(pod *v1.Pod) []string {
+	var names []string
+	for i := range pod.Spec.Volumes {
+		volume := &pod.Spec.Volumes[i]
+		switch {
+		case volume.PersistentVolumeClaim != nil:
+			names = append(names, volumeClaim+pod.Namespace+"/"+volume.PersistentVolumeClaim.ClaimName)
+		case volume.Ephemeral != nil:
+			names = append(names, volumeClaim+pod.Namespace+"/"+pod.Name+"-"+volume.Name)
+		}
+	}
+	if len(names) > 0 {
+		names = append(names, anyVolume)
+	}
+	for i := range pod.Spec.ResourceClaims {
+		// The name of one that is made from a template comes later, in the status.
+		if name, _, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i]); err == nil && name != nil {
+			names = append(names, devicesClaim+pod.Namespace+"/"+*name)
+		}
+	}
+	if len(pod.Spec.ResourceClaims) > 0 {
+		names = append(names, anyDevice)
+	}
+	return names
+}
+
+// Watch has a function called with the name of what changes so that pods which refer to it
+// may run where they could not. It is called for all there is at first, too. It must not
+// block.
+func (c *Checker) Watch(changed func(name string)) error {
+	ofVolumes := func() { changed(anyVolume) }
+	for _, one := range []struct {
+		informer cache.SharedIndexInformer
+		handler  cache.ResourceEventHandler
+	}{
+		{c.factory.Core().V1().PersistentVolumeClaims().Informer(), cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(now any) { changed(volumeClaim + keyOf(now)) },
+			UpdateFunc: func(_, now any) { changed(volumeClaim + keyOf(now)) },
+		}},
+		{c.factory.Core().V1().PersistentVolumes().Informer(), cache.ResourceEventHandlerFuncs{
+			AddFunc: func(any) { ofVolumes() },
+			UpdateFunc: func(before, now any) {
+				if isMoreUsable(before.(*v1.PersistentVolume), now.(*v1.PersistentVolume)) {
+					ofVolumes()
+				}
+			},
+		}},
+		{c.factory.Storage().V1().StorageClasses().Informer(), onAnyChange(ofVolumes)},
+		{c.factory.Storage().V1().CSINodes().Informer(), onAnyChange(ofVolumes)},
+		{c.factory.Storage().V1().CSIStorageCapacities().Informer(), onAnyChange(ofVolumes)},
+		{c.factory.Resource().V1().DeviceClasses().Informer(), onAnyChange(func() { changed(anyDevice) })},
+	} {
+		if err := c.watch(one.informer, one.handler); err != nil {
+			return err
+		}
+	}
+	return c.watchDevices(changed)
+}
+
+// watchDevices listens to the caches of the plugin, which know of a change before they tell
+// it.
+func (c *Checker) watchDevices(changed func(name string)) error {
+	if _, err := c.slices.AddEventHandler(onAnyChange(func() { changed(anyDevice) })); err != nil {
+		return fmt.Errorf("resource slices: %w", err)
+	}
+	c.claims.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(now any) { changed(devicesClaim + keyOf(now)) },
+		UpdateFunc: func(before, now any) {
+			changed(devicesClaim + keyOf(now))
+			if holds(before) && !holds(now) {
+				changed(anyDevice)
+			}
+		},
+		DeleteFunc: func(last any) {
+			if holds(last) {
+				changed(anyDevice)
+			}
+		},
+	})
+	return nil
+}
+
+// onAnyChange leaves out ends: what is gone lets no pod run.
+func onAnyChange(changed func()) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{AddFunc: func(any) { changed() }, UpdateFunc: func(any, any) { changed() }}
+}
+
+func keyOf(object any) string {
+	key, _ := cache.MetaNamespaceKeyFunc(object) // what informers hand out has one
+	return key
+}
+
+// isMoreUsable leaves out the changes of a volume that make it that of a claim: there is one
+// with each binding.
+func isMoreUsable(before, now *v1.PersistentVolume) bool {
+	return now.Status.Phase == v1.VolumeAvailable && before.Status.Phase != v1.VolumeAvailable ||
+		!equality.Semantic.DeepEqual(before.Spec.NodeAffinity, now.Spec.NodeAffinity)
+}
+
+// holds says whether a claim holds devices. What is not known any more held some.
+func holds(object any) bool {
+	claim, ok := object.(*resourcev1.ResourceClaim)
+	return !ok || claim.Status.Allocation != nil
+}

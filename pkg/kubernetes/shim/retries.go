@@ -1,0 +1,88 @@
+package shim
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// Pods that wait are tried again a moment after what they refer to has changed, so that many
+// changes are one look at all pods, and so that the plugins know of the change by then. That
+// look may send the core every pod that waits for a device, so it is not taken more often
+// than every second.
+const (
+	changesDelay = 100 * time.Millisecond
+	changesPause = time.Second
+)
+
+// changes are the names of what has changed since the last look.
+type changes struct {
+	mu    sync.Mutex
+	names map[string]bool
+	some  chan struct{} // capacity one: there are names
+}
+
+func (s *changes) note(name string) {
+	s.mu.Lock()
+	s.names[name] = true
+	s.mu.Unlock()
+	select {
+	case s.some <- struct{}{}:
+	default:
+	}
+}
+
+func (s *changes) take() map[string]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := s.names
+	s.names = map[string]bool{}
+	return taken
+}
+
+// retryOnChange has the core try asks again when volumes, devices and claims come or change.
+// A message about an ask, which says nothing new, has the core ask about it again.
+func (c *Context) retryOnChange(refers claimReferences) error {
+	seen := &changes{names: map[string]bool{}, some: make(chan struct{}, 1)}
+	if err := refers.Watch(seen.note); err != nil {
+		return err
+	}
+	c.run(func() {
+		for {
+			select {
+			case <-seen.some:
+			case <-c.ctx.Done():
+				return
+			}
+			if !pause(c.ctx, changesDelay) {
+				return
+			}
+			if sent := c.tryAgain(refers, seen.take()); sent && !pause(c.ctx, changesPause) {
+				return
+			}
+		}
+	})
+	return nil
+}
+
+// tryAgain sends the asks again that refer to what has changed, and reports whether there
+// were any.
+func (c *Context) tryAgain(refers claimReferences, changed map[string]bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.started {
+		return false // all is sent then
+	}
+	found := false
+	for _, t := range c.sortedTasks() {
+		if t.told != asked || t.foreign() || !hasVolumesOrClaims(t.pod) {
+			continue
+		}
+		if slices.ContainsFunc(refers.References(t.pod), func(name string) bool { return changed[name] }) {
+			found = true
+			t.sent = nil
+			c.sync(t)
+		}
+	}
+	return found
+}
