@@ -23,7 +23,7 @@ type tortureClass struct {
 // the cause. The list is to become empty.
 var tortureKnown = []tortureClass{
 	{lawFeasible, "it is not tried again", "an ask needs a pod beside it that is placed where victims are, and no attempt is made again", 0},
-	{lawOrder, "/priority/by an ordinary ask", "what is kept for a third ask is not known to the oracle, and a fence hides priorities from what is kept", 0},
+	{lawOrder, "/priority/by an ordinary ask", "a fence hides priorities from what is kept, a guarantee takes room that is leaving for another ask, and an overdue eviction frees room", 0},
 }
 
 // of reports whether a failure is of the class.
