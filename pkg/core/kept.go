@@ -2,6 +2,7 @@ package core
 
 import (
 	"math"
+	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -30,7 +31,7 @@ func (h hold) keeps(c claimant) bool {
 	return h.over >= c.priority
 }
 
-// hold is how what is kept for an ask is kept. Room that is due by a guarantee is not given
+// hold is how what is kept for an ask is kept. Room that is made by a guarantee is not given
 // to any other ask that may run anywhere, as none could evict the ask by priority once it
 // runs. These do not get what is kept for an ask with a required node either: its node is
 // closed to them.
@@ -81,13 +82,23 @@ func (r *request) nominationPriority() int32 {
 
 // holdsWith is the same for an ask of a priority.
 func (h *nomination) holdsWith(rootPriority int32) int32 {
-	switch {
-	case h == nil:
+	if h == nil {
 		return rootPriority
-	case h.trigger == preemptor.Guarantee:
-		return math.MaxInt32
 	}
 	return max(rootPriority, h.over)
+}
+
+// madeByGuarantee reports whether what a plan counts on was made by the guarantee of the
+// queue of its ask: by its own victims, or by those that still end on the node for another
+// ask of that leaf. Room that leaves for other reasons is open to more important asks.
+func (s *nominations) madeByGuarantee(r *request, n *node, plan *preemptor.Decision) bool {
+	return plan.Trigger == preemptor.Guarantee && (len(plan.Victims) > 0 || slices.ContainsFunc(n.own, func(v *request) bool {
+		if !v.releasing() || v.eviction.reported || v.eviction.trigger != preemptor.Guarantee {
+			return false
+		}
+		other := s.requests[v.eviction.ask]
+		return other != nil && other.application.queue == r.application.queue
+	}))
 }
 
 // A keptQuota is the quota that is kept in one queue for the asks with the same hold.

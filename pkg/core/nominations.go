@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -70,6 +71,9 @@ func (s *nominations) rehold(r *request, was hold) {
 // that a plan makes, or the quota: of those that may run anywhere, and on one node only.
 func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (over, overRequired int32) {
 	over, overRequired = PriorityNone, PriorityNone
+	if s.madeByGuarantee(r, n, plan) {
+		over = math.MaxInt32
+	}
 	if len(plan.Victims) == 0 {
 		return over, overRequired
 	}

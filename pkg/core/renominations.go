@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -71,6 +72,9 @@ func (s *renominations) look() {
 		r.wait.former = ""
 		if plan, ok := s.plan(r, n); ok {
 			s.nominations.add(r, n, &plan)
+			if plan.Trigger == preemptor.Guarantee { // it has made the room, as far as can be told
+				s.nominations.keepFrom(r, math.MaxInt32, r.nominated().overRequired)
+			}
 		}
 	}
 }

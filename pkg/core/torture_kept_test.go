@@ -51,7 +51,7 @@ func (g *tortureGame) settled(o *tortureOracle, from, but *torturePod) *tortureO
 	}
 	for key, nomination := range g.nominated {
 		p := g.w.pod(key)
-		kept := nomination.trigger == preemptor.Guarantee || o.compare(p, from) >= 0 || g.keepsFrom(p, from)
+		kept := o.compare(p, from) >= 0 || g.keepsFrom(p, from)
 		if kept && g.waits[key] && p != from && p != but {
 			book(p, nomination.node)
 		}

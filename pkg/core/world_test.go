@@ -3,7 +3,6 @@ package core_test
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -139,9 +138,6 @@ func (w *world) rootPriority(ask *core.AskView) int32 {
 // nominationPriority is the priority with which an ask holds the room that is kept for
 // it: what is guaranteed to its queue no other ask takes.
 func (w *world) nominationPriority(ask *core.AskView) int32 {
-	if ask.Nominated != "" && ask.Trigger == preemptor.Guarantee {
-		return math.MaxInt32
-	}
 	if ask.Nominated != "" {
 		return max(w.rootPriority(ask), ask.KeptFrom)
 	}
