@@ -37,6 +37,7 @@ type node struct {
 	gone          bool       // from the partition
 	retry         bool       // its bound asks are to be tried
 	regained      bool       // freed since refused classes were last tried again
+	joined        bool       // something arrived since attempts were last repeated
 	change        nodeChange // recorded, and not reacted to yet
 
 	capacity     resources.Amounts

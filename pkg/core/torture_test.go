@@ -22,7 +22,6 @@ type tortureClass struct {
 // tortureKnown are the classes of failures that are known, by a part of the trigger and
 // the cause. The list is to become empty.
 var tortureKnown = []tortureClass{
-	{lawFeasible, "it is not tried again", "an ask needs a pod beside it that is placed where victims are, and no attempt is made again", 0},
 	{lawOrder, "/priority/by an ordinary ask", "a fence hides priorities from what is kept, a guarantee takes room that is leaving for another ask, and an overdue eviction frees room", 0},
 }
 
