@@ -47,6 +47,7 @@
 //	ledger.go       books and unbooks, and records what changes
 //	queue.go        a queue; queues.go the tree of queues
 //	account.go      the limits and the use of a queue; kept.go what is kept for asks, and from which others
+//	standing.go     the priority of an ask as the fences around it and the root see it
 //	application.go  an application, its states and its groups of asks
 //	request.go      an ask or allocation, and what is known of it
 //	node.go         a node and what is free on it

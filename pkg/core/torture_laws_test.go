@@ -313,7 +313,7 @@ func (g *tortureGame) keepsFrom(ask, other *torturePod) bool {
 		}
 		return slices.ContainsFunc(e.Waited, func(p *torturePod) bool {
 			node := g.w.node(g.target[ask.Key])
-			return p.Key == other.Key || p.Amounts.fits(node.Capacity) && e.Before.priority(p, "") >= e.Before.priority(other, "")
+			return p.Key == other.Key || p.Amounts.fits(node.Capacity) && e.Before.compare(p, other) >= 0
 		})
 	})
 }

@@ -20,10 +20,8 @@ type tortureClass struct {
 }
 
 // tortureKnown are the classes of failures that are known, by a part of the trigger and
-// the cause. The list is to become empty.
-var tortureKnown = []tortureClass{
-	{lawOrder, "/priority/by an ordinary ask", "a fence hides priorities from what is kept, a guarantee takes room that is leaving for another ask, and an overdue eviction frees room", 0},
-}
+// the cause. There are none.
+var tortureKnown = []tortureClass{}
 
 // of reports whether a failure is of the class.
 func (k *tortureClass) of(f tortureFailure) bool {
