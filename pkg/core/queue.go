@@ -138,6 +138,9 @@ func (q *queue) summarise() bool {
 	if len(q.kept) > 0 {
 		first.Root = q.asRootSees(sum.top)
 	}
+	for _, leaf := range q.active { // their groups are not marked one by one
+		sum.ready = max(sum.ready, leaf.class.priority)
+	}
 	sum.top = q.properties.seenFromAbove(sum.top)
 	sum.ready, sum.rest = q.properties.seenFromAbove(sum.ready), q.properties.seenFromAbove(sum.rest)
 	sum.attempts = sum.attempts || len(q.active) > 0
