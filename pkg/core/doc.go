@@ -38,6 +38,7 @@
 //	required.go     asks that may run on one node only; requiredplan.go makes room for them
 //	promises.go     the quota that is kept for them; backoff.go room that was made and not used
 //	view.go         what other goroutines may read; views.go makes it
+//	keptview.go     what is kept from an ask, for readers
 //	restore.go      a partition made from a view
 //	verify.go       checks the laws; verify_preemption.go and verify_outcomes.go those of preemption,
 //	                verify_backlog.go what is noted of asks that wait
