@@ -159,7 +159,7 @@ func (l *lawChecker) checkPlace(w *world, ask *core.AskView, n *core.NodeView) e
 	room := n.Available.Clone()
 	for _, key := range n.Nominated {
 		other := w.ask(key)
-		before := w.nominationPriority(other) >= w.rootPriority(ask)
+		before := w.keepsFrom(other, ask)
 		switch {
 		case ask.Required != "":
 			before = other.Priority > ask.Priority

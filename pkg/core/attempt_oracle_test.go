@@ -197,7 +197,7 @@ func (o oracle) best() (least guaranteeCost, node core.NodeID, found bool) {
 // need is what must be freed on a node beyond what comes free.
 func (o oracle) need(n *core.NodeView) (need resources.Amounts) {
 	for i, asked := range o.ask.Amounts {
-		free := o.roomFor(n, o.rootPriority(o.ask)).Plus(releasingOn(n)).Of(resources.Kind(i))
+		free := o.roomForAsk(n, o.ask).Plus(releasingOn(n)).Of(resources.Kind(i))
 		if asked > 0 && asked > free {
 			need.Set(resources.Kind(i), asked-free)
 		}

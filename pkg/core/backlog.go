@@ -38,7 +38,7 @@ func newBacklog(options Options) backlog {
 // class before, or of a new ask.
 func (b *backlog) classOf(r *request, constraints string) *class {
 	return b.classes.of(class{
-		amounts: r.Amounts, priority: r.Priority, rootPriority: b.rootPriority(r),
+		amounts: r.Amounts, priority: r.Priority, standing: b.standing(r),
 		preempts: b.settled && b.wantsRoom(r), nominated: r.nominated() != nil, constraints: constraints,
 	})
 }
@@ -94,8 +94,8 @@ func (b *backlog) reclass(r *request, c *class) {
 	}
 	if before.reserved == r {
 		before.reserved, c.reserved = nil, r
-		b.reserves.remove(before.rootPriority)
-		b.reserves.add(c.rootPriority)
+		b.reserves.remove(before.standing.Root)
+		b.reserves.add(c.standing.Root)
 	}
 	if c.refused == nil && before.refused != nil && before.constraints == c.constraints {
 		c.refused = before.refused.clone()
@@ -209,11 +209,10 @@ func (b *backlog) settleGroup(g *askGroup) {
 	g.application.queued.Settle(g, wanted, place != g.place, own != g.own, func() { g.own, g.place = own, place })
 }
 
-// rootPriority is the priority of an ask as the root sees it. It orders the asks of
-// all queues that are nominated to a node.
-func (b *backlog) rootPriority(r *request) int32 {
+// standing is that of an ask. It orders the asks of all queues that are nominated to a node.
+func (b *backlog) standing(r *request) Standing {
 	if b.plain {
-		return r.Priority
+		return Standing{Root: r.Priority}
 	}
-	return r.application.queue.asRootSees(r.Priority)
+	return r.application.queue.standing(r.Priority)
 }

@@ -45,7 +45,7 @@ func (p cycle) rankDirty(from int) {
 // firstBound is the place of the first ask that is bound to the node; the last of all if
 // there is none.
 func (n *node) firstBound() askRank {
-	first := askRank{rootPriority: math.MinInt32}
+	first := askRank{standing: Standing{Root: math.MinInt32}}
 	consider := func(r *request) {
 		if rank := r.rank(); first.number == 0 || rank.compare(first) < 0 {
 			first = rank
@@ -124,7 +124,7 @@ func (p cycle) placeAbove(n *node) outcome {
 	if lowest == nil || !n.schedulable {
 		return waits
 	}
-	above := lowest.nominationPriority()
+	above := lowest.nominationStanding().Root
 	for {
 		r := p.nextAbove(n, above)
 		if r == nil && !n.sharesQuota(nil) {
@@ -133,8 +133,8 @@ func (p cycle) placeAbove(n *node) outcome {
 		first := p.next(p.skips)
 		switch {
 		case first == nil:
-		case r == nil && first.class.rootPriority > above && n.sharesQuota(first),
-			r != nil && first.class.rootPriority > r.class.rootPriority:
+		case r == nil && n.yieldsTo(first.class, above) && n.sharesQuota(first),
+			r != nil && first.class.standing.compare(r.class.standing) > 0:
 			r = first
 		}
 		if r == nil {

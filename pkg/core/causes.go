@@ -128,7 +128,7 @@ func (o *outcomes) comesAfterAnother(r *request, n *node, since time.Time) bool 
 		if other.Placed.Before(since) {
 			continue
 		}
-		if other.Required != "" || r.Required != "" && other.Priority > r.Priority || o.rootPriority(other) >= r.class.rootPriority {
+		if other.Required != "" || r.Required != "" && other.Priority > r.Priority || o.standing(other).compare(r.class.standing) >= 0 {
 			return true
 		}
 	}

@@ -21,13 +21,13 @@ import (
 //	asks   = the asks that wait with the class, in groups or elsewhere
 //	closed = no open node has room for it, but for nodes with new room
 type class struct {
-	amounts      resources.Amounts // shared by all its asks
-	priority     int32
-	rootPriority int32 // the priority as the root sees it, by which asks compare on a node
-	preempts     bool  // room may be made for its asks; not for those that are nominated or back off
-	nominated    bool  // its asks are nominated
-	constraints  string
-	key          string
+	amounts     resources.Amounts // shared by all its asks
+	priority    int32
+	standing    Standing // by which asks compare on a node
+	preempts    bool     // room may be made for its asks; not for those that are nominated or back off
+	nominated   bool     // its asks are nominated
+	constraints string
+	key         string
 
 	asks   int
 	idle   bool // among the classes that may have no asks
@@ -82,8 +82,15 @@ func (c *class) appendKey(key []byte) []byte {
 	if c.nominated {
 		flags |= 2
 	}
+	fences := c.standing.fences
+	if fences != "" {
+		flags |= 4
+	}
 	key = binary.BigEndian.AppendUint32(append(key, flags), uint32(c.priority))
-	key = binary.BigEndian.AppendUint32(key, uint32(c.rootPriority))
+	key = binary.BigEndian.AppendUint32(key, uint32(c.standing.Root))
+	if fences != "" {
+		key = append(binary.BigEndian.AppendUint32(key, uint32(len(fences))), fences...)
+	}
 	key = binary.BigEndian.AppendUint32(key, uint32(len(c.amounts)))
 	for _, v := range c.amounts {
 		key = binary.BigEndian.AppendUint64(key, uint64(v))
@@ -108,18 +115,18 @@ func (c *class) add(r *request) {
 	c.asks++
 }
 
-// overrules is the priority with which asks of the class take what is kept for others.
+// overrules is the standing with which asks of the class take what is kept for others.
 // Nominated ones take nothing, since room is on its way for them too.
-func (c *class) overrules() int32 {
+func (c *class) overrules() Standing {
 	if c.nominated {
-		return math.MinInt32
+		return Standing{Root: math.MinInt32}
 	}
-	return c.rootPriority
+	return c.standing
 }
 
 // asLike reports whether what preemption attempts know of two classes is the same.
 func (c *class) asLike(other *class) bool {
-	return c.constraints == other.constraints && c.priority == other.priority && c.rootPriority == other.rootPriority &&
+	return c.constraints == other.constraints && c.priority == other.priority && c.standing == other.standing &&
 		c.amounts.Equal(other.amounts)
 }
 

@@ -43,9 +43,9 @@ func (p commands) reconsider() {
 func (p commands) reclassifyAll() {
 	p.applications.Ascend(func(app *application) bool {
 		for _, r := range app.asks {
-			before := r.class.rootPriority
+			before := r.class.standing
 			p.reclassify(r)
-			if r.class.rootPriority != before {
+			if r.class.standing != before {
 				p.nominations.rerank(r, before)
 			}
 		}

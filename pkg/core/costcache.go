@@ -52,7 +52,7 @@ func (p *costCache) keyOf(r *request, trigger preemptor.Trigger) preemptionKey {
 	c := r.class
 	if c.constraints != "" {
 		plain := class{
-			amounts: c.amounts, priority: c.priority, rootPriority: c.rootPriority, preempts: c.preempts, nominated: c.nominated,
+			amounts: c.amounts, priority: c.priority, standing: c.standing, preempts: c.preempts, nominated: c.nominated,
 		}
 		c = p.classes.of(plain)
 	}
@@ -202,7 +202,7 @@ func (p *costCache) clear() {
 
 // lowerBound is the least that making room on a node can cost.
 func (p *costCache) lowerBound(c *nodeCosts, n *node) preemptor.Cost {
-	if n.hasRoom(c.class.amounts, c.class.rootPriority) || n.willHaveRoom(c.class.amounts, c.class.rootPriority) {
+	if n.hasRoom(c.class.amounts, c.class.standing) || n.willHaveRoom(c.class.amounts, c.class.standing) {
 		return leastOfAll
 	}
 	least := c.leastVictims(n)
@@ -301,11 +301,11 @@ func (k *preemptionKey) mayUse(n *node) bool {
 	if n.isBlocked() {
 		return false
 	}
-	if held := n.reserved; held != nil && held.class.rootPriority == k.class.rootPriority {
+	if held := n.reserved; held != nil && held.class.standing.compare(k.class.standing) == 0 {
 		gives := k.trigger == preemptor.Guarantee || held.class.preempts || held.Amounts.Equal(k.class.amounts)
 		return gives && n.schedulable && !n.claimed()
 	}
-	return n.openTo(k.class.rootPriority)
+	return n.openTo(k.class.standing)
 }
 
 // ask is any ask of the key, as the preemptor sees it.
@@ -323,7 +323,7 @@ func (k *preemptionKey) askOf(r *request) preemptor.Ask {
 // nodeInput is a node as the preemptor sees it for the asks of a key, with the quota
 // that must be freed. It is valid until the next call.
 func (p *costCache) nodeInput(c *nodeCosts, n *node, quota resources.Amounts) preemptor.Node {
-	on := preemptor.Node{Kinds: p.kinds, Free: n.roomFor(c.class.rootPriority), Quota: quota}
+	on := preemptor.Node{Kinds: p.kinds, Free: n.roomFor(c.class.standing), Quota: quota}
 	in := &p.input
 	in.begin(c, p.flat && c.leaf == p.root)
 	if c.trigger == preemptor.Guarantee {

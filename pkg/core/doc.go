@@ -39,6 +39,7 @@
 //	required.go     asks that may run on one node only; requiredplan.go makes room for them
 //	promises.go     the quota that is kept for them; backoff.go room that was made and not used
 //	view.go         what other goroutines may read; views.go makes it
+//	keptview.go     what is kept from an ask, for readers
 //	restore.go      a partition made from a view
 //	verify.go       checks the laws; verify_preemption.go and verify_outcomes.go those of preemption,
 //	                verify_backlog.go what is noted of asks that wait
@@ -48,6 +49,7 @@
 //	ledger.go       books and unbooks, and records what changes
 //	queue.go        a queue; queues.go the tree of queues
 //	account.go      the limits and the use of a queue; kept.go what is kept for asks, and from which others
+//	standing.go     the priority of an ask as the fences around it and the root see it
 //	application.go  an application, its states and its groups of asks
 //	request.go      an ask or allocation, and what is known of it
 //	node.go         a node and what is free on it

@@ -165,12 +165,12 @@ func (s *nodeSearch) refuse(n *node, err error) {
 // nominated asks of lower priorities, or a node that is reserved for one.
 func (s *nodeSearch) overrule() (*node, outcome) {
 	r := s.ask
-	priority := r.class.rootPriority
-	if !s.nominations.priorities.below(r.class.overrules()) && !s.reserves.below(priority) {
+	standing := r.class.standing
+	if !s.nominations.priorities.below(r.class.overrules().top()) && !s.reserves.below(standing.top()) {
 		return nil, waits
 	}
 	for n := range s.allNodes {
-		if n.links.In() && r.Amounts.FitsIn(n.room) || !n.openTo(priority) || !n.hasRoom(r.Amounts, r.class.overrules()) {
+		if n.links.In() && r.Amounts.FitsIn(n.room) || !n.openTo(standing) || !n.hasRoom(r.Amounts, r.class.overrules()) {
 			continue
 		}
 		if r.class.refusedOn(n) {

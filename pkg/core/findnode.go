@@ -282,7 +282,7 @@ func (a *attempts) withoutVictims(key preemptionKey, r *request, quota resources
 			attempt.TooSmall++
 		default:
 			attempt.Insufficient++
-			missing := missingShare(r.Amounts, n.roomFor(key.class.rootPriority))
+			missing := missingShare(r.Amounts, n.roomFor(key.class.standing))
 			if best == nil || missing.Compare(least) < 0 {
 				best, least = n, missing
 			}

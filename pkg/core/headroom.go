@@ -22,11 +22,11 @@ func (q *queue) headroomWithin(above headroom) headroom {
 	}
 	h := &q.headroom
 	h.in, h.kept, h.over = q, above.kept, above.over
-	first := claimant{priority: PriorityNone}
+	first := claimant{Standing: Standing{Root: PriorityNone}, any: true}
 	if len(q.kept) > 0 {
-		first.priority = q.asRootSees(q.waiting().top)
+		first.Root = q.asRootSees(q.waiting().top)
 	}
-	if lowest := q.lowestHold(); first.priority > lowest {
+	if lowest := q.lowestHold(); first.Root > lowest {
 		h.kept, h.over = true, lowest
 		if above.kept {
 			h.over = min(above.over, lowest)

@@ -2,6 +2,7 @@ package core
 
 import (
 	"math"
+	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -12,39 +13,46 @@ import (
 // come later do.
 
 // A hold says up to which priorities what is kept for an ask is kept from other asks: from
-// those that may run anywhere, by their priority as the root sees it, and from those that
-// may run on one node only, by their own.
-type hold struct{ over, overRequired int32 }
+// those that may run anywhere, by their standing, and from those that may run on one node
+// only, by their own priority.
+type hold struct {
+	over         Standing
+	overRequired int32
+}
 
 // A claimant is an ask that wants what may be kept for others.
 type claimant struct {
-	priority int32
-	required bool // it may run on one node only
+	Standing
+	required bool // it may run on one node only, and Root is its own priority
+	// any stands for the highest of many asks: what a fence shows of it is not known, and may
+	// be the most of all.
+	any bool
 }
 
 // keeps reports whether what is held is kept from a claimant.
 func (h hold) keeps(c claimant) bool {
 	if c.required {
-		return h.overRequired >= c.priority
+		return h.overRequired >= c.Root
 	}
-	return h.over >= c.priority
+	order := h.over.compare(c.Standing)
+	return order > 0 || order == 0 && !(c.any && h.over.fences != "")
 }
 
-// hold is how what is kept for an ask is kept. Room that is due by a guarantee is not given
+// hold is how what is kept for an ask is kept. Room that is made by a guarantee is not given
 // to any other ask that may run anywhere, as none could evict the ask by priority once it
 // runs. These do not get what is kept for an ask with a required node either: its node is
 // closed to them.
 func (r *request) hold() hold {
 	if r.promised() {
-		return hold{math.MaxInt32, max(r.Priority, r.wait.promise.over)}
+		return hold{Standing{Root: math.MaxInt32}, max(r.Priority, r.wait.promise.over)}
 	}
-	return r.nominated().hold(r, r.class.rootPriority)
+	return r.nominated().hold(r, r.class.standing)
 }
 
-// hold is the same for the nomination of an ask that has a priority as the root sees it.
+// hold is the same for the nomination of an ask that has a standing.
 // Asks that may run on the node only take the room of an equal one that may run anywhere.
-func (h *nomination) hold(r *request, rootPriority int32) hold {
-	return hold{h.holdsWith(rootPriority), max(max(r.Priority, math.MinInt32+1)-1, h.overRequired)}
+func (h *nomination) hold(r *request, standing Standing) hold {
+	return hold{h.holdsWith(standing), max(max(r.Priority, math.MinInt32+1)-1, h.overRequired)}
 }
 
 // claimant is an ask as one that wants what is kept for others. One for which something is
@@ -52,11 +60,11 @@ func (h *nomination) hold(r *request, rootPriority int32) hold {
 func (r *request) claimant() claimant {
 	switch {
 	case r.promised():
-		return claimant{r.hold().overRequired, true}
+		return claimant{Standing: Standing{Root: r.hold().overRequired}, required: true}
 	case r.Required != "":
-		return claimant{r.Priority, true}
+		return claimant{Standing: Standing{Root: r.Priority}, required: true}
 	}
-	return claimant{r.nominationPriority(), false}
+	return claimant{Standing: r.nominationStanding()}
 }
 
 // quotaWaiters is the highest priority of the asks with a required node that wait for quota
@@ -73,21 +81,31 @@ func (r *request) quotaWaiters() int32 {
 	return highest
 }
 
-// nominationPriority is the priority with which an ask holds the room that is kept
+// nominationStanding is the standing with which an ask holds the room that is kept
 // for it, or its own if it is not nominated.
-func (r *request) nominationPriority() int32 {
-	return r.nominated().holdsWith(r.class.rootPriority)
+func (r *request) nominationStanding() Standing {
+	return r.nominated().holdsWith(r.class.standing)
 }
 
-// holdsWith is the same for an ask of a priority.
-func (h *nomination) holdsWith(rootPriority int32) int32 {
-	switch {
-	case h == nil:
-		return rootPriority
-	case h.trigger == preemptor.Guarantee:
-		return math.MaxInt32
+// holdsWith is the same for an ask of a standing.
+func (h *nomination) holdsWith(standing Standing) Standing {
+	if h == nil {
+		return standing
 	}
-	return max(rootPriority, h.over)
+	return standing.join(h.over)
+}
+
+// madeByGuarantee reports whether what a plan counts on was made by the guarantee of the
+// queue of its ask: by its own victims, or by those that still end on the node for another
+// ask of that leaf. Room that leaves for other reasons is open to more important asks.
+func (s *nominations) madeByGuarantee(r *request, n *node, plan *preemptor.Decision) bool {
+	return plan.Trigger == preemptor.Guarantee && (len(plan.Victims) > 0 || slices.ContainsFunc(n.own, func(v *request) bool {
+		if !v.releasing() || v.eviction.reported || v.eviction.trigger != preemptor.Guarantee {
+			return false
+		}
+		other := s.requests[v.eviction.ask]
+		return other != nil && other.application.queue == r.application.queue
+	}))
 }
 
 // A keptQuota is the quota that is kept in one queue for the asks with the same hold.
@@ -129,12 +147,16 @@ func (a *account) keptFrom(c claimant, kind resources.Kind) (sum int64) {
 	return sum
 }
 
-// lowestHold is the lowest priority up to which anything is kept from asks that may run
-// anywhere; the highest of all if nothing is.
+// lowestHold is the lowest priority, as the root sees it, up to which anything is kept from
+// asks that may run anywhere; the highest of all if nothing is. What is kept inside a fence
+// may be taken by asks of the same priority.
 func (a *account) lowestHold() int32 {
 	lowest := int32(math.MaxInt32)
 	for i := range a.kept {
-		lowest = min(lowest, a.kept[i].over)
+		over := a.kept[i].over
+		if lowest = min(lowest, over.Root); over.fences != "" && lowest == over.Root && lowest > math.MinInt32 {
+			lowest--
+		}
 	}
 	return lowest
 }

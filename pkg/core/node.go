@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,7 @@ type node struct {
 	gone          bool       // from the partition
 	retry         bool       // its bound asks are to be tried
 	regained      bool       // freed since refused classes were last tried again
+	joined        bool       // something arrived since attempts were last repeated
 	change        nodeChange // recorded, and not reacted to yet
 
 	capacity     resources.Amounts
@@ -207,31 +209,29 @@ func (n *node) recountRoom() {
 	}
 }
 
-// roomFor is what is free for asks of a priority as the root sees it: what is kept
-// for asks of this priority and above is not. The result may be memory of the node and
-// must not be changed.
-func (n *node) roomFor(rootPriority int32) resources.Amounts {
-	if len(n.nominated) == 0 || n.nominated[len(n.nominated)-1].nominationPriority() >= rootPriority {
+// roomFor is what is free for asks of a standing: what is kept for asks of this standing
+// and above is not. The result may be memory of the node and must not be changed.
+func (n *node) roomFor(standing Standing) resources.Amounts {
+	if len(n.nominated) == 0 || n.nominated[len(n.nominated)-1].nominationStanding().Root >= standing.top() {
 		return n.room
 	}
 	room := n.free.Clone()
 	for _, r := range n.nominated {
-		if r.hold().keeps(claimant{priority: rootPriority}) {
+		if r.hold().keeps(claimant{Standing: standing}) {
 			room.Sub(r.Amounts)
 		}
 	}
 	return room
 }
 
-// hasRoom reports whether an ask of these amounts and this priority, as the root
-// sees it, fits.
-func (n *node) hasRoom(amounts resources.Amounts, rootPriority int32) bool {
-	return amounts.FitsIn(n.room) || len(n.nominated) > 0 && amounts.FitsIn(n.roomFor(rootPriority))
+// hasRoom reports whether an ask of these amounts and this standing fits.
+func (n *node) hasRoom(amounts resources.Amounts, standing Standing) bool {
+	return amounts.FitsIn(n.room) || len(n.nominated) > 0 && amounts.FitsIn(n.roomFor(standing))
 }
 
 // willHaveRoom reports whether such an ask fits once all evictions here have ended.
-func (n *node) willHaveRoom(amounts resources.Amounts, rootPriority int32) bool {
-	return !n.releasing.IsZero() && amounts.FitsIn(n.roomFor(rootPriority).Plus(n.releasing.Amounts))
+func (n *node) willHaveRoom(amounts resources.Amounts, standing Standing) bool {
+	return !n.releasing.IsZero() && amounts.FitsIn(n.roomFor(standing).Plus(n.releasing.Amounts))
 }
 
 // keptFrom is what is kept from an ask that may run here only: for nominated asks of a
@@ -239,7 +239,7 @@ func (n *node) willHaveRoom(amounts resources.Amounts, rootPriority int32) bool 
 func (n *node) keptFrom(r *request) resources.Amounts {
 	var sum resources.Amounts
 	for _, other := range n.nominated {
-		if other.hold().keeps(claimant{r.Priority, true}) {
+		if other.hold().keeps(claimant{Standing: Standing{Root: r.Priority}, required: true}) {
 			sum.Add(other.Amounts)
 		}
 	}
@@ -331,10 +331,21 @@ func (n *node) open() bool {
 	return n.schedulable && n.reserved == nil && !n.claimed()
 }
 
-// openTo reports whether ordinary asks of a priority, as the root sees it, may use
-// the node: a reservation keeps it from those of its priority and below only.
-func (n *node) openTo(rootPriority int32) bool {
-	return n.schedulable && !n.claimed() && (n.reserved == nil || n.reserved.class.rootPriority < rootPriority)
+// openTo reports whether ordinary asks of a standing may use the node: a reservation keeps
+// it from those of its standing and below only.
+func (n *node) openTo(standing Standing) bool {
+	return n.schedulable && !n.claimed() && (n.reserved == nil || n.reserved.class.standing.compare(standing) < 0)
+}
+
+// yieldsTo reports whether a class is more important than one of the asks that may run
+// anywhere and are bound to the node, of which the least important has a priority as the
+// root sees it.
+func (n *node) yieldsTo(c *class, above int32) bool {
+	if c.standing.Root != above || c.standing.fences == "" {
+		return c.standing.Root > above
+	}
+	return n.reserved != nil && n.reserved.class.standing.compare(c.standing) < 0 ||
+		slices.ContainsFunc(n.nominated, func(r *request) bool { return r.nominationStanding().compare(c.standing) < 0 })
 }
 
 // claimed reports whether an ask that may run here only holds a reservation.

@@ -259,7 +259,7 @@ func (s *rooms) fitBelow(top *freshNode, c *class) bool {
 	if top == nil || !c.amounts.FitsIn(top.most) {
 		return false
 	}
-	return top.openTo(c.rootPriority) && top.hasRoom(c.amounts, c.overrules()) ||
+	return top.openTo(c.standing) && top.hasRoom(c.amounts, c.overrules()) ||
 		s.fitBelow(top.links.Left, c) || s.fitBelow(top.links.Right, c)
 }
 

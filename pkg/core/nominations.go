@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -39,7 +40,7 @@ func (s *nominations) add(r *request, n *node, plan *preemptor.Decision) {
 	s.outcomes.nominated(r, n)
 	s.stamp++
 	r.application.queue.keep(r.Amounts, r.hold(), s.stamp)
-	s.priorities.add(r.nominationPriority())
+	s.priorities.add(r.nominationStanding().Root)
 	s.counts.Nominations++
 	s.nodeChanged(n, nodeRetry)
 	s.reclassify(r)
@@ -49,7 +50,7 @@ func (s *nominations) add(r *request, n *node, plan *preemptor.Decision) {
 }
 
 // keepFrom has the room of an ask kept from others up to these priorities.
-func (s *nominations) keepFrom(r *request, over, overRequired int32) {
+func (s *nominations) keepFrom(r *request, over Standing, overRequired int32) {
 	held, was := r.nominated(), r.hold()
 	held.over, held.overRequired = over, overRequired
 	s.rehold(r, was)
@@ -57,8 +58,8 @@ func (s *nominations) keepFrom(r *request, over, overRequired int32) {
 
 // rehold brings the books up to date after an ask holds what is kept for it in another way.
 func (s *nominations) rehold(r *request, was hold) {
-	s.priorities.remove(was.over)
-	s.priorities.add(r.nominationPriority())
+	s.priorities.remove(was.over.Root)
+	s.priorities.add(r.nominationStanding().Root)
 	slices.SortFunc(r.nominated().node.nominated, byNomination)
 	s.stamp++
 	r.application.queue.unkeep(r.Amounts, was, s.stamp)
@@ -68,8 +69,11 @@ func (s *nominations) rehold(r *request, was hold) {
 
 // waitFor are the highest priorities of the other asks that wait and could use the room
 // that a plan makes, or the quota: of those that may run anywhere, and on one node only.
-func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (over, overRequired int32) {
-	over, overRequired = PriorityNone, PriorityNone
+func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (over Standing, overRequired int32) {
+	over, overRequired = Standing{Root: PriorityNone}, PriorityNone
+	if s.madeByGuarantee(r, n, plan) {
+		over.Root = math.MaxInt32
+	}
 	if len(plan.Victims) == 0 {
 		return over, overRequired
 	}
@@ -78,12 +82,13 @@ func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (ov
 		break
 	}
 	overRequired = max(overRequired, r.quotaWaiters())
-	if s.root.own.top <= r.class.rootPriority {
+	own := r.class.standing
+	if top := s.root.own.top; top < own.Root || top == own.Root && own.fences == "" {
 		return over, overRequired
 	}
 	for _, c := range s.classes.known { // the highest does not depend on the order
-		if c.rootPriority > max(over, r.class.rootPriority) && len(c.groups) > 0 && !c.nominated && c.amounts.FitsIn(n.capacity) && !c.refusedOn(n) {
-			over = c.rootPriority
+		if c.standing.compare(own) > 0 && len(c.groups) > 0 && !c.nominated && c.amounts.FitsIn(n.capacity) && !c.refusedOn(n) {
+			over = over.join(c.standing)
 		}
 	}
 	return over, overRequired
@@ -105,7 +110,7 @@ func (s *nominations) remove(r *request, why string, waits bool) *node {
 	s.list[at].wait.nomination.at = at
 	s.list[last] = nil
 	s.list = s.list[:last]
-	s.priorities.remove(r.nominationPriority())
+	s.priorities.remove(r.nominationStanding().Root)
 	s.stamp++
 	r.application.queue.unkeep(r.Amounts, r.hold(), s.stamp)
 	r.wait.nomination = nil
@@ -207,7 +212,7 @@ func (s *nominations) free(r *request, n *node) {
 
 // rerank brings a nomination up to date after the priority of the ask, as the root sees
 // it, has changed.
-func (s *nominations) rerank(r *request, was int32) {
+func (s *nominations) rerank(r *request, was Standing) {
 	held := r.nominated()
 	if held == nil {
 		return
@@ -228,15 +233,15 @@ func (s *nominations) recheckQuota() {
 // readyNode is the node that a nominated ask is nominated to, if the room is there.
 func (r *request) readyNode() *node {
 	held := r.nominated()
-	if !held.node.openTo(r.class.rootPriority) ||
-		!r.Amounts.FitsIn(held.node.roomFor(r.class.rootPriority).Plus(r.Amounts)) {
+	if !held.node.openTo(r.class.standing) ||
+		!r.Amounts.FitsIn(held.node.roomFor(r.class.standing).Plus(r.Amounts)) {
 		return nil
 	}
 	return held.node
 }
 
-// byNomination compares nominated asks by the priority with which they hold room,
+// byNomination compares nominated asks by the standing with which they hold room,
 // then by their order.
 func byNomination(a, b *request) int {
-	return cmp.Or(cmp.Compare(b.nominationPriority(), a.nominationPriority()), inOrder(a, b))
+	return cmp.Or(a.nominationStanding().inOrder(a.Priority, b.nominationStanding(), b.Priority), inOrder(a, b))
 }

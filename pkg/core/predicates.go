@@ -98,7 +98,7 @@ func keysOf(texts []string) []AllocationKey {
 func (r *request) nominatedBefore(n *node) []AllocationKey {
 	var keys []AllocationKey
 	for _, other := range n.nominated {
-		if other != r && other.nominationPriority() >= r.class.rootPriority {
+		if other != r && other.nominationStanding().compare(r.class.standing) >= 0 {
 			keys = append(keys, other.Key)
 		}
 	}

@@ -141,9 +141,12 @@ func (q *queue) waiting() *summary {
 // left of the quota. It reports whether it changed.
 func (q *queue) summarise() bool {
 	sum := *q.waiting()
-	var first claimant // others below take no more of what is kept
+	first := claimant{any: true} // others below take no more of what is kept
 	if len(q.kept) > 0 {
-		first.priority = q.asRootSees(sum.top)
+		first.Root = q.asRootSees(sum.top)
+	}
+	for _, leaf := range q.active { // their groups are not marked one by one
+		sum.ready = max(sum.ready, leaf.class.priority)
 	}
 	sum.top = q.properties.seenFromAbove(sum.top)
 	sum.ready, sum.rest = q.properties.seenFromAbove(sum.ready), q.properties.seenFromAbove(sum.rest)
@@ -175,6 +178,19 @@ func (q *queue) asRootSees(priority int32) int32 {
 		priority = q.properties.seenFromAbove(priority)
 	}
 	return priority
+}
+
+// standing is that of an ask of a leaf.
+func (q *queue) standing(priority int32) Standing {
+	var s Standing
+	for ; q != nil; q = q.parent {
+		if q.properties.PriorityFence {
+			s = s.within(FencePriority{q.path, priority})
+		}
+		priority = q.properties.seenFromAbove(priority)
+	}
+	s.Root = priority
+	return s
 }
 
 // share is how much of its guarantee the queue uses.

@@ -77,12 +77,17 @@ func (p *Partition) retryBound(n *node) {
 	}
 }
 
-// reactToTaken has attempts repeated for asks which had room that is taken now.
+// reactToTaken has attempts repeated for asks which had room that is taken now, and for
+// those that may need what was placed beside them.
 func (p *Partition) reactToTaken() {
 	for _, r := range p.changes.placed {
-		if r.node != nil && len(p.retries.byNode) > 0 {
-			p.retries.roomTaken(r)
+		if r.node == nil || len(p.retries.byNode) == 0 {
+			continue
 		}
+		if p.predicates.any() {
+			p.retries.arrived(r.node)
+		}
+		p.retries.roomTaken(r)
 	}
 	clear(p.changes.placed)
 	p.changes.placed = p.changes.placed[:0]

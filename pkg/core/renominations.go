@@ -1,7 +1,7 @@
 package core
 
 import (
-	"cmp"
+	"math"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -60,7 +60,7 @@ func (s *renominations) look() {
 	asks := s.ready.list()
 	s.ready = askSet{}
 	slices.SortFunc(asks, func(a, b *request) int {
-		return cmp.Or(cmp.Compare(b.class.rootPriority, a.class.rootPriority), inOrder(a, b))
+		return a.rank().compare(b.rank())
 	})
 	for _, r := range asks {
 		n := s.findNode(r.wait.former)
@@ -71,6 +71,9 @@ func (s *renominations) look() {
 		r.wait.former = ""
 		if plan, ok := s.plan(r, n); ok {
 			s.nominations.add(r, n, &plan)
+			if plan.Trigger == preemptor.Guarantee { // it has made the room, as far as can be told
+				s.nominations.keepFrom(r, Standing{Root: math.MaxInt32}, r.nominated().overRequired)
+			}
 		}
 	}
 }
@@ -99,7 +102,7 @@ func (s *renominations) plan(r *request, n *node) (plan preemptor.Decision, ok b
 	on := slices.DeleteFunc(n.candidates(), func(c preemptor.Candidate) bool { return !c.Releasing })
 	plan = preemptor.Plan(s.now, s.preemption.planFor(trigger),
 		preemptor.Ask{Trigger: trigger, Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority},
-		preemptor.Node{Kinds: s.kinds, Free: n.roomFor(r.class.rootPriority).Minus(n.claims(r.Priority)), On: on})
+		preemptor.Node{Kinds: s.kinds, Free: n.roomFor(r.class.standing).Minus(n.claims(r.Priority)), On: on})
 	switch plan.Reason {
 	case preemptor.RoomIsThere: // whether it may run there is asked before it is placed
 		return plan, true
@@ -111,7 +114,7 @@ func (s *renominations) plan(r *request, n *node) (plan preemptor.Decision, ok b
 
 // gives reports whether no ordinary reservation keeps the node from an ask.
 func (n *node) gives(r *request) bool {
-	return n.reserved == nil || n.reserved == r || n.reserved.class.rootPriority < r.class.rootPriority
+	return n.reserved == nil || n.reserved == r || n.reserved.class.standing.compare(r.class.standing) < 0
 }
 
 // trigger is why an ask was nominated, as far as that can be told from what is leaving:
@@ -119,9 +122,9 @@ func (n *node) gives(r *request) bool {
 // its guarantee. It is false if neither makes room for it any more.
 func (s *renominations) trigger(r *request, n *node) (t preemptor.Trigger, ok bool) {
 	byPriority, byGuarantee := s.preemption.Priority != PriorityOff, r.isUnderGuarantee()
-	free := n.roomFor(r.class.rootPriority).Clone()
+	free := n.roomFor(r.class.standing).Clone()
 	for _, other := range n.own {
-		if other.releasing() && s.mayTake(r.class.rootPriority, s.rootPriority(other)) {
+		if other.releasing() && s.mayTake(r.class.standing.Root, s.standing(other).Root) {
 			free.Add(other.Amounts)
 		}
 	}

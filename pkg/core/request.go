@@ -115,18 +115,19 @@ func inOrder(a, b *request) int {
 
 // An askRank is what asks of all queues are compared by.
 type askRank struct {
-	rootPriority, priority int32
-	created                time.Time
-	number                 uint64
+	standing Standing
+	priority int32
+	created  time.Time
+	number   uint64
 }
 
 func (r *request) rank() askRank {
-	return askRank{r.class.rootPriority, r.Priority, r.Created, r.number}
+	return askRank{r.class.standing, r.Priority, r.Created, r.number}
 }
 
 func (a askRank) compare(b askRank) int {
 	return cmp.Or(
-		cmp.Compare(b.rootPriority, a.rootPriority), cmp.Compare(b.priority, a.priority),
+		a.standing.inOrder(a.priority, b.standing, b.priority),
 		a.created.Compare(b.created), cmp.Compare(a.number, b.number),
 	)
 }
@@ -138,15 +139,16 @@ func (a askRank) compare(b askRank) int {
 // If anything is evicted, the room is also kept from the asks that waited for it already,
 // and for which none was made, however important they are: what is evicted for one ask
 // would otherwise be of use to another, and in vain for the first. Over is the highest
-// priority of those that may run anywhere, as the root sees it, and overRequired that of
-// those that may run on the node only.
+// standing of those that may run anywhere, and overRequired the highest priority of those
+// that may run on the node only.
 type nomination struct {
 	node    *node
 	at      int // the place in the list of all
 	since   time.Time
 	trigger preemptor.Trigger
 
-	over, overRequired int32
+	over         Standing
+	overRequired int32
 	// harmless says that the loop guard forgets the evictions if the ask is placed.
 	harmless bool
 }

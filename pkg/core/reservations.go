@@ -52,7 +52,7 @@ func (s *reservations) reserve(r *request, n *node) {
 	} else {
 		n.reserved, r.class.reserved = r, r
 		s.reserved++
-		s.reserves.add(r.class.rootPriority)
+		s.reserves.add(r.class.standing.Root)
 		w.due.reserve = s.now.Add(s.options.ReserveMax)
 		s.setTimer(r)
 	}
@@ -79,7 +79,7 @@ func (s *reservations) unreserve(r *request) {
 			r.class.reserved, r.class.since = nil, s.now
 		}
 		s.reserved--
-		s.reserves.remove(r.class.rootPriority)
+		s.reserves.remove(r.class.standing.Root)
 		s.openClass(r.class)
 		w.due.reserve = time.Time{}
 		s.setTimer(r)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -23,6 +24,7 @@ type retries struct {
 	purgeAt int          // how many there may be before those without failed attempts are dropped
 	queue   []*leafClass // tried again when anything changes
 	pending int          // how many at the front of the queue something has changed for
+	joined  []*node      // on which an allocation arrived that may change answers, each once
 	excess  []*queue     // over their max, that could not give back enough
 	// excessNow are those of this step: their own evictions do not help them.
 	excessNow []*queue
@@ -105,6 +107,7 @@ const retriesMax = 64
 // they wait for the next change.
 func (s *retries) retry() (excess []*queue) {
 	s.at, s.last = time.Time{}, s.now
+	s.retryJoined()
 	if s.pending == 0 {
 		s.pending = len(s.queue) // it is time, though nothing has changed
 	}
@@ -117,24 +120,65 @@ func (s *retries) retry() (excess []*queue) {
 		s.activate(leaf)
 	}
 	excess, s.excess = s.excess, nil
-	if s.pending > 0 {
+	if s.pending+len(s.joined) > 0 {
 		s.before(later(s.now, s.last.Add(s.options.RetryDelay))) // those that are left
 	}
 	return excess
 }
 
-// nodeChanged lets the classes be tried again that a node which changed may help: it
-// would have room for them if all victims were evicted that there can be.
-func (s *retries) nodeChanged(n *node) {
+// arrived notes that an allocation arrived on a node: the resource manager may agree there
+// now to asks that it refused, which need that allocation beside them.
+func (s *retries) arrived(n *node) {
+	least := s.leastToTake(n.lowestPriority())
+	helps := func(c *class) bool { return c.priority >= least && c.isListed() && c.wasRefusedOn(n) }
+	if n.joined || !slices.ContainsFunc(s.byNode, helps) {
+		return
+	}
+	n.joined = true
+	s.joined = append(s.joined, n)
+	s.before(later(s.now, s.last.Add(s.options.RetryDelay)))
+}
+
+// retryJoined lets the classes be tried again that were refused on nodes on which something
+// arrived, on so many nodes at a time: each may be asked about for each of those classes.
+func (s *retries) retryJoined() {
+	now := s.joined[:min(len(s.joined), retriesMax)]
+	s.joined = slices.Clone(s.joined[len(now):])
+	for _, n := range now {
+		if n.joined = false; !n.gone && n.schedulable && len(s.byNode) > 0 {
+			s.helpedBy(n, func(c *class) bool { return c.wasRefusedOn(n) })
+		}
+	}
+}
+
+// wasRefusedOn reports whether a class was refused on a node, so that something which arrives
+// there may help.
+func (c *class) wasRefusedOn(n *node) bool {
+	s := c.simulations
+	if s == nil {
+		return c.refusedOn(n)
+	}
+	return !s.unresolvable.has(n.slot, n.updatedAt) && (c.refusedOn(n) || s.failed[preemptor.Priority].knew(n.slot))
+}
+
+// nodeChanged lets the classes be tried again that a node which changed may help.
+func (s *retries) nodeChanged(n *node) { s.helpedBy(n, func(*class) bool { return true }) }
+
+// helpedBy lets those of some classes be tried again for which a node would have room if
+// all victims were evicted that there can be.
+func (s *retries) helpedBy(n *node, some func(*class) bool) {
 	var freed resources.Amounts // by victims of one priority and below, and evictions
 	var of int32
 	known, victims := false, false
 	s.filter(n, func(c *class) bool {
+		if !some(c) {
+			return false
+		}
 		if !known || of != c.priority {
 			freed, victims = s.freeable(n, c.priority)
 			known, of = true, c.priority
 		}
-		return victims && c.amounts.FitsIn(freed.Plus(n.roomFor(c.rootPriority)))
+		return victims && c.amounts.FitsIn(freed.Plus(n.roomFor(c.standing)))
 	}, s.leastToTake(n.lowestPriority()))
 }
 
@@ -157,7 +201,7 @@ func (s *retries) freeable(n *node, priority int32) (freed resources.Amounts, vi
 func (s *retries) roomTaken(r *request) {
 	n := r.node
 	s.filter(n, func(c *class) bool {
-		return c.amounts.FitsIn(n.roomFor(c.rootPriority).Plus(r.Amounts))
+		return c.amounts.FitsIn(n.roomFor(c.standing).Plus(r.Amounts))
 	}, s.leastToTake(r.Priority))
 }
 

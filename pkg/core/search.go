@@ -177,7 +177,7 @@ func (s *search) inGroups(top *askGroup, left headroom) *request {
 func (s *search) mayTry(g *askGroup) bool {
 	c := g.class
 	if s.only != nil {
-		return c.rootPriority > s.above && s.only.openTo(c.rootPriority) && s.only.hasRoom(c.amounts, c.overrules()) &&
+		return s.only.yieldsTo(c, s.above) && s.only.openTo(c.standing) && s.only.hasRoom(c.amounts, c.overrules()) &&
 			(!s.keepsQuota(c) || g.first().withoutRoom() == nil)
 	}
 	if g.own.attempts && !s.busy {

@@ -142,7 +142,7 @@ func (a *attempts) mayShare(c *nodeCosts, r *request, like []*leafClass) bool {
 	}
 	for i := range c.heap[:min(len(c.heap), togetherNodesMax)] {
 		n := c.heap[i].node
-		free, largest := n.roomFor(r.class.rootPriority), n.largestHeld()
+		free, largest := n.roomFor(r.class.standing), n.largestHeld()
 		for _, leaf := range like {
 			if preemptor.MayShare(leaf.class.amounts, free, n.releasing.Amounts, largest, a.step) {
 				return true

@@ -280,20 +280,19 @@ func (o *tortureOracle) worse(p torturePlace, victims []*torturePod) string {
 	return tortureIf(found, "a lower priority of the same class is enough")
 }
 
-// passedOver notes more important asks which fitted before an ask was placed and do not
-// fit any more.
+// passedOver notes more important asks which fitted before an ask was placed, beside what is
+// kept from them for others that are nominated, and do not fit any more.
 func (g *tortureGame) passedOver(before *tortureOracle, placed *torturePod) {
 	after := g.oracle()
 	for i := range g.w.Pods {
 		y := &g.w.Pods[i]
-		above := tortureCommon(y.Queue, placed.Queue)
 		ruled := slices.ContainsFunc(g.w.Rules, func(r tortureRule) bool { return r.Pod == y.Key || r.Other == y.Key })
-		if !g.waits[y.Key] || ruled || g.keepsFrom(placed, y) || placed.Requires != "" && y.Requires == "" ||
-			after.priority(y, above) <= after.priority(placed, above) {
+		if !g.waits[y.Key] || ruled || g.keepsFrom(placed, y) || placed.Requires != "" && y.Requires == "" || after.compare(y, placed) <= 0 {
 			continue
 		}
-		node := before.fitsOn(y)
-		if node == "" || after.fitsOn(y) != "" || g.kept(g.p.View(), node, y) != "" {
+		then, now := g.settled(before, y, placed), g.settled(after, y, placed)
+		node := before.fitsOnBoth(then, y)
+		if node == "" || after.fitsOnBoth(now, y) != "" || g.goesOn(y, placed, now) || g.kept(g.p.View(), node, y) != "" {
 			continue
 		}
 		f := tortureFailure{Law: lawOrder, Ask: y.Key, Trigger: tortureTriggers(y)[0], Cause: "by an ordinary ask", Detail: placed.Key}
@@ -314,19 +313,9 @@ func (g *tortureGame) keepsFrom(ask, other *torturePod) bool {
 		}
 		return slices.ContainsFunc(e.Waited, func(p *torturePod) bool {
 			node := g.w.node(g.target[ask.Key])
-			return p.Key == other.Key || p.Amounts.fits(node.Capacity) && e.Before.priority(p, "") >= e.Before.priority(other, "")
+			return p.Key == other.Key || p.Amounts.fits(node.Capacity) && e.Before.compare(p, other) >= 0
 		})
 	})
-}
-
-// fitsOn is the first node on which an ask fits as it is, or nothing.
-func (o *tortureOracle) fitsOn(ask *torturePod) string {
-	for i := range o.w.Nodes {
-		if place, ok := o.place(ask, &o.w.Nodes[i], preemptor.Priority); ok && o.enough(&place, nil) {
-			return o.w.Nodes[i].Name
-		}
-	}
-	return ""
 }
 
 func (p *torturePod) class() preemptor.Class {

@@ -47,6 +47,7 @@ type tortureGame struct {
 	waits     map[string]bool          // the asks
 	placed    map[string]time.Duration // when asks were placed
 	target    map[string]string        // where room was made for an ask last
+	nominated map[string]tortureNomination
 	evictions []tortureEviction
 	confirms  map[string]time.Time
 	broken    []tortureFailure // victims that are not lawful
@@ -137,7 +138,7 @@ func playTorture(w *tortureWorld, lie tortureLie) (g *tortureGame, rests bool) {
 func newTortureGame(w *tortureWorld, lie tortureLie) *tortureGame {
 	return &tortureGame{
 		w: w.clone(), lie: lie, now: tortureStart, changed: tortureStart, came: map[string]bool{}, on: map[string]string{}, waits: map[string]bool{},
-		placed: map[string]time.Duration{}, target: map[string]string{}, confirms: map[string]time.Time{},
+		placed: map[string]time.Duration{}, target: map[string]string{}, nominated: map[string]tortureNomination{}, confirms: map[string]time.Time{},
 	}
 }
 
@@ -295,12 +296,11 @@ func (g *tortureGame) take(fx core.Effects) {
 		case *core.Ended:
 			g.end(string(e.Key))
 		case *core.Nominated:
-			g.target[string(e.Key)] = string(e.Node)
-			g.note("nominated %s to %s: %s", e.Key, e.Node, e.Reason)
+			g.nominate(e)
 		case *core.PreemptionPlanned:
 			g.target[string(e.Key)] = string(e.Node)
 		case *core.NominationEnded:
-			g.note("not nominated %s: %s", e.Key, e.Reason)
+			g.endNomination(e)
 		case *core.EvictionRequested:
 			g.evict(e)
 		case *core.AllocationRejected, *core.NodeRejected, *core.ApplicationRejected:
@@ -320,6 +320,7 @@ func (g *tortureGame) place(key, node string) {
 	g.on[key] = node
 	delete(g.waits, key)
 	g.passedOver(before, g.w.pod(key))
+	delete(g.nominated, key)
 	g.placed[key] = g.now.Sub(tortureStart)
 	g.note("placed %s on %s", key, node)
 }

@@ -20,11 +20,8 @@ type tortureClass struct {
 }
 
 // tortureKnown are the classes of failures that are known, by a part of the trigger and
-// the cause. The list is to become empty.
-var tortureKnown = []tortureClass{
-	{lawFeasible, "it is not tried again", "an ask needs a pod beside it that is placed where victims are, and no attempt is made again", 0},
-	{lawOrder, "/priority/by an ordinary ask", "what is kept for a third ask is not known to the oracle, and a fence hides priorities from what is kept", 0},
-}
+// the cause. There are none.
+var tortureKnown = []tortureClass{}
 
 // of reports whether a failure is of the class.
 func (k *tortureClass) of(f tortureFailure) bool {

@@ -251,7 +251,7 @@ func (v *verifier) waiting(r *request) {
 	if r.wait != nil && r.wait.former != "" {
 		v.renominated++
 	}
-	if r.class == nil || !r.Amounts.Equal(r.class.amounts) || r.class.rootPriority != v.p.rootPriority(r) ||
+	if r.class == nil || !r.Amounts.Equal(r.class.amounts) || r.class.standing != v.p.standing(r) ||
 		r.class.preempts != (v.p.settled && v.p.wantsRoom(r)) || r.class.nominated != (r.nominated() != nil) {
 		v.breaks("ask %s is not of the class it is counted with", r.Key)
 	}
@@ -337,7 +337,7 @@ func (v *verifier) totals() {
 // all along.
 func (p *Partition) nodeFor(c *class) *node {
 	for n := range p.allNodes {
-		if n.fresh == nil && n.openTo(c.rootPriority) && n.hasRoom(c.amounts, c.overrules()) {
+		if n.fresh == nil && n.openTo(c.standing) && n.hasRoom(c.amounts, c.overrules()) {
 			return n
 		}
 	}

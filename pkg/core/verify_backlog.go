@@ -226,7 +226,7 @@ func (v *verifier) bound() {
 			if held := n.reserved.reservation(); held == nil || held.Required || held.Node != n.id {
 				v.breaks("node %s is reserved for %s, which does not know", n.id, n.reserved.Key)
 			}
-			v.reserves.add(n.reserved.class.rootPriority)
+			v.reserves.add(n.reserved.class.standing.Root)
 		}
 		v.weakest(n)
 	}

@@ -91,7 +91,7 @@ func (v *verifier) nominated(n *node, releasing resources.Sum) {
 		v.breaks("node %s: has room for %s, counted %s", n.id, v.p.kinds.Format(n.room), v.p.kinds.Format(room))
 	}
 	for _, r := range n.nominated {
-		v.nominations.add(r.nominationPriority())
+		v.nominations.add(r.nominationStanding().Root)
 		v.nominatedAsks++
 		if held := r.nominated(); held == nil || held.node != n || r.node != nil || v.p.requests[r.Key] != r {
 			v.breaks("node %s: %s is nominated there and does not know", n.id, r.Key)

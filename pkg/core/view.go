@@ -198,9 +198,10 @@ type Waiting struct {
 	// a nomination. Trigger is that of the nomination.
 	Nominated NodeID
 	Trigger   preemptor.Trigger
-	// KeptFrom is the priority, as the root sees it, up to which the room is kept from other
-	// asks, and KeptFromRequired the same for those that may run on that node only.
-	KeptFrom, KeptFromRequired int32
+	// KeptFrom is the standing up to which the room is kept from other asks, and
+	// KeptFromRequired the priority for those that may run on that node only.
+	KeptFrom         Standing
+	KeptFromRequired int32
 	// Attempts are the last preemption attempts, by trigger. The one that nominated
 	// the ask comes last.
 	Attempts []PreemptionAttempt

@@ -164,7 +164,7 @@ func (r *request) waitsFor() *Waiting {
 	}
 	if nominated := r.nominated(); nominated != nil {
 		v.Nominated, v.Trigger = nominated.node.id, nominated.trigger
-		v.KeptFrom, v.KeptFromRequired = r.nominationPriority(), nominated.overRequired
+		v.KeptFrom, v.KeptFromRequired = r.nominationStanding(), nominated.overRequired
 		v.Reason, v.Detail = RoomIsMade, string(nominated.node.id)
 		v.Refusals = r.class.refused.shownNow()
 		return v

@@ -3,7 +3,6 @@ package core_test
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -136,21 +135,71 @@ func (w *world) rootPriority(ask *core.AskView) int32 {
 	return value
 }
 
-// nominationPriority is the priority with which an ask holds the room that is kept for
-// it: what is guaranteed to its queue no other ask takes.
+// nominationPriority is the priority, as the root sees it, with which an ask holds the room
+// that is kept for it.
 func (w *world) nominationPriority(ask *core.AskView) int32 {
-	if ask.Nominated != "" && ask.Trigger == preemptor.Guarantee {
-		return math.MaxInt32
-	}
 	if ask.Nominated != "" {
-		return max(w.rootPriority(ask), ask.KeptFrom)
+		return max(w.rootPriority(ask), ask.KeptFrom.Root)
 	}
 	return w.rootPriority(ask)
 }
 
+// seenInside is the priority of an ask as a queue above it sees it from inside, and whether
+// it is below that queue.
+func (w *world) seenInside(ask *core.AskView, fence core.QueuePath) (int32, bool) {
+	value := ask.Priority
+	for _, q := range w.upFrom(w.queueOf(ask.Allocation)) {
+		if q.Path == fence {
+			return value, true
+		}
+		if q.Properties.PriorityFence {
+			value = 0
+		}
+		value += q.Properties.PriorityOffset
+	}
+	return 0, false
+}
+
+// keepsFrom reports whether what is kept for an ask is kept from another one that may run
+// anywhere, and holds what is kept for it if it is nominated itself.
+func (w *world) keepsFrom(kept, ask *core.AskView) bool {
+	if order := cmp.Compare(w.nominationPriority(kept), w.nominationPriority(ask)); order != 0 {
+		return order > 0
+	}
+	others := map[core.QueuePath]int32{}
+	for _, f := range ask.KeptFrom.Fences() {
+		others[f.Fence] = f.Priority
+	}
+	for _, f := range kept.KeptFrom.Fences() {
+		its, within := w.seenInside(ask, f.Fence)
+		if ask.Nominated != "" {
+			its, within = others[f.Fence]
+		}
+		if !within {
+			return true
+		}
+		if f.Priority != its {
+			return f.Priority > its
+		}
+	}
+	return true
+}
+
 // before orders asks that room is kept for, the first to get it first.
 func (w *world) before(a, b *core.AskView) int {
-	return cmp.Or(cmp.Compare(w.nominationPriority(b), w.nominationPriority(a)), inOrder(a, b))
+	order := cmp.Compare(w.nominationPriority(b), w.nominationPriority(a))
+	x, y := a.KeptFrom.Fences(), b.KeptFrom.Fences()
+	for i := 0; order == 0 && i < max(len(x), len(y)); i++ {
+		seen := [2]int32{a.Priority, b.Priority}
+		if i < len(x) {
+			seen[0] = x[i].Priority
+		}
+		if i < len(y) {
+			seen[1] = y[i].Priority
+		}
+		order = cmp.Compare(seen[1], seen[0])
+	}
+	return cmp.Or(order, inOrder(a, b))
 }
 
 // roomFor is what is free beside what is kept for asks of at least a priority, as the
@@ -159,6 +208,17 @@ func (w *world) roomFor(n *core.NodeView, rootPriority int32) resources.Amounts 
 	room := n.Available.Clone()
 	for _, key := range n.Nominated {
 		if other := w.ask(key); w.nominationPriority(other) >= rootPriority {
+			room.Sub(other.Amounts)
+		}
+	}
+	return room
+}
+
+// roomForAsk is what is free beside what is kept from an ask that is not nominated.
+func (w *world) roomForAsk(n *core.NodeView, ask *core.AskView) resources.Amounts {
+	room := n.Available.Clone()
+	for _, key := range n.Nominated {
+		if other := w.ask(key); w.keepsFrom(other, ask) {
 			room.Sub(other.Amounts)
 		}
 	}
@@ -218,7 +278,7 @@ func (w *world) yields(kept, ask *core.AskView) bool {
 	case kept.Nominated == "" && !promised:
 		return false
 	case ask.Required == "":
-		return !promised && w.nominationPriority(kept) < w.nominationPriority(ask)
+		return !promised && !w.keepsFrom(kept, ask)
 	}
 	over, priority := max(kept.Priority, kept.KeptFromRequired), ask.Priority
 	if !promised {

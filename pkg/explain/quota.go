@@ -9,7 +9,7 @@ import (
 )
 
 // levels are the queues from the leaf to the root, with what the ask lacks in
-// each. What nominated asks get counts, except for the ask itself.
+// each. What is kept for other asks counts, as far as it is kept from this one.
 func levels(view *core.View, ask *core.AskView, leaf core.QueuePath) []Level {
 	var list []Level
 	for q := view.Root; q != nil; {
@@ -17,11 +17,15 @@ func levels(view *core.View, ask *core.AskView, leaf core.QueuePath) []Level {
 		if ask.Nominated != "" {
 			nominated = less(nominated, ask.Amounts)
 		}
+		var kept resources.Amounts
+		if !nominated.IsZero() {
+			kept = view.KeptFrom(ask, leaf, q.Path)
+		}
 		l := Level{Queue: q.Path, Max: q.Max, Used: q.Used, Nominated: nominated, Guaranteed: q.Guaranteed}
 		for i, asked := range ask.Amounts {
 			kind := resources.Kind(i)
 			most := q.Max.Of(kind)
-			if over := q.Used.Of(kind) + nominated.Of(kind) + asked - most; asked > 0 && most != resources.Unlimited && over > 0 {
+			if over := resources.Total(q.Used.Of(kind), kept.Of(kind), asked, -most); asked > 0 && most != resources.Unlimited && over > 0 {
 				l.Lacking.Set(kind, over)
 			}
 		}

@@ -1,0 +1,60 @@
+package core_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// TestArrivalsAskAboutTheirNodes: a pod may need one beside it that is placed later. So
+// where something arrives, the resource manager is asked again about the asks that it refused
+// there: about each node once, about 64 nodes in a second, and about no other node. Here it
+// is ten times as many.
+func TestArrivalsAskAboutTheirNodes(t *testing.T) {
+	const nodes, arrivals, classes, atOnce = 700, 640, 3, 64
+	asked := 0
+	p := cluster(nodes, 1, core.Options{
+		ReserveDelay: -1,
+		Simulate: func(core.AllocationKey, core.NodeID, []core.AllocationKey, []core.AllocationKey) error {
+			asked++
+			return errTaint
+		},
+	})
+	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
+	pod := func(now time.Time, key string, node int, cores int64, priority int32) {
+		a := ask("a", key, cores, 1<<30, 1)
+		a.Allocation.Priority = priority
+		if node >= 0 {
+			a.Allocation.Node = core.NodeID(fmt.Sprintf("n%06d", node))
+		}
+		p.Apply(now, a)
+	}
+	for i := range nodes {
+		pod(start, fmt.Sprint("low", i), i, 8000, 0)
+	}
+	for i := range classes {
+		pod(start, fmt.Sprint("refused", i), -1, 12_000+int64(i), 5)
+	}
+	now := untilQuiet(t, p, start, time.Minute)
+	assert.Assert(t, asked >= nodes*classes, "%d questions", asked)
+	untilQuiet(t, p, now, time.Hour)
+	before := asked
+
+	now = now.Add(2 * time.Hour)
+	for i := range arrivals {
+		pod(now, fmt.Sprint("arrived", i), i, 1000, 10)
+	}
+	each := before / (nodes * classes) // questions about an ask on a node
+	for seconds := 1; asked < before+each*classes*arrivals; seconds++ {
+		p.Schedule(now)
+		assert.Assert(t, asked-before <= seconds*each*classes*atOnce, "%d questions in %d seconds", asked-before, seconds)
+		assert.Assert(t, seconds <= arrivals/atOnce, "%d questions in %d seconds", asked-before, seconds)
+		now = now.Add(time.Second)
+	}
+	untilQuiet(t, p, now, time.Hour)
+	assert.Equal(t, asked, before+each*classes*arrivals)
+}

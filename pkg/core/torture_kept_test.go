@@ -1,0 +1,83 @@
+package core_test
+
+import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+)
+
+// A tortureNomination is what an ask was told: where room is made for it, and why. It is
+// known until the ask loses the room, or runs.
+type tortureNomination struct {
+	node    string
+	trigger preemptor.Trigger
+}
+
+// nominate notes a nomination.
+func (g *tortureGame) nominate(e *core.Nominated) {
+	g.target[string(e.Key)] = string(e.Node)
+	g.nominated[string(e.Key)] = tortureNomination{string(e.Node), e.Plan.Trigger}
+	g.note("nominated %s to %s: %s", e.Key, e.Node, e.Reason)
+}
+
+// endNomination notes that one has ended. Of an ask that is placed it is known until then.
+func (g *tortureGame) endNomination(e *core.NominationEnded) {
+	if e.Waits {
+		delete(g.nominated, string(e.Key))
+	}
+	g.note("not nominated %s: %s", e.Key, e.Reason)
+}
+
+// settled is the moment at which all evictions have ended, and the asks run on their nodes
+// that are nominated and whose room and quota are kept from one, but for another one:
+// docs/preemption.md keeps both from asks of the same or a lower priority, from all other
+// queues if a guarantee was the reason, and from what waited when victims were chosen.
+func (g *tortureGame) settled(o *tortureOracle, from, but *torturePod) *tortureOracle {
+	s := g.oracle()
+	s.on[but.Key] = o.on[but.Key]
+	s.free, s.used = map[string]tortureAmounts{}, map[string]tortureAmounts{}
+	book := func(p *torturePod, node string) {
+		s.free[node] = s.free[node].plus(p.Amounts, -1)
+		for _, q := range torturePath(p.Queue) {
+			s.used[q] = s.used[q].plus(p.Amounts, 1)
+		}
+	}
+	for _, n := range g.w.Nodes {
+		s.free[n.Name] = n.Capacity
+	}
+	for _, p := range o.running {
+		if !o.leaves[p.Key] {
+			book(p, o.on[p.Key])
+		}
+	}
+	for key, nomination := range g.nominated {
+		p := g.w.pod(key)
+		kept := o.compare(p, from) >= 0 || g.keepsFrom(p, from)
+		if kept && g.waits[key] && p != from && p != but {
+			book(p, nomination.node)
+		}
+	}
+	return s
+}
+
+// fitsOnBoth is the first node on which an ask fits at two moments, or nothing.
+func (o *tortureOracle) fitsOnBoth(other *tortureOracle, ask *torturePod) string {
+	for i := range o.w.Nodes {
+		if n := &o.w.Nodes[i]; o.fitsOnNode(ask, n) && other.fitsOnNode(ask, n) {
+			return n.Name
+		}
+	}
+	return ""
+}
+
+func (o *tortureOracle) fitsOnNode(ask *torturePod, n *tortureNode) bool {
+	place, ok := o.place(ask, n, preemptor.Priority)
+	return ok && o.enough(&place, nil)
+}
+
+// goesOn reports whether an ask has room of its own on its way on another node, which is
+// still there after an ask was placed in the room that was kept for that one. docs/preemption.md
+// places a nominated ask wherever room comes first, but in no room that is kept for another.
+func (g *tortureGame) goesOn(ask, placed *torturePod, settled *tortureOracle) bool {
+	mine, its := g.nominated[ask.Key].node, g.nominated[placed.Key].node
+	return mine != "" && mine != its && its == g.on[placed.Key] && settled.fitsOnNode(ask, g.w.node(mine))
+}

@@ -1,0 +1,35 @@
+package explain_test
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// TestQuotaIsKeptFromLessImportantAsks: quota that is kept for a nominated ask counts as
+// lacking for asks of its priority and below, and not for a more important one that comes
+// later, which may take it. Inside a priority fence the priorities there decide.
+func TestQuotaIsKeptFromLessImportantAsks(t *testing.T) {
+	for _, fenced := range []bool{false, true} {
+		c := newCluster(t, core.Config{Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{
+			{Name: "q", Max: []int64{4000}, Properties: core.QueueProperties{PriorityFence: fenced}},
+		}}}, core.Options{})
+		c.node("n1", 2000, 10)
+		prio := func(priority int32) func(*core.Allocation) {
+			return func(a *core.Allocation) { a.Priority = priority }
+		}
+		c.ask("q", "victim", 2000, 1, on("n1"))
+		c.ask("q", "kept", 2000, 1, prio(5))
+		c.settle(start.Add(time.Minute))
+		c.ask("q", "high", 3000, 1, prio(9)) // too large for the node
+		c.ask("q", "same", 3000, 1, prio(5))
+		c.settle(start.Add(time.Minute))
+		for key, lacks := range map[core.AllocationKey]int64{"high": 1000, "same": 3000, "kept": 0} {
+			a := c.explain(t, "q", key)
+			assert.Equal(t, a.Quota[0].Lacking.Of(0), lacks, "%s, fence %t", key, fenced)
+		}
+	}
+}
