@@ -66,11 +66,14 @@ func (a *application) Before(other *application) bool {
 
 // compare orders two applications of a queue that compare in a way by priority.
 func (a *application) compare(other *application, priority int) int {
-	age, first := cmp.Compare(a.place.submitted, other.place.submitted), a.compareFirst(other)
+	first := a.compareFirst(other)
 	if a.ignoresPriority() {
 		priority, first = first, priority
 	}
-	return cmp.Or(priority, first, age, strings.Compare(string(a.id), string(other.id)))
+	if order := cmp.Or(priority, first, cmp.Compare(a.place.submitted, other.place.submitted)); order != 0 {
+		return order
+	}
+	return strings.Compare(string(a.id), string(other.id))
 }
 
 // compareFirst is what decides first beside priority: share or age.
@@ -204,11 +207,10 @@ type groupPlace struct {
 
 // Before orders by priority, then by the age of the first ask.
 func (g *askGroup) Before(other *askGroup) bool {
-	return cmp.Or(
-		cmp.Compare(other.class.priority, g.class.priority),
-		g.place.created.Compare(other.place.created),
-		cmp.Compare(g.place.number, other.place.number),
-	) < 0
+	if g.class.priority != other.class.priority {
+		return g.class.priority > other.class.priority
+	}
+	return cmp.Or(g.place.created.Compare(other.place.created), cmp.Compare(g.place.number, other.place.number)) < 0
 }
 
 // Links are the place in the order of the application.

@@ -26,6 +26,8 @@ type backlog struct {
 	// plain says that a priority is the same seen from any queue.
 	plain bool
 	work  Work
+	// boundless is what is left of quotas above the root.
+	boundless headroom
 	// searches are the memory of a search, and of one for a class within it.
 	searches [2]search
 }
