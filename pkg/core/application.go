@@ -138,11 +138,11 @@ type askGroup struct {
 	class       *class
 	application *application
 	leaf        *leafClass
-	atClass     int // the places in the lists of the class and of the leafClass
-	atLeaf      int
+	atClass     int32 // the places in the lists of the class and of the leafClass
+	atLeaf      int32
 
 	links order.Links[*askGroup]
-	place groupPlace
+	place *request // the first ask, by which it stands in the order
 	own   summary
 	below summary // of the subtree of the application's order
 
@@ -198,19 +198,12 @@ func (s *groupSet) all(yield func(*askGroup) bool) {
 	}
 }
 
-// groupPlace decides the order of the groups of an application: it is that of
-// their first asks.
-type groupPlace struct {
-	created time.Time
-	number  uint64
-}
-
 // Before orders by priority, then by the age of the first ask.
 func (g *askGroup) Before(other *askGroup) bool {
 	if g.class.priority != other.class.priority {
 		return g.class.priority > other.class.priority
 	}
-	return cmp.Or(g.place.created.Compare(other.place.created), cmp.Compare(g.place.number, other.place.number)) < 0
+	return byAge(g.place, other.place) < 0
 }
 
 // Links are the place in the order of the application.

@@ -188,9 +188,8 @@ func (b *backlog) settleClass(c *class) {
 func (b *backlog) settleGroup(g *askGroup) {
 	c, first := g.class, g.first()
 	wanted := first != nil && g.isTried()
-	own, place := emptySummary, g.place
+	own := emptySummary
 	if wanted {
-		place = groupPlace{first.Created, first.number}
 		own.top = c.priority
 		own.attempts = g.leaf.active && !g.leaf.listed
 		if g.leaf.active || !c.closed && !c.isRefused() {
@@ -208,7 +207,7 @@ func (b *backlog) settleGroup(g *askGroup) {
 			own.open = &c.amounts
 		}
 	}
-	g.application.queued.Settle(g, wanted, place != g.place, own != g.own, func() { g.own, g.place = own, place })
+	g.application.queued.Settle(g, wanted, first != g.place, own != g.own, func() { g.own, g.place = own, first })
 }
 
 // rootPriority is the priority of an ask as the root sees it. It orders the asks of

@@ -141,7 +141,7 @@ func (b *backlog) newGroup(app *application, c *class) *askGroup {
 			b.activate(leaf)
 		}
 	}
-	g := &askGroup{class: c, application: app, leaf: leaf, atClass: len(c.groups), atLeaf: len(leaf.groups), own: emptySummary}
+	g := &askGroup{class: c, application: app, leaf: leaf, atClass: int32(len(c.groups)), atLeaf: int32(len(leaf.groups)), own: emptySummary}
 	c.groups = append(c.groups, g)
 	leaf.groups = append(leaf.groups, g)
 	app.classes.add(g)
