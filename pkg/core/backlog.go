@@ -17,6 +17,7 @@ type backlog struct {
 	ledger
 	timers   timers.Queue[due]
 	classes  classTable
+	groups   spareGroups
 	closed   order.Tree[*class]
 	rooms    rooms
 	reserves priorityCounts // ordinary asks that hold a reservation

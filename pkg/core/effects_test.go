@@ -50,3 +50,24 @@ func TestEffectsAreKept(t *testing.T) {
 		assert.Assert(t, slices.Equal(kept[i], then[i]), "effects of step %d", i)
 	}
 }
+
+// TestGroupsAreUsedAgain counts the garbage of an ask that comes, is placed and ends: the ask,
+// the allocation, its end, and two of its class in the queue. Its group is used again, and so
+// is the entry of the node with new room.
+func TestGroupsAreUsedAgain(t *testing.T) {
+	p := cluster(1, 1, core.Options{})
+	for _, app := range []core.ApplicationID{"a", "b"} {
+		p.Apply(start, core.AddApplication{ID: app, Queue: "root.q0000"})
+		p.Apply(start, ask(app, "first-"+string(app), 1, 1, 1))
+	}
+	p.Apply(start, ask("a", "too large", 100_000, 1, 1)) // and so applications stay as they are
+	p.Apply(start, ask("b", "also", 100_000, 1, 1))
+	run(p)
+	pod := ask("a", "pod", 2, 2, 2)
+	got := testing.AllocsPerRun(1000, func() {
+		p.Apply(start, pod)
+		p.Schedule(start)
+		p.Apply(start, core.ReleaseAllocation{Application: "a", Key: "pod"})
+	})
+	assert.Equal(t, got, 5.0)
+}
