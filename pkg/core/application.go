@@ -66,11 +66,14 @@ func (a *application) Before(other *application) bool {
 
 // compare orders two applications of a queue that compare in a way by priority.
 func (a *application) compare(other *application, priority int) int {
-	age, first := cmp.Compare(a.place.submitted, other.place.submitted), a.compareFirst(other)
+	first := a.compareFirst(other)
 	if a.ignoresPriority() {
 		priority, first = first, priority
 	}
-	return cmp.Or(priority, first, age, strings.Compare(string(a.id), string(other.id)))
+	if order := cmp.Or(priority, first, cmp.Compare(a.place.submitted, other.place.submitted)); order != 0 {
+		return order
+	}
+	return strings.Compare(string(a.id), string(other.id))
 }
 
 // compareFirst is what decides first beside priority: share or age.
@@ -135,11 +138,11 @@ type askGroup struct {
 	class       *class
 	application *application
 	leaf        *leafClass
-	atClass     int // the places in the lists of the class and of the leafClass
-	atLeaf      int
+	atClass     int32 // the places in the lists of the class and of the leafClass
+	atLeaf      int32
 
 	links order.Links[*askGroup]
-	place groupPlace
+	place *request // the first ask, by which it stands in the order
 	own   summary
 	below summary // of the subtree of the application's order
 
@@ -195,20 +198,12 @@ func (s *groupSet) all(yield func(*askGroup) bool) {
 	}
 }
 
-// groupPlace decides the order of the groups of an application: it is that of
-// their first asks.
-type groupPlace struct {
-	created time.Time
-	number  uint64
-}
-
 // Before orders by priority, then by the age of the first ask.
 func (g *askGroup) Before(other *askGroup) bool {
-	return cmp.Or(
-		cmp.Compare(other.class.priority, g.class.priority),
-		g.place.created.Compare(other.place.created),
-		cmp.Compare(g.place.number, other.place.number),
-	) < 0
+	if g.class.priority != other.class.priority {
+		return g.class.priority > other.class.priority
+	}
+	return byAge(g.place, other.place) < 0
 }
 
 // Links are the place in the order of the application.

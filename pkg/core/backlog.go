@@ -17,6 +17,7 @@ type backlog struct {
 	ledger
 	timers   timers.Queue[due]
 	classes  classTable
+	groups   spareGroups
 	closed   order.Tree[*class]
 	rooms    rooms
 	reserves priorityCounts // ordinary asks that hold a reservation
@@ -26,6 +27,8 @@ type backlog struct {
 	// plain says that a priority is the same seen from any queue.
 	plain bool
 	work  Work
+	// boundless is what is left of quotas above the root.
+	boundless headroom
 	// searches are the memory of a search, and of one for a class within it.
 	searches [2]search
 }
@@ -186,9 +189,8 @@ func (b *backlog) settleClass(c *class) {
 func (b *backlog) settleGroup(g *askGroup) {
 	c, first := g.class, g.first()
 	wanted := first != nil && g.isTried()
-	own, place := emptySummary, g.place
+	own := emptySummary
 	if wanted {
-		place = groupPlace{first.Created, first.number}
 		own.top = c.priority
 		own.attempts = g.leaf.active && !g.leaf.listed
 		if g.leaf.active || !c.closed && !c.isRefused() {
@@ -206,7 +208,7 @@ func (b *backlog) settleGroup(g *askGroup) {
 			own.open = &c.amounts
 		}
 	}
-	g.application.queued.Settle(g, wanted, place != g.place, own != g.own, func() { g.own, g.place = own, place })
+	g.application.queued.Settle(g, wanted, first != g.place, own != g.own, func() { g.own, g.place = own, first })
 }
 
 // standing is that of an ask. It orders the asks of all queues that are nominated to a node.

@@ -36,11 +36,11 @@ type ranked[T any] interface {
 	// count counts that a search looked at it.
 	count(*Work)
 	// search is the best ask of the item and its priority as the order sees it.
-	search(s *search, left headroom) (*request, int32)
+	search(s *search, left *headroom) (*request, int32)
 }
 
 // findBest looks for the best ask below a subtree of an order.
-func findBest[T ranked[T]](s *search, top T, left headroom, best *choice[T]) {
+func findBest[T ranked[T]](s *search, top T, left *headroom, best *choice[T]) {
 	var none T
 	if top == none || best.over {
 		return
@@ -76,7 +76,7 @@ func mayBeat[T ranked[T]](s *search, top T, best *choice[T]) bool {
 }
 
 // visit looks for an ask of one item that comes before the best.
-func visit[T ranked[T]](s *search, item T, left headroom, best *choice[T]) {
+func visit[T ranked[T]](s *search, item T, left *headroom, best *choice[T]) {
 	own, _ := item.summaries()
 	if best.ask != nil {
 		if item.ignoresPriority() && item.comesLater(best.item) {

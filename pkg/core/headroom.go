@@ -15,12 +15,16 @@ type headroom struct {
 }
 
 // headroomWithin is what is left of the quotas in a queue too. It is valid until the next search.
-func (q *queue) headroomWithin(above headroom) headroom {
-	if len(q.max) == 0 {
-		above.in = q
-		return above
-	}
+func (q *queue) headroomWithin(above *headroom) *headroom {
 	h := &q.headroom
+	if len(q.max) == 0 {
+		if !above.kept {
+			return above
+		}
+		h.in, h.kept, h.over = q, true, above.over
+		h.left, h.most = append(h.left[:0], above.left...), append(h.most[:0], above.most...)
+		return h
+	}
 	h.in, h.kept, h.over = q, above.kept, above.over
 	first := claimant{Standing: Standing{Root: PriorityNone}, any: true}
 	if len(q.kept) > 0 {
@@ -50,7 +54,7 @@ func (q *queue) headroomWithin(above headroom) headroom {
 			h.most = append(h.most, most)
 		}
 	}
-	return *h
+	return h
 }
 
 // holds reports whether there may be quota for an ask of a part of the backlog, the highest

@@ -302,20 +302,29 @@ type step struct {
 	left     int    // placements that it may still make
 	expected int    // events that are likely to be told
 	effects  Effects
+	spare    Effects // memory for the effects of this step and of the next ones
 }
 
-// tell adds an event to the effects of this step. Those of one batch take one
-// slice.
+// effectsAtOnce is for how many events memory is made at once: most commands have one.
+const effectsAtOnce = 64
+
+// tell adds an event to the effects of this step. Those of one batch take one slice, and
+// those of many commands share one.
 func (s *step) tell(e Event) {
 	if s.effects == nil {
-		s.effects = make(Effects, 0, max(1, s.expected))
+		if cap(s.spare) < max(1, s.expected) {
+			s.spare = make(Effects, 0, max(effectsAtOnce, s.expected))
+		}
+		s.effects = s.spare
 	}
 	s.effects = append(s.effects, e)
 }
 
+// takeEffects gives the effects of this step away, with the memory that they take.
 func (s *step) takeEffects() Effects {
-	effects := s.effects
+	effects := slices.Clip(s.effects)
 	s.effects = nil
+	s.spare = s.spare[min(len(effects), cap(s.spare)):cap(s.spare)][:0]
 	return effects
 }
 

@@ -27,7 +27,7 @@ const unknownMax = 16
 // or too many kinds, or wraps ErrNegativeResources and names the first kind by name
 // that is negative.
 func AmountsOf(kinds *resources.Kinds, r *si.Resource) (resources.Amounts, error) {
-	amounts, unknown, err := read(kinds, r)
+	amounts, unknown, err := read(kinds, r, nil)
 	for _, name := range slices.Sorted(maps.Keys(unknown)) {
 		kind, unable := kinds.Intern(name)
 		if unable != nil {
@@ -39,10 +39,11 @@ func AmountsOf(kinds *resources.Kinds, r *si.Resource) (resources.Amounts, error
 }
 
 // WantedOf reads the resources of an allocation, which makes no kinds known. Amounts hold
-// the sum of those that are not known as resources.UnknownKind. The error is as that of
-// AmountsOf, or says that the message names too many of those.
-func WantedOf(kinds *resources.Kinds, r *si.Resource) (amounts resources.Amounts, unknown map[string]int64, err error) {
-	amounts, unknown, err = read(kinds, r)
+// the sum of those that are not known as resources.UnknownKind, in the memory of into if that
+// is long enough. The error is as that of AmountsOf, or says that the message names too many
+// of those.
+func WantedOf(kinds *resources.Kinds, r *si.Resource, into resources.Amounts) (amounts resources.Amounts, unknown map[string]int64, err error) {
+	amounts, unknown, err = read(kinds, r, into)
 	if err == nil && len(unknown) > unknownMax {
 		err = errManyUnknown
 	}
@@ -66,8 +67,10 @@ func countUnknown(kinds *resources.Kinds, amounts *resources.Amounts, unknown ma
 	return nil
 }
 
-// read reads the resources of a message, and apart those of kinds that are not known.
-func read(kinds *resources.Kinds, r *si.Resource) (amounts resources.Amounts, unknown map[string]int64, err error) {
+// read reads the resources of a message into amounts, and apart those of kinds that are not
+// known.
+func read(kinds *resources.Kinds, r *si.Resource, into resources.Amounts) (amounts resources.Amounts, unknown map[string]int64, err error) {
+	amounts = into[:0]
 	negative := ""
 	for name, quantity := range r.GetResources() {
 		value := quantity.GetValue()

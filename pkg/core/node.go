@@ -1,9 +1,7 @@
 package core
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
@@ -80,7 +78,10 @@ type nodeDetails struct {
 
 // Before orders by score, lowest first, then by ID.
 func (n *node) Before(other *node) bool {
-	return cmp.Or(cmp.Compare(n.score, other.score), strings.Compare(string(n.id), string(other.id))) < 0
+	if n.score != other.score { // mostly, and IDs are elsewhere in memory
+		return n.score < other.score
+	}
+	return n.id < other.id
 }
 
 // Links are the place in the order of the partition.

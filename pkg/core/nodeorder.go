@@ -210,12 +210,20 @@ func (s *rooms) appear(n *node) {
 		s.tree.Touch(n.fresh)
 		return
 	}
-	f := &freshNode{}
-	if last := len(s.spare) - 1; last >= 0 {
-		f, s.spare = s.spare[last], s.spare[:last]
-	}
+	f := s.takeSpare()
 	f.node, n.fresh = n, f
 	s.tree.Insert(f)
+}
+
+// takeSpare is an entry of no node.
+func (s *rooms) takeSpare() *freshNode {
+	last := len(s.spare) - 1
+	if last < 0 {
+		return &freshNode{}
+	}
+	f := s.spare[last]
+	s.spare = s.spare[:last]
+	return f
 }
 
 // change notes that the room on a node is less than it was, or kept for asks.

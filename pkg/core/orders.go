@@ -127,6 +127,32 @@ func (b *backlog) extract(r *request) {
 	b.changes.application(r.application, 0)
 }
 
+// spareGroups are groups without asks, kept for the next ones: where asks come and are placed
+// one by one, each makes a group.
+type spareGroups []*askGroup
+
+// spareSlotsMax is how many slots a spare group has at most.
+const spareSlotsMax = 64
+
+// take is a group without asks, in no list.
+func (s *spareGroups) take() *askGroup {
+	last := len(*s) - 1
+	if last < 0 {
+		return &askGroup{own: emptySummary}
+	}
+	g := (*s)[last]
+	*s = (*s)[:last]
+	return g
+}
+
+// put keeps a group for later that is in no list any more.
+func (s *spareGroups) put(g *askGroup) {
+	if len(*s) < sparesMax && cap(g.slots) <= spareSlotsMax {
+		*g = askGroup{slots: g.slots[:0], own: emptySummary}
+		*s = append(*s, g)
+	}
+}
+
 func (b *backlog) newGroup(app *application, c *class) *askGroup {
 	leaf := app.queue.classes[c]
 	if leaf == nil {
@@ -141,7 +167,9 @@ func (b *backlog) newGroup(app *application, c *class) *askGroup {
 			b.activate(leaf)
 		}
 	}
-	g := &askGroup{class: c, application: app, leaf: leaf, atClass: len(c.groups), atLeaf: len(leaf.groups), own: emptySummary}
+	g := b.groups.take()
+	g.class, g.application, g.leaf = c, app, leaf
+	g.atClass, g.atLeaf = int32(len(c.groups)), int32(len(leaf.groups))
 	c.groups = append(c.groups, g)
 	leaf.groups = append(leaf.groups, g)
 	app.classes.add(g)
@@ -160,6 +188,7 @@ func (b *backlog) dropGroup(g *askGroup) {
 	if len(leaf.groups) == 0 {
 		b.dropLeafClass(leaf)
 	}
+	b.groups.put(g)
 }
 
 func (b *backlog) dropLeafClass(leaf *leafClass) {

@@ -19,6 +19,7 @@ type outcomes struct {
 	counts *Preempted
 	byAsk  map[AllocationKey][]*victimSet // by the ask that may use the room, or the allocation that does
 	dirty  []*victimSet                   // which may be decided, each once
+	listed int                            // entries of lost sets in the lists of nodes and queues
 }
 
 // A victimSet is victims that were told to end for one ask: those on the node where
@@ -249,12 +250,16 @@ func (o *outcomes) list(s *victimSet, cause WasteCause) {
 	}
 	s.use, s.cause = lost, cause
 	*s.lists() = append(*s.lists(), s)
+	o.listed++
 	o.touch(s)
 }
 
 func (o *outcomes) unlist(s *victimSet) {
 	if s.use == lost {
-		*s.lists() = slices.DeleteFunc(*s.lists(), func(other *victimSet) bool { return other == s })
+		list := s.lists()
+		o.listed -= len(*list)
+		*list = slices.DeleteFunc(*list, func(other *victimSet) bool { return other == s })
+		o.listed += len(*list)
 	}
 }
 

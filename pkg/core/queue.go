@@ -96,7 +96,10 @@ func (q *queue) compare(other *queue, priority int) int {
 	if q.ignoresPriority() {
 		priority, share = share, priority
 	}
-	return cmp.Or(priority, share, strings.Compare(q.name, other.name))
+	if order := cmp.Or(priority, share); order != 0 {
+		return order
+	}
+	return strings.Compare(q.name, other.name)
 }
 
 func (q *queue) ignoresPriority() bool { return q.parent.properties.IgnorePriority }

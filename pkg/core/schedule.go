@@ -160,7 +160,7 @@ func (p cycle) place(r *request, n *node) {
 	}
 	r.Allocation = bound
 	p.run(r, n)
-	if len(p.outcomes.byAsk)+len(n.lost)+len(r.application.queue.lost) > 0 {
+	if len(p.outcomes.byAsk)+p.outcomes.listed > 0 {
 		p.outcomes.placed(r, n, c)
 	}
 	n.placedIn = p.batch

@@ -37,7 +37,7 @@ func (b *backlog) next(without skips) *request {
 	s := &b.searches[0]
 	*s = search{backlog: b, skips: without}
 	s.room, s.isRoom = b.rooms.most()
-	r, _ := s.inQueue(b.root, headroom{})
+	r, _ := s.inQueue(b.root, &b.boundless)
 	return r
 }
 
@@ -45,13 +45,13 @@ func (b *backlog) next(without skips) *request {
 func (b *backlog) nextAbove(n *node, above int32) *request {
 	s := &b.searches[0]
 	*s = search{backlog: b, room: n.free, isRoom: true, only: n, above: above}
-	r, _ := s.inQueue(b.root, headroom{})
+	r, _ := s.inQueue(b.root, &b.boundless)
 	return r
 }
 
 // mayHold reports whether any ask of a part of the backlog may be tried, as far as
 // its summary tells.
-func (s *search) mayHold(part *summary, left headroom) bool {
+func (s *search) mayHold(part *summary, left *headroom) bool {
 	if part.top == PriorityNone {
 		return false
 	}
@@ -76,7 +76,7 @@ func (s *search) mayHold(part *summary, left headroom) bool {
 
 // inQueue searches a queue, and returns the priority of the ask as the queue sees it.
 // Left is what is left of the quotas above it.
-func (s *search) inQueue(q *queue, left headroom) (*request, int32) {
+func (s *search) inQueue(q *queue, left *headroom) (*request, int32) {
 	left = q.headroomWithin(left)
 	if !q.leaf {
 		return s.inQueues(q, left)
@@ -96,7 +96,7 @@ func (s *search) inQueue(q *queue, left headroom) (*request, int32) {
 
 // inQueues searches the queues below a parent. Mostly the first one in which there is
 // anything to try has it because of its highest ask, and then it is the best.
-func (s *search) inQueues(q *queue, left headroom) (*request, int32) {
+func (s *search) inQueues(q *queue, left *headroom) (*request, int32) {
 	first, r, priority := s.firstQueue(q.queues.Root(), left)
 	if r == nil || priority == first.place.priority {
 		return r, priority
@@ -106,7 +106,7 @@ func (s *search) inQueues(q *queue, left headroom) (*request, int32) {
 	return best.ask, best.priority
 }
 
-func (s *search) firstQueue(top *queue, left headroom) (*queue, *request, int32) {
+func (s *search) firstQueue(top *queue, left *headroom) (*queue, *request, int32) {
 	if top == nil {
 		return nil, nil, 0
 	}
@@ -126,7 +126,7 @@ func (s *search) firstQueue(top *queue, left headroom) (*queue, *request, int32)
 }
 
 // inApplications searches the applications of a leaf in the same way.
-func (s *search) inApplications(q *queue, left headroom) *request {
+func (s *search) inApplications(q *queue, left *headroom) *request {
 	first, r := s.firstApplication(q.apps.Root(), left)
 	if r == nil || r.Priority == first.place.priority {
 		return r
@@ -136,7 +136,7 @@ func (s *search) inApplications(q *queue, left headroom) *request {
 	return best.ask
 }
 
-func (s *search) firstApplication(top *application, left headroom) (*application, *request) {
+func (s *search) firstApplication(top *application, left *headroom) (*application, *request) {
 	if top == nil {
 		return nil, nil
 	}
@@ -155,7 +155,7 @@ func (s *search) firstApplication(top *application, left headroom) (*application
 	return s.firstApplication(top.links.Right, left)
 }
 
-func (s *search) inGroups(top *askGroup, left headroom) *request {
+func (s *search) inGroups(top *askGroup, left *headroom) *request {
 	if top == nil {
 		return nil
 	}
@@ -163,6 +163,11 @@ func (s *search) inGroups(top *askGroup, left headroom) *request {
 	if !s.mayHold(&top.below, left) {
 		return nil
 	}
+	return s.amongGroups(top, left)
+}
+
+// amongGroups searches groups of which the summary lets the search pass.
+func (s *search) amongGroups(top *askGroup, left *headroom) *request {
 	if r := s.inGroups(top.links.Left, left); r != nil {
 		return r
 	}
@@ -208,7 +213,7 @@ func (s *search) firstOf(leaf *leafClass) (first *request) {
 		of := &s.searches[1]
 		*of = search{backlog: s.backlog, class: leaf.class}
 		var best choice[*application]
-		findBest(of, apps.Root(), headroom{}, &best)
+		findBest(of, apps.Root(), &s.boundless, &best)
 		return best.ask
 	}
 	for _, g := range leaf.groups {
@@ -244,17 +249,20 @@ func earlier(a, b *request) *request {
 
 func (q *queue) count(w *Work) { w.Queues++ }
 
-func (q *queue) search(s *search, left headroom) (*request, int32) {
+func (q *queue) search(s *search, left *headroom) (*request, int32) {
 	r, priority := s.inQueue(q, left)
 	return r, q.properties.seenFromAbove(priority)
 }
 
 func (a *application) count(w *Work) { w.Applications++ }
 
-func (a *application) search(s *search, left headroom) (*request, int32) {
+func (a *application) search(s *search, left *headroom) (*request, int32) {
 	var r *request
 	if s.class == nil {
-		r = s.inGroups(a.queued.Root(), left)
+		if top := a.queued.Root(); top != nil {
+			s.work.Asks++
+			r = s.amongGroups(top, left) // its summary is that of the application
+		}
 	} else if g := a.classes.of(s.class); g != nil && g.links.In() {
 		r = g.first()
 	}

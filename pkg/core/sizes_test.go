@@ -12,7 +12,7 @@ import (
 func TestObjectsAreSmall(t *testing.T) {
 	assert.Equal(t, reflect.TypeFor[application]().Size(), uintptr(456))
 	assert.Equal(t, reflect.TypeFor[node]().Size(), uintptr(512))
-	assert.Equal(t, reflect.TypeFor[askGroup]().Size(), uintptr(224))
+	assert.Equal(t, reflect.TypeFor[askGroup]().Size(), uintptr(192))
 	assert.Equal(t, reflect.TypeFor[request]().Size(), uintptr(80))
 }
 

@@ -215,7 +215,7 @@ func (v *verifier) groups(app *application, asks int) {
 		if g.links.In() {
 			queued++
 		}
-		if first := g.first(); g.links.In() && g.place != (groupPlace{first.Created, first.number}) {
+		if first := g.first(); g.links.In() && g.place != first {
 			v.breaks("application %s: a group stands in the place of another ask", app.id)
 		}
 		live += count

@@ -11,6 +11,7 @@ import (
 func (v *verifier) outcomes() {
 	o := &v.p.outcomes
 	found := map[*victimSet][2]int{} // victims that are coming, and late
+	listed := 0
 	for n := range v.p.allNodes {
 		for r := range n.allOn {
 			if e := r.eviction; e != nil && e.set != nil {
@@ -24,6 +25,11 @@ func (v *verifier) outcomes() {
 			}
 		}
 		v.lost(n.lost, found)
+		listed += len(n.lost)
+	}
+	v.p.root.visitLost(func(sets []*victimSet) { listed += len(sets) })
+	if listed > o.listed { // nodes that are gone may list some, too
+		v.breaks("nodes and queues list %d lost sets, counted %d", listed, o.listed)
 	}
 	for key, sets := range o.byAsk {
 		for _, s := range sets {
@@ -68,5 +74,13 @@ func (v *verifier) lost(sets []*victimSet, found map[*victimSet][2]int) {
 		if s.use != lost || slices.Contains(sets[:i], s) {
 			v.breaks("victims of %s are listed as lost: %d", s.ask, s.use)
 		}
+	}
+}
+
+// visitLost visits the lists of lost sets of a queue and of those below it.
+func (q *queue) visitLost(visit func([]*victimSet)) {
+	visit(q.lost)
+	for _, child := range q.children {
+		child.visitLost(visit)
 	}
 }

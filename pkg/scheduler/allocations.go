@@ -65,7 +65,8 @@ func (c *conversion) allocation(a *si.Allocation) (*owner, core.Command, error) 
 	if err != nil {
 		return to, nil, err
 	}
-	amounts, unknown, err := core.WantedOf(c.kinds, a.ResourcePerAlloc)
+	amounts, unknown, err := core.WantedOf(c.kinds, a.ResourcePerAlloc, c.read)
+	c.read = amounts
 	if err == nil && amounts.IsZero() {
 		err = core.ErrNoResources
 	}

@@ -60,6 +60,11 @@ type conversion struct {
 	now        time.Time
 	batches    []batch
 	warnings   []warning
+	read       resources.Amounts // scratch: of the entry that is read
+	// to is the partition of the entry before, and named its name there: most requests speak
+	// of one partition.
+	to    *owner
+	named string
 }
 
 // A warning is about an entry that is taken although something in it is not understood.
@@ -97,10 +102,14 @@ func fullName(id, partition string) string {
 
 // partition finds a partition by the short or long form of its name.
 func (c *conversion) partition(name string) (*owner, error) {
+	if c.to != nil && c.named == name {
+		return c.to, nil
+	}
 	o, ok := c.partitions[fullName(c.id, name)]
 	if !ok {
 		return nil, fmt.Errorf("%q %w", name, errUnknownPartition)
 	}
+	c.to, c.named = o, name
 	return o, nil
 }
 

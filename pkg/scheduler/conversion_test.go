@@ -1,10 +1,13 @@
 package scheduler
 
 import (
+	"fmt"
 	"testing"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -31,5 +34,49 @@ func TestFullName(t *testing.T) {
 		"[other":       "[RM-1][other",
 	} {
 		assert.Equal(t, fullName("RM-1", partition), want, "%q", partition)
+	}
+}
+
+// TestReadingAnAskMakesTheAskOnly counts the garbage of reading asks that are like others:
+// each is one piece of memory, and a request takes a few.
+func TestReadingAnAskMakesTheAskOnly(t *testing.T) {
+	kinds := new(resources.Kinds)
+	for _, name := range []string{"vcore", "memory"} {
+		_, err := kinds.Intern(name)
+		assert.NilError(t, err)
+	}
+	request := &si.AllocationRequest{RmID: "rm"}
+	for i := range 1000 {
+		size := map[string]*si.Quantity{"vcore": {Value: int64(1 + i%3)}, "memory": {Value: 1 << 30}}
+		request.Allocations = append(request.Allocations, &si.Allocation{
+			AllocationKey: fmt.Sprint(i), ApplicationID: "app", ResourcePerAlloc: &si.Resource{Resources: size},
+		})
+	}
+	var shared sharedAmounts
+	to := &owner{name: "[rm]default"}
+	var c *conversion
+	read := func() {
+		c = &conversion{id: "rm", partitions: map[string]*owner{to.name: to}, fallback: to, kinds: kinds, amounts: &shared}
+		c.allocations(request)
+	}
+	read()
+	for i, m := range c.batches[0].messages {
+		assert.DeepEqual(t, m.(core.AddAllocation).Allocation.Amounts, resources.Amounts{int64(1 + i%3), 1 << 30})
+	}
+	got := testing.AllocsPerRun(5, read)
+	assert.Assert(t, got <= 1010, "%v allocations for 1000 asks", got)
+}
+
+// TestPartitionsOfOneRequest reads entries of several partitions in turn.
+func TestPartitionsOfOneRequest(t *testing.T) {
+	a, b := &owner{name: "[rm]default"}, &owner{name: "[rm]gpu"}
+	c := &conversion{id: "rm", partitions: map[string]*owner{a.name: a, b.name: b}}
+	for _, step := range []struct {
+		name string
+		want *owner
+	}{{"", a}, {"gpu", b}, {"", a}, {"other", nil}, {"default", a}, {"GPU", b}, {"other", nil}, {"gpu", b}} {
+		got, err := c.partition(step.name)
+		assert.Assert(t, got == step.want, "%q", step.name)
+		assert.Equal(t, err == nil, step.want != nil)
 	}
 }

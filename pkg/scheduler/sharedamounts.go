@@ -15,14 +15,16 @@ const sharedMax = 256
 // ready.
 type sharedAmounts [sharedMax]atomic.Pointer[resources.Amounts]
 
-// share returns amounts that are equal to those given. They must not be changed.
+// share returns amounts that are equal to those given, which it does not keep. They must not
+// be changed.
 func (s *sharedAmounts) share(amounts resources.Amounts) resources.Amounts {
 	kept := &s[placeOf(amounts)]
 	if found := kept.Load(); found != nil && found.Equal(amounts) {
 		return *found
 	}
-	kept.Store(&amounts)
-	return amounts
+	shared := amounts.Clone()
+	kept.Store(&shared)
+	return shared
 }
 
 // placeOf is where amounts are kept in a table of sharedMax places.

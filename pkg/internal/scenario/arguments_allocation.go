@@ -26,7 +26,7 @@ func (a *arguments) addUnknown(allocation *core.Allocation) {
 			message.Resources[name] = &si.Quantity{Value: a.number(key)}
 		}
 	}
-	amounts, names, err := core.WantedOf(a.kinds, message)
+	amounts, names, err := core.WantedOf(a.kinds, message, nil)
 	if err != nil {
 		a.fail("%w", err)
 	}

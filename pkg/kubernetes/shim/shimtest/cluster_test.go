@@ -165,7 +165,7 @@ partitions:
 // has the queue. A wrong configuration changes nothing.
 func TestQueuesAreConfigured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := shimtest.New(t, shimtest.Options{})
+		m := shimtest.New(t, shimtest.Options{Queues: oneQueue})
 		m.AddNode("node-1", "cpu=4")
 		m.Start()
 		m.AddPod("web", "cpu=1", shimtest.Queue("root.team"))

@@ -20,7 +20,7 @@ import (
 func TestConfigMapsAreFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		maps := shim.ConfigMaps{Namespace: "narwhal", Names: []string{"defaults", "own"}}
-		m := shimtest.New(t, shimtest.Options{})
+		m := shimtest.New(t, shimtest.Options{Queues: oneQueue})
 		read, problem, err := maps.Read(context.Background(), m.API)
 		assert.NilError(t, err)
 		assert.NilError(t, problem)
@@ -41,7 +41,7 @@ func TestConfigMapsAreFollowed(t *testing.T) {
 			}
 			m.Advance(time.Second)
 		}
-		change("defaults", "partitions: [{name: default, queues: [{name: root, queues: [{name: default}]}]}]")
+		change("defaults", oneQueue)
 		assert.DeepEqual(t, m.Booked(), []string{})
 		change("own", "partitions: [{name: default, queues: [{name: root, queues: [{name: team}]}]}]")
 		assert.DeepEqual(t, m.Booked(), []string{"web node-1"})
@@ -50,3 +50,6 @@ func TestConfigMapsAreFollowed(t *testing.T) {
 		assert.DeepEqual(t, m.Booked(), []string{"web node-1"})
 	})
 }
+
+// oneQueue has no rules of placement: an application goes to the queue that it asks for.
+const oneQueue = "partitions: [{name: default, queues: [{name: root, queues: [{name: default}]}]}]"

@@ -1,0 +1,73 @@
+package core_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// TestCommandsShareMemoryOfEffects counts the garbage of two commands with an event each:
+// the events, since many commands share the memory of their effects.
+func TestCommandsShareMemoryOfEffects(t *testing.T) {
+	p := cluster(1, 1, core.Options{})
+	assert.Equal(t, testing.AllocsPerRun(1000, func() {
+		p.Apply(start, core.DrainNode{ID: "n000000"})
+		p.Apply(start, core.UndrainNode{ID: "n000000"})
+	}), 2.0)
+}
+
+// TestEffectsAreKept keeps the effects of steps with few and with many events, and appends
+// to them: none are changed by what comes later.
+func TestEffectsAreKept(t *testing.T) {
+	p := cluster(1, 1, core.Options{BatchMax: 100})
+	p.Apply(start, core.UpdateNode{ID: "n000000", Capacity: resources.Amounts{1 << 40, 1 << 40, 1 << 40}})
+	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
+	var kept, then []core.Effects
+	keep := func(fx core.Effects) {
+		kept, then = append(kept, fx), append(then, slices.Clone(fx))
+	}
+	for round := range 40 {
+		for i := range 1 + round*7%90 {
+			keep(p.Apply(start, ask("a", fmt.Sprint(round, "-", i), 1, 1, 1)))
+		}
+		fx, _ := p.Schedule(start)
+		keep(fx)
+		keep(p.Apply(start, core.DrainNode{ID: "n000000"}))
+		if round%3 == 0 {
+			keep(p.Apply(start, core.ReleaseAllocation{Application: "a"}))
+		}
+		keep(p.Apply(start, core.UndrainNode{ID: "n000000"}))
+	}
+	for _, fx := range kept {
+		_ = append(fx, core.AskAdded{}) // by a reader that puts together what it reads
+	}
+	for i := range kept {
+		assert.Assert(t, slices.Equal(kept[i], then[i]), "effects of step %d", i)
+	}
+}
+
+// TestGroupsAreUsedAgain counts the garbage of an ask that comes, is placed and ends: the ask,
+// the allocation, its end, and two of its class in the queue. Its group is used again, and so
+// is the entry of the node with new room.
+func TestGroupsAreUsedAgain(t *testing.T) {
+	p := cluster(1, 1, core.Options{})
+	for _, app := range []core.ApplicationID{"a", "b"} {
+		p.Apply(start, core.AddApplication{ID: app, Queue: "root.q0000"})
+		p.Apply(start, ask(app, "first-"+string(app), 1, 1, 1))
+	}
+	p.Apply(start, ask("a", "too large", 100_000, 1, 1)) // and so applications stay as they are
+	p.Apply(start, ask("b", "also", 100_000, 1, 1))
+	run(p)
+	pod := ask("a", "pod", 2, 2, 2)
+	got := testing.AllocsPerRun(1000, func() {
+		p.Apply(start, pod)
+		p.Schedule(start)
+		p.Apply(start, core.ReleaseAllocation{Application: "a", Key: "pod"})
+	})
+	assert.Equal(t, got, 5.0)
+}
