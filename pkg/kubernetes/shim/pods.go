@@ -203,6 +203,9 @@ func (c *Context) sync(t *task) {
 		return // what comes of the binding decides what the core is told
 	}
 	m, reason := c.wanted(t)
+	if m == nil && reason != t.waits && !t.foreign() && reason == t.app.rejected {
+		c.events.warn(t.pod, reasonFailedScheduling, reason)
+	}
 	t.waits = reason
 	switch {
 	case m == nil && t.told != untold:
@@ -224,7 +227,7 @@ func (c *Context) wanted(t *task) (m *si.Allocation, reason string) {
 		return m, ""
 	}
 	switch {
-	case c.refers.namespaces[t.pod.Namespace] == nil:
+	case t.node == "" && t.told == untold && c.refers.namespaces[t.pod.Namespace] == nil:
 		return nil, "its namespace is not known yet"
 	case t.node != "" && c.nodes[t.node] == nil:
 		return nil, "its node is not known"
@@ -232,7 +235,7 @@ func (c *Context) wanted(t *task) (m *si.Allocation, reason string) {
 		return nil, "scheduling gates are set"
 	case t.node == "" && t.pod.DeletionTimestamp != nil:
 		return nil, "it is being deleted"
-	case t.node == "" && t.app.rejected != "":
+	case (t.node == "" || t.app.forced) && t.app.rejected != "":
 		return nil, t.app.rejected
 	}
 	m = pods.Ask(t.pod, t.app.id, c.refers.classes[t.pod.Spec.PriorityClassName])
