@@ -94,13 +94,8 @@ func respecified(a, b *v1.Pod) bool {
 
 // newTask begins with a pod. The lock must be held.
 func (c *Context) newTask(pod *v1.Pod) *task {
-	t := &task{pod: pod}
-	for _, owner := range pods.OwnerPods(pod) {
-		if c.owned[owner]++; c.owned[owner] == 1 && c.tasks[owner] != nil {
-			c.tasks[owner].owner = true
-			c.sync(c.tasks[owner])
-		}
-	}
+	t := &task{pod: pod, owners: pods.OwnerPods(pod)}
+	c.countOwned(t, 1)
 	key := t.key()
 	t.owner = c.owned[key] > 0
 	c.tasks[key] = t
@@ -120,6 +115,21 @@ func (c *Context) newTask(pod *v1.Pod) *task {
 	t.app = app
 	app.tasks[key] = t
 	return t
+}
+
+// countOwned counts a task for the pods that own it, which the core prefers to keep. The lock
+// must be held.
+func (c *Context) countOwned(t *task, more int) {
+	for _, owner := range t.owners {
+		before := c.owned[owner] > 0
+		if c.owned[owner] += more; c.owned[owner] == 0 {
+			delete(c.owned, owner)
+		}
+		if is := c.owned[owner] > 0; is != before && c.tasks[owner] != nil {
+			c.tasks[owner].owner = is
+			c.sync(c.tasks[owner])
+		}
+	}
 }
 
 // settle takes in that the API server says where a pod runs. The lock must be held.
@@ -181,11 +191,7 @@ func (c *Context) end(t *task) {
 	delete(c.tasks, key)
 	delete(c.leaving, key)
 	c.ended.add(key)
-	for _, owner := range pods.OwnerPods(t.pod) {
-		if c.owned[owner]--; c.owned[owner] <= 0 {
-			delete(c.owned, owner)
-		}
-	}
+	c.countOwned(t, -1)
 	c.status.forget(key)
 	if t.foreign() {
 		return

@@ -22,6 +22,7 @@ type historyDump struct {
 		Node    string `json:"nodeId"`
 		Core    string `json:"core"`
 		Binding bool   `json:"binding"`
+		Evicted bool   `json:"evicted"`
 		Waits   string `json:"waits"`
 	} `json:"pods"`
 	MessagesWaiting int `json:"messagesWaiting"`
@@ -77,12 +78,12 @@ func (w *historyWorld) checkBooks() {
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	problems = append(problems, w.wrong...)
 	d, booked := w.dump(), w.booked()
-	binding, waits := map[string]string{}, map[string]string{}
+	binding, waits, revoked := map[string]string{}, map[string]string{}, map[string]bool{}
 	for _, p := range d.Pods {
 		if p.Binding {
 			binding[p.Key] = p.Node
 		}
-		waits[p.Key] = p.Waits
+		waits[p.Key], revoked[p.Key] = p.Waits, p.Binding && p.Evicted
 	}
 	if d.MessagesWaiting > 0 {
 		problem("%d messages wait", d.MessagesWaiting)
@@ -93,7 +94,7 @@ func (w *historyWorld) checkBooks() {
 		key := pods.Key(pod)
 		entry, is := booked[key]
 		delete(booked, key)
-		if is {
+		if is && !revoked[key] { // what comes of a binding that was taken back decides what the core is told
 			w.checkEntry(pod, entry, problem)
 		}
 		if _, on := binding[key]; on {
