@@ -95,7 +95,7 @@ func TestCompletedApplicationWithAPod(t *testing.T) {
 	c.sent()
 	assert.NilError(t, c.UpdateApplication(&si.ApplicationResponse{Updated: []*si.UpdatedApplication{{ApplicationID: "app", State: "Completed"}}}))
 	assert.DeepEqual(t, c.sent(), []string{"application app", "allocation web on "})
-	for range 10 {
+	for range 10 * rejectionsMax {
 		assert.NilError(t, c.UpdateAllocation(&si.AllocationResponse{RejectedAllocations: []*si.RejectedAllocation{{AllocationKey: "web", Reason: "no"}}}))
 	}
 	assert.DeepEqual(t, c.sent(), []string{"allocation web on ", "allocation web on ", "allocation web on "})
