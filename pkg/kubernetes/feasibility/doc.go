@@ -27,6 +27,7 @@
 //	view.go          the nodes with those pods that matter for a question
 //	nodeset.go       a list of nodes from which one can be removed
 //	refusal.go       why a pod may not run on a node
+//	changes.go       volumes and devices that change
 //	profile.go       which plugins run, and what they need
 //	parallel.go      many nodes at once
 package feasibility

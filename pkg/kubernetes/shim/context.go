@@ -30,6 +30,7 @@ type Context struct {
 	events   *eventWriter
 	budgets  *budgets
 	refers   *references
+	waker    *waker
 
 	ctx    context.Context // of everything that runs, and of requests to the API server
 	cancel context.CancelFunc
@@ -73,6 +74,7 @@ func New(options Options) (*Context, error) {
 	c.binder = newBinder(c)
 	c.evictor = newEvictor(c)
 	c.status = newStatusWriter(c)
+	c.waker = newWaker(c)
 	return c, nil
 }
 

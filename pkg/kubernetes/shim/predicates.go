@@ -37,7 +37,10 @@ func (c callback) PredicateClass(allocationKey string) string {
 	if err != nil {
 		return ""
 	}
-	return c.feasible.Class(pod)
+	if class := c.feasible.Class(pod); class != "" {
+		return class
+	}
+	return c.waker.classOf(pod)
 }
 
 // PredicatesWith answers whether a pod may run on a node after some changes of it.

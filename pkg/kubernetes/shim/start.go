@@ -24,6 +24,9 @@ func (c *Context) Start(ctx context.Context, factory informers.SharedInformerFac
 	if err != nil {
 		return fmt.Errorf("starting informers: %w", err)
 	}
+	if err := c.waker.listen(); err != nil {
+		return fmt.Errorf("starting informers: %w", err)
+	}
 	factory.Start(c.ctx.Done())
 	if !cache.WaitForCacheSync(ctx.Done(), listed...) {
 		return fmt.Errorf("listing the cluster: %w", context.Cause(ctx))
@@ -44,6 +47,7 @@ func (c *Context) Start(ctx context.Context, factory informers.SharedInformerFac
 	}
 	c.run(func() { c.sender.run(c.ctx) })
 	c.run(func() { c.events.run(c.ctx) })
+	c.run(c.waker.run)
 	c.binder.start()
 	c.evictor.start()
 	c.status.start()

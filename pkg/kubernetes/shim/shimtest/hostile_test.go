@@ -24,8 +24,8 @@ func annotated(name, value string) shimtest.PodOption {
 	}
 }
 
-// Whatever a pod says of itself, it is counted if it runs, and if it waits it is bound or
-// somebody is told why not.
+// Whatever a pod says of itself, it is counted if it runs, and if it waits it is bound, or
+// it is said why not.
 func TestHostilePods(t *testing.T) {
 	long := strings.Repeat("x", 250<<10)
 	for name, option := range map[string]shimtest.PodOption{
