@@ -76,7 +76,9 @@ func (w *historyWorld) dump() historyDump {
 func (w *historyWorld) checkBooks() {
 	var problems []string
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	w.mu.Lock()
 	problems = append(problems, w.wrong...)
+	w.mu.Unlock()
 	d, booked := w.dump(), w.booked()
 	binding, waits, revoked := map[string]string{}, map[string]string{}, map[string]bool{}
 	for _, p := range d.Pods {
@@ -192,7 +194,9 @@ func (w *historyWorld) checkFilters(list []v1.Pod, binding map[string]string, pr
 // quiet lets everything end that is under way. Then nothing waits that fits, and of each pod
 // that waits was said why.
 func (w *historyWorld) quiet() {
+	w.mu.Lock()
 	w.step++
+	w.mu.Unlock()
 	w.api.Fail(Faults{})
 	for range 8 {
 		w.m.Advance(40 * time.Second)

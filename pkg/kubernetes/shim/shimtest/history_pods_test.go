@@ -16,8 +16,10 @@ func (w *historyWorld) newPod(s historyStep) *v1.Pod {
 	pod := NewPod(podName(s.a), fmt.Sprintf("cpu=%d", 1+s.c%3), Priority(int32(s.c/3%3*10)),
 		Application(fmt.Sprint("app-", app)), Queue([]string{"root.a", "root.b", "root.a"}[app]))
 	pod.Namespace = namespaceOf(s.a)
+	w.mu.Lock()
 	w.made++
 	pod.UID = types.UID(fmt.Sprint("uid-", pod.Name, ".", w.made))
+	w.mu.Unlock()
 	pod.CreationTimestamp = metav1.NewTime(time.Now().Truncate(time.Second))
 	if s.c%2 == 0 {
 		pod.Spec.PriorityClassName = "class"
@@ -66,7 +68,7 @@ func onlyOn(pod *v1.Pod, node string) {
 func (w *historyWorld) addPod(s historyStep) {
 	if w.pod(s.a) == nil {
 		pod := w.newPod(s)
-		w.apps[string(pod.UID)] = pod.Labels["applicationId"]
+		w.note(pod)
 		w.api.must(w.api.tracker.Create(podResource, pod, pod.Namespace))
 	}
 }
@@ -77,7 +79,7 @@ func (w *historyWorld) deletePod(s historyStep) {
 	switch {
 	case pod == nil:
 	case pod.Spec.NodeName == "":
-		w.api.must(w.api.tracker.Delete(podResource, pod.Namespace, pod.Name))
+		_ = w.api.tracker.Delete(podResource, pod.Namespace, pod.Name) // a fault may have been first
 	case pod.DeletionTimestamp == nil:
 		w.changePod(s.a, func(pod *v1.Pod) {
 			at, grace := metav1.NewTime(time.Now().Add(30*time.Second)), int64(30)
@@ -88,7 +90,7 @@ func (w *historyWorld) deletePod(s historyStep) {
 
 func (w *historyWorld) endPod(s historyStep) {
 	if pod := w.pod(s.a); pod != nil {
-		w.api.must(w.api.tracker.Delete(podResource, pod.Namespace, pod.Name))
+		_ = w.api.tracker.Delete(podResource, pod.Namespace, pod.Name) // a fault may have been first
 	}
 }
 
@@ -121,8 +123,8 @@ func (w *historyWorld) recreatePod(s historyStep) {
 		return
 	}
 	pod := w.newPod(s)
-	w.apps[string(pod.UID)] = pod.Labels["applicationId"]
-	w.api.must(w.api.tracker.Update(podResource, pod, pod.Namespace))
+	w.note(pod)
+	_ = w.api.tracker.Update(podResource, pod, pod.Namespace)
 }
 
 // bindPod is what another scheduler does.
@@ -136,7 +138,7 @@ func (w *historyWorld) bindPod(s historyStep) {
 func (w *historyWorld) kubelet(historyStep) {
 	for _, pod := range w.pods() {
 		if pod.DeletionTimestamp != nil {
-			w.api.must(w.api.tracker.Delete(podResource, pod.Namespace, pod.Name))
+			_ = w.api.tracker.Delete(podResource, pod.Namespace, pod.Name) // a fault may have been first
 		}
 	}
 }
@@ -159,6 +161,8 @@ func isOfDaemonSet(pod *v1.Pod) bool { return pod.Spec.Affinity != nil }
 
 // checkPlacement is asked when the core has chosen a node.
 func (w *historyWorld) checkPlacement(pod *v1.Pod, node string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if at, ok := w.touched[node]; ok && at == w.step {
 		return nil // the choice may have come before the change
 	}

@@ -90,7 +90,9 @@ func playHistory(t *testing.T, real bool, steps []historyStep) (broken string) {
 			}
 			w.m.Settle()
 			w.checkBooks()
+			w.mu.Lock()
 			w.step++
+			w.mu.Unlock()
 		}
 		w.quiet()
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,11 +34,13 @@ var historyConfigs = []string{
 
 // A historyWorld is a cluster to which things happen.
 type historyWorld struct {
-	tb      *probe
-	real    bool // the filters of kube-scheduler
-	api     *API
-	m       *MockScheduler
-	config  string
+	tb     *probe
+	real   bool // the filters of kube-scheduler
+	api    *API
+	m      *MockScheduler
+	config string
+
+	mu      sync.Mutex        // guards what follows: faults run in the goroutines of requests
 	step    int               // counts how often it was waited until all is done
 	made    int               // pods, so that each has a UID of its own
 	touched map[string]int    // nodes, with the step in which they changed last
@@ -157,18 +160,32 @@ func (w *historyWorld) set(resource schema.GroupVersionResource, object runtime.
 	}
 }
 
+// touch notes that a node changes.
+func (w *historyWorld) touch(node string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.touched[node] = w.step
+}
+
+// note notes the application of a pod that is made.
+func (w *historyWorld) note(pod *v1.Pod) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.apps[string(pod.UID)] = pod.Labels["applicationId"]
+}
+
 // changePod changes a pod if there is one.
 func (w *historyWorld) changePod(number int, change func(*v1.Pod)) {
 	if pod := w.pod(number); pod != nil {
 		pod = pod.DeepCopy()
 		change(pod)
-		w.api.must(w.api.tracker.Update(podResource, pod, pod.Namespace))
+		_ = w.api.tracker.Update(podResource, pod, pod.Namespace)
 	}
 }
 
 func (w *historyWorld) changeNode(number int, change func(*v1.Node)) {
 	if node := w.node(nodeName(number)); node != nil {
-		w.touched[node.Name] = w.step
+		w.touch(node.Name)
 		node = node.DeepCopy()
 		change(node)
 		w.api.must(w.api.tracker.Update(nodeResource, node, ""))
@@ -181,14 +198,14 @@ func cpuOf(units int) v1.ResourceList {
 
 func (w *historyWorld) addNode(s historyStep) {
 	if w.node(nodeName(s.a)) == nil {
-		w.touched[nodeName(s.a)] = w.step
+		w.touch(nodeName(s.a))
 		w.set(nodeResource, NewNode(nodeName(s.a), fmt.Sprintf("cpu=%d pods=%d", 2+s.b%4*2, 3+s.c%8)), "")
 	}
 }
 
 func (w *historyWorld) removeNode(s historyStep) {
 	if w.node(nodeName(s.a)) != nil {
-		w.touched[nodeName(s.a)] = w.step
+		w.touch(nodeName(s.a))
 		w.api.must(w.api.tracker.Delete(nodeResource, "", nodeName(s.a)))
 	}
 }
@@ -283,7 +300,9 @@ func (w *historyWorld) faults(s historyStep) {
 		return func(string) error { return historyFailures[2] }
 	}
 	f.Get, f.Delete, f.Patch = failing(s.c%4 == 1), failing(s.c/4%4 == 1), failing(s.c/16%8 == 1)
+	w.mu.Lock()
 	w.unfair = w.unfair || f.Patch != nil
+	w.mu.Unlock()
 	w.api.Fail(f)
 }
 
@@ -304,7 +323,7 @@ func (w *historyWorld) failBinding(s historyStep, pod *v1.Pod, node string) (car
 	case 7:
 		w.bindPod(at)
 	case 8:
-		w.touched[node] = w.step
+		w.touch(node)
 		_ = w.api.tracker.Delete(nodeResource, "", node)
 		return true, nil
 	}
@@ -315,6 +334,8 @@ func (w *historyWorld) failBinding(s historyStep, pod *v1.Pod, node string) (car
 // condition that says why.
 func (w *historyWorld) checkVictim(action clienttesting.Action) (bool, runtime.Object, error) {
 	request := action.(clienttesting.DeleteActionImpl)
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if p := request.DeleteOptions.Preconditions; p == nil || p.UID == nil || w.unfair {
 		return false, nil, nil
 	}
