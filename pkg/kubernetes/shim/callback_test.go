@@ -39,6 +39,8 @@ func newCallback(t *testing.T) callback {
 
 // sent is what was put for the core since the last time, one line each.
 func (c *Context) sent() []string {
+	c.sender.mu.Lock()
+	defer c.sender.mu.Unlock()
 	lines := []string{}
 	for _, m := range c.sender.waiting {
 		switch {
