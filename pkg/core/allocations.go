@@ -162,7 +162,23 @@ func (p commands) updateOwn(r *request, a *Allocation) {
 	default: // what it requires of nodes may have changed
 		p.reclass(r, p.classOf(r, p.constraintsOf(r)))
 	}
+	p.retagOwn(r, a.Tags)
 	p.evictions.report(r, a.Tags)
+}
+
+// retagOwn takes new tags: that others depend on an allocation is often known only once it
+// runs. A message without any tags says nothing of them.
+func (p commands) retagOwn(r *request, tags map[string]string) {
+	if len(tags) == 0 || maps.Equal(r.Tags, tags) {
+		return
+	}
+	updated := *r.Allocation
+	updated.Tags = tags
+	r.Allocation = &updated
+	r.application.view = nil
+	if r.node != nil {
+		p.tagsChanged(r)
+	}
 }
 
 // resizeAsk has an ask wait on with the amounts of another.

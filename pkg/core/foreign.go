@@ -32,10 +32,16 @@ func (l *ledger) retag(r *request, a *Allocation) {
 	if r.node == nil {
 		l.unplacedView = nil
 	} else {
-		r.node.view = nil
-		r.node.revision++
-		l.changes.node(r.node, nodeYields|nodeRetry)
+		l.tagsChanged(r)
 	}
+}
+
+// tagsChanged has what depends on the tags of an allocation that runs looked at again, such as
+// plans in which it is a victim.
+func (l *ledger) tagsChanged(r *request) {
+	r.node.view = nil
+	r.node.revision++
+	l.changes.node(r.node, nodeYields|nodeRetry)
 }
 
 // releaseForeign takes a foreign allocation off the books.

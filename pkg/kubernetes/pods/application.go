@@ -2,6 +2,7 @@ package pods
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,10 +70,39 @@ func (r Rules) ApplicationOf(pod *v1.Pod, namespace *v1.Namespace) (Application,
 		Tags:  map[string]string{tagNamespace: pod.Namespace},
 	}
 	maps.Copy(app.Tags, namespaceTags(namespace))
-	if err := errors.Join(app.readUser(pod), app.readGroups(pod)); err != nil {
-		return app, fmt.Errorf("pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	err := errors.Join(app.readUser(pod), app.readGroups(pod))
+	app.ID, app.Queue, app.User = bounded(app.ID), bounded(app.Queue), bounded(app.User)
+	for i, group := range app.Groups {
+		app.Groups[i] = bounded(group)
+	}
+	if err != nil {
+		return app, fmt.Errorf("pod %s/%s: %s", pod.Namespace, pod.Name, clipped(err.Error()))
 	}
 	return app, nil
+}
+
+// Bounds of texts. An annotation may have 256 KiB.
+const (
+	namesMax    = 1024 // bytes of a name that the scheduler core takes
+	problemsMax = 500  // bytes of what is said of annotations
+)
+
+// bounded is a name that the core takes. A longer one ends with a hash, so that different ones
+// stay different: a pod that runs must be counted whatever its name is.
+func bounded(name string) string {
+	if len(name) <= namesMax {
+		return name
+	}
+	hash := fmt.Sprintf("-%x", sha256.Sum256([]byte(name)))
+	return strings.ToValidUTF8(name[:namesMax-len(hash)], "") + hash
+}
+
+// clipped is a text for people, which may quote an annotation.
+func clipped(text string) string {
+	if len(text) <= problemsMax {
+		return text
+	}
+	return strings.ToValidUTF8(text[:problemsMax], "") + "..."
 }
 
 // stated is the value of a label, or of the annotation of the same name.

@@ -59,7 +59,7 @@ func (g TaskGroup) Check() error {
 // GroupName is the group a pod belongs to: its task group, or else its pod group.
 func GroupName(pod *v1.Pod) string {
 	if name := pod.Annotations[AnnotationTaskGroup]; name != "" {
-		return name
+		return bounded(name)
 	}
 	if group := pod.Spec.SchedulingGroup; group != nil && group.PodGroupName != nil {
 		return *group.PodGroupName
@@ -67,10 +67,12 @@ func GroupName(pod *v1.Pod) string {
 	return ""
 }
 
-// IsPlaceholder reports whether a pod only holds room for a member of its group.
+// IsPlaceholder reports whether a pod only holds room for a member of its group. One that names
+// no group is an ordinary pod: the core takes no such placeholder, and a pod that runs must be
+// counted.
 func IsPlaceholder(pod *v1.Pod) bool {
 	held, _ := strconv.ParseBool(pod.Annotations[AnnotationHolder])
-	return held
+	return held && GroupName(pod) != ""
 }
 
 // OfPodGroup is the task group of a pod group, with the size of one of its pods. It is

@@ -29,24 +29,37 @@ func Resources(pod *v1.Pod) *si.Resource {
 }
 
 // Amounts are a list of resources in the names and units of the scheduler-interface.
-// Quantities beyond 2^63-1 become 2^63-1.
+// Quantities beyond 2^63-1, or below its negative, stay there.
 func Amounts(list v1.ResourceList) *si.Resource {
 	amounts := &si.Resource{Resources: make(map[string]*si.Quantity, len(list)+1)}
 	for name, quantity := range list {
 		if name == v1.ResourceCPU {
 			amounts.Resources[common.CPU] = &si.Quantity{Value: milli(quantity)}
 		} else {
-			amounts.Resources[string(name)] = &si.Quantity{Value: quantity.Value()}
+			amounts.Resources[string(name)] = &si.Quantity{Value: whole(quantity)}
 		}
 	}
 	return amounts
 }
 
-// milli is a quantity in thousandths. Its own method overflows beyond 2^63-1 thousandths.
+// milli is a quantity in thousandths.
 func milli(quantity resource.Quantity) int64 {
-	const largest = math.MaxInt64 / 1000
-	if quantity.CmpInt64(largest) > 0 {
+	return within(quantity, math.MaxInt64/1000, quantity.MilliValue)
+}
+
+// whole is a quantity in its unit. A sum of quantities may be larger than any of them can be.
+func whole(quantity resource.Quantity) int64 {
+	return within(quantity, math.MaxInt64, quantity.Value)
+}
+
+// within is a value of a quantity if that is at most so far from zero; beyond it, the methods
+// of a quantity overflow.
+func within(quantity resource.Quantity, largest int64, value func() int64) int64 {
+	switch {
+	case quantity.CmpInt64(largest) > 0:
 		return math.MaxInt64
+	case quantity.CmpInt64(-largest) < 0:
+		return -math.MaxInt64
 	}
-	return quantity.MilliValue()
+	return value()
 }

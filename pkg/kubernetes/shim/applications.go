@@ -18,22 +18,33 @@ func (c *Context) introduce(app *application, running bool) {
 		said.TaskGroups = groups
 		said.Hard = said.Hard || said.Timeout == 0 // a pod group runs as a whole or not at all
 	}
+	waited := app.rejected != ""
 	app.told, app.forced, app.rejected, app.queue = true, running, "", said.Queue
 	c.sender.put(message{application: said.Request(oldest.CreationTimestamp.Unix(), running)})
+	if !waited {
+		return
+	}
+	for _, t := range app.sorted() {
+		if t.told == untold && t.node == "" {
+			c.sync(t)
+		}
+	}
 }
 
 // rejectApplication takes in that the core refuses an application. Its pods wait until the
-// configuration changes, or until one of them runs. The lock must be held.
+// configuration changes, or until one of them runs. If one runs already, of which the core had
+// not heard when the application was introduced, it is introduced again as one that is not
+// refused. The lock must be held.
 func (c *Context) rejectApplication(id, reason string) {
 	app := c.apps[id]
 	if app == nil || !app.told {
 		return
 	}
 	c.log.Warn("application rejected", zap.String("application", id), zap.String("queue", app.queue), zap.String("reason", reason))
-	app.told, app.rejected = false, reason
+	app.told, app.rejected = false, reason // forced stays: what was refused all the same is not sent again
 	for _, t := range app.sorted() {
-		t.told, t.sent, t.waits = untold, nil, reason
-		c.events.warn(t.pod, reasonFailedScheduling, reason)
+		t.told, t.sent = untold, nil
+		c.sync(t)
 	}
 	if len(app.tasks) == 0 {
 		delete(c.apps, id)

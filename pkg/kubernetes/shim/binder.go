@@ -209,9 +209,12 @@ func (b *binder) conclude(x *binding, pod *v1.Pod, err error) {
 		b.bound(t)
 	case errors.Is(err, errGone):
 		b.end(t)
-	case pod != nil && pod.Spec.NodeName != "" || t.pod.Spec.NodeName != "":
+	case pod != nil && pod.Spec.NodeName != "" || t.pod.Spec.NodeName != "": // it was bound elsewhere
 		if pod != nil {
-			b.takePod(pod) // it was bound elsewhere
+			b.takePod(pod)
+		}
+		if b.tasks[t.key()] == t { // it has not ended
+			b.goOn(t)
 		}
 	default:
 		b.unbound(t, err)
@@ -222,6 +225,12 @@ func (b *binder) conclude(x *binding, pod *v1.Pod, err error) {
 func (b *binder) bound(t *task) {
 	b.log.Debug("pod bound", refer(t.pod), zap.String("node", t.node))
 	b.events.tell(t.pod, reasonScheduled, "placed on node "+t.node)
+	b.goOn(t)
+}
+
+// goOn does what had to wait for the end of a binding, of a pod that has a node: it is ended
+// if the core wanted that, and the core is told what changed. The lock must be held.
+func (b *binder) goOn(t *task) {
 	if t.eviction != nil {
 		b.evictor.add(t.key())
 	}

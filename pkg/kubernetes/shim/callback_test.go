@@ -39,6 +39,8 @@ func newCallback(t *testing.T) callback {
 
 // sent is what was put for the core since the last time, one line each.
 func (c *Context) sent() []string {
+	c.sender.mu.Lock()
+	defer c.sender.mu.Unlock()
 	lines := []string{}
 	for _, m := range c.sender.waiting {
 		switch {
@@ -95,7 +97,7 @@ func TestCompletedApplicationWithAPod(t *testing.T) {
 	c.sent()
 	assert.NilError(t, c.UpdateApplication(&si.ApplicationResponse{Updated: []*si.UpdatedApplication{{ApplicationID: "app", State: "Completed"}}}))
 	assert.DeepEqual(t, c.sent(), []string{"application app", "allocation web on "})
-	for range 10 {
+	for range 10 * rejectionsMax {
 		assert.NilError(t, c.UpdateAllocation(&si.AllocationResponse{RejectedAllocations: []*si.RejectedAllocation{{AllocationKey: "web", Reason: "no"}}}))
 	}
 	assert.DeepEqual(t, c.sent(), []string{"allocation web on ", "allocation web on ", "allocation web on "})

@@ -10,6 +10,9 @@ import (
 // devices. It has a cache of the cluster, which the context feeds: nodes, and every pod
 // that has its node, an assumed one too. All methods may be called from any goroutine.
 //
+// It may have methods more: WaitForSync, for which Start waits, and those of
+// claimReferences.
+//
 // It is package feasibility; the interface is here so that a test can stand in for it.
 type Feasibility interface {
 	SetNode(node *v1.Node)

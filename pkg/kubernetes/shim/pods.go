@@ -96,13 +96,8 @@ func respecified(a, b *v1.Pod) bool {
 
 // newTask begins with a pod. The lock must be held.
 func (c *Context) newTask(pod *v1.Pod) *task {
-	t := &task{pod: pod}
-	for _, owner := range pods.OwnerPods(pod) {
-		if c.owned[owner]++; c.owned[owner] == 1 && c.tasks[owner] != nil {
-			c.tasks[owner].owner = true
-			c.sync(c.tasks[owner])
-		}
-	}
+	t := &task{pod: pod, owners: pods.OwnerPods(pod)}
+	c.countOwned(t, 1)
 	key := t.key()
 	t.owner = c.owned[key] > 0
 	c.tasks[key] = t
@@ -122,6 +117,21 @@ func (c *Context) newTask(pod *v1.Pod) *task {
 	t.app = app
 	app.tasks[key] = t
 	return t
+}
+
+// countOwned counts a task for the pods that own it, which the core prefers to keep. The lock
+// must be held.
+func (c *Context) countOwned(t *task, more int) {
+	for _, owner := range t.owners {
+		before := c.owned[owner] > 0
+		if c.owned[owner] += more; c.owned[owner] == 0 {
+			delete(c.owned, owner)
+		}
+		if is := c.owned[owner] > 0; is != before && c.tasks[owner] != nil {
+			c.tasks[owner].owner = is
+			c.sync(c.tasks[owner])
+		}
+	}
 }
 
 // settle takes in that the API server says where a pod runs. The lock must be held.
@@ -183,11 +193,7 @@ func (c *Context) end(t *task) {
 	delete(c.tasks, key)
 	delete(c.leaving, key)
 	c.ended.add(key)
-	for _, owner := range pods.OwnerPods(t.pod) {
-		if c.owned[owner]--; c.owned[owner] <= 0 {
-			delete(c.owned, owner)
-		}
-	}
+	c.countOwned(t, -1)
 	c.status.forget(key)
 	if t.foreign() {
 		return
@@ -205,7 +211,7 @@ func (c *Context) sync(t *task) {
 		return // what comes of the binding decides what the core is told
 	}
 	m, reason := c.wanted(t)
-	if m == nil && t.waits != reason && t.node == "" && !t.foreign() && c.groups.missing(t.pod) != "" {
+	if m == nil && t.waits != reason && !t.foreign() && (reason == t.app.rejected || t.node == "" && c.groups.missing(t.pod) != "") {
 		c.events.warn(t.pod, reasonFailedScheduling, reason)
 	}
 	t.waits = reason
@@ -229,7 +235,7 @@ func (c *Context) wanted(t *task) (m *si.Allocation, reason string) {
 		return m, ""
 	}
 	switch {
-	case c.refers.namespaces[t.pod.Namespace] == nil:
+	case t.node == "" && t.told == untold && c.refers.namespaces[t.pod.Namespace] == nil:
 		return nil, "its namespace is not known yet"
 	case t.node != "" && c.nodes[t.node] == nil:
 		return nil, "its node is not known"
@@ -239,7 +245,7 @@ func (c *Context) wanted(t *task) (m *si.Allocation, reason string) {
 		return nil, "its pod group " + c.groups.missing(t.pod) + " does not exist"
 	case t.node == "" && t.pod.DeletionTimestamp != nil:
 		return nil, "it is being deleted"
-	case t.node == "" && t.app.rejected != "":
+	case (t.node == "" || t.app.forced) && t.app.rejected != "":
 		return nil, t.app.rejected
 	}
 	m = pods.Ask(t.pod, t.app.id, c.refers.classes[t.pod.Spec.PriorityClassName])

@@ -52,8 +52,8 @@ func (c *Context) Start(ctx context.Context, factory informers.SharedInformerFac
 	c.binder.start()
 	c.evictor.start()
 	c.status.start()
-	c.recover()
-	c.log.Info("cluster recovered", zap.Int("nodes", len(c.nodes)), zap.Int("pods", len(c.tasks)), zap.Duration("took", time.Since(began)))
+	nodes, known := c.recover()
+	c.log.Info("cluster recovered", zap.Int("nodes", nodes), zap.Int("pods", known), zap.Duration("took", time.Since(began)))
 	return nil
 }
 
@@ -62,8 +62,8 @@ func (c *Context) Start(ctx context.Context, factory informers.SharedInformerFac
 // what waits, and at last which nodes may be used. The core carries messages out in
 // their order, so no answer is waited for; and since it places nothing before the nodes may
 // be used, the most important ask is first and not the one that was sent first. It evicts
-// nothing for some seconds after the last of this.
-func (c *Context) recover() {
+// nothing for some seconds after the last of this. It returns how many nodes and pods there are.
+func (c *Context) recover() (nodes, known int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.started = true
@@ -92,6 +92,7 @@ func (c *Context) recover() {
 			c.sender.put(message{node: action(c.nodes[name], si.NodeInfo_DRAIN_TO_SCHEDULABLE)})
 		}
 	}
+	return len(names), len(all)
 }
 
 // Stop ends everything. Requests to the API server that are under way may finish until the

@@ -48,6 +48,8 @@ type task struct {
 	app   *application // nil if the pod is foreign
 	owner bool         // other pods belong to it
 
+	owners []string // keys of pods to which it belonged when it came
+
 	node    string   // where it runs, or is being bound; empty while it waits
 	assumed *v1.Pod  // the pod with that node, until the API server says so itself
 	binding *binding // while it is being bound

@@ -107,7 +107,7 @@ func (c *Cluster) enter(pod *v1.Pod) *entry {
 	e := &entry{pod: pod}
 	key := core.AllocationKey(pods.Key(pod))
 	c.entries[key] = e
-	amounts, unknown, err := core.WantedOf(c.kinds, pods.Resources(pod))
+	amounts, unknown, err := core.WantedOf(c.kinds, pods.Resources(pod), nil)
 	if err != nil {
 		c.say(err.Error())
 		return e

@@ -241,14 +241,14 @@ func TestFullInbox(t *testing.T) {
 }
 
 // What happens often is told once in a while, and never more than the API server should
-// bear.
+// bear. There are ten times more than may wait.
 func TestEventsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := shimtest.New(t, shimtest.Options{})
-		m.AddNode("node-1", "cpu=10000 pods=10000")
+		m.AddNode("node-1", "cpu=100k pods=100k")
 		m.Start()
-		for i := range 1000 {
-			m.Context.AddPod(shimtest.NewPod(fmt.Sprintf("pod-%d", i), "cpu=1", func(pod *v1.Pod) {
+		for i := range 40_960 {
+			m.Context.AddPod(shimtest.NewPod(fmt.Sprintf("pod-%d", i), "cpu=1", shimtest.Gated, func(pod *v1.Pod) {
 				pod.Annotations = map[string]string{"yunikorn.apache.org/user.info": "{"}
 			}))
 		}

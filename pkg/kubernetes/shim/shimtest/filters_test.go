@@ -10,6 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 
@@ -78,4 +80,41 @@ func TestVictimInTheWay(t *testing.T) {
 		m.Advance(5 * time.Second)
 		assert.DeepEqual(t, m.Booked(), []string{"high node-1", "other node-1"})
 	})
+}
+
+// A pod waits for a claim that does not exist yet. When it is there, the pod is tried at
+// once, however many of them come, and not only when the core would try it again anyway.
+func TestVolumeComesLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Feasibility: filters})
+		m.AddNode("node-1", "cpu=8 memory=16Gi")
+		m.Start()
+		m.AddPod("db", "cpu=1", func(pod *v1.Pod) {
+			pod.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{
+				PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data-7"},
+			}}}
+		})
+		m.Advance(10 * time.Minute) // by now it is tried once a minute
+		assert.DeepEqual(t, m.Booked(), []string{"db -"})
+		for i := range 10 {
+			m.Create(volume(fmt.Sprint("data-", i))...)
+		}
+		m.Advance(2 * time.Second)
+		assert.DeepEqual(t, m.Booked(), []string{"db node-1"})
+	})
+}
+
+// volume is a claim and the volume that is bound to it.
+func volume(name string) []runtime.Object {
+	volume := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "volume-" + name}, Status: v1.PersistentVolumeStatus{Phase: v1.VolumeBound}}
+	volume.Spec.ClaimRef = &v1.ObjectReference{Namespace: metav1.NamespaceDefault, Name: name, UID: types.UID("uid-" + name)}
+	claim := &v1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: metav1.NamespaceDefault, Name: name, UID: types.UID("uid-" + name),
+			Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"},
+		},
+		Spec:   v1.PersistentVolumeClaimSpec{VolumeName: volume.Name},
+		Status: v1.PersistentVolumeClaimStatus{Phase: v1.ClaimBound},
+	}
+	return []runtime.Object{volume, claim}
 }

@@ -157,3 +157,19 @@ func TestStaticPodsAndOwners(t *testing.T) {
 		assert.DeepEqual(t, m.Tag("owner"), map[string]string{"driver": "true"})
 	})
 }
+
+// A pod is an owner as long as others belong to it, also if it runs before they come.
+func TestOwnerLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{})
+		m.AddNode("node-1", "cpu=2")
+		m.Start()
+		m.AddPod("driver", "cpu=1")
+		m.AddPod("executor", "cpu=1", func(pod *v1.Pod) {
+			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "driver", UID: "uid-driver"}}
+		})
+		assert.DeepEqual(t, m.Tag("owner"), map[string]string{"driver": "true"})
+		m.EndPod("executor")
+		assert.DeepEqual(t, m.Tag("owner"), map[string]string{})
+	})
+}

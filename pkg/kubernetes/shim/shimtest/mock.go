@@ -108,13 +108,15 @@ func (m *MockScheduler) Begin() {
 	}
 }
 
-// Stop stops it, as the end of a process does.
+// Stop stops it, as the end of a process does. Bindings under way have half a minute to end.
 func (m *MockScheduler) Stop() {
 	if m.stopped {
 		return
 	}
 	m.stopped = true
-	m.Context.Stop(context.Background())
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	m.Context.Stop(ctx)
 	m.Scheduler.Stop()
 }
 
