@@ -61,7 +61,7 @@ func createdAt(at time.Time) func(*v1.Pod) {
 // A scripted plugin does what its functions say, at all points.
 type scripted struct {
 	name       string
-	handle     framework.Handle
+	handle     framework.Handle // of the instance built last
 	deschedule func(ctx context.Context, h framework.Handle, nodes []*v1.Node) error
 	balance    func(ctx context.Context, h framework.Handle, nodes []*v1.Node) error
 	filter     func(pod *v1.Pod) error
@@ -76,19 +76,27 @@ type scripted struct {
 func (s *scripted) Name() string         { return s.name }
 func (s *scripted) IgnoresBudgets() bool { return s.budgetless }
 
-func (s *scripted) Deschedule(ctx context.Context, nodes []*v1.Node) *framework.Status {
-	if s.deschedule == nil {
-		return nil
-	}
-	return &framework.Status{Err: s.deschedule(ctx, s.handle, nodes)}
+// An instance is a scripted plugin in one profile.
+type instance struct {
+	*scripted
+	handle framework.Handle
 }
 
-func (s *scripted) Balance(ctx context.Context, nodes []*v1.Node) *framework.Status {
-	if s.balance == nil {
+func (i instance) Deschedule(ctx context.Context, nodes []*v1.Node) *framework.Status {
+	if i.deschedule == nil {
 		return nil
 	}
-	return &framework.Status{Err: s.balance(ctx, s.handle, nodes)}
+	return &framework.Status{Err: i.deschedule(ctx, i.handle, nodes)}
 }
+
+func (i instance) Balance(ctx context.Context, nodes []*v1.Node) *framework.Status {
+	if i.balance == nil {
+		return nil
+	}
+	return &framework.Status{Err: i.balance(ctx, i.handle, nodes)}
+}
+
+func (i instance) Run(ctx context.Context) error { return i.run(ctx, i.handle) }
 
 func (s *scripted) Filter(pod *v1.Pod) error {
 	if s.filter == nil {
@@ -113,7 +121,6 @@ func (s *scripted) EvictPod(ctx context.Context, pod *v1.Pod, o framework.EvictO
 
 func (s *scripted) PreSort(nodes []*v1.Node) []*v1.Node { return s.preSort(nodes) }
 func (s *scripted) Less(a, b *v1.Pod) bool              { return s.less(a, b) }
-func (s *scripted) Run(ctx context.Context) error       { return s.run(ctx, s.handle) }
 
 // evictAll is a plugin that wants to have every pod evicted, node by node, and obeys.
 func evictAll(ctx context.Context, h framework.Handle, nodes []*v1.Node) error {
@@ -211,7 +218,7 @@ func (w *world) registry() *framework.Registry {
 			Name: p.name, Points: framework.Points(),
 			New: func(_ context.Context, _ any, h framework.Handle) (framework.Plugin, error) {
 				p.handle = h
-				return p, nil
+				return instance{p, h}, nil
 			},
 		}))
 	}
@@ -243,7 +250,8 @@ func (w *world) remove(names ...string) {
 	w.pods = slices.DeleteFunc(slices.Clone(w.pods), func(p *v1.Pod) bool { return slices.Contains(names, p.Namespace+"/"+p.Name) })
 }
 
-// rooms is a Landing in which every node takes so many pods.
+// rooms is a Landing in which every node takes so many pods. The node where a pod ran is
+// taken last.
 type rooms struct {
 	snapshot *framework.Snapshot
 	most     int
@@ -265,9 +273,12 @@ func (r *rooms) Fits(pod *v1.Pod, node string) error {
 
 func (r *rooms) Place(pod *v1.Pod) (string, error) {
 	for _, n := range r.snapshot.Nodes() {
-		if r.Fits(pod, n.Name) == nil {
+		if n.Name != pod.Spec.NodeName && r.Fits(pod, n.Name) == nil {
 			return n.Name, nil
 		}
+	}
+	if r.Fits(pod, pod.Spec.NodeName) == nil {
+		return pod.Spec.NodeName, nil
 	}
 	return "", errors.New("all nodes are full")
 }
