@@ -131,11 +131,13 @@ func (e evictor) evict(ctx context.Context, pod *v1.Pod, options framework.Evict
 	// Limits count for the plugin that runs, whatever name it gives.
 	r := e.request(pod, e.plugin)
 	to, err := e.permit(v, r)
+	var result string
 	if err == nil {
-		err = e.carryOut(ctx, v, r, options)
+		result, err = e.carryOut(ctx, v, r, options)
 	}
 	switch {
 	case err == nil:
+		e.d.options.Metrics.asked(r, result)
 		e.tell(v, r, options, to)
 		return nil
 	case errors.Is(err, framework.ErrGone):
@@ -192,8 +194,9 @@ func (e evictor) place(v *view, pod *v1.Pod) (string, error) {
 	return to, nil
 }
 
-// carryOut calls the evict plugin, or in a dry run nothing, and books the result.
-func (e evictor) carryOut(ctx context.Context, v *view, r request, options framework.EvictOptions) (err error) {
+// carryOut calls the evict plugin, or in a dry run nothing, books the result, and returns
+// how metrics call it.
+func (e evictor) carryOut(ctx context.Context, v *view, r request, options framework.EvictOptions) (string, error) {
 	done := false
 	defer func() { // also where the evict plugin panics
 		if !done {
@@ -202,7 +205,7 @@ func (e evictor) carryOut(ctx context.Context, v *view, r request, options frame
 	}()
 	if !e.d.options.DryRun {
 		if err := e.profile.evict.EvictPod(ctx, r.pod, options); err != nil {
-			return err
+			return "", err
 		}
 	}
 	done = true
@@ -214,9 +217,17 @@ func (e evictor) carryOut(ctx context.Context, v *view, r request, options frame
 			}
 		}
 	}
-	e.d.limits.commit(e.d.options.Clock.Now(), r, mates)
+	var underWay bool
+	_ = contain(func() error { // the pod is evicted, whatever the plugin does now
+		underWay = e.profile.underWay(r.pod)
+		return nil
+	})
+	e.d.limits.commit(e.d.options.Clock.Now(), r, mates, underWay)
 	v.snapshot.Evicted(r.pod.UID)
-	return nil
+	if underWay {
+		return resultBackground, nil
+	}
+	return resultSuccess, nil
 }
 
 // tell books where the replacement goes, and says everywhere that a pod was evicted.
@@ -236,11 +247,6 @@ func (e evictor) tell(v *view, r request, options framework.EvictOptions, to str
 	})
 	e.d.pending.add(made)
 	e.note(r.pod, e.plugin, Evicted, errorText(options.Reason))
-	result := resultSuccess
-	if e.profile.underWay(r.pod) {
-		result = resultBackground
-	}
-	e.d.options.Metrics.asked(r, result)
 	e.d.events.evicted(r, options.Reason)
 	e.d.options.Log.Info("pod evicted", append(field(e.profile, options.PluginName, nil),
 		zap.String("pod", made.Pod), zap.String("node", made.From), zap.String("to", to),

@@ -28,7 +28,7 @@ type flying struct {
 	keys     []key
 	since    time.Time
 	done     bool // the evict plugin was successful
-	reported bool // the evict plugin says that it is not over
+	reported bool // the evict plugin said that it was not over
 }
 
 func newFlight() flight {
@@ -40,9 +40,9 @@ func (f *flight) begin(now time.Time, pod *v1.Pod, keys []key) {
 	f.counts.add(keys)
 }
 
-func (f *flight) done(uid types.UID) {
+func (f *flight) done(uid types.UID, reported bool) {
 	if e := f.entries[uid]; e != nil {
-		e.done = true
+		e.done, e.reported = true, reported
 	}
 }
 
@@ -101,7 +101,7 @@ func (f *flight) over(now time.Time, e *flying, pod *v1.Pod) bool {
 
 func (f *flight) add(now time.Time, pod *v1.Pod) {
 	f.begin(now, pod, request{pod: pod}.keys())
-	f.done(pod.UID)
+	f.done(pod.UID, false)
 }
 
 // ended says that a pod uses nothing any more.

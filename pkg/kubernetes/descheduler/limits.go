@@ -154,12 +154,12 @@ func (l *limits) release(r request) {
 	}
 }
 
-// commit says that what was reserved is done. Mates are the pods of the same workload
-// on the same node.
-func (l *limits) commit(now time.Time, r request, mates []*v1.Pod) {
+// commit says that what was reserved is done, or is reported as under way. Mates are the
+// pods of the same workload on the same node.
+func (l *limits) commit(now time.Time, r request, mates []*v1.Pod, reported bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.flight.done(r.pod.UID)
+	l.flight.done(r.pod.UID, reported)
 	l.coolDown.evicted(now, r.pod, mates)
 }
 
