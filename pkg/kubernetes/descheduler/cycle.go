@@ -22,10 +22,15 @@ const nodesMin = 2
 // in the order of the policy. A plugin that fails or panics does not stop others; the
 // error names all that did. The report is never nil.
 func (d *Descheduler) Cycle(ctx context.Context) (*Report, error) {
+	set, _ := d.current()
+	return d.cycle(ctx, set)
+}
+
+// cycle runs the plugins of one policy once.
+func (d *Descheduler) cycle(ctx context.Context, set *profiles) (*Report, error) {
 	d.cycles.Lock()
 	defer d.cycles.Unlock()
 	ctx, span := d.span(ctx, "Cycle")
-	set, _ := d.current()
 	c := &cycle{d: d, set: set, report: &Report{Started: d.options.Clock.Now(), DryRun: d.options.DryRun}}
 	d.running.Store(true)
 	err := c.run(ctx)

@@ -61,7 +61,8 @@ func New(ctx context.Context, p *policy.Policy, registry *framework.Registry, op
 }
 
 // Reload replaces the policy. A cycle that runs ends with the old one, controllers are
-// started anew, and what was counted stays. After an error the old policy holds.
+// started anew, and what was counted stays. After an error the old policy holds. Informers
+// that only the new plugins need are started by Run.
 func (d *Descheduler) Reload(ctx context.Context, p *policy.Policy) error {
 	set, err := d.build(ctx, p)
 	if err != nil {
@@ -93,19 +94,19 @@ func (d *Descheduler) Why(namespace, name string) Answer { return d.decisions.wh
 func (d *Descheduler) Run(ctx context.Context) (err error) {
 	ctx, span := d.span(ctx, "Run")
 	defer func() { endSpan(span, err) }()
-	if d.options.Interval == 0 {
+	for {
+		set, reloaded := d.current()
 		if err := d.fillInformers(ctx); err != nil {
 			return err
 		}
-		return d.cycleAndTell(ctx)
-	}
-	for ctx.Err() == nil {
-		if err := d.fillInformers(ctx); err != nil {
-			return err
+		if d.options.Interval == 0 {
+			return d.cycleAndTell(ctx, set)
 		}
-		d.runPolicy(ctx)
+		d.runPolicy(ctx, set, reloaded)
+		if ctx.Err() != nil {
+			return nil
+		}
 	}
-	return nil
 }
 
 // fillInformers starts all informers that were asked for, and waits until they are filled.
@@ -124,8 +125,7 @@ func (d *Descheduler) fillInformers(ctx context.Context) error {
 
 // runPolicy runs the cycles and controllers of one policy until it is replaced or the
 // context ends. No controller runs any more when it returns.
-func (d *Descheduler) runPolicy(ctx context.Context) {
-	set, reloaded := d.current()
+func (d *Descheduler) runPolicy(ctx context.Context, set *profiles, reloaded <-chan struct{}) {
 	inner, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -136,7 +136,7 @@ func (d *Descheduler) runPolicy(ctx context.Context) {
 		}
 	}
 	for {
-		if err := d.cycleAndTell(ctx); err != nil {
+		if err := d.cycleAndTell(ctx, set); err != nil {
 			d.options.Log.Error("a cycle had failures", zap.Error(err))
 		}
 		wait := d.options.Clock.NewTimer(d.options.Interval)
@@ -152,8 +152,8 @@ func (d *Descheduler) runPolicy(ctx context.Context) {
 	}
 }
 
-func (d *Descheduler) cycleAndTell(ctx context.Context) error {
-	report, err := d.Cycle(ctx)
+func (d *Descheduler) cycleAndTell(ctx context.Context, set *profiles) error {
+	report, err := d.cycle(ctx, set)
 	if d.options.Reported != nil {
 		d.options.Reported(report)
 	}

@@ -2,6 +2,7 @@ package descheduler
 
 import (
 	"errors"
+	"runtime/debug"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -64,9 +65,27 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		}),
 	}
 	if registerer != nil {
-		registerer.MustRegister(m.evicted, m.evictedOld, m.loop, m.strategy, m.failures, m.restarts, m.refused, m.inFlight, m.skippedCount)
+		registerer.MustRegister(buildInfo(prefix), m.evicted, m.evictedOld, m.loop, m.strategy, m.failures, m.restarts, m.refused, m.inFlight, m.skippedCount)
 	}
 	return m
+}
+
+// buildInfo is a metric that is always one, with the version of the program as labels.
+func buildInfo(prefix string) prometheus.Collector {
+	labels := prometheus.Labels{"version": "", "revision": "", "goversion": ""}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		labels["version"], labels["goversion"] = info.Main.Version, info.GoVersion
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				labels["revision"] = s.Value
+			}
+		}
+	}
+	g := prometheus.NewGauge(prometheus.GaugeOpts{
+		Namespace: prefix, Name: "build_info", Help: "The version of the program.", ConstLabels: labels,
+	})
+	g.Set(1)
+	return g
 }
 
 // asked counts an eviction that a plugin asked for.

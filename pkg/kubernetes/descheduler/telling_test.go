@@ -165,6 +165,13 @@ func TestMetrics(t *testing.T) {
 	} {
 		assert.Equal(t, got[name], want, name)
 	}
+	found := 0
+	for name, value := range got {
+		if strings.HasPrefix(name, "descheduler_build_info{goversion=go") {
+			found += int(value)
+		}
+	}
+	assert.Equal(t, found, 1)
 	assert.Equal(t, limitResult(&framework.LimitError{Scope: framework.ScopeNamespace, Span: framework.PerCycle}), resultNamespace)
 	assert.Equal(t, limitResult(&framework.LimitError{Scope: framework.ScopeTotal, Span: framework.PerCycle}), resultTotal)
 }
