@@ -58,7 +58,7 @@ func level(ctx context.Context, h framework.Handle, nodes []*v1.Node) error {
 	return nil
 }
 
-// TestEvictionsHaveAPlace is S48 for the framework, with the scheduler's core: all evictions
+// TestEvictionsHaveAPlace is with the scheduler's core: all evictions
 // of a cycle at once find the places that the report names, and the report of a dry run is
 // what a real cycle does. When the pods run there, the next cycle wants nothing else.
 func TestEvictionsHaveAPlace(t *testing.T) {

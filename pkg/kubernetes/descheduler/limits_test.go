@@ -17,7 +17,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
 )
 
-// TestLimitsOfACycle is D-EV-1 and number 4 of the acceptance list: of eight pods, two
+// TestLimitsOfACycle is D-EV-1: of eight pods, two
 // for each of two nodes, namespaces and workloads, as many go as one limit lets.
 func TestLimitsOfACycle(t *testing.T) {
 	two := 2
@@ -220,7 +220,7 @@ func TestFailedEvictionCountsNothing(t *testing.T) {
 	}
 }
 
-// TestCoolDown is number 7 of the acceptance list: a workload whose replacements come
+// TestCoolDown: a workload whose replacements come
 // back to the same node is evicted from there less and less often.
 func TestCoolDown(t *testing.T) {
 	w := newWorld(t, newPod("team", "web-0", "a", "web"))

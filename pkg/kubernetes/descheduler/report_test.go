@@ -20,7 +20,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 )
 
-// TestReport is number 8 of the acceptance list: a dry run says where each pod would go.
+// TestReport: a dry run says where each pod would go.
 func TestReport(t *testing.T) {
 	one := 1
 	w := newWorld(t, newPod("team", "web-0", "a", "web"), newPod("team", "web-1", "a", "web"), newPod("team", "bare", "b", ""))

@@ -29,7 +29,7 @@ func texts(r *events.FakeRecorder) (list []string) {
 	return list
 }
 
-// TestEvents is step 7 of 1.5, and D-EV-2.
+// TestEvents is D-EV-2, and what an event says.
 func TestEvents(t *testing.T) {
 	two := 2
 	recorder := events.NewFakeRecorder(10)
@@ -121,7 +121,7 @@ func counts(t *testing.T, r *prometheus.Registry) map[string]float64 {
 	return found
 }
 
-// TestMetrics is number 10 of the acceptance list: names and labels are upstream's.
+// TestMetrics: names and labels are upstream's.
 func TestMetrics(t *testing.T) {
 	one, two := 1, 2
 	r := prometheus.NewRegistry()

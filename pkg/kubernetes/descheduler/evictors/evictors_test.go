@@ -82,7 +82,7 @@ func (h *handle) answer(verb string, err error) *[]ktesting.Action {
 	return &asked
 }
 
-// TestEvictionSays is step 6 of 1.5: reason, requester, grace period, and the very pod.
+// TestEvictionSays: reason, requester, grace period, and the very pod.
 func TestEvictionSays(t *testing.T) {
 	h := newHandle()
 	asked := h.answer("create", nil)
