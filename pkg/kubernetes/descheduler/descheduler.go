@@ -100,11 +100,21 @@ func (d *Descheduler) Run(ctx context.Context) (err error) {
 			return err
 		}
 		if d.options.Interval == 0 {
+			d.sayNotStarted(set)
 			return d.cycleAndTell(ctx, set)
 		}
 		d.runPolicy(ctx, set, reloaded)
 		if ctx.Err() != nil {
 			return nil
+		}
+	}
+}
+
+// sayNotStarted names the controllers that a single cycle leaves out.
+func (d *Descheduler) sayNotStarted(set *profiles) {
+	for _, p := range set.list {
+		for _, c := range p.controller {
+			d.options.Log.Info("controller not started, since there is no interval", field(p, c.plugin, nil)...)
 		}
 	}
 }

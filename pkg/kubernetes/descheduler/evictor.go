@@ -128,6 +128,9 @@ func (e evictor) evict(ctx context.Context, pod *v1.Pod, options framework.Evict
 	if begun, done := e.d.limits.state(pod.UID); done || !begun && v.snapshot.WasEvicted(pod.UID) {
 		return nil // a second call costs nothing
 	}
+	if pod.DeletionTimestamp != nil {
+		return &framework.RefusedError{By: "eviction", Reason: "the pod is ending already"}
+	}
 	// Limits count for the plugin that runs, whatever name it gives.
 	r := e.request(pod, e.plugin)
 	to, err := e.permit(v, r)
@@ -177,11 +180,11 @@ func (e evictor) permit(v *view, r request) (to string, err error) {
 	return to, nil
 }
 
-// place returns where the replacement of a pod would run. A pod that has ended, or that
-// nothing makes anew, needs no place. What balances nodes gains nothing from a pod that
+// place returns where the replacement of a pod would run. A pod that has ended or runs
+// nowhere, or that nothing makes anew, needs no place. What balances nodes gains nothing from a pod that
 // comes back; a pod that is too old, or has failed, can be made anew on the same node.
 func (e evictor) place(v *view, pod *v1.Pod) (string, error) {
-	if _, ok := framework.WorkloadOf(pod); !ok || ended(pod) {
+	if _, ok := framework.WorkloadOf(pod); !ok || ended(pod) || pod.Spec.NodeName == "" {
 		return "", nil
 	}
 	to, err := v.landing.Place(pod)
@@ -234,7 +237,7 @@ func (e evictor) carryOut(ctx context.Context, v *view, r request, options frame
 func (e evictor) tell(v *view, r request, options framework.EvictOptions, to string) {
 	before := v.budgets.left(r.pod)
 	v.budgets.evicted(r.pod)
-	if !ended(r.pod) {
+	if !ended(r.pod) && r.pod.Spec.NodeName != "" {
 		if booked, err := v.landing.Book(r.pod); err == nil && to != "" {
 			to = booked
 		}

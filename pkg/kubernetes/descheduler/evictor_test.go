@@ -55,6 +55,8 @@ func TestRefusals(t *testing.T) {
 		{"no place is needed", func(w *world) { w.withRooms(0); w.options.EvictWithoutLanding = true }, ""},
 		{"a pod that nothing makes anew needs no place", func(w *world) { w.withRooms(0); w.pods[0].OwnerReferences = nil }, ""},
 		{"a pod that has ended needs no place", func(w *world) { w.withRooms(0); w.pods[0].Status.Phase = v1.PodFailed }, ""},
+		{"a pod that runs nowhere needs no place", func(w *world) { w.withRooms(0); w.pods[0].Spec.NodeName = "" }, ""},
+		{"ending", func(w *world) { w.pods[0].DeletionTimestamp = &metav1.Time{Time: start} }, "eviction: the pod is ending already"},
 		{"it may come back when it was too old", func(w *world) { full(w) }, ""},
 		{"it may not come back for balance", func(w *world) {
 			full(w)
@@ -78,7 +80,7 @@ func TestRefusals(t *testing.T) {
 			}
 			assert.Error(t, answer, c.want)
 			assert.Equal(t, len(w.evicted), 0)
-			if c.name != "no UID" {
+			if c.name != "no UID" && c.name != "ending" {
 				why := w.d.Why("team", "web-a-0").String()
 				assert.Assert(t, strings.Contains(why, strings.ReplaceAll(c.want, "\n", "; ")), why)
 			}

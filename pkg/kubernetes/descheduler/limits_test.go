@@ -184,7 +184,10 @@ func TestControllersHaveAWindow(t *testing.T) {
 	assert.Equal(t, turn(), 2)
 	w.cycle() // a cycle does not begin the window anew
 	assert.Equal(t, turn(), 0)
-	w.clock.Step(time.Minute)
+	w.clock.Step(time.Minute - 1)
+	assert.Assert(t, h.Evictor().Full(w.pods[5]) != nil)
+	w.clock.Step(1)
+	assert.Assert(t, h.Evictor().Full(w.pods[5]) == nil)
 	assert.Equal(t, turn(), 2)
 }
 
