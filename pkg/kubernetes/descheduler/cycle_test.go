@@ -109,8 +109,9 @@ func TestPluginsCannotDisturbOthers(t *testing.T) {
 		return nil
 	}})
 	w.policy.Profiles[0].Plugins[framework.Deschedule] = []string{"Clears", "X"}
+	delete(w.policy.Profiles[0].Plugins, framework.PreSort)
 	w.cycle()
-	assert.Equal(t, (*called)[0], "one 0-2 X deschedule cba")
+	assert.Equal(t, (*called)[0], "one 0-1 X deschedule abc")
 }
 
 func TestCycleWithoutACluster(t *testing.T) {
