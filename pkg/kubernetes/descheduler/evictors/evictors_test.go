@@ -196,19 +196,28 @@ func edited(t *testing.T, store cache.Store, pod *v1.Pod, edit func(*v1.Pod)) *v
 // TestBackgroundEnds is D-BG-2 and D-BG-3.
 func TestBackgroundEnds(t *testing.T) {
 	moving := func(p *v1.Pod) { p.Annotations[InProgress] = "" }
-	for name, end := range map[string]func(*testing.T, *handle, cache.Store, *v1.Pod){
-		"not confirmed": func(_ *testing.T, h *handle, _ cache.Store, _ *v1.Pod) { h.clock.Step(confirmMax) },
-		"deleted":       func(t *testing.T, _ *handle, s cache.Store, pod *v1.Pod) { assert.NilError(t, s.Delete(pod)) },
-		"ended": func(t *testing.T, _ *handle, s cache.Store, pod *v1.Pod) {
+	for name, end := range map[string]func(*testing.T, *handle, cache.Store, *v1.Pod, framework.BackgroundReporter){
+		"not confirmed": func(_ *testing.T, h *handle, _ cache.Store, _ *v1.Pod, _ framework.BackgroundReporter) {
+			h.clock.Step(confirmMax)
+		},
+		"no longer in progress": func(t *testing.T, _ *handle, s cache.Store, pod *v1.Pod, p framework.BackgroundReporter) {
+			edited(t, s, pod, moving)
+			assert.Equal(t, len(p.Background()), 1)
+			edited(t, s, pod, func(*v1.Pod) {})
+		},
+		"deleted": func(t *testing.T, _ *handle, s cache.Store, pod *v1.Pod, _ framework.BackgroundReporter) {
+			assert.NilError(t, s.Delete(pod))
+		},
+		"ended": func(t *testing.T, _ *handle, s cache.Store, pod *v1.Pod, _ framework.BackgroundReporter) {
 			edited(t, s, pod, func(p *v1.Pod) { p.Status.Phase = v1.PodSucceeded })
 		},
-		"another of its name": func(t *testing.T, _ *handle, s cache.Store, pod *v1.Pod) {
+		"another of its name": func(t *testing.T, _ *handle, s cache.Store, pod *v1.Pod, _ framework.BackgroundReporter) {
 			edited(t, s, pod, func(p *v1.Pod) { p.UID = "other" })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, store, p, pod, _ := evacuate(t)
-			end(t, h, store, pod)
+			end(t, h, store, pod, p)
 			assert.Equal(t, len(p.Background()), 0)
 		})
 	}
