@@ -22,6 +22,7 @@
 // Read in this order:
 //
 //	plugin.go    the kinds of plugins
+//	reporters.go what an evict plugin may be besides
 //	evictor.go   Evictor and EvictOptions: how a plugin has a pod evicted
 //	errors.go    why an eviction did not happen, and what a plugin does then
 //	handle.go    Handle: what a plugin is given

@@ -39,9 +39,9 @@ type PodEvictor interface {
 	// PreEvictionFilter says whether the pod can be evicted now, with a look at the
 	// whole cluster.
 	PreEvictionFilter(pod *v1.Pod) bool
-	// EvictPod asks PreEvictionFilter, limits and cool-down, finds the node where
-	// the scheduler would place the replacement, and has the pod evicted. Nil means
-	// that it was done, or was done before in this cycle. Errors are those of this
+	// EvictPod asks both filters, limits and cool-down, finds the node where the
+	// scheduler would place the replacement, and has the pod evicted. Nil means that
+	// it was done, or was done before and has not ended. Errors are those of this
 	// package, see Stop.
 	EvictPod(ctx context.Context, pod *v1.Pod, options EvictOptions) error
 	// Full returns the limit that keeps this pod from being evicted, or nil. It

@@ -1,0 +1,124 @@
+package descheduler
+
+import (
+	"fmt"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	policy "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+)
+
+// budgets is what disruption budgets allow in one cycle: what their status said at its
+// start, less the evictions of the cycle. It answers as the API server would, and is safe
+// for concurrent use.
+type budgets struct {
+	snapshot *framework.Snapshot
+
+	mu       sync.Mutex
+	used     map[types.NamespacedName]int
+	selector map[types.NamespacedName]labels.Selector
+}
+
+func newBudgets(s *framework.Snapshot) *budgets {
+	return &budgets{snapshot: s, used: map[types.NamespacedName]int{}, selector: map[types.NamespacedName]labels.Selector{}}
+}
+
+// left returns how many more pods the budgets of a pod allow to evict, and nil where it
+// has none.
+func (b *budgets) left(pod *v1.Pod) *int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var least *int
+	for _, budget := range b.of(pod) {
+		n := int(budget.Status.DisruptionsAllowed) - b.used[nameOf(budget)]
+		if least == nil || n < *least {
+			least = &n
+		}
+	}
+	return least
+}
+
+// check returns why the API server would refuse to evict a pod, or nil.
+func (b *budgets) check(pod *v1.Pod) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	of := b.of(pod)
+	if free(pod, of) {
+		return nil
+	}
+	if len(of) > 1 {
+		return &framework.RefusedError{By: "disruption budget", Reason: fmt.Sprintf(
+			"the pod has %d budgets, and the API server evicts with one at most", len(of))}
+	}
+	if n := int(of[0].Status.DisruptionsAllowed) - b.used[nameOf(of[0])]; n <= 0 {
+		return &framework.RefusedError{By: "disruption budget", Reason: "budget " + of[0].Name + " allows no eviction now"}
+	}
+	return nil
+}
+
+// evicted takes one from the budgets of a pod, where its eviction counts.
+func (b *budgets) evicted(pod *v1.Pod) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	of := b.of(pod)
+	if free(pod, of) {
+		return
+	}
+	for _, budget := range of {
+		b.used[nameOf(budget)]++
+	}
+}
+
+// of lists the budgets that select a pod. A budget without a selector selects nothing.
+func (b *budgets) of(pod *v1.Pod) []*policy.PodDisruptionBudget {
+	var of []*policy.PodDisruptionBudget
+	for _, budget := range b.snapshot.Budgets(pod.Namespace) {
+		name := nameOf(budget)
+		s, ok := b.selector[name]
+		if !ok {
+			var err error
+			if s, err = metav1.LabelSelectorAsSelector(budget.Spec.Selector); err != nil {
+				s = labels.Nothing() // the API server takes no such budget
+			}
+			b.selector[name] = s
+		}
+		if s.Matches(labels.Set(pod.Labels)) {
+			of = append(of, budget)
+		}
+	}
+	return of
+}
+
+// free says that the API server evicts a pod without a look at budgets: it has none, it
+// does not run, or it is not healthy and its budget lets such pods go.
+func free(pod *v1.Pod, of []*policy.PodDisruptionBudget) bool {
+	if len(of) == 0 || ended(pod) || pod.Status.Phase == v1.PodPending || pod.DeletionTimestamp != nil {
+		return true
+	}
+	if len(of) > 1 || ready(pod) {
+		return false
+	}
+	rule := of[0].Spec.UnhealthyPodEvictionPolicy
+	if rule != nil && *rule == policy.AlwaysAllow {
+		return true
+	}
+	return of[0].Status.CurrentHealthy >= of[0].Status.DesiredHealthy && of[0].Status.DesiredHealthy > 0
+}
+
+func ready(pod *v1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == v1.PodReady {
+			return c.Status == v1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func nameOf(b *policy.PodDisruptionBudget) types.NamespacedName {
+	return types.NamespacedName{Namespace: b.Namespace, Name: b.Name}
+}

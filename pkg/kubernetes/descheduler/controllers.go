@@ -1,0 +1,52 @@
+package descheduler
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// How long a controller that failed waits until it is started again: twice as long each
+// time, and again the least after it has run for the most.
+const (
+	restartMin = time.Second
+	restartMax = 5 * time.Minute
+)
+
+// A controller is one plugin that events trigger.
+type controller struct {
+	profile *profile
+	plugin  string
+	run     func(context.Context) error
+}
+
+// supervise runs a controller until the context ends or it returns without an error. One
+// that fails or panics is started again.
+func (d *Descheduler) supervise(ctx context.Context, c controller) {
+	wait := restartMin
+	for ctx.Err() == nil {
+		started := d.options.Clock.Now()
+		err := contain(func() error { return c.run(ctx) })
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		if d.options.Clock.Since(started) >= restartMax {
+			wait = restartMin
+		}
+		d.controllerFailed(c, err, wait)
+		timer := d.options.Clock.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C():
+		}
+		wait = min(2*wait, restartMax)
+	}
+}
+
+func (d *Descheduler) controllerFailed(c controller, err error, wait time.Duration) {
+	d.options.Metrics.restarts.WithLabelValues(c.plugin, c.profile.name).Inc()
+	d.options.Log.Error("controller failed", append(field(c.profile, c.plugin, err), zap.Duration("startedAgainAfter", wait))...)
+}

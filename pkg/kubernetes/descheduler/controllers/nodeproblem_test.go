@@ -1,0 +1,260 @@
+package controllers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
+	"k8s.io/utils/clock"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/evictors"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
+)
+
+func newNode(name string) *v1.Node {
+	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}
+	return n
+}
+
+func tainted(n *v1.Node) *v1.Node {
+	n = n.DeepCopy()
+	n.Spec.Taints = []v1.Taint{{Key: "problem", Value: "disk", Effect: v1.TaintEffectNoSchedule}}
+	return n
+}
+
+func newPod(name, node string) *v1.Pod {
+	controller := true
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team", Name: name, UID: types.UID("uid-" + name),
+			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", Controller: &controller}},
+		},
+		Spec: v1.PodSpec{NodeName: node}, Status: v1.PodStatus{Phase: v1.PodRunning},
+	}
+}
+
+// keep is a filter that keeps pods of a name.
+type keep struct{}
+
+func (keep) Name() string { return "Keep" }
+
+func (keep) Filter(pod *v1.Pod) error {
+	if strings.HasPrefix(pod.Name, "kept") {
+		return errors.New("it is kept")
+	}
+	return nil
+}
+
+// A cluster is a fake API server with a descheduler.
+type cluster struct {
+	t      *testing.T
+	client *fake.Clientset
+	begin  time.Time
+
+	mu      sync.Mutex
+	evicted []string // with the second
+	refuse  map[string]bool
+}
+
+// start runs a descheduler with NodeProblem until the test ends; the limits are those of a
+// minute.
+func start(t *testing.T, limits policy.Limits, objects ...runtime.Object) *cluster {
+	c := &cluster{t: t, client: fake.NewClientset(objects...), begin: time.Now(), refuse: map[string]bool{}}
+	c.client.PrependReactor("create", "pods", c.evict)
+	var r framework.Registry
+	assert.NilError(t, r.Register(append(evictors.Register(), Register()...)...))
+	assert.NilError(t, r.Register(framework.Definition{
+		Name: "Keep", Points: []framework.Point{framework.Filter},
+		New: func(context.Context, any, framework.Handle) (framework.Plugin, error) { return keep{}, nil },
+	}))
+	args := &NodeProblemArgs{
+		Taints: []string{"problem=disk"}, Conditions: []Condition{{Type: "KernelDeadlock"}, {Type: "Ready", Status: v1.ConditionUnknown}},
+		RetryPeriod: metav1.Duration{Duration: 10 * time.Second},
+	}
+	assert.NilError(t, validate(args))
+	p := &policy.Policy{
+		NodeSelector: labels.Everything(), Limits: limits,
+		Profiles: []policy.Profile{{
+			Name: "problems", NodeSelector: labels.Everything(),
+			Plugins: map[framework.Point][]string{
+				framework.Controller: {NodeProblemName}, framework.Evict: {evictors.EvictionName}, framework.Filter: {"Keep"},
+			},
+			Args: map[string]any{NodeProblemName: args, evictors.EvictionName: &evictors.EvictionArgs{}},
+		}},
+	}
+	factory := informers.NewSharedInformerFactory(c.client, 0)
+	d, err := descheduler.New(t.Context(), p, &r, descheduler.Options{
+		Client: c.client, Informers: factory, Clock: clock.RealClock{}, Interval: time.Hour, ControllerWindow: time.Minute,
+	})
+	assert.NilError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		assert.NilError(t, <-ended)
+		factory.Shutdown()
+	})
+	c.wait(time.Second) // the informers are filled
+	return c
+}
+
+// evict ends a pod as the API server does.
+func (c *cluster) evict(a ktesting.Action) (bool, runtime.Object, error) {
+	e, ok := a.(ktesting.CreateAction).GetObject().(*policyv1.Eviction)
+	if !ok {
+		return false, nil, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refuse[e.Name] {
+		return true, nil, apierrors.NewTooManyRequests("budget", 0)
+	}
+	c.evicted = append(c.evicted, fmt.Sprintf("%ds %s", int(time.Since(c.begin).Seconds()), e.Name))
+	return true, nil, c.client.Tracker().Delete(v1.SchemeGroupVersion.WithResource("pods"), e.Namespace, e.Name)
+}
+
+// wait lets time pass, and then everything that has begun.
+func (c *cluster) wait(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (c *cluster) take() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	evicted := c.evicted
+	c.evicted = nil
+	return evicted
+}
+
+func (c *cluster) update(n *v1.Node) {
+	_, err := c.client.CoreV1().Nodes().Update(c.t.Context(), n, metav1.UpdateOptions{})
+	assert.NilError(c.t, err)
+}
+
+// TestPodsLeaveAProblemAtOnce: an event is enough, and no interval is waited for.
+func TestPodsLeaveAProblemAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := start(t, policy.Limits{}, newNode("a"), newNode("b"), newPod("p1", "a"), newPod("p2", "a"), newPod("kept", "a"), newPod("p3", "b"))
+		c.wait(time.Minute)
+		assert.Equal(t, len(c.take()), 0)
+		c.update(tainted(newNode("a")))
+		c.wait(0)
+		assert.DeepEqual(t, c.take(), []string{"61s p1", "61s p2"})
+		// A pod that came to the node since tolerates the problem.
+		assert.NilError(t, c.client.Tracker().Add(newPod("late", "a")))
+		again := tainted(newNode("a"))
+		again.Labels = map[string]string{"changed": "yes"}
+		c.update(again)
+		c.wait(time.Minute)
+		assert.Equal(t, len(c.take()), 0)
+		// The problem is over and comes back.
+		c.update(newNode("a"))
+		c.wait(time.Second)
+		c.update(tainted(newNode("a")))
+		c.wait(0)
+		assert.DeepEqual(t, c.take(), []string{"122s late"})
+		for i, problem := range []v1.NodeCondition{
+			{Type: "KernelDeadlock", Status: v1.ConditionTrue}, {Type: v1.NodeReady, Status: v1.ConditionUnknown},
+		} {
+			assert.NilError(t, c.client.Tracker().Add(newPod(fmt.Sprint("q", i), "b")))
+			n := newNode("b")
+			n.Status.Conditions = []v1.NodeCondition{problem}
+			c.update(n)
+			c.wait(time.Second)
+			assert.Assert(t, len(c.take()) > 0, problem.Type)
+			c.update(newNode("b"))
+			c.wait(time.Second)
+		}
+	})
+}
+
+// TestProblemsBeforeTheStart are seen too.
+func TestProblemsBeforeTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := start(t, policy.Limits{}, tainted(newNode("a")), newNode("b"), newPod("p1", "a"))
+		assert.Equal(t, len(c.take()), 1)
+	})
+}
+
+// TestProblemsWithinLimits: what a limit or a budget keeps is tried again, in any minute no
+// more than the limit.
+func TestProblemsWithinLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		two := 2
+		objects := []runtime.Object{newNode("a"), newNode("b")}
+		for i := range 5 {
+			objects = append(objects, newPod(fmt.Sprint("p", i), "a"))
+		}
+		c := start(t, policy.Limits{PerNode: &two}, objects...)
+		c.refuse["p0"] = true
+		c.update(tainted(newNode("a")))
+		c.wait(5 * time.Minute)
+		evicted := c.take()
+		assert.DeepEqual(t, evicted, []string{"1s p1", "1s p2", "61s p3", "61s p4"})
+		c.mu.Lock()
+		c.refuse["p0"] = false
+		c.mu.Unlock()
+		c.wait(10 * time.Second)
+		assert.Assert(t, slices.ContainsFunc(c.take(), func(s string) bool { return strings.HasSuffix(s, " p0") }))
+		// Nothing is left, so nothing is tried.
+		before := len(c.client.Actions())
+		c.wait(10 * time.Minute)
+		assert.Equal(t, len(c.client.Actions()), before)
+	})
+}
+
+// TestProblemThatEnds: pods that were to be tried again stay.
+func TestProblemThatEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one := 1
+		c := start(t, policy.Limits{Total: &one}, newNode("a"), newNode("b"), newPod("p1", "a"), newPod("p2", "a"))
+		c.update(tainted(newNode("a")))
+		c.wait(0)
+		c.update(newNode("a"))
+		c.wait(10 * time.Minute)
+		assert.DeepEqual(t, c.take(), []string{"1s p1"})
+	})
+}
+
+func TestArguments(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"taints": ["a", "b=c"]}`:                           "",
+		`{"conditions": [{"type": "X", "status": "False"}]}`: "",
+		`{}`: "taints and conditions: at least one is needed",
+		`{"taints": ["=x"], "conditions": [{"status": "Bad"}], "retryPeriod": "0s"}`: `taints[0]: "=x" has no key` + "\n" +
+			`conditions[0].type: is empty` + "\n" + `conditions[0].status: "Bad" is none of True, False and Unknown` + "\n" +
+			`retryPeriod: 0s is not more than zero`,
+	} {
+		args := Register()[0].Args()
+		assert.NilError(t, json.Unmarshal([]byte(text), args))
+		err := validate(args)
+		if want == "" {
+			assert.NilError(t, err)
+		} else {
+			assert.Error(t, err, want)
+		}
+	}
+}

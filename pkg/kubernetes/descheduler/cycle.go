@@ -1,0 +1,206 @@
+package descheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.uber.org/zap"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+)
+
+// nodesMin is how many nodes a cycle needs: with fewer there is no other place for a pod.
+const nodesMin = 2
+
+// Cycle runs all plugins once: deschedule of all profiles, then balance of all profiles,
+// in the order of the policy. A plugin that fails or panics does not stop others; the
+// error names all that did. The report is never nil.
+func (d *Descheduler) Cycle(ctx context.Context) (*Report, error) {
+	set, _ := d.current()
+	return d.cycle(ctx, set)
+}
+
+// cycle runs the plugins of one policy once.
+func (d *Descheduler) cycle(ctx context.Context, set *profiles) (*Report, error) {
+	d.cycles.Lock()
+	defer d.cycles.Unlock()
+	ctx, span := d.span(ctx, "Cycle")
+	c := &cycle{d: d, set: set, report: &Report{Started: d.options.Clock.Now(), DryRun: d.options.DryRun}}
+	d.running.Store(true)
+	err := c.run(ctx)
+	d.running.Store(false)
+	c.finish()
+	endSpan(span, err)
+	return c.report, err
+}
+
+// A cycle is one run of all plugins.
+type cycle struct {
+	d      *Descheduler
+	set    *profiles
+	report *Report
+	errs   []error
+}
+
+func (c *cycle) run(ctx context.Context) error {
+	d := c.d
+	c.report.Cycle = d.decisions.begin()
+	d.events.begin()
+	err := contain(func() error {
+		d.limits.begin(c.set.background())
+		v, err := d.newView(c.set, d.options.Landing)
+		if err == nil {
+			d.view.Store(v)
+		}
+		return err
+	})
+	if err != nil {
+		c.skip("the cluster cannot be read")
+		return err
+	}
+	nodes := usable(d.view.Load().snapshot.Nodes(), c.set.policy.NodeSelector)
+	c.report.Nodes = len(nodes)
+	if len(nodes) < nodesMin {
+		c.skip(fmt.Sprintf("%d nodes are selected and ready, and %d are needed", len(nodes), nodesMin))
+		return nil
+	}
+	for _, point := range []framework.Point{framework.Deschedule, framework.Balance} {
+		for _, p := range c.set.list {
+			c.profile(ctx, p, point, nodes)
+		}
+	}
+	return errors.Join(c.errs...)
+}
+
+func (c *cycle) skip(why string) {
+	c.report.Skipped = why
+	c.d.options.Metrics.skippedCount.Inc()
+	c.d.options.Log.Info("cycle skipped", zap.String("why", why))
+}
+
+// profile runs the plugins of a profile at one point, on those of the nodes that the
+// profile selects.
+func (c *cycle) profile(ctx context.Context, p *profile, point framework.Point, nodes []*v1.Node) {
+	steps := p.deschedule
+	if point == framework.Balance {
+		steps = p.balance
+	}
+	nodes = usable(nodes, p.selector)
+	if len(steps) == 0 || len(nodes) == 0 {
+		return
+	}
+	ctx, span := c.d.span(ctx, "Profile", attribute.String("profile", p.name), attribute.String("point", string(point)))
+	defer span.End()
+	for _, s := range steps {
+		if err := c.step(ctx, p, s, nodes); err != nil {
+			c.fail(p, s, point, err)
+		}
+	}
+}
+
+// step runs one plugin, on a copy of the nodes in the order of the profile.
+func (c *cycle) step(ctx context.Context, p *profile, s step, nodes []*v1.Node) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("not run: %w", err)
+	}
+	ctx, span := c.d.span(ctx, "Plugin", attribute.String("profile", p.name), attribute.String("plugin", s.name))
+	start := c.d.options.Clock.Now()
+	nodes, sortErr := ordered(p.preSort, nodes)
+	err := contain(func() error {
+		if status := s.run(ctx, nodes); status != nil {
+			return status.Err
+		}
+		return nil
+	})
+	c.d.options.Metrics.strategy.WithLabelValues(s.name, p.name).Observe(c.since(start).Seconds())
+	err = errors.Join(sortErr, err)
+	endSpan(span, err)
+	return err
+}
+
+// ordered has the pre-sort plugins of a profile order nodes. One that returns other nodes
+// than it was given, or panics, changes nothing.
+func ordered(plugins []framework.PreSortPlugin, nodes []*v1.Node) ([]*v1.Node, error) {
+	nodes = slices.Clone(nodes)
+	var errs []error
+	for _, p := range plugins {
+		err := contain(func() error {
+			sorted := p.PreSort(slices.Clone(nodes))
+			if !sameNodes(nodes, sorted) {
+				return errors.New("it returned other nodes than it was given")
+			}
+			nodes = slices.Clone(sorted)
+			return nil
+		})
+		if err != nil {
+			errs = append(errs, fmt.Errorf("pre-sort by %s: %w", p.Name(), err))
+		}
+	}
+	return nodes, errors.Join(errs...)
+}
+
+func sameNodes(a, b []*v1.Node) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	in := make(map[*v1.Node]bool, len(a))
+	for _, n := range a {
+		in[n] = true
+	}
+	for _, n := range b {
+		if !in[n] {
+			return false
+		}
+		delete(in, n)
+	}
+	return true
+}
+
+func (c *cycle) fail(p *profile, s step, point framework.Point, err error) {
+	c.errs = append(c.errs, fmt.Errorf("profile %s: plugin %s at %s: %w", p.name, s.name, point, err))
+	c.report.Failures = append(c.report.Failures, Failure{p.name, s.name, string(point), err.Error()})
+	c.d.options.Metrics.failures.WithLabelValues(s.name, p.name).Inc()
+	c.d.options.Log.Error("plugin failed", field(p, s.name, err)...)
+}
+
+// finish fills in the report.
+func (c *cycle) finish() {
+	d, r := c.d, c.report
+	r.Duration = c.since(r.Started)
+	var cutEvictions int
+	r.Evictions, cutEvictions = d.pending.take()
+	r.Kept, r.Cut = d.decisions.count()
+	r.Cut += cutEvictions
+	delete(r.Kept, Considered)
+	delete(r.Kept, Evicted)
+	d.options.Metrics.loop.Observe(r.Duration.Seconds())
+	d.options.Metrics.inFlight.Set(float64(len(d.limits.inFlight())))
+	d.options.Log.Info("cycle ended", zap.Int("cycle", r.Cycle), zap.Int("evictions", len(r.Evictions)),
+		zap.Duration("duration", r.Duration), zap.Bool("dryRun", r.DryRun))
+}
+
+func (c *cycle) since(start time.Time) time.Duration { return c.d.options.Clock.Now().Sub(start) }
+
+// A panicError is a panic of a plugin, with where it was.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (p *panicError) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// contain calls a function of a plugin, and makes a panic an error.
+func contain(f func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &panicError{value, debug.Stack()}
+		}
+	}()
+	return f()
+}

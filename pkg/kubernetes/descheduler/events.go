@@ -1,0 +1,87 @@
+package descheduler
+
+import (
+	"errors"
+	"sync"
+	"unicode/utf8"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+)
+
+const (
+	actionDescheduled = "Descheduled"
+	reasonFailed      = "EvictionFailed"
+	reasonNotSet      = "NotSet"
+
+	// The most bytes that the API server takes in an event.
+	reasonMax = 128
+	noteMax   = 1024
+
+	// warningsMax is how many warnings one cycle writes. A plugin that does not stop at
+	// a limit would write one for each pod.
+	warningsMax = 500
+)
+
+// announcer writes the events of pods. It is safe for concurrent use.
+type announcer struct {
+	recorder events.EventRecorder // nil: nothing is written
+
+	mu     sync.Mutex
+	warned map[types.UID]bool // in this cycle
+}
+
+// begin starts a cycle.
+func (a *announcer) begin() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.warned = map[types.UID]bool{}
+}
+
+// evicted says that a pod was evicted. The reason is that of the plugin, or else its name.
+func (a *announcer) evicted(r request, reason string) {
+	if a.recorder == nil {
+		return
+	}
+	if reason == "" {
+		reason = r.plugin
+	}
+	if reason == "" {
+		reason = reasonNotSet
+	}
+	a.recorder.Eventf(r.pod, nil, v1.EventTypeNormal, cut(reason, reasonMax), actionDescheduled,
+		"%s", "evicted from node "+r.pod.Spec.NodeName+" by the descheduler")
+}
+
+// kept warns that a pod was to be evicted and was not, for a limit or for an error of the
+// API server; once for each pod and cycle. What filters keep needs no warning.
+func (a *announcer) kept(r request, err error) {
+	var refused *framework.RefusedError
+	if a.recorder == nil || errors.As(err, &refused) && refused.Err == nil {
+		return
+	}
+	a.mu.Lock()
+	skip := a.warned[r.pod.UID] || len(a.warned) >= warningsMax
+	if !skip {
+		a.warned[r.pod.UID] = true
+	}
+	a.mu.Unlock()
+	if !skip {
+		a.recorder.Eventf(r.pod, nil, v1.EventTypeWarning, reasonFailed, actionDescheduled,
+			"%s", cut("not evicted from node "+r.pod.Spec.NodeName+": "+err.Error(), noteMax))
+	}
+}
+
+// cut shortens a text to a number of bytes, between two characters.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}

@@ -1,0 +1,286 @@
+package descheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.uber.org/zap"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+)
+
+// An evictor is the PodEvictor of one plugin of one profile.
+type evictor struct{ *handle }
+
+var _ framework.PodEvictor = evictor{}
+
+// Name implements framework.Plugin: the evict plugin of the profile.
+func (e evictor) Name() string {
+	if e.profile.evict == nil {
+		return ""
+	}
+	return e.profile.evict.Name()
+}
+
+// Filter implements framework.Evictor.
+func (e evictor) Filter(pod *v1.Pod) bool { return e.Why(pod) == nil }
+
+// Why implements framework.PodEvictor. All filters are asked, so that the reasons are
+// complete.
+func (e evictor) Why(pod *v1.Pod) error {
+	err := e.filter(pod)
+	outcome := Considered
+	if err != nil {
+		outcome = Filtered
+	}
+	e.note(pod, "", outcome, err)
+	return err
+}
+
+func (e evictor) filter(pod *v1.Pod) error {
+	var reasons []error
+	for _, f := range e.profile.filter {
+		if err := f.Filter(pod); err != nil {
+			reasons = append(reasons, refusedBy(f, err))
+		}
+	}
+	return errors.Join(reasons...)
+}
+
+// PreEvictionFilter implements framework.PodEvictor.
+func (e evictor) PreEvictionFilter(pod *v1.Pod) bool { return e.preFilter(pod) == nil }
+
+func (e evictor) preFilter(pod *v1.Pod) error {
+	var reasons []error
+	for _, f := range e.profile.preEvict {
+		if err := f.PreEvictionFilter(pod); err != nil {
+			reasons = append(reasons, refusedBy(f, err))
+		}
+	}
+	return errors.Join(reasons...)
+}
+
+// refusedBy is the error of a filter with its name.
+func refusedBy(f framework.Plugin, err error) error {
+	var refused *framework.RefusedError
+	if errors.As(err, &refused) {
+		return err
+	}
+	return &framework.RefusedError{By: f.Name(), Reason: err.Error()}
+}
+
+// Full implements framework.PodEvictor.
+func (e evictor) Full(pod *v1.Pod) *framework.LimitError {
+	return e.d.limits.full(e.d.options.Clock.Now(), e.request(pod, e.plugin))
+}
+
+// Evict implements framework.Evictor.
+func (e evictor) Evict(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) bool {
+	return e.EvictPod(ctx, pod, options) == nil
+}
+
+// EvictPod implements framework.PodEvictor.
+func (e evictor) EvictPod(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
+	options = e.fill(options)
+	ctx, span := e.d.span(ctx, "EvictPod",
+		attribute.String("profile", options.ProfileName), attribute.String("plugin", options.PluginName),
+		attribute.String("namespace", pod.Namespace), attribute.String("pod", pod.Name),
+		attribute.String("node", pod.Spec.NodeName))
+	err := e.evict(ctx, pod, options)
+	endSpan(span, err)
+	return err
+}
+
+// fill writes in what a plugin left out.
+func (e evictor) fill(o framework.EvictOptions) framework.EvictOptions {
+	o.ProfileName = e.profile.name
+	if o.PluginName == "" {
+		o.PluginName = e.plugin
+	}
+	if grace := e.set.policy.GracePeriodSeconds; o.DeleteOptions == nil && grace != nil {
+		o.DeleteOptions = &metav1.DeleteOptions{GracePeriodSeconds: grace}
+	}
+	return o
+}
+
+// Declined keeps why the plugin left a pod where it is, although it would have moved it.
+func (e evictor) Declined(pod *v1.Pod, _ framework.EvictOptions, why error) {
+	e.note(pod, e.plugin, Declined, why)
+}
+
+func (e evictor) request(pod *v1.Pod, plugin string) request {
+	return request{pod: pod, profile: e.profile.name, plugin: plugin, controller: e.controller}
+}
+
+// evict decides about an eviction, has it carried out, and tells of the result.
+func (e evictor) evict(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if pod.UID == "" {
+		return fmt.Errorf("pod %s/%s has no UID", pod.Namespace, pod.Name)
+	}
+	v := e.view()
+	if begun, done := e.d.limits.state(pod.UID); done || !begun && v.snapshot.WasEvicted(pod.UID) {
+		return nil // a second call costs nothing
+	}
+	if pod.DeletionTimestamp != nil {
+		return &framework.RefusedError{By: "eviction", Reason: "the pod is ending already"}
+	}
+	// Limits count for the plugin that runs, whatever name it gives.
+	r := e.request(pod, e.plugin)
+	to, err := e.permit(v, r)
+	var result string
+	if err == nil {
+		result, err = e.carryOut(ctx, v, r, options)
+	}
+	switch {
+	case err == nil:
+		e.d.options.Metrics.asked(r, result)
+		e.tell(v, r, options, to)
+		return nil
+	case errors.Is(err, framework.ErrGone):
+		v.snapshot.Evicted(pod.UID)
+		e.note(pod, e.plugin, Gone, err)
+		return nil
+	default:
+		e.kept(r, err)
+		return err
+	}
+}
+
+// permit asks all that may keep a pod, counts it, and returns the node where its
+// replacement would run. After an error nothing is counted.
+func (e evictor) permit(v *view, r request) (to string, err error) {
+	if err := errors.Join(e.filter(r.pod), e.preFilter(r.pod)); err != nil {
+		return "", err
+	}
+	if err := e.d.limits.reserve(e.d.options.Clock.Now(), r); err != nil {
+		return "", err
+	}
+	kept := true
+	defer func() { // also where a plugin of the landing panics
+		if kept {
+			e.d.limits.release(r)
+		}
+	}()
+	if e.d.options.DryRun && !e.profile.ignoresBudgets() {
+		if err := v.budgets.check(r.pod); err != nil {
+			return "", err
+		}
+	}
+	if to, err = e.place(v, r.pod); err != nil {
+		return "", err
+	}
+	kept = false
+	return to, nil
+}
+
+// place returns where the replacement of a pod would run. A pod that has ended or runs
+// nowhere, or that nothing makes anew, needs no place. What balances nodes gains nothing from a pod that
+// comes back; a pod that is too old, or has failed, can be made anew on the same node.
+func (e evictor) place(v *view, pod *v1.Pod) (string, error) {
+	if _, ok := framework.WorkloadOf(pod); !ok || ended(pod) || pod.Spec.NodeName == "" {
+		return "", nil
+	}
+	to, err := v.landing.Place(pod)
+	if err != nil && !e.d.options.EvictWithoutLanding {
+		return "", &framework.RefusedError{By: "landing", Reason: "its replacement would run nowhere: " + err.Error()}
+	}
+	if err == nil && e.balances && to != "" && to == pod.Spec.NodeName {
+		return "", &framework.RefusedError{By: "landing", Reason: "its replacement would come back to node " + to}
+	}
+	return to, nil
+}
+
+// carryOut calls the evict plugin, or in a dry run nothing, books the result, and returns
+// how metrics call it.
+func (e evictor) carryOut(ctx context.Context, v *view, r request, options framework.EvictOptions) (string, error) {
+	done := false
+	defer func() { // also where the evict plugin panics
+		if !done {
+			e.d.limits.release(r)
+		}
+	}()
+	if !e.d.options.DryRun {
+		if err := e.profile.evict.EvictPod(ctx, r.pod, options); err != nil {
+			return "", err
+		}
+	}
+	done = true
+	var mates []*v1.Pod
+	if w, ok := framework.WorkloadOf(r.pod); ok {
+		for _, mate := range v.snapshot.PodsOf(w) {
+			if mate.Spec.NodeName == r.pod.Spec.NodeName {
+				mates = append(mates, mate)
+			}
+		}
+	}
+	var underWay bool
+	_ = contain(func() error { // the pod is evicted, whatever the plugin does now
+		underWay = e.profile.underWay(r.pod)
+		return nil
+	})
+	e.d.limits.commit(e.d.options.Clock.Now(), r, mates, underWay)
+	v.snapshot.Evicted(r.pod.UID)
+	if underWay {
+		return resultBackground, nil
+	}
+	return resultSuccess, nil
+}
+
+// tell books where the replacement goes, and says everywhere that a pod was evicted.
+func (e evictor) tell(v *view, r request, options framework.EvictOptions, to string) {
+	before := v.budgets.left(r.pod)
+	v.budgets.evicted(r.pod)
+	if !ended(r.pod) && r.pod.Spec.NodeName != "" {
+		if booked, err := v.landing.Book(r.pod); err == nil && to != "" {
+			to = booked
+		}
+	}
+	made := e.d.decisions.evicted(Eviction{
+		At: e.d.options.Clock.Now(), Pod: r.pod.Namespace + "/" + r.pod.Name, UID: r.pod.UID,
+		Profile: options.ProfileName, Plugin: options.PluginName, Reason: options.Reason,
+		From: r.pod.Spec.NodeName, To: to, BudgetBefore: before, BudgetLeft: v.budgets.left(r.pod),
+		Controller: e.controller,
+	})
+	e.d.pending.add(made)
+	e.note(r.pod, e.plugin, Evicted, errorText(options.Reason))
+	e.d.events.evicted(r, options.Reason)
+	e.d.options.Log.Info("pod evicted", append(field(e.profile, options.PluginName, nil),
+		zap.String("pod", made.Pod), zap.String("node", made.From), zap.String("to", to),
+		zap.String("reason", options.Reason), zap.Bool("dryRun", e.d.options.DryRun))...)
+}
+
+// kept says everywhere that a pod was not evicted.
+func (e evictor) kept(r request, err error) {
+	var limit *framework.LimitError
+	var refused *framework.RefusedError
+	outcome := Failed
+	switch {
+	case errors.As(err, &limit):
+		outcome = Limited
+	case errors.As(err, &refused):
+		outcome = Refused
+	}
+	e.note(r.pod, e.plugin, outcome, err)
+	e.d.options.Metrics.kept(r, err)
+	if e.set.policy.FailureEvents {
+		e.d.events.kept(r, err)
+	}
+}
+
+func (e evictor) note(pod *v1.Pod, plugin string, outcome Outcome, reason error) {
+	e.d.decisions.note(pod, decided{
+		at: e.d.options.Clock.Now(), profile: e.profile.name, plugin: plugin, outcome: outcome, reason: reason,
+	})
+}
+
+// errorText is a reason in words, as decisions keep it.
+type errorText string
+
+func (e errorText) Error() string { return string(e) }

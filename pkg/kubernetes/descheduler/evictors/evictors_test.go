@@ -1,0 +1,273 @@
+package evictors
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	policy "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+)
+
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// handle is the part of a Handle that evict plugins use.
+type handle struct {
+	framework.Handle
+	client  *fake.Clientset
+	factory informers.SharedInformerFactory
+	clock   *clocktesting.FakeClock
+}
+
+func (h *handle) ClientSet() kubernetes.Interface                        { return h.client }
+func (h *handle) SharedInformerFactory() informers.SharedInformerFactory { return h.factory }
+func (h *handle) Clock() clock.WithTicker                                { return h.clock }
+
+func newHandle(objects ...runtime.Object) *handle {
+	client := fake.NewClientset(objects...)
+	return &handle{client: client, factory: informers.NewSharedInformerFactory(client, 0), clock: clocktesting.NewFakeClock(start)}
+}
+
+// build makes a plugin with the arguments of a policy.
+func build(t *testing.T, h *handle, name, args string) framework.EvictPlugin {
+	t.Helper()
+	var r framework.Registry
+	assert.NilError(t, r.Register(Register()...))
+	d, ok := r.Find(name)
+	assert.Assert(t, ok)
+	var typed any
+	if d.Args != nil {
+		typed = d.Args()
+		assert.NilError(t, json.Unmarshal([]byte(args), typed))
+		if d.Validate != nil {
+			assert.NilError(t, d.Validate(typed))
+		}
+	}
+	p, err := d.New(t.Context(), typed, h)
+	assert.NilError(t, err)
+	assert.Equal(t, p.Name(), name)
+	return p.(framework.EvictPlugin)
+}
+
+func newPod(name string) *v1.Pod {
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, UID: types.UID("uid-" + name), Annotations: map[string]string{}}}
+}
+
+var options = framework.EvictOptions{ProfileName: "main", PluginName: "PodLifeTime", Reason: "too old"}
+
+// answer has the API server answer requests of a verb with an error, and returns what was
+// asked.
+func (h *handle) answer(verb string, err error) *[]ktesting.Action {
+	var asked []ktesting.Action
+	h.client.PrependReactor(verb, "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
+		asked = append(asked, a)
+		return true, nil, err
+	})
+	return &asked
+}
+
+// TestEvictionSays: reason, requester, grace period, and the very pod.
+func TestEvictionSays(t *testing.T) {
+	h := newHandle()
+	asked := h.answer("create", nil)
+	grace, version := int64(30), "7"
+	o := options
+	o.DeleteOptions = &metav1.DeleteOptions{GracePeriodSeconds: &grace, Preconditions: &metav1.Preconditions{ResourceVersion: &version}}
+	assert.NilError(t, build(t, h, EvictionName, `{}`).EvictPod(t.Context(), newPod("p"), o))
+	create := (*asked)[0].(ktesting.CreateAction)
+	assert.Equal(t, create.GetSubresource(), "eviction")
+	uid := types.UID("uid-p")
+	assert.DeepEqual(t, create.GetObject(), &policy.Eviction{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "p", Annotations: map[string]string{
+			"requester": "sigs.k8s.io/descheduler", "reason": "triggered by main/PodLifeTime: too old",
+		}},
+		DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: &grace, Preconditions: &metav1.Preconditions{UID: &uid}},
+	})
+	assert.Equal(t, *o.DeleteOptions.Preconditions.ResourceVersion, "7") // the plugin's own options are not changed
+}
+
+// TestAnswers: what the API server says, in words of the framework.
+func TestAnswers(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	away := errors.New("connection refused")
+	budget := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 10)
+	for _, c := range []struct {
+		plugin, verb, args string
+		answer             error
+		refused, gone      bool
+	}{
+		{EvictionName, "create", `{}`, budget, true, false},
+		{EvictionName, "create", `{"background": true}`, budget, true, false},
+		{EvictionName, "create", `{}`, apierrors.NewNotFound(pods, "p"), false, true},
+		{EvictionName, "create", `{}`, apierrors.NewConflict(pods, "p", errors.New("the UID in the precondition is another")), false, true},
+		{EvictionName, "create", `{}`, apierrors.NewTimeoutError("conflicts of a budget", 10), false, false},
+		{EvictionName, "create", `{}`, away, false, false},
+		{DeleteName, "delete", ``, apierrors.NewNotFound(pods, "p"), false, true},
+		{DeleteName, "delete", ``, away, false, false},
+		{SoftName, "patch", `{}`, apierrors.NewNotFound(pods, "p"), false, true},
+		{SoftName, "patch", `{}`, apierrors.NewConflict(pods, "p", errors.New("uid")), false, true},
+		{SoftName, "patch", `{}`, away, false, false},
+	} {
+		h := newHandle()
+		asked := h.answer(c.verb, c.answer)
+		err := build(t, h, c.plugin, c.args).EvictPod(t.Context(), newPod("p"), options)
+		var refused *framework.RefusedError
+		assert.Equal(t, errors.As(err, &refused), c.refused, "%s: %v", c.plugin, err)
+		assert.Equal(t, errors.Is(err, framework.ErrGone), c.gone, "%s: %v", c.plugin, err)
+		assert.ErrorIs(t, err, c.answer)
+		assert.Equal(t, len(*asked), 1)
+		if c.refused {
+			assert.Equal(t, refused.By, "disruption budget")
+		}
+	}
+}
+
+func TestDelete(t *testing.T) {
+	h := newHandle()
+	asked := h.answer("delete", nil)
+	p := build(t, h, DeleteName, ``)
+	assert.NilError(t, p.EvictPod(t.Context(), newPod("p"), options))
+	assert.Equal(t, *(*asked)[0].(ktesting.DeleteAction).GetDeleteOptions().Preconditions.UID, types.UID("uid-p"))
+	assert.Assert(t, p.(framework.BudgetIgnorer).IgnoresBudgets())
+}
+
+// TestSoftEviction: the pod is marked once and runs on.
+func TestSoftEviction(t *testing.T) {
+	pod := newPod("p")
+	h := newHandle(pod)
+	p := build(t, h, SoftName, `{}`)
+	assert.NilError(t, p.EvictPod(t.Context(), pod, options))
+	marked, err := h.client.CoreV1().Pods("team").Get(t.Context(), "p", metav1.GetOptions{})
+	assert.NilError(t, err)
+	assert.Equal(t, marked.Annotations[SoftAnnotation], `{"requester":"sigs.k8s.io/descheduler","profile":"main",`+
+		`"plugin":"PodLifeTime","reason":"too old","requestedAt":"2026-03-01T12:00:00Z"}`)
+	assert.Error(t, p.EvictPod(t.Context(), marked, options), "SoftEviction: its owner has been asked to move it and has not")
+	assert.Assert(t, p.(framework.BudgetIgnorer).IgnoresBudgets())
+
+	own := build(t, h, SoftName, `{"annotation": "example.com/move"}`)
+	assert.NilError(t, own.EvictPod(t.Context(), pod, options))
+	marked, err = h.client.CoreV1().Pods("team").Get(t.Context(), "p", metav1.GetOptions{})
+	assert.NilError(t, err)
+	assert.Assert(t, marked.Annotations["example.com/move"] != "" && marked.Annotations[SoftAnnotation] != "")
+	assert.ErrorContains(t, validateSoft(&SoftArgs{Annotation: "not a key"}), "annotation: ")
+}
+
+// taken is the answer of the API server where an owner takes an eviction.
+var taken = apierrors.NewTooManyRequests("Eviction triggered evacuation of VMI default/vm", 0)
+
+// evacuate is a plugin of which the API server takes an eviction in the background.
+func evacuate(t *testing.T) (h *handle, store cache.Store, p framework.BackgroundReporter, pod *v1.Pod, asked *[]ktesting.Action) {
+	h = newHandle()
+	store = h.factory.Core().V1().Pods().Informer().GetStore()
+	asked = h.answer("create", taken)
+	p = build(t, h, EvictionName, `{"background": true}`).(framework.BackgroundReporter)
+	pod = newPod("vm")
+	pod.Annotations[RequestOnly] = ""
+	assert.NilError(t, store.Add(pod))
+	assert.NilError(t, p.EvictPod(t.Context(), pod, options)) // D-BG-1
+	assert.Equal(t, len(p.Background()), 1)
+	return h, store, p, pod, asked
+}
+
+// edited stores a copy of a pod with a change.
+func edited(t *testing.T, store cache.Store, pod *v1.Pod, edit func(*v1.Pod)) *v1.Pod {
+	next := pod.DeepCopy()
+	edit(next)
+	assert.NilError(t, store.Update(next))
+	return next
+}
+
+// TestBackgroundEnds is D-BG-2 and D-BG-3.
+func TestBackgroundEnds(t *testing.T) {
+	moving := func(p *v1.Pod) { p.Annotations[InProgress] = "" }
+	for name, end := range map[string]func(*testing.T, *handle, cache.Store, *v1.Pod, framework.BackgroundReporter){
+		"not confirmed": func(_ *testing.T, h *handle, _ cache.Store, _ *v1.Pod, _ framework.BackgroundReporter) {
+			h.clock.Step(confirmMax)
+		},
+		"no longer in progress": func(t *testing.T, _ *handle, s cache.Store, pod *v1.Pod, p framework.BackgroundReporter) {
+			edited(t, s, pod, moving)
+			assert.Equal(t, len(p.Background()), 1)
+			edited(t, s, pod, func(*v1.Pod) {})
+		},
+		"deleted": func(t *testing.T, _ *handle, s cache.Store, pod *v1.Pod, _ framework.BackgroundReporter) {
+			assert.NilError(t, s.Delete(pod))
+		},
+		"ended": func(t *testing.T, _ *handle, s cache.Store, pod *v1.Pod, _ framework.BackgroundReporter) {
+			edited(t, s, pod, func(p *v1.Pod) { p.Status.Phase = v1.PodSucceeded })
+		},
+		"another of its name": func(t *testing.T, _ *handle, s cache.Store, pod *v1.Pod, _ framework.BackgroundReporter) {
+			edited(t, s, pod, func(p *v1.Pod) { p.UID = "other" })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, store, p, pod, _ := evacuate(t)
+			end(t, h, store, pod, p)
+			assert.Equal(t, len(p.Background()), 0)
+		})
+	}
+	h, store, p, pod, asked := evacuate(t)
+	h.clock.Step(confirmMax - 1)
+	assert.Equal(t, len(p.Background()), 1)
+	pod = edited(t, store, pod, moving)
+	assert.Equal(t, len(p.Background()), 1)
+	h.clock.Step(24 * time.Hour)
+	assert.Equal(t, len(p.Background()), 1) // it was confirmed
+	assert.NilError(t, p.EvictPod(t.Context(), pod, options))
+	assert.Equal(t, len(*asked), 1) // it is not asked again
+	edited(t, store, pod, func(p *v1.Pod) { delete(p.Annotations, InProgress) })
+	assert.Equal(t, len(p.Background()), 0)
+}
+
+// TestBackgroundAfterRestart: what an owner moves is known by its annotation.
+func TestBackgroundAfterRestart(t *testing.T) {
+	h := newHandle()
+	asked := h.answer("create", errors.New("is not asked"))
+	p := build(t, h, EvictionName, `{"background": true}`).(framework.BackgroundReporter)
+	pod := newPod("vm")
+	pod.Annotations[RequestOnly], pod.Annotations[InProgress] = "", ""
+	assert.NilError(t, h.factory.Core().V1().Pods().Informer().GetStore().Add(pod))
+	assert.NilError(t, p.EvictPod(t.Context(), pod, options))
+	assert.Equal(t, len(*asked), 0)
+	assert.Equal(t, len(p.Background()), 1)
+}
+
+// TestNotBackground: without the switch, without the annotation of the pod, or with
+// another answer, a refusal is a refusal.
+func TestNotBackground(t *testing.T) {
+	for _, c := range []struct {
+		args   string
+		marked bool
+		answer error
+	}{
+		{`{}`, true, taken},
+		{`{"background": true}`, false, taken},
+		{`{"background": true}`, true, apierrors.NewTooManyRequests("budget", 0)},
+	} {
+		h := newHandle()
+		h.answer("create", c.answer)
+		p := build(t, h, EvictionName, c.args).(framework.BackgroundReporter)
+		pod := newPod("vm")
+		if c.marked {
+			pod.Annotations[RequestOnly] = ""
+		}
+		var refused *framework.RefusedError
+		assert.Assert(t, errors.As(p.EvictPod(t.Context(), pod, options), &refused))
+		assert.Equal(t, len(p.Background()), 0)
+	}
+}

@@ -1,0 +1,111 @@
+package descheduler
+
+import (
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+)
+
+// A handle is what one plugin of one profile is given. It is its evictor too: see
+// evictor.go.
+type handle struct {
+	d       *Descheduler
+	set     *profiles
+	profile *profile
+	plugin  string
+	id      string
+	// controller says that events trigger the plugin, mixed that it also works at
+	// another point, which a cycle calls.
+	controller, mixed bool
+	// balances says that cycles call the plugin at balance and not at deschedule.
+	balances bool
+
+	mu  sync.Mutex
+	own *view // of a controller: the last one
+}
+
+var _ framework.Handle = (*handle)(nil)
+
+// ClientSet implements framework.Handle.
+func (h *handle) ClientSet() kubernetes.Interface { return h.d.options.Client }
+
+// SharedInformerFactory implements framework.Handle.
+func (h *handle) SharedInformerFactory() informers.SharedInformerFactory {
+	return h.d.options.Informers
+}
+
+// Evictor implements framework.Handle.
+func (h *handle) Evictor() framework.PodEvictor { return evictor{h} }
+
+// Snapshot implements framework.Handle. A plugin that is a controller and is also called
+// by cycles gets the one of the cycle while a cycle runs, since a fresh one for each pod
+// would cost a look at all pods.
+func (h *handle) Snapshot() *framework.Snapshot {
+	if !h.controller || h.mixed && h.d.running.Load() {
+		return h.view().snapshot
+	}
+	v, err := h.d.newView(h.set, h.d.options.ControllerLanding)
+	if err != nil {
+		h.d.options.Log.Error("a controller has no view of the cluster", field(h.profile, h.plugin, err)...)
+		v = emptyView(h.d.options.Clock)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.own = v
+	return v.snapshot
+}
+
+// view is what evictions of this plugin are decided with: that of the cycle, or of a
+// controller the one which it asked for last.
+func (h *handle) view() *view {
+	if !h.controller || h.mixed && h.d.running.Load() {
+		return h.d.view.Load()
+	}
+	h.mu.Lock()
+	v := h.own
+	h.mu.Unlock()
+	if v != nil {
+		return v
+	}
+	h.Snapshot()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.own
+}
+
+// emptyView is a cluster without anything, so that a plugin which reads it does nothing.
+func emptyView(c clock.PassiveClock) *view {
+	s := framework.NewSnapshot(framework.Objects{}, c.Now())
+	return &view{snapshot: s, landing: unknown{}, budgets: newBudgets(s)}
+}
+
+// Landing implements framework.Handle.
+func (h *handle) Landing() framework.Landing { return h.view().landing }
+
+// Usage implements framework.Handle.
+func (h *handle) Usage() framework.Usage { return h.d.options.Usage }
+
+// Less implements framework.Handle.
+func (h *handle) Less(a, b *v1.Pod) bool {
+	if h.profile.sort != nil {
+		return h.profile.sort.Less(a, b)
+	}
+	return less(a, b)
+}
+
+// Clock implements framework.Handle.
+func (h *handle) Clock() clock.WithTicker { return h.d.options.Clock }
+
+// ProfileName implements framework.Handle.
+func (h *handle) ProfileName() string { return h.profile.name }
+
+// InstanceID implements framework.Handle.
+func (h *handle) InstanceID() string { return h.id }
+
+// DryRun implements framework.Handle.
+func (h *handle) DryRun() bool { return h.d.options.DryRun }

@@ -1,0 +1,142 @@
+package descheduler
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// An Eviction is a pod that was evicted, or in a dry run would be.
+type Eviction struct {
+	Cycle   int       `json:"cycle"`
+	At      time.Time `json:"at"`
+	Pod     string    `json:"pod"` // namespace/name
+	UID     types.UID `json:"uid"`
+	Profile string    `json:"profile"`
+	Plugin  string    `json:"plugin"`
+	Reason  string    `json:"reason"`
+	From    string    `json:"from"`
+	// To is the node where the scheduler would run a replacement: empty where that is
+	// not known, or where there is no replacement.
+	To string `json:"to,omitempty"`
+	// BudgetBefore and BudgetLeft are how many evictions the disruption budgets of the
+	// pod allowed before this one, and after it. Nil: it has no budget.
+	BudgetBefore *int `json:"budgetBefore,omitempty"`
+	BudgetLeft   *int `json:"budgetLeft,omitempty"`
+	// Controller says that an event caused it and not the interval.
+	Controller bool `json:"controller,omitempty"`
+}
+
+// A Failure is a plugin that failed or panicked.
+type Failure struct {
+	Profile string `json:"profile"`
+	Plugin  string `json:"plugin"`
+	Point   string `json:"point"`
+	Error   string `json:"error"`
+}
+
+// A Report is what one cycle did, or in a dry run would do. Evictions by controllers since
+// the cycle before are in it too.
+type Report struct {
+	Cycle    int           `json:"cycle"`
+	DryRun   bool          `json:"dryRun"`
+	Started  time.Time     `json:"started"`
+	Duration time.Duration `json:"durationNanoseconds"`
+	// Skipped says why no plugin ran; empty: they ran.
+	Skipped   string     `json:"skipped,omitempty"`
+	Nodes     int        `json:"nodes"`
+	Evictions []Eviction `json:"evictions"`
+	// Kept counts the decisions that kept a pod, by outcome.
+	Kept     map[Outcome]int `json:"kept"`
+	Cut      int             `json:"cut,omitempty"` // decisions that were not remembered
+	Failures []Failure       `json:"failures,omitempty"`
+}
+
+// JSON writes the report for programs, with indents.
+func (r *Report) JSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+// Table writes the report for people.
+func (r *Report) Table(w io.Writer) error {
+	verb := "evicted"
+	if r.DryRun {
+		verb = "would be evicted"
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if r.Skipped != "" {
+		fmt.Fprintf(t, "cycle %d was skipped: %s\n", r.Cycle, r.Skipped)
+	} else {
+		fmt.Fprintf(t, "cycle %d, %d nodes: %d pods %s\n", r.Cycle, r.Nodes, len(r.Evictions), verb)
+	}
+	if len(r.Evictions) > 0 {
+		fmt.Fprintln(t, "POD\tPLUGIN\tREASON\tFROM\tTO\tBUDGET LEFT")
+	}
+	for _, e := range r.Evictions {
+		fmt.Fprintf(t, "%s\t%s/%s\t%s\t%s\t%s\t%s\n", e.Pod, e.Profile, e.Plugin, e.Reason, dash(e.From), dash(e.To), number(e.BudgetLeft))
+	}
+	for _, o := range []Outcome{Filtered, Declined, Limited, Refused, Failed, Gone} {
+		if n := r.Kept[o]; n > 0 {
+			fmt.Fprintf(t, "%s: %d\n", o, n)
+		}
+	}
+	if r.Cut > 0 {
+		fmt.Fprintf(t, "decisions that were not kept: %d\n", r.Cut)
+	}
+	for _, f := range r.Failures {
+		fmt.Fprintf(t, "failure of %s/%s at %s: %s\n", f.Profile, f.Plugin, f.Point, f.Error)
+	}
+	return t.Flush()
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func number(n *int) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.Itoa(*n)
+}
+
+// evictionsOfReport is how many evictions a report lists at most. Without limits a cycle
+// could evict every pod; the metric counts them all.
+const evictionsOfReport = 10_000
+
+// pending collects the evictions for the next report. It is safe for concurrent use.
+type pending struct {
+	mu   sync.Mutex
+	list []Eviction
+	cut  int
+}
+
+func (p *pending) add(e Eviction) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.list) >= evictionsOfReport {
+		p.cut++
+		return
+	}
+	p.list = append(p.list, e)
+}
+
+// take empties it.
+func (p *pending) take() (list []Eviction, cut int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list, cut = p.list, p.cut
+	p.list, p.cut = nil, 0
+	return list, cut
+}

@@ -1,0 +1,134 @@
+package descheduler
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+)
+
+// TestReport: a dry run says where each pod would go.
+func TestReport(t *testing.T) {
+	one := 1
+	w := newWorld(t, newPod("team", "web-0", "a", "web"), newPod("team", "web-1", "a", "web"), newPod("team", "bare", "b", ""))
+	w.withRooms(5)
+	w.options.DryRun = true
+	w.policy.Limits.PerWorkload = &one
+	w.objects.Budgets = []*policyv1.PodDisruptionBudget{budget("web", "web", 3)}
+	w.plugin("All").filter = func(pod *v1.Pod) error {
+		if pod.Name == "bare" {
+			return errors.New("nothing makes it anew")
+		}
+		return nil
+	}
+	w.policy.Profiles[0].Plugins[framework.Filter] = []string{"All"}
+	report, err := w.build().Cycle(t.Context())
+	assert.NilError(t, err)
+	report.Failures = []Failure{{"p", "Other", "balance", "no luck"}}
+	var table bytes.Buffer
+	assert.NilError(t, report.Table(&table))
+	assert.Equal(t, table.String(), `cycle 1, 3 nodes: 1 pods would be evicted
+POD         PLUGIN  REASON  FROM  TO  BUDGET LEFT
+team/web-0  p/All   all go  a     b   2
+filtered: 1
+limited: 1
+failure of p/Other at balance: no luck
+`)
+	var text bytes.Buffer
+	assert.NilError(t, report.JSON(&text))
+	var again Report
+	assert.NilError(t, json.Unmarshal(text.Bytes(), &again))
+	assert.DeepEqual(t, &again, report)
+	assert.Equal(t, w.d.Why("team", "web-1").String(),
+		"team/web-1\ncycle 1, p: considered\ncycle 1, p/All: limited: limit of 1 evictions in a cycle reached for workload team/ReplicaSet/web\n")
+	assert.Equal(t, w.d.Why("team", "web-0").String(), "team/web-0\ncycle 1, p/All: evicted from a: all go\ncycle 1, p: considered\n")
+	assert.Equal(t, w.d.Why("team", "bare").String(), "team/bare\ncycle 1, p: filtered: All: nothing makes it anew\n")
+	assert.Equal(t, w.d.Why("team", "none").String(), "team/none\nno plugin considered it\n")
+}
+
+// TestDecisionsAreBounded is at ten times the bound: what is not kept is told.
+func TestDecisionsAreBounded(t *testing.T) {
+	w := newWorld(t, podsOf(1000, "a", "web")...)
+	w.options.DecisionsMax = 100
+	zero := 0
+	w.policy.Limits.PerNode = &zero
+	for range 3 {
+		w.cycle()
+		assert.Equal(t, w.d.decisions.now.size, 100)
+		assert.Assert(t, w.d.decisions.before.size <= 100)
+	}
+	report, err := w.d.Cycle(t.Context())
+	assert.NilError(t, err)
+	assert.Equal(t, report.Cut, 2000-100) // two decisions for each pod
+	assert.Equal(t, w.d.Why("team", "web-a-999").String(), "team/web-a-999\nno plugin considered it\n3800 decisions were not kept\n")
+
+	d := newDecisions(10)
+	for i := range 10 * evictionsMax {
+		d.evicted(Eviction{Pod: fmt.Sprint("team/p", i)})
+	}
+	assert.Equal(t, len(d.evictions), evictionsMax)
+	assert.Equal(t, len(d.why("team", fmt.Sprint("p", 10*evictionsMax-1)).Evictions), 1)
+	var p pending
+	for range 10 * evictionsOfReport {
+		p.add(Eviction{})
+	}
+	list, cut := p.take()
+	assert.Equal(t, len(list)+cut, 10*evictionsOfReport)
+	assert.Equal(t, len(list), evictionsOfReport)
+}
+
+// TestDeclined: a plugin may say itself why it leaves a pod.
+func TestDeclined(t *testing.T) {
+	w := newWorld(t, podsOf(1, "a", "web")...)
+	w.build()
+	e := w.plugin("All").handle.Evictor().(interface {
+		Declined(*v1.Pod, framework.EvictOptions, error)
+	})
+	e.Declined(w.pods[0], framework.EvictOptions{}, errors.New("the node is not full"))
+	assert.Equal(t, w.d.Why("team", "web-a-0").String(), "team/web-a-0\ncycle 0, p/All: declined: the node is not full\n")
+}
+
+// TestReadOnly: the client of a dry run sends nothing that writes.
+func TestReadOnly(t *testing.T) {
+	var sent []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent = append(sent, r.Method)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}}`))
+	}))
+	defer server.Close()
+	client, err := kubernetes.NewForConfig(ReadOnly(&rest.Config{Host: server.URL}))
+	assert.NilError(t, err)
+	pods := client.CoreV1().Pods("team")
+	_, err = pods.Get(t.Context(), "p", metav1.GetOptions{})
+	assert.NilError(t, err)
+	for _, err := range []error{
+		pods.Delete(t.Context(), "p", metav1.DeleteOptions{}),
+		pods.EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "p"}}),
+		func() error {
+			_, err := pods.Update(t.Context(), newPod("team", "p", "", ""), metav1.UpdateOptions{})
+			return err
+		}(),
+		func() error {
+			_, err := pods.Patch(t.Context(), "p", "application/merge-patch+json", []byte(`{}`), metav1.PatchOptions{})
+			return err
+		}(),
+	} {
+		assert.ErrorIs(t, err, ErrDryRun)
+		assert.Assert(t, strings.Contains(err.Error(), "/api/v1/namespaces/team/pods/p"), err.Error())
+	}
+	assert.DeepEqual(t, sent, []string{"GET"})
+}

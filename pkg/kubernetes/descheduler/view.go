@@ -1,0 +1,92 @@
+package descheduler
+
+import (
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/informers"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+)
+
+// A view is the cluster as one cycle sees it, and what its evictions changed. Pods in
+// flight are taken out of it from the start.
+type view struct {
+	snapshot *framework.Snapshot
+	landing  framework.Landing
+	budgets  *budgets
+}
+
+// landingMaker makes what answers where pods would run; nil: that is not known.
+type landingMaker func(*framework.Snapshot) (framework.Landing, error)
+
+// newView makes a view of the cluster as it is now.
+func (d *Descheduler) newView(set *profiles, landing landingMaker) (*view, error) {
+	objects, err := d.options.Objects()
+	if err != nil {
+		return nil, fmt.Errorf("reading the cluster: %w", err)
+	}
+	now := d.options.Clock.Now()
+	d.limits.observe(now, objects.Pods, append(set.inFlight(), set.background()...))
+	s := framework.NewSnapshot(objects, now)
+	for _, uid := range d.limits.inFlight() {
+		s.Evicted(uid)
+	}
+	v := &view{snapshot: s, landing: unknown{}, budgets: newBudgets(s)}
+	if landing != nil {
+		if v.landing, err = landing(s); err != nil {
+			return nil, fmt.Errorf("where pods would run: %w", err)
+		}
+	}
+	return v, nil
+}
+
+// unknown is the Landing where no scheduler can be asked: it forbids nothing, and names
+// no node.
+type unknown struct{}
+
+func (unknown) Fits(*v1.Pod, string) error    { return nil }
+func (unknown) Place(*v1.Pod) (string, error) { return "", nil }
+func (unknown) Book(*v1.Pod) (string, error)  { return "", nil }
+
+// informed returns a source of objects from informers, and asks for those informers.
+func informed(factory informers.SharedInformerFactory) func() (framework.Objects, error) {
+	core, scheduling, budgets := factory.Core().V1(), factory.Scheduling().V1(), factory.Policy().V1()
+	nodes, pods, namespaces := core.Nodes().Lister(), core.Pods().Lister(), core.Namespaces().Lister()
+	claims, classes := core.PersistentVolumeClaims().Lister(), scheduling.PriorityClasses().Lister()
+	disruptions := budgets.PodDisruptionBudgets().Lister()
+	return func() (o framework.Objects, err error) {
+		all := labels.Everything()
+		var errs [6]error
+		o.Nodes, errs[0] = nodes.List(all)
+		o.Pods, errs[1] = pods.List(all)
+		o.Namespaces, errs[2] = namespaces.List(all)
+		o.PriorityClasses, errs[3] = classes.List(all)
+		o.Budgets, errs[4] = disruptions.List(all)
+		o.Claims, errs[5] = claims.List(all)
+		return o, errors.Join(errs[:]...)
+	}
+}
+
+// usable are the nodes that a selector takes and that are ready. Cordoned nodes stay:
+// plugins move pods away from them.
+func usable(nodes []*v1.Node, selector labels.Selector) []*v1.Node {
+	var kept []*v1.Node
+	for _, n := range nodes {
+		if isReady(n) && (selector == nil || selector.Matches(labels.Set(n.Labels))) {
+			kept = append(kept, n)
+		}
+	}
+	return kept
+}
+
+func isReady(n *v1.Node) bool {
+	for _, c := range n.Status.Conditions {
+		if c.Type == v1.NodeReady {
+			return c.Status == v1.ConditionTrue
+		}
+	}
+	return false
+}
