@@ -11,5 +11,6 @@
 //	handle.go   Handle and Options
 //	evictor.go  filters, limits and the record of evictions
 //	landing.go  where replacements go
+//	usage.go    measured use
 //	objects.go  nodes and pods in one line each
 package frameworktest

@@ -36,6 +36,7 @@ type Run struct {
 
 	standIns map[string][]*v1.Pod // replacements by node
 	isStand  map[types.UID]bool
+	bookings []framework.Booking // of plugins before
 	evicted  int
 	errs     []error
 }
@@ -52,7 +53,8 @@ func Start(ctx context.Context, handle framework.Handle, plugin string) *Run {
 		isStand:    map[types.UID]bool{},
 	}
 	if lister, ok := handle.Landing().(framework.BookingLister); ok {
-		for _, b := range lister.Bookings() {
+		r.bookings = lister.Bookings()
+		for _, b := range r.bookings {
 			r.stand(b.Pod, b.Node)
 		}
 	}
@@ -61,6 +63,10 @@ func Start(ctx context.Context, handle framework.Handle, plugin string) *Run {
 
 // Snapshot is the one picture of this run.
 func (r *Run) Snapshot() *framework.Snapshot { return r.snapshot }
+
+// Bookings are the replacements that were there when this run began: those of plugins
+// before it in the cycle.
+func (r *Run) Bookings() []framework.Booking { return r.bookings }
 
 // Pods returns all pods, replacements included, those last.
 func (r *Run) Pods() []*v1.Pod {
@@ -124,7 +130,7 @@ func (r *Run) Move(pod *v1.Pod, reason string, accept func(node string) error) b
 		err = accept(node)
 	}
 	if err != nil {
-		r.decline(pod, reason, err)
+		r.Decline(pod, reason, err)
 		return false
 	}
 	return r.ask(pod, reason, node)
@@ -203,8 +209,8 @@ func (r *Run) refused(pod *v1.Pod, err error) {
 	}
 }
 
-// decline tells why a pod stays.
-func (r *Run) decline(pod *v1.Pod, reason string, why error) {
+// Decline tells why a pod stays, which would be moved otherwise.
+func (r *Run) Decline(pod *v1.Pod, reason string, why error) {
 	if d, ok := r.handle.Evictor().(framework.Decliner); ok {
 		d.Declined(pod, r.options(reason), &framework.RefusedError{By: r.plugin, Reason: why.Error()})
 	}
