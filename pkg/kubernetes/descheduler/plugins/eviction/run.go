@@ -36,7 +36,7 @@ type Run struct {
 
 	standIns map[string][]*v1.Pod // replacements by node
 	isStand  map[types.UID]bool
-	bookings []framework.Booking // of plugins before
+	bookings []framework.Booking
 	evicted  int
 	errs     []error
 }
@@ -64,8 +64,8 @@ func Start(ctx context.Context, handle framework.Handle, plugin string) *Run {
 // Snapshot is the one picture of this run.
 func (r *Run) Snapshot() *framework.Snapshot { return r.snapshot }
 
-// Bookings are the replacements that were there when this run began: those of plugins
-// before it in the cycle.
+// Bookings are the replacements of this cycle: those of plugins before, and those of this
+// run that were moved.
 func (r *Run) Bookings() []framework.Booking { return r.bookings }
 
 // Pods returns all pods, replacements included, those last.
@@ -175,6 +175,7 @@ func (r *Run) ask(pod *v1.Pod, reason, landing string) bool {
 		r.evicted++
 		if landing != "" {
 			r.stand(pod, landing)
+			r.bookings = append(r.bookings, framework.Booking{Pod: pod, Node: landing})
 		}
 		return true
 	}

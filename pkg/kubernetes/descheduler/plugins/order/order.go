@@ -38,17 +38,25 @@ func (plugin) Name() string { return Name }
 // Less implements framework.SortPlugin.
 func (plugin) Less(a, b *v1.Pod) bool { return Compare(a, b) < 0 }
 
-// Compare is negative where a is evicted before b: pods that prefer not to be evicted
-// come last; then the less important go first, by priority, where none is below all,
-// and class of service; then the newest; then names decide.
+// Compare is negative where a is evicted before b: the less important first, then the
+// newest; then names decide.
 func Compare(a, b *v1.Pod) int {
+	return cmp.Or(
+		ByImportance(a, b),
+		b.CreationTimestamp.Time.Compare(a.CreationTimestamp.Time),
+		ByName(a, b),
+	)
+}
+
+// ByImportance is negative where a is less important than b: pods that prefer not to be
+// evicted come last; then priority decides, where none is below all; then the class of
+// service.
+func ByImportance(a, b *v1.Pod) int {
 	return cmp.Or(
 		compareBool(prefersToStay(a), prefersToStay(b)),
 		compareBool(a.Spec.Priority != nil, b.Spec.Priority != nil),
 		cmp.Compare(corev1helpers.PodPriority(a), corev1helpers.PodPriority(b)),
 		cmp.Compare(classOfService(a), classOfService(b)),
-		b.CreationTimestamp.Time.Compare(a.CreationTimestamp.Time),
-		ByName(a, b),
 	)
 }
 

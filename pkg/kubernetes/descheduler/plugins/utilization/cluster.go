@@ -168,3 +168,25 @@ func (c *cluster) move(pod *v1.Pod, amounts []int64, reason string, accept func(
 	}
 	return true
 }
+
+// staysNear says whether no node that has got pods is above the thresholds that a move
+// leads to, and returns the greatest shares of such nodes with it. A move changes the
+// mean and with it the thresholds; a node above them would have to give pods away in the
+// next cycle.
+func (c *cluster) staysNear(from, to *account, amounts []int64, peaks []Percentage,
+	high func(sums []Percentage, nodes int64) []Percentage,
+) ([]Percentage, bool) {
+	from.add(amounts, -1)
+	to.add(amounts, 1)
+	limits := high(c.shares())
+	next := make([]Percentage, len(c.dimensions))
+	copy(next, peaks)
+	near := true
+	for _, i := range c.named {
+		next[i] = max(next[i], shareOf(to.used[i], to.all[i], true))
+		near = near && next[i] <= limits[i]
+	}
+	from.add(amounts, 1)
+	to.add(amounts, -1)
+	return next, near
+}

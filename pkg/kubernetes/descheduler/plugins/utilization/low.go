@@ -154,27 +154,13 @@ func (b *lowBalance) accepts(from, to *account, amounts []int64, roomy []*accoun
 	if !b.args.UseDeviationThresholds {
 		return nil
 	}
-	// The move changes the mean and with it the thresholds. No node that got pods may be
-	// above them then, as it would have to give pods away in the next cycle.
-	from.add(amounts, -1)
-	to.add(amounts, 1)
-	sums, nodes := b.shares()
-	high := b.limitsFor(sums, nodes).high
-	peaks := slices.Clone(b.peaks)
-	if peaks == nil {
-		peaks = make([]Percentage, len(b.dimensions))
+	next, ok := b.staysNear(from, to, amounts, b.peaks, func(sums []Percentage, nodes int64) []Percentage {
+		return b.limitsFor(sums, nodes).high
+	})
+	if !ok {
+		return fmt.Errorf("%s or one that has got pods before, would be too far above the mean", where)
 	}
-	fits := true
-	for _, i := range b.named {
-		peaks[i] = max(peaks[i], shareOf(to.used[i], to.all[i], true))
-		fits = fits && peaks[i] <= high[i]
-	}
-	from.add(amounts, 1)
-	to.add(amounts, -1)
-	if !fits {
-		return fmt.Errorf("%s, or one that has got pods before, would be too far above the mean", where)
-	}
-	b.next = peaks
+	b.next = next
 	return nil
 }
 
