@@ -70,9 +70,11 @@ func (c *cluster) measure(usage framework.Usage, a *account) bool {
 		if eviction.Ended(pod) {
 			continue
 		}
-		amounts, ok := c.usedBy(usage, pod)
-		if !ok && inProduction(pod) && c.hasProduction() {
-			return false
+		amounts := requestsOf(pod, c.dimensions)
+		if inProduction(pod) && c.hasProduction() {
+			if amounts, ok = c.usedBy(usage, pod); !ok {
+				return false
+			}
 		}
 		for i, d := range c.dimensions {
 			if d.production || !isMeasured(d.name) {
