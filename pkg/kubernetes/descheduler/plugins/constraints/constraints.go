@@ -5,10 +5,10 @@ package constraints
 
 import (
 	"encoding/json"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/features"
@@ -17,7 +17,9 @@ import (
 // Tolerates says whether a pod tolerates a taint.
 func Tolerates(pod *v1.Pod, taint *v1.Taint) bool {
 	compare := utilfeature.DefaultFeatureGate.Enabled(features.TaintTolerationComparisonOperators)
-	return corev1helpers.TolerationsTolerateTaint(klog.Background(), pod.Spec.Tolerations, taint, compare)
+	return slices.ContainsFunc(pod.Spec.Tolerations, func(t v1.Toleration) bool {
+		return t.ToleratesTaint(klog.Background(), taint, compare)
+	})
 }
 
 // TaintsAllow says whether the taints of a node let a new pod in.

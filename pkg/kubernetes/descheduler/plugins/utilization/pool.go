@@ -127,6 +127,11 @@ func (b *loadBalance) pass() {
 	b.limits = b.limitsFor(b.shares())
 	var sources []*account
 	for _, a := range b.accounts {
+		// Deviations change with each move. Where one observation is enough, it is made
+		// again, as the next cycle would.
+		if a.known && b.pool.condition.ConsecutiveAbnormalities == 1 && a.over(b.limits.high, b.pool.named) {
+			b.loaded[a] = true
+		}
 		if a.known && b.loaded[a] && a.over(b.limits.high, b.pool.named) {
 			sources = append(sources, a)
 		}
@@ -172,7 +177,7 @@ func (b *loadBalance) relieve(from *account) {
 
 // accepts says why a node should not get a pod.
 func (b *loadBalance) accepts(from, to *account, amounts []int64) error {
-	if b.loaded[to] || !to.holds(amounts, b.limits.high) {
+	if !to.holds(amounts, b.limits.high) {
 		return fmt.Errorf("node %s, where its replacement would run, would be loaded", to.node.Name)
 	}
 	if !b.pool.UseDeviationThresholds {
