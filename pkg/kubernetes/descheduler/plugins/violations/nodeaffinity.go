@@ -2,6 +2,7 @@ package violations
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -76,13 +77,15 @@ func (n *nodeAffinity) Name() string { return NodeAffinity }
 // Deschedule implements framework.DeschedulePlugin.
 func (n *nodeAffinity) Deschedule(ctx context.Context, nodes []*v1.Node) *framework.Status {
 	run := eviction.Start(ctx, n.handle, NodeAffinity)
+	weights := &weightCache{nodes: run.Snapshot().Nodes(), known: map[string]*nodeWeights{}}
 	run.Repeat(func() {
 		for _, node := range nodes {
 			pods := slices.DeleteFunc(run.PodsOn(node.Name), func(pod *v1.Pod) bool {
-				return pod.Spec.Affinity == nil || !counts(pod) || !n.selected(pod)
+				a := pod.Spec.Affinity
+				return a == nil || a.NodeAffinity == nil || !counts(pod) || !n.selected(pod)
 			})
 			for _, pod := range eviction.Sorted(n.handle, pods) {
-				n.look(run, pod, node)
+				n.look(run, weights, pod, node)
 			}
 		}
 	})
@@ -90,7 +93,7 @@ func (n *nodeAffinity) Deschedule(ctx context.Context, nodes []*v1.Node) *framew
 }
 
 // look moves a pod that another node matches, or matches better.
-func (n *nodeAffinity) look(run *eviction.Run, pod *v1.Pod, node *v1.Node) {
+func (n *nodeAffinity) look(run *eviction.Run, weights *weightCache, pod *v1.Pod, node *v1.Node) {
 	if slices.Contains(n.args.NodeAffinityType, required) && constraints.HasRequiredAffinity(pod) && !constraints.LabelsAllow(pod, node) {
 		if run.Removable(pod) {
 			run.Move(pod, "its required node affinity does not match its node any more", func(string) error { return nil })
@@ -100,38 +103,56 @@ func (n *nodeAffinity) look(run *eviction.Run, pod *v1.Pod, node *v1.Node) {
 	if !slices.Contains(n.args.NodeAffinityType, preferred) {
 		return
 	}
-	weight := weightsOf(pod)
-	if weight == nil {
-		return
-	}
-	here := weight(node)
-	better := func(other *v1.Node) bool { return !other.Spec.Unschedulable && weight(other) > here }
-	if !slices.ContainsFunc(run.Snapshot().Nodes(), better) || !run.Removable(pod) {
+	weight := weights.of(pod.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+	here := weight.byNode[node.Name]
+	if weight.most <= here || !run.Removable(pod) {
 		return
 	}
 	run.Move(pod, "its preferred node affinity matches another node better", func(landing string) error {
-		if there := weight(run.Snapshot().Node(landing)); there <= here {
+		if there := weight.byNode[landing]; there <= here {
 			return fmt.Errorf("node %s, where its replacement would run, has weight %d, and its own has %d", landing, there, here)
 		}
 		return nil
 	})
 }
 
-// weightsOf returns how much a pod prefers a node, or nil where it has no preference.
-// Terms that cannot be read give no preference.
-func weightsOf(pod *v1.Pod) func(*v1.Node) int64 {
-	a := pod.Spec.Affinity.NodeAffinity
-	if a == nil || len(a.PreferredDuringSchedulingIgnoredDuringExecution) == 0 {
-		return nil
+// A weightCache knows how much pods prefer nodes: those with the same terms alike.
+type weightCache struct {
+	nodes []*v1.Node
+	known map[string]*nodeWeights
+}
+
+// nodeWeights are the sums of the terms that match nodes.
+type nodeWeights struct {
+	byNode map[string]int64 // those that are not zero
+	most   int64            // of the nodes that take new pods
+}
+
+// of returns the weights of terms. Terms that cannot be read give no preference.
+func (w *weightCache) of(preferences []v1.PreferredSchedulingTerm) *nodeWeights {
+	if len(preferences) == 0 {
+		return &nodeWeights{}
 	}
-	terms, err := nodeaffinity.NewPreferredSchedulingTerms(a.PreferredDuringSchedulingIgnoredDuringExecution)
+	key, err := json.Marshal(preferences)
 	if err != nil {
-		return nil
+		return &nodeWeights{}
 	}
-	return func(node *v1.Node) int64 {
-		if node == nil {
-			return 0
+	if known := w.known[string(key)]; known != nil {
+		return known
+	}
+	found := &nodeWeights{byNode: map[string]int64{}}
+	w.known[string(key)] = found
+	terms, err := nodeaffinity.NewPreferredSchedulingTerms(preferences)
+	if err != nil {
+		return found
+	}
+	for _, node := range w.nodes {
+		if score := terms.Score(node); score != 0 {
+			found.byNode[node.Name] = score
+			if !node.Spec.Unschedulable {
+				found.most = max(found.most, score)
+			}
 		}
-		return terms.Score(node)
 	}
+	return found
 }
