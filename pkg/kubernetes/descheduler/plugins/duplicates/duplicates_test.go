@@ -27,18 +27,21 @@ func TestDuplicates(t *testing.T) {
 		args  *Args
 		want  int
 	}{
-		"five on one of two nodes":       {here: 5, want: 2},
-		"even":                           {here: 2, there: 2},
-		"one more is no reason":          {here: 2, there: 1},
-		"two more":                       {here: 3, there: 1, want: 1},
-		"three nodes":                    {here: 5, nodes: append(two[:2:2], ft.Node("n3", "", "")), want: 3},
-		"other images":                   {here: 5, edits: []func(*v1.Pod){image}},
-		"excluded kind":                  {here: 5, args: &Args{ExcludeOwnerKinds: []string{"ReplicaSet"}}},
-		"excluded namespace":             {here: 5, args: &Args{Namespaces: &selection.Names{Exclude: []string{"a"}}}},
-		"one node":                       {here: 5, nodes: two[:1]},
-		"the other is cordoned":          {here: 5, nodes: []*v1.Node{two[0], cordoned(ft.Node("n2", "", ""))}},
-		"the other has a taint":          {here: 5, nodes: []*v1.Node{two[0], ft.Taint(ft.Node("n2", "", ""), "x", "", v1.TaintEffectNoSchedule)}},
-		"the other has room for one":     {here: 5, nodes: []*v1.Node{two[0], ft.Node("n2", "cpu=150m", "")}, want: 1},
+		"five on one of two nodes":   {here: 5, want: 2},
+		"even":                       {here: 2, there: 2},
+		"one more is no reason":      {here: 2, there: 1},
+		"two more":                   {here: 3, there: 1, want: 1},
+		"three nodes":                {here: 5, nodes: append(two[:2:2], ft.Node("n3", "", "")), want: 3},
+		"other images":               {here: 5, edits: []func(*v1.Pod){image}},
+		"excluded kind":              {here: 5, args: &Args{ExcludeOwnerKinds: []string{"ReplicaSet"}}},
+		"excluded namespace":         {here: 5, args: &Args{Namespaces: &selection.Names{Exclude: []string{"a"}}}},
+		"one node":                   {here: 5, nodes: two[:1]},
+		"the other is cordoned":      {here: 5, nodes: []*v1.Node{two[0], cordoned(ft.Node("n2", "", ""))}},
+		"the other has a taint":      {here: 5, nodes: []*v1.Node{two[0], ft.Taint(ft.Node("n2", "", ""), "x", "", v1.TaintEffectNoSchedule)}},
+		"the other has room for one": {here: 5, nodes: []*v1.Node{two[0], ft.Node("n2", "cpu=150m", "")}, want: 1},
+		"the only one with room has its share": {
+			here: 3, there: 2, nodes: []*v1.Node{ft.Node("n1", "cpu=1", ""), two[1], ft.Node("n3", "cpu=50m", "")},
+		},
 		"the labels match one node only": {here: 5, nodes: []*v1.Node{ft.Node("n1", "", "disk=ssd"), two[1]}, edits: []func(*v1.Pod){ft.OnNodes("disk", "ssd")}},
 		"bare pods have no owner": {here: 5, edits: []func(*v1.Pod){func(p *v1.Pod) {
 			p.OwnerReferences = nil

@@ -96,6 +96,11 @@ var balanceCases = []struct {
 		pods: [][]*v1.Pod{apps("a", "n1", "cpu=2500m", 1)},
 	},
 	{
+		name: "the scheduler would fill another node above the target", of: LowDefinition(), args: lowArgs("cpu=20", "cpu=50"), pack: true,
+		nodes: []*v1.Node{ft.Taint(ft.Node("n1", "", ""), "closed", "", v1.TaintEffectNoSchedule), ft.Node("n2", "", ""), ft.Node("n3", "", "")},
+		pods:  [][]*v1.Pod{apps("a", "n1", "cpu=500m", 7), apps("a", "n2", "cpu=1800m", 1)},
+	},
+	{
 		name: "a resource without a threshold has its limit, too", of: LowDefinition(), args: lowArgs("cpu=20", "cpu=50"),
 		nodes: []*v1.Node{ft.Node("n1", "", ""), ft.Node("n2", "memory=1Gi", "")},
 		pods:  [][]*v1.Pod{apps("a", "n1", "cpu=500m memory=600Mi", 7)},

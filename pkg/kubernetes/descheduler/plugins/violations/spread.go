@@ -189,7 +189,7 @@ func (b *balancing) move(g *group, from *domain, pod *v1.Pod) bool {
 	to := ""
 	if !b.run.Move(pod, reason, func(landing string) error {
 		to = landing
-		return b.helps(g, from, pod, landing)
+		return b.helps(g, pod, landing)
 	}) {
 		return false
 	}
@@ -199,13 +199,14 @@ func (b *balancing) move(g *group, from *domain, pod *v1.Pod) bool {
 	return true
 }
 
-// helps returns nil where a move makes a constraint better and no other one worse.
-func (b *balancing) helps(g *group, from *domain, pod *v1.Pod, landing string) error {
+// helps returns nil where a move makes a constraint better and no other one worse. The
+// domain that it comes from has more than least and skew, so it gets better.
+func (b *balancing) helps(g *group, pod *v1.Pod, landing string) error {
 	to := g.domainOf(landing)
 	if to == nil {
 		return fmt.Errorf("node %s, where its replacement would run, is in no domain of its spread constraint", landing)
 	}
-	if have := len(to.pods) + 1; have > g.least()+g.skewMax() || have >= len(from.pods) {
+	if have := len(to.pods) + 1; have > g.least()+g.skewMax() {
 		return fmt.Errorf("%s=%s, where its replacement would run, would have %d pods of its spread constraint, which is too many",
 			g.constraint.TopologyKey, to.value, have)
 	}

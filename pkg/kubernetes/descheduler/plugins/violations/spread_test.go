@@ -98,14 +98,15 @@ func TestSpreadSeesAllConstraints(t *testing.T) {
 	assert.Equal(t, len(h.Moves()), 1)
 	assert.Equal(t, h.Evictions()[0].Node, "a1")
 	assert.Equal(t, h.Evictions()[0].To, "a2")
-	// Now the hosts are even only by a step that makes zones uneven: nothing goes.
+	// Zones are even with four and four. Hosts would be with three, three and two, but then
+	// zones would not: nothing goes.
 	soft := func(p *v1.Pod) {
 		ft.Spread("app=web", "zone", 1, v1.ScheduleAnyway)(p)
 		ft.Spread("app=web", v1.LabelHostname, 1, v1.ScheduleAnyway)(p)
 	}
 	cluster = framework.Objects{
 		Nodes: nodes(ft.Node("a1", "", "zone=a"), ft.Node("b1", "", "zone=b"), ft.Node("b2", "", "zone=b")),
-		Pods:  join(many(3, "a/left", "a1", web, soft), many(2, "a/right", "b1", web, soft), many(2, "a/far", "b2", web, soft)),
+		Pods:  join(many(4, "a/left", "a1", web, soft), many(2, "a/right", "b1", web, soft), many(2, "a/far", "b2", web, soft)),
 	}
 	args := &TopologySpreadArgs{Constraints: []v1.UnsatisfiableConstraintAction{v1.DoNotSchedule, v1.ScheduleAnyway}}
 	assert.DeepEqual(t, spread(t, cluster, args).Moves(), []string{})
@@ -123,11 +124,16 @@ func TestSpread(t *testing.T) {
 		args  any
 		want  int
 	}{
-		"five to none":                  {edits: []func(*v1.Pod){zoned}, here: 5, want: 2},
-		"five to four":                  {edits: []func(*v1.Pod){zoned}, here: 5, there: 4},
-		"a greater skew":                {edits: []func(*v1.Pod){ft.Spread("app=web", "zone", 3, v1.DoNotSchedule)}, here: 5, want: 1},
-		"the soft kind is not asked":    {edits: []func(*v1.Pod){ft.Spread("app=web", "zone", 1, v1.ScheduleAnyway)}, here: 5},
-		"the soft kind":                 {edits: []func(*v1.Pod){ft.Spread("app=web", "zone", 1, v1.ScheduleAnyway)}, here: 5, want: 2, args: &TopologySpreadArgs{Constraints: []v1.UnsatisfiableConstraintAction{v1.ScheduleAnyway}}},
+		"five to none":               {edits: []func(*v1.Pod){zoned}, here: 5, want: 2},
+		"five to four":               {edits: []func(*v1.Pod){zoned}, here: 5, there: 4},
+		"a greater skew":             {edits: []func(*v1.Pod){ft.Spread("app=web", "zone", 3, v1.DoNotSchedule)}, here: 5, want: 1},
+		"the soft kind is not asked": {edits: []func(*v1.Pod){ft.Spread("app=web", "zone", 1, v1.ScheduleAnyway)}, here: 5},
+		"the soft kind":              {edits: []func(*v1.Pod){ft.Spread("app=web", "zone", 1, v1.ScheduleAnyway)}, here: 5, want: 2, args: &TopologySpreadArgs{Constraints: []v1.UnsatisfiableConstraintAction{v1.ScheduleAnyway}}},
+		"the scheduler would make another domain too full": {
+			edits: []func(*v1.Pod){ft.Spread("app=web", "zone", 1, v1.ScheduleAnyway)}, here: 5, there: 4,
+			args:  &TopologySpreadArgs{Constraints: []v1.UnsatisfiableConstraintAction{v1.ScheduleAnyway}},
+			nodes: nodes(ft.Node("n1", "cpu=1", "zone=a"), ft.Node("n2", "", "zone=b"), ft.Node("n3", "cpu=50m", "zone=c")),
+		},
 		"one domain that affinity lets": {edits: []func(*v1.Pod){zoned, pinned}, here: 5},
 		"a node without the key":        {edits: []func(*v1.Pod){zoned}, here: 5, nodes: nodes(ft.Node("n1", "", "zone=a"), ft.Node("n2", "", ""))},
 		"a tainted zone": {
