@@ -1,6 +1,9 @@
 // Package eviction is how the built-in plugins have pods evicted: one Run for each
 // call of a plugin. A Run asks where a pod would go before it is evicted, knows
 // where the replacements stand, and stops asking as far as a limit says.
+//
+//	run.go       Run: Evict, Move, Repeat
+//	template.go  pods that would go to the same place
 package eviction
 
 import (
@@ -37,6 +40,7 @@ type Run struct {
 	standIns map[string][]*v1.Pod // replacements by node
 	isStand  map[types.UID]bool
 	bookings []framework.Booking
+	places   map[string]placement // by template
 	evicted  int
 	errs     []error
 }
@@ -51,6 +55,7 @@ func Start(ctx context.Context, handle framework.Handle, plugin string) *Run {
 		failed:     map[types.UID]bool{},
 		standIns:   map[string][]*v1.Pod{},
 		isStand:    map[types.UID]bool{},
+		places:     map[string]placement{},
 	}
 	if lister, ok := handle.Landing().(framework.BookingLister); ok {
 		r.bookings = lister.Bookings()
@@ -120,7 +125,7 @@ func (r *Run) Move(pod *v1.Pod, reason string, accept func(node string) error) b
 	if !Returns(pod) {
 		return r.ask(pod, reason, "")
 	}
-	node, err := r.handle.Landing().Place(pod)
+	node, err := r.place(pod)
 	switch {
 	case err != nil:
 		err = fmt.Errorf("its replacement would run nowhere: %w", err)
