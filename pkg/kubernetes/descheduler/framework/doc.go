@@ -29,4 +29,5 @@
 //	registry.go  Registry and Definition: what plugins there are
 //	snapshot.go  Snapshot: the cluster as one cycle sees it
 //	owners.go    which pods belong together
+//	optional.go  what a Landing, an evictor or a Usage may offer besides
 package framework

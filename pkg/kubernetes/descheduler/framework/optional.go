@@ -1,0 +1,57 @@
+package framework
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// A Booking is a replacement that a Landing counts.
+type Booking struct {
+	// Pod is the pod that was evicted.
+	Pod *v1.Pod
+	// Node is where its replacement stands.
+	Node string
+}
+
+// BookingLister is a Landing that lists what it counts. Plugins that compare
+// numbers of pods then see the replacements of plugins before them in the cycle.
+type BookingLister interface {
+	// Bookings are those of this cycle, in the order in which they were made.
+	Bookings() []Booking
+}
+
+// Decliner is a PodEvictor that keeps why a plugin left a pod where it is, although
+// the plugin would have moved it: so that an operator can ask for the reason.
+type Decliner interface {
+	Declined(pod *v1.Pod, options EvictOptions, why error)
+}
+
+// Sources of measured use, as they are written in a policy.
+const (
+	KubernetesMetrics = "KubernetesMetrics"
+	Prometheus        = "Prometheus"
+)
+
+// MetricResource is the resource of a Usage that comes from a query, as a part of
+// one: a node that is used to a half has 500m of it.
+const MetricResource v1.ResourceName = "MetricResource"
+
+// A UsageQuery says which measured use a plugin wants.
+type UsageQuery struct {
+	// Source is KubernetesMetrics or Prometheus.
+	Source string
+	// Query is what Prometheus is asked.
+	Query string
+	// MaxAge is the age above which a value is not given out. Zero: that of the source.
+	MaxAge time.Duration
+}
+
+// UsageSources is a Usage that has several sources. As a Usage it is the first one.
+type UsageSources interface {
+	Usage
+	// Of returns the use of one source. An error says that the source is not
+	// configured or does not answer.
+	Of(ctx context.Context, query UsageQuery) (Usage, error)
+}

@@ -1,0 +1,135 @@
+package evictable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/order"
+)
+
+// Name of the plugin.
+const Name = "DefaultEvictor"
+
+// EvictAnnotation marks pods that may be evicted whatever else they are.
+const EvictAnnotation = "descheduler.alpha.kubernetes.io/evict"
+
+// Annotations that the kubelet sets on pods that come from files.
+const (
+	mirrorAnnotation = "kubernetes.io/config.mirror"
+	sourceAnnotation = "kubernetes.io/config.source"
+)
+
+// Definition is DefaultEvictor.
+func Definition() framework.Definition {
+	return framework.Definition{
+		Name:     Name,
+		Points:   []framework.Point{framework.Filter, framework.PreEvictionFilter},
+		Args:     DefaultArgs,
+		Validate: Validate,
+		New:      build,
+	}
+}
+
+// evictor is DefaultEvictor. It keeps nothing between questions.
+type evictor struct {
+	args        Args
+	handle      framework.Handle
+	pods        labels.Selector
+	nodes       labels.Selector
+	namespaces  labels.Selector // nil: all
+	protections []protection
+}
+
+func build(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
+	if err := Validate(args); err != nil {
+		return nil, err
+	}
+	e := &evictor{args: *args.(*Args), handle: handle, pods: labels.Everything()}
+	// Validate has read all selectors before.
+	e.nodes, _ = labels.Parse(e.args.NodeSelector)
+	if e.args.LabelSelector != nil {
+		e.pods, _ = metav1.LabelSelectorAsSelector(e.args.LabelSelector)
+	}
+	if e.args.NamespaceLabelSelector != nil {
+		e.namespaces, _ = metav1.LabelSelectorAsSelector(e.args.NamespaceLabelSelector)
+	}
+	e.protections = e.enabled()
+	return e, nil
+}
+
+// Name implements framework.Plugin.
+func (e *evictor) Name() string { return Name }
+
+// Filter implements framework.FilterPlugin. It names all reasons, so that an operator
+// does not find them one after the other.
+func (e *evictor) Filter(pod *v1.Pod) error {
+	if _, there := pod.Annotations[EvictAnnotation]; there {
+		return nil
+	}
+	if _, there := pod.Annotations[order.PreferNoEviction]; there && e.args.NoEvictionPolicy == Mandatory {
+		return errors.New("it prefers not to be evicted, and the policy makes that mandatory")
+	}
+	if _, mirror := pod.Annotations[mirrorAnnotation]; mirror {
+		return errors.New("it is a mirror pod")
+	}
+	if source, there := pod.Annotations[sourceAnnotation]; there && source != "api" {
+		return errors.New("it is a static pod")
+	}
+	if pod.DeletionTimestamp != nil {
+		return errors.New("it is terminating")
+	}
+	var reasons []string
+	for _, why := range e.protections {
+		if reason := why(pod); reason != "" {
+			reasons = append(reasons, reason)
+		}
+	}
+	if len(reasons) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(reasons, "; "))
+}
+
+// PreEvictionFilter implements framework.PreEvictionFilterPlugin.
+func (e *evictor) PreEvictionFilter(pod *v1.Pod) error {
+	if e.args.NodeFit {
+		if err := e.fitsElsewhere(pod); err != nil {
+			return err
+		}
+	}
+	if e.namespaces == nil {
+		return nil
+	}
+	namespace := e.handle.Snapshot().Namespace(pod.Namespace)
+	if namespace == nil || !e.namespaces.Matches(labels.Set(namespace.Labels)) {
+		return fmt.Errorf("its namespace %s is not selected", pod.Namespace)
+	}
+	return nil
+}
+
+// fitsElsewhere returns nil where the pod can run on another node. That includes all
+// that the scheduler looks at, and what evictions of this cycle take there.
+func (e *evictor) fitsElsewhere(pod *v1.Pod) error {
+	snapshot, landing := e.handle.Snapshot(), e.handle.Landing()
+	if name, err := landing.Place(pod); err == nil && e.isOther(pod, snapshot.Node(name)) {
+		return nil
+	}
+	for _, node := range snapshot.Nodes() {
+		if e.isOther(pod, node) && !node.Spec.Unschedulable && landing.Fits(pod, node.Name) == nil {
+			return nil
+		}
+	}
+	return errors.New("it fits on no other node")
+}
+
+// isOther says whether a node is one to look at.
+func (e *evictor) isOther(pod *v1.Pod, node *v1.Node) bool {
+	return node != nil && node.Name != pod.Spec.NodeName && e.nodes.Matches(labels.Set(node.Labels))
+}

@@ -1,0 +1,180 @@
+package lifetime
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/selection"
+)
+
+func number(n uint) *uint { return &n }
+
+func waiting(reason string) func(*v1.Pod) {
+	return state(v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: reason}})
+}
+
+func ended(reason string, code int32) func(*v1.Pod) {
+	return state(v1.ContainerState{Terminated: &v1.ContainerStateTerminated{Reason: reason, ExitCode: code}})
+}
+
+func state(s v1.ContainerState) func(*v1.Pod) {
+	return func(p *v1.Pod) {
+		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, v1.ContainerStatus{State: s})
+	}
+}
+
+// initially moves what the edits before have said of containers to init containers.
+func initially(p *v1.Pod) {
+	p.Status.InitContainerStatuses, p.Status.ContainerStatuses = p.Status.ContainerStatuses, nil
+}
+
+func ephemerally(p *v1.Pod) {
+	p.Status.EphemeralContainerStatuses, p.Status.ContainerStatuses = p.Status.ContainerStatuses, nil
+}
+
+func condition(kind, status, reason string, ago time.Duration) func(*v1.Pod) {
+	return func(p *v1.Pod) {
+		p.Status.Conditions = append(p.Status.Conditions, v1.PodCondition{
+			Type: v1.PodConditionType(kind), Status: v1.ConditionStatus(status), Reason: reason,
+			LastTransitionTime: metav1.NewTime(ft.Now.Add(-ago)),
+		})
+	}
+}
+
+func because(reason string) func(*v1.Pod) { return func(p *v1.Pod) { p.Status.Reason = reason } }
+
+var failedPhase = ft.Phase(v1.PodFailed)
+
+// selectCases have one pod, which all plugins may evict, and say whether this one does.
+var selectCases = []struct {
+	name string
+	of   framework.Definition
+	args any
+	pod  []func(*v1.Pod)
+	want bool
+}{
+	{"older", PodLifeTimeDefinition(), &PodLifeTimeArgs{MaxPodLifeTimeSeconds: number(59)}, edits(ft.Aged(time.Minute)), true},
+	{"exactly as old", PodLifeTimeDefinition(), &PodLifeTimeArgs{MaxPodLifeTimeSeconds: number(60)}, edits(ft.Aged(time.Minute)), false},
+	{"an absurd age", PodLifeTimeDefinition(), &PodLifeTimeArgs{MaxPodLifeTimeSeconds: number(^uint(0))}, nil, false},
+	{"completed pods, too", PodLifeTimeDefinition(), &PodLifeTimeArgs{MaxPodLifeTimeSeconds: number(1)}, edits(ft.Phase(v1.PodSucceeded)), true},
+	{"phase", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Pending", "Running"}}, nil, true},
+	{"other phase", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Pending"}}, nil, false},
+	{"reason of the pod", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"NodeLost"}}, edits(because("NodeLost")), true},
+	{"reason to wait", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"ErrImagePull"}}, edits(waiting("ErrImagePull")), true},
+	{"reason of the end", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"OOMKilled"}}, edits(ended("OOMKilled", 137)), true},
+	{"init container", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Error"}}, edits(ended("Error", 1), initially), false},
+	{"init container included", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Error"}, IncludingInitContainers: true}, edits(ended("Error", 1), initially), true},
+	{"ephemeral container", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Error"}, IncludingInitContainers: true}, edits(ended("Error", 1), ephemerally), false},
+	{"ephemeral container included", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Error"}, IncludingEphemeralContainers: true}, edits(ended("Error", 1), ephemerally), true},
+	{"exit code", PodLifeTimeDefinition(), &PodLifeTimeArgs{ExitCodes: []int32{1, 137}}, edits(ended("", 137)), true},
+	{"other exit code", PodLifeTimeDefinition(), &PodLifeTimeArgs{ExitCodes: []int32{1}}, edits(ended("", 137)), false},
+	{"state and age", PodLifeTimeDefinition(), &PodLifeTimeArgs{MaxPodLifeTimeSeconds: number(3600), States: []string{"Running"}}, nil, false},
+	{"condition", PodLifeTimeDefinition(), &PodLifeTimeArgs{Conditions: []PodCondition{{Type: "Ready", Status: "False"}}}, edits(condition("Ready", "False", "x", 0)), true},
+	{"other status", PodLifeTimeDefinition(), &PodLifeTimeArgs{Conditions: []PodCondition{{Type: "Ready", Status: "False"}}}, edits(condition("Ready", "True", "x", 0)), false},
+	{"reason of the condition", PodLifeTimeDefinition(), &PodLifeTimeArgs{Conditions: []PodCondition{{Reason: "y"}}}, edits(condition("Ready", "False", "x", 0)), false},
+	{"condition not long enough", PodLifeTimeDefinition(), &PodLifeTimeArgs{Conditions: []PodCondition{{Type: "Ready", MinTimeSinceLastTransitionSeconds: number(61)}}}, edits(condition("Ready", "False", "x", time.Minute)), false},
+	{"condition long enough", PodLifeTimeDefinition(), &PodLifeTimeArgs{Conditions: []PodCondition{{Type: "No"}, {Type: "Ready", MinTimeSinceLastTransitionSeconds: number(60)}}}, edits(condition("Ready", "False", "x", time.Minute)), true},
+	{"owner kind included", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Running"}, OwnerKinds: &selection.Names{Include: []string{"ReplicaSet"}}}, nil, true},
+	{"owner kind not included", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Running"}, OwnerKinds: &selection.Names{Include: []string{"Job"}}}, nil, false},
+	{"owner kind excluded", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Running"}, OwnerKinds: &selection.Names{Exclude: []string{"ReplicaSet"}}}, nil, false},
+	{"other namespace", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Running"}, Pods: selection.Pods{Namespaces: &selection.Names{Include: []string{"b"}}}}, nil, false},
+	{"other labels", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Running"}, Pods: selection.Pods{LabelSelector: &metav1.LabelSelector{MatchLabels: ft.Labels("x=y")}}}, nil, false},
+
+	{"failed an hour ago", FailedDefinition(), nil, edits(failedPhase, ft.Aged(time.Hour)), false},
+	{"failed longer ago", FailedDefinition(), nil, edits(failedPhase, ft.Aged(time.Hour+time.Second)), true},
+	{"not failed", FailedDefinition(), nil, edits(ft.Aged(2 * time.Hour)), false},
+	{"failed, any age", FailedDefinition(), &FailedArgs{}, edits(failedPhase), true},
+	{"failed, reason", FailedDefinition(), &FailedArgs{Reasons: []string{"a", "b"}}, edits(failedPhase, because("b")), true},
+	{"failed, other reason", FailedDefinition(), &FailedArgs{Reasons: []string{"a"}}, edits(failedPhase, ended("b", 1)), false},
+	{"failed, reason of an init container", FailedDefinition(), &FailedArgs{Reasons: []string{"b"}, IncludingInitContainers: true}, edits(failedPhase, ended("b", 1), initially), true},
+	{"failed, exit code", FailedDefinition(), &FailedArgs{ExitCodes: []int32{3}}, edits(failedPhase, ended("b", 1)), false},
+	{"failed, owner kind", FailedDefinition(), &FailedArgs{ExcludeOwnerKinds: []string{"ReplicaSet"}}, edits(failedPhase), false},
+
+	{"restarts", restartsOf(3), nil, edits(ft.Restarts(3)), true},
+	{"too few restarts", restartsOf(4), nil, edits(ft.Restarts(3)), false},
+	{"restarts of init containers", restartsOf(3), nil, edits(ft.Restarts(3), initially), false},
+	{"restarts of init containers included", RestartsDefinition(), &RestartsArgs{PodRestartThreshold: 3, IncludingInitContainers: true}, edits(ft.Restarts(3), initially), true},
+	{"restarts, state", RestartsDefinition(), &RestartsArgs{PodRestartThreshold: 3, States: []string{"Running"}}, edits(ft.Restarts(3)), true},
+	{"restarts, other state", RestartsDefinition(), &RestartsArgs{PodRestartThreshold: 3, States: []string{"CrashLoopBackOff"}}, edits(ft.Restarts(3)), false},
+	{"restarts, crash loop", RestartsDefinition(), &RestartsArgs{PodRestartThreshold: 3, States: []string{"CrashLoopBackOff"}}, edits(ft.Restarts(3), waiting("CrashLoopBackOff")), true},
+}
+
+func edits(e ...func(*v1.Pod)) []func(*v1.Pod) { return e }
+
+// restartsOf is the plugin with a threshold as its default.
+func restartsOf(threshold int32) framework.Definition {
+	d := RestartsDefinition()
+	d.Args = func() any { return &RestartsArgs{PodRestartThreshold: threshold} }
+	return d
+}
+
+func TestSelect(t *testing.T) {
+	for _, c := range selectCases {
+		t.Run(c.of.Name+" "+c.name, func(t *testing.T) {
+			pod := ft.Pod("a/p", "n1", "cpu=1", append(c.pod, ft.Owned("ReplicaSet/r"))...)
+			h := ft.NewHandle(t, framework.Objects{Nodes: []*v1.Node{ft.Node("n1", "", "")}, Pods: []*v1.Pod{pod}}, ft.Options{})
+			assert.Assert(t, h.Run(t, c.of, c.args) == nil)
+			assert.Equal(t, len(h.Evictions()) == 1, c.want)
+		})
+	}
+}
+
+func TestOldestAndMostRestartsGoFirst(t *testing.T) {
+	owned := ft.Owned("ReplicaSet/r")
+	cluster := framework.Objects{
+		Nodes: []*v1.Node{ft.Node("n1", "", ""), ft.Node("n2", "", "")},
+		Pods: []*v1.Pod{
+			ft.Pod("a/p1", "n1", "", owned, ft.Aged(2*time.Hour), ft.Restarts(5)),
+			ft.Pod("a/p2", "n2", "", owned, ft.Aged(3*time.Hour), ft.Restarts(4)),
+			ft.Pod("a/p3", "n1", "", owned, ft.Aged(time.Hour), ft.Restarts(6)),
+		},
+	}
+	for _, c := range []struct {
+		of   framework.Definition
+		args any
+		want []string
+	}{
+		{PodLifeTimeDefinition(), &PodLifeTimeArgs{MaxPodLifeTimeSeconds: number(1)}, []string{"a/p2", "a/p1", "a/p3"}},
+		{RestartsDefinition(), &RestartsArgs{PodRestartThreshold: 4}, []string{"a/p3", "a/p1", "a/p2"}},
+	} {
+		h := ft.NewHandle(t, cluster, ft.Options{})
+		h.Run(t, c.of, c.args)
+		assert.DeepEqual(t, h.Asked(), c.want)
+	}
+}
+
+func TestValidateNamesAll(t *testing.T) {
+	both := selection.Pods{
+		Namespaces:    &selection.Names{Include: []string{"a"}, Exclude: []string{"b"}},
+		LabelSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Of"}}},
+	}
+	for _, c := range []struct {
+		of   framework.Definition
+		args any
+		want []string
+	}{
+		{
+			PodLifeTimeDefinition(),
+			&PodLifeTimeArgs{Pods: both, OwnerKinds: both.Namespaces, States: []string{"Runing"}, Conditions: []PodCondition{{}}},
+			[]string{"namespaces:", "labelSelector:", "ownerKinds:", `"Runing"`, "conditions[0]"},
+		},
+		{PodLifeTimeDefinition(), &PodLifeTimeArgs{}, []string{"one of maxPodLifeTimeSeconds"}},
+		{FailedDefinition(), &FailedArgs{Pods: both}, []string{"namespaces:", "labelSelector:"}},
+		{RestartsDefinition(), &RestartsArgs{Pods: both, States: []string{"Failed"}}, []string{"namespaces:", "labelSelector:", `"Failed"`, "at least 1"}},
+		{RestartsDefinition(), 1, []string{"int"}},
+		{PodLifeTimeDefinition(), 1, []string{"int"}},
+		{FailedDefinition(), 1, []string{"int"}},
+	} {
+		for _, part := range c.want {
+			assert.ErrorContains(t, c.of.Validate(c.args), part)
+		}
+		_, err := c.of.New(t.Context(), c.args, nil)
+		assert.Assert(t, err != nil)
+	}
+}

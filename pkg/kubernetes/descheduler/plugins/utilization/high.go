@@ -1,0 +1,101 @@
+package utilization
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/eviction"
+)
+
+// HighName is the name of the plugin.
+const HighName = "HighNodeUtilization"
+
+// HighDefinition is HighNodeUtilization.
+func HighDefinition() framework.Definition {
+	return framework.Definition{
+		Name:     HighName,
+		Points:   []framework.Point{framework.Balance},
+		Args:     func() any { return &HighArgs{} },
+		Validate: validateHigh,
+		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
+			if err := validateHigh(args); err != nil {
+				return nil, err
+			}
+			return &high{args: args.(*HighArgs), handle: handle}, nil
+		},
+	}
+}
+
+type high struct {
+	args   *HighArgs
+	handle framework.Handle
+}
+
+// Name implements framework.Plugin.
+func (h *high) Name() string { return HighName }
+
+// Balance implements framework.BalancePlugin: pods go from nodes with little in use to
+// those with more. The scheduler has to prefer such nodes, or else nothing moves.
+func (h *high) Balance(ctx context.Context, nodes []*v1.Node) *framework.Status {
+	run := eviction.Start(ctx, h.handle, HighName)
+	dimensions, named := tracked(h.args.Thresholds.names(), true)
+	c := newCluster(run, nodes, dimensions, named)
+	c.byRequests()
+	run.Repeat(func() { h.pass(c) })
+	return run.Status()
+}
+
+// pass looks at all nodes with little in use once.
+func (h *high) pass(c *cluster) {
+	low := c.thresholds(h.args.Thresholds)
+	var sources, others []*account
+	for _, a := range c.accounts {
+		switch {
+		case !a.over(low, c.named):
+			sources = append(sources, a)
+		case !a.node.Spec.Unschedulable:
+			others = append(others, a)
+		}
+	}
+	if len(sources) <= h.args.NumberOfNodes || len(sources) == len(c.accounts) || len(others) == 0 {
+		return
+	}
+	byTotal(sources, c.equally(), false)
+	everything := c.same(full)
+	for _, from := range sources {
+		for _, pod := range c.removable(h.handle, from, h.selects(c)) {
+			amounts, _ := c.amounts(pod)
+			if c.run.Stopped() {
+				return
+			}
+			if !isRoomy(others, amounts, everything) {
+				continue
+			}
+			c.move(pod, amounts, "its node has so little in use that it should be emptied", func(to *account) error {
+				if !slices.Contains(others, to) {
+					return fmt.Errorf("node %s, where its replacement would run, has little in use, too", to.node.Name)
+				}
+				return nil
+			})
+		}
+	}
+}
+
+// selects returns what says whether a pod may go.
+func (h *high) selects(c *cluster) func(*v1.Pod) bool {
+	allowed := evictable(h.args.EvictableNamespaces)
+	if !slices.Contains(h.args.EvictionModes, OnlyThresholdingResources) {
+		return allowed
+	}
+	return func(pod *v1.Pod) bool {
+		if !allowed(pod) {
+			return false
+		}
+		amounts, _ := c.amounts(pod)
+		return slices.ContainsFunc(c.named, func(i int) bool { return amounts[i] > 0 })
+	}
+}

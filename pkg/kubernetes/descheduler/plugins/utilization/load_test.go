@@ -1,0 +1,242 @@
+package utilization
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/selection"
+)
+
+// atOnce is arguments without debounce.
+func atOnce(low, high string, edits ...func(*LoadArgs)) *LoadArgs {
+	a := LoadDefaults().(*LoadArgs)
+	a.LowThresholds, a.HighThresholds = percents(low), percents(high)
+	a.AnomalyCondition.ConsecutiveAbnormalities = 1
+	for _, edit := range edits {
+		edit(a)
+	}
+	return a
+}
+
+// measured is what nodes use, as "n1=3500m", and pods, all the same.
+func measured(nodes, pod string, pods []*v1.Pod) ft.Use {
+	use := ft.Use{Nodes: map[string]v1.ResourceList{}, Pods: map[string]v1.ResourceList{}}
+	for name, cpu := range ft.Labels(nodes) {
+		use.Nodes[name] = ft.Amounts("memory=1Gi cpu=" + cpu)
+	}
+	for _, p := range pods {
+		use.Pods[p.Namespace+"/"+p.Name] = ft.Amounts("memory=1Mi cpu=" + pod)
+	}
+	return use
+}
+
+func TestLoad(t *testing.T) {
+	inProd := ft.Labelled("koordinator.sh/priority-class=koord-prod")
+	pods := slices.Concat(apps("a", "n1", "cpu=10m", 3), apps("b", "n1", "cpu=10m", 1, inProd))
+	yes := func(set func(*LoadArgs)) []func(*LoadArgs) { return []func(*LoadArgs){set} }
+	for name, c := range map[string]struct {
+		use   string
+		low   string
+		high  string
+		edits []func(*LoadArgs)
+		want  []string
+	}{
+		"down to the threshold": {want: []string{"a/n1-0 n1 -> n2", "a/n1-1 n1 -> n2"}},
+		"paused":                {edits: yes(func(a *LoadArgs) { a.Paused = true })},
+		"dry run":               {edits: yes(func(a *LoadArgs) { a.DryRun = true })},
+		"no node with room":     {use: "n1=3500m n2=1"},
+		"not loaded":            {use: "n1=2 n2=100m"},
+		"number of nodes":       {edits: yes(func(a *LoadArgs) { a.NumberOfNodes = 1 })},
+		"namespaces":            {edits: yes(func(a *LoadArgs) { a.EvictableNamespaces = &selection.Names{Include: []string{"b"}} }), want: []string{"b/n1-0 n1 -> n2"}},
+		"pods by labels": {
+			edits: yes(func(a *LoadArgs) {
+				a.PodSelectors = []PodSelector{{Name: "none"}, {Selector: &metav1.LabelSelector{MatchLabels: ft.Labels("koordinator.sh/priority-class=koord-prod")}}}
+			}), want: []string{"b/n1-0 n1 -> n2"},
+		},
+		"production is over, and only such pods go": {
+			low: "cpu=95", high: "cpu=95",
+			edits: yes(func(a *LoadArgs) { a.ProdLowThresholds, a.ProdHighThresholds = percents("cpu=10"), percents("cpu=15") }),
+		},
+		"production is over, and fits elsewhere": {
+			low: "cpu=95", high: "cpu=95",
+			edits: yes(func(a *LoadArgs) { a.ProdLowThresholds, a.ProdHighThresholds = percents("cpu=10"), percents("cpu=20") }),
+		},
+		"another pool": {edits: yes(func(a *LoadArgs) { a.NodeSelector = &metav1.LabelSelector{MatchLabels: ft.Labels("pool=x")} })},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.use == "" {
+				c.use = "n1=3500m n2=100m"
+			}
+			if c.low == "" {
+				c.low, c.high = "cpu=20", "cpu=50"
+			}
+			if c.want == nil {
+				c.want = []string{}
+			}
+			h := ft.NewHandle(t, framework.Objects{Nodes: three()[:2], Pods: pods}, ft.Options{Usage: measured(c.use, "800m", pods)})
+			assert.Assert(t, h.Run(t, LoadDefinition(), atOnce(c.low, c.high, c.edits...)) == nil)
+			assert.DeepEqual(t, h.Moves(), c.want)
+		})
+	}
+}
+
+// Of two pods in production one goes, and the one that is none stays.
+func TestProductionMovesProduction(t *testing.T) {
+	inProd := ft.Priority(9100)
+	pods := slices.Concat(apps("a", "n1", "cpu=10m", 2), apps("b", "n1", "cpu=10m", 2, inProd))
+	args := atOnce("cpu=95", "cpu=95", func(a *LoadArgs) {
+		a.ProdLowThresholds, a.ProdHighThresholds = percents("cpu=10"), percents("cpu=30")
+	})
+	h := ft.NewHandle(t, framework.Objects{Nodes: three()[:2], Pods: pods}, ft.Options{Usage: measured("n1=3500m n2=100m", "800m", pods)})
+	h.Run(t, LoadDefinition(), args)
+	assert.DeepEqual(t, h.Moves(), []string{"b/n1-0 n1 -> n2"})
+	assert.Equal(t, h.Evictions()[0].Options.Reason, "its node n1 uses prod cpu 40% (above 30%)")
+}
+
+// D-K-LNL-3: a node is loaded at the n-th observation in a row, not at the one after.
+func TestDebounceActsAtTheNth(t *testing.T) {
+	pods := apps("a", "n1", "cpu=10m", 4)
+	o := framework.Objects{Nodes: three()[:2], Pods: pods}
+	for _, n := range []uint32{1, 2, 5} {
+		args := atOnce("cpu=20", "cpu=50", func(a *LoadArgs) { a.AnomalyCondition.ConsecutiveAbnormalities = n })
+		h := ft.NewHandle(t, o, ft.Options{Usage: measured("n1=3500m n2=100m", "800m", pods)})
+		plugin := h.Build(t, LoadDefinition(), args)
+		for call := uint32(1); call <= n; call++ {
+			h.Step(t, time.Second, o)
+			assert.Assert(t, h.Call(t.Context(), plugin) == nil)
+			assert.Equal(t, len(h.Moves()) > 0, call == n, "n %d, call %d", n, call)
+		}
+	}
+}
+
+// An observation that is not above the threshold begins the row again.
+func TestDebounceCountsInARow(t *testing.T) {
+	condition := AnomalyCondition{Timeout: &metav1.Duration{Duration: time.Minute}, ConsecutiveAbnormalities: 3, ConsecutiveNormalities: 2}
+	var d detector
+	now := ft.Now
+	see := func(text string) string {
+		out := ""
+		for _, c := range text {
+			now = now.Add(time.Second)
+			if d.observe(now, c == 'x', condition) {
+				out += "L"
+			} else {
+				out += "."
+			}
+		}
+		return out
+	}
+	assert.Equal(t, see("xx.xxx"), ".....L")
+	assert.Equal(t, see(".x.x."), "LLLLL")
+	assert.Equal(t, see("."), ".")
+	assert.Equal(t, see("xxxx"), "..LL")
+	now = now.Add(time.Minute) // the state ends, and the row begins again
+	assert.Equal(t, see("xxx"), "..L")
+}
+
+// A cache that forgets between two cycles would never find a node loaded.
+func TestDetectorsOutliveTheInterval(t *testing.T) {
+	pods := apps("a", "n1", "cpu=10m", 4)
+	o := framework.Objects{Nodes: three()[:2], Pods: pods}
+	args := atOnce("cpu=20", "cpu=50", func(a *LoadArgs) {
+		a.AnomalyCondition.ConsecutiveAbnormalities = 2
+		a.DetectorCacheTimeout = &metav1.Duration{Duration: time.Second}
+	})
+	h := ft.NewHandle(t, o, ft.Options{Usage: measured("n1=3500m n2=100m", "800m", pods)})
+	plugin := h.Build(t, LoadDefinition(), args).(*load)
+	h.Call(t.Context(), plugin)
+	h.Step(t, time.Hour, o)
+	h.Call(t.Context(), plugin)
+	assert.Equal(t, len(h.Moves()), 2)
+	// A node that is gone is forgotten, though not at once.
+	gone := framework.Objects{Nodes: o.Nodes[1:]}
+	for range 3 {
+		h.Step(t, time.Hour, gone)
+		h.Call(t.Context(), plugin)
+	}
+	assert.Equal(t, len(plugin.detected[0].byNode), 1)
+}
+
+// D-K-LNL-4: without a node that has room nothing is forgotten.
+func TestNoRoomForgetsNothing(t *testing.T) {
+	pods := apps("a", "n1", "cpu=10m", 4)
+	o := framework.Objects{Nodes: three()[:2], Pods: pods}
+	args := atOnce("cpu=20", "cpu=50", func(a *LoadArgs) { a.AnomalyCondition.ConsecutiveAbnormalities = 2 })
+	use := measured("n1=3500m n2=1", "800m", pods)
+	h := ft.NewHandle(t, o, ft.Options{Usage: use})
+	plugin := h.Build(t, LoadDefinition(), args)
+	h.Call(t.Context(), plugin)
+	use.Nodes["n2"] = ft.Amounts("cpu=100m memory=1Gi")
+	h.Step(t, time.Second, o)
+	h.Call(t.Context(), plugin)
+	assert.Equal(t, len(h.Moves()), 2)
+}
+
+// D-K-LNL-1: a node that gave pods away in one pool does not do so in the next.
+func TestPoolsInOrder(t *testing.T) {
+	pods := apps("a", "n1", "cpu=10m", 4)
+	args := atOnce("cpu=20", "cpu=60", func(a *LoadArgs) {
+		at := AnomalyCondition{ConsecutiveAbnormalities: 1}
+		a.NodePools = []NodePool{{Name: "all", PoolThresholds: PoolThresholds{
+			LowThresholds: percents("cpu=30"), HighThresholds: percents("cpu=40"), AnomalyCondition: &at,
+		}}}
+	})
+	h := ft.NewHandle(t, framework.Objects{Nodes: three(), Pods: pods}, ft.Options{Usage: measured("n1=3500m n2=100m n3=100m", "800m", pods)})
+	h.Run(t, LoadDefinition(), args)
+	assert.DeepEqual(t, h.Moves(), []string{"a/n1-0 n1 -> n2", "a/n1-1 n1 -> n3"}) // to 1900, which is above 40 percent
+}
+
+// Pods that cost less go first, then those that use more; the greatest cost never goes.
+func TestCostsOrderPods(t *testing.T) {
+	pods := apps("a", "n1", "cpu=10m", 5)
+	pods[0].Annotations[evictionCost] = fmt.Sprint(costMax)
+	pods[1].Annotations[deletionCost] = "5"
+	pods[2].Annotations[deletionCost] = "-5"
+	use := measured("n1=3900m n2=100m", "300m", pods)
+	use.Pods["a/n1-4"] = ft.Amounts("cpu=600m memory=0")
+	h := ft.NewHandle(t, framework.Objects{Nodes: three()[:2], Pods: pods}, ft.Options{Usage: use})
+	h.Run(t, LoadDefinition(), atOnce("cpu=20", "cpu=50"))
+	assert.DeepEqual(t, h.Asked()[:2], []string{"a/n1-2", "a/n1-4"})
+	assert.Assert(t, !slices.Contains(h.Asked(), "a/n1-0"))
+}
+
+// Each missing value of the condition has its own default.
+func TestConditionDefaults(t *testing.T) {
+	c := (&AnomalyCondition{ConsecutiveNormalities: 7}).withDefaults()
+	assert.Equal(t, c.Timeout.Duration, time.Minute)
+	assert.Equal(t, c.ConsecutiveAbnormalities, uint32(5))
+	assert.Equal(t, c.ConsecutiveNormalities, uint32(7))
+}
+
+func TestValidateLoad(t *testing.T) {
+	minus := int64(-1)
+	bad := &LoadArgs{
+		NumberOfNodes: -1, NodeMetricExpirationSeconds: &minus, DetectorCacheTimeout: &metav1.Duration{},
+		EvictableNamespaces: &selection.Names{Include: []string{"a"}, Exclude: []string{"b"}},
+		PodSelectors:        []PodSelector{{Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Of"}}}}},
+		PoolThresholds: PoolThresholds{
+			LowThresholds: percents("cpu=60"), HighThresholds: percents("cpu=50 memory=101"),
+			ResourceWeights:  map[v1.ResourceName]int64{"cpu": -1},
+			AnomalyCondition: &AnomalyCondition{Timeout: &metav1.Duration{Duration: -1}},
+		},
+		NodePools: []NodePool{{Name: "x"}, {Name: "x"}},
+	}
+	for _, part := range []string{
+		"numberOfNodes", "nodeMetricExpirationSeconds", "detectorCacheTimeout", "evictableNamespaces", "podSelectors[0]", "above the 50 percent",
+		"101 percent", "memory is missing", "resourceWeights", "timeout", `two with the name "x"`, "nodePools, x: highThresholds must be set",
+	} {
+		assert.ErrorContains(t, validateLoad(bad), part)
+	}
+	assert.ErrorContains(t, validateLoad(LoadDefaults()), "must be set")
+	assert.ErrorContains(t, validateLoad(1), "int")
+	_, err := newLoad(t.Context(), bad, nil)
+	assert.Assert(t, err != nil)
+}

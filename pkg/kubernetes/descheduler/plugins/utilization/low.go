@@ -1,0 +1,184 @@
+package utilization
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/eviction"
+)
+
+// LowName is the name of the plugin.
+const LowName = "LowNodeUtilization"
+
+// LowDefinition is LowNodeUtilization.
+func LowDefinition() framework.Definition {
+	return framework.Definition{
+		Name:     LowName,
+		Points:   []framework.Point{framework.Balance},
+		Args:     func() any { return &LowArgs{} },
+		Validate: validateLow,
+		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
+			if err := validateLow(args); err != nil {
+				return nil, err
+			}
+			return &low{args: args.(*LowArgs), handle: handle}, nil
+		},
+	}
+}
+
+type low struct {
+	args   *LowArgs
+	handle framework.Handle
+}
+
+// Name implements framework.Plugin.
+func (l *low) Name() string { return LowName }
+
+// Balance implements framework.BalancePlugin: pods go from nodes with too much to such
+// that stay at or below the target with them.
+func (l *low) Balance(ctx context.Context, nodes []*v1.Node) *framework.Status {
+	run := eviction.Start(ctx, l.handle, LowName)
+	query, measured := l.args.MetricsUtilization.query()
+	dimensions, named := tracked(l.args.Thresholds.names(), query.Source != framework.Prometheus)
+	c := newCluster(run, nodes, dimensions, named)
+	if measured {
+		usage, err := usageOf(ctx, l.handle, query)
+		if err != nil {
+			return &framework.Status{Err: err}
+		}
+		c.byUse(ctx, usage)
+	} else {
+		c.byRequests()
+	}
+	balance := &lowBalance{low: l, cluster: c}
+	if query.Source == framework.Prometheus {
+		balance.blind, balance.perNode = true, 1
+	}
+	if limits := l.args.EvictionLimits; limits != nil && limits.Node != nil {
+		balance.perNode = int(min(*limits.Node, 1<<30))
+		balance.none = *limits.Node == 0
+	}
+	run.Repeat(balance.pass)
+	return run.Status()
+}
+
+// A lowBalance is one call of the plugin.
+type lowBalance struct {
+	*low
+	*cluster
+	blind   bool // it is not known what pods use
+	perNode int  // most evictions from a node; zero is any number
+	none    bool // no evictions at all
+	limits  lowLimits
+	// peaks are the greatest shares of the nodes that have got pods; next are those with
+	// the move that is thought of.
+	peaks, next []Percentage
+}
+
+// lowLimits are the thresholds of one pass.
+type lowLimits struct {
+	low, high []Percentage
+}
+
+// pass looks at all nodes with too much once.
+func (b *lowBalance) pass() {
+	sums, nodes := b.shares()
+	b.limits = b.limitsFor(sums, nodes)
+	var sources, roomy []*account
+	known := 0
+	for _, a := range b.accounts {
+		switch {
+		case !a.known:
+			continue
+		case a.over(b.limits.high, b.named):
+			sources = append(sources, a)
+		case !a.node.Spec.Unschedulable && !a.over(b.limits.low, b.named):
+			roomy = append(roomy, a)
+		}
+		known++
+	}
+	if b.none || len(roomy) == 0 || len(roomy) <= b.args.NumberOfNodes || len(roomy) == known {
+		return
+	}
+	byTotal(sources, b.equally(), true)
+	for _, from := range sources {
+		b.relieve(from, roomy)
+	}
+}
+
+// limitsFor are the thresholds for a mean.
+func (b *lowBalance) limitsFor(sums []Percentage, nodes int64) lowLimits {
+	if !b.args.UseDeviationThresholds {
+		return lowLimits{low: b.thresholds(b.args.Thresholds), high: b.thresholds(b.args.TargetThresholds)}
+	}
+	return lowLimits{
+		low:  b.around(sums, nodes, b.args.Thresholds, -1),
+		high: b.around(sums, nodes, b.args.TargetThresholds, 1),
+	}
+}
+
+// relieve moves pods away from a node until it has not too much any more.
+func (b *lowBalance) relieve(from *account, roomy []*account) {
+	for _, pod := range b.removable(b.handle, from, evictable(b.args.EvictableNamespaces)) {
+		if b.run.Stopped() || !from.over(b.limits.high, b.named) || b.perNode > 0 && from.evicted >= b.perNode {
+			return
+		}
+		reason := b.reason(from)
+		amounts, known := b.amounts(pod)
+		switch {
+		case !known && !b.blind:
+			b.run.Decline(pod, reason, unknownUse(pod))
+			continue
+		case !isRoomy(roomy, amounts, b.limits.high):
+			continue
+		}
+		if b.move(pod, amounts, reason, func(to *account) error { return b.accepts(from, to, amounts, roomy) }) {
+			b.peaks = b.next
+		}
+	}
+}
+
+// accepts says why a node should not get a pod.
+func (b *lowBalance) accepts(from, to *account, amounts []int64, roomy []*account) error {
+	where := fmt.Sprintf("node %s, where its replacement would run,", to.node.Name)
+	if b.blind && (!slices.Contains(roomy, to) || to.received >= b.perNode) {
+		return fmt.Errorf("%s is not one with room, or has got pods whose use is not known", where)
+	}
+	if !to.holds(amounts, b.limits.high) {
+		return fmt.Errorf("%s would have too much in use", where)
+	}
+	if !b.args.UseDeviationThresholds {
+		return nil
+	}
+	next, ok := b.staysNear(from, to, amounts, b.peaks, func(sums []Percentage, nodes int64) []Percentage {
+		return b.limitsFor(sums, nodes).high
+	})
+	if !ok {
+		return fmt.Errorf("%s or one that has got pods before, would be too far above the mean", where)
+	}
+	b.next = next
+	return nil
+}
+
+// reason names what the node has too much of.
+func (b *lowBalance) reason(a *account) string {
+	return "its node uses " + excess(a, b.cluster, b.limits.high)
+}
+
+// excess is such as "cpu 90% (above 50%)".
+func excess(a *account, c *cluster, thresholds []Percentage) string {
+	text := ""
+	for _, i := range c.named {
+		if above(a.used[i], a.all[i], thresholds[i]) {
+			if text != "" {
+				text += ", "
+			}
+			text += fmt.Sprintf("%s %s%% (above %s%%)", c.dimensions[i], shareOf(a.used[i], a.all[i], false), thresholds[i])
+		}
+	}
+	return text
+}

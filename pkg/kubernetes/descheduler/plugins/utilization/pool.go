@@ -1,0 +1,227 @@
+package utilization
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/order"
+)
+
+// Annotations by which owners say which pods should go first.
+const (
+	deletionCost = "controller.kubernetes.io/pod-deletion-cost"
+	evictionCost = "scheduling.koordinator.sh/eviction-cost"
+)
+
+// costMax is the cost at which a pod is never evicted.
+const costMax = 1<<31 - 1
+
+// A pool is nodes with the same thresholds.
+type pool struct {
+	NodePool
+	selector   labels.Selector // nil: all nodes
+	condition  AnomalyCondition
+	dimensions []dimension
+	named      []int // all with thresholds: those of total, then those of production
+	total      []int
+	production []int
+	weights    []int64
+}
+
+func newPool(of NodePool) (*pool, error) {
+	p := &pool{NodePool: of, condition: of.AnomalyCondition.withDefaults()}
+	if of.NodeSelector != nil {
+		selector, err := metav1.LabelSelectorAsSelector(of.NodeSelector)
+		if err != nil {
+			return nil, err
+		}
+		p.selector = selector
+	}
+	p.dimensions, p.total = tracked(of.HighThresholds.names(), true)
+	for _, name := range of.ProdHighThresholds.names() {
+		p.production = append(p.production, len(p.dimensions))
+		p.dimensions = append(p.dimensions, dimension{name: name, production: true})
+	}
+	p.named = slices.Concat(p.total, p.production)
+	p.weights = make([]int64, len(p.dimensions))
+	for _, i := range p.named {
+		weight, given := of.ResourceWeights[p.dimensions[i].name]
+		if !given && len(of.ResourceWeights) == 0 {
+			weight = 1
+		}
+		p.weights[i] = weight
+	}
+	return p, nil
+}
+
+// A loadBalance is one call of LowNodeLoad for one pool.
+type loadBalance struct {
+	*load
+	*cluster
+	pool        *pool
+	detectors   *detectors
+	now         time.Time
+	limits      lowLimits
+	loaded      map[*account]bool
+	peaks, next []Percentage
+}
+
+// limitsFor are the thresholds for a mean.
+func (b *loadBalance) limitsFor(sums []Percentage, nodes int64) lowLimits {
+	p := b.pool
+	limits := lowLimits{low: b.same(full), high: b.same(full)}
+	for _, i := range p.named {
+		low, high := p.LowThresholds, p.HighThresholds
+		if p.dimensions[i].production {
+			low, high = p.ProdLowThresholds, p.ProdHighThresholds
+		}
+		name := p.dimensions[i].name
+		limits.low[i], limits.high[i] = low[name], high[name]
+		if p.UseDeviationThresholds {
+			mean := sums[i] / Percentage(max(nodes, 1))
+			limits.low[i], limits.high[i] = max(0, mean-low[name]), min(full, mean+high[name])
+		}
+	}
+	return limits
+}
+
+// balance observes all nodes once, and then moves pods.
+func (b *loadBalance) balance() {
+	b.limits = b.limitsFor(b.shares())
+	b.loaded = map[*account]bool{}
+	b.detectors.begin(b.now, b.keep)
+	anyRoomy := slices.ContainsFunc(b.accounts, func(a *account) bool { return b.isLow(a, b.pool.named) })
+	for _, a := range b.accounts {
+		if !a.known {
+			continue
+		}
+		d := b.detectors.of(a.node.Name, b.now)
+		b.loaded[a] = d.observe(b.now, a.over(b.limits.high, b.pool.named), b.pool.condition)
+		// Without a node to go to, nothing changes, and no observation is forgotten.
+		if anyRoomy && b.isLow(a, b.pool.named) {
+			d.reset()
+		}
+	}
+	b.run.Repeat(b.pass)
+	for _, a := range b.accounts {
+		if a.evicted > 0 && !a.over(b.limits.high, b.pool.named) {
+			b.detectors.of(a.node.Name, b.now).reset()
+		}
+	}
+}
+
+// isLow says whether a node has room for more pods.
+func (b *loadBalance) isLow(a *account, dimensions []int) bool {
+	return a.known && !a.node.Spec.Unschedulable && !a.over(b.limits.low, dimensions)
+}
+
+// pass looks at all loaded nodes once.
+func (b *loadBalance) pass() {
+	b.limits = b.limitsFor(b.shares())
+	var sources []*account
+	for _, a := range b.accounts {
+		// Deviations change with each move. Where one observation is enough, it is made
+		// again, as the next cycle would.
+		if a.known && b.pool.condition.ConsecutiveAbnormalities == 1 && a.over(b.limits.high, b.pool.named) {
+			b.loaded[a] = true
+		}
+		if a.known && b.loaded[a] && a.over(b.limits.high, b.pool.named) {
+			sources = append(sources, a)
+		}
+	}
+	byTotal(sources, b.pool.weights, true)
+	for _, from := range sources {
+		b.relieve(from)
+	}
+}
+
+// relieve moves pods away from a node until it is not loaded any more. Where it is
+// loaded by pods in production alone, only such pods go.
+func (b *loadBalance) relieve(from *account) {
+	var concerned []int
+	all := from.over(b.limits.high, b.pool.total)
+	if all {
+		concerned = append(concerned, b.pool.total...)
+	}
+	if from.over(b.limits.high, b.pool.production) {
+		concerned = append(concerned, b.pool.production...)
+	}
+	roomy := slices.DeleteFunc(slices.Clone(b.accounts), func(a *account) bool { return !b.isLow(a, concerned) })
+	if len(roomy) == 0 || len(roomy) <= b.args.NumberOfNodes {
+		return
+	}
+	for _, pod := range b.candidates(from, all) {
+		if b.run.Stopped() || !from.over(b.limits.high, concerned) {
+			return
+		}
+		amounts, known := b.amounts(pod)
+		reason := fmt.Sprintf("its node %s uses %s", from.node.Name, excess(from, b.cluster, b.limits.high))
+		switch {
+		case !known:
+			b.run.Decline(pod, reason, unknownUse(pod))
+		case !isRoomy(roomy, amounts, b.limits.high):
+		case b.args.DryRun:
+			b.run.Decline(pod, reason, errDryRun)
+		case b.move(pod, amounts, reason, func(to *account) error { return b.accepts(from, to, amounts) }):
+			b.peaks = b.next
+		}
+	}
+}
+
+// accepts says why a node should not get a pod.
+func (b *loadBalance) accepts(from, to *account, amounts []int64) error {
+	if !to.holds(amounts, b.limits.high) {
+		return fmt.Errorf("node %s, where its replacement would run, would be loaded", to.node.Name)
+	}
+	if !b.pool.UseDeviationThresholds {
+		return nil
+	}
+	next, ok := b.staysNear(from, to, amounts, b.peaks, func(sums []Percentage, nodes int64) []Percentage {
+		return b.limitsFor(sums, nodes).high
+	})
+	if !ok {
+		return fmt.Errorf("node %s, where its replacement would run, or one that has got pods before, would be too far above the mean", to.node.Name)
+	}
+	b.next = next
+	return nil
+}
+
+// candidates are the pods of a node that may go: the less important first, then those
+// that cost less, then those that use more.
+func (b *loadBalance) candidates(from *account, all bool) []*v1.Pod {
+	pods := b.removable(b.handle, from, func(pod *v1.Pod) bool {
+		return b.selects(pod) && (all || inProduction(pod)) && costOf(pod, evictionCost) < costMax
+	})
+	uses := make(map[*v1.Pod]int64, len(pods))
+	for _, pod := range pods {
+		amounts, _ := b.amounts(pod)
+		one := account{all: from.all, used: amounts}
+		uses[pod] = one.total(b.pool.weights)
+	}
+	// The order of the profile stays where all else is equal.
+	slices.SortStableFunc(pods, func(x, y *v1.Pod) int {
+		return cmp.Or(
+			order.ByImportance(x, y),
+			cmp.Compare(costOf(x, deletionCost), costOf(y, deletionCost)),
+			cmp.Compare(costOf(x, evictionCost), costOf(y, evictionCost)),
+			cmp.Compare(uses[y], uses[x]),
+		)
+	})
+	return pods
+}
+
+// costOf reads a cost; what cannot be read is zero.
+func costOf(pod *v1.Pod, annotation string) int64 {
+	cost, err := strconv.ParseInt(pod.Annotations[annotation], 10, 32)
+	if err != nil {
+		return 0
+	}
+	return cost
+}

@@ -1,0 +1,219 @@
+package violations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/eviction"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/selection"
+)
+
+// TopologySpread is the name of the plugin.
+const TopologySpread = "RemovePodsViolatingTopologySpreadConstraint"
+
+// TopologySpreadArgs select pods whose spread constraints are violated.
+type TopologySpreadArgs struct {
+	metav1.TypeMeta `json:",inline"`
+	selection.Pods  `json:",inline"`
+
+	// Constraints are the kinds that are looked at.
+	Constraints []v1.UnsatisfiableConstraintAction `json:"constraints,omitempty"`
+	// TopologyBalanceNodeFit is read and has no effect: a pod is moved only if the
+	// scheduler would place it where that helps.
+	TopologyBalanceNodeFit *bool `json:"topologyBalanceNodeFit,omitempty"`
+}
+
+// TopologySpreadDefinition is RemovePodsViolatingTopologySpreadConstraint.
+func TopologySpreadDefinition() framework.Definition {
+	return framework.Definition{
+		Name:   TopologySpread,
+		Points: []framework.Point{framework.Balance},
+		Args: func() any {
+			yes := true
+			return &TopologySpreadArgs{
+				Constraints:            []v1.UnsatisfiableConstraintAction{v1.DoNotSchedule},
+				TopologyBalanceNodeFit: &yes,
+			}
+		},
+		Validate: validateTopologySpread,
+		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
+			if err := validateTopologySpread(args); err != nil {
+				return nil, err
+			}
+			a := args.(*TopologySpreadArgs)
+			selected, err := a.Selector()
+			return &topologySpread{args: a, handle: handle, selected: selected}, err
+		},
+	}
+}
+
+func validateTopologySpread(args any) error {
+	a, ok := args.(*TopologySpreadArgs)
+	if !ok {
+		return wrongType(TopologySpread, args)
+	}
+	kinds := make([]string, len(a.Constraints))
+	for i, c := range a.Constraints {
+		kinds[i] = string(c)
+	}
+	return errors.Join(a.Pods.Validate(),
+		selection.Listed("constraints", kinds, []string{string(v1.DoNotSchedule), string(v1.ScheduleAnyway)}))
+}
+
+type topologySpread struct {
+	args     *TopologySpreadArgs
+	handle   framework.Handle
+	selected func(*v1.Pod) bool
+}
+
+// Name implements framework.Plugin.
+func (s *topologySpread) Name() string { return TopologySpread }
+
+// Balance implements framework.BalancePlugin. All constraints of a namespace are seen
+// together: a move that helps one and harms another is not made, so that they do not
+// undo what the other has done.
+func (s *topologySpread) Balance(ctx context.Context, nodes []*v1.Node) *framework.Status {
+	run := eviction.Start(ctx, s.handle, TopologySpread)
+	processed := make(map[string]bool, len(nodes))
+	for _, node := range nodes {
+		processed[node.Name] = true
+	}
+	domains := &domainCache{nodes: run.Snapshot().Nodes(), known: map[string]*nodeDomains{}}
+	run.Repeat(func() {
+		for _, pods := range byNamespace(run.Pods()) {
+			b := s.begin(run, domains, pods)
+			for _, g := range b.groups {
+				b.balance(g, processed)
+			}
+			if run.Stopped() {
+				return
+			}
+		}
+	})
+	return run.Status()
+}
+
+// byNamespace splits pods, those that the scheduler counts, by their namespaces, in the
+// order of these.
+func byNamespace(pods []*v1.Pod) [][]*v1.Pod {
+	lists := map[string][]*v1.Pod{}
+	var names []string
+	for _, pod := range pods {
+		if !counts(pod) {
+			continue
+		}
+		if lists[pod.Namespace] == nil {
+			names = append(names, pod.Namespace)
+		}
+		lists[pod.Namespace] = append(lists[pod.Namespace], pod)
+	}
+	slices.Sort(names)
+	split := make([][]*v1.Pod, len(names))
+	for i, name := range names {
+		split[i] = lists[name]
+	}
+	return split
+}
+
+// A balancing is one pass over a namespace.
+type balancing struct {
+	*topologySpread
+	run    *eviction.Run
+	groups []*group
+}
+
+// begin finds the constraints of the pods of a namespace and counts what they select.
+func (s *topologySpread) begin(run *eviction.Run, domains *domainCache, pods []*v1.Pod) *balancing {
+	b := &balancing{topologySpread: s, run: run}
+	seen := map[string]bool{}
+	var others *index
+	for _, pod := range pods {
+		if !s.selected(pod) {
+			continue
+		}
+		for i := range pod.Spec.TopologySpreadConstraints {
+			c := &pod.Spec.TopologySpreadConstraints[i]
+			if !slices.Contains(s.args.Constraints, c.WhenUnsatisfiable) {
+				continue
+			}
+			g, err := newGroup(pod, c)
+			if err != nil || seen[g.key] {
+				continue // the scheduler cannot read the selector either
+			}
+			seen[g.key] = true
+			if others == nil {
+				others = newIndex(pods)
+			}
+			g.nodes = domains.of(pod, c)
+			g.count(others.near(g.selector))
+			b.groups = append(b.groups, g)
+		}
+	}
+	return b
+}
+
+// balance moves pods out of domains that have too many, the fullest first, until no
+// domain has or nothing helps.
+func (b *balancing) balance(g *group, processed map[string]bool) {
+	tried := map[*v1.Pod]bool{}
+	for !b.run.Stopped() && b.step(g, processed, tried) {
+	}
+}
+
+// step moves one pod. A pod is tried once in a pass.
+func (b *balancing) step(g *group, processed map[string]bool, tried map[*v1.Pod]bool) bool {
+	for _, from := range g.overfull() {
+		candidates := slices.DeleteFunc(slices.Clone(from.pods), func(pod *v1.Pod) bool {
+			return tried[pod] || !processed[pod.Spec.NodeName] || !b.selected(pod)
+		})
+		for _, pod := range eviction.Sorted(b.handle, candidates) {
+			tried[pod] = true
+			if b.run.Removable(pod) && b.move(g, from, pod) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// move has one pod evicted if its replacement comes into a domain that lacks pods.
+func (b *balancing) move(g *group, from *domain, pod *v1.Pod) bool {
+	reason := fmt.Sprintf("%s=%s has %d pods of its spread constraint, %d more than another domain",
+		g.constraint.TopologyKey, from.value, len(from.pods), len(from.pods)-g.least())
+	to := ""
+	if !b.run.Move(pod, reason, func(landing string) error {
+		to = landing
+		return b.helps(g, pod, landing)
+	}) {
+		return false
+	}
+	for _, other := range b.groups {
+		other.moved(pod, to)
+	}
+	return true
+}
+
+// helps returns nil where a move makes a constraint better and no other one worse. The
+// domain that it comes from has more than least and skew, so it gets better.
+func (b *balancing) helps(g *group, pod *v1.Pod, landing string) error {
+	to := g.domainOf(landing)
+	if to == nil {
+		return fmt.Errorf("node %s, where its replacement would run, is in no domain of its spread constraint", landing)
+	}
+	if have := len(to.pods) + 1; have > g.least()+g.skewMax() {
+		return fmt.Errorf("%s=%s, where its replacement would run, would have %d pods of its spread constraint, which is too many",
+			g.constraint.TopologyKey, to.value, have)
+	}
+	for _, other := range b.groups {
+		if other != g && other.harmed(pod, landing) {
+			return fmt.Errorf("the spread over %s would get worse", other.constraint.TopologyKey)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,244 @@
+package violations
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/selection"
+)
+
+var (
+	web      = ft.Owned("ReplicaSet/web")
+	db       = ft.Owned("ReplicaSet/db")
+	isWeb    = ft.Labelled("app=web")
+	noUnsafe = func(n *v1.Node) *v1.Node { return ft.Taint(n, "unsafe", "yes", v1.TaintEffectNoSchedule) }
+	perhaps  = func(n *v1.Node) *v1.Node { return ft.Taint(n, "slow", "", v1.TaintEffectPreferNoSchedule) }
+)
+
+func affinityArgs(kinds ...string) *NodeAffinityArgs {
+	return &NodeAffinityArgs{NodeAffinityType: kinds}
+}
+
+func nodes(n ...*v1.Node) []*v1.Node { return n }
+func pods(p ...*v1.Pod) []*v1.Pod    { return p }
+
+// cases of plugins that look at pods one by one: the moves that they make.
+var cases = []struct {
+	name  string
+	of    framework.Definition
+	args  any
+	nodes []*v1.Node
+	pods  []*v1.Pod
+	want  []string
+}{
+	{
+		"the node lost its label", NodeAffinityDefinition(), affinityArgs(required),
+		nodes(ft.Node("n1", "", ""), ft.Node("n2", "", "disk=ssd")),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web, ft.OnNodes("disk", "ssd"))),
+		[]string{"a/p n1 -> n2"},
+	},
+	{
+		"no node has the label", NodeAffinityDefinition(), affinityArgs(required),
+		nodes(ft.Node("n1", "", ""), ft.Node("n2", "", "")),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web, ft.OnNodes("disk", "ssd"))), nil,
+	},
+	{
+		"the only node with the label is full", NodeAffinityDefinition(), affinityArgs(required),
+		nodes(ft.Node("n1", "", ""), ft.Node("n2", "cpu=1", "disk=ssd")),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web, ft.OnNodes("disk", "ssd")), ft.Pod("a/q", "n2", "cpu=1", db)), nil,
+	},
+	{
+		"the kind is not looked at", NodeAffinityDefinition(), affinityArgs(preferred),
+		nodes(ft.Node("n1", "", ""), ft.Node("n2", "", "disk=ssd")),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web, ft.OnNodes("disk", "ssd"))), nil,
+	},
+	{
+		"a better node", NodeAffinityDefinition(), affinityArgs(preferred),
+		nodes(ft.Node("n1", "", "disk=hdd"), ft.Node("n2", "", "disk=ssd")),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web, ft.Prefers("disk", "ssd", 5), ft.Prefers("disk", "hdd", 4))),
+		[]string{"a/p n1 -> n2"},
+	},
+	{
+		"no better node", NodeAffinityDefinition(), affinityArgs(preferred),
+		nodes(ft.Node("n1", "", "disk=hdd"), ft.Node("n2", "", "disk=ssd")),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web, ft.Prefers("disk", "ssd", 5), ft.Prefers("disk", "hdd", 5))), nil,
+	},
+	{
+		"the better node is full", NodeAffinityDefinition(), affinityArgs(preferred),
+		nodes(ft.Node("n1", "", ""), ft.Node("n2", "cpu=1", "disk=ssd"), ft.Node("n3", "", "")),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web, ft.Prefers("disk", "ssd", 5)), ft.Pod("a/q", "n2", "cpu=1", db)), nil,
+	},
+	{
+		"two want the room of one", NodeAffinityDefinition(), affinityArgs(preferred),
+		nodes(ft.Node("n1", "", ""), ft.Node("n2", "cpu=1", "disk=ssd")),
+		pods(
+			ft.Pod("a/p", "n1", "cpu=1", web, ft.Prefers("disk", "ssd", 5), ft.Priority(2)),
+			ft.Pod("a/q", "n1", "cpu=1", db, ft.Prefers("disk", "ssd", 5), ft.Priority(1)),
+		),
+		[]string{"a/q n1 -> n2"},
+	},
+	{
+		"other labels are not selected", NodeAffinityDefinition(),
+		&NodeAffinityArgs{NodeAffinityType: []string{required}, Pods: selection.Pods{LabelSelector: &metav1.LabelSelector{MatchLabels: ft.Labels("x=y")}}},
+		nodes(ft.Node("n1", "", ""), ft.Node("n2", "", "disk=ssd")),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web, ft.OnNodes("disk", "ssd"))), nil,
+	},
+
+	{
+		"a taint", NodeTaintsDefinition(), nil,
+		nodes(noUnsafe(ft.Node("n1", "", "")), ft.Node("n2", "", "")),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web), ft.Pod("a/q", "n1", "cpu=1", db, ft.Tolerates("unsafe"))),
+		[]string{"a/p n1 -> n2"},
+	},
+	{
+		"a taint everywhere", NodeTaintsDefinition(), nil,
+		nodes(noUnsafe(ft.Node("n1", "", "")), noUnsafe(ft.Node("n2", "", ""))),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web)), nil,
+	},
+	{
+		"a taint of the taint manager", NodeTaintsDefinition(), nil,
+		nodes(ft.Taint(ft.Node("n1", "", ""), "gone", "", v1.TaintEffectNoExecute), ft.Node("n2", "", "")),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web)), nil,
+	},
+	{
+		"a preference is not looked at", NodeTaintsDefinition(), nil,
+		nodes(perhaps(ft.Node("n1", "", "")), ft.Node("n2", "", "")),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web)), nil,
+	},
+	{
+		"a preference", NodeTaintsDefinition(), &NodeTaintsArgs{IncludePreferNoSchedule: true},
+		nodes(perhaps(ft.Node("n1", "", "")), ft.Node("n2", "", "")),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web)),
+		[]string{"a/p n1 -> n2"},
+	},
+	{
+		"a preference that the other node has, too", NodeTaintsDefinition(), &NodeTaintsArgs{IncludePreferNoSchedule: true},
+		nodes(perhaps(ft.Node("n1", "", "")), perhaps(ft.Node("n2", "", ""))),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web)), nil,
+	},
+	{
+		"excluded by key", NodeTaintsDefinition(), &NodeTaintsArgs{ExcludedTaints: []string{"unsafe"}},
+		nodes(noUnsafe(ft.Node("n1", "", "")), ft.Node("n2", "", "")), pods(ft.Pod("a/p", "n1", "cpu=1", web)), nil,
+	},
+	{
+		"excluded by key and value", NodeTaintsDefinition(), &NodeTaintsArgs{ExcludedTaints: []string{"unsafe=yes"}},
+		nodes(noUnsafe(ft.Node("n1", "", "")), ft.Node("n2", "", "")), pods(ft.Pod("a/p", "n1", "cpu=1", web)), nil,
+	},
+	{
+		"excluded with another value", NodeTaintsDefinition(), &NodeTaintsArgs{ExcludedTaints: []string{"unsafe=no"}},
+		nodes(noUnsafe(ft.Node("n1", "", "")), ft.Node("n2", "", "")),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web)),
+		[]string{"a/p n1 -> n2"},
+	},
+	{
+		"not included", NodeTaintsDefinition(), &NodeTaintsArgs{IncludedTaints: []string{"other"}},
+		nodes(noUnsafe(ft.Node("n1", "", "")), ft.Node("n2", "", "")), pods(ft.Pod("a/p", "n1", "cpu=1", web)), nil,
+	},
+	{
+		"included", NodeTaintsDefinition(), &NodeTaintsArgs{IncludedTaints: []string{"unsafe=yes"}},
+		nodes(noUnsafe(ft.Node("n1", "", "")), ft.Node("n2", "", "")),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web)),
+		[]string{"a/p n1 -> n2"},
+	},
+
+	{
+		"against each other: the less important goes", AntiAffinityDefinition(), nil,
+		nodes(ft.Node("n1", "", ""), ft.Node("n2", "", "")),
+		pods(
+			ft.Pod("a/p", "n1", "cpu=1", web, isWeb, ft.Apart("app=web", v1.LabelHostname), ft.Priority(2)),
+			ft.Pod("a/q", "n1", "cpu=1", web, isWeb, ft.Apart("app=web", v1.LabelHostname), ft.Priority(1)),
+		),
+		[]string{"a/q n1 -> n2"},
+	},
+	{
+		"on two nodes of one zone: the less important goes", AntiAffinityDefinition(), nil,
+		nodes(ft.Node("n1", "", "zone=a"), ft.Node("n2", "", "zone=a"), ft.Node("n3", "", "zone=b")),
+		pods(
+			ft.Pod("a/p", "n1", "cpu=1", web, isWeb, ft.Apart("app=web", "zone"), ft.Priority(2)),
+			ft.Pod("a/q", "n2", "cpu=1", web, isWeb, ft.Apart("app=web", "zone"), ft.Priority(1)),
+		),
+		[]string{"a/q n2 -> n3"},
+	},
+	{
+		"only its own terms count", AntiAffinityDefinition(), nil,
+		nodes(ft.Node("n1", "", ""), ft.Node("n2", "", "")),
+		pods(
+			ft.Pod("a/p", "n1", "cpu=1", db, ft.Apart("app=web", v1.LabelHostname), ft.Priority(9)),
+			ft.Pod("a/q", "n1", "cpu=1", web, isWeb),
+		),
+		[]string{"a/p n1 -> n2"},
+	},
+	{
+		"another namespace", AntiAffinityDefinition(), nil,
+		nodes(ft.Node("n1", "", ""), ft.Node("n2", "", "")),
+		pods(
+			ft.Pod("a/p", "n1", "cpu=1", db, ft.Apart("app=web", v1.LabelHostname)),
+			ft.Pod("b/q", "n1", "cpu=1", web, isWeb),
+		), nil,
+	},
+	{
+		"the other one ends by itself", AntiAffinityDefinition(), nil,
+		nodes(ft.Node("n1", "", ""), ft.Node("n2", "", "")),
+		pods(
+			ft.Pod("a/p", "n1", "cpu=1", db, ft.Apart("app=web", v1.LabelHostname)),
+			ft.Pod("a/q", "n1", "cpu=1", web, isWeb, func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: ft.Now} }),
+		), nil,
+	},
+	{
+		"no other place", AntiAffinityDefinition(), nil,
+		nodes(ft.Node("n1", "", "zone=a"), ft.Node("n2", "", "zone=a")),
+		pods(
+			ft.Pod("a/p", "n1", "cpu=1", web, isWeb, ft.Apart("app=web", "zone")),
+			ft.Pod("a/q", "n2", "cpu=1", web, isWeb, ft.Apart("app=web", "zone")),
+		), nil,
+	},
+}
+
+func TestMoves(t *testing.T) {
+	for _, c := range cases {
+		t.Run(c.of.Name+" "+c.name, func(t *testing.T) {
+			if c.want == nil {
+				c.want = []string{}
+			}
+			h := ft.NewHandle(t, framework.Objects{Nodes: c.nodes, Pods: c.pods}, ft.Options{})
+			assert.Assert(t, h.Run(t, c.of, c.args) == nil)
+			assert.DeepEqual(t, h.Moves(), c.want)
+			h.Step(t, 0, h.Replaced())
+			h.Run(t, c.of, c.args)
+			assert.DeepEqual(t, h.Moves(), []string{})
+		})
+	}
+}
+
+func TestValidateNamesAll(t *testing.T) {
+	both := selection.Pods{
+		Namespaces:    &selection.Names{Include: []string{"a"}, Exclude: []string{"b"}},
+		LabelSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Of"}}},
+	}
+	for _, c := range []struct {
+		of   framework.Definition
+		args any
+		want []string
+	}{
+		{NodeAffinityDefinition(), &NodeAffinityArgs{Pods: both}, []string{"namespaces:", "labelSelector:", "nodeAffinityType: it must be set"}},
+		{NodeAffinityDefinition(), affinityArgs("requiredDuring"), []string{`"requiredDuring"`}},
+		{NodeTaintsDefinition(), &NodeTaintsArgs{Pods: both, IncludedTaints: []string{"a"}, ExcludedTaints: []string{"b"}}, []string{"namespaces:", "labelSelector:", "includedTaints"}},
+		{AntiAffinityDefinition(), &AntiAffinityArgs{Pods: both}, []string{"namespaces:", "labelSelector:"}},
+		{TopologySpreadDefinition(), &TopologySpreadArgs{Pods: both, Constraints: []v1.UnsatisfiableConstraintAction{"Never"}}, []string{"namespaces:", "labelSelector:", `"Never"`}},
+		{NodeAffinityDefinition(), 1, []string{"int"}},
+		{NodeTaintsDefinition(), 1, []string{"int"}},
+		{AntiAffinityDefinition(), 1, []string{"int"}},
+		{TopologySpreadDefinition(), 1, []string{"int"}},
+	} {
+		for _, part := range c.want {
+			assert.ErrorContains(t, c.of.Validate(c.args), part)
+		}
+		_, err := c.of.New(t.Context(), c.args, nil)
+		assert.Assert(t, err != nil)
+	}
+}
