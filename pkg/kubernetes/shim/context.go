@@ -30,6 +30,7 @@ type Context struct {
 	events   *eventWriter
 	budgets  *budgets
 	refers   *references
+	reserved *reservations
 
 	ctx    context.Context // of everything that runs, and of requests to the API server
 	cancel context.CancelFunc
@@ -70,6 +71,7 @@ func New(options Options) (*Context, error) {
 	c.events = newEventWriter(options.Recorder)
 	c.refers = newReferences(c)
 	c.budgets = newBudgets(c)
+	c.reserved = newReservations(c)
 	c.binder = newBinder(c)
 	c.evictor = newEvictor(c)
 	c.status = newStatusWriter(c)

@@ -47,6 +47,7 @@ func (c *Context) Start(ctx context.Context, factory informers.SharedInformerFac
 	c.binder.start()
 	c.evictor.start()
 	c.status.start()
+	c.reserved.start()
 	c.recover()
 	c.log.Info("cluster recovered", zap.Int("nodes", len(c.nodes)), zap.Int("pods", len(c.tasks)), zap.Duration("took", time.Since(began)))
 	return nil
@@ -114,5 +115,6 @@ func (c *Context) Stop(ctx context.Context) {
 	<-drained
 	c.evictor.queue.ShutDown()
 	c.status.queue.ShutDown()
+	c.reserved.queue.ShutDown()
 	c.work.Wait()
 }
