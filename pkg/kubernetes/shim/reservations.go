@@ -2,7 +2,9 @@ package shim
 
 import (
 	"context"
+	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
@@ -23,6 +25,10 @@ import (
 //  3. the pod is told so in its status, which a restart reads
 //  4. the reservation is deleted, and when it has ended the core places the pod
 //
+// Until then all other nodes are refused: the room that the replaced pod left on its node is
+// free at once, and the pod would come back there. A reservation that does not end, as on a
+// node that has failed, is waited for no longer than a minute.
+//
 // A pod which may not preempt is nominated nowhere; it has the room like any other ask.
 type reservations struct {
 	*Context
@@ -31,13 +37,17 @@ type reservations struct {
 	// All are guarded by the lock of the context.
 	waiting map[string]map[string]*task // reservations, by what they are for and key
 	takenBy map[string]string           // keys of pods, by that of their reservation
+	takes   map[string]*task            // reservations that have not ended, by the key of their pod
 }
 
 func newReservations(c *Context) *reservations {
-	return &reservations{Context: c, queue: newQueue(c.options), waiting: map[string]map[string]*task{}, takenBy: map[string]string{}}
+	return &reservations{Context: c, queue: newQueue(c.options), waiting: map[string]map[string]*task{}, takenBy: map[string]string{}, takes: map[string]*task{}}
 }
 
 func (r *reservations) start() { r.run(func() { work(r.queue, r.handOver) }) }
+
+// handOverMax is how long a pod waits for its reservation to end.
+const handOverMax = time.Minute
 
 // groupOf is what reservations and pods are matched by first.
 func groupOf(pod *v1.Pod, key string) string { return pod.Namespace + "/" + key }
@@ -57,9 +67,13 @@ func (r *reservations) add(t *task) {
 
 // drop forgets a task that has ended. The lock must be held.
 func (r *reservations) drop(t *task) {
+	delete(r.takes, t.key())
 	of, ok := pods.ReservationOf(t.pod)
 	if !ok {
 		return
+	}
+	if pod := r.takenBy[t.key()]; r.takes[pod] == t {
+		delete(r.takes, pod)
 	}
 	delete(r.takenBy, t.key())
 	group := groupOf(t.pod, of.Key())
@@ -79,7 +93,7 @@ func (r *reservations) offer(t *task, m *si.Allocation) {
 	if place == nil {
 		return
 	}
-	r.takenBy[place.key()] = t.key()
+	r.takenBy[place.key()], r.takes[t.key()] = t.key(), place
 	r.sync(place)
 	m.AllocationTags[pods.TagNominated] = place.node
 	r.log.Info("pod gets the place of a reservation", refer(t.pod), zap.String("reservation", place.pod.Name), zap.String("node", place.node))
@@ -103,6 +117,28 @@ func (r *reservations) find(t *task) *task {
 }
 
 func (r *reservations) taken(place *task) bool { return r.takenBy[place.key()] != "" }
+
+// elsewhere is why a pod may not run on a node yet: its place is on another one. The lock must
+// not be held.
+func (r *reservations) elsewhere(key, node string) error {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if place := r.takes[key]; place != nil && place.node != node {
+		return fmt.Errorf("its place is reserved on node %s", place.node)
+	}
+	return nil
+}
+
+// class is the class of equal pods, in which a pod that takes a place is alone: what is
+// refused to it is not refused to others. The lock must not be held.
+func (r *reservations) class(key, class string) string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.takes[key] == nil || class == "" {
+		return class
+	}
+	return class + " reserved for " + key
+}
 
 // mark says in the message about a reservation that was taken that it is ending. The lock
 // must be held.
@@ -138,6 +174,16 @@ func (r *reservations) handOver(key string) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if place.eviction != nil && taker != nil && r.takes[taker.key()] == place {
+		delete(r.takes, taker.key())
+		r.log.Warn("reservation does not end", refer(place.pod), zap.String("node", node))
+		if taker.told == asked {
+			taker.sent = nil // what refuses it nodes has changed, which no field tells
+			r.sync(taker)
+		}
+		return nil
+	}
+	r.queue.AddAfter(key, handOverMax)
 	if place.eviction == nil {
 		place.eviction = &eviction{termination: si.TerminationType_STOPPED_BY_RM, message: "its place is taken by the pod that it was kept for"}
 	}

@@ -86,7 +86,7 @@ func (c *Controller) evict(ctx context.Context, job *Job, pod *v1.Pod) (time.Dur
 
 // policyOf is the way in which a pod is ended: the label of the job or of the pod, or else
 // the arguments.
-func (c *Controller) policyOf(job *Job, pod *v1.Pod) Policy {
+func (c *checks) policyOf(job *Job, pod *v1.Pod) Policy {
 	p := Policy(cmp.Or(job.Labels[LabelEvictionPolicy], pod.Labels[LabelEvictionPolicy]))
 	if !p.known() {
 		return c.args.EvictionPolicy

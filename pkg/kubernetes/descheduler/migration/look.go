@@ -13,7 +13,7 @@ import (
 
 // listed is a pod as the informer has it, which may be a moment old; nil if it is not there,
 // or another one of the name is.
-func (c *Controller) listed(ref PodRef) *v1.Pod {
+func (c *checks) listed(ref PodRef) *v1.Pod {
 	pod, err := c.pods.Pods(ref.Namespace).Get(ref.Name)
 	if err != nil || ref.UID != "" && pod.UID != ref.UID {
 		return nil
@@ -23,7 +23,7 @@ func (c *Controller) listed(ref PodRef) *v1.Pod {
 
 // live is a pod as the API server has it; nil if it is gone, also if another one of the name
 // is there.
-func (c *Controller) live(ctx context.Context, ref PodRef) (*v1.Pod, error) {
+func (c *checks) live(ctx context.Context, ref PodRef) (*v1.Pod, error) {
 	pod, err := c.handle.ClientSet().CoreV1().Pods(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -38,7 +38,7 @@ func (c *Controller) live(ctx context.Context, ref PodRef) (*v1.Pod, error) {
 
 // look is the pod of the informer, or else that of the API server: what was made a moment ago
 // may not be heard of yet. That it is gone is certain.
-func (c *Controller) look(ctx context.Context, ref PodRef) (*v1.Pod, error) {
+func (c *checks) look(ctx context.Context, ref PodRef) (*v1.Pod, error) {
 	if pod := c.listed(ref); pod != nil {
 		return pod, nil
 	}

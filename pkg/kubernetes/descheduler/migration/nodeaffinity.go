@@ -50,7 +50,7 @@ func requireAny(spec *v1.PodSpec, terms []v1.NodeSelectorTerm) {
 // volumeTerms are the terms that the volumes of a pod require of its node, a list for each
 // volume. A reservation has no claims, since a volume can be in use on one node only; so it
 // would be placed where the replacement cannot run.
-func (c *Controller) volumeTerms(ctx context.Context, pod *v1.Pod) ([][]v1.NodeSelectorTerm, error) {
+func (c *checks) volumeTerms(ctx context.Context, pod *v1.Pod) ([][]v1.NodeSelectorTerm, error) {
 	client := c.handle.ClientSet().CoreV1()
 	var all [][]v1.NodeSelectorTerm
 	for i := range pod.Spec.Volumes {

@@ -21,7 +21,7 @@ func reservationName(job *Job) string { return "reservation-" + string(job.UID) 
 // reservationOf makes the reservation of a job: a pod that does nothing, asks for what the
 // pod asks for, and may run where the pod may run but for its present node. It has no label of
 // the pod, so that no workload, service or budget counts it.
-func (c *Controller) reservationOf(ctx context.Context, job *Job, pod *v1.Pod) (*v1.Pod, error) {
+func (c *checks) reservationOf(ctx context.Context, job *Job, pod *v1.Pod) (*v1.Pod, error) {
 	pattern := pod
 	if o := job.Spec.Reservation; o != nil && o.Template != nil {
 		pattern = &v1.Pod{ObjectMeta: o.Template.ObjectMeta, Spec: o.Template.Spec}
@@ -60,7 +60,7 @@ func (c *Controller) reservationOf(ctx context.Context, job *Job, pod *v1.Pod) (
 }
 
 // container asks for what all containers of a pod ask for together.
-func (c *Controller) container(pod *v1.Pod) v1.Container {
+func (c *checks) container(pod *v1.Pod) v1.Container {
 	requests := resource.PodRequests(pod, resource.PodResourcesOptions{})
 	limits := v1.ResourceList{}
 	for name, quantity := range requests {

@@ -11,9 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
@@ -38,7 +37,7 @@ type queue = workqueue.TypedRateLimitingInterface[string]
 // Run takes jobs through their steps until the context ends. Jobs that an earlier process
 // left are gone on with.
 func (c *Controller) Run(ctx context.Context) error {
-	informer, index := c.watchJobs(ctx)
+	informer, index := c.watchJobs()
 	jobs := workqueue.NewTypedRateLimitingQueueWithConfig(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[string](failureMin, failureMax),
 		workqueue.TypedRateLimitingQueueConfig[string]{Clock: c.handle.Clock()})
@@ -168,19 +167,14 @@ const (
 
 // watchJobs makes an informer of jobs. One that has stopped cannot be started again, so there
 // is a new one in each run.
-func (c *Controller) watchJobs(ctx context.Context) (cache.SharedIndexInformer, *jobIndex) {
-	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
-		ListFunc: func(options metav1.ListOptions) (runtime.Object, error) { return c.jobs.client.List(ctx, options) },
-		WatchFunc: func(options metav1.ListOptions) (watch.Interface, error) {
-			return c.jobs.client.Watch(ctx, options)
-		},
-	}, &unstructured.Unstructured{}, 0, cache.Indexers{
+func (c *Controller) watchJobs() (cache.SharedIndexInformer, *jobIndex) {
+	informer := dynamicinformer.NewFilteredDynamicInformer(c.jobs.all, Resource, metav1.NamespaceAll, 0, cache.Indexers{
 		byPod:      of(func(j *Job) []string { return j.podNames() }),
 		byWorkload: of(func(j *Job) []string { return j.workload() }),
 		byUID:      of(func(j *Job) []string { return unless(j.Ended() || j.podUID() == "", string(j.podUID())) }),
 		byWait:     of(func(j *Job) []string { return unless(j.Ended() || j.passed() || j.Spec.Paused, "true") }),
 		byJobUID:   of(func(j *Job) []string { return []string{string(j.UID)} }),
-	})
+	}, nil).Informer()
 	return informer, &jobIndex{informer.GetIndexer()}
 }
 

@@ -16,9 +16,10 @@ import (
 // writers one gets a conflict and reads again.
 type store struct {
 	client dynamic.ResourceInterface
+	all    dynamic.Interface
 }
 
-func newStore(client dynamic.Interface) store { return store{client.Resource(Resource)} }
+func newStore(client dynamic.Interface) store { return store{client.Resource(Resource), client} }
 
 // get reads a job from the API server.
 func (s store) get(ctx context.Context, name string) (*Job, error) {

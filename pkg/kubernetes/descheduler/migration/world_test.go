@@ -70,19 +70,41 @@ type world struct {
 	evicted []string // UIDs of pods that an eviction was carried out for
 	refuse  error    // what the eviction API answers
 	kind    string   // of the workload
-	missing int      // pods that the workload does not make
+	born    int
+	missing int // pods that the workload does not make
 	made    int
 	starts  time.Duration // how long a new pod takes to be ready; below 0 never
+}
+
+// forbids is what the filters of nodes say of reservations: not where the pod is.
+func forbids(pod *v1.Pod, node string) error {
+	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
+		return nil
+	}
+	for _, term := range pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		for _, field := range term.MatchFields {
+			if field.Operator == v1.NodeSelectorOpNotIn && slices.Contains(field.Values, node) {
+				return errors.New("its affinity forbids node " + node)
+			}
+		}
+	}
+	return nil
 }
 
 // newWorld has three nodes, and three pods of the workload web on the first.
 func newWorld(t *testing.T, kind string) *world {
 	t.Helper()
+	return newWorldWith(t, kind, shimtest.Options{})
+}
+
+func newWorldWith(t *testing.T, kind string, options shimtest.Options) *world {
+	t.Helper()
 	scheme := runtime.NewScheme()
 	w := &world{
-		MockScheduler: shimtest.New(t, shimtest.Options{}), t: t, kind: kind,
+		MockScheduler: shimtest.New(t, options), t: t, kind: kind,
 		jobs: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(scheme, map[schema.GroupVersionResource]string{migration.Resource: "PodMigrationJobList"}),
 	}
+	w.Feasibility.Conflict = forbids
 	w.Create(shimtest.NewNode("node-1", "cpu=4"), shimtest.NewNode("node-2", "cpu=2"), shimtest.NewNode("node-3", "cpu=0"))
 	if kind == "StatefulSet" {
 		w.Create(&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-web"}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](3)}})
@@ -144,6 +166,10 @@ func (w *world) bear(object any) {
 	accessor, err := meta.Accessor(object)
 	assert.NilError(w.t, err)
 	accessor.SetUID(types.UID("uid-" + accessor.GetName()))
+	if _, ok := object.(*v1.Pod); !ok {
+		w.born++ // a job may be made again under its name
+		accessor.SetUID(types.UID(fmt.Sprint("job-", w.born)))
+	}
 	accessor.SetCreationTimestamp(metav1.NewTime(time.Now().Truncate(time.Second)))
 }
 
@@ -351,5 +377,6 @@ func (w *world) restartScheduler() {
 	w.t.Helper()
 	w.MockScheduler.Stop()
 	w.MockScheduler = shimtest.New(w.t, shimtest.Options{API: w.API})
+	w.Feasibility.Conflict = forbids
 	w.MockScheduler.Start()
 }

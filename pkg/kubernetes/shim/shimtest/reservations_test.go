@@ -68,6 +68,39 @@ func TestReservationIsHandedOver(t *testing.T) {
 	})
 }
 
+// The replacement waits for its place, though there is room on another node: that of the pod
+// which it replaces. Other pods get that room. When the place has gone another way, the pod runs
+// anywhere, and also when it takes too long.
+func TestReplacementWaitsForItsPlace(t *testing.T) {
+	for _, c := range []struct{ gone, ends bool }{{false, true}, {true, true}, {false, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			m := shimtest.New(t, shimtest.Options{})
+			m.AddNode("node-1", "cpu=2")
+			m.AddNode("node-2", "cpu=4")
+			m.Start()
+			m.AddPod("place", "cpu=2", reserves(forWeb), shimtest.Selects("node-1"))
+			m.AddPod("web-2", "cpu=2", ownedBy("ReplicaSet", "web"))
+			m.AddPod("other", "cpu=2")
+			m.Advance(50 * time.Second)
+			assert.DeepEqual(t, m.Booked(), []string{"other node-2", "place node-1", "web-2 -"})
+			node := "node-1"
+			if c.gone {
+				m.RemoveNode("node-1")
+			}
+			if c.ends {
+				m.EndPod("place")
+			}
+			if c.gone || !c.ends {
+				node = "node-2"
+			}
+			m.Advance(time.Minute)
+			assert.Equal(t, m.Pod("web-2").Spec.NodeName, node)
+			assert.Equal(t, m.Pod("other").Spec.NodeName, "node-2")
+			assert.DeepEqual(t, m.Booked(), m.Expected())
+		})
+	}
+}
+
 // Pods that are no replacement take nothing: older ones, those of other workloads, and
 // reservations themselves.
 func TestReservationIsForItsWorkload(t *testing.T) {
