@@ -20,13 +20,13 @@ func killed(t *testing.T, killAt int, late bool, args func() *migration.Args, pr
 	prepare(w)
 	w.start(args(), killAt, late)
 	_ = w.EvictPod(t.Context(), w.Pod("web-1"), optionsOf("main")) // it may end there
-	w.drive(400)
+	w.drive(100)
 	reached = w.process.dead
 	for range 3 {
 		w.turn() // without a descheduler
 	}
 	w.start(args(), 0, false)
-	w.drive(400)
+	w.drive(100)
 	return w, reached
 }
 
@@ -57,6 +57,7 @@ func TestEndOfTheProcessAtEachWrite(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						args := func() *migration.Args {
 							a := migration.NewArgs()
+							a.DefaultJobTTL.Duration = time.Minute
 							if c.args != nil {
 								c.args(a)
 							}
