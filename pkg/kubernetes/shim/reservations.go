@@ -25,28 +25,27 @@ import (
 //  3. the pod is told so in its status, which a restart reads
 //  4. the reservation is deleted, and when it has ended the core places the pod
 //
-// Until then all other nodes are refused: the room that the replaced pod left on its node is
-// free at once, and the pod would come back there. A reservation that does not end, as on a
-// node that has failed, is waited for no longer than a minute.
-//
-// A pod which may not preempt is nominated nowhere; it has the room like any other ask.
+// For a minute all other nodes are refused to it: the room that the replaced pod left on its
+// node is free at once, and the pod would come back there. After that it runs anywhere, as the
+// reservation may not end, on a node that has failed, or the room may be taken: a pod
+// which may not preempt is nominated nowhere, and has the room like any other ask.
 type reservations struct {
 	*Context
-	queue workqueue.TypedRateLimitingInterface[string] // keys of reservations that were taken
+	queue workqueue.TypedRateLimitingInterface[string] // keys of reservations that were taken, and of pods that waited for them
 
 	// All are guarded by the lock of the context.
 	waiting map[string]map[string]*task // reservations, by what they are for and key
 	takenBy map[string]string           // keys of pods, by that of their reservation
-	takes   map[string]*task            // reservations that have not ended, by the key of their pod
+	takes   map[string]string           // nodes, by the key of the pod that has its place there
 }
 
 func newReservations(c *Context) *reservations {
-	return &reservations{Context: c, queue: newQueue(c.options), waiting: map[string]map[string]*task{}, takenBy: map[string]string{}, takes: map[string]*task{}}
+	return &reservations{Context: c, queue: newQueue(c.options), waiting: map[string]map[string]*task{}, takenBy: map[string]string{}, takes: map[string]string{}}
 }
 
-func (r *reservations) start() { r.run(func() { work(r.queue, r.handOver) }) }
+func (r *reservations) start() { r.run(func() { work(r.queue, r.serve) }) }
 
-// handOverMax is how long a pod waits for its reservation to end.
+// handOverMax is how long a pod waits for its place.
 const handOverMax = time.Minute
 
 // groupOf is what reservations and pods are matched by first.
@@ -72,9 +71,6 @@ func (r *reservations) drop(t *task) {
 	if !ok {
 		return
 	}
-	if pod := r.takenBy[t.key()]; r.takes[pod] == t {
-		delete(r.takes, pod)
-	}
 	delete(r.takenBy, t.key())
 	group := groupOf(t.pod, of.Key())
 	delete(r.waiting[group], t.key())
@@ -93,11 +89,12 @@ func (r *reservations) offer(t *task, m *si.Allocation) {
 	if place == nil {
 		return
 	}
-	r.takenBy[place.key()], r.takes[t.key()] = t.key(), place
+	r.takenBy[place.key()], r.takes[t.key()] = t.key(), place.node
 	r.sync(place)
 	m.AllocationTags[pods.TagNominated] = place.node
 	r.log.Info("pod gets the place of a reservation", refer(t.pod), zap.String("reservation", place.pod.Name), zap.String("node", place.node))
 	r.queue.Add(place.key())
+	r.queue.AddAfter(t.key(), handOverMax)
 }
 
 // find is the reservation for a pod, nil if there is none. What its status says counts, as
@@ -123,8 +120,8 @@ func (r *reservations) taken(place *task) bool { return r.takenBy[place.key()] !
 func (r *reservations) elsewhere(key, node string) error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if place := r.takes[key]; place != nil && place.node != node {
-		return fmt.Errorf("its place is reserved on node %s", place.node)
+	if place := r.takes[key]; place != "" && place != node && r.nodes[place] != nil {
+		return fmt.Errorf("its place is reserved on node %s", place)
 	}
 	return nil
 }
@@ -134,7 +131,7 @@ func (r *reservations) elsewhere(key, node string) error {
 func (r *reservations) class(key, class string) string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if r.takes[key] == nil || class == "" {
+	if r.takes[key] == "" || class == "" {
 		return class
 	}
 	return class + " reserved for " + key
@@ -146,6 +143,23 @@ func (r *reservations) mark(t *task, m *si.Allocation) {
 	if r.taken(t) && m.AllocationTags[pods.TagTerminating] == "" {
 		m.AllocationTags[pods.TagTerminating] = strconv.FormatBool(true)
 	}
+}
+
+// serve hands a reservation over, or lets a pod run anywhere that has waited for one.
+func (r *reservations) serve(key string) error {
+	r.mu.Lock()
+	if _, waited := r.takes[key]; waited {
+		defer r.mu.Unlock()
+		delete(r.takes, key)
+		if t := r.tasks[key]; t.told == asked {
+			r.log.Warn("pod did not get the place that was reserved for it", refer(t.pod))
+			t.sent = nil // what refuses it nodes has changed, which no field tells
+			r.sync(t)
+		}
+		return nil
+	}
+	r.mu.Unlock()
+	return r.handOver(key)
 }
 
 // handOver writes to the pod what it was given, and has the reservation deleted. The error
@@ -164,31 +178,35 @@ func (r *reservations) handOver(key string) error {
 	}
 	r.mu.RUnlock()
 	if pod != nil && pods.TakenReservation(pod) != uid {
-		ctx, cancel := context.WithTimeout(r.ctx, r.options.BindTimeout)
-		defer cancel()
-		err := r.patchStatus(ctx, pod, map[string]any{"nominatedNodeName": node, "conditions": []v1.PodCondition{given(pod, string(uid))}})
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		if err := r.write(pod, node, string(uid)); err != nil {
 			r.log.Warn("reservation not handed over yet", refer(pod), zap.String("node", node), zap.Error(err))
 			return err
 		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if place.eviction != nil && taker != nil && r.takes[taker.key()] == place {
-		delete(r.takes, taker.key())
-		r.log.Warn("reservation does not end", refer(place.pod), zap.String("node", node))
-		if taker.told == asked {
-			taker.sent = nil // what refuses it nodes has changed, which no field tells
-			r.sync(taker)
-		}
-		return nil
-	}
-	r.queue.AddAfter(key, handOverMax)
 	if place.eviction == nil {
 		place.eviction = &eviction{termination: si.TerminationType_STOPPED_BY_RM, message: "its place is taken by the pod that it was kept for"}
 	}
 	r.evictor.add(key)
 	return nil
+}
+
+// write writes to the status of a pod what it was given. A pod that has its node by now, as
+// where there was room beside the reservation, can be nominated no more.
+func (r *reservations) write(pod *v1.Pod, node, reservation string) error {
+	ctx, cancel := context.WithTimeout(r.ctx, r.options.BindTimeout)
+	defer cancel()
+	status := map[string]any{"nominatedNodeName": node, "conditions": []v1.PodCondition{given(pod, reservation)}}
+	err := r.patchStatus(ctx, pod, status)
+	if apierrors.IsInvalid(err) {
+		delete(status, "nominatedNodeName")
+		err = r.patchStatus(ctx, pod, status)
+	}
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // gone, or another pod of the name
+		return nil
+	}
+	return err
 }
 
 // given is the condition of a pod that was given the place of a reservation.

@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -70,31 +71,39 @@ func TestReservationIsHandedOver(t *testing.T) {
 
 // The replacement waits for its place, though there is room on another node: that of the pod
 // which it replaces. Other pods get that room. When the place has gone another way, the pod runs
-// anywhere, and also when it takes too long.
+// anywhere, and also when it takes too long. A pod that may not preempt waits as well.
 func TestReplacementWaitsForItsPlace(t *testing.T) {
-	for _, c := range []struct{ gone, ends bool }{{false, true}, {true, true}, {false, false}} {
+	for _, c := range []struct {
+		gone, ends, never bool
+		node              string
+	}{
+		{ends: true, node: "node-1"},
+		{ends: true, never: true, node: "node-1"},
+		{ends: true, gone: true, node: "node-2"},
+		{node: "node-2"},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			m := shimtest.New(t, shimtest.Options{})
 			m.AddNode("node-1", "cpu=2")
 			m.AddNode("node-2", "cpu=4")
 			m.Start()
 			m.AddPod("place", "cpu=2", reserves(forWeb), shimtest.Selects("node-1"))
-			m.AddPod("web-2", "cpu=2", ownedBy("ReplicaSet", "web"))
+			m.AddPod("web-2", "cpu=2", ownedBy("ReplicaSet", "web"), func(pod *v1.Pod) {
+				if c.never {
+					pod.Spec.PreemptionPolicy = ptr.To(v1.PreemptNever)
+				}
+			})
 			m.AddPod("other", "cpu=2")
 			m.Advance(50 * time.Second)
 			assert.DeepEqual(t, m.Booked(), []string{"other node-2", "place node-1", "web-2 -"})
-			node := "node-1"
 			if c.gone {
 				m.RemoveNode("node-1")
 			}
 			if c.ends {
 				m.EndPod("place")
 			}
-			if c.gone || !c.ends {
-				node = "node-2"
-			}
 			m.Advance(time.Minute)
-			assert.Equal(t, m.Pod("web-2").Spec.NodeName, node)
+			assert.Equal(t, m.Pod("web-2").Spec.NodeName, c.node)
 			assert.Equal(t, m.Pod("other").Spec.NodeName, "node-2")
 			assert.DeepEqual(t, m.Booked(), m.Expected())
 		})
@@ -216,4 +225,26 @@ func TestReservationPreemptsNothing(t *testing.T) {
 			assert.Equal(t, len(m.API.Deleted()), map[string]int{"": 0, "true": 1}[may])
 		})
 	}
+}
+
+// A pod may be bound before it is written to it what it was given. The API server takes no
+// nominated node for it then.
+func TestReplacementIsBoundAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{})
+		m.AddNode("node-1", "cpu=4")
+		m.Start()
+		m.AddPod("place", "cpu=2", reserves(forWeb))
+		m.API.Fail(shimtest.Faults{Patch: func(string) error {
+			if m.API.Requests("patch") == 1 {
+				return apierrors.NewInvalid(v1.SchemeGroupVersion.WithKind("Pod").GroupKind(), "web-2", nil)
+			}
+			return nil
+		}})
+		m.AddPod("web-2", "cpu=2", ownedBy("ReplicaSet", "web"))
+		assert.Equal(t, m.API.Requests("patch"), 2)
+		assert.Equal(t, pods.TakenReservation(m.Pod("web-2")), types.UID("uid-place"))
+		assert.Equal(t, m.Pod("web-2").Spec.NodeName, "node-1")
+		assert.DeepEqual(t, m.API.Deleted(), []string{"place"})
+	})
 }
