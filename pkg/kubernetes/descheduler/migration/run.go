@@ -16,8 +16,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 const (
@@ -158,22 +156,18 @@ func (c *Controller) keptUntil(job *Job) time.Time {
 type jobIndex struct{ cache.Indexer }
 
 const (
-	byPod      = "pod"      // namespace/name of pods that a job names
-	byWorkload = "workload" // UID of the controller
-	byUID      = "uid"      // UID of the pod that is migrated, of jobs that have not ended
-	byWait     = "wait"     // "true" for jobs that wait for arbitration
-	byJobUID   = "jobUID"
+	byPod  = "pod"  // namespace/name of pods that a job names
+	byUID  = "uid"  // UID of the pod that is migrated, of jobs that have not ended
+	byWait = "wait" // "true" for jobs that wait for arbitration
 )
 
 // watchJobs makes an informer of jobs. One that has stopped cannot be started again, so there
 // is a new one in each run.
 func (c *Controller) watchJobs() (cache.SharedIndexInformer, *jobIndex) {
 	informer := dynamicinformer.NewFilteredDynamicInformer(c.jobs.all, Resource, metav1.NamespaceAll, 0, cache.Indexers{
-		byPod:      of(func(j *Job) []string { return j.podNames() }),
-		byWorkload: of(func(j *Job) []string { return j.workload() }),
-		byUID:      of(func(j *Job) []string { return unless(j.Ended() || j.podUID() == "", string(j.podUID())) }),
-		byWait:     of(func(j *Job) []string { return unless(j.Ended() || j.passed() || j.Spec.Paused, "true") }),
-		byJobUID:   of(func(j *Job) []string { return []string{string(j.UID)} }),
+		byPod:  of(func(j *Job) []string { return j.podNames() }),
+		byUID:  of(func(j *Job) []string { return unless(j.Ended() || j.podUID() == "", string(j.podUID())) }),
+		byWait: of(func(j *Job) []string { return unless(j.Ended() || j.passed() || j.Spec.Paused, "true") }),
 	}, nil).Informer()
 	return informer, &jobIndex{informer.GetIndexer()}
 }
@@ -206,13 +200,6 @@ func (j *Job) podNames() []string {
 	return names
 }
 
-func (j *Job) workload() []string {
-	if j.Status.Workload == nil || j.Ended() {
-		return nil
-	}
-	return []string{string(j.Status.Workload.UID)}
-}
-
 // listen has jobs queued that change.
 func (x *jobIndex) listen(informer cache.SharedIndexInformer, jobs queue) error {
 	add := func(object any) {
@@ -237,12 +224,8 @@ func podHandler(x *jobIndex, jobs queue) cache.ResourceEventHandler {
 		if !ok {
 			return
 		}
-		for _, by := range [][2]string{
-			{byPod, pod.Namespace + "/" + pod.Name}, {byWorkload, string(workloadUID(pod))}, {byJobUID, pod.Labels[pods.LabelReservation]},
-		} {
-			for _, name := range x.keys(by[0], by[1]) {
-				jobs.Add(name)
-			}
+		for _, name := range x.keys(byPod, pod.Namespace+"/"+pod.Name) {
+			jobs.Add(name)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{AddFunc: changed, UpdateFunc: func(_, object any) { changed(object) }, DeleteFunc: changed}

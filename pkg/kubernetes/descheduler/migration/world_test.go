@@ -73,6 +73,7 @@ type world struct {
 	born    int
 	missing int // pods that the workload does not make
 	made    int
+	stops   time.Duration // how long a pod takes to end
 	starts  time.Duration // how long a new pod takes to be ready; below 0 never
 }
 
@@ -101,7 +102,7 @@ func newWorldWith(t *testing.T, kind string, options shimtest.Options) *world {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	w := &world{
-		MockScheduler: shimtest.New(t, options), t: t, kind: kind,
+		MockScheduler: shimtest.New(t, options), t: t, kind: kind, stops: 5 * time.Second,
 		jobs: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(scheme, map[schema.GroupVersionResource]string{migration.Resource: "PodMigrationJobList"}),
 	}
 	w.Feasibility.Conflict = forbids
@@ -237,7 +238,11 @@ func (w *world) turn() {
 	for _, pod := range w.all() {
 		switch {
 		case pod.DeletionTimestamp != nil:
-			w.EndPod(pod.Name)
+			if time.Until(pod.DeletionTimestamp.Time) <= time.Duration(*pod.DeletionGracePeriodSeconds)*time.Second-w.stops {
+				w.EndPod(pod.Name)
+			} else if w.kind == "StatefulSet" { // it waits for the name
+				present[pod.Name] = true
+			}
 			continue
 		case pod.Spec.NodeName != "" && pod.Status.Phase == v1.PodPending && w.starts >= 0 && time.Since(pod.CreationTimestamp.Time) >= w.starts:
 			w.ChangePod(pod.Name, func(pod *v1.Pod) {
