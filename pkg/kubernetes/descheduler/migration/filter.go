@@ -13,6 +13,7 @@ import (
 	apps "k8s.io/client-go/listers/apps/v1"
 	core "k8s.io/client-go/listers/core/v1"
 	priorities "k8s.io/client-go/listers/scheduling/v1"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/kubernetes/pkg/apis/scheduling"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
@@ -33,6 +34,7 @@ type checks struct {
 	nodes    labels.Selector
 
 	pods         core.PodLister
+	indexed      cache.Indexer // the same pods
 	classes      priorities.PriorityClassLister
 	replicaSets  apps.ReplicaSetLister
 	statefulSets apps.StatefulSetLister
@@ -52,8 +54,12 @@ func newChecks(args *Args, handle framework.Handle) (*checks, error) {
 		return nil, fmt.Errorf("nodeSelector: %w", err)
 	}
 	factory := handle.SharedInformerFactory()
+	indexed, err := indexPods(factory.Core().V1().Pods().Informer())
+	if err != nil {
+		return nil, err
+	}
 	return &checks{
-		args: args, handle: handle, selector: selector, nodes: nodes,
+		args: args, handle: handle, selector: selector, nodes: nodes, indexed: indexed,
 		pods: factory.Core().V1().Pods().Lister(), classes: factory.Scheduling().V1().PriorityClasses().Lister(),
 		replicaSets: factory.Apps().V1().ReplicaSets().Lister(), statefulSets: factory.Apps().V1().StatefulSets().Lister(),
 	}, nil
@@ -201,11 +207,7 @@ func (c *checks) siblings(pod *v1.Pod) []*v1.Pod {
 	if owner == nil {
 		return []*v1.Pod{pod}
 	}
-	all, _ := c.pods.Pods(pod.Namespace).List(labels.Everything()) // a lister over a cache does not fail
-	return slices.DeleteFunc(all, func(other *v1.Pod) bool {
-		of := metav1.GetControllerOfNoCopy(other)
-		return of == nil || of.UID != owner.UID
-	})
+	return c.indexedBy(podsByController, owner.UID)
 }
 
 // fits is nil where some node could take the pod.

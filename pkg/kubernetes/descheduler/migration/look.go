@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
@@ -57,17 +58,65 @@ func (c *Controller) podOf(ctx context.Context, job *Job) (*v1.Pod, error) {
 	return pod, err
 }
 
+// Indexes of pods. With them no job looks at all pods of a namespace.
+const (
+	podsByController  = Domain + "/controller"  // its UID
+	podsByReservation = Domain + "/reservation" // the UID of that whose place they were given
+)
+
+// indexPods adds the indexes to an informer, unless the plugin of another profile has.
+func indexPods(informer cache.SharedIndexInformer) (cache.Indexer, error) {
+	if _, there := informer.GetIndexer().GetIndexers()[podsByController]; there {
+		return informer.GetIndexer(), nil
+	}
+	by := func(uid func(*v1.Pod) types.UID) cache.IndexFunc {
+		return func(object any) ([]string, error) {
+			pod, ok := object.(*v1.Pod)
+			if !ok || uid(pod) == "" {
+				return nil, nil
+			}
+			return []string{string(uid(pod))}, nil
+		}
+	}
+	err := informer.AddIndexers(cache.Indexers{podsByController: by(workloadUID), podsByReservation: by(pods.TakenReservation)})
+	return informer.GetIndexer(), err
+}
+
+// indexedBy are the pods of an index, in no order.
+func (c *checks) indexedBy(index string, uid types.UID) []*v1.Pod {
+	objects, _ := c.indexed.ByIndex(index, string(uid)) // the index is there
+	all := make([]*v1.Pod, 0, len(objects))
+	for _, object := range objects {
+		if pod, ok := object.(*v1.Pod); ok {
+			all = append(all, pod)
+		}
+	}
+	return all
+}
+
 // place is the reservation of a job; nil if it is gone.
 func (c *Controller) place(ctx context.Context, job *Job) (*v1.Pod, error) {
 	return c.look(ctx, *job.Status.Reservation)
 }
 
-// taker is the pod that was given the place of a reservation; nil if there is none.
-func taker(all []*v1.Pod, reservation types.UID) *v1.Pod {
-	for _, pod := range all {
-		if pods.TakenReservation(pod) == reservation {
-			return pod
+// taker is the pod that was given the place of a reservation; nil if there is none. Certain
+// reads the API server, as the informer may not have heard of it yet.
+func (c *checks) taker(ctx context.Context, reservation PodRef, certain bool) (*v1.Pod, error) {
+	if !certain {
+		known := c.indexedBy(podsByReservation, reservation.UID)
+		if len(known) == 0 {
+			return nil, nil
+		}
+		return known[0], nil // there is one at most
+	}
+	all, err := c.handle.ClientSet().CoreV1().Pods(reservation.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for i := range all.Items {
+		if pods.TakenReservation(&all.Items[i]) == reservation.UID {
+			return &all.Items[i], nil
 		}
 	}
-	return nil
+	return nil, nil
 }

@@ -8,7 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
@@ -195,8 +194,10 @@ func unschedulable(pod *v1.Pod) string {
 // awaitTaker waits until the scheduler has given the place to the replacement.
 func (c *Controller) awaitTaker(ctx context.Context, job *Job) (time.Duration, error) {
 	ref := *job.Status.Reservation
-	all, _ := c.pods.Pods(ref.Namespace).List(labels.Everything()) // a lister over a cache does not fail
-	pod := taker(all, ref.UID)
+	pod, err := c.taker(ctx, ref, false)
+	if err != nil {
+		return 0, err
+	}
 	if pod == nil {
 		place, err := c.look(ctx, ref)
 		switch {
@@ -207,16 +208,10 @@ func (c *Controller) awaitTaker(ctx context.Context, job *Job) (time.Duration, e
 		case place != nil:
 			return c.waits(ctx, job, Condition{Type: ReservationBound, Reason: WaitForPodBindReservation})
 		}
-		// The place was given away or lost. What the informer has may be older than that.
-		fresh, err := c.handle.ClientSet().CoreV1().Pods(ref.Namespace).List(ctx, metav1.ListOptions{})
-		if err != nil {
+		if pod, err = c.taker(ctx, ref, true); err != nil {
 			return 0, err
 		}
-		all = all[:0:0]
-		for i := range fresh.Items {
-			all = append(all, &fresh.Items[i])
-		}
-		if pod = taker(all, ref.UID); pod == nil {
+		if pod == nil {
 			return 0, c.end(ctx, job, Failed, MissingReservation, "the reservation is gone, and no new pod got its place")
 		}
 	}

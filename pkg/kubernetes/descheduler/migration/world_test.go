@@ -385,3 +385,6 @@ func (w *world) restartScheduler() {
 	w.Feasibility.Conflict = forbids
 	w.MockScheduler.Start()
 }
+
+// cordon keeps new pods from a node.
+func cordon(node *v1.Node) { node.Spec.Unschedulable = true }
