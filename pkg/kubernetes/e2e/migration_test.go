@@ -15,6 +15,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,7 +23,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
 	"k8s.io/utils/clock"
@@ -104,12 +104,12 @@ func startMigrator(w *World, killAt int, evictions *evictions) *migrator {
 	m := &migrator{killAt: killAt, evictions: evictions, ended: make(chan error, 1)}
 	ctx, cancel := context.WithCancel(w.ctx)
 	m.cancel = cancel
-	config := rest.CopyConfig(w.cluster.Config())
+	config, err := w.cluster.ConfigOf(w.ctx, namespace, migrationAccount)
+	w.check(err)
 	config.Wrap(func(base http.RoundTripper) http.RoundTripper {
 		m.base = base
 		return m
 	})
-	var err error
 	m.client, err = kubernetes.NewForConfig(config)
 	w.check(err)
 	m.dynamic, err = dynamic.NewForConfig(config)
@@ -132,10 +132,23 @@ func (m *migrator) stop() {
 	m.factory.Shutdown()
 }
 
-// installJobs creates the kind of jobs as users do, and waits until it is served.
+// migrationAccount may do what the role of migrations allows, and nothing else.
+const migrationAccount = "migrator"
+
+// installJobs creates the kind of jobs and the role as users do, and waits until jobs are
+// served.
 func installJobs(w *World) {
 	w.t.Helper()
-	w.check(apply(w.cluster, filepath.Join("..", "..", "..", "docs", "deploy", "descheduler", "crd.yaml")))
+	folder := filepath.Join("..", "..", "..", "docs", "deploy", "descheduler")
+	w.check(apply(w.cluster, filepath.Join(folder, "crd.yaml"), filepath.Join(folder, "migration-role.yaml")))
+	_, err := w.client.CoreV1().ServiceAccounts(namespace).Create(w.ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: migrationAccount}}, metav1.CreateOptions{})
+	w.check(err)
+	_, err = w.client.RbacV1().ClusterRoleBindings().Create(w.ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: migrationAccount},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "narwhal-descheduler-migration"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: migrationAccount}},
+	}, metav1.CreateOptions{})
+	w.check(err)
 	kubectl, err := w.cluster.Program(programs.Kubectl)
 	w.check(err)
 	administrator, err := w.cluster.Kubeconfig("administrator", w.cluster.Config())
