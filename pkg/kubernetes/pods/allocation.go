@@ -54,6 +54,9 @@ func preemptionPolicy(pod *v1.Pod, class *scheduling.PriorityClass) *si.Preempti
 	if never := pod.Spec.PreemptionPolicy; never != nil && *never == v1.PreemptNever {
 		policy.AllowPreemptOther = false
 	}
+	if IsReservation(pod) && pod.Annotations[AnnotationReservationPreempts] != "true" {
+		policy.AllowPreemptOther = false
+	}
 	if class != nil {
 		if allowed, err := strconv.ParseBool(class.Annotations[tagOptOut]); err == nil {
 			policy.AllowPreemptSelf = allowed

@@ -9,5 +9,6 @@
 //	allocation.go   asks, allocations, and those of other schedulers
 //	tags.go         what has no field of its own
 //	nodes.go        nodes
+//	reservations.go pods that keep a place for others
 //	namespaces.go   quotas of namespaces
 package pods

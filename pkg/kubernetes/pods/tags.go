@@ -12,11 +12,10 @@ import (
 // Tags of allocations that the scheduler core documents and the scheduler-interface has no
 // constants for.
 const (
-	tagQoS         = "qosClass"
-	tagGrace       = "terminationGracePeriodSeconds"
-	tagTerminating = "terminating"
-	tagRequired    = common.DomainYuniKorn + common.KeyRequiredNode
-	tagOptOut      = common.DomainYuniKorn + "allow-preemption"
+	tagQoS      = "qosClass"
+	tagGrace    = "terminationGracePeriodSeconds"
+	tagRequired = common.DomainYuniKorn + common.KeyRequiredNode
+	tagOptOut   = common.DomainYuniKorn + "allow-preemption"
 
 	// TagOwner marks, with "true", a pod that owns others. Its owner references do not say
 	// so: those of the others do.
@@ -24,6 +23,8 @@ const (
 	// TagNominated is the node that a pod was nominated to before a restart. It is read in
 	// the first message about an ask only.
 	TagNominated = "nominatedNodeName"
+	// TagTerminating is when an allocation began to end, in seconds since 1970.
+	TagTerminating = "terminating"
 )
 
 // CreateTagsForTask is what a pod says beside its amounts, as tags: its name, labels and
@@ -46,7 +47,7 @@ func CreateTagsForTask(pod *v1.Pod, foreign bool) map[string]string {
 		tags[tagGrace] = strconv.FormatInt(*grace, 10)
 	}
 	if since, ok := terminatingSince(pod); ok {
-		tags[tagTerminating] = strconv.FormatInt(since.Unix(), 10)
+		tags[TagTerminating] = strconv.FormatInt(since.Unix(), 10)
 	}
 	if foreign {
 		tags[common.Foreign] = common.AllocTypeDefault

@@ -31,6 +31,7 @@ type Context struct {
 	budgets  *budgets
 	refers   *references
 	groups   *podGroups
+	reserved *reservations
 
 	ctx    context.Context // of everything that runs, and of requests to the API server
 	cancel context.CancelFunc
@@ -72,6 +73,7 @@ func New(options Options) (*Context, error) {
 	c.refers = newReferences(c)
 	c.groups = newPodGroups(c)
 	c.budgets = newBudgets(c)
+	c.reserved = newReservations(c)
 	c.binder = newBinder(c)
 	c.evictor = newEvictor(c)
 	c.status = newStatusWriter(c)

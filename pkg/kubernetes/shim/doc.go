@@ -37,6 +37,7 @@
 //	binder.go         assume, reserve, bind, and what follows a failure
 //	outcome.go        what is known after a request
 //	evictor.go        victims are ended
+//	reservations.go   places that are kept for pods are given to them
 //	status.go         nominated nodes and conditions
 //	events.go         events for people
 //	configuration.go  what ConfigMaps say; configmaps.go, reading and following them

@@ -116,6 +116,7 @@ func (c *Context) newTask(pod *v1.Pod) *task {
 	}
 	t.app = app
 	app.tasks[key] = t
+	c.reserved.add(t)
 	return t
 }
 
@@ -198,6 +199,7 @@ func (c *Context) end(t *task) {
 	if t.foreign() {
 		return
 	}
+	c.reserved.drop(t)
 	delete(t.app.tasks, key)
 	if len(t.app.tasks) == 0 && !t.app.told {
 		delete(c.apps, t.app.id)
@@ -251,6 +253,7 @@ func (c *Context) wanted(t *task) (m *si.Allocation, reason string) {
 	m = pods.Ask(t.pod, t.app.id, c.refers.classes[t.pod.Spec.PriorityClassName])
 	m.NodeID = t.node
 	c.markOwner(t, m)
+	c.reserved.mark(t, m)
 	return m, ""
 }
 
@@ -265,6 +268,7 @@ func (c *Context) markOwner(t *task, m *si.Allocation) {
 func (c *Context) tell(t *task, m *si.Allocation) {
 	if !t.foreign() {
 		c.introduce(t.app, m.NodeID != "")
+		c.reserved.offer(t, m)
 		if t.told == placed && t.sent != nil && t.sent.NodeID != m.NodeID {
 			c.release(t, schedulingFailed, "it runs on node "+m.NodeID)
 		}

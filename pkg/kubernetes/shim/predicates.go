@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -15,6 +16,9 @@ func (c callback) Predicates(args *si.PredicatesArgs) error {
 	if err != nil {
 		return err
 	}
+	if err := c.reserved.elsewhere(args.AllocationKey, args.NodeID); err != nil {
+		return err
+	}
 	return c.feasible.Check(pod, args.NodeID)
 }
 
@@ -22,7 +26,11 @@ func (c callback) Predicates(args *si.PredicatesArgs) error {
 func (c callback) PredicatesOnNodes(args *scheduler.PredicatesOnNodesArgs) []error {
 	pod, err := c.podOf(args.AllocationKey)
 	if err == nil {
-		return c.feasible.CheckNodes(pod, args.NodeIDs)
+		answers := c.feasible.CheckNodes(pod, args.NodeIDs)
+		for i, node := range args.NodeIDs {
+			answers[i] = cmp.Or(c.reserved.elsewhere(args.AllocationKey, node), answers[i])
+		}
+		return answers
 	}
 	answers := make([]error, len(args.NodeIDs))
 	for i := range answers {
@@ -37,13 +45,16 @@ func (c callback) PredicateClass(allocationKey string) string {
 	if err != nil {
 		return ""
 	}
-	return c.feasible.Class(pod)
+	return c.reserved.class(allocationKey, c.feasible.Class(pod))
 }
 
 // PredicatesWith answers whether a pod may run on a node after some changes of it.
 func (c callback) PredicatesWith(args *scheduler.PredicatesWithArgs) error {
 	pod, err := c.podOf(args.AllocationKey)
 	if err != nil {
+		return err
+	}
+	if err := c.reserved.elsewhere(args.AllocationKey, args.NodeID); err != nil {
 		return err
 	}
 	return c.feasible.CheckWith(pod, args.NodeID, c.podsOf(args.Add), c.podsOf(args.Remove))

@@ -52,6 +52,7 @@ func (c *Context) Start(ctx context.Context, factory informers.SharedInformerFac
 	c.binder.start()
 	c.evictor.start()
 	c.status.start()
+	c.reserved.start()
 	nodes, known := c.recover()
 	c.log.Info("cluster recovered", zap.Int("nodes", nodes), zap.Int("pods", known), zap.Duration("took", time.Since(began)))
 	return nil
@@ -120,5 +121,6 @@ func (c *Context) Stop(ctx context.Context) {
 	<-drained
 	c.evictor.queue.ShutDown()
 	c.status.queue.ShutDown()
+	c.reserved.queue.ShutDown()
 	c.work.Wait()
 }

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
@@ -99,4 +100,12 @@ type Usage interface {
 	Node(name string) (v1.ResourceList, bool)
 	// Pod returns what the pod uses, and false where that is unknown or too old.
 	Pod(namespace, name string) (v1.ResourceList, bool)
+}
+
+// DynamicHandle is a Handle for plugins that keep objects of kinds of their own. A Handle
+// of the descheduler is one.
+type DynamicHandle interface {
+	Handle
+	// DynamicClient talks to the API server. In a dry run it refuses to write.
+	DynamicClient() dynamic.Interface
 }

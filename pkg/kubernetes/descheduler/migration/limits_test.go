@@ -1,0 +1,59 @@
+package migration
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+)
+
+func TestMostOf(t *testing.T) {
+	for _, c := range []struct {
+		limit    string // empty is none
+		replicas int
+		want     int
+	}{
+		{"", 1, 1},
+		{"", 3, 1},
+		{"", 4, 2},
+		{"", 10, 2},
+		{"", 11, 1},
+		{"", 20, 2},
+		{"", 100, 10},
+		{"1", 100, 1},
+		{"0", 100, 0},
+		{"10%", 3, 1},
+		{"1%", 99, 1},
+		{"50%", 5, 2},
+		{"100%", 5, 5},
+		{"0%", 100, 0},
+	} {
+		var limit *intstr.IntOrString
+		if c.limit != "" {
+			limit = ptr.To(intstr.Parse(c.limit))
+		}
+		assert.Equal(t, mostOf(limit, c.replicas), c.want, "%q of %d", c.limit, c.replicas)
+	}
+}
+
+// A bucket gives as many as it holds, and then one after the other. D-K-PMJ-2.
+func TestBucket(t *testing.T) {
+	now := time.Unix(1000, 0)
+	b := newBucket(10, 2)
+	assert.Equal(t, b.take(now), time.Duration(0))
+	assert.Equal(t, b.take(now), time.Duration(0))
+	assert.Equal(t, b.take(now), 100*time.Millisecond)
+	assert.Equal(t, b.take(now.Add(40*time.Millisecond)), 60*time.Millisecond)
+	given := 0
+	for i := range 1000 {
+		if b.take(now.Add(time.Duration(i)*10*time.Millisecond)) == 0 {
+			given++
+		}
+	}
+	assert.Equal(t, given, 99) // in 9.99 seconds
+	assert.Equal(t, b.take(now.Add(time.Hour)), time.Duration(0))
+	assert.Equal(t, b.take(now.Add(time.Hour)), time.Duration(0))
+	assert.Equal(t, b.take(now.Add(time.Hour)), 100*time.Millisecond)
+}

@@ -1,0 +1,252 @@
+package migration_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/migration"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
+)
+
+// filters are the filter plugins of kube-scheduler.
+func filters(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory) (shim.Feasibility, error) {
+	return feasibility.New(ctx, client, factory, feasibility.Options{Workers: 1})
+}
+
+// A migration from its beginning to its end: a place is reserved, the pod is evicted, and its
+// replacement runs at the place. D-K-PMJ-7: the new pod of a StatefulSet has the name of the old one.
+func TestMigration(t *testing.T) {
+	for _, kind := range []string{"ReplicaSet", "StatefulSet"} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorldWith(t, kind, shimtest.Options{Feasibility: filters})
+				w.start(migration.NewArgs(), 0, false)
+				job := w.evict("web-1")
+				w.drive(60)
+				got := w.job(job)
+				assert.Equal(t, got.Status.Phase, migration.Succeeded, "%+v", got.Status)
+				assert.DeepEqual(t, steps(got), []string{"ReservationCreated", "ReservationScheduled", "Eviction", "ReservationBound", "PodScheduled", "PodBoundReservation", "BoundPodReady"})
+				assert.Equal(t, got.Status.NodeName, "node-1")
+				assert.Equal(t, got.Status.TargetNode, "node-2")
+				assert.Equal(t, w.Pod(got.Status.PodRef.Name).Spec.NodeName, "node-2")
+				assert.DeepEqual(t, w.evicted, []string{"uid-web-1"})
+				assert.Equal(t, len(w.reservations()), 0)
+			})
+		})
+	}
+}
+
+// The place is not given to a pod that waits for room and comes first.
+func TestPlaceIsKeptFromOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		w.start(migration.NewArgs(), 0, false)
+		w.AddPod("half", "cpu=1", shimtest.On("node-2"))
+		job := w.evict("web-1")
+		w.drive(1)
+		w.AddPod("greedy-1", "cpu=1", shimtest.Application("a"))
+		w.AddPod("greedy-2", "cpu=1", shimtest.Application("a"))
+		w.drive(60)
+		assert.Equal(t, w.job(job).Status.Phase, migration.Succeeded, "%+v", w.job(job).Status)
+		assert.Equal(t, w.Pod(w.job(job).Status.PodRef.Name).Spec.NodeName, "node-2")
+	})
+}
+
+// Two migrations of one workload at a time: each replacement gets one place. D-K-PMJ-7.
+func TestTwoMigrationsOfOneWorkload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		w.AddNode("node-4", "cpu=1")
+		args := migration.NewArgs()
+		args.MaxMigratingPerWorkload = ptr.To(intstr.FromInt32(2))
+		args.MaxUnavailablePerWorkload = ptr.To(intstr.FromInt32(2))
+		args.MaxMigratingPerNode = nil
+		w.start(args, 0, false)
+		one, two := w.evict("web-1"), w.evict("web-2")
+		w.drive(60)
+		first, second := w.job(one).Status, w.job(two).Status
+		assert.Equal(t, first.Phase, migration.Succeeded, "%+v", first)
+		assert.Equal(t, second.Phase, migration.Succeeded, "%+v", second)
+		assert.Assert(t, first.PodRef.UID != second.PodRef.UID)
+		assert.Assert(t, first.Reservation.UID != second.Reservation.UID)
+		assert.DeepEqual(t, w.reservations(), []string(nil))
+	})
+}
+
+// unbound keeps everything that waits from being bound.
+func unbound(w *world) {
+	w.API.Fail(shimtest.Faults{Bind: func(*v1.Pod, string) (bool, error) { return false, errKilled }})
+}
+
+// How migrations end that cannot succeed. In none of these is the pod evicted. D-K-PMJ-7.
+func TestNothingIsEvicted(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before func(*world)
+		after  func(*world) // two seconds later
+		phase  migration.Phase
+		reason migration.Reason
+	}{
+		{"no room", func(w *world) { w.RemoveNode("node-2") }, nil, migration.Aborted, migration.Unschedulable},
+		{"the reservation has the old node", func(w *world) {
+			w.Feasibility.Conflict = nil
+			w.RemoveNode("node-2")
+			w.RemoveNode("node-3")
+		}, nil, migration.Aborted, migration.ForbiddenMigratePod},
+		{"time is over", unbound, nil, migration.Failed, migration.Timeout},
+		{"the reservation is deleted", unbound, func(w *world) { w.EndPod(w.reservations()[0]) }, migration.Aborted, migration.MissingReservation},
+		{"the reservation ends", unbound, func(w *world) {
+			w.ChangePod(w.reservations()[0], func(pod *v1.Pod) { pod.Status.Phase = v1.PodFailed })
+		}, migration.Aborted, migration.ReservationExpired},
+		{"the pod is deleted before there is a place", unbound, func(w *world) { w.DeletePod("web-1") }, migration.Aborted, migration.MissingPod},
+		{"the pod is gone before the job begins", func(w *world) { w.DeletePod("web-1") }, nil, migration.Failed, migration.MissingPod},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, "ReplicaSet")
+				w.start(migration.NewArgs(), 0, false)
+				job := w.evict("web-1")
+				c.before(w)
+				w.drive(2)
+				if c.after != nil {
+					c.after(w)
+				}
+				w.drive(400)
+				got := w.job(job).Status
+				assert.Equal(t, got.Phase, c.phase, "%+v", got)
+				assert.Equal(t, got.Reason, c.reason, "%+v", got)
+				assert.Equal(t, len(w.evicted), 0)
+				assert.DeepEqual(t, w.reservations(), []string(nil))
+			})
+		})
+	}
+}
+
+// The pod is deleted by a user while its place is being evicted for: the replacement takes
+// the place all the same.
+func TestPodIsDeletedByAUser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		args := migration.NewArgs()
+		args.EvictionPolicy = migration.BySoftEviction
+		w.start(args, 0, false)
+		job := w.evict("web-1")
+		w.drive(10)
+		assert.Equal(t, w.job(job).Status.Reason, migration.Evicting)
+		assert.Assert(t, w.Pod("web-1").Annotations[migration.AnnotationSoftEviction] != "")
+		assert.Equal(t, len(w.evicted), 0)
+		w.DeletePod("web-1")
+		w.drive(60)
+		assert.Equal(t, w.job(job).Status.Phase, migration.Succeeded, "%+v", w.job(job).Status)
+	})
+}
+
+// A paused job waits where it is, also beyond its time to live, and goes on.
+func TestPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		args := migration.NewArgs()
+		args.EvictionPolicy = migration.BySoftEviction
+		w.start(args, 0, false)
+		w.put(&migration.Job{
+			ObjectMeta: metav1.ObjectMeta{Name: "by-hand"},
+			Spec: migration.Spec{
+				Paused: true, TTL: &metav1.Duration{Duration: 10 * time.Minute}, PodRef: migration.PodRef{Namespace: "default", Name: "web-0"},
+			},
+		})
+		w.drive(30)
+		assert.Equal(t, w.job("by-hand").Status.Phase, migration.Phase(""))
+		w.change("by-hand", func(job *migration.Job) { job.Spec.Paused = false })
+		w.drive(2)
+		assert.Equal(t, w.job("by-hand").Status.PodUID, w.Pod("web-0").UID)
+		w.change("by-hand", func(job *migration.Job) { job.Spec.Paused = true })
+		w.drive(700)
+		assert.Assert(t, !w.job("by-hand").Ended())
+		w.change("by-hand", func(job *migration.Job) { job.Spec.Paused = false; job.Spec.TTL = nil })
+		w.drive(3)
+		w.DeletePod("web-0")
+		w.drive(60)
+		assert.Equal(t, w.job("by-hand").Status.Phase, migration.Succeeded, "%+v", w.job("by-hand").Status)
+	})
+}
+
+// A job is made once for a pod, and again after one that evicted nothing.
+func TestOneJobForAPod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		w.start(migration.NewArgs(), 0, false)
+		w.RemoveNode("node-2")
+		job := w.evict("web-1")
+		err := w.EvictPod(t.Context(), w.Pod("web-1"), optionsOf("main"))
+		assert.ErrorContains(t, err, "MigrationController: job "+job+" migrates it")
+		w.drive(60)
+		assert.Equal(t, w.job(job).Status.Reason, migration.Unschedulable)
+		w.AddNode("node-4", "cpu=2")
+		w.evict("web-1")
+		w.drive(60)
+		assert.Equal(t, w.job(job).Status.Phase, migration.Succeeded, "%+v", w.job(job).Status)
+		assert.DeepEqual(t, w.names(), []string{job})
+	})
+}
+
+// Jobs that ended long ago are deleted, and no others. D-K-PMJ-4.
+func TestScavenge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		w.start(migration.NewArgs(), 0, false)
+		w.evict("web-1")
+		w.put(&migration.Job{ObjectMeta: metav1.ObjectMeta{Name: "paused"}, Spec: migration.Spec{Paused: true, PodRef: migration.PodRef{Namespace: "default", Name: "web-0"}}})
+		w.drive(30)
+		assert.NilError(t, w.Scavenge(t.Context()))
+		assert.Equal(t, len(w.names()), 2)
+		w.Advance(10 * time.Minute)
+		assert.NilError(t, w.Scavenge(t.Context()))
+		assert.DeepEqual(t, w.names(), []string{"paused"})
+	})
+}
+
+// As a controller the plugin is driven by events, and ends with its context.
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		w.start(migration.NewArgs(), 0, false)
+		for range 2 { // it can run again after it ended
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error)
+			go func() { ended <- w.Run(ctx) }()
+			w.Advance(time.Second)
+			pod := "web-1"
+			if w.made > 0 {
+				pod = "web-0"
+				w.Advance(10 * time.Minute) // the workload may migrate again, and the old job goes
+			}
+			job := w.evict(pod)
+			w.Advance(100 * time.Millisecond)
+			assert.ErrorContains(t, w.Filter(w.Pod(pod)), "migrates it")
+			began := time.Now()
+			for range 20 {
+				w.turn()
+			}
+			got := w.job(job)
+			assert.Equal(t, got.Status.Phase, migration.Succeeded, "%+v", got.Status)
+			last := got.Status.Conditions[len(got.Status.Conditions)-1].LastTransitionTime
+			assert.Assert(t, last.Sub(began) < 6*time.Second, "events, and not the pause of three seconds after each step: %s", last.Sub(began))
+			cancel()
+			assert.ErrorIs(t, <-ended, context.Canceled)
+		}
+		w.Advance(time.Hour)
+		assert.Equal(t, len(w.names()), 1, "nothing runs any more")
+	})
+}

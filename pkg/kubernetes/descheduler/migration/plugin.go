@@ -1,0 +1,194 @@
+package migration
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+)
+
+// Name is the name of the plugin.
+const Name = "MigrationController"
+
+// Controller is the plugin in one profile. Its methods may be called concurrently; where two
+// of them want to change one job, one gets a conflict and tries again.
+type Controller struct {
+	*checks
+	jobs        store
+	bucket      *bucket
+	synced      []cache.InformerSynced
+	podInformer cache.SharedIndexInformer
+	known       atomic.Pointer[jobIndex] // what the informer has heard of while Run runs
+}
+
+var (
+	_ framework.EvictPlugin             = (*Controller)(nil)
+	_ framework.FilterPlugin            = (*Controller)(nil)
+	_ framework.PreEvictionFilterPlugin = (*Controller)(nil)
+	_ framework.ControllerPlugin        = (*Controller)(nil)
+)
+
+// Definition is the plugin for a registry.
+func Definition() framework.Definition {
+	return framework.Definition{
+		Name:     Name,
+		Points:   []framework.Point{framework.Filter, framework.PreEvictionFilter, framework.Evict, framework.Controller},
+		Args:     func() any { return NewArgs() },
+		Validate: func(args any) error { return args.(*Args).Validate() },
+		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
+			return New(args.(*Args), handle)
+		},
+	}
+}
+
+// New builds the plugin. The handle must have a dynamic client.
+func New(args *Args, handle framework.Handle) (*Controller, error) {
+	dynamic, ok := handle.(framework.DynamicHandle)
+	if !ok {
+		return nil, errors.New(Name + " needs a handle with a dynamic client")
+	}
+	checks, err := newChecks(args, handle)
+	if err != nil {
+		return nil, err
+	}
+	factory := handle.SharedInformerFactory()
+	c := &Controller{
+		checks: checks, jobs: newStore(dynamic.DynamicClient()), bucket: newBucket(args.EvictQPS, args.EvictBurst),
+		podInformer: factory.Core().V1().Pods().Informer(),
+	}
+	c.synced = []cache.InformerSynced{
+		c.podInformer.HasSynced, factory.Scheduling().V1().PriorityClasses().Informer().HasSynced,
+		factory.Apps().V1().ReplicaSets().Informer().HasSynced, factory.Apps().V1().StatefulSets().Informer().HasSynced,
+	}
+	return c, nil
+}
+
+// Name implements framework.Plugin.
+func (c *Controller) Name() string { return Name }
+
+// Filter refuses pods that could never be migrated, and those that are.
+func (c *Controller) Filter(pod *v1.Pod) error {
+	if job := c.known.Load().migrates(pod.UID); job != "" {
+		return fmt.Errorf("job %s migrates it", job)
+	}
+	return c.refusal(pod, c.args.DefaultJobMode)
+}
+
+// PreEvictionFilter refuses pods that fit on no other node, where the arguments ask for that.
+func (c *Controller) PreEvictionFilter(pod *v1.Pod) error { return c.fits(pod) }
+
+// EvictPod makes a job for the pod. That the job exists is success: the pod is evicted when
+// arbitration lets it and its place is reserved.
+func (c *Controller) EvictPod(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
+	if err := c.refusal(pod, c.args.DefaultJobMode); err != nil {
+		return &framework.RefusedError{By: Name, Reason: err.Error(), Err: err}
+	}
+	if c.args.DryRun || c.handle.DryRun() {
+		return nil
+	}
+	job := c.jobFor(pod, options)
+	err := c.jobs.create(ctx, job)
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	earlier, err := c.jobs.get(ctx, job.Name)
+	switch {
+	case err == nil && !earlier.Ended():
+		return &framework.RefusedError{By: Name, Reason: "job " + job.Name + " migrates it"}
+	case err == nil:
+		// It ended and the pod is still there, so it evicted nothing.
+		err = c.jobs.delete(ctx, earlier)
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	return c.jobs.create(ctx, job)
+}
+
+// jobFor makes the job of a pod. Its name is that of the pod's UID, so there is one at a time.
+func (c *Controller) jobFor(pod *v1.Pod, options framework.EvictOptions) *Job {
+	deletion := options.DeleteOptions
+	if deletion == nil {
+		deletion = c.args.DefaultDeleteOptions
+	}
+	job := &Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "migration-" + string(pod.UID),
+			Annotations: map[string]string{
+				AnnotationReason: options.Reason, AnnotationTrigger: options.PluginName,
+				AnnotationProfile: cmp.Or(options.ProfileName, c.handle.ProfileName()),
+			},
+		},
+		Spec: Spec{
+			Mode: c.args.DefaultJobMode, PodRef: PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, DeleteOptions: deletion,
+		},
+	}
+	if c.args.DefaultJobTTL.Duration > 0 {
+		job.Spec.TTL = &c.args.DefaultJobTTL
+	}
+	return job
+}
+
+// mine says whether this profile takes care of a job: of its own, and of those that name
+// none. The jobs of an earlier process are its own.
+func (c *Controller) mine(job *Job) bool {
+	profile := job.Annotations[AnnotationProfile]
+	return profile == "" || profile == c.handle.ProfileName()
+}
+
+// went notes a step that was taken.
+func (c *Controller) went(ctx context.Context, job *Job, condition Condition) (time.Duration, error) {
+	job.set(c.stamp(condition))
+	return atOnce, c.jobs.updateStatus(ctx, job)
+}
+
+// waits notes what a job waits for, if that is new.
+func (c *Controller) waits(ctx context.Context, job *Job, condition Condition) (time.Duration, error) {
+	condition.Status = metav1.ConditionFalse
+	if job.set(c.stamp(condition)) {
+		return retryAfter, c.jobs.updateStatus(ctx, job)
+	}
+	return retryAfter, nil
+}
+
+func (c *Controller) stamp(condition Condition) Condition {
+	condition.LastTransitionTime = metav1.NewTime(c.handle.Clock().Now().Truncate(time.Second))
+	return condition
+}
+
+// end ends a job. Its reservation is deleted before, so that a job which has ended leaves
+// none.
+func (c *Controller) end(ctx context.Context, job *Job, phase Phase, reason Reason, message string) error {
+	if job.mode() == ReservationFirst {
+		if err := c.release(ctx, job); err != nil {
+			return fmt.Errorf("deleting the reservation of job %s: %w", job.Name, err)
+		}
+	}
+	job.Status.Phase, job.Status.Reason, job.Status.Message = phase, reason, message
+	return c.jobs.updateStatus(ctx, job)
+}
+
+// release deletes the reservation of a job if there is one that the job made. It goes by the
+// name, since an interruption may have come before the reservation was noted.
+func (c *Controller) release(ctx context.Context, job *Job) error {
+	place, err := c.live(ctx, PodRef{Namespace: job.Spec.PodRef.Namespace, Name: reservationName(job)})
+	if err != nil || place == nil || place.DeletionTimestamp != nil || !metav1.IsControlledBy(place, job) {
+		return err
+	}
+	err = c.handle.ClientSet().CoreV1().Pods(place.Namespace).Delete(ctx, place.Name, metav1.DeleteOptions{
+		Preconditions: metav1.NewUIDPreconditions(string(place.UID)),
+	})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,254 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// scavengeEvery is how often jobs are looked for that ended long ago.
+	scavengeEvery = time.Minute
+	// keepFor is how long a job is kept after its time to live, and keepWithout how long one
+	// without such a time is kept after its last change.
+	keepFor     = 5 * time.Minute
+	keepWithout = 30 * time.Minute
+	// failureMin and failureMax bound the pause after an error.
+	failureMin, failureMax = 200 * time.Millisecond, 30 * time.Second
+)
+
+// queue holds the names of jobs that are to be looked at.
+type queue = workqueue.TypedRateLimitingInterface[string]
+
+// Run takes jobs through their steps until the context ends. Jobs that an earlier process
+// left are gone on with.
+func (c *Controller) Run(ctx context.Context) error {
+	informer, index := c.watchJobs()
+	jobs := workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[string](failureMin, failureMax),
+		workqueue.TypedRateLimitingQueueConfig[string]{Clock: c.handle.Clock()})
+	if err := index.listen(informer, jobs); err != nil {
+		return err
+	}
+	registration, err := c.podInformer.AddEventHandler(podHandler(index, jobs))
+	if err != nil {
+		return err
+	}
+	c.known.Store(index)
+	var work sync.WaitGroup
+	defer func() {
+		c.known.Store(nil)
+		_ = c.podInformer.RemoveEventHandler(registration) // it fails only if the informer has stopped
+		jobs.ShutDown()
+		work.Wait()
+	}()
+	work.Go(func() { informer.RunWithContext(ctx) })
+	if !cache.WaitForCacheSync(ctx.Done(), append(c.synced, informer.HasSynced)...) {
+		return ctx.Err()
+	}
+	for range c.args.MaxConcurrentReconciles {
+		work.Go(func() { c.serve(ctx, jobs) })
+	}
+	return c.tick(ctx, index)
+}
+
+// tick arbitrates and scavenges until the context ends.
+func (c *Controller) tick(ctx context.Context, index *jobIndex) error {
+	arbitrate := c.handle.Clock().NewTicker(c.args.ArbitrationArgs.Interval.Duration)
+	defer arbitrate.Stop()
+	scavenge := c.handle.Clock().NewTicker(scavengeEvery)
+	defer scavenge.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-arbitrate.C():
+			if index.anyWaits() {
+				err = c.Arbitrate(ctx)
+			}
+		case <-scavenge.C():
+			err = c.Scavenge(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "Not all jobs could be written")
+		}
+	}
+}
+
+// serve reconciles jobs until the queue is shut down.
+func (c *Controller) serve(ctx context.Context, jobs queue) {
+	for {
+		name, over := jobs.Get()
+		if over {
+			return
+		}
+		again, err := c.Reconcile(ctx, name)
+		switch {
+		case apierrors.IsConflict(err):
+			jobs.AddRateLimited(name)
+		case err != nil:
+			if ctx.Err() == nil {
+				klog.FromContext(ctx).Error(err, "Job not reconciled", "job", name)
+			}
+			jobs.AddRateLimited(name)
+		default:
+			jobs.Forget(name)
+			if again > 0 {
+				jobs.AddAfter(name, again)
+			}
+		}
+		jobs.Done(name)
+	}
+}
+
+// Scavenge deletes jobs that ended long ago. Jobs that have not ended are kept.
+func (c *Controller) Scavenge(ctx context.Context) error {
+	jobs, err := c.jobs.list(ctx)
+	if err != nil {
+		return err
+	}
+	now := c.handle.Clock().Now()
+	var failed []error
+	for _, job := range jobs {
+		if job.Ended() && job.DeletionTimestamp == nil && !now.Before(c.keptUntil(job)) {
+			if err := c.jobs.delete(ctx, job); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+				failed = append(failed, err)
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// keptUntil is when a job that has ended may be deleted. As long as it counts for the limit
+// in a time, it is kept.
+func (c *Controller) keptUntil(job *Job) time.Time {
+	last := job.CreationTimestamp.Time
+	for _, condition := range job.Status.Conditions {
+		if condition.LastTransitionTime.After(last) {
+			last = condition.LastTransitionTime.Time
+		}
+	}
+	until := last.Add(max(keepFor, c.window()))
+	end := job.CreationTimestamp.Add(job.ttl().Duration + keepFor)
+	if job.ttl().Duration == 0 {
+		end = last.Add(keepWithout)
+	}
+	if end.After(until) {
+		return end
+	}
+	return until
+}
+
+// jobIndex is what the informer knows of jobs: which are concerned by a change of a pod.
+type jobIndex struct{ cache.Indexer }
+
+const (
+	byPod  = "pod"  // namespace/name of pods that a job names
+	byUID  = "uid"  // UID of the pod that is migrated, of jobs that have not ended
+	byWait = "wait" // "true" for jobs that wait for arbitration
+)
+
+// watchJobs makes an informer of jobs. One that has stopped cannot be started again, so there
+// is a new one in each run.
+func (c *Controller) watchJobs() (cache.SharedIndexInformer, *jobIndex) {
+	informer := dynamicinformer.NewFilteredDynamicInformer(c.jobs.all, Resource, metav1.NamespaceAll, 0, cache.Indexers{
+		byPod:  of(func(j *Job) []string { return j.podNames() }),
+		byUID:  of(func(j *Job) []string { return unless(j.Ended() || j.podUID() == "", string(j.podUID())) }),
+		byWait: of(func(j *Job) []string { return unless(j.Ended() || j.passed() || j.Spec.Paused, "true") }),
+	}, nil).Informer()
+	return informer, &jobIndex{informer.GetIndexer()}
+}
+
+// of makes an index function. What cannot be read is in no index.
+func of(keys func(*Job) []string) cache.IndexFunc {
+	return func(object any) ([]string, error) {
+		job, err := read(object.(*unstructured.Unstructured))
+		if err != nil {
+			return nil, nil
+		}
+		return keys(job), nil
+	}
+}
+
+func unless(not bool, key string) []string {
+	if not {
+		return nil
+	}
+	return []string{key}
+}
+
+func (j *Job) podNames() []string {
+	names := []string{j.Spec.PodRef.Namespace + "/" + j.Spec.PodRef.Name}
+	for _, ref := range []*PodRef{j.Status.Reservation, j.Status.PodRef} {
+		if ref != nil {
+			names = append(names, ref.Namespace+"/"+ref.Name)
+		}
+	}
+	return names
+}
+
+// listen has jobs queued that change.
+func (x *jobIndex) listen(informer cache.SharedIndexInformer, jobs queue) error {
+	add := func(object any) {
+		if key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(object); err == nil {
+			jobs.Add(key)
+		}
+	}
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, object any) { add(object) }})
+	if err != nil {
+		return fmt.Errorf("watching jobs: %w", err)
+	}
+	return nil
+}
+
+// podHandler has the jobs queued that a change of a pod concerns.
+func podHandler(x *jobIndex, jobs queue) cache.ResourceEventHandler {
+	changed := func(object any) {
+		if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+			object = gone.Obj
+		}
+		pod, ok := object.(*v1.Pod)
+		if !ok {
+			return
+		}
+		for _, name := range x.keys(byPod, pod.Namespace+"/"+pod.Name) {
+			jobs.Add(name)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{AddFunc: changed, UpdateFunc: func(_, object any) { changed(object) }, DeleteFunc: changed}
+}
+
+func (x *jobIndex) keys(index, key string) []string {
+	if x == nil || key == "" {
+		return nil
+	}
+	keys, err := x.IndexKeys(index, key)
+	if err != nil {
+		return nil // there is no such index, which a test would find
+	}
+	return keys
+}
+
+// migrates is the job that migrates a pod; empty if there is none.
+func (x *jobIndex) migrates(pod types.UID) string {
+	if keys := x.keys(byUID, string(pod)); len(keys) > 0 {
+		return keys[0]
+	}
+	return ""
+}
+
+// anyWaits says whether jobs wait for arbitration.
+func (x *jobIndex) anyWaits() bool { return len(x.keys(byWait, "true")) > 0 }
