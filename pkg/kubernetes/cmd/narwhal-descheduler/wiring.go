@@ -1,0 +1,28 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/queues"
+)
+
+// registry has all plugins that policies may name.
+func registry() (*framework.Registry, error) {
+	r := new(framework.Registry)
+	return r, r.Register(queues.Definitions(func(a, b *v1.Pod) bool { return a.Name < b.Name })...)
+}
+
+// defaults are the plugins that each profile has unless it switches them off.
+func defaults() map[framework.Point][]string { return nil }
+
+// configurationDefaults are those of the kind DeschedulerConfiguration; nil: the same.
+func configurationDefaults() map[framework.Point][]string { return nil }
+
+// build makes the descheduler.
+func build(context.Context, *parts) (descheduling, error) {
+	return nil, errors.New("this build has no descheduler")
+}
