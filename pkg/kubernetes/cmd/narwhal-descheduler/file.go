@@ -32,9 +32,11 @@ func (f *file) changed() (bool, error) {
 
 // load makes a policy of the text.
 func (f *file) load() (*policy.Policy, []policy.Warning, error) {
-	return policy.Load(f.text, f.registry, policy.Options{
-		Lenient: f.lenient, Defaults: defaults(), ConfigurationDefaults: configurationDefaults(),
-	})
+	return policy.Load(f.text, f.registry, f.options())
+}
+
+func (f *file) options() policy.Options {
+	return policy.Options{Lenient: f.lenient, Defaults: defaults(), ConfigurationDefaults: configurationDefaults()}
 }
 
 // loadOrTell is load for a command line: what is wrong is written as a compiler does.
@@ -54,11 +56,11 @@ func (f *file) loadOrTell(to io.Writer) (*policy.Policy, error) {
 
 // write writes the policy with all defaults where the flags ask for it, and says whether
 // the program ends with that.
-func (s *settings) write(p *policy.Policy) (ends bool, err error) {
+func (s *settings) write(f *file, p *policy.Policy) (ends bool, err error) {
 	if !s.validate && s.writeTo == "" {
 		return false, nil
 	}
-	text := policy.Print(p, defaults())
+	text := policy.Print(p, f.registry, f.options())
 	if s.writeTo != "" {
 		if err := os.WriteFile(s.writeTo, text, 0o644); err != nil {
 			return true, fmt.Errorf("write-config-to: %w", err)

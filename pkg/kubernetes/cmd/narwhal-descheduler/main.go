@@ -11,6 +11,7 @@
 //	reload.go    a policy file that changes while it runs
 //	serve.go     health, metrics and reports
 //	tracing.go   where spans are sent
+//	plugins.go   a list of the plugins
 //	wiring.go    the plugins there are, and what the descheduler is built from
 package main
 
@@ -110,6 +111,7 @@ replica leads, and 2 if the command line or the policy could not be understood.`
 			cmd.Println(program, replica.Version())
 		},
 	})
+	cmd.AddCommand(newPluginsCommand())
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	s.define(cmd.Flags())
 	cmd.MarkFlagsRequiredTogether("tls-cert-file", "tls-private-key-file")

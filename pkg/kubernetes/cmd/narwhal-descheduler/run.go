@@ -62,7 +62,7 @@ func (s *settings) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if ends, err := s.write(p); ends {
+	if ends, err := s.write(f, p); ends {
 		return err
 	}
 	ignored := s.adopt(&p.Settings)

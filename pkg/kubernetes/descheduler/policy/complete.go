@@ -64,7 +64,7 @@ func (l *loader) completePoint(w *written, point framework.Point) {
 			m.at.fail("%s does not work at %s, but at %s", m.name, point, pointsOf(d))
 		}
 	}
-	defaults := l.defaults()[point]
+	defaults := defaultsAt(point, l.defaults(), w.profile.Plugins[framework.Evict], l.registry)
 	l.checkDisabled(w, point, defaults)
 	if single(point) && len(s.enabled) > 0 {
 		defaults = nil // there is one, and the text names it
@@ -79,6 +79,21 @@ func (l *loader) completePoint(w *written, point framework.Point) {
 	if len(list) > 0 {
 		w.profile.Plugins[point] = list
 	}
+}
+
+// defaultsAt are the plugins at a point unless the text switches them off. An evict plugin
+// that is a controller too does its work there, so it is enabled there as well.
+func defaultsAt(point framework.Point, defaults map[framework.Point][]string, evict []string, registry *framework.Registry) []string {
+	list := slices.Clone(defaults[point])
+	if point != framework.Controller {
+		return list
+	}
+	for _, name := range evict {
+		if d, ok := registry.Find(name); ok && d.Works(point) && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 // single are points at which one plugin works.

@@ -28,4 +28,5 @@
 //	decode.go     a value of the text into a Go value
 //	encode.go     a Go value into a text
 //	print.go      Print
+//	arguments.go  what a plugin understands, for people
 package policy

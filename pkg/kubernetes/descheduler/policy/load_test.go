@@ -154,6 +154,9 @@ func TestDisabled(t *testing.T) {
 		{"balance: {disabled: [Both]}", "balance", nil, "Both is no default of balance, so this has no effect"},
 		{"evict: {disabled: [Eviction], enabled: [Delete]}", "evict", []string{"Delete"}, ""},
 		{"evict: {enabled: [Delete]}", "evict", []string{"Delete"}, ""},
+		{"evict: {enabled: [Moving]}", "controller", []string{"Moving"}, ""},
+		{"evict: {enabled: [Moving]}, controller: {enabled: [Watching]}", "controller", []string{"Moving", "Watching"}, ""},
+		{"evict: {enabled: [Moving]}, controller: {disabled: [Moving]}", "controller", nil, ""},
 		{"evict: {enabled: [Eviction]}", "evict", []string{"Eviction"}, ""},
 	} {
 		p, warnings := load(t, header+"profiles: [{name: a, plugins: {"+c.plugins+"}}]")

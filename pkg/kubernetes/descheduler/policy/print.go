@@ -10,11 +10,10 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 )
 
-// Print writes a policy as a text of kind DeschedulerPolicy that says everything, also
-// what is a default. Load reads the same policy from it, with any defaults of Options
-// at the given points; points at which there are no plugins are written only where they
-// are given. The descheduler of Kubernetes reads the parts that it knows.
-func Print(p *Policy, defaults map[framework.Point][]string) []byte {
+// Print writes a policy as a text of kind DeschedulerPolicy that says everything, also what
+// is a default. Load reads the same policy from it with the same registry and options.
+// The descheduler of Kubernetes reads the parts that it knows.
+func Print(p *Policy, registry *framework.Registry, options Options) []byte {
 	top := mapping()
 	put(top, "apiVersion", scalar(APIVersion))
 	put(top, "kind", scalar(Kind))
@@ -33,7 +32,7 @@ func Print(p *Policy, defaults map[framework.Point][]string) []byte {
 	top.Content = append(top.Content, settings.Content...)
 	var profiles []*yaml.Node
 	for i := range p.Profiles {
-		profiles = append(profiles, p.Profiles[i].node(defaults))
+		profiles = append(profiles, p.Profiles[i].node(registry, options.Defaults))
 	}
 	put(top, "profiles", sequence(profiles))
 	var text bytes.Buffer
@@ -128,7 +127,7 @@ func (m *MetricsProvider) node() *yaml.Node {
 	return node
 }
 
-func (p *Profile) node(defaults map[framework.Point][]string) *yaml.Node {
+func (p *Profile) node(registry *framework.Registry, defaults map[framework.Point][]string) *yaml.Node {
 	node := mapping()
 	put(node, "name", scalar(p.Name))
 	putSelector(node, p.NodeSelector)
@@ -150,12 +149,13 @@ func (p *Profile) node(defaults map[framework.Point][]string) *yaml.Node {
 	plugins := mapping()
 	for _, point := range framework.Points() {
 		enabled := p.Plugins[point]
-		if len(enabled) == 0 && len(defaults[point]) == 0 {
+		unsaid := defaultsAt(point, defaults, p.Plugins[framework.Evict], registry)
+		if len(enabled) == 0 && len(unsaid) == 0 {
 			continue
 		}
 		set := mapping()
 		put(set, "enabled", inline(enabled...))
-		if !slices.Equal(enabled, merged(defaults[point], nil, enabled)) {
+		if !slices.Equal(enabled, merged(unsaid, nil, enabled)) {
 			put(set, "disabled", inline(all))
 		}
 		put(plugins, string(point), set)

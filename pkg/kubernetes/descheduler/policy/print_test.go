@@ -28,11 +28,11 @@ var samePolicy = cmp.Options{
 // reloads prints a policy, loads the text, and compares.
 func reloads(t *testing.T, p *Policy) {
 	t.Helper()
-	text := Print(p, testDefaults)
+	text := Print(p, testRegistry(t), Options{Defaults: testDefaults})
 	again, _, err := Load(text, testRegistry(t), Options{Defaults: testDefaults})
 	assert.NilError(t, err, "%s", text)
 	assert.Equal(t, cmp.Diff(p, again, samePolicy), "", "%s", text)
-	assert.Equal(t, string(Print(again, testDefaults)), string(text))
+	assert.Equal(t, string(Print(again, testRegistry(t), Options{Defaults: testDefaults})), string(text))
 }
 
 // The completed policy says what was left out.
@@ -42,7 +42,7 @@ profiles:
 - pluginConfig: [{name: PodLifeTime, args: {maxPodLifeTimeSeconds: 1, states: ["on", "1"]}}]
   plugins: {deschedule: {enabled: [PodLifeTime]}, evict: {enabled: [Delete]}, sort: {disabled: ["*"]}}
 `)
-	assert.Equal(t, string(Print(p, testDefaults)), `apiVersion: descheduler/v1alpha2
+	assert.Equal(t, string(Print(p, testRegistry(t), Options{Defaults: testDefaults})), `apiVersion: descheduler/v1alpha2
 kind: DeschedulerPolicy
 limits:
   coolDown:
@@ -217,6 +217,25 @@ func randomArgs(r *rand.Rand, name string) any {
 		}
 	}
 	return nil
+}
+
+// Arguments are those of the Go type, with defaults in one line.
+func TestArguments(t *testing.T) {
+	registry := testRegistry(t)
+	find := func(name string) []Argument {
+		d, ok := registry.Find(name)
+		assert.Assert(t, ok)
+		return Arguments(d)
+	}
+	assert.DeepEqual(t, find("LowNodeUtilization"), []Argument{
+		{"thresholds", ""},
+		{"numberOfNodes", "0"},
+		{"nodeFit", "true"},
+		{"anomalyCondition", "{consecutiveAbnormalities: 5}"},
+		{"resourceWeights", "{cpu: 1, memory: 1}"},
+	})
+	assert.Equal(t, len(find("DefaultEvictor")), 7)
+	assert.Equal(t, len(find("Both")), 0)
 }
 
 // FuzzLoad feeds Load with anything. It never panics, says in which line each problem is, and

@@ -92,7 +92,7 @@ func TestProblems(t *testing.T) {
 		{header + "limits: {workloadRate: {window: 3m}}", "limits.workloadRate: max is missing"},
 		{header + "limits: {coolDown: {initial: 1h, max: 1m}}", "limits.coolDown: max is 1m0s, less than initial, 1h0m0s"},
 		{header + "limits: {coolDown: {initial: -1h}}", "limits.coolDown.initial: must not be negative: -1h0m0s"},
-		{profile("plugins: {evict: {disabled: ['*']}}"), "profiles[0].plugins.evict: no plugin is enabled at evict, where one must be; Delete or Eviction can"},
+		{profile("plugins: {evict: {disabled: ['*']}}"), "profiles[0].plugins.evict: no plugin is enabled at evict, where one must be; Delete or Eviction or Moving can"},
 		{profile("plugins: {sort: {enabled: [PrioritySort, AgeSort]}}"), "profiles[0].plugins.sort: 2 plugins are enabled at sort, where one can be: PrioritySort, AgeSort"},
 		{profile("plugins: {preEvictionFilter: {}, preevictionfilter: {}}"), "profiles[0].plugins.preevictionfilter: is preevictionfilter, which is in line 3 already"},
 		{profile("plugins: {balance: {enabled: [Both, Both]}}"), "profiles[0].plugins.balance.enabled[1]: Both is in line 3 already"},

@@ -89,6 +89,8 @@ func testRegistry(t testing.TB) *framework.Registry {
 		framework.Definition{Name: "Both", Points: []framework.Point{framework.Deschedule, framework.Balance}, New: build},
 		framework.Definition{Name: "Eviction", Points: []framework.Point{framework.Evict}, New: build},
 		framework.Definition{Name: "Delete", Points: []framework.Point{framework.Evict}, New: build},
+		framework.Definition{Name: "Moving", Points: []framework.Point{framework.Evict, framework.Controller}, New: build},
+		framework.Definition{Name: "Watching", Points: []framework.Point{framework.Controller}, New: build},
 		framework.Definition{Name: "PrioritySort", Points: []framework.Point{framework.Sort}, New: build},
 		framework.Definition{Name: "AgeSort", Points: []framework.Point{framework.Sort}, New: build},
 	))
