@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"context"
@@ -50,7 +50,7 @@ type parts struct {
 
 // start does what the flags say.
 func (s *settings) start(ctx context.Context) error {
-	registry, err := registry()
+	registry, err := registry(s.plugins)
 	if err != nil {
 		return err
 	}

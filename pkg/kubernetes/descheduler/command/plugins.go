@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"fmt"
@@ -11,13 +11,15 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
 )
 
-// newPluginsCommand lists the plugins that policies may name.
-func newPluginsCommand() *cobra.Command {
+// newPluginsCommand lists the plugins that policies may name. It notes when the command
+// line was understood.
+func newPluginsCommand(started *bool, plugins []framework.Definition) *cobra.Command {
 	return &cobra.Command{
 		Use: "plugins", Short: "List the plugins that policies may name", Args: cobra.NoArgs,
 		Long: "List the plugins that policies may name, as a table in Markdown:\nwhere each can be enabled, and its arguments with their defaults.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := registry()
+			*started = true
+			r, err := registry(plugins)
 			if err != nil {
 				return err
 			}

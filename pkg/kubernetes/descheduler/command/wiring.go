@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"context"
@@ -10,10 +10,11 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/queues"
 )
 
-// registry has all plugins that policies may name.
-func registry() (*framework.Registry, error) {
+// registry has all plugins that policies may name: those of this project, and others.
+func registry(further []framework.Definition) (*framework.Registry, error) {
 	r := new(framework.Registry)
-	return r, r.Register(queues.Definitions(func(a, b *v1.Pod) bool { return a.Name < b.Name })...)
+	own := queues.Definitions(func(a, b *v1.Pod) bool { return a.Name < b.Name })
+	return r, r.Register(append(own, further...)...)
 }
 
 // defaults are the plugins that each profile has unless it switches them off.

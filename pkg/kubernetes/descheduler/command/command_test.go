@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -20,6 +20,7 @@ import (
 	"gotest.tools/v3/assert"
 	"k8s.io/client-go/rest"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/example"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
 )
@@ -64,7 +65,7 @@ func TestCommandLine(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
-			assert.Equal(t, run(t.Context(), strings.Fields(c.args), &out, &out), c.code, out.String())
+			assert.Equal(t, Run(t.Context(), Streams{&out, &out}, strings.Fields(c.args)), c.code, out.String())
 			assert.Assert(t, strings.Contains(out.String(), c.says), out.String())
 		})
 	}
@@ -75,12 +76,12 @@ func TestWriteConfig(t *testing.T) {
 	from := written(t, "policy.yaml", smallest+"maxNoOfPodsToEvictTotal: 3\ndeschedulingInterval: 5m\n")
 	to := filepath.Join(t.TempDir(), "written.yaml")
 	var out, again bytes.Buffer
-	assert.Equal(t, run(t.Context(), []string{"--policy-config-file", from, "--write-config-to", to, "--validate"}, &out, io.Discard), exitDone)
+	assert.Equal(t, Run(t.Context(), Streams{&out, io.Discard}, []string{"--policy-config-file", from, "--write-config-to", to, "--validate"}), exitDone)
 	text, err := os.ReadFile(to)
 	assert.NilError(t, err)
 	assert.Equal(t, out.String(), string(text))
 	assert.Assert(t, strings.Contains(out.String(), "maxNoOfPodsToEvictTotal: 3"))
-	assert.Equal(t, run(t.Context(), []string{"--policy-config-file", to, "--validate"}, &again, io.Discard), exitDone)
+	assert.Equal(t, Run(t.Context(), Streams{&again, io.Discard}, []string{"--policy-config-file", to, "--validate"}), exitDone)
 	assert.Equal(t, again.String(), out.String())
 }
 
@@ -149,7 +150,7 @@ func newProcess(t *testing.T, text string, build func(*parts) (descheduling, err
 	s.serve.port, s.out = 0, out
 	f := &file{name: written(t, "policy.yaml", text)}
 	var err error
-	f.registry, err = registry()
+	f.registry, err = registry(nil)
 	assert.NilError(t, err)
 	_, err = f.changed()
 	assert.NilError(t, err)
@@ -231,7 +232,7 @@ func TestProcess(t *testing.T) {
 func TestWrongPolicyIsNotUsed(t *testing.T) {
 	f := &file{name: written(t, "policy.yaml", smallest)}
 	var err error
-	f.registry, err = registry()
+	f.registry, err = registry(nil)
 	assert.NilError(t, err)
 	metrics := prometheus.NewRegistry()
 	w := newFollower(f, zap.NewNop(), metrics)
@@ -305,4 +306,14 @@ func TestTracing(t *testing.T) {
 		assert.Equal(t, span.SpanContext().IsValid(), c.of.endpoint != "" && !c.of.fallBack)
 		assert.NilError(t, stop(t.Context()))
 	}
+}
+
+// A program with a plugin of its own is one line, and its policies may name the plugin.
+func TestPluginsOfOthers(t *testing.T) {
+	var out bytes.Buffer
+	assert.Equal(t, Run(t.Context(), Streams{&out, &out}, []string{"plugins"}, example.Definition()), exitDone)
+	assert.Assert(t, strings.Contains(out.String(), "| `RemovePodsPastDate` | deschedule | `annotation: example.org/remove-after`, `namespaces` |\n"), out.String())
+	out.Reset()
+	assert.Equal(t, Run(t.Context(), Streams{&out, &out}, []string{"plugins"}, example.Definition(), example.Definition()), exitFailed)
+	assert.Assert(t, strings.Contains(out.String(), `"RemovePodsPastDate" is registered twice`), out.String())
 }

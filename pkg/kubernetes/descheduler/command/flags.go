@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
 )
@@ -38,6 +39,7 @@ type settings struct {
 	tracing   tracing
 	queues    schedulerQueues
 
+	plugins       []framework.Definition // besides those of this project
 	flags         *pflag.FlagSet
 	out, problems io.Writer
 }
