@@ -99,8 +99,8 @@ func defaultsAt(point framework.Point, defaults map[framework.Point][]string, ev
 // single are points at which one plugin works.
 func single(point framework.Point) bool { return point == framework.Evict || point == framework.Sort }
 
-// checkDisabled tells of names that switch nothing off, and of filters that are
-// switched off.
+// checkDisabled tells of names that switch nothing off, and of a profile without any of
+// the filters that are defaults of either kind.
 func (l *loader) checkDisabled(w *written, point framework.Point, defaults []string) {
 	s := w.sets[point]
 	if s == nil || w.expanded && point == framework.PreEvictionFilter {
@@ -118,10 +118,10 @@ func (l *loader) checkDisabled(w *written, point framework.Point, defaults []str
 		return
 	}
 	left := merged(defaults, names(s.disabled), names(s.enabled))
-	for _, name := range defaults {
-		if !slices.Contains(left, name) {
-			s.at.warn("%s is switched off: pods that it protects, such as those of the system, of DaemonSets and with local data, can be evicted", name)
-		}
+	protecting := slices.Concat(l.options.Defaults[point], l.options.ConfigurationDefaults[point])
+	if len(defaults) > 0 && !slices.ContainsFunc(left, func(name string) bool { return slices.Contains(protecting, name) }) {
+		s.at.warn("%s is switched off: pods that it protects, such as those of the system, of DaemonSets and with local data, can be evicted",
+			strings.Join(defaults, ", "))
 	}
 }
 

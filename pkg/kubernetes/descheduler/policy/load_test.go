@@ -133,6 +133,12 @@ profiles:
 	})
 	assert.NilError(t, err)
 	assert.DeepEqual(t, p.Profiles[0].Plugins, map[framework.Point][]string{"evict": {"Delete"}})
+	_, warnings, err = Load([]byte(configurationHeader+"profiles: [{plugins: {filter: {disabled: ['*'], enabled: [DefaultEvictor]}}}]"), testRegistry(t), Options{
+		Defaults:              testDefaults,
+		ConfigurationDefaults: map[framework.Point][]string{framework.Filter: {"OtherFilter"}, framework.Evict: {"Delete"}},
+	})
+	assert.NilError(t, err)
+	assert.Equal(t, len(warnings), 0, "a filter that is a default of the other kind protects too: %v", warnings)
 }
 
 // D-CFG-6 in the way it is meant: disabled switches defaults off, by name or all.
