@@ -114,7 +114,6 @@ func (s *settings) run(ctx context.Context, r *process) (err error) {
 		return err
 	}
 	r.metrics = prometheus.NewRegistry()
-	r.metrics.MustRegister(buildInfo())
 	state := new(replica.Readiness)
 	r.page = &page{state: state}
 	if !s.serve.withoutMetric {
@@ -215,16 +214,6 @@ func (r *process) reported(of report) {
 	if err := show(r.settings.out); err != nil {
 		r.log.Error("report was not printed", zap.Error(err))
 	}
-}
-
-// buildInfo is the metric that names the version.
-func buildInfo() prometheus.Collector {
-	g := prometheus.NewGauge(prometheus.GaugeOpts{
-		Namespace: "descheduler", Name: "build_info", Help: "1, with the version.",
-		ConstLabels: prometheus.Labels{"version": replica.Version()},
-	})
-	g.Set(1)
-	return g
 }
 
 func writeJSON(w http.ResponseWriter, value any) {
