@@ -87,7 +87,7 @@ func (l *loader) document(text string) *Policy {
 // parse makes nodes of a text that holds one YAML document.
 func (l *loader) parse(text string) *yaml.Node {
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
-		text = strings.ReplaceAll(text, "\t", " ") // JSON has tabs between values only, which YAML forbids
+		text = strings.ReplaceAll(text, "\t", " ") // JSON has tabs between values only; YAML forbids one at the start
 	}
 	root, second, err := yamltree.Parse(text)
 	switch {

@@ -214,7 +214,7 @@ profiles:
 
 // JSON is read too, also with tabs, and a problem in it has its place.
 func TestLoadsJSON(t *testing.T) {
-	text := "{\n\t\"apiVersion\": \"descheduler/v1alpha2\",\n\t\"kind\": \"DeschedulerPolicy\",\n\t\"profiles\": [\n\t\t{\"name\": \"a\"}\n\t]\n}\n"
+	text := "\t{\n\t\"apiVersion\": \"descheduler/v1alpha2\",\n\t\"kind\"\t:\t\"DeschedulerPolicy\"\t,\t\n\t\"profiles\": [\n\t\t{\"name\": \"a\"}\n\t]\n}\n"
 	p, _ := load(t, text)
 	assert.Equal(t, p.Profiles[0].Name, "a")
 	_, _, err := Load([]byte(strings.Replace(text, `"name"`, `"nam"`, 1)), testRegistry(t), Options{Defaults: testDefaults})

@@ -200,7 +200,7 @@ func randomArgs(r *rand.Rand, name string) any {
 		return &evictorArgs{
 			MinReplicas: uint(r.IntN(3)), MinPodAge: maybe(r, metav1.Duration{Duration: time.Duration(r.IntN(3e9))}), hidden: 1,
 			Room: maybe(r, resource.MustParse(quantities[r.IntN(len(quantities))])), Share: intstr.FromInt32(r.Int32N(9)), Factor: int8(r.IntN(256) - 128),
-			Extra: map[string]any{word(r): word(r), "list": []any{word(r), true, map[string]any{"x": "1"}}},
+			Extra: map[string]any{word(r): word(r), "list": []any{word(r), true, nil, map[string]any{"x": "1", "y": nil}}},
 			Rows:  []anomaly{{}, {Consecutive: r.Uint32()}},
 		}
 	case "PodLifeTime":
