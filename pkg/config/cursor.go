@@ -122,7 +122,7 @@ func unknownKey(key string, known []field) string {
 	for i, f := range known {
 		names[i] = f.key
 	}
-	if meant := nearest(key, names); meant != "" {
+	if meant := yamltree.Nearest(key, names); meant != "" {
 		return "unknown key, did you mean " + meant + "?"
 	}
 	return "unknown key, known here: " + strings.Join(names, ", ")

@@ -21,7 +21,8 @@
 //	config.go      Load, Document, the built-in text, the checksum
 //	problem.go     Problem and how it prints
 //	cursor.go      a value, where it stands, and how to report a problem with it; most
-//	               of it is package yamltree, which also reads aliases and merges
+//	               of it is package yamltree, which also reads aliases and merges, and
+//	               finds the known word that was probably meant
 //	yaml.go        the whole text
 //	partition.go   a partition: node order, the root
 //	preemption.go  how room is made for asks
@@ -31,6 +32,5 @@
 //	limit.go       limits of users and groups
 //	placement.go   placement rules and filters
 //	hierarchy.go   guarantees and limits, compared along the tree
-//	nearest.go     the known word that was probably meant
 //	build.go       to core.Config
 package config

@@ -10,6 +10,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 )
 
 // defaultPreemption is what holds for the keys that are not given.
@@ -138,7 +139,7 @@ func oneWord(c cursor, known ...string) int {
 		return i
 	}
 	last, hint := len(known)-1, ""
-	if meant := nearest(text, known); meant != "" {
+	if meant := yamltree.Nearest(text, known); meant != "" {
 		hint = "; did you mean " + meant + "?"
 	}
 	c.fail("%s is not right: write %s or %s%s", quote(text), strings.Join(known[:last], ", "), known[last], hint)

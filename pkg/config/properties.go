@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 )
 
 // A property is a named setting of a queue that the queues below inherit as
@@ -170,7 +171,7 @@ func checkProperty(c cursor, name string, table []property) {
 		for i, p := range table {
 			names[i] = p.name
 		}
-		if meant := nearest(name, names); meant != "" {
+		if meant := yamltree.Nearest(name, names); meant != "" {
 			hint = "; did you mean " + meant + "?"
 		}
 		c.atKey().warn("unknown property, it is kept and has no effect%s", hint)

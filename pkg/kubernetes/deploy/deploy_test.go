@@ -3,6 +3,7 @@ package deploy_test
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,18 +53,31 @@ func at(o any, path ...string) any {
 	return o
 }
 
-func kustomized(t *testing.T) map[string]object {
+// Folders of manifests and charts.
+const (
+	scheduler, schedulerChart     = "kustomize", "chart/narwhal"
+	descheduler, deschedulerChart = "descheduler/kustomize", "descheduler/chart/narwhal-descheduler"
+)
+
+// kustomized is what kustomize makes of a folder.
+func kustomized(t *testing.T, of string) map[string]object {
 	t.Helper()
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(folder, "kustomize"))
+	return kustomizedFrom(t, filesys.MakeFsOnDisk(), filepath.Join(folder, of))
+}
+
+func kustomizedFrom(t *testing.T, files filesys.FileSystem, of string) map[string]object {
+	t.Helper()
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, of)
 	assert.NilError(t, err)
 	text, err := built.AsYaml()
 	assert.NilError(t, err)
 	return objects(t, string(text))
 }
 
-func rendered(t *testing.T, values object) map[string]object {
+// rendered is what Helm makes of a chart.
+func rendered(t *testing.T, of string, values object) map[string]object {
 	t.Helper()
-	chart, err := loader.Load(filepath.Join(folder, "chart/narwhal"))
+	chart, err := loader.Load(filepath.Join(folder, of))
 	assert.NilError(t, err)
 	all, err := chartutil.ToRenderValues(chart, values, chartutil.ReleaseOptions{Name: "narwhal", Namespace: "narwhal"}, nil)
 	assert.NilError(t, err)
@@ -79,18 +93,40 @@ func rendered(t *testing.T, values object) map[string]object {
 
 // The chart with its own values and the manifests of kustomize install the same.
 func TestChartAndKustomizeInstallTheSame(t *testing.T) {
-	want := kustomized(t)
+	same(t, kustomized(t, scheduler), rendered(t, schedulerChart, nil), "narwhal-scheduler")
+	same(t, kustomized(t, descheduler), rendered(t, deschedulerChart, nil), "narwhal-descheduler")
+	same(t, withComponents(t), rendered(t, deschedulerChart, object{"allow": object{"delete": true, "soft": true, "migration": true}}), "narwhal-descheduler")
+}
+
+// same compares what kustomize and Helm install.
+func same(t *testing.T, want, got map[string]object, deployment string) {
+	t.Helper()
 	delete(want, "Namespace/narwhal") // Helm makes it when it is asked to
-	got := rendered(t, nil)
-	container := func(o object) object {
-		return at(o, "spec", "template", "spec", "containers").([]any)[0].(object)
-	}
-	delete(container(got["Deployment/narwhal-scheduler"]), "imagePullPolicy") // which has a default
+	container := at(got["Deployment/"+deployment], "spec", "template", "spec", "containers").([]any)[0].(object)
+	delete(container, "imagePullPolicy") // which has a default
 	assert.Equal(t, cmp.Diff(want, got), "")
 }
 
+// withComponents is the descheduler with all that its evict plugins may need.
+func withComponents(t *testing.T) map[string]object {
+	t.Helper()
+	files := filesys.MakeFsInMemory()
+	root := os.DirFS(filepath.Join(folder, descheduler))
+	assert.NilError(t, fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(root, name)
+		assert.NilError(t, err)
+		return files.WriteFile("/base/"+name, text)
+	}))
+	overlay := "resources: [../base]\ncomponents: [../base/delete, ../base/soft, ../base/migration]\n"
+	assert.NilError(t, files.WriteFile("/all/kustomization.yaml", []byte(overlay)))
+	return kustomizedFrom(t, files, "/all")
+}
+
 func TestValuesOfTheChart(t *testing.T) {
-	got := rendered(t, object{
+	got := rendered(t, schedulerChart, object{
 		"replicas": 3, "image": object{"repository": "example.org/narwhal", "tag": "v1"}, "args": []any{"--scheduler-name=yunikorn"},
 		"queues": "partitions: []\n", "settings": object{"log.level": "debug"}, "priorityClassName": "", "admissionPolicy": true,
 		"nodeSelector": object{"role": "control"}, "tolerations": []any{object{"operator": "Exists"}}, "resources": object{"limits": nil, "requests": nil},
@@ -114,16 +150,52 @@ func TestValuesOfTheChart(t *testing.T) {
 	}
 }
 
-// The scheduler may not do more than the shim does: no role names all verbs, all resources
-// or secrets, and what changes the cluster is on a short list.
+func TestValuesOfTheDescheduler(t *testing.T) {
+	got := rendered(t, deschedulerChart, object{
+		"replicas": 2, "image": object{"repository": "example.org/narwhal", "tag": "v1"}, "args": []any{"--dry-run"}, "interval": "1h",
+		"policy": "kind: X\n", "schedulerConfigMap": "queues", "priorityClassName": "", "allow": object{"soft": true},
+		"nodeSelector": object{"role": "control"}, "tolerations": []any{object{"operator": "Exists"}}, "resources": object{"limits": nil, "requests": nil},
+	})
+	deployment := got["Deployment/narwhal-descheduler"]
+	assert.Equal(t, at(deployment, "spec", "replicas"), float64(2))
+	pod := at(deployment, "spec", "template", "spec")
+	assert.Equal(t, at(pod, "priorityClassName"), nil)
+	assert.DeepEqual(t, at(pod, "nodeSelector"), object{"role": "control"})
+	container := at(pod, "containers").([]any)[0]
+	assert.Equal(t, at(container, "image"), "example.org/narwhal:v1")
+	for _, arg := range []string{"--dry-run", "--descheduling-interval=1h", "--scheduler-config-map=queues"} {
+		assert.Assert(t, slices.Contains(at(container, "args").([]any), any(arg)), arg)
+	}
+	assert.Equal(t, at(container, "resources"), nil)
+	assert.DeepEqual(t, at(got["ConfigMap/narwhal-descheduler"], "data"), object{"policy.yaml": "kind: X\n"})
+	read := at(got["Role/narwhal-descheduler"], "rules").([]any)[0]
+	assert.DeepEqual(t, at(read, "resourceNames"), []any{"queues"})
+	assert.Assert(t, got["ClusterRole/narwhal-descheduler-soft"] != nil && got["ClusterRole/narwhal-descheduler-delete"] == nil)
+}
+
+// The scheduler may not do more than the shim does, nor the descheduler more than its evict
+// plugins do: no role names all verbs, all resources or secrets, and what changes the
+// cluster is on a short list.
 func TestPrivilegesAreFew(t *testing.T) {
-	changes := map[string][]string{
+	few(t, kustomized(t, scheduler), map[string][]string{
 		"pods": {"delete"}, "pods/binding": {"create"}, "bindings": {"create"}, "pods/status": {"patch", "update"},
 		"persistentvolumes": {"patch", "update"}, "persistentvolumeclaims": {"patch", "update"},
 		"events": {"create", "patch", "update"}, "leases": {"create", "update"},
 		"resourceclaims": {"patch", "update"}, "resourceclaims/status": {"patch", "update"}, "resourceclaims/binding": {"patch", "update"},
+	})
+	changes := map[string][]string{
+		"pods/eviction": {"create"}, "events": {"create", "patch", "update"}, "leases": {"create", "update"},
 	}
-	for name, o := range kustomized(t) {
+	few(t, kustomized(t, descheduler), changes)
+	changes["pods"] = []string{"create", "delete", "patch"}
+	changes["podmigrationjobs"], changes["podmigrationjobs/status"] = []string{"create", "update", "delete"}, []string{"update"}
+	few(t, withComponents(t), changes)
+}
+
+// few checks that roles change nothing but what is listed.
+func few(t *testing.T, objects map[string]object, changes map[string][]string) {
+	t.Helper()
+	for name, o := range objects {
 		if kind := at(o, "kind"); kind != "ClusterRole" && kind != "Role" {
 			continue
 		}
@@ -144,7 +216,7 @@ func TestDockerfileBuildsWhatIsStarted(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(folder, "Dockerfile"))
 	assert.NilError(t, err)
 	assert.Assert(t, strings.Contains(string(text), `ENTRYPOINT ["/narwhal-scheduler"]`))
-	for _, program := range []string{"narwhal-scheduler", "kubectl-narwhal"} {
+	for _, program := range []string{"narwhal-scheduler", "narwhal-descheduler", "kubectl-narwhal"} {
 		_, err := os.Stat(filepath.Join("../cmd", program, "main.go"))
 		assert.NilError(t, err)
 		assert.Assert(t, strings.Contains(string(text), "/out/"+program))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
@@ -30,7 +31,7 @@ type instance struct {
 	namespace string
 	log       *zap.Logger
 	level     zap.AtomicLevel
-	state     *readiness
+	state     *replica.Readiness
 
 	scheduler *scheduler.Configured
 	history   *events.History
@@ -41,8 +42,8 @@ type instance struct {
 // run schedules until the context ends or something fails. When it returns nothing of it
 // runs any more.
 func (i *instance) run(ctx context.Context) error {
-	i.state.set("lists the cluster")
-	defer i.state.set("has ended")
+	i.state.Set("lists the cluster")
+	defer i.state.Set("has ended")
 	if err := i.newScheduler(); err != nil {
 		return err
 	}
@@ -69,13 +70,13 @@ func (i *instance) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	i.state.set("")
+	i.state.Set("")
 	select {
 	case err := <-web.Failed():
 		return err
 	case <-ctx.Done():
 		i.log.Info("scheduler stops")
-		i.state.set("stops")
+		i.state.Set("stops")
 		return nil
 	}
 }
@@ -110,7 +111,7 @@ func (i *instance) startShim(ctx, resources context.Context, records clientevent
 		return nil, fmt.Errorf("filter plugins: %w", err)
 	}
 	c, err := shim.New(shim.Options{
-		Client: i.client, Core: i.scheduler, Feasibility: feasible, Logger: i.log.Named("shim"), Version: version(),
+		Client: i.client, Core: i.scheduler, Feasibility: feasible, Logger: i.log.Named("shim"), Version: replica.Version(),
 		Recorder:  shim.Events(records.NewRecorder(scheme.Scheme, s.schedulerNames[0])),
 		Rules:     pods.Rules{SchedulerNames: s.schedulerNames, DefaultQueue: s.defaultQueue},
 		ClusterID: cmp.Or(s.clusterID, i.config.ClusterID), Config: i.config,
@@ -151,7 +152,7 @@ func (i *instance) serveREST() (*webservice.Server, error) {
 		Views: i.scheduler, Kinds: i.scheduler.Kinds(), Configuration: i.scheduler, Events: i.history, Archive: i.archive,
 		Metrics: i.metrics.Handler(), Dashboard: dashboard.Handler(), Started: time.Now(), LogLevel: i.level.String,
 		Diagnostics: i.scheduler.StateDump, TrustedProxies: proxies, Budgets: i.scheduler.DisruptionBudgets,
-		Build: func(string) map[string]string { return map[string]string{"buildVersion": version()} },
+		Build: func(string) map[string]string { return map[string]string{"buildVersion": replica.Version()} },
 	})
 	if err != nil {
 		return nil, err

@@ -4,28 +4,23 @@
 // Read in this order:
 //
 //	main.go         the command line
-//	run.go          one run: from the client to the end
-//	leader.go       one of several replicas leads
+//	run.go          one run: from the client to the end; package replica has what
+//	                other programs have too
 //	instance.go     what leads: core, shim, REST
-//	probes.go       whether it lives and is ready
-//	configured.go   the configuration in use, for REST
 //	feasible.go     where pods may run
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 )
 
@@ -55,7 +50,7 @@ type settings struct {
 	logFormat      string
 	healthListen   string
 	stopTimeout    time.Duration
-	leader         leading
+	leader         replica.Leading
 	web            web
 }
 
@@ -105,14 +100,14 @@ otherwise. Health is at /healthz and /readyz: only a replica that leads is ready
 It runs until it is interrupted. The exit code is 0 then, 1 if something fails or
 another replica leads, and 2 if the command could not be understood.`,
 		Args:          cobra.NoArgs,
-		Version:       version(),
+		Version:       replica.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			*started = true
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			level, log, err := s.logger(cmd.ErrOrStderr())
+			level, log, err := replica.Logger(s.logLevel, s.logFormat, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -141,8 +136,17 @@ func (s *settings) define(flags *pflag.FlagSet) {
 	flags.StringVar(&s.logFormat, "log-format", "json", "json or text")
 	flags.StringVar(&s.healthListen, "health-listen", "", "address of /healthz and /readyz for a kubelet, such as :8081 (default nowhere)")
 	flags.DurationVar(&s.stopTimeout, "stop-timeout", 20*time.Second, "how long bindings under way may take when it is stopped")
-	s.leader.define(flags)
+	defineLeading(flags, &s.leader)
 	s.web.define(flags)
+}
+
+// defineLeading defines the flags of how one of several replicas is chosen.
+func defineLeading(flags *pflag.FlagSet, l *replica.Leading) {
+	flags.BoolVar(&l.Elect, "leader-elect", true, "schedule only while it holds a lease, so that several replicas can run")
+	flags.StringVar(&l.Name, "leader-elect-lease", "narwhal-scheduler", "name of the lease")
+	flags.DurationVar(&l.Lease, "leader-elect-lease-duration", 15*time.Second, "how long a lease is waited for that is not renewed")
+	flags.DurationVar(&l.Renew, "leader-elect-renew-deadline", 10*time.Second, "how long a leader tries to renew its lease before it gives up")
+	flags.DurationVar(&l.Wait, "leader-elect-retry-period", 2*time.Second, "pause between attempts")
 }
 
 func (w *web) define(flags *pflag.FlagSet) {
@@ -154,37 +158,4 @@ func (w *web) define(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&w.origins, "allow-origin", nil, "origin whose pages can read everything; * is all (default none but its own)")
 	flags.StringSliceVar(&w.hosts, "host", nil, "name by which clients without a token can call it; * is all (default addresses and localhost)")
 	flags.StringSliceVar(&w.proxies, "trusted-proxy", nil, "address or network of a proxy that says for which client it asks (default this machine)")
-}
-
-// logger is the log that the flags ask for.
-func (s *settings) logger(out io.Writer) (zap.AtomicLevel, *zap.Logger, error) {
-	level, err := zap.ParseAtomicLevel(s.logLevel)
-	if err != nil {
-		return level, nil, fmt.Errorf("log-level: %w", err)
-	}
-	var encoder zapcore.Encoder
-	switch s.logFormat {
-	case "json":
-		encoding := zap.NewProductionEncoderConfig()
-		encoding.EncodeTime = zapcore.RFC3339NanoTimeEncoder
-		encoder = zapcore.NewJSONEncoder(encoding)
-	case "text":
-		encoder = zapcore.NewConsoleEncoder(zap.NewDevelopmentEncoderConfig())
-	default:
-		return level, nil, fmt.Errorf("log-format: %q is neither json nor text", s.logFormat)
-	}
-	return level, zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(out)), level)), nil
-}
-
-// version is that of the module the command was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	version := info.Main.Version
-	if version == "" || version == "(devel)" {
-		version = "development"
-	}
-	return version + " " + info.GoVersion
 }

@@ -4,27 +4,21 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"strings"
 
 	"go.uber.org/zap"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 )
-
-// namespaceFile is where the namespace of a pod is found.
-const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // Requests per second to the API server if nothing else is said.
 const defaultQPS = 1000
 
 // run schedules until the context ends, or until another replica leads.
 func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLevel) error {
-	namespace := s.ownNamespace()
+	namespace := replica.OwnNamespace(s.namespace)
 	client, config, problem, err := s.client(ctx, namespace)
 	if err != nil {
 		return err
@@ -35,20 +29,20 @@ func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLev
 	for _, warning := range config.Warnings {
 		log.Warn("setting has no effect", zap.String("problem", warning))
 	}
-	state := new(readiness)
-	probes, err := serveProbes(s.healthListen, state)
+	state := new(replica.Readiness)
+	probes, err := replica.ServeProbes(s.healthListen, state)
 	if err != nil {
 		return err
 	}
-	defer probes.stop()
-	log.Info("scheduler begins", zap.String("version", version()), zap.String("namespace", namespace),
+	defer probes.Stop()
+	log.Info("scheduler begins", zap.String("version", replica.Version()), zap.String("namespace", namespace),
 		zap.Strings("schedulerNames", s.schedulerNames), zap.Strings("configMaps", s.configMaps))
 	lead := func(ctx context.Context) error {
 		i := &instance{settings: s, client: client, config: config, namespace: namespace, log: log, level: level, state: state}
 		return i.run(ctx)
 	}
-	election := &election{leading: s.leader, client: client, namespace: namespace, log: log, state: state}
-	err = election.run(ctx, lead, probes.failed)
+	election := &replica.Election{Leading: s.leader, Client: client, Namespace: namespace, Log: log, State: state}
+	err = election.Run(ctx, lead, probes.Failed())
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = nil
 	}
@@ -56,22 +50,13 @@ func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLev
 	return err
 }
 
-// ownNamespace is the namespace of the ConfigMaps and of the lease.
-func (s *settings) ownNamespace() string {
-	text, _ := os.ReadFile(namespaceFile) // there is none outside a cluster
-	return cmp.Or(s.namespace, os.Getenv("POD_NAMESPACE"), strings.TrimSpace(string(text)), "default")
-}
-
 // client makes the client of the API server. The configuration is read with it, since it
 // says how fast the client may be; what is wrong in it is the problem.
 func (s *settings) client(ctx context.Context, namespace string) (client kubernetes.Interface, config shim.Configuration, problem, err error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = s.kubeconfig
-	how, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	how, err := replica.ClientConfig(s.kubeconfig, "narwhal-scheduler")
 	if err != nil {
-		return nil, config, nil, fmt.Errorf("how to reach the API server: %w", err)
+		return nil, config, nil, err
 	}
-	how.UserAgent = "narwhal-scheduler/" + version()
 	first, err := kubernetes.NewForConfig(how)
 	if err != nil {
 		return nil, config, nil, err
@@ -83,8 +68,7 @@ func (s *settings) client(ctx context.Context, namespace string) (client kuberne
 	how = rest.CopyConfig(how)
 	how.QPS = cmp.Or(s.qps, float32(config.QPS), defaultQPS)
 	how.Burst = cmp.Or(s.burst, config.Burst, int(2*how.QPS))
-	how.ContentType = "application/vnd.kubernetes.protobuf" // far cheaper to read and write than JSON
-	how.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	replica.UseProtobuf(how)
 	client, err = kubernetes.NewForConfig(how)
 	return client, config, problem, err
 }

@@ -1,4 +1,4 @@
-package main
+package replica
 
 import (
 	"context"
@@ -10,59 +10,60 @@ import (
 	"time"
 )
 
-// readiness is whether the process schedules, and what it waits for if it does not.
-type readiness struct {
+// Readiness is whether the process works, and what it waits for if it does not.
+type Readiness struct {
 	mu    sync.Mutex
 	waits string
 	ready bool
 }
 
-// set says what is waited for; empty is nothing.
-func (r *readiness) set(waits string) {
+// Set says what is waited for; empty is nothing.
+func (r *Readiness) Set(waits string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.waits, r.ready = waits, waits == ""
 }
 
-func (r *readiness) get() (ready bool, waits string) {
+// Get says whether it is ready, and what it waits for.
+func (r *Readiness) Get() (ready bool, waits string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ready, r.waits
 }
 
-// probes answers /healthz and /readyz to a kubelet.
-type probes struct {
+// Probes answers /healthz and /readyz to a kubelet.
+type Probes struct {
 	server *http.Server
-	failed chan error // holds the first error of serving
+	failed chan error
 }
 
-// serveProbes listens. An empty address answers nowhere.
-func serveProbes(address string, state *readiness) (*probes, error) {
-	p := &probes{failed: make(chan error, 1)}
+// ServeProbes listens. An empty address answers nowhere.
+func ServeProbes(address string, state *Readiness) (*Probes, error) {
+	p := &Probes{failed: make(chan error, 1)}
 	if address == "" {
 		return p, nil
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("health-listen: %w", err)
+		return nil, fmt.Errorf("health: %w", err)
 	}
-	p.server = &http.Server{Handler: probeHandler(state), ReadHeaderTimeout: 10 * time.Second}
+	p.server = &http.Server{Handler: ProbeHandler(state), ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		if err := p.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			p.failed <- fmt.Errorf("health-listen: %w", err)
+			p.failed <- fmt.Errorf("health: %w", err)
 		}
 	}()
 	return p, nil
 }
 
-// probeHandler answers that the process lives, and whether it is the one that schedules.
+// ProbeHandler answers that the process lives, and whether it is the one that leads.
 // Requests of REST go to replicas that are ready, and one that waits for the lease has
 // nothing to show.
-func probeHandler(state *readiness) http.Handler {
+func ProbeHandler(state *Readiness) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if ready, waits := state.get(); !ready {
+		if ready, waits := state.Get(); !ready {
 			http.Error(w, waits, http.StatusServiceUnavailable)
 			return
 		}
@@ -71,7 +72,11 @@ func probeHandler(state *readiness) http.Handler {
 	return mux
 }
 
-func (p *probes) stop() {
+// Failed gives the first error of serving.
+func (p *Probes) Failed() <-chan error { return p.failed }
+
+// Stop ends answering.
+func (p *Probes) Stop() {
 	if p.server == nil {
 		return
 	}

@@ -1,19 +1,20 @@
-package config
+package yamltree
 
 import "strings"
 
 // mistakesMax is how many letters may be wrong for a word to be recognised.
 const mistakesMax = 2
 
-// nearest is the known word that was probably meant, or nothing.
-func nearest(word string, known []string) string {
+// Nearest is the known word that was probably meant, or nothing. Capitals
+// do not count.
+func Nearest(word string, known []string) string {
 	best, fewest := "", mistakesMax+1
 	word = strings.ToLower(strings.TrimSpace(word))
-	if len(word) > quotedMax {
+	if len(word) > QuotedMax {
 		return ""
 	}
 	for _, candidate := range known {
-		if n := mistakes(word, candidate); n < fewest && n < len(candidate)/2 {
+		if n := mistakes(word, strings.ToLower(candidate)); n < fewest && n < len(candidate)/2 {
 			best, fewest = candidate, n
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package replica
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -16,37 +15,33 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// errNotLeading ends a process whose lease another replica has, or that could not renew it.
-var errNotLeading = errors.New("it does not lead any more")
+// ErrNotLeading ends a process whose lease another replica has, or that could not renew it.
+var ErrNotLeading = errors.New("it does not lead any more")
 
-// leading is how one of several replicas is chosen.
-type leading struct {
-	elect              bool
-	name               string
-	lease, renew, wait time.Duration
+// Leading is how one of several replicas is chosen.
+type Leading struct {
+	// Elect waits for a lease; without it a replica leads at once.
+	Elect bool
+	// Name is that of the lease.
+	Name string
+	// Lease is how long a lease is waited for that is not renewed, Renew how long a leader
+	// tries to renew its own before it gives up, and Wait the pause between attempts.
+	Lease, Renew, Wait time.Duration
 }
 
-func (l *leading) define(flags *pflag.FlagSet) {
-	flags.BoolVar(&l.elect, "leader-elect", true, "schedule only while it holds a lease, so that several replicas can run")
-	flags.StringVar(&l.name, "leader-elect-lease", "narwhal-scheduler", "name of the lease")
-	flags.DurationVar(&l.lease, "leader-elect-lease-duration", 15*time.Second, "how long a lease is waited for that is not renewed")
-	flags.DurationVar(&l.renew, "leader-elect-renew-deadline", 10*time.Second, "how long a leader tries to renew its lease before it gives up")
-	flags.DurationVar(&l.wait, "leader-elect-retry-period", 2*time.Second, "pause between attempts")
+// An Election runs something while the process leads.
+type Election struct {
+	Leading
+	Client    kubernetes.Interface
+	Namespace string // of the lease
+	Log       *zap.Logger
+	State     *Readiness
 }
 
-// An election runs something while the process leads.
-type election struct {
-	leading
-	client    kubernetes.Interface
-	namespace string
-	log       *zap.Logger
-	state     *readiness
-}
-
-// run waits until the process leads and then runs lead, until the context ends, the lease is
+// Run waits until the process leads and then runs lead, until the context ends, the lease is
 // lost, lead fails, or something else has failed. Lead has returned before the lease is
-// given to others, so no two replicas bind pods at once.
-func (e *election) run(ctx context.Context, lead func(context.Context) error, failed <-chan error) error {
+// given to others, so no two replicas work at once.
+func (e *Election) Run(ctx context.Context, lead func(context.Context) error, failed <-chan error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
@@ -56,15 +51,15 @@ func (e *election) run(ctx context.Context, lead func(context.Context) error, fa
 		case <-ctx.Done():
 		}
 	}()
-	if !e.elect {
+	if !e.Elect {
 		return errors.Join(lead(ctx), causeOf(ctx))
 	}
-	e.state.set("waits for the lease")
+	e.State.Set("waits for the lease")
 	return e.elected(ctx, lead)
 }
 
-// elected is run with an election.
-func (e *election) elected(ctx context.Context, lead func(context.Context) error) error {
+// elected is Run with an election.
+func (e *Election) elected(ctx context.Context, lead func(context.Context) error) error {
 	host, err := os.Hostname()
 	if err != nil {
 		return fmt.Errorf("leader election: %w", err)
@@ -75,23 +70,23 @@ func (e *election) elected(ctx context.Context, lead func(context.Context) error
 	begun := make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{
-			LeaseMeta:  metav1.ObjectMeta{Namespace: e.namespace, Name: e.name},
-			Client:     e.client.CoordinationV1(),
+			LeaseMeta:  metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Name},
+			Client:     e.Client.CoordinationV1(),
 			LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
 		},
-		LeaseDuration: e.lease, RenewDeadline: e.renew, RetryPeriod: e.wait,
+		LeaseDuration: e.Lease, RenewDeadline: e.Renew, RetryPeriod: e.Wait,
 		ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(held context.Context) {
 				close(begun)
-				e.log.Info("scheduler leads")
+				e.Log.Info("replica leads")
 				both, stop := context.WithCancel(held)
 				defer stop()
 				defer context.AfterFunc(ctx, stop)()
 				result <- lead(both)
 				release()
 			},
-			OnStoppedLeading: func() { e.log.Info("scheduler does not lead") },
+			OnStoppedLeading: func() { e.Log.Info("replica does not lead") },
 		},
 	})
 	if err != nil {
@@ -111,7 +106,7 @@ func (e *election) elected(ctx context.Context, lead func(context.Context) error
 	default:
 	}
 	if err == nil && ctx.Err() == nil {
-		err = errNotLeading
+		err = ErrNotLeading
 	}
 	return errors.Join(err, causeOf(ctx))
 }

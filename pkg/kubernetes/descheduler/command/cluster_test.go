@@ -1,0 +1,109 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// apiServer is an API server that has nodes and pods and nothing else, and refuses to be
+// written to.
+func apiServer(t *testing.T, nodes []v1.Node, pods []v1.Pod) *httptest.Server {
+	t.Helper()
+	answer := func(w http.ResponseWriter, status int, value any) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		assert.Check(t, json.NewEncoder(w).Encode(value))
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		about := metav1.ListMeta{ResourceVersion: "1"}
+		switch {
+		case r.Method != http.MethodGet:
+			t.Errorf("%s %s", r.Method, r.URL)
+		case r.URL.Query().Has("sendInitialEvents"): // an old server, which lists only
+			answer(w, http.StatusUnprocessableEntity, metav1.Status{Status: "Failure", Reason: metav1.StatusReasonInvalid, Code: http.StatusUnprocessableEntity})
+		case r.URL.Query().Has("watch"):
+			w.WriteHeader(http.StatusOK)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		case r.URL.Path == "/api/v1/nodes":
+			answer(w, http.StatusOK, v1.NodeList{ListMeta: about, Items: nodes})
+		case r.URL.Path == "/api/v1/pods":
+			answer(w, http.StatusOK, v1.PodList{ListMeta: about, Items: pods})
+		case strings.Contains(r.URL.Path, "/configmaps/"):
+			answer(w, http.StatusNotFound, metav1.Status{Status: "Failure", Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound})
+		default:
+			answer(w, http.StatusOK, metav1.List{ListMeta: about})
+		}
+	}))
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server
+}
+
+func readyNode(name string) v1.Node {
+	room := v1.ResourceList{"cpu": resource.MustParse("8"), "memory": resource.MustParse("8Gi"), "pods": resource.MustParse("20")}
+	return v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"kubernetes.io/hostname": name}},
+		Status: v1.NodeStatus{
+			Capacity: room, Allocatable: room,
+			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}},
+		},
+	}
+}
+
+// A dry run of the whole program: of four duplicates on one of two nodes, two would be
+// evicted, and their replacements would run on the other node.
+func TestDryRunOfACluster(t *testing.T) {
+	complete(t)
+	var pods []v1.Pod
+	for i := range 4 {
+		pods = append(pods, v1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "shop", Name: fmt.Sprintf("web-%d", i), UID: types.UID(fmt.Sprintf("uid-%d", i)),
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "web", Controller: new(true)}},
+			},
+			Spec: v1.PodSpec{
+				NodeName: "a", SchedulerName: "default-scheduler",
+				Containers: []v1.Container{{
+					Name: "web", Image: "nginx",
+					Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse("1")}},
+				}},
+			},
+			Status: v1.PodStatus{Phase: v1.PodRunning},
+		})
+	}
+	server := apiServer(t, []v1.Node{readyNode("a"), readyNode("b")}, pods)
+	kubeconfig := written(t, "kubeconfig", `
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "`+server.URL+`"}}]
+contexts: [{name: c, context: {cluster: c, user: c}}]
+users: [{name: c, user: {}}]
+current-context: c
+`)
+	policy := written(t, "policy.yaml", smallest+"profiles: [{plugins: {balance: {enabled: [RemoveDuplicates]}}}]\n")
+	var out, problems bytes.Buffer
+	code := Run(t.Context(), Streams{&out, &problems}, []string{
+		"--dry-run", "--policy-config-file", policy, "--kubeconfig", kubeconfig, "--secure-port=0",
+	})
+	assert.Equal(t, code, exitDone, problems.String())
+	lines := strings.Split(out.String(), "\n")
+	assert.Assert(t, strings.Contains(lines[0], "2 pods would be evicted"), "%s\n%s", out.String(), problems.String())
+	for _, line := range lines[2:4] {
+		cells := strings.Fields(line)
+		assert.Assert(t, strings.HasPrefix(line, "shop/web-") && cells[len(cells)-3] == "a" && cells[len(cells)-2] == "b", out.String())
+	}
+}

@@ -1,0 +1,171 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
+)
+
+// settings are the flags. Names are those of the descheduler of Kubernetes.
+type settings struct {
+	policyFile string
+	lenient    bool
+	validate   bool
+	writeTo    string
+
+	interval   time.Duration
+	dryRun     bool
+	format     string
+	gates      gates
+	kubeconfig string
+	qps        float32
+	burst      int
+
+	verbosity int
+	logFormat string
+	leader    replica.Leading
+	leaseIn   string
+	lock      string
+	serve     serving
+	tracing   tracing
+	queues    schedulerQueues
+
+	plugins       []framework.Definition // besides those of this project
+	flags         *pflag.FlagSet
+	out, problems io.Writer
+}
+
+// schedulerQueues say how the scheduler places pods, for landing places.
+type schedulerQueues struct {
+	names     []string
+	namespace string
+	configMap string
+}
+
+// define defines the flags.
+func (s *settings) define(flags *pflag.FlagSet) {
+	flags.StringVar(&s.policyFile, "policy-config-file", "", "file with the policy")
+	flags.BoolVar(&s.lenient, "lenient-config", false, "warn of unknown keys in the policy instead of refusing it; arguments of plugins are always strict")
+	flags.BoolVar(&s.validate, "validate", false, "print the policy with all defaults, or all that is wrong with it, and end")
+	flags.StringVar(&s.writeTo, "write-config-to", "", "file to which the policy with all defaults is written before it ends")
+	flags.DurationVar(&s.interval, "descheduling-interval", 0, "time between the end of a cycle and the next; 0 runs one cycle and ends")
+	flags.BoolVar(&s.dryRun, "dry-run", false, "evict nothing, and print what would be evicted")
+	flags.StringVar(&s.format, "report-format", "table", "how a dry run prints its report: table or json")
+	flags.Var(&s.gates, "feature-gates", "features to switch, as NAME=true or NAME=false with commas between; "+knownGates())
+	flags.StringVar(&s.kubeconfig, "client-connection-kubeconfig", "", "file that says how to reach the API server (default $KUBECONFIG, or as a pod of the cluster)")
+	flags.StringVar(&s.kubeconfig, "kubeconfig", "", "the same")
+	flags.Float32Var(&s.qps, "client-connection-qps", 100, "requests per second to the API server")
+	flags.IntVar(&s.burst, "client-connection-burst", 200, "requests at once to the API server")
+	flags.IntVarP(&s.verbosity, "v", "v", 0, "how much is logged: from 4 on also why each pod stays")
+	flags.StringVar(&s.logFormat, "logging-format", "json", "json or text")
+	flags.StringSliceVar(&s.queues.names, "scheduler-name", []string{"narwhal"}, "values of spec.schedulerName of the pods that Narwhal schedules, in its queues")
+	flags.StringVar(&s.queues.namespace, "scheduler-namespace", "", "namespace of the ConfigMap of the scheduler (default that of this program)")
+	flags.StringVar(&s.queues.configMap, "scheduler-config-map", "narwhal-config", "ConfigMap with the queues of the scheduler; none is fine")
+	s.defineLeading(flags)
+	s.serve.define(flags)
+	s.tracing.define(flags)
+}
+
+func (s *settings) defineLeading(flags *pflag.FlagSet) {
+	l := &s.leader
+	flags.BoolVar(&l.Elect, "leader-elect", false, "evict only while it holds a lease, so that several replicas can run; a dry run never asks for it")
+	flags.StringVar(&l.Name, "leader-elect-resource-name", "descheduler", "name of the lease")
+	flags.StringVar(&s.leaseIn, "leader-elect-resource-namespace", "kube-system", "namespace of the lease")
+	flags.StringVar(&s.lock, "leader-elect-resource-lock", "leases", "leases is the only lock there is")
+	flags.DurationVar(&l.Lease, "leader-elect-lease-duration", 137*time.Second, "how long a lease is waited for that is not renewed")
+	flags.DurationVar(&l.Renew, "leader-elect-renew-deadline", 107*time.Second, "how long a leader tries to renew its lease before it gives up")
+	flags.DurationVar(&l.Wait, "leader-elect-retry-period", 26*time.Second, "pause between attempts")
+}
+
+// check compares flags with each other.
+func (s *settings) check() error {
+	var errs []error
+	if s.policyFile == "" {
+		errs = append(errs, errors.New("policy-config-file: is missing"))
+	}
+	if s.format != "table" && s.format != "json" {
+		errs = append(errs, fmt.Errorf("report-format: %q is neither table nor json", s.format))
+	}
+	if s.interval < 0 {
+		errs = append(errs, fmt.Errorf("descheduling-interval: must not be negative: %s", s.interval))
+	}
+	if s.lock != "leases" {
+		errs = append(errs, fmt.Errorf("leader-elect-resource-lock: %q is no lock; write leases", s.lock))
+	}
+	errs = append(errs, s.tracing.check()...)
+	return errors.Join(errs...)
+}
+
+// adopt takes over what the policy file says of the process, for flags that are not given.
+// The file of Koordinator has both; the flag goes first. Warnings say what has no effect.
+func (s *settings) adopt(from *policy.Settings) (warnings []string) {
+	take(s, "descheduling-interval", &s.interval, from.Interval)
+	take(s, "dry-run", &s.dryRun, from.DryRun)
+	if l := from.LeaderElection; l != nil {
+		take(s, "leader-elect", &s.leader.Elect, l.LeaderElect)
+		take(s, "leader-elect-lease-duration", &s.leader.Lease, l.LeaseDuration)
+		take(s, "leader-elect-renew-deadline", &s.leader.Renew, l.RenewDeadline)
+		take(s, "leader-elect-retry-period", &s.leader.Wait, l.RetryPeriod)
+		take(s, "leader-elect-resource-lock", &s.lock, l.ResourceLock)
+		take(s, "leader-elect-resource-name", &s.leader.Name, l.ResourceName)
+		take(s, "leader-elect-resource-namespace", &s.leaseIn, l.ResourceNamespace)
+	}
+	if c := from.ClientConnection; c != nil {
+		take(s, "client-connection-kubeconfig", &s.kubeconfig, c.Kubeconfig)
+		take(s, "client-connection-qps", &s.qps, c.QPS)
+		take(s, "client-connection-burst", &s.burst, c.Burst)
+		if c.ContentType != nil || c.AcceptContentTypes != nil {
+			warnings = append(warnings, "clientConnection: content types have no effect: protobuf is used where the API server has it")
+		}
+	}
+	address := from.MetricsAddress
+	switch {
+	case address == nil:
+		address = from.HealthAddress
+	case from.HealthAddress != nil && *from.HealthAddress != *address:
+		warnings = append(warnings, "healthzBindAddress has no effect: health and metrics have one address, metricsBindAddress")
+	}
+	if address != nil && !s.flags.Changed("bind-address") && !s.flags.Changed("secure-port") {
+		if err := s.serve.listenAt(*address); err != nil {
+			warnings = append(warnings, err.Error())
+		}
+	}
+	if from.Profiling != nil && *from.Profiling || from.BlockingProfiling != nil && *from.BlockingProfiling {
+		warnings = append(warnings, "enableProfiling and enableContentionProfiling have no effect: profiles are not served")
+	}
+	return warnings
+}
+
+// take sets a flag that is not given.
+func take[T any](s *settings, flag string, into, from *T) {
+	if from != nil && !s.flags.Changed(flag) {
+		*into = *from
+	}
+}
+
+// listenAt takes the address of a policy file; 0 is nowhere.
+func (s *serving) listenAt(address string) error {
+	if address == "" || address == "0" {
+		s.port = 0
+		return nil
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("address %q has no effect: %w", address, err)
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		return fmt.Errorf("address %q has no effect: its port is no number", address)
+	}
+	s.address, s.port = host, n
+	return nil
+}

@@ -1,0 +1,224 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+	"go.uber.org/zap"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
+)
+
+// A descheduling evicts pods by a policy.
+type descheduling interface {
+	// Run works until the context ends, or runs one cycle where there is no interval.
+	Run(ctx context.Context) error
+	// Reload replaces the policy. After an error the old one holds.
+	Reload(ctx context.Context, p *policy.Policy) error
+}
+
+// parts are what a descheduling is built from.
+type parts struct {
+	how       *rest.Config
+	client    kubernetes.Interface
+	policy    *policy.Policy
+	registry  *framework.Registry
+	settings  *settings
+	namespace string // of this program
+	recorder  events.EventRecorder
+	metrics   prometheus.Registerer
+	spans     trace.TracerProvider
+	log       *zap.Logger
+	reported  func(report)
+	// answers is told where questions about pods are asked.
+	answers func(func(namespace, name string) any)
+}
+
+// start does what the flags say.
+func (s *settings) start(ctx context.Context) error {
+	registry, err := registry(s.plugins)
+	if err != nil {
+		return err
+	}
+	f := &file{name: s.policyFile, lenient: s.lenient, registry: registry}
+	if _, err := f.changed(); err != nil {
+		return err
+	}
+	p, err := f.loadOrTell(s.problems)
+	if err != nil {
+		return err
+	}
+	if ends, err := s.write(f, p); ends {
+		return err
+	}
+	ignored := s.adopt(&p.Settings)
+	if err := s.check(); err != nil {
+		return err
+	}
+	level := "info"
+	if s.verbosity >= 4 {
+		level = "debug"
+	}
+	_, log, err := replica.Logger(level, s.logFormat, s.problems)
+	if err != nil {
+		return err
+	}
+	for _, w := range ignored {
+		log.Warn("setting in the policy file", zap.String("problem", w))
+	}
+	if s.leader.Elect && !s.dryRun && s.interval == 0 {
+		return errors.New("leader-elect: a single cycle needs no leader; give a descheduling-interval above 0")
+	}
+	how, err := replica.ClientConfig(s.kubeconfig, program)
+	if err != nil {
+		return err
+	}
+	how.QPS, how.Burst = s.qps, s.burst
+	return s.run(ctx, &process{settings: s, how: how, file: f, policy: p, log: log, build: build})
+}
+
+// A process is one run, with what it was started with.
+type process struct {
+	settings *settings
+	how      *rest.Config
+	file     *file
+	policy   *policy.Policy
+	log      *zap.Logger
+	build    func(context.Context, *parts) (descheduling, error)
+
+	client  kubernetes.Interface
+	metrics *prometheus.Registry
+	page    *page
+	spans   trace.TracerProvider
+}
+
+// run serves, and evicts while it leads.
+func (s *settings) run(ctx context.Context, r *process) (err error) {
+	how := rest.CopyConfig(r.how)
+	replica.UseProtobuf(how)
+	if r.client, err = kubernetes.NewForConfig(how); err != nil {
+		return err
+	}
+	r.metrics = prometheus.NewRegistry()
+	state := new(replica.Readiness)
+	r.page = &page{state: state}
+	if !s.serve.withoutMetric {
+		r.page.metrics = r.metrics
+	}
+	server, err := s.serve.start(r.page.handler())
+	if err != nil {
+		return err
+	}
+	defer server.stop()
+	spans, stop, err := s.tracing.start(ctx, r.log)
+	if err != nil {
+		return err
+	}
+	defer r.stopSpans(stop)
+	r.spans = spans
+	namespace := s.leaseIn
+	r.log.Info("descheduler begins", zap.String("version", replica.Version()), zap.String("policy", s.policyFile),
+		zap.Duration("interval", s.interval), zap.Bool("dryRun", s.dryRun))
+	leading := s.leader
+	leading.Elect = leading.Elect && !s.dryRun
+	election := &replica.Election{Leading: leading, Client: r.client, Namespace: namespace, Log: r.log, State: state}
+	err = election.Run(ctx, r.lead, server.failed)
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		err = nil
+	}
+	r.log.Info("descheduler ended", zap.Error(err))
+	return err
+}
+
+func (r *process) stopSpans(stop func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := stop(ctx); err != nil {
+		r.log.Warn("spans were not all sent", zap.Error(err))
+	}
+}
+
+// lead evicts until the context ends.
+func (r *process) lead(ctx context.Context) error {
+	s := r.settings
+	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: r.client.EventsV1()})
+	defer broadcaster.Shutdown()
+	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
+		return fmt.Errorf("events: %w", err)
+	}
+	namespace := replica.OwnNamespace("")
+	recorder := broadcaster.NewRecorder(scheme.Scheme, "sigs.k8s.io/descheduler")
+	d, err := r.build(ctx, &parts{
+		how: r.how, client: r.client, policy: r.policy, registry: r.file.registry, settings: s, namespace: namespace,
+		recorder: recorder, metrics: r.metrics, spans: r.spans, log: r.log, reported: r.reported, answers: r.page.answers,
+	})
+	if err != nil {
+		return err
+	}
+	defer r.page.answers(nil)
+	if s.interval == 0 {
+		return d.Run(ctx)
+	}
+	w := newFollower(r.file, r.log, r.metrics)
+	w.reload = d.Reload
+	w.refused = tellRefused(recorder, namespace)
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.run(ctx)
+	}()
+	defer func() { stop(); <-ended }()
+	r.page.state.Set("")
+	defer r.page.state.Set("has ended")
+	return d.Run(ctx)
+}
+
+// tellRefused writes an event of the pod in which this program runs. Outside of one there
+// is nothing to write it of.
+func tellRefused(recorder events.EventRecorder, namespace string) func(error) {
+	name := os.Getenv("POD_NAME")
+	if name == "" {
+		return func(error) {}
+	}
+	pod := &v1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: namespace, Name: name}
+	return func(err error) {
+		recorder.Eventf(pod, nil, v1.EventTypeWarning, "PolicyRefused", "Reload", "the policy before stays in use: %s", err)
+	}
+}
+
+// reported shows the report of a cycle: a dry run prints it.
+func (r *process) reported(of report) {
+	r.page.reported(of)
+	if !r.settings.dryRun {
+		return
+	}
+	show := of.Table
+	if r.settings.format == "json" {
+		show = of.JSON
+	}
+	if err := show(r.settings.out); err != nil {
+		r.log.Error("report was not printed", zap.Error(err))
+	}
+}
+
+func writeJSON(w http.ResponseWriter, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	_ = encoder.Encode(value)
+}

@@ -1,0 +1,159 @@
+package command
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/spf13/pflag"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
+)
+
+// serving is where health, metrics and reports are offered.
+type serving struct {
+	address       string
+	port          int
+	cert, key     string
+	http2         bool
+	withoutMetric bool
+}
+
+func (s *serving) define(flags *pflag.FlagSet) {
+	flags.StringVar(&s.address, "bind-address", "127.0.0.1", "address of health, metrics and reports")
+	flags.IntVar(&s.port, "secure-port", 10258, "its port; 0 is nowhere. Without a certificate it is plain HTTP")
+	flags.StringVar(&s.cert, "tls-cert-file", "", "file with the certificate for TLS, in PEM")
+	flags.StringVar(&s.key, "tls-private-key-file", "", "file with its key, in PEM")
+	flags.BoolVar(&s.http2, "enable-http2", false, "offer HTTP/2 where there is TLS")
+	flags.BoolVar(&s.withoutMetric, "disable-metrics", false, "do not offer metrics")
+}
+
+// A report is what a cycle did.
+type report interface {
+	Table(io.Writer) error
+	JSON(io.Writer) error
+}
+
+// A page is what is served.
+type page struct {
+	state   *replica.Readiness
+	metrics prometheus.Gatherer // nil: none
+
+	mu   sync.Mutex
+	last report
+	why  func(namespace, name string) any
+}
+
+// reported keeps the report of a cycle.
+func (p *page) reported(r report) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = r
+}
+
+// answers is where questions about pods are asked from now on; nil: nowhere.
+func (p *page) answers(why func(namespace, name string) any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.why = why
+}
+
+// handler answers all paths.
+func (p *page) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /", replica.ProbeHandler(p.state)) // healthz and readyz
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /report", p.report)
+	mux.HandleFunc("GET /why/{namespace}/{name}", p.answer)
+	if p.metrics != nil {
+		mux.Handle("GET /metrics", promhttp.HandlerFor(p.metrics, promhttp.HandlerOpts{}))
+	}
+	return mux
+}
+
+// report answers with the last report, as JSON where the client prefers that.
+func (p *page) report(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	last := p.last
+	p.mu.Unlock()
+	switch {
+	case last == nil:
+		http.Error(w, "no cycle has ended yet", http.StatusNotFound)
+	case r.URL.Query().Get("format") == "json":
+		w.Header().Set("Content-Type", "application/json")
+		_ = last.JSON(w)
+	default:
+		_ = last.Table(w)
+	}
+}
+
+// answer says why a pod was evicted or was not.
+func (p *page) answer(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	why := p.why
+	p.mu.Unlock()
+	if why == nil {
+		http.Error(w, "this replica does not lead", http.StatusServiceUnavailable)
+		return
+	}
+	writeJSON(w, why(r.PathValue("namespace"), r.PathValue("name")))
+}
+
+// A server offers a page.
+type server struct {
+	http   *http.Server
+	failed chan error // holds the first error of serving
+}
+
+// start begins to serve. Port 0 serves nowhere.
+func (s *serving) start(h http.Handler) (*server, error) {
+	v := &server{failed: make(chan error, 1)}
+	if s.port == 0 {
+		return v, nil
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(s.address, strconv.Itoa(s.port)))
+	if err != nil {
+		return nil, fmt.Errorf("bind-address: %w", err)
+	}
+	v.http = &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+	if s.cert != "" {
+		pair, err := tls.LoadX509KeyPair(s.cert, s.key)
+		if err != nil {
+			listener.Close()
+			return nil, fmt.Errorf("tls-cert-file: %w", err)
+		}
+		listener = tls.NewListener(listener, s.tls(pair))
+	}
+	go func() {
+		if err := v.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			v.failed <- fmt.Errorf("bind-address: %w", err)
+		}
+	}()
+	return v, nil
+}
+
+func (s *serving) tls(pair tls.Certificate) *tls.Config {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}}
+	if s.http2 {
+		config.NextProtos = []string{"h2", "http/1.1"}
+	}
+	return config
+}
+
+func (v *server) stop() {
+	if v.http == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = v.http.Shutdown(ctx)
+}

@@ -1,0 +1,187 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"go.uber.org/zap"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned"
+	"k8s.io/utils/clock"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/controllers"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/evictors"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/landing"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/migration"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/evictable"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/queues"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
+)
+
+// registry has all plugins that policies may name: those of this project, and others.
+func registry(further []framework.Definition) (*framework.Registry, error) {
+	r := new(framework.Registry)
+	return r, r.Register(slices.Concat(
+		plugins.Definitions(), []framework.Definition{migration.Definition()},
+		evictors.Register(), controllers.Register(), queues.Definitions(func(a, b *v1.Pod) bool { return order.Compare(a, b) < 0 }), further,
+	)...)
+}
+
+// defaults are the plugins that each profile has unless it switches them off.
+func defaults() map[framework.Point][]string {
+	return map[framework.Point][]string{
+		framework.Filter:            {evictable.Name},
+		framework.PreEvictionFilter: {evictable.Name},
+		framework.Sort:              {order.Name},
+		framework.Evict:             {evictors.EvictionName},
+	}
+}
+
+// configurationDefaults are those of the kind DeschedulerConfiguration, which migrates: the
+// evict plugin is a controller too.
+func configurationDefaults() map[framework.Point][]string {
+	return map[framework.Point][]string{
+		framework.Filter:            {migration.Name},
+		framework.PreEvictionFilter: {migration.Name},
+		framework.Sort:              {order.Name},
+		framework.Evict:             {migration.Name},
+	}
+}
+
+// A wired descheduler takes the feature gates into account, and keeps measured use fresh.
+type wired struct {
+	*descheduler.Descheduler
+	*parts
+	sources *usage.Sources
+}
+
+// Run implements descheduling.
+func (w wired) Run(ctx context.Context) error {
+	if w.settings.interval == 0 {
+		if err := w.sources.Poll(ctx); err != nil {
+			w.log.Warn("measured use of nodes cannot be read", zap.Error(err))
+		}
+		return w.Descheduler.Run(ctx)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var polls sync.WaitGroup
+	polls.Go(func() { w.sources.Run(ctx) })
+	defer polls.Wait()
+	defer stop()
+	return w.Descheduler.Run(ctx)
+}
+
+// Reload implements descheduling.
+func (w wired) Reload(ctx context.Context, p *policy.Policy) error {
+	if !slices.Equal(p.Metrics, w.policy.Metrics) {
+		w.log.Warn("metricsProviders of the policy file take effect after a restart only")
+	}
+	return w.Descheduler.Reload(ctx, gated(p, &w.settings.gates))
+}
+
+// gated switches on in a policy what the gates ask for.
+func gated(p *policy.Policy, g *gates) *policy.Policy {
+	for i := range p.Profiles {
+		if args, ok := p.Profiles[i].Args[evictors.EvictionName].(*evictors.EvictionArgs); ok && g.enabled(inBackground) {
+			args.Background = true
+		}
+	}
+	return p
+}
+
+// build makes the descheduler.
+func build(ctx context.Context, p *parts) (descheduling, error) {
+	how := rest.CopyConfig(p.how)
+	if p.settings.dryRun {
+		how = descheduler.ReadOnly(how)
+	}
+	replica.UseProtobuf(how)
+	client, err := kubernetes.NewForConfig(how)
+	if err != nil {
+		return nil, err
+	}
+	factory := shim.NewFactory(client)
+	places := places{parts: p, client: client, factory: factory}
+	landing, err := places.maker(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ofControllers, err := places.maker(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := measured(how, client, p.policy)
+	if err != nil {
+		return nil, err
+	}
+	d, err := descheduler.New(ctx, gated(p.policy, &p.settings.gates), p.registry, descheduler.Options{
+		Client: client, Informers: factory, Landing: landing, ControllerLanding: ofControllers, Usage: sources.Usage(),
+		Interval: p.settings.interval, DryRun: p.settings.dryRun, Recorder: p.recorder,
+		Metrics: descheduler.NewMetrics(p.metrics), Tracing: p.spans, Log: p.log,
+		Reported: func(r *descheduler.Report) { p.reported(r) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.answers(func(namespace, name string) any { return d.Why(namespace, name) })
+	return wired{d, p, sources}, nil
+}
+
+// measured are the sources of measured use that a policy names.
+func measured(how *rest.Config, client kubernetes.Interface, p *policy.Policy) (*usage.Sources, error) {
+	metrics, err := metricsclient.NewForConfig(how)
+	if err != nil {
+		return nil, err
+	}
+	var providers []usage.Provider
+	for _, m := range p.Metrics {
+		providers = append(providers, usage.Provider{
+			Source: string(m.Source), URL: m.URL, SecretNamespace: m.SecretNamespace, SecretName: m.SecretName,
+		})
+	}
+	return usage.New(usage.Options{Providers: providers, Metrics: metrics, Client: client, Clock: clock.RealClock{}})
+}
+
+// places make what says where pods would run.
+type places struct {
+	*parts
+	client  kubernetes.Interface
+	factory informers.SharedInformerFactory
+}
+
+// maker makes a function that follows the snapshots of cycles.
+func (m places) maker(ctx context.Context) (func(*framework.Snapshot) (framework.Landing, error), error) {
+	checker, err := feasibility.New(ctx, m.client, m.factory, feasibility.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("filter plugins: %w", err)
+	}
+	of := m.settings.queues
+	cluster, err := landing.New(checker, landing.Options{Rules: pods.Rules{SchedulerNames: of.names}})
+	if err != nil {
+		return nil, err
+	}
+	maps := shim.ConfigMaps{Namespace: replica.OwnNamespace(of.namespace), Names: []string{of.configMap}}
+	return func(s *framework.Snapshot) (framework.Landing, error) {
+		if config, problem, err := maps.Read(ctx, m.client); err != nil || problem != nil {
+			m.log.Warn("queues of the scheduler cannot be read, those before are used", zap.Error(err), zap.NamedError("problem", problem))
+		} else if err := cluster.SetQueues(config.Queues); err != nil {
+			m.log.Warn("queues of the scheduler are wrong, those before are used", zap.Error(err))
+		}
+		cluster.Sync(s)
+		return cluster, nil
+	}, nil
+}

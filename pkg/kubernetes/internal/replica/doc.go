@@ -1,0 +1,9 @@
+// Package replica is what the programs for Kubernetes have in common: each may run as one
+// of several replicas, of which one leads.
+//
+// Read in this order:
+//
+//	election.go  one of several replicas leads
+//	probes.go    whether a replica lives and is ready
+//	process.go   its client, namespace, log and version
+package replica
