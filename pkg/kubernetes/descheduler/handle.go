@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
@@ -29,10 +30,13 @@ type handle struct {
 	own *view // of a controller: the last one
 }
 
-var _ framework.Handle = (*handle)(nil)
+var _ framework.DynamicHandle = (*handle)(nil)
 
 // ClientSet implements framework.Handle.
 func (h *handle) ClientSet() kubernetes.Interface { return h.d.options.Client }
+
+// DynamicClient implements framework.DynamicHandle.
+func (h *handle) DynamicClient() dynamic.Interface { return h.d.options.Dynamic }
 
 // SharedInformerFactory implements framework.Handle.
 func (h *handle) SharedInformerFactory() informers.SharedInformerFactory {

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 	"go.uber.org/zap"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -22,6 +23,9 @@ import (
 type Options struct {
 	// Client talks to the API server. For a dry run it is made from ReadOnly.
 	Client kubernetes.Interface
+	// Dynamic does the same for kinds that plugins bring. Nil: plugins that need it cannot be
+	// built.
+	Dynamic dynamic.Interface
 	// Informers are started by Run. Nil: Objects is the only source, and plugins that
 	// need informers cannot be built.
 	Informers informers.SharedInformerFactory

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -114,6 +115,10 @@ func build(ctx context.Context, p *parts) (descheduling, error) {
 	if err != nil {
 		return nil, err
 	}
+	objects, err := dynamic.NewForConfig(how)
+	if err != nil {
+		return nil, err
+	}
 	factory := shim.NewFactory(client)
 	places := places{parts: p, client: client, factory: factory}
 	landing, err := places.maker(ctx)
@@ -129,7 +134,7 @@ func build(ctx context.Context, p *parts) (descheduling, error) {
 		return nil, err
 	}
 	d, err := descheduler.New(ctx, gated(p.policy, &p.settings.gates), p.registry, descheduler.Options{
-		Client: client, Informers: factory, Landing: landing, ControllerLanding: ofControllers, Usage: sources.Usage(),
+		Client: client, Dynamic: objects, Informers: factory, Landing: landing, ControllerLanding: ofControllers, Usage: sources.Usage(),
 		Interval: p.settings.interval, DryRun: p.settings.dryRun, Recorder: p.recorder,
 		Metrics: descheduler.NewMetrics(p.metrics), Tracing: p.spans, Log: p.log,
 		Reported: func(r *descheduler.Report) { p.reported(r) },

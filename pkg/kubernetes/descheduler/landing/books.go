@@ -29,6 +29,7 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 	c.apps = map[core.ApplicationID]bool{}
 	c.queueOf = map[core.ApplicationID]core.QueuePath{}
 	c.failed = map[string]failure{}
+	c.bookings = nil
 	c.changed = 0
 	document, err := config.Load(c.queues, c.kinds)
 	if err != nil { // SetQueues loaded the same text

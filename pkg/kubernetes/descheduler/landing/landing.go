@@ -3,6 +3,7 @@ package landing
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,11 +57,13 @@ type Cluster struct {
 	trial     *trial             // what one question has changed; nil between questions
 	changed   uint64             // counts changes that last
 	failed    map[string]failure // by class
+	bookings  []framework.Booking
 }
 
 var (
-	_ framework.Landing = (*Cluster)(nil)
-	_ framework.Queues  = (*Cluster)(nil)
+	_ framework.Landing       = (*Cluster)(nil)
+	_ framework.BookingLister = (*Cluster)(nil)
+	_ framework.Queues        = (*Cluster)(nil)
 )
 
 // An entry is a pod and what the core knows of it.
@@ -186,9 +189,18 @@ func (c *Cluster) Book(pod *v1.Pod) (string, error) {
 		return "", err
 	}
 	c.takeOff(c.trial.gone.allocation)
+	c.bookings = append(c.bookings, framework.Booking{Pod: pod, Node: node})
 	c.trial = nil
 	c.changed++
 	return node, nil
+}
+
+// Bookings are the replacements that stand somewhere in this cycle, in the order in which they
+// were booked.
+func (c *Cluster) Bookings() []framework.Booking {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.bookings)
 }
 
 // move evicts a pod and lets the core place its replacement. What it changed is noted in

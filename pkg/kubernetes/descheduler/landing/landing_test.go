@@ -98,6 +98,9 @@ func TestBookCountsWhatWasBooked(t *testing.T) {
 			assert.Equal(t, booked, first)
 			_, err = c.Book(all[0])
 			assert.ErrorIs(t, err, ErrUnknownPod)
+			assert.DeepEqual(t, c.Bookings(), []framework.Booking{{Pod: all[0], Node: booked}})
+			c.Sync(snapshot(nodes(3), all...))
+			assert.Equal(t, len(c.Bookings()), 0)
 		})
 	}
 }

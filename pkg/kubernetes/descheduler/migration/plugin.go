@@ -35,6 +35,7 @@ var (
 	_ framework.FilterPlugin            = (*Controller)(nil)
 	_ framework.PreEvictionFilterPlugin = (*Controller)(nil)
 	_ framework.ControllerPlugin        = (*Controller)(nil)
+	_ framework.InFlightReporter        = (*Controller)(nil)
 )
 
 // Definition is the plugin for a registry.
@@ -53,7 +54,7 @@ func Definition() framework.Definition {
 // New builds the plugin. The handle must have a dynamic client.
 func New(args *Args, handle framework.Handle) (*Controller, error) {
 	dynamic, ok := handle.(framework.DynamicHandle)
-	if !ok {
+	if !ok || dynamic.DynamicClient() == nil {
 		return nil, errors.New(Name + " needs a handle with a dynamic client")
 	}
 	checks, err := newChecks(args, handle)
@@ -112,6 +113,21 @@ func (c *Controller) EvictPod(ctx context.Context, pod *v1.Pod, options framewor
 		return err
 	}
 	return c.jobs.create(ctx, job)
+}
+
+// InFlight returns the pods that jobs migrate, as far as Run has heard of them.
+func (c *Controller) InFlight() []*v1.Pod {
+	index := c.known.Load()
+	if !index.migratesAny() {
+		return nil
+	}
+	var migrated []*v1.Pod
+	for _, object := range c.podInformer.GetStore().List() {
+		if pod, ok := object.(*v1.Pod); ok && index.migrates(pod.UID) != "" {
+			migrated = append(migrated, pod)
+		}
+	}
+	return migrated
 }
 
 // jobFor makes the job of a pod. Its name is that of the pod's UID, so there is one at a time.

@@ -242,6 +242,9 @@ func (x *jobIndex) keys(index, key string) []string {
 	return keys
 }
 
+// migratesAny reports whether any pod is migrated.
+func (x *jobIndex) migratesAny() bool { return x != nil && len(x.ListIndexFuncValues(byUID)) > 0 }
+
 // migrates is the job that migrates a pod; empty if there is none.
 func (x *jobIndex) migrates(pod types.UID) string {
 	if keys := x.keys(byUID, string(pod)); len(keys) > 0 {

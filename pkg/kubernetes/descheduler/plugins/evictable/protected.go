@@ -12,6 +12,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/selection"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // A protection returns why a pod may not be evicted, or nothing.
@@ -25,6 +26,7 @@ func (e *evictor) enabled() []protection {
 	}{
 		{e.args.protects(SystemCriticalPods), systemCritical},
 		{e.args.PriorityThreshold != nil, e.important},
+		{true, reservation},
 		{true, e.bare},
 		{e.args.protects(PodsWithLocalStorage), localStorage},
 		{e.args.protects(DaemonSetPods), daemonSet},
@@ -42,6 +44,14 @@ func (e *evictor) enabled() []protection {
 		}
 	}
 	return on
+}
+
+// reservation keeps pods that hold a place for a pod that is migrated.
+func reservation(pod *v1.Pod) string {
+	if pods.IsReservation(pod) {
+		return "it reserves a place for a migration"
+	}
+	return ""
 }
 
 func systemCritical(pod *v1.Pod) string {
