@@ -67,15 +67,14 @@ func (r *request) claimant() claimant {
 	return claimant{Standing: r.nominationStanding()}
 }
 
-// quotaWaiters is the highest priority of the asks with a required node that wait for quota
-// which an ask wants too.
+// quotaWaiters is the highest priority of the asks with a required node that wait, and may
+// want quota which an ask wants too: those that lack it, and those that are too young to have
+// room made, or for which none can be made.
 func (r *request) quotaWaiters() int32 {
 	highest := int32(PriorityNone)
 	for q := r.application.queue; q != nil; q = q.parent {
-		for _, other := range q.waiters {
-			if other != r && other.Required != "" && other.wait != nil && other.wait.quota == q && !other.promised() {
-				highest = max(highest, other.Priority)
-			}
+		if len(q.max) > 0 {
+			highest = max(highest, q.bound.highest())
 		}
 	}
 	return highest

@@ -27,6 +27,7 @@ func (s *promises) add(r *request) {
 	}
 	r.waiting().promise = &promise{at: len(s.list), over: PriorityNone}
 	s.list = append(s.list, r)
+	countBound(&r.application.queue.account, r.Priority, false)
 	s.stamp++
 	r.application.queue.keep(r.Amounts, r.hold(), s.stamp)
 	s.changes.application(r.application, 0)
@@ -71,6 +72,7 @@ func (s *promises) drop(r *request) bool {
 	s.stamp++
 	r.application.queue.unkeep(r.Amounts, r.hold(), s.stamp)
 	r.wait.promise = nil
+	countBound(&r.application.queue.account, r.Priority, true)
 	s.outcomes.promiseEnded(r)
 	return true
 }
