@@ -147,7 +147,7 @@ func (l *ledger) addPending(r *request) {
 	}
 	app.queue.addPending(r.Amounts)
 	if r.Required != "" {
-		countBound(&app.queue.account, r.Priority, true)
+		countBound(&app.queue.account, r.class.standing.Root, true)
 	}
 	l.changes.application(app, 0)
 }
@@ -162,7 +162,7 @@ func (l *ledger) subPending(r *request) {
 	}
 	app.queue.subPending(r.Amounts)
 	if r.Required != "" {
-		countBound(&app.queue.account, r.Priority, false)
+		countBound(&app.queue.account, r.class.standing.Root, false)
 	}
 	l.changes.application(app, 0)
 }

@@ -147,7 +147,7 @@ func (v *verifier) sums(q *queue) {
 				nominated.Add(r.Amounts)
 			}
 			if r.Required != "" && !r.promised() {
-				bound.add(r.Priority)
+				bound.add(r.class.standing.Root)
 			}
 		}
 		for _, r := range app.allocations {
