@@ -128,17 +128,17 @@ func (o *outcomes) comesAfterAnother(r *request, n *node, since time.Time) bool 
 		if other.Placed.Before(since) {
 			continue
 		}
-		if other.Required != "" || r.Required != "" && other.Priority > r.Priority || o.standing(other).compare(r.class.standing) >= 0 {
+		if other.Required != "" || r.Required != "" && o.standing(other).compare(r.class.standing) > 0 || o.standing(other).compare(r.class.standing) >= 0 {
 			return true
 		}
 	}
 	for _, other := range n.nominated {
-		if other != r && (r.Required != "" && other.Priority > r.Priority || r.Required == "" && byNomination(other, r) < 0) {
+		if other != r && (r.Required != "" && other.class.standing.compare(r.class.standing) > 0 || r.Required == "" && byNomination(other, r) < 0) {
 			return true
 		}
 	}
 	for other := range n.required.all {
-		if other != r && other.reservation() != nil && other.Priority >= r.Priority {
+		if other != r && other.reservation() != nil && other.class.standing.compare(r.class.standing) >= 0 {
 			return true
 		}
 	}

@@ -74,6 +74,9 @@ func (p cycle) awaitSchedulable(n *node) {
 func (d *round) try(r *request) outcome {
 	d.work.Attempts++
 	d.changes.application(r.application, 0)
+	if r.promised() && r.quotaToFree() != nil {
+		d.promises.end(r) // a more important ask that came later gets the quota
+	}
 	short := r.withoutRoom()
 	if short == nil && r.Amounts.FitsIn(d.freeFor(r)) {
 		return d.place(r)
@@ -290,8 +293,7 @@ func (d *round) giveUp(r *request, lack resources.Amounts) {
 		w.plan, w.detail = nil, "nothing is to be evicted for it"
 		return
 	}
-	refused := func(f preemptor.Failure) bool { return f.Why == preemptor.NotFitting }
-	conflicts := slices.ContainsFunc(w.plan.Failures, refused)
+	conflicts := slices.ContainsFunc(w.plan.Failures, isRefusal)
 	if conflicts || w.plan.Needed.IsZero() { // what is missing is the end of a conflict
 		d.outcomes.lose(r, d.node, NotFeasible)
 	}

@@ -26,6 +26,7 @@ type simulations struct {
 	nearest      [preemptor.Triggers]*candidateNode
 	kept         map[*node]*keptAnswers
 	learnt       bool // there is anything in the sets
+	refused      bool // a plan was refused, which says nothing of other asks of the class
 	repeated     bool // an attempt was made before
 	// exhausted says that attempts by priority failed on all nodes, where priorities and
 	// nodes alone decide. Only nodes in changed may help since.
@@ -116,7 +117,7 @@ func (p *predicates) endAttempt(r *request, over bool) {
 	if over {
 		s.kept, s.repeated = nil, true
 	}
-	if s == &p.spare && (s.learnt || s.kept != nil) {
+	if s == &p.spare && (s.learnt || s.refused || s.kept != nil) {
 		if p.any() {
 			p.separateFrom(r)
 		}
@@ -258,6 +259,7 @@ func (p *predicates) noteFailed(r *request, on *candidateNode, others bool) {
 		if kept := s.about(n); !p.paused {
 			kept.failed = append(kept.failed, failedPlan{r.application.queue, t})
 		}
+		s.refused = s.refused || slices.ContainsFunc(on.plan.Failures, isRefusal)
 		return
 	}
 	s.failed[t].add(n.slot, n.changedAt, p.changed)
@@ -268,6 +270,9 @@ func (p *predicates) noteFailed(r *request, on *candidateNode, others bool) {
 	s.learnt = true
 	delete(s.kept, n)
 }
+
+// isRefusal reports whether a strategy failed at what the resource manager said.
+func isRefusal(f preemptor.Failure) bool { return f.Why == preemptor.NotFitting }
 
 // feasibleSomehow reports whether the resource manager would agree to an ask on a node
 // without all own allocations there, or, if the ask needs one of them, with all, or cannot
