@@ -274,7 +274,8 @@ func (b *Backlog) divide(n *backlogNode) {
 	b.best, b.next = b.next, b.best
 }
 
-// takeHere has a node take some of the asks, beside any others on the nodes before.
+// takeHere has a node take some of the asks, beside any others on the nodes before. Those
+// others that differ in the first size only are numbered one after the other.
 func (b *Backlog) takeHere(n *backlogNode, here int) {
 	sizes := len(b.sizes)
 	b.digits, b.used = slices.Grow(b.digits[:0], sizes)[:sizes], slices.Grow(b.used[:0], sizes)[:sizes]
@@ -282,23 +283,29 @@ func (b *Backlog) takeHere(n *backlogNode, here int) {
 	for i := range b.sizes {
 		b.used[i] = b.sizes[i].count - b.countOf(here, i)
 	}
-	for rest, more := 0, true; more; b.work++ {
-		if victims := b.best[rest] + n.fewest[here]; victims < b.next[rest+here] {
-			b.next[rest+here], n.here[rest+here] = victims, int32(here)
+	more, run := n.fewest[here], int(b.used[0])+1
+	for rest, ok := 0, true; ok; rest, ok = b.following(rest) {
+		b.work += run
+		before := b.best[rest : rest+run]
+		next, on := b.next[rest+here:][:len(before)], n.here[rest+here:][:len(before)]
+		for i, victims := range before {
+			if victims += more; victims < next[i] {
+				next[i], on[i] = victims, int32(here)
+			}
 		}
-		rest, more = b.following(rest)
 	}
 }
 
-// following is what comes after some of the asks: the digits count up to those used. It
-// reports false after the last.
+// following is what comes after some of the asks, of which none is of the first size: the
+// digits of the other sizes count up to those used. It reports false after the last.
 func (b *Backlog) following(rest int) (int, bool) {
-	for i, size := range b.sizes {
+	for i := 1; i < len(b.sizes); i++ {
+		step := b.sizes[i].step
 		if b.digits[i] < b.used[i] {
 			b.digits[i]++
-			return rest + size.step, true
+			return rest + step, true
 		}
-		rest -= int(b.digits[i]) * size.step
+		rest -= int(b.digits[i]) * step
 		b.digits[i] = 0
 	}
 	return rest, false
