@@ -239,11 +239,11 @@ func (d *round) decide(r *request, plan preemptor.Decision, lack resources.Amoun
 	}
 	switch plan.Reason {
 	case preemptor.Chosen:
-		before := d.plan.Victims
+		before, below := d.plan.Victims, r.lowestWithoutRoom()
 		d.plan = plan
 		d.plan.Victims = slices.Concat(before, plan.Victims)
 		d.join(r)
-		d.spare()
+		d.spare(lack, below)
 	case preemptor.WaitsForReleasing, preemptor.RoomIsThere:
 		d.serve(r)
 		d.keep(r)

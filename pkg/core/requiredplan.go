@@ -144,18 +144,29 @@ func (d *round) simulate(asks []*request, last int, removed []AllocationKey) err
 }
 
 // spare drops the victims without which there is still room for all asks that are planned
-// together, the most important first. A plan for all of them has none; one that was added
-// to another may have.
-func (d *round) spare() {
-	if len(d.together) < 2 {
+// together, and the quota that one lacks is freed below a queue, the most important first. A
+// plan for all of them has none; one that was added to another may have. So may one for
+// quota: what ends to make room frees quota too, even if it is too important to end for that.
+func (d *round) spare(lack resources.Amounts, below *queue) {
+	if len(d.together) < 2 && len(lack) == 0 {
 		return
 	}
 	for at := len(d.plan.Victims) - 1; at >= 0; at-- {
 		fewer := slices.Delete(slices.Clone(d.plan.Victims), at, at+1)
-		if d.suffice(fewer) {
+		if d.suffice(fewer) && lack.FitsIn(d.freedBelow(below, fewer)) {
 			d.plan.Victims = fewer
 		}
 	}
+}
+
+// freedBelow is the quota that the end of some victims frees of a queue.
+func (d *round) freedBelow(q *queue, victims []preemptor.Victim) (sum resources.Amounts) {
+	for _, v := range victims {
+		if r := d.requests[AllocationKey(v.Key)]; !r.foreign() && r.application.queue.within(q) {
+			sum.Add(v.Amounts)
+		}
+	}
+	return sum
 }
 
 // suffice reports whether all asks that are planned together can run without these.
