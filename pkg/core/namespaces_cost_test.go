@@ -53,7 +53,7 @@ func TestNamespacesComeAndGo(t *testing.T) {
 		for i := range busy {
 			assert.Equal(t, come(p, fmt.Sprint("busy", i), fmt.Sprint("busy", i), 10), 1)
 		}
-		applications := 10 * busy
+		applications := busy * busy / 400
 		before := made()
 		for i := range applications {
 			id := fmt.Sprint("app", i)
@@ -82,7 +82,7 @@ func TestQuotaOfANamespaceChanges(t *testing.T) {
 		}
 		come(p, "first", "one", 10)
 		before := made()
-		const applications = 1000
+		const applications = 200
 		for i := range applications {
 			id := fmt.Sprint("app", i)
 			assert.Equal(t, come(p, id, "one", int64(10+i%2)), 1)

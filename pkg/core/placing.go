@@ -154,18 +154,18 @@ func (p commands) setQuota(q *queue, quota *QueueQuota) {
 	case len(q.applications) == 0:
 		q.place = queuePlace{priority: q.own.top, share: q.share()}
 	case guaranteed.Equal(q.guaranteed):
-		p.reconsiderQueue(q)
+		p.changes.quota(q)
 	default:
 		p.reconsider()
-		p.reconsiderQueue(q)
+		p.changes.quota(q)
 	}
 }
 
-// reconsiderQueue has what waits in a leaf decided anew under another max, as if something
-// had been booked or had ended there. It costs what the leaf has, not what the partition has.
-func (p commands) reconsiderQueue(q *queue) {
+// quota records that a leaf has another max, as if something had been booked or had ended
+// there: what waits in it is decided anew. It costs what the leaf has, not what the partition has.
+func (c *changeSet) quota(q *queue) {
 	for _, app := range q.sortedApplications() {
-		p.changes.application(app, quotaFreed|quotaLowered|quotaBooked)
+		c.application(app, quotaFreed|quotaLowered|quotaBooked)
 	}
 }
 
