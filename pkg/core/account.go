@@ -11,6 +11,7 @@ import "github.com/narwhal-scheduler/narwhal/pkg/resources"
 //	kept      = the same, by from which asks it is kept
 //	releasing = own allocations that are being evicted + that of the children
 //	overdue   = those whose eviction did not end in time, in the same way
+//	bound     = own asks with a required node and no promise, in the same way
 //	used <= max, unless exceeded is set
 type account struct {
 	parent     *account // nil at the root
@@ -22,6 +23,7 @@ type account struct {
 	kept       []keptQuota
 	releasing  resources.Sum
 	overdue    resources.Sum
+	bound      priorityCounts
 	// exceeded says that used may be above max: max was lowered, or an
 	// allocation was adopted or resized, which no limit refuses.
 	exceeded bool
@@ -72,6 +74,18 @@ func (a *account) addPending(amounts resources.Amounts) {
 func (a *account) subPending(amounts resources.Amounts) {
 	for ; a != nil; a = a.parent {
 		a.pending.Sub(amounts)
+	}
+}
+
+// countBound counts an ask with a required node that waits without a promise of quota, on an
+// account and those above, or does not count it any more.
+func countBound(a *account, priority int32, waits bool) {
+	for ; a != nil; a = a.parent {
+		if waits {
+			a.bound.add(priority)
+		} else {
+			a.bound.remove(priority)
+		}
 	}
 }
 

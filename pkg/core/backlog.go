@@ -75,8 +75,8 @@ func (b *backlog) withdraw(r *request) {
 	if r.group != nil {
 		b.extract(r)
 	}
-	b.dropClass(r)
 	b.subPending(r)
+	b.dropClass(r)
 }
 
 // reclass gives an ask another class.
@@ -90,6 +90,10 @@ func (b *backlog) reclass(r *request, c *class) {
 	}
 	before := r.class
 	c.add(r)
+	if r.Required != "" && !r.promised() && before.standing.Root != c.standing.Root {
+		countBound(&r.application.queue.account, before.standing.Root, false)
+		countBound(&r.application.queue.account, c.standing.Root, true)
+	}
 	if held := r.reservation(); held != nil && before.preempts != c.preempts {
 		if n := b.findNode(held.Node); n != nil {
 			b.changes.node(n, nodeYields) // it gives way to asks of its priority if room may be made for it

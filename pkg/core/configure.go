@@ -47,6 +47,7 @@ func (p commands) reclassifyAll() {
 			p.reclassify(r)
 			if r.class.standing != before {
 				p.nominations.rerank(r, before)
+				p.promises.rerank(r, before)
 			}
 		}
 		return true

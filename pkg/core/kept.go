@@ -13,17 +13,18 @@ import (
 // come later do.
 
 // A hold says up to which priorities what is kept for an ask is kept from other asks: from
-// those that may run anywhere, by their standing, and from those that may run on one node
-// only, by their own priority.
+// those that may run anywhere, and from those that may run on one node only. Below says that
+// of these an equal one may have it.
 type hold struct {
-	over         Standing
-	overRequired int32
+	over     Standing
+	required Standing
+	below    bool
 }
 
 // A claimant is an ask that wants what may be kept for others.
 type claimant struct {
 	Standing
-	required bool // it may run on one node only, and Root is its own priority
+	required bool // it may run on one node only
 	// any stands for the highest of many asks: what a fence shows of it is not known, and may
 	// be the most of all.
 	any bool
@@ -32,7 +33,8 @@ type claimant struct {
 // keeps reports whether what is held is kept from a claimant.
 func (h hold) keeps(c claimant) bool {
 	if c.required {
-		return h.overRequired >= c.Root
+		order := h.required.compare(c.Standing)
+		return order > 0 || order == 0 && !h.below
 	}
 	order := h.over.compare(c.Standing)
 	return order > 0 || order == 0 && !(c.any && h.over.fences != "")
@@ -44,15 +46,29 @@ func (h hold) keeps(c claimant) bool {
 // closed to them.
 func (r *request) hold() hold {
 	if r.promised() {
-		return hold{Standing{Root: math.MaxInt32}, max(r.Priority, r.wait.promise.over)}
+		return promiseHold(r.class.standing, r.wait.promise.over)
 	}
-	return r.nominated().hold(r, r.class.standing)
+	return r.nominated().hold(r.class.standing)
+}
+
+// promiseHold is the hold of an ask with a required node that has a standing, and of which
+// is known what waited already.
+func promiseHold(standing, over Standing) hold {
+	return hold{over: Standing{Root: math.MaxInt32}, required: standing.join(over)}
 }
 
 // hold is the same for the nomination of an ask that has a standing.
-// Asks that may run on the node only take the room of an equal one that may run anywhere.
-func (h *nomination) hold(r *request, standing Standing) hold {
-	return hold{h.holdsWith(standing), max(max(r.Priority, math.MinInt32+1)-1, h.overRequired)}
+func (h *nomination) hold(standing Standing) hold {
+	return nominationHold(h.holdsWith(standing), standing, h.overRequired)
+}
+
+// nominationHold is the hold of an ask that may run anywhere. Asks that may run on the node
+// only take the room of an equal one, if they did not wait already.
+func nominationHold(over, standing, overRequired Standing) hold {
+	if overRequired.compare(standing) < 0 {
+		return hold{over, standing, true}
+	}
+	return hold{over: over, required: standing.join(overRequired)}
 }
 
 // claimant is an ask as one that wants what is kept for others. One for which something is
@@ -60,25 +76,24 @@ func (h *nomination) hold(r *request, standing Standing) hold {
 func (r *request) claimant() claimant {
 	switch {
 	case r.promised():
-		return claimant{Standing: Standing{Root: r.hold().overRequired}, required: true}
+		return claimant{Standing: r.hold().required, required: true}
 	case r.Required != "":
-		return claimant{Standing: Standing{Root: r.Priority}, required: true}
+		return claimant{Standing: r.class.standing, required: true}
 	}
 	return claimant{Standing: r.nominationStanding()}
 }
 
-// quotaWaiters is the highest priority of the asks with a required node that wait for quota
-// which an ask wants too.
-func (r *request) quotaWaiters() int32 {
+// quotaWaiters is the highest priority, as the root sees it, of the asks with a required node that wait, and may
+// want quota which an ask wants too: those that lack it, and those that are too young to have
+// room made, or for which none can be made.
+func (r *request) quotaWaiters() Standing {
 	highest := int32(PriorityNone)
 	for q := r.application.queue; q != nil; q = q.parent {
-		for _, other := range q.waiters {
-			if other != r && other.Required != "" && other.wait != nil && other.wait.quota == q && !other.promised() {
-				highest = max(highest, other.Priority)
-			}
+		if len(q.max) > 0 {
+			highest = max(highest, q.bound.highest())
 		}
 	}
-	return highest
+	return Standing{Root: highest}
 }
 
 // nominationStanding is the standing with which an ask holds the room that is kept

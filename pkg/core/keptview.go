@@ -1,7 +1,6 @@
 package core
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -19,7 +18,10 @@ func (v *View) KeptFrom(ask *AskView, leaf, path QueuePath) (kept resources.Amou
 		}
 		for i := range app.Asks {
 			other := &app.Asks[i]
-			if h, holds := other.hold(); holds && other.Key != ask.Key && h.keeps(c) {
+			if other.Key == ask.Key || other.Nominated == "" && !other.promised() {
+				continue
+			}
+			if h, holds := other.hold(v.standing(other.Priority, app.Queue)); holds && h.keeps(c) {
 				kept.Add(other.Amounts)
 			}
 		}
@@ -32,29 +34,29 @@ func (a *AskView) promised() bool {
 	return a.Required != "" && a.Reserved != "" && a.Plan != nil && a.Plan.Reason != preemptor.TooYoung
 }
 
-// hold is how what is kept for an ask is kept from others, if anything is.
-func (a *AskView) hold() (hold, bool) {
+// hold is how what is kept for an ask of a standing is kept from others, if anything is.
+func (a *AskView) hold(standing Standing) (hold, bool) {
 	switch {
 	case a.promised():
-		return hold{Standing{Root: math.MaxInt32}, max(a.Priority, a.KeptFromRequired)}, true
+		return promiseHold(standing, a.KeptFromRequired), true
 	case a.Nominated != "":
-		return hold{a.KeptFrom, max(max(a.Priority, math.MinInt32+1)-1, a.KeptFromRequired)}, true
+		return nominationHold(a.KeptFrom, standing, a.KeptFromRequired), true
 	}
 	return hold{}, false
 }
 
 // claimant is an ask as one that wants what is kept for others.
 func (v *View) claimant(ask *AskView, leaf QueuePath) claimant {
-	h, _ := ask.hold()
-	switch {
+	own := v.standing(ask.Priority, leaf)
+	switch h, _ := ask.hold(own); {
 	case ask.promised():
-		return claimant{Standing: Standing{Root: h.overRequired}, required: true}
+		return claimant{Standing: h.required, required: true}
 	case ask.Required != "":
-		return claimant{Standing: Standing{Root: ask.Priority}, required: true}
+		return claimant{Standing: own, required: true}
 	case ask.Nominated != "":
 		return claimant{Standing: ask.KeptFrom}
 	}
-	return claimant{Standing: v.standing(ask.Priority, leaf)}
+	return claimant{Standing: own}
 }
 
 // standing is that of an ask of a leaf.

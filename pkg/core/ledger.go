@@ -146,6 +146,9 @@ func (l *ledger) addPending(r *request) {
 		l.awaitKinds(r)
 	}
 	app.queue.addPending(r.Amounts)
+	if r.Required != "" {
+		countBound(&app.queue.account, r.class.standing.Root, true)
+	}
 	l.changes.application(app, 0)
 }
 
@@ -158,6 +161,9 @@ func (l *ledger) subPending(r *request) {
 		l.forgetKinds(r)
 	}
 	app.queue.subPending(r.Amounts)
+	if r.Required != "" {
+		countBound(&app.queue.account, r.class.standing.Root, false)
+	}
 	l.changes.application(app, 0)
 }
 
@@ -364,6 +370,14 @@ func (c *priorityCounts) remove(priority int32) {
 	if (*c)[at].count == 0 {
 		*c = slices.Delete(*c, at, at+1)
 	}
+}
+
+// highest is the highest priority that there is.
+func (c priorityCounts) highest() int32 {
+	if len(c) == 0 {
+		return PriorityNone
+	}
+	return c[len(c)-1].priority
 }
 
 // below reports whether there is anything of a lower priority.

@@ -240,27 +240,27 @@ func (n *node) willHaveRoom(amounts resources.Amounts, standing Standing) bool {
 func (n *node) keptFrom(r *request) resources.Amounts {
 	var sum resources.Amounts
 	for _, other := range n.nominated {
-		if other.hold().keeps(claimant{Standing: Standing{Root: r.Priority}, required: true}) {
+		if other.hold().keeps(claimant{Standing: r.class.standing, required: true}) {
 			sum.Add(other.Amounts)
 		}
 	}
 	for other := range n.required.all {
-		if other.promised() && r.rank().compare(other.rank()) < 0 && other.wait.promise.over >= r.Priority {
+		if other.promised() && r.rank().compare(other.rank()) < 0 && other.wait.promise.over.compare(r.class.standing) >= 0 {
 			sum.Add(other.Amounts)
 		}
 	}
 	return sum
 }
 
-// claims is the sum of the asks of at least a priority that may run on this node only
+// claims is the sum of the asks of at least a standing that may run on this node only
 // and hold a reservation on it.
-func (n *node) claims(priority int32) resources.Amounts {
+func (n *node) claims(standing Standing) resources.Amounts {
 	var sum resources.Amounts
 	if !n.claimed() {
 		return nil
 	}
 	for r := range n.required.all {
-		if r.reservation() != nil && r.Priority >= priority {
+		if r.reservation() != nil && r.class.standing.compare(standing) >= 0 {
 			sum.Add(r.Amounts)
 		}
 	}

@@ -50,7 +50,7 @@ func (s *nominations) add(r *request, n *node, plan *preemptor.Decision) {
 }
 
 // keepFrom has the room of an ask kept from others up to these priorities.
-func (s *nominations) keepFrom(r *request, over Standing, overRequired int32) {
+func (s *nominations) keepFrom(r *request, over, overRequired Standing) {
 	held, was := r.nominated(), r.hold()
 	held.over, held.overRequired = over, overRequired
 	s.rehold(r, was)
@@ -69,8 +69,8 @@ func (s *nominations) rehold(r *request, was hold) {
 
 // waitFor are the highest priorities of the other asks that wait and could use the room
 // that a plan makes, or the quota: of those that may run anywhere, and on one node only.
-func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (over Standing, overRequired int32) {
-	over, overRequired = Standing{Root: PriorityNone}, PriorityNone
+func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (over, overRequired Standing) {
+	over, overRequired = noStanding, noStanding
 	if s.madeByGuarantee(r, n, plan) {
 		over.Root = math.MaxInt32
 	}
@@ -78,10 +78,11 @@ func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (ov
 		return over, overRequired
 	}
 	for other := range n.required.all {
-		overRequired = other.Priority // the first is the highest
-		break
+		if overRequired = overRequired.join(other.class.standing); s.plain {
+			break // the first is the highest
+		}
 	}
-	overRequired = max(overRequired, r.quotaWaiters())
+	overRequired = overRequired.join(r.quotaWaiters())
 	own := r.class.standing
 	if top := s.root.own.top; top < own.Root || top == own.Root && own.fences == "" {
 		return over, overRequired
@@ -155,7 +156,7 @@ func (s *nominations) clearOn(n *node, why string) {
 func (s *nominations) clearDisplaced(n *node) {
 	var kept resources.Amounts
 	for _, r := range slices.Clone(n.nominated) {
-		if !r.Amounts.FitsIn(n.free.Minus(kept).Minus(n.claims(r.Priority)).Plus(n.releasing.Amounts)) {
+		if !r.Amounts.FitsIn(n.free.Minus(kept).Minus(n.claims(r.class.standing)).Plus(n.releasing.Amounts)) {
 			s.clear(r, n.whyLost(), s.outcomes.whyTaken(r, n))
 			continue
 		}
@@ -217,7 +218,7 @@ func (s *nominations) rerank(r *request, was Standing) {
 	if held == nil {
 		return
 	}
-	s.rehold(r, held.hold(r, was))
+	s.rehold(r, held.hold(was))
 	s.nodeChanged(held.node, nodeRetry)
 }
 

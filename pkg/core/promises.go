@@ -12,12 +12,12 @@ type promises struct {
 	ended    uint64 // counts those that were given up
 }
 
-// A promise is the place of an ask in the list of all. Over is the highest priority of
+// A promise is the place of an ask in the list of all. Over is the highest standing of
 // the other asks that may run on the node only and waited for room when it was made for
 // this one: they do not take it, as nothing was made for them.
 type promise struct {
 	at   int
-	over int32
+	over Standing
 }
 
 // add keeps quota for an ask.
@@ -25,23 +25,39 @@ func (s *promises) add(r *request) {
 	if r.promised() {
 		return
 	}
-	r.waiting().promise = &promise{at: len(s.list), over: PriorityNone}
+	r.waiting().promise = &promise{at: len(s.list), over: noStanding}
 	s.list = append(s.list, r)
+	countBound(&r.application.queue.account, r.class.standing.Root, false)
 	s.stamp++
 	r.application.queue.keep(r.Amounts, r.hold(), s.stamp)
 	s.changes.application(r.application, 0)
 }
 
-// keepFrom has the quota of an ask kept from others with a required node up to a priority.
-func (s *promises) keepFrom(r *request, over int32) {
-	if over <= r.wait.promise.over {
+// keepFrom has the quota of an ask kept from others with a required node up to a standing.
+func (s *promises) keepFrom(r *request, over Standing) {
+	was := r.hold()
+	over = r.wait.promise.over.join(over)
+	if r.wait.promise.over == over {
 		return
 	}
-	s.stamp++
-	r.application.queue.unkeep(r.Amounts, r.hold(), s.stamp)
 	r.wait.promise.over = over
+	s.rehold(r, was)
+}
+
+// rehold brings the books up to date after the quota of an ask is kept in another way.
+func (s *promises) rehold(r *request, was hold) {
+	s.stamp++
+	r.application.queue.unkeep(r.Amounts, was, s.stamp)
 	r.application.queue.keep(r.Amounts, r.hold(), s.stamp)
 	s.changes.application(r.application, 0)
+}
+
+// rerank brings a promise up to date after the priority of the ask, as the root sees it, has
+// changed.
+func (s *promises) rerank(r *request, was Standing) {
+	if r.promised() {
+		s.rehold(r, promiseHold(was, r.wait.promise.over))
+	}
 }
 
 // end gives up the quota that is kept for an ask, if it is.
@@ -71,6 +87,7 @@ func (s *promises) drop(r *request) bool {
 	s.stamp++
 	r.application.queue.unkeep(r.Amounts, r.hold(), s.stamp)
 	r.wait.promise = nil
+	countBound(&r.application.queue.account, r.class.standing.Root, true)
 	s.outcomes.promiseEnded(r)
 	return true
 }

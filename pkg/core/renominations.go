@@ -102,7 +102,7 @@ func (s *renominations) plan(r *request, n *node) (plan preemptor.Decision, ok b
 	on := slices.DeleteFunc(n.candidates(), func(c preemptor.Candidate) bool { return !c.Releasing })
 	plan = preemptor.Plan(s.now, s.preemption.planFor(trigger),
 		preemptor.Ask{Trigger: trigger, Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority},
-		preemptor.Node{Kinds: s.kinds, Free: n.roomFor(r.class.standing).Minus(n.claims(r.Priority)), On: on})
+		preemptor.Node{Kinds: s.kinds, Free: n.roomFor(r.class.standing).Minus(n.claims(r.class.standing)), On: on})
 	switch plan.Reason {
 	case preemptor.RoomIsThere: // whether it may run there is asked before it is placed
 		return plan, true

@@ -139,7 +139,7 @@ func (a askRank) compare(b askRank) int {
 // If anything is evicted, the room is also kept from the asks that waited for it already,
 // and for which none was made, however important they are: what is evicted for one ask
 // would otherwise be of use to another, and in vain for the first. Over is the highest
-// standing of those that may run anywhere, and overRequired the highest priority of those
+// standing of those that may run anywhere, and overRequired the highest standing of those
 // that may run on the node only.
 type nomination struct {
 	node    *node
@@ -147,8 +147,7 @@ type nomination struct {
 	since   time.Time
 	trigger preemptor.Trigger
 
-	over         Standing
-	overRequired int32
+	over, overRequired Standing
 	// harmless says that the loop guard forgets the evictions if the ask is placed.
 	harmless bool
 }

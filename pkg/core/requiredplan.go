@@ -268,7 +268,7 @@ func (d *round) evict(r *request, plan *preemptor.Decision) {
 		d.promises.keepFrom(r, r.quotaWaiters())
 		for other := range d.node.required.all {
 			if !other.promised() {
-				d.promises.keepFrom(r, other.Priority)
+				d.promises.keepFrom(r, other.class.standing)
 			}
 		}
 	}

@@ -16,6 +16,9 @@ type Standing struct {
 	fences string // the fences around the ask, the outermost first, with what each sees
 }
 
+// noStanding is that of no ask.
+var noStanding = Standing{Root: PriorityNone}
+
 // A FencePriority is a priority as a queue with a fence sees it from inside.
 type FencePriority struct {
 	Fence    QueuePath

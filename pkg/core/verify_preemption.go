@@ -129,17 +129,25 @@ func (v *verifier) keptIn(q *queue, h hold) (sum keptQuota) {
 // queues.
 func (v *verifier) sums(q *queue) {
 	var nominated, releasing, overdue, kept resources.Sum
-	var running priorityCounts
+	var running, bound priorityCounts
 	for _, child := range q.sortedChildren() {
 		v.sums(child)
 		nominated.AddSum(child.nominated)
 		releasing.AddSum(child.releasing)
 		overdue.AddSum(child.overdue)
+		for _, c := range child.bound {
+			for range c.count {
+				bound.add(c.priority)
+			}
+		}
 	}
 	for _, app := range q.applications {
 		for _, r := range app.asks {
 			if r.keepsQuota() {
 				nominated.Add(r.Amounts)
+			}
+			if r.Required != "" && !r.promised() {
+				bound.add(r.class.standing.Root)
 			}
 		}
 		for _, r := range app.allocations {
@@ -170,6 +178,9 @@ func (v *verifier) sums(q *queue) {
 	v.equal("overdue", string(q.path), q.overdue, overdue)
 	if !slices.Equal(running, q.running) {
 		v.breaks("queue %s: priorities counted %v, booked %v", q.path, running, q.running)
+	}
+	if !slices.Equal(bound, q.bound) {
+		v.breaks("queue %s: asks with a required node counted %v, booked %v", q.path, bound, q.bound)
 	}
 	if v.settled && q.used.Within(q.max) != q.excess.since.IsZero() {
 		v.breaks("queue %s: within its max is %t, beyond it since %v", q.path, q.used.Within(q.max), q.excess.since)

@@ -200,9 +200,9 @@ type Waiting struct {
 	Nominated NodeID
 	Trigger   preemptor.Trigger
 	// KeptFrom is the standing up to which the room is kept from other asks, and
-	// KeptFromRequired the priority for those that may run on that node only.
+	// KeptFromRequired the standing of those that may run on that node only and waited.
 	KeptFrom         Standing
-	KeptFromRequired int32
+	KeptFromRequired Standing
 	// Attempts are the last preemption attempts, by trigger. The one that nominated
 	// the ask comes last.
 	Attempts []PreemptionAttempt

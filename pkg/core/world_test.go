@@ -280,14 +280,12 @@ func (w *world) yields(kept, ask *core.AskView) bool {
 	case ask.Required == "":
 		return !promised && !w.keepsFrom(kept, ask)
 	}
-	over, priority := max(kept.Priority, kept.KeptFromRequired), ask.Priority
-	if !promised {
-		over = max(kept.Priority-1, kept.KeptFromRequired)
+	own, waited := w.seenOf(kept), seenStanding(kept.KeptFromRequired)
+	takes := func(claim seenPriority) bool {
+		order := claim.compare(own)
+		return claim.compare(waited) > 0 && (order > 0 || order == 0 && !promised)
 	}
-	if w.keepsQuota(ask) {
-		priority = max(priority, ask.KeptFromRequired)
-	}
-	return over < priority
+	return takes(w.seenOf(ask)) || w.keepsQuota(ask) && takes(seenStanding(ask.KeptFromRequired))
 }
 
 // An action is something done for an ask, as the effects tell it.
