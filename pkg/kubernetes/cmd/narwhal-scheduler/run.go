@@ -13,6 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/identity"
+	"github.com/narwhal-scheduler/narwhal/pkg/identity/ldap"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 )
 
@@ -25,6 +27,10 @@ const defaultQPS = 1000
 // run schedules until the context ends, or until another replica leads.
 func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLevel) error {
 	namespace := s.ownNamespace()
+	resolver, err := s.resolver()
+	if err != nil {
+		return err
+	}
 	client, config, problem, err := s.client(ctx, namespace)
 	if err != nil {
 		return err
@@ -44,7 +50,9 @@ func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLev
 	log.Info("scheduler begins", zap.String("version", version()), zap.String("namespace", namespace),
 		zap.Strings("schedulerNames", s.schedulerNames), zap.Strings("configMaps", s.configMaps))
 	lead := func(ctx context.Context) error {
-		i := &instance{settings: s, client: client, config: config, namespace: namespace, log: log, level: level, state: state}
+		i := &instance{
+			settings: s, client: client, config: config, resolver: resolver, namespace: namespace, log: log, level: level, state: state,
+		}
 		return i.run(ctx)
 	}
 	election := &election{leading: s.leader, client: client, namespace: namespace, log: log, state: state}
@@ -54,6 +62,18 @@ func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLev
 	}
 	log.Info("scheduler ended", zap.Error(err))
 	return err
+}
+
+// resolver finds the groups of users in LDAP. It is nil where that is not configured.
+func (s *settings) resolver() (identity.Resolver, error) {
+	if s.ldap == "" {
+		return nil, nil //nolint:nilnil // as documented
+	}
+	config, err := ldap.ReadDirectory(s.ldap)
+	if err != nil {
+		return nil, err
+	}
+	return ldap.New(config)
 }
 
 // ownNamespace is the namespace of the ConfigMaps and of the lease.
