@@ -22,6 +22,7 @@ func (r *reader) build(definitions []Partition, kinds *resources.Kinds) []core.C
 			Closed:     p.Closed,
 			Nodes:      p.Nodes,
 			Preemption: p.Preemption,
+			Resolver:   p.Resolver,
 		}
 	}
 	return out

@@ -133,7 +133,7 @@ func write(document *Document, kinds *resources.Kinds) string {
 			writeRule(&b, &rule)
 			b.WriteString(", ")
 		}
-		b.WriteString("], queues: [")
+		fmt.Fprintf(&b, "], usergroupresolver: {type: %s}, queues: [", strconv.Quote(p.Resolver))
 		writeQueue(&b, p.Root, kinds, p.Closed)
 		b.WriteString("]},\n")
 	}

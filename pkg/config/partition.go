@@ -20,8 +20,8 @@ type Partition struct {
 	Preemption core.PreemptionConfig
 	Rules      []Rule // that place applications
 	Closed     bool   // a queue names an access list: without one above or here, a queue is for no user
-	// Resolver has no effect yet; neither have the limits of queues.
-	Resolver string // of users' groups: empty, os, ldap or test
+	Resolver   string // of users' groups: empty, os, ldap or test
+	// The limits of queues have no effect yet.
 
 	limits      []Limit // of the partition, which is another way to write those of the root
 	limitsPlace Place
@@ -97,9 +97,7 @@ func resolver(c cursor) string {
 	var kind string
 	c.fields(field{"type", func(c cursor) {
 		switch kind = c.text(); kind {
-		case "":
-		case "os", "ldap", "test":
-			c.later("the groups of a user are those that come with the application")
+		case "", "os", "ldap", "test":
 		default:
 			c.fail("unknown resolver %s, known are os, ldap and test", quote(kind))
 		}

@@ -162,7 +162,7 @@ func (l *lawChecker) checkPlace(w *world, ask *core.AskView, n *core.NodeView) e
 		before := w.keepsFrom(other, ask)
 		switch {
 		case ask.Required != "":
-			before = other.Priority > ask.Priority
+			before = w.seenOf(other).compare(w.seenOf(ask)) > 0
 		case ask.Nominated == n.ID:
 			before = w.before(other, ask) < 0
 		}

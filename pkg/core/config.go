@@ -127,6 +127,9 @@ type Config struct {
 	Closed     bool
 	Nodes      NodeOrder
 	Preemption PreemptionConfig
+	// Resolver finds the groups of users before an application is sent: empty, os, ldap or
+	// test. The partition itself has no use for it.
+	Resolver string
 }
 
 // QueueConfig is one queue and what is below it. Its properties hold what it inherits.

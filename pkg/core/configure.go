@@ -20,8 +20,8 @@ func (p commands) configure(config Config) {
 		p.root = p.newQueue(nil, &config.Root)
 	}
 	p.setQueue(p.root, &config.Root)
-	p.costs.flat, p.plain = p.root.flat(), p.root.plain()
-	p.costs.configured = p.root.configuredKinds()
+	p.costs.flat, p.plain = areFlat(p.root), arePlain(p.root)
+	p.costs.configured = configuredKinds(p.root)
 	p.order.rebuild(p.allNodes)
 	p.recomputeShares()
 	if p.preemption.VictimTimeout != timeout {

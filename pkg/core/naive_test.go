@@ -220,25 +220,32 @@ func TestDecidesLikeTheNaiveTwin(t *testing.T) {
 		twin := naive{weights: map[resources.Kind]int64{0: 3, 1: 1}, packing: config.Nodes.Packing}
 		for i := range 120 {
 			h.plainStep(i)
-			for {
-				twin.view = h.p.View()
-				ask, node := twin.next()
-				fx, more := h.p.Schedule(h.now)
-				placed := slices.IndexFunc(fx, func(e core.Event) bool { _, ok := e.(core.Placed); return ok })
-				if ask == nil {
-					assert.Equal(t, placed, -1, "seed %d, step %d: %v", seed, i, fx)
-					assert.Equal(t, more, false)
-					break
-				}
-				assert.Assert(t, placed >= 0, "seed %d, step %d: %s fits on %s and was not placed", seed, i, ask.Key, node)
-				got := fx[placed].(core.Placed)
-				assert.Equal(t, string(got.Key)+" on "+string(got.Node), string(ask.Key)+" on "+string(node), "seed %d, step %d", seed, i)
-				compared++
-			}
+			compared += twin.compare(t, h, fmt.Sprintf("seed %d, step %d", seed, i))
 		}
 	}
 	t.Logf("%d placements compared", compared)
 	assert.Assert(t, compared > 4000)
+}
+
+// compare schedules until nothing is left to do, and compares each placement with that of
+// the twin. It returns how many there were.
+func (n naive) compare(t *testing.T, h *history, when string) (compared int) {
+	t.Helper()
+	for {
+		n.view = h.p.View()
+		ask, node := n.next()
+		fx, more := h.p.Schedule(h.now)
+		placed := slices.IndexFunc(fx, func(e core.Event) bool { _, ok := e.(core.Placed); return ok })
+		if ask == nil {
+			assert.Equal(t, placed, -1, "%s: %v", when, fx)
+			assert.Equal(t, more, false)
+			return compared
+		}
+		assert.Assert(t, placed >= 0, "%s: %s fits on %s and was not placed", when, ask.Key, node)
+		got := fx[placed].(core.Placed)
+		assert.Equal(t, string(got.Key)+" on "+string(got.Node), string(ask.Key)+" on "+string(node), when)
+		compared++
+	}
 }
 
 // plainStep applies a random command of those that the twin understands: no

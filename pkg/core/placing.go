@@ -93,8 +93,8 @@ func (p commands) makeQueues(path string) *queue {
 			child = p.newQueue(q, &QueueConfig{Name: name})
 			child.leaf = i == len(names)-1
 			q.children[name] = child
-			child.followTemplate()
-			p.changes.resized = true // it has no share yet
+			followTemplate(child)
+			child.place = queuePlace{priority: child.own.top, share: child.share()}
 			p.unview(q)
 			p.noteQueue(child)
 			p.tell(&QueueAdded{child.path})
@@ -111,7 +111,7 @@ func (b *backlog) unconfigure(q *queue) {
 		b.drain(q)
 		return
 	}
-	q.followTemplate()
+	followTemplate(q)
 	for _, child := range q.sortedChildren() {
 		b.unconfigure(child)
 	}
@@ -120,7 +120,7 @@ func (b *backlog) unconfigure(q *queue) {
 
 // followTemplate brings a queue that is not configured in line with the template of its
 // parent.
-func (q *queue) followTemplate() {
+func followTemplate(q *queue) {
 	q.dynamic, q.draining = true, false
 	q.submit, q.admin = access.List{}, access.List{}
 	q.template = q.parent.template
@@ -144,13 +144,28 @@ func (p commands) setQuota(q *queue, quota *QueueQuota) {
 		return
 	}
 	p.react() // orders are exact before what decides them changes
+	guaranteed := q.guaranteed
 	q.quota = quota
 	q.max, q.guaranteed = quota.Max, quota.Guaranteed
 	q.exceeded = !q.used.Within(q.max)
 	p.unview(q)
-	p.changes.resized = true
-	if p.noteQueue(q); len(q.applications) > 0 {
+	p.noteQueue(q)
+	switch {
+	case len(q.applications) == 0:
+		q.place = queuePlace{priority: q.own.top, share: q.share()}
+	case guaranteed.Equal(q.guaranteed):
+		p.changes.quota(q)
+	default:
 		p.reconsider()
+		p.changes.quota(q)
+	}
+}
+
+// quota records that a leaf has another max, as if something had been booked or had ended
+// there: what waits in it is decided anew. It costs what the leaf has, not what the partition has.
+func (c *changeSet) quota(q *queue) {
+	for _, app := range q.sortedApplications() {
+		c.application(app, quotaFreed|quotaLowered|quotaBooked)
 	}
 }
 

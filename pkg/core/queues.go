@@ -25,7 +25,7 @@ func (p commands) recoveryQueue() *queue {
 		q = p.newQueue(p.root, &QueueConfig{Name: recoveryName})
 		q.leaf, q.draining, q.dynamic = true, true, true
 		p.root.children[recoveryName] = q
-		p.changes.resized = true // it has no share yet
+		q.place = queuePlace{priority: q.own.top, share: q.share()}
 		p.unview(p.root)
 		p.tell(&QueueAdded{q.path})
 	}
@@ -113,9 +113,9 @@ func (b *backlog) prune(q *queue) {
 	}
 }
 
-// flat reports whether only priority counts between the queues below.
-func (q *queue) flat() bool {
-	return q.everywhere(isFlat) && q.plain()
+// areFlat reports whether only priority counts between the queues below.
+func areFlat(q *queue) bool {
+	return q.everywhere(isFlat) && arePlain(q)
 }
 
 // everywhere reports whether a condition holds for a queue and for all below it.
@@ -132,16 +132,16 @@ func (q *queue) everywhere(is func(*queue) bool) bool {
 }
 
 // configuredKinds says, by kind, whether any queue below has a max or a guarantee of it.
-func (q *queue) configuredKinds() (kinds resources.Amounts) {
+func configuredKinds(q *queue) (kinds resources.Amounts) {
 	kinds = ownKinds(q)
 	for _, child := range q.children {
-		kinds.Raise(child.configuredKinds())
+		kinds.Raise(configuredKinds(child))
 	}
 	return kinds
 }
 
-// plain reports whether a priority is the same seen from any queue below.
-func (q *queue) plain() bool {
+// arePlain reports whether a priority is the same seen from any queue below.
+func arePlain(q *queue) bool {
 	return q.everywhere(isPlain)
 }
 

@@ -43,6 +43,9 @@ type history struct {
 	broken   error           // the law that the last step broke
 	outcomes *outcomeChecker // where the test follows victims
 	tags     chance          // of what tags say of the time before a restart; nil for none
+
+	placing      *placing // of rules of placement; nil for none
+	applications int      // that there may be, if not four
 }
 
 var errTaint = errors.New("taint")
@@ -181,11 +184,17 @@ func (h *history) config() core.Config {
 	if !flat && h.IntN(2) == 0 {
 		preemption.Priority = core.PriorityOff
 	}
-	return core.Config{Name: "default", Root: root, Preemption: preemption, Nodes: core.NodeOrder{Packing: h.IntN(2) == 0, Weights: map[string]int64{"vcore": 3, "memory": 1}}}
+	config := core.Config{Name: "default", Root: root, Preemption: preemption, Nodes: core.NodeOrder{Packing: h.IntN(2) == 0, Weights: map[string]int64{"vcore": 3, "memory": 1}}}
+	if h.placing != nil {
+		h.placing.config(&config)
+	}
+	return config
 }
 
-func (h *history) node() core.NodeID       { return core.NodeID(fmt.Sprint("n", h.IntN(5))) }
-func (h *history) app() core.ApplicationID { return core.ApplicationID(fmt.Sprint("app", h.IntN(4))) }
+func (h *history) node() core.NodeID { return core.NodeID(fmt.Sprint("n", h.IntN(5))) }
+func (h *history) app() core.ApplicationID {
+	return core.ApplicationID(fmt.Sprint("app", h.IntN(cmp.Or(h.applications, 4))))
+}
 
 func (h *history) key() core.AllocationKey { return core.AllocationKey(fmt.Sprint("k", h.IntN(24))) }
 
@@ -236,7 +245,11 @@ func (h *history) command() core.Command {
 		}
 		return core.RemoveNode{ID: h.node()}
 	case 5, 6:
-		return core.AddApplication{ID: h.app(), Queue: []core.QueuePath{"root.a", "root.p.b", "p.c", ""}[h.IntN(4)]}
+		add := core.AddApplication{ID: h.app(), Queue: []core.QueuePath{"root.a", "root.p.b", "p.c", ""}[h.IntN(4)]}
+		if h.placing != nil {
+			h.placing.application(&add)
+		}
+		return add
 	case 7:
 		if h.IntN(4) == 0 {
 			return core.RemoveApplication{ID: h.app()}

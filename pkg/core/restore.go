@@ -17,6 +17,7 @@ func Restore(options Options, now time.Time, v *View) *Partition {
 	setDefault(&options.ReserveDelay, v.ReserveDelay)
 	p := NewPartition(options, v.Config)
 	p.restoreQueues(p.root, v.Root)
+	p.restoreExcess(p.root, v.Root)
 	for _, n := range v.Nodes {
 		p.Apply(now, AddNode{ID: n.ID, Attributes: n.Attributes, Capacity: n.Capacity.Clone(), Drained: !n.Schedulable})
 		for _, a := range n.ForeignAllocations {
@@ -115,12 +116,19 @@ func (p *Partition) restoreNode(v *NodeView) {
 	p.changes.node(n, 0)
 }
 
-// restoreQueues brings back queues that drain or are not configured, and since when queues
-// use more than their max.
-func (p *Partition) restoreQueues(q *queue, v *QueueView) {
+// restoreExcess brings back since when queues use more than their max, after all queues
+// are there: one that comes may have all of them looked at again.
+func (p *Partition) restoreExcess(q *queue, v *QueueView) {
 	q.excess = excess{since: v.OverMaxSince, plan: v.QuotaPlan, planned: v.QuotaPlanned}
 	for _, below := range v.Queues {
-		name := strings.TrimPrefix(string(below.Path), string(v.Path)+".")
+		p.restoreExcess(q.children[below.name()], below)
+	}
+}
+
+// restoreQueues brings back queues that drain or are not configured.
+func (p *Partition) restoreQueues(q *queue, v *QueueView) {
+	for _, below := range v.Queues {
+		name := below.name()
 		child := q.children[name]
 		if child == nil {
 			child = p.newQueue(q, &QueueConfig{Name: name})
@@ -130,6 +138,12 @@ func (p *Partition) restoreQueues(q *queue, v *QueueView) {
 			q.children[name] = child
 			commands{p}.noteQueue(child)
 		}
+		child.wasDynamic = below.WasDynamic
 		p.restoreQueues(child, below)
 	}
+}
+
+// name is the last element of the path.
+func (v *QueueView) name() string {
+	return string(v.Path[strings.LastIndexByte(string(v.Path), '.')+1:])
 }

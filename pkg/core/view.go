@@ -145,6 +145,7 @@ type QueueView struct {
 	Leaf       bool
 	Draining   bool
 	Dynamic    bool             // made by a rule of placement, or the recovery queue
+	WasDynamic bool             // before it was configured: it is again when it is taken out
 	Quota      *QueueQuota      // of a dynamic queue, in place of that of its template; may be nil
 	Max        resources.Limits // as configured for this queue
 	Guaranteed resources.Amounts

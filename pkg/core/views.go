@@ -93,7 +93,7 @@ func (p *Partition) viewQueue(q *queue) *QueueView {
 		return q.view
 	}
 	q.view = &QueueView{
-		Path: q.path, Leaf: q.leaf, Draining: q.draining, Dynamic: q.dynamic, Quota: q.quota,
+		Path: q.path, Leaf: q.leaf, Draining: q.draining, Dynamic: q.dynamic, WasDynamic: q.wasDynamic, Quota: q.quota,
 		Max: q.max.Clone(), Guaranteed: q.guaranteed.Clone(), Used: q.used.Clone(), Pending: q.pending.Clone(),
 		Nominated: q.nominated.Clone(), Releasing: q.releasing.Clone(),
 		OverMaxSince: q.excess.since, QuotaPlan: q.excess.plan, QuotaPlanned: q.excess.planned,

@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/identity"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -19,6 +20,7 @@ const (
 	inboxMax      = 1 << 20
 	answerTimeout = 30 * time.Second
 	settleDelay   = 5 * time.Second
+	resolveTime   = 10 * time.Second
 )
 
 // Config is what a scheduler depends on. The zero value works; a zero duration
@@ -61,6 +63,15 @@ type Config struct {
 	// left to the caller.
 	Metrics *metrics.Metrics
 
+	// Resolver finds the groups of users in partitions whose usergroupresolver.type is
+	// ldap; nil fails there. It is asked for applications that come without groups, by
+	// eight goroutines of each partition at most.
+	Resolver identity.Resolver
+	// ResolveTimeout is how long an application waits for the groups of its user, with all that
+	// is sent about it. After that it is rejected, or, if it is forced, has the group nogroup. Zero
+	// means ten seconds.
+	ResolveTimeout time.Duration
+
 	// PlacementsMax is the most placements after which an owner looks into its
 	// inbox; zero means 256.
 	PlacementsMax int
@@ -95,6 +106,7 @@ func (c Config) Validate() error {
 	}
 	atLeastZero("InboxMax", int64(c.InboxMax))
 	atLeastZero("AnswerTimeout", int64(c.AnswerTimeout))
+	atLeastZero("ResolveTimeout", int64(c.ResolveTimeout))
 	atLeastZero("BatchAllocations", int64(c.BatchAllocations))
 	atLeastZero("PlacementsMax", int64(c.PlacementsMax))
 	atLeastZero("ReserveMax", int64(c.ReserveMax))
@@ -119,6 +131,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.SettleDelay == 0 {
 		c.SettleDelay = settleDelay
+	}
+	if c.ResolveTimeout == 0 {
+		c.ResolveTimeout = resolveTime
 	}
 	if c.BatchAllocations == 0 {
 		c.BatchAllocations = 1

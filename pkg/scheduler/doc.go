@@ -26,6 +26,10 @@
 //     callback. Beyond that a request is refused whole with ErrInboxFull, to be sent
 //     again later. A request that is larger than the limit is taken when nothing else
 //     waits.
+//   - An application without groups waits while Config.Resolver, or what usergroupresolver.type of
+//     its partition names, is asked for those of its user, and so does everything that is sent
+//     about it later, in order. What waits so counts against the limit of the inbox. Nothing else
+//     waits, readers neither.
 //   - View, Verify, Stop and UpdateConfiguration wait for the owners of partitions.
 //     An owner may wait for a callback, so they must not be called from within
 //     one, nor with a lock that one needs. They have a way out: a context, or
@@ -66,6 +70,7 @@
 //	conversion.go     requests to commands; allocations.go, sharedamounts.go, applications.go, nodes.go
 //	inbox.go          what waits for a partition, and the limit on it
 //	owner.go          the loop
+//	groups.go         applications wait for the groups of their users; grouplookup.go asks for them
 //	predicategate.go  predicates are asked after callbacks; pace.go, how often
 //	capabilities.go   what else a resource manager can do; questions.go asks it
 //	outbox.go         what waits for a resource manager

@@ -4,6 +4,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
@@ -21,6 +23,8 @@ type owner struct {
 	outbox     *outbox        // of the resource manager
 	gate       *predicateGate // nil when nothing is asked
 	broker     *viewBroker
+	groups     groupLookups
+	log        *zap.Logger
 	heartbeat  heartbeat
 	record     func(partition string, at time.Time, command core.Command)
 	done       chan struct{} // closed when the owner has ended
@@ -33,21 +37,24 @@ type owner struct {
 	retired bool   // everything is released
 
 	// What waits for this partition besides the inbox: deliveries whose callback has
-	// not returned, and asks that scheduling has not come to yet.
+	// not returned, asks that scheduling has not come to yet, and messages about applications
+	// whose groups are looked up.
 	undelivered atomic.Int64
 	untried     atomic.Int64
+	held        atomic.Int64
 }
 
 // room says whether so many messages more may wait for the partition. The lock of the
 // inbox must be held.
 func (o *owner) room(more, limit int) error {
-	return o.inbox.room(more, int(o.undelivered.Load()+o.untried.Load()), limit)
+	return o.inbox.room(more, int(o.undelivered.Load()+o.untried.Load()+o.held.Load()), limit)
 }
 
 // run is the loop of a partition: carry out what waits, schedule, wait. An owner
 // begins when the one before it, of the same name, has ended.
 func (o *owner) run(before *owner) {
 	defer close(o.done)
+	defer o.groups.end()
 	if before != nil {
 		<-before.done
 	}
@@ -65,6 +72,7 @@ func (o *owner) run(before *owner) {
 		if o.retired {
 			return
 		}
+		o.endLateLookups(now)
 		if more || o.touched || o.isDue(now) {
 			more = o.schedule(now)
 		}
@@ -138,6 +146,9 @@ func (o *owner) wait() {
 	if view, waits := o.broker.next(); waits && (!ok || view.Before(at)) {
 		at, ok = view, true
 	}
+	if late, waits := o.groups.due(); waits && (!ok || late.Before(at)) {
+		at, ok = late, true
+	}
 	if !ok {
 		<-o.inbox.wake
 	} else {
@@ -152,7 +163,14 @@ func (o *owner) wait() {
 }
 
 func (o *owner) handle(now time.Time, m message) {
+	if o.groups.hold(m) {
+		return
+	}
 	switch m := m.(type) {
+	case core.AddApplication:
+		o.takeIn(now, m)
+	case *lookedUp:
+		o.goOn(now, o.groups.answered(now, m), m.answer)
 	case core.Command:
 		o.apply(now, m)
 	case refusal:
@@ -173,6 +191,9 @@ func (o *owner) apply(now time.Time, c core.Command) {
 	}
 	o.touched = true
 	o.broker.changes()
+	if r, ok := c.(core.Reconfigure); ok {
+		o.groups.use(r.Config.Resolver)
+	}
 	began := o.meter.now()
 	effects := o.partition.Apply(now, c)
 	o.meter.took(metrics.Apply, began)
@@ -221,6 +242,9 @@ func (o *owner) survey(effects core.Effects) (told, recorded bool) {
 // release removes all applications and nodes, so that the resource manager hears
 // of everything that no longer runs.
 func (o *owner) release(now time.Time) {
+	for _, held := range o.groups.giveUp() {
+		o.rejectApplication(now, held.command, "the partition was removed")
+	}
 	view := o.partition.View()
 	for _, a := range view.Applications {
 		o.apply(now, core.RemoveApplication{ID: a.ID})

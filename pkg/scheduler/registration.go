@@ -186,9 +186,11 @@ func (s *Scheduler) start(r *registration, name string, config core.Config) *own
 		record:     s.config.Record,
 		meter:      s.meter,
 		recordsAll: s.config.recordsAll(),
+		log:        s.config.Logger,
 		done:       make(chan struct{}),
 	}
 	o.heartbeat.start(time.Now())
+	o.groups = s.newGroupLookups(o, config.Resolver)
 	options := s.config.options(name, s.shares[r.id])
 	o.gate = s.newGate(r, name, &options)
 	o.partition = core.NewPartition(options, config)

@@ -10,8 +10,8 @@ import (
 // How long a controller that failed waits until it is started again: twice as long each
 // time, and again the least after it has run for the most.
 const (
-	restartMin = time.Second
-	restartMax = 5 * time.Minute
+	restartFirst = time.Second
+	restartMax   = 5 * time.Minute
 )
 
 // A controller is one plugin that events trigger.
@@ -24,7 +24,7 @@ type controller struct {
 // supervise runs a controller until the context ends or it returns without an error. One
 // that fails or panics is started again.
 func (d *Descheduler) supervise(ctx context.Context, c controller) {
-	wait := restartMin
+	wait := restartFirst
 	for ctx.Err() == nil {
 		started := d.options.Clock.Now()
 		err := contain(func() error { return c.run(ctx) })
@@ -32,7 +32,7 @@ func (d *Descheduler) supervise(ctx context.Context, c controller) {
 			return
 		}
 		if d.options.Clock.Since(started) >= restartMax {
-			wait = restartMin
+			wait = restartFirst
 		}
 		d.controllerFailed(c, err, wait)
 		timer := d.options.Clock.NewTimer(wait)

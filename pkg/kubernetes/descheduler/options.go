@@ -127,7 +127,7 @@ func (r readOnly) RoundTrip(request *http.Request) (*http.Response, error) {
 		return r.next.RoundTrip(request)
 	}
 	if request.Body != nil {
-		request.Body.Close() // a RoundTripper always closes it
+		_ = request.Body.Close() // a RoundTripper always closes it
 	}
 	return nil, fmt.Errorf("%s %s: %w", request.Method, request.URL.Path, ErrDryRun)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // A preparation is what PreFilter found out about a pod: the same for all nodes, until
-// a node, a pod or something outside changes.
+// a node, a pod or something outside changes. It is never changed.
 type preparation struct {
 	pod     *v1.Pod
 	version uint64 // of the cluster
@@ -52,13 +52,11 @@ func (c *Checker) prepare(pod *v1.Pod, nodes []string) (*preparation, []*framewo
 	if c.cluster.pods[pod.UID] != nil {
 		return c.prepareChanged(pod, nodes, nil, []*v1.Pod{pod})
 	}
-	if p := c.last; p != nil && p.pod == pod && p.version == c.version && p.outside == c.outside.Load() {
-		return p, c.lookUp(nodes)
+	p := c.recall(pod)
+	if p == nil {
+		p = c.preFilter(pod)
 	}
-	p := c.preFilter(pod)
-	if p.isPlain() {
-		c.last = p
-	}
+	c.remember(p)
 	return p, c.lookUp(nodes)
 }
 
@@ -82,7 +80,7 @@ func (c *Checker) preFilter(pod *v1.Pod) *preparation {
 	defer c.cluster.view(pod)()
 	p := &preparation{
 		pod:     pod,
-		version: c.version,
+		version: c.changes.version(),
 		outside: c.outside.Load(), // before PreFilter: what changes meanwhile counts as later
 		state:   framework.NewCycleState(),
 	}

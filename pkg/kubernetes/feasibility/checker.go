@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -49,8 +51,12 @@ type Checker struct {
 	outside atomic.Uint64
 	mu      sync.Mutex // held during PreFilter, too, which is short as it looks at a view
 	cluster *cluster
-	version uint64       // counts changes of the cluster
-	last    *preparation // that was made last, for another question about the pod
+	changes changes
+
+	last      *preparation // that was used last, for another question about the pod
+	lastClass string       // of its pod, if PreFilter looks at other pods for it
+	kept      map[string]*keptPreparation
+	questions uint64 // that looked at kept
 
 	reserving    sync.Mutex // makes one reservation after the other
 	reservations map[types.UID]*reservation
@@ -68,6 +74,7 @@ func New(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		ignored:      make(map[string]bool, len(o.IgnoredLabels)),
 		factory:      factory,
 		cluster:      newCluster(),
+		kept:         make(map[string]*keptPreparation, keptMax+1),
 		reservations: make(map[types.UID]*reservation),
 	}
 	for _, label := range o.IgnoredLabels {
@@ -95,7 +102,11 @@ func (c *Checker) WaitForSync(ctx context.Context) error {
 func (c *Checker) SetNode(node *v1.Node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.version++
+	// PreFilter reads the labels and the taints of nodes, and Filter reads the node itself.
+	if info := c.cluster.node(node.Name); info == nil || !maps.Equal(info.Node().Labels, node.Labels) ||
+		!equality.Semantic.DeepEqual(info.Node().Spec.Taints, node.Spec.Taints) {
+		c.changes.forget()
+	}
 	c.cluster.setNode(node)
 }
 
@@ -104,32 +115,35 @@ func (c *Checker) SetNode(node *v1.Node) {
 func (c *Checker) RemoveNode(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.version++
+	c.changes.forget()
 	c.cluster.removeNode(name)
 }
 
 // SetPod counts a pod on the node that it names, in place of what was known of it. The
 // node may come later. A pod that has ended, names no node or has no UID is not counted.
 func (c *Checker) SetPod(pod *v1.Pod) {
-	if pod.UID == "" {
-		return
-	}
-	counts := pod.Spec.NodeName != "" && pod.Status.Phase != v1.PodSucceeded && pod.Status.Phase != v1.PodFailed
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.version++
-	if counts {
-		c.cluster.setPod(pod.UID, pod)
-	} else {
-		c.cluster.setPod(pod.UID, nil)
+	switch {
+	case pod.UID == "":
+	case pod.Spec.NodeName == "" || pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed:
+		c.changePod(pod.UID, nil)
+	default:
+		c.changePod(pod.UID, pod)
 	}
 }
 
 // RemovePod counts a pod no more. If it was not bound, Unreserve comes before.
 func (c *Checker) RemovePod(pod *v1.Pod) {
 	c.forgetBound(pod.UID)
+	c.changePod(pod.UID, nil)
+}
+
+// changePod counts a pod; nil is none any more.
+func (c *Checker) changePod(uid types.UID, pod *v1.Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.version++
-	c.cluster.setPod(pod.UID, nil)
+	before := c.cluster.pods[uid]
+	c.cluster.setPod(uid, pod)
+	if after := c.cluster.pods[uid]; before != after {
+		c.changes.add(podChange{before, after})
+	}
 }

@@ -123,14 +123,14 @@ func TestPreparationIsUsedAgain(t *testing.T) {
 	for name, change := range map[string]func(){
 		"a pod came": func() { c.SetPod(aPod("p", placedOn("a"))) },
 		"a pod went": func() { c.RemovePod(aPod("p")) },
-		"node came":  func() { c.SetNode(aNode("a", "z1")) },
+		"node came":  func() { c.SetNode(aNode("c", "z1")) },
 		"node went":  func() { c.RemoveNode("b") },
 	} {
 		c.Check(pod, "a")
 		before := c.last
 		change()
 		if c.Check(pod, "a"); c.last == before {
-			t.Errorf("%s, but PreFilter did not run again", name)
+			t.Errorf("%s, but what PreFilter found out is the same", name)
 		}
 	}
 }

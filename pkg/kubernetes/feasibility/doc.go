@@ -19,6 +19,8 @@
 //
 //	checker.go       Checker, Options, New, SetNode, SetPod
 //	check.go         Check, CheckNodes: PreFilter once, Filter for each node
+//	kept.go          what PreFilter found out for pods of a class, after changes of other pods
+//	spread.go        the least used domains of a spread constraint after such changes
 //	simulate.go      CheckWith: a node with other pods
 //	reserve.go       Reserve, PreBind, Unreserve: volumes and devices
 //	class.go         Class: pods that every filter treats alike

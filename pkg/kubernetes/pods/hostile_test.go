@@ -29,9 +29,9 @@ func containers(count int, cpu, memory string) *v1.Pod {
 // become negative or small.
 func TestAbsurdAmounts(t *testing.T) {
 	for _, c := range []struct {
-		name           string
-		pod            *v1.Pod
-		vcore, memory_ int64
+		name       string
+		pod        *v1.Pod
+		vcore, mem int64
 	}{
 		{"one large", containers(1, "1e18", "1e18"), math.MaxInt64, 1e18},
 		{"the largest", containers(1, "9223372036854775807", "9223372036854775807"), math.MaxInt64, math.MaxInt64},
@@ -46,7 +46,7 @@ func TestAbsurdAmounts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			amounts := pods.Resources(c.pod).Resources
 			assert.Equal(t, amounts["vcore"].Value, c.vcore)
-			assert.Equal(t, amounts["memory"].Value, c.memory_)
+			assert.Equal(t, amounts["memory"].Value, c.mem)
 			assert.Equal(t, amounts["pods"].Value, int64(1))
 		})
 	}

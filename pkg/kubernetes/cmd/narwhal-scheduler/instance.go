@@ -14,6 +14,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/identity"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
@@ -31,6 +32,7 @@ type instance struct {
 	namespace string
 	log       *zap.Logger
 	level     zap.AtomicLevel
+	resolver  identity.Resolver // nil without LDAP
 	state     *replica.Readiness
 
 	scheduler *scheduler.Configured
@@ -93,6 +95,7 @@ func (i *instance) newScheduler() error {
 	i.metrics = metrics.New()
 	core, err := scheduler.New(scheduler.Config{
 		Logger: i.log.Named("core"), Level: &i.level, Events: i.history, Archive: i.archive, Metrics: i.metrics,
+		Resolver: i.resolver,
 	})
 	if err != nil {
 		return err

@@ -46,6 +46,7 @@ type settings struct {
 	qps            float32
 	burst          int
 	bindWorkers    int
+	ldap           string // directory with its settings
 	logLevel       string
 	logFormat      string
 	healthListen   string
@@ -132,6 +133,7 @@ func (s *settings) define(flags *pflag.FlagSet) {
 	flags.Float32Var(&s.qps, "kube-api-qps", 0, "requests per second to the API server (default kubernetes.qps, or 1000)")
 	flags.IntVar(&s.burst, "kube-api-burst", 0, "requests at once to the API server (default kubernetes.burst, or twice as many)")
 	flags.IntVar(&s.bindWorkers, "bind-workers", 0, "pods that are bound at once (default 32)")
+	flags.StringVar(&s.ldap, "ldap", "", "directory with the settings of the LDAP server, such as a mounted secret, for usergroupresolver.type ldap (default nowhere)")
 	flags.StringVar(&s.logLevel, "log-level", "info", "least level of what is logged: debug, info, warn or error")
 	flags.StringVar(&s.logFormat, "log-format", "json", "json or text")
 	flags.StringVar(&s.healthListen, "health-listen", "", "address of /healthz and /readyz for a kubelet, such as :8081 (default nowhere)")

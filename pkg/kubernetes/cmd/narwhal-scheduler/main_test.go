@@ -21,6 +21,7 @@ func TestCommandLine(t *testing.T) {
 		{"half of TLS", "--tls-cert x", exitUsage, "tls-key"},
 		{"log level", "--log-level loud", exitFailed, "log-level: "},
 		{"log format", "--log-format prose", exitFailed, "neither json nor text"},
+		{"no settings of LDAP", "--ldap does-not-exist", exitFailed, "ldap config: "},
 		{"no such kubeconfig", "--kubeconfig does-not-exist", exitFailed, "how to reach the API server"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/identity"
+	"github.com/narwhal-scheduler/narwhal/pkg/identity/ldap"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 )
@@ -19,6 +21,10 @@ const defaultQPS = 1000
 // run schedules until the context ends, or until another replica leads.
 func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLevel) error {
 	namespace := replica.OwnNamespace(s.namespace)
+	resolver, err := s.resolver()
+	if err != nil {
+		return err
+	}
 	client, config, problem, err := s.client(ctx, namespace)
 	if err != nil {
 		return err
@@ -38,7 +44,9 @@ func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLev
 	log.Info("scheduler begins", zap.String("version", replica.Version()), zap.String("namespace", namespace),
 		zap.Strings("schedulerNames", s.schedulerNames), zap.Strings("configMaps", s.configMaps))
 	lead := func(ctx context.Context) error {
-		i := &instance{settings: s, client: client, config: config, namespace: namespace, log: log, level: level, state: state}
+		i := &instance{
+			settings: s, client: client, config: config, resolver: resolver, namespace: namespace, log: log, level: level, state: state,
+		}
 		return i.run(ctx)
 	}
 	election := &replica.Election{Leading: s.leader, Client: client, Namespace: namespace, Log: log, State: state}
@@ -48,6 +56,18 @@ func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLev
 	}
 	log.Info("scheduler ended", zap.Error(err))
 	return err
+}
+
+// resolver finds the groups of users in LDAP. It is nil where that is not configured.
+func (s *settings) resolver() (identity.Resolver, error) {
+	if s.ldap == "" {
+		return nil, nil //nolint:nilnil // as documented
+	}
+	config, err := ldap.ReadDirectory(s.ldap)
+	if err != nil {
+		return nil, err
+	}
+	return ldap.New(config)
 }
 
 // client makes the client of the API server. The configuration is read with it, since it

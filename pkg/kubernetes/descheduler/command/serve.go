@@ -128,7 +128,7 @@ func (s *serving) start(h http.Handler) (*server, error) {
 	if s.cert != "" {
 		pair, err := tls.LoadX509KeyPair(s.cert, s.key)
 		if err != nil {
-			listener.Close()
+			_ = listener.Close()
 			return nil, fmt.Errorf("tls-cert-file: %w", err)
 		}
 		listener = tls.NewListener(listener, s.tls(pair))

@@ -52,7 +52,7 @@ func TestEndOfTheProcessAtEachWrite(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			most := 0
 			for killAt := 1; killAt < 20; killAt++ {
-				any := false
+				reachedAny := false
 				for _, late := range []bool{false, true} {
 					synctest.Test(t, func(t *testing.T) {
 						args := func() *migration.Args {
@@ -64,11 +64,11 @@ func TestEndOfTheProcessAtEachWrite(t *testing.T) {
 							return a
 						}
 						w, reached := killed(t, killAt, late, args, c.prepare)
-						any = any || reached
+						reachedAny = reachedAny || reached
 						check(t, w, fmt.Sprintf("write %d, carried out %v", killAt, late), c.phases)
 					})
 				}
-				if !any {
+				if !reachedAny {
 					break
 				}
 				most = killAt

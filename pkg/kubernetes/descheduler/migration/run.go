@@ -25,8 +25,8 @@ const (
 	// without such a time is kept after its last change.
 	keepFor     = 5 * time.Minute
 	keepWithout = 30 * time.Minute
-	// failureMin and failureMax bound the pause after an error.
-	failureMin, failureMax = 200 * time.Millisecond, 30 * time.Second
+	// failureFirst and failureMax bound the pause after an error.
+	failureFirst, failureMax = 200 * time.Millisecond, 30 * time.Second
 )
 
 // queue holds the names of jobs that are to be looked at.
@@ -37,7 +37,7 @@ type queue = workqueue.TypedRateLimitingInterface[string]
 func (c *Controller) Run(ctx context.Context) error {
 	informer, index := c.watchJobs()
 	jobs := workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[string](failureMin, failureMax),
+		workqueue.NewTypedItemExponentialFailureRateLimiter[string](failureFirst, failureMax),
 		workqueue.TypedRateLimitingQueueConfig[string]{Clock: c.handle.Clock()})
 	if err := index.listen(informer, jobs); err != nil {
 		return err

@@ -326,7 +326,7 @@ func (w *world) drive(seconds int) {
 		over := len(w.names()) > 0
 		_ = w.Arbitrate(context.Background()) // errors of a process that ends
 		for _, name := range w.names() {
-			for step := 0; step < 20; step++ {
+			for range 20 {
 				again, err := w.Reconcile(context.Background(), name)
 				w.Settle()
 				if err != nil || again != time.Nanosecond {

@@ -161,7 +161,7 @@ func (w *historyWorld) checkEntry(pod *v1.Pod, entry historyEntry, problem func(
 
 // checkFilters compares the pods that the filters count with those of the API server.
 func (w *historyWorld) checkFilters(list []v1.Pod, binding map[string]string, problem func(string, ...any)) {
-	if w.real {
+	if w.genuine {
 		return
 	}
 	f := w.m.Feasibility

@@ -42,7 +42,7 @@ func (w *historyWorld) newPod(s historyStep) *v1.Pod {
 	case 8, 9:
 		onlyOn(pod, node)
 	case 10, 11:
-		if !w.real {
+		if !w.genuine {
 			pod.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{
 				PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
 			}}}

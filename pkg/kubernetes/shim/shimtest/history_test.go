@@ -68,7 +68,7 @@ func newHistory(seed uint64, length int) []historyStep {
 }
 
 // playHistory plays a history and says which law was broken, or nothing.
-func playHistory(t *testing.T, real bool, steps []historyStep) (broken string) {
+func playHistory(t *testing.T, genuine bool, steps []historyStep) (broken string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		tb := &probe{TB: t}
@@ -82,7 +82,7 @@ func playHistory(t *testing.T, real bool, steps []historyStep) (broken string) {
 				broken = string(failed)
 			}
 		}()
-		w := newHistoryWorld(tb, real)
+		w := newHistoryWorld(tb, genuine)
 		for i, s := range steps {
 			w.play(s)
 			if s.c%4 == 0 && i+1 < len(steps) {
@@ -118,14 +118,14 @@ func (p *probe) end() {
 }
 
 // shrinkHistory takes out steps as long as something is broken.
-func shrinkHistory(t *testing.T, real bool, steps []historyStep) []historyStep {
+func shrinkHistory(t *testing.T, genuine bool, steps []historyStep) []historyStep {
 	t.Helper()
-	broken := playHistory(t, real, steps)
+	broken := playHistory(t, genuine, steps)
 	for size := len(steps) / 2; size > 0; {
 		shorter := false
 		for at := 0; at+size <= len(steps); {
 			rest := slices.Concat(steps[:at], steps[at+size:])
-			if sameBreach(playHistory(t, real, rest), broken) {
+			if sameBreach(playHistory(t, genuine, rest), broken) {
 				steps, shorter = rest, true
 			} else {
 				at += size
@@ -167,17 +167,17 @@ func TestHistories(t *testing.T) {
 	for i := range uint64(count) {
 		seed := seed + i
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
-			steps, real := newHistory(seed, 40), seed%8 == 0
-			broken := playHistory(t, real, steps)
+			steps, genuine := newHistory(seed, 40), seed%8 == 0
+			broken := playHistory(t, genuine, steps)
 			if broken == "" {
 				return
 			}
-			steps = shrinkHistory(t, real, steps)
+			steps = shrinkHistory(t, genuine, steps)
 			var text strings.Builder
 			for _, s := range steps {
 				text.WriteString("\n\t" + s.String())
 			}
-			t.Errorf("filters of kube-scheduler: %t: %s\nshortest: %s%s", real, broken, playHistory(t, real, steps), text.String())
+			t.Errorf("filters of kube-scheduler: %t: %s\nshortest: %s%s", genuine, broken, playHistory(t, genuine, steps), text.String())
 		})
 	}
 }

@@ -34,11 +34,11 @@ var historyConfigs = []string{
 
 // A historyWorld is a cluster to which things happen.
 type historyWorld struct {
-	tb     *probe
-	real   bool // the filters of kube-scheduler
-	api    *API
-	m      *MockScheduler
-	config string
+	tb      *probe
+	genuine bool // the filters of kube-scheduler
+	api     *API
+	m       *MockScheduler
+	config  string
 
 	mu      sync.Mutex        // guards what follows: faults run in the goroutines of requests
 	step    int               // counts how often it was waited until all is done
@@ -50,9 +50,9 @@ type historyWorld struct {
 	apps    map[string]string // application of a pod, as it was stated first, by UID
 }
 
-func newHistoryWorld(tb *probe, real bool) *historyWorld {
+func newHistoryWorld(tb *probe, genuine bool) *historyWorld {
 	w := &historyWorld{
-		tb: tb, real: real, api: NewAPI(), config: historyConfigs[0],
+		tb: tb, genuine: genuine, api: NewAPI(), config: historyConfigs[0],
 		touched: map[string]int{}, told: map[string]bool{}, apps: map[string]string{},
 	}
 	w.api.PrependReactor("delete", "pods", w.checkVictim)
@@ -68,7 +68,7 @@ func (w *historyWorld) start() {
 	stand.OnPreBind = func(*v1.Pod, string) error { time.Sleep(20 * time.Second); return nil }
 	stand.Conflict = w.refuses
 	o.Shim.Feasibility = slowOnly{stand}
-	if w.real {
+	if w.genuine {
 		o.Feasibility = func(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory) (shim.Feasibility, error) {
 			c, err := feasibility.New(ctx, client, factory, feasibility.Options{Workers: 1})
 			return witness{c, w}, err

@@ -161,8 +161,8 @@ func TestValidateNamesAll(t *testing.T) {
 	}{
 		{
 			PodLifeTimeDefinition(),
-			&PodLifeTimeArgs{Pods: both, OwnerKinds: both.Namespaces, States: []string{"Runing"}, Conditions: []PodCondition{{}}},
-			[]string{"namespaces:", "labelSelector:", "ownerKinds:", `"Runing"`, "conditions[0]"},
+			&PodLifeTimeArgs{Pods: both, OwnerKinds: both.Namespaces, States: []string{"Waitung"}, Conditions: []PodCondition{{}}},
+			[]string{"namespaces:", "labelSelector:", "ownerKinds:", `"Waitung"`, "conditions[0]"},
 		},
 		{PodLifeTimeDefinition(), &PodLifeTimeArgs{}, []string{"one of maxPodLifeTimeSeconds"}},
 		{FailedDefinition(), &FailedArgs{Pods: both}, []string{"namespaces:", "labelSelector:"}},

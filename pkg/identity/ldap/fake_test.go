@@ -1,0 +1,128 @@
+package ldap
+
+import (
+	"net"
+	"sync"
+	"testing"
+
+	ber "github.com/go-asn1-ber/asn1-ber"
+	"github.com/go-ldap/ldap/v3"
+	"gotest.tools/v3/assert"
+)
+
+// A fakeServer answers searches with entries, the filter being the key.
+type fakeServer struct {
+	t       *testing.T
+	at      net.Listener
+	entries map[string][]map[string][]string // by filter
+	silent  bool                             // takes connections and says nothing
+	refuse  bool                             // every sign-in
+
+	mu      sync.Mutex
+	filters []string
+	open    []net.Conn
+}
+
+// serve begins to answer; the fields must be set before.
+func (s *fakeServer) serve() Config {
+	s.t.Helper()
+	var err error
+	s.at, err = net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(s.t, err)
+	s.t.Cleanup(s.stop)
+	go func() {
+		for {
+			connection, err := s.at.Accept()
+			if err != nil {
+				return
+			}
+			s.mu.Lock()
+			s.open = append(s.open, connection)
+			s.mu.Unlock()
+			if !s.silent {
+				go s.talk(connection)
+			}
+		}
+	}()
+	return Config{
+		Host: "127.0.0.1", Port: s.at.Addr().(*net.TCPAddr).Port, BaseDN: "dc=example,dc=com",
+		Filter: "(uid=%s)", BindUser: "cn=reader", BindPassword: "secret",
+	}
+}
+
+func (s *fakeServer) stop() {
+	s.at.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, connection := range s.open {
+		connection.Close()
+	}
+}
+
+// talk answers what comes over one connection.
+func (s *fakeServer) talk(connection net.Conn) {
+	defer connection.Close()
+	for {
+		request, err := ber.ReadPacket(connection)
+		if err != nil || len(request.Children) < 2 {
+			return
+		}
+		id, operation := request.Children[0].Value.(int64), request.Children[1]
+		switch operation.Tag {
+		case ldap.ApplicationBindRequest:
+			code := ldap.LDAPResultSuccess
+			if s.refuse {
+				code = ldap.LDAPResultInvalidCredentials
+			}
+			_, _ = connection.Write(done(id, ldap.ApplicationBindResponse, code))
+		case ldap.ApplicationSearchRequest:
+			filter, _ := ldap.DecompileFilter(operation.Children[6])
+			s.mu.Lock()
+			s.filters = append(s.filters, filter)
+			s.mu.Unlock()
+			for _, entry := range s.entries[filter] {
+				_, _ = connection.Write(found(id, entry))
+			}
+			_, _ = connection.Write(done(id, ldap.ApplicationSearchResultDone, ldap.LDAPResultSuccess))
+		}
+	}
+}
+
+func envelope(id int64, operation *ber.Packet) []byte {
+	p := ber.NewSequence("")
+	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, id, ""))
+	p.AppendChild(operation)
+	return p.Bytes()
+}
+
+func text(s string) *ber.Packet {
+	return ber.NewString(ber.ClassUniversal, ber.TypePrimitive, ber.TagOctetString, s, "")
+}
+
+// done is the last answer to a request.
+func done(id int64, tag ber.Tag, code int) []byte {
+	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, tag, nil, "")
+	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagEnumerated, int64(code), ""))
+	p.AppendChild(text(""))
+	p.AppendChild(text(""))
+	return envelope(id, p)
+}
+
+// found is one entry of an answer.
+func found(id int64, attributes map[string][]string) []byte {
+	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationSearchResultEntry, nil, "")
+	p.AppendChild(text("uid=someone,dc=example,dc=com"))
+	list := ber.NewSequence("")
+	for name, values := range attributes {
+		one := ber.NewSequence("")
+		one.AppendChild(text(name))
+		set := ber.Encode(ber.ClassUniversal, ber.TypeConstructed, ber.TagSet, nil, "")
+		for _, value := range values {
+			set.AppendChild(text(value))
+		}
+		one.AppendChild(set)
+		list.AppendChild(one)
+	}
+	p.AppendChild(list)
+	return envelope(id, p)
+}
