@@ -3,10 +3,13 @@ package command
 import (
 	"context"
 	"fmt"
+	"os"
+	"strings"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
 	v1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -21,6 +24,9 @@ const (
 
 	// writingMax is how long the process waits in the end until its events are written.
 	writingMax = 10 * time.Second
+
+	// noteMax is the most bytes that the API server takes in the note of an event.
+	noteMax = 1024
 
 	// writtenMax is how many events are remembered as written.
 	writtenMax = 10_000
@@ -149,4 +155,21 @@ func (w *eventWriter) Update(ctx context.Context, e *v1.Event) (*v1.Event, error
 func (w *eventWriter) Patch(ctx context.Context, e *v1.Event, data []byte) (*v1.Event, error) {
 	defer w.done(e)
 	return w.sink.Patch(ctx, e, data)
+}
+
+// tellRefused writes an event of the pod in which this program runs. Outside of one there
+// is nothing to write it of.
+func tellRefused(recorder events.EventRecorder, namespace string) func(error) {
+	name := os.Getenv("POD_NAME")
+	if name == "" {
+		return func(error) {}
+	}
+	pod := &corev1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: namespace, Name: name}
+	return func(err error) {
+		note := "the policy before stays in use: " + err.Error()
+		if len(note) > noteMax {
+			note = strings.ToValidUTF8(note[:noteMax], "") // between two characters
+		}
+		recorder.Eventf(pod, nil, corev1.EventTypeWarning, "PolicyRefused", "Reload", "%s", note)
+	}
 }

@@ -2,12 +2,15 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
@@ -97,4 +100,16 @@ func TestWrittenEventsAreForgotten(t *testing.T) {
 		assert.Assert(t, len(w.written) <= writtenMax)
 	}
 	assert.Equal(t, w.wait(0), 0)
+}
+
+// A policy can have more problems than an event has room for.
+func TestPolicyRefusedFits(t *testing.T) {
+	recorder := events.NewFakeRecorder(1)
+	tellRefused(recorder, "narwhal")(errors.New("outside of a pod"))
+	assert.Equal(t, len(recorder.Events), 0)
+	t.Setenv("POD_NAME", "descheduler-1")
+	tellRefused(recorder, "narwhal")(errors.New(strings.Repeat("é%s", 10*noteMax)))
+	note, ok := strings.CutPrefix(<-recorder.Events, "Warning PolicyRefused ")
+	assert.Assert(t, ok && strings.HasPrefix(note, "the policy before stays in use: é%sé"), note)
+	assert.Assert(t, len(note) <= noteMax && len(note) > noteMax-2 && utf8.ValidString(note), "%d", len(note))
 }

@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
@@ -195,19 +193,6 @@ func (r *process) lead(ctx context.Context) error {
 	r.page.state.Set("")
 	defer r.page.state.Set("has ended")
 	return d.Run(ctx)
-}
-
-// tellRefused writes an event of the pod in which this program runs. Outside of one there
-// is nothing to write it of.
-func tellRefused(recorder events.EventRecorder, namespace string) func(error) {
-	name := os.Getenv("POD_NAME")
-	if name == "" {
-		return func(error) {}
-	}
-	pod := &v1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: namespace, Name: name}
-	return func(err error) {
-		recorder.Eventf(pod, nil, v1.EventTypeWarning, "PolicyRefused", "Reload", "the policy before stays in use: %s", err)
-	}
 }
 
 // reported shows the report of a cycle: a dry run prints it.
