@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/programs"
 )
 
 const levelPolicy = `apiVersion: descheduler/v1alpha2
@@ -59,9 +61,8 @@ func nodesAreLevelled(w *World) {
 	for number := range 3 {
 		w.Await(RunningOn(nodeName(number+1), "", 4))
 	}
-	if w.scheduler.Name() != kubeSchedulerName { // of another scheduler a place is a guess
-		assert.DeepEqual(w.t, nodesOfNew(w, before), places)
-	}
+	slices.Sort(places)
+	assert.DeepEqual(w.t, nodesOfNew(w, before), places)
 	w.Await(RunningOn("node-3", "guarded", 0))
 	assert.Equal(w.t, w.Writes()["create pods/eviction"], 4)
 	assert.Equal(w.t, len(eventsOf(w, "LowNodeUtilization")), 4)
@@ -185,6 +186,24 @@ func podsLeaveAProblem(w *World) {
 	}
 	w.Step("/why says\n%s", d.Page("/why/default/"+victims[0].Name))
 	assert.Equal(w.t, len(eventsOf(w, "NodeProblem")), 2)
+	proxiedPages(w, d, victims[0].Name)
+}
+
+// proxiedPages reads pages as the document says, through the API server.
+func proxiedPages(w *World, d *Descheduler, pod string) {
+	w.t.Helper()
+	serveService(w, deschedulerName, corev1.ServicePort{Name: "health", Port: 10258}, d.url)
+	const path = "/api/v1/namespaces/narwhal/services/narwhal-descheduler:health/proxy"
+	w.awaitProxy(path + "/healthz")
+	kubectl, err := w.cluster.Program(programs.Kubectl)
+	w.check(err)
+	administrator, err := w.cluster.Kubeconfig("administrator", w.cluster.Config())
+	w.check(err)
+	for page, text := range map[string]string{"/report": "pods evicted", "/why/default/" + pod: "NodeProblem"} {
+		output, err := exec.Command(kubectl, "get", "--kubeconfig", administrator, "--raw", path+page).CombinedOutput()
+		assert.NilError(w.t, err, "%s", output)
+		contains(w, string(output), text)
+	}
 }
 
 func taint(w *World, name string, taint corev1.Taint) {
