@@ -1,7 +1,9 @@
 package descheduler
 
 import (
+	"cmp"
 	"errors"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -26,6 +28,12 @@ const (
 	warningsMax = 500
 )
 
+// Expecting is what an event recorder implements that is told of each event before, since
+// its process ends only when all are written.
+type Expecting interface {
+	Expect(object types.UID, kind, reason, action string)
+}
+
 // announcer writes the events of pods. It is safe for concurrent use.
 type announcer struct {
 	recorder events.EventRecorder // nil: nothing is written
@@ -41,19 +49,17 @@ func (a *announcer) begin() {
 	a.warned = map[types.UID]bool{}
 }
 
-// evicted says that a pod was evicted. The reason is that of the plugin, or else its name.
-func (a *announcer) evicted(r request, reason string) {
+// evicted says that a pod was evicted. The reason of an event is one word, for which users
+// search: that of the plugin, or else its name. A sentence is in the note.
+func (a *announcer) evicted(r request, why string) {
 	if a.recorder == nil {
 		return
 	}
-	if reason == "" {
-		reason = r.plugin
+	reason, note := why, "evicted from node "+r.pod.Spec.NodeName+" by the descheduler"
+	if strings.ContainsRune(why, ' ') {
+		reason, note = "", note+": "+why
 	}
-	if reason == "" {
-		reason = reasonNotSet
-	}
-	a.recorder.Eventf(r.pod, nil, v1.EventTypeNormal, cut(reason, reasonMax), actionDescheduled,
-		"%s", "evicted from node "+r.pod.Spec.NodeName+" by the descheduler")
+	a.write(r.pod, v1.EventTypeNormal, cut(cmp.Or(reason, r.plugin, reasonNotSet), reasonMax), note)
 }
 
 // kept warns that a pod was to be evicted and was not, for a limit or for an error of the
@@ -70,9 +76,15 @@ func (a *announcer) kept(r request, err error) {
 	}
 	a.mu.Unlock()
 	if !skip {
-		a.recorder.Eventf(r.pod, nil, v1.EventTypeWarning, reasonFailed, actionDescheduled,
-			"%s", cut("not evicted from node "+r.pod.Spec.NodeName+": "+err.Error(), noteMax))
+		a.write(r.pod, v1.EventTypeWarning, reasonFailed, "not evicted from node "+r.pod.Spec.NodeName+": "+err.Error())
 	}
+}
+
+func (a *announcer) write(pod *v1.Pod, kind, reason, note string) {
+	if e, ok := a.recorder.(Expecting); ok {
+		e.Expect(pod.UID, kind, reason, actionDescheduled)
+	}
+	a.recorder.Eventf(pod, nil, kind, reason, actionDescheduled, "%s", cut(note, noteMax))
 }
 
 // cut shortens a text to a number of bytes, between two characters.

@@ -251,9 +251,13 @@ func (e evictor) tell(v *view, r request, options framework.EvictOptions, to str
 	e.d.pending.add(made)
 	e.note(r.pod, e.plugin, Evicted, errorText(options.Reason))
 	e.d.events.evicted(r, options.Reason)
-	e.d.options.Log.Info("pod evicted", append(field(e.profile, options.PluginName, nil),
+	message := "pod evicted"
+	if e.d.options.DryRun {
+		message = "pod would be evicted"
+	}
+	e.d.options.Log.Info(message, append(field(e.profile, options.PluginName, nil),
 		zap.String("pod", made.Pod), zap.String("node", made.From), zap.String("to", to),
-		zap.String("reason", options.Reason), zap.Bool("dryRun", e.d.options.DryRun))...)
+		zap.String("reason", options.Reason))...)
 }
 
 // kept says everywhere that a pod was not evicted.

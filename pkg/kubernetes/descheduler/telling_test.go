@@ -42,6 +42,9 @@ func TestEvents(t *testing.T) {
 			if i == 0 {
 				reason = strings.Repeat("é", 100)
 			}
+			if i == 2 {
+				reason = "its node is full"
+			}
 			for range 2 { // a warning is written once
 				_ = h.Evictor().EvictPod(ctx, p, framework.EvictOptions{Reason: reason})
 			}
@@ -56,7 +59,7 @@ func TestEvents(t *testing.T) {
 	w.policy.FailureEvents = true
 	w.cycle()
 	assert.DeepEqual(t, texts(recorder), []string{
-		"Normal All evicted from node a by the descheduler",
+		"Normal All evicted from node a by the descheduler: its node is full",
 		"Normal All evicted from node a by the descheduler",
 	})
 	w.policy.Limits.Total = nil

@@ -149,6 +149,12 @@ func installJobs(w *World) {
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: migrationAccount}},
 	}, metav1.CreateOptions{})
 	w.check(err)
+	awaitJobKind(w)
+}
+
+// awaitJobKind waits until jobs are served.
+func awaitJobKind(w *World) {
+	w.t.Helper()
 	kubectl, err := w.cluster.Program(programs.Kubectl)
 	w.check(err)
 	administrator, err := w.cluster.Kubeconfig("administrator", w.cluster.Config())

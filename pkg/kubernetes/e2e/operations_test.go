@@ -138,7 +138,8 @@ func contains(w *World, text string, parts ...string) {
 // plugin with arguments, as a service account with the role of the page and that of a viewer.
 func newPlugin(w *World) func(arguments ...string) string {
 	w.t.Helper()
-	serveService(w)
+	serveService(w, "narwhal-scheduler", corev1.ServicePort{Name: "rest", Port: 9080}, w.instance.REST())
+	w.awaitProxy("/api/v1/namespaces/" + narwhalNamespace + "/services/http:narwhal-scheduler:rest/proxy/ws/v1/clusters")
 	rbac := w.client.RbacV1()
 	const name = "asks"
 	_, err := w.client.CoreV1().ServiceAccounts(namespace).Create(w.ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
@@ -172,9 +173,9 @@ func newPlugin(w *World) func(arguments ...string) string {
 	}
 }
 
-// serveService makes the scheduler an endpoint of its Service. The API server connects to no
-// loopback address, so that the web service of the scheduler is offered on another one too.
-func serveService(w *World) {
+// serveService makes what listens at an address an endpoint of a Service. The API server
+// connects to no loopback address, so that it is offered on another one too.
+func serveService(w *World, name string, service corev1.ServicePort, at string) {
 	w.t.Helper()
 	address := otherAddress()
 	if address == nil {
@@ -182,7 +183,7 @@ func serveService(w *World) {
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(address.String(), "0"))
 	w.check(err)
-	target, err := url.Parse(w.instance.REST())
+	target, err := url.Parse(at)
 	w.check(err)
 	server := &http.Server{ReadHeaderTimeout: patience, Handler: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(target)
@@ -192,7 +193,6 @@ func serveService(w *World) {
 	w.t.Cleanup(func() { w.check(server.Close()) })
 
 	core, port := w.client.CoreV1(), int32(listener.Addr().(*net.TCPAddr).Port)
-	const name = "narwhal-scheduler"
 	// It passes on to pods alone, so there is one that no scheduler places, with this address.
 	pod := Pod{CPU: "1", Memory: "1Gi"}.template(name, "no-scheduler")
 	created, err := core.Pods(narwhalNamespace).Create(w.ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: pod.Spec}, metav1.CreateOptions{})
@@ -200,9 +200,10 @@ func serveService(w *World) {
 	created.Status.PodIPs = []corev1.PodIP{{IP: address.String()}}
 	_, err = core.Pods(narwhalNamespace).UpdateStatus(w.ctx, created, metav1.UpdateOptions{})
 	w.check(err)
+	service.TargetPort = intstr.FromInt32(port)
 	_, err = core.Services(narwhalNamespace).Create(w.ctx, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "rest", Port: 9080, TargetPort: intstr.FromInt32(port)}}},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{service}},
 	}, metav1.CreateOptions{})
 	w.check(err)
 	//nolint:staticcheck // the proxy of the API server reads Endpoints
@@ -210,11 +211,10 @@ func serveService(w *World) {
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Subsets: []corev1.EndpointSubset{{
 			Addresses: []corev1.EndpointAddress{{IP: address.String(), TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: narwhalNamespace, Name: name}}},
-			Ports:     []corev1.EndpointPort{{Name: "rest", Port: port}},
+			Ports:     []corev1.EndpointPort{{Name: service.Name, Port: port}},
 		}},
 	}, metav1.CreateOptions{})
 	w.check(err)
-	w.awaitProxy("/api/v1/namespaces/" + narwhalNamespace + "/services/http:" + name + ":rest/proxy/ws/v1/clusters")
 }
 
 // awaitProxy waits until the API server passes on requests. It learns of a Service after a

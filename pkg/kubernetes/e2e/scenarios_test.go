@@ -42,6 +42,10 @@ var scenarios = []Scenario{
 	{name: "namespace-quota", play: namespaceHasQuota, middle: true, withoutKube: "it has no quotas of namespaces"},
 	{name: "pod-groups", play: podGroupsAreRead, options: Options{PodGroups: true}, middle: true, withoutKube: "its own gates for groups are off"},
 	{name: "fewest-violations", play: preemptionViolatesFewest, middle: true},
+	{name: "level-nodes", play: nodesAreLevelled, options: Options{Audit: true}, withoutKube: "it may run a replacement elsewhere than our core would"},
+	{name: "duplicates", play: duplicatesAreSpread, options: Options{NodesCanFail: true}},
+	{name: "node-problem", play: podsLeaveAProblem},
+	{name: "migration", play: migrationGoesOn, options: Options{Audit: true}, withoutKube: "it keeps no places"},
 }
 
 // schedulers are those that scenarios are played with.

@@ -33,6 +33,7 @@ type Options struct {
 	Restarts     bool // Middle kills the scheduler and starts it again
 	MayBeRefused bool // a kubelet may have no room for a pod, as with two schedulers
 	PodGroups    bool // the API server serves PodGroups, which is an alpha feature
+	Audit        bool // the API server records the requests of the descheduler
 }
 
 // servePodGroups are the arguments of an API server for that.
@@ -69,6 +70,10 @@ func NewWorld(t testing.TB, scheduler Scheduler, options Options) *World {
 	}
 	if options.PodGroups {
 		start.APIServer = servePodGroups
+	}
+	if options.Audit {
+		start.APIServer, err = audited(start.Folder)
+		check(t, err)
 	}
 	w.cluster, err = cluster.Start(ctx, start)
 	if err != nil {

@@ -9,7 +9,9 @@
 //	gates.go     feature gates
 //	file.go      the policy file: read, checked, printed
 //	run.go       one run: from the file to the end
+//	discover.go  what the API server has, and flags that are not here
 //	reload.go    a policy file that changes while it runs
+//	events.go    events, which are written before it ends
 //	serve.go     health, metrics and reports
 //	tracing.go   where spans are sent
 //	plugins.go   a list of the plugins
@@ -73,7 +75,7 @@ func Run(ctx context.Context, to Streams, args []string, plugins ...framework.De
 		cmd.PrintErrf("%s: %s\n", program, err)
 		return exitUsage
 	case !started:
-		cmd.PrintErrf("%s: %s\nRun '%s --help' for how to use it.\n", program, err, program)
+		cmd.PrintErrf("%s: %s\nRun '%s --help' for how to use it.\n", program, explained(err), program)
 		return exitUsage
 	default:
 		cmd.PrintErrf("%s: %s\n", program, err)

@@ -48,6 +48,7 @@ func TestCommandLine(t *testing.T) {
 		{"version flag", "--version", exitDone, "narwhal-descheduler "},
 		{"version", "version", exitDone, "narwhal-descheduler "},
 		{"unknown flag", "--colour", exitUsage, "unknown flag: --colour"},
+		{"flag of others", "--cert-dir x", exitUsage, "unknown flag: --cert-dir: no certificate is made; give --tls-cert-file and --tls-private-key-file"},
 		{"no policy", "", exitUsage, "policy-config-file: is missing"},
 		{"half of TLS", "--policy-config-file " + right + " --tls-cert-file x", exitUsage, "tls-private-key-file"},
 		{"report format", "--policy-config-file x --report-format prose", exitUsage, `"prose" is neither table nor json`},

@@ -65,7 +65,7 @@ func (s *settings) define(flags *pflag.FlagSet) {
 	flags.StringVar(&s.kubeconfig, "kubeconfig", "", "the same")
 	flags.Float32Var(&s.qps, "client-connection-qps", 100, "requests per second to the API server")
 	flags.IntVar(&s.burst, "client-connection-burst", 200, "requests at once to the API server")
-	flags.IntVarP(&s.verbosity, "v", "v", 0, "how much is logged: from 4 on also why each pod stays")
+	flags.IntVarP(&s.verbosity, "v", "v", 0, "how much is logged: from 4 on also why each pod stays; 0 logs warnings only in a dry run")
 	flags.StringVar(&s.logFormat, "logging-format", "json", "json or text")
 	flags.StringSliceVar(&s.queues.names, "scheduler-name", []string{"narwhal"}, "values of spec.schedulerName of the pods that Narwhal schedules, in its queues")
 	flags.StringVar(&s.queues.namespace, "scheduler-namespace", "", "namespace of the ConfigMap of the scheduler (default that of this program)")

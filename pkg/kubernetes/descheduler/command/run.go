@@ -4,17 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 
@@ -69,11 +65,7 @@ func (s *settings) start(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	level := "info"
-	if s.verbosity >= 4 {
-		level = "debug"
-	}
-	_, log, err := replica.Logger(level, s.logFormat, s.problems)
+	_, log, err := replica.Logger(s.logLevel(), s.logFormat, s.problems)
 	if err != nil {
 		return err
 	}
@@ -89,6 +81,19 @@ func (s *settings) start(ctx context.Context) error {
 	}
 	how.QPS, how.Burst = s.qps, s.burst
 	return s.run(ctx, &process{settings: s, how: how, file: f, policy: p, log: log, build: build})
+}
+
+// logLevel is how much is logged. The report of a dry run says what happens, so that the log
+// need not.
+func (s *settings) logLevel() string {
+	switch {
+	case s.verbosity >= 4:
+		return "debug"
+	case s.dryRun && s.verbosity == 0:
+		return "warn"
+	default:
+		return "info"
+	}
 }
 
 // A process is one run, with what it was started with.
@@ -118,6 +123,9 @@ func (s *settings) run(ctx context.Context, r *process) (err error) {
 	r.page = &page{state: state}
 	if !s.serve.withoutMetric {
 		r.page.metrics = r.metrics
+	}
+	if s.dryRun && s.interval == 0 && !s.flags.Changed("secure-port") {
+		s.serve.port = 0 // one may be tried beside another descheduler
 	}
 	server, err := s.serve.start(r.page.handler())
 	if err != nil {
@@ -155,13 +163,12 @@ func (r *process) stopSpans(stop func(context.Context) error) {
 // lead evicts until the context ends.
 func (r *process) lead(ctx context.Context) error {
 	s := r.settings
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: r.client.EventsV1()})
-	defer broadcaster.Shutdown()
-	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
-		return fmt.Errorf("events: %w", err)
+	recorder, written, err := startEvents(ctx, &events.EventSinkImpl{Interface: r.client.EventsV1()}, r.log)
+	if err != nil {
+		return err
 	}
+	defer written()
 	namespace := replica.OwnNamespace("")
-	recorder := broadcaster.NewRecorder(scheme.Scheme, "sigs.k8s.io/descheduler")
 	d, err := r.build(ctx, &parts{
 		how: r.how, client: r.client, policy: r.policy, registry: r.file.registry, settings: s, namespace: namespace,
 		recorder: recorder, metrics: r.metrics, spans: r.spans, log: r.log, reported: r.reported, answers: r.page.answers,
@@ -186,19 +193,6 @@ func (r *process) lead(ctx context.Context) error {
 	r.page.state.Set("")
 	defer r.page.state.Set("has ended")
 	return d.Run(ctx)
-}
-
-// tellRefused writes an event of the pod in which this program runs. Outside of one there
-// is nothing to write it of.
-func tellRefused(recorder events.EventRecorder, namespace string) func(error) {
-	name := os.Getenv("POD_NAME")
-	if name == "" {
-		return func(error) {}
-	}
-	pod := &v1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: namespace, Name: name}
-	return func(err error) {
-		recorder.Eventf(pod, nil, v1.EventTypeWarning, "PolicyRefused", "Reload", "the policy before stays in use: %s", err)
-	}
 }
 
 // reported shows the report of a cycle: a dry run prints it.

@@ -115,6 +115,9 @@ func build(ctx context.Context, p *parts) (descheduling, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := discover(client.Discovery(), clientVersion(), p.log); err != nil {
+		return nil, err
+	}
 	objects, err := dynamic.NewForConfig(how)
 	if err != nil {
 		return nil, err

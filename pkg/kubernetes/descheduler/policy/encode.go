@@ -80,6 +80,9 @@ func jsonNode(value json.Marshaler) *yaml.Node {
 func encodeStruct(from reflect.Value) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.MappingNode}
 	for _, m := range membersOf(from) {
+		if (m.key == "kind" || m.key == "apiVersion") && m.value.IsZero() {
+			continue // arguments that were written without them
+		}
 		put(node, m.key, encode(m.value))
 	}
 	return node

@@ -162,6 +162,7 @@ func (l *loader) policy(top cursor) *Policy {
 	known = append(known, p.Settings.fields()...)
 	top.fields(known...)
 	if len(p.Profiles) == 0 && !l.failed() {
+		p.Profiles = nil // an empty list is the same as none
 		top.warn("has no profile, so nothing is ever evicted")
 	}
 	if value, ok := top.Find("metricsCollector"); ok {

@@ -246,6 +246,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add(configurationHeader+"deschedulingInterval: 10s\nprofiles: [{nodeSelector: {matchLabels: {a: b}}}]", false)
 	f.Add(header+"x: &x {a: 1}\nlimits: {<<: *x, inFlight: {perNode: 1}, coolDown: {initial: 0s}}", true)
 	f.Add(`{"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy", "dryRun": true}`, false)
+	f.Add(header+"profiles: []", false)
 	registry := testRegistry(f)
 	f.Fuzz(func(t *testing.T, text string, lenient bool) {
 		p, warnings, err := Load([]byte(text), registry, Options{Defaults: testDefaults, Lenient: lenient})

@@ -1,0 +1,115 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
+)
+
+// record records an event of a pod.
+func record(to events.EventRecorder, name string) {
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID("uid-" + name)}}
+	to.(descheduler.Expecting).Expect(pod.UID, v1.EventTypeNormal, "Moved", "Descheduled")
+	to.Eventf(pod, nil, v1.EventTypeNormal, "Moved", "Descheduled", "from a node")
+}
+
+// slowSink is an API server that takes its time.
+type slowSink struct {
+	events.EventSink
+	takes time.Duration
+	mu    sync.Mutex
+	names []string // of pods
+}
+
+func (s *slowSink) Create(ctx context.Context, e *eventsv1.Event) (*eventsv1.Event, error) {
+	select {
+	case <-time.After(s.takes):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.names = append(s.names, e.Regarding.Name)
+	return e, nil
+}
+
+func (s *slowSink) Patch(context.Context, *eventsv1.Event, []byte) (*eventsv1.Event, error) {
+	return nil, nil
+}
+
+// Events of the last moment are written before the process ends, although the API server is
+// slow. The same event again is counted up, and not waited for.
+func TestEventsAreWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &slowSink{takes: 3 * time.Second}
+		ctx, cancel := context.WithCancel(t.Context())
+		recorder, end, err := startEvents(ctx, sink, zap.NewNop())
+		assert.NilError(t, err)
+		for _, name := range []string{"a", "b", "b", "b"} {
+			record(recorder, name)
+		}
+		cancel() // it was asked to stop
+		start := time.Now()
+		end()
+		assert.Equal(t, time.Since(start), 3*time.Second)
+		slices.Sort(sink.names)
+		assert.DeepEqual(t, sink.names, []string{"a", "b"})
+	})
+}
+
+// An API server that does not answer is not waited for without an end.
+func TestEventsThatAreNotWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		core, log := observer.New(zap.WarnLevel)
+		recorder, end, err := startEvents(t.Context(), &slowSink{takes: time.Hour}, zap.New(core))
+		assert.NilError(t, err)
+		record(recorder, "a")
+		start := time.Now()
+		end()
+		assert.Equal(t, time.Since(start), writingMax)
+		assert.Equal(t, log.Len(), 1)
+	})
+}
+
+// What is remembered is bounded: what is written is forgotten.
+func TestWrittenEventsAreForgotten(t *testing.T) {
+	w := &eventWriter{written: map[eventKey]bool{}}
+	for i := range 10 * writtenMax {
+		object := types.UID(fmt.Sprint(i))
+		w.Expect(object, "Normal", "Moved", "Descheduled")
+		w.written[keyOf(object, "Normal", "Moved", "Descheduled")] = true
+		w.waiting--
+		assert.Assert(t, len(w.written) <= writtenMax)
+	}
+	assert.Equal(t, w.wait(0), 0)
+}
+
+// A policy can have more problems than an event has room for.
+func TestPolicyRefusedFits(t *testing.T) {
+	recorder := events.NewFakeRecorder(1)
+	tellRefused(recorder, "narwhal")(errors.New("outside of a pod"))
+	assert.Equal(t, len(recorder.Events), 0)
+	t.Setenv("POD_NAME", "descheduler-1")
+	tellRefused(recorder, "narwhal")(errors.New(strings.Repeat("é%s", 10*noteMax)))
+	note, ok := strings.CutPrefix(<-recorder.Events, "Warning PolicyRefused ")
+	assert.Assert(t, ok && strings.HasPrefix(note, "the policy before stays in use: é%sé"), note)
+	assert.Assert(t, len(note) <= noteMax && len(note) > noteMax-2 && utf8.ValidString(note), "%d", len(note))
+}

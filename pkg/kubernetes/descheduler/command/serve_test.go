@@ -1,0 +1,97 @@
+package command
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
+)
+
+// certificate writes the certificate of a test and its key, and returns a pool that trusts it.
+func certificate(t *testing.T) (cert, key string, trust *x509.CertPool) {
+	t.Helper()
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	defer s.Close()
+	pair := s.TLS.Certificates[0]
+	private, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	assert.NilError(t, err)
+	text := func(kind string, bytes []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: bytes}))
+	}
+	trust = x509.NewCertPool()
+	trust.AddCert(s.Certificate())
+	return written(t, "tls.crt", text("CERTIFICATE", pair.Certificate[0])), written(t, "tls.key", text("PRIVATE KEY", private)), trust
+}
+
+// With a certificate it is HTTPS, from TLS 1.2 on, and HTTP/2 where that is switched on.
+func TestHTTPS(t *testing.T) {
+	cert, key, trust := certificate(t)
+	h := (&page{state: new(replica.Readiness)}).handler()
+	for _, c := range []struct {
+		http2 bool
+		proto string
+	}{{false, "HTTP/1.1"}, {true, "HTTP/2.0"}} {
+		port := freePort(t)
+		s := serving{address: "127.0.0.1", port: port, cert: cert, key: key, http2: c.http2}
+		server, err := s.start(h)
+		assert.NilError(t, err)
+		url := fmt.Sprintf("https://127.0.0.1:%d/healthz", port)
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust}, ForceAttemptHTTP2: true}}
+		answer, err := client.Get(url)
+		assert.NilError(t, err)
+		assert.NilError(t, answer.Body.Close())
+		assert.Equal(t, answer.StatusCode, http.StatusOK)
+		assert.Equal(t, answer.Proto, c.proto)
+		old := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}}}
+		_, err = old.Get(url)
+		assert.ErrorContains(t, err, "protocol version")
+		client.CloseIdleConnections()
+		server.stop()
+	}
+	s := serving{address: "127.0.0.1", port: freePort(t), cert: cert, key: cert}
+	_, err := s.start(h)
+	assert.ErrorContains(t, err, "tls-cert-file: ")
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	assert.NilError(t, free.Close())
+	return free.Addr().(*net.TCPAddr).Port
+}
+
+// The document names every metric. Names are those of the descheduler of Kubernetes where it
+// has them; the two that it deprecated and doubled are not served.
+func TestMetricsAreInTheDocument(t *testing.T) {
+	metrics := prometheus.NewPedanticRegistry()
+	descheduler.NewMetrics(metrics)
+	newFollower(&file{}, nil, metrics)
+	text, err := os.ReadFile(document)
+	assert.NilError(t, err)
+	described := make(chan *prometheus.Desc, 100)
+	metrics.Describe(described)
+	close(described)
+	names := map[string]bool{}
+	for d := range described {
+		name, _, _ := strings.Cut(strings.TrimPrefix(d.String(), `Desc{fqName: "`), `"`)
+		names[name] = true
+		assert.Check(t, strings.Contains(string(text), "| `"+name+"` |"), "%s is not in %s", name, document)
+	}
+	for _, name := range []string{"pods_evicted_total", "pods_evicted", "loop_duration_seconds", "strategy_duration_seconds", "build_info"} {
+		assert.Check(t, names["descheduler_"+name], name)
+	}
+	assert.Equal(t, len(names), 12)
+}
