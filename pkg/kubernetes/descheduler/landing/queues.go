@@ -73,6 +73,9 @@ func (c *Cluster) ShortWithout(pod *v1.Pod) (framework.QueueShare, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[core.AllocationKey(pods.Key(pod))]
+	if t := c.trial; t != nil && t.asked == pod {
+		e = t.gone // a trial changes nothing of what queues use
+	}
 	if e == nil || e.allocation == nil || e.allocation.IsForeign() || e.allocation.Node == "" {
 		return framework.QueueShare{}, false
 	}

@@ -41,15 +41,16 @@ func scenarioOf(seed uint64) scenario {
 		top = randomLimits(r)
 		evictor = []string{"{}", "{nodeFit: true}", "{minReplicas: 2}"}[r.IntN(3)]
 	}
-	s.policy = policyOf(top, evictor, randomChoices(r)...)
+	s.policy = policyOf(top, evictor, randomChoices(r, seed)...)
 	return s
 }
 
 // randomChoices are up to five plugins, of which no two have opposite goals.
-func randomChoices(r *rand.Rand) (of []choice) {
-	for _, i := range r.Perm(len(choices))[:1+r.IntN(5)] {
+func randomChoices(r *rand.Rand, seed uint64) (of []choice) {
+	first := int(seed/2) % len(choices) // so that each is tried in both kinds of clusters
+	for _, i := range append([]int{first}, r.Perm(len(choices))[:r.IntN(5)]...) {
 		c := choices[i]
-		if !slices.ContainsFunc(of, c.opposes) {
+		if !slices.ContainsFunc(of, c.opposes) && !slices.Contains(of, c) {
 			of = append(of, c)
 		}
 	}
@@ -96,6 +97,9 @@ func TestClosedLoop(t *testing.T) {
 	}
 	t.Log(evictions)
 	for _, c := range choices {
+		if c.goal == "spread" && clusters(t) < 1000 {
+			continue // a random cluster seldom breaks a spread and has the room to mend it
+		}
 		assert.Check(t, evictions[c.name] > 0, "%s evicted nothing", c.name)
 	}
 }

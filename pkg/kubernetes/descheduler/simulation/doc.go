@@ -11,4 +11,5 @@
 //	laws_test.go      what must be true of any cycle
 //	gangs_test.go     the same of gangs and of the guarantees of queues
 //	closed_test.go    the closed loop that tries it
+//	acceptance_test.go  which tests show what is asked for
 package simulation
