@@ -31,7 +31,8 @@ func TestQuestionsLeaveNoTrace(t *testing.T) {
 				p := all[r.IntN(10)]
 				switch r.IntN(5) {
 				case 0:
-					_ = asked.Fits(p, list[r.IntN(4)].Name)
+					n := list[r.IntN(4)].Name
+					assert.Equal(t, asked.Fits(p, n) == nil, silent.Fits(p, n) == nil, "seed %d: %s on %s", seed, p.Name, n)
 				case 1:
 					asked.ShortWithout(p)
 				case 2:
@@ -55,4 +56,16 @@ func TestQuestionsLeaveNoTrace(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAQuestionTakesNoRoom: where one pod would go, another one still fits.
+func TestAQuestionTakesNoRoom(t *testing.T) {
+	one, other := pod("one", "a", 4), pod("other", "b", 4)
+	list := nodes(3)
+	list[0].Spec.Unschedulable = true
+	c := cluster(t, ours, list, one, other)
+	to, err := c.Place(one)
+	assert.NilError(t, err)
+	assert.Equal(t, to, "c")
+	assert.NilError(t, c.Fits(other, "c"))
 }
