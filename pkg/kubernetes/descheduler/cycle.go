@@ -18,6 +18,9 @@ import (
 // nodesMin is how many nodes a cycle needs: with fewer there is no other place for a pod.
 const nodesMin = 2
 
+// roundsMax is how often a cycle runs a plugin again that found no place for a pod.
+const roundsMax = 10
+
 // Cycle runs all plugins once: deschedule of all profiles, then balance of all profiles,
 // in the order of the policy. A plugin that fails or panics does not stop others; the
 // error names all that did. The report is never nil.
@@ -72,10 +75,35 @@ func (c *cycle) run(ctx context.Context) error {
 	}
 	for _, point := range []framework.Point{framework.Deschedule, framework.Balance} {
 		for _, p := range c.set.list {
-			c.profile(ctx, p, point, nodes)
+			c.profile(ctx, p, point, nodes, func(s step) bool {
+				s.missed.begin()
+				return true
+			})
+		}
+	}
+	for range roundsMax {
+		if !c.again(ctx, nodes) {
+			break
 		}
 	}
 	return errors.Join(c.errs...)
+}
+
+// again runs those plugins at deschedule once more that found no place for a pod before
+// evictions which may have made one, and says whether there was any. Plugins at balance are
+// not among them: what they may do in one call is limited.
+func (c *cycle) again(ctx context.Context, nodes []*v1.Node) (ran bool) {
+	for _, p := range c.set.list {
+		c.profile(ctx, p, framework.Deschedule, nodes, func(s step) bool {
+			if !s.missed.before(int(c.d.view.Load().evictions.Load())) {
+				return false
+			}
+			s.missed.begin()
+			ran = true
+			return true
+		})
+	}
+	return ran
 }
 
 func (c *cycle) skip(why string) {
@@ -84,13 +112,14 @@ func (c *cycle) skip(why string) {
 	c.d.options.Log.Info("cycle skipped", zap.String("why", why))
 }
 
-// profile runs the plugins of a profile at one point, on those of the nodes that the
-// profile selects.
-func (c *cycle) profile(ctx context.Context, p *profile, point framework.Point, nodes []*v1.Node) {
+// profile runs the plugins of a profile at one point that are due, on those of the nodes
+// that the profile selects.
+func (c *cycle) profile(ctx context.Context, p *profile, point framework.Point, nodes []*v1.Node, due func(step) bool) {
 	steps := p.deschedule
 	if point == framework.Balance {
 		steps = p.balance
 	}
+	steps = slices.DeleteFunc(slices.Clone(steps), func(s step) bool { return !due(s) })
 	nodes = usable(nodes, p.selector)
 	if len(steps) == 0 || len(nodes) == 0 {
 		return
@@ -99,6 +128,7 @@ func (c *cycle) profile(ctx context.Context, p *profile, point framework.Point, 
 	defer span.End()
 	for _, s := range steps {
 		if err := c.step(ctx, p, s, nodes); err != nil {
+			s.missed.begin() // it is not run again
 			c.fail(p, s, point, err)
 		}
 	}

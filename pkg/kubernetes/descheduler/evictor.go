@@ -109,6 +109,7 @@ func (e evictor) fill(o framework.EvictOptions) framework.EvictOptions {
 
 // Declined keeps why the plugin left a pod where it is, although it would have moved it.
 func (e evictor) Declined(pod *v1.Pod, _ framework.EvictOptions, why error) {
+	e.missed.note(pod.UID, int(e.view().evictions.Load()))
 	e.note(pod, e.plugin, Declined, why)
 }
 
@@ -174,6 +175,7 @@ func (e evictor) permit(v *view, r request) (to string, err error) {
 		}
 	}
 	if to, err = e.place(v, r.pod); err != nil {
+		e.missed.note(r.pod.UID, int(v.evictions.Load()))
 		return "", err
 	}
 	kept = false
@@ -235,6 +237,8 @@ func (e evictor) carryOut(ctx context.Context, v *view, r request, options frame
 
 // tell books where the replacement goes, and says everywhere that a pod was evicted.
 func (e evictor) tell(v *view, r request, options framework.EvictOptions, to string) {
+	v.evictions.Add(1)
+	e.missed.evicted(r.pod.UID)
 	before := v.budgets.left(r.pod)
 	v.budgets.evicted(r.pod)
 	if !ended(r.pod) && r.pod.Spec.NodeName != "" {

@@ -25,6 +25,7 @@ type handle struct {
 	controller, mixed bool
 	// balances says that cycles call the plugin at balance and not at deschedule.
 	balances bool
+	missed   missed // in the cycle that runs
 
 	mu  sync.Mutex
 	own *view // of a controller: the last one

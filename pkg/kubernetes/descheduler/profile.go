@@ -36,8 +36,9 @@ type profile struct {
 
 // A step is one plugin that a cycle runs.
 type step struct {
-	name string
-	run  func(ctx context.Context, nodes []*v1.Node) *framework.Status
+	name   string
+	run    func(ctx context.Context, nodes []*v1.Node) *framework.Status
+	missed *missed // of the handle of the plugin
 }
 
 // build makes all plugins of a policy, and returns what is wrong with all profiles.
@@ -58,7 +59,7 @@ func (d *Descheduler) build(ctx context.Context, p *policy.Policy) (*profiles, e
 func (d *Descheduler) buildProfile(ctx context.Context, set *profiles, index int) (*profile, error) {
 	of := &set.policy.Profiles[index]
 	p := &profile{name: of.Name, selector: of.NodeSelector}
-	plugins := map[string]framework.Plugin{}
+	plugins, handles := map[string]framework.Plugin{}, map[string]*handle{}
 	var errs []error
 	for i, name := range of.Enabled() {
 		h := &handle{d: d, set: set, profile: p, plugin: name, id: fmt.Sprintf("%d-%d", index, i)}
@@ -68,7 +69,7 @@ func (d *Descheduler) buildProfile(ctx context.Context, set *profiles, index int
 			errs = append(errs, fmt.Errorf("plugin %s: %w", name, err))
 			continue
 		}
-		plugins[name] = built
+		plugins[name], handles[name] = built, h
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
@@ -76,7 +77,7 @@ func (d *Descheduler) buildProfile(ctx context.Context, set *profiles, index int
 	for _, point := range framework.Points() {
 		for _, name := range of.Plugins[point] {
 			definition, _ := d.registry.Find(name)
-			if !definition.Works(point) || !p.add(point, name, plugins[name]) {
+			if !definition.Works(point) || !p.add(point, handles[name], plugins[name]) {
 				errs = append(errs, fmt.Errorf("plugin %s does not work at %s", name, point))
 			}
 		}
@@ -120,7 +121,7 @@ func (d *Descheduler) buildPlugin(ctx context.Context, h *handle, args any) (bui
 }
 
 // add enables a plugin at a point, or says that its type has no such point.
-func (p *profile) add(point framework.Point, name string, plugin framework.Plugin) (ok bool) {
+func (p *profile) add(point framework.Point, h *handle, plugin framework.Plugin) (ok bool) {
 	switch point {
 	case framework.PreSort:
 		return appendTo(&p.preSort, plugin)
@@ -129,12 +130,12 @@ func (p *profile) add(point framework.Point, name string, plugin framework.Plugi
 	case framework.Deschedule:
 		var x framework.DeschedulePlugin
 		if x, ok = plugin.(framework.DeschedulePlugin); ok {
-			p.deschedule = append(p.deschedule, step{name, x.Deschedule})
+			p.deschedule = append(p.deschedule, step{h.plugin, x.Deschedule, &h.missed})
 		}
 	case framework.Balance:
 		var x framework.BalancePlugin
 		if x, ok = plugin.(framework.BalancePlugin); ok {
-			p.balance = append(p.balance, step{name, x.Balance})
+			p.balance = append(p.balance, step{h.plugin, x.Balance, &h.missed})
 		}
 	case framework.Filter:
 		return appendTo(&p.filter, plugin)
@@ -145,7 +146,7 @@ func (p *profile) add(point framework.Point, name string, plugin framework.Plugi
 	case framework.Controller:
 		var x framework.ControllerPlugin
 		if x, ok = plugin.(framework.ControllerPlugin); ok {
-			p.controller = append(p.controller, controller{p, name, x.Run})
+			p.controller = append(p.controller, controller{p, h.plugin, x.Run})
 		}
 	}
 	return ok

@@ -3,6 +3,7 @@ package descheduler
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -17,6 +18,8 @@ type view struct {
 	snapshot *framework.Snapshot
 	landing  framework.Landing
 	budgets  *budgets
+
+	evictions atomic.Int64 // decided with this view
 }
 
 // landingMaker makes what answers where pods would run; nil: that is not known.

@@ -61,17 +61,19 @@ type Queues interface {
 	// ShareOf is how much the queue of a pod uses, without the pods that were evicted in
 	// this cycle; false for a pod that has none.
 	ShareOf(pod *v1.Pod) (QueueShare, bool)
+	// ShortWithout returns a queue, of that of a pod and those above, that would use less
+	// than it is guaranteed of a kind which the pod requests, if the pod was not there, and
+	// how much that would be; false where there is none.
+	ShortWithout(pod *v1.Pod) (QueueShare, bool)
 }
 
 // QueueShare is how much a queue uses of the kind of which it uses most in relation to its
 // guarantee. Without any guarantee both amounts are zero.
 type QueueShare struct {
 	Queue            string
+	Kind             string // of resource
 	Used, Guaranteed int64
 }
-
-// IsWithinGuarantee says that the queue uses no more than it is guaranteed, of any kind.
-func (s QueueShare) IsWithinGuarantee() bool { return s.Guaranteed > 0 && s.Used <= s.Guaranteed }
 
 // Compare is less than zero where s uses less than the other in relation to its guarantee.
 // A queue without any guarantee uses more than all others.

@@ -54,7 +54,7 @@ type Cluster struct {
 	apps      map[core.ApplicationID]bool
 	usage     map[core.QueuePath]*queueUse
 	queueOf   map[core.ApplicationID]core.QueuePath
-	trial     *trial             // what one question has changed; nil between questions
+	trial     *trial             // what the last question has changed; nil: nothing
 	changed   uint64             // counts changes that last
 	failed    map[string]failure // by class
 	bookings  []framework.Booking
@@ -109,6 +109,7 @@ func (c *Cluster) SetQueues(text string) error {
 func (c *Cluster) Sync(s *framework.Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.takeBack()
 	before := c.entries
 	c.count(s)
 	c.reset(s)
@@ -163,6 +164,7 @@ func (c *Cluster) unset(pod *v1.Pod) {
 func (c *Cluster) Fits(pod *v1.Pod, node string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.takeBack()
 	same := replacementOf(pod)
 	same.UID, same.Name = pod.UID, pod.Name // the checker leaves out a pod of which it is asked
 	return c.checker.Check(same, node)
@@ -173,9 +175,7 @@ func (c *Cluster) Fits(pod *v1.Pod, node string) error {
 func (c *Cluster) Place(pod *v1.Pod) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	node, err := c.move(pod)
-	c.takeBack()
-	return node, err
+	return c.try(pod)
 }
 
 // Book is Place for a pod that is evicted: from here on the pod is gone and its replacement
@@ -183,15 +183,31 @@ func (c *Cluster) Place(pod *v1.Pod) (string, error) {
 func (c *Cluster) Book(pod *v1.Pod) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	node, err := c.move(pod)
+	node, err := c.try(pod)
 	if err != nil {
-		c.takeBack()
 		return "", err
 	}
 	c.takeOff(c.trial.gone.allocation)
 	c.bookings = append(c.bookings, framework.Booking{Pod: pod, Node: node})
 	c.trial = nil
 	c.changed++
+	return node, nil
+}
+
+// try moves a pod and leaves it so, as the next question is mostly about the same pod: what
+// was asked for is asked again before it is evicted, and then booked. After an error, and
+// with every question about something else, the trial is taken back.
+func (c *Cluster) try(pod *v1.Pod) (string, error) {
+	if t := c.trial; t != nil && t.asked == pod {
+		return string(t.next.allocation.Node), nil
+	}
+	c.takeBack()
+	node, err := c.move(pod)
+	if err != nil {
+		c.takeBack()
+		return "", err
+	}
+	c.trial.asked = pod
 	return node, nil
 }
 

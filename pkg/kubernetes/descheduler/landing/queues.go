@@ -7,6 +7,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -55,31 +56,57 @@ func (c *Cluster) ShareOf(pod *v1.Pod) (framework.QueueShare, bool) {
 	}
 	least := framework.QueueShare{Queue: string(leaf.path)}
 	for use := leaf; use != nil; use = use.parent {
-		used, guaranteed := largestShare(c.kinds, use.used, use.guaranteed)
+		kind, used, guaranteed := largestShare(c.kinds, use.used, use.guaranteed)
 		if guaranteed == 0 {
 			continue
 		}
 		if least.Guaranteed == 0 || isGreater(least.Used, least.Guaranteed, used, guaranteed) {
-			least = framework.QueueShare{Queue: string(use.path), Used: used, Guaranteed: guaranteed}
+			least = framework.QueueShare{Queue: string(use.path), Kind: kind, Used: used, Guaranteed: guaranteed}
 		}
 	}
 	return least, true
 }
 
-// largestShare is the use and guarantee of the kind of which most is used in relation to
-// the guarantee. Without any guarantee, both are zero.
-func largestShare(kinds *resources.Kinds, used, guaranteed resources.Amounts) (u, g int64) {
-	uses, guarantees := kinds.Map(used), kinds.Map(guaranteed)
-	for kind := range kinds.Len() {
-		name := kinds.Name(resources.Kind(kind))
-		if guarantees[name] <= 0 {
-			continue
-		}
-		if g == 0 || isGreater(uses[name], guarantees[name], u, g) {
-			u, g = uses[name], guarantees[name]
+// ShortWithout implements framework.Queues. It is false for a pod of another scheduler, and for
+// one that does not run. No pod that was evicted in this cycle counts as used.
+func (c *Cluster) ShortWithout(pod *v1.Pod) (framework.QueueShare, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[core.AllocationKey(pods.Key(pod))]
+	if t := c.trial; t != nil && t.asked == pod {
+		e = t.gone // a trial changes nothing of what queues use
+	}
+	if e == nil || e.allocation == nil || e.allocation.IsForeign() || e.allocation.Node == "" {
+		return framework.QueueShare{}, false
+	}
+	for use := c.usage[c.queueOf[e.allocation.Application]]; use != nil; use = use.parent {
+		for kind := range resources.Kind(c.kinds.Len()) {
+			amount, guaranteed := e.allocation.Amounts.Of(kind), use.guaranteed.Of(kind)
+			left := use.used.Of(kind) - amount
+			if amount > 0 && left < guaranteed {
+				return framework.QueueShare{
+					Queue: string(use.path), Kind: c.kinds.Name(kind), Used: left, Guaranteed: guaranteed,
+				}, true
+			}
 		}
 	}
-	return u, g
+	return framework.QueueShare{}, false
+}
+
+// largestShare is the name, use and guarantee of the kind of which most is used in relation to
+// the guarantee. Without any guarantee, both are zero.
+func largestShare(kinds *resources.Kinds, used, guaranteed resources.Amounts) (name string, u, g int64) {
+	uses, guarantees := kinds.Map(used), kinds.Map(guaranteed)
+	for kind := range kinds.Len() {
+		one := kinds.Name(resources.Kind(kind))
+		if guarantees[one] <= 0 {
+			continue
+		}
+		if g == 0 || isGreater(uses[one], guarantees[one], u, g) {
+			name, u, g = one, uses[one], guarantees[one]
+		}
+	}
+	return name, u, g
 }
 
 // isGreater says whether a/b is greater than c/d, exactly.

@@ -12,6 +12,7 @@ const replacementSuffix = "-replacement"
 
 // A trial is what one question has changed.
 type trial struct {
+	asked   *v1.Pod  // of which the question was; nil while it is being answered
 	gone    *entry   // the pod that was evicted
 	next    *entry   // its replacement
 	others  []*entry // that waited, and were placed in the room

@@ -16,7 +16,7 @@ const ProtectionName = "QueueProtection"
 
 // ProtectionArgs are the arguments of QueueProtection.
 type ProtectionArgs struct {
-	// Guarantees keeps pods of queues that use no more than they are guaranteed.
+	// Guarantees keeps pods without which a queue uses less than it is guaranteed.
 	Guarantees bool `json:"guarantees"`
 	// Gangs keeps pods whose gang would have fewer members than it needs.
 	Gangs bool `json:"gangs"`
@@ -74,11 +74,11 @@ func (p *Protection) guaranteeNeeds(pod *v1.Pod) error {
 	if !p.args.Guarantees || !ok {
 		return nil
 	}
-	share, ok := queues.ShareOf(pod)
-	if !ok || !share.IsWithinGuarantee() {
+	short, ok := queues.ShortWithout(pod)
+	if !ok {
 		return nil
 	}
-	return fmt.Errorf("queue %s uses %d of the %d that it is guaranteed", share.Queue, share.Used, share.Guaranteed)
+	return fmt.Errorf("without it queue %s would use %d of the %d of %s that it is guaranteed", short.Queue, short.Used, short.Guaranteed, short.Kind)
 }
 
 // gangNeeds returns why the gang of the pod needs it, or nil.

@@ -36,6 +36,11 @@ func (s shares) ShareOf(pod *v1.Pod) (framework.QueueShare, bool) {
 	return share, ok
 }
 
+func (s shares) ShortWithout(pod *v1.Pod) (framework.QueueShare, bool) {
+	share, ok := s[pod.Name]
+	return share, ok && share.Used < share.Guaranteed
+}
+
 func member(name, group string, edits ...func(*v1.Pod)) *v1.Pod {
 	pod := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -75,10 +80,10 @@ func protection(t *testing.T, h *handle, edit func(*ProtectionArgs)) *Protection
 
 func TestGuaranteesAreKept(t *testing.T) {
 	h := &handle{snapshot: framework.NewSnapshot(framework.Objects{}, time.Time{}), shares: shares{
-		"within": {Queue: "root.a", Used: 4, Guaranteed: 4}, "over": {Queue: "root.b", Used: 5, Guaranteed: 4}, "free": {Queue: "root.c"},
+		"within": {Queue: "root.a", Kind: "vcore", Used: 3, Guaranteed: 4}, "over": {Queue: "root.b", Used: 4, Guaranteed: 4}, "free": {Queue: "root.c"},
 	}}
 	p := protection(t, h, nil)
-	assert.Error(t, p.PreEvictionFilter(member("within", "")), "queue root.a uses 4 of the 4 that it is guaranteed")
+	assert.Error(t, p.PreEvictionFilter(member("within", "")), "without it queue root.a would use 3 of the 4 of vcore that it is guaranteed")
 	for _, name := range []string{"over", "free", "of another scheduler"} {
 		assert.NilError(t, p.PreEvictionFilter(member(name, "")))
 	}

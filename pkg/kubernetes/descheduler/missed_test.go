@@ -1,0 +1,97 @@
+package descheduler
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
+)
+
+// lateRoom is a Landing that has no place for pods of some workloads before another was
+// booked.
+type lateRoom struct {
+	*rooms
+	after map[string]string // by workload: the one whose booking makes room
+	gone  map[string]bool
+}
+
+func (l *lateRoom) Place(pod *v1.Pod) (string, error) {
+	if other := l.after[pod.Labels["app"]]; other != "" && !l.gone[other] {
+		return "", errors.New("not yet")
+	}
+	return l.rooms.Place(pod)
+}
+
+func (l *lateRoom) Book(pod *v1.Pod) (string, error) {
+	l.gone[pod.Labels["app"]] = true
+	return l.rooms.Book(pod)
+}
+
+// withLateRoom gives each cycle such a landing, and counts how often the plugin All runs.
+func (w *world) withLateRoom(after map[string]string) (runs *int) {
+	w.options.Landing = func(s *framework.Snapshot) (framework.Landing, error) {
+		return &lateRoom{&rooms{s, 100, map[string]int{}}, after, map[string]bool{}}, nil
+	}
+	all, runs := w.plugin("All").deschedule, new(int)
+	w.plugin("All").deschedule = func(ctx context.Context, h framework.Handle, nodes []*v1.Node) error {
+		*runs++
+		return all(ctx, h, nodes)
+	}
+	return runs
+}
+
+// TestLaterEvictionsMakeRoom: a pod without a place is asked for again when others have gone,
+// also those of a plugin at balance, so that the next cycle has nothing left to do.
+func TestLaterEvictionsMakeRoom(t *testing.T) {
+	w := newWorld(t, newPod("team", "1", "a", "first"), newPod("team", "2", "a", "second"), newPod("team", "3", "b", "third"))
+	runs := w.withLateRoom(map[string]string{"first": "second", "second": "third"})
+	assert.DeepEqual(t, w.cycle(), []string{"team/3", "team/2", "team/1"})
+	assert.Equal(t, *runs, 3)
+
+	w = newWorld(t, newPod("team", "1", "a", "first"), newPod("team", "2", "b", "second"))
+	runs = w.withLateRoom(map[string]string{"first": "second"})
+	w.plugin("All").balance = func(ctx context.Context, h framework.Handle, _ []*v1.Node) error {
+		return h.Evictor().EvictPod(ctx, w.pods[1], framework.EvictOptions{})
+	}
+	w.policy.Profiles[0].Plugins[framework.Deschedule] = nil
+	w.policy.Profiles = append([]policy.Profile{profileOf("q", framework.Deschedule, "Only")}, profileOf("p", framework.Balance, "All"))
+	asked := 0
+	w.plugins = append(w.plugins, &scripted{name: "Only", deschedule: func(ctx context.Context, h framework.Handle, _ []*v1.Node) error {
+		asked++
+		_ = h.Evictor().EvictPod(ctx, w.pods[0], framework.EvictOptions{})
+		return nil
+	}})
+	assert.DeepEqual(t, w.cycle(), []string{"team/2", "team/1"})
+	assert.Equal(t, asked, 2)
+	assert.Equal(t, *runs, 0)
+}
+
+// TestAskedAgainAtMost: a plugin that evicts one pod a call, and always finds another one
+// without a place, is called a bounded number of times. One that failed is not called again.
+func TestAskedAgainAtMost(t *testing.T) {
+	w := newWorld(t, podsOf(100*roundsMax, "a", "web")...)
+	w.pods = append(w.pods, newPod("team", "never", "a", "first"))
+	runs := w.withLateRoom(map[string]string{"first": "nothing"})
+	next, fail := 0, false
+	w.plugin("All").deschedule = func(ctx context.Context, h framework.Handle, _ []*v1.Node) error {
+		*runs++
+		_ = h.Evictor().EvictPod(ctx, w.pods[len(w.pods)-1], framework.EvictOptions{})
+		next++
+		err := h.Evictor().EvictPod(ctx, w.pods[next], framework.EvictOptions{})
+		if fail {
+			return errors.New("it failed")
+		}
+		return err
+	}
+	w.cycle()
+	assert.Equal(t, *runs, 1+roundsMax)
+	*runs, fail = 0, true
+	_, err := w.build().Cycle(t.Context())
+	assert.ErrorContains(t, err, "it failed")
+	assert.Equal(t, *runs, 1)
+}

@@ -1,0 +1,178 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+)
+
+// clusters is how many random clusters are tried; the variable DESCHEDULER_CLUSTERS has
+// more of them tried.
+func clusters(t *testing.T) uint64 {
+	n, err := strconv.ParseUint(os.Getenv("DESCHEDULER_CLUSTERS"), 10, 64)
+	if err != nil {
+		return 120
+	}
+	return n
+}
+
+// A scenario is what one random cluster is made of.
+type scenario struct {
+	seed   uint64
+	calm   bool // nothing but the plugins and their filters decides
+	policy string
+}
+
+// scenarioOf has each second cluster calm.
+func scenarioOf(seed uint64) scenario {
+	r := rand.New(rand.NewPCG(seed, 7))
+	s := scenario{seed: seed, calm: seed%2 == 0}
+	top, evictor := "", "{}"
+	if !s.calm {
+		top = randomLimits(r)
+		evictor = []string{"{}", "{nodeFit: true}", "{minReplicas: 2}"}[r.IntN(3)]
+	}
+	s.policy = policyOf(top, evictor, randomChoices(r, seed)...)
+	return s
+}
+
+// randomChoices are up to five plugins, of which no two have opposite goals.
+func randomChoices(r *rand.Rand, seed uint64) (of []choice) {
+	first := int(seed/2) % len(choices) // so that each is tried in both kinds of clusters
+	for _, i := range append([]int{first}, r.Perm(len(choices))[:r.IntN(5)]...) {
+		c := choices[i]
+		if !slices.ContainsFunc(of, c.opposes) && !slices.Contains(of, c) {
+			of = append(of, c)
+		}
+	}
+	return of
+}
+
+// world is the cluster of a scenario; shuffled, lists are in another order.
+func (s scenario) world(t *testing.T, shuffled bool) *world {
+	r := rand.New(rand.NewPCG(s.seed, 3))
+	queues := randomQueues(r, !s.calm)
+	o := randomObjects(r)
+	if s.calm {
+		o.Budgets = nil
+		for _, p := range o.Pods {
+			delete(p.Annotations, pods.AnnotationTaskGroup)
+			delete(p.Annotations, pods.AnnotationTaskGroups)
+		}
+	}
+	if shuffled {
+		r.Shuffle(len(o.Pods), func(i, j int) { o.Pods[i], o.Pods[j] = o.Pods[j], o.Pods[i] })
+		r.Shuffle(len(o.Nodes), func(i, j int) { o.Nodes[i], o.Nodes[j] = o.Nodes[j], o.Nodes[i] })
+		r.Shuffle(len(o.Budgets), func(i, j int) { o.Budgets[i], o.Budgets[j] = o.Budgets[j], o.Budgets[i] })
+	}
+	w := newWorld(t, o, queues, load(t, s.policy))
+	w.allow()
+	return w
+}
+
+// TestClosedLoop plays random clusters for some cycles: pods that are evicted run where the
+// report says, and the next cycle begins. All laws hold in each cycle, a dry run says what
+// the real one does, and the order of lists changes no byte of the report.
+func TestClosedLoop(t *testing.T) {
+	evictions := map[string]int{}
+	for seed := range clusters(t) {
+		s := scenarioOf(seed)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			for _, wrong := range s.play(t, evictions) {
+				t.Error(wrong)
+			}
+			if t.Failed() {
+				t.Log(s.policy)
+			}
+		})
+	}
+	t.Log(evictions)
+	for _, c := range choices {
+		if c.goal == "spread" && clusters(t) < 1000 {
+			continue // a random cluster seldom breaks a spread and has the room to mend it
+		}
+		assert.Check(t, evictions[c.name] > 0, "%s evicted nothing", c.name)
+	}
+}
+
+// play returns what is wrong.
+func (s scenario) play(t *testing.T, evictions map[string]int) (wrong []string) {
+	w, twin := s.world(t, false), s.world(t, true)
+	been := &route{nodes: map[string][]string{}}
+	for cycle := range 4 {
+		before := w.objects
+		before.Pods = slices.Clone(before.Pods)
+		dry, _ := w.cycle(w.descheduler(true))
+		report, text := w.cycle(w.d)
+		_, other := twin.cycle(twin.d)
+		if text != other {
+			wrong = append(wrong, fmt.Sprintf("cycle %d: shuffled it is\n%s\nand not\n%s", cycle, other, text))
+		}
+		if cycle == 0 && len(dry.Evictions) != len(report.Evictions) {
+			wrong = append(wrong, fmt.Sprintf("cycle %d: a dry run evicts %v and not %v", cycle, dry.Evictions, report.Evictions))
+		}
+		for _, e := range report.Evictions {
+			evictions[e.Plugin]++
+		}
+		w.settle(report)
+		twin.settle(report)
+		for _, text := range append(w.broken(report, before, w.objects), been.follow(report, before.Pods)...) {
+			wrong = append(wrong, fmt.Sprintf("cycle %d: %s", cycle, text))
+		}
+		if s.calm {
+			wrong = append(wrong, been.restless(cycle, report, before.Pods)...)
+		}
+	}
+	return wrong
+}
+
+// A route is on which nodes each pod and those that it replaces have been.
+type route struct {
+	nodes   map[string][]string
+	renewed map[string]bool // workloads of which pods were made anew in the last cycle
+}
+
+// follow returns which pods were moved to a node where they had been.
+func (t *route) follow(r *descheduler.Report, pods []*v1.Pod) (wrong []string) {
+	all := byUID(pods)
+	for _, e := range r.Evictions {
+		p := all[e.UID]
+		if !returns(p) {
+			continue
+		}
+		key := p.Annotations[slot]
+		t.nodes[key] = append(t.nodes[key], e.From)
+		if slices.Contains(moving, e.Plugin) && slices.Contains(t.nodes[key], e.To) {
+			wrong = append(wrong, fmt.Sprintf("%s moves %s from %s back to %s", e.Plugin, e.Pod, e.From, e.To))
+		}
+	}
+	return wrong
+}
+
+// restless returns the evictions of a calm cluster that the cycle before should have done.
+// Plugins that renew pods do not choose where the replacement runs: one that the scheduler
+// put beside another of its workload can be moved one cycle later, when it runs.
+func (t *route) restless(cycle int, r *descheduler.Report, pods []*v1.Pod) (wrong []string) {
+	all, renewed := byUID(pods), map[string]bool{}
+	for _, e := range r.Evictions {
+		p := all[e.UID]
+		workload := p.Namespace + "/" + p.Labels["app"]
+		if cycle > 0 && !t.renewed[workload] {
+			wrong = append(wrong, fmt.Sprintf("cycle %d wants %s of %s from %s to %s: %s", cycle, e.Pod, e.Plugin, e.From, e.To, e.Reason))
+		}
+		if !slices.Contains(moving, e.Plugin) {
+			renewed[workload] = true
+		}
+	}
+	t.renewed = renewed
+	return wrong
+}

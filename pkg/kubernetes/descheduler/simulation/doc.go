@@ -1,0 +1,15 @@
+// Package simulation has no code of its own: its tests play the whole descheduler in
+// clusters in memory. All plugins, the evict plugin, and the scheduler's core that says
+// where pods land are the real ones; the API server, the controllers and the scheduler
+// are played.
+//
+// Read in this order:
+//
+//	world_test.go     one cluster: cycles, evictions, and the pods made anew
+//	random_test.go    random clusters
+//	policies_test.go  random policies
+//	laws_test.go      what must be true of any cycle
+//	gangs_test.go     the same of gangs and of the guarantees of queues
+//	closed_test.go    the closed loop that tries it
+//	acceptance_test.go  which tests show what is asked for
+package simulation
