@@ -90,7 +90,7 @@ func New(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		return nil, err
 	}
 	namespaces := factory.Core().V1().Namespaces().Informer()
-	return c, errors.Join(c.watch(namespaces, c.countOutside()), c.watch(namespaces, c.countLabels()))
+	return c, errors.Join(c.watch(namespaces, c.countOutside()), c.watch(namespaces, countLabels(&c.relabelled)))
 }
 
 // WaitForSync waits until the informers of a factory that was started have told the

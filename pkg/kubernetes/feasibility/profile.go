@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -139,10 +140,10 @@ func onAnyEvent(changed func()) cache.ResourceEventHandler {
 }
 
 // countLabels counts namespaces whose labels change. One that is new has no pods.
-func (c *Checker) countLabels() cache.ResourceEventHandler {
+func countLabels(count *atomic.Uint64) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{UpdateFunc: func(before, now any) {
 		if !maps.Equal(before.(*v1.Namespace).Labels, now.(*v1.Namespace).Labels) {
-			c.relabelled.Add(1)
+			count.Add(1)
 		}
 	}}
 }
