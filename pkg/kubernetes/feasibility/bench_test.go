@@ -28,10 +28,10 @@ func bigCluster(tb testing.TB) (*Checker, []string) {
 // kinds are pods by what PreFilter has to look at.
 func kinds() map[string]*v1.Pod {
 	return map[string]*v1.Pod{
-		"plain":         aPod("x", requests("cpu=1 memory=1Gi"), labelled("app", "app-0")),
-		"spread":        aPod("x", requests("cpu=1 memory=1Gi"), labelled("app", "app-0"), spread("app", "app-0", v1.LabelTopologyZone)),
+		"plain":             aPod("x", requests("cpu=1 memory=1Gi"), labelled("app", "app-0")),
+		"spread":            aPod("x", requests("cpu=1 memory=1Gi"), labelled("app", "app-0"), spread("app", "app-0", v1.LabelTopologyZone)),
 		"spread over nodes": aPod("x", requests("cpu=1 memory=1Gi"), labelled("app", "app-0"), spread("app", "app-0", v1.LabelHostname)),
-		"anti-affinity": aPod("x", requests("cpu=1 memory=1Gi"), labelled("app", "new"), apart("app", "new", v1.LabelHostname)),
+		"anti-affinity":     aPod("x", requests("cpu=1 memory=1Gi"), labelled("app", "new"), apart("app", "new", v1.LabelHostname)),
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache"
 	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
@@ -49,9 +50,14 @@ type Checker struct {
 	// outside counts changes of objects that PreFilter reads and that are neither nodes
 	// nor pods.
 	outside atomic.Uint64
-	mu      sync.Mutex // held during PreFilter, too, which is short as it looks at a view
-	cluster *cluster
-	changes changes
+	// relabelled counts changes after which pods that are like each other may get other
+	// answers than before: labels of namespaces, and which extended resources are served
+	// by devices.
+	relabelled atomic.Uint64
+	extended   *extendedresourcecache.ExtendedResourceCache // nil if devices serve none
+	mu         sync.Mutex                                   // held during PreFilter, too, which is short as it looks at a view
+	cluster    *cluster
+	changes    changes
 
 	last      *preparation // that was used last, for another question about the pod
 	lastClass string       // of its pod, if PreFilter looks at other pods for it
@@ -83,7 +89,8 @@ func New(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	if err := c.makeFramework(ctx, client, o); err != nil {
 		return nil, err
 	}
-	return c, c.watch(factory.Core().V1().Namespaces().Informer(), c.countOutside())
+	namespaces := factory.Core().V1().Namespaces().Informer()
+	return c, errors.Join(c.watch(namespaces, c.countOutside()), c.watch(namespaces, countLabels(&c.relabelled)))
 }
 
 // WaitForSync waits until the informers of a factory that was started have told the

@@ -11,7 +11,7 @@ import (
 
 // Class names what filters look at in a pod: pods of equal class get equal answers on
 // every node at every moment. The name is empty if the pod is like no other, since it
-// uses volumes or devices that are its own.
+// uses volumes or devices that are its own, also by an extended resource.
 //
 // It is a hash over
 //
@@ -25,12 +25,14 @@ import (
 //     network, restart rules)
 //   - volumes that are attached, by their content
 //   - the group in which the pod is scheduled, and the node if it names one
+//   - how often labels of namespaces changed, by which terms of affinity select: after that
+//     the same pod is in another class, so that what was answered before is asked again
 //
 // Other fields, such as images, commands, environment, names and priorities, are read by
 // no filter. TestClassCoversFields lists every field of a pod and says which it is, so
 // that a new version of Kubernetes with new fields does not go unnoticed.
 func (c *Checker) Class(pod *v1.Pod) string {
-	if hasClaims(pod) || len(pod.Status.ResourceClaimStatuses) > 0 ||
+	if hasClaims(pod) || requestsAny(pod, c.servedByDevices) || len(pod.Status.ResourceClaimStatuses) > 0 ||
 		pod.Status.ExtendedResourceClaimStatus != nil || len(pod.Status.NodeAllocatableResourceClaimStatuses) > 0 {
 		return ""
 	}
@@ -60,6 +62,7 @@ type podTraits struct {
 	HostUsers   *bool
 	Volumes     []v1.VolumeSource
 	Group       *v1.PodSchedulingGroup
+	Relabelled  uint64
 }
 
 // containerTraits is what filters look at in a container.
@@ -94,6 +97,7 @@ func (c *Checker) traitsOf(pod *v1.Pod) *podTraits {
 		HostUsers:   spec.HostUsers,
 		Volumes:     attachedOf(spec.Volumes),
 		Group:       spec.SchedulingGroup,
+		Relabelled:  c.relabelled.Load(),
 	}
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 		traits.Owner = owner.APIVersion + " " + owner.Kind + " " + owner.Name

@@ -139,7 +139,7 @@ func (c *Checker) upToDate(p *preparation) *preparation {
 		if !c.concerns(change.before, p) && !c.concerns(change.after, p) {
 			continue
 		}
-		if !c.canBeTold(change, p) {
+		if !p.canBeTold(change) {
 			return nil
 		}
 		if !copied {
@@ -170,7 +170,7 @@ func (c *Checker) concerns(other *framework.PodInfo, p *preparation) bool {
 func (p *preparation) skips(plugin string) bool { return p.state.GetSkipFilterPlugins().Has(plugin) }
 
 // canBeTold says that the plugins answer after a change as if they had seen it in PreFilter.
-func (c *Checker) canBeTold(change podChange, p *preparation) bool {
+func (p *preparation) canBeTold(change podChange) bool {
 	// When no pod has anti-affinity against this one, the plugin is left out, and would not
 	// hear of the first that has.
 	if change.after != nil && p.skips(names.InterPodAffinity) {

@@ -3,10 +3,13 @@ package feasibility
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -116,6 +119,8 @@ func (c *Checker) makeDevices(ctx context.Context, client kubernetes.Interface) 
 	}
 	// A change counts when the resolver knows of it, and not before.
 	resolver.AddEventHandler(c.countOutside())
+	resolver.AddEventHandler(onAnyEvent(func() { c.relabelled.Add(1) }))
+	c.extended = resolver
 	return devices, c.watch(of.V1().DeviceClasses().Informer(), resolver)
 }
 
@@ -123,11 +128,24 @@ func (c *Checker) makeDevices(ctx context.Context, client kubernetes.Interface) 
 // neither a node nor a pod: labels of namespaces, and which extended resources are
 // served by devices.
 func (c *Checker) countOutside() cache.ResourceEventHandler {
+	return onAnyEvent(func() { c.outside.Add(1) })
+}
+
+func onAnyEvent(changed func()) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { c.outside.Add(1) },
-		UpdateFunc: func(any, any) { c.outside.Add(1) },
-		DeleteFunc: func(any) { c.outside.Add(1) },
+		AddFunc:    func(any) { changed() },
+		UpdateFunc: func(any, any) { changed() },
+		DeleteFunc: func(any) { changed() },
 	}
+}
+
+// countLabels counts namespaces whose labels change. One that is new has no pods.
+func countLabels(count *atomic.Uint64) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{UpdateFunc: func(before, now any) {
+		if !maps.Equal(before.(*v1.Namespace).Labels, now.(*v1.Namespace).Labels) {
+			count.Add(1)
+		}
+	}}
 }
 
 // watch adds a handler, for which WaitForSync will wait.

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
+	"k8s.io/kubernetes/pkg/apis/core/v1/helper"
 )
 
 // What pods refer to beside nodes: all volumes, all devices, or one claim of either kind.
@@ -19,7 +20,8 @@ const (
 )
 
 // References names what the answers about a pod depend on beside nodes and pods, in the
-// words that Watch uses. A pod without volumes and devices refers to nothing.
+// words that Watch uses. A pod without volumes, devices and extended resources
+// refers to nothing.
 func (c *Checker) References(pod *v1.Pod) []string {
 	var names []string
 	for i := range pod.Spec.Volumes {
@@ -40,10 +42,33 @@ func (c *Checker) References(pod *v1.Pod) []string {
 			names = append(names, devicesClaim+pod.Namespace+"/"+*name)
 		}
 	}
-	if len(pod.Spec.ResourceClaims) > 0 {
+	if len(pod.Spec.ResourceClaims) > 0 || asksForExtended(pod) {
 		names = append(names, anyDevice)
 	}
 	return names
+}
+
+// servedByDevices says whether a device class serves an extended resource, so that nodes
+// need none of it.
+func (c *Checker) servedByDevices(name v1.ResourceName) bool {
+	return c.extended != nil && c.extended.GetDeviceClass(name) != nil
+}
+
+// asksForExtended says whether a pod requests what is neither of every node nor of Kubernetes:
+// devices may serve it.
+func asksForExtended(pod *v1.Pod) bool { return requestsAny(pod, helper.IsExtendedResourceName) }
+
+func requestsAny(pod *v1.Pod, is func(v1.ResourceName) bool) bool {
+	for _, containers := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range containers {
+			for name := range containers[i].Resources.Requests {
+				if is(name) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // Watch has a function called with the name of what changes so that pods which refer to it

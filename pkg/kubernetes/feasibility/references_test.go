@@ -98,6 +98,7 @@ func TestReferences(t *testing.T) {
 		{aPod("p", scratch), []string{"volume claim team/p-scratch", anyVolume}},
 		{aPod("p", usingCard("one")), []string{"device claim team/one", anyDevice}},
 		{aPod("p", templated), []string{anyDevice}},
+		{aPod("p", requests("example.com/card=1")), []string{anyDevice}},
 		{aPod("p", templated, made), []string{"device claim team/p-card-x", anyDevice}},
 	} {
 		if diff := cmp.Diff(want.names, c.References(want.pod)); diff != "" {

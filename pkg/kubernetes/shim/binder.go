@@ -25,6 +25,8 @@ type binding struct {
 	revoked  atomic.Bool
 	ctx      context.Context // ends when the pod has ended
 	cancel   context.CancelFunc
+	unseen   context.Context // ends with ctx, and when an informer says which node the pod has
+	seen     context.CancelFunc
 }
 
 // revoke keeps it from being bound if that has not begun. What has begun is finished, since
@@ -159,6 +161,7 @@ func (b *binder) assume(t *task, node string) {
 	pod.Spec.NodeName = node
 	x := &binding{task: t, pod: t.pod, node: node}
 	x.ctx, x.cancel = context.WithCancel(b.ctx)
+	x.unseen, x.seen = context.WithCancel(x.ctx)
 	// What was chosen is checked once more here, so it must not be counted yet.
 	err := b.feasible.Reserve(x.ctx, t.pod, node)
 	t.assumed = &pod

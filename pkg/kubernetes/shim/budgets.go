@@ -4,13 +4,17 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 )
 
@@ -21,6 +25,9 @@ type budget struct {
 	// counted are the pods of which it is known that the status counts them as ending: it
 	// was written after they began to end.
 	counted map[string]bool
+	// forbids is whether the core was told that nothing more of it may end, or less than the
+	// core asked about.
+	forbids atomic.Bool
 }
 
 // budgets are the disruption budgets by namespace and name. They are guarded by the lock of
@@ -48,7 +55,39 @@ func (c *budgets) AddPodDisruptionBudget(b *policy.PodDisruptionBudget) {
 	if c.of[b.Namespace] == nil {
 		c.of[b.Namespace] = map[string]*budget{}
 	}
-	c.of[b.Namespace][b.Name] = &budget{b, selector, c.ending(b.Namespace, selector)}
+	next := &budget{PodDisruptionBudget: b, selector: selector, counted: c.ending(b.Namespace, selector)}
+	if before := c.of[b.Namespace][b.Name]; before != nil && before.forbids.Load() {
+		if before.allows(b) {
+			defer c.askAgain(before)
+		} else {
+			next.forbids.Store(true)
+		}
+	}
+	c.of[b.Namespace][b.Name] = next
+}
+
+// allows reports whether a later state of a budget may let a pod end that this one keeps.
+func (b *budget) allows(later *policy.PodDisruptionBudget) bool {
+	return later.Status.DisruptionsAllowed > b.Status.DisruptionsAllowed || !equality.Semantic.DeepEqual(later.Spec.Selector, b.Spec.Selector)
+}
+
+// askAgain has the core ask again about the nodes on which pods of a budget run: they may end
+// now. The lock must be held.
+func (c *budgets) askAgain(b *budget) {
+	if !c.started {
+		return
+	}
+	found := map[string]bool{}
+	for _, t := range c.tasks {
+		if t.node != "" && t.pod.Namespace == b.Namespace && b.selector.Matches(labels.Set(t.pod.Labels)) {
+			found[t.node] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if node := c.nodes[name]; node != nil {
+			c.sender.put(message{node: pods.NodeInfo(node, si.NodeInfo_UPDATE)})
+		}
+	}
 }
 
 // ending is the pods of a budget that are ending now. The lock must be held.
@@ -71,6 +110,9 @@ func (c *budgets) UpdatePodDisruptionBudget(_, b *policy.PodDisruptionBudget) {
 func (c *budgets) DeletePodDisruptionBudget(b *policy.PodDisruptionBudget) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if before := c.of[b.Namespace][b.Name]; before != nil && before.forbids.Load() {
+		defer c.askAgain(before)
+	}
 	delete(c.of[b.Namespace], b.Name)
 	if len(c.of[b.Namespace]) == 0 {
 		delete(c.of, b.Namespace)
@@ -101,6 +143,9 @@ func (c callback) DisruptionBudgets(allocationKeys []string) []scheduler.Disrupt
 			}
 			if len(found.Allocations) > 0 {
 				found.Allowed = max(0, int(b.Status.DisruptionsAllowed)-c.budgets.uncounted(b))
+				if found.Allowed < len(found.Allocations) {
+					b.forbids.Store(true)
+				}
 				all = append(all, found)
 			}
 		}

@@ -32,6 +32,7 @@ type Context struct {
 	refers   *references
 	groups   *podGroups
 	reserved *reservations
+	changed  *changes // that let pods run which wait
 
 	ctx    context.Context // of everything that runs, and of requests to the API server
 	cancel context.CancelFunc
@@ -69,6 +70,7 @@ func New(options Options) (*Context, error) {
 		owned:    map[string]int{},
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.changed = newChanges()
 	c.events = newEventWriter(options.Recorder)
 	c.refers = newReferences(c)
 	c.groups = newPodGroups(c)

@@ -115,6 +115,9 @@ func (c *Context) patchStatus(ctx context.Context, pod *v1.Pod, status map[strin
 	if err != nil {
 		return err
 	}
-	_, err = c.options.Client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	answer, err := c.options.Client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err == nil {
+		c.status.answered(answer)
+	}
 	return err
 }

@@ -49,30 +49,57 @@ func outcomeOf(err error) outcome {
 }
 
 // look finds out what came of a request whose outcome is unknown, by reading the pod from
-// the API server until it answers. Nothing else may be tried with the pod before: it could
-// be counted twice, or not at all.
+// the API server until it answers, or until an informer says which node the pod has. Nothing
+// else may be tried with the pod before: it could be counted twice, or not at all.
 func (b *binder) look(x *binding, why error) (*v1.Pod, outcome, error) {
 	delay := b.options.RetryDelay
 	for {
-		ctx, cancel := context.WithTimeout(x.ctx, b.options.BindTimeout)
+		ctx, cancel := context.WithTimeout(x.unseen, b.options.BindTimeout)
 		pod, err := b.options.Client.CoreV1().Pods(x.pod.Namespace).Get(ctx, x.pod.Name, metav1.GetOptions{})
 		cancel()
 		switch {
 		case apierrors.IsNotFound(err) || err == nil && pod.UID != x.pod.UID:
 			return nil, final, errGone
-		case err == nil && pod.Spec.NodeName == x.node:
-			return pod, done, nil
 		case err == nil && pod.Spec.NodeName != "":
-			return pod, final, fmt.Errorf("it runs on node %s already: %w", pod.Spec.NodeName, why)
+			return pod, outcomeOn(pod, x.node), elsewhere(pod, x.node, why)
 		case err == nil && pod.DeletionTimestamp != nil:
 			return nil, final, fmt.Errorf("it is being deleted: %w", why)
 		case err == nil:
 			return nil, again, why
 		}
 		b.log.Warn("outcome of binding is not known yet", refer(x.pod), zap.String("node", x.node), zap.NamedError("binding", why), zap.Error(err))
-		if !pause(x.ctx, delay) {
+		if pause(x.unseen, delay); x.ctx.Err() != nil {
 			return nil, final, x.ctx.Err()
+		}
+		if pod := b.hasSeen(x); pod != nil {
+			return pod, outcomeOn(pod, x.node), elsewhere(pod, x.node, why)
 		}
 		delay = min(2*delay, b.options.RetryMax)
 	}
+}
+
+// hasSeen is the pod of a binding if an informer says which node it has.
+func (b *binder) hasSeen(x *binding) *v1.Pod {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if pod := x.task.pod; pod.Spec.NodeName != "" {
+		return pod
+	}
+	return nil
+}
+
+// outcomeOn is what came of binding a pod that has a node.
+func outcomeOn(pod *v1.Pod, node string) outcome {
+	if pod.Spec.NodeName == node {
+		return done
+	}
+	return final
+}
+
+// elsewhere is the error for a pod that has another node than was wanted.
+func elsewhere(pod *v1.Pod, node string, why error) error {
+	if pod.Spec.NodeName == node {
+		return nil
+	}
+	return fmt.Errorf("it runs on node %s already: %w", pod.Spec.NodeName, why)
 }

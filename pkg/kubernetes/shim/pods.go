@@ -150,6 +150,9 @@ func (c *Context) settle(t *task, before *v1.Pod) {
 		c.feasible.SetPod(t.pod)
 	}
 	t.assumed = nil
+	if t.binding != nil {
+		t.binding.seen()
+	}
 }
 
 // place notes the node of a task; an empty one is none. The lock must be held.

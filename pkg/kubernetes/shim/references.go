@@ -1,6 +1,8 @@
 package shim
 
 import (
+	"maps"
+
 	v1 "k8s.io/api/core/v1"
 	scheduling "k8s.io/api/scheduling/v1"
 )
@@ -21,9 +23,15 @@ func newReferences(c *Context) *references {
 func (c *references) AddNamespace(namespace *v1.Namespace) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known := c.namespaces[namespace.Name] != nil
+	before := c.namespaces[namespace.Name]
 	c.namespaces[namespace.Name] = namespace
-	if known || !c.started {
+	if before != nil {
+		if !maps.Equal(before.Labels, namespace.Labels) {
+			c.changed.note(anything) // terms of affinity select namespaces by them
+		}
+		return
+	}
+	if !c.started {
 		return
 	}
 	for _, t := range c.sortedTasks() {

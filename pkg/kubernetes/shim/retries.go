@@ -22,6 +22,10 @@ type changes struct {
 	some  chan struct{} // capacity one: there are names
 }
 
+func newChanges() *changes {
+	return &changes{names: map[string]bool{}, some: make(chan struct{}, 1)}
+}
+
 func (s *changes) note(name string) {
 	s.mu.Lock()
 	s.names[name] = true
@@ -40,24 +44,30 @@ func (s *changes) take() map[string]bool {
 	return taken
 }
 
-// retryOnChange has the core try asks again when volumes, devices and claims come or change.
-// A message about an ask, which says nothing new, has the core ask about it again.
-func (c *Context) retryOnChange(refers claimReferences) error {
-	seen := &changes{names: map[string]bool{}, some: make(chan struct{}, 1)}
-	if err := refers.Watch(seen.note); err != nil {
-		return err
+// anything is the name of a change that may matter to every pod that waits.
+const anything = "anything"
+
+// retryOnChange has the core try asks again when volumes, devices and claims come or change,
+// and when the labels of namespaces do. A message about an ask, which
+// says nothing new, has the core ask about it again.
+func (c *Context) retryOnChange() error {
+	refers, _ := c.feasible.(claimReferences)
+	if refers != nil {
+		if err := refers.Watch(c.changed.note); err != nil {
+			return err
+		}
 	}
 	c.run(func() {
 		for {
 			select {
-			case <-seen.some:
+			case <-c.changed.some:
 			case <-c.ctx.Done():
 				return
 			}
 			if !pause(c.ctx, changesDelay) {
 				return
 			}
-			if sent := c.tryAgain(refers, seen.take()); sent && !pause(c.ctx, changesPause) {
+			if sent := c.tryAgain(refers, c.changed.take()); sent && !pause(c.ctx, changesPause) {
 				return
 			}
 		}
@@ -73,12 +83,13 @@ func (c *Context) tryAgain(refers claimReferences, changed map[string]bool) bool
 	if !c.started {
 		return false // all is sent then
 	}
+	concerns := func(t *task) bool {
+		return changed[anything] || refers != nil &&
+			slices.ContainsFunc(refers.References(t.pod), func(name string) bool { return changed[name] })
+	}
 	found := false
 	for _, t := range c.sortedTasks() {
-		if t.told != asked || t.foreign() || !hasVolumesOrClaims(t.pod) {
-			continue
-		}
-		if slices.ContainsFunc(refers.References(t.pod), func(name string) bool { return changed[name] }) {
+		if t.told == asked && !t.foreign() && concerns(t) {
 			found = true
 			t.sent = nil
 			c.sync(t)

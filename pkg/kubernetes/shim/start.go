@@ -24,10 +24,8 @@ func (c *Context) Start(ctx context.Context, factory informers.SharedInformerFac
 	if err != nil {
 		return fmt.Errorf("starting informers: %w", err)
 	}
-	if refers, ok := c.feasible.(claimReferences); ok {
-		if err := c.retryOnChange(refers); err != nil {
-			return fmt.Errorf("starting informers: %w", err)
-		}
+	if err := c.retryOnChange(); err != nil {
+		return fmt.Errorf("starting informers: %w", err)
 	}
 	factory.Start(c.ctx.Done())
 	if !cache.WaitForCacheSync(ctx.Done(), listed...) {

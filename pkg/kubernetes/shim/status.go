@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // A podStatus is what is to be written about a pod that waits.
@@ -23,12 +25,13 @@ type statusWriter struct {
 	*Context
 	queue workqueue.TypedRateLimitingInterface[string] // keys of pods
 
-	wishes sync.Mutex // guards wanted; it may be taken with the lock of the context held
-	wanted map[string]podStatus
+	wishes  sync.Mutex // guards what follows; it may be taken with the lock of the context held
+	wanted  map[string]podStatus
+	written map[string]*v1.Pod // what the API server answered last, where informers may not have it yet
 }
 
 func newStatusWriter(c *Context) *statusWriter {
-	return &statusWriter{Context: c, queue: newQueue(c.options), wanted: map[string]podStatus{}}
+	return &statusWriter{Context: c, queue: newQueue(c.options), wanted: map[string]podStatus{}, written: map[string]*v1.Pod{}}
 }
 
 func (w *statusWriter) start() {
@@ -62,16 +65,53 @@ func (w *statusWriter) forget(key string) {
 	w.wishes.Lock()
 	defer w.wishes.Unlock()
 	delete(w.wanted, key)
+	delete(w.written, key)
+}
+
+// answered takes the state of a pod after its status was changed. Informers may hear of it
+// only later.
+func (w *statusWriter) answered(pod *v1.Pod) {
+	key := pods.Key(pod)
+	w.mu.RLock() // so that it is not noted after the end of the pod
+	defer w.mu.RUnlock()
+	if w.tasks[key] == nil {
+		return
+	}
+	w.wishes.Lock()
+	defer w.wishes.Unlock()
+	if last := w.written[key]; last == nil || older(last, pod) {
+		w.written[key] = pod
+	}
+}
+
+// latest is the newer one of what informers say of a pod and what the API server answered. The
+// lock of wishes must be held.
+func (w *statusWriter) latest(pod *v1.Pod) *v1.Pod {
+	written := w.written[pods.Key(pod)]
+	if written != nil && older(pod, written) {
+		return written
+	}
+	delete(w.written, pods.Key(pod))
+	return pod
+}
+
+// take is what is wanted of a pod, with the pod in its latest state.
+func (w *statusWriter) take(key string) (pod *v1.Pod, wanted podStatus, ok bool) {
+	pod, err := w.podOf(key)
+	w.wishes.Lock()
+	defer w.wishes.Unlock()
+	wanted, ok = w.wanted[key]
+	delete(w.wanted, key)
+	if err != nil {
+		return nil, wanted, false
+	}
+	return w.latest(pod), wanted, ok
 }
 
 // write writes what is wanted of one pod.
 func (w *statusWriter) write(key string) error {
-	w.wishes.Lock()
-	wanted, ok := w.wanted[key]
-	delete(w.wanted, key)
-	w.wishes.Unlock()
-	pod, err := w.podOf(key)
-	if !ok || err != nil || pod.Spec.NodeName != "" { // a pod that has its node waits no more
+	pod, wanted, ok := w.take(key)
+	if !ok || pod.Spec.NodeName != "" { // a pod that has its node waits no more
 		return nil
 	}
 	status := map[string]any{}
@@ -86,7 +126,7 @@ func (w *statusWriter) write(key string) error {
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, w.options.BindTimeout)
 	defer cancel()
-	err = w.patchStatus(ctx, pod, status)
+	err := w.patchStatus(ctx, pod, status)
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}

@@ -123,6 +123,36 @@ func TestUnknownOutcomeIsResolvedFirst(t *testing.T) {
 	})
 }
 
+// While the API server answers no question about a pod, an informer may say which node it has.
+// Then nothing more is asked, and a pod that was bound elsewhere is counted there.
+func TestInformerKnowsTheOutcome(t *testing.T) {
+	for _, node := range []string{"node-1", "node-2"} {
+		synctest.Test(t, func(t *testing.T) {
+			m := shimtest.New(t, shimtest.Options{})
+			m.Create(shimtest.NewNode("node-1", "cpu=4"), shimtest.NewNode("node-2", "cpu=1"))
+			m.Start()
+			m.API.Fail(shimtest.Faults{
+				Bind: failing(1, false, errTimeout),
+				Get:  func(string) error { return errors.New("connection refused") },
+			})
+			m.AddPod("web", "cpu=1", shimtest.Selects("node-1"))
+			m.Advance(time.Second)
+			asked := m.API.Requests("get")
+			assert.Assert(t, asked > 1)
+			assert.NilError(t, m.API.Bind(m.Pod("web"), "", node))
+			m.Settle()
+			state, err := m.Scheduler.StateDump(shim.DefaultClusterID)
+			assert.NilError(t, err)
+			assert.Assert(t, !strings.Contains(state, `"binding":true`), "it is known at once")
+			m.Advance(10 * time.Minute)
+			assert.Equal(t, m.API.Requests("get"), asked)
+			assert.Equal(t, m.API.Requests("bind"), 1)
+			assert.DeepEqual(t, m.Booked(), []string{"web " + node})
+			assert.DeepEqual(t, m.Feasibility.PodsOn(node), []string{"web"})
+		})
+	}
+}
+
 // A binding that is carried out after the pod was given up there counts: the pod runs where
 // the API server says, and nowhere else.
 func TestLateBinding(t *testing.T) {

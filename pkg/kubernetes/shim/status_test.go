@@ -1,0 +1,63 @@
+package shim
+
+import (
+	"encoding/json"
+	"strconv"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// serveStatus has the API server carry out changes of the status of one pod, each with a new
+// version. It returns the nominated nodes that were written.
+func serveStatus(c callback, pod *v1.Pod) *[]string {
+	var written []string
+	version := 1
+	c.options.Client.(*fake.Clientset).AddReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		var change struct{ Status v1.PodStatus }
+		if err := json.Unmarshal(action.(clienttesting.PatchAction).GetPatch(), &change); err != nil {
+			return true, nil, err
+		}
+		version++
+		next := pod.DeepCopy()
+		next.ResourceVersion = strconv.Itoa(version)
+		next.Status = change.Status
+		written = append(written, change.Status.NominatedNodeName)
+		return true, next, nil
+	})
+	return &written
+}
+
+// What was written is compared with what is to be written, also while informers do not have it
+// yet. What another one writes after that counts as well.
+func TestStatusWhileInformersLag(t *testing.T) {
+	c := newCallback(t)
+	pod := ourPod("")
+	pod.ResourceVersion = "1"
+	c.AddPod(pod)
+	written := serveStatus(c, pod)
+	nominate := func(node string) {
+		t.Helper()
+		c.status.nominate("web", node)
+		assert.NilError(t, c.status.write("web"))
+	}
+	nominate("node-1")
+	nominate("node-1")
+	assert.DeepEqual(t, *written, []string{"node-1"})
+	nominate("") // the informer has the pod as it was before both
+	assert.DeepEqual(t, *written, []string{"node-1", ""})
+
+	other := pod.DeepCopy()
+	other.ResourceVersion, other.Status.NominatedNodeName = "9", "node-2"
+	c.AddPod(other)
+	nominate("")
+	assert.DeepEqual(t, *written, []string{"node-1", "", ""})
+	c.DeletePod(other)
+	assert.Equal(t, len(c.status.written)+len(c.status.wanted), 0)
+	c.status.answered(other) // the answer comes after the end
+	assert.Equal(t, len(c.status.written), 0)
+}
