@@ -65,7 +65,7 @@ func (o oracle) place(rules []Rule) (path string, made bool) {
 // made counts as none, and the next rule is tried.
 func (o oracle) usable(path string, create bool) (made, ok bool) {
 	if strings.HasPrefix(path+".", "root.@recovery@.") {
-		return false, false // nobody goes there by name
+		return false, false // no application goes there by name
 	}
 	if q := o.tree[path]; q.Exists {
 		return false, q.Leaf && (o.request.Forced || !q.Draining && o.tree.MaySubmit(path, o.request.User))
