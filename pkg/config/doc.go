@@ -33,4 +33,5 @@
 //	hierarchy.go   guarantees and limits, compared along the tree
 //	nearest.go     the known word that was probably meant
 //	build.go       to core.Config
+//	compare.go     what a reload would change
 package config
