@@ -38,7 +38,7 @@ func namespaceConfig(policy, most string) string {
 	return strings.NewReplacer("PROTECTED", policy, "MAX", most).Replace(byNamespace)
 }
 
-// W-20: dynamic queues inherit properties, an inherited template outlives a reload and
+// Dynamic queues inherit properties, an inherited template outlives a reload and
 // reaches queues that are there, and a leaf with applications stays one.
 func TestW20DynamicQueuesOverReloads(t *testing.T) {
 	first := strings.Replace(namespaceConfig("disabled", "2"), "      - {name: fixed, value: drained.x, create: true, filter: {users: [ann]}}\n", "", 1)
@@ -59,7 +59,7 @@ func TestW20DynamicQueuesOverReloads(t *testing.T) {
 	})
 }
 
-// W-21: a rule that leads below a leaf or below a queue that drains gives way to the next
+// A rule that leads below a leaf or below a queue that drains gives way to the next
 // one; rules that are not known and wrong quantities of a template do not pass.
 func TestW21RulesGiveWayAndAreChecked(t *testing.T) {
 	bubble(t, schedulertest.Options{Config: namespaceConfig("default", "2")}, func(t *testing.T, m *schedulertest.MockScheduler) {
@@ -80,7 +80,7 @@ func TestW21RulesGiveWayAndAreChecked(t *testing.T) {
 	})
 }
 
-// W-27: an update that one partition refuses changes neither queues nor rules of another,
+// An update that one partition refuses changes neither queues nor rules of another,
 // and says where it is wrong.
 func TestW27AnUpdateIsWholeOrNothing(t *testing.T) {
 	text := func(rule, most, below string) string {

@@ -166,7 +166,7 @@ func (s *restarting) queue(b *strings.Builder, q *core.QueueView) {
 }
 
 // TestARestartEndsWhereItBegan restarts in the middle of random histories, twice: dynamic
-// queues, quotas of namespaces, forced applications and asks are as they were (S40).
+// queues, quotas of namespaces, forced applications and asks are as they were.
 func TestARestartEndsWhereItBegan(t *testing.T) {
 	seen := ""
 	for seed := range uint64(100) {
