@@ -7,6 +7,7 @@
 //	simulate.go  narwhal simulate: play a workload on a simulated cluster
 //	serve.go     narwhal serve: run the scheduler with a simulated cluster and REST
 //	validate.go  narwhal validate: check a configuration
+//	reload.go    narwhal validate --against, --server: what a reload would change
 //	explain.go   narwhal explain: say why an ask waits
 //	access.go    what may read: tokens and proxies
 package main

@@ -15,16 +15,22 @@ import (
 
 // newValidateCommand is "narwhal validate FILE".
 func newValidateCommand() *cobra.Command {
-	return &cobra.Command{
+	var asked reload
+	cmd := &cobra.Command{
 		Use:   "validate FILE",
 		Short: "Check a configuration of partitions and queues",
 		Long: `Check a configuration of partitions and queues, as the scheduler does before it
 uses one. FILE is YAML; - is the standard input.
 
 Every problem is printed with the file, line and column, the queue and the key.
+With --against it prints what a reload would change, and with --server what would
+come of it in a running scheduler: which queues would be over their max, and why
+it would be refused.
+
 The exit code is 0 if the configuration can be used, with or without warnings,
-1 if it cannot, and 2 if the file cannot be read.`,
-		Example: "  narwhal validate queues.yaml\n  narwhal validate - < queues.yaml",
+1 if it cannot, and 2 if a file cannot be read.`,
+		Example: "  narwhal validate queues.yaml\n  narwhal validate - < queues.yaml\n" +
+			"  narwhal validate new.yaml --against old.yaml --server http://127.0.0.1:9080",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("validate takes one file, %d are given", len(args))
@@ -36,9 +42,16 @@ The exit code is 0 if the configuration can be used, with or without warnings,
 			if err != nil {
 				return err
 			}
-			return validate(name, text, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			if err := validate(name, text, cmd.OutOrStdout(), cmd.ErrOrStderr()); err != nil {
+				return err
+			}
+			return asked.print(cmd.Context(), text, cmd.OutOrStdout())
 		},
 	}
+	cmd.Flags().StringVar(&asked.against, "against", "", "file with the configuration that is in effect")
+	cmd.Flags().StringVar(&asked.server, "server", "", "address of a running scheduler, which is asked and not changed")
+	cmd.Flags().StringVar(&asked.tokenFile, "token-file", "", "file with the bearer token, if the scheduler needs one")
+	return cmd
 }
 
 // readText is a file, or the standard input for "-", and its name to show. It

@@ -33,4 +33,5 @@
 //	placement.go   placement rules and filters
 //	hierarchy.go   guarantees and limits, compared along the tree
 //	build.go       to core.Config
+//	compare.go     what a reload would change
 package config

@@ -2,10 +2,12 @@ package webservice
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/placement"
 )
 
@@ -32,17 +34,21 @@ func rules(at *snapshot, r *http.Request) (any, error) {
 	return list(r, at.rules(), fillRule)
 }
 
-// rules is empty where the configuration is not known.
+// rules are those of the configuration and the one that follows them, for applications whose
+// pods run and that no other takes. They are empty where the configuration is not known.
 func (at *snapshot) rules() []config.Rule {
 	if at.written == nil {
 		return nil
 	}
-	return at.written.Rules
+	recovery := config.Rule{Name: "recovery", Value: string(core.RecoveryQueue)}
+	return append(slices.Clip(at.written.Rules), recovery)
 }
 
 func fillRule(rule config.Rule, out *ruleJSON) {
 	*out = ruleJSON{Name: rule.Name, Parameters: map[string]string{"create": strconv.FormatBool(rule.Create)}, Filter: filterOf(rule.Filter)}
 	switch rule.Name {
+	case "recovery":
+		out.Parameters = map[string]string{"queue": rule.Value}
 	case "fixed":
 		out.Parameters["queue"] = rule.Value
 		out.Parameters["qualified"] = strconv.FormatBool(strings.HasPrefix(rule.Value, "root."))

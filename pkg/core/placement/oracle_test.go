@@ -43,32 +43,41 @@ func (t oracleTree) MaySubmit(path string, user access.User) bool {
 	return false
 }
 
-// place is the path, and whether it is made; an empty path is none.
+// place is the path, and whether it is made; an empty path is none. Difference: what runs
+// already is placed as if it came anew before access lists are left aside for it, and goes
+// to the default queue before the recovery queue unless it asks for a queue that is gone.
 func (o oracle) place(rules []Rule) (path string, made bool) {
-	for _, rule := range rules {
-		if path := o.resolve(rule); path != "" {
-			if made, ok := o.usable(path, rule.Create); ok {
-				return path, made
+	wish := strings.ToLower(strings.Trim(o.request.Queue, " "))
+	if wish != "" && wish != "root" && !strings.HasPrefix(wish, "root.") {
+		wish = "root." + wish
+	}
+	gone := o.request.Forced && wish != "" && !o.tree[wish].Exists
+	for _, open := range []bool{false, true} {
+		if open && !o.request.Forced {
+			return "", false
+		}
+		for _, rule := range rules {
+			if path := o.resolve(rule); path != "" {
+				if made, ok := o.usable(path, rule.Create, open); ok {
+					return path, made
+				}
 			}
 		}
+		if _, ok := o.usable("root.default", false, open); ok && !gone {
+			return "root.default", false
+		}
 	}
-	if o.request.Forced {
-		return "root.@recovery@", !o.tree["root.@recovery@"].Exists
-	}
-	if made, ok := o.usable("root.default", false); ok {
-		return "root.default", made
-	}
-	return "", false
+	return "root.@recovery@", !o.tree["root.@recovery@"].Exists
 }
 
 // usable reports whether the application may go to a path. Difference: a path that cannot be
 // made counts as none, and the next rule is tried.
-func (o oracle) usable(path string, create bool) (made, ok bool) {
+func (o oracle) usable(path string, create, open bool) (made, ok bool) {
 	if strings.HasPrefix(path+".", "root.@recovery@.") {
-		return false, false // nobody goes there by name
+		return false, false // no application goes there by name
 	}
 	if q := o.tree[path]; q.Exists {
-		return false, q.Leaf && (o.request.Forced || !q.Draining && o.tree.MaySubmit(path, o.request.User))
+		return false, q.Leaf && (o.request.Forced || !q.Draining) && (open || o.tree.MaySubmit(path, o.request.User))
 	}
 	elements := strings.Split(path, ".")
 	if !create || len(elements) > 32 {
@@ -77,7 +86,7 @@ func (o oracle) usable(path string, create bool) (made, ok bool) {
 	for n := len(elements) - 1; n > 0; n-- {
 		above := strings.Join(elements[:n], ".")
 		if q := o.tree[above]; q.Exists {
-			return true, !q.Leaf && !q.Draining && (o.request.Forced || o.tree.MaySubmit(above, o.request.User))
+			return true, !q.Leaf && !q.Draining && (open || o.tree.MaySubmit(above, o.request.User))
 		}
 	}
 	return false, false

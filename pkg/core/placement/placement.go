@@ -25,10 +25,12 @@ type Request struct {
 	Queue string // as the application asks for it; may be empty
 	User  access.User
 	Tags  map[string]string
-	// Forced says that its allocations already run. It is placed in a queue that exists
-	// whether it drains or not and whichever users it is for, and in the recovery queue if no
-	// rule leads anywhere.
+	// Forced says that its allocations already run. It is placed where it would be if it came
+	// anew, so that it is where it was before a restart, or in a queue that drains; else in a
+	// queue that exists whichever users it is for; else in the recovery queue.
 	Forced bool
+
+	anyUser bool // whichever users a queue is for
 }
 
 // A Tree is the queues there are. Paths are full and in lower case.
@@ -51,32 +53,62 @@ type Placement struct {
 }
 
 // Place tries rules in their order. The first counts that leads to a leaf queue which takes
-// the application, or to one that can be made. If none does, a forced application goes to
-// the recovery queue and another one to the default queue, if there is one that takes it.
+// the application, or to one that can be made. If none does, an application goes to the
+// default queue, if there is one that takes it. A forced application whose own queue is gone
+// does not: it goes where it would if all queues were for its user, or to the recovery queue.
 // The error names each rule and why it did not place the application.
 //
 // It takes time linear in the number of rules and the depth of the tree.
 func Place(rules []Rule, request Request, tree Tree) (Placement, error) {
-	var reasons []string
+	place, reasons := byRules(rules, &request, tree)
+	if place.Rule != nil {
+		return place, nil
+	}
+	isGone := request.Forced && asksForNone(request.Queue, tree)
+	_, err := takes(Default, false, &request, tree)
+	switch {
+	case err == nil && !isGone:
+		return Placement{Path: Default}, nil
+	case !request.Forced:
+		return Placement{}, errors.New(strings.Join(append(reasons, err.Error()), "; "))
+	}
+	request.anyUser = true
+	if place, _ = byRules(rules, &request, tree); place.Rule != nil {
+		return place, nil
+	}
+	if _, err = takes(Default, false, &request, tree); err == nil && !isGone {
+		return Placement{Path: Default}, nil
+	}
+	return Placement{Path: Recovery, Create: !tree.Queue(Recovery).Exists}, nil
+}
+
+// asksForNone reports whether a wish is a queue that does not exist.
+func asksForNone(wish string, tree Tree) bool {
+	path := strings.ToLower(strings.TrimSpace(wish))
+	if path == "" {
+		return false
+	}
+	if !isFull(path) {
+		path = rootName + "." + path
+	}
+	return check(path) != nil || !tree.Queue(path).Exists
+}
+
+// byRules is the placement by the first rule that gives one, or why none does.
+func byRules(rules []Rule, request *Request, tree Tree) (place Placement, reasons []string) {
 	for i := range rules {
 		rule := &rules[i]
-		path, err := rule.path(&request, tree)
+		path, err := rule.path(request, tree)
 		create := false
 		if err == nil {
-			create, err = takes(path, rule.Create, &request, tree)
+			create, err = takes(path, rule.Create, request, tree)
 		}
 		if err == nil {
 			return Placement{Path: path, Create: create, Rule: rule}, nil
 		}
 		reasons = append(reasons, fmt.Sprintf("rule %s: %v", rule, err))
 	}
-	if request.Forced {
-		return Placement{Path: Recovery, Create: !tree.Queue(Recovery).Exists}, nil
-	}
-	if _, err := takes(Default, false, &request, tree); err != nil {
-		return Placement{}, errors.New(strings.Join(append(reasons, err.Error()), "; "))
-	}
-	return Placement{Path: Default}, nil
+	return Placement{}, reasons
 }
 
 // takes returns why the queue of a path does not take an application, and whether the queue
@@ -92,11 +124,9 @@ func takes(path string, create bool, request *Request, tree Tree) (made bool, er
 	switch {
 	case !q.Leaf:
 		return false, fmt.Errorf("queue %s is not a leaf", path)
-	case request.Forced:
-		return false, nil
-	case q.Draining:
+	case q.Draining && !request.Forced:
 		return false, fmt.Errorf("queue %s is draining", path)
-	case !tree.MaySubmit(path, request.User):
+	case !request.anyUser && !tree.MaySubmit(path, request.User):
 		return false, fmt.Errorf("user %s may not submit to queue %s", request.User.Name, path)
 	}
 	return false, nil
@@ -123,7 +153,7 @@ func mayBeMade(path string, create bool, request *Request, tree Tree) error {
 		return fmt.Errorf("queue %s cannot be made, because %s is a leaf", path, above)
 	case q.Draining:
 		return fmt.Errorf("queue %s cannot be made, because %s is draining", path, above)
-	case !request.Forced && !tree.MaySubmit(above, request.User):
+	case !request.anyUser && !tree.MaySubmit(above, request.User):
 		return fmt.Errorf("queue %s cannot be made, because user %s may not submit to %s", path, request.User.Name, above)
 	}
 	return nil

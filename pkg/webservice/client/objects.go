@@ -78,8 +78,9 @@ type Explanation struct {
 // A Question is what would come: asks, and applications that there are not yet.
 type Question struct {
 	Applications []NewApplication `json:"applications,omitempty"`
-	Asks         []NewAsk         `json:"asks"`
+	Asks         []NewAsk         `json:"asks,omitempty"`
 	Within       string           `json:"within,omitempty"` // such as 30s
+	Config       string           `json:"config,omitempty"` // YAML that would be in effect
 }
 
 // A NewApplication would come.
@@ -127,6 +128,10 @@ type Outcome struct {
 		Application string `json:"applicationId"`
 		Message     string `json:"message"`
 	} `json:"rejected"`
+	OverUse []struct { // queues that would use more than their max
+		Queue string  `json:"queueName"`
+		By    Amounts `json:"by"`
+	} `json:"overUse"`
 	Budgets string `json:"budgets"`
 	Partial bool   `json:"partial"`
 }

@@ -1,0 +1,193 @@
+package config_test
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A sample is a configuration of docs/examples/yunikorn in effect, in a partition with one
+// node of ten cores.
+type sample struct {
+	*core.Partition
+	t    *testing.T
+	core resources.Amounts // one core
+}
+
+func load(t *testing.T, name string) sample {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../docs/examples/yunikorn", name+".yaml"))
+	assert.NilError(t, err)
+	kinds := new(resources.Kinds)
+	document, err := config.Load(string(text), kinds)
+	assert.NilError(t, err)
+	p := core.NewPartition(core.Options{Kinds: kinds, ReserveDelay: -1}, document.Partitions[0])
+	capacity, err := kinds.Amounts(map[string]int64{"vcore": 10_000, "memory": 64 << 30})
+	assert.NilError(t, err)
+	p.Apply(now, core.AddNode{ID: "n1", Capacity: capacity})
+	one, err := kinds.Amounts(map[string]int64{"vcore": 1000})
+	assert.NilError(t, err)
+	return sample{p, t, one}
+}
+
+var now = time.Unix(1_700_000_000, 0)
+
+// submit has an application come, and is the queue that it goes to, or why it is rejected.
+func (s sample) submit(application core.AddApplication) string {
+	s.t.Helper()
+	for _, e := range s.Apply(now, application) {
+		switch e := e.(type) {
+		case *core.ApplicationAccepted:
+			return string(e.Queue)
+		case *core.ApplicationRejected:
+			return e.Reason
+		}
+	}
+	s.t.Fatal("no answer")
+	return ""
+}
+
+// run asks for so many times one core, and is the keys that are placed, in order.
+func (s sample) run(application core.ApplicationID, asks ...string) string {
+	for i, key := range asks {
+		s.Apply(now, core.AddAllocation{Allocation: &core.Allocation{
+			Key: core.AllocationKey(key), Application: application, Amounts: s.core, Created: now.Add(time.Duration(i)),
+		}})
+	}
+	return s.schedule()
+}
+
+func (s sample) schedule() string {
+	var placed []string
+	for more := true; more; {
+		var fx core.Effects
+		fx, more = s.Schedule(now)
+		for _, e := range fx {
+			if e, is := e.(core.Placed); is {
+				placed = append(placed, string(e.Key))
+			}
+		}
+	}
+	assert.NilError(s.t, s.Verify())
+	return strings.Join(placed, " ")
+}
+
+func TestSampleOfQueues(t *testing.T) {
+	s := load(t, "queues")
+	assert.Equal(t, s.submit(core.AddApplication{ID: "dev", Queue: "root.development", User: "ann"}), "root.development")
+	assert.Equal(t, s.submit(core.AddApplication{ID: "web", Queue: "root.production.web", User: "ann"}), "root.production.web")
+	assert.Equal(t, s.run("dev", "d1", "d2", "d3"), "d1 d2", "the max of the queue")
+	assert.Equal(t, s.run("web", "w1", "w2"), "w1 w2")
+	assert.Assert(t, strings.Contains(s.submit(core.AddApplication{ID: "no", Queue: "root.production", User: "ann"}), "is not a leaf"))
+}
+
+func TestSampleOfPlacement(t *testing.T) {
+	s := load(t, "placement")
+	tags := map[string]string{"namespace": "Shop"}
+	for _, c := range []struct {
+		queue core.QueuePath
+		user  string
+		tags  map[string]string
+		want  string
+	}{
+		{"root.fixed", "carl", tags, "root.fixed"},
+		{"root.none", "ann", tags, "root.shop.ann"},
+		{"", "carl", tags, "root.namespaces.shop"},
+		{"", "guest1", tags, "root.others"},
+		{"", "carl", nil, "root.others"},
+		{"", "ann", map[string]string{"namespace": "fixed"}, "root.namespaces.fixed"}, // as root.fixed is a leaf
+	} {
+		id := core.ApplicationID(c.user + string(c.queue) + c.want)
+		assert.Equal(t, s.submit(core.AddApplication{ID: id, Queue: c.queue, User: c.user, Tags: c.tags}), c.want)
+	}
+	assert.Equal(t, s.run("carlroot.namespaces.shop", "s1", "s2", "s3", "s4"), "s1 s2 s3", "the max of the template")
+}
+
+func TestSampleOfLimits(t *testing.T) {
+	s := load(t, "limits")
+	assert.Equal(t, s.submit(core.AddApplication{ID: "a", Queue: "root.shared", User: "ann"}), "root.shared")
+	assert.Equal(t, s.run("a", "1", "2", "3", "4", "5", "6", "7"), "1 2 3 4 5 6", "the max of the queue")
+}
+
+func TestSampleOfGangs(t *testing.T) {
+	s := load(t, "gangs")
+	assert.Equal(t, s.submit(core.AddApplication{ID: "g", User: "ann", Tags: map[string]string{"namespace": "gangs"}}), "root.gangs")
+	assert.Equal(t, s.run("g", "p1", "p2", "p3", "p4", "p5", "p6"), "p1 p2 p3 p4 p5")
+}
+
+func TestSampleOfAccess(t *testing.T) {
+	s := load(t, "access")
+	for i, c := range []struct {
+		queue       core.QueuePath
+		user, group string
+		may         bool
+	}{
+		{"root.public", "eve", "", true},
+		{"root.team.jobs", "ann", "", true},
+		{"root.team.jobs", "eve", "developers", true},
+		{"root.team.notebooks", "eve", "leads", true},
+		{"root.team.jobs", "eve", "guests", false},
+		{"root.service", "system:serviceaccount/prod:web", "", true},
+		{"root.service", "ann", "", false},
+		{"root.closed", "ann", "", false},
+		{"root.closed", "root", "", true},
+	} {
+		got := s.submit(core.AddApplication{ID: core.ApplicationID(rune('a' + i)), Queue: c.queue, User: c.user, Groups: []string{c.group}})
+		want := "user " + c.user + " may not submit to queue " + string(c.queue)
+		if c.may {
+			want = string(c.queue)
+		}
+		assert.Assert(t, strings.HasSuffix(got, want), got)
+	}
+}
+
+// TestEveryKeyHasAnExample loads the examples of docs/configuration.md, and looks for each key
+// of the schema in them.
+func TestEveryKeyHasAnExample(t *testing.T) {
+	page, err := os.ReadFile("../../docs/configuration.md")
+	assert.NilError(t, err)
+	var examples strings.Builder
+	for i, block := range strings.Split(string(page), "```yaml\n")[1:] {
+		text, _, _ := strings.Cut(block, "```")
+		if _, err := config.Load(text, nil); err != nil {
+			assert.Assert(t, strings.Contains(text, "propertys"), "example %d: %v", i+1, err) // which is the one that shows errors
+			continue
+		}
+		examples.WriteString(text)
+	}
+	schema, err := os.ReadFile("../../docs/configuration.schema.json")
+	assert.NilError(t, err)
+	keys := keysOf(t, schema)
+	assert.Assert(t, len(keys) > 45)
+	for _, key := range keys {
+		assert.Assert(t, strings.Contains(examples.String(), key+":"), "there is no example with %s", key)
+	}
+}
+
+// keysOf are the keys of a schema and of its mappings.
+func keysOf(t *testing.T, schema []byte) (keys []string) {
+	t.Helper()
+	type mapping struct {
+		Properties map[string]any
+		Defs       map[string]struct{ Properties map[string]any } `json:"$defs"`
+	}
+	var top mapping
+	assert.NilError(t, json.Unmarshal(schema, &top))
+	keys = slices.Collect(maps.Keys(top.Properties))
+	for _, def := range top.Defs {
+		keys = slices.AppendSeq(keys, maps.Keys(def.Properties))
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
