@@ -36,7 +36,7 @@ type application struct {
 	dated      bool // submitted was stated, so it stays
 	changed    bool // recorded, and not reacted to yet
 	since      time.Time
-	completion *timers.Timer[due] // nil before it completes for the first time
+	completion *timers.Timer[due] // when it ends by itself; nil before that is first known
 	thrash     *thrashGuard       // nil before room is made for it
 
 	used        resources.Sum
@@ -358,7 +358,7 @@ func (s State) String() string { return stateNames[s] }
 
 // moves is every change of state there is.
 var moves = [...][]State{
-	New:        {Accepted, Running},
+	New:        {Accepted, Running, Completed},
 	Accepted:   {Running, Completing},
 	Running:    {Completing},
 	Completing: {Accepted, Running, Completed},

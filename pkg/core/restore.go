@@ -56,9 +56,7 @@ func (p *Partition) restoreApplication(now time.Time, v *ApplicationView) {
 		p.restoreAsk(app, &asks[i])
 	}
 	app.state, app.since = v.State, v.Since
-	if v.State == Completing {
-		p.completeAt(app, v.Since.Add(p.options.CompletingDelay))
-	}
+	p.awaitEnd(app)
 	p.changes.application(app, 0)
 }
 
