@@ -110,6 +110,9 @@ func (p *Partition) dropApplication(app *application, removed bool) {
 	if app.completion != nil {
 		p.timers.Cancel(app.completion)
 	}
+	if app.aside != nil {
+		p.timers.Cancel(&app.aside.timer)
+	}
 	p.applications.Delete(app)
 	q := app.queue
 	delete(q.applications, app.id)

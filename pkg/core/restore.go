@@ -57,6 +57,9 @@ func (p *Partition) restoreApplication(now time.Time, v *ApplicationView) {
 	}
 	app.state, app.since = v.State, v.Since
 	p.awaitEnd(app)
+	if v.AsideUntil.After(now) {
+		p.setAside(app, v.AsideUntil)
+	}
 	p.changes.application(app, 0)
 }
 
