@@ -39,6 +39,8 @@ type serving struct {
 	speed               float64
 	seed                uint64
 	loop                bool
+	kept                archive.Config
+	unused              time.Duration // that an application is kept which never asks
 }
 
 // newServeCommand is "narwhal serve".
@@ -91,6 +93,10 @@ and 2 if the command could not be understood.`,
 	// A cluster that lives has much to say, and the address is not to be lost in it.
 	flags.StringVar(&s.logLevel, "log-level", "warn", "least level of what is logged: debug, info, warn or error")
 	cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key")
+	flags.IntVar(&s.kept.EndedMax, "ended-max", archive.DefaultMax, "most applications that are shown after their end")
+	flags.IntVar(&s.kept.RejectedMax, "rejected-max", archive.DefaultMax, "most applications that are shown which were rejected")
+	flags.DurationVar(&s.kept.Keep, "keep", archive.DefaultKeep, "how long either is shown, in real time")
+	flags.DurationVar(&s.unused, "unused-delay", time.Hour, "how long an application is kept that never asks for anything; less than 0 is for ever")
 	flags.Uint64Var(&s.seed, "seed", 0, "seed of everything that is random in the cluster (default that of the scenario)")
 	flags.BoolVar(&s.loop, "loop", false, "begin again when the scenario is over")
 	return cmd
@@ -183,7 +189,7 @@ func (s *serving) open(cluster *simulator.Live, log *zap.Logger, level zap.Atomi
 	if err != nil {
 		return nil, err
 	}
-	kept, err := archive.New(archive.Config{})
+	kept, err := archive.New(s.kept)
 	if err != nil {
 		return nil, err
 	}
@@ -196,6 +202,7 @@ func (s *serving) open(cluster *simulator.Live, log *zap.Logger, level zap.Atomi
 		SettleDelay:     cluster.Real(5 * time.Second),
 		ReserveMax:      cluster.Real(time.Hour),
 		CompletingDelay: cluster.Real(30 * time.Second),
+		UnusedDelay:     cluster.Real(s.unused),
 		RetryDelay:      cluster.Real(time.Second),
 		RetryMax:        cluster.Real(time.Minute),
 	})

@@ -110,7 +110,6 @@ func (b *Book) reject(e *core.ApplicationRejected) {
 		Submitted: b.now, Finished: b.now, State: Rejected, Rejection: e.Reason,
 		Changes: []StateChange{{b.now, Rejected, e.Reason}},
 	})
-	b.forget()
 }
 
 // changed notes a state of an application.
@@ -149,7 +148,6 @@ func (b *Book) gone(e *core.ApplicationGone) {
 	ended := a.viewed()
 	b.ended.add(ended)
 	b.finished = append(b.finished, ended)
-	b.forget()
 }
 
 // forget drops records that are too many or too old.
@@ -159,6 +157,7 @@ func (b *Book) forget() {
 		most int
 	}{{&b.ended, b.config.EndedMax}, {&b.rejected, b.config.RejectedMax}} {
 		for kept.ring.len() > kept.most || kept.ring.len() > 0 && kept.ring.all()[0].Finished.Add(b.config.Keep).Before(b.now) {
+			b.expired = append(b.expired, kept.ring.all()[0])
 			kept.ring.drop()
 		}
 	}

@@ -34,6 +34,7 @@ type Book struct {
 	plans        plans
 	counts       counts
 	finished     []*ApplicationRecord // that ended with the last step
+	expired      []*ApplicationRecord // that were forgotten with the last step
 }
 
 func newBook(config Config) *Book {
@@ -49,7 +50,7 @@ func newBook(config Config) *Book {
 func (b *Book) Observe(step events.Step) (ended []*ApplicationRecord) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.now, b.finished = step.Now, b.finished[:0]
+	b.now, b.finished, b.expired = step.Now, b.finished[:0], b.expired[:0]
 	if b.since.IsZero() {
 		b.since = step.Now
 	}
@@ -60,7 +61,16 @@ func (b *Book) Observe(step events.Step) (ended []*ApplicationRecord) {
 		}
 		b.observe(event)
 	}
+	b.forget()
 	return b.finished
+}
+
+// Expired is the applications, ended and rejected, that were forgotten with the last step, as
+// they are too old or too many. The slice is good until the next call of Observe.
+func (b *Book) Expired() []*ApplicationRecord {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.expired
 }
 
 // staysOnItsNode reports whether a foreign allocation that is removed is added

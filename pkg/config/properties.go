@@ -32,6 +32,7 @@ const (
 	quotaDelay             = "quota.preemption.delay"
 	applicationSort        = "application.sort.policy"
 	defaultPreemptionDelay = 30 * time.Second
+	defaultAsideDelay      = 30 * time.Second
 )
 
 // propertyTable lists every property that is known.
@@ -60,20 +61,20 @@ func propertyTable() []property {
 			return err
 		}},
 		{
-			name:  "application.unschedasks.backoff",
-			later: "an application is tried again whenever something changes that could help it",
-			set: func(_ *core.QueueProperties, text string) error {
-				if _, err := strconv.ParseUint(text, 10, 64); err != nil {
+			name: "application.unschedasks.backoff",
+			set: func(q *core.QueueProperties, text string) error {
+				number, err := strconv.ParseUint(text, 10, 64)
+				if err != nil {
 					return errors.New("write a whole number of at least 0")
 				}
+				q.AsideAfter = int(min(number, math.MaxInt32))
 				return nil
 			},
 		},
 		{
-			name:  "application.unschedasks.backoff.delay",
-			later: "an application is tried again whenever something changes that could help it",
-			set: func(_ *core.QueueProperties, text string) error {
-				_, err := duration(text, time.Nanosecond)
+			name: "application.unschedasks.backoff.delay",
+			set: func(q *core.QueueProperties, text string) (err error) {
+				q.AsideDelay, err = duration(text, time.Nanosecond)
 				return err
 			},
 		},
@@ -223,6 +224,9 @@ func workOut(texts map[string]string) core.QueueProperties {
 		if err := p.set(&q, text); err != nil {
 			panic(fmt.Sprintf("property %s was read as %q and is not right: %v", p.name, text, err))
 		}
+	}
+	if q.AsideAfter > 0 && q.AsideDelay == 0 {
+		q.AsideDelay = defaultAsideDelay
 	}
 	return q
 }

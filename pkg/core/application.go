@@ -36,8 +36,9 @@ type application struct {
 	dated      bool // submitted was stated, so it stays
 	changed    bool // recorded, and not reacted to yet
 	since      time.Time
-	completion *timers.Timer[due] // nil before it completes for the first time
+	completion *timers.Timer[due] // when it ends by itself; nil before that is first known
 	thrash     *thrashGuard       // nil before room is made for it
+	aside      *aside             // nil before an ask fails where that counts
 
 	used        resources.Sum
 	pending     resources.Sum
@@ -127,6 +128,9 @@ func (a *application) placed() applicationPlace {
 
 // idle reports whether the application has nothing left.
 func (a *application) idle() bool { return len(a.allocations) == 0 && len(a.asks) == 0 }
+
+// isTried reports whether the application stands in the order of its queue.
+func (a *application) isTried() bool { return a.queued.Len() > 0 && (a.aside == nil || !a.isAside()) }
 
 // An askGroup is the asks of one class in one application, the oldest first. It
 // stands in the order of its application while the class may be tried.
@@ -358,7 +362,7 @@ func (s State) String() string { return stateNames[s] }
 
 // moves is every change of state there is.
 var moves = [...][]State{
-	New:        {Accepted, Running},
+	New:        {Accepted, Running, Completed},
 	Accepted:   {Running, Completing},
 	Running:    {Completing},
 	Completing: {Accepted, Running, Completed},

@@ -39,6 +39,7 @@ func (p commands) takeIn(c AddApplication, q *queue) {
 	p.applications.ReplaceOrInsert(app)
 	q.applications[app.id] = app
 	p.unview(q)
+	p.awaitEnd(app)
 	p.tell(&ApplicationAccepted{ID: app.id, Queue: q.path, User: app.user, Groups: app.groups, Tags: app.tags})
 }
 

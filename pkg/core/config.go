@@ -59,6 +59,9 @@ type Options struct {
 	// CompletingDelay is how long an application without asks and allocations
 	// waits for more before it is completed; zero means thirty seconds.
 	CompletingDelay time.Duration
+	// UnusedDelay is how long an application that never asked for anything is kept. Then it
+	// is completed. Zero or less keeps it for ever.
+	UnusedDelay time.Duration
 	// RetryDelay is how long an ask waits that the resource manager failed to
 	// bind, or for which it refused every node; it doubles with each failure to
 	// bind, up to RetryMax. Zero means one second and one minute.
@@ -163,6 +166,8 @@ type QueueProperties struct {
 	PriorityFence    bool // priorities below do not count above
 	PriorityOffset   int32
 	PreemptionPolicy PreemptionPolicy
+	AsideAfter       int               // asks that fail on nodes set their application aside; 0 is never
+	AsideDelay       time.Duration     // for how long
 	PreemptionDelay  time.Duration     // age at which an ask may preempt by guarantee
 	QuotaDelay       time.Duration     // time above max before allocations are evicted; zero is never
 	Texts            map[string]string // every property as merged, to show

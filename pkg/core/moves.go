@@ -100,9 +100,7 @@ func (p *Partition) enter(app *application, next State, message string) {
 		panic(fmt.Sprintf("partition %s: %v", p.name, err))
 	}
 	app.view = nil
-	if from == Completing {
-		p.timers.Cancel(app.completion)
-	}
+	p.awaitEnd(app)
 	p.tell(&ApplicationChanged{ID: app.id, Queue: app.queue.path, From: from, State: next, Message: message})
 }
 
@@ -111,6 +109,9 @@ func (p *Partition) enter(app *application, next State, message string) {
 func (p *Partition) dropApplication(app *application, removed bool) {
 	if app.completion != nil {
 		p.timers.Cancel(app.completion)
+	}
+	if app.aside != nil {
+		p.timers.Cancel(&app.aside.timer)
 	}
 	p.applications.Delete(app)
 	q := app.queue
@@ -126,7 +127,19 @@ func (p *Partition) completeLater(app *application) {
 		return
 	}
 	p.enter(app, Completing, "nothing is left to run")
-	p.completeAt(app, p.now.Add(p.options.CompletingDelay))
+}
+
+// awaitEnd sets when an application ends by itself in the state that it is in: one that has
+// nothing left, or that never asked for anything.
+func (p *Partition) awaitEnd(app *application) {
+	switch {
+	case app.state == Completing:
+		p.completeAt(app, app.since.Add(p.options.CompletingDelay))
+	case app.state == New && p.options.UnusedDelay > 0:
+		p.completeAt(app, app.since.Add(p.options.UnusedDelay))
+	case app.completion != nil:
+		p.timers.Cancel(app.completion)
+	}
 }
 
 // completeAt lets an application complete at a time.
@@ -137,9 +150,13 @@ func (p *Partition) completeAt(app *application, at time.Time) {
 	p.timers.Set(app.completion, at, due{what: dueCompletion, application: app})
 }
 
-// complete ends an application that has been completing long enough.
+// complete ends an application that has been completing, or new, long enough.
 func (p *Partition) complete(app *application) {
-	p.enter(app, Completed, "")
+	message := ""
+	if app.state == New {
+		message = fmt.Sprintf("it asked for nothing in %s", p.options.UnusedDelay)
+	}
+	p.enter(app, Completed, message)
 	p.dropApplication(app, false)
 }
 

@@ -10,7 +10,7 @@ import (
 func (a *application) settle() {
 	changed := a.summarise()
 	place := a.placed()
-	a.queue.apps.Settle(a, a.queued.Len() > 0, place != a.place, changed, func() { a.place = place })
+	a.queue.apps.Settle(a, a.isTried(), place != a.place, changed, func() { a.place = place })
 }
 
 // settleQueue brings a queue and those above it up to date, from the leaf up.

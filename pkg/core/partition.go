@@ -39,6 +39,7 @@ type Partition struct {
 	dirty  []dirtyNode       // whose bound asks are to be tried
 	bound  timers.Timer[due] // set while questions about them pause
 	skips  skips             // in this batch
+	visit  uint64            // of all that may be tried, until nothing was left
 }
 
 // NewPartition makes an empty partition, which owns the configuration from then on. The
@@ -167,6 +168,8 @@ func (p *Partition) fireDue() (fired bool) {
 		switch d.what {
 		case dueCompletion:
 			p.complete(d.application)
+		case dueAside:
+			p.takeBack(d.application)
 		case dueRefused:
 			p.refused.wake()
 		case dueUnschedulable:

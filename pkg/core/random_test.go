@@ -54,7 +54,7 @@ func newHistory(c chance) *history { return newHistoryThatReserves(c, time.Secon
 
 func newHistoryThatReserves(c chance, after time.Duration) *history {
 	h := &history{chance: c, now: start}
-	options := core.Options{Kinds: testKinds(), ReserveDelay: after, ReserveMax: 10 * time.Second, CompletingDelay: 3 * time.Second, BatchMax: 1 + h.IntN(5)}
+	options := core.Options{Kinds: testKinds(), ReserveDelay: after, ReserveMax: 10 * time.Second, CompletingDelay: 3 * time.Second, UnusedDelay: 20 * time.Second, BatchMax: 1 + h.IntN(5)}
 	if h.IntN(3) == 0 {
 		options.Feasible = func(key core.AllocationKey, node core.NodeID, _ bool) error {
 			if (len(key)+int(key[len(key)-1])+int(node[1]))%4 == 0 {

@@ -57,8 +57,9 @@ func (p *Partition) restoreApplication(now time.Time, v *ApplicationView) {
 		p.restoreAsk(app, &asks[i])
 	}
 	app.state, app.since = v.State, v.Since
-	if v.State == Completing {
-		p.completeAt(app, v.Since.Add(p.options.CompletingDelay))
+	p.awaitEnd(app)
+	if v.AsideUntil.After(now) {
+		p.setAside(app, v.AsideUntil)
 	}
 	p.changes.application(app, 0)
 }

@@ -15,6 +15,7 @@ func (p cycle) placeOrdinary() (more bool) {
 			if !p.skips.any() {
 				p.forgetRooms()
 			}
+			p.visit++
 			return false
 		}
 		if p.try(r) == flush {
@@ -114,7 +115,9 @@ func (p cycle) putOff(r *request, over *queue, refused bool) {
 	case r.class.isRefused():
 	case refused:
 		p.markUnschedulable(r)
+		p.countFailure(r.application)
 	default:
+		p.countFailure(r.application)
 		p.closeClass(r.class)
 		p.reservations.reserveLater(r)
 		p.hints.later()

@@ -188,7 +188,7 @@ func (v *verifier) applications() {
 		if app.queue.applications[app.id] != app {
 			v.breaks("application %s is not in its queue %s", app.id, app.queue.path)
 		}
-		if v.settled && app.links.In() != (app.queued.Len() > 0) {
+		if v.settled && app.links.In() != app.isTried() {
 			v.breaks("application %s: in the order is %t with %d groups", app.id, app.links.In(), app.queued.Len())
 		}
 		return v.broken == nil

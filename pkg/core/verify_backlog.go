@@ -292,7 +292,7 @@ func (v *verifier) timers() {
 		}
 	}
 	v.p.applications.Ascend(func(app *application) bool {
-		completing := app.state == Completing
+		completing := app.state == Completing || app.state == New && v.p.options.UnusedDelay > 0
 		completes := app.completion != nil && app.completion.Set()
 		if completing != completes || completing && !app.idle() {
 			v.breaks("application %s is %s, and completes is %t", app.id, app.state, completes)

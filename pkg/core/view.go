@@ -177,6 +177,7 @@ type ApplicationView struct {
 	State       State
 	Since       time.Time // of the state
 	Submitted   time.Time // or when its oldest ask was created, if that is earlier
+	AsideUntil  time.Time // none of its asks is tried before, as many failed; zero if that is not so
 	Used        resources.Amounts
 	Pending     resources.Amounts
 	Allocations []*Allocation

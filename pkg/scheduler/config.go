@@ -21,6 +21,7 @@ const (
 	answerTimeout = 30 * time.Second
 	settleDelay   = 5 * time.Second
 	resolveTime   = 10 * time.Second
+	unusedDelay   = time.Hour
 )
 
 // Config is what a scheduler depends on. The zero value works; a zero duration
@@ -90,6 +91,9 @@ type Config struct {
 	// CompletingDelay is how long an application without asks and allocations
 	// waits for more before it is completed; zero means thirty seconds.
 	CompletingDelay time.Duration
+	// UnusedDelay is how long an application that never asked for anything is kept. Then it
+	// is completed. Zero means an hour, less than zero for ever.
+	UnusedDelay time.Duration
 	// RetryDelay is how long an ask waits that could not be bound, or that was
 	// refused for every node; it doubles with each failure to bind, up to
 	// RetryMax. Zero means one second and one minute.
@@ -135,6 +139,9 @@ func (c Config) withDefaults() Config {
 	if c.ResolveTimeout == 0 {
 		c.ResolveTimeout = resolveTime
 	}
+	if c.UnusedDelay == 0 {
+		c.UnusedDelay = unusedDelay
+	}
 	if c.BatchAllocations == 0 {
 		c.BatchAllocations = 1
 	}
@@ -151,6 +158,7 @@ func (c Config) options(partition string, kinds *resources.Kinds) core.Options {
 		SettleDelay:     c.SettleDelay,
 		ReserveMax:      c.ReserveMax,
 		CompletingDelay: c.CompletingDelay,
+		UnusedDelay:     c.UnusedDelay,
 		RetryDelay:      c.RetryDelay,
 		RetryMax:        c.RetryMax,
 	}

@@ -69,6 +69,11 @@ func (r *recorder) publish(s *step) {
 		return
 	}
 	r.records = maker.Record(r.records[:0], s.Step)
+	if s.book != nil {
+		for _, expired := range s.book.Expired() {
+			r.records = append(r.records, events.Expired(s.Now, expired.ID))
+		}
+	}
 	r.store.Put(r.history.Publish(r.records))
 }
 

@@ -6,12 +6,13 @@ import (
 
 // An application as the resource manager knows it.
 type application struct {
-	id        core.ApplicationID
-	requested core.QueuePath
-	user      string
-	queue     *queueBook
-	known     bool   // the core has it
-	rejected  string // and why
+	command  core.AddApplication // that registers it
+	id       core.ApplicationID
+	queue    *queueBook // where it is; as asked for until the core accepts it
+	known    bool       // the core has it
+	rejected string     // and why
+	arrived  int        // pods since it was sent last
+	pending  int        // pods that wait
 }
 
 // applications are all that the resource manager has, whether the core knows them or
@@ -40,16 +41,34 @@ func (as *applications) updated(e *core.ApplicationChanged) {
 	}
 }
 
-// register makes sure that the core knows an application.
-func (as *applications) register(id core.ApplicationID, requested core.QueuePath, user string) *application {
-	app := as.byID[id]
+// accepted takes in where the core put an application.
+func (as *applications) accepted(e *core.ApplicationAccepted) {
+	app := as.byID[e.ID]
 	if app == nil {
-		app = &application{id: id, requested: requested, user: user, queue: as.books.queueOf(requested)}
-		as.byID[id] = app
+		as.breach("application %s was accepted and is not known", e.ID)
+		return
+	}
+	as.books.move(app, as.books.placedIn(e.Queue))
+}
+
+// register makes sure that the core knows an application.
+func (as *applications) register(command core.AddApplication) *application {
+	app := as.byID[command.ID]
+	if app == nil {
+		app = &application{command: command, id: command.ID, queue: as.books.queueOf(command.Queue)}
+		as.byID[command.ID] = app
 	}
 	if !app.known && app.rejected == "" {
-		app.known = true
-		as.send(core.AddApplication{ID: id, Queue: requested, User: user, Groups: []string{user}})
+		app.known, app.arrived = true, 0
+		as.send(app.command)
 	}
 	return app
+}
+
+// newApplication is an application of a user with groups, or with one that has its name.
+func newApplication(id core.ApplicationID, queue core.QueuePath, user string, groups []string) core.AddApplication {
+	if len(groups) == 0 {
+		groups = []string{user}
+	}
+	return core.AddApplication{ID: id, Queue: queue, User: user, Groups: groups}
 }

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ type books struct {
 	nominated *counter                     // pods that wait and are nominated to a node
 	daemons   *counter                     // pods of daemonsets that wait
 	queues    map[core.QueuePath]*queueBook
-	order     []*queueBook // parents first, as configured
+	order     []*queueBook // parents first, as configured; then those that rules made, beside their siblings
 }
 
 // A queueBook is what one queue is charged, with everything below.
@@ -37,6 +38,7 @@ type queueBook struct {
 	config  *core.QueueConfig
 	parent  *queueBook
 	leaf    bool
+	made    bool // by a rule of placement
 	used    []*counter
 	pending *counter
 	pods    podCounts
@@ -73,13 +75,49 @@ func newBooks(config core.Config, kinds *resources.Kinds) *books {
 	return b
 }
 
-// queueOf is the book of a queue that is asked for. What runs in queues that rules of
-// placement make is counted at the root alone.
+// queueOf is the book of a queue that is asked for, until the core says where an application
+// is. That is the root if there is no such queue.
 func (b *books) queueOf(requested core.QueuePath) *queueBook {
 	if book := b.queues[requested.Full()]; book != nil {
 		return book
 	}
 	return b.queues["root"]
+}
+
+// placedIn is the book of a queue where the core put an application. Rules of placement may
+// have made the queue and those above it. Its book stays when it goes.
+func (b *books) placedIn(path core.QueuePath) *queueBook {
+	if book := b.queues[path]; book != nil {
+		return book
+	}
+	cut := strings.LastIndexByte(string(path), '.')
+	if cut < 0 {
+		return b.queues["root"]
+	}
+	parent := b.placedIn(path[:cut])
+	parent.leaf = false
+	book := &queueBook{path: path, config: new(core.QueueConfig), parent: parent, leaf: true, made: true, used: b.row(), pending: b.counter()}
+	b.queues[path] = book
+	at := slices.Index(b.order, parent) + 1
+	for at < len(b.order) && strings.HasPrefix(string(b.order[at].path), string(parent.path)+".") {
+		at++
+	}
+	b.order = slices.Insert(b.order, at, book)
+	return book
+}
+
+// move counts what an application has waiting in another queue than before.
+func (b *books) move(app *application, to *queueBook) {
+	for _, step := range []struct {
+		queue *queueBook
+		sign  int
+	}{{app.queue, -1}, {to, 1}} {
+		for q := step.queue; q != nil; q = q.parent {
+			b.change(q.pending, int64(step.sign*app.pending))
+			q.pods.arrived += step.sign * app.arrived
+		}
+	}
+	app.queue = to
 }
 
 // row is a counter for each kind.
@@ -112,6 +150,7 @@ func (b *books) wait(p *pod, sign int64) {
 	if p.daemon != nil {
 		b.change(b.daemons, sign)
 	}
+	p.app.pending += int(sign)
 	for q := p.app.queue; q != nil; q = q.parent {
 		b.change(q.pending, sign)
 	}

@@ -71,7 +71,8 @@ func (ps *pods) sendAgain(p *pod) {
 	ps.books.wait(p, -1)
 	delete(ps.byKey, p.key)
 	p.app.queue.count(func(n *podCounts) { n.arrived-- }) // it arrives again
-	p.app = ps.applications.register(p.app.id, p.app.requested, p.app.user)
+	p.app.arrived--
+	p.app = ps.applications.register(p.app.command)
 	p.moveTo(waiting)
 	ps.arrive(p)
 }

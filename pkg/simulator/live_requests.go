@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"strconv"
@@ -96,8 +97,31 @@ func (p *requestBuilder) application(c core.AddApplication) {
 		QueueName:     string(c.Queue),
 		PartitionName: p.partition(),
 		Ugi:           &si.UserGroupInformation{User: c.User, Groups: c.Groups},
-		Tags:          c.Tags,
+		Tags:          p.withQuota(c.Tags, c.Quota),
 	})
+}
+
+// withQuota adds the quota of a namespace to the tags of an application.
+func (p *requestBuilder) withQuota(tags map[string]string, quota *core.QueueQuota) map[string]string {
+	if quota == nil {
+		return tags
+	}
+	tags = maps.Clone(tags)
+	put := func(name string, quantities map[string]int64) {
+		if len(quantities) == 0 {
+			return
+		}
+		r := &si.Resource{Resources: map[string]*si.Quantity{}}
+		for kind, value := range quantities {
+			r.Resources[kind] = &si.Quantity{Value: value}
+		}
+		if text, err := json.Marshal(r); err == nil { // of numbers and texts
+			tags[name] = string(text)
+		}
+	}
+	put(common.AppTagNamespaceResourceQuota, p.live.scenario.Kinds.LimitMap(quota.Max))
+	put(common.AppTagNamespaceResourceGuaranteed, p.live.scenario.Kinds.Map(quota.Guaranteed))
+	return tags
 }
 
 // allocation is an ask or a foreign pod. Its time of creation is left to the

@@ -130,7 +130,7 @@ func (ns *nodes) rollOut(d *daemonSet) {
 func (ns *nodes) daemonOn(d *daemonSet, n *node) {
 	p := &pod{podSpec: &d.spec, required: n.ID, attempt: n.lives, leave: -1, runs: -1}
 	p.key = n.keyOf(d.Name)
-	p.app = ns.pods.applications.register(core.ApplicationID(d.Name), d.Queue, d.User)
+	p.app = ns.pods.applications.register(newApplication(core.ApplicationID(d.Name), d.Queue, d.User, nil))
 	n.daemons = append(n.daemons, p)
 	ns.pods.arrive(p)
 }

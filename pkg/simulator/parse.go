@@ -66,6 +66,7 @@ func (p *parser) whole(v yamltree.Value) {
 		"until":       p.time(&s.Until),
 		"queues":      p.queues,
 		"nodes":       p.items(p.nodes),
+		"namespaces":  p.items(p.namespace),
 		"workloads":   p.items(p.workload),
 		"daemonsets":  p.items(p.daemonSet),
 		"foreign":     p.items(p.foreign),

@@ -11,11 +11,17 @@ import (
 )
 
 func (p *parser) workload(v yamltree.Value) {
-	w := Workload{Applications: 1, Pods: Count{1, 1}, Queue: "root.default", User: "simulation", Runs: Forever}
+	w := Workload{Applications: 1, Pods: Count{1, 1}, Runs: Forever}
+	queued := false
 	p.mapping(v, map[string]field{
 		"name":         p.name(&w.Name),
-		"queue":        p.queue(&w.Queue),
-		"user":         text(&p.reader, &w.User),
+		"queue":        func(v yamltree.Value) { queued = true; p.queue(&w.Queue)(v) },
+		"user":         p.one(&w.Users),
+		"users":        texts(&p.reader, &w.Users),
+		"user-groups":  texts(&p.reader, &w.UserGroups),
+		"namespace":    p.one(&w.Namespaces),
+		"namespaces":   texts(&p.reader, &w.Namespaces),
+		"tags":         p.labels(&w.Tags),
 		"applications": whole(&p.reader, &w.Applications, 1, podsMax),
 		"pods":         p.count(&w.Pods, podsMax),
 		"arrival":      p.arrival(&w.Arrival),
@@ -31,10 +37,60 @@ func (p *parser) workload(v yamltree.Value) {
 		"stubborn":     p.flag(&w.Stubborn),
 		"grace":        p.time(&w.Grace),
 		"qos":          scalar(&p.reader, &w.QoS, parseQoS),
-	}, "name", "queue", "resources", "runs")
+	}, "name", "resources", "runs")
+	if !queued {
+		p.later = append(p.later, func() { p.checkUnqueued(v) })
+	}
+	if len(w.Users) == 0 {
+		w.Users = []string{"simulation"}
+	}
 	p.chargeDemand(v, &w.Amounts, w.Demand)
 	p.unique(v, "workload", w.Name)
 	p.scenario.Workloads = append(p.scenario.Workloads, w)
+}
+
+// one reads a list of one text, which another key gives whole.
+func (p *parser) one(into *[]string) field {
+	return func(v yamltree.Value) {
+		if len(*into) > 0 {
+			p.complain(v, "stands beside a list of the same")
+			return
+		}
+		var value string
+		text(&p.reader, &value)(v)
+		if value != "" {
+			*into = []string{value}
+		}
+	}
+}
+
+// checkUnqueued refuses a workload without a queue where no rules of placement find one.
+func (p *parser) checkUnqueued(v yamltree.Value) {
+	if c := p.scenario.Config; c.Name != "" && len(c.Rules) == 0 {
+		p.complain(v.Below("queue"), "is missing, and there are no placementrules that find one")
+	}
+}
+
+// namespace reads the quota of a namespace.
+func (p *parser) namespace(v yamltree.Value) {
+	var n Namespace
+	var most, guaranteed map[string]int64
+	p.mapping(v, map[string]field{
+		"name":       p.name(&n.Name),
+		"max":        p.quantities(&most),
+		"guaranteed": p.quantities(&guaranteed),
+	}, "name")
+	var err error
+	if n.Quota.Max, err = p.kinds.Limits(most); err != nil {
+		p.complain(v.Below("max"), "%v", err)
+	}
+	if n.Quota.Guaranteed, err = p.kinds.Amounts(guaranteed); err != nil {
+		p.complain(v.Below("guaranteed"), "%v", err)
+	}
+	if slices.ContainsFunc(p.scenario.Namespaces, func(other Namespace) bool { return other.Name == n.Name }) {
+		p.complain(v.Below("name"), "the namespace %q has a quota already", n.Name)
+	}
+	p.scenario.Namespaces = append(p.scenario.Namespaces, n)
 }
 
 // parseQoS reads a class of service as Kubernetes names it.

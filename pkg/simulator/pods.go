@@ -104,6 +104,7 @@ func (ps *pods) arrive(p *pod) {
 		return
 	}
 	p.app.queue.count(func(n *podCounts) { n.arrived++ })
+	p.app.arrived++
 	ps.books.wait(p, 1)
 	ps.byKey[p.key] = p
 	ps.report(&core.Allocation{

@@ -231,3 +231,19 @@ func (r *reader) amounts(into *resources.Amounts) field {
 		*into = amounts
 	}
 }
+
+// quantities reads quantities by kind, as they stand in a quota.
+func (r *reader) quantities(into *map[string]int64) field {
+	return func(v yamltree.Value) {
+		if !v.IsMapping() {
+			r.complain(v, "must be a mapping of quantities such as vcore: 500m")
+			return
+		}
+		*into = map[string]int64{}
+		for _, e := range r.entries(v) {
+			quantity := int64(0)
+			scalar(r, &quantity, func(s string) (int64, error) { return resources.ParseQuantity(e.Key, s) })(e.Value)
+			(*into)[e.Key] = quantity
+		}
+	}
+}

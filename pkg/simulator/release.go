@@ -75,7 +75,7 @@ func (ps *pods) restart(p *pod) {
 	next.key = attemptKey(next.base, next.attempt)
 	ps.budgets.markDown(next)
 	ps.after(ps.pause(ps.scenario.Delays.Restart), func() {
-		next.app = ps.applications.register(p.app.id, p.app.requested, p.app.user)
+		next.app = ps.applications.register(p.app.command)
 		ps.arrive(next)
 	})
 }

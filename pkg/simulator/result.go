@@ -100,6 +100,7 @@ type ResourceUse struct {
 type QueueUse struct {
 	Path       string           `json:"queue"`
 	Leaf       bool             `json:"leaf"`
+	Made       bool             `json:"made,omitempty"` // by a rule of placement
 	Depth      int              `json:"depth"`
 	Guaranteed map[string]int64 `json:"guaranteed,omitempty"`
 	Max        map[string]int64 `json:"max,omitempty"`

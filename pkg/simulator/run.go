@@ -223,5 +223,5 @@ func (r *run) reasonOf(p *pod) pendingReason {
 	if app, ask := askIn(r.partition.View(), p); ask != nil {
 		return reasonIn(app.Queue, *ask)
 	}
-	return pendingReason{queue: p.app.requested.Full(), reason: core.NotTried.String()}
+	return pendingReason{queue: p.app.command.Queue.Full(), reason: core.NotTried.String()}
 }

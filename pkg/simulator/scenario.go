@@ -29,6 +29,7 @@ type Scenario struct {
 	Config      core.Config
 	Warnings    Problems // what the queue configuration says without effect
 	Nodes       []Node
+	Namespaces  []Namespace
 	Workloads   []Workload
 	Trace       []TracePod // sorted by Arrive
 	DaemonSets  []DaemonSet
@@ -71,7 +72,10 @@ type Demand struct {
 type Workload struct {
 	Name         string
 	Queue        core.QueuePath
-	User         string
+	Users        []string // of the applications, turn about; at least one
+	UserGroups   []string // of each user; none is one with the name of the user
+	Namespaces   []string // of the applications, turn about; may be none
+	Tags         map[string]string
 	Applications int
 	Pods         Count // of each application
 	Arrival      Arrival
@@ -87,6 +91,26 @@ type Workload struct {
 	Stubborn     bool          // the pods do not end when the core evicts them
 	Grace        time.Duration // that a pod takes to end when the core evicts it, and says so
 	QoS          string        // class of service; empty leaves it to the core
+}
+
+// A Namespace is the quota that the queue of a namespace gets when a rule of placement makes
+// it.
+type Namespace struct {
+	Name  string
+	Quota core.QueueQuota
+}
+
+// tagNamespace is the tag of an application that rules of placement read.
+const tagNamespace = "namespace"
+
+// quotaOf is the quota of a namespace; nil if it has none.
+func (s *Scenario) quotaOf(namespace string) *core.QueueQuota {
+	for i := range s.Namespaces {
+		if s.Namespaces[i].Name == namespace {
+			return &s.Namespaces[i].Quota
+		}
+	}
+	return nil
 }
 
 // Arrival says when the applications of a workload, or the pods one by one,

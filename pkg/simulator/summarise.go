@@ -153,6 +153,7 @@ func (r *run) queueUse() []QueueUse {
 		u := QueueUse{
 			Path:       string(q.path),
 			Leaf:       q.leaf,
+			Made:       q.made,
 			Depth:      strings.Count(string(q.path), "."),
 			Guaranteed: r.scenario.Kinds.Map(q.config.Guaranteed),
 			Max:        r.scenario.Kinds.LimitMap(q.config.Max),

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -154,13 +155,28 @@ func (s *source) pod(application, number int) {
 	if number == 0 {
 		p.podSpec = s.driver
 	}
-	p.app = c.applications.register(core.ApplicationID(id), s.Queue, s.User)
+	p.app = c.applications.register(s.application(core.ApplicationID(id), application))
 	p.base = core.AllocationKey(fmt.Sprintf("%s/%d", id, number+1))
 	p.key = p.base
 	if runs, ends := s.Runs.draw(s.runs); ends {
 		p.runs = runs
 	}
 	c.pods.arrive(p)
+}
+
+// application is the one of a number: users and namespaces take turns.
+func (s *source) application(id core.ApplicationID, number int) core.AddApplication {
+	command := newApplication(id, s.Queue, s.Users[number%len(s.Users)], s.UserGroups)
+	command.Tags = maps.Clone(s.Tags)
+	if len(s.Namespaces) > 0 {
+		namespace := s.Namespaces[number%len(s.Namespaces)]
+		if command.Tags == nil {
+			command.Tags = map[string]string{}
+		}
+		command.Tags[tagNamespace] = namespace
+		command.Quota = s.cluster.scenario.quotaOf(namespace)
+	}
+	return command
 }
 
 // replay lets pods of the trace arrive, from the one given on.
@@ -177,7 +193,7 @@ func (c *cluster) replay(from int) {
 			leave:   t.Leave,
 			runs:    -1,
 		}
-		p.app = c.applications.register(core.ApplicationID(t.Class), t.Queue, "trace")
+		p.app = c.applications.register(newApplication(core.ApplicationID(t.Class), t.Queue, "trace", nil))
 		c.pods.arrive(p)
 	}
 	if i < len(trace) {

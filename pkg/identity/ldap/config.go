@@ -39,7 +39,7 @@ type Config struct {
 	SSL, StartTLS bool
 	// Insecure trusts any certificate.
 	Insecure bool
-	// RootCAs are who may sign the certificate of the server; nil are those of the machine.
+	// RootCAs may sign the certificate of the server; nil are those of the machine.
 	RootCAs *x509.CertPool
 	// Timeout is how long one look-up may take, with the connection; zero means 5 s.
 	Timeout time.Duration

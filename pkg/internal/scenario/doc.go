@@ -29,7 +29,7 @@
 // The verbs, in verbs.go, manager_verbs.go and display.go:
 //
 //	config                       the configuration, as YAML; without it, root.default;
-//	                             batch=, settle=5s
+//	                             batch=, settle=5s, unused=1h
 //	reconfigure                  another configuration
 //	node N vcore=8               a node; attributes=zone:a, drained
 //	update node N vcore=4        other capacity, or other attributes

@@ -65,6 +65,7 @@ func (w *world) config(a *arguments, text string) error {
 	}
 	w.options.BatchMax = int(a.number("batch"))
 	w.options.SettleDelay = a.duration("settle")
+	w.options.UnusedDelay = a.duration("unused")
 	cfg, err := w.load(text)
 	if err != nil {
 		return err

@@ -89,13 +89,13 @@ func (i *instance) newScheduler() error {
 	if i.history, err = events.NewHistory(rand.Text(), events.Config{}); err != nil {
 		return err
 	}
-	if i.archive, err = archive.New(archive.Config{}); err != nil {
+	if i.archive, err = archive.New(i.settings.kept); err != nil {
 		return err
 	}
 	i.metrics = metrics.New()
 	core, err := scheduler.New(scheduler.Config{
 		Logger: i.log.Named("core"), Level: &i.level, Events: i.history, Archive: i.archive, Metrics: i.metrics,
-		Resolver: i.resolver,
+		Resolver: i.resolver, UnusedDelay: i.settings.unused,
 	})
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 )
@@ -53,6 +54,8 @@ type settings struct {
 	stopTimeout    time.Duration
 	leader         replica.Leading
 	web            web
+	kept           archive.Config
+	unused         time.Duration // that an application is kept which never asks
 }
 
 // web is where REST is offered, and to which clients.
@@ -138,6 +141,10 @@ func (s *settings) define(flags *pflag.FlagSet) {
 	flags.StringVar(&s.logFormat, "log-format", "json", "json or text")
 	flags.StringVar(&s.healthListen, "health-listen", "", "address of /healthz and /readyz for a kubelet, such as :8081 (default nowhere)")
 	flags.DurationVar(&s.stopTimeout, "stop-timeout", 20*time.Second, "how long bindings under way may take when it is stopped")
+	flags.IntVar(&s.kept.EndedMax, "ended-max", archive.DefaultMax, "most applications that are shown after their end")
+	flags.IntVar(&s.kept.RejectedMax, "rejected-max", archive.DefaultMax, "most applications that are shown which were rejected")
+	flags.DurationVar(&s.kept.Keep, "keep", archive.DefaultKeep, "how long either is shown")
+	flags.DurationVar(&s.unused, "unused-delay", time.Hour, "how long an application is kept that never asks for anything; less than 0 is for ever")
 	defineLeading(flags, &s.leader)
 	s.web.define(flags)
 }

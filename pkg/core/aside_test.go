@@ -1,0 +1,113 @@
+package core_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// TestSetAsideHistories plays random histories in which applications are set aside: the books
+// agree, nothing of an application is placed while it is set aside, and a restored partition
+// knows until when that is.
+func TestSetAsideHistories(t *testing.T) {
+	times := 0
+	for seed := range uint64(200) {
+		c := rand.New(rand.NewPCG(seed, 1))
+		leaf := core.QueueConfig{Name: "q", Properties: core.QueueProperties{AsideAfter: 1 + c.IntN(3), AsideDelay: 10 * time.Second}}
+		config := core.Config{
+			Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{leaf}},
+			Preemption: core.PreemptionConfig{Disabled: true}, // what is nominated is bound to a node, and goes on
+		}
+		options := core.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1 + c.IntN(4)}
+		p := core.NewPartition(options, config)
+		now := time.Unix(0, 0)
+		aside := map[core.ApplicationID]bool{}
+		for step := range 60 {
+			app := core.ApplicationID(fmt.Sprint("app-", c.IntN(3)))
+			switch c.IntN(8) {
+			case 0:
+				p.Apply(now, core.AddNode{ID: core.NodeID(fmt.Sprint("n", c.IntN(3))), Capacity: resources.Amounts{int64(2 + c.IntN(4)), 9}})
+			case 1:
+				p.Apply(now, core.RemoveNode{ID: core.NodeID(fmt.Sprint("n", c.IntN(3)))})
+			case 2:
+				p.Apply(now, core.RemoveApplication{ID: app})
+			case 3:
+				now = now.Add(time.Duration(c.IntN(8)) * time.Second)
+			default:
+				p.Apply(now, core.AddApplication{ID: app, Queue: "root.q"})
+				p.Apply(now, core.AddAllocation{Allocation: &core.Allocation{
+					Key: core.AllocationKey(fmt.Sprint("ask-", step)), Application: app,
+					Amounts: resources.Amounts{int64(1 + c.IntN(7)), 1}, Priority: int32(c.IntN(3)), Created: now,
+				}})
+			}
+			clear(aside)
+			view := p.View()
+			for _, a := range view.Applications {
+				aside[a.ID] = a.AsideUntil.After(now)
+			}
+			restored := core.Restore(options, now, view)
+			assert.NilError(t, restored.Verify())
+			for i, a := range restored.View().Applications {
+				assert.Equal(t, a.AsideUntil.After(now), aside[a.ID], "seed %d", seed)
+				assert.Equal(t, a.ID, view.Applications[i].ID)
+			}
+			effects, _ := p.Schedule(now)
+			for _, e := range effects {
+				if placed, ok := e.(core.Placed); ok {
+					assert.Assert(t, !aside[placed.Application], "seed %d: %s was placed", seed, placed.Key)
+				}
+			}
+			for _, a := range aside {
+				if a {
+					times++
+				}
+			}
+			assert.NilError(t, p.Verify(), "seed %d", seed)
+		}
+	}
+	assert.Assert(t, times > 1000, "%d", times)
+}
+
+// TestUnschedulableAsksOfManyUsers counts the questions about asks of one class that the resource
+// manager refuses everywhere: they cost one evaluation, of however many users and
+// applications they are.
+func TestUnschedulableAsksOfManyUsers(t *testing.T) {
+	const nodes = 10
+	for _, users := range []int{1, 100} {
+		asked := 0
+		p := core.NewPartition(core.Options{
+			Kinds: testKinds(), ReserveDelay: -1,
+			Feasible: func(core.AllocationKey, core.NodeID, bool) error {
+				asked++
+				return errTaint
+			},
+			Constraints: func(core.AllocationKey) string { return "gpu" },
+		}, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q"}}}})
+		now := time.Unix(0, 0)
+		for i := range nodes {
+			p.Apply(now, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{8, 8}})
+		}
+		for i := range 10_000 {
+			user := fmt.Sprint("user-", i%users)
+			id := core.ApplicationID("app-" + user)
+			if i < users {
+				p.Apply(now, core.AddApplication{ID: id, Queue: "root.q", User: user, Groups: []string{"everyone"}})
+			}
+			p.Apply(now, core.AddAllocation{Allocation: &core.Allocation{
+				Key: core.AllocationKey(fmt.Sprint("ask-", i)), Application: id, Amounts: resources.Amounts{1, 1}, Created: now,
+			}})
+		}
+		for range 100 {
+			if _, more := p.Schedule(now); !more {
+				break
+			}
+		}
+		assert.Equal(t, asked, nodes, "%d users", users)
+	}
+}
