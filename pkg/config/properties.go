@@ -32,7 +32,7 @@ const (
 	quotaDelay             = "quota.preemption.delay"
 	applicationSort        = "application.sort.policy"
 	defaultPreemptionDelay = 30 * time.Second
-	defaultAsideDelay      = 30 * time.Second
+	defaultBackoffDelay    = 30 * time.Second
 )
 
 // propertyTable lists every property that is known.
@@ -67,14 +67,14 @@ func propertyTable() []property {
 				if err != nil {
 					return errors.New("write a whole number of at least 0")
 				}
-				q.AsideAfter = int(min(number, math.MaxInt32))
+				q.BackoffAfter = int(min(number, math.MaxInt32))
 				return nil
 			},
 		},
 		{
 			name: "application.unschedasks.backoff.delay",
 			set: func(q *core.QueueProperties, text string) (err error) {
-				q.AsideDelay, err = duration(text, time.Nanosecond)
+				q.BackoffDelay, err = duration(text, time.Nanosecond)
 				return err
 			},
 		},
@@ -225,8 +225,8 @@ func workOut(texts map[string]string) core.QueueProperties {
 			panic(fmt.Sprintf("property %s was read as %q and is not right: %v", p.name, text, err))
 		}
 	}
-	if q.AsideAfter > 0 && q.AsideDelay == 0 {
-		q.AsideDelay = defaultAsideDelay
+	if q.BackoffAfter > 0 && q.BackoffDelay == 0 {
+		q.BackoffDelay = defaultBackoffDelay
 	}
 	return q
 }

@@ -38,7 +38,7 @@ type application struct {
 	since      time.Time
 	completion *timers.Timer[due] // when it ends by itself; nil before that is first known
 	thrash     *thrashGuard       // nil before room is made for it
-	aside      *aside             // nil before an ask fails where that counts
+	backoff    *appBackoff        // nil before an ask fails where that counts
 
 	used        resources.Sum
 	pending     resources.Sum
@@ -130,7 +130,9 @@ func (a *application) placed() applicationPlace {
 func (a *application) idle() bool { return len(a.allocations) == 0 && len(a.asks) == 0 }
 
 // isTried reports whether the application stands in the order of its queue.
-func (a *application) isTried() bool { return a.queued.Len() > 0 && (a.aside == nil || !a.isAside()) }
+func (a *application) isTried() bool {
+	return a.queued.Len() > 0 && (a.backoff == nil || !a.isBackedOff())
+}
 
 // An askGroup is the asks of one class in one application, the oldest first. It
 // stands in the order of its application while the class may be tried.

@@ -166,8 +166,8 @@ type QueueProperties struct {
 	PriorityFence    bool // priorities below do not count above
 	PriorityOffset   int32
 	PreemptionPolicy PreemptionPolicy
-	AsideAfter       int               // asks that fail on nodes set their application aside; 0 is never
-	AsideDelay       time.Duration     // for how long
+	BackoffAfter     int               // asks that fail on nodes make their application back off; 0 is never
+	BackoffDelay     time.Duration     // for how long
 	PreemptionDelay  time.Duration     // age at which an ask may preempt by guarantee
 	QuotaDelay       time.Duration     // time above max before allocations are evicted; zero is never
 	Texts            map[string]string // every property as merged, to show

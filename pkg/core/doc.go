@@ -70,7 +70,7 @@
 //	refusals.go     its answers for a class; refused.go classes refused on every node
 //	nodeset.go      nodes of which something is known until they change
 //	reservations.go nodes that are kept for asks
-//	aside.go        applications that are not tried for a while, as many of their asks failed
+//	appbackoff.go   applications that are not tried for a while, as many of their asks failed
 //	hints.go        asks that only more nodes can help
 //	reports.go      what people are told of why asks wait
 //

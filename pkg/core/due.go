@@ -31,7 +31,7 @@ const (
 	dueBound                        // asks bound to a node are tried again, about which questions paused
 	dueSettled                      // evictions may begin
 	dueHeld                         // a node that was registered drained takes asks that require it
-	dueAside                        // an application that was set aside is tried again
+	dueBackoff                      // an application that backed off is tried again
 )
 
 // waitTimes are the moments at which something is to be done about an ask; zero is

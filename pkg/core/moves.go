@@ -110,8 +110,8 @@ func (p *Partition) dropApplication(app *application, removed bool) {
 	if app.completion != nil {
 		p.timers.Cancel(app.completion)
 	}
-	if app.aside != nil {
-		p.timers.Cancel(&app.aside.timer)
+	if app.backoff != nil {
+		p.timers.Cancel(&app.backoff.timer)
 	}
 	p.applications.Delete(app)
 	q := app.queue

@@ -168,8 +168,8 @@ func (p *Partition) fireDue() (fired bool) {
 		switch d.what {
 		case dueCompletion:
 			p.complete(d.application)
-		case dueAside:
-			p.takeBack(d.application)
+		case dueBackoff:
+			cycle{p}.endBackoff(d.application)
 		case dueRefused:
 			p.refused.wake()
 		case dueUnschedulable:

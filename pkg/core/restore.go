@@ -58,8 +58,8 @@ func (p *Partition) restoreApplication(now time.Time, v *ApplicationView) {
 	}
 	app.state, app.since = v.State, v.Since
 	p.awaitEnd(app)
-	if v.AsideUntil.After(now) {
-		p.setAside(app, v.AsideUntil)
+	if v.BackoffUntil.After(now) {
+		cycle{p}.backOffUntil(app, v.BackoffUntil)
 	}
 	p.changes.application(app, 0)
 }

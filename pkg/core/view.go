@@ -169,19 +169,19 @@ type QueueView struct {
 
 // ApplicationView is an application at one moment.
 type ApplicationView struct {
-	ID          ApplicationID
-	Queue       QueuePath
-	User        string
-	Groups      []string
-	Tags        map[string]string
-	State       State
-	Since       time.Time // of the state
-	Submitted   time.Time // or when its oldest ask was created, if that is earlier
-	AsideUntil  time.Time // none of its asks is tried before, as many failed; zero if that is not so
-	Used        resources.Amounts
-	Pending     resources.Amounts
-	Allocations []*Allocation
-	Asks        []AskView
+	ID           ApplicationID
+	Queue        QueuePath
+	User         string
+	Groups       []string
+	Tags         map[string]string
+	State        State
+	Since        time.Time // of the state
+	Submitted    time.Time // or when its oldest ask was created, if that is earlier
+	BackoffUntil time.Time // none of its asks is tried before, as many failed; zero if that is not so
+	Used         resources.Amounts
+	Pending      resources.Amounts
+	Allocations  []*Allocation
+	Asks         []AskView
 }
 
 // AskView is a pending ask and why it waits. Asks that wait for the same share the

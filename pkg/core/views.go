@@ -120,7 +120,7 @@ func (a *application) viewed(learnt uint64) *ApplicationView {
 	a.viewedAt = learnt
 	a.view = &ApplicationView{
 		ID: a.id, Queue: a.queue.path, User: a.user, Groups: a.groups, Tags: a.tags,
-		State: a.state, Since: a.since, Submitted: a.submitted, AsideUntil: a.asideUntil(),
+		State: a.state, Since: a.since, Submitted: a.submitted, BackoffUntil: a.backedOffUntil(),
 		Used: a.used.Clone(), Pending: a.pending.Clone(),
 		Allocations: allocations(a.allocations),
 		Asks:        a.viewAsks(),

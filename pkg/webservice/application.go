@@ -223,8 +223,8 @@ func (at *snapshot) fillApplication(a applicationEntry, out *applicationJSON) {
 		ApplicationState: a.state(), User: a.User, Groups: a.Groups, Tags: a.Tags,
 		MaxRequestPriority: core.PriorityNone,
 	}
-	if !a.AsideUntil.IsZero() {
-		out.BackoffDeadline = a.AsideUntil.UTC().Format(time.RFC3339Nano)
+	if !a.BackoffUntil.IsZero() {
+		out.BackoffDeadline = a.BackoffUntil.UTC().Format(time.RFC3339Nano)
 	}
 	evicted := at.evicted()
 	out.Allocations = eachByKey(a.Allocations, keyOf, func(one *core.Allocation, to *allocationJSON) {

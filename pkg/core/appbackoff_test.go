@@ -12,14 +12,14 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// TestSetAsideHistories plays random histories in which applications are set aside: the books
-// agree, nothing of an application is placed while it is set aside, and a restored partition
+// TestHistoriesThatBackOff plays random histories in which applications back off: the books
+// agree, nothing of an application is placed while it backs off, and a restored partition
 // knows until when that is.
-func TestSetAsideHistories(t *testing.T) {
+func TestHistoriesThatBackOff(t *testing.T) {
 	times := 0
 	for seed := range uint64(200) {
 		c := rand.New(rand.NewPCG(seed, 1))
-		leaf := core.QueueConfig{Name: "q", Properties: core.QueueProperties{AsideAfter: 1 + c.IntN(3), AsideDelay: 10 * time.Second}}
+		leaf := core.QueueConfig{Name: "q", Properties: core.QueueProperties{BackoffAfter: 1 + c.IntN(3), BackoffDelay: 10 * time.Second}}
 		config := core.Config{
 			Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{leaf}},
 			Preemption: core.PreemptionConfig{Disabled: true}, // what is nominated is bound to a node, and goes on
@@ -27,7 +27,7 @@ func TestSetAsideHistories(t *testing.T) {
 		options := core.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1 + c.IntN(4)}
 		p := core.NewPartition(options, config)
 		now := time.Unix(0, 0)
-		aside := map[core.ApplicationID]bool{}
+		later := map[core.ApplicationID]bool{}
 		for step := range 60 {
 			app := core.ApplicationID(fmt.Sprint("app-", c.IntN(3)))
 			switch c.IntN(8) {
@@ -46,24 +46,24 @@ func TestSetAsideHistories(t *testing.T) {
 					Amounts: resources.Amounts{int64(1 + c.IntN(7)), 1}, Priority: int32(c.IntN(3)), Created: now,
 				}})
 			}
-			clear(aside)
+			clear(later)
 			view := p.View()
 			for _, a := range view.Applications {
-				aside[a.ID] = a.AsideUntil.After(now)
+				later[a.ID] = a.BackoffUntil.After(now)
 			}
 			restored := core.Restore(options, now, view)
 			assert.NilError(t, restored.Verify())
 			for i, a := range restored.View().Applications {
-				assert.Equal(t, a.AsideUntil.After(now), aside[a.ID], "seed %d", seed)
+				assert.Equal(t, a.BackoffUntil.After(now), later[a.ID], "seed %d", seed)
 				assert.Equal(t, a.ID, view.Applications[i].ID)
 			}
 			effects, _ := p.Schedule(now)
 			for _, e := range effects {
 				if placed, ok := e.(core.Placed); ok {
-					assert.Assert(t, !aside[placed.Application], "seed %d: %s was placed", seed, placed.Key)
+					assert.Assert(t, !later[placed.Application], "seed %d: %s was placed", seed, placed.Key)
 				}
 			}
-			for _, a := range aside {
+			for _, a := range later {
 				if a {
 					times++
 				}

@@ -1,0 +1,63 @@
+package core
+
+import (
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
+)
+
+// An appBackoff counts the asks of an application that failed on nodes, one of each class, since
+// everything that may be tried was tried last. After as many as its queue says the application
+// backs off: for a while it stands in no order, so that its asks are not tried.
+// Asks that are nominated, hold a reservation or have a required node go on, since they are
+// bound to a node.
+type appBackoff struct {
+	failed int
+	visit  uint64            // in which they failed
+	timer  timers.Timer[due] // set while it backs off
+}
+
+// isBackedOff reports whether the application backs off.
+func (a *application) isBackedOff() bool { return a.backoff != nil && a.backoff.timer.Set() }
+
+// backedOffUntil is when the application is tried again; zero if it does not back off.
+func (a *application) backedOffUntil() time.Time {
+	if !a.isBackedOff() {
+		return time.Time{}
+	}
+	return a.backoff.timer.At()
+}
+
+// countFailure counts an ask that failed on nodes.
+func (p cycle) countFailure(app *application) {
+	most := app.queue.properties.BackoffAfter
+	if most == 0 || app.isBackedOff() {
+		return
+	}
+	if app.backoff == nil {
+		app.backoff = &appBackoff{}
+	}
+	if app.backoff.visit != p.visit {
+		app.backoff.visit, app.backoff.failed = p.visit, 0
+	}
+	if app.backoff.failed++; app.backoff.failed >= most {
+		app.backoff.failed = 0
+		p.backOffUntil(app, p.now.Add(app.queue.properties.BackoffDelay))
+	}
+}
+
+// backOffUntil keeps an application out of the order until a time.
+func (p cycle) backOffUntil(app *application, until time.Time) {
+	if app.backoff == nil {
+		app.backoff = &appBackoff{}
+	}
+	p.timers.Set(&app.backoff.timer, until, due{what: dueBackoff, application: app})
+	app.view = nil
+	p.changes.application(app, 0)
+}
+
+// endBackoff has an application tried again.
+func (p cycle) endBackoff(app *application) {
+	app.view = nil
+	p.changes.application(app, 0)
+}
