@@ -180,6 +180,7 @@ func TestPodsLeaveAProblemAtOnce(t *testing.T) {
 			{Type: "KernelDeadlock", Status: v1.ConditionTrue}, {Type: v1.NodeReady, Status: v1.ConditionUnknown},
 		} {
 			assert.NilError(t, c.client.Tracker().Add(newPod(fmt.Sprint("q", i), "b")))
+			c.wait(0) // its informer hears of it before that of nodes
 			n := newNode("b")
 			n.Status.Conditions = []v1.NodeCondition{problem}
 			c.update(n)
