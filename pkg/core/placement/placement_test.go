@@ -57,8 +57,8 @@ func under(r, above Rule) Rule {
 }
 
 func TestRules(t *testing.T) {
-	make := true
-	provided, user, namespace := Rule{}, Rule{Kind: User, Create: make}, Rule{Kind: Tag, Value: "namespace", Create: make}
+	made := true
+	provided, user, namespace := Rule{}, Rule{Kind: User, Create: made}, Rule{Kind: Tag, Value: "namespace", Create: made}
 	for _, c := range []struct {
 		name   string
 		rule   Rule
@@ -71,7 +71,7 @@ func TestRules(t *testing.T) {
 		{name: "a full path", rule: provided, queue: "root.a.b", want: "root.a.b"},
 		{name: "in any case", rule: provided, queue: "Root.A.B", want: "root.a.b"},
 		{name: "a name below root", rule: provided, queue: "bobs", asUser: "bob", want: "root.bobs"},
-		{name: "a name with dots", rule: Rule{Create: make}, queue: "x.y", want: "root.x_dot_y+"},
+		{name: "a name with dots", rule: Rule{Create: made}, queue: "x.y", want: "root.x_dot_y+"},
 		{name: "a full path needs no parent", rule: under(provided, fixed("nope", false)), queue: "root.a.b", want: "root.a.b"},
 		{name: "a name below a parent", rule: under(provided, fixed("a", false)), queue: "b", want: "root.a.b"},
 		{name: "no wish", rule: provided, want: "rule provided: the application has no queue"},
@@ -89,21 +89,21 @@ func TestRules(t *testing.T) {
 		{name: "no tag", rule: namespace, tags: map[string]string{"namespace": ""}, want: "the application has no tag namespace"},
 		{name: "fixed", rule: fixed("a.b", false), want: "root.a.b"},
 		{name: "fixed at the root", rule: fixed("root.a.b", false), want: "root.a.b"},
-		{name: "only looks like the root", rule: fixed("rootjobs", make), want: "root.rootjobs+"},
+		{name: "only looks like the root", rule: fixed("rootjobs", made), want: "root.rootjobs+"},
 		{name: "user below a tag", rule: under(user, namespace), tags: map[string]string{"namespace": "a"}, want: "root.a.ann+"},
 		{name: "below what is made too", rule: under(user, namespace), tags: map[string]string{"namespace": "new"}, want: "root.new.ann+"},
 		{name: "below what is not made", rule: under(user, fixed("new", false)), want: "parent rule fixed new: queue root.new does not exist, and the rule makes none"},
-		{name: "below a leaf", rule: under(user, fixed("a.b", make)), want: "parent rule fixed a.b: queue root.a.b is a leaf"},
-		{name: "deep below a leaf", rule: fixed("root.a.b.x.y", make), want: "queue root.a.b.x.y cannot be made, because root.a.b is a leaf"},
-		{name: "below what drains", rule: fixed("gone.x", make), want: "queue root.gone.x cannot be made, because root.gone is draining"},
-		{name: "below what is not allowed", rule: fixed("no.x", make), asUser: "eve", want: "queue root.no.x cannot be made, because user eve may not submit to root.no"},
-		{name: "recovery", rule: Rule{Create: make}, queue: "root.@recovery@", want: "queue root.@recovery@ takes only applications whose queue is gone"},
-		{name: "below recovery", rule: Rule{Create: make}, queue: "root.@recovery@.x", want: "takes only applications whose queue is gone"},
-		{name: "recovery as a name", rule: Rule{Create: make}, queue: "@Recovery@", want: "takes only applications whose queue is gone"},
-		{name: "too deep", rule: Rule{Create: make}, queue: "root" + strings.Repeat(".x", DepthMax), want: "is deeper than 32 levels"},
-		{name: "as deep as may be", rule: Rule{Create: make}, queue: "root" + strings.Repeat(".x", DepthMax-1), want: "root" + strings.Repeat(".x", DepthMax-1) + "+"},
-		{name: "a hostile name", rule: Rule{Create: make}, queue: strings.Repeat("ü", 100_000), want: "is no name of a queue"},
-		{name: "an empty element", rule: Rule{Create: make}, queue: "root..x", want: `"" is no name of a queue`},
+		{name: "below a leaf", rule: under(user, fixed("a.b", made)), want: "parent rule fixed a.b: queue root.a.b is a leaf"},
+		{name: "deep below a leaf", rule: fixed("root.a.b.x.y", made), want: "queue root.a.b.x.y cannot be made, because root.a.b is a leaf"},
+		{name: "below what drains", rule: fixed("gone.x", made), want: "queue root.gone.x cannot be made, because root.gone is draining"},
+		{name: "below what is not allowed", rule: fixed("no.x", made), asUser: "eve", want: "queue root.no.x cannot be made, because user eve may not submit to root.no"},
+		{name: "recovery", rule: Rule{Create: made}, queue: "root.@recovery@", want: "queue root.@recovery@ takes only applications whose queue is gone"},
+		{name: "below recovery", rule: Rule{Create: made}, queue: "root.@recovery@.x", want: "takes only applications whose queue is gone"},
+		{name: "recovery as a name", rule: Rule{Create: made}, queue: "@Recovery@", want: "takes only applications whose queue is gone"},
+		{name: "too deep", rule: Rule{Create: made}, queue: "root" + strings.Repeat(".x", DepthMax), want: "is deeper than 32 levels"},
+		{name: "as deep as may be", rule: Rule{Create: made}, queue: "root" + strings.Repeat(".x", DepthMax-1), want: "root" + strings.Repeat(".x", DepthMax-1) + "+"},
+		{name: "a hostile name", rule: Rule{Create: made}, queue: strings.Repeat("ü", 100_000), want: "is no name of a queue"},
+		{name: "an empty element", rule: Rule{Create: made}, queue: "root..x", want: `"" is no name of a queue`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.asUser == "" {
