@@ -59,9 +59,9 @@ func (r *Resolver) search(ctx context.Context, user string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer connection.Close()
+	defer func() { _ = connection.Close() }()
 	// What waits for the server ends with its connection.
-	stop := context.AfterFunc(ctx, func() { connection.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = connection.Close() })
 	defer stop()
 	if r.config.StartTLS {
 		if err := connection.StartTLS(r.config.tlsConfig()); err != nil {
