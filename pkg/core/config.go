@@ -242,6 +242,10 @@ type NodeOrder struct {
 	// Weights say how much each kind counts, in any unit; a kind without a
 	// weight does not count. Empty means vcore and memory alike.
 	Weights map[string]int64
+	// Devices are the kinds that come in devices, such as GPUs, each with the amount of one
+	// device. If there are any, the node is tried first on which an ask wastes least of its
+	// devices (package devices), and Packing does not count.
+	Devices map[string]int64
 }
 
 // A Question is a kind of question to the resource manager, by how urgent it is.

@@ -74,6 +74,7 @@ type nodeDetails struct {
 	attributes map[string]string
 	marks      marks
 	lost       []*victimSet // for which victims end here, and whose asks do not get the room
+	devices    knownDevices
 }
 
 // Before orders by score, lowest first, then by ID.

@@ -32,6 +32,7 @@ func (p *Partition) Verify() error {
 	v.queue(p.root)
 	v.totals()
 	v.classes()
+	v.ranked()
 	v.preemption()
 	v.noted()
 	return v.broken
