@@ -29,9 +29,12 @@ func (a *attempts) planTogether(c *nodeCosts, r *request) (*candidateNode, outco
 	if a.options.SelectVictims != nil || r.class.alone >= aloneMax || !a.mayShare(c, r, like) || !a.gather(r, like, c.trigger) {
 		return nil, waits
 	}
-	best, ok := a.costs.best(c)
-	if ok && best == nil {
-		return nil, waits // no room can be made, so nothing else is looked at
+	ok := true
+	if c.counts[sufficient] == 0 {
+		var best *nodeCost
+		if best, ok = a.costs.best(c); ok && best == nil {
+			return nil, waits // no room can be made, so nothing else is looked at
+		}
 	}
 	var nodes []*node
 	if ok {
