@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
 // ofSizes has the asks of a mix differ, up to a size.
@@ -194,4 +196,23 @@ func TestMoreSizesCome(t *testing.T) {
 		m.nodes = append(m.nodes, mixNode{pods: []mixPod{{size: size}, {7 - size, 9}}})
 	}
 	m.comeInTwo(t, 3, 6)
+}
+
+// TestManyNodesAndAsksOfEachSize has ten times as many nodes, and ten times as many asks of each
+// of two sizes, as are planned for together. On each node one victim serves one of both.
+func TestManyNodesAndAsksOfEachSize(t *testing.T) {
+	const pairs = 10 * core.TogetherAsksMax
+	assert.Assert(t, pairs >= 10*core.TogetherNodesMax)
+	for _, byGuarantee := range []bool{true, false} {
+		m := mix{asks: 2 * pairs, byGuarantee: byGuarantee}
+		for range pairs {
+			m.sizes = append(m.sizes, 3, 5)
+			m.nodes = append(m.nodes, mixNode{pods: []mixPod{{size: 3}, {size: 8}, {size: 5}}})
+		}
+		together, single := m.play(t, true), m.play(t, false)
+		t.Logf("%d victims for %d asks, one by one %d", together.victims, m.asks, single.victims)
+		assert.Equal(t, together.served, m.asks)
+		assert.Equal(t, together.victims, pairs)
+		assert.Assert(t, single.victims > pairs)
+	}
 }
