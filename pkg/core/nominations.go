@@ -83,7 +83,7 @@ func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (ov
 	}
 	overRequired = overRequired.join(r.quotaWaiters())
 	own := r.class.standing
-	if top := s.root.own.top; top < own.Root || top == own.Root && own.fences == "" {
+	if !s.isAbove(own) {
 		return over, overRequired
 	}
 	for _, c := range s.classes.known { // the highest does not depend on the order
@@ -92,6 +92,13 @@ func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (ov
 		}
 	}
 	return over, overRequired
+}
+
+// isAbove reports whether any ask that waits may be above a standing. Those of applications
+// that back off stand in no order, so that what is known of the order does not tell.
+func (s *nominations) isAbove(own Standing) bool {
+	top := s.root.own.top
+	return top > own.Root || top == own.Root && own.fences != "" || s.lastBackoff.After(s.now)
 }
 
 // nodeChanged brings a node in line with the asks that are nominated to it.
