@@ -52,6 +52,7 @@ func (p cycle) backOffUntil(app *application, until time.Time) {
 		app.backoff = &appBackoff{}
 	}
 	p.timers.Set(&app.backoff.timer, until, due{what: dueBackoff, application: app})
+	p.lastBackoff = later(p.lastBackoff, until)
 	app.view = nil
 	p.changes.application(app, 0)
 }

@@ -149,6 +149,8 @@ const (
 	HeapsMax           = heapsMax
 	StatusesMax        = statusesMax
 	EvaluationsMax     = evaluationsMax
+	TogetherAsksMax    = togetherAsksMax
+	TogetherNodesMax   = togetherNodesMax
 	StepsPerEvaluation = stepsPerEvaluation
 	CandidateNodesMax  = candidateNodesMax
 	MarkedMax          = markedMax
