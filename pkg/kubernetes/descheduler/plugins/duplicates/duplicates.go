@@ -171,8 +171,8 @@ type targets struct {
 // of counts the nodes that match some of the pods. Pods that match one node only do not
 // add it, as they cannot leave it.
 func (t *targets) of(g *group) int {
-	match := map[int]bool{}
 	seen := map[string]bool{}
+	var lists [][]int
 	for _, pod := range g.pods {
 		key := constraints.Key(pod, true)
 		if seen[key] {
@@ -180,10 +180,18 @@ func (t *targets) of(g *group) int {
 		}
 		seen[key] = true
 		if nodes := t.matching(key, pod); len(nodes) > 1 {
-			for _, n := range nodes {
-				match[n] = true
-			}
+			lists = append(lists, nodes)
 		}
+	}
+	switch len(lists) {
+	case 0:
+		return 0
+	case 1: // that of nearly all groups, of which no node is looked at
+		return len(lists[0])
+	}
+	match := map[int]bool{}
+	for _, n := range slices.Concat(lists...) {
+		match[n] = true
 	}
 	return len(match)
 }

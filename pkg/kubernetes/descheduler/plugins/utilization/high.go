@@ -65,18 +65,18 @@ func (h *high) pass(c *cluster) {
 		return
 	}
 	byTotal(sources, c.equally(), false)
-	everything := c.same(full)
+	c.rooms = newRooms(others, c.same(full), anyAccount)
 	for _, from := range sources {
 		for _, pod := range c.removable(h.handle, from, h.selects(c)) {
 			amounts, _ := c.amounts(pod)
 			if c.run.Stopped() {
 				return
 			}
-			if !isRoomy(others, amounts, everything) {
+			if !c.rooms.hold(amounts) {
 				continue
 			}
 			c.move(pod, amounts, "its node has so little in use that it should be emptied", func(to *account) error {
-				if !slices.Contains(others, to) {
+				if !c.rooms.has(to) {
 					return fmt.Errorf("node %s, where its replacement would run, has little in use, too", to.node.Name)
 				}
 				return nil

@@ -106,11 +106,9 @@ func violating(run *eviction.Run, others *index, pod *v1.Pod, term *fwk.Affinity
 	if !ok {
 		return nil
 	}
-	for _, other := range others.near(term.Selector) {
+	domainOf := func(p *v1.Pod) (string, bool) { return topology(snapshot, p, term.TopologyKey) }
+	for _, other := range others.within(term.Selector, term.TopologyKey, domain, domainOf) {
 		if !counts(other) || other.Namespace == pod.Namespace && other.Name == pod.Name || snapshot.WasEvicted(other.UID) {
-			continue
-		}
-		if there, ok := topology(snapshot, other, term.TopologyKey); !ok || there != domain {
 			continue
 		}
 		var namespace labels.Set
