@@ -22,13 +22,11 @@ const NodeProblemName = "NodeProblem"
 
 // Register returns the definitions of all plugins of this package.
 func Register() []framework.Definition {
-	return []framework.Definition{{
-		Name:     NodeProblemName,
-		Points:   []framework.Point{framework.Controller},
-		Args:     func() any { return &NodeProblemArgs{RetryPeriod: metav1.Duration{Duration: retryPeriod}} },
-		Validate: validate,
-		New:      newNodeProblem,
-	}}
+	return []framework.Definition{framework.Typed(framework.Definition{
+		Name:   NodeProblemName,
+		Points: []framework.Point{framework.Controller},
+		Args:   func() any { return &NodeProblemArgs{RetryPeriod: metav1.Duration{Duration: retryPeriod}} },
+	}, validate, newNodeProblem)}
 }
 
 // nodeProblem is the plugin NodeProblem. When a node gets a problem, its pods are evicted
@@ -46,13 +44,13 @@ type nodeProblem struct {
 
 var _ framework.ControllerPlugin = (*nodeProblem)(nil)
 
-func newNodeProblem(_ context.Context, args any, h framework.Handle) (framework.Plugin, error) {
+func newNodeProblem(args *NodeProblemArgs, h framework.Handle) (framework.Plugin, error) {
 	if h.SharedInformerFactory() == nil {
 		return nil, errors.New("it needs informers")
 	}
 	nodes := h.SharedInformerFactory().Core().V1().Nodes()
 	n := &nodeProblem{
-		args: args.(*NodeProblemArgs), handle: h, nodes: nodes.Lister(),
+		args: args, handle: h, nodes: nodes.Lister(),
 		wake: make(chan struct{}, 1), look: map[string]bool{},
 	}
 	_, err := nodes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{

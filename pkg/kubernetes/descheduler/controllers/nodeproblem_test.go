@@ -251,7 +251,7 @@ func TestArguments(t *testing.T) {
 	} {
 		args := Register()[0].Args()
 		assert.NilError(t, json.Unmarshal([]byte(text), args))
-		err := validate(args)
+		err := Register()[0].Validate(args)
 		if want == "" {
 			assert.NilError(t, err)
 		} else {

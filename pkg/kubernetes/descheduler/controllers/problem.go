@@ -32,8 +32,7 @@ type Condition struct {
 const retryPeriod = 10 * time.Second
 
 // validate returns all that is wrong with arguments.
-func validate(args any) error {
-	a := args.(*NodeProblemArgs)
+func validate(a *NodeProblemArgs) error {
 	var errs []error
 	if len(a.Taints)+len(a.Conditions) == 0 {
 		errs = append(errs, errors.New("taints and conditions: at least one is needed"))

@@ -33,25 +33,16 @@ type Args struct {
 
 // Definition is RemoveDuplicates.
 func Definition() framework.Definition {
-	return framework.Definition{
-		Name:     Name,
-		Points:   []framework.Point{framework.Balance},
-		Args:     func() any { return &Args{} },
-		Validate: validate,
-		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
-			if err := validate(args); err != nil {
-				return nil, err
-			}
-			return &plugin{args: args.(*Args), handle: handle}, nil
-		},
-	}
+	return framework.Typed(framework.Definition{
+		Name:   Name,
+		Points: []framework.Point{framework.Balance},
+		Args:   func() any { return &Args{} },
+	}, validate, func(a *Args, handle framework.Handle) (framework.Plugin, error) {
+		return &plugin{args: a, handle: handle}, nil
+	})
 }
 
-func validate(args any) error {
-	a, ok := args.(*Args)
-	if !ok {
-		return fmt.Errorf("arguments of %s are of type %T", Name, args)
-	}
+func validate(a *Args) error {
 	return errors.Join(a.Namespaces.Validate("namespaces"))
 }
 

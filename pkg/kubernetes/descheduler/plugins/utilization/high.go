@@ -16,18 +16,13 @@ const HighName = "HighNodeUtilization"
 
 // HighDefinition is HighNodeUtilization.
 func HighDefinition() framework.Definition {
-	return framework.Definition{
-		Name:     HighName,
-		Points:   []framework.Point{framework.Balance},
-		Args:     func() any { return &HighArgs{} },
-		Validate: validateHigh,
-		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
-			if err := validateHigh(args); err != nil {
-				return nil, err
-			}
-			return &high{args: args.(*HighArgs), handle: handle}, nil
-		},
-	}
+	return framework.Typed(framework.Definition{
+		Name:   HighName,
+		Points: []framework.Point{framework.Balance},
+		Args:   func() any { return &HighArgs{} },
+	}, validateHigh, func(a *HighArgs, handle framework.Handle) (framework.Plugin, error) {
+		return &high{args: a, handle: handle}, nil
+	})
 }
 
 type high struct {

@@ -15,18 +15,13 @@ const LowName = "LowNodeUtilization"
 
 // LowDefinition is LowNodeUtilization.
 func LowDefinition() framework.Definition {
-	return framework.Definition{
-		Name:     LowName,
-		Points:   []framework.Point{framework.Balance},
-		Args:     func() any { return &LowArgs{} },
-		Validate: validateLow,
-		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
-			if err := validateLow(args); err != nil {
-				return nil, err
-			}
-			return &low{args: args.(*LowArgs), handle: handle}, nil
-		},
-	}
+	return framework.Typed(framework.Definition{
+		Name:   LowName,
+		Points: []framework.Point{framework.Balance},
+		Args:   func() any { return &LowArgs{} },
+	}, validateLow, func(a *LowArgs, handle framework.Handle) (framework.Plugin, error) {
+		return &low{args: a, handle: handle}, nil
+	})
 }
 
 type low struct {

@@ -25,27 +25,17 @@ type AntiAffinityArgs struct {
 
 // AntiAffinityDefinition is RemovePodsViolatingInterPodAntiAffinity.
 func AntiAffinityDefinition() framework.Definition {
-	return framework.Definition{
-		Name:     AntiAffinity,
-		Points:   []framework.Point{framework.Deschedule},
-		Args:     func() any { return &AntiAffinityArgs{} },
-		Validate: validateAntiAffinity,
-		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
-			if err := validateAntiAffinity(args); err != nil {
-				return nil, err
-			}
-			a := args.(*AntiAffinityArgs)
-			selected, err := a.Selector()
-			return &antiAffinity{handle: handle, selected: selected}, err
-		},
-	}
+	return framework.Typed(framework.Definition{
+		Name:   AntiAffinity,
+		Points: []framework.Point{framework.Deschedule},
+		Args:   func() any { return &AntiAffinityArgs{} },
+	}, validateAntiAffinity, func(a *AntiAffinityArgs, handle framework.Handle) (framework.Plugin, error) {
+		selected, err := a.Selector()
+		return &antiAffinity{handle: handle, selected: selected}, err
+	})
 }
 
-func validateAntiAffinity(args any) error {
-	a, ok := args.(*AntiAffinityArgs)
-	if !ok {
-		return wrongType(AntiAffinity, args)
-	}
+func validateAntiAffinity(a *AntiAffinityArgs) error {
 	return a.Pods.Validate()
 }
 

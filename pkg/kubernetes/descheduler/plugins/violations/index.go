@@ -1,7 +1,6 @@
 package violations
 
 import (
-	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -112,11 +111,6 @@ func (x *index) narrow(selector labels.Selector) (best []label, every bool) {
 // the pod that is to be moved comes back.
 func counts(pod *v1.Pod) bool {
 	return pod.DeletionTimestamp == nil && pod.Spec.NodeName != "" && !eviction.Ended(pod)
-}
-
-// wrongType is the error of arguments of another plugin.
-func wrongType(plugin string, args any) error {
-	return fmt.Errorf("arguments of %s are of type %T", plugin, args)
 }
 
 func sorted(values []string) []string {
