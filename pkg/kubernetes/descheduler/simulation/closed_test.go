@@ -166,7 +166,7 @@ func (t *route) restless(cycle int, r *descheduler.Report, pods []*v1.Pod) (wron
 	for _, e := range r.Evictions {
 		p := all[e.UID]
 		workload := p.Namespace + "/" + p.Labels["app"]
-		if cycle > 0 && !t.renewed[workload] {
+		if cycle > 0 {
 			wrong = append(wrong, fmt.Sprintf("cycle %d wants %s of %s from %s to %s: %s", cycle, e.Pod, e.Plugin, e.From, e.To, e.Reason))
 		}
 		if !slices.Contains(moving, e.Plugin) {
