@@ -20,7 +20,7 @@ type Partition struct {
 	Preemption core.PreemptionConfig
 	Rules      []Rule // that place applications
 	Closed     bool   // a queue names an access list: without one above or here, a queue is for no user
-	// Resolver has no effect yet; neither have the limits of queues.
+	// Resolver has no effect yet.
 	Resolver string // of users' groups: empty, os, ldap or test
 
 	limits      []Limit // of the partition, which is another way to write those of the root

@@ -2,8 +2,8 @@ package core
 
 import "github.com/narwhal-scheduler/narwhal/pkg/resources"
 
-// An account is the limit and the use of one queue. It is charged together
-// with every account above it, so that for each kind
+// An account is the limit and the use of one queue, or of one user or group in a queue that
+// limits it. It is charged together with every account above it, so that for each kind
 //
 //	used      = own allocations + the sum of used over the children
 //	pending   = own asks + the sum of pending over the children
@@ -12,6 +12,9 @@ import "github.com/narwhal-scheduler/narwhal/pkg/resources"
 //	releasing = own allocations that are being evicted + that of the children
 //	overdue   = those whose eviction did not end in time, in the same way
 //	used <= max, unless exceeded is set
+//
+// Applications counts those that count for limits of applications, in the same way. What is
+// pending is booked on the accounts of queues only.
 type account struct {
 	parent     *account // nil at the root
 	max        resources.Limits
@@ -27,6 +30,14 @@ type account struct {
 	exceeded bool
 	// changed is a stamp of the last change of what may still be charged here.
 	changed uint64
+
+	subject         *subject
+	hinted          resources.Sum // that the resource manager knows to wait for nodes
+	applications    int
+	applicationsMax int        // zero is no limit
+	blocked         []*section // that nothing is tried of before this account changes
+	held            []*request // with a required node, that wait for that too
+	freed           bool       // recorded, and not reacted to yet
 }
 
 // charge books an allocation here and on every account above.
@@ -118,4 +129,18 @@ func (a *account) ending(r *request) *resources.Sum {
 		return &a.overdue
 	}
 	return &a.releasing
+}
+
+// hint notes that the resource manager knows that amounts wait for nodes, here and above, and
+// unhint that they do not wait any more.
+func (a *account) hint(amounts resources.Amounts) {
+	for ; a != nil; a = a.parent {
+		a.hinted.Add(amounts)
+	}
+}
+
+func (a *account) unhint(amounts resources.Amounts) {
+	for ; a != nil; a = a.parent {
+		a.hinted.Sub(amounts)
+	}
 }

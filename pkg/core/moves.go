@@ -100,6 +100,9 @@ func (p *Partition) enter(app *application, next State, message string) {
 		panic(fmt.Sprintf("partition %s: %v", p.name, err))
 	}
 	app.view = nil
+	if next == Completing {
+		p.setRan(app, false)
+	}
 	if from == Completing {
 		p.timers.Cancel(app.completion)
 	}
@@ -112,6 +115,8 @@ func (p *Partition) dropApplication(app *application, removed bool) {
 	if app.completion != nil {
 		p.timers.Cancel(app.completion)
 	}
+	p.setRan(app, false)
+	p.limits.leave(app)
 	p.applications.Delete(app)
 	q := app.queue
 	delete(q.applications, app.id)

@@ -27,8 +27,9 @@ func (s *promises) add(r *request) {
 	}
 	r.waiting().promise = &promise{at: len(s.list), over: PriorityNone}
 	s.list = append(s.list, r)
+	s.countKept(r.application, 1)
 	s.stamp++
-	r.application.queue.keep(r.Amounts, r.hold(), s.stamp)
+	r.application.keep(r.Amounts, r.hold(), s.stamp)
 	s.changes.application(r.application, 0)
 }
 
@@ -38,9 +39,9 @@ func (s *promises) keepFrom(r *request, over int32) {
 		return
 	}
 	s.stamp++
-	r.application.queue.unkeep(r.Amounts, r.hold(), s.stamp)
+	r.application.unkeep(r.Amounts, r.hold(), s.stamp)
 	r.wait.promise.over = over
-	r.application.queue.keep(r.Amounts, r.hold(), s.stamp)
+	r.application.keep(r.Amounts, r.hold(), s.stamp)
 	s.changes.application(r.application, 0)
 }
 
@@ -69,7 +70,9 @@ func (s *promises) drop(r *request) bool {
 	s.list[last] = nil
 	s.list = s.list[:last]
 	s.stamp++
-	r.application.queue.unkeep(r.Amounts, r.hold(), s.stamp)
+	r.application.unkeep(r.Amounts, r.hold(), s.stamp)
+	s.countKept(r.application, -1)
+	s.changes.freeLimits(r.application)
 	r.wait.promise = nil
 	s.outcomes.promiseEnded(r)
 	return true
@@ -78,7 +81,7 @@ func (s *promises) drop(r *request) bool {
 // recheck has asks looked at again whose quota is not there any more.
 func (s *promises) recheck() {
 	for _, r := range s.list {
-		if r.quotaToFree() != nil {
+		if r.quotaToFree() != nil || r.heldBack() != nil {
 			s.changes.node(s.findNode(r.Required), nodeRetry)
 		}
 	}

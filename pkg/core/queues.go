@@ -59,6 +59,7 @@ func (b *backlog) setQueue(q *queue, config *QueueConfig) {
 	q.wasDynamic, q.dynamic, q.quota = q.wasDynamic || q.dynamic, false, nil
 	q.max, q.guaranteed, q.properties = config.Max, config.Guaranteed, config.Properties
 	q.submit, q.admin, q.template = config.Submit, config.Admin, config.Below
+	q.applicationsMax, q.limits = config.ApplicationsMax, newQueueLimits(config.Limits)
 	q.exceeded = !q.used.Within(q.max)
 	q.view = nil
 	q.leaf = !config.Parent && len(config.Queues) == 0

@@ -74,6 +74,13 @@ func (p cycle) awaitSchedulable(n *node) {
 func (d *round) try(r *request) outcome {
 	d.work.Attempts++
 	d.changes.application(r.application, 0)
+	if held := r.heldBack(); held != nil {
+		r.awaitLimit(held)
+		d.letGo(r)
+		r.wait.plan = nil
+		r.wait.reason, r.wait.detail = r.whyHeldBack(held)
+		return waits
+	}
 	short := r.withoutRoom()
 	if short == nil && r.Amounts.FitsIn(d.freeFor(r)) {
 		return d.place(r)
