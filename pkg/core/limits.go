@@ -271,7 +271,9 @@ func (l *ledger) recount(app *application) {
 			account.applications += by
 			if account.applicationsMax > 0 {
 				account.changed = l.stamp
-				l.changes.free(account)
+				if !counts || len(account.held) > 0 { // it lets others run, or those of the application
+					l.changes.free(account)
+				}
 			}
 		}
 	}

@@ -81,6 +81,9 @@ func (d *round) try(r *request) outcome {
 		r.wait.reason, r.wait.detail = r.whyHeldBack(held)
 		return waits
 	}
+	if r.wait != nil {
+		r.wait.limit = nil
+	}
 	short := r.withoutRoom()
 	if short == nil && r.Amounts.FitsIn(d.freeFor(r)) {
 		return d.place(r)

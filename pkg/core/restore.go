@@ -17,6 +17,7 @@ func Restore(options Options, now time.Time, v *View) *Partition {
 	setDefault(&options.ReserveDelay, v.ReserveDelay)
 	p := NewPartition(options, v.Config)
 	p.restoreQueues(p.root, v.Root)
+	p.restoreExcess(p.root, v.Root)
 	for _, n := range v.Nodes {
 		p.Apply(now, AddNode{ID: n.ID, Attributes: n.Attributes, Capacity: n.Capacity.Clone(), Drained: !n.Schedulable})
 		for _, a := range n.ForeignAllocations {
@@ -120,10 +121,17 @@ func (p *Partition) restoreNode(v *NodeView) {
 	p.changes.node(n, 0)
 }
 
-// restoreQueues brings back queues that drain or are not configured, and since when queues
-// use more than their max.
-func (p *Partition) restoreQueues(q *queue, v *QueueView) {
+// restoreExcess brings back since when queues use more than their max. A queue that is added
+// has all of them looked at, so all are there.
+func (p *Partition) restoreExcess(q *queue, v *QueueView) {
 	q.excess = excess{since: v.OverMaxSince, plan: v.QuotaPlan, planned: v.QuotaPlanned}
+	for _, below := range v.Queues {
+		p.restoreExcess(q.children[strings.TrimPrefix(string(below.Path), string(v.Path)+".")], below)
+	}
+}
+
+// restoreQueues brings back queues that drain or are not configured.
+func (p *Partition) restoreQueues(q *queue, v *QueueView) {
 	for _, below := range v.Queues {
 		name := strings.TrimPrefix(string(below.Path), string(v.Path)+".")
 		child := q.children[name]
