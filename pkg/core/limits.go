@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -28,7 +29,7 @@ func (s *subject) String() string {
 	case s.group:
 		return fmt.Sprintf("group %s in queue %s", s.name, s.queue.path)
 	}
-	return fmt.Sprintf("user %s in queue %s", s.name, s.queue.path)
+	return fmt.Sprintf("user %s in queue %s", cmp.Or(s.name, "(without a name)"), s.queue.path)
 }
 
 // limitAccounts are those of all users and groups that are limited and have applications.
