@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
@@ -172,6 +174,34 @@ type Limit struct {
 	Max resources.Limits
 	// ApplicationsMax is how many of their applications may run; zero is no limit.
 	ApplicationsMax int
+}
+
+// A LimitOwner is the user or group that a limit is for.
+type LimitOwner struct {
+	Group bool
+	Name  string
+}
+
+// LimitOf is the limit of a user or group in a queue: its own, or that of all others; nil if there
+// is none.
+func (q *QueueConfig) LimitOf(owner LimitOwner) *Limit {
+	if q == nil || len(q.Limits) == 0 {
+		return nil
+	}
+	return newQueueLimits(q.Limits).of(owner.Group, owner.Name)
+}
+
+// Child is the queue with a path, which is below this one; nil if it is not configured.
+func (q *QueueConfig) Child(path QueuePath) *QueueConfig {
+	if q == nil {
+		return nil
+	}
+	name := path[strings.LastIndexByte(string(path), '.')+1:]
+	at := slices.IndexFunc(q.Queues, func(child QueueConfig) bool { return child.Name == string(name) })
+	if at < 0 {
+		return nil
+	}
+	return &q.Queues[at]
 }
 
 // QueueProperties are the settings that children inherit.
