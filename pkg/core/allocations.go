@@ -125,7 +125,7 @@ func (p commands) adopt(r *request, id NodeID) {
 // refuses.
 func (p commands) bookedBeyond(r *request) {
 	r.node.allowExcess()
-	r.application.queue.allowExcess()
+	r.application.allowExcess()
 	p.markBooked(r)
 	p.changes.application(r.application, quotaBooked)
 }

@@ -28,13 +28,19 @@ type application struct {
 	id        ApplicationID
 	queue     *queue
 	user      string
+	byUser    *account // the lowest of the limits of its user; nil if there are none
+	byGroup   *account
+	section   *section // while it stands in the order of one
 	groups    []string
 	tags      map[string]string
 	submitted time.Time // or when its oldest ask was created, if that is earlier
 
 	state      State
-	dated      bool // submitted was stated, so it stays
-	changed    bool // recorded, and not reacted to yet
+	dated      bool  // submitted was stated, so it stays
+	changed    bool  // recorded, and not reacted to yet
+	ran        bool  // something was placed since it had nothing
+	counts     bool  // for limits of applications: it ran, or quota is kept for it
+	keeps      int32 // asks for which quota is kept
 	since      time.Time
 	completion *timers.Timer[due] // when it ends by itself; nil before that is first known
 	thrash     *thrashGuard       // nil before room is made for it
@@ -128,11 +134,6 @@ func (a *application) placed() applicationPlace {
 
 // idle reports whether the application has nothing left.
 func (a *application) idle() bool { return len(a.allocations) == 0 && len(a.asks) == 0 }
-
-// isTried reports whether the application stands in the order of its queue.
-func (a *application) isTried() bool {
-	return a.queued.Len() > 0 && (a.backoff == nil || !a.isBackedOff())
-}
 
 // An askGroup is the asks of one class in one application, the oldest first. It
 // stands in the order of its application while the class may be tried.
@@ -329,10 +330,11 @@ type leafClass struct {
 	unfinished *unfinished // the attempt that goes on in a later batch
 }
 
-// firstAsk is the oldest ask of a class in any application; nil if there is none.
+// firstAsk is the oldest ask of a class in any application that no limit holds back; nil if
+// there is none.
 func (c *class) firstAsk() (first *request) {
 	for _, g := range c.groups {
-		if r := g.first(); r != nil && (first == nil || inOrder(r, first) < 0) {
+		if r := g.first(); r != nil && r.heldBack() == nil && (first == nil || inOrder(r, first) < 0) {
 			first = r
 		}
 	}

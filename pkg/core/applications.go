@@ -36,6 +36,7 @@ func (p commands) takeIn(c AddApplication, q *queue) {
 		app.submitted = c.Created
 	}
 	app.queued.Looked = &p.work.Asks
+	p.limits.join(app)
 	p.applications.ReplaceOrInsert(app)
 	q.applications[app.id] = app
 	p.unview(q)

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
@@ -141,9 +143,12 @@ type QueueConfig struct {
 	Parent     bool   // may have children and no applications
 	Guaranteed resources.Amounts
 	Max        resources.Limits
-	Properties QueueProperties
-	Submit     access.List // may submit applications here and below
-	Admin      access.List // may do so too
+	// ApplicationsMax is how many applications may run here and below; zero is no limit.
+	ApplicationsMax int
+	Limits          []Limit // of users and groups
+	Properties      QueueProperties
+	Submit          access.List // may submit applications here and below
+	Admin           access.List // may do so too
 	// Below is what queues are made with that rules of placement make below a parent. Nil
 	// is a queue without quotas, with the properties of the parent.
 	Below  *QueueTemplate
@@ -157,6 +162,46 @@ type QueueTemplate struct {
 	Max        resources.Limits
 	Leaf       QueueProperties
 	Parent     QueueProperties
+
+	ApplicationsMax int
+}
+
+// A Limit bounds what each of some users and groups may have in a queue and below it. The
+// name * stands for all others, each by itself.
+type Limit struct {
+	Users, Groups []string
+	// Max is what they may use; nil is no limit, and a zero is none of a kind.
+	Max resources.Limits
+	// ApplicationsMax is how many of their applications may run; zero is no limit.
+	ApplicationsMax int
+}
+
+// A LimitOwner is the user or group that a limit is for.
+type LimitOwner struct {
+	Group bool
+	Name  string
+}
+
+// LimitOf is the limit of a user or group in a queue: its own, or that of all others; nil if there
+// is none.
+func (q *QueueConfig) LimitOf(owner LimitOwner) *Limit {
+	if q == nil || len(q.Limits) == 0 {
+		return nil
+	}
+	return newQueueLimits(q.Limits).of(owner.Group, owner.Name)
+}
+
+// Child is the queue with a path, which is below this one; nil if it is not configured.
+func (q *QueueConfig) Child(path QueuePath) *QueueConfig {
+	if q == nil {
+		return nil
+	}
+	name := path[strings.LastIndexByte(string(path), '.')+1:]
+	at := slices.IndexFunc(q.Queues, func(child QueueConfig) bool { return child.Name == string(name) })
+	if at < 0 {
+		return nil
+	}
+	return &q.Queues[at]
 }
 
 // QueueProperties are the settings that children inherit.

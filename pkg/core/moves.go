@@ -100,6 +100,9 @@ func (p *Partition) enter(app *application, next State, message string) {
 		panic(fmt.Sprintf("partition %s: %v", p.name, err))
 	}
 	app.view = nil
+	if next == Completing {
+		p.setRan(app, false)
+	}
 	p.awaitEnd(app)
 	p.tell(&ApplicationChanged{ID: app.id, Queue: app.queue.path, From: from, State: next, Message: message})
 }
@@ -113,6 +116,8 @@ func (p *Partition) dropApplication(app *application, removed bool) {
 	if app.backoff != nil {
 		p.timers.Cancel(&app.backoff.timer)
 	}
+	p.setRan(app, false)
+	p.limits.leave(app)
 	p.applications.Delete(app)
 	q := app.queue
 	delete(q.applications, app.id)

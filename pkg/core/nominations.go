@@ -44,7 +44,8 @@ func (s *nominations) addOver(r *request, n *node, plan *preemptor.Decision, ove
 	n.nominatedAmounts.Add(r.Amounts)
 	s.outcomes.nominated(r, n)
 	s.stamp++
-	r.application.queue.keep(r.Amounts, r.hold(), s.stamp)
+	r.application.keep(r.Amounts, r.hold(), s.stamp)
+	s.countKept(r.application, 1)
 	s.priorities.add(r.nominationStanding().Root)
 	s.counts.Nominations++
 	s.nodeChanged(n, nodeRetry)
@@ -60,8 +61,8 @@ func (s *nominations) rehold(r *request, was hold) {
 	s.priorities.add(r.nominationStanding().Root)
 	slices.SortFunc(r.nominated().node.nominated, byNomination)
 	s.stamp++
-	r.application.queue.unkeep(r.Amounts, was, s.stamp)
-	r.application.queue.keep(r.Amounts, r.hold(), s.stamp)
+	r.application.unkeep(r.Amounts, was, s.stamp)
+	r.application.keep(r.Amounts, r.hold(), s.stamp)
 	s.changes.application(r.application, 0)
 }
 
@@ -83,7 +84,7 @@ func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (ov
 	}
 	overRequired = overRequired.join(r.quotaWaiters())
 	own := r.class.standing
-	if !s.isAbove(own) {
+	if !s.limited() && !s.isAbove(own) {
 		return over, overRequired
 	}
 	for _, c := range s.classes.known { // the highest does not depend on the order
@@ -119,7 +120,9 @@ func (s *nominations) remove(r *request, why string, waits bool) *node {
 	s.list = s.list[:last]
 	s.priorities.remove(r.nominationStanding().Root)
 	s.stamp++
-	r.application.queue.unkeep(r.Amounts, r.hold(), s.stamp)
+	r.application.unkeep(r.Amounts, r.hold(), s.stamp)
+	s.countKept(r.application, -1)
+	s.changes.freeLimits(r.application)
 	r.wait.nomination = nil
 	n.nominated = without(n.nominated, r)
 	n.nominatedAmounts.Sub(r.Amounts)
@@ -166,7 +169,7 @@ func (s *nominations) clearDisplaced(n *node) {
 			s.clear(r, n.whyLost(), s.outcomes.whyTaken(r, n))
 			continue
 		}
-		if r.withoutRoom() != nil && r.quotaToFree() != nil {
+		if r.lostQuota() {
 			s.clear(r, r.whyNoQuota(), s.outcomes.whyTaken(r, n))
 			continue
 		}
@@ -177,7 +180,7 @@ func (s *nominations) clearDisplaced(n *node) {
 // clearOutbid ends the nominations of asks whose quota another one has now, or gets, which
 // comes before them. What is kept is kept again for one after the other, in their order.
 func (s *nominations) clearOutbid(by *request) {
-	if !by.application.queue.isOverbooked() {
+	if !by.application.isOverbooked() {
 		return
 	}
 	s.markTaken(by) // it may be kept for an ask with a required node
@@ -188,18 +191,27 @@ func (s *nominations) clearOutbid(by *request) {
 	slices.SortFunc(list, byNomination)
 	s.stamp++
 	for _, r := range list {
-		r.application.queue.unkeep(r.Amounts, r.hold(), s.stamp)
+		r.application.unkeep(r.Amounts, r.hold(), s.stamp)
 	}
 	for _, r := range list {
-		r.application.queue.keep(r.Amounts, r.hold(), s.stamp)
-		if r.quotaToFree() != nil {
+		r.application.keep(r.Amounts, r.hold(), s.stamp)
+		if r.quotaToFree() != nil || r.heldBack() != nil {
 			s.clear(r, r.whyNoQuota(), s.outcomes.whyTaken(r, r.nominated().node))
 		}
 	}
 }
 
+// lostQuota reports whether a nominated ask does not get its quota, or its limits hold it
+// back.
+func (r *request) lostQuota() bool {
+	return r.heldBack() != nil || r.withoutRoom() != nil && r.quotaToFree() != nil
+}
+
 // whyNoQuota says why a nominated ask does not get its quota.
 func (r *request) whyNoQuota() string {
+	if held := r.heldBack(); held != nil {
+		return fmt.Sprintf("the limit of %s is taken", held.subject)
+	}
 	return fmt.Sprintf("the quota of queue %s is taken", r.withoutRoom().path)
 }
 
@@ -231,7 +243,7 @@ func (s *nominations) rerank(r *request, was Standing) {
 // recheckQuota has nominated asks looked at again whose quota is not freed any more.
 func (s *nominations) recheckQuota() {
 	for _, r := range s.list {
-		if r.withoutRoom() != nil && r.quotaToFree() != nil {
+		if r.lostQuota() {
 			s.changes.node(r.nominated().node, nodeRetry)
 		}
 	}

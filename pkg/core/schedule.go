@@ -11,6 +11,9 @@ type cycle struct{ *Partition }
 func (p cycle) placeOrdinary() (more bool) {
 	for p.left > 0 && p.predicates.calls < callsMax {
 		r := p.next(p.skips)
+		if p.settleStale() {
+			p.react()
+		}
 		if r == nil {
 			if !p.skips.any() {
 				p.forgetRooms()
@@ -23,6 +26,20 @@ func (p cycle) placeOrdinary() (more bool) {
 		}
 		p.react()
 	}
+	return true
+}
+
+// settleStale blocks the sections that a search found to be held back.
+func (p cycle) settleStale() bool {
+	if len(p.stale) == 0 {
+		return false
+	}
+	for _, s := range p.stale {
+		s.settle()
+		p.changes.queue(s.leaf, 0)
+	}
+	clear(p.stale)
+	p.stale = p.stale[:0]
 	return true
 }
 

@@ -17,6 +17,7 @@ import (
 //     except by adoption, resizing, or a lowered capacity or max;
 //   - every order is sorted and complete, and its summaries are exact;
 //   - what is known not to fit does not fit;
+//   - so do the accounts of limits, and what a limit holds back is really held back;
 //   - what is kept for nominated asks and what is being evicted is counted exactly;
 //   - what waits for something is in the list from which that is looked after.
 //
@@ -30,6 +31,7 @@ func (p *Partition) Verify() error {
 	v.nodes()
 	v.applications()
 	v.queue(p.root)
+	v.limits()
 	v.totals()
 	v.classes()
 	v.ranked()

@@ -163,8 +163,9 @@ type QueueView struct {
 	Priority     int32           // highest pending, as the parent sees it; PriorityNone when nothing is
 	Properties   QueueProperties
 	Queues       []*QueueView
-	// Applications counts those of a leaf.
-	Applications int
+	// Applications counts those of a leaf. Counted are those here and below that count for
+	// limits of applications, and ApplicationsMax is how many may; zero is no limit.
+	Applications, Counted, ApplicationsMax int
 }
 
 // ApplicationView is an application at one moment.
@@ -173,6 +174,9 @@ type ApplicationView struct {
 	Queue        QueuePath
 	User         string
 	Groups       []string
+	Group        string // that it counts for where groups are limited; empty if none is
+	Ran          bool   // something was placed since it had nothing
+	Counts       bool   // for limits of applications: it ran, or quota is kept for one of its asks
 	Tags         map[string]string
 	State        State
 	Since        time.Time // of the state
@@ -291,7 +295,8 @@ type Reason uint8
 // room; the resource manager refused every node with room; it could not bind
 // and a new try is due later; the required node is not known; the required
 // node has no room, or has not been schedulable yet; room is being made on a node; room
-// was made too often; no node has a resource kind that it wants.
+// was made too often; no node has a resource kind that it wants; its user or group has no
+// room; no other application may run in a queue, of its user or of its group.
 const (
 	NotTried Reason = iota
 	QuotaExceeded
@@ -304,6 +309,11 @@ const (
 	RoomIsMade
 	LoopStopped
 	KindUnknown
+	UserLimit
+	GroupLimit
+	QueueApplications
+	UserApplications
+	GroupApplications
 )
 
 var reasons = [...]string{
@@ -318,6 +328,12 @@ var reasons = [...]string{
 	RoomIsMade:    "room is being made",
 	LoopStopped:   "preemption stopped, as it repeats itself",
 	KindUnknown:   "no node has a resource kind of it",
+
+	UserLimit:         "user limit exceeded",
+	GroupLimit:        "group limit exceeded",
+	QueueApplications: "too many applications of a queue",
+	UserApplications:  "too many applications of a user",
+	GroupApplications: "too many applications of a group",
 }
 
 func (r Reason) String() string { return reasons[r] }

@@ -19,6 +19,12 @@ var reasonTexts = [...]string{
 	core.RoomIsMade:    "nominated",
 	core.LoopStopped:   "loop_stopped",
 	core.KindUnknown:   "kind_unknown",
+
+	core.UserLimit:         "user_limit",
+	core.GroupLimit:        "group_limit",
+	core.QueueApplications: "queue_applications",
+	core.UserApplications:  "user_applications",
+	core.GroupApplications: "group_applications",
 }
 
 var reasonLabels = labelled("reason", reasonTexts[:])

@@ -23,6 +23,11 @@ export const reasons = {
   'binding failed': 'It was placed, and the resource manager could not start it there',
   'preemption stopped, as it repeats itself': 'Room was made for it again and again',
   'no node has a resource kind of it': 'It asks for a kind of resource that no node has',
+  'user limit exceeded': 'Its user would use more than its limit in a queue on its way to the root',
+  'group limit exceeded': 'The group that its application counts for would use more than its limit in a queue',
+  'too many applications of a queue': 'As many applications run in a queue as may',
+  'too many applications of a user': 'As many applications of its user run in a queue as may',
+  'too many applications of a group': 'As many applications of its group run in a queue as may',
 };
 
 export function pendingList(ctx) {
