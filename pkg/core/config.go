@@ -160,6 +160,7 @@ type QueueProperties struct {
 	PriorityFence    bool // priorities below do not count above
 	PriorityOffset   int32
 	PreemptionPolicy PreemptionPolicy
+	GangWhole        bool              // gangs start with all their placeholders or none
 	PreemptionDelay  time.Duration     // age at which an ask may preempt by guarantee
 	QuotaDelay       time.Duration     // time above max before allocations are evicted; zero is never
 	Texts            map[string]string // every property as merged, to show

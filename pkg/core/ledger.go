@@ -117,6 +117,9 @@ func (l *ledger) book(r *request, n *node) {
 	app.queue.addRunning(r)
 	app.used.Add(r.Amounts)
 	app.allocations = addRequest(app.allocations, r, &r.at)
+	if r.Placeholder {
+		members{l}.seat(r)
+	}
 	l.changes.node(n, 0)
 	l.changes.application(app, 0)
 }
@@ -125,6 +128,9 @@ func (l *ledger) book(r *request, n *node) {
 func (l *ledger) unbook(r *request) {
 	app, n := r.application, r.node
 	l.stamp++
+	if r.Placeholder {
+		members{l}.unseat(r)
+	}
 	n.discharge(r)
 	app.queue.discharge(r.Amounts, l.stamp)
 	app.queue.subEnding(r)
@@ -182,6 +188,11 @@ func (l *ledger) setEviction(r *request, e *eviction) {
 	if !r.foreign() {
 		r.application.queue.addEnding(r)
 	}
+	if r.Placeholder && e != nil {
+		members{l}.withhold(r)
+	} else if r.Placeholder {
+		members{l}.offer(r)
+	}
 	r.node.view = nil
 	r.node.revision++
 	l.changes.node(r.node, 0)
@@ -235,6 +246,7 @@ type changeSet struct {
 	nodes        []*node // each once
 	queues       []*queue
 	applications []*application
+	taskGroups   []*taskGroup
 	placed       []*request // allocations that took room
 	resized      bool       // the cluster: shares are measured against its size
 }
@@ -292,7 +304,7 @@ func (c *changeSet) application(a *application, what queueChange) {
 
 // none reports whether nothing is recorded.
 func (c *changeSet) none() bool {
-	return len(c.nodes) == 0 && len(c.queues) == 0 && len(c.applications) == 0 && !c.resized
+	return len(c.nodes) == 0 && len(c.queues) == 0 && len(c.applications) == 0 && len(c.taskGroups) == 0 && !c.resized
 }
 
 // A step is one call of Apply or Schedule: its time, its limits, and its effects.

@@ -289,7 +289,9 @@ type Reason uint8
 // room; the resource manager refused every node with room; it could not bind
 // and a new try is due later; the required node is not known; the required
 // node has no room, or has not been schedulable yet; room is being made on a node; room
-// was made too often; no node has a resource kind that it wants.
+// was made too often; no node has a resource kind that it wants; the placeholders of its
+// task group are not placed yet; the one whose place it takes has not ended yet; its gang
+// starts whole, and not all of it has come or fits.
 const (
 	NotTried Reason = iota
 	QuotaExceeded
@@ -302,6 +304,9 @@ const (
 	RoomIsMade
 	LoopStopped
 	KindUnknown
+	AwaitsPlaceholder
+	AwaitsReplacement
+	AwaitsGang
 )
 
 var reasons = [...]string{
@@ -316,6 +321,10 @@ var reasons = [...]string{
 	RoomIsMade:    "room is being made",
 	LoopStopped:   "preemption stopped, as it repeats itself",
 	KindUnknown:   "no node has a resource kind of it",
+
+	AwaitsPlaceholder: "waits for a placeholder of its task group",
+	AwaitsReplacement: "its placeholder is being released",
+	AwaitsGang:        "its whole gang does not fit",
 }
 
 func (r Reason) String() string { return reasons[r] }

@@ -203,7 +203,7 @@ func (r *request) reason() (Reason, string) {
 		return LoopStopped, w.stopped
 	case r.Unknown != nil:
 		return KindUnknown, r.unknownKinds()
-	case w != nil && (w.delayed || r.Required != ""):
+	case w != nil && (w.delayed || w.held || r.Required != ""):
 		return w.reason, w.detail
 	case r.class.isRefused() && r.class.refused.text() != "":
 		return Infeasible, r.class.refused.text()
