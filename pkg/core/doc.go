@@ -79,6 +79,7 @@
 //	gangs.go        which asks wait for placeholders, time-outs, and what ends with them
 //	gangends.go     what ends when placeholders time out, and what runs when one has ended
 //	replace.go      placeholders whose place an ask takes
+//	gangview.go     gangs for readers
 //	wholegang.go    gangs that start with all their placeholders or none
 //
 // Preemption: evictions that make room.

@@ -126,6 +126,11 @@ func (r *request) replaced() bool {
 // isHeld reports whether an ask is in no order because of its gang.
 func (r *request) isHeld() bool { return r.wait != nil && r.wait.held }
 
+// startsWhole reports whether an ask is a placeholder of a gang that is placed as a whole.
+func (r *request) startsWhole() bool {
+	return r.Placeholder && r.groupOf() != nil && r.application.gang.whole && !r.application.gang.started
+}
+
 // enroll makes the task group of a request known.
 func (m members) enroll(r *request) {
 	app := r.application

@@ -43,6 +43,7 @@ type history struct {
 	broken   error           // the law that the last step broke
 	outcomes *outcomeChecker // where the test follows victims
 	tags     chance          // of what tags say of the time before a restart; nil for none
+	gangs    bool            // what comes is of task groups
 }
 
 var errTaint = errors.New("taint")
@@ -217,6 +218,9 @@ func (h *history) allocation() *core.Allocation {
 		a.Preemptable = core.Preemptable{Stated: true, AllowSelf: h.IntN(2) == 0, AllowOthers: h.IntN(2) == 0}
 	}
 	a.Application = h.app()
+	if h.gangs && a.Required == "" {
+		a.TaskGroup, a.Placeholder = fmt.Sprint("group", h.IntN(2)), h.IntN(2) == 0
+	}
 	return a
 }
 
@@ -236,6 +240,9 @@ func (h *history) command() core.Command {
 		}
 		return core.RemoveNode{ID: h.node()}
 	case 5, 6:
+		if h.gangs {
+			return h.gang()
+		}
 		return core.AddApplication{ID: h.app(), Queue: []core.QueuePath{"root.a", "root.p.b", "p.c", ""}[h.IntN(4)]}
 	case 7:
 		if h.IntN(4) == 0 {

@@ -72,6 +72,8 @@ type Eviction struct {
 	// Reported says that the eviction was not requested here, at least not since the
 	// scheduler started: For, Trigger and Class say nothing.
 	Reported bool
+	// Dismissed says that it ends because of its gang. It is Reported too.
+	Dismissed bool
 	// Trigger is the reason, and Class that of the victim when it was chosen.
 	Trigger preemptor.Trigger
 	Class   preemptor.Class
@@ -180,6 +182,7 @@ type ApplicationView struct {
 	Pending     resources.Amounts
 	Allocations []*Allocation
 	Asks        []AskView
+	Gang        *GangView // nil if it has no task group
 }
 
 // AskView is a pending ask and why it waits. Asks that wait for the same share the

@@ -80,7 +80,7 @@ func (n *node) viewed() *NodeView {
 	for r := range n.allOn {
 		if e := r.eviction; e != nil {
 			n.view.Evictions = append(n.view.Evictions, Eviction{
-				Key: r.Key, For: e.ask, Since: e.since, Overdue: e.overdue, BlocksUntil: e.blocksUntil(), Reported: e.reported, Trigger: e.trigger, Class: e.class,
+				Key: r.Key, For: e.ask, Since: e.since, Overdue: e.overdue, BlocksUntil: e.blocksUntil(), Reported: e.reported, Dismissed: e.dismissed, Trigger: e.trigger, Class: e.class,
 			})
 		}
 	}
@@ -124,6 +124,7 @@ func (a *application) viewed(learnt uint64) *ApplicationView {
 		Used: a.used.Clone(), Pending: a.pending.Clone(),
 		Allocations: allocations(a.allocations),
 		Asks:        a.viewAsks(),
+		Gang:        a.gang.viewed(),
 	}
 	return a.view
 }

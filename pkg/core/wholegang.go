@@ -17,11 +17,6 @@ const (
 // wholeTriesMax is how many gangs are tried in one batch that start whole.
 const wholeTriesMax = 16
 
-// startsWhole reports whether an ask is a placeholder of a gang that is placed as a whole.
-func (r *request) startsWhole() bool {
-	return r.Placeholder && r.groupOf() != nil && r.application.gang.whole && !r.application.gang.started
-}
-
 // startWhole places all placeholders of the gang of an ask, or none: then they are held back
 // until something changes, and hold nothing meanwhile.
 func (p cycle) startWhole(r *request) outcome {
