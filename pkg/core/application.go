@@ -2,8 +2,6 @@ package core
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +37,7 @@ type application struct {
 	completion *timers.Timer[due] // when it ends by itself; nil before that is first known
 	thrash     *thrashGuard       // nil before room is made for it
 	backoff    *appBackoff        // nil before an ask fails where that counts
+	gang       *gang              // nil if it has no task group
 
 	used        resources.Sum
 	pending     resources.Sum
@@ -132,6 +131,12 @@ func (a *application) idle() bool { return len(a.allocations) == 0 && len(a.asks
 // isTried reports whether the application stands in the order of its queue.
 func (a *application) isTried() bool {
 	return a.queued.Len() > 0 && (a.backoff == nil || !a.isBackedOff())
+}
+
+// isDone reports whether the application has nothing left to run: it is idle, or what ran has
+// ended and only placeholders are left, which nothing will replace.
+func (a *application) isDone() bool {
+	return a.idle() || a.gang != nil && a.gang.worked && len(a.asks) == 0 && len(a.allocations) == a.gang.placeholders
 }
 
 // An askGroup is the asks of one class in one application, the oldest first. It
@@ -337,48 +342,4 @@ func (c *class) firstAsk() (first *request) {
 		}
 	}
 	return first
-}
-
-// State is the state of an application.
-type State uint8
-
-// The states of an application. A new one has no ask yet; an accepted one has
-// asks and no allocation; a completing one has nothing left and waits for more.
-const (
-	New State = iota
-	Accepted
-	Running
-	Completing
-	Completed
-)
-
-var stateNames = [...]string{
-	New:        "New",
-	Accepted:   "Accepted",
-	Running:    "Running",
-	Completing: "Completing",
-	Completed:  "Completed",
-}
-
-func (s State) String() string { return stateNames[s] }
-
-// moves is every change of state there is.
-var moves = [...][]State{
-	New:        {Accepted, Running, Completed},
-	Accepted:   {Running, Completing},
-	Running:    {Completing},
-	Completing: {Accepted, Running, Completed},
-	Completed:  {},
-}
-
-// ErrNoMove is wrapped by the error for a change of state that does not exist.
-var ErrNoMove = errors.New("no such change of state")
-
-// moveTo changes the state, or says which change was asked for and is none.
-func (a *application) moveTo(next State, now time.Time) error {
-	if !slices.Contains(moves[a.state], next) {
-		return fmt.Errorf("application %s: %s to %s: %w", a.id, a.state, next, ErrNoMove)
-	}
-	a.state, a.since = next, now
-	return nil
 }

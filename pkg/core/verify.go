@@ -18,6 +18,7 @@ import (
 //   - every order is sorted and complete, and its summaries are exact;
 //   - what is known not to fit does not fit;
 //   - what is kept for nominated asks and what is being evicted is counted exactly;
+//   - task groups count their members, and each placeholder has one ask at most;
 //   - what waits for something is in the list from which that is looked after.
 //
 // It is linear in the size of the partition and meant for tests and simulations. It
@@ -82,7 +83,7 @@ func (v *verifier) nodes() {
 		v.equal("occupied", string(n.id), n.occupied, v.add(n.foreign))
 		for i := range max(len(n.free), len(n.capacity)) {
 			k := resources.Kind(i)
-			if n.free.Of(k) != resources.Total(n.capacity.Of(k), -n.allocated.Of(k), -n.occupied.Of(k)) {
+			if n.free.Of(k) != resources.Total(n.capacity.Of(k), -n.allocated.Of(k), -n.occupied.Of(k), -n.awaited.Of(k)) {
 				v.breaks("node %s: free %s is not what is left", n.id, v.p.kinds.Format(n.free))
 			}
 		}
@@ -185,6 +186,7 @@ func (v *verifier) applications() {
 			v.unknown += len(r.Unknown)
 		}
 		v.groups(app, ordered)
+		v.gang(app)
 		if app.queue.applications[app.id] != app {
 			v.breaks("application %s is not in its queue %s", app.id, app.queue.path)
 		}
@@ -239,7 +241,7 @@ func (v *verifier) waiting(r *request) {
 		if set := v.p.absent[r.Required]; set != nil && set.has(r) {
 			listed++
 		}
-	} else if r.wait != nil && r.wait.delayed {
+	} else if r.wait != nil && (r.wait.delayed || r.wait.held) {
 		listed++
 	}
 	if listed != 1 {

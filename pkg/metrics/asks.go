@@ -19,6 +19,10 @@ var reasonTexts = [...]string{
 	core.RoomIsMade:    "nominated",
 	core.LoopStopped:   "loop_stopped",
 	core.KindUnknown:   "kind_unknown",
+
+	core.AwaitsPlaceholder: "awaits_placeholder",
+	core.AwaitsReplacement: "awaits_replacement",
+	core.AwaitsGang:        "awaits_gang",
 }
 
 var reasonLabels = labelled("reason", reasonTexts[:])

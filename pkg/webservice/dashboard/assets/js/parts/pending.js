@@ -23,6 +23,9 @@ export const reasons = {
   'binding failed': 'It was placed, and the resource manager could not start it there',
   'preemption stopped, as it repeats itself': 'Room was made for it again and again',
   'no node has a resource kind of it': 'It asks for a kind of resource that no node has',
+  'waits for a placeholder of its task group': 'It takes the place of one, and none is placed yet',
+  'its placeholder is being released': 'It runs as soon as the placeholder has ended',
+  'its whole gang does not fit': 'Its gang starts with all its members or none',
 };
 
 export function pendingList(ctx) {
