@@ -16,6 +16,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/api/scheduling/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -252,8 +253,8 @@ func otherAddress() net.IP {
 	return nil
 }
 
-// The quotas of a namespace are told to the core as tags of its applications, with those of
-// the pods of which were there already. They are not in effect yet.
+// The pods of a namespace have a queue of their own, with the quotas of the namespace. A pod
+// beyond them waits, and the reason says so, until another one has ended.
 func namespaceHasQuota(w *World) {
 	w.AddNodes(1, "4", "16Gi")
 	of, err := w.client.CoreV1().Namespaces().Get(w.ctx, namespace, metav1.GetOptions{})
@@ -266,21 +267,44 @@ func namespaceHasQuota(w *World) {
 	_, err = w.client.CoreV1().Namespaces().Update(w.ctx, of, metav1.UpdateOptions{})
 	w.check(err)
 	w.RestartScheduler() // the annotations count for applications that come after
-	w.CreatePods("web", 2, Pod{CPU: "1", Memory: "1Gi"})
-	w.Await(Running("web", 2))
+	w.CreatePods("web", 1, Pod{CPU: "1", Memory: "1Gi"})
+	w.Await(Running("web", 1))
+	w.CreatePods("more", 1, Pod{CPU: "1", Memory: "1Gi"})
+	awaitEvent(w, "more-1", "does not fit in queue root."+namespace)
 	w.Middle()
+	w.Await(Waiting("more", 1))
 	w.checkBooks()
 	var applications []struct {
-		ApplicationID string
-		Tags          map[string]string
+		ApplicationID, QueueName string
+		Tags                     map[string]string
 	}
 	w.check(w.readREST(w.ctx, "/ws/v1/partition/default/applications/active", &applications))
 	assert.Equal(w.t, len(applications), 1)
 	assert.Equal(w.t, applications[0].ApplicationID, "narwhal-default-autogen")
+	assert.Equal(w.t, applications[0].QueueName, "root."+namespace)
 	tags := applications[0].Tags
 	assert.Equal(w.t, tags["namespace.resourcequota"], `{"resources":{"memory":{"value":2147483648},"vcore":{"value":1000}}}`)
 	assert.Equal(w.t, tags["namespace.resourceguaranteed"], `{"resources":{"vcore":{"value":500}}}`)
 	assert.Equal(w.t, tags["namespace.resourcemaxapps"], "3")
+	w.DeletePod("web-1")
+	w.Await(Running("more", 1))
+}
+
+// awaitEvent waits until an event about a pod says something.
+func awaitEvent(w *World, pod, text string) {
+	w.t.Helper()
+	w.Step("until an event of %s says %q", pod, text)
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	defer cancel()
+	events, err := w.client.EventsV1().Events(namespace).Watch(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	w.check(err)
+	defer events.Stop()
+	for change := range events.ResultChan() {
+		if event, ok := change.Object.(*eventsv1.Event); ok && event.Regarding.Name == pod && strings.Contains(event.Note, text) {
+			return
+		}
+	}
+	w.t.Fatalf("no event of %s says %q", pod, text)
 }
 
 // Pods that name a pod group wait until it is there. Then they run, one by one, since gangs

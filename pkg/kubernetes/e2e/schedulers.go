@@ -114,15 +114,19 @@ var (
 	pluginCommand  = filepath.Join("cmd", "kubectl-narwhal")
 )
 
-// narwhalConfig makes the 30 seconds that a daemonset waits for room by itself one.
+// narwhalConfig has the rules of the manifests, and makes the 30 seconds that a daemonset waits
+// for room by itself one.
 const narwhalConfig = `partitions:
 - name: default
   preemption:
     preemption_start_delay: 1s
+  placementrules:
+  - name: provided
+  - name: tag
+    value: namespace
+    create: true
   queues:
   - name: root
-    queues:
-    - name: default
 `
 
 // manifests are those that install narwhal-scheduler: its account with the roles it has.

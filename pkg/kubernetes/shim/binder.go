@@ -34,36 +34,25 @@ type binding struct {
 func (b *binding) revoke() { b.revoked.Store(true) }
 
 // A binder binds pods with a bounded number of workers. However many are placed at once,
-// the API server gets so many requests at a time, and the others wait here. Pods whose
-// volumes or devices must be made ready wait for them in a pool of their own, so that they
-// hold up no others.
+// the API server gets so many requests at a time, and the others wait here, with turns for
+// namespaces. Pods whose volumes or devices must be made ready wait for them in a pool of
+// their own, so that they hold up no others.
 type binder struct {
 	*Context
 	preparing, binding *workqueue.Typed[*binding]
 }
 
 func newBinder(c *Context) *binder {
-	return &binder{Context: c, preparing: workqueue.NewTyped[*binding](), binding: workqueue.NewTyped[*binding]()}
+	return &binder{Context: c, preparing: newTurns(), binding: newTurns()}
 }
 
 // start starts the workers, which end when the queues are shut down.
 func (b *binder) start() {
 	for range b.options.PrepareWorkers {
-		b.run(func() { serve(b.preparing, b.prepare) })
+		b.run(func() { serve(b.Context, b.preparing, b.prepare) })
 	}
 	for range b.options.BindWorkers {
-		b.run(func() { serve(b.binding, b.bind) })
-	}
-}
-
-func serve(queue *workqueue.Typed[*binding], do func(*binding)) {
-	for {
-		next, over := queue.Get()
-		if over {
-			return
-		}
-		do(next)
-		queue.Done(next)
+		b.run(func() { serve(b.Context, b.binding, b.bind) })
 	}
 }
 

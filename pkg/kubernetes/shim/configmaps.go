@@ -67,7 +67,7 @@ func (c *Context) Follow(m ConfigMaps) error {
 	if !cache.WaitForCacheSync(c.ctx.Done(), listed...) {
 		return context.Cause(c.ctx)
 	}
-	c.run(func() { work(f.queue, f.apply) })
+	c.run(func() { work(c, f.queue, f.apply) })
 	context.AfterFunc(c.ctx, f.queue.ShutDown)
 	return nil
 }

@@ -15,7 +15,7 @@
 // one queue, in the order in which things became known.
 //
 // What acts on the API server has a bounded number of workers each and never holds the lock
-// while it waits. A request whose outcome is not known, such as a binding that timed out, is
+// while it waits. What lasts longer than a second leaves its worker to others. A request whose outcome is not known, such as a binding that timed out, is
 // resolved by reading the pod before anything else is tried.
 //
 // Read in this order:
@@ -34,6 +34,7 @@
 //	start.go          the order in which the core is told at the start; the end
 //	sender.go         the queue to the core
 //	callback.go       what the core decides; predicates.go, what it asks
+//	workers.go        those who serve queues, and turns of namespaces
 //	binder.go         assume, reserve, bind, and what follows a failure
 //	outcome.go        what is known after a request
 //	evictor.go        victims are ended

@@ -34,30 +34,9 @@ func newEvictor(c *Context) *evictor {
 	return &evictor{Context: c, queue: newQueue(c.options)}
 }
 
-// newQueue is a queue of keys in which what fails is tried again later and later.
-func newQueue(o Options) workqueue.TypedRateLimitingInterface[string] {
-	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](o.RetryDelay, o.RetryMax))
-}
-
 func (e *evictor) start() {
 	for range e.options.EvictWorkers {
-		e.run(func() { work(e.queue, e.evict) })
-	}
-}
-
-// work serves a queue until it is shut down. What returns an error is tried again.
-func work(queue workqueue.TypedRateLimitingInterface[string], do func(key string) error) {
-	for {
-		key, over := queue.Get()
-		if over {
-			return
-		}
-		if err := do(key); err != nil {
-			queue.AddRateLimited(key)
-		} else {
-			queue.Forget(key)
-		}
-		queue.Done(key)
+		e.run(func() { work(e.Context, e.queue, e.evict) })
 	}
 }
 

@@ -50,13 +50,11 @@ type Options struct {
 	// KeepForeign never ends pods of other schedulers. They are then no victims.
 	KeepForeign bool
 
-	// BindWorkers is how many pods are bound at once (32), PrepareWorkers how many wait for
-	// volumes and devices at once (64).
-	BindWorkers, PrepareWorkers int
-	// EvictWorkers is how many victims are deleted at once (16).
-	EvictWorkers int
-	// StatusWorkers is how many statuses of pods are written at once (8).
-	StatusWorkers int
+	// BindWorkers is how many pods are bound at once (32), PrepareWorkers how many begin to
+	// wait for volumes and devices at once (64), EvictWorkers how many victims are deleted
+	// (16), and StatusWorkers how many statuses of pods are written (8). What takes more than
+	// a second leaves its worker to others, and counts no more.
+	BindWorkers, PrepareWorkers, EvictWorkers, StatusWorkers int
 	// BindAttempts is how often a pod is tried on a node before the core is told that
 	// binding failed (3).
 	BindAttempts int

@@ -43,7 +43,7 @@ func newReservations(c *Context) *reservations {
 	return &reservations{Context: c, queue: newQueue(c.options), waiting: map[string]map[string]*task{}, takenBy: map[string]string{}, takes: map[string]string{}}
 }
 
-func (r *reservations) start() { r.run(func() { work(r.queue, r.serve) }) }
+func (r *reservations) start() { r.run(func() { work(r.Context, r.queue, r.serve) }) }
 
 // handOverMax is how long a pod waits for its place.
 const handOverMax = time.Minute

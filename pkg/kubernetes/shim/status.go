@@ -36,7 +36,7 @@ func newStatusWriter(c *Context) *statusWriter {
 
 func (w *statusWriter) start() {
 	for range w.options.StatusWorkers {
-		w.run(func() { work(w.queue, w.write) })
+		w.run(func() { work(w.Context, w.queue, w.write) })
 	}
 }
 

@@ -85,6 +85,25 @@ func TestEvictionThatFails(t *testing.T) {
 	}
 }
 
+// The API server deletes nothing for ten times the longest pause between two attempts. It is
+// asked less and less often meanwhile, and not forgotten.
+func TestEvictionThatFailsForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{})
+		m.AddNode("node-1", "cpu=2")
+		m.Start()
+		m.AddPod("low", "cpu=2")
+		m.API.Fail(shimtest.Faults{Delete: func(string) error { return errServer }})
+		m.AddPod("high", "cpu=2", shimtest.Priority(10))
+		m.Advance(5 * time.Minute)
+		assert.Assert(t, m.API.Requests("delete") < 20, "%d", m.API.Requests("delete"))
+		assert.Equal(t, len(m.API.Deleted()), 0)
+		m.API.Fail(shimtest.Faults{})
+		m.Advance(30 * time.Second)
+		assert.DeepEqual(t, m.API.Deleted(), []string{"low"})
+	})
+}
+
 // The victim was being bound: it need not run at all, so it is taken back and not deleted.
 func TestVictimThatIsBeingBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
