@@ -5,9 +5,14 @@ package core
 const gangTimedOut = "ResourceReservationTimeout"
 
 // expire ends the placeholders of an application that were not replaced in time. The
-// resource manager hears of the state first: a release could be taken for progress.
+// resource manager hears of the state first: a release could be taken for progress. While the
+// settling time lasts, asks that take their places may be reported yet.
 func (p gangs) expire(app *application) {
 	const why = "placeholder timed out"
+	if until := p.settling.end(); until.After(p.now) {
+		p.timers.Set(&app.gang.timer, until, due{what: dueGang, application: app})
+		return
+	}
 	switch {
 	case app.state != Accepted:
 		p.dismissPlaceholders(app, why)
