@@ -20,7 +20,6 @@ func TestPodGroupsGoWithTheApplication(t *testing.T) {
 	pod := ourPod("")
 	name := "train"
 	pod.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &name}
-	pod.Annotations = map[string]string{pods.AnnotationTaskGroups: `[{"name": "driver", "minMember": 2}]`}
 	c.AddPod(pod)
 	assert.DeepEqual(t, c.sent(), []string{})
 	assert.Equal(t, c.tasks["web"].waits, "its pod group train does not exist")
@@ -29,7 +28,7 @@ func TestPodGroupsGoWithTheApplication(t *testing.T) {
 	group.Spec.SchedulingPolicy.Gang = &v1alpha2.GangSchedulingPolicy{MinCount: 3}
 	c.groups.AddPodGroup(group)
 	request := c.sender.waiting[0].application
-	assert.Equal(t, request.PlaceholderAsk.Resources["pods"].Value, int64(5))
+	assert.Equal(t, request.PlaceholderAsk.Resources["pods"].Value, int64(3))
 	assert.Equal(t, request.GangSchedulingStyle, "Hard")
 	assert.Equal(t, c.sender.waiting[1].allocation.TaskGroupName, name)
 
