@@ -54,6 +54,10 @@ func (b builder) queue(q *Queue, from inherited) core.QueueConfig {
 		Admin:      q.AdminACL,
 	}
 	out.Guaranteed, out.Max = b.quantities(q, "resources", q.Guaranteed, q.Max)
+	out.ApplicationsMax = int(clampCount(q.ApplicationsMax))
+	for i := range q.Limits {
+		out.Limits = append(out.Limits, b.limit(q, &q.Limits[i]))
+	}
 	if q.Parent {
 		out.Below = b.template(q, own)
 	}
@@ -70,6 +74,7 @@ func (b builder) template(q *Queue, own inherited) *core.QueueTemplate {
 	out := &core.QueueTemplate{Parent: workOut(texts), Leaf: workOut(texts)}
 	if t := own.template; t != nil {
 		out.Leaf = workOut(inherit(own.texts, t.Properties))
+		out.ApplicationsMax = int(clampCount(t.ApplicationsMax))
 		out.Guaranteed, out.Max = b.quantities(q, "childtemplate.resources", t.Guaranteed, t.Max)
 	}
 	return out
@@ -86,6 +91,20 @@ func (b builder) quantities(q *Queue, key string, guaranteed, most Quantities) (
 		b.kindProblem(q, key+".max", err)
 	}
 	return amounts, limits
+}
+
+// limit makes a limit of users and groups. One that names no kinds has no max.
+func (b builder) limit(q *Queue, l *Limit) core.Limit {
+	out := core.Limit{Users: l.Users, Groups: l.Groups, ApplicationsMax: int(clampCount(l.ApplicationsMax))}
+	if len(l.Max) == 0 {
+		return out
+	}
+	limits, err := b.kinds.Limits(l.Max.values())
+	if err != nil {
+		b.kindProblem(q, "limits.maxresources", err)
+	}
+	out.Max = limits
+	return out
 }
 
 // buildRules makes the rules of placement.

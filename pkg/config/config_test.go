@@ -117,6 +117,16 @@ func printQueue(b *strings.Builder, q core.QueueConfig, indent string, kinds *re
 	if t := q.Below; t != nil && (len(t.Guaranteed)+len(t.Max) > 0 || len(t.Leaf.Texts) != len(t.Parent.Texts)) {
 		fmt.Fprintf(b, "%s  below: guaranteed(%s) max(%s) %v\n", indent, kinds.Format(t.Guaranteed), kinds.FormatLimits(t.Max), t.Leaf.Texts)
 	}
+	if q.ApplicationsMax > 0 || q.Below != nil && q.Below.ApplicationsMax > 0 {
+		below := 0
+		if q.Below != nil {
+			below = q.Below.ApplicationsMax
+		}
+		fmt.Fprintf(b, "%s  applications(%d) in queues made below(%d)\n", indent, q.ApplicationsMax, below)
+	}
+	for _, l := range q.Limits {
+		fmt.Fprintf(b, "%s  limit users=%v groups=%v max(%s) applications=%d\n", indent, l.Users, l.Groups, kinds.FormatLimits(l.Max), l.ApplicationsMax)
+	}
 	for _, child := range q.Queues {
 		printQueue(b, child, indent+"  ", kinds)
 	}

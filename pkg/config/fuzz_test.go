@@ -183,11 +183,13 @@ func writeQueue(b *strings.Builder, q core.QueueConfig, kinds *resources.Kinds, 
 	}
 	if t := q.Below; t != nil {
 		b.WriteString("childtemplate: {")
+		fmt.Fprintf(b, "maxapplications: %d, ", t.ApplicationsMax)
 		writeQuotas(b, t.Guaranteed, t.Max, kinds)
 		writeProperties(b, t.Leaf.Texts)
 		b.WriteString("}, ")
 	}
 	writeQuotas(b, q.Guaranteed, q.Max, kinds)
+	writeLimits(b, q, kinds)
 	writeProperties(b, q.Properties.Texts)
 	b.WriteString("queues: [")
 	for _, child := range q.Queues {
@@ -207,6 +209,26 @@ func writeQuotas(b *strings.Builder, guaranteed resources.Amounts, most resource
 		fmt.Fprintf(b, "%s: %s, ", yamlQuote(kind), show(kind, v))
 	}
 	b.WriteString("}}, ")
+}
+
+func writeLimits(b *strings.Builder, q core.QueueConfig, kinds *resources.Kinds) {
+	fmt.Fprintf(b, "maxapplications: %d, limits: [", q.ApplicationsMax)
+	for _, l := range q.Limits {
+		b.WriteString("{users: [")
+		for _, name := range l.Users {
+			fmt.Fprintf(b, "%s, ", yamlQuote(name))
+		}
+		b.WriteString("], groups: [")
+		for _, name := range l.Groups {
+			fmt.Fprintf(b, "%s, ", yamlQuote(name))
+		}
+		fmt.Fprintf(b, "], maxapplications: %d, maxresources: {", l.ApplicationsMax)
+		for kind, v := range kinds.LimitMap(l.Max) {
+			fmt.Fprintf(b, "%s: %s, ", yamlQuote(kind), show(kind, v))
+		}
+		b.WriteString("}}, ")
+	}
+	b.WriteString("], ")
 }
 
 func writeProperties(b *strings.Builder, texts map[string]string) {

@@ -39,38 +39,19 @@ func (r *reader) limits(c cursor) []Limit {
 				l.ApplicationsMax, _ = c.count()
 				l.countPlace = c.place
 			}},
-			field{"maxresources", func(c cursor) { l.Max = limitResources(c) }},
+			field{"maxresources", func(c cursor) { l.Max = c.quantities() }},
 		)
 		l.unsure = r.errors > before
 		switch {
 		case l.unsure:
 		case len(l.Users) == 0 && len(l.Groups) == 0:
 			item.fail("names no users and no groups")
-		case l.ApplicationsMax == 0 && l.Max == nil:
+		case l.ApplicationsMax == 0 && len(l.Max) == 0:
 			item.fail("limits nothing: give maxapplications above 0, or maxresources")
 		}
 		out = append(out, l)
 	}
-	if len(out) > 0 {
-		c.later("users and groups are not limited")
-	}
 	return out
-}
-
-// limitResources reads the resources of a limit, of which one must be above
-// zero.
-func limitResources(c cursor) Quantities {
-	before := c.read.errors
-	q := c.quantities()
-	for _, quantity := range q {
-		if quantity.Value > 0 {
-			return q
-		}
-	}
-	if c.read.errors == before {
-		c.atKey().fail("at least one quantity must be above 0")
-	}
-	return q
 }
 
 // named checks the names in all limits of one queue, in their order.

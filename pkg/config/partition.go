@@ -21,7 +21,6 @@ type Partition struct {
 	Rules      []Rule // that place applications
 	Closed     bool   // a queue names an access list: without one above or here, a queue is for no user
 	Resolver   string // of users' groups: empty, os, ldap or test
-	// The limits of queues have no effect yet.
 
 	limits      []Limit // of the partition, which is another way to write those of the root
 	limitsPlace Place

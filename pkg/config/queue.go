@@ -22,7 +22,6 @@ type Queue struct {
 	AdminACL, SubmitACL access.List
 	Template            *Template // nil if the one of the parent counts
 
-	// What follows has no effect yet.
 	ApplicationsMax uint64 // zero is unlimited
 	Limits          []Limit
 
@@ -121,7 +120,7 @@ func (r *reader) queue(c cursor, parent *Queue) *Queue {
 	}
 	c = c.atQueue(q.Path)
 	q.place = c.place
-	c.fields(append(r.queueKeys(q), r.laterKeys(q)...)...)
+	c.fields(r.queueKeys(q)...)
 	if len(q.Queues) > 0 {
 		q.Parent = true
 		if q.leaf != nil {
@@ -135,7 +134,7 @@ func (r *reader) queue(c cursor, parent *Queue) *Queue {
 	return q
 }
 
-// queueKeys are the keys of a queue that have an effect.
+// queueKeys are the keys of a queue.
 func (r *reader) queueKeys(q *Queue) []field {
 	return []field{
 		{"name", func(c cursor) { checkName(c, q) }},
@@ -153,29 +152,19 @@ func (r *reader) queueKeys(q *Queue) []field {
 		{"adminacl", func(c cursor) { q.AdminACL = r.acl(c) }},
 		{"submitacl", func(c cursor) { q.SubmitACL = r.acl(c) }},
 		{"childtemplate", func(c cursor) { q.Template = template(c) }},
+		{"maxapplications", func(c cursor) {
+			n, ok := c.count()
+			q.ApplicationsMax, q.unsure, q.countPlace = n, !ok, c.place
+		}},
+		{"limits", func(c cursor) {
+			q.Limits, q.limitsPlace = r.limits(c), c.atKey().place
+		}},
 		{"properties", func(c cursor) {
 			q.Properties = properties(c)
 			if delay, err := duration(q.Properties[quotaDelay], 0); err == nil && delay > 0 {
 				set, _ := c.find(quotaDelay)
 				q.quotaDelay = &set.place
 			}
-		}},
-	}
-}
-
-// laterKeys are the keys of a queue that are read and kept, and have no effect
-// yet.
-func (r *reader) laterKeys(q *Queue) []field {
-	return []field{
-		{"maxapplications", func(c cursor) {
-			n, ok := c.count()
-			q.ApplicationsMax, q.unsure, q.countPlace = n, !ok, c.place
-			if n > 0 {
-				c.later("any number of applications may run")
-			}
-		}},
-		{"limits", func(c cursor) {
-			q.Limits, q.limitsPlace = r.limits(c), c.atKey().place
 		}},
 	}
 }

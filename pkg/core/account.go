@@ -2,8 +2,8 @@ package core
 
 import "github.com/narwhal-scheduler/narwhal/pkg/resources"
 
-// An account is the limit and the use of one queue. It is charged together
-// with every account above it, so that for each kind
+// An account is the limit and the use of one queue, or of one user or group in a queue that
+// limits it. It is charged together with every account above it, so that for each kind
 //
 //	used      = own allocations + the sum of used over the children
 //	pending   = own asks + the sum of pending over the children
@@ -13,6 +13,9 @@ import "github.com/narwhal-scheduler/narwhal/pkg/resources"
 //	overdue   = those whose eviction did not end in time, in the same way
 //	bound     = own asks with a required node and no promise, in the same way
 //	used <= max, unless exceeded is set
+//
+// Applications counts those that count for limits of applications, in the same way. What is
+// pending is booked on the accounts of queues only.
 type account struct {
 	parent     *account // nil at the root
 	max        resources.Limits
@@ -29,6 +32,14 @@ type account struct {
 	exceeded bool
 	// changed is a stamp of the last change of what may still be charged here.
 	changed uint64
+
+	subject         *subject
+	hinted          resources.Sum // that the resource manager knows to wait for nodes
+	applications    int
+	applicationsMax int        // zero is no limit
+	blocked         []*section // that nothing is tried of before this account changes
+	held            []*request // with a required node, that wait for that too
+	freed           bool       // recorded, and not reacted to yet
 }
 
 // charge books an allocation here and on every account above.
@@ -132,4 +143,85 @@ func (a *account) ending(r *request) *resources.Sum {
 		return &a.overdue
 	}
 	return &a.releasing
+}
+
+// hint notes that the resource manager knows that amounts wait for nodes, here and above, and
+// unhint that they do not wait any more.
+func (a *account) hint(amounts resources.Amounts) {
+	for ; a != nil; a = a.parent {
+		a.hinted.Add(amounts)
+	}
+}
+
+func (a *account) unhint(amounts resources.Amounts) {
+	for ; a != nil; a = a.parent {
+		a.hinted.Sub(amounts)
+	}
+}
+
+// accounts are those that an application is charged to, each with all above it.
+func (a *application) accounts() [3]*account {
+	return [...]*account{&a.queue.account, a.byUser, a.byGroup}
+}
+
+// An application counts for limits of applications from its first placement, or from when
+// room is being made for one of its asks, until it has nothing left.
+
+// setRan notes that an application has begun to run, or that it has nothing left.
+func (l *ledger) setRan(app *application, ran bool) {
+	if app.ran != ran {
+		app.ran = ran
+		l.recount(app)
+	}
+}
+
+// countKept counts the asks of an application for which quota is kept.
+func (l *ledger) countKept(app *application, by int32) {
+	app.keeps += by
+	l.recount(app)
+}
+
+func (l *ledger) recount(app *application) {
+	counts := app.ran || app.keeps > 0
+	if counts == app.counts {
+		return
+	}
+	app.counts = counts
+	by := 1
+	if !counts {
+		by = -1
+	}
+	l.stamp++
+	for _, account := range app.accounts() {
+		for ; account != nil; account = account.parent {
+			account.applications += by
+			if account.applicationsMax > 0 {
+				account.changed = l.stamp
+				if !counts || len(account.held) > 0 { // it lets others run, or those of the application
+					l.changes.free(account)
+				}
+			}
+		}
+	}
+	l.changes.application(app, 0)
+}
+
+// freeLimits records that the limits of an application hold more again.
+func (c *changeSet) freeLimits(app *application) {
+	for _, account := range [...]*account{app.byUser, app.byGroup} {
+		for ; account != nil; account = account.parent {
+			c.free(account)
+		}
+	}
+}
+
+// isFull reports whether no other application may run here.
+func (a *account) isFull() bool { return a.applicationsMax > 0 && a.applications >= a.applicationsMax }
+
+// free records that an account for which something waits may hold more again.
+func (c *changeSet) free(a *account) {
+	if !a.freed && len(a.blocked)+len(a.held) > 0 {
+		a.freed = true
+		c.freed = append(c.freed, a)
+	}
 }

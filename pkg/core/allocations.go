@@ -132,7 +132,7 @@ func (p commands) adopt(r *request, id NodeID) {
 // refuses.
 func (p commands) bookedBeyond(r *request) {
 	r.node.allowExcess()
-	r.application.queue.allowExcess()
+	r.application.allowExcess()
 	p.markBooked(r)
 	p.changes.application(r.application, quotaBooked)
 }
@@ -225,7 +225,7 @@ func (p commands) resize(r *request, to *Allocation) {
 		gangs(p).rejoin(r.replacement().ask) // it may not fit any more
 	}
 	if r.Placeholder {
-		r.resizeGang(to.Amounts)
+		members{&p.ledger}.resize(r, to.Amounts)
 	}
 	p.unbook(r)
 	r.Allocation = r.resized(to)
@@ -249,7 +249,7 @@ func (p commands) makeKnown(a **Allocation) bool {
 
 // isToEnd reports whether the resource manager was told to end an allocation for its gang: it
 // is no ask again when it cannot be bound.
-func (r *request) isToEnd() bool {
+func isToEnd(r *request) bool {
 	with := r.replacement()
 	return r.eviction != nil && r.eviction.dismissed || with != nil && with.placeholder == r
 }
@@ -283,7 +283,7 @@ func (p commands) releaseAllocation(c ReleaseAllocation) {
 		p.releaseForeign(r)
 	case r.Application != c.Application:
 	case c.Termination == SchedulingFailed && r.node == nil: // said twice
-	case c.Termination == SchedulingFailed && !r.isToEnd():
+	case c.Termination == SchedulingFailed && !isToEnd(r):
 		p.bindFailed(r, c.Message)
 	default:
 		if c.Termination == SchedulingFailed { // it was to end for its gang, and has not begun

@@ -26,17 +26,22 @@ type application struct {
 	id        ApplicationID
 	queue     *queue
 	user      string
+	byUser    *account // the lowest of the limits of its user; nil if there are none
+	byGroup   *account
+	section   *section // while it stands in the order of one
 	groups    []string
 	tags      map[string]string
 	submitted time.Time // or when its oldest ask was created, if that is earlier
 
 	state      State
-	dated      bool // submitted was stated, so it stays
-	changed    bool // recorded, and not reacted to yet
+	dated      bool  // submitted was stated, so it stays
+	changed    bool  // recorded, and not reacted to yet
+	ran        bool  // something was placed since it had nothing
+	counts     bool  // for limits of applications: it ran, or quota is kept for it
+	keeps      int32 // asks for which quota is kept
 	since      time.Time
 	completion *timers.Timer[due] // when it ends by itself; nil before that is first known
-	thrash     *thrashGuard       // nil before room is made for it
-	backoff    *appBackoff        // nil before an ask fails where that counts
+	failures   *failures          // nil before any
 	gang       *gang              // nil if it has no task group
 
 	used        resources.Sum
@@ -48,6 +53,28 @@ type application struct {
 
 	view     *ApplicationView
 	viewedAt uint64 // the stamp when the view was made
+}
+
+// failures are what is counted of tries that failed. Few applications have any.
+type failures struct {
+	thrash  *thrashGuard // nil before room is made for the application
+	backoff *appBackoff  // nil before an ask fails where that counts
+}
+
+// failed is what is counted of tries that failed.
+func (a *application) failed() *failures {
+	if a.failures == nil {
+		a.failures = &failures{}
+	}
+	return a.failures
+}
+
+// backoff is nil before an ask of the application fails where that counts.
+func (a *application) backoff() *appBackoff {
+	if a.failures == nil {
+		return nil
+	}
+	return a.failures.backoff
 }
 
 // applicationPlace is what decides the order of the applications of a leaf.
@@ -127,11 +154,6 @@ func (a *application) placed() applicationPlace {
 
 // idle reports whether the application has nothing left.
 func (a *application) idle() bool { return len(a.allocations) == 0 && len(a.asks) == 0 }
-
-// isTried reports whether the application stands in the order of its queue.
-func (a *application) isTried() bool {
-	return a.queued.Len() > 0 && (a.backoff == nil || !a.isBackedOff())
-}
 
 // isDone reports whether the application has nothing left to run: it is idle, or what ran has
 // ended and only placeholders are left, which nothing will replace.
@@ -334,10 +356,11 @@ type leafClass struct {
 	unfinished *unfinished // the attempt that goes on in a later batch
 }
 
-// firstAsk is the oldest ask of a class in any application; nil if there is none.
+// firstAsk is the oldest ask of a class in any application that no limit holds back; nil if
+// there is none.
 func (c *class) firstAsk() (first *request) {
 	for _, g := range c.groups {
-		if r := g.first(); r != nil && (first == nil || inOrder(r, first) < 0) {
+		if r := g.first(); r != nil && r.heldBack() == nil && (first == nil || inOrder(r, first) < 0) {
 			first = r
 		}
 	}

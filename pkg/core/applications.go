@@ -42,6 +42,7 @@ func (p commands) takeIn(c AddApplication, q *queue) {
 	}
 	app.queued.Looked = &p.work.Asks
 	app.beginGang(c)
+	p.limits.join(app)
 	p.applications.ReplaceOrInsert(app)
 	q.applications[app.id] = app
 	p.unview(q)

@@ -106,7 +106,7 @@ func isAction(e core.Event) bool {
 	return false
 }
 
-// isDismissal reports whether a placeholder is to end of which nobody takes the place. Its room
+// isDismissal reports whether a placeholder is to end whose place no ask takes. Its room
 // is counted on like that of a victim.
 func isDismissal(e *core.ReleaseRequested) bool {
 	return e.Cause == core.CauseTimedOut && e.Node != ""

@@ -119,8 +119,12 @@ func victimCostOf(gone []*core.Allocation) victimCost {
 // attempt is the nomination that costs least, the first of them by the name of the
 // node. It depends on quota if quota is short now.
 func (w *world) attempt(ask *core.AskView) (best action, cost victimCost, found, byQuota bool) {
+	// An equal that keeps its place is no victim, but there are attempts then: evictions that
+	// run already may do.
 	lower := slices.ContainsFunc(w.view.Nodes, func(n *core.NodeView) bool {
-		return slices.ContainsFunc(n.Allocations, func(a *core.Allocation) bool { return w.mayTake(ask, a) })
+		return slices.ContainsFunc(n.Allocations, func(a *core.Allocation) bool {
+			return ask.Priority > a.Priority || ask.Priority == a.Priority && w.priority == core.EqualToo
+		})
 	})
 	spares := ask.Preemptable.Stated && !ask.Preemptable.AllowOthers
 	if w.disabled || w.priority == core.PriorityOff || ask.Nominated != "" || spares || !lower {

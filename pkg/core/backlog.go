@@ -31,6 +31,7 @@ type backlog struct {
 	boundless headroom
 	// searches are the memory of a search, and of one for a class within it.
 	searches [2]search
+	stale    []*section // in which a search found that limits hold everything back
 }
 
 func newBacklog(options Options) backlog {
@@ -201,6 +202,9 @@ func (b *backlog) settleGroup(g *askGroup) {
 			own.ready = c.priority
 		} else {
 			own.rest = c.priority
+		}
+		if c.preempts && g.application.isLimited() {
+			own.wanted = &c.amounts
 		}
 		switch {
 		case c.isRefused():

@@ -166,6 +166,10 @@ func (p cycle) tryReserved(r *request, n *node) outcome {
 	p.work.Attempts++
 	w := r.waiting()
 	p.changes.application(r.application, 0)
+	if r.heldBack() != nil { // nothing is on its way to it
+		p.reservations.unreserve(r)
+		return waits
+	}
 	if q := r.withoutRoom(); q != nil {
 		w.reason, w.detail = QuotaExceeded, string(q.path)
 		p.awaitQuota(r, q)
@@ -223,11 +227,11 @@ func (p cycle) awaitsRoom(r *request, n *node, kept resources.Amounts) bool {
 	short := r.withoutRoom()
 	free := n.free.Minus(kept).Minus(n.claims(r.class.standing))
 	switch {
-	case short == nil && r.Amounts.FitsIn(free) && n.schedulable:
+	case short == nil && r.Amounts.FitsIn(free) && n.schedulable && r.heldBack() == nil:
 		return false
 	case !r.Amounts.FitsIn(free.Plus(n.releasing.Amounts)):
 		p.nominations.clear(r, n.whyLost(), p.outcomes.whyTaken(r, n))
-	case short != nil && r.quotaToFree() != nil:
+	case r.lostQuota():
 		p.nominations.clear(r, r.whyNoQuota(), p.outcomes.whyTaken(r, n))
 	case short != nil:
 		p.awaitQuota(r, short)

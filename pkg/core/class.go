@@ -287,6 +287,9 @@ type summary struct {
 	// open is the least of the classes that may fit some node, closed of those that fit none
 	// but nodes with new room; nominated is of nominated asks, whose quota is kept.
 	open, closed, nominated *resources.Amounts
+	// wanted is the least of the asks of limited users and groups for which room may be made,
+	// now or later.
+	wanted *resources.Amounts
 }
 
 var emptySummary = summary{top: PriorityNone, ready: PriorityNone, rest: PriorityNone}
@@ -309,6 +312,7 @@ func (s *summary) become(own, left, right *summary) bool {
 		open:      leastOf(s.open, own.open, left.open, right.open),
 		closed:    leastOf(s.closed, own.closed, left.closed, right.closed),
 		nominated: leastOf(s.nominated, own.nominated, left.nominated, right.nominated),
+		wanted:    leastOf(s.wanted, own.wanted, left.wanted, right.wanted),
 	})
 }
 

@@ -69,10 +69,12 @@ type AddApplication struct {
 }
 
 // A QueueQuota is the quota of a queue that is not configured, in place of that of its
-// template.
+// template, and how many applications may run there, if it says that.
 type QueueQuota struct {
 	Guaranteed resources.Amounts
 	Max        resources.Limits
+	// ApplicationsMax is how many applications may run; zero is no limit.
+	ApplicationsMax int
 }
 
 // RemoveApplication removes an application with all it has.

@@ -141,9 +141,12 @@ type QueueConfig struct {
 	Parent     bool   // may have children and no applications
 	Guaranteed resources.Amounts
 	Max        resources.Limits
-	Properties QueueProperties
-	Submit     access.List // may submit applications here and below
-	Admin      access.List // may do so too
+	// ApplicationsMax is how many applications may run here and below; zero is no limit.
+	ApplicationsMax int
+	Limits          []Limit // of users and groups
+	Properties      QueueProperties
+	Submit          access.List // may submit applications here and below
+	Admin           access.List // may do so too
 	// Below is what queues are made with that rules of placement make below a parent. Nil
 	// is a queue without quotas, with the properties of the parent.
 	Below  *QueueTemplate
@@ -157,6 +160,18 @@ type QueueTemplate struct {
 	Max        resources.Limits
 	Leaf       QueueProperties
 	Parent     QueueProperties
+
+	ApplicationsMax int
+}
+
+// A Limit bounds what each of some users and groups may have in a queue and below it. The
+// name * stands for all others, each by itself.
+type Limit struct {
+	Users, Groups []string
+	// Max is what they may use; nil is no limit, and a zero is none of a kind.
+	Max resources.Limits
+	// ApplicationsMax is how many of their applications may run; zero is no limit.
+	ApplicationsMax int
 }
 
 // QueueProperties are the settings that children inherit.

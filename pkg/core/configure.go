@@ -23,6 +23,9 @@ func (p commands) configure(config Config) {
 	p.costs.flat, p.plain = areFlat(p.root), arePlain(p.root)
 	p.costs.configured = configuredKinds(p.root)
 	p.order.rebuild(p.allNodes)
+	p.capped = !p.root.everywhere(func(q *queue) bool { return q.applicationsMax == 0 })
+	p.rebuildLimits()
+	settleGroups(&p.backlog)
 	p.recomputeShares()
 	if p.preemption.VictimTimeout != timeout {
 		p.evictions.reschedule()
@@ -66,6 +69,16 @@ func (p commands) retryAll() {
 			p.openClass(r.class)
 		}
 		p.changes.application(app, quotaFreed)
+		return true
+	})
+}
+
+// settleGroups brings all groups up to date, after other limits apply to applications.
+func settleGroups(b *backlog) {
+	b.applications.Ascend(func(app *application) bool {
+		for g := range app.classes.all { // each changes its own place only
+			b.settleGroup(g)
+		}
 		return true
 	})
 }

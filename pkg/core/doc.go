@@ -41,8 +41,10 @@
 //	view.go         what other goroutines may read; views.go makes it
 //	keptview.go     what is kept from an ask, for readers
 //	restore.go      a partition made from a view
+//	verifier.go     what is counted anew, and the first law that is broken
 //	verify.go       checks the laws; verify_preemption.go and verify_outcomes.go those of preemption,
-//	                verify_backlog.go what is noted of asks that wait, verify_gangs.go gangs
+//	                verify_backlog.go what is noted of asks that wait, verify_gangs.go gangs,
+//	                verify_limits.go limits
 //
 // Ledger: what runs where, and which queues pay for it.
 //
@@ -50,6 +52,7 @@
 //	prioritycounts.go how many there are of each priority
 //	queue.go        a queue; queues.go the tree of queues
 //	account.go      the limits and the use of a queue; kept.go what is kept for asks, and from which others
+//	limits.go       limits of users and groups, and of the number of applications
 //	standing.go     the priority of an ask as the fences around it and the root see it
 //	application.go  an application and its groups of asks; state.go its states
 //	gang.go         the placeholders of an application, and the asks that take their places
@@ -64,6 +67,7 @@
 //	backlog.go      asks by class; opens and closes classes
 //	class.go        what equal asks have in common, and the summaries of parts of the backlog
 //	search.go       the first ask that may be tried; choice.go compares queues and applications by it
+//	sections.go     the applications of a leaf that the same limits bind
 //	headroom.go     what is left of the quotas for a search
 //	orders.go       keeps groups, applications and queues in order
 //	nodeorder.go    keeps nodes in order, finds one with room, and knows where room is new

@@ -127,7 +127,7 @@ func (r *request) replaced() bool {
 func (r *request) isHeld() bool { return r.wait != nil && r.wait.held }
 
 // startsWhole reports whether an ask is a placeholder of a gang that is placed as a whole.
-func (r *request) startsWhole() bool {
+func startsWhole(r *request) bool {
 	return r.Placeholder && r.groupOf() != nil && r.application.gang.whole && !r.application.gang.started
 }
 
@@ -165,9 +165,9 @@ func (a *application) beginGang(c AddApplication) {
 	setDefault(&a.gang.timeout, DefaultGangTimeout)
 }
 
-// resizeGang has what makes the gang complete follow the new amounts of a placeholder that
+// resize has what makes the gang complete follow the new amounts of a placeholder that
 // runs.
-func (r *request) resizeGang(to resources.Amounts) {
+func (m members) resize(r *request, to resources.Amounts) {
 	if r.groupOf() == nil || r.application.gang.total.IsZero() {
 		return
 	}

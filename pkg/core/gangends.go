@@ -77,7 +77,7 @@ func (p gangs) closed(r *request, n *node) {
 	ask.Allocation = ask.placedOn(target.id, p.now)
 	p.run(ask, target)
 	target.allowExcess()
-	ask.application.queue.allowExcess()
+	ask.application.allowExcess()
 	p.changes.node(target, nodeRetry)
 	p.changes.placed = append(p.changes.placed, ask)
 	p.outcomes.placed(ask, target, nil)

@@ -11,7 +11,10 @@ type headroom struct {
 	// most; it is in effect if anything is not kept from that ask.
 	left, most resources.Limits
 	kept       bool
-	over       int32 // all that is kept is kept from asks up to this priority, as the root sees it
+	// limits are what is left of the limits of a user and group alone, in a section.
+	limits  resources.Limits
+	limited bool
+	over    int32 // all that is kept is kept from asks up to this priority, as the root sees it
 }
 
 // headroomWithin is what is left of the quotas in a queue too. It is valid until the next search.
@@ -61,4 +64,10 @@ func (q *queue) headroomWithin(above *headroom) *headroom {
 // of which is of a priority as the order of the queue sees it.
 func (h *headroom) holds(least *resources.Amounts, top int32) bool {
 	return least != nil && (least.Within(h.left) || h.kept && h.in.asRootSees(top) > h.over && least.Within(h.most))
+}
+
+// allows reports whether limits of users and groups may let an ask of a part of the backlog run
+// for which room may be made. Evictions free quota, and no limits.
+func (h *headroom) allows(least *resources.Amounts) bool {
+	return !h.limited || least == nil || least.Within(h.limits)
 }

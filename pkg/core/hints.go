@@ -44,14 +44,17 @@ func (h *hints) inQueue(q *queue, left *int) bool {
 			return false
 		}
 	}
-	for app := range q.apps.All {
+	all := true
+	tried(q, func(app *application) bool {
 		for g := range app.queued.All {
 			if g.class.closed && g.hinted < g.live && !h.inGroup(g, left) {
+				all = false
 				return false
 			}
 		}
-	}
-	return true
+		return true
+	})
+	return all
 }
 
 // inGroup tells of the asks of a group, and reports whether all were told of.
@@ -77,17 +80,22 @@ func (h *hints) tellOf(r *request) bool {
 	if w.hinted {
 		return true
 	}
-	for q := r.application.queue; q != nil; q = q.parent {
-		if !q.max.Holds(r.Amounts, q.used.Amounts, q.hinted.Amounts, r.Amounts) {
-			return false
+	if r.heldBack() != nil {
+		return false
+	}
+	for _, account := range r.application.accounts() {
+		for ; account != nil; account = account.parent {
+			if !account.max.Holds(r.Amounts, account.used.Amounts, account.hinted.Amounts, r.Amounts) {
+				return false
+			}
 		}
 	}
 	w.hinted = true
 	if r.group != nil {
 		r.group.hinted++
 	}
-	for q := r.application.queue; q != nil; q = q.parent {
-		q.hinted.Add(r.Amounts)
+	for _, account := range r.application.accounts() {
+		account.hint(r.Amounts)
 	}
 	message := h.text(r)
 	h.tell(&Unschedulable{r.Allocation, message})
@@ -120,7 +128,7 @@ func (h *hints) text(r *request) string {
 // unhint takes an ask that no longer waits off the amounts that were told of. The
 // resource manager was told of it.
 func (b *backlog) unhint(r *request) {
-	for q := r.application.queue; q != nil; q = q.parent {
-		q.hinted.Sub(r.Amounts)
+	for _, account := range r.application.accounts() {
+		account.unhint(r.Amounts)
 	}
 }

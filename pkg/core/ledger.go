@@ -24,6 +24,8 @@ type ledger struct {
 	root         *queue
 	applications *btree.BTreeG[*application]
 	nodes        *btree.BTreeG[*node]
+	limits       limitAccounts
+	capped       bool // the number of applications of some queue is limited
 	requests     map[AllocationKey]*request
 	unplaced     map[NodeID][]*request // foreign allocations, by nodes that are not known
 	unplacedView []*Allocation         // the same by key; nil if that is not known
@@ -55,6 +57,7 @@ func newLedger(options Options) ledger {
 		options:  options,
 		kinds:    options.Kinds,
 		requests: map[AllocationKey]*request{},
+		limits:   limitAccounts{},
 		unplaced: map[NodeID][]*request{},
 		settled:  options.SettleDelay <= 0,
 		absent:   map[NodeID]*askSet{},
@@ -111,8 +114,11 @@ func (l *ledger) book(r *request, n *node) {
 	app := r.application
 	l.stamp++
 	n.charge(r)
-	app.queue.charge(r.Amounts, l.stamp)
-	app.queue.addEnding(r)
+	for _, account := range app.accounts() {
+		account.charge(r.Amounts, l.stamp)
+		account.addEnding(r)
+	}
+	l.setRan(app, true)
 	l.running.add(r.Priority)
 	app.queue.addRunning(r)
 	app.used.Add(r.Amounts)
@@ -132,8 +138,11 @@ func (l *ledger) unbook(r *request) {
 		members{l}.unseat(r)
 	}
 	n.discharge(r)
-	app.queue.discharge(r.Amounts, l.stamp)
-	app.queue.subEnding(r)
+	for _, account := range app.accounts() {
+		account.discharge(r.Amounts, l.stamp)
+		account.subEnding(r)
+	}
+	l.changes.freeLimits(app)
 	l.running.remove(r.Priority)
 	app.queue.removeRunning(r)
 	app.used.Sub(r.Amounts)
@@ -180,7 +189,9 @@ func (l *ledger) setEviction(r *request, e *eviction) {
 		r.node.releasing.Sub(r.Amounts)
 	}
 	if !r.foreign() {
-		r.application.queue.subEnding(r)
+		for _, account := range r.application.accounts() {
+			account.subEnding(r)
+		}
 	}
 	r.eviction = e
 	if r.releasing() {
@@ -192,7 +203,9 @@ func (l *ledger) setEviction(r *request, e *eviction) {
 		r.node.findWeakest()
 	}
 	if !r.foreign() {
-		r.application.queue.addEnding(r)
+		for _, account := range r.application.accounts() {
+			account.addEnding(r)
+		}
 	}
 	if r.Placeholder && e != nil {
 		members{l}.withhold(r)
@@ -226,17 +239,17 @@ func (r *request) withoutRoom() *queue {
 	return found
 }
 
-// hasRoomFor reports whether this queue alone has quota for an ask; for a nominated
+// hasRoomFor reports whether this account alone has quota for an ask; for a nominated
 // one, or one that it is promised to, it is kept. A promise does not wait for the quota
 // that is being freed for others.
-func (q *queue) hasRoomFor(r *request) bool {
+func (a *account) hasRoomFor(r *request) bool {
 	switch {
 	case r.promised():
-		return q.max.Room(q.used.Amounts, r.Amounts)
+		return a.max.Room(a.used.Amounts, r.Amounts)
 	case r.nominated() != nil:
-		return q.keepsRoom(r.Amounts, r.claimant())
+		return a.keepsRoom(r.Amounts, r.claimant())
 	}
-	return q.hasRoom(r.Amounts, r.claimant())
+	return a.hasRoom(r.Amounts, r.claimant())
 }
 
 // mayTake reports whether an ask may take the place of an allocation by their
@@ -254,6 +267,7 @@ type changeSet struct {
 	applications []*application
 	taskGroups   []*taskGroup
 	placed       []*request // allocations that took room
+	freed        []*account // of limits that may hold more again, each once
 	resized      bool       // the cluster: shares are measured against its size
 }
 
@@ -310,7 +324,7 @@ func (c *changeSet) application(a *application, what queueChange) {
 
 // none reports whether nothing is recorded.
 func (c *changeSet) none() bool {
-	return len(c.nodes) == 0 && len(c.queues) == 0 && len(c.applications) == 0 && len(c.taskGroups) == 0 && !c.resized
+	return len(c.nodes) == 0 && len(c.queues) == 0 && len(c.applications) == 0 && len(c.taskGroups) == 0 && len(c.freed) == 0 && !c.resized
 }
 
 // A step is one call of Apply or Schedule: its time, its limits, and its effects.

@@ -111,6 +111,9 @@ func (p *Partition) enter(app *application, next State, message string) {
 		panic(fmt.Sprintf("partition %s: %v", p.name, err))
 	}
 	app.view = nil
+	if next == Completing && app.idle() {
+		p.setRan(app, false)
+	}
 	p.awaitEnd(app)
 	p.tell(&ApplicationChanged{ID: app.id, Queue: app.queue.path, From: from, State: next, Message: message})
 }
@@ -121,12 +124,14 @@ func (p *Partition) dropApplication(app *application, removed bool) {
 	if app.completion != nil {
 		p.timers.Cancel(app.completion)
 	}
-	if app.backoff != nil {
-		p.timers.Cancel(&app.backoff.timer)
+	if app.backoff() != nil {
+		p.timers.Cancel(&app.backoff().timer)
 	}
 	if app.gang != nil {
 		gangs{p}.forgetGang(app)
 	}
+	p.setRan(app, false)
+	p.limits.leave(app)
 	p.applications.Delete(app)
 	q := app.queue
 	delete(q.applications, app.id)
@@ -169,6 +174,9 @@ func (p gangs) follow(app *application) {
 				p.enter(app, Running, "")
 			}
 		}
+	}
+	if app.state == Completing && app.idle() { // its last placeholder has ended
+		p.setRan(app, false)
 	}
 	if app.state == Failing && app.idle() {
 		p.enter(app, Failed, gangTimedOut)

@@ -30,7 +30,7 @@ func (n naive) next() (ask *core.Allocation, node core.NodeID) {
 	try := func(q *core.QueueView, candidate core.AskView) bool {
 		headroom, _ := n.view.Headroom(q.Path)
 		found := false
-		if candidate.Amounts.Within(headroom) {
+		if candidate.Amounts.Within(headroom) && n.limitsHold(candidate) {
 			node, found = n.node(candidate.Amounts)
 		}
 		if found {

@@ -39,7 +39,8 @@ func (s *nominations) add(r *request, n *node, plan *preemptor.Decision) {
 	n.nominatedAmounts.Add(r.Amounts)
 	s.outcomes.nominated(r, n)
 	s.stamp++
-	r.application.queue.keep(r.Amounts, r.hold(), s.stamp)
+	r.application.keep(r.Amounts, r.hold(), s.stamp)
+	s.countKept(r.application, 1)
 	s.priorities.add(r.nominationStanding().Root)
 	s.counts.Nominations++
 	s.nodeChanged(n, nodeRetry)
@@ -62,8 +63,8 @@ func (s *nominations) rehold(r *request, was hold) {
 	s.priorities.add(r.nominationStanding().Root)
 	slices.SortFunc(r.nominated().node.nominated, byNomination)
 	s.stamp++
-	r.application.queue.unkeep(r.Amounts, was, s.stamp)
-	r.application.queue.keep(r.Amounts, r.hold(), s.stamp)
+	r.application.unkeep(r.Amounts, was, s.stamp)
+	r.application.keep(r.Amounts, r.hold(), s.stamp)
 	s.changes.application(r.application, 0)
 }
 
@@ -84,7 +85,7 @@ func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (ov
 	}
 	overRequired = overRequired.join(r.quotaWaiters())
 	own := r.class.standing
-	if top := s.root.own.top; top < own.Root || top == own.Root && own.fences == "" {
+	if top := s.root.own.top; !s.limited() && (top < own.Root || top == own.Root && own.fences == "") {
 		return over, overRequired
 	}
 	for _, c := range s.classes.known { // the highest does not depend on the order
@@ -113,7 +114,9 @@ func (s *nominations) remove(r *request, why string, waits bool) *node {
 	s.list = s.list[:last]
 	s.priorities.remove(r.nominationStanding().Root)
 	s.stamp++
-	r.application.queue.unkeep(r.Amounts, r.hold(), s.stamp)
+	r.application.unkeep(r.Amounts, r.hold(), s.stamp)
+	s.countKept(r.application, -1)
+	s.changes.freeLimits(r.application)
 	r.wait.nomination = nil
 	n.nominated = without(n.nominated, r)
 	n.nominatedAmounts.Sub(r.Amounts)
@@ -160,7 +163,7 @@ func (s *nominations) clearDisplaced(n *node) {
 			s.clear(r, n.whyLost(), s.outcomes.whyTaken(r, n))
 			continue
 		}
-		if r.withoutRoom() != nil && r.quotaToFree() != nil {
+		if r.lostQuota() {
 			s.clear(r, r.whyNoQuota(), s.outcomes.whyTaken(r, n))
 			continue
 		}
@@ -171,7 +174,7 @@ func (s *nominations) clearDisplaced(n *node) {
 // clearOutbid ends the nominations of asks whose quota another one has now, or gets, which
 // comes before them. What is kept is kept again for one after the other, in their order.
 func (s *nominations) clearOutbid(by *request) {
-	if !by.application.queue.isOverbooked() {
+	if !by.application.isOverbooked() {
 		return
 	}
 	s.markTaken(by) // it may be kept for an ask with a required node
@@ -182,18 +185,27 @@ func (s *nominations) clearOutbid(by *request) {
 	slices.SortFunc(list, byNomination)
 	s.stamp++
 	for _, r := range list {
-		r.application.queue.unkeep(r.Amounts, r.hold(), s.stamp)
+		r.application.unkeep(r.Amounts, r.hold(), s.stamp)
 	}
 	for _, r := range list {
-		r.application.queue.keep(r.Amounts, r.hold(), s.stamp)
-		if r.quotaToFree() != nil {
+		r.application.keep(r.Amounts, r.hold(), s.stamp)
+		if r.quotaToFree() != nil || r.heldBack() != nil {
 			s.clear(r, r.whyNoQuota(), s.outcomes.whyTaken(r, r.nominated().node))
 		}
 	}
 }
 
+// lostQuota reports whether a nominated ask does not get its quota, or its limits hold it
+// back.
+func (r *request) lostQuota() bool {
+	return r.heldBack() != nil || r.withoutRoom() != nil && r.quotaToFree() != nil
+}
+
 // whyNoQuota says why a nominated ask does not get its quota.
 func (r *request) whyNoQuota() string {
+	if held := r.heldBack(); held != nil {
+		return fmt.Sprintf("the limit of %s is taken", held.subject)
+	}
 	return fmt.Sprintf("the quota of queue %s is taken", r.withoutRoom().path)
 }
 
@@ -225,7 +237,7 @@ func (s *nominations) rerank(r *request, was Standing) {
 // recheckQuota has nominated asks looked at again whose quota is not freed any more.
 func (s *nominations) recheckQuota() {
 	for _, r := range s.list {
-		if r.withoutRoom() != nil && r.quotaToFree() != nil {
+		if r.lostQuota() {
 			s.changes.node(r.nominated().node, nodeRetry)
 		}
 	}

@@ -9,8 +9,48 @@ import (
 // settle brings the place of an application in the order of its queue up to date.
 func (a *application) settle() {
 	changed := a.summarise()
-	place := a.placed()
-	a.queue.apps.Settle(a, a.isTried(), place != a.place, changed, func() { a.place = place })
+	place, wanted := a.placed(), a.isTried()
+	if wanted {
+		a.setSection(a.queue.sections.find(a))
+	}
+	s := a.section
+	a.order().Settle(a, wanted, place != a.place, changed, func() { a.place = place })
+	if s == nil {
+		return
+	}
+	s.settle()
+	if !wanted {
+		a.section = nil
+	}
+}
+
+// isTried reports whether the application stands in the order of its queue.
+func (a *application) isTried() bool {
+	return a.queued.Len() > 0 && !a.isBackedOff()
+}
+
+// order is that in which the application stands, or is to stand.
+func (a *application) order() *order.Tree[*application] {
+	if a.section != nil {
+		return &a.section.apps
+	}
+	return &a.queue.apps
+}
+
+// setSection takes an application out of the order of a section, or of none, so that it can
+// stand in that of another.
+func (a *application) setSection(s *section) {
+	before := a.section
+	if s == before {
+		return
+	}
+	if a.links.In() {
+		a.order().Remove(a)
+		if before != nil {
+			before.settle()
+		}
+	}
+	a.section = s
 }
 
 // settleQueue brings a queue and those above it up to date, from the leaf up.
@@ -31,6 +71,7 @@ func (b *backlog) settleQueue(q *queue) {
 func (b *backlog) clearOrders(q *queue) {
 	q.queues = order.Tree[*queue]{Looked: q.queues.Looked}
 	q.apps = order.Tree[*application]{Looked: q.apps.Looked}
+	q.sections.clear()
 	for _, child := range q.children {
 		child.links = order.Links[*queue]{}
 		b.clearOrders(child)
@@ -84,6 +125,7 @@ func (b *backlog) resizeShares(q *queue) {
 	for _, app := range apps {
 		app.links = order.Links[*application]{}
 	}
+	apps = append(apps, q.sections.clear()...)
 	for _, child := range queues {
 		child.links = order.Links[*queue]{}
 	}

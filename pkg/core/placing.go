@@ -125,17 +125,29 @@ func followTemplate(q *queue) {
 	q.submit, q.admin = access.List{}, access.List{}
 	q.template = q.parent.template
 	q.max, q.guaranteed, q.properties = nil, nil, q.parent.properties
+	q.applicationsMax, q.limits = 0, nil
 	if t := q.template; t != nil {
 		q.properties = t.Parent
 		if q.leaf {
 			q.max, q.guaranteed, q.properties = t.Max, t.Guaranteed, t.Leaf
+			q.applicationsMax = t.ApplicationsMax
 		}
 	}
 	if q.quota != nil && q.leaf {
-		q.max, q.guaranteed = q.quota.Max, q.quota.Guaranteed
+		q.quota.giveTo(q)
 	}
 	q.exceeded = !q.used.Within(q.max)
 	q.view = nil
+}
+
+// giveTo gives a queue the quota in place of that of a template.
+func (q *QueueQuota) giveTo(to *queue) {
+	if q.Max != nil || q.Guaranteed != nil {
+		to.max, to.guaranteed = q.Max, q.Guaranteed
+	}
+	if q.ApplicationsMax > 0 {
+		to.applicationsMax = q.ApplicationsMax
+	}
 }
 
 // setQuota gives a queue that is not configured a quota of its own.
@@ -146,8 +158,8 @@ func (p commands) setQuota(q *queue, quota *QueueQuota) {
 	p.react() // orders are exact before what decides them changes
 	guaranteed := q.guaranteed
 	q.quota = quota
-	q.max, q.guaranteed = quota.Max, quota.Guaranteed
-	q.exceeded = !q.used.Within(q.max)
+	followTemplate(q)
+	p.changes.free(&q.account)
 	p.unview(q)
 	p.noteQueue(q)
 	switch {
@@ -170,13 +182,14 @@ func (c *changeSet) quota(q *queue) {
 }
 
 func (q *QueueQuota) equal(other *QueueQuota) bool {
-	return q != nil && q.Guaranteed.Equal(other.Guaranteed) && slices.Equal(q.Max, other.Max)
+	return q != nil && q.Guaranteed.Equal(other.Guaranteed) && slices.Equal(q.Max, other.Max) && q.ApplicationsMax == other.ApplicationsMax
 }
 
 // noteQueue notes what a queue that is not configured changes of what is known of all
 // queues: it is exact if it was so before. The first queue that changes something has all
 // that waits decided anew.
 func (p commands) noteQueue(q *queue) {
+	p.capped = p.capped || q.applicationsMax > 0
 	plain := p.plain && isPlain(q)
 	flat := p.costs.flat && plain && isFlat(q)
 	configured := p.costs.configured.Clone()

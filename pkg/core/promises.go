@@ -28,8 +28,9 @@ func (s *promises) add(r *request) {
 	r.waiting().promise = &promise{at: len(s.list), over: noStanding}
 	s.list = append(s.list, r)
 	countBound(&r.application.queue.account, r.class.standing.Root, false)
+	s.countKept(r.application, 1)
 	s.stamp++
-	r.application.queue.keep(r.Amounts, r.hold(), s.stamp)
+	r.application.keep(r.Amounts, r.hold(), s.stamp)
 	s.changes.application(r.application, 0)
 }
 
@@ -47,8 +48,8 @@ func (s *promises) keepFrom(r *request, over Standing) {
 // rehold brings the books up to date after the quota of an ask is kept in another way.
 func (s *promises) rehold(r *request, was hold) {
 	s.stamp++
-	r.application.queue.unkeep(r.Amounts, was, s.stamp)
-	r.application.queue.keep(r.Amounts, r.hold(), s.stamp)
+	r.application.unkeep(r.Amounts, was, s.stamp)
+	r.application.keep(r.Amounts, r.hold(), s.stamp)
 	s.changes.application(r.application, 0)
 }
 
@@ -85,7 +86,9 @@ func (s *promises) drop(r *request) bool {
 	s.list[last] = nil
 	s.list = s.list[:last]
 	s.stamp++
-	r.application.queue.unkeep(r.Amounts, r.hold(), s.stamp)
+	r.application.unkeep(r.Amounts, r.hold(), s.stamp)
+	s.countKept(r.application, -1)
+	s.changes.freeLimits(r.application)
 	r.wait.promise = nil
 	countBound(&r.application.queue.account, r.class.standing.Root, true)
 	s.outcomes.promiseEnded(r)
@@ -95,7 +98,7 @@ func (s *promises) drop(r *request) bool {
 // recheck has asks looked at again whose quota is not there any more.
 func (s *promises) recheck() {
 	for _, r := range s.list {
-		if r.quotaToFree() != nil {
+		if r.quotaToFree() != nil || r.heldBack() != nil {
 			s.changes.node(s.findNode(r.Required), nodeRetry)
 		}
 	}

@@ -24,6 +24,7 @@ type queue struct {
 	dynamic    bool // made by a rule of placement, and not configured
 	wasDynamic bool // before it was configured
 	properties QueueProperties
+	limits     *queueLimits // of users and groups; nil if there are none
 	submit     access.List
 	admin      access.List
 	template   *QueueTemplate // for queues that are made below
@@ -32,22 +33,24 @@ type queue struct {
 	children     map[string]*queue
 	applications map[ApplicationID]*application
 
-	links   order.Links[*queue]
-	place   queuePlace
-	own     summary // of what waits here and has quota here
-	below   summary // of the subtree of the parent's order
-	queues  order.Tree[*queue]
-	apps    order.Tree[*application]
-	cluster *resources.Amounts // the size of the cluster in all orders
+	links  order.Links[*queue]
+	place  queuePlace
+	own    summary // of what waits here and has quota here
+	below  summary // of the subtree of the parent's order
+	queues order.Tree[*queue]
+	apps   order.Tree[*application]
+	// sections hold the applications of a leaf that limits bind, by what binds them.
+	sections sections
+	merged   summary            // of apps and sections
+	cluster  *resources.Amounts // the size of the cluster in all orders
 
 	headroom headroom // scratch of searches
 
 	classes map[*class]*leafClass // of the asks that wait in a leaf
 	waitSet waitSet
-	active  []*leafClass  // of them, those with many groups for which room may be made
-	waiters []*request    // asks that are bound to a node and wait for quota here
-	resumed uint64        // the turn in which questions about an ask of this leaf went on
-	hinted  resources.Sum // that the resource manager knows to wait for nodes
+	active  []*leafClass // of them, those with many groups for which room may be made
+	waiters []*request   // asks that are bound to a node and wait for quota here
+	resumed uint64       // the turn in which questions about an ask of this leaf went on
 
 	change  queueChange    // recorded, and not reacted to yet
 	running priorityCounts // allocations of a leaf
@@ -76,6 +79,7 @@ func newQueue(parent *queue, config *QueueConfig) *queue {
 		own:          emptySummary,
 		classes:      map[*class]*leafClass{},
 	}
+	q.subject = &subject{queue: q}
 	if parent != nil {
 		q.account.parent = &parent.account
 		q.path = parent.path + "." + QueuePath(config.Name)
@@ -127,17 +131,24 @@ func (q *queue) subtree() *summary {
 }
 
 // waits reports whether anything below waits.
-func (q *queue) waits() bool { return q.queues.Len() > 0 || q.apps.Len() > 0 }
+func (q *queue) waits() bool {
+	return q.queues.Len() > 0 || q.apps.Len() > 0 || q.sections.tree.Len() > 0
+}
 
 // waiting is what waits below, whatever the quota of this queue.
 func (q *queue) waiting() *summary {
 	if top := q.queues.Root(); top != nil {
 		return &top.below
 	}
+	apps := &emptySummary
 	if top := q.apps.Root(); top != nil {
-		return &top.below
+		apps = &top.below
 	}
-	return &emptySummary
+	if top := q.sections.tree.Root(); top != nil {
+		q.merged.become(&top.below, apps, nil)
+		return &q.merged
+	}
+	return apps
 }
 
 // summarise brings the summary up to date with what waits below and with what is

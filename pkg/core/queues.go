@@ -59,6 +59,8 @@ func (b *backlog) setQueue(q *queue, config *QueueConfig) {
 	q.wasDynamic, q.dynamic, q.quota = q.wasDynamic || q.dynamic, false, nil
 	q.max, q.guaranteed, q.properties = config.Max, config.Guaranteed, config.Properties
 	q.submit, q.admin, q.template = config.Submit, config.Admin, config.Below
+	b.changes.free(&q.account)
+	q.applicationsMax, q.limits = config.ApplicationsMax, newQueueLimits(config.Limits)
 	q.exceeded = !q.used.Within(q.max)
 	q.view = nil
 	q.leaf = !config.Parent && len(config.Queues) == 0
@@ -93,6 +95,7 @@ func (b *backlog) setQueue(q *queue, config *QueueConfig) {
 // drain lets what is in a queue run and takes nothing new.
 func (b *backlog) drain(q *queue) {
 	q.draining = true
+	q.limits = nil // they went with the configuration, and those above count
 	q.view = nil
 	for _, child := range q.sortedChildren() {
 		b.drain(child)

@@ -49,13 +49,13 @@ func (s *quotas) watch(q *queue) {
 		if !q.excess.since.IsZero() {
 			s.timers.Cancel(&q.excess.timer)
 			q.excess = excess{}
-			q.view = nil
+			s.unview(q)
 		}
 		return
 	}
 	if q.excess.since.IsZero() {
 		q.excess = excess{since: s.now}
-		q.view = nil
+		s.unview(q)
 	}
 	s.schedule(q)
 }
@@ -105,7 +105,7 @@ func (s *quotas) giveBack(q *queue) {
 	}
 	plan := s.plan(q, need)
 	q.excess.plan, q.excess.planned = plan, s.now
-	q.view = nil
+	s.unview(q)
 	if len(plan.Victims) > 0 {
 		s.tell(&PreemptionPlanned{Queue: q.path, Plan: plan})
 	}

@@ -13,6 +13,7 @@ func (p *Partition) react() {
 			gangs{p}.react()
 		}
 		p.reactToQuotas()
+		wakeLimited(p)
 		p.settleOrders()
 		if p.changes.resized {
 			p.changes.resized, p.cluster = false, p.capacity.Clone()
@@ -138,6 +139,34 @@ func (p *Partition) wakeWaiters(q *queue) {
 		clear(q.waiters)
 		q.waiters = q.waiters[:0]
 	}
+}
+
+// wakeLimited has what waits for limits looked at again that may hold more.
+func wakeLimited(p *Partition) {
+	freed := p.changes.freed
+	for _, account := range freed {
+		account.freed = false
+		blocked := account.blocked
+		account.blocked = nil
+		for _, s := range blocked {
+			s.blocked = nil
+			s.settle()
+			p.changes.queue(s.leaf, 0)
+		}
+		for _, r := range account.held {
+			if r.wait == nil || r.wait.limit != account {
+				continue
+			}
+			r.wait.limit = nil
+			if n := p.boundTo(r); n != nil {
+				p.changes.node(n, nodeRetry)
+			}
+		}
+		clear(account.held)
+		account.held = account.held[:0]
+	}
+	clear(freed)
+	p.changes.freed = freed[:0]
 }
 
 // settleOrders puts applications and queues in order.

@@ -92,7 +92,7 @@ func (s *renominations) await(r *request) {
 // that are leaving make room. It is false if they do not make enough, of the node or of
 // the quota.
 func (s *renominations) plan(r *request, n *node) (plan preemptor.Decision, ok bool) {
-	if !s.wantsRoom(r) || n.isBlocked() || !n.gives(r) || r.withoutRoom() != nil && r.quotaToFree() != nil {
+	if !s.wantsRoom(r) || n.isBlocked() || !n.gives(r) || r.lostQuota() {
 		return plan, false
 	}
 	trigger, ok := s.trigger(r, n)

@@ -77,6 +77,16 @@ func (d *round) try(r *request) outcome {
 	if r.promised() && r.quotaToFree() != nil {
 		d.promises.end(r) // a more important ask that came later gets the quota
 	}
+	if held := r.heldBack(); held != nil {
+		r.awaitLimit(held)
+		d.letGo(r)
+		r.wait.plan = nil
+		r.wait.reason, r.wait.detail = r.whyHeldBack(held)
+		return waits
+	}
+	if r.wait != nil {
+		r.wait.limit = nil
+	}
 	short := r.withoutRoom()
 	if short == nil && r.Amounts.FitsIn(d.freeFor(r)) {
 		return d.place(r)

@@ -123,7 +123,7 @@ func (s *reservations) wakeClass(c *class) {
 		return
 	}
 	r := c.firstAsk()
-	if r == nil || r.startsWhole() { // a gang that starts whole holds nothing before
+	if r == nil || startsWhole(r) { // a gang that starts whole holds nothing before
 		return
 	}
 	if wait := s.predicates.wait(FurtherQuestion); wait > 0 {
@@ -145,7 +145,7 @@ func (s *reservations) wake(r *request) {
 // the largest missing share of the ask is smallest, of those where no room is made
 // for other asks. At most one node in ten is ever reserved by ordinary asks.
 func (s *reservations) reserveBest(r *request) {
-	if s.reserved >= max(1, s.nodes.Len()/10) || r.withoutRoom() != nil {
+	if s.reserved >= max(1, s.nodes.Len()/10) || r.withoutRoom() != nil || r.heldBack() != nil {
 		return
 	}
 	type option struct {

@@ -47,11 +47,16 @@ func (p *Partition) restoreApplication(now time.Time, v *ApplicationView) {
 	app := p.findApplication(v.ID)
 	app.submitted = v.Submitted
 	app.restoreGang(v.Gang)
+	if app.group() != v.Group {
+		p.limits.leave(app)
+		p.limits.countFor(app, v.Group)
+	}
 	for _, a := range v.Allocations {
 		r := p.restoreRequest(app, a)
 		p.book(r, p.findNode(a.Node))
 	}
-	app.queue.allowExcess()
+	app.allowExcess()
+	p.setRan(app, v.Ran)
 	asks := slices.Clone(v.Asks)
 	slices.SortStableFunc(asks, func(a, b AskView) int { return a.Created.Compare(b.Created) })
 	for i := range asks {
@@ -143,12 +148,17 @@ func (p *Partition) restoreQueues(q *queue, v *QueueView) {
 		if child == nil {
 			child = p.newQueue(q, &QueueConfig{Name: name})
 			child.max, child.guaranteed, child.properties = below.Max, below.Guaranteed, below.Properties
+			child.applicationsMax = below.ApplicationsMax
 			child.leaf, child.draining, child.dynamic, child.quota = below.Leaf, below.Draining, below.Dynamic, below.Quota
 			child.template = q.template
 			q.children[name] = child
 			commands{p}.noteQueue(child)
 		}
 		child.wasDynamic = below.WasDynamic
+		if below.Leaf && !child.leaf { // it has applications, so the configuration did not make it a parent
+			child.leaf = true
+			clear(child.children)
+		}
 		p.restoreQueues(child, below)
 	}
 }

@@ -32,6 +32,8 @@ func TestRestoreStandsWhereTheOtherStood(t *testing.T) {
 			got := restored.Applications[i]
 			assert.Equal(t, got.State, app.State)
 			assert.Equal(t, got.Queue, app.Queue)
+			assert.Equal(t, got.Group, app.Group)
+			assert.Equal(t, got.Counts, app.Counts)
 			assert.Assert(t, got.Since.Equal(app.Since) && got.Submitted.Equal(app.Submitted))
 			assert.DeepEqual(t, sortedAllocations(got.Allocations), sortedAllocations(app.Allocations))
 			asks := sortedAsks(got.Asks)
@@ -71,7 +73,7 @@ func sameQueues(t *testing.T, a, b *core.QueueView) {
 	assert.Equal(t, a.Draining, b.Draining)
 	assert.Equal(t, a.Applications, b.Applications)
 	// The other may not have reacted yet to what brought it beyond its max, or within.
-	assert.Assert(t, a.OverMaxSince.IsZero() || b.OverMaxSince.IsZero() || a.OverMaxSince.Equal(b.OverMaxSince))
+	assert.Assert(t, a.OverMaxSince.IsZero() || b.OverMaxSince.IsZero() || a.OverMaxSince.Equal(b.OverMaxSince), "%s: %v and %v, used %v %v of %v", a.Path, a.OverMaxSince, b.OverMaxSince, a.Used, b.Used, a.Max)
 	assert.DeepEqual(t, trimmed(a), trimmed(b))
 	assert.Equal(t, len(a.Queues), len(b.Queues))
 	for i := range a.Queues {

@@ -11,6 +11,9 @@ type cycle struct{ *Partition }
 func (p cycle) placeOrdinary() (more bool) {
 	for p.left > 0 && p.predicates.calls < callsMax {
 		r := p.next(p.skips)
+		if p.settleStale() {
+			p.react()
+		}
 		if r == nil {
 			if !p.skips.any() {
 				p.forgetRooms()
@@ -23,6 +26,20 @@ func (p cycle) placeOrdinary() (more bool) {
 		}
 		p.react()
 	}
+	return true
+}
+
+// settleStale blocks the sections that a search found to be held back.
+func (p cycle) settleStale() bool {
+	if len(p.stale) == 0 {
+		return false
+	}
+	for _, s := range p.stale {
+		s.settle()
+		p.changes.queue(s.leaf, 0)
+	}
+	clear(p.stale)
+	p.stale = p.stale[:0]
 	return true
 }
 
@@ -44,7 +61,7 @@ func (p cycle) forgetRooms() {
 // try places an ordinary ask on the first node in order that has room. If there is
 // none, room is made for it, or it is put off with the reason.
 func (p cycle) try(r *request) outcome {
-	if r.Placeholder && r.startsWhole() {
+	if r.Placeholder && startsWhole(r) {
 		return p.startWhole(r)
 	}
 	p.work.Attempts++

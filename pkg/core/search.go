@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -58,7 +59,7 @@ func (s *search) mayHold(part *summary, left *headroom) bool {
 	if s.class != nil {
 		return true
 	}
-	if part.attempts && s.only == nil && !s.busy {
+	if part.attempts && s.only == nil && !s.busy && left.allows(part.wanted) {
 		return true
 	}
 	if left.holds(part.open, part.top) && (s.only == nil || part.open.FitsIn(s.room)) {
@@ -84,7 +85,10 @@ func (s *search) inQueue(q *queue, left *headroom) (*request, int32) {
 	if s.passed[q] {
 		return nil, 0
 	}
-	r := s.inApplications(q, left)
+	r := s.inApplications(&q.apps, left)
+	if q.sections.tree.Len() > 0 {
+		r = s.inSections(q.sections.tree.Root(), left, r)
+	}
 	if len(q.active) > 0 && s.only == nil && !s.busy {
 		r = earlier(r, s.firstAttempt(q))
 	}
@@ -125,14 +129,14 @@ func (s *search) firstQueue(top *queue, left *headroom) (*queue, *request, int32
 	return s.firstQueue(top.links.Right, left)
 }
 
-// inApplications searches the applications of a leaf in the same way.
-func (s *search) inApplications(q *queue, left *headroom) *request {
-	first, r := s.firstApplication(q.apps.Root(), left)
+// inApplications searches applications of a leaf in the same way.
+func (s *search) inApplications(apps *order.Tree[*application], left *headroom) *request {
+	first, r := s.firstApplication(apps.Root(), left)
 	if r == nil || r.Priority == first.place.priority {
 		return r
 	}
 	best := choice[*application]{ask: r, item: first, priority: r.Priority, run: first.place.priority}
-	findBest(s, q.apps.Root(), left, &best)
+	findBest(s, apps.Root(), left, &best)
 	return best.ask
 }
 
@@ -153,6 +157,27 @@ func (s *search) firstApplication(top *application, left *headroom) (*applicatio
 		}
 	}
 	return s.firstApplication(top.links.Right, left)
+}
+
+// inSections is the first ask in the order of a leaf of one that was found and of those in a
+// part of its sections.
+func (s *search) inSections(top *section, left *headroom, best *request) *request {
+	if top == nil || !s.mayHold(&top.below, left) {
+		return best
+	}
+	s.work.Applications++
+	best = s.inSections(top.links.Left, left, best)
+	if !top.precedes(best) {
+		return best
+	}
+	if s.mayHold(&top.own, left) {
+		if top.blocker(&top.own) != nil {
+			s.stale = append(s.stale, top)
+		} else {
+			best = earlier(best, s.inApplications(&top.apps, top.headroomWithin(left)))
+		}
+	}
+	return s.inSections(top.links.Right, left, best)
 }
 
 func (s *search) inGroups(top *askGroup, left *headroom) *request {
@@ -181,6 +206,9 @@ func (s *search) amongGroups(top *askGroup, left *headroom) *request {
 // a node as far as is known, or room may be made for it.
 func (s *search) mayTry(g *askGroup) bool {
 	c := g.class
+	if g.application.section != nil && g.first().heldBack() != nil {
+		return false
+	}
 	if s.only != nil {
 		return s.only.yieldsTo(c, s.above) && s.only.openTo(c.standing) && s.only.hasRoom(c.amounts, c.overrules()) &&
 			(!s.keepsQuota(c) || g.first().withoutRoom() == nil)
@@ -208,7 +236,11 @@ func (s *search) firstAttempt(q *queue) (first *request) {
 // groups of the class, or, where most applications have one, at the applications in
 // order.
 func (s *search) firstOf(leaf *leafClass) (first *request) {
-	apps := &leaf.leaf.apps
+	q := leaf.leaf
+	if len(q.sections.list) > 0 {
+		return s.firstInSections(leaf)
+	}
+	apps := &q.apps
 	if len(leaf.groups)*len(leaf.groups) > 16*apps.Len() {
 		of := &s.searches[1]
 		*of = search{backlog: s.backlog, class: leaf.class}
@@ -220,6 +252,26 @@ func (s *search) firstOf(leaf *leafClass) (first *request) {
 		s.work.Asks++
 		if g.links.In() && g.application.links.In() {
 			first = earlier(first, g.first())
+		}
+	}
+	return first
+}
+
+// firstInSections is the same where limits bind applications: sections that hold none of the
+// class are passed over.
+func (s *search) firstInSections(leaf *leafClass) (first *request) {
+	of := &s.searches[1]
+	*of = search{backlog: s.backlog, class: leaf.class}
+	look := func(apps *order.Tree[*application]) {
+		var best choice[*application]
+		findBest(of, apps.Root(), &s.boundless, &best)
+		first = earlier(first, best.ask)
+	}
+	look(&leaf.leaf.apps)
+	for in := range leaf.leaf.sections.tree.All {
+		s.work.Applications++
+		if in.precedes(first) && in.blocker(&summary{top: leaf.class.priority, open: &leaf.class.amounts}) == nil {
+			look(&in.apps)
 		}
 	}
 	return first

@@ -68,3 +68,23 @@ func (a *application) moveTo(next State, now time.Time) error {
 	a.state, a.since = next, now
 	return nil
 }
+
+// mayRun reports whether the state of an application goes with what it has.
+func (a *application) mayRun() bool {
+	placeholders := 0
+	if a.gang != nil {
+		placeholders = a.gang.placeholders
+	}
+	switch a.state {
+	case Running:
+		return true
+	case Accepted, Completing:
+		return len(a.allocations) == placeholders
+	case Resuming:
+		return placeholders > 0
+	case Failing:
+		return !a.idle()
+	case New, Completed, Failed:
+	}
+	return len(a.allocations) == 0
+}

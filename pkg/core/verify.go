@@ -1,8 +1,6 @@
 package core
 
 import (
-	"fmt"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -17,6 +15,7 @@ import (
 //     except by adoption, resizing, or a lowered capacity or max;
 //   - every order is sorted and complete, and its summaries are exact;
 //   - what is known not to fit does not fit;
+//   - so do the accounts of limits, and what a limit holds back is really held back;
 //   - what is kept for nominated asks and what is being evicted is counted exactly;
 //   - task groups count their members, and each placeholder has one ask at most;
 //   - what waits for something is in the list from which that is looked after.
@@ -31,49 +30,12 @@ func (p *Partition) Verify() error {
 	v.nodes()
 	v.applications()
 	v.queue(p.root)
+	v.limits()
 	v.totals()
 	v.classes()
 	v.preemption()
 	v.noted()
 	return v.broken
-}
-
-// A verifier keeps the first law that it finds broken.
-type verifier struct {
-	p       *Partition
-	settled bool // nothing has changed to which nothing has reacted
-	broken  error
-	found   int // requests in lists of nodes and applications
-	used    resources.Sum
-	foreign resources.Sum
-	total   resources.Sum
-	sum     resources.Sum // scratch
-
-	running, nominations, reserves priorityCounts // counted anew
-	nominatedAsks                  int
-	renominated                    int // asks that are to be nominated again
-	unknown                        int // kinds that asks want and no node has
-}
-
-func (v *verifier) breaks(format string, args ...any) {
-	if v.broken == nil {
-		v.broken = fmt.Errorf("partition %s: "+format, append([]any{v.p.name}, args...)...)
-	}
-}
-
-// add sums up a list in the scratch vector.
-func (v *verifier) add(list []*request) resources.Sum {
-	v.sum = resources.Sum{Amounts: v.sum.Amounts[:0]}
-	for _, r := range list {
-		v.sum.Add(r.Amounts)
-	}
-	return v.sum
-}
-
-func (v *verifier) equal(what, of string, booked, counted resources.Sum) {
-	if v.broken == nil && !booked.Same(counted) {
-		v.breaks("%s of %s: booked %s, counted %s", what, of, v.p.kinds.Format(booked.Amounts), v.p.kinds.Format(counted.Amounts))
-	}
 }
 
 func (v *verifier) nodes() {

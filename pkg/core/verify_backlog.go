@@ -79,7 +79,7 @@ func (v *verifier) places(q *queue) {
 		}
 	}
 	if q.leaf {
-		v.summary(string(q.path), q.waiting(), ownOf(&q.apps, func(app *application) *summary { return &app.own }))
+		v.summary(string(q.path), q.waiting(), slices.Values(ownOfLeaf(q)))
 		return
 	}
 	v.summary(string(q.path), q.waiting(), ownOf(&q.queues, func(child *queue) *summary { return &child.own }))
@@ -91,7 +91,8 @@ func (v *verifier) group(g *askGroup) {
 	open := !c.isRefused()
 	if g.links.In() && (own.top != c.priority || own.attempts != (g.leaf.active && !g.leaf.listed) ||
 		(own.nominated != nil) != (open && c.nominated) || (own.closed != nil) != (open && !c.nominated && c.closed) ||
-		(own.open != nil) != (open && !c.nominated && !c.closed)) {
+		(own.open != nil) != (open && !c.nominated && !c.closed) ||
+		(own.wanted != nil) != (c.preempts && g.application.isLimited())) {
 		v.breaks("application %s: the summary of a group was stale", g.application.id)
 	}
 }
@@ -106,8 +107,8 @@ func ownOf[T order.Item[T]](tree *order.Tree[T], own func(T) *summary) iter.Seq[
 // summary compares a summary with that of a look at every part.
 func (v *verifier) summary(of string, kept *summary, parts iter.Seq[*summary]) {
 	sum := emptySummary
-	lists := func(s *summary) [3]**resources.Amounts {
-		return [...]**resources.Amounts{&s.open, &s.closed, &s.nominated}
+	lists := func(s *summary) [4]**resources.Amounts {
+		return [...]**resources.Amounts{&s.open, &s.closed, &s.nominated, &s.wanted}
 	}
 	for part := range parts {
 		sum.top, sum.ready, sum.rest = max(sum.top, part.top), max(sum.ready, part.ready), max(sum.rest, part.rest)

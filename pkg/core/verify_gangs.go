@@ -53,26 +53,6 @@ func (v *verifier) gang(app *application) {
 	v.replacements(app)
 }
 
-// mayRun reports whether the state of an application goes with what it has.
-func (a *application) mayRun() bool {
-	placeholders := 0
-	if a.gang != nil {
-		placeholders = a.gang.placeholders
-	}
-	switch a.state {
-	case Running:
-		return true
-	case Accepted, Completing:
-		return len(a.allocations) == placeholders
-	case Resuming:
-		return placeholders > 0
-	case Failing:
-		return !a.idle()
-	case New, Completed, Failed:
-	}
-	return len(a.allocations) == 0
-}
-
 // member checks an ask of a task group, and counts it.
 func (v *verifier) member(r *request, group, counted *taskGroup, pending *resources.Sum) {
 	if r.Placeholder {

@@ -165,8 +165,9 @@ type QueueView struct {
 	Priority     int32           // highest pending, as the parent sees it; PriorityNone when nothing is
 	Properties   QueueProperties
 	Queues       []*QueueView
-	// Applications counts those of a leaf.
-	Applications int
+	// Applications counts those of a leaf. Counted are those here and below that count for
+	// limits of applications, and ApplicationsMax is how many may; zero is no limit.
+	Applications, Counted, ApplicationsMax int
 }
 
 // ApplicationView is an application at one moment.
@@ -175,6 +176,9 @@ type ApplicationView struct {
 	Queue        QueuePath
 	User         string
 	Groups       []string
+	Group        string // that it counts for where groups are limited; empty if none is
+	Ran          bool   // something was placed since it had nothing
+	Counts       bool   // for limits of applications: it ran, or quota is kept for one of its asks
 	Tags         map[string]string
 	State        State
 	Since        time.Time // of the state
@@ -296,7 +300,8 @@ type Reason uint8
 // node has no room, or has not been schedulable yet; room is being made on a node; room
 // was made too often; no node has a resource kind that it wants; the placeholders of its
 // task group are not placed yet; the one whose place it takes has not ended yet; its gang
-// starts whole, and not all of it has come or fits.
+// starts whole, and not all of it has come or fits; its user or group has no room; no other
+// application may run in a queue, of its user or of its group.
 const (
 	NotTried Reason = iota
 	QuotaExceeded
@@ -312,6 +317,11 @@ const (
 	AwaitsPlaceholder
 	AwaitsReplacement
 	AwaitsGang
+	UserLimit
+	GroupLimit
+	QueueApplications
+	UserApplications
+	GroupApplications
 )
 
 var reasons = [...]string{
@@ -330,6 +340,11 @@ var reasons = [...]string{
 	AwaitsPlaceholder: "waits for a placeholder of its task group",
 	AwaitsReplacement: "its placeholder is being released",
 	AwaitsGang:        "its whole gang does not fit",
+	UserLimit:         "user limit exceeded",
+	GroupLimit:        "group limit exceeded",
+	QueueApplications: "too many applications of a queue",
+	UserApplications:  "too many applications of a user",
+	GroupApplications: "too many applications of a group",
 }
 
 func (r Reason) String() string { return reasons[r] }

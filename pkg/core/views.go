@@ -99,6 +99,7 @@ func (p *Partition) viewQueue(q *queue) *QueueView {
 		OverMaxSince: q.excess.since, QuotaPlan: q.excess.plan, QuotaPlanned: q.excess.planned,
 		Share: q.share(), Priority: q.own.top,
 		Properties: q.properties, Applications: len(q.applications),
+		ApplicationsMax: q.applicationsMax, Counted: q.account.applications,
 	}
 	for _, child := range q.sortedChildren() {
 		q.view.Queues = append(q.view.Queues, p.viewQueue(child))
@@ -110,8 +111,10 @@ func (p *Partition) viewQueue(q *queue) *QueueView {
 // is learnt about what fits.
 func (a *application) viewed(learnt uint64) *ApplicationView {
 	if len(a.asks) > 0 {
-		for q := a.queue; q != nil; q = q.parent {
-			learnt = max(learnt, q.changed)
+		for _, account := range a.accounts() {
+			for ; account != nil; account = account.parent {
+				learnt = max(learnt, account.changed)
+			}
 		}
 	}
 	if a.view != nil && (len(a.asks) == 0 || a.viewedAt == learnt) {
@@ -120,6 +123,7 @@ func (a *application) viewed(learnt uint64) *ApplicationView {
 	a.viewedAt = learnt
 	a.view = &ApplicationView{
 		ID: a.id, Queue: a.queue.path, User: a.user, Groups: a.groups, Tags: a.tags,
+		Group: a.group(), Ran: a.ran, Counts: a.counts,
 		State: a.state, Since: a.since, Submitted: a.submitted, BackoffUntil: a.backedOffUntil(),
 		Used: a.used.Clone(), Pending: a.pending.Clone(),
 		Allocations: allocations(a.allocations),
@@ -208,6 +212,9 @@ func (r *request) reason() (Reason, string) {
 		return w.reason, w.detail
 	case r.class.isRefused() && r.class.refused.text() != "":
 		return Infeasible, r.class.refused.text()
+	}
+	if held := r.heldBack(); held != nil {
+		return r.whyHeldBack(held)
 	}
 	if over := r.withoutRoom(); over != nil {
 		return QuotaExceeded, string(over.path)

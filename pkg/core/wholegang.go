@@ -29,7 +29,7 @@ func (p cycle) startWhole(r *request) outcome {
 	app := r.application
 	plan := gangPlan{cycle: p, on: map[*node]*plannedNode{}}
 	for _, ask := range app.asks {
-		if ask.group != nil && ask.startsWhole() {
+		if ask.group != nil && startsWhole(ask) {
 			plan.asks = append(plan.asks, ask)
 		}
 	}
@@ -76,10 +76,12 @@ func (g *gangPlan) make() outcome {
 	for _, r := range g.asks {
 		sum.Add(r.Amounts)
 	}
-	for q := g.asks[0].application.queue; q != nil; q = q.parent {
-		if !q.hasRoom(sum.Amounts, g.asks[0].claimant()) {
-			g.detail = "the quota of queue " + string(q.path)
-			return waits
+	for _, account := range g.asks[0].application.accounts() {
+		for ; account != nil; account = account.parent {
+			if !account.hasRoom(sum.Amounts, g.asks[0].claimant()) {
+				g.detail = "the quota of " + account.subject.String()
+				return waits
+			}
 		}
 	}
 	for rest := g.asks; len(rest) > 0; {

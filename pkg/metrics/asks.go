@@ -23,6 +23,11 @@ var reasonTexts = [...]string{
 	core.AwaitsPlaceholder: "awaits_placeholder",
 	core.AwaitsReplacement: "awaits_replacement",
 	core.AwaitsGang:        "awaits_gang",
+	core.UserLimit:         "user_limit",
+	core.GroupLimit:        "group_limit",
+	core.QueueApplications: "queue_applications",
+	core.UserApplications:  "user_applications",
+	core.GroupApplications: "group_applications",
 }
 
 var reasonLabels = labelled("reason", reasonTexts[:])

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -15,10 +16,10 @@ import (
 // the queue keeps what it has.
 func (c *conversion) quota(to *owner, id string, tags map[string]string) *core.QueueQuota {
 	most, guaranteed := tag(tags, common.AppTagNamespaceResourceQuota), tag(tags, common.AppTagNamespaceResourceGuaranteed)
-	if most == "" && guaranteed == "" {
+	quota := &core.QueueQuota{ApplicationsMax: c.applicationsMax(to, id, tags)}
+	if most == "" && guaranteed == "" && quota.ApplicationsMax == 0 {
 		return nil
 	}
-	quota := &core.QueueQuota{}
 	quantities, err := quantitiesOf(most)
 	if err == nil && len(quantities) > 0 {
 		quota.Max, err = c.kinds.Limits(quantities)
@@ -35,6 +36,24 @@ func (c *conversion) quota(to *owner, id string, tags map[string]string) *core.Q
 		return nil
 	}
 	return quota
+}
+
+// applicationsMax reads from its tags how many applications of the namespace of an application
+// may run; zero is no limit.
+func (c *conversion) applicationsMax(to *owner, id string, tags map[string]string) int {
+	text := tag(tags, common.AppTagNamespaceResourceMaxApps)
+	if text == "" {
+		return 0
+	}
+	most, err := strconv.ParseInt(text, 10, 32)
+	if err == nil && most < 0 {
+		err = fmt.Errorf("%d is negative", most)
+	}
+	if err != nil {
+		c.warnings = append(c.warnings, warning{to.name, id, fmt.Sprintf("tag %s: %v", common.AppTagNamespaceResourceMaxApps, err)})
+		return 0
+	}
+	return int(most)
 }
 
 // quantitiesOf reads amounts as JSON, such as {"resources": {"vcore": {"value": 1000}}}.

@@ -44,6 +44,12 @@ func (d *display) sometimes() []column {
 	return []column{
 		{"releasing", func(_ *core.View, q *core.QueueView) string { return d.amounts(q.Releasing) }},
 		{"nominated", func(_ *core.View, q *core.QueueView) string { return d.amounts(q.Nominated) }},
+		{"may run", func(_ *core.View, q *core.QueueView) string {
+			if q.ApplicationsMax == 0 {
+				return none
+			}
+			return fmt.Sprintf("%d of %d", q.Counted, q.ApplicationsMax)
+		}},
 	}
 }
 

@@ -230,7 +230,7 @@ func (b *binder) goOn(t *task) {
 }
 
 // unbound has a pod wait again that could not be bound, but for a placeholder that was to end:
-// nobody needs it any more, and its room is free. The core takes it for an ask again,
+// it is not needed any more, and its room is free. The core takes it for an ask again,
 // and tries another node first. The lock must be held.
 func (b *binder) unbound(t *task, why error) {
 	node := t.node

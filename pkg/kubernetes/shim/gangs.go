@@ -31,8 +31,8 @@ type gang struct {
 	failed    string // why its pods are not to run at all
 }
 
-// gangs make the placeholders of applications with task groups, and end those that nobody
-// needs any more. It looks at one application after the other, as it is then: so nothing is lost
+// gangs make the placeholders of applications with task groups, and end those that are not
+// needed any more. It looks at one application after the other, as it is then: so nothing is lost
 // if the API server fails or the scheduler starts again.
 type gangs struct {
 	*Context
