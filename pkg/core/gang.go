@@ -32,11 +32,13 @@ const DefaultGangTimeout = 15 * time.Minute
 type gang struct {
 	total   resources.Amounts // of all placeholders, as the application said
 	style   GangStyle
-	timeout time.Duration
-	whole   bool // it starts only when all placeholders can be placed
-	started bool // any placeholder was placed
-	waits   bool // the whole gang was tried and did not fit, or a member fits nowhere
-	worked  bool // something that is no placeholder ran
+	timeout time.Duration // of what was left of it when the application came
+	whole   bool          // it starts only when all placeholders can be placed
+	started bool          // any placeholder was placed
+	waits   bool          // the whole gang was tried and did not fit, or a member fits nowhere
+	worked  bool          // something that is no placeholder ran
+	misfit  bool          // the whole gang has quota and did not fit the nodes
+	hinted  bool          // the resource manager was told so
 
 	placed       resources.Sum
 	pending      resources.Sum
@@ -163,6 +165,9 @@ func (a *application) beginGang(c AddApplication) {
 	}
 	a.gang = &gang{total: c.Placeholders, style: c.Style, timeout: c.GangTimeout, whole: whole}
 	setDefault(&a.gang.timeout, DefaultGangTimeout)
+	if a.dated { // the time before a restart counts, that in which it waited for room here does not
+		a.gang.timeout = max(a.gang.timeout-max(a.since.Sub(a.submitted), 0), time.Millisecond)
+	}
 }
 
 // resize has what makes the gang complete follow the new amounts of a placeholder that

@@ -2,7 +2,6 @@ package core
 
 import (
 	"slices"
-	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
@@ -131,18 +130,9 @@ func (p gangs) ran(r *request) {
 	case r.groupOf() != nil:
 		app.gang.started = true
 		if !app.gang.timer.Set() {
-			p.timers.Set(&app.gang.timer, p.deadline(app), due{what: dueGang, application: app})
+			p.timers.Set(&app.gang.timer, p.now.Add(app.gang.timeout), due{what: dueGang, application: app})
 		}
 	}
-}
-
-// deadline is when placeholders time out that were placed now. What an application that says
-// how old it is has waited already counts.
-func (p gangs) deadline(app *application) time.Time {
-	if app.dated {
-		return later(app.submitted.Add(app.gang.timeout), p.now.Add(time.Millisecond))
-	}
-	return p.now.Add(app.gang.timeout)
 }
 
 // dismissRunning has all placeholders of an application ended that run, but for those whose

@@ -181,6 +181,7 @@ func (p *Partition) fireDue() (fired bool) {
 			p.refused.wake()
 		case dueUnschedulable:
 			p.hints.wake()
+			gangs{p}.hint()
 		case dueReports:
 			p.reports.wake()
 		case dueAttempts:

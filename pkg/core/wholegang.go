@@ -51,7 +51,26 @@ func (p cycle) startWhole(r *request) outcome {
 		members{&p.ledger}.holdBack(ask, AwaitsGang, plan.detail)
 	}
 	gangs(p).later(app)
+	if app.gang.misfit = !plan.overQuota; app.gang.misfit && !app.gang.hinted {
+		p.hints.later()
+	}
 	return waits
+}
+
+// hint tells the resource manager of the members of gangs that start whole and fit no nodes: of
+// all of them, as far as the quotas have room, since none starts alone.
+func (p gangs) hint() {
+	for _, app := range p.gangWork.waiting {
+		if !app.gang.misfit || app.gang.hinted {
+			continue
+		}
+		app.gang.hinted = true
+		for _, r := range byKey(app.asks) {
+			if startsWhole(r) && r.isHeld() && !p.hints.tellOf(r) {
+				break
+			}
+		}
+	}
 }
 
 // A gangPlan finds a node for each ask of a gang. It changes nothing.
@@ -62,6 +81,8 @@ type gangPlan struct {
 	on     map[*node]*plannedNode
 	calls  int
 	detail string // why there is none
+
+	overQuota bool // that is why
 }
 
 // A plannedNode is a node with what is planned on it.
@@ -79,7 +100,7 @@ func (g *gangPlan) make() outcome {
 	for _, account := range g.asks[0].application.accounts() {
 		for ; account != nil; account = account.parent {
 			if !account.hasRoom(sum.Amounts, g.asks[0].claimant()) {
-				g.detail = "the quota of " + account.subject.String()
+				g.overQuota, g.detail = true, "the quota of "+account.subject.String()
 				return waits
 			}
 		}
