@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"fmt"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -34,4 +35,18 @@ func TestPodGroupsGoWithTheApplication(t *testing.T) {
 
 	same := []pods.TaskGroup{{Name: name, MinMember: 7}}
 	assert.DeepEqual(t, c.groups.taskGroups(c.apps["app"], same), same)
+}
+
+// Placeholders are made for ten thousand members of an application and no more: a text of some
+// bytes must not fill the API server.
+func TestTooManyMembersAreNoGang(t *testing.T) {
+	for members, want := range map[int]int{placeholdersMax: placeholdersMax, placeholdersMax + 1: 0, 10 * placeholdersMax: 0, 2147483647: 0} {
+		c := newCallback(t)
+		pod := ourPod("")
+		pod.Annotations = map[string]string{pods.AnnotationTaskGroups: fmt.Sprintf(`[{"name": "a", "minMember": %d}, {"name": "b", "minMember": 1}]`, members-1)}
+		c.AddPod(pod)
+		c.acceptApplication("app")
+		assert.Equal(t, len(c.gangs.todo("app").create), want, "%d", members)
+		assert.Equal(t, c.apps["app"].gang == nil, want == 0)
+	}
 }
