@@ -53,7 +53,7 @@ func waitsAt(m *moment, id core.ApplicationID, key core.AllocationKey) bool {
 
 func evictedAt(m *moment, node core.NodeID, key core.AllocationKey) bool {
 	n := nodeAt(m, node)
-	return n != nil && slices.ContainsFunc(n.Evictions, func(l core.Eviction) bool { return l.Key == key })
+	return n != nil && slices.ContainsFunc(n.Evictions, func(l core.Eviction) bool { return l.Key == key && !l.Reported })
 }
 
 // naiveRecords is the records of all applications that ended, in that order, and of
@@ -138,7 +138,7 @@ func naiveUsage(moments []moment, id core.ApplicationID) (used, preempted, place
 				release, _ := m.command.(core.ReleaseAllocation)
 				on := &used
 				switch {
-				case now == nil && release.Termination == core.SchedulingFailed && release.Key == a.Key:
+				case now == nil && release.Termination == core.SchedulingFailed && release.Key == a.Key && waitsAt(m, id, a.Key):
 					on = nil
 				case now == nil && (evictedAt(before, a.Node, a.Key) || release.Termination == si.TerminationType_PREEMPTED_BY_SCHEDULER):
 					on = &preempted

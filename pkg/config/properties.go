@@ -52,6 +52,11 @@ func propertyTable() []property {
 		}},
 		{name: "priority.offset", fresh: always("0"), set: setPriorityOffset},
 		{name: preemptionPolicy, set: setPreemptionPolicy, fresh: freshPreemption},
+		{name: core.TagGangStart, set: func(q *core.QueueProperties, text string) error {
+			i, err := oneOf(text, "partial", core.GangWhole)
+			q.GangWhole = i == 1
+			return err
+		}},
 		{name: "preemption.delay", set: func(q *core.QueueProperties, text string) (err error) {
 			q.PreemptionDelay, err = duration(text, time.Nanosecond)
 			return err

@@ -81,7 +81,14 @@ func (p commands) addOwn(a *Allocation) {
 	if len(a.Unknown) > 0 {
 		a = p.withKnown(a, p.hasKind)
 	}
+	if app.state == Failing && a.Node == "" {
+		p.refuse(a, "application %s fails", app.id)
+		return
+	}
 	r := p.register(a, app)
+	if r.TaskGroup != "" {
+		members{&p.ledger}.enroll(r)
+	}
 	if !app.dated && a.Created.Before(app.submitted) {
 		app.submitted = a.Created
 	}
@@ -98,7 +105,7 @@ func (p commands) addOwn(a *Allocation) {
 		p.enter(app, next, "")
 	}
 	p.ask(r)
-	if r.Tags[TagNominatedNode] != "" {
+	if r.Tags[TagNominatedNode] != "" && !r.isHeld() {
 		p.renominations.add(r)
 	}
 	p.tell(AskAdded{r.Allocation})
@@ -214,6 +221,12 @@ func (p commands) keepAge(r *request, before *wait, since time.Time) {
 // is never refused.
 func (p commands) resize(r *request, to *Allocation) {
 	n, before := r.node, r.Amounts
+	if r.replaced() {
+		gangs(p).rejoin(r.replacement().ask) // it may not fit any more
+	}
+	if r.Placeholder {
+		members{&p.ledger}.resize(r, to.Amounts)
+	}
 	p.unbook(r)
 	r.Allocation = r.resized(to)
 	p.book(r, n)
@@ -232,6 +245,13 @@ func (p commands) makeKnown(a **Allocation) bool {
 	}
 	*a = p.withKnown(*a, func(string) bool { return true })
 	return true
+}
+
+// isToEnd reports whether the resource manager was told to end an allocation for its gang: it
+// is no ask again when it cannot be bound.
+func isToEnd(r *request) bool {
+	with := r.replacement()
+	return r.eviction != nil && r.eviction.dismissed || with != nil && with.placeholder == r
 }
 
 // learnKinds has the asks tried that wait for a kind which a node has.
@@ -263,9 +283,12 @@ func (p commands) releaseAllocation(c ReleaseAllocation) {
 		p.releaseForeign(r)
 	case r.Application != c.Application:
 	case c.Termination == SchedulingFailed && r.node == nil: // said twice
-	case c.Termination == SchedulingFailed:
+	case c.Termination == SchedulingFailed && !isToEnd(r):
 		p.bindFailed(r, c.Message)
 	default:
+		if c.Termination == SchedulingFailed { // it was to end for its gang, and has not begun
+			c.Termination = si.TerminationType_TIMEOUT
+		}
 		p.releaseOwn(r, c)
 		p.completeLater(r.application)
 	}
@@ -306,12 +329,15 @@ func (p commands) endAsk(r *request, cause EndCause) {
 
 // endAllocation takes an allocation off the books for good.
 func (p commands) endAllocation(r *request, cause EndCause, message string) {
-	evicted := r.victim()
+	n, evicted := r.node, r.victim()
 	p.evictions.cancel(r)
 	p.outcomes.allocationEnded(r)
 	p.unbook(r)
 	p.forget(r)
 	p.tell(&Ended{Allocation: r.Allocation, Cause: cause, Message: message, Evicted: evicted})
+	if r.Placeholder {
+		gangs(p).closed(r, n)
+	}
 }
 
 // causeOf is why a release ends an allocation. What says nothing is taken for

@@ -18,14 +18,22 @@ type appBackoff struct {
 }
 
 // isBackedOff reports whether the application backs off.
-func (a *application) isBackedOff() bool { return a.backoff != nil && a.backoff.timer.Set() }
+func (a *application) isBackedOff() bool { return a.backoff() != nil && a.backoff().timer.Set() }
 
 // backedOffUntil is when the application is tried again; zero if it does not back off.
 func (a *application) backedOffUntil() time.Time {
 	if !a.isBackedOff() {
 		return time.Time{}
 	}
-	return a.backoff.timer.At()
+	return a.backoff().timer.At()
+}
+
+// startBackoff begins to count, unless that has begun.
+func (f *failures) startBackoff() *appBackoff {
+	if f.backoff == nil {
+		f.backoff = &appBackoff{}
+	}
+	return f.backoff
 }
 
 // countFailure counts an ask that failed on nodes.
@@ -34,24 +42,20 @@ func (p cycle) countFailure(app *application) {
 	if most == 0 || app.isBackedOff() {
 		return
 	}
-	if app.backoff == nil {
-		app.backoff = &appBackoff{}
+	backoff := app.failed().startBackoff()
+	if backoff.visit != p.visit {
+		backoff.visit, backoff.failed = p.visit, 0
 	}
-	if app.backoff.visit != p.visit {
-		app.backoff.visit, app.backoff.failed = p.visit, 0
-	}
-	if app.backoff.failed++; app.backoff.failed >= most {
-		app.backoff.failed = 0
+	if backoff.failed++; backoff.failed >= most {
+		backoff.failed = 0
 		p.backOffUntil(app, p.now.Add(app.queue.properties.BackoffDelay))
 	}
 }
 
 // backOffUntil keeps an application out of the order until a time.
 func (p cycle) backOffUntil(app *application, until time.Time) {
-	if app.backoff == nil {
-		app.backoff = &appBackoff{}
-	}
-	p.timers.Set(&app.backoff.timer, until, due{what: dueBackoff, application: app})
+	backoff := app.failed().startBackoff()
+	p.timers.Set(&backoff.timer, until, due{what: dueBackoff, application: app})
 	p.lastBackoff = later(p.lastBackoff, until)
 	app.view = nil
 	p.changes.application(app, 0)

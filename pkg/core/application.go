@@ -2,8 +2,6 @@ package core
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -43,8 +41,8 @@ type application struct {
 	keeps      int32 // asks for which quota is kept
 	since      time.Time
 	completion *timers.Timer[due] // when it ends by itself; nil before that is first known
-	thrash     *thrashGuard       // nil before room is made for it
-	backoff    *appBackoff        // nil before an ask fails where that counts
+	failures   *failures          // nil before any
+	gang       *gang              // nil if it has no task group
 
 	used        resources.Sum
 	pending     resources.Sum
@@ -55,6 +53,28 @@ type application struct {
 
 	view     *ApplicationView
 	viewedAt uint64 // the stamp when the view was made
+}
+
+// failures are what is counted of tries that failed. Few applications have any.
+type failures struct {
+	thrash  *thrashGuard // nil before room is made for the application
+	backoff *appBackoff  // nil before an ask fails where that counts
+}
+
+// failed is what is counted of tries that failed.
+func (a *application) failed() *failures {
+	if a.failures == nil {
+		a.failures = &failures{}
+	}
+	return a.failures
+}
+
+// backoff is nil before an ask of the application fails where that counts.
+func (a *application) backoff() *appBackoff {
+	if a.failures == nil {
+		return nil
+	}
+	return a.failures.backoff
 }
 
 // applicationPlace is what decides the order of the applications of a leaf.
@@ -134,6 +154,12 @@ func (a *application) placed() applicationPlace {
 
 // idle reports whether the application has nothing left.
 func (a *application) idle() bool { return len(a.allocations) == 0 && len(a.asks) == 0 }
+
+// isDone reports whether the application has nothing left to run: it is idle, or what ran has
+// ended and only placeholders are left, which nothing will replace.
+func (a *application) isDone() bool {
+	return a.idle() || a.gang != nil && a.gang.worked && len(a.asks) == 0 && len(a.allocations) == a.gang.placeholders
+}
 
 // An askGroup is the asks of one class in one application, the oldest first. It
 // stands in the order of its application while the class may be tried.
@@ -339,48 +365,4 @@ func (c *class) firstAsk() (first *request) {
 		}
 	}
 	return first
-}
-
-// State is the state of an application.
-type State uint8
-
-// The states of an application. A new one has no ask yet; an accepted one has
-// asks and no allocation; a completing one has nothing left and waits for more.
-const (
-	New State = iota
-	Accepted
-	Running
-	Completing
-	Completed
-)
-
-var stateNames = [...]string{
-	New:        "New",
-	Accepted:   "Accepted",
-	Running:    "Running",
-	Completing: "Completing",
-	Completed:  "Completed",
-}
-
-func (s State) String() string { return stateNames[s] }
-
-// moves is every change of state there is.
-var moves = [...][]State{
-	New:        {Accepted, Running, Completed},
-	Accepted:   {Running, Completing},
-	Running:    {Completing},
-	Completing: {Accepted, Running, Completed},
-	Completed:  {},
-}
-
-// ErrNoMove is wrapped by the error for a change of state that does not exist.
-var ErrNoMove = errors.New("no such change of state")
-
-// moveTo changes the state, or says which change was asked for and is none.
-func (a *application) moveTo(next State, now time.Time) error {
-	if !slices.Contains(moves[a.state], next) {
-		return fmt.Errorf("application %s: %s to %s: %w", a.id, a.state, next, ErrNoMove)
-	}
-	a.state, a.since = next, now
-	return nil
 }

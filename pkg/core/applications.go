@@ -23,6 +23,11 @@ func (p commands) addApplication(c AddApplication) {
 		refuse("application %s: %v", c.ID, err)
 		return
 	}
+	if err := checkGang(q, c); err != nil {
+		p.prune(q)
+		refuse("application %s: %v", c.ID, err)
+		return
+	}
 	p.takeIn(c, q)
 }
 
@@ -36,6 +41,7 @@ func (p commands) takeIn(c AddApplication, q *queue) {
 		app.submitted = c.Created
 	}
 	app.queued.Looked = &p.work.Asks
+	app.beginGang(c)
 	p.limits.join(app)
 	p.applications.ReplaceOrInsert(app)
 	q.applications[app.id] = app
@@ -59,4 +65,24 @@ func (p commands) removeApplication(id ApplicationID) {
 		p.endAllocation(r, CauseApplicationRemoved, message)
 	}
 	p.dropApplication(app, true)
+}
+
+// checkGang says why a queue cannot take an application with placeholders; nil if it can.
+// One that runs already is taken whatever it holds.
+func checkGang(q *queue, c AddApplication) error {
+	if kind, negative := c.Placeholders.Negative(); negative {
+		return fmt.Errorf("%w of kind %d for its placeholders", ErrNegativeResources, kind)
+	}
+	if c.Forced {
+		return nil
+	}
+	if c.Placeholders.Above(planMax) {
+		return fmt.Errorf("the sum of its placeholders is too large")
+	}
+	for ; q != nil; q = q.parent {
+		if !c.Placeholders.Within(q.max) {
+			return fmt.Errorf("its placeholders want more than the max of queue %s", q.path)
+		}
+	}
+	return nil
 }

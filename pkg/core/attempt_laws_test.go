@@ -55,7 +55,7 @@ func (l *lawChecker) schedule(now time.Time) (fx core.Effects, more bool, err er
 		return fx, more, err
 	}
 	for _, d := range l.actions {
-		if len(d.victims) > 0 && before.SettlesAt.After(now) {
+		if len(d.victims) > 0 && d.what != "dismiss" && before.SettlesAt.After(now) {
 			return fx, more, fmt.Errorf("%v: evicted before %v", d, before.SettlesAt)
 		}
 		if err := l.check(w, d, now); err != nil {
@@ -98,10 +98,18 @@ func isAction(e core.Event) bool {
 	switch e := e.(type) {
 	case core.Placed, *core.EvictionRequested, *core.Nominated, *core.Unreserved:
 		return true
+	case *core.ReleaseRequested:
+		return isDismissal(e)
 	case *core.NominationEnded:
 		return e.Waits
 	}
 	return false
+}
+
+// isDismissal reports whether a placeholder is to end whose place no ask takes. Its room
+// is counted on like that of a victim.
+func isDismissal(e *core.ReleaseRequested) bool {
+	return e.Cause == core.CauseTimedOut && e.Node != ""
 }
 
 // actionsWithVictims reads effects of every trigger. For which ask a victim is evicted
@@ -114,6 +122,10 @@ func actionsWithVictims(fx core.Effects, after *core.View) (list []action, err e
 		}
 	}
 	for _, e := range fx {
+		if e, is := e.(*core.ReleaseRequested); is && isDismissal(e) {
+			list = append(list, action{what: "dismiss", victims: []core.AllocationKey{e.Key}})
+			continue
+		}
 		release, is := e.(*core.EvictionRequested)
 		if !is {
 			more, _ := actionsOf(core.Effects{e})

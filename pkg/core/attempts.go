@@ -139,10 +139,11 @@ func (a *attempts) countRoom(r *request, plan *preemptor.Decision) {
 
 // thrashGuard is the guard of an application; it is made if there is none yet.
 func (a *application) thrashGuard() *thrashGuard {
-	if a.thrash == nil {
-		a.thrash = &thrashGuard{}
+	f := a.failed()
+	if f.thrash == nil {
+		f.thrash = &thrashGuard{}
 	}
-	return a.thrash
+	return f.thrash
 }
 
 // takeBack takes back what was counted, since the ask is placed.

@@ -65,7 +65,7 @@ func (b *backlog) enqueue(r *request, c *class) {
 	c.add(r)
 	r.Allocation.Amounts = c.amounts // equal, and shared by all of the class
 	b.addPending(r)
-	if r.Required == "" && (r.wait == nil || !r.wait.delayed) {
+	if r.Required == "" && (r.wait == nil || !r.wait.delayed && !r.wait.held) {
 		b.insert(r)
 	}
 }

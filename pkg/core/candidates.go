@@ -11,7 +11,7 @@ func (r *request) candidate() preemptor.Candidate {
 		Static:    r.Origin == Static,
 		Owner:     r.Originator || r.Tags[TagOwner] == "true",
 		OptedOut:  r.optedOut(),
-		Protected: !r.foreign() && r.application.queue.properties.PreemptionPolicy == PreemptionDisabled,
+		Protected: r.replaced() || !r.foreign() && r.application.queue.properties.PreemptionPolicy == PreemptionDisabled,
 		Releasing: r.releasing(),
 		Overdue:   r.eviction != nil && r.eviction.overdue,
 		QoS:       r.qos(),

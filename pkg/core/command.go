@@ -52,6 +52,14 @@ type AddApplication struct {
 	// queue that drains or that its user may not use. If there is no such leaf queue, it
 	// goes to RecoveryQueue.
 	Forced bool
+	// Placeholders is the sum of all placeholders of the gang, by kinds that are known. The
+	// application runs when they all do.
+	Placeholders resources.Amounts
+	// Style says what becomes of the application when its placeholders were not replaced
+	// within GangTimeout; zero is DefaultGangTimeout. The time starts with the first that is
+	// placed, or with Created if that is stated.
+	Style       GangStyle
+	GangTimeout time.Duration
 	// Quota is what a queue gets that is not configured and takes the application; nil
 	// leaves it as it is.
 	Quota *QueueQuota

@@ -41,17 +41,21 @@
 //	view.go         what other goroutines may read; views.go makes it
 //	keptview.go     what is kept from an ask, for readers
 //	restore.go      a partition made from a view
+//	verifier.go     what is counted anew, and the first law that is broken
 //	verify.go       checks the laws; verify_preemption.go and verify_outcomes.go those of preemption,
-//	                verify_backlog.go what is noted of asks that wait, verify_limits.go limits
+//	                verify_backlog.go what is noted of asks that wait, verify_gangs.go gangs,
+//	                verify_limits.go limits
 //
 // Ledger: what runs where, and which queues pay for it.
 //
 //	ledger.go       books and unbooks, and records what changes
+//	prioritycounts.go how many there are of each priority
 //	queue.go        a queue; queues.go the tree of queues
 //	account.go      the limits and the use of a queue; kept.go what is kept for asks, and from which others
 //	limits.go       limits of users and groups, and of the number of applications
 //	standing.go     the priority of an ask as the fences around it and the root see it
-//	application.go  an application, its states and its groups of asks
+//	application.go  an application and its groups of asks; state.go its states
+//	gang.go         the placeholders of an application, and the asks that take their places
 //	request.go      an ask or allocation, and what is known of it
 //	node.go         a node and what is free on it
 //	foreign.go      allocations of other schedulers
@@ -76,6 +80,14 @@
 //	appbackoff.go   applications that are not tried for a while, as many of their asks failed
 //	hints.go        asks that only more nodes can help
 //	reports.go      what people are told of why asks wait
+//
+// Gangs: asks that are placed together.
+//
+//	gangs.go        which asks wait for placeholders, time-outs, and what ends with them
+//	gangends.go     what ends when placeholders time out, and what runs when one has ended
+//	replace.go      placeholders whose place an ask takes
+//	gangview.go     gangs for readers
+//	wholegang.go    gangs that start with all their placeholders or none
 //
 // Preemption: evictions that make room.
 //

@@ -30,6 +30,8 @@ const (
 	dueAttempts                     // failed attempts are repeated
 	dueBound                        // asks bound to a node are tried again, about which questions paused
 	dueSettled                      // evictions may begin
+	dueGang                         // the placeholders of an application time out
+	dueGangs                        // gangs are tried again of which something fitted nowhere
 	dueHeld                         // a node that was registered drained takes asks that require it
 	dueBackoff                      // an application that backed off is tried again
 )

@@ -61,6 +61,15 @@ type (
 		Class   preemptor.Class
 		Message string // for people
 	}
+	// ReleaseRequested says that an ask or allocation is to be ended by the resource manager
+	// because of its gang: a placeholder whose place an ask takes, with CauseReplaced, or
+	// what has timed out. An allocation runs until Ended; an ask has ended, as AskEnded says
+	// next.
+	ReleaseRequested struct {
+		*Allocation
+		Cause   EndCause
+		Message string // for people
+	}
 	// VictimsWasted says that victims ended for an ask that does not run in the room
 	// that was made, and why. Each victim is named once at most.
 	VictimsWasted struct {
@@ -301,6 +310,7 @@ func (Adopted) event()              {}
 func (*Resized) event()             {}
 func (*Ended) event()               {}
 func (*EvictionRequested) event()   {}
+func (*ReleaseRequested) event()    {}
 func (*VictimsWasted) event()       {}
 func (*AllocationRejected) event()  {}
 func (ForeignAdded) event()         {}

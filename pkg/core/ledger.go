@@ -123,6 +123,9 @@ func (l *ledger) book(r *request, n *node) {
 	app.queue.addRunning(r)
 	app.used.Add(r.Amounts)
 	app.allocations = addRequest(app.allocations, r, &r.at)
+	if r.Placeholder {
+		members{l}.seat(r)
+	}
 	l.changes.node(n, 0)
 	l.changes.application(app, 0)
 }
@@ -131,6 +134,9 @@ func (l *ledger) book(r *request, n *node) {
 func (l *ledger) unbook(r *request) {
 	app, n := r.application, r.node
 	l.stamp++
+	if r.Placeholder {
+		members{l}.unseat(r)
+	}
 	n.discharge(r)
 	for _, account := range app.accounts() {
 		account.discharge(r.Amounts, l.stamp)
@@ -201,6 +207,11 @@ func (l *ledger) setEviction(r *request, e *eviction) {
 			account.addEnding(r)
 		}
 	}
+	if r.Placeholder && e != nil {
+		members{l}.withhold(r)
+	} else if r.Placeholder {
+		members{l}.offer(r)
+	}
 	r.node.view = nil
 	r.node.revision++
 	l.changes.node(r.node, 0)
@@ -254,6 +265,7 @@ type changeSet struct {
 	nodes        []*node // each once
 	queues       []*queue
 	applications []*application
+	taskGroups   []*taskGroup
 	placed       []*request // allocations that took room
 	freed        []*account // of limits that may hold more again, each once
 	resized      bool       // the cluster: shares are measured against its size
@@ -312,7 +324,7 @@ func (c *changeSet) application(a *application, what queueChange) {
 
 // none reports whether nothing is recorded.
 func (c *changeSet) none() bool {
-	return len(c.nodes) == 0 && len(c.queues) == 0 && len(c.applications) == 0 && len(c.freed) == 0 && !c.resized
+	return len(c.nodes) == 0 && len(c.queues) == 0 && len(c.applications) == 0 && len(c.taskGroups) == 0 && len(c.freed) == 0 && !c.resized
 }
 
 // A step is one call of Apply or Schedule: its time, its limits, and its effects.
@@ -347,52 +359,3 @@ func (s *step) takeEffects() Effects {
 	s.spare = s.spare[min(len(effects), cap(s.spare)):cap(s.spare)][:0]
 	return effects
 }
-
-// priorityCounts counts how many there are of each priority, the lowest first.
-// There are few priorities.
-type priorityCounts []priorityCount
-
-type priorityCount struct {
-	priority int32
-	count    int
-}
-
-// find is where a priority is, or would have to be.
-func (c priorityCounts) find(priority int32) (at int, found bool) {
-	return slices.BinarySearchFunc(c, priority, func(a priorityCount, priority int32) int {
-		switch {
-		case a.priority < priority:
-			return -1
-		case a.priority > priority:
-			return 1
-		}
-		return 0
-	})
-}
-
-func (c *priorityCounts) add(priority int32) {
-	at, ok := c.find(priority)
-	if !ok {
-		*c = slices.Insert(*c, at, priorityCount{priority: priority})
-	}
-	(*c)[at].count++
-}
-
-func (c *priorityCounts) remove(priority int32) {
-	at, _ := c.find(priority)
-	(*c)[at].count--
-	if (*c)[at].count == 0 {
-		*c = slices.Delete(*c, at, at+1)
-	}
-}
-
-// highest is the highest priority that there is.
-func (c priorityCounts) highest() int32 {
-	if len(c) == 0 {
-		return PriorityNone
-	}
-	return c[len(c)-1].priority
-}
-
-// below reports whether there is anything of a lower priority.
-func (c priorityCounts) below(priority int32) bool { return len(c) > 0 && c[0].priority < priority }

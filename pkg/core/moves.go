@@ -8,11 +8,19 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
-// run books an allocation. Its application is Running from then on.
+// run books an allocation. Its application is Running from then on, or, if it has a gang, once
+// all placeholders run or anything else does.
 func (p *Partition) run(r *request, n *node) {
 	p.book(r, n)
-	if r.application.state != Running {
-		p.enter(r.application, Running, "")
+	app := r.application
+	if app.gang != nil {
+		gangs{p}.ran(r)
+		if app.state == Resuming || app.state == Failing || app.state == Accepted && r.Placeholder && !app.gang.isComplete() {
+			return
+		}
+	}
+	if app.state != Running {
+		p.enter(app, Running, "")
 	}
 }
 
@@ -20,6 +28,9 @@ func (p *Partition) run(r *request, n *node) {
 // it only the failures to bind are kept, and that victims ended for it, in case there is
 // another.
 func (p *Partition) endWait(r *request) {
+	if r.TaskGroup != "" {
+		members{&p.ledger}.resign(r)
+	}
 	if r.wait != nil {
 		p.promises.end(r)
 		p.reservations.unreserve(r)
@@ -100,7 +111,7 @@ func (p *Partition) enter(app *application, next State, message string) {
 		panic(fmt.Sprintf("partition %s: %v", p.name, err))
 	}
 	app.view = nil
-	if next == Completing {
+	if next == Completing && app.idle() {
 		p.setRan(app, false)
 	}
 	p.awaitEnd(app)
@@ -113,8 +124,11 @@ func (p *Partition) dropApplication(app *application, removed bool) {
 	if app.completion != nil {
 		p.timers.Cancel(app.completion)
 	}
-	if app.backoff != nil {
-		p.timers.Cancel(&app.backoff.timer)
+	if app.backoff() != nil {
+		p.timers.Cancel(&app.backoff().timer)
+	}
+	if app.gang != nil {
+		gangs{p}.forgetGang(app)
 	}
 	p.setRan(app, false)
 	p.limits.leave(app)
@@ -128,7 +142,10 @@ func (p *Partition) dropApplication(app *application, removed bool) {
 
 // completeLater lets an application complete that has nothing left, after a while.
 func (p *Partition) completeLater(app *application) {
-	if !app.idle() || (app.state != Accepted && app.state != Running) {
+	if app.gang != nil {
+		gangs{p}.follow(app)
+	}
+	if !app.isDone() || (app.state != Accepted && app.state != Running) {
 		return
 	}
 	p.enter(app, Completing, "nothing is left to run")
@@ -147,6 +164,26 @@ func (p *Partition) awaitEnd(app *application) {
 	}
 }
 
+// follow brings the state of an application in line with what is left of its gang.
+func (p gangs) follow(app *application) {
+	if app.gang.placeholders == 0 {
+		p.timers.Cancel(&app.gang.timer)
+		if app.state == Resuming {
+			p.enter(app, Accepted, "all placeholders have ended")
+			if len(app.allocations) > 0 {
+				p.enter(app, Running, "")
+			}
+		}
+	}
+	if app.state == Completing && app.idle() { // its last placeholder has ended
+		p.setRan(app, false)
+	}
+	if app.state == Failing && app.idle() {
+		p.enter(app, Failed, gangTimedOut)
+		p.dropApplication(app, false)
+	}
+}
+
 // completeAt lets an application complete at a time.
 func (p *Partition) completeAt(app *application, at time.Time) {
 	if app.completion == nil {
@@ -157,6 +194,11 @@ func (p *Partition) completeAt(app *application, at time.Time) {
 
 // complete ends an application that has been completing, or new, long enough.
 func (p *Partition) complete(app *application) {
+	if len(app.allocations) > 0 { // placeholders, which end first
+		gangs{p}.dismissRunning(app, "nothing is left to run")
+		p.completeAt(app, p.now.Add(p.options.CompletingDelay))
+		return
+	}
 	message := ""
 	if app.state == New {
 		message = fmt.Sprintf("it asked for nothing in %s", p.options.UnusedDelay)
@@ -172,6 +214,9 @@ const ownClass, escaped = "=", ":"
 // ask books an ask and has it wait: in the order of its application, or at the node
 // that it needs. The request is in no list.
 func (p *Partition) ask(r *request) {
+	if r.TaskGroup != "" {
+		members{&p.ledger}.join(r)
+	}
 	p.enqueue(r, p.classOf(r, p.constraintsOf(r)))
 	if r.Required != "" {
 		p.bind(r)

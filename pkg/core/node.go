@@ -13,7 +13,8 @@ import (
 //
 //	allocated       = the sum of own
 //	occupied        = the sum of foreign
-//	free            = capacity - allocated - occupied
+//	awaited         = the sum of expected
+//	free            = capacity - allocated - occupied - awaited
 //	free is negative only if overcommitted is set
 //	releasing       = the sum of those of own and foreign that are being evicted
 //	nominatedAmounts = the sum of nominated
@@ -75,6 +76,9 @@ type nodeDetails struct {
 	marks      marks
 	lost       []*victimSet // for which victims end here, and whose asks do not get the room
 	devices    knownDevices
+	// expected are asks that run here when their placeholders elsewhere have ended.
+	expected []*request
+	awaited  resources.Sum
 }
 
 // Before orders by score, lowest first, then by ID.
@@ -186,7 +190,7 @@ func (n *node) findWeakest() {
 // recount works out what is free.
 func (n *node) recount() {
 	n.revision++
-	for i := range max(len(n.free), len(n.capacity), len(n.allocated.Amounts), len(n.occupied.Amounts)) {
+	for i := range max(len(n.free), len(n.capacity), len(n.allocated.Amounts), len(n.occupied.Amounts), len(n.awaited.Amounts)) {
 		kind := resources.Kind(i)
 		n.free.Set(kind, n.left(kind))
 	}
@@ -198,7 +202,7 @@ func (n *node) recount() {
 // left is what is free of a kind, saturating. It is exact where it is above zero: then
 // neither sum is beyond int64, as the capacity is not.
 func (n *node) left(kind resources.Kind) int64 {
-	return resources.Total(n.capacity.Of(kind), -n.allocated.Of(kind), -n.occupied.Of(kind))
+	return resources.Total(n.capacity.Of(kind), -n.allocated.Of(kind), -n.occupied.Of(kind), -n.awaited.Of(kind))
 }
 
 // recountRoom works out the room beside what is kept for nominated asks.
@@ -305,7 +309,7 @@ const planMax = 1 << 60
 // isBeyondPlans reports whether amounts are counted here that are too large to make
 // room beside them.
 func (n *node) isBeyondPlans() bool {
-	return n.capacity.Above(planMax) || n.allocated.Above(planMax) || n.occupied.Above(planMax) || n.nominatedAmounts.Above(planMax)
+	return n.capacity.Above(planMax) || n.allocated.Above(planMax) || n.occupied.Above(planMax) || n.awaited.Above(planMax) || n.nominatedAmounts.Above(planMax)
 }
 
 // allOn visits what runs on the node: own allocations, then foreign ones.

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -138,6 +139,9 @@ func (p commands) removeNode(id NodeID) {
 	p.nodeSlots = append(p.nodeSlots, n.slot)
 	p.capacity.Sub(n.capacity)
 	p.changes.resized = true
+	for _, r := range slices.Clone(n.expected) {
+		gangs(p).rejoin(r)
+	}
 	own := byKey(n.own)
 	for _, r := range own {
 		p.endAllocation(r, CauseNodeRemoved, fmt.Sprintf("node %s was removed", id))

@@ -26,7 +26,7 @@ func (a *application) settle() {
 
 // isTried reports whether the application stands in the order of its queue.
 func (a *application) isTried() bool {
-	return a.queued.Len() > 0 && (a.backoff == nil || !a.isBackedOff())
+	return a.queued.Len() > 0 && (a.failures == nil || !a.isBackedOff())
 }
 
 // order is that in which the application stands, or is to stand.

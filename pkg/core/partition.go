@@ -34,6 +34,7 @@ type Partition struct {
 	settling     settling
 
 	renominations renominations
+	gangWork      gangWork
 
 	counts Preempted
 	dirty  []dirtyNode       // whose bound asks are to be tried
@@ -142,7 +143,13 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 		p.react()
 	}
 	c := cycle{p}
+	replaces := false
+	if len(p.gangWork.ready) > 0 {
+		replaces = c.replace()
+		p.react()
+	}
 	more = len(p.dirty) > 0 && c.placeBound() || c.placeOrdinary() || len(p.dirty) > 0 && !p.bound.Set() || p.skips.any()
+	more = more || replaces || len(p.gangWork.ready) > 0
 	if !more && len(p.outcomes.dirty) > 0 {
 		p.outcomes.settle()
 	}
@@ -174,6 +181,7 @@ func (p *Partition) fireDue() (fired bool) {
 			p.refused.wake()
 		case dueUnschedulable:
 			p.hints.wake()
+			gangs{p}.hint()
 		case dueReports:
 			p.reports.wake()
 		case dueAttempts:
@@ -192,6 +200,10 @@ func (p *Partition) fireDue() (fired bool) {
 			p.settling.letGo()
 		case dueReservation:
 			p.reservations.wakeClass(d.class)
+		case dueGang:
+			gangs{p}.expire(d.application)
+		case dueGangs:
+			gangs{p}.wake()
 		case dueAsk:
 			p.wake(d.request)
 		case dueBound: // this Schedule goes on with them

@@ -46,6 +46,7 @@ type history struct {
 
 	placing      *placing // of rules of placement; nil for none
 	applications int      // that there may be, if not four
+	gangs        bool     // what comes is of task groups
 }
 
 var errTaint = errors.New("taint")
@@ -251,6 +252,9 @@ func (h *history) allocation() *core.Allocation {
 		a.Preemptable = core.Preemptable{Stated: true, AllowSelf: h.IntN(2) == 0, AllowOthers: h.IntN(2) == 0}
 	}
 	a.Application = h.app()
+	if h.gangs && a.Required == "" {
+		a.TaskGroup, a.Placeholder = fmt.Sprint("group", h.IntN(2)), h.IntN(2) == 0
+	}
 	return a
 }
 
@@ -270,6 +274,9 @@ func (h *history) command() core.Command {
 		}
 		return core.RemoveNode{ID: h.node()}
 	case 5, 6:
+		if h.gangs {
+			return h.gang()
+		}
 		add := core.AddApplication{
 			ID: h.app(), Queue: []core.QueuePath{"root.a", "root.p.b", "p.c", ""}[h.IntN(4)],
 			User: []string{"ann", "bob", "eve"}[h.IntN(3)], Groups: [][]string{nil, {"dev"}, {"ops", "dev"}}[h.IntN(3)],

@@ -9,6 +9,9 @@ func (p *Partition) react() {
 		p.stamp++
 		p.reactToNodes()
 		p.reactToTaken()
+		if len(p.changes.taskGroups) > 0 {
+			gangs{p}.react()
+		}
 		p.reactToQuotas()
 		wakeLimited(p)
 		p.settleOrders()
@@ -51,6 +54,9 @@ func (p *Partition) reactToNodes() {
 				p.rooms.appear(n)
 			}
 			p.refused.nodeFreed(n)
+			if len(p.gangWork.waiting) > 0 {
+				gangs{p}.soon()
+			}
 		}
 		if what&(nodeFreed|nodeYields) != 0 && n.schedulable && len(p.retries.byNode) > 0 {
 			p.retries.nodeChanged(n)
@@ -108,6 +114,9 @@ func (p *Partition) reactToQuotas() {
 			p.promises.recheck()
 		}
 		if what&quotaFreed != 0 {
+			if len(p.gangWork.waiting) > 0 {
+				gangs{p}.soon()
+			}
 			p.wakeWaiters(q)
 		}
 		q.change = queueChanged

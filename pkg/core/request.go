@@ -49,6 +49,8 @@ type wait struct {
 	unused      int         // how often victims ended for it and it did not run
 	unusedWhy   string      // why it did not the last time
 	delayed     bool        // it is in no order until the time of its retry
+	held        bool        // it is in no order because of its gang
+	larger      bool        // than the placeholders of its task group: it waits for none
 	bindings    int         // that failed, one after the other
 	avoid       NodeID      // where binding failed last
 	former      NodeID      // where it was nominated before a restart, until that is looked at
@@ -162,9 +164,11 @@ type eviction struct {
 	class    preemptor.Class // of the victim when it was chosen
 	reported bool            // by the resource manager: it has no ask, trigger or class
 	since    time.Time
-	overdue  bool       // it did not end in time: its room is not counted on
-	set      *victimSet // with which it ends for the ask; nil if there is no ask
-	timer    timers.Timer[due]
+	overdue  bool // it did not end in time: its room is not counted on
+	// dismissed says that it ends with its gang. The resource manager was told.
+	dismissed bool
+	set       *victimSet // with which it ends for the ask; nil if there is no ask
+	timer     timers.Timer[due]
 }
 
 // addRequest appends a request to a list and notes its place. Lists start with room
@@ -366,6 +370,12 @@ func (s *askSet) all(yield func(*request) bool) {
 	if s.tree != nil {
 		s.tree.Ascend(yield)
 	}
+}
+
+// last is the last ask in order; there must be one.
+func (s *askSet) last() *request {
+	last, _ := s.tree.Max()
+	return last
 }
 
 // list is the asks in order, for a walk that changes the set.

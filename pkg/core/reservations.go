@@ -123,7 +123,7 @@ func (s *reservations) wakeClass(c *class) {
 		return
 	}
 	r := c.firstAsk()
-	if r == nil {
+	if r == nil || startsWhole(r) { // a gang that starts whole holds nothing before
 		return
 	}
 	if wait := s.predicates.wait(FurtherQuestion); wait > 0 {

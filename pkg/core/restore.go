@@ -46,6 +46,7 @@ func (p *Partition) restoreApplication(now time.Time, v *ApplicationView) {
 	commands{p}.takeIn(AddApplication{ID: v.ID, User: v.User, Groups: v.Groups, Tags: v.Tags}, queue)
 	app := p.findApplication(v.ID)
 	app.submitted = v.Submitted
+	app.restoreGang(v.Gang)
 	if app.group() != v.Group {
 		p.limits.leave(app)
 		p.limits.countFor(app, v.Group)
@@ -60,6 +61,9 @@ func (p *Partition) restoreApplication(now time.Time, v *ApplicationView) {
 	slices.SortStableFunc(asks, func(a, b AskView) int { return a.Created.Compare(b.Created) })
 	for i := range asks {
 		p.restoreAsk(app, &asks[i])
+	}
+	if v.Gang != nil {
+		gangs{p}.restore(app, v.Gang)
 	}
 	app.state, app.since = v.State, v.Since
 	p.awaitEnd(app)
@@ -88,7 +92,11 @@ func (p *Partition) restoreAsk(app *application, v *AskView) {
 
 func (p *Partition) restoreRequest(app *application, a *Allocation) *request {
 	own := *a
-	return p.register(&own, app)
+	r := p.register(&own, app)
+	if r.TaskGroup != "" {
+		members{&p.ledger}.enroll(r)
+	}
+	return r
 }
 
 // restoreNode brings back the evictions on a node, and the asks that it is reserved
@@ -101,6 +109,7 @@ func (p *Partition) restoreNode(v *NodeView) {
 		p.evictions.cancel(victim) // what its tags said
 		p.setEviction(victim, &eviction{
 			ask: l.For, trigger: l.Trigger, class: l.Class, reported: l.Reported, since: l.Since, overdue: l.Overdue,
+			dismissed: l.Dismissed,
 		})
 		switch {
 		case !l.Overdue:
@@ -156,4 +165,44 @@ func (p *Partition) restoreQueues(q *queue, v *QueueView) {
 // name is the last element of the path.
 func (v *QueueView) name() string {
 	return string(v.Path[strings.LastIndexByte(string(v.Path), '.')+1:])
+}
+
+// restoreGang makes the gang of an application as a view shows it, without its members.
+func (a *application) restoreGang(v *GangView) {
+	a.gang = nil
+	if v == nil {
+		return
+	}
+	a.gang = &gang{
+		total: v.Placeholders, style: v.Style, timeout: v.Timeout, whole: v.Whole, started: v.Started, worked: v.Worked,
+	}
+	for _, group := range v.Groups {
+		a.gang.groups = append(a.gang.groups, &taskGroup{name: group.Name, application: a})
+	}
+}
+
+// restore brings back what a view shows of a gang whose members are there.
+func (p gangs) restore(app *application, v *GangView) {
+	for i, group := range v.Groups {
+		g := app.gang.groups[i]
+		g.least, g.made, g.replaced, g.timedOut = group.Least, group.Made, group.Replaced, group.TimedOut
+	}
+	for _, with := range v.Replacements {
+		placeholder, r := p.requests[with.Placeholder], p.requests[with.Ask]
+		if r != nil {
+			if r.group != nil {
+				p.extract(r)
+			}
+			r.groupOf().others.remove(r)
+			members{&p.ledger}.pair(r, placeholder, p.findNode(with.Node))
+			continue
+		}
+		if app.gang.replacements == nil {
+			app.gang.replacements = map[AllocationKey]*replacement{}
+		}
+		app.gang.replacements[placeholder.Key] = &replacement{placeholder: placeholder}
+	}
+	if !v.ExpiresAt.IsZero() {
+		p.timers.Set(&app.gang.timer, v.ExpiresAt, due{what: dueGang, application: app})
+	}
 }

@@ -61,6 +61,9 @@ func (p cycle) forgetRooms() {
 // try places an ordinary ask on the first node in order that has room. If there is
 // none, room is made for it, or it is put off with the reason.
 func (p cycle) try(r *request) outcome {
+	if r.Placeholder && startsWhole(r) {
+		return p.startWhole(r)
+	}
 	p.work.Attempts++
 	over := r.withoutRoom()
 	refused := r.class.isRefused() // and in the order since room may be made for it

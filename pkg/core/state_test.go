@@ -12,8 +12,8 @@ import (
 // TestMoves walks all pairs of states.
 func TestMoves(t *testing.T) {
 	now := time.Unix(1, 0)
-	for from := New; from <= Completed; from++ {
-		for to := New; to <= Completed; to++ {
+	for from := New; from <= Failed; from++ {
+		for to := New; to <= Failed; to++ {
 			a := &application{id: "a", state: from}
 			err := a.moveTo(to, now)
 			if slices.Contains(moves[from], to) {

@@ -1,8 +1,6 @@
 package core
 
 import (
-	"fmt"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -19,6 +17,7 @@ import (
 //   - what is known not to fit does not fit;
 //   - so do the accounts of limits, and what a limit holds back is really held back;
 //   - what is kept for nominated asks and what is being evicted is counted exactly;
+//   - task groups count their members, and each placeholder has one ask at most;
 //   - what waits for something is in the list from which that is looked after.
 //
 // It is linear in the size of the partition and meant for tests and simulations. It
@@ -40,44 +39,6 @@ func (p *Partition) Verify() error {
 	return v.broken
 }
 
-// A verifier keeps the first law that it finds broken.
-type verifier struct {
-	p       *Partition
-	settled bool // nothing has changed to which nothing has reacted
-	broken  error
-	found   int // requests in lists of nodes and applications
-	used    resources.Sum
-	foreign resources.Sum
-	total   resources.Sum
-	sum     resources.Sum // scratch
-
-	running, nominations, reserves priorityCounts // counted anew
-	nominatedAsks                  int
-	renominated                    int // asks that are to be nominated again
-	unknown                        int // kinds that asks want and no node has
-}
-
-func (v *verifier) breaks(format string, args ...any) {
-	if v.broken == nil {
-		v.broken = fmt.Errorf("partition %s: "+format, append([]any{v.p.name}, args...)...)
-	}
-}
-
-// add sums up a list in the scratch vector.
-func (v *verifier) add(list []*request) resources.Sum {
-	v.sum = resources.Sum{Amounts: v.sum.Amounts[:0]}
-	for _, r := range list {
-		v.sum.Add(r.Amounts)
-	}
-	return v.sum
-}
-
-func (v *verifier) equal(what, of string, booked, counted resources.Sum) {
-	if v.broken == nil && !booked.Same(counted) {
-		v.breaks("%s of %s: booked %s, counted %s", what, of, v.p.kinds.Format(booked.Amounts), v.p.kinds.Format(counted.Amounts))
-	}
-}
-
 func (v *verifier) nodes() {
 	for n := range v.p.allNodes {
 		var releasing resources.Sum
@@ -85,7 +46,7 @@ func (v *verifier) nodes() {
 		v.equal("occupied", string(n.id), n.occupied, v.add(n.foreign))
 		for i := range max(len(n.free), len(n.capacity)) {
 			k := resources.Kind(i)
-			if n.free.Of(k) != resources.Total(n.capacity.Of(k), -n.allocated.Of(k), -n.occupied.Of(k)) {
+			if n.free.Of(k) != resources.Total(n.capacity.Of(k), -n.allocated.Of(k), -n.occupied.Of(k), -n.awaited.Of(k)) {
 				v.breaks("node %s: free %s is not what is left", n.id, v.p.kinds.Format(n.free))
 			}
 		}
@@ -188,6 +149,7 @@ func (v *verifier) applications() {
 			v.unknown += len(r.Unknown)
 		}
 		v.groups(app, ordered)
+		v.gang(app)
 		if app.queue.applications[app.id] != app {
 			v.breaks("application %s is not in its queue %s", app.id, app.queue.path)
 		}
@@ -242,7 +204,7 @@ func (v *verifier) waiting(r *request) {
 		if set := v.p.absent[r.Required]; set != nil && set.has(r) {
 			listed++
 		}
-	} else if r.wait != nil && r.wait.delayed {
+	} else if r.wait != nil && (r.wait.delayed || r.wait.held) {
 		listed++
 	}
 	if listed != 1 {

@@ -297,10 +297,10 @@ func (v *verifier) timers() {
 	v.p.applications.Ascend(func(app *application) bool {
 		completing := app.state == Completing || app.state == New && v.p.options.UnusedDelay > 0
 		completes := app.completion != nil && app.completion.Set()
-		if completing != completes || completing && !app.idle() {
+		if completing != completes || completing && !app.isDone() {
 			v.breaks("application %s is %s, and completes is %t", app.id, app.state, completes)
 		}
-		if running := app.state == Running; !running && len(app.allocations) > 0 {
+		if !app.mayRun() {
 			v.breaks("application %s is %s and runs %d allocations", app.id, app.state, len(app.allocations))
 		}
 		return v.broken == nil

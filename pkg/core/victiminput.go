@@ -46,7 +46,7 @@ func (in *victimInput) relate(c *nodeCosts, r *request, candidate *preemptor.Can
 		return
 	}
 	rel := c.relation(r.application.queue)
-	candidate.Outside, candidate.SameQueue, candidate.Protected = rel.outside, rel.same, rel.protected
+	candidate.Outside, candidate.SameQueue, candidate.Protected = rel.outside, rel.same, rel.protected || r.replaced()
 	candidate.Priority = rel.asSeen(r.Priority)
 	candidate.Floors = in.numberFloors(c, rel)
 	if !candidate.Releasing && !candidate.Required {

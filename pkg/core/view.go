@@ -72,6 +72,8 @@ type Eviction struct {
 	// Reported says that the eviction was not requested here, at least not since the
 	// scheduler started: For, Trigger and Class say nothing.
 	Reported bool
+	// Dismissed says that it ends because of its gang. It is Reported too.
+	Dismissed bool
 	// Trigger is the reason, and Class that of the victim when it was chosen.
 	Trigger preemptor.Trigger
 	Class   preemptor.Class
@@ -186,6 +188,7 @@ type ApplicationView struct {
 	Pending      resources.Amounts
 	Allocations  []*Allocation
 	Asks         []AskView
+	Gang         *GangView // nil if it has no task group
 }
 
 // AskView is a pending ask and why it waits. Asks that wait for the same share the
@@ -295,8 +298,10 @@ type Reason uint8
 // room; the resource manager refused every node with room; it could not bind
 // and a new try is due later; the required node is not known; the required
 // node has no room, or has not been schedulable yet; room is being made on a node; room
-// was made too often; no node has a resource kind that it wants; its user or group has no
-// room; no other application may run in a queue, of its user or of its group.
+// was made too often; no node has a resource kind that it wants; the placeholders of its
+// task group are not placed yet; the one whose place it takes has not ended yet; its gang
+// starts whole, and not all of it has come or fits; its user or group has no room; no other
+// application may run in a queue, of its user or of its group.
 const (
 	NotTried Reason = iota
 	QuotaExceeded
@@ -309,6 +314,9 @@ const (
 	RoomIsMade
 	LoopStopped
 	KindUnknown
+	AwaitsPlaceholder
+	AwaitsReplacement
+	AwaitsGang
 	UserLimit
 	GroupLimit
 	QueueApplications
@@ -329,6 +337,9 @@ var reasons = [...]string{
 	LoopStopped:   "preemption stopped, as it repeats itself",
 	KindUnknown:   "no node has a resource kind of it",
 
+	AwaitsPlaceholder: "waits for a placeholder of its task group",
+	AwaitsReplacement: "its placeholder is being released",
+	AwaitsGang:        "its whole gang does not fit",
 	UserLimit:         "user limit exceeded",
 	GroupLimit:        "group limit exceeded",
 	QueueApplications: "too many applications of a queue",

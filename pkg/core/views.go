@@ -80,7 +80,7 @@ func (n *node) viewed() *NodeView {
 	for r := range n.allOn {
 		if e := r.eviction; e != nil {
 			n.view.Evictions = append(n.view.Evictions, Eviction{
-				Key: r.Key, For: e.ask, Since: e.since, Overdue: e.overdue, BlocksUntil: e.blocksUntil(), Reported: e.reported, Trigger: e.trigger, Class: e.class,
+				Key: r.Key, For: e.ask, Since: e.since, Overdue: e.overdue, BlocksUntil: e.blocksUntil(), Reported: e.reported, Dismissed: e.dismissed, Trigger: e.trigger, Class: e.class,
 			})
 		}
 	}
@@ -128,6 +128,7 @@ func (a *application) viewed(learnt uint64) *ApplicationView {
 		Used: a.used.Clone(), Pending: a.pending.Clone(),
 		Allocations: allocations(a.allocations),
 		Asks:        a.viewAsks(),
+		Gang:        a.gang.viewed(),
 	}
 	return a.view
 }
@@ -207,7 +208,7 @@ func (r *request) reason() (Reason, string) {
 		return LoopStopped, w.stopped
 	case r.Unknown != nil:
 		return KindUnknown, r.unknownKinds()
-	case w != nil && (w.delayed || r.Required != ""):
+	case w != nil && (w.delayed || w.held || r.Required != ""):
 		return w.reason, w.detail
 	case r.class.isRefused() && r.class.refused.text() != "":
 		return Infeasible, r.class.refused.text()

@@ -338,7 +338,7 @@ func actionsOf(fx core.Effects) (list []action, err error) {
 // do changes the world as an action does.
 func (w *world) do(d action) {
 	w.evict(d)
-	if d.what == "end" {
+	if d.what == "end" || d.what == "dismiss" {
 		return
 	}
 	ask, n := w.ask(d.key), w.nodes[d.node]

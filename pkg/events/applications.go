@@ -9,9 +9,12 @@ import (
 // stateDetails are the details of entering a state.
 var stateDetails = [...]si.EventRecord_ChangeDetail{
 	core.Accepted:   si.EventRecord_APP_ACCEPTED,
+	core.Resuming:   si.EventRecord_APP_RESUMING,
 	core.Running:    si.EventRecord_APP_RUNNING,
 	core.Completing: si.EventRecord_APP_COMPLETING,
+	core.Failing:    si.EventRecord_APP_FAILING,
 	core.Completed:  si.EventRecord_APP_COMPLETED,
+	core.Failed:     si.EventRecord_APP_FAILED,
 }
 
 // application records something of an application alone.

@@ -329,7 +329,13 @@ func TestRecordsAndEventsAreComplete(t *testing.T) {
 			met[name] += n
 		}
 	}
+	gang := gangPast(t)
+	all.WriteString(strings.Join(gang.lines, "\n"))
+	for name, n := range gang.replay.met {
+		met[name] += n
+	}
 	for _, detail := range []string{
+		"APP_RESUMING", "APP_FAILING", "APP_FAILED",
 		"NODE_ALLOC", "APP_ALLOC", "ALLOC_CANCEL", "ALLOC_TIMEOUT", "ALLOC_PREEMPT", "ALLOC_REPLACED", "ALLOC_NODEREMOVED",
 		"APP_NEW", "APP_ACCEPTED", "APP_RUNNING", "APP_COMPLETING", "APP_COMPLETED", "APP_REJECT", "APP_REQUEST",
 		"REQUEST_CANCEL", "REQUEST_TIMEOUT", "QUEUE_APP", "QUEUE_MAX", "NODE_RESERVATION", "QUEUE_PREEMPTION", "QUEUE_DYNAMIC",
@@ -343,6 +349,36 @@ func TestRecordsAndEventsAreComplete(t *testing.T) {
 		}
 		assert.Assert(t, met[fmt.Sprintf("%T", event)] > 0, "no history has a %T; there is %v", event, met)
 	}
+}
+
+// gangPast is a history of two gangs: one goes on when its placeholders time out, the other
+// fails.
+func gangPast(t *testing.T) *past {
+	p := newPast(t, &bytesChance{})
+	p.apply(core.Reconfigure{Config: tree(leaf("a"))})
+	p.apply(core.AddNode{ID: "big", Capacity: amounts(20, 9)})
+	for i, app := range []core.ApplicationID{"soft", "hard"} {
+		p.apply(core.AddApplication{ID: app, Queue: "root.a", Placeholders: amounts(50, 0), Style: core.GangStyle(i), GangTimeout: time.Second})
+		for _, key := range []core.AllocationKey{"1", "2", "large"} {
+			ask := &core.Allocation{Key: core.AllocationKey(app) + key, Application: app, Amounts: amounts(2, 0), TaskGroup: "group", Placeholder: true}
+			if key == "large" {
+				ask.Amounts = amounts(40, 0)
+			}
+			p.apply(core.AddAllocation{Allocation: ask})
+		}
+		p.schedule()
+	}
+	p.apply(core.AddAllocation{Allocation: &core.Allocation{Key: "real", Application: "soft", Amounts: amounts(2, 0), TaskGroup: "group"}})
+	p.schedule()
+	p.now = p.now.Add(2 * time.Second)
+	p.schedule()
+	p.apply(release("soft", "soft1", si.TerminationType_PLACEHOLDER_REPLACED))
+	for _, app := range []string{"soft", "hard"} {
+		p.apply(release(app, app+"1", si.TerminationType_TIMEOUT))
+		p.apply(release(app, app+"2", si.TerminationType_TIMEOUT))
+	}
+	p.schedule()
+	return p
 }
 
 func FuzzRecordsAndEventsAreComplete(f *testing.F) {

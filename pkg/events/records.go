@@ -87,6 +87,11 @@ func (c *conversion) notice(event core.Event) {
 			Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message,
 			EventChangeType: si.EventRecord_REMOVE, EventChangeDetail: si.EventRecord_ALLOC_PREEMPT, Resource: c.resource(e.Amounts),
 		})
+	case *core.ReleaseRequested:
+		c.add(&si.EventRecord{
+			Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message,
+			EventChangeType: si.EventRecord_REMOVE, EventChangeDetail: endDetails[e.Cause], Resource: c.resource(e.Amounts),
+		})
 	case *core.NodeAdded:
 		c.node(e.ID, si.EventRecord_ADD, si.EventRecord_DETAILS_NONE, core.ResourceOf(c.kinds, e.Capacity))
 		c.schedulable(e.ID, e.Schedulable)

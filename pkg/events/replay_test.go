@@ -83,14 +83,18 @@ func (r *replay) take(now time.Time, event core.Event) error {
 		}
 		r.running[e.Key] = e.Allocation
 	case *core.Ended:
-		_, evicted := r.evictions[e.Key]
-		if evicted != e.Evicted {
+		eviction, evicted := r.evictions[e.Key]
+		if (evicted && !eviction.Reported) != e.Evicted {
 			return fmt.Errorf("evicted: %t", evicted)
 		}
 		delete(r.evictions, e.Key)
 		return end(r.running, e.Allocation)
 	case *core.EvictionRequested:
 		r.evictions[e.Key] = core.Eviction{Key: e.Key, For: e.For, Since: now, Trigger: e.Trigger, Class: e.Class}
+	case *core.ReleaseRequested:
+		if e.Cause == core.CauseTimedOut && e.Node != "" {
+			r.evictions[e.Key] = core.Eviction{Key: e.Key, Since: now, Reported: true, Dismissed: true}
+		}
 	case core.ForeignAdded:
 		if moving != nil && moving.Key == e.Key && moving.Node == e.Node && r.evicted.Key == e.Key {
 			r.evictions[e.Key] = r.evicted // it has other amounts and is still to go

@@ -20,6 +20,9 @@ var reasonTexts = [...]string{
 	core.LoopStopped:   "loop_stopped",
 	core.KindUnknown:   "kind_unknown",
 
+	core.AwaitsPlaceholder: "awaits_placeholder",
+	core.AwaitsReplacement: "awaits_replacement",
+	core.AwaitsGang:        "awaits_gang",
 	core.UserLimit:         "user_limit",
 	core.GroupLimit:        "group_limit",
 	core.QueueApplications: "queue_applications",

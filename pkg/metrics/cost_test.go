@@ -76,7 +76,7 @@ func TestSeriesOfQueues(t *testing.T) {
 		return n
 	}
 	small := count(10, 10)
-	assert.Equal(t, count(20, 10)-small, 10*21+14, "ten leaves of 21 series and their parent of 14")
+	assert.Equal(t, count(20, 10)-small, 10*23+14, "ten leaves of 23 series and their parent of 14")
 	assert.Equal(t, count(10, 1000), small)
 }
 

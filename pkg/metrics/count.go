@@ -22,7 +22,9 @@ const (
 // Numbers of the interface, as indexes of terminations and askStates.
 const (
 	stopped   = 1
+	timedOut  = 2
 	preempted = 3
+	replaced  = 4
 	askFailed = 4
 )
 
@@ -42,6 +44,13 @@ func (n *counts) event(event core.Event) subject {
 			n[releasedForeign+preempted]++
 		} else {
 			n[releasedOwn+preempted]++
+		}
+	case *core.ReleaseRequested:
+		n[released]++
+		if e.Cause == core.CauseReplaced {
+			n[releasedOwn+replaced]++
+		} else {
+			n[releasedOwn+timedOut]++
 		}
 	case *core.AllocationRejected:
 		n[rejected]++

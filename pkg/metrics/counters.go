@@ -39,7 +39,7 @@ const (
 
 // Label values, by the numbers of core.State and of the interface.
 var (
-	stateTexts   = [...]string{"new", "accepted", "running", "completing", "completed"}
+	stateTexts   = [...]string{"new", "accepted", "resuming", "running", "completing", "failing", "completed", "failed"}
 	terminations = [...]string{"unknown", "stopped", "timeout", "preempted", "placeholder_replaced"}
 	askStates    = [...]string{"unknown", "skipped", "scheduled", "reserved", "failed"}
 	eventTypes   = [...]string{"unknown", "request", "app", "node", "queue", "user_group"}

@@ -15,7 +15,7 @@ var (
 )
 
 // passing is the states that an application leaves the partition with.
-var passing = [len(stateTexts)]bool{core.Completed: true}
+var passing = [len(stateTexts)]bool{core.Completed: true, core.Failed: true}
 
 // queue makes the series of a queue and of those below. What is left above is the
 // least of the limits on the way to the root.

@@ -1,15 +1,19 @@
 package scheduler
 
 import (
+	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // The user and the group of an application that is forced in without a user.
@@ -26,9 +30,6 @@ func (c *conversion) applications(request *si.ApplicationRequest) {
 		if err != nil {
 			c.refuse(to, applicationRejected(a, err))
 			continue
-		}
-		if a.PlaceholderAsk != nil {
-			c.refuseSilently(to, &unanswered{"gang", "", a.ApplicationID, "gang scheduling is not in effect yet"})
 		}
 		c.add(to, command)
 	}
@@ -86,7 +87,15 @@ func (c *conversion) application(a *si.AddApplicationRequest) (*owner, core.Comm
 			return to, nil, err
 		}
 	}
+	placeholders, err := c.placeholders(a.PlaceholderAsk)
+	if err != nil {
+		return to, nil, err
+	}
 	command := core.AddApplication{
+		Placeholders: placeholders,
+		Style:        styleOf(a.GangSchedulingStyle),
+		GangTimeout:  timeoutOf(a.ExecutionTimeoutMilliSeconds),
+
 		ID:     core.ApplicationID(a.ApplicationID),
 		Queue:  core.QueuePath(a.QueueName),
 		User:   user,
@@ -99,6 +108,39 @@ func (c *conversion) application(a *si.AddApplicationRequest) (*owner, core.Comm
 		command.Created = c.created(to, a.ApplicationID, a.Tags)
 	}
 	return to, command, nil
+}
+
+// placeholders is the sum of the placeholders of a gang. Those of kinds that are not known do
+// not count: nothing says whether they are there.
+func (c *conversion) placeholders(sum *si.Resource) (resources.Amounts, error) {
+	if sum == nil {
+		return nil, nil
+	}
+	amounts, unknown, err := core.WantedOf(c.kinds, sum, nil)
+	if err != nil {
+		return nil, fmt.Errorf("placeholders %w", err)
+	}
+	if len(unknown) > 0 {
+		kind, _ := c.kinds.Lookup(resources.UnknownKind)
+		amounts.Set(kind, 0)
+	}
+	return amounts, nil
+}
+
+// styleOf is a style of gang scheduling. What is not known is soft.
+func styleOf(style string) core.GangStyle {
+	if style == core.Hard.String() {
+		return core.Hard
+	}
+	return core.Soft
+}
+
+// timeoutOf is how long placeholders wait; zero is what holds where nothing is stated.
+func timeoutOf(milliseconds int64) time.Duration {
+	if milliseconds <= 0 || milliseconds > math.MaxInt64/int64(time.Millisecond) {
+		return 0
+	}
+	return time.Duration(milliseconds) * time.Millisecond
 }
 
 // tag finds a tag whatever the case of its name. Of several the first by name

@@ -48,7 +48,7 @@ func fieldsOf(what any) []zap.Field {
 	case core.Placed, core.Adopted:
 		a := placedOf(e)
 		return append(namesOf(a), zap.String("node", string(a.Node)))
-	case *core.Ended, *core.EvictionRequested:
+	case *core.Ended, *core.EvictionRequested, *core.ReleaseRequested:
 		a, why, text := releasedOf(e)
 		return append(namesOf(a), zap.Stringer("termination", why), zap.String("message", text))
 	case *core.AllocationRejected:

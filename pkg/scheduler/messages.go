@@ -38,7 +38,7 @@ func kindOf(event core.Event) messageKind {
 		if e.Cause.IsTold() {
 			return releasedMessage
 		}
-	case *core.EvictionRequested:
+	case *core.EvictionRequested, *core.ReleaseRequested:
 		return releasedMessage
 	case *core.AllocationRejected:
 		return allocationRejectedMessage
@@ -129,11 +129,21 @@ func releasedOf(event any) (a *core.Allocation, why si.TerminationType, text str
 	switch e := event.(type) {
 	case *core.EvictionRequested:
 		return e.Allocation, si.TerminationType_PREEMPTED_BY_SCHEDULER, e.Message
+	case *core.ReleaseRequested:
+		return e.Allocation, terminationOf(e.Cause), e.Message
 	case *core.Ended:
 		return e.Allocation, si.TerminationType_STOPPED_BY_RM, e.Text()
 	default:
 		return new(core.Allocation), si.TerminationType_UNKNOWN_TERMINATION_TYPE, ""
 	}
+}
+
+// terminationOf is the type of a release that is requested because of a gang.
+func terminationOf(cause core.EndCause) si.TerminationType {
+	if cause == core.CauseReplaced {
+		return si.TerminationType_PLACEHOLDER_REPLACED
+	}
+	return si.TerminationType_TIMEOUT
 }
 
 // askState is the message of the state of an ask. Asks that wait for room are told of

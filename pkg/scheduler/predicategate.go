@@ -168,6 +168,8 @@ func touchedBy(event core.Event) core.NodeID {
 		return e.Allocation.Node
 	case *core.EvictionRequested:
 		return e.Allocation.Node
+	case *core.ReleaseRequested:
+		return e.Allocation.Node
 	case *core.Nominated:
 		return e.Node
 	case *core.NominationEnded:

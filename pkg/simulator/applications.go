@@ -36,7 +36,7 @@ func (as *applications) updated(e *core.ApplicationChanged) {
 		as.breach("application %s changed its state to %s and is not known", e.ID, e.State)
 		return
 	}
-	if e.State == core.Completed {
+	if e.State.IsLast() {
 		app.known = false
 	}
 }

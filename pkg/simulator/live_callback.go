@@ -80,7 +80,7 @@ func releaseEvent(r *si.AllocationRelease) core.Event {
 
 // stateOf is the state with a name; New for names that are not known.
 func stateOf(name string) core.State {
-	for state := core.New; state <= core.Completed; state++ {
+	for state := core.New; state <= core.Failed; state++ {
 		if state.String() == name {
 			return state
 		}

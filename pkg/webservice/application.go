@@ -12,8 +12,7 @@ import (
 )
 
 // applicationJSON is an application. Its past is left out where it is not known.
-// Nothing is known of task groups and of waits between tries, which have their
-// empty form.
+// Nothing is known of waits between tries, which have their empty form.
 type applicationJSON struct {
 	ApplicationID      core.ApplicationID     `json:"applicationID"`
 	UsedResource       resources.Amounts      `json:"usedResource,omitempty"` // without placeholders
@@ -234,6 +233,13 @@ func (at *snapshot) fillApplication(a applicationEntry, out *applicationJSON) {
 		out.MaxRequestPriority = max(out.MaxRequestPriority, ask.Priority)
 		if ask.Reserved != "" {
 			out.Reservations = append(out.Reservations, ask.Key)
+		}
+	}
+	if a.Gang != nil {
+		for _, g := range a.Gang.Groups {
+			if g.Made > 0 {
+				out.PlaceholderData = append(out.PlaceholderData, placeholderJSON{g.Name, g.Made, at.amounts(g.Least), g.Replaced, g.TimedOut})
+			}
 		}
 	}
 	out.HasReserved = len(out.Reservations) > 0

@@ -23,7 +23,7 @@ func (a applicationEntry) state() string {
 }
 
 // over reports whether an application has ended.
-func over(a *core.ApplicationView) bool { return a.State == core.Completed }
+func over(a *core.ApplicationView) bool { return a.State.IsLast() }
 
 // active is those of the applications that go on.
 func (at *snapshot) active(all []*core.ApplicationView) []applicationEntry {

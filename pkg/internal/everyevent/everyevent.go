@@ -15,7 +15,7 @@ func Events() []core.Event {
 		core.Placed{Allocation: a},
 		core.Adopted{Allocation: a},
 		&core.Resized{Allocation: a}, &core.Ended{Allocation: a},
-		&core.EvictionRequested{Allocation: a}, &core.AllocationRejected{},
+		&core.EvictionRequested{Allocation: a}, &core.ReleaseRequested{Allocation: a}, &core.AllocationRejected{},
 		core.ForeignAdded{Allocation: a},
 		core.ForeignRemoved{Allocation: a},
 		&core.Reserved{Allocation: a}, &core.Unreserved{Allocation: a},

@@ -35,7 +35,8 @@
 //	update node N vcore=4        other capacity, or other attributes
 //	drain N, undrain N           keep new allocations off a node, or not
 //	remove node N
-//	application A queue=root.q   user=, groups=, tags=, created=, forced
+//	application A queue=root.q   user=, groups=, tags=, created=, forced; of a gang:
+//	                             vcore=8 of all placeholders, timeout=15m, hard
 //	remove application A
 //	ask K application=A vcore=1  priority=, created=, required=N, group=,
 //	                             placeholder, originator, owner, tags=, tag.NAME=,
@@ -46,7 +47,8 @@
 //	                             priority=, created=, tags=, tag.NAME=
 //	resize K vcore=2             K as last sent, with other amounts
 //	release K                    type=, message=; application=A alone for all of A
-//	confirm K                    the evicted allocation K has ended
+//	confirm K                    the allocation K has ended that was evicted, or that
+//	                             was to end because of its gang
 //	schedule                     until there is no more to do
 //	advance 30s
 //	refuse K N "text"            from now on K may not run on N; * for any

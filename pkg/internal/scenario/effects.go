@@ -20,6 +20,8 @@ func heard(event core.Event) string {
 		return released(e)
 	case *core.EvictionRequested:
 		return fmt.Sprintf("released %s PREEMPTED_BY_SCHEDULER: %s", e.Key, e.Message)
+	case *core.ReleaseRequested:
+		return fmt.Sprintf("released %s %s: %s", e.Key, terminations[e.Cause], e.Message)
 	case *core.AllocationRejected:
 		return fmt.Sprintf("rejected %s: %s", e.Key, e.Reason)
 	case *core.Nominated:
@@ -43,6 +45,9 @@ func heard(event core.Event) string {
 	}
 	return ""
 }
+
+// terminations are how releases are written that are requested for a gang.
+var terminations = map[core.EndCause]string{core.CauseTimedOut: "TIMEOUT", core.CauseReplaced: "PLACEHOLDER_REPLACED"}
 
 func placed(a *core.Allocation) string { return fmt.Sprintf("placed %s on %s", a.Key, a.Node) }
 

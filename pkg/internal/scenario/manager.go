@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
@@ -18,6 +20,7 @@ type manager struct {
 	choices   map[core.AllocationKey][]core.AllocationKey
 	places    map[core.AllocationKey]core.NodeID      // of what runs
 	sent      map[core.AllocationKey]*core.Allocation // as last sent and not refused
+	causes    map[core.AllocationKey]core.EndCause    // of what is to end because of its gang
 }
 
 // A pair is an allocation and a node, or two allocations; * stands for any.
@@ -37,6 +40,7 @@ func newManager() *manager {
 		choices:   map[core.AllocationKey][]core.AllocationKey{},
 		places:    map[core.AllocationKey]core.NodeID{},
 		sent:      map[core.AllocationKey]*core.Allocation{},
+		causes:    map[core.AllocationKey]core.EndCause{},
 	}
 }
 
@@ -55,6 +59,8 @@ func (m *manager) observe(event core.Event) {
 		m.places[e.Key] = e.Node
 	case *core.Ended:
 		delete(m.places, e.Key)
+	case *core.ReleaseRequested:
+		m.causes[e.Key] = e.Cause
 	case *core.EvictionRequested:
 		for _, b := range m.budgets {
 			if slices.Contains(b.Allocations, e.Key) {
@@ -62,6 +68,17 @@ func (m *manager) observe(event core.Event) {
 			}
 		}
 	}
+}
+
+// toldToEnd is why an allocation is to end.
+func (m *manager) toldToEnd(key core.AllocationKey) si.TerminationType {
+	switch cause, is := m.causes[key]; {
+	case is && cause == core.CauseReplaced:
+		return si.TerminationType_PLACEHOLDER_REPLACED
+	case is:
+		return si.TerminationType_TIMEOUT
+	}
+	return si.TerminationType_PREEMPTED_BY_SCHEDULER
 }
 
 // accepted is an allocation as it was last sent and not refused.

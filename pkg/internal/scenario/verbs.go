@@ -128,6 +128,12 @@ func (w *world) application(a *arguments) (func(), error) {
 		User:   a.text("user"),
 		Groups: a.list("groups"),
 		Tags:   a.pairs("tags"),
+
+		Placeholders: a.amounts(),
+		GangTimeout:  a.duration("timeout"),
+	}
+	if a.flag("hard") {
+		c.Style = core.Hard
 	}
 	if a.has("created") {
 		c.Created = start.Add(a.duration("created"))
@@ -240,9 +246,7 @@ func (w *world) confirm(a *arguments) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	c := core.ReleaseAllocation{
-		Key: key, Application: last.Application, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER,
-	}
+	c := core.ReleaseAllocation{Key: key, Application: last.Application, Termination: w.manager.toldToEnd(key)}
 	return func() { w.apply(c) }, nil
 }
 

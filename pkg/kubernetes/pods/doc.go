@@ -6,6 +6,7 @@
 //	pods.go         which pods are scheduled here, which have ended, what owns them
 //	application.go  the application a pod belongs to: ID, queue, user
 //	groups.go       task groups and pod groups
+//	placeholder.go  the pods that hold room for the members of task groups
 //	allocation.go   asks, allocations, and those of other schedulers
 //	tags.go         what has no field of its own
 //	nodes.go        nodes

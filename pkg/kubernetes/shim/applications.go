@@ -14,12 +14,16 @@ func (c *Context) introduce(app *application, running bool) {
 	oldest := app.sorted()[0].pod
 	said, _ := c.options.Rules.ApplicationOf(oldest, c.refers.namespaces[oldest.Namespace]) // its error was told when the pod came
 	said.ID = app.id                                                                        // that of the oldest may have changed since
+	c.gangs.begin(app, said)
+	if app.gang == nil {
+		said.TaskGroups = nil
+	}
 	if groups := c.groups.taskGroups(app, said.TaskGroups); len(groups) > len(said.TaskGroups) {
 		said.TaskGroups = groups
 		said.Hard = said.Hard || said.Timeout == 0 // a pod group runs as a whole or not at all
 	}
 	waited := app.rejected != ""
-	app.told, app.forced, app.rejected, app.queue = true, running, "", said.Queue
+	app.told, app.accepted, app.forced, app.rejected, app.queue = true, false, running, "", said.Queue
 	c.sender.put(message{application: said.Request(oldest.CreationTimestamp.Unix(), running)})
 	if !waited {
 		return
@@ -41,11 +45,33 @@ func (c *Context) rejectApplication(id, reason string) {
 		return
 	}
 	c.log.Warn("application rejected", zap.String("application", id), zap.String("queue", app.queue), zap.String("reason", reason))
-	app.told, app.rejected = false, reason // forced stays: what was refused all the same is not sent again
+	app.told, app.gang, app.rejected = false, nil, reason // forced stays: what was refused all the same is not sent again
 	for _, t := range app.sorted() {
 		t.told, t.sent = untold, nil
 		c.sync(t)
 	}
+	if len(app.tasks) == 0 {
+		delete(c.apps, id)
+	}
+}
+
+// acceptApplication takes in that the core wants an application: its placeholders are made. The
+// lock must be held.
+func (c *Context) acceptApplication(id string) {
+	if app := c.apps[id]; app != nil && app.told {
+		app.accepted = true
+		c.gangs.queue.Add(id)
+	}
+}
+
+// failApplication takes in that the core has forgotten an application whose gang took too long.
+// Its pods are none of a new one, so it is kept until they have ended. The lock must be held.
+func (c *Context) failApplication(id string) {
+	app := c.apps[id]
+	if app == nil {
+		return
+	}
+	app.told, app.forced = false, false
 	if len(app.tasks) == 0 {
 		delete(c.apps, id)
 	}
@@ -58,7 +84,7 @@ func (c *Context) completeApplication(id string) {
 	if app == nil {
 		return
 	}
-	app.told, app.forced = false, false
+	app.told, app.forced, app.gang = false, false, nil
 	if len(app.tasks) == 0 {
 		delete(c.apps, id)
 		return

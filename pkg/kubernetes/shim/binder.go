@@ -229,13 +229,17 @@ func (b *binder) goOn(t *task) {
 	b.sync(t)
 }
 
-// unbound has a pod wait again that could not be bound. The core takes it for an ask again,
+// unbound has a pod wait again that could not be bound, but for a placeholder that was to end:
+// it is not needed any more, and its room is free. The core takes it for an ask again,
 // and tries another node first. The lock must be held.
 func (b *binder) unbound(t *task, why error) {
 	node := t.node
 	b.feasible.RemovePod(t.assumed)
-	t.assumed, t.eviction = nil, nil
-	if t.pod.DeletionTimestamp == nil {
+	t.assumed = nil
+	if !isGangPod(t) {
+		t.eviction = nil
+	}
+	if t.pod.DeletionTimestamp == nil && t.eviction == nil {
 		delete(b.leaving, t.key())
 	}
 	b.place(t, "")
@@ -243,7 +247,10 @@ func (b *binder) unbound(t *task, why error) {
 		b.log.Warn("binding failed", refer(t.pod), zap.String("node", node), zap.Error(why))
 		b.events.warn(t.pod, reasonFailedBinding, why.Error())
 	}
-	if t.told == placed {
+	if t.eviction != nil {
+		b.release(t, t.eviction.termination, t.eviction.message)
+		b.evictor.add(t.key())
+	} else if t.told == placed {
 		sent := withNode(t.sent, "")
 		b.release(t, schedulingFailed, why.Error())
 		t.told, t.sent = asked, sent

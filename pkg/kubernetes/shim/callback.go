@@ -125,9 +125,17 @@ func (c callback) UpdateApplication(response *si.ApplicationResponse) error {
 	for _, a := range response.GetRejected() {
 		c.rejectApplication(a.ApplicationID, a.Reason)
 	}
+	for _, a := range response.GetAccepted() {
+		c.acceptApplication(a.ApplicationID)
+	}
 	for _, a := range response.GetUpdated() {
-		if a.State == stateCompleted {
+		switch a.State {
+		case stateCompleted:
 			c.completeApplication(a.ApplicationID)
+		case stateFailed:
+			c.failApplication(a.ApplicationID)
+		default:
+			c.gangs.follow(a.ApplicationID, a.State, a.Message)
 		}
 	}
 	return nil

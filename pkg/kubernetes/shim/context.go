@@ -31,6 +31,7 @@ type Context struct {
 	budgets  *budgets
 	refers   *references
 	groups   *podGroups
+	gangs    *gangs
 	reserved *reservations
 	changed  *changes // that let pods run which wait
 
@@ -74,6 +75,7 @@ func New(options Options) (*Context, error) {
 	c.events = newEventWriter(options.Recorder)
 	c.refers = newReferences(c)
 	c.groups = newPodGroups(c)
+	c.gangs = newGangs(c)
 	c.budgets = newBudgets(c)
 	c.reserved = newReservations(c)
 	c.binder = newBinder(c)

@@ -16,6 +16,7 @@ import (
 const (
 	reasonScheduled        = "Scheduled"
 	reasonFailedScheduling = "FailedScheduling"
+	reasonGangTimeout      = "ResourceReservationTimeout"
 	reasonFailedBinding    = "FailedBinding"
 	reasonNominated        = "Nominated"
 	reasonPreempted        = "Preempted"

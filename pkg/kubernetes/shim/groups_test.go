@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"fmt"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -20,7 +21,6 @@ func TestPodGroupsGoWithTheApplication(t *testing.T) {
 	pod := ourPod("")
 	name := "train"
 	pod.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &name}
-	pod.Annotations = map[string]string{pods.AnnotationTaskGroups: `[{"name": "driver", "minMember": 2}]`}
 	c.AddPod(pod)
 	assert.DeepEqual(t, c.sent(), []string{})
 	assert.Equal(t, c.tasks["web"].waits, "its pod group train does not exist")
@@ -29,10 +29,24 @@ func TestPodGroupsGoWithTheApplication(t *testing.T) {
 	group.Spec.SchedulingPolicy.Gang = &v1alpha2.GangSchedulingPolicy{MinCount: 3}
 	c.groups.AddPodGroup(group)
 	request := c.sender.waiting[0].application
-	assert.Equal(t, request.PlaceholderAsk.Resources["pods"].Value, int64(5))
+	assert.Equal(t, request.PlaceholderAsk.Resources["pods"].Value, int64(3))
 	assert.Equal(t, request.GangSchedulingStyle, "Hard")
 	assert.Equal(t, c.sender.waiting[1].allocation.TaskGroupName, name)
 
 	same := []pods.TaskGroup{{Name: name, MinMember: 7}}
 	assert.DeepEqual(t, c.groups.taskGroups(c.apps["app"], same), same)
+}
+
+// Placeholders are made for ten thousand members of an application and no more: a text of some
+// bytes must not fill the API server.
+func TestTooManyMembersAreNoGang(t *testing.T) {
+	for members, want := range map[int]int{placeholdersMax: placeholdersMax, placeholdersMax + 1: 0, 10 * placeholdersMax: 0, 2147483647: 0} {
+		c := newCallback(t)
+		pod := ourPod("")
+		pod.Annotations = map[string]string{pods.AnnotationTaskGroups: fmt.Sprintf(`[{"name": "a", "minMember": %d}, {"name": "b", "minMember": 1}]`, members-1)}
+		c.AddPod(pod)
+		c.acceptApplication("app")
+		assert.Equal(t, len(c.gangs.todo("app").create), want, "%d", members)
+		assert.Equal(t, c.apps["app"].gang == nil, want == 0)
+	}
 }

@@ -47,6 +47,9 @@ type Options struct {
 	Version   string // of the program, for the log of the core
 	// Config is the first configuration.
 	Config Configuration
+	// PlaceholderImage is what placeholders of task groups run; empty means
+	// pods.DefaultPlaceholderImage.
+	PlaceholderImage string
 	// KeepForeign never ends pods of other schedulers. They are then no victims.
 	KeepForeign bool
 
@@ -96,6 +99,7 @@ func (o Options) withDefaults() Options {
 		o.Logger = zap.NewNop()
 	}
 	o.ClusterID = cmp.Or(o.ClusterID, DefaultClusterID)
+	o.PlaceholderImage = cmp.Or(o.PlaceholderImage, pods.DefaultPlaceholderImage)
 	o.BindWorkers = cmp.Or(o.BindWorkers, bindWorkers)
 	o.PrepareWorkers = cmp.Or(o.PrepareWorkers, prepareWorkers)
 	o.EvictWorkers = cmp.Or(o.EvictWorkers, evictWorkers)

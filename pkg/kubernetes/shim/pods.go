@@ -117,6 +117,9 @@ func (c *Context) newTask(pod *v1.Pod) *task {
 	t.app = app
 	app.tasks[key] = t
 	c.reserved.add(t)
+	if app.gang != nil {
+		c.gangs.queue.Add(app.id)
+	}
 	return t
 }
 
@@ -203,6 +206,7 @@ func (c *Context) end(t *task) {
 		return
 	}
 	c.reserved.drop(t)
+	c.gangs.ended(t)
 	delete(t.app.tasks, key)
 	if len(t.app.tasks) == 0 && !t.app.told {
 		delete(c.apps, t.app.id)
@@ -216,7 +220,7 @@ func (c *Context) sync(t *task) {
 		return // what comes of the binding decides what the core is told
 	}
 	m, reason := c.wanted(t)
-	if m == nil && t.waits != reason && !t.foreign() && (reason == t.app.rejected || t.node == "" && c.groups.missing(t.pod) != "") {
+	if m == nil && t.waits != reason && !t.foreign() && (reason == t.app.rejected || t.node == "" && c.groups.missing(t.pod) != "" || reason == waitsForGang) {
 		c.events.warn(t.pod, reasonFailedScheduling, reason)
 	}
 	t.waits = reason
@@ -253,6 +257,9 @@ func (c *Context) wanted(t *task) (m *si.Allocation, reason string) {
 	case (t.node == "" || t.app.forced) && t.app.rejected != "":
 		return nil, t.app.rejected
 	}
+	if reason = c.gangs.holds(t); reason != "" {
+		return nil, reason
+	}
 	m = pods.Ask(t.pod, t.app.id, c.refers.classes[t.pod.Spec.PriorityClassName])
 	m.NodeID = t.node
 	c.markOwner(t, m)
@@ -271,6 +278,10 @@ func (c *Context) markOwner(t *task, m *si.Allocation) {
 func (c *Context) tell(t *task, m *si.Allocation) {
 	if !t.foreign() {
 		c.introduce(t.app, m.NodeID != "")
+		if t.waits = c.gangs.holds(t); t.waits != "" {
+			c.events.warn(t.pod, reasonFailedScheduling, t.waits)
+			return // it is told when the placeholders are placed
+		}
 		c.reserved.offer(t, m)
 		if t.told == placed && t.sent != nil && t.sent.NodeID != m.NodeID {
 			c.release(t, schedulingFailed, "it runs on node "+m.NodeID)

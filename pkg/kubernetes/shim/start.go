@@ -51,6 +51,7 @@ func (c *Context) Start(ctx context.Context, factory informers.SharedInformerFac
 	c.evictor.start()
 	c.status.start()
 	c.reserved.start()
+	c.gangs.start()
 	nodes, known := c.recover()
 	c.log.Info("cluster recovered", zap.Int("nodes", nodes), zap.Int("pods", known), zap.Duration("took", time.Since(began)))
 	return nil
@@ -120,5 +121,6 @@ func (c *Context) Stop(ctx context.Context) {
 	c.evictor.queue.ShutDown()
 	c.status.queue.ShutDown()
 	c.reserved.queue.ShutDown()
+	c.gangs.queue.ShutDown()
 	c.work.Wait()
 }

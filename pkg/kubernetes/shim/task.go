@@ -18,6 +18,12 @@ const (
 	schedulingFailed = si.TerminationType(5)
 	// stateCompleted is the state in which the core forgets an application.
 	stateCompleted = "Completed"
+	// States of an application with task groups.
+	stateAccepted = "Accepted"
+	stateResuming = "Resuming"
+	stateRunning  = "Running"
+	stateFailing  = "Failing"
+	stateFailed   = "Failed"
 )
 
 // told is what the core was told of a pod last.
@@ -110,7 +116,9 @@ type application struct {
 	tasks    map[string]*task // by key
 	told     bool             // the core was told of it
 	forced   bool             // it was told that pods of it run
+	accepted bool             // the core has said that it wants it
 	rejected string           // why the core does not want it
+	gang     *gang            // nil if it has no task groups
 	queue    string           // as it was asked for
 }
 

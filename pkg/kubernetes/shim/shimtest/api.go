@@ -34,6 +34,8 @@ type Faults struct {
 	Bind func(pod *v1.Pod, node string) (carriedOut bool, err error)
 	// Get is the error of reading a pod.
 	Get func(name string) error
+	// Create is the error of making a pod.
+	Create func(name string) error
 	// Delete is the error of deleting a pod.
 	Delete func(name string) error
 	// Patch is the error of changing the status of a pod.
@@ -51,13 +53,14 @@ type API struct {
 	bindings []string // "pod node" of those that were carried out, in order
 	deleted  []string // names of pods that were deleted, in order
 	requests map[string]int
-	serves   *testing.Fake // beside what every API server does
+	made     map[string]int // pods that a client made, by name
+	serves   *testing.Fake  // beside what every API server does
 }
 
 // NewAPI makes an API server with the namespace default.
 func NewAPI() *API {
 	codecs := scheme.Codecs.UniversalDecoder()
-	a := &API{Clientset: &fake.Clientset{}, tracker: testing.NewObjectTracker(scheme.Scheme, codecs), requests: map[string]int{}, serves: &testing.Fake{}}
+	a := &API{Clientset: &fake.Clientset{}, tracker: testing.NewObjectTracker(scheme.Scheme, codecs), requests: map[string]int{}, made: map[string]int{}, serves: &testing.Fake{}}
 	a.AddReactor("create", "pods", a.create)
 	a.AddReactor("delete", "pods", a.remove)
 	a.AddReactor("get", "pods", func(action testing.Action) (bool, runtime.Object, error) {
@@ -143,10 +146,10 @@ func (a *API) Deleted() []string {
 	return append([]string(nil), a.deleted...)
 }
 
-// create binds pods; what else is created is left to the tracker.
+// create binds pods and makes them; what else is created is left to the tracker.
 func (a *API) create(action testing.Action) (bool, runtime.Object, error) {
 	if action.GetSubresource() != "binding" {
-		return false, nil, nil
+		return a.make(action.(testing.CreateAction).GetObject().(*v1.Pod))
 	}
 	binding := action.(testing.CreateAction).GetObject().(*v1.Binding)
 	a.mu.Lock()
@@ -167,6 +170,24 @@ func (a *API) create(action testing.Action) (bool, runtime.Object, error) {
 		}
 	}
 	return true, binding, failure
+}
+
+// make gives a pod what it has from the server, and leaves it to the tracker.
+func (a *API) make(pod *v1.Pod) (bool, runtime.Object, error) {
+	if handled, _, err := a.fail("create", a.fault().Create, pod.Name); handled {
+		return true, nil, err
+	}
+	if _, err := a.pod(pod.Namespace, pod.Name); err == nil {
+		return false, nil, nil // the tracker refuses it
+	}
+	pod.UID = types.UID("uid-" + pod.Name)
+	a.mu.Lock()
+	if a.made[pod.Name]++; a.made[pod.Name] > 1 {
+		pod.UID += types.UID(fmt.Sprint("-", a.made[pod.Name]))
+	}
+	a.mu.Unlock()
+	pod.CreationTimestamp, pod.Status.Phase = metav1.NewTime(time.Now().Truncate(time.Second)), v1.PodPending
+	return false, nil, nil
 }
 
 // Bind gives a pod its node, as a binding of any scheduler does. An empty UID is any.

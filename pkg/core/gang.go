@@ -1,0 +1,369 @@
+package core
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// GangStyle says what becomes of an application whose placeholders were not replaced in
+// time.
+type GangStyle uint8
+
+// The styles: it goes on without the placeholders; or it fails.
+const (
+	Soft GangStyle = iota
+	Hard
+)
+
+func (s GangStyle) String() string { return [...]string{"Soft", "Hard"}[s] }
+
+// DefaultGangTimeout is how long placeholders wait where an application does not say.
+const DefaultGangTimeout = 15 * time.Minute
+
+// A gang is what an application has in task groups: placeholders, which hold room, and the
+// asks that take their places.
+//
+//	placed  = the sum of the placeholders that run
+//	pending = the sum of the placeholders that wait
+type gang struct {
+	total   resources.Amounts // of all placeholders, as the application said
+	style   GangStyle
+	timeout time.Duration // of what was left of it when the application came
+	whole   bool          // it starts only when all placeholders can be placed
+	started bool          // any placeholder was placed
+	waits   bool          // the whole gang was tried and did not fit, or a member fits nowhere
+	worked  bool          // something that is no placeholder ran
+	misfit  bool          // the whole gang has quota and did not fit the nodes
+	hinted  bool          // the resource manager was told so
+
+	placed       resources.Sum
+	pending      resources.Sum
+	placeholders int // that run
+	groups       []*taskGroup
+	replacements map[AllocationKey]*replacement // by both keys
+	timer        timers.Timer[due]
+}
+
+// A taskGroup is the members of a gang that are alike. Each placeholder keeps the place of
+// one ask.
+//
+//	left = asks + free, the placeholders whose place no ask has yet
+//	held = the first asks in order that wait for one, left of them at most
+//	others = the other asks, which wait like those of no gang
+type taskGroup struct {
+	name        string
+	application *application
+	least       resources.Amounts // of its first placeholder
+	made        int64             // placeholders there ever were
+	replaced    int64             // those whose ask runs
+	timedOut    int64             // those that ended in any other way
+	asks        int               // placeholders that wait
+	free        int               // in sizes
+	sizes       []*placeholders   // that run and may be replaced, the largest first
+	held        askSet
+	others      askSet
+	change      bool // recorded, and not reacted to yet
+	ready       bool // a placeholder may be replaced
+}
+
+// placeholders are those of a task group that want the same amounts.
+type placeholders struct {
+	amounts resources.Amounts
+	list    askSet
+}
+
+// A replacement is a placeholder that the resource manager was told to end, and the ask that
+// takes its place then. If the ask is to run on another node, its room is kept there.
+type replacement struct {
+	placeholder *request
+	ask         *request // nil if it waits no more
+	node        *node    // where room is kept; nil if it is the placeholder's
+}
+
+func (g *gang) isComplete() bool { return g.total.FitsIn(g.placed.Amounts) }
+
+// isGathered reports whether all placeholders of a gang wait or run.
+func (g *gang) isGathered() bool {
+	return g.total.FitsIn(g.placed.Amounts.Plus(g.pending.Amounts))
+}
+
+// members book what asks and allocations have of task groups. They record what changes, and
+// decide nothing.
+type members struct{ *ledger }
+
+// groupOf is the task group of a request, nil if it has none. An ask that may run on one
+// node only takes no part in a gang, as a placeholder may be anywhere.
+func (r *request) groupOf() *taskGroup {
+	if r.TaskGroup == "" || r.foreign() || r.Required != "" || r.application.gang == nil {
+		return nil
+	}
+	groups := r.application.gang.groups
+	if at, found := slices.BinarySearchFunc(groups, r.TaskGroup, compareGroup); found {
+		return groups[at]
+	}
+	return nil
+}
+
+func compareGroup(g *taskGroup, name string) int { return strings.Compare(g.name, name) }
+
+// replacement is that of a placeholder or ask; nil if there is none.
+func (r *request) replacement() *replacement {
+	if r.foreign() || r.application.gang == nil {
+		return nil
+	}
+	return r.application.gang.replacements[r.Key]
+}
+
+// replaced reports whether an ask takes the place of a placeholder: it is no victim, and its
+// room is not free once it has ended.
+func (r *request) replaced() bool {
+	with := r.replacement()
+	return with != nil && with.placeholder == r && with.ask != nil
+}
+
+// isHeld reports whether an ask is in no order because of its gang.
+func (r *request) isHeld() bool { return r.wait != nil && r.wait.held }
+
+// startsWhole reports whether an ask is a placeholder of a gang that is placed as a whole.
+func startsWhole(r *request) bool {
+	return r.Placeholder && r.groupOf() != nil && r.application.gang.whole && !r.application.gang.started
+}
+
+// enroll makes the task group of a request known.
+func (m members) enroll(r *request) {
+	app := r.application
+	if r.Required != "" {
+		return
+	}
+	if app.gang == nil {
+		app.gang = &gang{timeout: DefaultGangTimeout}
+	}
+	at, found := slices.BinarySearchFunc(app.gang.groups, r.TaskGroup, compareGroup)
+	if !found {
+		app.gang.groups = slices.Insert(app.gang.groups, at, &taskGroup{name: r.TaskGroup, application: app})
+	}
+	if r.Placeholder {
+		g := app.gang.groups[at]
+		if g.made++; g.made == 1 {
+			g.least = r.Amounts
+		}
+	}
+}
+
+// beginGang notes what an application says of its gang.
+func (a *application) beginGang(c AddApplication) {
+	whole := a.queue.properties.GangWhole
+	if tag := c.Tags[TagGangStart]; tag != "" {
+		whole = tag == GangWhole
+	}
+	if !whole && c.Placeholders.IsZero() && c.GangTimeout == 0 {
+		return
+	}
+	a.gang = &gang{total: c.Placeholders, style: c.Style, timeout: c.GangTimeout, whole: whole}
+	setDefault(&a.gang.timeout, DefaultGangTimeout)
+	if a.dated { // the time before a restart counts, that in which it waited for room here does not
+		a.gang.timeout = max(a.gang.timeout-max(a.since.Sub(a.submitted), 0), time.Millisecond)
+	}
+}
+
+// resize has what makes the gang complete follow the new amounts of a placeholder that
+// runs.
+func (m members) resize(r *request, to resources.Amounts) {
+	if r.groupOf() == nil || r.application.gang.total.IsZero() {
+		return
+	}
+	total := r.application.gang.total.Plus(to).Minus(r.Amounts)
+	for i := range total {
+		total[i] = max(total[i], 0)
+	}
+	r.application.gang.total = total
+}
+
+// left is how many placeholders there are whose place no ask has.
+func (g *taskGroup) left() int { return g.asks + g.free }
+
+// sizeOf is where the placeholders of some amounts are listed.
+func (g *taskGroup) sizeOf(kinds *resources.Kinds, amounts resources.Amounts) (at int, found bool) {
+	return slices.BinarySearchFunc(g.sizes, amounts, func(p *placeholders, amounts resources.Amounts) int {
+		return kinds.Compare(amounts, p.amounts)
+	})
+}
+
+// seat books a placeholder that runs, and unseat takes it off the books.
+func (m members) seat(r *request) {
+	if g := r.groupOf(); g != nil {
+		r.application.gang.placed.Add(r.Amounts)
+		r.application.gang.placeholders++
+		m.offer(r)
+	}
+}
+
+func (m members) unseat(r *request) {
+	if g := r.groupOf(); g != nil {
+		r.application.gang.placed.Sub(r.Amounts)
+		r.application.gang.placeholders--
+		m.withhold(r)
+	}
+}
+
+// offer lists a placeholder that may be replaced: it runs, is no victim, and no ask takes
+// its place.
+func (m members) offer(r *request) {
+	g := r.groupOf()
+	if g == nil || r.node == nil || r.eviction != nil || r.replaced() {
+		return
+	}
+	at, found := g.sizeOf(m.kinds, r.Amounts)
+	if !found {
+		g.sizes = slices.Insert(g.sizes, at, &placeholders{amounts: r.Amounts})
+	}
+	if g.sizes[at].list.has(r) {
+		return
+	}
+	g.sizes[at].list.add(r)
+	g.free++
+	m.changes.taskGroup(g)
+}
+
+// withhold takes a placeholder out of the list of those that may be replaced.
+func (m members) withhold(r *request) {
+	g := r.groupOf()
+	if g == nil {
+		return
+	}
+	at, found := g.sizeOf(m.kinds, r.Amounts)
+	if !found || !g.sizes[at].list.has(r) {
+		return
+	}
+	if g.sizes[at].list.remove(r) {
+		g.sizes = slices.Delete(g.sizes, at, at+1)
+	}
+	g.free--
+	m.changes.taskGroup(g)
+}
+
+// join books an ask with its task group. Those of a gang that starts whole are held back
+// until all have come.
+func (m members) join(r *request) {
+	g := r.groupOf()
+	if g == nil {
+		return
+	}
+	gang := r.application.gang
+	switch {
+	case r.Placeholder:
+		g.asks++
+		gang.pending.Add(r.Amounts)
+		if gang.whole && !gang.started {
+			m.holdBack(r, AwaitsGang, "")
+		}
+	case g.left() > g.held.len() && (r.wait == nil || !r.wait.delayed):
+		m.holdBack(r, AwaitsPlaceholder, g.name)
+		g.held.add(r)
+	default:
+		g.others.add(r)
+	}
+	m.changes.taskGroup(g)
+}
+
+// holdBack notes that an ask stands in no order because of its gang.
+func (m members) holdBack(r *request, why Reason, detail string) {
+	w := r.waiting()
+	w.held, w.reason, w.detail = true, why, detail
+}
+
+// resign takes an ask off the books of its task group.
+func (m members) resign(r *request) {
+	g := r.groupOf()
+	if g == nil {
+		return
+	}
+	if r.Placeholder {
+		g.asks--
+		r.application.gang.pending.Sub(r.Amounts)
+	} else {
+		g.held.remove(r)
+		g.others.remove(r)
+		m.part(r)
+	}
+	if r.wait != nil {
+		r.wait.held = false
+	}
+	m.changes.taskGroup(g)
+}
+
+// pair has an ask take the place of a placeholder, on a node or, with nil, on that of the
+// placeholder. It reports whether the resource manager was told before to end it.
+func (m members) pair(r, placeholder *request, n *node) (told bool) {
+	gang := r.application.gang
+	if gang.replacements == nil {
+		gang.replacements = map[AllocationKey]*replacement{}
+	}
+	m.withhold(placeholder)
+	told = gang.replacements[placeholder.Key] != nil
+	with := &replacement{placeholder, r, n}
+	gang.replacements[placeholder.Key], gang.replacements[r.Key] = with, with
+	r.groupOf().held.remove(r)
+	m.holdBack(r, AwaitsReplacement, string(placeholder.Key))
+	if n != nil {
+		n.expect(r)
+		m.changes.node(n, nodeRetry)
+	}
+	m.touch(placeholder.node)
+	m.changes.application(r.application, 0)
+	return told
+}
+
+// part ends what an ask has of a placeholder, whose end the resource manager was told: the
+// place is open to another ask as long as it runs.
+func (m members) part(r *request) {
+	with := r.replacement()
+	if with == nil || with.ask != r {
+		return
+	}
+	delete(r.application.gang.replacements, r.Key)
+	with.ask = nil
+	if n := with.node; n != nil {
+		with.node = nil
+		n.expectNot(r)
+		m.changes.node(n, nodeFreed|nodeRetry)
+	}
+	m.offer(with.placeholder)
+	m.touch(with.placeholder.node)
+	m.changes.application(r.application, 0)
+}
+
+// touch notes that what may be evicted on a node has changed.
+func (m members) touch(n *node) {
+	if n != nil {
+		n.view = nil
+		n.revision++
+		m.changes.node(n, 0)
+	}
+}
+
+// expect keeps room on the node for an ask that runs here when its placeholder has ended,
+// and expectNot gives it back.
+func (n *node) expect(r *request) {
+	n.expected = append(n.expected, r)
+	n.awaited.Add(r.Amounts)
+	n.recount()
+}
+
+func (n *node) expectNot(r *request) {
+	n.expected = without(n.expected, r)
+	n.awaited.Sub(r.Amounts)
+	n.recount()
+}
+
+// taskGroup records that what a task group has or wants has changed.
+func (c *changeSet) taskGroup(g *taskGroup) {
+	if !g.change {
+		g.change = true
+		c.taskGroups = append(c.taskGroups, g)
+	}
+}

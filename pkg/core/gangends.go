@@ -1,0 +1,85 @@
+package core
+
+// gangTimedOut is in the message of the change of state of an application whose placeholders
+// timed out. Resource managers look for it.
+const gangTimedOut = "ResourceReservationTimeout"
+
+// expire ends the placeholders of an application that were not replaced in time. The
+// resource manager hears of the state first: a release could be taken for progress. While the
+// settling time lasts, asks that take their places may be reported yet.
+func (p gangs) expire(app *application) {
+	const why = "placeholder timed out"
+	if until := p.settling.end(); until.After(p.now) {
+		p.timers.Set(&app.gang.timer, until, due{what: dueGang, application: app})
+		return
+	}
+	switch {
+	case app.state != Accepted:
+		p.dismissPlaceholders(app, why)
+	case app.gang.style == Soft:
+		p.enter(app, Resuming, gangTimedOut)
+		p.dismissPlaceholders(app, why)
+	default:
+		p.enter(app, Failing, gangTimedOut)
+		for _, r := range byKey(app.asks) {
+			p.withdrawAsk(r, "the gang of the application timed out")
+		}
+		for _, r := range byKey(app.allocations) {
+			p.dismiss(r, CauseTimedOut, "the gang of the application timed out")
+		}
+	}
+	p.follow(app)
+}
+
+// dismissPlaceholders has all placeholders of an application ended but for those whose place
+// an ask takes.
+func (p gangs) dismissPlaceholders(app *application, why string) {
+	for _, r := range byKey(app.asks) {
+		if r.Placeholder {
+			p.withdrawAsk(r, why)
+		}
+	}
+	p.dismissRunning(app, why)
+}
+
+// withdrawAsk ends an ask, of which the resource manager is told.
+func (p gangs) withdrawAsk(r *request, why string) {
+	if g := r.groupOf(); g != nil && r.Placeholder {
+		g.timedOut++
+	}
+	p.tell(&ReleaseRequested{r.Allocation, CauseTimedOut, why})
+	commands(p).endAsk(r, CauseTimedOut)
+}
+
+// closed has the ask run that takes the place of a placeholder which has ended on a node.
+func (p gangs) closed(r *request, n *node) {
+	g := r.groupOf()
+	if g == nil {
+		return
+	}
+	with := r.replacement()
+	delete(r.application.gang.replacements, r.Key)
+	if with == nil || with.ask == nil {
+		g.timedOut++
+		return
+	}
+	ask, target := with.ask, n
+	if with.node != nil {
+		target = with.node
+	}
+	if target.gone {
+		g.timedOut++
+		p.rejoin(ask)
+		return
+	}
+	g.replaced++
+	p.endWait(ask)
+	ask.Allocation = ask.placedOn(target.id, p.now)
+	p.run(ask, target)
+	target.allowExcess()
+	ask.application.allowExcess()
+	p.changes.node(target, nodeRetry)
+	p.changes.placed = append(p.changes.placed, ask)
+	p.outcomes.placed(ask, target, nil)
+	p.tell(Placed{ask.Allocation})
+}

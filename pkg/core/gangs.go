@@ -1,0 +1,177 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
+)
+
+// gangs follow what becomes of gangs: which asks wait for a placeholder, when placeholders
+// time out, and what ends with them.
+type gangs struct{ *Partition }
+
+// gangWork is what is to be done about gangs.
+type gangWork struct {
+	ready   []*taskGroup   // in which a placeholder may be replaced
+	waiting []*application // with a gang of which something fitted nowhere
+	timer   timers.Timer[due]
+	tried   uint64 // the batch in which gangs that start whole were tried last
+	tries   int    // how many
+}
+
+// react settles which asks wait for placeholders.
+func (p gangs) react() {
+	for _, g := range p.changes.taskGroups {
+		g.change = false
+		p.settle(g)
+	}
+	clear(p.changes.taskGroups)
+	p.changes.taskGroups = p.changes.taskGroups[:0]
+}
+
+// settle has as many asks of a task group wait for placeholders as there are, the first in
+// order, and the others for their turn.
+func (p gangs) settle(g *taskGroup) {
+	for g.held.len() > g.left() {
+		p.let(g, g.held.last())
+	}
+	if g.held.len() < g.left() && g.others.len() > 0 {
+		p.holdMore(g)
+	}
+	gang := g.application.gang
+	switch {
+	case gang.whole && !gang.started && !gang.waits && g.asks > 0 && gang.isGathered():
+		p.letAll(g.application)
+	case g.held.len() > 0 && g.free > 0 && !g.ready:
+		g.ready = true
+		p.gangWork.ready = append(p.gangWork.ready, g)
+	}
+}
+
+// let has an ask wait for no placeholder any more.
+func (p gangs) let(g *taskGroup, r *request) {
+	g.held.remove(r)
+	g.others.add(r)
+	p.release(r)
+}
+
+// release puts an ask that was held back in order.
+func (p gangs) release(r *request) {
+	w := r.wait
+	w.held, w.reason, w.detail = false, NotTried, ""
+	p.insert(r)
+}
+
+// holdMore has further asks wait for placeholders, but for those that got on without.
+func (p gangs) holdMore(g *taskGroup) {
+	for _, r := range g.others.list() {
+		if g.held.len() == g.left() {
+			return
+		}
+		if r.group == nil || r.wait != nil && r.wait.larger || r.reservation() != nil || r.nominated() != nil || r.wait != nil && r.wait.former != "" {
+			continue
+		}
+		p.extract(r)
+		members{&p.ledger}.holdBack(r, AwaitsPlaceholder, g.name)
+		g.others.remove(r)
+		g.held.add(r)
+	}
+}
+
+// letAll has all placeholders of a gang tried that starts whole.
+func (p gangs) letAll(app *application) {
+	for _, r := range byKey(app.asks) {
+		if r.Placeholder && r.isHeld() {
+			p.release(r)
+		}
+	}
+}
+
+// later has a gang tried again: soon after something has changed that may help, or when the
+// outside may have changed.
+func (p gangs) later(app *application) {
+	if work := &p.gangWork; !app.gang.waits {
+		app.gang.waits = true
+		work.waiting = append(work.waiting, app)
+		if !work.timer.Set() {
+			p.timers.Set(&work.timer, p.now.Add(p.options.RetryMax), due{what: dueGangs})
+		}
+	}
+}
+
+// soon has the gangs that wait tried again, since there may be room or quota for them.
+func (p gangs) soon() {
+	work, at := &p.gangWork, p.now.Add(p.options.RetryDelay)
+	if work.timer.At().After(at) {
+		p.timers.Set(&work.timer, at, due{what: dueGangs})
+	}
+}
+
+// wake has all gangs that wait tried again.
+func (p gangs) wake() {
+	waiting := p.gangWork.waiting
+	p.gangWork.waiting = nil
+	for _, app := range waiting {
+		app.gang.waits = false
+		for _, g := range app.gang.groups {
+			p.changes.taskGroup(g)
+		}
+	}
+}
+
+// ran notes that something of a gang runs. The first placeholder starts the clock.
+func (p gangs) ran(r *request) {
+	app := r.application
+	switch {
+	case app.state == Failing:
+		p.dismiss(r, CauseTimedOut, "the application fails")
+	case !r.Placeholder:
+		app.gang.worked = true
+	case r.groupOf() != nil:
+		app.gang.started = true
+		if !app.gang.timer.Set() {
+			p.timers.Set(&app.gang.timer, p.now.Add(app.gang.timeout), due{what: dueGang, application: app})
+		}
+	}
+}
+
+// dismissRunning has all placeholders of an application ended that run, but for those whose
+// place an ask takes.
+func (p gangs) dismissRunning(app *application, why string) {
+	for _, r := range byKey(app.allocations) {
+		if r.Placeholder {
+			p.dismiss(r, CauseTimedOut, why)
+		}
+	}
+}
+
+// dismiss has the resource manager end an allocation, unless it was told so already. Its
+// room is counted on like that of a victim.
+func (p gangs) dismiss(r *request, cause EndCause, why string) {
+	if with := r.replacement(); r.eviction != nil || with != nil && with.placeholder == r {
+		return
+	}
+	p.setEviction(r, &eviction{reported: true, dismissed: true, since: p.now})
+	p.evictions.schedule(r)
+	p.changes.node(r.node, nodeRetry|nodeYields)
+	r.node.placedIn = p.batch
+	p.tell(&ReleaseRequested{r.Allocation, cause, why})
+}
+
+// rejoin has an ask wait anew that does not get the place of its placeholder.
+func (p gangs) rejoin(r *request) {
+	members{&p.ledger}.part(r)
+	g := r.groupOf()
+	g.others.add(r)
+	p.release(r)
+	p.changes.taskGroup(g)
+}
+
+// forgetGang drops what is to be done about the gang of an application that goes.
+func (p gangs) forgetGang(app *application) {
+	p.timers.Cancel(&app.gang.timer)
+	of := func(g *taskGroup) bool { return g.application == app }
+	p.gangWork.ready = slices.DeleteFunc(p.gangWork.ready, of)
+	p.changes.taskGroups = slices.DeleteFunc(p.changes.taskGroups, of)
+	p.gangWork.waiting = slices.DeleteFunc(p.gangWork.waiting, func(other *application) bool { return other == app })
+}

@@ -1,0 +1,109 @@
+package core
+
+import "github.com/narwhal-scheduler/narwhal/pkg/resources"
+
+// gang checks what is counted of the task groups of an application.
+func (v *verifier) gang(app *application) {
+	g := app.gang
+	if g == nil {
+		return
+	}
+	var placed, pending resources.Sum
+	placeholders, groups := 0, map[*taskGroup]*taskGroup{}
+	for _, group := range g.groups {
+		groups[group] = &taskGroup{}
+	}
+	for _, r := range app.allocations {
+		group := r.groupOf()
+		if !r.Placeholder || group == nil {
+			continue
+		}
+		placeholders++
+		placed.Add(r.Amounts)
+		listed := false
+		if at, found := group.sizeOf(v.p.kinds, r.Amounts); found {
+			listed = group.sizes[at].list.has(r)
+		}
+		if wanted := r.eviction == nil && !r.replaced(); listed != wanted {
+			v.breaks("placeholder %s may be replaced is %t, is listed is %t", r.Key, wanted, listed)
+		}
+		if listed {
+			groups[group].free++
+		}
+	}
+	for _, r := range app.asks {
+		if group := r.groupOf(); group != nil {
+			v.member(r, group, groups[group], &pending)
+		}
+	}
+	v.equal("placeholders", string(app.id), g.placed, placed)
+	v.equal("waiting placeholders", string(app.id), g.pending, pending)
+	if placeholders != g.placeholders {
+		v.breaks("application %s has %d placeholders and counts %d", app.id, placeholders, g.placeholders)
+	}
+	for _, group := range g.groups {
+		counted := groups[group]
+		if counted.asks != group.asks || counted.free != group.free || counted.made != int64(group.held.len()) || counted.replaced != int64(group.others.len()) {
+			v.breaks("task group %s of %s counts %d and %d placeholders and has %d and %d", group.name, app.id, group.asks, group.free, counted.asks, counted.free)
+		}
+		if v.settled && group.held.len() > group.left() {
+			v.breaks("task group %s of %s: %d asks wait for %d placeholders", group.name, app.id, group.held.len(), group.left())
+		}
+	}
+	v.replacements(app)
+}
+
+// member checks an ask of a task group, and counts it.
+func (v *verifier) member(r *request, group, counted *taskGroup, pending *resources.Sum) {
+	if r.Placeholder {
+		counted.asks++
+		pending.Add(r.Amounts)
+		return
+	}
+	pairs := 0
+	if with := r.replacement(); with != nil && with.ask == r {
+		pairs++
+	}
+	if group.held.has(r) {
+		pairs++
+		counted.made++
+	}
+	if r.isHeld() != (pairs == 1) || pairs > 1 {
+		v.breaks("ask %s is held back is %t, and waits for %d placeholders", r.Key, r.isHeld(), pairs)
+	}
+	if group.others.has(r) {
+		pairs++
+		counted.replaced++
+	}
+	if pairs != 1 {
+		v.breaks("ask %s of task group %s is in %d of its lists", r.Key, group.name, pairs)
+	}
+}
+
+// replacements checks that each placeholder which is to end runs, and that its ask waits.
+func (v *verifier) replacements(app *application) {
+	for key, with := range app.gang.replacements {
+		if with.placeholder.Key != key && (with.ask == nil || with.ask.Key != key) {
+			v.breaks("application %s lists a replacement under %s", app.id, key)
+		}
+		if with.placeholder.node == nil || v.p.requests[with.placeholder.Key] != with.placeholder {
+			v.breaks("placeholder %s is to be replaced and does not run", with.placeholder.Key)
+		}
+		if with.ask != nil && (with.ask.node != nil || v.p.requests[with.ask.Key] != with.ask) {
+			v.breaks("%s takes the place of a placeholder and does not wait", with.ask.Key)
+		}
+		if with.ask != nil && !with.ask.Amounts.FitsIn(with.placeholder.Amounts) {
+			v.breaks("%s takes the place of %s, which is smaller", with.ask.Key, with.placeholder.Key)
+		}
+	}
+}
+
+// expected checks the room that is kept for asks whose placeholders run elsewhere.
+func (v *verifier) expected(n *node) {
+	v.equal("awaited", string(n.id), n.awaited, v.add(n.expected))
+	for _, r := range n.expected {
+		if with := r.replacement(); with == nil || with.ask != r || with.node != n {
+			v.breaks("node %s expects %s, which runs elsewhere", n.id, r.Key)
+		}
+	}
+}

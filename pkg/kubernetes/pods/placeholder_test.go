@@ -1,0 +1,74 @@
+package pods
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// A placeholder says of its application what the pod says that speaks for it, whatever the
+// labels of the task group say, and asks for as much as was announced.
+func TestPlaceholder(t *testing.T) {
+	of := &v1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "team", Name: "driver", UID: "1",
+		Labels: map[string]string{LabelApplicationID: "app", LabelUser: "ann"},
+		Annotations: map[string]string{
+			AnnotationTaskGroups: `[{"name": "Big One", "minMember": 3, "minResource": {"cpu": "500m", "memory": "1Gi"},
+				"labels": {"yunikorn.apache.org/app-id": "other", "queue": "root.other", "tier": "x"},
+				"annotations": {"yunikorn.apache.org/placeholder": "false", "yunikorn.apache.org/queue": "root.other"}}]`,
+			AnnotationPolicy: "placeholderTimeoutInSeconds=60 gangSchedulingStyle=Hard",
+		},
+	}}
+	of.Spec.SchedulerName = "narwhal"
+	rules := Rules{SchedulerNames: []string{"narwhal"}}
+	app, err := rules.ApplicationOf(of, nil)
+	assert.NilError(t, err)
+	made := app.Placeholder(app.TaskGroups[0], 2, of, DefaultPlaceholderImage)
+	assert.Assert(t, IsPlaceholder(made) && rules.IsOurs(made))
+	assert.Equal(t, GroupName(made), "Big One")
+	assert.Equal(t, made.Labels["tier"], "x")
+	assert.Equal(t, made.OwnerReferences[0].Name, "driver")
+
+	// What it says is enough after a restart.
+	again, err := rules.ApplicationOf(made, nil)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, again.Request(0, false).String(), app.Request(0, false).String())
+
+	sum := app.Placeholders().Resources
+	for name, quantity := range Resources(made).Resources {
+		assert.Equal(t, sum[name].Value, 3*quantity.Value, name)
+	}
+}
+
+// The pod that speaks for the application may have owners: then the placeholder is not its own,
+// and no controller takes it for one of its pods.
+func TestOwnersOfPlaceholders(t *testing.T) {
+	yes := true
+	of := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "one", OwnerReferences: []metav1.OwnerReference{{Kind: "Job", Name: "job", Controller: &yes}}}}
+	made := Application{ID: "app"}.Placeholder(TaskGroup{Name: "g", MinMember: 1}, 0, of, "image")
+	assert.Equal(t, made.OwnerReferences[0].Name, "job")
+	assert.Assert(t, metav1.GetControllerOf(made) == nil)
+	assert.Assert(t, *of.OwnerReferences[0].Controller)
+}
+
+// Whatever applications and task groups are called, placeholders have names that the API server
+// takes, and different ones.
+func TestNamesOfPlaceholders(t *testing.T) {
+	names := map[string]bool{}
+	count := 0
+	for _, app := range []string{"", "a", "a-b", "A-B", "spark.42", "日本", "../..", "\x00\xff", strings.Repeat("x", 10_000), strings.Repeat("-", 500)} {
+		for _, group := range []string{"", "b", "-b", "workers", "Workers", strings.Repeat("ä", 3000), "tg\x00"} {
+			for _, index := range []int{0, 1, 999_999} {
+				name := PlaceholderName(app, group, index)
+				assert.Assert(t, len(validation.IsDNS1123Label(name)) == 0, "%q", name)
+				names[name] = true
+				count++
+			}
+		}
+	}
+	assert.Equal(t, len(names), count)
+}

@@ -1,0 +1,257 @@
+package shim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+)
+
+// placeholderPause is how long it takes until a placeholder is made again that has ended by
+// itself.
+const placeholderPause = time.Second
+
+// waitsForGang is why a pod waits whose gang gathers.
+const waitsForGang = "the placeholders of its application are not all placed"
+
+// A gang is an application with task groups, until all of it could run:
+//
+//	gathering  =>  its pods without a node are not told to the core but for placeholders
+type gang struct {
+	said      pods.Application
+	gathering bool   // its placeholders are made and placed
+	resuming  bool   // they took too long: no more are made, and it goes on without them
+	failed    string // why its pods are not to run at all
+}
+
+// gangs make the placeholders of applications with task groups, and end those that are not
+// needed any more. It looks at one application after the other, as it is then: so nothing is lost
+// if the API server fails or the scheduler starts again.
+type gangs struct {
+	*Context
+	queue workqueue.TypedRateLimitingInterface[string] // IDs of applications, and deadPrefix with keys of pods
+	dead  map[string]*v1.Pod                           // placeholders that ended by themselves, by that; guarded by the lock of the context
+}
+
+// deadPrefix tells pods from applications, whose IDs never begin so.
+const deadPrefix = "\x00"
+
+func newGangs(c *Context) *gangs {
+	return &gangs{Context: c, queue: newQueue(c.options), dead: map[string]*v1.Pod{}}
+}
+
+func (g *gangs) start() { g.run(func() { work(g.Context, g.queue, g.reconcile) }) }
+
+// begin notes the task groups of an application that the core is told of. One of which a member
+// has its node began before a restart. The lock must be held.
+func (g *gangs) begin(app *application, said pods.Application) {
+	if app.gang = nil; len(said.TaskGroups) == 0 {
+		return
+	}
+	if err := tooMany(said.TaskGroups); err != nil {
+		g.events.warn(app.sorted()[0].pod, reasonUnreadable, err.Error())
+		return
+	}
+	app.gang = &gang{said: said, gathering: true}
+	for _, t := range app.tasks {
+		if t.node != "" && !pods.IsPlaceholder(t.pod) {
+			app.gang.gathering = false
+		}
+	}
+}
+
+// holds says why a task is not told to the core: its gang gathers. The lock must be held.
+func (g *gangs) holds(t *task) string {
+	if t.foreign() || t.app.gang == nil || t.node != "" {
+		return ""
+	}
+	gang, placeholder := t.app.gang, pods.IsPlaceholder(t.pod)
+	switch {
+	case gang.failed != "":
+		return gang.failed
+	case placeholder && (t.eviction != nil || gang.resuming):
+		return "it is not needed any more"
+	case !placeholder && gang.gathering:
+		return waitsForGang
+	}
+	return ""
+}
+
+// follow takes in the state of an application. The lock must be held.
+func (g *gangs) follow(id, state, message string) {
+	app := g.apps[id]
+	if app == nil || app.gang == nil {
+		return
+	}
+	gang := app.gang
+	switch state {
+	case stateResuming:
+		gang.resuming = true
+	case stateRunning, stateAccepted:
+		if gang.gathering && (state == stateRunning || gang.resuming) {
+			gang.gathering = false
+			g.syncAll(app)
+		}
+	case stateFailing:
+		gang.failed = message
+	}
+	g.queue.Add(id)
+}
+
+// syncAll sends what changes for the pods of an application. The lock must be held.
+func (g *gangs) syncAll(app *application) {
+	for _, t := range app.sorted() {
+		g.sync(t)
+	}
+}
+
+// ended takes in that a pod of an application has ended. A placeholder that ended by itself is
+// deleted, so that its name is free. The lock must be held.
+func (g *gangs) ended(t *task) {
+	if t.app.gang == nil {
+		return
+	}
+	g.queue.AddAfter(t.app.id, placeholderPause)
+	if pods.IsPlaceholder(t.pod) && t.pod.DeletionTimestamp == nil {
+		g.dead[deadPrefix+t.key()] = t.pod
+		g.queue.Add(deadPrefix + t.key())
+	}
+}
+
+// gangWork is what is to be done about the pods of a gang.
+type gangWork struct {
+	create, remove, fail []*v1.Pod
+	why                  string // they fail
+}
+
+// reconcile makes the pods of an application that are missing, and ends those that are too
+// many.
+func (g *gangs) reconcile(id string) error {
+	todo := g.todo(id)
+	ctx, cancel := context.WithTimeout(g.ctx, g.options.BindTimeout)
+	defer cancel()
+	var taken error // by one that ends, or of which the informers have not told
+	for _, pod := range todo.create {
+		_, err := g.options.Client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+		switch {
+		case err == nil:
+		case apierrors.IsAlreadyExists(err):
+			taken = err
+		default:
+			g.log.Warn("placeholder not made yet", refer(pod), zap.String("application", id), zap.Error(err))
+			g.tell(id, "placeholder "+pod.Name+" could not be made: "+err.Error())
+			return err
+		}
+	}
+	for _, pod := range todo.remove {
+		err := g.options.Client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+			Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
+		})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			g.log.Warn("placeholder not deleted yet", refer(pod), zap.String("application", id), zap.Error(err))
+			return err
+		}
+	}
+	for _, pod := range todo.fail {
+		err := g.patchStatus(ctx, pod, map[string]any{"phase": v1.PodFailed, "reason": reasonGangTimeout, "message": shortened(todo.why)})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			g.log.Warn("pod of a gang that failed is not marked yet", refer(pod), zap.Error(err))
+			return err
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.dead, id)
+	return taken
+}
+
+// tell tells the pod that speaks for an application what is wrong with its gang.
+func (g *gangs) tell(id, what string) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if app := g.apps[id]; app != nil && len(app.tasks) > 0 {
+		g.events.warn(app.sorted()[0].pod, reasonFailedScheduling, what)
+	}
+}
+
+// todo is what is to be done about an application as it is now.
+func (g *gangs) todo(id string) (todo gangWork) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if pod := g.dead[id]; pod != nil {
+		return gangWork{remove: []*v1.Pod{pod}}
+	}
+	app := g.apps[id]
+	if app == nil || app.gang == nil || g.stopping {
+		return todo
+	}
+	var placeholders, waiting []*v1.Pod
+	var speaks *task // the oldest that is no placeholder
+	there := map[string]bool{}
+	for _, t := range app.sorted() {
+		switch {
+		case pods.IsPlaceholder(t.pod):
+			there[t.pod.Namespace+"/"+t.pod.Name] = true
+			if t.pod.DeletionTimestamp == nil && t.binding == nil {
+				placeholders = append(placeholders, t.pod)
+				if t.node == "" {
+					waiting = append(waiting, t.pod)
+				}
+			}
+		case app.gang.failed != "" && t.node == "" && t.pod.DeletionTimestamp == nil:
+			todo.fail = append(todo.fail, t.pod)
+		case speaks == nil && t.pod.DeletionTimestamp == nil:
+			speaks = t
+		}
+	}
+	todo.why = app.gang.failed
+	switch {
+	case speaks == nil:
+		todo.remove = placeholders
+	case app.gang.resuming || app.gang.failed != "":
+		todo.remove = waiting // the core may not have heard of them
+	case app.accepted && app.gang.gathering:
+		todo.create = g.missing(app.gang.said, speaks.pod, there)
+	}
+	return todo
+}
+
+// missing are the placeholders of an application that are not there.
+func (g *gangs) missing(said pods.Application, of *v1.Pod, there map[string]bool) (list []*v1.Pod) {
+	for _, group := range said.TaskGroups {
+		for i := range min(int(group.MinMember), placeholdersMax-len(there)-len(list)) {
+			name := pods.PlaceholderName(said.ID, group.Name, i)
+			if !there[of.Namespace+"/"+name] {
+				list = append(list, said.Placeholder(group, i, of, g.options.PlaceholderImage))
+			}
+		}
+	}
+	return list
+}
+
+// tooMany says that an application asks for more placeholders than are made; nil if not.
+func tooMany(groups []pods.TaskGroup) error {
+	count := int64(0)
+	for _, group := range groups {
+		count += int64(group.MinMember)
+	}
+	if count > placeholdersMax {
+		return fmt.Errorf("its task groups have %d members, %d are the most: they are not reserved", count, placeholdersMax)
+	}
+	return nil
+}
+
+// placeholdersMax is the most placeholders that are made for one application.
+const placeholdersMax = 10_000
+
+// isGangPod reports whether a task holds room in a gang.
+func isGangPod(t *task) bool {
+	return !t.foreign() && t.app.gang != nil && pods.IsPlaceholder(t.pod)
+}
