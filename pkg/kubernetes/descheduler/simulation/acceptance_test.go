@@ -49,11 +49,14 @@ var acceptance = []struct{ point, tests string }{
 	{"D-K-PMJ-4: old jobs go", "TestScavenge"},
 	{"D-K-PMJ-7: traps of reservations", "TestMigration TestPlaceIsKeptFromOthers TestTwoMigrationsOfOneWorkload TestMostOf"},
 	{"a plugin out of tree", "TestPluginOutOfTree"},
+	{"events trigger evictions, also of pods that are heard of late", "TestPodsLeaveAProblemAtOnce TestPodsThatAreHeardOfAfterTheProblem"},
+	{"a cycle of a large cluster is fast", "TestQuestionsGrowWithWhatMoves TestRoomIsFoundWithFewLooks TestFewPodsAreLookedAtInADomain"},
+	{"hostile clusters, API servers, clocks and policies", "TestAbsurdCluster TestAnswersForEver TestClockBackwards TestBounds TestHostilePlugin"},
 	{"policies change without a restart", "TestReload TestReloadWhileRunning TestWrongPolicyIsNotUsed"},
 }
 
-// TestAcceptance says whether the tests exist that show each point.
-func TestAcceptance(t *testing.T) {
+// testsThere are the names of all tests of the descheduler.
+func testsThere(t *testing.T) map[string]bool {
 	there := map[string]bool{}
 	function := regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
 	assert.NilError(t, filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
@@ -66,6 +69,25 @@ func TestAcceptance(t *testing.T) {
 		}
 		return err
 	}))
+	return there
+}
+
+// TestPairs says whether the tests exist that the document names for pairs of features.
+func TestPairs(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/descheduler.md")
+	assert.NilError(t, err)
+	_, section, _ := strings.Cut(string(text), "\n## Pairs of features\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	there, named := testsThere(t), regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(section, -1)
+	assert.Assert(t, len(named) > 40, "%d", len(named))
+	for _, name := range named {
+		assert.Check(t, there[name[1]], name[1])
+	}
+}
+
+// TestAcceptance says whether the tests exist that show each point.
+func TestAcceptance(t *testing.T) {
+	there := testsThere(t)
 	for _, a := range acceptance {
 		for name := range strings.FieldsSeq(a.tests) {
 			assert.Check(t, there[name], "%s: there is no %s", a.point, name)
