@@ -47,7 +47,7 @@ func TestSmall(t *testing.T) {
 	var out, progress bytes.Buffer
 	results, page := filepath.Join(t.TempDir(), "results.json"), filepath.Join(t.TempDir(), "page.html")
 	err := command([]string{
-		"--sizes", "small", "--repetitions", "1", "--json", results, "--html", page,
+		"--sizes", "small", "--repetitions", "1", "--limit", "30s", "--json", results, "--html", page,
 		"--openb-nodes", file(t, "nodes.csv", fewNodes), "--openb-pods", file(t, "pods.csv", fewPods),
 	}, &out, &progress)
 	assert.NilError(t, err)
@@ -56,11 +56,13 @@ func TestSmall(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, len(report.Cases), len(scenarios.Small()))
 	assert.DeepEqual(t, report.Faults(outcome.Ours), []string(nil))
-	assert.DeepEqual(t, report.Faults(outcome.Theirs), []string(nil))
+	for _, fault := range report.Faults(outcome.Theirs) {
+		// It may leave some of them for good: an ask whose room is taken by another never preempts again.
+		assert.Assert(t, strings.HasPrefix(fault, scenarios.Guarantee) && strings.Contains(fault, "has come to rest"), fault)
+	}
 	for _, row := range report.Rows() {
-		assert.Equal(t, row.Ours.Runs, 1, "%s, %s", row.Case, row.Figure)
-		assert.Equal(t, row.Theirs.Runs, 1, "%s, %s", row.Case, row.Figure)
-		if row.Figure == "victims" {
+		assert.Assert(t, row.Ours.Runs == 1 && row.Theirs.Runs == 1 || row.Case == scenarios.Guarantee, "%s, %s", row.Case, row.Figure)
+		if row.Figure == "victims for each ask placed" {
 			assert.Assert(t, row.Ours.Median < row.Theirs.Median, "%s: %v and %v", row.Case, row.Ours.Median, row.Theirs.Median)
 		}
 		if row.Case == scenarios.Trace && row.Figure == "placed" {
@@ -69,7 +71,9 @@ func TestSmall(t *testing.T) {
 	}
 	content, err := os.ReadFile(page)
 	assert.NilError(t, err)
-	assert.Assert(t, len(content) > 0)
+	for _, part := range []string{"Filling, as nodes grow", "foreign churn: foreign pods in", "How many times better", "</html>"} {
+		assert.Assert(t, strings.Contains(string(content), part), part)
+	}
 	assert.NilError(t, command([]string{"--from", results + "," + results}, &out, &progress))
 }
 

@@ -6,4 +6,6 @@
 //	report.go  the results of all runs, and JSON
 //	rows.go    medians, ranges and ratios
 //	text.go    the table
+//	page.go    the page, with plots of package plot
+//	page.html  its template
 package outcome

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -11,8 +12,22 @@ import (
 
 // WriteText writes the table, which is one of Markdown too, and what was wrong.
 func (r *Report) WriteText(to io.Writer) error {
-	head := []string{"load", "figure", "unit", "Narwhal", "range", "YuniKorn", "range", "times"}
-	lines := [][]string{head, nil}
+	lines := r.lines()
+	var b strings.Builder
+	b.WriteString(aligned(slices.Insert(lines, 1, nil)))
+	for _, core := range []string{Ours, Theirs} {
+		for _, fault := range r.Faults(core) {
+			fmt.Fprintf(&b, "\n%s: %s", core, fault)
+		}
+	}
+	b.WriteString("\n")
+	_, err := io.WriteString(to, b.String())
+	return err
+}
+
+// lines is the head of the table and a line for each row. A load is named once.
+func (r *Report) lines() [][]string {
+	lines := [][]string{{"load", "figure", "unit", "Narwhal", "range", "YuniKorn", "range", "times"}}
 	before := ""
 	for _, row := range r.Rows() {
 		name := row.Case
@@ -24,16 +39,7 @@ func (r *Report) WriteText(to io.Writer) error {
 			name, row.Figure, row.Unit, row.Ours.text(), row.Ours.span(), row.Theirs.text(), row.Theirs.span(), times(row.Ratio),
 		})
 	}
-	var b strings.Builder
-	b.WriteString(aligned(lines))
-	for _, core := range []string{Ours, Theirs} {
-		for _, fault := range r.Faults(core) {
-			fmt.Fprintf(&b, "\n%s: %s", core, fault)
-		}
-	}
-	b.WriteString("\n")
-	_, err := io.WriteString(to, b.String())
-	return err
+	return lines
 }
 
 // wordColumns are those that are read from the left.

@@ -9,8 +9,8 @@ func Small() []Case {
 		{Scenario: ManyQueues, Size: Size{Nodes: 20, Pods: 200, Queues: 20, Applications: 20}},
 		{Scenario: Full, Size: Size{Nodes: 20, Waiting: 50, Rounds: 5, Watch: 200 * time.Millisecond}},
 		{Scenario: Trace, Size: Size{Pods: 100, Watch: time.Second}},
-		{Scenario: Daemonsets, Size: Size{Nodes: 20}},
-		{Scenario: Guarantee, Size: Size{Nodes: 10}},
+		{Scenario: Daemonsets, Size: Size{Nodes: 20, Watch: 3 * time.Second}},
+		{Scenario: Guarantee, Size: Size{Nodes: 10, Watch: 3 * time.Second}},
 		{Scenario: Foreign, Size: Size{Nodes: 20, Rounds: 2}},
 		{Scenario: Churn, Size: Size{Nodes: 20, Pods: 180, Queues: 2, Applications: 2, Rounds: 3}},
 		{Scenario: Refused, Size: Size{Nodes: 20, Waiting: 20, Rounds: 2}},
@@ -27,8 +27,9 @@ func FullSizes() []Case {
 		{Scenario: Full, Size: Size{Nodes: 1000, Waiting: 5000, Rounds: 20, Watch: 2 * time.Second}},
 		// The longest search of either core is shorter than this.
 		{Scenario: Trace, Size: Size{Watch: 5 * time.Second}},
-		{Scenario: Daemonsets, Size: Size{Nodes: 2000}},
-		{Scenario: Guarantee, Size: Size{Nodes: 50}},
+		// An ask that failed is tried again after fifteen seconds by yunikorn-core.
+		{Scenario: Daemonsets, Size: Size{Nodes: 2000, Watch: 20 * time.Second}},
+		{Scenario: Guarantee, Size: Size{Nodes: 50, Watch: 20 * time.Second}},
 		{Scenario: Foreign, Size: Size{Nodes: 1000, Rounds: 5}},
 		{Scenario: Churn, Size: Size{Nodes: 2000, Pods: 18_000, Queues: 2, Applications: 2, Rounds: 5}},
 		{Scenario: Refused, Size: Size{Nodes: 200, Waiting: 500, Rounds: 5}},

@@ -1,8 +1,11 @@
 package scenarios
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/bits"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/cmd/narwhal-bench/driver"
 )
@@ -107,16 +110,40 @@ func (r *run) preempt(running, asks []*driver.Pod, least int) error {
 	if err := r.driver.SendAll(r.driver.Requests(asks)); err != nil {
 		return err
 	}
-	at, failure := r.driver.AwaitPlaced(r.ctx, len(running)+len(asks))
+	at, failure := r.placedOrQuiet(len(running) + len(asks))
 	to := driver.Used()
 	if failure == nil {
 		r.report("time until all are placed", "ms", Lower, float64(at.Sub(from.Wall).Microseconds())/1e3)
 		r.reportUse("ask", len(asks), from, to)
 	}
-	r.report("victims", "", Lower, float64(r.driver.Victims()))
+	victims, served := float64(r.driver.Victims()), r.driver.Placed()-len(running)
+	if failure == nil {
+		r.report("victims", "", Lower, victims)
+	} else {
+		// Fewer are no merit where fewer asks are served.
+		r.report("victims, not for all asks", "", Equal, victims)
+	}
+	r.report("victims for each ask placed", "", Lower, victims/float64(max(1, served)))
 	r.report("fewest possible", "", Equal, float64(least))
+	r.report("asks left", "", Lower, float64(len(asks)-served))
 	r.wrong(r.driver.Check())
 	return failure
+}
+
+// errRest says that nothing more happens.
+var errRest = errors.New("the core has come to rest")
+
+// placedOrQuiet returns when so many pods are placed, or with an error when nothing is heard
+// for as long as the core is watched.
+func (r *run) placedOrQuiet(pods int) (time.Time, error) {
+	ctx, cancel := context.WithCancelCause(r.ctx)
+	defer cancel(nil)
+	go func() {
+		if _, err := r.driver.AwaitQuiet(ctx, r.Size.Watch); err == nil {
+			cancel(errRest)
+		}
+	}()
+	return r.driver.AwaitPlaced(ctx, pods)
 }
 
 // What runs in a cluster of ten nodes when the owner of a half of it comes: so many pods of so
