@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime/pprof"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/cmd/narwhal-bench/scenarios"
@@ -28,20 +29,22 @@ type order struct {
 	Core  string
 	Case  scenarios.Case
 	Limit time.Duration
+	// Profile is the file for a processor profile; none if it is empty.
+	Profile string `json:",omitempty"`
 }
 
 // runChild plays a run in a process of its own.
-func runChild(core string, c scenarios.Case, limit time.Duration) (scenarios.Result, error) {
+func runChild(o order) (scenarios.Result, error) {
 	var result scenarios.Result
 	program, err := os.Executable()
 	if err != nil {
 		return result, err
 	}
-	text, err := json.Marshal(order{core, c, limit})
+	text, err := json.Marshal(o)
 	if err != nil {
 		return result, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit+grace)
+	ctx, cancel := context.WithTimeout(context.Background(), o.Limit+grace)
 	defer cancel()
 	var complaints bytes.Buffer
 	child := exec.CommandContext(ctx, program, childCommand, string(text))
@@ -69,7 +72,7 @@ func childMain(arguments []string, out, complaints io.Writer) int {
 	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), o.Limit, errLimit)
 	defer cancel()
-	result, err := scenarios.Play(ctx, o.Core, o.Case)
+	result, err := o.play(ctx)
 	if err == nil {
 		err = json.NewEncoder(out).Encode(result)
 	}
@@ -78,4 +81,21 @@ func childMain(arguments []string, out, complaints io.Writer) int {
 		return 1
 	}
 	return 0
+}
+
+// play plays the run, under a profile if one is asked for.
+func (o order) play(ctx context.Context) (scenarios.Result, error) {
+	if o.Profile == "" {
+		return scenarios.Play(ctx, o.Core, o.Case)
+	}
+	file, err := os.Create(o.Profile)
+	if err != nil {
+		return scenarios.Result{}, err
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return scenarios.Result{}, err
+	}
+	result, err := scenarios.Play(ctx, o.Core, o.Case)
+	pprof.StopCPUProfile()
+	return result, errors.Join(err, file.Close())
 }

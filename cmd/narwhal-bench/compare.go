@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -64,7 +65,7 @@ func (o *options) compare(progress io.Writer) (*outcome.Report, error) {
 		for range o.repetitions {
 			for _, core := range turn {
 				began := time.Now()
-				result, err := runChild(core, c, o.limit)
+				result, err := runChild(order{Core: core, Case: c, Limit: o.limit, Profile: o.profile(core, c)})
 				if err != nil {
 					return nil, fmt.Errorf("%s, %s: %w", core, c.Name(), err)
 				}
@@ -76,4 +77,12 @@ func (o *options) compare(progress io.Writer) (*outcome.Report, error) {
 		}
 	}
 	return report, nil
+}
+
+// profile is the file for the profile of a core and a case; the last repetition stays.
+func (o *options) profile(core string, c scenarios.Case) string {
+	if o.profiles == "" {
+		return ""
+	}
+	return filepath.Join(o.profiles, strings.NewReplacer(" ", "-", ",", "").Replace(c.Name())+"."+core+".prof")
 }

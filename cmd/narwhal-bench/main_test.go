@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -98,13 +99,29 @@ func TestFlagsThatAreWrong(t *testing.T) {
 
 // A core that does not finish, or that does not exist, is a fault or an error, not a figure.
 func TestARunThatDoesNotEnd(t *testing.T) {
-	result, err := runChild(outcome.Ours, scenarios.Case{Scenario: scenarios.Filling, Size: scenarios.Size{Nodes: 10, Pods: 10, Queues: 1, Applications: 1}}, 1)
+	result, err := runChild(order{Core: outcome.Ours, Limit: 1, Case: scenarios.Case{
+		Scenario: scenarios.Filling, Size: scenarios.Size{Nodes: 10, Pods: 10, Queues: 1, Applications: 1},
+	}})
 	assert.NilError(t, err)
 	assert.Equal(t, len(result.Faults), 1)
 	assert.Assert(t, strings.Contains(result.Faults[0], errLimit.Error()), result.Faults[0])
-	result, err = runChild("another", scenarios.Case{Scenario: scenarios.Filling}, 1)
+	result, err = runChild(order{Core: "another", Limit: 1, Case: scenarios.Case{Scenario: scenarios.Filling}})
 	assert.NilError(t, err)
 	assert.Assert(t, strings.Contains(result.Faults[0], `core "another"`), result.Faults[0])
+}
+
+// A profile is written where it is asked for.
+func TestProfiles(t *testing.T) {
+	o := options{profiles: t.TempDir()}
+	c := scenarios.Case{Scenario: scenarios.Growth, Of: "nodes", At: 10, Size: scenarios.Size{Nodes: 10, Pods: 10, Queues: 1, Applications: 1}}
+	name := o.profile(outcome.Ours, c)
+	assert.Equal(t, filepath.Base(name), "growth-nodes=10.narwhal.prof")
+	result, err := runChild(order{Core: outcome.Ours, Case: c, Limit: time.Minute, Profile: name})
+	assert.NilError(t, err)
+	assert.DeepEqual(t, result.Faults, []string(nil))
+	profile, err := os.Stat(name)
+	assert.NilError(t, err)
+	assert.Assert(t, profile.Size() > 0)
 }
 
 // Both cores are built with the version of the scheduler-interface that this repository has.

@@ -30,6 +30,7 @@ type owner struct {
 	done       chan struct{} // closed when the owner has ended
 	meter      meter
 	recordsAll bool          // the recorder gets every step
+	untracked  *atomic.Bool  // of the registration: the others are not recorded either
 	book       *archive.Book // of the partition; nil without an archive
 
 	handled uint64 // messages so far
@@ -227,7 +228,7 @@ func (o *owner) survey(effects core.Effects) (told, recorded bool) {
 	untried := o.untried.Load()
 	for _, event := range effects {
 		told = told || kindOf(event) != noMessage
-		recorded = recorded || isAlwaysRecorded(event)
+		recorded = recorded || isAlwaysRecorded(event) && !o.untracked.Load()
 		switch event.(type) {
 		case core.AskAdded:
 			untried++

@@ -25,6 +25,9 @@ type Core struct {
 	End func()
 }
 
+// withoutEvents has both cores make no event records and log errors only.
+var withoutEvents = map[string]string{"log.level": "ERROR", "event.trackingEnabled": "false"}
+
 // A kind is how a core is started and where its version is found.
 type kind struct {
 	start  func() (*Core, error)

@@ -15,6 +15,7 @@ func startNarwhal() (*Core, error) {
 	return &Core{
 		SchedulerAPI: s,
 		Partition:    "  preemption:\n    preemption_start_delay: 0s\n",
+		Extra:        withoutEvents,
 		End:          s.Stop,
 	}, nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // startYuniKorn starts all services but REST. Nothing is logged, and what would be made for
-// a log is left out as far as levels allow it. Event records are not made, as with Narwhal.
+// a log is left out as far as levels allow it.
 func startYuniKorn() (*Core, error) {
 	quiet := zap.NewProductionConfig()
 	quiet.Level = zap.NewAtomicLevelAt(zap.FatalLevel)
@@ -16,7 +16,7 @@ func startYuniKorn() (*Core, error) {
 	return &Core{
 		SchedulerAPI: services.RMProxy,
 		Partition:    "  preemption:\n    enabled: true\n",
-		Extra:        map[string]string{"log.level": "ERROR", "event.trackingEnabled": "false"},
+		Extra:        withoutEvents,
 		End:          services.StopAll,
 	}, nil
 }

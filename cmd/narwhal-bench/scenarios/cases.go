@@ -22,7 +22,7 @@ func Small() []Case {
 // FullSizes is sizes at which both cores come to an end within a minute or so.
 func FullSizes() []Case {
 	cases := []Case{
-		{Scenario: Filling, Size: Size{Nodes: 5000, Pods: 10_000, Queues: 2, Applications: 2}},
+		{Scenario: Filling, Size: Size{Nodes: 5000, Pods: 20_000, Queues: 2, Applications: 2}},
 		{Scenario: ManyQueues, Size: Size{Nodes: 500, Pods: 2000, Queues: 200, Applications: 200}},
 		{Scenario: Full, Size: Size{Nodes: 1000, Waiting: 5000, Rounds: 20, Watch: 2 * time.Second}},
 		// The longest search of either core is shorter than this.
