@@ -97,5 +97,14 @@ func (o order) play(ctx context.Context) (scenarios.Result, error) {
 	}
 	result, err := scenarios.Play(ctx, o.Core, o.Case)
 	pprof.StopCPUProfile()
-	return result, errors.Join(err, file.Close())
+	return result, errors.Join(err, file.Close(), o.writeAllocations())
+}
+
+// writeAllocations writes the profile of memory, beside that of the processor.
+func (o order) writeAllocations() error {
+	file, err := os.Create(o.Profile + ".memory")
+	if err != nil {
+		return err
+	}
+	return errors.Join(pprof.Lookup("allocs").WriteTo(file, 0), file.Close())
 }

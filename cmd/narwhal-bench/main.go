@@ -55,7 +55,7 @@ func (o *options) set() *flag.FlagSet {
 	f.StringVar(&o.from, "from", "", "reports in JSON, separated by commas: show them together, and play nothing")
 	f.StringVar(&o.json, "json", "", "write the results to this file, as JSON")
 	f.StringVar(&o.page, "html", "", "write the results to this file, as a page")
-	f.StringVar(&o.profiles, "profiles", "", "write a processor profile of each run to this directory")
+	f.StringVar(&o.profiles, "profiles", "", "write profiles of each run, of processor and memory, to this directory")
 	return f
 }
 

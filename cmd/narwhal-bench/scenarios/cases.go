@@ -32,7 +32,7 @@ func FullSizes() []Case {
 		{Scenario: Guarantee, Size: Size{Nodes: 50, Watch: 20 * time.Second}},
 		{Scenario: Foreign, Size: Size{Nodes: 1000, Rounds: 5}},
 		{Scenario: Churn, Size: Size{Nodes: 2000, Pods: 18_000, Queues: 2, Applications: 2, Rounds: 5}},
-		{Scenario: Refused, Size: Size{Nodes: 200, Waiting: 500, Rounds: 5}},
+		{Scenario: Refused, Size: Size{Nodes: 200, Waiting: 200, Rounds: 5}},
 	}
 	grow := func(of string, sizes []int, at func(int) Size) {
 		for _, n := range sizes {
