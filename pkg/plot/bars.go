@@ -31,7 +31,7 @@ const (
 	barHeight = 14.0
 )
 
-var nameWidth = map[string]float64{wide.class: 330, narrow.class: 0}
+var nameWidth = map[string]float64{wide.class: 370, narrow.class: 0}
 
 // draw has names beside the bars on a wide screen and above them on a narrow one.
 func (b Bars) draw(s size) string {

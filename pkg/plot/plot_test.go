@@ -57,6 +57,6 @@ func TestBars(t *testing.T) {
 	}}
 	drawn := string(b.SVG())
 	assert.Assert(t, strings.Contains(drawn, "10 &lt;times&gt;"))
-	assert.Assert(t, strings.Contains(drawn, `<rect class="fill c0" x="652.0" y="15.0" width="318.0"`), drawn)
-	assert.Assert(t, strings.Contains(drawn, `<rect class="fill c7" x="334.0" y="39.0" width="318.0"`), drawn)
+	assert.Assert(t, strings.Contains(drawn, `<rect class="fill c0" x="672.0" y="15.0" width="298.0"`), drawn)
+	assert.Assert(t, strings.Contains(drawn, `<rect class="fill c7" x="374.0" y="39.0" width="298.0"`), drawn)
 }

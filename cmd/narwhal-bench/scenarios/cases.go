@@ -28,7 +28,7 @@ func FullSizes() []Case {
 		// The longest search of either core is shorter than this.
 		{Scenario: Trace, Size: Size{Watch: 5 * time.Second}},
 		// An ask that failed is tried again after fifteen seconds by yunikorn-core.
-		{Scenario: Daemonsets, Size: Size{Nodes: 2000, Watch: 20 * time.Second}},
+		{Scenario: Daemonsets, Size: Size{Nodes: 500, Watch: 20 * time.Second}},
 		{Scenario: Guarantee, Size: Size{Nodes: 50, Watch: 20 * time.Second}},
 		{Scenario: Foreign, Size: Size{Nodes: 1000, Rounds: 5}},
 		{Scenario: Churn, Size: Size{Nodes: 2000, Pods: 18_000, Queues: 2, Applications: 2, Rounds: 5}},
