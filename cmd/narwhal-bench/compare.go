@@ -26,13 +26,19 @@ func (o *options) cases(progress io.Writer) ([]scenarios.Case, error) {
 		return nil, fmt.Errorf("sizes are small or full, not %q", o.sizes)
 	}
 	if o.only != "" {
-		names := strings.Split(o.only, ",")
-		for _, name := range names {
-			if scenarios.About(name) == "" {
+		var chosen []scenarios.Case
+		for name := range strings.SplitSeq(o.only, ",") {
+			before := len(chosen)
+			for _, c := range cases {
+				if name == c.Scenario || name == c.Series() {
+					chosen = append(chosen, c)
+				}
+			}
+			if len(chosen) == before {
 				return nil, fmt.Errorf("there is no scenario %q", name)
 			}
 		}
-		cases = slices.DeleteFunc(cases, func(c scenarios.Case) bool { return !slices.Contains(names, c.Scenario) })
+		cases = chosen
 	}
 	if o.nodeList == "" || o.podList == "" {
 		fmt.Fprintf(progress, "%s: left out, since --openb-nodes and --openb-pods are not given\n", scenarios.Trace)

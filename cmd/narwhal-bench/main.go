@@ -47,7 +47,7 @@ type options struct {
 func (o *options) set() *flag.FlagSet {
 	f := flag.NewFlagSet("narwhal-bench", flag.ContinueOnError)
 	f.StringVar(&o.sizes, "sizes", "full", "small or full: how large the loads are")
-	f.StringVar(&o.only, "scenarios", "", "names of scenarios, separated by commas; all of them otherwise")
+	f.StringVar(&o.only, "scenarios", "", "names of scenarios or series (growth of nodes), separated by commas; all of them otherwise")
 	f.IntVar(&o.repetitions, "repetitions", 3, "how often each core plays each load, in turn")
 	f.DurationVar(&o.limit, "limit", 2*time.Minute, "the longest that one run may take")
 	f.StringVar(&o.nodeList, "openb-nodes", "", "the node list of the openb trace; without it the real trace is left out")

@@ -115,7 +115,7 @@ func TestProfiles(t *testing.T) {
 	o := options{profiles: t.TempDir()}
 	c := scenarios.Case{Scenario: scenarios.Growth, Of: "nodes", At: 10, Size: scenarios.Size{Nodes: 10, Pods: 10, Queues: 1, Applications: 1}}
 	name := o.profile(outcome.Ours, c)
-	assert.Equal(t, filepath.Base(name), "growth-nodes=10.narwhal.prof")
+	assert.Equal(t, filepath.Base(name), "growth-of-nodes-10.narwhal.prof")
 	result, err := runChild(order{Core: outcome.Ours, Case: c, Limit: time.Minute, Profile: name})
 	assert.NilError(t, err)
 	assert.DeepEqual(t, result.Faults, []string(nil))

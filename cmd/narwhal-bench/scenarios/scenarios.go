@@ -57,12 +57,20 @@ type Case struct {
 	PodList  string `json:",omitempty"`
 }
 
-// Name is the scenario and, in a series, what grows.
+// Series is the scenario and what grows in it.
+func (c Case) Series() string {
+	if c.Of == "" {
+		return c.Scenario
+	}
+	return c.Scenario + " of " + c.Of
+}
+
+// Name is the series and, if something grows, how large it is.
 func (c Case) Name() string {
 	if c.Of == "" {
 		return c.Scenario
 	}
-	return fmt.Sprintf("%s, %s=%d", c.Scenario, c.Of, c.At)
+	return fmt.Sprintf("%s, %d", c.Series(), c.At)
 }
 
 // A scenario is a load: what it is called, why it is measured, and how it is played.
@@ -89,7 +97,7 @@ var all = []scenario{
 	{Filling, "An empty cluster and two applications, whose pods are asked for at once.", fill},
 	{ManyQueues, "The same, with an application in each of many fair queues.", fill},
 	{Full, "A full cluster where asks wait: what it costs while nothing happens, and how long it takes until room that comes free is used.", full},
-	{Trace, "The nodes of a real cluster, and all pods of its trace at once. GPUs of some models only, as the trace says, are a matter of predicates.", trace},
+	{Trace, "The nodes of a real cluster, and the first pods of its trace at once. GPUs of some models only, as the trace says, are a matter of predicates.", trace},
 	{Daemonsets, "One ask for each node of a full cluster, which requires that node. Every eviction is confirmed at once.", daemonsets},
 	{Guarantee, "A queue that is owed half of a cluster, which another queue fills with pods of three sizes.", guarantee},
 	{Foreign, "Pods of another scheduler are reported, and end. There are no answers to them, so an ask after them shows that they are booked.", foreign},

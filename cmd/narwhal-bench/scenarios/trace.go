@@ -140,7 +140,8 @@ func (t *gpuTrace) pod(list *table, row int, wants []int64) *driver.Pod {
 	}
 }
 
-// trace asks for all pods of a trace at once and waits until the core comes to rest.
+// trace asks for all pods of a trace at once, or for the first of them, and waits until the
+// core comes to rest.
 func trace(r *run) error {
 	t, err := readTrace(r.NodeList, r.PodList)
 	if err != nil {
@@ -160,10 +161,10 @@ func trace(r *run) error {
 		return err
 	}
 	at, err := r.driver.AwaitQuiet(r.ctx, r.Size.Watch)
-	if err != nil {
-		return err
-	}
 	n := r.driver.Placed()
+	if err != nil {
+		return fmt.Errorf("%d of %d: %w", n, len(t.pods), err)
+	}
 	r.report("placements", "1/s", Higher, perSecond(n, at.Sub(from.Wall)))
 	r.report("placed", "", Equal, float64(n))
 	r.reportUse("placement", n, from, driver.Used())
