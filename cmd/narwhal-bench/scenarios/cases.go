@@ -11,6 +11,7 @@ func Small() []Case {
 		{Scenario: Trace, Size: Size{Pods: 100, Watch: time.Second}},
 		{Scenario: Daemonsets, Size: Size{Nodes: 20, Watch: 3 * time.Second}},
 		{Scenario: Guarantee, Size: Size{Nodes: 10, Watch: 3 * time.Second}},
+		{Scenario: Sizes, Size: Size{Nodes: 10, Watch: 3 * time.Second}},
 		{Scenario: Foreign, Size: Size{Nodes: 20, Rounds: 2}},
 		{Scenario: Churn, Size: Size{Nodes: 20, Pods: 180, Queues: 2, Applications: 2, Rounds: 3}},
 		{Scenario: Refused, Size: Size{Nodes: 20, Waiting: 20, Rounds: 2}},
@@ -31,6 +32,7 @@ func FullSizes() []Case {
 		// An ask that failed is tried again after fifteen seconds by yunikorn-core.
 		{Scenario: Daemonsets, Size: Size{Nodes: 500, Watch: 20 * time.Second}},
 		{Scenario: Guarantee, Size: Size{Nodes: 50, Watch: 20 * time.Second}},
+		{Scenario: Sizes, Size: Size{Nodes: 50, Watch: 20 * time.Second}},
 		{Scenario: Foreign, Size: Size{Nodes: 1000, Rounds: 5}},
 		{Scenario: Churn, Size: Size{Nodes: 2000, Pods: 18_000, Queues: 2, Applications: 2, Rounds: 5}},
 		{Scenario: Refused, Size: Size{Nodes: 200, Waiting: 200, Rounds: 5}},

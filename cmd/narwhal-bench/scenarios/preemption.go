@@ -157,13 +157,18 @@ const (
 	borrowedNodes = 10
 	borrowedUnits = 20 // of each node
 	owedPods      = 50
-	owedUnits     = 2 // of each pod
-	owedFewest    = 28
+	owedUnits     = 2 // of each pod, or of a pod on average
 )
 
 // guarantee has a queue ask for the half that it is owed. The cluster of ten nodes is there as
 // often as the size says.
-func guarantee(r *run) error {
+func guarantee(r *run) error { return r.claim([]int64{owedUnits}) }
+
+// guaranteeOfSizes is the same with pods of different sizes, which hold about as much together.
+func guaranteeOfSizes(r *run) error { return r.claim([]int64{owedUnits, owedUnits - 1, owedUnits + 1}) }
+
+// claim has pods of so many units asked for in turn.
+func (r *run) claim(sizes []int64) error {
 	times := r.Size.Nodes / borrowedNodes
 	owed := units(int64(times) * owedPods * owedUnits)
 	queues := []queue{
@@ -185,10 +190,23 @@ func guarantee(r *run) error {
 	}
 	spread(running, times*borrowedNodes)
 	asks := podsOf("owner", times*owedPods, 1, units(owedUnits))
-	for _, p := range asks {
+	var wanted int64
+	for i, p := range asks {
+		// Each cluster of ten nodes has the same asks, which hold no more than what is owed.
+		p.Wants = units(sizes[i%owedPods%len(sizes)])
 		p.Application, p.Aged = applicationID(1), true
+		wanted += p.Wants.Vcore / 1000
 	}
-	return r.preempt(running, asks, times*owedFewest)
+	return r.preempt(running, asks, fewestBorrowed(times, wanted))
+}
+
+// fewestBorrowed is how many borrowed pods hold so many units at least: the largest first.
+func fewestBorrowed(times int, wanted int64) (pods int) {
+	for _, b := range borrowed {
+		n := min(int64(b.pods*times), max(0, wanted)/b.units)
+		pods, wanted = pods+int(n), wanted-n*b.units
+	}
+	return pods
 }
 
 // spread puts pods on the nodes in turn, each on the next one that has room.

@@ -30,7 +30,7 @@ func labels(key, _ string) error {
 func refusedAsks(r *run) error {
 	queues := []queue{{name: "calm"}, {name: "stormy"}}
 	r.driver.Refuses = func(key, node string) error {
-		for began := time.Now(); time.Since(began) < predicateTime; { //nolint:revive // it stands for work
+		for began := time.Now(); time.Since(began) < predicateTime; {
 		}
 		return labels(key, node)
 	}

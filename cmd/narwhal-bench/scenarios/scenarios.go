@@ -87,6 +87,7 @@ const (
 	Trace      = "real trace"
 	Daemonsets = "daemonset preemption"
 	Guarantee  = "guarantee preemption"
+	Sizes      = "guarantee preemption of sizes"
 	Foreign    = "foreign churn"
 	Churn      = "steady churn"
 	Refused    = "refused asks"
@@ -100,6 +101,7 @@ var all = []scenario{
 	{Trace, "The nodes of a real cluster, and the first pods of its trace at once. GPUs of some models only, as the trace says, are a matter of predicates.", trace},
 	{Daemonsets, "One ask for each node of a full cluster, which requires that node. Every eviction is confirmed at once.", daemonsets},
 	{Guarantee, "A queue that is owed half of a cluster, which another queue fills with pods of three sizes.", guarantee},
+	{Sizes, "The same, with asks of one, two and three units.", guaranteeOfSizes},
 	{Foreign, "Pods of another scheduler are reported, and end. There are no answers to them, so an ask after them shows that they are booked.", foreign},
 	{Churn, "A cluster that is nearly full: a part of its pods ends, and as many are asked for, round by round.", churn},
 	{Refused, "Asks of one queue that predicates refuse on every node, 20 µs each: how long an ask of another queue waits.", refusedAsks},
