@@ -25,7 +25,7 @@ BROWSER := $(shell command -v chromium || command -v chromium-browser || command
 
 .PHONY: help
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
 run: ## simulate the bundled example cluster and write report.html
@@ -84,6 +84,13 @@ lint: ## check style and the rules of .golangci.yml in every module
 .PHONY: bench
 bench: ## measure the core and the scheduler around it
 	$(GO) test -run '^$$' -bench . -benchmem ./pkg/core/... ./pkg/scheduler/...
+
+# The real trace is a part of it where OPENB names the directory of its lists.
+.PHONY: bench-compare
+bench-compare: ## compare this core with yunikorn-core, in half an hour; OPENB=directory for the real trace, COMPARE="--sizes small" for a minute
+	cd cmd/narwhal-bench && $(GO) build -o ../../bin/narwhal-bench .
+	bin/narwhal-bench $(if $(OPENB),--openb-nodes $(OPENB)/openb_node_list_all_node.csv --openb-pods $(OPENB)/openb_pod_list_default.csv) \
+		--json bin/narwhal-bench.json --html bin/narwhal-bench.html $(COMPARE)
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (30s)

@@ -12,7 +12,7 @@ type Stage uint8
 // The stages.
 const (
 	InboxWait  Stage = iota // a request waits for the owner of its partition
-	Apply                   // one command is carried out
+	Apply                   // one command is carried out and its answers are handed over
 	Decision                // one call of Schedule, whatever it places
 	OutboxWait              // answers wait for the goroutine that makes the callbacks
 	Callback                // a resource manager takes one callback

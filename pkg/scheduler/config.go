@@ -56,7 +56,8 @@ type Config struct {
 	// Events, if set, is told what all partitions do, and resource managers are
 	// sent what is news there. The keys event.* of an extra configuration change
 	// its limits. Without it, resource managers are sent only the records about nodes,
-	// foreign allocations, reservations, nominations, evictions and reports.
+	// foreign allocations, reservations, nominations, evictions and reports, or none if
+	// event.trackingEnabled is false.
 	Events *events.History
 	// Archive, if set, keeps what all partitions have been.
 	Archive *archive.Archive

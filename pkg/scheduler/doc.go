@@ -52,8 +52,8 @@
 //     and removals, for which the interface has no refusal: what they name is
 //     gone either way, and they are logged.
 //   - Requests are read, never changed, and nothing of them is kept but strings.
-//     Messages in callbacks belong to the callback, but the resources in them
-//     are shared and must not be changed.
+//     Messages in callbacks belong to the callback, but the resources and policies
+//     in them are shared and must not be changed.
 //   - A panic in a callback is caught, logged with its place and counted by the
 //     name of the callback. Where it was a question the answer is no; elsewhere
 //     it is an error like one that is returned.

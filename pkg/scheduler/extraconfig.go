@@ -27,8 +27,16 @@ func (s *Scheduler) updateExtra(request *si.UpdateConfigurationRequest) error {
 		return err
 	}
 	s.applyExtra(request.ExtraConfig)
+	r.track(request.ExtraConfig)
 	s.limitEvents(r, request.ExtraConfig)
 	return nil
+}
+
+// track says whether event records are made where there is no history, which has a
+// configuration of its own. A value that is neither true nor false means true.
+func (r *registration) track(extra map[string]string) {
+	on, err := strconv.ParseBool(extra[keyTracking])
+	r.untracked.Store(err == nil && !on)
 }
 
 // limitEvents changes the bounds of events as a resource manager says.

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ func TestMessagesBeyondInboxMax(t *testing.T) {
 	limit := Config{}.withDefaults().InboxMax
 	assert.Equal(t, limit, inboxMax)
 	o := &owner{
+		untracked: new(atomic.Bool),
 		partition: emptyPartition(), inbox: newInbox(meter{}), outbox: newOutbox(meter{}), broker: newViewBroker(), done: make(chan struct{}),
 	}
 	o.heartbeat.start(time.Now())

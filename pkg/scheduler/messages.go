@@ -67,11 +67,12 @@ func kindOf(event core.Event) messageKind {
 // A messageMaker makes messages of the scheduler-interface from events. It belongs to a
 // dispatcher.
 //
-// Messages with equal resources share them, so that a placement is one piece of
+// Messages with equal resources or policies share them, so that a placement is one piece of
 // memory. Receivers must not change them.
 type messageMaker struct {
-	kinds  *resources.Kinds
-	shared [sharedMax]sharedResource
+	kinds    *resources.Kinds
+	shared   [sharedMax]sharedResource
+	policies [4]*si.PreemptionPolicy // by what they allow
 }
 
 // A sharedResource is amounts as a message. It is kept until other amounts need its
@@ -96,10 +97,23 @@ func (m *messageMaker) placement(partition string, a *core.Allocation, into *si.
 	into.NodeID, into.ResourcePerAlloc, into.Priority = string(a.Node), m.resource(a.Amounts), a.Priority
 	into.TaskGroupName, into.Placeholder, into.Originator = a.TaskGroup, a.Placeholder, a.Originator
 	if a.Preemptable.Stated {
-		into.PreemptionPolicy = &si.PreemptionPolicy{
-			AllowPreemptSelf: a.Preemptable.AllowSelf, AllowPreemptOther: a.Preemptable.AllowOthers,
-		}
+		into.PreemptionPolicy = m.policy(a.Preemptable)
 	}
+}
+
+// policy is a preemption policy as a message. There are four.
+func (m *messageMaker) policy(p core.Preemptable) *si.PreemptionPolicy {
+	place := 0
+	if p.AllowSelf {
+		place |= 1
+	}
+	if p.AllowOthers {
+		place |= 2
+	}
+	if m.policies[place] == nil {
+		m.policies[place] = &si.PreemptionPolicy{AllowPreemptSelf: p.AllowSelf, AllowPreemptOther: p.AllowOthers}
+	}
+	return m.policies[place]
 }
 
 // placedOf is the allocation of an event of kind placedMessage.

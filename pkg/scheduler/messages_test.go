@@ -243,3 +243,17 @@ func TestACallbackThatFails(t *testing.T) {
 	}
 	assert.DeepEqual(t, failed, []string{"UpdateNode", "UpdateAllocation"})
 }
+
+// A placement shares its resources and its policy with others, so that its message is one
+// piece of memory.
+func TestAPlacementIsOnePiece(t *testing.T) {
+	m := &messageMaker{kinds: new(resources.Kinds)}
+	into := new(si.Allocation)
+	for _, p := range []core.Preemptable{{Stated: true}, {Stated: true, AllowSelf: true}, {Stated: true, AllowOthers: true}, {Stated: true, AllowSelf: true, AllowOthers: true}} {
+		a := &core.Allocation{Key: "a", Application: "app", Node: "node", Preemptable: p}
+		m.placement("default", a, into)
+		assert.Equal(t, into.PreemptionPolicy.AllowPreemptSelf, p.AllowSelf)
+		assert.Equal(t, into.PreemptionPolicy.AllowPreemptOther, p.AllowOthers)
+		assert.Equal(t, testing.AllocsPerRun(10, func() { m.placement("default", a, into) }), 0.0)
+	}
+}

@@ -30,11 +30,13 @@ type owner struct {
 	done       chan struct{} // closed when the owner has ended
 	meter      meter
 	recordsAll bool          // the recorder gets every step
+	untracked  *atomic.Bool  // of the registration: the others are not recorded either
 	book       *archive.Book // of the partition; nil without an archive
 
-	handled uint64 // messages so far
-	touched bool   // something was applied since the last scheduling
-	retired bool   // everything is released
+	handled uint64    // messages so far
+	began   time.Time // when the command at hand began, if that is measured
+	touched bool      // something was applied since the last scheduling
+	retired bool      // everything is released
 
 	// What waits for this partition besides the inbox: deliveries whose callback has
 	// not returned, asks that scheduling has not come to yet, and messages about applications
@@ -84,12 +86,14 @@ func (o *owner) run(before *owner) {
 }
 
 func (o *owner) handleAll(now time.Time, messages []message) {
+	o.began = o.meter.now()
 	for i, m := range messages {
 		o.handle(now, m)
 		o.handled++
 		o.inbox.taken.Add(-1)
 		if i%serveEvery == serveEvery-1 {
 			o.serveReaders()
+			o.began = o.meter.now()
 		}
 	}
 }
@@ -194,10 +198,9 @@ func (o *owner) apply(now time.Time, c core.Command) {
 	if r, ok := c.(core.Reconfigure); ok {
 		o.groups.use(r.Config.Resolver)
 	}
-	began := o.meter.now()
 	effects := o.partition.Apply(now, c)
-	o.meter.took(metrics.Apply, began)
 	o.tell(now, effects)
+	o.began = o.meter.lap(metrics.Apply, o.began)
 }
 
 // tell hands the effects of a step over to the outbox and remembers which nodes
@@ -227,7 +230,7 @@ func (o *owner) survey(effects core.Effects) (told, recorded bool) {
 	untried := o.untried.Load()
 	for _, event := range effects {
 		told = told || kindOf(event) != noMessage
-		recorded = recorded || isAlwaysRecorded(event)
+		recorded = recorded || isAlwaysRecorded(event) && !o.untracked.Load()
 		switch event.(type) {
 		case core.AskAdded:
 			untried++

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -24,12 +25,14 @@ type recorder struct {
 	byPartition map[string]*events.Recorder // with a history
 	records     []*si.EventRecord           // scratch
 	direct      []*si.EventRecord           // that were not sent, without a history
+	untracked   *atomic.Bool                // of the registration: there are none without a history
 }
 
 func (s *Scheduler) newRecorder(r *registration) *recorder {
 	return &recorder{
 		history: s.config.Events, store: r.store, archive: s.config.Archive, kinds: s.kinds, byPartition: map[string]*events.Recorder{},
-		log: s.config.Logger.With(zap.String("resourceManager", r.id)),
+		untracked: &r.untracked,
+		log:       s.config.Logger.With(zap.String("resourceManager", r.id)),
 	}
 }
 
@@ -46,7 +49,7 @@ func (r *recorder) record(s *step) {
 	}
 	if r.history != nil {
 		r.publish(s)
-	} else {
+	} else if !r.untracked.Load() {
 		r.recordDirectly(s)
 	}
 	if s.ends {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
@@ -34,6 +35,7 @@ type registration struct {
 	updating   chan struct{}     // holds one while the configuration is replaced
 	extra      map[string]string
 	store      *events.Store // of event records that were not sent yet
+	untracked  atomic.Bool   // the resource manager wants no event records; used where there is no history
 }
 
 // RegisterResourceManager takes in a resource manager with its configuration; an
@@ -66,6 +68,7 @@ func (s *Scheduler) RegisterResourceManager(request *si.RegisterResourceManagerR
 		extra:    maps.Clone(request.ExtraConfig),
 		store:    events.NewStore(0),
 	}
+	r.track(request.ExtraConfig)
 	again, err := s.install(r, config.partitions)
 	if err != nil {
 		return nil, fmt.Errorf("registration of resource manager %q: %w", request.RmID, err)
@@ -186,6 +189,7 @@ func (s *Scheduler) start(r *registration, name string, config core.Config) *own
 		record:     s.config.Record,
 		meter:      s.meter,
 		recordsAll: s.config.recordsAll(),
+		untracked:  &r.untracked,
 		log:        s.config.Logger,
 		done:       make(chan struct{}),
 	}

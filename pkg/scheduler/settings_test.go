@@ -34,3 +34,21 @@ func TestSettingsHaveAnEffectOrWarn(t *testing.T) {
 		assert.Equal(t, seen.FilterMessage("event limits not understood").Len(), 1)
 	})
 }
+
+// TestNoRecordsWithoutTracking: a resource manager that wants no event records is sent none,
+// also where there is no history, and says so at registration or later.
+func TestNoRecordsWithoutTracking(t *testing.T) {
+	options := schedulertest.Options{ExtraConfig: map[string]string{"event.trackingEnabled": "false"}}
+	bubble(t, options, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.AddNode("node-1", "vcore=4")
+		m.Foreign("pod-1", "node-1", "vcore=1")
+		assert.Equal(t, len(m.Events()), 0)
+		for value, sent := range map[string]bool{"true": true, "false": false, "": true, "perhaps": true} {
+			assert.NilError(t, m.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", ExtraConfig: map[string]string{"event.trackingEnabled": value}}))
+			before := len(m.Events())
+			m.Foreign("pod-"+value, "node-1", "vcore=1")
+			m.Release("", "pod-"+value)
+			assert.Equal(t, len(m.Events()) > before, sent, "%q", value)
+		}
+	})
+}

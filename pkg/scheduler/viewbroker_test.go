@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ func isServed(r *readRequest) bool {
 // soon.
 func TestASnapshotDoesNotWaitForMessages(t *testing.T) {
 	o := &owner{
+		untracked: new(atomic.Bool),
 		partition: emptyPartition(), inbox: newInbox(meter{}), outbox: newOutbox(meter{}), broker: newViewBroker(), done: make(chan struct{}),
 	}
 	o.heartbeat.start(time.Now())

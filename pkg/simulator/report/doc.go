@@ -6,7 +6,7 @@
 //
 //	page.go    Write, and what the template is filled with
 //	plots.go   which plots there are, from the series of a result
-//	chart.go   a chart: axes, lines, stacked areas, incidents
-//	scale.go   round numbers and times for axes
-//	page.html  the template, with its style
+//	chart.go   a chart over virtual time, as package plot draws it
+//	scale.go   round times for axes
+//	page.html  the template
 package report

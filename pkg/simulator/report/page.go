@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/plot"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 )
 
@@ -37,11 +38,11 @@ type table struct {
 type page struct {
 	Title, Description, Headline, Facts string
 	Tiles                               []tile
-	Charts                              []chart
+	Charts                              []plot.Chart
 	Tables                              []table
 	Plans                               []plan
 	PlansNote                           string
-	Colours                             []string // classes of the style sheet
+	Style                               template.CSS
 }
 
 // A plan is one that can be opened to read its explanation.
@@ -79,7 +80,7 @@ func Write(w io.Writer, r *simulator.Result) error {
 		Facts:       fmt.Sprintf("%s of virtual time, seed %d", simulator.Clock(r.Time.Duration()), r.Seed),
 		Tiles:       tiles(r),
 		Charts:      plots(r),
-		Colours:     []string{"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "other", "foreign"},
+		Style:       plot.Style,
 	}
 	for _, t := range r.Tables() {
 		p.Tables = append(p.Tables, cells(t))

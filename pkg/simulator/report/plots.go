@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/plot"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 )
 
@@ -16,7 +17,7 @@ const coloursMax, marksMax = 8, 60
 
 // plots are the charts of a result: utilisation, pending pods, and what the
 // queues have of each resource.
-func plots(r *simulator.Result) []chart {
+func plots(r *simulator.Result) []plot.Chart {
 	base := chart{step: r.Series.Step.Duration(), end: r.Time.Duration(), marks: marks(r)}
 	charts := []chart{utilisation(base, r), pending(base, r)}
 	if r.Series.Preemption != nil {
@@ -25,11 +26,15 @@ func plots(r *simulator.Result) []chart {
 	for i := range r.Series.Resources {
 		charts = append(charts, shares(base, r, i))
 	}
-	return charts
+	drawn := make([]plot.Chart, len(charts))
+	for i, c := range charts {
+		drawn[i] = c.plot()
+	}
+	return drawn
 }
 
-func marks(r *simulator.Result) []mark {
-	var all []mark
+func marks(r *simulator.Result) []plot.Mark {
+	var all []plot.Mark
 	for i, h := range r.Incidents {
 		if i == marksMax {
 			break
@@ -39,7 +44,7 @@ func marks(r *simulator.Result) []mark {
 		if h.Queue != "" {
 			text = "limits of " + shortName(h.Queue)
 		}
-		all = append(all, mark{at: h.At.Duration(), text: text})
+		all = append(all, plot.Mark{At: float64(h.At.Duration()), Text: text})
 	}
 	return all
 }
@@ -49,7 +54,7 @@ func utilisation(c chart, r *simulator.Result) chart {
 	c.Note = "What queues use of the capacity that is there, the mean of each " + stepText(r) + "."
 	c.unit, c.top = "% of capacity", 100
 	for i, s := range r.Series.Resources {
-		c.Lines = append(c.Lines, line{Name: s.Kind, Class: colour(i), values: percent(s.Used, s.Capacity)})
+		c.lines = append(c.lines, line{name: s.Kind, class: colour(i), values: percent(s.Used, s.Capacity)})
 	}
 	return c
 }
@@ -62,14 +67,14 @@ func pending(c chart, r *simulator.Result) chart {
 	c.Title = "Pending pods"
 	c.Note = "Pods that wait for a place, the most in each " + stepText(r) + "."
 	c.unit, c.whole = "pods", true
-	c.Lines = append(c.Lines, line{Name: "all queues", Class: "other", area: true, values: counts(r.Series.Pending)})
+	c.lines = append(c.lines, line{name: "all queues", class: "other", area: true, values: counts(r.Series.Pending)})
 	for i, q := range ranked(r) {
 		if i < coloursMax && slices.Max(append(q.Pending, 0)) > 0 {
-			c.Lines = append(c.Lines, line{Name: shortName(q.Path), Class: colour(i), values: counts(q.Pending)})
+			c.lines = append(c.lines, line{name: shortName(q.Path), class: colour(i), values: counts(q.Pending)})
 		}
 	}
-	if len(c.Lines) == 2 {
-		c.Lines = c.Lines[:1] // one queue is all there is to see
+	if len(c.lines) == 2 {
+		c.lines = c.lines[:1] // one queue is all there is to see
 	}
 	return c
 }
@@ -83,7 +88,7 @@ func victims(c chart, r *simulator.Result) chart {
 	}
 	c.unit, c.whole, c.stack = "pods", true, true
 	for _, s := range r.Series.Preemption.ByTrigger {
-		c.Lines = append(c.Lines, line{Name: "by " + s.Trigger, Class: triggerColours[s.Trigger], values: counts(s.Victims)})
+		c.lines = append(c.lines, line{name: "by " + s.Trigger, class: triggerColours[s.Trigger], values: counts(s.Victims)})
 	}
 	return c
 }
@@ -101,12 +106,12 @@ func underWay(c chart, r *simulator.Result) chart {
 	c.Note = "Evicted pods that have not ended, and pods that wait for the room, the most in each " + stepText(r) + "."
 	c.unit, c.whole = "pods", true
 	for _, l := range []line{
-		{Name: "evicted and not ended", Class: colour(7), area: true, values: counts(s.Releasing)},
-		{Name: "nominated to a node", Class: colour(4), values: counts(s.Nominated)},
-		{Name: "pods of daemonsets that wait", Class: colour(0), values: counts(s.Daemons)},
+		{name: "evicted and not ended", class: colour(7), area: true, values: counts(s.Releasing)},
+		{name: "nominated to a node", class: colour(4), values: counts(s.Nominated)},
+		{name: "pods of daemonsets that wait", class: colour(0), values: counts(s.Daemons)},
 	} {
 		if slices.Max(append(l.values, 0)) > 0 {
-			c.Lines = append(c.Lines, l)
+			c.lines = append(c.lines, l)
 		}
 	}
 	return c
@@ -119,7 +124,7 @@ func shares(c chart, r *simulator.Result, kind int) chart {
 	c.Note = "What each queue uses of the capacity that is there, on top of each other, the mean of each " + stepText(r) + "."
 	c.unit, c.top, c.stack = "% of capacity", 100, true
 	if slices.Max(append(s.Foreign, 0)) > 0 {
-		c.Lines = append(c.Lines, line{Name: "foreign pods", Class: "foreign", values: percent(s.Foreign, s.Capacity)})
+		c.lines = append(c.lines, line{name: "foreign pods", class: "foreign", values: percent(s.Foreign, s.Capacity)})
 	}
 	var rest []int64
 	for i, q := range ranked(r) {
@@ -129,11 +134,11 @@ func shares(c chart, r *simulator.Result, kind int) chart {
 			continue
 		}
 		if slices.Max(append(used, 0)) > 0 {
-			c.Lines = append(c.Lines, line{Name: shortName(q.Path), Class: colour(i), values: percent(used, s.Capacity)})
+			c.lines = append(c.lines, line{name: shortName(q.Path), class: colour(i), values: percent(used, s.Capacity)})
 		}
 	}
 	if rest != nil && slices.Max(rest) > 0 {
-		c.Lines = append(c.Lines, line{Name: "other queues", Class: "other", values: percent(rest, s.Capacity)})
+		c.lines = append(c.lines, line{name: "other queues", class: "other", values: percent(rest, s.Capacity)})
 	}
 	return c
 }

@@ -1,9 +1,6 @@
 package report
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // roundSteps are the times between two ticks that people find round.
 var roundSteps = []time.Duration{
@@ -24,18 +21,3 @@ func timeStep(end time.Duration, most int) time.Duration {
 	}
 	return 1440 * day
 }
-
-// valueStep is the smallest of 1, 2 and 5 times a power of ten that makes at
-// most so many steps, and at least the least step.
-func valueStep(top, least float64, most int) float64 {
-	for power := least; ; power *= 10 {
-		for _, factor := range []float64{1, 2, 5} {
-			if step := factor * power; top <= step*float64(most) {
-				return step
-			}
-		}
-	}
-}
-
-// ceil is the next multiple of the step, at least one.
-func ceil(value, step float64) float64 { return math.Max(1, math.Ceil(value/step-1e-9)) * step }

@@ -1,0 +1,57 @@
+package outcome
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/cmd/narwhal-bench/scenarios"
+)
+
+// The page has the figures and what was wrong, is whole without a network, and its drawings
+// are well-formed.
+func TestPage(t *testing.T) {
+	r := sample()
+	r.Machine = `<script>alert("1")</script>`
+	for _, nodes := range []int{10, 100, 1000} {
+		c := scenarios.Case{Scenario: scenarios.Growth, Of: "nodes", At: nodes}
+		r.Add(c, Ours, result(20_000, 1))
+		if nodes < 1000 {
+			r.Add(c, Theirs, result(float64(10_000/nodes), 30))
+		}
+	}
+	var b bytes.Buffer
+	assert.NilError(t, r.WritePage(&b))
+	text := b.String()
+	for _, part := range []string{"<td>20,000</td>", "yunikorn: filling, run 2: wrong", "filling: rate", "Filling, as nodes grow", scenarios.About(scenarios.Growth)} {
+		assert.Assert(t, strings.Contains(text, part), part)
+	}
+	bare := strings.ReplaceAll(text, `xmlns="http://www.w3.org/2000/svg"`, "")
+	for _, outside := range []string{"http:", "https:", "<script", "<link", "<img", "@import", "url("} {
+		assert.Assert(t, !strings.Contains(bare, outside), outside)
+	}
+	drawings := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(text, -1)
+	assert.Equal(t, len(drawings), 4) // two, in two sizes
+	for _, drawing := range drawings {
+		assert.Assert(t, !strings.Contains(drawing, "NaN") && !strings.Contains(drawing, "Inf"))
+		decoder := xml.NewDecoder(strings.NewReader(drawing))
+		for {
+			_, err := decoder.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			assert.NilError(t, err)
+		}
+	}
+}
+
+// A report without any run is a page too.
+func TestPageOfNothing(t *testing.T) {
+	assert.NilError(t, new(Report).WritePage(io.Discard))
+}
