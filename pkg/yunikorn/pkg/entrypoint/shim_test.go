@@ -260,14 +260,23 @@ func (s *shim) UpdateContainerSchedulingState(*si.UpdateContainerSchedulingState
 // GetStateDump is the state of the shim.
 func (s *shim) GetStateDump() (string, error) { return `{"pods": 1}`, nil }
 
-// read reads an answer of REST and returns its status.
-func (s *shim) read(path string, into any) int {
-	s.t.Helper()
+// request sends a request to REST; a body is posted.
+func (s *shim) request(path, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+	if body != "" {
+		r = httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+	}
 	r.Host = "yunikorn-service" // as clients call it
 	r.Header.Set("Accept", "application/json")
 	w := httptest.NewRecorder()
 	s.services.handler.ServeHTTP(w, r)
+	return w
+}
+
+// read reads an answer of REST and returns its status.
+func (s *shim) read(path string, into any) int {
+	s.t.Helper()
+	w := s.request(path, "")
 	if into != nil && w.Code == http.StatusOK {
 		assert.NilError(s.t, json.Unmarshal(w.Body.Bytes(), into), path)
 	}

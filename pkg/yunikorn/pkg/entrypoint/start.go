@@ -36,6 +36,7 @@ type settings struct {
 // services are the parts of a scheduler that runs.
 type services struct {
 	core    *narwhal.Configured
+	manager *manager
 	history *events.History
 	handler http.Handler       // REST
 	server  *webservice.Server // nil if REST is offered nowhere
@@ -57,10 +58,10 @@ func start(with settings) *ServiceContext {
 	manager := &manager{Configured: core, builds: map[string]map[string]string{}}
 	service := must(webservice.New(webservice.Config{
 		Views: core, Kinds: core.Kinds(), Configuration: manager, Events: history, Archive: past, Metrics: counts.Handler(),
-		Dashboard: dashboard.Handler(), Started: time.Now(), Diagnostics: core.StateDump, Budgets: core.DisruptionBudgets,
+		Dashboard: dashboard.Handler(), Started: time.Now(), Diagnostics: core.StateDump,
 		Build: manager.build, LogLevel: levelOf(with.level),
 	}))
-	parts := &services{core: core, history: history, health: health}
+	parts := &services{core: core, manager: manager, history: history, health: health}
 	parts.serve(service, with.address)
 	health.start(service.Faults, core.Logger("core.scheduler.health"))
 	return &ServiceContext{RMProxy: manager, Scheduler: scheduler.New(core.Scheduler, past), services: parts}

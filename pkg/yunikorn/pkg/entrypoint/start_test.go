@@ -2,10 +2,12 @@ package entrypoint
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,6 +19,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 
+	"github.com/apache/yunikorn-core/pkg/common/configs"
 	"github.com/apache/yunikorn-core/pkg/webservice/dao"
 )
 
@@ -77,6 +80,11 @@ func TestTakenPort(t *testing.T) {
 func TestStartAllServices(t *testing.T) {
 	for _, c := range []*ServiceContext{StartAllServices(), StartAllServicesWithLogger(zap.NewNop(), &zap.Config{}), StartAllServicesWithLogger(nil, nil)} {
 		defer c.StopAll()
+		if server := c.services.server; server != nil { // the port was free
+			address, err := netip.ParseAddrPort(server.Addresses()[0])
+			assert.NilError(t, err)
+			assert.Assert(t, address.Addr().IsUnspecified() && address.Port() == 9080, "%v", address)
+		}
 		_, err := c.RMProxy.RegisterResourceManager(&si.RegisterResourceManagerRequest{
 			RmID: rmID, ExtraConfig: map[string]string{"log.level": "error"},
 		}, &shim{t: t, nodes: map[string]string{}})
@@ -108,6 +116,23 @@ func TestWhatIsTold(t *testing.T) {
 		assert.Equal(t, s.read("/debug/fullstatedump", &dump), http.StatusOK)
 		assert.Equal(t, dump.RMDiagnostics["pods"], 1.0)
 		assert.Equal(t, dump.LogLevel, "info")
+		metrics := s.request("/ws/v1/metrics", "").Body.String()
+		assert.Assert(t, strings.Contains(metrics, `yunikorn_scheduler_node{partition="[mycluster]default",state="active"} 1`), metrics)
+	})
+}
+
+// TestValidation: a text is judged with the same defaults as one that is sent.
+func TestValidation(t *testing.T) {
+	run(t, "", func(t *testing.T, s *shim) {
+		for body, want := range map[string]bool{configs.DefaultSchedulerConfig: true, "partitions: []": false} {
+			var said dao.ValidateConfResponse
+			assert.NilError(t, json.Unmarshal(s.request("/ws/v1/validate-conf", body).Body.Bytes(), &said))
+			assert.Equal(t, said.Allowed, want, "%s: %s", body, said.Reason)
+		}
+		before := configs.DefaultSchedulerConfig
+		defer func() { configs.DefaultSchedulerConfig = before }()
+		configs.DefaultSchedulerConfig = "partitions: []"
+		assert.ErrorContains(t, s.services.manager.Validate(""), "no partition")
 	})
 }
 

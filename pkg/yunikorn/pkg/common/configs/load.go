@@ -24,14 +24,13 @@ var DefaultSchedulerConfig = `partitions:
 
 // The names of properties of queues, and their values that are words.
 const (
-	ApplicationSortPolicy         = "application.sort.policy"
-	ApplicationSortPriority       = "application.sort.priority"
-	PriorityPolicy                = "priority.policy"
-	PriorityOffset                = "priority.offset"
-	PreemptionPolicy              = "preemption.policy"
-	PreemptionDelay               = "preemption.delay"
-	QuotaPreemptionDelay          = "quota.preemption.delay"
-	ApplicationUnschedAsksBackoff = "application.unschedasks.backoff"
+	ApplicationSortPolicy   = "application.sort.policy"
+	ApplicationSortPriority = "application.sort.priority"
+	PriorityPolicy          = "priority.policy"
+	PriorityOffset          = "priority.offset"
+	PreemptionPolicy        = "preemption.policy"
+	PreemptionDelay         = "preemption.delay"
+	QuotaPreemptionDelay    = "quota.preemption.delay"
 )
 
 const (
