@@ -59,7 +59,7 @@ func start(with settings) *ServiceContext {
 	service := must(webservice.New(webservice.Config{
 		Views: core, Kinds: core.Kinds(), Configuration: manager, Events: history, Archive: past, Metrics: counts.Handler(),
 		Dashboard: dashboard.Handler(), Started: time.Now(), Diagnostics: core.StateDump,
-		Build: manager.build, LogLevel: levelOf(with.level),
+		Build: manager.build, Defaults: defaults.Texts(), LogLevel: levelOf(with.level),
 	}))
 	parts := &services{core: core, manager: manager, history: history, health: health}
 	parts.serve(service, with.address)
