@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -55,14 +56,29 @@ type Document struct {
 	Text string
 }
 
+// Defaults are values of keys that a text leaves out, for programs whose users expect
+// others than those of this package. The zero value is what the documentation says.
+type Defaults struct {
+	// StartDelay is preemption_start_delay, at least 0; nil is 30s.
+	StartDelay *time.Duration
+	// Closed says that in a partition without any access list no user may submit, rather
+	// than every user.
+	Closed bool
+}
+
+// Load is Load of Defaults that are the documented ones.
+func Load(text string, kinds *resources.Kinds) (*Document, error) {
+	return Defaults{}.Load(text, kinds)
+}
+
 // Load reads and validates a configuration. Quantities are in the kinds of the
 // given table, to which kinds are added only if the text is right. If it is not, the
 // error is of type Problems and lists everything that is wrong.
-func Load(text string, kinds *resources.Kinds) (*Document, error) {
+func (d Defaults) Load(text string, kinds *resources.Kinds) (*Document, error) {
 	if text == "" {
 		text = Default
 	}
-	read := &reader{}
+	read := &reader{defaults: d}
 	if kinds == nil {
 		kinds = new(resources.Kinds)
 	}

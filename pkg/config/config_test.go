@@ -63,7 +63,7 @@ func outcome(t *testing.T, file, text string) string {
 
 // preemptionText prints what differs from what holds where nothing is configured.
 func preemptionText(p core.PreemptionConfig) string {
-	d, plan := defaultPreemption(), p.RequiredNode
+	d, plan := Defaults{}.preemption(), p.RequiredNode
 	words := []string{}
 	word := func(differs bool, format string, value any) {
 		if differs {

@@ -57,7 +57,7 @@ func (r *reader) partitions(c cursor) []Partition {
 }
 
 func (r *reader) partition(c cursor) Partition {
-	p := Partition{Name: defaultPartition, Preemption: defaultPreemption()}
+	p := Partition{Name: defaultPartition, Preemption: r.defaults.preemption()}
 	name, named := c.find("name")
 	if named && name.IsScalar() && name.Node.Value != "" {
 		p.Name = strings.ToLower(clip(name.Node.Value))
@@ -69,7 +69,7 @@ func (r *reader) partition(c cursor) Partition {
 			c.fail("queues is missing; write queues: [] for a root queue alone")
 		}
 	}
-	r.closed = false
+	r.closed = r.defaults.Closed
 	c.fields(
 		field{"name", func(c cursor) {
 			if name := c.text(); name != "" && !partitionName.MatchString(name) {
@@ -83,7 +83,7 @@ func (r *reader) partition(c cursor) Partition {
 		field{"limits", func(c cursor) {
 			p.limits, p.limitsPlace = r.limits(c), c.atKey().place
 		}},
-		field{"preemption", func(c cursor) { p.Preemption = preemption(c) }},
+		field{"preemption", func(c cursor) { p.Preemption = r.preemption(c) }},
 		field{"nodesortpolicy", func(c cursor) { p.Nodes = nodeOrder(c) }},
 		field{"usergroupresolver", func(c cursor) { p.Resolver = resolver(c) }},
 	)

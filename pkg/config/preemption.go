@@ -13,10 +13,14 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 )
 
-// defaultPreemption is what holds for the keys that are not given.
-func defaultPreemption() core.PreemptionConfig {
+// preemption is what holds for the keys that are not given.
+func (d Defaults) preemption() core.PreemptionConfig {
+	plan := preemptor.DefaultConfig()
+	if d.StartDelay != nil {
+		plan.StartDelay = *d.StartDelay
+	}
 	return core.PreemptionConfig{
-		RequiredNode:  preemptor.DefaultConfig(),
+		RequiredNode:  plan,
 		VictimTimeout: core.DefaultVictimTimeout,
 		LoopMax:       core.DefaultLoopMax,
 		LoopWindow:    core.DefaultLoopWindow,
@@ -29,8 +33,8 @@ const loopMaxLimit = 1000
 
 // preemption reads the section of a partition. A value that is not right is
 // reported and does not count.
-func preemption(c cursor) core.PreemptionConfig {
-	p := defaultPreemption()
+func (r *reader) preemption(c cursor) core.PreemptionConfig {
+	p := r.defaults.preemption()
 	plan := &p.RequiredNode
 	c.fields(
 		field{"enabled", func(c cursor) {

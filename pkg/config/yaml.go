@@ -11,6 +11,7 @@ import (
 
 // A reader collects what is wrong with one text.
 type reader struct {
+	defaults Defaults
 	problems Problems
 	errors   int // problems of each severity, shown or not
 	warnings int

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/identity"
@@ -28,11 +29,19 @@ const (
 // or count means the default that is named.
 type Config struct {
 	// Logger takes one line per effect and is not named any further. Nil logs
-	// nothing.
+	// nothing. The keys log.<logger>.level of an extra configuration have parts of it write more
+	// or less than the level says.
 	Logger *zap.Logger
 	// Level is the level of Logger, if it can be changed. The key log.level of
 	// the extra configuration of a resource manager sets it.
 	Level *zap.AtomicLevel
+
+	// Extra, if set, is given the extra configuration whenever a resource manager sends
+	// one, and acts on the keys that the scheduler knows and leaves to others. It is called
+	// by the goroutine of the sender. Without it they have no effect, of which the log warns.
+	Extra func(extra map[string]string)
+	// Defaults are those of configuration texts; the zero value is what is documented.
+	Defaults config.Defaults
 
 	// InboxMax bounds what waits for one partition; zero means 1,048,576. It counts
 	// entries of requests, asks that scheduling has not come to yet, and messages that
@@ -118,6 +127,9 @@ func (c Config) Validate() error {
 	atLeastZero("CompletingDelay", int64(c.CompletingDelay))
 	atLeastZero("RetryDelay", int64(c.RetryDelay))
 	atLeastZero("RetryMax", int64(c.RetryMax))
+	if delay := c.Defaults.StartDelay; delay != nil {
+		atLeastZero("Defaults.StartDelay", int64(*delay))
+	}
 	if c.RetryMax > 0 && c.RetryDelay > c.RetryMax {
 		problems = append(problems, fmt.Errorf("scheduler config: RetryDelay %v is longer than RetryMax %v", c.RetryDelay, c.RetryMax))
 	}

@@ -23,8 +23,8 @@ type loaded struct {
 
 // load reads a configuration text; the empty one is the default. It is all that
 // is known here of package config.
-func load(text string, kinds *resources.Kinds) (loaded, error) {
-	document, err := config.Load(text, kinds)
+func load(text string, kinds *resources.Kinds, defaults config.Defaults) (loaded, error) {
+	document, err := defaults.Load(text, kinds)
 	if err != nil {
 		return loaded{}, err
 	}
@@ -75,9 +75,9 @@ func (s *Scheduler) UpdateConfigurationContext(ctx context.Context, request *si.
 		return fmt.Errorf("update of configuration of resource manager %q: %w", request.RmID, err)
 	}
 	if changed {
-		s.config.Logger.Info("configuration updated",
+		s.loggers.of(logConfig).Info("configuration updated",
 			zap.String("resourceManager", request.RmID), zap.String("checksum", config.checksum), zap.Int("partitions", len(config.partitions)))
-		s.warn(request.RmID, config)
+		config.warn(s.loggers.of(logConfig), request.RmID)
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (s *Scheduler) check(ctx context.Context, request *si.UpdateConfigurationRe
 	if err != nil {
 		return loaded{}, false, err
 	}
-	if config, err = load(request.Config, s.shareOf(request.RmID)); err != nil {
+	if config, err = load(request.Config, s.shareOf(request.RmID), s.config.Defaults); err != nil {
 		return loaded{}, false, err
 	}
 	if config.checksum == active {

@@ -44,7 +44,7 @@ func (c *Configured) UpdateConfiguration(request *si.UpdateConfigurationRequest)
 
 // keep keeps what the scheduler took, so that the text is valid.
 func (c *Configured) keep(text string, extra map[string]string) {
-	document, err := config.Load(text, nil)
+	document, err := c.Scheduler.config.Defaults.Load(text, nil)
 	if err != nil {
 		document = c.Document()
 	}
@@ -69,6 +69,6 @@ func (c *Configured) Extra() map[string]string {
 
 // Validate says what is wrong with a configuration text.
 func (c *Configured) Validate(text string) error {
-	_, err := config.Load(text, nil)
+	_, err := c.Scheduler.config.Defaults.Load(text, nil)
 	return err
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-	"go.uber.org/zap"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
@@ -29,7 +28,7 @@ func (s *Scheduler) newDispatcher(r *registration) *dispatcher {
 		callback:       r.callback,
 		allocationsMax: s.config.BatchAllocations,
 		messages:       messageMaker{kinds: s.kinds},
-		log:            effectLog{s.config.Logger.With(zap.String("resourceManager", r.id))},
+		log:            newEffectLog(s.loggers, r.id),
 		recorder:       s.newRecorder(r),
 		meter:          s.meter,
 	}

@@ -105,7 +105,7 @@ func TestNominationsAreDelivered(t *testing.T) {
 		t.Run(fmt.Sprintf("%T", c.callback), func(t *testing.T) {
 			logs, seen := observer.New(zap.InfoLevel)
 			x := newOutbox(meter{})
-			d := &dispatcher{callback: c.callback, log: effectLog{zap.New(logs)}}
+			d := &dispatcher{callback: c.callback, log: newEffectLog(newLoggers(zap.New(logs)), "rm")}
 			d.nominations, _ = c.callback.(NominationCallback)
 			put(x, testOwner(), effects...)
 			deliverAll(x, d)
@@ -117,12 +117,13 @@ func TestNominationsAreDelivered(t *testing.T) {
 			assert.Equal(t, nominated[0].Level, zap.InfoLevel)
 			assert.DeepEqual(t, nominated[0].ContextMap(), map[string]any{
 				"allocation": "pod-1", "application": "app-1", "node": "node-1", "reason": "room is made", "partition": "[rm]default",
+				"resourceManager": "rm",
 			})
 			cleared := seen.FilterMessage("nomination cleared").All()
 			assert.Equal(t, len(cleared), 1)
 			assert.DeepEqual(t, cleared[0].ContextMap(), map[string]any{
 				"allocation": "pod-1", "application": "app-1", "reason": "no longer nominated to node node-1: the node is gone",
-				"partition": "[rm]default",
+				"partition": "[rm]default", "resourceManager": "rm",
 			})
 		})
 	}

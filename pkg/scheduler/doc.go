@@ -66,7 +66,7 @@
 //
 //	scheduler.go      Scheduler: New, the three updates, Stop; config.go
 //	registration.go   a resource manager registers, once or again
-//	configuration.go  its partitions change, replacement.go in one step; extraconfig.go, log level and event limits
+//	configuration.go  its partitions change, replacement.go in one step; extraconfig.go, log levels and event limits
 //	conversion.go     requests to commands; allocations.go, sharedamounts.go, applications.go, nodes.go
 //	inbox.go          what waits for a partition, and the limit on it
 //	owner.go          the loop
@@ -74,7 +74,7 @@
 //	predicategate.go  predicates are asked after callbacks; pace.go, how often
 //	capabilities.go   what else a resource manager can do; questions.go asks it
 //	outbox.go         what waits for a resource manager
-//	dispatcher.go     what waits to callbacks; messages.go, events to messages; effectlog.go, the log lines
+//	dispatcher.go     what waits to callbacks; messages.go, events to messages; effectlog.go, the log lines; loggers.go, their levels
 //	recorder.go       steps to event records and the archive; meter.go, how long things take
 //	readers.go        View, Snapshot, Unanswered, Verify
 //	viewbroker.go     readers wait for the owner and share its views

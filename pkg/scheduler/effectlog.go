@@ -10,7 +10,19 @@ import (
 // An effectLog writes one log line for each message, right before the callback with
 // it. Event records are not written: they are a record of their own.
 type effectLog struct {
-	logger *zap.Logger // with the resource manager
+	of       [len(headlines)]*zap.Logger // by kind of message, with the resource manager
+	requests *zap.Logger
+}
+
+func newEffectLog(l *loggers, resourceManager string) effectLog {
+	id := zap.String("resourceManager", resourceManager)
+	out := effectLog{requests: l.of(logRequests).With(id)}
+	for kind, head := range headlines {
+		if head.logger != "" {
+			out.of[kind] = l.of(head.logger).With(id)
+		}
+	}
+	return out
 }
 
 // write logs deliveries. A line at a level that is off costs a comparison and no
@@ -18,29 +30,30 @@ type effectLog struct {
 func (l effectLog) write(batch []delivery) {
 	for _, d := range batch {
 		head := headlines[d.kind]
-		if entry := l.logger.Check(head.level, head.text); entry != nil {
+		if entry := l.of[d.kind].Check(head.level, head.text); entry != nil {
 			entry.Write(append(fieldsOf(d.what), zap.String("partition", d.step.from.name))...)
 		}
 	}
 }
 
-// headlines are the level and the text of each kind of message.
+// headlines are the logger, the level and the text of each kind of message.
 var headlines = [...]struct {
-	level zapcore.Level
-	text  string
+	logger string
+	level  zapcore.Level
+	text   string
 }{
-	placedMessage:              {zap.DebugLevel, "allocation placed"},
-	releasedMessage:            {zap.DebugLevel, "allocation released"},
-	allocationRejectedMessage:  {zap.WarnLevel, "allocation rejected"},
-	applicationAcceptedMessage: {zap.InfoLevel, "application accepted"},
-	applicationRejectedMessage: {zap.WarnLevel, "application rejected"},
-	applicationChangedMessage:  {zap.InfoLevel, "application changed state"},
-	nodeAcceptedMessage:        {zap.InfoLevel, "node accepted"},
-	nodeRejectedMessage:        {zap.WarnLevel, "node rejected"},
-	unschedulableMessage:       {zap.DebugLevel, "allocation waits"},
-	nominatedMessage:           {zap.InfoLevel, "nominated"},
-	nominationClearedMessage:   {zap.InfoLevel, "nomination cleared"},
-	unansweredMessage:          {zap.WarnLevel, "input refused without an answer"},
+	placedMessage:              {logAllocations, zap.DebugLevel, "allocation placed"},
+	releasedMessage:            {logAllocations, zap.DebugLevel, "allocation released"},
+	allocationRejectedMessage:  {logAllocations, zap.WarnLevel, "allocation rejected"},
+	applicationAcceptedMessage: {logApplications, zap.InfoLevel, "application accepted"},
+	applicationRejectedMessage: {logApplications, zap.WarnLevel, "application rejected"},
+	applicationChangedMessage:  {logApplications, zap.InfoLevel, "application changed state"},
+	nodeAcceptedMessage:        {logNodes, zap.InfoLevel, "node accepted"},
+	nodeRejectedMessage:        {logNodes, zap.WarnLevel, "node rejected"},
+	unschedulableMessage:       {logAllocations, zap.DebugLevel, "allocation waits"},
+	nominatedMessage:           {logPreemption, zap.InfoLevel, "nominated"},
+	nominationClearedMessage:   {logPreemption, zap.InfoLevel, "nomination cleared"},
+	unansweredMessage:          {logRequests, zap.WarnLevel, "input refused without an answer"},
 }
 
 func fieldsOf(what any) []zap.Field {
@@ -90,6 +103,6 @@ func namesOf(a *core.Allocation) []zap.Field {
 // of the response is not known; it corrects it with requests of its own.
 func (l effectLog) failed(callback string, err error) {
 	if err != nil {
-		l.logger.Warn("callback failed", zap.String("callback", callback), zap.Error(err))
+		l.requests.Warn("callback failed", zap.String("callback", callback), zap.Error(err))
 	}
 }

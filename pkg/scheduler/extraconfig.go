@@ -6,11 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 )
@@ -46,7 +44,7 @@ func (s *Scheduler) limitEvents(r *registration, extra map[string]string) {
 	}
 	limits, requests, err := eventLimits(s.limits, extra)
 	if err = errors.Join(err, s.config.Events.Configure(limits)); err != nil {
-		s.config.Logger.Warn("event limits not understood", zap.String("resourceManager", r.id), zap.Error(err))
+		s.loggers.of(logEvents).Warn("event limits not understood", zap.String("resourceManager", r.id), zap.Error(err))
 	}
 	r.store.Bound(requests)
 }
@@ -112,31 +110,18 @@ var idleKeys = map[string]string{
 	"health.checkInterval": "the health is checked when it is asked for, as it is then",
 }
 
-// applyExtra sets the log level, by name or by number as zap counts them, and warns of keys
-// that have no effect, such as the level of one logger (log.core.level). Other
-// keys are kept for ExtraConfig.
+// applyExtra sets the levels of the log, and has Config.Extra act on what else there is. It
+// warns of keys that have no effect. Other keys are kept for ExtraConfig.
 func (s *Scheduler) applyExtra(extra map[string]string) {
+	s.loggers.configure(extra, s.config.Level)
+	if s.config.Extra != nil {
+		s.config.Extra(maps.Clone(extra))
+		return
+	}
 	for _, key := range slices.Sorted(maps.Keys(idleKeys)) {
 		if value, ok := extra[key]; ok {
-			s.config.Logger.Warn("setting has no effect", zap.String("key", key), zap.String("value", value), zap.String("reason", idleKeys[key]))
+			s.loggers.of(logConfig).Warn("setting has no effect",
+				zap.String("key", key), zap.String("value", value), zap.String("reason", idleKeys[key]))
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(extra)) {
-		if strings.HasPrefix(key, "log.") && strings.HasSuffix(key, ".level") && key != "log.level" {
-			s.config.Logger.Warn("setting has no effect", zap.String("key", key), zap.String("value", extra[key]), zap.String("reason", "log.level is that of all loggers"))
-		}
-	}
-	text, ok := extra["log.level"]
-	if !ok || s.config.Level == nil {
-		return
-	}
-	level, err := zapcore.ParseLevel(text)
-	if number, bad := strconv.ParseInt(text, 10, 8); bad == nil && number >= int64(zap.DebugLevel) && number <= int64(zap.FatalLevel) {
-		level, err = zapcore.Level(number), nil
-	}
-	if err != nil {
-		s.config.Logger.Warn("log level not understood", zap.String("level", text))
-		return
-	}
-	s.config.Level.SetLevel(level)
 }

@@ -49,7 +49,7 @@ func (c *collector) UpdateContainerSchedulingState(r *si.UpdateContainerScheduli
 func collecting() (*collector, *dispatcher, *outbox) {
 	c := new(collector)
 	return c, &dispatcher{
-		callback: c, allocationsMax: 1, log: effectLog{zap.NewNop()}, messages: messageMaker{kinds: new(resources.Kinds)},
+		callback: c, allocationsMax: 1, log: newEffectLog(newLoggers(zap.NewNop()), "rm"), messages: messageMaker{kinds: new(resources.Kinds)},
 	}, newOutbox(meter{})
 }
 
@@ -233,7 +233,7 @@ func TestDeliveriesAreCountedByPartition(t *testing.T) {
 func TestACallbackThatFails(t *testing.T) {
 	logs, seen := observer.New(zap.WarnLevel)
 	rm, d, x := collecting()
-	d.log, rm.fails = effectLog{zap.New(logs)}, errors.New("no")
+	d.log, rm.fails = newEffectLog(newLoggers(zap.New(logs)), "rm"), errors.New("no")
 	put(x, testOwner(), &core.NodeAdded{ID: "node"}, core.Placed{Allocation: running("pod", "node")})
 	deliverAll(x, d)
 	assert.Equal(t, len(rm.heard), 2)

@@ -209,7 +209,7 @@ func TestPanicsAreContained(t *testing.T) {
 	assert.Error(t, g.feasible("pod", "node-1", true), "the resource manager failed to answer Predicates")
 	assert.Error(t, g.feasible("pod", "node-1", true), "the resource manager failed to answer Predicates")
 	assert.DeepEqual(t, warnings(seen), []string{"Predicates: panic"})
-	d := &dispatcher{callback: &panicking{}, log: effectLog{zap.NewNop()}, meter: g.meter}
+	d := &dispatcher{callback: &panicking{}, log: newEffectLog(newLoggers(zap.NewNop()), "rm"), meter: g.meter}
 	d.updateAllocation(nil, &si.AllocationResponse{})
 	d.applications([]delivery{{kind: applicationAcceptedMessage, step: &step{}, what: &core.ApplicationAccepted{}}})
 	d.nodes([]delivery{{kind: nodeAcceptedMessage, step: &step{}, what: &core.NodeAdded{}}})

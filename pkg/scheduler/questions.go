@@ -23,7 +23,7 @@ const unknownBudget = "unknown"
 // newGate makes the gate of a partition and has the core ask through it whatever the
 // resource manager can answer. It is nil if that is nothing.
 func (s *Scheduler) newGate(r *registration, partition string, options *core.Options) *predicateGate {
-	g := newPredicateGate(r.outbox, r.callback, s.config.Logger.With(zap.String("resourceManager", r.id), zap.String("partition", partition)))
+	g := newPredicateGate(r.outbox, r.callback, s.loggers.of(logRequests).With(zap.String("resourceManager", r.id), zap.String("partition", partition)))
 	g.meter = s.meter
 	if !s.config.SkipPredicates {
 		options.Feasible, options.Simulate, options.Pace = g.feasible, g.simulate, g.wait

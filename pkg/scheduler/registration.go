@@ -54,7 +54,7 @@ func (s *Scheduler) RegisterResourceManager(request *si.RegisterResourceManagerR
 	if callback == nil {
 		return nil, fmt.Errorf("registration of resource manager %q: %w", request.RmID, ErrNilCallback)
 	}
-	config, err := load(request.Config, s.shareOf(request.RmID))
+	config, err := load(request.Config, s.shareOf(request.RmID), s.config.Defaults)
 	if err != nil {
 		return nil, fmt.Errorf("registration of resource manager %q: %w", request.RmID, err)
 	}
@@ -75,10 +75,10 @@ func (s *Scheduler) RegisterResourceManager(request *si.RegisterResourceManagerR
 	}
 	s.applyExtra(request.ExtraConfig)
 	s.limitEvents(r, request.ExtraConfig)
-	s.config.Logger.Info("resource manager registered",
+	s.loggers.of(logRequests).Info("resource manager registered",
 		zap.String("resourceManager", request.RmID), zap.Bool("again", again),
 		zap.String("version", request.Version), zap.String("checksum", config.checksum), zap.Int("partitions", len(config.partitions)))
-	s.warn(request.RmID, config)
+	config.warn(s.loggers.of(logConfig), request.RmID)
 	return &si.RegisterResourceManagerResponse{}, nil
 }
 
@@ -138,9 +138,9 @@ func (r *registration) end() {
 }
 
 // warn says what of a configuration has no effect.
-func (s *Scheduler) warn(id string, config loaded) {
-	for _, text := range config.warnings {
-		s.config.Logger.Warn("configuration has a key without effect", zap.String("resourceManager", id), zap.String("problem", text))
+func (c loaded) warn(log *zap.Logger, id string) {
+	for _, text := range c.warnings {
+		log.Warn("configuration has a key without effect", zap.String("resourceManager", id), zap.String("problem", text))
 	}
 }
 
@@ -190,7 +190,7 @@ func (s *Scheduler) start(r *registration, name string, config core.Config) *own
 		meter:      s.meter,
 		recordsAll: s.config.recordsAll(),
 		untracked:  &r.untracked,
-		log:        s.config.Logger,
+		log:        s.loggers.of(logGroups),
 		done:       make(chan struct{}),
 	}
 	o.heartbeat.start(time.Now())

@@ -39,6 +39,7 @@ type Scheduler struct {
 	amounts sharedAmounts
 	meter   meter
 	limits  events.Config // of events, as they were at the beginning
+	loggers *loggers
 
 	// mu is held for look-ups and changes of what is below, never while anything
 	// is called that waits or that belongs to a caller.
@@ -68,6 +69,7 @@ func New(config Config) (*Scheduler, error) {
 		shares:        map[string]*resources.Kinds{},
 		ended:         make(chan struct{}),
 	}
+	s.loggers = newLoggers(s.config.Logger)
 	if config.Events != nil {
 		s.limits = config.Events.Config()
 	}
@@ -126,7 +128,7 @@ func (s *Scheduler) update(id string, read func(*conversion)) error {
 	if err := c.post(s.config.InboxMax); err != nil {
 		return err
 	}
-	c.warn(s.config.Logger)
+	c.warn(s.loggers.of(logAllocations))
 	return nil
 }
 
@@ -182,7 +184,7 @@ func (s *Scheduler) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.AnswerTimeout)
 	defer cancel()
 	if err := s.StopContext(ctx); err != nil {
-		s.config.Logger.Warn("goroutines have not ended", zap.Error(err))
+		s.loggers.of(logScheduler).Warn("goroutines have not ended", zap.Error(err))
 	}
 }
 

@@ -299,3 +299,23 @@ func holds(n *core.NodeView, a *core.Allocation) bool {
 	return slices.Contains(n.Allocations, a) ||
 		slices.ContainsFunc(n.Allocations, func(other *core.Allocation) bool { return other.Key == a.Key })
 }
+
+// Faults are the checks of the health that fail at this moment, each with what is wrong;
+// none if the scheduler is healthy.
+func (s *Service) Faults(ctx context.Context) ([]string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "/ws/v1/scheduler/healthcheck", http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	health, err := s.health(takeViews(r, s.config.Views.Partitions(), s.examine))
+	if err != nil {
+		return nil, err
+	}
+	var faults []string
+	for _, c := range health.HealthChecks {
+		if !c.Succeeded {
+			faults = append(faults, c.Name+": "+c.DiagnosisMessage)
+		}
+	}
+	return faults, nil
+}

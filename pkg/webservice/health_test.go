@@ -19,7 +19,8 @@ import (
 // TestHealth breaks one thing at a time, and each time the scheduler recovers.
 func TestHealth(t *testing.T) {
 	w := newWorld(t)
-	h := w.service(t).Handler()
+	service := w.service(t)
+	h := service.Handler()
 	right := w.Views[w.Names[0]]
 	for _, c := range []struct {
 		check  int // that fails; also is another that must
@@ -69,7 +70,14 @@ func TestHealth(t *testing.T) {
 		}
 		assert.Assert(t, strings.Contains(answer.HealthChecks[c.check].DiagnosisMessage, c.says), answer.HealthChecks[c.check].DiagnosisMessage)
 
+		faults, err := service.Faults(t.Context())
+		assert.NilError(t, err)
+		assert.Assert(t, strings.Contains(strings.Join(faults, "\n"), c.says), "%v", faults)
+
 		w.Views[w.Names[0]] = right
+		faults, err = service.Faults(t.Context())
+		assert.NilError(t, err)
+		assert.Equal(t, len(faults), 0)
 		code, answer = checked(t, h)
 		assert.Equal(t, code, http.StatusOK)
 		assert.Assert(t, answer.Healthy)

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -103,7 +102,7 @@ func (at *snapshot) addAsks(q *explain.Question, w newAskJSON, now time.Time) er
 // known yet are refused, for a question adds none.
 func (at *snapshot) parseConfig(text string) (*core.Config, error) {
 	kinds := new(resources.Kinds)
-	if _, err := config.Load(text, kinds); err != nil {
+	if _, err := at.defaults.Load(text, kinds); err != nil {
 		return nil, err
 	}
 	for i := range kinds.Len() {
@@ -111,7 +110,7 @@ func (at *snapshot) parseConfig(text string) (*core.Config, error) {
 			return nil, fmt.Errorf("no node or queue has any %q", name)
 		}
 	}
-	document, err := config.Load(text, at.kinds)
+	document, err := at.defaults.Load(text, at.kinds)
 	if err != nil {
 		return nil, err
 	}

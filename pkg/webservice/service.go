@@ -82,6 +82,9 @@ type Config struct {
 	// Configuration and History may be nil.
 	Configuration Configuration
 	History       History
+	// Defaults are those of the configuration texts of questions; the zero value is what is
+	// documented.
+	Defaults config.Defaults
 	// Archive is what partitions have been; nil knows nothing of that. It stands in
 	// for History if that is nil.
 	Archive *archive.Archive

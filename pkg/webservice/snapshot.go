@@ -29,6 +29,8 @@ type snapshot struct {
 	evicted func() map[core.AllocationKey]bool
 	age     time.Duration    // of the view; zero if it is the current one
 	now     func() time.Time // the clock
+	// defaults are those of configuration texts.
+	defaults config.Defaults
 }
 
 // snapshot is the partition that a request is about.
@@ -72,7 +74,7 @@ func (rd *reader) look(v requestView) (*snapshot, error) {
 		}
 		return nil, fmt.Errorf("%w: %w", errUnavailable, v.err)
 	}
-	at := &snapshot{View: v.view, kinds: rd.config.Kinds, past: rd.config.Archive.Book(v.partition), age: v.age, now: rd.config.Now}
+	at := &snapshot{View: v.view, kinds: rd.config.Kinds, past: rd.config.Archive.Book(v.partition), age: v.age, now: rd.config.Now, defaults: rd.config.Defaults}
 	at.gone = sync.OnceValues(func() (ended, rejected []*archive.ApplicationRecord) { return at.past.Finished(at.now()) })
 	at.evicted = sync.OnceValue(func() map[core.AllocationKey]bool { return evictionsOf(v.view) })
 	at.cluster, at.name = split(v.partition)

@@ -18,6 +18,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
@@ -55,6 +56,22 @@ func TestWhatIfConfiguration(t *testing.T) {
 	assert.NilError(t, err)
 	w := post(s.Handler(), whatIfPath, fmt.Sprintf(`{"config": %s}`, lowered))
 	assert.Equal(t, w.Body.String(), `{"asks":[],"victims":[],"others":[],"overUse":[{"queueName":"root.low","by":{"vcore":1000}}],"budgets":"not asked"}`)
+}
+
+// TestWhatIfConfigurationHasTheDefaultsOfTheService: a text in a question says what it would say as
+// the configuration.
+func TestWhatIfConfigurationHasTheDefaultsOfTheService(t *testing.T) {
+	w := newWorld(t)
+	const text = "partitions: [{name: default, queues: [{name: root, queues: [{name: low}]}]}]"
+	for _, closed := range []bool{false, true} {
+		s, err := New(Config{Views: w, Kinds: w.Kinds, Defaults: config.Defaults{Closed: closed}})
+		assert.NilError(t, err)
+		at, err := s.look(requestView{partition: w.Names[0], view: w.Views[w.Names[0]]})
+		assert.NilError(t, err)
+		read, err := at.parseConfig(text)
+		assert.NilError(t, err)
+		assert.Equal(t, read.Closed, closed)
+	}
 }
 
 // TestBadQuestions are answered with what is wrong and where.

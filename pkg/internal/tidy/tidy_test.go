@@ -146,6 +146,7 @@ func (t) Exported() {}
 
 func f(a, b, c, d, e int) {}
 `))
+	files["pkg/yunikorn/pkg/types/a.go"] = "// Package types is named so elsewhere.\npackage types\n"
 	files["docs/a.md"] = "# What is `new`, and why\n\n[r](../README.md#read-me) [d](../pkg/core) [w](https://example.com/x) [h](#what-is-new-and-why)\n"
 	assert.Equal(t, check(t, files), "")
 }

@@ -14,7 +14,14 @@ var emptyNames = []string{
 	"base", "common", "helper", "helpers", "manager", "managers", "misc", "shared", "types", "util", "utils",
 }
 
+// namedElsewhere are directories whose packages have the names that programs import, which
+// were written for another module.
+var namedElsewhere = []string{"pkg/yunikorn/pkg"}
+
 func packageName(f file, found report) {
+	if slices.ContainsFunc(namedElsewhere, f.within) {
+		return
+	}
 	name := strings.TrimSuffix(f.syntax.Name.Name, "_test")
 	if slices.Contains(emptyNames, name) || slices.Contains(emptyNames, path.Base(f.dir)) {
 		found(f.path, f.line(f.syntax.Name), "package %s in %s: a package is a noun a colleague would say", name, f.dir)

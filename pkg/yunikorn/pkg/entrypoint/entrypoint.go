@@ -1,0 +1,50 @@
+// Package entrypoint starts the scheduler for a program that was written for YuniKorn: the
+// scheduler, REST with the dashboard, and the check of the health.
+//
+//	entrypoint.go  what a program calls
+//	start.go       the parts, and how they end
+//	manager.go     the scheduler-interface as the program sees it
+//	health.go      the health is checked from time to time
+package entrypoint
+
+import (
+	"os"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	"go.uber.org/zap"
+
+	"github.com/apache/yunikorn-core/internal/defaults"
+	"github.com/apache/yunikorn-core/pkg/scheduler"
+)
+
+// A ServiceContext is a scheduler that runs.
+type ServiceContext struct {
+	RMProxy   api.SchedulerAPI
+	Scheduler *scheduler.Scheduler
+
+	services *services
+}
+
+// StartAllServices starts a scheduler that logs to standard error from level info on.
+func StartAllServices() *ServiceContext {
+	config := zap.NewProductionConfig()
+	logger, err := config.Build()
+	if err != nil {
+		logger = zap.NewNop() // standard error is not there
+	}
+	return StartAllServicesWithLogger(logger, &config)
+}
+
+// StartAllServicesWithLogger starts a scheduler that writes to the logger of the caller; the
+// setting log.level changes the level of its configuration, which may be nil. A program may start
+// several: they share nothing but the port of REST, which the first one has.
+func StartAllServicesWithLogger(logger *zap.Logger, zapConfigs *zap.Config) *ServiceContext {
+	settings := settings{logger: logger, address: defaults.Address, getenv: os.Getenv}
+	if zapConfigs != nil && zapConfigs.Level != (zap.AtomicLevel{}) {
+		settings.level = &zapConfigs.Level
+	}
+	return start(settings)
+}
+
+// StopAll ends everything. What is called later fails.
+func (c *ServiceContext) StopAll() { c.services.stop() }
