@@ -57,6 +57,11 @@ type queueJSON struct {
 	OverMaxSince      time.Time         `json:"overMaxSince,omitempty"`
 	QuotaPlan         string            `json:"quotaPlan,omitempty"`
 	QuotaPlanned      time.Time         `json:"quotaPlanned,omitempty"`
+	// How it stands to what is guaranteed to it, and how much of that it uses of the kind
+	// that decides.
+	Standing          string `json:"standing,omitempty"`
+	GuaranteedKind    string `json:"guaranteedKind,omitempty"`
+	GuaranteedPercent int64  `json:"guaranteedPercent,omitempty"`
 }
 
 func (q *queueJSON) encode(e *encoder) {
@@ -99,6 +104,9 @@ func (q *queueJSON) encode(e *encoder) {
 	e.timeIf("overMaxSince", q.OverMaxSince)
 	e.textIf("quotaPlan", q.QuotaPlan)
 	e.timeIf("quotaPlanned", q.QuotaPlanned)
+	e.textIf("standing", q.Standing)
+	e.textIf("guaranteedKind", q.GuaranteedKind)
+	e.integerIf("guaranteedPercent", q.GuaranteedPercent)
 	e.close('}')
 }
 
@@ -210,6 +218,9 @@ func (t *tree) show(q *core.QueueView, above resources.Limits, below bool) *queu
 		IsLeaf: q.Leaf, IsManaged: !q.Dynamic, Parent: parentOf(q.Path),
 		AbsUsedCapacity: used(q.Used, most), RunningApps: t.runningBelow(q), CurrentPriority: q.Priority,
 		NominatedResource: q.Nominated, Applications: q.Applications, OverMaxSince: q.OverMaxSince, QuotaPlanned: q.QuotaPlanned,
+	}
+	if s := standingOf(q); s.word != "" {
+		out.Standing, out.GuaranteedKind, out.GuaranteedPercent = s.word, t.kinds.Name(s.kind), s.percent()
 	}
 	if q.Draining {
 		out.Status = "Draining"

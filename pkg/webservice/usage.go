@@ -37,7 +37,7 @@ type usageJSON struct {
 
 // users answers GET /ws/v1/partition/{partition}/usage/users.
 func users(at *snapshot, r *http.Request) (any, error) {
-	return list(r, at.users(), func(u *userJSON, out *userJSON) { *out = *u },
+	return list(r, at.kinds, at.users(), func(u *userJSON, out *userJSON) { *out = *u },
 		texts("user", func(u *userJSON) string { return u.UserName }))
 }
 
@@ -62,8 +62,8 @@ func (s *Service) user(r *http.Request) (any, error) {
 
 // groups answers GET /ws/v1/partition/{partition}/usage/groups: no group has a
 // limit, so nothing counts for any.
-func groups(_ *snapshot, r *http.Request) (any, error) {
-	return list(r, nil, func(g *groupJSON, out *groupJSON) { *out = *g })
+func groups(at *snapshot, r *http.Request) (any, error) {
+	return list(r, at.kinds, nil, func(g *groupJSON, out *groupJSON) { *out = *g })
 }
 
 // group answers GET /ws/v1/partition/{partition}/usage/group/{group}. The name is
