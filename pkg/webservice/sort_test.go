@@ -34,6 +34,7 @@ func TestSort(t *testing.T) {
 		"preemptions?victims=false&fields=allocationKey":                    nil,
 		"preemptions?victims=true&sort=time&fields=allocationKey":           {"agent-0", "agent-1"},
 		"asks?priority=100&fields=allocationKey":                            {"agent-1"},
+		"asks?standing=over&fields=allocationKey":                           nil,
 		"asks?priority=1&fields=allocationKey":                              nil,
 	} {
 		w := ask(h, http.MethodGet, "/ws/v1/partition/default/"+target)
@@ -53,6 +54,7 @@ func TestSort(t *testing.T) {
 		"nodes?sort=nodeID.vcore":      `Parameter sort is "nodeID.vcore": a kind after a dot is needed for quantities, as in allocated.vcore, and for nothing else`,
 		"nodes?sort=allocated.unicorn": `Parameter sort names the kind "unicorn", which there is not`,
 		"nodes?sort=attributes":        `Parameter sort is "attributes": there is no order of that field`,
+		"asks?standing=low":            `Parameter standing is "low": one of under and waiting, over, within is needed`,
 		"asks?priority=high":           `Parameter priority is "high": a whole number is needed`,
 	} {
 		w := ask(h, http.MethodGet, "/ws/v1/partition/default/"+target)
@@ -119,6 +121,19 @@ func TestStanding(t *testing.T) {
 			assert.Equal(t, got.share.Compare(c.want.share), 0)
 		})
 	}
+}
+
+// TestAsksByStanding: asks of a queue that is under and waiting are found below it, and no
+// others.
+func TestAsksByStanding(t *testing.T) {
+	w := waiting(t, 30, 4, rand.New(rand.NewPCG(7, 8)))
+	under := &core.QueueView{Path: "root.q3", Guaranteed: w.Amounts(t, 5000, 0, 0), Used: w.Amounts(t, 1000, 0, 0), Pending: w.Amounts(t, 1000, 0, 0)}
+	w.Views["default"].Root.Queues = []*core.QueueView{under}
+	h := w.service(t).Handler()
+	got, _ := readAsks(t, h, "standing=under+and+waiting")
+	want, _ := readAsks(t, h, "queue=root.q3")
+	assert.Assert(t, len(want) > 0)
+	assert.DeepEqual(t, got, want)
 }
 
 // TestRanked: queues of any level, those under and waiting first.

@@ -66,6 +66,22 @@ func standingOf(q *core.QueueView) (out standing) {
 	return out
 }
 
+// standingTest picks applications of queues that stand so, or are below one that does.
+func (at *snapshot) standingTest(value string) (func(*core.ApplicationView) bool, error) {
+	if !slices.Contains(standings, value) {
+		return nil, bad("Parameter standing is %.40q: one of %s is needed", value, strings.Join(standings, ", "))
+	}
+	var stand []core.QueuePath
+	for _, q := range ranked(at.Root) {
+		if q.word == value {
+			stand = append(stand, q.Path)
+		}
+	}
+	return func(a *core.ApplicationView) bool {
+		return slices.ContainsFunc(stand, func(above core.QueuePath) bool { return within(a.Queue, above) })
+	}, nil
+}
+
 // A rankedQueue is a queue with a guarantee.
 type rankedQueue struct {
 	*core.QueueView

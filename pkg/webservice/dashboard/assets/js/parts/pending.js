@@ -7,6 +7,7 @@ import { beginsWith, createFilters, offsetOf } from './filters.js';
 import { listTabs } from './applist.js';
 import { fewAmounts, kindChooser } from './kindchoice.js';
 import { readQueues } from './queuelist.js';
+import { standings, words } from './standing.js';
 import { capital } from './words.js';
 
 const pageSize = 50;
@@ -34,7 +35,7 @@ export function pendingList(ctx) {
   async function load(signal) {
     const { query } = ctx.route();
     const where = ctx.api.path('partition', ctx.partition(), 'asks');
-    const params = { application: beginsWith(query.get('text')), user: beginsWith(query.get('user')), queue: query.get('queue'), node: query.get('node'), priority: query.get('priority') };
+    const params = { application: beginsWith(query.get('text')), user: beginsWith(query.get('user')), queue: query.get('queue'), node: query.get('node'), priority: query.get('priority'), standing: query.get('standing') };
     const fields = 'allocationKey,applicationId,queueName,user,resource,priority,requestTime,why,detail,nominatedNode,reservedNode';
     const page = ctx.api.get(where, { params: { ...params, why: query.get('why'), sort: query.get('sort') ?? longest, limit: pageSize, offset: offsetOf(query), fields }, signal });
     [{ data: rows, total }, counts, queues] = await Promise.all([page, countReasons(ctx, params, signal), readQueues(ctx, signal)]);
@@ -50,6 +51,7 @@ export function pendingList(ctx) {
         { name: 'queue', kind: 'select', label: 'Queue', options: [['', 'All queues'], ...queues] },
         { name: 'user', kind: 'text', label: 'User' },
         { name: 'priority', kind: 'text', label: 'Priority' },
+        { name: 'standing', kind: 'select', label: 'Guarantee', options: [['', 'Any guarantee'], ...standings.map((standing) => [standing, `Queue ${words[standing].toLowerCase()}`])] },
         { name: 'node', kind: 'text', label: 'Node', placeholder: 'Node kept for it' }), kindChooser(format.known(), ctx.refresh)),
       all > 0 && reasonList(query.get('why') ?? '', all),
       rows.length === 0 && offsetOf(query) === 0 ? nothing(query) : h('div', { class: 'card' },
@@ -71,7 +73,7 @@ export function pendingList(ctx) {
   }
 
   function nothing(query) {
-    if (['text', 'queue', 'user', 'node', 'why', 'priority'].some((name) => query.get(name))) {
+    if (['text', 'queue', 'user', 'node', 'why', 'priority', 'standing'].some((name) => query.get(name))) {
       return state('empty', 'No ask waits like that', 'Nothing fits all that is chosen above.',
         h('a', { class: 'button', href: ctx.link('applications', [], { view: 'pending' }) }, 'Show all'));
     }

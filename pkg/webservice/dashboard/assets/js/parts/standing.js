@@ -20,7 +20,7 @@ export const words = { [under]: 'Under and waiting', [over]: 'Over', [within]: '
 
 export function standingBadge(standing) { return standing ? badge(...looks[standing]) : null; }
 
-// tone is the colour of the figures of a queue.
+// toneOf is the colour of the figures of a queue.
 export function toneOf(standing) { return standing === under ? 'bad-text' : standing === over ? 'warn-text' : ''; }
 
 // row is a queue of the tree as the ranking shows it, in a kind or in the one that decides.
