@@ -10,8 +10,8 @@ import (
 // On a machine that does nothing else it is a fraction of that.
 const firstMax = 5000
 
-// TestFirstPicture: the overview of very much is there soon.
-func TestFirstPicture(t *testing.T) {
+// TestFirstView: the overview of very much is there soon.
+func TestFirstView(t *testing.T) {
 	t.Parallel()
 	p := onLarge(t).serve(t).open(t, "#/overview", look{})
 	took := evaluate[float64](p, `
