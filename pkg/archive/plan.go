@@ -53,6 +53,7 @@ type Plan struct {
 // A Victim is an allocation that was evicted.
 type Victim struct {
 	Key         core.AllocationKey
+	Pod         string             // as the resource manager names it; empty if it does not
 	Application core.ApplicationID // empty for a foreign one
 	Queue       core.QueuePath
 	Node        core.NodeID

@@ -101,7 +101,16 @@ func (s *plans) evicted(a *core.Allocation, queue core.QueuePath) {
 		v = changed.Victim(a.Key)
 	}
 	p.next++
-	v.Application, v.Queue, v.Node = a.Application, queue, a.Node
+	v.Application, v.Queue, v.Node, v.Pod = a.Application, queue, a.Node, podOf(a)
+}
+
+// podOf is the name of a pod, which stays when it is started again with another key.
+func podOf(a *core.Allocation) string {
+	name, space := a.Tags["kubernetes.io/meta/podName"], a.Tags["kubernetes.io/meta/namespace"]
+	if name == "" || space == "" {
+		return name
+	}
+	return space + "/" + name
 }
 
 // gone notes that a victim has ended.

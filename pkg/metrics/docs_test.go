@@ -133,16 +133,6 @@ func TestFormerNamesAreExplained(t *testing.T) {
 	}
 }
 
-// TestQueriesOfTheDocument looks up what the alerts ask for.
-func TestQueriesOfTheDocument(t *testing.T) {
-	text, err := os.ReadFile(tableFile)
-	assert.NilError(t, err)
-	_, alerts, found := strings.Cut(string(text), "## Worth an alert")
-	assert.Assert(t, found)
-	there := gathered(t)
-	assert.Equal(t, askFor(t, there, alerts), 11)
-}
-
 // TestNamesFollowTheRules has our own names checked by the linter of Prometheus.
 func TestNamesFollowTheRules(t *testing.T) {
 	m := populated(t)

@@ -32,7 +32,7 @@ func (s *Scheduler) newRecorder(r *registration) *recorder {
 	return &recorder{
 		history: s.config.Events, store: r.store, archive: s.config.Archive, kinds: s.kinds, byPartition: map[string]*events.Recorder{},
 		untracked: &r.untracked,
-		log: s.loggers.of(logUsage).With(zap.String("resourceManager", r.id)),
+		log:       s.loggers.of(logUsage).With(zap.String("resourceManager", r.id)),
 	}
 }
 

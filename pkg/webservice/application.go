@@ -144,7 +144,7 @@ func (at *snapshot) list(r *http.Request, all []applicationEntry) (any, error) {
 	if values, err := parametersOf(r); err == nil && slices.Equal(values["status"], []string{""}) {
 		r = withoutStatus(r)
 	}
-	return list(r, all, at.fillApplication,
+	return list(r, at.kinds, all, at.fillApplication,
 		filter[applicationEntry]{name: "status", test: statusTest},
 		texts("application", func(a applicationEntry) core.ApplicationID { return a.ID }),
 		texts("user", func(a applicationEntry) string { return a.User }),

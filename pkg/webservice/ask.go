@@ -104,7 +104,12 @@ func (a *attemptJSON) encode(e *encoder) {
 	e.close('}')
 }
 
-func (at *snapshot) fillAsk(a core.AskView, out *askJSON) {
+// toldAsks are the fields that fillAskLean leaves out.
+var toldAsks = []string{"allocationLog", "triggeredScaleUp", "preemptionAttempts", "plan", "planned"}
+
+// fillAskLean is an ask without what is said of it in words, which takes time where there
+// are very many.
+func fillAskLean(a core.AskView, out *askJSON) {
 	*out = askJSON{
 		AllocationKey: a.Key, AllocationTags: a.Tags, RequestTime: a.Created, Resource: a.Amounts, Priority: a.Priority,
 		RequiredNodeID: a.Required, ApplicationID: a.Application, Placeholder: a.Placeholder, TaskGroupName: a.TaskGroup,
@@ -112,6 +117,10 @@ func (at *snapshot) fillAsk(a core.AskView, out *askJSON) {
 		Originator:          a.Originator, SchedulingAttempted: a.Reason != core.NotTried,
 		Why: a.Reason.String(), Detail: a.Detail, ReservedNode: a.Reserved, NominatedNode: a.Nominated,
 	}
+}
+
+func (at *snapshot) fillAsk(a core.AskView, out *askJSON) {
+	fillAskLean(a, out)
 	waits := at.past.PendingReasons(a.Application, a.Key)
 	out.TriggeredScaleUp = waits.ScaleUp
 	for _, w := range waits.Reasons {

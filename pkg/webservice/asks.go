@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -27,6 +28,7 @@ func asks(at *snapshot, r *http.Request) (any, error) {
 		texts("application", func(a *core.ApplicationView) core.ApplicationID { return a.ID }),
 		texts("user", func(a *core.ApplicationView) string { return a.User }),
 		{name: "queue", test: queueTest},
+		{name: "standing", test: at.standingTest},
 	})
 	if err != nil {
 		return nil, err
@@ -35,11 +37,30 @@ func asks(at *snapshot, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, total := pageOfAsks(apps, test, page.offset, cmp.Or(page.limit, itemsMax))
-	page.total, page.value = total, each(found, func(one pendingAsk, to *askJSON) {
+	fill := func(one pendingAsk, to *askJSON) {
 		at.fillAsk(*one.AskView, to)
 		to.QueueName, to.User = one.of.Queue, one.of.User
-	})
+	}
+	offset, limit := page.offset, cmp.Or(page.limit, itemsMax)
+	if page.order.given { // all are needed to know which come first
+		offset, limit = 0, itemsMax
+	}
+	found, total := pageOfAsks(apps, test, offset, limit)
+	compared := fill
+	if !slices.Contains(toldAsks, page.order.name) {
+		compared = func(one pendingAsk, to *askJSON) {
+			fillAskLean(*one.AskView, to)
+			to.QueueName, to.User = one.of.Queue, one.of.User
+		}
+	}
+	if found, err = sorted(page.order, at.kinds, found, compared); err != nil {
+		return nil, err
+	}
+	if page.order.given {
+		found = found[min(page.offset, total):]
+		found = found[:min(len(found), cmp.Or(page.limit, itemsMax))]
+	}
+	page.total, page.value = total, each(found, fill)
 	return page, nil
 }
 
@@ -71,12 +92,23 @@ func askTest(p parameters) (func(*core.AskView) bool, error) {
 		return nil, err
 	}
 	node, nodeGiven, err := p.one("node")
-	if err != nil || !whyGiven && !nodeGiven {
+	if err != nil {
 		return nil, err
+	}
+	text, priorityGiven, err := p.one("priority")
+	if err != nil || !whyGiven && !nodeGiven && !priorityGiven {
+		return nil, err
+	}
+	priority, err := strconv.ParseInt(text, 10, 32)
+	if priorityGiven && err != nil {
+		return nil, bad("Parameter priority is %.40q: a whole number is needed", text)
 	}
 	waits, near := textMatch(why), textMatch(node)
 	return func(a *core.AskView) bool {
 		if whyGiven && !waits(a.Reason.String()) {
+			return false
+		}
+		if priorityGiven && int64(a.Priority) != priority {
 			return false
 		}
 		return !nodeGiven || a.Nominated != "" && near(string(a.Nominated)) || a.Reserved != "" && near(string(a.Reserved))

@@ -19,12 +19,12 @@ type containerCountJSON struct {
 
 // applicationHistory answers GET /ws/v1/history/apps.
 func (s *Service) applicationHistory(r *http.Request) (any, error) {
-	return list(r, s.history().Applications(), fillApplicationCount)
+	return list(r, s.config.Kinds, s.history().Applications(), fillApplicationCount)
 }
 
 // containerHistory answers GET /ws/v1/history/containers.
 func (s *Service) containerHistory(r *http.Request) (any, error) {
-	return list(r, s.history().Containers(), fillContainerCount)
+	return list(r, s.config.Kinds, s.history().Containers(), fillContainerCount)
 }
 
 // history is what was counted until now; empty if nothing counts.

@@ -95,7 +95,7 @@ func nodes(at *snapshot, r *http.Request) (any, error) {
 	if !wanted(r, "daemonSets") {
 		fill = fillNodeLean
 	}
-	return list(r, at.Nodes, fill,
+	return list(r, at.kinds, at.Nodes, fill,
 		texts("node", func(n *core.NodeView) core.NodeID { return n.ID }),
 		truth("schedulable", func(n *core.NodeView) bool { return n.Schedulable }),
 		truth("reserved", func(n *core.NodeView) bool { return len(n.Reservations) > 0 }),

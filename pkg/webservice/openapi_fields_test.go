@@ -18,6 +18,8 @@ import (
 
 // answerTypes are the Go types that operations answer with, by their IDs.
 var answerTypes = map[string]reflect.Type{
+	"readSummary":                  reflect.TypeFor[summaryJSON](),
+	"listVictims":                  reflect.TypeFor[[]preemptedPodJSON](),
 	"listClusters":                 reflect.TypeFor[[]clusterJSON](),
 	"listPartitions":               reflect.TypeFor[[]partitionJSON](),
 	"listApplicationHistory":       reflect.TypeFor[[]applicationCountJSON](),

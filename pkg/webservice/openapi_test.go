@@ -46,7 +46,7 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 	s := newWorld(t).service(t)
 	var want, got []string
 	for _, r := range append(s.routes(), s.debugRoutes()...) {
-		if r.get != nil {
+		if r.get != nil && !strings.HasSuffix(r.path, "/") { // that is a page for people
 			want = append(want, "GET "+r.path)
 		}
 		if r.post != nil {

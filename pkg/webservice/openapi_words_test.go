@@ -21,6 +21,7 @@ import (
 // the program has for it.
 func TestOpenAPIHasEveryWord(t *testing.T) {
 	for pointer, want := range map[string][]string{
+		"/components/schemas/Standing":                      slices.Clone(standings),
 		"/components/schemas/Why":                           every[core.Reason](),
 		"/components/schemas/Trigger":                       every[preemptor.Trigger](),
 		"/components/schemas/State":                         append(every[core.State](), "Rejected"), // of the archive
@@ -31,7 +32,7 @@ func TestOpenAPIHasEveryWord(t *testing.T) {
 		got := contract.Words(jsonObject{"schema": said})
 		slices.Sort(got)
 		slices.Sort(want)
-		assert.Assert(t, len(want) > 3)
+		assert.Assert(t, len(want) > 2)
 		assert.DeepEqual(t, got, want)
 	}
 }

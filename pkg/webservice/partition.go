@@ -90,7 +90,7 @@ func (s *Service) clusters(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return list(r, all, s.fillCluster)
+	return list(r, s.config.Kinds, all, s.fillCluster)
 }
 
 func (s *Service) fillCluster(at *snapshot, out *clusterJSON) {
@@ -111,7 +111,7 @@ func (s *Service) partitions(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return list(r, all, s.fillPartition, texts("cluster", func(at *snapshot) string { return at.cluster }))
+	return list(r, s.config.Kinds, all, s.fillPartition, texts("cluster", func(at *snapshot) string { return at.cluster }))
 }
 
 func (s *Service) fillPartition(at *snapshot, out *partitionJSON) {

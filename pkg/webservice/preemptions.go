@@ -45,13 +45,14 @@ type evictedJSON struct {
 // preemptions answers GET /ws/v1/partition/{partition}/preemptions: the last plans,
 // the newest first.
 func preemptions(at *snapshot, r *http.Request) (any, error) {
-	return list(r, at.past.Plans(), at.fillPreemption,
+	return list(r, at.kinds, at.past.Plans(), at.fillPreemption,
 		texts("trigger", func(p *archive.Plan) string { return p.Trigger.String() }),
 		filter[*archive.Plan]{name: "application", test: planTest(func(p *archive.Plan) string { return string(p.Application) },
 			func(v archive.Victim) string { return string(v.Application) })},
 		filter[*archive.Plan]{name: "node", test: planTest(func(p *archive.Plan) string { return string(p.Node) },
 			func(v archive.Victim) string { return string(v.Node) })},
-		filter[*archive.Plan]{name: "since", test: sinceTest})
+		filter[*archive.Plan]{name: "since", test: sinceTest},
+		truth("victims", func(p *archive.Plan) bool { return len(p.Victims) > 0 }))
 }
 
 // planTest picks plans by something of the ask or of a victim.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // itemsMax is the most that limit and offset may be.
@@ -22,6 +24,7 @@ type selection struct {
 	paged  bool     // it is a list
 	offset int
 	limit  int // zero without one
+	order  order
 }
 
 // A filter is a query parameter that picks elements. Test makes a test of the
@@ -115,16 +118,23 @@ func (p parameters) page(of reflect.Type) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &selection{fields: fields, paged: true, offset: offset, limit: limit}, nil
+	order, err := p.sort(of)
+	if err != nil {
+		return nil, err
+	}
+	return &selection{fields: fields, paged: true, offset: offset, limit: limit, order: order}, nil
 }
 
 // list answers with what fill makes of the elements that the query asks for.
-func list[S, T any](r *http.Request, all []S, fill func(S, *T), filters ...filter[S]) (any, error) {
+func list[S, T any](r *http.Request, kinds *resources.Kinds, all []S, fill func(S, *T), filters ...filter[S]) (any, error) {
 	p, page, err := pageOf[T](r)
 	if err != nil {
 		return nil, err
 	}
 	if all, err = pick(all, p, filters); err != nil {
+		return nil, err
+	}
+	if all, err = sorted(page.order, kinds, all, fill); err != nil {
 		return nil, err
 	}
 	page.total = len(all)

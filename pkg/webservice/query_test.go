@@ -27,6 +27,7 @@ var lists = []string{
 	"/ws/v1/partition/default/queue/root.low/applications/active",
 	"/ws/v1/partition/default/asks",
 	"/ws/v1/partition/default/preemptions",
+	"/ws/v1/partition/default/victims",
 	"/ws/v1/partition/default/usage/users",
 	"/ws/v1/partition/default/usage/groups",
 }
@@ -47,6 +48,9 @@ func TestBadParameters(t *testing.T) {
 			"offset=-1":                      "Parameter offset is \"-1\": a whole number from 0 to 2147483647 is needed",
 			"offset=9223372036854775808":     "Parameter offset is \"9223372036854775808\": a whole number from 0 to 2147483647 is needed",
 			"fields=":                        "Parameter fields is empty",
+			"sort=":                          "Parameter sort is empty",
+			"sort=a&sort=b":                  "Parameter sort is given 2 times",
+			"sort=" + url.QueryEscape("-<"):  "",
 			"limit=%zz":                      "Query cannot be read: invalid URL escape \"%zz\"",
 			"limit=1;offset=2":               "Query cannot be read: invalid semicolon separator in query",
 			"fields=" + url.QueryEscape("<"): "",
@@ -56,7 +60,8 @@ func TestBadParameters(t *testing.T) {
 			var answer failureJSON
 			assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &answer))
 			if text == "" {
-				assert.Assert(t, strings.HasPrefix(answer.Message, "Parameter fields names \"<\", which is no field; there are: "), answer.Message)
+				name, _, _ := strings.Cut(query, "=")
+				assert.Assert(t, strings.HasPrefix(answer.Message, "Parameter "+name+" names \"<\", which is no field; there are: "), answer.Message)
 				continue
 			}
 			assert.Equal(t, answer.Message, text)

@@ -60,6 +60,11 @@ type queueJSON struct {
 	OverMaxSince      time.Time         `json:"overMaxSince,omitempty"`
 	QuotaPlan         string            `json:"quotaPlan,omitempty"`
 	QuotaPlanned      time.Time         `json:"quotaPlanned,omitempty"`
+	// How it stands to what is guaranteed to it, and how much of that it uses of the kind
+	// that decides.
+	Standing          string `json:"standing,omitempty"`
+	GuaranteedKind    string `json:"guaranteedKind,omitempty"`
+	GuaranteedPercent int64  `json:"guaranteedPercent,omitempty"`
 }
 
 func (q *queueJSON) encode(e *encoder) {
@@ -103,6 +108,9 @@ func (q *queueJSON) encode(e *encoder) {
 	e.timeIf("overMaxSince", q.OverMaxSince)
 	e.textIf("quotaPlan", q.QuotaPlan)
 	e.timeIf("quotaPlanned", q.QuotaPlanned)
+	e.textIf("standing", q.Standing)
+	e.textIf("guaranteedKind", q.GuaranteedKind)
+	e.integerIf("guaranteedPercent", q.GuaranteedPercent)
 	e.close('}')
 }
 
@@ -228,6 +236,9 @@ func (t *tree) show(q *core.QueueView, above resources.Limits, below bool) *queu
 		AbsUsedCapacity: used(q.Used, most), RunningApps: t.runningBelow(q), CurrentPriority: q.Priority,
 		MaxRunningApps: q.ApplicationsMax, AllocatingAcceptedApps: t.allocating[q.Path],
 		NominatedResource: q.Nominated, Applications: q.Applications, OverMaxSince: q.OverMaxSince, QuotaPlanned: q.QuotaPlanned,
+	}
+	if s := standingOf(q); s.word != "" {
+		out.Standing, out.GuaranteedKind, out.GuaranteedPercent = s.word, t.kinds.Name(s.kind), s.percent()
 	}
 	if q.Draining {
 		out.Status = "Draining"

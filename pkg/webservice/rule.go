@@ -31,7 +31,7 @@ type filterJSON struct {
 
 // rules answers GET /ws/v1/partition/{partition}/placementrules.
 func rules(at *snapshot, r *http.Request) (any, error) {
-	return list(r, at.rules(), fillRule)
+	return list(r, at.kinds, at.rules(), fillRule)
 }
 
 // rules are those of the configuration and the one that follows them, for applications whose

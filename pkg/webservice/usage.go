@@ -39,7 +39,7 @@ type usageJSON struct {
 
 // users answers GET /ws/v1/partition/{partition}/usage/users.
 func users(at *snapshot, r *http.Request) (any, error) {
-	return list(r, at.users(), func(u *userJSON, out *userJSON) { *out = *u },
+	return list(r, at.kinds, at.users(), func(u *userJSON, out *userJSON) { *out = *u },
 		texts("user", func(u *userJSON) string { return u.UserName }))
 }
 
@@ -64,7 +64,7 @@ func (s *Service) user(r *http.Request) (any, error) {
 
 // groups answers GET /ws/v1/partition/{partition}/usage/groups.
 func groups(at *snapshot, r *http.Request) (any, error) {
-	return list(r, at.groups(), func(g *groupJSON, out *groupJSON) { *out = *g })
+	return list(r, at.kinds, at.groups(), func(g *groupJSON, out *groupJSON) { *out = *g })
 }
 
 // group answers GET /ws/v1/partition/{partition}/usage/group/{group}. The name is

@@ -37,7 +37,7 @@ func (s *Service) utilizations(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return list(r, all, fillUtilizations, texts("partition", func(at *snapshot) string { return at.name }))
+	return list(r, s.config.Kinds, all, fillUtilizations, texts("partition", func(at *snapshot) string { return at.name }))
 }
 
 func fillUtilizations(at *snapshot, out *utilizationsJSON) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -29,6 +30,9 @@ func TestOpenAPIHasTheBoundsOfParameters(t *testing.T) {
 			if name == "fields" {
 				good, bad = a.Fields(op), []string{"", "none", "queuename,none"}
 			}
+			if name == "sort" {
+				good, bad = sortedBy(a.Fields(op)), []string{"", "-", "none", "-none", "name.x.y"}
+			}
 			for value, code := range codes(good, bad) {
 				target, w := a.Ask(a.handler, op, name+"="+url.QueryEscape(value))
 				assert.Check(t, w.Code == code, "%s: %d", target, w.Code)
@@ -36,6 +40,21 @@ func TestOpenAPIHasTheBoundsOfParameters(t *testing.T) {
 			}
 		}
 	}
+}
+
+// plain are fields of lists that hold one number or text.
+var plain = []string{
+	"startTime", "name", "timestamp", "partition", "nodeID", "applicationID", "allocationKey", "podName", "time", "userName", "groupName", "clusterId",
+}
+
+// sortedBy is what a list may be sorted by, of some fields.
+func sortedBy(fields []string) (out []string) {
+	for _, name := range fields {
+		if slices.Contains(plain, name) {
+			out = append(out, name, "-"+name)
+		}
+	}
+	return out
 }
 
 func codes(good, bad []string) map[string]int {

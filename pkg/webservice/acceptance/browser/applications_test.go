@@ -131,7 +131,7 @@ func TestPending(t *testing.T) {
 	t.Parallel()
 	s := teams.on(t).serve(t)
 	var asks []pod
-	total := s.read(t, "partition/default/asks?limit=50", &asks)
+	total := s.read(t, "partition/default/asks?limit=50&sort=requestTime", &asks)
 	p := s.open(t, "#/applications", look{})
 	p.arrives("applications")
 	p.click("main nav[aria-label=Lists] a", "Pending asks")
@@ -145,7 +145,7 @@ func TestPending(t *testing.T) {
 		assert.Equal(t, rows[i][3], a.Priority)
 	}
 	p.sees("main .reason[aria-pressed=true]", count(total))
-	made := s.read(t, "partition/default/asks?why=room+is+being+made", &asks)
+	made := s.read(t, "partition/default/asks?why=room+is+being+made&sort=requestTime", &asks)
 	p.click("main .reason", "Room is being made")
 	p.sees("main .pager", fmt.Sprintf("%d asks", made))
 	p.sees("main .reason[aria-pressed=true]", count(made))

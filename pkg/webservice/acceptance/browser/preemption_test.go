@@ -53,7 +53,7 @@ func TestPreemption(t *testing.T) {
 			s.read(t, "partitions", &partitions)
 			counts := partitions[0].Preempted
 			for name, n := range map[string]int{
-				"Plans": counts.Plans, "Evicted": counts.Victims, "Nominations": counts.Nominations,
+				"Plans": counts.Plans, "Preempted": counts.Victims, "Nominations": counts.Nominations,
 				"Came to nothing": counts.Cleared, "Wasted": counts.Wasted, "Overdue": counts.Overdue, "Loops": counts.Loops,
 			} {
 				assert.Equal(t, p.pair(name), count(n), name)

@@ -67,7 +67,7 @@ func TestQueues(t *testing.T) {
 	p.sees("main .toolbar", fmt.Sprintf("%d queues", len(all)))
 	assert.Equal(t, len(p.tree()), len(all))
 	for _, q := range all {
-		said := evaluate[string](p, `return t.all("main [role=treeitem]").find((e) => e.querySelector(".queue-label").title === args[0]).getAttribute("aria-label")`, q.Queuename)
+		said := evaluate[string](p, `return t.all("main [role=treeitem]").filter((e) => e.querySelector(".queue-label").title === args[0]).flatMap((e) => [...e.querySelectorAll(".meter")]).map((e) => e.getAttribute("aria-label")).join("; ")`, q.Queuename)
 		for kind, used := range q.AllocatedResource {
 			if kind == "vcore" || kind == "memory" || kind == "gpu" {
 				assert.Assert(t, strings.Contains(said, kind+": "+amount(kind, used)+" used"), said)

@@ -31,30 +31,46 @@ var scenes = []scene{
 		return "#/applications/" + url.PathEscape(s.nominated(t).ApplicationID)
 	}},
 	{name: "pending", panel: "applications", at: fixed("#/applications?view=pending")},
-	{name: "why", panel: "applications", at: func(t *testing.T, s *site) string { return s.nominated(t).hash() }},
+	{name: "why", panel: "applications", at: atNominated},
 	{name: "why-quota", play: fairness, panel: "applications", at: func(t *testing.T, s *site) string {
 		return s.asks(t, "why=queue+quota+exceeded&limit=1")[0].hash()
 	}},
 	{name: "victim", panel: "applications", at: func(t *testing.T, s *site) string { return s.victim(t).hash() }},
 	{name: "preemption", panel: "preemption"},
-	{name: "plan", play: fairness, panel: "preemption", at: func(t *testing.T, s *site) string {
-		var plans []plan
-		s.read(t, "partition/default/preemptions?trigger=guarantee&limit=20", &plans)
-		i := slices.IndexFunc(plans, func(p plan) bool { return len(p.Victims) > 0 })
-		return fmt.Sprintf("#/preemption/%d/%s", plans[i].Time, url.PathEscape(plans[i].of()))
-	}, act: func(p *page) { p.sees("main .details .plan", "") }},
+	{name: "plan", play: fairness, panel: "preemption", at: atPlan("trigger=guarantee&limit=20"), act: seesPlan},
 	{name: "events", panel: "events"},
 	{name: "whatif", panel: "whatif"},
 	{name: "whatif-outcome", panel: "whatif", at: func(t *testing.T, s *site) string {
 		ask := s.nominated(t)
 		question := fmt.Sprintf(`{"asks":[{"allocationKey":"try","applicationId":%q,"resource":{"vcore":4000,"memory":8589934592},"count":3,"priority":5}]}`, ask.ApplicationID)
 		return "#/whatif?question=" + escaped(question)
-	}, act: func(p *page) { p.sees("main .whatif-result h2", "What would come of it") }},
+	}, act: seesOutcome},
 	{name: "help", panel: "overview", act: func(p *page) {
 		p.press("?")
 		p.sees("#help", "")
 	}},
 }
+
+// atNominated is where the page tells of an ask for which room is being made.
+func atNominated(t *testing.T, s *site) string {
+	t.Helper()
+	return s.nominated(t).hash()
+}
+
+// atPlan is the first plan with victims of a query, explained.
+func atPlan(query string) func(*testing.T, *site) string {
+	return func(t *testing.T, s *site) string {
+		t.Helper()
+		var plans []plan
+		s.read(t, "partition/default/preemptions?"+query, &plans)
+		i := slices.IndexFunc(plans, func(p plan) bool { return len(p.Victims) > 0 })
+		return fmt.Sprintf("#/preemption/%d/%s", plans[i].Time, url.PathEscape(plans[i].of()))
+	}
+}
+
+func seesPlan(p *page) { p.sees("main .details .plan", "") }
+
+func seesOutcome(p *page) { p.sees("main .whatif-result h2", "What would come of it") }
 
 func fixed(hash string) func(*testing.T, *site) string {
 	return func(*testing.T, *site) string { return hash }

@@ -28,36 +28,39 @@ var (
 	phoneLight = look{width: 400, height: 820, light: true}
 )
 
-// screenshots are the screenshots that the documents show.
+// screenshots are the screenshots that the documents show: of a cluster as a Kubernetes shim
+// reports it and, where more queues tell more, of the example of teams.
 var screenshots = []struct {
-	name, scene string
-	how         look
+	scene
+	how look
 }{
-	{"dashboard-overview", "overview", wide},
-	{"dashboard-overview-light", "overview", wideLight},
-	{"dashboard-queues", "queue", wide},
-	{"dashboard-nodes", "node", wide},
-	{"dashboard-nodes-light", "node", wideLight},
-	{"dashboard-pending", "pending", wideLight},
-	{"dashboard-why", "why", wide},
-	{"dashboard-preemption", "plan", wide},
-	{"dashboard-events", "events", wide},
-	{"dashboard-whatif", "whatif-outcome", wideLight},
-	{"dashboard-overview-narrow", "overview", phone},
-	{"dashboard-why-narrow", "why", phoneLight},
+	{scene{name: "dashboard-overview", play: k8s, panel: "overview"}, wide},
+	{scene{name: "dashboard-overview-light", play: k8s, panel: "overview"}, wideLight},
+	{scene{name: "dashboard-overview-narrow", play: k8s, panel: "overview"}, phone},
+	{scene{name: "dashboard-queues", play: k8s, panel: "queues", at: fixed("#/queues/root.ml")}, wide},
+	{scene{name: "dashboard-guarantees", panel: "queues", at: fixed("#/queues?view=guarantees")}, look{width: 1400, height: 460, light: true}},
+	{scene{name: "dashboard-nodes", play: k8s, panel: "nodes", at: fixed("#/nodes/" + drainedNode + "?zoom=3")}, wide},
+	{scene{name: "dashboard-nodes-light", play: k8s, panel: "nodes", at: fixed("#/nodes/" + drainedNode + "?zoom=3")}, wideLight},
+	{scene{name: "dashboard-pending", play: k8sEvicting, panel: "applications", at: fixed("#/applications?view=pending")}, wideLight},
+	{scene{name: "dashboard-why", play: k8sEvicting, panel: "applications", at: atNominated}, wide},
+	{scene{name: "dashboard-why-narrow", play: k8sEvicting, panel: "applications", at: atNominated}, phoneLight},
+	{scene{name: "dashboard-preemption", play: k8sEvicting, panel: "preemption", at: atPlan("victims=true&limit=1"), act: seesPlan}, wide},
+	{scene{name: "dashboard-events", play: k8s, panel: "events"}, wide},
+	{scene{name: "dashboard-whatif", play: k8s, panel: "whatif", at: func(t *testing.T, s *site) string {
+		return s.addressed(t, "#/whatif?question=QUESTION")
+	}, act: seesOutcome}, wideLight},
 }
 
 // TestScreenshots takes the screenshots of the documents and looks whether there is
 // anything on them. With -update they are written to docs/images:
 //
-//	go test ./pkg/webservice/dashboard/... -run Screenshots -update
+//	cd pkg/webservice/acceptance && go test ./browser -run Screenshots -update
 func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	for _, one := range screenshots {
 		t.Run(one.name, func(t *testing.T) {
 			t.Parallel()
-			i := slices.IndexFunc(scenes, func(c scene) bool { return c.name == one.scene })
-			p := scenes[i].open(t, one.how)
+			p := one.open(t, one.how)
 			taken, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
 			assert.NilError(t, err)
 			screenshot, err := png.Decode(bytes.NewReader(taken))

@@ -2,7 +2,10 @@ package browser
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -100,7 +103,7 @@ func (s *stage) change(t *testing.T, id core.NodeID, how func(*core.NodeView)) {
 // A play is an example and the moment at which it is stopped: the first second
 // after a time of which something can be said.
 type play struct {
-	example string
+	example string // of the simulator, or a file of testdata
 	after   time.Duration
 	drained []string // by the operator, just before
 	until   func(*core.View) bool
@@ -108,6 +111,9 @@ type play struct {
 	once  sync.Once
 	stage *stage // nil if the play failed
 }
+
+// drainedNode is one of the nodes of k8s.
+const drainedNode = "ip-10-0-112-34.eu-central-1.compute.internal-03"
 
 // The stages that are played, each when it is needed first.
 var (
@@ -120,6 +126,21 @@ var (
 		example: "fairness", after: 83 * time.Minute,
 		until: func(v *core.View) bool { return evictions(v) >= 4 },
 	}
+	// k8s has the kinds that a Kubernetes shim reports, and long names of nodes.
+	k8s = &play{
+		example: "k8s.yaml", after: 10 * time.Minute, drained: []string{drainedNode},
+		until: func(v *core.View) bool { return true },
+	}
+	// k8sEvicting is the same while room is being made.
+	k8sEvicting = &play{
+		example: "k8s.yaml", after: 50 * time.Second,
+		until: func(v *core.View) bool { return evictions(v) > 0 && nominated(v) > 0 },
+	}
+	// big has 60 teams with guarantees on queues that are no leaves.
+	big = &play{
+		example: "big.yaml", after: 5 * time.Minute,
+		until: func(v *core.View) bool { return true },
+	}
 )
 
 // on is the stage.
@@ -131,11 +152,20 @@ func (p *play) on(t *testing.T) *stage {
 	return p.stage
 }
 
+// text is the scenario of the play.
+func (p *play) text() (string, error) {
+	if strings.HasSuffix(p.example, ".yaml") {
+		text, err := os.ReadFile(filepath.Join("testdata", p.example))
+		return string(text), err
+	}
+	return simulator.ExampleText(p.example)
+}
+
 // perform plays the example in the bubble of a test, where time passes at once. What
 // is left after it are values that do not change any more.
 func (p *play) perform(t *testing.T) {
 	time.Sleep(time.Until(began))
-	text, err := simulator.ExampleText(p.example)
+	text, err := p.text()
 	assert.NilError(t, err)
 	scenario, err := simulator.Parse(text)
 	assert.NilError(t, err)

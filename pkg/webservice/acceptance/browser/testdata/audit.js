@@ -36,6 +36,38 @@
     return [`the page is ${root.scrollWidth} pixels wide, ${innerWidth} is all there is`, ...wrong.slice(0, 10)];
   };
 
+  // overlapping are texts that lie on others. Those of a picture, of what is cut off and of
+  // what stands above the page do not count.
+  audit.overlapping = () => {
+    const boxes = [];
+    const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+    for (let n = walker.nextNode(); n; n = walker.nextNode()) {
+      const e = n.parentElement;
+      if (n.data.trim() === "" || !t.seen(e) || e.closest(".unseen,option,select,.tip,.chooser-menu,.virtual") || e instanceof SVGElement) continue;
+      const range = document.createRange();
+      range.selectNodeContents(n);
+      for (const box of range.getClientRects()) {
+        let { left, right } = box;
+        for (let up = e; up && up !== document.body; up = up.parentElement) {
+          if (getComputedStyle(up).overflowX === "visible") continue;
+          const edge = up.getBoundingClientRect();
+          left = Math.max(left, edge.left);
+          right = Math.min(right, edge.right);
+        }
+        if (right - left > 1) boxes.push({ e, left, right, top: box.top + 3, bottom: box.bottom - 3 });
+      }
+    }
+    boxes.sort((a, b) => a.top - b.top);
+    const wrong = [];
+    for (let i = 0; i < boxes.length; i++) {
+      for (let k = i + 1; k < boxes.length && boxes[k].top < boxes[i].bottom; k++) {
+        const a = boxes[i], b = boxes[k];
+        if (a.e !== b.e && Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1.5) wrong.push(`${told(a.e)} lies on ${told(b.e)}`);
+      }
+    }
+    return wrong.slice(0, 10);
+  };
+
   // rgba is any colour as four numbers from 0 to 1.
   const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
   const known = new Map();

@@ -153,14 +153,37 @@ function properties(el, next) {
   if ('disabled' in el && el.disabled !== next.disabled) el.disabled = next.disabled;
 }
 
-// table makes a table. A column is { head, cell(row), num, class, title }; a row is
+// stacksFrom is how many columns a table has that is too wide for a telephone: there each
+// row stands below the other, with the heads beside the cells.
+const stacksFrom = 4;
+
+// head is the head of a column. One that can be sorted by is a button: by says which column
+// that is, with - before it if the greatest come first.
+function head(column, { by, onsort }) {
+  if (column.head === '') return h('span', { class: 'unseen' }, column.title ?? 'Marks');
+  if (!column.sort || !onsort) return column.head;
+  const down = `-${column.sort}`, order = column.num && !column.up ? [down, column.sort] : [column.sort, down];
+  const at = order.indexOf(by), mark = at < 0 ? '' : by === down ? '▼' : '▲';
+  return h('button', { type: 'button', class: 'sorts', title: `Sort by ${column.head}`, onclick: () => onsort(at === 1 ? '' : order[at + 1]) },
+    column.head, h('span', { class: 'sort-mark', 'aria-hidden': 'true' }, mark));
+}
+
+function direction(column, by) {
+  if (!column.sort) return null;
+  return by === column.sort ? 'ascending' : by === `-${column.sort}` ? 'descending' : 'none';
+}
+
+// table makes a table. A column is { head, cell(row), num, class, title, sort, up }; a row is
 // found again by key(row). With onrow a row can be chosen with the mouse, and the
-// first cell should hold the link or the button for the keyboard.
-export function table({ label, columns, rows, key, selected, onrow, empty = 'Nothing here', class: classes }) {
+// first cell should hold the link or the button for the keyboard. With sort, which is
+// { by, onsort(by) }, columns that have the field sort are sorted by their heads: numbers
+// begin with the greatest, unless up is set. One that is compact never becomes a list.
+export function table({ label, columns, rows, key, selected, onrow, sort = {}, compact = false, empty = 'Nothing here', class: classes }) {
   const cellClass = (column) => [column.num && 'num', column.class];
+  const stacks = !compact && columns.length >= stacksFrom;
   return h('div', { class: ['table-wrap', classes], tabindex: 0, role: 'region', 'aria-label': label },
-    h('table', { class: 'table' },
-      h('thead', null, h('tr', null, columns.map((c) => h('th', { scope: 'col', class: cellClass(c), title: c.title }, c.head)))),
+    h('table', { class: ['table', stacks && 'stacking'] },
+      h('thead', null, h('tr', null, columns.map((c) => h('th', { scope: 'col', class: cellClass(c), title: c.title, 'aria-sort': direction(c, sort.by) }, head(c, sort))))),
       h('tbody', null,
         rows.length === 0 ? h('tr', { class: 'none' }, h('td', { colspan: columns.length }, empty)) : rows.map((row) => {
           const id = key ? String(key(row)) : undefined;
@@ -169,7 +192,7 @@ export function table({ label, columns, rows, key, selected, onrow, empty = 'Not
             class: onrow && 'pick',
             'aria-current': selected !== undefined && selected === id ? 'true' : null,
             onclick: onrow && ((event) => { if (!event.target.closest('a,button,input,select')) onrow(row); }),
-          }, columns.map((c) => h('td', { class: cellClass(c) }, c.cell(row))));
+          }, columns.map((c) => h('td', { class: cellClass(c), data: stacks ? { head: c.head } : {} }, c.cell(row))));
         }))));
 }
 

@@ -1,4 +1,5 @@
-// How quantities, times and states are written. All functions are pure.
+// How quantities, times and states are written. All functions are pure, but for what
+// know() tells of the kinds that there are.
 
 // The kinds that are counted in thousandths. A GPU without a domain in its name is
 // one that is shared; those of device plugins are counted whole.
@@ -31,10 +32,13 @@ export function plural(n, noun, nouns = `${noun}s`) { return `${count(n)} ${n ==
 // amount is a quantity of one kind without its name: "1.5", "3.0 GiB", "110".
 export function amount(kind, n) {
   const value = n ?? 0;
-  if (kind === 'memory') return memory(value);
+  if (isBytes(kind)) return memory(value);
   if (thousandths.has(kind)) return rounded(value / 1000);
   return short(value);
 }
+
+// isBytes reports whether a kind is counted in bytes.
+export function isBytes(kind) { return kind === 'memory' || kind === 'ephemeral-storage' || kind.startsWith('hugepages-'); }
 
 function memory(value) {
   let size = Math.abs(value), unit = 0;
@@ -49,15 +53,32 @@ export function amounts(of, none = 'nothing') {
   return names.length ? names.map((kind) => `${kindName(kind)} ${amount(kind, of[kind])}`).join(' · ') : none;
 }
 
-// kindName is what people call a kind. What stands before the slash says where it is from.
-export function kindName(kind) { return kind.slice(kind.lastIndexOf('/') + 1); }
+let places = new Map(), alike = new Set();
 
-// kinds are the names of all kinds of some quantities, the well known ones first.
+// know takes the kinds that the partition has, those first that matter most.
+export function know(names) {
+  places = new Map(names.map((kind, i) => [kind, i]));
+  const short = names.map(shortName);
+  alike = new Set(short.filter((name, i) => short.indexOf(name) !== i));
+}
+
+// known are the kinds of the partition, those first that matter most.
+export function known() { return [...places.keys()]; }
+
+function shortName(kind) { return kind.slice(kind.lastIndexOf('/') + 1); }
+
+// kindName is what people call a kind. What stands before the slash says where it is from;
+// it stays where two kinds would read the same without it.
+export function kindName(kind) { return alike.has(shortName(kind)) ? kind : shortName(kind); }
+
+// kinds are the names of all kinds of some quantities, those first that matter most; of
+// those that the partition does not have the well known ones.
 export function kinds(...all) {
   const names = new Set();
   for (const of of all) for (const kind of Object.keys(of ?? {})) names.add(kind);
   const rank = (kind) => ({ vcore: 0, memory: 1, gpu: 2, pods: 9 }[kind] ?? 3);
-  return [...names].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : a > b ? 1 : 0));
+  const place = (kind) => places.get(kind) ?? places.size;
+  return [...names].sort((a, b) => place(a) - place(b) || rank(a) - rank(b) || (a < b ? -1 : a > b ? 1 : 0));
 }
 
 // part is n of total as a number from 0 on; of nothing it is 0, or 1 if something is used.

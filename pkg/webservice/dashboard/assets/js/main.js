@@ -17,6 +17,7 @@
 //   copy(text)    puts a text on the clipboard and says so
 import { createApi, path, pause } from './api.js';
 import { h, render, state } from './dom.js';
+import { know } from './format.js';
 import { askToken, createHelp } from './dialogs.js';
 import overview from './panels/overview.js';
 import queues from './panels/queues.js';
@@ -35,7 +36,7 @@ const byId = (id) => document.getElementById(id);
 const root = byId('panel'), notice = byId('notice');
 
 let skew = 0; // milliseconds that the server is ahead
-let partitions = [];
+let partitions = [], partitionsAt = 0;
 let chosen = '';
 let shown = null; // { panel, instance, abort }
 let lastGood = 0; // when a refresh succeeded, performance.now()
@@ -208,8 +209,6 @@ function freshness(forced) {
 
 // Partitions.
 
-let partitionsAt = 0;
-
 async function readPartitions() {
   const { data } = await api.get('partitions', { params: { fields: 'clusterId,name' } });
   partitionsAt = performance.now();
@@ -222,12 +221,20 @@ async function readPartitions() {
   }
   const wanted = route().query.get('partition') ?? chosen;
   const now = partitions.find((p) => p.name === wanted) ?? partitions.find((p) => p.name === 'default') ?? partitions[0];
+  await readKinds(now.name);
   if (now.name !== chosen) choose(now.name);
   render(byId('partition'), partitions.map((p) => h('option', { value: p.name, selected: p.name === chosen }, p.name)));
   byId('partition').value = chosen;
 }
 
+// readKinds learns which kinds there are, and which of them matter most.
+async function readKinds(name) {
+  const { data } = await api.get(path('partition', name, 'summary'), { params: { fields: 'kinds' } });
+  know(data.kinds.map((kind) => kind.name));
+}
+
 function choose(name) {
+  if (chosen !== '' && chosen !== name) partitionsAt = 0; // another has other kinds
   chosen = name;
   if (shown) show(shown.panel);
 }
@@ -238,7 +245,7 @@ const help = createHelp(panels);
 
 function pressed(event) {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-  const typing = event.target.closest('input,select,textarea,[contenteditable]');
+  const typing = event.target.closest('input:not([type=checkbox],[type=radio]),select,textarea,[contenteditable]');
   if (event.key === 'Escape' && typing) { event.target.blur(); root.focus({ preventScroll: true }); return; }
   if (typing || document.querySelector('dialog[open]')) return;
   const number = Number(event.key);

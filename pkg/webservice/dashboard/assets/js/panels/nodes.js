@@ -2,12 +2,14 @@
 import { h, render, state } from '../dom.js';
 import * as format from '../format.js';
 import { createFilters } from '../parts/filters.js';
+import { fewKinds, kindChooser } from '../parts/kindchoice.js';
 import { nodeDetails } from '../parts/nodedetails.js';
 import { entriesOf, grouped, groupingOf, groupOptions, listed, orders, picked, states } from '../parts/nodelist.js';
 import { nodeLegend } from '../parts/nodelegend.js';
 import { createNodeMap } from '../parts/nodemap.js';
 import { levels } from '../parts/nodecell.js';
 
+const cardsMax = 4; // kinds in a card
 const rests = 200; // milliseconds that the cursor stays, until the details follow it
 const attributesLast = 60000; // milliseconds: they seldom change, and are long
 
@@ -74,8 +76,8 @@ export default {
       map.el.hidden = some.length === 0;
       legend.el.hidden = some.length === 0;
       const by = groupingOf(want.by, entries);
-      map.update({ groups: grouped(some, want.order, by), byName: by === 'name', kinds, kind: want.kind, level: want.level, chosen: chosen() });
-      legend.update(kinds, want.kind, map.level());
+      map.update({ groups: grouped(some, want.order, by), byName: by === 'name', kinds: fewKinds(kinds, cardsMax), kind: want.kind, level: want.level, chosen: chosen() });
+      legend.update(fewKinds(kinds, cardsMax), want.kind, map.level());
       details();
     }
 
@@ -93,6 +95,7 @@ export default {
           { name: 'kind', kind: 'select', label: 'What is shown', options: [['', 'What is used most'], ...kinds.map((kind) => [kind, `Use of ${format.kindName(kind)}`])] },
           { name: 'sort', kind: 'select', label: 'Order', options: Object.entries(orders) },
           { name: 'group', kind: 'select', label: 'Groups', options: attributes.options }),
+        kindChooser(kinds, paint),
         h('span', { class: 'segments', role: 'group', 'aria-label': 'Size of cells' }, press('Smaller cells', '−', -1),
           h('button', { type: 'button', 'aria-pressed': want.level === null ? 'true' : 'false', title: 'As large as fits', onclick: () => zoom(0) }, 'Fit'), press('Larger cells', '+', 1))];
     }

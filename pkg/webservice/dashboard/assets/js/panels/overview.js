@@ -1,11 +1,10 @@
 // The cluster in sums. What is seen here leads to where more is said.
 import { badge, bar, h, render, state, table } from '../dom.js';
 import * as format from '../format.js';
-import { countReasons } from '../parts/pending.js';
 import { queueLink } from '../parts/links.js';
-import { readMetrics } from '../parts/metrics.js';
 import { pendingOf } from '../parts/queuerow.js';
 import { nameOf, share, walk } from '../parts/shares.js';
+import * as standing from '../parts/standing.js';
 import { columns, spark } from '../parts/spark.js';
 import { capital } from '../parts/words.js';
 
@@ -27,23 +26,17 @@ export default {
 
     async function refresh(signal) {
       const read = (...parts) => ctx.api.path('partition', ctx.partition(), ...parts);
-      const number = async (what, params) => (await ctx.api.get(read(what), { params: { limit: 1, ...params }, signal })).total;
-      const nodesWith = (params) => number('nodes', { fields: 'nodeID', ...params });
-      const [{ data: partitions }, { data: queues }, { data: health }, metrics, reasons, drained, reserved, evicting] = await Promise.all([
-        ctx.api.get('partitions', { signal }),
-        ctx.api.get(read('queues'), { signal }),
-        ctx.api.get('scheduler/healthcheck', { signal, accept: [503] }),
-        readMetrics(ctx, signal),
-        countReasons(ctx, {}, signal),
-        nodesWith({ schedulable: false }), nodesWith({ reserved: true }), nodesWith({ evicting: true }),
-      ]);
+      const counted = ctx.api.get(read('summary'), { signal }).catch((err) => { if (err.status === 404) return { data: null }; throw err; });
+      const [{ data: summary }, { data: health }] = await Promise.all([counted, ctx.api.get('scheduler/healthcheck', { signal, accept: [503] })]);
       if (performance.now() - history.at > historyEvery) history = await readHistory(ctx, signal);
-      const partition = partitions.find((p) => p.name === ctx.partition() || `[${p.clusterId}]${p.name}` === ctx.partition());
-      if (!partition) { render(root, state('empty', 'The partition was removed', 'Its resource manager has left or registers again.')); return; }
-      const seen = { partition, queues, health, metrics, reasons, nodes: { drained, reserved, evicting }, history, past: sample(ctx, partition, metrics) };
+      if (!summary) { render(root, state('empty', 'The partition was removed', 'Its resource manager has left or registers again.')); return; }
+      // Without any guarantee the queues are compared by what they may use.
+      const queues = summary.ranked.length > 0 ? null : (await ctx.api.get(read('queues'), { signal })).data;
+      const reasons = Object.entries(summary.pendingBy).sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+      const seen = { ...summary, queues, count: summary.queues, health, reasons, history, past: sample(ctx, summary) };
       const stack = (...cards) => h('div', { class: 'stack' }, cards);
       render(root, title(seen), tiles(ctx, seen), h('div', { class: 'stacks' },
-        stack(capacity(seen), topQueues(ctx, seen)),
+        stack(capacity(seen), queues ? topQueues(ctx, seen) : guarantees(ctx, seen)),
         stack(waiting(ctx, seen), latelyCard(ctx, seen), applications(ctx, seen)),
         stack(healthCard(seen), fullness(ctx, seen))));
     }
@@ -59,8 +52,8 @@ async function readHistory(ctx, signal) {
 }
 
 // sample remembers the counters. One that fell is that of a new scheduler.
-function sample(ctx, partition, metrics) {
-  const now = { at: ctx.now(), placements: metrics?.placements ?? null, victims: partition.preempted?.victims ?? 0 };
+function sample(ctx, { partition, placements }) {
+  const now = { at: ctx.now(), placements, victims: partition.preempted?.victims ?? 0 };
   let past = samples.get(ctx.partition()) ?? [];
   const last = past.at(-1);
   if (last && (now.victims < last.victims || now.placements < last.placements)) past = [];
@@ -77,8 +70,8 @@ function title({ partition }) {
   return h('div', { class: 'toolbar' }, h('h1', null, `Partition ${partition.name}`), old, h('span', { class: 'quiet' }, facts.filter(Boolean).join(' · ')));
 }
 
-function tiles(ctx, { partition, reasons, health, nodes }) {
-  const waits = reasons.reduce((sum, [, n]) => sum + n, 0);
+function tiles(ctx, { partition, pending: waits, standings, health, nodes }) {
+  const under = standings[standing.under] ?? 0, over = standings[standing.over] ?? 0;
   const wrong = health.HealthChecks?.filter((c) => !c.Succeeded).length ?? 0;
   const tile = (href, name, value, note, tone) => h(href ? 'a' : 'div', { class: ['tile', tone && `tile-${tone}`], href: href || null },
     h('span', { class: 'tile-name' }, name), h('strong', { class: 'tabular' }, value), h('span', { class: 'tile-note' }, note));
@@ -87,6 +80,7 @@ function tiles(ctx, { partition, reasons, health, nodes }) {
     tile(ctx.link('applications'), 'Applications', format.count(partition.applications?.total), `${format.count(partition.applications?.Running)} running`),
     tile(ctx.link('applications'), 'Allocations', format.count(partition.totalContainers), nodes.evicting ? `evictions on ${format.plural(nodes.evicting, 'node')}` : 'none evicted'),
     tile(ctx.link('applications', [], { view: 'pending' }), 'Pending', format.count(waits), waits ? 'see why' : 'nothing waits', waits ? 'warn' : ''),
+    tile(ctx.link('queues', [], { view: 'guarantees' }), 'Under and waiting', format.count(under), over ? `${format.plural(over, 'queue')} over` : 'no queue is over', under ? 'bad' : over ? 'warn' : ''),
     tile(ctx.link('preemption'), 'Preempted', format.count(partition.preempted?.victims), `${format.count(partition.preempted?.overdue)} overdue`),
     tile('', 'Health', wrong ? 'unhealthy' : 'healthy', wrong ? `${format.plural(wrong, 'check')} failed` : 'all checks pass', wrong ? 'bad' : 'good'));
 }
@@ -96,11 +90,8 @@ function card(name, more, ...content) {
     h('div', { class: 'card-head' }, h('h2', null, name), more.link && h('a', { href: more.link[0] }, more.link[1])), content);
 }
 
-function capacity({ partition, metrics }) {
-  const { capacity: all, usedCapacity: used } = partition.capacity;
-  const foreign = metrics?.occupied ?? {};
-  const rows = format.kinds(all, used).map((kind) => {
-    const whole = all[kind] ?? 0, own = used[kind] ?? 0, others = foreign[kind] ?? 0;
+function capacity({ kinds }) {
+  const rows = kinds.map(({ name: kind, capacity: whole, used: own, occupied: others }) => {
     const words = `${format.kindName(kind)}: ${format.amount(kind, own)} used, ${format.amount(kind, others)} foreign, of ${format.amount(kind, whole)}`;
     return h('div', { class: 'gauge', key: kind },
       h('div', { class: 'gauge-head' }, h('strong', { title: kind }, format.kindName(kind)),
@@ -111,11 +102,11 @@ function capacity({ partition, metrics }) {
         `free ${format.amount(kind, whole - own - others)}`));
   });
   return card('Capacity', {}, rows.length ? h('div', { class: 'gauges' }, rows) : state('empty', 'No capacity', 'No node has come yet.'),
-    h('ul', { class: 'legend' }, h('li', null, h('span', { class: 'swatch fill-own' }), 'this scheduler'), metrics && h('li', null, h('span', { class: 'swatch fill-foreign' }), 'other schedulers')));
+    h('ul', { class: 'legend' }, h('li', null, h('span', { class: 'swatch fill-own' }), 'this scheduler'), h('li', null, h('span', { class: 'swatch fill-foreign' }), 'other schedulers')));
 }
 
 // fullness is nodes by state and by how full they are.
-function fullness(ctx, { partition, metrics, nodes }) {
+function fullness(ctx, { partition, kinds, nodes }) {
   const line = (tone, name, n, params) => h('tr', null, h('td', null, badge(n ? tone : 'plain', name)), h('td', { class: 'num' }, h('a', { href: ctx.link('nodes', [], params) }, format.count(n))));
   return card('Nodes', { link: [ctx.link('nodes'), 'map'] },
     h('table', { class: 'table' }, h('tbody', null,
@@ -124,11 +115,12 @@ function fullness(ctx, { partition, metrics, nodes }) {
       line('info', 'reserved', nodes.reserved, { state: 'reserved' }),
       line('warn', 'with evictions', nodes.evicting, { state: 'evicting' }))),
     partition.foreignUnknownNode > 0 && h('p', { class: 'warn-text' }, `${format.plural(partition.foreignUnknownNode, 'foreign pod')} on nodes that are not known`),
-    metrics && format.kinds(metrics.usage).map((kind) => histogram(kind, metrics.usage[kind])));
+    kinds.filter((kind) => kind.capacity > 0).map(({ name, nodesByUse }) => histogram(name, nodesByUse)));
 }
 
-function histogram(kind, usage) {
-  const list = usage.map(({ range, nodes }) => ({ name: `${range.replace(/[[\](]/g, '').replace(',', ' to ')} of ${format.kindName(kind)} used`, n: nodes, tone: range.startsWith('>') ? 'bad' : 'own' }));
+function histogram(kind, nodesByUse) {
+  const range = (i) => (i === nodesByUse.length - 1 ? 'more than 100 %' : `${i * 10} to ${(i + 1) * 10} %`);
+  const list = nodesByUse.map((n, i) => ({ name: `${range(i)} of ${format.kindName(kind)} used`, n, tone: i === nodesByUse.length - 1 ? 'bad' : 'own' }));
   return h('figure', { class: 'histogram' },
     h('figcaption', { class: 'quiet' }, h('span', null, `nodes by use of ${format.kindName(kind)}`), h('span', null, '0 – 100 %')),
     columns(list, `${format.kindName(kind)}: ${list.filter((one) => one.n).map((one) => `${one.name} on ${one.n} nodes`).join(', ')}`));
@@ -140,8 +132,7 @@ function ranked(rows, total) {
     bar({ label: `${name}: ${n}`, parts: [{ part: format.part(n, total), tone }] }))));
 }
 
-function waiting(ctx, { reasons }) {
-  const all = reasons.reduce((sum, [, n]) => sum + n, 0);
+function waiting(ctx, { reasons, pending: all }) {
   const rows = reasons.map(([why, n]) => ({ name: capital(why), n, tone: 'warn', href: ctx.link('applications', [], { view: 'pending', why }) }));
   return card('Pending, by why', { link: [ctx.link('applications', [], { view: 'pending' }), 'all asks'] },
     rows.length ? ranked(rows, all) : h('p', { class: 'quiet' }, 'Nothing waits.'));
@@ -160,7 +151,7 @@ function applications(ctx, { partition }) {
 }
 
 // latelyCard is what was done in the last minutes, as far as this page has been open.
-function latelyCard(ctx, { past, history, partition, metrics }) {
+function latelyCard(ctx, { past, history, partition }) {
   const now = past.at(-1), recent = past.filter((p) => p.at > now.at - lately), first = recent[0];
   const over = format.duration(Math.max(1000, now.at - first.at) * 1e6);
   const rates = (field) => recent.slice(1).map((p, i) => Math.max(0, (p[field] - recent[i][field]) / Math.max(0.2, (p.at - recent[i].at) / 1000)));
@@ -168,7 +159,7 @@ function latelyCard(ctx, { past, history, partition, metrics }) {
     h('figcaption', null, h('strong', { class: 'tabular' }, format.count(n)), h('span', { class: 'quiet' }, ` ${name}`)), spark(values, `${name}: ${format.count(n)}`));
   const { plans = 0, nominations = 0, cleared = 0, loops = 0, overdue = 0 } = partition.preempted ?? {};
   return card(now.at - first.at < 60000 ? 'Since this page is open' : `In the last ${over}`, { link: [ctx.link('preemption'), 'preemption log'] },
-    metrics && figure('placed', now.placements - first.placements, rates('placements')),
+    figure('placed', now.placements - first.placements, rates('placements')),
     figure('preempted', now.victims - first.victims, rates('victims')),
     history.containers.length > 1 && figure('allocations, over the last hour', history.containers.at(-1), history.containers),
     h('p', { class: 'quiet' }, `Since the start: ${format.plural(plans, 'plan')}, ${format.plural(nominations, 'nomination')}, ${format.count(cleared)} cleared, ${format.count(overdue)} overdue, ${format.plural(loops, 'loop')} stopped.`));
@@ -181,6 +172,16 @@ function healthCard({ health }) {
       h('details', { class: 'more' }, h('summary', null, 'What is checked'), h('ul', { class: 'plain-list' }, checks.map((c) => h('li', null, c.Description, h('span', { class: 'quiet' }, `: ${c.DiagnosisMessage}`))))));
   }
   return card('Health', { class: 'alarm' }, wrong.map((c) => h('div', { class: 'wrong' }, badge('bad', c.Name), h('p', null, c.DiagnosisMessage), h('p', { class: 'quiet' }, `should be: ${c.Description}`))));
+}
+
+// guarantees is how queues of any level stand to what is guaranteed to them.
+function guarantees(ctx, { ranked: rows, standings }) {
+  const all = Object.values(standings).reduce((sum, n) => sum + n, 0);
+  return card('Queues, by their guarantee', { link: [ctx.link('queues', [], { view: 'guarantees' }), `all ${format.count(all)} with a guarantee`] },
+    table({
+      label: 'Queues by their guarantee', key: (r) => r.queueName, rows,
+      columns: standing.columns((r) => queueLink(ctx, r.queueName, r.queueName.replace(/^root\./, ''))),
+    }), h('p', { class: 'table-note quiet' }, 'The mark is what is guaranteed. A bar ends at the max of its queue or, without one, at what it uses.'));
 }
 
 function topQueues(ctx, { queues }) {

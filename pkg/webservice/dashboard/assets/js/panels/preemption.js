@@ -15,6 +15,7 @@ import { capital } from '../parts/words.js';
 
 const pageSize = 50;
 const victimsShown = 2;
+const mostShown = 8; // of the pods that were preempted most
 
 // Why room is made, as docs/preemption.md tells it.
 const triggers = {
@@ -30,7 +31,7 @@ const classes = { regular: 'Regular', owner: 'Drivers and owners', foreign: 'Of 
 // What is counted since the start, and what each count means.
 const counters = [
   ['plans', 'Plans', 'Plans to make room'],
-  ['victims', 'Evicted', 'Allocations that were evicted to make room'],
+  ['victims', 'Preempted', 'Pods that were evicted to make room'],
   ['nominations', 'Nominations', 'Asks that were nominated to a node where room is made'],
   ['cleared', 'Came to nothing', 'Nominations that were taken back'],
   ['wasted', 'Wasted', 'Evicted allocations whose room was not used by an ask that waited for it'],
@@ -45,7 +46,7 @@ export default {
 };
 
 function preemptionLog(ctx) {
-  let rows = [], total = 0, byTrigger = [], totals = {}, outcomes = [];
+  let rows = [], total = 0, byTrigger = [], totals = {}, outcomes = [], often = [];
   let found = { at: '', plan: null }; // a plan that is not among the rows
   const filters = createFilters(ctx, 'preemption');
   const where = () => ctx.api.path('partition', ctx.partition(), 'preemptions');
@@ -54,14 +55,16 @@ function preemptionLog(ctx) {
   async function load(signal) {
     const { query } = ctx.route();
     const params = { application: beginsWith(query.get('application')), node: beginsWith(query.get('node')) };
-    const page = ctx.api.get(where(), { params: { ...params, trigger: query.get('trigger'), limit: pageSize, offset: offsetOf(query) }, signal });
+    const page = ctx.api.get(where(), { params: { ...params, trigger: query.get('trigger'), victims: query.get('victims'), sort: query.get('sort'), limit: pageSize, offset: offsetOf(query) }, signal });
     const counted = Object.keys(triggers).map(async (trigger) => {
       const { total: n } = await ctx.api.get(where(), { params: { ...params, trigger, limit: 1, fields: 'time' }, signal });
       return [trigger, n];
     });
-    const [listed, counts, partition, metrics] = await Promise.all([
-      page, Promise.all(counted), ctx.api.get('partitions', { params: { fields: 'clusterId,name,preempted' }, signal }), readMetrics(ctx, signal),
+    const most = ctx.api.get(ctx.api.path('partition', ctx.partition(), 'victims'), { params: { ...params, node: '', limit: mostShown }, signal });
+    const [listed, counts, partition, metrics, pods] = await Promise.all([
+      page, Promise.all(counted), ctx.api.get('partitions', { params: { fields: 'clusterId,name,preempted' }, signal }), readMetrics(ctx, signal), most,
     ]);
+    ({ data: often } = pods);
     ({ data: rows, total } = listed);
     outcomes = metrics?.outcomes ?? [];
     byTrigger = counts;
@@ -76,9 +79,11 @@ function preemptionLog(ctx) {
       h('div', { class: 'toolbar' }, h('h1', null, 'Preemption'), h('span', { class: 'quiet' }, 'What was evicted, for which ask, and what came of it')),
       tiles(),
       outcomes.length > 0 && outcomesCard(),
+      often.length > 0 && oftenCard(),
       h('div', { class: 'toolbar', role: 'search', 'aria-label': 'Filter' }, triggerButtons(query.get('trigger') ?? ''), filters.fields(
         { name: 'application', kind: 'search', label: 'Application begins with' },
-        { name: 'node', kind: 'text', label: 'Node begins with' })),
+        { name: 'node', kind: 'text', label: 'Node begins with' },
+        { name: 'victims', kind: 'select', label: 'Victims', options: [['', 'With and without victims'], ['true', 'With victims'], ['false', 'Without victims']] })),
       rows.length === 0 && offsetOf(query) === 0 && !at ? nothing(query)
         : h('div', { class: ['split', at && 'has-details'] }, log(query, at), at && details(at, query)),
     ];
@@ -105,11 +110,28 @@ function preemptionLog(ctx) {
         columns: [
           { head: 'Trigger', cell: (f) => capital(f.trigger) },
           { head: 'Class', cell: (f) => classes[f.class] ?? f.class },
-          { head: 'Told', num: true, cell: cell('told') },
+          { head: 'Preempted', num: true, cell: cell('requested') },
           { head: 'Ended', num: true, title: 'In time or later', cell: cell('ended') },
           { head: 'Overdue', num: true, title: 'Did not end in time', cell: cell('overdue') },
         ],
       }));
+  }
+
+  // oftenCard is which pods were preempted most, by the plans that are kept.
+  function oftenCard() {
+    return h('details', { class: 'card more-counts', key: 'often' }, h('summary', null, often[0].times > 1
+      ? ['Preempted most often: ', h('strong', null, often[0].podName), `, ${format.count(often[0].times)} times`] : 'Preempted most often: none more than once'),
+    table({
+      label: 'Pods that were preempted most often', rows: often, key: (v) => `${v.applicationId} ${v.podName}`,
+      columns: [
+        { head: 'Pod', cell: (v) => askLink(ctx, v.applicationId, v.allocationKey, v.podName) },
+        { head: 'Times', num: true, cell: (v) => format.count(v.times) },
+        { head: 'For nothing', num: true, title: 'No pod that waited for its room runs there', cell: (v) => (v.wasted ? h('span', { class: 'warn-text' }, format.count(v.wasted)) : '–') },
+        { head: 'Last', num: true, cell: (v) => `${format.age(v.last, ctx.now())} ago` },
+        { head: 'By', cell: (v) => capital(v.trigger) },
+        { head: 'Queue', class: 'when-wide', cell: (v) => queueLink(ctx, v.queueName) },
+      ],
+    }));
   }
 
   function triggerButtons(now) {
@@ -123,7 +145,7 @@ function preemptionLog(ctx) {
   }
 
   function nothing(query) {
-    if (['trigger', 'application', 'node'].some((name) => query.get(name))) {
+    if (['trigger', 'application', 'node', 'victims'].some((name) => query.get(name))) {
       return state('empty', 'No plan is like that', 'Nothing fits all that is chosen above.',
         h('a', { class: 'button', href: ctx.link('preemption') }, 'Show all'));
     }
@@ -134,16 +156,16 @@ function preemptionLog(ctx) {
   function log(query, at) {
     return h('div', { class: 'card' },
       table({
-        label: 'Plans', rows, key: planKey, selected: at ? nameOf(at) : undefined,
+        label: 'Plans', rows, key: planKey, sort: { by: query.get('sort') ?? '', onsort: (by) => filters.change({ sort: by }) }, selected: at ? nameOf(at) : undefined,
         onrow: (p) => ctx.go(planLink(p, query)),
         columns: [
-          { head: 'When', class: 'nowrap', cell: (p) => h('a', { href: planLink(p, query), title: format.date(p.time), 'aria-label': `Plan of ${format.time(p.time)}, explained` }, format.time(p.time)) },
+          { head: 'When', sort: 'time', class: 'nowrap', cell: (p) => h('a', { href: planLink(p, query), title: format.date(p.time), 'aria-label': `Plan of ${format.time(p.time)}, explained` }, format.time(p.time)) },
           { head: 'Ago', num: true, class: 'when-wide', cell: (p) => format.age(p.time, ctx.now()) },
-          { head: 'Trigger', cell: (p) => capital(p.trigger) },
-          { head: 'For', cell: (p) => (p.allocationKey ? askLink(ctx, p.applicationId, p.allocationKey) : queueLink(ctx, p.queueName)) },
-          { head: 'Victims', cell: (p) => victimsCell(p.victims ?? []) },
-          { head: 'Node', class: 'when-wide', cell: (p) => nodeLink(ctx, p.nodeId) ?? '–' },
-          { head: 'Outcome', cell: (p) => outcomeBadge(p) },
+          { head: 'Trigger', sort: 'trigger', cell: (p) => capital(p.trigger) },
+          { head: 'For', class: 'whole', cell: (p) => (p.allocationKey ? askLink(ctx, p.applicationId, p.allocationKey) : queueLink(ctx, p.queueName)) },
+          { head: 'Victims', sort: 'victims', num: true, cell: (p) => victimsCell(p.victims ?? []) },
+          { head: 'Node', sort: 'nodeId', class: 'when-wide', cell: (p) => nodeLink(ctx, p.nodeId) ?? '–' },
+          { head: 'Outcome', sort: 'outcome', cell: (p) => outcomeBadge(p) },
         ],
       }),
       pager({ offset: offsetOf(query), limit: pageSize, total, onpage: filters.page, noun: 'plans' }));

@@ -1,12 +1,17 @@
-// The tree of queues, with one of them in detail: #/queues/root.team
+// The tree of queues, with one of them in detail, and how they stand to their guarantees.
+//
+//   #/queues/root.team        the tree; the queue is in detail
+//   #/queues?view=guarantees  the ranking; &standing=, kind=, sort=, text=
 import { h, render, state, virtualList } from '../dom.js';
 import * as format from '../format.js';
 import { queueDetails } from '../parts/queuedetails.js';
+import { createFilters } from '../parts/filters.js';
+import { fewAmounts, fewKinds, kindChooser } from '../parts/kindchoice.js';
+import { queueRanking } from '../parts/queueranking.js';
 import { queueRow } from '../parts/queuerow.js';
 import { walk } from '../parts/shares.js';
 
 const rowHeight = 46;
-const kindsMax = 3; // columns; the details show all kinds
 const openMax = 80; // queues up to which the whole tree is open at first
 
 // Which queues are open, by partition, as they were left.
@@ -26,7 +31,9 @@ export default {
     treeEl.addEventListener('keydown', onkey);
     treeEl.addEventListener('focus', () => { if (!cursor && rows.length) moveTo(rows[0]); });
     root.addEventListener('keydown', onescape);
-    const split = h('div', { class: 'split' }, main, aside);
+    const ranking = h('div', { class: 'card' });
+    const filters = createFilters(ctx, 'queues', () => ctx.route().parts.slice(0, 1));
+    const split = h('div', { class: 'split' }, h('div', null, main, ranking), aside);
     render(root, state('loading', 'Reading the queues', 'One moment.'));
 
     const open = () => opened.get(ctx.partition());
@@ -54,8 +61,6 @@ export default {
         const all = entries.length <= openMax;
         opened.set(ctx.partition(), new Set(entries.filter((e) => all || e.depth < 1).map((e) => e.queue.queuename)));
       }
-      const wanted = format.kinds(data.maxResource, data.allocatedResource);
-      kinds = wanted.slice(0, kindsMax);
     }
 
     // visible are the entries that are seen: those whose parents are open, or those that
@@ -70,6 +75,15 @@ export default {
     }
 
     function paint() {
+      main.hidden = byGuarantee();
+      ranking.hidden = !main.hidden;
+      if (byGuarantee()) {
+        render(toolbar, tabs());
+        render(ranking, queueRanking(ctx, entries.map((e) => e.queue), filters));
+        details();
+        return;
+      }
+      kinds = fewKinds(allKinds());
       rows = visible();
       if (!rows.some((e) => e.queue.queuename === cursor)) cursor = rows.some((e) => e.queue.queuename === chosen()) ? chosen() : '';
       render(toolbar, tools());
@@ -94,10 +108,20 @@ export default {
       });
     }
 
+    const byGuarantee = () => ctx.route().query.get('view') === 'guarantees';
+    const allKinds = () => format.kinds(tree.maxResource, tree.allocatedResource, tree.pendingResource);
+
+    function tabs() {
+      const tab = (words, query, current) => h('a', { class: 'subtab', href: ctx.link('queues', [], query), 'aria-current': current ? 'page' : null }, words);
+      return [h('h1', null, 'Queues'), h('nav', { class: 'subtabs', 'aria-label': 'Views of queues' },
+        tab('Tree', {}, !byGuarantee()), tab('By guarantee', { view: 'guarantees' }, byGuarantee()))];
+    }
+
     function tools() {
       const waits = format.kinds(tree.pendingResource).length > 0;
-      return [h('h1', null, 'Queues'), h('span', { class: 'quiet tabular' }, format.plural(entries.length, 'queue')),
-        waits && h('span', { class: 'quiet' }, `pending ${format.amounts(tree.pendingResource)}`), h('span', { class: 'grow' }),
+      return [tabs(), h('span', { class: 'quiet tabular' }, format.plural(entries.length, 'queue')),
+        waits && h('span', { class: 'quiet' }, 'pending ', fewAmounts(tree.pendingResource)), h('span', { class: 'grow' }),
+        kindChooser(allKinds(), paint),
         h('input', { type: 'search', key: 'search', placeholder: 'Find a queue', 'aria-label': 'Find a queue', value: text, oninput: (event) => { text = event.target.value.trim().toLowerCase(); paint(); } }),
         h('button', { type: 'button', onclick: () => openAll(true) }, 'Open all'), h('button', { type: 'button', onclick: () => openAll(false) }, 'Close all')];
     }
@@ -106,7 +130,7 @@ export default {
       const item = (mark, words) => h('li', null, mark, words);
       const swatch = (tone) => h('span', { class: ['swatch', `fill-${tone}`] });
       const tick = (kind) => h('span', { class: 'meter tick' }, h('span', { class: ['meter-mark', `mark-${kind}`] }));
-      return h('ul', { class: 'legend', 'aria-label': 'Legend' }, item(swatch('own'), 'used'), item(swatch('evicting'), 'evicting'), item(swatch('nominated'), 'nominated'),
+      return h('ul', { class: 'legend', 'aria-label': 'Legend' }, item(swatch('own'), 'used'), item(swatch('over'), 'beyond the guarantee'), item(swatch('lacking'), 'lacks of the guarantee'), item(swatch('evicting'), 'evicting'), item(swatch('nominated'), 'nominated'),
         item(tick('guaranteed'), 'guaranteed'), item(tick('max'), 'max'), item(tick('fair'), 'no max: what is above'));
     }
 
@@ -137,9 +161,9 @@ export default {
       ctx.announce(to ? 'All queues are open' : 'Queues are closed');
     }
 
-    function pick(name) { ctx.go(ctx.link('queues', [name]), chosen() !== ''); }
+    function pick(name) { ctx.go(ctx.link('queues', [name], ctx.route().query), chosen() !== ''); }
 
-    function close() { ctx.go(ctx.link('queues')); treeEl.focus({ preventScroll: true }); }
+    function close() { ctx.go(ctx.link('queues', [], ctx.route().query)); if (!byGuarantee()) treeEl.focus({ preventScroll: true }); }
 
     function moveTo(entry) {
       if (!entry) return;
@@ -173,7 +197,7 @@ export default {
 
     function onescape(event) {
       if (event.key !== 'Escape' || event.defaultPrevented) return;
-      if (event.target.type === 'search') {
+      if (event.target.type === 'search' && !byGuarantee()) {
         if (text !== '') { text = ''; event.target.value = ''; paint(); }
       } else if (chosen() !== '') { event.preventDefault(); close(); }
     }
@@ -181,7 +205,7 @@ export default {
     return {
       refresh,
       route() { if (tree) { if (chosen()) cursor = chosen(); reopen(); paint(); } },
-      unmount() { root.removeEventListener('keydown', onescape); },
+      unmount() { filters.stop(); root.removeEventListener('keydown', onescape); },
     };
 
     // reopen opens what is above the chosen queue, so that a link to it shows it.

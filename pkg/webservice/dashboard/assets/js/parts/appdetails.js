@@ -5,6 +5,7 @@ import { badge, h, pager, pairs, state, table } from '../dom.js';
 import { askLink, copyButton, crumbs, nodeLink, queueLink } from './links.js';
 import { stateBadge } from './applist.js';
 import { whyCell } from './pending.js';
+import { fewAmounts } from './kindchoice.js';
 import { capital } from './words.js';
 
 const pageSize = 50;
@@ -97,7 +98,7 @@ export function applicationDetails(ctx, id) {
           columns: [
             { head: 'Ask', cell: (a) => askLink(ctx, id, a.allocationKey) },
             { head: 'Why it waits', cell: (a) => whyCell(ctx, a) },
-            { head: 'Asks for', cell: (a) => format.amounts(a.resource) },
+            { head: 'Asks for', cell: (a) => fewAmounts(a.resource) },
             { head: 'Priority', num: true, cell: (a) => a.priority },
             { head: 'Must run on', class: 'when-wide', cell: (a) => nodeLink(ctx, a.requiredNodeId) ?? '–' },
             { head: 'Waits', num: true, cell: (a) => format.age(a.requestTime, ctx.now()) },
@@ -120,7 +121,7 @@ export function applicationDetails(ctx, id) {
             { head: 'Allocation', cell: (a) => askLink(ctx, id, a.allocationKey) },
             { head: '', cell: (a) => marks(a) },
             { head: 'Node', cell: (a) => nodeLink(ctx, a.nodeId) },
-            { head: 'Holds', cell: (a) => format.amounts(a.resource) },
+            { head: 'Holds', cell: (a) => fewAmounts(a.resource) },
             { head: 'Priority', num: true, cell: (a) => a.priority },
             { head: 'Runs', num: true, cell: (a) => format.age(a.allocationTime, ctx.now()) },
             { head: 'Waited', num: true, class: 'when-wide', title: 'From the request to the placement', cell: (a) => format.duration(a.allocationDelay) },

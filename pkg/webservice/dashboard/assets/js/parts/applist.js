@@ -4,6 +4,7 @@ import * as format from '../format.js';
 import { badge, h, pager, state, table } from '../dom.js';
 import { applicationLink, queueLink } from './links.js';
 import { beginsWith, createFilters, offsetOf } from './filters.js';
+import { fewAmounts, fewKinds, kindChooser } from './kindchoice.js';
 import { readQueues } from './queuelist.js';
 import { capital } from './words.js';
 
@@ -49,7 +50,7 @@ export function applicationList(ctx) {
     const where = ctx.api.path('partition', ctx.partition(), 'applications', chosen());
     const params = {
       limit: pageSize, offset: offsetOf(query), fields: chosen() === 'active' ? listed : '', application: beginsWith(query.get('text')),
-      user: beginsWith(query.get('user')), queue: query.get('queue'), status: chosen() === 'active' ? query.get('status') : '',
+      user: beginsWith(query.get('user')), queue: query.get('queue'), status: chosen() === 'active' ? query.get('status') : '', sort: query.get('sort'),
     };
     [{ data: rows, total }, queues] = await Promise.all([ctx.api.get(where, { params, signal }), readQueues(ctx, signal)]);
   }
@@ -62,9 +63,9 @@ export function applicationList(ctx) {
         { name: 'text', kind: 'search', label: 'Application begins with' },
         { name: 'queue', kind: 'select', label: 'Queue', options: [['', 'All queues'], ...queues] },
         { name: 'user', kind: 'text', label: 'User' },
-        ...(chosen() === 'active' ? [{ name: 'status', kind: 'select', label: 'State', options: statuses }] : []))),
+        ...(chosen() === 'active' ? [{ name: 'status', kind: 'select', label: 'State', options: statuses }] : [])), kindChooser(format.known(), ctx.refresh)),
       rows.length === 0 && offsetOf(query) === 0 ? nothing(query) : h('div', { class: 'card' },
-        table({ label: 'Applications', columns: columns(), rows, key: (a) => a.applicationID, onrow: (a) => ctx.go(ctx.link('applications', [a.applicationID])) }),
+        table({ label: 'Applications', columns: columns(), rows, sort: { by: query.get('sort') ?? '', onsort: (by) => filters.change({ sort: by }) }, key: (a) => a.applicationID, onrow: (a) => ctx.go(ctx.link('applications', [a.applicationID])) }),
         pager({ offset: offsetOf(query), limit: pageSize, total, onpage: filters.page, noun: 'applications' })),
     ];
   }
@@ -83,24 +84,25 @@ export function applicationList(ctx) {
   }
 
   function columns() {
-    const ended = chosen() !== 'active';
+    const ended = chosen() !== 'active', kind = fewKinds(format.known())[0];
+    const of = (field) => (kind ? `${field}.${kind}` : undefined);
     return [
-      { head: 'Application', cell: (a) => applicationLink(ctx, a.applicationID) },
-      { head: 'State', cell: (a) => stateBadge(a.applicationState) },
-      { head: 'Queue', class: 'when-wide', cell: (a) => queueLink(ctx, a.queueName) },
-      { head: 'User', class: 'when-wide', cell: (a) => a.user ?? '' },
+      { head: 'Application', class: 'whole', sort: 'applicationID', cell: (a) => applicationLink(ctx, a.applicationID) },
+      { head: 'State', sort: 'applicationState', cell: (a) => stateBadge(a.applicationState) },
+      { head: 'Queue', sort: 'queueName', class: 'when-wide', cell: (a) => queueLink(ctx, a.queueName) },
+      { head: 'User', sort: 'user', class: 'when-wide', cell: (a) => a.user ?? '' },
       chosen() === 'rejected' && { head: 'Why', cell: (a) => capital(a.rejectedMessage ?? '') },
-      ended && chosen() !== 'rejected' && { head: 'Most used', cell: (a) => format.amounts(a.maxUsedResource) },
-      !ended && { head: 'Uses', cell: (a) => format.amounts(a.usedResource, '–') },
-      !ended && { head: 'Waits for', cell: (a) => waiting(a) },
+      ended && chosen() !== 'rejected' && { head: 'Most used', cell: (a) => fewAmounts(a.maxUsedResource) },
+      !ended && { head: 'Uses', sort: of('usedResource'), num: true, cell: (a) => fewAmounts(a.usedResource, '–') },
+      !ended && { head: 'Waits for', sort: of('pendingResource'), num: true, cell: (a) => waiting(a) },
       ended && chosen() !== 'rejected' && { head: 'Took', num: true, title: 'From its submission to its end', cell: (a) => (a.finishedTime ? format.duration(a.finishedTime - a.submissionTime) : '–') },
       ended && { head: chosen() === 'rejected' ? 'Came' : 'Ended', num: true, cell: (a) => `${format.age(a.finishedTime ?? a.submissionTime, ctx.now())} ago` },
-      !ended && { head: 'Age', num: true, class: 'when-wide', title: 'Since it was submitted', cell: (a) => format.age(a.submissionTime, ctx.now()) },
+      !ended && { head: 'Age', num: true, sort: 'submissionTime', up: true, class: 'when-wide', title: 'Since it was submitted', cell: (a) => format.age(a.submissionTime, ctx.now()) },
     ].filter(Boolean);
   }
 
   function waiting(a) {
-    return a.pendingResource ? h('a', { href: ctx.link('applications', [a.applicationID]), class: 'warn-text' }, format.amounts(a.pendingResource)) : '–';
+    return a.pendingResource ? h('a', { href: ctx.link('applications', [a.applicationID]), class: 'warn-text' }, fewAmounts(a.pendingResource)) : '–';
   }
 
   return { load, show, unmount: filters.stop };

@@ -4,6 +4,7 @@ import * as format from '../format.js';
 import { badge, h, pairs } from '../dom.js';
 import { changes, referenceType, sentenceOf, types, weightOf } from './eventwords.js';
 import { applicationLink, askLink, copyButton, nodeLink, queueLink } from './links.js';
+import { fewAmounts } from './kindchoice.js';
 import { readable } from './words.js';
 
 const tones = { preempted: 'warn', bad: 'bad', waits: 'info', '': 'plain' };
@@ -18,7 +19,7 @@ export function eventRow(ctx, event, { selected, onpick }) {
   h('button', { type: 'button', class: 'event-time', title: `${format.date(event.timestampNano)}, number ${event.id}`, 'aria-label': `${format.time(event.timestampNano)}, details`, onclick: () => onpick(event) }, format.time(event.lastNano ?? event.timestampNano)),
   h('span', { class: 'event-type' }, badge(tones[weightOf(event)], typeName(event))),
   words,
-  h('span', { class: 'event-amounts quiet' }, event.resource ? format.amounts(amountsOf(event), '') : ''),
+  h('span', { class: 'event-amounts quiet' }, event.resource ? fewAmounts(amountsOf(event), '') : ''),
   h('span', { class: 'event-count', title: event.count > 1 ? 'How often it was said in a row' : null }, event.count > 1 ? `× ${format.count(event.count)}` : ''));
 }
 

@@ -2,7 +2,13 @@
 
 import { h } from '../dom.js';
 
-export function nodeLink(ctx, id, text = id) { return id ? h('a', { href: ctx.link('nodes', [id]) }, text) : null; }
+const nodeMax = 26; // letters of the name of a node that are shown
+
+// shortNode is the name of a node with its middle left out if it is long: names mostly
+// differ at their ends.
+function shortNode(id) { return id.length > nodeMax ? `${id.slice(0, 12)}…${id.slice(-11)}` : id; }
+
+export function nodeLink(ctx, id, text = shortNode(id ?? '')) { return id ? h('a', { href: ctx.link('nodes', [id]), title: id }, text) : null; }
 
 export function queueLink(ctx, path, text = path) { return path ? h('a', { href: ctx.link('queues', [path]) }, text) : null; }
 

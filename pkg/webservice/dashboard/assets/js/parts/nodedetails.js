@@ -5,6 +5,7 @@ import * as format from '../format.js';
 import { applicationLink, askLink } from './links.js';
 import { measure } from './nodelist.js';
 import { pane, section } from './pane.js';
+import { fewAmounts } from './kindchoice.js';
 import { capital } from './words.js';
 
 const pageSize = 20;
@@ -57,7 +58,7 @@ function kept(ctx, asks) {
   if (!asks?.length) return null;
   return section('Kept for', table({
     label: 'Asks for which it is kept', rows: asks, key: (a) => a.allocationKey, columns: [
-      { head: 'Ask', cell: (a) => [askLink(ctx, a.applicationId, a.allocationKey), h('div', { class: 'quiet' }, `${capital(a.why ?? '')} · ${format.amounts(a.resource)}`)] },
+      { head: 'Ask', cell: (a) => [askLink(ctx, a.applicationId, a.allocationKey), h('div', { class: 'quiet' }, capital(a.why ?? ''), ' · ', fewAmounts(a.resource))] },
     ],
   }));
 }
@@ -90,7 +91,7 @@ function own(ctx, node, offset, onpage) {
   const all = node.allocations ?? [];
   return section(`Allocations (${format.count(all.length)})`, table({
     label: 'Allocations', rows: all.slice(offset, offset + pageSize), key: (a) => a.allocationKey, empty: 'It has none of this scheduler', columns: [
-      { head: 'Allocation', cell: (a) => [askLink(ctx, a.applicationId, a.allocationKey, podName(a)), a.preempted && [' ', badge('warn', 'evicting')], h('div', { class: 'quiet' }, daemon(a) && 'daemonset ', applicationLink(ctx, a.applicationId), ` · ${format.amounts(a.resource)}`)] },
+      { head: 'Allocation', cell: (a) => [askLink(ctx, a.applicationId, a.allocationKey, podName(a)), a.preempted && [' ', badge('warn', 'evicting')], h('div', { class: 'quiet' }, daemon(a) && 'daemonset ', applicationLink(ctx, a.applicationId), ' · ', fewAmounts(a.resource))] },
       { head: 'Priority', num: true, cell: (a) => a.priority },
       { head: 'Age', num: true, cell: (a) => format.age(a.allocationTime, ctx.now()) },
     ],
@@ -102,7 +103,7 @@ function foreign(node, offset, onpage) {
   if (all.length === 0) return null;
   return section(`Of other schedulers (${format.count(all.length)})`, table({
     label: 'Allocations of other schedulers', rows: all.slice(offset, offset + pageSize), key: (a) => a.allocationKey, columns: [
-      { head: 'Pod', cell: (a) => [h('span', { title: a.allocationKey }, podName(a)), h('span', { class: 'quiet' }, a.allocationTags?.foreign === 'static' ? ' static' : '', a.preemptable ? ' preemptable' : ''), h('div', { class: 'quiet' }, format.amounts(a.resource))] },
+      { head: 'Pod', cell: (a) => [h('span', { title: a.allocationKey }, podName(a)), h('span', { class: 'quiet' }, a.allocationTags?.foreign === 'static' ? ' static' : '', a.preemptable ? ' preemptable' : ''), h('div', { class: 'quiet' }, fewAmounts(a.resource))] },
       { head: 'Priority', num: true, cell: (a) => a.priority },
     ],
   }), all.length > pageSize && pager({ offset, limit: pageSize, total: all.length, onpage, noun: 'pods' }));

@@ -6,6 +6,7 @@ import * as format from '../format.js';
 import { badge, h, pager, table } from '../dom.js';
 import { applicationLink, askLink, copyButton, nodeLink, queueLink } from './links.js';
 import { explanation } from './explanation.js';
+import { fewAmounts } from './kindchoice.js';
 import { capital, readable } from './words.js';
 
 const pageSize = 20;
@@ -188,8 +189,8 @@ function overUseCard(ctx, overUse) {
     label: 'Queues over their max', rows: overUse, key: (b) => b.queueName,
     columns: [
       { head: 'Queue', cell: (b) => queueLink(ctx, b.queueName) },
-      { head: 'Over by', cell: (b) => h('span', { class: 'bad-text' }, format.amounts(b.by)) },
-      overUse.some((b) => b.now) && { head: 'Anyway by', cell: (b) => format.amounts(b.now, '–') },
+      { head: 'Over by', cell: (b) => h('span', { class: 'bad-text' }, fewAmounts(b.by)) },
+      overUse.some((b) => b.now) && { head: 'Anyway by', cell: (b) => fewAmounts(b.now, '–') },
     ].filter(Boolean),
   }));
 }

@@ -5,7 +5,9 @@ import { h, pager, state, table } from '../dom.js';
 import { applicationLink, askLink, nodeLink, queueLink } from './links.js';
 import { beginsWith, createFilters, offsetOf } from './filters.js';
 import { listTabs } from './applist.js';
+import { fewAmounts, kindChooser } from './kindchoice.js';
 import { readQueues } from './queuelist.js';
+import { standings, words } from './standing.js';
 import { capital } from './words.js';
 
 const pageSize = 50;
@@ -35,14 +37,15 @@ export const reasons = {
 
 export function pendingList(ctx) {
   const filters = createFilters(ctx, 'applications');
+  const longest = 'requestTime'; // the longest wait first
   let rows = [], total = 0, counts = [], queues = [];
 
   async function load(signal) {
     const { query } = ctx.route();
     const where = ctx.api.path('partition', ctx.partition(), 'asks');
-    const params = { application: beginsWith(query.get('text')), user: beginsWith(query.get('user')), queue: query.get('queue'), node: query.get('node') };
+    const params = { application: beginsWith(query.get('text')), user: beginsWith(query.get('user')), queue: query.get('queue'), node: query.get('node'), priority: query.get('priority'), standing: query.get('standing') };
     const fields = 'allocationKey,applicationId,queueName,user,resource,priority,requestTime,why,detail,nominatedNode,reservedNode';
-    const page = ctx.api.get(where, { params: { ...params, why: query.get('why'), limit: pageSize, offset: offsetOf(query), fields }, signal });
+    const page = ctx.api.get(where, { params: { ...params, why: query.get('why'), sort: query.get('sort') ?? longest, limit: pageSize, offset: offsetOf(query), fields }, signal });
     [{ data: rows, total }, counts, queues] = await Promise.all([page, countReasons(ctx, params, signal), readQueues(ctx, signal)]);
   }
 
@@ -55,11 +58,13 @@ export function pendingList(ctx) {
         { name: 'text', kind: 'search', label: 'Application begins with' },
         { name: 'queue', kind: 'select', label: 'Queue', options: [['', 'All queues'], ...queues] },
         { name: 'user', kind: 'text', label: 'User' },
-        { name: 'node', kind: 'text', label: 'Node', placeholder: 'Node kept for it' })),
+        { name: 'priority', kind: 'text', label: 'Priority' },
+        { name: 'standing', kind: 'select', label: 'Guarantee', options: [['', 'Any guarantee'], ...standings.map((standing) => [standing, `Queue ${words[standing].toLowerCase()}`])] },
+        { name: 'node', kind: 'text', label: 'Node', placeholder: 'Node kept for it' }), kindChooser(format.known(), ctx.refresh)),
       all > 0 && reasonList(query.get('why') ?? '', all),
       rows.length === 0 && offsetOf(query) === 0 ? nothing(query) : h('div', { class: 'card' },
         table({
-          label: 'Pending asks', columns: columns(), rows, key: (a) => `${a.applicationId} ${a.allocationKey}`,
+          label: 'Pending asks', columns: columns(), rows, sort: { by: query.get('sort') ?? longest, onsort: (by) => filters.change({ sort: by === longest ? '' : by || longest }) }, key: (a) => `${a.applicationId} ${a.allocationKey}`,
           onrow: (a) => ctx.go(ctx.link('applications', [a.applicationId, a.allocationKey])),
         }),
         pager({ offset: offsetOf(query), limit: pageSize, total, onpage: filters.page, noun: 'asks' })),
@@ -76,7 +81,7 @@ export function pendingList(ctx) {
   }
 
   function nothing(query) {
-    if (['text', 'queue', 'user', 'node', 'why'].some((name) => query.get(name))) {
+    if (['text', 'queue', 'user', 'node', 'why', 'priority', 'standing'].some((name) => query.get(name))) {
       return state('empty', 'No ask waits like that', 'Nothing fits all that is chosen above.',
         h('a', { class: 'button', href: ctx.link('applications', [], { view: 'pending' }) }, 'Show all'));
     }
@@ -85,14 +90,14 @@ export function pendingList(ctx) {
 
   function columns() {
     return [
-      { head: 'Ask', cell: (a) => askLink(ctx, a.applicationId, a.allocationKey) },
-      { head: 'Why it waits', cell: (a) => whyCell(ctx, a) },
-      { head: 'Asks for', cell: (a) => format.amounts(a.resource) },
-      { head: 'Priority', num: true, class: 'when-wide', cell: (a) => a.priority },
-      { head: 'Waits', num: true, cell: (a) => format.age(a.requestTime, ctx.now()) },
-      { head: 'Application', class: 'when-wide', cell: (a) => applicationLink(ctx, a.applicationId) },
-      { head: 'Queue', class: 'when-wide', cell: (a) => queueLink(ctx, a.queueName) },
-      { head: 'User', class: 'when-wide', cell: (a) => a.user ?? '' },
+      { head: 'Ask', class: 'whole', sort: 'allocationKey', cell: (a) => askLink(ctx, a.applicationId, a.allocationKey) },
+      { head: 'Why it waits', sort: 'why', cell: (a) => whyCell(ctx, a) },
+      { head: 'Asks for', cell: (a) => fewAmounts(a.resource) },
+      { head: 'Priority', num: true, sort: 'priority', class: 'when-wide', cell: (a) => a.priority },
+      { head: 'Waits', num: true, sort: 'requestTime', up: true, cell: (a) => format.age(a.requestTime, ctx.now()) },
+      { head: 'Application', sort: 'applicationId', class: 'when-wide', cell: (a) => applicationLink(ctx, a.applicationId) },
+      { head: 'Queue', sort: 'queueName', class: 'when-wide', cell: (a) => queueLink(ctx, a.queueName) },
+      { head: 'User', sort: 'user', class: 'when-wide', cell: (a) => a.user ?? '' },
     ];
   }
 
@@ -108,12 +113,18 @@ export function whyCell(ctx, ask) {
 }
 
 // countReasons resolves to [why, how many] for each reason for which any waits,
-// the most first. Each answer is one ask and a count.
+// the most first. All together are counted in one answer; of some, each answer is one ask
+// and a count.
 export async function countReasons(ctx, params, signal) {
+  const most = (a, b) => b[1] - a[1];
+  if (Object.values(params).every((value) => !value)) {
+    const { data } = await ctx.api.get(ctx.api.path('partition', ctx.partition(), 'summary'), { params: { fields: 'pendingBy' }, signal });
+    return Object.entries(data.pendingBy).sort(most);
+  }
   const where = ctx.api.path('partition', ctx.partition(), 'asks');
   const counted = await Promise.all(Object.keys(reasons).map(async (why) => {
     const { total } = await ctx.api.get(where, { params: { ...params, why, limit: 1, fields: 'why' }, signal });
     return [why, total];
   }));
-  return counted.filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1]);
+  return counted.filter(([, n]) => n > 0).sort(most);
 }

@@ -25,7 +25,7 @@ export function summaryBadge(summary) {
 export function planView(ctx, plan, { applicationOf = () => undefined, victims = true, trigger = true } = {}) {
   const p = readPlan(plan);
   return h('div', { class: 'plan' },
-    h('p', { class: 'plan-summary' }, summaryBadge(p.summary), ' ', capital(readable(p.summary))),
+    h('p', { class: 'plan-summary' }, summaryBadge(p.summary), ' ', capital(readable(p.summary).replace(/^victims chosen:? ?/, ''))),
     pairs(['Trigger', trigger && capital(p.trigger ?? '')], ...p.facts.map(([name, text]) => [names[name], readable(text)])),
     victims && p.victims.length > 0 && part('Victims', p.victims.map((v) => victim(ctx, v, applicationOf(v.key)))),
     p.tried.length > 0 && part('What was tried before', p.tried.map((t) => [h('strong', null, t.strategy), ` ${readable(t.why)}`])),

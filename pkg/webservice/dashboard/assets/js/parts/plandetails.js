@@ -4,6 +4,7 @@ import * as format from '../format.js';
 import { badge, h, pairs, state, table } from '../dom.js';
 import { applicationLink, askLink, copyButton, nodeLink, queueLink } from './links.js';
 import { planView } from './plan.js';
+import { fewAmounts } from './kindchoice.js';
 import { capital } from './words.js';
 
 const outcomes = {
@@ -75,7 +76,7 @@ function victimTable(ctx, p, victims) {
     label: 'Victims', rows: victims, key: (v) => v.allocationKey, empty: 'None',
     columns: [
       { head: 'Allocation', cell: (v) => [askLink(ctx, v.applicationId, v.allocationKey), !v.applicationId && h('span', { class: 'quiet' }, ' of another scheduler')] },
-      { head: 'Holds', cell: (v) => format.amounts(v.resource) },
+      { head: 'Holds', cell: (v) => fewAmounts(v.resource) },
       { head: 'Priority', num: true, cell: (v) => v.priority },
       victims.some((v) => v.nodeId !== p.nodeId) && { head: 'Node', cell: (v) => nodeLink(ctx, v.nodeId) },
       { head: 'State', cell: (v) => [badge(states[v.state] ?? 'plain', v.state), v.endTime && h('span', { class: 'quiet' }, ` after ${format.duration(v.endTime - p.time)}`)] },

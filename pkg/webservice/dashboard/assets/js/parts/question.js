@@ -1,5 +1,7 @@
 // What is filled in as a what-if, checked and made into a question for REST.
 
+import { isBytes } from '../format.js';
+
 const units = { '': 1, k: 1e3, m: 1e6, g: 1e9, t: 1e12, p: 1e15, ki: 2 ** 10, mi: 2 ** 20, gi: 2 ** 30, ti: 2 ** 40, pi: 2 ** 50 };
 const thousandths = new Set(['vcore', 'gpu']);
 
@@ -33,13 +35,13 @@ export function readDuration(text) {
 // writeAmount is a quantity as it would be filled in.
 export function writeAmount(kind, value) {
   if (thousandths.has(kind)) return String(value / 1000);
-  if (kind !== 'memory') return String(value);
+  if (!isBytes(kind)) return String(value);
   for (const [unit, size] of [['Gi', 2 ** 30], ['Mi', 2 ** 20], ['Ki', 2 ** 10]]) if (value % size === 0 && value > 0) return `${value / size}${unit}`;
   return String(value);
 }
 
 // example is what stands in an empty field for a kind.
-export function example(kind) { return { vcore: '1.5 or 500m', memory: '4Gi or 512Mi', gpu: '1 or 500m' }[kind] ?? '1'; }
+export function example(kind) { return { vcore: '1.5 or 500m', gpu: '1 or 500m' }[kind] ?? (isBytes(kind) ? '4Gi or 512Mi' : '1'); }
 
 // readQuestion makes the question and says what is wrong with it: errors has a text for
 // each field, as 'asks[0].application', 'within', 'config' or '' for the whole.

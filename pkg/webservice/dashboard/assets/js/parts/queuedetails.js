@@ -39,10 +39,17 @@ function amounts(queue, fair) {
       ['max', m.max === undefined ? 'none' : say(m.max)], ['left', queue.headroom?.[kind] !== undefined && say(queue.headroom[kind])],
       ['pending', m.pending > 0 && say(m.pending)], ['nominated', m.nominated > 0 && say(m.nominated)], ['evicting', m.evicting > 0 && say(m.evicting)]];
     return h('div', { class: 'gauge', key: kind },
-      h('div', { class: 'gauge-head' }, h('strong', { title: kind }, format.kindName(kind)), h('span', { class: 'quiet' }, m.bound === undefined ? 'of no limit' : `${format.percent(format.part(m.used, m.bound))} of ${m.max === undefined ? 'what is above' : 'its max'}`)),
+      h('div', { class: 'gauge-head' }, h('strong', { title: kind }, format.kindName(kind)), h('span', { class: 'quiet' }, partWords(m))),
       bar({ label: words(m, kind), parts: m.parts, marks: m.marks }),
       h('div', { class: 'facts' }, facts.filter(([, v]) => v).map(([name, v]) => h('span', null, h('span', { class: 'quiet' }, `${name} `), v))));
   }));
+}
+
+// partWords is how much of what is guaranteed to a queue it uses or, if nothing is, of its max.
+function partWords(m) {
+  if (m.guaranteed > 0) return `${format.percent(format.part(m.used, m.guaranteed))} of its guarantee`;
+  if (m.bound === undefined) return 'of no limit';
+  return `${format.percent(format.part(m.used, m.bound))} of ${m.max === undefined ? 'what is above' : 'its max'}`;
 }
 
 // chain is every limit on the way to the root, with what is left of it. The least of
@@ -58,7 +65,7 @@ function chain(ctx, way) {
   const least = {};
   for (const row of rows) if (!(least[row.kind]?.left <= row.left)) least[row.kind] = row;
   return section('Limits on the way to the root', table({
-    label: 'Limits on the way to the root', rows, key: (r) => `${r.queue.queuename} ${r.kind}`, empty: 'Nothing limits this queue', columns: [
+    label: 'Limits on the way to the root', compact: true, rows, key: (r) => `${r.queue.queuename} ${r.kind}`, empty: 'Nothing limits this queue', columns: [
       { head: 'Queue', cell: (r) => queueLink(ctx, r.queue.queuename, nameOf(r.queue.queuename)) },
       { head: 'Kind', cell: (r) => format.kindName(r.kind) },
       { head: 'Max', num: true, cell: (r) => format.amount(r.kind, r.max) },

@@ -3,23 +3,29 @@
 import { badge, bar, h } from '../dom.js';
 import * as format from '../format.js';
 import { nameOf } from './shares.js';
+import { standingBadge, under } from './standing.js';
 
 // measure is how a bar of a queue is drawn for a kind: its whole, the parts that are
-// filled, and where the marks are. The whole is the max or, without one, what bounds
-// the queue otherwise, and more if more is used.
+// filled, and where the marks are. The whole is the max of the queue or, without one, what
+// is guaranteed to it; where it has neither, it is what bounds the queue otherwise. It is
+// more if more is used.
 export function measure(queue, fair, kind) {
   const of = (field) => queue[field]?.[kind] ?? 0;
   const used = of('allocatedResource'), evicting = Math.min(used, of('preemptingResource')), nominated = of('nominatedResource');
   const guaranteed = of('guaranteedResource'), max = queue.maxResource?.[kind], bound = max ?? fair[kind];
-  const whole = Math.max(bound ?? 0, guaranteed, used + nominated, 1);
+  const pending = of('pendingResource'), own = used - evicting;
+  const lacking = guaranteed > 0 && queue.standing === under ? Math.min(pending, Math.max(0, guaranteed - used - nominated)) : 0;
+  const whole = Math.max(max ?? (guaranteed > 0 ? guaranteed * 1.02 : bound ?? 0), guaranteed, used + nominated + lacking, 1);
   const marks = [];
   if (guaranteed > 0) marks.push({ part: guaranteed / whole, kind: 'guaranteed' });
   if (max !== undefined) marks.push({ part: max / whole, kind: 'max' });
-  else if (bound !== undefined) marks.push({ part: bound / whole, kind: 'fair' });
+  else if (bound !== undefined && bound <= whole) marks.push({ part: bound / whole, kind: 'fair' });
+  const beyond = guaranteed > 0 ? Math.max(0, own - guaranteed) : 0;
   return {
-    used, guaranteed, max, bound, evicting, nominated, pending: of('pendingResource'), whole, marks,
+    used, guaranteed, max, bound, evicting, nominated, pending, whole, marks,
     over: max !== undefined && used > max,
-    parts: [{ part: (used - evicting) / whole, tone: 'own' }, { part: evicting / whole, tone: 'evicting' }, { part: nominated / whole, tone: 'nominated' }],
+    parts: [{ part: (own - beyond) / whole, tone: 'own' }, { part: beyond / whole, tone: 'over' }, { part: evicting / whole, tone: 'evicting' }, { part: nominated / whole, tone: 'nominated' },
+      { part: lacking / whole, tone: 'lacking' }],
   };
 }
 
@@ -43,6 +49,7 @@ export function meter(queue, fair, kind) {
 export function badges(queue, all = true) {
   return [
     queue.status !== 'Active' && badge('warn', queue.status.toLowerCase()),
+    queue.standing && queue.standing !== 'within' && standingBadge(queue.standing),
     queue.overMaxSince && badge('bad', 'over max'),
     all && format.kinds(queue.preemptingResource).length > 0 && badge('warn', 'evicting'),
     all && format.kinds(queue.nominatedResource).length > 0 && badge('info', 'nominated'),
@@ -50,14 +57,13 @@ export function badges(queue, all = true) {
 }
 
 // queueRow is the line of a queue in the tree. Its cells stand under the heads of the
-// kinds; place is { depth, size, at, open, cursor, chosen } of it among the others.
+// kinds; readers of screens are told its name and what its bars say. Place is { depth, size, at, open, cursor, chosen } of it among the others.
 export function queueRow({ queue, fair, kinds, place, id, ontoggle, onpick }) {
   const parent = !queue.isLeaf && (queue.children?.length ?? 0) > 0;
-  const said = kinds.map((kind) => words(measure(queue, fair, kind), kind)).join('; ');
   return h('div', {
     key: queue.queuename, id, role: 'treeitem', class: ['queue', place.cursor && 'at-cursor', place.chosen && 'chosen'],
     'aria-level': place.depth + 1, 'aria-setsize': place.size, 'aria-posinset': place.at + 1, 'aria-selected': place.chosen ? 'true' : 'false',
-    'aria-expanded': parent ? String(place.open) : null, 'aria-label': `${nameOf(queue.queuename)}. ${said}`, onclick: onpick,
+    'aria-expanded': parent ? String(place.open) : null, onclick: onpick,
   },
   h('div', { class: 'queue-name', style: { '--depth': place.depth } },
     h('span', { class: ['twisty', parent && (place.open ? 'open' : 'shut')], 'aria-hidden': 'true', onclick: parent ? (event) => { event.stopPropagation(); ontoggle(); } : null }),
@@ -65,11 +71,17 @@ export function queueRow({ queue, fair, kinds, place, id, ontoggle, onpick }) {
   kinds.map((kind) => {
     const m = measure(queue, fair, kind);
     return h('div', { class: 'queue-kind' },
-      h('div', { class: ['queue-text', m.over && 'bad-text'] }, h('span', { class: m.used === 0 && 'quiet' }, format.amount(kind, m.used)), h('span', { class: 'quiet' }, m.max !== undefined ? `of ${format.amount(kind, m.max)}` : m.guaranteed > 0 ? `guar. ${format.amount(kind, m.guaranteed)}` : '')),
+      h('div', { class: ['queue-text', m.over && 'bad-text'], 'aria-hidden': 'true' }, h('span', { class: m.used === 0 && 'quiet' }, format.amount(kind, m.used)), h('span', { class: 'quiet' }, limits(m, kind))),
       bar({ label: words(m, kind), parts: m.parts, marks: m.marks }));
   }),
   h('div', { class: 'queue-count num', title: 'applications that run' }, format.count(queue.runningApps)),
   h('div', { class: 'queue-count num', title: format.amounts(queue.pendingResource) }, pendingOf(queue)));
+}
+
+// limits is what is guaranteed and the max, in little room.
+function limits(m, kind) {
+  const say = (n) => format.amount(kind, n);
+  return [m.guaranteed > 0 && `guar. ${say(m.guaranteed)}`, m.max !== undefined && `max ${say(m.max)}`].filter(Boolean).join(' · ');
 }
 
 // pendingOf is what waits in a queue, of the kind that people know best.

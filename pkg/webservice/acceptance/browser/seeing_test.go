@@ -1,0 +1,198 @@
+package browser
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// seen are the plays of which every panel is looked at, in both themes and two widths:
+// one with the kinds of a Kubernetes shim and one of 60 teams.
+var seen = []struct {
+	name string
+	play *play
+}{{"k8s", k8s}, {"big", big}}
+
+// seenAt are the addresses of all panels, by name.
+var seenAt = []struct{ name, panel, hash string }{
+	{"overview", "overview", "#/overview"},
+	{"queues", "queues", "#/queues"},
+	{"guarantees", "queues", "#/queues?view=guarantees"},
+	{"queue", "queues", "#/queues/root"},
+	{"nodes", "nodes", "#/nodes"},
+	{"cards", "nodes", "#/nodes?zoom=3"},
+	{"node", "nodes", "#/nodes/NODE"},
+	{"applications", "applications", "#/applications"},
+	{"application", "applications", "#/applications/APPLICATION"},
+	{"pending", "applications", "#/applications?view=pending"},
+	{"preemption", "preemption", "#/preemption"},
+	{"events", "events", "#/events"},
+	{"whatif", "whatif", "#/whatif?question=QUESTION"},
+}
+
+// question asks for pods of every kind that a shim reports.
+const question = `{"asks":[{"allocationKey":"try","applicationId":%q,"resource":{"vcore":6000,"memory":25769803776,"nvidia.com/gpu":1,"ephemeral-storage":21474836480,"pods":1},"count":3}]}`
+
+// addressed is an address with the names of things on the stage.
+func (s *site) addressed(t *testing.T, hash string) string {
+	t.Helper()
+	var nodes []struct{ NodeID string }
+	s.read(t, "partition/default/nodes?limit=1&fields=nodeID", &nodes)
+	var apps []struct{ ApplicationID string }
+	s.read(t, "partition/default/applications/active?limit=1&sort=-submissionTime&fields=applicationID", &apps)
+	return strings.NewReplacer("NODE", url.PathEscape(nodes[0].NodeID), "APPLICATION", url.PathEscape(apps[0].ApplicationID),
+		"QUESTION", escaped(fmt.Sprintf(question, apps[0].ApplicationID))).Replace(hash)
+}
+
+// TestSeeing: every panel with real clusters on a desktop and on a telephone, dark and
+// light. Nothing runs out of the page or over its neighbour, every text can be read, and axe
+// finds nothing.
+func TestSeeing(t *testing.T) {
+	t.Parallel()
+	axe := axeScript()
+	if axe == "" {
+		t.Log("the accessibility rules of axe were NOT checked: " + axeAbsent)
+	}
+	for _, c := range seen {
+		for _, at := range seenAt {
+			t.Run(c.name+"/"+at.name, func(t *testing.T) {
+				t.Parallel()
+				s := c.play.on(t).serve(t)
+				p := s.open(t, s.addressed(t, at.hash), wide)
+				p.arrives(at.panel)
+				if at.name == "whatif" {
+					seesOutcome(p)
+				}
+				for _, how := range []look{wide, wideLight, phone, phoneLight} {
+					p.becomes(how)
+					p.audit("wide")
+					p.audit("overlapping")
+					p.audit("faint")
+					if axe != "" {
+						p.axe(axe)
+					}
+				}
+			})
+		}
+	}
+}
+
+// axe holds the page against the rules of axe-core. The script runs beside the page, which
+// allows no other.
+func (p *page) axe(script string) {
+	p.t.Helper()
+	found := evaluate[[]string](p, `
+		if (!globalThis.axe) (0, eval)(args[0]);
+		const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+		return violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + v.help + ": " + n.html.slice(0, 160)))`, script)
+	for _, wrong := range unique(found) {
+		p.t.Errorf("axe: %s", wrong)
+	}
+}
+
+// axeAbsent is why the rules of axe are not checked.
+const axeAbsent = "the npm package axe-core is not installed; NODE_PATH=$(npm root -g) and npm install -g axe-core find it"
+
+// axeScript is the program of the npm package axe-core, from NODE_PATH or where npm puts
+// what is installed for all; empty if it is not there.
+var axeScript = sync.OnceValue(func() string {
+	places := filepath.SplitList(os.Getenv("NODE_PATH"))
+	if out, err := exec.Command("npm", "root", "-g").Output(); err == nil {
+		places = append(places, strings.TrimSpace(string(out)))
+	}
+	for _, place := range places {
+		if script, err := os.ReadFile(filepath.Join(place, "axe-core", "axe.min.js")); err == nil {
+			return string(script)
+		}
+	}
+	return ""
+})
+
+// ranking is the rows of the table of guarantees, each cell as text.
+func (p *page) ranking() [][]string {
+	p.t.Helper()
+	return evaluate[[][]string](p, `return t.all("main .table tbody tr").map((row) => [...row.cells].map((c) => c.textContent.trim()))`)
+}
+
+// TestGuarantees: queues that have a guarantee are ranked at any level, and the table can be
+// picked from and sorted.
+func TestGuarantees(t *testing.T) {
+	t.Parallel()
+	p := k8s.on(t).serve(t).open(t, "#/queues?view=guarantees", look{})
+	p.arrives("queues")
+	p.sees("main .table tbody tr", "ml")
+	row := p.ranking()[0]
+	assert.Equal(t, row[0], "ml") // which is no leaf
+	assert.Equal(t, row[1], "over")
+	assert.Assert(t, strings.HasPrefix(row[3], "360 % of "), row[3])
+	p.click("main .reason", "Under and waiting")
+	p.sees("main .table", "No queue is like that")
+	p.click("main .reason", "Over")
+	p.sees("main .table tbody tr", "ml")
+
+	p = big.on(t).serve(t).open(t, "#/queues?view=guarantees", look{})
+	p.arrives("queues")
+	p.sees("main .reason", "60")
+	assert.Equal(t, len(p.ranking()), 60)
+	p.click("main th .sorts", "Queue")
+	p.until(`t.one("main tbody tr td").textContent === "team-0"`)
+	p.click("main th .sorts", "Queue")
+	p.until(`t.one("main tbody tr td").textContent === "team-9"`)
+	assert.Equal(t, evaluate[string](p, `return t.one("main th[aria-sort=descending]").textContent`), "Queue▼")
+	p.press("1")
+	p.arrives("overview")
+	p.sees("main .card", "480 % of vcore")
+	_, note := p.tile("Under and waiting")
+	assert.Equal(t, note, "60 queues over")
+}
+
+// TestKinds: quantities of a Kubernetes shim are bytes, those come first that are guaranteed,
+// and others can be chosen.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	p := k8s.on(t).serve(t).open(t, "#/queues", look{})
+	p.arrives("queues")
+	heads := func() []string {
+		return evaluate[[]string](p, `return [...document.querySelectorAll("main .queue-head > div")].map((e) => e.textContent)`)
+	}
+	assert.DeepEqual(t, heads(), []string{"Queue", "vcore", "memory", "gpu", "Running", "Pending"})
+	p.click("main .chooser summary", "Kinds")
+	p.click("main .chooser label", "ephemeral-storage")
+	p.until(`document.querySelectorAll("main .queue-head > div").length === 4`)
+	assert.DeepEqual(t, heads(), []string{"Queue", "ephemeral-storage", "Running", "Pending"})
+	p.sees("main .queue-text", "504 GiB")
+	p.press("4")
+	p.arrives("applications")
+	p.sees("main td", "ephemeral-storage 120 GiB")
+	p.press("1")
+	p.arrives("overview")
+	p.sees("main .gauge", "ephemeral-storage504 GiB of 1.0 TiB")
+	p.sees("main .gauge", "hugepages-2Mi0 B of 48.0 GiB")
+	assert.DeepEqual(t, evaluate[[]string](p, `
+		const format = await import("./js/format.js");
+		format.know(["vcore", "nvidia.com/gpu", "amd.com/gpu", "example.com/fpga"]);
+		return [...format.kinds({ pods: 1, "example.com/fpga": 1, "amd.com/gpu": 1, vcore: 1 }), ...["amd.com/gpu", "nvidia.com/gpu", "example.com/fpga"].map(format.kindName)]`),
+		[]string{"vcore", "amd.com/gpu", "example.com/fpga", "pods", "amd.com/gpu", "nvidia.com/gpu", "fpga"})
+}
+
+// TestFewRequests: a refresh of the overview asks for counts and for health.
+func TestFewRequests(t *testing.T) {
+	t.Parallel()
+	s := k8s.on(t).serve(t)
+	p := s.open(t, "#/overview", look{})
+	p.arrives("overview")
+	asked := evaluate[[]string](p, `
+		const began = performance.now();
+		document.getElementById("freshness").click();
+		const later = () => performance.getEntriesByType("resource").filter((e) => e.startTime > began && e.name.includes("/ws/v1/"));
+		await t.until(() => later().some((e) => e.name.includes("summary")) && later().some((e) => e.name.includes("healthcheck")), "a refresh", 20000);
+		return later().map((e) => new URL(e.name).pathname)`)
+	assert.Assert(t, len(asked) <= 2, "%q", asked)
+}

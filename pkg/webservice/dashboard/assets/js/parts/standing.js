@@ -1,0 +1,76 @@
+// How queues stand to what is guaranteed to them, as REST says it: the same words,
+// colours and order in every panel.
+
+import { badge, bar, h } from '../dom.js';
+import * as format from '../format.js';
+
+export const under = 'under and waiting', over = 'over', within = 'within';
+
+// standings are all of them, in the order in which people should look at them.
+export const standings = [under, over, within];
+
+const looks = {
+  [under]: ['bad', 'under, waiting', 'It uses less than is guaranteed to it, and pods wait there for that'],
+  [over]: ['warn', 'over', 'It uses more than is guaranteed to it: others may get that back'],
+  [within]: ['good', 'within', 'It uses no more than is guaranteed to it, and waits for none of that'],
+};
+
+// words are a standing as a sentence begins.
+export const words = { [under]: 'Under and waiting', [over]: 'Over', [within]: 'Within' };
+
+export function standingBadge(standing) { return standing ? badge(...looks[standing]) : null; }
+
+// toneOf is the colour of the figures of a queue.
+export function toneOf(standing) { return standing === under ? 'bad-text' : standing === over ? 'warn-text' : ''; }
+
+// row is a queue of the tree as the ranking shows it, in a kind or in the one that decides.
+export function row(queue, kind = '') {
+  const of = kind || queue.guaranteedKind;
+  const amount = (field) => queue[field]?.[of] ?? 0;
+  const [used, guaranteed, pending] = ['allocatedResource', 'guaranteedResource', 'pendingResource'].map(amount);
+  return {
+    queueName: queue.queuename, standing: queue.standing, kind: of, used, guaranteed, pending, max: queue.maxResource?.[of],
+    percent: guaranteed > 0 ? Math.floor((used / guaranteed) * 100) : null,
+  };
+}
+
+// compare puts those first that are under and wait, the least part first, and then those
+// that use the greatest part.
+export function compare(a, b) {
+  const order = standings.indexOf(a.standing) - standings.indexOf(b.standing);
+  const part = (r) => (r.guaranteed > 0 ? r.used / r.guaranteed : -1);
+  const size = a.standing === under ? part(a) - part(b) : part(b) - part(a);
+  return order || size || (a.queueName < b.queueName ? -1 : 1);
+}
+
+// meter draws a row on the scale of its own queue: up to its max, or to what it uses or is
+// guaranteed to it. What is used beyond the guarantee, and what lacks, can be told apart.
+export function meter(r) {
+  const lacks = r.standing === under ? Math.min(r.pending, Math.max(0, r.guaranteed - r.used)) : 0;
+  const whole = Math.max(r.max ?? 0, r.guaranteed, r.used + lacks, 1) * (r.max > r.guaranteed ? 1 : 1.02);
+  const say = (n) => format.amount(r.kind, n);
+  const marks = [{ part: r.guaranteed / whole, kind: 'guaranteed' }];
+  if (r.max !== undefined) marks.push({ part: r.max / whole, kind: 'max' });
+  const label = `${r.queueName} uses ${say(r.used)} of ${say(r.guaranteed)} ${format.kindName(r.kind)} guaranteed`
+    + `${r.max === undefined ? '' : `, ${say(r.max)} max`}${r.pending > 0 ? `, ${say(r.pending)} pending` : ''}`;
+  return bar({ label, marks, parts: [
+    { part: Math.min(r.used, r.guaranteed) / whole, tone: 'own' }, { part: Math.max(0, r.used - r.guaranteed) / whole, tone: 'over' }, { part: lacks / whole, tone: 'lacking' },
+  ] });
+}
+
+const figure = (r, n) => (n === undefined ? h('span', { class: 'quiet' }, 'none') : format.amount(r.kind, n));
+
+// columns are those of a table of rows; link makes the first cell.
+export function columns(link, sort = false) {
+  const by = (name) => (sort ? name : undefined);
+  return [
+    { head: 'Queue', class: 'whole', sort: by('queueName'), cell: (r) => link(r) },
+    { head: 'Guarantee', sort: by('standing'), class: 'nowrap', cell: (r) => standingBadge(r.standing) },
+    { head: 'Use', class: 'grow', cell: (r) => meter(r) },
+    { head: 'Part', sort: by('percent'), title: 'Used, of what is guaranteed of the kind that decides', class: 'nowrap', cell: (r) => [h('strong', { class: toneOf(r.standing) }, r.percent === null ? '–' : `${format.count(r.percent)} %`), h('span', { class: 'quiet' }, ` of ${format.kindName(r.kind)}`)] },
+    { head: 'Used', num: true, sort: by('used'), class: 'nowrap', cell: (r) => figure(r, r.used) },
+    { head: 'Guaranteed', num: true, sort: by('guaranteed'), class: 'nowrap', cell: (r) => figure(r, r.guaranteed) },
+    { head: 'Max', num: true, sort: by('max'), class: 'nowrap', cell: (r) => figure(r, r.max) },
+    { head: 'Pending', num: true, sort: by('pending'), class: 'nowrap', cell: (r) => (r.pending > 0 ? figure(r, r.pending) : '–') },
+  ];
+}

@@ -1,0 +1,155 @@
+package webservice
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// TestSort: a list is in the order that is asked for, and paged after that.
+func TestSort(t *testing.T) {
+	h := newWorld(t).service(t).Handler()
+	for target, want := range map[string][]string{
+		"nodes?sort=nodeID&fields=nodeID":                                   {"node-1", "node-2"},
+		"nodes?sort=-nodeID&fields=nodeID":                                  {"node-2", "node-1"},
+		"nodes?sort=-nodeID&limit=1&offset=1&fields=nodeID":                 {"node-1"},
+		"nodes?sort=-nodeID&offset=5&fields=nodeID":                         nil,
+		"nodes?sort=allocated.vcore&fields=nodeID":                          {"node-2", "node-1"},
+		"nodes?sort=-allocated.vcore&fields=nodeID":                         {"node-1", "node-2"},
+		"nodes?sort=-allocations&fields=nodeID":                             {"node-1", "node-2"},
+		"nodes?sort=schedulable&fields=nodeID":                              {"node-2", "node-1"},
+		"applications/active?sort=-usedResource.vcore&fields=applicationID": {"filler-app", "agents-app"},
+		"applications/active?sort=usedResource.vcore&fields=applicationID":  {"agents-app", "filler-app"},
+		"applications/active?sort=-submissionTime&fields=applicationID":     {"agents-app", "filler-app"},
+		"preemptions?sort=time&fields=allocationKey":                        {"agent-0", "agent-1"},
+		"preemptions?sort=-time&fields=allocationKey":                       {"agent-1", "agent-0"},
+		"preemptions?victims=false&fields=allocationKey":                    nil,
+		"preemptions?victims=true&sort=time&fields=allocationKey":           {"agent-0", "agent-1"},
+		"asks?priority=100&fields=allocationKey":                            {"agent-1"},
+		"asks?standing=over&fields=allocationKey":                           nil,
+		"asks?priority=1&fields=allocationKey":                              nil,
+	} {
+		w := ask(h, http.MethodGet, "/ws/v1/partition/default/"+target)
+		assert.Equal(t, w.Code, http.StatusOK, "%s: %s", target, w.Body)
+		var answer []map[string]string
+		assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &answer))
+		var got []string
+		for _, one := range answer {
+			for _, value := range one {
+				got = append(got, value)
+			}
+		}
+		assert.DeepEqual(t, got, want)
+	}
+	for target, message := range map[string]string{
+		"nodes?sort=allocated":         `Parameter sort is "allocated": a kind after a dot is needed for quantities, as in allocated.vcore, and for nothing else`,
+		"nodes?sort=nodeID.vcore":      `Parameter sort is "nodeID.vcore": a kind after a dot is needed for quantities, as in allocated.vcore, and for nothing else`,
+		"nodes?sort=allocated.unicorn": `Parameter sort names the kind "unicorn", which there is not`,
+		"nodes?sort=attributes":        `Parameter sort is "attributes": there is no order of that field`,
+		"asks?standing=low":            `Parameter standing is "low": one of under and waiting, over, within is needed`,
+		"asks?priority=high":           `Parameter priority is "high": a whole number is needed`,
+	} {
+		w := ask(h, http.MethodGet, "/ws/v1/partition/default/"+target)
+		assert.Equal(t, w.Code, http.StatusBadRequest, target)
+		var answer failureJSON
+		assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &answer))
+		assert.Equal(t, answer.Message, message)
+	}
+}
+
+// TestSortAsks compares pages of sorted asks with a sort of all that were read. Asks that
+// are alike stay in the order of the plain list.
+func TestSortAsks(t *testing.T) {
+	h := waiting(t, 40, 25, rand.New(rand.NewPCG(3, 4))).service(t).Handler()
+	plain, total := readAsks(t, h, "")
+	oldest := func(a, b askShown) int { return int(a.RequestTime - b.RequestTime) }
+	priority := func(a, b askShown) int { return int(b.Priority - a.Priority) }
+	for query, compare := range map[string]func(a, b askShown) int{"sort=requestTime": oldest, "sort=-priority": priority} {
+		want := slices.Clone(plain)
+		slices.SortStableFunc(want, compare)
+		got, all := readAsks(t, h, query+"&limit=70&offset=30")
+		assert.Equal(t, all, total)
+		assert.DeepEqual(t, got, want[30:100])
+	}
+}
+
+// TestSortIsQuick: the longest wait of very many asks is found while an operator
+// waits for it.
+func TestSortIsQuick(t *testing.T) {
+	h := waiting(t, 100, 5000, rand.New(rand.NewPCG(5, 6))).service(t).Handler()
+	began := time.Now()
+	got, total := readAsks(t, h, "sort=requestTime&limit=50")
+	assert.Equal(t, total, "500000")
+	assert.Equal(t, len(got), 50)
+	t.Logf("500,000 asks in %s", time.Since(began))
+	assert.Assert(t, time.Since(began) < 20*time.Second)
+}
+
+// TestStanding: every case of how a queue stands to its guarantee.
+func TestStanding(t *testing.T) {
+	const gpu = resources.Kind(2)
+	of := func(vcore, gpus int64) (a resources.Amounts) {
+		a.Set(0, vcore)
+		a.Set(gpu, gpus)
+		return a
+	}
+	for _, c := range []struct {
+		name                      string
+		guaranteed, used, pending resources.Amounts
+		want                      standing
+	}{
+		{"nothing is guaranteed", nil, of(5, 5), of(1, 1), standing{}},
+		{"it uses nothing and nothing waits", of(10, 0), nil, nil, standing{withinGuarantee, 0, resources.ShareOf(0, 10)}},
+		{"it is used up exactly", of(10, 0), of(10, 0), of(5, 0), standing{withinGuarantee, 0, resources.ShareOf(10, 10)}},
+		{"it waits for what is guaranteed", of(10, 0), of(9, 0), of(1, 0), standing{underAndWaiting, 0, resources.ShareOf(9, 10)}},
+		{"it waits for another kind", of(10, 0), of(9, 0), of(0, 3), standing{withinGuarantee, 0, resources.ShareOf(9, 10)}},
+		{"the kind that lacks most decides", of(10, 8), of(9, 2), of(1, 1), standing{underAndWaiting, gpu, resources.ShareOf(2, 8)}},
+		{"over in one kind", of(10, 8), of(9, 24), of(1, 1), standing{overGuarantee, gpu, resources.ShareOf(24, 8)}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := standingOf(&core.QueueView{Guaranteed: c.guaranteed, Used: c.used, Pending: c.pending})
+			assert.Equal(t, got.word, c.want.word)
+			assert.Equal(t, got.kind, c.want.kind)
+			assert.Equal(t, got.share.Compare(c.want.share), 0)
+		})
+	}
+}
+
+// TestAsksByStanding: asks of a queue that is under and waiting are found below it, and no
+// others.
+func TestAsksByStanding(t *testing.T) {
+	w := waiting(t, 30, 4, rand.New(rand.NewPCG(7, 8)))
+	under := &core.QueueView{Path: "root.q3", Guaranteed: w.Amounts(t, 5000, 0, 0), Used: w.Amounts(t, 1000, 0, 0), Pending: w.Amounts(t, 1000, 0, 0)}
+	w.Views["default"].Root.Queues = []*core.QueueView{under}
+	h := w.service(t).Handler()
+	got, _ := readAsks(t, h, "standing=under+and+waiting")
+	want, _ := readAsks(t, h, "queue=root.q3")
+	assert.Assert(t, len(want) > 0)
+	assert.DeepEqual(t, got, want)
+}
+
+// TestRanked: queues of any level, those under and waiting first.
+func TestRanked(t *testing.T) {
+	queue := func(path core.QueuePath, guaranteed, used, pending int64, below ...*core.QueueView) *core.QueueView {
+		return &core.QueueView{Path: path, Guaranteed: resources.Amounts{guaranteed}, Used: resources.Amounts{used}, Pending: resources.Amounts{pending}, Queues: below}
+	}
+	root := queue("root", 0, 90, 9,
+		queue("root.a", 10, 48, 0, queue("root.a.b", 10, 5, 2)),
+		queue("root.c", 10, 3, 0),
+		queue("root.d", 10, 2, 9),
+		queue("root.e", 10, 20, 9),
+		queue("root.f", 10, 20, 0))
+	var got []core.QueuePath
+	for _, q := range ranked(root) {
+		got = append(got, q.Path)
+	}
+	assert.DeepEqual(t, got, []core.QueuePath{"root.d", "root.a.b", "root.a", "root.e", "root.f", "root.c"})
+}

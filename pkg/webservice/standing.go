@@ -1,0 +1,114 @@
+package webservice
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// How a queue stands to what is guaranteed to it. One without a guarantee has no standing.
+const (
+	// underAndWaiting queues use no guaranteed kind beyond the guarantee, and asks wait
+	// there for one of which the guarantee is not used up.
+	underAndWaiting = "under and waiting"
+	// overGuarantee queues use more of a kind than is guaranteed: others may get it back.
+	overGuarantee   = "over"
+	withinGuarantee = "within"
+)
+
+// standings are all of them, in the order in which people should look at them.
+var standings = []string{underAndWaiting, overGuarantee, withinGuarantee}
+
+// A standing is how a queue stands to what is guaranteed to it.
+type standing struct {
+	word string // empty without a guarantee
+	// kind is the one of which the queue uses the greatest part of what is guaranteed, and
+	// share that part. Of a queue that is under and waiting it is the one that asks wait for
+	// of which the least part is used.
+	kind  resources.Kind
+	share resources.Share
+}
+
+// percent is the share in whole percent.
+func (s standing) percent() int64 {
+	if s.word == "" {
+		return 0
+	}
+	return share(s.share.Part, s.share.Whole, 100)
+}
+
+// standingOf is how a queue of any level stands.
+func standingOf(q *core.QueueView) (out standing) {
+	var lacks *standing
+	for k, guaranteed := range q.Guaranteed {
+		if guaranteed <= 0 {
+			continue
+		}
+		kind := resources.Kind(k)
+		at := standing{withinGuarantee, kind, resources.ShareOf(q.Used.Of(kind), guaranteed)}
+		if out.word == "" || out.share.Compare(at.share) < 0 {
+			out = at
+		}
+		if q.Used.Of(kind) < guaranteed && q.Pending.Of(kind) > 0 && (lacks == nil || at.share.Compare(lacks.share) < 0) {
+			lacks = &at
+		}
+	}
+	switch {
+	case out.word == "":
+	case q.Used.Of(out.kind) > q.Guaranteed.Of(out.kind):
+		out.word = overGuarantee
+	case lacks != nil:
+		out, out.word = *lacks, underAndWaiting
+	}
+	return out
+}
+
+// standingTest picks applications of queues that stand so, or are below one that does.
+func (at *snapshot) standingTest(value string) (func(*core.ApplicationView) bool, error) {
+	if !slices.Contains(standings, value) {
+		return nil, bad("Parameter standing is %.40q: one of %s is needed", value, strings.Join(standings, ", "))
+	}
+	var stand []core.QueuePath
+	for _, q := range ranked(at.Root) {
+		if q.word == value {
+			stand = append(stand, q.Path)
+		}
+	}
+	return func(a *core.ApplicationView) bool {
+		return slices.ContainsFunc(stand, func(above core.QueuePath) bool { return within(a.Queue, above) })
+	}, nil
+}
+
+// A rankedQueue is a queue with a guarantee.
+type rankedQueue struct {
+	*core.QueueView
+	standing
+}
+
+// ranked is every queue with a guarantee, at any level: first those that are under it and
+// wait, the one with the least part first; then all others, the one with the greatest part
+// first.
+func ranked(root *core.QueueView) []rankedQueue {
+	var out []rankedQueue
+	var walk func(*core.QueueView)
+	walk = func(q *core.QueueView) {
+		if s := standingOf(q); s.word != "" {
+			out = append(out, rankedQueue{q, s})
+		}
+		for _, child := range q.Queues {
+			walk(child)
+		}
+	}
+	walk(root)
+	slices.SortFunc(out, func(a, b rankedQueue) int {
+		bySize := b.share.Compare(a.share)
+		if a.word == underAndWaiting {
+			bySize = -bySize
+		}
+		return cmp.Or(cmp.Compare(slices.Index(standings, a.word), slices.Index(standings, b.word)), bySize, strings.Compare(string(a.Path), string(b.Path)))
+	})
+	return out
+}

@@ -1,0 +1,63 @@
+package webservice
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// preemptedPodJSON is a pod that was preempted, and how often. A resource manager that
+// names pods starts one again with another key; without a name it is the key.
+type preemptedPodJSON struct {
+	PodName       string             `json:"podName"`
+	ApplicationID core.ApplicationID `json:"applicationId,omitempty"` // not of another scheduler
+	QueueName     core.QueuePath     `json:"queueName,omitempty"`
+	Times         int                `json:"times"`
+	Wasted        int                `json:"wasted,omitempty"` // of those times, for nothing
+	Last          nanoseconds        `json:"last"`             // when it was chosen last
+	Trigger       string             `json:"trigger"`          // of that time
+	AllocationKey core.AllocationKey `json:"allocationKey"`    // of that time
+}
+
+// victims answers GET /ws/v1/partition/{partition}/victims: the pods that the plans which
+// are kept chose, the one that was preempted most first.
+func victims(at *snapshot, r *http.Request) (any, error) {
+	return list(r, at.kinds, at.preemptedPods(), func(from *preemptedPodJSON, out *preemptedPodJSON) { *out = *from },
+		texts("application", func(v *preemptedPodJSON) core.ApplicationID { return v.ApplicationID }),
+		texts("trigger", func(v *preemptedPodJSON) string { return v.Trigger }))
+}
+
+// preemptedPods counts the victims of the plans that are kept, by application and pod.
+func (at *snapshot) preemptedPods() []*preemptedPodJSON {
+	type pod struct {
+		application core.ApplicationID
+		name        string
+	}
+	known := map[pod]*preemptedPodJSON{}
+	var out []*preemptedPodJSON
+	for _, plan := range at.past.Plans() { // the newest first
+		for i := range plan.Victims {
+			v := &plan.Victims[i]
+			name := pod{v.Application, cmp.Or(v.Pod, string(v.Key))}
+			one := known[name]
+			if one == nil {
+				one = &preemptedPodJSON{
+					PodName: name.name, ApplicationID: v.Application, QueueName: v.Queue, AllocationKey: v.Key,
+					Last: nanosecondsOf(plan.At), Trigger: plan.Trigger.String(),
+				}
+				known[name], out = one, append(out, one)
+			}
+			one.Times++
+			if v.Wasted != "" {
+				one.Wasted++
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b *preemptedPodJSON) int {
+		return cmp.Or(cmp.Compare(b.Times, a.Times), cmp.Compare(b.Last, a.Last), strings.Compare(string(a.ApplicationID), string(b.ApplicationID)), strings.Compare(a.PodName, b.PodName))
+	})
+	return out
+}
