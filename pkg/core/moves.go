@@ -117,6 +117,9 @@ func (p *Partition) dropApplication(app *application, removed bool) {
 		p.timers.Cancel(&app.backoff.timer)
 	}
 	p.setRan(app, false)
+	if group := app.group(); group != "" {
+		p.tell(&ApplicationGroup{ID: app.id, Queue: app.queue.path, Before: group})
+	}
 	p.limits.leave(app)
 	p.applications.Delete(app)
 	q := app.queue
