@@ -187,6 +187,10 @@ func (l *ledger) recount(app *application) {
 		return
 	}
 	app.counts = counts
+	if app.heldBy != NotTried {
+		l.tell(&ApplicationHeld{ID: app.id, Queue: app.queue.path, Reason: app.heldBy})
+		app.heldBy = NotTried
+	}
 	by := 1
 	if !counts {
 		by = -1

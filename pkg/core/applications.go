@@ -48,6 +48,7 @@ func (p commands) takeIn(c AddApplication, q *queue) {
 	p.unview(q)
 	p.awaitEnd(app)
 	p.tell(&ApplicationAccepted{ID: app.id, Queue: q.path, User: app.user, Groups: app.groups, Tags: app.tags})
+	p.tellGroup(app, "")
 }
 
 // removeApplication takes an application off the books with all it has. One

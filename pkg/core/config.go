@@ -1,8 +1,6 @@
 package core
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
@@ -182,26 +180,18 @@ type LimitOwner struct {
 	Name  string
 }
 
-// LimitOf is the limit of a user or group in a queue: its own, or that of all others; nil if there
-// is none.
-func (q *QueueConfig) LimitOf(owner LimitOwner) *Limit {
-	if q == nil || len(q.Limits) == 0 {
-		return nil
+// LimitsByOwner is the limits of a queue by whose they are. The name of all others is a star.
+func LimitsByOwner(limits []Limit) map[LimitOwner]*Limit {
+	out := make(map[LimitOwner]*Limit, len(limits))
+	for i := range limits {
+		for _, name := range limits[i].Users {
+			out[LimitOwner{Name: name}] = &limits[i]
+		}
+		for _, name := range limits[i].Groups {
+			out[LimitOwner{Group: true, Name: name}] = &limits[i]
+		}
 	}
-	return newQueueLimits(q.Limits).of(owner.Group, owner.Name)
-}
-
-// Child is the queue with a path, which is below this one; nil if it is not configured.
-func (q *QueueConfig) Child(path QueuePath) *QueueConfig {
-	if q == nil {
-		return nil
-	}
-	name := path[strings.LastIndexByte(string(path), '.')+1:]
-	at := slices.IndexFunc(q.Queues, func(child QueueConfig) bool { return child.Name == string(name) })
-	if at < 0 {
-		return nil
-	}
-	return &q.Queues[at]
+	return out
 }
 
 // QueueProperties are the settings that children inherit.

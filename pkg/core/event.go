@@ -196,6 +196,22 @@ type (
 		State   State
 		Message string // may be empty
 	}
+	// ApplicationGroup says for which group an application counts from now on where groups
+	// are limited, and for which it did; empty is for none.
+	ApplicationGroup struct {
+		ID            ApplicationID
+		Queue         QueuePath
+		Before, Group string
+	}
+	// ApplicationHeld says for people that no ask of an application may run as long as so many
+	// others do, or, if Held is not set, that it counts among them now.
+	ApplicationHeld struct {
+		ID     ApplicationID
+		Queue  QueuePath
+		Reason Reason // QueueApplications, UserApplications or GroupApplications
+		Detail string // which queue, user or group; empty if Held is not set
+		Held   bool
+	}
 	// ApplicationGone says that an application has left its queue: it completed or
 	// failed, or the resource manager removed it. Nothing of it is left.
 	ApplicationGone struct {
@@ -328,6 +344,8 @@ func (*QueueReport) event()         {}
 func (*ApplicationAccepted) event() {}
 func (*ApplicationRejected) event() {}
 func (*ApplicationChanged) event()  {}
+func (*ApplicationGroup) event()    {}
+func (*ApplicationHeld) event()     {}
 func (*ApplicationGone) event()     {}
 func (*NodeAdded) event()           {}
 func (*NodeRejected) event()        {}

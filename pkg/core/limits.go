@@ -146,6 +146,13 @@ func (l limitAccounts) countFor(app *application, group string) {
 	}
 }
 
+// tellGroup tells for which group an application counts, if that is another one than before.
+func (l *ledger) tellGroup(app *application, before string) {
+	if group := app.group(); group != before {
+		l.tell(&ApplicationGroup{app.id, app.queue.path, before, group})
+	}
+}
+
 // group is that which an application counts for where groups are limited; empty if it counts
 // for none.
 func (a *application) group() string {
@@ -200,7 +207,9 @@ func (l *ledger) rebuildLimits() {
 	l.stamp++
 	l.limits = limitAccounts{}
 	l.applications.Ascend(func(app *application) bool {
+		before := app.group()
 		l.limits.join(app)
+		l.tellGroup(app, before)
 		for _, account := range [...]*account{app.byUser, app.byGroup} {
 			account.takeOver(app, l.stamp)
 		}

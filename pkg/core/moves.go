@@ -131,6 +131,9 @@ func (p *Partition) dropApplication(app *application, removed bool) {
 		gangs{p}.forgetGang(app)
 	}
 	p.setRan(app, false)
+	if group := app.group(); group != "" {
+		p.tell(&ApplicationGroup{ID: app.id, Queue: app.queue.path, Before: group})
+	}
 	p.limits.leave(app)
 	p.applications.Delete(app)
 	q := app.queue

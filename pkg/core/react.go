@@ -112,6 +112,7 @@ func (p *Partition) reactToQuotas() {
 		if what&(quotaLowered|quotaBooked) != 0 {
 			p.nominations.recheckQuota()
 			p.promises.recheck()
+			p.reservations.recheckLimits()
 		}
 		if what&quotaFreed != 0 {
 			if len(p.gangWork.waiting) > 0 {

@@ -107,6 +107,7 @@ func (s *reports) walk() bool {
 func (s *reports) look(r *request) {
 	before := r.told
 	now := r.whyWaits()
+	s.tellHeld(r.application, &now)
 	switch {
 	case now.reason == NotTried, before != nil && now.sameAs(before):
 		return
@@ -126,6 +127,18 @@ func (s *reports) look(r *request) {
 		}
 	}
 	s.tellNow(r, now)
+}
+
+// tellHeld tells of an application that a limit of applications holds back, once until it counts
+// for that limit.
+func (s *reports) tellHeld(app *application, why *told) {
+	switch why.reason {
+	case QueueApplications, UserApplications, GroupApplications:
+		if app.heldBy != why.reason {
+			app.heldBy = why.reason
+			s.tell(&ApplicationHeld{app.id, app.queue.path, why.reason, why.detail, true})
+		}
+	}
 }
 
 // tellNow tells of an ask, if there is anything else to be said. The words are those for

@@ -15,6 +15,19 @@ type reservations struct {
 	*backlog
 	predicates *predicates
 	counts     *Preempted
+	list       []*request // that nodes are kept for which they do not require
+}
+
+// recheckLimits has asks looked at again for which nodes are kept and that limits hold back now.
+func (s *reservations) recheckLimits() {
+	if !s.limited() {
+		return
+	}
+	for _, r := range s.list {
+		if r.heldBack() != nil {
+			s.changes.node(s.findNode(r.reservation().Node), nodeRetry)
+		}
+	}
 }
 
 // setTimer has an ask looked at when the first of its times has come.
@@ -51,6 +64,7 @@ func (s *reservations) reserve(r *request, n *node) {
 		n.claimsHeld++
 	} else {
 		n.reserved, r.class.reserved = r, r
+		s.list = append(s.list, r)
 		s.reserved++
 		s.reserves.add(r.class.standing.Root)
 		w.due.reserve = s.now.Add(s.options.ReserveMax)
@@ -78,6 +92,7 @@ func (s *reservations) unreserve(r *request) {
 		if r.class.reserved == r {
 			r.class.reserved, r.class.since = nil, s.now
 		}
+		s.list = without(s.list, r)
 		s.reserved--
 		s.reserves.remove(r.class.standing.Root)
 		s.openClass(r.class)

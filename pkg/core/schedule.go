@@ -190,6 +190,9 @@ func (p cycle) place(r *request, n *node) {
 	p.changes.node(n, what)
 	p.changes.placed = append(p.changes.placed, r)
 	p.work.Placements++
+	if len(p.reservations.list) > 0 {
+		p.reservations.recheckLimits()
+	}
 	p.tell(Placed{r.Allocation})
 	p.left--
 	if len(p.nominations.list)+len(p.promises.list) > 0 {

@@ -36,7 +36,7 @@
 //	recorder.go      Step, Recorder: from steps to records
 //	records.go       the records of one event: Records, Notice
 //	allocations.go   records of asks, allocations and nodes; applications.go, of applications
-//	queues.go        what a configuration changes; shared.go, amounts as messages; expired.go
+//	queues.go        what a configuration changes; limits.go, users and groups; shared.go, amounts as messages; expired.go
 //	config.go        the limits of a History
 //	history.go       History: Publish, Query, Latest, Configure
 //	ring.go          the latest entries; repeats.go, records that repeat an entry

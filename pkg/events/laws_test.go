@@ -34,99 +34,6 @@ func (c *bytesChance) IntN(n int) int {
 	return b % n
 }
 
-// books are what a reader of the records knows, and nothing else.
-type books struct {
-	runs   map[string]string // node and allocation to amounts
-	serves map[string]string // application and allocation to amounts
-	asks   map[string]string // application and ask to amounts
-	apps   map[string]string // application to queue
-	nodes  map[string]bool
-	queues map[string]bool
-}
-
-func newBooks() *books {
-	return &books{
-		runs: map[string]string{}, serves: map[string]string{}, asks: map[string]string{}, apps: map[string]string{},
-		nodes: map[string]bool{}, queues: map[string]bool{},
-	}
-}
-
-// read books a record; it fails if the record makes no sense after those before.
-func (b *books) read(r *si.EventRecord) error {
-	adds := r.EventChangeType == si.EventRecord_ADD
-	key := r.ObjectID + " " + r.ReferenceID
-	switch d := r.EventChangeDetail; {
-	case d == si.EventRecord_NODE_ALLOC:
-		return b.put(b.runs, key, quantities(r.Resource), adds)
-	case d == si.EventRecord_APP_ALLOC:
-		delete(b.asks, key)
-		return b.put(b.serves, key, quantities(r.Resource), true)
-	case d >= si.EventRecord_ALLOC_CANCEL && d <= si.EventRecord_ALLOC_NODEREMOVED && r.Type == si.EventRecord_APP:
-		return b.put(b.serves, key, quantities(r.Resource), false)
-	case d == si.EventRecord_APP_REQUEST, d == si.EventRecord_REQUEST_CANCEL, d == si.EventRecord_REQUEST_TIMEOUT:
-		return b.put(b.asks, key, quantities(r.Resource), adds)
-	case d == si.EventRecord_QUEUE_APP:
-		return b.put(b.apps, r.ReferenceID, r.ObjectID, adds)
-	case r.Type == si.EventRecord_QUEUE && d == si.EventRecord_DETAILS_NONE:
-		if b.queues[r.ObjectID] == adds {
-			return fmt.Errorf("there already: %s", line(r))
-		}
-		b.queues[r.ObjectID] = adds
-	case r.Type == si.EventRecord_NODE && d == si.EventRecord_DETAILS_NONE && adds:
-		b.nodes[r.ObjectID] = true
-	case d == si.EventRecord_NODE_DECOMISSION:
-		delete(b.nodes, r.ObjectID)
-	}
-	return nil
-}
-
-// resized takes over other amounts, of which there are no records.
-func (b *books) resized(event core.Event, kinds *resources.Kinds) {
-	switch e := event.(type) {
-	case *core.Resized:
-		amounts := quantities(core.ResourceOf(kinds, e.Amounts))
-		b.runs[string(e.Node)+" "+string(e.Key)], b.serves[string(e.Application)+" "+string(e.Key)] = amounts, amounts
-	case core.AskResized:
-		b.asks[string(e.Application)+" "+string(e.Key)] = quantities(core.ResourceOf(kinds, e.Amounts))
-	}
-}
-
-func (b *books) put(into map[string]string, key, value string, adds bool) error {
-	if _, known := into[key]; known == adds {
-		return fmt.Errorf("%s is there: %t, and to be added: %t", key, known, adds)
-	}
-	if adds {
-		into[key] = value
-	} else {
-		delete(into, key)
-	}
-	return nil
-}
-
-func quantities(r *si.Resource) string { return line(&si.EventRecord{Resource: r}) }
-
-// seen are the same books, made of a view.
-func seen(view *core.View, kinds *resources.Kinds) *books {
-	b := newBooks()
-	for _, n := range view.Nodes {
-		b.nodes[string(n.ID)] = true
-		for _, a := range append(slices.Clone(n.Allocations), n.ForeignAllocations...) {
-			amounts := quantities(core.ResourceOf(kinds, a.Amounts))
-			b.runs[string(n.ID)+" "+string(a.Key)] = amounts
-			if !a.IsForeign() {
-				b.serves[string(a.Application)+" "+string(a.Key)] = amounts
-			}
-		}
-	}
-	for _, app := range view.Applications {
-		b.apps[string(app.ID)] = string(app.Queue)
-		for _, ask := range app.Asks {
-			b.asks[string(app.ID)+" "+string(ask.Key)] = quantities(core.ResourceOf(kinds, ask.Amounts))
-		}
-	}
-	return b
-}
-
 // A past is a random history of a partition, of which records are read and events
 // replayed.
 type past struct {
@@ -150,7 +57,7 @@ func (p *past) command() core.Command {
 		queue, tag := []string{"root.a", "A", "p.b", "", "nowhere"}[p.IntN(5)], p.IntN(2)
 		return core.AddApplication{
 			ID: app, Queue: core.QueuePath(queue), Forced: tag == 1,
-			User: "anna", Groups: []string{"staff"}, Tags: map[string]string{"tag": fmt.Sprint(tag)},
+			User: "anna", Groups: []string{"staff", "web"}[:1+p.IntN(2)], Tags: map[string]string{"tag": fmt.Sprint(tag)},
 		}
 	case 3:
 		if p.IntN(3) == 0 {
@@ -216,11 +123,29 @@ func (p *past) config() core.Config {
 	if p.IntN(4) == 0 {
 		c.Root.Max = resources.Limits{int64(20 + p.IntN(20))}
 	}
+	p.limit(&c.Root)
 	c.Preemption = core.PreemptionConfig{
 		RequiredNode: preemptor.DefaultConfig(), Quota: p.IntN(2) == 0,
 		Priority: core.PriorityPreemption(p.IntN(3)), LoopMax: 1, LoopWindow: time.Hour,
 	}
 	return c
+}
+
+// limit limits users, groups and applications in a queue and those below, or does not.
+func (p *past) limit(q *core.QueueConfig) {
+	for _, limit := range []core.Limit{{Users: []string{"anna", "bob"}}, {Users: []string{"*"}}, {Groups: []string{"web"}}, {Groups: []string{"*"}}} {
+		if p.IntN(6) > 0 {
+			continue
+		}
+		limit.Max, limit.ApplicationsMax = resources.Limits{int64(1 + p.IntN(20))}, p.IntN(3)
+		q.Limits = append(q.Limits, limit)
+	}
+	if p.IntN(6) == 0 {
+		q.ApplicationsMax = 1
+	}
+	for i := range q.Queues {
+		p.limit(&q.Queues[i])
+	}
 }
 
 func (p *past) apply(c core.Command) { p.step(c, p.partition.Apply(p.now, c)) }
@@ -255,7 +180,12 @@ func (p *past) compare() {
 	view := p.partition.View()
 	got, want := p.books, seen(view, p.kinds)
 	for _, pair := range []struct{ got, want map[string]string }{
-		{got.runs, want.runs}, {got.serves, want.serves}, {got.asks, want.asks}, {got.apps, want.apps},
+		{got.runs, want.runs},
+		{got.serves, want.serves},
+		{got.asks, want.asks},
+		{got.apps, want.apps},
+		{got.groups, want.groups},
+		{got.limits, want.limits},
 	} {
 		if !maps.Equal(pair.got, pair.want) {
 			assert.DeepEqual(p.t, pair.got, pair.want)
@@ -338,6 +268,7 @@ func TestRecordsAndEventsAreComplete(t *testing.T) {
 		"APP_RESUMING", "APP_FAILING", "APP_FAILED",
 		"NODE_ALLOC", "APP_ALLOC", "ALLOC_CANCEL", "ALLOC_TIMEOUT", "ALLOC_PREEMPT", "ALLOC_REPLACED", "ALLOC_NODEREMOVED",
 		"APP_NEW", "APP_ACCEPTED", "APP_RUNNING", "APP_COMPLETING", "APP_COMPLETED", "APP_REJECT", "APP_REQUEST",
+		"UG_USER_LIMIT", "UG_GROUP_LIMIT", "UG_APP_LINK", "APP_CANNOTRUN_QUEUE", "APP_CANNOTRUN_QUOTA", "APP_RUNNABLE_QUEUE", "APP_RUNNABLE_QUOTA",
 		"REQUEST_CANCEL", "REQUEST_TIMEOUT", "QUEUE_APP", "QUEUE_MAX", "NODE_RESERVATION", "QUEUE_PREEMPTION", "QUEUE_DYNAMIC",
 	} {
 		assert.Assert(t, strings.Contains(all.String(), " "+detail), "no history has a %s", detail)

@@ -39,6 +39,7 @@ func (d queueChanges) compare(above string, before, after *core.QueueConfig) {
 		return
 	case after == nil:
 		path += before.Name
+		d.compareLimits(path, before.Limits, nil)
 		d.compareChildren(path, before, none)
 		d.configured(path, si.EventRecord_REMOVE, "no longer configured: takes nothing new, and goes when it is empty")
 		return
@@ -58,6 +59,7 @@ func (d queueChanges) compare(above string, before, after *core.QueueConfig) {
 	if !before.Guaranteed.Equal(after.Guaranteed) {
 		d.queueChanged(path, si.EventRecord_QUEUE_GUARANTEED, core.ResourceOf(d.kinds, after.Guaranteed), "")
 	}
+	d.compareLimits(path, before.Limits, after.Limits)
 	d.compareChildren(path, before, after)
 }
 

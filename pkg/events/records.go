@@ -110,6 +110,10 @@ func (c *conversion) notice(event core.Event) {
 			Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message,
 			Resource: c.resource(e.Amounts),
 		})
+	case *core.ApplicationGroup:
+		c.group(e)
+	case *core.ApplicationHeld:
+		c.held(e)
 	case *core.ApplicationReport:
 		c.add(&si.EventRecord{Type: si.EventRecord_APP, ObjectID: string(e.ID), ReferenceID: string(e.Key), Message: e.Message})
 	case *core.QueueAdded:

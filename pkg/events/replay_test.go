@@ -199,10 +199,24 @@ func nodeText(n *core.NodeView, allocated, occupied resources.Amounts) string {
 
 func sumText(sum resources.Amounts) string { return fmt.Sprint(sum.Of(0), ":", sum.Of(1)) }
 
-func reservationText(r core.Reservation) string { return fmt.Sprintf("reservation %+v", r) }
+// reservationText is a reservation. For an ask with a required node it is as old as the ask waits
+// there, though it may be given up and made again.
+func reservationText(r core.Reservation) string {
+	if r.Required {
+		r.At = time.Time{}
+	}
+	return fmt.Sprintf("reservation %+v", r)
+}
 
 func nominationText(key core.AllocationKey, node core.NodeID, trigger string) string {
 	return fmt.Sprintf("nomination of %s to %s by %s", key, node, trigger)
+}
+
+// foreignText is a foreign allocation. No event tells of another priority of it.
+func foreignText(a *core.Allocation) string {
+	own := *a
+	own.Priority = 0
+	return "foreign " + allocationText(&own)
 }
 
 func evictionText(node core.NodeID, e core.Eviction) string {
@@ -225,7 +239,7 @@ func (r *replay) shown() (lines []string) {
 		allUsed.Add(a.Amounts)
 	}
 	for _, a := range r.foreign {
-		lines = append(lines, "foreign "+allocationText(a))
+		lines = append(lines, foreignText(a))
 		occupied[a.Node] = occupied[a.Node].Plus(a.Amounts)
 		allOccupied.Add(a.Amounts)
 	}
@@ -261,7 +275,7 @@ func shownBy(v *core.View) (lines []string) {
 			lines = append(lines, "runs "+allocationText(a))
 		}
 		for _, a := range n.ForeignAllocations {
-			lines = append(lines, "foreign "+allocationText(a))
+			lines = append(lines, foreignText(a))
 		}
 		for _, held := range n.Reservations {
 			lines = append(lines, reservationText(held))

@@ -13,6 +13,7 @@
 //	remedies.go what would make an ask fit
 //	quota.go    the queues on the way to the root, and the place in the order
 //	text.go     the answer for people to read
+//	overlimits.go  users and groups that would be over their limits
 //	whatif.go   WhatIf: what would become of asks, or of another configuration;
 //	            allowances.go, disruption budgets meanwhile
 package explain

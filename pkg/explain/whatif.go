@@ -40,6 +40,8 @@ type Outcome struct {
 	Victims []Victim     // that would be evicted, in that order
 	Others  []AskOutcome // asks that wait now and would not, by key
 	OverUse []OverUse    // queues that would be over their max, from the root down
+	// OverLimits are users and groups that would be over their limits.
+	OverLimits []OverLimit
 
 	// Partial says that the time for the answer was over before everything was played:
 	// the outcome is that of the first part of Within, which is Played.
@@ -109,7 +111,7 @@ func WhatIf(ctx context.Context, view *core.View, kinds *resources.Kinds, now ti
 		out.Asks = append(out.Asks, r.outcomeOf(after, kinds, ask))
 	}
 	out.Others = r.otherOutcomes(view, after, q.Asks)
-	out.OverUse = overUse(after.Root, nil)
+	out.OverUse, out.OverLimits = overUse(after.Root, nil), overLimits(after)
 	return out, nil
 }
 
@@ -218,14 +220,7 @@ func (r *dryRun) otherOutcomes(before, after *core.View, asked []*core.Allocatio
 
 // overUse lists the queues that are over their max.
 func overUse(q *core.QueueView, list []OverUse) []OverUse {
-	var by resources.Amounts
-	for i, used := range q.Used {
-		kind := resources.Kind(i)
-		if most := q.Max.Of(kind); most != resources.Unlimited && used > most {
-			by.Set(kind, used-most)
-		}
-	}
-	if !by.IsZero() {
+	if by := beyond(q.Used, q.Max); !by.IsZero() {
 		list = append(list, OverUse{Queue: q.Path, By: by})
 	}
 	for _, child := range q.Queues {

@@ -79,6 +79,7 @@ func TestWhatIfTheMaxWere(t *testing.T) {
 	assert.Equal(t, len(out.OverUse), 1)
 	assert.Equal(t, out.OverUse[0].Queue, core.QueuePath("root.batch"))
 	assert.Equal(t, c.kinds.Format(out.OverUse[0].By), "vcore=1000")
+	assert.Equal(t, len(out.OverLimits), 0)
 	assert.Equal(t, len(out.Others), 1)
 	assert.Equal(t, out.Others[0], explain.AskOutcome{Key: "large", Placed: "n3"})
 
@@ -237,4 +238,33 @@ func TestWhatIfOfANewApplication(t *testing.T) {
 	assert.Assert(t, strings.Contains(out.Rejected["lost"], "root.none"), out.Rejected)
 	assert.Assert(t, strings.Contains(out.Rejected["batch"], "batch"), out.Rejected)
 	assert.Equal(t, len(c.View().Applications), known, "nothing was changed")
+}
+
+// TestWhatIfTheLimitsWere says which users and groups would be over which limit. What a limit names
+// itself is not one of all others.
+func TestWhatIfTheLimitsWere(t *testing.T) {
+	c := crowd(t)
+	c.settle(start)
+	for i, app := range c.View().Applications {
+		c.Apply(start, core.AddApplication{ID: core.ApplicationID(fmt.Sprint("more", i)), Queue: app.Queue, User: "ann", Groups: []string{"dev"}})
+		key := core.AllocationKey(fmt.Sprint("own", i))
+		c.Apply(start, core.AddAllocation{Allocation: &core.Allocation{
+			Key: key, Application: core.ApplicationID(fmt.Sprint("more", i)), Node: "n1", Amounts: resources.Amounts{300}, Created: start, Placed: start,
+		}})
+	}
+	config := twoQueues()
+	config.Name = "default"
+	config.Root.Limits = []core.Limit{
+		{Users: []string{"ann"}, Max: resources.Limits{500}, ApplicationsMax: 1},
+		{Users: []string{"*"}, Max: resources.Limits{1 << 40}},
+		{Groups: []string{"dev"}, ApplicationsMax: 9},
+	}
+	config.Root.Queues[0].Limits = []core.Limit{{Groups: []string{"dev"}, Max: resources.Limits{0}}}
+	out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start.Add(time.Minute), explain.Question{Config: &config})
+	assert.NilError(t, err)
+	var got []string
+	for _, o := range out.OverLimits {
+		got = append(got, fmt.Sprintf("%s %s %t by %s and %d", o.Queue, o.Owner.Name, o.Owner.Group, c.kinds.Format(o.By), o.Applications))
+	}
+	assert.DeepEqual(t, got, []string{"root ann false by vcore=100 and 1", "root.web dev true by vcore=300 and 0"})
 }

@@ -82,7 +82,7 @@ func (n *counts) other(event core.Event) subject {
 		if e.State == core.Accepted {
 			n[accepted]++
 		}
-	case *core.ApplicationGone, *core.ApplicationReport:
+	case *core.ApplicationGone, *core.ApplicationReport, *core.ApplicationGroup, *core.ApplicationHeld:
 	case *core.NodeAdded:
 		n[nodeAccepted]++
 		return aboutNode

@@ -111,6 +111,8 @@ func TestTheMessageOfEachEvent(t *testing.T) {
 		{&core.QueueReport{}, ""},
 		{&core.VictimsWasted{}, ""},
 		{&core.ApplicationGone{}, ""},
+		{&core.ApplicationGroup{}, ""},
+		{&core.ApplicationHeld{}, ""},
 		{&core.NodeResized{}, ""},
 		{&core.NodeAttributes{}, ""},
 		{&core.NodeSchedulable{}, ""},
@@ -146,6 +148,7 @@ func TestEventsThatAreAlwaysRecorded(t *testing.T) {
 	assert.DeepEqual(t, recorded, []string{
 		"core.EvictionRequested", "core.ForeignAdded", "core.ForeignRemoved", "core.Reserved", "core.Unreserved",
 		"core.Nominated", "core.NominationEnded", "core.AskReport", "core.AskWaits", "core.ApplicationReport", "core.QueueReport", "core.VictimsWasted",
+		"core.ApplicationHeld",
 		"core.NodeAdded", "core.NodeResized", "core.NodeSchedulable", "core.NodeRemoved",
 		"core.QueueAdded", "core.QueueRemoved",
 	})

@@ -109,7 +109,7 @@ func (c *cluster) observe(event core.Event) {
 	case *core.NodeRejected:
 		c.breach("node %s was rejected: %s", e.ID, e.Reason)
 	case core.AskAdded, *core.AskEnded, core.ForeignAdded, core.ForeignRemoved, *core.Reserved, *core.Unreserved,
-		*core.PreemptionPlanned, *core.Unschedulable, *core.AskWaits, *core.ApplicationReport, *core.ApplicationGone,
+		*core.PreemptionPlanned, *core.Unschedulable, *core.AskWaits, *core.ApplicationReport, *core.ApplicationGone, *core.ApplicationGroup, *core.ApplicationHeld,
 		*core.NodeAdded, *core.NodeSchedulable, *core.NodeRemoved, *core.QueueAdded, *core.QueueRemoved, *core.Reconfigured:
 	default:
 		c.breach("the core answered with a %T", event)

@@ -106,8 +106,9 @@ func (at *snapshot) users() []*userJSON {
 		}
 		u.Groups[app.ID] = app.Group
 	}
+	limits := at.limitsByQueue()
 	for _, u := range out {
-		u.Queues.finish(at, &at.Config.Root, core.LimitOwner{Name: u.UserName})
+		u.Queues.finish(at, limits, core.LimitOwner{Name: u.UserName})
 	}
 	return out
 }
@@ -128,8 +129,9 @@ func (at *snapshot) groups() []*groupJSON {
 			g.Queues.add(app)
 		}
 	}
+	limits := at.limitsByQueue()
 	for _, g := range out {
-		g.Queues.finish(at, &at.Config.Root, core.LimitOwner{Group: true, Name: g.GroupName})
+		g.Queues.finish(at, limits, core.LimitOwner{Group: true, Name: g.GroupName})
 	}
 	return out
 }
@@ -143,15 +145,38 @@ func (at *snapshot) sortedBy(of func(*core.ApplicationView) string) []*core.Appl
 	return applications
 }
 
-// finish says by kind what was added up, and the limits of whose it is. A queue that is not
-// configured has none.
-func (u *usageJSON) finish(at *snapshot, q *core.QueueConfig, owner core.LimitOwner) {
+// queueLimits are the limits of users and groups in the queues that have any.
+type queueLimits map[core.QueuePath]map[core.LimitOwner]*core.Limit
+
+func (at *snapshot) limitsByQueue() queueLimits {
+	out := queueLimits{}
+	out.add("", &at.Config.Root)
+	return out
+}
+
+func (l queueLimits) add(above core.QueuePath, q *core.QueueConfig) {
+	path := above + core.QueuePath(q.Name)
+	if len(q.Limits) > 0 {
+		l[path] = core.LimitsByOwner(q.Limits)
+	}
+	for i := range q.Queues {
+		l.add(path+".", &q.Queues[i])
+	}
+}
+
+// finish says by kind what was added up, and the limits of whose it is: their own, or those of
+// all others.
+func (u *usageJSON) finish(at *snapshot, limits queueLimits, owner core.LimitOwner) {
 	u.ResourceUsage = at.amounts(u.sum)
-	if limit := q.LimitOf(owner); limit != nil {
+	limit := limits[u.QueuePath][owner]
+	if limit == nil {
+		limit = limits[u.QueuePath][core.LimitOwner{Group: owner.Group, Name: "*"}]
+	}
+	if limit != nil {
 		u.MaxResources, u.MaxApplications = at.limits(limit.Max), limit.ApplicationsMax
 	}
 	for _, child := range u.Children {
-		child.finish(at, q.Child(child.QueuePath), owner)
+		child.finish(at, limits, owner)
 	}
 }
 

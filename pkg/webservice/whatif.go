@@ -70,6 +70,9 @@ type outcomeJSON struct {
 	Others  []askOutcomeJSON `json:"others"`  // asks that wait now and would not
 	OverUse []overUseJSON    `json:"overUse"` // queues that would use more than their max
 
+	// OverLimits are users and groups that would use more than their limits.
+	OverLimits []overLimitJSON `json:"overLimits,omitempty"`
+
 	Rejected []rejectedJSON `json:"rejected,omitempty"` // applications that would not be taken in
 	Budgets  budgetsAsked   `json:"budgets"`
 
@@ -113,6 +116,23 @@ const (
 type overUseJSON struct {
 	QueueName core.QueuePath `json:"queueName"`
 	By        quantities     `json:"by"`
+}
+
+// overLimitJSON is how much a user or group would use over its limit in a queue.
+type overLimitJSON struct {
+	QueueName    core.QueuePath `json:"queueName"`
+	User         string         `json:"user,omitempty"`
+	Group        string         `json:"group,omitempty"`
+	By           quantities     `json:"by,omitempty"`
+	Applications int            `json:"applications,omitempty"`
+}
+
+func (at *snapshot) overLimit(o explain.OverLimit) overLimitJSON {
+	out := overLimitJSON{QueueName: o.Queue, User: o.Owner.Name, By: at.amounts(o.By), Applications: o.Applications}
+	if o.Owner.Group {
+		out.User, out.Group = "", o.Owner.Name
+	}
+	return out
 }
 
 // offerWhatIf answers what-ifs in places of their own, so that they hold up nothing
@@ -167,6 +187,9 @@ func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
 	}
 	for _, u := range outcome.OverUse {
 		out.OverUse = append(out.OverUse, overUseJSON{u.Queue, at.amounts(u.By)})
+	}
+	for _, over := range outcome.OverLimits {
+		out.OverLimits = append(out.OverLimits, at.overLimit(over))
 	}
 	return one(r, out)
 }

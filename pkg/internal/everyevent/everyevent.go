@@ -23,6 +23,7 @@ func Events() []core.Event {
 		&core.Unschedulable{Allocation: a}, &core.AskReport{Allocation: a}, &core.AskWaits{Allocation: a},
 		&core.ApplicationReport{}, &core.QueueReport{}, &core.VictimsWasted{},
 		&core.ApplicationAccepted{}, &core.ApplicationRejected{}, &core.ApplicationChanged{}, &core.ApplicationGone{},
+		&core.ApplicationGroup{}, &core.ApplicationHeld{},
 		&core.NodeAdded{}, &core.NodeRejected{}, &core.NodeResized{}, &core.NodeAttributes{}, &core.NodeSchedulable{}, &core.NodeRemoved{},
 		&core.QueueAdded{}, &core.QueueRemoved{}, &core.Reconfigured{},
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -163,6 +164,33 @@ func (a *arguments) amounts() resources.Amounts {
 		amounts.Set(kind, sign*quantity)
 	}
 	return amounts
+}
+
+// quota reads quota=, what the queue made for an application may use, such as vcore:2, and how many
+// applications may run there.
+func (a *arguments) quota() *core.QueueQuota {
+	if !a.has("quota") {
+		return nil
+	}
+	quota := &core.QueueQuota{}
+	for name, text := range a.pairs("quota") {
+		if name == "applications" {
+			quota.ApplicationsMax, _ = strconv.Atoi(text)
+			continue
+		}
+		quantity, err := resources.ParseQuantity(name, text)
+		if err != nil {
+			a.fail("%s: %w", name, err)
+			continue
+		}
+		kind, err := a.kinds.Intern(name)
+		if err != nil {
+			a.fail("%w", err)
+			continue
+		}
+		quota.Max.Set(kind, quantity)
+	}
+	return quota
 }
 
 func (a *arguments) fail(format string, args ...any) {

@@ -87,6 +87,8 @@ func (o *output) record(event core.Event) string {
 		return o.recordOf("NONE DETAILS_NONE", string(e.Key), string(e.Application), nil, e.Message)
 	case *core.ApplicationReport:
 		return o.recordOf("NONE DETAILS_NONE", string(e.ID), string(e.Key), nil, e.Message)
+	case *core.ApplicationHeld:
+		return o.heldOf(e)
 	case *core.QueueAdded:
 		return o.recordOf("ADD QUEUE_DYNAMIC", string(e.Queue), "", nil, "")
 	case *core.QueueRemoved:
@@ -121,4 +123,16 @@ func unlessEmpty(before, text string) string {
 		return ""
 	}
 	return before + text
+}
+
+// heldOf is the record that a limit of applications holds an application back, or does not any more.
+func (o *output) heldOf(e *core.ApplicationHeld) string {
+	detail := "APP_RUNNABLE"
+	if e.Held {
+		detail = "APP_CANNOTRUN"
+	}
+	if e.Reason == core.QueueApplications {
+		return o.recordOf("NONE "+detail+"_QUEUE", string(e.ID), "", nil, e.Detail)
+	}
+	return o.recordOf("NONE "+detail+"_QUOTA", string(e.ID), "", nil, e.Detail)
 }

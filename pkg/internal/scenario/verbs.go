@@ -138,6 +138,7 @@ func (w *world) application(a *arguments) (func(), error) {
 	if a.has("created") {
 		c.Created = start.Add(a.duration("created"))
 	}
+	c.Quota = a.quota()
 	return func() { w.apply(c) }, nil
 }
 

@@ -132,6 +132,13 @@ type Outcome struct {
 		Queue string  `json:"queueName"`
 		By    Amounts `json:"by"`
 	} `json:"overUse"`
+	OverLimits []struct { // users and groups that would use more than their limits
+		Queue        string  `json:"queueName"`
+		User         string  `json:"user"`
+		Group        string  `json:"group"`
+		By           Amounts `json:"by"`
+		Applications int     `json:"applications"`
+	} `json:"overLimits"`
 	Budgets string `json:"budgets"`
 	Partial bool   `json:"partial"`
 }

@@ -1,0 +1,87 @@
+package events
+
+import (
+	"fmt"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// compareLimits records the limits of users and groups in a queue that are gone, then those
+// that are new or others than before.
+func (d queueChanges) compareLimits(path string, before, after []core.Limit) {
+	if len(before)+len(after) == 0 {
+		return
+	}
+	was, is := core.LimitsByOwner(before), core.LimitsByOwner(after)
+	ownersOf(before, func(owner core.LimitOwner) {
+		if is[owner] == nil {
+			d.limit(path, owner, si.EventRecord_REMOVE, nil)
+		}
+	})
+	ownersOf(after, func(owner core.LimitOwner) {
+		now, old := is[owner], was[owner]
+		if old == nil || old.ApplicationsMax != now.ApplicationsMax || !old.Max.Equal(now.Max) {
+			d.limit(path, owner, si.EventRecord_SET, now)
+		}
+	})
+}
+
+// ownersOf visits the users and groups of limits as they are configured.
+func ownersOf(limits []core.Limit, visit func(core.LimitOwner)) {
+	for i := range limits {
+		for _, name := range limits[i].Users {
+			visit(core.LimitOwner{Name: name})
+		}
+		for _, name := range limits[i].Groups {
+			visit(core.LimitOwner{Group: true, Name: name})
+		}
+	}
+}
+
+// limit records that a user or group has a limit in a queue, or none any more.
+func (d queueChanges) limit(path string, owner core.LimitOwner, change si.EventRecord_ChangeType, limit *core.Limit) {
+	record := &si.EventRecord{
+		Type: si.EventRecord_USERGROUP, ObjectID: owner.Name, ReferenceID: path,
+		EventChangeType: change, EventChangeDetail: si.EventRecord_UG_USER_LIMIT,
+	}
+	if owner.Group {
+		record.EventChangeDetail = si.EventRecord_UG_GROUP_LIMIT
+	}
+	if limit != nil {
+		record.Resource = d.limits(limit.Max)
+		if limit.ApplicationsMax > 0 {
+			record.Message = fmt.Sprintf("applications: %d", limit.ApplicationsMax)
+		}
+	}
+	d.add(record)
+}
+
+// group records for which group an application counts.
+func (c *conversion) group(e *core.ApplicationGroup) {
+	link := func(group string, change si.EventRecord_ChangeType) {
+		if group != "" {
+			c.add(&si.EventRecord{
+				Type: si.EventRecord_USERGROUP, ObjectID: group, ReferenceID: string(e.ID),
+				EventChangeType: change, EventChangeDetail: si.EventRecord_UG_APP_LINK,
+			})
+		}
+	}
+	link(e.Before, si.EventRecord_REMOVE)
+	link(e.Group, si.EventRecord_SET)
+}
+
+// held records that a limit of applications holds an application back, or does not any more.
+func (c *conversion) held(e *core.ApplicationHeld) {
+	detail := si.EventRecord_APP_RUNNABLE_QUOTA
+	switch queue := e.Reason == core.QueueApplications; {
+	case e.Held && queue:
+		detail = si.EventRecord_APP_CANNOTRUN_QUEUE
+	case e.Held:
+		detail = si.EventRecord_APP_CANNOTRUN_QUOTA
+	case queue:
+		detail = si.EventRecord_APP_RUNNABLE_QUEUE
+	}
+	c.application(e.ID, si.EventRecord_NONE, detail, e.Detail)
+}

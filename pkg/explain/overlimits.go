@@ -1,0 +1,95 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// OverLimit is how much a user or group would use over its limit in a queue. Nothing is evicted
+// because of that; nothing more of it runs.
+type OverLimit struct {
+	Queue        core.QueuePath
+	Owner        core.LimitOwner
+	By           resources.Amounts
+	Applications int // that run, over the limit of applications
+}
+
+// A limitUse is what counts for a limit.
+type limitUse struct {
+	limit        *core.Limit
+	used         resources.Amounts
+	applications int
+}
+
+// overLimits lists the users and groups that are over their limits, by queue and name.
+func overLimits(view *core.View) (list []OverLimit) {
+	type place struct {
+		queue core.QueuePath
+		owner core.LimitOwner
+	}
+	limits, uses := map[core.QueuePath]map[core.LimitOwner]*core.Limit{}, map[place]*limitUse{}
+	collectLimits(limits, "", &view.Config.Root)
+	for _, app := range view.Applications {
+		for path := app.Queue; path != "" && len(limits) > 0; path = path[:max(strings.LastIndexByte(string(path), '.'), 0)] {
+			for _, owner := range []core.LimitOwner{{Name: app.User}, {Group: true, Name: app.Group}} {
+				limit := cmp.Or(limits[path][owner], limits[path][core.LimitOwner{Group: owner.Group, Name: "*"}])
+				if limit == nil || owner.Group && owner.Name == "" {
+					continue
+				}
+				at := place{path, owner}
+				if uses[at] == nil {
+					uses[at] = &limitUse{limit: limit}
+				}
+				uses[at].used.Add(app.Used)
+				if app.Counts {
+					uses[at].applications++
+				}
+			}
+		}
+	}
+	for at, use := range uses { // sorted below
+		over := OverLimit{Queue: at.queue, Owner: at.owner, By: beyond(use.used, use.limit.Max)}
+		if most := use.limit.ApplicationsMax; most > 0 {
+			over.Applications = max(use.applications-most, 0)
+		}
+		if over.Applications > 0 || !over.By.IsZero() {
+			list = append(list, over)
+		}
+	}
+	slices.SortFunc(list, func(a, b OverLimit) int {
+		order := cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Owner.Name, b.Owner.Name))
+		if order == 0 && a.Owner.Group != b.Owner.Group {
+			order = 1
+			if b.Owner.Group {
+				order = -1
+			}
+		}
+		return order
+	})
+	return list
+}
+
+func collectLimits(into map[core.QueuePath]map[core.LimitOwner]*core.Limit, above core.QueuePath, q *core.QueueConfig) {
+	path := above + core.QueuePath(q.Name)
+	if len(q.Limits) > 0 {
+		into[path] = core.LimitsByOwner(q.Limits)
+	}
+	for i := range q.Queues {
+		collectLimits(into, path+".", &q.Queues[i])
+	}
+}
+
+// beyond is how much of each kind is used over a max.
+func beyond(used resources.Amounts, most resources.Limits) (by resources.Amounts) {
+	for i, v := range used {
+		kind := resources.Kind(i)
+		if limit := most.Of(kind); limit != resources.Unlimited && v > limit {
+			by.Set(kind, v-limit)
+		}
+	}
+	return by
+}
