@@ -1,9 +1,12 @@
 package simulator
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A Table is a part of the summary, for a terminal or a page.
@@ -97,8 +100,12 @@ func (r *Result) resourceTable() Table {
 		Head:  []string{"resource", "unit", "capacity", "used mean", "%", "used peak", "%", "foreign mean", "%"},
 		Words: 2,
 	}
-	for i, unit := range r.units() {
-		u := r.Resources[i]
+	units := r.units()
+	for _, i := range r.Important() {
+		u, unit := r.Resources[i], units[i]
+		if u.Capacity == 0 && u.Peak == 0 && u.ForeignPeak == 0 {
+			continue // of hugepages, many nodes have none
+		}
 		t.Rows = append(t.Rows, []string{
 			u.Kind, unit.Name, unit.Format(u.Capacity), unit.Format(u.Mean), Percent(u.MeanPerMille),
 			unit.Format(u.Peak), Percent(u.PeakPerMille), unit.Format(u.ForeignMean), Percent(u.OtherPerMille),
@@ -115,12 +122,14 @@ func (r *Result) queueTable() Table {
 		Head:  []string{"queue", "resource", "unit", "guaranteed", "max", "used mean", "used peak", "% of cluster"},
 		Words: 3,
 	}
+	units, order := r.units(), r.Important()
 	for _, q := range r.Queues {
 		name := q.indented()
-		for i, unit := range r.units() {
+		for n, i := range order {
+			unit := units[i]
 			guaranteed, isGuaranteed := q.Guaranteed[unit.Kind]
 			limit, limited := q.Max[unit.Kind]
-			if q.Peak[unit.Kind] == 0 && !isGuaranteed && !limited && (i > 0 || q.Peak != nil && anyUse(q.Peak)) {
+			if q.Peak[unit.Kind] == 0 && !isGuaranteed && !limited && (n > 0 || q.Peak != nil && anyUse(q.Peak)) {
 				continue
 			}
 			t.Rows = append(t.Rows, []string{
@@ -132,6 +141,29 @@ func (r *Result) queueTable() Table {
 		}
 	}
 	return t
+}
+
+// Important are the numbers of the resources, those first that a queue is guaranteed, then
+// those that one is limited in, then cores, memory, devices and the rest.
+func (r *Result) Important() []int {
+	weight := map[string]int{}
+	for _, q := range r.Queues {
+		for kind := range q.Guaranteed {
+			weight[kind] = 2
+		}
+		for kind := range q.Max {
+			weight[kind] = max(weight[kind], 1)
+		}
+	}
+	order := make([]int, len(r.Resources))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		a, b := r.Resources[i].Kind, r.Resources[j].Kind
+		return cmp.Or(cmp.Compare(weight[b], weight[a]), resources.CompareKinds(a, b))
+	})
+	return order
 }
 
 func anyUse(use map[string]int64) bool {

@@ -157,7 +157,7 @@ func TestPlansCanBeOpened(t *testing.T) {
 	}
 	p := write()
 	assert.Equal(t, strings.Count(p, "<details>"), len(r.Preemption.Records))
-	assert.Assert(t, strings.Contains(p, "chosen by minimal: frees memory=4Gi vcore=2000 for memory=4070Mi vcore=2000"))
+	assert.Assert(t, strings.Contains(p, "victims found: frees memory=4Gi vcore=2 for memory=4070Mi vcore=2"))
 	assert.Assert(t, strings.Contains(p, "<h2>Victims by class and strategy</h2>"))
 	assert.Assert(t, strings.Contains(p, "Pods evicted up to then, by required node."))
 	// Utilisation, pending pods, two of preemption and two kinds, each in two sizes.

@@ -46,6 +46,21 @@ type Ask struct {
 	Priority    string  `json:"priority"`
 	Why         string  `json:"why"`
 	Detail      string  `json:"detail"`
+
+	Tags map[string]string `json:"allocationTags"`
+}
+
+// Name is that of the pod, with its namespace, if the resource manager says it, and else
+// the allocation key.
+func (a *Ask) Name() string {
+	pod, ok := a.Tags["kubernetes.io/meta/podName"]
+	if !ok {
+		return a.Key
+	}
+	if namespace := a.Tags["kubernetes.io/meta/namespace"]; namespace != "" {
+		return namespace + "/" + pod
+	}
+	return pod
 }
 
 // A Preemption is a plan to make room and what came of it.
@@ -57,9 +72,10 @@ type Preemption struct {
 	Queue       string `json:"queueName"`
 	Node        string `json:"nodeId"`
 	Victims     []struct {
-		Key    string `json:"allocationKey"`
-		State  string `json:"state"`
-		Wasted string `json:"wasted"`
+		Key         string `json:"allocationKey"`
+		Application string `json:"applicationId"`
+		State       string `json:"state"`
+		Wasted      string `json:"wasted"`
 	} `json:"victims"`
 	Outcome string `json:"outcome"`
 	Placed  string `json:"placedNode"`
