@@ -3,13 +3,15 @@
 //
 // Read in this order:
 //
-//	main.go      the commands there are, errors and exit codes
-//	simulate.go  narwhal simulate: play a workload on a simulated cluster
-//	serve.go     narwhal serve: run the scheduler with a simulated cluster and REST
-//	validate.go  narwhal validate: check a configuration
-//	reload.go    narwhal validate --against, --server: what a reload would change
-//	explain.go   narwhal explain: say why an ask waits
-//	access.go    what may read: tokens and proxies
+//	main.go        the commands there are, errors and exit codes
+//	simulate.go    narwhal simulate: play a workload on a simulated cluster
+//	serve.go       narwhal serve: run the scheduler with a simulated cluster and REST
+//	validate.go    narwhal validate: check a configuration
+//	reload.go      narwhal validate --against, --server: what a reload would change
+//	lists.go       narwhal queues, nodes, pending, preemptions: what a running scheduler has
+//	explain.go     narwhal explain: say why a pod waits, or was evicted
+//	connection.go  which scheduler is asked, and how
+//	output.go      tables, JSON and YAML; --watch; widths and colours of terminals
 package main
 
 import (
@@ -85,12 +87,15 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetVersionTemplate("narwhal {{.Version}}\n")
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		// One line for each command, each in a file of its own.
 		newSimulateCommand(),
 		newServeCommand(),
 		newValidateCommand(),
+		newQueuesCommand(),
+		newNodesCommand(),
+		newPendingCommand(),
+		newPreemptionsCommand(),
 		newExplainCommand(),
 	)
 	return root

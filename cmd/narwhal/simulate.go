@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,9 @@ type simulation struct {
 	seed                   uint64
 	verify, list, printOut bool
 }
+
+// simulateForms are the forms of what came out.
+var simulateForms = []string{"text", "summary", "json"}
 
 // newSimulateCommand is "narwhal simulate".
 func newSimulateCommand() *cobra.Command {
@@ -56,9 +60,11 @@ input is wrong; 2 if a file cannot be read.`,
 	flags.StringVar(&s.openbPods, "openb-pods", "", "pod list of the openb trace to play (CSV)")
 	flags.StringVar(&s.queues, "queues", "", "queue configuration to use instead of that of the scenario")
 	flags.Uint64Var(&s.seed, "seed", 0, "seed of everything that is random (default that of the scenario)")
-	flags.StringVar(&s.output, "output", "text", "form of the summary: text or json")
+	flags.StringVar(&s.output, "output", "text", "form of what came out: text, summary (one screen) or json")
 	flags.StringVar(&s.report, "report", "", "also write a page with plots to this file")
 	flags.BoolVar(&s.verify, "verify", false, "check the laws of the scheduler after every step")
+	completes(cmd, "output", simulateForms...)
+	completes(cmd, "example", simulator.Examples()...)
 	return cmd
 }
 
@@ -75,8 +81,8 @@ func (s *simulation) check() error {
 		return errors.New("simulate plays one of --scenario, --example and the openb trace")
 	case (s.openbNodes == "") != (s.openbPods == ""):
 		return errors.New("--openb-nodes and --openb-pods go together")
-	case s.output != "text" && s.output != "json":
-		return fmt.Errorf("--output %s is neither text nor json", s.output)
+	case !slices.Contains(simulateForms, s.output):
+		return fmt.Errorf("--output %s is none of %s", s.output, strings.Join(simulateForms, ", "))
 	}
 	return nil
 }
@@ -210,8 +216,11 @@ func listExamples(out io.Writer) error {
 
 // show prints the summary.
 func (s *simulation) show(out io.Writer, result *simulator.Result) error {
-	if s.output == "text" {
+	switch s.output {
+	case "text":
 		return result.WriteText(out)
+	case "summary":
+		return result.WriteSummary(out)
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
@@ -229,7 +238,7 @@ func (s *simulation) writeReport(out io.Writer, result *simulator.Result) error 
 	if err := os.WriteFile(s.report, page.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	_, err := fmt.Fprintf(out, "the plots are in %s\n", s.report)
+	_, err := fmt.Fprintf(out, "\nthe report is in %s\n", s.report)
 	return err
 }
 
@@ -254,13 +263,26 @@ func progressOn(out io.Writer) (progress func(simulator.Progress), done func()) 
 			return
 		}
 		last, shown = time.Now(), true
-		fmt.Fprintf(out, "\r\x1b[K%s  nodes %s  placed %s  running %s  pending %s", simulator.Clock(p.Now),
-			simulator.Thousands(int64(p.Nodes)), simulator.Thousands(int64(p.Placed)),
-			simulator.Thousands(int64(p.Running)), simulator.Thousands(int64(p.Pending)))
+		fmt.Fprint(out, "\r\x1b[K"+progressLine(p))
 	}
 	return progress, func() {
 		if shown {
 			fmt.Fprint(out, "\r\x1b[K")
 		}
 	}
+}
+
+// progressLine says how much of how much is done.
+func progressLine(p simulator.Progress) string {
+	var b strings.Builder
+	b.WriteString(simulator.Clock(p.Now))
+	if p.Until > 0 {
+		fmt.Fprintf(&b, " of %s, %d%%", simulator.Clock(p.Until), min(100, 100*int64(p.Now)/int64(p.Until)))
+	}
+	count := func(n int) string { return simulator.Thousands(int64(n)) }
+	if p.Expected > 0 {
+		fmt.Fprintf(&b, "  arrived %s of %s, %d%%", count(p.Arrived), count(p.Expected), 100*p.Arrived/p.Expected)
+	}
+	fmt.Fprintf(&b, "  nodes %s  placed %s  running %s  pending %s", count(p.Nodes), count(p.Placed), count(p.Running), count(p.Pending))
+	return b.String()
 }
