@@ -20,6 +20,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -110,6 +111,11 @@ func version() string {
 	version := info.Main.Version
 	if version == "" || version == "(devel)" {
 		version = "development"
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" && !strings.Contains(version, setting.Value[:min(12, len(setting.Value))]) {
+			version += " " + setting.Value[:min(12, len(setting.Value))]
+		}
 	}
 	return version + " " + info.GoVersion
 }

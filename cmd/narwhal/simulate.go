@@ -8,10 +8,12 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator/report"
@@ -25,6 +27,8 @@ type simulation struct {
 	output, report         string
 	seed                   uint64
 	verify, list, printOut bool
+
+	sources []report.Source // what was read
 }
 
 // simulateForms are the forms of what came out.
@@ -115,7 +119,7 @@ func (s *simulation) run(cmd *cobra.Command) error {
 	if err := s.show(cmd.OutOrStdout(), result); err != nil {
 		return err
 	}
-	return s.writeReport(cmd.ErrOrStderr(), result)
+	return s.writeReport(cmd, result)
 }
 
 func (s *simulation) exampleName() string {
@@ -144,6 +148,7 @@ func (s *simulation) load(in io.Reader) (*simulator.Scenario, error) {
 	if err != nil {
 		return nil, named(err, name)
 	}
+	s.sources = append(s.sources, report.Source{Name: "The scenario: " + name, Text: text})
 	if s.queues == "" {
 		return scenario, nil
 	}
@@ -151,6 +156,7 @@ func (s *simulation) load(in io.Reader) (*simulator.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.sources = append(s.sources, report.Source{Name: "The queues: " + name, Text: text})
 	return scenario, named(scenario.UseQueues(text), name)
 }
 
@@ -171,6 +177,7 @@ func (s *simulation) loadOpenb(in io.Reader) (*simulator.Scenario, error) {
 		if err != nil {
 			return nil, err
 		}
+		s.sources = append(s.sources, report.Source{Name: "The queues: " + name, Text: text})
 		queues = &simulator.File{Name: name, Text: strings.NewReader(text)}
 	}
 	return simulator.ReadOpenb(
@@ -227,19 +234,46 @@ func (s *simulation) show(out io.Writer, result *simulator.Result) error {
 	return encoder.Encode(result)
 }
 
-func (s *simulation) writeReport(out io.Writer, result *simulator.Result) error {
+func (s *simulation) writeReport(cmd *cobra.Command, result *simulator.Result) error {
 	if s.report == "" {
 		return nil
 	}
 	var page bytes.Buffer
-	if err := report.Write(&page, result); err != nil {
+	if err := report.Write(&page, result, s.origin(cmd, result)); err != nil {
 		return err
 	}
 	if err := os.WriteFile(s.report, page.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	_, err := fmt.Fprintf(out, "\nthe report is in %s\n", s.report)
+	_, err := fmt.Fprintf(cmd.ErrOrStderr(), "\nthe report is in %s\n", s.report)
 	return err
+}
+
+// origin is what makes the same report again. The seed is in it, also if none was given.
+func (s *simulation) origin(cmd *cobra.Command, result *simulator.Result) report.Origin {
+	words := []string{"narwhal", "simulate"}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch f.Name {
+		case "report", "output", "seed":
+		case "verify":
+			words = append(words, "--verify")
+		default:
+			words = append(words, "--"+f.Name, shellWord(f.Value.String()))
+		}
+	})
+	words = append(words, "--seed", strconv.FormatUint(result.Seed, 10), "--report", "report.html")
+	return report.Origin{Command: strings.Join(words, " "), Version: version(), Sources: s.sources}
+}
+
+// shellWord is a text as a shell reads it as one word.
+func shellWord(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,=+@%", r)
+	}
+	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // progressPause is the wall time between two progress lines.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,5 +135,30 @@ func TestProgressIsComplete(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Assert(t, last.Expected > 0)
 		assert.Equal(t, last.Arrived, last.Expected, name)
+	}
+}
+
+// TestReportSaysHowItIsMade: the command in a report makes the same report again.
+func TestReportSaysHowItIsMade(t *testing.T) {
+	t.Chdir(t.TempDir())
+	text, err := simulator.ExampleText("small")
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile("my cluster.yaml", []byte(text), 0o600))
+	made := func(args ...string) string {
+		assert.Equal(t, run(args, nil, io.Discard, io.Discard), exitDone)
+		page, err := os.ReadFile("report.html")
+		assert.NilError(t, err)
+		return string(page)
+	}
+	first := made("simulate", "--scenario", "my cluster.yaml", "--verify", "--output", "json", "--report", "report.html")
+	want := "<pre>narwhal simulate --scenario &#39;my cluster.yaml&#39; --verify --seed 1 --report report.html</pre>"
+	assert.Assert(t, strings.Contains(first, want), first[:6000])
+	assert.Assert(t, strings.Contains(first, "The scenario: my cluster.yaml"))
+	assert.Equal(t, made("simulate", "--scenario", "my cluster.yaml", "--verify", "--seed", "1", "--report", "report.html"), first)
+}
+
+func TestShellWord(t *testing.T) {
+	for text, want := range map[string]string{"a/b-1.yaml": "a/b-1.yaml", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$HOME": "'$HOME'"} {
+		assert.Equal(t, shellWord(text), want)
 	}
 }

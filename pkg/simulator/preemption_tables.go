@@ -175,7 +175,7 @@ func (r *Result) budgetTable() Table {
 const failedShown = 12
 
 // failedTable is why no room can be made for pods that wait at the end.
-func (r *Result) failedTable() Table {
+func (r *Result) failedTable(shown rowsShown) Table {
 	t := Table{
 		Title: "Waiting at the end, and why no room can be made",
 		Words: 4,
@@ -188,7 +188,7 @@ func (r *Result) failedTable() Table {
 		return t
 	}
 	for i, one := range r.Preemption.Failed {
-		if i == failedShown {
+		if i == shown.failed {
 			t.Rows = append(t.Rows, []string{"", "", fmt.Sprintf("and %d more", len(r.Preemption.Failed)-i), "", "", "", "", "", "", ""})
 			break
 		}

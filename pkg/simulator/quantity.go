@@ -39,6 +39,9 @@ func UnitOf(kind string, most int64) Unit {
 	}
 }
 
+// Value is a quantity in the unit.
+func (u Unit) Value(quantity int64) float64 { return float64(quantity) / float64(u.per) }
+
 // Format writes a quantity in the unit, without its name: "1,234.5".
 func (u Unit) Format(quantity int64) string {
 	if u.per == 1 || quantity == 0 {

@@ -46,7 +46,7 @@ func (r *Result) shareTable() Table {
 	queues := slices.DeleteFunc(slices.Clone(r.Queues), func(q QueueUse) bool { return !q.Leaf })
 	slices.SortStableFunc(queues, func(a, b QueueUse) int { return cmp.Compare(b.Share, a.Share) })
 	for i, q := range queues {
-		if i == summaryQueues {
+		if i == summaryQueues && len(queues) > i+1 { // one more is no longer than its notice
 			t.Rows = append(t.Rows, []string{fmt.Sprintf("and %d more", len(queues)-i), "", "", "", "", "", "", ""})
 			break
 		}

@@ -3,6 +3,7 @@ package simulator
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -42,14 +43,19 @@ func (r *Result) Headline() string {
 	return b.String()
 }
 
-// Tables is the summary in tables; those without content are left out.
-func (r *Result) Tables() []Table {
+// Tables is what came out in tables; those without content are left out. Where whole is
+// false long ones end with how many rows more there are.
+func (r *Result) Tables(whole bool) []Table {
+	shown := rowsShown{incidents: incidentsShown, nodes: nodesShown, failed: failedShown}
+	if whole {
+		shown = rowsShown{incidents: math.MaxInt, nodes: math.MaxInt, failed: math.MaxInt}
+	}
 	var filled []Table
 	for _, t := range []Table{
-		r.podTable(), r.preemptionTable(), r.triggerTable(), r.victimTable(), r.helpedTable(), r.byQueueTable(), r.budgetTable(), r.failedTable(),
+		r.podTable(), r.preemptionTable(), r.triggerTable(), r.victimTable(), r.helpedTable(), r.byQueueTable(), r.budgetTable(), r.failedTable(shown),
 		r.resourceTable(), r.queueTable(), r.queuePodTable(),
 		reasonTable("Pending at the end", r.Pending), reasonTable("Left without having been placed", r.GaveUp),
-		r.rejectionTable(), r.incidentTable(),
+		r.rejectionTable(), r.incidentTable(shown),
 	} {
 		if len(t.Rows) > 0 {
 			filled = append(filled, t)
@@ -235,16 +241,20 @@ func (r *Result) rejectionTable() Table {
 	return t
 }
 
+// rowsShown is how many rows the tables of different things have, and how many nodes of
+// an incident are named.
+type rowsShown struct{ incidents, nodes, failed int }
+
 // incidentsShown is how many incidents the tables list, and how many nodes of one.
 const incidentsShown, nodesShown = 40, 6
 
-func (r *Result) incidentTable() Table {
+func (r *Result) incidentTable(shown rowsShown) Table {
 	t := Table{Title: "Incidents", Head: []string{"at", "what", "nodes"}, Words: 3}
 	if slices.ContainsFunc(r.Incidents, func(h IncidentRecord) bool { return h.Queue != "" }) {
 		t.Head[2] = "nodes or queue"
 	}
 	for i, h := range r.Incidents {
-		if i == incidentsShown {
+		if i == shown.incidents {
 			t.Rows = append(t.Rows, []string{"", "", fmt.Sprintf("and %d more", len(r.Incidents)-i)})
 			break
 		}
@@ -254,8 +264,8 @@ func (r *Result) incidentTable() Table {
 		}
 		nodes := h.Nodes
 		more := ""
-		if len(nodes) > nodesShown {
-			nodes, more = nodes[:nodesShown], fmt.Sprintf(" and %d more", len(h.Nodes)-nodesShown)
+		if len(nodes) > shown.nodes {
+			nodes, more = nodes[:shown.nodes], fmt.Sprintf(" and %d more", len(h.Nodes)-shown.nodes)
 		}
 		t.Rows = append(t.Rows, []string{Clock(h.At.Duration()), h.What, strings.Join(nodes, ", ") + more})
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,9 +17,12 @@ type chart struct {
 	Title string
 	Note  string
 	unit  string // of the vertical axis
+	sign  string // behind the numbers of that axis: "%" or nothing
 	whole bool   // the quantities are counts
 	top   float64
-	stack bool // the lines are areas on top of each other
+	stack bool    // the lines are areas on top of each other
+	over  []line  // drawn over areas, and not stacked
+	level float64 // of a dashed line; zero is none
 	step  time.Duration
 	end   time.Duration
 	Lines []line
@@ -58,8 +63,29 @@ func (c chart) SVG() template.HTML {
 	return template.HTML(c.draw(wide) + c.draw(narrow)) //nolint:gosec // every text in it is escaped by draw
 }
 
-// Legend reports whether there are several lines to name.
-func (c chart) Legend() bool { return len(c.Lines) > 1 }
+// Legend is the lines to name: not a single one of which the title says all.
+func (c chart) Legend() []line {
+	all := append(slices.Clone(c.Lines), c.over...)
+	if len(all) < 2 && c.level == 0 {
+		return nil
+	}
+	return all
+}
+
+// Empty reports whether there is nothing to see.
+func (c chart) Empty() bool {
+	for _, l := range c.Lines {
+		for _, v := range l.values {
+			if v != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// ID is the anchor of the chart.
+func (c chart) ID() string { return anchor("chart", c.Title) }
 
 // A canvas is a drawing under way.
 type canvas struct {
@@ -71,7 +97,7 @@ type canvas struct {
 
 func (c chart) draw(s size) string {
 	v := &canvas{size: s, end: max(c.end, time.Second)}
-	step := valueStep(c.highest(), leastStep(c.whole), 6)
+	step := valueStep(c.highest(), c.leastStep(), 6)
 	v.top = ceil(c.highest(), step)
 	fmt.Fprintf(v, `<svg class="%s" viewBox="0 0 %g %g" role="img" aria-label="%s" xmlns="http://www.w3.org/2000/svg">`,
 		s.class, s.width, s.height, html.EscapeString(c.Title))
@@ -83,16 +109,23 @@ func (c chart) draw(s size) string {
 			c.curve(v, l)
 		}
 	}
+	for _, l := range c.over {
+		c.curve(v, l)
+	}
+	if c.level > 0 && c.level <= v.top {
+		fmt.Fprintf(v, `<line class="level" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, v.left, v.y(c.level), v.width-v.right, v.y(c.level))
+	}
 	c.drawMarks(v)
 	v.WriteString("</svg>")
 	return v.String()
 }
 
-func leastStep(whole bool) float64 {
-	if whole {
+// leastStep is the least that two numbers of the vertical axis may differ by.
+func (c chart) leastStep() float64 {
+	if c.whole {
 		return 1
 	}
-	return 0.1
+	return 0.001
 }
 
 // highest is the top of the vertical axis, before it is rounded.
@@ -107,14 +140,17 @@ func (c chart) highest() float64 {
 				sum = max(sum, l.at(i))
 			}
 		}
+		for _, l := range c.over {
+			sum = max(sum, l.at(i))
+		}
 		most = max(most, sum)
 	}
-	return max(most, 1)
+	return max(most, c.leastStep())
 }
 
 func (c chart) points() int {
 	n := 0
-	for _, l := range c.Lines {
+	for _, l := range append(slices.Clone(c.Lines), c.over...) {
 		n = max(n, len(l.values))
 	}
 	return n
@@ -154,14 +190,16 @@ func (c chart) grid(v *canvas, step float64) {
 	fmt.Fprintf(v, `<text class="unit" x="2" y="12">%s</text>`, html.EscapeString(c.unit))
 }
 
+// label writes a value with as many digits as the step needs.
 func (c chart) label(value, step float64) string {
-	if c.whole {
-		return simulator.Thousands(int64(value + 0.5))
+	digits := 0
+	for ; step < 1 && digits < 3; step *= 10 {
+		digits++
 	}
-	if step < 1 {
-		return fmt.Sprintf("%.1f%%", value)
+	if digits == 0 {
+		return simulator.Thousands(int64(value+0.5)) + c.sign
 	}
-	return fmt.Sprintf("%.0f%%", value)
+	return strconv.FormatFloat(value, 'f', digits, 64) + c.sign
 }
 
 // path draws through the middle of each step, from the beginning to the end.
