@@ -237,7 +237,7 @@ func (s *serving) listenWith(srv *server, counts *metrics.Metrics, log *zap.Logg
 	service, err := webservice.New(webservice.Config{
 		Views: srv.scheduler, Kinds: srv.scheduler.Kinds(), Configuration: srv.scheduler, Events: srv.history, Archive: srv.archive,
 		Metrics: counts.Handler(), Dashboard: dashboard.Handler(), Started: time.Now(), LogLevel: level.String,
-		Diagnostics: srv.scheduler.StateDump, TrustedProxies: proxies, Budgets: srv.scheduler.DisruptionBudgets,
+		Diagnostics: srv.scheduler.StateDump, TrustedProxies: proxies, Budgets: srv.scheduler.DisruptionBudgets, Feasible: srv.scheduler.Feasible,
 		Build: func(string) map[string]string { return map[string]string{"buildVersion": version()} },
 	})
 	if err != nil {

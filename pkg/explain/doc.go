@@ -14,5 +14,5 @@
 //	quota.go    the queues on the way to the root, and the place in the order
 //	text.go     the answer for people to read
 //	whatif.go   WhatIf: what would become of asks, or of another configuration;
-//	            allowances.go, disruption budgets meanwhile
+//	            whatifnodes.go, of nodes; allowances.go, disruption budgets meanwhile
 package explain
