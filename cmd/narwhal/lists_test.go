@@ -97,8 +97,8 @@ func TestLists(t *testing.T) {
 func TestCommandsDocument(t *testing.T) {
 	document, err := os.ReadFile("../../docs/commands.md")
 	assert.NilError(t, err)
-	for _, name := range []string{"queues", "pending"} {
-		text, err := os.ReadFile("testdata/list-" + name + ".golden")
+	for _, name := range []string{"list-queues", "list-pending", "whatif-pods"} {
+		text, err := os.ReadFile("testdata/" + name + ".golden")
 		assert.NilError(t, err)
 		_, table, _ := strings.Cut(string(text), "-- out\n")
 		table, _, _ = strings.Cut(table, "-- err")

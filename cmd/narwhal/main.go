@@ -10,6 +10,7 @@
 //	reload.go      narwhal validate --against, --server: what a reload would change
 //	lists.go       narwhal queues, nodes, pending, preemptions: what a running scheduler has
 //	explain.go     narwhal explain: say why a pod waits, or was evicted
+//	whatif.go      narwhal whatif: what would become of pods, nodes, a configuration
 //	connection.go  which scheduler is asked, and how
 //	output.go      tables, JSON and YAML; --watch; widths and colours of terminals
 package main
@@ -98,6 +99,7 @@ func newRootCommand() *cobra.Command {
 		newPendingCommand(),
 		newPreemptionsCommand(),
 		newExplainCommand(),
+		newWhatIfCommand(),
 	)
 	return root
 }

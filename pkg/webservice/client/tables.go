@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -193,52 +192,6 @@ func longestFirst(asks []*Ask) []*Ask {
 	sorted := slices.Clone(asks)
 	slices.SortStableFunc(sorted, func(a, b *Ask) int { return cmp.Compare(a.Requested, b.Requested) })
 	return sorted
-}
-
-// WriteOutcome writes what would come of a question: a row for each ask, then what would be
-// evicted, and what is not known.
-func WriteOutcome(out io.Writer, o *Outcome, name func(key string) string) error {
-	t := &Table{Headings: []string{"NAME", "RESULT", "NODE", "WHY"}}
-	for _, a := range o.Asks {
-		switch {
-		case a.Refused != "":
-			t.add(a.Key, "refused", "-", a.Refused)
-		case a.Node != "":
-			t.add(a.Key, "runs at once", a.Node, "-")
-		case a.Nominated != "":
-			t.add(a.Key, "room is made", a.Nominated, waits(a.Waits))
-		default:
-			t.add(a.Key, "waits", "-", waits(a.Waits))
-		}
-	}
-	if err := t.Write(out); err != nil {
-		return err
-	}
-	var lines []string
-	for _, r := range o.Rejected {
-		lines = append(lines, fmt.Sprintf("application %s would be rejected: %s", r.Application, r.Message))
-	}
-	if len(o.Victims) == 0 {
-		lines = append(lines, "nothing would be evicted")
-	}
-	for _, v := range o.Victims {
-		lines = append(lines, fmt.Sprintf("%s of application %s would be evicted: %s", name(v.Key), v.Application, v.Message))
-	}
-	if len(o.Victims) > 0 && o.Budgets == "not asked" {
-		lines = append(lines, "disruption budgets were not asked: some of these may be protected")
-	}
-	if o.Partial {
-		lines = append(lines, "this is only the first part of the time asked about: it took too long")
-	}
-	_, err := fmt.Fprintf(out, "\n%s\n", strings.Join(lines, "\n"))
-	return err
-}
-
-func waits(e *Explanation) string {
-	if e == nil || e.Why == "" {
-		return "-"
-	}
-	return e.Why
 }
 
 func orDash(text string) string {
