@@ -36,9 +36,9 @@ the application or allocation, or cannot be reached.`,
 		Example: `  narwhal explain web-7
   narwhal explain web web-7 --server scheduler:9080
   narwhal explain web web-7 --server https://scheduler:9443 --token-file token --ca-file ca.pem`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if err := cobra.RangeArgs(1, 2)(cmd, args); err != nil {
-				return err
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return fmt.Errorf("explain takes a pod, or an application and a pod; %d names are given", len(args))
 			}
 			return asked.check()
 		},

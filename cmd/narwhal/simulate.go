@@ -64,7 +64,7 @@ input is wrong; 2 if a file cannot be read.`,
 	flags.StringVar(&s.openbPods, "openb-pods", "", "pod list of the openb trace to play (CSV)")
 	flags.StringVar(&s.queues, "queues", "", "queue configuration to use instead of that of the scenario")
 	flags.Uint64Var(&s.seed, "seed", 0, "seed of everything that is random (default that of the scenario)")
-	flags.StringVar(&s.output, "output", "text", "form of what came out: text, summary (one screen) or json")
+	flags.StringVarP(&s.output, "output", "o", "text", "form of what came out: text, summary (one screen) or json")
 	flags.StringVar(&s.report, "report", "", "also write a page with plots to this file")
 	flags.BoolVar(&s.verify, "verify", false, "check the laws of the scheduler after every step")
 	completes(cmd, "output", simulateForms...)

@@ -26,6 +26,7 @@ const (
 type predicateRun struct {
 	ctx       context.Context //nolint:containedctx // it is that of one request, which this does not outlive
 	service   *Service
+	end       context.CancelFunc
 	partition string
 
 	none     bool // it refuses nothing
@@ -33,14 +34,16 @@ type predicateRun struct {
 	silent   bool // a question had no answer, or there were too many
 }
 
-// predicatesOf asks first whether there are predicates at all.
+// predicatesOf asks first whether there are predicates at all. Questions may take a part of
+// the time of the what-if; the rest is for playing.
 func (s *Service) predicatesOf(ctx context.Context, at *snapshot) *predicateRun {
-	run := &predicateRun{ctx: ctx, service: s, partition: at.View.Partition}
+	run := &predicateRun{service: s, partition: at.View.Partition}
+	run.ctx, run.end = context.WithTimeout(ctx, s.config.WhatIfMax/2)
 	if s.config.Feasible == nil {
 		run.silent = true
 		return run
 	}
-	_, err := s.config.Feasible(ctx, run.partition, "", "")
+	_, err := s.config.Feasible(run.ctx, run.partition, "", "")
 	run.none = errors.Is(err, errors.ErrUnsupported)
 	run.silent = err != nil && !run.none
 	return run

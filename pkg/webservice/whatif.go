@@ -167,6 +167,7 @@ func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
 	var told budgetsAsked
 	question.Budgets, told = s.budgetsOf(ctx, at)
 	predicates := s.predicatesOf(ctx, at)
+	defer predicates.end()
 	question.Feasible = predicates.feasible()
 	outcome, err := explain.WhatIf(ctx, at.View, at.kinds, now, question)
 	switch {

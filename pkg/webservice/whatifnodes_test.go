@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
+	"testing/synctest"
 
 	"gotest.tools/v3/assert"
 
@@ -84,6 +86,21 @@ func TestWhatIfAsksPredicates(t *testing.T) {
 		})
 	}
 	assert.Equal(t, asked(t, crowded(t), "{}").Predicates, "not asked")
+}
+
+// TestPredicatesLeaveTimeToPlay: a resource manager that answers nothing takes a part of the
+// time only, so the outcome is whole, and says that nothing was asked.
+func TestPredicatesLeaveTimeToPlay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := crowded(t)
+		s.config.Feasible = func(ctx context.Context, _ string, _ core.AllocationKey, _ core.NodeID) (refused, err error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		w := post(s.Handler(), whatIfPath, `{"asks": [{"allocationKey": "k", "applicationId": "agents-app", "resource": {"vcore": 1}}]}`)
+		assert.Assert(t, strings.Contains(w.Body.String(), `"predicates":"not asked"`), w.Body)
+		assert.Assert(t, !strings.Contains(w.Body.String(), "partial"), w.Body)
+	})
 }
 
 // TestPredicateRun asks at most so often, of ten times as many questions, and not again what
