@@ -74,38 +74,38 @@ func (o *output) show(cmd *cobra.Command, ask func(ctx context.Context) (page, e
 // a while, as during a restart, ends it only if it never did.
 func (o *output) again(cmd *cobra.Command, ask func(ctx context.Context) (page, error), next func() bool) error {
 	out := cmd.OutOrStdout()
-	clear := ""
+	erase := ""
 	if layoutOf(out).Colour && o.form == "table" {
-		clear = "\x1b[H\x1b[2J" // to the corner, and nothing below it
+		erase = "\x1b[H\x1b[2J" // to the corner, and nothing below it
 	}
 	for answered := false; ; answered = true {
 		var b bytes.Buffer
-		err := o.into(&b, cmd.Context(), layoutOf(out), ask)
+		err := o.into(cmd.Context(), &b, layoutOf(out), ask)
 		switch {
 		case err != nil && !answered:
 			return err
 		case err != nil:
 			fmt.Fprintln(cmd.ErrOrStderr(), "narwhal:", err)
 		default:
-			if _, err := fmt.Fprint(out, clear, b.String()); err != nil {
+			if _, err := fmt.Fprint(out, erase, b.String()); err != nil {
 				return err
 			}
 		}
 		if !next() {
 			return nil
 		}
-		if clear == "" && o.form != "json" {
+		if erase == "" && o.form != "json" {
 			fmt.Fprintln(out, map[string]string{"yaml": "---"}[o.form])
 		}
 	}
 }
 
 func (o *output) once(ctx context.Context, out io.Writer, ask func(ctx context.Context) (page, error)) error {
-	return o.into(out, ctx, layoutOf(out), ask)
+	return o.into(ctx, out, layoutOf(out), ask)
 }
 
 // into writes one answer.
-func (o *output) into(out io.Writer, ctx context.Context, l client.Layout, ask func(ctx context.Context) (page, error)) error {
+func (o *output) into(ctx context.Context, out io.Writer, l client.Layout, ask func(ctx context.Context) (page, error)) error {
 	ctx, cancel := within(ctx)
 	defer cancel()
 	answer, err := ask(ctx)

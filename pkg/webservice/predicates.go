@@ -24,7 +24,7 @@ const (
 
 // A predicateRun asks the resource manager the questions of one what-if.
 type predicateRun struct {
-	ctx       context.Context //nolint:containedctx // it is that of one request, which this does not outlive
+	ctx       context.Context // of one request, which this does not outlive
 	service   *Service
 	end       context.CancelFunc
 	partition string
