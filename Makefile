@@ -29,7 +29,7 @@ help: ## list these commands
 
 .PHONY: run
 run: ## simulate the bundled example cluster and write report.html
-	$(GO) run ./cmd/narwhal simulate --report report.html
+	$(GO) run ./cmd/narwhal simulate --output summary --report report.html
 
 .PHONY: serve
 serve: ## run the scheduler with that cluster, sixty times as fast as real; the dashboard is at http://127.0.0.1:9080

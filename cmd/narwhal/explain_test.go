@@ -57,6 +57,6 @@ func TestExplain(t *testing.T) {
 		assert.Assert(t, strings.Contains(problems.String(), "token"), problems.String())
 	}
 	var problems bytes.Buffer
-	assert.Equal(t, run([]string{"explain", "web"}, nil, &bytes.Buffer{}, &problems), exitUsage)
+	assert.Equal(t, run([]string{"explain", "a", "b", "c"}, nil, &bytes.Buffer{}, &problems), exitUsage)
 	assert.Equal(t, run([]string{"explain", "a", "b", "--server", "http://127.0.0.1:1"}, nil, &bytes.Buffer{}, &problems), exitFailed)
 }

@@ -3,13 +3,16 @@
 //
 // Read in this order:
 //
-//	main.go      the commands there are, errors and exit codes
-//	simulate.go  narwhal simulate: play a workload on a simulated cluster
-//	serve.go     narwhal serve: run the scheduler with a simulated cluster and REST
-//	validate.go  narwhal validate: check a configuration
-//	reload.go    narwhal validate --against, --server: what a reload would change
-//	explain.go   narwhal explain: say why an ask waits
-//	access.go    what may read: tokens and proxies
+//	main.go        the commands there are, errors and exit codes
+//	simulate.go    narwhal simulate: play a workload on a simulated cluster
+//	serve.go       narwhal serve: run the scheduler with a simulated cluster and REST
+//	validate.go    narwhal validate: check a configuration
+//	reload.go      narwhal validate --against, --server: what a reload would change
+//	lists.go       narwhal queues, nodes, pending, preemptions: what a running scheduler has
+//	explain.go     narwhal explain: say why a pod waits, or was evicted
+//	whatif.go      narwhal whatif: what would become of pods, nodes, a configuration
+//	connection.go  which scheduler is asked, and how
+//	output.go      tables, JSON and YAML; --watch; widths and colours of terminals
 package main
 
 import (
@@ -18,6 +21,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -85,13 +89,17 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetVersionTemplate("narwhal {{.Version}}\n")
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		// One line for each command, each in a file of its own.
 		newSimulateCommand(),
 		newServeCommand(),
 		newValidateCommand(),
+		newQueuesCommand(),
+		newNodesCommand(),
+		newPendingCommand(),
+		newPreemptionsCommand(),
 		newExplainCommand(),
+		newWhatIfCommand(),
 	)
 	return root
 }
@@ -105,6 +113,11 @@ func version() string {
 	version := info.Main.Version
 	if version == "" || version == "(devel)" {
 		version = "development"
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" && !strings.Contains(version, setting.Value[:min(12, len(setting.Value))]) {
+			version += " " + setting.Value[:min(12, len(setting.Value))]
+		}
 	}
 	return version + " " + info.GoVersion
 }

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
-	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
 )
 
@@ -23,22 +21,9 @@ type reload struct {
 
 // print says what a reload of a text would do.
 func (r *reload) print(ctx context.Context, text string, out io.Writer) error {
-	after, err := config.Load(text, nil)
+	lines, err := r.lines(ctx, text)
 	if err != nil {
 		return err
-	}
-	var lines []string
-	if r.against != "" {
-		if lines, err = r.changes(after); err != nil {
-			return err
-		}
-	}
-	if r.server != "" {
-		told, err := r.outcome(ctx, after)
-		if err != nil {
-			return err
-		}
-		lines = append(lines, told...)
 	}
 	for _, line := range lines {
 		if _, err := fmt.Fprintln(out, line); err != nil {
@@ -46,6 +31,27 @@ func (r *reload) print(ctx context.Context, text string, out io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// lines are what a reload of a text would do.
+func (r *reload) lines(ctx context.Context, text string) (lines []string, err error) {
+	after, err := config.Load(text, nil)
+	if err != nil {
+		return nil, err
+	}
+	if r.against != "" {
+		if lines, err = r.changes(after); err != nil {
+			return nil, err
+		}
+	}
+	if r.server != "" {
+		told, err := r.outcome(ctx, after)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, told...)
+	}
+	return lines, nil
 }
 
 // changes are what differs from the configuration in effect.
@@ -69,25 +75,23 @@ func (r *reload) changes(after *config.Document) ([]string, error) {
 // outcome is what a running scheduler says would come of the configuration, for each of its
 // partitions.
 func (r *reload) outcome(ctx context.Context, after *config.Document) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := within(ctx)
 	defer cancel()
-	token := ""
-	if r.tokenFile != "" {
-		var err error
-		if token, err = webservice.ReadToken(r.tokenFile); err != nil {
-			return nil, err
-		}
+	to := connection{server: r.server, tokenFile: r.tokenFile}
+	c, err := to.client()
+	if err != nil {
+		return nil, err
 	}
 	var lines []string
 	for _, p := range after.Definitions {
-		c := &client.Client{Server: r.server, Token: token, Partition: p.Name}
+		c.Partition = p.Name
 		answer, err := c.WhatIf(ctx, &client.Question{Config: after.Text})
 		switch {
 		case errors.Is(err, client.ErrNotFound):
 			lines = append(lines, "partition "+p.Name+": is not known to the scheduler")
 			continue
 		case err != nil:
-			return nil, fmt.Errorf("partition %s: %w", p.Name, err)
+			return nil, fmt.Errorf("partition %s: %w", p.Name, to.reached(err))
 		}
 		lines = append(lines, fmt.Sprintf("partition %s: %s would be over their max", p.Name, counted(len(answer.Value.OverUse), "queue")))
 		for _, over := range answer.Value.OverUse {

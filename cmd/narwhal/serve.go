@@ -63,7 +63,8 @@ and 2 if the command could not be understood.`,
   narwhal serve fairness --speed 120 --loop
   narwhal serve cluster.yaml --speed 1 --listen 127.0.0.1:8080 --debug-listen 127.0.0.1:8081
   narwhal serve --listen :9443 --tls-cert cert.pem --tls-key key.pem --token-file token`,
-		Args: cobra.MaximumNArgs(1),
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: simulator.Examples(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				s.scenario = args[0]
@@ -99,6 +100,7 @@ and 2 if the command could not be understood.`,
 	flags.DurationVar(&s.unused, "unused-delay", time.Hour, "how long an application is kept that never asks for anything; less than 0 is for ever")
 	flags.Uint64Var(&s.seed, "seed", 0, "seed of everything that is random in the cluster (default that of the scenario)")
 	flags.BoolVar(&s.loop, "loop", false, "begin again when the scenario is over")
+	completes(cmd, "log-level", "debug", "info", "warn", "error")
 	return cmd
 }
 
@@ -155,23 +157,27 @@ func (s *serving) load() (*simulator.Scenario, error) {
 	return scenario, named(err, name)
 }
 
-// greet prints where to look, in one line.
+// greet prints where to look. The address of the dashboard stands alone on the last line, so
+// that a terminal can open it and a program can read it.
 func (s *serving) greet(out io.Writer, scenario *simulator.Scenario, addresses []string) error {
 	protocol := "http://"
 	if s.cert != "" {
 		protocol = "https://"
 	}
 	page := protocol + addresses[0] + "/"
-	line := fmt.Sprintf("%s, %s, runs at %v times real time: see %s in a browser, and %sws/v1/partitions and %sws/v1/metrics",
-		scenario.Name, counted(len(scenario.Nodes), "node"), s.speed, page, page, page)
+	lines := []string{
+		fmt.Sprintf("%s, %s, runs at %v times real time; Ctrl-C ends it", scenario.Name, counted(len(scenario.Nodes), "node"), s.speed),
+		"  REST       " + page + "ws/v1/partitions",
+		"  metrics    " + page + "ws/v1/metrics",
+	}
 	if s.probeListen != "" {
-		line += ", and " + protocol + addresses[len(addresses)-1] + "/ws/v1/scheduler/healthcheck without a token"
+		lines = append(lines, "  health     "+protocol+addresses[len(addresses)-1]+"/ws/v1/scheduler/healthcheck (no token needed)")
 		addresses = addresses[:len(addresses)-1]
 	}
 	if s.debugListen != "" { // perhaps the same address
-		line += ", and " + protocol + addresses[min(1, len(addresses)-1)] + "/debug/pprof/"
+		lines = append(lines, "  profiles   "+protocol+addresses[min(1, len(addresses)-1)]+"/debug/pprof/")
 	}
-	_, err := fmt.Fprintln(out, line)
+	_, err := fmt.Fprintln(out, strings.Join(append(lines, "  dashboard", page), "\n"))
 	return err
 }
 
@@ -231,7 +237,7 @@ func (s *serving) listenWith(srv *server, counts *metrics.Metrics, log *zap.Logg
 	service, err := webservice.New(webservice.Config{
 		Views: srv.scheduler, Kinds: srv.scheduler.Kinds(), Configuration: srv.scheduler, Events: srv.history, Archive: srv.archive,
 		Metrics: counts.Handler(), Dashboard: dashboard.Handler(), Started: time.Now(), LogLevel: level.String,
-		Diagnostics: srv.scheduler.StateDump, TrustedProxies: proxies, Budgets: srv.scheduler.DisruptionBudgets,
+		Diagnostics: srv.scheduler.StateDump, TrustedProxies: proxies, Budgets: srv.scheduler.DisruptionBudgets, Feasible: srv.scheduler.Feasible,
 		Build: func(string) map[string]string { return map[string]string{"buildVersion": version()} },
 	})
 	if err != nil {

@@ -111,10 +111,12 @@ func TestServe(t *testing.T) {
 	seen, interrupt := live(t, &serving{
 		scenario: "small", listen: "127.0.0.1:0", debugListen: "127.0.0.1:0", speed: simulator.SpeedMax,
 	})
-	assert.Assert(t, strings.HasPrefix(seen, "small, 4 nodes, runs at 10000 times real time: see http://127.0.0.1:"), seen)
+	lines := strings.Split(strings.TrimSuffix(seen, "\n"), "\n")
+	assert.Equal(t, lines[0], "small, 4 nodes, runs at 10000 times real time; Ctrl-C ends it")
+	assert.Assert(t, regexp.MustCompile(`^http://127\.0\.0\.1:[0-9]+/$`).MatchString(lines[len(lines)-1]), "the address is not alone on the last line: %s", seen)
 	addresses := regexp.MustCompile(`http://[^/]*`).FindAllString(seen, -1)
 	assert.Equal(t, len(addresses), 4)
-	rest, debug := addresses[0]+"/ws/v1", addresses[3]
+	rest, debug := addresses[0]+"/ws/v1", addresses[2]
 	assert.Assert(t, strings.Contains(read(t, addresses[0]+"/"), "<title>Narwhal</title>"))
 
 	var partitions []struct {
@@ -188,7 +190,7 @@ func TestServeGuarded(t *testing.T) {
 	addresses := regexp.MustCompile(`https://[^/]*`).FindAllString(seen, -1)
 	address := addresses[0]
 	// The certificate is for an address, not for localhost.
-	probe := strings.Replace(addresses[3], "localhost", "127.0.0.1", 1)
+	probe := strings.Replace(addresses[2], "localhost", "127.0.0.1", 1)
 	answer, err := model.Client().Get(probe + "/ws/v1/scheduler/healthcheck")
 	assert.NilError(t, err)
 	assert.NilError(t, answer.Body.Close())

@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator/report"
@@ -25,7 +28,12 @@ type simulation struct {
 	output, report         string
 	seed                   uint64
 	verify, list, printOut bool
+
+	sources []report.Source // what was read
 }
+
+// simulateForms are the forms of what came out.
+var simulateForms = []string{"text", "summary", "json"}
 
 // newSimulateCommand is "narwhal simulate".
 func newSimulateCommand() *cobra.Command {
@@ -58,9 +66,11 @@ input is wrong; 2 if a file cannot be read.`,
 	flags.BoolVar(&s.fill, "fill", false, "let pods of the openb trace arrive until they ask for all GPUs, and never leave")
 	flags.StringVar(&s.queues, "queues", "", "queue configuration to use instead of that of the scenario")
 	flags.Uint64Var(&s.seed, "seed", 0, "seed of everything that is random (default that of the scenario)")
-	flags.StringVar(&s.output, "output", "text", "form of the summary: text or json")
+	flags.StringVarP(&s.output, "output", "o", "text", "form of what came out: text, summary (one screen) or json")
 	flags.StringVar(&s.report, "report", "", "also write a page with plots to this file")
 	flags.BoolVar(&s.verify, "verify", false, "check the laws of the scheduler after every step")
+	completes(cmd, "output", simulateForms...)
+	completes(cmd, "example", simulator.Examples()...)
 	return cmd
 }
 
@@ -79,8 +89,8 @@ func (s *simulation) check() error {
 		return errors.New("--fill goes with --openb-nodes and --openb-pods")
 	case (s.openbNodes == "") != (s.openbPods == ""):
 		return errors.New("--openb-nodes and --openb-pods go together")
-	case s.output != "text" && s.output != "json":
-		return fmt.Errorf("--output %s is neither text nor json", s.output)
+	case !slices.Contains(simulateForms, s.output):
+		return fmt.Errorf("--output %s is none of %s", s.output, strings.Join(simulateForms, ", "))
 	}
 	return nil
 }
@@ -113,7 +123,7 @@ func (s *simulation) run(cmd *cobra.Command) error {
 	if err := s.show(cmd.OutOrStdout(), result); err != nil {
 		return err
 	}
-	return s.writeReport(cmd.ErrOrStderr(), result)
+	return s.writeReport(cmd, result)
 }
 
 func (s *simulation) exampleName() string {
@@ -142,6 +152,7 @@ func (s *simulation) load(in io.Reader) (*simulator.Scenario, error) {
 	if err != nil {
 		return nil, named(err, name)
 	}
+	s.sources = append(s.sources, report.Source{Name: "The scenario: " + name, Text: text})
 	if s.queues == "" {
 		return scenario, nil
 	}
@@ -149,6 +160,7 @@ func (s *simulation) load(in io.Reader) (*simulator.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.sources = append(s.sources, report.Source{Name: "The queues: " + name, Text: text})
 	return scenario, named(scenario.UseQueues(text), name)
 }
 
@@ -169,6 +181,7 @@ func (s *simulation) loadOpenb(in io.Reader) (*simulator.Scenario, error) {
 		if err != nil {
 			return nil, err
 		}
+		s.sources = append(s.sources, report.Source{Name: "The queues: " + name, Text: text})
 		queues = &simulator.File{Name: name, Text: strings.NewReader(text)}
 	}
 	nodeList, podList := simulator.File{Name: s.openbNodes, Text: nodes}, simulator.File{Name: s.openbPods, Text: pods}
@@ -217,27 +230,57 @@ func listExamples(out io.Writer) error {
 
 // show prints the summary.
 func (s *simulation) show(out io.Writer, result *simulator.Result) error {
-	if s.output == "text" {
+	switch s.output {
+	case "text":
 		return result.WriteText(out)
+	case "summary":
+		return result.WriteSummary(out)
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(result)
 }
 
-func (s *simulation) writeReport(out io.Writer, result *simulator.Result) error {
+func (s *simulation) writeReport(cmd *cobra.Command, result *simulator.Result) error {
 	if s.report == "" {
 		return nil
 	}
 	var page bytes.Buffer
-	if err := report.Write(&page, result); err != nil {
+	if err := report.Write(&page, result, s.origin(cmd, result)); err != nil {
 		return err
 	}
 	if err := os.WriteFile(s.report, page.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	_, err := fmt.Fprintf(out, "the plots are in %s\n", s.report)
+	_, err := fmt.Fprintf(cmd.ErrOrStderr(), "\nthe report is in %s\n", s.report)
 	return err
+}
+
+// origin is what makes the same report again. The seed is in it, also if none was given.
+func (s *simulation) origin(cmd *cobra.Command, result *simulator.Result) report.Origin {
+	words := []string{"narwhal", "simulate"}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch f.Name {
+		case "report", "output", "seed":
+		case "verify":
+			words = append(words, "--verify")
+		default:
+			words = append(words, "--"+f.Name, shellWord(f.Value.String()))
+		}
+	})
+	words = append(words, "--seed", strconv.FormatUint(result.Seed, 10), "--report", "report.html")
+	return report.Origin{Command: strings.Join(words, " "), Version: version(), Sources: s.sources}
+}
+
+// shellWord is a text as a shell reads it as one word.
+func shellWord(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,=+@%", r)
+	}
+	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // progressPause is the wall time between two progress lines.
@@ -261,13 +304,26 @@ func progressOn(out io.Writer) (progress func(simulator.Progress), done func()) 
 			return
 		}
 		last, shown = time.Now(), true
-		fmt.Fprintf(out, "\r\x1b[K%s  nodes %s  placed %s  running %s  pending %s", simulator.Clock(p.Now),
-			simulator.Thousands(int64(p.Nodes)), simulator.Thousands(int64(p.Placed)),
-			simulator.Thousands(int64(p.Running)), simulator.Thousands(int64(p.Pending)))
+		fmt.Fprint(out, "\r\x1b[K"+progressLine(p))
 	}
 	return progress, func() {
 		if shown {
 			fmt.Fprint(out, "\r\x1b[K")
 		}
 	}
+}
+
+// progressLine says how much of how much is done.
+func progressLine(p simulator.Progress) string {
+	var b strings.Builder
+	b.WriteString(simulator.Clock(p.Now))
+	if p.Until > 0 {
+		fmt.Fprintf(&b, " of %s, %d%%", simulator.Clock(p.Until), min(100, 100*int64(p.Now)/int64(p.Until)))
+	}
+	count := func(n int) string { return simulator.Thousands(int64(n)) }
+	if p.Expected > 0 {
+		fmt.Fprintf(&b, "  arrived %s of %s, %d%%", count(p.Arrived), count(p.Expected), 100*p.Arrived/p.Expected)
+	}
+	fmt.Fprintf(&b, "  nodes %s  placed %s  running %s  pending %s", count(p.Nodes), count(p.Placed), count(p.Running), count(p.Pending))
+	return b.String()
 }

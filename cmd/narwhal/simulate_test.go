@@ -3,12 +3,16 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 )
 
 // TestSimulate runs whole command lines, as TestCommand does.
@@ -17,6 +21,7 @@ func TestSimulate(t *testing.T) {
 		name, line, in string
 	}{
 		{"simulate-small", "simulate --example small --verify", ""},
+		{"simulate-summary", "simulate --example small --output summary", ""},
 		{"simulate-list", "simulate --list-examples", ""},
 		{"simulate-help", "simulate --help", ""},
 		{"simulate-queues", "simulate --example small --queues testdata/simulate-queues.yaml", ""},
@@ -43,7 +48,7 @@ func TestSimulateWritesTheSameBytes(t *testing.T) {
 		file := filepath.Join(folder, name)
 		var out, problems bytes.Buffer
 		assert.Equal(t, run([]string{"simulate", "--example", "small", "--seed", "9", "--output", "json", "--report", file}, nil, &out, &problems), exitDone)
-		assert.Equal(t, problems.String(), "the plots are in "+file+"\n")
+		assert.Equal(t, problems.String(), "\nthe report is in "+file+"\n")
 		written, err := os.ReadFile(file)
 		assert.NilError(t, err)
 		return out.String(), string(written)
@@ -79,7 +84,7 @@ func TestSimulateExplainsItsPlans(t *testing.T) {
 	assert.Equal(t, run(strings.Fields("simulate --example daemonsets"), nil, &text, &problems), exitDone)
 	for _, plan := range result.Preemption.Records {
 		assert.Assert(t, len(plan.Explanation) > 3, plan.Ask)
-		assert.Assert(t, strings.Contains(text.String(), plan.Outcome), plan.Outcome)
+		assert.Assert(t, strings.Contains(text.String(), strings.Replace(plan.Outcome, "chosen", "victims found", 1)), plan.Outcome)
 	}
 	assert.Equal(t, problems.String(), "")
 }
@@ -104,4 +109,58 @@ func TestProgressOnTerminalsOnly(t *testing.T) {
 	done()
 	progress, _ = progressOn(&bytes.Buffer{})
 	assert.Assert(t, progress == nil)
+}
+
+// TestProgressLine says how much of how much is done.
+func TestProgressLine(t *testing.T) {
+	p := simulator.Progress{Now: time.Hour, Nodes: 300, Placed: 1200, Running: 80, Pending: 7, Arrived: 30, Expected: 400}
+	assert.Equal(t, progressLine(p), "1h  arrived 30 of 400, 7%  nodes 300  placed 1,200  running 80  pending 7")
+	p.Until = 4 * time.Hour
+	assert.Equal(t, progressLine(p), "1h of 4h, 25%  arrived 30 of 400, 7%  nodes 300  placed 1,200  running 80  pending 7")
+}
+
+// TestProgressIsComplete: at the end all that was expected has come.
+func TestProgressIsComplete(t *testing.T) {
+	for _, name := range simulator.Examples() {
+		if name == "teams" {
+			continue // takes seconds
+		}
+		text, err := simulator.ExampleText(name)
+		assert.NilError(t, err)
+		scenario, err := simulator.Parse(text)
+		assert.NilError(t, err)
+		var last simulator.Progress
+		_, err = simulator.Run(scenario, simulator.Options{Progress: func(p simulator.Progress) {
+			assert.Assert(t, p.Arrived >= last.Arrived && p.Expected >= p.Arrived)
+			last = p
+		}})
+		assert.NilError(t, err)
+		assert.Assert(t, last.Expected > 0)
+		assert.Equal(t, last.Arrived, last.Expected, name)
+	}
+}
+
+// TestReportSaysHowItIsMade: the command in a report makes the same report again.
+func TestReportSaysHowItIsMade(t *testing.T) {
+	t.Chdir(t.TempDir())
+	text, err := simulator.ExampleText("small")
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile("my cluster.yaml", []byte(text), 0o600))
+	made := func(args ...string) string {
+		assert.Equal(t, run(args, nil, io.Discard, io.Discard), exitDone)
+		page, err := os.ReadFile("report.html")
+		assert.NilError(t, err)
+		return string(page)
+	}
+	first := made("simulate", "--scenario", "my cluster.yaml", "--verify", "--output", "json", "--report", "report.html")
+	want := "<pre>narwhal simulate --scenario &#39;my cluster.yaml&#39; --verify --seed 1 --report report.html</pre>"
+	assert.Assert(t, strings.Contains(first, want), first[:6000])
+	assert.Assert(t, strings.Contains(first, "The scenario: my cluster.yaml"))
+	assert.Equal(t, made("simulate", "--scenario", "my cluster.yaml", "--verify", "--seed", "1", "--report", "report.html"), first)
+}
+
+func TestShellWord(t *testing.T) {
+	for text, want := range map[string]string{"a/b-1.yaml": "a/b-1.yaml", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$HOME": "'$HOME'"} {
+		assert.Equal(t, shellWord(text), want)
+	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
 )
 
 // TestCommand runs whole command lines. A golden file has the exit code, then
@@ -28,7 +30,13 @@ func TestCommand(t *testing.T) {
 		{"validate-directory", "validate testdata", ""},
 		{"validate-no-file", "validate", ""},
 		{"validate-two-files", "validate a b", ""},
-		{"validate-flag", "validate --strict a", ""},
+		{"validate-flag", "validate --stricter a", ""},
+		{"validate-json", "validate --output json testdata/warnings.yaml", ""},
+		{"validate-json-queues", "validate -o json testdata/queues.yaml", ""},
+		{"validate-json-against", "validate -o json testdata/new.yaml --against testdata/old.yaml", ""},
+		{"validate-output", "validate --output xml a", ""},
+		{"validate-strict", "validate --strict testdata/good.yaml", ""},
+		{"validate-broken", "validate testdata/broken.txt", ""},
 		{"validate-help", "validate --help", ""},
 		{"unknown-command", "valdate a", ""},
 	} {
@@ -77,7 +85,20 @@ func TestDocumentation(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Assert(t, strings.Contains(string(page), "```yaml\n"+string(text)+"```\n"), "%s is not in the documentation", file)
 		var out bytes.Buffer
-		_ = validate("queues.yaml", string(text), &out, &out)
+		found, err := check("queues.yaml", string(text), false)
+		assert.NilError(t, err)
+		_ = found.print(&out, &out)
 		assert.Assert(t, strings.Contains(string(page), "```text\n"+out.String()+"```\n"), "the documentation lacks\n%s", out.String())
+	}
+}
+
+// TestStrictly makes errors of keys that keep users from nothing, and leaves other warnings.
+func TestStrictly(t *testing.T) {
+	warn := func(key string, noEffect bool) config.Problem {
+		return config.Problem{Place: config.Place{Key: key}, Severity: config.Warning, NoEffect: noEffect}
+	}
+	for key, want := range map[string]int{"limits": 1, "adminacl": 1, "template.maxapplications": 1, "properties.any": 0, "": 0} {
+		assert.Equal(t, strictly(config.Problems{warn(key, true)}).Errors(), want, key)
+		assert.Equal(t, strictly(config.Problems{warn(key, false)}).Errors(), 0, key)
 	}
 }

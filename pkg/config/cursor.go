@@ -29,7 +29,7 @@ func (c cursor) warn(format string, args ...any) {
 
 // later reports that what the value asks for does not happen yet, at its key.
 func (c cursor) later(consequence string) {
-	c.atKey().warn("not in effect yet: %s", consequence)
+	c.read.add(Problem{Place: c.atKey().place, Severity: Warning, Message: "not in effect yet: " + consequence, NoEffect: true})
 }
 
 // moved is another value of the same partition and queue.

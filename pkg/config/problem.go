@@ -37,6 +37,18 @@ type Problem struct {
 	Place
 	Severity Severity
 	Message  string
+	// NoEffect says that the key is right, and that what it asks for does not happen yet.
+	NoEffect bool
+}
+
+// securityKeys are the keys by which a configuration keeps users from something.
+var securityKeys = []string{"adminacl", "submitacl", "limits", "maxapplications", "usergroupresolver"}
+
+// IsSecurity reports whether the problem is that a key keeps users from nothing, though it
+// is there for that. To a configuration that others rely on that is an error.
+func (p Problem) IsSecurity() bool {
+	key := p.Key[strings.LastIndexByte(p.Key, '.')+1:]
+	return p.NoEffect && slices.Contains(securityKeys, key)
 }
 
 // String prints a problem for people.

@@ -47,6 +47,19 @@ func (p *Partition) Budgets(allocations []AllocationKey) ([]DisruptionBudget, bo
 	return p.options.Budgets(allocations), true
 }
 
+// MayRun asks the resource manager of a partition whether an ask that waits may run on a
+// node, for readers: nothing comes of the answer. It says false if the resource manager
+// refuses nothing. An ask that does not wait, as an empty key, is not asked about.
+func MayRun(p *Partition, ask AllocationKey, node NodeID) (known bool, refused error) {
+	if p.options.Feasible == nil {
+		return false, nil
+	}
+	if r := p.requests[ask]; r == nil || r.foreign() || r.Node != "" || p.findNode(node) == nil {
+		return true, nil
+	}
+	return true, p.options.Feasible(ask, node, true)
+}
+
 // wait is how long to wait before a question may be asked.
 func (p *predicates) wait(q Question) time.Duration {
 	if p.options.Pace == nil {

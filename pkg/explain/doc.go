@@ -15,5 +15,5 @@
 //	text.go     the answer for people to read
 //	overlimits.go  users and groups that would be over their limits
 //	whatif.go   WhatIf: what would become of asks, or of another configuration;
-//	            allowances.go, disruption budgets meanwhile
+//	            whatifnodes.go, of nodes; allowances.go, disruption budgets meanwhile
 package explain

@@ -16,6 +16,11 @@ import (
 type Question struct {
 	// Config replaces the configuration; nil leaves it.
 	Config *core.Config
+	// Nodes are changed, after the configuration and before all that follows.
+	Nodes Nodes
+	// Feasible asks the resource manager whether an ask that waits now may run on a node;
+	// nil is a resource manager that refuses nothing.
+	Feasible core.Feasible
 	// Applications are added, before the asks. Their identifiers must be new.
 	Applications []core.AddApplication
 	// Asks are added, to applications that are known or added. Their keys must be new.
@@ -29,8 +34,8 @@ type Question struct {
 	Within time.Duration
 }
 
-// An Outcome is what would come of a question, if the resource manager refused
-// nothing and nothing else happened meanwhile.
+// An Outcome is what would come of a question, if the resource manager refused nothing
+// that it was not asked about and nothing else happened meanwhile.
 type Outcome struct {
 	// Rejected are the applications of the question that would not be taken in, with
 	// the reasons.
@@ -38,6 +43,7 @@ type Outcome struct {
 
 	Asks    []AskOutcome // of the asks of the question, in their order
 	Victims []Victim     // that would be evicted, in that order
+	Moved   []AskOutcome // of the allocations on removed nodes, which are asked for again
 	Others  []AskOutcome // asks that wait now and would not, by key
 	OverUse []OverUse    // queues that would be over their max, from the root down
 	// OverLimits are users and groups that would be over their limits.
@@ -47,6 +53,10 @@ type Outcome struct {
 	// the outcome is that of the first part of Within, which is Played.
 	Partial bool
 	Played  time.Duration
+
+	// Unasked says that amounts alone decided about asks or nodes of which the resource
+	// manager knows nothing.
+	Unasked bool
 }
 
 // An AskOutcome is what becomes of an ask.
@@ -75,44 +85,63 @@ type OverUse struct {
 // view; nothing else is touched. It takes time linear in the size of the view, and
 // then as long as there is something to play. If the deadline of the context passes
 // meanwhile, the outcome is partial. The error says what is wrong with the
-// configuration of the question, or is the cause why the context ended otherwise.
+// configuration or the nodes of the question, or is the cause why the context ended otherwise.
 func WhatIf(ctx context.Context, view *core.View, kinds *resources.Kinds, now time.Time, q Question) (*Outcome, error) {
 	start := *view
 	start.Config = withoutTimeouts(view.Config)
 	r := &dryRun{placed: map[core.AllocationKey]core.NodeID{}, refused: map[core.AllocationKey]string{}, rejected: map[core.ApplicationID]string{}}
-	options := core.Options{Kinds: kinds, Partition: view.Partition}
+	r.added, r.waited = map[core.NodeID]bool{}, waitingNow(view)
+	if err := q.Nodes.check(view); err != nil {
+		return nil, err
+	}
+	options := core.Options{Kinds: kinds, Partition: view.Partition, Feasible: r.feasible(q.Feasible)}
 	if q.Budgets != nil {
 		r.allowances = newAllowances(q.Budgets)
 		options.Budgets = r.allowances.of
 	}
-	p := core.Restore(options, now, &start)
-	r.p = p
-	if q.Config != nil {
-		config := withoutTimeouts(*q.Config)
-		if err := p.Convertible(config); err != nil {
-			return nil, fmt.Errorf("configuration: %w", err)
-		}
-		p.Apply(now, core.Reconfigure{Config: config})
-	}
-	for _, app := range q.Applications {
-		r.observe(p.Apply(now, app))
-	}
-	for _, ask := range q.Asks {
-		own := *ask
-		r.observe(p.Apply(now, core.AddAllocation{Allocation: &own}))
+	r.p = core.Restore(options, now, &start)
+	moved, err := r.ask(view, now, q)
+	if err != nil {
+		return nil, err
 	}
 	played, all := r.play(ctx, now, now.Add(q.Within))
-	out := &Outcome{Rejected: r.rejected, Victims: r.victims, Partial: !all, Played: played.Sub(now)}
-	after := p.View()
+	out := &Outcome{Rejected: r.rejected, Victims: r.victims, Partial: !all, Played: played.Sub(now), Unasked: r.unasked}
+	after := r.p.View()
 	for _, ask := range q.Asks {
 		if isOver(ctx) {
 			return nil, context.Cause(ctx)
 		}
 		out.Asks = append(out.Asks, r.outcomeOf(after, kinds, ask))
 	}
+	for _, ask := range moved {
+		if isOver(ctx) {
+			return nil, context.Cause(ctx)
+		}
+		out.Moved = append(out.Moved, r.outcomeOf(after, kinds, ask))
+	}
 	out.Others = r.otherOutcomes(view, after, q.Asks)
 	out.OverUse, out.OverLimits = overUse(after.Root, nil), overLimits(after)
 	return out, nil
+}
+
+// ask does to the partition what the question says. It returns what is asked for again.
+func (r *dryRun) ask(view *core.View, now time.Time, q Question) ([]*core.Allocation, error) {
+	if q.Config != nil {
+		config := withoutTimeouts(*q.Config)
+		if err := r.p.Convertible(config); err != nil {
+			return nil, fmt.Errorf("configuration: %w", err)
+		}
+		r.p.Apply(now, core.Reconfigure{Config: config})
+	}
+	moved := r.changeNodes(view, now, q.Nodes)
+	for _, app := range q.Applications {
+		r.observe(r.p.Apply(now, app))
+	}
+	for _, ask := range q.Asks {
+		own := *ask
+		r.observe(r.p.Apply(now, core.AddAllocation{Allocation: &own}))
+	}
+	return moved, nil
 }
 
 // withoutTimeouts is a configuration under which no eviction becomes overdue. As
@@ -131,6 +160,10 @@ type dryRun struct {
 
 	rejected   map[core.ApplicationID]string
 	allowances *allowances // nil without budgets
+
+	added   map[core.NodeID]bool        // by the question
+	waited  map[core.AllocationKey]bool // asks of which the resource manager knows
+	unasked bool                        // something was decided without it that it might refuse
 }
 
 // isOver reports whether nothing waits for the outcome any more, not even for a

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"slices"
 	"strings"
 )
 
@@ -19,6 +20,8 @@ type Chart struct {
 	X, Y        Axis
 	Stack       bool // the lines are areas on top of each other, with points at the same places
 	Lines       []Line
+	Over        []Line  // drawn over areas, and not stacked
+	Level       float64 // of a dashed line across the chart; zero is none
 	Marks       []Mark
 }
 
@@ -63,8 +66,13 @@ func (c Chart) SVG() template.HTML {
 	return template.HTML(c.draw(wide) + c.draw(narrow)) //nolint:gosec // every text in it is escaped by draw
 }
 
-// Legend reports whether there are several lines to name.
-func (c Chart) Legend() bool { return len(c.Lines) > 1 }
+// Legend is the lines to name: not a single one of which the title says all.
+func (c Chart) Legend() []Line {
+	if len(c.Lines)+len(c.Over) < 2 && c.Level == 0 {
+		return nil
+	}
+	return slices.Concat(c.Lines, c.Over)
+}
 
 // A canvas is a drawing under way.
 type canvas struct {
@@ -88,6 +96,12 @@ func (c Chart) draw(s size) string {
 		for _, l := range c.Lines {
 			l.draw(v)
 		}
+	}
+	for _, l := range c.Over {
+		l.draw(v)
+	}
+	if c.Level > 0 && c.Level <= c.Y.Most {
+		fmt.Fprintf(v, `<line class="level" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, v.left, v.y(c.Level), v.width-v.right, v.y(c.Level))
 	}
 	c.drawMarks(v)
 	v.WriteString("</svg>")

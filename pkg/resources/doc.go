@@ -14,5 +14,5 @@
 // cross-multiplication in 128 bits. No result depends on the number of a kind,
 // only on its name.
 //
-// Read in this order: kinds.go and sharedkinds.go, amounts.go, sum.go, limits.go, share.go, parse.go.
+// Read in this order: kinds.go and sharedkinds.go, amounts.go, sum.go, limits.go, share.go, parse.go, readable.go.
 package resources

@@ -1,16 +1,20 @@
 package scheduler
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
 // A Configured is a scheduler with one resource manager that keeps the configuration which
-// it took last, for a web service to show. Its methods may be called from any goroutine.
+// it took last, for a web service to show, and that answers its questions. Its methods may be called from any goroutine.
 type Configured struct {
 	*Scheduler
 	last atomic.Pointer[configuration]
@@ -71,4 +75,25 @@ func (c *Configured) Extra() map[string]string {
 func (c *Configured) Validate(text string) error {
 	_, err := c.Scheduler.config.Defaults.Load(text, nil)
 	return err
+}
+
+// Feasible asks the resource manager of a partition whether an ask that waits may run on a
+// node; refused says why not. The error wraps errors.ErrUnsupported if the resource manager
+// refuses nothing; an empty key asks for no more than that. It waits like View, and
+// placements wait for the answer.
+func (c *Configured) Feasible(ctx context.Context, partition string, ask core.AllocationKey, node core.NodeID) (refused, err error) {
+	unsupported, err := c.ask(ctx, partition, func(p *core.Partition) error {
+		var known bool
+		if known, refused = core.MayRun(p, ask, node); !known {
+			return fmt.Errorf("predicates: %w", errors.ErrUnsupported)
+		}
+		return nil
+	})
+	if err == nil {
+		err = unsupported
+	}
+	if err != nil {
+		return nil, err // the owner may write to refused later
+	}
+	return refused, nil
 }

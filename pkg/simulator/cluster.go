@@ -18,6 +18,8 @@ type cluster struct {
 	foreign      *foreignPods
 	nodes        *nodes
 	preemption   *preemption
+
+	come, expected int // applications, or pods where these come one by one
 }
 
 func newCluster(s *Scenario, seed uint64) *cluster {

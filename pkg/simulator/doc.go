@@ -35,8 +35,8 @@
 //	books.go          what the resource manager takes to be booked
 //	result.go         what comes out; summarise.go fills it in, and
 //	                  preemption_result.go what is about preemption
-//	tables.go         the summary as tables, preemption_tables.go of preemption;
-//	                  text.go prints them
+//	tables.go         what came out as tables, preemption_tables.go of preemption;
+//	                  text.go prints them, summary.go one screen of them
 //	quantity.go       quantities and times for people
 //	parse.go          the scenario file; reader.go, parse_cluster.go,
 //	                  parse_work.go, queues.go; problem.go is what is wrong in it

@@ -118,6 +118,9 @@ func TestTextsOfTimesAndQuantities(t *testing.T) {
 		{"vcore", 1, "<0.1"},
 		{"memory", 3 << 30, "3"},
 		{"gpu", 600, "0.6"},
+		{"ephemeral-storage", 3 << 29, "1.5"},
+		{"hugepages-2Mi", 4 << 20, "4"},
+		{"nvidia.com/gpu", 1234, "1,234"},
 		{"pods", 1234, "1,234"},
 		{"pods", -1234, "-1,234"},
 	} {
@@ -127,11 +130,11 @@ func TestTextsOfTimesAndQuantities(t *testing.T) {
 
 func TestReadable(t *testing.T) {
 	for text, want := range map[string]string{
-		"needs memory=4294967296 vcore=2000":   "needs memory=4Gi vcore=2000",
+		"needs memory=4294967296 vcore=2000":   "needs memory=4Gi vcore=2",
 		"memory=4508876800, memory=1024":       "memory=4300Mi, memory=1Ki",
 		"memory=1025 and memory=0":             "memory=1025 and memory=0",
 		"memory=99999999999999999999":          "memory=99999999999999999999",
-		"video-memory=2048 gpumemory=1024 a=1": "video-memory=2Ki gpumemory=1024 a=1",
+		"video-memory=2048 gpumemory=1024 a=1": "video-memory=2048 gpumemory=1024 a=1",
 	} {
 		assert.Equal(t, Readable(text), want)
 	}

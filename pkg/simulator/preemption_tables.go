@@ -18,7 +18,7 @@ func (r *Result) preemptionTable() Table {
 	}
 	var outcomes []any
 	for _, outcome := range slices.Sorted(maps.Keys(p.Plans)) {
-		outcomes = append(outcomes, outcome, p.Plans[outcome])
+		outcomes = append(outcomes, plainOutcome(outcome), p.Plans[outcome])
 	}
 	t.group("plans", outcomes...)
 	t.group("victims", "evicted", p.Victims, "of these foreign", p.Foreign, "overdue", p.Overdue,
@@ -32,6 +32,14 @@ func (r *Result) preemptionTable() Table {
 	t.group("reservations", "cancelled", p.Reservations)
 	t.group("loops", "stopped", p.Loops)
 	return t
+}
+
+// plainOutcome is what came of a plan in plain words.
+func plainOutcome(outcome string) string {
+	if outcome == preemptor.Chosen.String() {
+		return "victims found"
+	}
+	return outcome
 }
 
 // triggerTable is what each reason to make room came to. Without nominations
@@ -85,12 +93,19 @@ func (r *Result) victimTable() Table {
 		count[[2]string{row, v.Strategy}] = v.Victims
 	}
 	slices.SortFunc(strategies, func(a, b string) int { return strategyRank(a) - strategyRank(b) })
+	if len(strategies) == 1 {
+		t.Title, strategies = "Victims by class", nil // the strategy says nothing
+	}
 	t.Head = append(append([]string{"class"}, strategies...), "all")
 	for _, name := range rows {
 		row, all := []string{name}, 0
 		for _, strategy := range strategies {
-			n := count[[2]string{name, strategy}]
-			row, all = append(row, Thousands(int64(n))), all+n
+			row = append(row, Thousands(int64(count[[2]string{name, strategy}])))
+		}
+		for key, n := range count {
+			if key[0] == name {
+				all += n
+			}
 		}
 		t.Rows = append(t.Rows, append(row, Thousands(int64(all))))
 	}
@@ -160,7 +175,7 @@ func (r *Result) budgetTable() Table {
 const failedShown = 12
 
 // failedTable is why no room can be made for pods that wait at the end.
-func (r *Result) failedTable() Table {
+func (r *Result) failedTable(shown rowsShown) Table {
 	t := Table{
 		Title: "Waiting at the end, and why no room can be made",
 		Words: 4,
@@ -173,7 +188,7 @@ func (r *Result) failedTable() Table {
 		return t
 	}
 	for i, one := range r.Preemption.Failed {
-		if i == failedShown {
+		if i == shown.failed {
 			t.Rows = append(t.Rows, []string{"", "", fmt.Sprintf("and %d more", len(r.Preemption.Failed)-i), "", "", "", "", "", "", ""})
 			break
 		}

@@ -2,12 +2,12 @@ package simulator
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
 
 // Unit is the unit in which people read a kind of resource.
@@ -22,16 +22,25 @@ func UnitOf(kind string, most int64) Unit {
 	switch {
 	case kind == resources.VCore:
 		return Unit{kind, "cores", 1000}
-	case kind == resources.Memory && most >= 100<<40:
+	case resources.InBytes(kind) && most >= 100<<40:
 		return Unit{kind, "TiB", 1 << 40}
-	case kind == resources.Memory:
+	case resources.InBytes(kind) && (most == 0 || most >= 1<<30):
 		return Unit{kind, "GiB", 1 << 30}
+	case resources.InBytes(kind):
+		return Unit{kind, "MiB", 1 << 20}
 	case kind == gpuKind:
 		return Unit{kind, "devices", deviceMilli}
+	case strings.HasSuffix(kind, "/gpu"):
+		return Unit{kind, "devices", 1}
+	case kind == "pods":
+		return Unit{kind, "pods", 1}
 	default:
 		return Unit{kind, "units", 1}
 	}
 }
+
+// Value is a quantity in the unit.
+func (u Unit) Value(quantity int64) float64 { return float64(quantity) / float64(u.per) }
 
 // Format writes a quantity in the unit, without its name: "1,234.5".
 func (u Unit) Format(quantity int64) string {
@@ -50,28 +59,8 @@ func (u Unit) Format(quantity int64) string {
 	return Thousands(tenths/10) + "." + strconv.FormatInt(tenths%10, 10)
 }
 
-// bytesIn finds quantities of memory in a text of the core.
-var bytesIn = regexp.MustCompile(`\bmemory=(\d+)`)
-
-// Readable writes the bytes in a text of the core as people do where nothing is
-// lost by it: "memory=4Gi" for "memory=4294967296".
-func Readable(text string) string {
-	return bytesIn.ReplaceAllStringFunc(text, func(found string) string {
-		quantity, err := strconv.ParseInt(strings.TrimPrefix(found, "memory="), 10, 64)
-		if err != nil || quantity == 0 {
-			return found
-		}
-		for _, unit := range []struct {
-			name string
-			of   int64
-		}{{"Ti", 1 << 40}, {"Gi", 1 << 30}, {"Mi", 1 << 20}, {"Ki", 1 << 10}} {
-			if quantity%unit.of == 0 {
-				return "memory=" + strconv.FormatInt(quantity/unit.of, 10) + unit.name
-			}
-		}
-		return found
-	})
-}
+// Readable writes a text of the core as people read it.
+func Readable(text string) string { return wording.Readable(text) }
 
 // Thousands writes a whole number with commas.
 func Thousands(v int64) string {

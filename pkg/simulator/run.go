@@ -40,6 +40,10 @@ type Progress struct {
 	Pending int           // pods that wait now
 	Running int           // pods that are placed now
 	Nodes   int           // that are there now
+
+	Until    time.Duration // when the run stops; zero is when nothing happens any more
+	Arrived  int           // applications that have come; pods, of those that come one by one
+	Expected int           // that come in all
 }
 
 // Run plays a scenario to its end. The result depends on the scenario and the
@@ -168,6 +172,7 @@ func (r *run) moment(at time.Duration) error {
 			Pending: int(r.books.pending.value),
 			Running: int(r.books.running.value),
 			Nodes:   int(r.books.nodes.value),
+			Until:   r.scenario.Until, Arrived: r.cluster.come, Expected: r.cluster.expected,
 		})
 	}
 	return nil

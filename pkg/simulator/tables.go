@@ -1,9 +1,13 @@
 package simulator
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A Table is a part of the summary, for a terminal or a page.
@@ -39,14 +43,19 @@ func (r *Result) Headline() string {
 	return b.String()
 }
 
-// Tables is the summary in tables; those without content are left out.
-func (r *Result) Tables() []Table {
+// Tables is what came out in tables; those without content are left out. Where whole is
+// false long ones end with how many rows more there are.
+func (r *Result) Tables(whole bool) []Table {
+	shown := rowsShown{incidents: incidentsShown, nodes: nodesShown, failed: failedShown}
+	if whole {
+		shown = rowsShown{incidents: math.MaxInt, nodes: math.MaxInt, failed: math.MaxInt}
+	}
 	var filled []Table
 	for _, t := range []Table{
-		r.podTable(), r.preemptionTable(), r.triggerTable(), r.victimTable(), r.helpedTable(), r.byQueueTable(), r.budgetTable(), r.failedTable(),
+		r.podTable(), r.preemptionTable(), r.triggerTable(), r.victimTable(), r.helpedTable(), r.byQueueTable(), r.budgetTable(), r.failedTable(shown),
 		r.resourceTable(), r.queueTable(), r.queuePodTable(),
 		reasonTable("Pending at the end", r.Pending), reasonTable("Left without having been placed", r.GaveUp),
-		r.rejectionTable(), r.incidentTable(),
+		r.rejectionTable(), r.incidentTable(shown),
 	} {
 		if len(t.Rows) > 0 {
 			filled = append(filled, t)
@@ -97,8 +106,12 @@ func (r *Result) resourceTable() Table {
 		Head:  []string{"resource", "unit", "capacity", "used mean", "%", "used peak", "%", "foreign mean", "%"},
 		Words: 2,
 	}
-	for i, unit := range r.units() {
-		u := r.Resources[i]
+	units := r.units()
+	for _, i := range r.Important() {
+		u, unit := r.Resources[i], units[i]
+		if u.Capacity == 0 && u.Peak == 0 && u.ForeignPeak == 0 {
+			continue // of hugepages, many nodes have none
+		}
 		t.Rows = append(t.Rows, []string{
 			u.Kind, unit.Name, unit.Format(u.Capacity), unit.Format(u.Mean), Percent(u.MeanPerMille),
 			unit.Format(u.Peak), Percent(u.PeakPerMille), unit.Format(u.ForeignMean), Percent(u.OtherPerMille),
@@ -115,12 +128,14 @@ func (r *Result) queueTable() Table {
 		Head:  []string{"queue", "resource", "unit", "guaranteed", "max", "used mean", "used peak", "% of cluster"},
 		Words: 3,
 	}
+	units, order := r.units(), r.Important()
 	for _, q := range r.Queues {
 		name := q.indented()
-		for i, unit := range r.units() {
+		for n, i := range order {
+			unit := units[i]
 			guaranteed, isGuaranteed := q.Guaranteed[unit.Kind]
 			limit, limited := q.Max[unit.Kind]
-			if q.Peak[unit.Kind] == 0 && !isGuaranteed && !limited && (i > 0 || q.Peak != nil && anyUse(q.Peak)) {
+			if q.Peak[unit.Kind] == 0 && !isGuaranteed && !limited && (n > 0 || q.Peak != nil && anyUse(q.Peak)) {
 				continue
 			}
 			t.Rows = append(t.Rows, []string{
@@ -132,6 +147,29 @@ func (r *Result) queueTable() Table {
 		}
 	}
 	return t
+}
+
+// Important are the numbers of the resources, those first that a queue is guaranteed, then
+// those that one is limited in, then cores, memory, devices and the rest.
+func (r *Result) Important() []int {
+	weight := map[string]int{}
+	for _, q := range r.Queues {
+		for kind := range q.Guaranteed {
+			weight[kind] = 2
+		}
+		for kind := range q.Max {
+			weight[kind] = max(weight[kind], 1)
+		}
+	}
+	order := make([]int, len(r.Resources))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		a, b := r.Resources[i].Kind, r.Resources[j].Kind
+		return cmp.Or(cmp.Compare(weight[b], weight[a]), resources.CompareKinds(a, b))
+	})
+	return order
 }
 
 func anyUse(use map[string]int64) bool {
@@ -203,16 +241,20 @@ func (r *Result) rejectionTable() Table {
 	return t
 }
 
+// rowsShown is how many rows the tables of different things have, and how many nodes of
+// an incident are named.
+type rowsShown struct{ incidents, nodes, failed int }
+
 // incidentsShown is how many incidents the tables list, and how many nodes of one.
 const incidentsShown, nodesShown = 40, 6
 
-func (r *Result) incidentTable() Table {
+func (r *Result) incidentTable(shown rowsShown) Table {
 	t := Table{Title: "Incidents", Head: []string{"at", "what", "nodes"}, Words: 3}
 	if slices.ContainsFunc(r.Incidents, func(h IncidentRecord) bool { return h.Queue != "" }) {
 		t.Head[2] = "nodes or queue"
 	}
 	for i, h := range r.Incidents {
-		if i == incidentsShown {
+		if i == shown.incidents {
 			t.Rows = append(t.Rows, []string{"", "", fmt.Sprintf("and %d more", len(r.Incidents)-i)})
 			break
 		}
@@ -222,8 +264,8 @@ func (r *Result) incidentTable() Table {
 		}
 		nodes := h.Nodes
 		more := ""
-		if len(nodes) > nodesShown {
-			nodes, more = nodes[:nodesShown], fmt.Sprintf(" and %d more", len(h.Nodes)-nodesShown)
+		if len(nodes) > shown.nodes {
+			nodes, more = nodes[:shown.nodes], fmt.Sprintf(" and %d more", len(h.Nodes)-shown.nodes)
 		}
 		t.Rows = append(t.Rows, []string{Clock(h.At.Duration()), h.What, strings.Join(nodes, ", ") + more})
 	}

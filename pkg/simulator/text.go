@@ -15,7 +15,7 @@ func (r *Result) WriteText(w io.Writer) error {
 		b.WriteString(r.Description + "\n")
 	}
 	b.WriteString("\n" + r.Headline() + "\n")
-	for _, t := range r.Tables() {
+	for _, t := range r.Tables(false) {
 		b.WriteString("\n" + t.text())
 	}
 	b.WriteString(r.Preemption.explanations())

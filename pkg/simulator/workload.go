@@ -54,11 +54,16 @@ func (c *cluster) startWork() {
 		}
 		if w.Arrival.Pods {
 			for range w.Applications {
-				s.left = append(s.left, w.Pods.draw(s.size))
+				pods := w.Pods.draw(s.size)
+				s.left = append(s.left, pods)
+				c.expected += pods
 			}
+		} else {
+			c.expected += w.Applications
 		}
 		c.events.plan(w.Arrival.From+s.first(), s.come)
 	}
+	c.expected += len(c.scenario.Trace)
 	if len(c.scenario.Trace) > 0 {
 		c.events.plan(c.scenario.Trace[0].Arrive, func() { c.replay(0) })
 	}
@@ -123,6 +128,7 @@ func (s *source) oneApplication() bool {
 		s.pod(s.next, i)
 	}
 	s.next++
+	s.cluster.come++
 	return s.next < s.Applications
 }
 
@@ -133,6 +139,7 @@ func (s *source) onePod() bool {
 		s.next++
 		if s.left[i] > 0 {
 			s.left[i]--
+			s.cluster.come++
 			s.pod(i, s.left[i])
 			break
 		}
@@ -195,6 +202,7 @@ func (c *cluster) replay(from int) {
 		}
 		p.app = c.applications.register(newApplication(core.ApplicationID(t.Class), t.Queue, "trace", nil))
 		c.pods.arrive(p)
+		c.come++
 	}
 	if i < len(trace) {
 		c.events.plan(trace[i].Arrive, func() { c.replay(i) })

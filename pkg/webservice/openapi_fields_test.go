@@ -185,6 +185,7 @@ func (w *fieldWalk) walkFields(at string, said jsonObject, goType reflect.Type) 
 func isQuestion(goType reflect.Type) bool {
 	return slices.Contains([]reflect.Type{
 		reflect.TypeFor[questionJSON](), reflect.TypeFor[newAskJSON](), reflect.TypeFor[newApplicationJSON](), reflect.TypeFor[preemptionPolicyJSON](),
+		reflect.TypeFor[newNodesJSON](), reflect.TypeFor[newNodeJSON](),
 	}, goType)
 }
 

@@ -46,6 +46,9 @@ func (at *snapshot) question(r *http.Request, now time.Time) (explain.Question, 
 			ID: app.ApplicationID, Queue: app.QueueName, User: app.User, Groups: app.Groups, Tags: app.Tags,
 		})
 	}
+	if err := at.addNodes(&q, asked.Nodes); err != nil {
+		return q, bad("nodes.%v", err)
+	}
 	for i, ask := range asked.Asks {
 		if err := at.addAsks(&q, ask, now); err != nil {
 			return q, bad("asks[%d]: %v", i, err)
@@ -70,16 +73,9 @@ func (at *snapshot) addAsks(q *explain.Question, w newAskJSON, now time.Time) er
 	case w.Count < 0 || count > whatIfAsksMax-len(q.Asks):
 		return fmt.Errorf("count is %d, and a question has from 1 to %d asks", w.Count, whatIfAsksMax)
 	}
-	var amounts resources.Amounts
-	for _, name := range slices.Sorted(maps.Keys(w.Resource)) {
-		kind, known := at.kinds.Lookup(name)
-		switch {
-		case !known:
-			return fmt.Errorf("no node or queue has any %q", name)
-		case w.Resource[name] < 0 || w.Resource[name] == math.MaxInt64:
-			return fmt.Errorf("%s is %d, which is no amount", name, w.Resource[name])
-		}
-		amounts.Set(kind, w.Resource[name])
+	amounts, err := at.amountsOf(w.Resource)
+	if err != nil {
+		return err
 	}
 	var policy core.Preemptable
 	if p := w.PreemptionPolicy; p != nil {
@@ -94,6 +90,50 @@ func (at *snapshot) addAsks(q *explain.Question, w newAskJSON, now time.Time) er
 			Key: key, Application: w.ApplicationID, Amounts: amounts.Clone(), Priority: w.Priority,
 			Required: w.RequiredNodeID, Created: now, Tags: w.Tags, Preemptable: policy,
 		})
+	}
+	return nil
+}
+
+// amountsOf are amounts of kinds that there are.
+func (at *snapshot) amountsOf(quantities map[string]int64) (amounts resources.Amounts, err error) {
+	for _, name := range slices.Sorted(maps.Keys(quantities)) {
+		kind, known := at.kinds.Lookup(name)
+		switch {
+		case !known:
+			return nil, fmt.Errorf("no node or queue has any %q", name)
+		case quantities[name] < 0 || quantities[name] == math.MaxInt64:
+			return nil, fmt.Errorf("%s is %d, which is no amount", name, quantities[name])
+		}
+		amounts.Set(kind, quantities[name])
+	}
+	return amounts, nil
+}
+
+// addNodes adds what would be done to nodes to a question.
+func (at *snapshot) addNodes(q *explain.Question, w newNodesJSON) error {
+	if n := len(w.Drain) + len(w.Remove); n > whatIfNodesMax {
+		return fmt.Errorf("drain and remove have %d nodes, and a question has at most %d", n, whatIfNodesMax)
+	}
+	q.Nodes.Drain, q.Nodes.Remove = w.Drain, w.Remove
+	for i, node := range w.Add {
+		count := max(node.Count, 1)
+		switch {
+		case node.NodeID == "":
+			return fmt.Errorf("add[%d]: nodeId is missing", i)
+		case node.Count < 0 || count > whatIfNodesMax-len(q.Nodes.Add):
+			return fmt.Errorf("add[%d]: count is %d, and a question has from 1 to %d new nodes", i, node.Count, whatIfNodesMax)
+		}
+		capacity, err := at.amountsOf(node.Capacity)
+		if err != nil {
+			return fmt.Errorf("add[%d]: %w", i, err)
+		}
+		for n := range count {
+			id := node.NodeID
+			if node.Count > 1 {
+				id = core.NodeID(fmt.Sprintf("%s-%d", node.NodeID, n+1))
+			}
+			q.Nodes.Add = append(q.Nodes.Add, core.AddNode{ID: id, Capacity: capacity.Clone(), Attributes: node.Attributes})
+		}
 	}
 	return nil
 }

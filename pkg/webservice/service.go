@@ -111,6 +111,10 @@ type Config struct {
 	// allocations, so that a what-if foretells no eviction that they forbid. An error that
 	// wraps errors.ErrUnsupported is that it knows of none; nil is that it cannot be asked.
 	Budgets func(ctx context.Context, partition string, allocations []core.AllocationKey) ([]core.DisruptionBudget, error)
+	// Feasible asks the resource manager of a partition whether an ask that waits may run
+	// on a node, so that a what-if places none where it may not; refused says why not. An error
+	// that wraps errors.ErrUnsupported is that it refuses nothing; nil is that it cannot be asked.
+	Feasible func(ctx context.Context, partition string, ask core.AllocationKey, node core.NodeID) (refused, err error)
 	// WhatIfMax is how long a what-if is played; zero is DefaultWhatIfMax. What came of
 	// it by then is the answer.
 	WhatIfMax time.Duration

@@ -17,6 +17,7 @@ import (
 // The bounds of a question.
 const (
 	whatIfAsksMax   = 1000
+	whatIfNodesMax  = 1000 // that come, and those that are drained or removed
 	whatIfWithinMax = time.Hour
 
 	whatIfsOpen = 8 // that are played or wait for it
@@ -25,13 +26,29 @@ const (
 // DefaultWhatIfMax is how long a what-if is played if nothing else is configured.
 const DefaultWhatIfMax = 5 * time.Second
 
-// questionJSON is the body of a what-if: applications and asks that would come, a
-// configuration that would be in effect, and for how long to wait for what comes of it.
+// questionJSON is the body of a what-if: applications and asks that would come, nodes
+// that would come, be drained or removed, a configuration that would be in effect, and for how long to wait for what comes of it.
 type questionJSON struct {
 	Applications []newApplicationJSON `json:"applications"`
 	Asks         []newAskJSON         `json:"asks"`
+	Nodes        newNodesJSON         `json:"nodes"`
 	Config       string               `json:"config"` // YAML, of all partitions
 	Within       string               `json:"within"` // such as 30s
+}
+
+// newNodesJSON is what would be done to nodes.
+type newNodesJSON struct {
+	Add    []newNodeJSON `json:"add"`
+	Drain  []core.NodeID `json:"drain"`
+	Remove []core.NodeID `json:"remove"`
+}
+
+// newNodeJSON is nodes that would come, all alike.
+type newNodeJSON struct {
+	NodeID     core.NodeID       `json:"nodeId"`
+	Capacity   map[string]int64  `json:"capacity"`
+	Attributes map[string]string `json:"attributes"`
+	Count      int               `json:"count"` // zero is one; more get numbers after their name
 }
 
 // newApplicationJSON is an application that would come.
@@ -67,14 +84,17 @@ type preemptionPolicyJSON struct {
 type outcomeJSON struct {
 	Asks    []askOutcomeJSON `json:"asks"`
 	Victims []victimJSON     `json:"victims"`
-	Others  []askOutcomeJSON `json:"others"`  // asks that wait now and would not
-	OverUse []overUseJSON    `json:"overUse"` // queues that would use more than their max
+	Moved   []askOutcomeJSON `json:"moved,omitempty"` // pods in place of those on removed nodes
+	Others  []askOutcomeJSON `json:"others"`          // asks that wait now and would not
+	OverUse []overUseJSON    `json:"overUse"`         // queues that would use more than their max
 
 	// OverLimits are users and groups that would use more than their limits.
 	OverLimits []overLimitJSON `json:"overLimits,omitempty"`
 
 	Rejected []rejectedJSON `json:"rejected,omitempty"` // applications that would not be taken in
 	Budgets  budgetsAsked   `json:"budgets"`
+
+	Predicates predicatesAsked `json:"predicates"`
 
 	// Partial says that playing it took too long: the outcome is that of the first part
 	// of the time, which is Played.
@@ -166,6 +186,9 @@ func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
 	}
 	var told budgetsAsked
 	question.Budgets, told = s.budgetsOf(ctx, at)
+	predicates := s.predicatesOf(ctx, at)
+	defer predicates.end()
+	question.Feasible = predicates.feasible()
 	outcome, err := explain.WhatIf(ctx, at.View, at.kinds, now, question)
 	switch {
 	case r.Context().Err() != nil:
@@ -174,7 +197,11 @@ func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
 		return nil, bad("%v", err)
 	}
 	out := &outcomeJSON{
-		Asks: at.askOutcomes(outcome.Asks), Others: at.askOutcomes(outcome.Others), Victims: []victimJSON{}, OverUse: []overUseJSON{}, Budgets: told, Age: at.age,
+		Asks: at.askOutcomes(outcome.Asks), Others: at.askOutcomes(outcome.Others), Victims: []victimJSON{}, OverUse: []overUseJSON{}, Budgets: told,
+		Predicates: predicates.told(outcome.Unasked), Age: at.age,
+	}
+	if len(outcome.Moved) > 0 {
+		out.Moved = at.askOutcomes(outcome.Moved)
 	}
 	if outcome.Partial {
 		out.Partial, out.Played = true, outcome.Played

@@ -55,7 +55,7 @@ func TestWhatIfConfiguration(t *testing.T) {
 	lowered, err := json.Marshal(strings.ReplaceAll(configText, "max: {vcore: 4, memory: 0}", "max: {vcore: 2}"))
 	assert.NilError(t, err)
 	w := post(s.Handler(), whatIfPath, fmt.Sprintf(`{"config": %s}`, lowered))
-	assert.Equal(t, w.Body.String(), `{"asks":[],"victims":[],"others":[],"overUse":[{"queueName":"root.low","by":{"vcore":1000}}],"budgets":"not asked"}`)
+	assert.Equal(t, w.Body.String(), `{"asks":[],"victims":[],"others":[],"overUse":[{"queueName":"root.low","by":{"vcore":1000}}],"budgets":"not asked","predicates":"not asked"}`)
 }
 
 // TestWhatIfConfigurationHasTheDefaultsOfTheService: a text in a question says what it would say as
@@ -90,6 +90,13 @@ func TestBadQuestions(t *testing.T) {
 		{`{"asks": [{"allocationKey": "k", "count": -1}]}`, "asks[0]: count is -1, and a question has from 1 to 1000 asks"},
 		{`{"asks": [{"allocationKey": "k", "resource": {"tpu": 1}}]}`, `asks[0]: no node or queue has any "tpu"`},
 		{`{"asks": [{"allocationKey": "k", "resource": {"vcore": -1}}]}`, "asks[0]: vcore is -1, which is no amount"},
+		{`{"nodes": {"remove": ["node-1", "node-9"]}}`, "node node-9 is not registered"},
+		{`{"nodes": {"remove": ["node-1"], "drain": ["node-1"]}}`, "node node-1 is drained or removed twice"},
+		{`{"nodes": {"add": [{"nodeId": "node-1"}]}}`, "node node-1 is registered already"},
+		{`{"nodes": {"add": [{"count": 2}]}}`, "nodes.add[0]: nodeId is missing"},
+		{`{"nodes": {"add": [{"nodeId": "n", "count": 600}, {"nodeId": "m", "count": 10000}]}}`, "nodes.add[1]: count is 10000, and a question has from 1 to 1000 new nodes"},
+		{`{"nodes": {"add": [{"nodeId": "n", "capacity": {"tpu": 1}}]}}`, `nodes.add[0]: no node or queue has any "tpu"`},
+		{`{"nodes": {"drain": [` + strings.Repeat(`"node-1",`, 9_999) + `"node-1"]}}`, "nodes.drain and remove have 10000 nodes, and a question has at most 1000"},
 		{`{"config": "partitions: [{name: other, queues: [{name: root}]}]"}`, `config: there is no partition "default" in it`},
 	} {
 		w := post(s.Handler(), whatIfPath, c.body)

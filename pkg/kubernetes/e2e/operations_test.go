@@ -87,7 +87,7 @@ func pluginTellsTheTruth(w *World) {
 	w.check(json.Unmarshal([]byte(ask("queues", "-o", "json")), &root))
 	assert.Equal(w.t, root.Used["vcore"], int64(4000))
 	assert.Equal(w.t, root.Used["memory"], int64(4<<30))
-	contains(w, ask("queues"), "cpu=4 memory=4Gi")
+	contains(w, ask("queues"), "cpu", "memory", "4Gi")
 
 	w.CreatePods("large", 1, Pod{CPU: "3", Memory: "1Gi"})
 	w.Await(Unschedulable("large", 1))

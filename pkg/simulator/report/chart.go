@@ -1,7 +1,9 @@
 package report
 
 import (
-	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/plot"
@@ -13,28 +15,53 @@ type chart struct {
 	Title string
 	Note  string
 	unit  string // of the vertical axis
+	sign  string // behind the numbers of that axis: "%" or nothing
 	whole bool   // the quantities are counts
 	top   float64
-	stack bool // the lines are areas on top of each other
+	stack bool    // the lines are areas on top of each other
+	over  []line  // drawn over areas, and not stacked
+	level float64 // of a dashed line; zero is none
 	step  time.Duration
 	end   time.Duration
-	lines []line
+	Lines []line
 	marks []plot.Mark // moments that are of importance for all charts
 }
 
 // A line is one quantity: its mean, or its most, in each step.
 type line struct {
-	name   string
-	class  string // of the style sheet
+	Name   string
+	Class  string // of the style sheet
 	area   bool
 	values []float64
 }
 
+// SVG draws the chart.
+func (c chart) SVG() template.HTML { return c.plot().SVG() }
+
+// Legend is the lines to name.
+func (c chart) Legend() []plot.Line { return c.plot().Legend() }
+
+// Empty reports whether there is nothing to see.
+func (c chart) Empty() bool {
+	return !slices.ContainsFunc(c.Lines, func(l line) bool {
+		return slices.ContainsFunc(l.values, func(v float64) bool { return v != 0 })
+	})
+}
+
+// ID is the anchor of the chart.
+func (c chart) ID() string { return anchor("chart", c.Title) }
+
 // plot is the chart as it is drawn.
 func (c chart) plot() plot.Chart {
-	drawn := plot.Chart{Title: c.Title, Note: c.Note, Stack: c.stack, Marks: c.marks, X: timeAxis(c.end), Y: c.valueAxis()}
-	for _, l := range c.lines {
-		drawn.Lines = append(drawn.Lines, plot.Line{Name: l.name, Class: l.class, Area: l.area, Points: c.points(l)})
+	return plot.Chart{
+		Title: c.Title, Note: c.Note, Stack: c.stack, Marks: c.marks, X: timeAxis(c.end), Y: c.valueAxis(),
+		Lines: c.drawn(c.Lines), Over: c.drawn(c.over), Level: c.level,
+	}
+}
+
+func (c chart) drawn(lines []line) (drawn []plot.Line) {
+	for _, l := range lines {
+		drawn = append(drawn, plot.Line{Name: l.Name, Class: l.Class, Area: l.area, Points: c.points(l)})
 	}
 	return drawn
 }
@@ -70,11 +97,7 @@ func timeAxis(end time.Duration) plot.Axis {
 }
 
 func (c chart) valueAxis() plot.Axis {
-	least := 0.1
-	if c.whole {
-		least = 1
-	}
-	step := plot.RoundStep(c.highest(), least, 6)
+	step := plot.RoundStep(c.highest(), c.leastStep(), 6)
 	top := plot.RoundUp(c.highest(), step)
 	return plot.Axis{
 		Unit: c.unit, Most: top,
@@ -88,27 +111,40 @@ func (c chart) valueAxis() plot.Axis {
 	}
 }
 
+// leastStep is the least that two numbers of the vertical axis may differ by.
+func (c chart) leastStep() float64 {
+	if c.whole {
+		return 1
+	}
+	return 0.001
+}
+
 // highest is the top of the vertical axis, before it is rounded.
 func (c chart) highest() float64 {
 	most := c.top
 	for i := range c.steps() {
 		sum := 0.0
-		for _, l := range c.lines {
+		for _, l := range c.Lines {
 			if c.stack {
 				sum += l.at(i)
 			} else {
 				sum = max(sum, l.at(i))
 			}
 		}
+		for _, l := range c.over {
+			sum = max(sum, l.at(i))
+		}
 		most = max(most, sum)
 	}
-	return max(most, 1)
+	return max(most, c.leastStep())
 }
 
 func (c chart) steps() int {
 	n := 0
-	for _, l := range c.lines {
-		n = max(n, len(l.values))
+	for _, lines := range [][]line{c.Lines, c.over} {
+		for _, l := range lines {
+			n = max(n, len(l.values))
+		}
 	}
 	return n
 }
@@ -121,12 +157,14 @@ func (l line) at(i int) float64 {
 	return l.values[i]
 }
 
+// label writes a value with as many digits as the step needs.
 func (c chart) label(value, step float64) string {
-	if c.whole {
-		return simulator.Thousands(int64(value + 0.5))
+	digits := 0
+	for ; step < 1 && digits < 3; step *= 10 {
+		digits++
 	}
-	if step < 1 {
-		return fmt.Sprintf("%.1f%%", value)
+	if digits == 0 {
+		return simulator.Thousands(int64(value+0.5)) + c.sign
 	}
-	return fmt.Sprintf("%.0f%%", value)
+	return strconv.FormatFloat(value, 'f', digits, 64) + c.sign
 }

@@ -28,61 +28,108 @@ type cell struct {
 	Long   bool // may be broken into lines
 }
 
+// A table is one of the result. Rows beyond the first ones are folded.
 type table struct {
-	Title string
-	Head  []cell
-	Rows  [][]cell
+	Title  string
+	Head   []cell
+	Rows   [][]cell
+	Folded [][]cell
+}
+
+// ID is the anchor of the table.
+func (t table) ID() string { return anchor("table", t.Title) }
+
+// anchor is the name of a place in the page.
+func anchor(kind, title string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(title) {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			b.WriteRune(r)
+		} else {
+			b.WriteByte('-')
+		}
+	}
+	return kind + "-" + b.String()
 }
 
 // page is what the template is filled with.
 type page struct {
 	Title, Description, Headline, Facts string
+	Origin                              Origin
 	Tiles                               []tile
-	Charts                              []plot.Chart
+	Charts                              []chart
+	Nothing                             []chart // of which nothing happened
 	Tables                              []table
-	Plans                               []plan
+	Plans                               []plans
 	PlansNote                           string
 	Style                               template.CSS
 }
 
+// An Origin is what makes the same result again.
+type Origin struct {
+	Command string // for a shell; empty if it is not known
+	Version string
+	Sources []Source // what the command reads
+}
+
+// A Source is a file, or what came with the command.
+type Source struct{ Name, Text string }
+
 // A plan is one that can be opened to read its explanation.
 type plan struct{ Title, Summary, Text string }
 
-// plansMax is how many plans a page explains.
-const plansMax = 200
+// A plans is some that follow each other, which are folded together if there are many.
+type plans struct {
+	Title string
+	Plans []plan
+}
+
+// plansFolded is how many plans are folded together.
+const plansFolded = 100
 
 // explain fills in the plans, if there are any.
 func (p *page) explain(preemption *simulator.Preemption) {
 	if preemption == nil {
 		return
 	}
-	for i, one := range preemption.Records {
-		if i == plansMax {
-			break
+	records := preemption.Records
+	for i := 0; i < len(records); i += plansFolded {
+		some := records[i:min(i+plansFolded, len(records))]
+		part := plans{Title: fmt.Sprintf("Plans %s to %s of %s, from %s on", simulator.Thousands(int64(i+1)),
+			simulator.Thousands(int64(i+len(some))), simulator.Thousands(int64(len(records))), simulator.Clock(some[0].At.Duration()))}
+		for _, one := range some {
+			part.Plans = append(part.Plans, plan{
+				Title: one.Title(), Summary: simulator.Readable(one.Summary),
+				Text: simulator.Readable(strings.Join(one.Explanation, "\n")),
+			})
 		}
-		p.Plans = append(p.Plans, plan{
-			Title: one.Title(), Summary: simulator.Readable(one.Summary),
-			Text: simulator.Readable(strings.Join(one.Explanation, "\n")),
-		})
+		p.Plans = append(p.Plans, part)
 	}
-	p.PlansNote = "Open a plan to see the candidates, the filtered ones and why, the strategies that were tried, and the victims."
-	if more := preemption.Count() - len(p.Plans); more > 0 {
-		p.PlansNote += fmt.Sprintf(" These are the first; %s more are not shown.", simulator.Thousands(int64(more)))
+	p.PlansNote = "Open a plan to see the candidates, the filtered ones and why, what was tried, and the victims."
+	if more := preemption.Count() - len(records); more > 0 {
+		p.PlansNote += fmt.Sprintf(" These are all that are kept; %s more came later.", simulator.Thousands(int64(more)))
 	}
 }
 
-// Write writes the page of a result. The same result gives the same bytes.
-func Write(w io.Writer, r *simulator.Result) error {
+// Write writes the page of a result. The same result and origin give the same bytes.
+func Write(w io.Writer, r *simulator.Result, from Origin) error {
 	p := page{
 		Title:       r.Scenario,
 		Description: r.Description,
 		Headline:    r.Headline(),
 		Facts:       fmt.Sprintf("%s of virtual time, seed %d", simulator.Clock(r.Time.Duration()), r.Seed),
+		Origin:      from,
 		Tiles:       tiles(r),
-		Charts:      plots(r),
 		Style:       plot.Style,
 	}
-	for _, t := range r.Tables() {
+	for _, c := range plots(r) {
+		if c.Empty() {
+			p.Nothing = append(p.Nothing, c)
+		} else {
+			p.Charts = append(p.Charts, c)
+		}
+	}
+	for _, t := range r.Tables(true) {
 		p.Tables = append(p.Tables, cells(t))
 	}
 	p.explain(r.Preemption)
@@ -94,6 +141,9 @@ func Write(w io.Writer, r *simulator.Result) error {
 	_, err := w.Write(whole.Bytes())
 	return err
 }
+
+// rowsOpen is how many rows of a table are open. A few more are not worth folding.
+const rowsOpen = 60
 
 // longText is how many bytes of a cell may be on one line.
 const longText = 60
@@ -109,8 +159,12 @@ func cells(t simulator.Table) table {
 		return cells
 	}
 	out.Head = row(t.Head)
-	for _, texts := range t.Rows {
-		out.Rows = append(out.Rows, row(texts))
+	for i, texts := range t.Rows {
+		if i < rowsOpen || len(t.Rows) <= rowsOpen+rowsOpen/4 {
+			out.Rows = append(out.Rows, row(texts))
+		} else {
+			out.Folded = append(out.Folded, row(texts))
+		}
 	}
 	return out
 }

@@ -15,22 +15,25 @@ import (
 // together. marksMax is how many incidents are drawn.
 const coloursMax, marksMax = 8, 60
 
-// plots are the charts of a result: utilisation, pending pods, and what the
-// queues have of each resource.
-func plots(r *simulator.Result) []plot.Chart {
+// plots are the charts of a result: utilisation, pending pods, how queues stand with their
+// guarantees, and what they have of each resource.
+func plots(r *simulator.Result) []chart {
 	base := chart{step: r.Series.Step.Duration(), end: r.Time.Duration(), marks: marks(r)}
 	charts := []chart{utilisation(base, r), pending(base, r)}
 	if r.Series.Preemption != nil {
 		charts = append(charts, victims(base, r), underWay(base, r))
 	}
-	for i := range r.Series.Resources {
-		charts = append(charts, shares(base, r, i))
+	var shared []chart
+	for _, i := range r.Important() {
+		if i >= len(r.Series.Resources) || slices.Max(append(slices.Clone(r.Series.Resources[i].Used), 0)) == 0 {
+			continue
+		}
+		if c := guarantees(base, r, i); len(c.Lines) > 0 {
+			charts = append(charts, c)
+		}
+		shared = append(shared, shares(base, r, i))
 	}
-	drawn := make([]plot.Chart, len(charts))
-	for i, c := range charts {
-		drawn[i] = c.plot()
-	}
-	return drawn
+	return append(charts, shared...)
 }
 
 func marks(r *simulator.Result) []plot.Mark {
@@ -52,9 +55,28 @@ func marks(r *simulator.Result) []plot.Mark {
 func utilisation(c chart, r *simulator.Result) chart {
 	c.Title = "Utilisation"
 	c.Note = "What queues use of the capacity that is there, the mean of each " + stepText(r) + "."
-	c.unit, c.top = "% of capacity", 100
-	for i, s := range r.Series.Resources {
-		c.lines = append(c.lines, line{name: s.Kind, class: colour(i), values: percent(s.Used, s.Capacity)})
+	c.unit, c.sign = "% of capacity", "%"
+	for n, i := range r.Important() {
+		if i >= len(r.Series.Resources) {
+			continue
+		}
+		if s := r.Series.Resources[i]; slices.Max(append(slices.Clone(s.Used), 0)) > 0 {
+			c.Lines = append(c.Lines, line{Name: s.Kind, Class: colour(n), values: percent(s.Used, s.Capacity)})
+		}
+	}
+	return c.upTo100()
+}
+
+// nearlyFull is from how many percent on an axis goes up to 100.
+const nearlyFull = 50
+
+// upTo100 lets the axis go up to 100 percent if that is not far from what happened; and if
+// it is, the note says that the axis is shorter.
+func (c chart) upTo100() chart {
+	if most := c.highest(); most < nearlyFull && !c.Empty() {
+		c.Note += " The axis is scaled to what happened: mind its numbers."
+	} else {
+		c.top = 100
 	}
 	return c
 }
@@ -67,14 +89,14 @@ func pending(c chart, r *simulator.Result) chart {
 	c.Title = "Pending pods"
 	c.Note = "Pods that wait for a place, the most in each " + stepText(r) + "."
 	c.unit, c.whole = "pods", true
-	c.lines = append(c.lines, line{name: "all queues", class: "other", area: true, values: counts(r.Series.Pending)})
+	c.Lines = append(c.Lines, line{Name: "all queues", Class: "other", area: true, values: counts(r.Series.Pending)})
 	for i, q := range ranked(r) {
-		if i < coloursMax && slices.Max(append(q.Pending, 0)) > 0 {
-			c.lines = append(c.lines, line{name: shortName(q.Path), class: colour(i), values: counts(q.Pending)})
+		if i < coloursMax && slices.Max(append(slices.Clone(q.Pending), 0)) > 0 {
+			c.Lines = append(c.Lines, line{Name: shortName(q.Path), Class: colour(i), values: counts(q.Pending)})
 		}
 	}
-	if len(c.lines) == 2 {
-		c.lines = c.lines[:1] // one queue is all there is to see
+	if len(c.Lines) == 2 {
+		c.Lines = c.Lines[:1] // one queue is all there is to see
 	}
 	return c
 }
@@ -88,7 +110,7 @@ func victims(c chart, r *simulator.Result) chart {
 	}
 	c.unit, c.whole, c.stack = "pods", true, true
 	for _, s := range r.Series.Preemption.ByTrigger {
-		c.lines = append(c.lines, line{name: "by " + s.Trigger, class: triggerColours[s.Trigger], values: counts(s.Victims)})
+		c.Lines = append(c.Lines, line{Name: "by " + s.Trigger, Class: triggerColours[s.Trigger], values: counts(s.Victims)})
 	}
 	return c
 }
@@ -106,25 +128,74 @@ func underWay(c chart, r *simulator.Result) chart {
 	c.Note = "Evicted pods that have not ended, and pods that wait for the room, the most in each " + stepText(r) + "."
 	c.unit, c.whole = "pods", true
 	for _, l := range []line{
-		{name: "evicted and not ended", class: colour(7), area: true, values: counts(s.Releasing)},
-		{name: "nominated to a node", class: colour(4), values: counts(s.Nominated)},
-		{name: "pods of daemonsets that wait", class: colour(0), values: counts(s.Daemons)},
+		{Name: "evicted and not ended", Class: colour(7), area: true, values: counts(s.Releasing)},
+		{Name: "nominated to a node", Class: colour(4), values: counts(s.Nominated)},
+		{Name: "pods of daemonsets that wait", Class: colour(0), values: counts(s.Daemons)},
 	} {
 		if slices.Max(append(l.values, 0)) > 0 {
-			c.lines = append(c.lines, l)
+			c.Lines = append(c.Lines, l)
 		}
 	}
 	return c
 }
 
+// guarantees is what queues use of what they are guaranteed of one kind, at any level.
+func guarantees(c chart, r *simulator.Result, kind int) chart {
+	s := r.Series.Resources[kind]
+	unit := simulator.UnitOf(s.Kind, max(r.Resources[kind].Capacity, r.Resources[kind].Peak))
+	c.Title = "Guarantees of " + s.Kind
+	c.Note = "What each queue uses of its guarantee, with all queues below it, the mean of each " + stepText(r) +
+		". Above the dashed line it has more than that."
+	c.unit, c.sign, c.level, c.top = "% of the guarantee", "%", 100, 120
+	queues := slices.DeleteFunc(slices.Clone(r.Queues), func(q simulator.QueueUse) bool { return q.Guaranteed[s.Kind] <= 0 })
+	slices.SortStableFunc(queues, func(a, b simulator.QueueUse) int {
+		return cmp.Compare(b.Guaranteed[s.Kind], a.Guaranteed[s.Kind])
+	})
+	if left := len(queues) - coloursMax; left > 0 {
+		c.Note += fmt.Sprintf(" Shown are the %d largest guarantees; %d more are in the table of queues.", coloursMax, left)
+	}
+	for i, q := range queues[:min(len(queues), coloursMax)] {
+		used := below(r, q.Path, s.Kind)
+		whole := make([]int64, len(used))
+		for n := range whole {
+			whole[n] = q.Guaranteed[s.Kind]
+		}
+		name := fmt.Sprintf("%s, guaranteed %s %s", shortName(q.Path), unit.Format(q.Guaranteed[s.Kind]), unit.Name)
+		c.Lines = append(c.Lines, line{Name: name, Class: colour(i), values: percent(used, whole)})
+	}
+	return c
+}
+
+// below is what a queue and those below it use over time.
+func below(r *simulator.Result, path, kind string) []int64 {
+	used := make([]int64, len(r.Series.Running))
+	for _, q := range r.Series.Queues {
+		if q.Path == path || strings.HasPrefix(q.Path, path+".") {
+			used = sum(used, q.Used[kind])
+		}
+	}
+	return used
+}
+
+// capacityShown is from how many percent of the capacity on its line is drawn too.
+const capacityShown = 40
+
 // shares is what the queues have of one kind, foreign pods at the bottom.
 func shares(c chart, r *simulator.Result, kind int) chart {
-	s := r.Series.Resources[kind]
-	c.Title = "Queue shares of " + s.Kind
-	c.Note = "What each queue uses of the capacity that is there, on top of each other, the mean of each " + stepText(r) + "."
-	c.unit, c.top, c.stack = "% of capacity", 100, true
-	if slices.Max(append(s.Foreign, 0)) > 0 {
-		c.lines = append(c.lines, line{name: "foreign pods", class: "foreign", values: percent(s.Foreign, s.Capacity)})
+	s, of := r.Series.Resources[kind], r.Resources[kind]
+	unit := simulator.UnitOf(s.Kind, max(of.Capacity, of.Peak))
+	c.Title = "Queues: " + s.Kind
+	c.Note = "What each queue uses, on top of each other, the mean of each " + stepText(r) + "."
+	c.unit, c.stack, c.whole = unit.Name, true, unit.Value(1) == 1
+	scaled := func(values []int64) []float64 {
+		out := make([]float64, len(values))
+		for i, v := range values {
+			out[i] = unit.Value(v)
+		}
+		return out
+	}
+	if slices.Max(append(slices.Clone(s.Foreign), 0)) > 0 {
+		c.Lines = append(c.Lines, line{Name: "foreign pods", Class: "foreign", values: scaled(s.Foreign)})
 	}
 	var rest []int64
 	for i, q := range ranked(r) {
@@ -133,12 +204,17 @@ func shares(c chart, r *simulator.Result, kind int) chart {
 			rest = sum(rest, used)
 			continue
 		}
-		if slices.Max(append(used, 0)) > 0 {
-			c.lines = append(c.lines, line{name: shortName(q.Path), class: colour(i), values: percent(used, s.Capacity)})
+		if slices.Max(append(slices.Clone(used), 0)) > 0 {
+			c.Lines = append(c.Lines, line{Name: shortName(q.Path), Class: colour(i), values: scaled(used)})
 		}
 	}
 	if rest != nil && slices.Max(rest) > 0 {
-		c.lines = append(c.lines, line{name: "other queues", class: "other", values: percent(rest, s.Capacity)})
+		c.Lines = append(c.Lines, line{Name: "other queues", Class: "other", values: scaled(rest)})
+	}
+	if c.highest() >= unit.Value(of.Capacity)*capacityShown/100 {
+		c.over = []line{{Name: "capacity", Class: "capacity", values: scaled(s.Capacity)}}
+	} else {
+		c.Note += fmt.Sprintf(" The capacity is %s %s, far above.", unit.Format(of.Capacity), unit.Name)
 	}
 	return c
 }
@@ -166,7 +242,7 @@ func colour(i int) string { return fmt.Sprintf("c%d", i%coloursMax) }
 
 func sum(a, b []int64) []int64 {
 	if len(a) < len(b) {
-		a = append(a, make([]int64, len(b)-len(a))...)
+		a = append(slices.Clip(a), make([]int64, len(b)-len(a))...)
 	}
 	for i, v := range b {
 		a[i] += v
@@ -193,6 +269,9 @@ func percent(part, whole []int64) []float64 {
 	return out
 }
 
+// tileKinds is how many kinds have a tile.
+const tileKinds = 3
+
 // tiles are the few numbers that stand on top.
 func tiles(r *simulator.Result) []tile {
 	all := []tile{
@@ -204,7 +283,11 @@ func tiles(r *simulator.Result) []tile {
 			tile{simulator.Clock(w.P50.Duration()), "50% waited at most"},
 			tile{simulator.Clock(w.P99.Duration()), "99% waited at most"})
 	}
-	for _, u := range r.Resources[:min(3, len(r.Resources))] {
+	for n, i := range r.Important() {
+		if n == tileKinds {
+			break
+		}
+		u := r.Resources[i]
 		all = append(all, tile{simulator.Percent(u.MeanPerMille), u.Kind + " used on average"})
 	}
 	if p := r.Preemption; p != nil && p.Victims > 0 {

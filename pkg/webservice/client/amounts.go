@@ -1,53 +1,36 @@
 package client
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-)
 
-// rank is the order in which kinds are shown: CPU, memory, devices and others, pods.
-func rank(kind string) int {
-	switch kind {
-	case "vcore":
-		return 0
-	case "memory":
-		return 1
-	case "pods":
-		return 3
-	default:
-		return 2
-	}
-}
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/wording"
+)
 
 // String writes amounts as people do: "cpu=2.5 memory=3Gi nvidia.com/gpu=1 pods=4". What is
 // zero is left out; nothing at all is a dash.
 func (a Amounts) String() string {
-	return a.write(func(kind string) bool { return a[kind] != 0 })
-}
-
-// limits are amounts of which zero says something.
-func (a Amounts) limits() string {
-	return a.write(func(string) bool { return true })
-}
-
-// write writes the amounts of the kinds that are shown.
-func (a Amounts) write(shown func(kind string) bool) string {
 	var words []string
-	for _, kind := range slices.SortedFunc(maps.Keys(a), compareKinds) {
-		if shown(kind) {
+	for _, kind := range slices.SortedFunc(maps.Keys(a), resources.CompareKinds) {
+		if a[kind] != 0 {
 			words = append(words, label(kind)+"="+Quantity(kind, a[kind]))
 		}
 	}
 	return orDash(strings.Join(words, " "))
 }
 
-// compareKinds is the order in which kinds are shown.
-func compareKinds(a, b string) int {
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b))
+// of is the part of amounts that is of some kinds.
+func (a Amounts) of(kinds []string) Amounts {
+	part := Amounts{}
+	for _, kind := range kinds {
+		part[kind] = a[kind]
+	}
+	return part
 }
 
 // label is the name of a kind in Kubernetes.
@@ -62,9 +45,9 @@ func label(kind string) string {
 // less than 1,024 of them, rounded to a tenth.
 func Quantity(kind string, quantity int64) string {
 	switch {
-	case kind == "vcore":
-		return strconv.FormatFloat(float64(quantity)/1000, 'f', -1, 64)
-	case !inBytes(kind):
+	case resources.InThousandths(kind):
+		return resources.Thousandths(quantity)
+	case !resources.InBytes(kind):
 		return strconv.FormatInt(quantity, 10)
 	}
 	value, units := float64(quantity), []string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}
@@ -76,9 +59,13 @@ func Quantity(kind string, quantity int64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", value), ".0") + units[at]
 }
 
-func inBytes(kind string) bool {
-	return kind == "memory" || kind == "ephemeral-storage" || strings.HasPrefix(kind, "hugepages-")
+// Readable writes the amounts in a text of the scheduler as tables do: "cpu=1.5
+// memory=4Gi" for "vcore=1500 memory=4294967296".
+func Readable(text string) string {
+	return coresIn.ReplaceAllString(wording.Readable(text), "cpu=")
 }
+
+var coresIn = regexp.MustCompile(`\bvcore=`)
 
 // percent is how much of a capacity is in use.
 func percent(used, capacity int64) string {

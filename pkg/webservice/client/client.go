@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -29,7 +30,8 @@ func (m missing) Is(target error) bool { return target == ErrNotFound }
 type Client struct {
 	// HTTP asks; nil is http.DefaultClient.
 	HTTP *http.Client
-	// Server is the address, such as http://127.0.0.1:9080; below it are /ws/v1 and the rest.
+	// Server is the address, such as http://127.0.0.1:9080 or 127.0.0.1:9080, which is the
+	// same; below it are /ws/v1 and the rest.
 	Server string
 	// Token is the bearer token, if the scheduler needs one.
 	Token string
@@ -42,19 +44,31 @@ func (c *Client) Queues(ctx context.Context) (Answer[*Queue], error) {
 	return ask[*Queue](ctx, c, http.MethodGet, "queues", nil)
 }
 
-// Nodes are all nodes, by name.
-func (c *Client) Nodes(ctx context.Context) (Answer[[]*Node], error) {
-	return ask[[]*Node](ctx, c, http.MethodGet, "nodes", nil)
+// Nodes are the nodes, by name: all, or those that the parameters of REST pick.
+func (c *Client) Nodes(ctx context.Context, where ...url.Values) (Answer[[]*Node], error) {
+	return ask[[]*Node](ctx, c, http.MethodGet, picked("nodes", where), nil)
 }
 
-// Asks are all asks that wait, in the order in which they are tried.
-func (c *Client) Asks(ctx context.Context) (Answer[[]*Ask], error) {
-	return ask[[]*Ask](ctx, c, http.MethodGet, "asks", nil)
+// Asks are the asks that wait, in the order in which they are tried: all, or those that the
+// parameters of REST pick.
+func (c *Client) Asks(ctx context.Context, where ...url.Values) (Answer[[]*Ask], error) {
+	return ask[[]*Ask](ctx, c, http.MethodGet, picked("asks", where), nil)
 }
 
-// Preemptions are the last plans to make room, the newest first.
-func (c *Client) Preemptions(ctx context.Context) (Answer[[]*Preemption], error) {
-	return ask[[]*Preemption](ctx, c, http.MethodGet, "preemptions", nil)
+// Preemptions are the last plans to make room, the newest first: all that are kept, or those
+// that the parameters of REST pick.
+func (c *Client) Preemptions(ctx context.Context, where ...url.Values) (Answer[[]*Preemption], error) {
+	return ask[[]*Preemption](ctx, c, http.MethodGet, picked("preemptions", where), nil)
+}
+
+// picked is a path with the parameters that pick from its list.
+func picked(path string, where []url.Values) string {
+	for _, values := range where {
+		if len(values) > 0 {
+			return path + "?" + values.Encode()
+		}
+	}
+	return path
 }
 
 // Explain says why an ask waits, or why an allocation is evicted.
@@ -85,6 +99,7 @@ func (c *Client) WhatIf(ctx context.Context, question *Question) (Answer[*Outcom
 type Answer[T any] struct {
 	Value T
 	JSON  json.RawMessage
+	Total int // elements of the list without limit and offset; zero if it is none
 }
 
 func ask[T any](ctx context.Context, c *Client, method, path string, body []byte) (Answer[T], error) {
@@ -92,11 +107,12 @@ func ask[T any](ctx context.Context, c *Client, method, path string, body []byte
 	if partition == "" {
 		partition = "default"
 	}
-	text, err := c.do(ctx, method, "/ws/v1/partition/"+url.PathEscape(partition)+"/"+path, body)
+	text, head, err := c.do(ctx, method, "/ws/v1/partition/"+url.PathEscape(partition)+"/"+path, body)
 	if err != nil {
 		return Answer[T]{}, err
 	}
 	answer := Answer[T]{JSON: text}
+	answer.Total, _ = strconv.Atoi(head.Get("X-Total-Count")) // zero without it
 	if err := json.Unmarshal(text, &answer.Value); err != nil {
 		return Answer[T]{}, fmt.Errorf("%s answers no JSON that is expected: %w", c.Server, err)
 	}
@@ -104,10 +120,10 @@ func ask[T any](ctx context.Context, c *Client, method, path string, body []byte
 }
 
 // do asks one question. What the scheduler says is wrong is the error.
-func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.Server, "/")+path, bytes.NewReader(body))
+func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]byte, http.Header, error) {
+	request, err := http.NewRequestWithContext(ctx, method, Address(c.Server)+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("server %q: %w", c.Server, err)
+		return nil, nil, fmt.Errorf("server %q: %w", c.Server, err)
 	}
 	request.Header.Set("Accept", "application/json")
 	if body != nil {
@@ -122,17 +138,25 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]by
 	}
 	response, err := by.Do(request)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = response.Body.Close() }() // it was only read
 	text, err := io.ReadAll(io.LimitReader(response.Body, answerMax))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.Server, err)
+		return nil, nil, fmt.Errorf("%s: %w", c.Server, err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, refusal(c.Server, response, text)
+		return nil, nil, refusal(c.Server, response, text)
 	}
-	return text, nil
+	return text, response.Header, nil
+}
+
+// Address is the address of a server with its protocol, which is http if none is given.
+func Address(server string) string {
+	if !strings.Contains(server, "://") {
+		server = "http://" + server
+	}
+	return strings.TrimSuffix(server, "/")
 }
 
 // refusal is an answer that is none, in the words of the scheduler if it has any.

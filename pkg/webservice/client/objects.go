@@ -46,6 +46,21 @@ type Ask struct {
 	Priority    string  `json:"priority"`
 	Why         string  `json:"why"`
 	Detail      string  `json:"detail"`
+
+	Tags map[string]string `json:"allocationTags"`
+}
+
+// Name is that of the pod, with its namespace, if the resource manager says it, and else
+// the allocation key.
+func (a *Ask) Name() string {
+	pod, ok := a.Tags["kubernetes.io/meta/podName"]
+	if !ok {
+		return a.Key
+	}
+	if namespace := a.Tags["kubernetes.io/meta/namespace"]; namespace != "" {
+		return namespace + "/" + pod
+	}
+	return pod
 }
 
 // A Preemption is a plan to make room and what came of it.
@@ -57,9 +72,10 @@ type Preemption struct {
 	Queue       string `json:"queueName"`
 	Node        string `json:"nodeId"`
 	Victims     []struct {
-		Key    string `json:"allocationKey"`
-		State  string `json:"state"`
-		Wasted string `json:"wasted"`
+		Key         string `json:"allocationKey"`
+		Application string `json:"applicationId"`
+		State       string `json:"state"`
+		Wasted      string `json:"wasted"`
 	} `json:"victims"`
 	Outcome string `json:"outcome"`
 	Placed  string `json:"placedNode"`
@@ -75,50 +91,63 @@ type Explanation struct {
 	Lines []string `json:"lines"`
 }
 
-// A Question is what would come: asks, and applications that there are not yet.
+// A Question is what would come: asks, applications that there are not yet, other nodes,
+// another configuration.
 type Question struct {
-	Applications []NewApplication `json:"applications,omitempty"`
-	Asks         []NewAsk         `json:"asks,omitempty"`
-	Within       string           `json:"within,omitempty"` // such as 30s
-	Config       string           `json:"config,omitempty"` // YAML that would be in effect
+	Applications []NewApplication `json:"applications,omitempty" yaml:"applications,omitempty"`
+	Asks         []NewAsk         `json:"asks,omitempty" yaml:"asks,omitempty"`
+	Nodes        *NewNodes        `json:"nodes,omitempty" yaml:"nodes,omitempty"`
+	Within       string           `json:"within,omitempty" yaml:"within,omitempty"` // such as 30s
+	Config       string           `json:"config,omitempty" yaml:"config,omitempty"` // YAML that would be in effect
+}
+
+// NewNodes is what would be done to nodes.
+type NewNodes struct {
+	Add    []NewNode `json:"add,omitempty" yaml:"add,omitempty"`
+	Drain  []string  `json:"drain,omitempty" yaml:"drain,omitempty"`
+	Remove []string  `json:"remove,omitempty" yaml:"remove,omitempty"`
+}
+
+// A NewNode would come, so many times.
+type NewNode struct {
+	Name       string            `json:"nodeId" yaml:"nodeId"`
+	Capacity   Amounts           `json:"capacity,omitempty" yaml:"capacity,omitempty"`
+	Attributes map[string]string `json:"attributes,omitempty" yaml:"attributes,omitempty"`
+	Count      int               `json:"count,omitempty" yaml:"count,omitempty"`
 }
 
 // A NewApplication would come.
 type NewApplication struct {
-	Application string            `json:"applicationId"`
-	Queue       string            `json:"queueName,omitempty"`
-	User        string            `json:"user,omitempty"`
-	Groups      []string          `json:"groups,omitempty"`
-	Tags        map[string]string `json:"tags,omitempty"`
+	Application string            `json:"applicationId" yaml:"applicationId"`
+	Queue       string            `json:"queueName,omitempty" yaml:"queueName,omitempty"`
+	User        string            `json:"user,omitempty" yaml:"user,omitempty"`
+	Groups      []string          `json:"groups,omitempty" yaml:"groups,omitempty"`
+	Tags        map[string]string `json:"tags,omitempty" yaml:"tags,omitempty"`
 }
 
 // A NewAsk would come, so many times.
 type NewAsk struct {
-	Key         string            `json:"allocationKey"`
-	Application string            `json:"applicationId"`
-	Resource    Amounts           `json:"resource"`
-	Priority    int32             `json:"priority,omitempty"`
-	Node        string            `json:"requiredNodeId,omitempty"`
-	Count       int               `json:"count,omitempty"`
-	Tags        map[string]string `json:"tags,omitempty"`
-	Policy      *Policy           `json:"preemptionPolicy,omitempty"`
+	Key         string            `json:"allocationKey" yaml:"allocationKey"`
+	Application string            `json:"applicationId" yaml:"applicationId"`
+	Resource    Amounts           `json:"resource" yaml:"resource"`
+	Priority    int32             `json:"priority,omitempty" yaml:"priority,omitempty"`
+	Node        string            `json:"requiredNodeId,omitempty" yaml:"requiredNodeId,omitempty"`
+	Count       int               `json:"count,omitempty" yaml:"count,omitempty"`
+	Tags        map[string]string `json:"tags,omitempty" yaml:"tags,omitempty"`
+	Policy      *Policy           `json:"preemptionPolicy,omitempty" yaml:"preemptionPolicy,omitempty"`
 }
 
 // A Policy is which preemption an ask allows.
 type Policy struct {
-	Self  bool `json:"allowPreemptSelf"`
-	Other bool `json:"allowPreemptOther"`
+	Self  bool `json:"allowPreemptSelf" yaml:"allowPreemptSelf"`
+	Other bool `json:"allowPreemptOther" yaml:"allowPreemptOther"`
 }
 
 // An Outcome is what would come of a question.
 type Outcome struct {
-	Asks []struct {
-		Key       string       `json:"allocationKey"`
-		Node      string       `json:"nodeId"`
-		Nominated string       `json:"nominatedNode"`
-		Refused   string       `json:"refused"`
-		Waits     *Explanation `json:"waits"`
-	} `json:"asks"`
+	Asks    []AskOutcome `json:"asks"`
+	Moved   []AskOutcome `json:"moved"`  // pods in place of those on removed nodes
+	Others  []AskOutcome `json:"others"` // that wait now and would not
 	Victims []struct {
 		Key         string `json:"allocationKey"`
 		Application string `json:"applicationId"`
@@ -139,6 +168,16 @@ type Outcome struct {
 		By           Amounts `json:"by"`
 		Applications int     `json:"applications"`
 	} `json:"overLimits"`
-	Budgets string `json:"budgets"`
-	Partial bool   `json:"partial"`
+	Budgets    string `json:"budgets"`
+	Predicates string `json:"predicates"`
+	Partial    bool   `json:"partial"`
+}
+
+// An AskOutcome is what would become of an ask.
+type AskOutcome struct {
+	Key       string       `json:"allocationKey"`
+	Node      string       `json:"nodeId"`
+	Nominated string       `json:"nominatedNode"`
+	Refused   string       `json:"refused"`
+	Waits     *Explanation `json:"waits"`
 }

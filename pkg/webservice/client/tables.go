@@ -1,64 +1,107 @@
 package client
 
 import (
+	"cmp"
 	"fmt"
-	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A Table is rows of cells below headings.
-type Table struct {
-	Headings []string
-	Rows     [][]string
-}
-
-// Write writes the table with columns as wide as they need to be.
-func (t *Table) Write(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
-	for _, row := range append([][]string{t.Headings}, t.Rows...) {
-		if _, err := fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "\t"), "\t")); err != nil {
-			return err
-		}
+// NodesTable shows nodes: how much of them is in use, and what is left. Kinds picks the
+// kinds; without any they are CPU, memory and the devices that there are.
+func NodesTable(nodes []*Node, kinds ...string) *Table {
+	kinds = nodeKinds(nodes, kinds)
+	t := &Table{Headings: []string{"NAME", "STATUS", "PODS", "FOREIGN"}}
+	for _, name := range shortNames(kinds) {
+		t.Headings = append(t.Headings, strings.ToUpper(name))
 	}
-	return w.Flush()
-}
-
-func (t *Table) add(cells ...string) { t.Rows = append(t.Rows, cells) }
-
-// QueuesTable shows a queue and all below it, a level further in for each.
-func QueuesTable(root *Queue) *Table {
-	t := &Table{Headings: []string{"NAME", "STATUS", "APPLICATIONS", "USED", "GUARANTEED", "MAX", "PENDING"}}
-	t.addQueue(root, 0)
-	return t
-}
-
-func (t *Table) addQueue(q *Queue, depth int) {
-	applications := "-"
-	if q.IsLeaf {
-		applications = strconv.Itoa(q.Apps)
-	}
-	name := strings.Repeat("  ", depth) + q.Name[strings.LastIndexByte(q.Name, '.')+1:]
-	t.add(name, q.Status, applications, q.Used.String(), q.Guaranteed.limits(), q.Max.limits(), q.Pending.String())
-	for _, child := range q.Children {
-		t.addQueue(child, depth+1)
-	}
-}
-
-// NodesTable shows nodes: how much of them is in use, and what is left.
-func NodesTable(nodes []*Node) *Table {
-	t := &Table{Headings: []string{"NAME", "STATUS", "PODS", "FOREIGN", "CPU", "MEMORY", "FREE", "EVICTING"}}
+	t.Headings = append(t.Headings, "FREE", "EVICTING")
 	for _, n := range nodes {
-		status := "Ready"
+		status, tone := "Ready", Plain
 		if !n.Schedulable {
-			status = "SchedulingDisabled"
+			status, tone = "SchedulingDisabled", Warning
 		}
-		t.add(n.Name, status, strconv.Itoa(n.Allocations), strconv.Itoa(len(n.Foreign)), n.use("vcore"), n.use("memory"),
-			n.Available.String(), n.evicting())
+		row := []string{n.Name, status, strconv.Itoa(n.Allocations), strconv.Itoa(len(n.Foreign))}
+		for _, kind := range kinds {
+			row = append(row, n.use(kind))
+		}
+		if n.isOverdue() || isNegative(n.Available) {
+			tone = Bad
+		}
+		t.addIn(tone, append(row, n.Available.of(kinds).String(), n.evicting())...)
 	}
 	return t
+}
+
+// nodeKinds are the kinds of nodes that are picked.
+func nodeKinds(nodes []*Node, picked []string) []string {
+	kinds := []string{resources.VCore, resources.Memory}
+	if len(picked) > 0 {
+		kinds = nil
+	}
+	for _, n := range nodes {
+		for kind, capacity := range n.Capacity {
+			if capacity > 0 && !slices.Contains(kinds, kind) && isPicked(kind, picked, isDevice(kind)) {
+				kinds = append(kinds, kind)
+			}
+		}
+	}
+	slices.SortFunc(kinds, resources.CompareKinds)
+	return kinds
+}
+
+// isDevice reports whether a kind is neither bytes nor a count of pods.
+func isDevice(kind string) bool { return kind != "pods" && !resources.InBytes(kind) }
+
+// isPicked reports whether a kind is among those picked, by either of its names; if none
+// are, it is up to otherwise.
+func isPicked(kind string, picked []string, otherwise bool) bool {
+	if len(picked) == 0 {
+		return otherwise
+	}
+	return slices.Contains(picked, kind) || slices.Contains(picked, label(kind))
+}
+
+// shortNames are the names of kinds without their domain, unless two would read the same.
+func shortNames(kinds []string) []string {
+	bare := func(kind string) string {
+		name := label(kind)
+		return name[strings.LastIndexByte(name, '/')+1:]
+	}
+	count := map[string]int{}
+	for _, kind := range kinds {
+		count[bare(kind)]++
+	}
+	names := make([]string, len(kinds))
+	for i, kind := range kinds {
+		if names[i] = bare(kind); count[names[i]] > 1 {
+			names[i] = label(kind)
+		}
+	}
+	return names
+}
+
+func isNegative(a Amounts) bool {
+	for _, quantity := range a {
+		if quantity < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *Node) isOverdue() bool {
+	for _, eviction := range n.Evictions {
+		if eviction.Overdue {
+			return true
+		}
+	}
+	return false
 }
 
 // use is how much of a kind is in use, by all schedulers.
@@ -99,68 +142,56 @@ func PreemptionsTable(plans []*Preemption, name func(key string) string, now tim
 		if p.Placed != "" {
 			outcome += " on " + p.Placed
 		}
-		t.add(Age(now.Sub(p.When())), p.Trigger, orDash(name(p.Key)), orDash(p.Queue), orDash(p.Node), orDash(strings.Join(victims, ", ")), outcome)
+		tone := Plain
+		if strings.Contains(strings.Join(victims, " "), "wasted: ") {
+			tone = Warning
+		}
+		t.addIn(tone, Age(now.Sub(p.When())), p.Trigger, orDash(name(p.Key)), orDash(p.Queue), orDash(p.Node), orDash(strings.Join(victims, ", ")), outcome)
 	}
 	return t
 }
 
-// AsksTable shows asks that wait, and why.
+// AsksTable shows asks that wait, and why; the one that waits longest comes first.
 func AsksTable(asks []*Ask, name func(key string) string, now time.Time) *Table {
 	t := &Table{Headings: []string{"NAME", "QUEUE", "APPLICATION", "PRIORITY", "ASKS FOR", "AGE", "WHY"}}
-	for _, a := range asks {
+	for _, a := range longestFirst(asks) {
 		why := a.Why
 		if a.Detail != "" {
-			why += ": " + a.Detail
+			why += ": " + Readable(a.Detail)
 		}
-		t.add(name(a.Key), a.Queue, a.Application, a.Priority, a.Resource.String(), Age(now.Sub(time.Unix(0, a.Requested))), why)
+		called := name(a.Key)
+		if called == a.Key {
+			called = a.Name()
+		}
+		t.add(called, a.Queue, a.Application, a.Priority, a.Resource.String(), Age(now.Sub(time.Unix(0, a.Requested))), why)
 	}
 	return t
 }
 
-// WriteOutcome writes what would come of a question: a row for each ask, then what would be
-// evicted, and what is not known.
-func WriteOutcome(out io.Writer, o *Outcome, name func(key string) string) error {
-	t := &Table{Headings: []string{"NAME", "RESULT", "NODE", "WHY"}}
-	for _, a := range o.Asks {
-		switch {
-		case a.Refused != "":
-			t.add(a.Key, "refused", "-", a.Refused)
-		case a.Node != "":
-			t.add(a.Key, "runs at once", a.Node, "-")
-		case a.Nominated != "":
-			t.add(a.Key, "room is made", a.Nominated, waits(a.Waits))
-		default:
-			t.add(a.Key, "waits", "-", waits(a.Waits))
-		}
+// ReasonsLine says how many asks wait for each reason, the most frequent first.
+func ReasonsLine(asks []*Ask) string {
+	count := map[string]int{}
+	for _, a := range asks {
+		count[a.Why]++
 	}
-	if err := t.Write(out); err != nil {
-		return err
+	reasons := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), strings.Compare(a, b))
+	})
+	for i, reason := range reasons {
+		reasons[i] = fmt.Sprintf("%s %d", reason, count[reason])
 	}
-	var lines []string
-	for _, r := range o.Rejected {
-		lines = append(lines, fmt.Sprintf("application %s would be rejected: %s", r.Application, r.Message))
+	verb := "pods wait"
+	if len(asks) == 1 {
+		verb = "pod waits"
 	}
-	if len(o.Victims) == 0 {
-		lines = append(lines, "nothing would be evicted")
-	}
-	for _, v := range o.Victims {
-		lines = append(lines, fmt.Sprintf("%s of application %s would be evicted: %s", name(v.Key), v.Application, v.Message))
-	}
-	if len(o.Victims) > 0 && o.Budgets == "not asked" {
-		lines = append(lines, "disruption budgets were not asked: some of these may be protected")
-	}
-	if o.Partial {
-		lines = append(lines, "this is only the first part of the time asked about: it took too long")
-	}
-	_, err := fmt.Fprintf(out, "\n%s\n", strings.Join(lines, "\n"))
-	return err
+	return fmt.Sprintf("%d %s: %s", len(asks), verb, strings.Join(reasons, ", "))
 }
 
-func waits(e *Explanation) string {
-	if e == nil || e.Why == "" {
-		return "-"
-	}
-	return e.Why
+// longestFirst orders asks by how long they wait.
+func longestFirst(asks []*Ask) []*Ask {
+	sorted := slices.Clone(asks)
+	slices.SortStableFunc(sorted, func(a, b *Ask) int { return cmp.Compare(a.Requested, b.Requested) })
+	return sorted
 }
 
 func orDash(text string) string {

@@ -154,7 +154,7 @@ func (i *instance) serveREST() (*webservice.Server, error) {
 	service, err := webservice.New(webservice.Config{
 		Views: i.scheduler, Kinds: i.scheduler.Kinds(), Configuration: i.scheduler, Events: i.history, Archive: i.archive,
 		Metrics: i.metrics.Handler(), Dashboard: dashboard.Handler(), Started: time.Now(), LogLevel: i.level.String,
-		Diagnostics: i.scheduler.StateDump, TrustedProxies: proxies, Budgets: i.scheduler.DisruptionBudgets,
+		Diagnostics: i.scheduler.StateDump, TrustedProxies: proxies, Budgets: i.scheduler.DisruptionBudgets, Feasible: i.scheduler.Feasible,
 		Build: func(string) map[string]string { return map[string]string{"buildVersion": replica.Version()} },
 	})
 	if err != nil {

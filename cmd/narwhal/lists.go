@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
+)
+
+// A list is a command that shows a part of what a running scheduler has.
+type list struct {
+	connection
+	output
+	picked map[string]*string // flags that are parameters of REST, by name
+	limit  int
+}
+
+// newList makes the command of a list. Every parameter has its description.
+func newList(cmd *cobra.Command, parameters [][2]string, ask func(ctx context.Context, c *client.Client, l *list) (page, error)) *cobra.Command {
+	l := &list{picked: map[string]*string{}}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if err := cobra.NoArgs(cmd, args); err != nil {
+			return err
+		}
+		return l.check()
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := l.client()
+		if err != nil {
+			return err
+		}
+		return l.show(cmd, func(ctx context.Context) (page, error) {
+			answer, err := ask(ctx, c, l)
+			return answer, l.reached(err)
+		})
+	}
+	for _, p := range parameters {
+		l.picked[p[0]] = cmd.Flags().String(p[0], "", p[1])
+	}
+	l.connection.addTo(cmd)
+	l.output.addTo(cmd)
+	return cmd
+}
+
+// where are the parameters that pick from the list.
+func (l *list) where() url.Values {
+	values := url.Values{}
+	for name, value := range l.picked {
+		if *value != "" {
+			values.Set(name, *value)
+		}
+	}
+	if l.limit > 0 {
+		values.Set("limit", strconv.Itoa(l.limit))
+	}
+	return values
+}
+
+// newQueuesCommand is "narwhal queues".
+func newQueuesCommand() *cobra.Command {
+	var kinds []string
+	cmd := newList(&cobra.Command{
+		Use:   "queues",
+		Short: "Show queues: what they use, are guaranteed and may use, and what waits",
+		Long: `Show the queues of a running scheduler: a row for each kind that a queue uses, waits
+for, is guaranteed or limited in. Guaranteed and limited kinds come first.
+
+STATE says where something is wrong: a queue that waits though it is under its
+guarantee, one that is over its guarantee, and one that is over its max.`,
+		Example: "  narwhal queues\n  narwhal queues --kinds cpu,memory --watch\n  narwhal queues --server scheduler:9080 -o yaml",
+	}, nil, func(ctx context.Context, c *client.Client, _ *list) (page, error) {
+		answer, err := c.Queues(ctx)
+		return page{answer.JSON, func(out io.Writer, l client.Layout) error {
+			return client.QueuesTable(answer.Value, kinds...).WriteIn(out, l)
+		}}, err
+	})
+	cmd.Flags().StringSliceVar(&kinds, "kinds", nil, "kinds to show, such as cpu,memory (default all that a queue has to do with)")
+	return cmd
+}
+
+// newNodesCommand is "narwhal nodes".
+func newNodesCommand() *cobra.Command {
+	var kinds []string
+	cmd := newList(&cobra.Command{
+		Use:     "nodes",
+		Short:   "Show nodes: what is in use by all schedulers, and what is left",
+		Example: "  narwhal nodes\n  narwhal nodes --schedulable false\n  narwhal nodes --node 'gpu-*' -o json",
+	}, [][2]string{
+		{"node", "only nodes of this name; with * at its end, all that begin so"},
+		{"schedulable", "only nodes that take pods (true), or that do not (false)"},
+		{"evicting", "only nodes with pods that are being evicted (true), or without (false)"},
+	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
+		answer, err := c.Nodes(ctx, l.where())
+		return page{answer.JSON, func(out io.Writer, l client.Layout) error {
+			if len(answer.Value) == 0 {
+				return none(out, "nodes")
+			}
+			return client.NodesTable(answer.Value, kinds...).WriteIn(out, l)
+		}}, err
+	})
+	cmd.Flags().StringSliceVar(&kinds, "kinds", nil, "kinds to show (default CPU, memory and devices)")
+	return cmd
+}
+
+// newPendingCommand is "narwhal pending".
+func newPendingCommand() *cobra.Command {
+	return newList(&cobra.Command{
+		Use:   "pending",
+		Short: "Show pods that wait, the one that waits longest first, and why",
+		Long: `Show the pods that wait in a running scheduler, the one that waits longest first,
+and why each of them does. "narwhal explain NAME" says more about one of them.`,
+		Example: "  narwhal pending\n  narwhal pending --queue root.ml --watch\n  narwhal pending --why 'no node has room' -o json",
+	}, [][2]string{
+		{"queue", "only those of this queue and of all below"},
+		{"application", "only those of this application"},
+		{"user", "only those of this user"},
+		{"why", "only those that wait for this reason, in the words of the table"},
+		{"node", "only those that get room on this node"},
+	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
+		answer, err := c.Asks(ctx, l.where())
+		return page{answer.JSON, func(out io.Writer, l client.Layout) error {
+			if len(answer.Value) == 0 {
+				return none(out, "pods that wait")
+			}
+			if err := client.AsksTable(answer.Value, asIs, time.Now()).WriteIn(out, l); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(out, "\n%s\n", client.ReasonsLine(answer.Value))
+			return err
+		}}, err
+	})
+}
+
+// newPreemptionsCommand is "narwhal preemptions".
+func newPreemptionsCommand() *cobra.Command {
+	var limit int
+	cmd := newList(&cobra.Command{
+		Use:     "preemptions",
+		Short:   "Show what was preempted, for which pod, and what came of it",
+		Example: "  narwhal preemptions\n  narwhal preemptions --trigger guarantee --limit 100\n  narwhal preemptions --application web",
+	}, [][2]string{
+		{"trigger", `only those by "required node", "priority", "guarantee" or "quota"`},
+		{"application", "only those for this application, or with victims of it"},
+		{"node", "only those on this node"},
+	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
+		l.limit = limit
+		answer, err := c.Preemptions(ctx, l.where())
+		return page{answer.JSON, func(out io.Writer, l client.Layout) error {
+			if len(answer.Value) == 0 {
+				return none(out, "preemptions")
+			}
+			if err := client.PreemptionsTable(answer.Value, asIs, time.Now()).WriteIn(out, l); err != nil {
+				return err
+			}
+			return more(out, len(answer.Value), answer.Total)
+		}}, err
+	})
+	cmd.Flags().IntVar(&limit, "limit", 20, "the most to show, the newest first; 0 is all that are kept")
+	completes(cmd, "trigger", "required node", "priority", "guarantee", "quota")
+	return cmd
+}
+
+// asIs is the name of an allocation where nothing but its key is known.
+func asIs(key string) string { return key }
+
+func none(out io.Writer, what string) error {
+	_, err := fmt.Fprintf(out, "There are no %s.\n", what)
+	return err
+}
+
+// more says how many were left out, if some were.
+func more(out io.Writer, shown, total int) error {
+	if total <= shown {
+		return nil
+	}
+	_, err := fmt.Fprintf(out, "\n%d of %d are shown; --limit shows more.\n", shown, total)
+	return err
+}
+
+// lines is an answer that is a text.
+func lines(whole json.RawMessage, texts []string) page {
+	return page{whole, func(out io.Writer, _ client.Layout) error {
+		for _, line := range texts {
+			if _, err := fmt.Fprintln(out, client.Readable(line)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
+)
+
+// fixture is when the answers of the web service in its own tests were made, in nanoseconds.
+const fixture = 1795251600000000000
+
+var timesOfFixture = regexp.MustCompile(`\b17952\d{14}\b`)
+
+// running is a scheduler that answers with what the web service says in its own tests, as if that was five
+// minutes ago. It keeps what it was asked.
+func running(t *testing.T) (address string, asked func() []string) {
+	var urls []string
+	shift := time.Now().Add(-5*time.Minute).UnixNano() - fixture
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		urls = append(urls, r.URL.RequestURI())
+		name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/ws/v1/partition/"), "default/")
+		if strings.HasSuffix(name, "/explain") {
+			name = "explain"
+			if !strings.Contains(r.URL.Path, "agent-1") {
+				name = "explain-gone"
+			}
+		}
+		text, err := os.ReadFile(filepath.Join("../../pkg/webservice/testdata", strings.ReplaceAll(name, "/", "-")+".json"))
+		if err != nil {
+			w.WriteHeader(http.StatusNotFound)
+			text = []byte(`{"message": "Partition not found"}`)
+		}
+		if r.URL.Query().Get("queue") == "root.none" {
+			text = []byte("[]")
+		}
+		w.Header().Set("X-Total-Count", "34")
+		if name == "queues" { // shown as they are, with their times
+			_, _ = w.Write(text)
+			return
+		}
+		_, _ = w.Write(timesOfFixture.ReplaceAllFunc(text, func(found []byte) []byte {
+			at, _ := strconv.ParseInt(string(found), 10, 64)
+			return strconv.AppendInt(nil, at+shift, 10)
+		}))
+	}))
+	t.Cleanup(server.Close)
+	return server.Listener.Addr().String(), func() []string { return urls }
+}
+
+// TestLists shows what a running scheduler says, in a terminal of 100 columns and as data.
+func TestLists(t *testing.T) {
+	t.Setenv("COLUMNS", "100")
+	address, _ := running(t)
+	for _, c := range []struct{ name, line string }{
+		{"queues", "queues"},
+		{"queues-kinds", "queues --kinds cpu"},
+		{"nodes", "nodes"},
+		{"queues-yaml", "queues -o yaml"},
+		{"pending", "pending"},
+		{"pending-none", "pending --queue root.none"},
+		{"preemptions", "preemptions --limit 2"},
+		{"explain-one", "explain agent-1"},
+		{"explain-victim", "explain filler-0"},
+		{"explain-unknown", "explain x-1"},
+		{"queues-unknown", "queues --partition other"},
+		{"queues-form", "queues -o xml"},
+		{"queues-argument", "queues root"},
+		{"queues-interval", "queues --watch --interval 0s"},
+	} {
+		t.Run(c.name, func(t *testing.T) { playLine(t, "list-"+c.name, c.line+" --server "+address, "") })
+	}
+	playLine(t, "list-pending-help", "pending --help", "")
+	playLine(t, "list-no-scheduler", "queues --server 127.0.0.1:1", "")
+	playLine(t, "list-ca", "queues --ca-file testdata/good.yaml", "")
+	playLine(t, "list-ca-missing", "queues --ca-file testdata/missing", "")
+}
+
+// TestCommandsDocument: the tables in the documentation are what the commands print.
+func TestCommandsDocument(t *testing.T) {
+	document, err := os.ReadFile("../../docs/commands.md")
+	assert.NilError(t, err)
+	for _, name := range []string{"list-queues", "list-pending", "whatif-pods"} {
+		text, err := os.ReadFile("testdata/" + name + ".golden")
+		assert.NilError(t, err)
+		_, table, _ := strings.Cut(string(text), "-- out\n")
+		table, _, _ = strings.Cut(table, "-- err")
+		assert.Assert(t, strings.Contains(string(document), "```text "+name+"\n"+table+"```\n"), "docs/commands.md lacks\n%s", table)
+	}
+}
+
+// TestListsAsk passes what picks from a list on to the scheduler.
+func TestListsAsk(t *testing.T) {
+	address, asked := running(t)
+	for _, line := range []string{
+		"pending --queue root.a --why quota", "nodes --schedulable true", "preemptions --trigger quota --limit 0", "preemptions --node n*",
+	} {
+		assert.Equal(t, run(append(strings.Fields(line), "--server", "http://"+address+"/"), nil, io.Discard, io.Discard), exitDone)
+	}
+	assert.DeepEqual(t, asked(), []string{
+		"/ws/v1/partition/default/asks?queue=root.a&why=quota",
+		"/ws/v1/partition/default/nodes?schedulable=true",
+		"/ws/v1/partition/default/preemptions?trigger=quota",
+		"/ws/v1/partition/default/preemptions?limit=20&node=n%2A",
+	})
+}
+
+// TestJSONIsWhole: programs get every field, also those that no table shows.
+func TestJSONIsWhole(t *testing.T) {
+	address, _ := running(t)
+	var out bytes.Buffer
+	assert.Equal(t, run([]string{"nodes", "-o", "json", "--server", address}, nil, &out, io.Discard), exitDone)
+	var nodes []map[string]any
+	assert.NilError(t, json.Unmarshal(out.Bytes(), &nodes))
+	assert.Equal(t, nodes[0]["rackName"], "/rack-1")
+}
+
+// TestYAMLKeepsNumbers: none of 64 bits is rounded, and texts that look like something else
+// stay texts.
+func TestYAMLKeepsNumbers(t *testing.T) {
+	var out bytes.Buffer
+	assert.NilError(t, writeYAML(&out, []byte(`{"b": 9223372036854775807, "a": "true", "c": ["1", 2.5, null, "a\u003cb"], "d": {}}`)))
+	assert.Equal(t, out.String(), "b: 9223372036854775807\na: \"true\"\nc:\n  - \"1\"\n  - 2.5\n  - null\n  - a<b\nd: {}\n")
+}
+
+// TestWatch asks again, and does not give up when a scheduler that answered once is away.
+func TestWatch(t *testing.T) {
+	away := errors.New("away")
+	for _, c := range []struct {
+		name    string
+		form    string
+		answers []error
+		code    error
+	}{
+		{"watch-table", "table", []error{nil, away, nil}, nil},
+		{"watch-json", "json", []error{nil, nil}, nil},
+		{"watch-yaml", "yaml", []error{nil, nil}, nil},
+		{"watch-away", "table", []error{away, nil}, away},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cmd, n := &cobra.Command{}, 0
+			var out, problems bytes.Buffer
+			cmd.SetContext(t.Context())
+			cmd.SetOut(&out)
+			cmd.SetErr(&problems)
+			err := (&output{form: c.form}).again(cmd, func(context.Context) (page, error) {
+				return page{json.RawMessage(fmt.Sprintf(`{"n": %d}`, n)), func(out io.Writer, _ client.Layout) error {
+					_, err := fmt.Fprintf(out, "table %d\n", n)
+					return err
+				}}, c.answers[n]
+			}, func() bool { n++; return n < len(c.answers) })
+			assert.Equal(t, err, c.code)
+			golden.Assert(t, fmt.Sprintf("-- out\n%s-- err\n%s", out.String(), problems.String()), c.name+".golden")
+		})
+	}
+}
+
+// TestWatchEnds when it is interrupted.
+func TestWatchEnds(t *testing.T) {
+	cmd := &cobra.Command{}
+	ctx, cancel := context.WithCancel(t.Context())
+	cmd.SetContext(ctx)
+	cmd.SetOut(io.Discard)
+	assert.NilError(t, (&output{form: "json", watch: true, interval: time.Hour}).show(cmd, func(context.Context) (page, error) {
+		cancel()
+		return page{whole: []byte("[]")}, nil
+	}))
+}
+
+// TestLayoutOf: what is no terminal has no colours and lines of any length.
+func TestLayoutOf(t *testing.T) {
+	t.Setenv("COLUMNS", "")
+	assert.Equal(t, layoutOf(os.Stdin), layoutOf(&bytes.Buffer{}))
+	assert.Equal(t, layoutOf(&bytes.Buffer{}), client.Layout{})
+	t.Setenv("COLUMNS", " 72 ")
+	assert.Equal(t, layoutOf(&bytes.Buffer{}), client.Layout{Width: 72})
+	t.Setenv("COLUMNS", "wide")
+	assert.Equal(t, layoutOf(&bytes.Buffer{}), client.Layout{})
+}
+
+// TestCompletion offers commands, pods that wait, and the values of flags to the shell.
+func TestCompletion(t *testing.T) {
+	address, _ := running(t)
+	for line, want := range map[string]string{
+		"que":                               "queues\t",
+		"explain --server " + address + " ": "agent-1\troom is being made\n",
+		"explain --server " + address + " agents-app ": "agent-1\troom is being made\n",
+		"explain --server " + address + " other ":      ":4\n",
+		"explain --server 127.0.0.1:1 ":                ":4\n",
+		"queues -o ":                                   "table\njson\nyaml\n",
+		"simulate --example ":                          "fairness\n",
+		"simulate --output j":                          "json\n",
+		"serve --log-level ":                           "debug\n",
+		"serve fair":                                   "fairness\n",
+		"validate --output ":                           "json\n",
+	} {
+		args := append([]string{"__complete"}, strings.Split(line, " ")...)
+		var out bytes.Buffer
+		assert.Equal(t, run(args, nil, &out, io.Discard), exitDone)
+		assert.Assert(t, strings.Contains(out.String(), want), "%q: %s", line, out.String())
+	}
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		var out bytes.Buffer
+		assert.Equal(t, run([]string{"completion", shell}, nil, &out, io.Discard), exitDone)
+		assert.Assert(t, out.Len() > 1000)
+	}
+}

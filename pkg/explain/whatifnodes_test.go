@@ -1,0 +1,115 @@
+package explain_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+func whatIf(t *testing.T, c *cluster, q explain.Question) *explain.Outcome {
+	t.Helper()
+	out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start.Add(time.Minute), q)
+	assert.NilError(t, err)
+	return out
+}
+
+// TestWhatIfNodesWere adds a node on which an ask that waits would run, drains the one that
+// has room, and removes one: what runs there waits, for no other node has room.
+func TestWhatIfNodesWere(t *testing.T) {
+	c := crowd(t)
+	c.ask("web", "waits", 3500, 1)
+	c.settle(start)
+	added := core.AddNode{ID: "n3", Capacity: resources.Amounts{4000, 1 << 30}}
+
+	out := whatIf(t, c, explain.Question{Nodes: explain.Nodes{Add: []core.AddNode{added}}})
+	assert.Equal(t, len(out.Others), 1)
+	assert.Equal(t, out.Others[0], explain.AskOutcome{Key: "waits", Placed: "n3"})
+
+	out = whatIf(t, c, explain.Question{Nodes: explain.Nodes{Add: []core.AddNode{added}, Drain: []core.NodeID{"n3"}}})
+	assert.Equal(t, len(out.Others), 0, "a drained node takes nothing")
+
+	out = whatIf(t, c, explain.Question{Nodes: explain.Nodes{Remove: []core.NodeID{"n1"}}})
+	assert.Equal(t, len(out.Moved), 1)
+	assert.Equal(t, out.Moved[0].Key, core.AllocationKey("b-1"))
+	assert.Equal(t, out.Moved[0].Waits.Reason, core.NoNodeFits)
+
+	out = whatIf(t, c, explain.Question{Nodes: explain.Nodes{Add: []core.AddNode{added}, Remove: []core.NodeID{"n1"}}})
+	placed := len(out.Others)
+	if out.Moved[0].Placed == "n3" {
+		placed++
+	}
+	assert.Equal(t, placed, 1, "one of them has room on the new node")
+	assert.NilError(t, c.Verify())
+}
+
+// TestWhatIfDaemonSetsEnd with their node: they are not asked for again, and neither is what
+// was being evicted.
+func TestWhatIfDaemonSetsEnd(t *testing.T) {
+	c := crowd(t)
+	c.ask("web", "daemon", 500, 1, func(a *core.Allocation) { a.Required = "n1" })
+	c.settle(start)
+	out := whatIf(t, c, explain.Question{Nodes: explain.Nodes{Remove: []core.NodeID{"n1"}}})
+	assert.Equal(t, len(out.Moved), 1)
+	assert.Equal(t, out.Moved[0].Key, core.AllocationKey("b-1"))
+
+	c.ask("web", "takes", 3000, 1, priority(9))
+	c.settle(start)
+	out = whatIf(t, c, explain.Question{Nodes: explain.Nodes{Remove: []core.NodeID{"n1"}}})
+	assert.Equal(t, len(out.Moved), 0, "b-1 is being evicted")
+}
+
+// TestWhatIfPredicates asks about an ask that waits, on nodes that there are: it stays where
+// it is if it is refused. About other asks, moved pods and new nodes it does not ask, and says so.
+func TestWhatIfPredicates(t *testing.T) {
+	c := crowd(t)
+	c.ask("web", "waits", 2000, 1)
+	c.settle(start)
+	c.Apply(start, core.ReleaseAllocation{Application: "batch", Key: "b-2"})
+	var asked []string
+	q := explain.Question{Feasible: func(key core.AllocationKey, node core.NodeID, _ bool) error {
+		asked = append(asked, string(key)+" on "+string(node))
+		return errors.New("has the taint gpu")
+	}}
+	out := whatIf(t, c, q)
+	assert.DeepEqual(t, asked, []string{"waits on n2"})
+	assert.Equal(t, len(out.Others), 0, "it is refused")
+	assert.Assert(t, !out.Unasked)
+
+	q.Nodes.Remove = []core.NodeID{"n1"}
+	out = whatIf(t, c, q)
+	assert.Equal(t, out.Moved[0].Placed, core.NodeID("n2"))
+	assert.Assert(t, out.Unasked, "b-1 is asked for again, of which the resource manager knows nothing")
+
+	q.Nodes = explain.Nodes{}
+	q.Feasible = func(core.AllocationKey, core.NodeID, bool) error { return nil }
+	out = whatIf(t, c, q)
+	assert.Equal(t, out.Others[0].Placed, core.NodeID("n2"))
+	assert.Assert(t, !out.Unasked)
+
+	q.Nodes.Add = []core.AddNode{{ID: "n3", Capacity: resources.Amounts{9000, 1 << 30}}}
+	q.Nodes.Drain = []core.NodeID{"n2"}
+	out = whatIf(t, c, q)
+	assert.Equal(t, out.Others[0].Placed, core.NodeID("n3"))
+	assert.Assert(t, out.Unasked, "of a new node it knows nothing either")
+}
+
+// TestWhatIfWrongNodes are refused before anything is played.
+func TestWhatIfWrongNodes(t *testing.T) {
+	c := crowd(t)
+	for want, nodes := range map[string]explain.Nodes{
+		"node n9 is not registered":           {Drain: []core.NodeID{"n9"}},
+		"node n1 is registered already":       {Add: []core.AddNode{{ID: "n1"}}},
+		"node n3 is registered already":       {Add: []core.AddNode{{ID: "n3"}, {ID: "n3"}}},
+		"node n1 is drained or removed twice": {Drain: []core.NodeID{"n1"}, Remove: []core.NodeID{"n1"}},
+		"node n2 is drained or removed twice": {Remove: []core.NodeID{"n2", "n2"}},
+	} {
+		_, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start, explain.Question{Nodes: nodes})
+		assert.Error(t, err, want)
+	}
+}

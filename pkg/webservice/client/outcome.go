@@ -1,0 +1,97 @@
+package client
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WriteOutcome writes what would come of a question, in lines of any length.
+func WriteOutcome(out io.Writer, o *Outcome, name func(key string) string) error {
+	return WriteOutcomeIn(out, o, name, Layout{})
+}
+
+// WriteOutcomeIn writes what would come of a question: a row for each pod that is asked
+// about, that moves, or that waits now and would not; then what would be evicted, which
+// queues would be over their max, and what is not known. Name says what an allocation key
+// is called.
+func WriteOutcomeIn(out io.Writer, o *Outcome, name func(key string) string, l Layout) error {
+	t := &Table{Headings: []string{"NAME", "RESULT", "NODE", "WHY"}}
+	for _, a := range o.Asks {
+		t.addOutcome(a.Key, a)
+	}
+	for _, a := range o.Moved {
+		t.addOutcome(name(a.Key)+" again", a)
+	}
+	for _, a := range o.Others {
+		t.addOutcome(name(a.Key), a)
+	}
+	if len(t.Rows) > 0 {
+		if err := t.WriteIn(out, l); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(out); err != nil {
+			return err
+		}
+	}
+	for _, line := range o.lines(name) {
+		if l.Width > 0 {
+			line = strings.Join(wrap(line, l.Width), "\n")
+		}
+		if _, err := fmt.Fprintln(out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addOutcome adds what would become of one pod.
+func (t *Table) addOutcome(called string, a AskOutcome) {
+	switch {
+	case a.Refused != "":
+		t.addIn(Bad, called, "refused", "-", Readable(a.Refused))
+	case a.Node != "":
+		t.add(called, "runs at once", a.Node, "-")
+	case a.Nominated != "":
+		t.addIn(Warning, called, "room is made", a.Nominated, waits(a.Waits))
+	default:
+		t.addIn(Bad, called, "waits", "-", waits(a.Waits))
+	}
+}
+
+// lines say what else would come, and what is not known.
+func (o *Outcome) lines(name func(key string) string) []string {
+	var lines []string
+	for _, r := range o.Rejected {
+		lines = append(lines, fmt.Sprintf("application %s would be rejected: %s", r.Application, r.Message))
+	}
+	if len(o.Victims) == 0 {
+		lines = append(lines, "nothing would be evicted")
+	}
+	for _, v := range o.Victims {
+		lines = append(lines, fmt.Sprintf("%s of application %s would be evicted: %s", name(v.Key), v.Application, Readable(v.Message)))
+	}
+	for _, over := range o.OverUse {
+		lines = append(lines, fmt.Sprintf("queue %s would be over its max by %s", over.Queue, over.By))
+	}
+	if len(o.Victims) > 0 && o.Budgets == "not asked" {
+		lines = append(lines, "disruption budgets were not asked: some of these may be protected")
+	}
+	switch o.Predicates {
+	case "not asked":
+		lines = append(lines, "only amounts were looked at: affinity, taints and ports may keep pods from these nodes")
+	case "in part":
+		lines = append(lines, "of new pods and new nodes only amounts were looked at: affinity, taints and ports may keep pods away")
+	}
+	if o.Partial {
+		lines = append(lines, "this is only the first part of the time asked about: it took too long")
+	}
+	return lines
+}
+
+func waits(e *Explanation) string {
+	if e == nil || e.Why == "" {
+		return "-"
+	}
+	return e.Why
+}

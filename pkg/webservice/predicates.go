@@ -1,0 +1,84 @@
+package webservice
+
+import (
+	"context"
+	"errors"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// whatIfPredicatesMax is how many questions about pods and nodes a what-if asks the
+// resource manager at most: placements wait while it answers one.
+const whatIfPredicatesMax = 1000
+
+// predicatesAsked says whether what a what-if foretells is what the resource manager allows.
+type predicatesAsked string
+
+// The answers: all of it was asked; it refuses nothing; some was not asked; nothing was.
+const (
+	predicatesTold   predicatesAsked = "asked"
+	predicatesNone   predicatesAsked = "none"
+	predicatesPartly predicatesAsked = "in part"
+	predicatesSilent predicatesAsked = "not asked"
+)
+
+// A predicateRun asks the resource manager the questions of one what-if.
+type predicateRun struct {
+	ctx       context.Context // of one request, which this does not outlive
+	service   *Service
+	end       context.CancelFunc
+	partition string
+
+	none     bool // it refuses nothing
+	answered int  // questions
+	silent   bool // a question had no answer, or there were too many
+}
+
+// predicatesOf asks first whether there are predicates at all. Questions may take a part of
+// the time of the what-if; the rest is for playing.
+func (s *Service) predicatesOf(ctx context.Context, at *snapshot) *predicateRun {
+	run := &predicateRun{service: s, partition: at.View.Partition}
+	run.ctx, run.end = context.WithTimeout(ctx, s.config.WhatIfMax/2)
+	if s.config.Feasible == nil {
+		run.silent = true
+		return run
+	}
+	_, err := s.config.Feasible(run.ctx, run.partition, "", "")
+	run.none = errors.Is(err, errors.ErrUnsupported)
+	run.silent = err != nil && !run.none
+	return run
+}
+
+// feasible is what asks, nil if there is nothing to be asked.
+func (p *predicateRun) feasible() core.Feasible {
+	if p.none || p.silent {
+		return nil
+	}
+	return func(ask core.AllocationKey, node core.NodeID, _ bool) error {
+		if p.silent || p.answered == whatIfPredicatesMax {
+			p.silent = true
+			return nil
+		}
+		refused, err := p.service.config.Feasible(p.ctx, p.partition, ask, node)
+		if err != nil {
+			p.silent = true // whatever the reason, another question would wait as long
+			return nil
+		}
+		p.answered++
+		return refused
+	}
+}
+
+// told says what came of it; unasked is that something was not even to be asked.
+func (p *predicateRun) told(unasked bool) predicatesAsked {
+	switch {
+	case p.none:
+		return predicatesNone
+	case !p.silent && !unasked:
+		return predicatesTold
+	case p.answered > 0:
+		return predicatesPartly
+	default:
+		return predicatesSilent
+	}
+}
