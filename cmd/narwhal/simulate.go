@@ -20,6 +20,7 @@ import (
 type simulation struct {
 	scenario, example      string
 	openbNodes, openbPods  string
+	fill                   bool
 	queues                 string
 	output, report         string
 	seed                   uint64
@@ -54,6 +55,7 @@ input is wrong; 2 if a file cannot be read.`,
 	flags.BoolVar(&s.printOut, "print-example", false, "print the text of the example and end")
 	flags.StringVar(&s.openbNodes, "openb-nodes", "", "node list of the openb trace to play (CSV)")
 	flags.StringVar(&s.openbPods, "openb-pods", "", "pod list of the openb trace to play (CSV)")
+	flags.BoolVar(&s.fill, "fill", false, "let pods of the openb trace arrive until they ask for all GPUs, and never leave")
 	flags.StringVar(&s.queues, "queues", "", "queue configuration to use instead of that of the scenario")
 	flags.Uint64Var(&s.seed, "seed", 0, "seed of everything that is random (default that of the scenario)")
 	flags.StringVar(&s.output, "output", "text", "form of the summary: text or json")
@@ -73,6 +75,8 @@ func (s *simulation) check() error {
 	switch {
 	case given > 1:
 		return errors.New("simulate plays one of --scenario, --example and the openb trace")
+	case s.fill && s.openbNodes == "":
+		return errors.New("--fill goes with --openb-nodes and --openb-pods")
 	case (s.openbNodes == "") != (s.openbPods == ""):
 		return errors.New("--openb-nodes and --openb-pods go together")
 	case s.output != "text" && s.output != "json":
@@ -167,8 +171,11 @@ func (s *simulation) loadOpenb(in io.Reader) (*simulator.Scenario, error) {
 		}
 		queues = &simulator.File{Name: name, Text: strings.NewReader(text)}
 	}
-	return simulator.ReadOpenb(
-		simulator.File{Name: s.openbNodes, Text: nodes}, simulator.File{Name: s.openbPods, Text: pods}, queues)
+	nodeList, podList := simulator.File{Name: s.openbNodes, Text: nodes}, simulator.File{Name: s.openbPods, Text: pods}
+	if s.fill {
+		return simulator.ReadOpenbToFill(nodeList, podList, queues, s.seed)
+	}
+	return simulator.ReadOpenb(nodeList, podList, queues)
 }
 
 // named adds the file to problems.

@@ -22,6 +22,8 @@ func TestSimulate(t *testing.T) {
 		{"simulate-queues", "simulate --example small --queues testdata/simulate-queues.yaml", ""},
 		{"simulate-queues-missing", "simulate --example small --queues testdata/good.yaml", ""},
 		{"simulate-openb", "simulate --openb-nodes testdata/openb-nodes.csv --openb-pods testdata/openb-pods.csv --verify", ""},
+		{"simulate-openb-fill", "simulate --fill --seed 3 --openb-nodes testdata/openb-nodes.csv --openb-pods testdata/openb-pods.csv --verify", ""},
+		{"simulate-fill-what", "simulate --fill", ""},
 		{"simulate-openb-half", "simulate --openb-nodes testdata/openb-nodes.csv", ""},
 		{"simulate-openb-swapped", "simulate --openb-nodes testdata/openb-pods.csv --openb-pods testdata/openb-nodes.csv", ""},
 		{"simulate-no-example", "simulate --example large", ""},

@@ -32,6 +32,7 @@ func FuzzLoad(f *testing.F) {
 	}
 	f.Add("")
 	f.Add("partitions: [{queues: [{name: a, resources: {guaranteed: {vcore: 1m}, max: {memory: 0}}}]}]")
+	f.Add("partitions: [{nodesortpolicy: {type: devices, devices: {gpu: 1, vcore: 500m}}, queues: [{name: a}]}]")
 	f.Fuzz(func(t *testing.T, text string) {
 		kinds := new(resources.Kinds)
 		document, err := Load(text, kinds)
@@ -113,6 +114,13 @@ func write(document *Document, kinds *resources.Kinds) string {
 		order := "fair"
 		if p.Nodes.Packing {
 			order = "binpacking"
+		}
+		if len(p.Nodes.Devices) > 0 {
+			order = "devices, devices: {"
+			for kind, size := range p.Nodes.Devices {
+				order += yamlQuote(kind) + ": " + show(kind, size) + ", "
+			}
+			order += "}"
 		}
 		fmt.Fprintf(&b, "{name: %s, nodesortpolicy: {type: %s, resourceweights: {", strconv.Quote(p.Name), order)
 		whole := true // only weights that were not scaled can all be whole in millionths

@@ -2,9 +2,11 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -106,19 +108,45 @@ func resolver(c cursor) string {
 
 func nodeOrder(c cursor) core.NodeOrder {
 	var order core.NodeOrder
+	byDevices, sizes := c, c // set if the keys are there
 	c.fields(
 		field{"type", func(c cursor) {
 			switch policy := c.text(); policy {
 			case "fair", "":
 			case "binpacking":
 				order.Packing = true
+			case "devices":
+				byDevices = c
 			default:
-				c.fail("unknown policy %s, write fair or binpacking", quote(policy))
+				c.fail("unknown policy %s, write fair, binpacking or devices", quote(policy))
 			}
 		}},
 		field{"resourceweights", func(c cursor) { order.Weights = weights(c) }},
+		field{"devices", func(c cursor) { sizes, order.Devices = c, deviceSizes(c) }},
 	)
+	switch {
+	case byDevices.Node != c.Node && sizes.Node == c.Node:
+		byDevices.fail("the kinds that come in devices are missing, write for example devices: {nvidia.com/gpu: 1}")
+	case byDevices.Node == c.Node && sizes.Node != c.Node:
+		sizes.fail("devices count with type: devices only")
+	}
 	return order
+}
+
+// deviceSizes are kinds that come in devices, each with the amount of one device.
+func deviceSizes(c cursor) map[string]int64 {
+	read := c.quantities()
+	sizes := make(map[string]int64, len(read))
+	for _, kind := range slices.Sorted(maps.Keys(read)) {
+		if read[kind].Value == 0 {
+			c.fail("a device of %s is nothing, write the amount of one", quote(kind))
+		}
+		sizes[kind] = read[kind].Value
+	}
+	if len(sizes) == 0 {
+		c.fail("no kinds of devices, write for example {nvidia.com/gpu: 1}")
+	}
+	return sizes
 }
 
 // Weights are counted in integers. If one of them has a fraction, all are

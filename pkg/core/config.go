@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
@@ -174,6 +176,34 @@ type Limit struct {
 	ApplicationsMax int
 }
 
+// A LimitOwner is the user or group that a limit is for.
+type LimitOwner struct {
+	Group bool
+	Name  string
+}
+
+// LimitOf is the limit of a user or group in a queue: its own, or that of all others; nil if there
+// is none.
+func (q *QueueConfig) LimitOf(owner LimitOwner) *Limit {
+	if q == nil || len(q.Limits) == 0 {
+		return nil
+	}
+	return newQueueLimits(q.Limits).of(owner.Group, owner.Name)
+}
+
+// Child is the queue with a path, which is below this one; nil if it is not configured.
+func (q *QueueConfig) Child(path QueuePath) *QueueConfig {
+	if q == nil {
+		return nil
+	}
+	name := path[strings.LastIndexByte(string(path), '.')+1:]
+	at := slices.IndexFunc(q.Queues, func(child QueueConfig) bool { return child.Name == string(name) })
+	if at < 0 {
+		return nil
+	}
+	return &q.Queues[at]
+}
+
 // QueueProperties are the settings that children inherit.
 type QueueProperties struct {
 	ApplicationSort  SortPolicy
@@ -258,6 +288,10 @@ type NodeOrder struct {
 	// Weights say how much each kind counts, in any unit; a kind without a
 	// weight does not count. Empty means vcore and memory alike.
 	Weights map[string]int64
+	// Devices are the kinds that come in devices, such as GPUs, each with the amount of one
+	// device. If there are any, the node is tried first on which an ask wastes least of its
+	// devices (package devices), and Packing does not count.
+	Devices map[string]int64
 }
 
 // A Question is a kind of question to the resource manager, by how urgent it is.

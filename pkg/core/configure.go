@@ -14,8 +14,7 @@ func (p commands) configure(config Config) {
 	for t := range p.costs.plans {
 		p.costs.plans[t] = p.preemption.planFor(preemptor.Trigger(t))
 	}
-	p.order.packing = config.Nodes.Packing
-	p.order.setWeights(p.kinds, config.Nodes.Weights)
+	p.order.configure(p.kinds, config.Nodes)
 	if p.root == nil {
 		p.root = p.newQueue(nil, &config.Root)
 	}

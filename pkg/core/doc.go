@@ -71,6 +71,7 @@
 //	headroom.go     what is left of the quotas for a search
 //	orders.go       keeps groups, applications and queues in order
 //	nodeorder.go    keeps nodes in order, finds one with room, and knows where room is new
+//	deviceorder.go  keeps nodes in order for each amounts, where they are tried by their devices
 //	settling.go     the time after a start in which nothing is evicted
 //	predicates.go   questions to the resource manager
 //	refusals.go     its answers for a class; refused.go classes refused on every node

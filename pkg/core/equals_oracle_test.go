@@ -55,6 +55,8 @@ type outcomeOfMix struct {
 	victims int
 	units   int64
 	highest []int32 // priorities of the victims, the highest first
+	inFree  uint64  // asks placed in free room before any victim had ended
+	last    int     // victims of the ask that took some last
 }
 
 // build has the pods run, in queue low.
@@ -127,13 +129,16 @@ func (m *mix) play(tb testing.TB, together bool) (o outcomeOfMix) {
 	assert.NilError(tb, p.VerifyAttempts())
 	assert.NilError(tb, p.Verify())
 	view := p.View()
-	o.served = int64(view.Work.Placements)
+	o.inFree = view.Work.Placements
+	o.served = int64(o.inFree)
 	for _, n := range view.Nodes {
 		o.served += int64(len(n.Nominated))
 	}
 	for _, e := range evicted {
 		o.victims++
-		o.units += e.Amounts[0]
+		if o.units += e.Amounts[0]; e.For == evicted[len(evicted)-1].For {
+			o.last++
+		}
 		o.highest = append(o.highest, e.Priority)
 		p.Apply(start, core.ReleaseAllocation{
 			Application: e.Application, Key: e.Key, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER,

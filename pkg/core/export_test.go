@@ -149,6 +149,8 @@ const (
 	HeapsMax           = heapsMax
 	StatusesMax        = statusesMax
 	EvaluationsMax     = evaluationsMax
+	TogetherAsksMax    = togetherAsksMax
+	TogetherNodesMax   = togetherNodesMax
 	StepsPerEvaluation = stepsPerEvaluation
 	CandidateNodesMax  = candidateNodesMax
 	MarkedMax          = markedMax
@@ -181,3 +183,9 @@ func (p *Partition) LimitCosts(keys, nodes int) {
 
 // LimitBatches lets so much be worked out in one batch for attempts.
 func (p *Partition) LimitBatches(evaluations int) { p.costs.limits.evaluations = evaluations }
+
+// SetRankedMax bounds how many nodes the orders by devices have together.
+func (p *Partition) SetRankedMax(most int) { p.order.devices.most = most }
+
+// DeviceOrders is how many orders of nodes by their devices there are.
+func (p *Partition) DeviceOrders() int { return len(p.order.devices.byAsk) }

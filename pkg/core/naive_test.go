@@ -14,6 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/devices"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -23,6 +24,7 @@ type naive struct {
 	view    *core.View
 	weights map[resources.Kind]int64
 	packing bool
+	devices *devices.Policy // nil unless nodes are tried by their devices
 }
 
 // next is the first ask that fits, and its node; nil if none does.
@@ -136,6 +138,9 @@ func (n naive) applications(q *core.QueueView) (apps []*core.ApplicationView) {
 
 // node is the best scored open node with room.
 func (n naive) node(ask resources.Amounts) (core.NodeID, bool) {
+	if n.devices != nil {
+		return n.leastWaste(ask)
+	}
 	return n.best(func(node *core.NodeView) bool { return ask.FitsIn(node.Available) })
 }
 

@@ -78,6 +78,7 @@ type nodeDetails struct {
 	// expected are asks that run here when their placeholders elsewhere have ended.
 	expected []*request
 	awaited  resources.Sum
+	devices  knownDevices
 }
 
 // Before orders by score, lowest first, then by ID.

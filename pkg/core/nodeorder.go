@@ -16,12 +16,16 @@ type nodeOrder struct {
 	visited *uint64
 	weights []weight
 	packing bool
+	devices *deviceOrder // nil unless nodes are tried by their devices
 }
 
 // reposition brings the place of a node up to date.
 func (o *nodeOrder) reposition(n *node) {
 	score := n.scored(o.weights, o.packing)
 	o.tree.Settle(n, n.open() && !n.gone, score != n.score, true, func() { n.score = score })
+	if o.devices != nil {
+		o.devices.note(n)
+	}
 }
 
 // rebuild puts nodes in order again after what decides it has changed.
@@ -37,10 +41,18 @@ func (o *nodeOrder) rebuild(nodes func(func(*node) bool)) {
 }
 
 // first is the first node in order that has room.
-func (o *nodeOrder) first(ask resources.Amounts) *node { return o.firstBelow(o.tree.Root(), ask) }
+func (o *nodeOrder) first(ask resources.Amounts) *node {
+	if o.devices != nil {
+		return o.devices.of(ask).first()
+	}
+	return o.firstBelow(o.tree.Root(), ask)
+}
 
 // next is the first node after another in order that has room.
 func (o *nodeOrder) next(after *node, ask resources.Amounts) *node {
+	if o.devices != nil {
+		return o.devices.of(ask).next(after)
+	}
 	return o.nextBelow(o.tree.Root(), after, ask)
 }
 
@@ -81,6 +93,13 @@ func (o *nodeOrder) nextBelow(top, after *node, ask resources.Amounts) *node {
 	return o.firstBelow(top.links.Right, ask)
 }
 
+// configure sets what decides the order.
+func (o *nodeOrder) configure(kinds *resources.Kinds, c NodeOrder) {
+	o.packing = c.Packing || len(c.Devices) > 0
+	o.setWeights(kinds, c.Weights)
+	o.devices = newDeviceOrder(kinds, o, c.Devices)
+}
+
 // setWeights brings the weights of the kinds into the range of a score.
 func (o *nodeOrder) setWeights(kinds *resources.Kinds, weights map[string]int64) {
 	if len(weights) == 0 {
@@ -95,7 +114,7 @@ func (o *nodeOrder) setWeights(kinds *resources.Kinds, weights map[string]int64)
 		scale++
 	}
 	o.weights = nil
-	for _, name := range slices.Sorted(maps.Keys(weights)) {
+	for _, name := range sortedNames(weights) {
 		kind, err := kinds.Intern(name)
 		if err != nil || weights[name] <= 0 {
 			continue
@@ -103,6 +122,8 @@ func (o *nodeOrder) setWeights(kinds *resources.Kinds, weights map[string]int64)
 		o.weights = append(o.weights, weight{kind, uint64(max(weights[name]>>scale, 1))})
 	}
 }
+
+func sortedNames(of map[string]int64) []string { return slices.Sorted(maps.Keys(of)) }
 
 // scoreMax is the score of a node that is used up in the kinds that count.
 const scoreMax = 1 << 28

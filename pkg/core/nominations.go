@@ -24,14 +24,19 @@ type nominations struct {
 
 // add has a node keep room for an ask. Nothing is evicted before.
 func (s *nominations) add(r *request, n *node, plan *preemptor.Decision) {
+	over, overRequired := s.waitFor(r, n, plan)
+	s.addOver(r, n, plan, over, overRequired)
+}
+
+// addOver is add with the room kept from others up to these priorities.
+func (s *nominations) addOver(r *request, n *node, plan *preemptor.Decision, over, overRequired Standing) {
 	if n.reserved != nil && n.reserved != r {
 		s.counts.Reservations++
 		s.reservations.unreserve(n.reserved)
 	}
 	s.reservations.unreserve(r)
 	w := r.waiting()
-	w.nomination = &nomination{node: n, at: len(s.list), since: s.now, trigger: plan.Trigger}
-	w.nomination.over, w.nomination.overRequired = s.waitFor(r, n, plan)
+	w.nomination = &nomination{node: n, at: len(s.list), since: s.now, trigger: plan.Trigger, over: over, overRequired: overRequired}
 	s.list = append(s.list, r)
 	w.reason, w.detail = RoomIsMade, string(n.id)
 	at, _ := slices.BinarySearchFunc(n.nominated, r, byNomination)
@@ -47,14 +52,7 @@ func (s *nominations) add(r *request, n *node, plan *preemptor.Decision) {
 	s.reclassify(r)
 	s.changes.application(r.application, 0)
 	message := fmt.Sprintf("nominated to node %s by %s: %s", n.id, plan.Trigger, plan.Summary(s.kinds))
-	s.tell(&Nominated{r.Allocation, n.id, message, plan})
-}
-
-// keepFrom has the room of an ask kept from others up to these priorities.
-func (s *nominations) keepFrom(r *request, over, overRequired Standing) {
-	held, was := r.nominated(), r.hold()
-	held.over, held.overRequired = over, overRequired
-	s.rehold(r, was)
+	s.tell(&Nominated{r.Allocation, n.id, message, plan, r.nominationStanding(), overRequired})
 }
 
 // rehold brings the books up to date after an ask holds what is kept for it in another way.
@@ -70,6 +68,7 @@ func (s *nominations) rehold(r *request, was hold) {
 
 // waitFor are the highest priorities of the other asks that wait and could use the room
 // that a plan makes, or the quota: of those that may run anywhere, and on one node only.
+// Those that are nominated count too: when they lose their room they would take this one.
 func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (over, overRequired Standing) {
 	over, overRequired = noStanding, noStanding
 	if s.madeByGuarantee(r, n, plan) {
@@ -85,15 +84,22 @@ func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (ov
 	}
 	overRequired = overRequired.join(r.quotaWaiters())
 	own := r.class.standing
-	if top := s.root.own.top; !s.limited() && (top < own.Root || top == own.Root && own.fences == "") {
+	if !s.limited() && !s.isAbove(own) {
 		return over, overRequired
 	}
 	for _, c := range s.classes.known { // the highest does not depend on the order
-		if c.standing.compare(own) > 0 && len(c.groups) > 0 && !c.nominated && c.amounts.FitsIn(n.capacity) && !c.refusedOn(n) {
+		if c.standing.compare(own) > 0 && len(c.groups) > 0 && c.amounts.FitsIn(n.capacity) && !c.refusedOn(n) {
 			over = over.join(c.standing)
 		}
 	}
 	return over, overRequired
+}
+
+// isAbove reports whether any ask that waits may be above a standing. Those of applications
+// that back off stand in no order, so that what is known of the order does not tell.
+func (s *nominations) isAbove(own Standing) bool {
+	top := s.root.own.top
+	return top > own.Root || top == own.Root && own.fences != "" || s.lastBackoff.After(s.now)
 }
 
 // nodeChanged brings a node in line with the asks that are nominated to it.

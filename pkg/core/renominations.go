@@ -70,10 +70,11 @@ func (s *renominations) look() {
 		}
 		r.wait.former = ""
 		if plan, ok := s.plan(r, n); ok {
-			s.nominations.add(r, n, &plan)
+			over, overRequired := s.nominations.waitFor(r, n, &plan)
 			if plan.Trigger == preemptor.Guarantee { // it has made the room, as far as can be told
-				s.nominations.keepFrom(r, Standing{Root: math.MaxInt32}, r.nominated().overRequired)
+				over = Standing{Root: math.MaxInt32}
 			}
+			s.nominations.addOver(r, n, &plan, over, overRequired)
 		}
 	}
 }

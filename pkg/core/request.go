@@ -139,8 +139,8 @@ func (a askRank) compare(b askRank) int {
 // from asks of its priority and below, and so is the quota. The ask may still be
 // placed on any other node.
 //
-// If anything is evicted, the room is also kept from the asks that waited for it already,
-// and for which none was made, however important they are: what is evicted for one ask
+// If anything is evicted, the room is also kept from the asks that waited already, with
+// room of their own or without, however important they are: what is evicted for one ask
 // would otherwise be of use to another, and in vain for the first. Over is the highest
 // standing of those that may run anywhere, and overRequired the highest standing of those
 // that may run on the node only.

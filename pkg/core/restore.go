@@ -86,8 +86,7 @@ func (p *Partition) restoreAsk(app *application, v *AskView) {
 		p.promises.add(r)
 		p.promises.keepFrom(r, v.KeptFromRequired)
 	case v.Nominated != "":
-		p.nominations.add(r, p.findNode(v.Nominated), &preemptor.Decision{Trigger: v.Trigger})
-		p.nominations.keepFrom(r, v.KeptFrom, v.KeptFromRequired)
+		p.nominations.addOver(r, p.findNode(v.Nominated), &preemptor.Decision{Trigger: v.Trigger}, v.KeptFrom, v.KeptFromRequired)
 	}
 }
 

@@ -29,9 +29,12 @@ func (a *attempts) planTogether(c *nodeCosts, r *request) (*candidateNode, outco
 	if a.options.SelectVictims != nil || r.class.alone >= aloneMax || !a.mayShare(c, r, like) || !a.gather(r, like, c.trigger) {
 		return nil, waits
 	}
-	best, ok := a.costs.best(c)
-	if ok && best == nil {
-		return nil, waits // no room can be made, so nothing else is looked at
+	ok := true
+	if c.counts[sufficient] == 0 {
+		var best *nodeCost
+		if best, ok = a.costs.best(c); ok && best == nil {
+			return nil, waits // no room can be made, so nothing else is looked at
+		}
 	}
 	var nodes []*node
 	if ok {
@@ -134,7 +137,8 @@ func (p *costCache) unowed(c *nodeCosts) (kinds []resources.Kind) {
 }
 
 // mayShare reports whether victims may serve more asks together than one by one, as far as
-// the amounts of the largest allocations tell.
+// the amounts of the largest allocations tell. If the ask needs no more victims, it may leave
+// what ends already to others that do where it goes elsewhere.
 func (a *attempts) mayShare(c *nodeCosts, r *request, like []*leafClass) bool {
 	a.step = append(a.step[:0], r.Amounts...)
 	for _, leaf := range like {
@@ -143,6 +147,9 @@ func (a *attempts) mayShare(c *nodeCosts, r *request, like []*leafClass) bool {
 	for i := range c.heap[:min(len(c.heap), togetherNodesMax)] {
 		n := c.heap[i].node
 		free, largest := n.roomFor(r.class.standing), n.largestHeld()
+		if !n.releasing.IsZero() && r.Amounts.FitsIn(free.Plus(n.releasing.Amounts)) {
+			return true
+		}
 		for _, leaf := range like {
 			if preemptor.MayShare(leaf.class.amounts, free, n.releasing.Amounts, largest, a.step) {
 				return true

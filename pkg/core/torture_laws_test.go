@@ -287,7 +287,7 @@ func (g *tortureGame) passedOver(before *tortureOracle, placed *torturePod) {
 	for i := range g.w.Pods {
 		y := &g.w.Pods[i]
 		ruled := slices.ContainsFunc(g.w.Rules, func(r tortureRule) bool { return r.Pod == y.Key || r.Other == y.Key })
-		if !g.waits[y.Key] || ruled || g.keepsFrom(placed, y) || placed.Requires != "" && y.Requires == "" || after.compare(y, placed) <= 0 {
+		if !g.waits[y.Key] || ruled || g.backsOff(y) || g.keepsFrom(placed, y) || placed.Requires != "" && y.Requires == "" || after.compare(y, placed) <= 0 {
 			continue
 		}
 		then, now := g.settled(before, y, placed), g.settled(after, y, placed)

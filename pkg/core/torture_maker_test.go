@@ -61,6 +61,7 @@ func newTortureWorld(seed uint64) *tortureWorld {
 	if m.chance(15) {
 		m.w.Priority = core.PriorityPreemption(1 + m.IntN(2))
 	}
+	m.ways()
 	return m.w
 }
 

@@ -168,7 +168,7 @@ func (g *tortureGame) begin() {
 	}
 	for _, q := range w.Queues {
 		if w.leaf(q.Name) {
-			g.apply(core.AddApplication{ID: core.ApplicationID(q.Name), Queue: core.QueuePath("root." + q.Name)})
+			g.addApplication(q.Name, q.Name)
 		}
 	}
 	for i := range w.Pods {
@@ -188,7 +188,7 @@ func (g *tortureGame) due() {
 			g.came[p.Key], g.waits[p.Key] = true, true
 			g.changed = g.now
 			if p.At > 0 {
-				g.apply(core.AddApplication{ID: core.ApplicationID(p.application()), Queue: core.QueuePath("root." + p.Queue)})
+				g.addApplication(p.application(), p.Queue)
 			}
 			g.apply(core.AddAllocation{Allocation: g.w.allocation(p)})
 		}

@@ -81,6 +81,9 @@ func (w *tortureWorld) plainer() (list []*tortureWorld) {
 	}
 	flag(func(c *tortureWorld) *bool { return &c.Reserve })
 	flag(func(c *tortureWorld) *bool { return &c.Recreate })
+	flag(func(c *tortureWorld) *bool { return &c.Dynamic })
+	flag(func(c *tortureWorld) *bool { return &c.Denied })
+	lower(func(c *tortureWorld) *int { return &c.Backoff })
 	list = append(list, w.settings()...)
 	for i := range w.Queues {
 		flag(func(c *tortureWorld) *bool { return &c.Queues[i].Fence })

@@ -57,6 +57,8 @@ func (w *tortureWorld) text() string {
 			fmt.Fprintf(b, "# %s is never confirmed\n", w.Pods[i].Key)
 		}
 	}
+	fmt.Fprint(b, tortureIf(w.Dynamic, "# leaves without properties are made for their applications, with the same amounts\n"))
+	fmt.Fprint(b, tortureIf(w.Denied, "# applications of another user are refused\n"))
 	fmt.Fprint(b, tortureIf(w.Recreate, "# what was evicted is asked for again, with an x and a number behind its key\n"))
 	return b.String()
 }
@@ -112,7 +114,11 @@ func (w *tortureWorld) yaml() []string {
 	if len(preemption) > 0 {
 		lines = append(lines, "    preemption: {"+strings.Join(preemption, ", ")+"}")
 	}
-	lines = append(lines, "    queues:", "      - name: root", "        queues:")
+	lines = append(lines, "    queues:", "      - name: root")
+	if w.Backoff > 0 {
+		lines = append(lines, fmt.Sprintf("        properties: {application.unschedasks.backoff: \"%d\"}", w.Backoff))
+	}
+	lines = append(lines, "        queues:")
 	for _, q := range w.Queues {
 		indent := strings.Repeat("    ", strings.Count(q.Name, ".")+2) + "  "
 		lines = append(lines, indent+"- name: "+q.Name[strings.LastIndexByte(q.Name, '.')+1:])

@@ -144,6 +144,7 @@ type tortureWorld struct {
 	Priority core.PriorityPreemption
 	Reserve  bool // ordinary asks reserve nodes
 	Recreate bool // what was evicted is asked for again
+	tortureWays
 }
 
 func (w *tortureWorld) queue(name string) *tortureQueue {
@@ -213,14 +214,16 @@ func (w *tortureWorld) config() core.Config {
 	c := core.Config{Name: "default"}
 	c.Preemption.Budgets, c.Preemption.Priority = w.Policy, w.Priority
 	properties := core.QueueProperties{PreemptionDelay: 30 * time.Second}
-	c.Root = core.QueueConfig{Name: "root", Parent: true, Properties: properties}
+	properties.BackoffAfter, properties.BackoffDelay = w.Backoff, backoffDelay
+	c.Root = core.QueueConfig{Name: "root", Parent: true, Properties: properties, Below: w.template(properties)}
 	c.Root.Queues = w.configBelow("", properties)
+	w.allow(&c)
 	return c
 }
 
 func (w *tortureWorld) configBelow(parent string, above core.QueueProperties) (list []core.QueueConfig) {
 	for _, q := range w.Queues {
-		if tortureParent(q.Name) != parent {
+		if tortureParent(q.Name) != parent || w.isDynamic(&q) {
 			continue
 		}
 		p := above
@@ -233,7 +236,9 @@ func (w *tortureWorld) configBelow(parent string, above core.QueueProperties) (l
 			Name: q.Name[strings.LastIndexByte(q.Name, '.')+1:], Parent: !w.leaf(q.Name), Properties: p,
 			Guaranteed: q.Guaranteed.amounts(), Max: q.Max.limits(),
 		}
-		config.Queues = w.configBelow(q.Name, p)
+		if config.Queues = w.configBelow(q.Name, p); config.Parent {
+			config.Below = w.template(p)
+		}
 		list = append(list, config)
 	}
 	return list

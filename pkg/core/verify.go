@@ -33,6 +33,7 @@ func (p *Partition) Verify() error {
 	v.limits()
 	v.totals()
 	v.classes()
+	v.ranked()
 	v.preemption()
 	v.noted()
 	return v.broken

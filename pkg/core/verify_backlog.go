@@ -4,6 +4,8 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/devices"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -322,6 +324,31 @@ func (v *verifier) costs() {
 		}
 		if bounded != c.bounded {
 			v.breaks("%d places are bounded, counted %d", bounded, c.bounded)
+		}
+	}
+}
+
+// ranked checks the orders of nodes by their devices, where they are up to date.
+func (v *verifier) ranked() {
+	d := v.p.order.devices
+	if d == nil || !v.settled {
+		return
+	}
+	for _, ranked := range d.byAsk {
+		amounts, missed := ranked.amounts, ranked.seen != d.dropped+uint64(len(d.changed))
+		found := 0
+		for n := range v.p.allNodes {
+			if missed || !n.links.In() || !amounts.FitsIn(n.room) {
+				continue
+			}
+			found++
+			fresh := devices.Node{Capacity: n.capacity, Free: n.free, Tables: d.tablesOf(n), Room: n.score}
+			if is := ranked.bySlot[n.slot]; is == nil || is.node != n || is.cost != d.policy.Cost(&fresh, amounts) {
+				v.breaks("node %s: what %s wastes there is stale", n.id, v.p.kinds.Format(amounts))
+			}
+		}
+		if !missed && found != ranked.tree.Len() {
+			v.breaks("%d nodes have room for %s, %d are in order", found, v.p.kinds.Format(amounts), ranked.tree.Len())
 		}
 	}
 }

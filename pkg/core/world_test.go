@@ -295,6 +295,8 @@ type action struct {
 	node    core.NodeID
 	victims []core.AllocationKey // by key
 	by      preemptor.Trigger    // of the victims or the nomination
+	// keptFrom and keptFromRequired are the standings up to which a nomination keeps room.
+	keptFrom, keptFromRequired core.Standing
 }
 
 func (d action) String() string {
@@ -312,7 +314,9 @@ func actionsOf(fx core.Effects) (list []action, err error) {
 				list = append(list, action{what: "clear", key: e.Key})
 			}
 		case *core.Nominated:
-			list = append(list, action{what: "nominate", key: e.Key, node: e.Node, by: e.Plan.Trigger})
+			list = append(list, action{
+				what: "nominate", key: e.Key, node: e.Node, by: e.Plan.Trigger, keptFrom: e.KeptFrom, keptFromRequired: e.KeptFromRequired,
+			})
 		case *core.Unreserved:
 			if e.Required != "" {
 				list = append(list, action{what: "unreserve", key: e.Key})
@@ -352,7 +356,7 @@ func (w *world) do(d action) {
 		return
 	}
 	if d.what == "nominate" {
-		ask.Nominated, ask.Trigger = d.node, d.by
+		ask.Nominated, ask.Trigger, ask.KeptFrom, ask.KeptFromRequired = d.node, d.by, d.keptFrom, d.keptFromRequired
 		n.Nominated = append(n.Nominated, d.key)
 		slices.SortStableFunc(n.Nominated, func(a, b core.AllocationKey) int { return w.before(w.ask(a), w.ask(b)) })
 		for _, q := range w.upFrom(path) {
@@ -385,8 +389,7 @@ func (w *world) keepsQuota(ask *core.AskView) bool {
 }
 
 // promise takes from a later view what actions do not tell, before anything else is done:
-// for which asks with a required node quota is kept, since room is on its way there, and up to
-// which priority room is kept from others for the asks that will be nominated.
+// for which asks with a required node quota is kept, since room is on its way there.
 func (w *world) promise(later *core.View) {
 	for _, app := range later.Applications {
 		for i := range app.Asks {
@@ -394,9 +397,6 @@ func (w *world) promise(later *core.View) {
 			was := w.ask(is.Key)
 			if was == nil || was.Application != is.Application {
 				continue
-			}
-			if is.Nominated != "" && was.Nominated == "" {
-				was.KeptFrom, was.KeptFromRequired = is.KeptFrom, is.KeptFromRequired
 			}
 			if !w.keepsQuota(is) || w.keepsQuota(was) {
 				continue

@@ -44,11 +44,35 @@ partitions:
           - name: be
 `
 
+// fillQueues has one queue for all, and the order of nodes for which GPUs are filled.
+const fillQueues = `
+partitions:
+  - name: default
+    nodesortpolicy:
+      type: devices
+      devices: {gpu: 1000}
+    queues:
+      - name: root
+        queues:
+          - name: default
+`
+
 // ReadOpenb makes a scenario of the node list and the pod list of the openb
 // trace. Queues is a queue configuration to use; when it has no leaf queue of
 // the name of a class of service, its pods go to root.default. Without one,
 // every class has its queue. The error is Problems, with files and lines.
 func ReadOpenb(nodes, pods File, queues *File) (*Scenario, error) {
+	return readOpenb(nodes, pods, queues, false)
+}
+
+// timeless are the columns of pods that count in any case, timed those that count when pods
+// arrive and leave at the times of the trace.
+var (
+	timeless = []string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}
+	timed    = append(slices.Clone(timeless), "gpu_spec", "qos", "creation_time", "deletion_time")
+)
+
+func readOpenb(nodes, pods File, queues *File, fills bool) (*Scenario, error) {
 	kinds := new(resources.Kinds)
 	s := &Scenario{
 		Name:        "openb",
@@ -57,14 +81,19 @@ func ReadOpenb(nodes, pods File, queues *File) (*Scenario, error) {
 	}
 	t := &traceReader{kinds: kinds, scenario: s, keys: map[string]int{}}
 	t.table(nodes, []string{"sn", "cpu_milli", "memory_mib", "gpu", "model"}, t.node)
-	t.table(pods, []string{
-		"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec", "qos", "creation_time", "deletion_time",
-	}, t.pod)
+	if fills {
+		t.table(pods, timeless, func(r *row) { t.pod(r, TracePod{Queue: "root.default", Class: "all"}) })
+	} else {
+		t.table(pods, timed, func(r *row) { t.pod(r, r.timed()) })
+	}
 	if err := t.problems.orNil(); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(s.Trace, func(a, b TracePod) int { return int((a.Arrive - b.Arrive) / tick) })
 	text := openbQueues
+	if fills {
+		text = fillQueues
+	}
 	if queues != nil {
 		all, err := io.ReadAll(queues.Text)
 		if err != nil {
@@ -243,9 +272,8 @@ func (t *traceReader) node(r *row) {
 	})
 }
 
-func (t *traceReader) pod(r *row) {
-	name := r.name("name")
-	demand := r.demand()
+// timed is a pod with its class of service and its times.
+func (r *row) timed() TracePod {
 	class, known := classes[r.text("qos")]
 	switch {
 	case r.text("qos") == "":
@@ -258,6 +286,15 @@ func (t *traceReader) pod(r *row) {
 	if !r.bad && leave < arrive {
 		r.complain("deletion_time", "%d is before the creation_time %d", leave, arrive)
 	}
+	return TracePod{
+		Queue: class.queue, Class: strings.ToLower(r.text("qos")), Priority: class.priority,
+		Arrive: time.Duration(arrive) * time.Second, Leave: time.Duration(leave) * time.Second,
+	}
+}
+
+// pod reads what every pod has beside its class and its times.
+func (t *traceReader) pod(r *row, p TracePod) {
+	name, demand := r.name("name"), r.demand()
 	amounts := r.amounts(demand.total())
 	if !r.bad && amounts.IsZero() {
 		r.complain("", "asks for nothing")
@@ -269,16 +306,8 @@ func (t *traceReader) pod(r *row) {
 		r.complain("", "is more than %d pods", podsMax)
 		return
 	}
-	t.scenario.Trace = append(t.scenario.Trace, TracePod{
-		Key:      core.AllocationKey(name),
-		Queue:    class.queue,
-		Class:    strings.ToLower(r.text("qos")),
-		Priority: class.priority,
-		Amounts:  amounts,
-		Demand:   demand,
-		Arrive:   time.Duration(arrive) * time.Second,
-		Leave:    time.Duration(leave) * time.Second,
-	})
+	p.Key, p.Amounts, p.Demand = core.AllocationKey(name), amounts, demand
+	t.scenario.Trace = append(t.scenario.Trace, p)
 }
 
 // demand reads num_gpu devices with gpu_milli each.
@@ -293,6 +322,9 @@ func (r *row) demand() Demand {
 		r.complain("gpu_milli", "nothing of %d GPUs", count)
 	}
 	d := Demand{Count: int(count), Milli: milli}
+	if _, there := r.column["gpu_spec"]; !there {
+		return d
+	}
 	if spec := r.text("gpu_spec"); spec != "" && count > 0 {
 		d.Models = strings.Split(spec, "|")
 	}

@@ -177,3 +177,24 @@ func TestNoPreemptionWithoutNeed(t *testing.T) {
 	assert.Assert(t, r.Preemption == nil && r.Series.Preemption == nil)
 	assert.Assert(t, !strings.Contains(outputs(t, r), "PREEMPTION"))
 }
+
+// The victims that ended for an agent are wasted when its node fails before it runs there, and
+// its ask goes with the node. The result and the report say so, with the cause.
+func TestWastedVictimsAreReported(t *testing.T) {
+	const text = `
+name: fails
+nodes: [{name: n, capacity: {vcore: 4, memory: 8Gi}}]
+daemonsets: [{name: agent, queue: default, resources: {vcore: 4, memory: 1Gi}, at: 1m}]
+delays: {stop: 1m, start: 1s}
+workloads: [{name: web, queue: default, pods: 2, once: true, resources: {vcore: 2, memory: 1Gi}, runs: 10m}]
+incidents: [{at: 100s, what: fail, group: n, count: 1, for: 1m}]
+`
+	r := verified(t, parse(t, text), 1)
+	assert.DeepEqual(t, r.Preemption.Wasted, map[string]int{"ask removed": 2})
+	var b bytes.Buffer
+	assert.NilError(t, r.WriteText(&b))
+	at := strings.Index(b.String(), "wasted")
+	assert.Assert(t, at >= 0, b.String())
+	line, _, _ := strings.Cut(b.String()[at:], "\n")
+	assert.DeepEqual(t, strings.Fields(line), []string{"wasted", "ask", "removed", "2"})
+}

@@ -132,7 +132,7 @@ type TracePod struct {
 	Amounts  resources.Amounts
 	Demand   Demand
 	Arrive   time.Duration
-	Leave    time.Duration // whether placed or not
+	Leave    time.Duration // whether placed or not; below zero is never
 }
 
 // A DaemonSet is one pod on every node, also on those that join later.

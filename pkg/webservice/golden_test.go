@@ -69,7 +69,7 @@ func TestEveryRouteIsShown(t *testing.T) {
 	elsewhere := map[string]bool{ // in tests of their own
 		"/ws/v1/config": true, "/ws/v1/metrics": true, "/ws/v1/stack": true, "/ws/v1/fullstatedump": true,
 		"/ws/v1/openapi.json": true, "/ws/v1/openapi.yaml": true,
-		"/ws/v1/validate-conf": true, "/ws/v1/partition/{partition}/whatif": true, "/ws/v1/events/stream": true, "/ws/v1/partition/{partition}/usage/group/{group}": true,
+		"/ws/v1/validate-conf": true, "/ws/v1/partition/{partition}/whatif": true, "/ws/v1/events/stream": true,
 		"/ws/v1/partition/{partition}/queue/{queue}/applications/{state}":      true,
 		"/ws/v1/partition/{partition}/queue/{queue}/application/{application}": true,
 	}

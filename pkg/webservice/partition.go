@@ -54,6 +54,7 @@ type capacityJSON struct {
 type nodeSortingJSON struct {
 	Type            string             `json:"type"`
 	ResourceWeights map[string]decimal `json:"resourceWeights"`
+	Devices         map[string]string  `json:"devices,omitempty"` // quantities as in a configuration
 }
 
 // preemptedJSON counts since the partition was made.
@@ -147,7 +148,13 @@ func (s *Service) fillPartition(at *snapshot, out *partitionJSON) {
 // the millionth of what people write.
 func nodeSorting(order core.NodeOrder) *nodeSortingJSON {
 	out := &nodeSortingJSON{Type: "fair", ResourceWeights: map[string]decimal{}}
-	if order.Packing {
+	switch {
+	case len(order.Devices) > 0:
+		out.Type, out.Devices = "devices", map[string]string{}
+		for kind, size := range order.Devices {
+			out.Devices[kind] = quantityText(kind, size)
+		}
+	case order.Packing:
 		out.Type = "binpacking"
 	}
 	for kind, weight := range order.Weights {

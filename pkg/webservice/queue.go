@@ -15,32 +15,35 @@ import (
 
 // queueJSON is a queue. A limit that is not there is none; one of zero is there.
 type queueJSON struct {
-	QueueName            core.QueuePath    `json:"queuename"`
-	Status               string            `json:"status"`
-	Partition            string            `json:"partition"`
-	PendingResource      resources.Amounts `json:"pendingResource,omitempty"`
-	MaxResource          resources.Limits  `json:"maxResource,omitempty"`
-	GuaranteedResource   resources.Amounts `json:"guaranteedResource,omitempty"`
-	AllocatedResource    resources.Amounts `json:"allocatedResource,omitempty"`
-	PreemptingResource   resources.Amounts `json:"preemptingResource,omitempty"`
-	Headroom             resources.Limits  `json:"headroom,omitempty"`
-	IsLeaf               bool              `json:"isLeaf"`
-	IsManaged            bool              `json:"isManaged"`
-	Properties           map[string]string `json:"properties,omitempty"`
-	Parent               core.QueuePath    `json:"parent,omitempty"`
-	Template             *templateJSON     `json:"template,omitempty"`
-	Children             []*queueJSON      `json:"children,omitempty"`
-	ChildNames           []core.QueuePath  `json:"childNames,omitempty"`
-	AbsUsedCapacity      resources.Amounts `json:"absUsedCapacity,omitempty"` // percent of its own max
-	MaxRunningApps       uint64            `json:"maxRunningApps,omitempty"`
-	RunningApps          int               `json:"runningApps,omitempty"`
-	CurrentPriority      int32             `json:"currentPriority"`
-	SortingPolicy        string            `json:"sortingPolicy"`
-	PrioritySorting      bool              `json:"prioritySorting"`
-	PreemptionEnabled    bool              `json:"preemptionEnabled"`
-	IsPreemptionFence    bool              `json:"isPreemptionFence"`
-	PreemptionDelay      string            `json:"preemptionDelay"`
-	QuotaPreemptionDelay string            `json:"quotaPreemptionDelay"`
+	QueueName          core.QueuePath    `json:"queuename"`
+	Status             string            `json:"status"`
+	Partition          string            `json:"partition"`
+	PendingResource    resources.Amounts `json:"pendingResource,omitempty"`
+	MaxResource        resources.Limits  `json:"maxResource,omitempty"`
+	GuaranteedResource resources.Amounts `json:"guaranteedResource,omitempty"`
+	AllocatedResource  resources.Amounts `json:"allocatedResource,omitempty"`
+	PreemptingResource resources.Amounts `json:"preemptingResource,omitempty"`
+	Headroom           resources.Limits  `json:"headroom,omitempty"`
+	IsLeaf             bool              `json:"isLeaf"`
+	IsManaged          bool              `json:"isManaged"`
+	Properties         map[string]string `json:"properties,omitempty"`
+	Parent             core.QueuePath    `json:"parent,omitempty"`
+	Template           *templateJSON     `json:"template,omitempty"`
+	Children           []*queueJSON      `json:"children,omitempty"`
+	ChildNames         []core.QueuePath  `json:"childNames,omitempty"`
+	AbsUsedCapacity    resources.Amounts `json:"absUsedCapacity,omitempty"` // percent of its own max
+	MaxRunningApps     int               `json:"maxRunningApps,omitempty"`
+	RunningApps        int               `json:"runningApps,omitempty"`
+	CurrentPriority    int32             `json:"currentPriority"`
+	// AllocatingAcceptedApps count for limits of applications before anything of them runs,
+	// as room is being made for them.
+	AllocatingAcceptedApps []core.ApplicationID `json:"allocatingAcceptedApps,omitempty"`
+	SortingPolicy          string               `json:"sortingPolicy"`
+	PrioritySorting        bool                 `json:"prioritySorting"`
+	PreemptionEnabled      bool                 `json:"preemptionEnabled"`
+	IsPreemptionFence      bool                 `json:"isPreemptionFence"`
+	PreemptionDelay        string               `json:"preemptionDelay"`
+	QuotaPreemptionDelay   string               `json:"quotaPreemptionDelay"`
 	// Since what a queue uses beyond its max is given back when the delay is over, the
 	// start is there from when it is beyond its max until it is not.
 	IsQuotaPreemptionRunning bool      `json:"isQuotaPreemptionRunning"`
@@ -82,6 +85,7 @@ func (q *queueJSON) encode(e *encoder) {
 	e.integerIf("maxRunningApps", int64(q.MaxRunningApps))
 	e.integerIf("runningApps", int64(q.RunningApps))
 	e.integer("currentPriority", int64(q.CurrentPriority))
+	encodeNames(e, "allocatingAcceptedApps", q.AllocatingAcceptedApps)
 	e.text("sortingPolicy", q.SortingPolicy)
 	e.truth("prioritySorting", q.PrioritySorting)
 	e.truth("preemptionEnabled", q.PreemptionEnabled)
@@ -127,6 +131,7 @@ type templateJSON struct {
 type tree struct {
 	*snapshot
 	runs       map[core.QueuePath]int
+	allocating map[core.QueuePath][]core.ApplicationID // by leaf
 	configured map[core.QueuePath]*config.Queue
 }
 
@@ -164,11 +169,23 @@ func (at *snapshot) wayTo(r *http.Request) ([]*core.QueueView, error) {
 func (at *snapshot) queues() *queueJSON { return at.tree().show(at.Root, nil, true) }
 
 func (at *snapshot) tree() *tree {
-	t := &tree{snapshot: at, runs: at.running(), configured: map[core.QueuePath]*config.Queue{}}
+	t := &tree{snapshot: at, runs: at.running(), allocating: at.allocating(), configured: map[core.QueuePath]*config.Queue{}}
 	if at.written != nil && at.written.Root != nil {
 		t.index(at.written.Root)
 	}
 	return t
+}
+
+// allocating is, by leaf, the applications that count for limits of applications before anything
+// of them runs.
+func (at *snapshot) allocating() map[core.QueuePath][]core.ApplicationID {
+	out := map[core.QueuePath][]core.ApplicationID{}
+	for _, app := range at.Applications {
+		if app.Counts && !app.Ran {
+			out[app.Queue] = append(out[app.Queue], app.ID)
+		}
+	}
+	return out
 }
 
 // index remembers how the queues were written.
@@ -209,6 +226,7 @@ func (t *tree) show(q *core.QueueView, above resources.Limits, below bool) *queu
 		AllocatedResource: q.Used, PreemptingResource: q.Releasing, Headroom: left,
 		IsLeaf: q.Leaf, IsManaged: !q.Dynamic, Parent: parentOf(q.Path),
 		AbsUsedCapacity: used(q.Used, most), RunningApps: t.runningBelow(q), CurrentPriority: q.Priority,
+		MaxRunningApps: q.ApplicationsMax, AllocatingAcceptedApps: t.allocating[q.Path],
 		NominatedResource: q.Nominated, Applications: q.Applications, OverMaxSince: q.OverMaxSince, QuotaPlanned: q.QuotaPlanned,
 	}
 	if q.Draining {
@@ -225,7 +243,7 @@ func (t *tree) show(q *core.QueueView, above resources.Limits, below bool) *queu
 	}
 	out.configure(q.Properties)
 	if w := t.configured[q.Path]; w != nil {
-		out.MaxRunningApps, out.Template = w.ApplicationsMax, templateOf(w.Template)
+		out.Template = templateOf(w.Template)
 	}
 	for _, child := range q.Queues {
 		out.ChildNames = append(out.ChildNames, child.Path)

@@ -10,26 +10,28 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// userJSON is what a user has. Groups are those whose limits count for an
-// application; there are no limits yet, so there are none.
+// userJSON is what a user has. Groups say for which group each application counts, of
+// those that count for one.
 type userJSON struct {
-	UserName string            `json:"userName"`
-	Groups   map[string]string `json:"groups,omitempty"`
-	Queues   *usageJSON        `json:"queues"`
+	UserName string                        `json:"userName"`
+	Groups   map[core.ApplicationID]string `json:"groups,omitempty"`
+	Queues   *usageJSON                    `json:"queues"`
 }
 
-// groupJSON is what a group has: what counts for its limits.
+// groupJSON is what the applications have that count for the limits of a group.
 type groupJSON struct {
 	GroupName    string               `json:"groupName"`
 	Applications []core.ApplicationID `json:"applications,omitempty"`
 	Queues       *usageJSON           `json:"queues"`
 }
 
-// usageJSON is what is used in a queue and below.
+// usageJSON is what is used in a queue and below, and what may be, if that is limited there.
 type usageJSON struct {
 	QueuePath           core.QueuePath       `json:"queuePath"`
 	ResourceUsage       quantities           `json:"resourceUsage,omitempty"`
 	RunningApplications []core.ApplicationID `json:"runningApplications,omitempty"`
+	MaxResources        quantities           `json:"maxResources,omitempty"`
+	MaxApplications     int                  `json:"maxApplications,omitempty"`
 	Children            []*usageJSON         `json:"children,omitempty"`
 
 	sum resources.Amounts // becomes ResourceUsage
@@ -60,51 +62,96 @@ func (s *Service) user(r *http.Request) (any, error) {
 	return one(r, users[i])
 }
 
-// groups answers GET /ws/v1/partition/{partition}/usage/groups: no group has a
-// limit, so nothing counts for any.
-func groups(_ *snapshot, r *http.Request) (any, error) {
-	return list(r, nil, func(g *groupJSON, out *groupJSON) { *out = *g })
+// groups answers GET /ws/v1/partition/{partition}/usage/groups.
+func groups(at *snapshot, r *http.Request) (any, error) {
+	return list(r, at.groups(), func(g *groupJSON, out *groupJSON) { *out = *g })
 }
 
 // group answers GET /ws/v1/partition/{partition}/usage/group/{group}. The name is
-// looked at before the partition.
+// looked at before the partition. All others, whose name is a star, are no group.
 func (s *Service) group(r *http.Request) (any, error) {
-	if name, err := unescaped(r, "group"); err != nil || name == "*" {
+	name, err := unescaped(r, "group")
+	if err != nil || name == "*" {
 		return nil, bad("Invalid group name")
 	}
-	if _, err := s.snapshot(r); err != nil {
+	at, err := s.snapshot(r)
+	if err != nil {
 		return nil, err
 	}
-	return nil, missing("Group")
+	groups := at.groups()
+	i := slices.IndexFunc(groups, func(g *groupJSON) bool { return g.GroupName == name })
+	if i < 0 {
+		return nil, missing("Group")
+	}
+	return one(r, groups[i])
 }
 
 // users is what all users with applications have, by name.
 func (at *snapshot) users() []*userJSON {
 	var out []*userJSON
-	applications := slices.Clone(at.Applications)
-	slices.SortStableFunc(applications, func(a, b *core.ApplicationView) int {
-		return cmp.Or(cmp.Compare(a.User, b.User), cmp.Compare(a.Queue, b.Queue))
-	})
-	for _, app := range applications {
+	for _, app := range at.sortedBy(func(app *core.ApplicationView) string { return app.User }) {
 		if len(app.Allocations) == 0 {
 			continue
 		}
 		if len(out) == 0 || out[len(out)-1].UserName != app.User {
 			out = append(out, &userJSON{UserName: app.User, Queues: &usageJSON{QueuePath: at.Root.Path}})
 		}
-		out[len(out)-1].Queues.add(app)
+		u := out[len(out)-1]
+		u.Queues.add(app)
+		if app.Group == "" {
+			continue
+		}
+		if u.Groups == nil {
+			u.Groups = map[core.ApplicationID]string{}
+		}
+		u.Groups[app.ID] = app.Group
 	}
 	for _, u := range out {
-		u.Queues.finish(at)
+		u.Queues.finish(at, &at.Config.Root, core.LimitOwner{Name: u.UserName})
 	}
 	return out
 }
 
-// finish says by kind what was added up.
-func (u *usageJSON) finish(at *snapshot) {
+// groups is what all groups have that applications count for, by name.
+func (at *snapshot) groups() []*groupJSON {
+	var out []*groupJSON
+	for _, app := range at.sortedBy(func(app *core.ApplicationView) string { return app.Group }) {
+		if app.Group == "" {
+			continue
+		}
+		if len(out) == 0 || out[len(out)-1].GroupName != app.Group {
+			out = append(out, &groupJSON{GroupName: app.Group, Queues: &usageJSON{QueuePath: at.Root.Path}})
+		}
+		g := out[len(out)-1]
+		g.Applications = append(g.Applications, app.ID)
+		if len(app.Allocations) > 0 {
+			g.Queues.add(app)
+		}
+	}
+	for _, g := range out {
+		g.Queues.finish(at, &at.Config.Root, core.LimitOwner{Group: true, Name: g.GroupName})
+	}
+	return out
+}
+
+// sortedBy is the applications by the name of whose they are, then by queue.
+func (at *snapshot) sortedBy(of func(*core.ApplicationView) string) []*core.ApplicationView {
+	applications := slices.Clone(at.Applications)
+	slices.SortStableFunc(applications, func(a, b *core.ApplicationView) int {
+		return cmp.Or(cmp.Compare(of(a), of(b)), cmp.Compare(a.Queue, b.Queue))
+	})
+	return applications
+}
+
+// finish says by kind what was added up, and the limits of whose it is. A queue that is not
+// configured has none.
+func (u *usageJSON) finish(at *snapshot, q *core.QueueConfig, owner core.LimitOwner) {
 	u.ResourceUsage = at.amounts(u.sum)
+	if limit := q.LimitOf(owner); limit != nil {
+		u.MaxResources, u.MaxApplications = at.limits(limit.Max), limit.ApplicationsMax
+	}
 	for _, child := range u.Children {
-		child.finish(at)
+		child.finish(at, q.Child(child.QueuePath), owner)
 	}
 }
 

@@ -80,6 +80,7 @@ type filterConfigJSON struct {
 type nodeSortConfigJSON struct {
 	Type            string
 	ResourceWeights map[string]decimal `json:",omitempty" yaml:",omitempty"`
+	Devices         map[string]string  `json:",omitempty" yaml:",omitempty"`
 }
 
 type resolverConfigJSON struct {
@@ -204,14 +205,19 @@ func quantityTexts(q config.Quantities) map[string]string {
 	}
 	out := make(map[string]string, len(q))
 	for kind, quantity := range q {
-		switch value := quantity.Value; {
-		case kind == resources.VCore && value%1000 == 0:
-			out[kind] = strconv.FormatInt(value/1000, 10)
-		case kind == resources.VCore:
-			out[kind] = strconv.FormatInt(value, 10) + "m"
-		default:
-			out[kind] = strconv.FormatInt(value, 10)
-		}
+		out[kind] = quantityText(kind, quantity.Value)
 	}
 	return out
+}
+
+// quantityText is an amount of a kind as a configuration has it.
+func quantityText(kind string, value int64) string {
+	switch {
+	case kind == resources.VCore && value%1000 == 0:
+		return strconv.FormatInt(value/1000, 10)
+	case kind == resources.VCore:
+		return strconv.FormatInt(value, 10) + "m"
+	default:
+		return strconv.FormatInt(value, 10)
+	}
 }

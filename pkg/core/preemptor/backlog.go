@@ -29,8 +29,10 @@ type Backlog struct {
 	spare  resources.Limits // what guarantees leave of all victims, at the least
 	most   int64            // the importance of victims that serve the first ask
 
-	best, next   []int32 // victims for some of the asks
-	digits, used []int32 // scratch
+	best, next   []int32             // victims for some of the asks
+	digits, used []int32             // scratch
+	enough       []int32             // scratch: victims for some of the asks on one node
+	rooms        []resources.Amounts // scratch: what is free there, by the number of victims
 }
 
 // A backlogSize is how many asks are of one size. Some of all asks are numbered: how many
@@ -199,11 +201,23 @@ func (b *Backlog) number() {
 	for len(b.needs) < b.states {
 		b.needs = append(b.needs, nil)
 	}
-	for some := range b.states {
-		b.needs[some] = b.needs[some][:0]
-		for i := range b.sizes {
-			for range b.countOf(some, i) {
-				b.needs[some].Add(b.sizes[i].amounts)
+	b.needs[0] = b.needs[0][:0]
+	for i := range b.sizes {
+		for some, less := range b.ofSize(i) {
+			b.needs[some] = append(b.needs[some][:0], b.needs[less]...)
+			b.needs[some].Add(b.sizes[i].amounts)
+		}
+	}
+}
+
+// ofSize visits some of the asks, of which at least one is of a size and none of those after it,
+// with the same but for one ask of that size.
+func (b *Backlog) ofSize(size int) func(func(some, less int) bool) {
+	return func(yield func(some, less int) bool) {
+		step := b.sizes[size].step
+		for some := step; some < step*(int(b.sizes[size].count)+1); some++ {
+			if !yield(some, some-step) {
+				return
 			}
 		}
 	}
@@ -238,24 +252,39 @@ func (b *Backlog) fillFewest(n *backlogNode) {
 	n.fewest = slices.Grow(n.fewest[:0], b.states)[:b.states]
 	for some := range n.fewest {
 		n.fewest[some] = tooManyVictims
-		if b.needs[some].FitsIn(n.room) {
-			n.fewest[some] = 0
-		}
 	}
+	n.fewest[0] = 0
 	n.held = slices.DeleteFunc(n.held, func(h heldBy) bool { return h.importance > b.most })
 	for i, asked := range b.ask.Amounts {
-		kind := resources.Kind(i)
-		if asked <= 0 {
-			continue
+		if asked > 0 {
+			b.fewestByKind(n, resources.Kind(i))
 		}
-		slices.SortStableFunc(n.held, func(a, b heldBy) int { return cmp.Compare(b.amounts.Of(kind), a.amounts.Of(kind)) })
-		room := n.room.Clone()
-		for i, h := range n.held {
-			room.Add(h.amounts)
-			for some, most := range n.fewest {
-				if most > int32(i+1) && b.needs[some].FitsIn(room) {
-					n.fewest[some] = int32(i + 1)
-				}
+	}
+}
+
+// fewestByKind works out how many victims are enough if those go first that hold most of a
+// kind. For one ask more it is no fewer.
+func (b *Backlog) fewestByKind(n *backlogNode, kind resources.Kind) {
+	slices.SortStableFunc(n.held, func(a, b heldBy) int { return cmp.Compare(b.amounts.Of(kind), a.amounts.Of(kind)) })
+	for len(b.rooms) <= len(n.held) {
+		b.rooms = append(b.rooms, nil)
+	}
+	rooms := b.rooms[:len(n.held)+1]
+	rooms[0] = append(rooms[0][:0], n.room...)
+	for i, h := range n.held {
+		rooms[i+1] = append(rooms[i+1][:0], rooms[i]...)
+		rooms[i+1].Add(h.amounts)
+	}
+	b.enough = slices.Grow(b.enough[:0], b.states)[:b.states]
+	b.enough[0] = 0
+	for size := range b.sizes {
+		for some, less := range b.ofSize(size) {
+			victims := b.enough[less]
+			for int(victims) < len(rooms) && !b.needs[some].FitsIn(rooms[victims]) {
+				victims++
+			}
+			if b.enough[some] = victims; int(victims) < len(rooms) {
+				n.fewest[some] = min(n.fewest[some], victims)
 			}
 		}
 	}

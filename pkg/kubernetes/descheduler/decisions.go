@@ -2,6 +2,7 @@ package descheduler
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -155,10 +156,15 @@ func (d *decisions) evicted(e Eviction) Eviction {
 	defer d.mu.Unlock()
 	e.Cycle = d.cycle
 	d.evictions = append(d.evictions, e)
-	if extra := len(d.evictions) - evictionsMax; extra > 0 {
-		d.evictions = append(d.evictions[:0], d.evictions[extra:]...)
+	if len(d.evictions) >= 2*evictionsMax { // seldom, since the rest is copied
+		d.evictions = slices.Clone(d.remembered())
 	}
 	return e
+}
+
+// remembered are the evictions that are remembered, oldest first.
+func (d *decisions) remembered() []Eviction {
+	return d.evictions[max(0, len(d.evictions)-evictionsMax):]
 }
 
 // count returns how many pods of the cycle that runs had each outcome, and how many
@@ -180,7 +186,7 @@ func (d *decisions) why(namespace, name string) Answer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	a := Answer{Pod: namespace + "/" + name, Cut: d.now.cut + d.before.cut}
-	for _, e := range d.evictions {
+	for _, e := range d.remembered() {
 		if e.Pod == a.Pod {
 			a.Evictions = append(a.Evictions, e)
 		}

@@ -215,9 +215,10 @@ func (e evictor) carryOut(ctx context.Context, v *view, r request, options frame
 	}
 	done = true
 	var mates []*v1.Pod
-	if w, ok := framework.WorkloadOf(r.pod); ok {
-		for _, mate := range v.snapshot.PodsOf(w) {
-			if mate.Spec.NodeName == r.pod.Spec.NodeName {
+	if w, ok := framework.WorkloadOf(r.pod); ok && r.pod.Spec.NodeName != "" {
+		// A node has few pods, and a workload may have all that there are.
+		for _, mate := range v.snapshot.PodsOn(r.pod.Spec.NodeName) {
+			if of, owned := framework.WorkloadOf(mate); owned && of == w {
 				mates = append(mates, mate)
 			}
 		}

@@ -132,3 +132,16 @@ func TestReadOnly(t *testing.T) {
 	}
 	assert.DeepEqual(t, sent, []string{"GET"})
 }
+
+// TestTenTimesTheEvictionsOfAReport: a report lists some and says how many more there were.
+func TestTenTimesTheEvictionsOfAReport(t *testing.T) {
+	var p pending
+	for range 10 * evictionsOfReport {
+		p.add(Eviction{})
+	}
+	list, cut := p.take()
+	assert.Equal(t, len(list), evictionsOfReport)
+	assert.Equal(t, cut, 9*evictionsOfReport)
+	list, cut = p.take()
+	assert.Equal(t, len(list)+cut, 0)
+}

@@ -234,3 +234,15 @@ func TestSpans(t *testing.T) {
 		plugin, profile, "/Run/Cycle", "/Run",
 	})
 }
+
+// TestTenTimesTheEvictionsThatAreRemembered: the last ones are, and the list stays short.
+func TestTenTimesTheEvictionsThatAreRemembered(t *testing.T) {
+	d := newDecisions(10)
+	for i := range 10 * evictionsMax {
+		d.evicted(Eviction{Pod: fmt.Sprintf("a/p%d", i)})
+		assert.Assert(t, len(d.evictions) < 2*evictionsMax)
+	}
+	assert.Equal(t, len(d.why("a", fmt.Sprintf("p%d", 9*evictionsMax)).Evictions), 1)
+	assert.Equal(t, len(d.why("a", fmt.Sprintf("p%d", 9*evictionsMax-1)).Evictions), 0)
+	assert.Equal(t, len(d.why("a", fmt.Sprintf("p%d", 10*evictionsMax-1)).Evictions), 1)
+}

@@ -164,7 +164,10 @@ func tellRefused(recorder events.EventRecorder, namespace string) func(error) {
 	if name == "" {
 		return func(error) {}
 	}
-	pod := &corev1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: namespace, Name: name}
+	pod := &corev1.ObjectReference{
+		Kind: "Pod", APIVersion: "v1", Namespace: namespace, Name: name,
+		UID: types.UID(os.Getenv("POD_UID")), // without it, kubectl describe does not find the event
+	}
 	return func(err error) {
 		note := "the policy before stays in use: " + err.Error()
 		if len(note) > noteMax {

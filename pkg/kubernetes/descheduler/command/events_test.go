@@ -18,6 +18,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 
@@ -100,6 +101,22 @@ func TestWrittenEventsAreForgotten(t *testing.T) {
 		assert.Assert(t, len(w.written) <= writtenMax)
 	}
 	assert.Equal(t, w.wait(0), 0)
+}
+
+// regarding is a recorder that keeps what an event is of.
+type regarding struct{ of runtime.Object }
+
+func (r *regarding) Eventf(of, _ runtime.Object, _, _, _, _ string, _ ...any) { r.of = of }
+
+// TestPolicyRefusedNamesThePod: kubectl describe asks for events by the UID.
+func TestPolicyRefusedNamesThePod(t *testing.T) {
+	t.Setenv("POD_NAME", "descheduler-1")
+	t.Setenv("POD_UID", "7d2")
+	var recorder regarding
+	tellRefused(&recorder, "narwhal")(errors.New("wrong"))
+	assert.DeepEqual(t, recorder.of, &v1.ObjectReference{
+		Kind: "Pod", APIVersion: "v1", Namespace: "narwhal", Name: "descheduler-1", UID: "7d2",
+	})
 }
 
 // A policy can have more problems than an event has room for.

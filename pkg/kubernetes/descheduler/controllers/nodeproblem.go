@@ -22,13 +22,11 @@ const NodeProblemName = "NodeProblem"
 
 // Register returns the definitions of all plugins of this package.
 func Register() []framework.Definition {
-	return []framework.Definition{{
-		Name:     NodeProblemName,
-		Points:   []framework.Point{framework.Controller},
-		Args:     func() any { return &NodeProblemArgs{RetryPeriod: metav1.Duration{Duration: retryPeriod}} },
-		Validate: validate,
-		New:      newNodeProblem,
-	}}
+	return []framework.Definition{framework.Typed(framework.Definition{
+		Name:   NodeProblemName,
+		Points: []framework.Point{framework.Controller},
+		Args:   func() any { return &NodeProblemArgs{RetryPeriod: metav1.Duration{Duration: retryPeriod}} },
+	}, validate, newNodeProblem)}
 }
 
 // nodeProblem is the plugin NodeProblem. When a node gets a problem, its pods are evicted
@@ -40,27 +38,36 @@ type nodeProblem struct {
 	nodes  listers.NodeLister
 	wake   chan struct{} // holds one token where there are nodes to look at
 
-	mu   sync.Mutex
-	look map[string]bool // names of nodes to look at
+	mu       sync.Mutex
+	look     map[string]bool     // names of nodes to look at
+	problems map[string]*problem // of nodes that have one
 }
 
 var _ framework.ControllerPlugin = (*nodeProblem)(nil)
 
-func newNodeProblem(_ context.Context, args any, h framework.Handle) (framework.Plugin, error) {
+func newNodeProblem(args *NodeProblemArgs, h framework.Handle) (framework.Plugin, error) {
 	if h.SharedInformerFactory() == nil {
 		return nil, errors.New("it needs informers")
 	}
 	nodes := h.SharedInformerFactory().Core().V1().Nodes()
 	n := &nodeProblem{
-		args: args.(*NodeProblemArgs), handle: h, nodes: nodes.Lister(),
-		wake: make(chan struct{}, 1), look: map[string]bool{},
+		args: args, handle: h, nodes: nodes.Lister(),
+		wake: make(chan struct{}, 1), look: map[string]bool{}, problems: map[string]*problem{},
 	}
 	_, err := nodes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { n.seen(nil, object.(*v1.Node)) },
-		UpdateFunc: func(before, now any) { n.seen(before.(*v1.Node), now.(*v1.Node)) },
+		AddFunc:    func(object any) { n.seen(object.(*v1.Node)) },
+		UpdateFunc: func(_, now any) { n.seen(now.(*v1.Node)) },
+		DeleteFunc: func(object any) { n.gone(object) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("events of nodes: %w", err)
+	}
+	_, err = h.SharedInformerFactory().Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { n.arrived(nil, object.(*v1.Pod)) },
+		UpdateFunc: func(before, now any) { n.arrived(before.(*v1.Pod), now.(*v1.Pod)) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("events of pods: %w", err)
 	}
 	return n, nil
 }
@@ -68,23 +75,64 @@ func newNodeProblem(_ context.Context, args any, h framework.Handle) (framework.
 // Name implements framework.Plugin.
 func (n *nodeProblem) Name() string { return NodeProblemName }
 
-// seen notes a node that got a problem. One that had it before is no event: pods which came
-// to it since tolerate the problem.
-func (n *nodeProblem) seen(before, now *v1.Node) {
-	if n.args.problem(now) == "" || before != nil && n.args.problem(before) != "" {
+// seen notes a node that got a problem, or has none any more. One that had it before is no
+// event.
+func (n *nodeProblem) seen(node *v1.Node) {
+	p := n.args.problem(node, n.handle.Clock().Now())
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case p == nil:
+		delete(n.problems, node.Name)
+	case n.problems[node.Name] == nil:
+		n.problems[node.Name] = p
+		n.want(node.Name)
+	}
+}
+
+// gone forgets a node. What the informer missed says its name only.
+func (n *nodeProblem) gone(object any) {
+	if name, err := cache.DeletionHandlingMetaNamespaceKeyFunc(object); err == nil {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.problems, name)
+	}
+}
+
+// arrived notes a pod that is heard of on a node which has a problem. The informers of nodes
+// and of pods do not wait for each other, so it may have been there before the problem.
+func (n *nodeProblem) arrived(before, pod *v1.Pod) {
+	if pod.Spec.NodeName == "" || before != nil && before.Spec.NodeName != "" {
 		return
 	}
-	n.add(now.Name)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if p := n.problems[pod.Spec.NodeName]; p != nil && !p.newcomer(pod) {
+		n.want(pod.Spec.NodeName)
+	}
+}
+
+// want has a node looked at. The caller holds the lock.
+func (n *nodeProblem) want(name string) {
+	n.look[name] = true
 	select {
 	case n.wake <- struct{}{}:
 	default: // it is awake
 	}
 }
 
+// add has a node looked at again, which its caller does.
 func (n *nodeProblem) add(name string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.look[name] = true
+}
+
+// problemOf is the problem of a node, or nil.
+func (n *nodeProblem) problemOf(name string) *problem {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.problems[name]
 }
 
 // take returns the nodes to look at, by name.
@@ -108,7 +156,10 @@ func (n *nodeProblem) Run(ctx context.Context) error {
 		return fmt.Errorf("listing nodes: %w", err)
 	}
 	for _, node := range all {
-		n.seen(nil, node)
+		n.seen(node)
+		if n.problemOf(node.Name) != nil {
+			n.add(node.Name)
+		}
 	}
 	for {
 		left := n.turn(ctx, n.take())
@@ -146,12 +197,12 @@ func (n *nodeProblem) turn(ctx context.Context, names []string) (left []string) 
 	}
 	s := n.handle.Snapshot()
 	for _, name := range names {
-		node, err := n.nodes.Get(name)
-		if err != nil {
-			continue // the node is gone
+		p := n.problemOf(name)
+		if p == nil {
+			continue // it is over, or the node is gone
 		}
-		reason := n.args.problem(node)
-		if reason != "" && (s.Node(name) == nil || !n.empty(ctx, s.PodsOn(name), reason)) {
+		pods := slices.DeleteFunc(s.PodsOn(name), p.newcomer)
+		if s.Node(name) == nil || !n.empty(ctx, pods, p.reason) {
 			left = append(left, name)
 		}
 	}

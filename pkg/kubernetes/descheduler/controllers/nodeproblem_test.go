@@ -163,8 +163,9 @@ func TestPodsLeaveAProblemAtOnce(t *testing.T) {
 		c.update(tainted(newNode("a")))
 		c.wait(0)
 		assert.DeepEqual(t, c.take(), []string{"61s p1", "61s p2"})
+		c.wait(time.Second)
 		// A pod that came to the node since tolerates the problem.
-		assert.NilError(t, c.client.Tracker().Add(newPod("late", "a")))
+		assert.NilError(t, c.client.Tracker().Add(tolerant(newPod("late", "a"), time.Now())))
 		again := tainted(newNode("a"))
 		again.Labels = map[string]string{"changed": "yes"}
 		c.update(again)
@@ -175,7 +176,8 @@ func TestPodsLeaveAProblemAtOnce(t *testing.T) {
 		c.wait(time.Second)
 		c.update(tainted(newNode("a")))
 		c.wait(0)
-		assert.DeepEqual(t, c.take(), []string{"122s late"})
+		assert.DeepEqual(t, c.take(), []string{"123s late"})
+		c.update(newNode("a"))
 		for i, problem := range []v1.NodeCondition{
 			{Type: "KernelDeadlock", Status: v1.ConditionTrue}, {Type: v1.NodeReady, Status: v1.ConditionUnknown},
 		} {
@@ -189,6 +191,69 @@ func TestPodsLeaveAProblemAtOnce(t *testing.T) {
 			c.update(newNode("b"))
 			c.wait(time.Second)
 		}
+	})
+}
+
+// tolerant is a pod that tolerates the problem, and got its node at a time.
+func tolerant(p *v1.Pod, placed time.Time) *v1.Pod {
+	p.Spec.Tolerations = []v1.Toleration{{Key: "problem", Operator: v1.TolerationOpExists}}
+	p.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: metav1.NewTime(placed)}}
+	return p
+}
+
+// TestPodsThatAreHeardOfAfterTheProblem: one that a scheduler had placed before goes too, as
+// soon as it is heard of; one that was placed in spite of the problem stays, also where
+// others of its node are tried again.
+func TestPodsThatAreHeardOfAfterTheProblem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := start(t, policy.Limits{}, newNode("a"), newNode("b"), newPod("waits", ""), newPod("refused", "a"))
+		c.refuse["refused"] = true
+		c.update(tainted(newNode("a")))
+		c.wait(2 * time.Second)
+		assert.Equal(t, len(c.take()), 0)
+		add := func(p *v1.Pod) {
+			assert.NilError(t, c.client.Tracker().Add(p))
+			c.wait(0)
+		}
+		add(newPod("early", "a"))
+		assert.DeepEqual(t, c.take(), []string{"3s early"})
+		bound := newPod("waits", "a")
+		_, err := c.client.CoreV1().Pods("team").Update(t.Context(), bound, metav1.UpdateOptions{})
+		assert.NilError(t, err)
+		c.wait(0)
+		assert.DeepEqual(t, c.take(), []string{"3s waits"})
+		add(tolerant(newPod("tolerant", "a"), c.begin)) // it was placed before the problem
+		assert.DeepEqual(t, c.take(), []string{"3s tolerant"})
+		add(tolerant(newPod("newcomer", "a"), time.Now()))
+		add(newPod("elsewhere", "b"))
+		c.wait(time.Minute)
+		assert.Equal(t, len(c.take()), 0)
+
+		// A condition keeps no scheduler away, so the time decides.
+		n := newNode("b")
+		n.Status.Conditions = []v1.NodeCondition{{
+			Type: "KernelDeadlock", Status: v1.ConditionTrue, LastTransitionTime: metav1.NewTime(c.begin.Add(30 * time.Second)),
+		}}
+		c.update(n)
+		c.wait(0)
+		assert.DeepEqual(t, c.take(), []string{"63s elsewhere"})
+		placed := func(name string, after time.Duration) {
+			p := tolerant(newPod(name, "b"), c.begin.Add(after))
+			p.Spec.Tolerations = nil
+			add(p)
+		}
+		placed("before", 30*time.Second)
+		placed("after", 31*time.Second)
+		assert.DeepEqual(t, c.take(), []string{"63s before"})
+
+		// A node that comes back under its name with a problem got it anew.
+		assert.NilError(t, c.client.Tracker().Delete(v1.SchemeGroupVersion.WithResource("nodes"), "", "b"))
+		c.wait(0)
+		add(newPod("orphan", "b"))
+		c.wait(5 * time.Second)
+		assert.NilError(t, c.client.Tracker().Add(n))
+		c.wait(0)
+		assert.DeepEqual(t, c.take(), []string{"68s orphan"})
 	})
 }
 
@@ -251,7 +316,7 @@ func TestArguments(t *testing.T) {
 	} {
 		args := Register()[0].Args()
 		assert.NilError(t, json.Unmarshal([]byte(text), args))
-		err := validate(args)
+		err := Register()[0].Validate(args)
 		if want == "" {
 			assert.NilError(t, err)
 		} else {

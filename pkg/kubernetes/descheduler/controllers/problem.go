@@ -8,6 +8,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/klog/v2"
 )
 
 // NodeProblemArgs are the arguments of NodeProblem: a node has a problem where it has one
@@ -32,8 +34,7 @@ type Condition struct {
 const retryPeriod = 10 * time.Second
 
 // validate returns all that is wrong with arguments.
-func validate(args any) error {
-	a := args.(*NodeProblemArgs)
+func validate(a *NodeProblemArgs) error {
 	var errs []error
 	if len(a.Taints)+len(a.Conditions) == 0 {
 		errs = append(errs, errors.New("taints and conditions: at least one is needed"))
@@ -59,21 +60,64 @@ func validate(args any) error {
 	return errors.Join(errs...)
 }
 
-// problem returns in words what is wrong with a node; empty: nothing is.
-func (a *NodeProblemArgs) problem(n *v1.Node) string {
+// A problem is what is wrong with a node.
+type problem struct {
+	reason string // in words
+	since  time.Time
+	// taint is one that keeps pods away which do not tolerate it; nil: nothing does.
+	taint *v1.Taint
+}
+
+// newcomer says whether a pod was placed on the node in spite of the problem: it tolerates
+// it, or a scheduler does not look at it. Such a pod stays, or else its replacement might come
+// back. A pod that was placed before can be heard of after the problem, and goes.
+func (p *problem) newcomer(pod *v1.Pod) bool {
+	if p.taint != nil {
+		if _, refused := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), []v1.Taint{*p.taint}, pod.Spec.Tolerations, nil, false); refused {
+			return false
+		}
+	}
+	return placedAt(pod).After(p.since)
+}
+
+// placedAt is when a pod got its node, in whole seconds; zero where the API server does not
+// say so.
+func placedAt(pod *v1.Pod) time.Time {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == v1.PodScheduled && c.Status == v1.ConditionTrue {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
+}
+
+// problem returns what is wrong with a node, or nil. Where the node does not say since when, it
+// is since now.
+func (a *NodeProblemArgs) problem(n *v1.Node, now time.Time) *problem {
 	for _, taint := range n.Spec.Taints {
 		for _, t := range a.Taints {
 			if key, value, whole := strings.Cut(t, "="); key == taint.Key && (!whole || value == taint.Value) {
-				return fmt.Sprintf("node %s has the taint %s", n.Name, taint.ToString())
+				p := &problem{reason: fmt.Sprintf("node %s has the taint %s", n.Name, taint.ToString()), since: now}
+				if taint.TimeAdded != nil {
+					p.since = taint.TimeAdded.Time
+				}
+				if taint.Effect != v1.TaintEffectPreferNoSchedule {
+					p.taint = &taint
+				}
+				return p
 			}
 		}
 	}
 	for _, c := range n.Status.Conditions {
 		for _, of := range a.Conditions {
 			if string(c.Type) == of.Type && (c.Status == of.Status || of.Status == "" && c.Status == v1.ConditionTrue) {
-				return fmt.Sprintf("node %s has the condition %s=%s", n.Name, c.Type, c.Status)
+				p := &problem{reason: fmt.Sprintf("node %s has the condition %s=%s", n.Name, c.Type, c.Status), since: now}
+				if !c.LastTransitionTime.IsZero() {
+					p.since = c.LastTransitionTime.Time
+				}
+				return p
 			}
 		}
 	}
-	return ""
+	return nil
 }

@@ -18,9 +18,9 @@ type eviction struct {
 
 var _ framework.BackgroundReporter = (*eviction)(nil)
 
-func newEviction(_ context.Context, args any, h framework.Handle) (framework.Plugin, error) {
+func newEviction(args *EvictionArgs, h framework.Handle) (framework.Plugin, error) {
 	e := &eviction{handle: h}
-	if args.(*EvictionArgs).Background {
+	if args.Background {
 		pods := h.SharedInformerFactory().Core().V1().Pods()
 		pods.Informer() // asks for it
 		e.background = newBackground(pods.Lister(), h.Clock())

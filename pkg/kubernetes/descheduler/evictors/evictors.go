@@ -30,21 +30,16 @@ const (
 func Register() []framework.Definition {
 	points := []framework.Point{framework.Evict}
 	return []framework.Definition{
-		{
-			Name: EvictionName, Points: points, New: newEviction,
-			Args: func() any { return &EvictionArgs{} },
-		},
+		framework.Typed(framework.Definition{Name: EvictionName, Points: points}, nil, newEviction),
 		{
 			Name: DeleteName, Points: points,
 			New: func(_ context.Context, _ any, h framework.Handle) (framework.Plugin, error) {
 				return deletion{h.ClientSet()}, nil
 			},
 		},
-		{
-			Name: SoftName, Points: points, New: newSoft,
-			Args:     func() any { return &SoftArgs{Annotation: SoftAnnotation} },
-			Validate: validateSoft,
-		},
+		framework.Typed(framework.Definition{
+			Name: SoftName, Points: points, Args: func() any { return &SoftArgs{Annotation: SoftAnnotation} },
+		}, validateSoft, newSoft),
 	}
 }
 

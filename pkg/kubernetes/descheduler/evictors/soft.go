@@ -37,12 +37,12 @@ type soft struct {
 
 var _ framework.BudgetIgnorer = soft{}
 
-func newSoft(_ context.Context, args any, h framework.Handle) (framework.Plugin, error) {
-	return soft{h, args.(*SoftArgs).Annotation}, nil
+func newSoft(args *SoftArgs, h framework.Handle) (framework.Plugin, error) {
+	return soft{h, args.Annotation}, nil
 }
 
-func validateSoft(args any) error {
-	if problems := validation.IsQualifiedName(args.(*SoftArgs).Annotation); len(problems) > 0 {
+func validateSoft(args *SoftArgs) error {
+	if problems := validation.IsQualifiedName(args.Annotation); len(problems) > 0 {
 		return fmt.Errorf("annotation: %s", strings.Join(problems, "; "))
 	}
 	return nil

@@ -30,20 +30,20 @@ type Args struct {
 
 // Definition is the plugin for a registry.
 func Definition() framework.Definition {
-	return framework.Definition{
+	return framework.Typed(framework.Definition{
 		Name:   Name,
 		Points: []framework.Point{framework.Deschedule},
 		Args:   func() any { return &Args{Annotation: "example.org/remove-after"} },
-		Validate: func(args any) error {
-			if args.(*Args).Annotation == "" {
-				return errors.New("annotation: must not be empty")
-			}
-			return nil
-		},
-		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
-			return &plugin{args.(*Args), handle}, nil
-		},
+	}, validate, func(args *Args, handle framework.Handle) (framework.Plugin, error) {
+		return &plugin{args, handle}, nil
+	})
+}
+
+func validate(args *Args) error {
+	if args.Annotation == "" {
+		return errors.New("annotation: must not be empty")
 	}
+	return nil
 }
 
 type plugin struct {

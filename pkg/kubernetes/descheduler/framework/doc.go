@@ -27,6 +27,7 @@
 //	errors.go    why an eviction did not happen, and what a plugin does then
 //	handle.go    Handle: what a plugin is given
 //	registry.go  Registry and Definition: what plugins there are
+//	typed.go     Typed: a Definition with arguments of one type
 //	snapshot.go  Snapshot: the cluster as one cycle sees it
 //	owners.go    which pods belong together
 //	optional.go  what a Landing, an evictor or a Usage may offer besides

@@ -2,6 +2,7 @@ package framework
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -30,6 +31,54 @@ func TestRegistryRefuses(t *testing.T) {
 		assert.Error(t, r.Register(c.of), c.want)
 	}
 	assert.DeepEqual(t, r.Names(), []string{"Good"})
+}
+
+// TestTypedArguments: arguments of another type, and those that are wrong, are refused before
+// a plugin is built.
+func TestTypedArguments(t *testing.T) {
+	type args struct{ Count int }
+	type fine struct{ Plugin }
+	built := 0
+	build := func(*args, Handle) (Plugin, error) {
+		built++
+		return fine{}, nil
+	}
+	wrong := errors.New("count: it is negative")
+	validate := func(a *args) error {
+		if a.Count < 0 {
+			return wrong
+		}
+		return nil
+	}
+	for _, d := range []Definition{
+		Typed(Definition{Name: "Good"}, validate, build),
+		Typed(Definition{Name: "Good", Args: func() any { return &args{Count: 1} }}, nil, build),
+	} {
+		for given, want := range map[any]string{
+			any(args{}):          "arguments of Good are of type framework.args",
+			any(nil):             "arguments of Good are of type <nil>",
+			any((*args)(nil)):    "arguments of Good are of type *framework.args",
+			any(&args{Count: 1}): "",
+		} {
+			plugin, err := d.New(t.Context(), given, nil)
+			if want == "" {
+				assert.NilError(t, err)
+				assert.NilError(t, d.Validate(given))
+				assert.Equal(t, plugin, fine{})
+				continue
+			}
+			assert.Error(t, err, want)
+			assert.Error(t, d.Validate(given), want)
+			assert.Assert(t, plugin == nil)
+		}
+	}
+	assert.Equal(t, built, 2)
+	d := Typed(Definition{Name: "Good"}, validate, build)
+	assert.DeepEqual(t, d.Args(), &args{})
+	assert.ErrorIs(t, d.Validate(&args{Count: -1}), wrong)
+	_, err := d.New(t.Context(), &args{Count: -1}, nil)
+	assert.ErrorIs(t, err, wrong)
+	assert.Equal(t, built, 2)
 }
 
 func TestStopAfter(t *testing.T) {

@@ -40,15 +40,13 @@ var (
 
 // Definition is the plugin for a registry.
 func Definition() framework.Definition {
-	return framework.Definition{
-		Name:     Name,
-		Points:   []framework.Point{framework.Filter, framework.PreEvictionFilter, framework.Evict, framework.Controller},
-		Args:     func() any { return NewArgs() },
-		Validate: func(args any) error { return args.(*Args).Validate() },
-		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
-			return New(args.(*Args), handle)
-		},
-	}
+	return framework.Typed(framework.Definition{
+		Name:   Name,
+		Points: []framework.Point{framework.Filter, framework.PreEvictionFilter, framework.Evict, framework.Controller},
+		Args:   func() any { return NewArgs() },
+	}, (*Args).Validate, func(args *Args, handle framework.Handle) (framework.Plugin, error) {
+		return New(args, handle)
+	})
 }
 
 // New builds the plugin. The handle must have a dynamic client.

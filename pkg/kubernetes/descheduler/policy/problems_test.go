@@ -143,7 +143,7 @@ func TestDefaultIsRegistered(t *testing.T) {
 func TestBounds(t *testing.T) {
 	long := refused(t, header+"#"+strings.Repeat("x", 10*TextMax))
 	assert.Equal(t, len(long), 1)
-	assert.ErrorContains(t, long, "are the most")
+	assert.ErrorContains(t, long, "are the most") // ten megabytes
 
 	profiles := func(n int) string {
 		var b strings.Builder

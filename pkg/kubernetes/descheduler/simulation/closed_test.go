@@ -129,7 +129,7 @@ func (s scenario) play(t *testing.T, evictions map[string]int) (wrong []string) 
 			wrong = append(wrong, fmt.Sprintf("cycle %d: %s", cycle, text))
 		}
 		if s.calm {
-			wrong = append(wrong, been.restless(cycle, report, before.Pods)...)
+			wrong = append(wrong, restless(cycle, report)...)
 		}
 	}
 	return wrong
@@ -137,8 +137,7 @@ func (s scenario) play(t *testing.T, evictions map[string]int) (wrong []string) 
 
 // A route is on which nodes each pod and those that it replaces have been.
 type route struct {
-	nodes   map[string][]string
-	renewed map[string]bool // workloads of which pods were made anew in the last cycle
+	nodes map[string][]string
 }
 
 // follow returns which pods were moved to a node where they had been.
@@ -159,20 +158,12 @@ func (t *route) follow(r *descheduler.Report, pods []*v1.Pod) (wrong []string) {
 }
 
 // restless returns the evictions of a calm cluster that the cycle before should have done.
-// Plugins that renew pods do not choose where the replacement runs: one that the scheduler
-// put beside another of its workload can be moved one cycle later, when it runs.
-func (t *route) restless(cycle int, r *descheduler.Report, pods []*v1.Pod) (wrong []string) {
-	all, renewed := byUID(pods), map[string]bool{}
-	for _, e := range r.Evictions {
-		p := all[e.UID]
-		workload := p.Namespace + "/" + p.Labels["app"]
-		if cycle > 0 && !t.renewed[workload] {
-			wrong = append(wrong, fmt.Sprintf("cycle %d wants %s of %s from %s to %s: %s", cycle, e.Pod, e.Plugin, e.From, e.To, e.Reason))
-		}
-		if !slices.Contains(moving, e.Plugin) {
-			renewed[workload] = true
-		}
+func restless(cycle int, r *descheduler.Report) (wrong []string) {
+	if cycle == 0 {
+		return nil
 	}
-	t.renewed = renewed
+	for _, e := range r.Evictions {
+		wrong = append(wrong, fmt.Sprintf("cycle %d wants %s of %s from %s to %s: %s", cycle, e.Pod, e.Plugin, e.From, e.To, e.Reason))
+	}
 	return wrong
 }

@@ -33,25 +33,16 @@ type Args struct {
 
 // Definition is RemoveDuplicates.
 func Definition() framework.Definition {
-	return framework.Definition{
-		Name:     Name,
-		Points:   []framework.Point{framework.Balance},
-		Args:     func() any { return &Args{} },
-		Validate: validate,
-		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
-			if err := validate(args); err != nil {
-				return nil, err
-			}
-			return &plugin{args: args.(*Args), handle: handle}, nil
-		},
-	}
+	return framework.Typed(framework.Definition{
+		Name:   Name,
+		Points: []framework.Point{framework.Balance},
+		Args:   func() any { return &Args{} },
+	}, validate, func(a *Args, handle framework.Handle) (framework.Plugin, error) {
+		return &plugin{args: a, handle: handle}, nil
+	})
 }
 
-func validate(args any) error {
-	a, ok := args.(*Args)
-	if !ok {
-		return fmt.Errorf("arguments of %s are of type %T", Name, args)
-	}
+func validate(a *Args) error {
 	return errors.Join(a.Namespaces.Validate("namespaces"))
 }
 
@@ -171,8 +162,8 @@ type targets struct {
 // of counts the nodes that match some of the pods. Pods that match one node only do not
 // add it, as they cannot leave it.
 func (t *targets) of(g *group) int {
-	match := map[int]bool{}
 	seen := map[string]bool{}
+	var lists [][]int
 	for _, pod := range g.pods {
 		key := constraints.Key(pod, true)
 		if seen[key] {
@@ -180,10 +171,18 @@ func (t *targets) of(g *group) int {
 		}
 		seen[key] = true
 		if nodes := t.matching(key, pod); len(nodes) > 1 {
-			for _, n := range nodes {
-				match[n] = true
-			}
+			lists = append(lists, nodes)
 		}
+	}
+	switch len(lists) {
+	case 0:
+		return 0
+	case 1: // that of nearly all groups, of which no node is looked at
+		return len(lists[0])
+	}
+	match := map[int]bool{}
+	for _, n := range slices.Concat(lists...) {
+		match[n] = true
 	}
 	return len(match)
 }

@@ -102,11 +102,7 @@ type StorageClass struct {
 func DefaultArgs() any { return &Args{NoEvictionPolicy: Preferred} }
 
 // Validate returns all that is wrong with arguments.
-func Validate(args any) error {
-	a, ok := args.(*Args)
-	if !ok {
-		return fmt.Errorf("arguments of DefaultEvictor are of type %T", args)
-	}
+func Validate(a *Args) error {
 	_, nodes := labels.Parse(a.NodeSelector)
 	_, pods := metav1.LabelSelectorAsSelector(a.LabelSelector)
 	_, namespaces := metav1.LabelSelectorAsSelector(a.NamespaceLabelSelector)

@@ -1,7 +1,6 @@
 package evictable
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,13 +27,11 @@ const (
 
 // Definition is DefaultEvictor.
 func Definition() framework.Definition {
-	return framework.Definition{
-		Name:     Name,
-		Points:   []framework.Point{framework.Filter, framework.PreEvictionFilter},
-		Args:     DefaultArgs,
-		Validate: Validate,
-		New:      build,
-	}
+	return framework.Typed(framework.Definition{
+		Name:   Name,
+		Points: []framework.Point{framework.Filter, framework.PreEvictionFilter},
+		Args:   DefaultArgs,
+	}, Validate, build)
 }
 
 // evictor is DefaultEvictor. It keeps nothing between questions.
@@ -47,11 +44,8 @@ type evictor struct {
 	protections []protection
 }
 
-func build(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
-	if err := Validate(args); err != nil {
-		return nil, err
-	}
-	e := &evictor{args: *args.(*Args), handle: handle, pods: labels.Everything()}
+func build(args *Args, handle framework.Handle) (framework.Plugin, error) {
+	e := &evictor{args: *args, handle: handle, pods: labels.Everything()}
 	// Validate has read all selectors before.
 	e.nodes, _ = labels.Parse(e.args.NodeSelector)
 	if e.args.LabelSelector != nil {

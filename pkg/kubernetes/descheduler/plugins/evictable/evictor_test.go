@@ -211,6 +211,6 @@ func TestValidateNamesAll(t *testing.T) {
 	}
 	above := int32(HighestThreshold + 1)
 	assert.ErrorContains(t, Validate(&Args{PriorityThreshold: &PriorityThreshold{Value: &above}}), "above 2000000000")
-	assert.NilError(t, Validate(DefaultArgs()))
-	assert.Assert(t, strings.Contains(Validate(3).Error(), "int"))
+	assert.NilError(t, Definition().Validate(DefaultArgs()))
+	assert.Assert(t, strings.Contains(Definition().Validate(3).Error(), "int"))
 }

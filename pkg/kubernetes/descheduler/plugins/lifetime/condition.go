@@ -3,11 +3,13 @@ package lifetime
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/eviction"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/order"
 )
 
@@ -55,9 +57,18 @@ func oldestFirst(a, b *v1.Pod) int {
 	return order.ByName(a, b)
 }
 
-// wrongType is the error of arguments of another plugin.
-func wrongType(plugin string, args any) error {
-	return fmt.Errorf("arguments of %s are of type %T", plugin, args)
+// evictOldest evicts the pods of nodes that are meant, the oldest first. The reason has a
+// place for their age.
+func evictOldest(run *eviction.Run, nodes []*v1.Node, reason string, meant func(*v1.Pod, time.Time) bool) *framework.Status {
+	now := run.Snapshot().Now()
+	pods := podsOf(run.Snapshot(), nodes, func(pod *v1.Pod) bool { return meant(pod, now) })
+	slices.SortFunc(pods, oldestFirst)
+	for _, pod := range pods {
+		if run.Removable(pod) {
+			run.Evict(pod, fmt.Sprintf(reason, ageOf(pod, now).Round(time.Second)))
+		}
+	}
+	return run.Status()
 }
 
 // podsOf are the pods of nodes that a plugin selects, in the order of the nodes.

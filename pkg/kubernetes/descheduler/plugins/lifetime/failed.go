@@ -3,8 +3,6 @@ package lifetime
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -40,30 +38,20 @@ type FailedArgs struct {
 
 // FailedDefinition is RemoveFailedPods.
 func FailedDefinition() framework.Definition {
-	return framework.Definition{
+	return framework.Typed(framework.Definition{
 		Name:   RemoveFailedPods,
 		Points: []framework.Point{framework.Deschedule},
 		Args: func() any {
 			age := uint(failedSecondsMin)
 			return &FailedArgs{MinPodLifetimeSeconds: &age}
 		},
-		Validate: validateFailed,
-		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
-			if err := validateFailed(args); err != nil {
-				return nil, err
-			}
-			a := args.(*FailedArgs)
-			selected, err := a.Selector()
-			return &failed{args: a, handle: handle, selected: selected}, err
-		},
-	}
+	}, validateFailed, func(a *FailedArgs, handle framework.Handle) (framework.Plugin, error) {
+		selected, err := a.Selector()
+		return &failed{args: a, handle: handle, selected: selected}, err
+	})
 }
 
-func validateFailed(args any) error {
-	a, ok := args.(*FailedArgs)
-	if !ok {
-		return wrongType(RemoveFailedPods, args)
-	}
+func validateFailed(a *FailedArgs) error {
 	return errors.Join(a.Pods.Validate())
 }
 
@@ -78,16 +66,8 @@ func (f *failed) Name() string { return RemoveFailedPods }
 
 // Deschedule implements framework.DeschedulePlugin: the oldest go first.
 func (f *failed) Deschedule(ctx context.Context, nodes []*v1.Node) *framework.Status {
-	run := eviction.Start(ctx, f.handle, RemoveFailedPods)
-	now := run.Snapshot().Now()
-	pods := podsOf(run.Snapshot(), nodes, func(pod *v1.Pod) bool { return f.selected(pod) && f.meant(pod, now) })
-	slices.SortFunc(pods, oldestFirst)
-	for _, pod := range pods {
-		if run.Removable(pod) {
-			run.Evict(pod, fmt.Sprintf("it has failed and is %s old", ageOf(pod, now).Round(time.Second)))
-		}
-	}
-	return run.Status()
+	return evictOldest(eviction.Start(ctx, f.handle, RemoveFailedPods), nodes, "it has failed and is %s old",
+		func(pod *v1.Pod, now time.Time) bool { return f.selected(pod) && f.meant(pod, now) })
 }
 
 func (f *failed) meant(pod *v1.Pod, now time.Time) bool {

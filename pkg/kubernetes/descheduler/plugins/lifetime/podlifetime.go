@@ -61,27 +61,17 @@ type PodCondition struct {
 
 // PodLifeTimeDefinition is PodLifeTime.
 func PodLifeTimeDefinition() framework.Definition {
-	return framework.Definition{
-		Name:     PodLifeTime,
-		Points:   []framework.Point{framework.Deschedule},
-		Args:     func() any { return &PodLifeTimeArgs{} },
-		Validate: validatePodLifeTime,
-		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
-			if err := validatePodLifeTime(args); err != nil {
-				return nil, err
-			}
-			a := args.(*PodLifeTimeArgs)
-			selected, err := a.Selector()
-			return &podLifeTime{args: a, handle: handle, selected: selected}, err
-		},
-	}
+	return framework.Typed(framework.Definition{
+		Name:   PodLifeTime,
+		Points: []framework.Point{framework.Deschedule},
+		Args:   func() any { return &PodLifeTimeArgs{} },
+	}, validatePodLifeTime, func(a *PodLifeTimeArgs, handle framework.Handle) (framework.Plugin, error) {
+		selected, err := a.Selector()
+		return &podLifeTime{args: a, handle: handle, selected: selected}, err
+	})
 }
 
-func validatePodLifeTime(args any) error {
-	a, ok := args.(*PodLifeTimeArgs)
-	if !ok {
-		return wrongType(PodLifeTime, args)
-	}
+func validatePodLifeTime(a *PodLifeTimeArgs) error {
 	errs := []error{
 		a.Pods.Validate(),
 		a.OwnerKinds.Validate("ownerKinds"),
@@ -109,16 +99,8 @@ func (p *podLifeTime) Name() string { return PodLifeTime }
 
 // Deschedule implements framework.DeschedulePlugin: the oldest go first.
 func (p *podLifeTime) Deschedule(ctx context.Context, nodes []*v1.Node) *framework.Status {
-	run := eviction.Start(ctx, p.handle, PodLifeTime)
-	now := run.Snapshot().Now()
-	pods := podsOf(run.Snapshot(), nodes, func(pod *v1.Pod) bool { return p.selected(pod) && p.meant(pod, now) })
-	slices.SortFunc(pods, oldestFirst)
-	for _, pod := range pods {
-		if run.Removable(pod) {
-			run.Evict(pod, fmt.Sprintf("it is %s old and in a state that the policy names", ageOf(pod, now).Round(time.Second)))
-		}
-	}
-	return run.Status()
+	return evictOldest(eviction.Start(ctx, p.handle, PodLifeTime), nodes, "it is %s old and in a state that the policy names",
+		func(pod *v1.Pod, now time.Time) bool { return p.selected(pod) && p.meant(pod, now) })
 }
 
 // meant says whether a pod agrees with all that the arguments give.

@@ -37,27 +37,17 @@ type RestartsArgs struct {
 
 // RestartsDefinition is RemovePodsHavingTooManyRestarts.
 func RestartsDefinition() framework.Definition {
-	return framework.Definition{
-		Name:     TooManyRestarts,
-		Points:   []framework.Point{framework.Deschedule},
-		Args:     func() any { return &RestartsArgs{} },
-		Validate: validateRestarts,
-		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
-			if err := validateRestarts(args); err != nil {
-				return nil, err
-			}
-			a := args.(*RestartsArgs)
-			selected, err := a.Selector()
-			return &restarts{args: a, handle: handle, selected: selected}, err
-		},
-	}
+	return framework.Typed(framework.Definition{
+		Name:   TooManyRestarts,
+		Points: []framework.Point{framework.Deschedule},
+		Args:   func() any { return &RestartsArgs{} },
+	}, validateRestarts, func(a *RestartsArgs, handle framework.Handle) (framework.Plugin, error) {
+		selected, err := a.Selector()
+		return &restarts{args: a, handle: handle, selected: selected}, err
+	})
 }
 
-func validateRestarts(args any) error {
-	a, ok := args.(*RestartsArgs)
-	if !ok {
-		return wrongType(TooManyRestarts, args)
-	}
+func validateRestarts(a *RestartsArgs) error {
 	errs := []error{a.Pods.Validate(), selection.Listed("states", a.States, restartStates)}
 	if a.PodRestartThreshold < 1 {
 		errs = append(errs, errors.New("podRestartThreshold: it must be at least 1"))

@@ -1,7 +1,6 @@
 package queues
 
 import (
-	"context"
 	"fmt"
 	"sync"
 
@@ -47,14 +46,13 @@ type gang struct {
 
 // protectionDefinition is QueueProtection in a registry.
 func protectionDefinition() framework.Definition {
-	return framework.Definition{
+	return framework.Typed(framework.Definition{
 		Name:   ProtectionName,
 		Points: []framework.Point{framework.PreEvictionFilter},
 		Args:   func() any { return &ProtectionArgs{Guarantees: true, Gangs: true} },
-		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
-			return &Protection{args: *args.(*ProtectionArgs), handle: handle}, nil
-		},
-	}
+	}, nil, func(a *ProtectionArgs, handle framework.Handle) (framework.Plugin, error) {
+		return &Protection{args: *a, handle: handle}, nil
+	})
 }
 
 // Name is the name in the registry.

@@ -69,11 +69,7 @@ type EvictionLimits struct {
 	Node *uint `json:"node,omitempty"`
 }
 
-func validateLow(args any) error {
-	a, ok := args.(*LowArgs)
-	if !ok {
-		return fmt.Errorf("arguments of %s are of type %T", LowName, args)
-	}
+func validateLow(a *LowArgs) error {
 	errs := []error{
 		a.EvictableNamespaces.ExcludeOnly("evictableNamespaces"),
 		a.Thresholds.validate("thresholds"),
@@ -90,11 +86,7 @@ func validateLow(args any) error {
 	return errors.Join(errs...)
 }
 
-func validateHigh(args any) error {
-	a, ok := args.(*HighArgs)
-	if !ok {
-		return fmt.Errorf("arguments of %s are of type %T", HighName, args)
-	}
+func validateHigh(a *HighArgs) error {
 	errs := []error{
 		a.EvictableNamespaces.ExcludeOnly("evictableNamespaces"),
 		a.Thresholds.validate("thresholds"),

@@ -20,6 +20,9 @@ type cluster struct {
 	byName     map[string]*account
 	// amounts is what a pod uses; false where that is unknown.
 	amounts func(pod *v1.Pod) ([]int64, bool)
+	rooms   *rooms       // nodes that may get pods
+	sums    []Percentage // of shares, see sumUp
+	among   int64        // of so many nodes
 }
 
 // tracked are the resources with thresholds, and with others those that pods always
@@ -87,19 +90,32 @@ func (c *cluster) thresholds(t Thresholds) []Percentage {
 	return all
 }
 
-// shares are sums, over the nodes that are known, of what part is used.
-func (c *cluster) shares() (sums []Percentage, nodes int64) {
-	sums = make([]Percentage, len(c.dimensions))
+// sumUp sums up, over the nodes that are known, what part is used. A move changes the sums
+// and looks at its two nodes only.
+func (c *cluster) sumUp() {
+	c.sums, c.among = make([]Percentage, len(c.dimensions)), 0
 	for _, a := range c.accounts {
-		if !a.known {
-			continue
-		}
-		nodes++
-		for i := range sums {
-			sums[i] += shareOf(a.used[i], a.all[i], false)
+		if a.known {
+			c.among++
+			c.sum(a, 1)
 		}
 	}
-	return sums, nodes
+}
+
+// sum adds the shares of a node to the sums, or takes them away.
+func (c *cluster) sum(a *account, sign Percentage) {
+	for i := range c.sums {
+		c.sums[i] += sign * shareOf(a.used[i], a.all[i], false)
+	}
+}
+
+// book changes what a node uses.
+func (c *cluster) book(a *account, amounts []int64, sign int64) {
+	if a.known {
+		c.sum(a, -1)
+		defer c.sum(a, 1)
+	}
+	a.add(amounts, sign)
 }
 
 // around are thresholds at a distance from a mean.
@@ -132,11 +148,6 @@ func byTotal(accounts []*account, weights []int64, mostFirst bool) {
 	})
 }
 
-// isRoomy says whether one of the accounts holds a pod.
-func isRoomy(accounts []*account, amounts []int64, thresholds []Percentage) bool {
-	return slices.ContainsFunc(accounts, func(a *account) bool { return a.holds(amounts, thresholds) })
-}
-
 // removable are the pods of a node that may be evicted, in the order of the profile.
 func (c *cluster) removable(handle framework.Handle, a *account, selected func(*v1.Pod) bool) []*v1.Pod {
 	pods := slices.DeleteFunc(c.run.PodsOn(a.node.Name), func(pod *v1.Pod) bool {
@@ -160,11 +171,12 @@ func (c *cluster) move(pod *v1.Pod, amounts []int64, reason string, accept func(
 		return false
 	}
 	from := c.byName[pod.Spec.NodeName]
-	from.add(amounts, -1)
+	c.book(from, amounts, -1)
 	from.evicted++
 	if to != nil {
-		to.add(amounts, 1)
+		c.book(to, amounts, 1)
 		to.received++
+		c.rooms.update(to)
 	}
 	return true
 }
@@ -176,9 +188,9 @@ func (c *cluster) move(pod *v1.Pod, amounts []int64, reason string, accept func(
 func (c *cluster) staysNear(from, to *account, amounts []int64, peaks []Percentage,
 	high func(sums []Percentage, nodes int64) []Percentage,
 ) ([]Percentage, bool) {
-	from.add(amounts, -1)
-	to.add(amounts, 1)
-	limits := high(c.shares())
+	c.book(from, amounts, -1)
+	c.book(to, amounts, 1)
+	limits := high(c.sums, c.among)
 	next := make([]Percentage, len(c.dimensions))
 	copy(next, peaks)
 	near := true
@@ -186,7 +198,7 @@ func (c *cluster) staysNear(from, to *account, amounts []int64, peaks []Percenta
 		next[i] = max(next[i], shareOf(to.used[i], to.all[i], true))
 		near = near && next[i] <= limits[i]
 	}
-	from.add(amounts, 1)
-	to.add(amounts, -1)
+	c.book(from, amounts, 1)
+	c.book(to, amounts, -1)
 	return next, near
 }

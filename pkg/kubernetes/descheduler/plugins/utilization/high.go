@@ -16,18 +16,13 @@ const HighName = "HighNodeUtilization"
 
 // HighDefinition is HighNodeUtilization.
 func HighDefinition() framework.Definition {
-	return framework.Definition{
-		Name:     HighName,
-		Points:   []framework.Point{framework.Balance},
-		Args:     func() any { return &HighArgs{} },
-		Validate: validateHigh,
-		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
-			if err := validateHigh(args); err != nil {
-				return nil, err
-			}
-			return &high{args: args.(*HighArgs), handle: handle}, nil
-		},
-	}
+	return framework.Typed(framework.Definition{
+		Name:   HighName,
+		Points: []framework.Point{framework.Balance},
+		Args:   func() any { return &HighArgs{} },
+	}, validateHigh, func(a *HighArgs, handle framework.Handle) (framework.Plugin, error) {
+		return &high{args: a, handle: handle}, nil
+	})
 }
 
 type high struct {
@@ -65,18 +60,18 @@ func (h *high) pass(c *cluster) {
 		return
 	}
 	byTotal(sources, c.equally(), false)
-	everything := c.same(full)
+	c.rooms = newRooms(others, c.same(full), anyAccount)
 	for _, from := range sources {
 		for _, pod := range c.removable(h.handle, from, h.selects(c)) {
 			amounts, _ := c.amounts(pod)
 			if c.run.Stopped() {
 				return
 			}
-			if !isRoomy(others, amounts, everything) {
+			if !c.rooms.hold(amounts) {
 				continue
 			}
 			c.move(pod, amounts, "its node has so little in use that it should be emptied", func(to *account) error {
-				if !slices.Contains(others, to) {
+				if !c.rooms.has(to) {
 					return fmt.Errorf("node %s, where its replacement would run, has little in use, too", to.node.Name)
 				}
 				return nil

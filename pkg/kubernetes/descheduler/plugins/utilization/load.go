@@ -20,13 +20,11 @@ const LoadName = "LowNodeLoad"
 
 // LoadDefinition is LowNodeLoad.
 func LoadDefinition() framework.Definition {
-	return framework.Definition{
-		Name:     LoadName,
-		Points:   []framework.Point{framework.Balance},
-		Args:     LoadDefaults,
-		Validate: validateLoad,
-		New:      newLoad,
-	}
+	return framework.Typed(framework.Definition{
+		Name:   LoadName,
+		Points: []framework.Point{framework.Balance},
+		Args:   LoadDefaults,
+	}, validateLoad, newLoad)
 }
 
 // load is LowNodeLoad. It remembers what nodes were like in calls before.
@@ -41,11 +39,7 @@ type load struct {
 	detected []*detectors
 }
 
-func newLoad(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
-	if err := validateLoad(args); err != nil {
-		return nil, err
-	}
-	a := args.(*LoadArgs)
+func newLoad(a *LoadArgs, handle framework.Handle) (framework.Plugin, error) {
 	l := &load{args: a, handle: handle, maxAge: expirationSeconds * time.Second, keep: detectorTimeout}
 	if a.NodeMetricExpirationSeconds != nil {
 		l.maxAge = time.Duration(*a.NodeMetricExpirationSeconds) * time.Second

@@ -235,8 +235,9 @@ func TestValidateLoad(t *testing.T) {
 	} {
 		assert.ErrorContains(t, validateLoad(bad), part)
 	}
-	assert.ErrorContains(t, validateLoad(LoadDefaults()), "must be set")
-	assert.ErrorContains(t, validateLoad(1), "int")
-	_, err := newLoad(t.Context(), bad, nil)
+	definition := LoadDefinition()
+	assert.ErrorContains(t, definition.Validate(LoadDefaults()), "must be set")
+	assert.Error(t, definition.Validate(1), "arguments of LowNodeLoad are of type int")
+	_, err := definition.New(t.Context(), bad, nil)
 	assert.Assert(t, err != nil)
 }

@@ -126,11 +126,7 @@ func LoadDefaults() any {
 	}
 }
 
-func validateLoad(args any) error {
-	a, ok := args.(*LoadArgs)
-	if !ok {
-		return fmt.Errorf("arguments of %s are of type %T", LoadName, args)
-	}
+func validateLoad(a *LoadArgs) error {
 	errs := []error{a.EvictableNamespaces.Validate("evictableNamespaces")}
 	if a.NumberOfNodes < 0 {
 		errs = append(errs, errors.New("numberOfNodes: it is negative"))

@@ -3,7 +3,6 @@ package utilization
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -16,18 +15,13 @@ const LowName = "LowNodeUtilization"
 
 // LowDefinition is LowNodeUtilization.
 func LowDefinition() framework.Definition {
-	return framework.Definition{
-		Name:     LowName,
-		Points:   []framework.Point{framework.Balance},
-		Args:     func() any { return &LowArgs{} },
-		Validate: validateLow,
-		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
-			if err := validateLow(args); err != nil {
-				return nil, err
-			}
-			return &low{args: args.(*LowArgs), handle: handle}, nil
-		},
-	}
+	return framework.Typed(framework.Definition{
+		Name:   LowName,
+		Points: []framework.Point{framework.Balance},
+		Args:   func() any { return &LowArgs{} },
+	}, validateLow, func(a *LowArgs, handle framework.Handle) (framework.Plugin, error) {
+		return &low{args: a, handle: handle}, nil
+	})
 }
 
 type low struct {
@@ -86,8 +80,8 @@ type lowLimits struct {
 
 // pass looks at all nodes with too much once.
 func (b *lowBalance) pass() {
-	sums, nodes := b.shares()
-	b.limits = b.limitsFor(sums, nodes)
+	b.sumUp()
+	b.limits = b.limitsFor(b.sums, b.among)
 	var sources, roomy []*account
 	known := 0
 	for _, a := range b.accounts {
@@ -105,8 +99,9 @@ func (b *lowBalance) pass() {
 		return
 	}
 	byTotal(sources, b.equally(), true)
+	b.rooms = newRooms(roomy, b.limits.high, anyAccount)
 	for _, from := range sources {
-		b.relieve(from, roomy)
+		b.relieve(from)
 	}
 }
 
@@ -122,7 +117,7 @@ func (b *lowBalance) limitsFor(sums []Percentage, nodes int64) lowLimits {
 }
 
 // relieve moves pods away from a node until it has not too much any more.
-func (b *lowBalance) relieve(from *account, roomy []*account) {
+func (b *lowBalance) relieve(from *account) {
 	for _, pod := range b.removable(b.handle, from, evictable(b.args.EvictableNamespaces)) {
 		if b.run.Stopped() || !from.over(b.limits.high, b.named) || b.perNode > 0 && from.evicted >= b.perNode {
 			return
@@ -133,19 +128,19 @@ func (b *lowBalance) relieve(from *account, roomy []*account) {
 		case !known && !b.blind:
 			b.run.Decline(pod, reason, unknownUse(pod))
 			continue
-		case !isRoomy(roomy, amounts, b.limits.high):
+		case !b.rooms.hold(amounts):
 			continue
 		}
-		if b.move(pod, amounts, reason, func(to *account) error { return b.accepts(from, to, amounts, roomy) }) {
+		if b.move(pod, amounts, reason, func(to *account) error { return b.accepts(from, to, amounts) }) {
 			b.peaks = b.next
 		}
 	}
 }
 
 // accepts says why a node should not get a pod.
-func (b *lowBalance) accepts(from, to *account, amounts []int64, roomy []*account) error {
+func (b *lowBalance) accepts(from, to *account, amounts []int64) error {
 	where := fmt.Sprintf("node %s, where its replacement would run,", to.node.Name)
-	if b.blind && (!slices.Contains(roomy, to) || to.received >= b.perNode) {
+	if b.blind && (!b.rooms.has(to) || to.received >= b.perNode) {
 		return fmt.Errorf("%s is not one with room, or has got pods whose use is not known", where)
 	}
 	if !to.holds(amounts, b.limits.high) {

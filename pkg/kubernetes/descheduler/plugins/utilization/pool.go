@@ -70,6 +70,8 @@ type loadBalance struct {
 	now         time.Time
 	limits      lowLimits
 	loaded      map[*account]bool
+	low         [3]*rooms  // with room, as total, production or both count
+	touched     []*account // by moves of this pass, and not reviewed in low
 	peaks, next []Percentage
 }
 
@@ -94,7 +96,8 @@ func (b *loadBalance) limitsFor(sums []Percentage, nodes int64) lowLimits {
 
 // balance observes all nodes once, and then moves pods.
 func (b *loadBalance) balance() {
-	b.limits = b.limitsFor(b.shares())
+	b.sumUp()
+	b.limits = b.limitsFor(b.sums, b.among)
 	b.loaded = map[*account]bool{}
 	b.detectors.begin(b.now, b.keep)
 	anyRoomy := slices.ContainsFunc(b.accounts, func(a *account) bool { return b.isLow(a, b.pool.named) })
@@ -124,7 +127,9 @@ func (b *loadBalance) isLow(a *account, dimensions []int) bool {
 
 // pass looks at all loaded nodes once.
 func (b *loadBalance) pass() {
-	b.limits = b.limitsFor(b.shares())
+	b.sumUp()
+	b.limits = b.limitsFor(b.sums, b.among)
+	b.low, b.touched = [3]*rooms{}, nil
 	var sources []*account
 	for _, a := range b.accounts {
 		// Deviations change with each move. Where one observation is enough, it is made
@@ -145,34 +150,59 @@ func (b *loadBalance) pass() {
 // relieve moves pods away from a node until it is not loaded any more. Where it is
 // loaded by pods in production alone, only such pods go.
 func (b *loadBalance) relieve(from *account) {
-	var concerned []int
-	all := from.over(b.limits.high, b.pool.total)
-	if all {
-		concerned = append(concerned, b.pool.total...)
+	all, production := from.over(b.limits.high, b.pool.total), from.over(b.limits.high, b.pool.production)
+	if !all && !production {
+		return
 	}
-	if from.over(b.limits.high, b.pool.production) {
-		concerned = append(concerned, b.pool.production...)
-	}
-	roomy := slices.DeleteFunc(slices.Clone(b.accounts), func(a *account) bool { return !b.isLow(a, concerned) })
-	if len(roomy) == 0 || len(roomy) <= b.args.NumberOfNodes {
+	concerned := b.concerned(all, production)
+	if b.rooms.count == 0 || b.rooms.count <= b.args.NumberOfNodes {
 		return
 	}
 	for _, pod := range b.candidates(from, all) {
 		if b.run.Stopped() || !from.over(b.limits.high, concerned) {
 			return
 		}
+		var got *account
 		amounts, known := b.amounts(pod)
 		reason := fmt.Sprintf("its node %s uses %s", from.node.Name, excess(from, b.cluster, b.limits.high))
 		switch {
 		case !known:
 			b.run.Decline(pod, reason, unknownUse(pod))
-		case !isRoomy(roomy, amounts, b.limits.high):
+		case !b.rooms.hold(amounts):
 		case b.args.DryRun:
 			b.run.Decline(pod, reason, errDryRun)
-		case b.move(pod, amounts, reason, func(to *account) error { return b.accepts(from, to, amounts) }):
+		case b.move(pod, amounts, reason, func(to *account) error {
+			got = to
+			return b.accepts(from, to, amounts)
+		}):
 			b.peaks = b.next
+			b.touched = append(b.touched, from, got)
 		}
 	}
+}
+
+// concerned are the dimensions of which a node has too much. It makes those with room in
+// all of them the nodes that may get pods.
+func (b *loadBalance) concerned(all, production bool) []int {
+	for _, r := range b.low {
+		for _, a := range b.touched {
+			r.review(a) // a node can be low no more, or be low now
+		}
+	}
+	b.touched = nil
+	var of []int
+	which := -1
+	if all {
+		of, which = append(of, b.pool.total...), which+1
+	}
+	if production {
+		of, which = append(of, b.pool.production...), which+2
+	}
+	if b.low[which] == nil {
+		b.low[which] = newRooms(b.accounts, b.limits.high, func(a *account) bool { return b.isLow(a, of) })
+	}
+	b.rooms = b.low[which]
+	return of
 }
 
 // accepts says why a node should not get a pod.

@@ -25,27 +25,17 @@ type AntiAffinityArgs struct {
 
 // AntiAffinityDefinition is RemovePodsViolatingInterPodAntiAffinity.
 func AntiAffinityDefinition() framework.Definition {
-	return framework.Definition{
-		Name:     AntiAffinity,
-		Points:   []framework.Point{framework.Deschedule},
-		Args:     func() any { return &AntiAffinityArgs{} },
-		Validate: validateAntiAffinity,
-		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
-			if err := validateAntiAffinity(args); err != nil {
-				return nil, err
-			}
-			a := args.(*AntiAffinityArgs)
-			selected, err := a.Selector()
-			return &antiAffinity{handle: handle, selected: selected}, err
-		},
-	}
+	return framework.Typed(framework.Definition{
+		Name:   AntiAffinity,
+		Points: []framework.Point{framework.Deschedule},
+		Args:   func() any { return &AntiAffinityArgs{} },
+	}, validateAntiAffinity, func(a *AntiAffinityArgs, handle framework.Handle) (framework.Plugin, error) {
+		selected, err := a.Selector()
+		return &antiAffinity{handle: handle, selected: selected}, err
+	})
 }
 
-func validateAntiAffinity(args any) error {
-	a, ok := args.(*AntiAffinityArgs)
-	if !ok {
-		return wrongType(AntiAffinity, args)
-	}
+func validateAntiAffinity(a *AntiAffinityArgs) error {
 	return a.Pods.Validate()
 }
 
@@ -106,11 +96,9 @@ func violating(run *eviction.Run, others *index, pod *v1.Pod, term *fwk.Affinity
 	if !ok {
 		return nil
 	}
-	for _, other := range others.near(term.Selector) {
+	domainOf := func(p *v1.Pod) (string, bool) { return topology(snapshot, p, term.TopologyKey) }
+	for _, other := range others.within(term.Selector, term.TopologyKey, domain, domainOf) {
 		if !counts(other) || other.Namespace == pod.Namespace && other.Name == pod.Name || snapshot.WasEvicted(other.UID) {
-			continue
-		}
-		if there, ok := topology(snapshot, other, term.TopologyKey); !ok || there != domain {
 			continue
 		}
 		var namespace labels.Set

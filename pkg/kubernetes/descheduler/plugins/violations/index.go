@@ -1,7 +1,6 @@
 package violations
 
 import (
-	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -18,10 +17,18 @@ type label struct{ key, value string }
 type index struct {
 	all     []*v1.Pod
 	byLabel map[label][]*v1.Pod
+	split   map[part]map[string][]*v1.Pod
+}
+
+// A part names the pods of a label, or all of them, by the domains of a topology key.
+type part struct {
+	label    label
+	every    bool // all pods
+	topology string
 }
 
 func newIndex(pods []*v1.Pod) *index {
-	x := &index{all: pods, byLabel: map[label][]*v1.Pod{}}
+	x := &index{all: pods, byLabel: map[label][]*v1.Pod{}, split: map[part]map[string][]*v1.Pod{}}
 	for _, pod := range pods {
 		for key, value := range pod.Labels { // each into a list of its own
 			x.byLabel[label{key, value}] = append(x.byLabel[label{key, value}], pod)
@@ -33,35 +40,77 @@ func newIndex(pods []*v1.Pod) *index {
 // near returns pods among which are all that a selector matches: those of its most
 // selective requirement, in the order of the index for a requirement of one value.
 func (x *index) near(selector labels.Selector) []*v1.Pod {
+	best, every := x.narrow(selector)
+	if every {
+		return x.all
+	}
+	var found []*v1.Pod
+	for _, l := range best {
+		found = append(found, x.byLabel[l]...)
+	}
+	return found
+}
+
+// within is near without the pods of other domains of a topology key. Of a workload with very
+// many pods it looks at few, where the domains are many.
+func (x *index) within(selector labels.Selector, topology, domain string, domainOf func(*v1.Pod) (string, bool)) []*v1.Pod {
+	best, every := x.narrow(selector)
+	if every {
+		return x.domains(part{every: true, topology: topology}, x.all, domainOf)[domain]
+	}
+	var found []*v1.Pod
+	for _, l := range best {
+		found = append(found, x.domains(part{label: l, topology: topology}, x.byLabel[l], domainOf)[domain]...)
+	}
+	return found
+}
+
+// domains splits pods once.
+func (x *index) domains(of part, pods []*v1.Pod, domainOf func(*v1.Pod) (string, bool)) map[string][]*v1.Pod {
+	known, ok := x.split[of]
+	if ok {
+		return known
+	}
+	known = map[string][]*v1.Pod{}
+	for _, pod := range pods {
+		if domain, ok := domainOf(pod); ok {
+			known[domain] = append(known[domain], pod)
+		}
+	}
+	x.split[of] = known
+	return known
+}
+
+// narrow returns the labels of the most selective requirement of a selector, of which a
+// pod that it matches has one; every is true where no requirement narrows it.
+func (x *index) narrow(selector labels.Selector) (best []label, every bool) {
 	requirements, selectable := selector.Requirements()
 	if !selectable {
-		return nil
+		return nil, false
 	}
-	best := x.all
+	fewest := len(x.all)
+	every = true
 	for _, r := range requirements {
 		if !slices.Contains([]selection.Operator{selection.Equals, selection.DoubleEquals, selection.In}, r.Operator()) {
 			continue
 		}
-		var found []*v1.Pod
+		var found []label
+		pods := 0
 		for _, value := range sorted(r.Values().UnsortedList()) {
-			found = append(found, x.byLabel[label{r.Key(), value}]...)
+			found = append(found, label{r.Key(), value})
+			pods += len(x.byLabel[label{r.Key(), value}])
 		}
-		if len(found) < len(best) {
-			best = found
+		if pods < fewest {
+			best, fewest, every = found, pods, false
 		}
 	}
-	return best
+	return best, every
 }
 
 // counts says whether a pod is one that the scheduler looks at, and will look at when
 // the pod that is to be moved comes back.
 func counts(pod *v1.Pod) bool {
 	return pod.DeletionTimestamp == nil && pod.Spec.NodeName != "" && !eviction.Ended(pod)
-}
-
-// wrongType is the error of arguments of another plugin.
-func wrongType(plugin string, args any) error {
-	return fmt.Errorf("arguments of %s are of type %T", plugin, args)
 }
 
 func sorted(values []string) []string {

@@ -37,27 +37,17 @@ type NodeAffinityArgs struct {
 
 // NodeAffinityDefinition is RemovePodsViolatingNodeAffinity.
 func NodeAffinityDefinition() framework.Definition {
-	return framework.Definition{
-		Name:     NodeAffinity,
-		Points:   []framework.Point{framework.Deschedule},
-		Args:     func() any { return &NodeAffinityArgs{} },
-		Validate: validateNodeAffinity,
-		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
-			if err := validateNodeAffinity(args); err != nil {
-				return nil, err
-			}
-			a := args.(*NodeAffinityArgs)
-			selected, err := a.Selector()
-			return &nodeAffinity{args: a, handle: handle, selected: selected}, err
-		},
-	}
+	return framework.Typed(framework.Definition{
+		Name:   NodeAffinity,
+		Points: []framework.Point{framework.Deschedule},
+		Args:   func() any { return &NodeAffinityArgs{} },
+	}, validateNodeAffinity, func(a *NodeAffinityArgs, handle framework.Handle) (framework.Plugin, error) {
+		selected, err := a.Selector()
+		return &nodeAffinity{args: a, handle: handle, selected: selected}, err
+	})
 }
 
-func validateNodeAffinity(args any) error {
-	a, ok := args.(*NodeAffinityArgs)
-	if !ok {
-		return wrongType(NodeAffinity, args)
-	}
+func validateNodeAffinity(a *NodeAffinityArgs) error {
 	errs := []error{a.Pods.Validate(), selection.Listed("nodeAffinityType", a.NodeAffinityType, []string{required, preferred})}
 	if len(a.NodeAffinityType) == 0 {
 		errs = append(errs, errors.New("nodeAffinityType: it must be set"))

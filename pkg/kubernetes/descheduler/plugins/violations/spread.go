@@ -31,7 +31,7 @@ type TopologySpreadArgs struct {
 
 // TopologySpreadDefinition is RemovePodsViolatingTopologySpreadConstraint.
 func TopologySpreadDefinition() framework.Definition {
-	return framework.Definition{
+	return framework.Typed(framework.Definition{
 		Name:   TopologySpread,
 		Points: []framework.Point{framework.Balance},
 		Args: func() any {
@@ -41,23 +41,13 @@ func TopologySpreadDefinition() framework.Definition {
 				TopologyBalanceNodeFit: &yes,
 			}
 		},
-		Validate: validateTopologySpread,
-		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
-			if err := validateTopologySpread(args); err != nil {
-				return nil, err
-			}
-			a := args.(*TopologySpreadArgs)
-			selected, err := a.Selector()
-			return &topologySpread{args: a, handle: handle, selected: selected}, err
-		},
-	}
+	}, validateTopologySpread, func(a *TopologySpreadArgs, handle framework.Handle) (framework.Plugin, error) {
+		selected, err := a.Selector()
+		return &topologySpread{args: a, handle: handle, selected: selected}, err
+	})
 }
 
-func validateTopologySpread(args any) error {
-	a, ok := args.(*TopologySpreadArgs)
-	if !ok {
-		return wrongType(TopologySpread, args)
-	}
+func validateTopologySpread(a *TopologySpreadArgs) error {
 	kinds := make([]string, len(a.Constraints))
 	for i, c := range a.Constraints {
 		kinds[i] = string(c)

@@ -33,27 +33,17 @@ type NodeTaintsArgs struct {
 
 // NodeTaintsDefinition is RemovePodsViolatingNodeTaints.
 func NodeTaintsDefinition() framework.Definition {
-	return framework.Definition{
-		Name:     NodeTaints,
-		Points:   []framework.Point{framework.Deschedule},
-		Args:     func() any { return &NodeTaintsArgs{} },
-		Validate: validateNodeTaints,
-		New: func(_ context.Context, args any, handle framework.Handle) (framework.Plugin, error) {
-			if err := validateNodeTaints(args); err != nil {
-				return nil, err
-			}
-			a := args.(*NodeTaintsArgs)
-			selected, err := a.Selector()
-			return &nodeTaints{args: a, handle: handle, selected: selected}, err
-		},
-	}
+	return framework.Typed(framework.Definition{
+		Name:   NodeTaints,
+		Points: []framework.Point{framework.Deschedule},
+		Args:   func() any { return &NodeTaintsArgs{} },
+	}, validateNodeTaints, func(a *NodeTaintsArgs, handle framework.Handle) (framework.Plugin, error) {
+		selected, err := a.Selector()
+		return &nodeTaints{args: a, handle: handle, selected: selected}, err
+	})
 }
 
-func validateNodeTaints(args any) error {
-	a, ok := args.(*NodeTaintsArgs)
-	if !ok {
-		return wrongType(NodeTaints, args)
-	}
+func validateNodeTaints(a *NodeTaintsArgs) error {
 	errs := []error{a.Pods.Validate()}
 	if len(a.ExcludedTaints) > 0 && len(a.IncludedTaints) > 0 {
 		errs = append(errs, errors.New("includedTaints: they cannot be set together with excludedTaints"))

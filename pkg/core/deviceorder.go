@@ -1,0 +1,235 @@
+package core
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/devices"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A deviceOrder keeps the open nodes, for each amounts that asks want, in the order of what
+// such an ask would waste of the devices there. A list of the nodes that have changed says
+// what an order has missed when it is used again. So a placement takes as many logarithmic
+// steps as nodes changed since the last ask of these amounts.
+type deviceOrder struct {
+	policy  devices.Policy
+	byAsk   map[string]*rankedNodes
+	uses    uint64
+	changed []*node // open or not; the last ones
+	dropped uint64  // how many changes there were before those
+	all     *order.Tree[*node]
+	visited *uint64
+	most    int // nodes in all orders together; rankedMax
+}
+
+// rankedNodes are the nodes with room for some amounts, the one where least is wasted first.
+type rankedNodes struct {
+	amounts resources.Amounts
+	tree    order.Tree[*rankedNode]
+	bySlot  []*rankedNode
+	seen    uint64 // how many changes are taken into account
+	used    uint64 // when it was used last
+}
+
+// A rankedNode is a node in such an order.
+type rankedNode struct {
+	node  *node
+	cost  int64
+	links order.Links[*rankedNode]
+}
+
+// Before orders by cost, lowest first, then by ID.
+func (r *rankedNode) Before(other *rankedNode) bool {
+	if r.cost != other.cost {
+		return r.cost < other.cost
+	}
+	return r.node.id < other.node.id
+}
+
+// Links are the place in the order.
+func (r *rankedNode) Links() *order.Links[*rankedNode] { return &r.links }
+
+// Summarise has nothing to do: all nodes there have room.
+func (r *rankedNode) Summarise() bool { return false }
+
+// rankedMax is how many nodes all orders have together, about 100 bytes each. Beyond it the
+// order that was not used for longest goes, and is made anew when it is needed.
+const rankedMax = 1 << 20
+
+// newDeviceOrder is an order for the kinds that come in devices; nil if there are none.
+func newDeviceOrder(kinds *resources.Kinds, all *nodeOrder, sizes map[string]int64) *deviceOrder {
+	d := &deviceOrder{byAsk: map[string]*rankedNodes{}, all: &all.tree, visited: all.visited, most: rankedMax}
+	for _, name := range sortedNames(sizes) {
+		if kind, err := kinds.Intern(name); err == nil && sizes[name] > 0 {
+			d.policy.Devices = append(d.policy.Devices, devices.Kind{Kind: kind, Size: sizes[name]})
+		}
+	}
+	if len(d.policy.Devices) == 0 {
+		return nil
+	}
+	for _, w := range all.weights {
+		if !slices.ContainsFunc(d.policy.Devices, func(k devices.Kind) bool { return k.Kind == w.kind }) {
+			d.policy.Beside = append(d.policy.Beside, w.kind)
+		}
+	}
+	return d
+}
+
+// note takes in that a node has changed.
+func (d *deviceOrder) note(n *node) {
+	if most := 2*d.all.Len() + 1024; len(d.changed) >= 2*most {
+		d.dropped += uint64(len(d.changed) - most)
+		d.changed = append(d.changed[:0], d.changed[len(d.changed)-most:]...)
+	}
+	d.changed = append(d.changed, n)
+}
+
+// of are the nodes for some amounts, as they are now.
+func (d *deviceOrder) of(amounts resources.Amounts) *rankedNodes {
+	key := make([]byte, 0, 64)
+	for _, v := range amounts {
+		key = binary.AppendVarint(key, v)
+	}
+	ranked := d.byAsk[string(key)]
+	if ranked == nil {
+		ranked = &rankedNodes{amounts: amounts.Clone()}
+		d.byAsk[string(key)] = ranked
+		d.makeRoom(ranked)
+	}
+	d.uses++
+	ranked.used = d.uses
+	d.update(ranked)
+	return ranked
+}
+
+// makeRoom drops the orders that were not used for longest, if there are too many.
+func (d *deviceOrder) makeRoom(but *rankedNodes) {
+	for most := max(d.most/max(d.all.Len(), 1), 1); len(d.byAsk) > most; {
+		oldest := ""
+		for key, ranked := range d.byAsk {
+			if ranked != but && (oldest == "" || ranked.used < d.byAsk[oldest].used) {
+				oldest = key
+			}
+		}
+		delete(d.byAsk, oldest)
+	}
+}
+
+// update takes the changes into account that an order has missed.
+func (d *deviceOrder) update(ranked *rankedNodes) {
+	if ranked.bySlot == nil || ranked.seen < d.dropped {
+		*ranked = rankedNodes{amounts: ranked.amounts, used: ranked.used, bySlot: make([]*rankedNode, d.all.Len())}
+		ranked.tree.Looked = d.visited
+		for n := range d.all.All {
+			d.place(ranked, n)
+		}
+	} else {
+		for _, n := range d.changed[ranked.seen-d.dropped:] {
+			d.place(ranked, n)
+		}
+	}
+	ranked.seen = d.dropped + uint64(len(d.changed))
+}
+
+// place brings the place of a node up to date.
+func (d *deviceOrder) place(ranked *rankedNodes, n *node) {
+	*d.visited++
+	for int(n.slot) >= len(ranked.bySlot) {
+		ranked.bySlot = append(ranked.bySlot, nil)
+	}
+	is := ranked.bySlot[n.slot]
+	if is != nil && is.node != n {
+		if n.gone {
+			return // another node has the slot
+		}
+		ranked.tree.Remove(is)
+		is = nil
+	}
+	if !n.links.In() || !ranked.amounts.FitsIn(n.room) {
+		if is != nil {
+			ranked.tree.Remove(is)
+			ranked.bySlot[n.slot] = nil
+		}
+		return
+	}
+	cost := d.policy.Cost(d.nodeOf(n), ranked.amounts)
+	if is == nil {
+		is = &rankedNode{node: n, cost: cost}
+		ranked.bySlot[n.slot] = is
+		ranked.tree.Insert(is)
+		return
+	}
+	ranked.tree.Settle(is, true, is.cost != cost, false, func() { is.cost = cost })
+}
+
+// nodeOf is a node as package devices sees it.
+func (d *deviceOrder) nodeOf(n *node) *devices.Node {
+	known := &n.devices
+	if known.of != d || known.revision != n.revision {
+		known.of, known.revision = d, n.revision
+		known.Capacity, known.Free, known.Room = n.capacity, n.free, n.score
+		known.Tables = d.tablesOf(n)
+	}
+	return &known.Node
+}
+
+// knownDevices are the devices of a node, for the order of the partition, as of a revision of
+// the node.
+type knownDevices struct {
+	devices.Node
+	of       *deviceOrder
+	revision uint64
+}
+
+// tablesOf divides the devices of a node among what runs there, in the order in which it
+// was placed: resource managers mostly do it in this way. It depends on the ledger alone.
+func (d *deviceOrder) tablesOf(n *node) []devices.Table {
+	on := make([]*request, 0, len(n.own)+len(n.foreign))
+	for r := range n.allOn {
+		if slices.ContainsFunc(d.policy.Devices, func(k devices.Kind) bool { return r.Amounts.Of(k.Kind) > 0 }) {
+			on = append(on, r)
+		}
+	}
+	slices.SortFunc(on, func(a, b *request) int {
+		return cmp.Or(a.Placed.Compare(b.Placed), strings.Compare(string(a.Key), string(b.Key)))
+	})
+	return d.policy.Tables(n.capacity, func(yield func(resources.Amounts) bool) {
+		for _, r := range on {
+			if !yield(r.Amounts) {
+				return
+			}
+		}
+	})
+}
+
+// first is the first node in order.
+func (ranked *rankedNodes) first() *node {
+	top := ranked.tree.Root()
+	if top == nil {
+		return nil
+	}
+	for top.links.Left != nil {
+		top = top.links.Left
+	}
+	return top.node
+}
+
+// next is the node after another one in order.
+func (ranked *rankedNodes) next(after *node) (next *node) {
+	last := ranked.bySlot[after.slot]
+	if last == nil {
+		return nil
+	}
+	for top := ranked.tree.Root(); top != nil; {
+		if last.Before(top) {
+			next, top = top.node, top.links.Left
+		} else {
+			top = top.links.Right
+		}
+	}
+	return next
+}

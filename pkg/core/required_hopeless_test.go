@@ -1,0 +1,116 @@
+package core_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A hopelessRollout has an agent ask for each of fifty nodes of 16 on which a pod of 6 runs.
+type hopelessRollout struct {
+	why      string
+	agent    core.Allocation // what each asks for
+	max      resources.Limits
+	disabled bool
+	shrinks  bool // the nodes, when victims were chosen
+	sticks   bool // what is evicted never ends
+	victims  int
+	pods     int // of 500 that come later, how many run
+}
+
+const hopelessNodes = 50
+
+func (h hopelessRollout) start() *core.Partition {
+	root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "web"}, {Name: "agents", Max: h.max}}}
+	config := core.Config{Name: "default", Root: root}
+	config.Preemption.Disabled = h.disabled
+	p := core.NewPartition(core.Options{Kinds: testKinds()}, config)
+	for _, app := range []core.ApplicationID{"web", "agents"} {
+		p.Apply(start, core.AddApplication{ID: app, Queue: core.QueuePath("root." + app)})
+	}
+	for i := range hopelessNodes {
+		node := core.NodeID(fmt.Sprintf("n%02d", i))
+		p.Apply(start, core.AddNode{ID: node, Capacity: resources.Amounts{16}})
+		pod := ask("web", fmt.Sprintf("web-%02d", i), 6)
+		pod.Allocation.Node = node
+		p.Apply(start, pod)
+		agent := h.agent
+		agent.Key, agent.Application, agent.Created, agent.Required = core.AllocationKey(fmt.Sprintf("agent-%02d", i)), "agents", start, node
+		p.Apply(start, core.AddAllocation{Allocation: &agent})
+	}
+	return p
+}
+
+// until schedules whenever something is due until a time, and returns how many allocations
+// were evicted.
+func (h hopelessRollout) until(p *core.Partition, from, end time.Time) (victims int) {
+	for now := from; !now.After(end); {
+		fx, more := p.Schedule(now)
+		for _, e := range fx {
+			v, is := e.(*core.EvictionRequested)
+			if !is {
+				continue
+			}
+			victims++
+			if h.shrinks {
+				p.Apply(now, core.UpdateNode{ID: v.Node, Capacity: resources.Amounts{10}})
+			}
+			if !h.sticks {
+				p.Apply(now, core.ReleaseAllocation{Application: v.Application, Key: v.Key})
+				more = true
+			}
+		}
+		at, due := p.Due()
+		switch {
+		case more:
+		case !due:
+			return victims
+		default:
+			now = at
+		}
+	}
+	return victims
+}
+
+// TestHopelessAgentsCloseNoNode rolls agents out that can never run, or of which few can, and a
+// minute later 500 pods that fit beside them. A week later all run that have room.
+func TestHopelessAgentsCloseNoNode(t *testing.T) {
+	for _, h := range []hopelessRollout{
+		{why: "too large", agent: core.Allocation{Amounts: resources.Amounts{20}}, pods: 500},
+		{why: "preemption is off", agent: core.Allocation{Amounts: resources.Amounts{11}}, disabled: true, pods: 500},
+		{why: "less important", agent: core.Allocation{Amounts: resources.Amounts{11}, Priority: -1}, pods: 500},
+		{why: "preempts nothing", agent: core.Allocation{Amounts: resources.Amounts{11}, Preemptable: core.Preemptable{Stated: true, AllowSelf: true}}, pods: 500},
+		{why: "nodes shrink", agent: core.Allocation{Amounts: resources.Amounts{11}}, shrinks: true, victims: hopelessNodes, pods: 500},
+		{why: "victims hang", agent: core.Allocation{Amounts: resources.Amounts{11}}, sticks: true, victims: hopelessNodes, pods: 500},
+		{why: "quota for ten", agent: core.Allocation{Amounts: resources.Amounts{11}}, max: resources.Limits{110}, victims: 10, pods: 450},
+	} {
+		t.Run(h.why, func(t *testing.T) {
+			p := h.start()
+			soon := start.Add(time.Minute)
+			victims := h.until(p, start, soon)
+			p.Apply(soon, core.AddApplication{ID: "late", Queue: "root.web"})
+			for i := range 500 {
+				pod := ask("late", fmt.Sprintf("late-%03d", i), 1)
+				pod.Allocation.Created = soon
+				p.Apply(soon, pod)
+			}
+			victims += h.until(p, soon, start.Add(7*24*time.Hour))
+			assert.NilError(t, p.Verify())
+			ran := 0
+			for _, app := range p.View().Applications {
+				for _, a := range app.Allocations {
+					if a.Amounts[0] == 1 {
+						ran++
+					}
+				}
+			}
+			assert.Equal(t, ran, h.pods)
+			assert.Equal(t, victims, h.victims)
+		})
+	}
+}
