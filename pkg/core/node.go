@@ -75,10 +75,10 @@ type nodeDetails struct {
 	attributes map[string]string
 	marks      marks
 	lost       []*victimSet // for which victims end here, and whose asks do not get the room
-	devices    knownDevices
 	// expected are asks that run here when their placeholders elsewhere have ended.
 	expected []*request
 	awaited  resources.Sum
+	devices  knownDevices
 }
 
 // Before orders by score, lowest first, then by ID.

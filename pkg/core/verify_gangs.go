@@ -33,7 +33,7 @@ func (v *verifier) gang(app *application) {
 	}
 	for _, r := range app.asks {
 		if group := r.groupOf(); group != nil {
-			v.member(r, group, groups[group], &pending)
+			checkMember(v, r, group, groups[group], &pending)
 		}
 	}
 	v.equal("placeholders", string(app.id), g.placed, placed)
@@ -53,8 +53,8 @@ func (v *verifier) gang(app *application) {
 	v.replacements(app)
 }
 
-// member checks an ask of a task group, and counts it.
-func (v *verifier) member(r *request, group, counted *taskGroup, pending *resources.Sum) {
+// checkMember checks an ask of a task group, and counts it.
+func checkMember(v *verifier, r *request, group, counted *taskGroup, pending *resources.Sum) {
 	if r.Placeholder {
 		counted.asks++
 		pending.Add(r.Amounts)

@@ -135,11 +135,12 @@ type gangWork struct {
 // many.
 func (g *gangs) reconcile(id string) error {
 	todo := g.todo(id)
-	ctx, cancel := context.WithTimeout(g.ctx, g.options.BindTimeout)
-	defer cancel()
 	var taken error // by one that ends, or of which the informers have not told
 	for _, pod := range todo.create {
-		_, err := g.options.Client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+		err := g.request(func(ctx context.Context) error {
+			_, err := g.options.Client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+			return err
+		})
 		switch {
 		case err == nil:
 		case apierrors.IsAlreadyExists(err):
@@ -151,8 +152,10 @@ func (g *gangs) reconcile(id string) error {
 		}
 	}
 	for _, pod := range todo.remove {
-		err := g.options.Client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
-			Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
+		err := g.request(func(ctx context.Context) error {
+			return g.options.Client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+				Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
+			})
 		})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			g.log.Warn("placeholder not deleted yet", refer(pod), zap.String("application", id), zap.Error(err))
@@ -160,7 +163,9 @@ func (g *gangs) reconcile(id string) error {
 		}
 	}
 	for _, pod := range todo.fail {
-		err := g.patchStatus(ctx, pod, map[string]any{"phase": v1.PodFailed, "reason": reasonGangTimeout, "message": shortened(todo.why)})
+		err := g.request(func(ctx context.Context) error {
+			return g.patchStatus(ctx, pod, map[string]any{"phase": v1.PodFailed, "reason": reasonGangTimeout, "message": shortened(todo.why)})
+		})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			g.log.Warn("pod of a gang that failed is not marked yet", refer(pod), zap.Error(err))
 			return err
@@ -170,6 +175,13 @@ func (g *gangs) reconcile(id string) error {
 	defer g.mu.Unlock()
 	delete(g.dead, id)
 	return taken
+}
+
+// request makes one request to the API server.
+func (g *gangs) request(do func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(g.ctx, g.options.BindTimeout)
+	defer cancel()
+	return do(ctx)
 }
 
 // tell tells the pod that speaks for an application what is wrong with its gang.
