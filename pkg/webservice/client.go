@@ -13,13 +13,13 @@ var thisMachine = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.Mus
 // clientOf is the address that a request comes from, so that clients can be counted. A
 // proxy that is trusted says for which client it asks, and so may the one before it; what any
 // other client says of itself counts for nothing.
-func (s *Service) clientOf(r *http.Request) string {
+func (c *Config) clientOf(r *http.Request) string {
 	client, err := addressOf(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
 	}
 	said := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for len(said) > 0 && s.trusts(client) {
+	for len(said) > 0 && c.trusts(client) {
 		last := len(said) - 1
 		before, err := addressOf(strings.TrimSpace(said[last]))
 		if err != nil {
@@ -31,8 +31,8 @@ func (s *Service) clientOf(r *http.Request) string {
 }
 
 // trusts reports whether a proxy at an address says the truth about its clients.
-func (s *Service) trusts(proxy netip.Addr) bool {
-	trusted := s.config.TrustedProxies
+func (c *Config) trusts(proxy netip.Addr) bool {
+	trusted := c.TrustedProxies
 	if trusted == nil {
 		trusted = thisMachine
 	}

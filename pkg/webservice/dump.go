@@ -112,7 +112,7 @@ func (s *Service) dump(r *http.Request) (any, error) {
 		Nodes:            each(all, fillNodes),
 		ClusterInfo:      each(all, s.fillCluster),
 		ContainerHistory: each(history.Containers(), fillContainerCount),
-		RMDiagnostics:    s.diagnostics(all),
+		RMDiagnostics:    s.config.diagnostics(all),
 		PlacementRules:   each(all, fillRules),
 	}
 	var applications []owned
@@ -138,11 +138,11 @@ func (s *Service) dump(r *http.Request) (any, error) {
 }
 
 // diagnostics is what the resource manager says of itself; of several, by name.
-func (s *Service) diagnostics(all []*snapshot) map[string]any {
+func (c *Config) diagnostics(all []*snapshot) map[string]any {
 	said := map[string]any{}
 	for _, at := range all {
 		if said[at.cluster] == nil {
-			said[at.cluster] = s.diagnosticsOf(at.cluster)
+			said[at.cluster] = c.diagnosticsOf(at.cluster)
 		}
 	}
 	if len(said) == 1 {
@@ -153,11 +153,11 @@ func (s *Service) diagnostics(all []*snapshot) map[string]any {
 
 // diagnosticsOf is what one resource manager says, which is an object. Numbers stay
 // as they are written.
-func (s *Service) diagnosticsOf(cluster string) map[string]any {
-	if s.config.Diagnostics == nil {
+func (c *Config) diagnosticsOf(cluster string) map[string]any {
+	if c.Diagnostics == nil {
 		return map[string]any{"empty": noDiagnostics}
 	}
-	said, err := s.config.Diagnostics(cluster)
+	said, err := c.Diagnostics(cluster)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return map[string]any{"empty": noDiagnostics}
 	}

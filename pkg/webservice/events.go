@@ -143,7 +143,7 @@ func (s *Service) eventStream(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
-	stream, err := history.Subscribe(s.config.Now(), s.clientOf(r), recent)
+	stream, err := history.Subscribe(s.config.Now(), s.config.clientOf(r), recent)
 	if err != nil {
 		s.refuse(w, r, &failure{errUnavailable, "Too many streaming connections"})
 		return

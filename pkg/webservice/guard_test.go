@@ -219,7 +219,7 @@ func TestClients(t *testing.T) {
 		if c.said != "" {
 			r.Header.Set("X-Forwarded-For", c.said)
 		}
-		assert.Equal(t, s.clientOf(r), c.want, "%s says %s", c.remote, c.said)
+		assert.Equal(t, s.config.clientOf(r), c.want, "%s says %s", c.remote, c.said)
 	}
 }
 

@@ -12,9 +12,8 @@ import (
 // node, so that all are served with the fewest victims. By amounts it is exact: what any of
 // the asks take on a node is known, and then what any of them take on all nodes so far. If
 // not all can be served, the most from the first on are. Of the plan the first ask is
-// told its node, and what is served beside it there.
-//
-// The zero value is ready. Its memory is used again.
+// told its node, and what is served beside it there. The zero value is ready, and its memory
+// is used again.
 type Backlog struct {
 	plan   plan // that filters candidates
 	cfg    Config
@@ -31,8 +30,8 @@ type Backlog struct {
 
 	best, next   []int32             // victims for some of the asks
 	digits, used []int32             // scratch
-	enough       []int32             // scratch: victims for some of the asks on one node
-	rooms        []resources.Amounts // scratch: what is free there, by the number of victims
+	enough       []int32             // scratch: victims for some of the asks on one node, and
+	rooms        []resources.Amounts // what is free there, by the number of victims
 }
 
 // A backlogSize is how many asks are of one size. Some of all asks are numbered: how many
