@@ -17,6 +17,9 @@ const queuesMax = 8;
 // a visit to another panel.
 const samples = new Map();
 
+// What the order of nodes is called, by its type.
+const NODE_ORDERS = { binpacking: 'by bin packing', devices: 'by their devices' };
+
 export default {
   id: 'overview',
   title: 'Overview',
@@ -64,7 +67,7 @@ function sample(ctx, { partition, placements }) {
 
 function title({ partition }) {
   const on = (known, name) => (known === undefined ? null : `${name} ${known ? 'on' : 'off'}`);
-  const facts = [partition.state?.toLowerCase(), `nodes ordered ${partition.nodeSortingPolicy?.type === 'binpacking' ? 'by bin packing' : 'evenly'}`,
+  const facts = [partition.state?.toLowerCase(), `nodes ordered ${NODE_ORDERS[partition.nodeSortingPolicy?.type] ?? 'evenly'}`,
     on(partition.preemptionEnabled, 'preemption'), on(partition.quotaPreemptionEnabled, 'preemption by quota')];
   const old = partition.age && badge('warn', `busy, as of ${format.duration(partition.age)} ago`, 'The partition does not answer: this is how it was when it did last');
   return h('div', { class: 'toolbar' }, h('h1', null, `Partition ${partition.name}`), old, h('span', { class: 'quiet' }, facts.filter(Boolean).join(' · ')));
