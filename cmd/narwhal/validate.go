@@ -34,8 +34,8 @@ uses one. FILE is YAML; - is the standard input.
 Every problem is printed with the file, line and column, the queue and the key.
 With --against it prints what a reload would change, and with --server what would
 come of it in a running scheduler: which queues would be over their max, and why
-it would be refused. With --strict a key that keeps users from something, such as
-an access list or a limit, is an error if it has no effect.
+it would be refused. With --strict a warning about a key that keeps users from
+something, such as an access list or a limit, is an error.
 
 The exit code is 0 if the configuration can be used, with or without warnings,
 1 if it cannot, and 2 if a file cannot be read.`,
@@ -54,7 +54,7 @@ The exit code is 0 if the configuration can be used, with or without warnings,
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&v.form, "output", "o", "text", "form of what is found: text or json")
-	flags.BoolVar(&v.strict, "strict", false, "fail if a key that keeps users from something has no effect")
+	flags.BoolVar(&v.strict, "strict", false, "fail if there is a warning about a key that keeps users from something")
 	flags.StringVar(&v.against, "against", "", "file with the configuration that is in effect")
 	flags.StringVar(&v.server, "server", "", "address of a running scheduler, which is asked and not changed")
 	flags.StringVar(&v.tokenFile, "token-file", "", "file with the bearer token, if the scheduler needs one")
@@ -115,7 +115,7 @@ type finding struct {
 	reload   []string
 }
 
-// check reads a text. If it is to be strict, keys that keep users from nothing are errors.
+// check reads a text. If it is to be strict, warnings about security are errors.
 func check(name, text string, strict bool) (*finding, error) {
 	document, err := config.Load(text, nil)
 	f := &finding{name: name}

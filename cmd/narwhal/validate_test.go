@@ -36,6 +36,7 @@ func TestCommand(t *testing.T) {
 		{"validate-json-against", "validate -o json testdata/new.yaml --against testdata/old.yaml", ""},
 		{"validate-output", "validate --output xml a", ""},
 		{"validate-strict", "validate --strict testdata/good.yaml", ""},
+		{"validate-strict-closed", "validate --strict testdata/closed.yaml", ""},
 		{"validate-broken", "validate testdata/broken.txt", ""},
 		{"validate-help", "validate --help", ""},
 		{"unknown-command", "valdate a", ""},
@@ -92,13 +93,13 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
-// TestStrictly makes errors of keys that keep users from nothing, and leaves other warnings.
+// TestStrictly makes errors of warnings about keys that keep users from something, and leaves
+// other warnings.
 func TestStrictly(t *testing.T) {
-	warn := func(key string, noEffect bool) config.Problem {
-		return config.Problem{Place: config.Place{Key: key}, Severity: config.Warning, NoEffect: noEffect}
+	warn := func(key string) config.Problem {
+		return config.Problem{Place: config.Place{Key: key}, Severity: config.Warning}
 	}
 	for key, want := range map[string]int{"limits": 1, "adminacl": 1, "template.maxapplications": 1, "properties.any": 0, "": 0} {
-		assert.Equal(t, strictly(config.Problems{warn(key, true)}).Errors(), want, key)
-		assert.Equal(t, strictly(config.Problems{warn(key, false)}).Errors(), 0, key)
+		assert.Equal(t, strictly(config.Problems{warn(key)}).Errors(), want, key)
 	}
 }

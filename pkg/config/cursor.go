@@ -27,11 +27,6 @@ func (c cursor) warn(format string, args ...any) {
 	c.read.add(Problem{Place: c.place, Severity: Warning, Message: fmt.Sprintf(format, args...)})
 }
 
-// later reports that what the value asks for does not happen yet, at its key.
-func (c cursor) later(consequence string) {
-	c.read.add(Problem{Place: c.atKey().place, Severity: Warning, Message: "not in effect yet: " + consequence, NoEffect: true})
-}
-
 // moved is another value of the same partition and queue.
 func (c cursor) moved(v yamltree.Value) cursor {
 	c.Value = v

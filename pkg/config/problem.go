@@ -37,18 +37,16 @@ type Problem struct {
 	Place
 	Severity Severity
 	Message  string
-	// NoEffect says that the key is right, and that what it asks for does not happen yet.
-	NoEffect bool
 }
 
 // securityKeys are the keys by which a configuration keeps users from something.
 var securityKeys = []string{"adminacl", "submitacl", "limits", "maxapplications", "usergroupresolver"}
 
-// IsSecurity reports whether the problem is that a key keeps users from nothing, though it
-// is there for that. To a configuration that others rely on that is an error.
+// IsSecurity reports whether the problem is about a key that keeps users from something. To
+// a configuration that others rely on such a warning is an error.
 func (p Problem) IsSecurity() bool {
 	key := p.Key[strings.LastIndexByte(p.Key, '.')+1:]
-	return p.NoEffect && slices.Contains(securityKeys, key)
+	return slices.Contains(securityKeys, key)
 }
 
 // String prints a problem for people.

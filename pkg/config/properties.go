@@ -20,8 +20,6 @@ type property struct {
 	name string
 	// set reads a text. The error says what would have been right.
 	set func(q *core.QueueProperties, text string) error
-	// later says what happens as long as the property has no effect.
-	later string
 	// fresh is the text with which a queue below starts instead of that of its
 	// parent; nil means that it inherits.
 	fresh func(inherited string) string
@@ -166,8 +164,7 @@ func properties(c cursor) map[string]string {
 	return out
 }
 
-// checkProperty reports what is wrong with one property, or what it does not do
-// yet.
+// checkProperty reports what is wrong with one property.
 func checkProperty(c cursor, name string, table []property) {
 	text := c.Node.Value
 	i := slices.IndexFunc(table, func(p property) bool { return p.name == name })
@@ -186,9 +183,6 @@ func checkProperty(c cursor, name string, table []property) {
 	if err := table[i].set(new(core.QueueProperties), text); err != nil {
 		c.fail("%s is not right: %v", quote(text), err)
 		return
-	}
-	if later := table[i].later; later != "" {
-		c.later(later)
 	}
 	if name == applicationSort && text == "stateaware" {
 		c.warn("stateaware is an old name of fifo; write fifo")
