@@ -94,7 +94,6 @@ func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // neverSeen are the answers that no request here gets, and why.
 var neverSeen = map[string]string{
-	"GET /ws/v1/partition/{partition}/usage/group/{group} 200": "there are no limits of groups yet",
 	"GET /ws/v1/stack 404":                         "debugging is offered at the same address",
 	"GET /ws/v1/fullstatedump 404":                 "debugging is offered at the same address",
 	"POST /ws/v1/partition/{partition}/whatif 429": "one at a time is asked",
