@@ -68,8 +68,8 @@ function partCell({ limited, most }) {
   const { name, percent } = most, whole = Math.max(100, percent);
   const parts = [{ part: Math.min(percent, 100) / whole, tone: 'own' }, { part: (percent - 100) / whole, tone: 'over' }];
   const says = `${name}: ${format.count(percent)} % of the limit`;
-  return [h('div', { class: 'limit-words' },
+  return h('div', null, h('div', { class: 'limit-words' },
     percent > 100 ? badge('bad', 'over', says) : percent === 100 && badge('warn', 'at the limit', says),
     h('span', null, `${format.count(percent)} % `, h('span', { class: 'quiet' }, name))),
-  bar({ label: says, parts, marks: percent > 100 ? [{ part: 100 / percent, kind: 'max' }] : [] })];
+  bar({ label: says, parts, marks: percent > 100 ? [{ part: 100 / percent, kind: 'max' }] : [] }));
 }
