@@ -65,7 +65,7 @@ func BenchmarkLimits(b *testing.B) {
 // as many users, of whose asks every limit holds half, add a few steps for each doubling.
 func TestWorkWithLimits(t *testing.T) {
 	var first uint64
-	for i, users := range []int{40, 400, 4000} {
+	for i, users := range []int{100, 1000, 10_000} {
 		l := load{500, 2 * users, 1, users}
 		p := l.buildLimited(100) // one ask of each user
 		p.React()
