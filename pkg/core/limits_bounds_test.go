@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"fmt"
+	"math/bits"
 	"syscall"
 	"testing"
 	"time"
@@ -46,32 +47,32 @@ func limitedBy(limits, names int) core.Config {
 // TestManyNamesInLimits: what an application costs does not grow with the names in the limits of
 // its queue, when it comes and when the configuration changes.
 func TestManyNamesInLimits(t *testing.T) {
-	const applications = 2000
+	const applications = 20_000
 	cost := func(limits, names int) time.Duration {
-		p := core.NewPartition(core.Options{Kinds: testKinds()}, limitedBy(limits, names))
-		for i := range applications {
-			p.Apply(start, core.AddApplication{
-				ID: core.ApplicationID(fmt.Sprint("app-", i)), Queue: "root.a", User: fmt.Sprint("other-", i),
-				Groups: []string{"none", "neither", fmt.Sprintf("group-%d-%d", limits-1, names-1)},
-			})
-		}
 		changes := []core.Config{limitedBy(limits, names), limitedBy(limits, names)}
 		changes[0].Root.Queues[0].Limits[0].ApplicationsMax = 7
 		return processorTime(t, func() {
-			for range 5 {
-				for _, c := range changes {
-					p.Apply(start, core.Reconfigure{Config: c})
+			p := core.NewPartition(core.Options{Kinds: testKinds()}, changes[1])
+			for i := range applications {
+				groups := []string{"none", "neither"}
+				if i%2 == 0 {
+					groups = append(groups, fmt.Sprintf("group-%d-%d", limits-1, names-1))
 				}
+				p.Apply(start, core.AddApplication{
+					ID: core.ApplicationID(fmt.Sprint("app-", i)), Queue: "root.a", User: fmt.Sprint("other-", i), Groups: groups,
+				})
+			}
+			for _, c := range changes {
+				p.Apply(start, core.Reconfigure{Config: c})
 			}
 		})
 	}
-	few := cost(1, 1000)
+	few := cost(1, 10)
 	for _, c := range [][2]int{{1, 10_000}, {1000, 10}} {
 		many := cost(c[0], c[1])
-		t.Logf("1,000 names: %v; %d limits of %d names: %v", few, c[0], c[1], many)
-		// Ten times as many names are read ten times as long. Looked at for each application they
-		// would cost a hundred times that.
-		assert.Assert(t, many < 10*few+100*time.Millisecond, "%v became %v", few, many)
+		t.Logf("10 names: %v; %d limits of %d names: %v", few, c[0], c[1], many)
+		// Looked at for each application they would cost seconds.
+		assert.Assert(t, many < 5*few+50*time.Millisecond, "%v became %v", few, many)
 	}
 }
 
@@ -123,4 +124,38 @@ func waitAtAMax(t *testing.T, root core.QueueConfig, applications int) nextCost 
 	}
 	after := made()
 	return nextCost{(work() - looked) / rounds, (after - before) / rounds}
+}
+
+// TestManyUsersAtOneLimit: if the applications of many users wait for the same account, what frees
+// it costs a few looks for each of the users, and no more.
+func TestManyUsersAtOneLimit(t *testing.T) {
+	each := core.Limit{Users: []string{"*"}, Max: resources.Limits{1 << 40}}
+	dev := core.Limit{Groups: []string{"dev"}, Max: resources.Limits{2}}
+	for name, root := range map[string]core.QueueConfig{
+		"queue": {Limits: []core.Limit{each}, Queues: []core.QueueConfig{{Name: "a", ApplicationsMax: 2}}},
+		"group": {Limits: []core.Limit{each, dev}, Queues: []core.QueueConfig{{Name: "a"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root.Name, root.Parent = "root", true
+			for _, users := range []int{1000, 10_000} {
+				p := cluster(10, 0, core.Options{ReserveDelay: -1})
+				p.Apply(start, core.Reconfigure{Config: core.Config{Name: "default", Root: root}})
+				for i := range users {
+					app := core.ApplicationID(fmt.Sprintf("app-%06d", i))
+					p.Apply(start, core.AddApplication{ID: app, Queue: "root.a", User: fmt.Sprint("user-", i), Groups: []string{"dev"}})
+					p.Apply(start, ask(app, fmt.Sprintf("pod-%06d", i), 1, 1, 1))
+				}
+				assert.Equal(t, run(p), 2)
+				before := p.View().Work
+				for i := range 10 {
+					p.Apply(start, core.RemoveApplication{ID: core.ApplicationID(fmt.Sprintf("app-%06d", i))})
+					assert.Equal(t, run(p), 1)
+				}
+				after := p.View().Work
+				looks := (after.Applications - before.Applications + after.Asks - before.Asks) / 10
+				t.Logf("%d users: %d looks", users, looks)
+				assert.Assert(t, looks <= uint64(2*users*bits.Len(uint(users))), "%d", looks)
+			}
+		})
+	}
 }
