@@ -3,6 +3,7 @@ package core_test
 import (
 	"fmt"
 	"math/bits"
+	"strings"
 	"testing"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -16,7 +17,13 @@ import (
 type perPlacement struct{ nodes, queues, applications, asks uint64 }
 
 func costOf(l load) perPlacement {
-	p := l.build(core.Options{}, core.Fair)
+	return costIn(l.build(core.Options{}, core.Fair))
+}
+
+// costWithLimits is the same where every application is of a user and a group with limits.
+func costWithLimits(l load) perPlacement { return costIn(l.buildLimited(1 << 40)) }
+
+func costIn(p *core.Partition) perPlacement {
 	p.React() // puts the nodes in order
 	before := p.View().Work
 	run(p)
@@ -63,8 +70,24 @@ func TestWorkGrowsLogarithmically(t *testing.T) {
 			load{1000, 8000, 1, 4000},
 			func(c perPlacement) uint64 { return c.applications }, func(l load) int { return l.applications },
 		},
+		{
+			"users with limits",
+			load{1000, 8000, 1, 40},
+			load{1000, 8000, 1, 4000},
+			func(c perPlacement) uint64 { return c.applications }, func(l load) int { return l.applications },
+		},
+		{
+			"queues with limits of users",
+			load{1000, 8000, 10, 4000},
+			load{1000, 8000, 1000, 4000},
+			func(c perPlacement) uint64 { return c.queues }, func(l load) int { return l.queues },
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			costOf := costOf
+			if strings.Contains(c.name, "limits") {
+				costOf = costWithLimits
+			}
 			small, large := costOf(c.small), costOf(c.large)
 			doublings := bits.Len(uint(c.size(c.large) / c.size(c.small)))
 			t.Logf("%+v to %+v", small, large)

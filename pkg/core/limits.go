@@ -3,7 +3,6 @@ package core
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -45,21 +44,23 @@ type limitKey struct {
 // queueLimits are the limits of one queue by name.
 type queueLimits struct {
 	users, groups map[string]*Limit
-	names         []string // of the groups, in the order of the configuration
+	// place is that of a group in the order of the configuration. Without it each application
+	// would cost a look at all names.
+	place map[string]int
 }
 
 func newQueueLimits(limits []Limit) *queueLimits {
 	if len(limits) == 0 {
 		return nil
 	}
-	out := &queueLimits{users: map[string]*Limit{}, groups: map[string]*Limit{}}
+	out := &queueLimits{users: map[string]*Limit{}, groups: map[string]*Limit{}, place: map[string]int{}}
 	for i := range limits {
 		for _, user := range limits[i].Users {
 			out.users[user] = &limits[i]
 		}
 		for _, group := range limits[i].Groups {
 			out.groups[group] = &limits[i]
-			out.names = append(out.names, group)
+			out.place[group] = len(out.place)
 		}
 	}
 	return out
@@ -85,21 +86,32 @@ func (l *queueLimits) of(group bool, name string) *Limit {
 // user; users without a group count together. It is empty if no limit applies.
 func groupFor(q *queue, groups []string) string {
 	for ; q != nil; q = q.parent {
-		if q.limits == nil {
-			continue
-		}
-		for _, name := range q.limits.names {
-			switch {
-			case slices.Contains(groups, name):
-				return name
-			case name == allOthers && len(groups) > 0:
-				return groups[0]
-			case name == allOthers:
-				return allOthers
-			}
+		if found := q.limits.firstOf(groups); found != "" {
+			return found
 		}
 	}
 	return ""
+}
+
+// firstOf is the group of some that is limited first, in the order of the configuration; empty
+// if none is.
+func (l *queueLimits) firstOf(groups []string) (found string) {
+	if l == nil {
+		return ""
+	}
+	first := len(l.place)
+	for _, name := range groups {
+		if at, limited := l.place[name]; limited && at < first {
+			found, first = name, at
+		}
+	}
+	if at, limited := l.place[allOthers]; limited && at < first {
+		found = allOthers
+		if len(groups) > 0 {
+			found = groups[0]
+		}
+	}
+	return found
 }
 
 // limitsGroup reports whether a group is limited here or above.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -38,6 +39,8 @@ func (l load) buildLimited(most int64) *core.Partition {
 }
 
 // BenchmarkLimits measures what a placement costs with limits of users and groups, and without.
+// It counts processor time, the garbage collector included, as other work on the machine counts
+// for time that passes.
 //
 //	go test -run - -bench Limits -cpu 1 ./pkg/core
 func BenchmarkLimits(b *testing.B) {
@@ -45,17 +48,20 @@ func BenchmarkLimits(b *testing.B) {
 		for _, most := range []int64{0, 1 << 40} {
 			l := load{5000, 50_000, 2, users}
 			b.Run(fmt.Sprintf("users=%d/limited=%t", users, most > 0), func(b *testing.B) {
+				used := time.Duration(0)
 				for range b.N {
 					b.StopTimer()
 					p := l.buildLimited(most)
 					p.React()
 					runtime.GC()
 					b.StartTimer()
+					before := processorUsed()
 					if placed := run(p); placed != l.asks {
 						b.Fatalf("%d of %d placed", placed, l.asks)
 					}
+					used += processorUsed() - before
 				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(l.asks), "ns/placement")
+				b.ReportMetric(float64(used.Nanoseconds())/float64(b.N)/float64(l.asks), "ns/placement")
 			})
 		}
 	}
@@ -65,7 +71,7 @@ func BenchmarkLimits(b *testing.B) {
 // as many users, of whose asks every limit holds half, add a few steps for each doubling.
 func TestWorkWithLimits(t *testing.T) {
 	var first uint64
-	for i, users := range []int{40, 400, 4000} {
+	for i, users := range []int{100, 1000, 10_000} {
 		l := load{500, 2 * users, 1, users}
 		p := l.buildLimited(100) // one ask of each user
 		p.React()

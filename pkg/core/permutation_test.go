@@ -105,9 +105,16 @@ func messageSequences() (first []core.Command, others [][]core.Command) {
 		first = append(first, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{10, 10}})
 	}
 	for i := range 2 {
-		first = append(first, core.AddApplication{ID: core.ApplicationID(fmt.Sprint("app", i)), Queue: "root.q0000"})
+		first = append(first, core.AddApplication{ID: core.ApplicationID(fmt.Sprint("app", i)), Queue: "root.q0000", User: "ann", Groups: []string{fmt.Sprint("g", i)}})
 	}
+	limited := func(limits ...core.Limit) core.Command {
+		return core.Reconfigure{Config: core.Config{Name: "default", Root: core.QueueConfig{
+			Name: "root", Parent: true, Limits: limits, Queues: []core.QueueConfig{{Name: "q0000", Limits: limits, ApplicationsMax: 1}},
+		}}}
+	}
+	ann := core.Limit{Users: []string{"ann"}, Max: resources.Limits{7}, ApplicationsMax: 1}
 	others = append(others,
+		[]core.Command{limited(ann), limited(core.Limit{Groups: []string{"g1", "*"}, Max: resources.Limits{3}}), limited(), limited(ann)},
 		[]core.Command{core.DrainNode{ID: "n0"}, core.DrainNode{ID: "n0"}, core.UndrainNode{ID: "n0"}},
 		[]core.Command{core.UpdateNode{ID: "n1", Capacity: resources.Amounts{4, 4}}, core.UpdateNode{ID: "n1", Capacity: resources.Amounts{12, 12}}},
 	)

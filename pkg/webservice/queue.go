@@ -54,7 +54,8 @@ type queueJSON struct {
 	PriorityOffset           int32     `json:"priorityOffset,omitempty"`
 
 	// What is new: what nominated asks are going to get, since when the queue is
-	// over its max, and the last plan to bring it below its max, in words.
+	// over its max, the last plan to bring it below its max, in words, and the limits of
+	// users and groups.
 	NominatedResource resources.Amounts `json:"nominatedResource,omitempty"`
 	Applications      int               `json:"applications,omitempty"` // in any state, of a leaf
 	OverMaxSince      time.Time         `json:"overMaxSince,omitempty"`
@@ -65,6 +66,25 @@ type queueJSON struct {
 	Standing          string `json:"standing,omitempty"`
 	GuaranteedKind    string `json:"guaranteedKind,omitempty"`
 	GuaranteedPercent int64  `json:"guaranteedPercent,omitempty"`
+
+	Limits []limitJSON `json:"limits,omitempty"`
+}
+
+// limitJSON is what each of some users and groups may have in a queue and below.
+type limitJSON struct {
+	Users           []string         `json:"users,omitempty"`
+	Groups          []string         `json:"groups,omitempty"`
+	MaxResources    resources.Limits `json:"maxResources,omitempty"`
+	MaxApplications int              `json:"maxApplications,omitempty"`
+}
+
+func (l *limitJSON) encode(e *encoder) {
+	e.open('{')
+	encodeNames(e, "users", l.Users)
+	encodeNames(e, "groups", l.Groups)
+	e.limits("maxResources", l.MaxResources)
+	e.integerIf("maxApplications", int64(l.MaxApplications))
+	e.close('}')
 }
 
 func (q *queueJSON) encode(e *encoder) {
@@ -111,6 +131,7 @@ func (q *queueJSON) encode(e *encoder) {
 	e.textIf("standing", q.Standing)
 	e.textIf("guaranteedKind", q.GuaranteedKind)
 	e.integerIf("guaranteedPercent", q.GuaranteedPercent)
+	encodeObjects(e, "limits", q.Limits)
 	e.close('}')
 }
 
@@ -141,6 +162,7 @@ type tree struct {
 	runs       map[core.QueuePath]int
 	allocating map[core.QueuePath][]core.ApplicationID // by leaf
 	configured map[core.QueuePath]*config.Queue
+	limits     map[core.QueuePath][]limitJSON
 }
 
 // queues answers GET /ws/v1/partition/{partition}/queues.
@@ -177,10 +199,11 @@ func (at *snapshot) wayTo(r *http.Request) ([]*core.QueueView, error) {
 func (at *snapshot) queues() *queueJSON { return at.tree().show(at.Root, nil, true) }
 
 func (at *snapshot) tree() *tree {
-	t := &tree{snapshot: at, runs: at.running(), allocating: at.allocating(), configured: map[core.QueuePath]*config.Queue{}}
+	t := &tree{snapshot: at, runs: at.running(), allocating: at.allocating(), configured: map[core.QueuePath]*config.Queue{}, limits: map[core.QueuePath][]limitJSON{}}
 	if at.written != nil && at.written.Root != nil {
 		t.index(at.written.Root)
 	}
+	t.indexLimits("", &at.Config.Root)
 	return t
 }
 
@@ -201,6 +224,17 @@ func (t *tree) index(q *config.Queue) {
 	t.configured[q.Path] = q
 	for _, child := range q.Queues {
 		t.index(child)
+	}
+}
+
+// indexLimits remembers the limits of users and groups in the queues that have any.
+func (t *tree) indexLimits(above core.QueuePath, q *core.QueueConfig) {
+	path := above + core.QueuePath(q.Name)
+	for _, l := range q.Limits {
+		t.limits[path] = append(t.limits[path], limitJSON{l.Users, l.Groups, l.Max, l.ApplicationsMax})
+	}
+	for i := range q.Queues {
+		t.indexLimits(path+".", &q.Queues[i])
 	}
 }
 
@@ -236,6 +270,7 @@ func (t *tree) show(q *core.QueueView, above resources.Limits, below bool) *queu
 		AbsUsedCapacity: used(q.Used, most), RunningApps: t.runningBelow(q), CurrentPriority: q.Priority,
 		MaxRunningApps: q.ApplicationsMax, AllocatingAcceptedApps: t.allocating[q.Path],
 		NominatedResource: q.Nominated, Applications: q.Applications, OverMaxSince: q.OverMaxSince, QuotaPlanned: q.QuotaPlanned,
+		Limits: t.limits[q.Path],
 	}
 	if s := standingOf(q); s.word != "" {
 		out.Standing, out.GuaranteedKind, out.GuaranteedPercent = s.word, t.kinds.Name(s.kind), s.percent()

@@ -11,17 +11,19 @@ import (
 )
 
 // userJSON is what a user has. Groups say for which group each application counts, of
-// those that count for one.
+// those that count for one. LimitPercent is the part of a limit that is used most.
 type userJSON struct {
-	UserName string                        `json:"userName"`
-	Groups   map[core.ApplicationID]string `json:"groups,omitempty"`
-	Queues   *usageJSON                    `json:"queues"`
+	UserName     string                        `json:"userName"`
+	Groups       map[core.ApplicationID]string `json:"groups,omitempty"`
+	LimitPercent int64                         `json:"limitPercent,omitempty"`
+	Queues       *usageJSON                    `json:"queues"`
 }
 
 // groupJSON is what the applications have that count for the limits of a group.
 type groupJSON struct {
 	GroupName    string               `json:"groupName"`
 	Applications []core.ApplicationID `json:"applications,omitempty"`
+	LimitPercent int64                `json:"limitPercent,omitempty"`
 	Queues       *usageJSON           `json:"queues"`
 }
 
@@ -64,7 +66,8 @@ func (s *Service) user(r *http.Request) (any, error) {
 
 // groups answers GET /ws/v1/partition/{partition}/usage/groups.
 func groups(at *snapshot, r *http.Request) (any, error) {
-	return list(r, at.kinds, at.groups(), func(g *groupJSON, out *groupJSON) { *out = *g })
+	return list(r, at.kinds, at.groups(), func(g *groupJSON, out *groupJSON) { *out = *g },
+		texts("group", func(g *groupJSON) string { return g.GroupName }))
 }
 
 // group answers GET /ws/v1/partition/{partition}/usage/group/{group}. The name is
@@ -108,7 +111,7 @@ func (at *snapshot) users() []*userJSON {
 	}
 	limits := at.limitsByQueue()
 	for _, u := range out {
-		u.Queues.finish(at, limits, core.LimitOwner{Name: u.UserName})
+		u.LimitPercent = u.Queues.finish(at, limits, core.LimitOwner{Name: u.UserName})
 	}
 	return out
 }
@@ -131,7 +134,7 @@ func (at *snapshot) groups() []*groupJSON {
 	}
 	limits := at.limitsByQueue()
 	for _, g := range out {
-		g.Queues.finish(at, limits, core.LimitOwner{Group: true, Name: g.GroupName})
+		g.LimitPercent = g.Queues.finish(at, limits, core.LimitOwner{Group: true, Name: g.GroupName})
 	}
 	return out
 }
@@ -165,8 +168,8 @@ func (l queueLimits) add(above core.QueuePath, q *core.QueueConfig) {
 }
 
 // finish says by kind what was added up, and the limits of whose it is: their own, or those of
-// all others.
-func (u *usageJSON) finish(at *snapshot, limits queueLimits, owner core.LimitOwner) {
+// all others. It returns the part of a limit that is used most, here and below.
+func (u *usageJSON) finish(at *snapshot, limits queueLimits, owner core.LimitOwner) (percent int64) {
 	u.ResourceUsage = at.amounts(u.sum)
 	limit := limits[u.QueuePath][owner]
 	if limit == nil {
@@ -174,10 +177,34 @@ func (u *usageJSON) finish(at *snapshot, limits queueLimits, owner core.LimitOwn
 	}
 	if limit != nil {
 		u.MaxResources, u.MaxApplications = at.limits(limit.Max), limit.ApplicationsMax
+		percent = u.percentOf(limit)
 	}
 	for _, child := range u.Children {
-		child.finish(at, limits, owner)
+		percent = max(percent, child.finish(at, limits, owner))
 	}
+	return percent
+}
+
+// percentOf is the part of a limit that is used of the kind of which most is, or of its
+// applications, in whole percent. It is beyond 100 if and only if more is used than may be.
+func (u *usageJSON) percentOf(limit *core.Limit) (percent int64) {
+	part := func(used, most int64) {
+		switch {
+		case used > most:
+			percent = max(percent, 101, share(used, max(most, 1), 100))
+		case used > 0:
+			percent = max(percent, share(used, most, 100))
+		}
+	}
+	for k, most := range limit.Max {
+		if most != resources.Unlimited {
+			part(u.sum.Of(resources.Kind(k)), most)
+		}
+	}
+	if limit.ApplicationsMax > 0 {
+		part(int64(len(u.RunningApplications)), int64(limit.ApplicationsMax))
+	}
+	return percent
 }
 
 // add books an application on the way to its queue. Applications come sorted by

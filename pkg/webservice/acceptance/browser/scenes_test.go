@@ -45,6 +45,9 @@ var scenes = []scene{
 		question := fmt.Sprintf(`{"asks":[{"allocationKey":"try","applicationId":%q,"resource":{"vcore":4000,"memory":8589934592},"count":3,"priority":5}]}`, ask.ApplicationID)
 		return "#/whatif?question=" + escaped(question)
 	}, act: seesOutcome},
+	{name: "users", play: limits, panel: "users"},
+	{name: "groups", play: limits, panel: "users", at: fixed("#/users?view=groups")},
+	{name: "queue-limits", play: limits, panel: "queues", at: fixed("#/queues/root.ml")},
 	{name: "help", panel: "overview", act: func(p *page) {
 		p.press("?")
 		p.sees("#help", "")

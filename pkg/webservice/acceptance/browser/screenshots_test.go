@@ -45,6 +45,7 @@ var screenshots = []struct {
 	{scene{name: "dashboard-why", play: k8sEvicting, panel: "applications", at: atNominated}, wide},
 	{scene{name: "dashboard-why-narrow", play: k8sEvicting, panel: "applications", at: atNominated}, phoneLight},
 	{scene{name: "dashboard-preemption", play: k8sEvicting, panel: "preemption", at: atPlan("victims=true&limit=1"), act: seesPlan}, wide},
+	{scene{name: "dashboard-users", play: limits, panel: "users"}, look{width: 1400, height: 560}},
 	{scene{name: "dashboard-events", play: k8s, panel: "events"}, wide},
 	{scene{name: "dashboard-whatif", play: k8s, panel: "whatif", at: func(t *testing.T, s *site) string {
 		return s.addressed(t, "#/whatif?question=QUESTION")

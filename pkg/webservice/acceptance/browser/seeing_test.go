@@ -14,11 +14,11 @@ import (
 )
 
 // seen are the plays of which every panel is looked at, in both themes and two widths:
-// one with the kinds of a Kubernetes shim and one of 60 teams.
+// one with the kinds of a Kubernetes shim, one of 60 teams and one with limits of users.
 var seen = []struct {
 	name string
 	play *play
-}{{"k8s", k8s}, {"big", big}}
+}{{"k8s", k8s}, {"big", big}, {"limits", limits}}
 
 // seenAt are the addresses of all panels, by name.
 var seenAt = []struct{ name, panel, hash string }{
@@ -35,6 +35,8 @@ var seenAt = []struct{ name, panel, hash string }{
 	{"preemption", "preemption", "#/preemption"},
 	{"events", "events", "#/events"},
 	{"whatif", "whatif", "#/whatif?question=QUESTION"},
+	{"users", "users", "#/users"},
+	{"groups", "users", "#/users?view=groups"},
 }
 
 // question asks for pods of every kind that a shim reports.

@@ -21,6 +21,7 @@ var panels = []struct{ id, title string }{
 	{"preemption", "Preemption"},
 	{"events", "Events"},
 	{"whatif", "What if"},
+	{"users", "Users"},
 }
 
 // arrives waits until a panel is shown and has been read.

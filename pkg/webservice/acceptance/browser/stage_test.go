@@ -141,6 +141,11 @@ var (
 		example: "big.yaml", after: 5 * time.Minute,
 		until: func(v *core.View) bool { return true },
 	}
+	// limits has users and groups with limits.
+	limits = &play{
+		example: "limits.yaml", after: 5 * time.Minute,
+		until: func(v *core.View) bool { return true },
+	}
 )
 
 // on is the stage.

@@ -26,8 +26,9 @@ import applications from './panels/applications.js';
 import preemption from './panels/preemption.js';
 import events from './panels/events.js';
 import whatif from './panels/whatif.js';
+import users from './panels/users.js';
 
-const panels = [overview, queues, nodes, applications, preemption, events, whatif];
+const panels = [overview, queues, nodes, applications, preemption, events, whatif, users];
 
 const everyMin = 2000; // milliseconds between refreshes
 const staleAfter = 10000;

@@ -8,6 +8,7 @@ import { badges, measure, words } from './queuerow.js';
 import { nameOf } from './shares.js';
 import { readable } from './words.js';
 
+const namesMax = 5; // of a limit that are named
 const none = -2147483648; // the priority of what has nothing that waits
 
 // queueDetails makes the pane. The way is [{ queue, fair }] from the root to the queue.
@@ -18,7 +19,7 @@ export function queueDetails(ctx, way, onclose) {
     h('div', { class: 'toolbar' },
       h('a', { class: 'button', href: ctx.link('applications', [], { queue: queue.queuename }) }, 'Applications'),
       h('a', { class: 'button', href: ctx.link('applications', [], { view: 'pending', queue: queue.queuename }) }, 'Pending asks')),
-    quota(ctx, queue), amounts(queue, fair), chain(ctx, way), settings(queue), properties(queue));
+    quota(ctx, queue), amounts(queue, fair), chain(ctx, way), limits(ctx, queue), settings(queue), properties(queue));
 }
 
 // quota says what is wrong with the limits, if something is.
@@ -72,6 +73,28 @@ function chain(ctx, way) {
       { head: 'Left', num: true, cell: (r) => (least[r.kind] === r ? h('strong', { class: r.left <= 0 && 'bad-text', title: 'the least, which counts' }, `${format.amount(r.kind, r.left)} ◂`) : format.amount(r.kind, r.left)) },
     ],
   }));
+}
+
+// limits is what users and groups may have here and below.
+function limits(ctx, queue) {
+  const rows = (queue.limits ?? []).flatMap((limit) => [['user', limit.users], ['group', limit.groups]]
+    .filter(([, names]) => names).map(([of, names]) => ({ ...limit, of, names })));
+  if (rows.length === 0) return null;
+  return section('Limits of users and groups', table({
+    label: 'Limits of users and groups', compact: true, rows, key: (r) => `${r.of} ${r.names[0]}`, columns: [
+      { head: 'Each', cell: (r) => limited(ctx, r) },
+      { head: 'Max', num: true, cell: (r) => (r.maxResources ? format.amounts(r.maxResources) : '–') },
+      { head: 'Applications', num: true, cell: (r) => (r.maxApplications ? format.count(r.maxApplications) : '–') },
+    ],
+  }));
+}
+
+// limited names whom a limit is for. The first names lead to what they have.
+function limited(ctx, { of, names }) {
+  const view = of === 'group' ? 'groups' : '';
+  const link = (name) => (name === '*' ? `any other ${of}` : [`${of} `, h('a', { href: ctx.link('users', [], { view, text: name }) }, name)]);
+  return [names.slice(0, namesMax).map((name, i) => [i > 0 && ', ', link(name)]),
+    names.length > namesMax && h('span', { class: 'quiet' }, ` and ${format.count(names.length - namesMax)} more`)];
 }
 
 function settings(queue) {

@@ -1,0 +1,166 @@
+package core_test
+
+import (
+	"fmt"
+	"math/bits"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// processorUsed is the processor time that the process has used so far.
+func processorUsed() time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		panic(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// processorTime is how much of it a function takes, the least of three runs.
+func processorTime(f func()) time.Duration {
+	least := time.Duration(-1)
+	for range 3 {
+		before := processorUsed()
+		f()
+		if took := processorUsed() - before; least < 0 || took < least {
+			least = took
+		}
+	}
+	return least
+}
+
+// limitedBy is a queue with so many limits of so many users and groups each.
+func limitedBy(limits, names int) core.Config {
+	q := core.QueueConfig{Name: "a"}
+	for i := range limits {
+		l := core.Limit{Max: resources.Limits{int64(i + 1)}, ApplicationsMax: 1}
+		for j := range names {
+			l.Users = append(l.Users, fmt.Sprintf("user-%d-%d", i, j))
+			l.Groups = append(l.Groups, fmt.Sprintf("group-%d-%d", i, j))
+		}
+		q.Limits = append(q.Limits, l)
+	}
+	return core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{q}}}
+}
+
+// TestManyNamesInLimits: what an application costs does not grow with the names in the limits of
+// its queue, when it comes and when the configuration changes.
+func TestManyNamesInLimits(t *testing.T) {
+	const applications = 20_000
+	cost := func(limits, names int) time.Duration {
+		changes := []core.Config{limitedBy(limits, names), limitedBy(limits, names)}
+		changes[0].Root.Queues[0].Limits[0].ApplicationsMax = 7
+		return processorTime(func() {
+			p := core.NewPartition(core.Options{Kinds: testKinds()}, changes[1])
+			for i := range applications {
+				groups := []string{"none", "neither"}
+				if i%2 == 0 {
+					groups = append(groups, fmt.Sprintf("group-%d-%d", limits-1, names-1))
+				}
+				p.Apply(start, core.AddApplication{
+					ID: core.ApplicationID(fmt.Sprint("app-", i)), Queue: "root.a", User: fmt.Sprint("other-", i), Groups: groups,
+				})
+			}
+			for _, c := range changes {
+				p.Apply(start, core.Reconfigure{Config: c})
+			}
+		})
+	}
+	few := cost(1, 10)
+	for _, c := range [][2]int{{1, 10_000}, {1000, 10}} {
+		many := cost(c[0], c[1])
+		t.Logf("10 names: %v; %d limits of %d names: %v", few, c[0], c[1], many)
+		// Looked at for each application they would cost seconds.
+		assert.Assert(t, many < 5*few+50*time.Millisecond, "%v became %v", few, many)
+	}
+}
+
+// TestApplicationsWaitAtAMax: what it costs to let the next application run does not grow with
+// how many wait because a queue, a user or a group has as many as may run.
+func TestApplicationsWaitAtAMax(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		root core.QueueConfig
+	}{
+		{"queue", core.QueueConfig{Queues: []core.QueueConfig{{Name: "a", ApplicationsMax: 2}}}},
+		{"above", core.QueueConfig{ApplicationsMax: 2, Queues: []core.QueueConfig{{Name: "a"}}}},
+		{"user", core.QueueConfig{Limits: []core.Limit{{Users: []string{"*"}, ApplicationsMax: 2}}, Queues: []core.QueueConfig{{Name: "a"}}}},
+		{"group", core.QueueConfig{Limits: []core.Limit{{Groups: []string{"dev"}, ApplicationsMax: 2}}, Queues: []core.QueueConfig{{Name: "a"}}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.root.Name, c.root.Parent = "root", true
+			few, many := waitAtAMax(t, c.root, 10_000), waitAtAMax(t, c.root, 100_000)
+			t.Logf("10,000 wait: %+v; 100,000 wait: %+v", few, many)
+			assert.Assert(t, many.looks <= few.looks+6*4, "four doublings add a few looks each")
+			assert.Assert(t, many.made <= 2*few.made+1000, "memory")
+		})
+	}
+}
+
+// nextCost is what it costs to let an application run that waits: looks, and bytes that are made.
+type nextCost struct{ looks, made uint64 }
+
+func waitAtAMax(t *testing.T, root core.QueueConfig, applications int) nextCost {
+	t.Helper()
+	p := cluster(10, 0, core.Options{ReserveDelay: -1})
+	p.Apply(start, core.Reconfigure{Config: core.Config{Name: "default", Root: root}})
+	for i := range applications {
+		app := core.ApplicationID(fmt.Sprintf("app-%06d", i))
+		p.Apply(start, core.AddApplication{ID: app, Queue: "root.a", User: "ann", Groups: []string{"dev"}})
+		p.Apply(start, ask(app, fmt.Sprintf("pod-%06d", i), 1, 1, 1))
+	}
+	assert.Equal(t, run(p), 2)
+	const rounds = 100
+	work := func() uint64 { w := p.View().Work; return w.Applications + w.Asks + w.Queues + w.Attempts }
+	next := func(i int) {
+		p.Apply(start, core.RemoveApplication{ID: core.ApplicationID(fmt.Sprintf("app-%06d", i))})
+		assert.Equal(t, run(p), 1)
+	}
+	next(0) // what is made once
+	looked, before := work(), made()
+	for i := 1; i < rounds; i++ {
+		next(i)
+	}
+	after := made()
+	return nextCost{(work() - looked) / rounds, (after - before) / rounds}
+}
+
+// TestManyUsersAtOneLimit: if the applications of many users wait for the same account, what frees
+// it costs a few looks for each of the users, and no more.
+func TestManyUsersAtOneLimit(t *testing.T) {
+	each := core.Limit{Users: []string{"*"}, Max: resources.Limits{1 << 40}}
+	dev := core.Limit{Groups: []string{"dev"}, Max: resources.Limits{2}}
+	for name, root := range map[string]core.QueueConfig{
+		"queue": {Limits: []core.Limit{each}, Queues: []core.QueueConfig{{Name: "a", ApplicationsMax: 2}}},
+		"group": {Limits: []core.Limit{each, dev}, Queues: []core.QueueConfig{{Name: "a"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root.Name, root.Parent = "root", true
+			for _, users := range []int{1000, 10_000} {
+				p := cluster(10, 0, core.Options{ReserveDelay: -1})
+				p.Apply(start, core.Reconfigure{Config: core.Config{Name: "default", Root: root}})
+				for i := range users {
+					app := core.ApplicationID(fmt.Sprintf("app-%06d", i))
+					p.Apply(start, core.AddApplication{ID: app, Queue: "root.a", User: fmt.Sprint("user-", i), Groups: []string{"dev"}})
+					p.Apply(start, ask(app, fmt.Sprintf("pod-%06d", i), 1, 1, 1))
+				}
+				assert.Equal(t, run(p), 2)
+				before := p.View().Work
+				for i := range 10 {
+					p.Apply(start, core.RemoveApplication{ID: core.ApplicationID(fmt.Sprintf("app-%06d", i))})
+					assert.Equal(t, run(p), 1)
+				}
+				after := p.View().Work
+				looks := (after.Applications - before.Applications + after.Asks - before.Asks) / 10
+				t.Logf("%d users: %d looks", users, looks)
+				assert.Assert(t, looks <= uint64(2*users*bits.Len(uint(users))), "%d", looks)
+			}
+		})
+	}
+}
