@@ -59,8 +59,7 @@ func (p commands) takeForeign(a *Allocation, known *request) {
 	if known == nil {
 		p.settling.extend()
 	}
-	p.addForeign(a, known)
-	p.evictions.report(p.requests[a.Key], a.Tags)
+	p.evictions.report(p.addForeign(a, known), a.Tags)
 }
 
 func (p commands) addOwn(a *Allocation) {
@@ -237,6 +236,9 @@ func (p commands) resize(r *request, to *Allocation) {
 // makeKnown makes the kinds of an allocation known that runs. If there is no place for
 // them, it is refused.
 func (p commands) makeKnown(a **Allocation) bool {
+	if len((*a).Unknown) == 0 {
+		return true // of almost every one
+	}
 	for _, name := range slices.Sorted(maps.Keys((*a).Unknown)) {
 		if _, err := p.kinds.Intern(name); err != nil {
 			p.refuse(*a, "allocation %s: %v", (*a).Key, err)

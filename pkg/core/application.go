@@ -270,8 +270,9 @@ func (g *askGroup) first() *request {
 	return g.slots[g.head]
 }
 
-// add puts an ask where it belongs by age, mostly at the end.
-func (g *askGroup) add(r *request) {
+// add puts an ask where it belongs by age, mostly at the end, and returns how many had to
+// move aside for it.
+func (g *askGroup) add(r *request) (moved int) {
 	at := len(g.slots)
 	if at > g.head && byAge(g.slots[at-1], r) >= 0 {
 		found, again := slices.BinarySearchFunc(g.slots[g.head:], r, byAge)
@@ -279,7 +280,7 @@ func (g *askGroup) add(r *request) {
 		if again { // its own gap
 			r.group = g
 			g.live++
-			return
+			return 0
 		}
 	}
 	r.group = g
@@ -287,12 +288,13 @@ func (g *askGroup) add(r *request) {
 	if at == g.head && at > 0 {
 		g.head--
 		g.slots[g.head] = r
-		return
+		return 0
 	}
 	if g.slots == nil {
 		g.slots = make([]*request, 0, 4)
 	}
 	g.slots = slices.Insert(g.slots, at, r)
+	return len(g.slots) - 1 - at
 }
 
 // remove makes the slot of an ask a gap.

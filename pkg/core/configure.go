@@ -1,6 +1,10 @@
 package core
 
-import "github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+import (
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+)
 
 // configure brings the partition in line with a configuration. Queues that are
 // no longer in it drain, and are removed when nothing is left in them.
@@ -41,10 +45,11 @@ func (p commands) reconsider() {
 	p.retryAll()
 }
 
-// reclassifyAll gives every ask the class that it has under the configuration.
+// reclassifyAll gives every ask the class that it has under the configuration. The asks of an
+// application come by age, so that each is put at the end of its group and none moves aside.
 func (p commands) reclassifyAll() {
 	p.applications.Ascend(func(app *application) bool {
-		for _, r := range app.asks {
+		for _, r := range slices.SortedFunc(slices.Values(app.asks), byAge) {
 			before := r.class.standing
 			p.reclassify(r)
 			if r.class.standing != before {

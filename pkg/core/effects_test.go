@@ -71,3 +71,19 @@ func TestGroupsAreUsedAgain(t *testing.T) {
 	})
 	assert.Equal(t, got, 5.0)
 }
+
+// TestAForeignPodMakesItsRequestOnly counts the garbage of a pod of another scheduler that
+// comes and ends: what is known of it.
+func TestAForeignPodMakesItsRequestOnly(t *testing.T) {
+	p := cluster(1, 1, core.Options{})
+	pod := &core.Allocation{Key: "pod", Node: "n000000", Amounts: resources.Amounts{1, 1, 1}, Origin: core.Foreign}
+	var come core.Command = core.AddAllocation{Allocation: pod}
+	var end core.Command = core.ReleaseAllocation{Key: "pod"}
+	got := testing.AllocsPerRun(1000, func() {
+		p.Apply(start, come)
+		p.Schedule(start)
+		p.Apply(start, end)
+		p.Schedule(start)
+	})
+	assert.Equal(t, got, 1.0)
+}

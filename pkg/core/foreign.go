@@ -2,12 +2,12 @@ package core
 
 // addForeign books what another scheduler placed, on its node only. The same key
 // again means other amounts, another node, priority or tags: the last message
-// counts. Whether it is static was decided when it was first seen.
-func (l *ledger) addForeign(a *Allocation, known *request) {
+// counts. Whether it is static was decided when it was first seen. It returns the request.
+func (l *ledger) addForeign(a *Allocation, known *request) *request {
 	if known != nil {
 		if known.Node == a.Node && known.Amounts.Equal(a.Amounts) {
 			l.retag(known, a)
-			return
+			return known
 		}
 		l.unbookForeign(known)
 		updated := *known.Allocation
@@ -19,9 +19,10 @@ func (l *ledger) addForeign(a *Allocation, known *request) {
 	n := l.findNode(a.Node)
 	if n == nil {
 		l.unplace(known)
-		return
+		return known
 	}
 	l.bookForeign(known, n)
+	return known
 }
 
 // retag takes new tags and priority for a foreign allocation that stays where it is.

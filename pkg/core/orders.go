@@ -145,7 +145,7 @@ func (b *backlog) insert(r *request) {
 	if g == nil {
 		g = b.newGroup(app, r.class)
 	}
-	g.add(r)
+	b.work.Asks += uint64(g.add(r))
 	app.queue.waitSet.count(b.kinds, g.leaf, 1)
 	if r.wait != nil && r.wait.hinted {
 		g.hinted++

@@ -23,7 +23,7 @@ func (l *ledger) hasKind(name string) bool {
 // withKnown is an allocation in which those of its unknown kinds are known for which a
 // condition holds; the table has those.
 func (l *ledger) withKnown(a *Allocation, is func(name string) bool) *Allocation {
-	if !slices.ContainsFunc(slices.Collect(maps.Keys(a.Unknown)), is) {
+	if len(a.Unknown) == 0 || !slices.ContainsFunc(slices.Collect(maps.Keys(a.Unknown)), is) {
 		return a
 	}
 	known := *a

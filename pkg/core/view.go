@@ -355,7 +355,7 @@ type Work struct {
 	Nodes        uint64 // entries of node indexes visited
 	Queues       uint64 // entries of queue orders visited
 	Applications uint64 // entries of application orders visited
-	Asks         uint64 // entries of ask orders visited
+	Asks         uint64 // entries of ask orders visited or moved
 	Placements   uint64
 	Attempts     uint64 // asks tried, placed or not
 	NodeCosts    uint64 // nodes for which the cost of making room was worked out

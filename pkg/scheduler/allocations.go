@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"fmt"
-	"maps"
 	"strconv"
 	"time"
 
@@ -88,11 +87,10 @@ func (c *conversion) allocation(a *si.Allocation) (*owner, core.Command, error) 
 		Required:    core.NodeID(a.AllocationTags[tagRequiredNode]),
 		Origin:      origin,
 	}
-	if len(a.AllocationTags) > 0 {
-		allocation.Tags = maps.Clone(a.AllocationTags)
-	}
-	if origin != core.Own {
-		allocation.Application = ""
+	if origin == core.Own {
+		allocation.Tags = ownTags(a.AllocationTags)
+	} else {
+		allocation.Application, allocation.Tags = "", c.tags.share(a.AllocationTags)
 	}
 	return to, core.AddAllocation{Allocation: allocation}, nil
 }

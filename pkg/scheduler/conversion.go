@@ -57,6 +57,7 @@ type conversion struct {
 	fallback   *owner            // hands on refusals that concern no partition
 	kinds      *resources.Kinds
 	amounts    *sharedAmounts
+	tags       *sharedTags
 	now        time.Time
 	batches    []batch
 	warnings   []warning

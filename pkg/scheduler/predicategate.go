@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
@@ -28,6 +29,7 @@ type predicateGate struct {
 	callback api.ResourceManagerCallback
 	last     map[core.NodeID]uint64 // node to delivery
 	order    []touch                // every entry of last, and older ones, in order
+	trimmed  int                    // of order, at its head: they are done with
 
 	pace   pace
 	asking core.Question // that the next question is
@@ -184,12 +186,22 @@ func touchedBy(event core.Event) core.NodeID {
 // trim drops what has been delivered, so that the gate is as large as what is
 // under way and not as what ever was.
 func (g *predicateGate) trim() {
-	delivered, n := g.outbox.progress(), 0
-	for n < len(g.order) && g.order[n].number <= delivered {
-		if t := g.order[n]; g.last[t.node] == t.number {
+	delivered := g.outbox.progress()
+	for g.trimmed < len(g.order) && g.order[g.trimmed].number <= delivered {
+		if t := g.order[g.trimmed]; g.last[t.node] == t.number {
 			delete(g.last, t.node)
 		}
-		n++
+		g.trimmed++
 	}
-	g.order = g.order[n:]
+	// The rest moves to the front seldom enough to cost little, and often enough that the list
+	// needs no new memory while as much is under way as before. The memory of a flood is given up.
+	switch {
+	case g.trimmed <= len(g.order)/2:
+		return
+	case cap(g.order) > sparesMax:
+		g.order = slices.Clone(g.order[g.trimmed:])
+	default:
+		g.order = slices.Delete(g.order, 0, g.trimmed)
+	}
+	g.trimmed = 0
 }

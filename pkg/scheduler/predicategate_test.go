@@ -40,6 +40,28 @@ func TestAGateForgets(t *testing.T) {
 	assert.Equal(t, len(g.last)+len(g.order), 0)
 }
 
+// TestAGateUsesItsListAgain: while some deliveries are under way, further ones need no memory,
+// and after a flood of them the gate is small again.
+func TestAGateUsesItsListAgain(t *testing.T) {
+	g := newPredicateGate(newOutbox(meter{}), nil, zap.NewNop())
+	number := uint64(0)
+	deliver := func(more, behind uint64) {
+		for range more {
+			number++
+			g.touch("node-1", number)
+			g.outbox.delivered = number - min(number, behind)
+			g.trim()
+		}
+	}
+	deliver(1000, 10)
+	assert.Equal(t, testing.AllocsPerRun(10, func() { deliver(1000, 10) }), 0.0)
+	assert.Assert(t, cap(g.order) < 100, "%d", cap(g.order))
+	deliver(10*sparesMax, 10*sparesMax)
+	assert.Assert(t, len(g.order) > 9*sparesMax)
+	deliver(10, 1)
+	assert.Assert(t, len(g.order)-g.trimmed == 1 && cap(g.order) < 100, "%d of %d", len(g.order), cap(g.order))
+}
+
 // What the resource manager said itself has no message and is not waited for, and does
 // not change the numbers of what follows in the same step.
 func TestWhatIsNotToldTouchesNoNode(t *testing.T) {

@@ -37,6 +37,7 @@ type Scheduler struct {
 	config  Config
 	kinds   *resources.Kinds // of all partitions
 	amounts sharedAmounts
+	tags    sharedTags
 	meter   meter
 	limits  events.Config // of events, as they were at the beginning
 	loggers *loggers
@@ -148,6 +149,7 @@ func (s *Scheduler) conversion(id string) (*conversion, error) {
 		fallback:   r.fallback,
 		kinds:      s.shares[id],
 		amounts:    &s.amounts,
+		tags:       &s.tags,
 		now:        time.Now(),
 	}, nil
 }

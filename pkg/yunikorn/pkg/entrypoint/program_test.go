@@ -134,34 +134,6 @@ func TestQueuesAndPlacement(t *testing.T) {
 	})
 }
 
-// TestGang: placeholders keep room, and the pods of the gang come with their task group. As
-// long as the scheduler replaces no placeholder, a pod waits beside them and runs when one has
-// ended, which a resource manager may bring about by itself.
-func TestGang(t *testing.T) {
-	run(t, "", func(t *testing.T, s *shim) {
-		s.addApplication("app-1", "", func(a *si.AddApplicationRequest) {
-			a.PlaceholderAsk, a.GangSchedulingStyle = cores(4), "Soft"
-		})
-		member := func(placeholder bool) func(*si.Allocation) {
-			return func(a *si.Allocation) { a.TaskGroupName, a.Placeholder = "workers", placeholder }
-		}
-		s.ask("app-1", "holder-1", 2, member(true))
-		s.ask("app-1", "holder-2", 2, member(true))
-		assert.Equal(t, s.runs("holder-1"), "node-1")
-		assert.Equal(t, s.runs("holder-2"), "node-1")
-		var shown dao.ApplicationDAOInfo
-		assert.Equal(t, s.read("/ws/v1/partition/default/application/app-1", &shown), http.StatusOK)
-		assert.Assert(t, shown.Allocations[0].Placeholder)
-		assert.Equal(t, shown.Allocations[0].TaskGroupName, "workers")
-
-		s.ask("app-1", "worker-1", 2, member(false))
-		if s.runs("worker-1") == "" {
-			s.release("app-1", "holder-1", si.TerminationType_STOPPED_BY_RM)
-		}
-		assert.Equal(t, s.runs("worker-1"), "node-1")
-	})
-}
-
 // TestPreemptionForAGuarantee: a queue gets back what it was guaranteed.
 func TestPreemptionForAGuarantee(t *testing.T) {
 	run(t, twoQueues, func(t *testing.T, s *shim) {

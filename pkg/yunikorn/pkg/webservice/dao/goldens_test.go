@@ -32,6 +32,7 @@ var answers = map[string]any{
 	"error.json":                  dao.YAPIError{},
 	"events.json":                 dao.EventRecordDAO{},
 	"fullstatedump.json":          dao.AggregatedStateInfo{},
+	"group.json":                  dao.GroupResourceUsageDAOInfo{},
 	"groups.json":                 []dao.GroupResourceUsageDAOInfo{},
 	"healthcheck.json":            dao.SchedulerHealthDAOInfo{},
 	"history-apps.json":           []dao.ApplicationHistoryDAOInfo{},
@@ -52,7 +53,7 @@ var answers = map[string]any{
 
 // ours are the answers to questions that YuniKorn does not answer.
 var ours = []string{
-	"asks.json", "explain.json", "explain-gone.json", "explain-victim.json", "preemptions.json", "whatif.json",
+	"asks.json", "explain.json", "explain-gone.json", "explain-victim.json", "preemptions.json", "summary.json", "victims.json", "whatif.json",
 }
 
 // unknown are the fields that YuniKorn does not know, by the object they are in. What is not
@@ -68,7 +69,7 @@ var unknown = map[string][]string{
 		"Deviation", "DisruptionBudgets", "ForeignPods", "LoopMax", "LoopWindow", "Priority", "StartDelay", "Strategies",
 		"VictimOrder", "VictimTimeout", "VictimsMax",
 	},
-	"PartitionQueueDAOInfo": {"applications", "nominatedResource", "overMaxSince"},
+	"PartitionQueueDAOInfo": {"applications", "guaranteedKind", "guaranteedPercent", "nominatedResource", "overMaxSince", "standing"},
 	"StateDAOInfo":          {"reason"},
 }
 
