@@ -24,7 +24,7 @@ type pointJSON struct {
 }
 
 // useHistory answers GET /ws/v1/partition/{partition}/history: the points of a queue, the
-// oldest first.
+// oldest first. As with other lists there are none of a queue that is not known.
 func useHistory(at *snapshot, r *http.Request) (any, error) {
 	p, err := parametersOf(r)
 	if err != nil {
@@ -40,11 +40,6 @@ func useHistory(at *snapshot, r *http.Request) (any, error) {
 	}
 	queue := core.QueuePath(strings.ToLower(cmp.Or(named, string(at.Root.Path))))
 	points := at.past.History(queue, time.Time{})
-	if len(points) == 0 { // it may be new
-		if _, err := at.findQueue(queue); err != nil {
-			return nil, err
-		}
-	}
 	if step > 0 {
 		points = archive.Merge(points, step)
 	}
