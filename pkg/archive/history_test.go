@@ -277,3 +277,29 @@ func TestMerge(t *testing.T) {
 	assert.DeepEqual(t, points, kept)
 	assert.Equal(t, len(Merge(nil, time.Second)), 0)
 }
+
+// TestQueuesAboveHaveAll places a pod and has asks wait three levels below the root: each
+// queue above counts them, and none beside it.
+func TestQueuesAboveHaveAll(t *testing.T) {
+	s := newStage(t, Config{History: historyPoints * time.Second})
+	leaf := &core.QueueView{Path: "root.a.b.c", Leaf: true}
+	beside := &core.QueueView{Path: "root.a.bb", Leaf: true}
+	b := &core.QueueView{Path: "root.a.b", Queues: []*core.QueueView{leaf}}
+	root := &core.QueueView{Path: "root", Queues: []*core.QueueView{{Path: "root.a", Queues: []*core.QueueView{b, beside}}}}
+	asks := []core.AskView{{Waiting: &core.Waiting{Reason: core.NoNodeFits}}, {Waiting: &core.Waiting{Reason: core.NoNodeFits}}}
+	view := &core.View{Root: root, Applications: []*core.ApplicationView{{ID: "app", Queue: leaf.Path, Asks: asks}}}
+	s.Sample(start, view)
+	s.do(&core.ApplicationAccepted{ID: "app", Queue: leaf.Path})
+	s.do(core.Placed{Allocation: s.allocation("app", "k1")}, &core.EvictionRequested{Allocation: s.allocation("app", "k1")})
+	s.Sample(start.Add(time.Second), view)
+	for queue, want := range map[core.QueuePath]int64{"root": 1, "root.a": 1, "root.a.b": 1, leaf.Path: 1, beside.Path: 0} {
+		points := s.History(queue, time.Time{})
+		assert.Equal(t, len(points), 2, queue)
+		assert.Equal(t, points[1].Placements, want, queue)
+		assert.Equal(t, points[1].Preemptions, want, queue)
+		assert.Equal(t, len(points[1].Pending), int(want), queue)
+		if want > 0 {
+			assert.DeepEqual(t, points[1].Pending, []Waiting{{core.NoNodeFits, 2}})
+		}
+	}
+}
