@@ -97,6 +97,7 @@ and 2 if the command could not be understood.`,
 	flags.IntVar(&s.kept.EndedMax, "ended-max", archive.DefaultMax, "most applications that are shown after their end")
 	flags.IntVar(&s.kept.RejectedMax, "rejected-max", archive.DefaultMax, "most applications that are shown which were rejected")
 	flags.DurationVar(&s.kept.Keep, "keep", archive.DefaultKeep, "how long either is shown, in real time")
+	flags.DurationVar(&s.kept.History, "history", archive.DefaultHistory, "how far back charts of use go, in real time; 0 is none")
 	flags.DurationVar(&s.unused, "unused-delay", time.Hour, "how long an application is kept that never asks for anything; less than 0 is for ever")
 	flags.Uint64Var(&s.seed, "seed", 0, "seed of everything that is random in the cluster (default that of the scenario)")
 	flags.BoolVar(&s.loop, "loop", false, "begin again when the scenario is over")
@@ -187,6 +188,7 @@ type server struct {
 	history   *events.History
 	archive   *archive.Archive
 	web       *webservice.Server
+	charts    bool // of use, for which points are kept
 }
 
 // open starts everything but the cluster. With an error nothing runs.
@@ -215,7 +217,7 @@ func (s *serving) open(cluster *simulator.Live, log *zap.Logger, level zap.Atomi
 	if err != nil {
 		return nil, err
 	}
-	srv := &server{scheduler: &scheduler.Configured{Scheduler: core}, history: history, archive: kept}
+	srv := &server{scheduler: &scheduler.Configured{Scheduler: core}, history: history, archive: kept, charts: s.kept.History > 0}
 	counts.Watch(core, core.Kinds())
 	if srv.web, err = s.listenWith(srv, counts, log, level); err != nil {
 		core.Stop()
@@ -264,6 +266,9 @@ func (srv *server) serve(ctx context.Context, cluster *simulator.Live) error {
 	defer cancel()
 	finished := make(chan error, 1)
 	go func() { finished <- cluster.Run(ctx, srv.scheduler) }()
+	if srv.charts {
+		go scheduler.KeepHistory(ctx, srv.scheduler.Scheduler)
+	}
 	select {
 	case err := <-srv.web.Failed():
 		cancel()

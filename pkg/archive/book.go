@@ -33,6 +33,7 @@ type Book struct {
 	rejected     ring[*ApplicationRecord]
 	plans        plans
 	counts       counts
+	history      history
 	finished     []*ApplicationRecord // that ended with the last step
 	expired      []*ApplicationRecord // that were forgotten with the last step
 }
@@ -41,6 +42,7 @@ func newBook(config Config) *Book {
 	return &Book{
 		config: config, applications: map[core.ApplicationID]*application{},
 		resized: map[core.AllocationKey]int64{}, instances: map[core.NodeID]string{}, plans: newPlans(),
+		history: newHistory(config.History),
 	}
 }
 
@@ -89,6 +91,7 @@ func (b *Book) observe(event core.Event) {
 		b.asked(e.Allocation)
 	case core.Placed:
 		b.placed(e.Allocation)
+		b.history.count(b.queueOf(e.Application), flow{placements: 1})
 	case core.Adopted:
 		b.asked(e.Allocation)
 		b.placed(e.Allocation)
@@ -110,6 +113,7 @@ func (b *Book) observe(event core.Event) {
 		b.planned(&Plan{Application: e.Application, Key: e.Key, Queue: e.Queue, Node: e.Node, Decision: e.Plan})
 	case *core.EvictionRequested:
 		b.plans.evicted(e.Allocation, b.queueOf(e.Application))
+		b.history.count(b.queueOf(e.Application), flow{preemptions: 1})
 	case *core.VictimsWasted:
 		b.plans.wasted(e)
 	case *core.Unschedulable:

@@ -10,6 +10,8 @@ import (
 const (
 	DefaultMax  = 1000
 	DefaultKeep = 72 * time.Hour
+
+	DefaultHistory = 6 * time.Hour
 )
 
 // Config bounds what is kept of each partition. Zero means the default.
@@ -21,6 +23,9 @@ type Config struct {
 	// PlansMax is the most plans that are kept. Fewer are if they tell of very many
 	// allocations.
 	PlansMax int
+	// History is how far back points of use go. Whatever it is there are as many points,
+	// so a longer history has longer steps.
+	History time.Duration
 }
 
 // Validate reports every problem of the configuration at once.
@@ -28,6 +33,7 @@ func (c Config) Validate() error {
 	var problems []error
 	for name, value := range map[string]int64{
 		"EndedMax": int64(c.EndedMax), "RejectedMax": int64(c.RejectedMax), "PlansMax": int64(c.PlansMax), "Keep": int64(c.Keep),
+		"History": int64(c.History),
 	} {
 		if value < 0 {
 			problems = append(problems, fmt.Errorf("archive config: %s is negative", name))
@@ -44,6 +50,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Keep == 0 {
 		c.Keep = DefaultKeep
+	}
+	if c.History == 0 {
+		c.History = DefaultHistory
 	}
 	return c
 }

@@ -77,6 +77,7 @@
 //	dispatcher.go     what waits to callbacks; messages.go, events to messages; effectlog.go, the log lines; loggers.go, their levels
 //	recorder.go       steps to event records and the archive; meter.go, how long things take
 //	readers.go        View, Snapshot, Unanswered, Verify
+//	history.go        points of what partitions use, for the archive
 //	viewbroker.go     readers wait for the owner and share its views
 //	diagnostics.go    the state of a resource manager
 package scheduler

@@ -31,7 +31,7 @@
 //	query.go       limit, offset, fields, filters; sort.go, the order
 //	partition.go, queue.go, node.go, allocation.go, application.go, ask.go, asks.go,
 //	past.go, preemptions.go, victims.go, summary.go, standing.go, explain.go, question.go, whatif.go, events.go, rule.go, usage.go,
-//	utilization.go, history.go, configuration.go
+//	utilization.go, history.go, usehistory.go, configuration.go
 //	               the objects
 //	health.go      what is checked
 //	dump.go        everything at once

@@ -19,6 +19,7 @@ import (
 // answerTypes are the Go types that operations answer with, by their IDs.
 var answerTypes = map[string]reflect.Type{
 	"readSummary":                  reflect.TypeFor[summaryJSON](),
+	"listUseHistory":               reflect.TypeFor[[]pointJSON](),
 	"listVictims":                  reflect.TypeFor[[]preemptedPodJSON](),
 	"listClusters":                 reflect.TypeFor[[]clusterJSON](),
 	"listPartitions":               reflect.TypeFor[[]partitionJSON](),

@@ -67,11 +67,16 @@ func planTest(of func(*archive.Plan) string, ofVictim func(archive.Victim) strin
 
 // sinceTest picks plans by their age.
 func sinceTest(value string) (func(*archive.Plan) bool, error) {
+	since, err := sinceNanoseconds(value)
+	return func(p *archive.Plan) bool { return p.At.UnixNano() >= since }, err
+}
+
+func sinceNanoseconds(value string) (int64, error) {
 	since, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || since < 0 {
-		return nil, bad("Parameter since is %.40q: nanoseconds since 1970 are needed", value)
+		return 0, bad("Parameter since is %.40q: nanoseconds since 1970 are needed", value)
 	}
-	return func(p *archive.Plan) bool { return p.At.UnixNano() >= since }, nil
+	return since, nil
 }
 
 func (at *snapshot) fillPreemption(p *archive.Plan, out *preemptionJSON) {

@@ -214,6 +214,7 @@ func (s *Service) routes() []route {
 		{path: partition + "/nodes", get: s.about(nodes)},
 		{path: partition + "/node/{node}", get: s.about(node)},
 		{path: partition + "/preemptions", get: s.about(preemptions)},
+		{path: partition + "/history", get: s.about(useHistory)},
 		{path: partition + "/summary", get: s.answer(s.summary)},
 		{path: partition + "/victims", get: s.about(victims)},
 		{path: partition + "/asks", get: s.about(asks)},

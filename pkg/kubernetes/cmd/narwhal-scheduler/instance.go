@@ -58,6 +58,11 @@ func (i *instance) run(ctx context.Context) error {
 		i.history.Close() // streams end first, as the server waits for them
 		_ = web.Stop(context.Background())
 	}()
+	charts, done := context.WithCancel(ctx)
+	defer done()
+	if i.settings.kept.History > 0 {
+		go scheduler.KeepHistory(charts, i.scheduler.Scheduler)
+	}
 	records := clientevents.NewBroadcaster(&clientevents.EventSinkImpl{Interface: i.client.EventsV1()})
 	defer records.Shutdown()
 	if err := records.StartRecordingToSinkWithContext(ctx); err != nil {

@@ -144,6 +144,7 @@ func (s *settings) define(flags *pflag.FlagSet) {
 	flags.IntVar(&s.kept.EndedMax, "ended-max", archive.DefaultMax, "most applications that are shown after their end")
 	flags.IntVar(&s.kept.RejectedMax, "rejected-max", archive.DefaultMax, "most applications that are shown which were rejected")
 	flags.DurationVar(&s.kept.Keep, "keep", archive.DefaultKeep, "how long either is shown")
+	flags.DurationVar(&s.kept.History, "history", archive.DefaultHistory, "how far back charts of use go; 0 is none")
 	flags.DurationVar(&s.unused, "unused-delay", time.Hour, "how long an application is kept that never asks for anything; less than 0 is for ever")
 	defineLeading(flags, &s.leader)
 	s.web.define(flags)

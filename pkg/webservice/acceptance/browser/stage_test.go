@@ -187,6 +187,11 @@ func (p *play) perform(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	finished := make(chan error, 1)
 	go func() { finished <- live.Run(ctx, k) }()
+	charts := make(chan struct{})
+	go func() {
+		defer close(charts)
+		scheduler.KeepHistory(ctx, core)
+	}()
 
 	time.Sleep(p.after)
 	p.drain(t, k)
@@ -194,6 +199,7 @@ func (p *play) perform(t *testing.T) {
 	now := time.Now()
 	cancel()
 	assert.NilError(t, <-finished)
+	<-charts
 	core.Stop()
 
 	stage := &stage{now: now, kinds: core.Kinds(), history: history, archive: past, metrics: counts}

@@ -1,6 +1,7 @@
 // The cluster in sums. What is seen here leads to where more is said.
 import { badge, bar, h, render, state, table } from '../dom.js';
 import * as format from '../format.js';
+import { createHistory } from '../parts/history.js';
 import { queueLink } from '../parts/links.js';
 import { pendingOf } from '../parts/queuerow.js';
 import { nameOf, share, walk } from '../parts/shares.js';
@@ -25,12 +26,14 @@ export default {
   title: 'Overview',
   mount(root, ctx) {
     let history = { at: -Infinity, containers: [], plans: null };
+    const hours = createHistory(ctx);
     render(root, state('loading', 'Reading the cluster', 'One moment.'));
 
     async function refresh(signal) {
       const read = (...parts) => ctx.api.path('partition', ctx.partition(), ...parts);
       const counted = ctx.api.get(read('summary'), { signal }).catch((err) => { if (err.status === 404) return { data: null }; throw err; });
-      const [{ data: summary }, { data: health }] = await Promise.all([counted, ctx.api.get('scheduler/healthcheck', { signal, accept: [503] })]);
+      const [{ data: summary }, { data: health }] = await Promise.all([
+        counted, ctx.api.get('scheduler/healthcheck', { signal, accept: [503] }), hours.read('root', signal)]);
       if (performance.now() - history.at > historyEvery) history = await readHistory(ctx, signal);
       if (!summary) { render(root, state('empty', 'The partition was removed', 'Its resource manager has left or registers again.')); return; }
       // Without any guarantee the queues are compared by what they may use.
@@ -41,7 +44,8 @@ export default {
       render(root, title(seen), tiles(ctx, seen), h('div', { class: 'stacks' },
         stack(capacity(seen), queues ? topQueues(ctx, seen) : guarantees(ctx, seen)),
         stack(waiting(ctx, seen), latelyCard(ctx, seen), applications(ctx, seen)),
-        stack(healthCard(seen), fullness(ctx, seen))));
+        stack(healthCard(seen), fullness(ctx, seen))),
+        card('The last hours', {}, hours.charts('root')));
     }
 
     return { refresh, unmount() {} };

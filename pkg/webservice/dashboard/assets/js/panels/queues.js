@@ -7,6 +7,7 @@ import * as format from '../format.js';
 import { queueDetails } from '../parts/queuedetails.js';
 import { createFilters } from '../parts/filters.js';
 import { fewAmounts, fewKinds, kindChooser } from '../parts/kindchoice.js';
+import { createHistory } from '../parts/history.js';
 import { queueRanking } from '../parts/queueranking.js';
 import { queueRow } from '../parts/queuerow.js';
 import { walk } from '../parts/shares.js';
@@ -33,6 +34,7 @@ export default {
     root.addEventListener('keydown', onescape);
     const ranking = h('div', { class: 'card' });
     const filters = createFilters(ctx, 'queues', () => ctx.route().parts.slice(0, 1));
+    const hours = createHistory(ctx);
     const split = h('div', { class: 'split' }, h('div', null, main, ranking), aside);
     render(root, state('loading', 'Reading the queues', 'One moment.'));
 
@@ -42,6 +44,7 @@ export default {
     async function refresh(signal) {
       const { data } = await ctx.api.get(ctx.api.path('partition', ctx.partition(), 'queues'), { signal });
       if (data !== tree) take(data);
+      if (chosen() !== '') await hours.read(chosen(), signal);
       if (!split.isConnected) root.replaceChildren(toolbar, split);
       paint();
     }
@@ -142,7 +145,7 @@ export default {
       if (chosen() === '') { render(aside); shown = key; return; }
       const way = [];
       for (let up = entry; up; up = up.parent) way.unshift(up);
-      render(aside, entry ? queueDetails(ctx, way, close) : h('section', { class: 'details' }, state('empty', 'There is no such queue', `${chosen()} is not configured, or was removed.`, h('button', { type: 'button', onclick: close }, 'Close'))));
+      render(aside, entry ? queueDetails(ctx, way, hours.charts(chosen()), close) : h('section', { class: 'details' }, state('empty', 'There is no such queue', `${chosen()} is not configured, or was removed.`, h('button', { type: 'button', onclick: close }, 'Close'))));
       if (shown !== key && shown !== null && entry) {
         aside.firstChild.scrollTop = 0;
         if (narrow()) aside.scrollIntoView({ block: 'start' });
@@ -204,7 +207,13 @@ export default {
 
     return {
       refresh,
-      route() { if (tree) { if (chosen()) cursor = chosen(); reopen(); paint(); } },
+      route() {
+        if (!tree) return;
+        if (chosen()) cursor = chosen();
+        reopen();
+        paint();
+        if (chosen()) hours.read(chosen()).then(() => { if (root.isConnected) paint(); }, () => {}); // the next refresh tells what is wrong
+      },
       unmount() { filters.stop(); root.removeEventListener('keydown', onescape); },
     };
 

@@ -11,15 +11,16 @@ import { readable } from './words.js';
 const namesMax = 5; // of a limit that are named
 const none = -2147483648; // the priority of what has nothing that waits
 
-// queueDetails makes the pane. The way is [{ queue, fair }] from the root to the queue.
-export function queueDetails(ctx, way, onclose) {
+// queueDetails makes the pane. The way is [{ queue, fair }] from the root to the queue; charts
+// is what it was in the last hours.
+export function queueDetails(ctx, way, charts, onclose) {
   const { queue, fair } = way.at(-1);
   const note = badges(queue).filter(Boolean);
   return pane({ title: queue.queuename, note: note.length ? note : null, onclose },
     h('div', { class: 'toolbar' },
       h('a', { class: 'button', href: ctx.link('applications', [], { queue: queue.queuename }) }, 'Applications'),
       h('a', { class: 'button', href: ctx.link('applications', [], { view: 'pending', queue: queue.queuename }) }, 'Pending asks')),
-    quota(ctx, queue), amounts(queue, fair), chain(ctx, way), limits(ctx, queue), settings(queue), properties(queue));
+    quota(ctx, queue), amounts(queue, fair), section('The last hours', charts), chain(ctx, way), limits(ctx, queue), settings(queue), properties(queue));
 }
 
 // quota says what is wrong with the limits, if something is.

@@ -1,0 +1,79 @@
+package webservice
+
+import (
+	"cmp"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// pointJSON is how much there was of a queue at one moment.
+type pointJSON struct {
+	Timestamp   nanoseconds      `json:"timestamp"`
+	Used        quantities       `json:"used,omitempty"`
+	Guaranteed  quantities       `json:"guaranteed,omitempty"`
+	Capacity    quantities       `json:"capacity,omitempty"` // of the root only
+	Occupied    quantities       `json:"occupied,omitempty"` // the same
+	PendingBy   map[string]int64 `json:"pendingBy"`
+	Placements  int64            `json:"placements"`
+	Preemptions int64            `json:"preemptions"`
+}
+
+// useHistory answers GET /ws/v1/partition/{partition}/history: the points of a queue, the
+// oldest first. As with other lists there are none of a queue that is not known.
+func useHistory(at *snapshot, r *http.Request) (any, error) {
+	p, err := parametersOf(r)
+	if err != nil {
+		return nil, err
+	}
+	named, _, err := p.one("queue")
+	if err != nil {
+		return nil, err
+	}
+	step, err := stepAsked(p)
+	if err != nil {
+		return nil, err
+	}
+	queue := core.QueuePath(strings.ToLower(cmp.Or(named, string(at.Root.Path))))
+	points := at.past.History(queue, time.Time{})
+	if step > 0 {
+		points = archive.Merge(points, step)
+	}
+	return list(r, at.kinds, points, fillPoint(at), filter[archive.Point]{name: "since", test: pointsSince})
+}
+
+// stepAsked is the time in which there is one point; zero is that of the archive.
+func stepAsked(p parameters) (time.Duration, error) {
+	value, given, err := p.one("step")
+	if err != nil || !given {
+		return 0, err
+	}
+	step, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || step <= 0 {
+		return 0, bad("Parameter step is %.40q: nanoseconds, more than 0, are needed", value)
+	}
+	return time.Duration(step), nil
+}
+
+// pointsSince picks points by their age.
+func pointsSince(value string) (func(archive.Point) bool, error) {
+	since, err := sinceNanoseconds(value)
+	return func(p archive.Point) bool { return p.At.UnixNano() >= since }, err
+}
+
+func fillPoint(at *snapshot) func(archive.Point, *pointJSON) {
+	return func(p archive.Point, out *pointJSON) {
+		*out = pointJSON{
+			Timestamp: nanosecondsOf(p.At), Used: at.amounts(p.Used), Guaranteed: at.amounts(p.Guaranteed),
+			Capacity: at.amounts(p.Capacity), Occupied: at.amounts(p.Occupied),
+			PendingBy: map[string]int64{}, Placements: p.Placements, Preemptions: p.Preemptions,
+		}
+		for _, w := range p.Pending {
+			out.PendingBy[w.Reason.String()] = w.Asks
+		}
+	}
+}
