@@ -105,8 +105,8 @@ func (l *ledger) register(a *Allocation, app *application) *request {
 	l.arrivals++
 	r := &request{Allocation: a, application: app, number: l.arrivals}
 	l.requests[a.Key] = r
-	if app != nil {
-		l.enterQuorum(r)
+	if app != nil && a.Tags[TagQuorum] != "" {
+		members{l}.enterQuorum(r)
 	}
 	return r
 }
@@ -114,7 +114,9 @@ func (l *ledger) register(a *Allocation, app *application) *request {
 // forget drops a request that is in no list any more.
 func (l *ledger) forget(r *request) {
 	delete(l.requests, r.Key)
-	l.leaveQuorum(r)
+	if r.quorum != nil {
+		members{l}.leaveQuorum(r)
+	}
 }
 
 // book charges an allocation to its node and to the accounts of its queue.
@@ -134,7 +136,9 @@ func (l *ledger) book(r *request, n *node) {
 	if r.Placeholder {
 		members{l}.seat(r)
 	}
-	l.countQuorum(r, 1)
+	if r.quorum != nil {
+		members{l}.countQuorum(r, 1)
+	}
 	l.changes.node(n, 0)
 	l.changes.application(app, 0)
 }
@@ -146,7 +150,9 @@ func (l *ledger) unbook(r *request) {
 	if r.Placeholder {
 		members{l}.unseat(r)
 	}
-	l.countQuorum(r, -1)
+	if r.quorum != nil {
+		members{l}.countQuorum(r, -1)
+	}
 	n.discharge(r)
 	for _, account := range app.accounts() {
 		account.discharge(r.Amounts, l.stamp)

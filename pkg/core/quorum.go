@@ -62,40 +62,40 @@ func keepsRoom(r *request) bool {
 
 // enterQuorum makes a request a member of the quorum that it names, and leaveQuorum ends that.
 // It is in no list meanwhile.
-func (l *ledger) enterQuorum(r *request) {
+func (m members) enterQuorum(r *request) {
 	name, least := quorumOf(r.Allocation)
 	if name == "" {
 		return
 	}
-	q := l.quorums[name]
+	q := m.quorums[name]
 	if q == nil {
 		q = &quorum{name: name, holds: true, detail: awaitsMembers}
-		l.quorums[name] = q
+		m.quorums[name] = q
 	}
 	q.members++
 	r.quorum = q
 	if q.least != least {
 		q.least = least
-		l.changes.quorum(q)
+		m.changes.quorum(q)
 	}
 }
 
-func (l *ledger) leaveQuorum(r *request) {
+func (m members) leaveQuorum(r *request) {
 	q := r.quorum
 	if q == nil {
 		return
 	}
 	r.quorum = nil
 	if q.members--; q.members == 0 {
-		delete(l.quorums, q.name)
+		delete(m.quorums, q.name)
 	}
 }
 
 // countQuorum counts a member that runs, or one that does not any more.
-func (l *ledger) countQuorum(r *request, more int) {
+func (m members) countQuorum(r *request, more int) {
 	if q := r.quorum; q != nil {
 		q.running += more
-		l.changes.quorum(q)
+		m.changes.quorum(q)
 	}
 }
 

@@ -108,8 +108,8 @@ func (v *verifier) expected(n *node) {
 	}
 }
 
-// members checks that the requests of an application belong to the quorum that they name.
-func (v *verifier) members(app *application) {
+// checkQuorumOf checks that the requests of an application belong to the quorum that they name.
+func checkQuorumOf(v *verifier, app *application) {
 	for i, list := range [][]*request{app.allocations, app.asks} {
 		for _, r := range list {
 			name, _ := quorumOf(r.Allocation)
@@ -124,8 +124,8 @@ func (v *verifier) members(app *application) {
 	}
 }
 
-// quorums checks what is counted of quorums, and which of their asks are held back.
-func (v *verifier) quorums() {
+// checkQuorums checks what is counted of quorums, and which of their asks are held back.
+func checkQuorums(v *verifier) {
 	running, asks := map[*quorum]int{}, map[*quorum]int{}
 	for _, r := range v.p.requests {
 		if r.quorum == nil {
