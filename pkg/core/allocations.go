@@ -182,6 +182,7 @@ func (p commands) retagOwn(r *request, tags map[string]string) {
 	updated.Tags = tags
 	r.Allocation = &updated
 	r.application.view = nil
+	quorums(p).retag(r)
 	if r.node != nil {
 		p.tagsChanged(r)
 	}

@@ -87,6 +87,8 @@
 //	gangends.go     what ends when placeholders time out, and what runs when one has ended
 //	replace.go      placeholders whose place an ask takes
 //	gangview.go     gangs for readers
+//	quorum.go       asks that start together; quorums.go, when they are tried
+//	quorumplan.go   and where they are placed
 //	wholegang.go    gangs that start with all their placeholders or none
 //
 // Preemption: evictions that make room.

@@ -14,10 +14,14 @@ type gangs struct{ *Partition }
 type gangWork struct {
 	ready   []*taskGroup   // in which a placeholder may be replaced
 	waiting []*application // with a gang of which something fitted nowhere
+	quorums []*quorum      // that fitted nowhere
 	timer   timers.Timer[due]
 	tried   uint64 // the batch in which gangs that start whole were tried last
 	tries   int    // how many
 }
+
+// any reports whether any gang or quorum waits for room.
+func (w *gangWork) any() bool { return len(w.waiting)+len(w.quorums) > 0 }
 
 // react settles which asks wait for placeholders.
 func (p gangs) react() {

@@ -27,6 +27,7 @@ type ledger struct {
 	limits       limitAccounts
 	capped       bool // the number of applications of some queue is limited
 	requests     map[AllocationKey]*request
+	quorums      map[string]*quorum    // that have members
 	unplaced     map[NodeID][]*request // foreign allocations, by nodes that are not known
 	unplacedView []*Allocation         // the same by key; nil if that is not known
 	absent       map[NodeID]*askSet    // asks whose required node is not known
@@ -57,6 +58,7 @@ func newLedger(options Options) ledger {
 		options:  options,
 		kinds:    options.Kinds,
 		requests: map[AllocationKey]*request{},
+		quorums:  map[string]*quorum{},
 		limits:   limitAccounts{},
 		unplaced: map[NodeID][]*request{},
 		settled:  options.SettleDelay <= 0,
@@ -103,11 +105,19 @@ func (l *ledger) register(a *Allocation, app *application) *request {
 	l.arrivals++
 	r := &request{Allocation: a, application: app, number: l.arrivals}
 	l.requests[a.Key] = r
+	if app != nil && a.Tags[TagQuorum] != "" {
+		members{l}.enterQuorum(r)
+	}
 	return r
 }
 
 // forget drops a request that is in no list any more.
-func (l *ledger) forget(r *request) { delete(l.requests, r.Key) }
+func (l *ledger) forget(r *request) {
+	delete(l.requests, r.Key)
+	if r.quorum != nil {
+		members{l}.leaveQuorum(r)
+	}
+}
 
 // book charges an allocation to its node and to the accounts of its queue.
 func (l *ledger) book(r *request, n *node) {
@@ -126,6 +136,9 @@ func (l *ledger) book(r *request, n *node) {
 	if r.Placeholder {
 		members{l}.seat(r)
 	}
+	if r.quorum != nil {
+		members{l}.countQuorum(r, 1)
+	}
 	l.changes.node(n, 0)
 	l.changes.application(app, 0)
 }
@@ -136,6 +149,9 @@ func (l *ledger) unbook(r *request) {
 	l.stamp++
 	if r.Placeholder {
 		members{l}.unseat(r)
+	}
+	if r.quorum != nil {
+		members{l}.countQuorum(r, -1)
 	}
 	n.discharge(r)
 	for _, account := range app.accounts() {
@@ -266,6 +282,7 @@ type changeSet struct {
 	queues       []*queue
 	applications []*application
 	taskGroups   []*taskGroup
+	quorums      []*quorum
 	placed       []*request // allocations that took room
 	freed        []*account // of limits that may hold more again, each once
 	resized      bool       // the cluster: shares are measured against its size
@@ -324,7 +341,7 @@ func (c *changeSet) application(a *application, what queueChange) {
 
 // none reports whether nothing is recorded.
 func (c *changeSet) none() bool {
-	return len(c.nodes) == 0 && len(c.queues) == 0 && len(c.applications) == 0 && len(c.taskGroups) == 0 && len(c.freed) == 0 && !c.resized
+	return len(c.nodes) == 0 && len(c.queues) == 0 && len(c.applications) == 0 && len(c.taskGroups) == 0 && len(c.quorums) == 0 && len(c.freed) == 0 && !c.resized
 }
 
 // A step is one call of Apply or Schedule: its time, its limits, and its effects.

@@ -31,6 +31,9 @@ func (p *Partition) endWait(r *request) {
 	if r.TaskGroup != "" {
 		members{&p.ledger}.resign(r)
 	}
+	if r.quorum != nil {
+		r.quorum.resign(&p.ledger, r)
+	}
 	if r.wait != nil {
 		p.promises.end(r)
 		p.reservations.unreserve(r)
@@ -220,6 +223,9 @@ func (p *Partition) ask(r *request) {
 	if r.TaskGroup != "" {
 		members{&p.ledger}.join(r)
 	}
+	if r.quorum != nil {
+		r.quorum.join(&p.ledger, r)
+	}
 	p.enqueue(r, p.classOf(r, p.constraintsOf(r)))
 	if r.Required != "" {
 		p.bind(r)
@@ -243,7 +249,9 @@ func (p *Partition) tryAgain(r *request) {
 	w := r.wait
 	w.due.retry, w.delayed, w.planned = time.Time{}, false, 0
 	if r.Required == "" {
-		p.insert(r)
+		if !r.isHeld() {
+			p.insert(r)
+		}
 		return
 	}
 	if n := p.boundTo(r); n != nil {

@@ -182,6 +182,7 @@ func (p *Partition) fireDue() (fired bool) {
 		case dueUnschedulable:
 			p.hints.wake()
 			gangs{p}.hint()
+			quorums{p}.hint()
 		case dueReports:
 			p.reports.wake()
 		case dueAttempts:
@@ -204,6 +205,7 @@ func (p *Partition) fireDue() (fired bool) {
 			gangs{p}.expire(d.application)
 		case dueGangs:
 			gangs{p}.wake()
+			quorums{p}.wake()
 		case dueAsk:
 			p.wake(d.request)
 		case dueBound: // this Schedule goes on with them

@@ -12,6 +12,9 @@ func (p *Partition) react() {
 		if len(p.changes.taskGroups) > 0 {
 			gangs{p}.react()
 		}
+		if len(p.changes.quorums) > 0 {
+			quorums{p}.react()
+		}
 		p.reactToQuotas()
 		wakeLimited(p)
 		p.settleOrders()
@@ -54,7 +57,7 @@ func (p *Partition) reactToNodes() {
 				p.rooms.appear(n)
 			}
 			p.refused.nodeFreed(n)
-			if len(p.gangWork.waiting) > 0 {
+			if p.gangWork.any() {
 				gangs{p}.soon()
 			}
 		}
@@ -115,7 +118,7 @@ func (p *Partition) reactToQuotas() {
 			p.reservations.recheckLimits()
 		}
 		if what&quotaFreed != 0 {
-			if len(p.gangWork.waiting) > 0 {
+			if p.gangWork.any() {
 				gangs{p}.soon()
 			}
 			p.wakeWaiters(q)

@@ -33,6 +33,7 @@ type request struct {
 	wait     *wait     // nil for an ask that only waits for its turn
 	told     *told     // what was told of why it waits; nil if nothing was
 	eviction *eviction // nil for an allocation that may stay
+	quorum   *quorum   // nil if it starts by itself
 }
 
 // A wait is what is known of an ask that was tried and not placed.

@@ -138,7 +138,7 @@ func (s *reservations) wakeClass(c *class) {
 		return
 	}
 	r := c.firstAsk()
-	if r == nil || startsWhole(r) { // a gang that starts whole holds nothing before
+	if r == nil || startsWhole(r) || startsTogether(r) { // a gang that starts whole holds nothing before
 		return
 	}
 	if wait := s.predicates.wait(FurtherQuestion); wait > 0 {

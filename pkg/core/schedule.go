@@ -64,6 +64,9 @@ func (p cycle) try(r *request) outcome {
 	if r.Placeholder && startsWhole(r) {
 		return p.startWhole(r)
 	}
+	if r.quorum != nil && startsTogether(r) {
+		return p.startQuorum(r)
+	}
 	p.work.Attempts++
 	over := r.withoutRoom()
 	refused := r.class.isRefused() // and in the order since room may be made for it

@@ -31,6 +31,7 @@ func (p *Partition) Verify() error {
 	v.applications()
 	v.queue(p.root)
 	v.limits()
+	checkQuorums(&v)
 	v.totals()
 	v.classes()
 	v.ranked()
@@ -150,6 +151,7 @@ func (v *verifier) applications() {
 		}
 		v.groups(app, ordered)
 		v.gang(app)
+		checkQuorumOf(v, app)
 		if app.queue.applications[app.id] != app {
 			v.breaks("application %s is not in its queue %s", app.id, app.queue.path)
 		}

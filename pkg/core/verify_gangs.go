@@ -107,3 +107,48 @@ func (v *verifier) expected(n *node) {
 		}
 	}
 }
+
+// checkQuorumOf checks that the requests of an application belong to the quorum that they name.
+func checkQuorumOf(v *verifier, app *application) {
+	for i, list := range [][]*request{app.allocations, app.asks} {
+		for _, r := range list {
+			name, _ := quorumOf(r.Allocation)
+			switch {
+			case r.quorum == nil && name == "":
+			case r.quorum == nil || r.quorum.name != name || v.p.quorums[name] != r.quorum:
+				v.breaks("%s is no member of quorum %q, which it names", r.Key, name)
+			case r.quorum.asks.has(r) != (i == 1):
+				v.breaks("%s is among the asks of quorum %s is %t", r.Key, name, i == 0)
+			}
+		}
+	}
+}
+
+// checkQuorums checks what is counted of quorums, and which of their asks are held back.
+func checkQuorums(v *verifier) {
+	running, asks := map[*quorum]int{}, map[*quorum]int{}
+	for _, r := range v.p.requests {
+		if r.quorum == nil {
+			continue
+		}
+		if r.node != nil {
+			running[r.quorum]++
+			continue
+		}
+		asks[r.quorum]++
+		if v.settled && r.isHeld() && !r.quorum.holds {
+			v.breaks("ask %s is held back and its quorum %s is not", r.Key, r.quorum.name)
+		}
+	}
+	for _, q := range v.p.quorums {
+		if q.running != running[q] || q.asks.len() != asks[q] || q.members != running[q]+asks[q] {
+			v.breaks("quorum %s counts %d that run and %d that wait of %d, and has %d and %d", q.name, q.running, q.asks.len(), q.members, running[q], asks[q])
+		}
+		if hold := q.missing() > 0 && (q.asks.len() < q.missing() || q.waits); v.settled && hold != q.holds {
+			v.breaks("quorum %s misses %d with %d that wait, and holds is %t", q.name, q.missing(), q.asks.len(), q.holds)
+		}
+		if q.waits && !q.listed {
+			v.breaks("quorum %s waits for nothing", q.name)
+		}
+	}
+}

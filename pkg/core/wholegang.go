@@ -83,6 +83,7 @@ type gangPlan struct {
 	detail string // why there is none
 
 	overQuota bool // that is why
+	avoids    bool // nodes where binding failed are left out
 }
 
 // A plannedNode is a node with what is planned on it.
@@ -178,7 +179,7 @@ func (g *gangPlan) fits(r *request, n *node) outcome {
 		on = &plannedNode{}
 		g.on[n] = on
 	}
-	if !r.Amounts.FitsIn(n.room.Minus(on.used)) {
+	if !r.Amounts.FitsIn(n.room.Minus(on.used)) || g.avoids && r.wait != nil && r.wait.avoid == n.id {
 		return waits
 	}
 	if g.calls++; g.calls > max(callsMax, 2*len(g.asks)) && g.options.Feasible != nil {

@@ -307,38 +307,35 @@ func awaitEvent(w *World, pod, text string) {
 	w.t.Fatalf("no event of %s says %q", pod, text)
 }
 
-// Pods that name a pod group wait until it is there. Then they run, one by one, since gangs
-// are not in effect yet; the core knows of which group they are. A group that is no gang is
-// the same for them.
-func podGroupsAreRead(w *World) {
-	w.AddNodes(1, "8", "16Gi")
-	w.CreatePods("train", 3, Pod{CPU: "1", Memory: "1Gi", Group: "train"})
-	w.CreatePods("single", 1, Pod{CPU: "1", Memory: "1Gi", Group: "single"})
+// Pods that name a pod group wait until it is there. Those of a gang start together: not before
+// there is room for all of them, and of two gangs one. A group that is no gang starts one by one.
+func podGroupsStartWhole(w *World) {
+	w.AddNodes(1, "3", "16Gi")
 	w.CreatePods("other", 1, Pod{CPU: "1", Memory: "1Gi"})
+	w.CreatePods("train", 3, Pod{CPU: "1", Memory: "1Gi", Group: "train"})
 	w.Await(Running("other", 1))
 	w.Await(Waiting("train", 3))
-	w.Await(Waiting("single", 1))
+	three := v1alpha2.PodGroupSchedulingPolicy{Gang: &v1alpha2.GangSchedulingPolicy{MinCount: 3}}
+	createPodGroup(w, "train", three)
+	w.Await(Unschedulable("train", 3)) // there is room for two
+	w.CreatePods("eval", 3, Pod{CPU: "1", Memory: "1Gi", Group: "eval"})
+	createPodGroup(w, "eval", three)
+	w.Await(Unschedulable("eval", 3))
 	w.Middle()
 
-	createPodGroup(w, "train", v1alpha2.PodGroupSchedulingPolicy{Gang: &v1alpha2.GangSchedulingPolicy{MinCount: 2}})
+	w.AddNodes(1, "1", "16Gi")
 	w.Await(Running("train", 3))
-	w.Await(Waiting("single", 1))
-	createPodGroup(w, "single", v1alpha2.PodGroupSchedulingPolicy{Basic: &v1alpha2.BasicSchedulingPolicy{}})
-	w.Await(Running("single", 1))
+	w.Await(Waiting("eval", 3))
 	w.checkBooks()
-	var nodes []struct {
-		Allocations []struct{ AllocationKey, TaskGroupName string }
-	}
-	w.check(w.readREST(w.ctx, "/ws/v1/partition/default/nodes", &nodes))
-	groups := map[string]string{}
-	for _, a := range nodes[0].Allocations {
-		groups[a.AllocationKey] = a.TaskGroupName
-	}
-	for app, group := range map[string]string{"train": "train", "single": "single", "other": ""} {
-		for _, pod := range w.Pods(app) {
-			assert.Equal(w.t, groups[string(pod.UID)], group)
-		}
-	}
+	w.DeletePod(w.Pods("train")[0].Name)
+	w.DeletePod(w.Pods("other")[0].Name)
+	w.CreatePods("single", 2, Pod{CPU: "1", Memory: "1Gi", Group: "single"})
+	createPodGroup(w, "single", v1alpha2.PodGroupSchedulingPolicy{Basic: &v1alpha2.BasicSchedulingPolicy{}})
+	w.Await(Running("single", 2))
+	w.Await(Waiting("eval", 3))
+	w.AddNodes(1, "3", "16Gi")
+	w.Await(Running("eval", 3))
+	w.checkBooks()
 }
 
 func createPodGroup(w *World, name string, policy v1alpha2.PodGroupSchedulingPolicy) {

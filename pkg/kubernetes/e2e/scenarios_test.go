@@ -40,7 +40,7 @@ var scenarios = []Scenario{
 	{name: "stop", play: stopsInTheMiddle, withoutKube: "it does not wait for bindings that are under way"},
 	{name: "plugin", play: pluginTellsTheTruth, withoutKube: "it has no plugin"},
 	{name: "namespace-quota", play: namespaceHasQuota, middle: true, withoutKube: "it has no quotas of namespaces"},
-	{name: "pod-groups", play: podGroupsAreRead, options: Options{PodGroups: true}, middle: true, withoutKube: "its own gates for groups are off"},
+	{name: "pod-groups", play: podGroupsStartWhole, options: Options{PodGroups: true}, middle: true, withoutKube: "its own gates for groups are off"},
 	{name: "fewest-violations", play: preemptionViolatesFewest, middle: true},
 	{name: "level-nodes", play: nodesAreLevelled, options: Options{Audit: true}, withoutKube: "it may run a replacement elsewhere than our core would"},
 	{name: "duplicates", play: duplicatesAreSpread, options: Options{NodesCanFail: true}},

@@ -23,6 +23,9 @@ const (
 	// TagNominated is the node that a pod was nominated to before a restart. It is read in
 	// the first message about an ask only.
 	TagNominated = "nominatedNodeName"
+	// TagQuorum and TagQuorumLeast say of how many asks some must start together.
+	TagQuorum      = "quorum.name"
+	TagQuorumLeast = "quorum.least"
 	// TagTerminating is when an allocation began to end, in seconds since 1970.
 	TagTerminating = "terminating"
 )

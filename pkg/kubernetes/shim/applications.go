@@ -18,10 +18,6 @@ func (c *Context) introduce(app *application, running bool) {
 	if app.gang == nil {
 		said.TaskGroups = nil
 	}
-	if groups := c.groups.taskGroups(app, said.TaskGroups); len(groups) > len(said.TaskGroups) {
-		said.TaskGroups = groups
-		said.Hard = said.Hard || said.Timeout == 0 // a pod group runs as a whole or not at all
-	}
 	waited := app.rejected != ""
 	app.told, app.accepted, app.forced, app.rejected, app.queue = true, false, running, "", said.Queue
 	c.sender.put(message{application: said.Request(oldest.CreationTimestamp.Unix(), running)})

@@ -63,7 +63,7 @@ func (c callback) GetStateDump() (string, error) {
 	for _, id := range slices.Sorted(maps.Keys(c.apps)) {
 		app := c.apps[id]
 		d.Applications = append(d.Applications, dumpApp{
-			ID: id, Pods: len(app.tasks), Rejected: app.rejected, TaskGroups: c.groups.taskGroups(app, nil),
+			ID: id, Pods: len(app.tasks), Rejected: app.rejected, TaskGroups: c.groups.taskGroups(app),
 		})
 	}
 	c.mu.RUnlock()

@@ -3,6 +3,7 @@ package shim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -29,6 +30,11 @@ type gang struct {
 	gathering bool   // its placeholders are made and placed
 	resuming  bool   // they took too long: no more are made, and it goes on without them
 	failed    string // why its pods are not to run at all
+}
+
+// has reports whether a gang has a task group of a name; nil has none.
+func (g *gang) has(name string) bool {
+	return g != nil && slices.ContainsFunc(g.said.TaskGroups, func(group pods.TaskGroup) bool { return group.Name == name })
 }
 
 // gangs make the placeholders of applications with task groups, and end those that are not

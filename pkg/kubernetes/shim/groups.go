@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/api/scheduling/v1alpha2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -51,8 +53,8 @@ func (c *podGroups) AddPodGroup(group *v1alpha2.PodGroup) {
 	c.syncPodsOf(group)
 }
 
-// UpdatePodGroup takes the new state of a pod group. What it asks for counts for
-// applications that come after; it never changes in the API server.
+// UpdatePodGroup takes the new state of a pod group. What it asks for changes in the API
+// server only if it is deleted and made again between two looks.
 func (c *podGroups) UpdatePodGroup(_, group *v1alpha2.PodGroup) { c.AddPodGroup(group) }
 
 // DeletePodGroup forgets a pod group. Its pods without a node wait for another one of its
@@ -93,14 +95,27 @@ func (c *podGroups) missing(pod *v1.Pod) string {
 	return name
 }
 
-// taskGroups are those of an application: what its oldest pod says, and after that the gangs
-// among the pod groups that its pods name, by name. The size of a member is that of the
-// oldest pod of the group. The lock must be held.
-func (c *podGroups) taskGroups(app *application, said []pods.TaskGroup) []pods.TaskGroup {
-	known := map[string]bool{}
-	for _, group := range said {
-		known[group.Name] = true
+// mark says in a message about a pod how many of its pod group start together. The core holds
+// it back until so many of them run or can be placed at once. No placeholders are made: pods of
+// the group that are there are what the core looks for room for. A pod of a task group, which
+// has placeholders, waits for those instead. The lock must be held.
+func (c *podGroups) mark(t *task, m *si.Allocation) {
+	name := groupName(t.pod)
+	if !c.served || name == "" || m.TaskGroupName != name || m.Placeholder || t.app.gang.has(name) {
+		return
 	}
+	m.TaskGroupName = "" // the core does not have it changed, but a group may be made again as another
+	if group := c.of[t.pod.Namespace+"/"+name]; group != nil && group.Spec.SchedulingPolicy.Gang != nil {
+		gang := group.Spec.SchedulingPolicy.Gang
+		m.AllocationTags[pods.TagQuorum] = t.pod.Namespace + "/" + name
+		m.AllocationTags[pods.TagQuorumLeast] = strconv.Itoa(int(gang.MinCount))
+	}
+}
+
+// taskGroups are the gangs among the pod groups that the pods of an application name, by name.
+// The size of a member is that of the oldest pod of the group. The lock must be held.
+func (c *podGroups) taskGroups(app *application) []pods.TaskGroup {
+	known := map[string]bool{}
 	var found []pods.TaskGroup
 	for _, t := range app.sorted() {
 		name := groupName(t.pod)
@@ -114,5 +129,5 @@ func (c *podGroups) taskGroups(app *application, said []pods.TaskGroup) []pods.T
 		}
 	}
 	slices.SortFunc(found, func(a, b pods.TaskGroup) int { return cmp.Compare(a.Name, b.Name) })
-	return append(slices.Clone(said), found...)
+	return found
 }

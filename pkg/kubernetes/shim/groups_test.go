@@ -12,10 +12,9 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
-// An application is told to the core with the room that its pod groups need, in the style of
-// those that run as a whole or not at all. A task group of an annotation comes before a pod
-// group of its name.
-func TestPodGroupsGoWithTheApplication(t *testing.T) {
+// A pod is told to the core with how many of its pod group start together; no placeholders are
+// announced. A task group of an annotation comes before a pod group of its name.
+func TestPodGroupsGoWithTheirPods(t *testing.T) {
 	c := newCallback(t)
 	c.groups.served = true
 	pod := ourPod("")
@@ -29,12 +28,16 @@ func TestPodGroupsGoWithTheApplication(t *testing.T) {
 	group.Spec.SchedulingPolicy.Gang = &v1alpha2.GangSchedulingPolicy{MinCount: 3}
 	c.groups.AddPodGroup(group)
 	request := c.sender.waiting[0].application
-	assert.Equal(t, request.PlaceholderAsk.Resources["pods"].Value, int64(3))
-	assert.Equal(t, request.GangSchedulingStyle, "Hard")
-	assert.Equal(t, c.sender.waiting[1].allocation.TaskGroupName, name)
+	assert.Assert(t, request.PlaceholderAsk == nil)
+	told := c.sender.waiting[1].allocation
+	assert.Equal(t, told.TaskGroupName, "")
+	assert.Equal(t, told.AllocationTags[pods.TagQuorum], "default/train")
+	assert.Equal(t, told.AllocationTags[pods.TagQuorumLeast], "3")
 
-	same := []pods.TaskGroup{{Name: name, MinMember: 7}}
-	assert.DeepEqual(t, c.groups.taskGroups(c.apps["app"], same), same)
+	c.apps["app"].gang = &gang{said: pods.Application{TaskGroups: []pods.TaskGroup{{Name: name, MinMember: 7}}}}
+	m, _ := c.wanted(c.tasks["web"])
+	assert.Equal(t, m.TaskGroupName, name)
+	assert.Equal(t, m.AllocationTags[pods.TagQuorum], "")
 }
 
 // Placeholders are made for ten thousand members of an application and no more: a text of some

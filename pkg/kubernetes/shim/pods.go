@@ -264,6 +264,7 @@ func (c *Context) wanted(t *task) (m *si.Allocation, reason string) {
 	m.NodeID = t.node
 	c.markOwner(t, m)
 	c.reserved.mark(t, m)
+	c.groups.mark(t, m)
 	return m, ""
 }
 

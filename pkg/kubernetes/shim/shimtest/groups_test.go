@@ -3,7 +3,9 @@ package shimtest_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/api/scheduling/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
@@ -35,7 +38,7 @@ func podGroup(name string, minCount int32) *v1alpha2.PodGroup {
 }
 
 // A pod waits for its pod group, before and after the start, and again when that is deleted.
-// A pod that runs does not.
+// A pod that runs does not. There is room for one of the two that must start together.
 func TestPodsWaitForTheirPodGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := shimtest.New(t, shimtest.Options{})
@@ -53,11 +56,11 @@ func TestPodsWaitForTheirPodGroup(t *testing.T) {
 
 		m.Create(podGroup("train", 2))
 		m.Advance(5 * time.Second)
-		assert.DeepEqual(t, m.Booked(), []string{"early node-1", "late -", "other node-1", "runs node-1"})
+		assert.DeepEqual(t, m.Booked(), []string{"early -", "late -", "other node-1", "runs node-1"})
 		groups := m.API.SchedulingV1alpha2().PodGroups(metav1.NamespaceDefault)
 		assert.NilError(t, groups.Delete(context.Background(), "train", metav1.DeleteOptions{}))
 		m.Advance(5 * time.Second)
-		assert.DeepEqual(t, m.Booked(), []string{"early node-1", "other node-1", "runs node-1"})
+		assert.DeepEqual(t, m.Booked(), []string{"other node-1", "runs node-1"})
 	})
 }
 
@@ -73,9 +76,9 @@ func TestPodGroupsAreNotServed(t *testing.T) {
 	})
 }
 
-// The gangs among the pod groups of an application become its task groups, with the size of
-// their oldest pod; those whose pods are scheduled one by one do not.
-func TestPodGroupsAreTaskGroups(t *testing.T) {
+// The state for debugging has the gangs among the pod groups of an application, with the size of
+// their oldest pod; those whose pods are scheduled one by one are not there.
+func TestPodGroupsAreInTheState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := shimtest.New(t, shimtest.Options{})
 		m.API.Serve(v1alpha2.SchemeGroupVersion, "podgroups")
@@ -87,7 +90,7 @@ func TestPodGroupsAreTaskGroups(t *testing.T) {
 		m.Start()
 		m.AddPod("train-2", "cpu=2", inGroup("train"))
 		m.Advance(time.Second)
-		assert.Equal(t, len(m.API.Bindings()), 4)
+		assert.Equal(t, len(m.API.Bindings()), 1)
 
 		text, err := m.Scheduler.StateDump(shim.DefaultClusterID)
 		assert.NilError(t, err)
@@ -108,4 +111,135 @@ func TestPodGroupsAreTaskGroups(t *testing.T) {
 			assert.Equal(t, cpu.MilliValue(), want.cpuMilli)
 		}
 	})
+}
+
+// inGang are pods of one CPU each of a pod group.
+func (w groupWorld) inGang(group string, numbers ...int) {
+	for _, n := range numbers {
+		w.AddPod(fmt.Sprintf("%s-%d", group, n), "cpu=1", inGroup(group))
+	}
+	w.Advance(5 * time.Second)
+}
+
+// A groupWorld is a cluster whose API server serves pod groups.
+type groupWorld struct{ *shimtest.MockScheduler }
+
+func newGroupWorld(t *testing.T, cpu string, groups ...runtime.Object) groupWorld {
+	m := shimtest.New(t, shimtest.Options{})
+	m.API.Serve(v1alpha2.SchemeGroupVersion, "podgroups")
+	m.AddNode("node-1", "cpu="+cpu)
+	m.Create(groups...)
+	m.Start()
+	return groupWorld{m}
+}
+
+// No pod of a gang is bound before minCount of them fit at once. What there is more of waits by
+// itself then.
+func TestPodGroupStartsWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newGroupWorld(t, "2", podGroup("train", 3))
+		w.inGang("train", 1, 2)
+		assert.DeepEqual(t, w.Booked(), []string{"train-1 -", "train-2 -"})
+		w.inGang("train", 3, 4)
+		assert.Equal(t, len(w.API.Bindings()), 0)
+		assert.Assert(t, strings.Contains(fmt.Sprint(w.Events()), "its whole gang does not fit"), "%v", w.Events())
+
+		w.AddPod("other", "cpu=1")
+		w.Advance(time.Second)
+		w.AddNode("node-2", "cpu=1")
+		w.Advance(5 * time.Second)
+		assert.DeepEqual(t, w.Booked(), []string{"other node-1", "train-1 -", "train-2 -", "train-3 -", "train-4 -"})
+		w.AddNode("node-3", "cpu=1")
+		w.Advance(5 * time.Second)
+		assert.Equal(t, len(w.API.Bindings()), 4)
+		w.AddNode("node-4", "cpu=1")
+		w.Advance(5 * time.Second)
+		assert.Equal(t, len(w.API.Bindings()), 5)
+	})
+}
+
+// Of two gangs that compete one starts, and the other when that has ended.
+func TestPodGroupsCompete(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newGroupWorld(t, "3", podGroup("eval", 2), podGroup("train", 2))
+		w.inGang("eval", 1)
+		w.inGang("train", 1)
+		w.inGang("eval", 2)
+		w.inGang("train", 2)
+		assert.DeepEqual(t, w.Booked(), []string{"eval-1 node-1", "eval-2 node-1", "train-1 -", "train-2 -"})
+		w.EndPod("eval-1")
+		w.Advance(5 * time.Second)
+		assert.DeepEqual(t, w.Booked(), []string{"eval-2 node-1", "train-1 node-1", "train-2 node-1"})
+	})
+}
+
+// A pod that takes the place of one that ended starts at once while the others run, and waits
+// for others when too few of them do.
+func TestPodOfARunningGroupEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newGroupWorld(t, "8", podGroup("train", 3))
+		w.inGang("train", 1, 2, 3)
+		w.EndPod("train-1")
+		w.inGang("train", 4)
+		assert.DeepEqual(t, w.Booked(), []string{"train-2 node-1", "train-3 node-1", "train-4 node-1"})
+		w.EndPod("train-2")
+		w.EndPod("train-3")
+		w.inGang("train", 5)
+		assert.DeepEqual(t, w.Booked(), []string{"train-4 node-1", "train-5 -"})
+		w.inGang("train", 6)
+		assert.DeepEqual(t, w.Booked(), []string{"train-4 node-1", "train-5 node-1", "train-6 node-1"})
+	})
+}
+
+// After a restart a gang that waited waits, and one that runs counts those that run.
+func TestPodGroupRestarts(t *testing.T) {
+	for _, cpu := range []string{"2", "3"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newGroupWorld(t, cpu, podGroup("train", 3))
+			w.inGang("train", 1, 2, 3)
+			ran := len(w.API.Bindings())
+			w.Stop()
+			m := shimtest.New(t, shimtest.Options{API: w.API})
+			m.Start()
+			w = groupWorld{m}
+			w.Advance(30 * time.Second)
+			assert.Equal(t, len(w.API.Bindings()), ran)
+			w.AddNode("node-2", "cpu=1")
+			w.inGang("train", 4)
+			want := 3 // one more node is enough
+			if ran == 3 {
+				want = 4
+			}
+			assert.Equal(t, len(w.API.Bindings()), want)
+		})
+	}
+}
+
+// A group that is deleted and made again with another policy counts as it is then, for pods that
+// wait and for those that run.
+func TestPodGroupIsMadeAgain(t *testing.T) {
+	for _, change := range []struct {
+		minCount int32
+		bound    int
+	}{{0, 2}, {2, 2}, {3, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newGroupWorld(t, "8", podGroup("train", 4))
+			w.inGang("train", 1, 2)
+			groups := w.API.SchedulingV1alpha2().PodGroups(metav1.NamespaceDefault)
+			assert.NilError(t, groups.Delete(context.Background(), "train", metav1.DeleteOptions{}))
+			w.Advance(5 * time.Second)
+			assert.DeepEqual(t, w.Booked(), []string{})
+			w.Create(podGroup("train", change.minCount))
+			w.Advance(5 * time.Second)
+			assert.Equal(t, len(w.API.Bindings()), change.bound)
+
+			if change.bound == 2 { // those that run are members of the next one too
+				assert.NilError(t, groups.Delete(context.Background(), "train", metav1.DeleteOptions{}))
+				w.Advance(5 * time.Second)
+				w.Create(podGroup("train", 3))
+				w.inGang("train", 3)
+				assert.Equal(t, len(w.API.Bindings()), 3)
+			}
+		})
+	}
 }

@@ -1,0 +1,134 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// startQuorum places as many asks of a quorum as must start together, or none: then they are
+// held back until something changes, and hold nothing meanwhile. What fits nowhere is passed
+// over while enough others fit. The others are tried one by one once the quorum runs.
+func (p cycle) startQuorum(r *request) outcome {
+	if p.gangWork.tried != p.batch {
+		p.gangWork.tried, p.gangWork.tries = p.batch, 0
+	}
+	if p.gangWork.tries++; p.gangWork.tries > wholeTriesMax {
+		return flush
+	}
+	q := r.quorum
+	plan := p.newQuorumPlan(q)
+	result := plan.make(q.missing())
+	if result == waits && plan.avoids { // better there again than not at all
+		again := p.newQuorumPlan(q)
+		again.avoids = false
+		plan, result = again, again.make(q.missing())
+	}
+	switch result {
+	case placed:
+		for i, ask := range plan.chosen {
+			p.place(ask, plan.nodes[i])
+		}
+		return placed
+	case flush:
+		return flush
+	case waits, paused, busy:
+	}
+	quorums(p).hold(q, plan.detail)
+	quorums(p).later(q)
+	if q.misfit = !plan.overQuota; q.misfit && !q.hinted {
+		p.hints.later()
+	}
+	return waits
+}
+
+// A quorumPlan finds nodes for enough asks of a quorum. It changes nothing.
+type quorumPlan struct {
+	gangPlan
+	chosen  []*request // for which there are nodes, in their order
+	planned map[*account]*resources.Sum
+}
+
+// newQuorumPlan begins a plan for the asks of a quorum that may run now: by priority, those
+// that are alike together, the oldest first.
+func (p cycle) newQuorumPlan(q *quorum) *quorumPlan {
+	g := &quorumPlan{gangPlan: gangPlan{cycle: p, on: map[*node]*plannedNode{}}, planned: map[*account]*resources.Sum{}}
+	var begins *application
+	for r := range q.asks.all {
+		if r.group == nil || keepsRoom(r) || r.heldBack() != nil {
+			continue
+		}
+		if app := r.application; !app.ran && app != begins {
+			if begins != nil {
+				continue // there may be a limit of applications that has room for one
+			}
+			begins = app
+		}
+		g.asks = append(g.asks, r)
+		g.avoids = g.avoids || r.wait != nil && r.wait.avoid != ""
+	}
+	slices.SortStableFunc(g.asks, func(a, b *request) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.class.key, b.class.key))
+	})
+	return g
+}
+
+// make finds nodes for some number of asks, the first in order that fit.
+func (g *quorumPlan) make(count int) outcome {
+	for rest := g.asks; len(rest) > 0 && len(g.chosen) < count; {
+		alike := rest
+		if other := slices.IndexFunc(rest, func(r *request) bool { return r.class != rest[0].class }); other > 0 {
+			alike = rest[:other]
+		}
+		rest = rest[len(alike):]
+		within := g.withinQuotas(alike[:min(len(alike), count-len(g.chosen))])
+		if len(within) > 0 && g.placeAlike(within) == flush {
+			return flush
+		}
+		got := len(g.nodes) - len(g.chosen)
+		for _, r := range within[got:] {
+			g.plan(r, -1)
+		}
+		g.chosen = append(g.chosen, within[:got]...)
+	}
+	if len(g.chosen) < count {
+		g.detail = cmp.Or(g.detail, "too few of its members fit")
+		return waits
+	}
+	g.overQuota = false
+	return placed
+}
+
+// withinQuotas plans as many of some asks that are alike as the quotas have room for.
+func (g *quorumPlan) withinQuotas(asks []*request) []*request {
+	for i, r := range asks {
+		g.plan(r, 1)
+		for _, account := range r.application.accounts() {
+			for ; account != nil; account = account.parent {
+				if !account.hasRoom(g.planned[account].Amounts, r.claimant()) {
+					g.overQuota, g.detail = true, "the quota of "+account.subject.String()
+					g.plan(r, -1)
+					return asks[:i]
+				}
+			}
+		}
+	}
+	return asks
+}
+
+// plan counts an ask with all its accounts, or not any more.
+func (g *quorumPlan) plan(r *request, more int) {
+	for _, account := range r.application.accounts() {
+		for ; account != nil; account = account.parent {
+			if g.planned[account] == nil {
+				g.planned[account] = &resources.Sum{}
+			}
+			if more > 0 {
+				g.planned[account].Add(r.Amounts)
+			} else {
+				g.planned[account].Sub(r.Amounts)
+			}
+		}
+	}
+}
