@@ -101,3 +101,16 @@ func TestGangsLive(t *testing.T) {
 		})
 	}
 }
+
+// TestGangsThatAreRefused: what does not go with a gang is said.
+func TestGangsThatAreRefused(t *testing.T) {
+	for _, c := range []struct{ gang, rest, want string }{
+		{"style: firm", "", "neither soft nor hard"},
+		{"after: soon", "", "after"},
+		{"", "gpus: {count: 1}, ", "goes with neither gpus nor pods that come one by one"},
+	} {
+		text := strings.ReplaceAll(fmt.Sprintf(gangText, 2, "1s", c.gang, ""), "runs: 1m", c.rest+"runs: 1m")
+		_, err := simulator.Parse(text)
+		assert.ErrorContains(t, err, c.want)
+	}
+}
