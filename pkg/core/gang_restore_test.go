@@ -13,13 +13,13 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// gangStory is what happens to two gangs, in steps. Each one returns what it caused.
-type gangStory struct {
+// gangScenario is what happens to two gangs, in steps. Each one returns what it caused.
+type gangScenario struct {
 	p   *core.Partition
 	now time.Time
 }
 
-func (s *gangStory) do(commands ...core.Command) (told []string) {
+func (s *gangScenario) do(commands ...core.Command) (told []string) {
 	note := func(fx core.Effects) {
 		for _, e := range fx {
 			switch e := e.(type) {
@@ -44,14 +44,14 @@ func (s *gangStory) do(commands ...core.Command) (told []string) {
 	return told
 }
 
-func (s *gangStory) member(app core.ApplicationID, key core.AllocationKey, placeholder bool) core.Command {
+func (s *gangScenario) member(app core.ApplicationID, key core.AllocationKey, placeholder bool) core.Command {
 	return core.AddAllocation{Allocation: &core.Allocation{
 		Key: key, Application: app, Amounts: resources.Amounts{2}, TaskGroup: "workers", Placeholder: placeholder, Created: start,
 	}}
 }
 
 // gangSteps places, replaces elsewhere and here, times out hard and soft, and starts whole.
-func gangSteps(s *gangStory) []func() []string {
+func gangSteps(s *gangScenario) []func() []string {
 	replaced := func(app core.ApplicationID, key core.AllocationKey) core.Command {
 		return core.ReleaseAllocation{Application: app, Key: key, Termination: si.TerminationType_PLACEHOLDER_REPLACED}
 	}
@@ -86,11 +86,11 @@ func gangSteps(s *gangStory) []func() []string {
 	}
 }
 
-// TestRestoredGangsGoOn restores a partition with gangs before each step of a story: it places,
+// TestRestoredGangsGoOn restores a partition with gangs before each step of a scenario: it places,
 // replaces and times out from there as the original does.
 func TestRestoredGangsGoOn(t *testing.T) {
-	fresh := func() *gangStory {
-		return &gangStory{p: core.NewPartition(core.Options{Kinds: testKinds()}, leaves("a")), now: start}
+	fresh := func() *gangScenario {
+		return &gangScenario{p: core.NewPartition(core.Options{Kinds: testKinds()}, leaves("a")), now: start}
 	}
 	original := fresh()
 	var want [][]string
