@@ -75,6 +75,7 @@ func (p gangs) closed(r *request, n *node) {
 	g.replaced++
 	p.endWait(ask)
 	ask.Allocation = ask.placedOn(target.id, p.now)
+	ask.Replaced = true
 	p.run(ask, target)
 	target.allowExcess()
 	ask.application.allowExcess()

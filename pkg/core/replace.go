@@ -50,8 +50,9 @@ func (p cycle) replaceIn(g *taskGroup) outcome {
 	return placed
 }
 
-// replaceFor has an ask take the place of a placeholder: on its node if the resource manager
-// agrees, and elsewhere otherwise. One that is larger than all of them waits for none.
+// replaceFor has an ask take the place of a placeholder: on its node if that takes asks and the
+// resource manager agrees, and elsewhere otherwise. One that is larger than all of them waits
+// for none.
 func (p cycle) replaceFor(g *taskGroup, r *request) outcome {
 	var first *request
 	looked, asked := 0, map[*node]bool{}
@@ -69,7 +70,7 @@ func (p cycle) replaceFor(g *taskGroup, r *request) outcome {
 			if first == nil {
 				first = placeholder
 			}
-			if n := placeholder.node; !asked[n] {
+			if n := placeholder.node; n.schedulable && !asked[n] {
 				asked[n] = true
 				if result, _ := p.predicates.check(r, n, false); result != waits {
 					return p.swapUnless(result, r, placeholder, nil)

@@ -250,6 +250,7 @@ type Allocation struct {
 	Placed      time.Time // zero while pending
 	TaskGroup   string
 	Placeholder bool
+	Replaced    bool // it took the place of a placeholder of its task group
 	Originator  bool // the driver, or owner, of the others of its application
 	Preemptable Preemptable
 	Required    NodeID // the only node it may run on; empty for any
@@ -281,7 +282,7 @@ func (a *Allocation) placedOn(node NodeID, now time.Time) *Allocation {
 // unplaced is the allocation as an ask again.
 func (a *Allocation) unplaced() *Allocation {
 	ask := *a
-	ask.Node, ask.Placed, ask.Settled = "", time.Time{}, false
+	ask.Node, ask.Placed, ask.Settled, ask.Replaced = "", time.Time{}, false, false
 	return &ask
 }
 

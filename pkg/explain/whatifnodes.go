@@ -66,7 +66,7 @@ func (r *dryRun) changeNodes(view *core.View, now time.Time, nodes Nodes) []*cor
 			ending := slices.ContainsFunc(node.Evictions, func(e core.Eviction) bool { return e.Key == a.Key })
 			if a.Required == "" && !ending {
 				ask := *a
-				ask.Node, ask.Placed, ask.Settled, ask.Created = "", time.Time{}, false, now
+				ask.Node, ask.Placed, ask.Settled, ask.Replaced, ask.Created = "", time.Time{}, false, false, now
 				moved = append(moved, &ask)
 			}
 		}

@@ -13,6 +13,7 @@ type application struct {
 	rejected string     // and why
 	arrived  int        // pods since it was sent last
 	pending  int        // pods that wait
+	gang     *gang      // while its pods wait for placeholders
 }
 
 // applications are all that the resource manager has, whether the core knows them or

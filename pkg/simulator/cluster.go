@@ -18,6 +18,7 @@ type cluster struct {
 	foreign      *foreignPods
 	nodes        *nodes
 	preemption   *preemption
+	gangs        *gangs
 
 	come, expected int // applications, or pods where these come one by one
 }
@@ -30,6 +31,7 @@ func newCluster(s *Scenario, seed uint64) *cluster {
 		simulation: c.simulation, applications: c.applications, budgets: c.budgets,
 		byKey: map[core.AllocationKey]*pod{},
 	}
+	c.gangs = &gangs{simulation: c.simulation, applications: c.applications, pods: c.pods}
 	c.foreign = &foreignPods{simulation: c.simulation, byKey: map[core.AllocationKey]*foreignPod{}}
 	c.nodes = &nodes{
 		simulation: c.simulation, pods: c.pods, foreign: c.foreign,
@@ -108,6 +110,9 @@ func (c *cluster) observe(event core.Event) {
 		c.applications.byID[e.ID].refuse(e.Reason)
 	case *core.ApplicationChanged:
 		c.applications.updated(e)
+		c.gangs.follow(e)
+	case *core.ReleaseRequested:
+		c.gangs.releaseRequested(e)
 	case *core.NodeRejected:
 		c.breach("node %s was rejected: %s", e.ID, e.Reason)
 	case core.AskAdded, *core.AskEnded, core.ForeignAdded, core.ForeignRemoved, *core.Reserved, *core.Unreserved,

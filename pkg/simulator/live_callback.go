@@ -72,8 +72,14 @@ func releaseEvent(r *si.AllocationRelease) core.Event {
 	if a.Application == "" {
 		a.Origin = core.Foreign
 	}
-	if r.TerminationType == si.TerminationType_PREEMPTED_BY_SCHEDULER {
+	switch r.TerminationType {
+	case si.TerminationType_PREEMPTED_BY_SCHEDULER:
 		return &core.EvictionRequested{Allocation: a, Message: r.Message}
+	case si.TerminationType_PLACEHOLDER_REPLACED:
+		return &core.ReleaseRequested{Allocation: a, Cause: core.CauseReplaced, Message: r.Message}
+	case si.TerminationType_TIMEOUT:
+		return &core.ReleaseRequested{Allocation: a, Cause: core.CauseTimedOut, Message: r.Message}
+	default:
 	}
 	return &core.Ended{Allocation: a, Cause: core.CauseReleased, Message: r.Message}
 }

@@ -24,6 +24,10 @@ func (c *cluster) crossed(event core.Event) bool {
 		return p != nil && !e.IsForeign() && p.state == waiting
 	case *core.AllocationRejected:
 		return c.refusalCrossed(e)
+	case *core.ReleaseRequested:
+		// One that could not be bound in the meantime waits, and the core knows soon.
+		p := c.pods.byKey[e.Key]
+		return p == nil || p.state == waiting && e.Cause == core.CauseReplaced
 	default:
 		return false
 	}
@@ -70,8 +74,10 @@ func (c *cluster) refusalCrossed(e *core.AllocationRejected) bool {
 func (ps *pods) sendAgain(p *pod) {
 	ps.books.wait(p, -1)
 	delete(ps.byKey, p.key)
-	p.app.queue.count(func(n *podCounts) { n.arrived-- }) // it arrives again
-	p.app.arrived--
+	p.count(func(n *podCounts) { n.arrived-- }) // it arrives again
+	if !p.placeholder {
+		p.app.arrived--
+	}
 	p.app = ps.applications.register(p.app.command)
 	p.moveTo(waiting)
 	ps.arrive(p)

@@ -98,6 +98,10 @@ func (p *requestBuilder) application(c core.AddApplication) {
 		PartitionName: p.partition(),
 		Ugi:           &si.UserGroupInformation{User: c.User, Groups: c.Groups},
 		Tags:          p.withQuota(c.Tags, c.Quota),
+
+		PlaceholderAsk:               p.amounts(c.Placeholders),
+		GangSchedulingStyle:          c.Style.String(),
+		ExecutionTimeoutMilliSeconds: p.live.Real(c.GangTimeout).Milliseconds(),
 	})
 }
 
@@ -140,6 +144,8 @@ func (p *requestBuilder) allocation(a *core.Allocation) {
 		ResourcePerAlloc: p.amounts(a.Amounts),
 		Priority:         a.Priority,
 		Originator:       a.Originator,
+		TaskGroupName:    a.TaskGroup,
+		Placeholder:      a.Placeholder,
 		AllocationTags:   p.tags(a),
 	}
 	if a.Preemptable.Stated {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -37,12 +38,16 @@ func (p *parser) workload(v yamltree.Value) {
 		"stubborn":     p.flag(&w.Stubborn),
 		"grace":        p.time(&w.Grace),
 		"qos":          scalar(&p.reader, &w.QoS, parseQoS),
+		"gang":         p.gang(&w.Gang),
 	}, "name", "resources", "runs")
 	if !queued {
 		p.later = append(p.later, func() { p.checkUnqueued(v) })
 	}
 	if len(w.Users) == 0 {
 		w.Users = []string{"simulation"}
+	}
+	if w.Gang != nil && (w.Arrival.Pods || w.Demand.Count > 0) {
+		p.complain(v.Below("gang"), "goes with neither gpus nor pods that come one by one")
 	}
 	p.chargeDemand(v, &w.Amounts, w.Demand)
 	p.unique(v, "workload", w.Name)
@@ -91,6 +96,29 @@ func (p *parser) namespace(v yamltree.Value) {
 		p.complain(v.Below("name"), "the namespace %q has a quota already", n.Name)
 	}
 	p.scenario.Namespaces = append(p.scenario.Namespaces, n)
+}
+
+// gang reads how the pods of an application come together.
+func (p *parser) gang(into **Gang) field {
+	return func(v yamltree.Value) {
+		g := Gang{Timeout: core.DefaultGangTimeout}
+		p.mapping(v, map[string]field{
+			"timeout": p.time(&g.Timeout),
+			"style":   scalar(&p.reader, &g.Style, parseStyle),
+			"after":   p.time(&g.After),
+		})
+		*into = &g
+	}
+}
+
+func parseStyle(text string) (core.GangStyle, error) {
+	switch text {
+	case "soft":
+		return core.Soft, nil
+	case "hard":
+		return core.Hard, nil
+	}
+	return 0, fmt.Errorf("%q is neither soft nor hard", text)
 }
 
 // parseQoS reads a class of service as Kubernetes names it.

@@ -74,6 +74,9 @@ type podSpec struct {
 	budgets  []*budget
 	daemon   *daemonSet // nil for all others
 	tags     map[string]string
+
+	taskGroup   string // empty if it is of no gang
+	placeholder bool
 }
 
 // attemptKey is the key of a pod of which there were some before.
@@ -103,8 +106,12 @@ func (ps *pods) arrive(p *pod) {
 		ps.breach("the pod %s arrives twice", p.key)
 		return
 	}
-	p.app.queue.count(func(n *podCounts) { n.arrived++ })
-	p.app.arrived++
+	p.count(func(n *podCounts) { n.arrived++ })
+	if p.placeholder {
+		ps.counts.gangs.Asked++
+	} else {
+		p.app.arrived++
+	}
 	ps.books.wait(p, 1)
 	ps.byKey[p.key] = p
 	ps.report(&core.Allocation{
@@ -115,6 +122,8 @@ func (ps *pods) arrive(p *pod) {
 		Created:     ps.time(),
 		Required:    p.required,
 		Originator:  p.driver,
+		TaskGroup:   p.taskGroup,
+		Placeholder: p.placeholder,
 		Preemptable: core.Preemptable{Stated: p.optOut || p.spares, AllowSelf: !p.optOut, AllowOthers: !p.spares},
 		Tags:        p.tags,
 	})
@@ -201,6 +210,10 @@ func (ps *pods) started(p *pod) {
 
 // countPlaced counts a pod as placed for good, once in its life.
 func (ps *pods) countPlaced(p *pod) {
+	if p.placeholder {
+		ps.counts.gangs.Placed++
+		return
+	}
 	for q := p.app.queue; q != nil; q = q.parent {
 		q.pods.placed++
 		q.waits = append(q.waits, p.at-p.arrived)
@@ -231,7 +244,7 @@ func (ps *pods) unbind(p *pod) {
 
 // ended is a pod that is done.
 func (ps *pods) ended(p *pod) {
-	p.app.queue.count(func(n *podCounts) { n.ended++ })
+	p.count(func(n *podCounts) { n.ended++ })
 	ps.stop(p, si.TerminationType_STOPPED_BY_RM)
 }
 
@@ -258,13 +271,13 @@ func (ps *pods) giveUp(p *pod) {
 		ps.counts.gaveUp[reason] = pods
 	}
 	pods.count++
-	p.app.queue.count(func(n *podCounts) { n.gaveUp++ })
+	p.count(func(n *podCounts) { n.gaveUp++ })
 	ps.withdraw(p)
 }
 
 // cancel takes an ask back that is not needed any more.
 func (ps *pods) cancel(p *pod) {
-	p.app.queue.count(func(n *podCounts) { n.cancelled++ })
+	p.count(func(n *podCounts) { n.cancelled++ })
 	ps.withdraw(p)
 }
 
@@ -276,7 +289,7 @@ func (ps *pods) withdraw(p *pod) {
 // refuse ends a pod whose ask the core refused for a reason.
 func (ps *pods) refuse(p *pod, reason string) {
 	ps.counts.rejections[reason]++
-	p.app.queue.count(func(n *podCounts) { n.rejected++ })
+	p.count(func(n *podCounts) { n.rejected++ })
 	ps.drop(p)
 }
 

@@ -87,7 +87,7 @@ func (pr *preemption) preempt(p *pod, e *core.EvictionRequested) {
 		pr.pods.budgets.markDown(p)
 		return
 	}
-	p.app.queue.count(func(n *podCounts) { n.preempted++ })
+	p.count(func(n *podCounts) { n.preempted++ })
 	pr.pods.evict(p, si.TerminationType_PREEMPTED_BY_SCHEDULER)
 }
 

@@ -36,7 +36,7 @@ func (ps *pods) evict(p *pod, why si.TerminationType) {
 	if p.state == starting {
 		ps.countPlaced(p)
 	}
-	p.app.queue.count(func(n *podCounts) { n.evicted++ })
+	p.count(func(n *podCounts) { n.evicted++ })
 	ps.budgets.markUp(p)
 	grace := time.Duration(0)
 	if why == si.TerminationType_PREEMPTED_BY_SCHEDULER {
@@ -51,7 +51,7 @@ func (ps *pods) lose(p *pod) {
 	if p.state == starting {
 		ps.countPlaced(p)
 	}
-	p.app.queue.count(func(n *podCounts) { n.lost++ })
+	p.count(func(n *podCounts) { n.lost++ })
 	ps.budgets.markUp(p)
 	p.vacate()
 	p.moveTo(over)
@@ -60,10 +60,14 @@ func (ps *pods) lose(p *pod) {
 
 // restart asks for the successor of a pod, unless it comes once only.
 func (ps *pods) restart(p *pod) {
-	if p.once || p.daemon != nil {
+	switch {
+	case p.placeholder && p.keeps():
+		ps.counts.gangs.Again++
+	case p.once || p.daemon != nil || p.placeholder:
 		return
+	default:
+		ps.counts.restarts++
 	}
-	ps.counts.restarts++
 	next := &pod{
 		podSpec: p.podSpec,
 		base:    p.base,

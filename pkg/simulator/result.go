@@ -23,6 +23,7 @@ type Result struct {
 	GaveUp      []PendingReason  `json:"gaveUp,omitempty"`
 	Rejections  []Rejection      `json:"rejections,omitempty"`
 	Foreign     ForeignCounts    `json:"foreign"`
+	Gangs       GangCounts       `json:"gangs,omitzero"`
 	Preemption  *Preemption      `json:"preemption,omitempty"` // absent without evictions and nominations
 	Faults      FaultCounts      `json:"faults"`
 	Incidents   []IncidentRecord `json:"incidents,omitempty"`

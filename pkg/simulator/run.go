@@ -135,6 +135,11 @@ func (r *run) next() (time.Duration, bool) {
 func (s *Scenario) quiet() time.Duration {
 	longest := s.Config.Preemption.RequiredNode.StartDelay
 	longest = max(longest, s.Config.Preemption.VictimTimeout, longestDelay(&s.Config.Root))
+	for i := range s.Workloads {
+		if g := s.Workloads[i].Gang; g != nil {
+			longest = max(longest, g.Timeout)
+		}
+	}
 	return max(quietMax, 2*min(longest, quietLongest/2))
 }
 

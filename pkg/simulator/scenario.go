@@ -91,6 +91,15 @@ type Workload struct {
 	Stubborn     bool          // the pods do not end when the core evicts them
 	Grace        time.Duration // that a pod takes to end when the core evicts it, and says so
 	QoS          string        // class of service; empty leaves it to the core
+	Gang         *Gang         // nil if the pods come without placeholders
+}
+
+// A Gang is how the pods of an application come together: one placeholder for each of them is
+// asked for first. They come some time after all placeholders run, and take their places.
+type Gang struct {
+	Timeout time.Duration // of placeholders
+	Style   core.GangStyle
+	After   time.Duration
 }
 
 // A Namespace is the quota that the queue of a namespace gets when a rule of placement makes

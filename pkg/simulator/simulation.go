@@ -51,6 +51,7 @@ type counts struct {
 	incidents                                                             []IncidentRecord
 	daemonWaits                                                           []time.Duration
 	preemption                                                            planCounts
+	gangs                                                                 GangCounts
 }
 
 // time is now as the core sees it.

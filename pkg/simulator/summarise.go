@@ -60,6 +60,7 @@ func (r *run) result() *Result {
 			Reported: t.foreignReported, Static: t.foreignStatic, Resized: t.foreignResized,
 			Ended: t.foreignEnded, Lost: t.foreignLost, AtEnd: len(r.foreign.byKey),
 		},
+		Gangs:      t.gangs,
 		Preemption: preemption,
 		Faults: FaultCounts{
 			BindFailures: t.bindFailures, ReleasesLate: t.releasesLate, ReleasesTwice: t.releasesTwice,
@@ -74,7 +75,7 @@ func (r *run) result() *Result {
 func (r *run) alive() int {
 	n := 0
 	for _, p := range r.pods.byKey {
-		if p.state == starting || p.state == running {
+		if !p.placeholder && (p.state == starting || p.state == running) {
 			n++
 		}
 	}

@@ -68,7 +68,7 @@ func (r *Result) Tables(whole bool) []Table {
 func (r *Result) podTable() Table {
 	t := Table{Title: "What happened", Head: []string{"", "what", "count"}, Words: 2}
 	group := t.group
-	p, n, f, x := r.Pods, r.Nodes, r.Foreign, r.Faults
+	p, n, f, g, x := r.Pods, r.Nodes, r.Foreign, r.Gangs, r.Faults
 	group("pods", "arrived", p.Arrived, "placed", p.Placed, "ran to their end", p.Ended, "running at the end", p.Running,
 		"pending at the end", p.Pending, "left without having been placed", p.GaveUp, "rejected", p.Rejected,
 		"taken back", p.Cancelled, "evicted by drains", p.Evicted-p.Preempted, "preempted", p.Preempted, "lost with their node", p.Lost, "asked for again", p.Restarted)
@@ -76,6 +76,7 @@ func (r *Result) podTable() Table {
 		"undrained", n.Undrained, "there at the end", n.AtEnd)
 	group("foreign pods", "reported", f.Reported, "of these static", f.Static, "resized", f.Resized, "ended", f.Ended,
 		"lost with their node", f.Lost, "there at the end", f.AtEnd)
+	group("placeholders", "asked for", g.Asked, "placed", g.Placed, "replaced by their pods", g.Replaced, "timed out", g.TimedOut, "asked for again", g.Again)
 	group("faults", "could not be bound", x.BindFailures, "releases late", x.ReleasesLate, "releases twice", x.ReleasesTwice,
 		"releases never", x.ReleasesNever, "reports twice", x.ReportsTwice, "foreign before their node", x.ForeignEarly)
 	return t

@@ -47,6 +47,9 @@ func (c *cluster) startWork() {
 			size:    stream(c.seed, "size "+w.Name),
 			runs:    stream(c.seed, "runs "+w.Name),
 		}
+		if w.Gang != nil {
+			s.spec.taskGroup = w.Name
+		}
 		s.driver = s.spec
 		if w.Driver {
 			driver := *s.spec
@@ -124,8 +127,13 @@ func (s *source) come() {
 }
 
 func (s *source) oneApplication() bool {
-	for i := range s.Pods.draw(s.size) {
-		s.pod(s.next, i)
+	count := s.Pods.draw(s.size)
+	if s.Gang != nil {
+		s.gang(s.next, count)
+	} else {
+		for i := range count {
+			s.pod(s.next, i)
+		}
 	}
 	s.next++
 	s.cluster.come++
@@ -153,7 +161,23 @@ func (s *source) onePod() bool {
 }
 
 func (s *source) pod(application, number int) {
-	c := s.cluster
+	p, command := s.newPod(application, number)
+	p.app = s.cluster.applications.register(command)
+	s.cluster.pods.arrive(p)
+}
+
+// gang has an application come whose pods come when its placeholders run.
+func (s *source) gang(application, count int) {
+	var command core.AddApplication
+	members := make([]*pod, count)
+	for i := range members {
+		members[i], command = s.newPod(application, i)
+	}
+	s.cluster.gangs.arrive(s.Gang, command, members)
+}
+
+// newPod is a pod of an application, and the command that registers that.
+func (s *source) newPod(application, number int) (*pod, core.AddApplication) {
 	id := s.Name
 	if s.Applications > 1 {
 		id = fmt.Sprintf("%s-%d", s.Name, application+1)
@@ -162,13 +186,12 @@ func (s *source) pod(application, number int) {
 	if number == 0 {
 		p.podSpec = s.driver
 	}
-	p.app = c.applications.register(s.application(core.ApplicationID(id), application))
 	p.base = core.AllocationKey(fmt.Sprintf("%s/%d", id, number+1))
 	p.key = p.base
 	if runs, ends := s.Runs.draw(s.runs); ends {
 		p.runs = runs
 	}
-	c.pods.arrive(p)
+	return p, s.application(core.ApplicationID(id), application)
 }
 
 // application is the one of a number: users and namespaces take turns.

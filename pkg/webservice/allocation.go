@@ -21,6 +21,7 @@ type allocationJSON struct {
 	NodeID          core.NodeID        `json:"nodeId,omitempty"`
 	ApplicationID   core.ApplicationID `json:"applicationId,omitempty"`
 	Placeholder     bool               `json:"placeholder,omitempty"`
+	PlaceholderUsed bool               `json:"placeholderUsed,omitempty"`
 	TaskGroupName   string             `json:"taskGroupName,omitempty"`
 	Preempted       bool               `json:"preempted,omitempty"`
 	Originator      bool               `json:"originator,omitempty"`
@@ -38,6 +39,7 @@ func (a *allocationJSON) encode(e *encoder) {
 	e.textIf("nodeId", string(a.NodeID))
 	e.textIf("applicationId", string(a.ApplicationID))
 	e.truthIf("placeholder", a.Placeholder)
+	e.truthIf("placeholderUsed", a.PlaceholderUsed)
 	e.textIf("taskGroupName", a.TaskGroupName)
 	e.truthIf("preempted", a.Preempted)
 	e.truthIf("originator", a.Originator)
@@ -50,7 +52,7 @@ func fillAllocation(a *core.Allocation, preempted bool, out *allocationJSON) {
 		RequestTime: a.Created, AllocationTime: a.Placed,
 		Resource: a.Amounts, Priority: a.Priority,
 		NodeID: a.Node, ApplicationID: a.Application,
-		Placeholder: a.Placeholder, TaskGroupName: a.TaskGroup,
+		Placeholder: a.Placeholder, PlaceholderUsed: a.Replaced, TaskGroupName: a.TaskGroup,
 		Preempted: preempted, Originator: a.Originator,
 	}
 	if !a.Placed.IsZero() && a.Placed.After(a.Created) {

@@ -126,6 +126,28 @@ func TestApplication(t *testing.T) {
 	p.until(`location.hash === "#/applications"`)
 }
 
+// TestTaskGroups: the details of a gang count its placeholders.
+func TestTaskGroups(t *testing.T) {
+	t.Parallel()
+	s := teams.on(t).serve(t)
+	var list []struct {
+		ApplicationID   string
+		PlaceholderData []struct {
+			TaskGroupName             string
+			Count, Replaced, TimedOut int64
+		}
+	}
+	s.read(t, "partition/default/applications/active?application=model*", &list)
+	assert.Assert(t, len(list) > 0)
+	group := list[0].PlaceholderData[0]
+	p := s.open(t, "#/applications/"+list[0].ApplicationID, look{})
+	p.arrives("applications")
+	p.sees("main h2", "Task groups")
+	assert.DeepEqual(t, p.column("Task groups", "Placeholders"), []string{fmt.Sprint(group.Count)})
+	assert.DeepEqual(t, p.column("Task groups", "Replaced"), []string{fmt.Sprint(group.Replaced)})
+	assert.DeepEqual(t, p.column("Task groups", "Timed out"), []string{fmt.Sprint(group.TimedOut)})
+}
+
 // TestPending: all that waits, how many for each reason, and why, one click away.
 func TestPending(t *testing.T) {
 	t.Parallel()

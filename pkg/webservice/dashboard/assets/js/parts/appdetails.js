@@ -14,7 +14,7 @@ const listLasts = 10000; // milliseconds that a long list is shown before it is 
 
 const described = [
   'applicationID', 'queueName', 'user', 'groups', 'applicationState', 'submissionTime', 'startTime', 'finishedTime', 'stateLog',
-  'usedResource', 'pendingResource', 'maxUsedResource', 'resourceHistory', 'tags',
+  'usedResource', 'pendingResource', 'maxUsedResource', 'resourceHistory', 'tags', 'placeholderData',
 ].join(',');
 
 export function applicationDetails(ctx, id) {
@@ -50,6 +50,7 @@ export function applicationDetails(ctx, id) {
         copyButton(ctx, 'Copy link', () => location.href)),
       app.rejectedMessage && h('p', { class: 'lead bad-text' }, `${capital(app.rejectedMessage)}.`),
       h('div', { class: 'columns' }, facts(), history(), spent(app.resourceHistory)),
+      gangs(app.placeholderData ?? [], allocations),
       !app.ended && waiting(),
       !app.ended && running(),
     ];
@@ -156,6 +157,23 @@ function spent(history) {
   }), h('p', { class: 'quiet small' }, 'Of allocations that have ended, times the hours that they ran.'));
 }
 
+// gangs is what became of the placeholders of each task group.
+function gangs(groups, allocations) {
+  if (groups.length === 0) return null;
+  const placed = (name) => allocations.filter((a) => a.placeholder && a.taskGroupName === name).length;
+  return h('section', { class: 'card' }, h('h2', null, 'Task groups'), table({
+    label: 'Task groups', rows: groups, key: (g) => g.taskGroupName,
+    columns: [
+      { head: 'Task group', cell: (g) => g.taskGroupName },
+      { head: 'Each at least', cell: (g) => fewAmounts(g.minResource) },
+      { head: 'Placeholders', num: true, title: 'That were asked for so far', cell: (g) => format.count(g.count) },
+      { head: 'Placed', num: true, title: 'Placeholders that hold room now', cell: (g) => format.count(placed(g.taskGroupName)) },
+      { head: 'Replaced', num: true, title: 'Placeholders whose place a member has', cell: (g) => format.count(g.replaced) },
+      { head: 'Timed out', num: true, title: 'Placeholders that ended in any other way', cell: (g) => format.count(g.timedout) },
+    ],
+  }));
+}
+
 // inOrder is allocations with the evicted ones first.
 function inOrder(list) { return [...list.filter((a) => a.preempted), ...list.filter((a) => !a.preempted)]; }
 
@@ -164,6 +182,7 @@ function marks(a) {
     a.preempted && badge('warn', 'evicting', 'An ask needs its place'),
     a.originator && badge('info', 'driver', 'The driver of the others of its application'),
     a.placeholder && badge('plain', 'placeholder', 'Keeps a place for one of its task group'),
+    a.placeholderUsed && badge('plain', 'member', 'Took the place of a placeholder'),
   ];
 }
 

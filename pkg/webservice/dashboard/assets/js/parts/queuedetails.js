@@ -90,7 +90,7 @@ function limits(ctx, queue) {
   }));
 }
 
-// limited names whom a limit is for. The first names lead to what they have.
+// limited names the users or groups that a limit is for. The first names lead to what they have.
 function limited(ctx, { of, names }) {
   const view = of === 'group' ? 'groups' : '';
   const link = (name) => (name === '*' ? `any other ${of}` : [`${of} `, h('a', { href: ctx.link('users', [], { view, text: name }) }, name)]);
