@@ -32,7 +32,7 @@ func (p *page) lines() [][]string {
 	return evaluate[[][]string](p, `return t.all("main tbody tr").map((r) => [...r.cells].map((c) => c.textContent.trim()))`)
 }
 
-// TestUsers: who is over a limit comes first, and each line says what REST says of the user in
+// TestUsers: what is over a limit comes first, and each line says what REST says of the user in
 // that queue.
 func TestUsers(t *testing.T) {
 	t.Parallel()
