@@ -53,24 +53,27 @@ var answers = map[string]any{
 
 // ours are the answers to questions that YuniKorn does not answer.
 var ours = []string{
-	"asks.json", "explain.json", "explain-gone.json", "explain-victim.json", "preemptions.json", "summary.json", "victims.json", "whatif.json",
+	"asks.json", "explain.json", "explain-gone.json", "explain-victim.json", "history.json", "history-cluster.json",
+	"preemptions.json", "summary.json", "victims.json", "whatif.json",
 }
 
 // unknown are the fields that YuniKorn does not know, by the object they are in. What is not
 // here must be a field of its type.
 var unknown = map[string][]string{
-	"AllocationAskDAOInfo":     {"detail", "nominatedNode", "plan", "planned", "preemptionAttempts", "reservedNode", "why"},
-	"ApplicationDAOInfo":       {"tags"},
-	"EventRecord":              {"count", "id", "lastNano"},
-	"ForeignAllocationDAOInfo": {"requestTime"},
-	"NodeDAOInfo":              {"allocationCount", "daemonSets", "evictions", "nominated", "nominations"},
-	"PartitionInfo":            {"preempted"},
+	"AllocationAskDAOInfo":      {"detail", "nominatedNode", "plan", "planned", "preemptionAttempts", "reservedNode", "why"},
+	"ApplicationDAOInfo":        {"tags"},
+	"EventRecord":               {"count", "id", "lastNano"},
+	"ForeignAllocationDAOInfo":  {"requestTime"},
+	"GroupResourceUsageDAOInfo": {"limitPercent"},
+	"NodeDAOInfo":               {"allocationCount", "daemonSets", "evictions", "nominated", "nominations"},
+	"PartitionInfo":             {"preempted"},
 	"PartitionPreemptionConfig": {
 		"Deviation", "DisruptionBudgets", "ForeignPods", "LoopMax", "LoopWindow", "Priority", "StartDelay", "Strategies",
 		"VictimOrder", "VictimTimeout", "VictimsMax",
 	},
-	"PartitionQueueDAOInfo": {"applications", "guaranteedKind", "guaranteedPercent", "nominatedResource", "overMaxSince", "standing"},
-	"StateDAOInfo":          {"reason"},
+	"PartitionQueueDAOInfo":    {"applications", "guaranteedKind", "guaranteedPercent", "limits", "nominatedResource", "overMaxSince", "standing"},
+	"StateDAOInfo":             {"reason"},
+	"UserResourceUsageDAOInfo": {"limitPercent"},
 }
 
 // known are the fields that YuniKorn writes, also those that no documented answer has.
