@@ -71,6 +71,28 @@ func TestDevicesDecideLikeTheNaiveTwin(t *testing.T) {
 	assert.Assert(t, compared > 1300)
 }
 
+// Whatever happens to a cluster, with room that is made, reservations, predicates, restarts and
+// configurations that change the kinds: the orders are exact, and all laws hold.
+func TestDevicesInRandomHistories(t *testing.T) {
+	for seed := range uint64(200) {
+		h := newHistory(rand.New(rand.NewPCG(seed, 37)))
+		for i := range 160 {
+			switch h.IntN(40) {
+			case 0:
+				h.devices = map[string]int64{resources.Memory: int64(1 + h.IntN(4))}
+			case 1:
+				h.devices = map[string]int64{resources.Memory: 2, "pods": 1}
+			case 2:
+				h.devices = nil
+			}
+			h.step()
+			assert.NilError(t, h.broken, "seed %d, step %d", seed, i)
+			assert.NilError(t, h.p.Verify(), "seed %d, step %d", seed, i)
+		}
+		h.settle(t)
+	}
+}
+
 // Orders are made anew when they have missed more changes than are kept, or were dropped for
 // others. Here there are twelve times as many changes as are kept, and three times as many
 // amounts as there may be orders.

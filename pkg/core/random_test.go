@@ -48,6 +48,8 @@ type history struct {
 	applications int      // that there may be, if not four
 	gangs        bool     // what comes is of task groups
 	quorums      bool     // or of quorums
+
+	devices map[string]int64 // kinds that come in devices
 }
 
 var errTaint = errors.New("taint")
@@ -187,7 +189,7 @@ func (h *history) config() core.Config {
 		preemption.Priority = core.PriorityOff
 	}
 	h.limit(&root, max(h.IntN(7)-4, 0))
-	config := core.Config{Name: "default", Root: root, Preemption: preemption, Nodes: core.NodeOrder{Packing: h.IntN(2) == 0, Weights: map[string]int64{"vcore": 3, "memory": 1}}}
+	config := core.Config{Name: "default", Root: root, Preemption: preemption, Nodes: core.NodeOrder{Packing: h.IntN(2) == 0, Weights: map[string]int64{"vcore": 3, "memory": 1}, Devices: h.devices}}
 	if h.placing != nil {
 		h.placing.config(&config)
 	}
