@@ -144,8 +144,11 @@ func (b *books) charge(q *queueBook, amounts resources.Amounts, sign int64) {
 	}
 }
 
-// wait counts a pod as pending, or no longer.
+// wait counts a pod as pending, or no longer. Placeholders are no pods.
 func (b *books) wait(p *pod, sign int64) {
+	if p.placeholder {
+		return
+	}
 	b.change(b.pending, sign)
 	if p.daemon != nil {
 		b.change(b.daemons, sign)

@@ -135,7 +135,9 @@ func (ps *pods) arrive(p *pod) {
 // bind has a pod start on the node where it was placed: it gets its devices there, or
 // cannot be bound.
 func (ps *pods) bind(p *pod, n *node) {
-	ps.counts.placements++
+	if !p.placeholder {
+		ps.counts.placements++
+	}
 	ps.endNomination(p, n.ID)
 	ps.books.wait(p, -1)
 	p.moveTo(starting)
@@ -229,7 +231,9 @@ func (ps *pods) countPlaced(p *pod) {
 
 // unbind reports that a placement could not be bound: the pod waits again.
 func (ps *pods) unbind(p *pod) {
-	ps.counts.bindFailures++
+	if !p.placeholder {
+		ps.counts.bindFailures++
+	}
 	p.vacate()
 	p.moveTo(waiting)
 	ps.discharge(p)

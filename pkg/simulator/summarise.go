@@ -192,6 +192,9 @@ func stillPending(view *core.View) []PendingReason {
 	groups := map[pendingReason]*pendingPods{}
 	for _, app := range view.Applications {
 		for _, ask := range app.Asks {
+			if ask.Placeholder {
+				continue
+			}
 			reason := reasonIn(app.Queue, ask)
 			if groups[reason] == nil {
 				groups[reason] = &pendingPods{example: ask.Key}
