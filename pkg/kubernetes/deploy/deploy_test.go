@@ -178,7 +178,7 @@ func TestValuesOfTheDescheduler(t *testing.T) {
 // cluster is on a short list.
 func TestPrivilegesAreFew(t *testing.T) {
 	few(t, kustomized(t, scheduler), map[string][]string{
-		"pods": {"delete"}, "pods/binding": {"create"}, "bindings": {"create"}, "pods/status": {"patch", "update"},
+		"pods": {"create", "delete"}, "pods/binding": {"create"}, "bindings": {"create"}, "pods/status": {"patch", "update"},
 		"persistentvolumes": {"patch", "update"}, "persistentvolumeclaims": {"patch", "update"},
 		"events": {"create", "patch", "update"}, "leases": {"create", "update"},
 		"resourceclaims": {"patch", "update"}, "resourceclaims/status": {"patch", "update"}, "resourceclaims/binding": {"patch", "update"},

@@ -137,7 +137,7 @@ func TestNodeFilters(t *testing.T) {
 	assert.Equal(t, evaluate[string](p, `return document.querySelector("main [role=option]").getAttribute("aria-setsize")`), fmt.Sprint(drained))
 	p.press("1")
 	p.arrives("overview")
-	p.click("main .card a", count(evicting))
+	p.click(`main .card a[href*="state=evicting"]`, count(evicting))
 	p.arrives("nodes")
 	p.sees("main .toolbar", fmt.Sprintf("%d of %d nodes", evicting, all))
 

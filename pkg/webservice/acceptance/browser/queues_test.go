@@ -106,7 +106,7 @@ func TestQueueKeys(t *testing.T) {
 	assert.Assert(t, !slices.Contains(p.tree(), "root.data.reports"))
 	p.press(kb.ArrowDown)
 	at("root.platform")
-	p.press(kb.ArrowUp, kb.ArrowRight, kb.ArrowDown, kb.ArrowDown)
+	p.press(kb.ArrowUp, kb.ArrowRight, kb.ArrowDown, kb.ArrowDown, kb.ArrowDown)
 	at("root.data.reports")
 	p.press(kb.ArrowLeft)
 	at("root.data")
