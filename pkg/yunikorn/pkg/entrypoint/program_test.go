@@ -88,6 +88,9 @@ func TestUnknownResources(t *testing.T) {
 		s.ask("app-1", "pod-1", 1, func(a *si.Allocation) { a.ResourcePerAlloc.Resources["example.com/gpu"] = &si.Quantity{Value: 2} })
 		ask := s.Scheduler.GetClusterContext().GetApplication("app-1", partition).GetAllRequests()[0]
 		assert.DeepEqual(t, ask.GetAllocatedResource(), &resources.Resource{Resources: map[string]resources.Quantity{"vcore": 1000, "example.com/gpu": 2}})
+		assert.Equal(t, ask.GetAllocatedResource().ToProto().Resources["example.com/gpu"].Value, int64(2))
+		var nothing *resources.Resource
+		assert.Equal(t, len(nothing.ToProto().Resources), 0)
 	})
 }
 
@@ -265,7 +268,8 @@ func TestReservations(t *testing.T) {
 		{map[string]string{keyNoReservation: "false"}, true},
 		{map[string]string{keyNoReservation: "true"}, false},
 	} {
-		play(t, c.environment, func(t *testing.T, s *shim) {
+		edit := func(with *settings) { with.getenv = func(key string) string { return c.environment[key] } }
+		play(t, edit, func(t *testing.T, s *shim) {
 			s.register("", nil)
 			s.addNode("node-1", 4)
 			s.addApplication("app-1", "")
