@@ -29,6 +29,7 @@ func keys(of []*objects.Allocation) []string {
 func TestRegistration(t *testing.T) {
 	run(t, "", func(t *testing.T, s *shim) {
 		context := s.Scheduler.GetClusterContext()
+		assert.Equal(t, s.logs.FilterLevelExact(zap.WarnLevel).Len(), 0)
 		s.addApplication("app-1", "")
 		s.ask("app-1", "pod-1", 1)
 		s.ask("app-1", "pod-2", 9)
