@@ -133,11 +133,17 @@ func TestReadDirectory(t *testing.T) {
 	assert.Assert(t, errors.Is(err, os.ErrNotExist))
 }
 
+// What is wrong is told in one order.
 func TestValidate(t *testing.T) {
 	err := Config{Filter: "(uid=ann)", SSL: true, StartTLS: true, Timeout: -1}.Validate()
-	for _, part := range []string{"Host", "BaseDN", "BindUser", "BindPassword", "Port", "Filter", "SSL", "Timeout"} {
-		assert.ErrorContains(t, err, part)
-	}
+	assert.Error(t, err, `ldap config: Host is missing
+ldap config: BaseDN is missing
+ldap config: BindUser is missing
+ldap config: BindPassword is missing
+ldap config: Port 0 is not between 1 and 65535
+ldap config: Filter "(uid=ann)" does not contain %s, the place of the user
+ldap config: SSL and StartTLS exclude each other
+ldap config: Timeout is negative`)
 	_, err = New(Config{})
 	assert.Assert(t, err != nil)
 }

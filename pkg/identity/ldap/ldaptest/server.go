@@ -1,4 +1,4 @@
-// Package ldaptest has an LDAP server for tests. It signs everyone in, or no one, and answers
+// Package ldaptest has an LDAP server for tests. It accepts every sign-in, or none, and answers
 // searches with entries that it was given.
 package ldaptest
 
@@ -119,7 +119,7 @@ func done(id int64, tag ber.Tag, code int) []byte {
 // found is one entry of an answer.
 func found(id int64, attributes map[string][]string) []byte {
 	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationSearchResultEntry, nil, "")
-	p.AppendChild(text("uid=someone,dc=example,dc=com"))
+	p.AppendChild(text("uid=user,dc=example,dc=com"))
 	list := ber.NewSequence("")
 	for name, values := range attributes {
 		one := ber.NewSequence("")
