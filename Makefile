@@ -85,12 +85,15 @@ lint: ## check style and the rules of .golangci.yml in every module
 bench: ## measure the core and the scheduler around it
 	$(GO) test -run '^$$' -bench . -benchmem ./pkg/core/... ./pkg/scheduler/...
 
-# The real trace is a part of it where OPENB names the directory of its lists.
+# The real trace is a part of it where OPENB names the directory of its lists. PAGE is the page
+# with plots.
+PAGE ?= bin/narwhal-bench.html
+
 .PHONY: bench-compare
 bench-compare: ## compare this core with yunikorn-core, in half an hour; OPENB=directory for the real trace, COMPARE="--sizes small" for a minute
 	cd cmd/narwhal-bench && $(GO) build -o ../../bin/narwhal-bench .
 	bin/narwhal-bench $(if $(OPENB),--openb-nodes $(OPENB)/openb_node_list_all_node.csv --openb-pods $(OPENB)/openb_pod_list_default.csv) \
-		--json bin/narwhal-bench.json --html bin/narwhal-bench.html $(COMPARE)
+		--json bin/narwhal-bench.json --html $(PAGE) $(COMPARE)
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (30s)
