@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/apache/yunikorn-core/internal/defaults"
+	_ "github.com/apache/yunikorn-core/pkg/locking" // or go-deadlock checks the locks of a program that starts this
 	"github.com/apache/yunikorn-core/pkg/scheduler"
 )
 

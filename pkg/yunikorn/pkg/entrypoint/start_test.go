@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"github.com/sasha-s/go-deadlock"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
@@ -105,6 +106,9 @@ func TestSettings(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Assert(t, address.Addr().IsUnspecified(), "%v", address)
 }
+
+// TestLocksOfAProgram: they are not checked, also if the program takes in this package alone.
+func TestLocksOfAProgram(t *testing.T) { assert.Assert(t, deadlock.Opts.Disable) }
 
 // TestCharts: what is used is kept, as the charts of the dashboard show it.
 func TestCharts(t *testing.T) {
