@@ -2,6 +2,7 @@ package entrypoint
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -255,7 +256,10 @@ func TestWithoutAccessListsNobodySubmits(t *testing.T) {
 		s.says("application app-1 rejected")
 		s.addApplication("app-2", "root.a", func(a *si.AddApplicationRequest) { a.Tags["application.create.force"] = "true" })
 		s.says("application app-2 accepted")
-		assert.Equal(t, s.logs.FilterLevelExact(zap.WarnLevel).FilterField(zap.String("resourceManager", rmID)).Len() > 0, true)
+		warnings := s.logs.FilterMessage("configuration is suspicious").All()
+		assert.Equal(t, len(warnings), 1)
+		problem, _ := warnings[0].ContextMap()["problem"].(string)
+		assert.Assert(t, strings.Contains(problem, "no user may submit"), problem)
 	})
 }
 
