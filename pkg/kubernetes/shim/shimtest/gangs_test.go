@@ -29,6 +29,19 @@ func member(count int, policy string) shimtest.PodOption {
 
 func holder(index int) string { return pods.PlaceholderName("app", "workers", index) }
 
+// endHolders is the kubelet, which ends placeholders that were deleted. One of which the binding
+// was taken back has never been there, and is gone already.
+func endHolders(m *shimtest.MockScheduler, numbers ...int) {
+	there := named(m.Expected())
+	for _, n := range numbers {
+		prefix := fmt.Sprintf("placeholder-%d ", n)
+		if slices.ContainsFunc(there, func(line string) bool { return strings.HasPrefix(line, prefix) }) {
+			m.EndPod(holder(n))
+		}
+	}
+	m.Advance(5 * time.Second)
+}
+
 // named has the placeholders of a list by their number.
 func named(lines []string) []string {
 	for i := range lines {
@@ -72,6 +85,26 @@ func TestGang(t *testing.T) {
 	})
 }
 
+// With the filters of kube-scheduler, a node that is full of placeholders refuses everything. What
+// takes the place of one is asked about without it.
+func TestGangOnFullNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Feasibility: filters})
+		m.AddNode("node-1", "cpu=2 pods=2")
+		m.AddNode("node-2", "cpu=1 pods=1")
+		m.Start()
+		for _, name := range []string{"one", "three", "two"} {
+			m.AddPod(name, "cpu=1", member(3, ""))
+		}
+		m.Advance(5 * time.Second)
+		assert.DeepEqual(t, named(m.API.Deleted()), []string{"placeholder-0", "placeholder-1", "placeholder-2"})
+		endHolders(m, 0, 1, 2)
+		for _, name := range []string{"one", "three", "two"} {
+			assert.Assert(t, m.Pod(name).Spec.NodeName != "", "%v", m.Booked())
+		}
+	})
+}
+
 // Placeholders that were not placed in time end, and the pods run one by one.
 func TestGangResumes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -112,8 +145,7 @@ func TestGangFails(t *testing.T) {
 
 		m.AddPod("again", "cpu=1", member(1, ""))
 		m.Advance(time.Second)
-		m.EndPod(holder(0))
-		m.Advance(time.Second)
+		endHolders(m, 0)
 		assert.DeepEqual(t, m.Booked(), []string{"again node-1"})
 	})
 }
@@ -168,25 +200,19 @@ func TestGangRestarts(t *testing.T) {
 			m.Advance(time.Second)
 			assert.DeepEqual(t, named(m.API.Deleted()), []string{"placeholder-0"})
 			if replaced {
-				m.EndPod(holder(0))
-				m.Advance(time.Second)
+				endHolders(m, 0)
 			}
 			m.Stop()
 			m = shimtest.New(t, shimtest.Options{API: m.API})
 			m.Start()
 			m.Advance(time.Second)
 			if !replaced {
-				m.EndPod(holder(0))
-				m.Advance(5 * time.Second)
+				endHolders(m, 0)
 			}
 			m.AddPod("two", "cpu=1", member(2, ""))
 			m.Advance(5 * time.Second)
-			for i := range 2 {
-				if slices.Contains(named(m.Expected()), fmt.Sprintf("placeholder-%d node-1", i)) {
-					m.EndPod(holder(i))
-					m.Advance(5 * time.Second)
-				}
-			}
+			endHolders(m, 0)
+			endHolders(m, 1)
 			m.Advance(time.Minute)
 			assert.DeepEqual(t, named(m.Booked()), []string{"one node-1", "two node-1"})
 		})
