@@ -13,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
 )
 
@@ -215,6 +216,45 @@ func TestGangRestarts(t *testing.T) {
 			endHolders(m, 1)
 			m.Advance(time.Minute)
 			assert.DeepEqual(t, named(m.Booked()), []string{"one node-1", "two node-1"})
+		})
+	}
+}
+
+// After a restart the oldest pod may be another one than before, of the same second, which says
+// nothing of a gang. What the placeholders say counts: they time out, and are not forgotten.
+func TestGangIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{})
+		m.AddNode("node-1", "cpu=2")
+		m.Start()
+		m.AddPod("one", "cpu=1", member(3, "placeholderTimeoutInSeconds=10"))
+		m.Advance(500 * time.Millisecond)
+		m.AddPod("before-one", "cpu=1")
+		m.Stop()
+		m = shimtest.New(t, shimtest.Options{API: m.API})
+		m.Start()
+		m.Advance(5 * time.Second)
+		assert.DeepEqual(t, named(m.Booked()), []string{"placeholder-0 node-1", "placeholder-1 node-1", "placeholder-2 -"})
+		m.Advance(6 * time.Second)
+		endHolders(m, 0, 1)
+		assert.DeepEqual(t, m.Booked(), []string{"before-one node-1", "one node-1"})
+	})
+}
+
+// The configuration says what placeholders run, or that there are none: then the pods run one by one.
+func TestGangsAreConfigured(t *testing.T) {
+	for _, none := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			m := shimtest.New(t, shimtest.Options{Shim: shim.Options{Config: shim.Configuration{NoGangs: none, Image: "pause:own"}}})
+			m.AddNode("node-1", "cpu=2")
+			m.Start()
+			m.AddPod("one", "cpu=1", member(3, ""))
+			m.Advance(time.Second)
+			if none {
+				assert.DeepEqual(t, m.Booked(), []string{"one node-1"})
+				return
+			}
+			assert.Equal(t, m.Pod(holder(0)).Spec.Containers[0].Image, "pause:own")
 		})
 	}
 }
