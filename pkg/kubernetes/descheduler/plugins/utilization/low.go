@@ -3,6 +3,7 @@ package utilization
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -76,6 +77,10 @@ type lowBalance struct {
 // lowLimits are the thresholds of one pass.
 type lowLimits struct {
 	low, high []Percentage
+}
+
+func (l lowLimits) equal(other lowLimits) bool {
+	return slices.Equal(l.low, other.low) && slices.Equal(l.high, other.high)
 }
 
 // pass looks at all nodes with too much once.
