@@ -105,6 +105,17 @@ func TestClosedLoop(t *testing.T) {
 	}
 }
 
+// TestClustersThatFailed plays random clusters in which a law was broken once: a limit divided what one
+// plugin renewed, the replacements of one plugin loaded a node for another, and a plugin at balance
+// made room for one before it.
+func TestClustersThatFailed(t *testing.T) {
+	for _, seed := range []uint64{553, 934, 1102, 3136} {
+		for _, wrong := range scenarioOf(seed).play(t, map[string]int{}) {
+			t.Errorf("%d: %s", seed, wrong)
+		}
+	}
+}
+
 // play returns what is wrong.
 func (s scenario) play(t *testing.T, evictions map[string]int) (wrong []string) {
 	w, twin := s.world(t, false), s.world(t, true)

@@ -69,6 +69,10 @@ func newLoad(a *LoadArgs, handle framework.Handle) (framework.Plugin, error) {
 // Name implements framework.Plugin.
 func (l *load) Name() string { return LoadName }
 
+// Repeats implements framework.Repeater. With several pools a node gives pods away in one of
+// them in a cycle.
+func (l *load) Repeats() bool { return len(l.pools) == 1 }
+
 // Balance implements framework.BalancePlugin: pods go from nodes that have been loaded
 // for long enough to such that are not loaded with them.
 func (l *load) Balance(ctx context.Context, nodes []*v1.Node) *framework.Status {

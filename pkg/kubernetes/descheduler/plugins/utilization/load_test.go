@@ -117,6 +117,49 @@ func TestDebounceActsAtTheNth(t *testing.T) {
 	}
 }
 
+// A cycle that calls the plugin again observes nothing new.
+func TestOneObservationInACycle(t *testing.T) {
+	pods := apps("a", "n1", "cpu=10m", 4)
+	o := framework.Objects{Nodes: three()[:2], Pods: pods}
+	h := ft.NewHandle(t, o, ft.Options{Usage: measured("n1=3500m n2=100m", "800m", pods)})
+	plugin := h.Build(t, LoadDefinition(), atOnce("cpu=20", "cpu=50", func(a *LoadArgs) { a.AnomalyCondition.ConsecutiveAbnormalities = 3 }))
+	for cycle := range 3 {
+		h.Step(t, time.Second, o)
+		for range 5 {
+			assert.Assert(t, h.Call(t.Context(), plugin) == nil)
+		}
+		assert.Equal(t, len(h.Moves()) > 0, cycle == 2)
+	}
+}
+
+// Where a call is limited, a cycle does not call again.
+func TestRepeats(t *testing.T) {
+	for _, c := range []struct {
+		of      framework.Definition
+		args    any
+		repeats bool
+	}{
+		{HighDefinition(), &HighArgs{Thresholds: percents("cpu=20")}, true},
+		{LowDefinition(), lowArgs("cpu=20", "cpu=50"), true},
+		{LowDefinition(), lowArgs("cpu=20", "cpu=50", func(a *LowArgs) { a.EvictionLimits = &EvictionLimits{} }), false},
+		{LowDefinition(), lowArgs("cpu=20", "cpu=50", func(a *LowArgs) {
+			a.MetricsUtilization = &MetricsUtilization{Source: framework.KubernetesMetrics}
+		}), true},
+		{LowDefinition(), lowArgs("MetricResource=20", "MetricResource=50", func(a *LowArgs) {
+			a.MetricsUtilization = &MetricsUtilization{Source: framework.Prometheus, Prometheus: &PrometheusQuery{Query: "up"}}
+		}), false},
+		{LoadDefinition(), atOnce("cpu=20", "cpu=50"), true},
+		{LoadDefinition(), atOnce("cpu=20", "cpu=50", func(a *LoadArgs) {
+			a.NodePools = []NodePool{{Name: "second", PoolThresholds: a.PoolThresholds}}
+		}), false},
+	} {
+		h := ft.NewHandle(t, framework.Objects{}, ft.Options{})
+		plugin, err := c.of.New(t.Context(), c.args, h)
+		assert.NilError(t, err)
+		assert.Equal(t, plugin.(framework.Repeater).Repeats(), c.repeats, "%s", c.of.Name)
+	}
+}
+
 // An observation that is not above the threshold begins the row again.
 func TestDebounceCountsInARow(t *testing.T) {
 	condition := AnomalyCondition{Timeout: &metav1.Duration{Duration: time.Minute}, ConsecutiveAbnormalities: 3, ConsecutiveNormalities: 2}

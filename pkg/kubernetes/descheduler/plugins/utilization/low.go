@@ -33,6 +33,13 @@ type low struct {
 // Name implements framework.Plugin.
 func (l *low) Name() string { return LowName }
 
+// Repeats implements framework.Repeater. Where the evictions of a call are limited, it is called
+// once in a cycle.
+func (l *low) Repeats() bool {
+	query, measured := l.args.MetricsUtilization.query()
+	return l.args.EvictionLimits == nil && !(measured && query.Source == framework.Prometheus)
+}
+
 // Balance implements framework.BalancePlugin: pods go from nodes with too much to such
 // that stay at or below the target with them.
 func (l *low) Balance(ctx context.Context, nodes []*v1.Node) *framework.Status {

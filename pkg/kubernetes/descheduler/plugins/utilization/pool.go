@@ -99,14 +99,17 @@ func (b *loadBalance) limitsFor(sums []Percentage, nodes int64) lowLimits {
 func (b *loadBalance) balance() {
 	b.sumUp()
 	b.limits = b.limitsFor(b.sums, b.among)
-	b.detectors.begin(b.now, b.keep)
+	fresh := b.detectors.begin(b.now, b.keep)
 	anyRoomy := slices.ContainsFunc(b.accounts, func(a *account) bool { return b.isLow(a, b.pool.named) })
 	for _, a := range b.accounts {
 		if !a.known {
 			continue
 		}
 		d := b.detectors.of(a.node.Name, b.now)
-		loaded := d.observe(b.now, a.over(b.limits.high, b.pool.named), b.pool.condition)
+		loaded := d.loaded
+		if fresh {
+			loaded = d.observe(b.now, a.over(b.limits.high, b.pool.named), b.pool.condition)
+		}
 		// Deviations change with each move. Where one observation is enough, it is made
 		// again, as the next cycle would.
 		if loaded || b.pool.condition.ConsecutiveAbnormalities == 1 {
