@@ -47,23 +47,23 @@ func (p cycle) startQuorum(r *request) outcome {
 type quorumPlan struct {
 	gangPlan
 	chosen  []*request // for which there are nodes, in their order
-	planned map[*account]*resources.Sum
+	planned map[*account]*plannedUse
+	begin   map[*application]int // planned asks of those that do not count yet
+}
+
+// plannedUse is what is planned of an account, beside what it is charged for.
+type plannedUse struct {
+	resources.Sum
+	applications int // that count from then on
 }
 
 // newQuorumPlan begins a plan for the asks of a quorum that may run now: by priority, those
 // that are alike together, the oldest first.
 func (p cycle) newQuorumPlan(q *quorum) *quorumPlan {
-	g := &quorumPlan{gangPlan: gangPlan{cycle: p, on: map[*node]*plannedNode{}}, planned: map[*account]*resources.Sum{}}
-	var begins *application
+	g := &quorumPlan{gangPlan: gangPlan{cycle: p, on: map[*node]*plannedNode{}}, planned: map[*account]*plannedUse{}, begin: map[*application]int{}}
 	for r := range q.asks.all {
 		if r.group == nil || keepsRoom(r) || r.heldBack() != nil {
 			continue
-		}
-		if app := r.application; !app.ran && app != begins {
-			if begins != nil {
-				continue // there may be a limit of applications that has room for one
-			}
-			begins = app
 		}
 		g.asks = append(g.asks, r)
 		g.avoids = g.avoids || r.wait != nil && r.wait.avoid != ""
@@ -82,7 +82,7 @@ func (g *quorumPlan) make(count int) outcome {
 			alike = rest[:other]
 		}
 		rest = rest[len(alike):]
-		within := g.withinQuotas(alike[:min(len(alike), count-len(g.chosen))])
+		within := g.withinQuotas(alike, count-len(g.chosen))
 		if len(within) > 0 && g.placeAlike(within) == flush {
 			return flush
 		}
@@ -100,34 +100,66 @@ func (g *quorumPlan) make(count int) outcome {
 	return placed
 }
 
-// withinQuotas plans as many of some asks that are alike as the quotas have room for.
-func (g *quorumPlan) withinQuotas(asks []*request) []*request {
-	for i, r := range asks {
+// withinQuotas plans as many of some asks that are alike as are wanted and the quotas have room
+// for. They may be of several applications and users: what is too much for one is not for all.
+func (g *quorumPlan) withinQuotas(asks []*request, wanted int) (within []*request) {
+	var refused *application // the last one: its other asks want the same
+	for _, r := range asks {
+		if len(within) == wanted {
+			break
+		}
+		if r.application == refused {
+			continue
+		}
 		g.plan(r, 1)
-		for _, account := range r.application.accounts() {
-			for ; account != nil; account = account.parent {
-				if !account.hasRoom(g.planned[account].Amounts, r.claimant()) {
-					g.overQuota, g.detail = true, "the quota of "+account.subject.String()
-					g.plan(r, -1)
-					return asks[:i]
-				}
+		if full := g.exceeds(r); full != "" {
+			g.overQuota, g.detail = true, full
+			g.plan(r, -1)
+			refused = r.application
+			continue
+		}
+		within = append(within, r)
+	}
+	return within
+}
+
+// exceeds says which account of an ask has no room for what is planned; nothing if all have.
+func (g *quorumPlan) exceeds(r *request) string {
+	for _, account := range r.application.accounts() {
+		for ; account != nil; account = account.parent {
+			use := g.planned[account]
+			switch {
+			case !account.hasRoom(use.Amounts, r.claimant()):
+				return "the quota of " + account.subject.String()
+			case use.applications > 0 && account.applicationsMax > 0 && account.applications+use.applications > account.applicationsMax:
+				return "too many applications of " + account.subject.String()
 			}
 		}
 	}
-	return asks
+	return ""
 }
 
-// plan counts an ask with all its accounts, or not any more.
+// plan counts an ask with all its accounts, or not any more, and its application if that does
+// not count yet.
 func (g *quorumPlan) plan(r *request, more int) {
-	for _, account := range r.application.accounts() {
+	app, begins := r.application, 0
+	if !app.counts {
+		before := g.begin[app]
+		g.begin[app] = before + more
+		begins = min(before+more, 1) - min(before, 1)
+	}
+	for _, account := range app.accounts() {
 		for ; account != nil; account = account.parent {
-			if g.planned[account] == nil {
-				g.planned[account] = &resources.Sum{}
+			use := g.planned[account]
+			if use == nil {
+				use = new(plannedUse)
+				g.planned[account] = use
 			}
+			use.applications += begins
 			if more > 0 {
-				g.planned[account].Add(r.Amounts)
+				use.Add(r.Amounts)
 			} else {
-				g.planned[account].Sub(r.Amounts)
+				use.Sub(r.Amounts)
 			}
 		}
 	}
