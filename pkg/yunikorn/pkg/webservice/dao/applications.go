@@ -1,5 +1,7 @@
 package dao
 
+import "time"
+
 // An ApplicationDAOInfo is an application. Times are nanoseconds since 1970, but StartTime,
 // which is milliseconds.
 type ApplicationDAOInfo struct {
@@ -23,8 +25,8 @@ type ApplicationDAOInfo struct {
 	Reservations       []string                `json:"reservations,omitempty"`
 	MaxRequestPriority int32                   `json:"maxRequestPriority,omitempty"`
 	StartTime          int64                   `json:"startTime,omitempty"`
-	ResourceHistory    *ResourceHistory        `json:"resourceHistory,omitempty"`
-	BackoffDeadline    string                  `json:"backoffDeadline,omitempty"` // as in RFC 3339
+	ResourceHistory    ResourceHistory         `json:"resourceHistory,omitempty"`
+	BackoffDeadline    *time.Time              `json:"backoffDeadline,omitempty"`
 }
 
 // A StateDAOInfo is a state of an application and when it began.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 	"gotest.tools/v3/assert"
@@ -225,6 +226,13 @@ func fieldsOf(of reflect.Type) map[string]reflect.Type {
 		}
 	}
 	return fields
+}
+
+// TestBackoffDeadline: the one time that is a text is read as a time.
+func TestBackoffDeadline(t *testing.T) {
+	var application dao.ApplicationDAOInfo
+	assert.NilError(t, json.Unmarshal([]byte(`{"backoffDeadline": "2026-01-02T03:04:05Z"}`), &application))
+	assert.Equal(t, *application.BackoffDeadline, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 }
 
 // TestConfigurationInYAML: the other form of the configuration is read into the same data.
