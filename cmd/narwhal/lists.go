@@ -111,7 +111,7 @@ func newNodesCommand() *cobra.Command {
 
 // newPendingCommand is "narwhal pending".
 func newPendingCommand() *cobra.Command {
-	return newList(&cobra.Command{
+	cmd := newList(&cobra.Command{
 		Use:   "pending",
 		Short: "Show pods that wait, the one that waits longest first, and why",
 		Long: `Show the pods that wait in a running scheduler, the one that waits longest first,
@@ -121,6 +121,7 @@ and why each of them does. "narwhal explain NAME" says more about one of them.`,
 		{"queue", "only those of this queue and of all below"},
 		{"application", "only those of this application"},
 		{"user", "only those of this user"},
+		{"class", `only "daemonset", "placeholder", "opted out", "owner" (a driver) or "regular" ones`},
 		{"why", "only those that wait for this reason, in the words of the table"},
 		{"node", "only those that get room on this node"},
 	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
@@ -136,6 +137,8 @@ and why each of them does. "narwhal explain NAME" says more about one of them.`,
 			return err
 		}}, err
 	})
+	completes(cmd, "class", "daemonset", "placeholder", "opted out", "owner", "regular")
+	return cmd
 }
 
 // newPreemptionsCommand is "narwhal preemptions".
@@ -148,6 +151,8 @@ func newPreemptionsCommand() *cobra.Command {
 	}, [][2]string{
 		{"trigger", `only those by "required node", "priority", "guarantee" or "quota"`},
 		{"application", "only those for this application, or with victims of it"},
+		{"user", "only those for pods of this user, or with victims of it"},
+		{"class", `only those with victims that are "regular", "owner", "foreign" or "opted out"`},
 		{"node", "only those on this node"},
 	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
 		l.limit = limit
@@ -164,6 +169,7 @@ func newPreemptionsCommand() *cobra.Command {
 	})
 	cmd.Flags().IntVar(&limit, "limit", 20, "the most to show, the newest first; 0 is all that are kept")
 	completes(cmd, "trigger", "required node", "priority", "guarantee", "quota")
+	completes(cmd, "class", "regular", "owner", "foreign", "opted out")
 	return cmd
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator/live"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/dashboard"
 )
@@ -121,7 +122,7 @@ func (s *serving) run(ctx context.Context, out io.Writer, log *zap.Logger, level
 	for _, warning := range scenario.Warnings {
 		log.Warn("scenario has a key without effect", zap.Stringer("problem", warning))
 	}
-	cluster, err := simulator.NewLive(scenario, simulator.LiveOptions{
+	cluster, err := live.New(scenario, live.Options{
 		Seed: s.seed, Speed: s.speed, Loop: s.loop,
 		Over:   func() { log.Info("scenario is over", zap.String("scenario", scenario.Name), zap.Bool("again", s.loop)) },
 		Breach: func(err error) { log.Error("scheduler broke a rule", zap.Error(err)) },
@@ -192,7 +193,7 @@ type server struct {
 }
 
 // open starts everything but the cluster. With an error nothing runs.
-func (s *serving) open(cluster *simulator.Live, log *zap.Logger, level zap.AtomicLevel) (*server, error) {
+func (s *serving) open(cluster *live.Cluster, log *zap.Logger, level zap.AtomicLevel) (*server, error) {
 	history, err := events.NewHistory(rand.Text(), events.Config{})
 	if err != nil {
 		return nil, err
@@ -261,7 +262,7 @@ func (s *serving) listenWith(srv *server, counts *metrics.Metrics, log *zap.Logg
 }
 
 // serve runs the cluster until the context ends or something fails.
-func (srv *server) serve(ctx context.Context, cluster *simulator.Live) error {
+func (srv *server) serve(ctx context.Context, cluster *live.Cluster) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	finished := make(chan error, 1)

@@ -22,7 +22,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/fs"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator/live"
 )
 
 // TestServeLines runs the command lines that end by themselves.
@@ -70,10 +70,10 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// live runs a server until its scenario is over. It returns what it printed first, and
+// playing runs a server until its scenario is over. It returns what it printed first, and
 // a function that interrupts it and checks that nothing was logged below the address,
 // and that the server does not listen any more.
-func live(t *testing.T, s *serving) (seen string, interrupt func()) {
+func playing(t *testing.T, s *serving) (seen string, interrupt func()) {
 	t.Helper()
 	over, failed := make(chan struct{}), make(chan string, 100)
 	log := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(io.Discard), zap.InfoLevel),
@@ -108,8 +108,8 @@ func live(t *testing.T, s *serving) (seen string, interrupt func()) {
 // TestServe plays the small example in a fraction of a second, asks what there is
 // in the end, and interrupts it.
 func TestServe(t *testing.T) {
-	seen, interrupt := live(t, &serving{
-		scenario: "small", listen: "127.0.0.1:0", debugListen: "127.0.0.1:0", speed: simulator.SpeedMax,
+	seen, interrupt := playing(t, &serving{
+		scenario: "small", listen: "127.0.0.1:0", debugListen: "127.0.0.1:0", speed: live.SpeedMax,
 	})
 	lines := strings.Split(strings.TrimSuffix(seen, "\n"), "\n")
 	assert.Equal(t, lines[0], "small, 4 nodes, runs at 10000 times real time; Ctrl-C ends it")
@@ -183,8 +183,8 @@ func TestServeGuarded(t *testing.T) {
 		fs.WithFile("cert", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}))),
 		fs.WithFile("key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))),
 		fs.WithFile("token", "open-sesame\n"))
-	seen, interrupt := live(t, &serving{
-		scenario: "small", listen: "127.0.0.1:0", probeListen: "localhost:0", speed: simulator.SpeedMax,
+	seen, interrupt := playing(t, &serving{
+		scenario: "small", listen: "127.0.0.1:0", probeListen: "localhost:0", speed: live.SpeedMax,
 		proxies: []string{"10.0.0.0/8", "192.0.2.1"}, cert: dir.Join("cert"), key: dir.Join("key"), token: dir.Join("token"),
 	})
 	addresses := regexp.MustCompile(`https://[^/]*`).FindAllString(seen, -1)

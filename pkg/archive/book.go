@@ -112,7 +112,7 @@ func (b *Book) observe(event core.Event) {
 	case *core.PreemptionPlanned:
 		b.planned(&Plan{Application: e.Application, Key: e.Key, Queue: e.Queue, Node: e.Node, Decision: e.Plan})
 	case *core.EvictionRequested:
-		b.plans.evicted(e.Allocation, b.queueOf(e.Application))
+		b.plans.evicted(e.Allocation, b.queueOf(e.Application), b.userOf(e.Application))
 		b.history.count(b.queueOf(e.Application), flow{preemptions: 1})
 	case *core.VictimsWasted:
 		b.plans.wasted(e)
@@ -162,6 +162,14 @@ func (b *Book) find(id core.ApplicationID) *application {
 func (b *Book) queueOf(id core.ApplicationID) core.QueuePath {
 	if a := b.find(id); a != nil {
 		return a.Queue
+	}
+	return ""
+}
+
+// userOf is the user of an application; empty if there is none.
+func (b *Book) userOf(id core.ApplicationID) string {
+	if a := b.find(id); a != nil {
+		return a.User
 	}
 	return ""
 }

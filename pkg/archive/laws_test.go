@@ -109,7 +109,7 @@ func (w *world) checkRecords(where string, met map[string]int) {
 	}
 	for _, l := range rejected {
 		have = append(have, ago(l.Finished)+string(l.ID)+l.Rejection)
-		assert.Equal(w.t, l.User, "anna")
+		assert.Equal(w.t, l.User, "user of "+string(l.ID))
 		met["rejected"]++
 	}
 	assert.DeepEqual(w.t, have, want)

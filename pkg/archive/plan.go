@@ -40,6 +40,7 @@ type Plan struct {
 	Application core.ApplicationID // of the ask; empty with the trigger Quota
 	Key         core.AllocationKey // the ask; empty with the trigger Quota
 	Queue       core.QueuePath     // of the ask, or the one over its max
+	User        string             // of the application of the ask
 	Node        core.NodeID        // where room is made; empty with the trigger Quota
 	Decision    *preemptor.Decision
 	Victims     []Victim // in the order of the decision; none if earlier evictions are enough
@@ -56,6 +57,8 @@ type Victim struct {
 	Pod         string             // as the resource manager names it; empty if it does not
 	Application core.ApplicationID // empty for a foreign one
 	Queue       core.QueuePath
+	User        string // of its application
+	Class       preemptor.Class
 	Node        core.NodeID
 	Amounts     resources.Amounts
 	Priority    int32

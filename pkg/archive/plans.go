@@ -90,7 +90,7 @@ func (s *plans) close(now time.Time, ask core.AllocationKey, outcome Outcome, re
 
 // evicted notes which allocation a victim of the last plan is. Evictions come in the
 // order of the victims.
-func (s *plans) evicted(a *core.Allocation, queue core.QueuePath) {
+func (s *plans) evicted(a *core.Allocation, queue core.QueuePath, user string) {
 	p := s.victims[a.Key]
 	if p == nil {
 		return
@@ -101,7 +101,7 @@ func (s *plans) evicted(a *core.Allocation, queue core.QueuePath) {
 		v = changed.Victim(a.Key)
 	}
 	p.next++
-	v.Application, v.Queue, v.Node, v.Pod = a.Application, queue, a.Node, podOf(a)
+	v.Application, v.Queue, v.User, v.Node, v.Pod = a.Application, queue, user, a.Node, podOf(a)
 }
 
 // podOf is the name of a pod, which stays when it is started again with another key.
@@ -180,10 +180,10 @@ func (b *Book) nominated(e *core.Nominated) {
 
 // planned keeps a plan. Of its victims, the evictions that follow say more.
 func (b *Book) planned(p *Plan) {
-	p.At, p.Trigger = b.now, p.Decision.Trigger
+	p.At, p.Trigger, p.User = b.now, p.Decision.Trigger, b.userOf(p.Application)
 	if p.Decision.Reason == preemptor.Chosen {
 		for _, v := range p.Decision.Victims {
-			p.Victims = append(p.Victims, Victim{Key: core.AllocationKey(v.Key), Node: p.Node, Amounts: v.Amounts, Priority: v.Priority})
+			p.Victims = append(p.Victims, Victim{Key: core.AllocationKey(v.Key), Class: v.Class, Node: p.Node, Amounts: v.Amounts, Priority: v.Priority})
 		}
 	}
 	b.plans.add(b.now, p, b.config.PlansMax)

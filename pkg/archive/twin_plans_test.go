@@ -15,10 +15,10 @@ func naivePlans(moments []moment) (out []string) {
 		for j, effect := range moments[i].Effects {
 			switch e := effect.(type) {
 			case *core.Nominated:
-				p := Plan{Application: e.Application, Key: e.Key, Queue: appAt(&moments[i], e.Application).Queue, Node: e.Node, Decision: e.Plan}
+				p := Plan{Application: e.Application, Key: e.Key, Queue: appAt(&moments[i], e.Application).Queue, User: appAt(&moments[i], e.Application).User, Node: e.Node, Decision: e.Plan}
 				out = append(out, naivePlan(moments[i:], j, &p))
 			case *core.PreemptionPlanned:
-				p := Plan{Application: e.Application, Key: e.Key, Queue: e.Queue, Node: e.Node, Decision: e.Plan}
+				p := Plan{Application: e.Application, Key: e.Key, Queue: e.Queue, User: userAt(&moments[i], e.Application), Node: e.Node, Decision: e.Plan}
 				out = append(out, naivePlan(moments[i:], j, &p))
 			}
 		}
@@ -99,7 +99,14 @@ func naiveVictim(moments []moment, node core.NodeID, key core.AllocationKey) Vic
 	v := Victim{Key: key, Node: node}
 	for _, app := range moments[0].view.Applications {
 		if a := runsAt(&moments[0], app.ID, key); a != nil {
-			v.Application, v.Queue, v.Node = app.ID, app.Queue, a.Node
+			v.Application, v.Queue, v.User, v.Node, v.Class = app.ID, app.Queue, app.User, a.Node, a.Class()
+		}
+	}
+	if n := nodeAt(&moments[0], node); n != nil {
+		for _, a := range n.ForeignAllocations {
+			if a.Key == key && v.Application == "" {
+				v.Class = a.Class()
+			}
 		}
 	}
 	for i := range moments {
@@ -130,9 +137,9 @@ func plansText(plans []*Plan) string {
 }
 
 func planText(p *Plan) string {
-	words := []string{fmt.Sprintf("%s: %s %q of %q in %q on %q:", ago(p.At), p.Trigger, p.Key, p.Application, p.Queue, p.Node)}
+	words := []string{fmt.Sprintf("%s: %s %q of %q by %q in %q on %q:", ago(p.At), p.Trigger, p.Key, p.Application, p.User, p.Queue, p.Node)}
 	for _, v := range p.Victims {
-		words = append(words, fmt.Sprintf("%s of %q in %q on %q until %s,", v.Key, v.Application, v.Queue, v.Node, ago(v.Ended)))
+		words = append(words, fmt.Sprintf("%s (%s) of %q by %q in %q on %q until %s,", v.Key, v.Class, v.Application, v.User, v.Queue, v.Node, ago(v.Ended)))
 	}
 	return strings.Join(append(words, p.Outcome.String(), string(p.On), ago(p.Until)), " ")
 }

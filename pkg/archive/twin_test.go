@@ -26,6 +26,14 @@ func appAt(m *moment, id core.ApplicationID) *core.ApplicationView {
 	return nil
 }
 
+// userAt is the user of an application; empty if it is not there.
+func userAt(m *moment, id core.ApplicationID) string {
+	if a := appAt(m, id); a != nil {
+		return a.User
+	}
+	return ""
+}
+
 func nodeAt(m *moment, id core.NodeID) *core.NodeView {
 	for _, n := range m.view.Nodes {
 		if n.ID == id {

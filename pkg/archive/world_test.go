@@ -165,7 +165,8 @@ func (w *world) command() core.Command {
 	case 2:
 		return core.RemoveNode{ID: w.node()}
 	case 3, 4, 5:
-		return core.AddApplication{ID: w.app(), Queue: []core.QueuePath{"root.a", "B", "root.none", "a"}[w.IntN(4)], User: "anna"}
+		id := w.app()
+		return core.AddApplication{ID: id, Queue: []core.QueuePath{"root.a", "B", "root.none", "a"}[w.IntN(4)], User: "user of " + string(id)}
 	case 6:
 		if w.IntN(3) == 0 {
 			return core.RemoveApplication{ID: w.app()}

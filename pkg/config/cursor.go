@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
@@ -49,13 +48,12 @@ func (c cursor) atQueue(path core.QueuePath) cursor {
 	return c.moved(c.Rooted())
 }
 
+// report reports an error at a value.
+func (c cursor) report(at yamltree.Value, problem string) { c.moved(at).fail("%s", problem) }
+
 // items are the values of a list.
 func (c cursor) items() []cursor {
-	if !c.IsList() {
-		c.fail("must be a list, not %s", c.Describe())
-		return nil
-	}
-	values := c.Items()
+	values := c.List(c.report)
 	out := make([]cursor, len(values))
 	for i, v := range values {
 		out[i] = c.moved(v)
@@ -72,24 +70,10 @@ func (c cursor) find(key string) (cursor, bool) {
 	return c.moved(v), true
 }
 
-// each calls visit for the entries of a mapping whose keys make sense, and
-// reports the others.
+// each calls visit for the entries of a mapping whose keys make sense, and reports the
+// others.
 func (c cursor) each(visit func(key string, value cursor)) {
-	if !c.IsMapping() {
-		c.fail("must be a mapping of keys and values, not %s", c.Describe())
-		return
-	}
-	for _, e := range c.Entries() {
-		value := c.moved(e.Value)
-		switch {
-		case e.Twice > 0:
-			value.atKey().fail("given twice, first in line %d", e.Twice)
-		case e.Wrong != "":
-			value.atKey().fail("%s", e.Wrong)
-		default:
-			visit(e.Key, value)
-		}
-	}
+	c.Each(c.report, func(key string, value yamltree.Value) { visit(key, c.moved(value)) })
 }
 
 // A field is a key that is known in a mapping, and what reads its value.
@@ -105,22 +89,19 @@ func (c cursor) fields(known ...field) {
 		i := slices.IndexFunc(known, func(f field) bool { return f.key == key })
 		switch {
 		case i < 0:
-			value.atKey().fail("%s", unknownKey(key, known))
+			value.atKey().fail("%s", yamltree.UnknownKey(key, fieldKeys(known)))
 		case !value.IsNull():
 			known[i].read(value)
 		}
 	})
 }
 
-func unknownKey(key string, known []field) string {
-	names := make([]string, len(known))
+func fieldKeys(known []field) []string {
+	keys := make([]string, len(known))
 	for i, f := range known {
-		names[i] = f.key
+		keys[i] = f.key
 	}
-	if meant := yamltree.Nearest(key, names); meant != "" {
-		return "unknown key, did you mean " + meant + "?"
-	}
-	return "unknown key, known here: " + strings.Join(names, ", ")
+	return keys
 }
 
 // text is a plain value as it was typed.
@@ -136,13 +117,7 @@ func (c cursor) text() string {
 }
 
 // boolean is true or false; ok is false if it is something else.
-func (c cursor) boolean() (value, ok bool) {
-	if !c.IsScalar() || c.Node.Decode(&value) != nil {
-		c.fail("must be true or false, not %s", c.Describe())
-		return false, false
-	}
-	return value, true
-}
+func (c cursor) boolean() (value, ok bool) { return c.Bool(c.report) }
 
 // count is a whole number of at least zero; false if it is something else.
 func (c cursor) count() (uint64, bool) {

@@ -29,7 +29,7 @@ func (r *reader) checkPartition(p *Partition) {
 	case !p.Preemption.Quota:
 		r.warnQuota(p.Root, "quotapreemptionenabled")
 	}
-	if !hasLeaf(p.Root) {
+	if !hasLeaf(p.Root) && !slices.ContainsFunc(p.Rules, func(rule Rule) bool { return rule.Create }) {
 		place := p.Root.place
 		place.Key = ""
 		r.add(Problem{Place: place, Severity: Warning, Message: "no queue of the partition takes applications: every one is a parent"})

@@ -46,6 +46,7 @@ func (b *backlog) classOf(r *request, constraints string) *class {
 	return b.classes.of(class{
 		amounts: r.Amounts, priority: r.Priority, standing: b.standing(r),
 		preempts: b.settled && b.wantsRoom(r), nominated: r.nominated() != nil, constraints: constraints,
+		whole: r.Placeholder && startsWhole(r),
 	})
 }
 
@@ -104,6 +105,8 @@ func (b *backlog) reclass(r *request, c *class) {
 	}
 	if before.reserved == r {
 		before.reserved, c.reserved = nil, r
+	}
+	if held := r.reservation(); held != nil && !held.Required {
 		b.reserves.remove(before.standing.Root)
 		b.reserves.add(c.standing.Root)
 	}

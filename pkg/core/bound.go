@@ -170,6 +170,9 @@ func (p cycle) tryReserved(r *request, n *node) outcome {
 		p.reservations.unreserve(r)
 		return waits
 	}
+	if r.isHeld() || startsWhole(r) { // it is placed with its whole gang
+		return waits
+	}
 	if q := r.withoutRoom(); q != nil {
 		w.reason, w.detail = QuotaExceeded, string(q.path)
 		p.awaitQuota(r, q)

@@ -9,7 +9,7 @@ func (r *request) candidate() preemptor.Candidate {
 		Required:  r.Required != "",
 		Foreign:   r.IsForeign(),
 		Static:    r.Origin == Static,
-		Owner:     r.Originator || r.Tags[TagOwner] == "true",
+		Owner:     r.owns(),
 		OptedOut:  r.optedOut(),
 		Protected: r.replaced() || !r.foreign() && r.application.queue.properties.PreemptionPolicy == PreemptionDisabled,
 		Releasing: r.releasing(),

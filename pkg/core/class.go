@@ -26,6 +26,7 @@ type class struct {
 	standing    Standing // by which asks compare on a node
 	preempts    bool     // room may be made for its asks; not for those that are nominated or back off
 	nominated   bool     // its asks are nominated
+	whole       bool     // they start with their whole gang: what fits one of them says nothing of others
 	constraints string
 	key         string
 
@@ -82,6 +83,9 @@ func (c *class) appendKey(key []byte) []byte {
 	}
 	if c.nominated {
 		flags |= 2
+	}
+	if c.whole {
+		flags |= 8
 	}
 	fences := c.standing.fences
 	if fences != "" {

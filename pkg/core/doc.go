@@ -89,7 +89,7 @@
 //	gangview.go     gangs for readers
 //	quorum.go       asks that start together; quorums.go, when they are tried
 //	quorumplan.go   and where they are placed
-//	wholegang.go    gangs that start with all their placeholders or none
+//	wholegang.go    gangs that start with all their placeholders or none; gangroom.go keeps nodes for one of them
 //
 // Preemption: evictions that make room.
 //

@@ -40,6 +40,10 @@ type gang struct {
 	misfit  bool          // the whole gang has quota and did not fit the nodes
 	hinted  bool          // the resource manager was told so
 
+	since    time.Time // when the whole gang did not fit first, or had its turn to keep nodes last
+	until    time.Time // when its turn is over; zero if it is the turn of another
+	priority int32     // of its highest ask then, as the root sees it
+
 	placed       resources.Sum
 	pending      resources.Sum
 	placeholders int // that run

@@ -72,6 +72,9 @@ func (g *wholeGangs) check(t *testing.T) (running []core.ApplicationID) {
 	t.Helper()
 	assert.NilError(t, g.p.Verify())
 	for _, app := range g.p.View().Applications {
+		if g.size[app.ID] == 0 {
+			continue // no gang
+		}
 		switch len(app.Allocations) {
 		case 0:
 		case g.size[app.ID]:

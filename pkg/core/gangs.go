@@ -16,8 +16,9 @@ type gangWork struct {
 	waiting []*application // with a gang of which something fitted nowhere
 	quorums []*quorum      // that fitted nowhere
 	timer   timers.Timer[due]
-	tried   uint64 // the batch in which gangs that start whole were tried last
-	tries   int    // how many
+	tried   uint64       // the batch in which gangs that start whole were tried last
+	tries   int          // how many
+	holder  *application // for whose gang nodes are kept; nil if there is none
 }
 
 // any reports whether any gang or quorum waits for room.
@@ -97,8 +98,12 @@ func (p gangs) later(app *application) {
 	if work := &p.gangWork; !app.gang.waits {
 		app.gang.waits = true
 		work.waiting = append(work.waiting, app)
-		if !work.timer.Set() {
-			p.timers.Set(&work.timer, p.now.Add(p.options.RetryMax), due{what: dueGangs})
+		at := p.now.Add(p.options.RetryMax)
+		if turn := app.gang.since.Add(gangRoomDelay); turn.After(p.now) && turn.Before(at) {
+			at = turn
+		}
+		if !work.timer.Set() || work.timer.At().After(at) {
+			p.timers.Set(&work.timer, at, due{what: dueGangs})
 		}
 	}
 }
@@ -133,6 +138,9 @@ func (p gangs) ran(r *request) {
 		app.gang.worked = true
 	case r.groupOf() != nil:
 		app.gang.started = true
+		if p.gangWork.holder == app {
+			p.dropRoom()
+		}
 		if !app.gang.timer.Set() {
 			p.timers.Set(&app.gang.timer, p.now.Add(app.gang.timeout), due{what: dueGang, application: app})
 		}
@@ -174,6 +182,9 @@ func (p gangs) rejoin(r *request) {
 // forgetGang drops what is to be done about the gang of an application that goes.
 func (p gangs) forgetGang(app *application) {
 	p.timers.Cancel(&app.gang.timer)
+	if p.gangWork.holder == app {
+		p.gangWork.holder = nil
+	}
 	of := func(g *taskGroup) bool { return g.application == app }
 	p.gangWork.ready = slices.DeleteFunc(p.gangWork.ready, of)
 	p.changes.taskGroups = slices.DeleteFunc(p.changes.taskGroups, of)

@@ -17,6 +17,8 @@ type GangView struct {
 	Whole        bool      // it starts with all placeholders or none
 	Started      bool      // a placeholder was placed
 	Worked       bool      // something that is no placeholder ran
+	MisfitSince  time.Time // when the whole gang did not fit first; zero if it was not tried
+	KeptUntil    time.Time // nodes are kept for it until then; zero if none are
 	Groups       []TaskGroupView
 	Replacements []Replacement
 }
@@ -44,6 +46,7 @@ func (g *gang) viewed() *GangView {
 	}
 	v := &GangView{
 		Placeholders: g.total, Style: g.style, Timeout: g.timeout, Whole: g.whole, Started: g.started, Worked: g.worked,
+		MisfitSince: g.since, KeptUntil: g.until,
 	}
 	if g.timer.Set() {
 		v.ExpiresAt = g.timer.At()

@@ -72,7 +72,7 @@ func (p cycle) replaceFor(g *taskGroup, r *request) outcome {
 			}
 			if n := placeholder.node; n.schedulable && !asked[n] {
 				asked[n] = true
-				if result, _ := p.predicates.check(r, n, false); result != waits {
+				if result := p.predicates.mayReplace(r, placeholder); result != waits {
 					return p.swapUnless(result, r, placeholder, nil)
 				}
 			}
@@ -87,6 +87,36 @@ func (p cycle) replaceFor(g *taskGroup, r *request) outcome {
 		n = nil
 	}
 	return p.swapUnless(result, r, first, n)
+}
+
+// mayReplace asks whether an ask may run on the node of a placeholder once that has ended. Other
+// placeholders there that are to end count as gone, and what takes their places as running: a
+// node that is full of placeholders refuses everything else.
+func (p *predicates) mayReplace(r, placeholder *request) outcome {
+	n := placeholder.node
+	if p.options.Simulate == nil || n.placedIn == p.batch {
+		result, _ := p.check(r, n, false)
+		return result
+	}
+	remove := []AllocationKey{placeholder.Key}
+	var add []AllocationKey
+	for _, other := range byKey(n.own) {
+		if !other.replaced() {
+			continue
+		}
+		remove = append(remove, other.Key)
+		if with := other.replacement(); with.node == nil {
+			add = append(add, with.ask.Key)
+		}
+	}
+	for _, other := range n.expected {
+		add = append(add, other.Key)
+	}
+	p.calls++
+	if p.options.Simulate(r.Key, n.id, add, remove) != nil {
+		return waits
+	}
+	return placed
 }
 
 // swapUnless has an ask take the place of a placeholder if the resource manager has agreed.

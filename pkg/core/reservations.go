@@ -63,7 +63,10 @@ func (s *reservations) reserve(r *request, n *node) {
 		w.reservation.At = w.since
 		n.claimsHeld++
 	} else {
-		n.reserved, r.class.reserved = r, r
+		n.reserved = r
+		if !startsWhole(r) { // a gang reserves several nodes
+			r.class.reserved = r
+		}
 		s.list = append(s.list, r)
 		s.reserved++
 		s.reserves.add(r.class.standing.Root)
@@ -138,7 +141,7 @@ func (s *reservations) wakeClass(c *class) {
 		return
 	}
 	r := c.firstAsk()
-	if r == nil || startsWhole(r) || startsTogether(r) { // a gang that starts whole holds nothing before
+	if r == nil || startsWhole(r) || startsTogether(r) { // for gangs see keepRoom; quorums hold nothing before
 		return
 	}
 	if wait := s.predicates.wait(FurtherQuestion); wait > 0 {

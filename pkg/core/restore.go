@@ -126,6 +126,11 @@ func (p *Partition) restoreNode(v *NodeView) {
 		}
 		p.reservations.reserve(r, n)
 		r.wait.reservation = &own
+		if startsWhole(r) {
+			gang := r.application.gang
+			gang.priority = max(gang.priority, r.class.standing.Root)
+			p.gangWork.holder = r.application
+		}
 	}
 	p.changes.node(n, 0)
 }
@@ -175,6 +180,7 @@ func (a *application) restoreGang(v *GangView) {
 	}
 	a.gang = &gang{
 		total: v.Placeholders, style: v.Style, timeout: v.Timeout, whole: v.Whole, started: v.Started, worked: v.Worked,
+		since: v.MisfitSince, until: v.KeptUntil, priority: PriorityNone,
 	}
 	for _, group := range v.Groups {
 		a.gang.groups = append(a.gang.groups, &taskGroup{name: group.Name, application: a})

@@ -78,6 +78,7 @@ func (v *verifier) renominations() {
 // nominated checks what one node keeps for nominated asks; most keep nothing.
 func (v *verifier) nominated(n *node, releasing resources.Sum) {
 	v.expected(n)
+	checkKept(v, n)
 	if !n.releasing.Same(releasing) {
 		v.equal("releasing", string(n.id), n.releasing, releasing)
 	}

@@ -18,7 +18,7 @@ const (
 const wholeTriesMax = 16
 
 // startWhole places all placeholders of the gang of an ask, or none: then they are held back
-// until something changes, and hold nothing meanwhile.
+// until something changes, and hold nothing meanwhile but nodes that are kept for one gang.
 func (p cycle) startWhole(r *request) outcome {
 	if p.gangWork.tried != p.batch {
 		p.gangWork.tried, p.gangWork.tries = p.batch, 0
@@ -31,8 +31,12 @@ func (p cycle) startWhole(r *request) outcome {
 	for _, ask := range app.asks {
 		if ask.group != nil && startsWhole(ask) {
 			plan.asks = append(plan.asks, ask)
+			if held := ask.reservation(); held != nil {
+				plan.kept = append(plan.kept, p.findNode(held.Node))
+			}
 		}
 	}
+	slices.SortFunc(plan.kept, func(a, b *node) int { return cmp.Compare(a.id, b.id) })
 	slices.SortFunc(plan.asks, func(a, b *request) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.class.key, b.class.key), inOrder(a, b))
 	})
@@ -50,7 +54,11 @@ func (p cycle) startWhole(r *request) outcome {
 		p.extract(ask)
 		members{&p.ledger}.holdBack(ask, AwaitsGang, plan.detail)
 	}
+	gangs(p).keepRoom(&plan)
 	gangs(p).later(app)
+	if plan.exhausted {
+		gangs(p).soon()
+	}
 	if app.gang.misfit = !plan.overQuota; app.gang.misfit && !app.gang.hinted {
 		p.hints.later()
 	}
@@ -79,11 +87,14 @@ type gangPlan struct {
 	asks   []*request // those of a class together
 	nodes  []*node    // of the asks found so far
 	on     map[*node]*plannedNode
+	kept   []*node // that are reserved for the gang
 	calls  int
 	detail string // why there is none
 
 	overQuota bool // that is why
 	avoids    bool // nodes where binding failed are left out
+	exhausted bool // more nodes could be kept, and no more questions are asked now
+	keepCalls int
 }
 
 // A plannedNode is a node with what is planned on it.
@@ -124,6 +135,15 @@ func (g *gangPlan) make() outcome {
 func (g *gangPlan) placeAlike(asks []*request) outcome {
 	amounts, count := asks[0].Amounts, len(asks)
 	var list []*node
+	for _, n := range g.kept {
+		before := len(asks)
+		if n.schedulable && !n.claimed() && g.fill(n, &asks) == flush {
+			return flush
+		}
+		if len(asks) < before {
+			list = append(list, n)
+		}
+	}
 	for n := g.order.first(amounts); n != nil && len(asks) > 0 && len(list) < count; n = g.order.next(n, amounts) {
 		before := len(asks)
 		if result := g.fill(n, &asks); result == flush {

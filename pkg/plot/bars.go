@@ -48,10 +48,10 @@ func (b Bars) draw(s size) string {
 		fmt.Fprintf(v, `<line class="grid" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, v.x(t.At), v.above, v.x(t.At), bottom)
 		fmt.Fprintf(v, `<text class="tick" text-anchor="middle" x="%.1f" y="%.1f">%s</text>`, v.x(t.At), bottom+17, html.EscapeString(t.Text))
 	}
+	fmt.Fprintf(v, `<line class="axis" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, v.x(1), v.above, v.x(1), bottom)
 	for i, row := range b.Rows {
 		row.draw(v, v.above+each*float64(i+1)-rowHeight)
 	}
-	fmt.Fprintf(v, `<line class="axis" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, v.x(1), v.above, v.x(1), bottom)
 	v.WriteString("</svg>")
 	return v.String()
 }
@@ -62,7 +62,7 @@ func (r Bar) draw(v *canvas, top float64) {
 	if v.left > nameWidth[wide.class] {
 		fmt.Fprintf(v, `<text class="tick" text-anchor="end" x="%.1f" y="%.1f">%s</text>`, v.left-10, middle, html.EscapeString(r.Name))
 	} else {
-		fmt.Fprintf(v, `<text class="tick" x="%.1f" y="%.1f">%s</text>`, v.left, top, html.EscapeString(r.Name))
+		fmt.Fprintf(v, `<text class="tick over" x="%.1f" y="%.1f">%s</text>`, v.left, top, html.EscapeString(r.Name))
 	}
 	fmt.Fprintf(v, `<rect class="fill %s" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`,
 		r.Class, min(from, to), top+(rowHeight-barHeight)/2, max(1, max(from, to)-min(from, to)), barHeight)

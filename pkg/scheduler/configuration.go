@@ -18,7 +18,7 @@ import (
 type loaded struct {
 	partitions []core.Config // at least one
 	checksum   string
-	warnings   []string // what is right but has no effect, for people to read
+	warnings   []string // what is right but hardly meant, for people to read
 }
 
 // load reads a configuration text; the empty one is the default. It is all that

@@ -140,7 +140,7 @@ func (r *registration) end() {
 // warn says what of a configuration has no effect.
 func (c loaded) warn(log *zap.Logger, id string) {
 	for _, text := range c.warnings {
-		log.Warn("configuration has a key without effect", zap.String("resourceManager", id), zap.String("problem", text))
+		log.Warn("configuration is suspicious", zap.String("resourceManager", id), zap.String("problem", text))
 	}
 }
 

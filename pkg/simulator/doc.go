@@ -43,10 +43,11 @@
 //	                  parse_work.go, queues.go; problem.go is what is wrong in it
 //	openb.go          the openb trace
 //	examples.go       scenarios that come with the package
-//	live.go           the cluster in real time, before a real scheduler:
-//	                  live_requests.go and live_callback.go, requests and
-//	                  callbacks; live_crossing.go, messages that cross;
-//	                  live_delays.go, delays when time is fast
+//	remote.go         the cluster before a scheduler to which messages are under
+//	                  way; crossing.go, messages that cross; delays.go, delays
+//	                  when time is fast
+//
+// Package live plays it in real time.
 //
 // Package report makes a page with plots of a Result.
 package simulator

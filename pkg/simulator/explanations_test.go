@@ -98,7 +98,7 @@ func (e *explanations) check(t *testing.T, a *explain.Answer, p *pod) {
 		e.nominated++
 	}
 	for _, attempt := range a.Attempts {
-		if !e.scenario.constrained() && attempt.Plan != nil {
+		if !e.scenario.Constrained() && attempt.Plan != nil {
 			assert.Assert(t, attempt.Plan.Reason != preemptor.Refused, "at %s nothing was asked: %s", e.now, text)
 		}
 		if said, known := e.refusalOf(p, attempt.Node); known && !attempt.Succeeded() && said.at < attempt.At.Sub(epoch) {
@@ -143,7 +143,7 @@ func TestExplanationsOfTheExamples(t *testing.T) {
 		e := &explanations{run: newRun(s, Options{}), refused: map[*podSpec]map[core.NodeID]refusal{}}
 		e.every = time.Minute
 		o := core.Options{Partition: "[simulator]" + s.Config.Name, Kinds: s.Kinds}
-		if s.constrained() {
+		if s.Constrained() {
 			o.Feasible, o.Simulate, o.Constraints = e.feasible, e.simulate, e.predicateClass
 			o = e.constrain(o)
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"gotest.tools/v3/assert"
 
@@ -69,35 +68,6 @@ func TestGangs(t *testing.T) {
 				assert.Equal(t, got, c.want)
 				assert.Equal(t, r.Pods.Running, 0)
 			}
-		})
-	}
-}
-
-// TestGangsLive plays gangs before a real scheduler, sixty times as fast: placeholders are
-// replaced, and time out as much sooner.
-func TestGangsLive(t *testing.T) {
-	for _, c := range []struct {
-		pods, want int
-		gang       string
-	}{{6, 6, "timeout: 5m"}, {7, 6, "timeout: 1m"}, {7, 0, "timeout: 1m, style: hard"}} {
-		t.Run(fmt.Sprint(c.pods, " ", c.gang), func(t *testing.T) {
-			text := strings.ReplaceAll(fmt.Sprintf(gangText, c.pods, "1s", c.gang, "until: 3m\n"), "applications: 2", "applications: 1")
-			s := parse(t, strings.ReplaceAll(text, "runs: 1m", "runs: forever"))
-			synctest.Test(t, func(t *testing.T) {
-				l := live(t, s, simulator.LiveOptions{Speed: 60}, nil)
-				<-l.over
-				view, err := l.View(t.Context(), livePartition)
-				assert.NilError(t, err)
-				l.stop(t)
-				got := 0
-				for _, app := range view.Applications {
-					for _, a := range app.Allocations {
-						assert.Assert(t, !a.Placeholder, a.Key)
-						got++
-					}
-				}
-				assert.Equal(t, got, c.want)
-			})
 		})
 	}
 }

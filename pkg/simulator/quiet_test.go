@@ -3,13 +3,9 @@ package simulator_test
 import (
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/assert"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
-	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 )
 
 // guaranteedLate is a cluster that is full, and an ask that preempts by guarantee after a
@@ -35,14 +31,6 @@ func TestDelaysBeyondQuietMax(t *testing.T) {
 		r := verified(t, s, 1)
 		assert.Equal(t, r.Pods.Preempted, 1, until)
 		assert.Equal(t, r.Pods.Placed, 3, until)
-		synctest.Test(t, func(t *testing.T) {
-			l := live(t, s, simulator.LiveOptions{Speed: 60}, nil)
-			<-l.over
-			view, err := l.View(t.Context(), livePartition)
-			assert.NilError(t, err)
-			l.stop(t)
-			assert.Equal(t, view.Preempted.Victims.By(preemptor.Guarantee), uint64(1), until)
-		})
 	}
 }
 

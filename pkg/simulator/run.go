@@ -75,7 +75,7 @@ func newRun(s *Scenario, options Options) *run {
 	r := &run{cluster: newCluster(s, cmp.Or(options.Seed, s.Seed, 1)), options: options}
 	r.pods.explain = r.reasonOf
 	o := core.Options{Partition: "[simulator]" + s.Config.Name, Kinds: s.Kinds}
-	if s.constrained() {
+	if s.Constrained() {
 		o.Feasible, o.Simulate, o.Constraints = r.feasible, r.simulate, r.predicateClass
 	}
 	if len(s.Budgets) > 0 {
@@ -85,8 +85,8 @@ func newRun(s *Scenario, options Options) *run {
 	return r
 }
 
-// constrained reports whether any pod cares for more than amounts.
-func (s *Scenario) constrained() bool {
+// Constrained reports whether any pod cares for more than amounts.
+func (s *Scenario) Constrained() bool {
 	return slices.ContainsFunc(s.Workloads, func(w Workload) bool { return w.Demand.Count > 0 || len(w.Selector) > 0 }) ||
 		slices.ContainsFunc(s.Trace, func(p TracePod) bool { return p.Demand.Count > 0 })
 }

@@ -148,7 +148,7 @@ workloads:
 	assert.Equal(t, byTrigger(t, r, "priority").Helped.Max.Duration(), time.Second)
 	record := r.Preemption.Records[0]
 	assert.Equal(t, record.Title(), "1m  high/1 on n")
-	assert.Equal(t, record.Trigger+record.Strategy+record.Queue, "priority"+"reprieve"+"root.default")
+	assert.Equal(t, record.Trigger+record.Strategy+record.Queue, "priority"+"most important stay"+"root.default")
 	assert.Equal(t, record.Victims[0].Queue, "root.default")
 	assert.DeepEqual(t, r.Preemption.ByQueue, []simulator.QueueVictims{{Trigger: "priority", By: "root.default", From: "root.default", Victims: 1}})
 

@@ -24,9 +24,10 @@ type askJSON struct {
 	SchedulingAttempted bool               `json:"schedulingAttempted,omitempty"`
 	TriggeredScaleUp    bool               `json:"triggeredScaleUp,omitempty"`
 
-	// What is new: why it waits and what that is about, the node that is reserved
+	// What is new: what it is, why it waits and what that is about, the node that is reserved
 	// for it or to which it is nominated, the last preemption attempts and the last
 	// plan, in words.
+	Class              string        `json:"class"`
 	Why                string        `json:"why"`
 	Detail             string        `json:"detail,omitempty"`
 	ReservedNode       core.NodeID   `json:"reservedNode,omitempty"`
@@ -56,6 +57,7 @@ func (a *askJSON) encode(e *encoder) {
 	e.truthIf("originator", a.Originator)
 	e.truthIf("schedulingAttempted", a.SchedulingAttempted)
 	e.truthIf("triggeredScaleUp", a.TriggeredScaleUp)
+	e.text("class", a.Class)
 	e.text("why", a.Why)
 	e.textIf("detail", a.Detail)
 	e.textIf("reservedNode", string(a.ReservedNode))
@@ -115,7 +117,7 @@ func fillAskLean(a core.AskView, out *askJSON) {
 		RequiredNodeID: a.Required, ApplicationID: a.Application, Placeholder: a.Placeholder, TaskGroupName: a.TaskGroup,
 		TriggeredPreemption: a.Nominated != "" || a.Plan != nil && len(a.Plan.Victims) > 0,
 		Originator:          a.Originator, SchedulingAttempted: a.Reason != core.NotTried,
-		Why: a.Reason.String(), Detail: a.Detail, ReservedNode: a.Reserved, NominatedNode: a.Nominated,
+		Class: classOf(a.Allocation), Why: a.Reason.String(), Detail: a.Detail, ReservedNode: a.Reserved, NominatedNode: a.Nominated,
 	}
 }
 

@@ -87,32 +87,48 @@ func byQueue(all []*core.ApplicationView) []*core.ApplicationView {
 
 // askTest is what the query says of the asks themselves; nil if it says nothing.
 func askTest(p parameters) (func(*core.AskView) bool, error) {
-	why, whyGiven, err := p.one("why")
-	if err != nil {
-		return nil, err
+	var tests []func(*core.AskView) bool
+	for _, f := range []filter[*core.AskView]{
+		texts("why", func(a *core.AskView) string { return a.Reason.String() }),
+		{name: "node", test: askNodeTest},
+		{name: "priority", test: priorityTest},
+		{name: "class", test: askClassTest},
+	} {
+		value, given, err := p.one(f.name)
+		if err != nil {
+			return nil, err
+		}
+		if !given {
+			continue
+		}
+		test, err := f.test(value)
+		if err != nil {
+			return nil, err
+		}
+		tests = append(tests, test)
 	}
-	node, nodeGiven, err := p.one("node")
-	if err != nil {
-		return nil, err
+	if tests == nil {
+		return nil, nil
 	}
-	text, priorityGiven, err := p.one("priority")
-	if err != nil || !whyGiven && !nodeGiven && !priorityGiven {
-		return nil, err
-	}
-	priority, err := strconv.ParseInt(text, 10, 32)
-	if priorityGiven && err != nil {
-		return nil, bad("Parameter priority is %.40q: a whole number is needed", text)
-	}
-	waits, near := textMatch(why), textMatch(node)
 	return func(a *core.AskView) bool {
-		if whyGiven && !waits(a.Reason.String()) {
-			return false
-		}
-		if priorityGiven && int64(a.Priority) != priority {
-			return false
-		}
-		return !nodeGiven || a.Nominated != "" && near(string(a.Nominated)) || a.Reserved != "" && near(string(a.Reserved))
+		return !slices.ContainsFunc(tests, func(test func(*core.AskView) bool) bool { return !test(a) })
 	}, nil
+}
+
+// askNodeTest picks asks that get room on a node.
+func askNodeTest(value string) (func(*core.AskView) bool, error) {
+	near := textMatch(value)
+	return func(a *core.AskView) bool {
+		return a.Nominated != "" && near(string(a.Nominated)) || a.Reserved != "" && near(string(a.Reserved))
+	}, nil
+}
+
+func priorityTest(value string) (func(*core.AskView) bool, error) {
+	priority, err := strconv.ParseInt(value, 10, 32)
+	if err != nil {
+		return nil, bad("Parameter priority is %.40q: a whole number is needed", value)
+	}
+	return func(a *core.AskView) bool { return int64(a.Priority) == priority }, nil
 }
 
 // pageOfAsks is the asks of a page, and how many there are in all. Only those of

@@ -39,6 +39,16 @@ func waiting(t testing.TB, applications, each int, chance *rand.Rand) *world {
 			} else if chance.IntN(4) == 0 {
 				ask.Reserved = core.NodeID(fmt.Sprintf("node-%d", chance.IntN(3)))
 			}
+			switch chance.IntN(6) {
+			case 0:
+				ask.Required = "node-1"
+			case 1:
+				ask.Placeholder = true
+			case 2:
+				ask.Originator = true
+			case 3:
+				ask.Preemptable = core.Preemptable{Stated: true}
+			}
 			app.Asks = append(app.Asks, ask)
 		}
 		view.Applications = append(view.Applications, app)
@@ -49,9 +59,9 @@ func waiting(t testing.TB, applications, each int, chance *rand.Rand) *world {
 
 // askShown is a part of an ask as a client reads it.
 type askShown struct {
-	AllocationKey, ApplicationID, QueueName, User, Why, NominatedNode, ReservedNode string
-	Priority                                                                        int32 `json:",string"`
-	RequestTime                                                                     int64
+	AllocationKey, ApplicationID, QueueName, User, Class, Why, NominatedNode, ReservedNode string
+	Priority                                                                               int32 `json:",string"`
+	RequestTime                                                                            int64
 }
 
 func readAsks(t *testing.T, h http.Handler, query string) (list []askShown, total string) {
@@ -72,7 +82,11 @@ func TestPagesOfAsks(t *testing.T) {
 		"&user=user-2":       func(a askShown) bool { return a.User == "user-2" },
 		"&application=app-*": func(askShown) bool { return true },
 		"&why=queue+quota*":  func(a askShown) bool { return a.Why == "queue quota exceeded" },
-		"&node=node-1":       func(a askShown) bool { return a.NominatedNode == "node-1" || a.ReservedNode == "node-1" },
+		"&class=opted+out":   func(a askShown) bool { return a.Class == "opted out" },
+		"&class=daemonset&why=not+tried+yet": func(a askShown) bool {
+			return a.Class == "daemonset" && a.Why == "not tried yet"
+		},
+		"&node=node-1": func(a askShown) bool { return a.NominatedNode == "node-1" || a.ReservedNode == "node-1" },
 		"&node=*&user=user-0": func(a askShown) bool {
 			return a.User == "user-0" && (a.NominatedNode != "" || a.ReservedNode != "")
 		},
@@ -98,7 +112,7 @@ func TestPagesOfAsks(t *testing.T) {
 				}
 				got = append(got, page...)
 			}
-			assert.DeepEqual(t, got, want)
+			assert.DeepEqual(t, got, append([]askShown(nil), want...))
 		}
 	}
 }

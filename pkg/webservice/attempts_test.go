@@ -25,10 +25,10 @@ func TestAttemptsInWords(t *testing.T) {
 	}
 	assert.Assert(t, planned.Plan.Cost.Feasible())
 	made := core.PreemptionAttempt{Trigger: preemptor.Priority, Nodes: 2, Sufficient: 1, Node: "node-1", Plan: planned.Plan}
-	assert.Assert(t, strings.HasPrefix(at.summary(made, "node-1"), "room is made on node-1: chosen by "))
+	assert.Assert(t, strings.HasPrefix(at.summary(made, "node-1"), "room is made on node-1: victims found: "))
 	for _, nominated := range []core.NodeID{"", "node-2"} {
 		text := at.summary(made, nominated)
-		assert.Assert(t, strings.HasPrefix(text, "room was made by priority on node node-1: chosen by "), text)
+		assert.Assert(t, strings.HasPrefix(text, "room was made by priority on node node-1: victims found: "), text)
 		assert.Assert(t, strings.HasSuffix(text, "; the nomination has ended"), text)
 	}
 	var planner preemptor.Planner

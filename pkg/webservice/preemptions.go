@@ -18,6 +18,7 @@ type preemptionJSON struct {
 	AllocationKey core.AllocationKey `json:"allocationKey,omitempty"` // the ask; none with the trigger quota
 	ApplicationID core.ApplicationID `json:"applicationId,omitempty"`
 	QueueName     core.QueuePath     `json:"queueName,omitempty"`
+	User          string             `json:"user,omitempty"`
 	NodeID        core.NodeID        `json:"nodeId,omitempty"`
 	Summary       string             `json:"summary"`
 	Lines         []string           `json:"lines"`
@@ -34,6 +35,8 @@ type evictedJSON struct {
 	AllocationKey core.AllocationKey `json:"allocationKey"`
 	ApplicationID core.ApplicationID `json:"applicationId,omitempty"` // not of another scheduler
 	QueueName     core.QueuePath     `json:"queueName,omitempty"`
+	User          string             `json:"user,omitempty"`
+	Class         string             `json:"class"`
 	NodeID        core.NodeID        `json:"nodeId,omitempty"`
 	Resource      quantities         `json:"resource,omitempty"`
 	Priority      int32              `json:"priority,string"`
@@ -51,6 +54,8 @@ func preemptions(at *snapshot, r *http.Request) (any, error) {
 			func(v archive.Victim) string { return string(v.Application) })},
 		filter[*archive.Plan]{name: "node", test: planTest(func(p *archive.Plan) string { return string(p.Node) },
 			func(v archive.Victim) string { return string(v.Node) })},
+		filter[*archive.Plan]{name: "user", test: planTest(func(p *archive.Plan) string { return p.User }, func(v archive.Victim) string { return v.User })},
+		filter[*archive.Plan]{name: "class", test: victimClassTest},
 		filter[*archive.Plan]{name: "since", test: sinceTest},
 		truth("victims", func(p *archive.Plan) bool { return len(p.Victims) > 0 }))
 }
@@ -81,7 +86,7 @@ func sinceNanoseconds(value string) (int64, error) {
 
 func (at *snapshot) fillPreemption(p *archive.Plan, out *preemptionJSON) {
 	*out = preemptionJSON{
-		Time: nanosecondsOf(p.At), Trigger: p.Trigger.String(), AllocationKey: p.Key, ApplicationID: p.Application, QueueName: p.Queue, NodeID: p.Node,
+		Time: nanosecondsOf(p.At), Trigger: p.Trigger.String(), AllocationKey: p.Key, ApplicationID: p.Application, QueueName: p.Queue, User: p.User, NodeID: p.Node,
 		Summary: p.Decision.Summary(at.kinds), Lines: strings.Split(p.Decision.Explain(at.kinds), "\n"),
 		Outcome: p.Outcome.String(), OutcomeReason: p.Reason, OutcomeTime: nanosecondsOf(p.Until), PlacedNode: p.On, Victims: []evictedJSON{},
 	}
@@ -92,7 +97,7 @@ func (at *snapshot) fillPreemption(p *archive.Plan, out *preemptionJSON) {
 
 func (at *snapshot) victimOf(v *archive.Victim) evictedJSON {
 	out := evictedJSON{
-		AllocationKey: v.Key, ApplicationID: v.Application, QueueName: v.Queue, NodeID: v.Node,
+		AllocationKey: v.Key, ApplicationID: v.Application, QueueName: v.Queue, User: v.User, Class: v.Class.String(), NodeID: v.Node,
 		Resource: at.amounts(v.Amounts), Priority: v.Priority, State: "releasing", EndTime: nanosecondsOf(v.Ended), Wasted: v.Wasted,
 	}
 	n := at.node(v.Node)

@@ -94,7 +94,7 @@ func TestWhyAnAskWaits(t *testing.T) {
 		assert.Assert(t, n.Allocations[0].Preempted)
 		assert.Equal(t, n.Evictions[0].AllocationKey, "web-1")
 		_, app = c.read("/partition/default/application/agents")
-		assert.Equal(t, app.Requests[0].Plan, "chosen by multiple: frees vcore=2000 for vcore=1000")
+		assert.Equal(t, app.Requests[0].Plan, "victims found: frees vcore=2000 for vcore=1000")
 
 		m.Confirm("web-1")
 		_, app = c.read("/partition/default/application/agents")

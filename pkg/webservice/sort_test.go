@@ -36,6 +36,16 @@ func TestSort(t *testing.T) {
 		"asks?priority=100&fields=allocationKey":                            {"agent-1"},
 		"asks?standing=over&fields=allocationKey":                           nil,
 		"asks?priority=1&fields=allocationKey":                              nil,
+		"asks?class=daemonset&fields=allocationKey":                         {"agent-1"},
+		"asks?class=regular&fields=allocationKey":                           nil,
+		"preemptions?user=anna&fields=allocationKey":                        {"agent-1", "agent-0"},
+		"preemptions?user=roo*&limit=1&fields=allocationKey":                {"agent-1"},
+		"preemptions?user=bob&fields=allocationKey":                         nil,
+		"preemptions?class=regular&fields=allocationKey":                    {"agent-1", "agent-0"},
+		"preemptions?class=owner&fields=allocationKey":                      nil,
+		"victims?user=anna&class=regular&fields=podName":                    {"default/filler"},
+		"victims?user=root&fields=podName":                                  nil,
+		"victims?class=foreign&fields=podName":                              nil,
 	} {
 		w := ask(h, http.MethodGet, "/ws/v1/partition/default/"+target)
 		assert.Equal(t, w.Code, http.StatusOK, "%s: %s", target, w.Body)
@@ -55,6 +65,8 @@ func TestSort(t *testing.T) {
 		"nodes?sort=allocated.unicorn": `Parameter sort names the kind "unicorn", which there is not`,
 		"nodes?sort=attributes":        `Parameter sort is "attributes": there is no order of that field`,
 		"asks?standing=low":            `Parameter standing is "low": one of under and waiting, over, within is needed`,
+		"asks?class=foreign":           `Parameter class is "foreign": one of daemonset, placeholder, opted out, owner, regular is needed`,
+		"preemptions?class=daemonset":  `Parameter class is "daemonset": one of regular, owner, foreign, opted out is needed`,
 		"asks?priority=high":           `Parameter priority is "high": a whole number is needed`,
 	} {
 		w := ask(h, http.MethodGet, "/ws/v1/partition/default/"+target)

@@ -15,6 +15,8 @@ type preemptedPodJSON struct {
 	PodName       string             `json:"podName"`
 	ApplicationID core.ApplicationID `json:"applicationId,omitempty"` // not of another scheduler
 	QueueName     core.QueuePath     `json:"queueName,omitempty"`
+	User          string             `json:"user,omitempty"`
+	Class         string             `json:"class"` // of that time
 	Times         int                `json:"times"`
 	Wasted        int                `json:"wasted,omitempty"` // of those times, for nothing
 	Last          nanoseconds        `json:"last"`             // when it was chosen last
@@ -27,6 +29,10 @@ type preemptedPodJSON struct {
 func victims(at *snapshot, r *http.Request) (any, error) {
 	return list(r, at.kinds, at.preemptedPods(), func(from *preemptedPodJSON, out *preemptedPodJSON) { *out = *from },
 		texts("application", func(v *preemptedPodJSON) core.ApplicationID { return v.ApplicationID }),
+		texts("user", func(v *preemptedPodJSON) string { return v.User }),
+		filter[*preemptedPodJSON]{name: "class", test: func(value string) (func(*preemptedPodJSON) bool, error) {
+			return func(v *preemptedPodJSON) bool { return v.Class == value }, checkClass(value, victimClasses)
+		}},
 		texts("trigger", func(v *preemptedPodJSON) string { return v.Trigger }))
 }
 
@@ -45,7 +51,7 @@ func (at *snapshot) preemptedPods() []*preemptedPodJSON {
 			one := known[name]
 			if one == nil {
 				one = &preemptedPodJSON{
-					PodName: name.name, ApplicationID: v.Application, QueueName: v.Queue, AllocationKey: v.Key,
+					PodName: name.name, ApplicationID: v.Application, QueueName: v.Queue, User: v.User, Class: v.Class.String(), AllocationKey: v.Key,
 					Last: nanosecondsOf(plan.At), Trigger: plan.Trigger.String(),
 				}
 				known[name], out = one, append(out, one)

@@ -1,6 +1,6 @@
 // Package wording writes texts of the scheduler as operators read them: amounts with their
-// units, and without the names of what is inside. The texts themselves stay as they are, in
-// events, in REST and in logs, since programs read them there.
+// units. The texts themselves stay as they are, in events, in REST and in logs, since programs
+// read them there.
 package wording
 
 import (
@@ -11,17 +11,12 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// amountIn finds amounts, and strategyIn how victims were found.
-var (
-	amountIn   = regexp.MustCompile(`([a-z][a-zA-Z0-9./_-]*)=(-?\d+)\b`)
-	strategyIn = regexp.MustCompile(`\bchosen by (?:single|multiple|minimal|reprieve):`)
-)
+// amountIn finds amounts.
+var amountIn = regexp.MustCompile(`([a-z][a-zA-Z0-9./_-]*)=(-?\d+)\b`)
 
 // Readable writes the amounts in a text as people do where nothing is lost by it:
-// "memory=4Gi" for "memory=4294967296", "vcore=1.5" for "vcore=1500". By which strategy
-// victims were found is left out.
+// "memory=4Gi" for "memory=4294967296", "vcore=1.5" for "vcore=1500".
 func Readable(text string) string {
-	text = strategyIn.ReplaceAllString(text, "victims found:")
 	return amountIn.ReplaceAllStringFunc(text, func(found string) string {
 		kind, number, _ := strings.Cut(found, "=")
 		quantity, err := strconv.ParseInt(number, 10, 64)

@@ -16,7 +16,7 @@ func TestReadable(t *testing.T) {
 		"hugepages-2Mi=2097152, nvidia.com/gpu=4":      "hugepages-2Mi=2Mi, nvidia.com/gpu=4",
 		"memory=1025 of memory=0":                      "memory=1025 of memory=0",
 		"gpu=500 vcore=-250 memory=-2147483648":        "gpu=0.5 vcore=-0.25 memory=-2Gi",
-		"chosen by reprieve: frees vcore=1000":         "victims found: frees vcore=1",
+		"victims found: frees vcore=1000 for vcore=10": "victims found: frees vcore=1 for vcore=0.01",
 		"chosen by the resource manager: a, b":         "chosen by the resource manager: a, b",
 		"label zone=a and pool=7":                      "label zone=a and pool=7",
 		"vcore=99999999999999999999 is left as it was": "vcore=99999999999999999999 is left as it was",

@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/apache/yunikorn-scheduler-interface v1.9.0
 	github.com/narwhal-scheduler/narwhal v0.0.0-00010101000000-000000000000
+	github.com/narwhal-scheduler/narwhal/pkg/identity/ldap v0.0.0-00010101000000-000000000000
 	github.com/sasha-s/go-deadlock v0.3.9
 	go.uber.org/zap v1.28.0
 	go.yaml.in/yaml/v3 v3.0.6
@@ -12,10 +13,14 @@ require (
 )
 
 require (
+	github.com/Azure/go-ntlmssp v0.1.1 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/go-asn1-ber/asn1-ber v1.5.8 // indirect
+	github.com/go-ldap/ldap/v3 v3.4.15 // indirect
 	github.com/google/btree v1.1.3 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
+	github.com/google/uuid v1.6.0 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/petermattis/goid v0.0.0-20250813065127-a731cc31b4fe // indirect
@@ -25,6 +30,7 @@ require (
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/rs/cors v1.11.1 // indirect
 	go.uber.org/multierr v1.10.0 // indirect
+	golang.org/x/crypto v0.57.0 // indirect
 	golang.org/x/net v0.59.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
@@ -33,4 +39,7 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 
-replace github.com/narwhal-scheduler/narwhal => ../..
+replace (
+	github.com/narwhal-scheduler/narwhal => ../..
+	github.com/narwhal-scheduler/narwhal/pkg/identity/ldap => ../identity/ldap
+)

@@ -169,7 +169,15 @@ func TestConstants(t *testing.T) {
 	for _, c := range []struct{ is, want string }{
 		{configs.PriorityOffset, "priority.offset"},
 		{configs.PriorityPolicy, "priority.policy"},
+		{configs.ApplicationSortPolicy, "application.sort.policy"},
+		{configs.ApplicationSortPriority, "application.sort.priority"},
+		{configs.PreemptionPolicy, "preemption.policy"},
+		{configs.PreemptionDelay, "preemption.delay"},
+		{configs.QuotaPreemptionDelay, "quota.preemption.delay"},
 		{types.Tag, "tag"},
+		{types.Fixed, "fixed"},
+		{types.Provided, "provided"},
+		{types.User, "user"},
 	} {
 		assert.Equal(t, c.is, c.want)
 	}

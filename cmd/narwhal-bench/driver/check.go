@@ -22,7 +22,10 @@ type book struct {
 	pods   map[string]*Pod
 	states map[string]*state
 	used   map[string]Amounts
+	most   int32 // the highest priority that was asked for
 	faults []string
+
+	refuses func(key, node string) error // as of the driver
 }
 
 func (b *book) fault(format string, args ...any) {
@@ -32,8 +35,9 @@ func (b *book) fault(format string, args ...any) {
 }
 
 // Check replays the log and returns what a core did wrong: a node above its capacity, a pod
-// that is placed twice, or after its end, or where it may not run, a pod that is refused, a
-// victim that does not run or is more important than any that waits. The first few are told.
+// that is placed twice, or where it may not run, a pod that is refused, a victim that does
+// not run, or requires its node, or is more important than all that was asked for until then.
+// The first few are told.
 func (d *Driver) Check() []string { return d.replay().faults }
 
 // CheckNothingFits is Check, and in addition that no pod waits for which a node has room and
@@ -65,7 +69,7 @@ func (d *Driver) CheckNothingFits() []string {
 func (d *Driver) replay() *book {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	b := &book{nodes: d.nodes, pods: d.pods, states: map[string]*state{}, used: map[string]Amounts{}}
+	b := &book{nodes: d.nodes, pods: d.pods, states: map[string]*state{}, used: map[string]Amounts{}, refuses: d.Refuses}
 	for _, e := range d.log {
 		b.take(e)
 	}
@@ -81,6 +85,7 @@ func (b *book) take(e entry) {
 	switch e.what {
 	case asked:
 		*s = state{asked: true}
+		b.most = max(b.most, b.pods[e.key].Priority)
 	case runs:
 		*s = state{asked: true, node: e.node}
 		b.charge(e.node, b.pods[e.key].Wants)
@@ -91,6 +96,8 @@ func (b *book) take(e entry) {
 			b.fault("%s is evicted and does not run", e.key)
 		} else if p := b.pods[e.key]; p.Required != "" {
 			b.fault("%s is evicted and requires its node", e.key)
+		} else if p.Priority > b.most {
+			b.fault("%s is evicted, of priority %d, and nothing of more than %d was asked for", e.key, p.Priority, b.most)
 		}
 	case released:
 		if s.node != "" && !s.ended {
@@ -121,6 +128,8 @@ func (b *book) place(s *state, e entry) {
 		return // the end was sent while the placement was on its way
 	case p.Required != "" && p.Required != e.node:
 		b.fault("%s requires %s and is placed on %s", e.key, p.Required, e.node)
+	case b.refuses != nil && b.refuses(e.key, e.node) != nil:
+		b.fault("%s is placed on %s, which it may not run on", e.key, e.node)
 	}
 	s.node = e.node
 	b.charge(e.node, p.Wants)

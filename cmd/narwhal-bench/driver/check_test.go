@@ -24,7 +24,16 @@ func cluster(log ...entry) *Driver {
 		{Key: "big", Wants: one.plus(one)},
 		{Key: "agent", Wants: one, Required: "n1"},
 		{Key: "running", Wants: one, Node: "n1"},
+		{Key: "important", Wants: one, Node: "n1", Priority: 5},
+		{Key: "equal", Wants: one, Priority: 5},
+		{Key: "picky", Wants: one},
 	})
+	d.Refuses = func(key, node string) error {
+		if key == "picky" && node == "n1" {
+			return errors.New("no")
+		}
+		return nil
+	}
 	d.log = log
 	return d
 }
@@ -44,6 +53,8 @@ func TestCheck(t *testing.T) {
 		{"the end overtakes the placement", []entry{{asked, "a", ""}, {released, "a", ""}, {placed, "a", "n1"}}, ""},
 		{"asked again after its end", []entry{{asked, "a", ""}, {placed, "a", "n1"}, {released, "a", ""}, {asked, "a", ""}, {placed, "a", "n2"}}, ""},
 		{"evicted", []entry{{runs, "running", "n1"}, {evicted, "running", ""}, {released, "running", ""}, {asked, "big", ""}, {placed, "big", "n1"}}, ""},
+		{"evicted for one of the same priority", []entry{{runs, "important", "n1"}, {asked, "equal", ""}, {evicted, "important", ""}}, ""},
+		{"placed where it may run", []entry{{asked, "picky", ""}, {placed, "picky", "n2"}}, ""},
 
 		{"above the capacity", []entry{{asked, "a", ""}, {placed, "a", "n1"}, {asked, "big", ""}, {placed, "big", "n1"}}, "big is placed on n1, which then holds"},
 		{"above it with what runs", []entry{{runs, "running", "n1"}, {asked, "big", ""}, {placed, "big", "n1"}}, "big is placed on n1, which then holds"},
@@ -56,6 +67,8 @@ func TestCheck(t *testing.T) {
 		{"refused", []entry{{asked, "a", ""}, {refused, "a", "no queue"}}, "a is refused: no queue"},
 		{"evicted before it runs", []entry{{asked, "a", ""}, {evicted, "a", ""}}, "a is evicted and does not run"},
 		{"evicted though it requires its node", []entry{{asked, "agent", ""}, {placed, "agent", "n1"}, {evicted, "agent", ""}}, "agent is evicted and requires its node"},
+		{"evicted for nothing as important", []entry{{runs, "important", "n1"}, {asked, "a", ""}, {evicted, "important", ""}}, "important is evicted, of priority 5, and nothing of more than 0 was asked for"},
+		{"placed where it may not run", []entry{{asked, "picky", ""}, {placed, "picky", "n1"}}, "picky is placed on n1, which it may not run on"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			faults := strings.Join(cluster(test.log...).Check(), "; ")

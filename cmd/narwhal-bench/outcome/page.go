@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"strings"
+	"strconv"
 
 	"github.com/narwhal-scheduler/narwhal/cmd/narwhal-bench/scenarios"
 	"github.com/narwhal-scheduler/narwhal/pkg/plot"
@@ -79,7 +79,7 @@ func (r *Report) ratios() plot.Bars {
 			b.Rows = append(b.Rows, plot.Bar{Name: row.Case + ": " + row.Figure, Text: times(row.Ratio), Class: class, Value: row.Ratio})
 		}
 	}
-	b.Axis = plot.Powers("", values, number)
+	b.Axis = plot.Powers("", values, short)
 	return b
 }
 
@@ -115,14 +115,19 @@ func (r *Report) growthOf(what string) plot.Chart {
 	}
 	return plot.Chart{
 		Title: "Filling, as " + what + " grow", Note: "Placements in a second. Both axes are logarithmic.",
-		X: plot.Powers(what, across, number), Y: plot.Powers("placements/s", up, short), Lines: lines,
+		X: plot.Powers(what, across, short), Y: plot.Powers("placements/s", up, short), Lines: lines,
 	}
 }
 
-// short writes a power of ten in little room.
+// short writes a power of ten in the little room beside an axis.
 func short(v float64) string {
-	if v >= 1e6 {
-		return strings.TrimSuffix(number(v), ",000,000") + "M"
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e6, "M"}, {1e3, "k"}} {
+		if v >= unit.size {
+			return strconv.FormatFloat(v/unit.size, 'f', -1, 64) + unit.name
+		}
 	}
-	return number(v)
+	return strconv.FormatFloat(v, 'f', -1, 64)
 }

@@ -55,3 +55,10 @@ func TestPage(t *testing.T) {
 func TestPageOfNothing(t *testing.T) {
 	assert.NilError(t, new(Report).WritePage(io.Discard))
 }
+
+// The texts beside an axis are short.
+func TestShort(t *testing.T) {
+	for v, want := range map[float64]string{0.01: "0.01", 0.1: "0.1", 1: "1", 100: "100", 1e3: "1k", 1e5: "100k", 1e6: "1M", 1e8: "100M"} {
+		assert.Equal(t, short(v), want)
+	}
+}

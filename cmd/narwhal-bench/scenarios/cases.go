@@ -4,7 +4,7 @@ import "time"
 
 // Small is sizes that a test can afford.
 func Small() []Case {
-	return []Case{
+	cases := []Case{
 		{Scenario: Filling, Size: Size{Nodes: 50, Pods: 500, Queues: 2, Applications: 2}},
 		{Scenario: ManyQueues, Size: Size{Nodes: 20, Pods: 200, Queues: 20, Applications: 20}},
 		{Scenario: Full, Size: Size{Nodes: 20, Waiting: 50, Rounds: 5, Watch: 200 * time.Millisecond}},
@@ -15,9 +15,22 @@ func Small() []Case {
 		{Scenario: Foreign, Size: Size{Nodes: 20, Rounds: 2}},
 		{Scenario: Churn, Size: Size{Nodes: 20, Pods: 180, Queues: 2, Applications: 2, Rounds: 3}},
 		{Scenario: Refused, Size: Size{Nodes: 20, Waiting: 20, Rounds: 2}},
-		{Scenario: Growth, Of: "nodes", At: 10, Size: Size{Nodes: 10, Pods: 100, Queues: 1, Applications: 1}},
-		{Scenario: Growth, Of: "nodes", At: 100, Size: Size{Nodes: 100, Pods: 100, Queues: 1, Applications: 1}},
 	}
+	cases = append(cases, growth("nodes", []int{10, 100}, Size{Pods: 100, Queues: 1, Applications: 1})...)
+	cases = append(cases, growth("pods", []int{20, 200}, Size{Nodes: 20, Queues: 1, Applications: 1})...)
+	cases = append(cases, growth("queues", []int{1, 10}, Size{Nodes: 20, Pods: 100, Applications: 10})...)
+	return append(cases, growth("applications", []int{1, 10}, Size{Nodes: 20, Pods: 100, Queues: 1})...)
+}
+
+// growth is a series: the size is the same but for what grows.
+func growth(of string, numbers []int, size Size) []Case {
+	var cases []Case
+	for _, n := range numbers {
+		what := map[string]*int{"nodes": &size.Nodes, "pods": &size.Pods, "queues": &size.Queues, "applications": &size.Applications}
+		*what[of] = n
+		cases = append(cases, Case{Scenario: Growth, Of: of, At: n, Size: size})
+	}
+	return cases
 }
 
 // FullSizes is sizes at which both cores come to an end within a minute or so.
@@ -37,22 +50,8 @@ func FullSizes() []Case {
 		{Scenario: Churn, Size: Size{Nodes: 2000, Pods: 18_000, Queues: 2, Applications: 2, Rounds: 5}},
 		{Scenario: Refused, Size: Size{Nodes: 200, Waiting: 200, Rounds: 5}},
 	}
-	grow := func(of string, sizes []int, at func(int) Size) {
-		for _, n := range sizes {
-			cases = append(cases, Case{Scenario: Growth, Of: of, At: n, Size: at(n)})
-		}
-	}
-	grow("nodes", []int{100, 1000, 10_000}, func(n int) Size {
-		return Size{Nodes: n, Pods: 2000, Queues: 1, Applications: 1}
-	})
-	grow("pods", []int{1000, 3000, 9000}, func(n int) Size {
-		return Size{Nodes: 500, Pods: n, Queues: 1, Applications: 1}
-	})
-	grow("queues", []int{1, 10, 100}, func(n int) Size {
-		return Size{Nodes: 200, Pods: 2000, Queues: n, Applications: 100}
-	})
-	grow("applications", []int{1, 10, 100, 1000}, func(n int) Size {
-		return Size{Nodes: 200, Pods: 2000, Queues: 1, Applications: n}
-	})
-	return cases
+	cases = append(cases, growth("nodes", []int{100, 1000, 10_000}, Size{Pods: 2000, Queues: 1, Applications: 1})...)
+	cases = append(cases, growth("pods", []int{1000, 3000, 9000}, Size{Nodes: 500, Queues: 1, Applications: 1})...)
+	cases = append(cases, growth("queues", []int{1, 10, 100}, Size{Nodes: 200, Pods: 2000, Applications: 100})...)
+	return append(cases, growth("applications", []int{1, 10, 100, 1000}, Size{Nodes: 200, Pods: 2000, Queues: 1})...)
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/cmd/narwhal-bench/driver"
 )
 
-// Every scenario is played in both sizes, no case twice, and no case of an unknown scenario.
+// Every scenario is played in both sizes, with all that grows, no case twice, and no case of an
+// unknown scenario.
 func TestEveryScenarioHasSizes(t *testing.T) {
 	for _, cases := range [][]Case{Small(), FullSizes()} {
 		var names, scenarios []string
@@ -23,6 +24,10 @@ func TestEveryScenarioHasSizes(t *testing.T) {
 		}
 		for _, s := range all {
 			assert.Assert(t, slices.Contains(scenarios, s.name), s.name)
+		}
+		for _, of := range []string{"nodes", "pods", "queues", "applications"} {
+			grows := func(c Case) bool { return c.Scenario == Growth && c.Of == of }
+			assert.Assert(t, slices.ContainsFunc(cases, grows), of)
 		}
 		slices.Sort(names)
 		assert.Equal(t, len(slices.Compact(names)), len(cases))

@@ -73,7 +73,7 @@ const (
 	Single Strategy = iota
 	Multiple
 	Minimal
-	Reprieve // cannot be configured
+	Reprieve // cannot be configured; operators read it as "most important stay"
 )
 
 // configurable is how many strategies a configuration may name.
@@ -87,10 +87,10 @@ var strategies = [...]struct {
 	Single:   {"single", (*plan).single},
 	Multiple: {"multiple", (*plan).multiple},
 	Minimal:  {"minimal", (*plan).minimal},
-	Reprieve: {"reprieve", (*plan).reprieve},
+	Reprieve: {"most important stay", (*plan).reprieve},
 }
 
-// String is the name by which a configuration knows the strategy.
+// String is the name by which a configuration knows the strategy, and operators read it.
 func (s Strategy) String() string {
 	if int(s) >= len(strategies) {
 		return fmt.Sprintf("strategy %d", uint8(s))

@@ -193,6 +193,6 @@ func TestSumsDoNotOverflow(t *testing.T) {
 	for _, key := range []string{"a", "b", "c", "d", "e"} {
 		node.On = append(node.On, Candidate{Key: key, Amounts: resources.Amounts{math.MaxInt64}})
 		d := Plan(epoch, Config{}, Ask{Trigger: Priority, Priority: 1, Amounts: resources.Amounts{math.MaxInt64}}, node)
-		assert.Equal(t, d.String(), "chosen by reprieve: a")
+		assert.Equal(t, d.String(), "chosen by most important stay: a")
 	}
 }

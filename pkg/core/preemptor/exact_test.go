@@ -165,7 +165,7 @@ func TestExactSaysWhatIsNotProved(t *testing.T) {
 	s, _ := planted(rand.New(rand.NewPCG(1, 31)), Priority, 640, 20, 0)
 	d := s.plan()
 	assert.Equal(t, d.Reason, NothingHelps)
-	assert.Equal(t, d.Failures[0].String(), "reprieve: stopped after 40000 steps")
+	assert.Equal(t, d.Failures[0].String(), "most important stay: stopped after 40000 steps")
 	s.cfg.Budgets, s.node.Floors = PreferBudgets, nil
 	for i := range s.node.On {
 		s.node.On[i].Floors = nil

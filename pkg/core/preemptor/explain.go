@@ -27,6 +27,14 @@ func (d Decision) by() string {
 	return d.Strategy.String()
 }
 
+// found says that there are victims. By which strategy is a detail, for Explain.
+func (d Decision) found() string {
+	if d.Given {
+		return "chosen by the resource manager"
+	}
+	return "victims found"
+}
+
 // String is the victim with what makes it one.
 func (v Victim) String() string {
 	if v.Elsewhere {
@@ -80,9 +88,9 @@ func (d Decision) Summary(kinds *resources.Kinds) string {
 		}
 		return fmt.Sprintf("%s: needs %s%s", d.Reason, d.needs(kinds), d.andShortBy(kinds))
 	case Chosen:
-		summary := fmt.Sprintf("%s by %s: frees %s for %s", d.Reason, d.by(), kinds.Format(d.Freed), d.needs(kinds))
+		summary := fmt.Sprintf("%s: frees %s for %s", d.found(), kinds.Format(d.Freed), d.needs(kinds))
 		if d.needsNothing() {
-			summary = fmt.Sprintf("%s by %s: frees %s to end a conflict", d.Reason, d.by(), kinds.Format(d.Freed))
+			summary = fmt.Sprintf("%s: frees %s to end a conflict", d.found(), kinds.Format(d.Freed))
 		}
 		if len(d.Broken) > 0 {
 			summary += ", " + d.breaks()
@@ -167,6 +175,9 @@ func (d Decision) Explain(kinds *resources.Kinds) string {
 	}
 	for _, f := range d.Failures {
 		line("tried", "%s", f)
+	}
+	if d.Reason == Chosen && !d.Given {
+		line("strategy", "%s", d.Strategy)
 	}
 	for _, v := range d.Victims {
 		line("release", "%s %s", v, kinds.Format(v.Amounts))

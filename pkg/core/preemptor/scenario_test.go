@@ -128,6 +128,9 @@ func summary(d Decision, kinds *resources.Kinds) string {
 	for _, f := range d.Failures {
 		fmt.Fprintln(&out, "  tried", f)
 	}
+	if d.Reason == Chosen && !d.Given {
+		fmt.Fprintln(&out, "  strategy", d.Strategy)
+	}
 	for _, v := range d.Victims {
 		fmt.Fprintln(&out, "  release", v)
 	}

@@ -48,11 +48,11 @@ type Config struct {
 // Validate reports every problem of the configuration at once.
 func (c Config) Validate() error {
 	var problems []error
-	for name, value := range map[string]string{
-		"Host": c.Host, "BaseDN": c.BaseDN, "BindUser": c.BindUser, "BindPassword": c.BindPassword,
+	for _, needed := range []struct{ name, value string }{
+		{"Host", c.Host}, {"BaseDN", c.BaseDN}, {"BindUser", c.BindUser}, {"BindPassword", c.BindPassword},
 	} {
-		if value == "" {
-			problems = append(problems, fmt.Errorf("ldap config: %s is missing", name))
+		if needed.value == "" {
+			problems = append(problems, fmt.Errorf("ldap config: %s is missing", needed.name))
 		}
 	}
 	if c.Port < 1 || c.Port > 65535 {

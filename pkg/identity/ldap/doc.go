@@ -7,4 +7,5 @@
 //
 //	config.go    Config, and ReadDirectory, which reads it from files
 //	resolver.go  Resolver; handshake.go, TLS
+//	ldaptest     a server for tests
 package ldap

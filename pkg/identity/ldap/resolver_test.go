@@ -10,7 +10,18 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/identity/ldap/ldaptest"
 )
+
+// started is a server that answers, and how it is reached.
+func started(t *testing.T, s *ldaptest.Server) Config {
+	t.Helper()
+	return Config{
+		Host: "127.0.0.1", Port: s.Start(t), BaseDN: "dc=example,dc=com",
+		Filter: "(uid=%s)", BindUser: "cn=reader", BindPassword: "secret",
+	}
+}
 
 func resolver(t *testing.T, c Config) *Resolver {
 	t.Helper()
@@ -20,14 +31,14 @@ func resolver(t *testing.T, c Config) *Resolver {
 }
 
 func TestGroupsOfAUser(t *testing.T) {
-	s := &fakeServer{t: t, entries: map[string][]map[string][]string{
+	s := &ldaptest.Server{Entries: map[string][]map[string][]string{
 		"(uid=ann)": {{"memberof": {
 			"CN=Dev,OU=Groups,DC=example,DC=com", "cn=ops,dc=example,dc=com", "ou=people,dc=example,dc=com", "plain", "cn=a\\,b,dc=x", "cn=ops,dc=other", "",
 		}}},
 		"(uid=bob)": {{"mail": {"bob@example.com"}}},
 		"(uid=two)": {{}, {}}, "(uid=many)": make([]map[string][]string, 10*answerMax),
 	}}
-	r := resolver(t, s.serve())
+	r := resolver(t, started(t, s))
 	groups, err := r.Groups(t.Context(), "ann")
 	assert.NilError(t, err)
 	assert.DeepEqual(t, groups, []string{"ann", "Dev", "ops", "people", "plain", "a,b"})
@@ -44,19 +55,19 @@ func TestGroupsOfAUser(t *testing.T) {
 
 // A name cannot change the filter.
 func TestTheNameIsEscaped(t *testing.T) {
-	s := &fakeServer{t: t}
-	c := s.serve()
+	s := &ldaptest.Server{}
+	c := started(t, s)
 	c.Filter = "(|(uid=%s)(mail=%s))"
 	_, err := resolver(t, c).Groups(t.Context(), "*)(uid=root\x00")
 	assert.ErrorContains(t, err, "no such entry")
-	assert.DeepEqual(t, s.filters, []string{`(|(uid=\2a\29\28uid=root\00)(mail=\2a\29\28uid=root\00))`})
+	assert.DeepEqual(t, s.Filters(), []string{`(|(uid=\2a\29\28uid=root\00)(mail=\2a\29\28uid=root\00))`})
 }
 
 func TestTheAttributeIsConfigured(t *testing.T) {
-	s := &fakeServer{t: t, entries: map[string][]map[string][]string{
+	s := &ldaptest.Server{Entries: map[string][]map[string][]string{
 		"(uid=ann)": {{"memberOf": {"cn=wrong"}, "teams": {"CN=right,dc=x"}}},
 	}}
-	c := s.serve()
+	c := started(t, s)
 	c.GroupAttribute = "Teams"
 	groups, err := resolver(t, c).Groups(t.Context(), "ann")
 	assert.NilError(t, err)
@@ -71,8 +82,8 @@ func TestASilentServer(t *testing.T) {
 		"StartTLS": func(c *Config) { c.StartTLS = true },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &fakeServer{t: t, silent: true}
-			c := s.serve()
+			s := &ldaptest.Server{Silent: true}
+			c := started(t, s)
 			change(&c)
 			c.Timeout = 50 * time.Millisecond
 			_, err := resolver(t, c).Groups(t.Context(), "ann")
@@ -87,11 +98,11 @@ func TestASilentServer(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
-	s := &fakeServer{t: t, refuse: true}
-	c := s.serve()
+	s := &ldaptest.Server{Refuse: true}
+	c := started(t, s)
 	_, err := resolver(t, c).Groups(t.Context(), "ann")
 	assert.ErrorContains(t, err, "Invalid Credentials")
-	s.stop()
+	s.Stop()
 	_, err = resolver(t, c).Groups(t.Context(), "ann")
 	assert.ErrorContains(t, err, "refused")
 }
@@ -126,11 +137,17 @@ func TestReadDirectory(t *testing.T) {
 	assert.Assert(t, errors.Is(err, os.ErrNotExist))
 }
 
+// What is wrong is told in one order.
 func TestValidate(t *testing.T) {
 	err := Config{Filter: "(uid=ann)", SSL: true, StartTLS: true, Timeout: -1}.Validate()
-	for _, part := range []string{"Host", "BaseDN", "BindUser", "BindPassword", "Port", "Filter", "SSL", "Timeout"} {
-		assert.ErrorContains(t, err, part)
-	}
+	assert.Error(t, err, `ldap config: Host is missing
+ldap config: BaseDN is missing
+ldap config: BindUser is missing
+ldap config: BindPassword is missing
+ldap config: Port 0 is not between 1 and 65535
+ldap config: Filter "(uid=ann)" does not contain %s, the place of the user
+ldap config: SSL and StartTLS exclude each other
+ldap config: Timeout is negative`)
 	_, err = New(Config{})
 	assert.Assert(t, err != nil)
 }

@@ -1,20 +1,20 @@
 package ldap
 
 import (
+	"bufio"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -28,7 +28,6 @@ include /etc/ldap/schema/inetorgperson.schema
 modulepath /usr/lib/ldap
 moduleload back_mdb
 moduleload memberof
-pidfile DIR/pid
 TLSCertificateFile DIR/cert.pem
 TLSCertificateKeyFile DIR/key.pem
 database mdb
@@ -87,22 +86,34 @@ func slapd(t *testing.T) (plain, secure Config) {
 	}
 	secure = plain
 	secure.Port, secure.SSL = freePort(t), true
-	// It goes to the background when it listens.
-	run(path, "-f", filepath.Join(dir, "slapd.conf"), "-h", fmt.Sprintf("ldap://127.0.0.1:%d ldaps://127.0.0.1:%d", plain.Port, secure.Port))
-	t.Cleanup(func() { end(t, filepath.Join(dir, "pid")) })
+	listen(t, exec.CommandContext(t.Context(), path, "-d", "8", "-f", filepath.Join(dir, "slapd.conf"),
+		"-h", fmt.Sprintf("ldap://127.0.0.1:%d ldaps://127.0.0.1:%d", plain.Port, secure.Port)))
 	return plain, secure
 }
 
-// end ends the process that wrote its number to a file.
-func end(t *testing.T, pidFile string) {
-	text, err := os.ReadFile(pidFile)
-	if err != nil {
-		t.Errorf("the number of the process of slapd: %v", err)
-		return
+// listen starts slapd and returns when it takes connections. It says so in its log of
+// connections; where it goes to the background, it does so before. The context of
+// the command ends it.
+func listen(t *testing.T, server *exec.Cmd) {
+	t.Helper()
+	log, err := server.StderrPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, server.Start())
+	lines := bufio.NewReader(log)
+	var said strings.Builder
+	for line := ""; !strings.Contains(line, ": listen="); said.WriteString(line) {
+		line, err = lines.ReadString('\n')
+		assert.NilError(t, err, "%s", said.String())
 	}
-	number, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	assert.Check(t, err == nil)
-	assert.Check(t, syscall.Kill(number, syscall.SIGKILL) == nil)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(io.Discard, lines)
+	}()
+	t.Cleanup(func() { // the context of the test has ended by now, and the process with it
+		<-read
+		_ = server.Wait()
+	})
 }
 
 func freePort(t *testing.T) int {

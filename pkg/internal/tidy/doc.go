@@ -11,6 +11,8 @@
 //	rules.go       the rules, one entry each
 //	imports.go     the rules about imports and modules
 //	core.go        what the core must not do
+//	race.go        what packages must not have that are not played with the race
+//	               detector
 //	budgets.go     lines, parameters, methods
 //	calls.go       files that call each other in a circle
 //	words.go       comments and names of packages, paths

@@ -42,6 +42,7 @@ var rules = []rule{
 	{name: "no clock in the core", file: noClock},
 	{name: "no goroutine in the core", file: noGoroutine},
 	{name: "integers in the core", file: noFloats},
+	{name: "no goroutine without the race detector", tree: notRaced},
 	{name: "file length", file: fileLength},
 	{name: "function length", file: functionLength},
 	{name: "parameters", file: parameters},

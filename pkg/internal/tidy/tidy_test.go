@@ -63,6 +63,15 @@ func core1(body string) map[string]string {
 	return map[string]string{"pkg/core/a.go": "package core\n\n" + body}
 }
 
+// unraced is a test of a package that is played without the race detector.
+func unraced(body string) map[string]string {
+	return map[string]string{
+		"Makefile":           "UNRACED := /narwhal/pkg/(plot)$$\n",
+		"pkg/plot/doc.go":    "// Package plot plots.\npackage plot\n",
+		"pkg/plot/a_test.go": "package plot\n\n" + body,
+	}
+}
+
 // TestEveryRuleCanFail spoils the clean repository in one way at a time.
 func TestEveryRuleCanFail(t *testing.T) {
 	tests := []struct {
@@ -87,6 +96,12 @@ func TestEveryRuleCanFail(t *testing.T) {
 		{"timer in the core", core1("import \"time\"\n\nvar _ = time.NewTimer\n"), "pkg/core/a.go:5: uses time.NewTimer: time is an argument (no clock in the core)"},
 		{"goroutine in the core", core1("func f() {\n\tgo f()\n}\n"), "pkg/core/a.go:4: starts a goroutine: a partition has one owner (no goroutine in the core)"},
 		{"channel in the core", core1("var c chan int\n"), "pkg/core/a.go:3: uses a channel: a partition has one owner (no goroutine in the core)"},
+		{"goroutine that is not raced", unraced("func f() {\n\tgo f()\n}\n"), "pkg/plot/a_test.go:4: starts a goroutine, and the Makefile plays this package without the race detector (no goroutine without the race detector)"},
+		{"channel that is not raced", unraced("var c chan int\n"), "pkg/plot/a_test.go:3: uses a channel, and the Makefile plays this package without the race detector (no goroutine without the race detector)"},
+		{"parallel tests that are not raced", unraced("func f(t tests) { t.Parallel() }\n"), "pkg/plot/a_test.go:3: runs beside other tests, and the Makefile plays this package without the race detector (no goroutine without the race detector)"},
+		{"wrong expression for what is not raced", map[string]string{"Makefile": "UNRACED := (\n"}, "Makefile:1: error parsing regexp: missing closing ): `(` (no goroutine without the race detector)"},
+		{"lock in the simulator", map[string]string{"pkg/simulator/a.go": "// Package simulator simulates.\npackage simulator\n\nimport _ \"sync\"\n"}, "pkg/simulator/a.go:4: imports sync: only pkg/simulator/live has goroutines and locks (imports)"},
+		{"scheduler in the simulator", map[string]string{"pkg/simulator/a.go": "// Package simulator simulates.\npackage simulator\n\nimport _ \"github.com/narwhal-scheduler/narwhal/pkg/scheduler\"\n"}, "pkg/simulator/a.go:4: imports github.com/narwhal-scheduler/narwhal/pkg/scheduler: only pkg/simulator/live has goroutines and locks (imports)"},
 		{"float type in the core", core1("var x float64\n"), "pkg/core/a.go:3: uses float64: the core counts in integers (integers in the core)"},
 		{"float number in the core", core1("var x = 1.5\n"), "pkg/core/a.go:3: uses 1.5: the core counts in integers (integers in the core)"},
 		{"long file", core1(strings.Repeat("// x\n", 398)), "pkg/core/a.go: has 400 lines, 399 are the most (file length)"},
@@ -147,6 +162,8 @@ func (t) Exported() {}
 func f(a, b, c, d, e int) {}
 `))
 	files["pkg/yunikorn/pkg/types/a.go"] = "// Package types is named so elsewhere.\npackage types\n"
+	files["Makefile"] = "UNRACED := /narwhal/pkg/simulator$$\n"
+	files["pkg/simulator/live/a.go"] = "// Package live is concurrent.\npackage live\n\nimport _ \"sync\"\n\nfunc f() { go f() }\n"
 	files["docs/a.md"] = "# What is `new`, and why\n\n[r](../README.md#read-me) [d](../pkg/core) [w](https://example.com/x) [h](#what-is-new-and-why)\n"
 	assert.Equal(t, check(t, files), "")
 }

@@ -4,8 +4,8 @@
 //
 // The package finds what is wrong with the form of a text: its syntax, keys that are
 // given twice, merges that make no sense, aliases that stand for too much. Which keys
-// there are and what their values mean, and how a problem is worded, is left to the
-// reader.
+// there are and what their values mean is left to the reader, as well as how a problem
+// is told; what configurations and policies say in the same words is in report.go.
 package yamltree
 
 import (

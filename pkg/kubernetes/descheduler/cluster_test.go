@@ -71,10 +71,12 @@ type scripted struct {
 	less       func(a, b *v1.Pod) bool
 	run        func(ctx context.Context, h framework.Handle) error
 	budgetless bool
+	repeats    bool
 }
 
 func (s *scripted) Name() string         { return s.name }
 func (s *scripted) IgnoresBudgets() bool { return s.budgetless }
+func (s *scripted) Repeats() bool        { return s.repeats }
 
 // An instance is a scripted plugin in one profile.
 type instance struct {

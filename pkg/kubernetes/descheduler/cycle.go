@@ -18,7 +18,7 @@ import (
 // nodesMin is how many nodes a cycle needs: with fewer there is no other place for a pod.
 const nodesMin = 2
 
-// roundsMax is how often a cycle runs a plugin again that found no place for a pod.
+// roundsMax is how often a cycle runs plugins again for which evictions may have made room.
 const roundsMax = 10
 
 // Cycle runs all plugins once: deschedule of all profiles, then balance of all profiles,
@@ -89,18 +89,25 @@ func (c *cycle) run(ctx context.Context) error {
 	return errors.Join(c.errs...)
 }
 
-// again runs those plugins at deschedule once more that found no place for a pod before
-// evictions which may have made one, and says whether there was any. Plugins at balance are
-// not among them: what they may do in one call is limited.
+// again runs those plugins once more for which evictions may have made room, and says whether
+// there was any: at deschedule those that found no place for a pod before, at balance those
+// that had returned before. Of the latter only built-in ones and such that ask for it are run:
+// what a plugin at balance may do in one call can be limited.
 func (c *cycle) again(ctx context.Context, nodes []*v1.Node) (ran bool) {
-	for _, p := range c.set.list {
-		c.profile(ctx, p, framework.Deschedule, nodes, func(s step) bool {
-			if !s.missed.before(int(c.d.view.Load().evictions.Load())) {
-				return false
-			}
+	due := func(s step, room bool) bool {
+		if room {
 			s.missed.begin()
 			ran = true
-			return true
+		}
+		return room
+	}
+	evictions := func() int { return int(c.d.view.Load().evictions.Load()) }
+	for _, p := range c.set.list {
+		c.profile(ctx, p, framework.Deschedule, nodes, func(s step) bool { return due(s, s.missed.before(evictions())) })
+	}
+	for _, p := range c.set.list {
+		c.profile(ctx, p, framework.Balance, nodes, func(s step) bool {
+			return due(s, s.repeats && s.missed.behind(evictions()))
 		})
 	}
 	return ran
@@ -128,7 +135,7 @@ func (c *cycle) profile(ctx context.Context, p *profile, point framework.Point, 
 	defer span.End()
 	for _, s := range steps {
 		if err := c.step(ctx, p, s, nodes); err != nil {
-			s.missed.begin() // it is not run again
+			s.missed.giveUp()
 			c.fail(p, s, point, err)
 		}
 	}
@@ -148,6 +155,7 @@ func (c *cycle) step(ctx context.Context, p *profile, s step, nodes []*v1.Node) 
 		}
 		return nil
 	})
+	s.missed.returned(int(c.d.view.Load().evictions.Load()))
 	c.d.options.Metrics.strategy.WithLabelValues(s.name, p.name).Observe(c.since(start).Seconds())
 	err = errors.Join(sortErr, err)
 	endSpan(span, err)

@@ -15,7 +15,7 @@
 //	options.go      Options, and ReadOnly for the client of a dry run
 //	cycle.go        Cycle: the plugins of all profiles, once
 //	controllers.go  plugins that events trigger, and how they are started again
-//	missed.go       pods that found no place, for which a plugin is asked again
+//	missed.go       for which plugins evictions may have made room
 //	profile.go      the plugins of a profile, built
 //	handle.go       what a plugin is given
 //	evictor.go      what happens when a plugin wants a pod evicted

@@ -95,3 +95,42 @@ func TestAskedAgainAtMost(t *testing.T) {
 	assert.ErrorContains(t, err, "it failed")
 	assert.Equal(t, *runs, 1)
 }
+
+// TestRepeatedAtBalance: a plugin at balance runs again when a later one has evicted a pod, and
+// then finds nothing more. One that does not say that it repeats, or that failed, runs once.
+func TestRepeatedAtBalance(t *testing.T) {
+	failure := errors.New("it failed")
+	for name, c := range map[string]struct {
+		repeats bool
+		err     error
+		want    []string
+		runs    int
+	}{
+		"it repeats":         {true, nil, []string{"team/2", "team/1"}, 2},
+		"it does not repeat": {false, nil, []string{"team/2"}, 1},
+		"it failed":          {true, failure, []string{"team/2"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, newPod("team", "1", "a", "first"), newPod("team", "2", "b", "second"))
+			runs := 0
+			of := func(pod int) func(context.Context, framework.Handle, []*v1.Node) error {
+				return func(ctx context.Context, h framework.Handle, _ []*v1.Node) error {
+					return h.Evictor().EvictPod(ctx, w.pods[pod], framework.EvictOptions{})
+				}
+			}
+			w.plugin("All").balance = of(1)
+			w.plugins = append(w.plugins, &scripted{name: "Before", repeats: c.repeats, balance: func(ctx context.Context, h framework.Handle, nodes []*v1.Node) error {
+				runs++
+				if h.Snapshot().WasEvicted(w.pods[1].UID) {
+					return of(0)(ctx, h, nodes)
+				}
+				return c.err
+			}})
+			w.policy.Profiles = []policy.Profile{profileOf("q", framework.Balance, "Before"), profileOf("p", framework.Balance, "All")}
+			_, err := w.build().Cycle(t.Context())
+			assert.ErrorIs(t, err, c.err)
+			assert.DeepEqual(t, w.evicted, c.want)
+			assert.Equal(t, runs, c.runs)
+		})
+	}
+}

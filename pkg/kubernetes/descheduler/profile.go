@@ -39,6 +39,8 @@ type step struct {
 	name   string
 	run    func(ctx context.Context, nodes []*v1.Node) *framework.Status
 	missed *missed // of the handle of the plugin
+	// repeats says that the plugin at balance may run more than once in a cycle.
+	repeats bool
 }
 
 // build makes all plugins of a policy, and returns what is wrong with all profiles.
@@ -130,12 +132,13 @@ func (p *profile) add(point framework.Point, h *handle, plugin framework.Plugin)
 	case framework.Deschedule:
 		var x framework.DeschedulePlugin
 		if x, ok = plugin.(framework.DeschedulePlugin); ok {
-			p.deschedule = append(p.deschedule, step{h.plugin, x.Deschedule, &h.missed})
+			p.deschedule = append(p.deschedule, step{name: h.plugin, run: x.Deschedule, missed: &h.missed})
 		}
 	case framework.Balance:
 		var x framework.BalancePlugin
 		if x, ok = plugin.(framework.BalancePlugin); ok {
-			p.balance = append(p.balance, step{h.plugin, x.Balance, &h.missed})
+			r, again := plugin.(framework.Repeater)
+			p.balance = append(p.balance, step{name: h.plugin, run: x.Balance, missed: &h.missed, repeats: again && r.Repeats()})
 		}
 	case framework.Filter:
 		return appendTo(&p.filter, plugin)

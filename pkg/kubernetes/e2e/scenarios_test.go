@@ -41,12 +41,18 @@ var scenarios = []Scenario{
 	{name: "plugin", play: pluginTellsTheTruth, withoutKube: "it has no plugin"},
 	{name: "namespace-quota", play: namespaceHasQuota, middle: true, withoutKube: "it has no quotas of namespaces"},
 	{name: "pod-groups", play: podGroupsStartWhole, options: Options{PodGroups: true}, middle: true, withoutKube: "its own gates for groups are off"},
+	{name: "gang", play: gangRuns, middle: true, withoutKube: noTaskGroups},
+	{name: "gang-timeout", play: gangsTimeOut, middle: true, withoutKube: noTaskGroups},
+	{name: "gang-node-lost", play: gangLosesNodes, middle: true, withoutKube: noTaskGroups},
+	{name: "gangs-compete", play: gangsCompete, middle: true, withoutKube: noTaskGroups},
 	{name: "fewest-violations", play: preemptionViolatesFewest, middle: true},
 	{name: "level-nodes", play: nodesAreLevelled, options: Options{Audit: true}, withoutKube: "it may run a replacement elsewhere than our core would"},
 	{name: "duplicates", play: duplicatesAreSpread, options: Options{NodesCanFail: true}},
 	{name: "node-problem", play: podsLeaveAProblem},
 	{name: "migration", play: migrationGoesOn, options: Options{Audit: true}, withoutKube: "it keeps no places"},
 }
+
+const noTaskGroups = "it has no task groups"
 
 // schedulers are those that scenarios are played with.
 var schedulers = []Scheduler{KubeScheduler(kubeSchedulerName), Narwhal()}

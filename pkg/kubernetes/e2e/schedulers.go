@@ -115,7 +115,7 @@ var (
 )
 
 // narwhalConfig has the rules of the manifests, and makes the 30 seconds that a daemonset waits
-// for room by itself one.
+// for room by itself one. Gangs in the queue root.whole start whole.
 const narwhalConfig = `partitions:
 - name: default
   preemption:
@@ -127,6 +127,10 @@ const narwhalConfig = `partitions:
     create: true
   queues:
   - name: root
+    queues:
+    - name: whole
+      properties:
+        gang.start: whole
 `
 
 // manifests are those that install narwhal-scheduler: its account with the roles it has.

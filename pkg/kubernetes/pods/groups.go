@@ -140,6 +140,18 @@ func (a *Application) readGroups(pod *v1.Pod) error {
 	return nil
 }
 
+// policy is what readPolicy reads.
+func (a Application) policy() string {
+	var fields []string
+	if a.Timeout > 0 {
+		fields = append(fields, fmt.Sprint("placeholderTimeoutInSeconds=", a.Timeout))
+	}
+	if a.Hard {
+		fields = append(fields, "gangSchedulingStyle=Hard")
+	}
+	return strings.Join(fields, " ")
+}
+
 // readPolicy takes parameters that are written as "placeholderTimeoutInSeconds=60
 // gangSchedulingStyle=Hard". Unknown ones are left out.
 func (a *Application) readPolicy(text string) error {

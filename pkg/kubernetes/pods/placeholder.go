@@ -37,7 +37,8 @@ func plain(name string) string {
 
 // Placeholder is the pod that holds room for a member of a task group. Of it is the pod that
 // speaks for the application, and owns the placeholder if nothing else owns both. It says
-// again what that pod says of the application, so that it is understood without it.
+// again what that pod says of the application and what the application says of its gang, so that
+// it is understood without them.
 func (a Application) Placeholder(group TaskGroup, index int, of *v1.Pod, image string) *v1.Pod {
 	labels, annotations := maps.Clone(group.Labels), maps.Clone(group.Annotations)
 	if labels == nil {
@@ -47,8 +48,11 @@ func (a Application) Placeholder(group TaskGroup, index int, of *v1.Pod, image s
 		annotations = map[string]string{}
 	}
 	carry(labels, of.Labels, LabelApplicationID, LabelQueue, LabelUser, labelOldApplicationID, labelOldQueue, labelSparkApplication)
-	carry(annotations, of.Annotations, LabelApplicationID, LabelQueue, AnnotationUserInfo, AnnotationPolicy)
+	carry(annotations, of.Annotations, LabelApplicationID, LabelQueue, AnnotationUserInfo)
 	annotations[AnnotationHolder], annotations[AnnotationTaskGroup] = "true", group.Name
+	if annotations[AnnotationPolicy] = a.policy(); annotations[AnnotationPolicy] == "" {
+		delete(annotations, AnnotationPolicy)
+	}
 	if text, err := json.Marshal(a.TaskGroups); err == nil {
 		annotations[AnnotationTaskGroups] = string(text)
 	}
@@ -67,7 +71,7 @@ func (a Application) Placeholder(group TaskGroup, index int, of *v1.Pod, image s
 			NodeSelector: group.NodeSelector, Tolerations: group.Tolerations, Affinity: group.Affinity,
 			TopologySpreadConstraints: group.TopologySpreadConstraints, ImagePullSecrets: of.Spec.ImagePullSecrets,
 			AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
-			SecurityContext: &v1.PodSecurityContext{RunAsNonRoot: &yes, RunAsUser: new(int64(65534)), SeccompProfile: &v1.SeccompProfile{Type: v1.SeccompProfileTypeRuntimeDefault}},
+			SecurityContext: &v1.PodSecurityContext{RunAsNonRoot: &yes, RunAsUser: new(int64(65534)), RunAsGroup: new(int64(65534)), SeccompProfile: &v1.SeccompProfile{Type: v1.SeccompProfileTypeRuntimeDefault}},
 			Containers: []v1.Container{{
 				Name: "pause", Image: image, ImagePullPolicy: v1.PullIfNotPresent,
 				Resources: v1.ResourceRequirements{Requests: least, Limits: least},

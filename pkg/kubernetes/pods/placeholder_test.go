@@ -38,6 +38,12 @@ func TestPlaceholder(t *testing.T) {
 	assert.NilError(t, err)
 	assert.DeepEqual(t, again.Request(0, false).String(), app.Request(0, false).String())
 
+	// So it is when another pod speaks by then, which says nothing of the gang.
+	other := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "other", Labels: of.Labels}}
+	again, err = rules.ApplicationOf(app.Placeholder(app.TaskGroups[0], 2, other, DefaultPlaceholderImage), nil)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, again.Request(0, false).String(), app.Request(0, false).String())
+
 	sum := app.Placeholders().Resources
 	for name, quantity := range Resources(made).Resources {
 		assert.Equal(t, sum[name].Value, 3*quantity.Value, name)

@@ -14,6 +14,7 @@ func (c *Context) introduce(app *application, running bool) {
 	oldest := app.sorted()[0].pod
 	said, _ := c.options.Rules.ApplicationOf(oldest, c.refers.namespaces[oldest.Namespace]) // its error was told when the pod came
 	said.ID = app.id                                                                        // that of the oldest may have changed since
+	c.gangs.remember(app, &said)
 	c.gangs.begin(app, said)
 	if app.gang == nil {
 		said.TaskGroups = nil

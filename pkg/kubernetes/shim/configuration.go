@@ -23,6 +23,8 @@ const (
 	keyPolicyGroup    = "service.policyGroup"
 	keyVolumeTimeout  = "service.volumeBindTimeout"
 	keyHotRefresh     = "service.enableConfigHotRefresh"
+	keyNoGangs        = "service.disableGangScheduling"
+	keyImage          = "service.placeholderImage"
 	keyQPS            = "kubernetes.qps"
 	keyBurst          = "kubernetes.burst"
 	defaultGroup      = "queues"
@@ -34,11 +36,9 @@ var idleKeys = map[string]string{
 	"service.schedulingInterval":           "scheduling begins when something changes, not at intervals",
 	"service.dispatchTimeout":              "nothing is dispatched with a time limit",
 	"service.eventChannelCapacity":         "what waits is bounded by the scheduler core",
-	"service.disableGangScheduling":        "gang scheduling is not in effect yet",
-	"service.placeholderImage":             "gang scheduling is not in effect yet",
-	"service.placeholderRunAsUser":         "gang scheduling is not in effect yet",
-	"service.placeholderRunAsGroup":        "gang scheduling is not in effect yet",
-	"service.placeholderFsGroup":           "gang scheduling is not in effect yet",
+	"service.placeholderRunAsUser":         "placeholders run as user and group 65534",
+	"service.placeholderRunAsGroup":        "placeholders run as user and group 65534",
+	"service.placeholderFsGroup":           "placeholders have no volumes",
 	"service.nodeInstanceTypeNodeLabelKey": "the label of Kubernetes is read",
 }
 
@@ -50,6 +50,8 @@ type Configuration struct {
 	ClusterID     string        // empty if it is not stated
 	VolumeTimeout time.Duration // zero if it is not stated
 	QPS, Burst    int           // of the client of the API server; zero if not stated
+	NoGangs       bool          // no placeholders are made, and nothing waits for any
+	Image         string        // of placeholders; empty if it is not stated
 	Frozen        bool          // changes have no effect until the next start
 	Warnings      []string      // what has no effect, for people to read
 }
@@ -132,13 +134,21 @@ func (c *Configuration) read() []error {
 	}
 	number(keyQPS, &c.QPS)
 	number(keyBurst, &c.Burst)
-	if text := c.Extra[keyHotRefresh]; text != "" {
-		hot, err := strconv.ParseBool(text)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %q is neither true nor false", keyHotRefresh, text))
+	truth := func(key string, otherwise bool) bool {
+		text := c.Extra[key]
+		if text == "" {
+			return otherwise
 		}
-		c.Frozen = err == nil && !hot
+		is, err := strconv.ParseBool(text)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %q is neither true nor false", key, text))
+			return otherwise
+		}
+		return is
 	}
+	c.Frozen = !truth(keyHotRefresh, true)
+	c.NoGangs = truth(keyNoGangs, false)
+	c.Image = c.Extra[keyImage]
 	for _, key := range slices.Sorted(maps.Keys(c.Extra)) {
 		if reason, idle := idleKeys[key]; idle {
 			c.Warnings = append(c.Warnings, fmt.Sprintf("%s has no effect: %s", key, reason))

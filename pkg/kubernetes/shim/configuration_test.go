@@ -44,13 +44,13 @@ func TestReadConfiguration(t *testing.T) {
 			"settings of the shim",
 			[]*v1.ConfigMap{configMap("own", map[string]string{
 				"service.clusterId": "east", "service.volumeBindTimeout": "30s", "kubernetes.qps": "100", "kubernetes.burst": " 200\n",
-				"service.enableConfigHotRefresh": "false",
+				"service.enableConfigHotRefresh": "false", "service.disableGangScheduling": "true", "service.placeholderImage": "pause",
 			})},
 			Configuration{
-				ClusterID: "east", VolumeTimeout: 30 * time.Second, QPS: 100, Burst: 200, Frozen: true,
+				ClusterID: "east", VolumeTimeout: 30 * time.Second, QPS: 100, Burst: 200, Frozen: true, NoGangs: true, Image: "pause",
 				Extra: map[string]string{
 					"service.clusterId": "east", "service.volumeBindTimeout": "30s", "kubernetes.qps": "100", "kubernetes.burst": "200",
-					"service.enableConfigHotRefresh": "false",
+					"service.enableConfigHotRefresh": "false", "service.disableGangScheduling": "true", "service.placeholderImage": "pause",
 				},
 			},
 			"",

@@ -55,10 +55,25 @@ func newGangs(c *Context) *gangs {
 
 func (g *gangs) start() { g.run(func() { work(g.Context, g.queue, g.reconcile) }) }
 
+// remember has an application say of its gang what its placeholders say, if there are any: they
+// were made for a pod that may have ended since, or that is not the oldest any more after a
+// restart. Without it nothing would end them. The lock must be held.
+func (g *gangs) remember(app *application, said *pods.Application) {
+	for _, t := range app.sorted() {
+		if !pods.IsPlaceholder(t.pod) {
+			continue
+		}
+		if made, _ := g.options.Rules.ApplicationOf(t.pod, nil); len(made.TaskGroups) > 0 {
+			said.TaskGroups, said.Timeout, said.Hard = made.TaskGroups, made.Timeout, made.Hard
+			return
+		}
+	}
+}
+
 // begin notes the task groups of an application that the core is told of. One of which a member
 // has its node began before a restart. The lock must be held.
 func (g *gangs) begin(app *application, said pods.Application) {
-	if app.gang = nil; len(said.TaskGroups) == 0 {
+	if app.gang = nil; len(said.TaskGroups) == 0 || g.options.Config.NoGangs {
 		return
 	}
 	if err := tooMany(said.TaskGroups); err != nil {

@@ -48,7 +48,7 @@ type Options struct {
 	// Config is the first configuration.
 	Config Configuration
 	// PlaceholderImage is what placeholders of task groups run; empty means
-	// pods.DefaultPlaceholderImage.
+	// what the configuration says, else pods.DefaultPlaceholderImage.
 	PlaceholderImage string
 	// KeepForeign never ends pods of other schedulers. They are then no victims.
 	KeepForeign bool
@@ -99,7 +99,7 @@ func (o Options) withDefaults() Options {
 		o.Logger = zap.NewNop()
 	}
 	o.ClusterID = cmp.Or(o.ClusterID, DefaultClusterID)
-	o.PlaceholderImage = cmp.Or(o.PlaceholderImage, pods.DefaultPlaceholderImage)
+	o.PlaceholderImage = cmp.Or(o.PlaceholderImage, o.Config.Image, pods.DefaultPlaceholderImage)
 	o.BindWorkers = cmp.Or(o.BindWorkers, bindWorkers)
 	o.PrepareWorkers = cmp.Or(o.PrepareWorkers, prepareWorkers)
 	o.EvictWorkers = cmp.Or(o.EvictWorkers, evictWorkers)

@@ -28,6 +28,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator/live"
 )
 
 // TestLiveAnswersKeepTheContract has a visitor read everything of clusters in which
@@ -86,7 +87,7 @@ func newVisitor(t *testing.T, name string, speed float64) (v *visitor, end func(
 	assert.NilError(t, err)
 	scenario, err := simulator.Parse(text)
 	assert.NilError(t, err)
-	cluster, err := simulator.NewLive(scenario, simulator.LiveOptions{Speed: speed})
+	cluster, err := live.New(scenario, live.Options{Speed: speed})
 	assert.NilError(t, err)
 	history, err := events.NewHistory("live", events.Config{})
 	assert.NilError(t, err)

@@ -28,6 +28,15 @@ type Decliner interface {
 	Declined(pod *v1.Pod, options EvictOptions, why error)
 }
 
+// Repeater is a BalancePlugin that a cycle may call again when others have evicted pods since,
+// which can have made room for those that it left. What it must not do more than once in
+// a cycle, such as counting an observation, it does once for each time of the Snapshot.
+type Repeater interface {
+	BalancePlugin
+	// Repeats says whether it may be called again, with its arguments.
+	Repeats() bool
+}
+
 // Sources of measured use, as they are written in a policy.
 const (
 	KubernetesMetrics = "KubernetesMetrics"

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 )
 
@@ -11,7 +12,7 @@ import (
 func (l *loader) find(m mention) (framework.Definition, bool) {
 	d, ok := l.registry.Find(m.name)
 	if !ok {
-		m.at.fail("there is no plugin %s, %s", m.name, instead(m.name, l.registry.Names()))
+		m.at.fail("there is no plugin %s, %s", m.name, yamltree.Instead(m.name, l.registry.Names()))
 	}
 	return d, ok
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 )
@@ -64,13 +63,12 @@ func (c cursor) moved(v yamltree.Value) cursor {
 // atKey is the value with the position of its key.
 func (c cursor) atKey() cursor { return c.moved(c.AtKey()) }
 
+// report reports an error at a value.
+func (c cursor) report(at yamltree.Value, problem string) { c.moved(at).fail("%s", problem) }
+
 // items are the values of a list.
 func (c cursor) items() []cursor {
-	if !c.IsList() {
-		c.fail("must be a list, not %s", c.Describe())
-		return nil
-	}
-	values := c.Items()
+	values := c.List(c.report)
 	out := make([]cursor, len(values))
 	for i, v := range values {
 		out[i] = c.moved(v)
@@ -81,21 +79,7 @@ func (c cursor) items() []cursor {
 // each calls visit for the entries of a mapping whose keys make sense, and reports the
 // others.
 func (c cursor) each(visit func(key string, value cursor)) {
-	if !c.IsMapping() {
-		c.fail("must be a mapping of keys and values, not %s", c.Describe())
-		return
-	}
-	for _, e := range c.Entries() {
-		value := c.moved(e.Value)
-		switch {
-		case e.Twice > 0:
-			value.atKey().fail("given twice, first in line %d", e.Twice)
-		case e.Wrong != "":
-			value.atKey().fail("%s", e.Wrong)
-		default:
-			visit(e.Key, value)
-		}
-	}
+	c.Each(c.report, func(key string, value yamltree.Value) { visit(key, c.moved(value)) })
 }
 
 // A field is a key that is known in a mapping, and what reads its value.
@@ -111,9 +95,9 @@ func (c cursor) fields(known ...field) {
 		i := slices.IndexFunc(known, func(f field) bool { return f.key == key })
 		switch {
 		case i < 0 && c.read.lenient:
-			value.atKey().warn("%s; it is left out", unknownKey(key, keysOf(known)))
+			value.atKey().warn("%s; it is left out", yamltree.UnknownKey(key, keysOf(known)))
 		case i < 0:
-			value.atKey().fail("%s", unknownKey(key, keysOf(known)))
+			value.atKey().fail("%s", yamltree.UnknownKey(key, keysOf(known)))
 		case !value.IsNull():
 			known[i].read(value)
 		}
@@ -126,18 +110,6 @@ func keysOf(known []field) []string {
 		keys[i] = f.key
 	}
 	return keys
-}
-
-func unknownKey(key string, known []string) string {
-	return "unknown key, " + instead(key, known)
-}
-
-// instead says which known word was probably meant, or which there are.
-func instead(word string, known []string) string {
-	if meant := yamltree.Nearest(word, known); meant != "" {
-		return "did you mean " + meant + "?"
-	}
-	return "known here: " + strings.Join(known, ", ")
 }
 
 // text is a plain text; false if it is something else.
@@ -156,14 +128,8 @@ func (c cursor) text() (string, bool) {
 	return "", false
 }
 
-// boolean is true or false; the second is false if it is something else.
-func (c cursor) boolean() (value, ok bool) {
-	if !c.IsScalar() || c.Node.Decode(&value) != nil {
-		c.fail("must be true or false, not %s", c.Describe())
-		return false, false
-	}
-	return value, true
-}
+// boolean is true or false; ok is false if it is something else.
+func (c cursor) boolean() (value, ok bool) { return c.Bool(c.report) }
 
 // integer is a whole number within bounds; false if it is something else.
 func (c cursor) integer(least, most int64) (n int64, ok bool) {

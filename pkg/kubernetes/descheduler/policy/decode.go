@@ -9,6 +9,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 )
 
 // decode reads a value into a Go value, strictly: each unknown key, wrong kind and
@@ -184,7 +186,7 @@ func (c cursor) decodeStruct(into reflect.Value, further ...string) {
 			for i, m := range known {
 				keys[i] = m.key
 			}
-			value.atKey().fail("%s", unknownKey(key, keys))
+			value.atKey().fail("%s", yamltree.UnknownKey(key, keys))
 			return
 		}
 		value.decode(known[i].value)

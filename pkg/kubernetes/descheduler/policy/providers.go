@@ -3,6 +3,8 @@ package policy
 import (
 	"net/url"
 	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 )
 
 // sources are the sources of measured use.
@@ -65,7 +67,7 @@ func (p *Policy) providers(c cursor) {
 func (c cursor) source() Source {
 	text, ok := c.text()
 	if ok && !slices.Contains(sources, text) {
-		c.fail("%s is no source of measured use, %s", c.Describe(), instead(text, sources))
+		c.fail("%s is no source of measured use, %s", c.Describe(), yamltree.Instead(text, sources))
 		return ""
 	}
 	return Source(text)

@@ -22,7 +22,7 @@ var acceptance = []struct{ point, tests string }{
 	{"plugins stop at a limit", "TestStopAfter TestLimitsEndQuestions TestLimits"},
 	{"all plugins by name and arguments", "TestRegister TestArgumentsAsTheyAreWritten TestTableOfPlugins TestKeysAreInTheDocument"},
 	{"the scheduler's core names a place, with this cycle counted", "TestBookingsHold TestBookCountsWhatWasBooked TestEvictionsHaveAPlace TestLandingIsBooked TestClosedLoop"},
-	{"a second cycle proposes nothing", "TestLaws TestClosedLoop TestLaterEvictionsMakeRoom TestAskedAgainAtMost"},
+	{"a second cycle proposes nothing", "TestLaws TestClosedLoop TestClustersThatFailed TestRenewedPodsAreMovedOnce TestLaterEvictionsMakeRoom TestRepeatedAtBalance TestAskedAgainAtMost"},
 	{"equal input gives equal output", "TestClosedLoop TestLaws TestLimitsHoldForAnyPlugins"},
 	{"ping-pong ends", "TestCoolDown TestCoolDownForgets TestCoolDownOnlyWhereItCameBack TestClosedLoop"},
 	{"a dry run says what a cycle would do", "TestDryRunOfACluster TestDryRunRespectsBudgets TestDryRunPrintsReport TestReport TestEvictionsHaveAPlace"},

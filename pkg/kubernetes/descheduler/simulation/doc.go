@@ -11,5 +11,6 @@
 //	laws_test.go      what must be true of any cycle
 //	gangs_test.go     the same of gangs and of the guarantees of queues
 //	closed_test.go    the closed loop that tries it
+//	renewals_test.go  what a second cycle may still move
 //	acceptance_test.go  which tests show what is asked for
 package simulation

@@ -38,6 +38,12 @@ var choices = []choice{
 	{name: "LowNodeLoad", point: "balance", goal: "load", args: "{lowThresholds: {cpu: 30, memory: 30}, highThresholds: {cpu: 50, memory: 50}, anomalyCondition: {consecutiveAbnormalities: 1}}"},
 }
 
+// pointOf is the point of a plugin.
+func pointOf(plugin string) string {
+	i := slices.IndexFunc(choices, func(c choice) bool { return c.name == plugin })
+	return choices[i].point
+}
+
 // policyOf is a policy with one profile for each plugin, and what stands on top.
 func policyOf(top string, evictor string, of ...choice) string {
 	text := "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\n" + top + "profiles:\n"

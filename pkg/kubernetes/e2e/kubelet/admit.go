@@ -56,6 +56,15 @@ func (r *residents) see(now time.Time, pod *corev1.Pod, room corev1.ResourceList
 	return known.life
 }
 
+// vacate has a pod that has ended count no more.
+func (r *residents) vacate(pod *corev1.Pod) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known := r.nodes[pod.Spec.NodeName][keyOf(pod)]; known != nil && known.uid == pod.UID {
+		known.requests = nil
+	}
+}
+
 // admit takes a pod that runs already, since a kubelet that starts again keeps its pods.
 func (r *residents) admit(known *resident, pod *corev1.Pod, room corev1.ResourceList) {
 	if ended(pod) {

@@ -180,15 +180,22 @@ func (k *Kubelets) do(ctx context.Context, pod *corev1.Pod, node *corev1.Node, s
 	case refuse:
 		return 0, k.patch(ctx, pod, refused(pod, s.why))
 	case finish:
-		return 0, k.patch(ctx, pod, over(now, pod, s.code))
+		return 0, k.end(ctx, pod, over(now, pod, s.code))
 	case stop:
-		return 0, k.patch(ctx, pod, over(now, pod, 0))
+		return 0, k.end(ctx, pod, over(now, pod, 0))
 	case resize:
 		return k.resize(ctx, pod, node)
 	case remove:
 		return 0, k.remove(ctx, pod)
 	}
 	return 0, nil
+}
+
+// end says that a pod has ended, and has its room free before: a scheduler may use it as soon as
+// the API server knows.
+func (k *Kubelets) end(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) error {
+	k.residents.vacate(pod)
+	return k.patch(ctx, pod, status)
 }
 
 func (k *Kubelets) resize(ctx context.Context, pod *corev1.Pod, node *corev1.Node) (time.Duration, error) {

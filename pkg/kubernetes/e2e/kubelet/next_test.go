@@ -144,3 +144,17 @@ func TestResize(t *testing.T) {
 	assert.Equal(t, a.Status.ContainerStatuses[0].AllocatedResources.Cpu().String(), "2")
 	assert.Assert(t, !wantsResize(a))
 }
+
+// The room of a pod that ends is free before the API server says so: the next one may be there
+// at the same moment.
+func TestVacate(t *testing.T) {
+	r := newResidents()
+	first := aPod("first", "2")
+	r.see(zero, first, room("2"))
+	r.vacate(first)
+	assert.Equal(t, r.see(zero, aPod("second", "2"), room("2")).refusal, "")
+	again := aPod("first", "2")
+	again.UID = "another"
+	r.vacate(again) // it is not the one that is there
+	r.vacate(aPod("unknown", "1"))
+}

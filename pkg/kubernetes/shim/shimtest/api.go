@@ -1,6 +1,7 @@
 package shimtest
 
 import (
+	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -48,6 +49,8 @@ type API struct {
 	*fake.Clientset
 	tracker testing.ObjectTracker
 
+	changing sync.Mutex // held while a pod is read and written again
+
 	mu       sync.Mutex
 	faults   Faults
 	bindings []string // "pod node" of those that were carried out, in order
@@ -66,9 +69,7 @@ func NewAPI() *API {
 	a.AddReactor("get", "pods", func(action testing.Action) (bool, runtime.Object, error) {
 		return a.fail("get", a.fault().Get, action.(testing.GetAction).GetName())
 	})
-	a.AddReactor("patch", "pods", func(action testing.Action) (bool, runtime.Object, error) {
-		return a.fail("patch", a.fault().Patch, action.(testing.PatchAction).GetName())
-	})
+	a.AddReactor("patch", "pods", a.patch)
 	a.AddReactor("*", "*", testing.ObjectReaction(a.tracker))
 	a.AddWatchReactor("*", func(action testing.Action) (bool, watch.Interface, error) {
 		var options metav1.ListOptions
@@ -146,6 +147,25 @@ func (a *API) Deleted() []string {
 	return append([]string(nil), a.deleted...)
 }
 
+// patch changes a pod, unless there is another one of its name by now.
+func (a *API) patch(action testing.Action) (bool, runtime.Object, error) {
+	request := action.(testing.PatchActionImpl)
+	if handled, _, err := a.fail("patch", a.fault().Patch, request.Name); handled {
+		return true, nil, err
+	}
+	a.changing.Lock()
+	defer a.changing.Unlock()
+	var says struct{ Metadata struct{ UID types.UID } }
+	if err := json.Unmarshal(request.Patch, &says); err != nil {
+		return true, nil, apierrors.NewBadRequest(err.Error())
+	}
+	pod, err := a.pod(request.Namespace, request.Name)
+	if err == nil && says.Metadata.UID != "" && says.Metadata.UID != pod.UID {
+		return true, nil, apierrors.NewConflict(podResource.GroupResource(), pod.Name, fmt.Errorf("the UID differs"))
+	}
+	return testing.ObjectReaction(a.tracker)(action)
+}
+
 // create binds pods and makes them; what else is created is left to the tracker.
 func (a *API) create(action testing.Action) (bool, runtime.Object, error) {
 	if action.GetSubresource() != "binding" {
@@ -195,6 +215,8 @@ func (a *API) Bind(pod *v1.Pod, uid types.UID, node string) error {
 	conflict := func(text string) error {
 		return apierrors.NewConflict(podResource.GroupResource(), pod.Name, fmt.Errorf("%s", text))
 	}
+	a.changing.Lock()
+	defer a.changing.Unlock()
 	pod, err := a.pod(pod.Namespace, pod.Name)
 	switch {
 	case err != nil:
@@ -221,6 +243,8 @@ func (a *API) remove(action testing.Action) (bool, runtime.Object, error) {
 	if handled, _, err := a.fail("delete", a.fault().Delete, request.Name); handled {
 		return true, nil, err
 	}
+	a.changing.Lock()
+	defer a.changing.Unlock()
 	pod, err := a.pod(request.Namespace, request.Name)
 	if err != nil {
 		return true, nil, err
@@ -232,7 +256,7 @@ func (a *API) remove(action testing.Action) (bool, runtime.Object, error) {
 	a.deleted = append(a.deleted, pod.Name)
 	a.mu.Unlock()
 	if pod.Spec.NodeName == "" {
-		return false, nil, nil
+		return true, nil, a.tracker.Delete(podResource, pod.Namespace, pod.Name)
 	}
 	grace := int64(30)
 	if pod.Spec.TerminationGracePeriodSeconds != nil {
@@ -244,6 +268,19 @@ func (a *API) remove(action testing.Action) (bool, runtime.Object, error) {
 		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &at, &grace
 	}
 	return true, nil, a.tracker.Update(podResource, pod, pod.Namespace)
+}
+
+// change changes a pod.
+func (a *API) change(pod *v1.Pod, change func(*v1.Pod)) error {
+	a.changing.Lock()
+	defer a.changing.Unlock()
+	pod, err := a.pod(pod.Namespace, pod.Name)
+	if err != nil {
+		return err
+	}
+	pod = pod.DeepCopy()
+	change(pod)
+	return a.tracker.Update(podResource, pod, pod.Namespace)
 }
 
 // pod is a pod as the server has it.

@@ -13,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
 )
 
@@ -28,6 +29,19 @@ func member(count int, policy string) shimtest.PodOption {
 }
 
 func holder(index int) string { return pods.PlaceholderName("app", "workers", index) }
+
+// endHolders is the kubelet, which ends placeholders that were deleted. One of which the binding
+// was taken back has never been there, and is gone already.
+func endHolders(m *shimtest.MockScheduler, numbers ...int) {
+	there := named(m.Expected())
+	for _, n := range numbers {
+		prefix := fmt.Sprintf("placeholder-%d ", n)
+		if slices.ContainsFunc(there, func(line string) bool { return strings.HasPrefix(line, prefix) }) {
+			m.EndPod(holder(n))
+		}
+	}
+	m.Advance(5 * time.Second)
+}
 
 // named has the placeholders of a list by their number.
 func named(lines []string) []string {
@@ -72,6 +86,26 @@ func TestGang(t *testing.T) {
 	})
 }
 
+// With the filters of kube-scheduler, a node that is full of placeholders refuses everything. What
+// takes the place of one is asked about without it.
+func TestGangOnFullNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Feasibility: filters})
+		m.AddNode("node-1", "cpu=2 pods=2")
+		m.AddNode("node-2", "cpu=1 pods=1")
+		m.Start()
+		for _, name := range []string{"one", "three", "two"} {
+			m.AddPod(name, "cpu=1", member(3, ""))
+		}
+		m.Advance(5 * time.Second)
+		assert.DeepEqual(t, named(m.API.Deleted()), []string{"placeholder-0", "placeholder-1", "placeholder-2"})
+		endHolders(m, 0, 1, 2)
+		for _, name := range []string{"one", "three", "two"} {
+			assert.Assert(t, m.Pod(name).Spec.NodeName != "", "%v", m.Booked())
+		}
+	})
+}
+
 // Placeholders that were not placed in time end, and the pods run one by one.
 func TestGangResumes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -112,8 +146,7 @@ func TestGangFails(t *testing.T) {
 
 		m.AddPod("again", "cpu=1", member(1, ""))
 		m.Advance(time.Second)
-		m.EndPod(holder(0))
-		m.Advance(time.Second)
+		endHolders(m, 0)
 		assert.DeepEqual(t, m.Booked(), []string{"again node-1"})
 	})
 }
@@ -168,27 +201,60 @@ func TestGangRestarts(t *testing.T) {
 			m.Advance(time.Second)
 			assert.DeepEqual(t, named(m.API.Deleted()), []string{"placeholder-0"})
 			if replaced {
-				m.EndPod(holder(0))
-				m.Advance(time.Second)
+				endHolders(m, 0)
 			}
 			m.Stop()
 			m = shimtest.New(t, shimtest.Options{API: m.API})
 			m.Start()
 			m.Advance(time.Second)
 			if !replaced {
-				m.EndPod(holder(0))
-				m.Advance(5 * time.Second)
+				endHolders(m, 0)
 			}
 			m.AddPod("two", "cpu=1", member(2, ""))
 			m.Advance(5 * time.Second)
-			for i := range 2 {
-				if slices.Contains(named(m.Expected()), fmt.Sprintf("placeholder-%d node-1", i)) {
-					m.EndPod(holder(i))
-					m.Advance(5 * time.Second)
-				}
-			}
+			endHolders(m, 0)
+			endHolders(m, 1)
 			m.Advance(time.Minute)
 			assert.DeepEqual(t, named(m.Booked()), []string{"one node-1", "two node-1"})
+		})
+	}
+}
+
+// After a restart the oldest pod may be another one than before, of the same second, which says
+// nothing of a gang. What the placeholders say counts: they time out, and are not forgotten.
+func TestGangIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{})
+		m.AddNode("node-1", "cpu=2")
+		m.Start()
+		m.AddPod("one", "cpu=1", member(3, "placeholderTimeoutInSeconds=10"))
+		m.Advance(500 * time.Millisecond)
+		m.AddPod("before-one", "cpu=1")
+		m.Stop()
+		m = shimtest.New(t, shimtest.Options{API: m.API})
+		m.Start()
+		m.Advance(5 * time.Second)
+		assert.DeepEqual(t, named(m.Booked()), []string{"placeholder-0 node-1", "placeholder-1 node-1", "placeholder-2 -"})
+		m.Advance(6 * time.Second)
+		endHolders(m, 0, 1)
+		assert.DeepEqual(t, m.Booked(), []string{"before-one node-1", "one node-1"})
+	})
+}
+
+// The configuration says what placeholders run, or that there are none: then the pods run one by one.
+func TestGangsAreConfigured(t *testing.T) {
+	for _, none := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			m := shimtest.New(t, shimtest.Options{Shim: shim.Options{Config: shim.Configuration{NoGangs: none, Image: "pause:own"}}})
+			m.AddNode("node-1", "cpu=2")
+			m.Start()
+			m.AddPod("one", "cpu=1", member(3, ""))
+			m.Advance(time.Second)
+			if none {
+				assert.DeepEqual(t, m.Booked(), []string{"one node-1"})
+				return
+			}
+			assert.Equal(t, m.Pod(holder(0)).Spec.Containers[0].Image, "pause:own")
 		})
 	}
 }

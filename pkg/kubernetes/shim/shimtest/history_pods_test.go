@@ -8,6 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // newPod is a pod that a step describes.
@@ -124,6 +126,8 @@ func (w *historyWorld) recreatePod(s historyStep) {
 	}
 	pod := w.newPod(s)
 	w.note(pod)
+	w.api.changing.Lock()
+	defer w.api.changing.Unlock()
 	_ = w.api.tracker.Update(podResource, pod, pod.Namespace)
 }
 
@@ -166,7 +170,12 @@ func (w *historyWorld) checkPlacement(pod *v1.Pod, node string) error {
 	if at, ok := w.touched[node]; ok && at == w.step {
 		return nil // the choice may have come before the change
 	}
-	if err := w.refuses(pod, node); err != nil {
+	err := w.refuses(pod, node)
+	switch {
+	case err == nil:
+	case pod.Annotations[pods.AnnotationTaskGroup] != "":
+		return err // the node was chosen before its placeholder ended, and is asked about again here
+	default:
 		w.wrong = append(w.wrong, fmt.Sprintf("%s was placed on %s: %v", pod.Name, node, err))
 	}
 	return nil

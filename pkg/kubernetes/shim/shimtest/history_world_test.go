@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
 	scheduling "k8s.io/api/scheduling/v1"
+	"k8s.io/api/scheduling/v1alpha2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +22,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 )
 
@@ -55,6 +57,7 @@ func newHistoryWorld(tb *probe, genuine bool) *historyWorld {
 		tb: tb, genuine: genuine, api: NewAPI(), config: historyConfigs[0],
 		touched: map[string]int{}, told: map[string]bool{}, apps: map[string]string{},
 	}
+	w.api.Serve(v1alpha2.SchemeGroupVersion, "podgroups")
 	w.api.PrependReactor("delete", "pods", w.checkVictim)
 	w.start()
 	return w
@@ -176,6 +179,8 @@ func (w *historyWorld) note(pod *v1.Pod) {
 
 // changePod changes a pod if there is one.
 func (w *historyWorld) changePod(number int, change func(*v1.Pod)) {
+	w.api.changing.Lock()
+	defer w.api.changing.Unlock()
 	if pod := w.pod(number); pod != nil {
 		pod = pod.DeepCopy()
 		change(pod)
@@ -340,7 +345,7 @@ func (w *historyWorld) checkVictim(action clienttesting.Action) (bool, runtime.O
 		return false, nil, nil
 	}
 	pod, err := w.api.pod(request.Namespace, request.Name)
-	if err != nil {
+	if err != nil || pods.IsPlaceholder(pod) { // a placeholder is no victim when its place is taken
 		return false, nil, nil
 	}
 	for _, c := range pod.Status.Conditions {

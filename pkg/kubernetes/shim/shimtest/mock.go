@@ -184,9 +184,7 @@ func (m *MockScheduler) AddPod(name, amounts string, options ...PodOption) *v1.P
 // ChangePod changes a pod.
 func (m *MockScheduler) ChangePod(name string, change func(*v1.Pod)) {
 	m.t.Helper()
-	pod := m.Pod(name).DeepCopy()
-	change(pod)
-	m.check(m.API.tracker.Update(podResource, pod, pod.Namespace))
+	m.check(m.API.change(m.Pod(name), change))
 }
 
 // DeletePod deletes a pod as a user does: one with a node is terminating from then on.

@@ -9,7 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
-	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator/live"
 )
 
 // panels are all of them, in the order of their keys.
@@ -219,7 +219,7 @@ func TestPartitions(t *testing.T) {
 	t.Parallel()
 	s := teams.on(t).apart()
 	other := *s.view.Load()
-	other.Partition = "[" + simulator.LiveID + "]other"
+	other.Partition = "[" + live.ID + "]other"
 	other.Nodes = other.Nodes[:7]
 	s.other = &other
 	site := s.serve(t)

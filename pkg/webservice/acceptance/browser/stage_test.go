@@ -24,6 +24,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator/live"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 )
 
@@ -31,7 +32,7 @@ import (
 var began = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
 // partition is the one that there is on every stage.
-const partition = "[" + simulator.LiveID + "]default"
+const partition = "[" + live.ID + "]default"
 
 // A stage is a cluster at one moment, which is what a service needs to show it. It
 // does not move, but for what a test does to it.
@@ -174,19 +175,19 @@ func (p *play) perform(t *testing.T) {
 	assert.NilError(t, err)
 	scenario, err := simulator.Parse(text)
 	assert.NilError(t, err)
-	live, err := simulator.NewLive(scenario, simulator.LiveOptions{Speed: 1, Breach: func(err error) { t.Error(err) }})
+	cluster, err := live.New(scenario, live.Options{Speed: 1, Breach: func(err error) { t.Error(err) }})
 	assert.NilError(t, err)
 	history, err := events.NewHistory(p.example, events.Config{})
 	assert.NilError(t, err)
 	past, err := archive.New(archive.Config{})
 	assert.NilError(t, err)
 	counts := metrics.New()
-	core, err := scheduler.New(scheduler.Config{Events: history, Archive: past, Metrics: counts, SkipPredicates: !live.Constrained(), SettleDelay: -1})
+	core, err := scheduler.New(scheduler.Config{Events: history, Archive: past, Metrics: counts, SkipPredicates: !cluster.Constrained(), SettleDelay: -1})
 	assert.NilError(t, err)
 	k := &keeper{Scheduler: core}
 	ctx, cancel := context.WithCancel(t.Context())
 	finished := make(chan error, 1)
-	go func() { finished <- live.Run(ctx, k) }()
+	go func() { finished <- cluster.Run(ctx, k) }()
 	charts := make(chan struct{})
 	go func() {
 		defer close(charts)
@@ -212,7 +213,7 @@ func (p *play) perform(t *testing.T) {
 
 // drain has nodes drained that the scenario leaves alone.
 func (p *play) drain(t *testing.T, to api.SchedulerAPI) {
-	request := &si.NodeRequest{RmID: simulator.LiveID}
+	request := &si.NodeRequest{RmID: live.ID}
 	for _, id := range p.drained {
 		request.Nodes = append(request.Nodes, &si.NodeInfo{NodeID: id, Action: si.NodeInfo_DRAIN_NODE})
 	}

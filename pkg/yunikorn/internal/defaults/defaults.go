@@ -12,6 +12,9 @@ import (
 // reach it there.
 const Address = ":9080"
 
+// LDAP is the directory with the settings of the LDAP server: a secret is mounted there.
+const LDAP = "/run/secrets/ldap"
+
 // HealthInterval is the time between two checks of the health.
 const HealthInterval = 30 * time.Second
 

@@ -22,7 +22,7 @@ const wait = 10 * time.Second
 // A Cluster is the partitions of a scheduler.
 type Cluster struct {
 	Scheduler *scheduler.Scheduler
-	Archive   *archive.Archive // of the same scheduler; may be nil
+	Archive   *archive.Archive // of the same scheduler
 }
 
 // Partition finds a partition by its name, with the resource manager in brackets before it or
@@ -91,9 +91,6 @@ func find[T any](sorted []*T, id string, idOf func(*T) string) *T {
 
 // LastState is the state in which an application ended; empty if that is not known.
 func (p *Partition) LastState(id string) string {
-	if p.cluster.Archive == nil {
-		return ""
-	}
 	book := p.cluster.Archive.Book(p.name)
 	if book == nil {
 		return ""

@@ -4,7 +4,9 @@
 //	entrypoint.go  what a program calls
 //	start.go       the parts, and how they end
 //	manager.go     the scheduler-interface as the program sees it
+//	groups.go      groups of users from LDAP
 //	health.go      the health is checked from time to time
+//	background.go  work in goroutines of its own
 package entrypoint
 
 import (
@@ -14,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/apache/yunikorn-core/internal/defaults"
+	_ "github.com/apache/yunikorn-core/pkg/locking" // or go-deadlock checks the locks of a program that starts this
 	"github.com/apache/yunikorn-core/pkg/scheduler"
 )
 
@@ -39,11 +42,16 @@ func StartAllServices() *ServiceContext {
 // setting log.level changes the level of its configuration, which may be nil. A program may start
 // several: they share nothing but the port of REST, which the first one has.
 func StartAllServicesWithLogger(logger *zap.Logger, zapConfigs *zap.Config) *ServiceContext {
-	settings := settings{logger: logger, address: defaults.Address, getenv: os.Getenv}
+	return start(settingsOf(logger, zapConfigs))
+}
+
+// settingsOf are the settings of a program with such a logger.
+func settingsOf(logger *zap.Logger, zapConfigs *zap.Config) settings {
+	settings := settings{logger: logger, address: defaults.Address, ldap: defaults.LDAP, getenv: os.Getenv}
 	if zapConfigs != nil && zapConfigs.Level != (zap.AtomicLevel{}) {
 		settings.level = &zapConfigs.Level
 	}
-	return start(settings)
+	return settings
 }
 
 // StopAll ends everything. What is called later fails.

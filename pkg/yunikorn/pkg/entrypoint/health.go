@@ -16,13 +16,13 @@ const keyHealth = "health.checkInterval"
 // A healthWatch checks the health at the start and then from time to time, and tells the log
 // of what is wrong. REST answers as of the moment in which it is asked.
 type healthWatch struct {
+	*background
+
 	settings chan map[string]string // holds the last extra configuration that was not read yet
-	cancel   context.CancelFunc
-	ended    chan struct{}
 }
 
 func newHealthWatch() *healthWatch {
-	return &healthWatch{settings: make(chan map[string]string, 1), ended: make(chan struct{})}
+	return &healthWatch{settings: make(chan map[string]string, 1)}
 }
 
 // configure takes over an extra configuration. It waits for nothing.
@@ -38,13 +38,8 @@ func (h *healthWatch) configure(extra map[string]string) {
 
 // start begins to check. The faults are what is wrong at a moment.
 func (h *healthWatch) start(faults func(context.Context) ([]string, error), log *zap.Logger) {
-	ctx, cancel := context.WithCancel(context.Background())
-	h.cancel = cancel
 	check := &healthCheck{faults: faults, log: log}
-	go func() {
-		defer close(h.ended)
-		h.run(ctx, check)
-	}()
+	h.background = inBackground(func(ctx context.Context) { h.run(ctx, check) })
 }
 
 // run checks until the context ends.
@@ -66,12 +61,6 @@ func (h *healthWatch) run(ctx context.Context, check *healthCheck) {
 			timer.Reset(interval)
 		}
 	}
-}
-
-// stop ends the checks and waits for the one under way.
-func (h *healthWatch) stop() {
-	h.cancel()
-	<-h.ended
 }
 
 // A healthCheck checks the health and remembers how it was.

@@ -2,6 +2,7 @@ package entrypoint
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ func keys(of []*objects.Allocation) []string {
 func TestRegistration(t *testing.T) {
 	run(t, "", func(t *testing.T, s *shim) {
 		context := s.Scheduler.GetClusterContext()
+		assert.Equal(t, s.logs.FilterLevelExact(zap.WarnLevel).Len(), 0)
 		s.addApplication("app-1", "")
 		s.ask("app-1", "pod-1", 1)
 		s.ask("app-1", "pod-2", 9)
@@ -88,6 +90,9 @@ func TestUnknownResources(t *testing.T) {
 		s.ask("app-1", "pod-1", 1, func(a *si.Allocation) { a.ResourcePerAlloc.Resources["example.com/gpu"] = &si.Quantity{Value: 2} })
 		ask := s.Scheduler.GetClusterContext().GetApplication("app-1", partition).GetAllRequests()[0]
 		assert.DeepEqual(t, ask.GetAllocatedResource(), &resources.Resource{Resources: map[string]resources.Quantity{"vcore": 1000, "example.com/gpu": 2}})
+		assert.Equal(t, ask.GetAllocatedResource().ToProto().Resources["example.com/gpu"].Value, int64(2))
+		var nothing *resources.Resource
+		assert.Equal(t, len(nothing.ToProto().Resources), 0)
 	})
 }
 
@@ -251,7 +256,10 @@ func TestWithoutAccessListsNobodySubmits(t *testing.T) {
 		s.says("application app-1 rejected")
 		s.addApplication("app-2", "root.a", func(a *si.AddApplicationRequest) { a.Tags["application.create.force"] = "true" })
 		s.says("application app-2 accepted")
-		assert.Equal(t, s.logs.FilterLevelExact(zap.WarnLevel).FilterField(zap.String("resourceManager", rmID)).Len() > 0, true)
+		warnings := s.logs.FilterMessage("configuration is suspicious").All()
+		assert.Equal(t, len(warnings), 1)
+		problem, _ := warnings[0].ContextMap()["problem"].(string)
+		assert.Assert(t, strings.Contains(problem, "no user may submit"), problem)
 	})
 }
 
@@ -265,7 +273,8 @@ func TestReservations(t *testing.T) {
 		{map[string]string{keyNoReservation: "false"}, true},
 		{map[string]string{keyNoReservation: "true"}, false},
 	} {
-		play(t, c.environment, func(t *testing.T, s *shim) {
+		edit := func(with *settings) { with.getenv = func(key string) string { return c.environment[key] } }
+		play(t, edit, func(t *testing.T, s *shim) {
 			s.register("", nil)
 			s.addNode("node-1", 4)
 			s.addApplication("app-1", "")

@@ -42,13 +42,18 @@ type shim struct {
 
 var _ api.ResourceManagerCallback = (*shim)(nil)
 
-// play starts a scheduler and plays a resource manager that is not registered yet.
-func play(t *testing.T, environment map[string]string, test func(t *testing.T, s *shim)) {
+// play starts a scheduler and plays a resource manager that is not registered yet. The edit of the
+// settings may be nil.
+func play(t *testing.T, edit func(*settings), test func(t *testing.T, s *shim)) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
 		level := zap.NewAtomicLevelAt(zap.InfoLevel)
 		s := &shim{t: t, logs: logs, nodes: map[string]string{}}
-		s.ServiceContext = start(settings{logger: zap.New(core), level: &level, getenv: func(key string) string { return environment[key] }})
+		with := settings{logger: zap.New(core), level: &level, getenv: noEnvironment}
+		if edit != nil {
+			edit(&with)
+		}
+		s.ServiceContext = start(with)
 		defer s.StopAll()
 		synctest.Wait()
 		test(t, s)

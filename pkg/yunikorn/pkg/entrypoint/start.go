@@ -30,6 +30,7 @@ type settings struct {
 	logger  *zap.Logger
 	level   *zap.AtomicLevel // nil if it cannot be changed
 	address string           // of REST; empty is nowhere
+	ldap    string           // directory with the settings of LDAP
 	getenv  func(string) string
 }
 
@@ -41,6 +42,7 @@ type services struct {
 	handler http.Handler       // REST
 	server  *webservice.Server // nil if REST is offered nowhere
 	health  *healthWatch
+	charts  *background // keeps what is used, for the charts of the dashboard
 }
 
 // start starts a scheduler. What it depends on is fixed but for the settings, so that an error
@@ -53,6 +55,7 @@ func start(with settings) *ServiceContext {
 	core := &narwhal.Configured{Scheduler: must(narwhal.New(narwhal.Config{
 		Logger: with.logger, Level: with.level, Events: history, Archive: past, Metrics: counts,
 		Defaults: defaults.Texts(), ReserveDelay: reserveDelay(with.getenv), Extra: health.configure,
+		Resolver: directory(with.ldap),
 	}))}
 	counts.Watch(core, core.Kinds())
 	manager := &manager{Configured: core, builds: map[string]map[string]string{}}
@@ -64,6 +67,7 @@ func start(with settings) *ServiceContext {
 	parts := &services{core: core, manager: manager, history: history, health: health}
 	parts.serve(service, with.address)
 	health.start(service.Faults, core.Logger("core.scheduler.health"))
+	parts.charts = inBackground(func(ctx context.Context) { narwhal.KeepHistory(ctx, core.Scheduler) })
 	return &ServiceContext{RMProxy: manager, Scheduler: scheduler.New(core.Scheduler, past), services: parts}
 }
 
@@ -90,6 +94,7 @@ func (s *services) serve(service *webservice.Service, address string) {
 // stop ends all parts. Streams of events end first, as the server waits for them.
 func (s *services) stop() {
 	s.health.stop()
+	s.charts.stop()
 	s.history.Close()
 	if s.server != nil {
 		if err := s.server.Stop(context.Background()); err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"github.com/sasha-s/go-deadlock"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
@@ -80,16 +81,48 @@ func TestTakenPort(t *testing.T) {
 func TestStartAllServices(t *testing.T) {
 	for _, c := range []*ServiceContext{StartAllServices(), StartAllServicesWithLogger(zap.NewNop(), &zap.Config{}), StartAllServicesWithLogger(nil, nil)} {
 		defer c.StopAll()
-		if server := c.services.server; server != nil { // the port was free
-			address, err := netip.ParseAddrPort(server.Addresses()[0])
-			assert.NilError(t, err)
-			assert.Assert(t, address.Addr().IsUnspecified() && address.Port() == 9080, "%v", address)
-		}
 		_, err := c.RMProxy.RegisterResourceManager(&si.RegisterResourceManagerRequest{
 			RmID: rmID, ExtraConfig: map[string]string{"log.level": "error"},
 		}, &shim{t: t, nodes: map[string]string{}})
 		assert.NilError(t, err)
 	}
+}
+
+// TestSettings: REST is offered at every address, and the level is that of the program.
+func TestSettings(t *testing.T) {
+	config := zap.NewProductionConfig()
+	with := settingsOf(zap.NewNop(), &config)
+	assert.Equal(t, with.address, ":9080")
+	assert.Equal(t, with.ldap, "/run/secrets/ldap")
+	assert.Assert(t, with.level == &config.Level)
+	assert.Assert(t, settingsOf(nil, &zap.Config{}).level == nil)
+	t.Setenv(keyNoReservation, "true")
+	assert.Equal(t, reserveDelay(with.getenv), time.Duration(-1))
+
+	with.address = ":0"
+	c := start(with)
+	defer c.StopAll()
+	address, err := netip.ParseAddrPort(c.services.server.Addresses()[0])
+	assert.NilError(t, err)
+	assert.Assert(t, address.Addr().IsUnspecified(), "%v", address)
+}
+
+// TestLocksOfAProgram: they are not checked, also if the program takes in this package alone.
+func TestLocksOfAProgram(t *testing.T) { assert.Assert(t, deadlock.Opts.Disable) }
+
+// TestCharts: what is used is kept, as the charts of the dashboard show it.
+func TestCharts(t *testing.T) {
+	run(t, "", func(t *testing.T, s *shim) {
+		s.addApplication("app-1", "")
+		s.ask("app-1", "pod-1", 1)
+		s.pass(time.Minute)
+		var points []struct {
+			Used map[string]int64 `json:"used"`
+		}
+		assert.Equal(t, s.read("/ws/v1/partition/default/history", &points), http.StatusOK)
+		assert.Assert(t, len(points) >= 3, "%d", len(points))
+		assert.Equal(t, points[len(points)-1].Used["vcore"], int64(1000))
+	})
 }
 
 // TestNilRequests: they are errors, as everywhere.

@@ -15,7 +15,7 @@ type Scheduler struct {
 	context ClusterContext
 }
 
-// New shows a scheduler. The archive is that which it writes, and may be nil.
+// New shows a scheduler. The archive is that which it writes.
 func New(of *scheduler.Scheduler, past *archive.Archive) *Scheduler {
 	return &Scheduler{ClusterContext{look.Cluster{Scheduler: of, Archive: past}}}
 }

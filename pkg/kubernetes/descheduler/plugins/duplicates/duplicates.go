@@ -61,6 +61,9 @@ type group struct {
 // Name implements framework.Plugin.
 func (p *plugin) Name() string { return Name }
 
+// Repeats implements framework.Repeater.
+func (p *plugin) Repeats() bool { return true }
+
 // Balance implements framework.BalancePlugin. No node should have more pods of a group
 // than its share of them, over the nodes where they can run.
 func (p *plugin) Balance(ctx context.Context, nodes []*v1.Node) *framework.Status {

@@ -2,7 +2,6 @@ package lifetime
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -45,14 +44,10 @@ func FailedDefinition() framework.Definition {
 			age := uint(failedSecondsMin)
 			return &FailedArgs{MinPodLifetimeSeconds: &age}
 		},
-	}, validateFailed, func(a *FailedArgs, handle framework.Handle) (framework.Plugin, error) {
+	}, func(a *FailedArgs) error { return a.Pods.Validate() }, func(a *FailedArgs, handle framework.Handle) (framework.Plugin, error) {
 		selected, err := a.Selector()
 		return &failed{args: a, handle: handle, selected: selected}, err
 	})
-}
-
-func validateFailed(a *FailedArgs) error {
-	return errors.Join(a.Pods.Validate())
 }
 
 type failed struct {

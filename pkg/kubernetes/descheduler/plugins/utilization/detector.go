@@ -41,17 +41,24 @@ func (d *detector) reset() { d.abnormal, d.normal, d.loaded = 0, 0, false }
 type detectors struct {
 	byNode map[string]*detector
 	call   uint64
+	at     time.Time // of the last call
 }
 
-// begin is called once before the observations of a call. It forgets nodes that were
-// not seen in the last call and not for some time either.
-func (d *detectors) begin(now time.Time, keep time.Duration) {
+// begin is called once before the observations of a call, and says whether it is the first
+// one at this time: a second one sees nothing new. It forgets nodes that were not seen in
+// the last call and not for some time either.
+func (d *detectors) begin(now time.Time, keep time.Duration) (fresh bool) {
+	if d.call > 0 && now.Equal(d.at) {
+		return false
+	}
+	d.at = now
 	for name, one := range d.byNode {
 		if one.call < d.call && now.Sub(one.seen) > keep {
 			delete(d.byNode, name)
 		}
 	}
 	d.call++
+	return true
 }
 
 // of is the detector of a node, which is seen now.

@@ -33,6 +33,9 @@ type high struct {
 // Name implements framework.Plugin.
 func (h *high) Name() string { return HighName }
 
+// Repeats implements framework.Repeater.
+func (h *high) Repeats() bool { return true }
+
 // Balance implements framework.BalancePlugin: pods go from nodes with little in use to
 // those with more. The scheduler has to prefer such nodes, or else nothing moves.
 func (h *high) Balance(ctx context.Context, nodes []*v1.Node) *framework.Status {

@@ -37,6 +37,7 @@ type load struct {
 	keep     time.Duration
 	mu       sync.Mutex // held for a call
 	detected []*detectors
+	looks    int // at nodes that may have too much, for tests
 }
 
 func newLoad(a *LoadArgs, handle framework.Handle) (framework.Plugin, error) {
@@ -67,6 +68,10 @@ func newLoad(a *LoadArgs, handle framework.Handle) (framework.Plugin, error) {
 
 // Name implements framework.Plugin.
 func (l *load) Name() string { return LoadName }
+
+// Repeats implements framework.Repeater. With several pools a node gives pods away in one of
+// them in a cycle.
+func (l *load) Repeats() bool { return len(l.pools) == 1 }
 
 // Balance implements framework.BalancePlugin: pods go from nodes that have been loaded
 // for long enough to such that are not loaded with them.

@@ -117,6 +117,49 @@ func TestDebounceActsAtTheNth(t *testing.T) {
 	}
 }
 
+// A cycle that calls the plugin again observes nothing new.
+func TestOneObservationInACycle(t *testing.T) {
+	pods := apps("a", "n1", "cpu=10m", 4)
+	o := framework.Objects{Nodes: three()[:2], Pods: pods}
+	h := ft.NewHandle(t, o, ft.Options{Usage: measured("n1=3500m n2=100m", "800m", pods)})
+	plugin := h.Build(t, LoadDefinition(), atOnce("cpu=20", "cpu=50", func(a *LoadArgs) { a.AnomalyCondition.ConsecutiveAbnormalities = 3 }))
+	for cycle := range 3 {
+		h.Step(t, time.Second, o)
+		for range 5 {
+			assert.Assert(t, h.Call(t.Context(), plugin) == nil)
+		}
+		assert.Equal(t, len(h.Moves()) > 0, cycle == 2)
+	}
+}
+
+// Where a call is limited, a cycle does not call again.
+func TestRepeats(t *testing.T) {
+	for _, c := range []struct {
+		of      framework.Definition
+		args    any
+		repeats bool
+	}{
+		{HighDefinition(), &HighArgs{Thresholds: percents("cpu=20")}, true},
+		{LowDefinition(), lowArgs("cpu=20", "cpu=50"), true},
+		{LowDefinition(), lowArgs("cpu=20", "cpu=50", func(a *LowArgs) { a.EvictionLimits = &EvictionLimits{} }), false},
+		{LowDefinition(), lowArgs("cpu=20", "cpu=50", func(a *LowArgs) {
+			a.MetricsUtilization = &MetricsUtilization{Source: framework.KubernetesMetrics}
+		}), true},
+		{LowDefinition(), lowArgs("MetricResource=20", "MetricResource=50", func(a *LowArgs) {
+			a.MetricsUtilization = &MetricsUtilization{Source: framework.Prometheus, Prometheus: &PrometheusQuery{Query: "up"}}
+		}), false},
+		{LoadDefinition(), atOnce("cpu=20", "cpu=50"), true},
+		{LoadDefinition(), atOnce("cpu=20", "cpu=50", func(a *LoadArgs) {
+			a.NodePools = []NodePool{{Name: "second", PoolThresholds: a.PoolThresholds}}
+		}), false},
+	} {
+		h := ft.NewHandle(t, framework.Objects{}, ft.Options{})
+		plugin, err := c.of.New(t.Context(), c.args, h)
+		assert.NilError(t, err)
+		assert.Equal(t, plugin.(framework.Repeater).Repeats(), c.repeats, "%s", c.of.Name)
+	}
+}
+
 // An observation that is not above the threshold begins the row again.
 func TestDebounceCountsInARow(t *testing.T) {
 	condition := AnomalyCondition{Timeout: &metav1.Duration{Duration: time.Minute}, ConsecutiveAbnormalities: 3, ConsecutiveNormalities: 2}
@@ -178,6 +221,60 @@ func TestNoRoomForgetsNothing(t *testing.T) {
 	h.Step(t, time.Second, o)
 	h.Call(t.Context(), plugin)
 	assert.Equal(t, len(h.Moves()), 2)
+}
+
+// TestLooksAtSources: after the first pass only nodes are looked at that had too much before, and
+// with a debounce none but these, however many nodes there are.
+func TestLooksAtSources(t *testing.T) {
+	const loaded = 5
+	for _, nodes := range []int{100, 1000} {
+		for _, n := range []uint32{1, 2} {
+			var o framework.Objects
+			use := ft.Use{Nodes: map[string]v1.ResourceList{}, Pods: map[string]v1.ResourceList{}}
+			for i := range nodes {
+				name, cpu := fmt.Sprintf("n%d", i), "cpu=100m memory=1Gi"
+				if i < loaded {
+					cpu = "cpu=3500m memory=1Gi"
+					o.Pods = append(o.Pods, apps("a", name, "cpu=10m", 4)...)
+				}
+				o.Nodes = append(o.Nodes, ft.Node(name, "", ""))
+				use.Nodes[name] = ft.Amounts(cpu)
+			}
+			for _, p := range o.Pods {
+				use.Pods[p.Namespace+"/"+p.Name] = ft.Amounts("cpu=800m memory=1Mi")
+			}
+			h := ft.NewHandle(t, o, ft.Options{Usage: use})
+			plugin := h.Build(t, LoadDefinition(), atOnce("cpu=20", "cpu=50", func(a *LoadArgs) { a.AnomalyCondition.ConsecutiveAbnormalities = n })).(*load)
+			for range n {
+				plugin.looks = 0
+				h.Step(t, time.Second, o)
+				assert.Assert(t, h.Call(t.Context(), plugin) == nil)
+			}
+			assert.Equal(t, len(h.Moves()), 2*loaded)
+			want := 2 * loaded // two passes, of which the second evicts nothing
+			if n == 1 {
+				want = nodes + loaded
+			}
+			assert.Equal(t, plugin.looks, want, "%d nodes, n %d", nodes, n)
+		}
+	}
+}
+
+// TestDeviationsFindNewSources: a move lowers the mean, and with it the threshold, so that another
+// node has too much. It is found in the same call.
+func TestDeviationsFindNewSources(t *testing.T) {
+	var o framework.Objects
+	o.Nodes = []*v1.Node{ft.Node("n1", "cpu=1 memory=8Gi pods=10", ""), ft.Node("n2", "", ""), ft.Node("n3", "cpu=100 memory=8Gi pods=10", "")}
+	o.Pods = append(apps("a", "n1", "cpu=10m", 3), apps("b", "n2", "cpu=10m", 2)...)
+	use := ft.Use{Nodes: map[string]v1.ResourceList{
+		"n1": ft.Amounts("cpu=900m memory=0"), "n2": ft.Amounts("cpu=1900m memory=0"), "n3": ft.Amounts("cpu=0 memory=0"),
+	}, Pods: map[string]v1.ResourceList{}}
+	for _, p := range o.Pods {
+		use.Pods[p.Namespace+"/"+p.Name] = ft.Amounts("cpu=200m memory=0")
+	}
+	h := ft.NewHandle(t, o, ft.Options{Usage: use})
+	h.Run(t, LoadDefinition(), atOnce("cpu=10", "cpu=10", func(a *LoadArgs) { a.UseDeviationThresholds = true }))
+	assert.DeepEqual(t, h.Moves(), []string{"a/n1-0 n1 -> n3", "a/n1-1 n1 -> n3", "b/n2-0 n2 -> n3"})
 }
 
 // D-K-LNL-1: a node that gave pods away in one pool does not do so in the next.

@@ -3,6 +3,7 @@ package utilization
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -31,6 +32,13 @@ type low struct {
 
 // Name implements framework.Plugin.
 func (l *low) Name() string { return LowName }
+
+// Repeats implements framework.Repeater. Where the evictions of a call are limited, it is called
+// once in a cycle.
+func (l *low) Repeats() bool {
+	query, measured := l.args.MetricsUtilization.query()
+	return l.args.EvictionLimits == nil && !(measured && query.Source == framework.Prometheus)
+}
 
 // Balance implements framework.BalancePlugin: pods go from nodes with too much to such
 // that stay at or below the target with them.
@@ -76,6 +84,10 @@ type lowBalance struct {
 // lowLimits are the thresholds of one pass.
 type lowLimits struct {
 	low, high []Percentage
+}
+
+func (l lowLimits) equal(other lowLimits) bool {
+	return slices.Equal(l.low, other.low) && slices.Equal(l.high, other.high)
 }
 
 // pass looks at all nodes with too much once.

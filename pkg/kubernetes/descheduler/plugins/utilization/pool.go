@@ -69,9 +69,10 @@ type loadBalance struct {
 	detectors   *detectors
 	now         time.Time
 	limits      lowLimits
-	loaded      map[*account]bool
+	suspects    []*account // that have too much as soon as they are above the thresholds
+	sources     []*account // of these, the ones above limits; nil before the first pass
 	low         [3]*rooms  // with room, as total, production or both count
-	touched     []*account // by moves of this pass, and not reviewed in low
+	touched     []*account // by moves, and not reviewed in low
 	peaks, next []Percentage
 }
 
@@ -98,15 +99,22 @@ func (b *loadBalance) limitsFor(sums []Percentage, nodes int64) lowLimits {
 func (b *loadBalance) balance() {
 	b.sumUp()
 	b.limits = b.limitsFor(b.sums, b.among)
-	b.loaded = map[*account]bool{}
-	b.detectors.begin(b.now, b.keep)
+	fresh := b.detectors.begin(b.now, b.keep)
 	anyRoomy := slices.ContainsFunc(b.accounts, func(a *account) bool { return b.isLow(a, b.pool.named) })
 	for _, a := range b.accounts {
 		if !a.known {
 			continue
 		}
 		d := b.detectors.of(a.node.Name, b.now)
-		b.loaded[a] = d.observe(b.now, a.over(b.limits.high, b.pool.named), b.pool.condition)
+		loaded := d.loaded
+		if fresh {
+			loaded = d.observe(b.now, a.over(b.limits.high, b.pool.named), b.pool.condition)
+		}
+		// Deviations change with each move. Where one observation is enough, it is made
+		// again, as the next cycle would.
+		if loaded || b.pool.condition.ConsecutiveAbnormalities == 1 {
+			b.suspects = append(b.suspects, a)
+		}
 		// Without a node to go to, nothing changes, and no observation is forgotten.
 		if anyRoomy && b.isLow(a, b.pool.named) {
 			d.reset()
@@ -125,24 +133,23 @@ func (b *loadBalance) isLow(a *account, dimensions []int) bool {
 	return a.known && !a.node.Spec.Unschedulable && !a.over(b.limits.low, dimensions)
 }
 
-// pass looks at all loaded nodes once.
+// pass looks once at the nodes that have too much. No node that gets a pod has too much then, so
+// as long as the thresholds stay it looks at those only that had too much before.
 func (b *loadBalance) pass() {
-	b.sumUp()
-	b.limits = b.limitsFor(b.sums, b.among)
-	b.low, b.touched = [3]*rooms{}, nil
-	var sources []*account
-	for _, a := range b.accounts {
-		// Deviations change with each move. Where one observation is enough, it is made
-		// again, as the next cycle would.
-		if a.known && b.pool.condition.ConsecutiveAbnormalities == 1 && a.over(b.limits.high, b.pool.named) {
-			b.loaded[a] = true
-		}
-		if a.known && b.loaded[a] && a.over(b.limits.high, b.pool.named) {
-			sources = append(sources, a)
+	among := b.sources
+	if limits := b.limitsFor(b.sums, b.among); among == nil || !limits.equal(b.limits) {
+		among, b.limits = b.suspects, limits
+		b.low, b.touched = [3]*rooms{}, nil
+	}
+	b.looks += len(among)
+	b.sources = make([]*account, 0, len(b.sources))
+	for _, a := range among {
+		if a.over(b.limits.high, b.pool.named) {
+			b.sources = append(b.sources, a)
 		}
 	}
-	byTotal(sources, b.pool.weights, true)
-	for _, from := range sources {
+	byTotal(b.sources, b.pool.weights, true)
+	for _, from := range b.sources {
 		b.relieve(from)
 	}
 }

@@ -65,6 +65,9 @@ type topologySpread struct {
 // Name implements framework.Plugin.
 func (s *topologySpread) Name() string { return TopologySpread }
 
+// Repeats implements framework.Repeater.
+func (s *topologySpread) Repeats() bool { return true }
+
 // Balance implements framework.BalancePlugin. All constraints of a namespace are seen
 // together: a move that helps one and harms another is not made, so that they do not
 // undo what the other has done.

@@ -116,4 +116,7 @@ func TestEmptyIsTheVariable(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, config.Partitions[0].Name, "other")
 	assert.Equal(t, config.Partitions[0].Queues[0].Name, "root")
+	config, err = LoadSchedulerConfigFromByteArray([]byte("partitions: [{queues: [{name: a}]}]"))
+	assert.NilError(t, err)
+	assert.Equal(t, config.Partitions[0].Name, "default")
 }

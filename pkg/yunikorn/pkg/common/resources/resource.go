@@ -1,11 +1,7 @@
 // Package resources has quantities as programs written for YuniKorn read them.
 package resources
 
-import (
-	"maps"
-
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-)
+import "github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 // A Quantity is how much of one kind there is: thousandths of vcore, bytes of memory,
 // pieces of all else.
@@ -14,11 +10,6 @@ type Quantity int64
 // A Resource is quantities by kind. It is a copy: changing it changes nothing else.
 type Resource struct {
 	Resources map[string]Quantity
-}
-
-// NewResourceFromMap makes a resource of quantities.
-func NewResourceFromMap(quantities map[string]Quantity) *Resource {
-	return &Resource{Resources: maps.Clone(quantities)}
 }
 
 // ToProto is the resource in the scheduler-interface; of nil, nothing of every kind.

@@ -1,7 +1,7 @@
 // Preemption: the last plans to make room, what came of each, and how often it
 // happened.
 //
-//   #/preemption                   the log; ?trigger=, application=, node=, offset=
+//   #/preemption                   the log; ?trigger=, application=, user=, class=, node=, offset=
 //   #/preemption/TIME/KEY          with one plan explained: when it was made, for which
 //                                  ask or queue
 import * as format from '../format.js';
@@ -54,7 +54,7 @@ function preemptionLog(ctx) {
 
   async function load(signal) {
     const { query } = ctx.route();
-    const params = { application: beginsWith(query.get('application')), node: beginsWith(query.get('node')) };
+    const params = { application: beginsWith(query.get('application')), user: beginsWith(query.get('user')), class: query.get('class'), node: beginsWith(query.get('node')) };
     const page = ctx.api.get(where(), { params: { ...params, trigger: query.get('trigger'), victims: query.get('victims'), sort: query.get('sort'), limit: pageSize, offset: offsetOf(query) }, signal });
     const counted = Object.keys(triggers).map(async (trigger) => {
       const { total: n } = await ctx.api.get(where(), { params: { ...params, trigger, limit: 1, fields: 'time' }, signal });
@@ -82,7 +82,9 @@ function preemptionLog(ctx) {
       often.length > 0 && oftenCard(),
       h('div', { class: 'toolbar', role: 'search', 'aria-label': 'Filter' }, triggerButtons(query.get('trigger') ?? ''), filters.fields(
         { name: 'application', kind: 'search', label: 'Application begins with' },
+        { name: 'user', kind: 'text', label: 'User begins with' },
         { name: 'node', kind: 'text', label: 'Node begins with' },
+        { name: 'class', kind: 'select', label: 'Class of victims', options: [['', 'Any class of victims'], ...Object.entries(classes)] },
         { name: 'victims', kind: 'select', label: 'Victims', options: [['', 'With and without victims'], ['true', 'With victims'], ['false', 'Without victims']] })),
       rows.length === 0 && offsetOf(query) === 0 && !at ? nothing(query)
         : h('div', { class: ['split', at && 'has-details'] }, log(query, at), at && details(at, query)),
@@ -129,6 +131,7 @@ function preemptionLog(ctx) {
         { head: 'For nothing', num: true, title: 'No pod that waited for its room runs there', cell: (v) => (v.wasted ? h('span', { class: 'warn-text' }, format.count(v.wasted)) : '–') },
         { head: 'Last', num: true, cell: (v) => `${format.age(v.last, ctx.now())} ago` },
         { head: 'By', cell: (v) => capital(v.trigger) },
+        { head: 'User', class: 'when-wide', cell: (v) => v.user ?? '' },
         { head: 'Queue', class: 'when-wide', cell: (v) => queueLink(ctx, v.queueName) },
       ],
     }));
@@ -145,7 +148,7 @@ function preemptionLog(ctx) {
   }
 
   function nothing(query) {
-    if (['trigger', 'application', 'node', 'victims'].some((name) => query.get(name))) {
+    if (['trigger', 'application', 'user', 'class', 'node', 'victims'].some((name) => query.get(name))) {
       return state('empty', 'No plan is like that', 'Nothing fits all that is chosen above.',
         h('a', { class: 'button', href: ctx.link('preemption') }, 'Show all'));
     }

@@ -35,6 +35,9 @@ export const reasons = {
   'too many applications of a group': 'As many applications of its group run in a queue as may',
 };
 
+// What an ask is, as REST says it and as people read it.
+const classes = { regular: 'Regular', daemonset: 'Of daemonsets', placeholder: 'Placeholders', owner: 'Drivers and owners', 'opted out': 'Opted out of preemption' };
+
 export function pendingList(ctx) {
   const filters = createFilters(ctx, 'applications');
   const longest = 'requestTime'; // the longest wait first
@@ -43,7 +46,7 @@ export function pendingList(ctx) {
   async function load(signal) {
     const { query } = ctx.route();
     const where = ctx.api.path('partition', ctx.partition(), 'asks');
-    const params = { application: beginsWith(query.get('text')), user: beginsWith(query.get('user')), queue: query.get('queue'), node: query.get('node'), priority: query.get('priority'), standing: query.get('standing') };
+    const params = { application: beginsWith(query.get('text')), user: beginsWith(query.get('user')), queue: query.get('queue'), node: query.get('node'), priority: query.get('priority'), class: query.get('class'), standing: query.get('standing') };
     const fields = 'allocationKey,applicationId,queueName,user,resource,priority,requestTime,why,detail,nominatedNode,reservedNode';
     const page = ctx.api.get(where, { params: { ...params, why: query.get('why'), sort: query.get('sort') ?? longest, limit: pageSize, offset: offsetOf(query), fields }, signal });
     [{ data: rows, total }, counts, queues] = await Promise.all([page, countReasons(ctx, params, signal), readQueues(ctx, signal)]);
@@ -59,6 +62,7 @@ export function pendingList(ctx) {
         { name: 'queue', kind: 'select', label: 'Queue', options: [['', 'All queues'], ...queues] },
         { name: 'user', kind: 'text', label: 'User' },
         { name: 'priority', kind: 'text', label: 'Priority' },
+        { name: 'class', kind: 'select', label: 'Class', options: [['', 'Any class'], ...Object.entries(classes)] },
         { name: 'standing', kind: 'select', label: 'Guarantee', options: [['', 'Any guarantee'], ...standings.map((standing) => [standing, `Queue ${words[standing].toLowerCase()}`])] },
         { name: 'node', kind: 'text', label: 'Node', placeholder: 'Node kept for it' }), kindChooser(format.known(), ctx.refresh)),
       all > 0 && reasonList(query.get('why') ?? '', all),
@@ -81,7 +85,7 @@ export function pendingList(ctx) {
   }
 
   function nothing(query) {
-    if (['text', 'queue', 'user', 'node', 'why', 'priority', 'standing'].some((name) => query.get(name))) {
+    if (['text', 'queue', 'user', 'node', 'why', 'priority', 'class', 'standing'].some((name) => query.get(name))) {
       return state('empty', 'No ask waits like that', 'Nothing fits all that is chosen above.',
         h('a', { class: 'button', href: ctx.link('applications', [], { view: 'pending' }) }, 'Show all'));
     }

@@ -8,14 +8,14 @@ import { capital, readable } from './words.js';
 
 const names = {
   ask: 'The ask', queue: 'The queue', free: 'Free on the node', releasing: 'Released already', quota: 'Quota',
-  candidates: 'Candidates', floor: 'Guarantee', violations: 'Budgets', proof: 'Least harm',
+  candidates: 'Candidates', floor: 'Guarantee', violations: 'Budgets', strategy: 'Found by', proof: 'Least harm',
 };
 
 const keysShown = 6;
 
 // summaryBadge is what a plan came to. Whether room is still being made is not known from it.
 export function summaryBadge(summary) {
-  if (summary.startsWith('chosen')) return badge('good', 'victims chosen');
+  if (/^(victims found|chosen by)/.test(summary)) return badge('good', 'victims found');
   return summary.startsWith('waits for releasing') ? badge('info', 'room comes') : badge('warn', 'no room');
 }
 
@@ -25,7 +25,7 @@ export function summaryBadge(summary) {
 export function planView(ctx, plan, { applicationOf = () => undefined, victims = true, trigger = true } = {}) {
   const p = readPlan(plan);
   return h('div', { class: 'plan' },
-    h('p', { class: 'plan-summary' }, summaryBadge(p.summary), ' ', capital(readable(p.summary).replace(/^victims chosen:? ?/, ''))),
+    h('p', { class: 'plan-summary' }, summaryBadge(p.summary), ' ', capital(readable(p.summary).replace(/^victims found:? ?/, ''))),
     pairs(['Trigger', trigger && capital(p.trigger ?? '')], ...p.facts.map(([name, text]) => [names[name], readable(text)])),
     victims && p.victims.length > 0 && part('Victims', p.victims.map((v) => victim(ctx, v, applicationOf(v.key)))),
     p.tried.length > 0 && part('What was tried before', p.tried.map((t) => [h('strong', null, t.strategy), ` ${readable(t.why)}`])),

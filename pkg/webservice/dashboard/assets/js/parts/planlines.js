@@ -40,6 +40,7 @@ function readLine(out, name, text) {
     case 'candidates':
     case 'floor':
     case 'violations':
+    case 'strategy':
     case 'proof':
       out.facts.push([name, text]);
       return;

@@ -7,7 +7,7 @@ const quantities = /[\w./-]+=-?\d+(?: [\w./-]+=-?\d+)*/g;
 // readable writes quantities in a text as the rest of the page does:
 // "needs vcore=1500 memory=1024" becomes "needs vcore 1.5 · memory 1.0 KiB".
 export function readable(text) {
-  return (text ?? '').replace(/\bchosen by (?:single|multiple|minimal|reprieve)\b/g, 'victims chosen').replace(quantities, (run) => amounts(Object.fromEntries(
+  return (text ?? '').replace(quantities, (run) => amounts(Object.fromEntries(
     run.split(' ').map((one) => {
       const at = one.lastIndexOf('=');
       return [one.slice(0, at), Number(one.slice(at + 1))];

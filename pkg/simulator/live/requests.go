@@ -1,4 +1,4 @@
-package simulator
+package live
 
 import (
 	"encoding/json"
@@ -49,9 +49,9 @@ func (p *requestBuilder) add(command core.Command) {
 		p.release(c)
 	case core.Reconfigure:
 		// The text is that of the next change, as changes come in order.
-		p.requests = append(p.requests, &si.UpdateConfigurationRequest{RmID: LiveID, PolicyGroup: "queues"})
+		p.requests = append(p.requests, &si.UpdateConfigurationRequest{RmID: ID, PolicyGroup: "queues"})
 	default:
-		panic(fmt.Sprintf("simulator: there is no request for a %T", command))
+		panic(fmt.Sprintf("live: there is no request for a %T", command))
 	}
 }
 
@@ -86,12 +86,12 @@ func (p *requestBuilder) node(n *si.NodeInfo) {
 		n.Attributes = map[string]string{}
 	}
 	n.Attributes[common.NodePartition] = p.partition()
-	r := last(p, &si.NodeRequest{RmID: LiveID})
+	r := last(p, &si.NodeRequest{RmID: ID})
 	r.Nodes = append(r.Nodes, n)
 }
 
 func (p *requestBuilder) application(c core.AddApplication) {
-	r := last(p, &si.ApplicationRequest{RmID: LiveID})
+	r := last(p, &si.ApplicationRequest{RmID: ID})
 	r.New = append(r.New, &si.AddApplicationRequest{
 		ApplicationID: string(c.ID),
 		QueueName:     string(c.Queue),
@@ -131,9 +131,9 @@ func (p *requestBuilder) withQuota(tags map[string]string, quota *core.QueueQuot
 // allocation is an ask or a foreign pod. Its time of creation is left to the
 // scheduler: it is now, and a tag has no parts of seconds.
 func (p *requestBuilder) allocation(a *core.Allocation) {
-	r := last(p, &si.AllocationRequest{RmID: LiveID})
+	r := last(p, &si.AllocationRequest{RmID: ID})
 	if r.Releases != nil {
-		r = &si.AllocationRequest{RmID: LiveID}
+		r = &si.AllocationRequest{RmID: ID}
 		p.requests = append(p.requests, r)
 	}
 	out := &si.Allocation{
@@ -181,17 +181,16 @@ func (p *requestBuilder) tags(a *core.Allocation) map[string]string {
 // sinceRestart adds the tags which say what was on its way, for a scheduler that has started
 // anew since: that a pod is ending, or where it is nominated. A new pod has none of them.
 func (p *requestBuilder) sinceRestart(a *core.Allocation, tags map[string]string) {
-	pod, foreign := p.cluster.pods.byKey[a.Key], p.cluster.foreign.byKey[a.Key]
-	switch {
-	case pod != nil && a.Node != "" && pod.releasing, foreign != nil && foreign.releasing:
+	switch nominated := p.cluster.Nominated(a.Key); {
+	case a.Node != "" && p.cluster.Ending(a.Key):
 		tags[core.TagTerminating] = "true"
-	case pod != nil && a.Node == "" && pod.nominated != "":
-		tags[core.TagNominatedNode] = string(pod.nominated)
+	case a.Node == "" && nominated != "":
+		tags[core.TagNominatedNode] = string(nominated)
 	}
 }
 
 func (p *requestBuilder) release(c core.ReleaseAllocation) {
-	r := last(p, &si.AllocationRequest{RmID: LiveID})
+	r := last(p, &si.AllocationRequest{RmID: ID})
 	if r.Releases == nil {
 		r.Releases = &si.AllocationReleasesRequest{}
 	}

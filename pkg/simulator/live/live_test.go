@@ -1,4 +1,4 @@
-package simulator_test
+package live_test
 
 import (
 	"context"
@@ -14,9 +14,24 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator/live"
 )
 
-const livePartition = "[" + simulator.LiveID + "]default"
+func parse(t testing.TB, text string) *simulator.Scenario {
+	t.Helper()
+	s, err := simulator.Parse(text)
+	assert.NilError(t, err)
+	return s
+}
+
+func example(t testing.TB, name string) *simulator.Scenario {
+	t.Helper()
+	text, err := simulator.ExampleText(name)
+	assert.NilError(t, err)
+	return parse(t, text)
+}
+
+const livePartition = "[" + live.ID + "]default"
 
 // A liveRun is a live cluster with its scheduler, under virtual time.
 type liveRun struct {
@@ -26,14 +41,14 @@ type liveRun struct {
 	cancel   context.CancelFunc
 }
 
-// live plays a scenario until stop is called. A breach of the scheduler fails
+// started plays a scenario until stop is called. A breach of the scheduler fails
 // the test.
-func live(t *testing.T, s *simulator.Scenario, options simulator.LiveOptions, history *events.History) *liveRun {
+func started(t *testing.T, s *simulator.Scenario, options live.Options, history *events.History) *liveRun {
 	t.Helper()
 	l := &liveRun{over: make(chan struct{}, 100), finished: make(chan error, 1)}
 	options.Breach = func(err error) { t.Errorf("breach: %v", err) }
 	options.Over = func() { l.over <- struct{}{} }
-	cluster, err := simulator.NewLive(s, options)
+	cluster, err := live.New(s, options)
 	assert.NilError(t, err)
 	l.Scheduler, err = scheduler.New(scheduler.Config{
 		Events:          history,
@@ -65,7 +80,7 @@ func TestLiveComesToTheSameEnd(t *testing.T) {
 	assert.NilError(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		l := live(t, example(t, "small"), simulator.LiveOptions{Speed: 60}, nil)
+		l := started(t, example(t, "small"), live.Options{Speed: 60}, nil)
 		<-l.over
 		took := time.Since(began)
 		view, err := l.View(t.Context(), livePartition)
@@ -88,12 +103,12 @@ func TestLiveExamples(t *testing.T) {
 		name   string
 		speed  float64
 		evicts bool // some pods have to make room
-	}{{"small", 1, false}, {"small", simulator.SpeedMax, false}, {"daemonsets", 60, true}, {"fairness", 60, true}, {"fairness", 600, true}} {
+	}{{"small", 1, false}, {"small", live.SpeedMax, false}, {"daemonsets", 60, true}, {"fairness", 60, true}, {"fairness", 600, true}} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				history, err := events.NewHistory("test", events.Config{})
 				assert.NilError(t, err)
-				l := live(t, example(t, c.name), simulator.LiveOptions{Speed: c.speed}, history)
+				l := started(t, example(t, c.name), live.Options{Speed: c.speed}, history)
 				<-l.over
 				l.stop(t)
 				preempted := false
@@ -109,7 +124,7 @@ func TestLiveExamples(t *testing.T) {
 // TestLiveBeginsAnew: the second time the cluster is there again, from nothing.
 func TestLiveBeginsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := live(t, example(t, "small"), simulator.LiveOptions{Speed: 60, Loop: true}, nil)
+		l := started(t, example(t, "small"), live.Options{Speed: 60, Loop: true}, nil)
 		<-l.over
 		<-l.over
 		<-l.over
@@ -120,7 +135,7 @@ func TestLiveBeginsAnew(t *testing.T) {
 // TestLiveStopsAtOnce, in the middle of things.
 func TestLiveStopsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := live(t, example(t, "teams"), simulator.LiveOptions{Speed: 60}, nil)
+		l := started(t, example(t, "teams"), live.Options{Speed: 60}, nil)
 		synctest.Wait()
 		began := time.Now()
 		l.stop(t)
@@ -140,7 +155,7 @@ workloads: [{name: w, queue: root.a, pods: 8, resources: {vcore: 1}, runs: forev
 changes: [{at: 2m, queue: root.a, max: {vcore: 6}}, {at: 4m, queue: root.a, max: {vcore: 7}}]
 `)
 	synctest.Test(t, func(t *testing.T) {
-		l := live(t, s, simulator.LiveOptions{Speed: 60}, nil)
+		l := started(t, s, live.Options{Speed: 60}, nil)
 		<-l.over
 		view, err := l.View(t.Context(), livePartition)
 		assert.NilError(t, err)
@@ -163,14 +178,14 @@ func queueNamed(q *core.QueueView, path core.QueuePath) *core.QueueView {
 
 func TestLiveRefuses(t *testing.T) {
 	for _, speed := range []float64{0, -1, math.NaN(), math.Inf(1), 1e5} {
-		_, err := simulator.NewLive(example(t, "small"), simulator.LiveOptions{Speed: speed})
+		_, err := live.New(example(t, "small"), live.Options{Speed: speed})
 		assert.ErrorContains(t, err, "is not from 0.01 to 10000")
 	}
 	s := example(t, "small")
 	assert.NilError(t, s.UseQueues("partitions: [{queues: [{name: root, queues: [{name: other}]}]}]"))
-	_, err := simulator.NewLive(s, simulator.LiveOptions{Speed: 1})
+	_, err := live.New(s, live.Options{Speed: 1})
 	assert.ErrorContains(t, err, "is no leaf queue")
-	cluster, err := simulator.NewLive(example(t, "small"), simulator.LiveOptions{Speed: 1})
+	cluster, err := live.New(example(t, "small"), live.Options{Speed: 1})
 	assert.NilError(t, err)
 	stopped, err := scheduler.New(scheduler.Config{})
 	assert.NilError(t, err)

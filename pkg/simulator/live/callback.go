@@ -1,4 +1,4 @@
-package simulator
+package live
 
 import (
 	"errors"
@@ -104,12 +104,10 @@ func (p *session) observe(events core.Effects) {
 	if p.ended {
 		return
 	}
-	p.cluster.setTime(p.time())
+	now := p.time()
 	for _, event := range events {
-		if !p.cluster.crossed(event) {
-			p.cluster.deliver(core.Effects{event})
-		}
-		p.settle()
+		p.cluster.Observe(now, event)
+		p.reportBreach()
 	}
 	select {
 	case p.wake <- struct{}{}:
@@ -124,7 +122,7 @@ func (p *session) EndsForeignPods() bool { return true }
 func (p *session) PredicateClass(allocationKey string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.cluster.predicateClass(core.AllocationKey(allocationKey))
+	return p.cluster.PredicateClass(core.AllocationKey(allocationKey))
 }
 
 // Predicates says whether a pod may run on a node now. One that was taken back may:
@@ -135,10 +133,10 @@ func (p *session) Predicates(args *si.PredicatesArgs) error {
 	if p.ended {
 		return errSessionOver
 	}
-	if p.cluster.pods.byKey[core.AllocationKey(args.AllocationKey)] == nil {
+	if !p.cluster.Has(core.AllocationKey(args.AllocationKey)) {
 		return nil
 	}
-	return p.cluster.feasible(core.AllocationKey(args.AllocationKey), core.NodeID(args.NodeID), args.Allocate)
+	return p.cluster.Feasible(core.AllocationKey(args.AllocationKey), core.NodeID(args.NodeID))
 }
 
 // PredicatesWith says whether a pod may run on a node with hypothetical changes.
@@ -148,7 +146,7 @@ func (p *session) PredicatesWith(args *scheduler.PredicatesWithArgs) error {
 	if p.ended {
 		return errSessionOver
 	}
-	return p.cluster.simulate(core.AllocationKey(args.AllocationKey), core.NodeID(args.NodeID), allocationKeysOf(args.Add), allocationKeysOf(args.Remove))
+	return p.cluster.Simulate(core.AllocationKey(args.AllocationKey), core.NodeID(args.NodeID), allocationKeysOf(args.Add), allocationKeysOf(args.Remove))
 }
 
 // PreemptionPredicates is not asked, as there is PredicatesWith.
@@ -161,7 +159,7 @@ func (p *session) DisruptionBudgets(allocationKeys []string) []scheduler.Disrupt
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var out []scheduler.DisruptionBudget
-	for _, b := range p.cluster.allowances(allocationKeysOf(allocationKeys)) {
+	for _, b := range p.cluster.Budgets(allocationKeysOf(allocationKeys)) {
 		one := scheduler.DisruptionBudget{Name: b.Name, Allowed: b.Allowed}
 		for _, key := range b.Allocations {
 			one.Allocations = append(one.Allocations, string(key))

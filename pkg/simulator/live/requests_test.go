@@ -1,4 +1,4 @@
-package simulator_test
+package live_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
-	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator/live"
 )
 
 // TestLiveRequests: what a scenario says of pods is in requests and answers.
@@ -29,7 +29,7 @@ delays: {start: 0s, stop: 0s, restart: 0s}
 `)
 	synctest.Test(t, func(t *testing.T) {
 		over := make(chan struct{})
-		cluster, err := simulator.NewLive(s, simulator.LiveOptions{Speed: 60, Over: func() { close(over) }})
+		cluster, err := live.New(s, live.Options{Speed: 60, Over: func() { close(over) }})
 		assert.NilError(t, err)
 		assert.Assert(t, cluster.Constrained())
 		ctx, cancel := context.WithCancel(t.Context())

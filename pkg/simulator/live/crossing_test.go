@@ -1,4 +1,4 @@
-package simulator_test
+package live_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator/live"
 )
 
 // A fakeScheduler is a scheduler whose answers the test makes. It keeps what it was
@@ -102,7 +102,7 @@ func TestLiveCrossing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				over := make(chan struct{})
 				breaches := 0
-				cluster, err := simulator.NewLive(parse(t, crossing), simulator.LiveOptions{
+				cluster, err := live.New(parse(t, crossing), live.Options{
 					Speed: 60, Breach: func(error) { breaches++ }, Over: func() { close(over) },
 				})
 				assert.NilError(t, err)

@@ -1,40 +1,51 @@
-package simulator
+package live
 
 import (
 	"testing"
+	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 )
 
 // TestLiveTagsOfRestarts: a message about a pod says that it is ending, or where it is
 // nominated, and that about one which just waits or runs says neither.
 func TestLiveTagsOfRestarts(t *testing.T) {
-	s, err := Parse(lawsText)
+	s, err := simulator.Parse(`
+name: tags
+nodes: [{name: n, capacity: {vcore: 9}}]
+foreign: [{name: other, groups: [n], resources: {vcore: 1}}]
+workloads: [{name: w, queue: default, pods: 2, resources: {vcore: 1}, runs: 1m, grace: 1m}]
+`)
 	assert.NilError(t, err)
-	live, err := NewLive(s, LiveOptions{Speed: 1})
+	live, err := New(s, Options{Speed: 1})
 	assert.NilError(t, err)
 	p := live.newSession()
-	for _, e := range p.cluster.events.take(0) {
-		e.do()
+	p.cluster.Advance(time.Second)
+	observe := func(event core.Event) {
+		p.cluster.Observe(time.Second, event)
+		assert.NilError(t, p.cluster.Breach())
 	}
 	tagsOf := func(key, node string) map[string]string {
 		requests := p.requests([]core.Command{core.AddAllocation{Allocation: &core.Allocation{Key: core.AllocationKey(key), Node: core.NodeID(node)}}})
 		return requests[0].(*si.AllocationRequest).Allocations[0].AllocationTags
 	}
-	pod := p.cluster.pods.byKey["w/1"]
+	of := func(key core.AllocationKey) *core.Allocation {
+		return &core.Allocation{Key: key, Application: "w", Node: "n"}
+	}
 	assert.Equal(t, len(tagsOf("w/1", "")), 0)
-	pod.nominated = "n"
+	observe(&core.Nominated{Allocation: of("w/1"), Node: "n", Plan: &preemptor.Decision{}})
 	assert.DeepEqual(t, tagsOf("w/1", ""), map[string]string{core.TagNominatedNode: "n"})
-	pod.nominated = ""
+	observe(core.Placed{Allocation: of("w/1")})
 	assert.Equal(t, len(tagsOf("w/1", "n")), 0)
-	pod.releasing = true
+	observe(&core.EvictionRequested{Allocation: of("w/1")})
 	assert.DeepEqual(t, tagsOf("w/1", "n"), map[string]string{core.TagTerminating: "true"})
-	foreign := p.cluster.foreign.byKey["other/n"]
 	assert.Equal(t, len(tagsOf("other/n", "n")), 0)
-	foreign.releasing = true
+	observe(&core.EvictionRequested{Allocation: &core.Allocation{Key: "other/n", Origin: core.Foreign}})
 	assert.DeepEqual(t, tagsOf("other/n", "n"), map[string]string{core.TagTerminating: "true"})
 	assert.Equal(t, len(tagsOf("unknown", "")), 0)
 }

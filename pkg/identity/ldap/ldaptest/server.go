@@ -1,7 +1,10 @@
-package ldap
+// Package ldaptest has an LDAP server for tests. It accepts every sign-in, or none, and answers
+// searches with entries that it was given.
+package ldaptest
 
 import (
 	"net"
+	"slices"
 	"sync"
 	"testing"
 
@@ -10,26 +13,26 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A fakeServer answers searches with entries, the filter being the key.
-type fakeServer struct {
-	t       *testing.T
-	at      net.Listener
-	entries map[string][]map[string][]string // by filter
-	silent  bool                             // takes connections and says nothing
-	refuse  bool                             // every sign-in
+// A Server answers searches with entries, the filter being the key. Its fields must be set
+// before Start.
+type Server struct {
+	Entries map[string][]map[string][]string // the attributes of each entry, by filter
+	Silent  bool                             // takes connections and says nothing
+	Refuse  bool                             // every sign-in
 
+	at      net.Listener
 	mu      sync.Mutex
 	filters []string
 	open    []net.Conn
 }
 
-// serve begins to answer; the fields must be set before.
-func (s *fakeServer) serve() Config {
-	s.t.Helper()
+// Start begins to answer at a port of this machine, until the test ends.
+func (s *Server) Start(t *testing.T) (port int) {
+	t.Helper()
 	var err error
 	s.at, err = net.Listen("tcp", "127.0.0.1:0")
-	assert.NilError(s.t, err)
-	s.t.Cleanup(s.stop)
+	assert.NilError(t, err)
+	t.Cleanup(s.Stop)
 	go func() {
 		for {
 			connection, err := s.at.Accept()
@@ -39,18 +42,23 @@ func (s *fakeServer) serve() Config {
 			s.mu.Lock()
 			s.open = append(s.open, connection)
 			s.mu.Unlock()
-			if !s.silent {
+			if !s.Silent {
 				go s.talk(connection)
 			}
 		}
 	}()
-	return Config{
-		Host: "127.0.0.1", Port: s.at.Addr().(*net.TCPAddr).Port, BaseDN: "dc=example,dc=com",
-		Filter: "(uid=%s)", BindUser: "cn=reader", BindPassword: "secret",
-	}
+	return s.at.Addr().(*net.TCPAddr).Port
 }
 
-func (s *fakeServer) stop() {
+// Filters are those that were asked for, in order.
+func (s *Server) Filters() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.filters)
+}
+
+// Stop ends all connections and takes no more.
+func (s *Server) Stop() {
 	s.at.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +68,7 @@ func (s *fakeServer) stop() {
 }
 
 // talk answers what comes over one connection.
-func (s *fakeServer) talk(connection net.Conn) {
+func (s *Server) talk(connection net.Conn) {
 	defer connection.Close()
 	for {
 		request, err := ber.ReadPacket(connection)
@@ -71,7 +79,7 @@ func (s *fakeServer) talk(connection net.Conn) {
 		switch operation.Tag {
 		case ldap.ApplicationBindRequest:
 			code := ldap.LDAPResultSuccess
-			if s.refuse {
+			if s.Refuse {
 				code = ldap.LDAPResultInvalidCredentials
 			}
 			_, _ = connection.Write(done(id, ldap.ApplicationBindResponse, code))
@@ -80,7 +88,7 @@ func (s *fakeServer) talk(connection net.Conn) {
 			s.mu.Lock()
 			s.filters = append(s.filters, filter)
 			s.mu.Unlock()
-			for _, entry := range s.entries[filter] {
+			for _, entry := range s.Entries[filter] {
 				_, _ = connection.Write(found(id, entry))
 			}
 			_, _ = connection.Write(done(id, ldap.ApplicationSearchResultDone, ldap.LDAPResultSuccess))
@@ -111,7 +119,7 @@ func done(id int64, tag ber.Tag, code int) []byte {
 // found is one entry of an answer.
 func found(id int64, attributes map[string][]string) []byte {
 	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationSearchResultEntry, nil, "")
-	p.AppendChild(text("uid=someone,dc=example,dc=com"))
+	p.AppendChild(text("uid=user,dc=example,dc=com"))
 	list := ber.NewSequence("")
 	for name, values := range attributes {
 		one := ber.NewSequence("")
