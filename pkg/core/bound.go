@@ -228,7 +228,7 @@ func (p cycle) tryNominated(n *node) outcome {
 // come free, the ask loses the nomination.
 func (p cycle) awaitsRoom(r *request, n *node, kept resources.Amounts) bool {
 	short := r.withoutRoom()
-	free := n.free.Minus(kept).Minus(n.claims(r.class.standing))
+	free := n.free.Minus(kept).Minus(n.claimsBefore(r))
 	switch {
 	case short == nil && r.Amounts.FitsIn(free) && n.schedulable && r.heldBack() == nil:
 		return false

@@ -45,6 +45,7 @@ type class struct {
 	// are nominated or back off share them.
 	simulations *simulations
 	reserved    *request  // the ask that holds the reservation of this class, if one does
+	reserveFrom int       // how many nodes the resource manager refused for a reservation
 	since       time.Time // when it first fitted no node, or one of its asks was placed last
 	timer       timers.Timer[due]
 

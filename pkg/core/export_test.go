@@ -146,6 +146,7 @@ func (p *Partition) React() { p.react() }
 // Bounds for tests that go beyond them.
 const (
 	KeysMax            = keysMax
+	ReserveTriesMax    = reserveTriesMax
 	HeapsMax           = heapsMax
 	StatusesMax        = statusesMax
 	EvaluationsMax     = evaluationsMax

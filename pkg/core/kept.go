@@ -84,13 +84,20 @@ func (r *request) claimant() claimant {
 }
 
 // quotaWaiters is the highest priority, as the root sees it, of the asks with a required node that wait, and may
-// want quota which an ask wants too: those that lack it, and those that are too young to have
+// want quota, or the limit of a user, which an ask wants too: those that lack it, and those that are too young to have
 // room made, or for which none can be made.
 func (r *request) quotaWaiters() Standing {
 	highest := int32(PriorityNone)
 	for q := r.application.queue; q != nil; q = q.parent {
 		if len(q.max) > 0 {
 			highest = max(highest, q.bound.highest())
+		}
+	}
+	for _, account := range [...]*account{r.application.byUser, r.application.byGroup} {
+		for ; account != nil; account = account.parent {
+			if len(account.max) > 0 { // of all users: those that the limit is not for do no harm
+				highest = max(highest, account.subject.queue.bound.highest())
+			}
 		}
 	}
 	return Standing{Root: highest}

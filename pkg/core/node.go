@@ -272,6 +272,23 @@ func (n *node) claims(standing Standing) resources.Amounts {
 	return sum
 }
 
+// claimsBefore is the sum of those asks that come before a nominated one: not of those that it
+// keeps its room from.
+func (n *node) claimsBefore(r *request) resources.Amounts {
+	sum := n.claims(r.class.standing)
+	if len(sum) == 0 {
+		return sum
+	}
+	hold := r.hold()
+	for other := range n.required.all {
+		if other.reservation() != nil && other.class.standing.compare(r.class.standing) >= 0 &&
+			hold.keeps(claimant{Standing: other.class.standing, required: true}) {
+			sum.Sub(other.Amounts)
+		}
+	}
+	return sum
+}
+
 // ownKeys are the keys of those own allocations for which a condition holds, in order.
 func (n *node) ownKeys(holds func(*request) bool) []string {
 	keys := make([]string, 0, len(n.own))

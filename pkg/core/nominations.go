@@ -18,6 +18,7 @@ type nominations struct {
 	reservations *reservations
 	counts       *Preempted
 	outcomes     *outcomes
+	gangs        *gangWork
 	list         []*request
 	priorities   priorityCounts // with which they hold what is kept for them
 }
@@ -83,6 +84,7 @@ func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (ov
 		}
 	}
 	overRequired = overRequired.join(r.quotaWaiters())
+	over = over.join(s.placesLost(plan)).join(s.quorumsThatWait(n))
 	own := r.class.standing
 	if !s.limited() && !s.isAbove(own) {
 		return over, overRequired
@@ -93,6 +95,37 @@ func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (ov
 		}
 	}
 	return over, overRequired
+}
+
+// placesLost is the highest standing of the asks that wait for a placeholder among the victims
+// of a plan, or for another of its task group: some of them are let when it goes.
+func (s *nominations) placesLost(plan *preemptor.Decision) Standing {
+	highest := noStanding
+	for _, v := range plan.Victims {
+		victim := s.requests[AllocationKey(v.Key)]
+		if g := victim.groupOf(); g != nil && victim.Placeholder {
+			for held := range g.held.all {
+				highest = highest.join(held.class.standing)
+			}
+		}
+	}
+	return highest
+}
+
+// quorumsThatWait is the highest standing of the asks of quorums that do not fit, and of which one
+// could run on a node.
+func (s *nominations) quorumsThatWait(n *node) Standing {
+	highest := noStanding
+	for _, q := range s.gangs.quorums {
+		for r := range q.asks.all {
+			if q.waits && r.isHeld() && r.Amounts.FitsIn(n.capacity) {
+				if highest = highest.join(r.class.standing); s.plain {
+					break // the first is the highest
+				}
+			}
+		}
+	}
+	return highest
 }
 
 // isAbove reports whether any ask that waits may be above a standing. Those of applications
@@ -165,7 +198,7 @@ func (s *nominations) clearOn(n *node, why string) {
 func (s *nominations) clearDisplaced(n *node) {
 	var kept resources.Amounts
 	for _, r := range slices.Clone(n.nominated) {
-		if !r.Amounts.FitsIn(n.free.Minus(kept).Minus(n.claims(r.class.standing)).Plus(n.releasing.Amounts)) {
+		if !r.Amounts.FitsIn(n.free.Minus(kept).Minus(n.claimsBefore(r)).Plus(n.releasing.Amounts)) {
 			s.clear(r, n.whyLost(), s.outcomes.whyTaken(r, n))
 			continue
 		}

@@ -182,16 +182,25 @@ func (s *reservations) reserveBest(r *request) {
 		}
 		return strings.Compare(string(a.node.id), string(b.node.id))
 	})
-	for _, o := range options[:min(len(options), reserveTriesMax)] {
+	c := r.class
+	from := min(c.reserveFrom, len(options))
+	to := min(from+reserveTriesMax, len(options))
+	for _, o := range options[from:to] {
 		if result, _ := s.predicates.check(r, o.node, false); result == placed {
+			c.reserveFrom = 0
 			s.reserve(r, o.node)
 			return
 		}
 	}
+	if c.reserveFrom = to; to == len(options) {
+		c.reserveFrom = 0
+	} else {
+		s.timers.Set(&c.timer, s.now.Add(s.options.RetryDelay), due{what: dueReservation, class: c})
+	}
 }
 
 // reserveTriesMax bounds how many nodes the resource manager is asked about for
-// one reservation.
+// one reservation at a time. The next ones follow after RetryDelay.
 const reserveTriesMax = 16
 
 // missingShare is the largest part of what is asked for that is not free.

@@ -34,26 +34,20 @@ func (g *tortureGame) endNomination(e *core.NominationEnded) {
 func (g *tortureGame) settled(o *tortureOracle, from, but *torturePod) *tortureOracle {
 	s := g.oracle()
 	s.on[but.Key] = o.on[but.Key]
-	s.free, s.used = map[string]tortureAmounts{}, map[string]tortureAmounts{}
-	book := func(p *torturePod, node string) {
-		s.free[node] = s.free[node].plus(p.Amounts, -1)
-		for _, q := range torturePath(p.Queue) {
-			s.used[q] = s.used[q].plus(p.Amounts, 1)
-		}
-	}
+	s.free, s.used, s.limits = map[string]tortureAmounts{}, map[string]tortureAmounts{}, make([]tortureAmounts, len(g.w.Limits))
 	for _, n := range g.w.Nodes {
 		s.free[n.Name] = n.Capacity
 	}
 	for _, p := range o.running {
 		if !o.leaves[p.Key] {
-			book(p, o.on[p.Key])
+			s.book(p, o.on[p.Key])
 		}
 	}
 	for key, nomination := range g.nominated {
 		p := g.w.pod(key)
 		kept := o.compare(p, from) >= 0 || g.keepsFrom(p, from)
 		if kept && g.waits[key] && p != from && p != but {
-			book(p, nomination.node)
+			s.book(p, nomination.node)
 		}
 	}
 	return s

@@ -56,6 +56,7 @@ func tortureFailures(w *tortureWorld, lie tortureLie) (list []tortureFailure, g 
 	}
 	o, view := g.oracle(), g.p.View()
 	list = append(list, g.plans()...)
+	list = append(list, g.quorumFits()...)
 	for i := range g.w.Pods {
 		if ask := &g.w.Pods[i]; g.waits[ask.Key] {
 			list = append(list, g.unserved(view, ask)...)
@@ -120,13 +121,15 @@ func (g *tortureGame) taken(view *core.View, ask *torturePod, e tortureEviction)
 		t := &g.w.Pods[i]
 		at, ok := g.placed[t.Key]
 		above := tortureCommon(t.Queue, ask.Queue)
-		if !ok || at < e.At || g.on[t.Key] != g.target[ask.Key] && g.on[t.Key] != e.Node && above == "" {
+		if !ok || at < e.At || g.on[t.Key] != g.target[ask.Key] && g.on[t.Key] != e.Node && above == "" && !o.shareLimit(t, ask) {
 			continue
 		}
 		came := time.Duration(t.At) * time.Second
 		important := o.priority(t, above) > o.priority(ask, above)
 		switch {
 		case came > e.At && (important || t.Requires != ""):
+			return "", ""
+		case g.answersChange(t, ask, e.Victim):
 			return "", ""
 		case t.Requires != "" && (important || ask.Requires == ""):
 			cause, detail = "an ask with a required node has the room", t.Key
@@ -150,6 +153,16 @@ func (g *tortureGame) taken(view *core.View, ask *torturePod, e tortureEviction)
 		return kept, ""
 	}
 	return cause, detail
+}
+
+// answersChange reports whether the resource manager says something else of an ask now that a
+// victim has ended, or that the ask for which it ended has another one beside it: then the law
+// does not hold.
+func (g *tortureGame) answersChange(placed, ask *torturePod, victim string) bool {
+	return slices.ContainsFunc(g.w.Rules, func(r tortureRule) bool {
+		of := func(key string) bool { return r.Pod == key || r.Other == key }
+		return r.Verb == "conflict" && of(placed.Key) && (of(ask.Key) || of(victim))
+	})
 }
 
 func (g *tortureGame) hasVictims(ask *torturePod) bool {
@@ -198,6 +211,9 @@ func (g *tortureGame) kept(view *core.View, node string, ask *torturePod) (cause
 
 // feasible is the failure to make room for an ask that waits at the end.
 func (g *tortureGame) feasible(o *tortureOracle, view *core.View, ask *torturePod) (f tortureFailure, ok bool) {
+	if g.held(ask) != "" || g.mayWaitForPlace(ask) {
+		return f, false
+	}
 	for _, t := range tortureTriggers(ask) {
 		for i := range g.w.Nodes {
 			place, possible := o.place(ask, &g.w.Nodes[i], t)
@@ -287,7 +303,7 @@ func (g *tortureGame) passedOver(before *tortureOracle, placed *torturePod) {
 	for i := range g.w.Pods {
 		y := &g.w.Pods[i]
 		ruled := slices.ContainsFunc(g.w.Rules, func(r tortureRule) bool { return r.Pod == y.Key || r.Other == y.Key })
-		if !g.waits[y.Key] || ruled || g.backsOff(y) || g.keepsFrom(placed, y) || placed.Requires != "" && y.Requires == "" || after.compare(y, placed) <= 0 {
+		if !g.waits[y.Key] || ruled || g.held(y) != "" || g.mayWaitForPlace(y) || g.backsOff(y) || g.keepsFrom(placed, y) || placed.Requires != "" && y.Requires == "" || after.compare(y, placed) <= 0 {
 			continue
 		}
 		then, now := g.settled(before, y, placed), g.settled(after, y, placed)
@@ -404,6 +420,12 @@ func (g *tortureGame) unlawful(e tortureEviction) string {
 		return "never a victim"
 	case ask.Polite:
 		return "the ask preempts nothing"
+	case o.limited(ask):
+		return "a limit holds the ask back"
+	case g.makesNoRoom(ask) != "":
+		return g.makesNoRoom(ask)
+	case g.isReplaced(e.Victim):
+		return "it is being replaced"
 	case v.Foreign == core.Own && o.excluded(v.Queue):
 		return "protected by its queue"
 	case e.Trigger == preemptor.RequiredNode && v.Priority > ask.Priority && its > mine:

@@ -62,6 +62,7 @@ func newTortureWorld(seed uint64) *tortureWorld {
 		m.w.Priority = core.PriorityPreemption(1 + m.IntN(2))
 	}
 	m.ways()
+	m.members()
 	return m.w
 }
 

@@ -21,13 +21,16 @@ type tortureOracle struct {
 	free    map[string]tortureAmounts // by node
 	ended   map[string]int            // members of a budget that were evicted and have ended
 	leaves  map[string]bool           // what is being evicted
+	stays   map[string]bool           // placeholders whose place an ask has
+	limits  []tortureAmounts          // what counts for each limit
 	settled map[string]bool           // what has taken the place of an equal, and keeps it against equals
 }
 
 // oracle is of what runs now. What is being evicted still runs.
 func (g *tortureGame) oracle() *tortureOracle {
 	o := &tortureOracle{
-		w: g.w, on: maps.Clone(g.on), used: map[string]tortureAmounts{}, free: map[string]tortureAmounts{}, ended: map[string]int{}, leaves: map[string]bool{}, settled: map[string]bool{},
+		w: g.w, on: maps.Clone(g.on), used: map[string]tortureAmounts{}, free: map[string]tortureAmounts{}, ended: map[string]int{}, leaves: map[string]bool{}, stays: map[string]bool{}, settled: map[string]bool{},
+		limits: make([]tortureAmounts, len(g.w.Limits)),
 	}
 	for _, n := range g.w.Nodes {
 		o.free[n.Name] = n.Capacity
@@ -37,6 +40,12 @@ func (g *tortureGame) oracle() *tortureOracle {
 		if e.Trigger == preemptor.Priority && o.compare(g.w.pod(e.For), g.w.pod(e.Victim)) == 0 {
 			o.settled[e.For] = true
 		}
+	}
+	for key := range g.dismissed {
+		o.leaves[key] = true
+	}
+	for key := range g.replaced {
+		o.stays[key] = true
 	}
 	for _, b := range g.w.Budgets {
 		for _, e := range g.evictions {
@@ -51,10 +60,7 @@ func (g *tortureGame) oracle() *tortureOracle {
 			continue
 		}
 		o.running = append(o.running, p)
-		o.free[g.on[p.Key]] = o.free[g.on[p.Key]].plus(p.Amounts, -1)
-		for _, q := range torturePath(p.Queue) {
-			o.used[q] = o.used[q].plus(p.Amounts, 1)
-		}
+		o.book(p, g.on[p.Key])
 	}
 	return o
 }
@@ -184,12 +190,12 @@ func (o *tortureOracle) place(ask *torturePod, node *tortureNode, t preemptor.Tr
 			p.must = append(p.must, o.w.pod(other))
 		}
 	}
-	return p, ask.Requires == node.Name || ask.Requires == "" && !node.Drained
+	return p, !o.limited(ask) && (ask.Requires == node.Name || ask.Requires == "" && !node.Drained)
 }
 
 // candidate reports whether a pod may be a victim at all.
 func (o *tortureOracle) candidate(p *torturePlace, v *torturePod) bool {
-	if v.Foreign != core.Own || o.leaves[v.Key] || v.Required || v.Requires != "" || v == p.ask || o.isProtected(v.Queue) ||
+	if v.Foreign != core.Own || o.leaves[v.Key] || o.stays[v.Key] || v.Required || v.Requires != "" || v == p.ask || o.isProtected(v.Queue) ||
 		!tortureWithin(v.Queue, o.fence(p.ask.Queue)) || slices.Contains(p.never, v) && o.on[v.Key] == p.node {
 		return false
 	}

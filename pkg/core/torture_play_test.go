@@ -50,7 +50,11 @@ type tortureGame struct {
 	nominated map[string]tortureNomination
 	evictions []tortureEviction
 	confirms  map[string]time.Time
-	broken    []tortureFailure // victims that are not lawful
+	started   map[string]bool               // gangs of which a placeholder ran
+	dismissed map[string]bool               // what is to end with its gang
+	replaced  map[string]string             // the asks that have the places of placeholders
+	endings   map[string]si.TerminationType // how those end
+	broken    []tortureFailure              // victims that are not lawful
 	log       []string
 	after     func(core.Effects) // after each command and each batch, if anything
 }
@@ -139,6 +143,7 @@ func newTortureGame(w *tortureWorld, lie tortureLie) *tortureGame {
 	return &tortureGame{
 		w: w.clone(), lie: lie, now: tortureStart, changed: tortureStart, came: map[string]bool{}, on: map[string]string{}, waits: map[string]bool{},
 		placed: map[string]time.Duration{}, target: map[string]string{}, nominated: map[string]tortureNomination{}, confirms: map[string]time.Time{},
+		started: map[string]bool{}, dismissed: map[string]bool{}, replaced: map[string]string{}, endings: map[string]si.TerminationType{},
 	}
 }
 
@@ -168,7 +173,12 @@ func (g *tortureGame) begin() {
 	}
 	for _, q := range w.Queues {
 		if w.leaf(q.Name) {
-			g.addApplication(q.Name, q.Name)
+			g.addApplication(q.Name, q.Name, "")
+		}
+	}
+	for i := range w.Pods {
+		if p := &w.Pods[i]; p.At == 0 {
+			g.addMissing(p)
 		}
 	}
 	for i := range w.Pods {
@@ -188,7 +198,7 @@ func (g *tortureGame) due() {
 			g.came[p.Key], g.waits[p.Key] = true, true
 			g.changed = g.now
 			if p.At > 0 {
-				g.addApplication(p.application(), p.Queue)
+				g.addMissing(p)
 			}
 			g.apply(core.AddAllocation{Allocation: g.w.allocation(p)})
 		}
@@ -197,6 +207,7 @@ func (g *tortureGame) due() {
 			g.release(p.Key, si.TerminationType_STOPPED_BY_RM)
 		}
 	}
+	g.endGangs()
 	for _, e := range g.evictions {
 		if at, ok := g.confirms[e.Victim]; ok && !at.After(g.now) {
 			g.release(e.Victim, si.TerminationType_PREEMPTED_BY_SCHEDULER)
@@ -240,8 +251,12 @@ func (p *torturePod) application() string {
 	switch {
 	case p.Foreign != core.Own:
 		return ""
+	case p.Group != "":
+		return "gang-" + p.Queue
 	case p.At > 0:
 		return "of-" + p.Key
+	case p.User != "":
+		return p.Queue + "-" + p.User
 	default:
 		return p.Queue
 	}
@@ -287,6 +302,7 @@ func (g *tortureGame) take(fx core.Effects) {
 		switch e := e.(type) {
 		case core.Adopted:
 			g.on[string(e.Key)] = string(e.Node)
+			g.runs(string(e.Key))
 		case core.ForeignAdded:
 			g.on[string(e.Key)] = string(e.Node)
 		case core.ForeignRemoved:
@@ -303,6 +319,10 @@ func (g *tortureGame) take(fx core.Effects) {
 			g.endNomination(e)
 		case *core.EvictionRequested:
 			g.evict(e)
+		case *core.ReleaseRequested:
+			g.requested(e)
+		case *core.AskEnded:
+			delete(g.waits, string(e.Key))
 		case *core.AllocationRejected, *core.NodeRejected, *core.ApplicationRejected:
 			panic(fmt.Sprintf("%T %+v", e, e))
 		default:
@@ -319,7 +339,9 @@ func (g *tortureGame) place(key, node string) {
 	before := g.oracle()
 	g.on[key] = node
 	delete(g.waits, key)
-	g.passedOver(before, g.w.pod(key))
+	if g.runs(key); !g.takesPlace(key) {
+		g.passedOver(before, g.w.pod(key))
+	}
 	delete(g.nominated, key)
 	g.placed[key] = g.now.Sub(tortureStart)
 	g.note("placed %s on %s", key, node)
@@ -347,6 +369,8 @@ func (g *tortureGame) evict(e *core.EvictionRequested) {
 func (g *tortureGame) end(key string) {
 	delete(g.on, key)
 	delete(g.confirms, key)
+	delete(g.dismissed, key)
+	delete(g.replaced, key)
 	for i := range g.evictions {
 		if e := &g.evictions[i]; e.Victim == key && !e.Ended {
 			e.Ended = true

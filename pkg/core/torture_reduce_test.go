@@ -49,6 +49,9 @@ func (w *tortureWorld) smaller() (list []*tortureWorld) {
 			without(func(c *tortureWorld) { c.Budgets[i].Members = slices.Delete(c.Budgets[i].Members, j, j+1) })
 		}
 	}
+	for i := range w.Limits {
+		without(func(c *tortureWorld) { c.Limits = slices.Delete(c.Limits, i, i+1) })
+	}
 	for i := range w.Queues {
 		if w.leaf(w.Queues[i].Name) {
 			without(func(c *tortureWorld) { c.Queues = slices.Delete(c.Queues, i, i+1) })
@@ -83,6 +86,9 @@ func (w *tortureWorld) plainer() (list []*tortureWorld) {
 	flag(func(c *tortureWorld) *bool { return &c.Recreate })
 	flag(func(c *tortureWorld) *bool { return &c.Dynamic })
 	flag(func(c *tortureWorld) *bool { return &c.Denied })
+	flag(func(c *tortureWorld) *bool { return &c.Whole })
+	flag(func(c *tortureWorld) *bool { return &c.Impatient })
+	flag(func(c *tortureWorld) *bool { return &c.Devices })
 	lower(func(c *tortureWorld) *int { return &c.Backoff })
 	list = append(list, w.settings()...)
 	for i := range w.Queues {
@@ -93,6 +99,15 @@ func (w *tortureWorld) plainer() (list []*tortureWorld) {
 		flag(func(c *tortureWorld) *bool { return &c.Pods[i].Owner })
 		flag(func(c *tortureWorld) *bool { return &c.Pods[i].OptedOut })
 		flag(func(c *tortureWorld) *bool { return &c.Pods[i].Polite })
+		flag(func(c *tortureWorld) *bool { return &c.Pods[i].Placeholder })
+		for _, of := range []func(p *torturePod) *string{
+			func(p *torturePod) *string { return &p.User }, func(p *torturePod) *string { return &p.Quorum }, func(p *torturePod) *string { return &p.Group },
+		} {
+			if c := w.clone(); *of(&c.Pods[i]) != "" {
+				*of(&c.Pods[i]) = ""
+				list = append(list, c)
+			}
+		}
 		flag(func(c *tortureWorld) *bool { return &c.Pods[i].Required })
 		for _, of := range []func(p *torturePod) *int{
 			func(p *torturePod) *int { return &p.At }, func(p *torturePod) *int { return &p.Grace },
@@ -187,6 +202,7 @@ func (w *tortureWorld) clean() {
 		return p.Node != "" && w.node(p.Node) == nil || p.Requires != "" && w.node(p.Requires) == nil ||
 			p.Foreign == core.Own && (w.queue(p.Queue) == nil || !w.leaf(p.Queue))
 	})
+	w.Limits = slices.DeleteFunc(w.Limits, func(l tortureLimit) bool { return l.Queue != "" && w.queue(l.Queue) == nil })
 	w.Rules = slices.DeleteFunc(w.Rules, func(r tortureRule) bool {
 		return w.pod(r.Pod) == nil || w.pod(r.Other) == nil && w.node(r.Other) == nil
 	})
@@ -201,10 +217,13 @@ func (w *tortureWorld) clean() {
 // nothing is beyond its node or its queue, every pod holds something, and
 // guarantees are possible.
 func (w *tortureWorld) valid() bool {
+	if !w.limitsValid() || !w.gangsFit() {
+		return false
+	}
 	free, used := map[string]tortureAmounts{}, map[string]tortureAmounts{}
 	for i := range w.Pods {
 		p := &w.Pods[i]
-		if p.Amounts == (tortureAmounts{}) {
+		if p.Amounts == (tortureAmounts{}) || p.Placeholder && p.Group == "" {
 			return false
 		}
 		if p.Node == "" {

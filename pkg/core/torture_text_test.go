@@ -21,12 +21,13 @@ func (w *tortureWorld) text() string {
 	}
 	for _, q := range w.Queues {
 		if w.leaf(q.Name) {
-			fmt.Fprintf(b, "application %s queue=root.%s\n", q.Name, q.Name)
+			fmt.Fprintf(b, "application %s queue=root.%s user=ann groups=dev\n", q.Name, q.Name)
 		}
 	}
+	fmt.Fprint(b, w.applicationsText())
 	for i := range w.Pods {
 		if w.Pods[i].Node != "" {
-			fmt.Fprintln(b, w.Pods[i].words())
+			fmt.Fprintln(b, w.words(&w.Pods[i]))
 		}
 	}
 	for _, r := range w.Rules {
@@ -44,7 +45,7 @@ func (w *tortureWorld) text() string {
 		for i := range w.Pods {
 			p := &w.Pods[i]
 			if p.Node == "" && p.At == t {
-				fmt.Fprint(b, tortureIf(t > 0, "application "+p.application()+" queue=root."+p.Queue+"\n"), p.words(), "\n")
+				fmt.Fprint(b, tortureIf(t > 0, w.applicationText(p)), w.words(p), "\n")
 			}
 			if p.Ends == t && t > 0 {
 				fmt.Fprintln(b, "release", p.Key)
@@ -80,7 +81,7 @@ func tortureIf(condition bool, text string) string {
 	return ""
 }
 
-func (p *torturePod) words() string {
+func (w *tortureWorld) words(p *torturePod) string {
 	b := new(strings.Builder)
 	if p.Foreign != core.Own {
 		fmt.Fprintf(b, "foreign %s node=%s %s", p.Key, p.Node, p.Amounts.words())
@@ -91,6 +92,12 @@ func (p *torturePod) words() string {
 		fmt.Fprint(b, tortureIf(p.Requires != "", " required="+p.Requires), tortureIf(p.Owner, " originator"))
 		fmt.Fprint(b, tortureIf(p.OptedOut, " tag.yunikorn.apache.org/allow-preemption=false"))
 		fmt.Fprint(b, tortureIf(p.Polite, " allow-preempt-self=true allow-preempt-other=false"))
+	}
+	if p.Quorum != "" {
+		fmt.Fprintf(b, " tags=quorum.name:%s,quorum.least:%d", p.Quorum, w.Quorums[p.Quorum])
+	}
+	if p.Group != "" {
+		fmt.Fprint(b, " group=", p.Group, tortureIf(p.Placeholder, " placeholder"))
 	}
 	if p.Priority != 0 {
 		fmt.Fprintf(b, " priority=%d", p.Priority)
@@ -114,9 +121,22 @@ func (w *tortureWorld) yaml() []string {
 	if len(preemption) > 0 {
 		lines = append(lines, "    preemption: {"+strings.Join(preemption, ", ")+"}")
 	}
+	if w.Devices {
+		lines = append(lines, "    nodesortpolicy: {type: devices, devices: {pods: 1}}")
+	}
 	lines = append(lines, "    queues:", "      - name: root")
+	if limits := w.limitsYAML(""); limits != "" {
+		lines = append(lines, "        "+limits)
+	}
+	var own []string
 	if w.Backoff > 0 {
-		lines = append(lines, fmt.Sprintf("        properties: {application.unschedasks.backoff: \"%d\"}", w.Backoff))
+		own = append(own, fmt.Sprintf("application.unschedasks.backoff: \"%d\"", w.Backoff))
+	}
+	if w.Whole {
+		own = append(own, "gang.start: whole")
+	}
+	if len(own) > 0 {
+		lines = append(lines, "        properties: {"+strings.Join(own, ", ")+"}")
 	}
 	lines = append(lines, "        queues:")
 	for _, q := range w.Queues {
@@ -143,6 +163,9 @@ func (w *tortureWorld) yaml() []string {
 		}
 		if len(properties) > 0 {
 			lines = append(lines, indent+"  properties: {"+strings.Join(properties, ", ")+"}")
+		}
+		if limits := w.limitsYAML(q.Name); limits != "" {
+			lines = append(lines, indent+"  "+limits)
 		}
 		if !w.leaf(q.Name) {
 			lines = append(lines, indent+"  queues:")

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
@@ -42,7 +43,7 @@ func (w *tortureWorld) allow(c *core.Config) {
 	}
 	if w.Denied {
 		c.Closed = true
-		c.Root.Submit, _ = access.Parse("ann")
+		c.Root.Submit, _ = access.Parse("ann,eve")
 	}
 }
 
@@ -61,11 +62,17 @@ func (w *tortureWorld) template(above core.QueueProperties) *core.QueueTemplate 
 
 // addApplication has an application come for a queue. A queue that is not configured has its
 // amounts from its applications.
-func (g *tortureGame) addApplication(id, queue string) {
+func (g *tortureGame) addApplication(id, queue, user string) {
 	if g.w.Denied {
 		g.deny(id)
 	}
-	a := core.AddApplication{ID: core.ApplicationID(id), Queue: core.QueuePath("root." + queue), User: "ann"}
+	a := core.AddApplication{ID: core.ApplicationID(id), Queue: core.QueuePath("root." + queue), User: cmp.Or(user, "ann"), Groups: []string{"dev"}}
+	if sum := g.placeholders(id); sum != (tortureAmounts{}) {
+		a.Placeholders = sum.amounts()
+		if g.w.Impatient {
+			a.GangTimeout = tortureGangTimeout
+		}
+	}
 	if q := g.w.queue(queue); g.w.isDynamic(q) {
 		a.Quota = &core.QueueQuota{Max: q.Max.limits(), Guaranteed: q.Guaranteed.amounts()}
 	}

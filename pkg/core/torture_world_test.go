@@ -119,6 +119,11 @@ type torturePod struct {
 	OptedOut bool // asks not to be preempted
 	Polite   bool // does not preempt others
 	Foreign  core.Origin
+
+	User        string // of its application; empty is ann
+	Quorum      string
+	Group       string // of tasks
+	Placeholder bool
 }
 
 // A tortureRule is an answer of the resource manager: "conflict" of two pods on one
@@ -145,6 +150,7 @@ type tortureWorld struct {
 	Reserve  bool // ordinary asks reserve nodes
 	Recreate bool // what was evicted is asked for again
 	tortureWays
+	tortureMembers
 }
 
 func (w *tortureWorld) queue(name string) *tortureQueue {
@@ -203,6 +209,7 @@ func (w *tortureWorld) clone() *tortureWorld {
 	c := *w
 	c.Queues, c.Nodes, c.Pods, c.Rules = slices.Clone(w.Queues), slices.Clone(w.Nodes), slices.Clone(w.Pods), slices.Clone(w.Rules)
 	c.Budgets = slices.Clone(w.Budgets)
+	c.Limits = slices.Clone(w.Limits)
 	for i := range c.Budgets {
 		c.Budgets[i].Members = slices.Clone(c.Budgets[i].Members)
 	}
@@ -214,10 +221,13 @@ func (w *tortureWorld) config() core.Config {
 	c := core.Config{Name: "default"}
 	c.Preemption.Budgets, c.Preemption.Priority = w.Policy, w.Priority
 	properties := core.QueueProperties{PreemptionDelay: 30 * time.Second}
-	properties.BackoffAfter, properties.BackoffDelay = w.Backoff, backoffDelay
-	c.Root = core.QueueConfig{Name: "root", Parent: true, Properties: properties, Below: w.template(properties)}
+	properties.BackoffAfter, properties.BackoffDelay, properties.GangWhole = w.Backoff, backoffDelay, w.Whole
+	c.Root = core.QueueConfig{Name: "root", Parent: true, Properties: properties, Below: w.template(properties), Limits: w.limitsOf("")}
 	c.Root.Queues = w.configBelow("", properties)
 	w.allow(&c)
+	if w.Devices {
+		c.Nodes.Devices = map[string]int64{tortureNames[torturePods]: 1}
+	}
 	return c
 }
 
@@ -234,7 +244,7 @@ func (w *tortureWorld) configBelow(parent string, above core.QueueProperties) (l
 		}
 		config := core.QueueConfig{
 			Name: q.Name[strings.LastIndexByte(q.Name, '.')+1:], Parent: !w.leaf(q.Name), Properties: p,
-			Guaranteed: q.Guaranteed.amounts(), Max: q.Max.limits(),
+			Guaranteed: q.Guaranteed.amounts(), Max: q.Max.limits(), Limits: w.limitsOf(q.Name),
 		}
 		if config.Queues = w.configBelow(q.Name, p); config.Parent {
 			config.Below = w.template(p)
@@ -250,7 +260,10 @@ func (w *tortureWorld) allocation(p *torturePod) *core.Allocation {
 		Key: core.AllocationKey(p.Key), Application: core.ApplicationID(p.application()), Node: core.NodeID(p.Node),
 		Amounts: p.Amounts.amounts(), Priority: int32(p.Priority), Originator: p.Owner,
 		Created: tortureStart.Add(time.Duration(p.At)*time.Second - time.Duration(p.Age)*time.Minute), Required: core.NodeID(p.Requires), Origin: p.Foreign,
-		Tags: map[string]string{},
+		Tags: map[string]string{}, TaskGroup: p.Group, Placeholder: p.Placeholder,
+	}
+	if p.Quorum != "" {
+		a.Tags = quorumTags(p.Quorum, w.Quorums[p.Quorum])
 	}
 	if p.Required {
 		a.Required = a.Node

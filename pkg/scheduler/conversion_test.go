@@ -1,7 +1,9 @@
 package scheduler
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -79,4 +81,32 @@ func TestPartitionsOfOneRequest(t *testing.T) {
 		assert.Assert(t, got == step.want, "%q", step.name)
 		assert.Equal(t, err == nil, step.want != nil)
 	}
+}
+
+// manyGroups is a resolver that says a user is of many groups, all of them twice, and of one with a name
+// that is too long.
+type manyGroups int
+
+func (count manyGroups) Groups(context.Context, string) (list []string, err error) {
+	tooLong := strings.Repeat("x", 10*namesMax)
+	for i := range int(count) {
+		list = append(list, fmt.Sprint("g", i), fmt.Sprint("g", i), tooLong)
+	}
+	return list, nil
+}
+
+// TestGroupsBeyondLookedUpMax has a resolver answer with ten times as many groups as are taken.
+func TestGroupsBeyondLookedUpMax(t *testing.T) {
+	answer := askResolver(t.Context(), manyGroups(100), "ann")
+	assert.Equal(t, len(answer.Groups), 100)
+	answer = askResolver(t.Context(), manyGroups(10*lookedUpMax), "ann")
+	assert.NilError(t, answer.Err)
+	assert.Equal(t, len(answer.Groups), lookedUpMax)
+	assert.Equal(t, answer.Groups[lookedUpMax-1], fmt.Sprint("g", lookedUpMax-1))
+}
+
+// TestNamesBeyondNamesMax has a name at the bound taken, and refused at ten times the bound.
+func TestNamesBeyondNamesMax(t *testing.T) {
+	assert.NilError(t, named(strings.Repeat("x", namesMax), errNoNode))
+	assert.Error(t, named(strings.Repeat("x", 10*namesMax), errNoNode), "name is longer than 1024 bytes")
 }

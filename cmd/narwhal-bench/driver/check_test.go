@@ -2,6 +2,7 @@ package driver
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -96,4 +97,29 @@ func TestCheckNothingFits(t *testing.T) {
 	assert.Equal(t, full.Waiting(), 1)
 	ended := cluster(entry{asked, "a", ""}, entry{released, "a", ""})
 	assert.DeepEqual(t, ended.CheckNothingFits(), []string(nil))
+}
+
+// TestBeyondRequestMaxAndFaultsMax has ten times as many pods as one request takes sent and ended,
+// and ten times as many faults as are told.
+func TestBeyondRequestMaxAndFaultsMax(t *testing.T) {
+	d := cluster()
+	var pods []*Pod
+	for i := range 10*RequestMax + 1 {
+		pods = append(pods, &Pod{Key: fmt.Sprint("p", i)})
+	}
+	sent, ended := 0, 0
+	for _, r := range d.Requests(pods) {
+		assert.Assert(t, len(r.Allocations) <= RequestMax)
+		sent += len(r.Allocations)
+	}
+	for _, r := range d.Endings(pods) {
+		assert.Assert(t, len(r.Releases.AllocationsToRelease) <= RequestMax)
+		ended += len(r.Releases.AllocationsToRelease)
+	}
+	assert.Equal(t, sent, len(pods))
+	assert.Equal(t, ended, len(pods))
+	for i := range 10 * faultsMax {
+		d.log = append(d.log, entry{placed, fmt.Sprint("x", i), "n1"})
+	}
+	assert.Equal(t, len(d.Check()), faultsMax)
 }

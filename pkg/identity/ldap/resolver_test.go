@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func TestGroupsOfAUser(t *testing.T) {
 			"CN=Dev,OU=Groups,DC=example,DC=com", "cn=ops,dc=example,dc=com", "ou=people,dc=example,dc=com", "plain", "cn=a\\,b,dc=x", "cn=ops,dc=other", "",
 		}}},
 		"(uid=bob)": {{"mail": {"bob@example.com"}}},
-		"(uid=two)": {{}, {}},
+		"(uid=two)": {{}, {}}, "(uid=many)": make([]map[string][]string, 10*answerMax),
 	}}
 	r := resolver(t, started(t, s))
 	groups, err := r.Groups(t.Context(), "ann")
@@ -46,8 +47,10 @@ func TestGroupsOfAUser(t *testing.T) {
 	assert.DeepEqual(t, groups, []string{"bob"})
 	_, err = r.Groups(t.Context(), "nobody")
 	assert.ErrorContains(t, err, `user "nobody": there is no such entry`)
-	_, err = r.Groups(t.Context(), "two")
-	assert.ErrorContains(t, err, "more than one entry")
+	for _, user := range []string{"two", "many"} {
+		_, err = r.Groups(t.Context(), user)
+		assert.ErrorContains(t, err, "more than one entry")
+	}
 }
 
 // A name cannot change the filter.
@@ -125,8 +128,9 @@ func TestReadDirectory(t *testing.T) {
 	put("Port", "many")
 	put("Colour", "blue")
 	put("CACert", "nonsense")
+	put("BindPassword", strings.Repeat("x", 10*settingMax))
 	_, err = ReadDirectory(path)
-	for _, part := range []string{"Port: ", "Colour: is no setting", "CACert: holds no certificate"} {
+	for _, part := range []string{"Port: ", "Colour: is no setting", "CACert: holds no certificate", "BindPassword: is longer than 1048576 bytes"} {
 		assert.ErrorContains(t, err, part)
 	}
 	_, err = ReadDirectory(filepath.Join(path, "nowhere"))

@@ -40,7 +40,7 @@ func TestEvents(t *testing.T) {
 		for i, p := range w.pods {
 			reason := ""
 			if i == 0 {
-				reason = strings.Repeat("é", 100)
+				reason = strings.Repeat("é", 10*reasonMax)
 			}
 			if i == 2 {
 				reason = "its node is full"

@@ -78,3 +78,11 @@ func TestNamesOfPlaceholders(t *testing.T) {
 	}
 	assert.Equal(t, len(names), count)
 }
+
+// Names at ten times the bound are as long as the core takes, and stay different.
+func TestNamesBeyondNamesMax(t *testing.T) {
+	long := strings.Repeat("ä", 10*namesMax)
+	one, other := bounded(long+"1"), bounded(long+"2")
+	assert.Assert(t, len(one) <= namesMax && len(other) <= namesMax && one != other)
+	assert.Equal(t, bounded(one), one)
+}

@@ -141,7 +141,7 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]by
 		return nil, nil, err
 	}
 	defer func() { _ = response.Body.Close() }() // it was only read
-	text, err := io.ReadAll(io.LimitReader(response.Body, answerMax))
+	text, err := readAll(response.Body, answerMax)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", c.Server, err)
 	}
@@ -149,6 +149,15 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]by
 		return nil, nil, refusal(c.Server, response, text)
 	}
 	return text, response.Header, nil
+}
+
+// readAll reads an answer, or says that it is longer than some bytes.
+func readAll(from io.Reader, most int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(from, most+1))
+	if err == nil && int64(len(text)) > most {
+		return nil, fmt.Errorf("the answer is longer than %d bytes", most)
+	}
+	return text, err
 }
 
 // Address is the address of a server with its protocol, which is http if none is given.

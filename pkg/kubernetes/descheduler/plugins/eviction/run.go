@@ -43,6 +43,7 @@ type Run struct {
 	places   map[string]placement // by template
 	evicted  int
 	errs     []error
+	unnamed  int // errors beyond errorsMax
 }
 
 // Start begins a run of a plugin.
@@ -154,13 +155,17 @@ func Ended(pod *v1.Pod) bool {
 
 // Status is the end of the run: what went wrong, without limits and refusals.
 func (r *Run) Status() *framework.Status {
-	if err := r.ctx.Err(); err != nil {
-		r.errs = append(r.errs, err)
+	errs := slices.Clone(r.errs)
+	if r.unnamed > 0 {
+		errs = append(errs, fmt.Errorf("%d pods more have errors", r.unnamed))
 	}
-	if len(r.errs) == 0 {
+	if err := r.ctx.Err(); err != nil {
+		errs = append(errs, err)
+	}
+	if len(errs) == 0 {
 		return nil
 	}
-	return &framework.Status{Err: errors.Join(r.errs...)}
+	return &framework.Status{Err: errors.Join(errs...)}
 }
 
 // may says whether nothing that is known keeps a pod from being evicted.
@@ -210,9 +215,11 @@ func (r *Run) refused(pod *v1.Pod, err error) {
 		return
 	}
 	r.failed[pod.UID] = true
-	if len(r.errs) < errorsMax {
-		r.errs = append(r.errs, fmt.Errorf("pod %s/%s: %w", pod.Namespace, pod.Name, err))
+	if len(r.errs) == errorsMax {
+		r.unnamed++
+		return
 	}
+	r.errs = append(r.errs, fmt.Errorf("pod %s/%s: %w", pod.Namespace, pod.Name, err))
 }
 
 // Decline tells why a pod stays, which would be moved otherwise.

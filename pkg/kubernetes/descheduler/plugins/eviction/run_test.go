@@ -3,6 +3,8 @@ package eviction_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -113,4 +115,22 @@ func TestContextEndsQuestions(t *testing.T) {
 	cancel()
 	assert.Assert(t, !run.Evict(h.Snapshot().Pods()[0], "because"))
 	assert.ErrorIs(t, run.Status().Err, context.Canceled)
+}
+
+// TestErrorsBeyondErrorsMax has ten times as many pods fail as a status names, which says how many
+// more there are.
+func TestErrorsBeyondErrorsMax(t *testing.T) {
+	objects := framework.Objects{Nodes: []*v1.Node{ft.Node("n1", "", "")}}
+	for i := range 100 {
+		objects.Pods = append(objects.Pods, ft.Pod(fmt.Sprintf("a/p%02d", i), "n1", "cpu=1m", ft.Owned("ReplicaSet/x")))
+	}
+	h := ft.NewHandle(t, objects, ft.Options{Refuse: func(*v1.Pod) error { return errors.New("no connection") }})
+	run := eviction.Start(t.Context(), h, "Test")
+	for _, pod := range h.Snapshot().PodsOn("n1") {
+		run.Evict(pod, "because")
+	}
+	lines := strings.Split(run.Status().Err.Error(), "\n")
+	assert.Equal(t, len(lines), 11)
+	assert.Equal(t, lines[9], "pod a/p09: no connection")
+	assert.Equal(t, lines[10], "90 pods more have errors")
 }
