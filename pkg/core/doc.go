@@ -56,7 +56,7 @@
 //	standing.go     the priority of an ask as the fences around it and the root see it
 //	application.go  an application and its groups of asks; state.go its states
 //	gang.go         the placeholders of an application, and the asks that take their places
-//	request.go      an ask or allocation, and what is known of it
+//	request.go      an ask or allocation, and what is known of it; allocation.go, what it was sent as
 //	node.go         a node and what is free on it
 //	foreign.go      allocations of other schedulers
 //	unknown.go      resource kinds that asks want and no node has

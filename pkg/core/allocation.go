@@ -1,0 +1,164 @@
+package core
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// Tags with which a resource manager says more about an allocation than the
+// interface has fields for.
+const (
+	// TagOwner marks, with "true", an allocation that owns others.
+	TagOwner = "owner"
+	// TagAllowPreemption says, with "false", that an allocation asks not to be
+	// preempted. It may be written as the label of a pod.
+	TagAllowPreemption = "yunikorn.apache.org/allow-preemption"
+	// TagQoS is the class of service of a pod: BestEffort, Burstable, which it is
+	// without the tag, or Guaranteed.
+	TagQoS = "qosClass"
+	// TagGrace is how many seconds an allocation may take to end once it is
+	// evicted.
+	TagGrace = "terminationGracePeriodSeconds"
+	// TagTerminating says that an allocation is ending already: with "true", or with
+	// the time since when, in seconds since 1970.
+	TagTerminating = "terminating"
+	// TagNominatedNode is the node that an ask was nominated to before the scheduler
+	// or the resource manager restarted.
+	TagNominatedNode = "nominatedNodeName"
+
+	labelAllowPreemption = "kubernetes.io/label/" + TagAllowPreemption
+)
+
+// Origin says which scheduler placed an allocation.
+type Origin uint8
+
+// The origins: this scheduler; another one; the node itself, so that the allocation
+// cannot be evicted.
+const (
+	Own Origin = iota
+	Foreign
+	Static
+)
+
+// An Allocation is amounts that run on a node, or, while Node is empty, an ask
+// for them. It is immutable: binding and resizing make a copy. Its origin is decided
+// when its key is first seen, and stays.
+type Allocation struct {
+	Key         AllocationKey
+	Application ApplicationID // empty for foreign ones
+	Node        NodeID        // empty while pending
+	Amounts     resources.Amounts
+	// Unknown are quantities of kinds that no node has, by name. Only an ask has any; they
+	// are counted in Amounts as resources.UnknownKind.
+	Unknown     map[string]int64
+	Priority    int32
+	Created     time.Time // when the resource manager says it was, or first seen
+	Placed      time.Time // zero while pending
+	TaskGroup   string
+	Placeholder bool
+	Replaced    bool // it took the place of a placeholder of its task group
+	Originator  bool // the driver, or owner, of the others of its application
+	Preemptable Preemptable
+	Required    NodeID // the only node it may run on; empty for any
+	Origin      Origin
+	// Settled says that an allocation has taken the place of an equal, and so is no victim
+	// of an equal itself: otherwise equals that are created again take turns for ever.
+	Settled bool
+	Tags    map[string]string // owned by the allocation, never changed
+}
+
+// Preemptable is the preemption policy an ask came with.
+type Preemptable struct {
+	Stated      bool // a policy was given at all
+	AllowSelf   bool // it may be preempted
+	AllowOthers bool // others may be preempted for it
+}
+
+// IsForeign reports whether another scheduler placed the allocation: it is
+// charged to its node only.
+func (a *Allocation) IsForeign() bool { return a.Origin != Own }
+
+// placedOn is the allocation as it runs on a node from now on.
+func (a *Allocation) placedOn(node NodeID, now time.Time) *Allocation {
+	bound := *a
+	bound.Node, bound.Placed = node, now
+	return &bound
+}
+
+// unplaced is the allocation as an ask again.
+func (a *Allocation) unplaced() *Allocation {
+	ask := *a
+	ask.Node, ask.Placed, ask.Settled, ask.Replaced = "", time.Time{}, false, false
+	return &ask
+}
+
+// resized is the allocation with the amounts of another.
+func (a *Allocation) resized(to *Allocation) *Allocation {
+	other := *a
+	other.Amounts, other.Unknown = to.Amounts, to.Unknown
+	return &other
+}
+
+// qos is the class of service, from the tag.
+func (a *Allocation) qos() preemptor.QoS {
+	if a.Tags == nil {
+		return preemptor.Burstable
+	}
+	switch a.Tags[TagQoS] {
+	case "BestEffort":
+		return preemptor.BestEffort
+	case "Guaranteed":
+		return preemptor.Guaranteed
+	}
+	return preemptor.Burstable
+}
+
+// terminatingSince is since when an allocation with some tags is ending, at the latest
+// now, and whether it is.
+func terminatingSince(tags map[string]string, now time.Time) (since time.Time, is bool) {
+	text := tags[TagTerminating]
+	if text == "" || text == "true" {
+		return now, text != ""
+	}
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || seconds < 0 {
+		return now, false
+	}
+	if seconds > now.Unix() {
+		return now, true
+	}
+	return time.Unix(seconds, 0), true
+}
+
+// optedOut reports whether an allocation asks not to be preempted. Having no
+// policy is no such wish.
+func (a *Allocation) optedOut() bool {
+	return a.Preemptable.Stated && !a.Preemptable.AllowSelf ||
+		a.Tags[TagAllowPreemption] == "false" || a.Tags[labelAllowPreemption] == "false"
+}
+
+// Class is what an allocation is when it is a victim, or would be.
+func (a *Allocation) Class() preemptor.Class {
+	switch {
+	case a.optedOut():
+		return preemptor.OptedOut
+	case a.IsForeign():
+		return preemptor.Foreign
+	case a.owns():
+		return preemptor.Owner
+	default:
+		return preemptor.Regular
+	}
+}
+
+// owns reports whether others of its application depend on an allocation.
+func (a *Allocation) owns() bool { return a.Originator || a.Tags[TagOwner] == "true" }
+
+// neverPreempts reports whether an ask says that nothing is to be evicted for it, or is
+// too large for that.
+func (a *Allocation) neverPreempts() bool {
+	return a.Preemptable.Stated && !a.Preemptable.AllowOthers || a.Amounts.Above(planMax)
+}
