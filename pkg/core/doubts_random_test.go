@@ -134,7 +134,6 @@ func (s *sceptic) run(stretch int) {
 				more = true
 			}
 		}
-		assert.NilError(s.t, s.p.Verify())
 	}
 	s.now = s.now.Add(time.Duration(s.IntN(10)) * time.Millisecond)
 }
@@ -159,11 +158,13 @@ func TestNoAskIsForgottenAmongRefusals(t *testing.T) {
 					s.p.Apply(s.now, s.command())
 				}
 				s.run(s.IntN(12))
+				assert.NilError(t, s.p.Verify())
 			}
 			for range 60 { // less than RetryMax: what was refused stays so
 				s.now = s.now.Add(time.Second)
 				s.run(1000)
 			}
+			assert.NilError(t, s.p.Verify())
 			s.checkWaiting(seed)
 		}
 	}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -9,7 +10,8 @@ import (
 // A verifier keeps the first law that it finds broken.
 type verifier struct {
 	p       *Partition
-	settled bool // nothing has changed to which nothing has reacted
+	all     []*node // by ID
+	settled bool    // nothing has changed to which nothing has reacted
 	broken  error
 	found   int // requests in lists of nodes and applications
 	used    resources.Sum
@@ -21,6 +23,39 @@ type verifier struct {
 	nominatedAsks                  int
 	renominated                    int // asks that are to be nominated again
 	unknown                        int // kinds that asks want and no node has
+}
+
+// fewItems is how many items of a list are looked through faster than a set of them is made.
+const fewItems = 16
+
+// A membership is what is in a list. It keeps Verify linear where lists are long.
+type membership[T comparable] struct {
+	list  []T
+	set   map[T]bool // of a long list
+	twice bool       // something is listed twice
+}
+
+func membersOf[T comparable](list []T) membership[T] {
+	m := membership[T]{list: list}
+	if len(list) <= fewItems {
+		for i, item := range list {
+			m.twice = m.twice || slices.Contains(list[:i], item)
+		}
+		return m
+	}
+	m.set = make(map[T]bool, len(list))
+	for _, item := range list {
+		m.set[item] = true
+	}
+	m.twice = len(m.set) < len(list)
+	return m
+}
+
+func (m *membership[T]) has(item T) bool {
+	if m.set == nil {
+		return slices.Contains(m.list, item)
+	}
+	return m.set[item]
 }
 
 func (v *verifier) breaks(format string, args ...any) {

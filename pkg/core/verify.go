@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -27,6 +29,7 @@ import (
 func (p *Partition) Verify() error {
 	v := verifier{p: p, settled: p.changes.none()}
 	defer func(work Work) { p.work = work }(p.work)
+	v.all = slices.AppendSeq(make([]*node, 0, p.nodes.Len()), p.allNodes)
 	v.nodes()
 	v.applications()
 	v.queue(p.root)
@@ -41,7 +44,7 @@ func (p *Partition) Verify() error {
 }
 
 func (v *verifier) nodes() {
-	for n := range v.p.allNodes {
+	for _, n := range v.all {
 		var releasing resources.Sum
 		v.equal("allocated", string(n.id), n.allocated, v.add(n.own))
 		v.equal("occupied", string(n.id), n.occupied, v.add(n.foreign))
@@ -302,8 +305,8 @@ func (v *verifier) totals() {
 
 // nodeFor is an open node with room for a class, if there is one that has been there
 // all along.
-func (p *Partition) nodeFor(c *class) *node {
-	for n := range p.allNodes {
+func nodeFor(all []*node, c *class) *node {
+	for _, n := range all {
 		if n.fresh == nil && n.openTo(c.standing) && n.hasRoom(c.amounts, c.overrules()) {
 			return n
 		}
@@ -329,7 +332,7 @@ func (v *verifier) classes() {
 			continue
 		}
 		closed++
-		if n := v.p.nodeFor(c); n != nil && v.settled {
+		if n := nodeFor(v.all, c); n != nil && v.settled {
 			v.breaks("node %s has room for %s, which waits for it", n.id, v.p.kinds.Format(c.amounts))
 		}
 		if !c.links.In() || c.asks == 0 {
@@ -344,7 +347,7 @@ func (v *verifier) classes() {
 		v.breaks("%d asks are of classes and %d wait", asks, v.p.backlog.waiting)
 	}
 	reserved := 0
-	for n := range v.p.allNodes {
+	for _, n := range v.all {
 		if n.reserved != nil {
 			reserved++
 		}

@@ -36,10 +36,13 @@ func (v *verifier) hints(q *queue) {
 		hinted.AddSum(child.hinted)
 	}
 	for _, app := range q.applications {
-		counted := map[*askGroup]int{}
+		var counted map[*askGroup]int // most asks are not told of
 		for _, r := range app.asks {
 			if r.wait != nil && r.wait.hinted {
 				hinted.Add(r.Amounts)
+				if counted == nil {
+					counted = map[*askGroup]int{}
+				}
 				counted[r.group]++
 			}
 		}
@@ -142,13 +145,17 @@ func (v *verifier) summary(of string, kept *summary, parts iter.Seq[*summary]) {
 // tried again, and so is every queue that could not give back enough.
 func (v *verifier) retried() {
 	s := &v.p.retries
+	byNode, queued := membersOf(s.byNode), membersOf(s.queue)
+	if byNode.twice || queued.twice {
+		v.breaks("of %d classes and %d classes of queues that are tried again some are listed twice", len(s.byNode), len(s.queue))
+	}
 	for i, c := range s.byNode {
-		if !c.listed || i > 0 && s.byNode[i-1].priority < c.priority || slices.Contains(s.byNode[:i], c) {
+		if !c.listed || i > 0 && s.byNode[i-1].priority < c.priority {
 			v.breaks("%s is listed to be tried when a node changes, in the wrong place", v.p.kinds.Format(c.amounts))
 		}
 	}
-	for i, leaf := range s.queue {
-		if !leaf.queued || slices.Contains(s.queue[:i], leaf) {
+	for _, leaf := range s.queue {
+		if !leaf.queued {
 			v.breaks("%s is queued to be tried again, and does not know", v.p.kinds.Format(leaf.class.amounts))
 		}
 	}
@@ -156,11 +163,11 @@ func (v *verifier) retried() {
 		v.breaks("%d of %d are tried again at %v", s.pending, len(s.queue), s.at)
 	}
 	for _, c := range v.p.classes.known {
-		if c.listed && !slices.Contains(s.byNode, c) {
+		if c.listed && !byNode.has(c) {
 			v.breaks("%s is not listed to be tried when a node changes", v.p.kinds.Format(c.amounts))
 		}
 		for _, leaf := range c.leaves {
-			if leaf.queued && !slices.Contains(s.queue, leaf) || c.preempts && !leaf.active && !leaf.queued && !c.listed {
+			if leaf.queued && !queued.has(leaf) || c.preempts && !leaf.active && !leaf.queued && !c.listed {
 				v.breaks("%s of queue %s is never tried again", v.p.kinds.Format(c.amounts), leaf.leaf.path)
 			}
 		}
@@ -193,6 +200,7 @@ func (v *verifier) excess(q *queue) {
 // refused, and about every node that was freed.
 func (v *verifier) refused() {
 	s := &v.p.refused
+	freed := membersOf(s.nodes)
 	for _, c := range v.p.classes.known {
 		if !c.isRefused() {
 			continue
@@ -207,8 +215,8 @@ func (v *verifier) refused() {
 		s.timer.Set() == (s.soon.IsZero() && s.whole.IsZero() && s.resumes.IsZero()) {
 		v.breaks("refused classes are asked about at %v, on freed nodes at %v", s.whole, s.soon)
 	}
-	for n := range v.p.allNodes {
-		if n.regained != slices.Contains(s.nodes, n) {
+	for _, n := range v.all {
+		if n.regained != freed.has(n) {
 			v.breaks("node %s was freed is %t, and is not asked about", n.id, n.regained)
 		}
 	}
@@ -218,7 +226,7 @@ func (v *verifier) refused() {
 // there is the quota for which they wait.
 func (v *verifier) bound() {
 	retry := 0
-	for n := range v.p.allNodes {
+	for _, n := range v.all {
 		if n.retry {
 			retry++
 			if !slices.ContainsFunc(v.p.dirty, func(d dirtyNode) bool { return d.node == n }) {
@@ -265,16 +273,17 @@ func (v *verifier) weakest(n *node) {
 // ask that holds its reservation know of each other.
 func (v *verifier) classTable() {
 	t := &v.p.classes
+	idle := membersOf(t.idle)
 	for key, c := range t.known {
-		if c.key != key || c.asks == 0 && !c.idle || c.idle != slices.Contains(t.idle, c) {
+		if c.key != key || c.asks == 0 && !c.idle || c.idle != idle.has(c) {
 			v.breaks("%s has %d asks and may be forgotten is %t", v.p.kinds.Format(c.amounts), c.asks, c.idle)
 		}
 		if r := c.reserved; r != nil && (r.class != c || r.reservation() == nil || r.reservation().Required) {
 			v.breaks("%s does not hold the reservation of its class", r.Key)
 		}
 	}
-	slots := map[int32]bool{}
-	for n := range v.p.allNodes {
+	slots := make(map[int32]bool, len(v.all)+len(v.p.nodeSlots))
+	for _, n := range v.all {
 		slots[n.slot] = true
 	}
 	for _, slot := range v.p.nodeSlots {
@@ -287,7 +296,7 @@ func (v *verifier) classTable() {
 
 // timers checks that what ends by itself has a timer.
 func (v *verifier) timers() {
-	for n := range v.p.allNodes {
+	for _, n := range v.all {
 		for r := range n.allOn {
 			if r.releasing() && !r.eviction.timer.Set() {
 				v.breaks("the eviction of %s is never overdue", r.Key)
@@ -337,7 +346,7 @@ func (v *verifier) ranked() {
 	for _, ranked := range d.byAsk {
 		amounts, missed := ranked.amounts, ranked.seen != d.dropped+uint64(len(d.changed))
 		found := 0
-		for n := range v.p.allNodes {
+		for _, n := range v.all {
 			if missed || !n.links.In() || !amounts.FitsIn(n.room) {
 				continue
 			}

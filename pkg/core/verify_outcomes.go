@@ -12,7 +12,7 @@ func (v *verifier) outcomes() {
 	o := &v.p.outcomes
 	found := map[*victimSet][2]int{} // victims that are coming, and late
 	listed := 0
-	for n := range v.p.allNodes {
+	for _, n := range v.all {
 		for r := range n.allOn {
 			if e := r.eviction; e != nil && e.set != nil {
 				count := found[e.set]

@@ -37,7 +37,7 @@ func (v *verifier) promises() {
 			v.breaks("%s is listed with a promise, and has none", r.Key)
 		}
 	}
-	for n := range v.p.allNodes {
+	for _, n := range v.all {
 		for r := range n.required.all {
 			if r.promised() && r.reservation() == nil {
 				v.breaks("%s has a promise and does not hold node %s", r.Key, n.id)
@@ -132,7 +132,7 @@ func (v *verifier) keptIn(q *queue, h hold) (sum keptQuota) {
 func (v *verifier) sums(q *queue) {
 	var nominated, releasing, overdue, kept resources.Sum
 	var running, bound priorityCounts
-	for _, child := range q.sortedChildren() {
+	for _, child := range q.children {
 		v.sums(child)
 		nominated.AddSum(child.nominated)
 		releasing.AddSum(child.releasing)

@@ -131,8 +131,8 @@ func (e *explanations) check(t *testing.T, a *explain.Answer, p *pod) {
 	}
 }
 
-// The asks of the examples, which "make run" and "make serve" play, are explained during the
-// whole run: what is said is true.
+// The examples, which "make run" and "make serve" play, run to their end, and their asks are
+// explained during the whole run: what is said is true.
 func TestExplanationsOfTheExamples(t *testing.T) {
 	explained, nominated, avoided := 0, 0, 0
 	for _, name := range Examples() {
@@ -155,6 +155,7 @@ func TestExplanationsOfTheExamples(t *testing.T) {
 		e.build()
 		e.startWork()
 		assert.NilError(t, e.play())
+		AssertSums(t, e.result())
 		explained, nominated, avoided = explained+e.explained, nominated+e.nominated, avoided+e.avoided
 	}
 	assert.Assert(t, explained > 300 && nominated > 30 && avoided > 50, "%d, %d, %d", explained, nominated, avoided)

@@ -164,3 +164,20 @@ func TestSpans(t *testing.T) {
 		assert.Assert(t, err != nil, text)
 	}
 }
+
+// AssertSums checks what must hold of the counts of every run.
+func AssertSums(t testing.TB, r *Result) {
+	t.Helper()
+	p := r.Pods
+	assert.Equal(t, p.Arrived, p.Placed+p.Pending+p.GaveUp+p.Rejected+p.Cancelled)
+	assert.Equal(t, p.Placed, p.Ended+p.Running+p.Evicted+p.Lost)
+	assert.Equal(t, p.Placements, p.Placed+r.Faults.BindFailures)
+	pending := 0
+	for _, reason := range r.Pending {
+		pending += reason.Pods
+	}
+	assert.Equal(t, pending, p.Pending)
+	for _, use := range r.Resources {
+		assert.Assert(t, use.Mean <= use.Peak, "%+v", use)
+	}
+}

@@ -32,25 +32,8 @@ func verified(t testing.TB, s *simulator.Scenario, seed uint64) *simulator.Resul
 	t.Helper()
 	r, err := simulator.Run(s, simulator.Options{Seed: seed, Verify: true})
 	assert.NilError(t, err)
-	assertSums(t, r)
+	simulator.AssertSums(t, r)
 	return r
-}
-
-// assertSums checks what must hold of the counts of every run.
-func assertSums(t testing.TB, r *simulator.Result) {
-	t.Helper()
-	p := r.Pods
-	assert.Equal(t, p.Arrived, p.Placed+p.Pending+p.GaveUp+p.Rejected+p.Cancelled)
-	assert.Equal(t, p.Placed, p.Ended+p.Running+p.Evicted+p.Lost)
-	assert.Equal(t, p.Placements, p.Placed+r.Faults.BindFailures)
-	pending := 0
-	for _, reason := range r.Pending {
-		pending += reason.Pods
-	}
-	assert.Equal(t, pending, p.Pending)
-	for _, use := range r.Resources {
-		assert.Assert(t, use.Mean <= use.Peak, "%+v", use)
-	}
 }
 
 // outputs is everything a run can print.
@@ -73,15 +56,6 @@ func TestSmallJSON(t *testing.T) {
 	b, err := json.MarshalIndent(r, "", "  ")
 	assert.NilError(t, err)
 	golden.Assert(t, string(b)+"\n", "small.json.golden")
-}
-
-// TestExamplesRun plays every example to its end.
-func TestExamplesRun(t *testing.T) {
-	for _, name := range simulator.Examples() {
-		r, err := simulator.Run(example(t, name), simulator.Options{})
-		assert.NilError(t, err)
-		assertSums(t, r)
-	}
 }
 
 // sameUntil is when the repeated runs of an example stop. By then the largest one

@@ -50,13 +50,7 @@ func (s situation) fewestWithin(worst []Candidate) int {
 		return naiveClass(c) > class || c.Priority > priority
 	})
 	fewest := 0
-	for set := range uint(1) << len(able) {
-		var victims []Candidate
-		for i, c := range able {
-			if set>>i&1 == 1 {
-				victims = append(victims, c)
-			}
-		}
+	for victims := range setsOf(able) {
 		if (fewest == 0 || len(victims) < fewest) && s.enough(victims) && s.keeps(victims) && s.violations(victims) <= s.violations(worst) {
 			fewest = len(victims)
 		}

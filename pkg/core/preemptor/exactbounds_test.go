@@ -138,13 +138,7 @@ func TestSteepFactors(t *testing.T) {
 		}
 		s.node.Floors = []Floor{{Queue: "root.a", Surplus: resources.Limits{max(surplus[0], 0), max(surplus[1], 0)}}}
 		lawful := false
-		for set := range 1 << len(s.node.On) {
-			var victims []Candidate
-			for i, c := range s.node.On {
-				if set>>i&1 == 1 {
-					victims = append(victims, c)
-				}
-			}
+		for victims := range setsOf(s.node.On) {
 			lawful = lawful || s.enough(victims) && s.keeps(victims)
 		}
 		d := pl.Plan(epoch, s.cfg, s.ask, s.node)

@@ -12,14 +12,8 @@ import (
 
 // bestOf tries all sets of these candidates that keep the floors.
 func (s situation) bestOf(able []Candidate) (best price, found bool) {
-	for set := 1; set < 1<<len(able); set++ {
-		var victims []Candidate
-		for i, c := range able {
-			if set>>i&1 == 1 {
-				victims = append(victims, c)
-			}
-		}
-		if p := priceOf(s, victims); (!found || p.less(best)) && s.enough(victims) && s.keeps(victims) {
+	for victims := range setsOf(able) {
+		if p := priceOf(s, victims); len(victims) > 0 && (!found || p.less(best)) && s.enough(victims) && s.keeps(victims) {
 			best, found = p, true
 		}
 	}

@@ -92,17 +92,22 @@ func randomSituation(r *rand.Rand) situation {
 // missing is what the ask lacks once these candidates and the releasing ones have
 // ended.
 func missing(s situation, removed ...Candidate) resources.Amounts {
+	return missingBut(s, func(*Candidate) bool { return false }, removed)
+}
+
+// missingBut is the same, where some of those on the node free no room there.
+func missingBut(s situation, elsewhere func(*Candidate) bool, removed []Candidate) resources.Amounts {
 	var lacks resources.Amounts
 	for i, asked := range s.ask.Amounts {
 		kind := resources.Kind(i)
 		room := s.node.Free.Of(kind)
-		for _, c := range s.node.On {
-			if c.Releasing && !c.Overdue {
+		for at := range s.node.On {
+			if c := &s.node.On[at]; c.Releasing && !c.Overdue && !elsewhere(c) {
 				room += c.Amounts.Of(kind)
 			}
 		}
-		for _, c := range removed {
-			room += c.Amounts.Of(kind)
+		for at := range removed {
+			room += removed[at].Amounts.Of(kind)
 		}
 		if asked > 0 && asked > room {
 			lacks.Set(kind, asked-room)
@@ -151,8 +156,8 @@ func naiveWeight(s situation, c Candidate) int64 {
 	for i, v := range c.Amounts {
 		kind := resources.Kind(i)
 		whole := max(s.node.Free.Of(kind), 0)
-		for _, other := range s.node.On {
-			whole += other.Amounts.Of(kind)
+		for at := range s.node.On {
+			whole += s.node.On[at].Amounts.Of(kind)
 		}
 		if v > 0 {
 			weight += (v*1000 + whole - 1) / whole

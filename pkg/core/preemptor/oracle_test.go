@@ -133,20 +133,14 @@ func (s situation) lawful(yield func(result)) {
 		}
 	}
 	slices.SortFunc(able, s.order)
-	for set := 1; set < 1<<len(able); set++ {
-		var victims []Candidate
-		for i, c := range able {
-			if set>>i&1 == 1 {
-				victims = append(victims, c)
-			}
-		}
-		if !s.enough(victims) || !s.keeps(victims) {
+	for victims := range setsOf(able) {
+		if len(victims) == 0 || !s.enough(victims) || !s.keeps(victims) {
 			continue
 		}
 		if s.node.Fits != nil && s.node.Fits(removedWith(s, victims)) != nil {
 			continue
 		}
-		v := result{violations: s.violations(victims), victims: victims}
+		v := result{violations: s.violations(victims), victims: slices.Clone(victims)}
 		if s.cfg.Budgets == HardBudgets && v.violations > 0 {
 			continue
 		}

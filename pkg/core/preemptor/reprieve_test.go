@@ -70,14 +70,8 @@ func TestPriorityIsItsTwin(t *testing.T) {
 // the floors and violates as few budgets as possible, or as are allowed.
 func (s situation) leastImportant() (least []Candidate) {
 	able, fewest := s.eligible(), 0
-	for set := 1; set < 1<<len(able); set++ {
-		var victims []Candidate
-		for i, c := range able {
-			if set>>i&1 == 1 {
-				victims = append(victims, c)
-			}
-		}
-		if !s.enough(victims) || !s.keeps(victims) {
+	for victims := range setsOf(able) {
+		if len(victims) == 0 || !s.enough(victims) || !s.keeps(victims) {
 			continue
 		}
 		violations := s.violations(victims)
@@ -88,7 +82,7 @@ func (s situation) leastImportant() (least []Candidate) {
 			violations = 0
 		}
 		if least == nil || cmp.Or(cmp.Compare(violations, fewest), s.compareImportance(victims, least)) < 0 {
-			least, fewest = victims, violations
+			least, fewest = slices.Clone(victims), violations
 		}
 	}
 	return least

@@ -3,6 +3,7 @@ package preemptor
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -93,23 +94,35 @@ func (s situation) needs() (node, quota resources.Amounts) {
 	if s.ask.Trigger == Quota {
 		return nil, quota
 	}
-	releasing := s
-	releasing.node.On = nil
-	for _, c := range s.node.On {
-		if !c.Elsewhere {
-			releasing.node.On = append(releasing.node.On, c)
+	return missingBut(s, func(c *Candidate) bool { return c.Elsewhere }, nil), quota
+}
+
+// setsOf visits every set of candidates, the empty one first. The next one overwrites it.
+func setsOf(able []Candidate) iter.Seq[[]Candidate] {
+	return func(yield func([]Candidate) bool) {
+		set := make([]Candidate, 0, len(able))
+		for bits := range uint(1) << len(able) {
+			set = set[:0]
+			for i := range able {
+				if bits>>i&1 == 1 {
+					set = append(set, able[i])
+				}
+			}
+			if !yield(set) {
+				return
+			}
 		}
 	}
-	return missing(releasing), quota
 }
 
 // enough reports whether what these hold covers the need.
 func (s situation) enough(set []Candidate) bool {
 	node, quota := s.needs()
-	for _, c := range set {
-		quota = quota.Minus(c.Amounts)
-		if !c.Elsewhere {
-			node = node.Minus(c.Amounts)
+	quota = quota.Clone()
+	for i := range set {
+		quota.Sub(set[i].Amounts)
+		if !set[i].Elsewhere {
+			node.Sub(set[i].Amounts)
 		}
 	}
 	for _, open := range [2]resources.Amounts{node, quota} {

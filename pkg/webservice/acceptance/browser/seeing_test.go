@@ -54,8 +54,9 @@ func (s *site) addressed(t *testing.T, hash string) string {
 }
 
 // TestSeeing: every panel with real clusters on a desktop and on a telephone, dark and
-// light. Nothing runs out of the page or over its neighbour, every text can be read, and axe
-// finds nothing.
+// light. Nothing runs out of the page or over its neighbour, and every text can be read. axe
+// finds nothing in each width and each theme, which two of the four looks have: its rules
+// take longer than all the rest, and what they say of themes does not depend on the width.
 func TestSeeing(t *testing.T) {
 	t.Parallel()
 	axe := axeScript()
@@ -77,7 +78,7 @@ func TestSeeing(t *testing.T) {
 					p.audit("wide")
 					p.audit("overlapping")
 					p.audit("faint")
-					if axe != "" {
+					if axe != "" && (how == wide || how == phoneLight) {
 						p.axe(axe)
 					}
 				}
