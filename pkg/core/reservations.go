@@ -180,11 +180,22 @@ func (s *reservations) reserveBest(r *request) {
 		return strings.Compare(string(a.node.id), string(b.node.id))
 	})
 	for _, o := range options[:min(len(options), reserveTriesMax)] {
-		if result, _ := s.predicates.check(r, o.node, false); result == placed {
+		if s.mayReserve(r, o.node) {
 			s.reserve(r, o.node)
 			return
 		}
 	}
+}
+
+// mayReserve asks whether an ask may run on a node once what runs there has ended. A resource
+// manager that counts amounts itself refuses every full node as it is.
+func (s *reservations) mayReserve(r *request, n *node) bool {
+	result, refusal := s.predicates.check(r, n, false)
+	if result != waits || s.options.Simulate == nil || isUnresolvable(refusal) {
+		return result == placed
+	}
+	all := n.ownKeys(func(*request) bool { return true })
+	return len(all) > 0 && s.predicates.simulate(r, n, keysOf(all)) == nil
 }
 
 // reserveTriesMax bounds how many nodes the resource manager is asked about for
