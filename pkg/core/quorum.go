@@ -106,7 +106,7 @@ const awaitsMembers = "fewer members are there than must start together"
 // others lacked.
 func (q *quorum) join(l *ledger, r *request) {
 	q.asks.add(r)
-	if q.holds {
+	if q.holds && (r.group == nil || !keepsRoom(r)) { // one for which room is kept stays in its order
 		members{l}.holdBack(r, AwaitsGang, q.detail)
 	}
 	q.waits, q.hinted = false, false

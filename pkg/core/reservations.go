@@ -186,7 +186,7 @@ func (s *reservations) reserveBest(r *request) {
 	from := min(c.reserveFrom, len(options))
 	to := min(from+reserveTriesMax, len(options))
 	for _, o := range options[from:to] {
-		if result, _ := s.predicates.check(r, o.node, false); result == placed {
+		if s.mayReserve(r, o.node) {
 			c.reserveFrom = 0
 			s.reserve(r, o.node)
 			return
@@ -197,6 +197,17 @@ func (s *reservations) reserveBest(r *request) {
 	} else {
 		s.timers.Set(&c.timer, s.now.Add(s.options.RetryDelay), due{what: dueReservation, class: c})
 	}
+}
+
+// mayReserve asks whether an ask may run on a node once what runs there has ended. A resource
+// manager that counts amounts itself refuses every full node as it is.
+func (s *reservations) mayReserve(r *request, n *node) bool {
+	result, refusal := s.predicates.check(r, n, false)
+	if result != waits || s.options.Simulate == nil || isUnresolvable(refusal) {
+		return result == placed
+	}
+	all := n.ownKeys(func(*request) bool { return true })
+	return len(all) > 0 && s.predicates.simulate(r, n, keysOf(all)) == nil
 }
 
 // reserveTriesMax bounds how many nodes the resource manager is asked about for

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 )
 
@@ -107,8 +108,15 @@ func (c callback) released(r *si.AllocationRelease) {
 }
 
 // evict begins to end a pod because the core wants it. One that is being bound is not ended
-// yet: perhaps it need not run. The lock must be held.
+// yet: perhaps it need not run. An ask of a gang that has failed is marked, and not deleted.
+// The lock must be held.
 func (c callback) evict(t *task, r *si.AllocationRelease) {
+	if t.told == asked && !t.foreign() && !pods.IsPlaceholder(t.pod) {
+		t.told, t.sent = untold, nil
+		c.sync(t)
+		c.gangs.queue.Add(t.app.id)
+		return
+	}
 	t.eviction = &eviction{termination: r.TerminationType, message: r.Message}
 	c.leaving[t.key()] = t
 	if t.binding != nil {

@@ -118,3 +118,26 @@ func volume(name string) []runtime.Object {
 	}
 	return []runtime.Object{volume, claim}
 }
+
+// A node that is full is kept for a pod that needs all of it, although the filters refuse it as it
+// is: small pods that come later do not take each place that comes free.
+func TestNodeIsKeptForALargePod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Feasibility: filters})
+		m.AddNode("node-1", "cpu=2 memory=16Gi")
+		m.Start()
+		m.AddPod("small-1", "cpu=1")
+		m.AddPod("small-2", "cpu=1")
+		m.Advance(time.Second)
+		m.AddPod("large", "cpu=2")
+		m.Advance(10 * time.Second)
+		m.AddPod("small-3", "cpu=1")
+		m.Advance(time.Second)
+		m.EndPod("small-1")
+		m.Advance(10 * time.Second)
+		assert.DeepEqual(t, m.Booked(), []string{"large -", "small-2 node-1", "small-3 -"})
+		m.EndPod("small-2")
+		m.Advance(10 * time.Second)
+		assert.DeepEqual(t, m.Booked(), []string{"large node-1", "small-3 -"})
+	})
+}

@@ -52,6 +52,11 @@ func (w *historyWorld) addMember(s historyStep) {
 		}
 	}
 	w.note(pod)
+	if app := pod.Labels["applicationId"]; pod.Annotations != nil && pod.Spec.SchedulerName == SchedulerName {
+		w.mu.Lock()
+		w.gangs[app] = true
+		w.mu.Unlock()
+	}
 	w.api.must(w.api.tracker.Create(podResource, pod, pod.Namespace))
 }
 

@@ -210,6 +210,21 @@ func TestHistoriesThatFailed(t *testing.T) {
 			{"bind pod", 2, 10, 642},
 			{"wait", 0, 10, 1},
 		}},
+		{"a gang fails of which a pod runs elsewhere and another cannot be bound", []historyStep{
+			{"add node", 0, 3, 0},
+			{"add member", 4, 12, 606},
+			{"faults", 5, 13, 404},
+			{"bind pod", 4, 13, 863},
+			{"restart", 3, 3, 257},
+			{"add pod", 0, 12, 847},
+			{"wait", 4, 12, 224},
+		}},
+		{"the oldest pod of a gang is another one after a restart", []historyStep{
+			{"add member", 8, 7, 294},
+			{"add pod", 0, 8, 564},
+			{"restart", 5, 7, 926},
+			{"add node", 2, 8, 311},
+		}},
 		{"a pod runs whose application is being rejected", []historyStep{
 			{"add node", 7, 4, 962},
 			{"configure", 0, 6, 935},

@@ -22,7 +22,6 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 )
 
@@ -49,13 +48,14 @@ type historyWorld struct {
 	told    map[string]bool   // UIDs of pods of which was said why they wait
 	unfair  bool              // conditions of victims cannot be written
 	wrong   []string          // laws that were broken while a step ran
+	gangs   map[string]bool   // applications that had a member of a task group
 	apps    map[string]string // application of a pod, as it was stated first, by UID
 }
 
 func newHistoryWorld(tb *probe, genuine bool) *historyWorld {
 	w := &historyWorld{
 		tb: tb, genuine: genuine, api: NewAPI(), config: historyConfigs[0],
-		touched: map[string]int{}, told: map[string]bool{}, apps: map[string]string{},
+		touched: map[string]int{}, told: map[string]bool{}, apps: map[string]string{}, gangs: map[string]bool{},
 	}
 	w.api.Serve(v1alpha2.SchemeGroupVersion, "podgroups")
 	w.api.PrependReactor("delete", "pods", w.checkVictim)
@@ -345,7 +345,8 @@ func (w *historyWorld) checkVictim(action clienttesting.Action) (bool, runtime.O
 		return false, nil, nil
 	}
 	pod, err := w.api.pod(request.Namespace, request.Name)
-	if err != nil || pods.IsPlaceholder(pod) { // a placeholder is no victim when its place is taken
+	// What ends with its gang is no victim, whether its place is taken or the gang took too long.
+	if err != nil || w.gangs[pod.Labels["applicationId"]] {
 		return false, nil, nil
 	}
 	for _, c := range pod.Status.Conditions {
