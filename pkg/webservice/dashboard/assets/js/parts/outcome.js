@@ -33,8 +33,8 @@ export function summary({ outcome: o, effect: e, body }) {
   some('nominated', 'would get a place for which room is made');
   some('waits', 'would wait');
   some('refused', 'would not be taken in');
-  const moved = o.moved ?? [], stranded = moved.length - count(moved, 'placed');
-  if (moved.length > 0) told.push(`${format.plural(moved.length, 'pod')} of removed nodes would be asked for anew${stranded > 0 ? `, of which ${format.count(stranded)} would not run at once` : ''}`);
+  const moved = o.moved ?? [], left = moved.length - count(moved, 'placed');
+  if (moved.length > 0) told.push(`${format.plural(moved.length, 'pod')} of removed nodes would be asked for anew${left > 0 ? `, of which ${format.count(left)} would not run at once` : ''}`);
   told.push(e.victims.length > 0 ? `${format.plural(e.victims.length, 'allocation')} would be evicted for that` : none);
   if (e.spared.length > 0) told.push(`${format.plural(e.spared.length, 'allocation')} would be spared`);
   if (e.others.length > 0) told.push(`${asks(e.others)} now would get a place`);
