@@ -77,8 +77,8 @@ guarantee, one that is over its guarantee, and one that is over its max.`,
 		Example: "  narwhal queues\n  narwhal queues --kinds cpu,memory --watch\n  narwhal queues --server scheduler:9080 -o yaml",
 	}, nil, func(ctx context.Context, c *client.Client, _ *list) (page, error) {
 		answer, err := c.Queues(ctx)
-		return page{answer.JSON, func(out io.Writer, l client.Layout) error {
-			return client.QueuesTable(answer.Value, kinds...).WriteIn(out, l)
+		return page{answer.JSON, func(out io.Writer, layout client.Layout) error {
+			return client.QueuesTable(answer.Value, kinds...).WriteIn(out, layout)
 		}}, err
 	})
 	cmd.Flags().StringSliceVar(&kinds, "kinds", nil, "kinds to show, such as cpu,memory (default all that a queue has to do with)")
@@ -98,11 +98,11 @@ func newNodesCommand() *cobra.Command {
 		{"evicting", "only nodes with pods that are being evicted (true), or without (false)"},
 	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
 		answer, err := c.Nodes(ctx, l.where())
-		return page{answer.JSON, func(out io.Writer, l client.Layout) error {
+		return page{answer.JSON, func(out io.Writer, layout client.Layout) error {
 			if len(answer.Value) == 0 {
-				return none(out, "nodes")
+				return l.none(out, "nodes")
 			}
-			return client.NodesTable(answer.Value, kinds...).WriteIn(out, l)
+			return client.NodesTable(answer.Value, kinds...).WriteIn(out, layout)
 		}}, err
 	})
 	cmd.Flags().StringSliceVar(&kinds, "kinds", nil, "kinds to show (default CPU, memory and devices)")
@@ -126,11 +126,11 @@ and why each of them does. "narwhal explain NAME" says more about one of them.`,
 		{"node", "only those that get room on this node"},
 	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
 		answer, err := c.Asks(ctx, l.where())
-		return page{answer.JSON, func(out io.Writer, l client.Layout) error {
+		return page{answer.JSON, func(out io.Writer, layout client.Layout) error {
 			if len(answer.Value) == 0 {
-				return none(out, "pods that wait")
+				return l.none(out, "pods that wait")
 			}
-			if err := client.AsksTable(answer.Value, asIs, time.Now()).WriteIn(out, l); err != nil {
+			if err := client.AsksTable(answer.Value, asIs, time.Now()).WriteIn(out, layout); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(out, "\n%s\n", client.ReasonsLine(answer.Value))
@@ -157,11 +157,11 @@ func newPreemptionsCommand() *cobra.Command {
 	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
 		l.limit = limit
 		answer, err := c.Preemptions(ctx, l.where())
-		return page{answer.JSON, func(out io.Writer, l client.Layout) error {
+		return page{answer.JSON, func(out io.Writer, layout client.Layout) error {
 			if len(answer.Value) == 0 {
-				return none(out, "preemptions")
+				return l.none(out, "preemptions")
 			}
-			if err := client.PreemptionsTable(answer.Value, asIs, time.Now()).WriteIn(out, l); err != nil {
+			if err := client.PreemptionsTable(answer.Value, asIs, time.Now()).WriteIn(out, layout); err != nil {
 				return err
 			}
 			return more(out, len(answer.Value), answer.Total)
@@ -176,8 +176,15 @@ func newPreemptionsCommand() *cobra.Command {
 // asIs is the name of an allocation where nothing but its key is known.
 func asIs(key string) string { return key }
 
-func none(out io.Writer, what string) error {
-	_, err := fmt.Fprintf(out, "There are no %s.\n", what)
+// none says that there is nothing to show: nothing at all, or nothing of what is picked.
+func (l *list) none(out io.Writer, what string) error {
+	like := ""
+	for _, value := range l.picked {
+		if *value != "" {
+			like = " like that"
+		}
+	}
+	_, err := fmt.Fprintf(out, "There are no %s%s.\n", what, like)
 	return err
 }
 

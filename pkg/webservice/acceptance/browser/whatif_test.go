@@ -19,6 +19,7 @@ type outcome struct {
 		AllocationKey, NodeID, NominatedNode, Refused string
 		Waits                                         *struct{ Why string }
 	}
+	Moved []struct{ AllocationKey string }
 }
 
 // play asks REST what would come of a question.

@@ -1,5 +1,5 @@
-// What if: asks that might come, or a configuration that might be in effect, played by
-// the scheduler on a copy of the partition.
+// What if: asks that might come, nodes that might come or go, or a configuration that might
+// be in effect, played by the scheduler on a copy of the partition.
 //
 //   #/whatif                  the form as it was left
 //   #/whatif?question=JSON    a question in the words of REST, which is played at once
@@ -9,6 +9,7 @@ import { h, state } from '../dom.js';
 import { kinds as kindsOf } from '../format.js';
 import { createViewer } from '../parts/viewer.js';
 import { emptyAsk, formOf, readFailure, readQuestion } from '../parts/question.js';
+import { emptyNodes } from '../parts/questionnodes.js';
 import { questionForm } from '../parts/questionform.js';
 import { effectOf } from '../parts/effect.js';
 import { outcomeView, refusedFields, summary } from '../parts/outcome.js';
@@ -21,7 +22,7 @@ const hints = 50; // names that are offered for a field
 // What was filled in and what came of it stay when another panel is looked at.
 const kept = { form: blank(), partition: '', asked: '', result: null };
 
-function blank() { return { asks: [emptyAsk()], within: '', config: '', configOpen: false }; }
+function blank() { return { asks: [emptyAsk()], nodes: emptyNodes(), nodesOpen: false, within: '', config: '', configOpen: false }; }
 
 export default {
   id: 'whatif',
@@ -62,7 +63,7 @@ function createDesk(root, ctx) {
   function show() {
     return [
       h('div', { class: 'toolbar' }, h('h1', null, 'What if'),
-        h('span', { class: 'quiet' }, 'Where asks would land, what would be evicted for them, and what another configuration would change'),
+        h('span', { class: 'quiet' }, 'Where asks would land, what would be evicted for them, and what other nodes or another configuration would change'),
         h('span', { class: 'grow' }), copyButton(ctx, 'Copy link', linkOf)),
       h('div', { class: 'whatif' },
         questionForm(ctx, { form: kept.form, kinds, names, errors, playing, change, hint, play, clear, useConfig }),
@@ -72,7 +73,7 @@ function createDesk(root, ctx) {
 
   function result() {
     if (!kept.result) {
-      return state('empty', 'Nothing was played yet', 'Fill in what might be asked for, or another configuration. It is played on a copy: nothing changes.');
+      return state('empty', 'Nothing was played yet', 'Fill in what might be asked for, what might be done to nodes, or another configuration. It is played on a copy: nothing changes.');
     }
     return outcomeView(ctx, kept.result, { stale: written(kept.form) !== kept.result.question, choose });
   }
@@ -143,6 +144,7 @@ function createDesk(root, ctx) {
   // complain shows what is wrong and goes to the first field of it.
   function complain() {
     if (errors.has('config')) kept.form.configOpen = true;
+    if ([...errors.keys()].some((field) => field.startsWith('nodes.'))) kept.form.nodesOpen = true;
     paint();
     ctx.announce([...errors.values()].join(' '));
     root.querySelector('[aria-invalid=true]')?.focus();

@@ -33,13 +33,15 @@ export function summary({ outcome: o, effect: e, body }) {
   some('nominated', 'would get a place for which room is made');
   some('waits', 'would wait');
   some('refused', 'would not be taken in');
+  const moved = o.moved ?? [], left = moved.length - count(moved, 'placed');
+  if (moved.length > 0) told.push(`${format.plural(moved.length, 'pod')} of removed nodes would be asked for anew${left > 0 ? `, of which ${format.count(left)} would not run at once` : ''}`);
   told.push(e.victims.length > 0 ? `${format.plural(e.victims.length, 'allocation')} would be evicted for that` : none);
   if (e.spared.length > 0) told.push(`${format.plural(e.spared.length, 'allocation')} would be spared`);
   if (e.others.length > 0) told.push(`${asks(e.others)} now would get a place`);
   if (e.lost.length > 0) told.push(`${asks(e.lost)} now would lose the place that ${e.lost.length === 1 ? 'it gets' : 'they get'} otherwise`);
   if (e.overUse.length > 0) told.push(`${format.plural(e.overUse.length, 'queue')} would use more than ${e.overUse.length === 1 ? 'its' : 'their'} max`);
   const words = told.length > 1 ? `${told.slice(0, -1).join(', ')}, and ${told.at(-1)}` : told[0];
-  return capital(`${body.config ? 'under the other configuration ' : ''}${words}.`);
+  return capital(`${body.config ? 'under the other configuration ' : ''}${body.nodes ? 'with the other nodes ' : ''}${words}.`);
 }
 
 function asks(list) { return `${format.plural(list.length, 'ask')} that ${list.length === 1 ? 'waits' : 'wait'}`; }
@@ -74,6 +76,8 @@ export function outcomeView(ctx, result, { stale, choose }) {
     stale && h('p', null, badge('warn', 'The form has changed'), ' Play it again to see what would come of that.'),
     h('p', { class: 'lead', key: 'lead' }, summary(result)),
     o.partial && h('p', { key: 'partial' }, badge('warn', 'Not all of it'), ' Playing it took too long. This is what comes at first; what comes later is missing.'),
+    o.predicates === 'not asked' && h('p', { class: 'quiet', key: 'predicates' },
+      'Only amounts were looked at: affinity, taints, ports and volumes may keep asks from these nodes.'),
     o.budgets === 'not asked' && e.victims.length > 0 && h('p', { class: 'quiet', key: 'budgets' },
       'Disruption budgets could not be asked for: what they protect may keep running.'),
     result.body.within && e.victims.length > 0 && count(o.asks, 'waits') > 0 && h('p', { class: 'quiet', key: 'stays' },
@@ -81,6 +85,7 @@ export function outcomeView(ctx, result, { stale, choose }) {
     o.asks.length > 0 && fatesCard(ctx, result, choose),
     chosenAsk(ctx, result),
     victimsCard(ctx, 'What would be evicted', e.victims),
+    placesCard(ctx, 'What runs on removed nodes', o.moved ?? []),
     placesCard(ctx, 'Asks that wait now and would get a place', e.others),
     placesCard(ctx, 'Asks that would lose the place that they get otherwise', e.lost),
     victimsCard(ctx, 'What would be spared', e.spared),
@@ -220,6 +225,7 @@ function asText(result) {
   const named = (v) => `${v.allocationKey} of ${v.applicationId || 'another scheduler'}`;
   for (const v of e.victims) lines.push(`${named(v)} would be evicted: ${v.message}`);
   for (const v of e.spared) lines.push(`${named(v)} would be spared`);
+  for (const f of o.moved ?? []) lines.push(`${f.allocationKey} of a removed node ${f.nodeId ? `would run on ${f.nodeId}` : 'would wait'}`);
   for (const f of e.others) lines.push(`${f.allocationKey} waits now and would get a place on ${f.nodeId || f.nominatedNode}`);
   for (const f of e.lost) lines.push(`${f.allocationKey} waits now and would lose its place on ${f.nodeId || f.nominatedNode}`);
   for (const b of e.overUse) lines.push(`${b.queueName} would use ${format.amounts(b.by)} more than its max`);

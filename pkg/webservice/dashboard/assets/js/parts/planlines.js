@@ -10,7 +10,7 @@ const victimLine = /^(.+) \((.+), priority (-?\d+)(, on another node)?\) (.*)$/;
 export function readPlan(plan) {
   const out = { summary: plan.summary ?? '', facts: [], filtered: [], tried: [], victims: [], rest: [] };
   const lines = plan.lines ?? [];
-  for (const line of lines.slice(lines[0] === out.summary ? 1 : 0)) {
+  for (const line of lines.slice(lines[0]?.endsWith(out.summary) ? 1 : 0)) {
     const m = /^\s*(\S+)\s+(.*)$/.exec(line);
     if (m) readLine(out, m[1], m[2]);
     else out.rest.push(line.trim());

@@ -1,6 +1,7 @@
 // What is filled in as a what-if, checked and made into a question for REST.
 
 import { isBytes } from '../format.js';
+import { readNodes, writeNodes } from './questionnodes.js';
 
 const units = { '': 1, k: 1e3, m: 1e6, g: 1e9, t: 1e12, p: 1e15, ki: 2 ** 10, mi: 2 ** 20, gi: 2 ** 30, ti: 2 ** 40, pi: 2 ** 50 };
 const thousandths = new Set(['vcore', 'gpu']);
@@ -60,9 +61,11 @@ export function readQuestion(form) {
   const applications = newApplications(form, errors);
   if (applications.length > 0) body.applications = applications;
   if (asks.length > 0) body.asks = asks;
+  const nodes = readNodes(form.nodes, (field, text) => errors.set(`nodes.${field}`, text));
+  if (nodes) body.nodes = nodes;
   if (within !== '') body.within = within;
   if (form.config.trim() !== '') body.config = form.config;
-  if (!body.asks && !body.config) errors.set('', 'Add an ask, or a configuration.');
+  if (!body.asks && !body.nodes && !body.config) errors.set('', 'Add an ask, a change of nodes, or a configuration.');
   return { body, errors };
 }
 
@@ -112,6 +115,10 @@ export function readFailure(message, form) {
     const field = kind ?? (ask[2].startsWith('count') ? 'count' : ask[2].startsWith('allocationKey') ? 'key' : 'amounts');
     return [`asks[${ask[1]}].${field}`, ask[2]];
   }
+  const node = /^nodes\.(add|drain|remove)(?:\[\d+\])?: ([^]*)$/.exec(message);
+  if (node) return [`nodes.${node[1]}`, node[2]];
+  const unknown = /^node (\S+) is not registered/.exec(message);
+  if (unknown) return [form.nodes.remove.includes(unknown[1]) ? 'nodes.remove' : 'nodes.drain', message];
   const named = /^(within|config): ([^]*)$/.exec(message);
   if (named) return [named[1], named[2]];
   return message.startsWith('configuration: ') ? ['config', message.slice('configuration: '.length)] : ['', message];
@@ -129,6 +136,7 @@ export function formOf(body) {
       priority: ask.priority === undefined ? '' : String(ask.priority), count: ask.count === undefined ? '' : String(ask.count),
       amounts: Object.fromEntries(Object.entries(ask.resource ?? {}).map(([kind, value]) => [kind, writeAmount(kind, value)])),
     })),
+    nodes: writeNodes(body.nodes), nodesOpen: Boolean(body.nodes),
     within: body.within ?? '', config: body.config ?? '', configOpen: Boolean(body.config),
   };
 }

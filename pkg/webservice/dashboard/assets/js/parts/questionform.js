@@ -14,13 +14,14 @@ export function questionForm(ctx, { form, kinds, names, errors, playing, change,
     onsubmit(event) { event.preventDefault(); play(); },
     onkeydown(event) { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) { event.preventDefault(); play(); } },
   },
-  h('p', { class: 'safe' }, badge('good', 'Nothing changes'), ' It is played on a copy. Nothing is evicted, and the resource manager is asked for its disruption budgets only.'),
+  h('p', { class: 'safe' }, badge('good', 'Nothing changes'), ' It is played on a copy. Nothing is evicted, and the resource manager is asked only what it would allow.'),
   form.asks.map((newAsk, i) => askFields({ form, newAsk, i, kinds, hint, parts, change, errors })),
   h('div', { class: 'toolbar', key: 'more' }, h('button', {
     type: 'button', onclick: () => change((f) => { f.asks.push(another(f)); }),
   }, form.asks.length === 0 ? 'Add an ask' : 'Add an ask of another kind')),
   h('div', { class: 'card question-card', key: 'within' }, h('div', { class: 'field-row' },
     parts.text({ at: 'within', label: 'Wait for', value: form.within, placeholder: '0s', help: 'For what only time brings, such as the delay of a guarantee: 30s, 10m, 1h at most. What is evicted stays that long.', take: (f, text) => { f.within = text; } }))),
+  nodeFields({ form, parts }),
   configFields({ form, errors, change, useConfig }),
   errors.has('') && h('p', { class: 'field-error', role: 'alert', key: 'whole' }, errors.get('')),
   h('div', { class: 'toolbar', key: 'play' },
@@ -46,7 +47,7 @@ function askFields({ form, newAsk, i, kinds, hint, parts, change, errors }) {
   const all = [...new Set([...kinds, ...Object.keys(newAsk.amounts)])];
   return h('fieldset', { class: 'card question-card', key: `ask ${i}` },
     h('legend', null, form.asks.length > 1 ? `Ask ${i + 1}` : 'What is asked for'),
-    form.asks.length + (form.config ? 1 : 0) > 1 && h('button', {
+    form.asks.length + (form.config || Object.values(form.nodes).some(Boolean) ? 1 : 0) > 1 && h('button', {
       type: 'button', class: 'icon question-remove', 'aria-label': `Remove ask ${i + 1}`, title: 'Remove', onclick: () => change((f) => { f.asks.splice(i, 1); }),
     }, '✕'),
     h('div', { class: 'field-row' },
@@ -61,6 +62,15 @@ function askFields({ form, newAsk, i, kinds, hint, parts, change, errors }) {
       parts.text({ at: at('count'), label: 'How many', value: newAsk.count, placeholder: '1', class: 'field-short', mode: 'numeric', take: own('count') }),
       parts.text({ at: at('priority'), label: 'Priority', value: newAsk.priority, placeholder: '0', class: 'field-short', take: own('priority') }),
       parts.text({ at: at('node'), label: 'Must run on', value: newAsk.node, list: 'whatif-nodes', placeholder: 'Any node', take: own('node'), typed: (text) => hint('node', text) })));
+}
+
+function nodeFields({ form, parts }) {
+  const field = (name, label, placeholder, help) => parts.text({ at: `nodes.${name}`, label, value: form.nodes[name], placeholder, help, take: (f, text) => { f.nodes[name] = text; } });
+  return h('details', { class: 'card question-card', key: 'nodes', open: form.nodesOpen, ontoggle() { form.nodesOpen = this.open; } },
+    h('summary', null, 'With other nodes'),
+    field('add', 'Add', 'big:2:vcore=16,memory=64Gi', 'A name, how many, and what each has; a semicolon before the next.'),
+    field('drain', 'Drain', 'node-1, node-2', 'They take nothing new; what runs there stays.'),
+    field('remove', 'Remove', 'node-3', 'They are gone, and what runs there is asked for anew.'));
 }
 
 function configFields({ form, errors, change, useConfig }) {
