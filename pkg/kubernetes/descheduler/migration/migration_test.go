@@ -48,6 +48,23 @@ func TestMigration(t *testing.T) {
 	}
 }
 
+// A pod that has failed goes without a reservation: nothing would take the place, and the job
+// would wait for it until its time is over.
+func TestEndedPodsNeedNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		w.start(migration.NewArgs(), 0, false)
+		w.ChangePod("web-1", func(pod *v1.Pod) { pod.Status.Phase = v1.PodFailed })
+		w.missing = 1 // the workload has made another one long ago
+		job := w.evict("web-1")
+		w.drive(20)
+		got := w.job(job)
+		assert.Equal(t, got.Status.Phase, migration.Succeeded, "%+v", got.Status)
+		assert.DeepEqual(t, steps(got), []string{"Eviction"})
+		assert.DeepEqual(t, w.evicted, []string{"uid-web-1"})
+	})
+}
+
 // The place is not given to a pod that waits for room and comes first.
 func TestPlaceIsKeptFromOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

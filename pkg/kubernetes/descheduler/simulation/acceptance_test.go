@@ -47,7 +47,7 @@ var acceptance = []struct{ point, tests string }{
 	{"D-K-LNL-4: without room nothing is forgotten", "TestNoRoomForgetsNothing"},
 	{"D-K-PMJ-2: the bucket refuses", "TestBucket"},
 	{"D-K-PMJ-4: old jobs go", "TestScavenge"},
-	{"D-K-PMJ-7: traps of reservations", "TestMigration TestPlaceIsKeptFromOthers TestTwoMigrationsOfOneWorkload TestMostOf"},
+	{"D-K-PMJ-7: traps of reservations", "TestMigration TestEndedPodsNeedNoPlace TestMigratingClosedLoop TestPlaceIsKeptFromOthers TestTwoMigrationsOfOneWorkload TestMostOf"},
 	{"a plugin out of tree", "TestPluginOutOfTree"},
 	{"events trigger evictions, also of pods that are heard of late", "TestPodsLeaveAProblemAtOnce TestPodsThatAreHeardOfAfterTheProblem"},
 	{"a cycle of a large cluster is fast", "TestQuestionsGrowWithWhatMoves TestRoomIsFoundWithFewLooks TestFewPodsAreLookedAtInADomain"},
