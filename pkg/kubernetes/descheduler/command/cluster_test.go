@@ -72,7 +72,8 @@ func readyNode(name string) v1.Node {
 }
 
 // A dry run of the whole program: of four duplicates on one of two nodes, two would be
-// evicted, and their replacements would run on the other node.
+// evicted, and their replacements would run on the other node. D-CYC-6: it asks for no lease,
+// which would be a write.
 func TestDryRunOfACluster(t *testing.T) {
 	complete(t)
 	var pods []v1.Pod
@@ -104,7 +105,7 @@ current-context: c
 	policy := written(t, "policy.yaml", smallest+"profiles: [{plugins: {balance: {enabled: [RemoveDuplicates]}}}]\n")
 	var out, problems bytes.Buffer
 	code := Run(t.Context(), Streams{&out, &problems}, []string{
-		"--dry-run", "--policy-config-file", policy, "--kubeconfig", kubeconfig,
+		"--dry-run", "--leader-elect", "--policy-config-file", policy, "--kubeconfig", kubeconfig,
 	})
 	assert.Equal(t, code, exitDone, problems.String())
 	assert.Equal(t, problems.String(), "") // the report says it all

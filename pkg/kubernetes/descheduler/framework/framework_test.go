@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -114,6 +115,17 @@ func TestSnapshotIsOrdered(t *testing.T) {
 	assert.DeepEqual(t, names(s.PodsOn("n")), []string{"b/x"})
 	assert.DeepEqual(t, names(s.PodsOf(Workload{"a", "Job", "j"})), []string{"a/x"})
 	assert.Assert(t, s.WasEvicted("ay") && !s.WasEvicted("ax"))
+
+	// Of two pods of one name, such as before and after an informer was interrupted, the UID
+	// decides, and budgets are ordered too.
+	one, two := pod("a", "x", "m"), pod("a", "x", "m")
+	one.UID, two.UID = "1", "2"
+	budget := func(name string) *policyv1.PodDisruptionBudget {
+		return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name}}
+	}
+	s = NewSnapshot(Objects{Pods: []*v1.Pod{two, one}, Budgets: []*policyv1.PodDisruptionBudget{budget("y"), budget("x")}}, time.Unix(0, 0))
+	assert.Equal(t, s.Pods()[0], one)
+	assert.Equal(t, s.Budgets("a")[0].Name, "x")
 }
 
 func TestSharesCompareExactly(t *testing.T) {

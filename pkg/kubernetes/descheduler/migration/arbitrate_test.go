@@ -157,6 +157,18 @@ func TestPodThatIsNotReadyIsMigrated(t *testing.T) {
 	})
 }
 
+// A pod that is ending serves no more, although it is ready still: no other one of its workload begins.
+func TestPodThatEndsIsUnavailable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		w.DeletePod("web-2")
+		w.start(migration.NewArgs(), 0, false)
+		w.jobsFor("web-0", "web-1")
+		assert.NilError(t, w.Arbitrate(t.Context()))
+		assert.Equal(t, len(w.passed()), 0)
+	})
+}
+
 // What may never be migrated fails at once, with the reason.
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {

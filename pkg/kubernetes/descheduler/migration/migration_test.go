@@ -8,6 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/informers"
@@ -46,6 +47,23 @@ func TestMigration(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A pod that has failed goes without a reservation: nothing would take the place, and the job
+// would wait for it until its time is over.
+func TestEndedPodsNeedNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		w.start(migration.NewArgs(), 0, false)
+		w.ChangePod("web-1", func(pod *v1.Pod) { pod.Status.Phase = v1.PodFailed })
+		w.missing = 1 // the workload has made another one long ago
+		job := w.evict("web-1")
+		w.drive(20)
+		got := w.job(job)
+		assert.Equal(t, got.Status.Phase, migration.Succeeded, "%+v", got.Status)
+		assert.DeepEqual(t, steps(got), []string{"Eviction"})
+		assert.DeepEqual(t, w.evicted, []string{"uid-web-1"})
+	})
 }
 
 // The place is not given to a pod that waits for room and comes first.
@@ -151,6 +169,40 @@ func TestPodIsDeletedByAUser(t *testing.T) {
 		w.drive(60)
 		assert.Equal(t, w.job(job).Status.Phase, migration.Succeeded, "%+v", w.job(job).Status)
 	})
+}
+
+// D-K-PMJ-1: a label of the pod goes before the arguments, one of the job before that of the pod, and
+// a way that is not known is none. The API server refuses evictions here, and not deletions.
+func TestLabelsChooseTheWay(t *testing.T) {
+	for _, c := range []struct {
+		pod, job string
+		want     string
+	}{
+		{"", "", "refused"},
+		{"Delete", "", "deleted"},
+		{"SoftEviction", "", "asked"},
+		{"SoftEviction", "Delete", "deleted"},
+		{"Delete", "SoftEviction", "asked"},
+		{"Nonsense", "", "refused"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, "ReplicaSet")
+			w.start(migration.NewArgs(), 0, false)
+			w.refuse = apierrors.NewTooManyRequests("the budget allows none", 1)
+			w.ChangePod("web-1", func(pod *v1.Pod) { pod.Labels[migration.LabelEvictionPolicy] = c.pod })
+			job := w.evict("web-1")
+			w.change(job, func(j *migration.Job) { j.Labels = map[string]string{migration.LabelEvictionPolicy: c.job} })
+			w.drive(4)
+			got, pod := "refused", w.Pod("web-1")
+			switch {
+			case len(w.evicted) > 0:
+				got = "deleted"
+			case pod.Annotations[migration.AnnotationSoftEviction] != "":
+				got = "asked"
+			}
+			assert.Equal(t, got, c.want, "pod %q, job %q", c.pod, c.job)
+		})
+	}
 }
 
 // A paused job waits where it is, also beyond its time to live, and goes on.

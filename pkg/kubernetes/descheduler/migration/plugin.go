@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // Name is the name of the plugin.
@@ -79,7 +80,16 @@ func (c *Controller) Filter(pod *v1.Pod) error {
 	if job := c.known.Load().migrates(pod.UID); job != "" {
 		return fmt.Errorf("job %s migrates it", job)
 	}
-	return c.refusal(pod, c.args.DefaultJobMode)
+	return c.refusal(pod, c.modeFor(pod))
+}
+
+// modeFor is the mode of a job that the plugin makes. A pod that has ended keeps no room, and
+// nothing is made anew when it goes, so that no place is reserved.
+func (c *Controller) modeFor(pod *v1.Pod) Mode {
+	if pods.IsTerminal(pod) {
+		return EvictDirectly
+	}
+	return c.args.DefaultJobMode
 }
 
 // PreEvictionFilter refuses pods that fit on no other node, where the arguments ask for that.
@@ -88,7 +98,7 @@ func (c *Controller) PreEvictionFilter(pod *v1.Pod) error { return c.fits(pod) }
 // EvictPod makes a job for the pod. That the job exists is success: the pod is evicted when
 // arbitration lets it and its place is reserved.
 func (c *Controller) EvictPod(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
-	if err := c.refusal(pod, c.args.DefaultJobMode); err != nil {
+	if err := c.refusal(pod, c.modeFor(pod)); err != nil {
 		return &framework.RefusedError{By: Name, Reason: err.Error(), Err: err}
 	}
 	if c.args.DryRun || c.handle.DryRun() {
@@ -143,7 +153,7 @@ func (c *Controller) jobFor(pod *v1.Pod, options framework.EvictOptions) *Job {
 			},
 		},
 		Spec: Spec{
-			Mode: c.args.DefaultJobMode, PodRef: PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, DeleteOptions: deletion,
+			Mode: c.modeFor(pod), PodRef: PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, DeleteOptions: deletion,
 		},
 	}
 	if c.args.DefaultJobTTL.Duration > 0 {

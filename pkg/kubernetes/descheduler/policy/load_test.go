@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -139,6 +140,31 @@ profiles:
 	})
 	assert.NilError(t, err)
 	assert.Equal(t, len(warnings), 0, "a filter that is a default of the other kind protects too: %v", warnings)
+}
+
+// One point of Koordinator is two here: a plugin enabled at filter is at preevictionfilter too, if it
+// works there, and what is written for preevictionfilter goes before.
+func TestFilterIsTwoPoints(t *testing.T) {
+	for _, c := range []struct {
+		plugins string
+		want    []string
+	}{
+		{"filter: {disabled: ['*'], enabled: [DefaultEvictor]}", []string{"DefaultEvictor"}},
+		{"filter: {disabled: ['*'], enabled: [OnlyFilter]}", nil},
+		{"filter: {disabled: ['*'], enabled: [DefaultEvictor]}, preevictionfilter: {disabled: ['*']}", nil},
+	} {
+		r := testRegistry(t)
+		assert.NilError(t, r.Register(framework.Definition{
+			Name: "OnlyFilter", Points: []framework.Point{framework.Filter},
+			New: func(context.Context, any, framework.Handle) (framework.Plugin, error) { return nil, nil },
+		}))
+		p, _, err := Load([]byte(configurationHeader+"profiles: [{plugins: {"+c.plugins+"}}]"), r, Options{
+			Defaults:              testDefaults,
+			ConfigurationDefaults: map[framework.Point][]string{framework.Filter: {"DefaultEvictor"}, framework.PreEvictionFilter: {"DefaultEvictor"}, framework.Evict: {"Delete"}},
+		})
+		assert.NilError(t, err)
+		assert.DeepEqual(t, p.Profiles[0].Plugins[framework.PreEvictionFilter], c.want)
+	}
 }
 
 // D-CFG-6 in the way it is meant: disabled switches defaults off, by name or all.

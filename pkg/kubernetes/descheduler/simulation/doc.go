@@ -1,7 +1,7 @@
 // Package simulation has no code of its own: its tests play the whole descheduler in
 // clusters in memory. All plugins, the evict plugin, and the scheduler's core that says
 // where pods land are the real ones; the API server, the controllers and the scheduler
-// are played.
+// are played. Where pods are migrated, the scheduler is the real one too.
 //
 // Read in this order:
 //
@@ -12,5 +12,6 @@
 //	gangs_test.go     the same of gangs and of the guarantees of queues
 //	closed_test.go    the closed loop that tries it
 //	renewals_test.go  what a second cycle may still move
+//	migrating_world_test.go, migrating_test.go  the same with migrations and the real scheduler
 //	acceptance_test.go  which tests show what is asked for
 package simulation

@@ -24,6 +24,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/landing"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/migration"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/queues"
@@ -52,7 +53,7 @@ type world struct {
 func registry(t testing.TB) *framework.Registry {
 	t.Helper()
 	r := new(framework.Registry)
-	assert.NilError(t, r.Register(slices.Concat(plugins.Definitions(), evictors.Register(),
+	assert.NilError(t, r.Register(slices.Concat(plugins.Definitions(), evictors.Register(), []framework.Definition{migration.Definition()},
 		queues.Definitions(func(a, b *v1.Pod) bool { return order.Compare(a, b) < 0 }))...))
 	return r
 }

@@ -2,6 +2,7 @@ package duplicates
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -110,4 +111,16 @@ func TestValidate(t *testing.T) {
 	both := &selection.Names{Include: []string{"a"}, Exclude: []string{"b"}}
 	assert.ErrorContains(t, Definition().Validate(&Args{Namespaces: both}), "namespaces:")
 	assert.ErrorContains(t, Definition().Validate(1), "int")
+}
+
+// Pods are of one group whatever the order of their owners and containers.
+func TestGroupsWithoutAnOrder(t *testing.T) {
+	one := ft.Pod("a/p", "n1", "", ft.Owned("ReplicaSet/x"), ft.Owned("ReplicaSet/y"))
+	one.Spec.Containers = []v1.Container{{Image: "first"}, {Image: "second"}}
+	two := one.DeepCopy()
+	slices.Reverse(two.OwnerReferences)
+	slices.Reverse(two.Spec.Containers)
+	assert.Equal(t, keyOf(one), keyOf(two))
+	two.Spec.Containers[0].Image = "third"
+	assert.Assert(t, keyOf(one) != keyOf(two))
 }

@@ -160,6 +160,11 @@ func TestThresholdDoesNotDependOnSystemCriticalPods(t *testing.T) {
 	assert.NilError(t, filter.Filter(ft.Pod("a/p", "n1", "", owned, ft.Priority(9))))
 	assert.ErrorContains(t, filter.Filter(ft.Pod("a/p", "n1", "", owned, ft.Priority(11))), "threshold 10")
 	assert.ErrorContains(t, filter.Filter(ft.Pod("a/p", "n1", "", owned, critical)), "threshold 10")
+
+	// The highest threshold keeps nothing that the protection which is off would keep.
+	args.PriorityThreshold = value(HighestThreshold)
+	filter = ft.NewHandle(t, o, ft.Options{}).Build(t, Definition(), args).(framework.FilterPlugin)
+	assert.NilError(t, filter.Filter(ft.Pod("a/p", "n1", "", owned, critical)))
 }
 
 func TestPreEvictionFilter(t *testing.T) {
