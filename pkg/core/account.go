@@ -37,7 +37,7 @@ type account struct {
 	hinted          resources.Sum // that the resource manager knows to wait for nodes
 	applications    int
 	applicationsMax int        // zero is no limit
-	blocked         []*section // that nothing is tried of before this account changes
+	blocked         []*line    // that nothing is tried of before this account changes
 	held            []*request // with a required node, that wait for that too
 	freed           bool       // recorded, and not reacted to yet
 }

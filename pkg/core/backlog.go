@@ -34,6 +34,8 @@ type backlog struct {
 	// searches are the memory of a search, and of one for a class within it.
 	searches [2]search
 	stale    []*section // in which a search found that limits hold everything back
+
+	staleLines []*line // the same of lines
 }
 
 func newBacklog(options Options) backlog {

@@ -41,7 +41,7 @@ type queue struct {
 	apps   order.Tree[*application]
 	// sections hold the applications of a leaf that limits bind, by what binds them.
 	sections sections
-	merged   summary            // of apps and sections
+	merged   summary            // of apps, sections and lines
 	cluster  *resources.Amounts // the size of the cluster in all orders
 
 	headroom headroom // scratch of searches
@@ -132,7 +132,7 @@ func (q *queue) subtree() *summary {
 
 // waits reports whether anything below waits.
 func (q *queue) waits() bool {
-	return q.queues.Len() > 0 || q.apps.Len() > 0 || q.sections.tree.Len() > 0
+	return q.queues.Len() > 0 || q.apps.Len() > 0 || q.sections.tree.Len() > 0 || q.sections.open.Len() > 0
 }
 
 // waiting is what waits below, whatever the quota of this queue.
@@ -144,11 +144,18 @@ func (q *queue) waiting() *summary {
 	if top := q.apps.Root(); top != nil {
 		apps = &top.below
 	}
+	var sections, lines *summary
 	if top := q.sections.tree.Root(); top != nil {
-		q.merged.become(&top.below, apps, nil)
-		return &q.merged
+		sections = &top.below
 	}
-	return apps
+	if top := q.sections.open.Root(); top != nil {
+		lines = &top.below
+	}
+	if sections == nil && lines == nil {
+		return apps
+	}
+	q.merged.become(apps, sections, lines)
+	return &q.merged
 }
 
 // summarise brings the summary up to date with what waits below and with what is

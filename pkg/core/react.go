@@ -152,10 +152,10 @@ func wakeLimited(p *Partition) {
 		account.freed = false
 		blocked := account.blocked
 		account.blocked = nil
-		for _, s := range blocked {
-			s.blocked = nil
-			s.settle()
-			p.changes.queue(s.leaf, 0)
+		for _, l := range blocked {
+			l.blocked = false
+			l.settle()
+			p.changes.queue(l.leaf, 0)
 		}
 		for _, r := range account.held {
 			if r.wait == nil || r.wait.limit != account {

@@ -86,8 +86,9 @@ func (s *search) inQueue(q *queue, left *headroom) (*request, int32) {
 		return nil, 0
 	}
 	r := s.inApplications(&q.apps, left)
-	if q.sections.tree.Len() > 0 {
+	if q.sections.waits() {
 		r = s.inSections(q.sections.tree.Root(), left, r)
+		r = s.inLines(q.sections.open.Root(), left, r)
 	}
 	if len(q.active) > 0 && s.only == nil && !s.busy {
 		r = earlier(r, s.firstAttempt(q))
@@ -167,17 +168,38 @@ func (s *search) inSections(top *section, left *headroom, best *request) *reques
 	}
 	s.work.Applications++
 	best = s.inSections(top.links.Left, left, best)
-	if !top.precedes(best) {
+	if !top.place.precedes(top.leaf, best) {
 		return best
 	}
 	if s.mayHold(&top.own, left) {
-		if top.blocker(&top.own) != nil {
-			s.stale = append(s.stale, top)
-		} else {
+		switch held := top.blocker(&top.own); {
+		case held == nil:
 			best = earlier(best, s.inApplications(&top.apps, top.headroomWithin(left)))
+		case top.line == nil || top.line.account != held:
+			s.stale = append(s.stale, top)
 		}
 	}
 	return s.inSections(top.links.Right, left, best)
+}
+
+// inLines is the same with a part of its lines.
+func (s *search) inLines(top *line, left *headroom, best *request) *request {
+	if top == nil || !s.mayHold(&top.below, left) {
+		return best
+	}
+	s.work.Applications++
+	best = s.inLines(top.links.Left, left, best)
+	if !top.place.precedes(top.leaf, best) {
+		return best
+	}
+	if s.mayHold(&top.own, left) {
+		if top.holdsBack(&top.own) {
+			s.staleLines = append(s.staleLines, top)
+		} else {
+			best = s.inSections(top.sections.Root(), top.headroomWithin(left), best)
+		}
+	}
+	return s.inLines(top.links.Right, left, best)
 }
 
 func (s *search) inGroups(top *askGroup, left *headroom) *request {
@@ -268,9 +290,9 @@ func (s *search) firstInSections(leaf *leafClass) (first *request) {
 		first = earlier(first, best.ask)
 	}
 	look(&leaf.leaf.apps)
-	for in := range leaf.leaf.sections.tree.All {
+	for in := range leaf.leaf.sections.tried {
 		s.work.Applications++
-		if in.precedes(first) && in.blocker(&summary{top: leaf.class.priority, open: &leaf.class.amounts}) == nil {
+		if in.place.precedes(in.leaf, first) && in.blocker(&summary{top: leaf.class.priority, open: &leaf.class.amounts}) == nil {
 			look(&in.apps)
 		}
 	}

@@ -14,20 +14,19 @@ import (
 // applications, or all do not. Applications that nothing limits are in none.
 //
 // The sections of a leaf stand in the order of their first application. One in which no ask
-// may run stands in no order: it is blocked at the account that holds all of it back, and is
+// may run stands in a line with all others that the same account holds back, which is
 // looked at again when that changes. So what a limit holds back costs a search nothing,
 // however many applications it is of.
 //
-//	apps    = the applications in it that stand in an order
-//	blocked = nil if it stands in the order of its leaf, or has no application
+//	apps = the applications in it that stand in an order
+//	line = nil if it stands in the order of its leaf, or has no application
 type section struct {
 	sectionKey
 	leaf *queue
 	at   int // the place in the list of the leaf
 
-	apps      order.Tree[*application]
-	blocked   *account
-	blockedAt int // the place in its list
+	apps order.Tree[*application]
+	line *line
 
 	links order.Links[*section]
 	place sectionPlace
@@ -58,25 +57,30 @@ func (s *section) Before(other *section) bool {
 
 // compare orders the first application and another place, which compare in a way by priority.
 func (s *section) compare(other sectionPlace, priority int) int {
-	age := cmp.Compare(s.place.submitted, other.submitted)
-	first := age
-	if s.leaf.properties.ApplicationSort == Fair {
-		first = s.place.share.Compare(other.share)
-	}
-	if s.leaf.properties.IgnorePriority {
-		priority, first = first, priority
-	}
-	return cmp.Or(priority, first, age, strings.Compare(string(s.place.id), string(other.id)))
+	return s.leaf.compareFirsts(s.place, other, priority)
 }
 
-// precedes reports whether an application in it may come before an ask. The first one comes
-// before none of them, with whichever of its asks.
-func (s *section) precedes(r *request) bool {
+// compareFirsts orders two places of applications of a leaf, which compare in a way by priority.
+func (q *queue) compareFirsts(a, b sectionPlace, priority int) int {
+	age := cmp.Compare(a.submitted, b.submitted)
+	first := age
+	if q.properties.ApplicationSort == Fair {
+		first = a.share.Compare(b.share)
+	}
+	if q.properties.IgnorePriority {
+		priority, first = first, priority
+	}
+	return cmp.Or(priority, first, age, strings.Compare(string(a.id), string(b.id)))
+}
+
+// precedes reports whether an application from a place on may come before an ask of a leaf. The
+// first one comes before none of them, with whichever of its asks.
+func (p sectionPlace) precedes(q *queue, r *request) bool {
 	if r == nil {
 		return true
 	}
 	place := sectionPlace{r.application.place, r.application.id}
-	return s.compare(place, cmp.Compare(r.Priority, s.place.priority)) < 0
+	return q.compareFirsts(p, place, cmp.Compare(r.Priority, p.priority)) < 0
 }
 
 // Links are the place in the order of the leaf.
@@ -96,10 +100,15 @@ func (s *section) subtree() *summary {
 
 // sections are those of one leaf.
 type sections struct {
-	tree order.Tree[*section] // of which something may be tried
-	list []*section
-	by   map[sectionKey]*section
+	tree  order.Tree[*section] // of which something may be tried
+	open  order.Tree[*line]    // of which something may be tried
+	list  []*section
+	by    map[sectionKey]*section
+	lines map[lineKey]*line
 }
+
+// waits reports whether any is in an order.
+func (l *sections) waits() bool { return l.tree.Len() > 0 || l.open.Len() > 0 }
 
 // find is where an application belongs that waits; nil if nothing limits it.
 func (l *sections) find(app *application) *section {
@@ -111,7 +120,7 @@ func (l *sections) find(app *application) *section {
 	s := l.by[key]
 	if s == nil {
 		s = &section{sectionKey: key, leaf: q, at: len(l.list), own: emptySummary}
-		s.apps.Looked, l.tree.Looked = q.apps.Looked, q.apps.Looked
+		s.apps.Looked, l.tree.Looked, l.open.Looked = q.apps.Looked, q.apps.Looked, q.apps.Looked
 		if l.by == nil {
 			l.by = map[sectionKey]*section{}
 		}
@@ -131,13 +140,32 @@ func (s *section) settle() {
 		}
 		place = sectionPlace{top.place, top.id}
 	}
-	s.blockAt(s.blocker(&own))
-	wanted := s.apps.Len() > 0 && s.blocked == nil
-	q.sections.tree.Settle(s, wanted, place != s.place, own != s.own, func() { s.place, s.own = place, own })
-	s.place, s.own = place, own // also of one that is in no order
+	var to *line
+	if held := s.blocker(&own); held != nil && s.apps.Len() > 0 {
+		to = q.sections.line(held, s)
+	}
+	from := s.line
+	if to != from && s.links.In() {
+		s.order().Remove(s)
+	}
+	s.line = to
+	s.order().Settle(s, s.apps.Len() > 0, place != s.place, own != s.own, func() { s.place, s.own = place, own })
+	for _, l := range [...]*line{from, to} {
+		if l != nil {
+			l.settle()
+		}
+	}
 	if s.apps.Len() == 0 {
 		q.sections.drop(s)
 	}
+}
+
+// order is that in which a section stands.
+func (s *section) order() *order.Tree[*section] {
+	if s.line != nil {
+		return &s.line.sections
+	}
+	return &s.leaf.sections.tree
 }
 
 func (l *sections) drop(s *section) {
@@ -157,12 +185,14 @@ func (l *sections) drop(s *section) {
 func (l *sections) clear() (apps []*application) {
 	for _, s := range l.list {
 		apps = slices.AppendSeq(apps, s.apps.All)
-		s.blockAt(nil)
+		if s.line != nil {
+			s.line.block(false)
+		}
 	}
 	for _, app := range apps {
 		app.links, app.section = order.Links[*application]{}, nil
 	}
-	*l = sections{tree: order.Tree[*section]{Looked: l.tree.Looked}}
+	*l = sections{tree: order.Tree[*section]{Looked: l.tree.Looked}, open: order.Tree[*line]{Looked: l.tree.Looked}}
 	return apps
 }
 
@@ -174,12 +204,26 @@ func tried(q *queue, yield func(*application) bool) {
 		more = yield(app)
 		return more
 	})
-	for s := range q.sections.tree.All {
+	for s := range q.sections.tried {
 		s.apps.All(func(app *application) bool {
 			more = more && yield(app)
 			return more
 		})
 	}
+}
+
+// tried visits the sections that stand in an order, and those of lines that do.
+func (l *sections) tried(yield func(*section) bool) {
+	more := true
+	visit := func(s *section) bool {
+		more = more && yield(s)
+		return more
+	}
+	l.tree.All(visit)
+	l.open.All(func(open *line) bool {
+		open.sections.All(visit)
+		return more
+	})
 }
 
 // blocker is an account that lets no ask of a section run which waits with a summary; nil if
@@ -221,45 +265,12 @@ func (a *account) mayHold(own *summary) bool {
 	return false
 }
 
-// blockAt blocks a section at an account, or nowhere.
-func (s *section) blockAt(a *account) {
-	if s.blocked == a {
-		return
-	}
-	if before := s.blocked; before != nil {
-		last := len(before.blocked) - 1
-		moved := before.blocked[last]
-		before.blocked[s.blockedAt], moved.blockedAt = moved, s.blockedAt
-		before.blocked[last] = nil
-		before.blocked = before.blocked[:last]
-	}
-	s.blocked = a
-	if a != nil {
-		s.blockedAt = len(a.blocked)
-		a.blocked = append(a.blocked, s)
-	}
-}
-
 // headroomWithin is what is left of the quotas and limits in a section.
 func (s *section) headroomWithin(above *headroom) *headroom {
 	if s.user == nil && s.group == nil {
 		return above
 	}
-	h := &s.headroom
-	h.in, h.kept, h.over, h.limited = above.in, above.kept, above.over, true
-	h.limits = h.limits[:0]
-	for _, account := range [...]*account{s.user, s.group} {
-		for ; account != nil; account = account.parent {
-			h.limits = withinMax(h.limits, account.max, account.used.Amounts)
-		}
-	}
-	h.left = append(append(h.left[:0], h.limits...), above.left[min(len(h.limits), len(above.left)):]...)
-	h.most = append(append(h.most[:0], h.limits...), above.most[min(len(h.limits), len(above.most)):]...)
-	for i := range h.limits {
-		h.left[i] = min(h.left[i], above.left.Of(resources.Kind(i)))
-		h.most[i] = min(h.most[i], above.most.Of(resources.Kind(i)))
-	}
-	return h
+	return s.headroom.within(above, s.user, s.group)
 }
 
 // withinMax is the least of limits and of what is left of a max.

@@ -128,9 +128,9 @@ func (v *verifier) account(a *account, sum *limitSums) {
 	if !a.exceeded && !a.used.Within(a.max) {
 		v.breaks("%s: uses %s of %s by a placement", of, v.p.kinds.Format(a.used.Amounts), v.p.kinds.FormatLimits(a.max))
 	}
-	for i, s := range a.blocked {
-		if s.blocked != a || s.blockedAt != i {
-			v.breaks("%s lists a section of queue %s that does not know", of, s.leaf.path)
+	for i, l := range a.blocked {
+		if l.account != a || !l.blocked || l.blockedAt != i {
+			v.breaks("%s lists a line of queue %s that does not know", of, l.leaf.path)
 		}
 	}
 	for _, r := range a.held {
@@ -156,23 +156,41 @@ func (v *verifier) sections(q *queue) {
 		}
 	}
 	for i, s := range q.sections.list {
-		if s.at != i || q.sections.by[s.sectionKey] != s || s.apps.Len() == 0 || s.links.In() == (s.blocked != nil) {
+		if s.at != i || q.sections.by[s.sectionKey] != s || s.apps.Len() == 0 || !s.links.In() {
 			v.breaks("queue %s: a section of %d applications is out of place", q.path, s.apps.Len())
 			continue
 		}
 		sorted(v, "applications of a section", &s.apps)
 		v.summary("a section of "+string(q.path), &s.own, ownOf(&s.apps, func(app *application) *summary { return &app.own }))
-		if s.blocked == nil {
-			continue
-		}
-		if !slices.Contains(s.blocked.blocked, s) || s.blocker(&s.own) == nil {
-			v.breaks("queue %s: a section is held back by %s, which does not", q.path, s.blocked.subject)
+		if s.line != nil && q.sections.lines[s.line.lineKey] != s.line {
+			v.breaks("queue %s: a section stands in a line that is not known", q.path)
 		}
 	}
 	if len(q.sections.by) != len(q.sections.list) {
 		v.breaks("queue %s has %d sections and lists %d", q.path, len(q.sections.by), len(q.sections.list))
 	}
 	sorted(v, "sections", &q.sections.tree)
+	sorted(v, "lines", &q.sections.open)
+	checkLines(v, q)
+}
+
+// checkLines checks that each account which has a line blocked holds all of it back.
+func checkLines(v *verifier, q *queue) {
+	standing := q.sections.tree.Len()
+	for key, l := range q.sections.lines {
+		standing += l.sections.Len()
+		if l.lineKey != key || l.links.In() == l.blocked || l.sections.Len() == 0 {
+			v.breaks("queue %s: a line of %d sections is out of place", q.path, l.sections.Len())
+		}
+		if l.blocked && (!l.holdsBack(&l.own) || !slices.Contains(l.account.blocked, l)) {
+			v.breaks("queue %s: a line is held back by %s, which does not", q.path, l.account.subject)
+		}
+		sorted(v, "sections of a line", &l.sections)
+		v.summary("a line of "+string(q.path), &l.own, ownOf(&l.sections, func(s *section) *summary { return &s.own }))
+	}
+	if standing != len(q.sections.list) {
+		v.breaks("queue %s has %d sections and %d stand in an order", q.path, len(q.sections.list), standing)
+	}
 }
 
 // ownOfLeaf is what the applications of a leaf have themselves that stand in an order.
@@ -180,8 +198,8 @@ func ownOfLeaf(q *queue) (all []*summary) {
 	for s := range ownOf(&q.apps, func(app *application) *summary { return &app.own }) {
 		all = append(all, s)
 	}
-	for s := range ownOf(&q.sections.tree, func(s *section) *summary { return &s.own }) {
-		all = append(all, s)
+	for s := range q.sections.tried {
+		all = append(all, &s.own)
 	}
 	return all
 }

@@ -104,8 +104,12 @@ func (c *conversion) application(a *si.AddApplicationRequest) (*owner, core.Comm
 		Forced: forced,
 		Quota:  c.quota(to, a.ApplicationID, a.Tags),
 	}
-	if _, ok := a.Tags[common.CreationTime]; ok {
-		command.Created = c.created(to, a.ApplicationID, a.Tags)
+	text, dated := a.Tags[common.DomainYuniKorn+common.CreationTime] // as the shim of YuniKorn says it
+	if !dated {
+		text, dated = a.Tags[common.CreationTime]
+	}
+	if dated {
+		command.Created = c.created(to, a.ApplicationID, map[string]string{common.CreationTime: text})
 	}
 	return to, command, nil
 }
