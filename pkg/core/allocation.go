@@ -133,6 +133,30 @@ func terminatingSince(tags map[string]string, now time.Time) (since time.Time, i
 	return time.Unix(seconds, 0), true
 }
 
+// optedOut reports whether an allocation asks not to be preempted. Having no
+// policy is no such wish.
+func (a *Allocation) optedOut() bool {
+	return a.Preemptable.Stated && !a.Preemptable.AllowSelf ||
+		a.Tags[TagAllowPreemption] == "false" || a.Tags[labelAllowPreemption] == "false"
+}
+
+// Class is what an allocation is when it is a victim, or would be.
+func (a *Allocation) Class() preemptor.Class {
+	switch {
+	case a.optedOut():
+		return preemptor.OptedOut
+	case a.IsForeign():
+		return preemptor.Foreign
+	case a.owns():
+		return preemptor.Owner
+	default:
+		return preemptor.Regular
+	}
+}
+
+// owns reports whether others of its application depend on an allocation.
+func (a *Allocation) owns() bool { return a.Originator || a.Tags[TagOwner] == "true" }
+
 // neverPreempts reports whether an ask says that nothing is to be evicted for it, or is
 // too large for that.
 func (a *Allocation) neverPreempts() bool {

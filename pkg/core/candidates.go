@@ -27,27 +27,3 @@ func (n *node) candidates() []preemptor.Candidate {
 	}
 	return on
 }
-
-// optedOut reports whether an allocation asks not to be preempted. Having no
-// policy is no such wish.
-func (a *Allocation) optedOut() bool {
-	return a.Preemptable.Stated && !a.Preemptable.AllowSelf ||
-		a.Tags[TagAllowPreemption] == "false" || a.Tags[labelAllowPreemption] == "false"
-}
-
-// Class is what an allocation is when it is a victim, or would be.
-func (a *Allocation) Class() preemptor.Class {
-	switch {
-	case a.optedOut():
-		return preemptor.OptedOut
-	case a.IsForeign():
-		return preemptor.Foreign
-	case a.owns():
-		return preemptor.Owner
-	default:
-		return preemptor.Regular
-	}
-}
-
-// owns reports whether others of its application depend on an allocation.
-func (a *Allocation) owns() bool { return a.Originator || a.Tags[TagOwner] == "true" }
