@@ -182,16 +182,16 @@ func (s *reservations) reserveBest(r *request) {
 		}
 		return strings.Compare(string(a.node.id), string(b.node.id))
 	})
-	c := r.class
-	from := min(c.reserveFrom, len(options))
+	from := min(r.class.reserveFrom, len(options))
 	to := min(from+reserveTriesMax, len(options))
 	for _, o := range options[from:to] {
 		if s.mayReserve(r, o.node) {
-			c.reserveFrom = 0
+			r.class.reserveFrom = 0
 			s.reserve(r, o.node)
 			return
 		}
 	}
+	c := r.class // which is its own once a node has refused it, where nothing is known of others
 	if c.reserveFrom = to; to == len(options) {
 		c.reserveFrom = 0
 	} else {
@@ -207,7 +207,12 @@ func (s *reservations) mayReserve(r *request, n *node) bool {
 		return result == placed
 	}
 	all := n.ownKeys(func(*request) bool { return true })
-	return len(all) > 0 && s.predicates.simulate(r, n, keysOf(all)) == nil
+	if len(all) == 0 {
+		return false
+	}
+	err := s.predicates.simulate(r, n, keysOf(all))
+	s.predicates.noteUnresolvable(r, n, err)
+	return err == nil
 }
 
 // reserveTriesMax bounds how many nodes the resource manager is asked about for

@@ -304,6 +304,7 @@ func (p *predicates) noteUnresolvable(r *request, n *node, err error) {
 		r.class.simulations = p.newSimulations().clone()
 	}
 	r.class.simulations.noteUnresolvable(n, err, p.updated)
+	p.learn()
 }
 
 func isUnresolvable(err error) bool {

@@ -69,7 +69,9 @@ func daemonSetPreempts(w *World) {
 	for i := range 3 {
 		w.Await(RunningOn(nodeName(i+1), "batch", 1))
 	}
-	kept := slices.DeleteFunc(names(w.Pods("batch")), func(name string) bool { return !slices.Contains(before, name) })
+	kept := names(slices.DeleteFunc(w.Pods("batch"), func(p *corev1.Pod) bool {
+		return !slices.Contains(before, p.Name) || p.DeletionTimestamp != nil
+	}))
 	assert.Equal(w.t, len(kept), 3, "of %v only %v are left", before, kept)
 }
 
