@@ -45,7 +45,7 @@ type class struct {
 	// are nominated or back off share them.
 	simulations *simulations
 	reserved    *request  // the ask that holds the reservation of this class, if one does
-	reserveFrom int       // how many nodes the resource manager refused for a reservation
+	refusedKept nodeSet   // that the resource manager refuses even if all that runs there ends
 	since       time.Time // when it first fitted no node, or one of its asks was placed last
 	timer       timers.Timer[due]
 
@@ -175,7 +175,7 @@ func (t *classTable) list(c *class) {
 // release notes that a class has no ask any more. What was learnt of it is
 // forgotten.
 func (t *classTable) release(c *class) {
-	c.refused, c.simulations, c.alone = nil, nil, 0
+	c.refused, c.simulations, c.alone, c.refusedKept = nil, nil, 0, nodeSet{}
 	t.list(c)
 	if len(t.idle) <= idleMax+len(t.known)/2 {
 		return

@@ -53,6 +53,9 @@ func (s *nodeSet) add(slot int32, changed, now uint64) {
 	s.bits[slot/64] |= 1 << (slot % 64)
 }
 
+// isEmpty reports whether nothing was ever added.
+func (s *nodeSet) isEmpty() bool { return s.bits == nil && s.late == nil }
+
 func (s *nodeSet) clone() nodeSet {
 	return nodeSet{since: s.since, bits: slices.Clone(s.bits), late: maps.Clone(s.late)}
 }

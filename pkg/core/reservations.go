@@ -182,37 +182,43 @@ func (s *reservations) reserveBest(r *request) {
 		}
 		return strings.Compare(string(a.node.id), string(b.node.id))
 	})
-	from := min(r.class.reserveFrom, len(options))
-	to := min(from+reserveTriesMax, len(options))
-	for _, o := range options[from:to] {
+	tries := 0
+	for _, o := range options {
+		if r.class.refusedKept.has(o.node.slot, o.node.changedAt) {
+			continue
+		}
+		if tries++; tries > reserveTriesMax {
+			s.timers.Set(&r.class.timer, s.now.Add(s.options.RetryDelay), due{what: dueReservation, class: r.class})
+			return
+		}
 		if s.mayReserve(r, o.node) {
-			r.class.reserveFrom = 0
 			s.reserve(r, o.node)
 			return
 		}
 	}
-	c := r.class // which is its own once a node has refused it, where nothing is known of others
-	if c.reserveFrom = to; to == len(options) {
-		c.reserveFrom = 0
-	} else {
-		s.timers.Set(&c.timer, s.now.Add(s.options.RetryDelay), due{what: dueReservation, class: c})
-	}
 }
 
 // mayReserve asks whether an ask may run on a node once what runs there has ended. A resource
-// manager that counts amounts itself refuses every full node as it is.
+// manager that counts amounts itself refuses every full node as it is. What it refuses is not
+// asked again before the node changes.
 func (s *reservations) mayReserve(r *request, n *node) bool {
-	result, refusal := s.predicates.check(r, n, false)
-	if result != waits || s.options.Simulate == nil || isUnresolvable(refusal) {
-		return result == placed
-	}
+	result, err := s.predicates.check(r, n, false)
 	all := n.ownKeys(func(*request) bool { return true })
-	if len(all) == 0 {
-		return false
+	if result == waits && s.options.Simulate != nil && !isUnresolvable(err) && len(all) > 0 {
+		if err = s.predicates.simulate(r, n, keysOf(all)); err == nil {
+			return true
+		}
 	}
-	err := s.predicates.simulate(r, n, keysOf(all))
-	s.predicates.noteUnresolvable(r, n, err)
-	return err == nil
+	if err != nil {
+		s.separate(r)
+		s.predicates.noteUnresolvable(r, n, err)
+		c := r.class
+		if c.refusedKept.isEmpty() {
+			c.refusedKept.since = s.predicates.changed
+		}
+		c.refusedKept.add(n.slot, n.changedAt, s.predicates.changed)
+	}
+	return result == placed
 }
 
 // reserveTriesMax bounds how many nodes the resource manager is asked about for
