@@ -99,7 +99,7 @@ func restartInTheMiddleOfAGang(t *testing.T, tag string) {
 		assert.Equal(t, m.Application("app").State, core.Running)
 		m.Heard()
 
-		m.Advance(created.Add(time.Minute).Sub(time.Now()) - time.Millisecond)
+		m.Advance(time.Until(created.Add(time.Minute)) - time.Millisecond)
 		assert.DeepEqual(t, m.Heard(), []string{})
 		m.Advance(2 * time.Millisecond)
 		assert.Equal(t, len(m.Heard()), 1) // the release of the placeholder that is left

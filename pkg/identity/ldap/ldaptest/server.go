@@ -59,17 +59,17 @@ func (s *Server) Filters() []string {
 
 // Stop ends all connections and takes no more.
 func (s *Server) Stop() {
-	s.at.Close()
+	_ = s.at.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, connection := range s.open {
-		connection.Close()
+		_ = connection.Close()
 	}
 }
 
 // talk answers what comes over one connection.
 func (s *Server) talk(connection net.Conn) {
-	defer connection.Close()
+	defer func() { _ = connection.Close() }()
 	for {
 		request, err := ber.ReadPacket(connection)
 		if err != nil || len(request.Children) < 2 {
