@@ -128,6 +128,7 @@ func TestLiveBeginsAnew(t *testing.T) {
 		<-l.over
 		<-l.over
 		<-l.over
+		synctest.Wait() // while it registers again there is no partition
 		l.stop(t)
 	})
 }
