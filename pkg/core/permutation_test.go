@@ -164,12 +164,14 @@ func TestMessagesInterleave(t *testing.T) {
 	}
 }
 
-// TestHistoriesRepeat runs histories twice: the effects are the same, to the letter.
+// TestHistoriesRepeat runs histories twice, with gangs and rules of placement too: the effects are
+// the same, to the letter.
 func TestHistoriesRepeat(t *testing.T) {
-	for seed := range uint64(150) {
+	met := map[string]int{}
+	for seed := range uint64(160) {
 		tell := func() string {
 			var b strings.Builder
-			h := newHistory(rand.New(rand.NewPCG(seed, 0)))
+			h := newMixedHistory(rand.New(rand.NewPCG(seed, 0)), byte(seed))
 			for range 160 {
 				if fx, is := h.step().(core.Effects); is {
 					for _, e := range fx {
@@ -177,10 +179,16 @@ func TestHistoriesRepeat(t *testing.T) {
 					}
 				}
 			}
+			for _, app := range h.p.View().Applications {
+				met["gangs"] += count(app.Gang != nil)
+				met["placed by a rule"] += count(app.Queue != "root.a" && !strings.HasPrefix(string(app.Queue), "root.p."))
+			}
 			return b.String()
 		}
 		assert.Equal(t, tell(), tell(), "seed %d", seed)
 	}
+	t.Log(met)
+	assert.Assert(t, met["gangs"] > 20 && met["placed by a rule"] > 20)
 }
 
 // eventText is an event to the letter, without addresses.
