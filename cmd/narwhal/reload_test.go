@@ -48,6 +48,13 @@ func TestValidateWithServer(t *testing.T) {
 	assert.Assert(t, strings.HasSuffix(out, "partition default: 1 queue would be over their max\n"+
 		"  root.batch, by cpu=20\n  k of application a would be evicted: by quota\n"), out)
 
+	answer = `{"overLimits": [{"queueName": "root.batch", "user": "ann", "by": {"vcore": 2000}, "applications": 1}, {"queueName": "root", "group": "dev", "applications": 2}]}`
+	code, out, _ = ask()
+	assert.Equal(t, code, exitDone)
+	assert.Assert(t, strings.HasSuffix(out, "partition default: no queues would be over their max\n"+
+		"  user ann would be over its limit in root.batch, by cpu=2 and 1 application\n"+
+		"  group dev would be over its limit in root, by 2 applications\n"), out)
+
 	answer, status = `{"message": "Partition not found"}`, http.StatusNotFound
 	code, out, _ = ask()
 	assert.Equal(t, code, exitDone)

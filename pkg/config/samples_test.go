@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
@@ -21,8 +22,9 @@ import (
 // node of ten cores.
 type sample struct {
 	*core.Partition
-	t    *testing.T
-	core resources.Amounts // one core
+	t     *testing.T
+	kinds *resources.Kinds
+	core  resources.Amounts // one core
 }
 
 func load(t *testing.T, name string) sample {
@@ -38,7 +40,7 @@ func load(t *testing.T, name string) sample {
 	p.Apply(now, core.AddNode{ID: "n1", Capacity: capacity})
 	one, err := kinds.Amounts(map[string]int64{"vcore": 1000})
 	assert.NilError(t, err)
-	return sample{p, t, one}
+	return sample{p, t, kinds, one}
 }
 
 var now = time.Unix(1_700_000_000, 0)
@@ -114,16 +116,58 @@ func TestSampleOfPlacement(t *testing.T) {
 	assert.Equal(t, s.run("carlroot.namespaces.shop", "s1", "s2", "s3", "s4"), "s1 s2 s3", "the max of the template")
 }
 
+// TestSampleOfLimits: a limit ends what runs before the max of the queue does.
 func TestSampleOfLimits(t *testing.T) {
-	s := load(t, "limits")
-	assert.Equal(t, s.submit(core.AddApplication{ID: "a", Queue: "root.shared", User: "ann"}), "root.shared")
-	assert.Equal(t, s.run("a", "1", "2", "3", "4", "5", "6", "7"), "1 2 3 4 5 6", "the max of the queue")
+	keys := []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}
+	for _, c := range []struct {
+		user   string
+		groups []string
+		each   map[string]int64 // of which there are nine asks
+		want   string
+		reason core.Reason
+	}{
+		{"carl", nil, map[string]int64{"vcore": 1000}, "1 2 3 4 5 6 7 8", core.UserLimit},
+		{"nightly", nil, map[string]int64{"vcore": 1000}, "1 2 3 4 5 6", core.UserLimit},
+		{"carl", []string{"data"}, map[string]int64{"memory": 2 << 30}, "1 2 3 4", core.GroupLimit},
+		{"carl", []string{"others"}, map[string]int64{"memory": 2 << 30}, "1 2 3 4", core.GroupLimit},
+		{"carl", nil, map[string]int64{"memory": 2 << 30}, "1 2 3 4", core.GroupLimit}, // one group too
+	} {
+		s := load(t, "limits")
+		assert.Equal(t, s.submit(core.AddApplication{ID: "a", Queue: "root.shared", User: c.user, Groups: c.groups}), "root.shared")
+		each, err := s.kinds.Amounts(c.each)
+		assert.NilError(t, err)
+		s.core = each
+		assert.Equal(t, s.run("a", keys...), c.want, "%s %v", c.user, c.groups)
+		asks := s.View().Applications[0].Asks
+		assert.Equal(t, asks[0].Reason, c.reason, "%s %v", c.user, c.groups)
+	}
 }
 
+// TestSampleOfGangs: placeholders run, the application starts, and a pod takes the place of one
+// of them. A gang that is larger than the max of the queue is rejected.
 func TestSampleOfGangs(t *testing.T) {
 	s := load(t, "gangs")
-	assert.Equal(t, s.submit(core.AddApplication{ID: "g", User: "ann", Tags: map[string]string{"namespace": "gangs"}}), "root.gangs")
-	assert.Equal(t, s.run("g", "p1", "p2", "p3", "p4", "p5", "p6"), "p1 p2 p3 p4 p5")
+	gang := core.AddApplication{ID: "g", User: "ann", Tags: map[string]string{"namespace": "gangs"}, Placeholders: s.core.Plus(s.core)}
+	assert.Equal(t, s.submit(gang), "root.gangs")
+	member := func(key string, placeholder bool) {
+		s.Apply(now, core.AddAllocation{Allocation: &core.Allocation{
+			Key: core.AllocationKey(key), Application: "g", TaskGroup: "workers", Placeholder: placeholder, Amounts: s.core, Created: now,
+		}})
+	}
+	member("h1", true)
+	member("h2", true)
+	assert.Equal(t, s.schedule(), "h1 h2")
+	member("worker", false)
+	assert.Equal(t, s.schedule(), "", "it waits for its place")
+	fx := s.Apply(now, core.ReleaseAllocation{Application: "g", Key: "h1", Termination: si.TerminationType_PLACEHOLDER_REPLACED})
+	assert.Assert(t, slices.ContainsFunc(fx, func(e core.Event) bool { placed, is := e.(core.Placed); return is && placed.Key == "worker" }))
+	assert.NilError(t, s.Verify())
+
+	gang.ID, gang.Placeholders = "large", resources.Amounts{}
+	for range 6 {
+		gang.Placeholders.Add(s.core)
+	}
+	assert.Equal(t, s.submit(gang), "application large: its placeholders want more than the max of queue root.gangs")
 }
 
 func TestSampleOfAccess(t *testing.T) {

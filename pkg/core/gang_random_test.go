@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -21,6 +22,15 @@ func (h *history) gang() core.Command {
 	}
 	if h.IntN(2) == 0 {
 		c.Tags = map[string]string{core.TagGangStart: core.GangWhole}
+	}
+	if h.placing != nil {
+		tags := c.Tags
+		h.placing.application(&c)
+		if c.Tags == nil {
+			c.Tags = tags
+		} else {
+			maps.Copy(c.Tags, tags)
+		}
 	}
 	return c
 }

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/placement"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -32,8 +34,12 @@ func books(p *core.Partition) string {
 	list("unknown node", v.ForeignUnknownNode)
 	fmt.Fprintf(&b, "used %v pending %v\n", v.Root.Used, v.Root.Pending)
 	for _, app := range v.Applications {
+		fmt.Fprintf(&b, "application %s in %s of user %s group %q used %v counts %t\n", app.ID, app.Queue, app.User, app.Group, app.Used, app.Counts)
+		if app.Gang != nil {
+			fmt.Fprintf(&b, "  gang %+v\n", *app.Gang)
+		}
 		for _, ask := range sortedAsks(app.Asks) {
-			fmt.Fprintf(&b, "  ask %s %v\n", ask.Key, ask.Amounts)
+			fmt.Fprintf(&b, "  ask %s %v %s\n", ask.Key, ask.Amounts, ask.Reason)
 		}
 	}
 	return b.String()
@@ -108,13 +114,17 @@ func messageSequences() (first []core.Command, others [][]core.Command) {
 		first = append(first, core.AddApplication{ID: core.ApplicationID(fmt.Sprint("app", i)), Queue: "root.q0000", User: "ann", Groups: []string{fmt.Sprint("g", i)}})
 	}
 	limited := func(limits ...core.Limit) core.Command {
-		return core.Reconfigure{Config: core.Config{Name: "default", Root: core.QueueConfig{
-			Name: "root", Parent: true, Limits: limits, Queues: []core.QueueConfig{{Name: "q0000", Limits: limits, ApplicationsMax: 1}},
-		}}}
+		return core.Reconfigure{Config: core.Config{
+			Name: "default", Rules: []placement.Rule{{Kind: placement.Provided}, {Kind: placement.Tag, Value: "namespace", Create: true}},
+			Root: core.QueueConfig{
+				Name: "root", Parent: true, Limits: limits, Queues: []core.QueueConfig{{Name: "q0000", Limits: limits, ApplicationsMax: 1}},
+			},
+		}}
 	}
+	first = append(first, limited())
 	ann := core.Limit{Users: []string{"ann"}, Max: resources.Limits{7}, ApplicationsMax: 1}
 	others = append(others,
-		[]core.Command{limited(ann), limited(core.Limit{Groups: []string{"g1", "*"}, Max: resources.Limits{3}}), limited(), limited(ann)},
+		[]core.Command{limited(ann), limited(core.Limit{Groups: []string{"g1", "*"}, Max: resources.Limits{3}}), limited(), limited(ann, core.Limit{Groups: []string{"g1"}, Max: resources.Limits{5}})},
 		[]core.Command{core.DrainNode{ID: "n0"}, core.DrainNode{ID: "n0"}, core.UndrainNode{ID: "n0"}},
 		[]core.Command{core.UpdateNode{ID: "n1", Capacity: resources.Amounts{4, 4}}, core.UpdateNode{ID: "n1", Capacity: resources.Amounts{12, 12}}},
 	)
@@ -134,7 +144,32 @@ func messageSequences() (first []core.Command, others [][]core.Command) {
 		}
 		others = append(others, sequence)
 	}
-	return first, others
+	return first, append(others, gangSequences()...)
+}
+
+// gangSequences are the messages about an application with a gang, which comes first of them, and
+// about one that is placed by its namespace.
+func gangSequences() [][]core.Command {
+	member := func(app core.ApplicationID, key core.AllocationKey, node core.NodeID, group string, placeholder bool) core.Command {
+		return core.AddAllocation{Allocation: &core.Allocation{
+			Key: key, Application: app, Node: node, Amounts: resources.Amounts{1, 1}, TaskGroup: group, Placeholder: placeholder,
+		}}
+	}
+	placed := member("gang", "h0", "n0", "workers", true)
+	waits := member("gang", "h1", "", "workers", true)
+	pod := member("gang", "real", "", "workers", false)
+	spaced := member("spaced", "s0", "n1", "", false)
+	return [][]core.Command{
+		{
+			core.AddApplication{ID: "gang", Queue: "root.q0000", User: "ann", Groups: []string{"g1"}, Placeholders: resources.Amounts{2}},
+			placed, placed, waits, pod, pod,
+			core.ReleaseAllocation{Application: "gang", Key: "h1", Termination: si.TerminationType_STOPPED_BY_RM},
+		},
+		{
+			core.AddApplication{ID: "spaced", User: "bob", Groups: []string{"g1"}, Tags: map[string]string{"namespace": "shop"}},
+			spaced, spaced, member("spaced", "s1", "", "", false),
+		},
+	}
 }
 
 // TestMessagesInterleave mixes the messages about different things in any way: the
@@ -164,12 +199,14 @@ func TestMessagesInterleave(t *testing.T) {
 	}
 }
 
-// TestHistoriesRepeat runs histories twice: the effects are the same, to the letter.
+// TestHistoriesRepeat runs histories twice, with gangs and rules of placement too: the effects are
+// the same, to the letter.
 func TestHistoriesRepeat(t *testing.T) {
-	for seed := range uint64(150) {
+	met := map[string]int{}
+	for seed := range uint64(160) {
 		tell := func() string {
 			var b strings.Builder
-			h := newHistory(rand.New(rand.NewPCG(seed, 0)))
+			h := newMixedHistory(rand.New(rand.NewPCG(seed, 0)), byte(seed))
 			for range 160 {
 				if fx, is := h.step().(core.Effects); is {
 					for _, e := range fx {
@@ -177,10 +214,16 @@ func TestHistoriesRepeat(t *testing.T) {
 					}
 				}
 			}
+			for _, app := range h.p.View().Applications {
+				met["gangs"] += count(app.Gang != nil)
+				met["placed by a rule"] += count(app.Queue != "root.a" && !strings.HasPrefix(string(app.Queue), "root.p."))
+			}
 			return b.String()
 		}
 		assert.Equal(t, tell(), tell(), "seed %d", seed)
 	}
+	t.Log(met)
+	assert.Assert(t, met["gangs"] > 20 && met["placed by a rule"] > 20)
 }
 
 // eventText is an event to the letter, without addresses.

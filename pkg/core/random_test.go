@@ -398,20 +398,3 @@ func (h *history) settle(t *testing.T) {
 	}
 	t.Fatal("scheduling does not come to rest")
 }
-
-func FuzzHistory(f *testing.F) {
-	f.Add([]byte("a node, an application, asks, and what may become of them"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) > 4096 {
-			return
-		}
-		c := &bytesChance{data}
-		h := newHistory(c)
-		for len(c.data) > 0 {
-			done := h.step()
-			assert.NilError(t, h.broken)
-			assert.NilError(t, h.p.Verify(), "%T%+v", done, done)
-		}
-		h.settle(t)
-	})
-}

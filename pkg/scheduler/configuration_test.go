@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -194,5 +195,29 @@ func TestAPartitionComesBackAfterItsFormerLife(t *testing.T) {
 			"allocation pod-2 released: STOPPED_BY_RM",
 			"node node-1 accepted",
 		})
+	})
+}
+
+// TestSettingsOfARefusedUpdateApply: the settings of an update that is refused are in effect, and
+// its queues are not.
+func TestSettingsOfARefusedUpdateApply(t *testing.T) {
+	level := zap.NewAtomicLevelAt(zap.InfoLevel)
+	options := schedulertest.Options{Config: withMax}
+	options.Scheduler.Level = &level
+	cluster(t, options, "vcore=8", func(t *testing.T, m *schedulertest.MockScheduler) {
+		for setting, text := range map[string]string{
+			"-1":   "partitions: [{name: default, queues: [{name: root, nonsense: 1}]}]",
+			"WARN": "partitions: [{name: default, queues: [{name: root, queues: [{name: default, queues: [{name: x}]}]}]}]", // as app-1 is there
+		} {
+			extra := map[string]string{"log.level": setting}
+			err := m.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: text, ExtraConfig: extra})
+			assert.ErrorContains(t, err, "root")
+			want := map[string]zapcore.Level{"-1": zap.DebugLevel, "WARN": zap.WarnLevel}[setting]
+			assert.Equal(t, level.Level(), want)
+			assert.DeepEqual(t, m.ExtraConfig("rm"), extra)
+		}
+		assert.NilError(t, m.Send(asks(3)...))
+		m.Settle()
+		assert.Equal(t, m.Text(m.Queue("root.default").Used), "vcore=2000", "the max is as it was")
 	})
 }

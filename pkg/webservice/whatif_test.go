@@ -56,6 +56,12 @@ func TestWhatIfConfiguration(t *testing.T) {
 	assert.NilError(t, err)
 	w := post(s.Handler(), whatIfPath, fmt.Sprintf(`{"config": %s}`, lowered))
 	assert.Equal(t, w.Body.String(), `{"asks":[],"victims":[],"others":[],"overUse":[{"queueName":"root.low","by":{"vcore":1000}}],"budgets":"not asked","predicates":"not asked"}`)
+
+	limited, err := json.Marshal(strings.ReplaceAll(configText, "max: {vcore: 4, memory: 0}}", `max: {vcore: 4, memory: 0}}
+            limits: [{users: ["*"], maxresources: {vcore: 2}}]`))
+	assert.NilError(t, err)
+	w = post(s.Handler(), whatIfPath, fmt.Sprintf(`{"config": %s}`, limited))
+	assert.Equal(t, w.Body.String(), `{"asks":[],"victims":[],"others":[],"overUse":[],"overLimits":[{"queueName":"root.low","user":"anna","by":{"vcore":1000}}],"budgets":"not asked","predicates":"not asked"}`)
 }
 
 // TestWhatIfConfigurationHasTheDefaultsOfTheService: a text in a question says what it would say as
