@@ -20,9 +20,9 @@ type crowd struct {
 	budgets []core.DisruptionBudget
 }
 
-// newCrowd has queues a, b and c below p, with limits of p and a guarantee of b. If a node
-// is given, the resource manager refuses all others.
-func newCrowd(p resources.Limits, b resources.Amounts, budgets preemptor.BudgetPolicy, only core.NodeID) *crowd {
+// newCrowd has queues a, b and c below p, with limits of p and guarantees of a and b. If a
+// node is given, the resource manager refuses all others.
+func newCrowd(p resources.Limits, a, b resources.Amounts, budgets preemptor.BudgetPolicy, only core.NodeID) *crowd {
 	c := &crowd{}
 	options := core.Options{
 		Kinds: testKinds(), ReserveDelay: -1,
@@ -37,7 +37,7 @@ func newCrowd(p resources.Limits, b resources.Amounts, budgets preemptor.BudgetP
 		}
 	}
 	root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "p", Max: p, Queues: []core.QueueConfig{
-		{Name: "a"}, {Name: "b", Guaranteed: b}, {Name: "c"},
+		{Name: "a", Guaranteed: a, Properties: core.QueueProperties{PreemptionDelay: 30 * time.Second}}, {Name: "b", Guaranteed: b}, {Name: "c"},
 	}}}}
 	config := core.Config{Name: "default", Root: root, Preemption: core.PreemptionConfig{Budgets: budgets}}
 	c.p = core.NewPartition(options, config)
@@ -61,43 +61,69 @@ func (c *crowd) runs(app core.ApplicationID, key, node string, age, priority int
 }
 
 // victims are those of an ask of priority 10.
-func (c *crowd) victims(t *testing.T, amounts ...int64) (keys []string) {
+func (c *crowd) victims(t *testing.T, amounts ...int64) []string {
+	t.Helper()
+	return c.victimsBy(t, preemptor.Priority, amounts...)
+}
+
+// victimsBy are those of an ask that preempts by a trigger: of priority 10 at once, or of
+// priority 0 after a minute, by the guarantee of its queue.
+func (c *crowd) victimsBy(t *testing.T, by preemptor.Trigger, amounts ...int64) []string {
 	t.Helper()
 	wants := ask("a", "wants", amounts...)
-	wants.Allocation.Priority = 10
+	if by == preemptor.Priority {
+		wants.Allocation.Priority = 10
+	}
+	wants.Allocation.Created = start
 	c.p.Apply(start, wants)
+	keys := c.evicted(start)
+	if by == preemptor.Guarantee {
+		assert.Equal(t, len(keys), 0, "too early: %v", keys)
+		keys = c.evicted(start.Add(time.Minute))
+	}
+	assert.NilError(t, c.p.Verify())
+	return keys
+}
+
+// evicted schedules until nothing more is to be done now, and is what is evicted.
+func (c *crowd) evicted(now time.Time) (keys []string) {
 	for more := true; more; {
 		var fx core.Effects
-		fx, more = c.p.Schedule(start)
+		fx, more = c.p.Schedule(now)
 		for _, e := range fx {
 			if v, ok := e.(*core.EvictionRequested); ok {
 				keys = append(keys, string(v.Allocation.Key))
 			}
 		}
 	}
-	assert.NilError(t, c.p.Verify())
 	return keys
 }
 
 // However many candidates a guarantee protects, the one that may go does.
 func TestManyProtectedCandidates(t *testing.T) {
 	const many = 640
-	c := newCrowd(resources.Limits{many + 5}, resources.Amounts{many}, 0, "")
-	c.node("n", 10_000, 10_000)
-	for i := range many {
-		c.runs("b", fmt.Sprintf("b-%03d", i), "n", i%10, 0, 1, 1)
+	for _, by := range []preemptor.Trigger{preemptor.Priority, preemptor.Guarantee} {
+		c := newCrowd(resources.Limits{many + 5}, resources.Amounts{3}, resources.Amounts{many}, 0, "")
+		c.node("n", 10_000, 10_000)
+		for i := range many {
+			c.runs("b", fmt.Sprintf("b-%03d", i), "n", i%10, 0, 1, 1)
+		}
+		priority := 1 // a guarantee takes nothing that is more important than the ask
+		if by == preemptor.Guarantee {
+			priority = 0
+		}
+		for i := range 5 {
+			c.runs("c", fmt.Sprintf("c-%d", i), "n", i, priority, 1, 1)
+		}
+		assert.DeepEqual(t, c.victimsBy(t, by, 1, 1), []string{"c-0"})
 	}
-	for i := range 5 {
-		c.runs("c", fmt.Sprintf("c-%d", i), "n", i, 1, 1, 1)
-	}
-	assert.DeepEqual(t, c.victims(t, 1, 1), []string{"c-0"})
 }
 
 // However many candidates a budget protects, one that it does not goes.
 func TestManyBudgetedCandidates(t *testing.T) {
 	const many = 640
 	for _, policy := range []preemptor.BudgetPolicy{preemptor.PreferBudgets, preemptor.HardBudgets} {
-		c := newCrowd(resources.Limits{many + 1}, nil, policy, "")
+		c := newCrowd(resources.Limits{many + 1}, nil, nil, policy, "")
 		c.node("n", 10_000, 10_000)
 		c.budgets = []core.DisruptionBudget{{Name: "b"}}
 		for i := range many {
@@ -111,22 +137,24 @@ func TestManyBudgetedCandidates(t *testing.T) {
 // However many candidates asked not to be preempted, one that did not goes.
 func TestManyOptedOutCandidates(t *testing.T) {
 	const many = 640
-	c := newCrowd(resources.Limits{many + 1}, nil, 0, "")
-	c.node("n", 10_000, 10_000)
-	for i := range many {
-		out := ask("b", fmt.Sprintf("b-%03d", i), 1, 1)
-		out.Allocation.Node, out.Allocation.Preemptable = "n", core.Preemptable{Stated: true}
-		c.p.Apply(start, out)
+	for _, by := range []preemptor.Trigger{preemptor.Priority, preemptor.Guarantee} {
+		c := newCrowd(resources.Limits{many + 1}, resources.Amounts{3}, nil, 0, "")
+		c.node("n", 10_000, 10_000)
+		for i := range many {
+			out := ask("b", fmt.Sprintf("b-%03d", i), 1, 1)
+			out.Allocation.Node, out.Allocation.Preemptable = "n", core.Preemptable{Stated: true}
+			c.p.Apply(start, out)
+		}
+		c.runs("c", "c", "n", 100, 0, 1, 1)
+		assert.DeepEqual(t, c.victimsBy(t, by, 1, 1), []string{"c"})
 	}
-	c.runs("c", "c", "n", 100, 0, 1, 1)
-	assert.DeepEqual(t, c.victims(t, 1, 1), []string{"c"})
 }
 
 // However many nodes are cheaper and do not go together with the quota, the one that does
 // is found.
 func TestManyNodesThatFail(t *testing.T) {
 	const many = 640
-	c := newCrowd(resources.Limits{resources.Unlimited, 4}, nil, preemptor.HardBudgets, "")
+	c := newCrowd(resources.Limits{resources.Unlimited, 4}, nil, nil, preemptor.HardBudgets, "")
 	c.budgets = []core.DisruptionBudget{{Name: "b", Allowed: 1, Allocations: []core.AllocationKey{"good"}}}
 	for i := range many {
 		node := fmt.Sprintf("n%03d", i)
@@ -141,7 +169,7 @@ func TestManyNodesThatFail(t *testing.T) {
 // However many nodes the resource manager refuses, the one that it takes is found.
 func TestManyNodesThatAreRefused(t *testing.T) {
 	const many = 41_000 // ten times what is asked in one batch
-	c := newCrowd(nil, nil, 0, "z")
+	c := newCrowd(nil, nil, nil, 0, "z")
 	for i := range many {
 		node := fmt.Sprintf("n%05d", i)
 		c.node(node, 2, 100)
@@ -155,7 +183,7 @@ func TestManyNodesThatAreRefused(t *testing.T) {
 // Of many nodes that cost as much at first sight, the one is found where one victim frees
 // both room and quota.
 func TestManyNodesOfEqualCost(t *testing.T) {
-	c := newCrowd(resources.Limits{resources.Unlimited, 8}, nil, 0, "")
+	c := newCrowd(resources.Limits{resources.Unlimited, 8}, nil, nil, 0, "")
 	for i := range 160 {
 		node := fmt.Sprintf("n%03d", i)
 		c.node(node, 2, 100)

@@ -261,7 +261,7 @@ func TestDoublingSaturates(t *testing.T) {
 // next batches, and finds the one node where room can be made.
 func TestNodesBeyondEvaluationsMax(t *testing.T) {
 	const nodes = 10 * core.EvaluationsMax
-	c := newCrowd(resources.Limits{resources.Unlimited, nodes * 100}, nil, 0, "")
+	c := newCrowd(resources.Limits{resources.Unlimited, nodes * 100}, nil, nil, 0, "")
 	for i := range nodes {
 		node := fmt.Sprintf("n%05d", i)
 		c.node(node, 3, 100)

@@ -244,16 +244,15 @@ func (r rollout) play(tb testing.TB, rm *shim) {
 	}
 }
 
-// Every ask gets its place, and every victim is necessary. With the strategy minimal
-// there are as many on each node as the set of victims with the least harm has. The default takes one victim that fits, if there is one, before two
-// of lower priority.
+// Every ask gets its place. With the strategy minimal as many allocations end on each node as
+// the set of victims with the least harm has. The default takes no worse class and no higher
+// priority, and here no more victims either, though fewer that do more harm would be enough.
 func TestARolloutOverAFullCluster(t *testing.T) {
-	leastHarm := rollout{nodes: 200, strategies: "minimal"}
-	assert.Equal(t, played(t, leastHarm), leastHarm.optimum(harm.compare))
-	usual := rollout{nodes: 200, strategies: "single,multiple,minimal"}
-	victims := played(t, usual)
-	assert.Assert(t, victims >= usual.optimum(harm.fewer))
-	assert.Assert(t, victims <= usual.optimum(harm.compare))
+	for _, strategies := range []string{"minimal", "single,multiple,minimal"} {
+		r := rollout{nodes: 200, strategies: strategies}
+		assert.Assert(t, r.optimum(harm.fewer) < r.optimum(harm.compare))
+		assert.Equal(t, played(t, r), r.optimum(harm.compare), strategies)
+	}
 }
 
 // played is the number of victims of a roll-out that came to its end.

@@ -126,7 +126,7 @@ type Failure struct {
 	Kind     string // with TooLarge, of which kind, if that is not asked for
 	PerMille int64  // with TooLarge, by how much, in thousandths of the ask, or of the node with Kind, rounded down
 	Victims  int    // with TooMany, how many victims the strategy needs at least
-	Most     int64  // what the configuration allows: percent with TooLarge, victims with TooMany, steps with TooLong
+	Most     int64  // what the configuration allows: percent with TooLarge, victims with TooMany, steps with TooLong, questions with TooManyQuestions
 }
 
 // Bound is what prevented a strategy from selecting victims.
@@ -134,11 +134,12 @@ type Bound uint8
 
 // The bounds.
 const (
-	NotOne     Bound = iota // no single victim is enough
-	TooLarge                // one would be, but deviates too much
-	TooMany                 // more victims are needed than are allowed
-	TooLong                 // the search was stopped before it found victims
-	TooLittle               // floors leave too little
-	NotFitting              // the resource manager refuses
-	OverBudget              // budgets leave too little
+	NotOne           Bound = iota // no single victim is enough
+	TooLarge                      // one would be, but deviates too much
+	TooMany                       // more victims are needed than are allowed
+	TooLong                       // the search was stopped before it found victims
+	TooLittle                     // floors leave too little
+	NotFitting                    // the resource manager refuses
+	OverBudget                    // budgets leave too little
+	TooManyQuestions              // it is not known what the ask needs beside it
 )

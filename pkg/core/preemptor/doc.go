@@ -60,6 +60,7 @@
 //	decision.go, report.go, explain.go   the output
 //	search.go, solution.go, bound.go     the search behind minimal
 //	needed.go       candidates that the ask needs beside it
+//	beside.go       the search for them
 //	exact.go, exactplan.go, exactfirst.go, exactrows.go, exactbound.go, exactdescent.go
 //	                the search for victims where floors, budgets or the resource
 //	                manager leave the greedy choice none

@@ -63,6 +63,8 @@ func (f Failure) String() string {
 		return fmt.Sprintf("%s: budgets that must not be broken leave too little", f.Strategy)
 	case NotFitting:
 		return fmt.Sprintf("%s: the ask is refused even without these victims", f.Strategy)
+	case TooManyQuestions:
+		return fmt.Sprintf("%s: the search for what the ask needs beside it stopped after %d questions", f.Strategy, f.Most)
 	default:
 		return fmt.Sprintf("%s: stopped after %d steps", f.Strategy, f.Most)
 	}

@@ -2,14 +2,6 @@ package preemptor
 
 import "slices"
 
-// The most candidates on a node among which those are looked for that the ask needs, such
-// as by an affinity. Each is a question to the resource manager, or two. Where something
-// conflicts with the ask too, it is not known which questions help, and fewer are asked.
-const (
-	neededMax            = 64
-	neededAndConflictMax = 16
-)
-
 // A selection runs the strategies of a plan, and again if that found what the ask needs.
 type selection struct{ *plan }
 
@@ -49,43 +41,24 @@ func (p selection) spareNeeded() bool {
 	return p.reached(p.total)
 }
 
-// findNeeded finds the candidates without which the resource manager refuses the ask. If
-// the reason is the same with all candidates, none of them matters. Where one conflicts
-// with the ask and another is needed, it is found if one of them is the only one.
+// findNeeded finds candidates that the resource manager wants beside the ask, as few as
+// possible. If the reason is the same with all candidates, none of them matters. It finds
+// none if it is stopped.
 func (p selection) findNeeded() []bool {
-	var all []int
+	s := besideSearch{selection: p, most: max(questionsMax, len(p.ranked))}
 	for i := range p.ranked {
 		if !p.ranked[i].Elsewhere {
-			all = append(all, i)
+			s.all = append(s.all, i)
 		}
 	}
-	needed := make([]bool, len(p.ranked))
 	refusal := p.refuses()
-	if len(all) > neededMax || refusal != nil && (len(all) > neededAndConflictMax || refusal.Error() == p.refusal) {
-		return needed
-	}
 	if refusal == nil {
-		for _, i := range all {
-			needed[i] = p.refuses(i) != nil
-		}
-		return needed
+		return s.kept(s.all)
 	}
-	for at, i := range all {
-		if p.refuses(slices.Delete(slices.Clone(all), at, at+1)...) == nil {
-			needed[i] = true
-			return needed
-		}
+	if refusal.Error() == p.refusal {
+		return nil
 	}
-	for _, conflict := range all {
-		if p.refuses(conflict) != nil {
-			continue
-		}
-		for _, i := range all {
-			needed[i] = i != conflict && p.refuses(conflict, i) != nil
-		}
-		return needed
-	}
-	return needed
+	return s.besideConflict(refusal.Error())
 }
 
 // refuses is why the resource manager refuses the ask without these candidates.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -50,7 +51,7 @@ func crowd(candidates int, conflicts, needs []string) (ask Ask, on Node, asked *
 func TestNeededCandidatesStay(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 5))
 	for range 300 {
-		n := 3 + r.IntN(neededAndConflictMax-2)
+		n := 3 + r.IntN(14)
 		keys := r.Perm(n)
 		conflicts, needs := []string{}, []string{}
 		for _, i := range keys[:r.IntN(2)] {
@@ -71,30 +72,69 @@ func TestNeededCandidatesStay(t *testing.T) {
 		}
 		assert.NilError(t, on.Fits(victims))
 		assert.Equal(t, len(victims), 1)
-		assert.Assert(t, *asked <= 7*n+5, "asked %d times about %d candidates", *asked, n)
+		assert.Assert(t, *asked <= 2*n+60, "asked %d times about %d candidates", *asked, n)
 	}
 }
 
-// TestNeededBounds: with more candidates, or a reason that is always the same, the search
-// is not begun. Up to the bound it is.
-func TestNeededBounds(t *testing.T) {
+// TestNeededAmongMany: what the ask needs is found by few questions among any number of
+// candidates, with a conflict and without. If more are needed than it may ask about, the
+// decision says so. Nothing is asked if the reason is always the same.
+func TestNeededAmongMany(t *testing.T) {
 	low := []string{"c0", "c5"} // of the least importance
 	for _, c := range []struct {
-		candidates int
-		conflicts  []string
-		reason     Reason
-		most       int
+		candidates       int
+		conflicts, needs []string
+		reason           Reason
+		most             int
 	}{
-		{neededMax, nil, Chosen, 3*neededMax + 5},
-		{neededMax + 1, nil, Refused, 5},
-		{10 * neededMax, nil, Refused, 5},
-		{neededAndConflictMax, []string{"c1"}, Chosen, 7*neededAndConflictMax + 5},
-		{10 * neededAndConflictMax, []string{"c1"}, Refused, 5},
-		{neededAndConflictMax, []string{"elsewhere"}, Refused, 5},
+		{64, nil, low, Chosen, 40},
+		{640, nil, low, Chosen, 50},
+		{6400, nil, low, Chosen, 60},
+		{64, nil, first(63), Chosen, questionsMax + 200},
+		{640, nil, first(40), Chosen, questionsMax + 10},
+		{640, nil, first(400), Refused, 640 + 10},
+		{6400, nil, first(300), Chosen, 6400},
+		{16, []string{"c1"}, low, Chosen, 80},
+		{160, []string{"c1"}, low, Chosen, 250},
+		{640, []string{"c1"}, low, Chosen, 740},
+		{640, []string{"c1", "c639", "c7", "c8"}, []string{"c2"}, Chosen, 900},
+		{640, first(10 * refusalsMax), []string{"c600"}, Refused, 250},
+		{16, []string{"elsewhere"}, low, Refused, 5},
 	} {
-		ask, on, asked := crowd(c.candidates, c.conflicts, low)
+		ask, on, asked := crowd(c.candidates, c.conflicts, c.needs)
 		d := Plan(epoch, DefaultConfig(), ask, on)
-		assert.Equal(t, d.Reason, c.reason, "%v: %s", c, d)
-		assert.Assert(t, *asked <= c.most, "%v: asked %d times", c, *asked)
+		what := fmt.Sprintf("%d candidates, conflicts %v, %d needs", c.candidates, c.conflicts, len(c.needs))
+		assert.Equal(t, d.Reason, c.reason, "%s: %s", what, d)
+		assert.Assert(t, *asked <= c.most, "%s: asked %d times", what, *asked)
+		t.Logf("%s: asked %d times", what, *asked)
+		stopped := strings.Contains(d.Explain(on.Kinds), "what the ask needs beside it stopped after 640 questions")
+		assert.Equal(t, stopped, len(c.needs) == 400, d.Explain(on.Kinds))
+	}
+}
+
+// first is the keys of so many candidates of a crowd.
+func first(n int) (keys []string) {
+	for i := range n {
+		keys = append(keys, fmt.Sprint("c", i))
+	}
+	return keys
+}
+
+// TestOneOfTwoIsNeeded: if either of two is enough beside the ask, the more important one
+// stays. No question about one alone says so.
+func TestOneOfTwoIsNeeded(t *testing.T) {
+	for _, n := range []int{5, 64, 640} {
+		ask, on, _ := crowd(n, nil, nil)
+		on.Fits = func(removed []string) error {
+			if slices.Contains(removed, "c1") && slices.Contains(removed, "c4") {
+				return errors.New("needs c1 or c4")
+			}
+			return nil
+		}
+		ask.Amounts = resources.Amounts{int64(n - 1)}
+		d := Plan(epoch, DefaultConfig(), ask, on)
+		assert.Equal(t, d.Reason, Chosen, "%d candidates: %s", n, d)
+		assert.Equal(t, len(d.Victims), n-1)
+		assert.Assert(t, !slices.ContainsFunc(d.Victims, func(v Victim) bool { return v.Key == "c4" }))
 	}
 }

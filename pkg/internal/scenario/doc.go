@@ -44,7 +44,7 @@
 //	                             qos=BestEffort, grace=60s;
 //	                             with node=N it runs already
 //	foreign K node=N vcore=1     an allocation of another scheduler; static, owner,
-//	                             priority=, created=, tags=, tag.NAME=
+//	                             priority=, created=, required=N, tags=, tag.NAME=
 //	resize K vcore=2             K as last sent, with other amounts
 //	release K                    type=, message=; application=A alone for all of A
 //	confirm K                    the allocation K has ended that was evicted, or that

@@ -174,6 +174,7 @@ func (w *world) foreign(a *arguments) (func(), error) {
 	allocation.Amounts = a.amounts()
 	allocation.Priority = int32(a.number("priority"))
 	allocation.Created = w.created(a)
+	allocation.Required = core.NodeID(a.text("required"))
 	return w.send(allocation), nil
 }
 
