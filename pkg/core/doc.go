@@ -98,6 +98,7 @@
 //	findnode.go     the node where room costs least
 //	nearest.go      what a failed attempt is told as, and the node that came nearest
 //	nodecosts.go    what room costs on every node; costcache.go keeps it up to date, costlimits.go says how much of it
+//	elsewhere.go    allocations on other nodes that free quota, in groups
 //	equals.go       equal asks that wait together and share victims
 //	together.go     all that wait together, of several amounts or few
 //	victiminput.go  a node as package preemptor sees it; candidates.go an allocation

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -272,15 +273,34 @@ func (a PreemptionAttempt) Summary(kinds *resources.Kinds) string {
 		return fmt.Sprintf("by %s on node %s: %s", a.Trigger, a.Node, a.Plan.Summary(kinds))
 	}
 	text := fmt.Sprintf("by %s on none of %d nodes", a.Trigger, a.Nodes)
-	switch {
-	case a.Plan == nil && a.Insufficient > 0:
-		return text + fmt.Sprintf(": %d are closed to it, %d too small, on %d too little can be freed", a.Closed, a.TooSmall, a.Insufficient)
-	case a.Plan == nil:
-		return text + fmt.Sprintf(": %d are closed to it, %d too small", a.Closed, a.TooSmall)
-	case a.Refused > 0:
+	if a.Plan == nil {
+		return text + a.counts()
+	}
+	if a.Refused > 0 {
 		text += fmt.Sprintf(", %d refused", a.Refused)
 	}
 	return fmt.Sprintf("%s; nearest is %s: %s", text, a.Node, a.Plan.Summary(kinds))
+}
+
+// counts says how many nodes were left out, by reason.
+func (a PreemptionAttempt) counts() string {
+	var parts []string
+	for _, c := range []struct {
+		nodes int
+		text  string
+	}{
+		{a.Closed, "%d may not be used"},
+		{a.TooSmall, "%d too small"},
+		{a.Insufficient, "on %d too little can be freed"},
+	} {
+		if c.nodes > 0 {
+			parts = append(parts, fmt.Sprintf(c.text, c.nodes))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(parts, ", ")
 }
 
 // A Reservation keeps a node for one ask.

@@ -78,6 +78,13 @@ func (a *Answer) writeWaiting(t *text) {
 }
 
 func (a *Answer) group(g Group) string {
+	if g.Why == OtherNode {
+		nodes := "other node"
+		if g.Nodes > 1 {
+			nodes = "other nodes"
+		}
+		return fmt.Sprintf("%d %s, such as %s; it must run on %s", g.Nodes, nodes, joined(g.First), a.Allocation.Required)
+	}
 	verb := g.Why.String()
 	if g.Nodes > 1 {
 		verb = plural(verb)
@@ -129,9 +136,14 @@ func plural(text string) string {
 }
 
 func (a *Answer) level(l Level) string {
-	line := fmt.Sprintf("%s uses %s of %s", l.Queue, a.Kinds.Format(l.Used), a.Kinds.FormatLimits(l.Max))
+	line := fmt.Sprintf("%s uses %s", l.Queue, a.Kinds.Format(l.Used))
+	if l.Max.Equal(nil) {
+		line += "; no max"
+	} else {
+		line += " of " + a.Kinds.FormatLimits(l.Max)
+	}
 	if !l.Nominated.IsZero() {
-		line += ", nominated asks get " + a.Kinds.Format(l.Nominated)
+		line += "; nominated asks get " + a.Kinds.Format(l.Nominated)
 	}
 	if !l.Lacking.IsZero() {
 		line += ", lacks " + a.Kinds.Format(l.Lacking)

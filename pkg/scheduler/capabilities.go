@@ -21,8 +21,8 @@ import (
 //     as it makes none, with one warning for each thing that can be wrong.
 
 // A PredicateClassifier knows which asks are alike for predicates. What Predicates says
-// of one of them on a node then holds for all until the node changes. Without it every
-// ask is asked about by itself, since a request says nothing of selectors, affinity or
+// of one of them on a node then holds for all until something ends there or the node changes.
+// Without it every ask is asked about by itself, since a request says nothing of selectors, affinity or
 // volumes.
 type PredicateClassifier interface {
 	// PredicateClass names the class of an ask; an empty name says that it is like

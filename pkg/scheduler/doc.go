@@ -66,8 +66,9 @@
 //
 //	scheduler.go      Scheduler: New, the three updates, Stop; config.go
 //	registration.go   a resource manager registers, once or again
-//	configuration.go  its partitions change, replacement.go in one step; extraconfig.go, log levels and event limits
-//	conversion.go     requests to commands; allocations.go, sharedamounts.go, sharedtags.go, applications.go, nodes.go
+//	configuration.go  its partitions change, replacement.go in one step; extraconfig.go, log levels and event limits;
+//	                  configured.go keeps the one in effect
+//	conversion.go     requests to commands; allocations.go, sharedamounts.go, sharedtags.go, applications.go, nodes.go, namespacequota.go
 //	inbox.go          what waits for a partition, and the limit on it
 //	owner.go          the loop
 //	groups.go         applications wait for the groups of their users; grouplookup.go asks for them

@@ -28,10 +28,11 @@
 //	views.go       the reader: the views that an answer is made from, and how old they
 //	               are
 //	snapshot.go    which partition a request is about
-//	query.go       limit, offset, fields, filters; sort.go, the order
+//	query.go       limit, offset, fields, filters; sort.go, the order; class.go, classes of
+//	               asks and victims
 //	partition.go, queue.go, node.go, allocation.go, application.go, ask.go, asks.go,
-//	past.go, preemptions.go, victims.go, summary.go, standing.go, explain.go, question.go, whatif.go, events.go, rule.go, usage.go,
-//	utilization.go, history.go, usehistory.go, configuration.go
+//	past.go, preemptions.go, victims.go, summary.go, standing.go, explain.go, question.go, whatif.go, predicates.go, events.go, rule.go, usage.go,
+//	utilization.go, history.go, usehistory.go, configuration.go, written.go
 //	               the objects
 //	health.go      what is checked
 //	dump.go        everything at once
@@ -39,5 +40,6 @@
 //	openapi.go     the description of all this, for programs
 //	reply.go       an answer that is made: its body, compression, tag
 //	server.go      addresses, TLS, stop; guard.go, origins, names and the token; client.go,
-//	               which client asks; debug.go, profiles and stacks
+//	               which client asks; settings.go, tokens and networks as texts; debug.go, profiles
+//	               and stacks
 package webservice

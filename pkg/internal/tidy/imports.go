@@ -95,16 +95,28 @@ func (r importRule) forbids(imported string) bool {
 	return !slices.ContainsFunc(r.only, is)
 }
 
-// noKubernetes keeps k8s.io out of the root module, directly and indirectly.
-func noKubernetes(t *tree, found report) {
+// notInRoot are modules that the root module does not require. The modules below it do.
+var notInRoot = []struct{ prefix, why string }{
+	{"k8s.io/", "would move the versions of programs that import this module"},
+	{"sigs.k8s.io/", "would move the versions of programs that import this module"},
+	{"github.com/chromedp/", "is for tests of the module pkg/webservice/acceptance"},
+	{"github.com/getkin/kin-openapi", "is for tests of the module pkg/webservice/acceptance"},
+	{"github.com/pb33f/", "is for tests of the module pkg/webservice/acceptance"},
+	{"github.com/santhosh-tekuri/jsonschema", "is for tests of the module pkg/webservice/acceptance"},
+}
+
+// smallRoot keeps notInRoot out of the root module, directly and indirectly.
+func smallRoot(t *tree, found report) {
 	for _, x := range t.texts {
 		if x.path != "go.mod" {
 			continue
 		}
 		for i, line := range x.lines {
 			for _, word := range strings.Fields(line) {
-				if strings.HasPrefix(word, "k8s.io/") || strings.HasPrefix(word, "sigs.k8s.io/") {
-					found(x.path, i+1, "requires %s, which would move the versions of programs that import this module", word)
+				for _, m := range notInRoot {
+					if strings.HasPrefix(word, m.prefix) {
+						found(x.path, i+1, "requires %s, which %s", word, m.why)
+					}
 				}
 			}
 		}

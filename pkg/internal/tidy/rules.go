@@ -37,7 +37,7 @@ type report func(path string, line int, format string, args ...any)
 // rules is every rule there is.
 var rules = []rule{
 	{name: "top level", tree: topLevel},
-	{name: "root module without kubernetes", tree: noKubernetes},
+	{name: "root module", tree: smallRoot},
 	{name: "imports", file: imports},
 	{name: "no clock in the core", file: noClock},
 	{name: "no goroutine in the core", file: noGoroutine},

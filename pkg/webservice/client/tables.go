@@ -177,8 +177,10 @@ func ReasonsLine(asks []*Ask) string {
 	reasons := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
 		return cmp.Or(cmp.Compare(count[b], count[a]), strings.Compare(a, b))
 	})
-	for i, reason := range reasons {
-		reasons[i] = fmt.Sprintf("%s %d", reason, count[reason])
+	if len(reasons) > 1 { // else the count is that of the asks
+		for i, reason := range reasons {
+			reasons[i] = fmt.Sprintf("%s (%d)", reason, count[reason])
+		}
 	}
 	verb := "pods wait"
 	if len(asks) == 1 {
