@@ -33,7 +33,7 @@ const counters = [
   ['plans', 'Plans', 'Plans to make room'],
   ['victims', 'Preempted', 'Pods that were evicted to make room'],
   ['nominations', 'Nominations', 'Asks that were nominated to a node where room is made'],
-  ['cleared', 'Came to nothing', 'Nominations that were taken back'],
+  ['cleared', 'Cleared', 'Nominations that were taken back'],
   ['wasted', 'Wasted', 'Evicted allocations whose room was not used by an ask that waited for it'],
   ['overdue', 'Overdue', 'Evicted allocations that did not end in time'],
   ['loops', 'Loops', 'Applications that were stopped because they preempted again and again'],
