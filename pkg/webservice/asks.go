@@ -33,8 +33,11 @@ func asks(at *snapshot, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	test, err := askTest(p)
+	test, err := askTest(p, askFilters())
 	if err != nil {
+		return nil, err
+	}
+	if page.counts, err = countAsks(apps, p); err != nil {
 		return nil, err
 	}
 	fill := func(one pendingAsk, to *askJSON) {
@@ -85,15 +88,46 @@ func byQueue(all []*core.ApplicationView) []*core.ApplicationView {
 	return out
 }
 
-// askTest is what the query says of the asks themselves; nil if it says nothing.
-func askTest(p parameters) (func(*core.AskView) bool, error) {
-	var tests []func(*core.AskView) bool
-	for _, f := range []filter[*core.AskView]{
+// askFilters are about the asks themselves. Why is the first of them.
+func askFilters() []filter[*core.AskView] {
+	return []filter[*core.AskView]{
 		texts("why", func(a *core.AskView) string { return a.Reason.String() }),
 		{name: "node", test: askNodeTest},
 		{name: "priority", test: priorityTest},
 		{name: "class", test: askClassTest},
-	} {
+	}
+}
+
+// countAsks is how many asks wait for each reason, if the query asks for that. All
+// filters but the one of the reason hold.
+func countAsks(apps []*core.ApplicationView, p parameters) (map[string]int, error) {
+	_, given, err := p.countOf("why")
+	if err != nil || !given {
+		return nil, err
+	}
+	test, err := askTest(p, askFilters()[1:])
+	if err != nil {
+		return nil, err
+	}
+	by := map[core.Reason]int{} // there may be very many asks: their words are made at the end
+	for _, app := range apps {
+		for i := range app.Asks {
+			if test == nil || test(&app.Asks[i]) {
+				by[app.Asks[i].Reason]++
+			}
+		}
+	}
+	out := map[string]int{}
+	for reason, n := range by {
+		out[reason.String()] = n
+	}
+	return out, nil
+}
+
+// askTest is what the query says of the asks themselves; nil if it says nothing.
+func askTest(p parameters, filters []filter[*core.AskView]) (func(*core.AskView) bool, error) {
+	var tests []func(*core.AskView) bool
+	for _, f := range filters {
 		value, given, err := p.one(f.name)
 		if err != nil {
 			return nil, err

@@ -89,7 +89,7 @@ func crossing(origins []string) *cors.Cors {
 		AllowedOrigins: origins,
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost},
 		AllowedHeaders: []string{"Accept", "Authorization", "Content-Type", "If-None-Match", "X-Requested-With"},
-		ExposedHeaders: []string{"Age", "ETag", "Link", "Retry-After", "X-Total-Count"},
+		ExposedHeaders: []string{"Age", "ETag", "Link", "Retry-After", "X-Counts", "X-Total-Count"},
 	})
 }
 

@@ -96,7 +96,7 @@ func parameterNamed(n ast.Node) string {
 		if index, ok := n.Fun.(*ast.IndexExpr); ok {
 			name = fmt.Sprint(index.X)
 		}
-		if slices.Contains([]string{"one", "texts", "truth", "number", "Has"}, name) {
+		if slices.Contains([]string{"one", "texts", "truth", "words", "number", "Has"}, name) {
 			for _, argument := range n.Args {
 				if _, ok := argument.(*ast.BasicLit); ok && text == nil {
 					text = argument

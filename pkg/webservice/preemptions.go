@@ -49,7 +49,7 @@ type evictedJSON struct {
 // the newest first.
 func preemptions(at *snapshot, r *http.Request) (any, error) {
 	return list(r, at.kinds, at.past.Plans(), at.fillPreemption,
-		texts("trigger", func(p *archive.Plan) string { return p.Trigger.String() }),
+		words("trigger", func(p *archive.Plan) string { return p.Trigger.String() }),
 		filter[*archive.Plan]{name: "application", test: planTest(func(p *archive.Plan) string { return string(p.Application) },
 			func(v archive.Victim) string { return string(v.Application) })},
 		filter[*archive.Plan]{name: "node", test: planTest(func(p *archive.Plan) string { return string(p.Node) },

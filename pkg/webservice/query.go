@@ -1,6 +1,7 @@
 package webservice
 
 import (
+	"encoding/json"
 	"math"
 	"net/http"
 	"net/url"
@@ -25,6 +26,7 @@ type selection struct {
 	offset int
 	limit  int // zero without one
 	order  order
+	counts map[string]int // nil if the query does not ask for them
 }
 
 // A filter is a query parameter that picks elements. Test makes a test of the
@@ -32,6 +34,7 @@ type selection struct {
 type filter[S any] struct {
 	name string
 	test func(value string) (func(S) bool, error)
+	word func(S) string // of an element, if the parameter count may name this filter; else nil
 }
 
 // parameters are those of the query, each given at most once.
@@ -131,6 +134,9 @@ func list[S, T any](r *http.Request, kinds *resources.Kinds, all []S, fill func(
 	if err != nil {
 		return nil, err
 	}
+	if page.counts, err = counts(all, p, filters); err != nil {
+		return nil, err
+	}
 	if all, err = pick(all, p, filters); err != nil {
 		return nil, err
 	}
@@ -171,6 +177,41 @@ func pick[S any](all []S, p parameters, filters []filter[S]) ([]S, error) {
 	return all, nil
 }
 
+// counts is how many elements have each word of the filter that the parameter count
+// names. All other filters hold, and that one does not, as a page shows its words to
+// choose from. It is nil if no filter of the list can be counted.
+func counts[S any](all []S, p parameters, filters []filter[S]) (map[string]int, error) {
+	var names []string
+	for _, f := range filters {
+		if f.word != nil {
+			names = append(names, f.name)
+		}
+	}
+	if names == nil {
+		return nil, nil
+	}
+	name, given, err := p.countOf(names...)
+	if err != nil || !given {
+		return nil, err
+	}
+	at := slices.IndexFunc(filters, func(f filter[S]) bool { return f.name == name })
+	all, err = pick(all, p, slices.Concat(filters[:at], filters[at+1:]))
+	out := map[string]int{}
+	for _, element := range all {
+		out[filters[at].word(element)]++
+	}
+	return out, err
+}
+
+// countOf is the parameter count, which names one of some filters.
+func (p parameters) countOf(names ...string) (string, bool, error) {
+	name, given, err := p.one("count")
+	if given && !slices.Contains(names, name) {
+		return "", false, bad("Parameter count is %.40q: one of %s is needed", name, strings.Join(names, ", "))
+	}
+	return name, given, err
+}
+
 // one answers with the fields of one object, a pointer to a struct, that the query
 // asks for.
 func one[T any](r *http.Request, value *T) (any, error) {
@@ -202,12 +243,28 @@ func (s *selection) describe(head http.Header, at *url.URL) {
 		return
 	}
 	head.Set("X-Total-Count", strconv.Itoa(s.total))
+	if s.counts != nil {
+		head.Set("X-Counts", s.countsText())
+	}
 	if s.limit == 0 || s.total-s.offset <= s.limit {
 		return
 	}
 	query := at.Query()
 	query.Set("offset", strconv.Itoa(s.offset+s.limit))
 	head.Set("Link", "<"+at.EscapedPath()+"?"+query.Encode()+`>; rel="next"`)
+}
+
+// countsText is the counts as a JSON object, or empty without any. The words are those of
+// the program, so they may stand in a head.
+func (s *selection) countsText() string {
+	if s.counts == nil {
+		return ""
+	}
+	text, err := json.Marshal(s.counts) // in the order of the words
+	if err != nil {
+		panic("webservice: " + err.Error()) // a map of numbers can be written
+	}
+	return string(text)
 }
 
 // The tests that filters make.
@@ -219,6 +276,13 @@ func texts[S any, V ~string](name string, of func(S) V) filter[S] {
 		matches := textMatch(value)
 		return func(element S) bool { return matches(string(of(element))) }, nil
 	}}
+}
+
+// words is texts for a field that has one of a few words, which can be counted.
+func words[S any](name string, of func(S) string) filter[S] {
+	f := texts(name, of)
+	f.word = of
+	return f
 }
 
 func textMatch(value string) func(string) bool {

@@ -89,6 +89,9 @@ func (rs *responder) write(r *http.Request, value any, status int) *reply {
 		w.WriteHeader(status)
 		sum = &digest{Digest: xxhash.New(), to: w}
 		rs.encode(sum, value)
+		if chosen, ok := value.(*selection); ok { // the same page with other counts is another answer
+			_, _ = sum.WriteString(chosen.countsText())
+		}
 	}
 	// A HEAD request gets the head that GET has.
 	rs.compress(http.HandlerFunc(body)).ServeHTTP(made, &http.Request{Method: http.MethodGet, Header: r.Header})

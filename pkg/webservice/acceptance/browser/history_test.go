@@ -44,7 +44,7 @@ func TestCharts(t *testing.T) {
 	p.arrives("overview")
 	text = p.chart("vcore used")
 	assert.Assert(t, strings.Contains(text, "capacity"), text)
-	p.chart("Pending asks, by why")
+	p.chart("Pending asks by reason")
 }
 
 // TestChartByKeyboard: the arrows go through the moments, and what was chosen there is read

@@ -54,7 +54,7 @@ func TestPreemption(t *testing.T) {
 			counts := partitions[0].Preempted
 			for name, n := range map[string]int{
 				"Plans": counts.Plans, "Preempted": counts.Victims, "Nominations": counts.Nominations,
-				"Came to nothing": counts.Cleared, "Wasted": counts.Wasted, "Overdue": counts.Overdue, "Loops": counts.Loops,
+				"Cleared": counts.Cleared, "Wasted": counts.Wasted, "Overdue": counts.Overdue, "Loops": counts.Loops,
 			} {
 				assert.Equal(t, p.pair(name), count(n), name)
 			}

@@ -184,18 +184,3 @@ func TestKinds(t *testing.T) {
 		return [...format.kinds({ pods: 1, "example.com/fpga": 1, "amd.com/gpu": 1, vcore: 1 }), ...["amd.com/gpu", "nvidia.com/gpu", "example.com/fpga"].map(format.kindName)]`),
 		[]string{"vcore", "amd.com/gpu", "example.com/fpga", "pods", "amd.com/gpu", "nvidia.com/gpu", "fpga"})
 }
-
-// TestFewRequests: a refresh of the overview asks for counts and for health.
-func TestFewRequests(t *testing.T) {
-	t.Parallel()
-	s := k8s.on(t).serve(t)
-	p := s.open(t, "#/overview", look{})
-	p.arrives("overview")
-	asked := evaluate[[]string](p, `
-		const began = performance.now();
-		document.getElementById("freshness").click();
-		const later = () => performance.getEntriesByType("resource").filter((e) => e.startTime > began && e.name.includes("/ws/v1/"));
-		await t.until(() => later().some((e) => e.name.includes("summary")) && later().some((e) => e.name.includes("healthcheck")), "a refresh", 20000);
-		return later().map((e) => new URL(e.name).pathname)`)
-	assert.Assert(t, len(asked) <= 2, "%q", asked)
-}

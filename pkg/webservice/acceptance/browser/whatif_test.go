@@ -126,7 +126,7 @@ func TestWhatIfWrong(t *testing.T) {
 	p.press(kb.Enter)
 	assert.Equal(t, p.wrong("Application"), "No application of that name is active. If it is new, say its queue.")
 	p.click("main button", "Clear")
-	p.until(`!t.one("main [aria-invalid=true]") && t.one("main .whatif-result").textContent.includes("Nothing was played yet")`)
+	p.until(`!t.one("main [aria-invalid=true]") && t.one("main .whatif-result").textContent.includes("Nothing simulated yet")`)
 }
 
 // TestWhatIfOfANewApplication: an application that is not there comes with its queue, and

@@ -19,7 +19,7 @@ func TestWhatIfNodes(t *testing.T) {
 	p.click("main summary", "With other nodes")
 	p.fill("Remove", "no-such-node")
 	p.click("main .question-remove", "")
-	p.click("main button[type=submit]", "Play it")
+	p.click("main button[type=submit]", "Simulate")
 	assert.Equal(t, p.wrong("Remove"), "Node no-such-node is not registered")
 	p.fill("Remove", "general-001")
 	p.fill("Add", "big:2:pods")

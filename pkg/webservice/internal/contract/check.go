@@ -83,7 +83,7 @@ func (d *Document) checkHead(response Object, head http.Header) error {
 }
 
 // headersShared are those that the document describes once for all.
-var headersShared = map[string]bool{"Age": true, "ETag": true, "X-Total-Count": true, "Link": true, "Allow": true, "Retry-After": true}
+var headersShared = map[string]bool{"Age": true, "ETag": true, "X-Counts": true, "X-Total-Count": true, "Link": true, "Allow": true, "Retry-After": true}
 
 // CheckBody looks at the body of an answer that was meant for a target.
 func (d *Document) CheckBody(pointer string, response Object, contentType, body string, target *url.URL) error {

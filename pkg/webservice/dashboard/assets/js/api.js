@@ -89,7 +89,7 @@ export function createApi({ askToken, seen = () => {}, base = new URL('ws/v1/', 
     return url.href;
   }
 
-  // get resolves to { data, total }. The data of an answer that did not change is the
+  // get resolves to { data, total, counts }; counts by word are there if params ask for them. The data of an answer that did not change is the
   // very same object, so that a caller can see that there is nothing to do. Health
   // answers 503 with an object: statuses named in accept are no errors.
   async function get(where, { params, signal, accept = [], text = false } = {}) {
@@ -109,7 +109,8 @@ export function createApi({ askToken, seen = () => {}, base = new URL('ws/v1/', 
       throw new ApiError(0, 'The answer of the scheduler broke off');
     }
     const count = response.headers.get('X-Total-Count');
-    const answer = { data, total: count === null ? data?.length : Number(count) };
+    const counts = JSON.parse(response.headers.get('X-Counts') ?? '{}');
+    const answer = { data, total: count === null ? data?.length : Number(count), counts };
     const tag = response.headers.get('ETag');
     if (tag) remember(url, { tag, answer });
     return answer;

@@ -104,7 +104,7 @@ function mount(root, ctx) {
       }, `${types[type].name}s`))),
       filters.fields(
         { name: 'text', kind: 'search', label: 'Name or words' },
-        { name: 'only', kind: 'select', label: 'How grave', options: [['', 'All events'], ['marked', 'Waiting, evicted, failed']] }));
+        { name: 'only', kind: 'select', label: 'Severity', options: [['', 'All events'], ['marked', 'Waiting, evicted, failed']] }));
   }
 
   function nothing() {

@@ -141,7 +141,7 @@ function ranked(rows, total) {
 
 function waiting(ctx, { reasons, pending: all }) {
   const rows = reasons.map(([why, n]) => ({ name: capital(why), n, tone: 'warn', href: ctx.link('applications', [], { view: 'pending', why }) }));
-  return card('Pending, by why', { link: [ctx.link('applications', [], { view: 'pending' }), 'all asks'] },
+  return card('Pending by reason', { link: [ctx.link('applications', [], { view: 'pending' }), 'all asks'] },
     rows.length ? ranked(rows, all) : h('p', { class: 'quiet' }, 'Nothing waits.'));
 }
 
@@ -196,9 +196,9 @@ function topQueues(ctx, { queues }) {
   walk(queues, (queue, _, fair) => { if (queue.isLeaf) rows.push({ queue, most: share(queue, fair) }); });
   rows.sort((a, b) => b.most.part - a.most.part || (a.queue.queuename < b.queue.queuename ? -1 : 1));
   const scale = 1.04 * Math.max(1, rows[0]?.most.part ?? 0); // the mark is not at the very end
-  return card('Queues, by use of what is due to them', { link: [ctx.link('queues'), `all ${format.count(rows.length)} leaves`] },
+  return card('Queues by share of their guarantee or max', { link: [ctx.link('queues'), `all ${format.count(rows.length)} leaves`] },
     table({
-      label: 'Queues that use most of what is due to them', key: (r) => r.queue.queuename, rows: rows.slice(0, queuesMax), empty: 'There is no leaf queue',
+      label: 'Queues that use the largest share of their guarantee or max', key: (r) => r.queue.queuename, rows: rows.slice(0, queuesMax), empty: 'There is no leaf queue',
       columns: [
         { head: 'Queue', class: 'whole', cell: (r) => queueLink(ctx, r.queue.queuename, r.queue.queuename.replace(/^root\./, '')) },
         { head: 'Use', class: 'grow', cell: (r) => bar({

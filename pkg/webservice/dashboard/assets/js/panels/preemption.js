@@ -33,7 +33,7 @@ const counters = [
   ['plans', 'Plans', 'Plans to make room'],
   ['victims', 'Preempted', 'Pods that were evicted to make room'],
   ['nominations', 'Nominations', 'Asks that were nominated to a node where room is made'],
-  ['cleared', 'Came to nothing', 'Nominations that were taken back'],
+  ['cleared', 'Cleared', 'Nominations that were taken back'],
   ['wasted', 'Wasted', 'Evicted allocations whose room was not used by an ask that waited for it'],
   ['overdue', 'Overdue', 'Evicted allocations that did not end in time'],
   ['loops', 'Loops', 'Applications that were stopped because they preempted again and again'],
@@ -55,19 +55,15 @@ function preemptionLog(ctx) {
   async function load(signal) {
     const { query } = ctx.route();
     const params = { application: beginsWith(query.get('application')), user: beginsWith(query.get('user')), class: query.get('class'), node: beginsWith(query.get('node')) };
-    const page = ctx.api.get(where(), { params: { ...params, trigger: query.get('trigger'), victims: query.get('victims'), sort: query.get('sort'), limit: pageSize, offset: offsetOf(query) }, signal });
-    const counted = Object.keys(triggers).map(async (trigger) => {
-      const { total: n } = await ctx.api.get(where(), { params: { ...params, trigger, limit: 1, fields: 'time' }, signal });
-      return [trigger, n];
-    });
+    const page = ctx.api.get(where(), { params: { ...params, trigger: query.get('trigger'), victims: query.get('victims'), sort: query.get('sort'), limit: pageSize, offset: offsetOf(query), count: 'trigger' }, signal });
     const most = ctx.api.get(ctx.api.path('partition', ctx.partition(), 'victims'), { params: { ...params, node: '', limit: mostShown }, signal });
-    const [listed, counts, partition, metrics, pods] = await Promise.all([
-      page, Promise.all(counted), ctx.api.get('partitions', { params: { fields: 'clusterId,name,preempted' }, signal }), readMetrics(ctx, signal), most,
+    const [listed, partition, metrics, pods] = await Promise.all([
+      page, ctx.api.get('partitions', { params: { fields: 'clusterId,name,preempted' }, signal }), readMetrics(ctx, signal), most,
     ]);
     ({ data: often } = pods);
     ({ data: rows, total } = listed);
     outcomes = metrics?.outcomes ?? [];
-    byTrigger = counts;
+    byTrigger = Object.keys(triggers).map((trigger) => [trigger, listed.counts[trigger] ?? 0]);
     totals = partition.data.find((p) => [p.name, `[${p.clusterId}]${p.name}`].includes(ctx.partition()))?.preempted ?? {};
     const at = selected();
     if (at && !rows.some((p) => isAt(p, at)) && found.at !== nameOf(at)) found = { at: nameOf(at), plan: await findPlan(ctx, at, signal) };

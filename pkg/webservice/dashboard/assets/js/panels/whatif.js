@@ -73,7 +73,7 @@ function createDesk(root, ctx) {
 
   function result() {
     if (!kept.result) {
-      return state('empty', 'Nothing was played yet', 'Fill in what might be asked for, what might be done to nodes, or another configuration. It is played on a copy: nothing changes.');
+      return state('empty', 'Nothing simulated yet', 'Fill in what might be asked for, what might be done to nodes, or another configuration. It is simulated on a copy: nothing changes.');
     }
     return outcomeView(ctx, kept.result, { stale: written(kept.form) !== kept.result.question, choose });
   }

@@ -80,7 +80,7 @@ export function applicationDetails(ctx, id) {
 
   function history() {
     const log = [...(app.stateLog ?? [])].reverse();
-    return h('section', { class: 'card' }, h('h2', null, 'What it has been'), table({
+    return h('section', { class: 'card' }, h('h2', null, 'State history'), table({
       label: 'States', rows: log, empty: 'Nothing is known',
       columns: [
         { head: 'State', cell: (s) => stateBadge(s.applicationState) },

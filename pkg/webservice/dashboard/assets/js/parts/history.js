@@ -86,7 +86,7 @@ function waiting(points, moments, id) {
   const rest = order.slice(some.length);
   if (rest.length) lines.push({ name: `${rest.length} other reasons`, tone: tones[reasonsMax - 1], values: points.map((p) => rest.reduce((n, why) => n + (p.pendingBy[why] ?? 0), 0)) });
   if (lines.length === 0) lines.push({ name: 'nothing waits', tone: 'one', values: points.map(() => 0) });
-  return lineChart({ id: `${id} pending`, name: 'Pending asks, by why', moments, lines, write: asks });
+  return lineChart({ id: `${id} pending`, name: 'Pending asks by reason', moments, lines, write: asks });
 }
 
 const asks = (n) => format.short(Math.round(n));

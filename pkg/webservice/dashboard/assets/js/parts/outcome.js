@@ -73,16 +73,16 @@ export function outcomeView(ctx, result, { stale, choose }) {
       h('h2', null, 'What would come of it'),
       h('span', { class: 'quiet' }, `on the cluster as it was at ${format.time(result.at * 1e6)}`),
       h('span', { class: 'grow' }), copyButton(ctx, 'Copy as text', () => asText(result))),
-    stale && h('p', null, badge('warn', 'The form has changed'), ' Play it again to see what would come of that.'),
+    stale && h('p', null, badge('warn', 'The form has changed'), ' Simulate it again to see what would come of that.'),
     h('p', { class: 'lead', key: 'lead' }, summary(result)),
-    o.partial && h('p', { key: 'partial' }, badge('warn', 'Not all of it'), ' Playing it took too long. This is what comes at first; what comes later is missing.'),
+    o.partial && h('p', { key: 'partial' }, badge('warn', 'Not all of it'), ' The simulation took too long. This is what comes at first; what comes later is missing.'),
     o.predicates === 'not asked' && h('p', { class: 'quiet', key: 'predicates' },
       'Only amounts were looked at: affinity, taints, ports and volumes may keep asks from these nodes.'),
     o.budgets === 'not asked' && e.victims.length > 0 && h('p', { class: 'quiet', key: 'budgets' },
       'Disruption budgets could not be asked for: what they protect may keep running.'),
     result.body.within && e.victims.length > 0 && count(o.asks, 'waits') > 0 && h('p', { class: 'quiet', key: 'stays' },
       `What is evicted has not ended after ${result.body.within}, so the ask that gets its place waits still.`),
-    o.asks.length > 0 && fatesCard(ctx, result, choose),
+    o.asks.length > 0 && askOutcomes(ctx, result, choose),
     chosenAsk(ctx, result),
     victimsCard(ctx, 'What would be evicted', e.victims),
     placesCard(ctx, 'What runs on removed nodes', o.moved ?? []),
@@ -96,7 +96,7 @@ export function outcomeView(ctx, result, { stale, choose }) {
   ];
 }
 
-function fatesCard(ctx, result, choose) {
+function askOutcomes(ctx, result, choose) {
   const { asks } = result.outcome;
   const offset = Math.min(result.page, Math.floor((asks.length - 1) / pageSize) * pageSize);
   return card(asks.length === 1 ? 'The ask' : `The ${format.count(asks.length)} asks`,
@@ -106,7 +106,7 @@ function fatesCard(ctx, result, choose) {
       columns: [
         { head: 'Ask', class: 'name', cell: (f) => nameCell(f, result, choose) },
         { head: 'What becomes of it', cell: (f) => outcomeBadge(f) },
-        { head: 'Where, or why not', cell: (f) => fateWords(ctx, f) },
+        { head: 'Where, or why not', cell: (f) => outcomeWords(ctx, f) },
         asks.some((f) => f.waits) && { head: '', class: 'when-wide', cell: (f) => whyButton(f, result, choose) },
       ].filter(Boolean),
     }),
@@ -119,7 +119,7 @@ const outcomes = {
 
 function outcomeBadge(f) { return badge(...outcomes[outcomeOf(f)]); }
 
-function fateWords(ctx, f) {
+function outcomeWords(ctx, f) {
   if (f.refused) return capital(readable(f.refused));
   if (f.nodeId || f.nominatedNode) return ['on ', nodeLink(ctx, f.nodeId || f.nominatedNode)];
   if (!f.waits) return 'Why is not known';
@@ -184,7 +184,7 @@ function placesTable(ctx, label, places) {
     columns: [
       { head: 'Ask', class: 'name', cell: (f) => f.allocationKey },
       { head: 'How', cell: (f) => outcomeBadge(f) },
-      { head: 'Where', cell: (f) => fateWords(ctx, f) },
+      { head: 'Where', cell: (f) => outcomeWords(ctx, f) },
     ],
   }), rest(places)];
 }
@@ -216,7 +216,7 @@ function card(title, ...content) { return h('section', { class: 'card', key: tit
 // asText is an outcome to send.
 function asText(result) {
   const { outcome: o, effect: e } = result, lines = [`What if, at ${format.date(result.at * 1e6)}: ${JSON.stringify(result.body)}`, summary(result)];
-  if (o.partial) lines.push('Playing it took too long: this is what comes at first.');
+  if (o.partial) lines.push('The simulation took too long: this is what comes at first.');
   for (const f of o.asks) {
     if (f.refused) lines.push(`${f.allocationKey} would not be taken in: ${f.refused}`);
     else if (f.nodeId) lines.push(`${f.allocationKey} would run on ${f.nodeId} at once`);

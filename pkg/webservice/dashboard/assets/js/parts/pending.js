@@ -48,8 +48,11 @@ export function pendingList(ctx) {
     const where = ctx.api.path('partition', ctx.partition(), 'asks');
     const params = { application: beginsWith(query.get('text')), user: beginsWith(query.get('user')), queue: query.get('queue'), node: query.get('node'), priority: query.get('priority'), class: query.get('class'), standing: query.get('standing') };
     const fields = 'allocationKey,applicationId,queueName,user,resource,priority,requestTime,why,detail,nominatedNode,reservedNode';
-    const page = ctx.api.get(where, { params: { ...params, why: query.get('why'), sort: query.get('sort') ?? longest, limit: pageSize, offset: offsetOf(query), fields }, signal });
-    [{ data: rows, total }, counts, queues] = await Promise.all([page, countReasons(ctx, params, signal), readQueues(ctx, signal)]);
+    const page = ctx.api.get(where, { params: { ...params, why: query.get('why'), sort: query.get('sort') ?? longest, limit: pageSize, offset: offsetOf(query), fields, count: 'why' }, signal });
+    const [listed, paths] = await Promise.all([page, readQueues(ctx, signal)]);
+    ({ data: rows, total } = listed);
+    counts = Object.entries(listed.counts).sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+    queues = paths;
   }
 
   function show() {
@@ -114,21 +117,4 @@ export function whyCell(ctx, ask) {
   return h('span', null, h('a', { href: ctx.link('applications', [ask.applicationId, ask.allocationKey]) }, capital(ask.why)),
     node ? [ask.nominatedNode ? ' on ' : ', kept for it is ', nodeLink(ctx, node)]
       : ask.detail && h('span', { class: 'quiet' }, `: ${ask.detail}`));
-}
-
-// countReasons resolves to [why, how many] for each reason for which any waits,
-// the most first. All together are counted in one answer; of some, each answer is one ask
-// and a count.
-export async function countReasons(ctx, params, signal) {
-  const most = (a, b) => b[1] - a[1];
-  if (Object.values(params).every((value) => !value)) {
-    const { data } = await ctx.api.get(ctx.api.path('partition', ctx.partition(), 'summary'), { params: { fields: 'pendingBy' }, signal });
-    return Object.entries(data.pendingBy).sort(most);
-  }
-  const where = ctx.api.path('partition', ctx.partition(), 'asks');
-  const counted = await Promise.all(Object.keys(reasons).map(async (why) => {
-    const { total } = await ctx.api.get(where, { params: { ...params, why, limit: 1, fields: 'why' }, signal });
-    return [why, total];
-  }));
-  return counted.filter(([, n]) => n > 0).sort(most);
 }

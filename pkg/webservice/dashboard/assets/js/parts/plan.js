@@ -8,7 +8,7 @@ import { capital, readable } from './words.js';
 
 const names = {
   ask: 'The ask', queue: 'The queue', free: 'Free on the node', releasing: 'Released already', quota: 'Quota',
-  candidates: 'Candidates', floor: 'Guarantee', violations: 'Budgets', strategy: 'How chosen', proof: 'Least harm',
+  candidates: 'Candidates', floor: 'Guarantee', violations: 'Budgets', strategy: 'Strategy', proof: 'Optimality',
 };
 
 const keysShown = 6;
