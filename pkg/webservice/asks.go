@@ -33,7 +33,7 @@ func asks(at *snapshot, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	test, err := askTest(p, askFilters())
+	test, err := testOf(p, askFilters())
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func countAsks(apps []*core.ApplicationView, p parameters) (map[string]int, erro
 	if err != nil || !given {
 		return nil, err
 	}
-	test, err := askTest(p, askFilters()[1:])
+	test, err := testOf(p, askFilters()[1:])
 	if err != nil {
 		return nil, err
 	}
@@ -122,31 +122,6 @@ func countAsks(apps []*core.ApplicationView, p parameters) (map[string]int, erro
 		out[reason.String()] = n
 	}
 	return out, nil
-}
-
-// askTest is what the query says of the asks themselves; nil if it says nothing.
-func askTest(p parameters, filters []filter[*core.AskView]) (func(*core.AskView) bool, error) {
-	var tests []func(*core.AskView) bool
-	for _, f := range filters {
-		value, given, err := p.one(f.name)
-		if err != nil {
-			return nil, err
-		}
-		if !given {
-			continue
-		}
-		test, err := f.test(value)
-		if err != nil {
-			return nil, err
-		}
-		tests = append(tests, test)
-	}
-	if tests == nil {
-		return nil, nil
-	}
-	return func(a *core.AskView) bool {
-		return !slices.ContainsFunc(tests, func(test func(*core.AskView) bool) bool { return !test(a) })
-	}, nil
 }
 
 // askNodeTest picks asks that get room on a node.

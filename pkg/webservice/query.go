@@ -154,6 +154,22 @@ func list[S, T any](r *http.Request, kinds *resources.Kinds, all []S, fill func(
 
 // pick is the elements that pass all filters of the query.
 func pick[S any](all []S, p parameters, filters []filter[S]) ([]S, error) {
+	test, err := testOf(p, filters)
+	if err != nil || test == nil {
+		return all, err
+	}
+	var picked []S
+	for _, element := range all {
+		if test(element) {
+			picked = append(picked, element)
+		}
+	}
+	return picked, nil
+}
+
+// testOf is whether an element passes all filters of the query; nil if it has none.
+func testOf[S any](p parameters, filters []filter[S]) (func(S) bool, error) {
+	var tests []func(S) bool
 	for _, f := range filters {
 		value, given, err := p.one(f.name)
 		if err != nil {
@@ -166,15 +182,14 @@ func pick[S any](all []S, p parameters, filters []filter[S]) ([]S, error) {
 		if err != nil {
 			return nil, err
 		}
-		var picked []S
-		for _, element := range all {
-			if test(element) {
-				picked = append(picked, element)
-			}
-		}
-		all = picked
+		tests = append(tests, test)
 	}
-	return all, nil
+	if tests == nil {
+		return nil, nil
+	}
+	return func(element S) bool {
+		return !slices.ContainsFunc(tests, func(test func(S) bool) bool { return !test(element) })
+	}, nil
 }
 
 // counts is how many elements have each word of the filter that the parameter count
