@@ -32,8 +32,9 @@ partitions:
     queues:
       - name: root
         submitacl: "ann,bob"
+        limits: [{limit: bob, users: [bob], maxresources: {vcore: 2}}, {limit: all, groups: [all], maxresources: {vcore: 7}}]
         queues:
-          - {name: default, submitacl: "*"}
+          - {name: default, submitacl: "*", limits: [{limit: eve, users: [eve], maxresources: {vcore: 1}}]}
           - {name: batch, resources: {max: {vcore: 3}}}
           - name: spaces
             parent: true
@@ -142,8 +143,11 @@ func (s *restarting) standing() string {
 	var b strings.Builder
 	view := s.Look()
 	s.queue(&b, view.Root)
+	for _, node := range view.Nodes {
+		fmt.Fprintln(&b, node.ID, "foreign", s.Text(node.Occupied), "free", s.Text(node.Available))
+	}
 	for _, app := range view.Applications {
-		fmt.Fprintln(&b, app.ID, app.Queue, app.User, app.Groups, app.Submitted.Unix())
+		fmt.Fprintln(&b, app.ID, app.Queue, app.User, app.Groups, "counts for", app.Group, "uses", s.Text(app.Used), app.Submitted.Unix())
 		var lines []string
 		for _, a := range app.Allocations {
 			lines = append(lines, fmt.Sprintln(" ", a.Key, "on", a.Node, s.Text(a.Amounts), a.Created.Unix()))
@@ -187,7 +191,7 @@ func TestARestartEndsWhereItBegan(t *testing.T) {
 			seen += before
 		})
 	}
-	for _, part := range []string{"root.spaces.two true true", "root.one.ann true true", " root.default eve", " root.batch bob", "waits", "vcore=2", "quota"} {
+	for _, part := range []string{"root.spaces.two true true", "root.one.ann true true", " root.default eve", " root.batch bob", "waits", "vcore=2", "quota", "user limit", "group limit", "counts for all"} {
 		assert.Assert(t, strings.Contains(seen, part), part)
 	}
 }
