@@ -101,7 +101,9 @@ func (s *restarting) restart(view *core.View) {
 		}
 	}
 	s.Register()
+	s.foreign(0) // before its node
 	s.nodes()
+	s.foreign(1)
 	for _, app := range view.Applications { // in any order: the tag says when it came
 		own := s.apps[string(app.ID)]
 		if forced[own.ApplicationID] {
@@ -110,6 +112,7 @@ func (s *restarting) restart(view *core.View) {
 		assert.NilError(s.t, s.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{own}}))
 	}
 	s.Settle()
+	s.foreign(2)
 	for _, placed := range []bool{true, false} {
 		for _, key := range slices.Sorted(maps.Keys(s.pods)) {
 			pod := s.pods[key]
@@ -125,6 +128,11 @@ func (s *restarting) nodes() {
 	for i := range 3 {
 		s.AddNode(fmt.Sprint("node", i), "vcore=3")
 	}
+}
+
+// foreign sends a pod of another scheduler on a node.
+func (s *restarting) foreign(i int) {
+	s.Foreign(fmt.Sprint("foreign", i), fmt.Sprint("node", i), "vcore=500m")
 }
 
 // forget removes applications that have no pods, of which a shim does not know after a
@@ -179,6 +187,9 @@ func TestARestartEndsWhereItBegan(t *testing.T) {
 			s := &restarting{m, t, rand.New(rand.NewPCG(seed, 40)), map[string]*si.AddApplicationRequest{}, map[string]*si.Allocation{}}
 			s.nodes()
 			for i := range 50 {
+				if i%15 == 5 {
+					s.foreign(i / 15)
+				}
 				s.step(i)
 				s.Advance(time.Second)
 			}
@@ -191,7 +202,7 @@ func TestARestartEndsWhereItBegan(t *testing.T) {
 			seen += before
 		})
 	}
-	for _, part := range []string{"root.spaces.two true true", "root.one.ann true true", " root.default eve", " root.batch bob", "waits", "vcore=2", "quota", "user limit", "group limit", "counts for all"} {
+	for _, part := range []string{"root.spaces.two true true", "root.one.ann true true", " root.default eve", " root.batch bob", "waits", "vcore=2", "quota", "user limit", "group limit", "counts for all", "node2 foreign vcore=500"} {
 		assert.Assert(t, strings.Contains(seen, part), part)
 	}
 }
