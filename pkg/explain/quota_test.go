@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -31,5 +32,33 @@ func TestQuotaIsKeptFromLessImportantAsks(t *testing.T) {
 			a := c.explain(t, "q", key)
 			assert.Equal(t, a.Quota[0].Lacking.Of(0), lacks, "%s, fence %t", key, fenced)
 		}
+	}
+}
+
+// TestALimitIsExplained: an ask that a limit keeps waiting says whose limit it is and in which queue,
+// though no queue lacks anything.
+func TestALimitIsExplained(t *testing.T) {
+	for _, c := range []struct {
+		limit  core.Limit
+		reason core.Reason
+		detail string
+	}{
+		{core.Limit{Users: []string{"ann"}, Max: []int64{1000}}, core.UserLimit, "user ann in queue root.q"},
+		{core.Limit{Groups: []string{"dev"}, Max: []int64{1000}}, core.GroupLimit, "group dev in queue root.q"},
+	} {
+		p := newCluster(t, core.Config{Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{
+			{Name: "q", Max: []int64{4000}, Limits: []core.Limit{c.limit}},
+		}}}, core.Options{})
+		p.node("n1", 9000, 10)
+		p.Apply(start, core.AddApplication{ID: "anns", Queue: "root.q", User: "ann", Groups: []string{"dev"}})
+		p.ask("anns", "first", 1000, 1)
+		p.ask("anns", "second", 1000, 1)
+		p.settle(start)
+		a := p.explain(t, "anns", "second")
+		assert.Equal(t, a.Reason, c.reason)
+		assert.Equal(t, a.Detail, c.detail)
+		assert.Assert(t, a.Quota[0].Lacking.IsZero())
+		lines := a.Text()
+		assert.Assert(t, strings.Contains(lines, c.detail), lines)
 	}
 }

@@ -32,8 +32,9 @@ partitions:
     queues:
       - name: root
         submitacl: "ann,bob"
+        limits: [{limit: bob, users: [bob], maxresources: {vcore: 2}}, {limit: all, groups: [all], maxresources: {vcore: 7}}]
         queues:
-          - {name: default, submitacl: "*"}
+          - {name: default, submitacl: "*", limits: [{limit: eve, users: [eve], maxresources: {vcore: 1}}]}
           - {name: batch, resources: {max: {vcore: 3}}}
           - name: spaces
             parent: true
@@ -100,7 +101,9 @@ func (s *restarting) restart(view *core.View) {
 		}
 	}
 	s.Register()
+	s.foreign(0) // before its node
 	s.nodes()
+	s.foreign(1)
 	for _, app := range view.Applications { // in any order: the tag says when it came
 		own := s.apps[string(app.ID)]
 		if forced[own.ApplicationID] {
@@ -109,6 +112,7 @@ func (s *restarting) restart(view *core.View) {
 		assert.NilError(s.t, s.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{own}}))
 	}
 	s.Settle()
+	s.foreign(2)
 	for _, placed := range []bool{true, false} {
 		for _, key := range slices.Sorted(maps.Keys(s.pods)) {
 			pod := s.pods[key]
@@ -124,6 +128,11 @@ func (s *restarting) nodes() {
 	for i := range 3 {
 		s.AddNode(fmt.Sprint("node", i), "vcore=3")
 	}
+}
+
+// foreign sends a pod of another scheduler on a node.
+func (s *restarting) foreign(i int) {
+	s.Foreign(fmt.Sprint("foreign", i), fmt.Sprint("node", i), "vcore=500m")
 }
 
 // forget removes applications that have no pods, of which a shim does not know after a
@@ -142,8 +151,11 @@ func (s *restarting) standing() string {
 	var b strings.Builder
 	view := s.Look()
 	s.queue(&b, view.Root)
+	for _, node := range view.Nodes {
+		fmt.Fprintln(&b, node.ID, "foreign", s.Text(node.Occupied), "free", s.Text(node.Available))
+	}
 	for _, app := range view.Applications {
-		fmt.Fprintln(&b, app.ID, app.Queue, app.User, app.Groups, app.Submitted.Unix())
+		fmt.Fprintln(&b, app.ID, app.Queue, app.User, app.Groups, "counts for", app.Group, "uses", s.Text(app.Used), app.Submitted.Unix())
 		var lines []string
 		for _, a := range app.Allocations {
 			lines = append(lines, fmt.Sprintln(" ", a.Key, "on", a.Node, s.Text(a.Amounts), a.Created.Unix()))
@@ -175,6 +187,9 @@ func TestARestartEndsWhereItBegan(t *testing.T) {
 			s := &restarting{m, t, rand.New(rand.NewPCG(seed, 40)), map[string]*si.AddApplicationRequest{}, map[string]*si.Allocation{}}
 			s.nodes()
 			for i := range 50 {
+				if i%15 == 5 {
+					s.foreign(i / 15)
+				}
 				s.step(i)
 				s.Advance(time.Second)
 			}
@@ -187,7 +202,7 @@ func TestARestartEndsWhereItBegan(t *testing.T) {
 			seen += before
 		})
 	}
-	for _, part := range []string{"root.spaces.two true true", "root.one.ann true true", " root.default eve", " root.batch bob", "waits", "vcore=2", "quota"} {
+	for _, part := range []string{"root.spaces.two true true", "root.one.ann true true", " root.default eve", " root.batch bob", "waits", "vcore=2", "quota", "user limit", "group limit", "counts for all", "node2 foreign vcore=500"} {
 		assert.Assert(t, strings.Contains(seen, part), part)
 	}
 }

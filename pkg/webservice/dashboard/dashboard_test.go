@@ -7,10 +7,13 @@ import (
 	"net/http/httptest"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
 // ask sends one request to the page.
@@ -165,5 +168,28 @@ func TestNoMarkupIsMadeOfText(t *testing.T) {
 func TestNoFileIsTooLong(t *testing.T) {
 	for name, body := range files(t) {
 		assert.Assert(t, strings.Count(body, "\n") <= 400, name)
+	}
+}
+
+// TestTheListOfReasonsIsWhole: the page of pending asks has each reason of the core, and no other.
+func TestTheListOfReasonsIsWhole(t *testing.T) {
+	_, list, found := strings.Cut(files(t)["/js/parts/pending.js"], "export const reasons = {\n")
+	assert.Assert(t, found)
+	list, _, _ = strings.Cut(list, "\n};")
+	var listed []string
+	for _, match := range regexp.MustCompile(`(?m)^  '([^']+)': '`).FindAllStringSubmatch(list, -1) {
+		listed = append(listed, match[1])
+	}
+	known := knownReasons()
+	slices.Sort(listed)
+	slices.Sort(known)
+	assert.DeepEqual(t, listed, known)
+}
+
+// knownReasons are the texts of all reasons. The text of one that is not there panics.
+func knownReasons() (texts []string) {
+	defer func() { _ = recover() }()
+	for reason := core.NotTried; ; reason++ {
+		texts = append(texts, reason.String())
 	}
 }

@@ -201,7 +201,7 @@ func TestWhy(t *testing.T) {
 	for _, c := range []struct {
 		play *play
 		why  string
-	}{{teams, "room is being made"}, {teams, "no node has room"}, {fairness, "queue quota exceeded"}} {
+	}{{teams, "room is being made"}, {teams, "no node has room"}, {fairness, "queue quota exceeded"}, {limits, "user limit exceeded"}} {
 		t.Run(c.why, func(t *testing.T) {
 			t.Parallel()
 			s := c.play.on(t).serve(t)
