@@ -111,3 +111,37 @@ func TestUnschedulableAsksOfManyUsers(t *testing.T) {
 		assert.Equal(t, asked, nodes, "%d users", users)
 	}
 }
+
+// TestUnschedulablePlaceholders has 10,000 placeholders of one class refused on all nodes: the
+// class is asked about once on each node, whether the gang starts one by one or whole.
+func TestUnschedulablePlaceholders(t *testing.T) {
+	const nodes = 10
+	for _, way := range []string{"", core.GangWhole} {
+		asked := 0
+		p := core.NewPartition(core.Options{
+			Kinds: testKinds(), ReserveDelay: -1,
+			Feasible: func(core.AllocationKey, core.NodeID, bool) error {
+				asked++
+				return errTaint
+			},
+			Constraints: func(core.AllocationKey) string { return "gpu" },
+		}, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q"}}}})
+		now := time.Unix(0, 0)
+		for i := range nodes {
+			p.Apply(now, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{10_000}})
+		}
+		p.Apply(now, core.AddApplication{ID: "a", Queue: "root.q", Placeholders: resources.Amounts{10_000}, Tags: map[string]string{core.TagGangStart: way}})
+		for i := range 10_000 {
+			p.Apply(now, core.AddAllocation{Allocation: &core.Allocation{
+				Key: core.AllocationKey(fmt.Sprint("ph-", i)), Application: "a", Amounts: resources.Amounts{1}, Created: now,
+				Placeholder: true, TaskGroup: "workers",
+			}})
+		}
+		for range 100 {
+			if _, more := p.Schedule(now); !more {
+				break
+			}
+		}
+		assert.Equal(t, asked, nodes, "gang.start %q", way)
+	}
+}

@@ -85,6 +85,7 @@
 //
 //	gangs.go        which asks wait for placeholders, time-outs, and what ends with them
 //	gangends.go     what ends when placeholders time out, and what runs when one has ended
+//	placeholders.go which placeholders may be replaced, and how far a search for one has come
 //	replace.go      placeholders whose place an ask takes
 //	gangview.go     gangs for readers
 //	quorum.go       asks that start together; quorums.go, when they are tried

@@ -190,3 +190,6 @@ func (p *Partition) SetRankedMax(most int) { p.order.devices.most = most }
 
 // DeviceOrders is how many orders of nodes by their devices there are.
 func (p *Partition) DeviceOrders() int { return len(p.order.devices.byAsk) }
+
+// LooksMax is how often placeholders are looked at for asks in one batch.
+const LooksMax = looksMax

@@ -72,12 +72,12 @@ type taskGroup struct {
 	others      askSet
 	change      bool // recorded, and not reacted to yet
 	ready       bool // a placeholder may be replaced
-}
 
-// placeholders are those of a task group that want the same amounts.
-type placeholders struct {
-	amounts resources.Amounts
-	list    askSet
+	refused map[*class]bool   // whose asks found no place in this round
+	freed   uint64            // refused.freed then
+	again   bool              // they may find one now
+	next    *request          // where the next batch goes on; nil if the round is over
+	search  placeholderSearch // of the class that is looked at
 }
 
 // A replacement is a placeholder that the resource manager was told to end, and the ask that
@@ -223,13 +223,14 @@ func (m members) offer(r *request) {
 	}
 	at, found := g.sizeOf(m.kinds, r.Amounts)
 	if !found {
-		g.sizes = slices.Insert(g.sizes, at, &placeholders{amounts: r.Amounts})
+		g.sizes = slices.Insert(g.sizes, at, &placeholders{amounts: r.Amounts, on: map[*node]*askSet{}})
 	}
-	if g.sizes[at].list.has(r) {
+	if g.sizes[at].has(r) {
 		return
 	}
-	g.sizes[at].list.add(r)
+	g.sizes[at].add(r)
 	g.free++
+	g.again = true
 	m.changes.taskGroup(g)
 }
 
@@ -240,10 +241,10 @@ func (m members) withhold(r *request) {
 		return
 	}
 	at, found := g.sizeOf(m.kinds, r.Amounts)
-	if !found || !g.sizes[at].list.has(r) {
+	if !found || !g.sizes[at].has(r) {
 		return
 	}
-	if g.sizes[at].list.remove(r) {
+	if g.sizes[at].remove(r) {
 		g.sizes = slices.Delete(g.sizes, at, at+1)
 	}
 	g.free--

@@ -18,6 +18,7 @@ type gangWork struct {
 	timer   timers.Timer[due]
 	tried   uint64       // the batch in which gangs that start whole were tried last
 	tries   int          // how many
+	looks   int          // at placeholders for asks, in this batch
 	holder  *application // for whose gang nodes are kept; nil if there is none
 }
 
@@ -47,6 +48,7 @@ func (p gangs) settle(g *taskGroup) {
 	switch {
 	case gang.whole && !gang.started && !gang.waits && g.asks > 0 && gang.isGathered():
 		p.letAll(g.application)
+	case g.next != nil && gang.waits: // it goes on after RetryDelay
 	case g.held.len() > 0 && g.free > 0 && !g.ready:
 		g.ready = true
 		p.gangWork.ready = append(p.gangWork.ready, g)
@@ -123,6 +125,7 @@ func (p gangs) wake() {
 	for _, app := range waiting {
 		app.gang.waits = false
 		for _, g := range app.gang.groups {
+			g.again = g.again || g.next == nil
 			p.changes.taskGroup(g)
 		}
 	}

@@ -1,17 +1,18 @@
 package core
 
-import "fmt"
-
-// The most placeholders of a task group that an ask is compared with, and the most asks of it
-// that fit nowhere, in one batch.
-const (
-	placeholdersMax = 64
-	misfitsMax      = 64
+import (
+	"fmt"
+	"slices"
 )
+
+// looksMax is how often placeholders are looked at for asks in one batch, one of each node and
+// size. It is a quarter of callsMax, so that other asks have their questions in the same batch.
+const looksMax = 1024
 
 // replace has asks take the places of placeholders, and reports whether there is more to do.
 func (p cycle) replace() (more bool) {
-	for p.left > 0 && len(p.gangWork.ready) > 0 {
+	p.gangWork.looks = 0
+	for p.left > 0 && p.gangWork.looks < looksMax && len(p.gangWork.ready) > 0 {
 		g := p.gangWork.ready[0]
 		if p.replaceIn(g) == flush {
 			return true
@@ -22,67 +23,105 @@ func (p cycle) replace() (more bool) {
 	return len(p.gangWork.ready) > 0
 }
 
-// replaceIn does so in one task group. It returns flush if it is to be called again.
+// replaceIn does so in one task group. It returns flush if it is to be called again. When it has
+// looked often enough, it goes on with the same ask after RetryDelay, so that each has its turn
+// however many are refused.
 func (p cycle) replaceIn(g *taskGroup) outcome {
-	misfits, refused := 0, map[*class]bool{}
-	for _, r := range g.held.list() {
+	g.beginRound(p.refused.freed)
+	for _, r := range g.inTurn() {
 		switch {
 		case g.free == 0:
+			g.next = nil
 			return placed
 		case p.left <= 0:
 			return flush
-		case refused[r.class]:
+		case g.refused[r.class]:
 			continue
 		}
-		c := r.class
 		switch p.replaceFor(g, r) {
 		case flush:
 			return flush
-		case waits, paused, busy:
-			refused[c] = true
+		case busy:
+			g.next = r
 			gangs(p).later(g.application)
-			if misfits++; misfits == misfitsMax {
-				return waits
-			}
+			gangs(p).soon()
+			return waits
+		case waits, paused:
+			g.refused[r.class] = true // which is its own where nothing is known of what asks have in common
+			gangs(p).later(g.application)
 		case placed:
+			g.again = true
 		}
 	}
+	g.next = nil
 	return placed
+}
+
+// beginRound lets all classes be tried again if there may be a place for them now.
+func (g *taskGroup) beginRound(freed uint64) {
+	if g.refused == nil || g.again || g.freed != freed {
+		g.refused = map[*class]bool{}
+	}
+	g.again, g.freed = false, freed
+}
+
+// inTurn are the asks that wait for a placeholder, from the one where the last batch stopped.
+func (g *taskGroup) inTurn() []*request {
+	list := g.held.list()
+	if g.next == nil {
+		return list
+	}
+	at, _ := slices.BinarySearchFunc(list, g.next, inOrder)
+	return slices.Concat(list[at:], list[:at])
 }
 
 // replaceFor has an ask take the place of a placeholder: on its node if that takes asks and the
 // resource manager agrees, and elsewhere otherwise. One that is larger than all of them waits
-// for none.
+// for none. It returns busy if it is to go on in another batch.
 func (p cycle) replaceFor(g *taskGroup, r *request) outcome {
-	var first *request
-	looked, asked := 0, map[*node]bool{}
-	for _, size := range g.sizes {
-		if looked++; looked > placeholdersMax {
-			break
-		}
-		if !r.Amounts.FitsIn(size.amounts) {
-			continue
-		}
-		for placeholder := range size.list.all {
-			if looked++; looked > placeholdersMax {
+	s := g.searchFor(p.kinds, r)
+	for _, size := range g.sizesLeft(p.kinds, s) {
+		fits := r.Amounts.FitsIn(size.amounts)
+		for placeholder := range size.rest(p.kinds, s) {
+			if p.gangWork.looks >= looksMax {
+				return busy
+			}
+			p.gangWork.looks++
+			if !fits {
+				s.last, s.amounts = size.first.last(), size.amounts
 				break
 			}
-			if first == nil {
-				first = placeholder
+			if s.first == nil {
+				s.first = placeholder
 			}
-			if n := placeholder.node; n.schedulable && !asked[n] {
-				asked[n] = true
+			if placeholder.node.schedulable {
 				if result := p.predicates.mayReplace(r, placeholder); result != waits {
+					if result == placed {
+						g.search = placeholderSearch{}
+					}
 					return p.swapUnless(result, r, placeholder, nil)
 				}
+				p.separate(r)
+				s.class = r.class
 			}
+			s.last, s.amounts = placeholder, size.amounts
 		}
 	}
+	return p.replaceElsewhere(g, r)
+}
+
+// replaceElsewhere has an ask take the place of a placeholder on another node, after it was
+// refused on the nodes of all.
+func (p cycle) replaceElsewhere(g *taskGroup, r *request) outcome {
+	first := g.search.first
+	g.search = placeholderSearch{}
 	if first == nil {
 		p.mismatch(g, r)
 		return placed
 	}
+	before := p.predicates.calls
 	n, result, _ := p.firstFeasible(r)
+	p.gangWork.looks += p.predicates.calls - before
 	if n == first.node {
 		n = nil
 	}
@@ -147,7 +186,7 @@ func (p cycle) swapUnless(result outcome, r, placeholder *request, n *node) outc
 // mismatch gives up a placeholder for an ask that is larger: the ask waits for its turn like
 // any other, and the room of the placeholder is free once it has ended.
 func (p cycle) mismatch(g *taskGroup, r *request) {
-	for placeholder := range g.sizes[0].list.all {
+	for placeholder := range g.sizes[0].first.all {
 		p.tell(&AskReport{r.Allocation, fmt.Sprintf("it is larger than placeholder %s of its task group, which is released", placeholder.Key)})
 		gangs(p).dismiss(placeholder, CauseTimedOut, fmt.Sprintf("%s of its task group is larger", r.Key))
 		break

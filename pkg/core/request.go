@@ -234,6 +234,23 @@ func (s *askSet) all(yield func(*request) bool) {
 	}
 }
 
+// after visits the asks that come after one, which may be in the set or not. The set must not
+// change meanwhile.
+func (s *askSet) after(r *request) func(yield func(*request) bool) {
+	return func(yield func(*request) bool) {
+		if s.tree == nil {
+			return
+		}
+		s.tree.AscendGreaterOrEqual(r, func(other *request) bool { return other == r || yield(other) })
+	}
+}
+
+// head is the first ask in order; there must be one.
+func (s *askSet) head() *request {
+	head, _ := s.tree.Min()
+	return head
+}
+
 // last is the last ask in order; there must be one.
 func (s *askSet) last() *request {
 	last, _ := s.tree.Max()

@@ -22,7 +22,7 @@ func (v *verifier) gang(app *application) {
 		placed.Add(r.Amounts)
 		listed := false
 		if at, found := group.sizeOf(v.p.kinds, r.Amounts); found {
-			listed = group.sizes[at].list.has(r)
+			listed = group.sizes[at].has(r)
 		}
 		if wanted := r.eviction == nil && !r.replaced(); listed != wanted {
 			v.breaks("placeholder %s may be replaced is %t, is listed is %t", r.Key, wanted, listed)
@@ -46,11 +46,26 @@ func (v *verifier) gang(app *application) {
 		if counted.asks != group.asks || counted.free != group.free || counted.made != int64(group.held.len()) || counted.replaced != int64(group.others.len()) {
 			v.breaks("task group %s of %s counts %d and %d placeholders and has %d and %d", group.name, app.id, group.asks, group.free, counted.asks, counted.free)
 		}
+		for _, size := range group.sizes {
+			firstPlaceholders(v, size)
+		}
 		if v.settled && group.held.len() > group.left() {
 			v.breaks("task group %s of %s: %d asks wait for %d placeholders", group.name, app.id, group.held.len(), group.left())
 		}
 	}
 	v.replacements(app)
+}
+
+// firstPlaceholders checks which placeholders of each node come first.
+func firstPlaceholders(v *verifier, size *placeholders) {
+	if size.first.len() != len(size.on) {
+		v.breaks("placeholders are on %d nodes, and on %d of them one comes first", len(size.on), size.first.len())
+	}
+	for r := range size.first.all {
+		if !size.has(r) || size.on[r.node].head() != r {
+			v.breaks("placeholder %s is not the first one on its node", r.Key)
+		}
+	}
 }
 
 // checkMember checks an ask of a task group, and counts it.
