@@ -30,7 +30,7 @@
 //	snapshot.go    which partition a request is about
 //	query.go       limit, offset, fields, filters; sort.go, the order
 //	partition.go, queue.go, node.go, allocation.go, application.go, ask.go, asks.go,
-//	past.go, preemptions.go, victims.go, summary.go, standing.go, explain.go, question.go, whatif.go, events.go, rule.go, usage.go,
+//	past.go, preemptions.go, victims.go, summary.go, guaranteestate.go, explain.go, question.go, whatif.go, events.go, rule.go, usage.go,
 //	utilization.go, history.go, usehistory.go, configuration.go
 //	               the objects
 //	health.go      what is checked
