@@ -61,7 +61,7 @@ var ours = []string{
 // unknown are the fields that YuniKorn does not know, by the object they are in. What is not
 // here must be a field of its type.
 var unknown = map[string][]string{
-	"AllocationAskDAOInfo":      {"detail", "nominatedNode", "plan", "planned", "preemptionAttempts", "reservedNode", "why"},
+	"AllocationAskDAOInfo":      {"class", "detail", "nominatedNode", "plan", "planned", "preemptionAttempts", "reservedNode", "why"},
 	"ApplicationDAOInfo":        {"tags"},
 	"EventRecord":               {"count", "id", "lastNano"},
 	"ForeignAllocationDAOInfo":  {"requestTime"},
