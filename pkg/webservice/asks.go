@@ -28,7 +28,7 @@ func asks(at *snapshot, r *http.Request) (any, error) {
 		texts("application", func(a *core.ApplicationView) core.ApplicationID { return a.ID }),
 		texts("user", func(a *core.ApplicationView) string { return a.User }),
 		{name: "queue", test: queueTest},
-		{name: "standing", test: at.standingTest},
+		{name: "guaranteeState", test: at.guaranteeStateTest},
 	})
 	if err != nil {
 		return nil, err

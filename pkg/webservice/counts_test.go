@@ -18,7 +18,7 @@ func countsOf(t *testing.T, h http.Handler, target string) (counts map[string]in
 	return counts
 }
 
-// TestCountsOfAsks: the counts by reason are those of a reader who counts the whole list, with
+// TestCountsOfAsks: the counts by reason are those that one counts in the whole list, with
 // each filter, whatever the page is and whatever reason is chosen.
 func TestCountsOfAsks(t *testing.T) {
 	h := waiting(t, 9, 7, rand.New(rand.NewPCG(5, 1))).service(t).Handler()

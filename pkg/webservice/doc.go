@@ -31,7 +31,7 @@
 //	query.go       limit, offset, fields, filters; sort.go, the order; class.go, classes of
 //	               asks and victims
 //	partition.go, queue.go, node.go, allocation.go, application.go, ask.go, asks.go,
-//	past.go, preemptions.go, victims.go, summary.go, standing.go, explain.go, question.go, whatif.go, predicates.go, events.go, rule.go, usage.go,
+//	past.go, preemptions.go, victims.go, summary.go, guaranteestate.go, explain.go, question.go, whatif.go, predicates.go, events.go, rule.go, usage.go,
 //	utilization.go, history.go, usehistory.go, configuration.go, written.go
 //	               the objects
 //	health.go      what is checked

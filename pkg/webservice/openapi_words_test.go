@@ -21,7 +21,7 @@ import (
 // the program has for it.
 func TestOpenAPIHasEveryWord(t *testing.T) {
 	for pointer, want := range map[string][]string{
-		"/components/schemas/Standing":                      slices.Clone(standings),
+		"/components/schemas/GuaranteeState":                slices.Clone(guaranteeStates),
 		"/components/schemas/Why":                           every[core.Reason](),
 		"/components/schemas/Trigger":                       every[preemptor.Trigger](),
 		"/components/schemas/State":                         append(every[core.State](), "Rejected"), // of the archive

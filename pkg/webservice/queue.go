@@ -63,7 +63,7 @@ type queueJSON struct {
 	QuotaPlanned      time.Time         `json:"quotaPlanned,omitempty"`
 	// How it stands to what is guaranteed to it, and how much of that it uses of the kind
 	// that decides.
-	Standing          string `json:"standing,omitempty"`
+	GuaranteeState    string `json:"guaranteeState,omitempty"`
 	GuaranteedKind    string `json:"guaranteedKind,omitempty"`
 	GuaranteedPercent int64  `json:"guaranteedPercent,omitempty"`
 
@@ -128,7 +128,7 @@ func (q *queueJSON) encode(e *encoder) {
 	e.timeIf("overMaxSince", q.OverMaxSince)
 	e.textIf("quotaPlan", q.QuotaPlan)
 	e.timeIf("quotaPlanned", q.QuotaPlanned)
-	e.textIf("standing", q.Standing)
+	e.textIf("guaranteeState", q.GuaranteeState)
 	e.textIf("guaranteedKind", q.GuaranteedKind)
 	e.integerIf("guaranteedPercent", q.GuaranteedPercent)
 	encodeObjects(e, "limits", q.Limits)
@@ -272,8 +272,8 @@ func (t *tree) show(q *core.QueueView, above resources.Limits, below bool) *queu
 		NominatedResource: q.Nominated, Applications: q.Applications, OverMaxSince: q.OverMaxSince, QuotaPlanned: q.QuotaPlanned,
 		Limits: t.limits[q.Path],
 	}
-	if s := standingOf(q); s.word != "" {
-		out.Standing, out.GuaranteedKind, out.GuaranteedPercent = s.word, t.kinds.Name(s.kind), s.percent()
+	if s := guaranteeStateOf(q); s.word != "" {
+		out.GuaranteeState, out.GuaranteedKind, out.GuaranteedPercent = s.word, t.kinds.Name(s.kind), s.percent()
 	}
 	if q.Draining {
 		out.Status = "Draining"

@@ -34,7 +34,7 @@ func TestSort(t *testing.T) {
 		"preemptions?victims=false&fields=allocationKey":                    nil,
 		"preemptions?victims=true&sort=time&fields=allocationKey":           {"agent-0", "agent-1"},
 		"asks?priority=100&fields=allocationKey":                            {"agent-1"},
-		"asks?standing=over&fields=allocationKey":                           nil,
+		"asks?guaranteeState=over&fields=allocationKey":                     nil,
 		"asks?priority=1&fields=allocationKey":                              nil,
 		"asks?class=daemonset&fields=allocationKey":                         {"agent-1"},
 		"asks?class=regular&fields=allocationKey":                           nil,
@@ -64,7 +64,7 @@ func TestSort(t *testing.T) {
 		"nodes?sort=nodeID.vcore":      `Parameter sort is "nodeID.vcore": a kind after a dot is needed for quantities, as in allocated.vcore, and for nothing else`,
 		"nodes?sort=allocated.unicorn": `Parameter sort names the kind "unicorn", which there is not`,
 		"nodes?sort=attributes":        `Parameter sort is "attributes": there is no order of that field`,
-		"asks?standing=low":            `Parameter standing is "low": one of under and waiting, over, within is needed`,
+		"asks?guaranteeState=low":      `Parameter guaranteeState is "low": one of under and waiting, over, within is needed`,
 		"asks?class=foreign":           `Parameter class is "foreign": one of daemonset, placeholder, opted out, owner, regular is needed`,
 		"preemptions?class=daemonset":  `Parameter class is "daemonset": one of regular, owner, foreign, opted out is needed`,
 		"asks?priority=high":           `Parameter priority is "high": a whole number is needed`,
@@ -105,8 +105,8 @@ func TestSortIsQuick(t *testing.T) {
 	assert.Assert(t, time.Since(began) < 20*time.Second)
 }
 
-// TestStanding: every case of how a queue stands to its guarantee.
-func TestStanding(t *testing.T) {
+// TestGuaranteeState: every case of how a queue stands to its guarantee.
+func TestGuaranteeState(t *testing.T) {
 	const gpu = resources.Kind(2)
 	of := func(vcore, gpus int64) (a resources.Amounts) {
 		a.Set(0, vcore)
@@ -116,18 +116,18 @@ func TestStanding(t *testing.T) {
 	for _, c := range []struct {
 		name                      string
 		guaranteed, used, pending resources.Amounts
-		want                      standing
+		want                      guaranteeState
 	}{
-		{"nothing is guaranteed", nil, of(5, 5), of(1, 1), standing{}},
-		{"it uses nothing and nothing waits", of(10, 0), nil, nil, standing{withinGuarantee, 0, resources.ShareOf(0, 10)}},
-		{"it is used up exactly", of(10, 0), of(10, 0), of(5, 0), standing{withinGuarantee, 0, resources.ShareOf(10, 10)}},
-		{"it waits for what is guaranteed", of(10, 0), of(9, 0), of(1, 0), standing{underAndWaiting, 0, resources.ShareOf(9, 10)}},
-		{"it waits for another kind", of(10, 0), of(9, 0), of(0, 3), standing{withinGuarantee, 0, resources.ShareOf(9, 10)}},
-		{"the kind that lacks most decides", of(10, 8), of(9, 2), of(1, 1), standing{underAndWaiting, gpu, resources.ShareOf(2, 8)}},
-		{"over in one kind", of(10, 8), of(9, 24), of(1, 1), standing{overGuarantee, gpu, resources.ShareOf(24, 8)}},
+		{"nothing is guaranteed", nil, of(5, 5), of(1, 1), guaranteeState{}},
+		{"it uses nothing and nothing waits", of(10, 0), nil, nil, guaranteeState{withinGuarantee, 0, resources.ShareOf(0, 10)}},
+		{"it is used up exactly", of(10, 0), of(10, 0), of(5, 0), guaranteeState{withinGuarantee, 0, resources.ShareOf(10, 10)}},
+		{"it waits for what is guaranteed", of(10, 0), of(9, 0), of(1, 0), guaranteeState{underAndWaiting, 0, resources.ShareOf(9, 10)}},
+		{"it waits for another kind", of(10, 0), of(9, 0), of(0, 3), guaranteeState{withinGuarantee, 0, resources.ShareOf(9, 10)}},
+		{"the kind that lacks most decides", of(10, 8), of(9, 2), of(1, 1), guaranteeState{underAndWaiting, gpu, resources.ShareOf(2, 8)}},
+		{"over in one kind", of(10, 8), of(9, 24), of(1, 1), guaranteeState{overGuarantee, gpu, resources.ShareOf(24, 8)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := standingOf(&core.QueueView{Guaranteed: c.guaranteed, Used: c.used, Pending: c.pending})
+			got := guaranteeStateOf(&core.QueueView{Guaranteed: c.guaranteed, Used: c.used, Pending: c.pending})
 			assert.Equal(t, got.word, c.want.word)
 			assert.Equal(t, got.kind, c.want.kind)
 			assert.Equal(t, got.share.Compare(c.want.share), 0)
@@ -135,14 +135,14 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// TestAsksByStanding: asks of a queue that is under and waiting are found below it, and no
+// TestAsksByGuaranteeState: asks of a queue that is under and waiting are found below it, and no
 // others.
-func TestAsksByStanding(t *testing.T) {
+func TestAsksByGuaranteeState(t *testing.T) {
 	w := waiting(t, 30, 4, rand.New(rand.NewPCG(7, 8)))
 	under := &core.QueueView{Path: "root.q3", Guaranteed: w.Amounts(t, 5000, 0, 0), Used: w.Amounts(t, 1000, 0, 0), Pending: w.Amounts(t, 1000, 0, 0)}
 	w.Views["default"].Root.Queues = []*core.QueueView{under}
 	h := w.service(t).Handler()
-	got, _ := readAsks(t, h, "standing=under+and+waiting")
+	got, _ := readAsks(t, h, "guaranteeState=under+and+waiting")
 	want, _ := readAsks(t, h, "queue=root.q3")
 	assert.Assert(t, len(want) > 0)
 	assert.DeepEqual(t, got, want)

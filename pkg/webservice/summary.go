@@ -22,10 +22,10 @@ type summaryJSON struct {
 	PendingBy  map[string]int `json:"pendingBy"`  // by why they wait
 	Placements uint64         `json:"placements"` // since the partition was made
 	// Kinds has those first that matter most: guaranteed to a queue, limited, scarce.
-	Kinds     []kindJSON     `json:"kinds"`
-	Queues    int            `json:"queues"`
-	Standings map[string]int `json:"standings"` // of queues with a guarantee
-	Ranked    []rankedJSON   `json:"ranked"`    // the first of them
+	Kinds           []kindJSON     `json:"kinds"`
+	Queues          int            `json:"queues"`
+	GuaranteeStates map[string]int `json:"guaranteeStates"` // of queues with a guarantee
+	Ranked          []rankedJSON   `json:"ranked"`          // the first of them
 }
 
 type nodeCountsJSON struct {
@@ -52,14 +52,14 @@ type kindJSON struct {
 // rankedJSON is how a queue stands to what is guaranteed to it, in the kind that decides
 // about it.
 type rankedJSON struct {
-	QueueName  core.QueuePath `json:"queueName"`
-	Standing   string         `json:"standing"`
-	Kind       string         `json:"kind"`
-	Percent    int64          `json:"percent"`
-	Used       int64          `json:"used"`
-	Guaranteed int64          `json:"guaranteed"`
-	Max        *int64         `json:"max,omitempty"` // none if it is unlimited
-	Pending    int64          `json:"pending"`
+	QueueName      core.QueuePath `json:"queueName"`
+	GuaranteeState string         `json:"guaranteeState"`
+	Kind           string         `json:"kind"`
+	Percent        int64          `json:"percent"`
+	Used           int64          `json:"used"`
+	Guaranteed     int64          `json:"guaranteed"`
+	Max            *int64         `json:"max,omitempty"` // none if it is unlimited
+	Pending        int64          `json:"pending"`
 }
 
 // summary answers GET /ws/v1/partition/{partition}/summary.
@@ -68,7 +68,7 @@ func (s *Service) summary(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &summaryJSON{Placements: at.Work.Placements, PendingBy: map[string]int{}, Standings: map[string]int{}, Ranked: []rankedJSON{}}
+	out := &summaryJSON{Placements: at.Work.Placements, PendingBy: map[string]int{}, GuaranteeStates: map[string]int{}, Ranked: []rankedJSON{}}
 	s.fillPartition(at, &out.Partition)
 	for _, app := range at.Applications {
 		out.Pending += len(app.Asks)
@@ -80,7 +80,7 @@ func (s *Service) summary(r *http.Request) (any, error) {
 	out.Kinds = at.kindsByImportance()
 	out.Queues = countQueues(at.Root)
 	for i, q := range ranked(at.Root) {
-		out.Standings[q.word]++
+		out.GuaranteeStates[q.word]++
 		if i < rankedMax {
 			out.Ranked = append(out.Ranked, at.showRanked(q))
 		}
@@ -114,7 +114,7 @@ func countQueues(q *core.QueueView) int {
 
 func (at *snapshot) showRanked(q rankedQueue) rankedJSON {
 	out := rankedJSON{
-		QueueName: q.Path, Standing: q.word, Kind: at.kinds.Name(q.kind), Percent: q.percent(),
+		QueueName: q.Path, GuaranteeState: q.word, Kind: at.kinds.Name(q.kind), Percent: q.percent(),
 		Used: q.Used.Of(q.kind), Guaranteed: q.Guaranteed.Of(q.kind), Pending: q.Pending.Of(q.kind),
 	}
 	if most := q.Max.Of(q.kind); most != resources.Unlimited {

@@ -30,11 +30,11 @@ func (p *page) requestsOfRefresh() []string {
 func TestFewRequests(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, panel, hash string }{
-		{"pending of a queue", "applications", "#/applications?view=pending&class=regular&standing=over"},
+		{"pending of a queue", "applications", "#/applications?view=pending&class=regular&guaranteeState=over"},
 		{"pending for a reason", "applications", "#/applications?view=pending&why=no+node+has+room&user=a"},
 		{"applications of a user", "applications", "#/applications?user=a&text=b"},
 		{"preemption by priority", "preemption", "#/preemption?trigger=priority&class=regular&user=a"},
-		{"queues over their guarantee", "queues", "#/queues?view=guarantees&standing=over"},
+		{"queues over their guarantee", "queues", "#/queues?view=guarantees&guaranteeState=over"},
 	} {
 		seenFew(t, c.name, c.panel, c.hash, requestsMax)
 	}

@@ -72,7 +72,7 @@ var unknown = map[string][]string{
 		"Deviation", "DisruptionBudgets", "ForeignPods", "LoopMax", "LoopWindow", "Priority", "StartDelay", "Strategies",
 		"VictimOrder", "VictimTimeout", "VictimsMax",
 	},
-	"PartitionQueueDAOInfo":    {"applications", "guaranteedKind", "guaranteedPercent", "limits", "nominatedResource", "overMaxSince", "standing"},
+	"PartitionQueueDAOInfo":    {"applications", "guaranteeState", "guaranteedKind", "guaranteedPercent", "limits", "nominatedResource", "overMaxSince"},
 	"StateDAOInfo":             {"reason"},
 	"UserResourceUsageDAOInfo": {"limitPercent"},
 }

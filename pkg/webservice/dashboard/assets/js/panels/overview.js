@@ -5,7 +5,7 @@ import { createHistory } from '../parts/history.js';
 import { queueLink } from '../parts/links.js';
 import { pendingOf } from '../parts/queuerow.js';
 import { nameOf, share, walk } from '../parts/shares.js';
-import * as standing from '../parts/standing.js';
+import * as guaranteeState from '../parts/guaranteestate.js';
 import { columns, spark } from '../parts/spark.js';
 import { capital } from '../parts/words.js';
 
@@ -77,8 +77,8 @@ function title({ partition }) {
   return h('div', { class: 'toolbar' }, h('h1', null, `Partition ${partition.name}`), old, h('span', { class: 'quiet' }, facts.filter(Boolean).join(' · ')));
 }
 
-function tiles(ctx, { partition, pending: waits, standings, health, nodes }) {
-  const under = standings[standing.under] ?? 0, over = standings[standing.over] ?? 0;
+function tiles(ctx, { partition, pending: waits, guaranteeStates, health, nodes }) {
+  const under = guaranteeStates[guaranteeState.under] ?? 0, over = guaranteeStates[guaranteeState.over] ?? 0;
   const wrong = health.HealthChecks?.filter((c) => !c.Succeeded).length ?? 0;
   const tile = (href, name, value, note, tone) => h(href ? 'a' : 'div', { class: ['tile', tone && `tile-${tone}`], href: href || null },
     h('span', { class: 'tile-name' }, name), h('strong', { class: 'tabular' }, value), h('span', { class: 'tile-note' }, note));
@@ -182,12 +182,12 @@ function healthCard({ health }) {
 }
 
 // guarantees is how queues of any level stand to what is guaranteed to them.
-function guarantees(ctx, { ranked: rows, standings }) {
-  const all = Object.values(standings).reduce((sum, n) => sum + n, 0);
+function guarantees(ctx, { ranked: rows, guaranteeStates }) {
+  const all = Object.values(guaranteeStates).reduce((sum, n) => sum + n, 0);
   return card('Queues, by their guarantee', { link: [ctx.link('queues', [], { view: 'guarantees' }), `all ${format.count(all)} with a guarantee`] },
     table({
       label: 'Queues by their guarantee', key: (r) => r.queueName, rows,
-      columns: standing.columns((r) => queueLink(ctx, r.queueName, r.queueName.replace(/^root\./, ''))),
+      columns: guaranteeState.columns((r) => queueLink(ctx, r.queueName, r.queueName.replace(/^root\./, ''))),
     }), h('p', { class: 'table-note quiet' }, 'The mark is what is guaranteed. A bar ends at the max of its queue or, without one, at what it uses.'));
 }
 

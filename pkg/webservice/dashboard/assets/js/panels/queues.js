@@ -1,7 +1,7 @@
 // The tree of queues, with one of them in detail, and how they stand to their guarantees.
 //
 //   #/queues/root.team        the tree; the queue is in detail
-//   #/queues?view=guarantees  the ranking; &standing=, kind=, sort=, text=
+//   #/queues?view=guarantees  the ranking; &guaranteeState=, kind=, sort=, text=
 import { h, render, state, virtualList } from '../dom.js';
 import * as format from '../format.js';
 import { queueDetails } from '../parts/queuedetails.js';

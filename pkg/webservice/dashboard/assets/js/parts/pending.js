@@ -7,7 +7,7 @@ import { beginsWith, createFilters, offsetOf } from './filters.js';
 import { listTabs } from './applist.js';
 import { fewAmounts, kindChooser } from './kindchoice.js';
 import { readQueues } from './queuelist.js';
-import { standings, words } from './standing.js';
+import { guaranteeStates, words } from './guaranteestate.js';
 import { capital } from './words.js';
 
 const pageSize = 50;
@@ -46,7 +46,7 @@ export function pendingList(ctx) {
   async function load(signal) {
     const { query } = ctx.route();
     const where = ctx.api.path('partition', ctx.partition(), 'asks');
-    const params = { application: beginsWith(query.get('text')), user: beginsWith(query.get('user')), queue: query.get('queue'), node: query.get('node'), priority: query.get('priority'), class: query.get('class'), standing: query.get('standing') };
+    const params = { application: beginsWith(query.get('text')), user: beginsWith(query.get('user')), queue: query.get('queue'), node: query.get('node'), priority: query.get('priority'), class: query.get('class'), guaranteeState: query.get('guaranteeState') };
     const fields = 'allocationKey,applicationId,queueName,user,resource,priority,requestTime,why,detail,nominatedNode,reservedNode';
     const page = ctx.api.get(where, { params: { ...params, why: query.get('why'), sort: query.get('sort') ?? longest, limit: pageSize, offset: offsetOf(query), fields, count: 'why' }, signal });
     const [listed, paths] = await Promise.all([page, readQueues(ctx, signal)]);
@@ -66,7 +66,7 @@ export function pendingList(ctx) {
         { name: 'user', kind: 'text', label: 'User' },
         { name: 'priority', kind: 'text', label: 'Priority' },
         { name: 'class', kind: 'select', label: 'Class', options: [['', 'Any class'], ...Object.entries(classes)] },
-        { name: 'standing', kind: 'select', label: 'Guarantee', options: [['', 'Any guarantee'], ...standings.map((standing) => [standing, `Queue ${words[standing].toLowerCase()}`])] },
+        { name: 'guaranteeState', kind: 'select', label: 'Guarantee', options: [['', 'Any guarantee'], ...guaranteeStates.map((guaranteeState) => [guaranteeState, `Queue ${words[guaranteeState].toLowerCase()}`])] },
         { name: 'node', kind: 'text', label: 'Node', placeholder: 'Node kept for it' }), kindChooser(format.known(), ctx.refresh)),
       all > 0 && reasonList(query.get('why') ?? '', all),
       rows.length === 0 && offsetOf(query) === 0 ? nothing(query) : h('div', { class: 'card' },
@@ -88,7 +88,7 @@ export function pendingList(ctx) {
   }
 
   function nothing(query) {
-    if (['text', 'queue', 'user', 'node', 'why', 'priority', 'class', 'standing'].some((name) => query.get(name))) {
+    if (['text', 'queue', 'user', 'node', 'why', 'priority', 'class', 'guaranteeState'].some((name) => query.get(name))) {
       return state('empty', 'No ask waits like that', 'Nothing fits all that is chosen above.',
         h('a', { class: 'button', href: ctx.link('applications', [], { view: 'pending' }) }, 'Show all'));
     }

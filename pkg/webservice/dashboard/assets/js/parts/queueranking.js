@@ -2,21 +2,21 @@
 
 import { h, state, table } from '../dom.js';
 import * as format from '../format.js';
-import { compare, columns, row, standings, words } from './standing.js';
+import { compare, columns, row, guaranteeStates, words } from './guaranteestate.js';
 
 const rowsMax = 300; // of a page
 
 // queueRanking is the table with its filters, of all queues.
 export function queueRanking(ctx, queues, filters) {
   const { query } = ctx.route(), of = (name) => query.get(name) ?? '';
-  const all = queues.filter((queue) => queue.standing);
+  const all = queues.filter((queue) => queue.guaranteeState);
   if (all.length === 0) return state('empty', 'Nothing is guaranteed', 'No queue of this partition has a guarantee.');
   const kinds = format.kinds(...all.map((queue) => queue.guaranteedResource));
   const fits = all.filter((queue) => queue.queuename.includes(of('text').toLowerCase()) && (of('kind') === '' || queue.guaranteedResource[of('kind')] > 0));
-  const some = fits.filter((queue) => of('standing') === '' || queue.standing === of('standing')).map((queue) => row(queue, of('kind')));
+  const some = fits.filter((queue) => of('guaranteeState') === '' || queue.guaranteeState === of('guaranteeState')).map((queue) => row(queue, of('kind')));
   some.sort(comparison(of('sort')));
   return [
-    h('div', { class: 'toolbar', role: 'search', 'aria-label': 'Filter' }, buttons(fits, of('standing'), filters), filters.fields(
+    h('div', { class: 'toolbar', role: 'search', 'aria-label': 'Filter' }, buttons(fits, of('guaranteeState'), filters), filters.fields(
       { name: 'text', kind: 'search', label: 'Find a queue' },
       { name: 'kind', kind: 'select', label: 'Kind', options: [['', 'The kind that decides'], ...kinds.map((kind) => [kind, format.kindName(kind)])] })),
     table({
@@ -28,20 +28,20 @@ export function queueRanking(ctx, queues, filters) {
   ];
 }
 
-// buttons pick a standing.
+// buttons pick a guarantee state.
 function buttons(all, chosen, filters) {
-  const one = (standing, n) => h('button', {
-    type: 'button', class: 'reason', 'aria-pressed': standing === chosen ? 'true' : 'false',
-    onclick: () => filters.change({ standing: standing === chosen ? '' : standing }),
-  }, h('span', { class: 'reason-count' }, format.count(n)), standing === '' ? 'All' : words[standing]);
+  const one = (guaranteeState, n) => h('button', {
+    type: 'button', class: 'reason', 'aria-pressed': guaranteeState === chosen ? 'true' : 'false',
+    onclick: () => filters.change({ guaranteeState: guaranteeState === chosen ? '' : guaranteeState }),
+  }, h('span', { class: 'reason-count' }, format.count(n)), guaranteeState === '' ? 'All' : words[guaranteeState]);
   return h('div', { class: 'reasons', role: 'group', 'aria-label': 'How they stand' },
-    one('', all.length), standings.map((standing) => one(standing, all.filter((queue) => queue.standing === standing).length)));
+    one('', all.length), guaranteeStates.map((guaranteeState) => one(guaranteeState, all.filter((queue) => queue.guaranteeState === guaranteeState).length)));
 }
 
 // comparison is by a column, or by how urgent it is to look.
 function comparison(sort) {
   const down = sort.startsWith('-'), name = down ? sort.slice(1) : sort;
-  if (name === '' || name === 'standing') return down ? (a, b) => compare(b, a) : compare;
+  if (name === '' || name === 'guaranteeState') return down ? (a, b) => compare(b, a) : compare;
   const value = (r) => r[name] ?? Infinity;
   return (a, b) => {
     const [x, y] = down ? [value(b), value(a)] : [value(a), value(b)];

@@ -9,7 +9,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// How a queue stands to what is guaranteed to it. One without a guarantee has no standing.
+// How a queue stands to what is guaranteed to it. One without a guarantee has no guarantee state.
 const (
 	// underAndWaiting queues use no guaranteed kind beyond the guarantee, and asks wait
 	// there for one of which the guarantee is not used up.
@@ -19,11 +19,11 @@ const (
 	withinGuarantee = "within"
 )
 
-// standings are all of them, in the order in which people should look at them.
-var standings = []string{underAndWaiting, overGuarantee, withinGuarantee}
+// guaranteeStates are all of them, in the order in which people should look at them.
+var guaranteeStates = []string{underAndWaiting, overGuarantee, withinGuarantee}
 
-// A standing is how a queue stands to what is guaranteed to it.
-type standing struct {
+// A guaranteeState is how a queue stands to what is guaranteed to it.
+type guaranteeState struct {
 	word string // empty without a guarantee
 	// kind is the one of which the queue uses the greatest part of what is guaranteed, and
 	// share that part. Of a queue that is under and waiting it is the one that asks wait for
@@ -33,22 +33,22 @@ type standing struct {
 }
 
 // percent is the share in whole percent.
-func (s standing) percent() int64 {
+func (s guaranteeState) percent() int64 {
 	if s.word == "" {
 		return 0
 	}
 	return share(s.share.Part, s.share.Whole, 100)
 }
 
-// standingOf is how a queue of any level stands.
-func standingOf(q *core.QueueView) (out standing) {
-	var lacks *standing
+// guaranteeStateOf is how a queue of any level stands.
+func guaranteeStateOf(q *core.QueueView) (out guaranteeState) {
+	var lacks *guaranteeState
 	for k, guaranteed := range q.Guaranteed {
 		if guaranteed <= 0 {
 			continue
 		}
 		kind := resources.Kind(k)
-		at := standing{withinGuarantee, kind, resources.ShareOf(q.Used.Of(kind), guaranteed)}
+		at := guaranteeState{withinGuarantee, kind, resources.ShareOf(q.Used.Of(kind), guaranteed)}
 		if out.word == "" || out.share.Compare(at.share) < 0 {
 			out = at
 		}
@@ -66,10 +66,10 @@ func standingOf(q *core.QueueView) (out standing) {
 	return out
 }
 
-// standingTest picks applications of queues that stand so, or are below one that does.
-func (at *snapshot) standingTest(value string) (func(*core.ApplicationView) bool, error) {
-	if !slices.Contains(standings, value) {
-		return nil, bad("Parameter standing is %.40q: one of %s is needed", value, strings.Join(standings, ", "))
+// guaranteeStateTest picks applications of queues that stand so, or are below one that does.
+func (at *snapshot) guaranteeStateTest(value string) (func(*core.ApplicationView) bool, error) {
+	if !slices.Contains(guaranteeStates, value) {
+		return nil, bad("Parameter guaranteeState is %.40q: one of %s is needed", value, strings.Join(guaranteeStates, ", "))
 	}
 	var stand []core.QueuePath
 	for _, q := range ranked(at.Root) {
@@ -85,7 +85,7 @@ func (at *snapshot) standingTest(value string) (func(*core.ApplicationView) bool
 // A rankedQueue is a queue with a guarantee.
 type rankedQueue struct {
 	*core.QueueView
-	standing
+	guaranteeState
 }
 
 // ranked is every queue with a guarantee, at any level: first those that are under it and
@@ -95,7 +95,7 @@ func ranked(root *core.QueueView) []rankedQueue {
 	var out []rankedQueue
 	var walk func(*core.QueueView)
 	walk = func(q *core.QueueView) {
-		if s := standingOf(q); s.word != "" {
+		if s := guaranteeStateOf(q); s.word != "" {
 			out = append(out, rankedQueue{q, s})
 		}
 		for _, child := range q.Queues {
@@ -108,7 +108,7 @@ func ranked(root *core.QueueView) []rankedQueue {
 		if a.word == underAndWaiting {
 			bySize = -bySize
 		}
-		return cmp.Or(cmp.Compare(slices.Index(standings, a.word), slices.Index(standings, b.word)), bySize, strings.Compare(string(a.Path), string(b.Path)))
+		return cmp.Or(cmp.Compare(slices.Index(guaranteeStates, a.word), slices.Index(guaranteeStates, b.word)), bySize, strings.Compare(string(a.Path), string(b.Path)))
 	})
 	return out
 }

@@ -6,8 +6,8 @@ import * as format from '../format.js';
 
 export const under = 'under and waiting', over = 'over', within = 'within';
 
-// standings are all of them, in the order in which people should look at them.
-export const standings = [under, over, within];
+// guaranteeStates are all of them, in the order in which people should look at them.
+export const guaranteeStates = [under, over, within];
 
 const looks = {
   [under]: ['bad', 'under, waiting', 'It uses less than is guaranteed to it, and pods wait there for that'],
@@ -15,13 +15,13 @@ const looks = {
   [within]: ['good', 'within', 'It uses no more than is guaranteed to it, and waits for none of that'],
 };
 
-// words are a standing as a sentence begins.
+// words are a guarantee state as a sentence begins.
 export const words = { [under]: 'Under and waiting', [over]: 'Over', [within]: 'Within' };
 
-export function standingBadge(standing) { return standing ? badge(...looks[standing]) : null; }
+export function guaranteeStateBadge(guaranteeState) { return guaranteeState ? badge(...looks[guaranteeState]) : null; }
 
 // toneOf is the colour of the figures of a queue.
-export function toneOf(standing) { return standing === under ? 'bad-text' : standing === over ? 'warn-text' : ''; }
+export function toneOf(guaranteeState) { return guaranteeState === under ? 'bad-text' : guaranteeState === over ? 'warn-text' : ''; }
 
 // row is a queue of the tree as the ranking shows it, in a kind or in the one that decides.
 export function row(queue, kind = '') {
@@ -29,7 +29,7 @@ export function row(queue, kind = '') {
   const amount = (field) => queue[field]?.[of] ?? 0;
   const [used, guaranteed, pending] = ['allocatedResource', 'guaranteedResource', 'pendingResource'].map(amount);
   return {
-    queueName: queue.queuename, standing: queue.standing, kind: of, used, guaranteed, pending, max: queue.maxResource?.[of],
+    queueName: queue.queuename, guaranteeState: queue.guaranteeState, kind: of, used, guaranteed, pending, max: queue.maxResource?.[of],
     percent: guaranteed > 0 ? Math.floor((used / guaranteed) * 100) : null,
   };
 }
@@ -37,16 +37,16 @@ export function row(queue, kind = '') {
 // compare puts those first that are under and wait, the least part first, and then those
 // that use the greatest part.
 export function compare(a, b) {
-  const order = standings.indexOf(a.standing) - standings.indexOf(b.standing);
+  const order = guaranteeStates.indexOf(a.guaranteeState) - guaranteeStates.indexOf(b.guaranteeState);
   const part = (r) => (r.guaranteed > 0 ? r.used / r.guaranteed : -1);
-  const size = a.standing === under ? part(a) - part(b) : part(b) - part(a);
+  const size = a.guaranteeState === under ? part(a) - part(b) : part(b) - part(a);
   return order || size || (a.queueName < b.queueName ? -1 : 1);
 }
 
 // meter draws a row on the scale of its own queue: up to its max, or to what it uses or is
 // guaranteed to it. What is used beyond the guarantee, and what lacks, can be told apart.
 export function meter(r) {
-  const lacks = r.standing === under ? Math.min(r.pending, Math.max(0, r.guaranteed - r.used)) : 0;
+  const lacks = r.guaranteeState === under ? Math.min(r.pending, Math.max(0, r.guaranteed - r.used)) : 0;
   const whole = Math.max(r.max ?? 0, r.guaranteed, r.used + lacks, 1) * (r.max > r.guaranteed ? 1 : 1.02);
   const say = (n) => format.amount(r.kind, n);
   const marks = [{ part: r.guaranteed / whole, kind: 'guaranteed' }];
@@ -65,9 +65,9 @@ export function columns(link, sort = false) {
   const by = (name) => (sort ? name : undefined);
   return [
     { head: 'Queue', class: 'whole', sort: by('queueName'), cell: (r) => link(r) },
-    { head: 'Guarantee', sort: by('standing'), class: 'nowrap', cell: (r) => standingBadge(r.standing) },
+    { head: 'Guarantee', sort: by('guaranteeState'), class: 'nowrap', cell: (r) => guaranteeStateBadge(r.guaranteeState) },
     { head: 'Use', class: 'grow', cell: (r) => meter(r) },
-    { head: 'Part', sort: by('percent'), title: 'Used, of what is guaranteed of the kind that decides', class: 'nowrap', cell: (r) => [h('strong', { class: toneOf(r.standing) }, r.percent === null ? '–' : `${format.count(r.percent)} %`), h('span', { class: 'quiet' }, ` of ${format.kindName(r.kind)}`)] },
+    { head: 'Part', sort: by('percent'), title: 'Used, of what is guaranteed of the kind that decides', class: 'nowrap', cell: (r) => [h('strong', { class: toneOf(r.guaranteeState) }, r.percent === null ? '–' : `${format.count(r.percent)} %`), h('span', { class: 'quiet' }, ` of ${format.kindName(r.kind)}`)] },
     { head: 'Used', num: true, sort: by('used'), class: 'nowrap', cell: (r) => figure(r, r.used) },
     { head: 'Guaranteed', num: true, sort: by('guaranteed'), class: 'nowrap', cell: (r) => figure(r, r.guaranteed) },
     { head: 'Max', num: true, sort: by('max'), class: 'nowrap', cell: (r) => figure(r, r.max) },
