@@ -208,14 +208,10 @@ func (d *deviceOrder) tablesOf(n *node) []devices.Table {
 
 // first is the first node in order.
 func (ranked *rankedNodes) first() *node {
-	top := ranked.tree.Root()
-	if top == nil {
-		return nil
+	if top := ranked.tree.First(); top != nil {
+		return top.node
 	}
-	for top.links.Left != nil {
-		top = top.links.Left
-	}
-	return top.node
+	return nil
 }
 
 // next is the node after another one in order.

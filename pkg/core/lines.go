@@ -74,11 +74,7 @@ func (l *sections) line(a *account, s *section) *line {
 func (l *line) settle() {
 	own, place := emptySummary, l.place
 	if top := l.sections.Root(); top != nil {
-		own = top.below
-		for top.links.Left != nil {
-			top = top.links.Left
-		}
-		place = top.place
+		own, place = top.below, l.sections.First().place
 	}
 	l.block(l.sections.Len() > 0 && l.holdsBack(&own))
 	wanted := l.sections.Len() > 0 && !l.blocked
@@ -107,11 +103,7 @@ func (l *line) block(blocked bool) {
 		a.blocked = append(a.blocked, l)
 		return
 	}
-	last := len(a.blocked) - 1
-	moved := a.blocked[last]
-	a.blocked[l.blockedAt], moved.blockedAt = moved, l.blockedAt
-	a.blocked[last] = nil
-	a.blocked = a.blocked[:last]
+	a.blocked = swapRemove(a.blocked, l.blockedAt, func(l *line) *int { return &l.blockedAt })
 }
 
 // headroomWithin is what is left of the quotas and of the limit that holds the line back.

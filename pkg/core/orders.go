@@ -290,9 +290,7 @@ func (b *backlog) list(leaf *leafClass) {
 func (b *backlog) unlist(leaf *leafClass) {
 	q := leaf.leaf
 	leaf.listed = false
-	moved := q.active[len(q.active)-1]
-	q.active[leaf.atActive], moved.atActive = moved, leaf.atActive
-	q.active = q.active[:len(q.active)-1]
+	q.active = swapRemove(q.active, leaf.atActive, func(leaf *leafClass) *int { return &leaf.atActive })
 	b.changes.queue(q, 0)
 }
 

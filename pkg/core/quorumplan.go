@@ -11,10 +11,7 @@ import (
 // held back until something changes, and hold nothing meanwhile. What fits nowhere is passed
 // over while enough others fit. The others are tried one by one once the quorum runs.
 func (p cycle) startQuorum(r *request) outcome {
-	if p.gangWork.tried != p.batch {
-		p.gangWork.tried, p.gangWork.tries = p.batch, 0
-	}
-	if p.gangWork.tries++; p.gangWork.tries > wholeTriesMax {
+	if !p.gangWork.mayTry(p.batch) {
 		return flush
 	}
 	q := r.quorum

@@ -180,8 +180,8 @@ func addRequest(list []*request, r *request, place *int32) []*request {
 	return append(list, r)
 }
 
-// swapRemove removes the request at a place by putting the last one there.
-func swapRemove(list []*request, place int32, placeOf func(*request) *int32) []*request {
+// swapRemove removes what is at a place by putting the last one there, which knows its place.
+func swapRemove[E any, P int | int32](list []*E, place P, placeOf func(*E) *P) []*E {
 	last := len(list) - 1
 	moved := list[last]
 	list[place], list[last] = moved, nil

@@ -203,10 +203,11 @@ func (s *reservations) reserveBest(r *request) {
 // asked again before the node changes.
 func (s *reservations) mayReserve(r *request, n *node) bool {
 	result, err := s.predicates.check(r, n, false)
-	all := n.ownKeys(func(*request) bool { return true })
-	if result == waits && s.options.Simulate != nil && !isUnresolvable(err) && len(all) > 0 {
-		if err = s.predicates.simulate(r, n, keysOf(all)); err == nil {
-			return true
+	if result == waits && s.options.Simulate != nil && !isUnresolvable(err) {
+		if all := n.ownKeys(func(*request) bool { return true }); len(all) > 0 {
+			if err = s.predicates.simulate(r, n, keysOf(all)); err == nil {
+				return true
+			}
 		}
 	}
 	if err != nil {

@@ -134,11 +134,8 @@ func (l *sections) find(app *application) *section {
 func (s *section) settle() {
 	q, own, place := s.leaf, emptySummary, s.place
 	if top := s.apps.Root(); top != nil {
-		own = top.below
-		for top.links.Left != nil {
-			top = top.links.Left
-		}
-		place = sectionPlace{top.place, top.id}
+		first := s.apps.First()
+		own, place = top.below, sectionPlace{first.place, first.id}
 	}
 	var to *line
 	if held := s.blocker(&own); held != nil && s.apps.Len() > 0 {
@@ -173,11 +170,7 @@ func (l *sections) drop(s *section) {
 		return
 	}
 	delete(l.by, s.sectionKey)
-	last := len(l.list) - 1
-	moved := l.list[last]
-	l.list[s.at], moved.at = moved, s.at
-	l.list[last] = nil
-	l.list = l.list[:last]
+	l.list = swapRemove(l.list, s.at, func(s *section) *int { return &s.at })
 }
 
 // clear takes all applications out of their sections, so that what decides the

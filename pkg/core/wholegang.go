@@ -14,16 +14,22 @@ const (
 	GangWhole    = "whole"
 )
 
-// wholeTriesMax is how many gangs are tried in one batch that start whole.
+// wholeTriesMax is how many gangs that start whole and quorums are tried in one batch.
 const wholeTriesMax = 16
+
+// mayTry counts one more try in a batch, and reports whether there were not too many.
+func (w *gangWork) mayTry(batch uint64) bool {
+	if w.tried != batch {
+		w.tried, w.tries = batch, 0
+	}
+	w.tries++
+	return w.tries <= wholeTriesMax
+}
 
 // startWhole places all placeholders of the gang of an ask, or none: then they are held back
 // until something changes, and hold nothing meanwhile but nodes that are kept for one gang.
 func (p cycle) startWhole(r *request) outcome {
-	if p.gangWork.tried != p.batch {
-		p.gangWork.tried, p.gangWork.tries = p.batch, 0
-	}
-	if p.gangWork.tries++; p.gangWork.tries > wholeTriesMax {
+	if !p.gangWork.mayTry(p.batch) {
 		return flush
 	}
 	app := r.application

@@ -37,6 +37,15 @@ type Tree[T Item[T]] struct {
 // Root is the item at the top, zero if the tree is empty. Searches start here.
 func (t *Tree[T]) Root() T { return t.root }
 
+// First is the first item in order, zero if the tree is empty. It takes logarithmic time.
+func (t *Tree[T]) First() (first T) {
+	var none T
+	for top := t.root; top != none; top = top.Links().Left {
+		first = top
+	}
+	return first
+}
+
 // Len is the number of items.
 func (t *Tree[T]) Len() int { return t.size }
 
