@@ -36,6 +36,11 @@ func check(t *testing.T, tree *order.Tree[*card], want []*card) {
 	t.Helper()
 	slices.SortFunc(want, func(a, b *card) int { return a.rank - b.rank })
 	assert.Assert(t, slices.Equal(slices.Collect(tree.All), want))
+	if first := tree.First(); len(want) > 0 {
+		assert.Equal(t, first, want[0])
+	} else {
+		assert.Assert(t, first == nil)
+	}
 	assert.Equal(t, tree.Len(), len(want))
 	recount(t, tree.Root())
 }
