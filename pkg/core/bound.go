@@ -232,7 +232,7 @@ func (p cycle) awaitsRoom(r *request, n *node, kept resources.Amounts) bool {
 	switch {
 	case short == nil && r.Amounts.FitsIn(free) && n.schedulable && r.heldBack() == nil:
 		return false
-	case !r.Amounts.FitsIn(free.Plus(n.releasing.Amounts)):
+	case !r.Amounts.FitsInSum(free, n.releasing.Amounts):
 		p.nominations.clear(r, n.whyLost(), p.outcomes.whyTaken(r, n))
 	case r.lostQuota():
 		p.nominations.clear(r, r.whyNoQuota(), p.outcomes.whyTaken(r, n))

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
@@ -30,12 +29,12 @@ func (e *evictions) request(victim *request, v eviction, message string) {
 // requestFor has a victim of a plan for an ask ended.
 func (e *evictions) requestFor(v *preemptor.Victim, r *request, plan *preemptor.Decision) {
 	victim := e.requests[AllocationKey(v.Key)]
-	message := fmt.Sprintf("preempted on node %s to make room for %s of application %s", victim.Node, r.Key, r.Application)
+	message := "preempted on node " + string(victim.Node) + " to make room for " + string(r.Key) + " of application " + string(r.Application)
 	switch plan.Trigger {
 	case preemptor.Priority:
-		message += fmt.Sprintf(", by priority %d over %d", r.Priority, v.Priority)
+		message += ", by priority " + strconv.Itoa(int(r.Priority)) + " over " + strconv.Itoa(int(v.Priority))
 	case preemptor.Guarantee:
-		message += fmt.Sprintf(", by the guarantee of queue %s", r.application.queue.path)
+		message += ", by the guarantee of queue " + string(r.application.queue.path)
 	}
 	set := e.outcomes.join(r, victim, plan.Trigger)
 	e.request(victim, eviction{ask: r.Key, trigger: plan.Trigger, class: v.Class, since: e.now, set: set}, message)

@@ -262,7 +262,6 @@ func (a *attempts) nominateAndEvict(r *request, found *candidateNode) {
 		a.evictions.requestFor(v, r, &found.plan)
 	}
 	a.countRoom(r, &found.plan)
-	w.detail = found.plan.Summary(a.kinds)
 	a.changes.node(found.node, nodeYields) // more may be freed than the ask needs
 	a.nominations.clearOutbid(r)           // first, as that may leave room to others
 	a.nominations.clearDisplaced(found.node)

@@ -92,7 +92,7 @@ func (g *gang) isComplete() bool { return g.total.FitsIn(g.placed.Amounts) }
 
 // isGathered reports whether all placeholders of a gang wait or run.
 func (g *gang) isGathered() bool {
-	return g.total.FitsIn(g.placed.Amounts.Plus(g.pending.Amounts))
+	return g.total.FitsInSum(g.placed.Amounts, g.pending.Amounts)
 }
 
 // members book what asks and allocations have of task groups. They record what changes, and

@@ -201,18 +201,14 @@ func (l *ledger) subPending(r *request) {
 // setEviction sets whether and how an allocation is evicted, and what is counted
 // of it.
 func (l *ledger) setEviction(r *request, e *eviction) {
-	if r.releasing() {
-		r.node.releasing.Sub(r.Amounts)
-	}
+	r.node.countEviction(r, -1)
 	if !r.foreign() {
 		for _, account := range r.application.accounts() {
 			account.subEnding(r)
 		}
 	}
 	r.eviction = e
-	if r.releasing() {
-		r.node.releasing.Add(r.Amounts)
-	}
+	r.node.countEviction(r, 1)
 	if e == nil && !r.foreign() {
 		r.node.weakest.consider(r)
 	} else if r.node.weakest.is == r {

@@ -78,6 +78,7 @@ type nodeDetails struct {
 	// expected are asks that run here when their placeholders elsewhere have ended.
 	expected []*request
 	awaited  resources.Sum
+	evicted  int // how many of own and foreign are evicted, overdue ones too
 	devices  knownDevices
 }
 
@@ -137,9 +138,7 @@ func (n *node) charge(r *request) {
 		n.allocated.Add(amounts)
 		n.weakest.consider(r)
 	}
-	if r.releasing() {
-		n.releasing.Add(amounts)
-	}
+	n.countEviction(r, 1)
 	r.node = n
 	n.recount()
 }
@@ -155,11 +154,23 @@ func (n *node) discharge(r *request) {
 			n.findWeakest()
 		}
 	}
-	if r.releasing() {
-		n.releasing.Sub(r.Amounts)
-	}
+	n.countEviction(r, -1)
 	r.node = nil
 	n.recount()
+}
+
+// countEviction counts an allocation here if it is evicted, or no more.
+func (n *node) countEviction(r *request, by int) {
+	switch {
+	case r.eviction == nil:
+		return
+	case !r.releasing():
+	case by > 0:
+		n.releasing.Add(r.Amounts)
+	default:
+		n.releasing.Sub(r.Amounts)
+	}
+	n.evicted += by
 }
 
 // A weakest is the allocation of the lowest priority on a node, of those the
@@ -237,7 +248,7 @@ func (n *node) hasRoom(amounts resources.Amounts, standing Standing) bool {
 
 // willHaveRoom reports whether such an ask fits once all evictions here have ended.
 func (n *node) willHaveRoom(amounts resources.Amounts, standing Standing) bool {
-	return !n.releasing.IsZero() && amounts.FitsIn(n.roomFor(standing).Plus(n.releasing.Amounts))
+	return !n.releasing.IsZero() && amounts.FitsInSum(n.roomFor(standing), n.releasing.Amounts)
 }
 
 // keptFrom is what is kept from an ask that may run here only: for nominated asks of a
@@ -303,6 +314,9 @@ func (n *node) ownKeys(holds func(*request) bool) []string {
 // overdue is how many evictions here did not end in time, and blocks whether the node
 // blocks attempts because of one.
 func (n *node) overdue() (count int, blocks bool) {
+	if n.evicted == 0 {
+		return 0, false
+	}
 	for r := range n.allOn {
 		if r.eviction != nil && r.eviction.overdue {
 			count++

@@ -20,7 +20,8 @@ type nominations struct {
 	outcomes     *outcomes
 	gangs        *gangWork
 	list         []*request
-	priorities   priorityCounts // with which they hold what is kept for them
+	priorities   priorityCounts    // with which they hold what is kept for them
+	unkept       resources.Amounts // scratch
 }
 
 // add has a node keep room for an ask. Nothing is evicted before.
@@ -52,7 +53,7 @@ func (s *nominations) addOver(r *request, n *node, plan *preemptor.Decision, ove
 	s.nodeChanged(n, nodeRetry)
 	s.reclassify(r)
 	s.changes.application(r.application, 0)
-	message := fmt.Sprintf("nominated to node %s by %s: %s", n.id, plan.Trigger, plan.Summary(s.kinds))
+	message := "nominated to node " + string(n.id) + " by " + plan.Trigger.String() + ": " + plan.Summary(s.kinds)
 	s.tell(&Nominated{r.Allocation, n.id, message, plan, r.nominationStanding(), overRequired})
 }
 
@@ -196,9 +197,16 @@ func (s *nominations) clearOn(n *node, why string) {
 // left until their node is tried: less important asks would be tried before those that lost
 // their room.
 func (s *nominations) clearDisplaced(n *node) {
-	var kept resources.Amounts
+	if len(n.nominated) == 0 {
+		return
+	}
+	s.unkept = append(s.unkept[:0], n.free...)
 	for _, r := range slices.Clone(n.nominated) {
-		if !r.Amounts.FitsIn(n.free.Minus(kept).Minus(n.claimsBefore(r)).Plus(n.releasing.Amounts)) {
+		free := s.unkept
+		if claims := n.claimsBefore(r); len(claims) > 0 {
+			free = free.Minus(claims)
+		}
+		if !r.Amounts.FitsInSum(free, n.releasing.Amounts) {
 			s.clear(r, n.whyLost(), s.outcomes.whyTaken(r, n))
 			continue
 		}
@@ -206,7 +214,7 @@ func (s *nominations) clearDisplaced(n *node) {
 			s.clear(r, r.whyNoQuota(), s.outcomes.whyTaken(r, n))
 			continue
 		}
-		kept.Add(r.Amounts)
+		s.unkept.Sub(r.Amounts)
 	}
 }
 
@@ -286,7 +294,7 @@ func (s *nominations) recheckQuota() {
 func (r *request) readyNode() *node {
 	held := r.nominated()
 	if !held.node.openTo(r.class.standing) ||
-		!r.Amounts.FitsIn(held.node.roomFor(r.class.standing).Plus(r.Amounts)) {
+		!r.Amounts.FitsInSum(held.node.roomFor(r.class.standing), r.Amounts) {
 		return nil
 	}
 	return held.node

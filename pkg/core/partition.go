@@ -39,6 +39,7 @@ type Partition struct {
 	counts Preempted
 	dirty  []dirtyNode       // whose bound asks are to be tried
 	bound  timers.Timer[due] // set while questions about them pause
+	round  round             // scratch
 	skips  skips             // in this batch
 	visit  uint64            // of all that may be tried, until nothing was left
 }

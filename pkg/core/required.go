@@ -39,7 +39,9 @@ func (p cycle) tryRequired(n *node) outcome {
 		p.awaitSchedulable(n)
 		return waits
 	}
-	d := round{cycle: p, node: n}
+	d := &p.round
+	*d = round{cycle: p, node: n}
+	defer func() { *d = round{} }()
 	list := n.required.list()
 	if !p.plain {
 		slices.SortFunc(list, func(a, b *request) int { return a.rank().compare(b.rank()) })

@@ -178,7 +178,7 @@ func (s *retries) helpedBy(n *node, some func(*class) bool) {
 			freed, victims = s.freeable(n, c.priority)
 			known, of = true, c.priority
 		}
-		return victims && c.amounts.FitsIn(freed.Plus(n.roomFor(c.standing)))
+		return victims && c.amounts.FitsInSum(freed, n.roomFor(c.standing))
 	}, s.leastToTake(n.lowestPriority()))
 }
 
@@ -201,7 +201,7 @@ func (s *retries) freeable(n *node, priority int32) (freed resources.Amounts, vi
 func (s *retries) roomTaken(r *request) {
 	n := r.node
 	s.filter(n, func(c *class) bool {
-		return c.amounts.FitsIn(n.roomFor(c.standing).Plus(r.Amounts))
+		return c.amounts.FitsInSum(n.roomFor(c.standing), r.Amounts)
 	}, s.leastToTake(r.Priority))
 }
 

@@ -26,7 +26,8 @@ const (
 // The outcome is waits unless the attempt has to go on later.
 func (a *attempts) planTogether(c *nodeCosts, r *request) (*candidateNode, outcome) {
 	like := fewSizes(r.application.queue.waitSet.alike(r.class))
-	if a.options.SelectVictims != nil || r.class.alone >= aloneMax || !a.mayShare(c, r, like) || !a.gather(r, like, c.trigger) {
+	many := len(like) == 1 && like[0].asks > togetherAsksMax+1 // equal ones: what room costs for each tells enough
+	if many || a.options.SelectVictims != nil || r.class.alone >= aloneMax || !a.mayShare(c, r, like) || !a.gather(r, like, c.trigger) {
 		return nil, waits
 	}
 	ok := true
@@ -147,7 +148,7 @@ func (a *attempts) mayShare(c *nodeCosts, r *request, like []*leafClass) bool {
 	for i := range c.heap[:min(len(c.heap), togetherNodesMax)] {
 		n := c.heap[i].node
 		free, largest := n.roomFor(r.class.standing), n.largestHeld()
-		if !n.releasing.IsZero() && r.Amounts.FitsIn(free.Plus(n.releasing.Amounts)) {
+		if !n.releasing.IsZero() && r.Amounts.FitsInSum(free, n.releasing.Amounts) {
 			return true
 		}
 		for _, leaf := range like {

@@ -46,6 +46,7 @@ func (p *Partition) Verify() error {
 func (v *verifier) nodes() {
 	for _, n := range v.all {
 		var releasing resources.Sum
+		evicted := 0
 		v.equal("allocated", string(n.id), n.allocated, v.add(n.own))
 		v.equal("occupied", string(n.id), n.occupied, v.add(n.foreign))
 		for i := range max(len(n.free), len(n.capacity)) {
@@ -65,10 +66,16 @@ func (v *verifier) nodes() {
 				if r.releasing() {
 					releasing.Add(r.Amounts)
 				}
+				if r.eviction != nil {
+					evicted++
+				}
 				if r.victim() && (r.Required != "" || r.Origin == Static) {
 					v.breaks("node %s: %s is evicted and is never a victim", n.id, r.Key)
 				}
 			}
+		}
+		if evicted != n.evicted {
+			v.breaks("node %s: %d are evicted, %d counted", n.id, evicted, n.evicted)
 		}
 		v.nominated(n, releasing)
 		v.found += len(n.foreign)

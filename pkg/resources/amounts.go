@@ -56,6 +56,17 @@ func (a Amounts) FitsIn(free Amounts) bool {
 	return true
 }
 
+// FitsInSum reports whether free and more together cover a, as FitsIn does, without making the
+// sum.
+func (a Amounts) FitsInSum(free, more Amounts) bool {
+	for i, v := range a {
+		if v > 0 && v > plus(free.Of(Kind(i)), more.Of(Kind(i))) {
+			return false
+		}
+	}
+	return true
+}
+
 // Within reports whether every quantity is at most its limit. What is not asked
 // for is within any limit, even one that is already exceeded.
 func (a Amounts) Within(l Limits) bool {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -207,7 +208,8 @@ func (k *Kinds) FormatLimits(l Limits) string {
 // format leaves out the kinds whose value says nothing.
 func (k *Kinds) format(values []int64, silent int64, empty string) string {
 	names := k.known()
-	var shown []Kind
+	var few [8]Kind
+	shown := few[:0]
 	for i, v := range values {
 		if v != silent {
 			shown = append(shown, Kind(i))
@@ -217,14 +219,16 @@ func (k *Kinds) format(values []int64, silent int64, empty string) string {
 		return empty
 	}
 	slices.SortFunc(shown, func(a, b Kind) int { return strings.Compare(names[a], names[b]) })
-	var b strings.Builder
+	var short [128]byte
+	text := short[:0]
 	for i, kind := range shown {
 		if i > 0 {
-			b.WriteByte(' ')
+			text = append(text, ' ')
 		}
-		fmt.Fprintf(&b, "%s=%d", names[kind], values[kind])
+		text = append(append(text, names[kind]...), '=')
+		text = strconv.AppendInt(text, values[kind], 10)
 	}
-	return b.String()
+	return string(text)
 }
 
 // Compare orders amounts by the first kind, by name, in which they differ. It

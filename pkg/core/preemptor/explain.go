@@ -90,9 +90,11 @@ func (d Decision) Summary(kinds *resources.Kinds) string {
 		}
 		return fmt.Sprintf("%s: needs %s%s", d.Reason, d.needs(kinds), d.andShortBy(kinds))
 	case Chosen:
-		summary := fmt.Sprintf("%s: frees %s for %s", d.found(), kinds.Format(d.Freed), d.needs(kinds))
+		summary := d.found() + ": frees " + kinds.Format(d.Freed)
 		if d.needsNothing() {
-			summary = fmt.Sprintf("%s: frees %s to end a conflict", d.found(), kinds.Format(d.Freed))
+			summary += " to end a conflict"
+		} else {
+			summary += " for " + d.needs(kinds)
 		}
 		if len(d.Broken) > 0 {
 			summary += ", " + d.breaks()
