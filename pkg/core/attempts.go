@@ -26,6 +26,7 @@ type attempts struct {
 	begun uint64           // counts attempts
 	owed  resources.Limits // scratch
 	step  resources.Amounts
+	like  []*leafClass
 }
 
 // attemptOrder is the order in which the triggers are tried.

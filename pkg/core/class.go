@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
@@ -190,50 +189,52 @@ func (t *classTable) release(c *class) {
 	t.idle = t.idle[:0]
 }
 
-// A waitSet is what waits in a leaf and may preempt: the classes by priority, constraints
-// and amounts, the largest first, and how many asks were added and taken.
-type waitSet struct {
-	classes      []*leafClass
-	added, taken uint64
+// A classList is classes by priority, the highest first. Those of one priority stand in the
+// order in which they came, so that many cost no more than few.
+type classList struct {
+	byPriority []classesOf
+	count      int
 }
 
-// alike are the classes of the priority and constraints of one, the largest first.
-func (s *waitSet) alike(c *class) []*leafClass {
-	first := sort.Search(len(s.classes), func(i int) bool { return s.classes[i].class.comparePeers(c) >= 0 })
-	count := sort.Search(len(s.classes)-first, func(i int) bool { return s.classes[first+i].class.comparePeers(c) > 0 })
-	return s.classes[first : first+count]
+type classesOf struct {
+	priority int32
+	classes  []*class
 }
 
-// comparePeers orders classes so that those which may share victims are together.
-func (c *class) comparePeers(other *class) int {
-	return cmp.Or(cmp.Compare(c.priority, other.priority), cmp.Compare(c.constraints, other.constraints))
-}
-
-// place is where a class stands, or would stand, in the order.
-func (s *waitSet) place(kinds *resources.Kinds, c *class) (int, bool) {
-	return slices.BinarySearchFunc(s.classes, c, func(l *leafClass, c *class) int {
-		return cmp.Or(l.class.comparePeers(c), kinds.Compare(c.amounts, l.class.amounts), cmp.Compare(l.class.key, c.key))
+func (l *classList) add(c *class) {
+	at, known := slices.BinarySearchFunc(l.byPriority, c.priority, func(of classesOf, priority int32) int {
+		return cmp.Compare(priority, of.priority)
 	})
+	if !known {
+		l.byPriority = slices.Insert(l.byPriority, at, classesOf{priority: c.priority})
+	}
+	l.byPriority[at].classes = append(l.byPriority[at].classes, c)
+	l.count++
 }
 
-// count notes that an ask is added to what waits in the leaf, or taken from it.
-func (s *waitSet) count(kinds *resources.Kinds, leaf *leafClass, by int) {
-	leaf.asks += by
-	if !leaf.class.preempts {
-		return
+// from visits the classes of at least a priority.
+func (l *classList) from(lowest int32, yield func(*class) bool) {
+	for _, of := range l.byPriority {
+		if of.priority < lowest {
+			return
+		}
+		for _, c := range of.classes {
+			if !yield(c) {
+				return
+			}
+		}
 	}
-	i, known := s.place(kinds, leaf.class)
-	if by > 0 {
-		s.added++
-	} else {
-		s.taken++
+}
+
+// keep drops the classes for which a condition does not hold.
+func (l *classList) keep(holds func(*class) bool) {
+	l.count = 0
+	for i := range l.byPriority {
+		of := &l.byPriority[i]
+		of.classes = slices.DeleteFunc(of.classes, func(c *class) bool { return !holds(c) })
+		l.count += len(of.classes)
 	}
-	switch {
-	case by > 0 && !known:
-		s.classes = slices.Insert(s.classes, i, leaf)
-	case leaf.asks == 0 && known:
-		s.classes = slices.Delete(s.classes, i, i+1)
-	}
+	l.byPriority = slices.DeleteFunc(l.byPriority, func(of classesOf) bool { return len(of.classes) == 0 })
 }
 
 // PriorityNone is the priority of a queue or application in which no ask waits.

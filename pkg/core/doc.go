@@ -66,6 +66,7 @@
 //
 //	backlog.go      asks by class; opens and closes classes
 //	class.go        what equal asks have in common, and the summaries of parts of the backlog
+//	waitset.go      the classes of a leaf that may preempt, the largest first
 //	search.go       the first ask that may be tried; choice.go compares queues and applications by it
 //	sections.go     the applications of a leaf that the same limits bind; lines.go those that one account holds back
 //	headroom.go     what is left of the quotas for a search

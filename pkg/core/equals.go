@@ -142,7 +142,7 @@ func (r *request) other() (found *request) {
 			return g.first()
 		}
 	}
-	for _, leaf := range r.application.queue.waitSet.alike(r.class) {
+	for _, leaf := range r.application.queue.waitSet.alike(nil, r.class, 2) {
 		if leaf.class != r.class {
 			return leaf.groups[0].first()
 		}

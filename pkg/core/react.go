@@ -61,7 +61,7 @@ func (p *Partition) reactToNodes() {
 				gangs{p}.soon()
 			}
 		}
-		if what&(nodeFreed|nodeYields) != 0 && n.schedulable && len(p.retries.byNode) > 0 {
+		if what&(nodeFreed|nodeYields) != 0 && n.schedulable && p.retries.byNode.count > 0 {
 			p.retries.nodeChanged(n)
 		}
 	}
@@ -91,7 +91,7 @@ func (p *Partition) retryBound(n *node) {
 // those that may need what was placed beside them.
 func (p *Partition) reactToTaken() {
 	for _, r := range p.changes.placed {
-		if r.node == nil || len(p.retries.byNode) == 0 {
+		if r.node == nil || p.retries.byNode.count == 0 {
 			continue
 		}
 		if p.predicates.any() {

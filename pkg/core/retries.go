@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -20,7 +19,7 @@ type retries struct {
 	predicates *predicates
 	timer      timers.Timer[due]
 
-	byNode  []*class     // tried again when a node changes, the highest priority first
+	byNode  classList    // tried again when a node changes
 	purgeAt int          // how many there may be before those without failed attempts are dropped
 	queue   []*leafClass // tried again when anything changes
 	pending int          // how many at the front of the queue something has changed for
@@ -61,13 +60,12 @@ func (s *retries) list(c *class) {
 	if c.listed {
 		return
 	}
-	if len(s.byNode) >= s.purgeAt {
+	if s.byNode.count >= s.purgeAt {
 		s.purge()
-		s.purgeAt = 2*len(s.byNode) + 64
+		s.purgeAt = 2*s.byNode.count + 64
 	}
 	c.listed = true
-	at, _ := slices.BinarySearchFunc(s.byNode, c, func(a, b *class) int { return cmp.Compare(b.priority, a.priority) })
-	s.byNode = slices.Insert(s.byNode, at, c)
+	s.byNode.add(c)
 }
 
 // soon has the queue tried again, since something has changed.
@@ -130,8 +128,14 @@ func (s *retries) retry() (excess []*queue) {
 // now to asks that it refused, which need that allocation beside them.
 func (s *retries) arrived(n *node) {
 	least := s.leastToTake(n.lowestPriority())
-	helps := func(c *class) bool { return c.priority >= least && c.isListed() && c.wasRefusedOn(n) }
-	if n.joined || !slices.ContainsFunc(s.byNode, helps) {
+	helps := false
+	if !n.joined {
+		s.byNode.from(least, func(c *class) bool {
+			helps = c.isListed() && c.wasRefusedOn(n)
+			return !helps
+		})
+	}
+	if !helps {
 		return
 	}
 	n.joined = true
@@ -145,7 +149,7 @@ func (s *retries) retryJoined() {
 	now := s.joined[:min(len(s.joined), retriesMax)]
 	s.joined = slices.Clone(s.joined[len(now):])
 	for _, n := range now {
-		if n.joined = false; !n.gone && n.schedulable && len(s.byNode) > 0 {
+		if n.joined = false; !n.gone && n.schedulable && s.byNode.count > 0 {
 			s.helpedBy(n, func(c *class) bool { return c.wasRefusedOn(n) })
 		}
 	}
@@ -206,16 +210,10 @@ func (s *retries) roomTaken(r *request) {
 }
 
 // filter lets those listed classes be tried again that a node helps, of at least the
-// lowest priority, and drops those that have no failed attempts. Some class is listed.
+// lowest priority, and drops those that have no failed attempts.
 func (s *retries) filter(n *node, helps func(*class) bool, lowest int32) {
-	if s.byNode[0].priority < lowest {
-		return
-	}
 	dropped := false
-	for _, c := range s.byNode {
-		if c.priority < lowest {
-			break
-		}
+	s.byNode.from(lowest, func(c *class) bool {
 		if c.isListed() && helps(c) {
 			c.simulations.help(n)
 			for _, leaf := range c.leaves {
@@ -223,7 +221,8 @@ func (s *retries) filter(n *node, helps func(*class) bool, lowest int32) {
 			}
 		}
 		dropped = dropped || !c.isListed()
-	}
+		return true
+	})
 	if dropped {
 		s.purge()
 	}
@@ -231,9 +230,9 @@ func (s *retries) filter(n *node, helps func(*class) bool, lowest int32) {
 
 // purge drops the classes that have no failed attempts.
 func (s *retries) purge() {
-	s.byNode = slices.DeleteFunc(s.byNode, func(c *class) bool {
+	s.byNode.keep(func(c *class) bool {
 		c.listed = c.isListed()
-		return !c.listed
+		return c.listed
 	})
 }
 

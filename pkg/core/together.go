@@ -25,9 +25,13 @@ const (
 // those victims, with which all are served with the fewest. It is nil if that is not found.
 // The outcome is waits unless the attempt has to go on later.
 func (a *attempts) planTogether(c *nodeCosts, r *request) (*candidateNode, outcome) {
-	like := fewSizes(r.application.queue.waitSet.alike(r.class))
+	if a.options.SelectVictims != nil || r.class.alone >= aloneMax {
+		return nil, waits
+	}
+	like := r.application.queue.waitSet.alike(a.like[:0], r.class, togetherSizesMax)
+	a.like = like
 	many := len(like) == 1 && like[0].asks > togetherAsksMax+1 // equal ones: what room costs for each tells enough
-	if many || a.options.SelectVictims != nil || r.class.alone >= aloneMax || !a.mayShare(c, r, like) || !a.gather(r, like, c.trigger) {
+	if many || !a.mayShare(c, r, like) || !a.gather(r, like, c.trigger) {
 		return nil, waits
 	}
 	ok := true
@@ -158,16 +162,6 @@ func (a *attempts) mayShare(c *nodeCosts, r *request, like []*leafClass) bool {
 		}
 	}
 	return false
-}
-
-// fewSizes are the first and the last of many classes.
-func fewSizes(like []*leafClass) []*leafClass {
-	if len(like) <= togetherSizesMax {
-		return like
-	}
-	few := make([]*leafClass, 0, togetherSizesMax)
-	few = append(few, like[:togetherSizesMax/2]...)
-	return append(few, like[len(like)-togetherSizesMax/2:]...)
 }
 
 // stepBy has a step divide what another ask needs as well.

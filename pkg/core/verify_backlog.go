@@ -2,6 +2,7 @@ package core
 
 import (
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/devices"
@@ -145,12 +146,17 @@ func (v *verifier) summary(of string, kept *summary, parts iter.Seq[*summary]) {
 // tried again, and so is every queue that could not give back enough.
 func (v *verifier) retried() {
 	s := &v.p.retries
-	byNode, queued := membersOf(s.byNode), membersOf(s.queue)
+	var list []*class
+	s.byNode.from(math.MinInt32, func(c *class) bool {
+		list = append(list, c)
+		return true
+	})
+	byNode, queued := membersOf(list), membersOf(s.queue)
 	if byNode.twice || queued.twice {
-		v.breaks("of %d classes and %d classes of queues that are tried again some are listed twice", len(s.byNode), len(s.queue))
+		v.breaks("of %d classes and %d classes of queues that are tried again some are listed twice", len(list), len(s.queue))
 	}
-	for i, c := range s.byNode {
-		if !c.listed || i > 0 && s.byNode[i-1].priority < c.priority {
+	for i, c := range list {
+		if !c.listed || i > 0 && list[i-1].priority < c.priority {
 			v.breaks("%s is listed to be tried when a node changes, in the wrong place", v.p.kinds.Format(c.amounts))
 		}
 	}
