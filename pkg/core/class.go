@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math"
-	"slices"
 	"time"
+
+	"github.com/google/btree"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
@@ -189,52 +190,76 @@ func (t *classTable) release(c *class) {
 	t.idle = t.idle[:0]
 }
 
-// A classList is classes by priority, the highest first. Those of one priority stand in the
-// order in which they came, so that many cost no more than few.
-type classList struct {
-	byPriority []classesOf
-	count      int
+// A waitSet is what waits in a leaf and may preempt: the classes by priority, constraints
+// and amounts, the largest first, and how many asks were added and taken.
+type waitSet struct {
+	classes      *btree.BTreeG[waitingClass] // nil until there was any
+	added, taken uint64
 }
 
-type classesOf struct {
-	priority int32
-	classes  []*class
+// A waitingClass is a place in the order of classes: that of a class with its leaf, or the one
+// before or after all classes of its priority and constraints.
+type waitingClass struct {
+	*class
+	leaf *leafClass
+	edge int8 // below zero before all of them, above zero after them
 }
 
-func (l *classList) add(c *class) {
-	at, known := slices.BinarySearchFunc(l.byPriority, c.priority, func(of classesOf, priority int32) int {
-		return cmp.Compare(priority, of.priority)
+func (w waitingClass) compare(other waitingClass, kinds *resources.Kinds) int {
+	return cmp.Or(w.comparePeers(other.class), cmp.Compare(w.edge, other.edge),
+		kinds.Compare(other.amounts, w.amounts), cmp.Compare(w.key, other.key))
+}
+
+// comparePeers orders classes so that those which may share victims are together.
+func (c *class) comparePeers(other *class) int {
+	return cmp.Or(cmp.Compare(c.priority, other.priority), cmp.Compare(c.constraints, other.constraints))
+}
+
+// alike appends the classes of the priority and constraints of one to an empty list, the largest
+// first: all of them, or of more than so many half of that from the first and half from the last.
+func (s *waitSet) alike(like []*leafClass, c *class, most int) []*leafClass {
+	if s.classes == nil {
+		return like
+	}
+	first, last := waitingClass{class: c, edge: -1}, waitingClass{class: c, edge: 1}
+	more := false
+	s.classes.AscendRange(first, last, func(w waitingClass) bool {
+		if more = len(like) == most; !more {
+			like = append(like, w.leaf)
+		}
+		return !more
 	})
-	if !known {
-		l.byPriority = slices.Insert(l.byPriority, at, classesOf{priority: c.priority})
+	if more {
+		at := most
+		s.classes.DescendRange(last, first, func(w waitingClass) bool {
+			at--
+			like[at] = w.leaf
+			return at > most/2
+		})
 	}
-	l.byPriority[at].classes = append(l.byPriority[at].classes, c)
-	l.count++
+	return like
 }
 
-// from visits the classes of at least a priority.
-func (l *classList) from(lowest int32, yield func(*class) bool) {
-	for _, of := range l.byPriority {
-		if of.priority < lowest {
-			return
-		}
-		for _, c := range of.classes {
-			if !yield(c) {
-				return
-			}
-		}
+// count notes that an ask is added to what waits in the leaf, or taken from it.
+func (s *waitSet) count(kinds *resources.Kinds, leaf *leafClass, by int) {
+	leaf.asks += by
+	if !leaf.class.preempts {
+		return
 	}
-}
-
-// keep drops the classes for which a condition does not hold.
-func (l *classList) keep(holds func(*class) bool) {
-	l.count = 0
-	for i := range l.byPriority {
-		of := &l.byPriority[i]
-		of.classes = slices.DeleteFunc(of.classes, func(c *class) bool { return !holds(c) })
-		l.count += len(of.classes)
+	if by > 0 {
+		s.added++
+	} else {
+		s.taken++
 	}
-	l.byPriority = slices.DeleteFunc(l.byPriority, func(of classesOf) bool { return len(of.classes) == 0 })
+	switch here := (waitingClass{class: leaf.class, leaf: leaf}); {
+	case by > 0 && leaf.asks == by:
+		if s.classes == nil {
+			s.classes = btree.NewG(16, func(a, b waitingClass) bool { return a.compare(b, kinds) < 0 })
+		}
+		s.classes.ReplaceOrInsert(here)
+	case leaf.asks == 0:
+		s.classes.Delete(here)
+	}
 }
 
 // PriorityNone is the priority of a queue or application in which no ask waits.

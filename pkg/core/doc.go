@@ -66,7 +66,6 @@
 //
 //	backlog.go      asks by class; opens and closes classes
 //	class.go        what equal asks have in common, and the summaries of parts of the backlog
-//	waitset.go      the classes of a leaf that may preempt, the largest first
 //	search.go       the first ask that may be tried; choice.go compares queues and applications by it
 //	sections.go     the applications of a leaf that the same limits bind; lines.go those that one account holds back
 //	headroom.go     what is left of the quotas for a search
@@ -109,7 +108,7 @@
 //	renominations.go asks that were nominated before a restart
 //	evictions.go    victims, until they have ended
 //	outcomes.go     whether they ended for a placement; causes.go why not
-//	retries.go      when failed attempts are repeated
+//	retries.go      when failed attempts are repeated; classlist.go is the classes whose attempts failed, by priority
 //	quotas.go       queues that use more than their max
 //
 // Timers: package timers keeps them.
