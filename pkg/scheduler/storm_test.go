@@ -162,7 +162,8 @@ func TestAStormOfRefusedAsks(t *testing.T) {
 		took := time.Since(s.began)
 		t.Logf("first round: %v, other queue at most %v, same leaf at most %v", took, other, same)
 		assert.Assert(t, other <= 10*time.Millisecond, "%v", other)
-		assert.Assert(t, same <= 100*time.Millisecond, "%v", same)
+		first := time.Duration(stormAsks) * stormQuestion // each older ask of the leaf is asked about once before
+		assert.Assert(t, same <= max(first, 10*time.Millisecond), "%v", same)
 		assert.Equal(t, s.asked(), stormAsks*stormNodes)
 
 		// The second round.
