@@ -29,7 +29,7 @@ func TestPage(t *testing.T) {
 	var b bytes.Buffer
 	assert.NilError(t, r.WritePage(&b))
 	text := b.String()
-	for _, part := range []string{"<td>20,000</td>", "yunikorn: filling, run 2: wrong", "filling: rate", "Filling, as nodes grow", scenarios.About(scenarios.Growth)} {
+	for _, part := range []string{"<td>20,000</td>", "<td>200 (!)</td>", "have the mark (!)", "yunikorn: filling, run 2: wrong", "filling: rate", "Filling, as nodes grow", scenarios.About(scenarios.Growth)} {
 		assert.Assert(t, strings.Contains(text, part), part)
 	}
 	bare := strings.ReplaceAll(text, `xmlns="http://www.w3.org/2000/svg"`, "")

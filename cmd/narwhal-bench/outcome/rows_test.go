@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
 
@@ -48,7 +49,7 @@ func TestAFigureThatIsMissing(t *testing.T) {
 	r.Add(c, Theirs, scenarios.Result{Faults: []string{"not finished"}})
 	row := r.Rows()[0]
 	assert.Equal(t, row.Ratio, 0.0)
-	assert.Equal(t, row.Theirs.text(), "– (!)")
+	assert.Equal(t, row.Theirs.text(row.Unit), "– (!)")
 	assert.DeepEqual(t, r.Faults(Theirs), []string{"filling, run 1: not finished"})
 }
 
@@ -68,10 +69,22 @@ yunikorn: filling, run 2: wrong
 
 func TestNumbers(t *testing.T) {
 	for v, text := range map[float64]string{
-		0: "0", 0.0123: "0.0123", 1.5: "1.50", 99.95: "100.0", 140: "140", 1234.5: "1,230", 1234: "1,234", 254_321.5: "254,000", 1_234_567: "1,234,567",
+		0: "0", 0.0123: "0.0123", 1.5: "1.50", 99.95: "100.0", 140: "140", 1234.5: "1,230", 1234: "1,230", 254_321.5: "254,000", 1_234_567: "1,230,000", -1234: "-1,230",
+		math.NaN(): "0", math.Inf(1): "0",
 	} {
 		assert.Equal(t, number(v), text)
 	}
+}
+
+// What was counted has all its digits, and the values of what was measured have equally many, so
+// that the ends of a range never look to be in the wrong order.
+func TestDigitsOfARow(t *testing.T) {
+	measured := Spread{Runs: 3, Least: 14_018, Median: 14_026, Most: 14_049.5}
+	assert.Equal(t, measured.text("B"), "14,000")
+	assert.Equal(t, measured.span("B"), "")
+	counted := Spread{Runs: 3, Least: 1698, Median: 1701, Most: 1705}
+	assert.Equal(t, counted.text(""), "1,701")
+	assert.Equal(t, counted.span(""), "1,698–1,705")
 }
 
 // What was written can be read, and several reports can be shown as one.
