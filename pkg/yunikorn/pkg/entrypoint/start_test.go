@@ -169,6 +169,24 @@ func TestValidation(t *testing.T) {
 	})
 }
 
+// TestWhatIfOfAConfiguration: a text that is tried has the same defaults as one that is sent.
+func TestWhatIfOfAConfiguration(t *testing.T) {
+	run(t, twoQueues, func(t *testing.T, s *shim) {
+		for list, rejected := range map[string]int{"submitacl: '*', ": 0, "": 1} {
+			var outcome struct {
+				Rejected []any `json:"rejected"`
+			}
+			answer := s.request("/ws/v1/partition/default/whatif", `{
+				"config": "partitions: [{queues: [{name: root, `+list+`queues: [{name: low}, {name: high}]}]}]",
+				"applications": [{"applicationId": "app-9", "queueName": "root.low", "user": "anna"}],
+				"asks": [{"allocationKey": "pod-9", "applicationId": "app-9", "resource": {"vcore": 1000}}]
+			}`).Body.Bytes()
+			assert.NilError(t, json.Unmarshal(answer, &outcome), "%s", answer)
+			assert.Equal(t, len(outcome.Rejected), rejected, "%s", answer)
+		}
+	})
+}
+
 // TestLogLevels: the level of all, and of one logger, as keys of the settings say.
 func TestLogLevels(t *testing.T) {
 	run(t, "", func(t *testing.T, s *shim) {
