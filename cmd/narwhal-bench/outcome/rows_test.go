@@ -98,3 +98,30 @@ func TestJSON(t *testing.T) {
 	assert.Equal(t, len(again.Cases), 1)
 	assert.Equal(t, again.Rows()[0].Ours.Runs, 6)
 }
+
+// What several reports are made of is told of all of them, each once.
+func TestMergedReports(t *testing.T) {
+	assert.Equal(t, new(Report).Runs(), "no run")
+	of := func(machine, version string, runs int) *Report {
+		r := &Report{At: "2026-01-01", Machine: machine, Go: "go1.26", Command: "narwhal-bench", Versions: map[string]string{Ours: version, Theirs: "v1.9.0"}}
+		for range runs {
+			for _, core := range []string{Ours, Theirs} {
+				r.Add(scenarios.Case{Scenario: scenarios.Filling}, core, result(1, 1))
+			}
+		}
+		return r
+	}
+	all := of("small", "a", 1)
+	assert.Equal(t, all.Runs(), "1 run")
+	all.Merge(of("large", "b", 2))
+	all.Merge(of("small", "a", 1))
+	assert.Equal(t, all.Machine, "small; large")
+	assert.Equal(t, all.At+all.Go+all.Command, "2026-01-01go1.26narwhal-bench")
+	assert.DeepEqual(t, all.Versions, map[string]string{Ours: "a; b", Theirs: "v1.9.0"})
+	assert.Equal(t, all.Runs(), "4 runs")
+	all.Add(scenarios.Case{Scenario: scenarios.Churn}, Ours, result(1, 1))
+	assert.Equal(t, all.Runs(), "0 to 4 runs")
+	empty := new(Report)
+	empty.Merge(of("small", "a", 1))
+	assert.Equal(t, empty.Machine, "small")
+}
