@@ -75,7 +75,27 @@ func TestSmall(t *testing.T) {
 	for _, part := range []string{"Filling, as nodes grow", "foreign churn: foreign pods in", "How many times better", "</html>"} {
 		assert.Assert(t, strings.Contains(string(content), part), part)
 	}
+	var order []string
+	for _, line := range regexp.MustCompile(`(?m)^\d+/\d+  .*  (narwhal|yunikorn)  [\d.]+s`).FindAllStringSubmatch(progress.String(), -1) {
+		order = append(order, line[1])
+	}
+	assert.Equal(t, len(order), 2*len(scenarios.Small()))
+	// The core that begins changes.
+	assert.DeepEqual(t, order[:6], []string{outcome.Ours, outcome.Theirs, outcome.Theirs, outcome.Ours, outcome.Ours, outcome.Theirs})
 	assert.NilError(t, command([]string{"--from", results + "," + results}, &out, &progress))
+}
+
+// A fault of this core ends the command with an error, and one of the other core does not.
+func TestFaultsOfACore(t *testing.T) {
+	for core, wrong := range map[string]bool{outcome.Ours: true, outcome.Theirs: false} {
+		report := new(outcome.Report)
+		report.Add(scenarios.Case{Scenario: scenarios.Filling}, core, scenarios.Result{Faults: []string{"a pod is lost"}})
+		var text, out, progress bytes.Buffer
+		assert.NilError(t, report.WriteJSON(&text))
+		err := command([]string{"--from", file(t, "results.json", text.String())}, &out, &progress)
+		assert.Equal(t, err != nil, wrong, "%v", err)
+		assert.Assert(t, strings.Contains(out.String(), core+": filling, run 1: a pod is lost"), out.String())
+	}
 }
 
 // The real trace is left out, with a message, where there are no files of it.
