@@ -139,9 +139,11 @@ func TestProfiles(t *testing.T) {
 	result, err := runChild(order{Core: outcome.Ours, Case: c, Limit: time.Minute, Profile: name})
 	assert.NilError(t, err)
 	assert.DeepEqual(t, result.Faults, []string(nil))
-	profile, err := os.Stat(name)
-	assert.NilError(t, err)
-	assert.Assert(t, profile.Size() > 0)
+	for _, written := range []string{name, name + ".memory"} {
+		profile, err := os.Stat(written)
+		assert.NilError(t, err)
+		assert.Assert(t, profile.Size() > 0)
+	}
 }
 
 // Both cores are built with the version of the scheduler-interface that this repository has.

@@ -51,6 +51,18 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// A bar has another colour where YuniKorn is better, and goes to the left.
+func TestBarsOfRatios(t *testing.T) {
+	r := &Report{}
+	for core, value := range map[string]float64{Ours: 10, Theirs: 5} {
+		r.Add(scenarios.Case{Scenario: scenarios.Full}, core, result(value, value))
+	}
+	rows := r.ratios().Rows
+	assert.Equal(t, len(rows), 2)
+	assert.Equal(t, rows[0].Name+" "+rows[0].Text+" "+rows[0].Class, "full cluster: rate 2 c0")
+	assert.Equal(t, rows[1].Name+" "+rows[1].Text+" "+rows[1].Class, "full cluster: time 0.500 c7")
+}
+
 // A report without any run is a page too.
 func TestPageOfNothing(t *testing.T) {
 	assert.NilError(t, new(Report).WritePage(io.Discard))

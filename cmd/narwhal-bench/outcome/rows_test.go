@@ -113,7 +113,11 @@ func TestMergedReports(t *testing.T) {
 	}
 	all := of("small", "a", 1)
 	assert.Equal(t, all.Runs(), "1 run")
-	all.Merge(of("large", "b", 2))
+	large := of("large", "b", 2)
+	large.Add(scenarios.Case{Scenario: scenarios.Full}, Ours, result(1, 1))
+	all.Merge(large)
+	assert.Equal(t, len(all.Cases), 2)
+	all.Cases = all.Cases[:1]
 	all.Merge(of("small", "a", 1))
 	assert.Equal(t, all.Machine, "small; large")
 	assert.Equal(t, all.At+all.Go+all.Command, "2026-01-01go1.26narwhal-bench")
