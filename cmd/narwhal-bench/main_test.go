@@ -58,11 +58,13 @@ func TestSmall(t *testing.T) {
 	assert.Equal(t, len(report.Cases), len(scenarios.Small()))
 	assert.DeepEqual(t, report.Faults(outcome.Ours), []string(nil))
 	for _, fault := range report.Faults(outcome.Theirs) {
-		// It may leave some of them for good: an ask whose room is taken by another never preempts again.
-		assert.Assert(t, strings.HasPrefix(fault, scenarios.Guarantee) && strings.Contains(fault, "has come to rest"), fault)
+		// It may leave some of them for good: an ask whose room is taken by another never preempts again. And
+		// it may crash, which was seen on a busy machine.
+		left := strings.HasPrefix(fault, scenarios.Guarantee) && strings.Contains(fault, "has come to rest")
+		assert.Assert(t, left || strings.Contains(fault, "the process ended"), fault)
 	}
 	for _, row := range report.Rows() {
-		assert.Assert(t, row.Ours.Runs == 1 && row.Theirs.Runs == 1 || strings.HasPrefix(row.Case, scenarios.Guarantee), "%s, %s", row.Case, row.Figure)
+		assert.Assert(t, row.Ours.Runs == 1 && row.Theirs.Runs+row.Theirs.Faulty == 1 || strings.HasPrefix(row.Case, scenarios.Guarantee), "%s, %s", row.Case, row.Figure)
 		if row.Figure == "victims for each ask placed" {
 			assert.Assert(t, row.Ours.Median < row.Theirs.Median, "%s: %v and %v", row.Case, row.Ours.Median, row.Theirs.Median)
 		}
@@ -128,6 +130,16 @@ func TestARunThatDoesNotEnd(t *testing.T) {
 	result, err = runChild(order{Core: "another", Limit: 1, Case: scenarios.Case{Scenario: scenarios.Filling}})
 	assert.NilError(t, err)
 	assert.Assert(t, strings.Contains(result.Faults[0], `core "another"`), result.Faults[0])
+}
+
+// Of a crash the beginning is told, which says what happened, and else the end.
+func TestCrashes(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	assert.Assert(t, strings.HasPrefix(crashOf(long+"panic: no pods"+long), "panic: no pods"))
+	assert.Assert(t, strings.HasPrefix(crashOf(long+"fatal error: maps"+long), "fatal error: maps"))
+	assert.Equal(t, len(crashOf(long+"panic: "+long)), 500)
+	assert.Assert(t, strings.HasSuffix(crashOf(long+"no order"), "no order"))
+	assert.Equal(t, crashOf("panic: "), "panic: ")
 }
 
 // A profile is written where it is asked for.
