@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime/pprof"
+	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/cmd/narwhal-bench/scenarios"
@@ -52,14 +53,19 @@ func runChild(o order) (scenarios.Result, error) {
 	output, err := child.Output()
 	if err != nil {
 		// A core that crashes is wrong; the comparison goes on.
-		return scenarios.Result{Faults: []string{fmt.Sprintf("the process ended: %v: %s", err, lastOf(complaints.String()))}}, nil
+		return scenarios.Result{Faults: []string{fmt.Sprintf("the process ended: %v: %s", err, crashOf(complaints.String()))}}, nil
 	}
 	return result, json.Unmarshal(output, &result)
 }
 
-// lastOf is the end of a long text.
-func lastOf(text string) string {
+// crashOf is the part of a text that says why a process ended: the beginning of a crash, or the end.
+func crashOf(text string) string {
 	const most = 500
+	for _, word := range []string{"panic: ", "fatal error: "} {
+		if i := strings.Index(text, word); i >= 0 {
+			return text[i:min(len(text), i+most)]
+		}
+	}
 	return text[max(0, len(text)-most):]
 }
 

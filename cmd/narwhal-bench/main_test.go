@@ -58,11 +58,13 @@ func TestSmall(t *testing.T) {
 	assert.Equal(t, len(report.Cases), len(scenarios.Small()))
 	assert.DeepEqual(t, report.Faults(outcome.Ours), []string(nil))
 	for _, fault := range report.Faults(outcome.Theirs) {
-		// It may leave some of them for good: an ask whose room is taken by another never preempts again.
-		assert.Assert(t, strings.HasPrefix(fault, scenarios.Guarantee) && strings.Contains(fault, "has come to rest"), fault)
+		// It may leave some of them for good: an ask whose room is taken by another never preempts again. And
+		// it may crash, which was seen on a busy machine.
+		left := strings.HasPrefix(fault, scenarios.Guarantee) && strings.Contains(fault, "has come to rest")
+		assert.Assert(t, left || strings.Contains(fault, "the process ended"), fault)
 	}
 	for _, row := range report.Rows() {
-		assert.Assert(t, row.Ours.Runs == 1 && row.Theirs.Runs == 1 || strings.HasPrefix(row.Case, scenarios.Guarantee), "%s, %s", row.Case, row.Figure)
+		assert.Assert(t, row.Ours.Runs == 1 && row.Theirs.Runs+row.Theirs.Faulty == 1 || strings.HasPrefix(row.Case, scenarios.Guarantee), "%s, %s", row.Case, row.Figure)
 		if row.Figure == "victims for each ask placed" {
 			assert.Assert(t, row.Ours.Median < row.Theirs.Median, "%s: %v and %v", row.Case, row.Ours.Median, row.Theirs.Median)
 		}
@@ -75,7 +77,27 @@ func TestSmall(t *testing.T) {
 	for _, part := range []string{"Filling, as nodes grow", "foreign churn: foreign pods in", "How many times better", "</html>"} {
 		assert.Assert(t, strings.Contains(string(content), part), part)
 	}
+	var order []string
+	for _, line := range regexp.MustCompile(`(?m)^\d+/\d+  .*  (narwhal|yunikorn)  [\d.]+s`).FindAllStringSubmatch(progress.String(), -1) {
+		order = append(order, line[1])
+	}
+	assert.Equal(t, len(order), 2*len(scenarios.Small()))
+	// The core that begins changes.
+	assert.DeepEqual(t, order[:6], []string{outcome.Ours, outcome.Theirs, outcome.Theirs, outcome.Ours, outcome.Ours, outcome.Theirs})
 	assert.NilError(t, command([]string{"--from", results + "," + results}, &out, &progress))
+}
+
+// A fault of this core ends the command with an error, and one of the other core does not.
+func TestFaultsOfACore(t *testing.T) {
+	for core, wrong := range map[string]bool{outcome.Ours: true, outcome.Theirs: false} {
+		report := new(outcome.Report)
+		report.Add(scenarios.Case{Scenario: scenarios.Filling}, core, scenarios.Result{Faults: []string{"a pod is lost"}})
+		var text, out, progress bytes.Buffer
+		assert.NilError(t, report.WriteJSON(&text))
+		err := command([]string{"--from", file(t, "results.json", text.String())}, &out, &progress)
+		assert.Equal(t, err != nil, wrong, "%v", err)
+		assert.Assert(t, strings.Contains(out.String(), core+": filling, run 1: a pod is lost"), out.String())
+	}
 }
 
 // The real trace is left out, with a message, where there are no files of it.
@@ -110,6 +132,16 @@ func TestARunThatDoesNotEnd(t *testing.T) {
 	assert.Assert(t, strings.Contains(result.Faults[0], `core "another"`), result.Faults[0])
 }
 
+// Of a crash the beginning is told, which says what happened, and else the end.
+func TestCrashes(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	assert.Assert(t, strings.HasPrefix(crashOf(long+"panic: no pods"+long), "panic: no pods"))
+	assert.Assert(t, strings.HasPrefix(crashOf(long+"fatal error: maps"+long), "fatal error: maps"))
+	assert.Equal(t, len(crashOf(long+"panic: "+long)), 500)
+	assert.Assert(t, strings.HasSuffix(crashOf(long+"no order"), "no order"))
+	assert.Equal(t, crashOf("panic: "), "panic: ")
+}
+
 // A profile is written where it is asked for.
 func TestProfiles(t *testing.T) {
 	o := options{profiles: t.TempDir()}
@@ -119,9 +151,11 @@ func TestProfiles(t *testing.T) {
 	result, err := runChild(order{Core: outcome.Ours, Case: c, Limit: time.Minute, Profile: name})
 	assert.NilError(t, err)
 	assert.DeepEqual(t, result.Faults, []string(nil))
-	profile, err := os.Stat(name)
-	assert.NilError(t, err)
-	assert.Assert(t, profile.Size() > 0)
+	for _, written := range []string{name, name + ".memory"} {
+		profile, err := os.Stat(written)
+		assert.NilError(t, err)
+		assert.Assert(t, profile.Size() > 0)
+	}
 }
 
 // Both cores are built with the version of the scheduler-interface that this repository has.

@@ -25,21 +25,32 @@ func (b Bars) SVG() template.HTML {
 	return template.HTML(b.draw(wide) + b.draw(narrow)) //nolint:gosec // every text in it is escaped by draw
 }
 
-// What a row of bars takes, and the room for the names on the left.
+// What a row of bars takes.
 const (
 	rowHeight = 24.0
 	barHeight = 14.0
 )
 
-var nameWidth = map[string]float64{wide.class: 370, narrow.class: 0}
+// nameWidthMin and nameWidthMax bound the room for the names, so that bars of several pages
+// begin at one place as long as their names are short, and no name takes the room of the bars.
+const nameWidthMin, nameWidthMax = 370.0, 520.0
+
+// nameWidth is the room that the longest name needs.
+func (b Bars) nameWidth() float64 {
+	width := nameWidthMin
+	for _, row := range b.Rows {
+		width = max(width, textWidth(row.Name)+10)
+	}
+	return min(width, nameWidthMax)
+}
 
 // draw has names beside the bars on a wide screen and above them on a narrow one.
 func (b Bars) draw(s size) string {
-	each := rowHeight
-	if nameWidth[s.class] == 0 {
-		each += 16
+	each, left, beside := rowHeight, b.nameWidth(), true
+	if s.class == narrow.class {
+		each, left, beside = rowHeight+16, 0, false
 	}
-	s.left, s.right, s.above, s.below = nameWidth[s.class]+4, 70, 10, 30
+	s.left, s.right, s.above, s.below = left+4, 70, 10, 30
 	s.height = s.above + s.below + each*float64(len(b.Rows))
 	v := &canvas{size: s, across: b.Axis}
 	v.begin(b.Title)
@@ -50,16 +61,16 @@ func (b Bars) draw(s size) string {
 	}
 	fmt.Fprintf(v, `<line class="axis" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, v.x(1), v.above, v.x(1), bottom)
 	for i, row := range b.Rows {
-		row.draw(v, v.above+each*float64(i+1)-rowHeight)
+		row.draw(v, v.above+each*float64(i+1)-rowHeight, beside)
 	}
 	v.WriteString("</svg>")
 	return v.String()
 }
 
-func (r Bar) draw(v *canvas, top float64) {
+func (r Bar) draw(v *canvas, top float64, beside bool) {
 	from, to := v.x(1), v.x(r.Value)
 	middle := top + rowHeight/2 + 4
-	if v.left > nameWidth[wide.class] {
+	if beside {
 		fmt.Fprintf(v, `<text class="tick" text-anchor="end" x="%.1f" y="%.1f">%s</text>`, v.left-10, middle, html.EscapeString(r.Name))
 	} else {
 		fmt.Fprintf(v, `<text class="tick over" x="%.1f" y="%.1f">%s</text>`, v.left, top, html.EscapeString(r.Name))

@@ -60,3 +60,17 @@ func TestBars(t *testing.T) {
 	assert.Assert(t, strings.Contains(drawn, `<rect class="fill c0" x="672.0" y="15.0" width="298.0"`), drawn)
 	assert.Assert(t, strings.Contains(drawn, `<rect class="fill c7" x="374.0" y="39.0" width="298.0"`), drawn)
 }
+
+// A name that is longer than most has its room, and one that is longer than any page leaves room for
+// the bars.
+func TestLongNamesOfBars(t *testing.T) {
+	for _, c := range []struct {
+		letters int
+		begins  string
+	}{{40, `x="374.0"`}, {60, `x="404.0"`}, {600, `x="524.0"`}} {
+		b := plot.Bars{Axis: plot.Powers("", []float64{1, 10}, text), Rows: []plot.Bar{
+			{Name: strings.Repeat("n", c.letters), Class: "c0", Value: 10}, {Name: "short", Class: "c0", Value: 2},
+		}}
+		assert.Equal(t, strings.Count(string(b.SVG()), `<rect class="fill c0" `+c.begins), 2, "%d", c.letters)
+	}
+}

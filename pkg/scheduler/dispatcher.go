@@ -7,7 +7,6 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
-	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 )
 
 // A dispatcher turns deliveries into callbacks. Consecutive deliveries of one kind
@@ -21,6 +20,7 @@ type dispatcher struct {
 	log            effectLog
 	recorder       *recorder
 	meter          meter
+	singles        []single // memory for the next responses
 }
 
 func (s *Scheduler) newDispatcher(r *registration) *dispatcher {
@@ -39,10 +39,9 @@ func (s *Scheduler) newDispatcher(r *registration) *dispatcher {
 // deliver logs and makes the next callback, and returns how many deliveries were
 // in it, at least one.
 func (d *dispatcher) deliver(batch []delivery) int {
-	defer d.meter.took(metrics.Callback, d.meter.now())
 	switch first := batch[0]; first.kind {
 	case placedMessage:
-		return d.placed(runOf(batch, d.allocationsMax))
+		return d.placed(batch)
 	case releasedMessage, allocationRejectedMessage:
 		return d.allocations(runOf(batch, len(batch)))
 	case applicationAcceptedMessage, applicationRejectedMessage, applicationChangedMessage:
@@ -58,7 +57,7 @@ func (d *dispatcher) deliver(batch []delivery) int {
 		d.log.write(batch[:1])
 		return 1
 	default:
-		panic(fmt.Sprintf("scheduler: partition %s: %T has no message", first.step.from.name, first.what))
+		panic(fmt.Sprintf("scheduler: partition %s: %T has no message", first.step.from.name, first.what()))
 	}
 }
 
@@ -76,7 +75,7 @@ func runOf(batch []delivery, most int) []delivery {
 func messagesOf[E, M any](run []delivery, message func(d delivery, event E) M) []M {
 	list := make([]M, len(run))
 	for i, d := range run {
-		list[i] = message(d, d.what.(E))
+		list[i] = message(d, d.what().(E))
 	}
 	return list
 }
@@ -88,10 +87,27 @@ type single struct {
 	allocation si.Allocation
 }
 
-func (d *dispatcher) placed(run []delivery) int {
+// singlesMax is for how many responses memory is taken at once, which costs less than for one
+// by one. A receiver that keeps one message keeps that of the others too, so it is few: 2 KiB.
+const singlesMax = 7
+
+// single is an empty response. So many placements wait at the head of a batch that memory for
+// no more than them is taken.
+func (d *dispatcher) single(batch []delivery) *single {
+	if len(d.singles) == 0 {
+		d.singles = make([]single, len(runOf(batch, singlesMax)))
+	}
+	one := &d.singles[0]
+	d.singles = d.singles[1:]
+	return one
+}
+
+// placed tells of the placements at the head of a batch.
+func (d *dispatcher) placed(batch []delivery) int {
+	run := runOf(batch, d.allocationsMax)
 	if len(run) == 1 {
-		one := new(single)
-		d.messages.placement(run[0].step.from.name, placedOf(run[0].what), &one.allocation)
+		one := d.single(batch)
+		d.messages.placement(run[0].step.from.name, placedOf(run[0].what()), &one.allocation)
 		one.placed[0] = &one.allocation
 		one.response.New = one.placed[:]
 		return d.updateAllocation(run, &one.response)
@@ -169,11 +185,11 @@ func (d *dispatcher) nodes(run []delivery) int {
 // that is a NominationCallback.
 func (d *dispatcher) state(one []delivery) int {
 	d.log.write(one)
-	d.protected("UpdateContainerSchedulingState", func() { d.callback.UpdateContainerSchedulingState(askState(one[0].what)) })
+	d.protected("UpdateContainerSchedulingState", func() { d.callback.UpdateContainerSchedulingState(askState(one[0].what())) })
 	if d.nominations == nil {
 		return 1
 	}
-	switch e := one[0].what.(type) {
+	switch e := one[0].what().(type) {
 	case *core.Nominated:
 		d.protected("Nominate", func() { d.nominations.Nominate(string(e.Key), string(e.Node)) })
 	case *core.NominationEnded:

@@ -62,6 +62,11 @@ func put(x *outbox, from *owner, effects ...core.Event) (before uint64) {
 	return x.put(&step{Step: events.Step{Now: time.Unix(100, 0), Effects: effects}, from: from})
 }
 
+// deliveryOf is the delivery of an event that is a step of its own.
+func deliveryOf(event core.Event) delivery {
+	return delivery{step: &step{Step: events.Step{Effects: core.Effects{event}}, from: testOwner()}, kind: kindOf(event)}
+}
+
 // deliverAll delivers what waits, and reports how many deliveries each call took.
 func deliverAll(x *outbox, d *dispatcher) (taken []int) {
 	for rest := x.waiting; len(rest) > 0; {
@@ -126,5 +131,47 @@ func TestNominationsAreDelivered(t *testing.T) {
 				"partition": "[rm]default", "resourceManager": "rm",
 			})
 		})
+	}
+}
+
+// keeper is a resource manager that keeps all responses.
+type keeper struct {
+	api.ResourceManagerCallback
+	kept []*si.AllocationResponse
+	then func() // with the third response; may be nil
+}
+
+func (k *keeper) UpdateAllocation(r *si.AllocationResponse) error {
+	k.kept = append(k.kept, r)
+	if k.then != nil && len(k.kept) == 3 {
+		k.then()
+	}
+	return nil
+}
+
+// Placements that wait together take memory for a few responses at once, and never for more than
+// wait. Responses that are kept stay as they were.
+func TestResponsesTakeMemoryTogether(t *testing.T) {
+	const placements = 10 * singlesMax
+	k := &keeper{kept: make([]*si.AllocationResponse, 0, 20*placements)}
+	d := &dispatcher{callback: k, allocationsMax: 1, log: newEffectLog(newLoggers(zap.NewNop()), "rm")}
+	var waiting []delivery
+	for i := range placements {
+		waiting = append(waiting, deliveryOf(core.Placed{Allocation: running(core.AllocationKey(fmt.Sprint(i)), "node")}))
+	}
+	deliver := func(batch []delivery) {
+		for ; len(batch) > 0; batch = batch[d.deliver(batch):] {
+		}
+	}
+	got := testing.AllocsPerRun(5, func() { deliver(waiting) })
+	assert.Assert(t, got <= placements/singlesMax, "%v objects for %d placements", got, placements)
+	for i, r := range k.kept {
+		assert.Equal(t, len(r.New), 1)
+		assert.Equal(t, r.New[0].AllocationKey, fmt.Sprint(i%placements))
+	}
+	for _, n := range []int{1, 3, singlesMax, singlesMax + 1} {
+		d.singles = nil
+		d.deliver(waiting[:n])
+		assert.Equal(t, len(d.singles), min(n, singlesMax)-1)
 	}
 }

@@ -31,7 +31,7 @@ func (l effectLog) write(batch []delivery) {
 	for _, d := range batch {
 		head := headlines[d.kind]
 		if entry := l.of[d.kind].Check(head.level, head.text); entry != nil {
-			entry.Write(append(fieldsOf(d.what), zap.String("partition", d.step.from.name))...)
+			entry.Write(append(fieldsOf(d.what()), zap.String("partition", d.step.from.name))...)
 		}
 	}
 }

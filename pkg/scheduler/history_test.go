@@ -25,7 +25,8 @@ func TestHistoryIsKept(t *testing.T) {
 			scheduler.KeepHistory(ctx, m.Scheduler)
 		}()
 		step := past.HistoryStep()
-		time.Sleep(step) // of the bubble
+		// Of the bubble. What is done comes between two points, so that none is at the same moment.
+		time.Sleep(step + step/2)
 		m.Ask("app-1", "pod-1", "vcore=1")
 		time.Sleep(2 * step)
 		assert.NilError(t, m.Configure(`partitions: [{name: default, queues: [{name: default, resources: {guaranteed: {vcore: 3}}}]}]`))

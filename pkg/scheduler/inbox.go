@@ -48,7 +48,8 @@ func emptied[T any](list []T) []T {
 // the owner takes all there is at once.
 type inbox struct {
 	mu       sync.Mutex
-	waiting  []message
+	waiting  [][]message   // as they were sent, so that nothing is copied
+	count    int           // of the messages in waiting
 	taken    atomic.Int64  // messages that the owner took and has not handled yet
 	appended uint64        // messages so far
 	closed   bool          // takes nothing more; what waits is still served
@@ -73,7 +74,7 @@ func (b *inbox) signal() {
 // room says whether so many messages more may wait. Beyond is what waits elsewhere and
 // counts too. Any number may wait if nothing else does. The lock must be held.
 func (b *inbox) room(more, beyond, limit int) error {
-	waiting := len(b.waiting) + int(b.taken.Load()) + beyond
+	waiting := b.count + int(b.taken.Load()) + beyond
 	switch {
 	case b.closed:
 		return errRetired
@@ -86,14 +87,11 @@ func (b *inbox) room(more, beyond, limit int) error {
 // add appends messages, which belong to the inbox from then on. The lock must be
 // held.
 func (b *inbox) add(messages []message) {
-	if len(b.waiting) == 0 {
+	if b.count == 0 {
 		b.since = b.meter.now()
 	}
-	if len(b.waiting) == 0 && cap(b.waiting) < len(messages) {
-		b.waiting = messages
-	} else {
-		b.waiting = append(b.waiting, messages...)
-	}
+	b.waiting = append(b.waiting, messages)
+	b.count += len(messages)
 	b.appended += uint64(len(messages))
 	b.signal()
 }
@@ -134,17 +132,18 @@ func (b *inbox) end() {
 	if !b.ended {
 		close(b.ending)
 	}
-	b.closed, b.ended, b.waiting = true, true, nil
+	b.closed, b.ended, b.waiting, b.count = true, true, nil, 0
 	b.signal()
 }
 
 // take swaps what waits for a spare slice, which is empty. It says since when the first
 // of it waited, zero if that is not measured, and whether the owner is to go on.
-func (b *inbox) take(spare []message) (all []message, since time.Time, open bool) {
+func (b *inbox) take(spare [][]message) (all [][]message, since time.Time, open bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	all, b.waiting = b.waiting, spare
-	b.taken.Store(int64(len(all)))
+	b.taken.Store(int64(b.count))
+	b.count = 0
 	since, b.since = b.since, time.Time{}
 	return all, since, !b.ended
 }

@@ -37,13 +37,12 @@ func TestMessagesBeyondInboxMax(t *testing.T) {
 	most := limit / 5000 * 5000
 	assert.Equal(t, flood(10), most)
 	for range 2 {
-		messages, _, open := o.inbox.take(nil)
+		batches, _, open := o.inbox.take(nil)
 		assert.Assert(t, open)
-		assert.Equal(t, len(messages), most)
+		assert.Equal(t, len(slices.Concat(batches...)), most)
 		assert.Equal(t, flood(2), 0, "what the owner has taken counts until it is carried out")
-		o.handleAll(time.Now(), messages)
-		spare := emptied(messages)
-		assert.Equal(t, cap(spare), 0)
+		o.handleAll(time.Now(), batches)
+		assert.Equal(t, len(slices.Concat(batches...)), 0, "what is carried out is given up")
 		assert.Equal(t, flood(2), most)
 	}
 	assert.Equal(t, o.handled, uint64(2*most))
@@ -62,4 +61,22 @@ func TestSlicesBeyondSparesMax(t *testing.T) {
 		assert.Equal(t, cap(again), map[bool]int{true: size}[kept])
 		assert.Assert(t, !slices.ContainsFunc(list, func(m message) bool { return m != nil }))
 	}
+}
+
+// What is sent waits as it was sent, in order, without being copied, and is counted.
+func TestAnInboxCopiesNothing(t *testing.T) {
+	b := newInbox(meter{})
+	first, second := []message{refusal{}, retire{}}, []message{retire{}}
+	b.add(first)
+	b.add(second)
+	assert.ErrorContains(t, b.room(1, 0, 3), "3 entries wait")
+	assert.NilError(t, b.room(1, 0, 4))
+	all, _, open := b.take(nil)
+	assert.Assert(t, open)
+	assert.Equal(t, len(all), 2)
+	assert.Assert(t, &all[0][0] == &first[0] && &all[1][0] == &second[0])
+	assert.ErrorContains(t, b.room(1, 0, 3), "3 entries wait")
+	b.taken.Add(-3)
+	assert.NilError(t, b.room(1, 0, 1))
+	assert.Equal(t, b.total(), uint64(3))
 }

@@ -4,8 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
 	"gotest.tools/v3/assert"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 )
 
@@ -16,15 +18,11 @@ func TestNothingIsMeasuredWithoutMetrics(t *testing.T) {
 	assert.Assert(t, meter{}.lap(metrics.Apply, time.Time{}).IsZero())
 }
 
-// One stage begins when the one before it ends.
-func TestALapIsTheEndAndTheBeginning(t *testing.T) {
-	m := meter{metrics.New()}
-	began := time.Now()
-	ended := m.lap(metrics.Apply, began)
-	assert.Assert(t, ended.After(began))
+// measured is how many stages were measured.
+func measured(t *testing.T, m meter) (laps uint64) {
+	t.Helper()
 	families, err := m.metrics.Gather()
 	assert.NilError(t, err)
-	var laps uint64
 	for _, family := range families {
 		if family.GetName() != "narwhal_stage_seconds" {
 			continue
@@ -33,5 +31,29 @@ func TestALapIsTheEndAndTheBeginning(t *testing.T) {
 			laps += one.GetHistogram().GetSampleCount()
 		}
 	}
-	assert.Equal(t, laps, uint64(1))
+	return laps
+}
+
+// One stage begins when the one before it ends.
+func TestALapIsTheEndAndTheBeginning(t *testing.T) {
+	m := meter{metrics.New()}
+	began := time.Now()
+	ended := m.lap(metrics.Apply, began)
+	assert.Assert(t, ended.After(began))
+	assert.Equal(t, measured(t, m), uint64(1))
+}
+
+// Each callback is measured once, as is the wait before those that are taken together.
+func TestCallbacksAreMeasured(t *testing.T) {
+	m := meter{metrics.New()}
+	x := newOutbox(m)
+	k := &keeper{}
+	d := &dispatcher{callback: k, allocationsMax: 1, log: newEffectLog(newLoggers(zap.NewNop()), "rm"), meter: m, recorder: &recorder{}}
+	for range 3 {
+		put(x, testOwner(), core.Placed{Allocation: running("pod", "node")})
+	}
+	k.then = x.close // after the third
+	x.deliver(d)
+	assert.Equal(t, len(k.kept), 3)
+	assert.Equal(t, measured(t, m), uint64(1+3))
 }

@@ -16,14 +16,28 @@ type step struct {
 	recorded     bool          // the recorder gets it, before its messages
 	begins, ends bool          // the partition is new, or will do no more
 	book         *archive.Book // of the partition; nil without an archive
+	unanswered   *unanswered   // nothing was done: an input was refused; nil otherwise
 }
 
 // A delivery is one thing that waits for the callback: a message that an event
-// leads to, or, of kind stepMessage, a step to be recorded.
+// leads to, or, of kind stepMessage, a step to be recorded. There are as many as
+// placements wait to be told, so it is small.
 type delivery struct {
 	step *step
-	what any // the core.Event, or *unanswered; nil for a step
+	at   int32 // of the event among those of the step
 	kind messageKind
+}
+
+// what is the core.Event, or the *unanswered; nil for a step.
+func (d delivery) what() any {
+	switch d.kind {
+	case stepMessage:
+		return nil
+	case unansweredMessage:
+		return d.step.unanswered
+	default:
+		return d.step.Effects[d.at]
+	}
 }
 
 // An unanswered is an input that was refused and for which the interface has no
@@ -63,11 +77,11 @@ func newOutbox(m meter) *outbox {
 func (x *outbox) put(s *step) (before uint64) {
 	return x.append(s.from, func(to []delivery) []delivery {
 		if s.recorded {
-			to = append(to, delivery{s, nil, stepMessage})
+			to = append(to, delivery{step: s, kind: stepMessage})
 		}
-		for _, event := range s.Effects {
+		for at, event := range s.Effects {
 			if kind := kindOf(event); kind != noMessage {
-				to = append(to, delivery{s, event, kind})
+				to = append(to, delivery{s, int32(at), kind}) //nolint:gosec // a step is far smaller
 			}
 		}
 		return to
@@ -77,7 +91,7 @@ func (x *outbox) put(s *step) (before uint64) {
 // putUnanswered appends an input that was refused without an answer.
 func (x *outbox) putUnanswered(from *owner, u *unanswered) {
 	x.append(from, func(to []delivery) []delivery {
-		return append(to, delivery{&step{from: from}, u, unansweredMessage})
+		return append(to, delivery{step: &step{from: from, unanswered: u}, kind: unansweredMessage})
 	})
 }
 
@@ -175,8 +189,10 @@ func (x *outbox) deliver(d *dispatcher) {
 		if !open {
 			return
 		}
+		began := d.meter.now()
 		for rest := batch; len(rest) > 0; {
 			n := d.deliver(rest)
+			began = d.meter.lap(metrics.Callback, began)
 			if !x.done(rest[:n]) {
 				return
 			}

@@ -60,17 +60,17 @@ func (o *owner) run(before *owner) {
 	if before != nil {
 		<-before.done
 	}
-	var spare []message
+	var spare [][]message
 	var more bool
 	for {
-		messages, since, open := o.inbox.take(spare)
+		batches, since, open := o.inbox.take(spare)
 		if !open {
 			return
 		}
 		now := time.Now()
 		o.meter.took(metrics.InboxWait, since)
-		o.handleAll(now, messages)
-		spare = emptied(messages)
+		o.handleAll(now, batches)
+		spare = emptied(batches)
 		if o.retired {
 			return
 		}
@@ -85,16 +85,20 @@ func (o *owner) run(before *owner) {
 	}
 }
 
-func (o *owner) handleAll(now time.Time, messages []message) {
+// handleAll carries out messages, and gives up those that are carried out.
+func (o *owner) handleAll(now time.Time, batches [][]message) {
 	o.began = o.meter.now()
-	for i, m := range messages {
-		o.handle(now, m)
-		o.handled++
-		o.inbox.taken.Add(-1)
-		if i%serveEvery == serveEvery-1 {
-			o.serveReaders()
-			o.began = o.meter.now()
+	for i, messages := range batches {
+		for _, m := range messages {
+			o.handle(now, m)
+			o.handled++
+			o.inbox.taken.Add(-1)
+			if o.handled%serveEvery == 0 {
+				o.serveReaders()
+				o.began = o.meter.now()
+			}
 		}
+		batches[i] = nil
 	}
 }
 

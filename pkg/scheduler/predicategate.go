@@ -32,7 +32,8 @@ type predicateGate struct {
 	trimmed  int                    // of order, at its head: they are done with
 
 	pace   pace
-	asking core.Question // that the next question is
+	asking core.Question       // that the next question is
+	args   []si.PredicatesArgs // memory for the next questions
 
 	// What the callback can be asked beyond predicates; nil if it cannot.
 	classifier PredicateClassifier
@@ -74,7 +75,7 @@ func (g *predicateGate) feasible(allocation core.AllocationKey, node core.NodeID
 		return errEnding
 	}
 	began := time.Now()
-	err := g.predicates(allocation, node, allocate)
+	err := g.predicates(allocation, node, allocate, began)
 	g.answered(began, err != nil)
 	return err
 }
@@ -105,12 +106,22 @@ func (g *predicateGate) awaitAll(nodes []core.NodeID) bool {
 	return number == 0 || g.outbox.await(number)
 }
 
-func (g *predicateGate) predicates(allocation core.AllocationKey, node core.NodeID, allocate bool) error {
+// argsMax is for how many questions memory is taken at once, which costs less than for one by
+// one. It is few, as a resource manager that keeps one question keeps them all.
+const argsMax = 15
+
+// predicates asks a question at a time.
+func (g *predicateGate) predicates(allocation core.AllocationKey, node core.NodeID, allocate bool, now time.Time) error {
 	if g.several != nil {
 		return g.predicatesOn(allocation, []core.NodeID{node}, allocate)[0]
 	}
-	defer g.meter.took(metrics.Predicate, g.meter.now())
-	args := &si.PredicatesArgs{AllocationKey: string(allocation), NodeID: string(node), Allocate: allocate}
+	defer g.meter.took(metrics.Predicate, now)
+	if len(g.args) == 0 {
+		g.args = make([]si.PredicatesArgs, argsMax)
+	}
+	args := &g.args[0]
+	g.args = g.args[1:]
+	args.AllocationKey, args.NodeID, args.Allocate = string(allocation), string(node), allocate
 	return g.ask("Predicates", func() error { return g.callback.Predicates(args) })
 }
 

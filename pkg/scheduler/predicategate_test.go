@@ -2,11 +2,13 @@ package scheduler
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 	"gotest.tools/v3/assert"
@@ -233,9 +235,9 @@ func TestPanicsAreContained(t *testing.T) {
 	assert.DeepEqual(t, warnings(seen), []string{"Predicates: panic"})
 	d := &dispatcher{callback: &panicking{}, log: newEffectLog(newLoggers(zap.NewNop()), "rm"), meter: g.meter}
 	d.updateAllocation(nil, &si.AllocationResponse{})
-	d.applications([]delivery{{kind: applicationAcceptedMessage, step: &step{}, what: &core.ApplicationAccepted{}}})
-	d.nodes([]delivery{{kind: nodeAcceptedMessage, step: &step{}, what: &core.NodeAdded{}}})
-	d.state([]delivery{{kind: unschedulableMessage, step: &step{}, what: &core.Unschedulable{Allocation: &core.Allocation{}}}})
+	d.applications([]delivery{deliveryOf(&core.ApplicationAccepted{})})
+	d.nodes([]delivery{deliveryOf(&core.NodeAdded{})})
+	d.state([]delivery{deliveryOf(&core.Unschedulable{Allocation: &core.Allocation{}})})
 	families, err := g.meter.metrics.Gather()
 	assert.NilError(t, err)
 	counted := map[string]float64{}
@@ -249,4 +251,39 @@ func TestPanicsAreContained(t *testing.T) {
 	assert.DeepEqual(t, counted, map[string]float64{
 		"Predicates": 2, "UpdateAllocation": 1, "UpdateApplication": 1, "UpdateNode": 1, "UpdateContainerSchedulingState": 1,
 	})
+}
+
+// curious is a resource manager that keeps all questions.
+type curious struct {
+	api.ResourceManagerCallback
+	kept []*si.PredicatesArgs
+}
+
+func (c *curious) Predicates(args *si.PredicatesArgs) error {
+	c.kept = append(c.kept, args)
+	return nil
+}
+
+// Questions take memory for a few at once. Those that are kept stay as they were, and each is
+// measured once.
+func TestQuestionsTakeMemoryTogether(t *testing.T) {
+	const questions = 10 * argsMax
+	c := &curious{kept: make([]*si.PredicatesArgs, 0, 10*questions)}
+	g, _ := asking(c)
+	g.meter = meter{metrics.New()}
+	pods := make([]core.AllocationKey, questions)
+	for i := range pods {
+		pods[i] = core.AllocationKey(fmt.Sprint(i))
+	}
+	got := testing.AllocsPerRun(5, func() {
+		for i, pod := range pods {
+			assert.NilError(t, g.feasible(pod, "node-1", i%2 == 0))
+		}
+	})
+	assert.Equal(t, got, float64(questions/argsMax))
+	for i, args := range c.kept {
+		i %= questions
+		assert.Equal(t, fmt.Sprint(args.AllocationKey, args.NodeID, args.Allocate), fmt.Sprint(i, "node-1", i%2 == 0))
+	}
+	assert.Equal(t, measured(t, g.meter), uint64(len(c.kept)))
 }

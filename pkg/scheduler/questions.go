@@ -129,7 +129,7 @@ func (g *predicateGate) simulate(ask core.AllocationKey, node core.NodeID, add, 
 // would seem to be in the way whose end changes nothing.
 func (g *predicateGate) simulateByPrefix(ask core.AllocationKey, node core.NodeID, remove []core.AllocationKey) error {
 	if len(remove) == 0 || g.unable {
-		return g.predicates(ask, node, !g.unable)
+		return g.predicates(ask, node, !g.unable, time.Now())
 	}
 	last := int32(len(remove) - 1)
 	response := g.callback.PreemptionPredicates(&si.PreemptionPredicatesArgs{
@@ -138,7 +138,7 @@ func (g *predicateGate) simulateByPrefix(ask core.AllocationKey, node core.NodeI
 	switch {
 	case response == nil:
 		g.unable = true
-		return g.predicates(ask, node, false)
+		return g.predicates(ask, node, false, time.Now())
 	case !response.Success:
 		return errStillRefused
 	case response.Index < 0 || response.Index > last:

@@ -29,7 +29,7 @@ func TestPage(t *testing.T) {
 	var b bytes.Buffer
 	assert.NilError(t, r.WritePage(&b))
 	text := b.String()
-	for _, part := range []string{"<td>20,000</td>", "yunikorn: filling, run 2: wrong", "filling: rate", "Filling, as nodes grow", scenarios.About(scenarios.Growth)} {
+	for _, part := range []string{"<td>20,000</td>", "<td>200 (!)</td>", "have the mark (!)", "yunikorn: filling, run 2: wrong", "filling: rate", "Filling, as nodes grow", scenarios.About(scenarios.Growth)} {
 		assert.Assert(t, strings.Contains(text, part), part)
 	}
 	bare := strings.ReplaceAll(text, `xmlns="http://www.w3.org/2000/svg"`, "")
@@ -49,6 +49,18 @@ func TestPage(t *testing.T) {
 			assert.NilError(t, err)
 		}
 	}
+}
+
+// A bar has another colour where YuniKorn is better, and goes to the left.
+func TestBarsOfRatios(t *testing.T) {
+	r := &Report{}
+	for core, value := range map[string]float64{Ours: 10, Theirs: 5} {
+		r.Add(scenarios.Case{Scenario: scenarios.Full}, core, result(value, value))
+	}
+	rows := r.ratios().Rows
+	assert.Equal(t, len(rows), 2)
+	assert.Equal(t, rows[0].Name+" "+rows[0].Text+" "+rows[0].Class, "full cluster: rate 2 c0")
+	assert.Equal(t, rows[1].Name+" "+rows[1].Text+" "+rows[1].Class, "full cluster: time 0.500 c7")
 }
 
 // A report without any run is a page too.

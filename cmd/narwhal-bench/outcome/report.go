@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/cmd/narwhal-bench/cores"
 	"github.com/narwhal-scheduler/narwhal/cmd/narwhal-bench/scenarios"
@@ -50,13 +52,53 @@ func (r *Report) find(c scenarios.Case) *Case {
 	return kept
 }
 
-// Merge adds the runs of another report.
+// Merge adds the runs of another report, and says where and when they were made too.
 func (r *Report) Merge(other *Report) {
+	r.At, r.Machine, r.Go = joined(r.At, other.At), joined(r.Machine, other.Machine), joined(r.Go, other.Go)
+	r.Command = joined(r.Command, other.Command)
+	if r.Versions == nil {
+		r.Versions = map[string]string{}
+	}
+	for core, version := range other.Versions {
+		r.Versions[core] = joined(r.Versions[core], version)
+	}
 	for _, c := range other.Cases {
 		kept := r.find(c.Case)
 		for _, core := range []string{Ours, Theirs} {
 			kept.Runs[core] = append(kept.Runs[core], c.Runs[core]...)
 		}
+	}
+}
+
+// joined is all that is said in two texts, each once.
+func joined(one, other string) string {
+	all := strings.Split(one, "; ")
+	for text := range strings.SplitSeq(other, "; ") {
+		if !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return strings.Trim(strings.Join(all, "; "), "; ")
+}
+
+// Runs is how often each core played each load, in words.
+func (r *Report) Runs() string {
+	var counts []int
+	for _, c := range r.Cases {
+		for _, core := range []string{Ours, Theirs} {
+			counts = append(counts, len(c.Runs[core]))
+		}
+	}
+	if len(counts) == 0 {
+		return "no run"
+	}
+	switch least, most := slices.Min(counts), slices.Max(counts); {
+	case least < most:
+		return fmt.Sprintf("%d to %d runs", least, most)
+	case most == 1:
+		return "1 run"
+	default:
+		return fmt.Sprintf("%d runs", most)
 	}
 }
 

@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
 
@@ -48,7 +49,7 @@ func TestAFigureThatIsMissing(t *testing.T) {
 	r.Add(c, Theirs, scenarios.Result{Faults: []string{"not finished"}})
 	row := r.Rows()[0]
 	assert.Equal(t, row.Ratio, 0.0)
-	assert.Equal(t, row.Theirs.text(), "– (!)")
+	assert.Equal(t, row.Theirs.text(row.Unit), "– (!)")
 	assert.DeepEqual(t, r.Faults(Theirs), []string{"filling, run 1: not finished"})
 }
 
@@ -68,10 +69,22 @@ yunikorn: filling, run 2: wrong
 
 func TestNumbers(t *testing.T) {
 	for v, text := range map[float64]string{
-		0: "0", 0.0123: "0.0123", 1.5: "1.50", 99.95: "100.0", 140: "140", 1234.5: "1,230", 1234: "1,234", 254_321.5: "254,000", 1_234_567: "1,234,567",
+		0: "0", 0.0123: "0.0123", 1.5: "1.50", 99.95: "100.0", 140: "140", 1234.5: "1,230", 1234: "1,230", 254_321.5: "254,000", 1_234_567: "1,230,000", -1234: "-1,230",
+		math.NaN(): "0", math.Inf(1): "0",
 	} {
 		assert.Equal(t, number(v), text)
 	}
+}
+
+// What was counted has all its digits, and the values of what was measured have equally many, so
+// that the ends of a range never look to be in the wrong order.
+func TestDigitsOfARow(t *testing.T) {
+	measured := Spread{Runs: 3, Least: 14_018, Median: 14_026, Most: 14_049.5}
+	assert.Equal(t, measured.text("B"), "14,000")
+	assert.Equal(t, measured.span("B"), "")
+	counted := Spread{Runs: 3, Least: 1698, Median: 1701, Most: 1705}
+	assert.Equal(t, counted.text(""), "1,701")
+	assert.Equal(t, counted.span(""), "1,698–1,705")
 }
 
 // What was written can be read, and several reports can be shown as one.
@@ -84,4 +97,35 @@ func TestJSON(t *testing.T) {
 	again.Merge(sample())
 	assert.Equal(t, len(again.Cases), 1)
 	assert.Equal(t, again.Rows()[0].Ours.Runs, 6)
+}
+
+// What several reports are made of is told of all of them, each once.
+func TestMergedReports(t *testing.T) {
+	assert.Equal(t, new(Report).Runs(), "no run")
+	of := func(machine, version string, runs int) *Report {
+		r := &Report{At: "2026-01-01", Machine: machine, Go: "go1.26", Command: "narwhal-bench", Versions: map[string]string{Ours: version, Theirs: "v1.9.0"}}
+		for range runs {
+			for _, core := range []string{Ours, Theirs} {
+				r.Add(scenarios.Case{Scenario: scenarios.Filling}, core, result(1, 1))
+			}
+		}
+		return r
+	}
+	all := of("small", "a", 1)
+	assert.Equal(t, all.Runs(), "1 run")
+	large := of("large", "b", 2)
+	large.Add(scenarios.Case{Scenario: scenarios.Full}, Ours, result(1, 1))
+	all.Merge(large)
+	assert.Equal(t, len(all.Cases), 2)
+	all.Cases = all.Cases[:1]
+	all.Merge(of("small", "a", 1))
+	assert.Equal(t, all.Machine, "small; large")
+	assert.Equal(t, all.At+all.Go+all.Command, "2026-01-01go1.26narwhal-bench")
+	assert.DeepEqual(t, all.Versions, map[string]string{Ours: "a; b", Theirs: "v1.9.0"})
+	assert.Equal(t, all.Runs(), "4 runs")
+	all.Add(scenarios.Case{Scenario: scenarios.Churn}, Ours, result(1, 1))
+	assert.Equal(t, all.Runs(), "0 to 4 runs")
+	empty := new(Report)
+	empty.Merge(of("small", "a", 1))
+	assert.Equal(t, empty.Machine, "small")
 }

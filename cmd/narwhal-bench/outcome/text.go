@@ -36,7 +36,8 @@ func (r *Report) lines() [][]string {
 		}
 		before = row.Case
 		lines = append(lines, []string{
-			name, row.Figure, row.Unit, row.Ours.text(), row.Ours.span(), row.Theirs.text(), row.Theirs.span(), times(row.Ratio),
+			name, row.Figure, row.Unit, row.Ours.text(row.Unit), row.Ours.span(row.Unit),
+			row.Theirs.text(row.Unit), row.Theirs.span(row.Unit), times(row.Ratio),
 		})
 	}
 	return lines
@@ -74,7 +75,7 @@ func aligned(lines [][]string) string {
 
 // text is the median. A core that was wrong in a run has a mark, and one that has no value
 // did not come to it.
-func (s Spread) text() string {
+func (s Spread) text(unit string) string {
 	mark := ""
 	if s.Faulty > 0 {
 		mark = " (!)"
@@ -82,15 +83,16 @@ func (s Spread) text() string {
 	if s.Runs == 0 {
 		return "–" + mark
 	}
-	return number(s.Median) + mark
+	return value(s.Median, unit) + mark
 }
 
 // span is the range, if there is one.
-func (s Spread) span() string {
-	if s.Runs < 2 || number(s.Least) == number(s.Most) {
+func (s Spread) span(unit string) string {
+	least, most := value(s.Least, unit), value(s.Most, unit)
+	if s.Runs < 2 || least == most {
 		return ""
 	}
-	return number(s.Least) + "–" + number(s.Most)
+	return least + "–" + most
 }
 
 func times(ratio float64) string {
@@ -100,24 +102,30 @@ func times(ratio float64) string {
 	return number(ratio)
 }
 
-// number has three digits that count, and thousands set apart.
+// value is a figure. What has no unit and is whole was counted, and all its digits are true; all
+// else was measured.
+func value(v float64, unit string) string {
+	if unit == "" && v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+		return thousands(int64(v))
+	}
+	return number(v)
+}
+
+// number has three digits that count, and thousands set apart. A small whole number has no
+// zeros behind it.
 func number(v float64) string {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return "0"
 	}
 	digits := 2 - int(math.Floor(math.Log10(math.Abs(v))))
 	if digits > 0 {
-		text := strconv.FormatFloat(v, 'f', digits, 64)
 		if v == math.Trunc(v) {
-			text = strconv.FormatFloat(v, 'f', 0, 64)
+			digits = 0
 		}
-		return text
+		return strconv.FormatFloat(v, 'f', digits, 64)
 	}
-	if v != math.Trunc(v) {
-		scale := math.Pow(10, float64(-digits))
-		v = math.Round(v/scale) * scale
-	}
-	return thousands(int64(math.Round(v)))
+	scale := math.Pow(10, float64(-digits))
+	return thousands(int64(math.Round(v/scale) * scale))
 }
 
 func thousands(v int64) string {

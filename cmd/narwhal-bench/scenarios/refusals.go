@@ -63,6 +63,9 @@ func refusedAsks(r *run) error {
 	slices.Sort(took)
 	r.report("ask of another queue, median", "ms", Lower, took[len(took)/2])
 	r.report("ask of another queue, longest", "ms", Lower, took[len(took)-1])
+	if waiting := r.driver.Waiting(); waiting != len(storm) {
+		r.wrong([]string{fmt.Sprintf("%d of %d asks that are refused everywhere wait", waiting, len(storm))})
+	}
 	r.wrong(r.driver.Check())
 	return nil
 }

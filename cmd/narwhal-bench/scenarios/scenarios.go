@@ -128,10 +128,15 @@ func Play(ctx context.Context, name string, c Case) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	return all[i].playOn(ctx, core, c), nil
+}
+
+// playOn plays a case of the scenario, and stops the core.
+func (s scenario) playOn(ctx context.Context, core *cores.Core, c Case) Result {
 	r := &run{Case: c, ctx: ctx, core: core, driver: driver.New(core.SchedulerAPI)}
-	if err := all[i].play(r); err != nil {
+	if err := s.play(r); err != nil {
 		r.result.Faults = append(r.result.Faults, err.Error())
 	}
 	core.End()
-	return r.result, nil
+	return r.result
 }

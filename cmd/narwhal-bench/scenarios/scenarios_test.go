@@ -104,3 +104,24 @@ func TestTracesThatAreWrong(t *testing.T) {
 	_, err := readTrace(filepath.Join(dir, "missing"), nodes)
 	assert.ErrorContains(t, err, "missing")
 }
+
+// What a trace says of nodes and pods is read: parts of a GPU are thousandths, of as many as are
+// asked for.
+func TestReadTrace(t *testing.T) {
+	dir := t.TempDir()
+	nodes, pods := filepath.Join(dir, "nodes"), filepath.Join(dir, "pods")
+	assert.NilError(t, os.WriteFile(nodes, []byte("sn,cpu_milli,memory_mib,gpu,model\nn1,64000,2,2,T4\n"), 0o600))
+	assert.NilError(t, os.WriteFile(pods, []byte("name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos\n"+
+		"p1,6000,1,1,460,T4|V100,Burstable\np2,1,1,2,1000,P100,LS\np3,1,1,0,0,,unheard\n"), 0o600))
+	read, err := readTrace(nodes, pods)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, read.nodes, []driver.Node{{ID: "n1", Has: driver.Amounts{Vcore: 64_000, Memory: 2 << 20, GPU: 2000}}})
+	assert.DeepEqual(t, read.pods, []*driver.Pod{
+		{Key: "p1", Application: applicationID(2), Priority: 100, Wants: driver.Amounts{Vcore: 6000, Memory: 1 << 20, GPU: 460}},
+		{Key: "p2", Application: applicationID(0), Priority: 200, Wants: driver.Amounts{Vcore: 1, Memory: 1 << 20, GPU: 2000}},
+		{Key: "p3", Application: applicationID(0), Priority: 200, Wants: driver.Amounts{Vcore: 1, Memory: 1 << 20}},
+	})
+	assert.NilError(t, read.refuses("p1", "n1"))
+	assert.ErrorIs(t, read.refuses("p2", "n1"), errModel)
+	assert.NilError(t, read.refuses("p3", "n1"))
+}

@@ -95,13 +95,12 @@ func (p *Partition) LastState(id string) string {
 	if book == nil {
 		return ""
 	}
-	ended, rejected := book.Finished(time.Now())
-	for _, list := range [][]*archive.ApplicationRecord{ended, rejected} {
-		if i := slices.IndexFunc(list, func(r *archive.ApplicationRecord) bool { return string(r.ID) == id }); i >= 0 {
-			return list[i].State
-		}
+	ended, _ := book.Finished(time.Now()) // what was rejected was never to be looked up
+	i := slices.IndexFunc(ended, func(r *archive.ApplicationRecord) bool { return string(r.ID) == id })
+	if i < 0 {
+		return ""
 	}
-	return ""
+	return ended[i].State
 }
 
 // Quantities are the amounts of an allocation by kind, those included that no node has.

@@ -44,6 +44,9 @@ func TestRegistration(t *testing.T) {
 		assert.Equal(t, app.CurrentState(), "Running")
 		assert.DeepEqual(t, keys(app.GetAllAllocations()), []string{"pod-1"})
 		assert.DeepEqual(t, keys(app.GetAllRequests()), []string{"pod-1", "pod-2"})
+		s.ask("app-1", "pod-0", 9) // waits, and is the first by its key
+		assert.DeepEqual(t, keys(app.GetAllRequests()), []string{"pod-0", "pod-1", "pod-2"})
+		assert.DeepEqual(t, keys(app.GetAllAllocations()), []string{"pod-1"})
 		assert.DeepEqual(t, app.GetAllAllocations()[0].GetAllocatedResource().ToProto().Resources["vcore"].Value, int64(1000))
 
 		for _, name := range []string{partition, "default", "DEFAULT", ""} {

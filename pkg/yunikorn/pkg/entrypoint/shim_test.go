@@ -273,6 +273,9 @@ func (s *shim) request(path, body string) *httptest.ResponseRecorder {
 	}
 	r.Host = "yunikorn-service" // as clients call it
 	r.Header.Set("Accept", "application/json")
+	if strings.HasPrefix(body, "{") {
+		r.Header.Set("Content-Type", "application/json")
+	}
 	w := httptest.NewRecorder()
 	s.services.handler.ServeHTTP(w, r)
 	return w

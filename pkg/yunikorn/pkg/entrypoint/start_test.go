@@ -77,6 +77,23 @@ func TestTakenPort(t *testing.T) {
 	assert.Equal(t, logs.FilterMessage("REST is not served").FilterLevelExact(zap.ErrorLevel).Len(), 2)
 }
 
+// TestStreamsEndFirst: a client that follows the events does not keep the scheduler from ending, and
+// its stream ends as it should.
+func TestStreamsEndFirst(t *testing.T) {
+	core, logs := observer.New(zap.WarnLevel)
+	c := start(settings{logger: zap.New(core), address: "127.0.0.1:0", getenv: noEnvironment})
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+c.services.server.Addresses()[0]+"/ws/v1/events/stream", http.NoBody)
+	assert.NilError(t, err)
+	stream, err := http.DefaultClient.Do(r)
+	assert.NilError(t, err)
+	defer stream.Body.Close()
+	assert.Equal(t, stream.StatusCode, http.StatusOK)
+	c.StopAll()
+	_, err = io.ReadAll(stream.Body)
+	assert.NilError(t, err)
+	assert.Equal(t, logs.FilterMessage("requests were cut").Len(), 0)
+}
+
 // TestStartAllServices: without a logger, and with the configuration of one that has no level.
 func TestStartAllServices(t *testing.T) {
 	for _, c := range []*ServiceContext{StartAllServices(), StartAllServicesWithLogger(zap.NewNop(), &zap.Config{}), StartAllServicesWithLogger(nil, nil)} {
@@ -169,6 +186,24 @@ func TestValidation(t *testing.T) {
 	})
 }
 
+// TestWhatIfOfAConfiguration: a text that is tried has the same defaults as one that is sent.
+func TestWhatIfOfAConfiguration(t *testing.T) {
+	run(t, twoQueues, func(t *testing.T, s *shim) {
+		for list, rejected := range map[string]int{"submitacl: '*', ": 0, "": 1} {
+			var outcome struct {
+				Rejected []any `json:"rejected"`
+			}
+			answer := s.request("/ws/v1/partition/default/whatif", `{
+				"config": "partitions: [{queues: [{name: root, `+list+`queues: [{name: low}, {name: high}]}]}]",
+				"applications": [{"applicationId": "app-9", "queueName": "root.low", "user": "anna"}],
+				"asks": [{"allocationKey": "pod-9", "applicationId": "app-9", "resource": {"vcore": 1000}}]
+			}`).Body.Bytes()
+			assert.NilError(t, json.Unmarshal(answer, &outcome), "%s", answer)
+			assert.Equal(t, len(outcome.Rejected), rejected, "%s", answer)
+		}
+	})
+}
+
 // TestLogLevels: the level of all, and of one logger, as keys of the settings say.
 func TestLogLevels(t *testing.T) {
 	run(t, "", func(t *testing.T, s *shim) {
@@ -240,6 +275,16 @@ func TestHealthIsChecked(t *testing.T) {
 		assert.Equal(t, logs.FilterMessage("scheduler is healthy again").Len(), 1)
 		h.stop()
 	})
+}
+
+// TestNewestSettingsOfHealth: of settings that were not read yet the last ones count.
+func TestNewestSettingsOfHealth(t *testing.T) {
+	h := newHealthWatch()
+	for _, text := range []string{"1s", "2s", "3s"} {
+		h.configure(map[string]string{keyHealth: text})
+	}
+	assert.Equal(t, (<-h.settings)[keyHealth], "3s")
+	assert.Equal(t, len(h.settings), 0)
 }
 
 // TestHealthOfAScheduler: what a partition that does not answer does to the health is in the log,

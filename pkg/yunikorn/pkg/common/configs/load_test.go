@@ -86,6 +86,23 @@ func TestWrittenAgain(t *testing.T) {
 	assert.DeepEqual(t, again, config)
 }
 
+// TestLimitsOfRoot: root keeps its own limits, and has those of the partition where it has none.
+func TestLimitsOfRoot(t *testing.T) {
+	for text, want := range map[string][]string{
+		"partitions: [{queues: [{name: root, queues: [{name: a}], limits: [{users: [anna], maxapplications: 1}]}]}]":  {"anna"},
+		"partitions: [{queues: [{name: ROOT, queues: [{name: a}]}], limits: [{users: [berta], maxapplications: 1}]}]": {"berta"},
+		"partitions: [{queues: [{name: a}, {name: b}], limits: [{users: [berta], maxapplications: 1}]}]":              {"berta"},
+	} {
+		config, err := LoadSchedulerConfigFromByteArray([]byte(text))
+		assert.NilError(t, err)
+		assert.Equal(t, len(config.Partitions[0].Queues), 1, text)
+		assert.Equal(t, config.Partitions[0].Queues[0].Name, "root", text)
+		assert.Equal(t, config.Partitions[0].Queues[0].Queues[0].Name, "a", text)
+		assert.Equal(t, len(config.Partitions[0].Queues[0].Limits), 1, text)
+		assert.DeepEqual(t, config.Partitions[0].Queues[0].Limits[0].Users, want)
+	}
+}
+
 // TestSmallestWritten: what a program makes from nothing is valid.
 func TestSmallestWritten(t *testing.T) {
 	written, err := yaml.Marshal(&SchedulerConfig{Partitions: []PartitionConfig{{
