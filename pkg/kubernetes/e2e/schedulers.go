@@ -115,7 +115,8 @@ var (
 )
 
 // narwhalConfig has the rules of the manifests, and makes the 30 seconds that a daemonset waits
-// for room by itself one. Gangs in the queue root.whole start whole.
+// for room by itself one. Gangs in the queue root.whole start whole, and each user has one CPU in
+// root.limited.
 const narwhalConfig = `partitions:
 - name: default
   preemption:
@@ -131,6 +132,10 @@ const narwhalConfig = `partitions:
     - name: whole
       properties:
         gang.start: whole
+    - name: limited
+      limits:
+      - users: ["*"]
+        maxresources: {vcore: 1}
 `
 
 // manifests are those that install narwhal-scheduler: its account with the roles it has.

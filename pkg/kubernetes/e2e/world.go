@@ -52,6 +52,7 @@ type World struct {
 	scheduler Scheduler
 	instance  Instance
 	nodes     int // added so far
+	middles   int // met so far
 }
 
 // NewWorld starts everything. It ends with the test, which then shows the history of the
