@@ -299,18 +299,24 @@ func namespaceHasQuota(w *World) {
 // awaitEvent waits until an event about a pod says something.
 func awaitEvent(w *World, pod, text string) {
 	w.t.Helper()
-	w.Step("until an event of %s says %q", pod, text)
+	awaitEventIn(w, namespace, pod, text)
+}
+
+// awaitEventIn waits until an event about something in a namespace says something.
+func awaitEventIn(w *World, where, about, text string) {
+	w.t.Helper()
+	w.Step("until an event of %s says %q", about, text)
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
-	events, err := w.client.EventsV1().Events(namespace).Watch(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	events, err := w.client.EventsV1().Events(where).Watch(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	w.check(err)
 	defer events.Stop()
 	for change := range events.ResultChan() {
-		if event, ok := change.Object.(*eventsv1.Event); ok && event.Regarding.Name == pod && strings.Contains(event.Note, text) {
+		if event, ok := change.Object.(*eventsv1.Event); ok && event.Regarding.Name == about && strings.Contains(event.Note, text) {
 			return
 		}
 	}
-	w.t.Fatalf("no event of %s says %q", pod, text)
+	w.t.Fatalf("no event of %s says %q", about, text)
 }
 
 // Pods that name a pod group wait until it is there. Those of a gang start together: not before

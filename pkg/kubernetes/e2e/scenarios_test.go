@@ -38,6 +38,7 @@ var scenarios = []Scenario{
 	{name: "volumes", play: volumesAreBound},
 	{name: "devices", play: devicesAreClaimed},
 	{name: "stop", play: stopsInTheMiddle, withoutMiddle: "it stops there, and starts again", withoutKube: "it does not wait for bindings that are under way"},
+	{name: "replicas", play: replicasTakeTurns, withoutMiddle: "a replica crashes there", withoutKube: "it reads no queues"},
 	{name: "plugin", play: pluginTellsTheTruth, withoutKube: "it has no plugin"},
 	{name: "namespace-quota", play: namespaceHasQuota, withoutKube: "it has no quotas of namespaces"},
 	{name: "pod-groups", play: podGroupsStartWhole, options: Options{PodGroups: true}, withoutKube: "its own gates for groups are off"},
