@@ -90,6 +90,28 @@ func TestNodeFlaps(t *testing.T) {
 	})
 }
 
+// What runs on a node that comes back is counted before anything is placed there, however much
+// that is.
+func TestNodeComesBackFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many = 2000
+		room := fmt.Sprintf("cpu=%d pods=%d", many, 2*many)
+		m := shimtest.New(t, shimtest.Options{})
+		m.AddNode("node-1", room)
+		m.Start()
+		for i := range many {
+			m.Context.AddPod(shimtest.NewPod(fmt.Sprintf("runs-%d", i), "cpu=1", shimtest.On("node-1")))
+		}
+		m.Settle()
+		m.RemoveNode("node-1")
+		m.AddPod("waits", "cpu=1", shimtest.Priority(9))
+		m.AddNode("node-1", room)
+		m.Advance(time.Second)
+		assert.Equal(t, len(m.API.Bindings()), 0, "%v", m.API.Bindings())
+		assert.Equal(t, m.Node("node-1").Available, fmt.Sprintf("pods=%d", many))
+	})
+}
+
 // Gated pods are not asked for until the gates are gone; a pod that is deleted before it
 // had a node is forgotten.
 func TestPodsThatMayNotRun(t *testing.T) {
