@@ -281,3 +281,19 @@ func TestEventsAreBounded(t *testing.T) {
 		assert.Assert(t, len(m.Events())-first <= 500, "%d", len(m.Events()))
 	})
 }
+
+// A pod that runs is counted although its application was rejected, and what waits of the
+// application is asked for again then.
+func TestPodOfARejectedApplicationRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Queues: oneQueue})
+		m.AddNode("node-1", "cpu=4")
+		m.Start()
+		m.AddPod("waits", "cpu=1", shimtest.Queue("root.gone"))
+		m.Advance(time.Second)
+		assert.DeepEqual(t, m.Booked(), []string{})
+		m.AddPod("runs", "cpu=1", shimtest.Queue("root.gone"), shimtest.On("node-1"))
+		m.Advance(time.Second)
+		assert.DeepEqual(t, m.Booked(), []string{"runs node-1", "waits node-1"})
+	})
+}
