@@ -143,10 +143,38 @@ func TestValuesOfTheChart(t *testing.T) {
 	assert.Equal(t, at(container, "resources"), nil)
 	assert.DeepEqual(t, at(got["ConfigMap/narwhal-config"], "data"), object{"queues.yaml": "partitions: []\n", "log.level": "debug"})
 
-	text, err := os.ReadFile(filepath.Join(folder, "admission/policy.yaml"))
-	assert.NilError(t, err)
-	for name, want := range objects(t, string(text)) {
-		assert.Equal(t, cmp.Diff(want, got[name]), "")
+	assert.Equal(t, hasAdmission(t, got, "policy.yaml", "users.yaml", "users-check.yaml"), 6)
+}
+
+// hasAdmission compares policies with what Helm installs, and returns how many there are.
+func hasAdmission(t *testing.T, got map[string]object, files ...string) int {
+	t.Helper()
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join(folder, "admission", file))
+		assert.NilError(t, err)
+		for name, want := range objects(t, string(text)) {
+			assert.Equal(t, cmp.Diff(want, got[name]), "")
+		}
+	}
+	count := 0
+	for name := range got {
+		if strings.Contains(name, "AdmissionPolicy") {
+			count++
+		}
+	}
+	return count
+}
+
+// Users can be checked where the API server cannot write them. Service accounts of more namespaces
+// may create pods for them.
+func TestAdmissionOfTheChart(t *testing.T) {
+	assert.Equal(t, hasAdmission(t, rendered(t, schedulerChart, nil)), 0)
+	assert.Equal(t, hasAdmission(t, rendered(t, schedulerChart, object{"admissionCheck": true}), "users-check.yaml"), 2)
+	got := rendered(t, schedulerChart, object{"admissionPolicy": true, "trustedNamespaces": []any{"kube-system", "spark"}})
+	for _, kind := range []string{"Mutating", "Validating"} {
+		condition := at(at(got[kind+"AdmissionPolicy/narwhal-users"], "spec", "matchConditions").([]any)[0], "expression").(string)
+		assert.Assert(t, strings.HasSuffix(condition,
+			`["system:serviceaccounts:kube-system", "system:serviceaccounts:spark", "system:serviceaccounts:narwhal", "system:nodes"])`), condition)
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -91,13 +90,6 @@ func (w *World) Writes() map[string]int {
 	return writes
 }
 
-// A Descheduler is one that runs.
-type Descheduler struct {
-	*cluster.Process
-	w   *World
-	url string
-}
-
 // InstallDescheduler creates the account of the descheduler as the manifests have it. It may do
 // what its roles allow and nothing else. Further files are applied too, such as the role of
 // an evict plugin.
@@ -147,7 +139,7 @@ func (w *World) Deschedule(arguments ...string) string {
 }
 
 // StartDescheduler starts it, and waits until it serves.
-func (w *World) StartDescheduler(arguments ...string) *Descheduler {
+func (w *World) StartDescheduler(arguments ...string) *Served {
 	w.t.Helper()
 	path, err := deschedulerProgram()
 	w.check(err)
@@ -155,7 +147,7 @@ func (w *World) StartDescheduler(arguments ...string) *Descheduler {
 	w.check(err)
 	process, err := w.cluster.LaunchPath(deschedulerName, path, w.deschedulerArguments(append(arguments, fmt.Sprintf("--secure-port=%d", port))...)...)
 	w.check(err)
-	d := &Descheduler{Process: process, w: w, url: fmt.Sprintf("http://127.0.0.1:%d", port)}
+	d := &Served{Process: process, w: w, url: fmt.Sprintf("http://127.0.0.1:%d", port)}
 	d.Await("/healthz", "ok")
 	w.t.Cleanup(func() {
 		process.Kill()
@@ -170,52 +162,6 @@ func (w *World) checkMessages(log string) {
 	for line := range strings.SplitSeq(log, "\n") {
 		if strings.Contains(line, "forbidden") {
 			w.t.Errorf("the descheduler may not do all that it needs: %s", line)
-		}
-	}
-}
-
-// page reads what the descheduler serves.
-func (d *Descheduler) page(ctx context.Context, path string) (string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url+path, nil)
-	if err != nil {
-		return "", err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body)
-	return string(body), err
-}
-
-// Page is what the descheduler serves at a path.
-func (d *Descheduler) Page(path string) string {
-	d.w.t.Helper()
-	text, err := d.page(d.w.ctx, path)
-	d.w.check(err)
-	return text
-}
-
-// Await waits until a page has a text. Pages cannot be watched, so they are asked for again.
-func (d *Descheduler) Await(path, text string) {
-	d.w.t.Helper()
-	d.w.Step("until %s has %q", path, text)
-	ctx, cancel := context.WithTimeout(d.w.ctx, patience)
-	defer cancel()
-	ticker := time.NewTicker(booksEvery)
-	defer ticker.Stop()
-	for {
-		page, err := d.page(ctx, path)
-		if err == nil && strings.Contains(page, text) {
-			return
-		}
-		select {
-		case <-ticker.C:
-		case <-d.Ended():
-			d.w.t.Fatalf("the descheduler has ended:\n%s", d.Log(logLines))
-		case <-ctx.Done():
-			d.w.t.Fatalf("%s has no %q after %v (%v):\n%s", path, text, patience, err, page)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"slices"
+	"time"
 
 	"gotest.tools/v3/assert"
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ func apiServerRestarts(w *World) {
 	w.CreateDeployment("web", 300, Pod{CPU: "100m", Memory: "128Mi"})
 	w.Await(Bound("web", 20))
 	w.RestartAPIServer()
+	w.Middle()
 	w.Await(Running("web", 300))
 
 	w.CreateDeployment("late", 5, Pod{CPU: "1", Memory: "1Gi"})
@@ -67,7 +69,23 @@ func bindingsFail(w *World) {
 // kube-scheduler may try the same node for ever.
 func bindingsToOneNodeFail(w *World) {
 	w.AddNodes(2, "8", "16Gi")
-	w.RefuseBindings(func(a Attempt) bool { return a.Node == "node-1" })
+	refused := make(chan struct{}, 1)
+	w.RefuseBindings(func(a Attempt) bool {
+		if a.Node != "node-1" {
+			return false
+		}
+		select {
+		case refused <- struct{}{}:
+		default:
+		}
+		return true
+	})
 	w.CreatePods("web", 4, Pod{CPU: "1", Memory: "1Gi"})
+	select {
+	case <-refused: // what the scheduler has learned of node-1 is lost with it
+	case <-time.After(patience):
+		w.t.Fatal("no pod was tried on node-1")
+	}
+	w.Middle()
 	w.Await(RunningOn("node-2", "web", 4))
 }

@@ -28,7 +28,7 @@ func inGang(application string, members int, policy string) Pod {
 func holders(application string) string { return application + "-holders" }
 
 // Placeholders are made for a gang, and none of its pods has a node before all of them have. Then
-// each pod takes the place of one, also those of a job, to which its placeholders belong.
+// each pod takes the place of one.
 func gangRuns(w *World) {
 	w.AddNodes(1, "1", "16Gi")
 	train := inGang("train", 3, "")
@@ -47,11 +47,16 @@ func gangRuns(w *World) {
 	w.Await(Running("worker", 2))
 	w.Await(Gone(holders("train")))
 	w.checkBooks()
-	w.DeletePod("driver-1")
-	w.DeletePod("worker-1")
-	w.DeletePod("worker-2")
+}
 
+// The pods of a job take the places of placeholders, which belong to the job: it counts none of
+// them as its own.
+func gangOfAJob(w *World) {
+	w.AddNodes(1, "2", "16Gi")
 	w.CreateJob("batch", 3, 3, inGang("batch", 3, ""))
+	w.Await(Running(holders("batch"), 2))
+	w.Middle()
+	w.AddNodes(1, "1", "16Gi")
 	w.Await(Complete("batch"))
 	w.Await(Gone(holders("batch")))
 }
@@ -78,7 +83,8 @@ func gangsTimeOut(w *World) {
 
 // A node is lost with the placeholders on it, before all of them have a node: they are made
 // again elsewhere. Another one is lost while pods take the places of placeholders: what is lost
-// there is lost, and the others go on.
+// there is lost, and the others go on. The last one is lost when all members run: the pod that is
+// created for the lost one waits for room by itself, without a placeholder, and the others run on.
 func gangLosesNodes(w *World) {
 	w.AddNodes(2, "1", "16Gi")
 	train := inGang("train", 3, "")
@@ -101,6 +107,16 @@ func gangLosesNodes(w *World) {
 	w.AddNodes(1, "1", "16Gi")
 	w.Await(Running("worker", 2))
 	w.Await(Running("driver", 1))
+
+	w.LoseNode(w.Pods("driver")[0].Spec.NodeName)
+	w.Await(Gone("driver"))
+	w.CreatePods("again", 1, train)
+	w.Await(Unschedulable("again", 1))
+	w.Middle()
+	w.AddNodes(1, "1", "16Gi")
+	w.Await(Running("again", 1))
+	w.Await(Running("worker", 2))
+	w.Await(Gone(holders("train")))
 }
 
 // Of two gangs that start whole, and for which there is no room together, one starts and the

@@ -100,6 +100,9 @@ func pluginTellsTheTruth(w *World) {
 	assert.Equal(w.t, len(w.Pods("urgent")), 0)
 	w.Await(Running("batch", 4)) // nothing was changed
 
+	w.Middle()
+	w.checkBooks()
+	contains(w, ask("why", "batch-1"), "runs on node "+w.Pods("batch")[0].Spec.NodeName)
 	w.DeletePod("large-1")
 	w.CreatePods("driver", 1, Pod{CPU: "1", Memory: "1Gi", PriorityClass: "important"})
 	w.Await(Evicted("batch", 1))
@@ -139,7 +142,7 @@ func contains(w *World, text string, parts ...string) {
 // plugin with arguments, as a service account with the role of the page and that of a viewer.
 func newPlugin(w *World) func(arguments ...string) string {
 	w.t.Helper()
-	serveService(w, "narwhal-scheduler", corev1.ServicePort{Name: "rest", Port: 9080}, w.instance.REST())
+	serveService(w, "narwhal-scheduler", corev1.ServicePort{Name: "rest", Port: 9080}, func() string { return w.instance.REST() })
 	w.awaitProxy("/api/v1/namespaces/" + narwhalNamespace + "/services/http:narwhal-scheduler:rest/proxy/ws/v1/clusters")
 	rbac := w.client.RbacV1()
 	const name = "asks"
@@ -175,8 +178,9 @@ func newPlugin(w *World) func(arguments ...string) string {
 }
 
 // serveService makes what listens at an address an endpoint of a Service. The API server
-// connects to no loopback address, so that it is offered on another one too.
-func serveService(w *World, name string, service corev1.ServicePort, at string) {
+// connects to no loopback address, so that it is offered on another one too. The address is
+// asked for with each request, since what starts again has another one.
+func serveService(w *World, name string, service corev1.ServicePort, at func() string) {
 	w.t.Helper()
 	address := otherAddress()
 	if address == nil {
@@ -184,9 +188,11 @@ func serveService(w *World, name string, service corev1.ServicePort, at string) 
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(address.String(), "0"))
 	w.check(err)
-	target, err := url.Parse(at)
-	w.check(err)
 	server := &http.Server{ReadHeaderTimeout: patience, Handler: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		target, err := url.Parse(at())
+		if err != nil {
+			panic(err) // the tests make it
+		}
 		r.SetURL(target)
 		r.Out.Host = r.In.Host
 	}}}
@@ -293,18 +299,24 @@ func namespaceHasQuota(w *World) {
 // awaitEvent waits until an event about a pod says something.
 func awaitEvent(w *World, pod, text string) {
 	w.t.Helper()
-	w.Step("until an event of %s says %q", pod, text)
+	awaitEventIn(w, namespace, pod, text)
+}
+
+// awaitEventIn waits until an event about something in a namespace says something.
+func awaitEventIn(w *World, where, about, text string) {
+	w.t.Helper()
+	w.Step("until an event of %s says %q", about, text)
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
-	events, err := w.client.EventsV1().Events(namespace).Watch(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	events, err := w.client.EventsV1().Events(where).Watch(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	w.check(err)
 	defer events.Stop()
 	for change := range events.ResultChan() {
-		if event, ok := change.Object.(*eventsv1.Event); ok && event.Regarding.Name == pod && strings.Contains(event.Note, text) {
+		if event, ok := change.Object.(*eventsv1.Event); ok && event.Regarding.Name == about && strings.Contains(event.Note, text) {
 			return
 		}
 	}
-	w.t.Fatalf("no event of %s says %q", pod, text)
+	w.t.Fatalf("no event of %s says %q", about, text)
 }
 
 // Pods that name a pod group wait until it is there. Those of a gang start together: not before

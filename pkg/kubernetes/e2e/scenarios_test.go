@@ -10,49 +10,55 @@ import (
 )
 
 // A Scenario is played once with each scheduler, in a world of its own, and a second time
-// with a scheduler that crashes in the middle, if it has a middle.
+// with a scheduler that crashes in the middle.
 type Scenario struct {
 	name    string
 	play    func(*World)
 	options Options
-	middle  bool // it calls Middle
 	short   bool // it is of the short form: together they show the whole chain
 
-	withoutKube string // why it is not played with kube-scheduler, or nothing
+	withoutMiddle string // why it does not call Middle, or nothing
+	withoutKube   string // why it is not played with kube-scheduler, or nothing
 }
 
 var scenarios = []Scenario{
-	{name: "deployment", play: deploymentRuns, middle: true},
-	{name: "job", play: jobCompletes, middle: true},
-	{name: "daemonset", play: daemonSetOnEveryNode, middle: true},
-	{name: "daemonset-preempts", play: daemonSetPreempts, middle: true, short: true},
-	{name: "preemption-respects-budgets", play: preemptionRespectsBudgets, middle: true},
-	{name: "foreign-pod", play: foreignPodIsBooked, middle: true, short: true, withoutKube: "it does not show its books"},
+	{name: "deployment", play: deploymentRuns},
+	{name: "job", play: jobCompletes},
+	{name: "daemonset", play: daemonSetOnEveryNode},
+	{name: "daemonset-preempts", play: daemonSetPreempts, short: true},
+	{name: "preemption-respects-budgets", play: preemptionRespectsBudgets},
+	{name: "foreign-pod", play: foreignPodIsBooked, short: true, withoutKube: "it does not show its books"},
 	{name: "api-server-restart", play: apiServerRestarts},
-	{name: "node-flap", play: nodeFlaps, options: Options{NodesCanFail: true}, middle: true},
-	{name: "failing-binds", play: bindingsFail, middle: true},
+	{name: "node-flap", play: nodeFlaps, options: Options{NodesCanFail: true}},
+	{name: "failing-binds", play: bindingsFail},
 	{name: "failing-node", play: bindingsToOneNodeFail, withoutKube: "it may try the same node for ever"},
-	{name: "two-schedulers", play: twoSchedulers, options: Options{MayBeRefused: true}, middle: true},
-	{name: "backlog", play: backlogAfterAPause, middle: true},
-	{name: "full-cluster", play: fullClusterGetsRoom, middle: true},
-	{name: "volumes", play: volumesAreBound, middle: true},
-	{name: "devices", play: devicesAreClaimed, middle: true},
-	{name: "stop", play: stopsInTheMiddle, withoutKube: "it does not wait for bindings that are under way"},
+	{name: "two-schedulers", play: twoSchedulers, options: Options{MayBeRefused: true}},
+	{name: "backlog", play: backlogAfterAPause},
+	{name: "full-cluster", play: fullClusterGetsRoom},
+	{name: "volumes", play: volumesAreBound},
+	{name: "devices", play: devicesAreClaimed},
+	{name: "stop", play: stopsInTheMiddle, withoutMiddle: "it stops there, and starts again", withoutKube: "it does not wait for bindings that are under way"},
+	{name: "replicas", play: replicasTakeTurns, withoutMiddle: "a replica crashes there", withoutKube: "it reads no queues"},
 	{name: "plugin", play: pluginTellsTheTruth, withoutKube: "it has no plugin"},
-	{name: "namespace-quota", play: namespaceHasQuota, middle: true, withoutKube: "it has no quotas of namespaces"},
-	{name: "pod-groups", play: podGroupsStartWhole, options: Options{PodGroups: true}, middle: true, withoutKube: "its own gates for groups are off"},
-	{name: "gang", play: gangRuns, middle: true, withoutKube: noTaskGroups},
-	{name: "gang-timeout", play: gangsTimeOut, middle: true, withoutKube: noTaskGroups},
-	{name: "gang-node-lost", play: gangLosesNodes, middle: true, withoutKube: noTaskGroups},
-	{name: "gangs-compete", play: gangsCompete, middle: true, withoutKube: noTaskGroups},
-	{name: "fewest-violations", play: preemptionViolatesFewest, middle: true},
-	{name: "level-nodes", play: nodesAreLevelled, options: Options{Audit: true}, withoutKube: "it may run a replacement elsewhere than our core would"},
-	{name: "duplicates", play: duplicatesAreSpread, options: Options{NodesCanFail: true}},
-	{name: "node-problem", play: podsLeaveAProblem},
-	{name: "migration", play: migrationGoesOn, options: Options{Audit: true}, withoutKube: "it keeps no places"},
+	{name: "namespace-quota", play: namespaceHasQuota, withoutKube: "it has no quotas of namespaces"},
+	{name: "pod-groups", play: podGroupsStartWhole, options: Options{PodGroups: true}, withoutKube: "its own gates for groups are off"},
+	{name: "user-limit", play: usersHaveALimit, withoutKube: "it knows no users"},
+	{name: "gang", play: gangRuns, short: true, withoutKube: noTaskGroups},
+	{name: "gang-job", play: gangOfAJob, withoutKube: noTaskGroups},
+	{name: "gang-timeout", play: gangsTimeOut, withoutKube: noTaskGroups},
+	{name: "gang-node-lost", play: gangLosesNodes, withoutKube: noTaskGroups},
+	{name: "gangs-compete", play: gangsCompete, withoutKube: noTaskGroups},
+	{name: "fewest-violations", play: preemptionViolatesFewest},
+	{name: "level-nodes", play: nodesAreLevelled, options: Options{Audit: true}, withoutMiddle: byDescheduler, withoutKube: "it may run a replacement elsewhere than our core would"},
+	{name: "duplicates", play: duplicatesAreSpread, options: Options{NodesCanFail: true}, withoutMiddle: byDescheduler},
+	{name: "node-problem", play: podsLeaveAProblem, withoutMiddle: byDescheduler},
+	{name: "migration", play: migrationGoesOn, options: Options{Audit: true}, withoutMiddle: byDescheduler, withoutKube: "it keeps no places"},
 }
 
-const noTaskGroups = "it has no task groups"
+const (
+	noTaskGroups  = "it has no task groups"
+	byDescheduler = "it is about the descheduler"
+)
 
 // schedulers are those that scenarios are played with.
 var schedulers = []Scheduler{KubeScheduler(kubeSchedulerName), Narwhal()}
@@ -109,7 +115,7 @@ func TestSchedulerRestarts(t *testing.T) {
 	needControlPlane(t)
 	playAll(t, func(s Scenario) (Options, bool) {
 		s.options.Restarts = true
-		return s.options, s.middle
+		return s.options, s.withoutMiddle == ""
 	})
 }
 
@@ -141,4 +147,5 @@ func play(t *testing.T, s Scenario, scheduler Scheduler, options Options) {
 	w := NewWorld(t, scheduler, options)
 	s.play(w)
 	w.CheckLaws()
+	assert.Equal(t, w.middles > 0, s.withoutMiddle == "", "the table of scenarios is wrong about a middle")
 }

@@ -115,7 +115,8 @@ var (
 )
 
 // narwhalConfig has the rules of the manifests, and makes the 30 seconds that a daemonset waits
-// for room by itself one. Gangs in the queue root.whole start whole.
+// for room by itself one. Gangs in the queue root.whole start whole, and each user has one CPU in
+// root.limited.
 const narwhalConfig = `partitions:
 - name: default
   preemption:
@@ -131,6 +132,10 @@ const narwhalConfig = `partitions:
     - name: whole
       properties:
         gang.start: whole
+    - name: limited
+      limits:
+      - users: ["*"]
+        maxresources: {vcore: 1}
 `
 
 // manifests are those that install narwhal-scheduler: its account with the roles it has.
@@ -198,25 +203,30 @@ func Narwhal() Scheduler {
 			return ""
 		},
 		start: func(c *cluster.Cluster) (*cluster.Process, string, error) {
-			path, err := narwhalProgram()
-			if err != nil {
-				return nil, "", err
-			}
-			kubeconfig, err := install(c)
-			if err != nil {
-				return nil, "", err
-			}
-			port, err := cluster.FreePort()
-			if err != nil {
-				return nil, "", err
-			}
-			listen := fmt.Sprintf("127.0.0.1:%d", port)
-			process, err := c.LaunchPath(name, path, "--kubeconfig="+kubeconfig, "--namespace="+narwhalNamespace,
-				"--scheduler-name="+name, "--listen="+listen, "--leader-elect=false",
-				"--kube-api-qps="+requestsPerSecond, "--kube-api-burst="+requestsPerSecond)
-			return process, "http://" + listen, err
+			return startNarwhal(c, name, "--leader-elect=false")
 		},
 	}
+}
+
+// startNarwhal starts the program with further flags.
+func startNarwhal(c *cluster.Cluster, name string, flags ...string) (*cluster.Process, string, error) {
+	path, err := narwhalProgram()
+	if err != nil {
+		return nil, "", err
+	}
+	kubeconfig, err := install(c)
+	if err != nil {
+		return nil, "", err
+	}
+	port, err := cluster.FreePort()
+	if err != nil {
+		return nil, "", err
+	}
+	listen := fmt.Sprintf("127.0.0.1:%d", port)
+	process, err := c.LaunchPath(name, path, append(flags, "--kubeconfig="+kubeconfig, "--namespace="+narwhalNamespace,
+		"--scheduler-name="+name, "--listen="+listen,
+		"--kube-api-qps="+requestsPerSecond, "--kube-api-burst="+requestsPerSecond)...)
+	return process, "http://" + listen, err
 }
 
 // narwhalFolder is where the programs of this module are built. TestMain removes it.

@@ -70,8 +70,12 @@ func measure(t *testing.T, scheduler Scheduler) {
 	t.Logf("bound: %d pods on %d nodes in %v, %d pods/s", *throughputPods, *throughputNodes, took.Round(10*time.Millisecond), int(float64(*throughputPods)/took.Seconds()))
 	w.CheckLaws()
 	w.instance.Kill()
-	if p, ok := w.instance.(interface{ Processor() time.Duration }); ok {
-		t.Logf("processor time of the scheduler, its start included: %v", p.Processor().Round(10*time.Millisecond))
+	if p, ok := w.instance.(interface {
+		Processor() (user, system time.Duration)
+	}); ok {
+		user, system := p.Processor()
+		t.Logf("processor time of the scheduler, its start included: %v, of it user %v, which is %v a pod",
+			(user + system).Round(10*time.Millisecond), user.Round(10*time.Millisecond), (user / time.Duration(*throughputPods)).Round(time.Microsecond))
 	}
 }
 

@@ -120,6 +120,7 @@ func (w *World) Await(condition Condition) {
 // again if the scenario is played with restarts.
 func (w *World) Middle() {
 	w.t.Helper()
+	w.middles++
 	if w.options.Restarts {
 		w.RestartScheduler()
 	}

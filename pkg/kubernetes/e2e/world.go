@@ -34,6 +34,7 @@ type Options struct {
 	MayBeRefused bool // a kubelet may have no room for a pod, as with two schedulers
 	PodGroups    bool // the API server serves PodGroups, which is an alpha feature
 	Audit        bool // the API server records the requests of the descheduler
+	Accounts     bool // controllers have service accounts, and are not the administrator
 }
 
 // servePodGroups are the arguments of an API server for that.
@@ -52,6 +53,7 @@ type World struct {
 	scheduler Scheduler
 	instance  Instance
 	nodes     int // added so far
+	middles   int // met so far
 }
 
 // NewWorld starts everything. It ends with the test, which then shows the history of the
@@ -64,7 +66,7 @@ func NewWorld(t testing.TB, scheduler Scheduler, options Options) *World {
 	ctx, cancel := context.WithCancel(context.Background()) // that of the test ends before its cleanup
 	w.ctx = ctx
 
-	start := cluster.Options{Programs: folder, Folder: t.ArtifactDir()}
+	start := cluster.Options{Programs: folder, Folder: t.ArtifactDir(), Accounts: options.Accounts}
 	if options.NodesCanFail {
 		start.NodeGrace = nodeGrace
 	}

@@ -54,7 +54,8 @@ type Application struct {
 }
 
 // ApplicationOf reads the application of a pod. Without an ID of its own it is that of its
-// namespace. The namespace may be nil while it is not known.
+// namespace and its user: an application has one user, whose limits hold for all of it. The
+// namespace may be nil while it is not known.
 //
 // The error tells of annotations that cannot be read; the application is right without
 // them.
@@ -64,13 +65,16 @@ func (r Rules) ApplicationOf(pod *v1.Pod, namespace *v1.Namespace) (Application,
 			stated(pod, LabelApplicationID),
 			pod.Labels[labelOldApplicationID],
 			pod.Labels[labelSparkApplication],
-			"narwhal-"+pod.Namespace+"-autogen",
+			ofNamespace(pod),
 		),
 		Queue: cmp.Or(stated(pod, LabelQueue), pod.Labels[labelOldQueue], r.DefaultQueue),
 		Tags:  map[string]string{tagNamespace: pod.Namespace},
 	}
 	maps.Copy(app.Tags, namespaceTags(namespace))
 	err := errors.Join(app.readUser(pod), app.readGroups(pod))
+	if app.ID == ofNamespace(pod) && app.User != "" {
+		app.ID += "-" + app.User
+	}
 	app.ID, app.Queue, app.User = bounded(app.ID), bounded(app.Queue), bounded(app.User)
 	for i, group := range app.Groups {
 		app.Groups[i] = bounded(group)
@@ -80,6 +84,10 @@ func (r Rules) ApplicationOf(pod *v1.Pod, namespace *v1.Namespace) (Application,
 	}
 	return app, nil
 }
+
+// ofNamespace is the application of pods that state none, and no user. The admission policy
+// writes it into pods.
+func ofNamespace(pod *v1.Pod) string { return "narwhal-" + pod.Namespace + "-autogen" }
 
 // Bounds of texts. An annotation may have 256 KiB.
 const (

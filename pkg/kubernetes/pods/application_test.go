@@ -33,10 +33,15 @@ func TestApplicationOf(t *testing.T) {
 		"the new label before the old one": {labels: text{"applicationId": "a", pods.LabelApplicationID: "b"}, id: "b"},
 		"a pod of Spark":                   {labels: text{"spark-app-selector": "spark-1"}, id: "spark-1"},
 		"a queue":                          {labels: text{pods.LabelQueue: "root.q"}, id: "narwhal-dev-autogen", queue: "root.q"},
-		"a user":                           {labels: text{pods.LabelUser: "anna"}, id: "narwhal-dev-autogen", user: "anna"},
+		"a user":                           {labels: text{pods.LabelUser: "anna"}, id: "narwhal-dev-autogen-anna", user: "anna"},
+		"a user of an application":         {labels: text{pods.LabelUser: "anna", "applicationId": "a"}, id: "a", user: "anna"},
+		"what the policy writes": {
+			labels: text{pods.LabelApplicationID: "narwhal-dev-autogen"}, annotations: text{pods.AnnotationUserInfo: `{"user": "anna"}`},
+			id: "narwhal-dev-autogen-anna", user: "anna",
+		},
 		"what the admission recorded": {
 			labels: text{pods.LabelUser: "mallory"}, annotations: text{pods.AnnotationUserInfo: `{"user": "anna", "groups": ["dev", "ops"]}`},
-			id: "narwhal-dev-autogen", user: "anna", groups: []string{"dev", "ops"},
+			id: "narwhal-dev-autogen-anna", user: "anna", groups: []string{"dev", "ops"},
 		},
 		"a user that cannot be read": {
 			annotations: text{pods.AnnotationUserInfo: `anna`}, id: "narwhal-dev-autogen",

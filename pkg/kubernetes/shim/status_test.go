@@ -56,6 +56,7 @@ func TestStatusWhileInformersLag(t *testing.T) {
 	c.AddPod(other)
 	nominate("")
 	assert.DeepEqual(t, *written, []string{"node-1", "", ""})
+	c.status.nominate("web", "node-3") // nothing of it is kept when the pod has ended before
 	c.DeletePod(other)
 	assert.Equal(t, len(c.status.written)+len(c.status.wanted), 0)
 	c.status.answered(other) // the answer comes after the end

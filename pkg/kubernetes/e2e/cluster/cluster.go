@@ -40,6 +40,7 @@ type Options struct {
 	Folder    string        // of data, certificates and logs; it exists
 	NodeGrace time.Duration // a node silent for longer is not ready; zero is a day, so that nodes need no leases
 	APIServer []string      // further arguments of kube-apiserver
+	Accounts  bool          // each controller has a service account, as in most clusters, and is not the administrator
 }
 
 // A Cluster is a control plane that runs, until Stop.
@@ -184,7 +185,7 @@ func (c *Cluster) startControllers() error {
 		"--kubeconfig="+kubeconfig,
 		"--secure-port=0",
 		"--leader-elect=false",
-		"--use-service-account-credentials=false",
+		"--use-service-account-credentials="+strconv.FormatBool(c.options.Accounts),
 		"--root-ca-file="+c.file(bundleFile),
 		"--service-account-private-key-file="+c.file(tokenKeyFile),
 		"--node-monitor-grace-period="+grace.String(),

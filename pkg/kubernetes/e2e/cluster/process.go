@@ -108,10 +108,11 @@ func (p *Process) signal(signal os.Signal) {
 	}
 }
 
-// Processor is the processor time that the process has used. It is known after its end.
-func (p *Process) Processor() time.Duration {
+// Processor is the processor time that the process has used, in its own code and in that of the
+// system. It is known after its end.
+func (p *Process) Processor() (user, system time.Duration) {
 	<-p.ended
-	return p.command.ProcessState.UserTime() + p.command.ProcessState.SystemTime()
+	return p.command.ProcessState.UserTime(), p.command.ProcessState.SystemTime()
 }
 
 // Log is the end of its log, of at most that many lines.

@@ -238,6 +238,26 @@ func TestNodeGoesWhileAPodIsBound(t *testing.T) {
 	})
 }
 
+// A node goes while something is made ready for a pod there: the pod is not bound to it any more.
+func TestNodeGoesBeforeAPodIsBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{})
+		m.Feasibility.OnPreBind = func(*v1.Pod, string) error {
+			time.Sleep(time.Second / 2)
+			return nil
+		}
+		m.AddNode("node-1", "cpu=4")
+		m.Start()
+		m.AddPod("web", "cpu=1")
+		m.RemoveNode("node-1")
+		m.Advance(time.Second)
+		assert.Equal(t, len(m.API.Bindings()), 0, "%v", m.API.Bindings())
+		m.AddNode("node-2", "cpu=4")
+		m.Advance(time.Second)
+		assert.DeepEqual(t, m.API.Bindings(), []string{"web node-2"})
+	})
+}
+
 // Volumes that are not ready, and those that cannot be reserved, have the pod tried again.
 func TestVolumesThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

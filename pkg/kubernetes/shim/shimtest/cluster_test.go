@@ -90,6 +90,28 @@ func TestNodeFlaps(t *testing.T) {
 	})
 }
 
+// What runs on a node that comes back is counted before anything is placed there, however much
+// that is.
+func TestNodeComesBackFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many = 2000
+		room := fmt.Sprintf("cpu=%d pods=%d", many, 2*many)
+		m := shimtest.New(t, shimtest.Options{})
+		m.AddNode("node-1", room)
+		m.Start()
+		for i := range many {
+			m.Context.AddPod(shimtest.NewPod(fmt.Sprintf("runs-%d", i), "cpu=1", shimtest.On("node-1")))
+		}
+		m.Settle()
+		m.RemoveNode("node-1")
+		m.AddPod("waits", "cpu=1", shimtest.Priority(9))
+		m.AddNode("node-1", room)
+		m.Advance(time.Second)
+		assert.Equal(t, len(m.API.Bindings()), 0, "%v", m.API.Bindings())
+		assert.Equal(t, m.Node("node-1").Available, fmt.Sprintf("pods=%d", many))
+	})
+}
+
 // Gated pods are not asked for until the gates are gone; a pod that is deleted before it
 // had a node is forgotten.
 func TestPodsThatMayNotRun(t *testing.T) {
@@ -257,5 +279,21 @@ func TestEventsAreBounded(t *testing.T) {
 		assert.Assert(t, first <= 50, "%d", first)
 		m.Advance(10 * time.Second)
 		assert.Assert(t, len(m.Events())-first <= 500, "%d", len(m.Events()))
+	})
+}
+
+// A pod that runs is counted although its application was rejected, and what waits of the
+// application is asked for again then.
+func TestPodOfARejectedApplicationRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Queues: oneQueue})
+		m.AddNode("node-1", "cpu=4")
+		m.Start()
+		m.AddPod("waits", "cpu=1", shimtest.Queue("root.gone"))
+		m.Advance(time.Second)
+		assert.DeepEqual(t, m.Booked(), []string{})
+		m.AddPod("runs", "cpu=1", shimtest.Queue("root.gone"), shimtest.On("node-1"))
+		m.Advance(time.Second)
+		assert.DeepEqual(t, m.Booked(), []string{"runs node-1", "waits node-1"})
 	})
 }

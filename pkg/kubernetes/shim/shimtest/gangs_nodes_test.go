@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/assert"
@@ -13,17 +12,14 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
 )
 
-// A gangWorld is a cluster with the filters of kube-scheduler and a gang of three pods: node-1 has
+// inSmallWorld plays a test with the filters of kube-scheduler and a gang of three pods: node-1 has
 // room for two of them.
-type gangWorld struct{ *shimtest.MockScheduler }
-
-func newGangWorld(t *testing.T) gangWorld {
-	m := shimtest.New(t, shimtest.Options{Feasibility: filters})
-	m.AddNode("node-1", "cpu=2")
-	m.Start()
-	m.AddPod("one", "cpu=1", member(3, ""))
-	m.Advance(time.Second)
-	return gangWorld{m}
+func inSmallWorld(t *testing.T, play func(t *testing.T, w gangWorld)) {
+	inGangWorld(t, shimtest.Options{Feasibility: filters}, "cpu=2", func(t *testing.T, w gangWorld) {
+		w.gang(3, "", "one")
+		w.Advance(time.Second)
+		play(t, w)
+	})
 }
 
 // deleted ends the placeholders that were deleted, as their kubelets do.
@@ -50,8 +46,7 @@ func (w gangWorld) lose(node string, pods ...string) {
 // A node is lost before all placeholders are placed: those on it are made again, and no member
 // runs before there is room for all.
 func TestGangLosesNodeWhileItGathers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newGangWorld(t)
+	inSmallWorld(t, func(t *testing.T, w gangWorld) {
 		w.lose("node-1", holder(0), holder(1))
 		assert.DeepEqual(t, named(w.Booked()), []string{"placeholder-0-2 -", "placeholder-1-2 -", "placeholder-2 -"})
 		w.AddNode("node-2", "cpu=3")
@@ -64,8 +59,7 @@ func TestGangLosesNodeWhileItGathers(t *testing.T) {
 
 // A node that is away for a moment has its placeholders still: none is made twice.
 func TestGangWhoseNodeComesBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newGangWorld(t)
+	inSmallWorld(t, func(t *testing.T, w gangWorld) {
 		w.lose("node-1")
 		w.AddNode("node-1", "cpu=2")
 		w.Advance(5 * time.Second)
@@ -81,8 +75,7 @@ func TestGangWhoseNodeComesBack(t *testing.T) {
 // A node is lost while a pod waits for the end of its placeholder there: the pod takes the place
 // of another one, or waits for room, and runs once.
 func TestGangLosesNodeWhilePodsReplace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newGangWorld(t)
+	inSmallWorld(t, func(t *testing.T, w gangWorld) {
 		w.AddNode("node-2", "cpu=1")
 		w.Advance(5 * time.Second)
 		assert.DeepEqual(t, named(w.API.Deleted()), []string{"placeholder-0"})
@@ -91,8 +84,7 @@ func TestGangLosesNodeWhilePodsReplace(t *testing.T) {
 		w.deleted()
 		assert.DeepEqual(t, w.Booked(), []string{"one node-2"})
 
-		w.AddPod("two", "cpu=1", member(3, ""))
-		w.AddPod("three", "cpu=1", member(3, ""))
+		w.gang(3, "", "two", "three")
 		w.Advance(5 * time.Second)
 		assert.DeepEqual(t, w.Booked(), []string{"one node-2", "three -", "two -"})
 		w.AddNode("node-3", "cpu=2")
@@ -104,32 +96,27 @@ func TestGangLosesNodeWhilePodsReplace(t *testing.T) {
 // The pod may not run where its placeholder is, and the node is lost on which room is kept for it:
 // it waits, and is not lost.
 func TestGangLosesNodeOfReplacement(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := shimtest.New(t, shimtest.Options{Feasibility: filters})
-		m.AddNode("node-1", "cpu=1")
-		m.Start()
-		m.AddPod("one", "cpu=1", member(1, ""), shimtest.Selects("node-2"))
-		m.Advance(5 * time.Second)
-		assert.DeepEqual(t, named(m.Booked()), []string{"one -", "placeholder-0 node-1"})
-		m.AddNode("node-2", "cpu=1")
-		m.Advance(5 * time.Second)
-		assert.DeepEqual(t, named(m.API.Deleted()), []string{"placeholder-0"})
-		m.RemoveNode("node-2")
-		endHolders(m, 0)
-		assert.DeepEqual(t, m.Booked(), []string{"one -"})
-		m.AddNode("node-2", "cpu=1")
-		m.Advance(5 * time.Second)
-		assert.DeepEqual(t, m.Booked(), []string{"one node-2"})
+	inGangWorld(t, shimtest.Options{Feasibility: filters}, "cpu=1", func(t *testing.T, w gangWorld) {
+		w.AddPod("one", "cpu=1", member(1, ""), shimtest.Selects("node-2"))
+		w.Advance(5 * time.Second)
+		assert.DeepEqual(t, named(w.Booked()), []string{"one -", "placeholder-0 node-1"})
+		w.AddNode("node-2", "cpu=1")
+		w.Advance(5 * time.Second)
+		assert.DeepEqual(t, named(w.API.Deleted()), []string{"placeholder-0"})
+		w.RemoveNode("node-2")
+		w.endHolders(0)
+		assert.DeepEqual(t, w.Booked(), []string{"one -"})
+		w.AddNode("node-2", "cpu=1")
+		w.Advance(5 * time.Second)
+		assert.DeepEqual(t, w.Booked(), []string{"one node-2"})
 	})
 }
 
 // A node is lost on which members run: what takes their place is placed like any other pod.
 func TestGangLosesNodeWhenItRuns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newGangWorld(t)
+	inSmallWorld(t, func(t *testing.T, w gangWorld) {
 		w.AddNode("node-2", "cpu=1")
-		w.AddPod("three", "cpu=1", member(3, ""))
-		w.AddPod("two", "cpu=1", member(3, ""))
+		w.gang(3, "", "three", "two")
 		w.Advance(5 * time.Second)
 		w.deleted()
 		assert.Equal(t, len(w.Booked()), 3)
@@ -141,7 +128,7 @@ func TestGangLosesNodeWhenItRuns(t *testing.T) {
 			}
 		}
 		w.lose("node-2", lost)
-		w.AddPod("again", "cpu=1", member(3, ""))
+		w.gang(3, "", "again")
 		w.Advance(5 * time.Second)
 		assert.Assert(t, slices.Contains(w.Booked(), "again -"), "%v", w.Booked())
 		w.AddNode("node-3", "cpu=1")

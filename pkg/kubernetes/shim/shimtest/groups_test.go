@@ -243,3 +243,37 @@ func TestPodGroupIsMadeAgain(t *testing.T) {
 		})
 	}
 }
+
+// Of a group with more pods than there is room for, those of the highest priority start, of the
+// same priority the oldest, whatever the order in which they came. One that fits nowhere is passed
+// over, and the others wait by themselves in the same order.
+func TestPodGroupStartsByPriorityAndAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newGroupWorld(t, "3", podGroup("train", 3))
+		begin := metav1.Now()
+		add := func(name string, priority int32, age time.Duration, options ...shimtest.PodOption) {
+			created := metav1.NewTime(begin.Add(-age))
+			options = append(options, inGroup("train"), shimtest.Priority(priority), func(pod *v1.Pod) { pod.CreationTimestamp = created })
+			w.AddPod(name, "cpu=1", options...)
+		}
+		w.ChangeNode("node-1", func(n *v1.Node) { n.Spec.Unschedulable = true }) // until all are there
+		add("low", 0, time.Hour)
+		add("young", 5, time.Second)
+		add("old", 5, time.Minute)
+		add("older", 5, 2*time.Minute)
+		add("elsewhere", 9, time.Hour, shimtest.Selects("node-9"))
+		add("first", 7, 0)
+		w.Advance(time.Second)
+		assert.Equal(t, len(w.API.Bindings()), 0)
+		w.ChangeNode("node-1", func(n *v1.Node) { n.Spec.Unschedulable = false })
+		w.Advance(5 * time.Second)
+		assert.DeepEqual(t, w.Booked(), []string{"elsewhere -", "first node-1", "low -", "old node-1", "older node-1", "young -"})
+		assert.DeepEqual(t, slices.Sorted(slices.Values(w.API.Bindings())), []string{"first node-1", "old node-1", "older node-1"})
+		for number, name := range []string{"young", "low"} {
+			node := fmt.Sprintf("node-%d", number+2)
+			w.AddNode(node, "cpu=1")
+			w.Advance(5 * time.Second)
+			assert.Equal(t, w.Pod(name).Spec.NodeName, node)
+		}
+	})
+}

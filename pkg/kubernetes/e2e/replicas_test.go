@@ -1,0 +1,82 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/cluster"
+)
+
+// Of two replicas one leads, and it alone is ready. A change of the ConfigMap is in use at once,
+// and one that is wrong changes nothing. When the replica that leads crashes, the other one goes on
+// with the configuration as it is then and with all that runs.
+func replicasTakeTurns(w *World) {
+	w.AddNodes(2, "2", "16Gi")
+	w.instance.Kill()
+	first := w.startReplica()
+	first.health.Await("/readyz", "ok")
+	w.instance = first.running
+	second := w.startReplica()
+	second.health.Await("/readyz", "waits for the lease")
+	w.CreateDeployment("web", 2, Pod{CPU: "1", Memory: "1Gi"})
+	w.Await(Running("web", 2))
+	contains(w, first.pages.Page("/ws/v1/metrics"), "yunikorn_scheduler_container_allocation_attempt_total", "narwhal_")
+	contains(w, first.pages.Page("/"), "<title>")
+
+	w.configure(strings.Replace(narwhalConfig, "    - name: whole", "    - name: later\n    - name: whole", 1))
+	first.pages.Await("/ws/v1/partition/default/queues", "root.later")
+	w.configure("partitions: 5")
+	awaitEventIn(w, narwhalNamespace, "narwhal-config", "partitions")
+	contains(w, first.pages.Page("/ws/v1/partition/default/queues"), "root.later")
+	w.configure(strings.Replace(narwhalConfig, "    - name: whole", "    - name: last\n    - name: whole", 1))
+	first.pages.Await("/ws/v1/partition/default/queues", "root.last")
+
+	before := names(w.Pods("web"))
+	w.Step("the replica that leads crashes")
+	first.Kill()
+	second.health.Await("/readyz", "ok")
+	w.instance = second.running
+	w.checkBooks()
+	w.CreatePods("after", 2, Pod{CPU: "1", Memory: "1Gi", Labels: map[string]string{"applicationId": "after", "queue": "root.last"}})
+	w.Await(Running("after", 2))
+	contains(w, second.pages.Page("/ws/v1/partition/default/queue/root.last/applications"), `"after"`)
+	assert.DeepEqual(w.t, names(w.Pods("web")), before)
+	w.Await(Running("web", 2))
+}
+
+// A replica is a narwhal-scheduler that leads or waits to.
+type replica struct {
+	running
+	health, pages *Served
+}
+
+// startReplica starts one that notices soon that another has crashed.
+func (w *World) startReplica() replica {
+	w.t.Helper()
+	port, err := cluster.FreePort()
+	w.check(err)
+	listen := fmt.Sprintf("127.0.0.1:%d", port)
+	process, rest, err := startNarwhal(w.cluster, w.scheduler.Name(), "--health-listen="+listen,
+		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms")
+	w.check(err)
+	w.t.Cleanup(process.Kill)
+	return replica{
+		running: running{process, rest},
+		health:  &Served{Process: process, w: w, url: "http://" + listen},
+		pages:   &Served{Process: process, w: w, url: rest},
+	}
+}
+
+// configure writes the queues into the ConfigMap of the scheduler.
+func (w *World) configure(queues string) {
+	w.t.Helper()
+	maps := w.client.CoreV1().ConfigMaps(narwhalNamespace)
+	of, err := maps.Get(w.ctx, "narwhal-config", metav1.GetOptions{})
+	w.check(err)
+	of.Data["queues.yaml"] = queues
+	_, err = maps.Update(w.ctx, of, metav1.UpdateOptions{})
+	w.check(err)
+}
