@@ -25,7 +25,7 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 	c.kinds = new(resources.Kinds)
 	c.snapshot, c.now = s, s.Now()
 	c.nodes = map[string]*v1.Node{}
-	c.entries = map[core.AllocationKey]*entry{}
+	c.entries = make(map[core.AllocationKey]*entry, len(c.counted))
 	c.apps = map[core.ApplicationID]bool{}
 	c.queueOf = map[core.ApplicationID]core.QueuePath{}
 	c.failed = map[string]failure{}
