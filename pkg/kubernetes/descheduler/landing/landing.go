@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -70,7 +71,8 @@ var (
 type entry struct {
 	pod        *v1.Pod
 	allocation *core.Allocation
-	class      string // of equal pods, worked out when it is first asked
+	takes      *si.Resource // on its node
+	class      string       // of equal pods, worked out when it is first asked
 	classed    bool
 }
 
