@@ -80,7 +80,7 @@ var ofIDs = map[string]string{
 	"D-BG-2":    "TestBackgroundEnds",
 	"D-BG-3":    "TestBackgroundEnds TestBackgroundAfterRestart",
 	"D-BG-4":    "TestReportedEvictions",
-	"D-BG-5":    "TestMetrics TestReportedEvictions",
+	"D-BG-5":    "TestReportedEvictions TestMetrics",
 	"D-DRY-1":   "TestDryRunRemembersNothing TestDryRunOfACluster",
 	"D-DRY-2":   "TestDryRunIsACycle TestDryRunRespectsBudgets TestReport TestEvictionsHaveAPlace",
 	"D-USE-1":   "TestNodesAreSmoothed",
