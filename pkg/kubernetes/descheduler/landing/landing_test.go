@@ -160,6 +160,15 @@ func TestReasonAfterABooking(t *testing.T) {
 	assert.ErrorContains(t, err, "no node would take it")
 }
 
+// TestPodsThatAreGoneTakeNoRoom: what a cycle counted and the next one has not is counted no more.
+func TestPodsThatAreGoneTakeNoRoom(t *testing.T) {
+	gone, stays := pod("gone", "a", 4), pod("stays", "b", 1)
+	c := cluster(t, ours, nodes(2), gone, stays)
+	assert.ErrorContains(t, c.Fits(stays, "a"), "Insufficient cpu")
+	c.Sync(snapshot(nodes(2), stays))
+	assert.NilError(t, c.Fits(stays, "a"))
+}
+
 const twoQueues = `
 partitions:
 - name: default
