@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 
@@ -75,6 +76,8 @@ func TestReportedEvictions(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, podsOf(20, "a", "web")...)
 			w.policy.Limits = c.limits
+			registry := prometheus.NewRegistry()
+			w.options.Metrics = NewMetrics(registry)
 			w.policy.Profiles[0].Plugins[framework.Evict] = []string{"Lasting"}
 			l := &lasting{flying: map[string]*v1.Pod{}}
 			r := w.registry()
@@ -100,6 +103,8 @@ func TestReportedEvictions(t *testing.T) {
 			clear(l.flying)
 			got[3] = cycle()
 			assert.Equal(t, got, c.want)
+			const counter = "descheduler_pods_evicted_total{namespace=team,node=a,profile=p,result=background,strategy=All}" // D-BG-5
+			assert.Assert(t, counts(t, registry)[counter] >= float64(got[0]+got[1]+got[2]+got[3]), "%v", counts(t, registry))
 		})
 	}
 }

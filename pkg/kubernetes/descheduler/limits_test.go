@@ -223,6 +223,26 @@ func TestFailedEvictionCountsNothing(t *testing.T) {
 	}
 }
 
+// TestFailedEvictionOfAController: what did not happen leaves room in the window too.
+func TestFailedEvictionOfAController(t *testing.T) {
+	one := 1
+	w := newWorld(t, podsOf(3, "a", "web")...)
+	w.options.ControllerWindow = time.Minute
+	w.policy.Limits.Total = &one
+	w.policy.Profiles = []policy.Profile{profileOf("p", framework.Controller, "All")}
+	evict, failed := w.plugin("Evict").evict, false
+	w.plugin("Evict").evict = func(ctx context.Context, pod *v1.Pod, o framework.EvictOptions) error {
+		if !failed {
+			failed = true
+			return errors.New("the API server is away")
+		}
+		return evict(ctx, pod, o)
+	}
+	w.build()
+	assert.NilError(t, evictAll(t.Context(), w.plugin("All").handle, w.nodes))
+	assert.DeepEqual(t, w.evicted, []string{"team/web-a-1"})
+}
+
 // TestCoolDown: a workload whose replacements come
 // back to the same node is evicted from there less and less often.
 func TestCoolDown(t *testing.T) {

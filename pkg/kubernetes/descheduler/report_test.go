@@ -2,6 +2,7 @@ package descheduler
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -57,6 +59,42 @@ failure of p/Other at balance: no luck
 	assert.Equal(t, w.d.Why("team", "web-0").String(), "team/web-0\ncycle 1, p/All: evicted from a: all go\ncycle 1, p: considered\n")
 	assert.Equal(t, w.d.Why("team", "bare").String(), "team/bare\ncycle 1, p: filtered: All: nothing makes it anew\n")
 	assert.Equal(t, w.d.Why("team", "none").String(), "team/none\nno plugin considered it\n")
+}
+
+// TestDryRunIsACycle is D-EV-6 and D-DRY-2: beside what is carried out, a dry run is a cycle like any
+// other. Limits, counters and the report are the same, and plugins that come later see that the
+// pods are gone which were evicted before.
+func TestDryRunIsACycle(t *testing.T) {
+	play := func(dry bool) (evictions []Eviction, seen []string, counted map[string]float64, carried int) {
+		two := 2
+		registry := prometheus.NewRegistry()
+		w := newWorld(t, append(podsOf(3, "a", "web"), podsOf(1, "b", "db")...)...)
+		w.withRooms(5)
+		w.options.DryRun, w.options.Metrics = dry, NewMetrics(registry)
+		w.policy.Limits.PerNode = &two
+		w.plugins = append(w.plugins, &scripted{name: "Later", deschedule: func(_ context.Context, h framework.Handle, _ []*v1.Node) error {
+			for _, p := range h.Snapshot().Pods() {
+				seen = append(seen, p.Name)
+			}
+			return nil
+		}})
+		w.policy.Profiles = append(w.policy.Profiles, profileOf("q", framework.Deschedule, "Later"))
+		report, err := w.build().Cycle(t.Context())
+		assert.NilError(t, err)
+		counted = counts(t, registry)
+		delete(counted, "descheduler_evictions_in_flight{}") // nothing is under way after a dry run
+		return report.Evictions, seen, counted, len(w.evicted)
+	}
+	evictions, seen, counted, carried := play(false)
+	dryEvictions, drySeen, dryCounted, dryCarried := play(true)
+	assert.DeepEqual(t, dryEvictions, evictions)
+	assert.DeepEqual(t, dryCounted, counted)
+	assert.DeepEqual(t, seen, []string{"web-a-2"})
+	assert.DeepEqual(t, drySeen, seen)
+	assert.Equal(t, len(evictions), 3)
+	assert.Equal(t, counted["descheduler_pods_evicted_total{namespace=team,node=a,profile=p,result=maximum number of evicted pods per node reached,strategy=All}"], 1.)
+	assert.Equal(t, carried, 3)
+	assert.Equal(t, dryCarried, 0)
 }
 
 // TestDecisionsAreBounded is at ten times the bound: what is not kept is told.

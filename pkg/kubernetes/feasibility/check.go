@@ -9,6 +9,8 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // A preparation is what PreFilter found out about a pod: the same for all nodes, until
@@ -36,7 +38,7 @@ func (c *Checker) CheckNodes(pod *v1.Pod, nodes []string) []error {
 	if len(nodes) == 0 {
 		return nil
 	}
-	p, infos := c.prepare(pod, nodes)
+	p, infos := c.prepare(pods.ForFilters(pod), nodes)
 	answers := make([]error, len(nodes))
 	inParallel(c.workers, len(nodes), func(i int) {
 		answers[i] = c.filter(p, nodes[i], infos[i])

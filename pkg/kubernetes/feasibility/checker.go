@@ -20,6 +20,8 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // Options is what may be chosen. The zero value is the default.
@@ -129,6 +131,7 @@ func (c *Checker) RemoveNode(name string) {
 // SetPod counts a pod on the node that it names, in place of what was known of it. The
 // node may come later. A pod that has ended, names no node or has no UID is not counted.
 func (c *Checker) SetPod(pod *v1.Pod) {
+	pod = pods.ForFilters(pod)
 	switch {
 	case pod.UID == "":
 	case pod.Spec.NodeName == "" || pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed:

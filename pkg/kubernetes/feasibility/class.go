@@ -7,6 +7,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // Class names what filters look at in a pod: pods of equal class get equal answers on
@@ -36,7 +38,7 @@ func (c *Checker) Class(pod *v1.Pod) string {
 		pod.Status.ExtendedResourceClaimStatus != nil || len(pod.Status.NodeAllocatableResourceClaimStatuses) > 0 {
 		return ""
 	}
-	text, err := json.Marshal(c.traitsOf(pod))
+	text, err := json.Marshal(c.traitsOf(pods.ForFilters(pod)))
 	if err != nil {
 		return "" // a quantity that cannot be written: like no other
 	}

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // ErrNotReserved answers PreBind for a pod whose volumes or devices were not reserved.
@@ -36,7 +38,7 @@ func (c *Checker) Reserve(ctx context.Context, pod *v1.Pod, node string) error {
 		}
 		return fmt.Errorf("pod %s/%s has a reservation on node %s", pod.Namespace, pod.Name, r.node)
 	}
-	p, infos := c.prepare(pod, []string{node})
+	p, infos := c.prepare(pods.ForFilters(pod), []string{node})
 	if err := c.filter(p, node, infos[0]); err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // CheckWith answers as Check does, for a node on which some pods are added and others
@@ -21,6 +23,7 @@ func (c *Checker) CheckWith(pod *v1.Pod, node string, add, remove []*v1.Pod) err
 	if len(add) == 0 && len(remove) == 0 {
 		return c.Check(pod, node)
 	}
+	pod, add = pods.ForFilters(pod), forFilters(add)
 	if p, info, ok := c.prepareWith(pod, node, add, remove); ok {
 		return c.filter(p, node, info)
 	}
@@ -132,6 +135,15 @@ func (s *simulation) add(pod *v1.Pod) error {
 	p, _ := framework.NewPodInfo(pod)
 	s.info.AddPodInfo(p)
 	return errorOf(s.framework.RunPreFilterExtensionAddPod(context.Background(), s.state, s.pod, p, s.info))
+}
+
+// forFilters is pods as filters see them.
+func forFilters(all []*v1.Pod) []*v1.Pod {
+	seen := make([]*v1.Pod, len(all))
+	for i, pod := range all {
+		seen[i] = pods.ForFilters(pod)
+	}
+	return seen
 }
 
 // without is the pods but one.

@@ -18,6 +18,10 @@ const (
 	LabelReservation = reservationDomain + "reservation"
 	// AnnotationReservedFor says for which pod it is: JSON of ReservedFor.
 	AnnotationReservedFor = reservationDomain + "reserved-for"
+	// AnnotationReservedLabels are the labels of that pod, as JSON. They are no labels of the
+	// reservation, since services and budgets would count it then, and a budget refuses every
+	// eviction where it does not know the controller of a pod that it selects.
+	AnnotationReservedLabels = reservationDomain + "reserved-labels"
 	// AnnotationReservationPreempts lets it have other pods evicted with "true". Without it
 	// a reservation takes only what is free.
 	AnnotationReservationPreempts = reservationDomain + "reservation-preempts"
@@ -49,6 +53,22 @@ func ReservationOf(pod *v1.Pod) (r ReservedFor, ok bool) {
 
 // IsReservation reports whether a pod only keeps a place.
 func IsReservation(pod *v1.Pod) bool { return pod.Labels[LabelReservation] != "" }
+
+// ForFilters is a pod as filters see it. A reservation has the labels of the pod that it is
+// for, so that rules of other pods, and of its own, hold where it is as they will hold for that
+// pod. Every other pod is itself, and so is a reservation whose labels cannot be read.
+func ForFilters(pod *v1.Pod) *v1.Pod {
+	if !IsReservation(pod) {
+		return pod
+	}
+	var labels map[string]string
+	if json.Unmarshal([]byte(pod.Annotations[AnnotationReservedLabels]), &labels) != nil {
+		return pod
+	}
+	seen := *pod
+	seen.Labels = labels
+	return &seen
+}
 
 // Text is the annotation.
 func (r ReservedFor) Text() string {

@@ -62,6 +62,25 @@ func TestReservationThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// Filters see a reservation with the labels of the pod that it is for, and every other pod as it
+// is, whatever it says of itself.
+func TestForFilters(t *testing.T) {
+	of := func(mark, annotation string) *v1.Pod {
+		return &v1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Name: "place", Labels: text{mark: "job"}, Annotations: text{pods.AnnotationReservedLabels: annotation},
+		}}
+	}
+	place := of(pods.LabelReservation, `{"app":"web"}`)
+	before := place.DeepCopy()
+	assert.DeepEqual(t, pods.ForFilters(place).Labels, map[string]string{"app": "web"})
+	assert.Equal(t, pods.ForFilters(place).Name, "place")
+	assert.DeepEqual(t, place, before)
+	assert.Equal(t, len(pods.ForFilters(of(pods.LabelReservation, "null")).Labels), 0) // of a pod without labels
+	for _, same := range []*v1.Pod{of("app", `{"app":"web"}`), of(pods.LabelReservation, ""), of(pods.LabelReservation, `{"app":1}`)} {
+		assert.Assert(t, pods.ForFilters(same) == same, "%v", same.Annotations)
+	}
+}
+
 func TestTakenReservation(t *testing.T) {
 	pod := &v1.Pod{Status: v1.PodStatus{Conditions: []v1.PodCondition{{Type: pods.ConditionReservation, Status: v1.ConditionTrue, Message: "u"}}}}
 	assert.Equal(t, pods.TakenReservation(pod), types.UID("u"))

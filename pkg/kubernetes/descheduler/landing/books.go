@@ -25,7 +25,7 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 	c.kinds = new(resources.Kinds)
 	c.snapshot, c.now = s, s.Now()
 	c.nodes = map[string]*v1.Node{}
-	c.entries = map[core.AllocationKey]*entry{}
+	c.entries = make(map[core.AllocationKey]*entry, len(c.counted))
 	c.apps = map[core.ApplicationID]bool{}
 	c.queueOf = map[core.ApplicationID]core.QueuePath{}
 	c.failed = map[string]failure{}
@@ -95,23 +95,35 @@ func (c *Cluster) bookAll(before map[core.AllocationKey]*entry) {
 	}
 }
 
-// enterAs is enter for a pod of which the class may be known.
+// enterAs is enter for a pod that may be that of an entry of the last cycle. What was worked out
+// for it then is used again.
 func (c *Cluster) enterAs(pod *v1.Pod, before *entry) {
-	e := c.enter(pod)
+	e := &entry{pod: pod}
 	if before != nil && before.pod == pod {
-		e.class, e.classed = before.class, before.classed
+		e.takes, e.class, e.classed = before.takes, before.class, before.classed
 	}
+	c.tell(e)
 }
 
-// enter tells the core of a pod: of what runs as an allocation, of what waits as an ask.
+// enter tells the core of a pod.
 func (c *Cluster) enter(pod *v1.Pod) *entry {
 	e := &entry{pod: pod}
+	c.tell(e)
+	return e
+}
+
+// tell tells the core of a pod: of what runs as an allocation, of what waits as an ask.
+func (c *Cluster) tell(e *entry) {
+	pod := e.pod
 	key := core.AllocationKey(pods.Key(pod))
 	c.entries[key] = e
-	amounts, unknown, err := core.WantedOf(c.kinds, pods.Resources(pod), nil)
+	if e.takes == nil {
+		e.takes = pods.Resources(pod)
+	}
+	amounts, unknown, err := core.WantedOf(c.kinds, e.takes, nil)
 	if err != nil {
 		c.say(err.Error())
-		return e
+		return
 	}
 	e.allocation = &core.Allocation{
 		Key: key, Node: core.NodeID(pod.Spec.NodeName), Amounts: amounts, Unknown: unknown,
@@ -128,7 +140,6 @@ func (c *Cluster) enter(pod *v1.Pod) *entry {
 	}
 	told := *e.allocation
 	c.observe(c.partition.Apply(c.now, core.AddAllocation{Allocation: &told}))
-	return e
 }
 
 // applicationOf is the application of a pod, which the core is told of first.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -70,7 +71,8 @@ var (
 type entry struct {
 	pod        *v1.Pod
 	allocation *core.Allocation
-	class      string // of equal pods, worked out when it is first asked
+	takes      *si.Resource // on its node
+	class      string       // of equal pods, worked out when it is first asked
 	classed    bool
 }
 
@@ -131,14 +133,30 @@ func (c *Cluster) count(s *framework.Snapshot) {
 			c.checker.SetNode(n)
 		}
 	}
-	runs := make(map[types.UID]bool, len(c.counted))
+	running := 0
 	for _, p := range s.Pods() {
-		if !pods.IsBound(p) || pods.IsTerminal(p) {
+		if !counts(p) {
 			continue
 		}
-		runs[p.UID] = true
+		running++
 		if c.counted[p.UID] != p {
 			c.set(p)
+		}
+	}
+	if running != len(c.counted) { // otherwise no pod that was counted is gone
+		c.forget(s)
+	}
+}
+
+// counts says whether a pod takes room on a node.
+func counts(pod *v1.Pod) bool { return pods.IsBound(pod) && !pods.IsTerminal(pod) }
+
+// forget counts pods no more that do not run in a snapshot.
+func (c *Cluster) forget(s *framework.Snapshot) {
+	runs := make(map[types.UID]bool, len(c.counted))
+	for _, p := range s.Pods() {
+		if counts(p) {
+			runs[p.UID] = true
 		}
 	}
 	for uid, p := range c.counted {

@@ -3,6 +3,7 @@ package landing
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -139,6 +140,35 @@ func TestWaitingPodsGoFirst(t *testing.T) {
 	assert.Equal(t, node, "a")
 }
 
+// TestReasonAfterABooking: why a pod would run nowhere is found out again after another one was
+// evicted for good. Here that one takes the room which was refused before.
+func TestReasonAfterABooking(t *testing.T) {
+	runs, waits, rival := pod("runs", "a", 3, apart), pod("waits", "", 3, apart), pod("rival", "b", 1)
+	moves := pod("moves", "c", 2, func(p *v1.Pod) {
+		p.Labels["app"], p.Spec.NodeSelector = "other", map[string]string{v1.LabelHostname: "b"}
+	})
+	stays := pod("stays", "c", 2, func(p *v1.Pod) { p.Labels["app"] = "other" })
+	c := cluster(t, ours, nodes(3), runs, waits, rival, moves, stays)
+	for range 2 {
+		_, err := c.Place(runs)
+		assert.ErrorContains(t, err, "refused on 1 node: node(s) didn't match pod anti-affinity rules")
+	}
+	node, err := c.Book(moves)
+	assert.NilError(t, err)
+	assert.Equal(t, node, "b")
+	_, err = c.Place(runs)
+	assert.ErrorContains(t, err, "no node would take it")
+}
+
+// TestPodsThatAreGoneTakeNoRoom: what a cycle counted and the next one has not is counted no more.
+func TestPodsThatAreGoneTakeNoRoom(t *testing.T) {
+	gone, stays := pod("gone", "a", 4), pod("stays", "b", 1)
+	c := cluster(t, ours, nodes(2), gone, stays)
+	assert.ErrorContains(t, c.Fits(stays, "a"), "Insufficient cpu")
+	c.Sync(snapshot(nodes(2), stays))
+	assert.NilError(t, c.Fits(stays, "a"))
+}
+
 const twoQueues = `
 partitions:
 - name: default
@@ -181,6 +211,23 @@ func TestQueuesCount(t *testing.T) {
 	assert.Assert(t, !ok)
 	_, err = New(nil, Options{Queues: "partitions: 1"})
 	assert.ErrorContains(t, err, "queues of the scheduler")
+}
+
+// TestShortOfWhatAPodDoesNotUse: a queue that has less than its guarantee of one kind has no less
+// of it without a pod that uses another kind.
+func TestShortOfWhatAPodDoesNotUse(t *testing.T) {
+	o := ours
+	o.Queues = strings.ReplaceAll(twoQueues, "guaranteed: {vcore: 2}", "guaranteed: {vcore: 2, memory: 1G}")
+	large := pod("l", "a", 3, inQueue("root.large"))
+	more := pod("m", "b", 2, inQueue("root.large"))
+	c := cluster(t, o, nodes(2), large, more)
+	short, ok := c.ShortWithout(large)
+	assert.Assert(t, !ok, "%v", short)
+	more = pod("m", "b", 1, inQueue("root.large"))
+	c.Sync(snapshot(nodes(2), large, more))
+	short, ok = c.ShortWithout(large)
+	assert.Assert(t, ok)
+	assert.Equal(t, short, framework.QueueShare{Queue: "root.large", Kind: "vcore", Used: 1000, Guaranteed: 2000})
 }
 
 // TestBookingsHold plays random clusters: every landing is a node where the pod fits, no node

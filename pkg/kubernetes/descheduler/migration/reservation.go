@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-helpers/resource"
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper"
+	schedutil "k8s.io/kubernetes/pkg/scheduler/util"
 	"k8s.io/utils/ptr"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
@@ -20,7 +21,8 @@ func reservationName(job *Job) string { return "reservation-" + string(job.UID) 
 
 // reservationOf makes the reservation of a job: a pod that does nothing, asks for what the
 // pod asks for, and may run where the pod may run but for its present node. It has no label of
-// the pod, so that no workload, service or budget counts it.
+// the pod, so that no workload, service or budget counts it. An annotation tells the labels to
+// the filters of the scheduler.
 func (c *checks) reservationOf(ctx context.Context, job *Job, pod *v1.Pod) (*v1.Pod, error) {
 	pattern := pod
 	if o := job.Spec.Reservation; o != nil && o.Template != nil {
@@ -32,7 +34,7 @@ func (c *checks) reservationOf(ctx context.Context, job *Job, pod *v1.Pod) (*v1.
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: pod.Namespace, Name: reservationName(job),
 			Labels:          map[string]string{pods.LabelReservation: string(job.UID)},
-			Annotations:     reservationAnnotations(job, pod),
+			Annotations:     reservationAnnotations(job, pod, pattern.Labels),
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: Domain + "/" + Version, Kind: Kind, Name: job.Name, UID: job.UID, Controller: ptr.To(true)}},
 		},
 		Spec: v1.PodSpec{
@@ -82,23 +84,24 @@ func (c *checks) container(pod *v1.Pod) v1.Container {
 	return container
 }
 
-// hostPorts are the ports of its node that a pod needs.
+// hostPorts are the ports of its node that a pod needs, those of side-cars included. Each is
+// there once: a side-car and a container may name the same, and one container may not twice.
 func hostPorts(pod *v1.Pod) []v1.ContainerPort {
 	var ports []v1.ContainerPort
-	for i := range pod.Spec.Containers {
-		for _, p := range pod.Spec.Containers[i].Ports {
-			if p.HostPort > 0 {
-				p.Name = ""
-				ports = append(ports, p)
-			}
+	for _, p := range schedutil.GetHostPorts(pod) {
+		p.Name = ""
+		if !slices.ContainsFunc(ports, func(q v1.ContainerPort) bool {
+			return q.HostPort == p.HostPort && q.Protocol == p.Protocol && q.HostIP == p.HostIP
+		}) {
+			ports = append(ports, p)
 		}
 	}
 	return ports
 }
 
-// reservationAnnotations say for which pod a reservation is, and have it counted in the
-// application and queue of the pod.
-func reservationAnnotations(job *Job, pod *v1.Pod) map[string]string {
+// reservationAnnotations say for which pod a reservation is, with which labels filters see it,
+// and have it counted in the application and queue of the pod.
+func reservationAnnotations(job *Job, pod *v1.Pod, labels map[string]string) map[string]string {
 	of := pods.ReservedFor{Pod: pod.UID}
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if owner != nil {
@@ -110,6 +113,9 @@ func reservationAnnotations(job *Job, pod *v1.Pod) map[string]string {
 	app, _ := pods.Rules{}.ApplicationOf(pod, nil) // what cannot be read is left out, as for the pod
 	annotations := map[string]string{
 		pods.AnnotationReservedFor: of.Text(), pods.LabelApplicationID: app.ID, pods.LabelQueue: app.Queue,
+	}
+	if seen, err := json.Marshal(labels); err == nil {
+		annotations[pods.AnnotationReservedLabels] = string(seen)
 	}
 	if app.User != "" {
 		user, err := json.Marshal(map[string]any{"user": app.User, "groups": app.Groups})

@@ -50,13 +50,16 @@ spec:
   containers:
   - {name: a, image: web, resources: {requests: {cpu: 1, example.com/gpu: 1}, limits: {cpu: 2, example.com/gpu: 1}}, ports: [{name: http, containerPort: 80, hostPort: 8080}, {containerPort: 9}]}
   - {name: b, image: log, resources: {requests: {cpu: 500m, memory: 1Gi}}}
-  initContainers: [{name: i, image: x, resources: {requests: {memory: 2Gi}}}]
+  initContainers:
+  - {name: i, image: x, resources: {requests: {memory: 2Gi}}, ports: [{containerPort: 1, hostPort: 1}]}
+  - {name: side, image: y, restartPolicy: Always, ports: [{name: more, containerPort: 81, hostPort: 8081}, {name: http, containerPort: 82, hostPort: 8080}]}
   volumes: [{name: data, persistentVolumeClaim: {claimName: data}}, {name: none, persistentVolumeClaim: {claimName: none}}]
 `
 
 const wantReservation = `metadata:
   annotations:
     descheduler.narwhal-scheduler.io/reserved-for: '{"owner":"set","pod":"u-1","name":"web-0"}'
+    descheduler.narwhal-scheduler.io/reserved-labels: '{"app":"web","applicationId":"web","hash":"h1","queue":"root.dev"}'
     yunikorn.apache.org/app-id: web
     yunikorn.apache.org/queue: root.dev
     yunikorn.apache.org/user.info: '{"groups":["dev"],"user":"anna"}'
@@ -115,7 +118,9 @@ spec:
   - image: registry.k8s.io/pause:3.10
     name: reservation
     ports:
-    - containerPort: 80
+    - containerPort: 81
+      hostPort: 8081
+    - containerPort: 82
       hostPort: 8080
     resources:
       limits:

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,36 +31,6 @@ var acceptance = []struct{ point, tests string }{
 	{"metrics, events and spans", "TestMetrics TestEvents TestSpans TestTracing"},
 	{"why a pod was evicted or was not", "TestReport TestDeclined TestDecisionsAreBounded"},
 	{"guarantees of queues and gangs are kept, over-used queues go first", "TestGuaranteesAreKept TestGangsStayWhole TestOverUsedQueuesGoFirst TestClosedLoop"},
-	{"D-CFG-11 D-FW-3: names are there once", "TestProblems TestRegistryRefuses"},
-	{"D-CFG-2 D-CFG-3 D-CFG-4 D-CFG-5 D-CFG-8 D-CFG-12: keys and their spellings, arguments without an entry", "TestAllProblemsAtOnce TestProblems TestDisabled TestLoadsDeschedulerPolicy"},
-	{"D-CFG-7: nodes and pods are ordered by plugins", "TestOrderOfPlugins TestSort"},
-	{"D-CFG-16: values that make no sense are found at the start", "TestValidateNamesAll TestValidateLoad TestValidate"},
-	{"D-CYC-6: who leads", "TestCommandLine TestDryRunOfACluster"},
-	{"D-EV-3: limits of a cycle begin anew", "TestLimitsStartAnew TestLimitsInFlight"},
-	{"D-FW-1 D-FW-5: a plugin is built once for a profile, and plugins run in order", "TestOrderOfPlugins"},
-	{"D-K-CFG-2: one evict plugin", "TestProblems TestProfilesThatCannotBeBuilt"},
-	{"D-CFG-13: metrics providers", "TestProvidersThatAreWrong"},
-	{"D-CFG-15: priority thresholds", "TestThresholdDoesNotDependOnSystemCriticalPods TestFilter"},
-	{"D-FW-4: a plugin that fails stops no other", "TestFailuresAreContained TestPluginsCannotDisturbOthers TestHostilePlugin"},
-	{"D-EV-5: a second call for a pod is free", "TestSecondCallIsFree"},
-	{"D-BG-1 to D-BG-5: evictions in the background", "TestBackgroundEnds TestBackgroundAfterRestart TestNotBackground"},
-	{"D-USE-1: measured use is smoothed", "TestNodesAreSmoothed"},
-	{"D-USE-2: a query moves one pod of a node", "TestQueryMovesOnePod"},
-	{"D-USE-3: tokens", "TestTokens"},
-	{"D-SPR-1: the least important goes first", "TestSpreadTakesTheLeastImportant TestLeastImportantGoFirst"},
-	{"D-SPR-2: pods that stay count too", "TestSpreadCountsAllPods"},
-	{"D-SPR-3: constraints are looked at together", "TestSpreadSeesAllConstraints"},
-	{"D-K-LNL-1: pools in order", "TestPoolsInOrder"},
-	{"D-K-LNL-2: pods in production", "TestProductionMovesProduction"},
-	{"D-K-LNL-5 D-K-LNL-6: the order of pods, and reasons with values", "TestCostsOrderPods TestProductionMovesProduction TestLoad"},
-	{"D-K-LNL-3: the n-th observation acts", "TestDebounceActsAtTheNth TestDebounceCountsInARow"},
-	{"D-K-LNL-4: without room nothing is forgotten", "TestNoRoomForgetsNothing"},
-	{"D-K-PMJ-1: ways of eviction", "TestLabelsChooseTheWay"},
-	{"D-K-PMJ-3: one job for a pod, which counts until it has ended", "TestOneJobForAPod TestMigratingClosedLoop"},
-	{"D-K-PMJ-6: pods of other schedulers", "TestRefusals"},
-	{"D-K-PMJ-2: the bucket refuses", "TestBucket"},
-	{"D-K-PMJ-4: old jobs go", "TestScavenge"},
-	{"D-K-PMJ-7: traps of reservations", "TestMigration TestEndedPodsNeedNoPlace TestMigratingClosedLoop TestPlaceIsKeptFromOthers TestTwoMigrationsOfOneWorkload TestMostOf"},
 	{"a plugin out of tree", "TestPluginOutOfTree"},
 	{"events trigger evictions, also of pods that are heard of late", "TestPodsLeaveAProblemAtOnce TestPodsThatAreHeardOfAfterTheProblem"},
 	{"a cycle of a large cluster is fast", "TestQuestionsGrowWithWhatMoves TestRoomIsFoundWithFewLooks TestFewPodsAreLookedAtInADomain"},
@@ -67,11 +38,93 @@ var acceptance = []struct{ point, tests string }{
 	{"policies change without a restart", "TestReload TestReloadWhileRunning TestWrongPolicyIsNotUsed"},
 }
 
+// ofIDs names the tests that show each point which has an id.
+var ofIDs = map[string]string{
+	"D-CFG-1":   "TestLoadsDeschedulerPolicy",
+	"D-CFG-2":   "TestAllProblemsAtOnce TestArgumentsAsTheyAreWritten",
+	"D-CFG-3":   "TestAllProblemsAtOnce TestLenient",
+	"D-CFG-4":   "TestLoadsDeschedulerPolicy TestProblems",
+	"D-CFG-5":   "TestLoadsDeschedulerPolicy TestProblems",
+	"D-CFG-6":   "TestDisabled TestMerged",
+	"D-CFG-7":   "TestOrderOfPlugins TestSort",
+	"D-CFG-8":   "TestProblems TestLoadsDeschedulerPolicy",
+	"D-CFG-9":   "TestAllProblemsAtOnce TestProfilesThatCannotBeBuilt",
+	"D-CFG-10":  "TestAllProblemsAtOnce",
+	"D-CFG-11":  "TestAllProblemsAtOnce",
+	"D-CFG-12":  "TestLoadsDeschedulerPolicy",
+	"D-CFG-13":  "TestProblems TestProvidersThatAreWrong",
+	"D-CFG-14":  "TestLoadsDeschedulerPolicy",
+	"D-CFG-15":  "TestThresholdDoesNotDependOnSystemCriticalPods TestFilter TestValidateNamesAll",
+	"D-CFG-16":  "TestValidateNamesAll TestValidateLoad TestValidate",
+	"D-TYP-1":   "TestLoadsDeschedulerPolicy TestTypedArguments",
+	"D-TYP-2":   "TestPrintedPolicyLoadsAgain TestRandomPoliciesLoadAgain",
+	"D-TYP-3":   "TestPrintedPolicyLoadsAgain TestWriteConfig",
+	"D-FW-1":    "TestOrderOfPlugins",
+	"D-FW-2":    "TestOrderOfPlugins",
+	"D-FW-3":    "TestRegistryRefuses",
+	"D-FW-4":    "TestFailuresAreContained TestPluginsCannotDisturbOthers TestHostilePlugin",
+	"D-FW-5":    "TestOrderOfPlugins",
+	"D-CYC-1":   "TestIntervalZeroIsOneCycle TestIntervalBeginsAtTheEnd",
+	"D-CYC-2":   "TestNodesOfACycle",
+	"D-CYC-3":   "TestLimitsStartAnew TestBackgroundEnds",
+	"D-CYC-4":   "TestOrderOfPlugins TestRepeatedAtBalance",
+	"D-CYC-5":   "TestDiscover",
+	"D-CYC-6":   "TestCommandLine TestDryRunOfACluster",
+	"D-EV-1":    "TestLimitsOfACycle TestMetrics",
+	"D-EV-2":    "TestEvents TestMetrics",
+	"D-EV-3":    "TestLimitsStartAnew TestLimitsInFlight",
+	"D-EV-4":    "TestLimitsEndQuestions TestStopAfter TestLimits",
+	"D-EV-5":    "TestSecondCallIsFree",
+	"D-EV-6":    "TestDryRunIsACycle",
+	"D-BG-1":    "TestBackgroundEnds TestNotBackground",
+	"D-BG-2":    "TestBackgroundEnds",
+	"D-BG-3":    "TestBackgroundEnds TestBackgroundAfterRestart",
+	"D-BG-4":    "TestReportedEvictions",
+	"D-BG-5":    "TestReportedEvictions TestMetrics",
+	"D-DRY-1":   "TestDryRunRemembersNothing TestDryRunOfACluster",
+	"D-DRY-2":   "TestDryRunIsACycle TestDryRunRespectsBudgets TestReport TestEvictionsHaveAPlace",
+	"D-USE-1":   "TestNodesAreSmoothed",
+	"D-USE-2":   "TestQueryMovesOnePod TestPrometheus",
+	"D-USE-3":   "TestTokens",
+	"D-SPR-1":   "TestSpreadTakesTheLeastImportant TestLeastImportantGoFirst",
+	"D-SPR-2":   "TestSpreadCountsAllPods",
+	"D-SPR-3":   "TestSpreadSeesAllConstraints",
+	"D-K-CFG-1": "TestMerged TestLoadsDeschedulerConfiguration TestFilterIsTwoPoints",
+	"D-K-CFG-2": "TestProblems TestProfilesThatCannotBeBuilt",
+	"D-K-CFG-3": "TestLoadsDeschedulerConfiguration TestAllProblemsAtOnce",
+	"D-K-PMJ-1": "TestLabelsChooseTheWay TestDelete TestSoftEviction",
+	"D-K-PMJ-2": "TestBucket",
+	"D-K-PMJ-3": "TestOneJobForAPod TestMigratingClosedLoop",
+	"D-K-PMJ-4": "TestScavenge",
+	"D-K-PMJ-5": "TestEndOfTheProcessAtEachWrite",
+	"D-K-PMJ-6": "TestRefusals TestReservationsAreSeenAsTheirPods",
+	"D-K-PMJ-7": "TestMigration TestNothingIsEvicted TestEndedPodsNeedNoPlace TestMigratingClosedLoop TestPlaceIsKeptFromOthers TestTwoMigrationsOfOneWorkload TestMostOf TestRefusals TestLimitsInFlight",
+	"D-K-LNL-1": "TestPoolsInOrder",
+	"D-K-LNL-2": "TestProductionMovesProduction",
+	"D-K-LNL-3": "TestDebounceActsAtTheNth TestDebounceCountsInARow",
+	"D-K-LNL-4": "TestNoRoomForgetsNothing",
+	"D-K-LNL-5": "TestCostsOrderPods TestLoad TestProductionMovesProduction",
+	"D-K-LNL-6": "TestProductionMovesProduction TestLoad",
+}
+
+// idsUpTo are the ids that there are: a series and its highest number.
+var idsUpTo = map[string]int{
+	"D-CFG": 16, "D-TYP": 3, "D-FW": 5, "D-CYC": 6, "D-EV": 6, "D-BG": 5, "D-DRY": 2, "D-USE": 3, "D-SPR": 3,
+	"D-K-CFG": 3, "D-K-PMJ": 7, "D-K-LNL": 6,
+}
+
 // testsThere are the names of all tests of the descheduler.
 func testsThere(t *testing.T) map[string]bool {
 	there := map[string]bool{}
 	function := regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
-	assert.NilError(t, filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
+	for _, root := range []string{"..", "../../feasibility"} {
+		readTests(t, root, function, there)
+	}
+	return there
+}
+
+func readTests(t *testing.T, root string, function *regexp.Regexp, there map[string]bool) {
+	assert.NilError(t, filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -81,7 +134,6 @@ func testsThere(t *testing.T) map[string]bool {
 		}
 		return err
 	}))
-	return there
 }
 
 // TestPairs says whether the tests exist that the document names for pairs of features.
@@ -97,9 +149,22 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestAcceptance says whether the tests exist that show each point.
+// TestAcceptance says whether the tests exist that show each point, and that every id has some.
 func TestAcceptance(t *testing.T) {
-	there := testsThere(t)
+	there, ids := testsThere(t), 0
+	for series, last := range idsUpTo {
+		for i := range last {
+			id := fmt.Sprintf("%s-%d", series, i+1)
+			assert.Check(t, ofIDs[id] != "", "%s has no test", id)
+			ids++
+		}
+	}
+	assert.Equal(t, len(ofIDs), ids)
+	for id, tests := range ofIDs {
+		for name := range strings.FieldsSeq(tests) {
+			assert.Check(t, there[name], "%s: there is no %s", id, name)
+		}
+	}
 	for _, a := range acceptance {
 		for name := range strings.FieldsSeq(a.tests) {
 			assert.Check(t, there[name], "%s: there is no %s", a.point, name)

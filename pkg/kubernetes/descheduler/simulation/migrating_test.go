@@ -22,11 +22,6 @@ import (
 // inFlightMost is the limit in flight of policies that have one.
 const inFlightMost = 2
 
-// elsewhere is how a job ends whose replacement could not use the place that was kept for it. A reservation
-// has no labels of the pod, so the scheduler does not see that an anti-affinity of other pods, or a rule of
-// the pod about pods like itself, is against that node.
-const elsewhere = "the new pod runs on node"
-
 // migratingPolicy has all pods go by migration.
 func migratingPolicy(r *rand.Rand, of ...choice) string {
 	top := ""
@@ -132,7 +127,7 @@ func (w *migrating) settled(phases map[migration.Phase]int) (wrong []string) {
 			if slices.Contains(been[slot], job.Status.TargetNode) {
 				wrong = append(wrong, fmt.Sprintf("%s moves %s back to %s", plugin, slot, job.Status.TargetNode))
 			}
-		case job.Status.Phase == migration.Failed && slices.Contains(w.evicted, job.Status.PodUID) && !strings.HasPrefix(job.Status.Message, elsewhere):
+		case job.Status.Phase == migration.Failed && slices.Contains(w.evicted, job.Status.PodUID):
 			wrong = append(wrong, fmt.Sprintf("job %s evicted its pod and failed: %s", job.Name, job.Status.Message))
 		}
 	}

@@ -112,8 +112,12 @@ func (p *plugin) looksAt(pod *v1.Pod) bool {
 		p.args.Namespaces.Has(pod.Namespace) && !selection.HasOwnerKind(pod, p.args.ExcludeOwnerKinds)
 }
 
-// keyOf is equal for pods of one group.
+// keyOf is equal for pods of one group. Most pods have one owner and one container.
 func keyOf(pod *v1.Pod) string {
+	if len(pod.OwnerReferences) == 1 && len(pod.Spec.Containers) == 1 {
+		o := &pod.OwnerReferences[0]
+		return pod.Namespace + "\n" + o.Kind + "/" + o.Name + "\n\n" + pod.Spec.Containers[0].Image
+	}
 	var owners, images []string
 	for _, o := range pod.OwnerReferences {
 		owners = append(owners, o.Kind+"/"+o.Name)

@@ -123,4 +123,9 @@ func TestGroupsWithoutAnOrder(t *testing.T) {
 	assert.Equal(t, keyOf(one), keyOf(two))
 	two.Spec.Containers[0].Image = "third"
 	assert.Assert(t, keyOf(one) != keyOf(two))
+	same := one.DeepCopy()
+	same.OwnerReferences, same.Spec.Containers = one.OwnerReferences[:1], one.Spec.Containers[:1]
+	twice := same.DeepCopy()
+	twice.Spec.Containers = append(twice.Spec.Containers, same.Spec.Containers...)
+	assert.Equal(t, keyOf(same), keyOf(twice)) // the set of images counts
 }

@@ -79,9 +79,10 @@ func allOf(node *v1.Node, name v1.ResourceName) int64 {
 	return amountOf(node.Status.Allocatable, name)
 }
 
-// requestsOf is what a pod requests, and that it is one pod.
-func requestsOf(pod *v1.Pod, dimensions []dimension) []int64 {
-	requests := resource.PodRequests(pod, resource.PodResourcesOptions{})
+// requestsOf is what a pod requests, and that it is one pod. Scratch is a map that is used
+// again, as this is asked of every pod of the cluster.
+func requestsOf(pod *v1.Pod, dimensions []dimension, scratch v1.ResourceList) []int64 {
+	requests := requestsIn(pod, scratch)
 	amounts := make([]int64, len(dimensions))
 	for i, d := range dimensions {
 		switch {
@@ -93,6 +94,15 @@ func requestsOf(pod *v1.Pod, dimensions []dimension) []int64 {
 		}
 	}
 	return amounts
+}
+
+// requestsIn are the requests of a pod. Those of a single container with nothing beside it are
+// read where they stand; others are summed up in scratch.
+func requestsIn(pod *v1.Pod, scratch v1.ResourceList) v1.ResourceList {
+	if spec := &pod.Spec; len(spec.Containers) == 1 && len(spec.InitContainers) == 0 && spec.Resources == nil && spec.Overhead == nil {
+		return spec.Containers[0].Resources.Requests
+	}
+	return resource.PodRequests(pod, resource.PodResourcesOptions{Reuse: scratch})
 }
 
 // Priorities and label of pods in production.

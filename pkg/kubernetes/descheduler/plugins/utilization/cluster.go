@@ -55,7 +55,8 @@ func newCluster(run *eviction.Run, nodes []*v1.Node, dimensions []dimension, nam
 
 // byRequests fills accounts with what pods request.
 func (c *cluster) byRequests() {
-	c.amounts = func(pod *v1.Pod) ([]int64, bool) { return requestsOf(pod, c.dimensions), true }
+	scratch := v1.ResourceList{}
+	c.amounts = func(pod *v1.Pod) ([]int64, bool) { return requestsOf(pod, c.dimensions, scratch), true }
 	for _, a := range c.accounts {
 		for _, pod := range c.run.PodsOn(a.node.Name) {
 			if !eviction.Ended(pod) {

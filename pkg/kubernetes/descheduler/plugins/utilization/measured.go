@@ -70,7 +70,7 @@ func (c *cluster) measure(usage framework.Usage, a *account) bool {
 		if eviction.Ended(pod) {
 			continue
 		}
-		amounts := requestsOf(pod, c.dimensions)
+		amounts := requestsOf(pod, c.dimensions, nil)
 		if inProduction(pod) && c.hasProduction() {
 			if amounts, ok = c.usedBy(usage, pod); !ok {
 				return false
@@ -114,7 +114,7 @@ func (c *cluster) hasProduction() bool {
 
 // usedBy is what a pod uses. Without an answer it is what is counted by requests.
 func (c *cluster) usedBy(usage framework.Usage, pod *v1.Pod) ([]int64, bool) {
-	amounts := requestsOf(pod, c.dimensions)
+	amounts := requestsOf(pod, c.dimensions, nil)
 	list, known := usage.Pod(pod.Namespace, pod.Name)
 	for i, d := range c.dimensions {
 		if !isMeasured(d.name) {

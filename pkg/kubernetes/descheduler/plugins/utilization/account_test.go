@@ -1,0 +1,45 @@
+package utilization
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/resource"
+	"k8s.io/utils/ptr"
+
+	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
+)
+
+// TestRequestsAreThoseOfKubernetes: however the requests of a pod are read, and whatever was read
+// before, they are what Kubernetes counts.
+func TestRequestsAreThoseOfKubernetes(t *testing.T) {
+	container := func(requests string) v1.Container {
+		return v1.Container{Resources: v1.ResourceRequirements{Requests: ft.Amounts(requests)}}
+	}
+	dimensions := []dimension{{name: v1.ResourceCPU}, {name: v1.ResourceMemory}, {name: v1.ResourcePods}, {name: "gpu"}}
+	scratch := v1.ResourceList{}
+	for name, edit := range map[string]func(*v1.PodSpec){
+		"one container":   func(*v1.PodSpec) {},
+		"no requests":     func(s *v1.PodSpec) { s.Containers = []v1.Container{{}} },
+		"two containers":  func(s *v1.PodSpec) { s.Containers = append(s.Containers, container("cpu=500u gpu=1")) },
+		"init containers": func(s *v1.PodSpec) { s.InitContainers = []v1.Container{container("memory=9Gi")} },
+		"side-cars": func(s *v1.PodSpec) {
+			s.InitContainers = []v1.Container{container("memory=1Gi")}
+			s.InitContainers[0].RestartPolicy = ptr.To(v1.ContainerRestartPolicyAlways)
+		},
+		"overhead":        func(s *v1.PodSpec) { s.Overhead = ft.Amounts("cpu=100m") },
+		"the whole pod":   func(s *v1.PodSpec) { s.Resources = &v1.ResourceRequirements{Requests: ft.Amounts("cpu=3")} },
+		"no containers":   func(s *v1.PodSpec) { s.Containers = nil },
+		"another request": func(s *v1.PodSpec) { s.Containers = append(s.Containers, container("memory=1500m")) },
+	} {
+		pod := ft.Pod("ns/p", "n", "cpu=500u memory=1Gi")
+		edit(&pod.Spec)
+		before := pod.DeepCopy()
+		want := resource.PodRequests(pod, resource.PodResourcesOptions{})
+		got := requestsOf(pod, dimensions, scratch)
+		assert.DeepEqual(t, got, []int64{amountOf(want, v1.ResourceCPU), amountOf(want, v1.ResourceMemory), 1, amountOf(want, "gpu")})
+		assert.DeepEqual(t, pod, before)
+		assert.Assert(t, name != "two containers" || got[0] == 1, "%v", got) // half a thousandth twice
+	}
+}
