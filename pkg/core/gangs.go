@@ -2,6 +2,7 @@ package core
 
 import (
 	"slices"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
@@ -111,9 +112,11 @@ func (p gangs) later(app *application) {
 }
 
 // soon has the gangs that wait tried again, since there may be room or quota for them.
-func (p gangs) soon() {
-	work, at := &p.gangWork, p.now.Add(p.options.RetryDelay)
-	if work.timer.At().After(at) {
+func (p gangs) soon() { p.before(p.now.Add(p.options.RetryDelay)) }
+
+// before has them tried again at some time at the latest.
+func (p gangs) before(at time.Time) {
+	if work := &p.gangWork; work.timer.At().After(at) {
 		p.timers.Set(&work.timer, at, due{what: dueGangs})
 	}
 }
