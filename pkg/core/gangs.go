@@ -17,6 +17,7 @@ type gangWork struct {
 	waiting []*application // with a gang of which something fitted nowhere
 	quorums []*quorum      // that fitted nowhere
 	timer   timers.Timer[due]
+	woken   time.Time    // when they were tried again last
 	tried   uint64       // the batch in which gangs that start whole were tried last
 	tries   int          // how many
 	looks   int          // at placeholders for asks, in this batch
@@ -111,7 +112,22 @@ func (p gangs) later(app *application) {
 	}
 }
 
-// soon has the gangs that wait tried again, since there may be room or quota for them.
+// cameFree has the gangs that wait tried again, since there may be room or quota for them: in this
+// batch, or the asks behind them would take it, but not more often than RetryDelay allows.
+func (p gangs) cameFree() {
+	work := &p.gangWork
+	if !work.any() {
+		return
+	}
+	if at := work.woken.Add(p.options.RetryDelay); at.After(p.now) {
+		p.before(at)
+		return
+	}
+	p.wake()
+	quorums(p).wake()
+}
+
+// soon has the gangs that wait tried again after a while.
 func (p gangs) soon() { p.before(p.now.Add(p.options.RetryDelay)) }
 
 // before has them tried again at some time at the latest.
@@ -124,7 +140,7 @@ func (p gangs) before(at time.Time) {
 // wake has all gangs that wait tried again.
 func (p gangs) wake() {
 	waiting := p.gangWork.waiting
-	p.gangWork.waiting = nil
+	p.gangWork.waiting, p.gangWork.woken = nil, p.now
 	for _, app := range waiting {
 		app.gang.waits = false
 		for _, g := range app.gang.groups {
