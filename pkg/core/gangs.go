@@ -46,6 +46,10 @@ func (p gangs) settle(g *taskGroup) {
 	if g.held.len() < g.left() && g.others.len() > 0 {
 		p.holdMore(g)
 	}
+	for r := g.overtaken(); r != nil; r = g.overtaken() {
+		p.let(g, g.held.last())
+		p.hold(g, r)
+	}
 	gang := g.application.gang
 	switch {
 	case gang.whole && !gang.started && !gang.waits && g.asks > 0 && gang.isGathered():
@@ -77,14 +81,41 @@ func (p gangs) holdMore(g *taskGroup) {
 		if g.held.len() == g.left() {
 			return
 		}
-		if r.group == nil || r.wait != nil && r.wait.larger || r.reservation() != nil || r.nominated() != nil || r.wait != nil && r.wait.former != "" {
-			continue
+		if r.mayAwaitPlaceholder() {
+			p.hold(g, r)
 		}
-		p.extract(r)
-		members{&p.ledger}.holdBack(r, AwaitsPlaceholder, g.name)
-		g.others.remove(r)
-		g.held.add(r)
 	}
+}
+
+// hold has one of the other asks wait for a placeholder.
+func (p gangs) hold(g *taskGroup, r *request) {
+	p.extract(r)
+	members{&p.ledger}.holdBack(r, AwaitsPlaceholder, g.name)
+	g.others.remove(r)
+	g.held.add(r)
+}
+
+// mayAwaitPlaceholder reports whether one of the other asks may wait for a placeholder again.
+func (r *request) mayAwaitPlaceholder() bool {
+	return r.group != nil && (r.wait == nil || !r.wait.larger && r.wait.former == "") && r.reservation() == nil && r.nominated() == nil
+}
+
+// overtaken is the first of the other asks that comes before one which waits for a placeholder, as
+// it came later or its placeholder did; nil if there is none.
+func (g *taskGroup) overtaken() *request {
+	if g.held.len() == 0 {
+		return nil
+	}
+	last := g.held.last()
+	for r := range g.others.all {
+		switch {
+		case inOrder(r, last) > 0:
+			return nil
+		case r.mayAwaitPlaceholder():
+			return r
+		}
+	}
+	return nil
 }
 
 // letAll has all placeholders of a gang tried that starts whole.
