@@ -81,7 +81,7 @@ func (p gangs) holdMore(g *taskGroup) {
 		if g.held.len() == g.left() {
 			return
 		}
-		if r.mayAwaitPlaceholder() {
+		if mayAwaitPlaceholder(r) {
 			p.hold(g, r)
 		}
 	}
@@ -96,7 +96,7 @@ func (p gangs) hold(g *taskGroup, r *request) {
 }
 
 // mayAwaitPlaceholder reports whether one of the other asks may wait for a placeholder again.
-func (r *request) mayAwaitPlaceholder() bool {
+func mayAwaitPlaceholder(r *request) bool {
 	return r.group != nil && (r.wait == nil || !r.wait.larger && r.wait.former == "") && r.reservation() == nil && r.nominated() == nil
 }
 
@@ -111,7 +111,7 @@ func (g *taskGroup) overtaken() *request {
 		switch {
 		case inOrder(r, last) > 0:
 			return nil
-		case r.mayAwaitPlaceholder():
+		case mayAwaitPlaceholder(r):
 			return r
 		}
 	}

@@ -169,7 +169,7 @@ func (s *search) inSections(top *section, left *headroom, best *request) *reques
 	s.work.Applications++
 	before := best
 	best = s.inSections(top.links.Left, left, best)
-	if best != before && best.leads() || !top.place.precedes(top.leaf, best) {
+	if best != before && leads(best) || !top.place.precedes(top.leaf, best) {
 		return best
 	}
 	if s.mayHold(&top.own, left) {

@@ -78,7 +78,7 @@ func (q *queue) compareFirsts(a, b sectionPlace, priority int) int {
 
 // leads reports whether an ask is the one that gave its section the place in the order: what comes
 // after the section there does not come before the ask.
-func (r *request) leads() bool {
+func leads(r *request) bool {
 	s := r.application.section
 	return s != nil && r.Priority == s.place.priority && r.application.id == s.place.id
 }

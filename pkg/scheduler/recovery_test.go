@@ -150,8 +150,8 @@ func (s *restarting) foreign(i int) {
 	s.Foreign(fmt.Sprint("foreign", i), fmt.Sprint("node", i), "vcore=500m")
 }
 
-// isLast reports whether nothing else of an application runs that waits for more. Then it runs until
-// it has nothing, which nobody knows of after a restart.
+// isLast reports whether nothing else of an application runs that waits for more. Then it counts as
+// one that runs until it has nothing, which is not known after a restart.
 func (s *restarting) isLast(key string) bool {
 	for _, app := range s.Look().Applications {
 		if string(app.ID) == s.pods[key].ApplicationID && len(app.Allocations) == 1 && string(app.Allocations[0].Key) == key {
