@@ -22,6 +22,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/fs"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator/live"
 )
 
@@ -51,6 +52,11 @@ func TestServeLines(t *testing.T) {
 		{"serve small --listen 127.0.0.1:0 --host example.com:80", `AllowedHosts: "example.com:80" is no name`, exitFailed},
 		{"serve small --listen 127.0.0.1:0 --trusted-proxy proxy", `trusted-proxy: "proxy" is no address and no network`, exitFailed},
 		{"serve small --log-level loud", `log-level: unrecognized level: "loud"`, exitFailed},
+		{"serve small --ended-max -1", "EndedMax is negative", exitFailed},
+		{"serve small --rejected-max -1", "RejectedMax is negative", exitFailed},
+		{"serve small --keep -1s", "Keep is negative", exitFailed},
+		{"serve small --history -1s", "History is negative", exitFailed},
+		{"serve small --unused-delay long", `invalid argument "long"`, exitUsage},
 		{"serve small fairness", "accepts at most 1 arg", exitUsage},
 	} {
 		var out, problems bytes.Buffer
@@ -133,6 +139,24 @@ func TestServe(t *testing.T) {
 	assert.Assert(t, strings.Contains(read(t, rest+"/scheduler/healthcheck"), `"Healthy":true`))
 	assert.Assert(t, strings.Contains(read(t, debug+"/debug/stack"), "goroutine"))
 	interrupt()
+}
+
+// TestServeKeeps shows as many applications after their end as the flag says. More than two of the
+// small example end.
+func TestServeKeeps(t *testing.T) {
+	for _, most := range []int{1, 2, 1000} {
+		seen, interrupt := playing(t, &serving{
+			scenario: "small", listen: "127.0.0.1:0", speed: live.SpeedMax, kept: archive.Config{EndedMax: most},
+		})
+		rest := regexp.MustCompile(`http://[^/]*`).FindString(seen) + "/ws/v1"
+		afterEvents(t, rest, func() bool {
+			var ended []struct{ ApplicationID string }
+			assert.NilError(t, json.Unmarshal([]byte(read(t, rest+"/partition/default/applications/completed")), &ended))
+			assert.Assert(t, len(ended) <= most, "%v", ended)
+			return len(ended) == most || len(ended) > 2
+		})
+		interrupt()
+	}
 }
 
 // onlyLogsRun reports whether the daemonset runs on each node, and nothing else does.

@@ -168,8 +168,9 @@ func TestChecksum(t *testing.T) {
 	assert.Equal(t, Checksum(""), "E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855")
 }
 
-func TestWhatIsNotInEffectIsKept(t *testing.T) {
-	text, err := os.ReadFile("testdata/later.yaml")
+// TestDefinitionsKeepEveryKey reads keys of all kinds, and those that ask for nothing.
+func TestDefinitionsKeepEveryKey(t *testing.T) {
+	text, err := os.ReadFile("testdata/every-kind.yaml")
 	assert.NilError(t, err)
 	document, err := Load(string(text), nil)
 	assert.NilError(t, err)

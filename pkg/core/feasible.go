@@ -107,7 +107,7 @@ func (s *nodeSearch) flushChunk() (*node, outcome) {
 	if s.predicates.calls >= callsMax {
 		return nil, paused
 	}
-	if s.wait = s.predicates.wait(s.question()); s.wait > 0 {
+	if s.wait = s.predicates.wait(s.ask.class.question()); s.wait > 0 {
 		return nil, paused
 	}
 	chunk := s.chunk
@@ -139,9 +139,9 @@ func (s *nodeSearch) answers(nodes []*node) []error {
 	return s.options.FeasibleOn(s.ask.Key, s.ids, true)
 }
 
-// question is how urgent the next question about the ask is.
-func (s *nodeSearch) question() Question {
-	switch r := s.ask.class.refused; {
+// question is how urgent the next question about asks of the class is.
+func (c *class) question() Question {
+	switch r := c.refused; {
 	case r == nil:
 		return FirstQuestion
 	case r.repeated:

@@ -3,6 +3,7 @@ package core_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,14 +28,20 @@ type countedGang struct {
 // newCountedGang has so many placeholders run on each of some nodes.
 func newCountedGang(t *testing.T, nodes, on int, refuses func(core.AllocationKey, core.NodeID) bool) *countedGang {
 	t.Helper()
-	g := &countedGang{now: start}
-	options := core.Options{Kinds: testKinds(), ReserveDelay: -1, Feasible: func(key core.AllocationKey, n core.NodeID, _ bool) error {
+	var g *countedGang
+	g = newCountedGangWith(t, nodes, on, core.Options{Kinds: testKinds(), ReserveDelay: -1, Feasible: func(key core.AllocationKey, n core.NodeID, _ bool) error {
 		g.asked++
 		if refuses(key, n) {
 			return errElsewhere
 		}
 		return nil
-	}}
+	}})
+	return g
+}
+
+func newCountedGangWith(t *testing.T, nodes, on int, options core.Options) *countedGang {
+	t.Helper()
+	g := &countedGang{now: start}
 	g.p = core.NewPartition(options, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q"}}}})
 	g.p.Apply(g.now, core.AddApplication{ID: "a", Queue: "root.q"})
 	for i := range nodes {
@@ -117,4 +124,106 @@ func TestManyMembersWithoutAnOpenNode(t *testing.T) {
 	assert.Equal(t, g.run(t, 0), "real takes its place")
 	assert.Equal(t, g.all, 1)
 	assert.Equal(t, g.tries, 1)
+}
+
+// TestMembersAreAskedAboutAtThePace holds questions back, so that a hundred at most are asked in a
+// second. A member that every placeholder's node refuses is asked about on, batch after batch, until
+// the last of ten times as many nodes, where no placeholder runs, takes it. No node is asked about twice.
+func TestMembersAreAskedAboutAtThePace(t *testing.T) {
+	const nodes, atOnce = 1000, 100
+	kinds, asked, spare := map[core.Question]int{}, map[core.NodeID]int{}, core.NodeID("spare-9")
+	var g *countedGang
+	g = newCountedGangWith(t, nodes, 1, core.Options{
+		Kinds: testKinds(), ReserveDelay: -1,
+		Feasible: func(_ core.AllocationKey, n core.NodeID, _ bool) error {
+			g.asked++
+			if asked[n]++; n != spare {
+				return errElsewhere
+			}
+			return nil
+		},
+		Pace: func(q core.Question) time.Duration {
+			if kinds[q]++; q != core.FirstQuestion && g.asked >= atOnce {
+				return 10 * time.Millisecond
+			}
+			return 0
+		},
+	})
+	for i := range 10 {
+		g.p.Apply(g.now, core.AddNode{ID: core.NodeID(fmt.Sprint("spare-", i)), Capacity: resources.Amounts{1}})
+	}
+	g.member("real")
+	assert.Equal(t, g.run(t, time.Minute), "real takes its place on node spare-9")
+	assert.Equal(t, g.most, atOnce)
+	assert.Equal(t, g.all, nodes+10)
+	assert.Equal(t, kinds[core.FirstQuestion], 1)
+	assert.Equal(t, kinds[core.RepeatedQuestion], 0)
+	for n, times := range asked {
+		assert.Equal(t, times, 1, n)
+	}
+	t.Logf("%d questions in %v", g.all, g.now.Sub(start))
+	assert.NilError(t, g.p.Verify())
+}
+
+// TestMembersAreAskedAboutAgain has a member refused everywhere. It is asked about again on all nodes
+// after RetryMax, in questions that count as repeated ones, and not before.
+func TestMembersAreAskedAboutAgain(t *testing.T) {
+	kinds, refused := map[core.Question]int{}, true
+	g := newCountedGangWith(t, 3, 1, core.Options{
+		Kinds: testKinds(), ReserveDelay: -1, RetryMax: 20 * time.Second,
+		Feasible: func(core.AllocationKey, core.NodeID, bool) error {
+			if refused {
+				return errElsewhere
+			}
+			return nil
+		},
+		Pace: func(q core.Question) time.Duration { kinds[q]++; return 0 },
+	})
+	g.p.Apply(g.now, core.AddNode{ID: "spare", Capacity: resources.Amounts{1}})
+	g.member("real")
+	g.run(t, 0)
+	assert.DeepEqual(t, kinds, map[core.Question]int{core.FirstQuestion: 1, core.FurtherQuestion: 3})
+	assert.NilError(t, g.p.Verify())
+
+	// A node without room comes. The places of the placeholders are asked about soon, and what was said of the
+	// spare node holds.
+	g.now = start.Add(5 * time.Second)
+	g.p.Apply(g.now, core.AddNode{ID: "tiny", Capacity: resources.Amounts{0, 1}})
+	g.run(t, 2*time.Second)
+	assert.Equal(t, kinds[core.RepeatedQuestion], 3)
+	due, _ := g.p.Due()
+	assert.Equal(t, due.Sub(start), 20*time.Second)
+	g.now = due
+	g.run(t, 0)
+	assert.DeepEqual(t, kinds, map[core.Question]int{core.FirstQuestion: 1, core.FurtherQuestion: 3, core.RepeatedQuestion: 3 + 4})
+	refused = false
+	assert.Equal(t, g.run(t, 20*time.Second), "real takes its place")
+	assert.Equal(t, kinds[core.RepeatedQuestion], 3+4+1)
+}
+
+// TestManyMembersOnOneNode has members take the places of placeholders of one node. Each time the resource
+// manager is told what the node will be: without all that are to end, in order, and with what takes their places.
+func TestManyMembersOnOneNode(t *testing.T) {
+	const members = 1000
+	told, most := 0, 0
+	g := newCountedGangWith(t, 1, members, core.Options{
+		Kinds: testKinds(), ReserveDelay: -1,
+		Feasible: func(core.AllocationKey, core.NodeID, bool) error { return nil },
+		Simulate: func(_ core.AllocationKey, _ core.NodeID, add, remove []core.AllocationKey) error {
+			told++
+			most = max(most, len(remove))
+			assert.Equal(t, len(add), len(remove)-1)
+			assert.Assert(t, slices.IsSorted(remove[1:]))
+			return nil
+		},
+	})
+	for i := range 2 { // the last ones take their places in the list of the node, which is in no order then
+		g.p.Apply(g.now, core.ReleaseAllocation{Application: "a", Key: core.AllocationKey(fmt.Sprintf("ph-00000-%05d", i))})
+	}
+	for i := range members - 2 {
+		g.member(fmt.Sprint("real-", i))
+		g.run(t, 0)
+	}
+	assert.Equal(t, most, members-2)
+	assert.Equal(t, told, members-2)
 }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"slices"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
@@ -16,6 +17,7 @@ type gangWork struct {
 	waiting []*application // with a gang of which something fitted nowhere
 	quorums []*quorum      // that fitted nowhere
 	timer   timers.Timer[due]
+	woken   time.Time    // when they were tried again last
 	tried   uint64       // the batch in which gangs that start whole were tried last
 	tries   int          // how many
 	looks   int          // at placeholders for asks, in this batch
@@ -43,6 +45,10 @@ func (p gangs) settle(g *taskGroup) {
 	}
 	if g.held.len() < g.left() && g.others.len() > 0 {
 		p.holdMore(g)
+	}
+	for r := g.overtaken(); r != nil; r = g.overtaken() {
+		p.let(g, g.held.last())
+		p.hold(g, r)
 	}
 	gang := g.application.gang
 	switch {
@@ -75,14 +81,41 @@ func (p gangs) holdMore(g *taskGroup) {
 		if g.held.len() == g.left() {
 			return
 		}
-		if r.group == nil || r.wait != nil && r.wait.larger || r.reservation() != nil || r.nominated() != nil || r.wait != nil && r.wait.former != "" {
-			continue
+		if mayAwaitPlaceholder(r) {
+			p.hold(g, r)
 		}
-		p.extract(r)
-		members{&p.ledger}.holdBack(r, AwaitsPlaceholder, g.name)
-		g.others.remove(r)
-		g.held.add(r)
 	}
+}
+
+// hold has one of the other asks wait for a placeholder.
+func (p gangs) hold(g *taskGroup, r *request) {
+	p.extract(r)
+	members{&p.ledger}.holdBack(r, AwaitsPlaceholder, g.name)
+	g.others.remove(r)
+	g.held.add(r)
+}
+
+// mayAwaitPlaceholder reports whether one of the other asks may wait for a placeholder again.
+func mayAwaitPlaceholder(r *request) bool {
+	return r.group != nil && (r.wait == nil || !r.wait.larger && r.wait.former == "") && r.reservation() == nil && r.nominated() == nil
+}
+
+// overtaken is the first of the other asks that comes before one which waits for a placeholder, as
+// it came later or its placeholder did; nil if there is none.
+func (g *taskGroup) overtaken() *request {
+	if g.held.len() == 0 {
+		return nil
+	}
+	last := g.held.last()
+	for r := range g.others.all {
+		switch {
+		case inOrder(r, last) > 0:
+			return nil
+		case mayAwaitPlaceholder(r):
+			return r
+		}
+	}
+	return nil
 }
 
 // letAll has all placeholders of a gang tried that starts whole.
@@ -110,10 +143,27 @@ func (p gangs) later(app *application) {
 	}
 }
 
-// soon has the gangs that wait tried again, since there may be room or quota for them.
-func (p gangs) soon() {
-	work, at := &p.gangWork, p.now.Add(p.options.RetryDelay)
-	if work.timer.At().After(at) {
+// cameFree has the gangs that wait tried again, since there may be room or quota for them: in this
+// batch, or the asks behind them would take it, but not more often than RetryDelay allows.
+func (p gangs) cameFree() {
+	work := &p.gangWork
+	if !work.any() {
+		return
+	}
+	if at := work.woken.Add(p.options.RetryDelay); at.After(p.now) {
+		p.before(at)
+		return
+	}
+	p.wake()
+	quorums(p).wake()
+}
+
+// soon has the gangs that wait tried again after a while.
+func (p gangs) soon() { p.before(p.now.Add(p.options.RetryDelay)) }
+
+// before has them tried again at some time at the latest.
+func (p gangs) before(at time.Time) {
+	if work := &p.gangWork; work.timer.At().After(at) {
 		p.timers.Set(&work.timer, at, due{what: dueGangs})
 	}
 }
@@ -121,7 +171,7 @@ func (p gangs) soon() {
 // wake has all gangs that wait tried again.
 func (p gangs) wake() {
 	waiting := p.gangWork.waiting
-	p.gangWork.waiting = nil
+	p.gangWork.waiting, p.gangWork.woken = nil, p.now
 	for _, app := range waiting {
 		app.gang.waits = false
 		for _, g := range app.gang.groups {

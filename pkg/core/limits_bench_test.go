@@ -47,23 +47,37 @@ func BenchmarkLimits(b *testing.B) {
 	for _, users := range []int{2, 400, 4000} {
 		for _, most := range []int64{0, 1 << 40} {
 			l := load{5000, 50_000, 2, users}
-			b.Run(fmt.Sprintf("users=%d/limited=%t", users, most > 0), func(b *testing.B) {
-				used := time.Duration(0)
-				for range b.N {
-					b.StopTimer()
-					p := l.buildLimited(most)
-					p.React()
-					runtime.GC()
-					b.StartTimer()
-					before := processorUsed()
-					if placed := run(p); placed != l.asks {
-						b.Fatalf("%d of %d placed", placed, l.asks)
-					}
-					used += processorUsed() - before
-				}
-				b.ReportMetric(float64(used.Nanoseconds())/float64(b.N)/float64(l.asks), "ns/placement")
-			})
+			b.Run(fmt.Sprintf("users=%d/limited=%t", users, most > 0), func(b *testing.B) { l.placeLimited(b, most) })
 		}
+	}
+}
+
+// placeLimited measures the placements of a cluster in which each user has a limit.
+func (l load) placeLimited(b *testing.B, most int64) {
+	used := time.Duration(0)
+	for range b.N {
+		b.StopTimer()
+		p := l.buildLimited(most)
+		p.React()
+		runtime.GC()
+		b.StartTimer()
+		before := processorUsed()
+		if placed := run(p); placed != l.asks {
+			b.Fatalf("%d of %d placed", placed, l.asks)
+		}
+		used += processorUsed() - before
+	}
+	b.ReportMetric(float64(used.Nanoseconds())/float64(b.N)/float64(l.asks), "ns/placement")
+}
+
+// BenchmarkLimitsOfQueues measures the same where each of 1,000 queues has limits of its own, beside
+// those of the root, and 4,000 applications of as many users are in them.
+//
+//	go test -run - -bench LimitsOfQueues -cpu 1 ./pkg/core
+func BenchmarkLimitsOfQueues(b *testing.B) {
+	for _, most := range []int64{0, 1 << 40} {
+		l := load{5000, 50_000, 1000, 4000}
+		b.Run(fmt.Sprintf("limited=%t", most > 0), func(b *testing.B) { l.placeLimited(b, most) })
 	}
 }
 

@@ -57,9 +57,7 @@ func (p *Partition) reactToNodes() {
 				p.rooms.appear(n)
 			}
 			p.refused.nodeFreed(n)
-			if p.gangWork.any() {
-				gangs{p}.soon()
-			}
+			gangs{p}.cameFree()
 		}
 		if what&(nodeFreed|nodeYields) != 0 && n.schedulable && p.retries.byNode.count > 0 {
 			p.retries.nodeChanged(n)
@@ -118,9 +116,7 @@ func (p *Partition) reactToQuotas() {
 			p.reservations.recheckLimits()
 		}
 		if what&quotaFreed != 0 {
-			if p.gangWork.any() {
-				gangs{p}.soon()
-			}
+			gangs{p}.cameFree()
 			p.wakeWaiters(q)
 		}
 		q.change = queueChanged

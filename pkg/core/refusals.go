@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // refusals are the answers of the resource manager about the nodes that a class
@@ -27,6 +28,7 @@ type refusals struct {
 	unschedulable bool             // the class is in no order, but where room may be made for it
 	paused        bool             // it is in none at all until questions go on
 	pauses        int              // how often it paused
+	forget        time.Time        // when members of gangs are asked about anew; zero is not at all
 }
 
 // A given is how often a reason was given, and on which nodes first.

@@ -215,6 +215,29 @@ func (s *refused) schedule() {
 	s.timers.Set(&s.timer, first, due{what: dueRefused})
 }
 
+// everywhere notes that a class of members of a gang was refused on all nodes with room. It
+// returns when that is to be forgotten. Members stand in no order, so their class is in no
+// list, unless others of it are.
+func (s *refused) everywhere(c *class) time.Time {
+	r := s.begin(c)
+	r.finish(s.freed)
+	r.repeated = true
+	if r.forget.IsZero() {
+		r.forget = s.now.Add(s.options.RetryMax)
+	}
+	return r.forget
+}
+
+// renew has all nodes asked about members of a class again if what was said is old.
+func (s *refused) renew(c *class) {
+	if r := c.refused; r != nil && isDue(r.forget, s.now) {
+		r.forget = time.Time{}
+		if !r.unschedulable { // otherwise askAgain does so
+			r.complete, r.asked = false, nodeSet{since: s.freed}
+		}
+	}
+}
+
 // wake does what has become due.
 func (s *refused) wake() {
 	switch {

@@ -41,14 +41,15 @@ func (p cycle) replaceIn(g *taskGroup) outcome {
 		switch p.replaceFor(g, r) {
 		case flush:
 			return flush
-		case busy:
+		case busy, paused:
 			g.next = r
 			gangs(p).later(g.application)
 			gangs(p).soon()
 			return waits
-		case waits, paused:
+		case waits:
 			g.refused[r.class] = true // which is its own where nothing is known of what asks have in common
 			gangs(p).later(g.application)
+			gangs(p).before(p.refused.everywhere(r.class))
 		case placed:
 			g.again = true
 		}
@@ -77,9 +78,12 @@ func (g *taskGroup) inTurn() []*request {
 
 // replaceFor has an ask take the place of a placeholder: on its node if that takes asks and the
 // resource manager agrees, and elsewhere otherwise. One that is larger than all of them waits
-// for none. It returns busy if it is to go on in another batch.
+// for none. It returns busy or paused if it is to go on in another batch.
 func (p cycle) replaceFor(g *taskGroup, r *request) outcome {
 	s := g.searchFor(p.kinds, r)
+	if s.last == nil {
+		p.refused.renew(r.class)
+	}
 	for _, size := range g.sizesLeft(p.kinds, s) {
 		fits := r.Amounts.FitsIn(size.amounts)
 		for placeholder := range size.rest(p.kinds, s) {
@@ -102,6 +106,7 @@ func (p cycle) replaceFor(g *taskGroup, r *request) outcome {
 					return p.swapUnless(result, r, placeholder, nil)
 				}
 				p.separate(r)
+				p.refused.begin(r.class)
 				s.class = r.class
 			}
 			s.last, s.amounts = placeholder, size.amounts
@@ -111,17 +116,20 @@ func (p cycle) replaceFor(g *taskGroup, r *request) outcome {
 }
 
 // replaceElsewhere has an ask take the place of a placeholder on another node, after it was
-// refused on the nodes of all.
+// refused on the nodes of all. While its questions go on, the search stays where it is.
 func (p cycle) replaceElsewhere(g *taskGroup, r *request) outcome {
 	first := g.search.first
-	g.search = placeholderSearch{}
 	if first == nil {
+		g.search = placeholderSearch{}
 		p.mismatch(g, r)
 		return placed
 	}
 	before := p.predicates.calls
 	n, result, _ := p.firstFeasible(r)
 	p.gangWork.looks += p.predicates.calls - before
+	if g.search.class = r.class; result == placed || result == waits {
+		g.search = placeholderSearch{}
+	}
 	if n == first.node {
 		n = nil
 	}
@@ -130,19 +138,20 @@ func (p cycle) replaceElsewhere(g *taskGroup, r *request) outcome {
 
 // mayReplace asks whether an ask may run on the node of a placeholder once that has ended. Other
 // placeholders there that are to end count as gone, and what takes their places as running: a
-// node that is full of placeholders refuses everything else.
+// node that is full of placeholders refuses everything else. It returns paused if questions are
+// held back.
 func (p *predicates) mayReplace(r, placeholder *request) outcome {
 	n := placeholder.node
+	if n.placedIn != p.batch && p.wait(r.class.question()) > 0 {
+		return paused
+	}
 	if p.options.Simulate == nil || n.placedIn == p.batch {
 		result, _ := p.check(r, n, false)
 		return result
 	}
 	remove := []AllocationKey{placeholder.Key}
 	var add []AllocationKey
-	for _, other := range byKey(n.own) {
-		if !other.replaced() {
-			continue
-		}
+	for _, other := range byKey(n.leaving()) {
 		remove = append(remove, other.Key)
 		if with := other.replacement(); with.node == nil {
 			add = append(add, with.ask.Key)
@@ -156,6 +165,16 @@ func (p *predicates) mayReplace(r, placeholder *request) outcome {
 		return waits
 	}
 	return placed
+}
+
+// leaving are the placeholders on a node whose places asks take.
+func (n *node) leaving() (list []*request) {
+	for _, r := range n.own {
+		if r.replaced() {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // swapUnless has an ask take the place of a placeholder if the resource manager has agreed.

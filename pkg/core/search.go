@@ -167,8 +167,9 @@ func (s *search) inSections(top *section, left *headroom, best *request) *reques
 		return best
 	}
 	s.work.Applications++
+	before := best
 	best = s.inSections(top.links.Left, left, best)
-	if !top.place.precedes(top.leaf, best) {
+	if best != before && leads(best) || !top.place.precedes(top.leaf, best) {
 		return best
 	}
 	if s.mayHold(&top.own, left) {

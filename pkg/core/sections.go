@@ -70,7 +70,17 @@ func (q *queue) compareFirsts(a, b sectionPlace, priority int) int {
 	if q.properties.IgnorePriority {
 		priority, first = first, priority
 	}
-	return cmp.Or(priority, first, age, strings.Compare(string(a.id), string(b.id)))
+	if order := cmp.Or(priority, first, age); order != 0 {
+		return order
+	}
+	return strings.Compare(string(a.id), string(b.id))
+}
+
+// leads reports whether an ask is the one that gave its section the place in the order: what comes
+// after the section there does not come before the ask.
+func leads(r *request) bool {
+	s := r.application.section
+	return s != nil && r.Priority == s.place.priority && r.application.id == s.place.id
 }
 
 // precedes reports whether an application from a place on may come before an ask of a leaf. The

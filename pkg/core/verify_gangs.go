@@ -49,6 +49,9 @@ func (v *verifier) gang(app *application) {
 		for _, size := range group.sizes {
 			firstPlaceholders(v, size)
 		}
+		if r := group.overtaken(); v.settled && r != nil {
+			v.breaks("ask %s waits for no placeholder, and %s, which comes later, does", r.Key, group.held.last().Key)
+		}
 		if v.settled && group.held.len() > group.left() {
 			v.breaks("task group %s of %s: %d asks wait for %d placeholders", group.name, app.id, group.held.len(), group.left())
 		}

@@ -32,10 +32,10 @@ partitions:
     queues:
       - name: root
         submitacl: "ann,bob"
-        limits: [{limit: bob, users: [bob], maxresources: {vcore: 2}}, {limit: all, groups: [all], maxresources: {vcore: 7}}]
+        limits: [{limit: bob, users: [bob], maxresources: {vcore: 2}, maxapplications: 3}, {limit: all, groups: [all], maxresources: {vcore: 7}, maxapplications: 7}]
         queues:
           - {name: default, submitacl: "*", limits: [{limit: eve, users: [eve], maxresources: {vcore: 1}}]}
-          - {name: batch, resources: {max: {vcore: 3}}}
+          - {name: batch, maxapplications: 2, resources: {max: {vcore: 3}}}
           - name: spaces
             parent: true
             submitacl: "*"
@@ -72,6 +72,12 @@ func (s *restarting) step(i int) {
 				app.Tags[common.AppTagNamespaceResourceQuota] = `{"resources":{"vcore":{"value":2000}}}`
 			}
 		}
+		if s.IntN(3) == 0 {
+			app.PlaceholderAsk, app.ExecutionTimeoutMilliSeconds = schedulertest.Resource(s.pick("vcore=1", "vcore=2")), time.Hour.Milliseconds()
+			if s.IntN(2) == 0 {
+				app.Tags[core.TagGangStart] = core.GangWhole
+			}
+		}
 		assert.NilError(s.t, s.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{app}}))
 		s.Settle()
 		s.apps[app.ApplicationID] = app
@@ -80,11 +86,20 @@ func (s *restarting) step(i int) {
 			AllocationKey: fmt.Sprint("pod", i), ApplicationID: ids[s.IntN(len(ids))], PartitionName: "default",
 			ResourcePerAlloc: schedulertest.Resource(s.pick("vcore=1", "vcore=500m", "vcore=2")), AllocationTags: map[string]string{common.CreationTime: now},
 		}
+		if s.apps[pod.ApplicationID].PlaceholderAsk != nil && s.IntN(4) > 0 {
+			pod.TaskGroupName, pod.Placeholder = "workers", s.IntN(2) == 0
+			if pod.ResourcePerAlloc = schedulertest.Resource("vcore=1"); !pod.Placeholder {
+				pod.ResourcePerAlloc = schedulertest.Resource(s.pick("vcore=1", "vcore=500m"))
+			}
+		}
 		assert.NilError(s.t, s.Send(pod))
 		s.Settle()
 		s.pods[pod.AllocationKey] = pod
 	default:
 		key := keys[s.IntN(len(keys))]
+		if s.isLast(key) {
+			return
+		}
 		s.Release(s.pods[key].ApplicationID, key)
 		delete(s.pods, key)
 	}
@@ -135,6 +150,31 @@ func (s *restarting) foreign(i int) {
 	s.Foreign(fmt.Sprint("foreign", i), fmt.Sprint("node", i), "vcore=500m")
 }
 
+// isLast reports whether nothing else of an application runs that waits for more. Then it counts as
+// one that runs until it has nothing, which is not known after a restart.
+func (s *restarting) isLast(key string) bool {
+	for _, app := range s.Look().Applications {
+		if string(app.ID) == s.pods[key].ApplicationID && len(app.Allocations) == 1 && string(app.Allocations[0].Key) == key {
+			return len(app.Asks) > 0
+		}
+	}
+	return false
+}
+
+// forgetReplaced drops placeholders that have ended, since asks took their places.
+func (s *restarting) forgetReplaced() {
+	lives := map[string]bool{}
+	for _, app := range s.Look().Applications {
+		for _, a := range app.Allocations {
+			lives[string(a.Key)] = true
+		}
+		for _, a := range app.Asks {
+			lives[string(a.Key)] = true
+		}
+	}
+	maps.DeleteFunc(s.pods, func(key string, pod *si.Allocation) bool { return pod.Placeholder && !lives[key] })
+}
+
 // forget removes applications that have no pods, of which a shim does not know after a
 // restart.
 func (s *restarting) forget() {
@@ -155,13 +195,17 @@ func (s *restarting) standing() string {
 		fmt.Fprintln(&b, node.ID, "foreign", s.Text(node.Occupied), "free", s.Text(node.Available))
 	}
 	for _, app := range view.Applications {
-		fmt.Fprintln(&b, app.ID, app.Queue, app.User, app.Groups, "counts for", app.Group, "uses", s.Text(app.Used), app.Submitted.Unix())
+		fmt.Fprintln(&b, app.ID, app.Queue, app.User, app.Groups, "counts for", app.Group, "runs", app.Counts, "uses", s.Text(app.Used), app.Submitted.Unix())
 		var lines []string
 		for _, a := range app.Allocations {
-			lines = append(lines, fmt.Sprintln(" ", a.Key, "on", a.Node, s.Text(a.Amounts), a.Created.Unix()))
+			lines = append(lines, fmt.Sprintln(" ", a.Key, "on", a.Node, s.Text(a.Amounts), a.Created.Unix(), a.TaskGroup, a.Placeholder))
 		}
 		for _, a := range app.Asks {
-			lines = append(lines, fmt.Sprintln(" ", a.Key, "waits", s.Text(a.Amounts), a.Created.Unix(), a.Reason))
+			why := a.Reason.String()
+			if a.Placeholder {
+				why = "to hold a place" // a gang that starts whole says what was in its way when it was tried last
+			}
+			lines = append(lines, fmt.Sprintln(" ", a.Key, "waits", s.Text(a.Amounts), a.Created.Unix(), why))
 		}
 		slices.Sort(lines)
 		b.WriteString(strings.Join(lines, ""))
@@ -178,7 +222,8 @@ func (s *restarting) queue(b *strings.Builder, q *core.QueueView) {
 }
 
 // TestARestartEndsWhereItBegan restarts in the middle of random histories, twice: dynamic
-// queues, quotas of namespaces, forced applications and asks are as they were.
+// queues, quotas of namespaces, applications that wait for others, gangs, forced applications and asks are as
+// they were.
 func TestARestartEndsWhereItBegan(t *testing.T) {
 	seen := ""
 	for seed := range uint64(100) {
@@ -193,6 +238,7 @@ func TestARestartEndsWhereItBegan(t *testing.T) {
 				s.step(i)
 				s.Advance(time.Second)
 			}
+			s.forgetReplaced()
 			s.forget()
 			before := s.standing()
 			for range 2 {
@@ -202,7 +248,10 @@ func TestARestartEndsWhereItBegan(t *testing.T) {
 			seen += before
 		})
 	}
-	for _, part := range []string{"root.spaces.two true true", "root.one.ann true true", " root.default eve", " root.batch bob", "waits", "vcore=2", "quota", "user limit", "group limit", "counts for all", "node2 foreign vcore=500"} {
+	for _, part := range []string{
+		"root.spaces.two true true", "root.one.ann true true", " root.default eve", " root.batch bob", "waits", "vcore=2", "quota", "user limit", "group limit", "counts for all", "node2 foreign vcore=500",
+		"too many applications of a queue", "too many applications of a user", "too many applications of a group", "workers true", "workers false", "to hold a place", "waits for a placeholder",
+	} {
 		assert.Assert(t, strings.Contains(seen, part), part)
 	}
 }

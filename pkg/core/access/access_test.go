@@ -23,6 +23,7 @@ func TestLists(t *testing.T) {
 		{" dev", true, false},
 		{" *", true, true},
 		{"* ops", true, true},
+		{"carl *", true, true}, // of whatever groups, or none
 		{"carl ops,qa", true, false},
 		{"Ann", false, false},
 		{"system:serviceaccount/x:y#1,host$ my.group:a", false, false},

@@ -103,12 +103,16 @@ func TestLiveExamples(t *testing.T) {
 		name   string
 		speed  float64
 		evicts bool // some pods have to make room
-	}{{"small", 1, false}, {"small", live.SpeedMax, false}, {"daemonsets", 60, true}, {"fairness", 60, true}, {"fairness", 600, true}} {
+	}{{"small", 1, false}, {"small", live.SpeedMax, false}, {"daemonsets", 60, true}, {"fairness", 60, true}, {"fairness", 600, true}, {"teams", 60, false}} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				history, err := events.NewHistory("test", events.Config{})
 				assert.NilError(t, err)
-				l := started(t, example(t, c.name), live.Options{Speed: c.speed}, history)
+				scenario := example(t, c.name)
+				if c.name == "teams" {
+					scenario.Until = 20 * time.Minute // of four hours, which take minutes here
+				}
+				l := started(t, scenario, live.Options{Speed: c.speed}, history)
 				<-l.over
 				l.stop(t)
 				preempted := false
