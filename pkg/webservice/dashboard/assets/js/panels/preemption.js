@@ -162,7 +162,7 @@ function preemptionLog(ctx) {
           { head: 'Ago', num: true, class: 'when-wide', cell: (p) => format.age(p.time, ctx.now()) },
           { head: 'Trigger', sort: 'trigger', cell: (p) => capital(p.trigger) },
           { head: 'For', class: 'whole', cell: (p) => (p.allocationKey ? askLink(ctx, p.applicationId, p.allocationKey) : queueLink(ctx, p.queueName)) },
-          { head: 'Victims', sort: 'victims', num: true, cell: (p) => victimsCell(p.victims ?? []) },
+          { head: 'Victims', sort: 'victims', down: true, cell: (p) => victimsCell(p.victims ?? []) },
           { head: 'Node', sort: 'nodeId', class: 'when-wide', cell: (p) => nodeLink(ctx, p.nodeId) ?? '–' },
           { head: 'Outcome', sort: 'outcome', cell: (p) => outcomeBadge(p) },
         ],
