@@ -91,6 +91,19 @@ func TestOverviewLinks(t *testing.T) {
 	}
 }
 
+// TestNodesByUse: nodes are counted by how full they are of each kind, also of one of which a node
+// has two pieces.
+func TestNodesByUse(t *testing.T) {
+	t.Parallel()
+	p := k8s.on(t).serve(t).open(t, "", look{})
+	p.arrives("overview")
+	for kind, want := range map[string]string{
+		"vcore": "90 to 100 % of vcore used on 12 nodes", "gpu": "90 to 100 % of gpu used on 12 nodes", "ephemeral-storage": "40 to 50 % of ephemeral-storage used on 12 nodes",
+	} {
+		p.until(`t.all("main .histo").some((e) => e.getAttribute("aria-label") === args[0])`, kind+": "+want)
+	}
+}
+
 // TestUnhealthy: what is wrong stands where one looks first.
 func TestUnhealthy(t *testing.T) {
 	t.Parallel()

@@ -71,7 +71,7 @@ export function pendingList(ctx) {
       all > 0 && reasonList(query.get('why') ?? '', all),
       rows.length === 0 && offsetOf(query) === 0 ? nothing(query) : h('div', { class: 'card' },
         table({
-          label: 'Pending asks', columns: columns(), rows, sort: { by: query.get('sort') ?? longest, onsort: (by) => filters.change({ sort: by === longest ? '' : by || longest }) }, key: (a) => `${a.applicationId} ${a.allocationKey}`,
+          label: 'Pending asks', columns: columns(), rows, sort: { by: query.get('sort') ?? longest, onsort: (by) => filters.change({ sort: by === longest ? '' : by }) }, key: (a) => `${a.applicationId} ${a.allocationKey}`,
           onrow: (a) => ctx.go(ctx.link('applications', [a.applicationId, a.allocationKey])),
         }),
         pager({ offset: offsetOf(query), limit: pageSize, total, onpage: filters.page, noun: 'asks' })),
