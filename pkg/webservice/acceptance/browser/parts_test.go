@@ -18,6 +18,13 @@ func TestParts(t *testing.T) {
 			allocatedResource: { pods: 30 }, preemptingResource: { pods: 10 }, nominatedResource: { pods: 5 }, pendingResource: { pods: 7 },
 			guaranteedResource: { pods: 8 }, maxResource: { pods: 20 } };
 		const m = parts.measure(queue, {}, "pods");`
+	const outcome = `
+		const parts = await import("./js/parts/outcome.js"), { effectOf } = await import("./js/parts/effect.js");
+		const ctx = { link: () => "#", now: () => 0, partition: () => "default" };
+		const without = { victims: [], others: [], overUse: [], overLimits: [{ queueName: "root", user: "bob", by: { vcore: 7 } }] };
+		const outcome = { ...without, asks: [["a1", "n1"], ["a2", "n1"], ["a3", "n2"]].map(([allocationKey, nodeId]) => ({ allocationKey, nodeId })),
+			overLimits: [...without.overLimits, { queueName: "root.ml", user: "ann", by: { vcore: 1500 } }, { queueName: "root", group: "research", by: { vcore: 500 }, applications: 2 }] };
+		const result = { outcome, effect: effectOf(outcome, without), body: {}, at: 0, page: 0, chosen: null };`
 	const nodes = `const list = await import("./js/parts/nodelist.js");`
 	for _, c := range []struct{ name, script, want string }{
 		{"bar of a queue", queue + `return m.parts.map((one) => one.tone + " " + Math.round(one.part * 35)).join(", ")`, "own 8, over 12, evicting 10, nominated 5, lacking 0"},
@@ -43,6 +50,11 @@ func TestParts(t *testing.T) {
 			const victims = ["releasing", "overdue", "ended"].map((state) => ({ allocationKey: state, applicationId: "a", state, nodeId: "n" }));
 			const pane = planDetails(ctx, { time: 1, allocationKey: "k", applicationId: "a", nodeId: "n", outcome: "placed", trigger: "priority", lines: [], victims }, () => {});
 			return [...pane.querySelectorAll("tbody .badge")].map((e) => e.className.replace("badge badge-", "") + " " + e.textContent).join(", ")`, "info releasing, bad overdue, plain ended"},
+		{"outcome", outcome + `
+			const summary = parts.summary(result), view = parts.outcomeView(ctx, result, { stale: false, choose() {} }).flat(9).filter(Boolean).map((e) => e.textContent);
+			return [summary, ...view.filter((text) => /^Which|at most|are all/.test(text) || text.startsWith("The 3"))].join(" | ")`, "All 3 would run at once, nothing would be evicted, and 2 limits of users and groups would be exceeded. | " +
+			"The 3 asksOn 2 nodes, at most 2 on one, such as n1.AskWhat becomes of itWhere, or why nota1runs at onceon n1a2runs at onceon n1a3runs at onceon n2 | " +
+			"Which users and groups would use more than their limitsOfIn queueOver byUser annroot.mlvcore 1.5Group researchrootvcore 0.5 · 2 applications"},
 	} {
 		assert.Equal(t, evaluate[string](p, c.script), c.want, c.name)
 	}
