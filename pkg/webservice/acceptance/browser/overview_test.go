@@ -64,6 +64,15 @@ func TestOverview(t *testing.T) {
 	for kind, whole := range facts.Capacity.Capacity {
 		p.sees("main .gauge", fmt.Sprintf("%s%s of %s", kind, amount(kind, facts.Capacity.UsedCapacity[kind]), amount(kind, whole)))
 	}
+	var nodes []node
+	s.read(t, "partition/default/nodes?fields=occupied", &nodes)
+	others := int64(0)
+	for _, n := range nodes {
+		others += n.Occupied["vcore"]
+	}
+	assert.Assert(t, others > 0)
+	part := float64(others) / float64(facts.Capacity.Capacity["vcore"])
+	p.until(`Math.abs(parseFloat(t.one("main .gauge[data-key=vcore] .fill-foreign").style.width) - args[0]) < 0.01`, 100*part)
 }
 
 // TestOverviewLinks: what is counted leads to what was counted.
