@@ -9,8 +9,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
-// guarantees has queues in each guarantee state: blue and grey are under their guarantee and
-// wait, red and orange are over, green is within.
+// guarantees has queues in each guarantee state: ads and data are under their guarantee and
+// wait, search and media are over, billing is within.
 var guarantees = &play{
 	example: "guarantees.yaml", after: 2 * time.Minute,
 	until: func(*core.View) bool { return true },
@@ -49,11 +49,11 @@ func TestUnderFirst(t *testing.T) {
 	t.Parallel()
 	const red, amber, green = "--bad", "--warn", "--good"
 	ranked := []shownState{
-		{"blue", "under, waiting", red}, {"grey", "under, waiting", red}, {"red", "over", amber}, {"orange", "over", amber}, {"green", "within", green},
+		{"ads", "under, waiting", red}, {"data", "under, waiting", red}, {"search", "over", amber}, {"media", "over", amber}, {"billing", "within", green},
 	}
 	// A tree keeps its order, and is silent of those that are within.
 	tree := []shownState{
-		{"blue", "under, waiting", red}, {"grey", "under, waiting", red}, {"orange", "over", amber}, {"red", "over", amber},
+		{"ads", "under, waiting", red}, {"data", "under, waiting", red}, {"media", "over", amber}, {"search", "over", amber},
 	}
 	s := guarantees.on(t).serve(t)
 	for _, how := range []look{wide, phoneLight} {
@@ -65,8 +65,8 @@ func TestUnderFirst(t *testing.T) {
 			{"#/overview", "overview", "main .card tr:has(.badge):has(a[href*='queues/root.'])", "a", ranked},
 			{"#/queues?view=guarantees", "queues", "main .table tbody tr", "a", ranked},
 			{"#/queues", "queues", "main [role=treeitem]", ".queue-label", tree},
-			{"#/queues/root.blue", "queues", "main .details", "h2", []shownState{{"root.blue", "under, waiting", red}}},
-			{"#/queues/root.red", "queues", "main .details", "h2", []shownState{{"root.red", "over", amber}}},
+			{"#/queues/root.ads", "queues", "main .details", "h2", []shownState{{"root.ads", "under, waiting", red}}},
+			{"#/queues/root.search", "queues", "main .details", "h2", []shownState{{"root.search", "over", amber}}},
 		} {
 			p.goes(c.hash)
 			p.arrives(c.panel)
@@ -96,7 +96,7 @@ func TestBarsOfQueues(t *testing.T) {
 	s := guarantees.on(t).serve(t)
 	p := s.open(t, "#/queues?view=guarantees", look{})
 	p.arrives("queues")
-	p.sees("main .table tbody tr", "blue")
+	p.sees("main .table tbody tr", "ads")
 	const ends = "; guaranteed at "
 	bars := func(rows, name string) map[string]string {
 		return evaluate[map[string]string](p, `
@@ -106,23 +106,23 @@ func TestBarsOfQueues(t *testing.T) {
 			return Object.fromEntries(t.all(args[0]).map((row) => [row.querySelector(args[1]).textContent.trim(), of(row.querySelector(".meter"))]))`, rows, name)
 	}
 	assert.DeepEqual(t, bars("main .table tbody tr", "a"), map[string]string{
-		"blue":   "lacking 61.27%" + ends + "98.04%",                     // 10 of 16 wait
-		"grey":   "own 20%, lacking 30%; guaranteed at 50%; max at 100%", // 4 of 10, and 6 of the 8 that wait
-		"red":    "own 25%, over 75%; guaranteed at 25%; max at 100%",
-		"orange": "own 61.27%, over 36.76%" + ends + "61.27%",
-		"green":  "own 49.02%" + ends + "98.04%",
+		"ads":     "lacking 61.27%" + ends + "98.04%",                     // 10 of 16 wait
+		"data":    "own 20%, lacking 30%; guaranteed at 50%; max at 100%", // 4 of 10, and 6 of the 8 that wait
+		"search":  "own 25%, over 75%; guaranteed at 25%; max at 100%",
+		"media":   "own 61.27%, over 36.76%" + ends + "61.27%",
+		"billing": "own 49.02%" + ends + "98.04%",
 	})
 	p = s.open(t, "#/queues", look{})
 	p.arrives("queues")
-	p.sees("main [role=treeitem]", "blue")
+	p.sees("main [role=treeitem]", "ads")
 	assert.DeepEqual(t, bars("main [role=treeitem]", ".queue-label"), map[string]string{
-		"root":   "own 100%; max at 100%",
-		"blue":   "lacking 61.27%; guaranteed at 98.04%",
-		"grey":   "own 20%, lacking 30%; guaranteed at 50%; max at 100%",
-		"light":  "own 20%; fair at 100%", // what bounds it is the max of grey
-		"red":    "own 25%, over 75%; guaranteed at 25%; max at 100%",
-		"orange": "own 62.5%, over 37.5%; guaranteed at 62.5%",
-		"green":  "own 49.02%; guaranteed at 98.04%",
-		"rest":   "own 12.5%; fair at 100%",
+		"root":    "own 100%; max at 100%",
+		"ads":     "lacking 61.27%; guaranteed at 98.04%",
+		"data":    "own 20%, lacking 30%; guaranteed at 50%; max at 100%",
+		"nightly": "own 20%; fair at 100%", // what bounds it is the max of data
+		"search":  "own 25%, over 75%; guaranteed at 25%; max at 100%",
+		"media":   "own 62.5%, over 37.5%; guaranteed at 62.5%",
+		"billing": "own 49.02%; guaranteed at 98.04%",
+		"tools":   "own 12.5%; fair at 100%",
 	})
 }

@@ -67,7 +67,7 @@ var seenOpen = []scene{
 	{name: "limits/why", play: limits, panel: "applications", at: atFirst("why=user+limit+exceeded")},
 	{name: "under/overview", play: guarantees, panel: "overview"},
 	{name: "under/guarantees", play: guarantees, panel: "queues", at: fixed("#/queues?view=guarantees")},
-	{name: "under/queue", play: guarantees, panel: "queues", at: fixed("#/queues/root.grey")},
+	{name: "under/queue", play: guarantees, panel: "queues", at: fixed("#/queues/root.data")},
 }
 
 // atFirst is where the page tells of the first ask of a query.

@@ -131,14 +131,14 @@ func TestSortRanking(t *testing.T) {
 	p.arrives("queues")
 	// Used: 0, 4, 40, 8, 4 of 16, 10, 10, 5, 8, and 10, 8, 0, 4, 0 wait.
 	p.presses([]sortedHead{
-		{"Queue", "blue green grey orange red", "red orange grey green blue"},
-		{"Guarantee", "blue grey red orange green", "green orange red grey blue"},
-		{"Part", "blue grey green orange red", "red orange green grey blue"},
-		{"Used", "red orange grey green blue", "blue grey green orange red"},
-		{"Guaranteed", "blue grey red green orange", "orange green grey red blue"},
-		{"Max", "blue orange green red grey", "grey red blue orange green"},
-		{"Pending", "blue grey orange red green", "red green orange grey blue"},
-	}, "blue grey red orange green", strings.Fields)
+		{"Queue", "ads billing data media search", "search media data billing ads"},
+		{"Guarantee", "ads data search media billing", "billing media search data ads"},
+		{"Part", "ads data billing media search", "search media billing data ads"},
+		{"Used", "search media data billing ads", "ads data billing media search"},
+		{"Guaranteed", "ads data search billing media", "media billing data search ads"},
+		{"Max", "ads media billing search data", "data search ads media billing"},
+		{"Pending", "ads data media search billing", "search billing media data ads"},
+	}, "ads data search media billing", strings.Fields)
 }
 
 // TestSortNodes: the map of nodes is in the order that is chosen.
