@@ -138,7 +138,7 @@ function whyButton(f, result, choose) {
   if (!f.waits) return null;
   const open = result.chosen === f.allocationKey;
   return h('button', {
-    type: 'button', 'aria-expanded': open ? 'true' : 'false', 'aria-label': `Why, about ${f.allocationKey}`,
+    type: 'button', 'aria-expanded': open ? 'true' : 'false', 'aria-label': `${open ? 'Hide why' : 'Why'}, about ${f.allocationKey}`,
     onclick: () => choose({ chosen: open ? null : f.allocationKey }),
   }, open ? 'Hide' : 'Why');
 }
