@@ -7,10 +7,12 @@ import (
 	"io"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
 )
 
@@ -121,7 +123,7 @@ and why each of them does. "narwhal explain NAME" says more about one of them.`,
 		{"queue", "only those of this queue and of all below"},
 		{"application", "only those of this application"},
 		{"user", "only those of this user"},
-		{"class", `only "daemonset", "placeholder", "opted out", "owner" (a driver) or "regular" ones`},
+		{"class", "only those of this class: " + strings.Join(webservice.AskClasses(), ", ")},
 		{"why", "only those that wait for this reason, in the words of the table"},
 		{"node", "only those that get room on this node"},
 	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
@@ -137,7 +139,7 @@ and why each of them does. "narwhal explain NAME" says more about one of them.`,
 			return err
 		}}, err
 	})
-	completes(cmd, "class", "daemonset", "placeholder", "opted out", "owner", "regular")
+	completes(cmd, "class", webservice.AskClasses()...)
 	return cmd
 }
 
@@ -152,7 +154,7 @@ func newPreemptionsCommand() *cobra.Command {
 		{"trigger", `only those by "required node", "priority", "guarantee" or "quota"`},
 		{"application", "only those for this application, or with victims of it"},
 		{"user", "only those for pods of this user, or with victims of it"},
-		{"class", `only those with victims that are "regular", "owner", "foreign" or "opted out"`},
+		{"class", "only those with victims of this class: " + strings.Join(webservice.VictimClasses(), ", ")},
 		{"node", "only those on this node"},
 	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
 		l.limit = limit
@@ -169,7 +171,7 @@ func newPreemptionsCommand() *cobra.Command {
 	})
 	cmd.Flags().IntVar(&limit, "limit", 20, "the most to show, the newest first; 0 is all that are kept")
 	completes(cmd, "trigger", "required node", "priority", "guarantee", "quota")
-	completes(cmd, "class", "regular", "owner", "foreign", "opted out")
+	completes(cmd, "class", webservice.VictimClasses()...)
 	return cmd
 }
 

@@ -195,6 +195,32 @@ func TestLayoutOf(t *testing.T) {
 	assert.Equal(t, layoutOf(&bytes.Buffer{}), client.Layout{})
 }
 
+// TestLayoutOfTerminal: a terminal has colours and its width, unless NO_COLOR has a value or it is
+// one that knows none.
+func TestLayoutOfTerminal(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("colours of a terminal were NOT tested: %v", err)
+	}
+	t.Cleanup(func() { assert.NilError(t, terminal.Close()) })
+	for _, c := range []struct {
+		noColour, term, columns string
+		want                    client.Layout
+	}{
+		{"", "xterm", "", client.Layout{Colour: true}},
+		{"1", "xterm", "", client.Layout{}},
+		{"0", "xterm", "", client.Layout{}}, // any value does
+		{"", "dumb", "", client.Layout{}},
+		{"", "xterm", "99", client.Layout{Colour: true, Width: 99}},
+		{"1", "xterm", "99", client.Layout{Width: 99}},
+	} {
+		t.Setenv("NO_COLOR", c.noColour)
+		t.Setenv("TERM", c.term)
+		t.Setenv("COLUMNS", c.columns)
+		assert.Equal(t, layoutOf(terminal), c.want, "%+v", c)
+	}
+}
+
 // TestCompletion offers commands, pods that wait, and the values of flags to the shell.
 func TestCompletion(t *testing.T) {
 	address, _ := running(t)

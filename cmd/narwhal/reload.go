@@ -98,17 +98,7 @@ func (r *reload) outcome(ctx context.Context, after *config.Document) ([]string,
 			lines = append(lines, fmt.Sprintf("  %s, by %s", over.Queue, over.By))
 		}
 		for _, over := range answer.Value.OverLimits {
-			owner, by := "user "+over.User, []string{}
-			if over.Group != "" {
-				owner = "group " + over.Group
-			}
-			if len(over.By) > 0 {
-				by = append(by, over.By.String())
-			}
-			if over.Applications > 0 {
-				by = append(by, counted(over.Applications, "application"))
-			}
-			lines = append(lines, fmt.Sprintf("  %s would be over its limit in %s, by %s", owner, over.Queue, strings.Join(by, " and ")))
+			lines = append(lines, "  "+over.String())
 		}
 		for _, v := range answer.Value.Victims {
 			lines = append(lines, fmt.Sprintf("  %s of application %s would be evicted: %s", v.Key, v.Application, v.Message))

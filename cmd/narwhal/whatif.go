@@ -40,7 +40,7 @@ func newWhatIfCommand() *cobra.Command {
 		Short: "Say what would become of pods, of nodes, or of a configuration",
 		Long: `Say what would become of pods that might come, of nodes that might be added, drained
 or removed, or of another configuration: which pods would run where, and what would be
-evicted for them. A running scheduler plays it on a copy; nothing is changed.
+evicted for them. A running scheduler simulates it on a copy; nothing is changed.
 
 In place of each pod on a removed node another is asked for, so --remove-node says where
 the pods of a node would go. A drained node keeps its pods and takes no others.

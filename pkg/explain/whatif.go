@@ -49,10 +49,10 @@ type Outcome struct {
 	// OverLimits are users and groups that would be over their limits.
 	OverLimits []OverLimit
 
-	// Partial says that the time for the answer was over before everything was played:
-	// the outcome is that of the first part of Within, which is Played.
-	Partial bool
-	Played  time.Duration
+	// Partial says that the time for the answer was over before everything was simulated:
+	// the outcome is that of the first part of Within, which is Simulated.
+	Partial   bool
+	Simulated time.Duration
 
 	// Unasked says that amounts alone decided about asks or nodes of which the resource
 	// manager knows nothing.
@@ -83,7 +83,7 @@ type OverUse struct {
 
 // WhatIf answers a question with a partition of its own, which it makes from the
 // view; nothing else is touched. It takes time linear in the size of the view, and
-// then as long as there is something to play. If the deadline of the context passes
+// then as long as there is something to simulate. If the deadline of the context passes
 // meanwhile, the outcome is partial. The error says what is wrong with the
 // configuration or the nodes of the question, or is the cause why the context ended otherwise.
 func WhatIf(ctx context.Context, view *core.View, kinds *resources.Kinds, now time.Time, q Question) (*Outcome, error) {
@@ -104,8 +104,8 @@ func WhatIf(ctx context.Context, view *core.View, kinds *resources.Kinds, now ti
 	if err != nil {
 		return nil, err
 	}
-	played, all := r.play(ctx, now, now.Add(q.Within))
-	out := &Outcome{Rejected: r.rejected, Victims: r.victims, Partial: !all, Played: played.Sub(now), Unasked: r.unasked}
+	reached, all := r.simulate(ctx, now, now.Add(q.Within))
+	out := &Outcome{Rejected: r.rejected, Victims: r.victims, Partial: !all, Simulated: reached.Sub(now), Unasked: r.unasked}
 	after := r.p.View()
 	for _, ask := range q.Asks {
 		if isOver(ctx) {
@@ -151,7 +151,7 @@ func withoutTimeouts(config core.Config) core.Config {
 	return config
 }
 
-// A dryRun plays a partition of its own, and collects what happens there.
+// A dryRun simulates a partition of its own, and collects what happens there.
 type dryRun struct {
 	p       *core.Partition
 	placed  map[core.AllocationKey]core.NodeID
@@ -173,9 +173,9 @@ func isOver(ctx context.Context) bool {
 	return err != nil && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// play lets the partition do all there is to do until a time, as long as the context
+// simulate lets the partition do all there is to do until a time, as long as the context
 // lasts. It returns how far it came, and whether that was all.
-func (r *dryRun) play(ctx context.Context, now, until time.Time) (played time.Time, all bool) {
+func (r *dryRun) simulate(ctx context.Context, now, until time.Time) (reached time.Time, all bool) {
 	for {
 		for more := true; more; {
 			if ctx.Err() != nil {

@@ -161,7 +161,7 @@ func TestWhatIfInAHurry(t *testing.T) {
 		}
 		assert.Equal(t, count, want)
 		assert.Equal(t, out.Partial, want < 1000)
-		assert.Equal(t, out.Played == time.Hour, want == 1000, "%v", out.Played)
+		assert.Equal(t, out.Simulated == time.Hour, want == 1000, "%v", out.Simulated)
 
 		_, err = explain.WhatIf(&hurry{context.Background(), looks, context.Canceled}, c.View(), c.kinds, start, q)
 		assert.Equal(t, errors.Is(err, context.Canceled), want < 1000, "%v", err)

@@ -29,6 +29,7 @@ func (r *Result) WriteSummary(w io.Writer) error {
 	if n := r.Pods.Evicted - r.Pods.Preempted + r.Pods.Lost; n > 0 {
 		fmt.Fprintf(&b, "%s pods were drained or lost with their node.\n", Thousands(int64(n)))
 	}
+	b.WriteString(r.guaranteeLine())
 	used := r.resourceTable()
 	used.Rows = used.Rows[:min(len(used.Rows), summaryKinds)]
 	for _, t := range []Table{used, r.shareTable(), r.waitingTable()} {
@@ -38,6 +39,38 @@ func (r *Result) WriteSummary(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// guaranteeLine says how many queues, of any level, used more than their guarantee on average, and
+// which of them the greatest part of it; it is empty if none did.
+func (r *Result) guaranteeLine() string {
+	all, over := 0, 0
+	var most struct {
+		queue, kind string
+		perMille    int64
+	}
+	for _, q := range r.Queues {
+		greatest, of := int64(0), ""
+		for _, u := range r.Resources {
+			if part := perMille(q.Mean[u.Kind], q.Guaranteed[u.Kind]); part > greatest {
+				greatest, of = part, u.Kind
+			}
+		}
+		if len(q.Guaranteed) > 0 {
+			all++
+		}
+		if greatest > 1000 {
+			over++
+		}
+		if greatest > most.perMille {
+			most.queue, most.kind, most.perMille = q.Path, of, greatest
+		}
+	}
+	if over == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s queues with a guarantee used more than that on average, the most %s: %s of its %s.\n",
+		Thousands(int64(over)), Thousands(int64(all)), most.queue, Percent(most.perMille), most.kind)
 }
 
 // shareTable is the leaf queues that had the largest shares of the cluster.

@@ -20,6 +20,12 @@ var (
 	victimClasses = []string{preemptor.Regular.String(), preemptor.Owner.String(), preemptor.Foreign.String(), preemptor.OptedOut.String()}
 )
 
+// AskClasses are the classes that asks can be picked by, as REST names them.
+func AskClasses() []string { return slices.Clone(askClasses) }
+
+// VictimClasses are those that preemptions can be picked by.
+func VictimClasses() []string { return slices.Clone(victimClasses) }
+
 // classOf is what an ask is, in one word.
 func classOf(a *core.Allocation) string {
 	switch {

@@ -114,6 +114,12 @@ func TestBucketOf(t *testing.T) {
 		{91, 100, 9},
 		{90, 100, 8},
 		{300, 100, 9},
+		{2, 2, 9}, // GPUs
+		{1, 2, 4},
+		{1, 1, 9},
+		{5, 8, 6},
+		{1, 8, 1},
+		{3, 2, 9},
 		{-5, 100, 0},
 		{resources.Unlimited, 1, 9},
 		{resources.Unlimited, resources.Unlimited, 9},

@@ -35,7 +35,7 @@ type predicateRun struct {
 }
 
 // predicatesOf asks first whether there are predicates at all. Questions may take a part of
-// the time of the what-if; the rest is for playing.
+// the time of the what-if; the rest is for simulating.
 func (s *Service) predicatesOf(ctx context.Context, at *snapshot) *predicateRun {
 	run := &predicateRun{service: s, partition: at.View.Partition}
 	run.ctx, run.end = context.WithTimeout(ctx, s.config.WhatIfMax/2)

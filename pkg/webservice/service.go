@@ -115,7 +115,7 @@ type Config struct {
 	// on a node, so that a what-if places none where it may not; refused says why not. An error
 	// that wraps errors.ErrUnsupported is that it refuses nothing; nil is that it cannot be asked.
 	Feasible func(ctx context.Context, partition string, ask core.AllocationKey, node core.NodeID) (refused, err error)
-	// WhatIfMax is how long a what-if is played; zero is DefaultWhatIfMax. What came of
+	// WhatIfMax is how long a what-if is simulated; zero is DefaultWhatIfMax. What came of
 	// it by then is the answer.
 	WhatIfMax time.Duration
 	// TrustedProxies are the proxies of which X-Forwarded-For is believed, so that event
@@ -152,7 +152,7 @@ type Service struct {
 	whatIfs     *replies
 	validations *replies // a long configuration takes seconds to read
 	budgets     atomic.Pointer[toldBudgets]
-	asked       atomic.Int32 // what-ifs that are played or wait for it
+	asked       atomic.Int32 // what-ifs that are simulated or wait for it
 	validating  atomic.Int32 // the same of validations
 }
 

@@ -2,6 +2,7 @@ package webservice
 
 import (
 	"fmt"
+	"math/bits"
 	"net/http"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -66,10 +67,17 @@ func distribution(nodes []*core.NodeView, kind resources.Kind) []bucketJSON {
 }
 
 // bucketOf is the bucket of a use: what is exactly on a border belongs below it, and
-// what is more than the whole into the last.
+// what is more than the whole into the last. The use is multiplied before one is taken
+// away, or else a kind that is counted in few pieces, such as GPUs, is never near full.
 func bucketOf(used, whole int64) int {
 	if used <= 0 {
 		return 0
 	}
-	return int(min(share(used-1, whole, buckets), buckets-1))
+	high, low := bits.Mul64(uint64(used), buckets)
+	low, borrow := bits.Sub64(low, 1, 0)
+	if high -= borrow; high >= uint64(whole) {
+		return buckets - 1
+	}
+	bucket, _ := bits.Div64(high, low, uint64(whole))
+	return int(min(bucket, buckets-1))
 }

@@ -20,10 +20,10 @@ const (
 	whatIfNodesMax  = 1000 // that come, and those that are drained or removed
 	whatIfWithinMax = time.Hour
 
-	whatIfsOpen = 8 // that are played or wait for it
+	whatIfsOpen = 8 // that are simulated or wait for it
 )
 
-// DefaultWhatIfMax is how long a what-if is played if nothing else is configured.
+// DefaultWhatIfMax is how long a what-if is simulated if nothing else is configured.
 const DefaultWhatIfMax = 5 * time.Second
 
 // questionJSON is the body of a what-if: applications and asks that would come, nodes
@@ -96,10 +96,10 @@ type outcomeJSON struct {
 
 	Predicates predicatesAsked `json:"predicates"`
 
-	// Partial says that playing it took too long: the outcome is that of the first part
-	// of the time, which is Played.
-	Partial bool          `json:"partial,omitempty"`
-	Played  time.Duration `json:"played,omitempty"` // ns
+	// Partial says that simulating it took too long: the outcome is that of the first part
+	// of the time, which is Simulated.
+	Partial   bool          `json:"partial,omitempty"`
+	Simulated time.Duration `json:"simulated,omitempty"` // ns
 
 	Age time.Duration `json:"age,omitempty"` // ns, of the view if it is not the current one
 }
@@ -204,7 +204,7 @@ func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
 		out.Moved = at.askOutcomes(outcome.Moved)
 	}
 	if outcome.Partial {
-		out.Partial, out.Played = true, outcome.Played
+		out.Partial, out.Simulated = true, outcome.Simulated
 	}
 	for _, v := range outcome.Victims {
 		out.Victims = append(out.Victims, victimJSON{v.Key, v.Application, v.Message})
@@ -239,7 +239,7 @@ func (s *Service) budgetsOf(ctx context.Context, at *snapshot) ([]core.Disruptio
 		}
 	}
 	slices.Sort(keys)
-	ctx, cancel := context.WithTimeout(ctx, s.config.WhatIfMax/5) // the rest is for playing
+	ctx, cancel := context.WithTimeout(ctx, s.config.WhatIfMax/5) // the rest is for simulating
 	defer cancel()
 	budgets, err := s.config.Budgets(ctx, at.View.Partition, keys)
 	told := toldBudgets{of: at.View, budgets: append([]core.DisruptionBudget{}, budgets...), told: budgetsTold}

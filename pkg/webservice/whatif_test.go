@@ -124,13 +124,13 @@ func TestWhatIfIsOver(t *testing.T) {
 	w := post(s.Handler(), whatIfPath, body)
 	assert.Equal(t, w.Code, http.StatusOK)
 	var over struct {
-		Asks    []struct{ NodeID string }
-		Partial bool
-		Played  time.Duration
+		Asks      []struct{ NodeID string }
+		Partial   bool
+		Simulated time.Duration
 	}
 	assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &over))
 	assert.Assert(t, over.Partial)
-	assert.Assert(t, over.Played < time.Hour)
+	assert.Assert(t, over.Simulated < time.Hour)
 	assert.Equal(t, over.Asks[0].NodeID, "")
 
 	s.config.WhatIfMax = time.Hour

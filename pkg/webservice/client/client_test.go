@@ -102,7 +102,8 @@ func TestWhatIf(t *testing.T) {
 func TestWriteOutcomeSaysWhatIsNotKnown(t *testing.T) {
 	var o client.Outcome
 	assert.NilError(t, json.Unmarshal([]byte(`{"asks": [{"allocationKey": "a", "refused": "a key twice"}, {"allocationKey": "b", "nominatedNode": "n"}],
-		"rejected": [{"applicationId": "x", "message": "no such queue"}], "partial": true}`), &o))
+		"rejected": [{"applicationId": "x", "message": "no such queue"}],
+		"overLimits": [{"queueName": "root.ml", "user": "ann", "by": {"vcore": 1500}}, {"queueName": "root", "group": "research", "by": {"vcore": 500}, "applications": 2}], "partial": true}`), &o))
 	var out bytes.Buffer
 	assert.NilError(t, client.WriteOutcome(&out, &o, name))
 	golden.Assert(t, out.String(), "whatif-partial.golden")

@@ -1,6 +1,10 @@
 package client
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // Amounts are quantities by kind, as the scheduler has them: CPU in thousandths.
 type Amounts map[string]int64
@@ -161,16 +165,37 @@ type Outcome struct {
 		Queue string  `json:"queueName"`
 		By    Amounts `json:"by"`
 	} `json:"overUse"`
-	OverLimits []struct { // users and groups that would use more than their limits
-		Queue        string  `json:"queueName"`
-		User         string  `json:"user"`
-		Group        string  `json:"group"`
-		By           Amounts `json:"by"`
-		Applications int     `json:"applications"`
-	} `json:"overLimits"`
-	Budgets    string `json:"budgets"`
-	Predicates string `json:"predicates"`
-	Partial    bool   `json:"partial"`
+	OverLimits []OverLimit `json:"overLimits"`
+	Budgets    string      `json:"budgets"`
+	Predicates string      `json:"predicates"`
+	Partial    bool        `json:"partial"`
+}
+
+// An OverLimit is a user or group that would use more than its limit in a queue.
+type OverLimit struct {
+	Queue        string  `json:"queueName"`
+	User         string  `json:"user"`
+	Group        string  `json:"group"`
+	By           Amounts `json:"by"`
+	Applications int     `json:"applications"`
+}
+
+// String says which user or group that is, in which queue, and by how much.
+func (o OverLimit) String() string {
+	owner, by := "user "+o.User, []string{}
+	if o.Group != "" {
+		owner = "group " + o.Group
+	}
+	if len(o.By) > 0 {
+		by = append(by, o.By.String())
+	}
+	switch {
+	case o.Applications == 1:
+		by = append(by, "1 application")
+	case o.Applications > 1:
+		by = append(by, fmt.Sprintf("%d applications", o.Applications))
+	}
+	return fmt.Sprintf("%s would be over its limit in %s, by %s", owner, o.Queue, strings.Join(by, " and "))
 }
 
 // An AskOutcome is what would become of an ask.

@@ -74,6 +74,9 @@ func (o *Outcome) lines(name func(key string) string) []string {
 	for _, over := range o.OverUse {
 		lines = append(lines, fmt.Sprintf("queue %s would be over its max by %s", over.Queue, over.By))
 	}
+	for _, over := range o.OverLimits {
+		lines = append(lines, over.String())
+	}
 	if len(o.Victims) > 0 && o.Budgets == "not asked" {
 		lines = append(lines, "disruption budgets were not asked: some of these may be protected")
 	}

@@ -14,6 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 )
 
 // ask sends one request to the page.
@@ -184,6 +185,23 @@ func TestTheListOfReasonsIsWhole(t *testing.T) {
 	slices.Sort(listed)
 	slices.Sort(known)
 	assert.DeepEqual(t, listed, known)
+}
+
+// TestTheListsOfClassesAreWhole: what is picked by class has the classes of REST, each with words.
+func TestTheListsOfClassesAreWhole(t *testing.T) {
+	words := files(t)["/js/parts/words.js"]
+	for list, want := range map[string][]string{"askClasses": webservice.AskClasses(), "victimClasses": webservice.VictimClasses()} {
+		_, listed, found := strings.Cut(words, "export const "+list+" = [")
+		assert.Assert(t, found)
+		listed, _, _ = strings.Cut(listed, "]")
+		names := strings.Split(strings.ReplaceAll(listed, "'", ""), ", ")
+		slices.Sort(names)
+		slices.Sort(want)
+		assert.DeepEqual(t, names, want)
+		for _, name := range names {
+			assert.Assert(t, regexp.MustCompile(`\b'?`+name+`'?: '[A-Z]`).MatchString(words), name)
+		}
+	}
 }
 
 // knownReasons are the texts of all reasons. The text of one that is not there panics.

@@ -64,6 +64,15 @@ func TestOverview(t *testing.T) {
 	for kind, whole := range facts.Capacity.Capacity {
 		p.sees("main .gauge", fmt.Sprintf("%s%s of %s", kind, amount(kind, facts.Capacity.UsedCapacity[kind]), amount(kind, whole)))
 	}
+	var nodes []node
+	s.read(t, "partition/default/nodes?fields=occupied", &nodes)
+	others := int64(0)
+	for _, n := range nodes {
+		others += n.Occupied["vcore"]
+	}
+	assert.Assert(t, others > 0)
+	part := float64(others) / float64(facts.Capacity.Capacity["vcore"])
+	p.until(`Math.abs(parseFloat(t.one("main .gauge[data-key=vcore] .fill-foreign").style.width) - args[0]) < 0.01`, 100*part)
 }
 
 // TestOverviewLinks: what is counted leads to what was counted.
@@ -88,6 +97,19 @@ func TestOverviewLinks(t *testing.T) {
 		p.click("main .card a", c.words)
 		p.arrives(c.panel)
 		assert.Equal(t, evaluate[string](p, `return location.hash`), c.hash)
+	}
+}
+
+// TestNodesByUse: nodes are counted by how full they are of each kind, also of one of which a node
+// has two pieces.
+func TestNodesByUse(t *testing.T) {
+	t.Parallel()
+	p := k8s.on(t).serve(t).open(t, "", look{})
+	p.arrives("overview")
+	for kind, want := range map[string]string{
+		"vcore": "90 to 100 % of vcore used on 12 nodes", "gpu": "90 to 100 % of gpu used on 12 nodes", "ephemeral-storage": "40 to 50 % of ephemeral-storage used on 12 nodes",
+	} {
+		p.until(`t.all("main .histo").some((e) => e.getAttribute("aria-label") === args[0])`, kind+": "+want)
 	}
 }
 

@@ -29,7 +29,7 @@ var (
 )
 
 // screenshots are the screenshots that the documents show: of a cluster as a Kubernetes shim
-// reports it and, where more queues tell more, of the example of teams.
+// reports it and, where queues in each guarantee state or limits tell more, of stages with these.
 var screenshots = []struct {
 	scene
 	how look
@@ -38,7 +38,7 @@ var screenshots = []struct {
 	{scene{name: "dashboard-overview-light", play: k8s, panel: "overview"}, wideLight},
 	{scene{name: "dashboard-overview-narrow", play: k8s, panel: "overview"}, phone},
 	{scene{name: "dashboard-queues", play: k8s, panel: "queues", at: fixed("#/queues/root.ml")}, wide},
-	{scene{name: "dashboard-guarantees", panel: "queues", at: fixed("#/queues?view=guarantees")}, look{width: 1400, height: 460, light: true}},
+	{scene{name: "dashboard-guarantees", play: guarantees, panel: "queues", at: fixed("#/queues?view=guarantees")}, look{width: 1400, height: 460, light: true}},
 	{scene{name: "dashboard-nodes", play: k8s, panel: "nodes", at: fixed("#/nodes/" + drainedNode + "?zoom=3")}, wide},
 	{scene{name: "dashboard-nodes-light", play: k8s, panel: "nodes", at: fixed("#/nodes/" + drainedNode + "?zoom=3")}, wideLight},
 	{scene{name: "dashboard-pending", play: k8sEvicting, panel: "applications", at: fixed("#/applications?view=pending")}, wideLight},

@@ -68,6 +68,23 @@
     return wrong.slice(0, 10);
   };
 
+  // cut are tables that are wider than the room that they have.
+  audit.cut = () => t.all("main .table-wrap").filter((e) => e.scrollWidth > e.clientWidth + 1)
+    .map((e) => `${told(e)} is ${e.scrollWidth} pixels wide and has ${e.clientWidth}`);
+
+  // below are the cells of a table that became a list of which a part is below its head, not
+  // beside it.
+  audit.below = () => {
+    const wrong = [];
+    for (const cell of t.all("main .stacking td[data-head]")) {
+      if (getComputedStyle(cell).display === "table-cell" || getComputedStyle(cell, "::before").content === "none") continue;
+      const range = document.createRange();
+      range.selectNodeContents(cell);
+      if ([...range.getClientRects()].some((box) => box.width > 0 && box.left < cell.getBoundingClientRect().left + 90)) wrong.push(told(cell));
+    }
+    return wrong;
+  };
+
   // rgba is any colour as four numbers from 0 to 1.
   const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
   const known = new Map();

@@ -162,7 +162,7 @@ const stacksFrom = 4;
 function head(column, { by, onsort }) {
   if (column.head === '') return h('span', { class: 'unseen' }, column.title ?? 'Marks');
   if (!column.sort || !onsort) return column.head;
-  const down = `-${column.sort}`, order = column.num && !column.up ? [down, column.sort] : [column.sort, down];
+  const down = `-${column.sort}`, order = column.down || (column.num && !column.up) ? [down, column.sort] : [column.sort, down];
   const at = order.indexOf(by), mark = at < 0 ? '' : by === down ? '▼' : '▲';
   return h('button', { type: 'button', class: 'sorts', title: `Sort by ${column.head}`, onclick: () => onsort(at === 1 ? '' : order[at + 1]) },
     column.head, h('span', { class: 'sort-mark', 'aria-hidden': 'true' }, mark));
@@ -173,11 +173,11 @@ function direction(column, by) {
   return by === column.sort ? 'ascending' : by === `-${column.sort}` ? 'descending' : 'none';
 }
 
-// table makes a table. A column is { head, cell(row), num, class, title, sort, up }; a row is
-// found again by key(row). With onrow a row can be chosen with the mouse, and the
+// table makes a table. A column is { head, cell(row), num, class, title, sort, up, down }; a row
+// is found again by key(row). With onrow a row can be chosen with the mouse, and the
 // first cell should hold the link or the button for the keyboard. With sort, which is
 // { by, onsort(by) }, columns that have the field sort are sorted by their heads: numbers
-// begin with the greatest, unless up is set. One that is compact never becomes a list.
+// begin with the greatest, unless up is set, and others do if down is. One that is compact never becomes a list.
 export function table({ label, columns, rows, key, selected, onrow, sort = {}, compact = false, empty = 'Nothing here', class: classes }) {
   const cellClass = (column) => [column.num && 'num', column.class];
   const stacks = !compact && columns.length >= stacksFrom;

@@ -11,7 +11,7 @@ import { beginsWith, createFilters, offsetOf } from '../parts/filters.js';
 import { askLink, nodeLink, queueLink } from '../parts/links.js';
 import { readMetrics } from '../parts/metrics.js';
 import { findPlan, outcomeBadge, planDetails } from '../parts/plandetails.js';
-import { capital } from '../parts/words.js';
+import { capital, classes, classOptions, victimClasses } from '../parts/words.js';
 
 const pageSize = 50;
 const victimsShown = 2;
@@ -24,9 +24,6 @@ const triggers = {
   guarantee: 'An ask is within the guarantee of its queue, and its victims are above those of theirs',
   quota: 'A queue uses more than its max, since that was lowered',
 };
-
-// What was evicted, by class.
-const classes = { regular: 'Regular', owner: 'Drivers and owners', foreign: 'Of other schedulers', 'opted out': 'Opted out of preemption' };
 
 // What is counted since the start, and what each count means.
 const counters = [
@@ -80,7 +77,7 @@ function preemptionLog(ctx) {
         { name: 'application', kind: 'search', label: 'Application begins with' },
         { name: 'user', kind: 'text', label: 'User begins with' },
         { name: 'node', kind: 'text', label: 'Node begins with' },
-        { name: 'class', kind: 'select', label: 'Class of victims', options: [['', 'Any class of victims'], ...Object.entries(classes)] },
+        { name: 'class', kind: 'select', label: 'Class of victims', options: classOptions('Any class of victims', victimClasses) },
         { name: 'victims', kind: 'select', label: 'Victims', options: [['', 'With and without victims'], ['true', 'With victims'], ['false', 'Without victims']] })),
       rows.length === 0 && offsetOf(query) === 0 && !at ? nothing(query)
         : h('div', { class: ['split', at && 'has-details'] }, log(query, at), at && details(at, query)),
@@ -162,7 +159,7 @@ function preemptionLog(ctx) {
           { head: 'Ago', num: true, class: 'when-wide', cell: (p) => format.age(p.time, ctx.now()) },
           { head: 'Trigger', sort: 'trigger', cell: (p) => capital(p.trigger) },
           { head: 'For', class: 'whole', cell: (p) => (p.allocationKey ? askLink(ctx, p.applicationId, p.allocationKey) : queueLink(ctx, p.queueName)) },
-          { head: 'Victims', sort: 'victims', num: true, cell: (p) => victimsCell(p.victims ?? []) },
+          { head: 'Victims', sort: 'victims', down: true, cell: (p) => victimsCell(p.victims ?? []) },
           { head: 'Node', sort: 'nodeId', class: 'when-wide', cell: (p) => nodeLink(ctx, p.nodeId) ?? '–' },
           { head: 'Outcome', sort: 'outcome', cell: (p) => outcomeBadge(p) },
         ],

@@ -1,8 +1,8 @@
 // What if: asks that might come, nodes that might come or go, or a configuration that might
-// be in effect, played by the scheduler on a copy of the partition.
+// be in effect, simulated by the scheduler on a copy of the partition.
 //
 //   #/whatif                  the form as it was left
-//   #/whatif?question=JSON    a question in the words of REST, which is played at once
+//   #/whatif?question=JSON    a question in the words of REST, which is simulated at once
 
 import { ApiError } from '../api.js';
 import { h, state } from '../dom.js';
@@ -40,9 +40,9 @@ export default {
 
 function createDesk(root, ctx) {
   const abort = new AbortController();
-  let paint = () => {}, due = false; // due is a question of the address that is not played yet
+  let paint = () => {}, due = false; // due is a question of the address that is not simulated yet
   let kinds = [], names = { application: [], node: [] }, typed = { application: '', node: '' };
-  let errors = new Map(), tried = false, playing = false;
+  let errors = new Map(), tried = false, simulating = false;
   const where = (...parts) => ctx.api.path('partition', ctx.partition(), ...parts);
 
   if (kept.partition !== ctx.partition()) Object.assign(kept, { partition: ctx.partition(), result: null, asked: '' });
@@ -57,7 +57,7 @@ function createDesk(root, ctx) {
     const own = partitions.data.find((p) => [p.name, `[${p.clusterId}]${p.name}`].includes(ctx.partition()));
     kinds = kindsOf({ vcore: 0, memory: 0 }, own?.capacity?.capacity);
     names = { application: applications.data.map((a) => [a.applicationID, a.queueName]), node: nodes.data.map((n) => [n.nodeID, '']) };
-    if (due) { due = false; play(); }
+    if (due) { due = false; simulate(); }
   }
 
   function show() {
@@ -66,8 +66,8 @@ function createDesk(root, ctx) {
         h('span', { class: 'quiet' }, 'Where asks would land, what would be evicted for them, and what other nodes or another configuration would change'),
         h('span', { class: 'grow' }), copyButton(ctx, 'Copy link', linkOf)),
       h('div', { class: 'whatif' },
-        questionForm(ctx, { form: kept.form, kinds, names, errors, playing, change, hint, play, clear, useConfig }),
-        h('section', { class: 'whatif-result', 'aria-label': 'What would come of it', 'aria-busy': playing ? 'true' : 'false' }, result())),
+        questionForm(ctx, { form: kept.form, kinds, names, errors, simulating, change, hint, simulate, clear, useConfig }),
+        h('section', { class: 'whatif-result', 'aria-label': 'What would come of it', 'aria-busy': simulating ? 'true' : 'false' }, result())),
     ];
   }
 
@@ -114,13 +114,13 @@ function createDesk(root, ctx) {
     }
   }
 
-  async function play() {
-    if (playing) return;
+  async function simulate() {
+    if (simulating) return;
     tried = true;
     let body;
     ({ body, errors } = readQuestion(kept.form));
     if (errors.size > 0) { complain(); return; }
-    playing = true;
+    simulating = true;
     paint();
     const question = written(kept.form);
     try {
@@ -136,7 +136,7 @@ function createDesk(root, ctx) {
       const [field, text] = readFailure(err.message, kept.form);
       errors = new Map([[field, capital(text)]]);
     } finally {
-      playing = false;
+      simulating = false;
     }
     if (errors.size > 0) complain(); else { paint(); reveal(); }
   }

@@ -36,8 +36,8 @@ export function fewKinds(all, max = fewMax) {
 export function fewAmounts(of, none = 'nothing') {
   const all = format.kinds(of), few = fewKinds(all), more = all.length - few.length;
   if (all.length === 0) return none;
-  return h('span', { class: 'amounts', title: format.amounts(of) }, few.map((kind, i) => [i > 0 && ' · ', h('span', { class: 'nowrap' }, `${format.kindName(kind)} ${format.amount(kind, of[kind])}`)]),
-    more > 0 && h('span', { class: 'quiet nowrap' }, ` +${more} more`));
+  return h('span', { class: 'amounts', title: format.amounts(of) }, few.map((kind, i) => [i > 0 && ' ', h('span', { class: 'nowrap' }, `${format.kindName(kind)} ${format.amount(kind, of[kind])}${i < few.length - 1 ? ' ·' : ''}`)]),
+    more > 0 && [' ', h('span', { class: 'quiet nowrap' }, `+${more} more`)]);
 }
 
 // kindChooser is the list of kinds with a box for each; onchange is called after a choice.

@@ -16,8 +16,8 @@ export function limitsTable(ctx, { view, field, owners, sort }) {
     columns: [
       { head: view === 'users' ? 'User' : 'Group', sort: field, class: 'whole', cell: (r) => ownerCell(ctx, view, r.owner) },
       { head: 'Queue', cell: (r) => (r.queue ? queueLink(ctx, r.queue.queuePath) : h('span', { class: 'quiet' }, `and ${format.plural(r.more, 'more queue')}`)) },
-      { head: 'Uses', num: true, cell: (r) => (r.queue ? fewAmounts(r.queue.resourceUsage, '–') : '') },
-      { head: 'Limit', num: true, cell: (r) => (r.queue ? limitCell(r.queue.maxResources) : '') },
+      { head: 'Uses', cell: (r) => (r.queue ? fewAmounts(r.queue.resourceUsage, '–') : '') },
+      { head: 'Limit', cell: (r) => (r.queue ? limitCell(r.queue.maxResources) : '') },
       { head: 'Applications', num: true, title: 'That run, of those that may', cell: (r) => (r.queue ? applications(r.queue) : '') },
       { head: 'Of the limit', sort: 'limitPercent', num: true, title: 'Of the kind of which most is used, or of the applications', class: 'limit-part', cell: (r) => (r.queue ? partCell(r) : '') },
     ],

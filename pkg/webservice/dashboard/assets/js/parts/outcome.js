@@ -40,6 +40,7 @@ export function summary({ outcome: o, effect: e, body }) {
   if (e.others.length > 0) told.push(`${asks(e.others)} now would get a place`);
   if (e.lost.length > 0) told.push(`${asks(e.lost)} now would lose the place that ${e.lost.length === 1 ? 'it gets' : 'they get'} otherwise`);
   if (e.overUse.length > 0) told.push(`${format.plural(e.overUse.length, 'queue')} would use more than ${e.overUse.length === 1 ? 'its' : 'their'} max`);
+  if (e.overLimits.length > 0) told.push(`${format.plural(e.overLimits.length, 'limit')} of users and groups would be exceeded`);
   const words = told.length > 1 ? `${told.slice(0, -1).join(', ')}, and ${told.at(-1)}` : told[0];
   return capital(`${body.config ? 'under the other configuration ' : ''}${body.nodes ? 'with the other nodes ' : ''}${words}.`);
 }
@@ -90,6 +91,7 @@ export function outcomeView(ctx, result, { stale, choose }) {
     placesCard(ctx, 'Asks that would lose the place that they get otherwise', e.lost),
     victimsCard(ctx, 'What would be spared', e.spared),
     e.overUse.length > 0 && overUseCard(ctx, e.overUse),
+    e.overLimits.length > 0 && overLimitsCard(ctx, e.overLimits),
     anywayCard(ctx, e.anyway),
     h('details', { class: 'raw', key: 'raw' }, h('summary', null, 'The same with REST'),
       h('pre', null, `POST ws/v1/partition/${ctx.partition()}/whatif\n${JSON.stringify(result.body, null, 2)}`)),
@@ -136,7 +138,7 @@ function whyButton(f, result, choose) {
   if (!f.waits) return null;
   const open = result.chosen === f.allocationKey;
   return h('button', {
-    type: 'button', 'aria-expanded': open ? 'true' : 'false', 'aria-label': `Why, about ${f.allocationKey}`,
+    type: 'button', 'aria-expanded': open ? 'true' : 'false', 'aria-label': `${open ? 'Hide why' : 'Why'}, about ${f.allocationKey}`,
     onclick: () => choose({ chosen: open ? null : f.allocationKey }),
   }, open ? 'Hide' : 'Why');
 }
@@ -200,6 +202,22 @@ function overUseCard(ctx, overUse) {
   }));
 }
 
+// owner is whose limit it is.
+function owner(b) { return b.user ? `user ${b.user}` : `group ${b.group}`; }
+
+function overBy(b) { return [b.by && format.amounts(b.by), b.applications && format.plural(b.applications, 'application')].filter(Boolean).join(' · '); }
+
+function overLimitsCard(ctx, overLimits) {
+  return card('Which users and groups would use more than their limits', table({
+    label: 'Users and groups over their limits', rows: overLimits, key: (b) => `${b.queueName} ${owner(b)}`,
+    columns: [
+      { head: 'Of', cell: (b) => capital(owner(b)) },
+      { head: 'In queue', cell: (b) => queueLink(ctx, b.queueName) },
+      { head: 'Over by', cell: (b) => h('span', { class: 'bad-text' }, overBy(b)) },
+    ],
+  }));
+}
+
 // anywayCard is what happens with or without the question.
 function anywayCard(ctx, { victims, others }) {
   if (victims.length + others.length === 0) return null;
@@ -229,5 +247,6 @@ function asText(result) {
   for (const f of e.others) lines.push(`${f.allocationKey} waits now and would get a place on ${f.nodeId || f.nominatedNode}`);
   for (const f of e.lost) lines.push(`${f.allocationKey} waits now and would lose its place on ${f.nodeId || f.nominatedNode}`);
   for (const b of e.overUse) lines.push(`${b.queueName} would use ${format.amounts(b.by)} more than its max`);
+  for (const b of e.overLimits) lines.push(`${owner(b)} would use ${overBy(b)} more than the limit in ${b.queueName}`);
   return lines.join('\n');
 }

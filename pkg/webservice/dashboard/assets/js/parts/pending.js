@@ -8,7 +8,7 @@ import { listTabs } from './applist.js';
 import { fewAmounts, kindChooser } from './kindchoice.js';
 import { readQueues } from './queuelist.js';
 import { guaranteeStates, words } from './guaranteestate.js';
-import { capital } from './words.js';
+import { askClasses, capital, classOptions } from './words.js';
 
 const pageSize = 50;
 
@@ -34,9 +34,6 @@ export const reasons = {
   'too many applications of a user': 'As many applications of its user run in a queue as may',
   'too many applications of a group': 'As many applications of its group run in a queue as may',
 };
-
-// What an ask is, as REST says it and as people read it.
-const classes = { regular: 'Regular', daemonset: 'Of daemonsets', placeholder: 'Placeholders', owner: 'Drivers and owners', 'opted out': 'Opted out of preemption' };
 
 export function pendingList(ctx) {
   const filters = createFilters(ctx, 'applications');
@@ -65,13 +62,13 @@ export function pendingList(ctx) {
         { name: 'queue', kind: 'select', label: 'Queue', options: [['', 'All queues'], ...queues] },
         { name: 'user', kind: 'text', label: 'User' },
         { name: 'priority', kind: 'text', label: 'Priority' },
-        { name: 'class', kind: 'select', label: 'Class', options: [['', 'Any class'], ...Object.entries(classes)] },
+        { name: 'class', kind: 'select', label: 'Class', options: classOptions('Any class', askClasses) },
         { name: 'guaranteeState', kind: 'select', label: 'Guarantee', options: [['', 'Any guarantee'], ...guaranteeStates.map((guaranteeState) => [guaranteeState, `Queue ${words[guaranteeState].toLowerCase()}`])] },
         { name: 'node', kind: 'text', label: 'Node', placeholder: 'Node kept for it' }), kindChooser(format.known(), ctx.refresh)),
       all > 0 && reasonList(query.get('why') ?? '', all),
       rows.length === 0 && offsetOf(query) === 0 ? nothing(query) : h('div', { class: 'card' },
         table({
-          label: 'Pending asks', columns: columns(), rows, sort: { by: query.get('sort') ?? longest, onsort: (by) => filters.change({ sort: by === longest ? '' : by || longest }) }, key: (a) => `${a.applicationId} ${a.allocationKey}`,
+          label: 'Pending asks', columns: columns(), rows, sort: { by: query.get('sort') ?? longest, onsort: (by) => filters.change({ sort: by === longest ? '' : by }) }, key: (a) => `${a.applicationId} ${a.allocationKey}`,
           onrow: (a) => ctx.go(ctx.link('applications', [a.applicationId, a.allocationKey])),
         }),
         pager({ offset: offsetOf(query), limit: pageSize, total, onpage: filters.page, noun: 'asks' })),

@@ -7,12 +7,12 @@ import { kindName } from '../format.js';
 
 // questionForm makes it. names offers [value, text] for the fields application and
 // node; change(edit) is called with a function that changes the form.
-export function questionForm(ctx, { form, kinds, names, errors, playing, change, hint, play, clear, useConfig }) {
+export function questionForm(ctx, { form, kinds, names, errors, simulating, change, hint, simulate, clear, useConfig }) {
   const parts = fields(form, errors, change);
   return h('form', {
     class: 'question', 'aria-label': 'What might be', novalidate: true, key: 'question',
-    onsubmit(event) { event.preventDefault(); play(); },
-    onkeydown(event) { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) { event.preventDefault(); play(); } },
+    onsubmit(event) { event.preventDefault(); simulate(); },
+    onkeydown(event) { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) { event.preventDefault(); simulate(); } },
   },
   h('p', { class: 'safe' }, badge('good', 'Nothing changes'), ' It is simulated on a copy. Nothing is evicted, and the resource manager is asked only what it would allow.'),
   form.asks.map((newAsk, i) => askFields({ form, newAsk, i, kinds, hint, parts, change, errors })),
@@ -24,10 +24,10 @@ export function questionForm(ctx, { form, kinds, names, errors, playing, change,
   nodeFields({ form, parts }),
   configFields({ form, errors, change, useConfig }),
   errors.has('') && h('p', { class: 'field-error', role: 'alert', key: 'whole' }, errors.get('')),
-  h('div', { class: 'toolbar', key: 'play' },
-    h('button', { type: 'submit', class: 'primary', disabled: playing }, playing ? 'Simulating' : 'Simulate'),
+  h('div', { class: 'toolbar', key: 'simulate' },
+    h('button', { type: 'submit', class: 'primary', disabled: simulating }, simulating ? 'Simulating' : 'Simulate'),
     h('button', { type: 'button', onclick: clear }, 'Clear'),
-    h('span', { class: 'quiet small' }, h('kbd', null, 'Ctrl'), ' ', h('kbd', null, 'Enter'), ' plays it')),
+    h('span', { class: 'quiet small' }, h('kbd', null, 'Ctrl'), ' ', h('kbd', null, 'Enter'), ' simulates it')),
   ['application', 'node'].map((name) => h('datalist', { id: `whatif-${name}s`, key: name },
     names[name].map(([value, text]) => h('option', { value, key: value }, text)))));
 }

@@ -84,7 +84,7 @@ function limits(ctx, queue) {
   return section('Limits of users and groups', table({
     label: 'Limits of users and groups', compact: true, rows, key: (r) => `${r.of} ${r.names[0]}`, columns: [
       { head: 'Each', cell: (r) => limited(ctx, r) },
-      { head: 'Max', num: true, cell: (r) => (r.maxResources ? format.amounts(r.maxResources) : '–') },
+      { head: 'Max', cell: (r) => (r.maxResources ? format.amounts(r.maxResources) : '–') },
       { head: 'Applications', num: true, cell: (r) => (r.maxApplications ? format.count(r.maxApplications) : '–') },
     ],
   }));

@@ -15,5 +15,17 @@ export function readable(text) {
   )));
 }
 
+// classes are what a pod is, in the words of REST and in those of people.
+export const classes = {
+  regular: 'Regular', daemonset: 'Of daemonsets', placeholder: 'Placeholders', owner: 'Drivers and owners', foreign: 'Of other schedulers', 'opted out': 'Opted out of preemption',
+};
+
+// Asks and victims have some of them each.
+export const askClasses = ['regular', 'daemonset', 'placeholder', 'owner', 'opted out'];
+export const victimClasses = ['regular', 'owner', 'foreign', 'opted out'];
+
+// classOptions are classes to choose from, and any.
+export function classOptions(any, names) { return [['', any], ...names.map((name) => [name, classes[name]])]; }
+
 // capital is a text with a large letter at its start.
 export function capital(text) { return text === '' ? '' : text[0].toUpperCase() + text.slice(1); }
