@@ -81,7 +81,7 @@ func (d *round) mayFree(r *request, lack resources.Amounts) bool {
 			held.Add(other.Amounts)
 		}
 	}
-	return lack.FitsIn(held)
+	return !lack.Above(planMax) && lack.FitsIn(held)
 }
 
 // lowestWithoutRoom is the lowest queue without quota for an ask. What ends below it frees
