@@ -334,6 +334,9 @@ func (a *attempts) hasVictimsIn(key *preemptionKey, leaf *queue) bool {
 
 // canFree reports whether enough quota could be freed by victims on any node.
 func (a *attempts) canFree(c *nodeCosts, quota resources.Amounts) bool {
+	if quota.Above(planMax) {
+		return false
+	}
 	on := preemptor.Node{Kinds: a.kinds, Quota: quota}
 	in := &a.costs.input
 	in.begin(c, a.costs.flat && c.leaf == a.root)

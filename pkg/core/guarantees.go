@@ -166,7 +166,9 @@ func (r *request) isUnderGuarantee() bool {
 
 // quotaToFree is what the queues of an ask lack of quota once all evictions have
 // ended; nil if nothing. Victims are then looked for in the lowest queue without room
-// only, so that each victim frees quota of all queues that lack it.
+// only, so that each victim frees quota of all queues that lack it. Of a queue that uses
+// more than its max, and more than what is planned with, more is lacking than may be freed:
+// its sums can end at the end of 64 bits.
 func (r *request) quotaToFree() resources.Amounts {
 	var lack resources.Amounts
 	c := r.claimant()
@@ -174,6 +176,10 @@ func (r *request) quotaToFree() resources.Amounts {
 		for i, asked := range r.Amounts {
 			kind := resources.Kind(i)
 			if most := q.max.Of(kind); asked > 0 && most != resources.Unlimited {
+				if q.used.Of(kind) > max(most, planMax) {
+					lack.Set(kind, resources.Unlimited)
+					continue
+				}
 				wanted := resources.Total(q.used.Of(kind), -q.releasing.Of(kind), q.keptFrom(c, kind))
 				if !r.keepsQuota() {
 					wanted = resources.Total(wanted, asked)

@@ -50,6 +50,9 @@ type history struct {
 	quorums      bool     // or of quorums
 
 	devices map[string]int64 // kinds that come in devices
+
+	refuses func(core.AllocationKey, core.NodeID) bool // an ask on a node, whatever ends there; nil is never
+	choosy  bool                                       // the resource manager has a say in which victims make room
 }
 
 var errTaint = errors.New("taint")
@@ -60,14 +63,18 @@ func newHistoryThatReserves(c chance, after time.Duration) *history {
 	h := &history{chance: c, now: start}
 	options := core.Options{Kinds: testKinds(), ReserveDelay: after, ReserveMax: 10 * time.Second, CompletingDelay: 3 * time.Second, UnusedDelay: 20 * time.Second, BatchMax: 1 + h.IntN(5)}
 	if h.IntN(3) == 0 {
+		h.refuses = func(key core.AllocationKey, node core.NodeID) bool {
+			return (len(key)+int(key[len(key)-1])+int(node[1]))%4 == 0
+		}
 		options.Feasible = func(key core.AllocationKey, node core.NodeID, _ bool) error {
-			if (len(key)+int(key[len(key)-1])+int(node[1]))%4 == 0 {
+			if h.refuses(key, node) {
 				return errTaint
 			}
 			return nil
 		}
 	}
 	h.advise(&options)
+	h.choosy = options.Simulate != nil || options.SelectVictims != nil
 	h.laws = lawChecker{
 		advised:   options.Feasible != nil || options.Simulate != nil || options.SelectVictims != nil || options.Budgets != nil,
 		evictedAt: map[core.AllocationKey]time.Time{},

@@ -205,7 +205,8 @@ func (d *round) makeRoom(r *request, lack resources.Amounts) outcome {
 	}
 	if joined && len(d.together) > 0 {
 		asks := append(slices.Clone(d.together), r)
-		if plan := d.planFor(asks, nil); plan.Reason == preemptor.Chosen && !d.attempts.thrashes(r) {
+		plan := d.planFor(asks, nil)
+		if plan.Reason == preemptor.Chosen && (!d.severalQueues(asks) || d.isWorth(&plan, r)) && !d.attempts.thrashes(r) {
 			d.plan = plan
 			d.join(r)
 			return waits
@@ -227,14 +228,13 @@ func (d *round) mustTell() bool {
 	return asks && d.node.placedIn == d.batch || d.options.Budgets != nil && d.evictions.batched == d.batch
 }
 
-// joins reports whether an ask can be planned together with those before it: they see
-// the same victims, and it is old enough.
+// joins reports whether an ask can be planned together with those before it: it is old
+// enough.
 func (d *round) joins(r *request) bool {
 	if len(d.together) == 0 {
 		return true
 	}
-	return !r.neverPreempts() && d.now.Sub(r.wait.since) >= d.preemption.RequiredNode.StartDelay &&
-		(d.costs.flat || r.application.queue == d.together[0].application.queue)
+	return !r.neverPreempts() && d.now.Sub(r.wait.since) >= d.preemption.RequiredNode.StartDelay
 }
 
 // decide does for an ask what was planned for it alone.

@@ -24,6 +24,9 @@ func (d *round) planFor(asks []*request, lack resources.Amounts) preemptor.Decis
 		before = d.together
 	}
 	d.fillCandidates(&on, last, len(asks) > 1)
+	if d.severalQueues(asks) {
+		d.narrow(on.On, asks)
+	}
 	if d.options.Simulate != nil {
 		on.Fits = d.simulation(append(slices.Concat(d.served, before), asks...), len(asks))
 	}
@@ -48,11 +51,7 @@ func (d *round) planFor(asks []*request, lack resources.Amounts) preemptor.Decis
 // fillCandidates adds what runs on the node as an ask sees it, with guarantees and
 // budgets.
 func (d *round) fillCandidates(on *preemptor.Node, r *request, together bool) {
-	scope := r.application.queue.upTo((*queue).isFenced)
-	c := &nodeCosts{
-		preemptionKey: preemptionKey{class: r.class, leaf: r.application.queue, scope: scope},
-		relations:     map[*queue]*relation{},
-	}
+	c := &nodeCosts{preemptionKey: d.keyOf(r), relations: map[*queue]*relation{}}
 	in := &d.costs.input
 	in.begin(c, d.costs.flat)
 	for _, other := range d.node.own {
@@ -60,7 +59,7 @@ func (d *round) fillCandidates(on *preemptor.Node, r *request, together bool) {
 	}
 	for _, other := range d.node.foreign {
 		candidate := other.candidate()
-		candidate.Outside = scope.parent != nil
+		candidate.Outside = c.scope.parent != nil
 		in.candidates = append(in.candidates, candidate)
 	}
 	for i := range in.candidates {
@@ -81,7 +80,7 @@ func (d *round) mayFree(r *request, lack resources.Amounts) bool {
 			held.Add(other.Amounts)
 		}
 	}
-	return lack.FitsIn(held)
+	return !lack.Above(planMax) && lack.FitsIn(held)
 }
 
 // lowestWithoutRoom is the lowest queue without quota for an ask. What ends below it frees

@@ -63,6 +63,9 @@ func newTortureWorld(seed uint64) *tortureWorld {
 	}
 	m.ways()
 	m.members()
+	if m.w.Answers = answersNever; m.chance(60) {
+		m.w.Answers = answersNothing
+	}
 	return m.w
 }
 

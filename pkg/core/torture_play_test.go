@@ -83,7 +83,7 @@ func (g *tortureGame) allows(key, node string, add, remove []core.AllocationKey)
 			refuses = r.Pod == key && !there(r.Other)
 		}
 		if refuses {
-			return fmt.Errorf("%w: %s %s", errTorture, r.Verb, r.Other)
+			return g.w.refusal(r)
 		}
 	}
 	return nil
@@ -121,6 +121,9 @@ func (g *tortureGame) options() core.Options {
 		}
 		o.Simulate = func(key core.AllocationKey, node core.NodeID, add, remove []core.AllocationKey) error {
 			return g.allows(string(key), string(node), add, remove)
+		}
+		if g.w.Answers == answersNothing && g.w.onlyRefuses() {
+			o.Simulate = nil
 		}
 	}
 	if len(g.w.Budgets) > 0 {

@@ -151,6 +151,7 @@ type tortureWorld struct {
 	Recreate bool // what was evicted is asked for again
 	tortureWays
 	tortureMembers
+	Answers tortureAnswers
 }
 
 func (w *tortureWorld) queue(name string) *tortureQueue {

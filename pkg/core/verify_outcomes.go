@@ -58,6 +58,9 @@ func (v *verifier) outcomes() {
 		v.breaks("of %d victims for asks %d were served, %d wasted and %d are undecided, counted %d",
 			all, c.Served, c.Wasted.Total(), c.Undecided, undecided)
 	}
+	if count := c.Wasted.By(OtherCause); count > 0 {
+		v.breaks("%d victims were wasted, and it is not known why", count)
+	}
 }
 
 // meet adds a set of which no victim has been met yet.

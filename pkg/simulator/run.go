@@ -31,6 +31,9 @@ type Options struct {
 	Verify bool
 	// Progress is called after every moment of virtual time, if it is set.
 	Progress func(Progress)
+	// AtRest is called with what is left when nothing happens any more, if it is set. It
+	// says which law that breaks. It is not called where a scenario says when it stops.
+	AtRest func(now time.Time, view *core.View) error
 }
 
 // Progress is how far a run is.
@@ -107,7 +110,10 @@ func (r *run) play() error {
 		r.books.advance(until)
 	}
 	r.books.finish()
-	return nil
+	if r.options.AtRest == nil || r.scenario.Until > 0 {
+		return nil
+	}
+	return r.options.AtRest(r.time(), r.partition.View())
 }
 
 // next is the next moment, unless the run is over.

@@ -30,6 +30,10 @@ func TestForeignPodsThatStay(t *testing.T) {
 		m.Advance(time.Hour)
 		told, _ := released(m)
 		assert.Equal(t, len(told), 0)
+		waits := m.Application("daemons").Asks[0]
+		assert.Equal(t, waits.Plan.ByFilter[preemptor.IsForeign], 1, "the explanation tells of what the callback does not end")
+		assert.Check(t, cmp.DeepEqual(waits.Plan.Filtered, []preemptor.Filtered{{Key: "foreign-1", Why: preemptor.IsForeign}}))
+		assert.Check(t, cmp.Contains(preemptor.IsForeign.String(), "foreign allocations are not preempted"))
 		m.Ask("work", "other", "vcore=1")
 		assert.Equal(t, m.WaitPlaced("other"), "node-1")
 	})

@@ -1,0 +1,74 @@
+package core_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// sparing visits every set of victims by guarantee that makes room on one of the nodes and
+// violates no budget.
+func (o oracle) sparing(budgets []core.DisruptionBudget, yield func(n *core.NodeView, gone []*core.Allocation)) {
+	quota := o.quotaToFree(o.ask)
+	for _, n := range o.view.Nodes {
+		need := o.need(n)
+		short := need.Clone()
+		short.Raise(quota)
+		for set := range uint(1) << len(o.pods) {
+			var gone []*core.Allocation
+			var here, all resources.Amounts
+			ok := o.ask.Amounts.FitsIn(n.Capacity)
+			for i, a := range o.pods {
+				if set>>i&1 == 0 {
+					continue
+				}
+				if all.Add(a.Amounts); a.Node == n.ID {
+					here.Add(a.Amounts)
+				}
+				gone, ok = append(gone, a), ok && o.mayBeVictim(a, short)
+			}
+			if ok && need.FitsIn(here) && quota.FitsIn(all) && o.keepsFloors(gone) && o.violations(gone, budgets) == 0 {
+				yield(n, gone)
+			}
+		}
+	}
+}
+
+// TestBudgetsByGuaranteeAcrossNodes sees that victims by guarantee, or for quota, violate no budget
+// where any set of victims on any node spares them all.
+func TestBudgetsByGuaranteeAcrossNodes(t *testing.T) {
+	spared, unavoidable := 0, 0
+	for seed := range uint64(10_000) {
+		c := rand.New(rand.NewPCG(seed, 17))
+		budgets := randomBudgets(c)
+		p := core.NewPartition(smallConfig(c, core.Options{Budgets: func([]core.AllocationKey) []core.DisruptionBudget { return slices.Clone(budgets) }}, true))
+		o := smallWorld(c, p)
+		fx, _ := p.Schedule(start)
+		actions, err := actionsOf(fx)
+		assert.NilError(t, err)
+		if len(actions) == 0 || len(actions[0].victims) == 0 {
+			continue
+		}
+		var gone []*core.Allocation
+		for _, a := range o.pods {
+			if slices.Contains(actions[0].victims, a.Key) {
+				gone = append(gone, a)
+			}
+		}
+		avoidable := false
+		o.sparing(budgets, func(*core.NodeView, []*core.Allocation) { avoidable = true })
+		if !avoidable {
+			unavoidable++
+			continue
+		}
+		spared++
+		assert.Equal(t, o.violations(gone, budgets), 0, "seed %d: %v violate a budget, and others do not", seed, actions[0])
+	}
+	t.Logf("%d times budgets can be spared, %d times not", spared, unavoidable)
+	assert.Assert(t, spared > 400 && unavoidable > 50)
+}
