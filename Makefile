@@ -19,7 +19,7 @@ CC   := $(shell $(GO) env CC)
 RACE := $(shell command -v $(CC) >/dev/null 2>&1 && echo -race)
 
 # The tests of the dashboard need a browser.
-BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome || command -v google-chrome-stable)
+BROWSER := $(shell command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome || command -v google-chrome-stable)
 
 .DEFAULT_GOAL := help
 
@@ -54,7 +54,7 @@ ifeq ($(RACE),)
 	@echo "make test: no C compiler ($(CC)) was found, so the tests run WITHOUT the race detector; install gcc or clang for it"
 endif
 ifeq ($(BROWSER),)
-	@echo "make test: no browser (chromium, google-chrome) was found, so the tests of the dashboard are SKIPPED; install the package chromium for them"
+	@echo "make test: no browser (chromium-headless-shell, chromium, google-chrome) was found, so the tests of the dashboard are SKIPPED; install the package chromium-headless-shell for them"
 endif
 	@$(MAKE) --no-print-directory -k -j2 test-computing e2e-short test-browser
 

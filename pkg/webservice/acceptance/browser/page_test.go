@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	chrome "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
@@ -86,7 +87,14 @@ func newPage(t *testing.T, now time.Time, how look) *page {
 	t.Cleanup(cancel)
 	p := &page{t: t, ctx: ctx, requests: map[string]string{}, news: make(chan struct{}, 1)}
 	assert.NilError(t, chromedp.Listen(ctx, p.hear))
+	mayCopy := chrome.SetPermissionParams{
+		Permission: &chrome.PermissionDescriptor{Name: "clipboard-write"}, Setting: chrome.PermissionSettingGranted,
+	}
 	setUp := func(ctx context.Context, _ *chromedp.Target) error {
+		mayCopy.BrowserContextID = chromedp.FromContext(ctx).BrowserContextID
+		if _, err := chromedp.Call(ctx, chrome.SetPermission, mayCopy); err != nil {
+			return err
+		}
 		script := strings.ReplaceAll(pageScript, "NOW", strconv.FormatInt(now.UnixMilli(), 10))
 		if _, err := chromedp.Call(ctx, cdpage.AddScriptToEvaluateOnNewDocument, cdpage.AddScriptToEvaluateOnNewDocumentParams{Source: script + auditScript}); err != nil {
 			return err
