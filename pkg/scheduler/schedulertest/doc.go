@@ -19,8 +19,8 @@
 // far as the options say: it hears of nominations, knows disruption budgets and
 // conflicts between pods, simulates, and chooses victims.
 //
-// Every verb checks the books of the partition afterwards and ends the test if
-// they are broken.
+// Every verb checks the books of the partition afterwards, as Settle says, and ends the
+// test if they are broken.
 //
 // Read in this order:
 //

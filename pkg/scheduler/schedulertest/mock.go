@@ -92,7 +92,15 @@ type MockScheduler struct {
 	t       testing.TB
 	options Options
 	heard   *recorder
+	settled int // how often
 }
+
+// A check of all books takes as long as there is much in them, so a test that settles often
+// has them checked each time at first, then every so many times, and when it ends.
+const (
+	checkedEach  = 500
+	checkedEvery = 20
+)
 
 // New starts a scheduler and registers the resource manager. It must be called
 // inside a bubble of testing/synctest. The scheduler stops when the test ends.
@@ -104,6 +112,11 @@ func New(t testing.TB, options Options) *MockScheduler {
 	}
 	t.Cleanup(s.Stop)
 	m := &MockScheduler{Scheduler: s, t: t, options: options.withDefaults()}
+	t.Cleanup(func() {
+		if m.settled > checkedEach && !m.heard.busy() {
+			m.checkBooks()
+		}
+	})
 	m.Register()
 	return m
 }
@@ -156,13 +169,21 @@ func (m *MockScheduler) settle(err error) {
 
 // Settle waits until every goroutine of the test waits for something else than
 // another one, and checks the books of the resource manager unless one of its
-// callbacks is blocked.
+// callbacks is blocked: each of the first 500 times, then every twentieth, and at the end
+// of the test.
 func (m *MockScheduler) Settle() {
 	m.t.Helper()
 	synctest.Wait()
 	if m.heard.busy() {
 		return
 	}
+	if m.settled++; m.settled <= checkedEach || m.settled%checkedEvery == 0 {
+		m.checkBooks()
+	}
+}
+
+func (m *MockScheduler) checkBooks() {
+	m.t.Helper()
 	for _, partition := range m.Partitions() {
 		if !strings.HasPrefix(partition, "["+m.options.ID+"]") {
 			continue
