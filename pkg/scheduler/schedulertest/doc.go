@@ -24,7 +24,7 @@
 //
 // Read in this order:
 //
-//	mock.go          MockScheduler: its verbs
+//	mock.go          MockScheduler: its verbs; books.go checks the books after them
 //	state.go         the state of the partition and what was heard
 //	recorder.go      the resource manager; calls and their texts
 //	capabilities.go  what it can do beyond what it has to

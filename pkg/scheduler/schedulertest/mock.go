@@ -1,7 +1,6 @@
 package schedulertest
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -95,13 +94,6 @@ type MockScheduler struct {
 	settled int // how often
 }
 
-// A check of all books takes as long as there is much in them, so a test that settles often
-// has them checked each time at first, then every so many times, and when it ends.
-const (
-	checkedEach  = 500
-	checkedEvery = 20
-)
-
 // New starts a scheduler and registers the resource manager. It must be called
 // inside a bubble of testing/synctest. The scheduler stops when the test ends.
 func New(t testing.TB, options Options) *MockScheduler {
@@ -114,7 +106,7 @@ func New(t testing.TB, options Options) *MockScheduler {
 	m := &MockScheduler{Scheduler: s, t: t, options: options.withDefaults()}
 	t.Cleanup(func() {
 		if m.settled > checkedEach && !m.heard.busy() {
-			m.checkBooks()
+			checkBooks(m)
 		}
 	})
 	m.Register()
@@ -178,19 +170,7 @@ func (m *MockScheduler) Settle() {
 		return
 	}
 	if m.settled++; m.settled <= checkedEach || m.settled%checkedEvery == 0 {
-		m.checkBooks()
-	}
-}
-
-func (m *MockScheduler) checkBooks() {
-	m.t.Helper()
-	for _, partition := range m.Partitions() {
-		if !strings.HasPrefix(partition, "["+m.options.ID+"]") {
-			continue
-		}
-		if err := m.Verify(context.Background(), partition); err != nil {
-			m.t.Fatalf("schedulertest: books of partition %s: %v", partition, err)
-		}
+		checkBooks(m)
 	}
 }
 
