@@ -74,25 +74,31 @@ func TestHistoriesThatBackOff(t *testing.T) {
 	assert.Assert(t, times > 1000, "%d", times)
 }
 
+// refusingNodes is a partition whose resource manager refuses every ask on every node, and takes
+// all asks for alike. It counts what is asked.
+func refusingNodes(now time.Time, nodes int, capacity resources.Amounts, asked *int) *core.Partition {
+	p := core.NewPartition(core.Options{
+		Kinds: testKinds(), ReserveDelay: -1,
+		Feasible: func(core.AllocationKey, core.NodeID, bool) error {
+			*asked++
+			return errTaint
+		},
+		Constraints: func(core.AllocationKey) string { return "gpu" },
+	}, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q"}}}})
+	for i := range nodes {
+		p.Apply(now, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: capacity})
+	}
+	return p
+}
+
 // TestUnschedulableAsksOfManyUsers counts the questions about asks of one class that the resource
 // manager refuses everywhere: they cost one evaluation, of however many users and
 // applications they are.
 func TestUnschedulableAsksOfManyUsers(t *testing.T) {
 	const nodes = 10
 	for _, users := range []int{1, 100} {
-		asked := 0
-		p := core.NewPartition(core.Options{
-			Kinds: testKinds(), ReserveDelay: -1,
-			Feasible: func(core.AllocationKey, core.NodeID, bool) error {
-				asked++
-				return errTaint
-			},
-			Constraints: func(core.AllocationKey) string { return "gpu" },
-		}, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q"}}}})
-		now := time.Unix(0, 0)
-		for i := range nodes {
-			p.Apply(now, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{8, 8}})
-		}
+		asked, now := 0, time.Unix(0, 0)
+		p := refusingNodes(now, nodes, resources.Amounts{8, 8}, &asked)
 		for i := range 10_000 {
 			user := fmt.Sprint("user-", i%users)
 			id := core.ApplicationID("app-" + user)
@@ -117,19 +123,8 @@ func TestUnschedulableAsksOfManyUsers(t *testing.T) {
 func TestUnschedulablePlaceholders(t *testing.T) {
 	const nodes = 10
 	for _, way := range []string{"", core.GangWhole} {
-		asked := 0
-		p := core.NewPartition(core.Options{
-			Kinds: testKinds(), ReserveDelay: -1,
-			Feasible: func(core.AllocationKey, core.NodeID, bool) error {
-				asked++
-				return errTaint
-			},
-			Constraints: func(core.AllocationKey) string { return "gpu" },
-		}, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q"}}}})
-		now := time.Unix(0, 0)
-		for i := range nodes {
-			p.Apply(now, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{10_000}})
-		}
+		asked, now := 0, time.Unix(0, 0)
+		p := refusingNodes(now, nodes, resources.Amounts{10_000}, &asked)
 		p.Apply(now, core.AddApplication{ID: "a", Queue: "root.q", Placeholders: resources.Amounts{10_000}, Tags: map[string]string{core.TagGangStart: way}})
 		for i := range 10_000 {
 			p.Apply(now, core.AddAllocation{Allocation: &core.Allocation{

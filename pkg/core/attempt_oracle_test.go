@@ -162,8 +162,8 @@ func (o oracle) costOf(n *core.NodeView, gone []*core.Allocation) (t guaranteeCo
 	return t
 }
 
-// best is the least cost of any node and set of victims that makes room.
-func (o oracle) best() (least guaranteeCost, node core.NodeID, found bool) {
+// lawful visits every set of victims by guarantee, or for quota, that makes room on a node.
+func (o oracle) lawful(yield func(n *core.NodeView, gone []*core.Allocation)) {
 	quota := o.quotaToFree(o.ask)
 	for _, n := range o.view.Nodes {
 		need := o.need(n)
@@ -183,14 +183,20 @@ func (o oracle) best() (least guaranteeCost, node core.NodeID, found bool) {
 				}
 				ok = ok && o.mayBeVictim(a, short)
 			}
-			if !ok || !need.FitsIn(here) || !quota.FitsIn(all) || !o.keepsFloors(gone) {
-				continue
-			}
-			if t := o.costOf(n, gone); !found || slices.Compare(t[:], least[:]) < 0 {
-				least, node, found = t, n.ID, true
+			if ok && need.FitsIn(here) && quota.FitsIn(all) && o.keepsFloors(gone) {
+				yield(n, gone)
 			}
 		}
 	}
+}
+
+// best is the least cost of any node and set of victims that makes room.
+func (o oracle) best() (least guaranteeCost, node core.NodeID, found bool) {
+	o.lawful(func(n *core.NodeView, gone []*core.Allocation) {
+		if t := o.costOf(n, gone); !found || slices.Compare(t[:], least[:]) < 0 {
+			least, node, found = t, n.ID, true
+		}
+	})
 	return least, node, found
 }
 
