@@ -103,6 +103,20 @@ func New(t testing.TB, options Options) *MockScheduler {
 		t.Fatalf("schedulertest: %v", err)
 	}
 	t.Cleanup(s.Stop)
+	return join(s, t, options)
+}
+
+// Join registers another resource manager with the same scheduler. Of the options
+// those of the scheduler do not count.
+func (m *MockScheduler) Join(options Options) *MockScheduler {
+	m.t.Helper()
+	return join(m.Scheduler, m.t, options)
+}
+
+// join registers a resource manager with a scheduler. Its books are checked once more when the
+// test ends, unless they always were.
+func join(s *scheduler.Scheduler, t testing.TB, options Options) *MockScheduler {
+	t.Helper()
 	m := &MockScheduler{Scheduler: s, t: t, options: options.withDefaults()}
 	t.Cleanup(func() {
 		if m.settled > checkedEach && !m.heard.busy() {
@@ -111,15 +125,6 @@ func New(t testing.TB, options Options) *MockScheduler {
 	})
 	m.Register()
 	return m
-}
-
-// Join registers another resource manager with the same scheduler. Of the options
-// those of the scheduler do not count.
-func (m *MockScheduler) Join(options Options) *MockScheduler {
-	m.t.Helper()
-	other := &MockScheduler{Scheduler: m.Scheduler, t: m.t, options: options.withDefaults()}
-	other.Register()
-	return other
 }
 
 // Register registers the resource manager, again if it was before. What was
