@@ -105,6 +105,7 @@ func FuzzArithmetic(f *testing.F) {
 		checkOrders(t, a, b)
 		na, nb := naiveOf(a), naiveOf(b)
 		assert.Equal(t, a.FitsIn(b), na.fitsIn(nb), "%v in %v", a, b)
+		assert.Equal(t, a.FitsInSum(b, v[2]), a.FitsIn(b.Plus(v[2])), "%v in %v and %v", a, b, v[2])
 		assert.Equal(t, a.Within(limits), na.room(naive{}, limits), "%v within %v", a, limits)
 		assert.Equal(t, limits.Room(a, b), nb.room(na, limits), "%v: %v and %v", limits, a, b)
 		assert.Equal(t, a.FitsIn(b), a.Shortfall(b).IsZero(), "shortfall of %v in %v", a, b)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -272,6 +273,20 @@ func TestKinds(t *testing.T) {
 	assert.DeepEqual(t, k.LimitMap(l), map[string]int64{VCore: 0})
 	_, known := k.Lookup("never")
 	assert.Assert(t, !known)
+}
+
+// Amounts of many kinds with long names are written whole.
+func TestFormatOfManyKinds(t *testing.T) {
+	var k Kinds
+	values, want := map[string]int64{}, []string{}
+	for i := range 80 {
+		name := fmt.Sprintf("example.com/a-device-of-many-%02d", i)
+		values[name] = int64(i + 1)
+		want = append(want, fmt.Sprintf("%s=%d", name, i+1))
+	}
+	a, err := k.Amounts(values)
+	assert.NilError(t, err)
+	assert.Equal(t, k.Format(a), strings.Join(want, " "))
 }
 
 func TestKindsAreFull(t *testing.T) {
