@@ -30,6 +30,13 @@ func Used() Use {
 	}
 }
 
+// Begin is Used once the garbage of what came before is collected, so that no collection of
+// it falls into what is measured next.
+func Begin() Use {
+	runtime.GC()
+	return Used()
+}
+
 // Heap is how much is reachable, after the garbage is collected.
 func Heap() int64 {
 	runtime.GC()

@@ -37,7 +37,7 @@ func churn(r *run) error {
 		rounds[i] = append(r.driver.Endings(ending), r.driver.Requests(fresh)...)
 		copy(ending, fresh)
 	}
-	from := driver.Used()
+	from := driver.Begin()
 	for i, requests := range rounds {
 		if err := r.driver.SendAll(requests); err != nil {
 			return err
@@ -79,7 +79,7 @@ func foreign(r *run) error {
 		end[i] = append(r.driver.Endings(strangers), r.driver.Requests(last[2*i+1:2*i+2])...)
 	}
 	var in, out time.Duration
-	from := driver.Used()
+	from := driver.Begin()
 	for i := range come {
 		took, err := r.sendUntil(come[i], 2*i+1)
 		if err != nil {

@@ -18,7 +18,7 @@ func fill(r *run) error {
 	r.driver.ExpectEntries(2 * len(pods))
 	before := driver.Heap()
 	requests := r.driver.Requests(pods)
-	from := driver.Used()
+	from := driver.Begin()
 	if err := r.driver.SendAll(requests); err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func (r *run) preempt(running, asks []*driver.Pod, least int) error {
 	}
 	r.driver.Know(asks)
 	r.driver.ExpectEntries(10 * len(asks))
-	from := driver.Used()
+	from := driver.Begin()
 	if err := r.driver.SendAll(r.driver.Requests(asks)); err != nil {
 		return err
 	}

@@ -156,7 +156,7 @@ func trace(r *run) error {
 	}
 	r.driver.Know(t.pods)
 	r.driver.ExpectEntries(2 * len(t.pods))
-	from := driver.Used()
+	from := driver.Begin()
 	if err := r.driver.SendAll(r.driver.Requests(t.pods)); err != nil {
 		return err
 	}
