@@ -1,9 +1,12 @@
 package driver
 
 import (
+	"context"
 	"testing"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 )
 
@@ -41,4 +44,28 @@ func TestMessages(t *testing.T) {
 	endings := d.Endings(pods)[0].Releases.AllocationsToRelease
 	assert.Equal(t, endings[0].ApplicationID, "app")
 	assert.Equal(t, endings[3].ApplicationID, "")
+}
+
+// prompt is a core that accepts applications before it returns from the request.
+type prompt struct {
+	api.SchedulerAPI
+	d *Driver
+}
+
+func (c *prompt) UpdateApplication(r *si.ApplicationRequest) error {
+	response := new(si.ApplicationResponse)
+	for _, a := range r.New {
+		response.Accepted = append(response.Accepted, &si.AcceptedApplication{ApplicationID: a.ApplicationID})
+	}
+	return callback{c.d}.UpdateApplication(response)
+}
+
+// Applications that are accepted at once are waited for no longer.
+func TestApplicationsAcceptedAtOnce(t *testing.T) {
+	core := new(prompt)
+	core.d = New(core)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // what is not there by now does not come
+	assert.NilError(t, core.d.AddApplications(ctx, []Application{{"a", "root.q"}, {"b", "root.q"}}))
+	assert.NilError(t, core.d.AddApplications(ctx, []Application{{"c", "root.q"}}))
 }
