@@ -39,6 +39,10 @@ serve: ## run the scheduler with that cluster, sixty times as fast as real; the 
 # times as long with the race detector. internal/tidy reads this line and sees to it.
 UNRACED := /narwhal/pkg/((core|resources|config|explain|plot|wording)(/|$$)|simulator(/report)?$$|internal/(everyevent|scenario|tidy|yamltree)$$)
 
+# What has goroutines, and large tests that need none: -short skips these with the race
+# detector, and they are played without it.
+TWICE := /narwhal/pkg/(archive|events|scheduler)$$
+
 # The nested modules that are played with the race detector. They have goroutines and compile
 # in seconds with it. What imports Kubernetes or a whole other core would take minutes. Their
 # results are not taken from the cache, which does not see the goldens and documents of the root.
@@ -48,7 +52,7 @@ RACED_MODULES := ./pkg/identity/ldap ./pkg/yunikorn
 # they run beside those that compute. Tests make much garbage and keep little: with GOGC the
 # collector has a sixth less to do in all. make lint does what go vet does, and more.
 .PHONY: test
-test: export GOGC ?= 400
+test: export GOGC ?= 800
 test: ## run the tests of every module, with the race detector where there are goroutines
 ifeq ($(RACE),)
 	@echo "make test: no C compiler ($(CC)) was found, so the tests run WITHOUT the race detector; install gcc or clang for it"
@@ -61,8 +65,8 @@ endif
 .PHONY: test-computing
 test-computing:
 	@echo "== ."
-	@$(GO) test -vet=off $(TESTFLAGS) $$($(GO) list ./... | grep -E '$(UNRACED)')
-	@$(if $(RACE),CGO_ENABLED=1) $(GO) test -vet=off $(RACE) $(TESTFLAGS) $$($(GO) list ./... | grep -vE '$(UNRACED)')
+	@$(GO) test -vet=off $(TESTFLAGS) $$($(GO) list ./... | grep -E '$(UNRACED)|$(TWICE)')
+	@$(if $(RACE),CGO_ENABLED=1) $(GO) test -vet=off $(RACE) -short $(TESTFLAGS) $$($(GO) list ./... | grep -vE '$(UNRACED)')
 	@set -e; for module in $(filter-out .,$(MODULES)); do \
 		echo "== $$module"; \
 		race=; case " $(RACED_MODULES) " in *" $$module "*) race="$(RACE) -count=1";; esac; \

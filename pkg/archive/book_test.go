@@ -209,6 +209,9 @@ func TestStatesAreForgotten(t *testing.T) {
 
 // TestPlansAreForgotten by number, and sooner if they name very many.
 func TestPlansAreForgotten(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large, and played without the race detector")
+	}
 	s := newStage(t, Config{PlansMax: 3})
 	s.begin("app")
 	for i := range 9 {

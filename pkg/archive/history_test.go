@@ -19,6 +19,9 @@ var queuesOf = []core.QueuePath{"root", "root.a", "root.b"}
 // TestHistoryAgainstTwin compares points with what a second version counts from the views
 // and events of a whole random history.
 func TestHistoryAgainstTwin(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large, and played without the race detector")
+	}
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			w := newWorld(t, seed, Config{History: time.Hour})
@@ -155,6 +158,9 @@ func (h *history) held() (points, numbers int) {
 // TestHistoryIsBounded samples each second, for three times the length of a history. What
 // is held stays below its bound with ten queues, and with ten times as many as fit.
 func TestHistoryIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large, and played without the race detector")
+	}
 	const values = 1 << 18
 	for _, leaves := range []int{10, 100, 1000, 10_000} {
 		t.Run(fmt.Sprint(leaves), func(t *testing.T) {
@@ -183,6 +189,9 @@ func TestHistoryIsBounded(t *testing.T) {
 
 // TestHistoryOfTenThousandQueues uses the bound that is in effect.
 func TestHistoryOfTenThousandQueues(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large, and played without the race detector")
+	}
 	s := newStage(t, Config{})
 	view := cluster(10_000, 1)
 	step := stepOf(DefaultHistory)

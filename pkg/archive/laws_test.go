@@ -23,6 +23,9 @@ const (
 // TestBookIsAsTheNaiveOne compares a book that is written as things happen with one
 // that is worked out afterwards from what was there.
 func TestBookIsAsTheNaiveOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large, and played without the race detector")
+	}
 	met := map[string]int{}
 	for seed := range uint64(seeds) {
 		w := newWorld(t, seed, Config{Keep: 1000 * time.Hour})

@@ -246,6 +246,9 @@ func (p *past) evict() {
 // which queue; the events alone say all that a view shows of that, but for foreign
 // allocations of unknown nodes. The same history has the same records.
 func TestRecordsAndEventsAreComplete(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large, and played without the race detector")
+	}
 	var all strings.Builder
 	met := map[string]int{}
 	for seed := range uint64(100) {

@@ -204,6 +204,9 @@ func plain(entries []events.Entry) []string {
 }
 
 func TestHistoryIsAsTheNaiveOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large, and played without the race detector")
+	}
 	given, slow := 0, 0
 	for seed := range uint64(40) {
 		w := newTwins(t, rand.New(rand.NewPCG(seed, 2)))

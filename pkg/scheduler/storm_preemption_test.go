@@ -18,6 +18,9 @@ import (
 // within ten milliseconds. Only nodes that have changed are asked about again, in a tenth
 // of the time.
 func TestAStormOfRefusedPreemption(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large, and played without the race detector")
+	}
 	for _, alike := range []bool{false, true} {
 		t.Run(fmt.Sprint("alike=", alike), func(t *testing.T) { stormOfRefusedPreemption(t, alike) })
 	}

@@ -148,6 +148,9 @@ func (s *storm) options() schedulertest.Options {
 // about each ask, once. A minute later they are asked again, in a tenth of the time, and
 // that holds up nothing either.
 func TestAStormOfRefusedAsks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large, and played without the race detector")
+	}
 	s := new(storm)
 	bubble(t, s.options(), func(t *testing.T, m *schedulertest.MockScheduler) {
 		s.MockScheduler = m

@@ -6,20 +6,27 @@ import (
 	"strings"
 )
 
-// unracedIs is the variable of the Makefile that says, as a regular expression, which
-// packages are played without the race detector.
-const unracedIs = "UNRACED :="
+// The variables of the Makefile that say, as regular expressions, which packages are played
+// without the race detector, and which with it and without it.
+const (
+	unracedIs = "UNRACED :="
+	twiceIs   = "TWICE :="
+)
 
 // notRaced is what packages and their tests must not have if the race detector does not see
-// them: goroutines, or tests that run beside each other.
+// them: goroutines, or tests that run beside each other. What is skipped with the race
+// detector must be played without it.
 func notRaced(t *tree, found report) {
-	unraced := t.unraced(found)
+	unraced, twice := t.expression(unracedIs, found), t.expression(twiceIs, found)
 	if unraced == nil {
 		return
 	}
 	const why = "and the Makefile plays this package without the race detector"
 	for _, f := range t.files {
-		if !unraced.MatchString(module + f.dir) {
+		if path := module + f.dir; !unraced.MatchString(path) {
+			if !t.nested(f) && (twice == nil || !twice.MatchString(path)) {
+				neverShort(f, found)
+			}
 			continue
 		}
 		ast.Inspect(f.syntax, func(n ast.Node) bool {
@@ -38,14 +45,39 @@ func notRaced(t *tree, found report) {
 	}
 }
 
-// unraced is the expression of the Makefile; nil without one.
-func (t *tree) unraced(found report) *regexp.Regexp {
+// neverShort sees that no test of a package which is only played with -short is skipped by it.
+func neverShort(f file, found report) {
+	ast.Inspect(f.syntax, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok && f.test && isNamed(s.X, "testing") && s.Sel.Name == "Short" {
+			found(f.path, f.line(n), "asks for -short, with which alone the Makefile plays this package; TWICE lists those played without it too")
+		}
+		return true
+	})
+}
+
+// nested reports whether a file is of another module than that of the root.
+func (t *tree) nested(f file) bool {
+	for _, x := range t.texts {
+		if dir, is := strings.CutSuffix(x.path, "/go.mod"); is && f.within(dir) {
+			return true
+		}
+	}
+	return false
+}
+
+func isNamed(x ast.Expr, name string) bool {
+	id, ok := x.(*ast.Ident)
+	return ok && id.Name == name
+}
+
+// expression is the value of a variable of the Makefile; nil without one.
+func (t *tree) expression(variable string, found report) *regexp.Regexp {
 	for _, x := range t.texts {
 		if x.path != "Makefile" {
 			continue
 		}
 		for i, line := range x.lines {
-			value, is := strings.CutPrefix(line, unracedIs)
+			value, is := strings.CutPrefix(line, variable)
 			if !is {
 				continue
 			}
