@@ -230,7 +230,7 @@ func (s *search) amongGroups(top *askGroup, left *headroom) *request {
 // a node as far as is known, or room may be made for it.
 func (s *search) mayTry(g *askGroup, left *headroom) bool {
 	c := g.class
-	if in := g.application.section; in != nil && (in.uncounted || !left.surelyAllows(&c.amounts)) && g.first().heldBack() != nil {
+	if g.application.section != nil && !left.surelyAllows(&c.amounts) && g.first().heldBack() != nil {
 		return false
 	}
 	if s.only != nil {
