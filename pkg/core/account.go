@@ -17,29 +17,31 @@ import "github.com/narwhal-scheduler/narwhal/pkg/resources"
 // Applications counts those that count for limits of applications, in the same way. What is
 // pending is booked on the accounts of queues only.
 type account struct {
-	parent     *account // nil at the root
-	max        resources.Limits
-	guaranteed resources.Amounts
-	used       resources.Sum
-	pending    resources.Sum
-	nominated  resources.Sum
-	kept       []keptQuota
-	releasing  resources.Sum
-	overdue    resources.Sum
-	bound      priorityCounts
+	// What a placement reads and writes stands first, as there may be many thousands of accounts:
+	// so it is in few lines of the processor's cache.
+	parent *account // nil at the root
+	max    resources.Limits
+	used   resources.Sum
+	// changed is a stamp of the last change of what may still be charged here.
+	changed uint64
+	kept    []keptQuota
+	blocked []*line // that nothing is tried of before this account changes
 	// exceeded says that used may be above max: max was lowered, or an
 	// allocation was adopted or resized, which no limit refuses.
 	exceeded bool
-	// changed is a stamp of the last change of what may still be charged here.
-	changed uint64
+	freed    bool // recorded, and not reacted to yet
 
-	subject         *subject
-	hinted          resources.Sum // that the resource manager knows to wait for nodes
 	applications    int
-	applicationsMax int        // zero is no limit
-	blocked         []*line    // that nothing is tried of before this account changes
-	held            []*request // with a required node, that wait for that too
-	freed           bool       // recorded, and not reacted to yet
+	applicationsMax int // zero is no limit
+	subject         *subject
+	held            []*request // with a required node, that wait for this account to change too
+	guaranteed      resources.Amounts
+	pending         resources.Sum
+	nominated       resources.Sum
+	releasing       resources.Sum
+	overdue         resources.Sum
+	hinted          resources.Sum // that the resource manager knows to wait for nodes
+	bound           priorityCounts
 }
 
 // charge books an allocation here and on every account above.

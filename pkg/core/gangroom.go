@@ -109,11 +109,9 @@ func (p gangs) keepNodes(asks []*request, nodes []*node) {
 	}
 }
 
-// givesNode reports whether the node that an ask has reserved may be kept for a gang: for its own, or
-// for one that is as important.
-func givesNode(r, to *request) bool {
-	return r.application == to.application || r.class.standing.compare(to.class.standing) <= 0
-}
+// givesNode reports whether the node that an ask has reserved may be kept for a gang: for one that is
+// as important, as its own is to all of its members.
+func givesNode(r, to *request) bool { return r.class.standing.compare(to.class.standing) <= 0 }
 
 // A keepable is a node that may be kept for a gang.
 type keepable struct {

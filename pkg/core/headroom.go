@@ -14,6 +14,7 @@ type headroom struct {
 	// limits are what is left of the limits of a user and group alone, in a section.
 	limits  resources.Limits
 	limited bool
+	exact   bool  // there are limits, and an ask within them is held back by none of their amounts
 	over    int32 // all that is kept is kept from asks up to this priority, as the root sees it
 }
 
@@ -70,4 +71,9 @@ func (h *headroom) holds(least *resources.Amounts, top int32) bool {
 // for which room may be made. Evictions free quota, and no limits.
 func (h *headroom) allows(least *resources.Amounts) bool {
 	return !h.limited || least == nil || least.Within(h.limits)
+}
+
+// surelyAllows reports whether the amounts of no limit hold an ask back, without a look at each account.
+func (h *headroom) surelyAllows(ask *resources.Amounts) bool {
+	return h.exact && ask != nil && ask.Within(h.limits)
 }

@@ -117,11 +117,12 @@ func (l *line) headroomWithin(above *headroom) *headroom {
 // within is what is left of the quotas above and of the limits of some accounts, each with all above
 // it.
 func (h *headroom) within(above *headroom, accounts ...*account) *headroom {
-	h.in, h.kept, h.over, h.limited = above.in, above.kept, above.over, true
+	h.in, h.kept, h.over, h.limited, h.exact = above.in, above.kept, above.over, true, true
 	h.limits = h.limits[:0]
 	for _, account := range accounts {
 		for ; account != nil; account = account.parent {
 			h.limits = withinMax(h.limits, account.max, account.used.Amounts)
+			h.exact = h.exact && len(account.kept) == 0
 		}
 	}
 	h.left = append(append(h.left[:0], h.limits...), above.left[min(len(h.limits), len(above.left)):]...)

@@ -25,11 +25,16 @@ type naive struct {
 	weights map[resources.Kind]int64
 	packing bool
 	devices *devices.Policy // nil unless nodes are tried by their devices
+	met     map[string]int  // what was met of gangs; nil if there are none
 }
 
 // next is the first ask that fits, and its node; nil if none does.
 func (n naive) next() (ask *core.Allocation, node core.NodeID) {
+	held := n.gangs().held
 	try := func(q *core.QueueView, candidate core.AskView) bool {
+		if held[candidate.Key] {
+			return false
+		}
 		headroom, _ := n.view.Headroom(q.Path)
 		found := false
 		if candidate.Amounts.Within(headroom) && n.limitsHold(candidate) {
@@ -239,7 +244,13 @@ func (n naive) compare(t *testing.T, h *history, when string) (compared int) {
 	for {
 		n.view = h.p.View()
 		ask, node := n.next()
+		gangs := n.gangs()
 		fx, more := h.p.Schedule(h.now)
+		if len(gangs.next) > 0 {
+			n.compareReplacement(t, h.p.View(), gangs, when)
+			n.met["replacements"]++
+			continue
+		}
 		placed := slices.IndexFunc(fx, func(e core.Event) bool { _, ok := e.(core.Placed); return ok })
 		if ask == nil {
 			assert.Equal(t, placed, -1, "%s: %v", when, fx)
@@ -250,6 +261,9 @@ func (n naive) compare(t *testing.T, h *history, when string) (compared int) {
 		got := fx[placed].(core.Placed)
 		assert.Equal(t, string(got.Key)+" on "+string(got.Node), string(ask.Key)+" on "+string(node), when)
 		compared++
+		if ask.TaskGroup != "" && !ask.Placeholder {
+			n.met["not held"]++
+		}
 	}
 }
 

@@ -173,9 +173,10 @@ func (s *search) inSections(top *section, left *headroom, best *request) *reques
 		return best
 	}
 	if s.mayHold(&top.own, left) {
-		switch held := top.blocker(&top.own); {
+		within := top.headroomWithin(left)
+		switch held := top.blockerWithin(within); {
 		case held == nil:
-			best = earlier(best, s.inApplications(&top.apps, top.headroomWithin(left)))
+			best = earlier(best, s.inApplications(&top.apps, within))
 		case top.line == nil || top.line.account != held:
 			s.stale = append(s.stale, top)
 		}
@@ -219,7 +220,7 @@ func (s *search) amongGroups(top *askGroup, left *headroom) *request {
 	if r := s.inGroups(top.links.Left, left); r != nil {
 		return r
 	}
-	if s.mayHold(&top.own, left) && s.mayTry(top) {
+	if s.mayHold(&top.own, left) && s.mayTry(top, left) {
 		return top.first()
 	}
 	return s.inGroups(top.links.Right, left)
@@ -227,9 +228,9 @@ func (s *search) amongGroups(top *askGroup, left *headroom) *request {
 
 // mayTry reports whether the first ask of a group, whose summary lets it pass, may fit
 // a node as far as is known, or room may be made for it.
-func (s *search) mayTry(g *askGroup) bool {
+func (s *search) mayTry(g *askGroup, left *headroom) bool {
 	c := g.class
-	if g.application.section != nil && g.first().heldBack() != nil {
+	if g.application.section != nil && !left.surelyAllows(&c.amounts) && g.first().heldBack() != nil {
 		return false
 	}
 	if s.only != nil {

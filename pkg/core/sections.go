@@ -229,6 +229,14 @@ func (l *sections) tried(yield func(*section) bool) {
 	})
 }
 
+// blockerWithin is the blocker of a section as it stands, of which is known what is left of its limits.
+func (s *section) blockerWithin(left *headroom) *account {
+	if !s.uncounted && left.surelyAllows(s.own.open) {
+		return nil
+	}
+	return s.blocker(&s.own)
+}
+
 // blocker is an account that lets no ask of a section run which waits with a summary; nil if
 // there is none.
 func (s *section) blocker(own *summary) *account {

@@ -1,0 +1,68 @@
+package core_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// hardGang is a partition with one application of the hard style, which says that its placeholders have 4. Of two of
+// 2 one runs on the only node, and an ask is to take its place.
+func hardGang(t *testing.T) *core.Partition {
+	t.Helper()
+	p := core.NewPartition(core.Options{Kinds: testKinds()}, core.Config{
+		Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q"}}},
+	})
+	p.Apply(start, core.AddNode{ID: "n1", Capacity: resources.Amounts{2}})
+	p.Apply(start, core.AddApplication{
+		ID: "app", Queue: "root.q", Placeholders: resources.Amounts{4}, Style: core.Hard, GangTimeout: time.Minute,
+	})
+	member := func(key core.AllocationKey, placeholder bool, after time.Duration) {
+		p.Apply(start, core.AddAllocation{Allocation: &core.Allocation{
+			Key: key, Application: "app", TaskGroup: "workers", Placeholder: placeholder, Amounts: resources.Amounts{2}, Created: start.Add(after),
+		}})
+	}
+	member("ph-1", true, 0)
+	member("ph-2", true, 1)
+	p.Schedule(start)
+	member("real", false, 2)
+	p.Schedule(start)
+	assert.DeepEqual(t, gangOf(p).Replacements, []core.Replacement{{Placeholder: "ph-1", Ask: "real"}})
+	return p
+}
+
+func gangOf(p *core.Partition) *core.GangView { return p.View().Applications[0].Gang }
+
+// A placeholder that waits when the time is over counts as timed out, and an ask of its task group does not.
+func TestWhatTimesOutIsCounted(t *testing.T) {
+	p := hardGang(t)
+	p.Schedule(start.Add(time.Minute))
+	assert.Equal(t, p.View().Applications[0].State, core.Failing)
+	group := gangOf(p).Groups[0]
+	assert.DeepEqual(t, []int64{group.Made, group.Replaced, group.TimedOut}, []int64{2, 0, 1})
+	assert.NilError(t, p.Verify())
+}
+
+// A placeholder counts as timed out that is lost with its node while an ask is to take its place, and the ask waits
+// for the next one.
+func TestPlaceholderThatIsLostIsCounted(t *testing.T) {
+	p := hardGang(t)
+	p.Apply(start, core.RemoveNode{ID: "n1"})
+	group := gangOf(p).Groups[0]
+	assert.DeepEqual(t, []int64{group.Made, group.Replaced, group.TimedOut}, []int64{2, 0, 1})
+	assert.Equal(t, len(gangOf(p).Replacements), 0)
+
+	p.Apply(start, core.AddNode{ID: "n2", Capacity: resources.Amounts{2}})
+	p.Schedule(start)
+	p.Schedule(start)
+	assert.DeepEqual(t, gangOf(p).Replacements, []core.Replacement{{Placeholder: "ph-2", Ask: "real"}})
+	p.Apply(start, core.ReleaseAllocation{Application: "app", Key: "ph-2", Termination: si.TerminationType_PLACEHOLDER_REPLACED})
+	group = gangOf(p).Groups[0]
+	assert.DeepEqual(t, []int64{group.Made, group.Replaced, group.TimedOut}, []int64{2, 1, 1})
+	assert.NilError(t, p.Verify())
+}
