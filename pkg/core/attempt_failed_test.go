@@ -11,8 +11,24 @@ import (
 )
 
 // A failedLoad is a full cluster and asks of different classes for which no node can make
-// room: less important allocations hold half of what they want.
-type failedLoad struct{ nodes, pods, classes int }
+// room: less important allocations hold half of what they want. They differ in amounts, or in
+// priorities too.
+type failedLoad struct {
+	nodes, pods, classes int
+	priorities           bool
+}
+
+// ofPod is the priority of one of the pods of a node.
+func (v failedLoad) ofPod(i int) int32 { return int32(i * 1000) }
+
+// ofAsk is the priority of an ask. It is above that of half of the pods of a node, or, where
+// all differ, of a quarter to six tenths.
+func (v failedLoad) ofAsk(i int) int32 {
+	if v.priorities {
+		return int32(v.pods*250 + i*v.pods*350/v.classes)
+	}
+	return v.ofPod(v.pods / 2)
+}
 
 func (v failedLoad) build() *core.Partition {
 	root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "a"}, {Name: "b", Guaranteed: []int64{1000}}}}
@@ -24,7 +40,7 @@ func (v failedLoad) build() *core.Partition {
 		p.Apply(start, core.AddNode{ID: id, Capacity: []int64{int64(v.pods) * 5000, 1 << 40, 110}})
 		for i := range v.pods {
 			runs := ask("b", fmt.Sprintf("%s-%02d", id, i), 5000, 1<<20, 1)
-			runs.Allocation.Node, runs.Allocation.Priority = id, int32(i)
+			runs.Allocation.Node, runs.Allocation.Priority = id, v.ofPod(i)
 			p.Apply(start, runs)
 		}
 	}
@@ -38,7 +54,7 @@ func (v failedLoad) build() *core.Partition {
 func (v failedLoad) addAsks(p *core.Partition) {
 	for i := range v.classes {
 		a := ask("a", fmt.Sprintf("large-%03d", i), int64(v.pods*3500+i), 1<<20, 1)
-		a.Allocation.Priority = int32(v.pods / 2)
+		a.Allocation.Priority = v.ofAsk(i)
 		p.Apply(start, a)
 	}
 }
@@ -54,7 +70,7 @@ func (v failedLoad) second(p *core.Partition, i int) {
 	p.Apply(now, core.ReleaseAllocation{Application: "b", Key: core.AllocationKey(fmt.Sprintf("n%05d-%02d", i, v.pods-5))})
 	run(now)
 	a := ask("b", fmt.Sprintf("new-%d", i), 5000, 1<<20, 1)
-	a.Allocation.Priority = int32(v.pods - 5)
+	a.Allocation.Priority = v.ofPod(v.pods - 5)
 	p.Apply(now.Add(time.Second/2), a)
 	run(now.Add(time.Second / 2))
 }
@@ -63,8 +79,15 @@ func (v failedLoad) second(p *core.Partition, i int) {
 // for a bounded number of nodes, an ask that fits is placed in the first of them, and
 // attempts that failed look again at what has changed only.
 func TestFailedAttemptsLookAtWhatChanged(t *testing.T) {
+	for _, priorities := range []bool{false, true} {
+		t.Run(fmt.Sprintf("priorities=%t", priorities), func(t *testing.T) {
+			failedLoad{nodes: 600, pods: 10, classes: 640, priorities: priorities}.lookAtWhatChanged(t)
+		})
+	}
+}
+
+func (v failedLoad) lookAtWhatChanged(t *testing.T) {
 	const perBatch = 2048
-	v := failedLoad{nodes: 600, pods: 10, classes: 640}
 	p := v.build()
 	p.Apply(start, core.AddNode{ID: "z", Capacity: []int64{500, 1 << 30, 110}})
 	v.addAsks(p)
@@ -95,9 +118,20 @@ func TestFailedAttemptsLookAtWhatChanged(t *testing.T) {
 // BenchmarkFailedAttempts measures a second in which one allocation ends and another one
 // begins while asks fit nowhere, and the longest batch of the first attempts.
 func BenchmarkFailedAttempts(b *testing.B) {
-	for _, classes := range []int{0, 64, 200, 640} {
-		b.Run(fmt.Sprint(classes), func(b *testing.B) {
-			v := failedLoad{nodes: 5000, pods: 20, classes: classes}
+	for _, v := range []failedLoad{
+		{classes: 0},
+		{classes: 64},
+		{classes: 200},
+		{classes: 640},
+		{classes: 200, priorities: true},
+		{classes: 640, priorities: true},
+	} {
+		name := fmt.Sprint(v.classes)
+		if v.priorities {
+			name += "-priorities"
+		}
+		b.Run(name, func(b *testing.B) {
+			v.nodes, v.pods = 5000, 20
 			p := v.build()
 			v.addAsks(p)
 			var longest time.Duration

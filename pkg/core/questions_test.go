@@ -109,6 +109,52 @@ func TestRefusalsHoldForTheClass(t *testing.T) {
 	}
 }
 
+// TestNothingIsAskedTwiceOfFullNodes: asks that may preempt are refused on full nodes, by
+// attempts and then where nodes would be reserved for them. While nothing changes no question
+// comes twice, and in the end none at all.
+func TestNothingIsAskedTwiceOfFullNodes(t *testing.T) {
+	const nodes, asks = 100, 5
+	questions, asked := map[string]int{}, 0
+	answer := func(question string) error {
+		questions[question]++
+		asked++
+		return errTaint
+	}
+	options := core.Options{
+		Kinds: testKinds(),
+		Feasible: func(key core.AllocationKey, node core.NodeID, allocate bool) error {
+			return answer(fmt.Sprint(key, node, allocate))
+		},
+		Simulate: func(key core.AllocationKey, node core.NodeID, with, without []core.AllocationKey) error {
+			return answer(fmt.Sprint(key, node, with, without))
+		},
+	}
+	root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "low"}, {Name: "high"}}}
+	p := core.NewPartition(options, core.Config{Name: "default", Root: root})
+	for _, app := range []core.ApplicationID{"low", "high"} {
+		p.Apply(start, core.AddApplication{ID: app, Queue: core.QueuePath("root." + app)})
+	}
+	for i := range nodes {
+		pod := ask("low", fmt.Sprintf("low-%02d", i), 10)
+		pod.Allocation.Node = core.NodeID(fmt.Sprintf("n%02d", i))
+		p.Apply(start, core.AddNode{ID: pod.Allocation.Node, Capacity: resources.Amounts{10}})
+		p.Apply(start, pod)
+	}
+	for i := range asks {
+		a := ask("high", fmt.Sprintf("high-%d", i), 5)
+		a.Allocation.Priority = 10
+		p.Apply(start, a)
+	}
+	last := untilQuiet(t, p, start, time.Minute)
+	for question, times := range questions {
+		assert.Equal(t, times, 1, question)
+	}
+	// Without the pod, with it, and whether the node can be reserved.
+	assert.Equal(t, asked, 3*nodes*asks)
+	untilQuiet(t, p, last, time.Hour)
+	assert.Equal(t, asked, 3*nodes*asks)
+}
+
 // TestAFreedNodeThatDoesNotHelp: about one that is still too small, or takes nothing new,
 // nothing is asked, and it is not looked at again before it changes.
 func TestAFreedNodeThatDoesNotHelp(t *testing.T) {

@@ -199,11 +199,11 @@ func (s *reservations) reserveBest(r *request) {
 }
 
 // mayReserve asks whether an ask may run on a node once what runs there has ended. A resource
-// manager that counts amounts itself refuses every full node as it is. What it refuses is not
-// asked again before the node changes.
+// manager that counts amounts itself refuses every full node as it is. What it refuses, also
+// to an attempt, is not asked again before the node changes.
 func (s *reservations) mayReserve(r *request, n *node) bool {
 	result, err := s.predicates.check(r, n, false)
-	if result == waits && s.options.Simulate != nil && !isUnresolvable(err) {
+	if result == waits && s.options.Simulate != nil && !isUnresolvable(err) && !r.class.simulations.isRefusedEmpty(n) {
 		if all := n.ownKeys(func(*request) bool { return true }); len(all) > 0 {
 			if err = s.predicates.simulate(r, n, keysOf(all)); err == nil {
 				return true

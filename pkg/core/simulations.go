@@ -16,6 +16,7 @@ import (
 //     updated;
 //   - failed are those for which every plan of a trigger failed, until the node changes
 //     in any way;
+//   - emptied are those that it refuses without all that runs there, until the node changes;
 //   - kept are all answers about other nodes, until the attempt is over. So an attempt
 //     whose questions pause asks nothing twice when it goes on.
 //
@@ -24,6 +25,7 @@ type simulations struct {
 	unresolvable nodeSet
 	failed       [preemptor.Triggers]nodeSet
 	nearest      [preemptor.Triggers]*candidateNode
+	emptied      nodeSet
 	kept         map[*node]*keptAnswers
 	learnt       bool // there is anything in the sets
 	refused      bool // a plan was refused, which says nothing of other asks of the class
@@ -72,6 +74,12 @@ func (s *simulations) hopeless(n *node, t preemptor.Trigger) bool {
 	return s.unresolvable.has(n.slot, n.updatedAt) || s.failed[t].has(n.slot, n.changedAt)
 }
 
+// isRefusedEmpty reports whether an attempt learnt that a node is refused without all that
+// runs there, and the node has not changed since.
+func (s *simulations) isRefusedEmpty(n *node) bool {
+	return s != nil && s.emptied.has(n.slot, n.changedAt)
+}
+
 // hopelessNow is hopeless, or that the plan failed earlier in an attempt that goes on.
 func (s *simulations) hopelessNow(n *node, of failedPlan) bool {
 	kept := s.kept[n]
@@ -94,7 +102,7 @@ func (s *simulations) about(n *node) *keptAnswers {
 // newSimulations knows nothing yet.
 func (p *predicates) newSimulations() *simulations {
 	s := &p.spare
-	*s = simulations{unresolvable: nodeSet{since: p.updated}}
+	*s = simulations{unresolvable: nodeSet{since: p.updated}, emptied: nodeSet{since: p.changed}}
 	for t := range s.failed {
 		s.failed[t].since = p.changed
 	}
@@ -187,6 +195,9 @@ func (p *predicates) simulation(r *request, n *node) func([]string) error {
 		err := p.simulate(r, n, keysOf(removed))
 		p.attempt.about(n).fits[text] = err
 		p.attempt.noteUnresolvable(n, err, p.updated)
+		if err != nil && len(removed) == len(n.own) && len(n.nominated) == 0 {
+			p.attempt.emptied.add(n.slot, n.changedAt, p.changed)
+		}
 		return err
 	}
 }
