@@ -28,7 +28,9 @@ type restChecker struct {
 
 // newRestChecker is nil where a view has what the oracle does not know.
 func newRestChecker(view *core.View, now time.Time) *restChecker {
-	w := &tortureWorld{Priority: view.Config.Preemption.Priority, Policy: view.Config.Preemption.Budgets}
+	w := &tortureWorld{
+		Priority: view.Config.Preemption.Priority, Policy: view.Config.Preemption.Budgets, KeepsForeign: view.Config.Preemption.RequiredNode.SpareForeign,
+	}
 	c := &restChecker{view: view, now: now, counts: map[string]int{}, oracle: &tortureOracle{
 		w: w, on: map[string]string{}, used: map[string]tortureAmounts{}, free: map[string]tortureAmounts{},
 		leaves: map[string]bool{}, settled: map[string]bool{},

@@ -85,7 +85,7 @@ func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (ov
 		}
 	}
 	overRequired = overRequired.join(r.quotaWaiters())
-	over = over.join(s.placesLost(plan)).join(s.quorumsThatWait(n))
+	over = over.join(s.placesLost(plan)).join(s.gangsThatWait(n)).join(s.quorumsThatWait(n))
 	own := r.class.standing
 	if !s.limited() && !s.isAbove(own) {
 		return over, overRequired
@@ -107,6 +107,20 @@ func (s *nominations) placesLost(plan *preemptor.Decision) Standing {
 		if g := victim.groupOf(); g != nil && victim.Placeholder {
 			for held := range g.held.all {
 				highest = highest.join(held.class.standing)
+			}
+		}
+	}
+	return highest
+}
+
+// gangsThatWait is the highest standing of the asks of gangs that fitted nowhere, and of which one
+// could run on a node: they stand in no order, and are tried again before the others.
+func (s *nominations) gangsThatWait(n *node) Standing {
+	highest := noStanding
+	for _, app := range s.gangs.waiting {
+		for _, r := range app.asks {
+			if r.isHeld() && r.Amounts.FitsIn(n.capacity) {
+				highest = highest.join(r.class.standing)
 			}
 		}
 	}

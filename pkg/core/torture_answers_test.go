@@ -19,6 +19,7 @@ const (
 	answersAll     tortureAnswers = iota
 	answersNever                  // of a node that it refuses whatever ends there, it says so
 	answersNothing                // it does not simulate, where no answer depends on other pods; else as all
+	answersPrefix                 // it simulates that pods end, and knows nothing of asks that are to come beside
 )
 
 // errNever refuses a node whatever ends there.
@@ -32,6 +33,22 @@ func (w *tortureWorld) refusal(r tortureRule) error {
 		return errNever{err}
 	}
 	return err
+}
+
+// simulates answers for a node that was changed in thought.
+func (g *tortureGame) simulates(key, node string, add, remove []core.AllocationKey) error {
+	if g.w.Answers == answersPrefix {
+		add = nil
+	}
+	return g.allows(key, node, add, remove)
+}
+
+// ruledBetweenAsks reports whether an answer about an ask depends on another ask.
+func (w *tortureWorld) ruledBetweenAsks() bool {
+	return slices.ContainsFunc(w.Rules, func(r tortureRule) bool {
+		other := w.pod(r.Other)
+		return other != nil && other.Node == ""
+	})
 }
 
 func (w *tortureWorld) onlyRefuses() bool {

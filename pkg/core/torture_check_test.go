@@ -140,7 +140,7 @@ func TestTortureTexts(t *testing.T) {
 	compared := 0
 	for seed := range uint64(400) {
 		w := newTortureWorld(seed)
-		w.Reserve = true // as in scenarios
+		w.Reserve, w.KeepsForeign, w.Lowered = true, false, tortureLowered{} // as in scenarios, at their beginning
 		for i := range w.Pods {
 			w.Pods[i].At, w.Pods[i].Ends = 0, 0
 		}

@@ -56,6 +56,8 @@ func tortureFailures(w *tortureWorld, lie tortureLie) (list []tortureFailure, g 
 	}
 	o, view := g.oracle(), g.p.View()
 	list = append(list, g.plans()...)
+	list = append(list, g.needless()...)
+	list = append(list, g.stayBeyond(o)...)
 	list = append(list, g.quorumFits()...)
 	for i := range g.w.Pods {
 		if ask := &g.w.Pods[i]; g.waits[ask.Key] {
@@ -101,6 +103,9 @@ func (g *tortureGame) unserved(view *core.View, ask *torturePod) []tortureFailur
 		return nil
 	}
 	for _, e := range slices.Backward(mine) {
+		if g.reconfigured(e.At) {
+			return nil
+		}
 		f := tortureFailure{Law: lawPlacement, Ask: ask.Key, Trigger: e.Trigger}
 		f.Cause, f.Detail = g.taken(view, ask, e)
 		if f.Cause == "" {
@@ -254,7 +259,7 @@ func (g *tortureGame) plans() (list []tortureFailure) {
 		plans[e.At] = append(plans[e.At], g.w.pod(e.Victim))
 	}
 	for i, e := range g.evictions {
-		if asks > 1 || i > 0 && g.evictions[i-1].At == e.At || len(e.Before.leaving()) > 0 {
+		if e.Trigger == preemptor.Quota || g.reconfigured(e.At) || asks > 1 || i > 0 && g.evictions[i-1].At == e.At || len(e.Before.leaving()) > 0 {
 			continue
 		}
 		victims := plans[e.At]
@@ -416,8 +421,10 @@ func (g *tortureGame) unlawful(e tortureEviction) string {
 	above := tortureCommon(v.Queue, ask.Queue)
 	mine, its := o.priority(ask, above), o.priority(v, above)
 	switch {
-	case v.Required || v.Requires != "" || v.Foreign == core.Static || v.Foreign == core.Foreign && e.Trigger != preemptor.RequiredNode:
+	case v.Required || v.Requires != "" || v.Foreign == core.Static || v.Foreign == core.Foreign && (e.Trigger != preemptor.RequiredNode || g.w.KeepsForeign):
 		return "never a victim"
+	case v.Foreign == core.Foreign && o.fence(ask.Queue) != "":
+		return "outside of the fence"
 	case ask.Polite:
 		return "the ask preempts nothing"
 	case o.limited(ask):
@@ -426,7 +433,7 @@ func (g *tortureGame) unlawful(e tortureEviction) string {
 		return g.makesNoRoom(ask)
 	case g.isReplaced(e.Victim):
 		return "it is being replaced"
-	case v.Foreign == core.Own && o.excluded(v.Queue):
+	case v.Foreign == core.Own && o.isProtected(v.Queue):
 		return "protected by its queue"
 	case e.Trigger == preemptor.RequiredNode && v.Priority > ask.Priority && its > mine:
 		return "more important"

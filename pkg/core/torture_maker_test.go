@@ -66,6 +66,15 @@ func newTortureWorld(seed uint64) *tortureWorld {
 	if m.w.Answers = answersNever; m.chance(60) {
 		m.w.Answers = answersNothing
 	}
+	if m.chance(20) {
+		m.foreign()
+	}
+	if m.chance(20) {
+		m.lower()
+	}
+	if m.chance(50) && !m.w.onlyRefuses() && !m.w.ruledBetweenAsks() {
+		m.w.Answers = answersPrefix
+	}
 	return m.w
 }
 

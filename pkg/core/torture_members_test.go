@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
 // A tortureLimit is what a user may use below a queue, or with Group all users, which are of
@@ -496,6 +497,9 @@ func (g *tortureGame) seeMembers(fx core.Effects, seen map[string]bool) {
 			seen["a placeholder is replaced"] = seen["a placeholder is replaced"] || e.Cause == core.CauseReplaced
 			seen["a placeholder times out"] = seen["a placeholder times out"] || e.Cause == core.CauseTimedOut
 		case *core.EvictionRequested:
+			if e.Trigger == preemptor.Quota {
+				continue
+			}
 			victim, ask := g.w.pod(string(e.Key)), g.w.pod(string(e.For))
 			for what, is := range map[string]bool{
 				"room is made for a member of a quorum": ask.Quorum != "", "a member of a quorum is a victim": victim.Quorum != "",

@@ -21,6 +21,7 @@ type tortureOracle struct {
 	free    map[string]tortureAmounts // by node
 	ended   map[string]int            // members of a budget that were evicted and have ended
 	leaves  map[string]bool           // what is being evicted
+	overdue map[string]bool           // what was evicted and did not end in time
 	stays   map[string]bool           // placeholders whose place an ask has
 	limits  []tortureAmounts          // what counts for each limit
 	settled map[string]bool           // what has taken the place of an equal, and keeps it against equals
@@ -29,14 +30,15 @@ type tortureOracle struct {
 // oracle is of what runs now. What is being evicted still runs.
 func (g *tortureGame) oracle() *tortureOracle {
 	o := &tortureOracle{
-		w: g.w, on: maps.Clone(g.on), used: map[string]tortureAmounts{}, free: map[string]tortureAmounts{}, ended: map[string]int{}, leaves: map[string]bool{}, stays: map[string]bool{}, settled: map[string]bool{},
-		limits: make([]tortureAmounts, len(g.w.Limits)),
+		w: g.w, on: maps.Clone(g.on), used: map[string]tortureAmounts{}, free: map[string]tortureAmounts{}, ended: map[string]int{}, limits: make([]tortureAmounts, len(g.w.Limits)),
+		leaves: map[string]bool{}, overdue: map[string]bool{}, stays: map[string]bool{}, settled: map[string]bool{},
 	}
 	for _, n := range g.w.Nodes {
 		o.free[n.Name] = n.Capacity
 	}
 	for _, e := range g.evictions {
 		o.leaves[e.Victim] = !e.Ended
+		o.overdue[e.Victim] = !e.Ended && g.now.Sub(tortureStart) >= e.At+tortureTimeout
 		if e.Trigger == preemptor.Priority && o.compare(g.w.pod(e.For), g.w.pod(e.Victim)) == 0 {
 			o.settled[e.For] = true
 		}
@@ -107,14 +109,9 @@ func (o *tortureOracle) compare(a, b *torturePod) int {
 	return cmp.Compare(o.priority(a, above), o.priority(b, above))
 }
 
-// isProtected reports whether preemption is disabled for a queue or above it.
+// isProtected reports whether preemption is disabled for a queue, or above it and no queue
+// between has a policy of its own.
 func (o *tortureOracle) isProtected(queue string) bool {
-	return slices.ContainsFunc(torturePath(queue), func(q string) bool { return o.w.queue(q).Policy == core.PreemptionDisabled })
-}
-
-// excluded reports the same, but a policy below overrides what is inherited:
-// docs/configuration.md and docs/preemption.md differ in this.
-func (o *tortureOracle) excluded(queue string) bool {
 	for _, q := range torturePath(queue) {
 		if policy := o.w.queue(q).Policy; policy != core.PreemptionDefault {
 			return policy == core.PreemptionDisabled
@@ -195,7 +192,7 @@ func (o *tortureOracle) place(ask *torturePod, node *tortureNode, t preemptor.Tr
 
 // candidate reports whether a pod may be a victim at all.
 func (o *tortureOracle) candidate(p *torturePlace, v *torturePod) bool {
-	if v.Foreign != core.Own || o.leaves[v.Key] || o.stays[v.Key] || v.Required || v.Requires != "" || v == p.ask || o.isProtected(v.Queue) ||
+	if v.Foreign != core.Own && !o.endable(p, v) || o.leaves[v.Key] || o.stays[v.Key] || v.Required || v.Requires != "" || v == p.ask || o.isProtected(v.Queue) ||
 		!tortureWithin(v.Queue, o.fence(p.ask.Queue)) || slices.Contains(p.never, v) && o.on[v.Key] == p.node {
 		return false
 	}

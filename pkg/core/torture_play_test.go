@@ -54,6 +54,8 @@ type tortureGame struct {
 	dismissed map[string]bool               // what is to end with its gang
 	replaced  map[string]string             // the asks that have the places of placeholders
 	endings   map[string]si.TerminationType // how those end
+	given     []tortureGiven                // what queues beyond their max gave back
+	lowered   bool                          // the max of a queue
 	broken    []tortureFailure              // victims that are not lawful
 	log       []string
 	after     func(core.Effects) // after each command and each batch, if anything
@@ -111,7 +113,7 @@ func (g *tortureGame) evictedOf(b tortureBudget) (count int) {
 }
 
 func (g *tortureGame) options() core.Options {
-	o := core.Options{Partition: "[rm]default", Kinds: tortureKinds, ReserveDelay: -1}
+	o := core.Options{Partition: "[rm]default", Kinds: tortureKinds, ReserveDelay: -1, KeepsForeign: g.w.KeepsForeign}
 	if g.w.Reserve {
 		o.ReserveDelay = 0
 	}
@@ -120,7 +122,7 @@ func (g *tortureGame) options() core.Options {
 			return g.allows(string(key), string(node), nil, nil)
 		}
 		o.Simulate = func(key core.AllocationKey, node core.NodeID, add, remove []core.AllocationKey) error {
-			return g.allows(string(key), string(node), add, remove)
+			return g.simulates(string(key), string(node), add, remove)
 		}
 		if g.w.Answers == answersNothing && g.w.onlyRefuses() {
 			o.Simulate = nil
@@ -195,6 +197,7 @@ func (g *tortureGame) begin() {
 // due does what is due now.
 func (g *tortureGame) due() {
 	at := int(g.now.Sub(tortureStart) / time.Second)
+	g.lowerNow()
 	for i := range g.w.Pods {
 		p := &g.w.Pods[i]
 		if !g.came[p.Key] && p.At <= at {
@@ -272,6 +275,9 @@ func (g *tortureGame) next() (at time.Time, ok bool) {
 			at, ok = t, true
 		}
 	}
+	if g.w.Lowered.Queue != "" {
+		earlier(tortureStart.Add(time.Duration(g.w.Lowered.At) * time.Second))
+	}
 	for i := range g.w.Pods {
 		p := &g.w.Pods[i]
 		earlier(tortureStart.Add(time.Duration(p.At) * time.Second))
@@ -309,7 +315,7 @@ func (g *tortureGame) take(fx core.Effects) {
 		case core.ForeignAdded:
 			g.on[string(e.Key)] = string(e.Node)
 		case core.ForeignRemoved:
-			delete(g.on, string(e.Key))
+			g.end(string(e.Key))
 		case core.Placed:
 			g.place(string(e.Key), string(e.Node))
 		case *core.Ended:
@@ -318,6 +324,9 @@ func (g *tortureGame) take(fx core.Effects) {
 			g.nominate(e)
 		case *core.PreemptionPlanned:
 			g.target[string(e.Key)] = string(e.Node)
+			if e.Plan.Trigger == preemptor.Quota {
+				g.giveBack(e)
+			}
 		case *core.NominationEnded:
 			g.endNomination(e)
 		case *core.EvictionRequested:
@@ -360,7 +369,11 @@ func (g *tortureGame) evict(e *core.EvictionRequested) {
 			v.Waited = append(v.Waited, p)
 		}
 	}
-	if cause := g.unlawful(v); cause != "" {
+	unlawful := g.unlawful
+	if v.Trigger == preemptor.Quota {
+		unlawful = g.unlawfulForQuota
+	}
+	if cause := unlawful(v); cause != "" {
 		g.broken = append(g.broken, tortureFailure{Law: lawVictim, Ask: v.For, Trigger: v.Trigger, Cause: cause})
 	}
 	g.evictions = append(g.evictions, v)

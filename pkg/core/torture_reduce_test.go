@@ -52,6 +52,9 @@ func (w *tortureWorld) smaller() (list []*tortureWorld) {
 	for i := range w.Limits {
 		without(func(c *tortureWorld) { c.Limits = slices.Delete(c.Limits, i, i+1) })
 	}
+	if w.Lowered.Queue != "" {
+		without(func(c *tortureWorld) { c.Lowered = tortureLowered{} })
+	}
 	for i := range w.Queues {
 		if w.leaf(w.Queues[i].Name) {
 			without(func(c *tortureWorld) { c.Queues = slices.Delete(c.Queues, i, i+1) })
@@ -89,6 +92,7 @@ func (w *tortureWorld) plainer() (list []*tortureWorld) {
 	flag(func(c *tortureWorld) *bool { return &c.Whole })
 	flag(func(c *tortureWorld) *bool { return &c.Impatient })
 	flag(func(c *tortureWorld) *bool { return &c.Devices })
+	flag(func(c *tortureWorld) *bool { return &c.KeepsForeign })
 	lower(func(c *tortureWorld) *int { return &c.Backoff })
 	list = append(list, w.settings()...)
 	for i := range w.Queues {
@@ -176,6 +180,7 @@ func (w *tortureWorld) lifted(name string) (list []*tortureWorld) {
 				c.Pods[i].Queue = name
 			}
 		}
+		c.clean()
 		list = append(list, c)
 	}
 	if tortureParent(name) == "" && w.leaf(name) {
@@ -190,6 +195,7 @@ func (w *tortureWorld) lifted(name string) (list []*tortureWorld) {
 				}
 			}
 			c.Queues = slices.DeleteFunc(c.Queues, func(q tortureQueue) bool { return q.Name == name })
+			c.clean()
 			list = append(list, c)
 		}
 	}
@@ -202,6 +208,9 @@ func (w *tortureWorld) clean() {
 		return p.Node != "" && w.node(p.Node) == nil || p.Requires != "" && w.node(p.Requires) == nil ||
 			p.Foreign == core.Own && (w.queue(p.Queue) == nil || !w.leaf(p.Queue))
 	})
+	if w.queue(w.Lowered.Queue) == nil {
+		w.Lowered = tortureLowered{}
+	}
 	w.Limits = slices.DeleteFunc(w.Limits, func(l tortureLimit) bool { return l.Queue != "" && w.queue(l.Queue) == nil })
 	w.Rules = slices.DeleteFunc(w.Rules, func(r tortureRule) bool {
 		return w.pod(r.Pod) == nil || w.pod(r.Other) == nil && w.node(r.Other) == nil
@@ -217,7 +226,7 @@ func (w *tortureWorld) clean() {
 // nothing is beyond its node or its queue, every pod holds something, and
 // guarantees are possible.
 func (w *tortureWorld) valid() bool {
-	if !w.limitsValid() || !w.gangsFit() {
+	if !w.limitsValid() || !w.gangsFit() || !w.lowerable() {
 		return false
 	}
 	free, used := map[string]tortureAmounts{}, map[string]tortureAmounts{}

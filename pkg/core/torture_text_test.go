@@ -42,6 +42,9 @@ func (w *tortureWorld) text() string {
 			fmt.Fprintf(b, "schedule\nadvance %ds\n", t-at)
 			at = t
 		}
+		if w.Lowered.Queue != "" && w.Lowered.At == t {
+			fmt.Fprint(b, w.loweredText())
+		}
 		for i := range w.Pods {
 			p := &w.Pods[i]
 			if p.Node == "" && p.At == t {
@@ -60,6 +63,7 @@ func (w *tortureWorld) text() string {
 	}
 	fmt.Fprint(b, tortureIf(w.Dynamic, "# leaves without properties are made for their applications, with the same amounts\n"))
 	fmt.Fprint(b, tortureIf(w.Denied, "# applications of another user are refused\n"))
+	fmt.Fprint(b, tortureIf(w.KeepsForeign, "# pods of other schedulers do not end when they are released\n"))
 	fmt.Fprint(b, tortureIf(w.Recreate, "# what was evicted is asked for again, with an x and a number behind its key\n"))
 	return b.String()
 }
@@ -67,6 +71,9 @@ func (w *tortureWorld) text() string {
 // times are when asks come and pods are released, and the beginning.
 func (w *tortureWorld) times() []int {
 	list := []int{0}
+	if w.Lowered.Queue != "" {
+		list = append(list, w.Lowered.At)
+	}
 	for i := range w.Pods {
 		list = append(list, w.Pods[i].At, w.Pods[i].Ends)
 	}
@@ -118,6 +125,9 @@ func (w *tortureWorld) yaml() []string {
 	if w.Priority != core.StrictlyLower {
 		preemption = append(preemption, "preemption_priority: "+[]string{"strict", "equal", "off"}[w.Priority])
 	}
+	if w.Lowered.Queue != "" {
+		preemption = append(preemption, "quotapreemptionenabled: true")
+	}
 	if len(preemption) > 0 {
 		lines = append(lines, "    preemption: {"+strings.Join(preemption, ", ")+"}")
 	}
@@ -134,6 +144,9 @@ func (w *tortureWorld) yaml() []string {
 	}
 	if w.Whole {
 		own = append(own, "gang.start: whole")
+	}
+	if w.Lowered.Queue != "" {
+		own = append(own, fmt.Sprintf("quota.preemption.delay: %ds", w.Lowered.Delay))
 	}
 	if len(own) > 0 {
 		lines = append(lines, "        properties: {"+strings.Join(own, ", ")+"}")

@@ -151,7 +151,9 @@ type tortureWorld struct {
 	Recreate bool // what was evicted is asked for again
 	tortureWays
 	tortureMembers
-	Answers tortureAnswers
+	Answers      tortureAnswers
+	KeepsForeign bool // the resource manager does not end pods of other schedulers
+	Lowered      tortureLowered
 }
 
 func (w *tortureWorld) queue(name string) *tortureQueue {
@@ -222,6 +224,9 @@ func (w *tortureWorld) config() core.Config {
 	c := core.Config{Name: "default"}
 	c.Preemption.Budgets, c.Preemption.Priority = w.Policy, w.Priority
 	properties := core.QueueProperties{PreemptionDelay: 30 * time.Second}
+	if w.Lowered.Queue != "" {
+		c.Preemption.Quota, properties.QuotaDelay = true, time.Duration(w.Lowered.Delay)*time.Second
+	}
 	properties.BackoffAfter, properties.BackoffDelay, properties.GangWhole = w.Backoff, backoffDelay, w.Whole
 	c.Root = core.QueueConfig{Name: "root", Parent: true, Properties: properties, Below: w.template(properties), Limits: w.limitsOf("")}
 	c.Root.Queues = w.configBelow("", properties)
