@@ -281,6 +281,14 @@ func (m members) holdBack(r *request, why Reason, detail string) {
 	w.held, w.reason, w.detail = true, why, detail
 }
 
+// mayJoin notes that an ask may wait for a placeholder now which could not before: it is not delayed
+// any more, or no room is kept for it.
+func (m members) mayJoin(r *request) {
+	if g := r.groupOf(); g != nil {
+		m.changes.taskGroup(g)
+	}
+}
+
 // resign takes an ask off the books of its task group.
 func (m members) resign(r *request) {
 	g := r.groupOf()

@@ -248,6 +248,7 @@ func (p *Partition) constraintsOf(r *request) string {
 func (p *Partition) tryAgain(r *request) {
 	w := r.wait
 	w.due.retry, w.delayed, w.planned = time.Time{}, false, 0
+	members{&p.ledger}.mayJoin(r)
 	if r.Required == "" {
 		if !r.isHeld() {
 			p.insert(r)

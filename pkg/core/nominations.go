@@ -172,6 +172,7 @@ func (s *nominations) remove(r *request, why string, waits bool) *node {
 	s.countKept(r.application, -1)
 	s.changes.freeLimits(r.application)
 	r.wait.nomination = nil
+	members{&s.ledger}.mayJoin(r)
 	n.nominated = without(n.nominated, r)
 	n.nominatedAmounts.Sub(r.Amounts)
 	s.nodeChanged(n, 0)

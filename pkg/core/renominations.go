@@ -69,6 +69,7 @@ func (s *renominations) look() {
 			continue
 		}
 		r.wait.former = ""
+		members{&s.ledger}.mayJoin(r)
 		if plan, ok := s.plan(r, n); ok {
 			over, overRequired := s.nominations.waitFor(r, n, &plan)
 			if plan.Trigger == preemptor.Guarantee { // it has made the room, as far as can be told

@@ -87,6 +87,7 @@ func (s *reservations) unreserve(r *request) {
 	}
 	w := r.wait
 	w.reservation = nil
+	members{&s.ledger}.mayJoin(r)
 	n := s.findNode(held.Node)
 	if held.Required {
 		n.claimsHeld--

@@ -159,8 +159,8 @@ func (p *Partition) restoreQueues(q *queue, v *QueueView) {
 			commands{p}.noteQueue(child)
 		}
 		child.wasDynamic = below.WasDynamic
-		if below.Leaf && !child.leaf { // it has applications, so the configuration did not make it a parent
-			child.leaf = true
+		if below.Leaf != child.leaf { // it has applications or queues, so the configuration did not change what it is
+			child.leaf = below.Leaf
 			clear(child.children)
 		}
 		p.restoreQueues(child, below)

@@ -20,37 +20,44 @@ func TestRestoreStandsWhereTheOtherStood(t *testing.T) {
 		for range 80 {
 			h.step()
 		}
-		view := h.p.View()
-		other := core.Restore(core.Options{Kinds: testKinds()}, h.now, view)
-		assert.NilError(t, other.Verify(), "seed %d", seed)
-		restored := other.View()
-		assert.DeepEqual(t, sortedNodes(restored.Nodes), sortedNodes(view.Nodes), ofViews)
-		assert.DeepEqual(t, restored.ForeignUnknownNode, view.ForeignUnknownNode)
-		sameQueues(t, restored.Root, view.Root)
-		assert.Equal(t, len(restored.Applications), len(view.Applications))
-		for i, app := range view.Applications {
-			got := restored.Applications[i]
-			assert.Equal(t, got.State, app.State)
-			assert.Equal(t, got.Queue, app.Queue)
-			assert.Equal(t, got.Group, app.Group)
-			assert.Equal(t, got.Counts, app.Counts)
-			assert.Assert(t, got.Since.Equal(app.Since) && got.Submitted.Equal(app.Submitted))
-			assert.DeepEqual(t, sortedAllocations(got.Allocations), sortedAllocations(app.Allocations))
-			asks := sortedAsks(got.Asks)
-			for k, ask := range sortedAsks(app.Asks) {
-				assert.DeepEqual(t, asks[k].Allocation, ask.Allocation)
-				assert.Equal(t, asks[k].Nominated, ask.Nominated)
-				assert.Equal(t, asks[k].Reserved, ask.Reserved)
-				assert.Equal(t, asks[k].KeptFrom, ask.KeptFrom)
-				assert.Equal(t, asks[k].KeptFromRequired, ask.KeptFromRequired)
-			}
-		}
-		for more := true; more; {
-			_, more = other.Schedule(h.now)
-			assert.NilError(t, other.Verify(), "seed %d", seed)
-		}
-		assert.Assert(t, cmp.Equal(h.p.View().Nodes, view.Nodes, ofViews), "seed %d: the other was touched", seed)
+		standsWhereTheOtherStood(t, h, seed)
 	}
+}
+
+// standsWhereTheOtherStood restores the partition of a history from its view.
+func standsWhereTheOtherStood(t *testing.T, h *history, seed uint64) {
+	t.Helper()
+	view := h.p.View()
+	other := core.Restore(core.Options{Kinds: testKinds()}, h.now, view)
+	assert.NilError(t, other.Verify(), "seed %d", seed)
+	restored := other.View()
+	assert.DeepEqual(t, sortedNodes(restored.Nodes), sortedNodes(view.Nodes), ofViews)
+	assert.DeepEqual(t, restored.ForeignUnknownNode, view.ForeignUnknownNode)
+	sameQueues(t, restored.Root, view.Root)
+	assert.Equal(t, len(restored.Applications), len(view.Applications))
+	for i, app := range view.Applications {
+		got := restored.Applications[i]
+		assert.Equal(t, got.State, app.State)
+		assert.Equal(t, got.Queue, app.Queue)
+		assert.Equal(t, got.Group, app.Group)
+		assert.Equal(t, got.Counts, app.Counts)
+		assert.DeepEqual(t, got.Gang, app.Gang)
+		assert.Assert(t, got.Since.Equal(app.Since) && got.Submitted.Equal(app.Submitted))
+		assert.DeepEqual(t, sortedAllocations(got.Allocations), sortedAllocations(app.Allocations))
+		asks := sortedAsks(got.Asks)
+		for k, ask := range sortedAsks(app.Asks) {
+			assert.DeepEqual(t, asks[k].Allocation, ask.Allocation)
+			assert.Equal(t, asks[k].Nominated, ask.Nominated)
+			assert.Equal(t, asks[k].Reserved, ask.Reserved)
+			assert.Equal(t, asks[k].KeptFrom, ask.KeptFrom)
+			assert.Equal(t, asks[k].KeptFromRequired, ask.KeptFromRequired)
+		}
+	}
+	for more := true; more; {
+		_, more = other.Schedule(h.now)
+		assert.NilError(t, other.Verify(), "seed %d", seed)
+	}
+	assert.Assert(t, cmp.Equal(h.p.View().Nodes, view.Nodes, ofViews), "seed %d: the other was touched", seed)
 }
 
 // ofViews leaves out what only asks of the same view can tell of a node.

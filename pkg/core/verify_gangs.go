@@ -1,6 +1,10 @@
 package core
 
-import "github.com/narwhal-scheduler/narwhal/pkg/resources"
+import (
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
 
 // gang checks what is counted of the task groups of an application.
 func (v *verifier) gang(app *application) {
@@ -51,6 +55,9 @@ func (v *verifier) gang(app *application) {
 		}
 		if r := group.overtaken(); v.settled && r != nil {
 			v.breaks("ask %s waits for no placeholder, and %s, which comes later, does", r.Key, group.held.last().Key)
+		}
+		if v.settled && group.held.len() < group.left() && slices.ContainsFunc(group.others.list(), mayAwaitPlaceholder) {
+			v.breaks("task group %s of %s: an ask waits for no placeholder, and there is one left", group.name, app.id)
 		}
 		if v.settled && group.held.len() > group.left() {
 			v.breaks("task group %s of %s: %d asks wait for %d placeholders", group.name, app.id, group.held.len(), group.left())
