@@ -94,6 +94,14 @@ func RunningOn(node, app string, count int) Condition {
 	return countIs(app, count, "run on "+node, func(p *corev1.Pod) bool { return runs(p) && p.Spec.NodeName == node })
 }
 
+// Nominated holds when a pod of an application waits and says that room is made for it on a
+// node, so that no autoscaler adds another one.
+func Nominated(app, node string) Condition {
+	return countIs(app, 1, "are nominated to "+node, func(p *corev1.Pod) bool {
+		return p.Spec.NodeName == "" && p.Status.NominatedNodeName == node
+	})
+}
+
 // Gone holds when nothing is left of the pods of an application.
 func Gone(app string) Condition {
 	return Condition{

@@ -28,6 +28,8 @@ var scenarios = []Scenario{
 	{name: "daemonset-preempts", play: daemonSetPreempts, short: true},
 	{name: "preemption-respects-budgets", play: preemptionRespectsBudgets},
 	{name: "foreign-pod", play: foreignPodIsBooked, short: true, withoutKube: "it does not show its books"},
+	{name: "resize", play: podsAreResizedInPlace, withoutKube: "it does not show its books"},
+	{name: "restart", play: restartTouchesNothing, withoutMiddle: "it crashes there, and starts again"},
 	{name: "api-server-restart", play: apiServerRestarts},
 	{name: "node-flap", play: nodeFlaps, options: Options{NodesCanFail: true}},
 	{name: "failing-binds", play: bindingsFail},
