@@ -70,7 +70,9 @@ func Logger(level, format string, out io.Writer) (zap.AtomicLevel, *zap.Logger, 
 // those of Kubernetes, and what uses the package log. Otherwise a log in JSON has lines
 // that are none. It is called before anything else runs.
 func Redirect(log *zap.Logger) {
-	klog.SetLogger(zapr.NewLogger(log.Named("kubernetes")))
+	// Without the option a name that a library gives its logger is a field, which is called like the
+	// one that the log has for names.
+	klog.SetLoggerWithOptions(zapr.NewLogger(log.Named("kubernetes")), klog.ContextualLogger(true))
 	zap.RedirectStdLog(log.Named("go"))
 }
 

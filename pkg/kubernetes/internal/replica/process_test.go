@@ -27,7 +27,9 @@ func TestLibrariesLogLikeTheProgram(t *testing.T) {
 	Redirect(log)
 	klog.ErrorS(errors.New("connection refused"), "Failed to watch", "type", "Pod")
 	klog.Warningf("watch of %s ended", "Node")
+	klog.Background().WithName("reflector").Info("Listing and watching")
 	klog.V(9).InfoS("details")
+	klog.Background().V(1).Info("more")
 	stdlog.Print("http: panic serving")
 	level.SetLevel(level.Level() + 1)
 	klog.InfoS("below the level")
@@ -36,9 +38,11 @@ func TestLibrariesLogLikeTheProgram(t *testing.T) {
 	for line := range strings.Lines(out.String()) {
 		var entry struct{ Level, Logger, Msg, Error string }
 		assert.NilError(t, json.Unmarshal([]byte(line), &entry), line)
+		assert.Equal(t, strings.Count(line, `"logger"`), 1, line)
 		told = append(told, strings.Join([]string{entry.Level, entry.Logger, entry.Msg, entry.Error}, ","))
 	}
 	assert.DeepEqual(t, told, []string{
-		"error,kubernetes,Failed to watch,connection refused", "info,kubernetes,watch of Node ended,", "info,go,http: panic serving,",
+		"error,kubernetes,Failed to watch,connection refused", "info,kubernetes,watch of Node ended,",
+		"info,kubernetes.reflector,Listing and watching,", "info,go,http: panic serving,",
 	})
 }
