@@ -211,7 +211,9 @@ func nodeIs(name string, schedulable bool) Condition {
 				return err.Error(), false
 			}
 			tainted := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {
-				return t.Key == corev1.TaintNodeUnreachable || t.Key == corev1.TaintNodeNotReady
+				// There are two, in any order, and all pods tolerate the one that evicts for a while.
+				counts := schedulable || t.Effect == corev1.TaintEffectNoSchedule
+				return counts && (t.Key == corev1.TaintNodeUnreachable || t.Key == corev1.TaintNodeNotReady)
 			})
 			return fmt.Sprintf("its taints are %v", node.Spec.Taints), tainted != schedulable
 		},
