@@ -122,7 +122,7 @@ func (w *World) bookDifferences(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return differences(nodes, pointers(pods.Items), w.scheduler.Name()), nil
+	return differences(nodes, pointers(pods.Items), w.scheduler.Name(), yunikornName), nil
 }
 
 // Books are the nodes as the web service of the scheduler shows them.

@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -67,6 +69,15 @@ var schedulers = []Scheduler{KubeScheduler(kubeSchedulerName), Narwhal()}
 
 // kubeSchedulerName is what pods get that ask for no scheduler.
 const kubeSchedulerName = "default-scheduler"
+
+// TestScenariosAreNamed keeps the table in the documents complete.
+func TestScenariosAreNamed(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "kubernetes.md"))
+	assert.NilError(t, err)
+	for _, s := range scenarios {
+		assert.Assert(t, strings.Contains(string(page), "`"+s.name+"`"), "docs/kubernetes.md does not name %s", s.name)
+	}
+}
 
 func TestMain(m *testing.M) {
 	code := m.Run()

@@ -189,8 +189,12 @@ func apply(c *cluster.Cluster, files ...string) error {
 	return nil
 }
 
-// narwhalName is what pods ask for it by, and what its process is called.
-const narwhalName = "narwhal"
+// narwhalName is what pods ask for it by, and what its process is called. Pods may ask by
+// yunikornName as well, as those of somebody who comes from YuniKorn do.
+const (
+	narwhalName  = "narwhal"
+	yunikornName = "yunikorn"
+)
 
 // Narwhal is the program narwhal-scheduler, built from the sources around. It may do what
 // the roles of its manifests allow and nothing else. It is started with the flags --kubeconfig, --namespace (of its ConfigMap), --scheduler-name, --listen
@@ -226,7 +230,7 @@ func startNarwhal(c *cluster.Cluster, name string, flags ...string) (*cluster.Pr
 	}
 	listen := fmt.Sprintf("127.0.0.1:%d", port)
 	process, err := c.LaunchPath(name, path, append(flags, "--kubeconfig="+kubeconfig, "--namespace="+narwhalNamespace,
-		"--scheduler-name="+name, "--listen="+listen,
+		"--scheduler-name="+name+","+yunikornName, "--listen="+listen,
 		"--kube-api-qps="+requestsPerSecond, "--kube-api-burst="+requestsPerSecond)...)
 	return process, "http://" + listen, err
 }

@@ -179,21 +179,24 @@ func backlogAfterAPause(w *World) {
 	w.Await(Running("web", 300))
 }
 
-// A pod that names no scheduler is placed by kube-scheduler, and is in the books as a foreign one.
+// A pod that names no scheduler is placed by kube-scheduler, and is in the books as a foreign
+// one. One that names YuniKorn is ours.
 func foreignPodIsBooked(w *World) {
 	neighbour := KubeScheduler(kubeSchedulerName)
 	w.StartNeighbour(neighbour)
 	w.AddNodes(2, "4", "16Gi")
 	w.CreatePods("ours", 2, Pod{CPU: "1", Memory: "1Gi"})
+	w.CreatePods("moved", 1, Pod{CPU: "500m", Memory: "1Gi", Scheduler: yunikornName})
 	w.CreatePods("theirs", 1, Pod{CPU: "500m", Memory: "2Gi", NoScheduler: true})
 	w.Await(Running("theirs", 1))
 	w.Middle()
 	w.Await(Running("ours", 2))
+	w.Await(Running("moved", 1))
 	w.checkBooks()
 
 	theirs := w.Pods("theirs")[0]
 	assert.Equal(w.t, w.bookedAs(theirs), "foreign on "+theirs.Spec.NodeName)
-	for _, pod := range w.Pods("ours") {
+	for _, pod := range append(w.Pods("ours"), w.Pods("moved")...) {
 		assert.Equal(w.t, w.bookedAs(pod), "ours on "+pod.Spec.NodeName)
 	}
 	w.DeletePod("theirs-1")
