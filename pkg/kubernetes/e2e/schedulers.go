@@ -190,7 +190,7 @@ func apply(c *cluster.Cluster, files ...string) error {
 }
 
 // narwhalName is what pods ask for it by, and what its process is called. Pods may ask by
-// yunikornName as well, as those of somebody who comes from YuniKorn do.
+// yunikornName as well, as workloads do that were made for YuniKorn.
 const (
 	narwhalName  = "narwhal"
 	yunikornName = "yunikorn"
