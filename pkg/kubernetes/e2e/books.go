@@ -36,7 +36,7 @@ var bookedKinds = []struct {
 // sorted. The law: every pod that has a node and has not ended is booked once, on that
 // node, with what it requests; as an allocation if the scheduler placed it, as a foreign
 // one otherwise; and nothing else is booked.
-func differences(nodes []BookedNode, pods []*corev1.Pod, scheduler string) []string {
+func differences(nodes []BookedNode, pods []*corev1.Pod, schedulers ...string) []string {
 	ours, foreign := make(map[string]Booked), make(map[string]Booked)
 	var found []string
 	for _, node := range nodes {
@@ -52,7 +52,7 @@ func differences(nodes []BookedNode, pods []*corev1.Pod, scheduler string) []str
 			continue
 		}
 		books := foreign
-		if pod.Spec.SchedulerName == scheduler {
+		if slices.Contains(schedulers, pod.Spec.SchedulerName) {
 			books = ours
 		}
 		found = append(found, differencesOf(books, pod)...)

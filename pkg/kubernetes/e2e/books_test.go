@@ -66,3 +66,12 @@ func TestOvercommitted(t *testing.T) {
 	pods[3].Status.Phase = corev1.PodRunning
 	assert.Equal(t, strings.Join(overcommitted([]corev1.Node{node}, pods), "\n"), "pods on n1 request cpu 3, it has 2")
 }
+
+func TestBadLines(t *testing.T) {
+	good := `{"level":"info","msg":"pod bound"}`
+	assert.Equal(t, len(badLines(good+"\n"+good+"\n")), 0)
+	klog := "E1123 10:00:00.000000 1 reflector.go:204] Failed to watch"
+	assert.DeepEqual(t, badLines(strings.Join([]string{good, klog, `{"level":"info"}`}, "\n")), []string{
+		"no entry: " + klog, `no entry: {"level":"info"}`,
+	})
+}

@@ -94,6 +94,14 @@ func RunningOn(node, app string, count int) Condition {
 	return countIs(app, count, "run on "+node, func(p *corev1.Pod) bool { return runs(p) && p.Spec.NodeName == node })
 }
 
+// Nominated holds when a pod of an application waits and says that room is made for it on a
+// node, so that no autoscaler adds another one.
+func Nominated(app, node string) Condition {
+	return countIs(app, 1, "are nominated to "+node, func(p *corev1.Pod) bool {
+		return p.Spec.NodeName == "" && p.Status.NominatedNodeName == node
+	})
+}
+
 // Gone holds when nothing is left of the pods of an application.
 func Gone(app string) Condition {
 	return Condition{
@@ -203,7 +211,9 @@ func nodeIs(name string, schedulable bool) Condition {
 				return err.Error(), false
 			}
 			tainted := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {
-				return t.Key == corev1.TaintNodeUnreachable || t.Key == corev1.TaintNodeNotReady
+				// There are two, in any order, and all pods tolerate the one that evicts for a while.
+				counts := schedulable || t.Effect == corev1.TaintEffectNoSchedule
+				return counts && (t.Key == corev1.TaintNodeUnreachable || t.Key == corev1.TaintNodeNotReady)
 			})
 			return fmt.Sprintf("its taints are %v", node.Spec.Taints), tainted != schedulable
 		},

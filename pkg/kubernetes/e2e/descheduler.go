@@ -156,9 +156,15 @@ func (w *World) StartDescheduler(arguments ...string) *Served {
 	return d
 }
 
-// checkMessages looks for what the roles in the manifests do not allow.
+// checkMessages looks for what the roles in the manifests do not allow, and for what is no JSON.
 func (w *World) checkMessages(log string) {
 	w.t.Helper()
+	if log == "" {
+		return
+	}
+	for _, problem := range badLines(log) {
+		w.t.Errorf("the log of %s: %s", deschedulerName, problem)
+	}
 	for line := range strings.SplitSeq(log, "\n") {
 		if strings.Contains(line, "forbidden") {
 			w.t.Errorf("the descheduler may not do all that it needs: %s", line)

@@ -125,6 +125,7 @@ func duplicatesAreSpread(w *World) {
 	w.AddNodes(2, "4", "16Gi")
 	w.Silence("node-2")
 	w.Await(Unreachable("node-2"))
+	w.RestartScheduler() // so that it knows the taint, which else it may learn of after the pods
 	w.CreateDeployment("web", 4, Pod{CPU: "500m", Memory: "1Gi"})
 	w.Await(RunningOn("node-1", "web", 4))
 

@@ -27,7 +27,7 @@
 //
 //	E2E=1 go test ./e2e -v -run TestScenarios/narwhal/job -artifacts -outputdir DIRECTORY
 //
-// TestThroughput is no scenario but a measurement, which is made only when asked for:
+// TestThroughput and TestRestart are no scenarios but measurements, which are made only when asked for:
 //
-//	E2E=1 go test ./e2e -v -run TestThroughput -throughput-nodes 1000 -throughput-pods 5000
+//	E2E=1 go test ./e2e -v -run 'TestThroughput|TestRestart' -throughput-nodes 1000 -throughput-pods 5000
 package e2e

@@ -30,6 +30,10 @@ func nodeFlaps(w *World) {
 	w.Await(Running("web", 3))
 	w.Silence("node-2")
 	w.Await(Unreachable("node-2"))
+	// The scheduler learns of nodes in order: when it knows a later one, it knows the taint.
+	w.AddNodes(1, "100m", "1Gi")
+	w.CreatePods("later", 1, Pod{CPU: "100m", Memory: "1Gi", Node: nodeName(4)})
+	w.Await(Running("later", 1))
 	before := onNode(w, "node-2")
 
 	w.CreateDeployment("meanwhile", 4, Pod{CPU: "1", Memory: "1Gi"})

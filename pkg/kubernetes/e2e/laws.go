@@ -18,8 +18,8 @@ import (
 const booksEvery = 100 * time.Millisecond
 
 // CheckLaws checks what must hold after every scenario: no kubelet had to refuse a pod for
-// want of room, no node has more than it can, and the books of the scheduler are what the
-// API server has.
+// want of room, no node has more than it can, the books of the scheduler are what the
+// API server has, and its log is JSON.
 func (w *World) CheckLaws() {
 	w.t.Helper()
 	if refused := w.observer.refusals(); len(refused) > 0 && !w.options.MayBeRefused {
@@ -33,6 +33,27 @@ func (w *World) CheckLaws() {
 		w.t.Error(problem)
 	}
 	w.checkBooks()
+	if process, err := w.cluster.Process(narwhalName); err == nil {
+		for _, problem := range badLines(process.Log(logMax)) {
+			w.t.Errorf("the log of %s: %s", narwhalName, problem)
+		}
+	}
+}
+
+// logMax is more lines than any log has.
+const logMax = 1 << 30
+
+// badLines lists the lines of a log that are not JSON with a level and a message, as what libraries
+// print past the log, or a crash.
+func badLines(log string) []string {
+	var bad []string
+	for line := range strings.SplitSeq(strings.TrimSpace(log), "\n") {
+		var entry struct{ Level, Msg string }
+		if err := json.Unmarshal([]byte(line), &entry); err != nil || entry.Level == "" || entry.Msg == "" {
+			bad = append(bad, "no entry: "+line)
+		}
+	}
+	return bad
 }
 
 func pointers(pods []corev1.Pod) []*corev1.Pod {
@@ -101,7 +122,7 @@ func (w *World) bookDifferences(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return differences(nodes, pointers(pods.Items), w.scheduler.Name()), nil
+	return differences(nodes, pointers(pods.Items), w.scheduler.Name(), yunikornName), nil
 }
 
 // Books are the nodes as the web service of the scheduler shows them.

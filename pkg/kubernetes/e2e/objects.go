@@ -24,6 +24,7 @@ type Pod struct {
 	PriorityClass string            // of PriorityClass, or nothing
 	Node          string            // the only node on which it may run, or nothing
 	Scheduler     string            // if not the one under test
+	NoScheduler   bool              // it names none, which is kube-scheduler
 	Annotations   map[string]string // those of package kubelet steer its life
 	Labels        map[string]string
 	Claims        []string // of volumes
@@ -35,6 +36,9 @@ type Pod struct {
 func (p Pod) template(app, scheduler string) corev1.PodTemplateSpec {
 	if p.Scheduler != "" {
 		scheduler = p.Scheduler
+	}
+	if p.NoScheduler {
+		scheduler = ""
 	}
 	labels := map[string]string{appLabel: app}
 	maps.Copy(labels, p.Labels)

@@ -82,7 +82,7 @@ func pluginTellsTheTruth(w *World) {
 
 	var nodes []BookedNode
 	w.check(json.Unmarshal([]byte(ask("nodes", "-o", "json")), &nodes))
-	assert.DeepEqual(w.t, differences(nodes, w.Pods(""), w.scheduler.Name()), []string(nil))
+	assert.DeepEqual(w.t, differences(nodes, w.Pods(""), w.scheduler.Name(), yunikornName), []string(nil))
 	var root client.Queue
 	w.check(json.Unmarshal([]byte(ask("queues", "-o", "json")), &root))
 	assert.Equal(w.t, root.Used["vcore"], int64(4000))

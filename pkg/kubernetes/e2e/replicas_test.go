@@ -11,8 +11,9 @@ import (
 )
 
 // Of two replicas one leads, and it alone is ready. A change of the ConfigMap is in use at once,
-// and one that is wrong changes nothing. When the replica that leads crashes, the other one goes on
-// with the configuration as it is then and with all that runs.
+// that of the level of the log as well, and one that is wrong changes nothing. When the replica
+// that leads crashes, the other one goes on with the configuration as it is then and with all
+// that runs.
 func replicasTakeTurns(w *World) {
 	w.AddNodes(2, "2", "16Gi")
 	w.instance.Kill()
@@ -31,8 +32,18 @@ func replicasTakeTurns(w *World) {
 	w.configure("partitions: 5")
 	awaitEventIn(w, narwhalNamespace, "narwhal-config", "partitions")
 	contains(w, first.pages.Page("/ws/v1/partition/default/queues"), "root.later")
-	w.configure(strings.Replace(narwhalConfig, "    - name: whole", "    - name: last\n    - name: whole", 1))
+	w.CreatePods("told", 1, Pod{CPU: "500m", Memory: "1Gi"})
+	awaitEvent(w, "told-1", placed)
+	assert.Assert(w.t, !strings.Contains(first.Log(logMax), `"level":"debug"`))
+	w.configure(strings.Replace(narwhalConfig, "    - name: whole", "    - name: last\n    - name: whole", 1), "log.level", "DEBUG")
 	first.pages.Await("/ws/v1/partition/default/queues", "root.last")
+	w.CreatePods("detailed", 1, Pod{CPU: "500m", Memory: "1Gi"})
+	awaitEvent(w, "detailed-1", placed)
+	contains(w, first.Log(logMax), `"level":"debug"`)
+	w.DeletePod("told-1")
+	w.DeletePod("detailed-1")
+	w.Await(Gone("told"))
+	w.Await(Gone("detailed"))
 
 	before := names(w.Pods("web"))
 	w.Step("the replica that leads crashes")
@@ -70,13 +81,19 @@ func (w *World) startReplica() replica {
 	}
 }
 
-// configure writes the queues into the ConfigMap of the scheduler.
-func (w *World) configure(queues string) {
+// placed is in the event of a pod that was bound.
+const placed = "placed on node"
+
+// configure writes the queues into the ConfigMap of the scheduler, and what keys and values follow.
+func (w *World) configure(queues string, more ...string) {
 	w.t.Helper()
 	maps := w.client.CoreV1().ConfigMaps(narwhalNamespace)
 	of, err := maps.Get(w.ctx, "narwhal-config", metav1.GetOptions{})
 	w.check(err)
 	of.Data["queues.yaml"] = queues
+	for i := 0; i < len(more); i += 2 {
+		of.Data[more[i]] = more[i+1]
+	}
 	_, err = maps.Update(w.ctx, of, metav1.UpdateOptions{})
 	w.check(err)
 }

@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -28,6 +30,8 @@ var scenarios = []Scenario{
 	{name: "daemonset-preempts", play: daemonSetPreempts, short: true},
 	{name: "preemption-respects-budgets", play: preemptionRespectsBudgets},
 	{name: "foreign-pod", play: foreignPodIsBooked, short: true, withoutKube: "it does not show its books"},
+	{name: "resize", play: podsAreResizedInPlace, withoutKube: "it does not show its books"},
+	{name: "restart", play: restartTouchesNothing, withoutMiddle: "it crashes there, and starts again"},
 	{name: "api-server-restart", play: apiServerRestarts},
 	{name: "node-flap", play: nodeFlaps, options: Options{NodesCanFail: true}},
 	{name: "failing-binds", play: bindingsFail},
@@ -65,6 +69,15 @@ var schedulers = []Scheduler{KubeScheduler(kubeSchedulerName), Narwhal()}
 
 // kubeSchedulerName is what pods get that ask for no scheduler.
 const kubeSchedulerName = "default-scheduler"
+
+// TestScenariosAreNamed keeps the table in the documents complete.
+func TestScenariosAreNamed(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "kubernetes.md"))
+	assert.NilError(t, err)
+	for _, s := range scenarios {
+		assert.Assert(t, strings.Contains(string(page), "`"+s.name+"`"), "docs/kubernetes.md does not name %s", s.name)
+	}
+}
 
 func TestMain(m *testing.M) {
 	code := m.Run()

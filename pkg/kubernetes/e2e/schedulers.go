@@ -189,13 +189,19 @@ func apply(c *cluster.Cluster, files ...string) error {
 	return nil
 }
 
+// narwhalName is what pods ask for it by, and what its process is called. Pods may ask by
+// yunikornName as well, as workloads do that were made for YuniKorn.
+const (
+	narwhalName  = "narwhal"
+	yunikornName = "yunikorn"
+)
+
 // Narwhal is the program narwhal-scheduler, built from the sources around. It may do what
 // the roles of its manifests allow and nothing else. It is started with the flags --kubeconfig, --namespace (of its ConfigMap), --scheduler-name, --listen
 // (the web service), --leader-elect=false, and the limits of requests.
 func Narwhal() Scheduler {
-	const name = "narwhal"
 	return program{
-		name: name,
+		name: narwhalName,
 		missing: func() string {
 			if _, err := os.Stat(filepath.Join("..", narwhalCommand, "main.go")); err != nil {
 				return "there is no pkg/kubernetes/" + filepath.ToSlash(narwhalCommand) + " yet"
@@ -203,7 +209,7 @@ func Narwhal() Scheduler {
 			return ""
 		},
 		start: func(c *cluster.Cluster) (*cluster.Process, string, error) {
-			return startNarwhal(c, name, "--leader-elect=false")
+			return startNarwhal(c, narwhalName, "--leader-elect=false")
 		},
 	}
 }
@@ -224,7 +230,7 @@ func startNarwhal(c *cluster.Cluster, name string, flags ...string) (*cluster.Pr
 	}
 	listen := fmt.Sprintf("127.0.0.1:%d", port)
 	process, err := c.LaunchPath(name, path, append(flags, "--kubeconfig="+kubeconfig, "--namespace="+narwhalNamespace,
-		"--scheduler-name="+name, "--listen="+listen,
+		"--scheduler-name="+name+","+yunikornName, "--listen="+listen,
 		"--kube-api-qps="+requestsPerSecond, "--kube-api-burst="+requestsPerSecond)...)
 	return process, "http://" + listen, err
 }

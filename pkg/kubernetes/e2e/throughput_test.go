@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	throughputNodes = flag.Int("throughput-nodes", 0, "nodes of TestThroughput, of 32 CPUs and 256Gi")
-	throughputPods  = flag.Int("throughput-pods", 0, "pods of TestThroughput, of 100m and 128Mi; without it the test is skipped")
+	throughputNodes = flag.Int("throughput-nodes", 0, "nodes of TestThroughput and TestRestart, of 32 CPUs and 256Gi")
+	throughputPods  = flag.Int("throughput-pods", 0, "pods of TestThroughput and TestRestart, of 100m and 128Mi; without it both are skipped")
 	throughputBare  = flag.Bool("throughput-bare", false, "pods of TestThroughput that belong to no deployment")
 )
 
@@ -121,7 +121,7 @@ func (c *counter) add() {
 	}
 }
 
-func (c *counter) wait(t *testing.T, what string) {
+func (c *counter) wait(t testing.TB, what string) {
 	t.Helper()
 	select {
 	case <-c.done:

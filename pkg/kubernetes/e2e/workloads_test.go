@@ -89,11 +89,19 @@ func preemptionRespectsBudgets(w *World) {
 
 	w.CreatePods("driver", 1, Pod{CPU: "1", Memory: "1Gi", PriorityClass: "important"})
 	w.Await(Evicted("free", 1))
+	w.Await(Nominated("driver", nodeName(2)))
+	awaitEvent(w, evictedOf(w, "free"), "reempted") // kube-scheduler begins with it
 	w.Middle()
 	w.Await(RunningOn(nodeName(2), "driver", 1))
 	assert.DeepEqual(w.t, names(w.Pods("guarded")), []string{"guarded-1", "guarded-2"})
 	w.Await(RunningOn(nodeName(1), "guarded", 2))
 	w.Await(RunningOn(nodeName(2), "free", 1))
+}
+
+// evictedOf is the first pod of an application that ends.
+func evictedOf(w *World, app string) string {
+	pods := w.Pods(app)
+	return pods[slices.IndexFunc(pods, func(p *corev1.Pod) bool { return p.DeletionTimestamp != nil })].Name
 }
 
 // An important pod needs a whole node, and there are two budgets. On the first node it would
@@ -171,27 +179,54 @@ func backlogAfterAPause(w *World) {
 	w.Await(Running("web", 300))
 }
 
-// A pod of another scheduler is in the books as a foreign one.
+// A pod that names no scheduler is placed by kube-scheduler, and is in the books as a foreign
+// one. One that names YuniKorn is ours.
 func foreignPodIsBooked(w *World) {
 	neighbour := KubeScheduler(kubeSchedulerName)
 	w.StartNeighbour(neighbour)
 	w.AddNodes(2, "4", "16Gi")
 	w.CreatePods("ours", 2, Pod{CPU: "1", Memory: "1Gi"})
-	w.CreatePods("theirs", 1, Pod{CPU: "500m", Memory: "2Gi", Scheduler: neighbour.Name()})
+	w.CreatePods("moved", 1, Pod{CPU: "500m", Memory: "1Gi", Scheduler: yunikornName})
+	w.CreatePods("theirs", 1, Pod{CPU: "500m", Memory: "2Gi", NoScheduler: true})
 	w.Await(Running("theirs", 1))
 	w.Middle()
 	w.Await(Running("ours", 2))
+	w.Await(Running("moved", 1))
 	w.checkBooks()
 
 	theirs := w.Pods("theirs")[0]
 	assert.Equal(w.t, w.bookedAs(theirs), "foreign on "+theirs.Spec.NodeName)
-	for _, pod := range w.Pods("ours") {
+	for _, pod := range append(w.Pods("ours"), w.Pods("moved")...) {
 		assert.Equal(w.t, w.bookedAs(pod), "ours on "+pod.Spec.NodeName)
 	}
 	w.DeletePod("theirs-1")
 	w.Await(Gone("theirs"))
 	w.checkBooks()
 	assert.Equal(w.t, w.bookedAs(theirs), "not booked")
+}
+
+// Pods are resized while they run, ours as well as a foreign one: the room that is left is
+// what the new amounts leave.
+func podsAreResizedInPlace(w *World) {
+	w.StartNeighbour(KubeScheduler(kubeSchedulerName))
+	w.AddNodes(1, "4", "16Gi")
+	w.CreatePods("ours", 1, Pod{CPU: "1", Memory: "1Gi"})
+	w.CreatePods("theirs", 1, Pod{CPU: "1", Memory: "1Gi", NoScheduler: true})
+	w.Await(Running("ours", 1))
+	w.Await(Running("theirs", 1))
+	resized := func(app, cpu string) Condition {
+		return countIs(app, 1, "have "+cpu+" CPUs", func(p *corev1.Pod) bool { return cpus(p) == cpu && deferral(p) == "" })
+	}
+	w.ResizePod("ours-1", "2", "2Gi")
+	w.ResizePod("theirs-1", "1500m", "1Gi")
+	w.Await(resized("ours", "2"))
+	w.Await(resized("theirs", "1500m"))
+	w.Middle()
+	w.checkBooks()
+	w.CreatePods("late", 1, Pod{CPU: "1", Memory: "1Gi"}) // there would be room for it beside the old amounts
+	w.Await(Unschedulable("late", 1))
+	w.ResizePod("theirs-1", "1", "1Gi")
+	w.Await(Running("late", 1))
 }
 
 // bookedAs says under which list of the web service a pod is.

@@ -115,6 +115,7 @@ another replica leads, and 2 if the command could not be understood.`,
 			if err != nil {
 				return err
 			}
+			replica.Redirect(log)
 			return s.run(ctx, log, level)
 		},
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -68,6 +70,9 @@ func (s *settings) start(ctx context.Context) error {
 	_, log, err := replica.Logger(s.logLevel(), s.logFormat, s.problems)
 	if err != nil {
 		return err
+	}
+	if s.problems == io.Writer(os.Stderr) { // where libraries write
+		replica.Redirect(log)
 	}
 	for _, w := range ignored {
 		log.Warn("setting in the policy file", zap.String("problem", w))

@@ -8,10 +8,12 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/go-logr/zapr"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
 )
 
 // namespaceFile is where the namespace of a pod is found.
@@ -62,6 +64,16 @@ func Logger(level, format string, out io.Writer) (zap.AtomicLevel, *zap.Logger, 
 		return least, nil, fmt.Errorf("log-format: %q is neither json nor text", format)
 	}
 	return least, zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(out)), least)), nil
+}
+
+// Redirect has the libraries of this process write to the log too, in its level and its format:
+// those of Kubernetes, and what uses the package log. Otherwise a log in JSON has lines
+// that are none. It is called before anything else runs.
+func Redirect(log *zap.Logger) {
+	// Without the option a name that a library gives its logger is a field, which is called like the
+	// one that the log has for names.
+	klog.SetLoggerWithOptions(zapr.NewLogger(log.Named("kubernetes")), klog.ContextualLogger(true))
+	zap.RedirectStdLog(log.Named("go"))
 }
 
 // Version is that of the module the program was built from.
