@@ -72,6 +72,7 @@ type entry struct {
 	pod        *v1.Pod
 	allocation *core.Allocation
 	takes      *si.Resource // on its node
+	turn       int          // among the pods that wait
 	class      string       // of equal pods, worked out when it is first asked
 	classed    bool
 }
