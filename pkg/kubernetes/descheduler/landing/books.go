@@ -85,20 +85,20 @@ func (c *Cluster) bookAll(before map[core.AllocationKey]*entry) {
 		switch {
 		case pods.IsTerminal(p):
 		case pods.IsBound(p):
-			c.enterAs(p, before[core.AllocationKey(pods.Key(p))])
+			c.enterAs(p, 0, before[core.AllocationKey(pods.Key(p))])
 		case !pods.IsGated(p) && p.DeletionTimestamp == nil:
 			waiting = append(waiting, p)
 		}
 	}
-	for _, p := range waiting {
-		c.enterAs(p, before[core.AllocationKey(pods.Key(p))])
+	for i, p := range waiting {
+		c.enterAs(p, i, before[core.AllocationKey(pods.Key(p))])
 	}
 }
 
 // enterAs is enter for a pod that may be that of an entry of the last cycle. What was worked out
-// for it then is used again.
-func (c *Cluster) enterAs(pod *v1.Pod, before *entry) {
-	e := &entry{pod: pod}
+// for it then is used again. The turn is its place among the pods that wait.
+func (c *Cluster) enterAs(pod *v1.Pod, turn int, before *entry) {
+	e := &entry{pod: pod, turn: turn}
 	if before != nil && before.pod == pod {
 		e.takes, e.class, e.classed = before.takes, before.class, before.classed
 	}
@@ -127,7 +127,9 @@ func (c *Cluster) tell(e *entry) {
 	}
 	e.allocation = &core.Allocation{
 		Key: key, Node: core.NodeID(pod.Spec.NodeName), Amounts: amounts, Unknown: unknown,
-		Created: pod.CreationTimestamp.Time,
+		// The core orders pods of one age by arrival, and one that a question placed arrives
+		// again. Ages are whole seconds, so the turn decides only between equal ones.
+		Created: pod.CreationTimestamp.Add(time.Duration(e.turn)),
 	}
 	if pod.Spec.Priority != nil {
 		e.allocation.Priority = *pod.Spec.Priority

@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
@@ -72,6 +73,7 @@ type entry struct {
 	pod        *v1.Pod
 	allocation *core.Allocation
 	takes      *si.Resource // on its node
+	turn       int          // among the pods that wait
 	class      string       // of equal pods, worked out when it is first asked
 	classed    bool
 }
@@ -249,7 +251,9 @@ func (c *Cluster) move(pod *v1.Pod) (string, error) {
 	delete(c.entries, key)
 	c.unset(e.pod)
 	c.release(e.allocation)
-	next := c.enter(replacementOf(e.pod))
+	again := replacementOf(e.pod)
+	again.CreationTimestamp = metav1.NewTime(c.snapshot.Now()) // younger than all that wait
+	next := c.enter(again)
 	c.trial.next = next
 	if next.allocation == nil {
 		return "", fmt.Errorf("the replacement would not be taken in: %s", c.trial.message)

@@ -138,6 +138,12 @@ func TestWaitingPodsGoFirst(t *testing.T) {
 	node, err := c.Book(running)
 	assert.NilError(t, err, "the one that waits lands on the other node")
 	assert.Equal(t, node, "a")
+
+	running.CreationTimestamp = metav1.Unix(900_000, 0)
+	waiting.CreationTimestamp = metav1.Unix(900_001, 0)
+	c.Sync(snapshot(nodes(1), running, waiting))
+	_, err = c.Book(running)
+	assert.ErrorContains(t, err, "no node", "the one that waits is older than a replacement")
 }
 
 // TestReasonAfterABooking: why a pod would run nowhere is found out again after another one was
