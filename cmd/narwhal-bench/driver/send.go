@@ -48,12 +48,12 @@ func (d *Driver) AddApplications(ctx context.Context, applications []Application
 			ApplicationID: a.ID, QueueName: a.Queue, Ugi: &si.UserGroupInformation{User: "user", Groups: []string{"users"}},
 		}
 	}
+	d.mu.Lock()
+	goal := d.applications.n + len(news) // before a core can answer
+	d.mu.Unlock()
 	if err := d.core.UpdateApplication(&si.ApplicationRequest{RmID: ID, New: news}); err != nil {
 		return err
 	}
-	d.mu.Lock()
-	goal := d.applications.n + len(news)
-	d.mu.Unlock()
 	_, err := d.await(ctx, &d.applications, goal, "applications are accepted")
 	return err
 }

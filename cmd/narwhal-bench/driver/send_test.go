@@ -1,9 +1,12 @@
 package driver
 
 import (
+	"context"
 	"testing"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 )
 
@@ -41,4 +44,31 @@ func TestMessages(t *testing.T) {
 	endings := d.Endings(pods)[0].Releases.AllocationsToRelease
 	assert.Equal(t, endings[0].ApplicationID, "app")
 	assert.Equal(t, endings[3].ApplicationID, "")
+}
+
+// A swift core answers before it returns.
+type swift struct {
+	api.SchedulerAPI
+	to *Driver
+}
+
+func (c *swift) UpdateApplication(request *si.ApplicationRequest) error {
+	return callback{c.to}.UpdateApplication(&si.ApplicationResponse{Accepted: make([]*si.AcceptedApplication, len(request.New))})
+}
+
+func (c *swift) UpdateNode(request *si.NodeRequest) error {
+	return callback{c.to}.UpdateNode(&si.NodeResponse{Accepted: make([]*si.AcceptedNode, len(request.Nodes))})
+}
+
+// Answers that come before a call has returned count, each once.
+func TestSwiftAnswersCount(t *testing.T) {
+	core := new(swift)
+	d := New(core)
+	core.to = d
+	over, end := context.WithCancel(t.Context())
+	end() // so that nothing is waited for
+	for _, id := range []string{"one", "two"} {
+		assert.NilError(t, d.AddNodes(over, []Node{{ID: id}}))
+		assert.NilError(t, d.AddApplications(over, []Application{{ID: id}}))
+	}
 }
