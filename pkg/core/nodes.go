@@ -30,7 +30,7 @@ func (p commands) addNode(c AddNode) {
 		nodeDetails: &nodeDetails{attributes: c.Attributes},
 	}
 	n.updatedAt = p.predicates.updated + 1 // what is known of the node that had the slot does not hold
-	p.nodes.ReplaceOrInsert(n)
+	p.enterNode(n)
 	p.capacity.Add(n.capacity)
 	p.changes.resized = true
 	p.tell(&NodeAdded{n.id, n.capacity.Clone(), n.attributes, n.schedulable, p.capacity.Clone()})
@@ -133,7 +133,7 @@ func (p commands) removeNode(id NodeID) {
 		p.outcomes.nodeGone(r)
 	}
 	p.nominations.clearOn(n, "the node is gone")
-	p.nodes.Delete(n)
+	p.leaveNode(n)
 	n.gone = true
 	p.order.reposition(n)
 	p.nodeSlots = append(p.nodeSlots, n.slot)
