@@ -82,17 +82,6 @@ func (l *ledger) findApplication(id ApplicationID) *application {
 
 func (l *ledger) findNode(id NodeID) *node { return l.nodesByID[id] }
 
-// enterNode makes a node known, and leaveNode forgets it.
-func (l *ledger) enterNode(n *node) {
-	l.nodes.ReplaceOrInsert(n)
-	l.nodesByID[n.id] = n
-}
-
-func (l *ledger) leaveNode(n *node) {
-	l.nodes.Delete(n)
-	delete(l.nodesByID, n.id)
-}
-
 // allNodes visits the nodes by ID.
 func (l *ledger) allNodes(yield func(*node) bool) { l.nodes.Ascend(yield) }
 

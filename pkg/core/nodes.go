@@ -30,7 +30,8 @@ func (p commands) addNode(c AddNode) {
 		nodeDetails: &nodeDetails{attributes: c.Attributes},
 	}
 	n.updatedAt = p.predicates.updated + 1 // what is known of the node that had the slot does not hold
-	p.enterNode(n)
+	p.nodes.ReplaceOrInsert(n)
+	p.nodesByID[n.id] = n
 	p.capacity.Add(n.capacity)
 	p.changes.resized = true
 	p.tell(&NodeAdded{n.id, n.capacity.Clone(), n.attributes, n.schedulable, p.capacity.Clone()})
@@ -133,7 +134,8 @@ func (p commands) removeNode(id NodeID) {
 		p.outcomes.nodeGone(r)
 	}
 	p.nominations.clearOn(n, "the node is gone")
-	p.leaveNode(n)
+	p.nodes.Delete(n)
+	delete(p.nodesByID, n.id)
 	n.gone = true
 	p.order.reposition(n)
 	p.nodeSlots = append(p.nodeSlots, n.slot)
