@@ -23,7 +23,8 @@ type ledger struct {
 
 	root         *queue
 	applications *btree.BTreeG[*application]
-	nodes        *btree.BTreeG[*node]
+	nodes        *btree.BTreeG[*node] // by ID
+	nodesByID    map[NodeID]*node     // the same, since every placed allocation is looked up by its node
 	limits       limitAccounts
 	capped       bool // the number of applications of some queue is limited
 	requests     map[AllocationKey]*request
@@ -47,10 +48,9 @@ type ledger struct {
 	// is the moment of the last configuration.
 	moments, configured uint64
 
-	// likeApplication and likeNode are what look-ups compare with, kept so that
-	// a look-up allocates nothing.
+	// likeApplication is what look-ups compare with, kept so that a look-up allocates
+	// nothing.
 	likeApplication application
-	likeNode        node
 }
 
 func newLedger(options Options) ledger {
@@ -67,6 +67,7 @@ func newLedger(options Options) ledger {
 		nodes: btree.NewG(32, func(a, b *node) bool {
 			return a.id < b.id
 		}),
+		nodesByID: map[NodeID]*node{},
 		applications: btree.NewG(32, func(a, b *application) bool {
 			return a.id < b.id
 		}),
@@ -79,11 +80,7 @@ func (l *ledger) findApplication(id ApplicationID) *application {
 	return app
 }
 
-func (l *ledger) findNode(id NodeID) *node {
-	l.likeNode.id = id
-	n, _ := l.nodes.Get(&l.likeNode)
-	return n
-}
+func (l *ledger) findNode(id NodeID) *node { return l.nodesByID[id] }
 
 // allNodes visits the nodes by ID.
 func (l *ledger) allNodes(yield func(*node) bool) { l.nodes.Ascend(yield) }

@@ -31,6 +31,7 @@ func (p commands) addNode(c AddNode) {
 	}
 	n.updatedAt = p.predicates.updated + 1 // what is known of the node that had the slot does not hold
 	p.nodes.ReplaceOrInsert(n)
+	p.nodesByID[n.id] = n
 	p.capacity.Add(n.capacity)
 	p.changes.resized = true
 	p.tell(&NodeAdded{n.id, n.capacity.Clone(), n.attributes, n.schedulable, p.capacity.Clone()})
@@ -134,6 +135,7 @@ func (p commands) removeNode(id NodeID) {
 	}
 	p.nominations.clearOn(n, "the node is gone")
 	p.nodes.Delete(n)
+	delete(p.nodesByID, n.id)
 	n.gone = true
 	p.order.reposition(n)
 	p.nodeSlots = append(p.nodeSlots, n.slot)

@@ -44,7 +44,13 @@ func (p *Partition) Verify() error {
 }
 
 func (v *verifier) nodes() {
+	if len(v.p.nodesByID) != len(v.all) {
+		v.breaks("%d nodes are in order and %d can be looked up", len(v.all), len(v.p.nodesByID))
+	}
 	for _, n := range v.all {
+		if v.p.findNode(n.id) != n {
+			v.breaks("node %s cannot be looked up", n.id)
+		}
 		var releasing resources.Sum
 		evicted := 0
 		v.equal("allocated", string(n.id), n.allocated, v.add(n.own))

@@ -4,8 +4,17 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
-// counts are how much a step adds to the counters of its partition.
-type counts [countersMax]uint64
+// counts are how much a step adds to the counters of its partition. Most steps touch two or
+// three of them.
+type counts struct {
+	of      [countersMax]uint32
+	touched uint64 // a bit for each that is not zero
+}
+
+func (n *counts) add(c counter) {
+	n.of[c]++
+	n.touched |= 1 << c
+}
 
 // A subject is what an event is about, as the label type says it.
 type subject uint8
@@ -32,35 +41,35 @@ const (
 func (n *counts) event(event core.Event) subject {
 	switch e := event.(type) {
 	case core.Placed, core.Adopted:
-		n[allocated]++
+		n.add(allocated)
 	case *core.Ended:
 		if e.Cause.IsTold() {
-			n[released]++
-			n[releasedOwn+stopped]++
+			n.add(released)
+			n.add(releasedOwn + stopped)
 		}
 	case *core.EvictionRequested:
-		n[released]++
+		n.add(released)
 		if e.IsForeign() {
-			n[releasedForeign+preempted]++
+			n.add(releasedForeign + preempted)
 		} else {
-			n[releasedOwn+preempted]++
+			n.add(releasedOwn + preempted)
 		}
 	case *core.ReleaseRequested:
-		n[released]++
+		n.add(released)
 		if e.Cause == core.CauseReplaced {
-			n[releasedOwn+replaced]++
+			n.add(releasedOwn + replaced)
 		} else {
-			n[releasedOwn+timedOut]++
+			n.add(releasedOwn + timedOut)
 		}
 	case *core.AllocationRejected:
-		n[rejected]++
+		n.add(rejected)
 	case *core.Unschedulable:
-		n[askStated+askFailed]++
+		n.add(askStated + askFailed)
 	case *core.Nominated:
-		n[nominated]++
+		n.add(nominated)
 	case *core.NominationEnded:
 		if e.Waits {
-			n[cleared]++
+			n.add(cleared)
 		}
 	case core.AskAdded, core.AskResized, *core.AskEnded, *core.Resized, *core.PreemptionPlanned, *core.AskReport, *core.AskWaits, *core.VictimsWasted:
 	default:
@@ -73,24 +82,24 @@ func (n *counts) event(event core.Event) subject {
 func (n *counts) other(event core.Event) subject {
 	switch e := event.(type) {
 	case *core.ApplicationAccepted:
-		n[submitted]++
-		n[entered+counter(core.New)]++
+		n.add(submitted)
+		n.add(entered + counter(core.New))
 	case *core.ApplicationRejected:
-		n[refused]++
+		n.add(refused)
 	case *core.ApplicationChanged:
-		n[entered+counter(e.State)]++
+		n.add(entered + counter(e.State))
 		if e.State == core.Accepted {
-			n[accepted]++
+			n.add(accepted)
 		}
 	case *core.ApplicationGone, *core.ApplicationReport, *core.ApplicationGroup, *core.ApplicationHeld:
 	case *core.NodeAdded:
-		n[nodeAccepted]++
+		n.add(nodeAccepted)
 		return aboutNode
 	case *core.NodeRejected:
-		n[nodeRejected]++
+		n.add(nodeRejected)
 		return aboutNode
 	case *core.NodeRemoved:
-		n[nodeRemoved]++
+		n.add(nodeRemoved)
 		return aboutNode
 	case *core.NodeResized, *core.NodeAttributes, *core.NodeSchedulable,
 		core.ForeignAdded, core.ForeignRemoved, *core.Reserved, *core.Unreserved:

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"maps"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 
@@ -36,6 +37,9 @@ const (
 	recorded        = askStated + counter(len(askStates))
 	countersMax     = int(recorded) + len(eventTypes)
 )
+
+// A set of counters has a bit for each.
+var _ [64 - countersMax]struct{}
 
 // Label values, by the numbers of core.State and of the interface.
 var (
@@ -146,13 +150,12 @@ func (m *Metrics) Count(partition string, effects core.Effects) {
 	}
 	var n counts
 	for _, event := range effects {
-		n[recorded+counter(n.event(event))]++
+		n.add(recorded + counter(n.event(event)))
 	}
 	counters := m.counters.of(partition)
-	for i, more := range n {
-		if more > 0 {
-			counters[i].Add(float64(more))
-		}
+	for left := n.touched; left != 0; left &= left - 1 {
+		i := bits.TrailingZeros64(left)
+		counters[i].Add(float64(n.of[i]))
 	}
 }
 

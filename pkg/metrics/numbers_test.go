@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	dto "github.com/prometheus/client_model/go"
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -78,5 +79,23 @@ func TestNumbersOfTheInterface(t *testing.T) {
 		si.EventRecord_NODE: aboutNode, si.EventRecord_QUEUE: aboutQueue,
 	} {
 		assert.Equal(t, int32(about), int32(number))
+	}
+}
+
+// TestCountsAreNotLost counts more of one event than a byte holds, and each event beside it.
+func TestCountsAreNotLost(t *testing.T) {
+	m := New()
+	var effects core.Effects
+	for range 1000 {
+		effects = append(effects, core.Placed{})
+	}
+	m.Count("p", effects)
+	m.Count("p", append(core.Effects{&core.Reconfigured{}}, effects...))
+	for counter, want := range map[counter]float64{
+		allocated: 2000, recorded + counter(aboutRequest): 2000, recorded + counter(aboutQueue): 1, released: 0, recorded + counter(aboutNode): 0,
+	} {
+		var got dto.Metric
+		assert.NilError(t, m.counters.of("p")[counter].Write(&got))
+		assert.Equal(t, got.GetCounter().GetValue(), want, "counter %d", counter)
 	}
 }

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"time"
 
@@ -90,9 +91,17 @@ func (c *conversion) allocation(a *si.Allocation) (*owner, core.Command, error) 
 	if origin == core.Own {
 		allocation.Tags = ownTags(a.AllocationTags)
 	} else {
-		allocation.Application, allocation.Tags = "", c.tags.share(a.AllocationTags)
+		allocation.Application, allocation.Tags = "", c.shareTags(a.AllocationTags)
 	}
 	return to, core.AddAllocation{Allocation: allocation}, nil
+}
+
+// shareTags is sharedTags.share, without a look at the table for tags like those before.
+func (c *conversion) shareTags(tags map[string]string) map[string]string {
+	if !maps.Equal(c.lastTags, tags) {
+		c.lastTags = c.tags.share(tags)
+	}
+	return c.lastTags
 }
 
 // originOf is the origin of an allocation, and whether its tag is understood. One of

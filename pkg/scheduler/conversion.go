@@ -66,6 +66,8 @@ type conversion struct {
 	// of one partition.
 	to    *owner
 	named string
+	// lastTags are those of the foreign allocation before: most of a request are alike.
+	lastTags map[string]string
 }
 
 // A warning is about an entry that is taken although something in it is not understood.

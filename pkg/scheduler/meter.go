@@ -28,14 +28,14 @@ func (m meter) took(stage metrics.Stage, since time.Time) {
 }
 
 // lap notes that a stage has ended at which another one begins, and says when that is. It
-// reads the clock once, which is much of the time of a small command.
+// reads one clock once, which is much of the time of a small command; time.Now reads two.
 func (m meter) lap(stage metrics.Stage, since time.Time) time.Time {
 	if m.metrics == nil {
 		return since
 	}
-	now := time.Now()
-	m.metrics.Observe(stage, now.Sub(since))
-	return now
+	took := time.Since(since)
+	m.metrics.Observe(stage, took)
+	return since.Add(took)
 }
 
 // count counts the effects of one step of a partition.

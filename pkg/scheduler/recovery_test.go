@@ -106,7 +106,8 @@ func (s *restarting) step(i int) {
 }
 
 // restart begins anew with nothing, and sends nodes, applications, pods that run and pods
-// that wait. An application of which a pod runs is forced.
+// that wait. An application of which a pod runs is forced. Those that wait come in one request:
+// a member of a gang that is known before the placeholders is placed without them.
 func (s *restarting) restart(view *core.View) {
 	runs := map[string]string{}
 	forced := map[string]bool{}
@@ -129,12 +130,14 @@ func (s *restarting) restart(view *core.View) {
 	s.Settle()
 	s.foreign(2)
 	for _, placed := range []bool{true, false} {
+		var pods []*si.Allocation
 		for _, key := range slices.Sorted(maps.Keys(s.pods)) {
 			pod := s.pods[key]
 			if pod.NodeID = runs[key]; (pod.NodeID != "") == placed {
-				assert.NilError(s.t, s.Send(pod))
+				pods = append(pods, pod)
 			}
 		}
+		assert.NilError(s.t, s.Send(pods...))
 		s.Settle()
 	}
 }

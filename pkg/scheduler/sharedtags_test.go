@@ -55,6 +55,22 @@ func TestLargeTagsAreNotKept(t *testing.T) {
 	}
 }
 
+// TestLikeTagsOfARequestAreOne: a request whose tags are alike keeps them once, those too that
+// are too large for the table, and tags that differ are their own.
+func TestLikeTagsOfARequestAreOne(t *testing.T) {
+	var s sharedTags
+	c := &conversion{tags: &s}
+	large := map[string]string{"a": strings.Repeat("x", 10*tagBytesMax)}
+	first := c.shareTags(large)
+	assert.Assert(t, !sameMap(first, large))
+	assert.Assert(t, sameMap(c.shareTags(maps.Clone(large)), first))
+	for _, other := range []map[string]string{{"a": "1"}, {"a": "2"}, {"a": "2", "b": "1"}, large} {
+		assert.DeepEqual(t, c.shareTags(other), other)
+	}
+	assert.Assert(t, c.shareTags(nil) == nil)
+	assert.Assert(t, c.shareTags(map[string]string{}) == nil)
+}
+
 // TestReadingAForeignAllocationMakesItOnly counts the garbage of reading allocations of another
 // scheduler whose tags are alike.
 func TestReadingAForeignAllocationMakesItOnly(t *testing.T) {

@@ -46,26 +46,29 @@ func TestMessages(t *testing.T) {
 	assert.Equal(t, endings[3].ApplicationID, "")
 }
 
-// prompt is a core that accepts applications before it returns from the request.
-type prompt struct {
+// A swift core answers before it returns.
+type swift struct {
 	api.SchedulerAPI
-	d *Driver
+	to *Driver
 }
 
-func (c *prompt) UpdateApplication(r *si.ApplicationRequest) error {
-	response := new(si.ApplicationResponse)
-	for _, a := range r.New {
-		response.Accepted = append(response.Accepted, &si.AcceptedApplication{ApplicationID: a.ApplicationID})
+func (c *swift) UpdateApplication(request *si.ApplicationRequest) error {
+	return callback{c.to}.UpdateApplication(&si.ApplicationResponse{Accepted: make([]*si.AcceptedApplication, len(request.New))})
+}
+
+func (c *swift) UpdateNode(request *si.NodeRequest) error {
+	return callback{c.to}.UpdateNode(&si.NodeResponse{Accepted: make([]*si.AcceptedNode, len(request.Nodes))})
+}
+
+// Answers that come before a call has returned count, each once.
+func TestSwiftAnswersCount(t *testing.T) {
+	core := new(swift)
+	d := New(core)
+	core.to = d
+	over, end := context.WithCancel(t.Context())
+	end() // so that nothing is waited for
+	for _, id := range []string{"one", "two"} {
+		assert.NilError(t, d.AddNodes(over, []Node{{ID: id}}))
+		assert.NilError(t, d.AddApplications(over, []Application{{ID: id}}))
 	}
-	return callback{c.d}.UpdateApplication(response)
-}
-
-// Applications that are accepted at once are waited for no longer.
-func TestApplicationsAcceptedAtOnce(t *testing.T) {
-	core := new(prompt)
-	core.d = New(core)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // what is not there by now does not come
-	assert.NilError(t, core.d.AddApplications(ctx, []Application{{"a", "root.q"}, {"b", "root.q"}}))
-	assert.NilError(t, core.d.AddApplications(ctx, []Application{{"c", "root.q"}}))
 }
