@@ -20,7 +20,7 @@ func TestEveryQuestionIsCounted(t *testing.T) {
 			return errors.New("refused")
 		},
 	}, Config{Name: "default", Root: QueueConfig{Name: "root", Parent: true}})
-	assert.NilError(t, p.predicates.spoils("other", &node{}, []AllocationKey{"victim"}))
+	assert.NilError(t, p.predicates.spoils("other", &node{}, []AllocationKey{"victim"}, nil))
 	assert.Equal(t, asked, 2)
 	assert.Equal(t, p.predicates.calls, asked)
 }

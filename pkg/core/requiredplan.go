@@ -134,12 +134,24 @@ func (d *round) simulate(asks []*request, last int, removed []AllocationKey) err
 		}
 		before = append(before, r.Key)
 	}
+	ending := d.ending(removed, last == 1)
 	for _, r := range asks[:len(asks)-last] {
-		if err := d.predicates.spoils(r.Key, d.node, removed); err != nil {
+		if err := d.predicates.spoils(r.Key, d.node, removed, ending); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ending are those of some allocations that end anyway: they are releasing, or, beside asks
+// that are planned together, they were chosen for these.
+func (d *round) ending(removed []AllocationKey, beside bool) (all []AllocationKey) {
+	for _, key := range removed {
+		if r := d.requests[key]; r.releasing() || beside && d.isVictim(string(key)) {
+			all = append(all, key)
+		}
+	}
+	return all
 }
 
 // spare drops the victims without which there is still room for all asks that are planned

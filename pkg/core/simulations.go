@@ -220,7 +220,7 @@ func (p *predicates) simulate(r *request, n *node, removed []AllocationKey) erro
 		return err
 	}
 	for _, other := range added {
-		if err := p.spoils(other, n, removed); err != nil {
+		if err := p.spoils(other, n, removed, keysOf(n.ownKeys((*request).releasing))); err != nil {
 			return err
 		}
 	}
@@ -228,10 +228,9 @@ func (p *predicates) simulate(r *request, n *node, removed []AllocationKey) erro
 }
 
 // spoils is why another ask, for which room is on its way on a node, could not run there
-// without these allocations, though it could without those that are releasing.
-func (p *predicates) spoils(other AllocationKey, n *node, removed []AllocationKey) error {
-	releasing := n.ownKeys((*request).releasing)
-	if len(removed) <= len(releasing) {
+// without these allocations, though it could without those of them that end anyway.
+func (p *predicates) spoils(other AllocationKey, n *node, removed, ending []AllocationKey) error {
+	if len(removed) <= len(ending) {
 		return nil // nothing else is removed
 	}
 	p.calls++
@@ -240,7 +239,7 @@ func (p *predicates) spoils(other AllocationKey, n *node, removed []AllocationKe
 		return nil
 	}
 	p.calls++
-	if p.options.Simulate(other, n.id, nil, keysOf(releasing)) != nil {
+	if p.options.Simulate(other, n.id, nil, ending) != nil {
 		return nil
 	}
 	return fmt.Errorf("%s is nominated: %w", other, err)

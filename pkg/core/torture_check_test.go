@@ -175,6 +175,9 @@ func TestTortureWorldsThatFailed(t *testing.T) {
 	for _, seed := range []uint64{
 		9738,   // a required node and the limit of a user
 		41583,  // a quorum and the quota of its queue
+		53992,  // the member of a gang that waited already when room was made
+		78396,  // a whole gang that waited already when room was made
+		90729,  // an agent that needs a pod which another agent of its node would end
 		105987, // the member of a placeholder that is a victim
 		110276, // an ask that is to take the place of a placeholder, and goes
 		135597, // a quorum of applications that have not run
