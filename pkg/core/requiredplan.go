@@ -134,8 +134,12 @@ func (d *round) simulate(asks []*request, last int, removed []AllocationKey) err
 		}
 		before = append(before, r.Key)
 	}
+	others := asks[:len(asks)-last]
+	if len(others) == 0 {
+		return nil
+	}
 	ending := d.ending(removed, last == 1)
-	for _, r := range asks[:len(asks)-last] {
+	for _, r := range others {
 		if err := d.predicates.spoils(r.Key, d.node, removed, ending); err != nil {
 			return err
 		}

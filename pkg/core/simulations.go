@@ -219,8 +219,12 @@ func (p *predicates) simulate(r *request, n *node, removed []AllocationKey) erro
 	if err := p.options.Simulate(r.Key, n.id, nil, removed); err != nil {
 		return err
 	}
+	if len(added) == 0 {
+		return nil
+	}
+	ending := keysOf(n.ownKeys((*request).releasing))
 	for _, other := range added {
-		if err := p.spoils(other, n, removed, keysOf(n.ownKeys((*request).releasing))); err != nil {
+		if err := p.spoils(other, n, removed, ending); err != nil {
 			return err
 		}
 	}
