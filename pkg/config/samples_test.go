@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-	"go.yaml.in/yaml/v3"
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
@@ -193,81 +191,5 @@ func TestSampleOfAccess(t *testing.T) {
 			want = string(c.queue)
 		}
 		assert.Assert(t, strings.HasSuffix(got, want), got)
-	}
-}
-
-// TestEveryKeyHasAnExample loads the examples of docs/configuration.md, and looks for each key
-// of the schema in them, in the mapping that it is of.
-func TestEveryKeyHasAnExample(t *testing.T) {
-	page, err := os.ReadFile("../../docs/configuration.md")
-	assert.NilError(t, err)
-	text, err := os.ReadFile("../../docs/configuration.schema.json")
-	assert.NilError(t, err)
-	var s schema
-	assert.NilError(t, json.Unmarshal(text, &s))
-	shown := map[string]bool{}
-	for i, block := range strings.Split(string(page), "```yaml\n")[1:] {
-		text, _, _ := strings.Cut(block, "```")
-		if _, err := config.Load(text, nil); err != nil {
-			assert.Assert(t, strings.Contains(text, "propertys"), "example %d: %v", i+1, err) // which is the one that shows errors
-			continue
-		}
-		var example any
-		assert.NilError(t, yaml.Unmarshal([]byte(text), &example))
-		s.keysOf(s.mapping, "", example, shown)
-	}
-	keys := s.keys()
-	assert.Assert(t, len(keys) > 50, "%d", len(keys))
-	for _, key := range keys {
-		assert.Assert(t, shown[key], "there is no example with %s", key)
-	}
-}
-
-// A schema is what a JSON Schema says of mappings: their keys, and where their values are others.
-type schema struct {
-	mapping
-	Defs map[string]mapping `json:"$defs"`
-}
-
-type mapping struct {
-	Ref        string             `json:"$ref"`
-	Items      *mapping           // of a list
-	Properties map[string]mapping // of a mapping
-}
-
-// keys are all keys, each with the mapping that it is of.
-func (s schema) keys() (all []string) {
-	for key := range s.Properties {
-		all = append(all, "/"+key)
-	}
-	for name, def := range s.Defs {
-		for key := range def.Properties {
-			all = append(all, name+"/"+key)
-		}
-	}
-	slices.Sort(all)
-	return all
-}
-
-// keysOf notes the keys of a value that is described by a part of the schema.
-func (s schema) keysOf(part mapping, name string, value any, seen map[string]bool) {
-	if part.Ref != "" {
-		name = strings.TrimPrefix(part.Ref, "#/$defs/")
-		part = s.Defs[name]
-	}
-	switch value := value.(type) {
-	case []any:
-		for _, one := range value {
-			if part.Items != nil {
-				s.keysOf(*part.Items, name, one, seen)
-			}
-		}
-	case map[string]any:
-		for key, one := range value {
-			if inner, is := part.Properties[key]; is {
-				seen[name+"/"+key] = true
-				s.keysOf(inner, name, one, seen)
-			}
-		}
 	}
 }

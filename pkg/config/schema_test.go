@@ -74,3 +74,54 @@ func TestSchemaHasTheKeysOfTheReader(t *testing.T) {
 	delete(objects, "properties")
 	assert.Equal(t, len(objects), 0, "the reader has no such mapping: %v", objects)
 }
+
+// TestEveryKeyHasAnExample loads the examples of docs/configuration.md, and looks for each key
+// of the schema in them, in the mapping that it is of.
+func TestEveryKeyHasAnExample(t *testing.T) {
+	page, err := os.ReadFile("../../docs/configuration.md")
+	assert.NilError(t, err)
+	objects := schemaObjects(t)
+	shown := map[string]bool{}
+	for i, block := range strings.Split(string(page), "```yaml\n")[1:] {
+		text, _, _ := strings.Cut(block, "```")
+		if _, err := Load(text, nil); err != nil {
+			assert.Assert(t, strings.Contains(text, "propertys"), "example %d: %v", i+1, err) // which is the one that shows errors
+			continue
+		}
+		var example any
+		assert.NilError(t, yaml.Unmarshal([]byte(text), &example))
+		noteKeys(objects, "", example, shown)
+	}
+	keys := 0
+	for name, properties := range objects {
+		for key := range properties {
+			keys++
+			assert.Assert(t, shown[name+"/"+key], "there is no example with %s/%s", name, key)
+		}
+	}
+	assert.Assert(t, keys > 50, "%d", keys)
+}
+
+// noteKeys notes the keys of a value that is a mapping of the schema, or a list of such.
+func noteKeys(objects map[string]map[string]any, name string, value any, shown map[string]bool) {
+	switch value := value.(type) {
+	case []any:
+		for _, one := range value {
+			noteKeys(objects, name, one, shown)
+		}
+	case map[string]any:
+		for key, inner := range value {
+			property, is := objects[name][key].(map[string]any)
+			if !is {
+				continue
+			}
+			shown[name+"/"+key] = true
+			if items, is := property["items"].(map[string]any); is {
+				property = items
+			}
+			if ref, is := property["$ref"].(string); is {
+				noteKeys(objects, strings.TrimPrefix(ref, "#/$defs/"), inner, shown)
+			}
+		}
+	}
+}
