@@ -27,11 +27,16 @@ func noClock(f file, found report) {
 		if !ok {
 			return true
 		}
-		if x, ok := selector.X.(*ast.Ident); ok && x.Name == name && slices.Contains(clocks, selector.Sel.Name) {
+		if isNamed(selector.X, name) && slices.Contains(clocks, selector.Sel.Name) {
 			found(f.path, f.line(n), "uses time.%s: time is an argument", selector.Sel.Name)
 		}
 		return true
 	})
+}
+
+func isNamed(x ast.Expr, name string) bool {
+	id, ok := x.(*ast.Ident)
+	return ok && id.Name == name
 }
 
 // nameOf is the name by which a file knows an import, or nothing.

@@ -47,8 +47,9 @@ func notRaced(t *tree, found report) {
 
 // neverShort sees that no test of a package which is only played with -short is skipped by it.
 func neverShort(f file, found report) {
+	name := nameOf(f, "testing")
 	ast.Inspect(f.syntax, func(n ast.Node) bool {
-		if s, ok := n.(*ast.SelectorExpr); ok && f.test && isNamed(s.X, "testing") && s.Sel.Name == "Short" {
+		if s, ok := n.(*ast.SelectorExpr); ok && f.test && isNamed(s.X, name) && s.Sel.Name == "Short" {
 			found(f.path, f.line(n), "asks for -short, with which alone the Makefile plays this package; TWICE lists those played without it too")
 		}
 		return true
@@ -63,11 +64,6 @@ func (t *tree) nested(f file) bool {
 		}
 	}
 	return false
-}
-
-func isNamed(x ast.Expr, name string) bool {
-	id, ok := x.(*ast.Ident)
-	return ok && id.Name == name
 }
 
 // expression is the value of a variable of the Makefile; nil without one.
