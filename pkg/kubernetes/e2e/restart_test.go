@@ -23,19 +23,13 @@ func restartTouchesNothing(w *World) { restart(w, 5, 100) }
 // TestRestart measures how long the start takes with many pods that run, on as many nodes and
 // with as many pods as TestThroughput.
 func TestRestart(t *testing.T) {
-	if *throughputPods == 0 {
-		t.Skip("a measurement, made only with -throughput-pods")
-	}
-	needControlPlane(t)
-	for _, scheduler := range schedulers {
-		t.Run(scheduler.Name(), func(t *testing.T) {
-			w := NewWorld(t, scheduler, Options{})
-			took := restart(w, *throughputNodes, *throughputPods)
-			t.Logf("from the start until a pod is bound, with %d pods that run on %d nodes: %v", *throughputPods, *throughputNodes, took.Round(time.Millisecond))
-			w.CheckLaws()
-			assert.Assert(t, took < restartMax)
-		})
-	}
+	ofEachScheduler(t, func(t *testing.T, w *World) {
+		t.Helper()
+		took := restart(w, *throughputNodes, *throughputPods)
+		t.Logf("from the start until a pod is bound, with %d pods that run on %d nodes: %v", *throughputPods, *throughputNodes, took.Round(time.Millisecond))
+		w.CheckLaws()
+		assert.Assert(t, took < restartMax)
+	})
 }
 
 // restart returns the time from the start of the scheduler until the pod is bound that came

@@ -24,7 +24,11 @@ const throughputMax = 20 * time.Minute
 // scheduler hangs while the pods are created, and then goes on. kube-scheduler spreads the
 // pods of a deployment over the nodes, for which it looks at all of them for each pod; with
 // pods that belong to nothing it has less to do.
-func TestThroughput(t *testing.T) {
+func TestThroughput(t *testing.T) { ofEachScheduler(t, measureThroughput) }
+
+// ofEachScheduler makes a measurement of each scheduler, in a world of its own.
+func ofEachScheduler(t *testing.T, measure func(*testing.T, *World)) {
+	t.Helper()
 	if *throughputPods == 0 {
 		t.Skip("a measurement, made only with -throughput-pods")
 	}
@@ -34,13 +38,13 @@ func TestThroughput(t *testing.T) {
 			if missing := scheduler.Missing(); missing != "" {
 				t.Skip(missing)
 			}
-			measure(t, scheduler)
+			measure(t, NewWorld(t, scheduler, Options{}))
 		})
 	}
 }
 
-func measure(t *testing.T, scheduler Scheduler) {
-	w := NewWorld(t, scheduler, Options{})
+func measureThroughput(t *testing.T, w *World) {
+	t.Helper()
 	w.AddNodes(*throughputNodes, "32", "256Gi")
 	created, bound := newCounter(*throughputPods), newCounter(*throughputPods)
 	_, err := w.observer.factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
