@@ -13,9 +13,10 @@ type gangs struct{ *Partition }
 
 // gangWork is what is to be done about gangs.
 type gangWork struct {
-	ready   []*taskGroup   // in which a placeholder may be replaced
-	waiting []*application // with a gang of which something fitted nowhere
-	quorums []*quorum      // that fitted nowhere
+	ready   []*taskGroup        // in which a placeholder may be replaced
+	waiting []*application      // with a gang of which something fitted nowhere
+	behind  map[*taskGroup]bool // of which asks wait for placeholders that wait themselves
+	quorums []*quorum           // that fitted nowhere
 	timer   timers.Timer[due]
 	woken   time.Time    // when they were tried again last
 	tried   uint64       // the batch in which gangs that start whole were tried last
@@ -50,6 +51,7 @@ func (p gangs) settle(g *taskGroup) {
 		p.let(g, g.held.last())
 		p.hold(g, r)
 	}
+	p.gangWork.noteBehind(g)
 	gang := g.application.gang
 	switch {
 	case gang.whole && !gang.started && !gang.waits && g.asks > 0 && gang.isGathered():
@@ -59,6 +61,18 @@ func (p gangs) settle(g *taskGroup) {
 		g.ready = true
 		p.gangWork.ready = append(p.gangWork.ready, g)
 	}
+}
+
+// noteBehind notes whether asks of a task group wait for placeholders that wait themselves.
+func (w *gangWork) noteBehind(g *taskGroup) {
+	if g.held.len() <= g.free {
+		delete(w.behind, g)
+		return
+	}
+	if w.behind == nil {
+		w.behind = map[*taskGroup]bool{}
+	}
+	w.behind[g] = true
 }
 
 // let has an ask wait for no placeholder any more.
@@ -240,6 +254,9 @@ func (p gangs) forgetGang(app *application) {
 	}
 	of := func(g *taskGroup) bool { return g.application == app }
 	p.gangWork.ready = slices.DeleteFunc(p.gangWork.ready, of)
+	for _, g := range app.gang.groups {
+		delete(p.gangWork.behind, g)
+	}
 	p.changes.taskGroups = slices.DeleteFunc(p.changes.taskGroups, of)
 	p.gangWork.waiting = slices.DeleteFunc(p.gangWork.waiting, func(other *application) bool { return other == app })
 }

@@ -261,11 +261,17 @@ func (n *node) keptFrom(r *request) resources.Amounts {
 		}
 	}
 	for other := range n.required.all {
-		if other.promised() && r.rank().compare(other.rank()) < 0 && other.wait.promise.over.compare(r.class.standing) >= 0 {
+		if keepsFromEarlier(other, r) {
 			sum.Add(other.Amounts)
 		}
 	}
 	return sum
+}
+
+// keepsFromEarlier reports whether room is on its way for an ask that requires its node and is kept
+// from another one, although that comes before it.
+func keepsFromEarlier(r, other *request) bool {
+	return r.promised() && other.rank().compare(r.rank()) < 0 && r.wait.promise.over.compare(other.class.standing) >= 0
 }
 
 // claims is the sum of the asks of at least a standing that may run on this node only

@@ -113,14 +113,23 @@ func (s *nominations) placesLost(plan *preemptor.Decision) Standing {
 	return highest
 }
 
-// gangsThatWait is the highest standing of the asks of gangs that fitted nowhere, and of which one
-// could run on a node: they stand in no order, and are tried again before the others.
+// gangsThatWait is the highest standing of the asks of gangs that could run on a node and stand in no
+// order: the gang fitted nowhere and is tried again before the others, or they wait for placeholders
+// that wait themselves, and are tried alone when these time out.
 func (s *nominations) gangsThatWait(n *node) Standing {
 	highest := noStanding
 	for _, app := range s.gangs.waiting {
 		for _, r := range app.asks {
 			if r.isHeld() && r.Amounts.FitsIn(n.capacity) {
 				highest = highest.join(r.class.standing)
+			}
+		}
+	}
+	for g := range s.gangs.behind { // the highest does not depend on the order
+		for r := range g.held.all {
+			if r.Amounts.FitsIn(n.capacity) {
+				highest = highest.join(r.class.standing)
+				break // the first is the highest
 			}
 		}
 	}

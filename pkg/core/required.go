@@ -176,10 +176,26 @@ func (d *round) place(r *request) outcome {
 // conflict says why an ask may not run beside those that come before it and for which
 // room is on its way.
 func (d *round) conflict(r *request) error {
-	if d.options.Simulate == nil || len(d.served)+len(d.together) == 0 {
+	if d.options.Simulate == nil {
 		return nil
 	}
-	return d.simulate(append(slices.Concat(d.served, d.together), r), 1, nil)
+	before := slices.Concat(d.keptBefore(r), d.together)
+	if len(before) == 0 {
+		return nil
+	}
+	return d.simulate(append(before, r), 1, nil)
+}
+
+// keptBefore are the asks for which room is on its way that is kept from an ask: those before it, and
+// those that waited already when it came.
+func (d *round) keptBefore(r *request) []*request {
+	list := d.served
+	for other := range d.node.required.all {
+		if keepsFromEarlier(other, r) {
+			list = append(slices.Clip(list), other)
+		}
+	}
+	return list
 }
 
 // makeRoom plans which allocations make room for an ask that does not run, and of the

@@ -28,7 +28,7 @@ func (d *round) planFor(asks []*request, lack resources.Amounts) preemptor.Decis
 		d.narrow(on.On, asks)
 	}
 	if d.options.Simulate != nil {
-		on.Fits = d.simulation(append(slices.Concat(d.served, before), asks...), len(asks))
+		on.Fits = d.simulation(slices.Concat(d.keptBefore(last), before, asks), len(asks))
 	}
 	cfg := d.preemption.RequiredNode
 	cfg.Budgets, cfg.ByQoS = d.preemption.Budgets, d.preemption.ByQoS
@@ -201,7 +201,7 @@ func (d *round) suffice(victims []preemptor.Victim) bool {
 	if _, short := room.Negative(); short {
 		return false
 	}
-	asks := slices.Concat(d.served, d.together)
+	asks := slices.Concat(d.keptBefore(last), d.together)
 	return d.options.Simulate == nil || d.simulate(asks, len(d.together), keysOf(removed)) == nil
 }
 

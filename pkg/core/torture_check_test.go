@@ -182,6 +182,9 @@ func TestTortureWorldsThatFailed(t *testing.T) {
 		110276, // an ask that is to take the place of a placeholder, and goes
 		135597, // a quorum of applications that have not run
 		143898, // a required node and a limit that holds its ask back at first
+		207233, // members of a gang behind placeholders that wait too
+		208295, // an agent that a pod of another scheduler conflicts with
+		242372, // an agent that would end what another one of its node needs, for which room is made
 	} {
 		failures, g := tortureFailures(newTortureWorld(seed), nil)
 		assert.Equal(t, len(failures), 0, "seed %d: %v", seed, failures)

@@ -263,16 +263,20 @@ func (o *tortureOracle) keeps(p *torturePlace, victims []*torturePod) bool {
 }
 
 // breaks are the kinds in which victims, together with what is being evicted, would
-// leave a queue with less than is guaranteed to it.
+// leave a queue with less than is guaranteed to it. What is evicted may have done so already.
 func (o *tortureOracle) breaks(queue string, victims []*torturePod) (kinds [3]bool) {
-	var taken tortureAmounts
-	for _, v := range append(o.leaving(), victims...) {
-		if tortureWithin(v.Queue, queue) {
-			taken = taken.plus(v.Amounts, 1)
+	sum := func(pods []*torturePod) (held tortureAmounts) {
+		for _, v := range pods {
+			if tortureWithin(v.Queue, queue) {
+				held = held.plus(v.Amounts, 1)
+			}
 		}
+		return held
 	}
+	held := sum(victims)
+	taken := held.plus(sum(o.leaving()), 1)
 	for k, guaranteed := range o.w.queue(queue).Guaranteed {
-		kinds[k] = guaranteed > 0 && taken[k] > 0 && o.used[queue][k]-taken[k] < guaranteed
+		kinds[k] = guaranteed > 0 && held[k] > 0 && o.used[queue][k]-taken[k] < guaranteed
 	}
 	return kinds
 }

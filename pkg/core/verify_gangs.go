@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -46,24 +47,36 @@ func (v *verifier) gang(app *application) {
 		v.breaks("application %s has %d placeholders and counts %d", app.id, placeholders, g.placeholders)
 	}
 	for _, group := range g.groups {
-		counted := groups[group]
-		if counted.asks != group.asks || counted.free != group.free || counted.made != int64(group.held.len()) || counted.replaced != int64(group.others.len()) {
-			v.breaks("task group %s of %s counts %d and %d placeholders and has %d and %d", group.name, app.id, group.asks, group.free, counted.asks, counted.free)
-		}
-		for _, size := range group.sizes {
-			firstPlaceholders(v, size)
-		}
-		if r := group.overtaken(); v.settled && r != nil {
-			v.breaks("ask %s waits for no placeholder, and %s, which comes later, does", r.Key, group.held.last().Key)
-		}
-		if v.settled && group.held.len() < group.left() && slices.ContainsFunc(group.others.list(), mayAwaitPlaceholder) {
-			v.breaks("task group %s of %s: an ask waits for no placeholder, and there is one left", group.name, app.id)
-		}
-		if v.settled && group.held.len() > group.left() {
-			v.breaks("task group %s of %s: %d asks wait for %d placeholders", group.name, app.id, group.held.len(), group.left())
-		}
+		checkTaskGroup(v, group, groups[group])
 	}
 	v.replacements(app)
+}
+
+// checkTaskGroup checks a task group against what was counted of it, and which of its asks wait for
+// placeholders.
+func checkTaskGroup(v *verifier, group, counted *taskGroup) {
+	of := fmt.Sprintf("task group %s of %s", group.name, group.application.id)
+	if counted.asks != group.asks || counted.free != group.free || counted.made != int64(group.held.len()) || counted.replaced != int64(group.others.len()) {
+		v.breaks("%s counts %d and %d placeholders and has %d and %d", of, group.asks, group.free, counted.asks, counted.free)
+	}
+	for _, size := range group.sizes {
+		firstPlaceholders(v, size)
+	}
+	if !v.settled {
+		return
+	}
+	if r := group.overtaken(); r != nil {
+		v.breaks("ask %s waits for no placeholder, and %s, which comes later, does", r.Key, group.held.last().Key)
+	}
+	if group.held.len() < group.left() && slices.ContainsFunc(group.others.list(), mayAwaitPlaceholder) {
+		v.breaks("%s: an ask waits for no placeholder, and there is one left", of)
+	}
+	if group.held.len() > group.left() {
+		v.breaks("%s: %d asks wait for %d placeholders", of, group.held.len(), group.left())
+	}
+	if behind := group.held.len() > group.free; v.p.gangWork.behind[group] != behind {
+		v.breaks("%s: asks wait for placeholders that wait is %t, and not listed so", of, behind)
+	}
 }
 
 // firstPlaceholders checks which placeholders of each node come first.

@@ -271,7 +271,9 @@ func (p *plan) chooseConfigured(list []Strategy) {
 		return
 	}
 	floors := p.node.Floors
-	if !p.chooseFirst([]Strategy{Reprieve}) && len(floors) > 0 {
+	if p.chooseFirst([]Strategy{Reprieve}) {
+		(lowering{p}).run()
+	} else if len(floors) > 0 {
 		p.failures = p.failures[:len(p.failures)-1]
 		p.node.Floors = nil
 		p.chooseFirst([]Strategy{Reprieve})

@@ -38,7 +38,7 @@ type reprieval struct {
 func (p *plan) reprieve() choice {
 	r := &p.reprieval
 	p.exact.reset(&p.problem)
-	r.fillPool(false)
+	r.fillPool(r.highestLimit(), false)
 	switch {
 	case r.reached(r.sums) && r.putBack():
 		c := p.chooseRemoved()
@@ -93,7 +93,7 @@ func (p *plan) chooseRemoved() choice {
 // nothing.
 func (p *plan) reprievePart() choice {
 	r := &p.reprieval
-	r.fillPool(p.budgeted())
+	r.fillPool(r.highestLimit(), p.budgeted())
 	p.partial = true
 	r.wanted = append(r.wanted[:0], p.need...)
 	for k, sum := range r.sums {
@@ -159,9 +159,9 @@ func (r *reprieval) reprievePool(asking, budgets bool) {
 	r.reprieveAll()
 }
 
-// fillPool fills the pool, from the least important candidate on, with those that
+// fillPool fills the pool, from the least important candidate on, with those within a limit that
 // keep the floors and, if budgeted is set, the budgets.
-func (r *reprieval) fillPool(budgeted bool) {
+func (r *reprieval) fillPool(within limit, budgeted bool) {
 	d := len(r.need)
 	r.pool = slices.Grow(r.pool[:0], len(r.ranked))[:len(r.ranked)]
 	r.sums = slices.Grow(r.sums[:0], d)[:d]
@@ -170,7 +170,7 @@ func (r *reprieval) fillPool(budgeted bool) {
 	r.fillBudgets()
 	for i := range r.ranked {
 		e := &r.ranked[i]
-		if r.pool[i] = r.checkFloors(e.Candidate); !r.pool[i] {
+		if r.pool[i] = within.allows(e) && r.checkFloors(e.Candidate); !r.pool[i] {
 			continue
 		}
 		if budgeted && r.spend(e.Candidate) {

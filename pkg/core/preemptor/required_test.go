@@ -272,7 +272,8 @@ func TestStoppedSearchServes(t *testing.T) {
 }
 
 // TestRequiredNodeConflicts sees that an ask is served wherever any victims end the
-// conflicts too, by victims that are all needed and of no higher class than others.
+// conflicts too, by victims that are all needed and of no higher class than others, nor of a higher
+// priority within the same classes.
 func TestRequiredNodeConflicts(t *testing.T) {
 	chosen, reprieved := 0, 0
 	for seed := range manyNodes(t, 3000) {
@@ -301,7 +302,7 @@ func TestRequiredNodeConflicts(t *testing.T) {
 		if enough(nil) {
 			continue
 		}
-		class, found := s.lowestClass(enough)
+		least, found := s.lowest(enough)
 		d := s.plan()
 		assert.Equal(t, d.Reason == Chosen, found, "seed %d: %v: %s, %v", seed, s.cfg.Strategies, d, d.Failures)
 		if !found {
@@ -321,15 +322,17 @@ func TestRequiredNodeConflicts(t *testing.T) {
 			assert.Assert(t, !enough(rest), "seed %d: %s could stay", seed, v.Key)
 		}
 		if !bound && !slices.Equal(s.cfg.Strategies, []Strategy{Single}) {
-			assert.Equal(t, priceOf(s, victims).class, class, "seed %d: %v: %s", seed, s.cfg.Strategies, d)
+			got := priceOf(s, victims)
+			assert.Equal(t, [2]int{got.class, got.priority}, least, "seed %d: %v: %s", seed, s.cfg.Strategies, d)
 		}
 	}
 	t.Log(chosen, reprieved)
 	assert.Assert(t, chosen > 300 && reprieved > 100)
 }
 
-// lowestClass is the lowest worst class of any victims that are enough.
-func (s situation) lowestClass(enough func([]Candidate) bool) (class int, found bool) {
+// lowest is the lowest worst class of any victims that are enough, and then the lowest priority of
+// these.
+func (s situation) lowest(enough func([]Candidate) bool) (least [2]int, found bool) {
 	var able []Candidate
 	for _, c := range s.node.On {
 		if !c.Overdue && !c.Releasing && !c.Required && !c.Static && !c.Protected && !c.Outside && c.Priority <= s.ask.Priority {
@@ -343,9 +346,10 @@ func (s situation) lowestClass(enough func([]Candidate) bool) (class int, found 
 				victims = append(victims, c)
 			}
 		}
-		if worst := priceOf(s, victims).class; (!found || worst < class) && enough(victims) {
-			class, found = worst, true
+		p := priceOf(s, victims)
+		if worst := [2]int{p.class, p.priority}; (!found || slices.Compare(worst[:], least[:]) < 0) && enough(victims) {
+			least, found = worst, true
 		}
 	}
-	return class, found
+	return least, found
 }
