@@ -56,7 +56,6 @@ func (p cycle) countFailure(app *application) {
 func (p cycle) backOffUntil(app *application, until time.Time) {
 	backoff := app.failed().startBackoff()
 	p.timers.Set(&backoff.timer, until, due{what: dueBackoff, application: app})
-	p.lastBackoff = later(p.lastBackoff, until)
 	app.view = nil
 	p.changes.application(app, 0)
 }

@@ -26,8 +26,6 @@ type backlog struct {
 	cluster resources.Amounts
 	// plain says that a priority is the same seen from any queue.
 	plain bool
-	// lastBackoff is when the last application that backs off is tried again.
-	lastBackoff time.Time
 	work        Work
 	// boundless is what is left of quotas above the root.
 	boundless headroom

@@ -125,10 +125,12 @@ func (o *outcomes) whyQuotaTaken(q *queue, since uint64) WasteCause {
 // node, or has it kept there, since the other began to wait for it.
 func (o *outcomes) comesAfterAnother(r *request, n *node, since time.Time) bool {
 	for _, other := range n.own {
-		if other.Placed.Before(since) {
-			continue
+		if !other.Placed.Before(since) && (other.Required != "" || o.standing(other).compare(r.class.standing) >= 0) {
+			return true
 		}
-		if other.Required != "" || r.Required != "" && o.standing(other).compare(r.class.standing) > 0 || o.standing(other).compare(r.class.standing) >= 0 {
+	}
+	for _, other := range n.expected {
+		if other.class.standing.compare(r.class.standing) >= 0 {
 			return true
 		}
 	}

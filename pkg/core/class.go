@@ -111,7 +111,13 @@ func (c *class) isRefused() bool { return c.refused != nil && c.refused.unschedu
 // node has not been freed since.
 func (c *class) refusedOn(n *node) bool {
 	r := c.refused
-	return r != nil && (r.complete && n.freedAt <= r.since || r.asked.has(n.slot, n.freedAt))
+	return r != nil && r.complete && n.freedAt <= r.since || c.wasAskedAbout(n)
+}
+
+// wasAskedAbout reports whether the resource manager refused a class on a node itself, and the node
+// has not been freed since. Of nodes without room it is not asked.
+func (c *class) wasAskedAbout(n *node) bool {
+	return c.refused != nil && c.refused.asked.has(n.slot, n.freedAt)
 }
 
 // add gives an ask this class.
@@ -139,7 +145,8 @@ func (c *class) asLike(other *class) bool {
 // that equal asks which come one after the other make no garbage.
 type classTable struct {
 	known   map[string]*class
-	idle    []*class // those that may have no asks
+	roots   priorityCounts // of their standings
+	idle    []*class       // those that may have no asks
 	scratch []byte
 }
 
@@ -160,6 +167,7 @@ func (t *classTable) of(like class) *class {
 	*c = like
 	c.key = string(t.scratch)
 	t.known[c.key] = c
+	t.roots.add(c.standing.Root)
 	t.list(c)
 	return c
 }
@@ -184,6 +192,7 @@ func (t *classTable) release(c *class) {
 		c.idle = false
 		if c.asks == 0 {
 			delete(t.known, c.key)
+			t.roots.remove(c.standing.Root)
 		}
 	}
 	clear(t.idle)

@@ -212,7 +212,7 @@ func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, of dryRunOf) *candi
 	on := a.costs.nodeInput(c, n, quota)
 	a.counts.Plans++
 	if a.options.Simulate != nil || a.options.Feasible != nil {
-		on.Fits = a.predicates.simulation(r, n)
+		on.Fits, on.AwaitsQuota = a.predicates.simulation(r, n), r.withoutRoom() != nil
 	}
 	if a.options.Simulate != nil && (c.waiting > 1 || of.shared != nil) {
 		on.FitsBeside = a.predicates.beside(r, n)

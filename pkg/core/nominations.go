@@ -91,7 +91,7 @@ func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (ov
 		return over, overRequired
 	}
 	for _, c := range s.classes.known { // the highest does not depend on the order
-		if c.standing.compare(own) > 0 && len(c.groups) > 0 && c.amounts.FitsIn(n.capacity) && !c.refusedOn(n) {
+		if c.standing.compare(own) > 0 && len(c.groups) > 0 && c.amounts.FitsIn(n.capacity) && !c.wasAskedAbout(n) {
 			over = over.join(c.standing)
 		}
 	}
@@ -152,11 +152,10 @@ func (s *nominations) quorumsThatWait(n *node) Standing {
 	return highest
 }
 
-// isAbove reports whether any ask that waits may be above a standing. Those of applications
-// that back off stand in no order, so that what is known of the order does not tell.
+// isAbove reports whether any ask that waits may be above a standing, whatever order it stands in.
 func (s *nominations) isAbove(own Standing) bool {
-	top := s.root.own.top
-	return top > own.Root || top == own.Root && own.fences != "" || s.lastBackoff.After(s.now)
+	top := s.classes.roots.highest()
+	return top > own.Root || top == own.Root && own.fences != ""
 }
 
 // nodeChanged brings a node in line with the asks that are nominated to it.

@@ -97,11 +97,15 @@ func (s *quotas) giveBack(q *queue) {
 	}
 	need := q.beyondMax()
 	again := isDue(q.excess.again, s.now)
-	if need.IsZero() || !again && q.excess.left != nil && need.Equal(q.excess.left) {
+	switch {
+	case need.IsZero():
+		q.excess.left, q.excess.again = resources.Amounts{}, time.Time{}
+		return // evictions are under way; when one is overdue the queue is looked at again
+	case !again && q.excess.left != nil && need.Equal(q.excess.left):
 		if !q.excess.again.IsZero() {
 			s.timers.Set(&q.excess.timer, q.excess.again, due{what: dueExcess, queue: q})
 		}
-		return // the evictions are under way, or nothing has changed
+		return // nothing has changed
 	}
 	plan := s.plan(q, need)
 	q.excess.plan, q.excess.planned = plan, s.now
@@ -126,7 +130,8 @@ func (s *quotas) giveBack(q *queue) {
 	s.report(q)
 }
 
-// plan chooses the victims of a queue that is beyond its max.
+// plan chooses the victims of a queue that is beyond its max. Nodes where an eviction is overdue may
+// hang, and would lose one allocation after the other.
 func (s *quotas) plan(q *queue, need resources.Amounts) *preemptor.Decision {
 	c := &nodeCosts{
 		preemptionKey: preemptionKey{scope: q, class: &class{}, trigger: preemptor.Quota},
@@ -135,8 +140,16 @@ func (s *quotas) plan(q *queue, need resources.Amounts) *preemptor.Decision {
 	on := preemptor.Node{Kinds: s.kinds, Quota: need}
 	in := &s.costs.input
 	in.begin(c, false)
+	hanging := map[*node]bool{}
 	for r := range q.allRunning {
 		in.add(c, r, true)
+		if r.node.evicted == 0 {
+			continue
+		}
+		if _, seen := hanging[r.node]; !seen {
+			_, hanging[r.node] = r.node.overdue()
+		}
+		in.candidates[len(in.candidates)-1].Hanging = hanging[r.node]
 	}
 	on.On, on.Floors = in.candidates, in.usedFloors()
 	s.predicates.addBudgets(&on)

@@ -29,6 +29,7 @@ func (d *round) planFor(asks []*request, lack resources.Amounts) preemptor.Decis
 	}
 	if d.options.Simulate != nil {
 		on.Fits = d.simulation(slices.Concat(d.keptBefore(last), before, asks), len(asks))
+		on.AwaitsQuota = last.withoutRoom() != nil
 	}
 	cfg := d.preemption.RequiredNode
 	cfg.Budgets, cfg.ByQoS = d.preemption.Budgets, d.preemption.ByQoS

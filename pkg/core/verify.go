@@ -330,7 +330,9 @@ func nodeFor(all []*node, c *class) *node {
 // classes checks that what is known not to fit does not fit.
 func (v *verifier) classes() {
 	closed, asks := 0, 0
+	var roots priorityCounts
 	for _, c := range v.p.classes.known {
+		roots.add(c.standing.Root)
 		asks += c.asks
 		passive := 0
 		for _, leaf := range c.leaves {
@@ -355,6 +357,9 @@ func (v *verifier) classes() {
 	sorted(v, "closed classes", &v.p.closed)
 	if closed != v.p.closed.Len() {
 		v.breaks("%d classes are closed and %d are listed", closed, v.p.closed.Len())
+	}
+	if !slices.Equal(roots, v.p.classes.roots) {
+		v.breaks("classes have the priorities %v, and %v are counted", roots, v.p.classes.roots)
 	}
 	if asks != v.p.backlog.waiting {
 		v.breaks("%d asks are of classes and %d wait", asks, v.p.backlog.waiting)

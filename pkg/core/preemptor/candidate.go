@@ -35,6 +35,9 @@ type Node struct {
 	// on the node. Every candidate counts for it, also those of other nodes. A
 	// quantity that is not above zero is no need.
 	Quota resources.Amounts
+	// AwaitsQuota says that the ask has no quota before allocations have ended which are being
+	// released. Where there are any on the node, Fits is asked about it without them.
+	AwaitsQuota bool
 	// Floors and Budgets are those that any candidate counts for. With the trigger
 	// RequiredNode the floors are kept if any victims keep them.
 	Floors  []Floor
@@ -89,6 +92,7 @@ type Candidate struct {
 	Protected  bool // preemption is disabled in its queue
 	Releasing  bool // it is being released: what it holds will be free
 	Overdue    bool // its release is overdue: what it holds is not counted as free
+	Hanging    bool // its node may hang: a release there is overdue, for the trigger quota
 	Elsewhere  bool // on another node: it helps the quota and not the node
 	Outside    bool // outside the queues that the ask may preempt in
 	OtherQuota bool // its end frees room on the node, and no quota for the ask

@@ -9,6 +9,7 @@ type Filter uint8
 const (
 	IsOverdue Filter = iota
 	IsReleasing
+	IsHanging
 	IsRequired
 	IsStatic
 	IsForeign
@@ -29,6 +30,7 @@ const (
 var filters = [Filters]string{
 	IsOverdue:    "release overdue",
 	IsReleasing:  "releasing already",
+	IsHanging:    "on a node that may hang",
 	IsRequired:   "required on this node",
 	IsStatic:     "static",
 	IsForeign:    "foreign allocations are not preempted",
@@ -72,6 +74,8 @@ func (p *problem) filterOf(c *Candidate) (Filter, bool) {
 		return IsOverdue, true
 	case c.Releasing:
 		return IsReleasing, true
+	case c.Hanging:
+		return IsHanging, true
 	case c.Required:
 		return IsRequired, true
 	case c.Static:

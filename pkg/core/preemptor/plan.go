@@ -229,10 +229,11 @@ func (p *plan) nothingToChoose() bool {
 	return true
 }
 
-// fitsNow reports whether the ask can run here as things are.
+// fitsNow reports whether the ask can run here as things are. One that waits for the end of others
+// to get its quota cannot.
 func (p *plan) fitsNow() bool {
 	return p.rules.hasAsk && p.onNode == len(p.short) && p.ask.Amounts.FitsIn(p.node.Free) &&
-		(p.fits == nil || p.fits(nil) == nil)
+		(p.fits == nil || !(p.node.AwaitsQuota && len(p.releasingKeys) > 0) && p.fits(nil) == nil)
 }
 
 // fitsAfterReleases reports whether the ask can run here once the releasing
