@@ -144,9 +144,9 @@ func (p cycle) putOff(r *request, over *queue, refused bool) {
 	case r.class.isRefused():
 	case refused:
 		p.markUnschedulable(r)
-		p.countFailure(r.application)
+		p.countFailure(r.application, r.class)
 	default:
-		p.countFailure(r.application)
+		p.countFailure(r.application, r.class)
 		p.closeClass(r.class)
 		p.reservations.reserveLater(r)
 		p.hints.later()
