@@ -30,7 +30,8 @@ func (w *gangWork) any() bool { return len(w.waiting)+len(w.quorums) > 0 }
 
 // react settles which asks wait for placeholders.
 func (p gangs) react() {
-	for _, g := range p.changes.taskGroups {
+	for i := 0; i < len(p.changes.taskGroups); i++ { // an ask that gives up its node adds its group
+		g := p.changes.taskGroups[i]
 		g.change = false
 		p.settle(g)
 	}
@@ -95,7 +96,7 @@ func (p gangs) holdMore(g *taskGroup) {
 		if g.held.len() == g.left() {
 			return
 		}
-		if mayAwaitPlaceholder(r) {
+		if g.mayAwaitPlaceholder(r) {
 			p.hold(g, r)
 		}
 	}
@@ -103,15 +104,18 @@ func (p gangs) holdMore(g *taskGroup) {
 
 // hold has one of the other asks wait for a placeholder.
 func (p gangs) hold(g *taskGroup, r *request) {
+	p.reservations.unreserve(r)
 	p.extract(r)
 	members{&p.ledger}.holdBack(r, AwaitsPlaceholder, g.name)
 	g.others.remove(r)
 	g.held.add(r)
 }
 
-// mayAwaitPlaceholder reports whether one of the other asks may wait for a placeholder again.
-func mayAwaitPlaceholder(r *request) bool {
-	return r.group != nil && (r.wait == nil || !r.wait.larger && r.wait.former == "") && r.reservation() == nil && r.nominated() == nil
+// mayAwaitPlaceholder reports whether one of the other asks may wait for a placeholder again. One that
+// has a node reserved gives it up for a placeholder that runs only.
+func (g *taskGroup) mayAwaitPlaceholder(r *request) bool {
+	return r.group != nil && (r.wait == nil || !r.wait.larger && r.wait.former == "") && r.nominated() == nil &&
+		(r.reservation() == nil || g.free > g.held.len())
 }
 
 // overtaken is the first of the other asks that comes before one which waits for a placeholder, as
@@ -125,7 +129,7 @@ func (g *taskGroup) overtaken() *request {
 		switch {
 		case inOrder(r, last) > 0:
 			return nil
-		case mayAwaitPlaceholder(r):
+		case g.mayAwaitPlaceholder(r):
 			return r
 		}
 	}

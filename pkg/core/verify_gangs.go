@@ -68,7 +68,7 @@ func checkTaskGroup(v *verifier, group, counted *taskGroup) {
 	if r := group.overtaken(); r != nil {
 		v.breaks("ask %s waits for no placeholder, and %s, which comes later, does", r.Key, group.held.last().Key)
 	}
-	if group.held.len() < group.left() && slices.ContainsFunc(group.others.list(), mayAwaitPlaceholder) {
+	if group.held.len() < group.left() && slices.ContainsFunc(group.others.list(), group.mayAwaitPlaceholder) {
 		v.breaks("%s: an ask waits for no placeholder, and there is one left", of)
 	}
 	if group.held.len() > group.left() {
