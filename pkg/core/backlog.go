@@ -26,7 +26,7 @@ type backlog struct {
 	cluster resources.Amounts
 	// plain says that a priority is the same seen from any queue.
 	plain bool
-	work        Work
+	work  Work
 	// boundless is what is left of quotas above the root.
 	boundless headroom
 	// searches are the memory of a search, and of one for a class within it.

@@ -86,12 +86,14 @@ func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (ov
 	}
 	overRequired = overRequired.join(r.quotaWaiters())
 	over = over.join(s.placesLost(plan)).join(s.gangsThatWait(n)).join(s.quorumsThatWait(n))
+	over = over.join(overRequired) // no ordinary ask comes before those
 	own := r.class.standing
 	if !s.limited() && !s.isAbove(own) {
 		return over, overRequired
 	}
+	bounds := r.application.topmostMax()
 	for _, c := range s.classes.known { // the highest does not depend on the order
-		if c.standing.compare(own) > 0 && len(c.groups) > 0 && c.amounts.FitsIn(n.capacity) && !c.wasAskedAbout(n) {
+		if c.standing.compare(own) > 0 && len(c.groups) > 0 && (c.amounts.FitsIn(n.capacity) && !c.wasAskedAbout(n) || c.waitsWithin(&bounds)) {
 			over = over.join(c.standing)
 		}
 	}

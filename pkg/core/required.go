@@ -77,7 +77,12 @@ func (d *round) try(r *request) outcome {
 	d.work.Attempts++
 	d.changes.application(r.application, 0)
 	if r.promised() && r.quotaToFree() != nil {
-		d.promises.end(r) // a more important ask that came later gets the quota
+		if !d.commit() { // what ends for those before it may free quota too
+			return flush
+		}
+		if r.quotaToFree() != nil {
+			d.promises.end(r) // a more important ask that came later gets the quota
+		}
 	}
 	if held := r.heldBack(); held != nil {
 		r.awaitLimit(held)

@@ -126,14 +126,15 @@ func (g *tortureGame) taken(view *core.View, ask *torturePod, e tortureEviction)
 		t := &g.w.Pods[i]
 		at, ok := g.placed[t.Key]
 		above := tortureCommon(t.Queue, ask.Queue)
-		if !ok || at < e.At || g.on[t.Key] != g.target[ask.Key] && g.on[t.Key] != e.Node && above == "" && !o.shareLimit(t, ask) {
+		if !ok || at < e.At || g.ran[t.Key] != g.target[ask.Key] && g.ran[t.Key] != e.Node && above == "" && !o.shareLimit(t, ask) {
 			continue
 		}
 		came := time.Duration(t.At) * time.Second
 		important := o.priority(t, above) > o.priority(ask, above)
 		switch {
-		case came > e.At && (important || t.Requires != ""):
+		case came > e.At && (important || t.Requires != ""): // it may have ended since
 			return "", ""
+		case g.on[t.Key] == "":
 		case g.answersChange(t, ask, e.Victim):
 			return "", ""
 		case t.Requires != "" && (important || ask.Requires == ""):

@@ -46,6 +46,7 @@ type tortureGame struct {
 	on        map[string]string        // the node of what runs
 	waits     map[string]bool          // the asks
 	placed    map[string]time.Duration // when asks were placed
+	ran       map[string]string        // where they ran last
 	target    map[string]string        // where room was made for an ask last
 	nominated map[string]tortureNomination
 	evictions []tortureEviction
@@ -147,7 +148,7 @@ func playTorture(w *tortureWorld, lie tortureLie) (g *tortureGame, rests bool) {
 func newTortureGame(w *tortureWorld, lie tortureLie) *tortureGame {
 	return &tortureGame{
 		w: w.clone(), lie: lie, now: tortureStart, changed: tortureStart, came: map[string]bool{}, on: map[string]string{}, waits: map[string]bool{},
-		placed: map[string]time.Duration{}, target: map[string]string{}, nominated: map[string]tortureNomination{}, confirms: map[string]time.Time{},
+		placed: map[string]time.Duration{}, ran: map[string]string{}, target: map[string]string{}, nominated: map[string]tortureNomination{}, confirms: map[string]time.Time{},
 		started: map[string]bool{}, dismissed: map[string]bool{}, replaced: map[string]string{}, endings: map[string]si.TerminationType{},
 	}
 }
@@ -356,6 +357,7 @@ func (g *tortureGame) place(key, node string) {
 	}
 	delete(g.nominated, key)
 	g.placed[key] = g.now.Sub(tortureStart)
+	g.ran[key] = node
 	g.note("placed %s on %s", key, node)
 }
 
