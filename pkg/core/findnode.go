@@ -224,7 +224,9 @@ func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, of dryRunOf) *candi
 	if !chosen {
 		ask := c.askOf(r)
 		ask.Waiting, ask.Shared = a.costs.waitingFor(c, n, on.Free), of.shared
-		found.plan = a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], ask, on)
+		for again := true; again; again = len(quota) > 0 && a.predicates.spareNeeded(&on, &found.plan, n, r.nominatedBefore) {
+			found.plan = a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], ask, on)
+		}
 	}
 	if !a.predicates.paused && !found.plan.Cost.Feasible() {
 		a.predicates.noteFailed(r, found, len(quota) > 0 || len(on.Floors) > 0 || len(on.Budgets) > 0)

@@ -80,6 +80,9 @@ func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (ov
 		return over, overRequired
 	}
 	for other := range n.required.all {
+		if !other.Amounts.FitsIn(n.capacity) {
+			continue
+		}
 		if overRequired = overRequired.join(other.class.standing); s.plain {
 			break // the first is the highest
 		}

@@ -177,8 +177,8 @@ func (p cycle) place(r *request, n *node) {
 		r.application.thrashGuard().takeBack(held)
 		if held.node == n {
 			p.nominations.remove(r, "placed", false) // and take what was kept
-			if p.preemption.Priority == EqualToo && !bound.Settled {
-				what |= nodeYields // its equals respected what was kept, and may take its place
+			if p.preemption.Priority == EqualToo && !bound.Settled || held.over.compare(r.class.standing) > 0 {
+				what |= nodeYields // its equals, or others, respected what was kept, and may take its place
 			}
 		}
 	}

@@ -47,6 +47,7 @@ type tortureGame struct {
 	waits     map[string]bool          // the asks
 	placed    map[string]time.Duration // when asks were placed
 	ran       map[string]string        // where they ran last
+	backed    map[string]bool          // asks whose application backed off when another was placed
 	target    map[string]string        // where room was made for an ask last
 	nominated map[string]tortureNomination
 	evictions []tortureEviction
@@ -148,7 +149,7 @@ func playTorture(w *tortureWorld, lie tortureLie) (g *tortureGame, rests bool) {
 func newTortureGame(w *tortureWorld, lie tortureLie) *tortureGame {
 	return &tortureGame{
 		w: w.clone(), lie: lie, now: tortureStart, changed: tortureStart, came: map[string]bool{}, on: map[string]string{}, waits: map[string]bool{},
-		placed: map[string]time.Duration{}, ran: map[string]string{}, target: map[string]string{}, nominated: map[string]tortureNomination{}, confirms: map[string]time.Time{},
+		placed: map[string]time.Duration{}, ran: map[string]string{}, backed: map[string]bool{}, target: map[string]string{}, nominated: map[string]tortureNomination{}, confirms: map[string]time.Time{},
 		started: map[string]bool{}, dismissed: map[string]bool{}, replaced: map[string]string{}, endings: map[string]si.TerminationType{},
 	}
 }
@@ -358,6 +359,9 @@ func (g *tortureGame) place(key, node string) {
 	delete(g.nominated, key)
 	g.placed[key] = g.now.Sub(tortureStart)
 	g.ran[key] = node
+	for ask := range g.waits {
+		g.backed[ask] = g.backed[ask] || g.backsOff(g.w.pod(ask))
+	}
 	g.note("placed %s on %s", key, node)
 }
 

@@ -27,7 +27,10 @@ func (v *verifier) outcomes() {
 		v.lost(n.lost, found)
 		listed += len(n.lost)
 	}
-	v.p.root.visitLost(func(sets []*victimSet) { listed += len(sets) })
+	v.p.root.visitLost(func(sets []*victimSet) {
+		v.lost(sets, found)
+		listed += len(sets)
+	})
 	if listed > o.listed { // nodes that are gone may list some, too
 		v.breaks("nodes and queues list %d lost sets, counted %d", listed, o.listed)
 	}

@@ -93,6 +93,7 @@ type Candidate struct {
 	Releasing  bool // it is being released: what it holds will be free
 	Overdue    bool // its release is overdue: what it holds is not counted as free
 	Hanging    bool // its node may hang: a release there is overdue, for the trigger quota
+	Needed     bool // an ask for which room is on its way where it runs needs it beside it
 	Elsewhere  bool // on another node: it helps the quota and not the node
 	Outside    bool // outside the queues that the ask may preempt in
 	OtherQuota bool // its end frees room on the node, and no quota for the ask

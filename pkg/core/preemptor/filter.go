@@ -84,6 +84,8 @@ func (p *problem) filterOf(c *Candidate) (Filter, bool) {
 		return IsForeign, true
 	case c.Protected:
 		return IsProtected, true
+	case c.Needed:
+		return IsNeeded, true
 	case c.Outside && set.has(IsOutside):
 		return IsOutside, true
 	case c.SameQueue && set.has(IsSameQueue):
