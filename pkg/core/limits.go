@@ -130,7 +130,7 @@ func (a *application) isLimited() bool { return a.byUser != nil || a.byGroup != 
 
 // topmostMax are the topmost accounts with a max that an application counts for: of its queue, its
 // user and its group.
-func (a *application) topmostMax() (topmost [3]*account) {
+func topmostMax(a *application) (topmost [3]*account) {
 	for i, account := range a.accounts() {
 		for ; account != nil; account = account.parent {
 			if len(account.max) > 0 {

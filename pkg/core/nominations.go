@@ -94,7 +94,7 @@ func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (ov
 	if !s.limited() && !s.isAbove(own) {
 		return over, overRequired
 	}
-	bounds := r.application.topmostMax()
+	bounds := topmostMax(r.application)
 	for _, c := range s.classes.known { // the highest does not depend on the order
 		if c.standing.compare(own) > 0 && len(c.groups) > 0 && (c.amounts.FitsIn(n.capacity) && !c.wasAskedAbout(n) || c.waitsWithin(&bounds)) {
 			over = over.join(c.standing)

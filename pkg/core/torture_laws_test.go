@@ -134,7 +134,9 @@ func (g *tortureGame) taken(view *core.View, ask *torturePod, e tortureEviction)
 		switch {
 		case came > e.At && (important || t.Requires != ""): // it may have ended since
 			return "", ""
-		case g.on[t.Key] == "" || g.backed[ask.Key]:
+		case g.backed[ask.Key]:
+			return "", ""
+		case g.on[t.Key] == "":
 		case g.answersChange(t, ask, e.Victim):
 			return "", ""
 		case t.Requires != "" && (important || ask.Requires == ""):
