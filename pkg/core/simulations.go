@@ -290,13 +290,18 @@ func isRefusal(f preemptor.Failure) bool { return f.Why == preemptor.NotFitting 
 
 // feasibleSomehow reports whether the resource manager would agree to an ask on a node
 // without all own allocations there, or, if the ask needs one of them, with all, or cannot
-// be asked now.
+// be asked now. If it refuses both for different reasons, it may agree without some.
 func (p *predicates) feasibleSomehow(r *request, n *node) bool {
 	if p.options.Simulate == nil && p.options.Feasible == nil {
 		return true
 	}
 	fits := p.simulation(r, n)
-	return fits(n.ownKeys(func(*request) bool { return true })) == nil || p.paused || fits(nil) == nil || p.paused
+	without := fits(n.ownKeys(func(*request) bool { return true }))
+	if without == nil || p.paused {
+		return true
+	}
+	with := fits(nil)
+	return with == nil || p.paused || with.Error() != without.Error()
 }
 
 // noteUnresolvable notes that an ask may not run on a node whatever is removed, if the

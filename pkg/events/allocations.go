@@ -1,8 +1,6 @@
 package events
 
 import (
-	"fmt"
-
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -81,8 +79,12 @@ func (c *conversion) node(id core.NodeID, change si.EventRecord_ChangeType, deta
 
 // schedulable records whether a node takes ordinary asks, when it comes and when that changes.
 func (c *conversion) schedulable(id core.NodeID, is bool) {
+	message := "schedulable: false"
+	if is {
+		message = "schedulable: true"
+	}
 	c.add(&si.EventRecord{
-		Type: si.EventRecord_NODE, ObjectID: string(id), Message: fmt.Sprintf("schedulable: %t", is),
+		Type: si.EventRecord_NODE, ObjectID: string(id), Message: message,
 		EventChangeType: si.EventRecord_SET, EventChangeDetail: si.EventRecord_NODE_SCHEDULABLE,
 	})
 }

@@ -24,8 +24,15 @@ type recorder struct {
 	kinds       *resources.Kinds
 	byPartition map[string]*events.Recorder // with a history
 	records     []*si.EventRecord           // scratch
-	direct      []*si.EventRecord           // that were not sent, without a history
+	direct      []recordedEvent             // whose records were not sent, without a history
 	untracked   *atomic.Bool                // of the registration: there are none without a history
+}
+
+// A recordedEvent is an event of which the resource manager is to be sent records. They are made
+// when they are sent, as they are larger.
+type recordedEvent struct {
+	at    time.Time
+	event core.Event
 }
 
 func (s *Scheduler) newRecorder(r *registration) *recorder {
@@ -80,12 +87,12 @@ func (r *recorder) publish(s *step) {
 	r.store.Put(r.history.Publish(r.records))
 }
 
-// recordDirectly makes the event records that the resource manager is sent without
-// a history.
+// recordDirectly keeps the events of which the resource manager is sent records without a
+// history.
 func (r *recorder) recordDirectly(s *step) {
 	for _, event := range s.Effects {
 		if isAlwaysRecorded(event) {
-			r.direct = append(r.direct, events.Records(r.kinds, s.Now, event)...)
+			r.direct = append(r.direct, recordedEvent{s.Now, event})
 		}
 	}
 }
@@ -96,7 +103,10 @@ func (r *recorder) unsent() []*si.EventRecord {
 	if r.history != nil {
 		return r.store.Take()
 	}
-	records := r.direct
+	var records []*si.EventRecord
+	for _, e := range r.direct {
+		records = append(records, events.Records(r.kinds, e.at, e.event)...)
+	}
 	r.direct = nil
 	return records
 }
