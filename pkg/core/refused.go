@@ -298,13 +298,13 @@ func (s *refused) retry() {
 	}
 }
 
-// byFirstAsk orders refused classes by their first asks.
+// byFirstAsk orders refused classes by their first asks, as the queues do.
 func byFirstAsk(a, b refusedClass) int {
 	x, y := a.class.firstAsk(), b.class.firstAsk()
 	if x == nil || y == nil {
 		return strings.Compare(a.class.key, b.class.key)
 	}
-	return inOrder(x, y)
+	return x.comparePlaces(y)
 }
 
 // A freedNode is a node that was freed and what is left of its room if the asks that
