@@ -5,14 +5,14 @@ import "cmp"
 // comparePlaces compares asks of any queues by the order in which a search finds them, if each was
 // the only one of its queue: those of an application by age, those of a leaf by their
 // applications, and others by the queues below the one that both are in.
-func (r *request) comparePlaces(other *request) int {
+func comparePlaces(r, other *request) int {
 	a, b := r.application, other.application
 	if a == b {
 		return inOrder(r, other)
 	}
 	if a.queue == b.queue {
-		a.refreshPlace()
-		b.refreshPlace()
+		refreshApplication(a)
+		refreshApplication(b)
 		return a.compare(b, cmp.Compare(other.Priority, r.Priority))
 	}
 	x, y := ancestor{a.queue, r.Priority}, ancestor{b.queue, other.Priority}
@@ -54,7 +54,8 @@ func (q *queue) refreshPlace() {
 	}
 }
 
-func (a *application) refreshPlace() {
+// refreshApplication is the same for an application.
+func refreshApplication(a *application) {
 	if !a.links.In() {
 		a.place = a.placed()
 	}
