@@ -152,6 +152,55 @@ func TestNothingIsEvicted(t *testing.T) {
 	}
 }
 
+// A pod that has the name of the reservation and is not of the job is left alone.
+func TestReservationOfAnotherIsNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		w.start(migration.NewArgs(), 0, false)
+		job := w.evict("web-1")
+		name := "reservation-" + string(w.job(job).UID)
+		w.AddPod(name, "cpu=1")
+		w.drive(20)
+		got := w.job(job).Status
+		assert.Equal(t, got.Phase, migration.Failed, "%+v", got)
+		assert.Equal(t, got.Reason, migration.FailedCreateReservation, "%+v", got)
+		assert.Equal(t, len(w.evicted), 0)
+		assert.Assert(t, w.Pod(name).DeletionTimestamp == nil)
+	})
+}
+
+// A job that is being deleted goes no further, and one that waits is looked at when its time is over.
+func TestJobsThatStandStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		w.start(migration.NewArgs(), 0, false)
+		job := w.evict("web-1")
+		again, err := w.Reconcile(t.Context(), job)
+		assert.NilError(t, err)
+		assert.Equal(t, again, 5*time.Minute)
+		w.change(job, func(j *migration.Job) { j.DeletionTimestamp = &metav1.Time{Time: time.Now()} })
+		w.drive(400)
+		assert.Equal(t, w.job(job).Status.Phase, migration.Phase(""))
+		assert.Equal(t, len(w.evicted)+len(w.reservations()), 0)
+	})
+}
+
+// A replacement that runs elsewhere than at the place was not migrated there.
+func TestReplacementElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		w.start(migration.NewArgs(), 0, false)
+		job := w.evict("web-1")
+		w.drive(3)
+		w.change(job, func(j *migration.Job) { j.Status.TargetNode = "node-3" })
+		w.drive(60)
+		got := w.job(job).Status
+		assert.Equal(t, got.Phase, migration.Failed, "%+v", got)
+		assert.Equal(t, got.Reason, migration.MissingReservation, "%+v", got)
+		assert.Equal(t, len(w.reservations()), 0)
+	})
+}
+
 // The pod is deleted by a user while its place is being evicted for: the replacement takes
 // the place all the same.
 func TestPodIsDeletedByAUser(t *testing.T) {
