@@ -1,14 +1,18 @@
 package feasibility
 
 import (
+	"errors"
 	"slices"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // TestUntiedPodsDecideNothing takes pods out of random clusters, and asks before and after about
-// another pod: where there is no tie, only the answer about the node of that pod may change.
+// another pod: where there is no tie, only the answer about the node of that pod may change, and
+// refusals that last stay everywhere.
 func TestUntiedPodsDecideNothing(t *testing.T) {
-	untied, changed := 0, 0
+	untied, changed, lasting := 0, 0, 0
 	for seed := range uint64(60) {
 		c, h := twinChecker(t), newHistory(seed+700)
 		for step := range 200 {
@@ -18,9 +22,16 @@ func TestUntiedPodsDecideNothing(t *testing.T) {
 				continue
 			}
 			pod := h.pod()
-			before := texts(c.CheckNodes(pod, twinNodes))
+			answers := c.CheckNodes(pod, twinNodes)
+			before := texts(answers)
 			c.RemovePod(other)
 			after := texts(c.CheckNodes(pod, twinNodes))
+			for i, err := range answers {
+				if refused, ok := errors.AsType[*Refusal](err); ok && refused.Lasting() {
+					assert.Equal(t, after[i], before[i], "seed %d, step %d", seed, step)
+					lasting++
+				}
+			}
 			c.SetPod(other)
 			if at := slices.Index(twinNodes, other.Spec.NodeName); at >= 0 {
 				before[at], after[at] = "", ""
@@ -39,8 +50,8 @@ func TestUntiedPodsDecideNothing(t *testing.T) {
 			}
 		}
 	}
-	if untied < 3000 || changed < 40 {
-		t.Errorf("the histories show little: %d without ties, %d changed by ties", untied, changed)
+	if untied < 3000 || changed < 40 || lasting < 1000 {
+		t.Errorf("the histories show little: %d without ties, %d changed by ties, %d refusals last", untied, changed, lasting)
 	}
-	t.Logf("%d without ties, %d changed by ties", untied, changed)
+	t.Logf("%d without ties, %d changed by ties, %d refusals last", untied, changed, lasting)
 }

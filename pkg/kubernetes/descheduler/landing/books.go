@@ -1,6 +1,7 @@
 package landing
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -28,6 +30,7 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 	c.entries = make(map[core.AllocationKey]*entry, len(c.counted))
 	c.apps = map[core.ApplicationID]bool{}
 	c.queueOf = map[core.ApplicationID]core.QueuePath{}
+	c.lasting = map[classOnNode]error{}
 	c.moved, c.bookings = nil, nil
 	document, err := config.Load(c.queues, c.kinds)
 	if err != nil { // SetQueues loaded the same text
@@ -48,9 +51,25 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 	}, configured)
 }
 
-// feasible asks the filter plugins about one node.
+// A classOnNode is pods of a class on a node.
+type classOnNode struct {
+	class string
+	node  core.NodeID
+}
+
+// feasible asks the filter plugins about one node. The core asks about a node that a question
+// frees for each class that waits, so what does not change in a cycle is asked once.
 func (c *Cluster) feasible(key core.AllocationKey, node core.NodeID, _ bool) error {
-	return c.checker.Check(c.entries[key].pod, string(node))
+	e := c.entries[key]
+	at := classOnNode{c.classOf(e), node}
+	if refused := c.lasting[at]; refused != nil {
+		return refused
+	}
+	err := c.checker.Check(e.pod, string(node))
+	if refused, ok := errors.AsType[*feasibility.Refusal](err); ok && refused.Lasting() && at.class != "" {
+		c.lasting[at] = err
+	}
+	return err
 }
 
 // feasibleOn asks the filter plugins about several nodes.

@@ -60,6 +60,7 @@ type Cluster struct {
 	apps      map[core.ApplicationID]bool
 	usage     map[core.QueuePath]*queueUse
 	queueOf   map[core.ApplicationID]core.QueuePath
+	lasting   map[classOnNode]error // refusals that do not change in a cycle
 	waiting   []*waitingClass
 	tied      []*waitingClass // those of waiting that look at other pods
 	moved     []*v1.Pod       // that came or went since the last time that the core was let to ask

@@ -18,7 +18,7 @@ import (
 func crowd(r *rand.Rand) (list []*v1.Node, running, waiting []*v1.Pod) {
 	list = nodes(2 + r.IntN(4))
 	for i, n := range list {
-		n.Labels[v1.LabelTopologyZone] = fmt.Sprint("zone", i%2)
+		n.Labels[v1.LabelTopologyZone], n.Labels["disk"] = fmt.Sprint("zone", i%2), fmt.Sprint("disk", i%3)
 	}
 	edit := func(p *v1.Pod) {
 		p.Labels = map[string]string{"applicationId": fmt.Sprint("app", r.IntN(2)), "app": fmt.Sprint("web", r.IntN(4))}
@@ -27,6 +27,9 @@ func crowd(r *rand.Rand) (list []*v1.Node, running, waiting []*v1.Pod) {
 		}
 		if r.IntN(2) == 0 {
 			follow(r, p)
+		}
+		if r.IntN(6) == 0 {
+			p.Spec.NodeSelector = map[string]string{"disk": fmt.Sprint("disk", r.IntN(3))}
 		}
 	}
 	for _, n := range list {
