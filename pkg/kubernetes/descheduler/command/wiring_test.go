@@ -11,6 +11,8 @@ import (
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/evictors"
 )
 
 // TestWired: metrics, spans and the answers why a pod was evicted are those of the descheduler
@@ -43,4 +45,17 @@ func TestWired(t *testing.T) {
 		}
 	}
 	assert.Equal(t, evicted, 2)
+}
+
+// TestGated: the gate switches evictions in the background on, in a changed policy too.
+func TestGated(t *testing.T) {
+	complete(t)
+	background := func(of string) bool {
+		_, r, _ := newProcess(t, smallest+"profiles: [{}]\n", nil)
+		var g gates
+		assert.NilError(t, g.Set(of))
+		return gated(r.policy, &g).Profiles[0].Args[evictors.EvictionName].(*evictors.EvictionArgs).Background
+	}
+	assert.Assert(t, background("EvictionsInBackground=true"))
+	assert.Assert(t, !background("EvictionsInBackground=false"))
 }

@@ -89,3 +89,25 @@ partitions:
 	assert.ErrorContains(t, c.Fits(pod("more", "", 1), "c"), "Insufficient cpu")
 	assert.ErrorContains(t, c.Fits(pod("more", "", 1), "a"), "Insufficient cpu", "the next one runs there")
 }
+
+// TestEvictionsCountInQueuesAbove: what was evicted is not used by the queues above its queue either.
+func TestEvictionsCountInQueuesAbove(t *testing.T) {
+	o := ours
+	o.Queues = `
+partitions:
+- name: default
+  queues:
+  - name: root
+    queues:
+    - {name: team, resources: {guaranteed: {vcore: 2}}, queues: [{name: a}]}
+`
+	one, other := pod("one", "a", 2, inQueue("root.team.a")), pod("other", "b", 2, inQueue("root.team.a"))
+	c := cluster(t, o, nodes(3), one, other)
+	short, ok := c.ShortWithout(other)
+	assert.Assert(t, !ok, "%v", short)
+	_, err := c.Book(one)
+	assert.NilError(t, err)
+	short, ok = c.ShortWithout(other)
+	assert.Assert(t, ok)
+	assert.Equal(t, short.Queue, "root.team")
+}
