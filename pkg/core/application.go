@@ -359,11 +359,11 @@ type leafClass struct {
 	unfinished *unfinished // the attempt that goes on in a later batch
 }
 
-// firstAsk is the oldest ask of a class in any application that no limit holds back; nil if
-// there is none.
-func (c *class) firstAsk() (first *request) {
+// firstAsk is the first ask of a class in some order that no limit holds back; nil if there is
+// none.
+func (c *class) firstAsk(compare func(a, b *request) int) (first *request) {
 	for _, g := range c.groups {
-		if r := g.first(); r != nil && r.heldBack() == nil && (first == nil || inOrder(r, first) < 0) {
+		if r := g.first(); r != nil && r.heldBack() == nil && (first == nil || compare(r, first) < 0) {
 			first = r
 		}
 	}

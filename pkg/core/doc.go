@@ -75,7 +75,8 @@
 //	deviceorder.go  keeps nodes in order for each amounts, where they are tried by their devices
 //	settling.go     the time after a start in which nothing is evicted
 //	predicates.go   questions to the resource manager
-//	refusals.go     its answers for a class; refused.go classes refused on every node
+//	refusals.go     its answers for a class; refused.go classes refused on every node, and
+//	                askplace.go which of them is first
 //	nodeset.go      nodes of which something is known until they change
 //	reservations.go nodes that are kept for asks
 //	appbackoff.go   applications that are not tried for a while, as many of their asks failed

@@ -259,7 +259,7 @@ func (s *refused) askAgain() {
 	for _, e := range s.list {
 		r := e.refusals
 		r.complete, r.asked, r.repeated = false, nodeSet{since: s.freed}, true
-		if ask := e.class.firstAsk(); ask != nil {
+		if ask := e.class.firstAsk(inOrder); ask != nil {
 			s.paused = append(s.paused, e.class.pausing(ask))
 			s.settleClass(e.class)
 		} else { // its asks are delayed
@@ -298,13 +298,13 @@ func (s *refused) retry() {
 	}
 }
 
-// byFirstAsk orders refused classes by their first asks.
+// byFirstAsk orders refused classes by their first asks, as the queues do.
 func byFirstAsk(a, b refusedClass) int {
-	x, y := a.class.firstAsk(), b.class.firstAsk()
+	x, y := a.class.firstAsk(comparePlaces), b.class.firstAsk(comparePlaces)
 	if x == nil || y == nil {
 		return strings.Compare(a.class.key, b.class.key)
 	}
-	return inOrder(x, y)
+	return comparePlaces(x, y)
 }
 
 // A freedNode is a node that was freed and what is left of its room if the asks that
@@ -330,7 +330,7 @@ func (s *refused) takeFreed() []freedNode {
 // anyTakes reports whether one of the nodes has room for a class and the resource
 // manager agrees.
 func (s *refused) anyTakes(freed []freedNode, c *class) bool {
-	r := c.firstAsk()
+	r := c.firstAsk(inOrder)
 	if r == nil {
 		return false
 	}

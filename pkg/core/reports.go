@@ -164,6 +164,20 @@ func (s *reports) tellNow(r *request, now told) {
 	s.tell(&AskWaits{r.Allocation, reason, s.last.message})
 }
 
+// WhyWaits says in words why an ask waits, for readers: nothing comes of the question. It is
+// empty for one that waits for its turn only, or does not wait.
+func WhyWaits(p *Partition, ask AllocationKey) string {
+	r := p.requests[ask]
+	if r == nil || r.foreign() || r.Node != "" {
+		return ""
+	}
+	now := r.whyWaits()
+	if now.reason == NotTried {
+		return ""
+	}
+	return p.reports.text(r, &now)
+}
+
 // sameAs reports whether what keeps an ask waiting is what was told, in whatever numbers.
 func (t *told) sameAs(other *told) bool {
 	return t.reason == other.reason && t.detail == other.detail && t.refusals == other.refusals && t.attempts == other.attempts

@@ -141,7 +141,7 @@ func (s *reservations) wakeClass(c *class) {
 	if !c.closed || c.reserved != nil || c.nominated || c.isRefused() {
 		return
 	}
-	r := c.firstAsk()
+	r := c.firstAsk(inOrder)
 	if r == nil || startsWhole(r) || startsTogether(r) { // for gangs see keepRoom; quorums hold nothing before
 		return
 	}

@@ -116,6 +116,24 @@ func TestLimitsOfACycle(t *testing.T) {
 	}
 }
 
+// TestLimitsOfPlugins: each plugin of each profile has a count of its own.
+func TestLimitsOfPlugins(t *testing.T) {
+	w := newWorld(t, podsOf(9, "a", "web")...)
+	w.plugins = append(w.plugins, &scripted{name: "Other", deschedule: evictAll})
+	two := profileOf("q", framework.Deschedule, "All")
+	two.Plugins[framework.Deschedule] = []string{"All", "Other"}
+	w.policy.Profiles = append(w.policy.Profiles, two)
+	w.policy.Profiles[0].Limit = map[string]int{"All": 1}
+	w.policy.Profiles[1].Limit = map[string]int{"All": 2, "Other": 3}
+	report, err := w.build().Cycle(t.Context())
+	assert.NilError(t, err)
+	count := map[string]int{}
+	for _, e := range report.Evictions {
+		count[e.Profile+"/"+e.Plugin]++
+	}
+	assert.DeepEqual(t, count, map[string]int{"p/All": 1, "q/All": 2, "q/Other": 3})
+}
+
 // TestLimitsStartAnew is D-CYC-3: counts of a cycle begin with it, those in flight end
 // with their pods.
 func TestLimitsStartAnew(t *testing.T) {

@@ -24,6 +24,7 @@
 //	simulate.go      CheckWith: a node with other pods
 //	reserve.go       Reserve, PreBind, Unreserve: volumes and devices
 //	class.go         Class: pods that every filter treats alike
+//	ties.go          Ties: which other pods decide about a pod
 //	references.go    Watch: what changes beside nodes and pods, and which pods that concerns
 //	cluster.go       the pods and nodes that are counted, as the plugins read them
 //	labels.go        pods by their labels, and by those that they are against

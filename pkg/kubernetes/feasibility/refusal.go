@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
 // ErrUnknownNode answers for a node that was not set, or was removed.
@@ -44,4 +45,14 @@ func errorOf(status *fwk.Status) error {
 	default:
 		return fmt.Errorf("plugins of kube-scheduler: %w", status.AsError())
 	}
+}
+
+// Lasting says that the labels, taints and name of the node decide: the answer is the same for
+// all pods of the class, whatever runs anywhere, until the node changes.
+func (r *Refusal) Lasting() bool {
+	switch r.Plugin {
+	case names.NodeAffinity, names.NodeName, names.NodeUnschedulable, names.TaintToleration:
+		return true
+	}
+	return false
 }

@@ -60,6 +60,19 @@ func apiServer(t *testing.T, nodes []v1.Node, pods []v1.Pod) *httptest.Server {
 	return server
 }
 
+// kubeconfigOf is the name of a file that says where the API server is.
+func kubeconfigOf(t *testing.T, url string) string {
+	t.Helper()
+	return written(t, "kubeconfig", `
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "`+url+`"}}]
+contexts: [{name: c, context: {cluster: c, user: c}}]
+users: [{name: c, user: {}}]
+current-context: c
+`)
+}
+
 func readyNode(name string) v1.Node {
 	room := v1.ResourceList{"cpu": resource.MustParse("8"), "memory": resource.MustParse("8Gi"), "pods": resource.MustParse("20")}
 	return v1.Node{
@@ -71,11 +84,8 @@ func readyNode(name string) v1.Node {
 	}
 }
 
-// A dry run of the whole program: of four duplicates on one of two nodes, two would be
-// evicted, and their replacements would run on the other node. D-CYC-6: it asks for no lease,
-// which would be a write.
-func TestDryRunOfACluster(t *testing.T) {
-	complete(t)
+// duplicates are four pods of one owner on node a.
+func duplicates() []v1.Pod {
 	var pods []v1.Pod
 	for i := range 4 {
 		pods = append(pods, v1.Pod{
@@ -93,15 +103,16 @@ func TestDryRunOfACluster(t *testing.T) {
 			Status: v1.PodStatus{Phase: v1.PodRunning},
 		})
 	}
-	server := apiServer(t, []v1.Node{readyNode("a"), readyNode("b")}, pods)
-	kubeconfig := written(t, "kubeconfig", `
-apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: "`+server.URL+`"}}]
-contexts: [{name: c, context: {cluster: c, user: c}}]
-users: [{name: c, user: {}}]
-current-context: c
-`)
+	return pods
+}
+
+// A dry run of the whole program: of four duplicates on one of two nodes, two would be
+// evicted, and their replacements would run on the other node. D-CYC-6: it asks for no lease,
+// which would be a write.
+func TestDryRunOfACluster(t *testing.T) {
+	complete(t)
+	server := apiServer(t, []v1.Node{readyNode("a"), readyNode("b")}, duplicates())
+	kubeconfig := kubeconfigOf(t, server.URL)
 	policy := written(t, "policy.yaml", smallest+"profiles: [{plugins: {balance: {enabled: [RemoveDuplicates]}}}]\n")
 	var out, problems bytes.Buffer
 	code := Run(t.Context(), Streams{&out, &problems}, []string{

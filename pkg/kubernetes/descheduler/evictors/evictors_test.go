@@ -168,6 +168,22 @@ func TestSoftEviction(t *testing.T) {
 	assert.ErrorContains(t, validateSoft(&SoftArgs{Annotation: "not a key"}), "annotation: ")
 }
 
+// TestSoftEvictionSays: which pod is meant, and how it would have been evicted.
+func TestSoftEvictionSays(t *testing.T) {
+	h := newHandle()
+	asked := h.answer("patch", nil)
+	grace := int64(30)
+	o := options
+	o.DeleteOptions = &metav1.DeleteOptions{GracePeriodSeconds: &grace}
+	assert.NilError(t, build(t, h, SoftName, `{}`).EvictPod(t.Context(), newPod("p"), o))
+	var patch v1.Pod
+	assert.NilError(t, json.Unmarshal((*asked)[0].(ktesting.PatchAction).GetPatch(), &patch))
+	assert.Equal(t, patch.UID, types.UID("uid-p"))
+	var said softEviction
+	assert.NilError(t, json.Unmarshal([]byte(patch.Annotations[SoftAnnotation]), &said))
+	assert.DeepEqual(t, said.DeleteOptions, o.DeleteOptions)
+}
+
 // taken is the answer of the API server where an owner takes an eviction.
 var taken = apierrors.NewTooManyRequests("Eviction triggered evacuation of VMI default/vm", 0)
 
@@ -181,6 +197,8 @@ func evacuate(t *testing.T) (h *handle, store cache.Store, p framework.Backgroun
 	pod.Annotations[RequestOnly] = ""
 	assert.NilError(t, store.Add(pod))
 	assert.NilError(t, p.EvictPod(t.Context(), pod, options)) // D-BG-1
+	assert.NilError(t, p.EvictPod(t.Context(), pod, options))
+	assert.Equal(t, len(*asked), 1, "the owner was asked already")
 	assert.Equal(t, len(p.Background()), 1)
 	return h, store, p, pod, asked
 }

@@ -1,6 +1,7 @@
 package landing
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -28,9 +30,8 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 	c.entries = make(map[core.AllocationKey]*entry, len(c.counted))
 	c.apps = map[core.ApplicationID]bool{}
 	c.queueOf = map[core.ApplicationID]core.QueuePath{}
-	c.failed = map[string]failure{}
-	c.bookings = nil
-	c.changed = 0
+	c.lasting = map[classOnNode]error{}
+	c.moved, c.bookings = nil, nil
 	document, err := config.Load(c.queues, c.kinds)
 	if err != nil { // SetQueues loaded the same text
 		panic(err)
@@ -46,13 +47,29 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 		ReserveDelay:    -1,
 		CompletingDelay: never,
 		RetryDelay:      retryDelay,
-		RetryMax:        retryDelay,
+		RetryMax:        retryMax,
 	}, configured)
 }
 
-// feasible asks the filter plugins about one node.
+// A classOnNode is pods of a class on a node.
+type classOnNode struct {
+	class string
+	node  core.NodeID
+}
+
+// feasible asks the filter plugins about one node. The core asks about a node that a question
+// frees for each class that waits, so what does not change in a cycle is asked once.
 func (c *Cluster) feasible(key core.AllocationKey, node core.NodeID, _ bool) error {
-	return c.checker.Check(c.entries[key].pod, string(node))
+	e := c.entries[key]
+	at := classOnNode{c.classOf(e), node}
+	if refused := c.lasting[at]; refused != nil {
+		return refused
+	}
+	err := c.checker.Check(e.pod, string(node))
+	if refused, ok := errors.AsType[*feasibility.Refusal](err); ok && refused.Lasting() && at.class != "" {
+		c.lasting[at] = err
+	}
+	return err
 }
 
 // feasibleOn asks the filter plugins about several nodes.
@@ -64,8 +81,16 @@ func (c *Cluster) feasibleOn(key core.AllocationKey, nodes []core.NodeID, _ bool
 	return c.checker.CheckNodes(c.entries[key].pod, names)
 }
 
-// constraints names the class of a pod.
-func (c *Cluster) constraints(key core.AllocationKey) string { return c.classOf(c.entries[key]) }
+// constraints names the class of a pod. A replacement shares nothing with pods that wait: what
+// the core remembers of those was asked at different times, and so would be what it says of it.
+func (c *Cluster) constraints(key core.AllocationKey) string {
+	e := c.entries[key]
+	class := c.classOf(e)
+	if class == "" || !e.replaces {
+		return class
+	}
+	return "replacement " + class
+}
 
 // bookAll tells the core of all nodes and pods, those that run before those that wait.
 // Before are the entries of the last cycle: of a pod that did not change the same are used.
@@ -85,19 +110,20 @@ func (c *Cluster) bookAll(before map[core.AllocationKey]*entry) {
 		switch {
 		case pods.IsTerminal(p):
 		case pods.IsBound(p):
-			c.enterAs(p, 0, before[core.AllocationKey(pods.Key(p))])
+			c.enter(p, 0, before[core.AllocationKey(pods.Key(p))])
 		case !pods.IsGated(p) && p.DeletionTimestamp == nil:
 			waiting = append(waiting, p)
 		}
 	}
 	for i, p := range waiting {
-		c.enterAs(p, i, before[core.AllocationKey(pods.Key(p))])
+		c.enter(p, i, before[core.AllocationKey(pods.Key(p))])
 	}
+	c.watch(waiting)
 }
 
-// enterAs is enter for a pod that may be that of an entry of the last cycle. What was worked out
+// enter tells the core of a pod that may be that of an entry of the last cycle. What was worked out
 // for it then is used again. The turn is its place among the pods that wait.
-func (c *Cluster) enterAs(pod *v1.Pod, turn int, before *entry) {
+func (c *Cluster) enter(pod *v1.Pod, turn int, before *entry) {
 	e := &entry{pod: pod, turn: turn}
 	if before != nil && before.pod == pod {
 		e.takes, e.class, e.classed = before.takes, before.class, before.classed
@@ -105,9 +131,9 @@ func (c *Cluster) enterAs(pod *v1.Pod, turn int, before *entry) {
 	c.tell(e)
 }
 
-// enter tells the core of a pod.
-func (c *Cluster) enter(pod *v1.Pod) *entry {
-	e := &entry{pod: pod}
+// replace tells the core of a replacement.
+func (c *Cluster) replace(pod *v1.Pod) *entry {
+	e := &entry{pod: pod, replaces: true}
 	c.tell(e)
 	return e
 }
@@ -170,15 +196,6 @@ func (c *Cluster) release(a *core.Allocation) {
 	c.observe(c.partition.Apply(c.now, core.ReleaseAllocation{Application: a.Application, Key: a.Key}))
 }
 
-// settle lets the core place what can be placed.
-func (c *Cluster) settle() {
-	for more := true; more; {
-		var effects core.Effects
-		effects, more = c.partition.Schedule(c.now)
-		c.observe(effects)
-	}
-}
-
 // observe takes note of what the core did.
 func (c *Cluster) observe(effects core.Effects) {
 	for _, event := range effects {
@@ -192,25 +209,14 @@ func (c *Cluster) observe(effects core.Effects) {
 				e.allocation = nil
 				c.say(event.Reason)
 			}
-		case *core.AskWaits:
-			c.sayOf(event.Key, event.Message)
-		case *core.Unschedulable:
-			c.sayOf(event.Key, event.Reason)
 		}
 	}
 }
 
-// say notes why the replacement in question waits.
+// say notes why the replacement in question is not taken in.
 func (c *Cluster) say(reason string) {
 	if c.trial != nil {
-		c.trial.message = reason
-	}
-}
-
-// sayOf notes why a pod waits, if it is the replacement in question.
-func (c *Cluster) sayOf(key core.AllocationKey, reason string) {
-	if c.trial != nil && c.entries[key] == c.trial.next {
-		c.say(reason)
+		c.trial.refused = reason
 	}
 }
 
@@ -223,6 +229,7 @@ func (c *Cluster) place(a *core.Allocation) {
 	there := e.pod.DeepCopy()
 	there.Spec.NodeName = string(a.Node)
 	c.set(there)
+	c.moved = append(c.moved, there)
 	if c.trial != nil && c.trial.next != e {
 		c.trial.others = append(c.trial.others, e)
 	}

@@ -14,6 +14,7 @@
 //
 //	landing.go      Cluster, New and Sync: one cycle; Fits, Place and Book
 //	trial.go        what was changed for one pod, and how it is taken back
+//	waiting.go      pods that wait, and when the core asks again about them
 //	books.go        pods and nodes as commands to the core
 //	queues.go       how much the queues use, for plugins that choose by queue
 package landing

@@ -1,6 +1,7 @@
 package landing
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,9 +21,12 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// retryDelay is how long the core waits before it asks again about a pod that every node
-// refused. Time here moves only so that it does.
-const retryDelay = time.Second
+// The time of the core moves only so that it asks again: after retryDelay about nodes that were
+// freed, after retryMax about all nodes. Both are so short that nothing else comes due.
+const (
+	retryDelay = time.Nanosecond
+	retryMax   = time.Microsecond
+)
 
 // ErrUnknownPod says that a pod does not run in the snapshot, or was evicted in this
 // cycle before.
@@ -56,9 +60,11 @@ type Cluster struct {
 	apps      map[core.ApplicationID]bool
 	usage     map[core.QueuePath]*queueUse
 	queueOf   map[core.ApplicationID]core.QueuePath
-	trial     *trial             // what the last question has changed; nil: nothing
-	changed   uint64             // counts changes that last
-	failed    map[string]failure // by class
+	lasting   map[classOnNode]error // refusals that do not change in a cycle
+	waiting   []*waitingClass
+	tied      []*waitingClass // those of waiting that look at other pods
+	moved     []*v1.Pod       // that came or went since the last time that the core was let to ask
+	trial     *trial          // what the last question has changed; nil: nothing
 	bookings  []framework.Booking
 }
 
@@ -76,12 +82,7 @@ type entry struct {
 	turn       int          // among the pods that wait
 	class      string       // of equal pods, worked out when it is first asked
 	classed    bool
-}
-
-// A failure is that pods of a class were refused everywhere, and why.
-type failure struct {
-	at     uint64 // Cluster.changed
-	reason string
+	replaces   bool // a pod that was evicted
 }
 
 // New makes a Cluster over a Checker, which must be its own: what is counted there is
@@ -210,7 +211,6 @@ func (c *Cluster) Book(pod *v1.Pod) (string, error) {
 	c.takeOff(c.trial.gone.allocation)
 	c.bookings = append(c.bookings, framework.Booking{Pod: pod, Node: node})
 	c.trial = nil
-	c.changed++
 	return node, nil
 }
 
@@ -253,41 +253,17 @@ func (c *Cluster) move(pod *v1.Pod) (string, error) {
 	c.release(e.allocation)
 	again := replacementOf(e.pod)
 	again.CreationTimestamp = metav1.NewTime(c.snapshot.Now()) // younger than all that wait
-	next := c.enter(again)
+	next := c.replace(again)
 	c.trial.next = next
 	if next.allocation == nil {
-		return "", fmt.Errorf("the replacement would not be taken in: %s", c.trial.message)
+		return "", fmt.Errorf("the replacement would not be taken in: %s", c.trial.refused)
 	}
+	c.moved = append(c.moved, e.pod)
 	c.settle()
-	if next.allocation.Node == "" {
-		c.retry(next)
-	}
-	if next.allocation.Node == "" {
-		return "", errors.New(c.whyNot())
+	if next.waits() {
+		return "", errors.New(cmp.Or(core.WhyWaits(c.partition, next.allocation.Key), "the replacement would wait for its turn"))
 	}
 	return string(next.allocation.Node), nil
-}
-
-// retry lets time pass, so that the core asks again about classes that every node refused,
-// and says why a pod waits. That takes as long as there are such classes and nodes, so it
-// is done once for a class until something lasting changes.
-func (c *Cluster) retry(e *entry) {
-	class := c.classOf(e)
-	if known, ok := c.failed[class]; ok && known.at == c.changed && class != "" {
-		c.trial.message = known.reason
-		return
-	}
-	c.now = c.now.Add(2 * retryDelay)
-	c.settle()
-	c.failed[class] = failure{c.changed, c.trial.message}
-}
-
-// whyNot is why the replacement waits, in words.
-func (c *Cluster) whyNot() string {
-	if c.trial.message != "" {
-		return c.trial.message
-	}
-	return "no node would take it, or none that its queue may use"
 }
 
 // classOf is the name of pods that all filters treat alike.

@@ -120,7 +120,7 @@ func TestNowhereToGo(t *testing.T) {
 	c.Sync(snapshot(cordoned, all[:2]...))
 	for range 3 {
 		_, err = c.Book(all[0])
-		assert.ErrorContains(t, err, "no node can take the request: refused on 1 node")
+		assert.ErrorContains(t, err, "refused on 1 node")
 	}
 	assert.ErrorContains(t, c.Fits(all[0], "b"), "anti-affinity")
 	assert.NilError(t, c.Fits(all[1], "b"))
@@ -163,7 +163,7 @@ func TestReasonAfterABooking(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, node, "b")
 	_, err = c.Place(runs)
-	assert.ErrorContains(t, err, "no node would take it")
+	assert.ErrorContains(t, err, "no node has room: requests pods=1 vcore=3000")
 }
 
 // TestPodsThatAreGoneTakeNoRoom: what a cycle counted and the next one has not is counted no more.

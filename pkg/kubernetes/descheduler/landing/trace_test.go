@@ -8,19 +8,28 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// crowd makes pods that run on nodes, up to what these have, and some that wait for more room
-// than there is. They are of several applications and priorities.
-func crowd(r *rand.Rand, list []*v1.Node) (running, waiting []*v1.Pod) {
+// crowd makes nodes in two zones, pods that run there up to what these have, and some that
+// wait for more room than there is. They are of several applications and priorities, and look
+// at each other by rules.
+func crowd(r *rand.Rand) (list []*v1.Node, running, waiting []*v1.Pod) {
+	list = nodes(2 + r.IntN(4))
+	for i, n := range list {
+		n.Labels[v1.LabelTopologyZone], n.Labels["disk"] = fmt.Sprint("zone", i%2), fmt.Sprint("disk", i%3)
+	}
 	edit := func(p *v1.Pod) {
 		p.Labels = map[string]string{"applicationId": fmt.Sprint("app", r.IntN(2)), "app": fmt.Sprint("web", r.IntN(4))}
 		if r.IntN(3) == 0 {
 			p.Spec.Priority = new(int32(r.IntN(2)))
 		}
+		if r.IntN(2) == 0 {
+			follow(r, p)
+		}
 		if r.IntN(6) == 0 {
-			apart(p)
+			p.Spec.NodeSelector = map[string]string{"disk": fmt.Sprint("disk", r.IntN(3))}
 		}
 	}
 	for _, n := range list {
@@ -31,9 +40,55 @@ func crowd(r *rand.Rand, list []*v1.Node) (running, waiting []*v1.Pod) {
 		}
 	}
 	for i := range 2 + r.IntN(4) {
-		waiting = append(waiting, pod(fmt.Sprint("waits", i), "", 2+r.Int64N(3), edit))
+		waiting = append(waiting, pod(fmt.Sprint("waits", i), "", 1+r.Int64N(4), edit))
 	}
-	return running, waiting
+	return list, running, waiting
+}
+
+// follow gives a pod a rule about pods of some app, on its node or in its zone.
+func follow(r *rand.Rand, p *v1.Pod) {
+	of := &metav1.LabelSelector{MatchLabels: map[string]string{"app": fmt.Sprint("web", r.IntN(4))}}
+	if r.IntN(2) == 0 {
+		of.MatchLabels["app"] = p.Labels["app"]
+	}
+	term := v1.PodAffinityTerm{LabelSelector: of, TopologyKey: []string{v1.LabelHostname, v1.LabelTopologyZone}[r.IntN(2)]}
+	switch r.IntN(5) {
+	case 0:
+		p.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term}}}
+	case 1:
+		p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
+			MaxSkew: 1, TopologyKey: term.TopologyKey, WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: of,
+		}}
+	default:
+		p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term}}}
+	}
+}
+
+// TestAnswersDoNotDependOnQuestions: after whatever was asked, an answer is that of a cluster
+// which has just begun its cycle, in its words too.
+func TestAnswersDoNotDependOnQuestions(t *testing.T) {
+	places, nowhere := 0, 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 20))
+		list, running, waiting := crowd(r)
+		all := append(waiting, running...)
+		asked, fresh := cluster(t, ours, list, all...), cluster(t, ours, list, all...)
+		for question := range 20 {
+			p := running[r.IntN(len(running))]
+			fresh.Sync(snapshot(list, all...))
+			want, wantErr := fresh.Place(p)
+			got, err := asked.Place(p)
+			assert.Assert(t, got == want && fmt.Sprint(err) == fmt.Sprint(wantErr),
+				"seed %d, question %d: %s on %q (%v), and on %q (%v) if nothing was asked", seed, question, p.Name, got, err, want, wantErr)
+			if err == nil {
+				places++
+			} else {
+				nowhere++
+			}
+		}
+		assert.NilError(t, asked.partition.Verify())
+	}
+	assert.Assert(t, places > 1000 && nowhere > 1000, "%d have a place, %d have none", places, nowhere)
 }
 
 // TestQuestionsLeaveNoTraceAmongWaitingPods: pods that wait are given room by questions, and
@@ -41,8 +96,7 @@ func crowd(r *rand.Rand, list []*v1.Node) (running, waiting []*v1.Pod) {
 func TestQuestionsLeaveNoTraceAmongWaitingPods(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 2))
-		list := nodes(2 + r.IntN(3))
-		running, waiting := crowd(r, list)
+		list, running, waiting := crowd(r)
 		all := append(waiting, running...)
 		asked, silent := cluster(t, ours, list, all...), cluster(t, ours, list, all...)
 		for _, i := range r.Perm(len(running)) {

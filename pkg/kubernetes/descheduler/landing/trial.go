@@ -16,8 +16,11 @@ type trial struct {
 	gone    *entry   // the pod that was evicted
 	next    *entry   // its replacement
 	others  []*entry // that waited, and were placed in the room
-	message string   // why the replacement waits or was refused
+	refused string   // why the core did not take the replacement in
 }
+
+// waits says whether the replacement waits.
+func (t *trial) waits() bool { return t.next != nil && t.next.waits() }
 
 // replacementOf is the pod that a controller would make in place of another: equal in all
 // that scheduling looks at, and not placed.

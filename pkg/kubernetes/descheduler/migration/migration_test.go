@@ -2,6 +2,7 @@ package migration_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,6 +124,9 @@ func TestNothingIsEvicted(t *testing.T) {
 			w.RemoveNode("node-2")
 			w.RemoveNode("node-3")
 		}, nil, migration.Aborted, migration.ForbiddenMigratePod},
+		{"a quota forbids the reservation", func(w *world) {
+			w.forbids = apierrors.NewForbidden(v1.Resource("pods"), "reservation", errors.New("exceeded quota"))
+		}, nil, migration.Failed, migration.FailedCreateReservation},
 		{"time is over", unbound, nil, migration.Failed, migration.Timeout},
 		{"the reservation is deleted", unbound, func(w *world) { w.EndPod(w.reservations()[0]) }, migration.Aborted, migration.MissingReservation},
 		{"the reservation ends", unbound, func(w *world) {
@@ -150,6 +154,76 @@ func TestNothingIsEvicted(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A pod that has the name of the reservation and is not of the job is left alone.
+func TestReservationOfAnotherIsNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		w.start(migration.NewArgs(), 0, false)
+		job := w.evict("web-1")
+		name := "reservation-" + string(w.job(job).UID)
+		w.AddPod(name, "cpu=1")
+		w.drive(20)
+		got := w.job(job).Status
+		assert.Equal(t, got.Phase, migration.Failed, "%+v", got)
+		assert.Equal(t, got.Reason, migration.FailedCreateReservation, "%+v", got)
+		assert.Equal(t, len(w.evicted), 0)
+		assert.Assert(t, w.Pod(name).DeletionTimestamp == nil)
+	})
+}
+
+// A reservation that a job names is one of the namespace of the pod, whatever the job says.
+func TestNamedReservation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		w.start(migration.NewArgs(), 0, false)
+		w.AddPod("kept", "cpu=1", shimtest.On("node-2"))
+		w.put(&migration.Job{
+			ObjectMeta: metav1.ObjectMeta{Name: "by-hand"},
+			Spec: migration.Spec{
+				PodRef:      migration.PodRef{Namespace: "default", Name: "web-0"},
+				Reservation: &migration.ReservationOptions{Ref: &migration.PodRef{Namespace: "elsewhere", Name: "kept"}},
+			},
+		})
+		w.drive(2)
+		got := w.job("by-hand").Status
+		assert.Assert(t, got.Reservation != nil, "%+v", got)
+		assert.Equal(t, got.Reservation.Namespace, "default")
+		assert.Equal(t, got.TargetNode, "node-2")
+	})
+}
+
+// A job that is being deleted goes no further, and one that waits is looked at when its time is over.
+func TestJobsThatStandStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		w.start(migration.NewArgs(), 0, false)
+		job := w.evict("web-1")
+		again, err := w.Reconcile(t.Context(), job)
+		assert.NilError(t, err)
+		assert.Assert(t, again > 4*time.Minute && again <= 5*time.Minute, "%s", again)
+		w.change(job, func(j *migration.Job) { j.DeletionTimestamp = &metav1.Time{Time: time.Now()} })
+		w.drive(400)
+		assert.Equal(t, w.job(job).Status.Phase, migration.Phase(""))
+		assert.Equal(t, len(w.evicted)+len(w.reservations()), 0)
+	})
+}
+
+// A replacement that runs elsewhere than at the place was not migrated there.
+func TestReplacementElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		w.start(migration.NewArgs(), 0, false)
+		job := w.evict("web-1")
+		w.drive(3)
+		w.change(job, func(j *migration.Job) { j.Status.TargetNode = "node-3" })
+		w.drive(60)
+		got := w.job(job).Status
+		assert.Equal(t, got.Phase, migration.Failed, "%+v", got)
+		assert.Equal(t, got.Reason, migration.MissingReservation, "%+v", got)
+		assert.Equal(t, len(w.reservations()), 0)
+	})
 }
 
 // The pod is deleted by a user while its place is being evicted for: the replacement takes

@@ -69,6 +69,7 @@ type world struct {
 	process *process
 	evicted []string // UIDs of pods that an eviction was carried out for
 	refuse  error    // what the eviction API answers
+	forbids error    // what the API server says to new pods
 	kind    string   // of the workload
 	born    int
 	missing int // pods that the workload does not make
@@ -204,6 +205,8 @@ func (w *world) serve(action clienttesting.Action) (runtime.Object, error) {
 			return nil, w.refuse
 		}
 		return eviction, w.ended(eviction.Name, *eviction.DeleteOptions)
+	case ok && action.GetResource().Resource == "pods" && w.forbids != nil:
+		return nil, w.forbids
 	case ok && action.GetResource().Resource == "pods":
 		w.bear(create.Object)
 		create.Object.(*v1.Pod).Status.Phase = v1.PodPending
