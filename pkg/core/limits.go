@@ -141,13 +141,14 @@ func topmostMax(a *application) (topmost [3]*account) {
 	return topmost
 }
 
-// waitsWithin reports whether any ask of a class that waits counts for one of some accounts.
+// waitsWithin reports whether any ask of a class that waits counts for one of some accounts, and may
+// have room there.
 func (c *class) waitsWithin(bounds *[3]*account) bool {
 	return *bounds != [3]*account{} && slices.ContainsFunc(c.groups, func(g *askGroup) bool {
 		for i, account := range g.application.accounts() {
 			for ; account != nil && bounds[i] != nil; account = account.parent {
 				if account == bounds[i] {
-					return true
+					return account.max.Room(nil, c.amounts)
 				}
 			}
 		}
