@@ -38,34 +38,33 @@ type node struct {
 	retry         bool       // its bound asks are to be tried
 	regained      bool       // freed since refused classes were last tried again
 	joined        bool       // something arrived since attempts were last repeated
+	expects       bool       // any expected
 	change        nodeChange // recorded, and not reacted to yet
 
-	capacity     resources.Amounts
-	allocated    resources.Sum
-	occupied     resources.Sum
-	free         resources.Amounts
-	releasing    resources.Sum
-	own, foreign []*request
-	weakest      weakest
-	largest      resources.Amounts // the most of each kind that one of own holds
-	largestAt    uint64            // the revision of which that is true
+	// What else a placement reads and writes comes next. Reserved is the ordinary ask that holds a
+	// reservation, nominated are those for which room is made.
+	reserved  *request
+	nominated []*request
+	fresh     *freshNode // set while new room here may be of use
+	placedIn  uint64     // the batch that last placed or evicted something here
+	revision  uint64     // counts changes of what is on the node
+	changedAt uint64     // the count of changed nodes when this one was changed last
+	view      *NodeView
+	own       []*request
+	capacity  resources.Amounts
+	free      resources.Amounts
+	allocated resources.Sum
+	occupied  resources.Sum
+	weakest   weakest
 
-	// required are the asks that may run here only, reserved is the ordinary ask
-	// that holds a reservation, nominated are those for which room is made.
-	required         askSet
-	reserved         *request
-	nominated        []*request
+	required         askSet // that may run here only
+	foreign          []*request
+	releasing        resources.Sum
 	nominatedAmounts resources.Sum
-
-	fresh    *freshNode // set while new room here may be of use
-	placedIn uint64     // the batch that last placed or evicted something here
-	revision uint64     // counts changes of what is on the node
-	freedAt  uint64     // the count of freed nodes when this one was freed last
-	// changedAt and updatedAt are the counts of changed nodes and of those updated by a
-	// command when this one was last.
-	changedAt, updatedAt uint64
-
-	view *NodeView
+	largest          resources.Amounts // the most of each kind that one of own holds
+	largestAt        uint64            // the revision of which that is true
+	freedAt          uint64            // the count of freed nodes when this one was freed last
+	updatedAt        uint64            // the count of nodes updated by a command when this one was last
 	*nodeDetails
 }
 
@@ -201,7 +200,11 @@ func (n *node) findWeakest() {
 // recount works out what is free.
 func (n *node) recount() {
 	n.revision++
-	for i := range max(len(n.free), len(n.capacity), len(n.allocated.Amounts), len(n.occupied.Amounts), len(n.awaited.Amounts)) {
+	width := max(len(n.free), len(n.capacity), len(n.allocated.Amounts), len(n.occupied.Amounts))
+	if n.expects {
+		width = max(width, len(n.awaited.Amounts))
+	}
+	for i := range width {
 		kind := resources.Kind(i)
 		n.free.Set(kind, n.left(kind))
 	}
@@ -213,7 +216,10 @@ func (n *node) recount() {
 // left is what is free of a kind, saturating. It is exact where it is above zero: then
 // neither sum is beyond int64, as the capacity is not.
 func (n *node) left(kind resources.Kind) int64 {
-	return resources.Total(n.capacity.Of(kind), -n.allocated.Of(kind), -n.occupied.Of(kind), -n.awaited.Of(kind))
+	if n.expects {
+		return resources.Total(n.capacity.Of(kind), -n.allocated.Of(kind), -n.occupied.Of(kind), -n.awaited.Of(kind))
+	}
+	return resources.Total(n.capacity.Of(kind), -n.allocated.Of(kind), -n.occupied.Of(kind))
 }
 
 // recountRoom works out the room beside what is kept for nominated asks.
