@@ -51,7 +51,7 @@
 //	floor.go, budget.go                  guarantees and budgets
 //	limit.go, lawful.go                  what all strategies for a required node keep
 //	single.go, multiple.go, minimal.go   the strategies
-//	reprieve.go, fewest.go               the strategy that goes by importance
+//	reprieve.go, fewest.go, lowering.go  the strategy that goes by importance
 //	candidates.go, accept.go             victims that the resource manager chooses
 //	equals.go                            victims that several equal asks share
 //	backlog.go                           the nodes of all asks that wait together
