@@ -44,6 +44,16 @@ type account struct {
 	bound           priorityCounts
 }
 
+// isUnder reports whether an account is another one or below it; nil is under none.
+func (a *account) isUnder(other *account) bool {
+	for ; a != nil; a = a.parent {
+		if a == other {
+			return true
+		}
+	}
+	return false
+}
+
 // charge books an allocation here and on every account above.
 func (a *account) charge(amounts resources.Amounts, stamp uint64) {
 	for ; a != nil; a = a.parent {

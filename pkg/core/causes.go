@@ -90,6 +90,9 @@ func (o *outcomes) whyTaken(r *request, n *node) WasteCause {
 			return cause
 		}
 	}
+	if held := r.heldBack(); held != nil && o.isTakenBefore(r, held, sets[0].at) {
+		return MoreImportant
+	}
 	count, _ := n.overdue()
 	switch {
 	case count > 0 || n.marks.late > since:
@@ -119,6 +122,22 @@ func (o *outcomes) whyQuotaTaken(q *queue, since uint64) WasteCause {
 		return Reconfiguration
 	}
 	return OtherCause
+}
+
+// isTakenBefore reports whether an ask that comes before another took what a limit allows both, since
+// the other began to wait for room.
+func (o *outcomes) isTakenBefore(r *request, limit *account, since time.Time) bool {
+	for other := range limit.subject.queue.allRunning {
+		if other.Placed.Before(since) || o.standing(other).compare(r.class.standing) < 0 {
+			continue
+		}
+		for _, account := range [...]*account{other.application.byUser, other.application.byGroup} {
+			if account.isUnder(limit) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // comesAfterAnother reports whether an ask that comes before another took room on a

@@ -34,13 +34,14 @@ type ledger struct {
 	absent       map[NodeID]*askSet    // asks whose required node is not known
 	unknown      map[string]*askSet    // asks by the kinds that they want and no node has
 
-	capacity  resources.Sum  // of all nodes
-	occupied  resources.Sum  // by foreign allocations on nodes
-	running   priorityCounts // own allocations
-	nodeSlots []int32        // numbers of nodes that are gone, to be used again
-	arrivals  uint64         // requests that were ever registered
-	waiting   int            // asks
-	stamp     uint64         // counts changes that may change why asks wait
+	capacity  resources.Sum     // of all nodes
+	largest   resources.Amounts // the most of each kind that any node ever had
+	occupied  resources.Sum     // by foreign allocations on nodes
+	running   priorityCounts    // own allocations
+	nodeSlots []int32           // numbers of nodes that are gone, to be used again
+	arrivals  uint64            // requests that were ever registered
+	waiting   int               // asks
+	stamp     uint64            // counts changes that may change why asks wait
 	changes   changeSet
 	settled   bool // evictions may begin, see settling
 

@@ -146,10 +146,8 @@ func topmostMax(a *application) (topmost [3]*account) {
 func (c *class) waitsWithin(bounds *[3]*account) bool {
 	return *bounds != [3]*account{} && slices.ContainsFunc(c.groups, func(g *askGroup) bool {
 		for i, account := range g.application.accounts() {
-			for ; account != nil && bounds[i] != nil; account = account.parent {
-				if account == bounds[i] {
-					return account.max.Room(nil, c.amounts)
-				}
+			if bounds[i] != nil && account.isUnder(bounds[i]) && bounds[i].max.Room(nil, c.amounts) {
+				return true
 			}
 		}
 		return false

@@ -30,21 +30,18 @@ type node struct {
 	slot        int32 // a small number that no other node has
 	claimsHeld  int32 // reservations of those that may run here only
 	schedulable bool
-	// overcommitted says that free may be negative: capacity was lost, or
-	// something was adopted or resized, which no node refuses.
+	// overcommitted says that free may be negative: capacity was lost, or something came that no node refuses.
 	overcommitted bool
 	held          bool       // what runs here may not be known: required asks wait
 	gone          bool       // from the partition
 	retry         bool       // its bound asks are to be tried
 	regained      bool       // freed since refused classes were last tried again
-	joined        bool       // something arrived since attempts were last repeated
 	expects       bool       // any expected
 	change        nodeChange // recorded, and not reacted to yet
 
-	// What else a placement reads and writes comes next. Reserved is the ordinary ask that holds a
-	// reservation, nominated are those for which room is made.
-	reserved  *request
-	nominated []*request
+	// What else a placement reads and writes comes next.
+	reserved  *request   // the ordinary ask that holds a reservation
+	nominated []*request // those for which room is made
 	fresh     *freshNode // set while new room here may be of use
 	placedIn  uint64     // the batch that last placed or evicted something here
 	revision  uint64     // counts changes of what is on the node
@@ -68,8 +65,7 @@ type node struct {
 	*nodeDetails
 }
 
-// nodeDetails are what is seldom needed of a node. They stand apart, since the garbage
-// collector treats nodes of more than 512 bytes one by one.
+// nodeDetails are what is seldom needed: the garbage collector treats nodes of more than 512 bytes one by one.
 type nodeDetails struct {
 	attributes map[string]string
 	marks      marks
@@ -77,7 +73,8 @@ type nodeDetails struct {
 	// expected are asks that run here when their placeholders elsewhere have ended.
 	expected []*request
 	awaited  resources.Sum
-	evicted  int // how many of own and foreign are evicted, overdue ones too
+	evicted  int  // how many of own and foreign are evicted, overdue ones too
+	joined   bool // something arrived since attempts were last repeated
 	devices  knownDevices
 }
 
@@ -201,7 +198,7 @@ func (n *node) findWeakest() {
 func (n *node) recount() {
 	n.revision++
 	width := max(len(n.free), len(n.capacity), len(n.allocated.Amounts), len(n.occupied.Amounts))
-	if n.expects {
+	if n.expects { // else it is not read, as it is elsewhere in memory
 		width = max(width, len(n.awaited.Amounts))
 	}
 	for i := range width {
@@ -216,10 +213,11 @@ func (n *node) recount() {
 // left is what is free of a kind, saturating. It is exact where it is above zero: then
 // neither sum is beyond int64, as the capacity is not.
 func (n *node) left(kind resources.Kind) int64 {
+	left := resources.Total(n.capacity.Of(kind), -n.allocated.Of(kind), -n.occupied.Of(kind))
 	if n.expects {
-		return resources.Total(n.capacity.Of(kind), -n.allocated.Of(kind), -n.occupied.Of(kind), -n.awaited.Of(kind))
+		left = resources.Total(left, -n.awaited.Of(kind))
 	}
-	return resources.Total(n.capacity.Of(kind), -n.allocated.Of(kind), -n.occupied.Of(kind))
+	return left
 }
 
 // recountRoom works out the room beside what is kept for nominated asks.

@@ -33,6 +33,7 @@ func (p commands) addNode(c AddNode) {
 	p.nodes.ReplaceOrInsert(n)
 	p.nodesByID[n.id] = n
 	p.capacity.Add(n.capacity)
+	p.largest.Raise(n.capacity)
 	p.changes.resized = true
 	p.tell(&NodeAdded{n.id, n.capacity.Clone(), n.attributes, n.schedulable, p.capacity.Clone()})
 	n.recount()
@@ -78,6 +79,7 @@ func (p commands) setCapacity(n *node, capacity resources.Amounts) {
 	}
 	p.capacity.Sub(n.capacity)
 	p.capacity.Add(capacity)
+	p.largest.Raise(capacity)
 	p.changes.resized = true
 	n.capacity = capacity
 	n.recount()

@@ -19,7 +19,6 @@ type nominations struct {
 	counts       *Preempted
 	outcomes     *outcomes
 	gangs        *gangWork
-	order        *nodeOrder
 	list         []*request
 	priorities   priorityCounts    // with which they hold what is kept for them
 	unkept       resources.Amounts // scratch
@@ -97,7 +96,7 @@ func (s *nominations) waitFor(r *request, n *node, plan *preemptor.Decision) (ov
 	}
 	bounds := topmostMax(r.application)
 	for _, c := range s.classes.known { // the highest does not depend on the order
-		if c.standing.compare(own) > 0 && len(c.groups) > 0 && (c.amounts.FitsIn(n.capacity) && !c.wasAskedAbout(n) || c.waitsWithin(&bounds) && s.order.first(c.amounts) != nil) {
+		if c.standing.compare(own) > 0 && len(c.groups) > 0 && (c.amounts.FitsIn(n.capacity) && !c.wasAskedAbout(n) || c.amounts.FitsIn(s.largest) && c.waitsWithin(&bounds)) {
 			over = over.join(c.standing)
 		}
 	}
