@@ -73,9 +73,10 @@ func (p gangs) closed(r *request, n *node) {
 		return
 	}
 	g.replaced++
+	settled := ask.wait != nil && ask.wait.tookEqual
 	p.endWait(ask)
 	ask.Allocation = ask.placedOn(target.id, p.now)
-	ask.Replaced = true
+	ask.Replaced, ask.Settled = true, settled
 	p.run(ask, target)
 	target.allowExcess()
 	ask.application.allowExcess()

@@ -200,6 +200,7 @@ func TestTortureWorldsThatFailed(t *testing.T) {
 		768691,  // a queue that gives back what an agent needs
 		913380,  // an agent that comes later than one that is too large
 		1140248, // an agent that needs one pod and conflicts with two
+		1405183, // a member of a gang that has taken the place of an equal before that of a placeholder
 		1350310, // a more important ask that shares a max and is too large for every node
 		1153422, // an ask that needs one pod and conflicts with one that a guarantee keeps
 	} {
