@@ -30,8 +30,9 @@ func (w *gangWork) any() bool { return len(w.waiting)+len(w.quorums) > 0 }
 
 // react settles which asks wait for placeholders.
 func (p gangs) react() {
-	for i := 0; i < len(p.changes.taskGroups); i++ { // an ask that gives up its node adds its group
-		g := p.changes.taskGroups[i]
+	for next := 0; next < len(p.changes.taskGroups); { // an ask that gives up its node adds its group
+		g := p.changes.taskGroups[next]
+		next++
 		g.change = false
 		p.settle(g)
 	}
