@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -104,15 +103,10 @@ var renewedAndMoved = []struct {
 func TestRenewedPodsAreMovedOnce(t *testing.T) {
 	for _, c := range renewedAndMoved {
 		t.Run(c.name, func(t *testing.T) {
-			queues := "partitions: [{name: default, queues: [{name: root, queues: [{name: a}]}]}]"
-			w := newWorld(t, c.objects(), queues, load(t, "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\nprofiles:"+c.policy))
+			w := newWorld(t, c.objects(), unlimited, load(t, "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\nprofiles:"+c.policy))
 			for cycle, want := range c.cycles {
 				report, _ := w.cycle(w.d)
-				var got []string
-				for _, e := range report.Evictions {
-					got = append(got, fmt.Sprintf("%s %s %s %s", e.Plugin, e.Pod, e.From, e.To))
-				}
-				assert.Equal(t, strings.Join(got, ", "), want, "cycle %d", cycle)
+				assert.Equal(t, strings.Join(movesOf(report), ", "), want, "cycle %d", cycle)
 				w.settle(report)
 			}
 		})

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -68,6 +69,9 @@ func load(t testing.TB, text string) *policy.Policy {
 	assert.NilError(t, err, "%s", text)
 	return p
 }
+
+// unlimited is one queue without limits.
+const unlimited = "partitions: [{name: default, queues: [{name: root, queues: [{name: a}]}]}]"
 
 // newWorld is a cluster with a policy.
 func newWorld(t testing.TB, o framework.Objects, queues string, p *policy.Policy) *world {
@@ -171,6 +175,14 @@ func (w *world) cycle(d *descheduler.Descheduler) (*descheduler.Report, string) 
 	var text bytes.Buffer
 	assert.NilError(w.t, report.JSON(&text))
 	return report, text.String()
+}
+
+// movesOf are the evictions of a cycle: plugin, pod, and from where to where.
+func movesOf(report *descheduler.Report) (moves []string) {
+	for _, e := range report.Evictions {
+		moves = append(moves, fmt.Sprintf("%s %s %s %s", e.Plugin, e.Pod, e.From, e.To))
+	}
+	return moves
 }
 
 // seen is the cluster as informers have it: what the API server counts down meanwhile is
