@@ -26,6 +26,16 @@ func (p *problem) highestLimit() limit {
 	return l
 }
 
+// limitOf is the lowest class and priority that allow some victims.
+func (p *problem) limitOf(victims []int) limit {
+	least := limit{priority: math.MinInt32}
+	for _, i := range victims {
+		least.class = max(least.class, p.ranked[i].class)
+		least.priority = max(least.priority, p.ranked[i].Priority)
+	}
+	return least
+}
+
 // allows reports whether a candidate may be a victim within the limit.
 func (l *limit) allows(e *eligible) bool { return e.class <= l.class && e.Priority <= l.priority }
 
@@ -70,12 +80,8 @@ func (p limited) optimum() (choice, limit) {
 	if p.bound {
 		return p.lawful()
 	}
-	c, least := p.minimal(), limit{priority: math.MinInt32}
-	for _, i := range c.victims {
-		least.class = max(least.class, p.ranked[i].class)
-		least.priority = max(least.priority, p.ranked[i].Priority)
-	}
-	return c, least
+	c := p.minimal()
+	return c, p.limitOf(c.victims)
 }
 
 // failAll notes why no strategy finds victims. If the search of Minimal was

@@ -32,15 +32,6 @@ func (p lowering) run() {
 	p.outcome = before
 }
 
-// limitOf is the lowest limit that allows some victims.
-func (p lowering) limitOf(victims []int) (worst limit) {
-	worst.priority = p.ranked[victims[0]].Priority
-	for _, i := range victims {
-		worst.class, worst.priority = max(worst.class, p.ranked[i].class), max(worst.priority, p.ranked[i].Priority)
-	}
-	return worst
-}
-
 // mayLower reports whether any candidate was spared that is below the highest priority of the victims
 // and of their classes, and no victim of the worst class has that priority: such a one was not put
 // back when all below it were removed, so that these are not enough.
