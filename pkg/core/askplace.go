@@ -15,42 +15,30 @@ func comparePlaces(r, other *request) int {
 		refreshApplication(b)
 		return a.compare(b, cmp.Compare(other.Priority, r.Priority))
 	}
-	x, y := ancestor{a.queue, r.Priority}, ancestor{b.queue, other.Priority}
-	for x.queue.parent != y.queue.parent {
-		if x.depth() >= y.depth() {
-			x = x.above()
-		} else {
-			y = y.above()
-		}
-	}
+	common := commonQueue(a.queue.parent, b.queue.parent)
+	x, first := a.queue.childAbove(common, r.Priority)
+	y, second := b.queue.childAbove(common, other.Priority)
 	x.refreshPlace()
 	y.refreshPlace()
-	return x.compare(y.queue, cmp.Compare(y.above().priority, x.above().priority))
+	return x.compare(y, cmp.Compare(second, first))
 }
 
-// An ancestor is a queue that an ask is in or below, and the priority of the ask as it sees it.
-type ancestor struct {
-	*queue
-	priority int32
-}
-
-func (q ancestor) above() ancestor {
-	return ancestor{q.parent, q.properties.seenFromAbove(q.priority)}
-}
-
-// depth is how many queues are above one.
-func (q *queue) depth() (depth int) {
-	for q = q.parent; q != nil; q = q.parent {
-		depth++
+// childAbove is the child of an ancestor that a queue is or is below, and a priority as that ancestor
+// sees it.
+func (q *queue) childAbove(ancestor *queue, priority int32) (*queue, int32) {
+	priority = q.properties.seenFromAbove(priority)
+	for q.parent != ancestor {
+		q = q.parent
+		priority = q.properties.seenFromAbove(priority)
 	}
-	return depth
+	return q, priority
 }
 
 // refreshPlace works out what decides the order of a queue that stands in none: there it is not
 // kept up to date.
 func (q *queue) refreshPlace() {
 	if !q.links.In() {
-		q.place = queuePlace{priority: q.own.top, share: q.share()}
+		q.place = q.placed()
 	}
 }
 

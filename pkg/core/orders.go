@@ -61,7 +61,7 @@ func (b *backlog) settleQueue(q *queue) {
 		if q.parent == nil {
 			return
 		}
-		place := queuePlace{priority: q.own.top, share: q.share()}
+		place := q.placed()
 		q.parent.queues.Settle(q, q.waits(), place != q.place, changed, func() { q.place = place })
 	}
 }
@@ -105,7 +105,7 @@ func (b *backlog) computeShares(q *queue) {
 }
 
 func (q *queue) settleShare() {
-	q.place = queuePlace{priority: q.own.top, share: q.share()}
+	q.place = q.placed()
 	q.parent.queues.Settle(q, q.waits(), false, false, func() {})
 }
 

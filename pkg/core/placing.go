@@ -94,7 +94,7 @@ func (p commands) makeQueues(path string) *queue {
 			child.leaf = i == len(names)-1
 			q.children[name] = child
 			followTemplate(child)
-			child.place = queuePlace{priority: child.own.top, share: child.share()}
+			child.place = child.placed()
 			p.unview(q)
 			p.noteQueue(child)
 			p.tell(&QueueAdded{child.path})
@@ -164,7 +164,7 @@ func (p commands) setQuota(q *queue, quota *QueueQuota) {
 	p.noteQueue(q)
 	switch {
 	case len(q.applications) == 0:
-		q.place = queuePlace{priority: q.own.top, share: q.share()}
+		q.place = q.placed()
 	case guaranteed.Equal(q.guaranteed):
 		p.changes.quota(q)
 	default:

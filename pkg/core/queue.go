@@ -69,6 +69,9 @@ type queuePlace struct {
 	share    resources.Share
 }
 
+// placed is the place that a queue belongs at now.
+func (q *queue) placed() queuePlace { return queuePlace{priority: q.own.top, share: q.share()} }
+
 func newQueue(parent *queue, config *QueueConfig) *queue {
 	q := &queue{
 		parent:       parent,

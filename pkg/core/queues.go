@@ -25,7 +25,7 @@ func (p commands) recoveryQueue() *queue {
 		q = p.newQueue(p.root, &QueueConfig{Name: recoveryName})
 		q.leaf, q.draining, q.dynamic = true, true, true
 		p.root.children[recoveryName] = q
-		q.place = queuePlace{priority: q.own.top, share: q.share()}
+		q.place = q.placed()
 		p.unview(p.root)
 		p.tell(&QueueAdded{q.path})
 	}

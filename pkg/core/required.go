@@ -192,7 +192,7 @@ func (d *round) conflict(r *request) error {
 }
 
 // keptBefore are the asks for which room is on its way that is kept from an ask: those before it, and
-// those that waited already when it came.
+// those after it for which that room was made while it waited already.
 func (d *round) keptBefore(r *request) []*request {
 	list := d.served
 	for other := range d.node.required.all {

@@ -202,8 +202,8 @@ func (d *round) suffice(victims []preemptor.Victim) bool {
 	if _, short := room.Negative(); short {
 		return false
 	}
-	asks := slices.Concat(d.keptBefore(last), d.together)
-	return d.options.Simulate == nil || d.simulate(asks, len(d.together), keysOf(removed)) == nil
+	return d.options.Simulate == nil ||
+		d.simulate(slices.Concat(d.keptBefore(last), d.together), len(d.together), keysOf(removed)) == nil
 }
 
 // commit has the victims end that were chosen for the asks that were planned together,

@@ -64,7 +64,7 @@ func (v *verifier) places(q *queue) {
 	}
 	for _, child := range q.children {
 		v.places(child)
-		if place := (queuePlace{child.own.top, child.share()}); child.links.In() && child.place != place {
+		if place := child.placed(); child.links.In() && child.place != place {
 			v.breaks("queue %s stands at %v and belongs at %v", child.path, child.place, place)
 		}
 	}
