@@ -30,8 +30,21 @@ func (g *tortureGame) endNomination(e *core.NominationEnded) {
 // settled is the moment at which all evictions have ended, and the asks run on their nodes
 // that are nominated and whose room and quota are kept from one, but for another one:
 // docs/preemption.md keeps both from asks of the same or a lower priority, from all other
-// queues if a guarantee was the reason, and from what waited when victims were chosen.
+// queues if a guarantee was the reason, and from what waited when victims were chosen. Members
+// of gangs run on their nodes too whose placeholders end on other ones.
 func (g *tortureGame) settled(o *tortureOracle, from, but *torturePod) *tortureOracle {
+	return g.besideKept(o, from, but, func(p *torturePod) bool { return !o.leaves[p.Key] })
+}
+
+// unsettled is the same while all evictions still go on: what is evicted may not end, so what
+// it holds is free for no other ask.
+func (g *tortureGame) unsettled(o *tortureOracle, from, but *torturePod) *tortureOracle {
+	return g.besideKept(o, from, but, func(*torturePod) bool { return true })
+}
+
+// besideKept is a moment at which of what runs only this part does, beside all for which room
+// is kept from an ask, but for another one.
+func (g *tortureGame) besideKept(o *tortureOracle, from, but *torturePod, stays func(*torturePod) bool) *tortureOracle {
 	s := g.oracle()
 	s.on[but.Key] = o.on[but.Key]
 	s.free, s.used, s.limits = map[string]tortureAmounts{}, map[string]tortureAmounts{}, make([]tortureAmounts, len(g.w.Limits))
@@ -39,8 +52,13 @@ func (g *tortureGame) settled(o *tortureOracle, from, but *torturePod) *tortureO
 		s.free[n.Name] = n.Capacity
 	}
 	for _, p := range o.running {
-		if !o.leaves[p.Key] {
+		if stays(p) {
 			s.book(p, o.on[p.Key])
+		}
+	}
+	for _, key := range g.replaced {
+		if node := g.elsewhere[key]; node != "" && g.waits[key] { // it has the quota of the placeholder
+			s.free[node] = s.free[node].plus(g.w.pod(key).Amounts, -1)
 		}
 	}
 	for key, nomination := range g.nominated {

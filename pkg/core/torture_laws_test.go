@@ -315,8 +315,8 @@ func (g *tortureGame) passedOver(before *tortureOracle, placed *torturePod) {
 			continue
 		}
 		then, now := g.settled(before, y, placed), g.settled(after, y, placed)
-		node := before.fitsOnBoth(then, y)
-		if node == "" || after.fitsOnBoth(now, y) != "" || g.goesOn(y, placed, now) || g.kept(g.p.View(), node, y) != "" {
+		node := g.unsettled(before, y, placed).fitsOnBoth(then, y)
+		if node == "" || g.unsettled(after, y, placed).fitsOnBoth(now, y) != "" || g.goesOn(y, placed, now) || g.kept(g.p.View(), node, y) != "" {
 			continue
 		}
 		f := tortureFailure{Law: lawOrder, Ask: y.Key, Trigger: tortureTriggers(y)[0], Cause: "by an ordinary ask", Detail: placed.Key}

@@ -247,7 +247,9 @@ func (g *tortureGame) requested(e *core.ReleaseRequested) {
 	g.endings[key] = si.TerminationType_TIMEOUT
 	if e.Cause == core.CauseReplaced {
 		g.endings[key] = si.TerminationType_PLACEHOLDER_REPLACED
-		g.replaced[key], _, _ = strings.Cut(e.Message, " takes")
+		ask, where, _ := strings.Cut(e.Message, " takes its place")
+		g.replaced[key] = ask
+		g.elsewhere[ask] = strings.TrimPrefix(where, " on node ")
 	} else {
 		g.dismissed[key] = true
 	}
@@ -280,14 +282,19 @@ func (g *tortureGame) takesPlace(key string) bool {
 	return p.Quorum != "" || p.Group != ""
 }
 
-// addMissing has the application of a pod come that is not there.
-func (g *tortureGame) addMissing(p *torturePod) {
+// addMissing has the application of a pod come that is not there, and reports whether it is
+// there then.
+func (g *tortureGame) addMissing(p *torturePod) bool {
 	id := p.application()
-	there := slices.ContainsFunc(g.p.View().Applications, func(a *core.ApplicationView) bool { return string(a.ID) == id })
-	if id != "" && !there {
-		delete(g.started, id)
-		g.addApplication(id, p.Queue, p.User)
+	there := func() bool {
+		return slices.ContainsFunc(g.p.View().Applications, func(a *core.ApplicationView) bool { return string(a.ID) == id })
 	}
+	if id == "" || there() {
+		return true
+	}
+	delete(g.started, id)
+	g.addApplication(id, p.Queue, p.User)
+	return there()
 }
 
 // shareLimit reports whether a limit counts both pods.

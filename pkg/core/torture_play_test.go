@@ -55,6 +55,7 @@ type tortureGame struct {
 	started   map[string]bool               // gangs of which a placeholder ran
 	dismissed map[string]bool               // what is to end with its gang
 	replaced  map[string]string             // the asks that have the places of placeholders
+	elsewhere map[string]string             // on which other nodes they run then, if they do
 	endings   map[string]si.TerminationType // how those end
 	given     []tortureGiven                // what queues beyond their max gave back
 	lowered   bool                          // the max of a queue
@@ -150,7 +151,7 @@ func newTortureGame(w *tortureWorld, lie tortureLie) *tortureGame {
 	return &tortureGame{
 		w: w.clone(), lie: lie, now: tortureStart, changed: tortureStart, came: map[string]bool{}, on: map[string]string{}, waits: map[string]bool{},
 		placed: map[string]time.Duration{}, ran: map[string]string{}, backed: map[string]bool{}, target: map[string]string{}, nominated: map[string]tortureNomination{}, confirms: map[string]time.Time{},
-		started: map[string]bool{}, dismissed: map[string]bool{}, replaced: map[string]string{}, endings: map[string]si.TerminationType{},
+		started: map[string]bool{}, dismissed: map[string]bool{}, replaced: map[string]string{}, elsewhere: map[string]string{}, endings: map[string]si.TerminationType{},
 	}
 }
 
@@ -205,8 +206,9 @@ func (g *tortureGame) due() {
 		if !g.came[p.Key] && p.At <= at {
 			g.came[p.Key], g.waits[p.Key] = true, true
 			g.changed = g.now
-			if p.At > 0 {
-				g.addMissing(p)
+			if p.At > 0 && !g.addMissing(p) {
+				delete(g.waits, p.Key)
+				continue
 			}
 			g.apply(core.AddAllocation{Allocation: g.w.allocation(p)})
 		}
@@ -337,7 +339,9 @@ func (g *tortureGame) take(fx core.Effects) {
 			g.requested(e)
 		case *core.AskEnded:
 			delete(g.waits, string(e.Key))
-		case *core.AllocationRejected, *core.NodeRejected, *core.ApplicationRejected:
+		case *core.ApplicationRejected: // its placeholders are more than its queue may hold by now
+			g.note("refused %s: %s", e.ID, e.Reason)
+		case *core.AllocationRejected, *core.NodeRejected:
 			panic(fmt.Sprintf("%T %+v", e, e))
 		default:
 			g.changed = before
