@@ -41,7 +41,7 @@ type account struct {
 	releasing       resources.Sum
 	overdue         resources.Sum
 	hinted          resources.Sum // that the resource manager knows to wait for nodes
-	bound           priorityCounts
+	bound           standingCounts
 }
 
 // isUnder reports whether an account is another one or below it; nil is under none.
@@ -102,13 +102,13 @@ func (a *account) subPending(amounts resources.Amounts) {
 
 // countBound counts an ask with a required node that waits without a promise of quota, on an
 // account and those above, or does not count it any more.
-func countBound(a *account, priority int32, waits bool) {
+func countBound(a *account, standing Standing, waits bool) {
+	by := -1
+	if waits {
+		by = 1
+	}
 	for ; a != nil; a = a.parent {
-		if waits {
-			a.bound.add(priority)
-		} else {
-			a.bound.remove(priority)
-		}
+		a.bound.count(standing, by)
 	}
 }
 

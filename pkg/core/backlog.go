@@ -94,9 +94,9 @@ func (b *backlog) reclass(r *request, c *class) {
 	}
 	before := r.class
 	c.add(r)
-	if r.Required != "" && !r.promised() && before.standing.Root != c.standing.Root {
-		countBound(&r.application.queue.account, before.standing.Root, false)
-		countBound(&r.application.queue.account, c.standing.Root, true)
+	if r.Required != "" && !r.promised() && before.standing != c.standing {
+		countBound(&r.application.queue.account, before.standing, false)
+		countBound(&r.application.queue.account, c.standing, true)
 	}
 	if held := r.reservation(); held != nil && before.preempts != c.preempts {
 		if n := b.findNode(held.Node); n != nil {

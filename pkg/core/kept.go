@@ -83,24 +83,24 @@ func (r *request) claimant() claimant {
 	return claimant{Standing: r.nominationStanding()}
 }
 
-// quotaWaiters is the highest priority, as the root sees it, of the asks with a required node that wait, and may
+// quotaWaiters is the highest standing of the asks with a required node that wait, and may
 // want quota, or the limit of a user, which an ask wants too: those that lack it, and those that are too young to have
 // room made, or for which none can be made.
 func (r *request) quotaWaiters() Standing {
-	highest := int32(PriorityNone)
+	highest := noStanding
 	for q := r.application.queue; q != nil; q = q.parent {
 		if len(q.max) > 0 {
-			highest = max(highest, q.bound.highest())
+			highest = highest.join(q.bound.highest())
 		}
 	}
 	for _, account := range [...]*account{r.application.byUser, r.application.byGroup} {
 		for ; account != nil; account = account.parent {
 			if len(account.max) > 0 { // of all users: those that the limit is not for do no harm
-				highest = max(highest, account.subject.queue.bound.highest())
+				highest = highest.join(account.subject.queue.bound.highest())
 			}
 		}
 	}
-	return Standing{Root: highest}
+	return highest
 }
 
 // nominationStanding is the standing with which an ask holds the room that is kept

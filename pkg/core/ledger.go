@@ -176,7 +176,7 @@ func (l *ledger) addPending(r *request) {
 	}
 	app.queue.addPending(r.Amounts)
 	if r.Required != "" {
-		countBound(&app.queue.account, r.class.standing.Root, true)
+		countBound(&app.queue.account, r.class.standing, true)
 	}
 	l.changes.application(app, 0)
 }
@@ -191,7 +191,7 @@ func (l *ledger) subPending(r *request) {
 	}
 	app.queue.subPending(r.Amounts)
 	if r.Required != "" {
-		countBound(&app.queue.account, r.class.standing.Root, false)
+		countBound(&app.queue.account, r.class.standing, false)
 	}
 	l.changes.application(app, 0)
 }

@@ -131,16 +131,15 @@ func (v *verifier) keptIn(q *queue, h hold) (sum keptQuota) {
 // queues.
 func (v *verifier) sums(q *queue) {
 	var nominated, releasing, overdue, kept resources.Sum
-	var running, bound priorityCounts
+	var running priorityCounts
+	var bound standingCounts
 	for _, child := range q.children {
 		v.sums(child)
 		nominated.AddSum(child.nominated)
 		releasing.AddSum(child.releasing)
 		overdue.AddSum(child.overdue)
 		for _, c := range child.bound {
-			for range c.count {
-				bound.add(c.priority)
-			}
+			bound.count(c.Standing, c.count)
 		}
 	}
 	for _, app := range q.applications {
@@ -149,7 +148,7 @@ func (v *verifier) sums(q *queue) {
 				nominated.Add(r.Amounts)
 			}
 			if r.Required != "" && !r.promised() {
-				bound.add(r.class.standing.Root)
+				bound.count(r.class.standing, 1)
 			}
 		}
 		for _, r := range app.allocations {
