@@ -15,20 +15,27 @@ import (
 
 // A dirtyNode is a node whose bound asks are to be tried, with the place of the first of
 // them in the order of asks: it may get what the bound asks of other nodes want too, such
-// as quota.
+// as quota. Rest says that those before that one were tried.
 type dirtyNode struct {
 	*node
 	first askRank
+	ask   *request // the first
+	rest  bool
 }
 
-// rankDirty works out the places of the nodes from one on, and puts them in order among
-// those before. So the order does not depend on when, and in which order, nodes have changed.
-func (p cycle) rankDirty(from int) {
+// rankDirty works out the places of the nodes that have come since it was last called, and
+// puts them in order among the others. So the order does not depend on when, and in which
+// order, nodes have changed.
+func (p cycle) rankDirty() {
 	compare := func(a, b dirtyNode) int {
 		return cmp.Or(a.first.compare(b.first), strings.Compare(string(a.id), string(b.id)))
 	}
+	from := p.ranked
+	p.ranked = len(p.dirty)
 	for i := from; i < len(p.dirty); i++ {
-		p.dirty[i].first = p.dirty[i].firstBound()
+		if d := &p.dirty[i]; !d.rest {
+			d.first, d.ask = d.firstBound()
+		}
 	}
 	if from == 0 {
 		slices.SortFunc(p.dirty, compare)
@@ -42,13 +49,13 @@ func (p cycle) rankDirty(from int) {
 	}
 }
 
-// firstBound is the place of the first ask that is bound to the node; the last of all if
+// firstBound is the first ask that is bound to the node, and its place; the last of all if
 // there is none.
-func (n *node) firstBound() askRank {
-	first := askRank{standing: Standing{Root: math.MinInt32}}
+func (n *node) firstBound() (first askRank, ask *request) {
+	first.standing.Root = math.MinInt32
 	consider := func(r *request) {
-		if rank := r.rank(); first.number == 0 || rank.compare(first) < 0 {
-			first = rank
+		if rank := r.rank(); ask == nil || rank.compare(first) < 0 {
+			first, ask = rank, r
 		}
 	}
 	for r := range n.required.all {
@@ -60,13 +67,13 @@ func (n *node) firstBound() askRank {
 	if n.reserved != nil {
 		consider(n.reserved)
 	}
-	return first
+	return first, ask
 }
 
 // placeBound places bound asks on nodes that have changed, and stops while questions
 // pause. It reports whether there may be more to place now.
 func (p cycle) placeBound() (more bool) {
-	ranked := 0
+	p.ranked = 0
 	for len(p.dirty) > 0 {
 		if p.left <= 0 {
 			return true
@@ -75,11 +82,11 @@ func (p cycle) placeBound() (more bool) {
 			p.timers.Set(&p.bound, p.now.Add(wait), due{what: dueBound})
 			return false
 		}
-		p.rankDirty(ranked)
+		p.rankDirty()
 		n := p.dirty[0].node
 		p.dirty[0] = dirtyNode{}
 		p.dirty = p.dirty[1:]
-		ranked = len(p.dirty)
+		p.ranked--
 		n.retry = false // what is done here may change it again
 		if n.gone {
 			continue
@@ -195,12 +202,17 @@ func (p cycle) tryReserved(r *request, n *node) outcome {
 
 // tryNominated tries the nominated asks of a node, the first in order first.
 // Each is placed, waits on, or loses the nomination because there is no room
-// for it beside those before it any more.
+// for it beside those before it any more. More important ones of other nodes come
+// between them: they may get the quota.
 func (p cycle) tryNominated(n *node) outcome {
 	var kept resources.Amounts
 	for _, r := range slices.Clone(n.nominated) {
 		if r.nominated() == nil {
 			continue // lost by what was done for those before it
+		}
+		if p.before(r) != nil {
+			p.tryRest(n, r)
+			return waits
 		}
 		p.work.Attempts++
 		if p.awaitsRoom(r, n, kept) {
@@ -222,6 +234,41 @@ func (p cycle) tryNominated(n *node) outcome {
 		}
 	}
 	return waits
+}
+
+// before is the first bound ask of the other nodes that are to be tried, if it comes before an
+// ask.
+func (p cycle) before(r *request) *request {
+	if len(p.dirty) == 0 {
+		return nil
+	}
+	p.rankDirty()
+	if p.dirty[0].first.compare(r.rank()) >= 0 {
+		return nil
+	}
+	return p.dirty[0].ask
+}
+
+// compete reports whether two asks want the same quota which is not enough for all that wait for
+// it, or what is left of the same limit.
+func compete(r, other *request) bool {
+	others := other.application.accounts()
+	for i, a := range r.application.accounts() {
+		for ; a != nil; a = a.parent {
+			if len(a.max) > 0 && others[i].isUnder(a) && (a.subject != nil || !a.hasRoom(a.pending.Amounts, r.claimant())) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// tryRest has the bound asks of a node from one on tried at the place of that one.
+func (p cycle) tryRest(n *node, r *request) {
+	if !n.retry {
+		n.retry = true
+		p.dirty = append(p.dirty, dirtyNode{node: n, first: r.rank(), ask: r, rest: true})
+	}
 }
 
 // awaitsRoom reports whether a nominated ask cannot be placed yet. If the room will not

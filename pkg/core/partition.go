@@ -38,6 +38,7 @@ type Partition struct {
 
 	counts Preempted
 	dirty  []dirtyNode       // whose bound asks are to be tried
+	ranked int               // how many of them are in order
 	bound  timers.Timer[due] // set while questions about them pause
 	round  round             // scratch
 	skips  skips             // in this batch

@@ -30,7 +30,8 @@ type round struct {
 }
 
 // tryRequired tries the asks that may run on a node only. Room that is on its way for
-// one ask is kept from those after it.
+// one ask is kept from those after it. One that comes after an ask of another node waits for
+// that, where the quota is not enough for all.
 func (p cycle) tryRequired(n *node) outcome {
 	if n.required.len() == 0 {
 		return waits
@@ -49,6 +50,10 @@ func (p cycle) tryRequired(n *node) outcome {
 	for _, r := range list {
 		if r.wait != nil && r.wait.delayed {
 			continue
+		}
+		if other := p.before(r); other != nil && compete(r, other) {
+			p.tryRest(n, r)
+			break
 		}
 		if d.try(r) == flush {
 			return flush // what was planned is planned again

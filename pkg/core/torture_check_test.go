@@ -203,6 +203,8 @@ func TestTortureWorldsThatFailed(t *testing.T) {
 		1405183, // a member of a gang that has taken the place of an equal before that of a placeholder
 		1350310, // a more important ask that shares a max and is too large for every node
 		1153422, // an ask that needs one pod and conflicts with one that a guarantee keeps
+		1313559, // a more important agent of the same fence
+		1365684, // an agent of another node that comes between two nominations
 	} {
 		failures, g := tortureFailures(newTortureWorld(seed), nil)
 		assert.Equal(t, len(failures), 0, "seed %d: %v", seed, failures)
