@@ -181,6 +181,7 @@ type askGroup struct {
 	below summary // of the subtree of the application's order
 
 	slots  []*request
+	few    [4]*request // the memory of the first slots
 	head   int
 	live   int
 	hinted int // live asks of which the resource manager knows that no node can take them
@@ -291,7 +292,7 @@ func (g *askGroup) add(r *request) (moved int) {
 		return 0
 	}
 	if g.slots == nil {
-		g.slots = make([]*request, 0, 4)
+		g.slots = g.few[:0]
 	}
 	g.slots = slices.Insert(g.slots, at, r)
 	return len(g.slots) - 1 - at

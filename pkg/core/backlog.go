@@ -43,7 +43,7 @@ func newBacklog(options Options) backlog {
 // classOf finds the class of an ask, as it is now. Constraints are those of its
 // class before, or of a new ask.
 func (b *backlog) classOf(r *request, constraints string) *class {
-	return b.classes.of(class{
+	return b.classes.of(classTraits{
 		amounts: r.Amounts, priority: r.Priority, standing: b.standing(r),
 		preempts: b.settled && b.wantsRoom(r), nominated: r.nominated() != nil, constraints: constraints,
 		whole: r.Placeholder && startsWhole(r),

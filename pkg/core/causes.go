@@ -50,7 +50,6 @@ type marks struct {
 	resized uint64 // its capacity changed
 	booked  uint64 // something was booked that no node or quota refuses
 	late    uint64 // a victim was overdue
-	taken   uint64 // quota was used that is kept for others
 }
 
 // noteMoment notes that something happens now.
@@ -73,7 +72,7 @@ func (l *ledger) markBooked(r *request) {
 // markTaken notes that an ask takes quota that was kept for others.
 func (l *ledger) markTaken(r *request) {
 	for q := r.application.queue; q != nil; q = q.parent {
-		l.noteMoment(&q.marks.taken)
+		l.noteMoment(&q.taken)
 	}
 }
 
@@ -116,7 +115,7 @@ func (o *outcomes) whyQuotaTaken(q *queue, since uint64) WasteCause {
 		return VictimOverdue
 	case q.marks.booked > since:
 		return RoomBooked
-	case q.marks.taken > since:
+	case q.taken > since:
 		return MoreImportant
 	case o.configured > since:
 		return Reconfiguration
@@ -148,7 +147,7 @@ func (o *outcomes) comesAfterAnother(r *request, n *node, since time.Time) bool 
 			return true
 		}
 	}
-	for _, other := range n.expected {
+	for _, other := range n.details().expected {
 		if other.class.standing.compare(r.class.standing) >= 0 {
 			return true
 		}

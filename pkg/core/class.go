@@ -21,14 +21,8 @@ import (
 //	asks   = the asks that wait with the class, in groups or elsewhere
 //	closed = no open node has room for it, but for nodes with new room
 type class struct {
-	amounts     resources.Amounts // shared by all its asks
-	priority    int32
-	standing    Standing // by which asks compare on a node
-	preempts    bool     // room may be made for its asks; not for those that are nominated or back off
-	nominated   bool     // its asks are nominated
-	whole       bool     // they start with their whole gang: what fits one of them says nothing of others
-	constraints string
-	key         string
+	classTraits
+	key string
 
 	asks   int
 	idle   bool // among the classes that may have no asks
@@ -54,6 +48,17 @@ type class struct {
 	listed  bool // among the classes to be tried again when a node changes
 }
 
+// classTraits are what the asks of a class have in common.
+type classTraits struct {
+	amounts     resources.Amounts // shared by all its asks
+	priority    int32
+	standing    Standing // by which asks compare on a node
+	preempts    bool     // room may be made for its asks; not for those that are nominated or back off
+	nominated   bool     // its asks are nominated
+	whole       bool     // they start with their whole gang: what fits one of them says nothing of others
+	constraints string
+}
+
 // Before orders closed classes, for a search by amounts: the order is as good as
 // any that does not depend on history.
 func (c *class) Before(other *class) bool { return c.key < other.key }
@@ -76,7 +81,7 @@ func (c *class) Summarise() bool {
 }
 
 // appendKey writes the key by which the class is known.
-func (c *class) appendKey(key []byte) []byte {
+func (c *classTraits) appendKey(key []byte) []byte {
 	flags := byte(0)
 	if c.preempts {
 		flags |= 1
@@ -154,18 +159,16 @@ type classTable struct {
 // asks.
 const idleMax = 64
 
-// of finds or makes a class like the one that is given, whose amounts it keeps.
-func (t *classTable) of(like class) *class {
-	for len(like.amounts) > 0 && like.amounts[len(like.amounts)-1] == 0 {
-		like.amounts = like.amounts[:len(like.amounts)-1]
+// of finds or makes the class with some traits, and keeps their amounts.
+func (t *classTable) of(traits classTraits) *class {
+	for len(traits.amounts) > 0 && traits.amounts[len(traits.amounts)-1] == 0 {
+		traits.amounts = traits.amounts[:len(traits.amounts)-1]
 	}
-	t.scratch = like.appendKey(t.scratch[:0])
+	t.scratch = traits.appendKey(t.scratch[:0])
 	if c, ok := t.known[string(t.scratch)]; ok {
 		return c
 	}
-	c := new(class)
-	*c = like
-	c.key = string(t.scratch)
+	c := &class{classTraits: traits, key: string(t.scratch)}
 	t.known[c.key] = c
 	t.roots.add(c.standing.Root)
 	t.list(c)

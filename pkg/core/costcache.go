@@ -51,7 +51,7 @@ const stepsPerEvaluation = 64
 func (p *costCache) keyOf(r *request, trigger preemptor.Trigger) preemptionKey {
 	c := r.class
 	if c.constraints != "" {
-		plain := class{
+		plain := classTraits{
 			amounts: c.amounts, priority: c.priority, standing: c.standing, preempts: c.preempts, nominated: c.nominated,
 		}
 		c = p.classes.of(plain)

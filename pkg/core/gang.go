@@ -362,15 +362,18 @@ func (m members) touch(n *node) {
 // expect keeps room on the node for an ask that runs here when its placeholder has ended,
 // and expectNot gives it back.
 func (n *node) expect(r *request) {
-	n.expected, n.expects = append(n.expected, r), true
-	n.awaited.Add(r.Amounts)
+	d := n.ownDetails()
+	d.expected = append(d.expected, r)
+	d.awaited.Add(r.Amounts)
+	n.expects = true
 	n.recount()
 }
 
 func (n *node) expectNot(r *request) {
-	n.expected = without(n.expected, r)
-	n.expects = len(n.expected) > 0
-	n.awaited.Sub(r.Amounts)
+	d := n.ownDetails()
+	d.expected = without(d.expected, r)
+	d.awaited.Sub(r.Amounts)
+	n.expects = len(d.expected) > 0
 	n.recount()
 }
 

@@ -54,28 +54,47 @@ type node struct {
 	occupied  resources.Sum
 	weakest   weakest
 
-	required         askSet // that may run here only
-	foreign          []*request
-	releasing        resources.Sum
-	nominatedAmounts resources.Sum
-	largest          resources.Amounts // the most of each kind that one of own holds
-	largestAt        uint64            // the revision of which that is true
-	freedAt          uint64            // the count of freed nodes when this one was freed last
-	updatedAt        uint64            // the count of nodes updated by a command when this one was last
-	*nodeDetails
-}
-
-// nodeDetails are what is seldom needed: the garbage collector treats nodes of more than 512 bytes one by one.
-type nodeDetails struct {
+	required   askSet // that may run here only
+	foreign    []*request
+	releasing  resources.Sum
+	largest    resources.Amounts // the most of each kind that one of own holds
+	largestAt  uint64            // the revision of which that is true
+	freedAt    uint64            // the count of freed nodes when this one was freed last
+	updatedAt  uint64            // the count of nodes updated by a command when this one was last
 	attributes map[string]string
 	marks      marks
-	lost       []*victimSet // for which victims end here, and whose asks do not get the room
+	seldom     *nodeDetails // nil while all of it is zero
+}
+
+// nodeDetails are what few nodes have. The garbage collector treats nodes of more than 512 bytes one by one.
+type nodeDetails struct {
+	nominatedAmounts resources.Sum
+	lost             []*victimSet // for which victims end here, and whose asks do not get the room
 	// expected are asks that run here when their placeholders elsewhere have ended.
 	expected []*request
 	awaited  resources.Sum
 	evicted  int  // how many of own and foreign are evicted, overdue ones too
 	joined   bool // something arrived since attempts were last repeated
 	devices  knownDevices
+}
+
+// noDetails are those of all nodes that have none of their own. They are never changed.
+var noDetails nodeDetails
+
+// details are to be read only: nodes may share them.
+func (n *node) details() *nodeDetails {
+	if n.seldom == nil {
+		return &noDetails
+	}
+	return n.seldom
+}
+
+// ownDetails are the details to be changed.
+func (n *node) ownDetails() *nodeDetails {
+	if n.seldom == nil {
+		n.seldom = new(nodeDetails)
+	}
+	return n.seldom
 }
 
 // Before orders by score, lowest first, then by ID.
@@ -166,7 +185,7 @@ func (n *node) countEviction(r *request, by int) {
 	default:
 		n.releasing.Sub(r.Amounts)
 	}
-	n.evicted += by
+	n.ownDetails().evicted += by
 }
 
 // A weakest is the allocation of the lowest priority on a node, of those the
@@ -199,7 +218,7 @@ func (n *node) recount() {
 	n.revision++
 	width := max(len(n.free), len(n.capacity), len(n.allocated.Amounts), len(n.occupied.Amounts))
 	if n.expects { // else it is not read, as it is elsewhere in memory
-		width = max(width, len(n.awaited.Amounts))
+		width = max(width, len(n.details().awaited.Amounts))
 	}
 	for i := range width {
 		kind := resources.Kind(i)
@@ -215,7 +234,7 @@ func (n *node) recount() {
 func (n *node) left(kind resources.Kind) int64 {
 	left := resources.Total(n.capacity.Of(kind), -n.allocated.Of(kind), -n.occupied.Of(kind))
 	if n.expects {
-		left = resources.Total(left, -n.awaited.Of(kind))
+		left = resources.Total(left, -n.details().awaited.Of(kind))
 	}
 	return left
 }
@@ -224,7 +243,7 @@ func (n *node) left(kind resources.Kind) int64 {
 func (n *node) recountRoom() {
 	switch {
 	case len(n.nominated) > 0:
-		n.room = n.free.Minus(n.nominatedAmounts.Amounts)
+		n.room = n.free.Minus(n.details().nominatedAmounts.Amounts)
 	case len(n.room) != len(n.free) || len(n.free) > 0 && &n.room[0] != &n.free[0]:
 		n.room = n.free
 	}
@@ -324,7 +343,7 @@ func (n *node) ownKeys(holds func(*request) bool) []string {
 // overdue is how many evictions here did not end in time, and blocks whether the node
 // blocks attempts because of one.
 func (n *node) overdue() (count int, blocks bool) {
-	if n.evicted == 0 {
+	if n.details().evicted == 0 {
 		return 0, false
 	}
 	for r := range n.allOn {
@@ -350,7 +369,7 @@ const planMax = 1 << 60
 // isBeyondPlans reports whether amounts are counted here that are too large to make
 // room beside them.
 func (n *node) isBeyondPlans() bool {
-	return n.capacity.Above(planMax) || n.allocated.Above(planMax) || n.occupied.Above(planMax) || n.awaited.Above(planMax) || n.nominatedAmounts.Above(planMax)
+	return n.capacity.Above(planMax) || n.allocated.Above(planMax) || n.occupied.Above(planMax) || n.details().awaited.Above(planMax) || n.details().nominatedAmounts.Above(planMax)
 }
 
 // allOn visits what runs on the node: own allocations, then foreign ones.

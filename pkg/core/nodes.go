@@ -26,8 +26,7 @@ func (p commands) addNode(c AddNode) {
 		return
 	}
 	n := &node{
-		id: c.ID, slot: p.takeNodeSlot(), schedulable: !c.Drained, capacity: c.Capacity,
-		nodeDetails: &nodeDetails{attributes: c.Attributes},
+		id: c.ID, slot: p.takeNodeSlot(), schedulable: !c.Drained, capacity: c.Capacity, attributes: c.Attributes,
 	}
 	n.updatedAt = p.predicates.updated + 1 // what is known of the node that had the slot does not hold
 	p.nodes.ReplaceOrInsert(n)
@@ -143,7 +142,7 @@ func (p commands) removeNode(id NodeID) {
 	p.nodeSlots = append(p.nodeSlots, n.slot)
 	p.capacity.Sub(n.capacity)
 	p.changes.resized = true
-	for _, r := range slices.Clone(n.expected) {
+	for _, r := range slices.Clone(n.details().expected) {
 		gangs(p).rejoin(r)
 	}
 	own := byKey(n.own)

@@ -173,15 +173,20 @@ func (o *outcomes) placed(r *request, n *node, c *class) {
 		o.serve(s)
 		return true
 	})
-	for _, list := range [2]*[]*victimSet{&n.lost, &r.application.queue.lost} {
-		for _, s := range slices.Clone(*list) {
-			like := c != nil && len(s.ended) > 0 && s.required == r.Required && s.like.asLike(c)
-			own := s.ask == r.Key && s.application == r.Application
-			if own || like && len(o.byAsk[r.Key]) == 0 {
-				o.keep(s.ask, func(other *victimSet) bool { return other != s })
-				o.serve(s)
-				o.byAsk[r.Key] = append(o.byAsk[r.Key], s)
-			}
+	o.takeLost(r, c, n.details().lost)
+	o.takeLost(r, c, r.application.queue.lost)
+}
+
+// takeLost has an ask of a class that was placed take lost sets of a list which ended for it or
+// for one like it.
+func (o *outcomes) takeLost(r *request, c *class, lost []*victimSet) {
+	for _, s := range slices.Clone(lost) {
+		like := c != nil && len(s.ended) > 0 && s.required == r.Required && s.like.asLike(c)
+		own := s.ask == r.Key && s.application == r.Application
+		if own || like && len(o.byAsk[r.Key]) == 0 {
+			o.keep(s.ask, func(other *victimSet) bool { return other != s })
+			o.serve(s)
+			o.byAsk[r.Key] = append(o.byAsk[r.Key], s)
 		}
 	}
 }
@@ -268,7 +273,7 @@ func (s *victimSet) lists() *[]*victimSet {
 	if s.elsewhere {
 		return &s.leaf.lost
 	}
-	return &s.node.lost
+	return &s.node.ownDetails().lost
 }
 
 // touch has a set looked at when nothing more can be placed.
@@ -282,7 +287,7 @@ func (o *outcomes) touch(s *victimSet) {
 // released has what was lost on a node looked at, since an ask is nominated there no more
 // that may have used it.
 func (o *outcomes) released(n *node) {
-	for _, s := range n.lost {
+	for _, s := range n.details().lost {
 		o.touch(s)
 	}
 }

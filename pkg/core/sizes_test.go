@@ -12,19 +12,19 @@ import (
 func TestObjectsAreSmall(t *testing.T) {
 	assert.Equal(t, reflect.TypeFor[application]().Size(), uintptr(512))
 	assert.Equal(t, reflect.TypeFor[node]().Size(), uintptr(512))
-	assert.Equal(t, reflect.TypeFor[askGroup]().Size(), uintptr(208))
+	assert.Equal(t, reflect.TypeFor[askGroup]().Size(), uintptr(240))
 	assert.Equal(t, reflect.TypeFor[request]().Size(), uintptr(88))
 }
 
 // TestEqualAsksShareTheirLeast shows that the summaries of equal asks take no memory of
 // their own: all refer to the amounts of the class.
 func TestEqualAsksShareTheirLeast(t *testing.T) {
-	c := &class{amounts: []int64{100, 200}}
+	c := &class{classTraits: classTraits{amounts: []int64{100, 200}}}
 	own := summary{open: &c.amounts}
 	var below summary
 	assert.Assert(t, below.become(&own, &own, nil) && below.open == &c.amounts)
 	assert.Assert(t, !below.become(&own, nil, &own))
-	other := &class{amounts: []int64{50, 300}}
+	other := &class{classTraits: classTraits{amounts: []int64{50, 300}}}
 	mixed := summary{open: &other.amounts}
 	assert.Assert(t, below.become(&own, &mixed, nil))
 	assert.DeepEqual(t, []int64(*below.open), []int64{50, 200})

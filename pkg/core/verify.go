@@ -1,6 +1,7 @@
 package core
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
@@ -47,6 +48,9 @@ func (v *verifier) nodes() {
 	if len(v.p.nodesByID) != len(v.all) {
 		v.breaks("%d nodes are in order and %d can be looked up", len(v.all), len(v.p.nodesByID))
 	}
+	if !reflect.ValueOf(noDetails).IsZero() {
+		v.breaks("the details of nodes that have none of their own were changed: %+v", noDetails)
+	}
 	for _, n := range v.all {
 		if v.p.findNode(n.id) != n {
 			v.breaks("node %s cannot be looked up", n.id)
@@ -57,7 +61,7 @@ func (v *verifier) nodes() {
 		v.equal("occupied", string(n.id), n.occupied, v.add(n.foreign))
 		for i := range max(len(n.free), len(n.capacity)) {
 			k := resources.Kind(i)
-			if n.free.Of(k) != resources.Total(n.capacity.Of(k), -n.allocated.Of(k), -n.occupied.Of(k), -n.awaited.Of(k)) {
+			if n.free.Of(k) != resources.Total(n.capacity.Of(k), -n.allocated.Of(k), -n.occupied.Of(k), -n.details().awaited.Of(k)) {
 				v.breaks("node %s: free %s is not what is left", n.id, v.p.kinds.Format(n.free))
 			}
 		}
@@ -80,8 +84,8 @@ func (v *verifier) nodes() {
 				}
 			}
 		}
-		if evicted != n.evicted {
-			v.breaks("node %s: %d are evicted, %d counted", n.id, evicted, n.evicted)
+		if evicted != n.details().evicted {
+			v.breaks("node %s: %d are evicted, %d counted", n.id, evicted, n.details().evicted)
 		}
 		v.nominated(n, releasing)
 		v.found += len(n.foreign)

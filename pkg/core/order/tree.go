@@ -55,7 +55,7 @@ func (t *Tree[T]) Insert(item T) {
 	l := item.Links()
 	t.grown++
 	l.Left, l.Right, l.weight = none, none, max(mix(t.grown), 1)
-	t.root = t.insert(t.root, item, l.weight)
+	t.root, _ = t.insert(t.root, item, l.weight)
 	t.size++
 }
 
@@ -87,6 +87,9 @@ func (t *Tree[T]) Settle(item T, wanted, moved, changed bool, update func()) boo
 	case !wanted:
 		t.Remove(item)
 		update()
+	case moved && t.size == 1:
+		update()
+		item.Summarise()
 	case moved:
 		t.Remove(item)
 		update()
@@ -118,11 +121,12 @@ func (t *Tree[T]) look() {
 	}
 }
 
-func (t *Tree[T]) insert(top, item T, weight uint64) T {
+// insert returns the subtree with the item, and whether its top or its summary changed.
+func (t *Tree[T]) insert(top, item T, weight uint64) (T, bool) {
 	var none T
 	if top == none {
 		item.Summarise()
-		return item
+		return item, true
 	}
 	t.look()
 	l := top.Links()
@@ -130,15 +134,15 @@ func (t *Tree[T]) insert(top, item T, weight uint64) T {
 		own := item.Links()
 		own.Left, own.Right = t.split(top, item)
 		item.Summarise()
-		return item
+		return item, true
 	}
+	var changed bool
 	if item.Before(top) {
-		l.Left = t.insert(l.Left, item, weight)
+		l.Left, changed = t.insert(l.Left, item, weight)
 	} else {
-		l.Right = t.insert(l.Right, item, weight)
+		l.Right, changed = t.insert(l.Right, item, weight)
 	}
-	top.Summarise()
-	return top
+	return top, changed && top.Summarise()
 }
 
 // split divides a subtree into the items before the item and those after it.
