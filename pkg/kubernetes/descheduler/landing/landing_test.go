@@ -98,7 +98,7 @@ func TestBookCountsWhatWasBooked(t *testing.T) {
 			assert.NilError(t, err)
 			assert.Equal(t, booked, first)
 			_, err = c.Book(all[0])
-			assert.ErrorIs(t, err, ErrUnknownPod)
+			assert.ErrorIs(t, err, framework.ErrUnknownPod)
 			assert.DeepEqual(t, c.Bookings(), []framework.Booking{{Pod: all[0], Node: booked}})
 			c.Sync(snapshot(nodes(3), all...))
 			assert.Equal(t, len(c.Bookings()), 0)
