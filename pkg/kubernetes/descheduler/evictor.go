@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.uber.org/zap"
@@ -218,7 +219,7 @@ func (e evictor) carryOut(ctx context.Context, v *view, r request, options frame
 		}
 	}()
 	if !e.d.options.DryRun {
-		if err := e.profile.evict.EvictPod(ctx, r.pod, options); err != nil {
+		if err := e.ask(ctx, r.pod, options); err != nil {
 			return "", err
 		}
 	}
@@ -243,6 +244,21 @@ func (e evictor) carryOut(ctx context.Context, v *view, r request, options frame
 		return resultBackground, nil
 	}
 	return resultSuccess, nil
+}
+
+// evictMax is how long an evict plugin may take for one pod. One that waits for ever would end
+// all cycles.
+const evictMax = time.Minute
+
+// ask calls the evict plugin.
+func (e evictor) ask(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
+	bounded, cancel := context.WithTimeout(ctx, evictMax)
+	defer cancel()
+	err := e.profile.evict.EvictPod(bounded, pod, options)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("evict plugin %s did not end in %s: %w", e.Name(), evictMax, err)
+	}
+	return err
 }
 
 // tell books where the replacement goes, and says everywhere that a pod was evicted.
