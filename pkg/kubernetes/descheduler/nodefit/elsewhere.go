@@ -21,7 +21,7 @@ func Elsewhere(handle framework.Handle, pod *v1.Pod, selector labels.Selector) e
 		return nil
 	}
 	for _, node := range snapshot.Nodes() {
-		if isOther(node) && !node.Spec.Unschedulable && landing.Fits(pod, node.Name) == nil {
+		if isOther(node) && landing.Fits(pod, node.Name) == nil {
 			return nil
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
 )
 
 // TestClosedLoopWithoutTheCore plays random clusters with a descheduler that has no core to ask.
@@ -88,4 +89,19 @@ func accepted(r *descheduler.Report, before, after framework.Objects) (wrong []s
 		}
 	}
 	return wrong
+}
+
+// TestPluginsChooseWhereAPodFits: nothing knows which node a scheduler would take, so a plugin has a pod
+// moved to one that suits it, and the place is given once. The first node by name has little in
+// use, and is none to go to.
+func TestPluginsChooseWhereAPodFits(t *testing.T) {
+	const size = "cpu=10 memory=10Gi pods=10"
+	o := framework.Objects{
+		Nodes: []*v1.Node{ft.Node("n0", size, ""), ft.Node("n1", size, ""), ft.Node("n2", size, ""), ft.Node("n3", size, "")},
+		Pods: slices.Concat(alike(1, "first", "n0", "cpu=1 memory=1Gi"), alike(1, "second", "n1", "cpu=2 memory=1Gi"),
+			alike(8, "many", "n2", "cpu=1 memory=1Gi"), alike(8, "more", "n3", "cpu=1 memory=1Gi")),
+	}
+	w := withoutCore(t, o, load(t, policyOf("", "{nodeFit: true}", choice{name: "HighNodeUtilization", point: "balance", args: "{thresholds: {cpu: 30, memory: 30}}"})))
+	report, _ := w.cycle(w.d)
+	assert.DeepEqual(t, movesOf(report), []string{"HighNodeUtilization ns0/first-0 n0 n2", "HighNodeUtilization ns0/second-0 n1 n3"})
 }

@@ -160,6 +160,12 @@ var cases = []struct {
 	},
 
 	{
+		"its node matches, and an emptier one does too", NodeAffinityDefinition(), affinityArgs(required),
+		nodes(ft.Node("n1", "", "disk=a"), ft.Node("n2", "", "disk=a")),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web, ft.OnNodes("disk", "a")), ft.Pod("a/q", "n1", "cpu=1", db)), nil,
+	},
+
+	{
 		"against each other: the less important goes", AntiAffinityDefinition(), nil,
 		nodes(ft.Node("n1", "", ""), ft.Node("n2", "", "")),
 		pods(
