@@ -10,6 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,6 +27,7 @@ var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func newNode(name string, edits ...func(*v1.Node)) *v1.Node {
 	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}}}
 	n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}
+	n.Status.Allocatable = v1.ResourceList{v1.ResourcePods: resource.MustParse("100k")}
 	for _, edit := range edits {
 		edit(n)
 	}
@@ -292,6 +294,9 @@ func (r *rooms) Book(pod *v1.Pod) (string, error) {
 	}
 	return to, err
 }
+
+// CheckedBy implements framework.NamedLanding: rooms stand for the core.
+func (r *rooms) CheckedBy() string { return checkedByCore }
 
 // withRooms gives each cycle a landing of nodes that take so many pods.
 func (w *world) withRooms(most int) {

@@ -64,7 +64,7 @@ func (c *cycle) run(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		c.skip("the cluster cannot be read")
+		c.skip("there is no view of the cluster: " + err.Error())
 		return err
 	}
 	nodes := usable(d.view.Load().snapshot.Nodes(), c.set.policy.NodeSelector)

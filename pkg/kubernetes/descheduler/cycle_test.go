@@ -119,7 +119,7 @@ func TestCycleWithoutACluster(t *testing.T) {
 	w.options.Objects = func() (framework.Objects, error) { return framework.Objects{}, errors.New("no list") }
 	report, err := w.build().Cycle(t.Context())
 	assert.Error(t, err, "reading the cluster: no list")
-	assert.Equal(t, report.Skipped, "the cluster cannot be read")
+	assert.Equal(t, report.Skipped, "there is no view of the cluster: reading the cluster: no list")
 	w.d.options.Objects = nil // a source that panics
 	_, err = w.d.Cycle(t.Context())
 	assert.ErrorContains(t, err, "panic: ")

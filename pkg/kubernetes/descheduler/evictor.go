@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.uber.org/zap"
@@ -154,14 +155,21 @@ func (e evictor) evict(ctx context.Context, pod *v1.Pod, options framework.Evict
 	}
 }
 
-// permit asks all that may keep a pod, counts it, and returns the node where its
-// replacement would run. After an error nothing is counted.
-func (e evictor) permit(v *view, r request) (to string, err error) {
+// A destination is where the replacement of a pod would run.
+type destination struct {
+	node      string // empty: nothing takes the place of the pod, or nowhere
+	checkedBy string // what found it; empty: it was not asked
+	nowhere   string // why there is no place
+}
+
+// permit asks all that may keep a pod, counts it, and returns where its replacement would
+// run. After an error nothing is counted.
+func (e evictor) permit(v *view, r request) (to destination, err error) {
 	if err := errors.Join(e.filter(r.pod), e.preFilter(r.pod)); err != nil {
-		return "", err
+		return to, err
 	}
 	if err := e.d.limits.reserve(e.d.options.Clock.Now(), r); err != nil {
-		return "", err
+		return to, err
 	}
 	kept := true
 	defer func() { // also where a plugin of the landing panics
@@ -171,12 +179,12 @@ func (e evictor) permit(v *view, r request) (to string, err error) {
 	}()
 	if e.d.options.DryRun && !e.profile.ignoresBudgets() {
 		if err := v.budgets.check(r.pod); err != nil {
-			return "", err
+			return to, err
 		}
 	}
 	if to, err = e.place(v, r.pod); err != nil {
 		e.missed.note(r.pod.UID, int(v.evictions.Load()))
-		return "", err
+		return to, err
 	}
 	kept = false
 	return to, nil
@@ -185,18 +193,20 @@ func (e evictor) permit(v *view, r request) (to string, err error) {
 // place returns where the replacement of a pod would run. A pod that has ended or runs
 // nowhere, or that nothing makes anew, needs no place. What balances nodes gains nothing from a pod that
 // comes back; a pod that is too old, or has failed, can be made anew on the same node.
-func (e evictor) place(v *view, pod *v1.Pod) (string, error) {
+func (e evictor) place(v *view, pod *v1.Pod) (destination, error) {
 	if _, ok := framework.WorkloadOf(pod); !ok || ended(pod) || pod.Spec.NodeName == "" {
-		return "", nil
+		return destination{}, nil
 	}
 	to, err := v.landing.Place(pod)
-	if err != nil && !e.d.options.EvictWithoutLanding {
-		return "", &framework.RefusedError{By: "landing", Reason: "its replacement would run nowhere: " + err.Error()}
+	switch {
+	case err != nil && !e.d.options.EvictWithoutLanding:
+		return destination{}, &framework.RefusedError{By: "landing", Reason: "its replacement would run nowhere: " + err.Error()}
+	case err != nil:
+		return destination{checkedBy: v.checkedBy(), nowhere: err.Error()}, nil
+	case e.balances && to != "" && to == pod.Spec.NodeName:
+		return destination{}, &framework.RefusedError{By: "landing", Reason: "its replacement would come back to node " + to}
 	}
-	if err == nil && e.balances && to != "" && to == pod.Spec.NodeName {
-		return "", &framework.RefusedError{By: "landing", Reason: "its replacement would come back to node " + to}
-	}
-	return to, nil
+	return destination{node: to, checkedBy: v.checkedBy()}, nil
 }
 
 // carryOut calls the evict plugin, or in a dry run nothing, books the result, and returns
@@ -209,7 +219,7 @@ func (e evictor) carryOut(ctx context.Context, v *view, r request, options frame
 		}
 	}()
 	if !e.d.options.DryRun {
-		if err := e.profile.evict.EvictPod(ctx, r.pod, options); err != nil {
+		if err := e.ask(ctx, r.pod, options); err != nil {
 			return "", err
 		}
 	}
@@ -236,21 +246,36 @@ func (e evictor) carryOut(ctx context.Context, v *view, r request, options frame
 	return resultSuccess, nil
 }
 
+// evictMax is how long an evict plugin may take for one pod. One that waits for ever would end
+// all cycles.
+const evictMax = time.Minute
+
+// ask calls the evict plugin.
+func (e evictor) ask(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
+	bounded, cancel := context.WithTimeout(ctx, evictMax)
+	defer cancel()
+	err := e.profile.evict.EvictPod(bounded, pod, options)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("evict plugin %s did not end in %s: %w", e.Name(), evictMax, err)
+	}
+	return err
+}
+
 // tell books where the replacement goes, and says everywhere that a pod was evicted.
-func (e evictor) tell(v *view, r request, options framework.EvictOptions, to string) {
+func (e evictor) tell(v *view, r request, options framework.EvictOptions, to destination) {
 	v.evictions.Add(1)
 	e.missed.evicted(r.pod.UID)
 	before := v.budgets.left(r.pod)
 	v.budgets.evicted(r.pod)
 	if !ended(r.pod) && r.pod.Spec.NodeName != "" {
-		if booked, err := v.landing.Book(r.pod); err == nil && to != "" {
-			to = booked
+		if booked, err := v.landing.Book(r.pod); err == nil && to.node != "" {
+			to.node = booked
 		}
 	}
 	made := e.d.decisions.evicted(Eviction{
 		At: e.d.options.Clock.Now(), Pod: r.pod.Namespace + "/" + r.pod.Name, UID: r.pod.UID,
 		Profile: options.ProfileName, Plugin: options.PluginName, Reason: options.Reason,
-		From: r.pod.Spec.NodeName, To: to, BudgetBefore: before, BudgetLeft: v.budgets.left(r.pod),
+		From: r.pod.Spec.NodeName, To: to.node, CheckedBy: to.checkedBy, Nowhere: to.nowhere, BudgetBefore: before, BudgetLeft: v.budgets.left(r.pod),
 		Controller: e.controller,
 	})
 	e.d.pending.add(made)
@@ -261,7 +286,7 @@ func (e evictor) tell(v *view, r request, options framework.EvictOptions, to str
 		message = "pod would be evicted"
 	}
 	e.d.options.Log.Info(message, append(field(e.profile, options.PluginName, nil),
-		zap.String("pod", made.Pod), zap.String("node", made.From), zap.String("to", to),
+		zap.String("pod", made.Pod), zap.String("node", made.From), zap.String("to", to.node), zap.String("checkedBy", to.checkedBy),
 		zap.String("reason", options.Reason))...)
 }
 

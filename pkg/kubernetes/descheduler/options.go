@@ -31,8 +31,8 @@ type Options struct {
 	Informers informers.SharedInformerFactory
 	// Objects is where the objects of a cycle come from. Nil: Informers.
 	Objects func() (framework.Objects, error)
-	// Landing makes what answers where pods would run, for one cycle. Nil: it is not
-	// known, and no eviction is refused for want of a place.
+	// Landing makes what answers where pods would run, for one cycle. Nil: package nodefit
+	// does, which knows less than a scheduler. Reports say so.
 	Landing func(*framework.Snapshot) (framework.Landing, error)
 	// ControllerLanding does the same for controllers, and may be called while a cycle
 	// uses what Landing made. Where there is a Landing, controllers need it.

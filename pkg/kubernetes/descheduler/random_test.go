@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/assert"
@@ -208,6 +209,43 @@ func TestHostilePlugin(t *testing.T) {
 		_ = kept.Evictor().EvictPod(t.Context(), p, framework.EvictOptions{})
 	}
 	assert.Equal(t, len(w.evicted), 3) // the limits of the last cycle hold until the next
+}
+
+// TestEvictPluginThatHangs: one pod whose eviction never ends costs a minute, is told, counts for no
+// limit, and keeps no other pod. The end of the cycle is not taken for that.
+func TestEvictPluginThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		two := 2
+		w := newWorld(t, podsOf(3, "a", "web")...)
+		w.policy.Limits.Total = &two
+		w.plugin("Evict").evict = func(ctx context.Context, pod *v1.Pod, _ framework.EvictOptions) error {
+			if pod.Name == "web-a-0" {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			w.evicted = append(w.evicted, pod.Name)
+			return nil
+		}
+		began := time.Now()
+		report, err := w.build().Cycle(t.Context())
+		assert.NilError(t, err)
+		assert.Equal(t, time.Since(began), evictMax)
+		assert.DeepEqual(t, w.evicted, []string{"web-a-1", "web-a-2"})
+		assert.Equal(t, report.Kept[Failed], 1)
+		why := w.d.Why("team", "web-a-0").Decisions
+		assert.Equal(t, why[len(why)-1].Reason, "evict plugin Evict did not end in 1m0s: context deadline exceeded")
+
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		w = newWorld(t, w.pods...)
+		w.plugin("Evict").evict = func(ctx context.Context, _ *v1.Pod, _ framework.EvictOptions) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		_, _ = w.build().Cycle(ctx) // it says that it was ended
+		why = w.d.Why("team", "web-a-0").Decisions
+		assert.Equal(t, why[len(why)-1].Reason, "context canceled")
+	})
 }
 
 // TestConcurrentEvictions is for the race detector: limits hold among goroutines too.

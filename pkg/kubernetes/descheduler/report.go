@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 	"text/tabwriter"
@@ -22,9 +23,14 @@ type Eviction struct {
 	Plugin  string    `json:"plugin"`
 	Reason  string    `json:"reason"`
 	From    string    `json:"from"`
-	// To is the node where the scheduler would run a replacement: empty where that is
-	// not known, or where there is no replacement.
+	// To is the node where the scheduler would run a replacement: empty where nothing takes
+	// the place of the pod, or where there is no place for that.
 	To string `json:"to,omitempty"`
+	// CheckedBy says what found that node: core is the scheduler's core, and NodeFit a check
+	// that knows less. Empty: it was not asked, as nothing takes the place of the pod.
+	CheckedBy string `json:"checkedBy,omitempty"`
+	// Nowhere says why there is no place, where pods are evicted nevertheless.
+	Nowhere string `json:"nowhere,omitempty"`
 	// BudgetBefore and BudgetLeft are how many evictions the disruption budgets of the
 	// pod allowed before this one, and after it. Nil: it has no budget.
 	BudgetBefore *int `json:"budgetBefore,omitempty"`
@@ -81,7 +87,10 @@ func (r *Report) Table(w io.Writer) error {
 		fmt.Fprintln(t, "POD\tPLUGIN\tREASON\tFROM\tTO\tBUDGET LEFT")
 	}
 	for _, e := range r.Evictions {
-		fmt.Fprintf(t, "%s\t%s/%s\t%s\t%s\t%s\t%s\n", e.Pod, e.Profile, e.Plugin, e.Reason, dash(e.From), dash(e.To), number(e.BudgetLeft))
+		fmt.Fprintf(t, "%s\t%s/%s\t%s\t%s\t%s\t%s\n", e.Pod, e.Profile, e.Plugin, e.Reason, dash(e.From), e.place(), number(e.BudgetLeft))
+	}
+	for _, by := range r.otherChecks() {
+		fmt.Fprintf(t, "TO was checked by %s and not by the scheduler's core: it is a node where the replacement fits, and the scheduler may take another one\n", by)
 	}
 	for _, o := range []Outcome{Filtered, Declined, Limited, Refused, Failed, Gone} {
 		if n := r.Kept[o]; n > 0 {
@@ -95,6 +104,25 @@ func (r *Report) Table(w io.Writer) error {
 		fmt.Fprintf(t, "failure of %s/%s at %s: %s\n", f.Profile, f.Plugin, f.Point, f.Error)
 	}
 	return t.Flush()
+}
+
+// place is the node of a replacement, as people read it.
+func (e *Eviction) place() string {
+	if e.Nowhere != "" {
+		return "nowhere"
+	}
+	return dash(e.To)
+}
+
+// otherChecks are what said where replacements would run, other than the scheduler's core.
+func (r *Report) otherChecks() (names []string) {
+	for i := range r.Evictions {
+		by := r.Evictions[i].CheckedBy
+		if by != "" && by != checkedByCore && !slices.Contains(names, by) {
+			names = append(names, by)
+		}
+	}
+	return names
 }
 
 func dash(s string) string {

@@ -15,11 +15,13 @@ import (
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
 )
 
 // TestReport: a dry run says where each pod would go.
@@ -59,6 +61,112 @@ failure of p/Other at balance: no luck
 	assert.Equal(t, w.d.Why("team", "web-0").String(), "team/web-0\ncycle 1, p/All: evicted from a: all go\ncycle 1, p: considered\n")
 	assert.Equal(t, w.d.Why("team", "bare").String(), "team/bare\ncycle 1, p: filtered: All: nothing makes it anew\n")
 	assert.Equal(t, w.d.Why("team", "none").String(), "team/none\nno plugin considered it\n")
+}
+
+// TestReportWithoutTheCore: a descheduler that is built without a landing asks NodeFit, and its
+// report says so: which node was found by it, and where there is none. A bare pod needs none.
+func TestReportWithoutTheCore(t *testing.T) {
+	play := func(evictAnyway bool) (*Report, string, *world) {
+		w := newWorld(t, newPod("team", "web-0", "a", "web"), newPod("team", "big", "a", "big", requesting("2")), newPod("team", "bare", "a", ""))
+		for i, cpu := range []string{"4", "1", "1"} {
+			w.nodes[i].Status.Allocatable[v1.ResourceCPU] = resource.MustParse(cpu)
+		}
+		w.nodes[0].Spec.Unschedulable = true
+		w.options.DryRun, w.options.EvictWithoutLanding = true, evictAnyway
+		report, err := w.build().Cycle(t.Context())
+		assert.NilError(t, err)
+		var table bytes.Buffer
+		assert.NilError(t, report.Table(&table))
+		return report, table.String(), w
+	}
+	report, table, w := play(false)
+	assert.Equal(t, table, `cycle 1, 3 nodes: 2 pods would be evicted
+POD         PLUGIN  REASON  FROM  TO  BUDGET LEFT
+team/bare   p/All   all go  a     -   -
+team/web-0  p/All   all go  a     b   -
+TO was checked by NodeFit and not by the scheduler's core: it is a node where the replacement fits, and the scheduler may take another one
+refused: 1
+`)
+	assert.Equal(t, report.Evictions[0].CheckedBy, "")
+	assert.Equal(t, report.Evictions[1].CheckedBy, "NodeFit")
+	assert.Equal(t, w.d.Why("team", "big").Decisions[1].Reason,
+		"landing: its replacement would run nowhere: 2 nodes: it has too little cpu left; 1 nodes: it is cordoned")
+
+	report, table, _ = play(true)
+	assert.Equal(t, table, `cycle 1, 3 nodes: 3 pods would be evicted
+POD         PLUGIN  REASON  FROM  TO       BUDGET LEFT
+team/bare   p/All   all go  a     -        -
+team/big    p/All   all go  a     nowhere  -
+team/web-0  p/All   all go  a     b        -
+TO was checked by NodeFit and not by the scheduler's core: it is a node where the replacement fits, and the scheduler may take another one
+`)
+	assert.Equal(t, report.Evictions[1].Nowhere, "2 nodes: it has too little cpu left; 1 nodes: it is cordoned")
+	assert.Equal(t, report.Evictions[1].CheckedBy, "NodeFit")
+}
+
+// TestNodeFitCountsTheCycle: without a landing too a place is given once, for cycles and for
+// controllers.
+func TestNodeFitCountsTheCycle(t *testing.T) {
+	one := newPod("team", "one", "a", "web", requesting("1"))
+	two := newPod("team", "two", "a", "web", requesting("1"))
+	small := func() *world {
+		w := newWorld(t, one, two)
+		w.nodes = w.nodes[:2]
+		for _, n := range w.nodes {
+			n.Status.Allocatable[v1.ResourceCPU] = resource.MustParse("1")
+		}
+		w.nodes[0].Spec.Unschedulable = true
+		return w
+	}
+	w := small()
+	assert.DeepEqual(t, w.cycle(), []string{"team/one"})
+
+	w = small()
+	w.policy.Profiles = []policy.Profile{profileOf("p", framework.Controller, "All")}
+	w.build()
+	h := w.plugin("All").handle
+	h.Snapshot()
+	assert.NilError(t, h.Evictor().EvictPod(t.Context(), one, framework.EvictOptions{}))
+	assert.ErrorContains(t, h.Evictor().EvictPod(t.Context(), two, framework.EvictOptions{}), "would run nowhere: 1 nodes: it has too little cpu left; 1 nodes: it is cordoned")
+}
+
+// requesting gives a pod a container with so many processors.
+func requesting(cpu string) func(*v1.Pod) {
+	return func(p *v1.Pod) {
+		p.Spec.Containers = []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)}}}}
+	}
+}
+
+// TestLandingThatFails: a cycle without what says where pods would run evicts nothing, and the
+// next one may.
+func TestLandingThatFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		landing landingMaker
+		want    string
+	}{
+		"an error": {func(*framework.Snapshot) (framework.Landing, error) { return nil, errors.New("no core") }, "where pods would run: no core"},
+		"nothing":  {func(*framework.Snapshot) (framework.Landing, error) { return nil, nil }, "where pods would run: the landing is nil"},
+		"a panic":  {func(*framework.Snapshot) (framework.Landing, error) { panic("core") }, "panic: core"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, podsOf(1, "a", "web")...)
+			broken := true
+			w.withRooms(5)
+			works := w.options.Landing
+			w.options.Landing = func(s *framework.Snapshot) (framework.Landing, error) {
+				if broken {
+					return c.landing(s)
+				}
+				return works(s)
+			}
+			report, err := w.build().Cycle(t.Context())
+			assert.Error(t, err, c.want)
+			assert.Equal(t, report.Skipped, "there is no view of the cluster: "+c.want)
+			assert.Equal(t, len(w.evicted), 0)
+			broken = false
+			assert.DeepEqual(t, w.cycle(), []string{"team/web-a-0"})
+		})
+	}
 }
 
 // TestDryRunIsACycle is D-EV-6 and D-DRY-2: beside what is carried out, a dry run is a cycle like any

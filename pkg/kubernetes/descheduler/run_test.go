@@ -262,5 +262,5 @@ func TestControllerWithoutACluster(t *testing.T) {
 	w.build()
 	assert.Equal(t, len(w.plugin("All").handle.Snapshot().Pods()), 0)
 	_, err := w.plugin("All").handle.Landing().Place(w.pods[0])
-	assert.NilError(t, err)
+	assert.ErrorIs(t, err, framework.ErrUnknownPod)
 }

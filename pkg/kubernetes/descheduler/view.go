@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/informers"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/nodefit"
 )
 
 // A view is the cluster as one cycle sees it, and what its evictions changed. Pods in
@@ -22,7 +23,18 @@ type view struct {
 	evictions atomic.Int64 // decided with this view
 }
 
-// landingMaker makes what answers where pods would run; nil: that is not known.
+// checkedByCore is how the landing of the scheduler's core calls itself.
+const checkedByCore = "core"
+
+// checkedBy is how reports call what says where pods would run.
+func (v *view) checkedBy() string {
+	if named, ok := v.landing.(framework.NamedLanding); ok {
+		return named.CheckedBy()
+	}
+	return "a landing of the program"
+}
+
+// landingMaker makes what answers where pods would run; nil: NodeFit does.
 type landingMaker func(*framework.Snapshot) (framework.Landing, error)
 
 // newView makes a view of the cluster as it is now.
@@ -37,22 +49,19 @@ func (d *Descheduler) newView(set *profiles, landing landingMaker) (*view, error
 	for _, uid := range d.limits.inFlight() {
 		s.Evicted(uid)
 	}
-	v := &view{snapshot: s, landing: unknown{}, budgets: newBudgets(s)}
-	if landing != nil {
-		if v.landing, err = landing(s); err != nil {
-			return nil, fmt.Errorf("where pods would run: %w", err)
-		}
+	v := &view{snapshot: s, budgets: newBudgets(s)}
+	if landing == nil {
+		v.landing = nodefit.New(s)
+		return v, nil
+	}
+	if v.landing, err = landing(s); err == nil && v.landing == nil {
+		err = errors.New("the landing is nil")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("where pods would run: %w", err)
 	}
 	return v, nil
 }
-
-// unknown is the Landing where no scheduler can be asked: it forbids nothing, and names
-// no node.
-type unknown struct{}
-
-func (unknown) Fits(*v1.Pod, string) error    { return nil }
-func (unknown) Place(*v1.Pod) (string, error) { return "", nil }
-func (unknown) Book(*v1.Pod) (string, error)  { return "", nil }
 
 // informed returns a source of objects from informers, and asks for those informers.
 func informed(factory informers.SharedInformerFactory) func() (framework.Objects, error) {

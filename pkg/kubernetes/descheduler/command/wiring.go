@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 	v1 "k8s.io/api/core/v1"
@@ -171,6 +172,9 @@ type places struct {
 	factory informers.SharedInformerFactory
 }
 
+// queuesMax bounds one read of the queues of the scheduler, for which a cycle waits.
+const queuesMax = 10 * time.Second
+
 // maker makes a function that follows the snapshots of cycles.
 func (m places) maker(ctx context.Context) (func(*framework.Snapshot) (framework.Landing, error), error) {
 	checker, err := feasibility.New(ctx, m.client, m.factory, feasibility.Options{})
@@ -184,7 +188,9 @@ func (m places) maker(ctx context.Context) (func(*framework.Snapshot) (framework
 	}
 	maps := shim.ConfigMaps{Namespace: replica.OwnNamespace(of.namespace), Names: []string{of.configMap}}
 	return func(s *framework.Snapshot) (framework.Landing, error) {
-		if config, problem, err := maps.Read(ctx, m.client); err != nil || problem != nil {
+		bounded, cancel := context.WithTimeout(ctx, queuesMax)
+		defer cancel()
+		if config, problem, err := maps.Read(bounded, m.client); err != nil || problem != nil {
 			m.log.Warn("queues of the scheduler cannot be read, those before are used", zap.Error(err), zap.NamedError("problem", problem))
 		} else if err := cluster.SetQueues(config.Queues); err != nil {
 			m.log.Warn("queues of the scheduler are wrong, those before are used", zap.Error(err))

@@ -5,6 +5,10 @@ import (
 	"fmt"
 )
 
+// ErrUnknownPod is what a Landing answers about a pod that does not run in the snapshot, or was
+// evicted in this cycle before.
+var ErrUnknownPod = errors.New("pod does not run, or was evicted already")
+
 // Scope is what a limit counts evictions of.
 type Scope string
 

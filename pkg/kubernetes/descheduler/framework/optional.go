@@ -22,6 +22,21 @@ type BookingLister interface {
 	Bookings() []Booking
 }
 
+// NamedLanding is a Landing that says in reports what it asks.
+type NamedLanding interface {
+	// CheckedBy is a word or two, such as core.
+	CheckedBy() string
+}
+
+// Chooser is a Landing that knows where a pod fits, and not which of these nodes the scheduler
+// would take. What moves a pod then says itself where it may go.
+type Chooser interface {
+	// PlaceWhere is Place for the first node, other than that of the pod, with which accept
+	// agrees. Until another pod is asked about or booked, Place and Book give that node too.
+	// Accept must not ask the Landing.
+	PlaceWhere(pod *v1.Pod, accept func(node string) error) (node string, err error)
+}
+
 // Decliner is a PodEvictor that keeps why a plugin left a pod where it is, although
 // the plugin would have moved it: so that an operator can ask for the reason.
 type Decliner interface {

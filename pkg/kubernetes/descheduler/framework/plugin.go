@@ -93,7 +93,8 @@ type EvictPlugin interface {
 	Plugin
 	// EvictPod has the pod evicted. An error of this package says what a plugin
 	// may do next; any other one means that this pod stays for now. In a dry run
-	// it is not called.
+	// it is not called. It returns when the context ends, which is a minute later at
+	// the most.
 	EvictPod(ctx context.Context, pod *v1.Pod, options EvictOptions) error
 }
 

@@ -28,10 +28,6 @@ const (
 	retryMax   = time.Microsecond
 )
 
-// ErrUnknownPod says that a pod does not run in the snapshot, or was evicted in this
-// cycle before.
-var ErrUnknownPod = errors.New("pod does not run, or was evicted already")
-
 // Options is what may be chosen. The zero value knows no queues, and all pods are those
 // of other schedulers.
 type Options struct {
@@ -72,6 +68,7 @@ var (
 	_ framework.Landing       = (*Cluster)(nil)
 	_ framework.BookingLister = (*Cluster)(nil)
 	_ framework.Queues        = (*Cluster)(nil)
+	_ framework.NamedLanding  = (*Cluster)(nil)
 )
 
 // An entry is a pod and what the core knows of it.
@@ -95,6 +92,9 @@ func New(checker *feasibility.Checker, o Options) (*Cluster, error) {
 	c.reset(framework.NewSnapshot(framework.Objects{}, time.Time{}))
 	return c, nil
 }
+
+// CheckedBy implements framework.NamedLanding.
+func (c *Cluster) CheckedBy() string { return "core" }
 
 // SetQueues replaces the queue configuration, from the next cycle on. Where it is wrong
 // the one before stays.
@@ -245,7 +245,7 @@ func (c *Cluster) move(pod *v1.Pod) (string, error) {
 	key := core.AllocationKey(pods.Key(pod))
 	e := c.entries[key]
 	if e == nil || e.allocation == nil || e.allocation.Node == "" {
-		return "", ErrUnknownPod
+		return "", framework.ErrUnknownPod
 	}
 	c.trial = &trial{gone: e}
 	delete(c.entries, key)

@@ -98,7 +98,7 @@ func TestBookCountsWhatWasBooked(t *testing.T) {
 			assert.NilError(t, err)
 			assert.Equal(t, booked, first)
 			_, err = c.Book(all[0])
-			assert.ErrorIs(t, err, ErrUnknownPod)
+			assert.ErrorIs(t, err, framework.ErrUnknownPod)
 			assert.DeepEqual(t, c.Bookings(), []framework.Booking{{Pod: all[0], Node: booked}})
 			c.Sync(snapshot(nodes(3), all...))
 			assert.Equal(t, len(c.Bookings()), 0)
@@ -275,4 +275,33 @@ func TestBookingsHold(t *testing.T) {
 		}
 		assert.NilError(t, c.partition.Verify())
 	}
+}
+
+// TestSetQueues: another configuration counts from the next cycle on, and one that is wrong
+// changes nothing.
+func TestSetQueues(t *testing.T) {
+	o := ours
+	o.Queues = twoQueues
+	small := pod("s", "a", 2, inQueue("root.small"))
+	c := cluster(t, o, nodes(2), small)
+	guaranteed := func() int64 {
+		t.Helper()
+		share, ok := c.ShareOf(small)
+		assert.Assert(t, ok)
+		return share.Guaranteed
+	}
+	assert.Equal(t, guaranteed(), int64(4000))
+	assert.NilError(t, c.SetQueues(strings.ReplaceAll(twoQueues, "guaranteed: {vcore: 4}", "guaranteed: {vcore: 3}")))
+	assert.Equal(t, guaranteed(), int64(4000)) // of the cycle that runs
+	c.Sync(snapshot(nodes(2), small))
+	assert.Equal(t, guaranteed(), int64(3000))
+	for _, wrong := range []string{"partitions: 1", "partitions: [", strings.ReplaceAll(twoQueues, "vcore: 4", "vcore: -4")} {
+		assert.ErrorContains(t, c.SetQueues(wrong), "queues of the scheduler: ")
+		c.Sync(snapshot(nodes(2), small))
+		assert.Equal(t, guaranteed(), int64(3000))
+	}
+	assert.NilError(t, c.SetQueues("")) // as where there is no configuration
+	c.Sync(snapshot(nodes(2), small))
+	_, err := c.Place(small)
+	assert.NilError(t, err)
 }

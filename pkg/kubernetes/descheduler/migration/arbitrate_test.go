@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/migration"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
 )
@@ -243,6 +245,51 @@ func TestRefusals(t *testing.T) {
 				assert.Equal(t, got.Phase, migration.Failed)
 				assert.Equal(t, got.Reason, migration.ForbiddenMigratePod)
 				assert.Equal(t, got.Message, c.want)
+			})
+		})
+	}
+}
+
+// TestNodeFit: with nodeFit a pod is migrated only if another node that is selected takes it, also
+// where no scheduler can be asked. The node where it runs is not another one.
+func TestNodeFit(t *testing.T) {
+	fit := func(selector string, skipped ...migration.Gate) func(*migration.Args) {
+		return func(a *migration.Args) { a.NodeFit, a.NodeSelector, a.SkipEvictionGates = true, selector, skipped }
+	}
+	const nowhere = "it fits on no other node"
+	for _, c := range []struct {
+		name string
+		args func(*migration.Args)
+		full bool // no node but its own has room
+		want string
+	}{
+		{name: "not asked", args: func(*migration.Args) {}, full: true},
+		{name: "another node", args: fit("")},
+		{name: "no other node", args: fit(""), full: true, want: nowhere},
+		{name: "skipped", args: fit("", migration.GateNodeFit), full: true},
+		{name: "a node that is selected", args: fit("kubernetes.io/hostname in (node-1, node-2)")},
+		{name: "a node that is too small is selected", args: fit("kubernetes.io/hostname=node-3"), want: nowhere},
+		{name: "its own node is selected", args: fit("kubernetes.io/hostname=node-1"), want: nowhere},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, "ReplicaSet")
+				args := migration.NewArgs()
+				c.args(args)
+				assert.NilError(t, args.Validate())
+				w.start(args, 0, false)
+				o := framework.Objects{Pods: []*v1.Pod{w.Pod("web-0"), w.Pod("web-1"), w.Pod("web-2")}}
+				for name, cpu := range map[string]string{"node-1": "cpu=4", "node-2": "cpu=2", "node-3": "cpu=0"} {
+					n := ft.Node(name, cpu, "")
+					n.Spec.Unschedulable = c.full && name == "node-2"
+					o.Nodes = append(o.Nodes, n)
+				}
+				w.process.snapshot = framework.NewSnapshot(o, time.Now())
+				got := ""
+				if err := w.PreEvictionFilter(w.Pod("web-1")); err != nil {
+					got = err.Error()
+				}
+				assert.Equal(t, got, c.want)
 			})
 		})
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/scheduling"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/nodefit"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
@@ -210,22 +211,12 @@ func (c *checks) siblings(pod *v1.Pod) []*v1.Pod {
 	return c.indexedBy(podsByController, owner.UID)
 }
 
-// fits is nil where some node could take the pod.
+// fits is nil where some other node could take the pod.
 func (c *checks) fits(pod *v1.Pod) error {
-	landing := c.handle.Landing()
-	if !c.args.NodeFit || c.args.skips(GateNodeFit) || landing == nil {
+	if !c.args.NodeFit || c.args.skips(GateNodeFit) {
 		return nil
 	}
-	if c.nodes.Empty() {
-		_, err := landing.Place(pod)
-		return err
-	}
-	for _, node := range c.handle.Snapshot().Nodes() {
-		if node.Name != pod.Spec.NodeName && c.nodes.Matches(labels.Set(node.Labels)) && landing.Fits(pod, node.Name) == nil {
-			return nil
-		}
-	}
-	return errors.New("it fits on no node that is selected")
+	return nodefit.Elsewhere(c.handle, pod, c.nodes)
 }
 
 func priorityOf(pod *v1.Pod) int32 {

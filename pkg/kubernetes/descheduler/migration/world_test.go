@@ -31,6 +31,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/migration"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/nodefit"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
 )
@@ -49,6 +50,8 @@ type process struct {
 	killAt  int      // the write at which it ends; 0 is never
 	late    bool     // that write is carried out before
 	dead    bool
+	// snapshot is what nodeFit looks at.
+	snapshot *framework.Snapshot
 }
 
 func (p *process) ClientSet() kubernetes.Interface                        { return p.client }
@@ -57,7 +60,8 @@ func (p *process) SharedInformerFactory() informers.SharedInformerFactory { retu
 func (p *process) Clock() clock.WithTicker                                { return clock.RealClock{} } // virtual in a bubble
 func (p *process) ProfileName() string                                    { return "main" }
 func (p *process) DryRun() bool                                           { return false }
-func (p *process) Landing() framework.Landing                             { return nil }
+func (p *process) Snapshot() *framework.Snapshot                          { return p.snapshot }
+func (p *process) Landing() framework.Landing                             { return nodefit.New(p.snapshot) }
 
 // A world is a cluster with the scheduler, the controller of one workload, kubelets and
 // one process of the descheduler at a time.

@@ -15,7 +15,7 @@ import (
 // acceptance names the tests that show each point of the list of what the descheduler must
 // do: what is asked for, and the mistakes of others that are not repeated.
 var acceptance = []struct{ point, tests string }{
-	{"files of Kubernetes load, unknown keys are errors, all defaults are printed", "TestLoadsDeschedulerPolicy TestAllProblemsAtOnce TestProblems TestExamplePoliciesLoad TestExamplesAct TestValidate TestPrintedPolicyLoadsAgain"},
+	{"files of Kubernetes load, unknown keys are errors, all defaults are printed", "TestLoadsDeschedulerPolicy TestAllProblemsAtOnce TestProblems TestExamplePoliciesLoad TestExamplesAct TestMigratingExamplesAct TestNodeProblemExampleActs TestValidate TestPrintedPolicyLoadsAgain"},
 	{"files of Koordinator load", "TestLoadsDeschedulerConfiguration"},
 	{"all extension points, and one evict plugin", "TestOrderOfPlugins TestProfilesThatCannotBeBuilt TestProblemsBeforeTheStart TestControllersRestart"},
 	{"disabled takes defaults away", "TestDisabled TestMerged TestWarnings"},
@@ -23,6 +23,7 @@ var acceptance = []struct{ point, tests string }{
 	{"plugins stop at a limit", "TestStopAfter TestLimitsEndQuestions TestLimits"},
 	{"all plugins by name and arguments", "TestRegister TestArgumentsAsTheyAreWritten TestTableOfPlugins TestKeysAreInTheDocument"},
 	{"the scheduler's core names a place, with this cycle counted", "TestBookingsHold TestBookCountsWhatWasBooked TestAnswersDoNotDependOnQuestions TestEvictionsHaveAPlace TestLandingIsBooked TestClosedLoop"},
+	{"without the core NodeFit says where pods fit, with this cycle counted", "TestFits TestBookingsOfNodeFit TestPlaceWhere TestNodeFitIsWeakerThanTheScheduler TestReportWithoutTheCore TestNodeFitCountsTheCycle TestNodeFit TestExamplesActWithoutTheCore TestClosedLoopWithoutTheCore"},
 	{"a second cycle proposes nothing", "TestLaws TestClosedLoop TestClustersThatFailed TestRenewedPodsAreMovedOnce TestLaterEvictionsMakeRoom TestRepeatedAtBalance TestAskedAgainAtMost"},
 	{"equal input gives equal output", "TestClosedLoop TestLaws TestLimitsHoldForAnyPlugins"},
 	{"ping-pong ends", "TestCoolDown TestCoolDownForgets TestCoolDownOnlyWhereItCameBack TestClosedLoop"},

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
@@ -62,6 +63,13 @@ func randomChoices(r *rand.Rand, seed uint64) (of []choice) {
 func (s scenario) world(t *testing.T, shuffled bool) *world {
 	r := rand.New(rand.NewPCG(s.seed, 3))
 	queues := randomQueues(r, !s.calm)
+	w := newWorld(t, s.objects(r, shuffled), queues, load(t, s.policy))
+	w.allow()
+	return w
+}
+
+// objects are those of a scenario.
+func (s scenario) objects(r *rand.Rand, shuffled bool) framework.Objects {
 	o := randomObjects(r)
 	if s.calm {
 		o.Budgets = nil
@@ -75,9 +83,7 @@ func (s scenario) world(t *testing.T, shuffled bool) *world {
 		r.Shuffle(len(o.Nodes), func(i, j int) { o.Nodes[i], o.Nodes[j] = o.Nodes[j], o.Nodes[i] })
 		r.Shuffle(len(o.Budgets), func(i, j int) { o.Budgets[i], o.Budgets[j] = o.Budgets[j], o.Budgets[i] })
 	}
-	w := newWorld(t, o, queues, load(t, s.policy))
-	w.allow()
-	return w
+	return o
 }
 
 // TestClosedLoop plays random clusters for some cycles: pods that are evicted run where the

@@ -49,6 +49,7 @@ var examples = []struct {
 	queues  string // of the scheduler; empty is one that has no limits
 	cycles  int    // in which nothing is evicted
 	want    []string
+	nodeFit []string // the same where there is no core to ask; nil: the same
 }{
 	{
 		file:   "high-node-utilization",
@@ -119,6 +120,16 @@ var examples = []struct {
 		},
 	},
 	{
+		file: "prometheus-utilization",
+		objects: func() framework.Objects {
+			return framework.Objects{Nodes: two(""), Pods: alike(8, "shop", "n0", "cpu=1")}
+		},
+		want: []string{
+			"LowNodeUtilization ns0/shop-0 n0 n1",
+			"LowNodeUtilization ns0/shop-1 n0 n1",
+		},
+	},
+	{
 		file: "protections",
 		objects: func() framework.Objects {
 			old := ft.Aged(time.Hour)
@@ -152,6 +163,10 @@ var examples = []struct {
 			"PodLifeTime ns0/job-0 n0 n0",
 			"RemoveDuplicates ns0/web-0 n2 n3",
 		},
+		nodeFit: []string{ // which takes another node if there is one
+			"PodLifeTime ns0/job-0 n0 n1",
+			"RemoveDuplicates ns0/web-0 n2 n3",
+		},
 	},
 	{
 		file: "violations",
@@ -169,6 +184,12 @@ var examples = []struct {
 		want: []string{
 			"RemovePodsViolatingNodeAffinity ns0/disk-0 n1 n2",
 			"RemovePodsViolatingNodeTaints ns0/slow-0 n0 n2",
+			"RemovePodsViolatingInterPodAntiAffinity ns0/apart-0 n1 n2",
+			"RemovePodsViolatingTopologySpreadConstraint ns0/spread-0 n1 n2",
+		},
+		nodeFit: []string{ // which takes the first node where a pod fits, and not the emptiest one
+			"RemovePodsViolatingNodeAffinity ns0/disk-0 n1 n2",
+			"RemovePodsViolatingNodeTaints ns0/slow-0 n0 n1",
 			"RemovePodsViolatingInterPodAntiAffinity ns0/apart-0 n1 n2",
 			"RemovePodsViolatingTopologySpreadConstraint ns0/spread-0 n1 n2",
 		},
@@ -190,6 +211,33 @@ func TestExamplesAct(t *testing.T) {
 			}
 			report, _ := w.cycle(w.d)
 			assert.DeepEqual(t, movesOf(report), e.want)
+		})
+	}
+}
+
+// TestExamplesActWithoutTheCore: where no scheduler can be asked, the same policies move the same
+// pods to nodes where they fit by NodeFit, and the report says so.
+func TestExamplesActWithoutTheCore(t *testing.T) {
+	for _, e := range examples {
+		t.Run(e.file, func(t *testing.T) {
+			text, err := os.ReadFile("../../../../docs/examples/descheduler/" + e.file + ".yaml")
+			assert.NilError(t, err)
+			w := withoutCore(t, e.objects(), load(t, string(text)))
+			w.allow()
+			for range e.cycles {
+				report, _ := w.cycle(w.d)
+				assert.Equal(t, len(report.Evictions), 0)
+				w.clock.Step(time.Minute)
+			}
+			report, _ := w.cycle(w.d)
+			want := e.nodeFit
+			if want == nil {
+				want = e.want
+			}
+			assert.DeepEqual(t, movesOf(report), want)
+			for _, eviction := range report.Evictions {
+				assert.Equal(t, eviction.CheckedBy == "NodeFit", eviction.To != "", "%v", eviction)
+			}
 		})
 	}
 }

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,6 +23,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/controllers"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/evictors"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
@@ -45,16 +48,17 @@ type world struct {
 	policy  *policy.Policy
 	clock   *clocktesting.FakeClock
 	d       *descheduler.Descheduler
+	nodeFit bool // there is no core to ask
 
 	refuse  func(*v1.Pod) error // what the API server answers besides; nil: all is well
 	evicted []*v1.Pod           // in this cycle, in the order of the API server
 }
 
-// registry has all plugins that evict pods by the interval.
+// registry has all plugins.
 func registry(t testing.TB) *framework.Registry {
 	t.Helper()
 	r := new(framework.Registry)
-	assert.NilError(t, r.Register(slices.Concat(plugins.Definitions(), evictors.Register(), []framework.Definition{migration.Definition()},
+	assert.NilError(t, r.Register(slices.Concat(plugins.Definitions(), evictors.Register(), controllers.Register(), []framework.Definition{migration.Definition()},
 		queues.Definitions(func(a, b *v1.Pod) bool { return order.Compare(a, b) < 0 }))...))
 	return r
 }
@@ -62,10 +66,16 @@ func registry(t testing.TB) *framework.Registry {
 // load reads a policy.
 func load(t testing.TB, text string) *policy.Policy {
 	t.Helper()
-	p, _, err := policy.Load([]byte(text), registry(t), policy.Options{Defaults: map[framework.Point][]string{
-		framework.Filter: {"DefaultEvictor"}, framework.PreEvictionFilter: {"DefaultEvictor"},
-		framework.Sort: {order.Name}, framework.Evict: {evictors.EvictionName},
-	}})
+	p, _, err := policy.Load([]byte(text), registry(t), policy.Options{
+		Defaults: map[framework.Point][]string{
+			framework.Filter: {"DefaultEvictor"}, framework.PreEvictionFilter: {"DefaultEvictor"},
+			framework.Sort: {order.Name}, framework.Evict: {evictors.EvictionName},
+		},
+		ConfigurationDefaults: map[framework.Point][]string{
+			framework.Filter: {migration.Name}, framework.PreEvictionFilter: {migration.Name},
+			framework.Sort: {order.Name}, framework.Evict: {migration.Name},
+		},
+	})
 	assert.NilError(t, err, "%s", text)
 	return p
 }
@@ -81,18 +91,29 @@ func newWorld(t testing.TB, o framework.Objects, queues string, p *policy.Policy
 	return w
 }
 
+// withoutCore is a cluster with a descheduler that has no core to ask.
+func withoutCore(t testing.TB, o framework.Objects, p *policy.Policy) *world {
+	t.Helper()
+	w := &world{t: t, objects: o, policy: p, clock: clocktesting.NewFakeClock(ft.Now), nodeFit: true}
+	w.d = w.descheduler(false)
+	return w
+}
+
 // descheduler makes one over the cluster, with a core of its own.
 func (w *world) descheduler(dryRun bool) *descheduler.Descheduler {
 	w.t.Helper()
-	c := newLanding(w.t, w.queues)
-	d, err := descheduler.New(w.t.Context(), w.policy, registry(w.t), descheduler.Options{
+	options := descheduler.Options{
 		Client: w.server(), Clock: w.clock, DryRun: dryRun, Usage: w,
 		Objects: w.seen,
-		Landing: func(s *framework.Snapshot) (framework.Landing, error) {
+	}
+	if !w.nodeFit {
+		c := newLanding(w.t, w.queues)
+		options.Landing = func(s *framework.Snapshot) (framework.Landing, error) {
 			c.Sync(s)
 			return c, nil
-		},
-	})
+		}
+	}
+	d, err := descheduler.New(w.t.Context(), w.policy, registry(w.t), options)
 	assert.NilError(w.t, err)
 	return d
 }
@@ -258,6 +279,33 @@ func (w *world) Node(name string) (v1.ResourceList, bool) {
 	}
 	return amounts(cpu, memory), true
 }
+
+// Of implements framework.UsageSources: a query is answered with the part of its processors that
+// a node uses. Prometheus says nothing of pods.
+func (w *world) Of(_ context.Context, query framework.UsageQuery) (framework.Usage, error) {
+	if query.Source == framework.Prometheus {
+		return queried{w}, nil
+	}
+	return w, nil
+}
+
+// queried is what Prometheus answers.
+type queried struct{ w *world }
+
+// Node implements framework.Usage.
+func (q queried) Node(name string) (v1.ResourceList, bool) {
+	use, _ := q.w.Node(name)
+	for _, n := range q.w.objects.Nodes {
+		if n.Name == name {
+			part := use.Cpu().MilliValue() * 1000 / n.Status.Allocatable.Cpu().MilliValue()
+			return v1.ResourceList{framework.MetricResource: *resource.NewMilliQuantity(part, resource.DecimalSI)}, true
+		}
+	}
+	return nil, false
+}
+
+// Pod implements framework.Usage.
+func (queried) Pod(string, string) (v1.ResourceList, bool) { return nil, false }
 
 // Pod implements framework.Usage.
 func (w *world) Pod(namespace, name string) (v1.ResourceList, bool) {

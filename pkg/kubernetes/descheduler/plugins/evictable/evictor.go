@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/nodefit"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/order"
 )
 
@@ -94,7 +95,7 @@ func (e *evictor) Filter(pod *v1.Pod) error {
 // PreEvictionFilter implements framework.PreEvictionFilterPlugin.
 func (e *evictor) PreEvictionFilter(pod *v1.Pod) error {
 	if e.args.NodeFit {
-		if err := e.fitsElsewhere(pod); err != nil {
+		if err := nodefit.Elsewhere(e.handle, pod, e.nodes); err != nil {
 			return err
 		}
 	}
@@ -106,24 +107,4 @@ func (e *evictor) PreEvictionFilter(pod *v1.Pod) error {
 		return fmt.Errorf("its namespace %s is not selected", pod.Namespace)
 	}
 	return nil
-}
-
-// fitsElsewhere returns nil where the pod can run on another node. That includes all
-// that the scheduler looks at, and what evictions of this cycle take there.
-func (e *evictor) fitsElsewhere(pod *v1.Pod) error {
-	snapshot, landing := e.handle.Snapshot(), e.handle.Landing()
-	if name, err := landing.Place(pod); err == nil && e.isOther(pod, snapshot.Node(name)) {
-		return nil
-	}
-	for _, node := range snapshot.Nodes() {
-		if e.isOther(pod, node) && !node.Spec.Unschedulable && landing.Fits(pod, node.Name) == nil {
-			return nil
-		}
-	}
-	return errors.New("it fits on no other node")
-}
-
-// isOther says whether a node is one to look at.
-func (e *evictor) isOther(pod *v1.Pod, node *v1.Node) bool {
-	return node != nil && node.Name != pod.Spec.NodeName && e.nodes.Matches(labels.Set(node.Labels))
 }

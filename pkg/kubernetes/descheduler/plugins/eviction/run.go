@@ -126,20 +126,32 @@ func (r *Run) Move(pod *v1.Pod, reason string, accept func(node string) error) b
 	if !Returns(pod) {
 		return r.ask(pod, reason, "")
 	}
-	node, err := r.place(pod)
-	switch {
-	case err != nil:
-		err = fmt.Errorf("its replacement would run nowhere: %w", err)
-	case node == pod.Spec.NodeName:
-		err = fmt.Errorf("its replacement would come back to node %s", node)
-	default:
-		err = accept(node)
-	}
+	node, err := r.destination(pod, accept)
 	if err != nil {
 		r.Decline(pod, reason, err)
 		return false
 	}
 	return r.ask(pod, reason, node)
+}
+
+// destination is the node where the replacement of a pod would run, if accept agrees with it.
+// Where nothing knows which node the scheduler would take, it is one with which accept agrees.
+func (r *Run) destination(pod *v1.Pod, accept func(node string) error) (string, error) {
+	if c, ok := r.handle.Landing().(framework.Chooser); ok {
+		node, err := c.PlaceWhere(pod, accept)
+		if err != nil {
+			return "", fmt.Errorf("its replacement can run nowhere else: %w", err)
+		}
+		return node, nil
+	}
+	node, err := r.place(pod)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("its replacement would run nowhere: %w", err)
+	case node == pod.Spec.NodeName:
+		return "", fmt.Errorf("its replacement would come back to node %s", node)
+	}
+	return node, accept(node)
 }
 
 // Returns says whether a pod that is evicted is made anew.

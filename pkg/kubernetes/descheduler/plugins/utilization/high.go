@@ -59,7 +59,7 @@ func (h *high) pass(c *cluster) {
 			others = append(others, a)
 		}
 	}
-	if len(sources) <= h.args.NumberOfNodes || len(sources) == len(c.accounts) || len(others) == 0 {
+	if len(sources) <= h.args.NumberOfNodes || len(others) == 0 {
 		return
 	}
 	byTotal(sources, c.equally(), false)

@@ -95,7 +95,6 @@ func (b *lowBalance) pass() {
 	b.sumUp()
 	b.limits = b.limitsFor(b.sums, b.among)
 	var sources, roomy []*account
-	known := 0
 	for _, a := range b.accounts {
 		switch {
 		case !a.known:
@@ -105,9 +104,8 @@ func (b *lowBalance) pass() {
 		case !a.node.Spec.Unschedulable && !a.over(b.limits.low, b.named):
 			roomy = append(roomy, a)
 		}
-		known++
 	}
-	if b.none || len(roomy) == 0 || len(roomy) <= b.args.NumberOfNodes || len(roomy) == known {
+	if b.none || len(roomy) == 0 || len(roomy) <= b.args.NumberOfNodes {
 		return
 	}
 	byTotal(sources, b.equally(), true)

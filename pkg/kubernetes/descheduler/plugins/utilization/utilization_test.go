@@ -92,6 +92,16 @@ var balanceCases = []struct {
 		pods:  [][]*v1.Pod{apps("a", "n1", "cpu=500m", 7)},
 	},
 	{
+		name: "a node that is cordoned is not one with room", of: LowDefinition(),
+		args:  lowArgs("cpu=20", "cpu=50", func(a *LowArgs) { a.NumberOfNodes = 1 }),
+		nodes: []*v1.Node{ft.Node("n1", "", ""), ft.Node("n2", "", ""), cordon(ft.Node("n3", "", ""))},
+		pods:  [][]*v1.Pod{apps("a", "n1", "cpu=500m", 7)},
+	},
+	{
+		name: "all nodes have room", of: LowDefinition(), args: lowArgs("cpu=90", "cpu=95"), nodes: three()[:2],
+		pods: [][]*v1.Pod{apps("a", "n1", "cpu=500m", 7)},
+	},
+	{
 		name: "a pod that would fill the other node above the target", of: LowDefinition(), args: lowArgs("cpu=20", "cpu=50"), nodes: three()[:2],
 		pods: [][]*v1.Pod{apps("a", "n1", "cpu=2500m", 1)},
 	},

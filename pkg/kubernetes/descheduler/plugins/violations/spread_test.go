@@ -134,6 +134,11 @@ func TestSpread(t *testing.T) {
 			args:  &TopologySpreadArgs{Constraints: []v1.UnsatisfiableConstraintAction{v1.ScheduleAnyway}},
 			nodes: nodes(ft.Node("n1", "cpu=1", "zone=a"), ft.Node("n2", "", "zone=b"), ft.Node("n3", "cpu=50m", "zone=c")),
 		},
+		"the scheduler would make another domain one too full": {
+			edits: []func(*v1.Pod){ft.Spread("app=web", "zone", 1, v1.ScheduleAnyway)}, here: 5, there: 1,
+			args:  &TopologySpreadArgs{Constraints: []v1.UnsatisfiableConstraintAction{v1.ScheduleAnyway}},
+			nodes: nodes(ft.Node("n1", "cpu=1", "zone=a"), ft.Node("n2", "", "zone=b"), ft.Node("n3", "cpu=50m", "zone=c")),
+		},
 		"one domain that affinity lets": {edits: []func(*v1.Pod){zoned, pinned}, here: 5},
 		"a node without the key":        {edits: []func(*v1.Pod){zoned}, here: 5, nodes: nodes(ft.Node("n1", "", "zone=a"), ft.Node("n2", "", ""))},
 		"a tainted zone": {

@@ -124,6 +124,11 @@ var cases = []struct {
 		pods(ft.Pod("a/p", "n1", "cpu=1", web)), nil,
 	},
 	{
+		"a preference that the emptier node has, too", NodeTaintsDefinition(), &NodeTaintsArgs{IncludePreferNoSchedule: true},
+		nodes(perhaps(ft.Node("n1", "", "")), perhaps(ft.Node("n2", "", ""))),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web), ft.Pod("a/q", "n1", "cpu=1", db, ft.Tolerates("slow"))), nil,
+	},
+	{
 		"excluded by key", NodeTaintsDefinition(), &NodeTaintsArgs{ExcludedTaints: []string{"unsafe"}},
 		nodes(noUnsafe(ft.Node("n1", "", "")), ft.Node("n2", "", "")), pods(ft.Pod("a/p", "n1", "cpu=1", web)), nil,
 	},
@@ -146,6 +151,18 @@ var cases = []struct {
 		nodes(noUnsafe(ft.Node("n1", "", "")), ft.Node("n2", "", "")),
 		pods(ft.Pod("a/p", "n1", "cpu=1", web)),
 		[]string{"a/p n1 -> n2"},
+	},
+
+	{
+		"the node that it prefers is full, and another one is no better", NodeAffinityDefinition(), affinityArgs(preferred),
+		nodes(ft.Node("n1", "", ""), ft.Node("n2", "", ""), ft.Node("n3", "cpu=500m", "disk=a")),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web, ft.Prefers("disk", "a", 5)), ft.Pod("a/q", "n1", "cpu=1", db)), nil,
+	},
+
+	{
+		"its node matches, and an emptier one does too", NodeAffinityDefinition(), affinityArgs(required),
+		nodes(ft.Node("n1", "", "disk=a"), ft.Node("n2", "", "disk=a")),
+		pods(ft.Pod("a/p", "n1", "cpu=1", web, ft.OnNodes("disk", "a")), ft.Pod("a/q", "n1", "cpu=1", db)), nil,
 	},
 
 	{

@@ -1,0 +1,185 @@
+package nodefit
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+)
+
+// Name is how reports call this check.
+const Name = "NodeFit"
+
+// Nodes are the nodes of a snapshot, and what is used there with the evictions of the cycle
+// counted. They are a Landing that is safe for concurrent use.
+type Nodes struct {
+	snapshot *framework.Snapshot
+
+	mu       sync.Mutex
+	used     map[string]v1.ResourceList // by node; with the number of pods
+	counted  map[types.UID]bool         // pods that are in used
+	stands   map[string][]*v1.Pod       // replacements by node
+	bookings []framework.Booking
+	chosen   types.UID // of the pod of which PlaceWhere was asked last
+	at       string    // where that pod would go
+}
+
+var (
+	_ framework.BookingLister = (*Nodes)(nil)
+	_ framework.Chooser       = (*Nodes)(nil)
+	_ framework.NamedLanding  = (*Nodes)(nil)
+)
+
+// New counts the pods of a snapshot, in time linear in their number.
+func New(s *framework.Snapshot) *Nodes {
+	n := &Nodes{
+		snapshot: s, used: make(map[string]v1.ResourceList, len(s.Nodes())),
+		counted: map[types.UID]bool{}, stands: map[string][]*v1.Pod{},
+	}
+	for _, pod := range s.Pods() {
+		if pods.IsBound(pod) && !pods.IsTerminal(pod) {
+			n.counted[pod.UID] = true
+			n.count(pod.Spec.NodeName, requestsOf(pod), 1)
+		}
+	}
+	return n
+}
+
+// CheckedBy implements framework.NamedLanding.
+func (n *Nodes) CheckedBy() string { return Name }
+
+// Fits implements framework.Landing.
+func (n *Nodes) Fits(pod *v1.Pod, node string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.check(pod, requestsOf(pod), node)
+}
+
+// Place implements framework.Landing: the first other node by name where the pod fits, or else
+// its own one.
+func (n *Nodes) Place(pod *v1.Pod) (string, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.place(pod)
+}
+
+// PlaceWhere implements framework.Chooser.
+func (n *Nodes) PlaceWhere(pod *v1.Pod, accept func(node string) error) (string, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.chosen = ""
+	if !n.counted[pod.UID] {
+		return "", framework.ErrUnknownPod
+	}
+	refused := refusals{}
+	requests := requestsOf(pod)
+	for _, node := range n.snapshot.Nodes() {
+		if node.Name == pod.Spec.NodeName {
+			continue
+		}
+		err := n.check(pod, requests, node.Name)
+		if err == nil {
+			err = accept(node.Name)
+		}
+		if err == nil {
+			n.chosen, n.at = pod.UID, node.Name
+			return node.Name, nil
+		}
+		refused[err.Error()]++
+	}
+	return "", refused.error()
+}
+
+// Book implements framework.Landing. Of a pod that nothing makes anew no replacement is counted.
+func (n *Nodes) Book(pod *v1.Pod) (string, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	node, err := n.place(pod)
+	if err != nil {
+		return "", err
+	}
+	n.chosen = ""
+	delete(n.counted, pod.UID)
+	requests := requestsOf(pod)
+	n.count(pod.Spec.NodeName, requests, -1)
+	if _, owned := framework.WorkloadOf(pod); owned {
+		n.count(node, requests, 1)
+		n.stands[node] = append(n.stands[node], pod)
+		n.bookings = append(n.bookings, framework.Booking{Pod: pod, Node: node})
+	}
+	return node, nil
+}
+
+// Bookings implements framework.BookingLister.
+func (n *Nodes) Bookings() []framework.Booking {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.bookings)
+}
+
+func (n *Nodes) place(pod *v1.Pod) (string, error) {
+	if !n.counted[pod.UID] {
+		return "", framework.ErrUnknownPod
+	}
+	requests := requestsOf(pod)
+	if n.chosen == pod.UID && n.check(pod, requests, n.at) == nil {
+		return n.at, nil
+	}
+	refused := refusals{}
+	for _, node := range n.snapshot.Nodes() {
+		if node.Name == pod.Spec.NodeName {
+			continue
+		}
+		err := n.check(pod, requests, node.Name)
+		if err == nil {
+			return node.Name, nil
+		}
+		refused[err.Error()]++
+	}
+	err := n.check(pod, requests, pod.Spec.NodeName)
+	if err == nil {
+		return pod.Spec.NodeName, nil
+	}
+	refused[err.Error()]++
+	return "", refused.error()
+}
+
+// refusals count nodes by why a pod cannot go there.
+type refusals map[string]int
+
+// reasonsMax is how many reasons an error names.
+const reasonsMax = 5
+
+// error names the most frequent reasons.
+func (r refusals) error() error {
+	type reason struct {
+		text  string
+		nodes int
+	}
+	var all []reason
+	for text, nodes := range r { // sorted below
+		all = append(all, reason{text, nodes})
+	}
+	if len(all) == 0 {
+		return errors.New("there is no other node")
+	}
+	slices.SortFunc(all, func(a, b reason) int {
+		return cmp.Or(cmp.Compare(b.nodes, a.nodes), cmp.Compare(a.text, b.text))
+	})
+	var texts []string
+	for _, a := range all[:min(len(all), reasonsMax)] {
+		texts = append(texts, fmt.Sprintf("%d nodes: %s", a.nodes, a.text))
+	}
+	if more := len(all) - len(texts); more > 0 {
+		texts = append(texts, fmt.Sprintf("%d reasons more", more))
+	}
+	return errors.New(strings.Join(texts, "; "))
+}
