@@ -176,7 +176,7 @@ func (d *round) place(r *request) outcome {
 	case r.promised() && d.predicates.feasibleAfterEvictions(r, d.node):
 		d.keep(r)
 		return waits
-	case r.waiting().told && d.node.releasing.IsZero():
+	case r.waiting().told && d.node.releasing.IsZero() && d.overdueFor(r) == nil:
 		d.roomUnused(r, err.Error())
 		d.outcomes.lose(r, d.node, NotFeasible)
 	}
