@@ -134,6 +134,8 @@ func (g *tortureGame) taken(view *core.View, ask *torturePod, e tortureEviction)
 		switch {
 		case came > e.At && (important || t.Requires != ""): // it may have ended since
 			return "", ""
+		case e.Late && t.Requires != "" && ask.Requires == "": // nothing is kept any more
+			return "", ""
 		case g.backed[ask.Key]:
 			return "", ""
 		case g.on[t.Key] == "":
