@@ -169,6 +169,20 @@ func (a *account) keptFrom(c claimant, kind resources.Kind) (sum int64) {
 	return sum
 }
 
+// keepsForOthers reports whether anything is kept here from an ask for other ones.
+func (a *account) keepsForOthers(r *request) bool {
+	c, asks := r.claimant(), 0
+	for i := range a.kept {
+		if a.kept[i].keeps(c) {
+			asks += a.kept[i].asks
+		}
+	}
+	if r.keepsQuota() {
+		asks--
+	}
+	return asks > 0
+}
+
 // lowestHold is the lowest priority, as the root sees it, up to which anything is kept from
 // asks that may run anywhere; the highest of all if nothing is. What is kept inside a fence
 // may be taken by asks of the same priority.

@@ -30,8 +30,9 @@ func (g *tortureGame) endNomination(e *core.NominationEnded) {
 // settled is the moment at which all evictions have ended, and the asks run on their nodes
 // that are nominated and whose room and quota are kept from one, but for another one:
 // docs/preemption.md keeps both from asks of the same or a lower priority, from all other
-// queues if a guarantee was the reason, and from what waited when victims were chosen. Members
-// of gangs run on their nodes too whose placeholders end on other ones.
+// queues if a guarantee was the reason, and from what waited when victims were chosen. So do asks
+// with a required node for which victims were chosen, and members of gangs on the nodes where they
+// are to run whose placeholders end on other ones.
 func (g *tortureGame) settled(o *tortureOracle, from, but *torturePod) *tortureOracle {
 	return g.besideKept(o, from, but, func(p *torturePod) bool { return !o.leaves[p.Key] })
 }
@@ -68,7 +69,32 @@ func (g *tortureGame) besideKept(o *tortureOracle, from, but *torturePod, stays 
 			s.book(p, nomination.node)
 		}
 	}
+	for _, p := range g.promised() {
+		kept := from.Requires == "" || o.compare(p, from) >= 0 || g.keepsFrom(p, from)
+		if kept && p != from && p != but {
+			s.book(p, p.Requires)
+		}
+	}
 	return s
+}
+
+// promised are the asks with a required node that wait and for which victims were chosen, of
+// which none is overdue.
+func (g *tortureGame) promised() (list []*torturePod) {
+	for i := range g.w.Pods {
+		p := &g.w.Pods[i]
+		late, some := false, false
+		for _, e := range g.evictions {
+			if e.For == p.Key {
+				some = true
+				late = late || e.Late || !e.Ended && g.now.Sub(tortureStart) >= e.At+tortureTimeout
+			}
+		}
+		if g.waits[p.Key] && p.Requires != "" && some && !late {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // fitsOnBoth is the first node on which an ask fits at two moments, or nothing.
