@@ -83,7 +83,7 @@ func (r *request) claimant() claimant {
 	return claimant{Standing: r.nominationStanding()}
 }
 
-// quotaWaiters is the highest standing of the asks with a required node that wait, and may
+// quotaWaiters is the highest standing of the asks with a required node that wait, could run there, and may
 // want quota, or the limit of a user, which an ask wants too: those that lack it, and those that are too young to have
 // room made, or for which none can be made.
 func (r *request) quotaWaiters() Standing {
@@ -128,6 +128,20 @@ func (s *nominations) madeByGuarantee(r *request, n *node, plan *preemptor.Decis
 		other := s.requests[v.eviction.ask]
 		return other != nil && other.application.queue == r.application.queue
 	}))
+}
+
+// putKeptFirst puts each ask for which room is on its way before those, more important ones, from
+// which that room is kept: if it loses the room, they are the first to which it is open.
+func putKeptFirst(list []*request) {
+	for i, r := range list {
+		if !r.promised() {
+			continue
+		}
+		if at := slices.IndexFunc(list[:i], func(other *request) bool { return keepsFromEarlier(r, other) }); at >= 0 {
+			copy(list[at+1:i+1], list[at:i])
+			list[at] = r
+		}
+	}
 }
 
 // A keptQuota is the quota that is kept in one queue for the asks with the same hold.

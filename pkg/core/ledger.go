@@ -175,9 +175,7 @@ func (l *ledger) addPending(r *request) {
 		l.awaitKinds(r)
 	}
 	app.queue.addPending(r.Amounts)
-	if r.Required != "" {
-		countBound(&app.queue.account, r.class.standing, true)
-	}
+	l.countBound(r, r.class.standing, 1)
 	l.changes.application(app, 0)
 }
 
@@ -190,10 +188,37 @@ func (l *ledger) subPending(r *request) {
 		l.forgetKinds(r)
 	}
 	app.queue.subPending(r.Amounts)
-	if r.Required != "" {
-		countBound(&app.queue.account, r.class.standing, false)
-	}
+	l.countBound(r, r.class.standing, -1)
 	l.changes.application(app, 0)
+}
+
+// countBound counts an ask with a required node that waits without a promise of quota, with a
+// standing, or does not count it any more. One that is larger than its node gets no quota.
+func (l *ledger) countBound(r *request, standing Standing, by int) {
+	if !l.fitsItsNode(r) {
+		return
+	}
+	for q := r.application.queue; q != nil; q = q.parent {
+		q.bound.count(standing, by)
+	}
+}
+
+// fitsItsNode reports whether an ask has a required node which is known and is not too small.
+func (l *ledger) fitsItsNode(r *request) bool {
+	if r.Required == "" {
+		return false
+	}
+	n := l.findNode(r.Required)
+	return n != nil && r.Amounts.FitsIn(n.capacity)
+}
+
+// recountBound counts the asks that may run on a node only, or does not count them any more.
+func (l *ledger) recountBound(n *node, by int) {
+	for r := range n.required.all {
+		if !r.promised() {
+			l.countBound(r, r.class.standing, by)
+		}
+	}
 }
 
 // setEviction sets whether and how an allocation is evicted, and what is counted

@@ -27,7 +27,7 @@ func (s *promises) add(r *request) {
 	}
 	r.waiting().promise = &promise{at: len(s.list), over: noStanding}
 	s.list = append(s.list, r)
-	countBound(&r.application.queue.account, r.class.standing, false)
+	s.countBound(r, r.class.standing, -1)
 	s.countKept(r.application, 1)
 	s.stamp++
 	r.application.keep(r.Amounts, r.hold(), s.stamp)
@@ -90,7 +90,7 @@ func (s *promises) drop(r *request) bool {
 	s.countKept(r.application, -1)
 	s.changes.freeLimits(r.application)
 	r.wait.promise = nil
-	countBound(&r.application.queue.account, r.class.standing, true)
+	s.countBound(r, r.class.standing, 1)
 	s.outcomes.promiseEnded(r)
 	return true
 }

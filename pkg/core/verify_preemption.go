@@ -147,7 +147,7 @@ func (v *verifier) sums(q *queue) {
 			if r.keepsQuota() {
 				nominated.Add(r.Amounts)
 			}
-			if r.Required != "" && !r.promised() {
+			if v.p.fitsItsNode(r) && !r.promised() {
 				bound.count(r.class.standing, 1)
 			}
 		}
