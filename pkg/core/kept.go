@@ -144,6 +144,20 @@ func putKeptFirst(list []*request) {
 	}
 }
 
+// firstInOrder is the first in order of the asks that are left of such a list.
+func firstInOrder(left []*request) *request {
+	first := left[0]
+	if !first.promised() {
+		return first
+	}
+	for _, r := range left[1:] {
+		if r.rank().compare(first.rank()) < 0 {
+			first = r
+		}
+	}
+	return first
+}
+
 // A keptQuota is the quota that is kept in one queue for the asks with the same hold.
 type keptQuota struct {
 	hold

@@ -31,7 +31,7 @@ type round struct {
 
 // tryRequired tries the asks that may run on a node only. Room that is on its way for
 // one ask is kept from those after it. One that comes after an ask of another node waits for
-// that, where the quota is not enough for all, unless it has a promise of quota.
+// that, where the quota is not enough for all.
 func (p cycle) tryRequired(n *node) outcome {
 	if n.required.len() == 0 {
 		return waits
@@ -48,11 +48,11 @@ func (p cycle) tryRequired(n *node) outcome {
 		slices.SortFunc(list, func(a, b *request) int { return a.rank().compare(b.rank()) })
 	}
 	putKeptFirst(list)
-	for _, r := range list {
+	for i, r := range list {
 		if r.wait != nil && r.wait.delayed {
 			continue
 		}
-		if other := p.before(r); other != nil && !r.promised() && compete(r, other) {
+		if other := p.before(firstInOrder(list[i:])); other != nil && compete(r, other) {
 			p.tryRest(n, r)
 			break
 		}

@@ -69,7 +69,7 @@ func (g *tortureGame) besideKept(o *tortureOracle, from, but *torturePod, stays 
 			s.book(p, nomination.node)
 		}
 	}
-	for _, p := range g.promised() {
+	for _, p := range g.promised(o) {
 		kept := from.Requires == "" || o.compare(p, from) >= 0 || g.keepsFrom(p, from)
 		if kept && p != from && p != but {
 			s.book(p, p.Requires)
@@ -78,11 +78,14 @@ func (g *tortureGame) besideKept(o *tortureOracle, from, but *torturePod, stays 
 	return s
 }
 
-// promised are the asks with a required node that wait and for which victims were chosen, of
-// which none is overdue.
-func (g *tortureGame) promised() (list []*torturePod) {
+// promised are the asks with a required node that wait and have, or may have, room on its way there:
+// victims were chosen for them, of which none is overdue, or what is being evicted is enough.
+func (g *tortureGame) promised(o *tortureOracle) (list []*torturePod) {
 	for i := range g.w.Pods {
 		p := &g.w.Pods[i]
+		if !g.waits[p.Key] || p.Requires == "" {
+			continue
+		}
 		late, some := false, false
 		for _, e := range g.evictions {
 			if e.For == p.Key {
@@ -90,7 +93,13 @@ func (g *tortureGame) promised() (list []*torturePod) {
 				late = late || e.Late || !e.Ended && g.now.Sub(tortureStart) >= e.At+tortureTimeout
 			}
 		}
-		if g.waits[p.Key] && p.Requires != "" && some && !late {
+		room := o.free[p.Requires]
+		for _, v := range o.leaving() {
+			if o.on[v.Key] == p.Requires {
+				room = room.plus(v.Amounts, 1)
+			}
+		}
+		if some && !late || p.Amounts.fits(room) {
 			list = append(list, p)
 		}
 	}
