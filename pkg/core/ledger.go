@@ -195,7 +195,7 @@ func (l *ledger) subPending(r *request) {
 // countBound counts an ask with a required node that waits without a promise of quota, with a
 // standing, or does not count it any more. One that is larger than its node gets no quota.
 func (l *ledger) countBound(r *request, standing Standing, by int) {
-	if !l.fitsItsNode(r) {
+	if r.Required == "" || !fitsOn(l.findNode(r.Required), r) {
 		return
 	}
 	for q := r.application.queue; q != nil; q = q.parent {
@@ -203,17 +203,11 @@ func (l *ledger) countBound(r *request, standing Standing, by int) {
 	}
 }
 
-// fitsItsNode reports whether an ask has a required node which is known and is not too small.
-func (l *ledger) fitsItsNode(r *request) bool {
-	if r.Required == "" {
-		return false
-	}
-	n := l.findNode(r.Required)
-	return n != nil && r.Amounts.FitsIn(n.capacity)
-}
+// fitsOn reports whether a node is known and is not too small for an ask.
+func fitsOn(n *node, r *request) bool { return n != nil && r.Amounts.FitsIn(n.capacity) }
 
 // recountBound counts the asks that may run on a node only, or does not count them any more.
-func (l *ledger) recountBound(n *node, by int) {
+func recountBound(l *ledger, n *node, by int) {
 	for r := range n.required.all {
 		if !r.promised() {
 			l.countBound(r, r.class.standing, by)
