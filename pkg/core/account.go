@@ -100,18 +100,6 @@ func (a *account) subPending(amounts resources.Amounts) {
 	}
 }
 
-// countBound counts an ask with a required node that waits without a promise of quota, on an
-// account and those above, or does not count it any more.
-func countBound(a *account, standing Standing, waits bool) {
-	by := -1
-	if waits {
-		by = 1
-	}
-	for ; a != nil; a = a.parent {
-		a.bound.count(standing, by)
-	}
-}
-
 // keep keeps quota for a nominated ask, here and above, and unkeep gives it back.
 func (a *account) keep(amounts resources.Amounts, h hold, stamp uint64) {
 	for ; a != nil; a = a.parent {

@@ -94,9 +94,9 @@ func (b *backlog) reclass(r *request, c *class) {
 	}
 	before := r.class
 	c.add(r)
-	if r.Required != "" && !r.promised() && before.standing != c.standing {
-		countBound(&r.application.queue.account, before.standing, false)
-		countBound(&r.application.queue.account, c.standing, true)
+	if !r.promised() && before.standing != c.standing {
+		b.countBound(r, before.standing, -1)
+		b.countBound(r, c.standing, 1)
 	}
 	if held := r.reservation(); held != nil && before.preempts != c.preempts {
 		if n := b.findNode(held.Node); n != nil {

@@ -47,10 +47,18 @@ func (d *round) holdsBack(r *request) string {
 	if d.node.isBeyondPlans() {
 		return "amounts on the node are too large to make room beside them"
 	}
-	for other := range d.node.allOn {
-		if e := other.eviction; e != nil && e.overdue && e.ask == r.Key {
-			return fmt.Sprintf("the release of %s is overdue", other.Key)
-		}
+	if victim := d.overdueFor(r); victim != nil {
+		return fmt.Sprintf("the release of %s is overdue", victim.Key)
 	}
 	return ""
+}
+
+// overdueFor is a victim of an ask on its node that did not end in time, or nil.
+func (d *round) overdueFor(r *request) *request {
+	for other := range d.node.allOn {
+		if e := other.eviction; e != nil && e.overdue && e.ask == r.Key {
+			return other
+		}
+	}
+	return nil
 }

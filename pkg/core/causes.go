@@ -89,7 +89,7 @@ func (o *outcomes) whyTaken(r *request, n *node) WasteCause {
 			return cause
 		}
 	}
-	if held := r.heldBack(); held != nil && o.isTakenBefore(r, held, sets[0].at) {
+	if held := r.heldBack(); held != nil && (held.keepsForOthers(r) || o.isTakenBefore(r, held, sets[0].at)) {
 		return MoreImportant
 	}
 	count, _ := n.overdue()

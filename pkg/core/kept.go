@@ -83,7 +83,7 @@ func (r *request) claimant() claimant {
 	return claimant{Standing: r.nominationStanding()}
 }
 
-// quotaWaiters is the highest standing of the asks with a required node that wait, and may
+// quotaWaiters is the highest standing of the asks with a required node that wait, could run there, and may
 // want quota, or the limit of a user, which an ask wants too: those that lack it, and those that are too young to have
 // room made, or for which none can be made.
 func (r *request) quotaWaiters() Standing {
@@ -130,6 +130,34 @@ func (s *nominations) madeByGuarantee(r *request, n *node, plan *preemptor.Decis
 	}))
 }
 
+// putKeptFirst puts each ask for which room is on its way before those, more important ones, from
+// which that room is kept: if it loses the room, they are the first to which it is open.
+func putKeptFirst(list []*request) {
+	for i, r := range list {
+		if !r.promised() {
+			continue
+		}
+		if at := slices.IndexFunc(list[:i], func(other *request) bool { return keepsFromEarlier(r, other) }); at >= 0 {
+			copy(list[at+1:i+1], list[at:i])
+			list[at] = r
+		}
+	}
+}
+
+// firstInOrder is the first in order of the asks that are left of such a list.
+func firstInOrder(left []*request) *request {
+	first := left[0]
+	if !first.promised() {
+		return first
+	}
+	for _, r := range left[1:] {
+		if r.rank().compare(first.rank()) < 0 {
+			first = r
+		}
+	}
+	return first
+}
+
 // A keptQuota is the quota that is kept in one queue for the asks with the same hold.
 type keptQuota struct {
 	hold
@@ -167,6 +195,20 @@ func (a *account) keptFrom(c claimant, kind resources.Kind) (sum int64) {
 		}
 	}
 	return sum
+}
+
+// keepsForOthers reports whether anything is kept here from an ask for other ones.
+func (a *account) keepsForOthers(r *request) bool {
+	c, asks := r.claimant(), 0
+	for i := range a.kept {
+		if a.kept[i].keeps(c) {
+			asks += a.kept[i].asks
+		}
+	}
+	if r.keepsQuota() {
+		asks--
+	}
+	return asks > 0
 }
 
 // lowestHold is the lowest priority, as the root sees it, up to which anything is kept from

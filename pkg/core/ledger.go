@@ -175,9 +175,7 @@ func (l *ledger) addPending(r *request) {
 		l.awaitKinds(r)
 	}
 	app.queue.addPending(r.Amounts)
-	if r.Required != "" {
-		countBound(&app.queue.account, r.class.standing, true)
-	}
+	l.countBound(r, r.class.standing, 1)
 	l.changes.application(app, 0)
 }
 
@@ -190,10 +188,31 @@ func (l *ledger) subPending(r *request) {
 		l.forgetKinds(r)
 	}
 	app.queue.subPending(r.Amounts)
-	if r.Required != "" {
-		countBound(&app.queue.account, r.class.standing, false)
-	}
+	l.countBound(r, r.class.standing, -1)
 	l.changes.application(app, 0)
+}
+
+// countBound counts an ask with a required node that waits without a promise of quota, with a
+// standing, or does not count it any more. One that is larger than its node gets no quota.
+func (l *ledger) countBound(r *request, standing Standing, by int) {
+	if r.Required == "" || !fitsOn(l.findNode(r.Required), r) {
+		return
+	}
+	for q := r.application.queue; q != nil; q = q.parent {
+		q.bound.count(standing, by)
+	}
+}
+
+// fitsOn reports whether a node is known and is not too small for an ask.
+func fitsOn(n *node, r *request) bool { return n != nil && r.Amounts.FitsIn(n.capacity) }
+
+// recountBound counts the asks that may run on a node only, or does not count them any more.
+func recountBound(l *ledger, n *node, by int) {
+	for r := range n.required.all {
+		if !r.promised() {
+			l.countBound(r, r.class.standing, by)
+		}
+	}
 }
 
 // setEviction sets whether and how an allocation is evicted, and what is counted

@@ -310,7 +310,7 @@ func (r *request) heldBack() (found *account) {
 	}
 	for _, account := range [...]*account{app.byUser, app.byGroup} {
 		for ; account != nil; account = account.parent {
-			if !account.hasRoomFor(r) {
+			if !account.allows(r) {
 				found = account
 			}
 		}
@@ -319,6 +319,15 @@ func (r *request) heldBack() (found *account) {
 		}
 	}
 	return nil
+}
+
+// allows reports whether a limit has room for an ask. Nothing ends for a limit, so what one with a
+// required node was promised counts beside what is kept from it since then.
+func (a *account) allows(r *request) bool {
+	if r.promised() {
+		return a.keepsRoom(r.Amounts, r.claimant())
+	}
+	return a.hasRoomFor(r)
 }
 
 // whyHeldBack is the reason why an account holds an ask back.

@@ -274,17 +274,12 @@ func (n *node) willHaveRoom(amounts resources.Amounts, standing Standing) bool {
 	return !n.releasing.IsZero() && amounts.FitsInSum(n.roomFor(standing), n.releasing.Amounts)
 }
 
-// keptFrom is what is kept from an ask that may run here only: for nominated asks of a
-// higher priority, and, if it waited already when room was made for them, for other ones.
-func (n *node) keptFrom(r *request) resources.Amounts {
+// nominatedBefore is what is kept from an ask that may run here only for nominated ones: of a
+// higher priority, or for which room was made while it waited already.
+func (n *node) nominatedBefore(r *request) resources.Amounts {
 	var sum resources.Amounts
 	for _, other := range n.nominated {
 		if other.hold().keeps(claimant{Standing: r.class.standing, required: true}) {
-			sum.Add(other.Amounts)
-		}
-	}
-	for other := range n.required.all {
-		if keepsFromEarlier(other, r) {
 			sum.Add(other.Amounts)
 		}
 	}

@@ -46,6 +46,7 @@ func (p commands) addNode(c AddNode) {
 	if waiting := p.absent[n.id]; waiting != nil {
 		n.required = *waiting
 		delete(p.absent, n.id)
+		recountBound(&p.ledger, n, 1)
 	}
 	p.learnKinds(n.capacity)
 	p.changes.node(n, nodeFreed|nodeRetry|nodeUpdated)
@@ -80,7 +81,9 @@ func (p commands) setCapacity(n *node, capacity resources.Amounts) {
 	p.capacity.Add(capacity)
 	p.largest.Raise(capacity)
 	p.changes.resized = true
+	recountBound(&p.ledger, n, -1)
 	n.capacity = capacity
+	recountBound(&p.ledger, n, 1)
 	n.recount()
 	n.allowExcess()
 	p.noteMoment(&n.marks.resized)
@@ -135,6 +138,7 @@ func (p commands) removeNode(id NodeID) {
 		p.outcomes.nodeGone(r)
 	}
 	p.nominations.clearOn(n, "the node is gone")
+	recountBound(&p.ledger, n, -1)
 	p.nodes.Delete(n)
 	delete(p.nodesByID, n.id)
 	n.gone = true

@@ -16,6 +16,7 @@ import (
 type nominations struct {
 	*backlog
 	reservations *reservations
+	promises     *promises
 	counts       *Preempted
 	outcomes     *outcomes
 	gangs        *gangWork
@@ -247,13 +248,15 @@ func (s *nominations) clearDisplaced(n *node) {
 }
 
 // clearOutbid ends the nominations of asks whose quota another one has now, or gets, which
-// comes before them. What is kept is kept again for one after the other, in their order.
+// comes before them, and the promises of quota before these. What is kept is kept again for one
+// after the other, in their order.
 func (s *nominations) clearOutbid(by *request) {
 	if !by.application.isOverbooked() {
 		return
 	}
-	s.markTaken(by) // it may be kept for an ask with a required node
-	if len(s.list) == 0 {
+	s.markTaken(by)
+	s.promises.endOutbid(by)
+	if len(s.list) == 0 || !by.application.isOverbooked() {
 		return
 	}
 	list := slices.DeleteFunc(slices.Clone(s.list), func(r *request) bool { return r == by })

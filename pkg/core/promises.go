@@ -1,5 +1,7 @@
 package core
 
+import "slices"
+
 // promises keep quota for the asks with a required node for which room is on its way
 // there, as nominations do for other asks. So an ask has its quota when its victims have
 // ended.
@@ -8,6 +10,7 @@ package core
 type promises struct {
 	*backlog
 	outcomes *outcomes
+	round    *round // in which victims are chosen now
 	list     []*request
 	ended    uint64 // counts those that were given up
 }
@@ -27,7 +30,7 @@ func (s *promises) add(r *request) {
 	}
 	r.waiting().promise = &promise{at: len(s.list), over: noStanding}
 	s.list = append(s.list, r)
-	countBound(&r.application.queue.account, r.class.standing, false)
+	s.countBound(r, r.class.standing, -1)
 	s.countKept(r.application, 1)
 	s.stamp++
 	r.application.keep(r.Amounts, r.hold(), s.stamp)
@@ -90,9 +93,24 @@ func (s *promises) drop(r *request) bool {
 	s.countKept(r.application, -1)
 	s.changes.freeLimits(r.application)
 	r.wait.promise = nil
-	countBound(&r.application.queue.account, r.class.standing, true)
+	s.countBound(r, r.class.standing, 1)
 	s.outcomes.promiseEnded(r)
 	return true
+}
+
+// endOutbid ends the promises of asks whose quota another one has now, or gets, the last in order
+// first. Where victims are chosen and not told yet, what they free is not known here.
+func (s *promises) endOutbid(by *request) {
+	list := slices.DeleteFunc(slices.Clone(s.list), func(r *request) bool {
+		return r == by || slices.Contains(s.round.together, r)
+	})
+	slices.SortFunc(list, func(a, b *request) int { return b.rank().compare(a.rank()) })
+	for _, r := range list {
+		if r.quotaToFree() != nil {
+			s.end(r)
+			s.changes.node(s.findNode(r.Required), nodeRetry)
+		}
+	}
 }
 
 // recheck has asks looked at again whose quota is not there any more.

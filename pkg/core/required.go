@@ -47,11 +47,12 @@ func (p cycle) tryRequired(n *node) outcome {
 	if !p.plain {
 		slices.SortFunc(list, func(a, b *request) int { return a.rank().compare(b.rank()) })
 	}
-	for _, r := range list {
+	putKeptFirst(list)
+	for i, r := range list {
 		if r.wait != nil && r.wait.delayed {
 			continue
 		}
-		if other := p.before(r); other != nil && compete(r, other) {
+		if other := p.before(firstInOrder(list[i:])); other != nil && compete(r, other) {
 			p.tryRest(n, r)
 			break
 		}
@@ -141,12 +142,29 @@ func (d *round) makeRoomDespite(r *request, lack resources.Amounts, refusal erro
 // freeFor is what is free for an ask beside what is kept for those before it.
 func (d *round) freeFor(r *request) resources.Amounts {
 	free := d.node.free
-	for _, kept := range [...]resources.Amounts{d.kept, d.wanted, d.node.keptFrom(r)} {
+	for _, kept := range [...]resources.Amounts{d.kept, d.wanted, d.keptElse(r)} {
 		if len(kept) > 0 {
 			free = free.Minus(kept)
 		}
 	}
 	return free
+}
+
+// keptElse is what is kept from an ask for others than those before it: for nominated asks, and for
+// those that require the node and are not tried now.
+func (d *round) keptElse(r *request) resources.Amounts {
+	sum := d.node.nominatedBefore(r)
+	for other := range d.node.required.all {
+		if d.isKeptElse(other, r) {
+			sum.Add(other.Amounts)
+		}
+	}
+	return sum
+}
+
+// isKeptElse reports whether room is kept for an ask from another one before which it was not tried.
+func (d *round) isKeptElse(r, from *request) bool {
+	return keepsFromEarlier(r, from) && !slices.Contains(d.served, r) && !slices.Contains(d.together, r)
 }
 
 // keep has room that is on its way for an ask kept from those after it.
@@ -176,7 +194,7 @@ func (d *round) place(r *request) outcome {
 	case r.promised() && d.predicates.feasibleAfterEvictions(r, d.node):
 		d.keep(r)
 		return waits
-	case r.waiting().told && d.node.releasing.IsZero():
+	case r.waiting().told && d.node.releasing.IsZero() && d.overdueFor(r) == nil:
 		d.roomUnused(r, err.Error())
 		d.outcomes.lose(r, d.node, NotFeasible)
 	}
@@ -201,7 +219,7 @@ func (d *round) conflict(r *request) error {
 func (d *round) keptBefore(r *request) []*request {
 	list := d.served
 	for other := range d.node.required.all {
-		if keepsFromEarlier(other, r) {
+		if d.isKeptElse(other, r) {
 			list = append(slices.Clip(list), other)
 		}
 	}

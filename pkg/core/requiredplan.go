@@ -294,7 +294,7 @@ func (d *round) evict(r *request, plan *preemptor.Decision) {
 		w.told = true
 		d.promises.keepFrom(r, r.quotaWaiters())
 		for other := range d.node.required.all {
-			if !other.promised() {
+			if !other.promised() && other.Amounts.FitsIn(d.node.capacity) {
 				d.promises.keepFrom(r, other.class.standing)
 			}
 		}

@@ -30,8 +30,9 @@ func (g *tortureGame) endNomination(e *core.NominationEnded) {
 // settled is the moment at which all evictions have ended, and the asks run on their nodes
 // that are nominated and whose room and quota are kept from one, but for another one:
 // docs/preemption.md keeps both from asks of the same or a lower priority, from all other
-// queues if a guarantee was the reason, and from what waited when victims were chosen. Members
-// of gangs run on their nodes too whose placeholders end on other ones.
+// queues if a guarantee was the reason, and from what waited when victims were chosen. So do asks
+// with a required node for which victims were chosen, and members of gangs on the nodes where they
+// are to run whose placeholders end on other ones.
 func (g *tortureGame) settled(o *tortureOracle, from, but *torturePod) *tortureOracle {
 	return g.besideKept(o, from, but, func(p *torturePod) bool { return !o.leaves[p.Key] })
 }
@@ -68,7 +69,41 @@ func (g *tortureGame) besideKept(o *tortureOracle, from, but *torturePod, stays 
 			s.book(p, nomination.node)
 		}
 	}
+	for _, p := range g.promised(o) {
+		kept := from.Requires == "" || o.compare(p, from) >= 0 || g.keepsFrom(p, from)
+		if kept && p != from && p != but {
+			s.book(p, p.Requires)
+		}
+	}
 	return s
+}
+
+// promised are the asks with a required node that wait and have, or may have, room on its way there:
+// victims were chosen for them, of which none is overdue, or what is being evicted is enough.
+func (g *tortureGame) promised(o *tortureOracle) (list []*torturePod) {
+	for i := range g.w.Pods {
+		p := &g.w.Pods[i]
+		if !g.waits[p.Key] || p.Requires == "" {
+			continue
+		}
+		late, some := false, false
+		for _, e := range g.evictions {
+			if e.For == p.Key {
+				some = true
+				late = late || e.Late || !e.Ended && g.now.Sub(tortureStart) >= e.At+tortureTimeout
+			}
+		}
+		room := o.free[p.Requires]
+		for _, v := range o.leaving() {
+			if o.on[v.Key] == p.Requires {
+				room = room.plus(v.Amounts, 1)
+			}
+		}
+		if some && !late || p.Amounts.fits(room) {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // fitsOnBoth is the first node on which an ask fits at two moments, or nothing.

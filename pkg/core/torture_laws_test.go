@@ -121,6 +121,9 @@ func (g *tortureGame) unserved(view *core.View, ask *torturePod) []tortureFailur
 // room.
 func (g *tortureGame) taken(view *core.View, ask *torturePod, e tortureEviction) (cause, detail string) {
 	o := &tortureOracle{w: g.w}
+	if g.isOutbid(o, ask, e) {
+		return "", ""
+	}
 	cause = "no ask has the room"
 	for i := range g.w.Pods {
 		t := &g.w.Pods[i]
@@ -133,6 +136,8 @@ func (g *tortureGame) taken(view *core.View, ask *torturePod, e tortureEviction)
 		important := o.priority(t, above) > o.priority(ask, above)
 		switch {
 		case came > e.At && (important || t.Requires != ""): // it may have ended since
+			return "", ""
+		case e.Late && t.Requires != "" && ask.Requires == "": // nothing is kept any more
 			return "", ""
 		case g.backed[ask.Key]:
 			return "", ""
@@ -161,6 +166,17 @@ func (g *tortureGame) taken(view *core.View, ask *torturePod, e tortureEviction)
 		return kept, ""
 	}
 	return cause, detail
+}
+
+// isOutbid reports whether an ask came after the victims of another one were chosen, requires the
+// node, and is of at least its priority: docs/preemption.md gives it the room of an ordinary ask.
+func (g *tortureGame) isOutbid(o *tortureOracle, ask *torturePod, e tortureEviction) bool {
+	return ask.Requires == "" && slices.ContainsFunc(g.w.Pods, func(t torturePod) bool {
+		node := g.target[ask.Key]
+		above := tortureCommon(t.Queue, ask.Queue)
+		return t.Requires == node && g.came[t.Key] && time.Duration(t.At)*time.Second > e.At && t.Amounts.fits(g.w.node(node).Capacity) &&
+			o.priority(&t, above) >= o.priority(ask, above)
+	})
 }
 
 // answersChange reports whether the resource manager says something else of an ask now that a

@@ -31,6 +31,7 @@ type tortureEviction struct {
 	Trigger preemptor.Trigger
 	At      time.Duration
 	Ended   bool
+	Late    bool           // it has ended when it was overdue
 	Before  *tortureOracle // what ran when it was requested
 	Waited  []*torturePod  // the asks that waited then
 }
@@ -399,7 +400,7 @@ func (g *tortureGame) end(key string) {
 	delete(g.replaced, key)
 	for i := range g.evictions {
 		if e := &g.evictions[i]; e.Victim == key && !e.Ended {
-			e.Ended = true
+			e.Ended, e.Late = true, g.now.Sub(tortureStart) >= e.At+tortureTimeout
 			g.note("ended %s", key)
 		}
 	}

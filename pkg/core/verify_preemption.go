@@ -147,7 +147,7 @@ func (v *verifier) sums(q *queue) {
 			if r.keepsQuota() {
 				nominated.Add(r.Amounts)
 			}
-			if r.Required != "" && !r.promised() {
+			if r.Required != "" && fitsOn(v.p.findNode(r.Required), r) && !r.promised() {
 				bound.count(r.class.standing, 1)
 			}
 		}
