@@ -49,7 +49,8 @@ TWICE := /narwhal/pkg/(archive|events|scheduler)$$
 RACED_MODULES := ./pkg/identity/ldap ./pkg/yunikorn
 
 # The tests of the dashboard and those against an API server wait for other programs, so
-# they run beside those that compute. Tests make much garbage and keep little: with GOGC the
+# they run beside those that compute. A machine that is busy or compiles everything anew must
+# not fail at the ten minutes that go test gives a package. Tests make much garbage and keep little: with GOGC the
 # collector has a sixth less to do in all. make lint does what go vet does, and more.
 .PHONY: test
 test: export GOGC ?= 800
@@ -65,12 +66,12 @@ endif
 .PHONY: test-computing
 test-computing:
 	@echo "== ."
-	@$(GO) test -vet=off $(TESTFLAGS) $$($(GO) list ./... | grep -E '$(UNRACED)|$(TWICE)')
-	@$(if $(RACE),CGO_ENABLED=1) $(GO) test -vet=off $(RACE) -short $(TESTFLAGS) $$($(GO) list ./... | grep -vE '$(UNRACED)')
+	@$(GO) test -vet=off -timeout 30m $(TESTFLAGS) $$($(GO) list ./... | grep -E '$(UNRACED)|$(TWICE)')
+	@$(if $(RACE),CGO_ENABLED=1) $(GO) test -vet=off -timeout 30m $(RACE) -short $(TESTFLAGS) $$($(GO) list ./... | grep -vE '$(UNRACED)')
 	@set -e; for module in $(filter-out .,$(MODULES)); do \
 		echo "== $$module"; \
 		race=; case " $(RACED_MODULES) " in *" $$module "*) race="$(RACE) -count=1";; esac; \
-		(cd $$module && $(if $(RACE),CGO_ENABLED=1) $(GO) test -vet=off $$race $(TESTFLAGS) $$($(GO) list ./... | grep -v '/acceptance/browser$$')); \
+		(cd $$module && $(if $(RACE),CGO_ENABLED=1) $(GO) test -vet=off -timeout 30m $$race $(TESTFLAGS) $$($(GO) list ./... | grep -v '/acceptance/browser$$')); \
 	done
 
 .PHONY: test-browser
