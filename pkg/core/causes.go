@@ -147,7 +147,7 @@ func (o *outcomes) comesAfterAnother(r *request, n *node, since time.Time) bool 
 			return true
 		}
 	}
-	for _, other := range n.details().expected {
+	for _, other := range n.details.read().expected {
 		if other.class.standing.compare(r.class.standing) >= 0 {
 			return true
 		}

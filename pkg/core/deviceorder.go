@@ -168,7 +168,7 @@ func (d *deviceOrder) place(ranked *rankedNodes, n *node) {
 
 // nodeOf is a node as package devices sees it.
 func (d *deviceOrder) nodeOf(n *node) *devices.Node {
-	known := &n.ownDetails().devices
+	known := &n.details.change().devices
 	if known.of != d || known.revision != n.revision {
 		known.of, known.revision = d, n.revision
 		known.Capacity, known.Free, known.Room = n.capacity, n.free, n.score

@@ -362,7 +362,7 @@ func (m members) touch(n *node) {
 // expect keeps room on the node for an ask that runs here when its placeholder has ended,
 // and expectNot gives it back.
 func (n *node) expect(r *request) {
-	d := n.ownDetails()
+	d := n.details.change()
 	d.expected = append(d.expected, r)
 	d.awaited.Add(r.Amounts)
 	n.expects = true
@@ -370,7 +370,7 @@ func (n *node) expect(r *request) {
 }
 
 func (n *node) expectNot(r *request) {
-	d := n.ownDetails()
+	d := n.details.change()
 	d.expected = without(d.expected, r)
 	d.awaited.Sub(r.Amounts)
 	n.expects = len(d.expected) > 0

@@ -63,38 +63,7 @@ type node struct {
 	updatedAt  uint64            // the count of nodes updated by a command when this one was last
 	attributes map[string]string
 	marks      marks
-	seldom     *nodeDetails // nil while all of it is zero
-}
-
-// nodeDetails are what few nodes have. The garbage collector treats nodes of more than 512 bytes one by one.
-type nodeDetails struct {
-	nominatedAmounts resources.Sum
-	lost             []*victimSet // for which victims end here, and whose asks do not get the room
-	// expected are asks that run here when their placeholders elsewhere have ended.
-	expected []*request
-	awaited  resources.Sum
-	evicted  int  // how many of own and foreign are evicted, overdue ones too
-	joined   bool // something arrived since attempts were last repeated
-	devices  knownDevices
-}
-
-// noDetails are those of all nodes that have none of their own. They are never changed.
-var noDetails nodeDetails
-
-// details are to be read only: nodes may share them.
-func (n *node) details() *nodeDetails {
-	if n.seldom == nil {
-		return &noDetails
-	}
-	return n.seldom
-}
-
-// ownDetails are the details to be changed.
-func (n *node) ownDetails() *nodeDetails {
-	if n.seldom == nil {
-		n.seldom = new(nodeDetails)
-	}
-	return n.seldom
+	details    nodeDetails
 }
 
 // Before orders by score, lowest first, then by ID.
@@ -185,7 +154,7 @@ func (n *node) countEviction(r *request, by int) {
 	default:
 		n.releasing.Sub(r.Amounts)
 	}
-	n.ownDetails().evicted += by
+	n.details.change().evicted += by
 }
 
 // A weakest is the allocation of the lowest priority on a node, of those the
@@ -218,7 +187,7 @@ func (n *node) recount() {
 	n.revision++
 	width := max(len(n.free), len(n.capacity), len(n.allocated.Amounts), len(n.occupied.Amounts))
 	if n.expects { // else it is not read, as it is elsewhere in memory
-		width = max(width, len(n.details().awaited.Amounts))
+		width = max(width, len(n.details.read().awaited.Amounts))
 	}
 	for i := range width {
 		kind := resources.Kind(i)
@@ -234,7 +203,7 @@ func (n *node) recount() {
 func (n *node) left(kind resources.Kind) int64 {
 	left := resources.Total(n.capacity.Of(kind), -n.allocated.Of(kind), -n.occupied.Of(kind))
 	if n.expects {
-		left = resources.Total(left, -n.details().awaited.Of(kind))
+		left = resources.Total(left, -n.details.read().awaited.Of(kind))
 	}
 	return left
 }
@@ -243,7 +212,7 @@ func (n *node) left(kind resources.Kind) int64 {
 func (n *node) recountRoom() {
 	switch {
 	case len(n.nominated) > 0:
-		n.room = n.free.Minus(n.details().nominatedAmounts.Amounts)
+		n.room = n.free.Minus(n.details.read().nominatedAmounts.Amounts)
 	case len(n.room) != len(n.free) || len(n.free) > 0 && &n.room[0] != &n.free[0]:
 		n.room = n.free
 	}
@@ -338,7 +307,7 @@ func (n *node) ownKeys(holds func(*request) bool) []string {
 // overdue is how many evictions here did not end in time, and blocks whether the node
 // blocks attempts because of one.
 func (n *node) overdue() (count int, blocks bool) {
-	if n.details().evicted == 0 {
+	if n.details.read().evicted == 0 {
 		return 0, false
 	}
 	for r := range n.allOn {
@@ -364,7 +333,7 @@ const planMax = 1 << 60
 // isBeyondPlans reports whether amounts are counted here that are too large to make
 // room beside them.
 func (n *node) isBeyondPlans() bool {
-	return n.capacity.Above(planMax) || n.allocated.Above(planMax) || n.occupied.Above(planMax) || n.details().awaited.Above(planMax) || n.details().nominatedAmounts.Above(planMax)
+	return n.capacity.Above(planMax) || n.allocated.Above(planMax) || n.occupied.Above(planMax) || n.details.read().awaited.Above(planMax) || n.details.read().nominatedAmounts.Above(planMax)
 }
 
 // allOn visits what runs on the node: own allocations, then foreign ones.

@@ -146,7 +146,7 @@ func (p commands) removeNode(id NodeID) {
 	p.nodeSlots = append(p.nodeSlots, n.slot)
 	p.capacity.Sub(n.capacity)
 	p.changes.resized = true
-	for _, r := range slices.Clone(n.details().expected) {
+	for _, r := range slices.Clone(n.details.read().expected) {
 		gangs(p).rejoin(r)
 	}
 	own := byKey(n.own)

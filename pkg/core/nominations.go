@@ -44,7 +44,7 @@ func (s *nominations) addOver(r *request, n *node, plan *preemptor.Decision, ove
 	w.reason, w.detail = RoomIsMade, string(n.id)
 	at, _ := slices.BinarySearchFunc(n.nominated, r, byNomination)
 	n.nominated = slices.Insert(n.nominated, at, r)
-	n.ownDetails().nominatedAmounts.Add(r.Amounts)
+	n.details.change().nominatedAmounts.Add(r.Amounts)
 	s.outcomes.nominated(r, n)
 	s.stamp++
 	r.application.keep(r.Amounts, r.hold(), s.stamp)
@@ -188,7 +188,7 @@ func (s *nominations) remove(r *request, why string, waits bool) *node {
 	r.wait.nomination = nil
 	members{&s.ledger}.mayJoin(r)
 	n.nominated = without(n.nominated, r)
-	n.ownDetails().nominatedAmounts.Sub(r.Amounts)
+	n.details.change().nominatedAmounts.Sub(r.Amounts)
 	s.nodeChanged(n, 0)
 	s.changes.application(r.application, 0)
 	s.outcomes.released(n)

@@ -173,7 +173,7 @@ func (o *outcomes) placed(r *request, n *node, c *class) {
 		o.serve(s)
 		return true
 	})
-	o.takeLost(r, c, n.details().lost)
+	o.takeLost(r, c, n.details.read().lost)
 	o.takeLost(r, c, r.application.queue.lost)
 }
 
@@ -273,7 +273,7 @@ func (s *victimSet) lists() *[]*victimSet {
 	if s.elsewhere {
 		return &s.leaf.lost
 	}
-	return &s.node.ownDetails().lost
+	return &s.node.details.change().lost
 }
 
 // touch has a set looked at when nothing more can be placed.
@@ -287,7 +287,7 @@ func (o *outcomes) touch(s *victimSet) {
 // released has what was lost on a node looked at, since an ask is nominated there no more
 // that may have used it.
 func (o *outcomes) released(n *node) {
-	for _, s := range n.details().lost {
+	for _, s := range n.details.read().lost {
 		o.touch(s)
 	}
 }

@@ -143,7 +143,7 @@ func (s *quotas) plan(q *queue, need resources.Amounts) *preemptor.Decision {
 	hanging := map[*node]bool{}
 	for r := range q.allRunning {
 		in.add(c, r, true)
-		if r.node.details().evicted == 0 {
+		if r.node.details.read().evicted == 0 {
 			continue
 		}
 		if _, seen := hanging[r.node]; !seen {

@@ -157,7 +157,7 @@ func (p *predicates) mayReplace(r, placeholder *request) outcome {
 			add = append(add, with.ask.Key)
 		}
 	}
-	for _, other := range n.details().expected {
+	for _, other := range n.details.read().expected {
 		add = append(add, other.Key)
 	}
 	p.calls++

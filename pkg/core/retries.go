@@ -129,7 +129,7 @@ func (s *retries) retry() (excess []*queue) {
 func (s *retries) arrived(n *node) {
 	least := s.leastToTake(n.lowestPriority())
 	helps := false
-	if !n.details().joined {
+	if !n.details.read().joined {
 		s.byNode.from(least, func(c *class) bool {
 			helps = c.isListed() && c.wasRefusedOn(n)
 			return !helps
@@ -138,7 +138,7 @@ func (s *retries) arrived(n *node) {
 	if !helps {
 		return
 	}
-	n.ownDetails().joined = true
+	n.details.change().joined = true
 	s.joined = append(s.joined, n)
 	s.before(later(s.now, s.last.Add(s.options.RetryDelay)))
 }
@@ -149,7 +149,7 @@ func (s *retries) retryJoined() {
 	now := s.joined[:min(len(s.joined), retriesMax)]
 	s.joined = slices.Clone(s.joined[len(now):])
 	for _, n := range now {
-		if n.ownDetails().joined = false; !n.gone && n.schedulable && s.byNode.count > 0 {
+		if n.details.change().joined = false; !n.gone && n.schedulable && s.byNode.count > 0 {
 			s.helpedBy(n, func(c *class) bool { return c.wasRefusedOn(n) })
 		}
 	}

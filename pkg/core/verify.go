@@ -1,7 +1,6 @@
 package core
 
 import (
-	"reflect"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
@@ -48,7 +47,7 @@ func (v *verifier) nodes() {
 	if len(v.p.nodesByID) != len(v.all) {
 		v.breaks("%d nodes are in order and %d can be looked up", len(v.all), len(v.p.nodesByID))
 	}
-	if !reflect.ValueOf(noDetails).IsZero() {
+	if !noDetails.isEmpty() {
 		v.breaks("the details of nodes that have none of their own were changed: %+v", noDetails)
 	}
 	for _, n := range v.all {
@@ -61,7 +60,7 @@ func (v *verifier) nodes() {
 		v.equal("occupied", string(n.id), n.occupied, v.add(n.foreign))
 		for i := range max(len(n.free), len(n.capacity)) {
 			k := resources.Kind(i)
-			if n.free.Of(k) != resources.Total(n.capacity.Of(k), -n.allocated.Of(k), -n.occupied.Of(k), -n.details().awaited.Of(k)) {
+			if n.free.Of(k) != resources.Total(n.capacity.Of(k), -n.allocated.Of(k), -n.occupied.Of(k), -n.details.read().awaited.Of(k)) {
 				v.breaks("node %s: free %s is not what is left", n.id, v.p.kinds.Format(n.free))
 			}
 		}
@@ -84,8 +83,8 @@ func (v *verifier) nodes() {
 				}
 			}
 		}
-		if evicted != n.details().evicted {
-			v.breaks("node %s: %d are evicted, %d counted", n.id, evicted, n.details().evicted)
+		if evicted != n.details.read().evicted {
+			v.breaks("node %s: %d are evicted, %d counted", n.id, evicted, n.details.read().evicted)
 		}
 		v.nominated(n, releasing)
 		v.found += len(n.foreign)

@@ -138,11 +138,11 @@ func (v *verifier) replacements(app *application) {
 
 // expected checks the room that is kept for asks whose placeholders run elsewhere.
 func (v *verifier) expected(n *node) {
-	v.equal("awaited", string(n.id), n.details().awaited, v.add(n.details().expected))
-	if n.expects != (len(n.details().expected) > 0) {
-		v.breaks("node %s expects %d asks, and says %t", n.id, len(n.details().expected), n.expects)
+	v.equal("awaited", string(n.id), n.details.read().awaited, v.add(n.details.read().expected))
+	if n.expects != (len(n.details.read().expected) > 0) {
+		v.breaks("node %s expects %d asks, and says %t", n.id, len(n.details.read().expected), n.expects)
 	}
-	for _, r := range n.details().expected {
+	for _, r := range n.details.read().expected {
 		if with := r.replacement(); with == nil || with.ask != r || with.node != n {
 			v.breaks("node %s expects %s, which runs elsewhere", n.id, r.Key)
 		}

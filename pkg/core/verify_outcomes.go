@@ -24,8 +24,8 @@ func (v *verifier) outcomes() {
 				found[e.set] = count
 			}
 		}
-		v.lost(n.details().lost, found)
-		listed += len(n.details().lost)
+		v.lost(n.details.read().lost, found)
+		listed += len(n.details.read().lost)
 	}
 	v.p.root.visitLost(func(sets []*victimSet) {
 		v.lost(sets, found)

@@ -83,13 +83,13 @@ func (v *verifier) nominated(n *node, releasing resources.Sum) {
 		v.equal("releasing", string(n.id), n.releasing, releasing)
 	}
 	if len(n.nominated) == 0 {
-		if !n.details().nominatedAmounts.IsZero() || !n.room.Equal(n.free) {
-			v.breaks("node %s: keeps %s for no ask, has room for %s", n.id, v.p.kinds.Format(n.details().nominatedAmounts.Amounts), v.p.kinds.Format(n.room))
+		if !n.details.read().nominatedAmounts.IsZero() || !n.room.Equal(n.free) {
+			v.breaks("node %s: keeps %s for no ask, has room for %s", n.id, v.p.kinds.Format(n.details.read().nominatedAmounts.Amounts), v.p.kinds.Format(n.room))
 		}
 		return
 	}
-	v.equal("nominated", string(n.id), n.details().nominatedAmounts, v.add(n.nominated))
-	if room := n.free.Minus(n.details().nominatedAmounts.Amounts); !n.room.Equal(room) {
+	v.equal("nominated", string(n.id), n.details.read().nominatedAmounts, v.add(n.nominated))
+	if room := n.free.Minus(n.details.read().nominatedAmounts.Amounts); !n.room.Equal(room) {
 		v.breaks("node %s: has room for %s, counted %s", n.id, v.p.kinds.Format(n.room), v.p.kinds.Format(room))
 	}
 	for _, r := range n.nominated {

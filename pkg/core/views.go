@@ -61,7 +61,7 @@ func (n *node) viewed() *NodeView {
 		ID: n.id, Attributes: n.attributes, Schedulable: n.schedulable,
 		Capacity: n.capacity.Clone(), Allocated: n.allocated.Clone(), Occupied: n.occupied.Clone(), Available: n.free.Clone(),
 		Allocations: allocations(n.own), ForeignAllocations: allocations(n.foreign),
-		NominatedAmounts: n.details().nominatedAmounts.Clone(),
+		NominatedAmounts: n.details.read().nominatedAmounts.Clone(),
 		slot:             n.slot, updatedAt: n.updatedAt,
 	}
 	if n.claimed() {

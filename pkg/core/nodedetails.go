@@ -1,0 +1,44 @@
+package core
+
+import "github.com/narwhal-scheduler/narwhal/pkg/resources"
+
+// nodeDetails are what few nodes have. They are apart from the node, as the garbage collector
+// treats objects of more than 512 bytes one by one. The zero value is that of a node without any.
+type nodeDetails struct{ own *details }
+
+// details are the values of nodeDetails.
+type details struct {
+	nominatedAmounts resources.Sum
+	lost             []*victimSet // for which victims end here, and whose asks do not get the room
+	// expected are asks that run here when their placeholders elsewhere have ended.
+	expected []*request
+	awaited  resources.Sum
+	evicted  int  // how many of own and foreign are evicted, overdue ones too
+	joined   bool // something arrived since attempts were last repeated
+	devices  knownDevices
+}
+
+// noDetails are those of all nodes that have none of their own. They are never changed.
+var noDetails details
+
+// read is for reading only: nodes share what is empty.
+func (d nodeDetails) read() *details {
+	if d.own == nil {
+		return &noDetails
+	}
+	return d.own
+}
+
+// change is for changes.
+func (d *nodeDetails) change() *details {
+	if d.own == nil {
+		d.own = new(details)
+	}
+	return d.own
+}
+
+// isEmpty reports whether there is nothing in the details.
+func (d *details) isEmpty() bool {
+	return d.nominatedAmounts.IsZero() && d.awaited.IsZero() && d.lost == nil && d.expected == nil &&
+		d.evicted == 0 && !d.joined && d.devices.of == nil
+}
