@@ -57,6 +57,9 @@ func (c *cycle) run(ctx context.Context) error {
 	d.events.begin()
 	err := contain(func() error {
 		d.limits.begin(c.set.background())
+		if d.options.DryRun {
+			d.expected.forget() // what it would evict is there in the next cycle
+		}
 		v, err := d.newView(c.set, d.options.Landing)
 		if err == nil {
 			d.view.Store(v)

@@ -197,6 +197,7 @@ func (e evictor) place(v *view, pod *v1.Pod) (destination, error) {
 	if _, ok := framework.WorkloadOf(pod); !ok || ended(pod) || pod.Spec.NodeName == "" {
 		return destination{}, nil
 	}
+	v.expect(&e.d.expected)
 	to, err := v.landing.Place(pod)
 	switch {
 	case err != nil && !e.d.options.EvictWithoutLanding:
@@ -270,6 +271,7 @@ func (e evictor) tell(v *view, r request, options framework.EvictOptions, to des
 	if !ended(r.pod) && r.pod.Spec.NodeName != "" {
 		if booked, err := v.landing.Book(r.pod); err == nil && to.node != "" {
 			to.node = booked
+			e.d.expected.add(e.d.options.Clock.Now(), r.pod, booked)
 		}
 	}
 	made := e.d.decisions.evicted(Eviction{

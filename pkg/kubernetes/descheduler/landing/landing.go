@@ -67,6 +67,7 @@ type Cluster struct {
 var (
 	_ framework.Landing       = (*Cluster)(nil)
 	_ framework.BookingLister = (*Cluster)(nil)
+	_ framework.Expecter      = (*Cluster)(nil)
 	_ framework.Queues        = (*Cluster)(nil)
 	_ framework.NamedLanding  = (*Cluster)(nil)
 )
@@ -200,10 +201,14 @@ func (c *Cluster) Place(pod *v1.Pod) (string, error) {
 }
 
 // Book is Place for a pod that is evicted: from here on the pod is gone and its replacement
-// stands on that node. With an error nothing is changed.
+// stands on that node. With an error nothing is changed. A pod that nothing makes anew has no
+// replacement: it is gone, and the node is empty.
 func (c *Cluster) Book(pod *v1.Pod) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if _, owned := framework.WorkloadOf(pod); !owned {
+		return "", c.remove(pod)
+	}
 	node, err := c.try(pod)
 	if err != nil {
 		return "", err
@@ -212,6 +217,35 @@ func (c *Cluster) Book(pod *v1.Pod) (string, error) {
 	c.bookings = append(c.bookings, framework.Booking{Pod: pod, Node: node})
 	c.trial = nil
 	return node, nil
+}
+
+// remove takes a pod away that has no replacement. Pods that wait may take its room.
+func (c *Cluster) remove(pod *v1.Pod) error {
+	c.takeBack()
+	e, err := c.runs(pod)
+	if err != nil {
+		return err
+	}
+	c.takeAway(e)
+	c.takeOff(e.allocation)
+	c.moved = append(c.moved, e.pod)
+	c.settle()
+	return nil
+}
+
+// Expect implements framework.Expecter. What queues use is counted without it, as without all
+// replacements.
+func (c *Cluster) Expect(replacement *v1.Pod) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries[core.AllocationKey(pods.Key(replacement))] != nil && c.trial == nil {
+		return
+	}
+	c.takeBack()
+	if c.entries[core.AllocationKey(pods.Key(replacement))] == nil {
+		c.set(replacement)
+		c.enter(replacement, 0, nil)
+	}
 }
 
 // try moves a pod and leaves it so, as the next question is mostly about the same pod: what
@@ -242,15 +276,12 @@ func (c *Cluster) Bookings() []framework.Booking {
 // move evicts a pod and lets the core place its replacement. What it changed is noted in
 // trial.
 func (c *Cluster) move(pod *v1.Pod) (string, error) {
-	key := core.AllocationKey(pods.Key(pod))
-	e := c.entries[key]
-	if e == nil || e.allocation == nil || e.allocation.Node == "" {
-		return "", framework.ErrUnknownPod
+	e, err := c.runs(pod)
+	if err != nil {
+		return "", err
 	}
 	c.trial = &trial{gone: e}
-	delete(c.entries, key)
-	c.unset(e.pod)
-	c.release(e.allocation)
+	c.takeAway(e)
 	again := replacementOf(e.pod)
 	again.CreationTimestamp = metav1.NewTime(c.snapshot.Now()) // younger than all that wait
 	next := c.replace(again)
@@ -264,6 +295,22 @@ func (c *Cluster) move(pod *v1.Pod) (string, error) {
 		return "", errors.New(cmp.Or(core.WhyWaits(c.partition, next.allocation.Key), "the replacement would wait for its turn"))
 	}
 	return string(next.allocation.Node), nil
+}
+
+// runs returns the entry of a pod that runs.
+func (c *Cluster) runs(pod *v1.Pod) (*entry, error) {
+	e := c.entries[core.AllocationKey(pods.Key(pod))]
+	if e == nil || e.allocation == nil || e.allocation.Node == "" {
+		return nil, framework.ErrUnknownPod
+	}
+	return e, nil
+}
+
+// takeAway takes a pod off the books.
+func (c *Cluster) takeAway(e *entry) {
+	delete(c.entries, core.AllocationKey(pods.Key(e.pod)))
+	c.unset(e.pod)
+	c.release(e.allocation)
 }
 
 // classOf is the name of pods that all filters treat alike.
