@@ -152,11 +152,13 @@ func (c *cycle) step(ctx context.Context, p *profile, s step, nodes []*v1.Node) 
 	ctx, span := c.d.span(ctx, "Plugin", attribute.String("profile", p.name), attribute.String("plugin", s.name))
 	start := c.d.options.Clock.Now()
 	nodes, sortErr := ordered(p.preSort, nodes)
-	err := contain(func() error {
-		if status := s.run(ctx, nodes); status != nil {
-			return status.Err
-		}
-		return nil
+	err := c.d.watched(p, s.name, func() error {
+		return contain(func() error {
+			if status := s.run(ctx, nodes); status != nil {
+				return status.Err
+			}
+			return nil
+		})
 	})
 	s.missed.returned(int(c.d.view.Load().evictions.Load()))
 	c.d.options.Metrics.strategy.WithLabelValues(s.name, p.name).Observe(c.since(start).Seconds())

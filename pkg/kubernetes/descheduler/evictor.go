@@ -255,7 +255,7 @@ const evictMax = time.Minute
 func (e evictor) ask(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
 	bounded, cancel := context.WithTimeout(ctx, evictMax)
 	defer cancel()
-	err := e.profile.evict.EvictPod(bounded, pod, options)
+	err := e.d.watched(e.profile, e.Name(), func() error { return e.profile.evict.EvictPod(bounded, pod, options) })
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
 		return fmt.Errorf("evict plugin %s did not end in %s: %w", e.Name(), evictMax, err)
 	}
