@@ -153,7 +153,7 @@ func TestManyExpected(t *testing.T) {
 	x.observe(start.Add(expectedMax), nil, nil)
 	standIns, _ = x.after(0)
 	assert.Equal(t, len(standIns), 0)
-	assert.Assert(t, x.seen == nil || len(x.seen) == 0)
+	assert.Assert(t, len(x.seen) == 0)
 }
 
 // TestSnapshotsAreSharedOutsideCycles: a filter that is a controller too makes one look at the cluster

@@ -207,7 +207,16 @@ func (c *Cluster) Book(pod *v1.Pod) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, owned := framework.WorkloadOf(pod); !owned {
-		return "", c.remove(pod)
+		c.takeBack()
+		e := c.entries[core.AllocationKey(pods.Key(pod))]
+		if !e.runs() {
+			return "", framework.ErrUnknownPod
+		}
+		c.takeAway(e)
+		c.takeOff(e.allocation)
+		c.moved = append(c.moved, e.pod)
+		c.settle() // pods that wait may take the room
+		return "", nil
 	}
 	node, err := c.try(pod)
 	if err != nil {
@@ -217,20 +226,6 @@ func (c *Cluster) Book(pod *v1.Pod) (string, error) {
 	c.bookings = append(c.bookings, framework.Booking{Pod: pod, Node: node})
 	c.trial = nil
 	return node, nil
-}
-
-// remove takes a pod away that has no replacement. Pods that wait may take its room.
-func (c *Cluster) remove(pod *v1.Pod) error {
-	c.takeBack()
-	e, err := c.runs(pod)
-	if err != nil {
-		return err
-	}
-	c.takeAway(e)
-	c.takeOff(e.allocation)
-	c.moved = append(c.moved, e.pod)
-	c.settle()
-	return nil
 }
 
 // Expect implements framework.Expecter. What queues use is counted without it, as without all
@@ -276,9 +271,9 @@ func (c *Cluster) Bookings() []framework.Booking {
 // move evicts a pod and lets the core place its replacement. What it changed is noted in
 // trial.
 func (c *Cluster) move(pod *v1.Pod) (string, error) {
-	e, err := c.runs(pod)
-	if err != nil {
-		return "", err
+	e := c.entries[core.AllocationKey(pods.Key(pod))]
+	if !e.runs() {
+		return "", framework.ErrUnknownPod
 	}
 	c.trial = &trial{gone: e}
 	c.takeAway(e)
@@ -297,14 +292,8 @@ func (c *Cluster) move(pod *v1.Pod) (string, error) {
 	return string(next.allocation.Node), nil
 }
 
-// runs returns the entry of a pod that runs.
-func (c *Cluster) runs(pod *v1.Pod) (*entry, error) {
-	e := c.entries[core.AllocationKey(pods.Key(pod))]
-	if e == nil || e.allocation == nil || e.allocation.Node == "" {
-		return nil, framework.ErrUnknownPod
-	}
-	return e, nil
-}
+// runs says whether the pod is known and runs.
+func (e *entry) runs() bool { return e != nil && e.allocation != nil && e.allocation.Node != "" }
 
 // takeAway takes a pod off the books.
 func (c *Cluster) takeAway(e *entry) {

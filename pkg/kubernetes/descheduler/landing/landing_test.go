@@ -125,9 +125,9 @@ func TestExpectedReplacements(t *testing.T) {
 	assert.Equal(t, node, "b", "nothing is expected there")
 	for range 2 {
 		c.Expect(framework.StandIn(old, "b"))
-		assert.ErrorContains(t, c.Fits(next, "b"), "cpu")
 		_, err = c.Place(next)
-		assert.ErrorContains(t, err, "no node")
+		assert.ErrorContains(t, err, "no node", "the last answer does not hold any more")
+		assert.ErrorContains(t, c.Fits(next, "b"), "cpu")
 	}
 	c.Sync(snapshot(cordoned, next))
 	assert.NilError(t, c.Fits(next, "b"))
