@@ -57,6 +57,9 @@ func (c *cycle) run(ctx context.Context) error {
 	d.events.begin()
 	err := contain(func() error {
 		d.limits.begin(c.set.background())
+		if d.options.DryRun {
+			d.expected.forget() // what it would evict is there in the next cycle
+		}
 		v, err := d.newView(c.set, d.options.Landing)
 		if err == nil {
 			d.view.Store(v)
@@ -149,11 +152,13 @@ func (c *cycle) step(ctx context.Context, p *profile, s step, nodes []*v1.Node) 
 	ctx, span := c.d.span(ctx, "Plugin", attribute.String("profile", p.name), attribute.String("plugin", s.name))
 	start := c.d.options.Clock.Now()
 	nodes, sortErr := ordered(p.preSort, nodes)
-	err := contain(func() error {
-		if status := s.run(ctx, nodes); status != nil {
-			return status.Err
-		}
-		return nil
+	err := c.d.watched(p, s.name, func() error {
+		return contain(func() error {
+			if status := s.run(ctx, nodes); status != nil {
+				return status.Err
+			}
+			return nil
+		})
 	})
 	s.missed.returned(int(c.d.view.Load().evictions.Load()))
 	c.d.options.Metrics.strategy.WithLabelValues(s.name, p.name).Observe(c.since(start).Seconds())

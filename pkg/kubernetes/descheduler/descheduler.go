@@ -22,6 +22,7 @@ type Descheduler struct {
 	limits    *limits
 	decisions *decisions
 	pending   *pending
+	expected  expected
 	events    *announcer
 
 	view    atomic.Pointer[view] // of the cycle that runs, or of the last one; never nil

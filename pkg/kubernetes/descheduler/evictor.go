@@ -197,6 +197,7 @@ func (e evictor) place(v *view, pod *v1.Pod) (destination, error) {
 	if _, ok := framework.WorkloadOf(pod); !ok || ended(pod) || pod.Spec.NodeName == "" {
 		return destination{}, nil
 	}
+	v.expect(&e.d.expected)
 	to, err := v.landing.Place(pod)
 	switch {
 	case err != nil && !e.d.options.EvictWithoutLanding:
@@ -254,7 +255,7 @@ const evictMax = time.Minute
 func (e evictor) ask(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
 	bounded, cancel := context.WithTimeout(ctx, evictMax)
 	defer cancel()
-	err := e.profile.evict.EvictPod(bounded, pod, options)
+	err := e.d.watched(e.profile, e.Name(), func() error { return e.profile.evict.EvictPod(bounded, pod, options) })
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
 		return fmt.Errorf("evict plugin %s did not end in %s: %w", e.Name(), evictMax, err)
 	}
@@ -270,6 +271,7 @@ func (e evictor) tell(v *view, r request, options framework.EvictOptions, to des
 	if !ended(r.pod) && r.pod.Spec.NodeName != "" {
 		if booked, err := v.landing.Book(r.pod); err == nil && to.node != "" {
 			to.node = booked
+			e.d.expected.add(e.d.options.Clock.Now(), r.pod, booked)
 		}
 	}
 	made := e.d.decisions.evicted(Eviction{

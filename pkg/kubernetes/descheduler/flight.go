@@ -40,9 +40,9 @@ func (f *flight) begin(now time.Time, pod *v1.Pod, keys []key) {
 	f.counts.add(keys)
 }
 
-func (f *flight) done(uid types.UID, reported bool) {
+func (f *flight) done(now time.Time, uid types.UID, reported bool) {
 	if e := f.entries[uid]; e != nil {
-		e.done, e.reported = true, reported
+		e.since, e.done, e.reported = now, true, reported
 	}
 }
 
@@ -101,7 +101,7 @@ func (f *flight) over(now time.Time, e *flying, pod *v1.Pod) bool {
 
 func (f *flight) add(now time.Time, pod *v1.Pod) {
 	f.begin(now, pod, request{pod: pod}.keys())
-	f.done(pod.UID, false)
+	f.done(now, pod.UID, false)
 }
 
 // ended says that a pod uses nothing any more.

@@ -2,6 +2,7 @@ package descheduler
 
 import (
 	"sync"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
@@ -48,12 +49,19 @@ func (h *handle) SharedInformerFactory() informers.SharedInformerFactory {
 // Evictor implements framework.Handle.
 func (h *handle) Evictor() framework.PodEvictor { return evictor{h} }
 
-// Snapshot implements framework.Handle. A plugin that is a controller and is also called
-// by cycles gets the one of the cycle while a cycle runs, since a fresh one for each pod
-// would cost a look at all pods.
+// sharedMax is the age up to which a plugin that works at other points too is given its last
+// snapshot again.
+const sharedMax = time.Second
+
+// Snapshot implements framework.Handle. A plugin that is a controller and is also called at
+// other points gets the one of the cycle while a cycle runs, and otherwise its last one for
+// sharedMax, since a fresh one for each pod would cost a look at all pods.
 func (h *handle) Snapshot() *framework.Snapshot {
 	if !h.controller || h.mixed && h.d.running.Load() {
 		return h.view().snapshot
+	}
+	if v := h.recent(); v != nil {
+		return v.snapshot
 	}
 	v, err := h.d.newView(h.set, h.d.options.ControllerLanding)
 	if err != nil {
@@ -64,6 +72,16 @@ func (h *handle) Snapshot() *framework.Snapshot {
 	defer h.mu.Unlock()
 	h.own = v
 	return v.snapshot
+}
+
+// recent is the last view, where it may be used again.
+func (h *handle) recent() *view {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.own == nil || !h.mixed || h.d.options.Clock.Since(h.own.snapshot.Now()) >= sharedMax {
+		return nil
+	}
+	return h.own
 }
 
 // view is what evictions of this plugin are decided with: that of the cycle, or of a
@@ -91,7 +109,11 @@ func emptyView(c clock.PassiveClock) *view {
 }
 
 // Landing implements framework.Handle.
-func (h *handle) Landing() framework.Landing { return h.view().landing }
+func (h *handle) Landing() framework.Landing {
+	v := h.view()
+	v.expect(&h.d.expected)
+	return v.landing
+}
 
 // Usage implements framework.Handle.
 func (h *handle) Usage() framework.Usage { return h.d.options.Usage }

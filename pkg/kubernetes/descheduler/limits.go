@@ -159,7 +159,7 @@ func (l *limits) release(r request) {
 func (l *limits) commit(now time.Time, r request, mates []*v1.Pod, reported bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.flight.done(r.pod.UID, reported)
+	l.flight.done(now, r.pod.UID, reported)
 	l.coolDown.evicted(now, r.pod, mates)
 }
 

@@ -32,6 +32,7 @@ type Metrics struct {
 	inFlight     prometheus.Gauge
 	refused      *prometheus.CounterVec
 	skippedCount prometheus.Counter
+	overdue      *prometheus.GaugeVec
 }
 
 // NewMetrics makes the metrics, and registers them where a registerer is given. Names that
@@ -60,12 +61,15 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: prefix, Name: "evictions_in_flight", Help: "Evictions whose pod has not ended.",
 		}),
+		overdue: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: prefix, Name: "strategy_overdue_seconds", Help: "How long a plugin has not answered, of those that take too long.",
+		}, []string{"strategy", "profile"}),
 		skippedCount: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: prefix, Name: "cycles_skipped_total", Help: "Cycles in which no plugin ran.",
 		}),
 	}
 	if registerer != nil {
-		registerer.MustRegister(buildInfo(prefix), m.evicted, m.evictedOld, m.loop, m.strategy, m.failures, m.restarts, m.refused, m.inFlight, m.skippedCount)
+		registerer.MustRegister(buildInfo(prefix), m.evicted, m.evictedOld, m.loop, m.strategy, m.failures, m.restarts, m.refused, m.inFlight, m.skippedCount, m.overdue)
 	}
 	return m
 }

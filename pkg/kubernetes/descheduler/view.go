@@ -3,6 +3,7 @@ package descheduler
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
@@ -21,6 +22,23 @@ type view struct {
 	budgets  *budgets
 
 	evictions atomic.Int64 // decided with this view
+
+	mu     sync.Mutex
+	counts int // of all replacements that were expected, the landing counts so many
+}
+
+// expect has the landing count the replacements that other views have booked since it was asked
+// last.
+func (v *view) expect(x *expected) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	standIns, made := x.after(v.counts)
+	v.counts = made
+	if l, ok := v.landing.(framework.Expecter); ok {
+		for _, s := range standIns {
+			l.Expect(s)
+		}
+	}
 }
 
 // checkedByCore is how the landing of the scheduler's core calls itself.
@@ -45,13 +63,16 @@ func (d *Descheduler) newView(set *profiles, landing landingMaker) (*view, error
 	}
 	now := d.options.Clock.Now()
 	d.limits.observe(now, objects.Pods, append(set.inFlight(), set.background()...))
+	inFlight := d.limits.inFlight()
+	d.expected.observe(now, objects.Pods, inFlight)
 	s := framework.NewSnapshot(objects, now)
-	for _, uid := range d.limits.inFlight() {
+	for _, uid := range inFlight {
 		s.Evicted(uid)
 	}
 	v := &view{snapshot: s, budgets: newBudgets(s)}
 	if landing == nil {
 		v.landing = nodefit.New(s)
+		v.expect(&d.expected)
 		return v, nil
 	}
 	if v.landing, err = landing(s); err == nil && v.landing == nil {
@@ -60,6 +81,7 @@ func (d *Descheduler) newView(set *profiles, landing landingMaker) (*view, error
 	if err != nil {
 		return nil, fmt.Errorf("where pods would run: %w", err)
 	}
+	v.expect(&d.expected)
 	return v, nil
 }
 

@@ -93,5 +93,5 @@ func TestMetricsAreInTheDocument(t *testing.T) {
 	for _, name := range []string{"pods_evicted_total", "pods_evicted", "loop_duration_seconds", "strategy_duration_seconds", "build_info"} {
 		assert.Check(t, names["descheduler_"+name], name)
 	}
-	assert.Equal(t, len(names), 12)
+	assert.Equal(t, len(names), 13)
 }

@@ -22,7 +22,8 @@ type Handle interface {
 	// Evictor has pods evicted.
 	Evictor() PodEvictor
 	// Snapshot is the picture of the cycle that runs. For a controller it is a
-	// fresh one at each call.
+	// fresh one at each call; where the plugin works at other points too, outside of
+	// cycles, it may be a second old.
 	Snapshot() *Snapshot
 	// Landing says where pods would run.
 	Landing() Landing
@@ -51,7 +52,8 @@ type Landing interface {
 	// pod if the pod was evicted, and changes nothing. An error says why nowhere.
 	Place(pod *v1.Pod) (node string, err error)
 	// Book is Place for a pod that is being evicted: from here on the pod is gone
-	// and its replacement stands on that node.
+	// and its replacement stands on that node. Of a pod that nothing makes anew there is
+	// no replacement: it is gone, and the node is empty.
 	Book(pod *v1.Pod) (node string, err error)
 }
 

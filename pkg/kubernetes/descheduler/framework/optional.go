@@ -22,6 +22,14 @@ type BookingLister interface {
 	Bookings() []Booking
 }
 
+// Expecter is a Landing that counts replacements which were booked with another Landing, such as
+// in the cycle before or by a controller, and do not exist yet. Without it each Landing may give
+// such a place again.
+type Expecter interface {
+	// Expect counts a pod on the node that it names. One that is counted already changes nothing.
+	Expect(replacement *v1.Pod)
+}
+
 // NamedLanding is a Landing that says in reports what it asks.
 type NamedLanding interface {
 	// CheckedBy is a word or two, such as core.

@@ -13,6 +13,21 @@ type Workload struct {
 // String is namespace/Kind/name.
 func (w Workload) String() string { return w.Namespace + "/" + w.Kind + "/" + w.Name }
 
+// StandIn is the pod that is expected in place of one that is evicted: equal in all that
+// scheduling looks at, and on a node.
+func StandIn(pod *v1.Pod, node string) *v1.Pod {
+	s := pod.DeepCopy()
+	s.UID += standInSuffix
+	s.Name += standInSuffix
+	s.DeletionTimestamp = nil
+	s.Spec.NodeName = node
+	s.Status = v1.PodStatus{Phase: v1.PodPending, ResourceClaimStatuses: s.Status.ResourceClaimStatuses}
+	return s
+}
+
+// standInSuffix tells a stand-in from the pod that it replaces.
+const standInSuffix = "-replacement"
+
 // WorkloadOf returns the controller of a pod; false where it has none. A pod with
 // owners of which none is marked as the controller belongs to the first.
 func WorkloadOf(pod *v1.Pod) (Workload, bool) {

@@ -83,6 +83,10 @@ func (l *landing) Place(pod *v1.Pod) (string, error) {
 func (l *landing) Book(pod *v1.Pod) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if _, owned := framework.WorkloadOf(pod); !owned {
+		l.remove(pod)
+		return "", nil
+	}
 	node, err := l.place(pod)
 	if err != nil {
 		return "", err

@@ -67,6 +67,7 @@ type Cluster struct {
 var (
 	_ framework.Landing       = (*Cluster)(nil)
 	_ framework.BookingLister = (*Cluster)(nil)
+	_ framework.Expecter      = (*Cluster)(nil)
 	_ framework.Queues        = (*Cluster)(nil)
 	_ framework.NamedLanding  = (*Cluster)(nil)
 )
@@ -200,10 +201,23 @@ func (c *Cluster) Place(pod *v1.Pod) (string, error) {
 }
 
 // Book is Place for a pod that is evicted: from here on the pod is gone and its replacement
-// stands on that node. With an error nothing is changed.
+// stands on that node. With an error nothing is changed. A pod that nothing makes anew has no
+// replacement: it is gone, and the node is empty.
 func (c *Cluster) Book(pod *v1.Pod) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if _, owned := framework.WorkloadOf(pod); !owned {
+		c.takeBack()
+		e := c.entries[core.AllocationKey(pods.Key(pod))]
+		if !e.runs() {
+			return "", framework.ErrUnknownPod
+		}
+		c.takeAway(e)
+		c.takeOff(e.allocation)
+		c.moved = append(c.moved, e.pod)
+		c.settle() // pods that wait may take the room
+		return "", nil
+	}
 	node, err := c.try(pod)
 	if err != nil {
 		return "", err
@@ -212,6 +226,21 @@ func (c *Cluster) Book(pod *v1.Pod) (string, error) {
 	c.bookings = append(c.bookings, framework.Booking{Pod: pod, Node: node})
 	c.trial = nil
 	return node, nil
+}
+
+// Expect implements framework.Expecter. What queues use is counted without it, as without all
+// replacements.
+func (c *Cluster) Expect(replacement *v1.Pod) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries[core.AllocationKey(pods.Key(replacement))] != nil && c.trial == nil {
+		return
+	}
+	c.takeBack()
+	if c.entries[core.AllocationKey(pods.Key(replacement))] == nil {
+		c.set(replacement)
+		c.enter(replacement, 0, nil)
+	}
 }
 
 // try moves a pod and leaves it so, as the next question is mostly about the same pod: what
@@ -242,15 +271,12 @@ func (c *Cluster) Bookings() []framework.Booking {
 // move evicts a pod and lets the core place its replacement. What it changed is noted in
 // trial.
 func (c *Cluster) move(pod *v1.Pod) (string, error) {
-	key := core.AllocationKey(pods.Key(pod))
-	e := c.entries[key]
-	if e == nil || e.allocation == nil || e.allocation.Node == "" {
+	e := c.entries[core.AllocationKey(pods.Key(pod))]
+	if !e.runs() {
 		return "", framework.ErrUnknownPod
 	}
 	c.trial = &trial{gone: e}
-	delete(c.entries, key)
-	c.unset(e.pod)
-	c.release(e.allocation)
+	c.takeAway(e)
 	again := replacementOf(e.pod)
 	again.CreationTimestamp = metav1.NewTime(c.snapshot.Now()) // younger than all that wait
 	next := c.replace(again)
@@ -264,6 +290,16 @@ func (c *Cluster) move(pod *v1.Pod) (string, error) {
 		return "", errors.New(cmp.Or(core.WhyWaits(c.partition, next.allocation.Key), "the replacement would wait for its turn"))
 	}
 	return string(next.allocation.Node), nil
+}
+
+// runs says whether the pod is known and runs.
+func (e *entry) runs() bool { return e != nil && e.allocation != nil && e.allocation.Node != "" }
+
+// takeAway takes a pod off the books.
+func (c *Cluster) takeAway(e *entry) {
+	delete(c.entries, core.AllocationKey(pods.Key(e.pod)))
+	c.unset(e.pod)
+	c.release(e.allocation)
 }
 
 // classOf is the name of pods that all filters treat alike.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/utils/ptr"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
@@ -59,6 +60,7 @@ func pod(name, node string, cpu int64, edits ...func(*v1.Pod)) *v1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{"app": "web"}},
 		Spec:       v1.PodSpec{NodeName: node, SchedulerName: "narwhal", Containers: []v1.Container{{Name: "main"}}},
 	}
+	p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "set", UID: "uid-set", Controller: ptr.To(true)}}
 	p.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: *resource.NewQuantity(cpu, resource.DecimalSI)}
 	for _, edit := range edits {
 		edit(p)
@@ -104,6 +106,53 @@ func TestBookCountsWhatWasBooked(t *testing.T) {
 			assert.Equal(t, len(c.Bookings()), 0)
 		})
 	}
+}
+
+// TestExpectedReplacements: one that was booked before takes its place until it is there, and of
+// one that is expected twice, or stands there, nothing more is taken.
+func TestExpectedReplacements(t *testing.T) {
+	old, next := pod("old", "a", 4), pod("next", "a", 4)
+	cordoned := nodes(2)
+	cordoned[0].Spec.Unschedulable = true
+	c := cluster(t, ours, cordoned, old, next)
+	node, err := c.Book(old)
+	assert.NilError(t, err)
+	assert.Equal(t, node, "b")
+	c.Expect(framework.StandIn(old, node))
+	c.Sync(snapshot(cordoned, next))
+	node, err = c.Place(next)
+	assert.NilError(t, err)
+	assert.Equal(t, node, "b", "nothing is expected there")
+	for range 2 {
+		c.Expect(framework.StandIn(old, "b"))
+		_, err = c.Place(next)
+		assert.ErrorContains(t, err, "no node", "the last answer does not hold any more")
+		assert.ErrorContains(t, c.Fits(next, "b"), "cpu")
+	}
+	c.Sync(snapshot(cordoned, next))
+	assert.NilError(t, c.Fits(next, "b"))
+}
+
+// TestBarePodsAreNotReplaced: what nothing makes anew leaves its room, to pods that wait first.
+func TestBarePodsAreNotReplaced(t *testing.T) {
+	bare := func(p *v1.Pod) { p.OwnerReferences = nil }
+	alone, other, waiting := pod("alone", "a", 4, bare), pod("other", "b", 2), pod("waiting", "", 3)
+	c := cluster(t, ours, nodes(2), alone, other, waiting)
+	assert.ErrorContains(t, c.Fits(other, "a"), "cpu")
+	node, err := c.Book(alone)
+	assert.NilError(t, err)
+	assert.Equal(t, node, "")
+	assert.Equal(t, len(c.Bookings()), 0)
+	assert.ErrorContains(t, c.Fits(other, "a"), "cpu", "the one that waits stands there")
+	_, err = c.Book(alone)
+	assert.ErrorIs(t, err, framework.ErrUnknownPod)
+
+	c.Sync(snapshot(nodes(2), alone, other))
+	_, err = c.Place(other) // a question that is taken back
+	assert.NilError(t, err)
+	_, err = c.Book(alone)
+	assert.NilError(t, err)
+	assert.NilError(t, c.Fits(other, "a"))
 }
 
 // TestNowhereToGo shows that a pod which no node takes is told why, and that the cluster is as

@@ -2,13 +2,10 @@ package landing
 
 import (
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 )
-
-// replacementSuffix tells the pod that takes the place of another from it.
-const replacementSuffix = "-replacement"
 
 // A trial is what one question has changed.
 type trial struct {
@@ -24,16 +21,7 @@ func (t *trial) waits() bool { return t.next != nil && t.next.waits() }
 
 // replacementOf is the pod that a controller would make in place of another: equal in all
 // that scheduling looks at, and not placed.
-func replacementOf(pod *v1.Pod) *v1.Pod {
-	next := pod.DeepCopy()
-	next.UID = types.UID(string(pod.UID) + replacementSuffix)
-	next.Name = pod.Name + replacementSuffix
-	next.DeletionTimestamp = nil
-	next.Spec.NodeName = ""
-	claims := next.Status.ResourceClaimStatuses
-	next.Status = v1.PodStatus{Phase: v1.PodPending, ResourceClaimStatuses: claims}
-	return next
-}
+func replacementOf(pod *v1.Pod) *v1.Pod { return framework.StandIn(pod, "") }
 
 // takeBack undoes what a question has changed.
 func (c *Cluster) takeBack() {

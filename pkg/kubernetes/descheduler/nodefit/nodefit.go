@@ -27,6 +27,7 @@ type Nodes struct {
 	used     map[string]v1.ResourceList // by node; with the number of pods
 	counted  map[types.UID]bool         // pods that are in used
 	stands   map[string][]*v1.Pod       // replacements by node
+	expects  map[types.UID]bool         // those in stands
 	bookings []framework.Booking
 	chosen   types.UID // of the pod of which PlaceWhere was asked last
 	at       string    // where that pod would go
@@ -35,6 +36,7 @@ type Nodes struct {
 var (
 	_ framework.BookingLister = (*Nodes)(nil)
 	_ framework.Chooser       = (*Nodes)(nil)
+	_ framework.Expecter      = (*Nodes)(nil)
 	_ framework.NamedLanding  = (*Nodes)(nil)
 )
 
@@ -42,7 +44,7 @@ var (
 func New(s *framework.Snapshot) *Nodes {
 	n := &Nodes{
 		snapshot: s, used: make(map[string]v1.ResourceList, len(s.Nodes())),
-		counted: map[types.UID]bool{}, stands: map[string][]*v1.Pod{},
+		counted: map[types.UID]bool{}, stands: map[string][]*v1.Pod{}, expects: map[types.UID]bool{},
 	}
 	for _, pod := range s.Pods() {
 		if pods.IsBound(pod) && !pods.IsTerminal(pod) {
@@ -98,24 +100,46 @@ func (n *Nodes) PlaceWhere(pod *v1.Pod, accept func(node string) error) (string,
 	return "", refused.error()
 }
 
-// Book implements framework.Landing. Of a pod that nothing makes anew no replacement is counted.
+// Book implements framework.Landing.
 func (n *Nodes) Book(pod *v1.Pod) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	node, err := n.place(pod)
-	if err != nil {
-		return "", err
+	if !n.counted[pod.UID] {
+		return "", framework.ErrUnknownPod
+	}
+	node := ""
+	_, owned := framework.WorkloadOf(pod)
+	if owned {
+		var err error
+		if node, err = n.place(pod); err != nil {
+			return "", err
+		}
 	}
 	n.chosen = ""
 	delete(n.counted, pod.UID)
-	requests := requestsOf(pod)
-	n.count(pod.Spec.NodeName, requests, -1)
-	if _, owned := framework.WorkloadOf(pod); owned {
-		n.count(node, requests, 1)
-		n.stands[node] = append(n.stands[node], pod)
+	n.count(pod.Spec.NodeName, requestsOf(pod), -1)
+	if owned {
+		n.expect(framework.StandIn(pod, node))
 		n.bookings = append(n.bookings, framework.Booking{Pod: pod, Node: node})
 	}
 	return node, nil
+}
+
+// Expect implements framework.Expecter.
+func (n *Nodes) Expect(replacement *v1.Pod) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.expects[replacement.UID] {
+		n.expect(replacement)
+	}
+}
+
+// expect counts a replacement on its node.
+func (n *Nodes) expect(replacement *v1.Pod) {
+	node := replacement.Spec.NodeName
+	n.expects[replacement.UID] = true
+	n.count(node, requestsOf(replacement), 1)
+	n.stands[node] = append(n.stands[node], replacement)
 }
 
 // Bookings implements framework.BookingLister.

@@ -119,7 +119,7 @@ func TestBookingsOfNodeFit(t *testing.T) {
 	assert.ErrorIs(t, err, framework.ErrUnknownPod)
 	_, err = n.Place(big)
 	assert.ErrorIs(t, err, framework.ErrUnknownPod)
-	assert.Equal(t, place(t, n.Book, bare), "n0")
+	assert.Equal(t, place(t, n.Book, bare), "")
 	assert.NilError(t, n.Fits(next, "n3")) // nothing is made in its place, and its own is free
 	assert.DeepEqual(t, n.Bookings(), []framework.Booking{{Pod: big, Node: "n2"}})
 }
@@ -129,6 +129,26 @@ func place(t *testing.T, ask func(*v1.Pod) (string, error), pod *v1.Pod) string 
 	node, err := ask(pod)
 	assert.NilError(t, err)
 	return node
+}
+
+// TestExpectedReplacementsOfNodeFit: one that was booked before takes its place once.
+func TestExpectedReplacementsOfNodeFit(t *testing.T) {
+	owned := ft.Owned("ReplicaSet/web")
+	old, next := ft.Pod("a/old", "n0", "cpu=2", owned, ft.Labelled("app=db")), ft.Pod("a/next", "n0", "cpu=2", owned)
+	enemy := ft.Pod("a/enemy", "n0", "", owned, ft.Apart("app=db", v1.LabelHostname))
+	n := nodefit.New(framework.NewSnapshot(framework.Objects{
+		Nodes: []*v1.Node{ft.Node("n0", "cpu=8 pods=9", ""), ft.Node("n1", "cpu=5 pods=9", "")}, Pods: pods(next, enemy),
+	}, ft.Now))
+	assert.NilError(t, n.Fits(enemy, "n1"))
+	for range 3 {
+		n.Expect(framework.StandIn(old, "n1"))
+	}
+	assert.NilError(t, n.Fits(next, "n1"))
+	assert.Error(t, n.Fits(enemy, "n1"), "a pod stands there that the pod is against")
+	assert.Equal(t, place(t, n.Book, next), "n1")
+	n.Expect(framework.StandIn(next, "n1")) // it stands there
+	assert.NilError(t, n.Fits(ft.Pod("a/small", "n0", "cpu=1", owned), "n1"))
+	assert.Equal(t, len(n.Bookings()), 1)
 }
 
 // TestPlace: another node goes before that of the pod, which is better than none; and where
@@ -204,11 +224,11 @@ func TestNodeFitIsWeakerThanTheScheduler(t *testing.T) {
 		n := nodefit.New(h.Snapshot())
 		for _, pod := range o.Pods {
 			for _, node := range o.Nodes {
-				real, fits := h.Landing().Fits(pod, node.Name), n.Fits(pod, node.Name)
+				filters, fits := h.Landing().Fits(pod, node.Name), n.Fits(pod, node.Name)
 				switch {
-				case real == nil && fits != nil && !node.Spec.Unschedulable:
+				case filters == nil && fits != nil && !node.Spec.Unschedulable:
 					t.Errorf("seed %d: %s on %s: NodeFit says %v", seed, pod.Name, node.Name, fits)
-				case real != nil && fits == nil:
+				case filters != nil && fits == nil:
 					weaker++
 				default:
 					agree++

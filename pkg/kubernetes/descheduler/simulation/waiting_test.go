@@ -53,7 +53,7 @@ func (w *world) schedule() (placed int) {
 // pod that waits is evicted, and all laws hold.
 func TestWaitingPods(t *testing.T) {
 	placed, evictions, waits := 0, 0, 0
-	for seed := range clusters(t) / 3 {
+	for _, seed := range seeds(t, clusters(t)/3) {
 		s := scenarioOf(seed)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			w := s.world(t, false)
