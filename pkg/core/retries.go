@@ -209,6 +209,32 @@ func (s *retries) roomTaken(r *request) {
 	}, s.leastToTake(r.Priority))
 }
 
+// withoutQuota lets the classes be tried again that may fit a node again and lack quota now. Their
+// attempts failed when they had quota, so nothing was evicted that holds it, and such victims
+// may be on any node. It reports whether there are any.
+func (s *retries) withoutQuota() (some bool) {
+	for _, c := range s.reopened {
+		if c.closed || c.isRefused() {
+			continue
+		}
+		for _, leaf := range c.leaves {
+			if !leaf.active && !leaf.queued && leaf.groups[0].lacksQuota() {
+				s.activate(leaf)
+				some = true
+			}
+		}
+	}
+	clear(s.reopened)
+	s.reopened = s.reopened[:0]
+	return some
+}
+
+// lacksQuota reports whether there is no quota for the asks of a group.
+func (g *askGroup) lacksQuota() bool {
+	first := g.first()
+	return first != nil && first.withoutRoom() != nil
+}
+
 // filter lets those listed classes be tried again that a node helps, of at least the
 // lowest priority, and drops those that have no failed attempts.
 func (s *retries) filter(n *node, helps func(*class) bool, lowest int32) {

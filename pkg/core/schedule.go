@@ -17,6 +17,10 @@ func (p cycle) placeOrdinary() (more bool) {
 		if r == nil {
 			if !p.skips.any() {
 				p.forgetRooms()
+				if p.retries.withoutQuota() {
+					p.react()
+					continue
+				}
 			}
 			p.visit++
 			return false
