@@ -34,10 +34,6 @@ type backlog struct {
 	stale    []*section // in which a search found that limits hold everything back
 
 	staleLines []*line // the same of lines
-
-	// reopened are classes that may fit a node again although attempts for them failed, since a
-	// search found nothing to try last.
-	reopened []*class
 }
 
 func newBacklog(options Options) backlog {
@@ -171,14 +167,6 @@ func (b *backlog) openClass(c *class) {
 	c.closed = false
 	b.closed.Remove(c)
 	b.settleClass(c)
-	b.reopen(c)
-}
-
-// reopen notes that a class may fit a node again, if attempts for it failed.
-func (b *backlog) reopen(c *class) {
-	if c.passive > 0 && c.preempts {
-		b.reopened = append(b.reopened, c)
-	}
 }
 
 // fitting are the closed classes that fit on a node with new room.

@@ -125,7 +125,6 @@ func (s *refused) putBack(c *class) {
 	s.openClass(c)
 	s.learn()
 	s.settleClass(c)
-	s.reopen(c)
 }
 
 // resume lets the first classes of a leaf queue be tried again, if their questions may go

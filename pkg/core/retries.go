@@ -209,30 +209,20 @@ func (s *retries) roomTaken(r *request) {
 	}, s.leastToTake(r.Priority))
 }
 
-// withoutQuota lets the classes be tried again that may fit a node again and lack quota now. Their
-// attempts failed when they had quota, so nothing was evicted that holds it, and such victims
-// may be on any node. It reports whether there are any.
-func (s *retries) withoutQuota() (some bool) {
-	for _, c := range s.reopened {
-		if c.closed || c.isRefused() {
+// withoutQuota lets a class that a node would hold now be tried again in those leaves which lack
+// quota. Where attempts failed while there was quota, they did not look for victims that hold
+// quota, and those may be on any node. It reports whether there are such leaves.
+func (s *retries) withoutQuota(c *class) (some bool) {
+	for _, leaf := range c.leaves {
+		if leaf.active || leaf.queued || !c.preempts {
 			continue
 		}
-		for _, leaf := range c.leaves {
-			if !leaf.active && !leaf.queued && leaf.groups[0].lacksQuota() {
-				s.activate(leaf)
-				some = true
-			}
+		if first := leaf.groups[0].first(); first != nil && first.withoutRoom() != nil {
+			s.activate(leaf)
+			some = true
 		}
 	}
-	clear(s.reopened)
-	s.reopened = s.reopened[:0]
 	return some
-}
-
-// lacksQuota reports whether there is no quota for the asks of a group.
-func (g *askGroup) lacksQuota() bool {
-	first := g.first()
-	return first != nil && first.withoutRoom() != nil
 }
 
 // filter lets those listed classes be tried again that a node helps, of at least the
