@@ -209,6 +209,22 @@ func (s *retries) roomTaken(r *request) {
 	}, s.leastToTake(r.Priority))
 }
 
+// withoutQuota lets a class that a node would hold now be tried again in those leaves which lack
+// quota. Where attempts failed while there was quota, they did not look for victims that hold
+// quota, and those may be on any node. It reports whether there are such leaves.
+func (s *retries) withoutQuota(c *class) (some bool) {
+	for _, leaf := range c.leaves {
+		if leaf.active || leaf.queued || !c.preempts {
+			continue
+		}
+		if first := leaf.groups[0].first(); first != nil && first.withoutRoom() != nil {
+			s.activate(leaf)
+			some = true
+		}
+	}
+	return some
+}
+
 // filter lets those listed classes be tried again that a node helps, of at least the
 // lowest priority, and drops those that have no failed attempts.
 func (s *retries) filter(n *node, helps func(*class) bool, lowest int32) {

@@ -15,8 +15,8 @@ func (p cycle) placeOrdinary() (more bool) {
 			p.react()
 		}
 		if r == nil {
-			if !p.skips.any() {
-				p.forgetRooms()
+			if !p.skips.any() && p.forgetRooms() {
+				continue
 			}
 			p.visit++
 			return false
@@ -51,17 +51,19 @@ func (p cycle) settleStale() bool {
 
 // forgetRooms is called when no ask can be tried. New room is then of no use to closed
 // classes, except for those that only lack quota: they are opened, to be tried on every
-// node once they have it.
-func (p cycle) forgetRooms() {
+// node once they have it. It reports whether room may be made for some of them now.
+func (p cycle) forgetRooms() (mayMake bool) {
 	room, found := p.rooms.most()
 	if !found {
-		return
+		return false
 	}
 	for _, c := range p.fitting(room) {
 		p.openClass(c)
+		mayMake = p.retries.withoutQuota(c) || mayMake
 	}
 	p.rooms.clear()
 	p.react()
+	return mayMake
 }
 
 // try places an ordinary ask on the first node in order that has room. If there is
