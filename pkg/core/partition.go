@@ -53,7 +53,7 @@ func NewPartition(options Options, config Config) *Partition {
 	b := &p.backlog
 	p.order.visited, p.order.tree.Looked = &p.work.Nodes, &p.work.Nodes
 	p.predicates = predicates{backlog: b}
-	p.refused = refused{backlog: b, predicates: &p.predicates}
+	p.refused = refused{backlog: b, predicates: &p.predicates, retries: &p.retries}
 	p.reservations = reservations{backlog: b, predicates: &p.predicates, counts: &p.counts}
 	p.outcomes = outcomes{backlog: b, counts: &p.counts, byAsk: map[AllocationKey][]*victimSet{}}
 	p.evictions = evictions{backlog: b, counts: &p.counts, outcomes: &p.outcomes}

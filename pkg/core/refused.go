@@ -15,6 +15,7 @@ import (
 type refused struct {
 	*backlog
 	predicates *predicates
+	retries    *retries
 	timer      timers.Timer[due]
 
 	list    []refusedClass // unschedulable, and others that were requeued
@@ -125,6 +126,7 @@ func (s *refused) putBack(c *class) {
 	s.openClass(c)
 	s.learn()
 	s.settleClass(c)
+	s.retries.withoutQuota(c)
 }
 
 // resume lets the first classes of a leaf queue be tried again, if their questions may go

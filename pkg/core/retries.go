@@ -218,6 +218,7 @@ func (s *retries) withoutQuota(c *class) (some bool) {
 			continue
 		}
 		if first := leaf.groups[0].first(); first != nil && first.withoutRoom() != nil {
+			c.simulations.help(nil)
 			s.activate(leaf)
 			some = true
 		}
