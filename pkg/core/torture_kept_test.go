@@ -64,7 +64,7 @@ func (g *tortureGame) besideKept(o *tortureOracle, from, but *torturePod, stays 
 	}
 	for key, nomination := range g.nominated {
 		p := g.w.pod(key)
-		kept := o.compare(p, from) >= 0 || g.keepsFrom(p, from)
+		kept := o.compare(p, from) >= 0 || g.keepsFrom(p, from) || g.isElsewhere(from, nomination.node)
 		if kept && g.waits[key] && p != from && p != but {
 			s.book(p, nomination.node)
 		}
@@ -104,6 +104,13 @@ func (g *tortureGame) promised(o *tortureOracle) (list []*torturePod) {
 		}
 	}
 	return list
+}
+
+// isElsewhere reports whether an ask is nominated to another node than one: then it takes no room
+// there that is kept for others, however important they are (docs/preemption.md).
+func (g *tortureGame) isElsewhere(ask *torturePod, node string) bool {
+	own, nominated := g.nominated[ask.Key]
+	return nominated && own.node != node
 }
 
 // fitsOnBoth is the first node on which an ask fits at two moments, or nothing.
