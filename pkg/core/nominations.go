@@ -225,12 +225,27 @@ func (s *nominations) clearOn(n *node, why string) {
 // clearDisplaced ends the nominations to a node whose room or quota was taken. They are not
 // left until their node is tried: less important asks would be tried before those that lost
 // their room.
-func (s *nominations) clearDisplaced(n *node) {
-	if len(n.nominated) == 0 {
-		return
+func (s *nominations) clearDisplaced(n *node) { s.keepInTurn(n, slices.Clone(n.nominated)) }
+
+// clearDisplacedBy does so when an ask was placed there. What was kept from that ask it did not
+// take, so the room is lost first for those whose room was not kept from it.
+func (s *nominations) clearDisplacedBy(placed claimant, n *node) {
+	list := make([]*request, 0, len(n.nominated))
+	for _, kept := range [2]bool{true, false} {
+		for _, r := range n.nominated {
+			if r.hold().keeps(placed) == kept {
+				list = append(list, r)
+			}
+		}
 	}
+	s.keepInTurn(n, list)
+}
+
+// keepInTurn keeps what is free on a node, or about to be, for one of those nominated to it after
+// the other, and ends the nominations of those that find too little.
+func (s *nominations) keepInTurn(n *node, list []*request) {
 	s.unkept = append(s.unkept[:0], n.free...)
-	for _, r := range slices.Clone(n.nominated) {
+	for _, r := range list {
 		free := s.unkept
 		if claims := n.claimsBefore(r); len(claims) > 0 {
 			free = free.Minus(claims)

@@ -172,6 +172,11 @@ func (p cycle) place(r *request, n *node) {
 	if n.reserved != nil && n.reserved != r && r.Required == "" {
 		p.reservations.unreserve(n.reserved) // of a lower priority
 	}
+	var claim claimant
+	anyKept := len(p.nominations.list)+len(p.promises.list) > 0
+	if anyKept {
+		claim = r.claimant()
+	}
 	bound := r.placedOn(n.id, p.now)
 	bound.Settled = r.wait != nil && r.wait.tookEqual
 	what := nodeRetry // other asks that wait for it may not fit beside this one
@@ -206,8 +211,8 @@ func (p cycle) place(r *request, n *node) {
 	}
 	p.tell(Placed{r.Allocation})
 	p.left--
-	if len(p.nominations.list)+len(p.promises.list) > 0 {
+	if anyKept {
 		p.nominations.clearOutbid(r) // first, as that may leave room to others
-		p.nominations.clearDisplaced(n)
+		p.nominations.clearDisplacedBy(claim, n)
 	}
 }

@@ -173,42 +173,44 @@ func TestTortureTexts(t *testing.T) {
 // broken once.
 func TestTortureWorldsThatFailed(t *testing.T) {
 	for _, seed := range []uint64{
-		9738,    // a required node and the limit of a user
-		41583,   // a quorum and the quota of its queue
-		53992,   // the member of a gang that waited already when room was made
-		78396,   // a whole gang that waited already when room was made
-		90729,   // an agent that needs a pod which another agent of its node would end
-		105987,  // the member of a placeholder that is a victim
-		110276,  // an ask that is to take the place of a placeholder, and goes
-		135597,  // a quorum of applications that have not run
-		143898,  // a required node and a limit that holds its ask back at first
-		207233,  // members of a gang behind placeholders that wait too
-		208295,  // an agent that a pod of another scheduler conflicts with
-		242372,  // an agent that would end what another one of its node needs, for which room is made
-		318294,  // a more important ask that was refused elsewhere
-		318623,  // the member of a gang that comes later and is to run in room made for another
-		334881,  // a queue beyond its max while budgets keep some and others are evicted
-		356672,  // an ask that waits for quota and needs what is being released
-		415108,  // an application that backs off as soon as one ask fails
-		440427,  // a member of a gang that has a node reserved when a placeholder is open again
-		518917,  // a more important ask that comes where an agent waits for quota
-		540563,  // a more important ask that waits for the limit of a group
-		607712,  // an agent whose plan frees quota for another one
-		656224,  // victims for quota of an ask that waits no more
-		672317,  // a victim that appears when the room kept for it is taken
-		725617,  // a victim for quota that an ask for another node needs
-		768691,  // a queue that gives back what an agent needs
-		913380,  // an agent that comes later than one that is too large
-		1140248, // an agent that needs one pod and conflicts with two
-		1405183, // a member of a gang that has taken the place of an equal before that of a placeholder
-		1350310, // a more important ask that shares a max and is too large for every node
-		1153422, // an ask that needs one pod and conflicts with one that a guarantee keeps
-		1313559, // a more important agent of the same fence
-		1365684, // an agent of another node that comes between two nominations
-		1066677, // room kept for a member of a gang whose placeholder ends on another node
-		1252869, // a gang that its queue refuses
-		2009865, // two agents that waited when room was made for a third, of which one fits beside that
-		2242531, // an agent that comes later, is too young, and has the place of an equal ask
+		9738,                // a required node and the limit of a user
+		41583,               // a quorum and the quota of its queue
+		53992,               // the member of a gang that waited already when room was made
+		78396,               // a whole gang that waited already when room was made
+		90729,               // an agent that needs a pod which another agent of its node would end
+		105987,              // the member of a placeholder that is a victim
+		110276,              // an ask that is to take the place of a placeholder, and goes
+		135597,              // a quorum of applications that have not run
+		143898,              // a required node and a limit that holds its ask back at first
+		207233,              // members of a gang behind placeholders that wait too
+		208295,              // an agent that a pod of another scheduler conflicts with
+		242372,              // an agent that would end what another one of its node needs, for which room is made
+		318294,              // a more important ask that was refused elsewhere
+		318623,              // the member of a gang that comes later and is to run in room made for another
+		334881,              // a queue beyond its max while budgets keep some and others are evicted
+		356672,              // an ask that waits for quota and needs what is being released
+		415108,              // an application that backs off as soon as one ask fails
+		440427,              // a member of a gang that has a node reserved when a placeholder is open again
+		518917,              // a more important ask that comes where an agent waits for quota
+		540563,              // a more important ask that waits for the limit of a group
+		607712,              // an agent whose plan frees quota for another one
+		656224,              // victims for quota of an ask that waits no more
+		672317,              // a victim that appears when the room kept for it is taken
+		725617,              // a victim for quota that an ask for another node needs
+		768691,              // a queue that gives back what an agent needs
+		913380,              // an agent that comes later than one that is too large
+		1140248,             // an agent that needs one pod and conflicts with two
+		1405183,             // a member of a gang that has taken the place of an equal before that of a placeholder
+		1350310,             // a more important ask that shares a max and is too large for every node
+		1153422,             // an ask that needs one pod and conflicts with one that a guarantee keeps
+		1313559,             // a more important agent of the same fence
+		1365684,             // an agent of another node that comes between two nominations
+		1066677,             // room kept for a member of a gang whose placeholder ends on another node
+		1252869,             // a gang that its queue refuses
+		2009865,             // two agents that waited when room was made for a third, of which one fits beside that
+		2242531,             // an agent that comes later, is too young, and has the place of an equal ask
+		largeWorlds + 1554,  // an ask that is nominated elsewhere, beside room that is kept for a less important one
+		largeWorlds + 23527, // an agent that takes room made by a guarantee, which a nomination by priority comes behind
 	} {
 		failures, g := tortureFailures(newTortureWorld(seed), nil)
 		assert.Equal(t, len(failures), 0, "seed %d: %v", seed, failures)

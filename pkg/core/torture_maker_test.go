@@ -25,11 +25,23 @@ type tortureMaker struct {
 
 func (m *tortureMaker) chance(percent int) bool { return m.IntN(100) < percent }
 
+// asks is how many there are.
+func (m *tortureMaker) asks(many bool) int {
+	if many {
+		return 3 + m.IntN(4)
+	}
+	return 1 + m.IntN(3)
+}
+
+// largeWorlds is the seed from which on a world has three to six asks, where others have one to
+// three: more of them want the same room. They are otherwise made like those from 0 on.
+const largeWorlds = 1 << 32
+
 // newTortureWorld makes up a world. Every feature is missing from most worlds, so
 // that a failure has few features.
 func newTortureWorld(seed uint64) *tortureWorld {
 	m := &tortureMaker{
-		Rand: rand.New(rand.NewPCG(seed, 11)), w: new(tortureWorld),
+		Rand: rand.New(rand.NewPCG(seed%largeWorlds, 11)), w: new(tortureWorld),
 		used: map[string]tortureAmounts{}, free: map[string]tortureAmounts{},
 	}
 	m.moves, m.sticks = m.chance(30), m.chance(10)
@@ -48,7 +60,7 @@ func newTortureWorld(seed uint64) *tortureWorld {
 	if m.tight {
 		m.tighten()
 	}
-	asks := 1 + m.IntN(3)
+	asks := m.asks(seed >= largeWorlds)
 	for i := range asks {
 		m.w.Pods = append(m.w.Pods, m.ask(i))
 	}
