@@ -60,7 +60,7 @@ func (c *cycle) run(ctx context.Context) error {
 		if d.options.DryRun {
 			d.expected.forget() // what it would evict is there in the next cycle
 		}
-		v, err := d.newView(c.set, d.options.Landing)
+		v, err := d.newView(c.set, "", &d.ofCycles)
 		if err == nil {
 			d.view.Store(v)
 		}
@@ -152,7 +152,7 @@ func (c *cycle) step(ctx context.Context, p *profile, s step, nodes []*v1.Node) 
 	ctx, span := c.d.span(ctx, "Plugin", attribute.String("profile", p.name), attribute.String("plugin", s.name))
 	start := c.d.options.Clock.Now()
 	nodes, sortErr := ordered(p.preSort, nodes)
-	err := c.d.watched(p, s.name, func() error {
+	err := c.d.watched(p.name, s.name, func() error {
 		return contain(func() error {
 			if status := s.run(ctx, nodes); status != nil {
 				return status.Err

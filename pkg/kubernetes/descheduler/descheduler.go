@@ -24,6 +24,9 @@ type Descheduler struct {
 	pending   *pending
 	expected  expected
 	events    *announcer
+	overdue   overdue
+
+	ofCycles, ofControllers landingMaker
 
 	view    atomic.Pointer[view] // of the cycle that runs, or of the last one; never nil
 	running atomic.Bool          // a cycle runs
@@ -50,6 +53,7 @@ func New(ctx context.Context, p *policy.Policy, registry *framework.Registry, op
 		events:    &announcer{recorder: options.Recorder},
 		reloaded:  make(chan struct{}),
 	}
+	d.ofCycles.maker, d.ofControllers.maker = options.Landing, options.ControllerLanding
 	d.events.begin()
 	d.view.Store(emptyView(options.Clock))
 	set, err := d.build(ctx, p)

@@ -155,6 +155,12 @@ func (e evictor) evict(ctx context.Context, pod *v1.Pod, options framework.Evict
 	}
 }
 
+// release takes back what was counted for an eviction that did not come about.
+func (e evictor) release(r request) {
+	e.d.limits.release(r)
+	e.d.expected.drop(r.pod)
+}
+
 // A destination is where the replacement of a pod would run.
 type destination struct {
 	node      string // empty: nothing takes the place of the pod, or nowhere
@@ -174,7 +180,7 @@ func (e evictor) permit(v *view, r request) (to destination, err error) {
 	kept := true
 	defer func() { // also where a plugin of the landing panics
 		if kept {
-			e.d.limits.release(r)
+			e.release(r)
 		}
 	}()
 	if e.d.options.DryRun && !e.profile.ignoresBudgets() {
@@ -197,8 +203,11 @@ func (e evictor) place(v *view, pod *v1.Pod) (destination, error) {
 	if _, ok := framework.WorkloadOf(pod); !ok || ended(pod) || pod.Spec.NodeName == "" {
 		return destination{}, nil
 	}
-	v.expect(&e.d.expected)
-	to, err := v.landing.Place(pod)
+	var to string
+	err := e.d.watched(e.profile.name, landingCalled, func() (err error) {
+		to, err = v.place(&e.d.expected, e.d.options.Clock.Now(), pod)
+		return err
+	})
 	switch {
 	case err != nil && !e.d.options.EvictWithoutLanding:
 		return destination{}, &framework.RefusedError{By: "landing", Reason: "its replacement would run nowhere: " + err.Error()}
@@ -216,7 +225,7 @@ func (e evictor) carryOut(ctx context.Context, v *view, r request, options frame
 	done := false
 	defer func() { // also where the evict plugin panics
 		if !done {
-			e.d.limits.release(r)
+			e.release(r)
 		}
 	}()
 	if !e.d.options.DryRun {
@@ -255,7 +264,7 @@ const evictMax = time.Minute
 func (e evictor) ask(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
 	bounded, cancel := context.WithTimeout(ctx, evictMax)
 	defer cancel()
-	err := e.d.watched(e.profile, e.Name(), func() error { return e.profile.evict.EvictPod(bounded, pod, options) })
+	err := e.d.watched(e.profile.name, e.Name(), func() error { return e.profile.evict.EvictPod(bounded, pod, options) })
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
 		return fmt.Errorf("evict plugin %s did not end in %s: %w", e.Name(), evictMax, err)
 	}
@@ -269,11 +278,13 @@ func (e evictor) tell(v *view, r request, options framework.EvictOptions, to des
 	before := v.budgets.left(r.pod)
 	v.budgets.evicted(r.pod)
 	if !ended(r.pod) && r.pod.Spec.NodeName != "" {
+		// An error is of a pod that a landing for several controllers does not have any more, since
+		// its eviction was in flight when another one looked: the place is held all the same.
 		if booked, err := v.landing.Book(r.pod); err == nil && to.node != "" {
 			to.node = booked
-			e.d.expected.add(e.d.options.Clock.Now(), r.pod, booked)
 		}
 	}
+	e.d.expected.keep(e.d.options.Clock.Now(), r.pod, to.node)
 	made := e.d.decisions.evicted(Eviction{
 		At: e.d.options.Clock.Now(), Pod: r.pod.Namespace + "/" + r.pod.Name, UID: r.pod.UID,
 		Profile: options.ProfileName, Plugin: options.PluginName, Reason: options.Reason,

@@ -1,6 +1,7 @@
 package descheduler
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -16,7 +17,9 @@ import (
 const expectedMax = 5 * time.Minute
 
 // expected are the replacements which were booked on a node and do not exist yet. All views
-// count them, so that no view gives a place again that another one gave. One is forgotten
+// count them, so that no view gives a place again that another one gave. A place is held from when the
+// eviction is decided, so that no other one counts on it while the evict plugin is asked. One is
+// forgotten
 //
 //   - when its workload has a pod that was made since, or a reservation keeps the place,
 //   - when its pod is still there and its eviction is not in flight any more,
@@ -24,10 +27,11 @@ const expectedMax = 5 * time.Minute
 //
 // It is safe for concurrent use.
 type expected struct {
-	mu   sync.Mutex
-	made int // how many there were, over all
-	list []*expectation
-	seen map[types.UID]framework.Workload // pods that were taken for replacements
+	mu        sync.Mutex
+	made      int // how many there were, over all
+	evictions int // of how many the pod was evicted
+	list      []*expectation
+	seen      map[types.UID]framework.Workload // pods that were taken for replacements
 }
 
 // An expectation is one replacement.
@@ -35,23 +39,72 @@ type expectation struct {
 	number   int
 	of       types.UID // of the pod that was evicted
 	workload framework.Workload
+	eviction int       // its number, or 0 while it is not known whether the pod is evicted
 	at       time.Time // of the eviction
 	there    time.Time // when the pod was there last
 	standIn  *v1.Pod
 }
 
-// add notes that the replacement of a pod is to run on a node.
-func (x *expected) add(now time.Time, pod *v1.Pod, node string) {
+// hold notes that the replacement of a pod is to run on a node, if the pod is evicted. It refuses
+// that where more places were noted than the asker has counted, who is to ask again.
+func (x *expected) hold(now time.Time, pod *v1.Pod, node string, counted int) bool {
 	w, ok := framework.WorkloadOf(pod)
 	if !ok || node == "" {
-		return
+		return true
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.made != counted {
+		return false
+	}
 	x.made++
 	x.list = append(x.list, &expectation{
 		number: x.made, of: pod.UID, workload: w, at: now, there: now, standIn: framework.StandIn(pod, node),
 	})
+	return true
+}
+
+// keep notes that a pod was evicted and where its replacement is booked. Without a node there is
+// nothing to expect.
+func (x *expected) keep(now time.Time, pod *v1.Pod, node string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	i := x.held(pod)
+	if i < 0 {
+		return
+	}
+	x.evictions++
+	e := x.list[i]
+	e.eviction, e.at, e.there = x.evictions, now, now
+	if node == e.standIn.Spec.NodeName {
+		return
+	}
+	x.list = slices.Delete(x.list, i, i+1)
+	if node != "" {
+		x.made++
+		e.number, e.standIn = x.made, framework.StandIn(pod, node)
+		x.list = append(x.list, e)
+	}
+}
+
+// drop notes that a pod was not evicted.
+func (x *expected) drop(pod *v1.Pod) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if i := x.held(pod); i >= 0 {
+		x.list = slices.Delete(x.list, i, i+1)
+	}
+}
+
+// held is the position of the place that is held for the replacement of a pod, or less than zero. It
+// is one of the last ones.
+func (x *expected) held(pod *v1.Pod) int {
+	for i := len(x.list) - 1; i >= 0; i-- {
+		if e := x.list[i]; e.eviction == 0 && e.of == pod.UID {
+			return i
+		}
+	}
+	return -1
 }
 
 // after returns the replacements that were noted after the first so many, and how many there
@@ -72,9 +125,17 @@ func (x *expected) forget() {
 	x.list, x.seen = nil, nil
 }
 
-// observe forgets what is not expected any more. It looks at each pod once. A pod is one replacement
-// only: of an eviction that is not younger than it.
-func (x *expected) observe(now time.Time, all []*v1.Pod, inFlight []types.UID) {
+// known is how many evictions are known to have come about. It is asked before the cluster is read.
+func (x *expected) known() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.evictions
+}
+
+// observe forgets what is not expected any more, of those that were known before pods and evictions in
+// flight were listed. It looks at each pod once. A pod is one replacement only: of an eviction that is
+// not younger than it.
+func (x *expected) observe(now time.Time, known int, all []*v1.Pod, inFlight []types.UID) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.list) == 0 {
@@ -92,6 +153,10 @@ func (x *expected) observe(now time.Time, all []*v1.Pod, inFlight []types.UID) {
 		pod := there[e.of]
 		if pod != nil {
 			e.there = now
+		}
+		if e.eviction == 0 || e.eviction > known {
+			kept = append(kept, e)
+			continue
 		}
 		switch by := e.madeBy(made[e.workload], seen); {
 		case by != "":

@@ -102,12 +102,18 @@ func TestPlacesAreKeptUntilTheReplacementIsThere(t *testing.T) {
 	}
 }
 
+// note notes an eviction and where its replacement is booked.
+func (x *expected) note(now time.Time, pod *v1.Pod, node string) {
+	x.hold(now, pod, node, x.made)
+	x.keep(now, pod, node)
+}
+
 // TestAReplacementCountsOnce: each eviction of a workload has a replacement of its own, also where
 // all of them are of one second, and when they come one after the other.
 func TestAReplacementCountsOnce(t *testing.T) {
 	x, old := &expected{}, podsOf(3, "a", "web")
 	for _, p := range old {
-		x.add(start, p, "b")
+		x.note(start, p, "b")
 	}
 	left := func() int {
 		standIns, _ := x.after(0)
@@ -115,15 +121,15 @@ func TestAReplacementCountsOnce(t *testing.T) {
 	}
 	var there []*v1.Pod
 	for i := range old {
-		x.observe(start, there, nil)
-		x.observe(start, there, nil)
+		x.observe(start, x.evictions, there, nil)
+		x.observe(start, x.evictions, there, nil)
 		assert.Equal(t, left(), 3-i)
 		there = append(there, newPod("team", fmt.Sprint("new", i), "b", "web", createdAt(start)))
 	}
-	x.observe(start, there, nil)
+	x.observe(start, x.evictions, there, nil)
 	assert.Equal(t, left(), 0)
 
-	x.add(start, newPod("team", "bare", "a", ""), "b")
+	x.note(start, newPod("team", "bare", "a", ""), "b")
 	assert.Equal(t, left(), 0, "a pod that nothing makes anew")
 }
 
@@ -144,13 +150,13 @@ func TestDryRunExpectsNothingOfTheCycleBefore(t *testing.T) {
 func TestManyExpected(t *testing.T) {
 	x := &expected{}
 	for i := range 1000 {
-		x.add(start, newPod("team", fmt.Sprint("p", i), "a", fmt.Sprint("w", i%10)), "b")
+		x.note(start, newPod("team", fmt.Sprint("p", i), "a", fmt.Sprint("w", i%10)), "b")
 	}
-	x.observe(start.Add(expectedMax-1), nil, []types.UID{"other"})
+	x.observe(start.Add(expectedMax-1), x.evictions, nil, []types.UID{"other"})
 	standIns, made := x.after(990)
 	assert.Equal(t, len(standIns), 10)
 	assert.Equal(t, made, 1000)
-	x.observe(start.Add(expectedMax), nil, nil)
+	x.observe(start.Add(expectedMax), x.evictions, nil, nil)
 	standIns, _ = x.after(0)
 	assert.Equal(t, len(standIns), 0)
 	assert.Assert(t, len(x.seen) == 0)

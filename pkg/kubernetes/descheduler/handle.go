@@ -63,7 +63,7 @@ func (h *handle) Snapshot() *framework.Snapshot {
 	if v := h.recent(); v != nil {
 		return v.snapshot
 	}
-	v, err := h.d.newView(h.set, h.d.options.ControllerLanding)
+	v, err := h.d.newView(h.set, h.profile.name, &h.d.ofControllers)
 	if err != nil {
 		h.d.options.Log.Error("a controller has no view of the cluster", field(h.profile, h.plugin, err)...)
 		v = emptyView(h.d.options.Clock)
@@ -105,7 +105,7 @@ func (h *handle) view() *view {
 // emptyView is a cluster without anything, so that a plugin which reads it does nothing.
 func emptyView(c clock.PassiveClock) *view {
 	s := framework.NewSnapshot(framework.Objects{}, c.Now())
-	return &view{snapshot: s, landing: nodefit.New(s), budgets: newBudgets(s)}
+	return &view{snapshot: s, landing: nodefit.New(s), budgets: newBudgets(s), shared: new(sync.Mutex)}
 }
 
 // Landing implements framework.Handle.

@@ -2,6 +2,7 @@ package descheduler
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
@@ -56,11 +58,73 @@ func TestPluginsThatHangAreTold(t *testing.T) {
 		late := (2 * overdueFirst).Seconds()
 		assert.DeepEqual(t, overdue(), map[string]float64{"All": late, "Evict": late})
 		assert.ErrorContains(t, w.plugin("All").handle.Evictor().EvictPod(t.Context(), w.pods[0], framework.EvictOptions{}), "it is under way")
+		assert.DeepEqual(t, w.d.Overdue(), []string{"p/All has not answered for 10m0s", "p/Evict has not answered for 10m0s"})
 		close(hang)
 		time.Sleep(flightMax / 2)
 		synctest.Wait()
 		assert.Equal(t, calls, 1, "the eviction is in flight")
 		assert.Equal(t, len(overdue()), 0)
+		assert.Equal(t, len(w.d.Overdue()), 0)
 		assert.NilError(t, stop())
 	})
 }
+
+// TestLandingsThatHangAreTold: what says where pods would run is told under its own name, while it is
+// made for a cycle or a controller and while it is asked.
+func TestLandingsThatHangAreTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		made   bool // it hangs while it is made
+		point  framework.Point
+		called []string
+	}{
+		"made for a cycle":      {true, framework.Deschedule, []string{"landing"}},
+		"made for a controller": {true, framework.Controller, []string{"landing", "p/landing"}},
+		"asked by a cycle":      {false, framework.Deschedule, []string{"p/All", "p/landing"}},
+		"asked by a controller": {false, framework.Controller, []string{"p/landing"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, _ := live(t, podsOf(1, "a", "web")...)
+				w.options.Interval = time.Hour
+				hang := make(chan struct{})
+				w.options.Landing = func(s *framework.Snapshot) (framework.Landing, error) {
+					if c.made {
+						<-hang
+					}
+					return hanging{hang}, nil
+				}
+				w.options.ControllerLanding = w.options.Landing
+				w.policy.Profiles[0].Plugins = profileOf("p", c.point, "All").Plugins
+				w.plugin("All").run = func(ctx context.Context, h framework.Handle) error {
+					h.Snapshot()
+					_ = h.Evictor().EvictPod(ctx, w.pods[0], framework.EvictOptions{})
+					return nil
+				}
+				stop := w.run()
+				time.Sleep(overdueFirst + 1)
+				synctest.Wait()
+				var want []string
+				for _, called := range c.called {
+					want = append(want, called+" has not answered for 5m0s")
+				}
+				assert.Check(t, is.DeepEqual(w.d.Overdue(), want))
+				close(hang)
+				synctest.Wait()
+				assert.Equal(t, len(w.d.Overdue()), 0)
+				assert.NilError(t, stop())
+			})
+		})
+	}
+}
+
+// A hanging landing answers when the channel is closed, that there is no place.
+type hanging struct{ until chan struct{} }
+
+func (h hanging) Fits(*v1.Pod, string) error { return errors.New("full") }
+
+func (h hanging) Place(*v1.Pod) (string, error) {
+	<-h.until
+	return "", errors.New("full")
+}
+
+func (h hanging) Book(pod *v1.Pod) (string, error) { return h.Place(pod) }

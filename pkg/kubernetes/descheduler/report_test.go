@@ -141,7 +141,7 @@ func requesting(cpu string) func(*v1.Pod) {
 // next one may.
 func TestLandingThatFails(t *testing.T) {
 	for name, c := range map[string]struct {
-		landing landingMaker
+		landing func(*framework.Snapshot) (framework.Landing, error)
 		want    string
 	}{
 		"an error": {func(*framework.Snapshot) (framework.Landing, error) { return nil, errors.New("no core") }, "where pods would run: no core"},

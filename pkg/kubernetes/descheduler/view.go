@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -22,14 +23,28 @@ type view struct {
 	budgets  *budgets
 
 	evictions atomic.Int64 // decided with this view
+	shared    *sync.Mutex  // held while the landing is made anew, or gives a place
 
 	mu     sync.Mutex
 	counts int // of all replacements that were expected, the landing counts so many
 }
 
+// place returns where the replacement of a pod would run, and holds that place.
+func (v *view) place(x *expected, now time.Time, pod *v1.Pod) (string, error) {
+	v.shared.Lock()
+	defer v.shared.Unlock()
+	for {
+		counted := v.expect(x)
+		node, err := v.landing.Place(pod)
+		if err != nil || x.hold(now, pod, node, counted) {
+			return node, err
+		}
+	}
+}
+
 // expect has the landing count the replacements that other views have booked since it was asked
-// last.
-func (v *view) expect(x *expected) {
+// last, and returns how many there were over all.
+func (v *view) expect(x *expected) int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	standIns, made := x.after(v.counts)
@@ -39,6 +54,7 @@ func (v *view) expect(x *expected) {
 			l.Expect(s)
 		}
 	}
+	return made
 }
 
 // checkedByCore is how the landing of the scheduler's core calls itself.
@@ -52,11 +68,32 @@ func (v *view) checkedBy() string {
 	return "a landing of the program"
 }
 
-// landingMaker makes what answers where pods would run; nil: NodeFit does.
-type landingMaker func(*framework.Snapshot) (framework.Landing, error)
+// A landingMaker makes what answers where pods would run. All that it makes may be one, which follows
+// the last snapshot.
+type landingMaker struct {
+	maker  func(*framework.Snapshot) (framework.Landing, error) // nil: NodeFit answers
+	shared sync.Mutex                                           // see view
+}
 
-// newView makes a view of the cluster as it is now.
-func (d *Descheduler) newView(set *profiles, landing landingMaker) (*view, error) {
+// make makes one for a view that has a snapshot.
+func (m *landingMaker) make(v *view, x *expected) (err error) {
+	v.shared = &m.shared
+	m.shared.Lock()
+	defer m.shared.Unlock()
+	if m.maker == nil {
+		v.landing = nodefit.New(v.snapshot)
+	} else if v.landing, err = m.maker(v.snapshot); err == nil && v.landing == nil {
+		err = errors.New("the landing is nil")
+	}
+	if err == nil {
+		v.expect(x)
+	}
+	return err
+}
+
+// newView makes a view of the cluster as it is now. The profile is that of a controller, or empty.
+func (d *Descheduler) newView(set *profiles, profile string, landing *landingMaker) (*view, error) {
+	known := d.expected.known()
 	objects, err := d.options.Objects()
 	if err != nil {
 		return nil, fmt.Errorf("reading the cluster: %w", err)
@@ -64,24 +101,15 @@ func (d *Descheduler) newView(set *profiles, landing landingMaker) (*view, error
 	now := d.options.Clock.Now()
 	d.limits.observe(now, objects.Pods, append(set.inFlight(), set.background()...))
 	inFlight := d.limits.inFlight()
-	d.expected.observe(now, objects.Pods, inFlight)
+	d.expected.observe(now, known, objects.Pods, inFlight)
 	s := framework.NewSnapshot(objects, now)
 	for _, uid := range inFlight {
 		s.Evicted(uid)
 	}
 	v := &view{snapshot: s, budgets: newBudgets(s)}
-	if landing == nil {
-		v.landing = nodefit.New(s)
-		v.expect(&d.expected)
-		return v, nil
-	}
-	if v.landing, err = landing(s); err == nil && v.landing == nil {
-		err = errors.New("the landing is nil")
-	}
-	if err != nil {
+	if err := d.watched(profile, landingCalled, func() error { return landing.make(v, &d.expected) }); err != nil {
 		return nil, fmt.Errorf("where pods would run: %w", err)
 	}
-	v.expect(&d.expected)
 	return v, nil
 }
 

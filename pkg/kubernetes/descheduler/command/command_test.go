@@ -20,6 +20,7 @@ import (
 	"gotest.tools/v3/assert"
 	"k8s.io/client-go/rest"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/example"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
@@ -133,6 +134,15 @@ func (r fakeReport) JSON(w io.Writer) error {
 	return err
 }
 
+// fakeAnswers are what is overdue.
+type fakeAnswers []string
+
+func (fakeAnswers) Why(namespace, name string) descheduler.Answer {
+	return descheduler.Answer{Pod: namespace + "/" + name}
+}
+
+func (f fakeAnswers) Overdue() []string { return f }
+
 // fakeDescheduling notes what it is told.
 type fakeDescheduling struct {
 	run    func(context.Context) error
@@ -209,21 +219,29 @@ func TestProcess(t *testing.T) {
 			assert.Equal(t, code, want, path)
 		}
 		given.reported(fakeReport("table"))
-		given.answers(func(namespace, name string) any { return namespace + "/" + name })
-		for path, want := range map[string]string{"/report": "table", "/report?format=json": `"table"`, "/why/a/b": "\"a/b\"\n"} {
+		given.answers(fakeAnswers{})
+		for path, want := range map[string]string{"/report": "table", "/report?format=json": `"table"`, "/readyz": "ok\n"} {
 			_, body := get(path)
 			assert.Equal(t, body, want)
 		}
+		_, body := get("/why/a/b")
+		assert.Equal(t, body, "{\n  \"pod\": \"a/b\"\n}\n")
+		given.answers(fakeAnswers{"default/X has not answered for 5m0s", "landing has not answered for 10m0s"})
+		code, body := get("/readyz")
+		assert.Equal(t, code, 503)
+		assert.Equal(t, body, "default/X has not answered for 5m0s\nlanding has not answered for 10m0s\n")
+		code, _ = get("/healthz")
+		assert.Equal(t, code, 200, "a restart would call the plugin again")
 		assert.NilError(t, os.WriteFile(r.file.name, []byte(smallest+"maxNoOfPodsToEvictTotal: 7\n"), 0o644))
 		time.Sleep(2 * followInterval)
 		synctest.Wait()
 		assert.Equal(t, len(used), 1)
 		assert.Equal(t, *used[0].Limits.Total, 7)
-		_, body := get("/metrics")
+		_, body = get("/metrics")
 		assert.Assert(t, strings.Contains(body, `policy_reloads_total{result="success"} 1`), body)
 		stop()
 		assert.NilError(t, <-result)
-		code, _ := get("/readyz")
+		code, _ = get("/readyz")
 		assert.Equal(t, code, 503)
 	})
 }

@@ -42,8 +42,8 @@ type parts struct {
 	spans     trace.TracerProvider
 	log       *zap.Logger
 	reported  func(report)
-	// answers is told where questions about pods are asked.
-	answers func(func(namespace, name string) any)
+	// answers is told who is asked what happens.
+	answers func(answering)
 }
 
 // start does what the flags say.

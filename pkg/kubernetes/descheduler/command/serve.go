@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/pflag"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
 )
 
@@ -50,7 +52,15 @@ type page struct {
 
 	mu   sync.Mutex
 	last report
-	why  func(namespace, name string) any
+	asks answering // nil: nobody
+}
+
+// What is answering knows what happens.
+type answering interface {
+	// Why says why a pod was evicted or was not.
+	Why(namespace, name string) descheduler.Answer
+	// Overdue says which plugins have not answered in time.
+	Overdue() []string
 }
 
 // reported keeps the report of a cycle.
@@ -60,17 +70,32 @@ func (p *page) reported(r report) {
 	p.last = r
 }
 
-// answers is where questions about pods are asked from now on; nil: nowhere.
-func (p *page) answers(why func(namespace, name string) any) {
+// answers is who is asked from now on; nil: nobody.
+func (p *page) answers(who answering) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.why = why
+	p.asks = who
+}
+
+// asked is who is asked, or nil.
+func (p *page) asked() answering {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asks
 }
 
 // handler answers all paths.
 func (p *page) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /", replica.ProbeHandler(p.state)) // healthz and readyz
+	probes := replica.ProbeHandler(p.state)
+	mux.Handle("GET /", probes) // healthz
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if who := p.asked(); who != nil && len(who.Overdue()) > 0 {
+			http.Error(w, strings.Join(who.Overdue(), "\n"), http.StatusServiceUnavailable)
+			return
+		}
+		probes.ServeHTTP(w, r)
+	})
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /report", p.report)
 	mux.HandleFunc("GET /why/{namespace}/{name}", p.answer)
@@ -98,14 +123,12 @@ func (p *page) report(w http.ResponseWriter, r *http.Request) {
 
 // answer says why a pod was evicted or was not.
 func (p *page) answer(w http.ResponseWriter, r *http.Request) {
-	p.mu.Lock()
-	why := p.why
-	p.mu.Unlock()
-	if why == nil {
+	who := p.asked()
+	if who == nil {
 		http.Error(w, "this replica does not lead", http.StatusServiceUnavailable)
 		return
 	}
-	writeJSON(w, why(r.PathValue("namespace"), r.PathValue("name")))
+	writeJSON(w, who.Why(r.PathValue("namespace"), r.PathValue("name")))
 }
 
 // A server offers a page.

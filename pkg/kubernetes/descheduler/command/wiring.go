@@ -146,7 +146,7 @@ func build(ctx context.Context, p *parts) (descheduling, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.answers(func(namespace, name string) any { return d.Why(namespace, name) })
+	p.answers(d)
 	return wired{d, p, sources}, nil
 }
 

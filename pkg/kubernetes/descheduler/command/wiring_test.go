@@ -40,12 +40,12 @@ func TestWired(t *testing.T) {
 	complete(t)
 	server := apiServer(t, []v1.Node{readyNode("a"), readyNode("b")}, duplicates())
 	spans := tracetest.NewInMemoryExporter()
-	var why func(namespace, name string) any
+	var asked answering
 	s, r, _ := newProcess(t, smallest+"profiles: [{plugins: {balance: {enabled: [RemoveDuplicates]}}}]\n", nil)
 	r.how = &rest.Config{Host: server.URL}
 	r.build = func(ctx context.Context, p *parts) (descheduling, error) {
 		p.spans = sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
-		p.answers = func(answer func(namespace, name string) any) { why = answer }
+		p.answers = func(who answering) { asked = who }
 		return build(ctx, p)
 	}
 	s.dryRun = true
@@ -59,7 +59,7 @@ func TestWired(t *testing.T) {
 	assert.Equal(t, count["EvictPod"], 2, "%v", count)
 	evicted := 0
 	for i := range 4 {
-		if strings.Contains(fmt.Sprint(why("shop", fmt.Sprint("web-", i))), "evicted from a") {
+		if strings.Contains(fmt.Sprint(asked.Why("shop", fmt.Sprint("web-", i))), "evicted from a") {
 			evicted++
 		}
 	}

@@ -27,6 +27,7 @@ type BookingLister interface {
 // such a place again.
 type Expecter interface {
 	// Expect counts a pod on the node that it names. One that is counted already changes nothing.
+	// It is the StandIn of a pod, which may still run: Place and Book of that pod then give this node.
 	Expect(replacement *v1.Pod)
 }
 

@@ -3,6 +3,7 @@ package framework
 import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Workload names what makes a pod anew after it is evicted: its controller.
@@ -17,13 +18,16 @@ func (w Workload) String() string { return w.Namespace + "/" + w.Kind + "/" + w.
 // scheduling looks at, and on a node.
 func StandIn(pod *v1.Pod, node string) *v1.Pod {
 	s := pod.DeepCopy()
-	s.UID += standInSuffix
+	s.UID = StandInUID(pod)
 	s.Name += standInSuffix
 	s.DeletionTimestamp = nil
 	s.Spec.NodeName = node
 	s.Status = v1.PodStatus{Phase: v1.PodPending, ResourceClaimStatuses: s.Status.ResourceClaimStatuses}
 	return s
 }
+
+// StandInUID is the UID of the StandIn of a pod.
+func StandInUID(pod *v1.Pod) types.UID { return pod.UID + standInSuffix }
 
 // standInSuffix tells a stand-in from the pod that it replaces.
 const standInSuffix = "-replacement"

@@ -248,7 +248,7 @@ func (c *Cluster) Expect(replacement *v1.Pod) {
 // with every question about something else, the trial is taken back.
 func (c *Cluster) try(pod *v1.Pod) (string, error) {
 	if t := c.trial; t != nil && t.asked == pod {
-		return string(t.next.allocation.Node), nil
+		return t.node(), nil
 	}
 	c.takeBack()
 	node, err := c.move(pod)
@@ -277,6 +277,12 @@ func (c *Cluster) move(pod *v1.Pod) (string, error) {
 	}
 	c.trial = &trial{gone: e}
 	c.takeAway(e)
+	if kept := c.entries[core.AllocationKey(framework.StandInUID(e.pod))]; kept.runs() {
+		c.trial.kept = kept
+		c.moved = append(c.moved, e.pod)
+		c.settle()
+		return c.trial.node(), nil
+	}
 	again := replacementOf(e.pod)
 	again.CreationTimestamp = metav1.NewTime(c.snapshot.Now()) // younger than all that wait
 	next := c.replace(again)

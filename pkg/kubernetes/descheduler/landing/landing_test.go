@@ -133,6 +133,34 @@ func TestExpectedReplacements(t *testing.T) {
 	assert.NilError(t, c.Fits(next, "b"))
 }
 
+// TestReplacementIsExpectedBeforeItsPodGoes: the place that is held for the replacement of a pod is
+// where that pod lands, and its own room is free only when it is booked.
+func TestReplacementIsExpectedBeforeItsPodGoes(t *testing.T) {
+	old, next := pod("old", "a", 4), pod("next", "c", 4)
+	c := cluster(t, ours, nodes(3), old, next)
+	c.Expect(framework.StandIn(old, "b"))
+	assert.ErrorContains(t, c.Fits(next, "a"), "cpu")
+	assert.ErrorContains(t, c.Fits(next, "b"), "cpu")
+	for _, ask := range []func(*v1.Pod) (string, error){c.Place, c.Place, c.Book} {
+		node, err := ask(old)
+		assert.NilError(t, err)
+		assert.Equal(t, node, "b")
+	}
+	assert.DeepEqual(t, c.Bookings(), []framework.Booking{{Pod: old, Node: "b"}})
+	assert.ErrorContains(t, c.Fits(next, "b"), "cpu")
+	node, err := c.Place(next)
+	assert.NilError(t, err)
+	assert.Equal(t, node, "a", "the pod that went leaves its room")
+
+	c = cluster(t, ours, nodes(3), old, next, pod("waits", "", 4, func(p *v1.Pod) {
+		p.Spec.NodeSelector = map[string]string{v1.LabelHostname: "a"}
+	}))
+	c.Expect(framework.StandIn(old, "b"))
+	_, err = c.Book(old)
+	assert.NilError(t, err)
+	assert.ErrorContains(t, c.Fits(next, "a"), "cpu", "to a pod that waits")
+}
+
 // TestBarePodsAreNotReplaced: what nothing makes anew leaves its room, to pods that wait first.
 func TestBarePodsAreNotReplaced(t *testing.T) {
 	bare := func(p *v1.Pod) { p.OwnerReferences = nil }

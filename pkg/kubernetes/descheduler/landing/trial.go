@@ -11,13 +11,22 @@ import (
 type trial struct {
 	asked   *v1.Pod  // of which the question was; nil while it is being answered
 	gone    *entry   // the pod that was evicted
-	next    *entry   // its replacement
+	next    *entry   // its replacement; nil where kept is it
+	kept    *entry   // its replacement, which is counted already
 	others  []*entry // that waited, and were placed in the room
 	refused string   // why the core did not take the replacement in
 }
 
 // waits says whether the replacement waits.
 func (t *trial) waits() bool { return t.next != nil && t.next.waits() }
+
+// node is where the replacement stands.
+func (t *trial) node() string {
+	if t.kept != nil {
+		return string(t.kept.allocation.Node)
+	}
+	return string(t.next.allocation.Node)
+}
 
 // replacementOf is the pod that a controller would make in place of another: equal in all
 // that scheduling looks at, and not placed.

@@ -27,7 +27,7 @@ type Nodes struct {
 	used     map[string]v1.ResourceList // by node; with the number of pods
 	counted  map[types.UID]bool         // pods that are in used
 	stands   map[string][]*v1.Pod       // replacements by node
-	expects  map[types.UID]bool         // those in stands
+	expects  map[types.UID]string       // those in stands, with their nodes
 	bookings []framework.Booking
 	chosen   types.UID // of the pod of which PlaceWhere was asked last
 	at       string    // where that pod would go
@@ -44,7 +44,7 @@ var (
 func New(s *framework.Snapshot) *Nodes {
 	n := &Nodes{
 		snapshot: s, used: make(map[string]v1.ResourceList, len(s.Nodes())),
-		counted: map[types.UID]bool{}, stands: map[string][]*v1.Pod{}, expects: map[types.UID]bool{},
+		counted: map[types.UID]bool{}, stands: map[string][]*v1.Pod{}, expects: map[types.UID]string{},
 	}
 	for _, pod := range s.Pods() {
 		if pods.IsBound(pod) && !pods.IsTerminal(pod) {
@@ -119,7 +119,9 @@ func (n *Nodes) Book(pod *v1.Pod) (string, error) {
 	delete(n.counted, pod.UID)
 	n.count(pod.Spec.NodeName, requestsOf(pod), -1)
 	if owned {
-		n.expect(framework.StandIn(pod, node))
+		if _, is := n.expects[framework.StandInUID(pod)]; !is {
+			n.expect(framework.StandIn(pod, node))
+		}
 		n.bookings = append(n.bookings, framework.Booking{Pod: pod, Node: node})
 	}
 	return node, nil
@@ -129,7 +131,7 @@ func (n *Nodes) Book(pod *v1.Pod) (string, error) {
 func (n *Nodes) Expect(replacement *v1.Pod) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.expects[replacement.UID] {
+	if _, is := n.expects[replacement.UID]; !is {
 		n.expect(replacement)
 	}
 }
@@ -137,7 +139,7 @@ func (n *Nodes) Expect(replacement *v1.Pod) {
 // expect counts a replacement on its node.
 func (n *Nodes) expect(replacement *v1.Pod) {
 	node := replacement.Spec.NodeName
-	n.expects[replacement.UID] = true
+	n.expects[replacement.UID] = node
 	n.count(node, requestsOf(replacement), 1)
 	n.stands[node] = append(n.stands[node], replacement)
 }
@@ -152,6 +154,9 @@ func (n *Nodes) Bookings() []framework.Booking {
 func (n *Nodes) place(pod *v1.Pod) (string, error) {
 	if !n.counted[pod.UID] {
 		return "", framework.ErrUnknownPod
+	}
+	if node, expected := n.expects[framework.StandInUID(pod)]; expected {
+		return node, nil
 	}
 	requests := requestsOf(pod)
 	if n.chosen == pod.UID && n.check(pod, requests, n.at) == nil {

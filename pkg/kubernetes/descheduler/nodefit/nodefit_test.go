@@ -151,6 +151,25 @@ func TestExpectedReplacementsOfNodeFit(t *testing.T) {
 	assert.Equal(t, len(n.Bookings()), 1)
 }
 
+// TestReplacementIsExpectedBeforeItsPodGoesFromNodeFit: the place that is held for the replacement of
+// a pod is where that pod lands, and its own room is free only when it is booked.
+func TestReplacementIsExpectedBeforeItsPodGoesFromNodeFit(t *testing.T) {
+	owned := ft.Owned("ReplicaSet/web")
+	old, next, large := ft.Pod("a/old", "n0", "cpu=2", owned), ft.Pod("a/next", "n2", "cpu=2", owned), ft.Pod("a/large", "n2", "cpu=3", owned)
+	n := nodefit.New(framework.NewSnapshot(framework.Objects{
+		Nodes: []*v1.Node{ft.Node("n0", "cpu=2 pods=9", ""), ft.Node("n1", "cpu=4 pods=9", ""), ft.Node("n2", "cpu=9 pods=9", "")},
+		Pods:  pods(old, next, large),
+	}, ft.Now))
+	n.Expect(framework.StandIn(old, "n1"))
+	assert.Error(t, n.Fits(next, "n0"), "it has too little cpu left")
+	assert.Equal(t, place(t, n.Place, old), "n1")
+	assert.Equal(t, place(t, n.Book, old), "n1")
+	assert.Equal(t, len(n.Bookings()), 1)
+	assert.Equal(t, place(t, n.Place, next), "n0")
+	assert.NilError(t, n.Fits(next, "n1"))
+	assert.Error(t, n.Fits(large, "n1"), "it has too little cpu left")
+}
+
 // TestPlace: another node goes before that of the pod, which is better than none; and where
 // there is none, each reason is told with its nodes.
 func TestPlace(t *testing.T) {
