@@ -118,7 +118,7 @@ func TestWhichUseIsAskedFor(t *testing.T) {
 // TestWeightsOrderNodes: the node that is loaded more goes first, and weights say by what. There is
 // room for one pod.
 func TestWeightsOrderNodes(t *testing.T) {
-	stays := ft.Annotated(evictionCost + "=" + strconv.Itoa(costMax))
+	stays := ft.Annotated(framework.AnnotationEvictionCost + "=" + strconv.Itoa(costMax))
 	pods := slices.Concat(apps("a", "n1", "cpu=10m", 1), apps("a", "n2", "cpu=10m", 1), apps("b", "n1", "cpu=10m", 1, stays), apps("b", "n2", "cpu=10m", 1, stays))
 	use := ft.Use{Nodes: map[string]v1.ResourceList{
 		"n1": ft.Amounts("cpu=3800m memory=9Gi"), "n2": ft.Amounts("cpu=3 memory=15Gi"), "n3": ft.Amounts("cpu=400m memory=1Gi"),
