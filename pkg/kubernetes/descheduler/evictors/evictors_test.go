@@ -142,8 +142,12 @@ func TestDelete(t *testing.T) {
 	h := newHandle()
 	asked := h.answer("delete", nil)
 	p := build(t, h, DeleteName, ``)
-	assert.NilError(t, p.EvictPod(t.Context(), newPod("p"), options))
-	assert.Equal(t, *(*asked)[0].(ktesting.DeleteAction).GetDeleteOptions().Preconditions.UID, types.UID("uid-p"))
+	o := options
+	o.DeleteOptions = &metav1.DeleteOptions{GracePeriodSeconds: new(int64(30))}
+	assert.NilError(t, p.EvictPod(t.Context(), newPod("p"), o))
+	said := (*asked)[0].(ktesting.DeleteAction).GetDeleteOptions()
+	assert.Equal(t, *said.Preconditions.UID, types.UID("uid-p"))
+	assert.Equal(t, *said.GracePeriodSeconds, int64(30))
 	assert.Assert(t, p.(framework.BudgetIgnorer).IgnoresBudgets())
 }
 
@@ -228,6 +232,9 @@ func TestBackgroundEnds(t *testing.T) {
 		},
 		"ended": func(t *testing.T, _ *handle, s cache.Store, pod *v1.Pod, _ framework.BackgroundReporter) {
 			edited(t, s, pod, func(p *v1.Pod) { p.Status.Phase = v1.PodSucceeded })
+		},
+		"failed": func(t *testing.T, _ *handle, s cache.Store, pod *v1.Pod, _ framework.BackgroundReporter) {
+			edited(t, s, pod, func(p *v1.Pod) { p.Status.Phase = v1.PodFailed })
 		},
 		"another of its name": func(t *testing.T, _ *handle, s cache.Store, pod *v1.Pod, _ framework.BackgroundReporter) {
 			edited(t, s, pod, func(p *v1.Pod) { p.UID = "other" })

@@ -30,5 +30,6 @@
 //	typed.go     Typed: a Definition with arguments of one type
 //	snapshot.go  Snapshot: the cluster as one cycle sees it
 //	owners.go    which pods belong together
+//	cost.go      what owners say that an eviction costs
 //	optional.go  what a Landing, an evictor or a Usage may offer besides
 package framework

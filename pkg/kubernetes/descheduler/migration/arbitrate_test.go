@@ -206,6 +206,7 @@ func TestRefusals(t *testing.T) {
 		{name: "namespace", args: func(a *migration.Args) { a.Namespaces = &migration.Namespaces{Exclude: []string{"default"}} }, want: "its namespace is not selected"},
 		{name: "other namespaces", args: func(a *migration.Args) { a.Namespaces = &migration.Namespaces{Include: []string{"prod"}} }, want: "its namespace is not selected"},
 		{name: "eviction cost", change: note(migration.AnnotationEvictionCost, "2147483647"), want: "its eviction cost forbids it"},
+		{name: "eviction cost, as Koordinator writes it", change: note(framework.KoordinatorEvictionCost, "2147483647"), want: "its eviction cost forbids it"},
 		{name: "always", change: func(p *v1.Pod) {
 			note("descheduler.alpha.kubernetes.io/evict", "")(p)
 			shimtest.Priority(2_000_000_000)(p)

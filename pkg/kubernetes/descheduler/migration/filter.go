@@ -76,7 +76,7 @@ func (c *checks) refusal(pod *v1.Pod, mode Mode) error {
 		return errors.New("it has no node")
 	case mode == ReservationFirst && !slices.Contains(c.args.SchedulerNames, pod.Spec.SchedulerName):
 		return fmt.Errorf("scheduler %q makes no reservations", pod.Spec.SchedulerName)
-	case evictionCost(pod) == math.MaxInt32:
+	case framework.EvictionCost(pod) == math.MaxInt32:
 		return errors.New("its eviction cost forbids it")
 	}
 	if _, always := pod.Annotations[annotationEvict]; always {
@@ -234,8 +234,6 @@ func costOf(pod *v1.Pod, annotation string) int32 {
 	}
 	return int32(cost)
 }
-
-func evictionCost(pod *v1.Pod) int32 { return costOf(pod, AnnotationEvictionCost) }
 
 func deletionCost(pod *v1.Pod) int32 { return costOf(pod, v1.PodDeletionCost) }
 

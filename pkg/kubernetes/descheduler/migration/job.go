@@ -5,6 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 )
 
 // Domain is the group of PodMigrationJob, and the prefix of labels and annotations.
@@ -34,7 +36,7 @@ const (
 	AnnotationSoftEviction = Domain + "/soft-eviction"
 	// AnnotationEvictionCost of a pod is a whole number: less is migrated first, and the
 	// largest one of 32 bits never.
-	AnnotationEvictionCost = Domain + "/eviction-cost"
+	AnnotationEvictionCost = framework.AnnotationEvictionCost
 )
 
 // Mode is how a job begins.

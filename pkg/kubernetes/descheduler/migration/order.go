@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 )
 
 // A waitingJob is a job that arbitration looks at, and its pod.
@@ -48,7 +50,7 @@ func leastHarm(a, b waitingJob) int {
 		cmp.Compare(priorityOf(a.pod), priorityOf(b.pod)),
 		cmp.Compare(classOf(a.pod), classOf(b.pod)),
 		cmp.Compare(deletionCost(a.pod), deletionCost(b.pod)),
-		cmp.Compare(evictionCost(a.pod), evictionCost(b.pod)),
+		cmp.Compare(framework.EvictionCost(a.pod), framework.EvictionCost(b.pod)),
 		b.pod.CreationTimestamp.Compare(a.pod.CreationTimestamp.Time),
 		b.CreationTimestamp.Compare(a.CreationTimestamp.Time),
 		cmp.Compare(a.Name, b.Name),

@@ -14,9 +14,12 @@ import (
 )
 
 func TestDuplicates(t *testing.T) {
-	cordoned := func(n *v1.Node) *v1.Node {
+	unschedulable := func(n *v1.Node) *v1.Node {
 		n.Spec.Unschedulable = true
-		return ft.Taint(n, v1.TaintNodeUnschedulable, "", v1.TaintEffectNoSchedule)
+		return n
+	}
+	cordoned := func(n *v1.Node) *v1.Node {
+		return ft.Taint(unschedulable(n), v1.TaintNodeUnschedulable, "", v1.TaintEffectNoSchedule)
 	}
 	two := []*v1.Node{ft.Node("n1", "", ""), ft.Node("n2", "", "")}
 	image := func(p *v1.Pod) { p.Spec.Containers[0].Image = p.Name }
@@ -28,16 +31,24 @@ func TestDuplicates(t *testing.T) {
 		args  *Args
 		want  int
 	}{
-		"five on one of two nodes":   {here: 5, want: 2},
-		"even":                       {here: 2, there: 2},
-		"one more is no reason":      {here: 2, there: 1},
-		"two more":                   {here: 3, there: 1, want: 1},
-		"three nodes":                {here: 5, nodes: append(two[:2:2], ft.Node("n3", "", "")), want: 3},
-		"other images":               {here: 5, edits: []func(*v1.Pod){image}},
-		"excluded kind":              {here: 5, args: &Args{ExcludeOwnerKinds: []string{"ReplicaSet"}}},
-		"excluded namespace":         {here: 5, args: &Args{Namespaces: &selection.Names{Exclude: []string{"a"}}}},
-		"one node":                   {here: 5, nodes: two[:1]},
-		"the other is cordoned":      {here: 5, nodes: []*v1.Node{two[0], cordoned(ft.Node("n2", "", ""))}},
+		"five on one of two nodes": {here: 5, want: 2},
+		"even":                     {here: 2, there: 2},
+		"one more is no reason":    {here: 2, there: 1},
+		"two more":                 {here: 3, there: 1, want: 1},
+		"three nodes":              {here: 5, nodes: append(two[:2:2], ft.Node("n3", "", "")), want: 3},
+		"other images":             {here: 5, edits: []func(*v1.Pod){image}},
+		"excluded kind":            {here: 5, args: &Args{ExcludeOwnerKinds: []string{"ReplicaSet"}}},
+		"excluded namespace":       {here: 5, args: &Args{Namespaces: &selection.Names{Exclude: []string{"a"}}}},
+		"one node":                 {here: 5, nodes: two[:1]},
+		"the other is cordoned":    {here: 5, nodes: []*v1.Node{two[0], cordoned(ft.Node("n2", "", ""))}},
+		"a share of the nodes that let the pods in, without a taint": {
+			here: 6, want: 3, nodes: append(two[:2:2], ft.Taint(ft.Node("n3", "", ""), "x", "", v1.TaintEffectNoSchedule)),
+		},
+		"a share of the nodes that are not cordoned": {here: 6, want: 3, nodes: append(two[:2:2], unschedulable(ft.Node("n3", "", "")))},
+		"a share of the nodes that have the labels": {
+			here: 6, want: 3, edits: []func(*v1.Pod){ft.OnNodes("disk", "ssd")},
+			nodes: []*v1.Node{ft.Node("n1", "", "disk=ssd"), ft.Node("n2", "", "disk=ssd"), ft.Node("n3", "", "")},
+		},
 		"the other has a taint":      {here: 5, nodes: []*v1.Node{two[0], ft.Taint(ft.Node("n2", "", ""), "x", "", v1.TaintEffectNoSchedule)}},
 		"the other has room for one": {here: 5, nodes: []*v1.Node{two[0], ft.Node("n2", "cpu=150m", "")}, want: 1},
 		"the only one with room has its share": {

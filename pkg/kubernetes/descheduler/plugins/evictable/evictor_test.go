@@ -13,6 +13,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/order"
 )
 
 func volume(source v1.VolumeSource) func(*v1.Pod) {
@@ -70,6 +71,9 @@ var filterCases = map[string]struct {
 }{
 	"an owned pod may go":                     {edits{owned}, nil, ""},
 	"the annotation goes before all else":     {edits{deleted, critical, ft.Annotated(EvictAnnotation)}, nil, ""},
+	"the annotation goes before mirror pods":  {edits{owned, ft.Annotated(mirrorAnnotation + " " + EvictAnnotation)}, nil, ""},
+	"the annotation goes before static pods":  {edits{owned, ft.Annotated(sourceAnnotation + "=file " + EvictAnnotation)}, nil, ""},
+	"the annotation goes before its wish":     {edits{owned, ft.Annotated(order.PreferNoEviction + " " + EvictAnnotation)}, func(a *Args) { a.NoEvictionPolicy = Mandatory }, ""},
 	"a mirror pod stays":                      {edits{owned, ft.Annotated(mirrorAnnotation)}, nil, "mirror"},
 	"a static pod stays":                      {edits{owned, ft.Annotated(sourceAnnotation + "=file")}, nil, "static"},
 	"a pod of the API server is not static":   {edits{owned, ft.Annotated(sourceAnnotation + "=api")}, nil, ""},
@@ -78,6 +82,7 @@ var filterCases = map[string]struct {
 	"prefers to stay, mandatory":              {edits{owned, ft.Annotated("descheduler.alpha.kubernetes.io/prefer-no-eviction")}, func(a *Args) { a.NoEvictionPolicy = Mandatory }, "mandatory"},
 	"critical by priority":                    {edits{owned, critical}, nil, "critical"},
 	"critical by class":                       {edits{owned, byClass}, nil, "critical"},
+	"critical by the class of the cluster":    {edits{owned, func(p *v1.Pod) { p.Spec.PriorityClassName = "system-cluster-critical" }}, nil, "critical"},
 	"critical, unprotected":                   {edits{owned, critical}, off(SystemCriticalPods), ""},
 	"critical, unprotected, old switch":       {edits{owned, critical}, func(a *Args) { a.EvictSystemCriticalPods = true }, ""},
 	"below the threshold":                     {edits{owned, ft.Priority(9)}, func(a *Args) { a.PriorityThreshold = value(10) }, ""},
@@ -90,6 +95,7 @@ var filterCases = map[string]struct {
 	"a failed bare pod, old switch":           {edits{ft.Phase(v1.PodFailed)}, func(a *Args) { a.EvictFailedBarePods = true }, ""},
 	"a bare pod that runs, unprotected":       {nil, off(FailedBarePods), "no owner"},
 	"local storage":                           {edits{owned, empty}, nil, "local storage"},
+	"a directory of the node":                 {edits{owned, volume(v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{}})}, nil, "local storage"},
 	"local storage, unprotected":              {edits{owned, empty}, off(PodsWithLocalStorage), ""},
 	"local storage, old switch":               {edits{owned, empty}, func(a *Args) { a.EvictLocalStoragePods = true }, ""},
 	"of a DaemonSet":                          {edits{ft.Owned("DaemonSet/d")}, nil, "DaemonSet"},
@@ -112,6 +118,7 @@ var filterCases = map[string]struct {
 	"replicas of two owners are not counted":  {edits{owned, ft.Owned("Job/j")}, func(a *Args) { a.MinReplicas = 2 }, ""},
 	"young":                                   {edits{owned, ft.Aged(time.Minute)}, aged(2 * time.Minute), "less than 2m0s"},
 	"old enough":                              {edits{owned, ft.Aged(2 * time.Minute)}, aged(2 * time.Minute), ""},
+	"it was made long ago and started now":    {edits{owned, func(p *v1.Pod) { p.Status.StartTime = &metav1.Time{Time: ft.Now} }}, aged(time.Minute), "less than 1m0s"},
 	"not started yet":                         {edits{owned, noStart}, aged(time.Minute), "less than 1m0s"},
 	"all reasons are named, the first of two": {edits{critical}, nil, "critical"},
 	"all reasons are named, the last of two":  {edits{critical}, nil, "no owner"},

@@ -49,7 +49,18 @@ func condition(kind, status, reason string, ago time.Duration) func(*v1.Pod) {
 
 func because(reason string) func(*v1.Pod) { return func(p *v1.Pod) { p.Status.Reason = reason } }
 
-var failedPhase = ft.Phase(v1.PodFailed)
+// sideCar adds a container that was started again so often.
+func sideCar(restarts int32) func(*v1.Pod) {
+	return func(p *v1.Pod) {
+		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, v1.ContainerStatus{Name: "side", RestartCount: restarts})
+	}
+}
+
+var (
+	failedPhase = ft.Phase(v1.PodFailed)
+	inB         = selection.Pods{Namespaces: &selection.Names{Include: []string{"b"}}}
+	unlabelled  = selection.Pods{LabelSelector: &metav1.LabelSelector{MatchLabels: ft.Labels("x=y")}}
+)
 
 // selectCases have one pod, which all plugins may evict, and say whether this one does.
 var selectCases = []struct {
@@ -94,10 +105,17 @@ var selectCases = []struct {
 	{"failed, other reason", FailedDefinition(), &FailedArgs{Reasons: []string{"a"}}, edits(failedPhase, ended("b", 1)), false},
 	{"failed, reason of an init container", FailedDefinition(), &FailedArgs{Reasons: []string{"b"}, IncludingInitContainers: true}, edits(failedPhase, ended("b", 1), initially), true},
 	{"failed, exit code", FailedDefinition(), &FailedArgs{ExitCodes: []int32{3}}, edits(failedPhase, ended("b", 1)), false},
+	{"failed, other namespace", FailedDefinition(), &FailedArgs{Pods: inB}, edits(failedPhase), false},
+	{"failed, other labels", FailedDefinition(), &FailedArgs{Pods: unlabelled}, edits(failedPhase), false},
+	{"failed, reason to wait", FailedDefinition(), &FailedArgs{Reasons: []string{"b"}}, edits(failedPhase, waiting("b")), true},
 	{"failed, owner kind", FailedDefinition(), &FailedArgs{ExcludeOwnerKinds: []string{"ReplicaSet"}}, edits(failedPhase), false},
 
 	{"restarts", restartsOf(3), nil, edits(ft.Restarts(3)), true},
 	{"too few restarts", restartsOf(4), nil, edits(ft.Restarts(3)), false},
+	{"restarts of all containers", restartsOf(7), nil, edits(ft.Restarts(3), sideCar(4)), true},
+	{"too few restarts of all containers", restartsOf(8), nil, edits(ft.Restarts(3), sideCar(4)), false},
+	{"restarts, other namespace", RestartsDefinition(), &RestartsArgs{PodRestartThreshold: 3, Pods: inB}, edits(ft.Restarts(3)), false},
+	{"restarts, other labels", RestartsDefinition(), &RestartsArgs{PodRestartThreshold: 3, Pods: unlabelled}, edits(ft.Restarts(3)), false},
 	{"restarts of init containers", restartsOf(3), nil, edits(ft.Restarts(3), initially), false},
 	{"restarts of init containers included", RestartsDefinition(), &RestartsArgs{PodRestartThreshold: 3, IncludingInitContainers: true}, edits(ft.Restarts(3), initially), true},
 	{"restarts, state", RestartsDefinition(), &RestartsArgs{PodRestartThreshold: 3, States: []string{"Running"}}, edits(ft.Restarts(3)), true},

@@ -294,7 +294,8 @@ func TestPoolsInOrder(t *testing.T) {
 // Pods that cost less go first, then those that use more; the greatest cost never goes.
 func TestCostsOrderPods(t *testing.T) {
 	pods := apps("a", "n1", "cpu=10m", 5)
-	pods[0].Annotations[evictionCost] = fmt.Sprint(costMax)
+	pods[0].Annotations[framework.KoordinatorEvictionCost] = fmt.Sprint(costMax)
+	pods[3].Annotations[framework.AnnotationEvictionCost] = fmt.Sprint(costMax)
 	pods[1].Annotations[deletionCost] = "5"
 	pods[2].Annotations[deletionCost] = "-5"
 	use := measured("n1=3900m n2=100m", "300m", pods)
@@ -302,7 +303,7 @@ func TestCostsOrderPods(t *testing.T) {
 	h := ft.NewHandle(t, framework.Objects{Nodes: three()[:2], Pods: pods}, ft.Options{Usage: use})
 	h.Run(t, LoadDefinition(), atOnce("cpu=20", "cpu=50"))
 	assert.DeepEqual(t, h.Asked()[:2], []string{"a/n1-2", "a/n1-4"})
-	assert.Assert(t, !slices.Contains(h.Asked(), "a/n1-0"))
+	assert.Assert(t, !slices.Contains(h.Asked(), "a/n1-0") && !slices.Contains(h.Asked(), "a/n1-3"))
 }
 
 // Each missing value of the condition has its own default.

@@ -11,14 +11,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/order"
 )
 
-// Annotations by which owners say which pods should go first.
-const (
-	deletionCost = "controller.kubernetes.io/pod-deletion-cost"
-	evictionCost = "scheduling.koordinator.sh/eviction-cost"
-)
+// deletionCost is the annotation by which owners say which pods should be deleted first.
+const deletionCost = "controller.kubernetes.io/pod-deletion-cost"
 
 // costMax is the cost at which a pod is never evicted.
 const costMax = 1<<31 - 1
@@ -234,7 +232,7 @@ func (b *loadBalance) accepts(from, to *account, amounts []int64) error {
 // that cost less, then those that use more.
 func (b *loadBalance) candidates(from *account, all bool) []*v1.Pod {
 	pods := b.removable(b.handle, from, func(pod *v1.Pod) bool {
-		return b.selects(pod) && (all || inProduction(pod)) && costOf(pod, evictionCost) < costMax
+		return b.selects(pod) && (all || inProduction(pod)) && framework.EvictionCost(pod) < costMax
 	})
 	uses := make(map[*v1.Pod]int64, len(pods))
 	for _, pod := range pods {
@@ -247,7 +245,7 @@ func (b *loadBalance) candidates(from *account, all bool) []*v1.Pod {
 		return cmp.Or(
 			order.ByImportance(x, y),
 			cmp.Compare(costOf(x, deletionCost), costOf(y, deletionCost)),
-			cmp.Compare(costOf(x, evictionCost), costOf(y, evictionCost)),
+			cmp.Compare(framework.EvictionCost(x), framework.EvictionCost(y)),
 			cmp.Compare(uses[y], uses[x]),
 		)
 	})

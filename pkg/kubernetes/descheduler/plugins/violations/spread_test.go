@@ -59,6 +59,11 @@ func zones() []*v1.Node {
 	return nodes(ft.Node("n1", "", "zone=a"), ft.Node("n2", "", "zone=b"))
 }
 
+// pooled are three zones, of which two are in a pool.
+func pooled() []*v1.Node {
+	return nodes(ft.Node("n1", "", "zone=a pool=x"), ft.Node("n2", "", "zone=b pool=x"), ft.Node("n3", "", "zone=c"))
+}
+
 // D-SPR-1: the pod with the lowest priority goes, not the one with the highest.
 func TestSpreadTakesTheLeastImportant(t *testing.T) {
 	for _, order := range [][]int32{{1, 5, 9}, {9, 5, 1}, {5, 9, 1}} {
@@ -113,7 +118,7 @@ func TestSpreadSeesAllConstraints(t *testing.T) {
 }
 
 func TestSpread(t *testing.T) {
-	honor := v1.NodeInclusionPolicyHonor
+	honor, ignore := v1.NodeInclusionPolicyHonor, v1.NodeInclusionPolicyIgnore
 	pinned := func(p *v1.Pod) { p.Spec.NodeSelector = ft.Labels("zone=a") }
 	three := int32(3)
 	for name, c := range map[string]struct {
@@ -152,6 +157,22 @@ func TestSpread(t *testing.T) {
 		"a third zone without room": {
 			edits: []func(*v1.Pod){zoned}, here: 3, there: 1,
 			nodes: nodes(ft.Node("n1", "", "zone=a"), ft.Node("n2", "", "zone=b"), ft.Node("n3", "cpu=50m", "zone=c")),
+		},
+		"as many domains as are asked for": {
+			edits: []func(*v1.Pod){ft.Spread("app=web", "zone", 2, v1.DoNotSchedule)}, here: 3, there: 1,
+		},
+		"fewer domains than are asked for": {
+			edits: []func(*v1.Pod){ft.Spread("app=web", "zone", 2, v1.DoNotSchedule), func(p *v1.Pod) { p.Spec.TopologySpreadConstraints[0].MinDomains = &three }},
+			here:  3, there: 1, want: 1,
+		},
+		"an empty domain that affinity forbids": {
+			edits: []func(*v1.Pod){ft.Spread("app=web", "zone", 2, v1.DoNotSchedule), ft.OnNodes("pool", "x")}, here: 3, there: 1, nodes: pooled(),
+		},
+		"an empty domain that affinity forbids, which is ignored": {
+			edits: []func(*v1.Pod){ft.Spread("app=web", "zone", 2, v1.DoNotSchedule), ft.OnNodes("pool", "x"), func(p *v1.Pod) {
+				p.Spec.TopologySpreadConstraints[0].NodeAffinityPolicy = &ignore
+			}},
+			here: 3, there: 1, nodes: pooled(), want: 1,
 		},
 		"too few domains": {
 			edits: []func(*v1.Pod){zoned, func(p *v1.Pod) { p.Spec.TopologySpreadConstraints[0].MinDomains = &three }}, here: 2, there: 0, want: 1,
