@@ -327,6 +327,19 @@ func TestOneJobForAPod(t *testing.T) {
 	})
 }
 
+// With the argument dryRun no job is made, and nobody is told that the pod was evicted.
+func TestArgumentDryRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		args := migration.NewArgs()
+		args.DryRun = true
+		w.start(args, 0, false)
+		err := w.EvictPod(t.Context(), w.Pod("web-1"), optionsOf("main"))
+		assert.Error(t, err, "MigrationController: its argument dryRun is true, so it makes no job")
+		assert.Equal(t, len(w.names()), 0)
+	})
+}
+
 // Jobs that ended long ago are deleted, and no others. D-K-PMJ-4.
 func TestScavenge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -96,13 +96,16 @@ func (c *Controller) modeFor(pod *v1.Pod) Mode {
 func (c *Controller) PreEvictionFilter(pod *v1.Pod) error { return c.fits(pod) }
 
 // EvictPod makes a job for the pod. That the job exists is success: the pod is evicted when
-// arbitration lets it and its place is reserved.
+// arbitration lets it and its place is reserved. The argument dryRun refuses all pods.
 func (c *Controller) EvictPod(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
 	if err := c.refusal(pod, c.modeFor(pod)); err != nil {
 		return &framework.RefusedError{By: Name, Reason: err.Error(), Err: err}
 	}
-	if c.args.DryRun || c.handle.DryRun() {
+	if c.handle.DryRun() {
 		return nil
+	}
+	if c.args.DryRun { // reports, counters and events must not say that the pod was evicted
+		return &framework.RefusedError{By: Name, Reason: "its argument dryRun is true, so it makes no job"}
 	}
 	job := c.jobFor(pod, options)
 	err := c.jobs.create(ctx, job)
