@@ -226,10 +226,11 @@ func priorityOf(pod *v1.Pod) int32 {
 	return *pod.Spec.Priority
 }
 
-// costOf reads a whole number of 32 bits from an annotation; 0 if there is none.
+// costOf reads a whole number of 32 bits from an annotation; 0 if there is none, and the bound of 32
+// bits if it is beyond.
 func costOf(pod *v1.Pod, annotation string) int32 {
 	cost, err := strconv.ParseInt(pod.Annotations[annotation], 10, 32)
-	if err != nil {
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0
 	}
 	return int32(cost)

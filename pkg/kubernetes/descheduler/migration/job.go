@@ -33,7 +33,7 @@ const (
 	// AnnotationSoftEviction of a pod asks what owns it to end it.
 	AnnotationSoftEviction = Domain + "/soft-eviction"
 	// AnnotationEvictionCost of a pod is a whole number: less is migrated first, and the
-	// largest one of 32 bits never.
+	// largest one of 32 bits, or a larger one, never.
 	AnnotationEvictionCost = Domain + "/eviction-cost"
 )
 

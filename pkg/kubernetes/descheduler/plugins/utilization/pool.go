@@ -2,6 +2,7 @@ package utilization
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -254,10 +255,10 @@ func (b *loadBalance) candidates(from *account, all bool) []*v1.Pod {
 	return pods
 }
 
-// costOf reads a cost; what cannot be read is zero.
+// costOf reads a cost; what cannot be read is zero, and what is beyond 32 bits is the bound of these.
 func costOf(pod *v1.Pod, annotation string) int64 {
 	cost, err := strconv.ParseInt(pod.Annotations[annotation], 10, 32)
-	if err != nil {
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0
 	}
 	return cost
