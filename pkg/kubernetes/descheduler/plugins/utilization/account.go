@@ -62,13 +62,22 @@ func (a *account) total(weights []int64) int64 {
 	return sum
 }
 
-// amountOf is one resource of a list, in thousandths for those that come in such parts.
+// amountMax bounds an amount, so that no sum over the pods of a node overflows: a node whose sum is
+// negative would look empty. It is a petabyte, or as many thousandths.
+const amountMax = int64(1) << 50
+
+// amountOf is one resource of a list, in thousandths for those that come in such parts. What is
+// negative is nothing.
 func amountOf(list v1.ResourceList, name v1.ResourceName) int64 {
 	quantity := list[name]
+	amount := quantity.Value()
 	if name == v1.ResourceCPU || name == framework.MetricResource {
-		return quantity.MilliValue()
+		if amount > amountMax/1000 { // its thousandths may be more than there are numbers
+			return amountMax
+		}
+		amount = quantity.MilliValue()
 	}
-	return quantity.Value()
+	return min(max(amount, 0), amountMax)
 }
 
 // allOf is what a node has of a resource. Of what a query returns, the whole is one.
