@@ -76,11 +76,14 @@ func smooth(old, value int64) int64 { return (9*old + value*scale) / 10 }
 func amounts(list v1.ResourceList) (cpu, memory int64, ok bool) {
 	c, hasCPU := list[v1.ResourceCPU]
 	m, hasMemory := list[v1.ResourceMemory]
-	cpu = mostMeasured
-	if c.Value() < mostMeasured/1000 { // otherwise its thousandths may be more than there are numbers
+	cpu, memory = mostMeasured, mostMeasured // what is above is more than there are numbers
+	if c.CmpInt64(mostMeasured/1000) < 0 {
 		cpu = max(c.MilliValue(), 0)
 	}
-	return cpu, min(max(m.Value(), 0), mostMeasured), hasCPU && hasMemory
+	if m.CmpInt64(mostMeasured) < 0 {
+		memory = max(m.Value(), 0)
+	}
+	return cpu, memory, hasCPU && hasMemory
 }
 
 func listOf(cpu, memory int64) v1.ResourceList {

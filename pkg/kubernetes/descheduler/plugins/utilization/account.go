@@ -70,14 +70,15 @@ const amountMax = int64(1) << 50
 // negative is nothing.
 func amountOf(list v1.ResourceList, name v1.ResourceName) int64 {
 	quantity := list[name]
-	amount := quantity.Value()
-	if name == v1.ResourceCPU || name == framework.MetricResource {
-		if amount > amountMax/1000 { // its thousandths may be more than there are numbers
-			return amountMax
-		}
-		amount = quantity.MilliValue()
+	switch milli := name == v1.ResourceCPU || name == framework.MetricResource; {
+	case quantity.Sign() <= 0:
+		return 0
+	case quantity.CmpInt64(amountMax/1000) <= 0 && milli: // of more there may be too many thousandths to count
+		return quantity.MilliValue()
+	case quantity.CmpInt64(amountMax) <= 0 && !milli:
+		return quantity.Value()
 	}
-	return min(max(amount, 0), amountMax)
+	return amountMax
 }
 
 // allOf is what a node has of a resource. Of what a query returns, the whole is one.
