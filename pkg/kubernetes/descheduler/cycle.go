@@ -216,15 +216,13 @@ func (c *cycle) fail(p *profile, s step, point framework.Point, err error) {
 func (c *cycle) finish() {
 	d, r := c.d, c.report
 	r.Duration = c.since(r.Started)
-	var cutEvictions int
-	r.Evictions, cutEvictions = d.pending.take()
+	r.Evictions, r.Unlisted = d.pending.take()
 	r.Kept, r.Cut = d.decisions.count()
-	r.Cut += cutEvictions
 	delete(r.Kept, Considered)
 	delete(r.Kept, Evicted)
 	d.options.Metrics.loop.Observe(r.Duration.Seconds())
 	d.options.Metrics.inFlight.Set(float64(len(d.limits.inFlight())))
-	d.options.Log.Info("cycle ended", zap.Int("cycle", r.Cycle), zap.Int("evictions", len(r.Evictions)),
+	d.options.Log.Info("cycle ended", zap.Int("cycle", r.Cycle), zap.Int("evictions", len(r.Evictions)+r.Unlisted),
 		zap.Duration("duration", r.Duration), zap.Bool("dryRun", r.DryRun))
 }
 
