@@ -62,7 +62,7 @@ func (d *Descheduler) newView(set *profiles, landing landingMaker) (*view, error
 		return nil, fmt.Errorf("reading the cluster: %w", err)
 	}
 	now := d.options.Clock.Now()
-	d.limits.observe(now, objects.Pods, append(set.inFlight(), set.background()...))
+	d.limits.observe(now, objects.Pods, append(d.inFlight(set), d.background(set)...))
 	inFlight := d.limits.inFlight()
 	d.expected.observe(now, objects.Pods, inFlight)
 	s := framework.NewSnapshot(objects, now)
