@@ -2,6 +2,7 @@ package migration_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,6 +90,26 @@ func TestJobsThatMakeNoSense(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A thousand jobs that make no sense do not keep one that does, and end one after the other.
+func TestManyJobsThatMakeNoSense(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const endsMax = 100
+		w := newWorld(t, "ReplicaSet")
+		w.start(migration.NewArgs(), 0, false)
+		for i := range 10 * endsMax {
+			w.put(jobOf(fmt.Sprintf("absent-%04d", i), migration.Spec{PodRef: migration.PodRef{Namespace: "default", Name: fmt.Sprint("nobody-", i)}}))
+		}
+		w.put(jobOf("real", migration.Spec{}))
+		for i := range 10 {
+			before := len(w.process.client.Actions()) + len(w.process.writes)
+			assert.NilError(t, w.Arbitrate(t.Context()))
+			assert.Assert(t, w.job("real").InFlight())
+			assert.Assert(t, len(w.process.client.Actions())+len(w.process.writes)-before <= 3*endsMax+1)
+			assert.Assert(t, w.job(fmt.Sprintf("absent-%04d", (i+1)*endsMax-1)).Ended())
+		}
+	})
 }
 
 // A user may change a job while it is under way: its reservation goes with it all the same, and what
