@@ -164,6 +164,7 @@ type world struct {
 	options Options
 	policy  *policy.Policy
 	plugins []*scripted
+	wrap    func(instance) framework.Plugin // nil: as it is
 	d       *Descheduler
 	evicted []string // by the evict plugin, as namespace/name
 }
@@ -222,6 +223,9 @@ func (w *world) registry() *framework.Registry {
 			Name: p.name, Points: framework.Points(),
 			New: func(_ context.Context, _ any, h framework.Handle) (framework.Plugin, error) {
 				p.handle = h
+				if w.wrap != nil {
+					return w.wrap(instance{p, h}), nil
+				}
 				return instance{p, h}, nil
 			},
 		}))

@@ -56,7 +56,7 @@ func (c *cycle) run(ctx context.Context) error {
 	c.report.Cycle = d.decisions.begin()
 	d.events.begin()
 	err := contain(func() error {
-		d.limits.begin(c.set.background())
+		d.limits.begin(d.background(c.set))
 		if d.options.DryRun {
 			d.expected.forget() // what it would evict is there in the next cycle
 		}
@@ -150,8 +150,10 @@ func (c *cycle) step(ctx context.Context, p *profile, s step, nodes []*v1.Node) 
 		return fmt.Errorf("not run: %w", err)
 	}
 	ctx, span := c.d.span(ctx, "Plugin", attribute.String("profile", p.name), attribute.String("plugin", s.name))
+	ctx, end := context.WithCancel(ctx)
+	defer end() // what the plugin has left running evicts nothing more with it
 	start := c.d.options.Clock.Now()
-	nodes, sortErr := ordered(p.preSort, nodes)
+	nodes, sortErr := c.ordered(p, nodes)
 	err := c.d.watched(p.name, s.name, func() error {
 		return contain(func() error {
 			if status := s.run(ctx, nodes); status != nil {
@@ -169,20 +171,22 @@ func (c *cycle) step(ctx context.Context, p *profile, s step, nodes []*v1.Node) 
 
 // ordered has the pre-sort plugins of a profile order nodes. One that returns other nodes
 // than it was given, or panics, changes nothing.
-func ordered(plugins []framework.PreSortPlugin, nodes []*v1.Node) ([]*v1.Node, error) {
+func (c *cycle) ordered(p *profile, nodes []*v1.Node) ([]*v1.Node, error) {
 	nodes = slices.Clone(nodes)
 	var errs []error
-	for _, p := range plugins {
+	for _, by := range p.preSort {
 		err := contain(func() error {
-			sorted := p.PreSort(slices.Clone(nodes))
-			if !sameNodes(nodes, sorted) {
-				return errors.New("it returned other nodes than it was given")
-			}
-			nodes = slices.Clone(sorted)
-			return nil
+			return c.d.watched(p.name, by.Name(), func() error {
+				sorted := by.PreSort(slices.Clone(nodes))
+				if !sameNodes(nodes, sorted) {
+					return errors.New("it returned other nodes than it was given")
+				}
+				nodes = slices.Clone(sorted)
+				return nil
+			})
 		})
 		if err != nil {
-			errs = append(errs, fmt.Errorf("pre-sort by %s: %w", p.Name(), err))
+			errs = append(errs, fmt.Errorf("pre-sort by %s: %w", by.Name(), err))
 		}
 	}
 	return nodes, errors.Join(errs...)
@@ -216,15 +220,13 @@ func (c *cycle) fail(p *profile, s step, point framework.Point, err error) {
 func (c *cycle) finish() {
 	d, r := c.d, c.report
 	r.Duration = c.since(r.Started)
-	var cutEvictions int
-	r.Evictions, cutEvictions = d.pending.take()
+	r.Evictions, r.Unlisted = d.pending.take()
 	r.Kept, r.Cut = d.decisions.count()
-	r.Cut += cutEvictions
 	delete(r.Kept, Considered)
 	delete(r.Kept, Evicted)
 	d.options.Metrics.loop.Observe(r.Duration.Seconds())
 	d.options.Metrics.inFlight.Set(float64(len(d.limits.inFlight())))
-	d.options.Log.Info("cycle ended", zap.Int("cycle", r.Cycle), zap.Int("evictions", len(r.Evictions)),
+	d.options.Log.Info("cycle ended", zap.Int("cycle", r.Cycle), zap.Int("evictions", len(r.Evictions)+r.Unlisted),
 		zap.Duration("duration", r.Duration), zap.Bool("dryRun", r.DryRun))
 }
 

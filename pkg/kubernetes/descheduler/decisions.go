@@ -68,17 +68,22 @@ func (a Answer) String() string {
 		fmt.Fprintf(&b, "cycle %d, %s/%s: evicted from %s: %s\n", e.Cycle, e.Profile, e.Plugin, e.From, e.Reason)
 	}
 	for _, d := range a.Decisions {
-		if d.Outcome != Evicted {
+		if d.Outcome != Evicted || !a.lists(d) {
 			fmt.Fprintln(&b, d)
 		}
 	}
 	if b.Len() == 0 {
-		b.WriteString("no plugin considered it\n")
+		b.WriteString("no plugin considered it in the last two cycles\n")
 	}
 	if a.Cut > 0 {
 		fmt.Fprintf(&b, "%d decisions were not kept\n", a.Cut)
 	}
 	return a.Pod + "\n" + b.String()
+}
+
+// lists says whether the eviction of a decision is among those that are remembered.
+func (a Answer) lists(d Decision) bool {
+	return slices.ContainsFunc(a.Evictions, func(e Eviction) bool { return e.UID == d.UID && e.Cycle == d.Cycle })
 }
 
 // evictionsMax is how many evictions are remembered over all cycles.

@@ -50,7 +50,7 @@ func New(ctx context.Context, p *policy.Policy, registry *framework.Registry, op
 		limits:    newLimits(options.ControllerWindow, options.DryRun),
 		decisions: newDecisions(options.DecisionsMax),
 		pending:   &pending{},
-		events:    &announcer{recorder: options.Recorder},
+		events:    &announcer{recorder: options.Recorder, log: options.Log},
 		reloaded:  make(chan struct{}),
 	}
 	d.ofCycles.maker, d.ofControllers.maker = options.Landing, options.ControllerLanding

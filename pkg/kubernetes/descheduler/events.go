@@ -7,6 +7,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"go.uber.org/zap"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -23,8 +24,8 @@ const (
 	reasonMax = 128
 	noteMax   = 1024
 
-	// warningsMax is how many warnings one cycle writes. A plugin that does not stop at
-	// a limit would write one for each pod.
+	// warningsMax is how many warnings one cycle writes; the log says that there were more. A
+	// plugin that does not stop at a limit would write one for each pod.
 	warningsMax = 500
 )
 
@@ -37,16 +38,18 @@ type Expecting interface {
 // announcer writes the events of pods. It is safe for concurrent use.
 type announcer struct {
 	recorder events.EventRecorder // nil: nothing is written
+	log      *zap.Logger
 
 	mu     sync.Mutex
 	warned map[types.UID]bool // in this cycle
+	full   bool               // there were more than warningsMax
 }
 
 // begin starts a cycle.
 func (a *announcer) begin() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.warned = map[types.UID]bool{}
+	a.warned, a.full = map[types.UID]bool{}, false
 }
 
 // evicted says that a pod was evicted. The reason of an event is one word, for which users
@@ -70,11 +73,17 @@ func (a *announcer) kept(r request, err error) {
 		return
 	}
 	a.mu.Lock()
-	skip := a.warned[r.pod.UID] || len(a.warned) >= warningsMax
+	known, more := a.warned[r.pod.UID], len(a.warned) >= warningsMax
+	skip := known || more
 	if !skip {
 		a.warned[r.pod.UID] = true
 	}
+	tell := more && !known && !a.full
+	a.full = a.full || tell
 	a.mu.Unlock()
+	if tell {
+		a.log.Warn("no more events of pods that are not evicted are written in this cycle", zap.Int("written", warningsMax))
+	}
 	if !skip {
 		a.write(r.pod, v1.EventTypeWarning, reasonFailed, "not evicted from node "+r.pod.Spec.NodeName+": "+err.Error())
 	}

@@ -33,6 +33,9 @@ func (e evictor) Filter(pod *v1.Pod) bool { return e.Why(pod) == nil }
 // Why implements framework.PodEvictor. All filters are asked, so that the reasons are
 // complete.
 func (e evictor) Why(pod *v1.Pod) error {
+	if pod == nil {
+		return errNoPod
+	}
 	err := e.filter(pod)
 	outcome := Considered
 	if err != nil {
@@ -84,8 +87,14 @@ func (e evictor) Evict(ctx context.Context, pod *v1.Pod, options framework.Evict
 	return e.EvictPod(ctx, pod, options) == nil
 }
 
+// errNoPod is what a plugin is told that asks about no pod.
+var errNoPod = errors.New("the pod is nil")
+
 // EvictPod implements framework.PodEvictor.
 func (e evictor) EvictPod(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
+	if pod == nil {
+		return errNoPod
+	}
 	options = e.fill(options)
 	ctx, span := e.d.span(ctx, "EvictPod",
 		attribute.String("profile", options.ProfileName), attribute.String("plugin", options.PluginName),
@@ -135,11 +144,14 @@ func (e evictor) evict(ctx context.Context, pod *v1.Pod, options framework.Evict
 	}
 	// Limits count for the plugin that runs, whatever name it gives.
 	r := e.request(pod, e.plugin)
-	to, err := e.permit(v, r)
+	var to destination
 	var result string
-	if err == nil {
-		result, err = e.carryOut(ctx, v, r, options)
-	}
+	err := contain(func() (err error) { // a filter or an evict plugin that panics keeps this pod only
+		if to, err = e.permit(v, r); err == nil {
+			result, err = e.carryOut(ctx, v, r, options)
+		}
+		return err
+	})
 	switch {
 	case err == nil:
 		e.d.options.Metrics.asked(r, result)
@@ -150,6 +162,10 @@ func (e evictor) evict(ctx context.Context, pod *v1.Pod, options framework.Evict
 		e.note(pod, e.plugin, Gone, err)
 		return nil
 	default:
+		if panicked := new(panicError); errors.As(err, &panicked) {
+			e.d.options.Log.Error("eviction failed", append(field(e.profile, e.plugin, err),
+				zap.String("pod", pod.Namespace+"/"+pod.Name))...)
+		}
 		e.kept(r, err)
 		return err
 	}
@@ -245,8 +261,10 @@ func (e evictor) carryOut(ctx context.Context, v *view, r request, options frame
 	}
 	var underWay bool
 	_ = contain(func() error { // the pod is evicted, whatever the plugin does now
-		underWay = e.profile.underWay(r.pod)
-		return nil
+		return e.d.watched(e.profile.name, e.Name(), func() error {
+			underWay = e.profile.underWay(r.pod)
+			return nil
+		})
 	})
 	e.d.limits.commit(e.d.options.Clock.Now(), r, mates, underWay)
 	v.snapshot.Evicted(r.pod.UID)

@@ -29,6 +29,7 @@ type flying struct {
 	since    time.Time
 	done     bool // the evict plugin was successful
 	reported bool // the evict plugin said that it was not over
+	cycle    int  // in which it was counted
 }
 
 func newFlight() flight {

@@ -27,6 +27,7 @@ type limits struct {
 	of       policy.Limits
 	ofPlugin map[string]int // by profile/plugin
 	cycle    tally
+	cycles   int // how many were begun
 	sliding  tally
 	flight   flight
 	rate     map[framework.Workload][]time.Time
@@ -66,6 +67,7 @@ func (l *limits) begin(background []*v1.Pod) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cycle = newTally()
+	l.cycles++
 	if l.dryRun {
 		l.sliding, l.flight, l.coolDown = newTally(), newFlight(), newCoolDown()
 		l.coolDown.set(l.of.CoolDown)
@@ -133,19 +135,22 @@ func (l *limits) reserve(now time.Time, r request) error {
 		l.cycle.add(keys)
 	}
 	l.flight.begin(now, r.pod, keys)
+	l.flight.entries[r.pod.UID].cycle = l.cycles
 	if w, ok := framework.WorkloadOf(r.pod); ok && l.of.WorkloadRate.Max > 0 {
 		l.rate[w] = append(l.rate[w], now)
 	}
 	return nil
 }
 
-// release takes back what reserve counted.
+// release takes back what reserve counted, but from another cycle, where it does not count.
 func (l *limits) release(r request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r.controller {
+	e := l.flight.entries[r.pod.UID]
+	switch {
+	case r.controller:
 		l.sliding.forget(r.pod.UID)
-	} else {
+	case e != nil && e.cycle == l.cycles:
 		l.cycle.remove(r.keys())
 	}
 	l.flight.end(r.pod.UID)

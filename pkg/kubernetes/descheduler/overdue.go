@@ -44,9 +44,14 @@ func (d *Descheduler) Overdue() []string {
 	return all
 }
 
+// newCall is a call that begins now, or from now on has to end.
+func (d *Descheduler) newCall(profile, plugin string) *watchedCall {
+	return &watchedCall{profile: profile, plugin: plugin, begun: d.options.Clock.Now()}
+}
+
 // watched calls a plugin, or what is named so, and says while it runs that it is overdue.
 func (d *Descheduler) watched(profile, plugin string, call func() error) error {
-	w := &watchedCall{profile: profile, plugin: plugin, begun: d.options.Clock.Now()}
+	w := d.newCall(profile, plugin)
 	ended, told := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(told)

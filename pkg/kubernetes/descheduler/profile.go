@@ -79,7 +79,15 @@ func (d *Descheduler) buildProfile(ctx context.Context, set *profiles, index int
 	for _, point := range framework.Points() {
 		for _, name := range of.Plugins[point] {
 			definition, _ := d.registry.Find(name)
-			if !definition.Works(point) || !p.add(point, handles[name], plugins[name]) {
+			works := definition.Works(point)
+			err := contain(func() error {
+				works = works && p.add(point, handles[name], plugins[name])
+				return nil
+			})
+			switch {
+			case err != nil:
+				errs = append(errs, fmt.Errorf("plugin %s at %s: %w", name, point, err))
+			case !works:
 				errs = append(errs, fmt.Errorf("plugin %s does not work at %s", name, point))
 			}
 		}
@@ -112,9 +120,11 @@ func (d *Descheduler) buildPlugin(ctx context.Context, h *handle, args any) (bui
 	if h.controller && d.options.Landing != nil && d.options.ControllerLanding == nil {
 		return nil, errors.New("is a controller, and there is no landing for controllers")
 	}
-	err = contain(func() (err error) {
-		built, err = definition.New(ctx, args, h)
-		return err
+	err = contain(func() error {
+		return d.watched(h.profile.name, h.plugin, func() (err error) {
+			built, err = definition.New(ctx, args, h)
+			return err
+		})
 	})
 	if err == nil && built == nil {
 		return nil, errors.New("its factory made nothing")
@@ -164,24 +174,33 @@ func appendTo[T framework.Plugin](list *[]T, plugin framework.Plugin) bool {
 }
 
 // inFlight are the pods that evict plugins report as in flight.
-func (s *profiles) inFlight() (pods []*v1.Pod) {
+func (d *Descheduler) inFlight(s *profiles) (pods []*v1.Pod) {
 	for _, p := range s.list {
 		if r, ok := p.evict.(framework.InFlightReporter); ok {
-			pods = append(pods, r.InFlight()...)
+			pods = append(pods, d.asked(p, r.InFlight)...)
 		}
 	}
 	return pods
 }
 
+// asked returns the pods that the evict plugin of a profile reports.
+func (d *Descheduler) asked(p *profile, report func() []*v1.Pod) (pods []*v1.Pod) {
+	_ = d.watched(p.name, p.evict.Name(), func() error {
+		pods = report()
+		return nil
+	})
+	return pods
+}
+
 // background are the pods whose owners are to end them, each once.
-func (s *profiles) background() (pods []*v1.Pod) {
+func (d *Descheduler) background(s *profiles) (pods []*v1.Pod) {
 	seen := map[string]bool{}
 	for _, p := range s.list {
 		r, ok := p.evict.(framework.BackgroundReporter)
 		if !ok {
 			continue
 		}
-		for _, pod := range r.Background() {
+		for _, pod := range d.asked(p, r.Background) {
 			if !seen[string(pod.UID)] {
 				seen[string(pod.UID)] = true
 				pods = append(pods, pod)

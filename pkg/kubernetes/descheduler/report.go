@@ -58,6 +58,8 @@ type Report struct {
 	Skipped   string     `json:"skipped,omitempty"`
 	Nodes     int        `json:"nodes"`
 	Evictions []Eviction `json:"evictions"`
+	// Unlisted is how many evictions more there were than are listed.
+	Unlisted int `json:"evictionsNotListed,omitempty"`
 	// Kept counts the decisions that kept a pod, by outcome.
 	Kept     map[Outcome]int `json:"kept"`
 	Cut      int             `json:"cut,omitempty"` // decisions that were not remembered
@@ -81,13 +83,16 @@ func (r *Report) Table(w io.Writer) error {
 	if r.Skipped != "" {
 		fmt.Fprintf(t, "cycle %d was skipped: %s\n", r.Cycle, r.Skipped)
 	} else {
-		fmt.Fprintf(t, "cycle %d, %d nodes: %d pods %s\n", r.Cycle, r.Nodes, len(r.Evictions), verb)
+		fmt.Fprintf(t, "cycle %d, %d nodes: %d pods %s\n", r.Cycle, r.Nodes, len(r.Evictions)+r.Unlisted, verb)
 	}
 	if len(r.Evictions) > 0 {
 		fmt.Fprintln(t, "POD\tPLUGIN\tREASON\tFROM\tTO\tBUDGET LEFT")
 	}
 	for _, e := range r.Evictions {
 		fmt.Fprintf(t, "%s\t%s/%s\t%s\t%s\t%s\t%s\n", e.Pod, e.Profile, e.Plugin, e.Reason, dash(e.From), e.place(), number(e.BudgetLeft))
+	}
+	if r.Unlisted > 0 {
+		fmt.Fprintf(t, "evictions that are not listed: %d\n", r.Unlisted)
 	}
 	for _, by := range r.otherChecks() {
 		fmt.Fprintf(t, "TO was checked by %s and not by the scheduler's core: it is a node where the replacement fits, and the scheduler may take another one\n", by)

@@ -60,7 +60,7 @@ failure of p/Other at balance: no luck
 		"team/web-1\ncycle 1, p: considered\ncycle 1, p/All: limited: limit of 1 evictions in a cycle reached for workload team/ReplicaSet/web\n")
 	assert.Equal(t, w.d.Why("team", "web-0").String(), "team/web-0\ncycle 1, p/All: evicted from a: all go\ncycle 1, p: considered\n")
 	assert.Equal(t, w.d.Why("team", "bare").String(), "team/bare\ncycle 1, p: filtered: All: nothing makes it anew\n")
-	assert.Equal(t, w.d.Why("team", "none").String(), "team/none\nno plugin considered it\n")
+	assert.Equal(t, w.d.Why("team", "none").String(), "team/none\nno plugin considered it in the last two cycles\n")
 }
 
 // TestReportWithoutTheCore: a descheduler that is built without a landing asks NodeFit, and its
@@ -219,7 +219,7 @@ func TestDecisionsAreBounded(t *testing.T) {
 	report, err := w.d.Cycle(t.Context())
 	assert.NilError(t, err)
 	assert.Equal(t, report.Cut, 2000-100) // two decisions for each pod
-	assert.Equal(t, w.d.Why("team", "web-a-999").String(), "team/web-a-999\nno plugin considered it\n3800 decisions were not kept\n")
+	assert.Equal(t, w.d.Why("team", "web-a-999").String(), "team/web-a-999\nno plugin considered it in the last two cycles\n3800 decisions were not kept\n")
 
 	d := newDecisions(10)
 	for i := range 10 * evictionsMax {
@@ -290,4 +290,33 @@ func TestTenTimesTheEvictionsOfAReport(t *testing.T) {
 	assert.Equal(t, cut, 9*evictionsOfReport)
 	list, cut = p.take()
 	assert.Equal(t, len(list)+cut, 0)
+}
+
+// TestBeyondWhatIsListed: at ten times the bounds a report counts what it does not list, and why says
+// that a pod was evicted although the eviction itself is forgotten.
+func TestBeyondWhatIsListed(t *testing.T) {
+	w := newWorld(t)
+	w.build()
+	for range 10 * evictionsOfReport {
+		w.d.pending.add(Eviction{})
+	}
+	report, err := w.d.Cycle(t.Context())
+	assert.NilError(t, err)
+	assert.Equal(t, report.Unlisted, 9*evictionsOfReport)
+	assert.Equal(t, report.Cut, 0)
+	var table bytes.Buffer
+	assert.NilError(t, report.Table(&table))
+	assert.Assert(t, strings.HasPrefix(table.String(), fmt.Sprintf("cycle 1, 3 nodes: %d pods evicted\n", 10*evictionsOfReport)))
+	assert.Assert(t, strings.HasSuffix(table.String(), fmt.Sprintf("\nevictions that are not listed: %d\n", 9*evictionsOfReport)))
+
+	d := newDecisions(20 * evictionsMax)
+	d.begin()
+	for i := range 10 * evictionsMax {
+		pod := newPod("a", fmt.Sprintf("p%d", i), "n", "web")
+		d.evicted(Eviction{Pod: "a/" + pod.Name, UID: pod.UID, Profile: "p", Plugin: "All", Reason: "old", From: "n"})
+		d.note(pod, decided{profile: "p", plugin: "All", outcome: Evicted, reason: errorText("old")})
+	}
+	assert.Equal(t, d.why("a", "p0").String(), "a/p0\ncycle 1, p/All: evicted: old\n")
+	last := fmt.Sprint("p", 10*evictionsMax-1)
+	assert.Equal(t, d.why("a", last).String(), "a/"+last+"\ncycle 1, p/All: evicted from n: old\n")
 }

@@ -13,6 +13,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
 	"go.opentelemetry.io/otel/trace/noop"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -98,11 +100,14 @@ func TestWarningsAreBounded(t *testing.T) {
 	w := newWorld(t, podsOf(10*warningsMax, "a", "web")...)
 	recorder := &discard{}
 	w.options.Recorder = recorder
+	core, log := observer.New(zap.WarnLevel)
+	w.options.Log = zap.New(core)
 	w.policy.FailureEvents = true
 	w.policy.Limits.PerNode = &zero
 	for cycle := range 2 {
 		w.cycle()
 		assert.Equal(t, recorder.n, (cycle+1)*warningsMax)
+		assert.Equal(t, log.Len(), cycle+1, "that there were more is told once")
 	}
 }
 

@@ -99,7 +99,7 @@ func (d *Descheduler) newView(set *profiles, profile string, landing *landingMak
 		return nil, fmt.Errorf("reading the cluster: %w", err)
 	}
 	now := d.options.Clock.Now()
-	d.limits.observe(now, objects.Pods, append(set.inFlight(), set.background()...))
+	d.limits.observe(now, objects.Pods, append(d.inFlight(set), d.background(set)...))
 	inFlight := d.limits.inFlight()
 	d.expected.observe(now, known, objects.Pods, inFlight)
 	s := framework.NewSnapshot(objects, now)

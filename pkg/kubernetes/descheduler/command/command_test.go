@@ -284,6 +284,15 @@ func TestWrongPolicyIsNotUsed(t *testing.T) {
 	assert.NilError(t, os.Remove(f.name))
 	w.look(t.Context())
 	assert.Equal(t, value(t, metrics, "descheduler_policy_usable"), 0.0)
+	change(smallest) // the text that is in use is there again
+	assert.Equal(t, len(told), 2)
+	assert.Equal(t, value(t, metrics, "descheduler_policy_usable"), 1.0)
+	change("#" + strings.Repeat("x", 10*policy.TextMax))
+	assert.Equal(t, len(f.text), policy.TextMax+1, "no more is read of a file without an end")
+	assert.ErrorContains(t, errors.New(told[2]), "the text has more than 1048576 bytes, which are the most")
+	assert.NilError(t, os.Remove(f.name))
+	change("#" + strings.Repeat("x", 10*policy.TextMax))
+	assert.Equal(t, value(t, metrics, "descheduler_policy_usable"), 0.0)
 }
 
 // value is the sum of a metric.

@@ -28,7 +28,7 @@ const (
 	// noteMax is the most bytes that the API server takes in the note of an event.
 	noteMax = 1024
 
-	// writtenMax is how many events are remembered as written.
+	// writtenMax is how many events are remembered, written or not.
 	writtenMax = 10_000
 )
 
@@ -48,6 +48,7 @@ type eventWriter struct {
 	mu      sync.Mutex
 	written map[eventKey]bool // false: not yet
 	waiting int               // how many are not
+	unknown int               // how many were not remembered, for want of room
 	changed chan struct{}     // closed when none is left
 }
 
@@ -64,7 +65,7 @@ func startEvents(ctx context.Context, sink events.EventSink, log *zap.Logger) (e
 	w.EventRecorder = broadcaster.NewRecorder(scheme.Scheme, reporter)
 	return w, func() {
 		if left := w.wait(writingMax); left > 0 {
-			log.Warn("events were not all written", zap.Int("left", left))
+			log.Warn("events were not all written", zap.Int("left", left), zap.Int("unknown", w.unknown))
 		}
 		cancel()
 		broadcaster.Shutdown()
@@ -86,8 +87,12 @@ func (w *eventWriter) Expect(object types.UID, kind, reason, action string) {
 	if _, known := w.written[key]; known {
 		return
 	}
-	if len(w.written) >= writtenMax {
+	if len(w.written) >= writtenMax && w.waiting < len(w.written) {
 		w.forget()
+	}
+	if len(w.written) >= writtenMax { // the API server takes none
+		w.unknown++
+		return
 	}
 	w.written[key] = false
 	w.waiting++

@@ -103,6 +103,17 @@ func TestWrittenEventsAreForgotten(t *testing.T) {
 	assert.Equal(t, w.wait(0), 0)
 }
 
+// What the API server does not take is bounded too, and told in the end.
+func TestEventsThatAreNeverWritten(t *testing.T) {
+	w := &eventWriter{written: map[eventKey]bool{}}
+	for i := range 10 * writtenMax {
+		w.Expect(types.UID(fmt.Sprint(i)), "Normal", "Moved", "Descheduled")
+	}
+	assert.Equal(t, len(w.written), writtenMax)
+	assert.Equal(t, w.unknown, 9*writtenMax)
+	assert.Equal(t, w.wait(0), writtenMax)
+}
+
 // regarding is a recorder that keeps what an event is of.
 type regarding struct{ of runtime.Object }
 

@@ -17,9 +17,15 @@ type file struct {
 	text     []byte // as it was read last
 }
 
-// changed reads the file, and says whether it is another text than before.
+// changed reads the file, and says whether it is another text than before. Of one that is too long it
+// reads no more than shows that.
 func (f *file) changed() (bool, error) {
-	text, err := os.ReadFile(f.name)
+	from, err := os.Open(f.name)
+	if err != nil {
+		return false, fmt.Errorf("policy-config-file: %w", err)
+	}
+	defer from.Close()
+	text, err := io.ReadAll(io.LimitReader(from, policy.TextMax+1))
 	if err != nil {
 		return false, fmt.Errorf("policy-config-file: %w", err)
 	}

@@ -20,6 +20,7 @@ type follower struct {
 	reload func(context.Context, *policy.Policy) error
 	// refused is called with what keeps a new policy from being used; the old one stays.
 	refused func(error)
+	unused  bool // the text that was read last is not in use
 	log     *zap.Logger
 	results *prometheus.CounterVec
 	usable  prometheus.Gauge
@@ -65,8 +66,12 @@ func (w *follower) look(ctx context.Context) {
 		return
 	}
 	if !changed {
+		if !w.unused {
+			w.usable.Set(1) // also where the file could not be read for a while
+		}
 		return
 	}
+	w.unused = true
 	p, warnings, err := w.file.load()
 	for _, warning := range warnings {
 		w.log.Warn("policy", zap.String("problem", warning.Format(w.file.name)))
@@ -83,6 +88,7 @@ func (w *follower) look(ctx context.Context) {
 	}
 	w.results.WithLabelValues("success").Inc()
 	w.usable.Set(1)
+	w.unused = false
 	w.log.Info("the changed policy is in use", zap.Int("profiles", len(p.Profiles)))
 	if p.Settings != (policy.Settings{}) {
 		w.log.Info("settings of the process in the policy file take effect after a restart only")

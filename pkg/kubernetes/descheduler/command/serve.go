@@ -87,15 +87,8 @@ func (p *page) asked() answering {
 // handler answers all paths.
 func (p *page) handler() http.Handler {
 	mux := http.NewServeMux()
-	probes := replica.ProbeHandler(p.state)
-	mux.Handle("GET /", probes) // healthz
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		if who := p.asked(); who != nil && len(who.Overdue()) > 0 {
-			http.Error(w, strings.Join(who.Overdue(), "\n"), http.StatusServiceUnavailable)
-			return
-		}
-		probes.ServeHTTP(w, r)
-	})
+	mux.Handle("GET /", replica.ProbeHandler(p.state)) // healthz
+	mux.HandleFunc("GET /readyz", p.ready)
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /report", p.report)
 	mux.HandleFunc("GET /why/{namespace}/{name}", p.answer)
@@ -103,6 +96,17 @@ func (p *page) handler() http.Handler {
 		mux.Handle("GET /metrics", promhttp.HandlerFor(p.metrics, promhttp.HandlerOpts{}))
 	}
 	return mux
+}
+
+// ready answers whether it leads, and all that it calls answers.
+func (p *page) ready(w http.ResponseWriter, r *http.Request) {
+	if who := p.asked(); who != nil {
+		if overdue := who.Overdue(); len(overdue) > 0 {
+			http.Error(w, strings.Join(overdue, "\n"), http.StatusServiceUnavailable)
+			return
+		}
+	}
+	replica.ProbeHandler(p.state).ServeHTTP(w, r)
 }
 
 // report answers with the last report, as JSON where the client prefers that.
@@ -147,7 +151,7 @@ func (s *serving) start(h http.Handler) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bind-address: %w", err)
 	}
-	v.http = &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+	v.http = newServer(h)
 	if s.cert != "" {
 		pair, err := tls.LoadX509KeyPair(s.cert, s.key)
 		if err != nil {
@@ -162,6 +166,19 @@ func (s *serving) start(h http.Handler) (*server, error) {
 		}
 	}()
 	return v, nil
+}
+
+// Bounds on a client that is slow or silent, so that it holds no connection and no report for ever.
+const (
+	requestMax = 10 * time.Second // until a request has been read
+	answerMax  = time.Minute      // until an answer has been taken
+	idleMax    = time.Minute      // between two requests
+)
+
+func newServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: requestMax, ReadTimeout: requestMax, WriteTimeout: answerMax, IdleTimeout: idleMax,
+	}
 }
 
 func (s *serving) tls(pair tls.Certificate) *tls.Config {

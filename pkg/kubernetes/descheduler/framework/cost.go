@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"errors"
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
@@ -14,14 +15,21 @@ const (
 )
 
 // EvictionCost is what the eviction of a pod costs: of equal pods the one with less goes first,
-// and one with the largest number of 32 bits never. What is not there, or cannot be read, is zero.
+// and one with the largest number of 32 bits never. What is not there, or cannot be read, is zero,
+// and what is beyond 32 bits is the bound of these.
 func EvictionCost(pod *v1.Pod) int32 {
-	text, there := pod.Annotations[AnnotationEvictionCost]
-	if !there {
-		text = pod.Annotations[KoordinatorEvictionCost]
+	if _, there := pod.Annotations[AnnotationEvictionCost]; there {
+		return costOf(pod, AnnotationEvictionCost)
 	}
-	cost, err := strconv.ParseInt(text, 10, 32)
-	if err != nil {
+	return costOf(pod, KoordinatorEvictionCost)
+}
+
+// DeletionCost is the cost that ReplicaSets look at when they have too many pods, read as EvictionCost.
+func DeletionCost(pod *v1.Pod) int32 { return costOf(pod, v1.PodDeletionCost) }
+
+func costOf(pod *v1.Pod, annotation string) int32 {
+	cost, err := strconv.ParseInt(pod.Annotations[annotation], 10, 32)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0
 	}
 	return int32(cost)

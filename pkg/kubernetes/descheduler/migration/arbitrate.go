@@ -52,11 +52,24 @@ func (c *Controller) Arbitrate(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
+// endsMax is how many jobs one arbitration ends, or asks the API server for the pod of. Others are
+// looked at by the next one: ten thousand jobs that make no sense would keep those that do for minutes.
+const endsMax = 100
+
 // waiting are the jobs that may begin if limits allow. Those that never may are failed.
 func (c *Controller) waiting(ctx context.Context, jobs []*Job, a *arbitration) (waiting []waitingJob, failed []error) {
-	now := c.handle.Clock().Now()
+	now, ends := c.handle.Clock().Now(), 0
 	for _, job := range jobs {
 		if job.Ended() || job.passed() || job.Spec.Paused || job.DeletionTimestamp != nil || !c.mine(job) || expired(job, now) {
+			continue
+		}
+		ref := job.Spec.PodRef
+		ref.UID = job.podUID()
+		if pod := c.listed(ref); pod != nil && pod.DeletionTimestamp == nil && c.forbids(job, pod, a) == nil {
+			waiting = append(waiting, waitingJob{job, pod})
+			continue
+		}
+		if ends++; ends > endsMax {
 			continue
 		}
 		pod, err := c.podOf(ctx, job)

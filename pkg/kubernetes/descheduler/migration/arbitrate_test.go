@@ -207,6 +207,8 @@ func TestRefusals(t *testing.T) {
 		{name: "other namespaces", args: func(a *migration.Args) { a.Namespaces = &migration.Namespaces{Include: []string{"prod"}} }, want: "its namespace is not selected"},
 		{name: "eviction cost", change: note(migration.AnnotationEvictionCost, "2147483647"), want: "its eviction cost forbids it"},
 		{name: "eviction cost, as Koordinator writes it", change: note(framework.KoordinatorEvictionCost, "2147483647"), want: "its eviction cost forbids it"},
+		{name: "ten times the eviction cost", change: note(migration.AnnotationEvictionCost, "21474836470"), want: "its eviction cost forbids it"},
+		{name: "eviction cost that is no number", change: note(migration.AnnotationEvictionCost, "NaN")},
 		{name: "always", change: func(p *v1.Pod) {
 			note("descheduler.alpha.kubernetes.io/evict", "")(p)
 			shimtest.Priority(2_000_000_000)(p)

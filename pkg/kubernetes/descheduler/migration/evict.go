@@ -123,7 +123,7 @@ type bucket struct {
 }
 
 func newBucket(perSecond, most int) *bucket {
-	return &bucket{every: time.Second / time.Duration(perSecond), most: most, tokens: most}
+	return &bucket{every: max(time.Second/time.Duration(perSecond), 1), most: most, tokens: most}
 }
 
 // take takes a token, or says how long to wait for one.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -225,17 +224,6 @@ func priorityOf(pod *v1.Pod) int32 {
 	}
 	return *pod.Spec.Priority
 }
-
-// costOf reads a whole number of 32 bits from an annotation; 0 if there is none.
-func costOf(pod *v1.Pod, annotation string) int32 {
-	cost, err := strconv.ParseInt(pod.Annotations[annotation], 10, 32)
-	if err != nil {
-		return 0
-	}
-	return int32(cost)
-}
-
-func deletionCost(pod *v1.Pod) int32 { return costOf(pod, v1.PodDeletionCost) }
 
 func isReady(pod *v1.Pod) bool {
 	return pod.Status.Phase == v1.PodRunning && slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool {

@@ -35,7 +35,7 @@ const (
 	// AnnotationSoftEviction of a pod asks what owns it to end it.
 	AnnotationSoftEviction = Domain + "/soft-eviction"
 	// AnnotationEvictionCost of a pod is a whole number: less is migrated first, and the
-	// largest one of 32 bits never.
+	// largest one of 32 bits, or a larger one, never.
 	AnnotationEvictionCost = framework.AnnotationEvictionCost
 )
 
@@ -113,7 +113,8 @@ type Job struct {
 type Spec struct {
 	// Paused holds the job where it is. Its time to live does not end it then.
 	Paused bool `json:"paused,omitempty"`
-	// TTL is the time to live from its creation; 0 or nothing is without end.
+	// TTL is the time to live from its creation; 0 or nothing is without end, and one that is
+	// negative is over at once.
 	TTL *metav1.Duration `json:"ttl,omitempty"`
 	// Mode is ReservationFirst if it is empty.
 	Mode Mode `json:"mode,omitempty"`
@@ -192,12 +193,12 @@ func (j *Job) passed() bool {
 	return j.Annotations[AnnotationPassed] != "" || j.Status.Phase == Running
 }
 
-// mode is the mode with its default.
+// mode is the mode with its default, which is the careful one: what is no mode counts as it too.
 func (j *Job) mode() Mode {
-	if j.Spec.Mode == "" {
-		return ReservationFirst
+	if j.Spec.Mode == EvictDirectly {
+		return EvictDirectly
 	}
-	return j.Spec.Mode
+	return ReservationFirst
 }
 
 // ttl is the time to live; 0 is without end.

@@ -1,6 +1,7 @@
 package migration
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -35,6 +36,17 @@ func TestMostOf(t *testing.T) {
 			limit = ptr.To(intstr.Parse(c.limit))
 		}
 		assert.Equal(t, mostOf(limit, c.replicas), c.want, "%q of %d", c.limit, c.replicas)
+	}
+}
+
+// More than one eviction in a nanosecond is no bound, and no division by zero.
+func TestBucketOfAnyRate(t *testing.T) {
+	for _, perSecond := range []int{1, int(time.Second), 10 * int(time.Second), math.MaxInt} {
+		b := newBucket(perSecond, 1)
+		now := time.Unix(1000, 0)
+		assert.Equal(t, b.take(now), time.Duration(0))
+		assert.Assert(t, b.take(now) > 0)
+		assert.Equal(t, b.take(now.Add(time.Second)), time.Duration(0))
 	}
 }
 

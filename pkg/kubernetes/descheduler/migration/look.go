@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -25,6 +26,9 @@ func (c *checks) listed(ref PodRef) *v1.Pod {
 // live is a pod as the API server has it; nil if it is gone, also if another one of the name
 // is there.
 func (c *checks) live(ctx context.Context, ref PodRef) (*v1.Pod, error) {
+	if !isSegment(ref.Namespace) || !isSegment(ref.Name) {
+		return nil, nil // the client would say for ever that it cannot ask for that
+	}
 	pod, err := c.handle.ClientSet().CoreV1().Pods(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -36,6 +40,9 @@ func (c *checks) live(ctx context.Context, ref PodRef) (*v1.Pod, error) {
 	}
 	return pod, nil
 }
+
+// isSegment says whether a pod or a namespace may have a name, as far as that is a part of a path.
+func isSegment(name string) bool { return name != "" && len(path.IsValidPathSegmentName(name)) == 0 }
 
 // look is the pod of the informer, or else that of the API server: what was made a moment ago
 // may not be heard of yet. That it is gone is certain.

@@ -49,7 +49,7 @@ func leastHarm(a, b waitingJob) int {
 	return cmp.Or(
 		cmp.Compare(priorityOf(a.pod), priorityOf(b.pod)),
 		cmp.Compare(classOf(a.pod), classOf(b.pod)),
-		cmp.Compare(deletionCost(a.pod), deletionCost(b.pod)),
+		cmp.Compare(framework.DeletionCost(a.pod), framework.DeletionCost(b.pod)),
 		cmp.Compare(framework.EvictionCost(a.pod), framework.EvictionCost(b.pod)),
 		b.pod.CreationTimestamp.Compare(a.pod.CreationTimestamp.Time),
 		b.CreationTimestamp.Compare(a.CreationTimestamp.Time),

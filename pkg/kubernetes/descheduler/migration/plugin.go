@@ -195,7 +195,7 @@ func (c *Controller) stamp(condition Condition) Condition {
 // end ends a job. Its reservation is deleted before, so that a job which has ended leaves
 // none.
 func (c *Controller) end(ctx context.Context, job *Job, phase Phase, reason Reason, message string) error {
-	if job.mode() == ReservationFirst {
+	if job.mode() == ReservationFirst || job.Status.Reservation != nil { // the mode may have been changed
 		if err := c.release(ctx, job); err != nil {
 			return fmt.Errorf("deleting the reservation of job %s: %w", job.Name, err)
 		}

@@ -3,6 +3,7 @@ package migration
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -47,7 +48,7 @@ func (c *checks) reservationOf(ctx context.Context, job *Job, pod *v1.Pod) (*v1.
 	}
 	if ttl := job.ttl().Duration; ttl > 0 {
 		// The place comes free even if no descheduler runs any more.
-		reservation.Spec.ActiveDeadlineSeconds = ptr.To(max(int64(ttl.Seconds()), 1))
+		reservation.Spec.ActiveDeadlineSeconds = ptr.To(min(max(int64(ttl.Seconds()), 1), math.MaxInt32)) // of 32 bits there
 	}
 	withoutMerged(&reservation.Spec, pattern.Labels)
 	terms, err := c.volumeTerms(ctx, pod)

@@ -1,6 +1,7 @@
 package migration
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -183,6 +184,12 @@ func TestReservationOf(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, string(text), wantReservation)
 	assert.DeepEqual(t, pod, before)
+	for ttl, seconds := range map[time.Duration]int64{1: 1, 1<<63 - 1: math.MaxInt32} {
+		job.Spec.TTL.Duration = ttl
+		reservation, err = c.reservationOf(t.Context(), job, pod)
+		assert.NilError(t, err)
+		assert.Equal(t, *reservation.Spec.ActiveDeadlineSeconds, seconds, "the API server takes 32 bits")
+	}
 
 	job.Spec.Reservation = &ReservationOptions{
 		Preemption: &PreemptionOptions{},

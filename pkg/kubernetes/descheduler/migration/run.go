@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -35,6 +36,8 @@ type queue = workqueue.TypedRateLimitingInterface[string]
 // Run takes jobs through their steps until the context ends. Jobs that an earlier process
 // left are gone on with.
 func (c *Controller) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	informer, index := c.watchJobs()
 	jobs := workqueue.NewTypedRateLimitingQueueWithConfig(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[string](failureFirst, failureMax),
@@ -49,6 +52,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.known.Store(index)
 	var work sync.WaitGroup
 	defer func() {
+		stop() // after a panic nothing else ends the informer
 		c.known.Store(nil)
 		_ = c.podInformer.RemoveEventHandler(registration) // it fails only if the informer has stopped
 		jobs.ShutDown()
@@ -95,7 +99,7 @@ func (c *Controller) serve(ctx context.Context, jobs queue) {
 		if over {
 			return
 		}
-		again, err := c.Reconcile(ctx, name)
+		again, err := c.reconcile(ctx, name)
 		switch {
 		case apierrors.IsConflict(err):
 			jobs.AddRateLimited(name)
@@ -112,6 +116,17 @@ func (c *Controller) serve(ctx context.Context, jobs queue) {
 		}
 		jobs.Done(name)
 	}
+}
+
+// reconcile is Reconcile in a goroutine of its own: a panic is an error of that job, and does not end
+// the process.
+func (c *Controller) reconcile(ctx context.Context, name string) (again time.Duration, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("panic: %v\n%s", value, debug.Stack())
+		}
+	}()
+	return c.Reconcile(ctx, name)
 }
 
 // Scavenge deletes jobs that ended long ago. Jobs that have not ended are kept.

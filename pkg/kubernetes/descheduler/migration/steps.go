@@ -44,7 +44,7 @@ func (c *Controller) Reconcile(ctx context.Context, name string) (time.Duration,
 // expired says whether the time to live of a job is over.
 func expired(job *Job, now time.Time) bool {
 	ttl := job.ttl().Duration
-	return ttl > 0 && !now.Before(job.CreationTimestamp.Add(ttl))
+	return ttl != 0 && !now.Before(job.CreationTimestamp.Add(ttl))
 }
 
 // step is the state machine.
@@ -64,7 +64,7 @@ func (c *Controller) step(ctx context.Context, job *Job) (time.Duration, error) 
 		return 0, c.end(ctx, job, Succeeded, EvictComplete, "the pod was evicted")
 	case job.mode() == EvictDirectly:
 		return c.evictStep(ctx, job)
-	case !job.is(ReservationCreated):
+	case !job.is(ReservationCreated) || job.Status.Reservation == nil: // a user may have taken it out
 		return c.reserve(ctx, job)
 	case !job.is(ReservationScheduled):
 		return c.awaitPlace(ctx, job)

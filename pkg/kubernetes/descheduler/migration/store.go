@@ -81,7 +81,9 @@ func write(job *Job) (*unstructured.Unstructured, error) {
 	return &unstructured.Unstructured{Object: object}, nil
 }
 
-// list reads all jobs, in the order of their names.
+// list reads all jobs, in the order of their names. One that cannot be read, such as with a time to
+// live that is no duration, is left out, since it must not keep others: Reconcile says what is wrong
+// with it.
 func (s store) list(ctx context.Context) ([]*Job, error) {
 	objects, err := s.client.List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -89,11 +91,9 @@ func (s store) list(ctx context.Context) ([]*Job, error) {
 	}
 	jobs := make([]*Job, 0, len(objects.Items))
 	for i := range objects.Items {
-		job, err := read(&objects.Items[i])
-		if err != nil {
-			return nil, err
+		if job, err := read(&objects.Items[i]); err == nil {
+			jobs = append(jobs, job)
 		}
-		jobs = append(jobs, job)
 	}
 	slices.SortFunc(jobs, func(a, b *Job) int { return cmp.Compare(a.Name, b.Name) })
 	return jobs, nil

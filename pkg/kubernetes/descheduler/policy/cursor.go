@@ -30,7 +30,12 @@ func (r *reader) add(p Problem) {
 
 // warn takes up a warning.
 func (r *reader) warn(w Warning) {
-	if len(r.warnings) < problemsMax && !r.gaveUp {
+	switch n := len(r.warnings); {
+	case r.gaveUp || n > problemsMax:
+	case n == problemsMax:
+		w.Message = fmt.Sprintf("more than %d warnings, the others are not shown", problemsMax)
+		fallthrough
+	default:
 		r.warnings = append(r.warnings, w)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -44,11 +45,17 @@ func (c cursor) decodeDuration(into reflect.Value) bool {
 	return true
 }
 
+var digits = regexp.MustCompile("[0-9]+")
+
 // duration is a duration as Go writes it; zero if it is something else.
 func (c cursor) duration() time.Duration {
 	if c.IsScalar() {
 		if d, err := time.ParseDuration(c.Node.Value); err == nil {
 			return d
+		}
+		if _, err := time.ParseDuration(digits.ReplaceAllString(c.Node.Value, "1")); err == nil {
+			c.fail("%s is longer than a duration can be, which is 292 years", c.Describe())
+			return 0
 		}
 	}
 	c.fail("must be a duration such as 90s, 5m or 1h30m, not %s", c.Describe())

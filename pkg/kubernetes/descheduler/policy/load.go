@@ -65,7 +65,7 @@ func (l *loader) giveUp(line int, format string, args ...any) {
 // document reads a whole text.
 func (l *loader) document(text string) *Policy {
 	if len(text) > TextMax {
-		l.giveUp(1, "the text has %d bytes, %d are the most", len(text), TextMax)
+		l.giveUp(1, "the text has more than %d bytes, which are the most", TextMax)
 		return nil
 	}
 	root := l.parse(text)

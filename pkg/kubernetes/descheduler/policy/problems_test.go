@@ -143,7 +143,7 @@ func TestDefaultIsRegistered(t *testing.T) {
 func TestBounds(t *testing.T) {
 	long := refused(t, header+"#"+strings.Repeat("x", 10*TextMax))
 	assert.Equal(t, len(long), 1)
-	assert.ErrorContains(t, long, "are the most") // ten megabytes
+	assert.ErrorContains(t, long, "which are the most") // ten megabytes
 
 	profiles := func(n int) string {
 		var b strings.Builder
@@ -164,6 +164,15 @@ func TestBounds(t *testing.T) {
 	wrong := refused(t, header+strings.Repeat("a: 1\n", 10*problemsMax))
 	assert.Equal(t, len(wrong), problemsMax+1)
 	assert.ErrorContains(t, wrong, "more than 1000 errors, the others are not shown")
+
+	unknown := header
+	for i := range 10 * problemsMax {
+		unknown += fmt.Sprintf("a%d: 1\n", i)
+	}
+	_, warnings, err := Load([]byte(unknown), testRegistry(t), Options{Lenient: true})
+	assert.NilError(t, err)
+	assert.Equal(t, len(warnings), problemsMax+1)
+	assert.ErrorContains(t, errors.New(warnings[problemsMax].String()), "more than 1000 warnings, the others are not shown")
 
 	aliases := header + "x0: &x0 [1, 2]\n"
 	for i := range 30 {

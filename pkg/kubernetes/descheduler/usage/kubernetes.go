@@ -21,8 +21,9 @@ import (
 // value that does not change.
 const scale = 1000
 
-// mostMeasured bounds a measured value, so that no sum overflows.
-const mostMeasured = int64(1) << 50
+// mostMeasured bounds a measured value, so that no sum overflows: ten times it and times scale is a
+// number.
+const mostMeasured = int64(1) << 49
 
 // nodeMetrics are the metrics of nodes, smoothed over polls.
 type nodeMetrics struct {
@@ -75,7 +76,14 @@ func smooth(old, value int64) int64 { return (9*old + value*scale) / 10 }
 func amounts(list v1.ResourceList) (cpu, memory int64, ok bool) {
 	c, hasCPU := list[v1.ResourceCPU]
 	m, hasMemory := list[v1.ResourceMemory]
-	return min(max(c.MilliValue(), 0), mostMeasured), min(max(m.Value(), 0), mostMeasured), hasCPU && hasMemory
+	cpu, memory = mostMeasured, mostMeasured // what is above is more than there are numbers
+	if c.CmpInt64(mostMeasured/1000) < 0 {
+		cpu = max(c.MilliValue(), 0)
+	}
+	if m.CmpInt64(mostMeasured) < 0 {
+		memory = max(m.Value(), 0)
+	}
+	return cpu, memory, hasCPU && hasMemory
 }
 
 func listOf(cpu, memory int64) v1.ResourceList {

@@ -290,3 +290,15 @@ func TestProvidersThatAreWrong(t *testing.T) {
 	_, err = s.sources(kube).Of(t.Context(), framework.UsageQuery{Source: framework.Prometheus})
 	assert.ErrorContains(t, err, "source Prometheus is none of the metrics providers")
 }
+
+// TestAbsurdMeasurements: what is beyond counting stays the most that is measured, and what is negative
+// is nothing.
+func TestAbsurdMeasurements(t *testing.T) {
+	for text, want := range map[string]int64{"9E": mostMeasured, "100E": mostMeasured, "1P": mostMeasured, "-9E": 0, "0": 0} {
+		cpu, memory, ok := amounts(ft.Amounts("cpu=" + text + " memory=" + text))
+		assert.Assert(t, ok)
+		assert.Equal(t, cpu, want, text)
+		assert.Equal(t, memory, want, text)
+		assert.Equal(t, smooth(cpu*scale, cpu), want*scale, text)
+	}
+}

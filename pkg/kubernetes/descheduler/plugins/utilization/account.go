@@ -62,13 +62,23 @@ func (a *account) total(weights []int64) int64 {
 	return sum
 }
 
-// amountOf is one resource of a list, in thousandths for those that come in such parts.
+// amountMax bounds an amount, so that no sum over the pods of a node overflows: a node whose sum is
+// negative would look empty. It is a petabyte, or as many thousandths.
+const amountMax = int64(1) << 50
+
+// amountOf is one resource of a list, in thousandths for those that come in such parts. What is
+// negative is nothing.
 func amountOf(list v1.ResourceList, name v1.ResourceName) int64 {
 	quantity := list[name]
-	if name == v1.ResourceCPU || name == framework.MetricResource {
+	switch milli := name == v1.ResourceCPU || name == framework.MetricResource; {
+	case quantity.Sign() <= 0:
+		return 0
+	case quantity.CmpInt64(amountMax/1000) <= 0 && milli: // of more there may be too many thousandths to count
 		return quantity.MilliValue()
+	case quantity.CmpInt64(amountMax) <= 0 && !milli:
+		return quantity.Value()
 	}
-	return quantity.Value()
+	return amountMax
 }
 
 // allOf is what a node has of a resource. Of what a query returns, the whole is one.

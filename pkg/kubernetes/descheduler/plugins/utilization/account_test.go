@@ -43,3 +43,24 @@ func TestRequestsAreThoseOfKubernetes(t *testing.T) {
 		assert.Assert(t, name != "two containers" || got[0] == 1, "%v", got) // half a thousandth twice
 	}
 }
+
+// TestAbsurdAmounts: pods whose amounts are beyond counting do not make their node look empty, and
+// negative ones do not either.
+func TestAbsurdAmounts(t *testing.T) {
+	names := []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, "gpu"}
+	a := &account{all: []int64{4000, 4 << 30, 8}, used: make([]int64, 3)}
+	limits := []Percentage{full / 2, full / 2, full / 2}
+	for _, amounts := range []string{"cpu=9E memory=9E gpu=9E", "cpu=100E memory=100E gpu=100E", "cpu=-9E memory=-9E gpu=-9E"} {
+		var one []int64
+		for _, name := range names {
+			one = append(one, amountOf(ft.Amounts(amounts), name))
+		}
+		for range 2000 {
+			a.add(one, 1)
+		}
+		for i := range names {
+			assert.Assert(t, a.over(limits, []int{i}), "%s: %d", names[i], a.used[i])
+			assert.Assert(t, !a.holds(one, limits))
+		}
+	}
+}

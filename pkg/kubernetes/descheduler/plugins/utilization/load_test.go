@@ -295,15 +295,16 @@ func TestPoolsInOrder(t *testing.T) {
 func TestCostsOrderPods(t *testing.T) {
 	pods := apps("a", "n1", "cpu=10m", 5)
 	pods[0].Annotations[framework.KoordinatorEvictionCost] = fmt.Sprint(costMax)
-	pods[3].Annotations[framework.AnnotationEvictionCost] = fmt.Sprint(costMax)
-	pods[1].Annotations[deletionCost] = "5"
-	pods[2].Annotations[deletionCost] = "-5"
+	pods[1].Annotations[v1.PodDeletionCost] = "5"
+	pods[2].Annotations[v1.PodDeletionCost] = "-50000000000" // what is beyond 32 bits counts as their bound
+	pods[3].Annotations[framework.AnnotationEvictionCost] = fmt.Sprint(10 * costMax)
+	pods[3].Annotations[v1.PodDeletionCost] = "NaN"
 	use := measured("n1=3900m n2=100m", "300m", pods)
 	use.Pods["a/n1-4"] = ft.Amounts("cpu=600m memory=0")
 	h := ft.NewHandle(t, framework.Objects{Nodes: three()[:2], Pods: pods}, ft.Options{Usage: use})
 	h.Run(t, LoadDefinition(), atOnce("cpu=20", "cpu=50"))
 	assert.DeepEqual(t, h.Asked()[:2], []string{"a/n1-2", "a/n1-4"})
-	assert.Assert(t, !slices.Contains(h.Asked(), "a/n1-0") && !slices.Contains(h.Asked(), "a/n1-3"))
+	assert.Assert(t, !slices.Contains(h.Asked(), "a/n1-0") && !slices.Contains(h.Asked(), "a/n1-3"), "%v", h.Asked())
 }
 
 // Each missing value of the condition has its own default.

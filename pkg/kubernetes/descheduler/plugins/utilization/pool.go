@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -14,9 +13,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/order"
 )
-
-// deletionCost is the annotation by which owners say which pods should be deleted first.
-const deletionCost = "controller.kubernetes.io/pod-deletion-cost"
 
 // costMax is the cost at which a pod is never evicted.
 const costMax = 1<<31 - 1
@@ -244,19 +240,10 @@ func (b *loadBalance) candidates(from *account, all bool) []*v1.Pod {
 	slices.SortStableFunc(pods, func(x, y *v1.Pod) int {
 		return cmp.Or(
 			order.ByImportance(x, y),
-			cmp.Compare(costOf(x, deletionCost), costOf(y, deletionCost)),
+			cmp.Compare(framework.DeletionCost(x), framework.DeletionCost(y)),
 			cmp.Compare(framework.EvictionCost(x), framework.EvictionCost(y)),
 			cmp.Compare(uses[y], uses[x]),
 		)
 	})
 	return pods
-}
-
-// costOf reads a cost; what cannot be read is zero.
-func costOf(pod *v1.Pod, annotation string) int64 {
-	cost, err := strconv.ParseInt(pod.Annotations[annotation], 10, 32)
-	if err != nil {
-		return 0
-	}
-	return cost
 }
