@@ -18,7 +18,8 @@ import (
 // nodesMin is how many nodes a cycle needs: with fewer there is no other place for a pod.
 const nodesMin = 2
 
-// roundsMax is how often a cycle runs plugins again for which evictions may have made room.
+// roundsMax is how often a cycle runs plugins again for which evictions may have made room. The log
+// says that it was reached.
 const roundsMax = 10
 
 // Cycle runs all plugins once: deschedule of all profiles, then balance of all profiles,
@@ -84,10 +85,12 @@ func (c *cycle) run(ctx context.Context) error {
 			})
 		}
 	}
-	for range roundsMax {
-		if !c.again(ctx, nodes) {
-			break
-		}
+	rounds := 0
+	for rounds < roundsMax && c.again(ctx, nodes) {
+		rounds++
+	}
+	if rounds == roundsMax {
+		d.options.Log.Info("plugins were run again as often as in one cycle at the most, the next one goes on", zap.Int("rounds", rounds))
 	}
 	return errors.Join(c.errs...)
 }

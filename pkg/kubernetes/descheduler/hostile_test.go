@@ -7,11 +7,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
@@ -70,6 +73,37 @@ func TestPanicsKeepOnePod(t *testing.T) {
 			assert.Assert(t, strings.Contains(w.d.Why("team", "web-a-0").String(), "failed: panic: a fault"), w.d.Why("team", "web-a-0").String())
 			assert.Equal(t, log.FilterMessage("eviction failed").FilterFieldKey("stack").Len(), 1)
 		})
+	}
+}
+
+// TestTextsOfPluginsThatAreNone: whatever bytes a plugin gives as a reason, a pod is evicted or kept, and
+// what is told is text.
+func TestTextsOfPluginsThatAreNone(t *testing.T) {
+	wrong := strings.Repeat("\x80", 10*reasonMax)
+	w := newWorld(t, podsOf(4, "a", "web")...)
+	recorder := events.NewFakeRecorder(10)
+	w.options.Recorder, w.options.Metrics = recorder, NewMetrics(prometheus.NewRegistry())
+	w.policy.FailureEvents = true
+	answers := []error{
+		&framework.RefusedError{By: wrong, Reason: wrong, Err: errors.New(wrong)},
+		&framework.LimitError{Scope: framework.Scope(wrong), Name: wrong}, errors.New(wrong), nil,
+	}
+	w.plugin("Evict").evict = func(_ context.Context, pod *v1.Pod, _ framework.EvictOptions) error {
+		return answers[pod.Name[len(pod.Name)-1]-'0']
+	}
+	w.plugin("All").deschedule = func(ctx context.Context, h framework.Handle, _ []*v1.Node) error {
+		for _, pod := range w.pods {
+			_ = h.Evictor().EvictPod(ctx, pod, framework.EvictOptions{Reason: wrong})
+		}
+		return nil
+	}
+	report, err := w.build().Cycle(t.Context())
+	assert.NilError(t, err)
+	assert.Equal(t, len(report.Evictions), 1)
+	written := texts(recorder)
+	assert.Equal(t, len(written), 4)
+	for _, line := range written {
+		assert.Assert(t, utf8.ValidString(line) && !strings.Contains(line, "  "), "%q", line)
 	}
 }
 

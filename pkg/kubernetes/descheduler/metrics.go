@@ -3,6 +3,7 @@ package descheduler
 import (
 	"errors"
 	"runtime/debug"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -92,9 +93,12 @@ func buildInfo(prefix string) prometheus.Collector {
 	return g
 }
 
+// text is a value of a label that a plugin gave: one that is no text would panic.
+func text(of string) string { return strings.ToValidUTF8(of, "?") }
+
 // asked counts an eviction that a plugin asked for.
 func (m *Metrics) asked(r request, result string) {
-	labels := []string{result, r.plugin, r.profile, r.pod.Namespace, r.pod.Spec.NodeName}
+	labels := []string{text(result), r.plugin, r.profile, r.pod.Namespace, r.pod.Spec.NodeName}
 	m.evicted.WithLabelValues(labels...).Inc()
 	m.evictedOld.WithLabelValues(labels...).Inc()
 }
@@ -107,7 +111,7 @@ func (m *Metrics) kept(r request, err error) {
 	case errors.As(err, &limit):
 		m.asked(r, limitResult(limit))
 	case errors.As(err, &refused):
-		m.refused.WithLabelValues(refused.By, r.plugin, r.profile).Inc()
+		m.refused.WithLabelValues(text(refused.By), r.plugin, r.profile).Inc()
 		if refused.Err != nil {
 			m.asked(r, resultError) // the API server was asked
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 
@@ -88,12 +90,17 @@ func TestAskedAgainAtMost(t *testing.T) {
 		}
 		return err
 	}
+	core, log := observer.New(zap.InfoLevel)
+	w.options.Log = zap.New(core)
 	w.cycle()
 	assert.Equal(t, *runs, 1+roundsMax)
+	again := func() int { return log.FilterField(zap.Int("rounds", roundsMax)).Len() }
+	assert.Equal(t, again(), 1)
 	*runs, fail = 0, true
 	_, err := w.build().Cycle(t.Context())
 	assert.ErrorContains(t, err, "it failed")
 	assert.Equal(t, *runs, 1)
+	assert.Equal(t, again(), 1)
 }
 
 // TestRepeatedAtBalance: a plugin at balance runs again when a later one has evicted a pod, and

@@ -43,6 +43,8 @@ type average struct {
 
 // poll reads all nodes. A node that is not there any more is forgotten.
 func (n *nodeMetrics) poll(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
 	list, err := n.client.MetricsV1beta1().NodeMetricses().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("metrics of nodes: %w", err)
@@ -108,6 +110,8 @@ func (n *nodeMetrics) view(ctx context.Context, maxAge time.Duration) (*metricsV
 
 // pods lists what all pods use. Without an answer no pod is known.
 func (n *nodeMetrics) pods(ctx context.Context) map[types.NamespacedName]*v1beta1.PodMetrics {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
 	list, err := n.client.MetricsV1beta1().PodMetricses(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "Metrics of pods could not be read")

@@ -21,7 +21,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 )
 
-// queryTimeout bounds one query.
+// queryTimeout bounds one query, and one list of the metrics API: also where a server takes it and
+// does not answer.
 const queryTimeout = 30 * time.Second
 
 // prometheus asks a server. The token is read for each query, so that a new one is
@@ -44,6 +45,8 @@ func newPrometheus(p Provider, o Options) *prometheus {
 // ask makes a query, whose answer must be a vector of parts of one, by the label
 // instance.
 func (p *prometheus) ask(ctx context.Context, query framework.UsageQuery) (framework.Usage, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
 	token, err := p.token(ctx)
 	if err != nil {
 		return nil, err
