@@ -138,9 +138,30 @@ func TestClustersThatFailed(t *testing.T) {
 }
 
 // play returns what is wrong.
-func (s scenario) play(t *testing.T, evictions map[string]int) (wrong []string) {
-	w, twin := s.world(t, false), s.world(t, true)
+func (s scenario) play(t *testing.T, evictions map[string]int) []string {
 	been, renewed := &route{nodes: map[string][]string{}}, map[types.UID]bool{}
+	return s.cycles(func(shuffled bool) *world { return s.world(t, shuffled) }, evictions, func(p played) []string {
+		wrong := append(p.w.broken(p.report, p.before, p.w.objects), been.follow(p.report, p.before.Pods)...)
+		if s.calm {
+			wrong = append(wrong, restless(p.cycle, p.report, renewed)...)
+		}
+		renewed = renewals(p.report)
+		return wrong
+	})
+}
+
+// A played cycle is what was done to a world.
+type played struct {
+	w      *world // as it is now
+	cycle  int
+	before framework.Objects
+	report *descheduler.Report
+}
+
+// cycles plays some cycles and returns what is wrong: what check says, and where a twin whose objects
+// are shuffled, or a dry run of the first cycle, does something else.
+func (s scenario) cycles(made func(shuffled bool) *world, evictions map[string]int, check func(played) []string) (wrong []string) {
+	w, twin := made(false), made(true)
 	for cycle := range 4 {
 		before := w.objects
 		before.Pods = slices.Clone(before.Pods)
@@ -158,13 +179,9 @@ func (s scenario) play(t *testing.T, evictions map[string]int) (wrong []string) 
 		}
 		w.settle(report)
 		twin.settle(report)
-		for _, text := range append(w.broken(report, before, w.objects), been.follow(report, before.Pods)...) {
+		for _, text := range check(played{w, cycle, before, report}) {
 			wrong = append(wrong, fmt.Sprintf("cycle %d: %s", cycle, text))
 		}
-		if s.calm {
-			wrong = append(wrong, restless(cycle, report, renewed)...)
-		}
-		renewed = renewals(report)
 	}
 	return wrong
 }
@@ -212,7 +229,7 @@ func restless(cycle int, r *descheduler.Report, renewed map[types.UID]bool) (wro
 	for _, e := range r.Evictions {
 		excused = excused || cycle < 3 && renewed[e.UID] && pointOf(e.Plugin) == "balance"
 		if cycle > 0 && !excused {
-			wrong = append(wrong, fmt.Sprintf("cycle %d wants %s of %s from %s to %s: %s", cycle, e.Pod, e.Plugin, e.From, e.To, e.Reason))
+			wrong = append(wrong, fmt.Sprintf("it wants %s of %s from %s to %s: %s", e.Pod, e.Plugin, e.From, e.To, e.Reason))
 		}
 	}
 	return wrong

@@ -37,39 +37,22 @@ func TestClosedLoopWithoutTheCore(t *testing.T) {
 }
 
 // playWithoutCore returns what is wrong.
-func (s scenario) playWithoutCore(t *testing.T, evictions map[string]int) (wrong []string) {
+func (s scenario) playWithoutCore(t *testing.T, evictions map[string]int) []string {
+	been := &route{nodes: map[string][]string{}}
 	made := func(shuffled bool) *world {
 		w := withoutCore(t, s.objects(rand.New(rand.NewPCG(s.seed, 3)), shuffled), load(t, s.policy))
 		w.allow()
 		return w
 	}
-	w, twin := made(false), made(true)
-	been := &route{nodes: map[string][]string{}}
-	for cycle := range 4 {
-		before := w.objects
-		before.Pods = slices.Clone(before.Pods)
-		dry, _ := w.cycle(w.descheduler(true))
-		report, text := w.cycle(w.d)
-		_, other := twin.cycle(twin.d)
-		if text != other {
-			wrong = append(wrong, fmt.Sprintf("cycle %d: shuffled it is\n%s\nand not\n%s", cycle, other, text))
-		}
-		if cycle == 0 && len(dry.Evictions) != len(report.Evictions) {
-			wrong = append(wrong, fmt.Sprintf("cycle %d: a dry run evicts %v and not %v", cycle, dry.Evictions, report.Evictions))
-		}
-		for _, e := range report.Evictions {
-			evictions[e.Plugin]++
-		}
-		w.settle(report)
-		twin.settle(report)
-		for _, check := range []func(*descheduler.Report, framework.Objects, framework.Objects) []string{accepted, protections, w.limits, budgets, gangs} {
-			wrong = append(wrong, check(report, before, w.objects)...)
+	return s.cycles(made, evictions, func(p played) (wrong []string) {
+		for _, check := range []func(*descheduler.Report, framework.Objects, framework.Objects) []string{accepted, protections, p.w.limits, budgets, gangs} {
+			wrong = append(wrong, check(p.report, p.before, p.w.objects)...)
 		}
 		if !strings.Contains(s.policy, "name: p1") { // several plugins may want a pod on different nodes
-			wrong = append(wrong, been.follow(report, before.Pods)...)
+			wrong = append(wrong, been.follow(p.report, p.before.Pods)...)
 		}
-	}
-	return wrong
+		return wrong
+	})
 }
 
 // accepted is that part of places of which NodeFit knows.
