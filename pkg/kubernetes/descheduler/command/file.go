@@ -24,7 +24,7 @@ func (f *file) changed() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("policy-config-file: %w", err)
 	}
-	defer from.Close()
+	defer func() { _ = from.Close() }()
 	text, err := io.ReadAll(io.LimitReader(from, policy.TextMax+1))
 	if err != nil {
 		return false, fmt.Errorf("policy-config-file: %w", err)

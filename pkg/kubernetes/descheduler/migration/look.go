@@ -5,7 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -42,7 +42,7 @@ func (c *checks) live(ctx context.Context, ref PodRef) (*v1.Pod, error) {
 }
 
 // isSegment says whether a pod or a namespace may have a name, as far as that is a part of a path.
-func isSegment(name string) bool { return name != "" && len(path.IsValidPathSegmentName(name)) == 0 }
+func isSegment(name string) bool { return name != "" && len(content.IsPathSegmentName(name)) == 0 }
 
 // look is the pod of the informer, or else that of the API server: what was made a moment ago
 // may not be heard of yet. That it is gone is certain.
