@@ -46,7 +46,7 @@ type expectation struct {
 }
 
 // hold notes that the replacement of a pod is to run on a node, if the pod is evicted. It refuses
-// that where more places were noted than the asker has counted, who is to ask again.
+// that where more places were noted than were counted for the answer: then it is to be asked again.
 func (x *expected) hold(now time.Time, pod *v1.Pod, node string, counted int) bool {
 	w, ok := framework.WorkloadOf(pod)
 	if !ok || node == "" {

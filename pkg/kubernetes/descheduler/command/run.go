@@ -42,7 +42,7 @@ type parts struct {
 	spans     trace.TracerProvider
 	log       *zap.Logger
 	reported  func(report)
-	// answers is told who is asked what happens.
+	// answers is told what knows what happens.
 	answers func(answering)
 }
 

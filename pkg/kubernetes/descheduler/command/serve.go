@@ -52,7 +52,7 @@ type page struct {
 
 	mu   sync.Mutex
 	last report
-	asks answering // nil: nobody
+	asks answering // nil: nothing does
 }
 
 // What is answering knows what happens.
@@ -70,14 +70,14 @@ func (p *page) reported(r report) {
 	p.last = r
 }
 
-// answers is who is asked from now on; nil: nobody.
-func (p *page) answers(who answering) {
+// answers says what is asked from now on; nil: nothing.
+func (p *page) answers(to answering) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asks = who
+	p.asks = to
 }
 
-// asked is who is asked, or nil.
+// asked is what is asked, or nil.
 func (p *page) asked() answering {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,8 +100,8 @@ func (p *page) handler() http.Handler {
 
 // ready answers whether it leads, and all that it calls answers.
 func (p *page) ready(w http.ResponseWriter, r *http.Request) {
-	if who := p.asked(); who != nil {
-		if overdue := who.Overdue(); len(overdue) > 0 {
+	if asked := p.asked(); asked != nil {
+		if overdue := asked.Overdue(); len(overdue) > 0 {
 			http.Error(w, strings.Join(overdue, "\n"), http.StatusServiceUnavailable)
 			return
 		}
@@ -127,12 +127,12 @@ func (p *page) report(w http.ResponseWriter, r *http.Request) {
 
 // answer says why a pod was evicted or was not.
 func (p *page) answer(w http.ResponseWriter, r *http.Request) {
-	who := p.asked()
-	if who == nil {
+	asked := p.asked()
+	if asked == nil {
 		http.Error(w, "this replica does not lead", http.StatusServiceUnavailable)
 		return
 	}
-	writeJSON(w, who.Why(r.PathValue("namespace"), r.PathValue("name")))
+	writeJSON(w, asked.Why(r.PathValue("namespace"), r.PathValue("name")))
 }
 
 // A server offers a page.

@@ -45,7 +45,7 @@ func TestWired(t *testing.T) {
 	r.how = &rest.Config{Host: server.URL}
 	r.build = func(ctx context.Context, p *parts) (descheduling, error) {
 		p.spans = sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
-		p.answers = func(who answering) { asked = who }
+		p.answers = func(a answering) { asked = a }
 		return build(ctx, p)
 	}
 	s.dryRun = true

@@ -327,7 +327,7 @@ func TestOneJobForAPod(t *testing.T) {
 	})
 }
 
-// With the argument dryRun no job is made, and nobody is told that the pod was evicted.
+// With the argument dryRun no job is made, and nothing says that the pod was evicted.
 func TestArgumentDryRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "ReplicaSet")
