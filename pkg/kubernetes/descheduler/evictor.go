@@ -289,20 +289,30 @@ func (e evictor) ask(ctx context.Context, pod *v1.Pod, options framework.EvictOp
 	return err
 }
 
+// book has the landing count that a pod went, and returns where its replacement is expected.
+func (e evictor) book(v *view, pod *v1.Pod, to string) (node string) {
+	node = to
+	defer func() { // also where the landing panics
+		e.d.expected.keep(e.d.options.Clock.Now(), pod, node)
+	}()
+	if ended(pod) || pod.Spec.NodeName == "" {
+		return node
+	}
+	// An error is of a pod that a landing for several controllers does not have any more, since its
+	// eviction was in flight when another one looked: the place is held all the same.
+	if booked, err := v.landing.Book(pod); err == nil && to != "" {
+		node = booked
+	}
+	return node
+}
+
 // tell books where the replacement goes, and says everywhere that a pod was evicted.
 func (e evictor) tell(v *view, r request, options framework.EvictOptions, to destination) {
 	v.evictions.Add(1)
 	e.missed.evicted(r.pod.UID)
 	before := v.budgets.left(r.pod)
 	v.budgets.evicted(r.pod)
-	if !ended(r.pod) && r.pod.Spec.NodeName != "" {
-		// An error is of a pod that a landing for several controllers does not have any more, since
-		// its eviction was in flight when another one looked: the place is held all the same.
-		if booked, err := v.landing.Book(r.pod); err == nil && to.node != "" {
-			to.node = booked
-		}
-	}
-	e.d.expected.keep(e.d.options.Clock.Now(), r.pod, to.node)
+	to.node = e.book(v, r.pod, to.node)
 	made := e.d.decisions.evicted(Eviction{
 		At: e.d.options.Clock.Now(), Pod: r.pod.Namespace + "/" + r.pod.Name, UID: r.pod.UID,
 		Profile: options.ProfileName, Plugin: options.PluginName, Reason: options.Reason,

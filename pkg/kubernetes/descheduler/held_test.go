@@ -138,3 +138,31 @@ func TestBookedElsewhere(t *testing.T) {
 	standIns, _ = x.after(0)
 	assert.Equal(t, len(standIns), 0)
 }
+
+// panicking is a landing that panics when a place is booked.
+type panicking struct{ framework.Landing }
+
+func (panicking) Book(*v1.Pod) (string, error) { panic("books") }
+
+// TestLandingThatPanicsHoldsNothingForEver: the pod went, and its place is kept as any other one.
+func TestLandingThatPanicsHoldsNothingForEver(t *testing.T) {
+	w := newWorld(t, podsOf(1, "a", "web")...)
+	w.withRooms(5)
+	works := w.options.Landing
+	w.options.Landing = func(s *framework.Snapshot) (framework.Landing, error) {
+		l, err := works(s)
+		return panicking{l}, err
+	}
+	_, err := w.build().Cycle(t.Context())
+	assert.ErrorContains(t, err, "panic: books")
+	x := &w.d.expected
+	w.pods = nil
+	for _, c := range []struct {
+		after time.Duration
+		left  int
+	}{{0, 1}, {expectedMax, 0}} {
+		x.observe(start.Add(c.after), x.known(), nil, nil)
+		standIns, _ := x.after(0)
+		assert.Equal(t, len(standIns), c.left)
+	}
+}
