@@ -118,7 +118,7 @@ export function createNodeMap({ onpick, onmove, onzoom }) {
     const i = flat.findIndex((e) => e.id === id);
     if (i < 0) return null;
     const group = groups.find((g) => i < g.first + g.entries.length);
-    return { i, group, j: i - group.first };
+    return group ? { i, group, j: i - group.first } : null; // without a width the nodes have no places yet
   }
 
   // entryAt is the entry at a place of the map; in the gaps the nearest before it.
