@@ -49,20 +49,9 @@ func (d *Descheduler) supervise(ctx context.Context, c controller) {
 // runController runs a controller once, and says that it is overdue where it goes on although its
 // context has ended: no other policy is used, and the process does not end, until it has.
 func (d *Descheduler) runController(ctx context.Context, c controller) error {
-	ended, told := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(told)
-		select {
-		case <-ended:
-		case <-ctx.Done():
-			d.await(d.newCall(c.profile.name, c.plugin), ended)
-		}
-	}()
-	defer func() {
-		close(ended)
-		<-told
-	}()
-	return contain(func() error { return c.run(ctx) })
+	return contain(func() error {
+		return d.watchedFrom(ctx.Done(), c.profile.name, c.plugin, func() error { return c.run(ctx) })
+	})
 }
 
 func (d *Descheduler) controllerFailed(c controller, err error, wait time.Duration) {

@@ -157,13 +157,11 @@ func (c *cycle) step(ctx context.Context, p *profile, s step, nodes []*v1.Node) 
 	defer end() // what the plugin has left running evicts nothing more with it
 	start := c.d.options.Clock.Now()
 	nodes, sortErr := c.ordered(p, nodes)
-	err := c.d.watched(p.name, s.name, func() error {
-		return contain(func() error {
-			if status := s.run(ctx, nodes); status != nil {
-				return status.Err
-			}
-			return nil
-		})
+	err := c.d.guarded(p.name, s.name, func() error {
+		if status := s.run(ctx, nodes); status != nil {
+			return status.Err
+		}
+		return nil
 	})
 	s.missed.returned(int(c.d.view.Load().evictions.Load()))
 	c.d.options.Metrics.strategy.WithLabelValues(s.name, p.name).Observe(c.since(start).Seconds())
@@ -178,15 +176,13 @@ func (c *cycle) ordered(p *profile, nodes []*v1.Node) ([]*v1.Node, error) {
 	nodes = slices.Clone(nodes)
 	var errs []error
 	for _, by := range p.preSort {
-		err := contain(func() error {
-			return c.d.watched(p.name, by.Name(), func() error {
-				sorted := by.PreSort(slices.Clone(nodes))
-				if !sameNodes(nodes, sorted) {
-					return errors.New("it returned other nodes than it was given")
-				}
-				nodes = slices.Clone(sorted)
-				return nil
-			})
+		err := c.d.guarded(p.name, by.Name(), func() error {
+			sorted := by.PreSort(slices.Clone(nodes))
+			if !sameNodes(nodes, sorted) {
+				return errors.New("it returned other nodes than it was given")
+			}
+			nodes = slices.Clone(sorted)
+			return nil
 		})
 		if err != nil {
 			errs = append(errs, fmt.Errorf("pre-sort by %s: %w", by.Name(), err))

@@ -58,7 +58,7 @@ func (a *announcer) evicted(r request, why string) {
 	if a.recorder == nil {
 		return
 	}
-	why = strings.ToValidUTF8(why, "?") // as the API server wants it
+	why = text(why)
 	reason, note := why, "evicted from node "+r.pod.Spec.NodeName+" by the descheduler"
 	if strings.ContainsRune(why, ' ') {
 		reason, note = "", note+": "+why
@@ -86,7 +86,7 @@ func (a *announcer) kept(r request, err error) {
 		a.log.Warn("no more events of pods that are not evicted are written in this cycle", zap.Int("written", warningsMax))
 	}
 	if !skip {
-		a.write(r.pod, v1.EventTypeWarning, reasonFailed, "not evicted from node "+r.pod.Spec.NodeName+": "+strings.ToValidUTF8(err.Error(), "?"))
+		a.write(r.pod, v1.EventTypeWarning, reasonFailed, "not evicted from node "+r.pod.Spec.NodeName+": "+text(err.Error()))
 	}
 }
 

@@ -260,11 +260,9 @@ func (e evictor) carryOut(ctx context.Context, v *view, r request, options frame
 		}
 	}
 	var underWay bool
-	_ = contain(func() error { // the pod is evicted, whatever the plugin does now
-		return e.d.watched(e.profile.name, e.Name(), func() error {
-			underWay = e.profile.underWay(r.pod)
-			return nil
-		})
+	_ = e.d.guarded(e.profile.name, e.Name(), func() error { // the pod is evicted, whatever the plugin does now
+		underWay = e.profile.underWay(r.pod)
+		return nil
 	})
 	e.d.limits.commit(e.d.options.Clock.Now(), r, mates, underWay)
 	v.snapshot.Evicted(r.pod.UID)

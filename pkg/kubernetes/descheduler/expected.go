@@ -30,6 +30,7 @@ type expected struct {
 	mu        sync.Mutex
 	made      int // how many there were, over all
 	evictions int // of how many the pod was evicted
+	open      int // of how many that is not known yet
 	list      []*expectation
 	seen      map[types.UID]framework.Workload // pods that were taken for replacements
 }
@@ -58,6 +59,7 @@ func (x *expected) hold(now time.Time, pod *v1.Pod, node string, counted int) bo
 		return false
 	}
 	x.made++
+	x.open++
 	x.list = append(x.list, &expectation{
 		number: x.made, of: pod.UID, workload: w, at: now, there: now, standIn: framework.StandIn(pod, node),
 	})
@@ -73,6 +75,7 @@ func (x *expected) keep(now time.Time, pod *v1.Pod, node string) {
 	if i < 0 {
 		return
 	}
+	x.open--
 	x.evictions++
 	e := x.list[i]
 	e.eviction, e.at, e.there = x.evictions, now, now
@@ -92,17 +95,23 @@ func (x *expected) drop(pod *v1.Pod) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if i := x.held(pod); i >= 0 {
+		x.open--
 		x.list = slices.Delete(x.list, i, i+1)
 	}
 }
 
-// held is the position of the place that is held for the replacement of a pod, or less than zero. It
-// is one of the last ones.
+// held is the position of the place that is held for the replacement of a pod, or less than zero. Those
+// of which it is not known whether the pod is evicted are the last ones, or almost, so few are looked at.
 func (x *expected) held(pod *v1.Pod) int {
-	for i := len(x.list) - 1; i >= 0; i-- {
-		if e := x.list[i]; e.eviction == 0 && e.of == pod.UID {
+	open := x.open
+	for i := len(x.list) - 1; i >= 0 && open > 0; i-- {
+		if x.list[i].eviction > 0 {
+			continue
+		}
+		if x.list[i].of == pod.UID {
 			return i
 		}
+		open--
 	}
 	return -1
 }
@@ -122,7 +131,7 @@ func (x *expected) after(number int) (standIns []*v1.Pod, made int) {
 func (x *expected) forget() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.list, x.seen = nil, nil
+	x.list, x.seen, x.open = nil, nil, 0
 }
 
 // known is how many evictions are known to have come about. It is asked before the cluster is read.

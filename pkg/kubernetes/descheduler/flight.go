@@ -36,9 +36,11 @@ func newFlight() flight {
 	return flight{entries: map[types.UID]*flying{}, counts: newTally()}
 }
 
-func (f *flight) begin(now time.Time, pod *v1.Pod, keys []key) {
-	f.entries[pod.UID] = &flying{keys: keys, since: now}
+func (f *flight) begin(now time.Time, pod *v1.Pod, keys []key) *flying {
+	e := &flying{keys: keys, since: now}
+	f.entries[pod.UID] = e
 	f.counts.add(keys)
+	return e
 }
 
 func (f *flight) done(now time.Time, uid types.UID, reported bool) {

@@ -139,6 +139,26 @@ func TestBookedElsewhere(t *testing.T) {
 	assert.Equal(t, len(standIns), 0)
 }
 
+// TestWhatIsOpen: what is held is looked for among those places of which the end is not known.
+func TestWhatIsOpen(t *testing.T) {
+	x, all := &expected{}, podsOf(4, "a", "web")
+	for i, p := range all {
+		assert.Assert(t, x.hold(start, p, "b", i))
+	}
+	assert.Equal(t, x.open, 4)
+	x.keep(start, all[2], "b")
+	x.drop(all[1])
+	assert.Equal(t, x.open, 2)
+	assert.Equal(t, x.held(all[0]), 0)
+	assert.Equal(t, x.held(all[1]), -1)
+	assert.Equal(t, x.held(all[2]), -1)
+	assert.Equal(t, x.held(all[3]), 2)
+	x.forget()
+	assert.Equal(t, x.open, 0)
+	x.keep(start, all[0], "b") // it ends after a cycle of a dry run has begun
+	assert.Equal(t, x.evictions, 1)
+}
+
 // panicking is a landing that panics when a place is booked.
 type panicking struct{ framework.Landing }
 

@@ -134,8 +134,7 @@ func (l *limits) reserve(now time.Time, r request) error {
 	} else {
 		l.cycle.add(keys)
 	}
-	l.flight.begin(now, r.pod, keys)
-	l.flight.entries[r.pod.UID].cycle = l.cycles
+	l.flight.begin(now, r.pod, keys).cycle = l.cycles
 	if w, ok := framework.WorkloadOf(r.pod); ok && l.of.WorkloadRate.Max > 0 {
 		l.rate[w] = append(l.rate[w], now)
 	}

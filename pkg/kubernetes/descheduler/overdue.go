@@ -44,18 +44,33 @@ func (d *Descheduler) Overdue() []string {
 	return all
 }
 
-// newCall is a call that begins now, or from now on has to end.
-func (d *Descheduler) newCall(profile, plugin string) *watchedCall {
-	return &watchedCall{profile: profile, plugin: plugin, begun: d.options.Clock.Now()}
+// guarded is watched for a call whose panic is an error.
+func (d *Descheduler) guarded(profile, plugin string, call func() error) error {
+	return contain(func() error { return d.watched(profile, plugin, call) })
 }
+
+// always is closed.
+var always = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // watched calls a plugin, or what is named so, and says while it runs that it is overdue.
 func (d *Descheduler) watched(profile, plugin string, call func() error) error {
-	w := d.newCall(profile, plugin)
+	return d.watchedFrom(always, profile, plugin, call)
+}
+
+// watchedFrom is watched for a call that has to end only when a channel is closed.
+func (d *Descheduler) watchedFrom(due <-chan struct{}, profile, plugin string, call func() error) error {
 	ended, told := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(told)
-		d.await(w, ended)
+		select {
+		case <-ended:
+		case <-due:
+			d.await(&watchedCall{profile: profile, plugin: plugin, begun: d.options.Clock.Now()}, ended)
+		}
 	}()
 	defer func() { // also where the plugin panics
 		close(ended)

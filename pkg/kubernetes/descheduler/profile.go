@@ -120,11 +120,9 @@ func (d *Descheduler) buildPlugin(ctx context.Context, h *handle, args any) (bui
 	if h.controller && d.options.Landing != nil && d.options.ControllerLanding == nil {
 		return nil, errors.New("is a controller, and there is no landing for controllers")
 	}
-	err = contain(func() error {
-		return d.watched(h.profile.name, h.plugin, func() (err error) {
-			built, err = definition.New(ctx, args, h)
-			return err
-		})
+	err = d.guarded(h.profile.name, h.plugin, func() (err error) {
+		built, err = definition.New(ctx, args, h)
+		return err
 	})
 	if err == nil && built == nil {
 		return nil, errors.New("its factory made nothing")

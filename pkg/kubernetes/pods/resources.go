@@ -34,21 +34,22 @@ func Amounts(list v1.ResourceList) *si.Resource {
 	amounts := &si.Resource{Resources: make(map[string]*si.Quantity, len(list)+1)}
 	for name, quantity := range list {
 		if name == v1.ResourceCPU {
-			amounts.Resources[common.CPU] = &si.Quantity{Value: milli(quantity)}
+			amounts.Resources[common.CPU] = &si.Quantity{Value: Milli(quantity)}
 		} else {
-			amounts.Resources[string(name)] = &si.Quantity{Value: whole(quantity)}
+			amounts.Resources[string(name)] = &si.Quantity{Value: Whole(quantity)}
 		}
 	}
 	return amounts
 }
 
-// milli is a quantity in thousandths.
-func milli(quantity resource.Quantity) int64 {
+// Milli is a quantity in thousandths, or the bound of 64 bits that it is beyond.
+func Milli(quantity resource.Quantity) int64 {
 	return within(quantity, math.MaxInt64/1000, quantity.MilliValue)
 }
 
-// whole is a quantity in its unit. A sum of quantities may be larger than any of them can be.
-func whole(quantity resource.Quantity) int64 {
+// Whole is a quantity in its unit, or the bound of 64 bits that it is beyond: a sum of quantities may be
+// larger than any of them can be.
+func Whole(quantity resource.Quantity) int64 {
 	return within(quantity, math.MaxInt64, quantity.Value)
 }
 

@@ -87,8 +87,9 @@ func (p *page) asked() answering {
 // handler answers all paths.
 func (p *page) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /", replica.ProbeHandler(p.state)) // healthz
-	mux.HandleFunc("GET /readyz", p.ready)
+	probes := replica.ProbeHandler(p.state)
+	mux.Handle("GET /", probes) // healthz
+	mux.Handle("GET /readyz", p.unlessOverdue(probes))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /report", p.report)
 	mux.HandleFunc("GET /why/{namespace}/{name}", p.answer)
@@ -98,15 +99,18 @@ func (p *page) handler() http.Handler {
 	return mux
 }
 
-// ready answers whether it leads, and all that it calls answers.
-func (p *page) ready(w http.ResponseWriter, r *http.Request) {
-	if asked := p.asked(); asked != nil {
-		if overdue := asked.Overdue(); len(overdue) > 0 {
-			http.Error(w, strings.Join(overdue, "\n"), http.StatusServiceUnavailable)
-			return
+// unlessOverdue hands a request on where all plugins answer in time, and otherwise names those that
+// do not.
+func (p *page) unlessOverdue(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked := p.asked(); asked != nil {
+			if overdue := asked.Overdue(); len(overdue) > 0 {
+				http.Error(w, strings.Join(overdue, "\n"), http.StatusServiceUnavailable)
+				return
+			}
 		}
-	}
-	replica.ProbeHandler(p.state).ServeHTTP(w, r)
+		next.ServeHTTP(w, r)
+	})
 }
 
 // report answers with the last report, as JSON where the client prefers that.

@@ -31,6 +31,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/evictors"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
 )
 
@@ -135,21 +136,13 @@ func TestPlacesFollowQueues(t *testing.T) {
 	assert.Equal(t, guaranteed(), int64(2000))
 }
 
-// silent is an API server that takes requests and never answers.
-type silent struct{}
-
-func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
-	<-r.Context().Done()
-	return nil, r.Context().Err()
-}
-
 // TestQueuesThatCannotBeRead: an API server that never answers holds a cycle up for a while, which is
 // told, and not for ever.
 func TestQueuesThatCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, log := observer.New(zap.WarnLevel)
 		s, _, _ := newProcess(t, smallest, nil)
-		client, err := kubernetes.NewForConfig(&rest.Config{Host: "http://silent", Transport: silent{}})
+		client, err := kubernetes.NewForConfig(&rest.Config{Host: "http://silent", Transport: ft.Silent{}})
 		assert.NilError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		maker, err := places{parts: &parts{settings: s, log: zap.New(core)}, client: client, factory: informers.NewSharedInformerFactory(client, 0)}.maker(ctx)

@@ -13,4 +13,5 @@
 //	landing.go  where replacements go
 //	usage.go    measured use
 //	objects.go  nodes and pods in one line each
+//	silent.go   a server that never answers
 package frameworktest

@@ -72,21 +72,30 @@ func (c *Controller) waiting(ctx context.Context, jobs []*Job, a *arbitration) (
 		if ends++; ends > endsMax {
 			continue
 		}
-		pod, err := c.podOf(ctx, job)
-		if apierrors.IsNotFound(err) {
-			err = c.end(ctx, job, Failed, MissingPod, err.Error())
-		} else if err == nil {
-			if why := c.forbids(job, pod, a); why != nil {
-				err = c.end(ctx, job, Failed, ForbiddenMigratePod, why.Error())
-			} else {
-				waiting = append(waiting, waitingJob{job, pod})
-			}
-		}
-		if err != nil {
+		switch pod, err := c.judge(ctx, job, a); {
+		case err != nil:
 			failed = append(failed, fmt.Errorf("job %s: %w", job.Name, err))
+		case pod != nil:
+			waiting = append(waiting, waitingJob{job, pod})
 		}
 	}
 	return waiting, failed
+}
+
+// judge asks the API server for the pod of a job. It returns none where the job may never begin, which
+// then ends.
+func (c *Controller) judge(ctx context.Context, job *Job, a *arbitration) (*v1.Pod, error) {
+	pod, err := c.podOf(ctx, job)
+	if apierrors.IsNotFound(err) {
+		return nil, c.end(ctx, job, Failed, MissingPod, err.Error())
+	}
+	if err != nil {
+		return nil, err
+	}
+	if why := c.forbids(job, pod, a); why != nil {
+		return nil, c.end(ctx, job, Failed, ForbiddenMigratePod, why.Error())
+	}
+	return pod, nil
 }
 
 // forbids is why a job must never begin.

@@ -243,6 +243,9 @@ func (w *migrating) Pod(_, name string) (v1.ResourceList, bool) {
 	return usedBy(p), true
 }
 
+// podLifeTime is how old the policies of choices let a pod become.
+const podLifeTime = time.Hour
+
 // migratable makes of random objects such as all belong to the scheduler of this project, in one
 // namespace, as old as the time of the bubble wants it. Gangs and pods that are ending are
 // left out.
@@ -260,6 +263,9 @@ func migratable(o framework.Objects) framework.Objects {
 		delete(p.Annotations, pods.AnnotationTaskGroups)
 		p.Namespace, p.UID = namespace, types.UID("uid-"+p.Name)
 		since := metav1.NewTime(p.CreationTimestamp.Add(shift))
+		if age := time.Since(since.Time); age < podLifeTime && age+playedFor >= podLifeTime {
+			since = metav1.NewTime(time.Now()) // or it would be too old in the middle, and never be at rest
+		}
 		p.CreationTimestamp, p.Status.StartTime = since, &since
 		kept = append(kept, p)
 	}

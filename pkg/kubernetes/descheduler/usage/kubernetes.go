@@ -15,6 +15,8 @@ import (
 	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	metrics "k8s.io/metrics/pkg/client/clientset/versioned"
 	"k8s.io/utils/clock"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // scale is by how much averages are finer than what is measured, so that they reach a
@@ -78,14 +80,7 @@ func smooth(old, value int64) int64 { return (9*old + value*scale) / 10 }
 func amounts(list v1.ResourceList) (cpu, memory int64, ok bool) {
 	c, hasCPU := list[v1.ResourceCPU]
 	m, hasMemory := list[v1.ResourceMemory]
-	cpu, memory = mostMeasured, mostMeasured // what is above is more than there are numbers
-	if c.CmpInt64(mostMeasured/1000) < 0 {
-		cpu = max(c.MilliValue(), 0)
-	}
-	if m.CmpInt64(mostMeasured) < 0 {
-		memory = max(m.Value(), 0)
-	}
-	return cpu, memory, hasCPU && hasMemory
+	return min(max(pods.Milli(c), 0), mostMeasured), min(max(pods.Whole(m), 0), mostMeasured), hasCPU && hasMemory
 }
 
 func listOf(cpu, memory int64) v1.ResourceList {

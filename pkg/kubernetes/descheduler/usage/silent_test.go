@@ -1,7 +1,6 @@
 package usage
 
 import (
-	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,24 +11,17 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
 )
-
-// silent takes each request and never answers.
-type silent struct{}
-
-func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
-	<-r.Context().Done()
-	return nil, r.Context().Err()
-}
 
 // TestSourcesThatDoNotAnswer cost a bounded time, and say so.
 func TestSourcesThatDoNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, err := metrics.NewForConfig(&rest.Config{Host: "http://silent", Transport: silent{}, QPS: -1})
+		client, err := metrics.NewForConfig(&rest.Config{Host: "http://silent", Transport: ft.Silent{}, QPS: -1})
 		assert.NilError(t, err)
 		s, err := New(Options{
 			Providers: []Provider{{Source: framework.KubernetesMetrics}, {Source: framework.Prometheus, URL: "http://silent"}},
-			Metrics:   client, Clock: clock.RealClock{}, Transport: silent{}, TokenFile: "none",
+			Metrics:   client, Clock: clock.RealClock{}, Transport: ft.Silent{}, TokenFile: "none",
 		})
 		assert.NilError(t, err)
 		for name, ask := range map[string]func() error{

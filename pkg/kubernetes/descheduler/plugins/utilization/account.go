@@ -5,6 +5,7 @@ import (
 	"k8s.io/component-helpers/resource"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // A dimension is a resource of all pods, or of the pods in production only.
@@ -69,16 +70,11 @@ const amountMax = int64(1) << 50
 // amountOf is one resource of a list, in thousandths for those that come in such parts. What is
 // negative is nothing.
 func amountOf(list v1.ResourceList, name v1.ResourceName) int64 {
-	quantity := list[name]
-	switch milli := name == v1.ResourceCPU || name == framework.MetricResource; {
-	case quantity.Sign() <= 0:
-		return 0
-	case quantity.CmpInt64(amountMax/1000) <= 0 && milli: // of more there may be too many thousandths to count
-		return quantity.MilliValue()
-	case quantity.CmpInt64(amountMax) <= 0 && !milli:
-		return quantity.Value()
+	read := pods.Whole
+	if name == v1.ResourceCPU || name == framework.MetricResource {
+		read = pods.Milli
 	}
-	return amountMax
+	return min(max(read(list[name]), 0), amountMax)
 }
 
 // allOf is what a node has of a resource. Of what a query returns, the whole is one.
