@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
 	v1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
@@ -156,10 +157,13 @@ func (w *eventWriter) Update(ctx context.Context, e *v1.Event) (*v1.Event, error
 	return w.sink.Update(ctx, e)
 }
 
-// Patch implements events.EventSink.
+// Patch implements events.EventSink. An event that is not there yet is being created still.
 func (w *eventWriter) Patch(ctx context.Context, e *v1.Event, data []byte) (*v1.Event, error) {
-	defer w.done(e)
-	return w.sink.Patch(ctx, e, data)
+	patched, err := w.sink.Patch(ctx, e, data)
+	if !apierrors.IsNotFound(err) {
+		w.done(e)
+	}
+	return patched, err
 }
 
 // tellRefused writes an event of the pod in which this program runs. Outside of one there

@@ -17,6 +17,7 @@ import (
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -48,12 +49,25 @@ func (s *slowSink) Create(ctx context.Context, e *eventsv1.Event) (*eventsv1.Eve
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if slices.Contains(s.names, e.Regarding.Name) {
+		return nil, apierrors.NewAlreadyExists(eventsv1.Resource("events"), e.Regarding.Name)
+	}
 	s.names = append(s.names, e.Regarding.Name)
 	return e, nil
 }
 
-func (s *slowSink) Patch(context.Context, *eventsv1.Event, []byte) (*eventsv1.Event, error) {
-	return nil, nil
+func (s *slowSink) Patch(_ context.Context, e *eventsv1.Event, _ []byte) (*eventsv1.Event, error) {
+	if !slices.Contains(s.written(), e.Regarding.Name) {
+		return nil, apierrors.NewNotFound(eventsv1.Resource("events"), e.Regarding.Name)
+	}
+	return e, nil
+}
+
+// written are the pods of which there is an event, sorted.
+func (s *slowSink) written() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(slices.Values(s.names))
 }
 
 // Events of the last moment are written before the process ends, although the API server is
@@ -71,9 +85,21 @@ func TestEventsAreWritten(t *testing.T) {
 		start := time.Now()
 		end()
 		assert.Equal(t, time.Since(start), 3*time.Second)
-		slices.Sort(sink.names)
-		assert.DeepEqual(t, sink.names, []string{"a", "b"})
+		assert.DeepEqual(t, sink.written(), []string{"a", "b"})
 	})
+}
+
+// TestEventThatIsCountedUpBeforeItIsThere is waited for until it is there.
+func TestEventThatIsCountedUpBeforeItIsThere(t *testing.T) {
+	w := &eventWriter{sink: &slowSink{}, written: map[eventKey]bool{}}
+	w.Expect("uid-a", v1.EventTypeNormal, "Moved", "Descheduled")
+	e := &eventsv1.Event{Type: v1.EventTypeNormal, Reason: "Moved", Action: "Descheduled", Regarding: v1.ObjectReference{Name: "a", UID: "uid-a"}}
+	_, err := w.Patch(t.Context(), e, nil)
+	assert.Assert(t, apierrors.IsNotFound(err))
+	assert.Equal(t, w.waiting, 1)
+	_, err = w.Create(t.Context(), e)
+	assert.NilError(t, err)
+	assert.Equal(t, w.waiting, 0)
 }
 
 // An API server that does not answer is not waited for without an end.
