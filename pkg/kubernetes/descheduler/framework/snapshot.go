@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
 	scheduling "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -92,6 +93,25 @@ func (s *Snapshot) Node(name string) *v1.Node { return s.byName[name] }
 
 // Namespace returns a namespace, or nil.
 func (s *Snapshot) Namespace(name string) *v1.Namespace { return s.namespaces[name] }
+
+// NamespaceLabels returns the labels of a namespace; none if it is unknown.
+func (s *Snapshot) NamespaceLabels(name string) labels.Set {
+	if n := s.namespaces[name]; n != nil {
+		return n.Labels
+	}
+	return nil
+}
+
+// DomainOf returns the value of a topology key at the node of a pod; false where the node has
+// no such label or is unknown.
+func (s *Snapshot) DomainOf(pod *v1.Pod, key string) (string, bool) {
+	node := s.byName[pod.Spec.NodeName]
+	if node == nil {
+		return "", false
+	}
+	value, ok := node.Labels[key]
+	return value, ok
+}
 
 // PriorityClass returns a priority class, or nil.
 func (s *Snapshot) PriorityClass(name string) *scheduling.PriorityClass { return s.classes[name] }

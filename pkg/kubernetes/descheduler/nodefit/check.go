@@ -8,12 +8,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/component-helpers/resource"
-	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/constraints"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // Why a node takes no pod, whatever else is there.
@@ -22,7 +19,6 @@ var (
 	errCordoned = errors.New("it is cordoned")
 	errLabels   = errors.New("the pod does not accept its labels")
 	errTaints   = errors.New("the pod does not tolerate its taints")
-	errAgainst  = errors.New("a pod stands there that the pod is against")
 )
 
 // requestsOf is what a pod takes of a node, itself as one pod included.
@@ -66,7 +62,7 @@ func (n *Nodes) check(pod *v1.Pod, requests v1.ResourceList, name string) error 
 	if err := n.room(pod, requests, node); err != nil {
 		return err
 	}
-	return n.against(pod, name)
+	return n.against.check(pod, node)
 }
 
 // room returns which requests of a pod are more than is left on a node. The pod itself counts
@@ -92,28 +88,4 @@ func (n *Nodes) room(pod *v1.Pod, requests v1.ResourceList, node *v1.Node) error
 	}
 	slices.Sort(short)
 	return fmt.Errorf("it has too little %s left", strings.Join(short, ", "))
-}
-
-// against returns an error where a required anti-affinity of a pod names a pod of a node.
-func (n *Nodes) against(pod *v1.Pod, node string) error {
-	if pod.Spec.Affinity == nil {
-		return nil
-	}
-	terms, err := fwk.GetAffinityTerms(pod, fwk.GetPodAntiAffinityTerms(pod.Spec.Affinity))
-	if err != nil || len(terms) == 0 {
-		return err
-	}
-	for _, other := range append(n.snapshot.PodsOn(node), n.stands[node]...) {
-		if other.UID == pod.UID || pods.IsTerminal(other) {
-			continue
-		}
-		var of labels.Set
-		if namespace := n.snapshot.Namespace(other.Namespace); namespace != nil {
-			of = namespace.Labels
-		}
-		if slices.ContainsFunc(terms, func(t fwk.AffinityTerm) bool { return t.Matches(other, of) }) {
-			return errAgainst
-		}
-	}
-	return nil
 }

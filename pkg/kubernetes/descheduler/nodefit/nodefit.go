@@ -26,8 +26,8 @@ type Nodes struct {
 	mu       sync.Mutex
 	used     map[string]v1.ResourceList // by node; with the number of pods
 	counted  map[types.UID]bool         // pods that are in used
-	stands   map[string][]*v1.Pod       // replacements by node
-	expects  map[types.UID]string       // those in stands, with their nodes
+	against  *against
+	expects  map[types.UID]string // replacements with their nodes
 	bookings []framework.Booking
 	chosen   types.UID // of the pod of which PlaceWhere was asked last
 	at       string    // where that pod would go
@@ -44,14 +44,17 @@ var (
 func New(s *framework.Snapshot) *Nodes {
 	n := &Nodes{
 		snapshot: s, used: make(map[string]v1.ResourceList, len(s.Nodes())),
-		counted: map[types.UID]bool{}, stands: map[string][]*v1.Pod{}, expects: map[types.UID]string{},
+		counted: map[types.UID]bool{}, expects: map[types.UID]string{},
 	}
+	var standing []*v1.Pod
 	for _, pod := range s.Pods() {
 		if pods.IsBound(pod) && !pods.IsTerminal(pod) {
 			n.counted[pod.UID] = true
 			n.count(pod.Spec.NodeName, requestsOf(pod), 1)
+			standing = append(standing, pod)
 		}
 	}
+	n.against = newAgainst(s, standing)
 	return n
 }
 
@@ -118,6 +121,7 @@ func (n *Nodes) Book(pod *v1.Pod) (string, error) {
 	n.chosen = ""
 	delete(n.counted, pod.UID)
 	n.count(pod.Spec.NodeName, requestsOf(pod), -1)
+	n.against.leave(pod)
 	if owned {
 		if _, is := n.expects[framework.StandInUID(pod)]; !is {
 			n.expect(framework.StandIn(pod, node))
@@ -141,7 +145,7 @@ func (n *Nodes) expect(replacement *v1.Pod) {
 	node := replacement.Spec.NodeName
 	n.expects[replacement.UID] = node
 	n.count(node, requestsOf(replacement), 1)
-	n.stands[node] = append(n.stands[node], replacement)
+	n.against.arrive(replacement)
 }
 
 // Bookings implements framework.BookingLister.

@@ -29,7 +29,10 @@ func nodes(of ...*v1.Node) []*v1.Node { return of }
 
 func pods(of ...*v1.Pod) []*v1.Pod { return of }
 
-const size = "cpu=2 memory=2Gi pods=3"
+const (
+	size        = "cpu=2 memory=2Gi pods=3"
+	againstHost = "the pod is against a pod of the same kubernetes.io/hostname"
+)
 
 // TestFits: each rule of NodeFit lets a pod onto a node, and keeps it from there by one thing.
 func TestFits(t *testing.T) {
@@ -65,7 +68,7 @@ func TestFits(t *testing.T) {
 		"as many pods as there may": {web(), ft.Node("n1", size, ""), pods(ft.Pod("a/o", "n1", ""), ft.Pod("a/p", "n1", "")), ""},
 		"too many pods":             {web(), ft.Node("n1", size, ""), pods(ft.Pod("a/o", "n1", ""), ft.Pod("a/p", "n1", ""), ft.Pod("a/q", "n1", "")), "it has too little pods left"},
 		"a pod that it is against": {
-			web(ft.Apart("app=db", v1.LabelHostname)), ft.Node("n1", size, ""), pods(ft.Pod("a/o", "n1", "", ft.Labelled("app=db"))), "a pod stands there that the pod is against",
+			web(ft.Apart("app=db", v1.LabelHostname)), ft.Node("n1", size, ""), pods(ft.Pod("a/o", "n1", "", ft.Labelled("app=db"))), againstHost,
 		},
 		"such a pod that has ended": {
 			web(ft.Apart("app=db", v1.LabelHostname)), ft.Node("n1", size, ""), pods(ft.Pod("a/o", "n1", "", ft.Labelled("app=db"), ft.Phase(v1.PodSucceeded))), "",
@@ -74,7 +77,7 @@ func TestFits(t *testing.T) {
 			web(ft.Apart("app=db", v1.LabelHostname)), ft.Node("n1", size, ""), pods(ft.Pod("b/o", "n1", "", ft.Labelled("app=db"))), "",
 		},
 		"such a pod of a namespace that is selected": {
-			web(ft.Apart("app=db", v1.LabelHostname), elsewhere), ft.Node("n1", size, ""), pods(ft.Pod("b/o", "n1", "", ft.Labelled("app=db"))), "a pod stands there that the pod is against",
+			web(ft.Apart("app=db", v1.LabelHostname), elsewhere), ft.Node("n1", size, ""), pods(ft.Pod("b/o", "n1", "", ft.Labelled("app=db"))), againstHost,
 		},
 		"itself, where it runs": {
 			ft.Pod("a/web", "n1", "cpu=2", owned, ft.Labelled("app=db"), ft.Apart("app=db", v1.LabelHostname)), ft.Node("n1", size, ""), nil, "",
@@ -108,11 +111,11 @@ func TestBookingsOfNodeFit(t *testing.T) {
 	}, ft.Now)
 	n := nodefit.New(s)
 	assert.Equal(t, place(t, n.Place, big), "n2")
-	assert.ErrorContains(t, n.Fits(enemy, "n0"), "is against")
+	assert.Error(t, n.Fits(enemy, "n0"), againstHost)
 	assert.Equal(t, place(t, n.Place, next), "n2")
 	s.Evicted(big.UID)
 	assert.Equal(t, place(t, n.Book, big), "n2")
-	assert.ErrorContains(t, n.Fits(enemy, "n2"), "is against")
+	assert.Error(t, n.Fits(enemy, "n2"), againstHost)
 	assert.NilError(t, n.Fits(enemy, "n0"))
 	assert.Equal(t, place(t, n.Place, next), "n0") // which is free now, and n2 is not any more
 	_, err := n.Book(big)
@@ -144,7 +147,7 @@ func TestExpectedReplacementsOfNodeFit(t *testing.T) {
 		n.Expect(framework.StandIn(old, "n1"))
 	}
 	assert.NilError(t, n.Fits(next, "n1"))
-	assert.Error(t, n.Fits(enemy, "n1"), "a pod stands there that the pod is against")
+	assert.Error(t, n.Fits(enemy, "n1"), againstHost)
 	assert.Equal(t, place(t, n.Book, next), "n1")
 	n.Expect(framework.StandIn(next, "n1")) // it stands there
 	assert.NilError(t, n.Fits(ft.Pod("a/small", "n0", "cpu=1", owned), "n1"))

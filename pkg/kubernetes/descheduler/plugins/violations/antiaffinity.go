@@ -6,11 +6,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/eviction"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/podindex"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/selection"
 )
 
@@ -63,7 +63,7 @@ func (a *antiAffinity) Deschedule(ctx context.Context, nodes []*v1.Node) *framew
 		if len(against) == 0 {
 			return
 		}
-		others := newIndex(run.Pods())
+		others := podindex.New(run.Pods())
 		for _, pod := range eviction.Sorted(a.handle, against) {
 			a.look(run, others, pod)
 		}
@@ -73,7 +73,7 @@ func (a *antiAffinity) Deschedule(ctx context.Context, nodes []*v1.Node) *framew
 
 // look moves a pod away from another. The scheduler places it, so it is against no pod
 // where it goes.
-func (a *antiAffinity) look(run *eviction.Run, others *index, pod *v1.Pod) {
+func (a *antiAffinity) look(run *eviction.Run, others *podindex.Index, pod *v1.Pod) {
 	terms, err := fwk.GetAffinityTerms(pod, termsAgainst(pod))
 	if err != nil {
 		return // the scheduler cannot read them either
@@ -90,36 +90,28 @@ func (a *antiAffinity) look(run *eviction.Run, others *index, pod *v1.Pod) {
 }
 
 // violating is a pod in the same topology domain that a term is against.
-func violating(run *eviction.Run, others *index, pod *v1.Pod, term *fwk.AffinityTerm) *v1.Pod {
+func violating(run *eviction.Run, others *podindex.Index, pod *v1.Pod, term *fwk.AffinityTerm) *v1.Pod {
 	snapshot := run.Snapshot()
-	domain, ok := topology(snapshot, pod, term.TopologyKey)
+	domain, ok := snapshot.DomainOf(pod, term.TopologyKey)
 	if !ok {
 		return nil
 	}
-	domainOf := func(p *v1.Pod) (string, bool) { return topology(snapshot, p, term.TopologyKey) }
-	for _, other := range others.within(term.Selector, term.TopologyKey, domain, domainOf) {
+	domainOf := func(p *v1.Pod) (string, bool) { return snapshot.DomainOf(p, term.TopologyKey) }
+	for _, other := range others.Within(term.Selector, term.TopologyKey, domain, domainOf) {
 		if !counts(other) || other.Namespace == pod.Namespace && other.Name == pod.Name || snapshot.WasEvicted(other.UID) {
 			continue
 		}
-		var namespace labels.Set
-		if n := snapshot.Namespace(other.Namespace); n != nil {
-			namespace = n.Labels
-		}
-		if term.Matches(other, namespace) {
+		if term.Matches(other, snapshot.NamespaceLabels(other.Namespace)) {
 			return other
 		}
 	}
 	return nil
 }
 
-// topology is the value of a topology key at the node of a pod.
-func topology(snapshot *framework.Snapshot, pod *v1.Pod, key string) (string, bool) {
-	node := snapshot.Node(pod.Spec.NodeName)
-	if node == nil {
-		return "", false
-	}
-	value, ok := node.Labels[key]
-	return value, ok
+// counts says whether a pod is one that the scheduler looks at, and will look at when
+// the pod that is to be moved comes back.
+func counts(pod *v1.Pod) bool {
+	return pod.DeletionTimestamp == nil && pod.Spec.NodeName != "" && !eviction.Ended(pod)
 }
 
 func termsAgainst(pod *v1.Pod) []v1.PodAffinityTerm {

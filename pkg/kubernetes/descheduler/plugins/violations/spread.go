@@ -11,6 +11,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/eviction"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/podindex"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/selection"
 )
 
@@ -125,7 +126,7 @@ type balancing struct {
 func (s *topologySpread) begin(run *eviction.Run, domains *domainCache, pods []*v1.Pod) *balancing {
 	b := &balancing{topologySpread: s, run: run}
 	seen := map[string]bool{}
-	var others *index
+	var others *podindex.Index
 	for _, pod := range pods {
 		if !s.selected(pod) {
 			continue
@@ -141,10 +142,10 @@ func (s *topologySpread) begin(run *eviction.Run, domains *domainCache, pods []*
 			}
 			seen[g.key] = true
 			if others == nil {
-				others = newIndex(pods)
+				others = podindex.New(pods)
 			}
 			g.nodes = domains.of(pod, c)
-			g.count(others.near(g.selector))
+			g.count(others.Near(g.selector))
 			b.groups = append(b.groups, g)
 		}
 	}

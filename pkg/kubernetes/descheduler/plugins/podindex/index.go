@@ -1,4 +1,5 @@
-package violations
+// Package podindex finds the pods of a selector among many.
+package podindex
 
 import (
 	"slices"
@@ -6,15 +7,14 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/eviction"
 )
 
 // A label is a key with its value.
 type label struct{ key, value string }
 
-// An index finds pods by a selector without a look at all of them.
-type index struct {
+// An Index finds pods by a selector without a look at all of them. It is not safe for concurrent
+// use.
+type Index struct {
 	all     []*v1.Pod
 	byLabel map[label][]*v1.Pod
 	split   map[part]map[string][]*v1.Pod
@@ -27,8 +27,9 @@ type part struct {
 	topology string
 }
 
-func newIndex(pods []*v1.Pod) *index {
-	x := &index{all: pods, byLabel: map[label][]*v1.Pod{}, split: map[part]map[string][]*v1.Pod{}}
+// New reads the labels of pods, which are kept.
+func New(pods []*v1.Pod) *Index {
+	x := &Index{all: pods, byLabel: map[label][]*v1.Pod{}, split: map[part]map[string][]*v1.Pod{}}
 	for _, pod := range pods {
 		for key, value := range pod.Labels { // each into a list of its own
 			x.byLabel[label{key, value}] = append(x.byLabel[label{key, value}], pod)
@@ -37,9 +38,9 @@ func newIndex(pods []*v1.Pod) *index {
 	return x
 }
 
-// near returns pods among which are all that a selector matches: those of its most
+// Near returns pods among which are all that a selector matches: those of its most
 // selective requirement, in the order of the index for a requirement of one value.
-func (x *index) near(selector labels.Selector) []*v1.Pod {
+func (x *Index) Near(selector labels.Selector) []*v1.Pod {
 	best, every := x.narrow(selector)
 	if every {
 		return x.all
@@ -51,9 +52,9 @@ func (x *index) near(selector labels.Selector) []*v1.Pod {
 	return found
 }
 
-// within is near without the pods of other domains of a topology key. Of a workload with very
+// Within is Near without the pods of other domains of a topology key. Of a workload with very
 // many pods it looks at few, where the domains are many.
-func (x *index) within(selector labels.Selector, topology, domain string, domainOf func(*v1.Pod) (string, bool)) []*v1.Pod {
+func (x *Index) Within(selector labels.Selector, topology, domain string, domainOf func(*v1.Pod) (string, bool)) []*v1.Pod {
 	best, every := x.narrow(selector)
 	if every {
 		return x.domains(part{every: true, topology: topology}, x.all, domainOf)[domain]
@@ -66,7 +67,7 @@ func (x *index) within(selector labels.Selector, topology, domain string, domain
 }
 
 // domains splits pods once.
-func (x *index) domains(of part, pods []*v1.Pod, domainOf func(*v1.Pod) (string, bool)) map[string][]*v1.Pod {
+func (x *Index) domains(of part, pods []*v1.Pod, domainOf func(*v1.Pod) (string, bool)) map[string][]*v1.Pod {
 	known, ok := x.split[of]
 	if ok {
 		return known
@@ -83,7 +84,7 @@ func (x *index) domains(of part, pods []*v1.Pod, domainOf func(*v1.Pod) (string,
 
 // narrow returns the labels of the most selective requirement of a selector, of which a
 // pod that it matches has one; every is true where no requirement narrows it.
-func (x *index) narrow(selector labels.Selector) (best []label, every bool) {
+func (x *Index) narrow(selector labels.Selector) (best []label, every bool) {
 	requirements, selectable := selector.Requirements()
 	if !selectable {
 		return nil, false
@@ -105,12 +106,6 @@ func (x *index) narrow(selector labels.Selector) (best []label, every bool) {
 		}
 	}
 	return best, every
-}
-
-// counts says whether a pod is one that the scheduler looks at, and will look at when
-// the pod that is to be moved comes back.
-func counts(pod *v1.Pod) bool {
-	return pod.DeletionTimestamp == nil && pod.Spec.NodeName != "" && !eviction.Ended(pod)
 }
 
 func sorted(values []string) []string {
