@@ -34,9 +34,17 @@ func (c *Controller) Arbitrate(ctx context.Context) error {
 	waiting, failed := c.waiting(ctx, jobs, a)
 	sortJobs(waiting, maps.Clone(a.ofWorkload))
 	now := c.handle.Clock().Now()
+	told := 0
 	for _, w := range waiting {
-		if a.pods[w.pod.UID] != "" || c.args.ArbitrationArgs.Enabled && c.holdsBack(w.pod, a) != "" {
-			continue // one that has to wait holds up no others
+		if a.pods[w.pod.UID] != "" {
+			continue // this other job has the pod, and the next arbitration says so
+		}
+		if gate := c.holdsBack(w.pod, a); gate != "" { // one that has to wait holds up no others
+			if told < toldMax && w.waitsFor(gate) {
+				told++
+				failed = append(failed, ignoreConflict(c.jobs.updateStatus(ctx, w.Job)))
+			}
+			continue
 		}
 		if w.Annotations == nil {
 			w.Annotations = map[string]string{}
@@ -55,6 +63,27 @@ func (c *Controller) Arbitrate(ctx context.Context) error {
 // endsMax is how many jobs one arbitration ends, or asks the API server for the pod of. Others are
 // looked at by the next one: ten thousand jobs that make no sense would keep those that do for minutes.
 const endsMax = 100
+
+// toldMax is how many jobs one arbitration writes for which limit they wait, which may change each time.
+const toldMax = 20
+
+// waitsFor notes the limit that a job waits for, and says whether that changed anything.
+func (j *Job) waitsFor(gate Gate) bool {
+	message := "limit " + string(gate) + " is reached"
+	if j.Status.Reason == WaitForLimit && j.Status.Message == message {
+		return false
+	}
+	j.Status.Phase, j.Status.Reason, j.Status.Message = Pending, WaitForLimit, message
+	return true
+}
+
+// ignoreConflict leaves it to the next time where somebody else wrote or deleted the job.
+func ignoreConflict(err error) error {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
 
 // waiting are the jobs that may begin if limits allow. Those that never may are failed.
 func (c *Controller) waiting(ctx context.Context, jobs []*Job, a *arbitration) (waiting []waitingJob, failed []error) {
@@ -146,6 +175,9 @@ func (c *checks) window() time.Duration { return c.args.ObjectLimiters.Workload.
 
 // holdsBack is the limit for which the job of a pod has to wait; empty if there is none.
 func (c *checks) holdsBack(pod *v1.Pod, a *arbitration) Gate {
+	if !c.args.ArbitrationArgs.Enabled {
+		return ""
+	}
 	reached := func(gate Gate, limit *int, count int) bool {
 		return limit != nil && *limit > 0 && count >= *limit && !c.args.skips(gate)
 	}

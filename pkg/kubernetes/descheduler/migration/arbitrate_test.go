@@ -104,6 +104,54 @@ func TestLimitsInFlight(t *testing.T) {
 	}
 }
 
+// A job that a limit holds back says which, until it begins or its time is over. The first ones in the
+// order in which they would begin are told of first, few in one arbitration.
+func TestJobsSayWhichLimitTheyWaitFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		w.AddNode("big", "cpu=1000")
+		args := migration.NewArgs()
+		args.MaxMigratingPerNode, args.SkipCheckExpectedReplicas = ptr.To(1), true
+		for i := range 201 {
+			name := fmt.Sprintf("api-%03d", i)
+			w.AddPod(name, "cpu=1", of("Group", name, "big"))
+			w.jobsFor(name)
+		}
+		w.start(args, 0, false)
+		waiting := func() (n int) {
+			for _, name := range w.names() {
+				if s := w.job(name).Status; s.Reason == migration.WaitForLimit {
+					assert.Equal(t, s.Phase, migration.Pending)
+					assert.Equal(t, s.Message, "limit MaxMigratingPerNode is reached")
+					n++
+				}
+			}
+			return n
+		}
+		for i := range 11 {
+			assert.NilError(t, w.Arbitrate(t.Context()))
+			assert.Equal(t, waiting(), min(200, 20*(i+1)))
+		}
+		first := w.passed()
+		assert.Equal(t, len(first), 1)
+		w.change(first[0], func(job *migration.Job) { job.Status.Phase = migration.Aborted })
+		assert.NilError(t, w.Arbitrate(t.Context()))
+		second := w.passed()
+		_, err := w.Reconcile(t.Context(), second[0])
+		assert.NilError(t, err)
+		assert.Equal(t, w.job(second[0]).Status.Reason, migration.Reason(""))
+		assert.Equal(t, w.job(second[0]).Status.Message, "")
+		assert.Equal(t, waiting(), 199)
+
+		last := w.names()[200]
+		w.change(last, func(job *migration.Job) { job.Spec.TTL = &metav1.Duration{Duration: time.Nanosecond} })
+		time.Sleep(time.Second)
+		_, err = w.Reconcile(t.Context(), last)
+		assert.NilError(t, err)
+		assert.Equal(t, w.job(last).Status.Message, "its time to live is over after 1ns, and limit MaxMigratingPerNode is reached")
+	})
+}
+
 // A limit that has been skipped does not count, and neither does any of them without arbitration.
 func TestGatesAreSkipped(t *testing.T) {
 	for _, change := range []func(*migration.Args){

@@ -94,6 +94,7 @@ const (
 	Evicting                  Reason = "Evicting"
 	FailedEvict               Reason = "FailedEvict"
 	EvictComplete             Reason = "EvictComplete"
+	WaitForLimit              Reason = "WaitForLimit"
 	WaitForPodBindReservation Reason = "WaitForPodBindReservation"
 	WaitForBoundPodReady      Reason = "WaitForBoundPodReady"
 )

@@ -47,13 +47,22 @@ func expired(job *Job, now time.Time) bool {
 	return ttl != 0 && !now.Before(job.CreationTimestamp.Add(ttl))
 }
 
+// overdue says that the time to live of a job is over, and for which limit it waited.
+func overdue(job *Job) string {
+	message := "its time to live is over after " + job.ttl().Duration.String()
+	if job.Status.Reason == WaitForLimit {
+		message += ", and " + job.Status.Message
+	}
+	return message
+}
+
 // step is the state machine.
 func (c *Controller) step(ctx context.Context, job *Job) (time.Duration, error) {
 	switch {
 	case job.DeletionTimestamp != nil || job.Ended() || job.Spec.Paused:
 		return 0, nil
 	case expired(job, c.handle.Clock().Now()):
-		return 0, c.end(ctx, job, Failed, Timeout, "its time to live is over after "+job.ttl().Duration.String())
+		return 0, c.end(ctx, job, Failed, Timeout, overdue(job))
 	case !c.mine(job):
 		return 0, nil
 	case !job.passed():
@@ -87,7 +96,8 @@ func (c *Controller) begin(ctx context.Context, job *Job) (time.Duration, error)
 	if err != nil {
 		return 0, err
 	}
-	job.Status.Phase, job.Status.PodUID, job.Status.NodeName = Running, pod.UID, pod.Spec.NodeName
+	job.Status.Phase, job.Status.Reason, job.Status.Message = Running, "", ""
+	job.Status.PodUID, job.Status.NodeName = pod.UID, pod.Spec.NodeName
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 		job.Status.Workload = &WorkloadRef{Kind: owner.Kind, Name: owner.Name, UID: owner.UID}
 	}
