@@ -77,7 +77,7 @@ func (j *Job) waitsFor(gate Gate) bool {
 	return true
 }
 
-// ignoreConflict leaves it to the next time where somebody else wrote or deleted the job.
+// ignoreConflict leaves it to the next time where the job was written or deleted meanwhile.
 func ignoreConflict(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil
