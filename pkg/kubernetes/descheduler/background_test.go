@@ -108,3 +108,15 @@ func TestReportedEvictions(t *testing.T) {
 		})
 	}
 }
+
+// TestBackgroundOfTwoProfilesCountsOnce: evict plugins of several profiles may report the same pod.
+func TestBackgroundOfTwoProfilesCountsOnce(t *testing.T) {
+	w := newWorld(t, podsOf(3, "a", "web")...)
+	l := &lasting{flying: map[string]*v1.Pod{}}
+	for _, p := range w.pods {
+		l.flying[p.Name] = p
+	}
+	l.instance = instance{scripted: &scripted{name: "Lasting"}}
+	set := &profiles{list: []*profile{{name: "p", evict: reportsBackground{l}}, {name: "q", evict: reportsBackground{l}}}}
+	assert.Equal(t, len(w.build().background(set)), 3)
+}

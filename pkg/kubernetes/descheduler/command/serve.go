@@ -155,7 +155,7 @@ func (s *serving) start(h http.Handler) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bind-address: %w", err)
 	}
-	v.http = newServer(h)
+	v.http = replica.NewServer(h)
 	if s.cert != "" {
 		pair, err := tls.LoadX509KeyPair(s.cert, s.key)
 		if err != nil {
@@ -170,19 +170,6 @@ func (s *serving) start(h http.Handler) (*server, error) {
 		}
 	}()
 	return v, nil
-}
-
-// Bounds on a client that is slow or silent, so that it holds no connection and no report for ever.
-const (
-	requestMax = 10 * time.Second // until a request has been read
-	answerMax  = time.Minute      // until an answer has been taken
-	idleMax    = time.Minute      // between two requests
-)
-
-func newServer(h http.Handler) *http.Server {
-	return &http.Server{
-		Handler: h, ReadHeaderTimeout: requestMax, ReadTimeout: requestMax, WriteTimeout: answerMax, IdleTimeout: idleMax,
-	}
 }
 
 func (s *serving) tls(pair tls.Certificate) *tls.Config {

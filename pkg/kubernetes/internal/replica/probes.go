@@ -47,7 +47,7 @@ func ServeProbes(address string, state *Readiness) (*Probes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("health: %w", err)
 	}
-	p.server = &http.Server{Handler: ProbeHandler(state), ReadHeaderTimeout: 10 * time.Second}
+	p.server = NewServer(ProbeHandler(state))
 	go func() {
 		if err := p.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			p.failed <- fmt.Errorf("health: %w", err)
