@@ -45,8 +45,9 @@ func TestArrivalsAskAboutTheirNodes(t *testing.T) {
 	before := asked
 
 	now = now.Add(2 * time.Hour)
-	for i := range arrivals {
+	for i := range arrivals { // two on each node are one reason to ask
 		pod(now, fmt.Sprint("arrived", i), i, 1000, 10)
+		pod(now, fmt.Sprint("another", i), i, 1000, 10)
 	}
 	each := before / (nodes * classes) // questions about an ask on a node
 	for seconds := 1; asked < before+each*classes*arrivals; seconds++ {

@@ -1,0 +1,18 @@
+package core
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// TestClassesOfEqualAmounts: kinds of which an ask wants nothing are no reason for a class of its
+// own, wherever in the list they stand.
+func TestClassesOfEqualAmounts(t *testing.T) {
+	b := newBacklog(Options{})
+	of := func(amounts ...int64) *class { return b.classes.of(classTraits{amounts: amounts}) }
+	assert.Assert(t, of(1, 2) == of(1, 2, 0, 0))
+	assert.Assert(t, of() == of(0))
+	assert.Assert(t, of(0, 1) != of(1))
+	assert.Equal(t, len(b.classes.known), 4)
+}
