@@ -92,24 +92,23 @@ func (a *against) each(pod *v1.Pod, do func(*holders)) {
 }
 
 // check returns an error where anti-affinity keeps a pod from a node.
-func (a *against) check(pod *v1.Pod, node *v1.Node) error {
-	terms, err := termsOf(pod)
-	if err != nil {
-		return err
+func (a *against) check(pod *ask, node *v1.Node) error {
+	if pod.unclear != nil {
+		return pod.unclear
 	}
-	for i := range terms {
-		if value, ok := node.Labels[terms[i].TopologyKey]; ok && a.meets(pod, &terms[i], value) {
-			return fmt.Errorf("the pod is against a pod of the same %s", terms[i].TopologyKey)
+	for i := range pod.terms {
+		term := &pod.terms[i]
+		if value, ok := node.Labels[term.TopologyKey]; ok && a.meets(pod.Pod, term, value) {
+			return fmt.Errorf("the pod is against a pod of the same %s", term.TopologyKey)
 		}
 	}
-	labels := a.snapshot.NamespaceLabels(pod.Namespace)
 	for _, key := range a.keys {
 		value, ok := node.Labels[key]
 		if !ok {
 			continue
 		}
 		for _, h := range a.rules[domain{key, value}] { // any of them will do
-			if h.others(pod) && h.term.Matches(pod, labels) {
+			if h.term.Matches(pod.Pod, pod.labels) && h.others(pod.Pod) {
 				return fmt.Errorf("a pod of the same %s is against the pod", key)
 			}
 		}

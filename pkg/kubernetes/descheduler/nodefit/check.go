@@ -8,7 +8,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/component-helpers/resource"
+	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/constraints"
 )
@@ -46,20 +48,35 @@ func (n *Nodes) count(node string, requests v1.ResourceList, sign int) {
 	}
 }
 
+// An ask is a pod with what is the same of it for every node.
+type ask struct {
+	*v1.Pod
+	requests v1.ResourceList
+	terms    []fwk.AffinityTerm // its required anti-affinity
+	unclear  error              // why that cannot be read
+	labels   labels.Set         // of its namespace
+}
+
+func (n *Nodes) ask(pod *v1.Pod) *ask {
+	a := &ask{Pod: pod, requests: requestsOf(pod), labels: n.snapshot.NamespaceLabels(pod.Namespace)}
+	a.terms, a.unclear = termsOf(pod)
+	return a
+}
+
 // check returns nil where a pod fits on a node beside all that stands there.
-func (n *Nodes) check(pod *v1.Pod, requests v1.ResourceList, name string) error {
+func (n *Nodes) check(pod *ask, name string) error {
 	node := n.snapshot.Node(name)
 	switch {
 	case node == nil:
 		return errNoNode
 	case node.Spec.Unschedulable:
 		return errCordoned
-	case !constraints.LabelsAllow(pod, node):
+	case !constraints.LabelsAllow(pod.Pod, node):
 		return errLabels
-	case !constraints.TaintsAllow(pod, node):
+	case !constraints.TaintsAllow(pod.Pod, node):
 		return errTaints
 	}
-	if err := n.room(pod, requests, node); err != nil {
+	if err := n.room(pod, node); err != nil {
 		return err
 	}
 	return n.against.check(pod, node)
@@ -67,10 +84,10 @@ func (n *Nodes) check(pod *v1.Pod, requests v1.ResourceList, name string) error 
 
 // room returns which requests of a pod are more than is left on a node. The pod itself counts
 // as gone from there.
-func (n *Nodes) room(pod *v1.Pod, requests v1.ResourceList, node *v1.Node) error {
+func (n *Nodes) room(pod *ask, node *v1.Node) error {
 	own := pod.Spec.NodeName == node.Name && n.counted[pod.UID]
 	var short []string
-	for kind, q := range requests { // sorted below
+	for kind, q := range pod.requests { // sorted below
 		if q.Sign() <= 0 {
 			continue
 		}

@@ -65,7 +65,7 @@ func (n *Nodes) CheckedBy() string { return Name }
 func (n *Nodes) Fits(pod *v1.Pod, node string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.check(pod, requestsOf(pod), node)
+	return n.check(n.ask(pod), node)
 }
 
 // Place implements framework.Landing: the first other node by name where the pod fits, or else
@@ -85,12 +85,12 @@ func (n *Nodes) PlaceWhere(pod *v1.Pod, accept func(node string) error) (string,
 		return "", framework.ErrUnknownPod
 	}
 	refused := refusals{}
-	requests := requestsOf(pod)
+	asked := n.ask(pod)
 	for _, node := range n.snapshot.Nodes() {
 		if node.Name == pod.Spec.NodeName {
 			continue
 		}
-		err := n.check(pod, requests, node.Name)
+		err := n.check(asked, node.Name)
 		if err == nil {
 			err = accept(node.Name)
 		}
@@ -162,8 +162,8 @@ func (n *Nodes) place(pod *v1.Pod) (string, error) {
 	if node, expected := n.expects[framework.StandInUID(pod)]; expected {
 		return node, nil
 	}
-	requests := requestsOf(pod)
-	if n.chosen == pod.UID && n.check(pod, requests, n.at) == nil {
+	asked := n.ask(pod)
+	if n.chosen == pod.UID && n.check(asked, n.at) == nil {
 		return n.at, nil
 	}
 	refused := refusals{}
@@ -171,13 +171,13 @@ func (n *Nodes) place(pod *v1.Pod) (string, error) {
 		if node.Name == pod.Spec.NodeName {
 			continue
 		}
-		err := n.check(pod, requests, node.Name)
+		err := n.check(asked, node.Name)
 		if err == nil {
 			return node.Name, nil
 		}
 		refused[err.Error()]++
 	}
-	err := n.check(pod, requests, pod.Spec.NodeName)
+	err := n.check(asked, pod.Spec.NodeName)
 	if err == nil {
 		return pod.Spec.NodeName, nil
 	}
