@@ -220,7 +220,7 @@ func (c *cycle) finish() {
 	d, r := c.d, c.report
 	r.Duration = c.since(r.Started)
 	r.Evictions, r.Unlisted = d.pending.take()
-	r.Kept, r.Cut = d.decisions.count()
+	r.Kept, r.Reasons, r.Cut = d.decisions.count()
 	delete(r.Kept, Considered)
 	delete(r.Kept, Evicted)
 	d.options.Metrics.loop.Observe(r.Duration.Seconds())

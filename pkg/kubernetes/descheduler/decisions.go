@@ -57,6 +57,8 @@ type Answer struct {
 	Evictions []Eviction `json:"evictions,omitempty"`
 	// Decisions are those of the last cycle that considered the pod, of the last two.
 	Decisions []Decision `json:"decisions,omitempty"`
+	// Nothing says that nothing is known of the pod.
+	Nothing string `json:"nothing,omitempty"`
 	// Cut is how many decisions of these cycles were not kept for want of room.
 	Cut int `json:"cut,omitempty"`
 }
@@ -72,8 +74,8 @@ func (a Answer) String() string {
 			fmt.Fprintln(&b, d)
 		}
 	}
-	if b.Len() == 0 {
-		b.WriteString("no plugin considered it in the last two cycles\n")
+	if a.Nothing != "" {
+		fmt.Fprintln(&b, a.Nothing)
 	}
 	if a.Cut > 0 {
 		fmt.Fprintf(&b, "%d decisions were not kept\n", a.Cut)
@@ -172,18 +174,22 @@ func (d *decisions) remembered() []Eviction {
 	return d.evictions[max(0, len(d.evictions)-evictionsMax):]
 }
 
-// count returns how many pods of the cycle that runs had each outcome, and how many
-// decisions were cut.
-func (d *decisions) count() (of map[Outcome]int, cut int) {
+// count returns how many decisions of the cycle that runs had each outcome, why they kept pods, and how
+// many were cut.
+func (d *decisions) count() (of map[Outcome]int, why []Reason, cut int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	of = map[Outcome]int{}
+	reasons := map[Reason]int{}
 	for _, list := range d.now.of {
 		for _, one := range list {
 			of[one.outcome]++
+			if slices.Contains(keeping, one.outcome) {
+				reasons[Reason{Outcome: one.outcome, Reason: oneLine(one.reason)}]++
+			}
 		}
 	}
-	return of, d.now.cut
+	return of, frequent(reasons), d.now.cut
 }
 
 // why answers for a pod.
@@ -202,14 +208,21 @@ func (d *decisions) why(namespace, name string) Answer {
 		list, cycle = d.before.of[of], cycle-1
 	}
 	for _, one := range list {
-		reason := ""
-		if one.reason != nil {
-			reason = one.reason.Error()
-		}
 		a.Decisions = append(a.Decisions, Decision{
 			Cycle: cycle, At: one.at, UID: one.uid, Profile: one.profile, Plugin: one.plugin,
-			Outcome: one.outcome, Reason: strings.ReplaceAll(reason, "\n", "; "),
+			Outcome: one.outcome, Reason: oneLine(one.reason),
 		})
 	}
+	if len(a.Evictions)+len(a.Decisions) == 0 {
+		a.Nothing = "no plugin considered it in the last two cycles"
+	}
 	return a
+}
+
+// oneLine is a reason as people read it; empty if there is none.
+func oneLine(reason error) string {
+	if reason == nil {
+		return ""
+	}
+	return strings.ReplaceAll(reason.Error(), "\n", "; ")
 }

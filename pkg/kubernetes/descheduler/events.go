@@ -52,14 +52,17 @@ func (a *announcer) begin() {
 	a.warned, a.full = map[types.UID]bool{}, false
 }
 
-// evicted says that a pod was evicted. The reason of an event is one word, for which users
+// evicted says that a pod was evicted, or that this was requested. The reason of an event is one word, for which users
 // search: that of the plugin, or else its name. A sentence is in the note.
-func (a *announcer) evicted(r request, why string) {
+func (a *announcer) evicted(r request, why string, requested bool) {
 	if a.recorder == nil {
 		return
 	}
 	why = text(why)
 	reason, note := why, "evicted from node "+r.pod.Spec.NodeName+" by the descheduler"
+	if requested {
+		note = "the descheduler requested its eviction from node " + r.pod.Spec.NodeName
+	}
 	if strings.ContainsRune(why, ' ') {
 		reason, note = "", note+": "+why
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.uber.org/zap"
@@ -155,7 +154,7 @@ func (e evictor) evict(ctx context.Context, pod *v1.Pod, options framework.Evict
 	switch {
 	case err == nil:
 		e.d.options.Metrics.asked(r, result)
-		e.tell(v, r, options, to)
+		e.tell(v, r, options, to, result == resultBackground)
 		return nil
 	case errors.Is(err, framework.ErrGone):
 		v.snapshot.Evicted(pod.UID)
@@ -235,58 +234,6 @@ func (e evictor) place(v *view, pod *v1.Pod) (destination, error) {
 	return destination{node: to, checkedBy: v.checkedBy()}, nil
 }
 
-// carryOut calls the evict plugin, or in a dry run nothing, books the result, and returns
-// how metrics call it.
-func (e evictor) carryOut(ctx context.Context, v *view, r request, options framework.EvictOptions) (string, error) {
-	done := false
-	defer func() { // also where the evict plugin panics
-		if !done {
-			e.release(r)
-		}
-	}()
-	if !e.d.options.DryRun {
-		if err := e.ask(ctx, r.pod, options); err != nil {
-			return "", err
-		}
-	}
-	done = true
-	var mates []*v1.Pod
-	if w, ok := framework.WorkloadOf(r.pod); ok && r.pod.Spec.NodeName != "" {
-		// A node has few pods, and a workload may have all that there are.
-		for _, mate := range v.snapshot.PodsOn(r.pod.Spec.NodeName) {
-			if of, owned := framework.WorkloadOf(mate); owned && of == w {
-				mates = append(mates, mate)
-			}
-		}
-	}
-	var underWay bool
-	_ = e.d.guarded(e.profile.name, e.Name(), func() error { // the pod is evicted, whatever the plugin does now
-		underWay = e.profile.underWay(r.pod)
-		return nil
-	})
-	e.d.limits.commit(e.d.options.Clock.Now(), r, mates, underWay)
-	v.snapshot.Evicted(r.pod.UID)
-	if underWay {
-		return resultBackground, nil
-	}
-	return resultSuccess, nil
-}
-
-// evictMax is how long an evict plugin may take for one pod. One that waits for ever would end
-// all cycles.
-const evictMax = time.Minute
-
-// ask calls the evict plugin.
-func (e evictor) ask(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
-	bounded, cancel := context.WithTimeout(ctx, evictMax)
-	defer cancel()
-	err := e.d.watched(e.profile.name, e.Name(), func() error { return e.profile.evict.EvictPod(bounded, pod, options) })
-	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("evict plugin %s did not end in %s: %w", e.Name(), evictMax, err)
-	}
-	return err
-}
-
 // book has the landing count that a pod went, and returns where its replacement is expected.
 func (e evictor) book(v *view, pod *v1.Pod, to string) (node string) {
 	node = to
@@ -304,8 +251,9 @@ func (e evictor) book(v *view, pod *v1.Pod, to string) (node string) {
 	return node
 }
 
-// tell books where the replacement goes, and says everywhere that a pod was evicted.
-func (e evictor) tell(v *view, r request, options framework.EvictOptions, to destination) {
+// tell books where the replacement goes, and says everywhere that a pod was evicted, or that this was
+// only requested.
+func (e evictor) tell(v *view, r request, options framework.EvictOptions, to destination, requested bool) {
 	v.evictions.Add(1)
 	e.missed.evicted(r.pod.UID)
 	before := v.budgets.left(r.pod)
@@ -315,14 +263,17 @@ func (e evictor) tell(v *view, r request, options framework.EvictOptions, to des
 		At: e.d.options.Clock.Now(), Pod: r.pod.Namespace + "/" + r.pod.Name, UID: r.pod.UID,
 		Profile: options.ProfileName, Plugin: options.PluginName, Reason: options.Reason,
 		From: r.pod.Spec.NodeName, To: to.node, CheckedBy: to.checkedBy, Nowhere: to.nowhere, BudgetBefore: before, BudgetLeft: v.budgets.left(r.pod),
-		Controller: e.controller,
+		Controller: e.controller, Requested: requested,
 	})
 	e.d.pending.add(made)
 	e.note(r.pod, e.plugin, Evicted, errorText(options.Reason))
-	e.d.events.evicted(r, options.Reason)
+	e.d.events.evicted(r, options.Reason, requested)
 	message := "pod evicted"
-	if e.d.options.DryRun {
+	switch {
+	case e.d.options.DryRun:
 		message = "pod would be evicted"
+	case requested:
+		message = "eviction of a pod requested"
 	}
 	e.d.options.Log.Info(message, append(field(e.profile, options.PluginName, nil),
 		zap.String("pod", made.Pod), zap.String("node", made.From), zap.String("to", to.node), zap.String("checkedBy", to.checkedBy),
@@ -347,7 +298,14 @@ func (e evictor) kept(r request, err error) {
 	}
 }
 
+// note remembers a decision. The log has those that keep a pod, if so much is logged.
 func (e evictor) note(pod *v1.Pod, plugin string, outcome Outcome, reason error) {
+	if outcome != Evicted && reason != nil {
+		if entry := e.d.options.Log.Check(zap.DebugLevel, "pod stays"); entry != nil {
+			entry.Write(append(field(e.profile, plugin, nil), zap.String("pod", pod.Namespace+"/"+pod.Name),
+				zap.String("outcome", string(outcome)), zap.String("reason", oneLine(reason)))...)
+		}
+	}
 	e.d.decisions.note(pod, decided{
 		at: e.d.options.Clock.Now(), profile: e.profile.name, plugin: plugin, outcome: outcome, reason: reason,
 	})

@@ -225,6 +225,12 @@ func (p *profile) underWay(pod *v1.Pod) bool {
 	return false
 }
 
+// onlyRequests says whether the evict plugin ends no pod itself.
+func (p *profile) onlyRequests() bool {
+	r, ok := p.evict.(framework.Requester)
+	return ok && r.OnlyRequests()
+}
+
 // ignoresBudgets says whether the evict plugin goes past disruption budgets.
 func (p *profile) ignoresBudgets() bool {
 	b, ok := p.evict.(framework.BudgetIgnorer)

@@ -35,6 +35,8 @@ type Eviction struct {
 	// pod allowed before this one, and after it. Nil: it has no budget.
 	BudgetBefore *int `json:"budgetBefore,omitempty"`
 	BudgetLeft   *int `json:"budgetLeft,omitempty"`
+	// Requested says that the evict plugin ends no pod itself: a job or the owner of the pod is to.
+	Requested bool `json:"requested,omitempty"`
 	// Controller says that an event caused it and not the interval.
 	Controller bool `json:"controller,omitempty"`
 }
@@ -61,9 +63,11 @@ type Report struct {
 	// Unlisted is how many evictions more there were than are listed.
 	Unlisted int `json:"evictionsNotListed,omitempty"`
 	// Kept counts the decisions that kept a pod, by outcome.
-	Kept     map[Outcome]int `json:"kept"`
-	Cut      int             `json:"cut,omitempty"` // decisions that were not remembered
-	Failures []Failure       `json:"failures,omitempty"`
+	Kept map[Outcome]int `json:"kept"`
+	// Reasons are the most frequent ones of these decisions, in the order of outcomes.
+	Reasons  []Reason  `json:"reasons,omitempty"`
+	Cut      int       `json:"cut,omitempty"` // decisions that were not remembered
+	Failures []Failure `json:"failures,omitempty"`
 }
 
 // JSON writes the report for programs, with indents.
@@ -75,15 +79,11 @@ func (r *Report) JSON(w io.Writer) error {
 
 // Table writes the report for people.
 func (r *Report) Table(w io.Writer) error {
-	verb := "evicted"
-	if r.DryRun {
-		verb = "would be evicted"
-	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if r.Skipped != "" {
 		fmt.Fprintf(t, "cycle %d was skipped: %s\n", r.Cycle, r.Skipped)
 	} else {
-		fmt.Fprintf(t, "cycle %d, %d nodes: %d pods %s\n", r.Cycle, r.Nodes, len(r.Evictions)+r.Unlisted, verb)
+		fmt.Fprintf(t, "cycle %d, %s: %s\n", r.Cycle, several(r.Nodes, "node"), r.headline())
 	}
 	if len(r.Evictions) > 0 {
 		fmt.Fprintln(t, "POD\tPLUGIN\tREASON\tFROM\tTO\tBUDGET LEFT")
@@ -97,9 +97,14 @@ func (r *Report) Table(w io.Writer) error {
 	for _, by := range r.otherChecks() {
 		fmt.Fprintf(t, "TO was checked by %s and not by the scheduler's core: it is a node where the replacement fits, and the scheduler may take another one\n", by)
 	}
-	for _, o := range []Outcome{Filtered, Declined, Limited, Refused, Failed, Gone} {
+	for _, o := range keeping {
 		if n := r.Kept[o]; n > 0 {
 			fmt.Fprintf(t, "%s: %d\n", o, n)
+		}
+		for _, why := range r.Reasons {
+			if why.Outcome == o {
+				fmt.Fprintf(t, "  %d: %s\n", why.Pods, why.Reason)
+			}
 		}
 	}
 	if r.Cut > 0 {
@@ -109,6 +114,33 @@ func (r *Report) Table(w io.Writer) error {
 		fmt.Fprintf(t, "failure of %s/%s at %s: %s\n", f.Profile, f.Plugin, f.Point, f.Error)
 	}
 	return t.Flush()
+}
+
+// headline says how many pods were evicted.
+func (r *Report) headline() string {
+	evictions := len(r.Evictions) + r.Unlisted
+	if r.DryRun {
+		return several(evictions, "pod") + " would be evicted"
+	}
+	requested := 0
+	for i := range r.Evictions {
+		if r.Evictions[i].Requested {
+			requested++
+		}
+	}
+	line := several(evictions-requested, "pod") + " evicted"
+	if requested > 0 {
+		line += ", " + several(requested, "eviction") + " requested"
+	}
+	return line
+}
+
+// several is a number of things in words.
+func several(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // place is the node of a replacement, as people read it.

@@ -44,11 +44,13 @@ func TestReport(t *testing.T) {
 	report.Failures = []Failure{{"p", "Other", "balance", "no luck"}}
 	var table bytes.Buffer
 	assert.NilError(t, report.Table(&table))
-	assert.Equal(t, table.String(), `cycle 1, 3 nodes: 1 pods would be evicted
+	assert.Equal(t, table.String(), `cycle 1, 3 nodes: 1 pod would be evicted
 POD         PLUGIN  REASON  FROM  TO  BUDGET LEFT
 team/web-0  p/All   all go  a     b   2
 filtered: 1
+  1: All: nothing makes it anew
 limited: 1
+  1: limit of 1 evictions in a cycle reached for workload team/ReplicaSet/web
 failure of p/Other at balance: no luck
 `)
 	var text bytes.Buffer
@@ -86,6 +88,7 @@ team/bare   p/All   all go  a     -   -
 team/web-0  p/All   all go  a     b   -
 TO was checked by NodeFit and not by the scheduler's core: it is a node where the replacement fits, and the scheduler may take another one
 refused: 1
+  1: landing: its replacement would run nowhere: 2 nodes: it has too little cpu left; 1 nodes: it is cordoned
 `)
 	assert.Equal(t, report.Evictions[0].CheckedBy, "")
 	assert.Equal(t, report.Evictions[1].CheckedBy, "NodeFit")

@@ -35,3 +35,20 @@ type BudgetIgnorer interface {
 	// IgnoresBudgets says whether it does.
 	IgnoresBudgets() bool
 }
+
+// Requester is an EvictPlugin that ends no pod itself. EvictPod only asks for it: by a job, or the
+// owner of the pod. Reports and events then say that the eviction was requested.
+type Requester interface {
+	EvictPlugin
+	// OnlyRequests says whether it does.
+	OnlyRequests() bool
+}
+
+// EvictChecker is an EvictPlugin that refuses some pods itself. EvictPod refuses them too; a dry run
+// calls this in its place, so that it says what would happen. It writes nothing, and is safe for
+// concurrent use.
+type EvictChecker interface {
+	EvictPlugin
+	// CheckEviction returns why EvictPod would refuse a pod, or nil.
+	CheckEviction(pod *v1.Pod, options EvictOptions) error
+}
