@@ -172,6 +172,27 @@ func TestSoftEviction(t *testing.T) {
 	assert.ErrorContains(t, validateSoft(&SoftArgs{Annotation: "not a key"}), "annotation: ")
 }
 
+// TestSoftEvictionOutlivesTheProcess: a pod that was asked for by whichever process counts as one that
+// goes, until it has ended or its owner takes the annotation away. A dry run says what is refused.
+func TestSoftEvictionOutlivesTheProcess(t *testing.T) {
+	h := newHandle()
+	store := h.factory.Core().V1().Pods().Informer().GetStore()
+	p := build(t, h, SoftName, `{}`)
+	pods := map[string]*v1.Pod{}
+	for _, name := range []string{"asked", "ended", "failed", "other"} {
+		pods[name] = newPod(name)
+		pods[name].Annotations[SoftAnnotation] = "{}"
+		assert.NilError(t, store.Add(pods[name]))
+	}
+	edited(t, store, pods["ended"], func(p *v1.Pod) { p.Status.Phase = v1.PodSucceeded })
+	edited(t, store, pods["failed"], func(p *v1.Pod) { p.Status.Phase = v1.PodFailed })
+	edited(t, store, pods["other"], func(p *v1.Pod) { p.Annotations = map[string]string{"example.com/move": ""} })
+	assert.DeepEqual(t, p.(framework.InFlightReporter).InFlight(), []*v1.Pod{pods["asked"]})
+	assert.Error(t, p.(framework.EvictChecker).CheckEviction(pods["asked"], options), "SoftEviction: its owner has been asked to move it and has not")
+	assert.NilError(t, p.(framework.EvictChecker).CheckEviction(newPod("new"), options))
+	assert.Assert(t, p.(framework.Requester).OnlyRequests())
+}
+
 // TestSoftEvictionSays: which pod is meant, and how it would have been evicted.
 func TestSoftEvictionSays(t *testing.T) {
 	h := newHandle()

@@ -8,8 +8,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
+	listers "k8s.io/client-go/listers/core/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 )
@@ -33,12 +35,24 @@ type softEviction struct {
 type soft struct {
 	handle     framework.Handle
 	annotation string
+	pods       listers.PodLister // nil: there are no informers
 }
 
-var _ framework.BudgetIgnorer = soft{}
+var (
+	_ framework.BudgetIgnorer    = soft{}
+	_ framework.EvictChecker     = soft{}
+	_ framework.InFlightReporter = soft{}
+	_ framework.Requester        = soft{}
+)
 
 func newSoft(args *SoftArgs, h framework.Handle) (framework.Plugin, error) {
-	return soft{h, args.Annotation}, nil
+	s := soft{handle: h, annotation: args.Annotation}
+	if factory := h.SharedInformerFactory(); factory != nil {
+		pods := factory.Core().V1().Pods()
+		pods.Informer() // asks for it
+		s.pods = pods.Lister()
+	}
+	return s, nil
 }
 
 func validateSoft(args *SoftArgs) error {
@@ -54,11 +68,46 @@ func (soft) Name() string { return SoftName }
 // IgnoresBudgets implements framework.BudgetIgnorer: budgets are the owner's matter.
 func (soft) IgnoresBudgets() bool { return true }
 
-// EvictPod implements framework.EvictPlugin. A pod that has the annotation keeps it, so
+// OnlyRequests implements framework.Requester.
+func (soft) OnlyRequests() bool { return true }
+
+// InFlight implements framework.InFlightReporter: the pods that have the annotation, by whichever
+// process. A pod counts as one that goes until it has ended or its owner takes the annotation away, so
+// that no others are asked for in its place.
+func (s soft) InFlight() (pods []*v1.Pod) {
+	if s.pods == nil {
+		return nil
+	}
+	all, err := s.pods.List(labels.Everything())
+	if err != nil {
+		return nil // a lister that is filled has none
+	}
+	for _, pod := range all {
+		if s.asked(pod) && pod.Status.Phase != v1.PodSucceeded && pod.Status.Phase != v1.PodFailed {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
+func (s soft) asked(pod *v1.Pod) bool {
+	_, asked := pod.Annotations[s.annotation]
+	return asked
+}
+
+// CheckEviction implements framework.EvictChecker. A pod that has the annotation keeps it, so
 // that the owner sees when it was asked first.
-func (s soft) EvictPod(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
-	if _, asked := pod.Annotations[s.annotation]; asked {
+func (s soft) CheckEviction(pod *v1.Pod, _ framework.EvictOptions) error {
+	if s.asked(pod) {
 		return &framework.RefusedError{By: SoftName, Reason: "its owner has been asked to move it and has not"}
+	}
+	return nil
+}
+
+// EvictPod implements framework.EvictPlugin.
+func (s soft) EvictPod(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
+	if err := s.CheckEviction(pod, options); err != nil {
+		return err
 	}
 	value, err := json.Marshal(softEviction{
 		Requester: requester, Profile: options.ProfileName, Plugin: options.PluginName,

@@ -37,6 +37,8 @@ var (
 	_ framework.PreEvictionFilterPlugin = (*Controller)(nil)
 	_ framework.ControllerPlugin        = (*Controller)(nil)
 	_ framework.InFlightReporter        = (*Controller)(nil)
+	_ framework.Requester               = (*Controller)(nil)
+	_ framework.EvictChecker            = (*Controller)(nil)
 )
 
 // Definition is the plugin for a registry.
@@ -95,17 +97,26 @@ func (c *Controller) modeFor(pod *v1.Pod) Mode {
 // PreEvictionFilter refuses pods that fit on no other node, where the arguments ask for that.
 func (c *Controller) PreEvictionFilter(pod *v1.Pod) error { return c.fits(pod) }
 
-// EvictPod makes a job for the pod. That the job exists is success: the pod is evicted when
-// arbitration lets it and its place is reserved. The argument dryRun refuses all pods.
-func (c *Controller) EvictPod(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
+// OnlyRequests implements framework.Requester: a job evicts the pod later, or never.
+func (c *Controller) OnlyRequests() bool { return true }
+
+// CheckEviction implements framework.EvictChecker. The argument dryRun refuses all pods: reports,
+// counters and events must not say that they were evicted.
+func (c *Controller) CheckEviction(pod *v1.Pod, _ framework.EvictOptions) error {
 	if err := c.refusal(pod, c.modeFor(pod)); err != nil {
 		return &framework.RefusedError{By: Name, Reason: err.Error(), Err: err}
 	}
-	if c.handle.DryRun() {
-		return nil
-	}
-	if c.args.DryRun { // reports, counters and events must not say that the pod was evicted
+	if c.args.DryRun {
 		return &framework.RefusedError{By: Name, Reason: "its argument dryRun is true, so it makes no job"}
+	}
+	return nil
+}
+
+// EvictPod makes a job for the pod. That the job exists is success: the pod is evicted when
+// arbitration lets it and its place is reserved.
+func (c *Controller) EvictPod(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
+	if err := c.CheckEviction(pod, options); err != nil || c.handle.DryRun() {
+		return err
 	}
 	job := c.jobFor(pod, options)
 	err := c.jobs.create(ctx, job)
