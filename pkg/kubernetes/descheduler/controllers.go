@@ -25,6 +25,8 @@ type controller struct {
 // that fails or panics is started again.
 func (d *Descheduler) supervise(ctx context.Context, c controller) {
 	wait := restartFirst
+	name := c.profile.name + "/" + c.plugin
+	defer d.troubles.controllerEnded(name)
 	for ctx.Err() == nil {
 		started := d.options.Clock.Now()
 		err := d.runController(ctx, c)
@@ -35,6 +37,7 @@ func (d *Descheduler) supervise(ctx context.Context, c controller) {
 			wait = restartFirst
 		}
 		d.controllerFailed(c, err, wait)
+		d.troubles.controllerFailed(name, err, wait)
 		timer := d.options.Clock.NewTimer(wait)
 		select {
 		case <-ctx.Done():
@@ -42,6 +45,7 @@ func (d *Descheduler) supervise(ctx context.Context, c controller) {
 			return
 		case <-timer.C():
 		}
+		d.troubles.startedAgain(name, d.options.Clock.Now())
 		wait = min(2*wait, restartMax)
 	}
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
@@ -25,6 +28,7 @@ type Descheduler struct {
 	expected  expected
 	events    *announcer
 	overdue   overdue
+	troubles  troubles
 
 	ofCycles, ofControllers landingMaker
 
@@ -54,6 +58,7 @@ func New(ctx context.Context, p *policy.Policy, registry *framework.Registry, op
 		reloaded:  make(chan struct{}),
 	}
 	d.ofCycles.maker, d.ofControllers.maker = options.Landing, options.ControllerLanding
+	d.troubles.reading(options.Informers != nil)
 	d.events.begin()
 	d.view.Store(emptyView(options.Clock))
 	set, err := d.build(ctx, p)
@@ -119,22 +124,42 @@ func (d *Descheduler) Run(ctx context.Context) (err error) {
 func (d *Descheduler) sayNotStarted(set *profiles) {
 	for _, p := range set.list {
 		for _, c := range p.controller {
-			d.options.Log.Info("controller not started, since there is no interval", field(p, c.plugin, nil)...)
+			d.options.Log.Warn("controller not started, since there is no interval: it acts on events, and one cycle has none", field(p, c.plugin, nil)...)
 		}
 	}
 }
+
+// ErrUnread ends a Run of one cycle that could not read the cluster in time.
+var ErrUnread = errors.New("the objects of the cluster were not read")
+
+// readMax is how long a Run of one cycle tries to read the cluster. With an interval it goes on: an
+// operator can look at Troubles.
+const readMax = 2 * time.Minute
 
 // fillInformers starts all informers that were asked for, and waits until they are filled.
 func (d *Descheduler) fillInformers(ctx context.Context) error {
 	if d.options.Informers == nil {
 		return nil
 	}
+	d.troubles.reading(true)
 	d.options.Informers.Start(ctx.Done())
-	for kind, filled := range d.options.Informers.WaitForCacheSync(ctx.Done()) {
+	reading := ctx
+	if d.options.Interval == 0 {
+		bounded, cancel := context.WithTimeout(ctx, readMax)
+		defer cancel()
+		reading = bounded
+	}
+	var unread []string
+	for kind, filled := range d.options.Informers.WaitForCacheSync(reading.Done()) {
 		if !filled {
-			return fmt.Errorf("the informer of %s was not filled: %w", kind, context.Cause(ctx))
+			unread = append(unread, strings.TrimPrefix(kind.String(), "*"))
 		}
 	}
+	if len(unread) > 0 {
+		slices.Sort(unread)
+		return fmt.Errorf("%w: %s: %w", ErrUnread, strings.Join(unread, ", "), context.Cause(reading))
+	}
+	d.troubles.reading(false)
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// overdueFirst is how long a plugin may be called until the log, the metrics and Overdue say that it
+// overdueFirst is how long a plugin may be called until the log, the metrics and Troubles say that it
 // has not answered, and again after twice as long each time. A call cannot be ended from outside: a
 // plugin that ignores its context keeps the cycle.
 const overdueFirst = 5 * time.Minute
@@ -31,13 +31,12 @@ type overdue struct {
 	list []*watchedCall
 }
 
-// Overdue says which plugins have not answered in time, such as "default/PodLifeTime has not
-// answered for 10m0s". It is empty where all have. What says where pods would run is called landing.
-func (d *Descheduler) Overdue() []string {
-	d.overdue.mu.Lock()
-	defer d.overdue.mu.Unlock()
-	var all []string
-	for _, w := range d.overdue.list {
+// texts say which plugins have not answered in time, such as "default/PodLifeTime has not
+// answered for 10m0s". What says where pods would run is called landing.
+func (o *overdue) texts() (all []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, w := range o.list {
 		all = append(all, fmt.Sprintf("%s has not answered for %s", strings.TrimPrefix(w.profile+"/"+w.plugin, "/"), w.told))
 	}
 	slices.Sort(all)

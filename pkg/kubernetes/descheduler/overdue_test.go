@@ -58,13 +58,13 @@ func TestPluginsThatHangAreTold(t *testing.T) {
 		late := (2 * overdueFirst).Seconds()
 		assert.DeepEqual(t, overdue(), map[string]float64{"All": late, "Evict": late})
 		assert.ErrorContains(t, w.plugin("All").handle.Evictor().EvictPod(t.Context(), w.pods[0], framework.EvictOptions{}), "it is under way")
-		assert.DeepEqual(t, w.d.Overdue(), []string{"p/All has not answered for 10m0s", "p/Evict has not answered for 10m0s"})
+		assert.DeepEqual(t, w.d.Troubles(), []string{"p/All has not answered for 10m0s", "p/Evict has not answered for 10m0s"})
 		close(hang)
 		time.Sleep(flightMax / 2)
 		synctest.Wait()
 		assert.Equal(t, calls, 1, "the eviction is in flight")
 		assert.Equal(t, len(overdue()), 0)
-		assert.Equal(t, len(w.d.Overdue()), 0)
+		assert.Equal(t, len(w.d.Troubles()), 0)
 		assert.NilError(t, stop())
 	})
 }
@@ -107,10 +107,10 @@ func TestLandingsThatHangAreTold(t *testing.T) {
 				for _, called := range c.called {
 					want = append(want, called+" has not answered for 5m0s")
 				}
-				assert.Check(t, is.DeepEqual(w.d.Overdue(), want))
+				assert.Check(t, is.DeepEqual(w.d.Troubles(), want))
 				close(hang)
 				synctest.Wait()
-				assert.Equal(t, len(w.d.Overdue()), 0)
+				assert.Equal(t, len(w.d.Troubles()), 0)
 				assert.NilError(t, stop())
 			})
 		})

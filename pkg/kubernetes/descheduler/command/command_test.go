@@ -141,7 +141,7 @@ func (fakeAnswers) Why(namespace, name string) descheduler.Answer {
 	return descheduler.Answer{Pod: namespace + "/" + name}
 }
 
-func (f fakeAnswers) Overdue() []string { return f }
+func (f fakeAnswers) Troubles() []string { return f }
 
 // fakeDescheduling notes what it is told.
 type fakeDescheduling struct {
@@ -227,9 +227,13 @@ func TestProcess(t *testing.T) {
 		_, body := get("/why/a/b")
 		assert.Equal(t, body, "{\n  \"pod\": \"a/b\"\n}\n")
 		given.answers(fakeAnswers{"default/X has not answered for 5m0s", "landing has not answered for 10m0s"})
+		r.page.failures.last = "12:00, GET /api/v1/pods: 403 Forbidden"
 		code, body := get("/readyz")
 		assert.Equal(t, code, 503)
-		assert.Equal(t, body, "default/X has not answered for 5m0s\nlanding has not answered for 10m0s\n")
+		assert.Equal(t, body, "default/X has not answered for 5m0s\nlanding has not answered for 10m0s\n"+
+			"last failure of the API server: 12:00, GET /api/v1/pods: 403 Forbidden\n")
+		code, _ = get("/report?format=yaml")
+		assert.Equal(t, code, 400)
 		code, _ = get("/healthz")
 		assert.Equal(t, code, 200, "a restart would call the plugin again")
 		assert.NilError(t, os.WriteFile(r.file.name, []byte(smallest+"maxNoOfPodsToEvictTotal: 7\n"), 0o644))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"go.uber.org/zap"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 )
@@ -21,9 +22,13 @@ var errNoEvictions = errors.New("the API server has no evictions of policy/v1; K
 
 // discover looks whether the API server has the evictions that are asked of it, and warns if
 // it is much older or newer than what this program was tested with. An API server that does
-// not say what it has is no error: evictions will show.
-func discover(d discovery.DiscoveryInterface, client string, log *zap.Logger) error {
+// not say what it has is no error: evictions will show. One that cannot be asked at all ends a run of
+// one cycle.
+func discover(d discovery.DiscoveryInterface, client string, once bool, log *zap.Logger) error {
 	version, err := d.ServerVersion()
+	if once && err != nil && !apierrors.IsForbidden(err) {
+		return fmt.Errorf("the API server cannot be asked: %w", err)
+	}
 	if err != nil {
 		log.Warn("version of the API server is not known", zap.Error(err))
 	} else if skew, ok := minors(client, version.Minor); ok && max(skew, -skew) > skewMax {

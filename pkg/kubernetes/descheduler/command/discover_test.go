@@ -1,12 +1,16 @@
 package command
 
 import (
+	"errors"
 	"testing"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 	fakediscovery "k8s.io/client-go/discovery/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -37,7 +41,31 @@ func TestDiscover(t *testing.T) {
 			}}}
 		}
 		core, log := observer.New(zap.WarnLevel)
-		assert.Equal(t, discover(server, c.client, zap.New(core)), c.err, "%+v", c)
+		assert.Equal(t, discover(server, c.client, false, zap.New(core)), c.err, "%+v", c)
 		assert.Equal(t, log.Len(), c.warnings, "%+v", c)
+	}
+}
+
+// TestOneCycleNeedsAnAPIServer: without an interval the program does not wait for one.
+func TestOneCycleNeedsAnAPIServer(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		want string // empty: it goes on
+	}{
+		"refuses the connection": {errors.New("connection refused"), "the API server cannot be asked: connection refused"},
+		"does not know who asks": {apierrors.NewUnauthorized("who?"), "the API server cannot be asked: who?"},
+		"hides its version":      {apierrors.NewForbidden(schema.GroupResource{}, "", nil), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fails := new(clienttesting.Fake)
+			fails.AddReactor("*", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, c.err })
+			server := &fakediscovery.FakeDiscovery{Fake: fails}
+			if err := discover(server, "v0.36.3", true, zap.NewNop()); c.want != "" {
+				assert.Error(t, err, c.want)
+			} else {
+				assert.NilError(t, err)
+			}
+			assert.NilError(t, discover(server, "v0.36.3", false, zap.NewNop()))
+		})
 	}
 }

@@ -177,11 +177,18 @@ func tellRefused(recorder events.EventRecorder, namespace string) func(error) {
 		Kind: "Pod", APIVersion: "v1", Namespace: namespace, Name: name,
 		UID: types.UID(os.Getenv("POD_UID")), // without it, kubectl describe does not find the event
 	}
+	refused := 0
 	return func(err error) {
-		note := "the policy before stays in use: " + err.Error()
+		refused++
+		lines := strings.Split(err.Error(), "\n")
+		for i := range lines {
+			lines[i] = strings.TrimSpace(lines[i])
+		}
+		note := "the policy before stays in use: " + strings.Join(lines, "; ")
 		if len(note) > noteMax {
 			note = strings.ToValidUTF8(note[:noteMax], "") // between two characters
 		}
-		recorder.Eventf(pod, nil, corev1.EventTypeWarning, "PolicyRefused", "Reload", "%s", note)
+		// Events that differ in their note only are counted as one, which keeps the first note.
+		recorder.Eventf(pod, nil, corev1.EventTypeWarning, "PolicyRefused", fmt.Sprintf("Reload%d", refused), "%s", note)
 	}
 }

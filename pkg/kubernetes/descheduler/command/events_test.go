@@ -140,10 +140,16 @@ func TestEventsThatAreNeverWritten(t *testing.T) {
 	assert.Equal(t, w.wait(0), writtenMax)
 }
 
-// regarding is a recorder that keeps what an event is of.
-type regarding struct{ of runtime.Object }
+// regarding is a recorder that keeps what the last event is of, and the actions and notes of all.
+type regarding struct {
+	of   runtime.Object
+	said []string
+}
 
-func (r *regarding) Eventf(of, _ runtime.Object, _, _, _, _ string, _ ...any) { r.of = of }
+func (r *regarding) Eventf(of, _ runtime.Object, _, _, action, note string, args ...any) {
+	r.of = of
+	r.said = append(r.said, action+": "+fmt.Sprintf(note, args...))
+}
 
 // TestPolicyRefusedNamesThePod: kubectl describe asks for events by the UID.
 func TestPolicyRefusedNamesThePod(t *testing.T) {
@@ -153,6 +159,20 @@ func TestPolicyRefusedNamesThePod(t *testing.T) {
 	tellRefused(&recorder, "narwhal")(errors.New("wrong"))
 	assert.DeepEqual(t, recorder.of, &v1.ObjectReference{
 		Kind: "Pod", APIVersion: "v1", Namespace: "narwhal", Name: "descheduler-1", UID: "7d2",
+	})
+}
+
+// TestPoliciesThatAreRefusedAreToldApart: kubectl get events shows a note on one line, and events of one
+// action are counted as one with the first note.
+func TestPoliciesThatAreRefusedAreToldApart(t *testing.T) {
+	t.Setenv("POD_NAME", "descheduler-1")
+	var recorder regarding
+	tell := tellRefused(&recorder, "narwhal")
+	tell(errors.New("the policy has 2 errors\n  line 1: a\n  line 2: b"))
+	tell(errors.New("the policy has 1 error\n  line 3: c"))
+	assert.DeepEqual(t, recorder.said, []string{
+		"Reload1: the policy before stays in use: the policy has 2 errors; line 1: a; line 2: b",
+		"Reload2: the policy before stays in use: the policy has 1 error; line 3: c",
 	})
 }
 

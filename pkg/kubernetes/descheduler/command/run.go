@@ -118,14 +118,15 @@ type process struct {
 
 // run serves, and evicts while it leads.
 func (s *settings) run(ctx context.Context, r *process) (err error) {
+	state := new(replica.Readiness)
+	r.page = &page{state: state}
+	r.how.Wrap(r.page.failures.wrap)
 	how := rest.CopyConfig(r.how)
 	replica.UseProtobuf(how)
 	if r.client, err = kubernetes.NewForConfig(how); err != nil {
 		return err
 	}
 	r.metrics = prometheus.NewRegistry()
-	state := new(replica.Readiness)
-	r.page = &page{state: state}
 	if !s.serve.withoutMetric {
 		r.page.metrics = r.metrics
 	}
@@ -183,7 +184,7 @@ func (r *process) lead(ctx context.Context) error {
 	}
 	defer r.page.answers(nil)
 	if s.interval == 0 {
-		return d.Run(ctx)
+		return r.page.failures.explain(d.Run(ctx))
 	}
 	w := newFollower(r.file, r.log, r.metrics)
 	w.reload = d.Reload

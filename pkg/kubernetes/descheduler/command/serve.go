@@ -49,6 +49,8 @@ type report interface {
 type page struct {
 	state   *replica.Readiness
 	metrics prometheus.Gatherer // nil: none
+	// failures are those of the API server.
+	failures failures
 
 	mu   sync.Mutex
 	last report
@@ -59,8 +61,8 @@ type page struct {
 type answering interface {
 	// Why says why a pod was evicted or was not.
 	Why(namespace, name string) descheduler.Answer
-	// Overdue says which plugins have not answered in time.
-	Overdue() []string
+	// Troubles says what keeps it from working.
+	Troubles() []string
 }
 
 // reported keeps the report of a cycle.
@@ -89,7 +91,7 @@ func (p *page) handler() http.Handler {
 	mux := http.NewServeMux()
 	probes := replica.ProbeHandler(p.state)
 	mux.Handle("GET /", probes) // healthz
-	mux.Handle("GET /readyz", p.unlessOverdue(probes))
+	mux.Handle("GET /readyz", p.unlessTroubled(probes))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /report", p.report)
 	mux.HandleFunc("GET /why/{namespace}/{name}", p.answer)
@@ -99,13 +101,15 @@ func (p *page) handler() http.Handler {
 	return mux
 }
 
-// unlessOverdue hands a request on where all plugins answer in time, and otherwise names those that
-// do not.
-func (p *page) unlessOverdue(next http.Handler) http.Handler {
+// unlessTroubled hands a request on where nothing keeps this from working, and otherwise says what does.
+func (p *page) unlessTroubled(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if asked := p.asked(); asked != nil {
-			if overdue := asked.Overdue(); len(overdue) > 0 {
-				http.Error(w, strings.Join(overdue, "\n"), http.StatusServiceUnavailable)
+			if troubles := asked.Troubles(); len(troubles) > 0 {
+				if failure := p.failures.line(); failure != "" {
+					troubles = append(troubles, failure)
+				}
+				http.Error(w, strings.Join(troubles, "\n"), http.StatusServiceUnavailable)
 				return
 			}
 		}
@@ -113,19 +117,23 @@ func (p *page) unlessOverdue(next http.Handler) http.Handler {
 	})
 }
 
-// report answers with the last report, as JSON where the client prefers that.
+// report answers with the last report, as a table or as JSON.
 func (p *page) report(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	last := p.last
 	p.mu.Unlock()
-	switch {
-	case last == nil:
+	if last == nil {
 		http.Error(w, "no cycle has ended yet", http.StatusNotFound)
-	case r.URL.Query().Get("format") == "json":
+		return
+	}
+	switch format := r.URL.Query().Get("format"); format {
+	case "json":
 		w.Header().Set("Content-Type", "application/json")
 		_ = last.JSON(w)
-	default:
+	case "", "table":
 		_ = last.Table(w)
+	default:
+		http.Error(w, fmt.Sprintf("format: %q is neither table nor json", format), http.StatusBadRequest)
 	}
 }
 

@@ -116,7 +116,7 @@ func build(ctx context.Context, p *parts) (descheduling, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := discover(client.Discovery(), clientVersion(), p.log); err != nil {
+	if err := discover(client.Discovery(), clientVersion(), p.settings.interval == 0, p.log); err != nil {
 		return nil, err
 	}
 	objects, err := dynamic.NewForConfig(how)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -69,7 +70,7 @@ const toldMax = 20
 
 // waitsFor notes the limit that a job waits for, and says whether that changed anything.
 func (j *Job) waitsFor(gate Gate) bool {
-	message := "limit " + string(gate) + " is reached"
+	message := "limit " + strings.ToLower(string(gate[:1])) + string(gate[1:]) + " is reached" // as the argument is called
 	if j.Status.Reason == WaitForLimit && j.Status.Message == message {
 		return false
 	}

@@ -122,7 +122,7 @@ func TestJobsSayWhichLimitTheyWaitFor(t *testing.T) {
 			for _, name := range w.names() {
 				if s := w.job(name).Status; s.Reason == migration.WaitForLimit {
 					assert.Equal(t, s.Phase, migration.Pending)
-					assert.Equal(t, s.Message, "limit MaxMigratingPerNode is reached")
+					assert.Equal(t, s.Message, "limit maxMigratingPerNode is reached")
 					n++
 				}
 			}
@@ -148,7 +148,7 @@ func TestJobsSayWhichLimitTheyWaitFor(t *testing.T) {
 		time.Sleep(time.Second)
 		_, err = w.Reconcile(t.Context(), last)
 		assert.NilError(t, err)
-		assert.Equal(t, w.job(last).Status.Message, "its time to live is over after 1ns, and limit MaxMigratingPerNode is reached")
+		assert.Equal(t, w.job(last).Status.Message, "its time to live is over after 1ns, and limit maxMigratingPerNode is reached")
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
@@ -212,7 +213,12 @@ func (c *Controller) end(ctx context.Context, job *Job, phase Phase, reason Reas
 		}
 	}
 	job.Status.Phase, job.Status.Reason, job.Status.Message = phase, reason, message
-	return c.jobs.updateStatus(ctx, job)
+	err := c.jobs.updateStatus(ctx, job)
+	if err == nil {
+		klog.FromContext(ctx).Info("Migration ended", "job", job.Name, "pod", job.Spec.PodRef.Namespace+"/"+job.Spec.PodRef.Name,
+			"phase", phase, "reason", reason, "message", message)
+	}
+	return err
 }
 
 // release deletes the reservation of a job if there is one that the job made. It goes by the

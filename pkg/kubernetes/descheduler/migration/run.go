@@ -38,6 +38,9 @@ type queue = workqueue.TypedRateLimitingInterface[string]
 func (c *Controller) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	if err := c.jobs.reachable(ctx); err != nil { // an informer would try again for ever
+		return err
+	}
 	informer, index := c.watchJobs()
 	jobs := workqueue.NewTypedRateLimitingQueueWithConfig(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[string](failureFirst, failureMax),
@@ -99,7 +102,7 @@ func (c *Controller) serve(ctx context.Context, jobs queue) {
 		if over {
 			return
 		}
-		again, err := c.reconcile(ctx, name)
+		again, err := contained(func() (time.Duration, error) { return c.Reconcile(ctx, name) })
 		switch {
 		case apierrors.IsConflict(err):
 			jobs.AddRateLimited(name)
@@ -118,15 +121,14 @@ func (c *Controller) serve(ctx context.Context, jobs queue) {
 	}
 }
 
-// reconcile is Reconcile in a goroutine of its own: a panic is an error of that job, and does not end
-// the process.
-func (c *Controller) reconcile(ctx context.Context, name string) (again time.Duration, err error) {
+// contained calls a function of which a panic is an error: that of one job does not end the process.
+func contained[T any](f func() (T, error)) (result T, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = fmt.Errorf("panic: %v\n%s", value, debug.Stack())
 		}
 	}()
-	return c.Reconcile(ctx, name)
+	return f()
 }
 
 // Scavenge deletes jobs that ended long ago. Jobs that have not ended are kept.

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
@@ -101,6 +102,7 @@ func (c *Controller) begin(ctx context.Context, job *Job) (time.Duration, error)
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 		job.Status.Workload = &WorkloadRef{Kind: owner.Kind, Name: owner.Name, UID: owner.UID}
 	}
+	klog.FromContext(ctx).Info("Migration begins", "job", job.Name, "pod", pod.Namespace+"/"+pod.Name, "node", pod.Spec.NodeName, "mode", job.mode())
 	return atOnce, c.jobs.updateStatus(ctx, job)
 }
 

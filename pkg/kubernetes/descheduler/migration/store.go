@@ -21,6 +21,15 @@ type store struct {
 
 func newStore(client dynamic.Interface) store { return store{client.Resource(Resource), client} }
 
+// reachable returns why jobs cannot be listed.
+func (s store) reachable(ctx context.Context) error {
+	_, err := s.client.List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return fmt.Errorf("jobs cannot be listed; are the kind %s and the role for migrations installed? %w", Kind, err)
+	}
+	return nil
+}
+
 // get reads a job from the API server.
 func (s store) get(ctx context.Context, name string) (*Job, error) {
 	object, err := s.client.Get(ctx, name, metav1.GetOptions{})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,16 +48,16 @@ func newElection(client kubernetes.Interface) *Election {
 func TestElection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
-		lead := func(leads *bool, more func()) func(context.Context) error {
+		lead := func(leads *atomic.Bool, more func()) func(context.Context) error {
 			return func(ctx context.Context) error {
-				*leads = true
+				leads.Store(true)
 				<-ctx.Done()
 				more()
-				*leads = false
+				leads.Store(false)
 				return nil
 			}
 		}
-		var first, second bool
+		var first, second, both atomic.Bool
 		ctx, stop := context.WithCancel(t.Context())
 		results := make(chan error, 2)
 		go func() {
@@ -64,22 +65,21 @@ func TestElection(t *testing.T) {
 		}()
 		time.Sleep(time.Second)
 		waiting := newElection(client)
-		both := false
 		ctx2, stop2 := context.WithCancel(t.Context())
 		go func() {
 			results <- waiting.Run(ctx2, func(ctx context.Context) error {
-				both = first
+				both.Store(first.Load())
 				return lead(&second, func() {})(ctx)
 			}, nil)
 		}()
 		time.Sleep(time.Minute)
-		assert.Assert(t, first && !second)
+		assert.Assert(t, first.Load() && !second.Load())
 		_, waits := waiting.State.Get()
 		assert.Equal(t, waits, "waits for the lease")
 		stop()
 		assert.NilError(t, <-results)
 		time.Sleep(10 * time.Second)
-		assert.Assert(t, !first && second && !both)
+		assert.Assert(t, !first.Load() && second.Load() && !both.Load())
 		stop2()
 		assert.NilError(t, <-results)
 	})
@@ -93,12 +93,14 @@ func TestElectionEnds(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
+		var down atomic.Bool
+		client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return down.Load(), nil, errors.New("the API server is down")
+		})
 		lost := make(chan error, 1)
 		go func() { lost <- newElection(client).Run(t.Context(), wait, nil) }()
 		time.Sleep(time.Second)
-		client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return true, nil, errors.New("the API server is down")
-		})
+		down.Store(true)
 		assert.ErrorIs(t, <-lost, ErrNotLeading)
 	})
 	broken := errors.New("broken")
