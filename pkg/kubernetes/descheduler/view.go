@@ -103,9 +103,7 @@ func (d *Descheduler) newView(set *profiles, profile string, landing *landingMak
 	inFlight := d.limits.inFlight()
 	d.expected.observe(now, known, objects.Pods, inFlight)
 	s := framework.NewSnapshot(objects, now)
-	for _, uid := range inFlight {
-		s.Evicted(uid)
-	}
+	s.MarkInFlight(inFlight)
 	v := &view{snapshot: s, budgets: newBudgets(s)}
 	if err := d.watched(profile, landingCalled, func() error { return landing.make(v, &d.expected) }); err != nil {
 		return nil, fmt.Errorf("where pods would run: %w", err)

@@ -39,8 +39,9 @@ type Snapshot struct {
 	onNode     map[string][]*v1.Pod
 	ofWorkload map[Workload][]*v1.Pod
 
-	mu      sync.RWMutex
-	evicted map[types.UID]bool
+	mu       sync.RWMutex
+	evicted  map[types.UID]bool
+	inFlight map[types.UID]bool // of those
 }
 
 // NewSnapshot sorts and indexes objects: n log n in their number.
@@ -144,6 +145,36 @@ func (s *Snapshot) Evicted(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.evicted[uid] = true
+}
+
+// MarkInFlight takes out pods whose eviction began before the snapshot was made and has not ended. The
+// framework calls it once, before a Landing is made.
+func (s *Snapshot) MarkInFlight(uids []types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inFlight = make(map[types.UID]bool, len(uids))
+	for _, uid := range uids {
+		s.inFlight[uid], s.evicted[uid] = true, true
+	}
+}
+
+// Standing returns Pods and InFlight, in a new slice: all that may hold room on a node.
+func (s *Snapshot) Standing() []*v1.Pod { return append(s.Pods(), s.InFlight()...) }
+
+// InFlight returns the pods that MarkInFlight took out, in a new slice. Plugins need not look at them
+// again, but they hold their room until they have ended: a Landing counts them where they stand.
+func (s *Snapshot) InFlight() (pods []*v1.Pod) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if len(s.inFlight) == 0 {
+		return nil
+	}
+	for _, p := range s.pods {
+		if s.inFlight[p.UID] {
+			pods = append(pods, p)
+		}
+	}
+	return pods
 }
 
 // WasEvicted says whether a pod was taken out.

@@ -106,12 +106,12 @@ func (c *Cluster) bookAll(before map[core.AllocationKey]*entry) {
 		}))
 	}
 	var waiting []*v1.Pod
-	for _, p := range c.snapshot.Pods() {
+	for _, p := range c.snapshot.Standing() {
 		switch {
 		case pods.IsTerminal(p):
 		case pods.IsBound(p):
 			c.enter(p, 0, before[core.AllocationKey(pods.Key(p))])
-		case !pods.IsGated(p) && p.DeletionTimestamp == nil:
+		case !pods.IsGated(p) && p.DeletionTimestamp == nil && !c.snapshot.WasEvicted(p.UID):
 			waiting = append(waiting, p)
 		}
 	}

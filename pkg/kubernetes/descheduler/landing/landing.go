@@ -138,7 +138,7 @@ func (c *Cluster) count(s *framework.Snapshot) {
 		}
 	}
 	running := 0
-	for _, p := range s.Pods() {
+	for _, p := range s.Standing() {
 		if !counts(p) {
 			continue
 		}
@@ -158,7 +158,7 @@ func counts(pod *v1.Pod) bool { return pods.IsBound(pod) && !pods.IsTerminal(pod
 // forget counts pods no more that do not run in a snapshot.
 func (c *Cluster) forget(s *framework.Snapshot) {
 	runs := make(map[types.UID]bool, len(c.counted))
-	for _, p := range s.Pods() {
+	for _, p := range s.Standing() {
 		if counts(p) {
 			runs[p.UID] = true
 		}

@@ -31,6 +31,11 @@ func (c *Cluster) readQueues() {
 		}
 	}
 	walk(c.partition.View().Root, nil)
+	for _, p := range c.snapshot.InFlight() {
+		if e := c.entries[core.AllocationKey(pods.Key(p))]; e != nil && e.pod == p && e.allocation != nil {
+			c.takeOff(e.allocation)
+		}
+	}
 }
 
 // takeOff takes a pod that was evicted off what its queues use.

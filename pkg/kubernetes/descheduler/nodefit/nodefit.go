@@ -25,7 +25,7 @@ type Nodes struct {
 
 	mu       sync.Mutex
 	used     map[string]v1.ResourceList // by node; with the number of pods
-	counted  map[types.UID]bool         // pods that are in used
+	counted  map[types.UID]bool         // pods that are in used and may be evicted
 	against  *against
 	expects  map[types.UID]string // replacements with their nodes
 	bookings []framework.Booking
@@ -47,9 +47,9 @@ func New(s *framework.Snapshot) *Nodes {
 		counted: map[types.UID]bool{}, expects: map[types.UID]string{},
 	}
 	var standing []*v1.Pod
-	for _, pod := range s.Pods() {
+	for _, pod := range s.Standing() {
 		if pods.IsBound(pod) && !pods.IsTerminal(pod) {
-			n.counted[pod.UID] = true
+			n.counted[pod.UID] = !s.WasEvicted(pod.UID)
 			n.count(pod.Spec.NodeName, requestsOf(pod), 1)
 			standing = append(standing, pod)
 		}
