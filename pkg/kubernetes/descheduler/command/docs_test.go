@@ -147,3 +147,32 @@ func TestTableOfPlugins(t *testing.T) {
 	}
 	assert.Assert(t, slices.Contains(r.Names(), "DefaultEvictor"))
 }
+
+// A key is the name of an argument in a list of them.
+var key = regexp.MustCompile("(^|, )`(\\w+)")
+
+// Every argument of every plugin is explained, in the document or, of migrations, in theirs.
+func TestArgumentsAreExplained(t *testing.T) {
+	r := complete(t)
+	text, err := os.ReadFile(document)
+	assert.NilError(t, err)
+	_, section, ok := strings.Cut(string(text), "\n### Arguments\n")
+	assert.Assert(t, ok)
+	section, _, _ = strings.Cut(section, "\n### ")
+	migrations, err := os.ReadFile(documents + "/migrations.md")
+	assert.NilError(t, err)
+	arguments := 0
+	for _, name := range r.Names() {
+		d, _ := r.Find(name)
+		in := section
+		if name == "MigrationController" {
+			in = string(migrations)
+		}
+		for _, found := range key.FindAllStringSubmatch(argumentsOf(d), -1) {
+			arguments++
+			row := regexp.MustCompile("(?m)^\\|.*`([a-z]+Args\\.|[A-Za-z]+\\.)?" + found[2] + "[`.:]")
+			assert.Check(t, row.MatchString(in), "%s of %s is in no table", found[2], name)
+		}
+	}
+	assert.Assert(t, arguments > 90, "%d", arguments)
+}
