@@ -176,3 +176,20 @@ func TestArgumentsAreExplained(t *testing.T) {
 	}
 	assert.Assert(t, arguments > 90, "%d", arguments)
 }
+
+// What --validate says in the document is what it says of the first policy there with two mistakes.
+func TestMistakesOfTheDocument(t *testing.T) {
+	complete(t)
+	text, err := os.ReadFile(document)
+	assert.NilError(t, err)
+	_, section, _ := strings.Cut(string(text), "\n## A policy\n")
+	wrong := strings.NewReplacer("maxNoOfPodsToEvictTotal:", "maxNoOfPodsToEvictTotall:", "minReplicas: 2", "minReplicas: two").
+		Replace(block.FindStringSubmatch(section)[1])
+	t.Chdir(t.TempDir())
+	assert.NilError(t, os.WriteFile("policy.yaml", []byte(wrong), 0o600))
+	var out, problems bytes.Buffer
+	code := Run(t.Context(), Streams{&out, &problems}, []string{"--policy-config-file", "policy.yaml", "--validate"})
+	assert.Equal(t, code, exitUsage)
+	said := "```\n" + out.String() + problems.String() + "```"
+	assert.Assert(t, strings.Contains(section, said), "the document does not have\n%s", said)
+}
