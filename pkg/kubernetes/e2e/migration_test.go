@@ -132,23 +132,24 @@ func (m *migrator) stop() {
 	m.factory.Shutdown()
 }
 
-// migrationAccount may do what the role of migrations allows, and nothing else.
+// migrationAccount may do what the roles of the descheduler and of migrations allow, and nothing else.
 const migrationAccount = "migrator"
 
-// installJobs creates the kind of jobs and the role as users do, and waits until jobs are
+// installJobs creates the kind of jobs and the roles as users do, and waits until jobs are
 // served.
 func installJobs(w *World) {
 	w.t.Helper()
-	folder := filepath.Join("..", "..", "..", "docs", "deploy", "descheduler")
-	w.check(apply(w.cluster, filepath.Join(folder, "crd.yaml"), filepath.Join(folder, "migration-role.yaml")))
+	w.InstallDescheduler(filepath.Join(deschedulerManifests, "..", "crd.yaml"), filepath.Join(deschedulerManifests, "migration", "role.yaml"))
 	_, err := w.client.CoreV1().ServiceAccounts(namespace).Create(w.ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: migrationAccount}}, metav1.CreateOptions{})
 	w.check(err)
-	_, err = w.client.RbacV1().ClusterRoleBindings().Create(w.ctx, &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: migrationAccount},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "narwhal-descheduler-migration"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: migrationAccount}},
-	}, metav1.CreateOptions{})
-	w.check(err)
+	for _, role := range []string{deschedulerName, deschedulerName + "-migration"} {
+		_, err := w.client.RbacV1().ClusterRoleBindings().Create(w.ctx, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: migrationAccount + "-" + role},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: migrationAccount}},
+		}, metav1.CreateOptions{})
+		w.check(err)
+	}
 	awaitJobKind(w)
 }
 

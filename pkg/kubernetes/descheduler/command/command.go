@@ -92,14 +92,15 @@ func newCommand(started *bool, plugins []framework.Definition) *cobra.Command {
 		Long: `Evict pods by a policy, so that the scheduler may place them better.
 
 The policy file is of kind DeschedulerPolicy or DeschedulerConfiguration, both of
-version descheduler/v1alpha2. A change of it is in use at the next cycle; one that is
-wrong changes nothing, and is told in the log and in metrics. --validate prints the
-policy with all defaults, or all that is wrong with it.
+version descheduler/v1alpha2. A change of the file is noticed within ten seconds, and a
+cycle begins with it at once. A policy that is wrong changes nothing, and is reported in
+the log and in metrics. --validate prints the policy with all defaults, or everything
+that is wrong with it.
 
 Without --descheduling-interval it runs one cycle and ends. --dry-run evicts nothing
 and prints what would be evicted, and where the scheduler would run it instead.
 
-Health, metrics and the last report are on this machine only and in plain text, unless
+Health, metrics and the last report are served in plain HTTP to this machine only, unless
 --bind-address and --tls-cert-file say otherwise.
 
 The exit code is 0 after a cycle or an interrupt, 1 if something fails or another

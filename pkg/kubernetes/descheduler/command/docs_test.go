@@ -147,3 +147,49 @@ func TestTableOfPlugins(t *testing.T) {
 	}
 	assert.Assert(t, slices.Contains(r.Names(), "DefaultEvictor"))
 }
+
+// A key is the name of an argument in a list of them.
+var key = regexp.MustCompile("(^|, )`(\\w+)")
+
+// Every argument of every plugin is explained, in the document or, of migrations, in theirs.
+func TestArgumentsAreExplained(t *testing.T) {
+	r := complete(t)
+	text, err := os.ReadFile(document)
+	assert.NilError(t, err)
+	_, section, ok := strings.Cut(string(text), "\n### Arguments\n")
+	assert.Assert(t, ok)
+	section, _, _ = strings.Cut(section, "\n### ")
+	migrations, err := os.ReadFile(documents + "/migrations.md")
+	assert.NilError(t, err)
+	arguments := 0
+	for _, name := range r.Names() {
+		d, _ := r.Find(name)
+		in := section
+		if name == "MigrationController" {
+			in = string(migrations)
+		}
+		for _, found := range key.FindAllStringSubmatch(argumentsOf(d), -1) {
+			arguments++
+			row := regexp.MustCompile("(?m)^\\|.*`([a-z]+Args\\.|[A-Za-z]+\\.)?" + found[2] + "[`.:]")
+			assert.Check(t, row.MatchString(in), "%s of %s is in no table", found[2], name)
+		}
+	}
+	assert.Assert(t, arguments > 90, "%d", arguments)
+}
+
+// What --validate says in the document is what it says of the first policy there with two mistakes.
+func TestMistakesOfTheDocument(t *testing.T) {
+	complete(t)
+	text, err := os.ReadFile(document)
+	assert.NilError(t, err)
+	_, section, _ := strings.Cut(string(text), "\n## A policy\n")
+	wrong := strings.NewReplacer("maxNoOfPodsToEvictTotal:", "maxNoOfPodsToEvictTotall:", "minReplicas: 2", "minReplicas: two").
+		Replace(block.FindStringSubmatch(section)[1])
+	t.Chdir(t.TempDir())
+	assert.NilError(t, os.WriteFile("policy.yaml", []byte(wrong), 0o600))
+	var out, problems bytes.Buffer
+	code := Run(t.Context(), Streams{&out, &problems}, []string{"--policy-config-file", "policy.yaml", "--validate"})
+	assert.Equal(t, code, exitUsage)
+	said := "```\n" + out.String() + problems.String() + "```"
+	assert.Assert(t, strings.Contains(section, said), "the document does not have\n%s", said)
+}

@@ -55,21 +55,21 @@ type schedulerQueues struct {
 func (s *settings) define(flags *pflag.FlagSet) {
 	flags.StringVar(&s.policyFile, "policy-config-file", "", "file with the policy")
 	flags.BoolVar(&s.lenient, "lenient-config", false, "warn of unknown keys in the policy instead of refusing it; arguments of plugins are always strict")
-	flags.BoolVar(&s.validate, "validate", false, "print the policy with all defaults, or all that is wrong with it, and end")
-	flags.StringVar(&s.writeTo, "write-config-to", "", "file to which the policy with all defaults is written before it ends")
+	flags.BoolVar(&s.validate, "validate", false, "print the policy with all defaults, or everything that is wrong with it, and end")
+	flags.StringVar(&s.writeTo, "write-config-to", "", "write the policy with all defaults to this file, and end")
 	flags.DurationVar(&s.interval, "descheduling-interval", 0, "time between the end of a cycle and the next; 0 runs one cycle and ends")
 	flags.BoolVar(&s.dryRun, "dry-run", false, "evict nothing, and print what would be evicted")
 	flags.StringVar(&s.format, "report-format", "table", "how a dry run prints its report: table or json")
 	flags.Var(&s.gates, "feature-gates", "features to switch, as NAME=true or NAME=false with commas between; "+knownGates())
-	flags.StringVar(&s.kubeconfig, "client-connection-kubeconfig", "", "file that says how to reach the API server (default $KUBECONFIG, or as a pod of the cluster)")
-	flags.StringVar(&s.kubeconfig, "kubeconfig", "", "the same")
+	flags.StringVar(&s.kubeconfig, "client-connection-kubeconfig", "", "file that says how to reach the API server (default the files in $KUBECONFIG or else ~/.kube/config; without these, as a pod of the cluster)")
+	flags.StringVar(&s.kubeconfig, "kubeconfig", "", "another name of --client-connection-kubeconfig")
 	flags.Float32Var(&s.qps, "client-connection-qps", 100, "requests per second to the API server")
-	flags.IntVar(&s.burst, "client-connection-burst", 200, "requests at once to the API server")
+	flags.IntVar(&s.burst, "client-connection-burst", 200, "requests to the API server that may be sent at once")
 	flags.IntVarP(&s.verbosity, "v", "v", 0, "how much is logged: from 4 on also why each pod stays; 0 logs warnings only in a dry run")
-	flags.StringVar(&s.logFormat, "logging-format", "json", "json or text")
+	flags.StringVar(&s.logFormat, "logging-format", "json", "format of the log: json or text")
 	flags.StringSliceVar(&s.queues.names, "scheduler-name", []string{"narwhal"}, "values of spec.schedulerName of the pods that Narwhal schedules, in its queues")
 	flags.StringVar(&s.queues.namespace, "scheduler-namespace", "", "namespace of the ConfigMap of the scheduler (default that of this program)")
-	flags.StringVar(&s.queues.configMap, "scheduler-config-map", "narwhal-config", "ConfigMap with the queues of the scheduler; none is fine")
+	flags.StringVar(&s.queues.configMap, "scheduler-config-map", "narwhal-config", "ConfigMap with the queues of the scheduler; it need not exist")
 	s.defineLeading(flags)
 	s.serve.define(flags)
 	s.tracing.define(flags)
@@ -77,13 +77,13 @@ func (s *settings) define(flags *pflag.FlagSet) {
 
 func (s *settings) defineLeading(flags *pflag.FlagSet) {
 	l := &s.leader
-	flags.BoolVar(&l.Elect, "leader-elect", false, "evict only while it holds a lease, so that several replicas can run; a dry run never asks for it")
-	flags.StringVar(&l.Name, "leader-elect-resource-name", "descheduler", "name of the lease")
-	flags.StringVar(&s.leaseIn, "leader-elect-resource-namespace", "kube-system", "namespace of the lease")
-	flags.StringVar(&s.lock, "leader-elect-resource-lock", "leases", "leases is the only lock there is")
-	flags.DurationVar(&l.Lease, "leader-elect-lease-duration", 137*time.Second, "how long a lease is waited for that is not renewed")
+	flags.BoolVar(&l.Elect, "leader-elect", false, "evict only while this process holds a lease, so that several replicas can run; a dry run never asks for the lease")
+	flags.StringVar(&l.Name, "leader-elect-resource-name", "descheduler", "name of the lease that the leader holds")
+	flags.StringVar(&s.leaseIn, "leader-elect-resource-namespace", "kube-system", "namespace of the lease that the leader holds")
+	flags.StringVar(&s.lock, "leader-elect-resource-lock", "leases", "kind of the lock that the leader holds; leases is the only one")
+	flags.DurationVar(&l.Lease, "leader-elect-lease-duration", 137*time.Second, "how long other replicas wait for a lease that is not renewed")
 	flags.DurationVar(&l.Renew, "leader-elect-renew-deadline", 107*time.Second, "how long a leader tries to renew its lease before it gives up")
-	flags.DurationVar(&l.Wait, "leader-elect-retry-period", 26*time.Second, "pause between attempts")
+	flags.DurationVar(&l.Wait, "leader-elect-retry-period", 26*time.Second, "pause between attempts to get or renew the lease")
 }
 
 // check compares flags with each other.

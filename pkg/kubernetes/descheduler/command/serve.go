@@ -32,9 +32,9 @@ type serving struct {
 
 func (s *serving) define(flags *pflag.FlagSet) {
 	flags.StringVar(&s.address, "bind-address", "127.0.0.1", "address of health, metrics and reports")
-	flags.IntVar(&s.port, "secure-port", 10258, "its port; 0 is nowhere. Without a certificate it is plain HTTP")
+	flags.IntVar(&s.port, "secure-port", 10258, "port of health, metrics and reports, in plain HTTP without --tls-cert-file; 0 serves nothing")
 	flags.StringVar(&s.cert, "tls-cert-file", "", "file with the certificate for TLS, in PEM")
-	flags.StringVar(&s.key, "tls-private-key-file", "", "file with its key, in PEM")
+	flags.StringVar(&s.key, "tls-private-key-file", "", "file with the key of the certificate of --tls-cert-file, in PEM")
 	flags.BoolVar(&s.http2, "enable-http2", false, "offer HTTP/2 where there is TLS")
 	flags.BoolVar(&s.withoutMetric, "disable-metrics", false, "do not offer metrics")
 }

@@ -28,10 +28,10 @@ type tracing struct {
 
 func (t *tracing) define(flags *pflag.FlagSet) {
 	flags.StringVar(&t.endpoint, "otel-collector-endpoint", "", "host:port of an OpenTelemetry collector to which spans are sent over gRPC (default nowhere)")
-	flags.StringVar(&t.authority, "otel-transport-ca-cert", "", "file with the authority of its certificate, in PEM; without one the connection is not encrypted")
-	flags.StringVar(&t.service, "otel-service-name", "descheduler", "service.name of spans")
-	flags.StringVar(&t.namespace, "otel-trace-namespace", "", "service.namespace of spans")
-	flags.Float64Var(&t.rate, "otel-sample-rate", 1, "part of the cycles that is traced, from 0 to 1")
+	flags.StringVar(&t.authority, "otel-transport-ca-cert", "", "file with the certificate authority of the OpenTelemetry collector, in PEM; without one the connection is not encrypted")
+	flags.StringVar(&t.service, "otel-service-name", "descheduler", "service.name of the spans that are sent")
+	flags.StringVar(&t.namespace, "otel-trace-namespace", "", "service.namespace of the spans that are sent")
+	flags.Float64Var(&t.rate, "otel-sample-rate", 1, "part of the cycles of which spans are sent, from 0 to 1")
 	flags.BoolVar(&t.fallBack, "otel-fallback-no-op-on-error", false, "run without spans where they cannot be set up")
 }
 

@@ -4,12 +4,73 @@ import (
 	"os"
 	"regexp"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	"sigs.k8s.io/yaml"
 )
 
-const document = "../../../../docs/descheduler.md"
+const definition = "../../../../docs/deploy/descheduler/crd.yaml"
+
+// A jobSchema is what is read of the schema of jobs.
+type jobSchema struct {
+	Description string               `json:"description"`
+	Pattern     string               `json:"pattern"`
+	Properties  map[string]jobSchema `json:"properties"`
+	Items       *jobSchema           `json:"items"`
+}
+
+// schemaOfJobs is that of the custom resource definition.
+func schemaOfJobs(t *testing.T) jobSchema {
+	t.Helper()
+	text, err := os.ReadFile(definition)
+	assert.NilError(t, err)
+	var crd struct {
+		Spec struct {
+			Versions []struct {
+				Schema struct {
+					OpenAPIV3Schema jobSchema `json:"openAPIV3Schema"`
+				} `json:"schema"`
+			} `json:"versions"`
+		} `json:"spec"`
+	}
+	assert.NilError(t, yaml.Unmarshal(text, &crd))
+	assert.Equal(t, len(crd.Spec.Versions), 1)
+	return crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+}
+
+// TestFieldsOfJobsAreDescribed, so that kubectl explain says what each is.
+func TestFieldsOfJobsAreDescribed(t *testing.T) {
+	fields := 0
+	var look func(path string, of jobSchema)
+	look = func(path string, of jobSchema) {
+		for name, field := range of.Properties {
+			fields++
+			assert.Check(t, field.Description != "" || path+name == "metadata", path+name)
+			look(path+name+".", field)
+		}
+		if of.Items != nil {
+			assert.Check(t, of.Items.Description != "", path)
+			look(path, *of.Items)
+		}
+	}
+	look("", schemaOfJobs(t))
+	assert.Assert(t, fields > 40, "%d", fields)
+}
+
+// TestPatternOfTTL: the API server accepts the durations that can be read, and no other text.
+func TestPatternOfTTL(t *testing.T) {
+	pattern := regexp.MustCompile(schemaOfJobs(t).Properties["spec"].Properties["ttl"].Pattern)
+	for _, ttl := range []string{
+		"0", "-0", "+0", "0s", "5m", "1h30m", "-1s", "+1s", "1.5h", ".5s", "1.s", "1h2m3s4ms5us6µs7μs8ns",
+		"", "5", "5 m", "m", "1d", "-", "1h30", "1h-30m", "00", "0.0", "five minutes", ".s", "5m ",
+	} {
+		_, err := time.ParseDuration(ttl)
+		assert.Check(t, pattern.MatchString(ttl) == (err == nil), "%q: %v", ttl, err)
+	}
+}
+
+const document = "../../../../docs/migrations.md"
 
 // TestDocumentNamesPhasesAndReasons: the document explains what a user reads of a job.
 func TestDocumentNamesPhasesAndReasons(t *testing.T) {
