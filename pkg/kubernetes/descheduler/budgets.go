@@ -1,6 +1,7 @@
 package descheduler
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -35,7 +36,7 @@ func (b *budgets) left(pod *v1.Pod) *int {
 	defer b.mu.Unlock()
 	var least *int
 	for _, budget := range b.of(pod) {
-		n := int(budget.Status.DisruptionsAllowed) - b.used[nameOf(budget)]
+		n := allowed(budget) - b.used[nameOf(budget)]
 		if least == nil || n < *least {
 			least = &n
 		}
@@ -52,13 +53,25 @@ func (b *budgets) check(pod *v1.Pod) error {
 		return nil
 	}
 	if len(of) > 1 {
-		return &framework.RefusedError{By: "disruption budget", Reason: fmt.Sprintf(
-			"the pod has %d budgets, and the API server evicts with one at most", len(of))}
+		return overBudget(fmt.Sprintf("the pod has %d budgets, and the API server evicts with one at most", len(of)))
 	}
-	if n := int(of[0].Status.DisruptionsAllowed) - b.used[nameOf(of[0])]; n <= 0 {
-		return &framework.RefusedError{By: "disruption budget", Reason: "budget " + of[0].Name + " allows no eviction now"}
+	if n := allowed(of[0]) - b.used[nameOf(of[0])]; n <= 0 {
+		return overBudget("budget " + of[0].Name + " allows no eviction now")
 	}
 	return nil
+}
+
+// allowed is how many evictions the status of a budget allows. One of an older budget allows none.
+func allowed(b *policy.PodDisruptionBudget) int {
+	if b.Status.ObservedGeneration < b.Generation {
+		return 0
+	}
+	return int(b.Status.DisruptionsAllowed)
+}
+
+// overBudget is a refusal such as the API server would give: asking again in the cycle is of no use.
+func overBudget(reason string) error {
+	return &framework.RefusedError{By: "disruption budget", Reason: reason, Err: errors.New(reason)}
 }
 
 // evicted takes one from the budgets of a pod, where its eviction counts.

@@ -61,6 +61,9 @@ func (e evictor) preFilter(pod *v1.Pod) error {
 	var reasons []error
 	for _, f := range e.profile.preEvict {
 		if err := f.PreEvictionFilter(pod); err != nil {
+			if errors.Is(err, framework.ErrNowhere) {
+				e.missed.note(pod.UID, int(e.view().evictions.Load()))
+			}
 			reasons = append(reasons, refusedBy(f, err))
 		}
 	}

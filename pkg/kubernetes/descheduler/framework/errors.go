@@ -62,6 +62,10 @@ func (e *LimitError) Error() string {
 	}
 }
 
+// ErrNowhere is what a filter returns that looks for another node for a pod. A cycle asks the plugin
+// again when evictions may have made room.
+var ErrNowhere = errors.New("it fits on no other node")
+
 // RefusedError says that this one pod is not evicted now, by a filter, a
 // disruption budget, a cool-down or for want of a place to go.
 type RefusedError struct {

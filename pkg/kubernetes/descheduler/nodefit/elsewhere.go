@@ -1,16 +1,14 @@
 package nodefit
 
 import (
-	"errors"
-
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 )
 
-// Elsewhere returns nil where a pod can run on another node than its own, of those that a
-// selector takes. The landing of the handle says so, whichever it is: with all that it looks at,
+// Elsewhere returns framework.ErrNowhere unless a pod can run on another node than its own, of those
+// that a selector takes. The landing of the handle says so, whichever it is: with all that it looks at,
 // and what evictions of this cycle take there.
 func Elsewhere(handle framework.Handle, pod *v1.Pod, selector labels.Selector) error {
 	snapshot, landing := handle.Snapshot(), handle.Landing()
@@ -25,5 +23,5 @@ func Elsewhere(handle framework.Handle, pod *v1.Pod, selector labels.Selector) e
 			return nil
 		}
 	}
-	return errors.New("it fits on no other node")
+	return framework.ErrNowhere
 }

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -132,6 +133,22 @@ func (r *Run) Move(pod *v1.Pod, reason string, accept func(node string) error) b
 		return false
 	}
 	return r.ask(pod, reason, node)
+}
+
+// errOther refuses a node to hear of the others.
+var errOther = errors.New("another node may be better")
+
+// Best is the highest score of the nodes where a replacement of a pod fits, if the landing lets plugins
+// choose among them. Otherwise there is no choice, and it is the least that there is.
+func (r *Run) Best(pod *v1.Pod, score func(node string) int64) int64 {
+	best := int64(math.MinInt64)
+	if c, ok := r.handle.Landing().(framework.Chooser); ok {
+		_, _ = c.PlaceWhere(pod, func(node string) error { // it only listens
+			best = max(best, score(node))
+			return errOther
+		})
+	}
+	return best
 }
 
 // destination is the node where the replacement of a pod would run, if accept agrees with it.

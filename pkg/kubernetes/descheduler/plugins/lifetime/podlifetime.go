@@ -99,7 +99,11 @@ func (p *podLifeTime) Name() string { return PodLifeTime }
 
 // Deschedule implements framework.DeschedulePlugin: the oldest go first.
 func (p *podLifeTime) Deschedule(ctx context.Context, nodes []*v1.Node) *framework.Status {
-	return evictOldest(eviction.Start(ctx, p.handle, PodLifeTime), nodes, "it is %s old and in a state that the policy names",
+	reason := "it is %s old"
+	if a := p.args; len(a.States)+len(a.Conditions)+len(a.ExitCodes) > 0 {
+		reason += " and in a state that the policy names"
+	}
+	return evictOldest(eviction.Start(ctx, p.handle, PodLifeTime), nodes, reason,
 		func(pod *v1.Pod, now time.Time) bool { return p.selected(pod) && p.meant(pod, now) })
 }
 
