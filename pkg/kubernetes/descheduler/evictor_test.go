@@ -193,7 +193,7 @@ func TestDryRunRespectsBudgets(t *testing.T) {
 		newPod("team", "two-0", "a", "two"),
 		newPod("team", "sick-0", "a", "sick", unready), newPod("team", "sick-1", "a", "sick", unready),
 		newPod("team", "failed-0", "a", "web", func(p *v1.Pod) { p.Status.Phase = v1.PodFailed }),
-		newPod("team", "free-0", "a", "free"),
+		newPod("team", "free-0", "a", "free"), newPod("team", "stale-0", "a", "stale"),
 	}
 	dry := func(budgetless bool) *Report {
 		w := newWorld(t, pods...)
@@ -201,13 +201,16 @@ func TestDryRunRespectsBudgets(t *testing.T) {
 		w.plugin("Evict").budgetless = budgetless
 		sick := budget("sick", "sick", 0)
 		sick.Spec.UnhealthyPodEvictionPolicy = &always
-		w.objects.Budgets = []*policyv1.PodDisruptionBudget{budget("web", "web", 2), budget("two-a", "two", 5), budget("two-b", "two", 5), sick}
+		stale := budget("stale", "stale", 3)
+		stale.Generation = 1 // its status is not of that
+		w.objects.Budgets = []*policyv1.PodDisruptionBudget{budget("web", "web", 2), budget("two-a", "two", 5), budget("two-b", "two", 5), sick, stale}
 		report, err := w.build().Cycle(t.Context())
 		assert.NilError(t, err)
 		assert.Equal(t, len(w.evicted), 0) // nothing is carried out
 		if !budgetless {
 			assert.Assert(t, strings.Contains(w.d.Why("team", "two-0").String(), "disruption budget: the pod has 2 budgets"))
 			assert.Assert(t, strings.Contains(w.d.Why("team", "web-2").String(), "disruption budget: budget web allows no eviction now"))
+			assert.Assert(t, strings.Contains(w.d.Why("team", "stale-0").String(), "disruption budget: budget stale allows no eviction now"))
 		}
 		return report
 	}

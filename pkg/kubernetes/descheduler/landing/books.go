@@ -111,6 +111,7 @@ func (c *Cluster) bookAll(before map[core.AllocationKey]*entry) {
 		case pods.IsTerminal(p):
 		case pods.IsBound(p):
 			c.enter(p, 0, before[core.AllocationKey(pods.Key(p))])
+			c.entries[core.AllocationKey(pods.Key(p))].leaves = c.snapshot.WasEvicted(p.UID)
 		case !pods.IsGated(p) && p.DeletionTimestamp == nil && !c.snapshot.WasEvicted(p.UID):
 			waiting = append(waiting, p)
 		}

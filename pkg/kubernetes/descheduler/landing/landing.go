@@ -81,6 +81,7 @@ type entry struct {
 	class      string       // of equal pods, worked out when it is first asked
 	classed    bool
 	replaces   bool // a pod that was evicted
+	leaves     bool // its eviction began before the snapshot
 }
 
 // New makes a Cluster over a Checker, which must be its own: what is counted there is
@@ -298,8 +299,10 @@ func (c *Cluster) move(pod *v1.Pod) (string, error) {
 	return string(next.allocation.Node), nil
 }
 
-// runs says whether the pod is known and runs.
-func (e *entry) runs() bool { return e != nil && e.allocation != nil && e.allocation.Node != "" }
+// runs says whether the pod is known and runs, and its eviction has not begun.
+func (e *entry) runs() bool {
+	return e != nil && e.allocation != nil && e.allocation.Node != "" && !e.leaves
+}
 
 // takeAway takes a pod off the books.
 func (c *Cluster) takeAway(e *entry) {

@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
@@ -171,6 +172,22 @@ func TestReplacementIsExpectedBeforeItsPodGoesFromNodeFit(t *testing.T) {
 	assert.Equal(t, place(t, n.Place, next), "n0")
 	assert.NilError(t, n.Fits(next, "n1"))
 	assert.Error(t, n.Fits(large, "n1"), "it has too little cpu left")
+}
+
+// TestEvictionsInFlightHoldTheirRoom: a pod whose eviction began before the snapshot stands where it is
+// until it has ended, and is not evicted again.
+func TestEvictionsInFlightHoldTheirRoom(t *testing.T) {
+	goes, stays := ft.Pod("a/goes", "n1", "cpu=1", ft.Owned("ReplicaSet/web"), ft.Apart("app=x", v1.LabelHostname)), ft.Pod("a/stays", "n2", "cpu=2", ft.Owned("ReplicaSet/db"))
+	x := ft.Pod("a/x", "n2", "", ft.Owned("ReplicaSet/db"), ft.Labelled("app=x"))
+	s := framework.NewSnapshot(framework.Objects{Nodes: nodes(ft.Node("n1", size, ""), ft.Node("n2", size, "")), Pods: pods(goes, stays, x)}, ft.Now)
+	s.MarkInFlight([]types.UID{goes.UID})
+	assert.Equal(t, len(s.Pods()), 2)
+	assert.Assert(t, s.WasEvicted(goes.UID))
+	n := nodefit.New(s)
+	assert.Error(t, n.Fits(stays, "n1"), "it has too little cpu left")
+	assert.Error(t, n.Fits(x, "n1"), "a pod of the same kubernetes.io/hostname is against the pod")
+	_, err := n.Book(goes)
+	assert.ErrorIs(t, err, framework.ErrUnknownPod)
 }
 
 // TestPlace: another node goes before that of the pod, which is better than none; and where
