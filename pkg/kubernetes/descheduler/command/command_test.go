@@ -41,6 +41,7 @@ func TestCommandLine(t *testing.T) {
 	right := written(t, "policy.yaml", smallest)
 	wrong := written(t, "policy.yaml", smallest+"maxNoOfPodsToEvictPerNod: 5\n")
 	half := written(t, "policy.yaml", smallest+"deschedulingInterval: 5m\nleaderElection: {leaderElect: true, leaseDuration: 15s}\n")
+	alone := written(t, "policy.yaml", smallest+"leaderElection: {leaderElect: true}\n")
 	idle := written(t, "policy.yaml", smallest+"enableProfiling: true\n")
 	for _, c := range []struct {
 		name, args string
@@ -75,6 +76,7 @@ func TestCommandLine(t *testing.T) {
 		{"no lease", "--leader-elect --leader-elect-resource-name= --policy-config-file " + right, exitUsage, "leader-elect-resource-name and"},
 		{"half an election", "--validate --policy-config-file " + half, exitUsage, half + ": its settings do not go with the flags, or with their defaults:\nleader-elect-lease-duration: must be longer than"},
 		{"a whole election", "--validate --leader-elect-renew-deadline 5s --leader-elect-retry-period 1s --policy-config-file " + half, exitDone, "leaseDuration: 15s"},
+		{"a leader for one cycle", "--validate --policy-config-file " + alone, exitDone, "warning: " + alone + ": leaderElection: a single cycle needs no leader; give deschedulingInterval here"},
 		{"without effect", "--validate --policy-config-file " + idle, exitDone, "warning: " + idle + ": enableProfiling and enableContentionProfiling have no effect"},
 		{"no such kubeconfig", "--kubeconfig none --policy-config-file " + right, exitFailed, "how to reach the API server"},
 	} {

@@ -64,6 +64,9 @@ func (f *file) loadOrTell(to io.Writer) (*policy.Policy, error) {
 func (s *settings) together(f *file, p *policy.Policy) error {
 	both := *s
 	warnings := both.adopt(&p.Settings)
+	if both.leader.Elect && !both.dryRun && both.interval == 0 {
+		warnings = append(warnings, "leaderElection: a single cycle needs no leader; give deschedulingInterval here, or the flag descheduling-interval")
+	}
 	if s.validate { // without it they are logged
 		for _, w := range warnings {
 			fmt.Fprintf(s.problems, "warning: %s: %s\n", f.name, w)

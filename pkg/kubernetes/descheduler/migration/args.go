@@ -215,6 +215,9 @@ func (a *Args) Validate() error {
 	need(problem == "", "evictQPS: %s", problem)
 	need(a.EvictBurst > 0, "evictBurst: must be above 0, not %d", a.EvictBurst)
 	need(a.DefaultJobMode != ReservationFirst || len(a.SchedulerNames) > 0, "schedulerNames: must not be empty where defaultJobMode is %s", ReservationFirst)
+	for i, name := range a.SchedulerNames {
+		need(name != "", "schedulerNames[%d]: must not be empty", i)
+	}
 	need(a.ReservationImage != "", "reservationImage: must not be empty")
 	if a.Namespaces != nil {
 		need(len(a.Namespaces.Include) == 0 || len(a.Namespaces.Exclude) == 0, "namespaces: only one of include and exclude can be set")

@@ -76,6 +76,9 @@ func TestValidate(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	args = migration.NewArgs()
+	args.SchedulerNames = []string{"narwhal", ""}
+	assert.Error(t, args.Validate(), "schedulerNames[1]: must not be empty")
+	args = migration.NewArgs()
 	args.DefaultJobMode = "Later"
 	assert.Error(t, args.Validate(), `defaultJobMode: "Later" is neither ReservationFirst nor EvictDirectly`)
 }

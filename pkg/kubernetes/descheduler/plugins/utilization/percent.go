@@ -12,6 +12,9 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 )
 
 // A Percentage is in thousandths of a percent. It is written as a number of percent.
@@ -69,11 +72,23 @@ func (t Thresholds) names() []v1.ResourceName { return slices.Sorted(maps.Keys(t
 func (t Thresholds) validate(what string) []error {
 	var errs []error
 	for _, name := range t.names() {
+		if !isResource(name) {
+			errs = append(errs, fmt.Errorf("%s.%s: is no resource of nodes, %s", what, name, yamltree.Instead(string(name), resources)))
+		}
 		if t[name] < 0 || t[name] > full {
 			errs = append(errs, fmt.Errorf("%s.%s: must be from 0 to 100, not %s", what, name, t[name]))
 		}
 	}
 	return errs
+}
+
+// resources are those of nodes whose names have no domain.
+var resources = []string{string(v1.ResourceCPU), string(v1.ResourceMemory), string(v1.ResourcePods), string(v1.ResourceEphemeralStorage)}
+
+// isResource says whether nodes can have a resource, or a query answers with it.
+func isResource(name v1.ResourceName) bool {
+	return slices.Contains(resources, string(name)) || name == framework.MetricResource || strings.Contains(string(name), "/") ||
+		strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix)
 }
 
 // notAbove says for which resources low is above high, or one of them is missing.

@@ -348,6 +348,9 @@ func TestValidateNamesAll(t *testing.T) {
 	}{
 		{LowDefinition(), &LowArgs{EvictableNamespaces: include, NumberOfNodes: -1}, []string{"only exclude", "must be set", "numberOfNodes"}},
 		{LowDefinition(), lowArgs("cpu=30 memory=101", "cpu=20 pods=-1"), []string{"thresholds.cpu: must not be above targetThresholds.cpu, which is 20, and is 30", "thresholds.memory: must be from 0 to 100, not 101", "targetThresholds.pods: must be from 0 to 100, not -1", "memory is missing", "pods is missing"}},
+		{LowDefinition(), lowArgs("CPU=10 hugepages-2Mi=1 example.org/x=1", "cpus=20"), []string{
+			"thresholds.CPU: is no resource of nodes, did you mean cpu?", "targetThresholds.cpus: is no resource of nodes, known here: cpu, memory, pods, ephemeral-storage",
+		}},
 		{LowDefinition(), measuredArgs(func(a *LowArgs) { a.MetricsUtilization.MetricsServer = true }), []string{"metricsServer"}},
 		{LowDefinition(), measuredArgs(func(a *LowArgs) { a.MetricsUtilization.Prometheus = &PrometheusQuery{} }), []string{"prometheus cannot be set"}},
 		{LowDefinition(), measuredArgs(func(a *LowArgs) { a.MetricsUtilization.Source = framework.Prometheus }), []string{"query", "only resource is MetricResource"}},
