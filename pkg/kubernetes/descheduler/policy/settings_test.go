@@ -11,6 +11,7 @@ import (
 func TestSettingsThatCannotWork(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{`healthzBindAddress: ":99999"`, `line 3:21: healthzBindAddress: must have a port from 0 to 65535, not "99999"`},
+		{`healthzBindAddress: ":65536"`, `must have a port from 0 to 65535, not "65536"`},
 		{`healthzBindAddress: ":http"`, `must have a port from 0 to 65535, not "http"`},
 		{`metricsBindAddress: "0.0.0.0"`, `line 3:21: metricsBindAddress: must be an address with a port such as 127.0.0.1:10258, or 0 for nowhere, not "0.0.0.0"`},
 		{`metricsBindAddress: "a b:1"`, `metricsBindAddress: must begin with an IP address or the name of a host, not "a b"`},
