@@ -40,6 +40,9 @@ func written(t *testing.T, name, text string) string {
 func TestCommandLine(t *testing.T) {
 	right := written(t, "policy.yaml", smallest)
 	wrong := written(t, "policy.yaml", smallest+"maxNoOfPodsToEvictPerNod: 5\n")
+	half := written(t, "policy.yaml", smallest+"deschedulingInterval: 5m\nleaderElection: {leaderElect: true, leaseDuration: 15s}\n")
+	alone := written(t, "policy.yaml", smallest+"leaderElection: {leaderElect: true}\n")
+	idle := written(t, "policy.yaml", smallest+"enableProfiling: true\n")
 	for _, c := range []struct {
 		name, args string
 		code       int
@@ -62,7 +65,19 @@ func TestCommandLine(t *testing.T) {
 		{"lenient", "--validate --lenient-config --policy-config-file " + wrong, exitDone, "warning: " + wrong + ":3:1: maxNoOfPodsToEvictPerNod"},
 		{"validate", "--validate --policy-config-file " + right, exitDone, "\nlimits:\n  coolDown:\n    initial: 10m0s\n"},
 		{"one cycle needs no leader", "--leader-elect --kubeconfig none --policy-config-file " + right, exitFailed, "leader-elect: a single cycle needs no leader"},
-		{"log format", "--logging-format prose --policy-config-file " + right, exitFailed, "neither json nor text"},
+		{"log format", "--logging-format prose --policy-config-file " + right, exitUsage, `logging-format: "prose" is neither json nor text`},
+		{"port", "--secure-port 99999 --kubeconfig none --policy-config-file " + right, exitUsage, "secure-port: must be from 0 to 65535, not 99999"},
+		{"address", "--bind-address 1.2.3.4:5 --kubeconfig none --policy-config-file " + right, exitUsage, `bind-address: must be an IP address or the name of a host without a port, not "1.2.3.4:5"`},
+		{"interval", "--descheduling-interval=-5m --policy-config-file " + right, exitUsage, "descheduling-interval: must be at least 0s, not -5m0s"},
+		{"burst", "--client-connection-burst=-1 --policy-config-file " + right, exitUsage, "client-connection-burst: must be at least 0, not -1"},
+		{"rate", "--client-connection-qps=NaN --policy-config-file " + right, exitUsage, "client-connection-qps: must be a number, negative for no bound, not NaN"},
+		{"collector", "--otel-collector-endpoint http://x:4317 --policy-config-file " + right, exitUsage, `otel-collector-endpoint: must be HOST:PORT without a scheme, not "http://x:4317"`},
+		{"lease", "--leader-elect --leader-elect-lease-duration 15s --policy-config-file " + right, exitUsage, "leader-elect-lease-duration: must be longer than leader-elect-renew-deadline (1m47s), not 15s"},
+		{"no lease", "--leader-elect --leader-elect-resource-name= --policy-config-file " + right, exitUsage, "leader-elect-resource-name and"},
+		{"half an election", "--validate --policy-config-file " + half, exitUsage, half + ": its settings do not go with the flags, or with their defaults:\nleader-elect-lease-duration: must be longer than"},
+		{"a whole election", "--validate --leader-elect-renew-deadline 5s --leader-elect-retry-period 1s --policy-config-file " + half, exitDone, "leaseDuration: 15s"},
+		{"a leader for one cycle", "--validate --policy-config-file " + alone, exitDone, "warning: " + alone + ": leaderElection: a single cycle needs no leader; give deschedulingInterval here"},
+		{"without effect", "--validate --policy-config-file " + idle, exitDone, "warning: " + idle + ": enableProfiling and enableContentionProfiling have no effect"},
 		{"no such kubeconfig", "--kubeconfig none --policy-config-file " + right, exitFailed, "how to reach the API server"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -108,7 +123,7 @@ func TestAdopt(t *testing.T) {
 	assert.Equal(t, s.serve.port, 10252)
 	assert.Equal(t, s.serve.address, "")
 	assert.Equal(t, len(warnings), 3, "%v", warnings)
-	assert.DeepEqual(t, s.adopt(&policy.Settings{HealthAddress: new("nowhere")}), []string{`address "nowhere" has no effect: address nowhere: missing port in address`})
+	assert.DeepEqual(t, s.adopt(&policy.Settings{HealthAddress: new("nowhere")}), []string{`address has no effect: it must be an address with a port such as 127.0.0.1:10258, or 0 for nowhere, not "nowhere"`})
 	s.adopt(&policy.Settings{MetricsAddress: new("0")})
 	assert.Equal(t, s.serve.port, 0)
 }

@@ -60,9 +60,32 @@ func (f *file) loadOrTell(to io.Writer) (*policy.Policy, error) {
 	return nil, errPolicy
 }
 
+// together tells what is wrong with flags and the settings of a policy file in one.
+func (s *settings) together(f *file, p *policy.Policy) error {
+	both := *s
+	warnings := both.adopt(&p.Settings)
+	if both.leader.Elect && !both.dryRun && both.interval == 0 {
+		warnings = append(warnings, "leaderElection: a single cycle needs no leader; give deschedulingInterval here, or the flag descheduling-interval")
+	}
+	if s.validate { // without it they are logged
+		for _, w := range warnings {
+			fmt.Fprintf(s.problems, "warning: %s: %s\n", f.name, w)
+		}
+	}
+	err := both.check()
+	if err == nil {
+		return nil
+	}
+	fmt.Fprintf(s.problems, "%s: its settings do not go with the flags, or with their defaults:\n%s\n", f.name, err)
+	return errPolicy
+}
+
 // write writes the policy with all defaults where the flags ask for it, and says whether
-// the program ends with that.
+// the program ends with that. A policy that does not go with the flags is refused before.
 func (s *settings) write(f *file, p *policy.Policy) (ends bool, err error) {
+	if err := s.together(f, p); err != nil {
+		return true, err
+	}
 	if !s.validate && s.writeTo == "" {
 		return false, nil
 	}

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"strconv"
+	"math"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -96,13 +96,59 @@ func (s *settings) check() error {
 		errs = append(errs, fmt.Errorf("report-format: %q is neither table nor json", s.format))
 	}
 	if s.interval < 0 {
-		errs = append(errs, fmt.Errorf("descheduling-interval: must not be negative: %s", s.interval))
+		errs = append(errs, fmt.Errorf("descheduling-interval: must be at least 0s, not %s", s.interval))
 	}
-	if s.lock != "leases" {
-		errs = append(errs, fmt.Errorf("leader-elect-resource-lock: %q is no lock; write leases", s.lock))
+	if s.logFormat != "json" && s.logFormat != "text" {
+		errs = append(errs, fmt.Errorf("logging-format: %q is neither json nor text", s.logFormat))
 	}
+	if qps := float64(s.qps); math.IsNaN(qps) || math.IsInf(qps, 0) {
+		errs = append(errs, fmt.Errorf("client-connection-qps: must be a number, negative for no bound, not %g", qps))
+	}
+	if s.burst < 0 {
+		errs = append(errs, fmt.Errorf("client-connection-burst: must be at least 0, not %d", s.burst))
+	}
+	errs = append(errs, s.checkLeading())
+	errs = append(errs, s.serve.check()...)
 	errs = append(errs, s.tracing.check()...)
 	return errors.Join(errs...)
+}
+
+// checkLeading compares the flags of leader election with each other. Without one they do not matter.
+func (s *settings) checkLeading() error {
+	if s.lock != policy.Lock {
+		return fmt.Errorf("leader-elect-resource-lock: %q is no lock; write leases", s.lock)
+	}
+	l := &s.leader
+	if !l.Elect {
+		return nil
+	}
+	if l.Name == "" || s.leaseIn == "" {
+		return errors.New("leader-elect-resource-name and leader-elect-resource-namespace: must not be empty")
+	}
+	err := policy.CheckTimes(&l.Lease, &l.Renew, &l.Wait)
+	if err == nil {
+		return nil
+	}
+	return errors.New(timesAsFlags.Replace(err.Error()))
+}
+
+// timesAsFlags gives settings of leader election the names of their flags.
+var timesAsFlags = strings.NewReplacer(
+	"leaseDuration", "leader-elect-lease-duration",
+	"renewDeadline", "leader-elect-renew-deadline",
+	"retryPeriod", "leader-elect-retry-period",
+)
+
+// check says what is no address to listen at.
+func (s *serving) check() []error {
+	var errs []error
+	if s.port < 0 || s.port > 65535 {
+		errs = append(errs, fmt.Errorf("secure-port: must be from 0 to 65535, not %d", s.port))
+	}
+	if !policy.IsHost(s.address) {
+		errs = append(errs, fmt.Errorf("bind-address: must be an IP address or the name of a host without a port, not %q", s.address))
+	}
+	return errs
 }
 
 // adopt takes over what the policy file says of the process, for flags that are not given.
@@ -154,18 +200,12 @@ func take[T any](s *settings, flag string, into, from *T) {
 
 // listenAt takes the address of a policy file; 0 is nowhere.
 func (s *serving) listenAt(address string) error {
-	if address == "" || address == "0" {
-		s.port = 0
-		return nil
-	}
-	host, port, err := net.SplitHostPort(address)
+	host, port, err := policy.SplitAddress(address)
 	if err != nil {
-		return fmt.Errorf("address %q has no effect: %w", address, err)
+		return fmt.Errorf("address has no effect: it %w", err)
 	}
-	n, err := strconv.Atoi(port)
-	if err != nil {
-		return fmt.Errorf("address %q has no effect: its port is no number", address)
+	if s.port = port; port != 0 {
+		s.address = host
 	}
-	s.address, s.port = host, n
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"go.opentelemetry.io/otel/attribute"
@@ -36,10 +37,14 @@ func (t *tracing) define(flags *pflag.FlagSet) {
 }
 
 func (t *tracing) check() []error {
+	var errs []error
 	if !(t.rate >= 0 && t.rate <= 1) {
-		return []error{fmt.Errorf("otel-sample-rate: must be from 0 to 1: %g", t.rate)}
+		errs = append(errs, fmt.Errorf("otel-sample-rate: must be from 0 to 1, not %g", t.rate))
 	}
-	return nil
+	if strings.Contains(t.endpoint, "://") {
+		errs = append(errs, fmt.Errorf("otel-collector-endpoint: must be HOST:PORT without a scheme, not %q", t.endpoint))
+	}
+	return errs
 }
 
 // start returns what makes spans. Stop sends those that wait, and is never nil.

@@ -1,6 +1,7 @@
 package migration
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 )
 
 // Policy is a way to end a pod.
@@ -80,7 +83,7 @@ type Args struct {
 	DefaultJobMode       Mode                  `json:"defaultJobMode"`
 	DefaultJobTTL        metav1.Duration       `json:"defaultJobTTL"`
 	SchedulerNames       []string              `json:"schedulerNames"`
-	EvictQPS             int                   `json:"evictQPS"`
+	EvictQPS             PerSecond             `json:"evictQPS"`
 	EvictBurst           int                   `json:"evictBurst"`
 	EvictionPolicy       Policy                `json:"evictionPolicy"`
 	DefaultDeleteOptions *metav1.DeleteOptions `json:"defaultDeleteOptions,omitempty"`
@@ -88,6 +91,43 @@ type Args struct {
 
 	// ReservationImage is the image of reservations. It has to do nothing until it is ended.
 	ReservationImage string `json:"reservationImage"`
+}
+
+// PerSecond is how often something may happen in a second. It is written as a number, and read as a
+// number or a text of one.
+type PerSecond float64
+
+// The bounds of PerSecond: one a day, and no bound that a cluster could notice.
+const (
+	slowest = 0.00001
+	fastest = 1_000_000
+)
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *PerSecond) UnmarshalJSON(text []byte) error {
+	var number json.Number // which takes both, and no NaN
+	if json.Unmarshal(text, &number) != nil {
+		return errNoRate
+	}
+	value, err := number.Float64()
+	if err != nil {
+		return errNoRate
+	}
+	*p = PerSecond(value)
+	return nil
+}
+
+var errNoRate = errors.New("must be a number such as 10 or 0.5")
+
+// validate says what is no rate.
+func (p PerSecond) validate() string {
+	switch {
+	case !(p > 0):
+		return fmt.Sprintf("must be above 0, not %g", float64(p))
+	case p < slowest || p > fastest:
+		return fmt.Sprintf("must be from 0.00001, about one a day, to 1000000, not %g", float64(p))
+	}
+	return ""
 }
 
 // PriorityThreshold is the priority below which pods are migrated, by value or by the name of
@@ -150,34 +190,41 @@ func (a *Args) Validate() error {
 			all = append(all, fmt.Errorf(format, args...))
 		}
 	}
-	need(a.MaxConcurrentReconciles > 0, "maxConcurrentReconciles: %d is not above 0", a.MaxConcurrentReconciles)
+	need(a.MaxConcurrentReconciles > 0, "maxConcurrentReconciles: must be above 0, not %d", a.MaxConcurrentReconciles)
 	for name, limit := range a.counts() {
-		need(limit == nil || *limit >= 0, "%s: a limit is not negative", name)
+		need(limit == nil || *limit >= 0, "%s: must be at least 0, not %d", name, ptr.Deref(limit, 0))
 	}
 	for name, limit := range a.shares() {
 		if limit != nil {
 			most, err := intstr.GetScaledValueFromIntOrPercent(limit, 100, false)
-			need(err == nil && most >= 0, "%s: %q is neither a number nor a percentage, such as 2 or 10%%", name, limit.String())
+			need(err == nil, "%s: must be a number or a percentage, such as 2 or 10%%, not %q", name, limit.String())
+			need(err != nil || most >= 0, "%s: must be at least 0, not %s", name, limit.String())
 		}
 	}
-	for _, gate := range a.SkipEvictionGates {
-		need(slices.Contains(gates, gate), "skipEvictionGates: %q is none of %v", gate, gates)
+	for i, gate := range a.SkipEvictionGates {
+		need(slices.Contains(gates, gate), "skipEvictionGates[%d]: %q is not known, %s", i, gate, instead(gate))
 	}
 	need(a.DefaultJobMode == ReservationFirst || a.DefaultJobMode == EvictDirectly,
 		"defaultJobMode: %q is neither %s nor %s", a.DefaultJobMode, ReservationFirst, EvictDirectly)
 	need(a.EvictionPolicy.known(), "evictionPolicy: %q is none of %s, %s, %s", a.EvictionPolicy, ByEviction, ByDelete, BySoftEviction)
-	need(a.DefaultJobTTL.Duration >= 0, "defaultJobTTL: it is not negative")
-	need(a.ObjectLimiters.Workload.Duration.Duration >= 0, "objectLimiters.workload.duration: it is not negative")
-	need(a.ArbitrationArgs.Interval.Duration > 0, "arbitrationArgs.interval: it is above 0")
-	need(a.EvictQPS > 0 && a.EvictBurst > 0, "evictQPS and evictBurst are above 0")
-	need(a.DefaultJobMode != ReservationFirst || len(a.SchedulerNames) > 0, "schedulerNames: without one there is no %s", ReservationFirst)
-	need(a.ReservationImage != "", "reservationImage: an image is needed")
+	ttl, window, interval := a.DefaultJobTTL.Duration, a.ObjectLimiters.Workload.Duration.Duration, a.ArbitrationArgs.Interval.Duration
+	need(ttl >= 0, "defaultJobTTL: must be at least 0s, not %s", ttl)
+	need(window >= 0, "objectLimiters.workload.duration: must be at least 0s, not %s", window)
+	need(interval > 0, "arbitrationArgs.interval: must be above 0s, not %s", interval)
+	problem := a.EvictQPS.validate()
+	need(problem == "", "evictQPS: %s", problem)
+	need(a.EvictBurst > 0, "evictBurst: must be above 0, not %d", a.EvictBurst)
+	need(a.DefaultJobMode != ReservationFirst || len(a.SchedulerNames) > 0, "schedulerNames: must not be empty where defaultJobMode is %s", ReservationFirst)
+	for i, name := range a.SchedulerNames {
+		need(name != "", "schedulerNames[%d]: must not be empty", i)
+	}
+	need(a.ReservationImage != "", "reservationImage: must not be empty")
 	if a.Namespaces != nil {
 		need(len(a.Namespaces.Include) == 0 || len(a.Namespaces.Exclude) == 0, "namespaces: only one of include and exclude can be set")
 	}
 	if t := a.PriorityThreshold; t != nil {
 		need(t.Value == nil || t.Name == "", "priorityThreshold: only one of value and name can be set")
-		need(t.Value == nil || *t.Value <= systemCritical, "priorityThreshold: %d is above %d", ptr.Deref(t.Value, 0), systemCritical)
+		need(t.Value == nil || *t.Value <= systemCritical, "priorityThreshold.value: must be at most %d, not %d", systemCritical, ptr.Deref(t.Value, 0))
 	}
 	if _, err := metav1.LabelSelectorAsSelector(a.LabelSelector); err != nil {
 		all = append(all, fmt.Errorf("labelSelector: %w", err))
@@ -187,6 +234,15 @@ func (a *Args) Validate() error {
 	}
 	slices.SortStableFunc(all, byText)
 	return errors.Join(all...)
+}
+
+// instead says which gate was probably meant, or which there are.
+func instead(gate Gate) string {
+	names := make([]string, len(gates))
+	for i, g := range gates {
+		names[i] = string(g)
+	}
+	return yamltree.Instead(string(gate), names)
 }
 
 func (a *Args) counts() map[string]*int {

@@ -1,6 +1,7 @@
 package migration_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -54,6 +55,7 @@ skipCheckExpectedReplicas: false
 func TestValidate(t *testing.T) {
 	args := migration.NewArgs()
 	args.MaxConcurrentReconciles, args.EvictQPS, args.ReservationImage, args.SchedulerNames = 0, 0, "", nil
+	args.EvictBurst, args.MaxUnavailablePerWorkload = -3, ptr.To(intstr.FromString("-10%"))
 	args.MaxMigratingGlobally, args.MaxMigratingPerWorkload = ptr.To(-1), ptr.To(intstr.FromString("many"))
 	args.SkipEvictionGates = []migration.Gate{"PDB"}
 	args.EvictionPolicy = "Kill"
@@ -64,15 +66,49 @@ func TestValidate(t *testing.T) {
 	args.NodeSelector = "a=b=c"
 	err := args.Validate()
 	for _, want := range []string{
-		"maxConcurrentReconciles: 0 is not above 0", "evictQPS and evictBurst are above 0", "reservationImage: an image is needed",
-		"schedulerNames: without one there is no ReservationFirst", "maxMigratingGlobally: a limit is not negative",
-		`maxMigratingPerWorkload: "many" is neither a number nor a percentage`, `skipEvictionGates: "PDB" is none of`,
-		`evictionPolicy: "Kill" is none of`, "defaultJobTTL: it is not negative", "arbitrationArgs.interval: it is above 0",
-		"namespaces: only one of", "priorityThreshold: only one of", "priorityThreshold: 2000000001 is above 2000000000", "labelSelector: ", "nodeSelector: ",
+		"maxConcurrentReconciles: must be above 0, not 0", "evictQPS: must be above 0, not 0", "evictBurst: must be above 0, not -3",
+		"reservationImage: must not be empty", "schedulerNames: must not be empty where defaultJobMode is ReservationFirst",
+		"maxMigratingGlobally: must be at least 0, not -1", "maxUnavailablePerWorkload: must be at least 0, not -10%",
+		`maxMigratingPerWorkload: must be a number or a percentage, such as 2 or 10%, not "many"`, `skipEvictionGates[0]: "PDB" is not known, known here: MaxUnavailablePerWorkload, `,
+		`evictionPolicy: "Kill" is none of`, "defaultJobTTL: must be at least 0s, not -1s", "arbitrationArgs.interval: must be above 0s, not 0s",
+		"namespaces: only one of", "priorityThreshold: only one of", "priorityThreshold.value: must be at most 2000000000, not 2000000001", "labelSelector: ", "nodeSelector: ",
 	} {
 		assert.ErrorContains(t, err, want)
 	}
 	args = migration.NewArgs()
+	args.SchedulerNames = []string{"narwhal", ""}
+	assert.Error(t, args.Validate(), "schedulerNames[1]: must not be empty")
+	args = migration.NewArgs()
 	args.DefaultJobMode = "Later"
 	assert.Error(t, args.Validate(), `defaultJobMode: "Later" is neither ReservationFirst nor EvictDirectly`)
+}
+
+// TestEvictQPS is a number or a text of one, as charts write it, and may be less than one.
+func TestEvictQPS(t *testing.T) {
+	for text, want := range map[string]migration.PerSecond{
+		"10": 10, `"10"`: 10, "10.5": 10.5, `"0.5"`: 0.5, "0.00001": 0.00001, "1e6": 1e6,
+	} {
+		args := migration.NewArgs()
+		assert.NilError(t, yaml.UnmarshalStrict([]byte("evictQPS: "+text), args), text)
+		assert.NilError(t, args.Validate(), text)
+		assert.Equal(t, args.EvictQPS, want)
+	}
+	for text, want := range map[string]string{
+		`"x"`: "must be a number such as 10 or 0.5", `""`: "must be a number", "[1]": "must be a number", "true": "must be a number", `"NaN"`: "must be a number",
+		`"Inf"`: "must be a number", `"1e400"`: "must be a number", `"0x10"`: "must be a number", `" 1"`: "must be a number",
+		"0": "must be above 0, not 0", `"-1"`: "must be above 0, not -1", "-0.5": "must be above 0, not -0.5",
+		"1e-9": "must be from 0.00001, about one a day, to 1000000, not 1e-09", "1000001": "must be from 0.00001, about one a day, to 1000000, not 1.000001e+06",
+	} {
+		args := migration.NewArgs()
+		err := yaml.UnmarshalStrict([]byte("evictQPS: "+text), args)
+		if err == nil {
+			err = args.Validate()
+		}
+		assert.ErrorContains(t, err, want, text)
+	}
+	for _, absurd := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		args := migration.NewArgs()
+		args.EvictQPS = migration.PerSecond(absurd)
+		assert.ErrorContains(t, args.Validate(), "evictQPS: must be ")
+	}
 }

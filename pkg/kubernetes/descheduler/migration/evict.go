@@ -122,8 +122,8 @@ type bucket struct {
 	since  time.Time // when the tokens were counted
 }
 
-func newBucket(perSecond, most int) *bucket {
-	return &bucket{every: max(time.Second/time.Duration(perSecond), 1), most: most, tokens: most}
+func newBucket(rate PerSecond, most int) *bucket {
+	return &bucket{every: max(time.Duration(float64(time.Second)/float64(rate)), 1), most: most, tokens: most}
 }
 
 // take takes a token, or says how long to wait for one.

@@ -41,12 +41,26 @@ func TestMostOf(t *testing.T) {
 
 // More than one eviction in a nanosecond is no bound, and no division by zero.
 func TestBucketOfAnyRate(t *testing.T) {
-	for _, perSecond := range []int{1, int(time.Second), 10 * int(time.Second), math.MaxInt} {
-		b := newBucket(perSecond, 1)
+	for _, rate := range []PerSecond{1, PerSecond(time.Second), 10 * PerSecond(time.Second), math.MaxFloat64} {
+		b := newBucket(rate, 1)
 		now := time.Unix(1000, 0)
 		assert.Equal(t, b.take(now), time.Duration(0))
 		assert.Assert(t, b.take(now) > 0)
 		assert.Equal(t, b.take(now.Add(time.Second)), time.Duration(0))
+	}
+}
+
+// A rate may have a fraction, or be less than one.
+func TestBucketOfFractions(t *testing.T) {
+	for _, c := range []struct {
+		rate PerSecond
+		want time.Duration
+	}{{0.5, 2 * time.Second}, {2.5, 400 * time.Millisecond}, {slowest, 100_000 * time.Second}} {
+		b := newBucket(c.rate, 1)
+		now := time.Unix(1000, 0)
+		assert.Equal(t, b.take(now), time.Duration(0))
+		assert.Equal(t, b.take(now).Round(time.Microsecond), c.want)
+		assert.Equal(t, b.take(now.Add(c.want+1)), time.Duration(0))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	validation "k8s.io/apimachinery/pkg/util/validation/field"
@@ -64,8 +65,13 @@ func (l *loader) completeArgs(w *written, name string) {
 	if config.limit != nil {
 		w.profile.Limit[name] = *config.limit
 	}
-	if !config.failed {
-		config.args.validate(d, config.values, false)
+	if config.failed {
+		return
+	}
+	before := len(l.problems)
+	config.args.validate(d, config.values, false)
+	if len(l.problems) == before {
+		l.measure(config)
 	}
 }
 
@@ -127,14 +133,32 @@ func (c cursor) under(err error) (cursor, string) {
 	if !ok || strings.ContainsAny(path, " ") {
 		return c, text
 	}
-	at := c
-	for _, key := range strings.Split(strings.TrimPrefix(path, "args."), ".") {
-		key, _, _ = strings.Cut(key, "[")
-		value, found := at.Find(key)
-		if !found {
-			return at, text
-		}
-		at = at.moved(value)
+	at, left := c.follow(strings.TrimPrefix(path, "args."))
+	if left != "" {
+		return at, left + ": " + rest
 	}
 	return at, rest
+}
+
+// follow goes along keys such as conditions[1].type as far as the text has them, and returns what is
+// left of them. A key may have dots, as names of resources do.
+func (c cursor) follow(path string) (at cursor, left string) {
+	for path != "" {
+		key, index := path, ""
+		rest := ""
+		value, ok := c.Find(key)
+		if !ok {
+			key, rest, _ = strings.Cut(path, ".")
+			key, index, _ = strings.Cut(key, "[")
+			value, ok = c.Find(key)
+		}
+		if !ok {
+			return c, path
+		}
+		c, path = c.moved(value), rest
+		if i, err := strconv.Atoi(strings.TrimSuffix(index, "]")); err == nil && i < len(c.Items()) {
+			c = c.moved(c.Items()[i])
+		}
+	}
+	return c, ""
 }

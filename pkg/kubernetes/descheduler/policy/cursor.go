@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
@@ -73,7 +72,15 @@ func (c cursor) report(at yamltree.Value, problem string) { c.moved(at).fail("%s
 
 // items are the values of a list.
 func (c cursor) items() []cursor {
-	values := c.List(c.report)
+	if !c.IsList() {
+		instead := ""
+		if c.IsScalar() && c.Node.Value != "" {
+			instead = "; write [" + yamltree.Clip(c.Node.Value) + "]"
+		}
+		c.fail("must be a list, not %s%s", c.shown(), instead)
+		return nil
+	}
+	values := c.Items()
 	out := make([]cursor, len(values))
 	for i, v := range values {
 		out[i] = c.moved(v)
@@ -84,6 +91,10 @@ func (c cursor) items() []cursor {
 // each calls visit for the entries of a mapping whose keys make sense, and reports the
 // others.
 func (c cursor) each(visit func(key string, value cursor)) {
+	if !c.IsMapping() {
+		c.fail("must be a mapping of keys and values, not %s", c.shown())
+		return
+	}
 	c.Each(c.report, func(key string, value yamltree.Value) { visit(key, c.moved(value)) })
 }
 
@@ -95,14 +106,18 @@ type field struct {
 
 // fields reads a mapping in which only the given keys may stand; where the reading is
 // lenient an unknown one is a warning. A key without a value counts as not given.
-func (c cursor) fields(known ...field) {
+func (c cursor) fields(known ...field) { c.fieldsOr(nil, known...) }
+
+// fieldsOr is fields with a hint for some unknown keys; empty: none.
+func (c cursor) fieldsOr(hint func(key string) string, known ...field) {
+	unknown := unknownKeys(keysOf(known), hint)
 	c.each(func(key string, value cursor) {
 		i := slices.IndexFunc(known, func(f field) bool { return f.key == key })
 		switch {
 		case i < 0 && c.read.lenient:
-			value.atKey().warn("%s; it is left out", yamltree.UnknownKey(key, keysOf(known)))
+			value.atKey().warn("%s; it is left out", unknown(key))
 		case i < 0:
-			value.atKey().fail("%s", yamltree.UnknownKey(key, keysOf(known)))
+			value.atKey().fail("%s", unknown(key))
 		case !value.IsNull():
 			known[i].read(value)
 		}
@@ -117,61 +132,42 @@ func keysOf(known []field) []string {
 	return keys
 }
 
-// text is a plain text; false if it is something else.
-func (c cursor) text() (string, bool) {
-	if !c.IsScalar() {
-		c.fail("must be a text, not %s", c.Describe())
-		return "", false
-	}
-	switch c.Node.ShortTag() {
-	case "!!str", "!!timestamp":
-		return c.Node.Value, true
-	case "!!null":
-		return "", true
-	}
-	c.fail("must be a text, not %s; write it in quotes", yamltree.Clip(c.Node.Value))
-	return "", false
-}
-
-// boolean is true or false; ok is false if it is something else.
-func (c cursor) boolean() (value, ok bool) { return c.Bool(c.report) }
-
-// integer is a whole number within bounds; false if it is something else.
-func (c cursor) integer(least, most int64) (n int64, ok bool) {
-	if !c.IsScalar() || c.Node.ShortTag() != "!!int" || c.Node.Decode(&n) != nil || n < least || n > most {
-		c.fail("must be a whole number %s, not %s", bounds(least, most), c.Describe())
-		return 0, false
-	}
-	return n, true
-}
-
-func bounds(least, most int64) string {
-	switch {
-	case most >= math.MaxInt32 && least <= math.MinInt32:
-		return "such as 10"
-	case most >= math.MaxInt32:
-		return fmt.Sprintf("of at least %d", least)
-	default:
-		return fmt.Sprintf("from %d to %d", least, most)
+// unknownKeys says what is wrong with the unknown keys of one mapping. Which keys there are is
+// said once.
+func unknownKeys(known []string, hint func(key string) string) func(key string) string {
+	listed := false
+	return func(key string) string {
+		if hint != nil && hint(key) != "" {
+			return "unknown key; " + hint(key)
+		}
+		if len(known) == 0 {
+			return "unknown key; none is known here"
+		}
+		if yamltree.Nearest(key, known) == "" {
+			if listed {
+				return "unknown key"
+			}
+			listed = true
+		}
+		return yamltree.UnknownKey(key, known)
 	}
 }
 
-// number is any finite number; false if it is something else.
-func (c cursor) number() (n float64, ok bool) {
-	tag := c.Node.ShortTag()
-	if !c.IsScalar() || tag != "!!int" && tag != "!!float" || c.Node.Decode(&n) != nil || math.IsNaN(n) || math.IsInf(n, 0) {
-		c.fail("must be a number such as 1.5, not %s", c.Describe())
-		return 0, false
-	}
-	return n, true
-}
+// ofEvictor is where keys went that say which pods are not evicted.
+const ofEvictor = "it is an argument of DefaultEvictor, in profiles[].pluginConfig[].args"
 
-// count is a whole number of at least zero, for a limit; nil if it is something else.
-func (c cursor) count() *int {
-	n, ok := c.integer(0, math.MaxInt32)
-	if !ok {
-		return nil
-	}
-	count := int(n)
-	return &count
+// elsewhere says where keys are that other versions have at the top, or that are looked for there.
+var elsewhere = map[string]string{
+	"strategies":              "profiles[].plugins says which plugins are enabled, and profiles[].pluginConfig has their arguments",
+	"evictLocalStoragePods":   ofEvictor,
+	"evictDaemonSetPods":      ofEvictor,
+	"evictSystemCriticalPods": ofEvictor,
+	"evictFailedBarePods":     ofEvictor,
+	"ignorePvcPods":           ofEvictor,
+	"ignorePodsWithoutPDB":    ofEvictor,
+	"minReplicas":             ofEvictor,
+	"minPodAge":               ofEvictor,
+	"nodeFit":                 ofEvictor,
+	"pluginConfig":            "it belongs below profiles[]",
+	"plugins":                 "it belongs below profiles[]",
 }

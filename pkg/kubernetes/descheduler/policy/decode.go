@@ -4,14 +4,12 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // decode reads a value into a Go value, strictly: each unknown key, wrong kind and
@@ -45,37 +43,28 @@ func (c cursor) decodeDuration(into reflect.Value) bool {
 	return true
 }
 
-var digits = regexp.MustCompile("[0-9]+")
-
-// duration is a duration as Go writes it; zero if it is something else.
-func (c cursor) duration() time.Duration {
-	if c.IsScalar() {
-		if d, err := time.ParseDuration(c.Node.Value); err == nil {
-			return d
-		}
-		if _, err := time.ParseDuration(digits.ReplaceAllString(c.Node.Value, "1")); err == nil {
-			c.fail("%s is longer than a duration can be, which is 292 years", c.Describe())
-			return 0
-		}
-	}
-	c.fail("must be a duration such as 90s, 5m or 1h30m, not %s", c.Describe())
-	return 0
-}
-
 // decodeOwn reads a value whose type reads JSON itself, such as a quantity; false if it
-// does not.
+// does not. An error that begins with "must " says what belongs here, as those of this package do.
 func (c cursor) decodeOwn(into reflect.Value) bool {
 	target, ok := into.Addr().Interface().(json.Unmarshaler)
 	if !ok {
 		return false
+	}
+	if _, ok := target.(*intstr.IntOrString); ok && (!c.IsScalar() || c.Node.ShortTag() != "!!int" && c.Node.ShortTag() != "!!str") {
+		c.fail("must be a whole number or a percentage, such as 2 or 10%%, not %s", c.shown())
+		return true
 	}
 	into.SetZero() // a part of the default may be left otherwise
 	text, err := json.Marshal(c.plain())
 	if err == nil {
 		err = target.UnmarshalJSON(text)
 	}
-	if err != nil {
-		c.fail("%s does not fit here: %s", c.Describe(), err)
+	switch {
+	case err == nil:
+	case strings.HasPrefix(err.Error(), "must "):
+		c.fail("%s, not %s", err, c.shown())
+	default:
+		c.fail("%s does not fit here: %s", c.shown(), err)
 	}
 	return true
 }
@@ -183,20 +172,19 @@ func (c cursor) decodeMap(into reflect.Value) {
 // read.
 func (c cursor) decodeStruct(into reflect.Value, further ...string) {
 	known := membersOf(into)
+	keys := make([]string, len(known))
+	for i, m := range known {
+		keys[i] = m.key
+	}
+	unknown := unknownKeys(keys, nil)
 	c.each(func(key string, value cursor) {
-		i := slices.IndexFunc(known, func(m member) bool { return m.key == key })
-		if i < 0 && slices.Contains(further, key) {
-			return
+		i := slices.Index(keys, key)
+		switch {
+		case i >= 0:
+			value.decode(known[i].value)
+		case !slices.Contains(further, key):
+			value.atKey().fail("%s", unknown(key))
 		}
-		if i < 0 {
-			keys := make([]string, len(known))
-			for i, m := range known {
-				keys[i] = m.key
-			}
-			value.atKey().fail("%s", yamltree.UnknownKey(key, keys))
-			return
-		}
-		value.decode(known[i].value)
 	})
 }
 

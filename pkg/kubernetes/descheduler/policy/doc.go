@@ -19,12 +19,14 @@
 //	policy.go     Policy: the internal form
 //	problem.go    Problem and how it prints
 //	load.go       Load: the text as a whole
+//	settings.go   settings of the process
 //	limits.go     limits of evictions
 //	providers.go  sources of measured use
 //	profile.go    what is written of a profile
 //	complete.go   defaults and checks of a profile
 //	args.go       arguments of plugins
 //	cursor.go     a value, where it stands, and how to report a problem with it
+//	scalar.go     plain values, and what is wrong with them
 //	decode.go     a value of the text into a Go value
 //	encode.go     a Go value into a text
 //	print.go      Print

@@ -31,7 +31,7 @@ func TestHostileTexts(t *testing.T) {
 		"beyond 64 bits":          {header + "maxNoOfPodsToEvictTotal: 99999999999999999999", "must be a whole number"},
 		"no number":               {header + "maxNoOfPodsToEvictTotal: .nan", "must be a whole number"},
 		"beyond a duration":       {header + "limits: {coolDown: {initial: 2628000h}}\ndeschedulingInterval: 2628000000h", "deschedulingInterval: \"2628000000h\" is longer than a duration can be"},
-		"a negative duration":     {header + "limits: {coolDown: {initial: -5m}}", "must not be negative"},
+		"a negative duration":     {header + "limits: {coolDown: {initial: -5m}}", "must be at least 0s"},
 		"an operator":             {header + "nodeSelector: {matchExpressions: [{key: a, operator: Of}]}", "is no label selector"},
 		"a selector":              {header + "nodeSelector: '??='", "is no label selector"},
 		"a merge of itself":       {header + "a: &a {<<: *a}", "line 3"},

@@ -1,9 +1,5 @@
 package policy
 
-import (
-	"time"
-)
-
 // fields says which keys the limits have. Those of a cycle have the names that the
 // descheduler of Kubernetes gives them; it knows none of the others.
 func (l *Limits) fields() []field {
@@ -68,14 +64,4 @@ func (d *CoolDown) read(c cursor) {
 		longest = 0
 	}
 	d.Initial, d.Max = initial, max(initial, longest)
-}
-
-// span is a duration that is not negative.
-func (c cursor) span() time.Duration {
-	d := c.duration()
-	if d < 0 {
-		c.fail("must not be negative: %s", d)
-		return 0
-	}
-	return d
 }

@@ -54,6 +54,7 @@ type loader struct {
 	options  Options
 	// configuration is set for the kind DeschedulerConfiguration.
 	configuration bool
+	needs         []need
 }
 
 // giveUp reports the last problem there will be.
@@ -96,7 +97,7 @@ func (l *loader) parse(text string) *yaml.Node {
 		if syntax, ok := errors.AsType[*yamltree.SyntaxError](err); ok {
 			line = syntax.Line
 		}
-		l.giveUp(line, "not YAML: %s", err)
+		l.giveUp(line, "not YAML: %s%s", err, tabIn(text, line))
 		return nil
 	case root == nil:
 		l.giveUp(1, "the text has nothing but blanks and comments; a policy begins with apiVersion: %s", APIVersion)
@@ -104,6 +105,18 @@ func (l *loader) parse(text string) *yaml.Node {
 		l.add(Problem{Line: max(second.Line, 1), Column: max(second.Column, 1), Message: "a second YAML document; a policy is one"})
 	}
 	return root
+}
+
+// tabIn is a hint where a line begins with a tab, which YAML does not allow.
+func tabIn(text string, line int) string {
+	lines := strings.SplitN(text, "\n", line+1)
+	if len(lines) < line {
+		return ""
+	}
+	if blank, _, _ := strings.Cut(lines[line-1], strings.TrimSpace(lines[line-1])); !strings.Contains(blank, "\t") {
+		return ""
+	}
+	return "; the line begins with a tab, and YAML wants blanks"
 }
 
 // kind finds out which of both kinds the text is, and checks the version.
@@ -160,14 +173,15 @@ func (l *loader) policy(top cursor) *Policy {
 	}
 	known = append(known, p.Limits.fields()...)
 	known = append(known, p.Settings.fields()...)
-	top.fields(known...)
+	top.fieldsOr(func(key string) string { return elsewhere[key] }, known...)
 	if len(p.Profiles) == 0 && !l.failed() {
 		p.Profiles = nil // an empty list is the same as none
-		top.warn("has no profile, so nothing is ever evicted")
+		top.warn("the policy has no profile, so nothing is ever evicted")
 	}
 	if value, ok := top.Find("metricsCollector"); ok {
 		p.checkCollector(top.moved(value).atKey())
 	}
+	l.checkNeeds(p.Metrics)
 	return p
 }
 
@@ -197,15 +211,6 @@ func (c cursor) selector() labels.Selector {
 		return labels.Everything()
 	}
 	return selector
-}
-
-// fields says which keys the settings of the process have.
-func (s *Settings) fields() []field {
-	var known []field
-	for _, m := range membersOf(valueOf(s)) {
-		known = append(known, field{m.key, func(c cursor) { c.decode(m.value) }})
-	}
-	return known
 }
 
 // merged is what a profile has at a point: the defaults without those that are

@@ -118,35 +118,3 @@ type MetricsProvider struct {
 	// the token for it; empty: the token of the pod's own account.
 	SecretNamespace, SecretName string
 }
-
-// Settings are those of the process. Nil and empty: the file does not say.
-type Settings struct {
-	Interval          *time.Duration  `json:"deschedulingInterval"`
-	DryRun            *bool           `json:"dryRun"`
-	LeaderElection    *LeaderElection `json:"leaderElection"`
-	ClientConnection  *Client         `json:"clientConnection"`
-	HealthAddress     *string         `json:"healthzBindAddress"`
-	MetricsAddress    *string         `json:"metricsBindAddress"`
-	Profiling         *bool           `json:"enableProfiling"`
-	BlockingProfiling *bool           `json:"enableContentionProfiling"`
-}
-
-// LeaderElection is how one of several replicas is chosen.
-type LeaderElection struct {
-	LeaderElect       *bool          `json:"leaderElect"`
-	LeaseDuration     *time.Duration `json:"leaseDuration"`
-	RenewDeadline     *time.Duration `json:"renewDeadline"`
-	RetryPeriod       *time.Duration `json:"retryPeriod"`
-	ResourceLock      *string        `json:"resourceLock"`
-	ResourceName      *string        `json:"resourceName"`
-	ResourceNamespace *string        `json:"resourceNamespace"`
-}
-
-// Client is how the API server is reached.
-type Client struct {
-	Kubeconfig         *string  `json:"kubeconfig"`
-	AcceptContentTypes *string  `json:"acceptContentTypes"`
-	ContentType        *string  `json:"contentType"`
-	QPS                *float32 `json:"qps"`
-	Burst              *int     `json:"burst"`
-}

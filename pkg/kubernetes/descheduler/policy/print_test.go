@@ -145,8 +145,8 @@ func randomPolicy(t *testing.T, r *rand.Rand) *Policy {
 			InFlight: InFlight{maybe(r, r.IntN(3)), maybe(r, r.IntN(3)), maybe(r, r.IntN(3)), maybe(r, r.IntN(3))},
 		},
 		Settings: Settings{
-			Interval: maybe(r, time.Duration(r.IntN(1e9))), DryRun: maybe(r, r.IntN(2) == 0), HealthAddress: maybe(r, word(r)),
-			LeaderElection:   maybe(r, LeaderElection{ResourceName: maybe(r, word(r)), RetryPeriod: maybe(r, time.Duration(r.Int64N(1e15)))}),
+			Interval: maybe(r, time.Duration(r.IntN(1e9))), DryRun: maybe(r, r.IntN(2) == 0), HealthAddress: maybe(r, []string{"", "0", ":1", "[::1]:65535", "x.y:10251"}[r.IntN(5)]),
+			LeaderElection:   maybe(r, LeaderElection{ResourceName: maybe(r, word(r)), RetryPeriod: maybe(r, time.Millisecond+time.Duration(r.Int64N(1e15)))}),
 			ClientConnection: maybe(r, Client{QPS: maybe(r, r.Float32()), Burst: maybe(r, r.IntN(9))}),
 		},
 	}

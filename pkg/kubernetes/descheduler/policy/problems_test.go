@@ -42,10 +42,10 @@ profiles:
 `)
 	assert.Equal(t, err.Error(), `the policy has 12 errors
   line 3:1: maxNoOfPodsToEvictPerNod: unknown key, did you mean maxNoOfPodsToEvictPerNode?
-  line 4:26: maxNoOfPodsToEvictTotal: must be a whole number of at least 0, not "-1"
+  line 4:26: maxNoOfPodsToEvictTotal: must be at least 0, not -1
   line 5:15: nodeSelector: is no label selector, such as pool=general,zone in (a,b): unable to parse requirement: found '' expected: '('
   line 10:12: profiles[0].pluginConfig[0].args.maxPodLifeTimeSecond: unknown key, did you mean maxPodLifeTimeSeconds?
-  line 10:45: profiles[0].pluginConfig[0].args.states: must be a list, not "Running"
+  line 10:45: profiles[0].pluginConfig[0].args.states: must be a list, not "Running"; write [Running]
   line 11:11: profiles[0].pluginConfig[1].name: there is no plugin podLifeTimes, did you mean PodLifeTime?
   line 13:30: profiles[0].pluginConfig[2].args.thresholds.cpu: must be a number such as 1.5, not "much"
   line 14:11: profiles[0].pluginConfig[3].name: arguments of LowNodeUtilization are in line 12 already
@@ -64,15 +64,17 @@ func TestProblems(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "line 1:1: the text has nothing but blanks and comments; a policy begins with apiVersion: descheduler/v1alpha2"},
 		{"a: [", "line 1:1: not YAML: "},
+		{header + "profiles:\n\t- name: a", "line 4:1: not YAML: found character that cannot start any token; the line begins with a tab, and YAML wants blanks"},
+		{profile("plugins: {sort: {enabled: [AgeSort]}}, pluginConfig: [{name: AgeSort, args: {x: 1}}]"), "args.x: unknown key; none is known here"},
 		{"- a", "line 1:1: must be a policy with apiVersion: descheduler/v1alpha2 and kind: DeschedulerPolicy, not a list"},
 		{"kind: DeschedulerPolicy", "line 1:1: apiVersion is missing"},
 		{"apiVersion: descheduler/v1alpha2", "line 1:1: kind is missing"},
 		{"apiVersion: descheduler/v1alpha1\nkind: DeschedulerPolicy", `line 1:13: apiVersion: "descheduler/v1alpha1" cannot be read; write descheduler/v1alpha2`},
 		{"apiVersion: descheduler/v1alpha2\nkind: Policy", `line 2:7: kind: "Policy" is no kind of policies; write DeschedulerPolicy or DeschedulerConfiguration`},
 		{header + "---\na: 1", "line 3:1: a second YAML document"},
-		{header + "dryRun: 3", `line 3:9: dryRun: must be true or false, not "3"`},
+		{header + "dryRun: 3", `line 3:9: dryRun: must be true or false, not 3`},
 		{header + "dryRun: true\ndryRun: false", "line 4:1: dryRun: given twice, first in line 3"},
-		{header + "deschedulingInterval: 5", "line 3:23: deschedulingInterval: must be a duration such as 90s, 5m or 1h30m"},
+		{header + "deschedulingInterval: 5", "line 3:23: deschedulingInterval: must be a duration such as 90s, 5m or 1h30m, not 5, which has no unit"},
 		{header + "nodeSelector: {matchLabel: {}}", "nodeSelector.matchLabel: unknown key, did you mean matchLabels?"},
 		{header + "nodeSelector: {matchExpressions: [{key: a, operator: Is}]}", `nodeSelector: is no label selector: "Is" is not a valid label selector operator`},
 		{header + "profiles: {}", "line 3:11: profiles: must be a list, not a mapping"},
@@ -91,7 +93,7 @@ func TestProblems(t *testing.T) {
 		{header + "limits: {workloadRate: {max: 3}}", "limits.workloadRate: window is missing"},
 		{header + "limits: {workloadRate: {window: 3m}}", "limits.workloadRate: max is missing"},
 		{header + "limits: {coolDown: {initial: 1h, max: 1m}}", "limits.coolDown: max is 1m0s, less than initial, 1h0m0s"},
-		{header + "limits: {coolDown: {initial: -1h}}", "limits.coolDown.initial: must not be negative: -1h0m0s"},
+		{header + "limits: {coolDown: {initial: -1h}}", "limits.coolDown.initial: must be at least 0s, not -1h0m0s"},
 		{profile("plugins: {evict: {disabled: ['*']}}"), "profiles[0].plugins.evict: no plugin is enabled at evict, where one must be; Delete or Eviction or Moving can"},
 		{profile("plugins: {sort: {enabled: [PrioritySort, AgeSort]}}"), "profiles[0].plugins.sort: 2 plugins are enabled at sort, where one can be: PrioritySort, AgeSort"},
 		{profile("plugins: {preEvictionFilter: {}, preevictionfilter: {}}"), "profiles[0].plugins.preevictionfilter: is preevictionfilter, which is in line 3 already"},
@@ -104,13 +106,23 @@ func TestProblems(t *testing.T) {
 		{profile("pluginConfig: [{args: {}}]"), "pluginConfig[0]: name is missing"},
 		{profile("pluginConfig: [{name: Both, args: {a: 1}}]"), "pluginConfig[0].args.a: unknown key"},
 		{profile("pluginConfig: [{name: PodLifeTime, args: {states: [a], namespaces: {include: [a], exclude: [b]}}}], plugins: {deschedule: {enabled: [PodLifeTime]}}"), "line 3:104: profiles[0].pluginConfig[0].args.namespaces.exclude: does not go with include"},
-		{evictor("minReplicas: -1"), `args.minReplicas: must be a whole number of at least 0, not "-1"`},
-		{evictor("minReplicas: 1.5"), `args.minReplicas: must be a whole number of at least 0, not "1.5"`},
-		{evictor("minReplicas: '1'"), `args.minReplicas: must be a whole number of at least 0, not "1"`},
-		{evictor("factor: 128"), `args.factor: must be a whole number from -128 to 127, not "128"`},
+		{evictor("minReplicas: -1"), `args.minReplicas: must be at least 0, not -1`},
+		{evictor("minReplicas: 1.5"), `args.minReplicas: must be a whole number of at least 0, not 1.5`},
+		{evictor("minReplicas: '1'"), `args.minReplicas: must be a whole number of at least 0, not the text "1"; remove its quotes`},
+		{evictor("share: 1.5"), `args.share: must be a whole number or a percentage, such as 2 or 10%, not 1.5`},
+		{profile("pluginConfig: [{name: DefaultEvictor, minReplicas: 2}]"), "pluginConfig[0].minReplicas: unknown key; it is an argument of DefaultEvictor, so it belongs below args"},
+		{profile("pluginConfig: [{name: PodLifeTime, args: {maxPodLifeTimeSeconds: 24h}}]"), `maxPodLifeTimeSeconds: must be a whole number of at least 0, not "24h"; write 86400`},
+		{header + "metricsProviders: [{source: Prometheus, prometheus: {url: 'http://x:99999'}}]", `prometheus.url: must have a port from 0 to 65535, not "99999"`},
+		{header + "leaderElection: true", "leaderElection: must be a mapping of keys and values, not true"},
+		{evictor("minReplicas: two"), `args.minReplicas: must be a whole number of at least 0, not "two"`},
+		{evictor("minReplicas: true"), `args.minReplicas: must be a whole number of at least 0, not true`},
+		{header + "dryRun: 'false'", `dryRun: must be true or false, not the text "false"; remove its quotes`},
+		{header + "gracePeriodSeconds: 99999999999", `gracePeriodSeconds: must be at most 2147483647, not 99999999999`},
+		{profile("pluginConfig: [{name: LowNodeUtilization, args: {thresholds: {cpu: '20.5'}}}]"), `thresholds.cpu: must be a number such as 1.5, not the text "20.5"; remove its quotes`},
+		{evictor("factor: 128"), `args.factor: must be at most 127, not 128`},
 		{evictor("minPodAge: 5"), `args.minPodAge: must be a duration`},
 		{evictor("room: much"), `args.room: "much" does not fit here: quantities must match`},
-		{evictor("share: {a: b}"), `args.share: a mapping does not fit here: `},
+		{evictor("share: {a: b}"), `args.share: must be a whole number or a percentage, such as 2 or 10%, not a mapping`},
 		{evictor("rows: [{timeout: 1m}, ~]"), `args.rows[1]: must not be empty`},
 		{evictor("hidden: 3"), `args.hidden: unknown key`},
 		{evictor("MinReplicas: 3"), `args.MinReplicas: unknown key, did you mean minReplicas?`},
@@ -120,10 +132,38 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// Of several unknown keys the first one says which keys there are, and keys of v1alpha1 say where they
+// are now.
+func TestUnknownKeys(t *testing.T) {
+	err := refused(t, strings.Replace(header, "v1alpha2", "v1alpha1", 1)+`evictLocalStoragePods: true
+colour: red
+ignorePvcPods: true
+sound: loud
+strategies: {RemoveDuplicates: {enabled: true}}
+profiles: [{pluginConfig: [{name: DefaultEvictor, args: {colour: red, sound: loud}}], strategies: {}}]
+`)
+	for i, want := range []string{
+		`line 1:13: apiVersion: "descheduler/v1alpha1" cannot be read; write descheduler/v1alpha2, which has profiles`,
+		"line 3:1: evictLocalStoragePods: unknown key; it is an argument of DefaultEvictor, in profiles[].pluginConfig[].args",
+		"line 4:1: colour: unknown key, known here: apiVersion, kind, profiles, ",
+		"line 5:1: ignorePvcPods: unknown key; it is an argument of DefaultEvictor",
+		"line 6:1: sound: unknown key",
+		"line 7:1: strategies: unknown key; profiles[].plugins says which plugins are enabled, and profiles[].pluginConfig has their arguments",
+		"args.colour: unknown key, known here: minReplicas, ",
+		"args.sound: unknown key",
+		"profiles[0].strategies: unknown key, known here: name, ",
+	} {
+		text := err[i].String()
+		assert.Assert(t, strings.Contains(text, want), "%s\nis not\n%s", text, want)
+		assert.Equal(t, strings.Contains(text, "known here: "), strings.Contains(want, "known here: "), text)
+	}
+	assert.Equal(t, len(err), 9)
+}
+
 // What has no effect is told, and does not refuse the policy.
 func TestWarnings(t *testing.T) {
 	for text, want := range map[string]string{
-		header + "profiles: []": "line 1:1: has no profile, so nothing is ever evicted",
+		header + "profiles: []": "line 1:1: the policy has no profile, so nothing is ever evicted",
 		header + "metricsCollector: {enabled: true}\nprofiles: [{name: a}]": "line 3:20: metricsCollector.enabled: is deprecated; write metricsProviders: [{source: KubernetesMetrics}]",
 		header + "profiles: [{pluginConfig: [{name: Both}]}]":               "pluginConfig[0].name: Both is enabled at no point of this profile, so this has no effect",
 	} {

@@ -175,7 +175,7 @@ func (l *loader) pluginConfigs(c cursor) []pluginConfig {
 	for _, item := range c.items() {
 		config := pluginConfig{mention: mention{at: item}, args: item}
 		given := false
-		item.fields(
+		item.fieldsOr(l.argumentAt(item),
 			field{"name", func(c cursor) {
 				config.at = c
 				config.name, _ = c.text()
@@ -196,4 +196,19 @@ func (l *loader) pluginConfigs(c cursor) []pluginConfig {
 		}
 	}
 	return configs
+}
+
+// argumentAt is a hint for arguments that stand beside the name of their plugin.
+func (l *loader) argumentAt(item cursor) func(key string) string {
+	name, _ := item.Find("name")
+	return func(key string) string {
+		if name.Node == nil {
+			return ""
+		}
+		d, _ := l.registry.Find(name.Node.Value)
+		if !slices.ContainsFunc(Arguments(d), func(a Argument) bool { return a.Key == key }) {
+			return ""
+		}
+		return "it is an argument of " + d.Name + ", so it belongs below args"
+	}
 }

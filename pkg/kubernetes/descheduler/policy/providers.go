@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 
@@ -9,6 +10,49 @@ import (
 
 // sources are the sources of measured use.
 var sources = []string{string(KubernetesMetrics), string(Prometheus)}
+
+// Measuring is what arguments of plugins implement that may need measured use.
+type Measuring interface {
+	// Measures is the source that is needed, and the argument that asks for it; both are empty
+	// where the arguments need none, and the argument is where all of them do. The arguments are valid.
+	Measures() (source, argument string)
+}
+
+// A need is a source of measured use that a plugin asks for.
+type need struct {
+	at     cursor
+	plugin string
+	source Source
+}
+
+// measure notes what an enabled plugin needs. The sources may be named further below.
+func (l *loader) measure(config pluginConfig) {
+	asks, ok := config.values.(Measuring)
+	if !ok {
+		return
+	}
+	if source, argument := asks.Measures(); source != "" {
+		at := config.at
+		if argument != "" {
+			at, _ = config.args.follow(argument)
+		}
+		l.needs = append(l.needs, need{at.atKey(), config.name, Source(source)})
+	}
+}
+
+// checkNeeds refuses plugins that would find no measured use, unless metricsProviders cannot be read.
+func (l *loader) checkNeeds(have []MetricsProvider) {
+	for _, n := range l.needs {
+		if slices.ContainsFunc(have, func(m MetricsProvider) bool { return m.Source == "" || m.Source == n.source }) {
+			continue
+		}
+		entry := fmt.Sprintf("{source: %s}", n.source)
+		if n.source == Prometheus {
+			entry = fmt.Sprintf("{source: %s, prometheus: {url: http://HOST:9090}}", n.source)
+		}
+		n.at.fail("%s needs measured use of the source %s, which the policy does not name; write at its top metricsProviders: [%s]", n.plugin, n.source, entry)
+	}
+}
 
 // collector reads the old way to ask for measured use by the metrics API.
 func (p *Policy) collector(c cursor) {
@@ -99,6 +143,8 @@ func (c cursor) url() string {
 	switch {
 	case err != nil:
 		c.fail("is no URL: %s", err)
+	case parsed.Port() != "" && !isPort(parsed.Port()):
+		c.fail("must have a port from 0 to 65535, not %q", parsed.Port())
 	case parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "":
 		c.fail("%s is no URL such as http://prometheus.monitoring:9090", c.Describe())
 	}

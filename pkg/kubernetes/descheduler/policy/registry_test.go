@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -35,6 +36,14 @@ type utilizationArgs struct {
 	NodeFit         bool                        `json:"nodeFit,omitempty"`
 	Anomaly         anomaly                     `json:"anomalyCondition"`
 	Weights         map[v1.ResourceName]int64   `json:"resourceWeights"`
+}
+
+// Measures implements Measuring: weights of prometheus ask for it.
+func (a *utilizationArgs) Measures() (source, argument string) {
+	if _, ok := a.Weights["prometheus"]; ok {
+		return framework.Prometheus, "resourceWeights.prometheus"
+	}
+	return "", ""
 }
 
 type anomaly struct {
@@ -74,6 +83,11 @@ func testRegistry(t testing.TB) *framework.Registry {
 				if n := a.Namespaces; n != nil && len(n.Include) > 0 && len(n.Exclude) > 0 {
 					problems = append(problems, errors.New("namespaces.exclude: does not go with include"))
 				}
+				for i, state := range a.States {
+					if state == "Asleep" {
+						problems = append(problems, fmt.Errorf("states[%d]: is no state", i))
+					}
+				}
 				return errors.Join(problems...)
 			},
 		},
@@ -84,6 +98,12 @@ func testRegistry(t testing.TB) *framework.Registry {
 					NodeFit: true, Weights: map[v1.ResourceName]int64{"cpu": 1, "memory": 1},
 					Anomaly: anomaly{Consecutive: 5},
 				}
+			},
+			Validate: func(args any) error {
+				if args.(*utilizationArgs).NumberOfNodes == 13 {
+					return errors.New("numberOfNodes: must not be 13")
+				}
+				return nil
 			},
 		},
 		framework.Definition{Name: "Both", Points: []framework.Point{framework.Deschedule, framework.Balance}, New: build},

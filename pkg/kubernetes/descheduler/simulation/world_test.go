@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,9 +64,15 @@ func registry(t testing.TB) *framework.Registry {
 	return r
 }
 
+// measured names both sources of measured use, which a world is.
+const measured = "\nmetricsProviders: [{source: KubernetesMetrics}, {source: Prometheus, prometheus: {url: http://world}}]\n"
+
 // load reads a policy.
 func load(t testing.TB, text string) *policy.Policy {
 	t.Helper()
+	if !strings.Contains(text, "metricsProviders:") {
+		text += measured
+	}
 	p, _, err := policy.Load([]byte(text), registry(t), policy.Options{
 		Defaults: map[framework.Point][]string{
 			framework.Filter: {"DefaultEvictor"}, framework.PreEvictionFilter: {"DefaultEvictor"},

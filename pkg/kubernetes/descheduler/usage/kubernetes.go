@@ -8,6 +8,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -34,6 +35,7 @@ type nodeMetrics struct {
 
 	mu     sync.Mutex
 	polled bool
+	failed error // of the last poll
 	nodes  map[string]average
 }
 
@@ -48,11 +50,11 @@ func (n *nodeMetrics) poll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	list, err := n.client.MetricsV1beta1().NodeMetricses().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return fmt.Errorf("metrics of nodes: %w", err)
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.failed = explained(err); n.failed != nil {
+		return n.failed
+	}
 	now := n.clock.Now()
 	next := make(map[string]average, len(list.Items))
 	for i := range list.Items {
@@ -70,6 +72,22 @@ func (n *nodeMetrics) poll(ctx context.Context) error {
 	}
 	n.nodes, n.polled = next, true
 	return nil
+}
+
+// explained is an error of the metrics API that says what to do where the cluster has none, or nothing
+// that answers.
+func explained(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("metrics of nodes: the cluster has no API metrics.k8s.io; install metrics-server: %w", err)
+	case apierrors.IsServiceUnavailable(err):
+		return fmt.Errorf("metrics of nodes: the API metrics.k8s.io does not answer; look whether metrics-server runs: %w", err)
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("metrics of nodes: this program may not read them; its ClusterRole needs get and list of nodes and pods of metrics.k8s.io: %w", err)
+	}
+	return fmt.Errorf("metrics of nodes: %w", err)
 }
 
 // smooth is nine parts of the old average and one part of a new value.
@@ -94,7 +112,10 @@ func listOf(cpu, memory int64) v1.ResourceList {
 func (n *nodeMetrics) view(ctx context.Context, maxAge time.Duration) (*metricsView, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.polled {
+	switch {
+	case !n.polled && n.failed != nil:
+		return nil, n.failed
+	case !n.polled:
 		return nil, errors.New("metrics of nodes have not been read yet")
 	}
 	return &metricsView{

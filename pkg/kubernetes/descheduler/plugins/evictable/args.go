@@ -116,15 +116,15 @@ func Validate(a *Args) error {
 		errs = append(errs, fmt.Errorf("noEvictionPolicy: %q is neither Preferred nor Mandatory", a.NoEvictionPolicy))
 	}
 	if a.MinPodAge != nil && a.MinPodAge.Duration < 0 {
-		errs = append(errs, errors.New("minPodAge: it is negative"))
+		errs = append(errs, fmt.Errorf("minPodAge: must be at least 0s, not %s", a.MinPodAge.Duration))
 	}
 	if a.deprecated() && (len(a.PodProtections.ExtraEnabled) > 0 || len(a.PodProtections.DefaultDisabled) > 0) {
-		errs = append(errs, errors.New("podProtections: it cannot be set together with the deprecated switches "+
+		errs = append(errs, errors.New("podProtections: cannot be set together with the deprecated switches "+
 			"evictLocalStoragePods, evictDaemonSetPods, evictSystemCriticalPods, ignorePvcPods, ignorePodsWithoutPDB, evictFailedBarePods"))
 	}
 	for i, class := range a.PodProtections.storageClasses() {
 		if class.Name == "" {
-			errs = append(errs, fmt.Errorf("podProtections.config.PodsWithPVC.protectedStorageClasses[%d]: it has no name", i))
+			errs = append(errs, fmt.Errorf("podProtections.config.PodsWithPVC.protectedStorageClasses[%d]: name is missing", i))
 		}
 	}
 	return errors.Join(errs...)
@@ -137,7 +137,7 @@ func (t *PriorityThreshold) validate() error {
 	case t.Value != nil && t.Name != "":
 		return errors.New("priorityThreshold: only one of value and name can be set")
 	case t.Value != nil && *t.Value > HighestThreshold:
-		return fmt.Errorf("priorityThreshold: %d is above %d", *t.Value, HighestThreshold)
+		return fmt.Errorf("priorityThreshold.value: must be at most %d, not %d", HighestThreshold, *t.Value)
 	}
 	return nil
 }

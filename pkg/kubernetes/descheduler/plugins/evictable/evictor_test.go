@@ -217,12 +217,12 @@ func TestValidateNamesAll(t *testing.T) {
 	err := Validate(bad)
 	for _, part := range []string{
 		"nodeSelector:", "labelSelector:", "only one of value and name", `"Perhaps"`, "minPodAge", `"No"`, "twice",
-		`"Never"`, "deprecated switches", "protectedStorageClasses[0]",
+		`"Never"`, "podProtections: cannot be set together with the deprecated switches", "protectedStorageClasses[0]",
 	} {
 		assert.ErrorContains(t, err, part)
 	}
 	above := int32(HighestThreshold + 1)
-	assert.ErrorContains(t, Validate(&Args{PriorityThreshold: &PriorityThreshold{Value: &above}}), "above 2000000000")
+	assert.ErrorContains(t, Validate(&Args{PriorityThreshold: &PriorityThreshold{Value: &above}}), "priorityThreshold.value: must be at most 2000000000, not 2000000001")
 	assert.NilError(t, Definition().Validate(DefaultArgs()))
 	assert.Assert(t, strings.Contains(Definition().Validate(3).Error(), "int"))
 }

@@ -50,7 +50,7 @@ func RestartsDefinition() framework.Definition {
 func validateRestarts(a *RestartsArgs) error {
 	errs := []error{a.Pods.Validate(), selection.Listed("states", a.States, restartStates)}
 	if a.PodRestartThreshold < 1 {
-		errs = append(errs, errors.New("podRestartThreshold: it must be at least 1"))
+		errs = append(errs, fmt.Errorf("podRestartThreshold: must be at least 1, not %d", a.PodRestartThreshold))
 	}
 	return errors.Join(errs...)
 }

@@ -10,6 +10,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 )
 
 // Names includes or excludes names, not both. Nil selects all.
@@ -24,6 +27,25 @@ func (n *Names) Validate(what string) error {
 		return fmt.Errorf("%s: only one of include and exclude can be set", what)
 	}
 	return nil
+}
+
+// Namespaces says which names can be none of a namespace; what names the argument. Patterns are none.
+func (n *Names) Namespaces(what string) error {
+	if n == nil {
+		return nil
+	}
+	var errs []error
+	for _, list := range []struct {
+		key   string
+		names []string
+	}{{"include", n.Include}, {"exclude", n.Exclude}} {
+		for i, name := range list.names {
+			if len(validation.IsDNS1123Label(name)) > 0 {
+				errs = append(errs, fmt.Errorf("%s.%s[%d]: must be the name of a namespace, not %q", what, list.key, i, name))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // ExcludeOnly is Validate where nothing can be included.
@@ -55,7 +77,7 @@ type Pods struct {
 // Validate returns all that is wrong.
 func (p Pods) Validate() error {
 	_, err := p.Selector()
-	return errors.Join(p.Namespaces.Validate("namespaces"), err)
+	return errors.Join(p.Namespaces.Validate("namespaces"), p.Namespaces.Namespaces("namespaces"), err)
 }
 
 // Selector returns what says whether a pod is selected.
@@ -85,10 +107,10 @@ func Listed(what string, values, allowed []string) error {
 	var errs []error
 	for i, value := range values {
 		if !slices.Contains(allowed, value) {
-			errs = append(errs, fmt.Errorf("%s: %q is none of %v", what, value, allowed))
+			errs = append(errs, fmt.Errorf("%s[%d]: %q is not known, %s", what, i, value, yamltree.Instead(value, allowed)))
 		}
 		if slices.Contains(values[:i], value) {
-			errs = append(errs, fmt.Errorf("%s: %q is there twice", what, value))
+			errs = append(errs, fmt.Errorf("%s[%d]: %q is there twice", what, i, value))
 		}
 	}
 	return errors.Join(errs...)

@@ -3,6 +3,7 @@ package utilization
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -71,32 +72,32 @@ type EvictionLimits struct {
 
 func validateLow(a *LowArgs) error {
 	errs := []error{
-		a.EvictableNamespaces.ExcludeOnly("evictableNamespaces"),
-		a.Thresholds.validate("thresholds"),
-		a.TargetThresholds.validate("targetThresholds"),
-		notAbove(a.Thresholds, a.TargetThresholds, [2]string{"thresholds", "targetThresholds"}, a.UseDeviationThresholds),
+		a.EvictableNamespaces.ExcludeOnly("evictableNamespaces"), a.EvictableNamespaces.Namespaces("evictableNamespaces"),
 		a.MetricsUtilization.validate(a.Thresholds),
 	}
+	errs = slices.Concat(errs, a.Thresholds.validate("thresholds"), a.TargetThresholds.validate("targetThresholds"))
 	if len(a.Thresholds) == 0 || len(a.TargetThresholds) == 0 {
-		errs = append(errs, errors.New("thresholds and targetThresholds must be set"))
+		errs = append(errs, errors.New("thresholds and targetThresholds must be set, such as {cpu: 20} and {cpu: 50}"))
+	} else {
+		errs = append(errs, notAbove(a.Thresholds, a.TargetThresholds, [2]string{"thresholds", "targetThresholds"}, a.UseDeviationThresholds)...)
 	}
 	if a.NumberOfNodes < 0 {
-		errs = append(errs, errors.New("numberOfNodes: it is negative"))
+		errs = append(errs, fmt.Errorf("numberOfNodes: must be at least 0, not %d", a.NumberOfNodes))
 	}
 	return errors.Join(errs...)
 }
 
 func validateHigh(a *HighArgs) error {
 	errs := []error{
-		a.EvictableNamespaces.ExcludeOnly("evictableNamespaces"),
-		a.Thresholds.validate("thresholds"),
+		a.EvictableNamespaces.ExcludeOnly("evictableNamespaces"), a.EvictableNamespaces.Namespaces("evictableNamespaces"),
+		errors.Join(a.Thresholds.validate("thresholds")...),
 		selection.Listed("evictionModes", a.EvictionModes, []string{OnlyThresholdingResources}),
 	}
 	if len(a.Thresholds) == 0 {
-		errs = append(errs, errors.New("thresholds must be set"))
+		errs = append(errs, errors.New("thresholds must be set, such as {cpu: 20}"))
 	}
 	if a.NumberOfNodes < 0 {
-		errs = append(errs, errors.New("numberOfNodes: it is negative"))
+		errs = append(errs, fmt.Errorf("numberOfNodes: must be at least 0, not %d", a.NumberOfNodes))
 	}
 	return errors.Join(errs...)
 }
@@ -113,11 +114,11 @@ func (m *MetricsUtilization) validate(thresholds Thresholds) error {
 	case m.Source == framework.KubernetesMetrics && m.Prometheus != nil:
 		errs = append(errs, errors.New("metricsUtilization: prometheus cannot be set together with source KubernetesMetrics"))
 	case m.Source == framework.Prometheus && (m.Prometheus == nil || m.Prometheus.Query == ""):
-		errs = append(errs, errors.New("metricsUtilization.prometheus.query: it must be set for source Prometheus"))
+		errs = append(errs, errors.New("metricsUtilization: prometheus.query must be set for source Prometheus"))
 	case m.Source == framework.Prometheus && m.MetricsServer:
 		errs = append(errs, errors.New("metricsUtilization: metricsServer cannot be set together with source Prometheus"))
 	case m.Source == "" && !m.MetricsServer:
-		errs = append(errs, errors.New("metricsUtilization.source: it must be set"))
+		errs = append(errs, errors.New("metricsUtilization: source must be set, to KubernetesMetrics or Prometheus"))
 	}
 	switch m.Source {
 	case framework.Prometheus:
@@ -132,6 +133,12 @@ func (m *MetricsUtilization) validate(thresholds Thresholds) error {
 		errs = append(errs, fmt.Errorf("metricsUtilization.source: %q is neither KubernetesMetrics nor Prometheus", m.Source))
 	}
 	return errors.Join(errs...)
+}
+
+// Measures implements policy.Measuring.
+func (a *LowArgs) Measures() (source, argument string) {
+	query, _ := a.MetricsUtilization.query()
+	return query.Source, "metricsUtilization"
 }
 
 // query is what the plugin asks for; false where requests are counted.

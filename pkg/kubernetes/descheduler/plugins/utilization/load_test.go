@@ -326,11 +326,17 @@ func TestValidateLoad(t *testing.T) {
 			ResourceWeights:  map[v1.ResourceName]int64{"cpu": -1},
 			AnomalyCondition: &AnomalyCondition{Timeout: &metav1.Duration{Duration: -1}},
 		},
-		NodePools: []NodePool{{Name: "x"}, {Name: "x"}},
+		NodePools: []NodePool{{Name: "x"}, {Name: "x"}, {
+			NodeSelector:   &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b c"}},
+			PoolThresholds: PoolThresholds{LowThresholds: percents("cpu=200"), HighThresholds: percents("cpu=50"), UseDeviationThresholds: true},
+		}},
 	}
 	for _, part := range []string{
-		"numberOfNodes", "nodeMetricExpirationSeconds", "detectorCacheTimeout", "evictableNamespaces", "podSelectors[0]", "above the 50 percent",
-		"101 percent", "memory is missing", "resourceWeights", "timeout", `two with the name "x"`, "nodePools, x: highThresholds must be set",
+		"numberOfNodes: must be at least 0, not -1", "nodeMetricExpirationSeconds: must be from 1 to 31536000, which is a year, not -1", "detectorCacheTimeout: must be above 0s, not 0s",
+		"evictableNamespaces", "podSelectors[0]", "lowThresholds.cpu: must not be above highThresholds.cpu, which is 50, and is 60",
+		"highThresholds.memory: must be from 0 to 100, not 101", "memory is missing", "resourceWeights.cpu: must be from 0 to 100, not -1",
+		"anomalyCondition.timeout: must be above 0s, not -1ns", `nodePools[1].name: "x" is the name of another pool`, "nodePools[0]: highThresholds must be set",
+		"nodePools[2].lowThresholds.cpu: must be from 0 to 100, not 200", "nodePools[2].nodeSelector: ",
 	} {
 		assert.ErrorContains(t, validateLoad(bad), part)
 	}

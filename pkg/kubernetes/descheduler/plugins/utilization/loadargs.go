@@ -5,17 +5,20 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/selection"
 )
 
 // Defaults of LowNodeLoad.
 const (
 	expirationSeconds = 180
+	expirationMax     = 365 * 24 * 60 * 60 // seconds
 	anomalyTimeout    = time.Minute
 	abnormalitiesMin  = 5
 	normalitiesMin    = 3
@@ -127,15 +130,15 @@ func LoadDefaults() any {
 }
 
 func validateLoad(a *LoadArgs) error {
-	errs := []error{a.EvictableNamespaces.Validate("evictableNamespaces")}
+	errs := []error{a.EvictableNamespaces.Validate("evictableNamespaces"), a.EvictableNamespaces.Namespaces("evictableNamespaces")}
 	if a.NumberOfNodes < 0 {
-		errs = append(errs, errors.New("numberOfNodes: it is negative"))
+		errs = append(errs, fmt.Errorf("numberOfNodes: must be at least 0, not %d", a.NumberOfNodes))
 	}
-	if e := a.NodeMetricExpirationSeconds; e != nil && (*e <= 0 || *e > int64(365*24*time.Hour/time.Second)) {
-		errs = append(errs, errors.New("nodeMetricExpirationSeconds: it is not positive, or more than a year"))
+	if e := a.NodeMetricExpirationSeconds; e != nil && (*e <= 0 || *e > expirationMax) {
+		errs = append(errs, fmt.Errorf("nodeMetricExpirationSeconds: must be from 1 to %d, which is a year, not %d", expirationMax, *e))
 	}
 	if d := a.DetectorCacheTimeout; d != nil && d.Duration <= 0 {
-		errs = append(errs, errors.New("detectorCacheTimeout: it is not positive"))
+		errs = append(errs, fmt.Errorf("detectorCacheTimeout: must be above 0s, not %s", d.Duration))
 	}
 	for i, s := range a.PodSelectors {
 		if _, err := metav1.LabelSelectorAsSelector(s.Selector); err != nil {
@@ -146,15 +149,38 @@ func validateLoad(a *LoadArgs) error {
 	if len(pools) == 0 {
 		errs = append(errs, errors.New("lowThresholds and highThresholds, or nodePools, must be set"))
 	}
+	if len(pools) > len(a.NodePools) {
+		errs = append(errs, pools[0].validate()...)
+	}
+	return errors.Join(append(errs, a.validatePools()...)...)
+}
+
+// validatePools says what is wrong with the pools that have a name.
+func (a *LoadArgs) validatePools() []error {
+	var errs []error
 	names := map[string]bool{}
-	for _, p := range pools {
-		if names[p.Name] {
-			errs = append(errs, fmt.Errorf("nodePools: there are two with the name %q", p.Name))
+	for i, p := range a.NodePools {
+		if p.Name != "" && names[p.Name] {
+			errs = append(errs, fmt.Errorf("nodePools[%d].name: %q is the name of another pool", i, p.Name))
 		}
 		names[p.Name] = true
-		errs = append(errs, p.validate())
+		for _, err := range p.validate() {
+			between := "."
+			if key, _, ok := strings.Cut(err.Error(), ": "); !ok || strings.Contains(key, " ") {
+				between = ": " // the text does not begin with a key
+			}
+			errs = append(errs, fmt.Errorf("nodePools[%d]%s%w", i, between, err))
+		}
 	}
-	return errors.Join(errs...)
+	return errs
+}
+
+// Measures implements policy.Measuring: this plugin knows nothing else.
+func (a *LoadArgs) Measures() (source, argument string) {
+	if a.Paused {
+		return "", ""
+	}
+	return framework.KubernetesMetrics, ""
 }
 
 // pools are all pools: the values at the top are the first one.
@@ -166,28 +192,28 @@ func (a *LoadArgs) pools() []NodePool {
 	return append(pools, a.NodePools...)
 }
 
-func (p NodePool) validate() error {
-	_, err := metav1.LabelSelectorAsSelector(p.NodeSelector)
-	errs := []error{
-		err,
+// validate says what is wrong with a pool, each error with the key below it.
+func (p NodePool) validate() []error {
+	var errs []error
+	if _, err := metav1.LabelSelectorAsSelector(p.NodeSelector); err != nil {
+		errs = append(errs, fmt.Errorf("nodeSelector: %w", err))
+	}
+	errs = slices.Concat(errs,
 		p.LowThresholds.validate("lowThresholds"), p.HighThresholds.validate("highThresholds"),
 		p.ProdLowThresholds.validate("prodLowThresholds"), p.ProdHighThresholds.validate("prodHighThresholds"),
 		notAbove(p.LowThresholds, p.HighThresholds, [2]string{"lowThresholds", "highThresholds"}, p.UseDeviationThresholds),
 		notAbove(p.ProdLowThresholds, p.ProdHighThresholds, [2]string{"prodLowThresholds", "prodHighThresholds"}, p.UseDeviationThresholds),
-	}
+	)
 	if len(p.HighThresholds)+len(p.ProdHighThresholds) == 0 {
 		errs = append(errs, errors.New("highThresholds must be set"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.ResourceWeights)) {
 		if w := p.ResourceWeights[name]; w < 0 || w > 100 {
-			errs = append(errs, fmt.Errorf("resourceWeights: %s of %d is not between 0 and 100", name, w))
+			errs = append(errs, fmt.Errorf("resourceWeights.%s: must be from 0 to 100, not %d", name, w))
 		}
 	}
 	if c := p.AnomalyCondition; c != nil && c.Timeout != nil && c.Timeout.Duration <= 0 {
-		errs = append(errs, errors.New("anomalyCondition.timeout: it is not positive"))
+		errs = append(errs, fmt.Errorf("anomalyCondition.timeout: must be above 0s, not %s", c.Timeout.Duration))
 	}
-	if err := errors.Join(errs...); err != nil && p.Name != "" {
-		return fmt.Errorf("nodePools, %s: %w", p.Name, err)
-	}
-	return errors.Join(errs...)
+	return errs
 }

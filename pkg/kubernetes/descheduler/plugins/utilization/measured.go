@@ -20,7 +20,7 @@ const namesMax = 10
 func usageOf(ctx context.Context, handle framework.Handle, query framework.UsageQuery) (framework.Usage, error) {
 	usage := handle.Usage()
 	if usage == nil {
-		return nil, errors.New("no source of measured use is configured")
+		return nil, errors.New("no source of measured use is configured: metricsProviders of the policy names none")
 	}
 	if sources, ok := usage.(framework.UsageSources); ok {
 		return sources.Of(ctx, query)

@@ -12,6 +12,9 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 )
 
 // A Percentage is in thousandths of a percent. It is written as a number of percent.
@@ -20,21 +23,24 @@ type Percentage int64
 // full is all that there is.
 const full Percentage = 100_000
 
+// errNoPercentage says what belongs where something else stands.
+var errNoPercentage = errors.New("must be a number of percent such as 20")
+
 // UnmarshalJSON reads a number without a loss; more than three decimals are cut off.
 func (p *Percentage) UnmarshalJSON(text []byte) error {
-	var number json.Number
-	if err := json.Unmarshal(text, &number); err != nil {
-		return err
-	}
 	// An exponent could ask for a number that fills the memory.
+	var number json.Number
+	if json.Unmarshal(text, &number) != nil || strings.ContainsAny(number.String(), "eE") || len(number) > 32 {
+		return errNoPercentage
+	}
 	value, ok := new(big.Rat).SetString(number.String())
-	if !ok || strings.ContainsAny(number.String(), "eE") || len(number) > 32 {
-		return fmt.Errorf("%s is no percentage", text)
+	if !ok {
+		return errNoPercentage
 	}
 	value.Mul(value, big.NewRat(1000, 1))
 	whole := new(big.Int).Quo(value.Num(), value.Denom())
 	if !whole.IsInt64() {
-		return fmt.Errorf("%s is no percentage", text)
+		return errNoPercentage
 	}
 	*p = Percentage(whole.Int64())
 	return nil
@@ -63,33 +69,45 @@ type Thresholds map[v1.ResourceName]Percentage
 func (t Thresholds) names() []v1.ResourceName { return slices.Sorted(maps.Keys(t)) }
 
 // validate says what is no percentage.
-func (t Thresholds) validate(what string) error {
+func (t Thresholds) validate(what string) []error {
 	var errs []error
 	for _, name := range t.names() {
+		if !isResource(name) {
+			errs = append(errs, fmt.Errorf("%s.%s: is no resource of nodes, %s", what, name, yamltree.Instead(string(name), resources)))
+		}
 		if t[name] < 0 || t[name] > full {
-			errs = append(errs, fmt.Errorf("%s: %s of %s percent is not between 0 and 100", what, name, t[name]))
+			errs = append(errs, fmt.Errorf("%s.%s: must be from 0 to 100, not %s", what, name, t[name]))
 		}
 	}
-	return errors.Join(errs...)
+	return errs
+}
+
+// resources are those of nodes whose names have no domain.
+var resources = []string{string(v1.ResourceCPU), string(v1.ResourceMemory), string(v1.ResourcePods), string(v1.ResourceEphemeralStorage)}
+
+// isResource says whether nodes can have a resource, or a query answers with it.
+func isResource(name v1.ResourceName) bool {
+	return slices.Contains(resources, string(name)) || name == framework.MetricResource || strings.Contains(string(name), "/") ||
+		strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix)
 }
 
 // notAbove says for which resources low is above high, or one of them is missing.
-func notAbove(low, high Thresholds, what [2]string, deviations bool) error {
+func notAbove(low, high Thresholds, what [2]string, deviations bool) []error {
 	var errs []error
 	for _, name := range low.names() {
 		switch upper, ok := high[name]; {
 		case !ok:
-			errs = append(errs, fmt.Errorf("%s: %s is missing, and %s has it", what[1], name, what[0]))
+			errs = append(errs, fmt.Errorf("%s: %s is missing, which %s has", what[1], name, what[0]))
 		case !deviations && low[name] > upper:
-			errs = append(errs, fmt.Errorf("%s: %s of %s percent is above the %s percent of %s", what[0], name, low[name], upper, what[1]))
+			errs = append(errs, fmt.Errorf("%s.%s: must not be above %s.%s, which is %s, and is %s", what[0], name, what[1], name, upper, low[name]))
 		}
 	}
 	for _, name := range high.names() {
 		if _, ok := low[name]; !ok {
-			errs = append(errs, fmt.Errorf("%s: %s is missing, and %s has it", what[0], name, what[1]))
+			errs = append(errs, fmt.Errorf("%s: %s is missing, which %s has", what[0], name, what[1]))
 		}
 	}
-	return errors.Join(errs...)
+	return errs
 }
 
 // above says whether used is more than a part of all. It is exact for any amounts.

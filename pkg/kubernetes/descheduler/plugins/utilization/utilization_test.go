@@ -253,7 +253,7 @@ func TestMeasuredUse(t *testing.T) {
 		assert.DeepEqual(t, run(ft.Use{Nodes: nodes, Pods: use.Pods}).Moves(), []string{})
 	}
 	none := ft.NewHandle(t, framework.Objects{Nodes: three(), Pods: pods}, ft.Options{})
-	assert.Error(t, none.Run(t, LowDefinition(), measuredArgs(nil)).Err, "no source of measured use is configured")
+	assert.Error(t, none.Run(t, LowDefinition(), measuredArgs(nil)).Err, "no source of measured use is configured: metricsProviders of the policy names none")
 }
 
 // A pod that another plugin has evicted in this cycle uses nothing where it was, and
@@ -347,12 +347,15 @@ func TestValidateNamesAll(t *testing.T) {
 		want []string
 	}{
 		{LowDefinition(), &LowArgs{EvictableNamespaces: include, NumberOfNodes: -1}, []string{"only exclude", "must be set", "numberOfNodes"}},
-		{LowDefinition(), lowArgs("cpu=30 memory=101", "cpu=20 pods=-1"), []string{"above the 20 percent", "101 percent", "-1 percent", "memory is missing", "pods is missing"}},
+		{LowDefinition(), lowArgs("cpu=30 memory=101", "cpu=20 pods=-1"), []string{"thresholds.cpu: must not be above targetThresholds.cpu, which is 20, and is 30", "thresholds.memory: must be from 0 to 100, not 101", "targetThresholds.pods: must be from 0 to 100, not -1", "memory is missing", "pods is missing"}},
+		{LowDefinition(), lowArgs("CPU=10 hugepages-2Mi=1 example.org/x=1", "cpus=20"), []string{
+			"thresholds.CPU: is no resource of nodes, did you mean cpu?", "targetThresholds.cpus: is no resource of nodes, known here: cpu, memory, pods, ephemeral-storage",
+		}},
 		{LowDefinition(), measuredArgs(func(a *LowArgs) { a.MetricsUtilization.MetricsServer = true }), []string{"metricsServer"}},
 		{LowDefinition(), measuredArgs(func(a *LowArgs) { a.MetricsUtilization.Prometheus = &PrometheusQuery{} }), []string{"prometheus cannot be set"}},
 		{LowDefinition(), measuredArgs(func(a *LowArgs) { a.MetricsUtilization.Source = framework.Prometheus }), []string{"query", "only resource is MetricResource"}},
 		{LowDefinition(), measuredArgs(func(a *LowArgs) { a.MetricsUtilization.Source = "Graphite" }), []string{`"Graphite"`}},
-		{LowDefinition(), measuredArgs(func(a *LowArgs) { a.MetricsUtilization.Source = "" }), []string{"source: it must be set"}},
+		{LowDefinition(), measuredArgs(func(a *LowArgs) { a.MetricsUtilization.Source = "" }), []string{"source must be set"}},
 		{LowDefinition(), 1, []string{"int"}},
 		{HighDefinition(), &HighArgs{EvictableNamespaces: include, NumberOfNodes: -1, EvictionModes: []string{"All"}}, []string{"only exclude", "must be set", "numberOfNodes", `"All"`}},
 		{HighDefinition(), 1, []string{"int"}},

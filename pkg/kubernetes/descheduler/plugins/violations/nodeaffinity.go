@@ -50,7 +50,7 @@ func NodeAffinityDefinition() framework.Definition {
 func validateNodeAffinity(a *NodeAffinityArgs) error {
 	errs := []error{a.Pods.Validate(), selection.Listed("nodeAffinityType", a.NodeAffinityType, []string{required, preferred})}
 	if len(a.NodeAffinityType) == 0 {
-		errs = append(errs, errors.New("nodeAffinityType: it must be set"))
+		errs = append(errs, errors.New("nodeAffinityType must be set, such as [requiredDuringSchedulingIgnoredDuringExecution]"))
 	}
 	return errors.Join(errs...)
 }

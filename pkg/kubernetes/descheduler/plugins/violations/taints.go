@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/constraints"
@@ -44,11 +46,39 @@ func NodeTaintsDefinition() framework.Definition {
 }
 
 func validateNodeTaints(a *NodeTaintsArgs) error {
-	errs := []error{a.Pods.Validate()}
+	errs := []error{a.Pods.Validate(), validateTaints("excludedTaints", a.ExcludedTaints), validateTaints("includedTaints", a.IncludedTaints)}
 	if len(a.ExcludedTaints) > 0 && len(a.IncludedTaints) > 0 {
-		errs = append(errs, errors.New("includedTaints: they cannot be set together with excludedTaints"))
+		errs = append(errs, errors.New("includedTaints: cannot be set together with excludedTaints"))
 	}
 	return errors.Join(errs...)
+}
+
+// validateTaints says which entries can be no taint.
+func validateTaints(what string, taints []string) error {
+	var errs []error
+	for i, taint := range taints {
+		if problem := problemOfTaint(taint); problem != "" {
+			errs = append(errs, fmt.Errorf("%s[%d]: %s", what, i, problem))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func problemOfTaint(taint string) string {
+	key, value, _ := strings.Cut(taint, "=")
+	switch {
+	case taint == "":
+		return "must not be empty; write KEY or KEY=VALUE"
+	case strings.Contains(value, "="):
+		return fmt.Sprintf("must be KEY or KEY=VALUE, not %q, which has more than one =", taint)
+	case strings.Contains(value, ":"):
+		return fmt.Sprintf("must be KEY or KEY=VALUE without an effect, not %q", taint)
+	case len(validation.IsQualifiedName(key)) > 0:
+		return fmt.Sprintf("must begin with the key of a taint such as dedicated or example.org/dedicated, not %q", key)
+	case len(validation.IsValidLabelValue(value)) > 0:
+		return fmt.Sprintf("must end with the value of a taint such as gpu, not %q", value)
+	}
+	return ""
 }
 
 type nodeTaints struct {

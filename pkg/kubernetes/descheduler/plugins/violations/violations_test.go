@@ -242,9 +242,18 @@ func TestValidateNamesAll(t *testing.T) {
 		args any
 		want []string
 	}{
-		{NodeAffinityDefinition(), &NodeAffinityArgs{Pods: both}, []string{"namespaces:", "labelSelector:", "nodeAffinityType: it must be set"}},
+		{NodeAffinityDefinition(), &NodeAffinityArgs{Pods: both}, []string{"namespaces:", "labelSelector:", "nodeAffinityType must be set"}},
 		{NodeAffinityDefinition(), affinityArgs("requiredDuring"), []string{`"requiredDuring"`}},
 		{NodeTaintsDefinition(), &NodeTaintsArgs{Pods: both, IncludedTaints: []string{"a"}, ExcludedTaints: []string{"b"}}, []string{"namespaces:", "labelSelector:", "includedTaints"}},
+		{NodeTaintsDefinition(), &NodeTaintsArgs{IncludedTaints: []string{"a", "", "a=b=c", "a b", "a=b c", "=x", "a=b:NoSchedule"}}, []string{
+			"includedTaints[1]: must not be empty; write KEY or KEY=VALUE",
+			`includedTaints[2]: must be KEY or KEY=VALUE, not "a=b=c", which has more than one =`,
+			`includedTaints[3]: must begin with the key of a taint such as dedicated or example.org/dedicated, not "a b"`,
+			`includedTaints[4]: must end with the value of a taint such as gpu, not "b c"`,
+			`includedTaints[5]: must begin with the key of a taint`,
+			`includedTaints[6]: must be KEY or KEY=VALUE without an effect, not "a=b:NoSchedule"`,
+		}},
+		{NodeTaintsDefinition(), &NodeTaintsArgs{ExcludedTaints: []string{""}}, []string{"excludedTaints[0]: must not be empty"}},
 		{AntiAffinityDefinition(), &AntiAffinityArgs{Pods: both}, []string{"namespaces:", "labelSelector:"}},
 		{TopologySpreadDefinition(), &TopologySpreadArgs{Pods: both, Constraints: []v1.UnsatisfiableConstraintAction{"Never"}}, []string{"namespaces:", "labelSelector:", `"Never"`}},
 		{NodeAffinityDefinition(), 1, []string{"int"}},
