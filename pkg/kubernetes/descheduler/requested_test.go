@@ -123,12 +123,12 @@ func TestLogSaysWhyPodsStay(t *testing.T) {
 // TestReasonsOfAReportAreBounded has ten times as many reasons as a report names, and says how many others
 // there are. The most frequent are first.
 func TestReasonsOfAReportAreBounded(t *testing.T) {
-	counted := map[Reason]int{{Outcome: Refused, Reason: "often"}: 7, {Outcome: Filtered, Reason: "once"}: 1}
+	counted := map[Reason]int{{Outcome: Refused, Reason: "with all"}: 7, {Outcome: Filtered, Reason: "once"}: 1}
 	for i := range 10*reasonsOfReport - 1 {
 		counted[Reason{Outcome: Refused, Reason: fmt.Sprintf("pod %02d", i)}] = 2
 	}
 	got := frequent(counted)
 	assert.Equal(t, len(got), 1+reasonsOfReport+1)
-	assert.DeepEqual(t, got[:3], []Reason{{Filtered, "once", 1}, {Refused, "often", 7}, {Refused, "pod 00", 2}})
+	assert.DeepEqual(t, got[:3], []Reason{{Filtered, "once", 1}, {Refused, "with all", 7}, {Refused, "pod 00", 2}})
 	assert.DeepEqual(t, got[len(got)-1], Reason{Refused, "90 other reasons", 180})
 }

@@ -181,6 +181,7 @@ func (l *loader) policy(top cursor) *Policy {
 	if value, ok := top.Find("metricsCollector"); ok {
 		p.checkCollector(top.moved(value).atKey())
 	}
+	l.assumeMetrics(p)
 	l.checkNeeds(p.Metrics)
 	return p
 }

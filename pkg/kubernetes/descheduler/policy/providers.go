@@ -40,6 +40,16 @@ func (l *loader) measure(config pluginConfig) {
 	}
 }
 
+// assumeMetrics adds the metrics API where a plugin of a DeschedulerConfiguration needs it: the descheduler
+// of Koordinator measures itself, so its users name no source.
+func (l *loader) assumeMetrics(p *Policy) {
+	needed := slices.ContainsFunc(l.needs, func(n need) bool { return n.source == KubernetesMetrics })
+	named := slices.ContainsFunc(p.Metrics, func(m MetricsProvider) bool { return m.Source == "" || m.Source == KubernetesMetrics })
+	if l.configuration && needed && !named {
+		p.Metrics = append(p.Metrics, MetricsProvider{Source: KubernetesMetrics})
+	}
+}
+
 // checkNeeds refuses plugins that would find no measured use, unless metricsProviders cannot be read.
 func (l *loader) checkNeeds(have []MetricsProvider) {
 	for _, n := range l.needs {

@@ -38,10 +38,13 @@ type utilizationArgs struct {
 	Weights         map[v1.ResourceName]int64   `json:"resourceWeights"`
 }
 
-// Measures implements Measuring: weights of prometheus ask for it.
+// Measures implements Measuring: weights of prometheus ask for it, and those of metrics for the metrics API.
 func (a *utilizationArgs) Measures() (source, argument string) {
 	if _, ok := a.Weights["prometheus"]; ok {
 		return framework.Prometheus, "resourceWeights.prometheus"
+	}
+	if _, ok := a.Weights["metrics"]; ok {
+		return framework.KubernetesMetrics, "resourceWeights.metrics"
 	}
 	return "", ""
 }

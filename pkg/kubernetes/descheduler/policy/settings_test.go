@@ -60,6 +60,24 @@ func TestNeededMeasurements(t *testing.T) {
 	assert.Equal(t, len(unread), 1, "%s", unread)
 }
 
+// TestConfigurationMeasuresByItself: a DeschedulerConfiguration that needs the metrics API and does not
+// name it has it, since users of Koordinator name no source.
+func TestConfigurationMeasuresByItself(t *testing.T) {
+	const asks = "profiles: [{pluginConfig: [{name: LowNodeUtilization, args: {resourceWeights: {metrics: 1}}}], plugins: {balance: {enabled: [LowNodeUtilization]}}}]\n"
+	metrics := []MetricsProvider{{Source: KubernetesMetrics}}
+	for text, want := range map[string][]MetricsProvider{
+		configurationHeader + asks: metrics,
+		configurationHeader + asks + "metricsProviders: [{source: KubernetesMetrics}]\n":            metrics,
+		configurationHeader + "profiles: [{plugins: {balance: {enabled: [LowNodeUtilization]}}}]\n": nil,
+		header + asks + "metricsProviders: [{source: KubernetesMetrics}]\n":                         metrics,
+	} {
+		p, _ := load(t, text)
+		assert.DeepEqual(t, p.Metrics, want)
+	}
+	refused(t, header+asks)
+	refused(t, configurationHeader+strings.ReplaceAll(asks, "metrics:", "prometheus:"))
+}
+
 // TestNeedsOfWrongArguments are not asked for.
 func TestNeedsOfWrongArguments(t *testing.T) {
 	err := refused(t, header+"profiles: [{pluginConfig: [{name: LowNodeUtilization, args: {numberOfNodes: 13, resourceWeights: {prometheus: 1}}}], plugins: {balance: {enabled: [LowNodeUtilization]}}}]")
