@@ -3,6 +3,7 @@ package descheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"go.uber.org/zap"
@@ -71,6 +72,30 @@ func TestLaterEvictionsMakeRoom(t *testing.T) {
 	assert.DeepEqual(t, w.cycle(), []string{"team/2", "team/1"})
 	assert.Equal(t, asked, 2)
 	assert.Equal(t, *runs, 0)
+}
+
+// TestRoomForAFilter: a pod that a filter keeps since it fits on no other node is asked for again when
+// others have gone. One that a filter keeps for another reason is not.
+func TestRoomForAFilter(t *testing.T) {
+	for _, c := range []struct {
+		why  error
+		runs int
+	}{{fmt.Errorf("nodeFit: %w", framework.ErrNowhere), 2}, {errors.New("its namespace is not selected"), 1}} {
+		w := newWorld(t, newPod("team", "1", "a", "first"), newPod("team", "2", "a", "second"))
+		runs := w.withLateRoom(nil)
+		gone := false
+		w.plugin("All").pre = func(pod *v1.Pod) error {
+			if pod.Name == "1" && !gone {
+				return c.why
+			}
+			gone = gone || pod.Name == "2"
+			return nil
+		}
+		w.policy.Profiles[0].Plugins[framework.PreEvictionFilter] = []string{"All"}
+		evicted := w.cycle()
+		assert.Equal(t, len(evicted), c.runs, "%v", evicted)
+		assert.Equal(t, *runs, c.runs)
+	}
 }
 
 // TestAskedAgainAtMost: a plugin that evicts one pod a call, and always finds another one

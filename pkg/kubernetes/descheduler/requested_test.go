@@ -17,13 +17,23 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 )
 
-// An asking evict plugin asks others to end pods, and refuses those of node b.
-type asking struct{ instance }
+// An asking evict plugin asks others to end pods, and refuses those of node b. It counts how often it is
+// asked what is in flight, for which it may look at all pods.
+type asking struct {
+	instance
+	looks *int
+}
 
 var (
-	_ framework.Requester    = asking{}
-	_ framework.EvictChecker = asking{}
+	_ framework.Requester        = asking{}
+	_ framework.EvictChecker     = asking{}
+	_ framework.InFlightReporter = asking{}
 )
+
+func (a asking) InFlight() []*v1.Pod {
+	*a.looks++
+	return nil
+}
 
 func (asking) OnlyRequests() bool { return true }
 
@@ -39,13 +49,13 @@ func (a asking) EvictPod(_ context.Context, pod *v1.Pod, o framework.EvictOption
 }
 
 // withAsking has the evict plugin be one of these.
-func (w *world) withAsking() *Descheduler {
+func (w *world) withAsking(looks *int) *Descheduler {
 	w.policy.Profiles[0].Plugins[framework.Evict] = []string{"Asking"}
 	r := w.registry()
 	assert.NilError(w.t, r.Register(framework.Definition{
 		Name: "Asking", Points: framework.Points(),
 		New: func(context.Context, any, framework.Handle) (framework.Plugin, error) {
-			return asking{instance{scripted: &scripted{name: "Asking"}}}, nil
+			return asking{instance{scripted: &scripted{name: "Asking"}}, looks}, nil
 		},
 	}))
 	d, err := New(w.t.Context(), w.policy, r, w.options)
@@ -60,9 +70,11 @@ func TestRequestedEvictions(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	w := newWorld(t, newPod("team", "web-0", "a", "web"), newPod("team", "web-1", "b", "web"))
 	w.options.Recorder, w.options.Log = recorder, zap.New(core)
-	d := w.withAsking()
+	looks := 0
+	d := w.withAsking(&looks)
 	report, err := d.Cycle(t.Context())
 	assert.NilError(t, err)
+	assert.Equal(t, looks, 1, "once in a cycle, and not for each eviction")
 	assert.Assert(t, report.Evictions[0].Requested)
 	assert.Equal(t, heading(t, report), "cycle 1, 3 nodes: 0 pods evicted, 1 eviction requested")
 	assert.DeepEqual(t, texts(recorder), []string{"Normal All the descheduler requested its eviction from node a: all go"})
@@ -77,7 +89,7 @@ func TestRequestedEvictions(t *testing.T) {
 func TestDryRunAsksTheEvictPlugin(t *testing.T) {
 	w := newWorld(t, newPod("team", "web-0", "a", "web"), newPod("team", "web-1", "b", "web"))
 	w.options.DryRun = true
-	report, err := w.withAsking().Cycle(t.Context())
+	report, err := w.withAsking(new(int)).Cycle(t.Context())
 	assert.NilError(t, err)
 	assert.Equal(t, heading(t, report), "cycle 1, 3 nodes: 1 pod would be evicted")
 	assert.DeepEqual(t, report.Reasons, []Reason{{Refused, "Asking: not from b", 1}})
