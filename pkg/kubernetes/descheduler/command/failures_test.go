@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
 )
@@ -57,4 +61,23 @@ func TestLastFailure(t *testing.T) {
 		assert.Equal(t, strings.Contains(explained, "last failure"), c.want != "", explained)
 		assert.Error(t, f.explain(errors.New("other")), "other")
 	}
+}
+
+// TestErrorsOfOneCycleSayWhatTheAPIServerAnswered: all requests of a process are seen.
+func TestErrorsOfOneCycleSayWhatTheAPIServerAnswered(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	t.Cleanup(server.Close)
+	s, r, _ := newProcess(t, smallest+"profiles: [{}]\n", nil)
+	r.how = &rest.Config{Host: server.URL}
+	r.build = func(ctx context.Context, p *parts) (descheduling, error) {
+		client, err := kubernetes.NewForConfig(p.how)
+		assert.NilError(t, err)
+		return &fakeDescheduling{run: func(context.Context) error {
+			_, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+			assert.ErrorContains(t, err, "get pods")
+			return descheduler.ErrUnread
+		}}, nil
+	}
+	s.dryRun = true
+	assert.ErrorContains(t, s.run(t.Context(), r), "GET /api/v1/pods: 403 Forbidden")
 }

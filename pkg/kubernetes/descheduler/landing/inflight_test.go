@@ -36,6 +36,9 @@ func TestEvictionsInFlightHoldTheirRoom(t *testing.T) {
 	assert.ErrorContains(t, c.Fits(small, "a"), "Insufficient cpu")
 	_, err = c.Book(goes)
 	assert.ErrorIs(t, err, framework.ErrUnknownPod)
+	waits := pod("goes", "", 3) // it was to be evicted before it ran
+	c.Sync(inFlight(nodes(1), waits, pod("runs", "a", 1)))
+	assert.NilError(t, c.Fits(pod("other", "b", 3), "a"))
 	c.Sync(snapshot(nodes(2), small)) // it has ended
 	assert.NilError(t, c.Fits(small, "a"))
 }

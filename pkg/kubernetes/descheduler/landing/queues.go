@@ -32,7 +32,7 @@ func (c *Cluster) readQueues() {
 	}
 	walk(c.partition.View().Root, nil)
 	for _, p := range c.snapshot.InFlight() {
-		if e := c.entries[core.AllocationKey(pods.Key(p))]; e != nil && e.leaves && e.allocation != nil {
+		if e := c.entries[core.AllocationKey(pods.Key(p))]; e != nil && e.allocation != nil {
 			c.takeOff(e.allocation)
 		}
 	}
