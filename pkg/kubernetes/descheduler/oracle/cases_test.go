@@ -229,3 +229,19 @@ func TestReasonOfAge(t *testing.T) {
 		}
 	}
 }
+
+// A pod that its budget keeps, and then a limit too: "--dry-run decides as a real cycle does".
+// The evictions are the same, what the report counts of the pod that stays should be, too.
+func TestDryCountsAlike(t *testing.T) {
+	e := newEngine(t)
+	pr := []profile{{Name: "p", NoEvictor: true, Plugins: []plugin{{Name: low, Args: args{Thresholds: map[string]int{"cpu": 10}, TargetThresholds: map[string]int{"cpu": 20}}}}}}
+	w := small(true, pr, []*v1.Node{ft.Node("m", "", ""), ft.Node("n", "cpu=16", ""), ft.Node("o", "cpu=16", "")},
+		ft.Pod("a/kept", "m", "cpu=1", ft.Labelled("app=k")), ft.Pod("a/goes", "m", "", ft.Owned("ReplicaSet/r"), ft.Priority(5000)))
+	w.s.FNode = 1
+	w.o.Budgets = []*policyv1.PodDisruptionBudget{{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: selectApp("k")}, Status: policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 1, DesiredHealthy: 1, ExpectedPods: 1}}}
+	_, dry := e.one(w, true)
+	_, real := e.one(w, false)
+	if strings.Replace(dry, `"dryRun": true`, `"dryRun": false`, 1) != real {
+		t.Errorf("%s\n%s", dry, real)
+	}
+}

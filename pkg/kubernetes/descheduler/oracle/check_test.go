@@ -447,7 +447,7 @@ func (c *checker) even() {
 			}
 			targets := 0
 			for _, n := range here {
-				if taintsAllow(p, m.nodes[n]) && labelsAllow(p, m.nodes[n]) && !m.nodes[n].Spec.Unschedulable && (count[n] > 0 || m.fits(p, n) == "") {
+				if taintsAllow(p, m.nodes[n]) && labelsAllow(p, m.nodes[n]) && !m.nodes[n].Spec.Unschedulable {
 					targets++
 				}
 			}

@@ -834,5 +834,9 @@ func (m *model) part(node, k string) *big.Rat {
 }
 
 func images(p *v1.Pod) string {
-	return fmt.Sprint(p.Spec.Containers[0].Image)
+	var of []string
+	for _, c := range p.Spec.Containers {
+		of = append(of, c.Image)
+	}
+	return fmt.Sprint(of)
 }

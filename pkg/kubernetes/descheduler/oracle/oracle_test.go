@@ -205,14 +205,22 @@ func (o *told) tell(seed uint64, w world, fs []finding, fails func(world) []find
 	}
 }
 
+// TestDense is TestOneCycle with more pods that have rules about each other.
+func TestDense(t *testing.T) {
+	oneCycle(t, 16, options{dense: true, plugins: []string{spread, apart, duplicates, affinity, taints, low, high}})
+}
+
 // TestOneCycle is one cycle in random worlds that mix everything, in a dry run and for real.
-func TestOneCycle(t *testing.T) {
+func TestOneCycle(t *testing.T) { oneCycle(t, 1, options{}) }
+
+func oneCycle(t *testing.T, stream uint64, o options) {
+	t.Helper()
 	e := newEngine(t)
 	out := &told{t: t, e: e, count: map[string]int{}}
 	evictions := map[string]int{}
 	first := number(t, "ORACLE_FIRST", 0)
 	for seed := first; seed < first+number(t, "ORACLE_WORLDS", 300); seed++ {
-		g := gen{rand.New(rand.NewPCG(seed, 1)), options{}}
+		g := gen{rand.New(rand.NewPCG(seed, stream)), o}
 		w := g.world()
 		fs, text := e.one(w, true)
 		out.tell(seed, w, fs, func(v world) []finding { f, _ := e.one(v, true); return f })
@@ -262,7 +270,7 @@ func TestAlone(t *testing.T) {
 	out := &told{t: t, e: e, count: map[string]int{}}
 	first := number(t, "ORACLE_FIRST", 0)
 	for seed := first; seed < first+number(t, "ORACLE_WORLDS", 300); seed++ {
-		g := gen{rand.New(rand.NewPCG(seed, 9)), options{plugins: []string{low, duplicates, spread, high}, one: true, simple: true}}
+		g := gen{rand.New(rand.NewPCG(seed, 9)), options{plugins: []string{low, duplicates, spread, high}, one: true, simple: true, dense: seed%2 == 1}}
 		w := g.world()
 		w.core = false
 		w.s.Profiles[0].Evictor.NodeFit, w.s.Profiles[0].Evictor.NodeSelector = false, ""

@@ -26,6 +26,7 @@ type options struct {
 	one     bool     // one plugin
 	simple  bool     // no limits, budgets, waiting or ending pods
 	big     bool
+	dense   bool // fewer protections, more rules between pods
 	stale   bool // budgets whose status is of an older spec
 }
 
@@ -95,6 +96,9 @@ func selectApp(app string) *metav1.LabelSelector {
 func (g gen) template(i int) *v1.Pod {
 	ns := pick(g, "a", "a", "b", "c")
 	kind := pick(g, "ReplicaSet", "ReplicaSet", "ReplicaSet", "StatefulSet", "Job", "DaemonSet", "")
+	if g.o.dense {
+		kind = "ReplicaSet"
+	}
 	app := fmt.Sprint("w", i)
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: app, Labels: map[string]string{"app": app, "tier": pick(g, "web", "db")}, Annotations: map[string]string{}}}
 	if kind != "" {
@@ -124,6 +128,9 @@ func (g gen) template(i int) *v1.Pod {
 		}
 	}
 	p.Spec.Containers = []v1.Container{{Name: "main", Image: pick(g, "i1", "i2"), Resources: v1.ResourceRequirements{Requests: req, Limits: lim}}}
+	if g.p(10) {
+		p.Spec.Containers = append(p.Spec.Containers, v1.Container{Name: "side", Image: "i9", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: *resource.NewMilliQuantity(300, resource.DecimalSI)}}})
+	}
 	if g.p(12) {
 		always := v1.ContainerRestartPolicyAlways
 		for i := range 1 + g.IntN(2) {
@@ -165,6 +172,10 @@ func (g gen) template(i int) *v1.Pod {
 				v1.NodeSelectorRequirement{Key: "zone", Operator: v1.NodeSelectorOpNotIn, Values: []string{"c"}},
 				v1.NodeSelectorRequirement{Key: "zone", Operator: v1.NodeSelectorOpExists})}}}}}
 	}
+	if r := aff.NodeAffinity; r != nil && g.p(20) { // one or the other
+		terms := &r.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+		*terms = append(*terms, v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "pool", Operator: v1.NodeSelectorOpIn, Values: []string{"y"}}, {Key: "disk", Operator: v1.NodeSelectorOpIn, Values: []string{"ssd"}}}})
+	}
 	if g.p(15) {
 		if aff.NodeAffinity == nil {
 			aff.NodeAffinity = &v1.NodeAffinity{}
@@ -174,7 +185,7 @@ func (g gen) template(i int) *v1.Pod {
 				Preference: v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{{Key: pick(g, "zone", "disk"), Operator: v1.NodeSelectorOpIn, Values: []string{pick(g, "a", "b", "ssd")}}}}})
 		}
 	}
-	if g.p(20) {
+	if g.p(20) || g.o.dense && g.p(40) {
 		t := v1.PodAffinityTerm{LabelSelector: selectApp(pick(g, app, app, fmt.Sprint("w", g.IntN(4)))), TopologyKey: pick(g, v1.LabelHostname, v1.LabelHostname, "zone")}
 		if g.p(20) {
 			t.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "db"}}
@@ -185,6 +196,10 @@ func (g gen) template(i int) *v1.Pod {
 			t.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "x"}}
 		}
 		aff.PodAntiAffinity = &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{t}}
+		if g.p(20) {
+			two := &aff.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+			*two = append(*two, v1.PodAffinityTerm{LabelSelector: selectApp(fmt.Sprint("w", g.IntN(4))), TopologyKey: pick(g, "zone", "disk", "pool")})
+		}
 	}
 	if g.p(6) {
 		aff.PodAffinity = &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{LabelSelector: selectApp(pick(g, app, fmt.Sprint("w", g.IntN(4)))), TopologyKey: "zone"}}}
@@ -192,7 +207,7 @@ func (g gen) template(i int) *v1.Pod {
 	if aff.NodeAffinity != nil || aff.PodAntiAffinity != nil || aff.PodAffinity != nil {
 		p.Spec.Affinity = aff
 	}
-	if g.p(25) {
+	if g.p(25) || g.o.dense && g.p(50) {
 		for range 1 + g.IntN(5)/4 {
 			c := v1.TopologySpreadConstraint{MaxSkew: int32(1 + g.IntN(2)), TopologyKey: pick(g, "zone", "zone", v1.LabelHostname), WhenUnsatisfiable: pick(g, v1.DoNotSchedule, v1.DoNotSchedule, v1.ScheduleAnyway), LabelSelector: selectApp(app)}
 			if g.p(15) {
@@ -394,6 +409,10 @@ func (g gen) args(name string) (a args) {
 }
 
 func (g gen) evictor() (e evictorArgs) {
+	if g.o.dense && g.p(80) {
+		e.NodeFit = g.p(30)
+		return
+	}
 	if g.p(15) {
 		e.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "web"}}
 	}
@@ -545,7 +564,7 @@ func fill(b *policyv1.PodDisruptionBudget, pods []*v1.Pod) {
 
 func (g gen) settings() settings {
 	s := settings{Total: -1, PerNode: -1, PerNS: -1, PerWL: -1, FTotal: -1, FNode: -1, FNS: -1, FWL: -1, CoolDown: -1}
-	if !g.o.simple {
+	if !g.o.simple && !(g.o.dense && g.p(60)) {
 		for _, n := range []*int{&s.Total, &s.PerNode, &s.PerNS, &s.PerWL, &s.FTotal, &s.FNode, &s.FNS, &s.FWL} {
 			if g.p(12) {
 				*n = pick(g, 1, 1, 2, 3, 0)

@@ -55,6 +55,13 @@ func TestSilent(t *testing.T) {
 			t.Logf("%s, core %v: %q %v%s", c.what, core, moves(r), err, why)
 		}
 	}
+	// oldest first, or those that prefer to stay last
+	w := small(false, []profile{{Name: "p", Plugins: []plugin{life}}}, two(), ft.Pod("a/old", "m", "cpu=1", of, ft.Aged(9*time.Hour), ft.Annotated(noEvict+"=")), ft.Pod("a/young", "m", "cpu=1", of, ft.Aged(time.Hour)))
+	w.s.Total = 1
+	t.Logf("an old pod that prefers to stay, and a young one: %v", e.evictions(w))
+	w = small(false, []profile{{Name: "p", Plugins: []plugin{life}}}, two(), ft.Pod("a/old", "m", "cpu=1", of, ft.Aged(9*time.Hour), ft.Priority(100)), ft.Pod("a/young", "m", "cpu=1", of, ft.Aged(time.Hour), ft.Priority(1)))
+	w.s.Total = 1
+	t.Logf("an old pod with a high priority, and a young one: %v", e.evictions(w))
 	// a DaemonSet pod as its controller makes it
 	for _, core := range []bool{false, true} {
 		w := small(core, []profile{{Name: "p", Evictor: evictorArgs{EvictDaemon: true}, Plugins: []plugin{life}}}, two(), ft.Pod("a/p", "n", "cpu=1", ft.Owned("DaemonSet/d")))

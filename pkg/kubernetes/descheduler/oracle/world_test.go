@@ -339,6 +339,7 @@ type play struct {
 	d        *descheduler.Descheduler
 	asked    []types.UID // that the API server evicted, in this cycle
 	rejected []string    // what the API server did not evict
+	mix      *rand.Rand  // shuffles the objects of each cycle
 	flaky    func(*v1.Pod) bool
 	broken   []types.UID // what it answered with an error of its own
 }
@@ -356,7 +357,13 @@ func (e *engine) play(w *world, dry bool) (*play, error) {
 	})
 	o := descheduler.Options{
 		Client: client, Clock: pl.clock, DryRun: dry,
-		Objects: func() (framework.Objects, error) { return pl.w.copy().o, nil },
+		Objects: func() (framework.Objects, error) {
+			c := pl.w.copy()
+			if pl.mix != nil {
+				c.shuffle(pl.mix)
+			}
+			return c.o, nil
+		},
 	}
 	if w.core {
 		o.Landing = func(s *framework.Snapshot) (framework.Landing, error) {
