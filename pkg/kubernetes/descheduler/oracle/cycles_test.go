@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -14,413 +13,165 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
 )
 
-// anew is the pod that is made in place of another.
-func anew(p *v1.Pod, node string, now time.Time, serial int) *v1.Pod {
-	r := p.DeepCopy()
-	r.Name = fmt.Sprintf("%s-%d", p.Labels["app"], 100+serial)
-	r.UID = types.UID(fmt.Sprintf("r%d-%s", serial, p.UID))
-	at := metav1.NewTime(now.Truncate(time.Second))
-	r.CreationTimestamp, r.DeletionTimestamp, r.Finalizers = at, nil, nil
-	r.Spec.NodeName = node
-	r.Status = v1.PodStatus{Phase: v1.PodRunning, StartTime: &at, Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue, LastTransitionTime: at}},
-		ContainerStatuses: []v1.ContainerStatus{{Name: "main", State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}}}}
-	return r
-}
-
-// settle has evicted pods end, and their replacements run where the report says.
-func settle(w *world, r *descheduler.Report, now time.Time, serial *int) {
-	to := map[types.UID]string{}
-	for _, e := range r.Evictions {
-		to[e.UID] = e.To
-	}
-	var pods []*v1.Pod
-	for _, p := range w.o.Pods {
-		node, gone := to[p.UID]
-		if !gone {
-			pods = append(pods, p)
-		} else if node != "" {
-			*serial++
-			pods = append(pods, anew(p, node, now, *serial))
-		}
-	}
-	w.o.Pods = pods
-	for _, b := range w.o.Budgets {
-		fill(b, pods)
-	}
-}
-
-func moves(r *descheduler.Report) (of []string) {
-	for _, e := range r.Evictions {
-		of = append(of, fmt.Sprintf("%s/%s %s %s->%s (%s)", e.Profile, e.Plugin, e.Pod, e.From, e.To, e.Reason))
-	}
-	return
-}
-
-// quiet plays cycles, with replacements where the reports say, and tells what happens after
-// the n-th.
-func (e *engine) quiet(w world, n, until int) []finding {
-	x := w.copy()
-	pl, err := e.play(&x, false)
-	if err != nil {
-		return []finding{{"build", err.Error()}}
-	}
-	var all [][]string
-	serial := 0
-	for i := range until {
-		r, _, err := pl.cycle()
-		if err != nil {
-			return []finding{{"cycle", err.Error()}}
-		}
-		all = append(all, moves(r))
-		if i+1 == until && len(r.Evictions) > 0 || i >= n && until == 0 {
-			return []finding{{"restless " + r.Evictions[0].Plugin, fmt.Sprintf("cycle %d: %q", i+1, all)}}
-		}
-		if len(r.Evictions) == 0 {
-			return nil
-		}
-		pl.clock.Step(time.Minute)
-		settle(&x, r, pl.clock.Now(), &serial)
-	}
-	return nil
-}
-
-// TestNextCycle plays each plugin by itself until it has nothing left to do: at deschedule that
-// is the second cycle, at balance the third.
-func TestNextCycle(t *testing.T) {
-	e := newEngine(t)
-	out := &told{t: t, e: e, count: map[string]int{}}
-	first := number(t, "ORACLE_FIRST", 0)
-	done := map[string]int{}
-	for seed := first; seed < first+number(t, "ORACLE_WORLDS", 300); seed++ {
-		name := all[seed%uint64(len(all))]
-		g := gen{rand.New(rand.NewPCG(seed, 3)), options{plugins: []string{name}, one: true, simple: true, dense: seed%20 > 9}}
-		w := g.world()
-		w.s.CoolDown = 0
-		a := &w.s.Profiles[0].Plugins[0].Args
-		a.UseDeviationThresholds = false
-		a.EvictionLimits = nil
-		if name == lifeTime && a.MaxPodLifeTimeSeconds == nil {
-			a.MaxPodLifeTimeSeconds = ptr(1800)
-		}
-		until := 2
-		if atBalance(name) {
-			until = 3
-		} else {
-			w.s.Profiles[0].Evictor.NodeFit = false // see TestRoomForNodeFit
-			w.s.Profiles[0].Evictor.NodeSelector = ""
-			w.s.Profiles[0].Evictor.MinReplicas = 0 // replacements are not counted as replicas
-			if name == affinity {
-				a.NodeAffinityType = a.NodeAffinityType[:1] // with both, what was moved for the first may move for the second: seed 2954
-				w.core = true                               // without it the first better node is taken and not the best: TestBestNode
-			}
-		}
-		fails := func(v world) []finding { return e.quiet(v, 0, until) }
-		out.tell(seed, w, fails(w), fails)
-		done[name] += len(e.evictions(w))
-	}
-	t.Log(done, out.count)
-}
-
-// TestSettles plays several plugins: in the end there is nothing left to do.
-func TestSettles(t *testing.T) {
-	e := newEngine(t)
-	out := &told{t: t, e: e, count: map[string]int{}}
-	first := number(t, "ORACLE_FIRST", 0)
-	n := 0
-	for seed := first; seed < first+number(t, "ORACLE_WORLDS", 300); seed++ {
-		names := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == high })
-		if seed%2 == 0 {
-			names = slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == low || s == duplicates || s == spread })
-		}
-		g := gen{rand.New(rand.NewPCG(seed, 4)), options{plugins: names, simple: true, dense: seed%4 > 1}}
-		w := g.world()
-		w.s.CoolDown = 0
-		w.core = true // without it "two plugins may want a pod on different nodes"
-		for _, p := range w.s.Profiles {
-			for i := range p.Plugins {
-				p.Plugins[i].Args.UseDeviationThresholds = false
-				if p.Plugins[i].Name == lifeTime && p.Plugins[i].Args.MaxPodLifeTimeSeconds == nil {
-					p.Plugins[i].Args.MaxPodLifeTimeSeconds = ptr(1800)
-				}
-			}
-		}
-		fails := func(v world) []finding { return e.quiet(v, 0, 8) }
-		fs := fails(w)
-		out.tell(seed, w, fs, fails)
-		n++
-	}
-	t.Log(n, out.count)
-}
-
-var trace func(string, ...any)
-
-// long plays cycles in which some pods take their time to end, and some replacements go
-// elsewhere or come back.
-func (e *engine) long(w world, seed uint64, mix bool) (found []finding, texts string) {
-	x := w.copy()
-	pl, err := e.play(&x, false)
-	if err != nil {
-		return []finding{{"build", err.Error()}}, ""
-	}
-	if mix {
-		pl.mix = rand.New(rand.NewPCG(seed, 15))
-	}
-	g := gen{rand.New(rand.NewPCG(seed, 5)), options{}}
-	h := newHistory()
-	serial := 0
-	fromsOf := map[string][]string{} // over all cycles: a pod made for another eviction counts as come back, too
-	slow := map[types.UID]int{}
-	initial := x.s.CoolDown
-	if initial < 0 {
-		initial = 10 * time.Minute
-	}
-	for cycle := range 6 {
-		before := x.copy()
-		now := pl.clock.Now()
-		r, text, err := pl.cycle()
-		texts += text
-		if err != nil {
-			return append(found, finding{"cycle", err.Error()}), texts
-		}
-		if trace != nil {
-			trace("cycle %d at %s", cycle+1, now.Format(time.TimeOnly))
-			for _, p := range before.o.Pods {
-				trace("   %s on %s made %s ending %v slow %v", id(p), p.Spec.NodeName, p.CreationTimestamp.Format(time.TimeOnly), p.DeletionTimestamp != nil, slow[p.UID])
-			}
-			trace("   %q", moves(r))
-		}
-		// The program counts pods that it evicted before as gone: see TestEndingPodHoldsItsRoom.
-		before.o.Pods = slices.DeleteFunc(before.o.Pods, func(p *v1.Pod) bool { _, ok := slow[p.UID]; return ok })
-		c := check(&before, r, pl.d, h, now)
-		for _, f := range c.found {
-			found = append(found, finding{f.class, fmt.Sprintf("cycle %d: %s", cycle+1, f.text)})
-		}
-		pl.clock.Step(pick(g, 10*time.Second, time.Minute, 3*time.Minute))
-		now = pl.clock.Now()
-		to := map[types.UID]descheduler.Eviction{}
-		perWL := map[string]int{}
-		byUID := map[types.UID]*v1.Pod{}
-		for _, p := range x.o.Pods {
-			byUID[p.UID] = p
-		}
-		for _, ev := range r.Evictions {
-			to[ev.UID] = ev
-			perWL[workload(byUID[ev.UID])]++
-			fromsOf[workload(byUID[ev.UID])] = append(fromsOf[workload(byUID[ev.UID])], ev.From)
-		}
-		var pods, made []*v1.Pod
-		var flight []*v1.Pod
-		var froms []string
-		for _, p := range x.o.Pods {
-			ev, gone := to[p.UID]
-			if !gone {
-				if n, ok := slow[p.UID]; ok {
-					if n == 0 {
-						continue
-					}
-					slow[p.UID] = n - 1
-					flight = append(flight, p)
-				}
-				pods = append(pods, p)
-				continue
-			}
-			if g.p(30) && p.Status.Phase == v1.PodRunning {
-				at := metav1.NewTime(now.Add(-5 * time.Second))
-				p.DeletionTimestamp, p.Finalizers = &at, []string{"x"}
-				pods = append(pods, p)
-				flight = append(flight, p)
-				h.fold["x"] = 1
-				slow[p.UID] = g.IntN(3)
-			}
-			if ev.To == "" {
-				continue
-			}
-			serial++
-			made = append(made, anew(p, pick(g, ev.To, ev.To, ev.From, "*"), now, serial))
-			froms = append(froms, ev.From)
-		}
-		h.flight = flight
-		x.o.Pods = pods
-		m := newModel(&x)
-		for i, p := range made {
-			from, stands := froms[i], false
-			options := []string{p.Spec.NodeName, "n0", "n1", "n2", "n3", "n4", "n5"}
-			for _, n := range options {
-				if m.nodes[n] == nil || m.fits(p, n) != "" || !nodeReady(m.nodes[n]) {
-					continue
-				}
-				p.Spec.NodeName = n
-				x.o.Pods = append(x.o.Pods, p)
-				m.add(p)
-				stands = true
-				if workload(p) != "" && slices.Contains(fromsOf[workload(p)], n) {
-					h.fold[workload(p)+" "+n] = 1 // it may be in a cool-down
-				}
-				if wl := workload(p); n == from && perWL[wl] == 1 {
-					h.cool[wl+" "+n] = r.Started.Add(initial)
-				}
-				break
-			}
-			if !stands {
-				h.fold["x"] = 1 // its place may be kept
-			}
-		}
-		for _, b := range x.o.Budgets {
-			fill(b, x.o.Pods)
-		}
-	}
-	return found, texts
-}
-
-// TestOrder has room for one eviction only: the oldest pod, or that with most restarts.
-func TestOrder(t *testing.T) {
-	e := newEngine(t)
-	out := &told{t: t, e: e, count: map[string]int{}}
-	first := number(t, "ORACLE_FIRST", 0)
-	n := 0
-	for seed := first; seed < first+number(t, "ORACLE_WORLDS", 300); seed++ {
-		name := pick(gen{rand.New(rand.NewPCG(seed, 8)), options{}}, lifeTime, restarts)
-		g := gen{rand.New(rand.NewPCG(seed, 7)), options{plugins: []string{name}, one: true, simple: true}}
-		w := g.world()
-		w.s.Total = 1
-		fails := func(v world) []finding {
-			x := v.copy()
-			pl, err := e.play(&x, true)
-			if err != nil || len(v.s.Profiles) == 0 || len(v.s.Profiles[0].Plugins) == 0 {
-				return nil
-			}
-			r, _, err := pl.cycle()
-			if err != nil || r.Skipped != "" {
-				return nil
-			}
-			m := newModel(&v)
-			pr := v.s.Profiles[0]
-			var best *v1.Pod
-			score := func(p *v1.Pod) int64 {
-				if name == lifeTime {
-					return -p.CreationTimestamp.Unix()
-				}
-				return int64(p.Status.ContainerStatuses[0].RestartCount)
-			}
-			for _, p := range v.o.Pods {
-				if !m.processed(pr, m.nodes[p.Spec.NodeName]) {
-					continue
-				}
-				o, _ := m.protection(pr, p, start)
-				if o != no || m.wants(pr.Plugins[0], p, start) != yes {
-					continue
-				}
-				if returns(p) && !slices.ContainsFunc(v.o.Nodes, func(n *v1.Node) bool { return m.fits(p, n.Name) == "" }) {
-					continue
-				}
-				if best == nil || score(p) > score(best) {
-					best = p
-				}
-			}
-			if best == nil {
-				return nil
-			}
-			n++
-			if len(r.Evictions) != 1 {
-				return []finding{{"order", fmt.Sprintf("not %s: %q", id(best), moves(r))}}
-			}
-			if got := m.pods[r.Evictions[0].UID]; score(got) < score(best) {
-				return []finding{{"order", fmt.Sprintf("not %s: %q", id(best), moves(r))}}
-			}
-			return nil
-		}
-		out.tell(seed, w, fails(w), fails)
-	}
-	t.Log(n, out.count)
-}
-
-// TestCycles checks limits, budgets, rates and cool-down over several cycles.
+// TestCycles plays several cycles, and compares each with the model. Between them some evicted
+// pods take their time to end, and some replacements run elsewhere than the report says, or come
+// back.
 func TestCycles(t *testing.T) {
 	e := newEngine(t)
-	out := &told{t: t, e: e, count: map[string]int{}}
-	first := number(t, "ORACLE_FIRST", 0)
-	for seed := first; seed < first+number(t, "ORACLE_WORLDS", 300); seed++ {
-		g := gen{rand.New(rand.NewPCG(seed, 6)), options{dense: seed%2 == 1}}
-		w := g.world()
-		if w.s.Total == 0 {
-			w.s.Total = -1
+	play(t, 150, func(seed uint64) world {
+		w := random(seed, 6, options{dense: seed%2 == 1}).world()
+		if w.s.Cycle.Total == 0 {
+			w.s.Cycle.Total = -1
 		}
-		fails := func(v world) []finding {
-			fs, a := e.long(v, seed, false)
-			if _, b := e.long(v, seed, true); a != b {
-				fs = append(fs, finding{"shuffled", diff(a, b)})
-			}
-			return fs
+		return w
+	}, func(seed uint64, w world) []finding {
+		found, text := e.cycles(w, seed, false)
+		if _, mixed := e.cycles(w, seed, true); text != mixed {
+			found = append(found, finding{"shuffled", difference(text, mixed)})
 		}
-		out.again = func(v world) { trace = t.Logf; e.long(v, seed, false); trace = nil }
-		out.tell(seed, w, fails(w), fails)
-	}
-	t.Log(out.count)
+		return found
+	})
 }
 
-// TestImportance has room for one eviction only: of the pods of a node, the least important one.
-func TestImportance(t *testing.T) {
-	e := newEngine(t)
-	out := &told{t: t, e: e, count: map[string]int{}}
-	first := number(t, "ORACLE_FIRST", 0)
-	n := 0
-	for seed := first; seed < first+number(t, "ORACLE_WORLDS", 300); seed++ {
-		name := pick(gen{rand.New(rand.NewPCG(seed, 13)), options{}}, taints, affinity, apart, failed)
-		g := gen{rand.New(rand.NewPCG(seed, 14)), options{plugins: []string{name}, one: true, simple: true}}
-		w := g.world()
-		w.s.Total = 1
-		w.core = false
-		a := &w.s.Profiles[0].Plugins[0].Args
-		if name == affinity {
-			a.NodeAffinityType = []string{"requiredDuringSchedulingIgnoredDuringExecution"}
-		}
-		fails := func(v world) []finding {
-			x := v.copy()
-			pl, err := e.play(&x, true)
-			if err != nil || len(v.s.Profiles) == 0 || len(v.s.Profiles[0].Plugins) == 0 {
-				return nil
-			}
-			r, _, err := pl.cycle()
-			if err != nil || r.Skipped != "" {
-				return nil
-			}
-			m := newModel(&v)
-			pr := v.s.Profiles[0]
-			rank := func(p *v1.Pod) int64 {
-				s := int64(-1)
-				if p.Spec.Priority != nil {
-					s = int64(*p.Spec.Priority)
-				}
-				if _, ok := p.Annotations[noEvict]; ok {
-					s += 1 << 40
-				}
-				return s
-			}
-			if len(r.Evictions) != 1 {
-				return nil
-			}
-			got := m.pods[r.Evictions[0].UID]
-			for _, p := range v.o.Pods {
-				if p.Spec.NodeName != got.Spec.NodeName || p == got {
-					continue
-				}
-				o, _ := m.protection(pr, p, start)
-				if o != no || m.wants(pr.Plugins[0], p, start) != yes {
-					continue
-				}
-				if returns(p) && !slices.ContainsFunc(v.o.Nodes, func(n *v1.Node) bool {
-					return m.fits(p, n.Name) == "" && m.accepts(pr.Plugins[0], p, n.Name)
-				}) {
-					continue
-				}
-				n++
-				if rank(p) < rank(got) {
-					return []finding{{"importance " + name, fmt.Sprintf("not %s: %q", id(p), moves(r))}}
-				}
-			}
-			return nil
-		}
-		out.tell(seed, w, fails(w), fails)
+// A sequence is what happens between the cycles of a run.
+type sequence struct {
+	source
+	w      *world
+	run    *run
+	h      *history
+	from   map[string][]string // nodes from which pods of a workload were evicted
+	ending map[types.UID]int   // in how many cycles a pod has ended
+	told   []string            // the evictions of each cycle
+}
+
+// cycles plays six of them. With shuffled the objects have another order in each.
+func (e *engine) cycles(w world, seed uint64, shuffled bool) (found []finding, reports string) {
+	x := w.copy()
+	run, err := e.start(&x, false)
+	if err != nil {
+		return []finding{{"start", err.Error()}}, ""
 	}
-	t.Log(n, out.count)
+	if shuffled {
+		run.shuffled = random(seed, 15).Rand
+	}
+	s := &sequence{source: random(seed, 5), w: &x, run: run, h: newHistory(), from: map[string][]string{}, ending: map[types.UID]int{}}
+	for cycle := range 6 {
+		before := x.copy()
+		now := run.clock.Now()
+		r, text, err := run.cycle()
+		if err != nil {
+			return append(found, finding{"cycle", err.Error()}), reports
+		}
+		reports += text
+		s.told = append(s.told, fmt.Sprintf("at %s %q", now.Format(time.TimeOnly), evictions(r)))
+		for _, f := range check(&before, cycleOf{report: r, d: run.d, history: s.h, now: now}).found {
+			found = append(found, finding{f.class, fmt.Sprintf("cycle %d: %s\n%q", cycle+1, f.text, s.told)})
+		}
+		run.clock.Step(pick(s.source, 10*time.Second, time.Minute, 3*time.Minute))
+		s.after(r)
+	}
+	return found, reports
+}
+
+// after has evicted pods end, or begin to, and places their replacements.
+func (s *sequence) after(r *descheduler.Report) {
+	evictions, ofWorkload := map[types.UID]descheduler.Eviction{}, map[string]int{}
+	for _, e := range r.Evictions {
+		evictions[e.UID] = e
+	}
+	var stay, evicted []*v1.Pod
+	s.h.inFlight = nil
+	for _, p := range s.w.o.Pods {
+		if e, ok := evictions[p.UID]; ok {
+			evicted = append(evicted, p)
+			ofWorkload[workload(p)]++
+			s.from[workload(p)] = append(s.from[workload(p)], e.From)
+		}
+		if s.ends(p, evictions[p.UID].UID == p.UID) {
+			continue
+		}
+		stay = append(stay, p)
+		if _, ok := s.ending[p.UID]; ok {
+			s.h.inFlight = append(s.h.inFlight, p)
+		}
+	}
+	s.w.o.Pods = stay
+	for _, p := range evicted {
+		e := evictions[p.UID]
+		if e.To == "" {
+			continue
+		}
+		node := s.place(p, pick(s.source, e.To, e.To, e.From, ""))
+		if node == e.From && ofWorkload[workload(p)] == 1 {
+			s.h.coolDown[at(workload(p), node)] = r.Started.Add(s.coolDown())
+		}
+	}
+	for _, b := range s.w.o.Budgets {
+		fill(b, s.w.o.Pods)
+	}
+}
+
+// ends says whether a pod is gone now. Some that run take up to three cycles more.
+func (s *sequence) ends(p *v1.Pod, evicted bool) bool {
+	if !evicted {
+		left, ok := s.ending[p.UID]
+		s.ending[p.UID] = left - 1
+		if !ok {
+			delete(s.ending, p.UID)
+		}
+		return ok && left == 0
+	}
+	if !s.p(30) || p.Status.Phase != v1.PodRunning {
+		return true
+	}
+	p.DeletionTimestamp, p.Finalizers = new(metav1.NewTime(s.run.clock.Now().Add(-5*time.Second))), []string{"x"}
+	s.ending[p.UID] = s.IntN(3)
+	return false
+}
+
+// place runs a replacement on a node, or else on the first one that takes it.
+func (s *sequence) place(p *v1.Pod, node string) string {
+	r := anew(p, node, s.run.clock.Now())
+	m := newModel(s.w)
+	nodes := []string{node}
+	for i := range s.w.o.Nodes {
+		nodes = append(nodes, fmt.Sprint("n", i))
+	}
+	for _, n := range nodes {
+		if m.nodes[n] == nil || m.fits(r, n) != "" || !nodeReady(m.nodes[n]) {
+			continue
+		}
+		r.Spec.NodeName = n
+		s.w.o.Pods = append(s.w.o.Pods, r)
+		// A pod made for another eviction of the workload counts as come back, too.
+		if slices.Contains(s.from[workload(r)], n) {
+			s.h.mayCool[at(workload(r), n)] = true
+		}
+		return n
+	}
+	s.h.keptPlace = true
+	return ""
+}
+
+// coolDown is the first one.
+func (s *sequence) coolDown() time.Duration {
+	if s.w.s.CoolDown < 0 {
+		return 10 * time.Minute
+	}
+	return s.w.s.CoolDown
+}
+
+// anew is the pod that is made in place of another.
+func anew(p *v1.Pod, node string, now time.Time) *v1.Pod {
+	r := p.DeepCopy()
+	r.Name, r.UID = p.Name+"r", p.UID+"r"
+	since := metav1.NewTime(now.Truncate(time.Second))
+	r.CreationTimestamp, r.DeletionTimestamp, r.Finalizers = since, nil, nil
+	r.Spec.NodeName = node
+	r.Status = v1.PodStatus{
+		Phase: v1.PodRunning, StartTime: &since,
+		Conditions:        []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue, LastTransitionTime: since}},
+		ContainerStatuses: []v1.ContainerStatus{{Name: "main", State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}}},
+	}
+	return r
 }
