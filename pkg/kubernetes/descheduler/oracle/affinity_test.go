@@ -15,6 +15,7 @@ func antiTerms(p *v1.Pod) []v1.PodAffinityTerm {
 	return nil
 }
 
+// selects says whether a term of a pod is about another pod.
 func (m *model) selects(t v1.PodAffinityTerm, owner, other *v1.Pod) bool {
 	in := slices.Contains(t.Namespaces, other.Namespace)
 	if t.NamespaceSelector != nil {
@@ -28,6 +29,7 @@ func (m *model) selects(t v1.PodAffinityTerm, owner, other *v1.Pod) bool {
 	return in && matches(t.LabelSelector, other.Labels)
 }
 
+// domain is the value of a topology key on a node.
 func (m *model) domain(node, key string) (string, bool) {
 	n := m.nodes[node]
 	if n == nil {
@@ -103,7 +105,8 @@ func eligible(p *v1.Pod, c v1.TopologySpreadConstraint, n *v1.Node) bool {
 	return c.NodeTaintsPolicy == nil || *c.NodeTaintsPolicy == v1.NodeInclusionPolicyIgnore || taintsAllow(p, n)
 }
 
-// counts are the pods that a constraint of a pod counts in each domain.
+// counts are the pods that a constraint of a pod counts in each domain, on nodes that are included and
+// without one pod.
 func (m *model) counts(p *v1.Pod, c v1.TopologySpreadConstraint, without types.UID, include func(*v1.Node) bool) map[string]int {
 	counts := map[string]int{}
 	for _, n := range m.nodes {

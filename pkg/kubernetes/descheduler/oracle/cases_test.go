@@ -57,9 +57,9 @@ func (r *run) next() *descheduler.Report {
 
 // eachLanding runs a test with the core and without it.
 func eachLanding(t *testing.T, test func(t *testing.T, e *engine, core bool)) {
-	for name, core := range map[string]bool{"core": true, "NodeFit": false} {
-		t.Run(name, func(t *testing.T) { test(t, newEngine(t), core) })
-	}
+	t.Helper()
+	t.Run("core", func(t *testing.T) { test(t, newEngine(t), true) })
+	t.Run("NodeFit", func(t *testing.T) { test(t, newEngine(t), false) })
 }
 
 // TestRoomForNodeFit has a pod with too many restarts that nodeFit keeps, since the other node is

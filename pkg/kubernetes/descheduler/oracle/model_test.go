@@ -82,6 +82,8 @@ func (m *model) waits() bool { return len(m.on("")) > 0 }
 
 type amounts map[v1.ResourceName]int64 // in thousandths
 
+// requests are those of a pod as a scheduler counts them: of its containers, or of those that run
+// before them if that is more; and the pod itself.
 func requests(p *v1.Pod) amounts {
 	sum := amounts{}
 	for _, c := range p.Spec.Containers {
@@ -115,7 +117,8 @@ func requests(p *v1.Pod) amounts {
 // held is what pods hold on a node: those in flight do until they have ended.
 func (m *model) held(node string) amounts { return m.sum(node, func(*v1.Pod) bool { return true }) }
 
-// used is what a plugin sees in use on a node: pods in flight leave it, and count no more.
+// used is what a plugin sees in use on a node. Pods in flight leave it by themselves and do not count, so
+// that no others are evicted in their place; the documents do not say so.
 func (m *model) used(node string) amounts {
 	return m.sum(node, func(p *v1.Pod) bool { return !m.inFlight[p.UID] })
 }

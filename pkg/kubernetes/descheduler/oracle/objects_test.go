@@ -123,7 +123,7 @@ func weight(p *v1.Pod, n *v1.Node) (sum int32) {
 			}
 		}
 	}
-	return
+	return sum
 }
 
 // reasonsOf are the reasons and exit codes of the containers of a pod.
@@ -137,7 +137,7 @@ func reasonsOf(p *v1.Pod) (reasons []string, codes []int32) {
 			codes = append(codes, c.State.Terminated.ExitCode)
 		}
 	}
-	return
+	return reasons, codes
 }
 
 func overlap[T comparable](a, b []T) bool {
