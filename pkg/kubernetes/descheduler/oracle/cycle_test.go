@@ -127,7 +127,7 @@ func TestAPIServerFails(t *testing.T) {
 		if err != nil {
 			return []finding{{"start", err.Error()}}
 		}
-		run.fails = func(p *v1.Pod) bool { return (uint64(len(p.Name)+int(p.Name[len(p.Name)-1]))+seed)%3 == 0 }
+		run.fails = failing(seed)
 		r, _, err := run.cycle()
 		if err != nil && len(run.failed) == 0 {
 			return []finding{{"cycle", err.Error()}}
@@ -150,6 +150,11 @@ func TestAPIServerFails(t *testing.T) {
 		}
 		return c.found
 	})
+}
+
+// failing picks the pods for which the API server has errors.
+func failing(seed uint64) func(*v1.Pod) bool {
+	return func(p *v1.Pod) bool { return (uint64(len(p.Name)+int(p.Name[len(p.Name)-1]))+seed)%3 == 0 }
 }
 
 // TestDryRunTwice is a dry run of several cycles in a cluster that does not change: all say the

@@ -206,8 +206,8 @@ func (m *model) refuses(p *v1.Pod, n *v1.Node) string {
 	if !m.spreadHolds(p, n.Name) {
 		return "spread"
 	}
-	hasPort := func(q *v1.Pod) bool { return !ended(q) && len(q.Spec.Containers[0].Ports) > 0 }
-	if hasPort(p) && slices.ContainsFunc(m.on(n.Name), hasPort) {
+	hasPort := func(q *v1.Pod) bool { return len(q.Spec.Containers[0].Ports) > 0 }
+	if hasPort(p) && slices.ContainsFunc(m.on(n.Name), func(q *v1.Pod) bool { return hasPort(q) && !ended(q) }) {
 		return "host port"
 	}
 	return ""

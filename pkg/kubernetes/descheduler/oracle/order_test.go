@@ -55,7 +55,7 @@ func (m *model) fitsBetter(pl plugin, p *v1.Pod) bool {
 func TestOldestFirst(t *testing.T) {
 	e := newEngine(t)
 	play(t, 300, func(seed uint64) world {
-		w := random(seed, 7, options{plugins: []string{pick(random(seed, 8), lifeTime, restarts)}, one: true, simple: true}).world()
+		w := random(seed, 7, options{plugins: []string{pick(random(seed, 8), lifeTime, failed, restarts)}, one: true, simple: true}).world()
 		w.s.Cycle.Total = 1
 		return w
 	}, func(_ uint64, w world) []finding {
@@ -70,7 +70,7 @@ func TestOldestFirst(t *testing.T) {
 }
 
 func precedes(plugin string, a, b *v1.Pod) bool {
-	if plugin == lifeTime {
+	if plugin != restarts {
 		return a.CreationTimestamp.Before(&b.CreationTimestamp)
 	}
 	return a.Status.ContainerStatuses[0].RestartCount > b.Status.ContainerStatuses[0].RestartCount
@@ -81,7 +81,7 @@ func precedes(plugin string, a, b *v1.Pod) bool {
 func TestLeastImportantFirst(t *testing.T) {
 	e := newEngine(t)
 	play(t, 300, func(seed uint64) world {
-		w := random(seed, 14, options{plugins: []string{pick(random(seed, 13), taints, affinity, apart, failed)}, one: true, simple: true}).world()
+		w := random(seed, 14, options{plugins: []string{pick(random(seed, 13), taints, affinity, apart)}, one: true, simple: true}).world()
 		w.s.Cycle.Total = 1
 		w.core = false
 		if a := &w.s.Profiles[0].Plugins[0].Args; a.NodeAffinityType != nil {

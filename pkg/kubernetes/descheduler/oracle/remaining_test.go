@@ -37,19 +37,23 @@ func (c *checker) shouldTake(pr profile, pl plugin, p *v1.Pod) bool {
 	if atBalance(pl.Name) || pl.Limit > 0 && c.count[all] >= pl.Limit || c.m.wants(pl, p, c.now) != yes {
 		return false
 	}
-	return !returns(p) || c.hasBetter(pl, p)
+	if !returns(p) {
+		return true
+	}
+	// After an error of the API server a plugin is not asked again when others have made room.
+	return c.hasBetter(c.m, pl, p) && (len(c.h.failed) == 0 || c.hasBetter(c.first(), pl, p))
 }
 
 // hasBetter says whether a pod has a node that a plugin takes as better, and the program has to
 // find it. The core chooses the node, so that it may choose one that is no better; and it may
 // not place a pod on a cordoned node even if that is tolerated.
-func (c *checker) hasBetter(pl plugin, p *v1.Pod) bool {
+func (c *checker) hasBetter(m *model, pl plugin, p *v1.Pod) bool {
 	better, other := false, false
 	for _, n := range c.w.o.Nodes {
-		if n.Spec.Unschedulable || c.m.fits(p, n.Name) != "" {
+		if n.Spec.Unschedulable || m.fits(p, n.Name) != "" {
 			continue
 		}
-		if c.m.accepts(pl, p, n.Name) {
+		if m.accepts(pl, p, n.Name) {
 			better = true
 		} else {
 			other = true
