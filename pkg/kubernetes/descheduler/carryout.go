@@ -19,7 +19,7 @@ func (e evictor) carryOut(ctx context.Context, v *view, r request, options frame
 			e.release(r)
 		}
 	}()
-	if err := e.ask(ctx, r.pod, options); err != nil {
+	if err := e.ask(ctx, v, r.pod, options); err != nil {
 		return "", err
 	}
 	done = true
@@ -50,9 +50,15 @@ func (e evictor) carryOut(ctx context.Context, v *view, r request, options frame
 // all cycles.
 const evictMax = time.Minute
 
-// ask calls the evict plugin. In a dry run it asks only whether that would refuse the pod.
-func (e evictor) ask(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
+// ask calls the evict plugin. In a dry run it asks only whether that, or the API server, would refuse
+// the pod.
+func (e evictor) ask(ctx context.Context, v *view, pod *v1.Pod, options framework.EvictOptions) error {
 	if e.d.options.DryRun {
+		if !e.profile.ignoresBudgets() {
+			if err := v.budgets.check(pod); err != nil {
+				return err
+			}
+		}
 		checker, ok := e.profile.evict.(framework.EvictChecker)
 		if !ok {
 			return nil

@@ -201,11 +201,6 @@ func (e evictor) permit(v *view, r request) (to destination, err error) {
 			e.release(r)
 		}
 	}()
-	if e.d.options.DryRun && !e.profile.ignoresBudgets() {
-		if err := v.budgets.check(r.pod); err != nil {
-			return to, err
-		}
-	}
 	if to, err = e.place(v, r.pod); err != nil {
 		e.missed.note(r.pod.UID, int(v.evictions.Load()))
 		return to, err
