@@ -1,6 +1,8 @@
 package oracle
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 )
 
@@ -40,8 +42,17 @@ func (c *checker) shouldTake(pr profile, pl plugin, p *v1.Pod) bool {
 	if !returns(p) {
 		return true
 	}
+	if !c.hasBetter(c.m, pl, p) || len(c.h.failed) == 0 {
+		return c.hasBetter(c.m, pl, p)
+	}
 	// After an error of the API server a plugin is not asked again when others have made room.
-	return c.hasBetter(c.m, pl, p) && (len(c.h.failed) == 0 || c.hasBetter(c.first(), pl, p))
+	first := c.first()
+	return c.hasBetter(first, pl, p) && (!pr.Evictor.NodeFit || first.fitsElsewhere(p))
+}
+
+// fitsElsewhere says whether a pod has a place on another node than its own.
+func (m *model) fitsElsewhere(p *v1.Pod) bool {
+	return slices.ContainsFunc(m.w.o.Nodes, func(n *v1.Node) bool { return n.Name != p.Spec.NodeName && m.fits(p, n.Name) == "" })
 }
 
 // hasBetter says whether a pod has a node that a plugin takes as better, and the program has to
