@@ -1,5 +1,5 @@
 // Package wording writes texts of the scheduler as operators read them: amounts with their
-// units. The texts themselves stay as they are, in events, in REST and in logs, since programs
+// units, and numbers of things. The texts themselves stay as they are, in events, in REST and in logs, since programs
 // read them there.
 package wording
 
@@ -10,6 +10,14 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
+
+// Several is a number of things in words, such as 1 error or 2 errors.
+func Several(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
 
 // amountIn finds amounts.
 var amountIn = regexp.MustCompile(`([a-z][a-zA-Z0-9./_-]*)=(-?\d+)\b`)

@@ -25,3 +25,10 @@ func TestReadable(t *testing.T) {
 		assert.Equal(t, wording.Readable(text), want)
 	}
 }
+
+// TestSeveral: one thing has no s.
+func TestSeveral(t *testing.T) {
+	assert.Equal(t, wording.Several(0, "error"), "0 errors")
+	assert.Equal(t, wording.Several(1, "error"), "1 error")
+	assert.Equal(t, wording.Several(12, "error"), "12 errors")
+}

@@ -21,12 +21,13 @@ type controller struct {
 	run     func(context.Context) error
 }
 
+func (c controller) name() string { return c.profile.name + "/" + c.plugin }
+
 // supervise runs a controller until the context ends or it returns without an error. One
 // that fails or panics is started again.
 func (d *Descheduler) supervise(ctx context.Context, c controller) {
 	wait := restartFirst
-	name := c.profile.name + "/" + c.plugin
-	defer d.troubles.controllerEnded(name)
+	defer d.troubles.controllerEnded(c.name())
 	for ctx.Err() == nil {
 		started := d.options.Clock.Now()
 		err := d.runController(ctx, c)
@@ -37,7 +38,6 @@ func (d *Descheduler) supervise(ctx context.Context, c controller) {
 			wait = restartFirst
 		}
 		d.controllerFailed(c, err, wait)
-		d.troubles.controllerFailed(name, err, wait)
 		timer := d.options.Clock.NewTimer(wait)
 		select {
 		case <-ctx.Done():
@@ -45,7 +45,7 @@ func (d *Descheduler) supervise(ctx context.Context, c controller) {
 			return
 		case <-timer.C():
 		}
-		d.troubles.startedAgain(name, d.options.Clock.Now())
+		d.troubles.startedAgain(c.name(), d.options.Clock.Now())
 		wait = min(2*wait, restartMax)
 	}
 }
@@ -59,6 +59,7 @@ func (d *Descheduler) runController(ctx context.Context, c controller) error {
 }
 
 func (d *Descheduler) controllerFailed(c controller, err error, wait time.Duration) {
+	d.troubles.controllerFailed(c.name(), err, wait)
 	d.options.Metrics.restarts.WithLabelValues(c.plugin, c.profile.name).Inc()
 	d.options.Log.Error("controller failed", append(field(c.profile, c.plugin, err), zap.Duration("startedAgainAfter", wait))...)
 }

@@ -3,7 +3,6 @@ package descheduler
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -24,8 +23,8 @@ const reasonsOfReport = 10
 // frequent returns the most frequent reasons of each outcome, and a last one for all others.
 func frequent(counted map[Reason]int) (list []Reason) {
 	of := map[Outcome][]Reason{}
-	for _, r := range slices.Collect(maps.Keys(counted)) { // sorted below
-		r.Pods = counted[r]
+	for r, pods := range counted { // sorted below
+		r.Pods = pods
 		of[r.Outcome] = append(of[r.Outcome], r)
 	}
 	for _, o := range keeping {

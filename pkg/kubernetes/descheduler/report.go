@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
 
 // An Eviction is a pod that was evicted, or in a dry run would be.
@@ -83,7 +85,7 @@ func (r *Report) Table(w io.Writer) error {
 	if r.Skipped != "" {
 		fmt.Fprintf(t, "cycle %d was skipped: %s\n", r.Cycle, r.Skipped)
 	} else {
-		fmt.Fprintf(t, "cycle %d, %s: %s\n", r.Cycle, several(r.Nodes, "node"), r.headline())
+		fmt.Fprintf(t, "cycle %d, %s: %s\n", r.Cycle, wording.Several(r.Nodes, "node"), r.headline())
 	}
 	if len(r.Evictions) > 0 {
 		fmt.Fprintln(t, "POD\tPLUGIN\tREASON\tFROM\tTO\tBUDGET LEFT")
@@ -120,7 +122,7 @@ func (r *Report) Table(w io.Writer) error {
 func (r *Report) headline() string {
 	evictions := len(r.Evictions) + r.Unlisted
 	if r.DryRun {
-		return several(evictions, "pod") + " would be evicted"
+		return wording.Several(evictions, "pod") + " would be evicted"
 	}
 	requested := 0
 	for i := range r.Evictions {
@@ -128,19 +130,11 @@ func (r *Report) headline() string {
 			requested++
 		}
 	}
-	line := several(evictions-requested, "pod") + " evicted"
+	line := wording.Several(evictions-requested, "pod") + " evicted"
 	if requested > 0 {
-		line += ", " + several(requested, "eviction") + " requested"
+		line += ", " + wording.Several(requested, "eviction") + " requested"
 	}
 	return line
-}
-
-// several is a number of things in words.
-func several(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // place is the node of a replacement, as people read it.

@@ -64,7 +64,7 @@ func (f *file) loadOrTell(to io.Writer) (*policy.Policy, error) {
 func (s *settings) together(f *file, p *policy.Policy) error {
 	both := *s
 	warnings := both.adopt(&p.Settings)
-	if both.leader.Elect && !both.dryRun && both.interval == 0 {
+	if both.leadsOneCycle() {
 		warnings = append(warnings, "leaderElection: a single cycle needs no leader; give deschedulingInterval here, or the flag descheduling-interval")
 	}
 	if s.validate { // without it they are logged

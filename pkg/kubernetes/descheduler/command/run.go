@@ -77,7 +77,7 @@ func (s *settings) start(ctx context.Context) error {
 	for _, w := range ignored {
 		log.Warn("setting in the policy file", zap.String("problem", w))
 	}
-	if s.leader.Elect && !s.dryRun && s.interval == 0 {
+	if s.leadsOneCycle() {
 		return errors.New("leader-elect: a single cycle needs no leader; give a descheduling-interval above 0")
 	}
 	how, err := replica.ClientConfig(s.kubeconfig, program)
@@ -87,6 +87,9 @@ func (s *settings) start(ctx context.Context) error {
 	how.QPS, how.Burst = s.qps, s.burst
 	return s.run(ctx, &process{settings: s, how: how, file: f, policy: p, log: log, build: build})
 }
+
+// leadsOneCycle says whether there is a lease and no second cycle to hold it for. A dry run asks for none.
+func (s *settings) leadsOneCycle() bool { return s.leader.Elect && !s.dryRun && s.interval == 0 }
 
 // logLevel is how much is logged. The report of a dry run says what happens, so that the log
 // need not.

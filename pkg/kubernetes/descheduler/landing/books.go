@@ -111,7 +111,6 @@ func (c *Cluster) bookAll(before map[core.AllocationKey]*entry) {
 		case pods.IsTerminal(p):
 		case pods.IsBound(p):
 			c.enter(p, 0, before[core.AllocationKey(pods.Key(p))])
-			c.entries[core.AllocationKey(pods.Key(p))].leaves = c.snapshot.WasEvicted(p.UID)
 		case !pods.IsGated(p) && p.DeletionTimestamp == nil && !c.snapshot.WasEvicted(p.UID):
 			waiting = append(waiting, p)
 		}
@@ -125,7 +124,7 @@ func (c *Cluster) bookAll(before map[core.AllocationKey]*entry) {
 // enter tells the core of a pod that may be that of an entry of the last cycle. What was worked out
 // for it then is used again. The turn is its place among the pods that wait.
 func (c *Cluster) enter(pod *v1.Pod, turn int, before *entry) {
-	e := &entry{pod: pod, turn: turn}
+	e := &entry{pod: pod, turn: turn, leaves: c.snapshot.WasEvicted(pod.UID)}
 	if before != nil && before.pod == pod {
 		e.takes, e.class, e.classed = before.takes, before.class, before.classed
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
 
 // A Problem is one thing wrong with a policy, and where it stands.
@@ -46,11 +48,7 @@ type Problems []Problem
 // Error lists all problems, one a line.
 func (p Problems) Error() string {
 	var b strings.Builder
-	b.WriteString("the policy has 1 error")
-	if len(p) != 1 {
-		b.Reset()
-		fmt.Fprintf(&b, "the policy has %d errors", len(p))
-	}
+	b.WriteString("the policy has " + wording.Several(len(p), "error"))
 	for _, one := range p {
 		b.WriteString("\n  " + one.String())
 	}

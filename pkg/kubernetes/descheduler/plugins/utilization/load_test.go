@@ -3,6 +3,7 @@ package utilization
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -313,6 +314,14 @@ func TestConditionDefaults(t *testing.T) {
 	assert.Equal(t, c.Timeout.Duration, time.Minute)
 	assert.Equal(t, c.ConsecutiveAbnormalities, uint32(5))
 	assert.Equal(t, c.ConsecutiveNormalities, uint32(7))
+}
+
+// TestMeasuredValuesExpireWithinAYear: ten times as long is refused, and so is a second more.
+func TestMeasuredValuesExpireWithinAYear(t *testing.T) {
+	for seconds, refused := range map[int64]bool{1: false, expirationMax: false, expirationMax + 1: true, 10 * expirationMax: true, 0: true} {
+		err := validateLoad(&LoadArgs{NodeMetricExpirationSeconds: &seconds})
+		assert.Equal(t, strings.Contains(err.Error(), "nodeMetricExpirationSeconds"), refused, "%d: %v", seconds, err)
+	}
 }
 
 func TestValidateLoad(t *testing.T) {
