@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	ktesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
@@ -80,6 +81,8 @@ func TestClusterThatCannotBeRead(t *testing.T) {
 				})
 				w.options.Interval, w.options.Objects = interval, nil
 				w.options.Informers = informers.NewSharedInformerFactory(client, 0)
+				// The usual one waits by a clock of the process, which another test may have set to another time.
+				assert.NilError(t, w.options.Informers.Core().V1().Pods().Informer().SetWatchErrorHandler(func(*cache.Reflector, error) {}))
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
 				d := w.build()
@@ -95,7 +98,7 @@ func TestClusterThatCannotBeRead(t *testing.T) {
 					time.Sleep(10 * readMax)
 					synctest.Wait()
 					open.Store(true)
-					time.Sleep(time.Minute)
+					time.Sleep(2 * time.Minute) // an informer tries again after less than one
 					synctest.Wait()
 					assert.Equal(t, len(d.Troubles()), 0)
 				}
