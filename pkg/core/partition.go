@@ -58,7 +58,7 @@ func NewPartition(options Options, config Config) *Partition {
 	p.outcomes = outcomes{backlog: b, counts: &p.counts, byAsk: map[AllocationKey][]*victimSet{}}
 	p.evictions = evictions{backlog: b, counts: &p.counts, outcomes: &p.outcomes}
 	p.nominations = nominations{backlog: b, reservations: &p.reservations, promises: &p.promises, counts: &p.counts, outcomes: &p.outcomes, gangs: &p.gangWork}
-	p.promises = promises{backlog: b, outcomes: &p.outcomes, round: &p.round}
+	p.promises = promises{backlog: b, reservations: &p.reservations, outcomes: &p.outcomes, round: &p.round}
 	p.renominations = renominations{backlog: b, nominations: &p.nominations, predicates: &p.predicates, unready: map[NodeID]*askSet{}}
 	p.costs = costCache{backlog: b, predicates: &p.predicates, limits: costLimits{keysMax, heapsMax, statusesMax, evaluationsMax}}
 	p.retries = retries{backlog: b, predicates: &p.predicates}

@@ -9,10 +9,11 @@ import "slices"
 //	list = the asks with a promise, each at its place
 type promises struct {
 	*backlog
-	outcomes *outcomes
-	round    *round // in which victims are chosen now
-	list     []*request
-	ended    uint64 // counts those that were given up
+	reservations *reservations
+	outcomes     *outcomes
+	round        *round // in which victims are chosen now
+	list         []*request
+	ended        uint64 // counts those that were given up
 }
 
 // A promise is the place of an ask in the list of all. Over is the highest standing of
@@ -99,7 +100,7 @@ func (s *promises) drop(r *request) bool {
 }
 
 // endOutbid ends the promises of asks whose quota another one has now, or gets, the last in order
-// first. Where victims are chosen and not told yet, what they free is not known here.
+// first, and opens their nodes. Where victims are chosen and not told yet, what they free is not known here.
 func (s *promises) endOutbid(by *request) {
 	list := slices.DeleteFunc(slices.Clone(s.list), func(r *request) bool {
 		return r == by || slices.Contains(s.round.together, r)
@@ -108,6 +109,7 @@ func (s *promises) endOutbid(by *request) {
 	for _, r := range list {
 		if r.quotaToFree() != nil {
 			s.end(r)
+			s.reservations.unreserve(r)
 			s.changes.node(s.findNode(r.Required), nodeRetry)
 		}
 	}

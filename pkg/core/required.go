@@ -87,7 +87,7 @@ func (d *round) try(r *request) outcome {
 			return flush
 		}
 		if r.quotaToFree() != nil {
-			d.promises.end(r) // a more important ask that came later gets the quota
+			d.letGo(r) // a more important ask that came later gets the quota
 		}
 	}
 	if held := r.heldBack(); held != nil {
