@@ -193,3 +193,10 @@ func (p *Partition) DeviceOrders() int { return len(p.order.devices.byAsk) }
 
 // LooksMax is how often placeholders are looked at for asks in one batch.
 const LooksMax = looksMax
+
+// RefusedInOrder are classes of asks in the order in which freed room is offered to them. An empty
+// key is a class without an ask that may be tried.
+func (p *Partition) RefusedInOrder(keys ...AllocationKey) []AllocationKey {
+	slices.SortFunc(keys, func(a, b AllocationKey) int { return compareFirst(p.requests[a], p.requests[b]) })
+	return keys
+}

@@ -26,6 +26,7 @@ type refusals struct {
 	list          []Refusal        // the same, for views
 	repeated      bool             // the questions were asked before
 	unschedulable bool             // the class is in no order, but where room may be made for it
+	listed        bool             // in refused.list
 	paused        bool             // it is in none at all until questions go on
 	pauses        int              // how often it paused
 	forget        time.Time        // when members of gangs are asked about anew; zero is not at all
@@ -82,7 +83,7 @@ func (r *refusals) byFrequency(a, b string) int {
 func (r *refusals) clone() *refusals {
 	other := *r
 	other.asked, other.texts = r.asked.clone(), maps.Clone(r.texts)
-	other.unschedulable, other.paused = false, false
+	other.unschedulable, other.paused, other.listed = false, false, false
 	return &other
 }
 

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -82,7 +83,10 @@ func (s *refused) markUnschedulable(c *class) {
 	r := s.begin(c)
 	r.finish(s.freed)
 	s.dequeue(c)
-	s.list = append(s.list, refusedClass{c, r})
+	if !r.listed { // it may be there still, requeued
+		r.listed = true
+		s.list = append(s.list, refusedClass{c, r})
+	}
 	if s.whole.IsZero() {
 		s.whole = s.now.Add(s.options.RetryMax)
 		s.schedule()
@@ -260,7 +264,7 @@ func (s *refused) askAgain() {
 	s.clean()
 	for _, e := range s.list {
 		r := e.refusals
-		r.complete, r.asked, r.repeated = false, nodeSet{since: s.freed}, true
+		r.complete, r.asked, r.repeated, r.listed = false, nodeSet{since: s.freed}, true, false
 		if ask := e.class.firstAsk(inOrder); ask != nil {
 			s.paused = append(s.paused, e.class.pausing(ask))
 			s.settleClass(e.class)
@@ -275,9 +279,31 @@ func (s *refused) askAgain() {
 
 // clean drops what is requeued from the list, and puts it in order.
 func (s *refused) clean() {
-	s.list = slices.DeleteFunc(s.list, func(e refusedClass) bool { return !e.isCurrent() })
-	slices.SortFunc(s.list, byFirstAsk)
-	s.list = slices.Compact(s.list)
+	first := make(map[*class]*request, len(s.list))
+	s.list = slices.DeleteFunc(s.list, func(e refusedClass) bool {
+		e.refusals.listed = e.isCurrent() && !e.refusals.paused
+		if e.refusals.listed {
+			first[e.class] = e.class.firstAsk(comparePlaces)
+		}
+		return !e.refusals.listed
+	})
+	slices.SortFunc(s.list, func(a, b refusedClass) int {
+		return cmp.Or(compareFirst(first[a.class], first[b.class]), strings.Compare(a.class.key, b.class.key))
+	})
+}
+
+// compareFirst orders classes by their first asks, as the queues do. Those that have none to be
+// tried now come after all others.
+func compareFirst(x, y *request) int {
+	switch {
+	case x == nil && y == nil:
+		return 0
+	case x == nil:
+		return 1
+	case y == nil:
+		return -1
+	}
+	return comparePlaces(x, y)
 }
 
 // retry requeues the classes for which a freed node has room and the resource
@@ -290,6 +316,7 @@ func (s *refused) retry() {
 		if !s.anyTakes(freed, e.class) {
 			return false
 		}
+		e.refusals.listed = false
 		s.requeue(e.class)
 		return true
 	})
@@ -298,15 +325,6 @@ func (s *refused) retry() {
 			s.retryOn(o.node)
 		}
 	}
-}
-
-// byFirstAsk orders refused classes by their first asks, as the queues do.
-func byFirstAsk(a, b refusedClass) int {
-	x, y := a.class.firstAsk(comparePlaces), b.class.firstAsk(comparePlaces)
-	if x == nil || y == nil {
-		return strings.Compare(a.class.key, b.class.key)
-	}
-	return comparePlaces(x, y)
 }
 
 // A freedNode is a node that was freed and what is left of its room if the asks that

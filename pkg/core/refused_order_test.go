@@ -92,3 +92,20 @@ func TestFreedRoomGoesByTheOrderOfQueues(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusedClassesStandInAnOrder: those without an ask that may be tried come after all others,
+// wherever they were.
+func TestRefusedClassesStandInAnOrder(t *testing.T) {
+	p := oneQueue(core.Options{Kinds: testKinds()})
+	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
+	for i, key := range []string{"first", "second", "third"} {
+		a := ask("a", key, 1)
+		a.Allocation.Created = start.Add(time.Duration(i) * time.Second)
+		p.Apply(start, a)
+	}
+	for _, keys := range [][]core.AllocationKey{
+		{"", "third", "second", "first"}, {"third", "", "first", "second"}, {"second", "first", "", "third"}, {"first", "third", "second", ""},
+	} {
+		assert.DeepEqual(t, p.RefusedInOrder(keys...), []core.AllocationKey{"first", "second", "third", ""})
+	}
+}

@@ -207,13 +207,19 @@ func (v *verifier) excess(q *queue) {
 func (v *verifier) refused() {
 	s := &v.p.refused
 	freed := membersOf(s.nodes)
+	listed := map[refusedClass]int{}
+	for _, e := range s.list {
+		if listed[e]++; listed[e] > 1 || !e.refusals.listed {
+			v.breaks("%s was refused and is listed %d times", v.p.kinds.Format(e.class.amounts), listed[e])
+		}
+	}
 	for _, c := range v.p.classes.known {
 		if !c.isRefused() {
 			continue
 		}
-		mine := func(e refusedClass) bool { return e == refusedClass{c, c.refused} }
-		paused := slices.ContainsFunc(s.paused, func(e pausedAsk) bool { return e.isCurrent() && mine(e.refusedClass) })
-		if c.refused.paused != paused || !paused && !slices.ContainsFunc(s.list, mine) {
+		mine := refusedClass{c, c.refused}
+		paused := slices.ContainsFunc(s.paused, func(e pausedAsk) bool { return e.isCurrent() && e.refusedClass == mine })
+		if c.refused.paused != paused || !paused && listed[mine] == 0 {
 			v.breaks("%s was refused: questions pause is %t, and are to go on is %t", v.p.kinds.Format(c.amounts), c.refused.paused, paused)
 		}
 	}
