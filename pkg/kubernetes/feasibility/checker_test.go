@@ -120,17 +120,20 @@ func TestPreparationIsUsedAgain(t *testing.T) {
 	if c.last != first {
 		t.Error("PreFilter ran again though nothing changed")
 	}
-	for name, change := range map[string]func(){
-		"a pod came": func() { c.SetPod(aPod("p", placedOn("a"))) },
-		"a pod went": func() { c.RemovePod(aPod("p")) },
-		"node came":  func() { c.SetNode(aNode("c", "z1")) },
-		"node went":  func() { c.RemoveNode("b") },
+	for _, change := range []struct { // in this order: only a pod that came can go
+		what string
+		do   func()
+	}{
+		{"a pod came", func() { c.SetPod(aPod("p", placedOn("a"))) }},
+		{"a pod went", func() { c.RemovePod(aPod("p")) }},
+		{"a node came", func() { c.SetNode(aNode("c", "z1")) }},
+		{"a node went", func() { c.RemoveNode("c") }},
 	} {
 		c.Check(pod, "a")
 		before := c.last
-		change()
+		change.do()
 		if c.Check(pod, "a"); c.last == before {
-			t.Errorf("%s, but what PreFilter found out is the same", name)
+			t.Errorf("%s, but what PreFilter found out is the same", change.what)
 		}
 	}
 }
