@@ -47,18 +47,20 @@ func (d *round) holdsBack(r *request) string {
 	if d.node.isBeyondPlans() {
 		return "amounts on the node are too large to make room beside them"
 	}
-	if victim := d.overdueFor(r); victim != nil {
+	if victim := d.overdueFor(r); victim != nil && victim.eviction.timer.Set() {
 		return fmt.Sprintf("the release of %s is overdue", victim.Key)
 	}
 	return ""
 }
 
-// overdueFor is a victim of an ask on its node that did not end in time, or nil.
-func (d *round) overdueFor(r *request) *request {
+// overdueFor is a victim of an ask on its node that did not end in time: of several the one for
+// which attempts are blocked longest. It is nil if there is none.
+func (d *round) overdueFor(r *request) (last *request) {
 	for other := range d.node.allOn {
-		if e := other.eviction; e != nil && e.overdue && e.ask == r.Key {
-			return other
+		if e := other.eviction; e != nil && e.overdue && e.ask == r.Key &&
+			(last == nil || e.blocksUntil().After(last.eviction.blocksUntil())) {
+			last = other
 		}
 	}
-	return nil
+	return last
 }
