@@ -10,7 +10,7 @@ import "github.com/narwhal-scheduler/narwhal/pkg/resources"
 //	nominated = own nominated asks + the sum of nominated over the children
 //	kept      = the same, by from which asks it is kept
 //	releasing = own allocations that are being evicted + that of the children
-//	overdue   = those whose eviction did not end in time, in the same way
+//	overdue   = those whose eviction did not end in time, or whose end is far off, in the same way
 //	bound     = own asks with a required node and no promise, in the same way
 //	used <= max, unless exceeded is set
 //
@@ -139,10 +139,10 @@ func (a *account) subEnding(r *request) {
 
 // ending is the sum that an allocation counts for which is being evicted.
 func (a *account) ending(r *request) *resources.Sum {
-	if r.eviction.overdue {
-		return &a.overdue
+	if r.releasing() {
+		return &a.releasing
 	}
-	return &a.releasing
+	return &a.overdue
 }
 
 // hint notes that the resource manager knows that amounts wait for nodes, here and above, and

@@ -133,6 +133,12 @@ func terminatingSince(tags map[string]string, now time.Time) (since time.Time, i
 	return time.Unix(seconds, 0), true
 }
 
+// grace is how long an allocation may take to end, and whether that is known.
+func (a *Allocation) grace() (time.Duration, bool) {
+	seconds, err := strconv.ParseInt(a.Tags[TagGrace], 10, 32)
+	return time.Duration(seconds) * time.Second, err == nil
+}
+
 // optedOut reports whether an allocation asks not to be preempted. Having no
 // policy is no such wish.
 func (a *Allocation) optedOut() bool {

@@ -12,8 +12,9 @@ func (r *request) candidate() preemptor.Candidate {
 		Owner:     r.owns(),
 		OptedOut:  r.optedOut(),
 		Protected: r.replaced() || !r.foreign() && r.application.queue.properties.PreemptionPolicy == PreemptionDisabled,
-		Releasing: r.releasing(),
+		Releasing: r.eviction != nil && !r.eviction.overdue,
 		Overdue:   r.eviction != nil && r.eviction.overdue,
+		Late:      r.eviction != nil && r.eviction.late,
 		QoS:       r.qos(),
 		Settled:   r.Settled,
 	}

@@ -53,6 +53,10 @@ type Options struct {
 	// long, unless it becomes schedulable. Zero or less is for partitions that are known
 	// whole when they start.
 	SettleDelay time.Duration
+	// EndingMax is how far off the expected end of an allocation may be that ends by itself,
+	// from its tags, for its room to be counted on: zero means a minute, less than zero that
+	// it always is. Beyond that other room, or victims, are better than to wait for it.
+	EndingMax time.Duration
 	// ReserveMax is how long a reservation of an ordinary ask lasts; zero means
 	// an hour.
 	ReserveMax time.Duration
@@ -71,6 +75,7 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	setDefault(&o.BatchMax, 256)
 	setDefault(&o.ReserveDelay, 2*time.Second)
+	setDefault(&o.EndingMax, time.Minute)
 	setDefault(&o.ReserveMax, time.Hour)
 	setDefault(&o.CompletingDelay, 30*time.Second)
 	setDefault(&o.RetryDelay, time.Second)

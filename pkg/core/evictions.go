@@ -43,14 +43,52 @@ func (e *evictions) requestFor(v *preemptor.Victim, r *request, plan *preemptor.
 // report takes from the tags of an allocation that it is ending already: it was evicted
 // before a restart, or ends for another reason. Nothing is requested, and an eviction
 // that was is known better than from the tags.
+//
+// What takes long to end is not counted on before its end is near: until then other room, or
+// victims, are better than to wait for it.
 func (e *evictions) report(r *request, tags map[string]string) {
 	since, terminates := terminatingSince(tags, e.now)
-	if !terminates || r.node == nil || r.eviction != nil {
-		return
+	switch {
+	case !terminates || r.node == nil:
+	case r.eviction == nil:
+		e.setEviction(r, &eviction{reported: true, since: since, late: e.countedFrom(r, since).After(e.now)})
+		e.schedule(r)
+		e.changes.node(r.node, nodeRetry|nodeYields) // there is room soon, without victims
+	case r.eviction.late && !e.countedFrom(r, r.eviction.since).After(e.now): // it was given less time to end
+		e.countOn(r)
 	}
-	e.setEviction(r, &eviction{reported: true, since: since})
+}
+
+// countedFrom is when the end of an allocation that ends by itself since a time is near enough
+// for its room to be counted on; zero if it always is.
+func (e *evictions) countedFrom(r *request, since time.Time) time.Time {
+	grace, known := r.grace()
+	if !known || e.options.EndingMax < 0 {
+		return time.Time{}
+	}
+	return since.Add(grace - e.options.EndingMax)
+}
+
+// countOn has the room counted on of an allocation whose end was far off.
+func (e *evictions) countOn(r *request) {
+	e.timers.Cancel(&r.eviction.timer)
+	near := *r.eviction
+	near.late = false
+	e.setEviction(r, &near)
 	e.schedule(r)
-	e.changes.node(r.node, nodeRetry|nodeYields) // there is room soon, without victims
+	e.changes.node(r.node, nodeRetry|nodeYields)
+	if !r.foreign() {
+		e.changes.queue(r.application.queue, quotaFreed)
+	}
+}
+
+// countOnAll does so for all that end on a node.
+func (e *evictions) countOnAll(n *node) {
+	for r := range n.allOn {
+		if r.eviction != nil && r.eviction.late {
+			e.countOn(r)
+		}
+	}
 }
 
 // reportForeign does the same for the foreign allocations of a node that is new.
@@ -74,16 +112,20 @@ func (e *evictions) cancel(r *request) {
 	r.eviction = nil
 }
 
-// schedule has an eviction looked at when it should have ended.
+// schedule has an eviction looked at when it should have ended, or when its end is near.
 func (e *evictions) schedule(victim *request) {
-	e.timers.Set(&victim.eviction.timer, e.overdueAt(victim), due{what: dueEviction, request: victim})
+	at := e.overdueAt(victim)
+	if victim.eviction.late {
+		at = e.countedFrom(victim, victim.eviction.since)
+	}
+	e.timers.Set(&victim.eviction.timer, at, due{what: dueEviction, request: victim})
 }
 
 // reschedule sets all timers of evictions anew after the timeout has changed.
 func (e *evictions) reschedule() {
 	for n := range e.allNodes {
 		for r := range n.allOn {
-			if r.releasing() {
+			if r.eviction != nil && !r.eviction.overdue {
 				e.schedule(r)
 			}
 		}
@@ -97,8 +139,8 @@ const graceMargin = time.Minute
 // the allocation has a longer grace period.
 func (e *evictions) overdueAt(victim *request) time.Time {
 	timeout := e.preemption.VictimTimeout
-	if seconds, err := strconv.ParseInt(victim.Tags[TagGrace], 10, 32); err == nil {
-		timeout = max(timeout, time.Duration(seconds)*time.Second+graceMargin)
+	if grace, known := victim.grace(); known {
+		timeout = max(timeout, grace+graceMargin)
 	}
 	return victim.eviction.since.Add(timeout)
 }
@@ -114,6 +156,9 @@ const blockDoubledMax = 8
 func (e *evictions) expire(victim *request) {
 	switch {
 	case victim.eviction == nil:
+		return
+	case victim.eviction.late:
+		e.countOn(victim)
 		return
 	case victim.eviction.overdue: // for a while
 		victim.node.view = nil

@@ -59,7 +59,7 @@ func NewPartition(options Options, config Config) *Partition {
 	p.evictions = evictions{backlog: b, counts: &p.counts, outcomes: &p.outcomes}
 	p.nominations = nominations{backlog: b, reservations: &p.reservations, promises: &p.promises, counts: &p.counts, outcomes: &p.outcomes, gangs: &p.gangWork}
 	p.promises = promises{backlog: b, reservations: &p.reservations, outcomes: &p.outcomes, round: &p.round}
-	p.renominations = renominations{backlog: b, nominations: &p.nominations, predicates: &p.predicates, unready: map[NodeID]*askSet{}}
+	p.renominations = renominations{backlog: b, nominations: &p.nominations, evictions: &p.evictions, predicates: &p.predicates, unready: map[NodeID]*askSet{}}
 	p.costs = costCache{backlog: b, predicates: &p.predicates, limits: costLimits{keysMax, heapsMax, statusesMax, evaluationsMax}}
 	p.retries = retries{backlog: b, predicates: &p.predicates}
 	p.attempts = attempts{

@@ -16,6 +16,7 @@ import (
 type renominations struct {
 	*backlog
 	nominations *nominations
+	evictions   *evictions
 	predicates  *predicates
 	ready       askSet
 	unready     map[NodeID]*askSet
@@ -70,6 +71,7 @@ func (s *renominations) look() {
 		}
 		r.wait.former = ""
 		members{&s.ledger}.mayJoin(r)
+		s.evictions.countOnAll(n) // some were evicted for the ask, however long they take
 		if plan, ok := s.plan(r, n); ok {
 			over, overRequired := s.nominations.waitFor(r, n, &plan)
 			if plan.Trigger == preemptor.Guarantee { // it has made the room, as far as can be told

@@ -98,7 +98,9 @@ func (r *request) keepsQuota() bool { return r.nominated() != nil || r.promised(
 
 // releasing reports whether an allocation is being evicted and its room is counted
 // on.
-func (r *request) releasing() bool { return r.eviction != nil && !r.eviction.overdue }
+func (r *request) releasing() bool {
+	return r.eviction != nil && !r.eviction.overdue && !r.eviction.late
+}
 
 // victim reports whether an allocation was chosen to be evicted, and has not ended yet.
 func (r *request) victim() bool { return r.eviction != nil && !r.eviction.reported }
@@ -164,6 +166,7 @@ type eviction struct {
 	reported bool            // by the resource manager: it has no ask, trigger or class
 	since    time.Time
 	overdue  bool // it did not end in time: its room is not counted on
+	late     bool // reported, and its end is far off: its room is not counted on yet
 	// dismissed says that it ends with its gang. The resource manager was told.
 	dismissed bool
 	set       *victimSet // with which it ends for the ask; nil if there is no ask

@@ -108,7 +108,7 @@ func (p *Partition) restoreNode(v *NodeView) {
 		victim := p.requests[l.Key]
 		p.evictions.cancel(victim) // what its tags said
 		p.setEviction(victim, &eviction{
-			ask: l.For, trigger: l.Trigger, class: l.Class, reported: l.Reported, since: l.Since, overdue: l.Overdue,
+			ask: l.For, trigger: l.Trigger, class: l.Class, reported: l.Reported, since: l.Since, overdue: l.Overdue, late: l.Late,
 			dismissed: l.Dismissed,
 		})
 		switch {

@@ -67,6 +67,7 @@ type Eviction struct {
 	For     AllocationKey // the ask that gets the room; empty with the trigger Quota
 	Since   time.Time     // when the eviction was requested, or it began to terminate
 	Overdue bool          // it did not end in time: its room is not counted on
+	Late    bool          // it is reported, and its end is far off: its room is not counted on yet
 	// BlocksUntil is until when no others are requested on the node because this one is
 	// overdue; zero if it does not block.
 	BlocksUntil time.Time

@@ -95,6 +95,10 @@ type Config struct {
 	// requires it for as long, unless it becomes schedulable. Zero means five seconds,
 	// less than zero that evictions may begin at once.
 	SettleDelay time.Duration
+	// EndingMax is how far off the expected end of an allocation may be that ends by itself,
+	// from its tags, for its room to be counted on: zero means a minute, less than zero that
+	// it always is. Beyond that other room, or victims, are better than to wait for it.
+	EndingMax time.Duration
 	// ReserveMax is how long a reservation of an ordinary ask lasts; zero means
 	// an hour.
 	ReserveMax time.Duration
@@ -169,6 +173,7 @@ func (c Config) options(partition string, kinds *resources.Kinds) core.Options {
 		BatchMax:        c.PlacementsMax,
 		ReserveDelay:    c.ReserveDelay,
 		SettleDelay:     c.SettleDelay,
+		EndingMax:       c.EndingMax,
 		ReserveMax:      c.ReserveMax,
 		CompletingDelay: c.CompletingDelay,
 		UnusedDelay:     c.UnusedDelay,

@@ -91,6 +91,7 @@ type Candidate struct {
 	OptedOut   bool // it asks not to be preempted; it is preempted last, but it can be
 	Protected  bool // preemption is disabled in its queue
 	Releasing  bool // it is being released: what it holds will be free
+	Late       bool // releasing, and its end is far off: what it holds is not counted as free
 	Overdue    bool // its release is overdue: what it holds is not counted as free
 	Hanging    bool // its node may hang: a release there is overdue, for the trigger quota
 	Needed     bool // an ask for which room is on its way where it runs needs it beside it

@@ -13,7 +13,7 @@ import (
 func (p *problem) measure() {
 	p.releasing, p.releasingKeys = p.releasing[:0], p.releasingKeys[:0]
 	for i := range p.node.On {
-		if c := &p.node.On[i]; c.Releasing && !c.Overdue && !c.Elsewhere {
+		if c := &p.node.On[i]; c.Releasing && !c.Late && !c.Overdue && !c.Elsewhere {
 			p.releasing.Add(holds(c))
 			p.releasingKeys = append(p.releasingKeys, c.Key)
 		}

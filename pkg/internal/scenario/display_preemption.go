@@ -140,8 +140,11 @@ func (d *display) evictionOf(n *core.NodeView, key core.AllocationKey) string {
 	case e.For == "":
 		text = fmt.Sprintf(", evicted by %s since %s", e.Trigger, offset(e.Since))
 	}
-	if e.Overdue {
+	switch {
+	case e.Overdue:
 		text += ", overdue"
+	case e.Late:
+		text += ", its end is far off"
 	}
 	return text
 }

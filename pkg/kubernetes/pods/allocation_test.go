@@ -1,6 +1,7 @@
 package pods_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -99,6 +100,12 @@ func TestTerminatingTag(t *testing.T) {
 	assert.Equal(t, pods.CreateTagsForTask(pod, false)["terminating"], "1700000000")
 	assert.Equal(t, pods.CreateTagsForTask(pod, true)["terminating"], "1700000000")
 	assert.Equal(t, pods.CreateTagsForTask(&v1.Pod{}, false)["terminating"], "")
+
+	// The deletion says how long it may take.
+	pod.Spec.TerminationGracePeriodSeconds = ptr.To[int64](3600)
+	assert.Equal(t, pods.CreateTagsForTask(pod, false)["terminationGracePeriodSeconds"], strconv.FormatInt(*pod.DeletionGracePeriodSeconds, 10))
+	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = nil, nil
+	assert.Equal(t, pods.CreateTagsForTask(pod, false)["terminationGracePeriodSeconds"], "3600")
 }
 
 func TestNodeInfo(t *testing.T) {

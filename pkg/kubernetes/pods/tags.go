@@ -46,7 +46,7 @@ func CreateTagsForTask(pod *v1.Pod, foreign bool) map[string]string {
 	if optOut, ok := pod.Annotations[tagOptOut]; ok {
 		tags[tagOptOut] = optOut
 	}
-	if grace := pod.Spec.TerminationGracePeriodSeconds; grace != nil {
+	if grace := graceOf(pod); grace != nil {
 		tags[tagGrace] = strconv.FormatInt(*grace, 10)
 	}
 	if since, ok := terminatingSince(pod); ok {
@@ -66,6 +66,15 @@ func CreateTagsForTask(pod *v1.Pod, foreign bool) map[string]string {
 		tags[TagNominated] = node
 	}
 	return tags
+}
+
+// graceOf is how many seconds a pod may take to end. Its deletion may have given it another time
+// than its own.
+func graceOf(pod *v1.Pod) *int64 {
+	if pod.DeletionTimestamp != nil && pod.DeletionGracePeriodSeconds != nil {
+		return pod.DeletionGracePeriodSeconds
+	}
+	return pod.Spec.TerminationGracePeriodSeconds
 }
 
 // terminatingSince is when a pod began to end. Kubernetes states when its grace period
