@@ -65,16 +65,13 @@ type Filtered struct {
 
 // Proof says how good a result of the strategy minimal is known to be. When it is
 // proved, there are no victims of a lower class or priority, fewer or lighter
-// ones. Otherwise the search was stopped: VictimsMin and WeightMin are then lower
-// bounds for any victims of the same classes and priorities.
+// ones. Otherwise the search was stopped.
 type Proof struct {
-	Proved     bool
-	VictimsMin int
-	WeightMin  int64 // of as many victims as were chosen
-	Steps      int64 // of the search
-	Stopped    bool  // with Reprieve: the search for better victims was stopped
-	Contended  bool  // budgets are too small for all candidates, so that violations were compared: before class, or
-	Later      bool  // after priority
+	Proved    bool
+	Steps     int64 // of the search
+	Stopped   bool  // with Reprieve: the search for better victims was stopped
+	Contended bool  // budgets are too small for all candidates, so that violations were compared: before class, or
+	Later     bool  // after priority
 }
 
 // Reason is the result of a decision in one word.

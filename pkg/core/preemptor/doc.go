@@ -25,11 +25,10 @@
 //
 // The strategies are single (one victim about as large as the ask), multiple
 // (largest first, then drop those that are not needed), minimal, which is the
-// exact optimum: the lowest class of the worst victim, then the lowest highest
-// priority, then the fewest victims, then the least excess; and reprieve: remove
-// all, then put the most important back first. Where floors, budgets or the
-// resource manager leave reprieve no victims, or those violate budgets, an exact
-// search looks at all sets of victims.
+// optimum: the lowest limit (limit.go), then the fewest victims, then the least excess; and
+// reprieve: remove all, then put the most important back first. One search is
+// behind minimal and reprieve. It looks for victims in an order of harm, by importance
+// or by price, and says so if it was stopped.
 //
 // Preemption never takes from a queue what is guaranteed to it or to a queue
 // above it: what victims hold stays within the surplus of every Floor. Only for a
@@ -49,19 +48,17 @@
 //	class.go        the classes
 //	rank.go         the order of candidates, and their weights
 //	floor.go, budget.go                  guarantees and budgets
-//	limit.go, lawful.go                  what all strategies for a required node keep
+//	limit.go                             what all strategies for a required node keep
 //	single.go, multiple.go, minimal.go   the strategies
-//	reprieve.go, fewest.go, lowering.go  the strategy that goes by importance
+//	reprieve.go                          the strategy that goes by importance
+//	search.go, descent.go, price.go      the search behind minimal and reprieve
+//	grab.go                              what it finds if it is stopped
 //	candidates.go, accept.go             victims that the resource manager chooses
 //	equals.go                            victims that several equal asks share
 //	backlog.go                           the nodes of all asks that wait together
 //	least.go                             bounds of the victims that asks share
 //	cost.go                              how plans on different nodes compare
 //	decision.go, report.go, explain.go   the output
-//	search.go, solution.go, bound.go     the search behind minimal
 //	needed.go       candidates that the ask needs beside it
 //	beside.go       the search for them
-//	exact.go, exactplan.go, exactfirst.go, exactrows.go, exactbound.go, exactdescent.go
-//	                the search for victims where floors, budgets or the resource
-//	                manager leave the greedy choice none
 package preemptor

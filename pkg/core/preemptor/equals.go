@@ -200,7 +200,6 @@ func (s *sharing) tryFor(needs resources.Amounts, asks, worth int64) {
 		return
 	}
 	q.rank()
-	q.flagBudgeted()
 	q.reason = NothingHelps
 	strategy, most := Minimal, VictimsLimit
 	if q.floored() {
@@ -237,7 +236,7 @@ func (s *sharing) giveFirst() {
 		return
 	}
 	q.choose()
-	if q.reason != Chosen || p.node.FitsBeside != nil && p.node.FitsBeside(q.reprieval.keysOf(q.victims)) != nil {
+	if q.reason != Chosen || p.node.FitsBeside != nil && p.node.FitsBeside(q.keysOf(q.victims)) != nil {
 		return
 	}
 	p.victims = p.victims[:0]

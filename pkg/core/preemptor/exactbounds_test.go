@@ -50,11 +50,13 @@ func pairs(count int) (s situation, asked *int) {
 	return s, asked
 }
 
+const pairsMany = 64
+
 // TestManyConditions: of each of many pairs one must go. What is chosen is lawful, or the
 // search was stopped, and it is never said that there are none.
 func TestManyConditions(t *testing.T) {
 	var pl Planner
-	for _, count := range []int{1, clausesMax / 2, clausesMax + 1, 10 * clausesMax} {
+	for _, count := range []int{1, pairsMany / 2, pairsMany + 1, 10 * pairsMany} {
 		s, asked := pairs(count)
 		d := pl.Plan(epoch, s.cfg, s.ask, s.node)
 		t.Logf("%d pairs: %s, %d victims, %v, %d questions", count, d.Reason, len(d.Victims), d.Failures, *asked)
@@ -64,7 +66,7 @@ func TestManyConditions(t *testing.T) {
 			continue
 		}
 		stopped := slices.ContainsFunc(d.Failures, func(f Failure) bool { return f.Why == TooLong })
-		assert.Assert(t, stopped && count > clausesMax/2, "%d pairs: %s", count, d)
+		assert.Assert(t, stopped && count > pairsMany/2, "%d pairs: %s", count, d)
 	}
 }
 
@@ -93,7 +95,7 @@ func TestManyFailedStates(t *testing.T) {
 			s.ask.Amounts = resources.Amounts{sum + odd}
 			s.node.Floors = []Floor{{Queue: "root.a", Surplus: resources.Limits{sum + odd}}}
 			d := pl.Plan(epoch, s.cfg, s.ask, s.node)
-			most = max(most, pl.plan.exact.steps)
+			most = max(most, pl.plan.search.steps)
 			stopped := slices.ContainsFunc(d.Failures, func(f Failure) bool { return f.Why == TooLong })
 			if odd == 1 {
 				assert.Assert(t, d.Reason != Chosen, "seed %d: %s", seed, d)
@@ -106,7 +108,7 @@ func TestManyFailedStates(t *testing.T) {
 		}
 	}
 	t.Logf("at most %d steps", most)
-	assert.Assert(t, most > 10*failedMax)
+	assert.Assert(t, most > 1000)
 }
 
 // TestSteepFactors plans where what a victim frees and what it uses up differ by far more
@@ -120,7 +122,7 @@ func TestSteepFactors(t *testing.T) {
 		s.ask = Ask{Trigger: Priority, Key: "ask", Priority: 30, Amounts: make(resources.Amounts, 2)}
 		surplus := make(resources.Amounts, 2)
 		for i := range 10 {
-			amounts := resources.Amounts{1 + r.Int64N(20), 10 * factorsMax * (1 + r.Int64N(20))}
+			amounts := resources.Amounts{1 + r.Int64N(20), 10 * 8192 * (1 + r.Int64N(20))}
 			if r.IntN(3) == 0 {
 				amounts[0], amounts[1] = amounts[1], amounts[0]
 			}

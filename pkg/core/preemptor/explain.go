@@ -246,11 +246,8 @@ func (d Decision) filteredBy(why Filter) string {
 
 func (p Proof) of(d Decision) string {
 	switch {
-	case p.Stopped:
-		return fmt.Sprintf("stopped after %d steps: less important victims, or fewer violations, may exist", p.Steps)
-	case !p.Proved:
-		return fmt.Sprintf("stopped after %d steps: %d victims of at least %d, weight %d of at least %d",
-			p.Steps, len(d.Victims), p.VictimsMin, d.Weight, p.WeightMin)
+	case p.Stopped || !p.Proved && d.Strategy == Minimal:
+		return fmt.Sprintf("stopped after %d steps: less important victims, fewer of them or fewer violations may exist", p.Steps)
 	case p.Contended && p.Later:
 		return "no victims of a lower class or priority, or else with fewer violations, fewer or lighter, exist"
 	case p.Contended:

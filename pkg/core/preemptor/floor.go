@@ -65,19 +65,21 @@ func (p *problem) charge(c *Candidate, times int64) {
 
 // floored reports whether all eligible candidates together break a floor.
 // Otherwise floors need no further checks.
-func (p *problem) floored() bool {
+func (p *problem) floored() bool { return p.breaking(p.everyone()) > 0 }
+
+// breaking is how many of these candidates break a floor, if each is taken that does not.
+func (p *problem) breaking(list []int) (count int) {
 	if len(p.node.Floors) == 0 {
-		return false
+		return 0
 	}
 	p.fillFloors()
-	for i := range p.ranked {
-		c := p.ranked[i].Candidate
-		if !p.keepsFloors(c) {
-			p.fillFloors()
-			return true
+	for _, i := range list {
+		if c := p.ranked[i].Candidate; p.keepsFloors(c) {
+			p.charge(c, 1)
+		} else {
+			count++
 		}
-		p.charge(c, 1)
 	}
 	p.fillFloors()
-	return false
+	return count
 }

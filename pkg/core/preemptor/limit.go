@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// A limit says which victims may be chosen together. The strategies of a required
-// node all work within the same limit, the lowest one within which one of them
-// finds victims. So no strategy takes a more important victim because it is of a
-// better size. Limits are compared by their fields in this order; with
-// StrictPriority the priority comes before the violations.
+// A limit says which victims may be chosen together, and how many of them may break a
+// rule. The strategies of a required node all work within the same limit, the lowest one
+// within which one of them finds victims. So no strategy takes a more important victim
+// because it is of a better size. See fields for how limits are compared.
 type limit struct {
 	below      int   // most victims without which all others keep every guarantee
 	class      Class // highest
@@ -17,9 +16,35 @@ type limit struct {
 	priority   int32 // highest
 }
 
+// A field is one of a limit.
+type field uint8
+
+const (
+	byBelow field = iota
+	byClass
+	byPriority
+	byViolations
+)
+
+// fields are those of a limit in the order in which they are compared. Only for a required
+// node the worst class comes before budgets; no other trigger breaks a guarantee.
+func (p *problem) fields() [4]field {
+	switch {
+	case p.cfg.Budgets == StrictPriority:
+		return [4]field{byBelow, byClass, byPriority, byViolations}
+	case p.rules.configured:
+		return [4]field{byBelow, byClass, byViolations, byPriority}
+	default:
+		return [4]field{byBelow, byViolations, byClass, byPriority}
+	}
+}
+
 // highestLimit lets all candidates be victims that may be at all.
 func (p *problem) highestLimit() limit {
-	l := limit{math.MaxInt, Classes - 1, math.MaxInt, math.MaxInt32}
+	l := limit{0, Classes - 1, math.MaxInt, math.MaxInt32}
+	if p.rules.configured {
+		l.below = math.MaxInt
+	}
 	if p.cfg.Budgets == HardBudgets {
 		l.violations = 0
 	}
@@ -57,42 +82,17 @@ func (p limited) choose(list []Strategy) bool {
 	if p.tryWithin(p.lowestLimit(), list[:exact]) {
 		return true
 	}
-	best, least := p.optimum()
-	if len(best.victims) == 0 {
-		return p.failAll(list, best.failure)
-	}
+	best := p.minimal()
 	p.failures = p.failures[:0]
 	for _, s := range list {
 		c := best
 		if s != Minimal {
-			p.limit = least
 			c = strategies[s].choose(p.plan)
 		}
 		if p.took(s, c) {
 			return true
 		}
 	}
-	return false
-}
-
-// optimum is the choice of Minimal, and the limit that it keeps.
-func (p limited) optimum() (choice, limit) {
-	if p.bound {
-		return p.lawful()
-	}
-	c := p.minimal()
-	return c, p.limitOf(c.victims)
-}
-
-// failAll notes why no strategy finds victims. If the search of Minimal was
-// stopped, the others are still tried.
-func (p limited) failAll(list []Strategy, exact Failure) (chosen bool) {
-	others := slices.DeleteFunc(slices.Clone(list), func(s Strategy) bool { return s == Minimal })
-	if exact.Why == TooLong && p.climb(others) || p.tryWithin(p.highestLimit(), others) {
-		return true
-	}
-	exact.Strategy = Minimal
-	p.failures = slices.Insert(p.failures, slices.Index(list, Minimal), exact)
 	return false
 }
 
@@ -163,7 +163,7 @@ func (p limited) limits(yield func(limit) bool) {
 }
 
 // priorities are those of the candidates, from the lowest on.
-func (p *plan) priorities() []int32 {
+func (p *problem) priorities() []int32 {
 	all := make([]int32, len(p.ranked))
 	for i := range p.ranked {
 		all[i] = p.ranked[i].Priority
@@ -194,18 +194,7 @@ func (p limited) leavesEnough(l *limit) bool {
 
 // isBound reports whether all candidates together would break a guarantee or
 // exceed a budget. Otherwise any of them can be victims.
-func (p limited) isBound() bool {
-	if p.floored() {
-		return true
-	}
-	p.fillBudgets()
-	for i := range p.ranked {
-		if len(p.node.Budgets) > 0 && p.spend(p.ranked[i].Candidate) {
-			return true
-		}
-	}
-	return false
-}
+func (p *problem) isBound() bool { return p.floored() || p.countViolations(p.everyone()) > 0 }
 
 // reportBinding notes the guarantees that a candidate breaks by itself.
 func (p limited) reportBinding() {

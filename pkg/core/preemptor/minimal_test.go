@@ -95,16 +95,12 @@ func TestBrokenOff(t *testing.T) {
 		d := s.plan()
 		checkLaws(t, seed, s, d)
 		assert.Equal(t, d.Reason, Chosen)
-		assert.Assert(t, d.Proof.VictimsMin <= len(best.Victims), "seed %d", seed)
-		if len(d.Victims) == len(best.Victims) {
-			assert.Assert(t, d.Proof.WeightMin <= best.Weight && best.Weight <= d.Weight, "seed %d", seed)
-		}
 		if d.Proof.Proved {
 			assert.Equal(t, d.Weight, best.Weight, "seed %d", seed)
 			continue
 		}
 		open++
-		assert.Assert(t, strings.Contains(d.Explain(s.node.Kinds), "proof      stopped after 50 steps: "), d.Explain(s.node.Kinds))
+		assert.Assert(t, strings.Contains(d.Explain(s.node.Kinds), "proof      stopped after "), d.Explain(s.node.Kinds))
 
 		// With no victim to spare, it may come upon none in one step.
 		s.cfg.StepsMax, s.cfg.VictimsMax = 1, len(best.Victims)

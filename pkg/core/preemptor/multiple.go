@@ -64,7 +64,7 @@ func (t *taking) take(order []int, breaking bool) (left []int) {
 		if slices.Max(t.short) <= 0 {
 			break
 		}
-		if !t.helpsWith(t.short, i) {
+		if !helpsWith(t.short, t.ranked[i].held) {
 			continue
 		}
 		if t.bound && !t.book(i, breaking) {
@@ -114,10 +114,10 @@ func (t *taking) withinLimit(victims []int) bool {
 	return below <= t.limit.below && t.countViolations(victims) <= t.limit.violations
 }
 
-// helpsWith reports whether candidate i holds anything of what is short.
-func (p *problem) helpsWith(short []int64, i int) bool {
-	for k, held := range p.ranked[i].held {
-		if short[k] > 0 && held > 0 {
+// helpsWith reports whether a candidate holds anything of what is short.
+func helpsWith(short, held []int64) bool {
+	for k, v := range held {
+		if short[k] > 0 && v > 0 {
 			return true
 		}
 	}
@@ -153,7 +153,7 @@ func (p *plan) largestFirst() []int {
 
 // dropUnneeded drops victims that the others make unnecessary, the most important
 // first.
-func (p *plan) dropUnneeded(victims []int) []int {
+func (p *problem) dropUnneeded(victims []int) []int {
 	slices.Sort(victims)
 	return p.drop(victims, slices.Clone(victims))
 }
@@ -161,7 +161,7 @@ func (p *plan) dropUnneeded(victims []int) []int {
 // drop drops those of some victims that the others make unnecessary, the most
 // important first. Each dropped victim makes the others more necessary, so one pass
 // is enough. The result is in order.
-func (p *plan) drop(victims, some []int) []int {
+func (p *problem) drop(victims, some []int) []int {
 	victims, some = slices.Clone(victims), slices.Clone(some)
 	slices.Sort(victims)
 	slices.Sort(some)

@@ -113,13 +113,12 @@ func (p *problem) suffice(victims []int) bool {
 	return true
 }
 
-// reachable is the most of the need that can be freed: if floors restrict it,
-// what the pool of the strategy reprieve holds.
-func (p *plan) reachable() []int64 {
-	if p.reprieval.filled {
-		return p.reprieval.sums
+// everyone is all eligible candidates.
+func (p *problem) everyone() []int {
+	for len(p.all) < len(p.ranked) {
+		p.all = append(p.all, len(p.all))
 	}
-	return p.total
+	return p.all[:len(p.ranked)]
 }
 
 // missing is the largest part of an amount asked for that these sums do not
@@ -146,4 +145,24 @@ func (p *problem) amounts(of []int64) (node, quota resources.Amounts) {
 		}
 	}
 	return node, quota
+}
+
+// times is n times v, neither of them negative, or the most there is.
+func times(n, v int64) int64 {
+	if v > 0 && n > math.MaxInt64/v {
+		return math.MaxInt64
+	}
+	return n * v
+}
+
+// keysOf are the keys of the releasing allocations of the node and of victims there.
+func (p *problem) keysOf(victims []int) []string {
+	keys := append(p.keys[:0], p.releasingKeys...)
+	for _, i := range victims {
+		if !p.ranked[i].Elsewhere {
+			keys = append(keys, p.ranked[i].Key)
+		}
+	}
+	p.keys = keys
+	return keys
 }

@@ -37,7 +37,6 @@ func (p selection) spareNeeded() bool {
 	}
 	p.ranked, p.weighed = left, false
 	p.fillShares()
-	p.flagBudgeted()
 	return p.reached(p.total)
 }
 
@@ -62,4 +61,4 @@ func (p selection) findNeeded() []bool {
 }
 
 // refuses is why the resource manager refuses the ask without these candidates.
-func (p selection) refuses(removed ...int) error { return p.fits(p.reprieval.keysOf(removed)) }
+func (p selection) refuses(removed ...int) error { return p.fits(p.keysOf(removed)) }

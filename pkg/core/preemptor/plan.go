@@ -54,7 +54,7 @@ func (pl *Planner) Cost(cfg Config, ask Ask, node Node) Cost {
 // Steps is how many steps the searches of all plans have taken together. They are what a
 // plan can take long for.
 func (pl *Planner) Steps() int64 {
-	own, shared := &pl.plan.exact, &pl.sharing.exact
+	own, shared := &pl.plan.search, &pl.sharing.search
 	return own.before + own.steps + shared.before + shared.steps
 }
 
@@ -79,7 +79,7 @@ type plan struct {
 	bound    bool       // guarantees or budgets rule out some victims
 	outcome
 	reprieval reprieval
-	exact     exact
+	search    search
 }
 
 // A problem is what a choice starts from: what must be freed, the candidates in
@@ -107,6 +107,7 @@ type problem struct {
 	order   []int32    // scratch of rank, like buffer
 	buffer  []eligible
 	weighed bool    // weights are known
+	all     []int   // see everyone
 	left    []int64 // what may still be taken, by floor and kind
 	allowed []int64 // how many may still be removed, by budget
 
@@ -114,6 +115,7 @@ type problem struct {
 	binding   []int32 // the floors that excluded a candidate, if reporting
 
 	lacking, scratch resources.Amounts
+	keys             []string // scratch
 }
 
 // An eligible is a candidate that may be a victim.
@@ -162,7 +164,7 @@ func (p *plan) start(cfg Config, ask Ask, node Node) {
 	p.sortKinds()
 	p.byFilter, p.filtered, p.weighed, p.binding = [Filters]int{}, nil, false, p.binding[:0]
 	p.outcome = outcome{victims: p.victims[:0], failures: p.failures[:0]}
-	p.reprieval.problem, p.reprieval.filled = &p.problem, false
+	p.reprieval.filled = false
 	p.measure()
 }
 
@@ -255,7 +257,6 @@ func (p *plan) tooYoung(now time.Time) bool {
 // candidates, they run again without those that the ask needs.
 func (p *plan) choose() {
 	p.rank()
-	p.flagBudgeted()
 	s := selection{p}
 	if s.run(); p.reason == Refused && s.spareNeeded() {
 		p.failures, p.refusal = p.failures[:0], ""
@@ -273,7 +274,7 @@ func (p *plan) chooseConfigured(list []Strategy) {
 	}
 	floors := p.node.Floors
 	if p.chooseFirst([]Strategy{Reprieve}) {
-		(lowering{p}).run()
+		p.lowerPriority()
 	} else if len(floors) > 0 {
 		p.failures = p.failures[:len(p.failures)-1]
 		p.node.Floors = nil
@@ -294,7 +295,7 @@ func (p *plan) chooseFirst(list []Strategy) bool {
 
 // took takes the victims that a strategy chose, or notes why there are none.
 func (p *plan) took(s Strategy, c choice) bool {
-	if s != Reprieve && len(c.victims) > 0 && p.fits != nil && p.fits(p.reprieval.keysOf(c.victims)) != nil {
+	if s != Reprieve && len(c.victims) > 0 && p.fits != nil && p.fits(p.keysOf(c.victims)) != nil {
 		c = choice{failure: Failure{Why: NotFitting}}
 	}
 	if len(c.victims) == 0 {

@@ -1,301 +1,265 @@
 package preemptor
 
 import (
-	"math/bits"
+	"math"
 	"slices"
 )
 
-// A reprieval is the state of the strategy reprieve: which candidates are in the
-// pool, which of them are removed, and how much more they hold than is needed.
+// A reprieval is the state of the strategy reprieve. Its pool is the candidates which may be
+// removed together, from the least important one on; the victims are some of it, or others if an
+// exact search found these.
 type reprieval struct {
-	*problem
-	pool, removed []bool   // by plan.ranked
-	sums          []int64  // what the pool holds of the need, saturating
-	excess        []wide   // what the removed ones hold in addition to the need
-	asking        bool     // plan.fits is asked before a candidate is put back
-	refusal       error    // why the resource manager refuses the ask even without the pool
-	keys          []string // scratch
-	wanted        []int64  // scratch
-	all           []int    // every candidate
-	search        fewest
-	filled        bool // the pool is filled
+	pool, order []int
+	sums        []int64 // what the pool holds of the need, saturating
+	filled      bool
+	victims     []int
+	wanted      []int64
+	stopped     bool // there may be better victims
 }
 
-// reprieve removes the whole pool, and then puts back the most important
-// candidate that is not needed, and so on down to the least important. So every
-// victim is necessary: without it the ask does not fit. The number of victims
-// need not be the least.
+// reprieve removes the whole pool, and then puts back the most important candidate that
+// is not needed, and so on down to the least important. So every victim is necessary:
+// without it the ask does not fit. The number of victims need not be the least.
 //
-// If all candidates together break a floor, the pool is filled from the least
-// important on with those that break none; what is put back keeps the floors. If
-// such a pool is too small, or is refused, an exact search looks for other
-// victims. If the victims violate budgets, see violateFewer.
-//
-// The resource manager is asked as rarely as possible: first whether the victims
-// chosen by amounts are enough for it, and only if not, before each candidate
-// that can stay by amounts. Both ways have the same result if a further victim
-// never makes the ask infeasible.
+// If the pool is too small because of floors, or is refused, all sets of candidates are
+// searched. If the victims exceed budgets, see exceedFewer.
 func (p *plan) reprieve() choice {
 	r := &p.reprieval
-	p.exact.reset(&p.problem)
-	r.fillPool(r.highestLimit(), false)
-	switch {
-	case r.reached(r.sums) && r.putBack():
-		c := p.chooseRemoved()
-		if len(c.victims) == 0 && p.rules.partial {
-			c = p.reprievePart()
+	p.search.reset(&p.problem)
+	r.stopped = false
+	p.fillPool(p.keepingFloors(), false)
+	a := no
+	if p.reached(r.sums) {
+		a = p.spareSome(r.pool, boundless)
+	}
+	if a == no {
+		switch {
+		case !p.reached(p.total):
+			return p.reprievePart()
+		case !p.fitsWithoutAll():
+			return choice{failure: Failure{Why: NotFitting}}
 		}
-		return c
-	case !r.reached(p.total):
-		return p.reprievePart()
-	case !p.fitsWithoutAll():
-		return choice{failure: Failure{Why: NotFitting}}
+		if a = p.spareSome(p.everyone(), p.keepingFloors()); a == yes {
+			copy(r.sums, p.total)
+		}
 	}
-	limit, why := anyViolations, TooLittle
-	if p.budgeted() {
-		limit = 0
-	}
-	switch exactly(p).searchExactly(limit) {
-	case yes:
-		copy(r.sums, p.total)
-		return p.chooseRemoved()
-	case unknown:
-		why = TooLong
-	case no:
-		why = exactly(p).whyNone(limit)
-	}
-	if p.rules.partial {
-		return p.reprievePart()
-	}
-	return choice{failure: exactly(p).failureOf(why)}
+	return p.chooseSpared(a)
 }
 
-// chooseRemoved chooses the removed candidates, or others that violate fewer
-// budgets.
-func (p *plan) chooseRemoved() choice {
+// boundless is the limit where nothing has to be checked.
+var boundless = limit{math.MaxInt, Classes - 1, math.MaxInt, math.MaxInt32}
+
+// keepingFloors is the limit of all lawful victims.
+func (p *problem) keepingFloors() limit {
+	l := p.highestLimit()
+	l.below = 0
+	return l
+}
+
+// spareSome looks for the victims of the least importance.
+func (p *plan) spareSome(pool []int, within limit) answer {
+	a := p.search.spare(pool, within, p.fits)
+	if a == unknown && within == boundless {
+		a = p.search.spareAsking(pool, p.fits)
+	}
+	if a == yes {
+		p.reprieval.victims = append(p.reprieval.victims[:0], p.search.kept...)
+	}
+	p.reprieval.stopped = p.reprieval.stopped || p.search.stopped
+	return a
+}
+
+// chooseSpared chooses the victims, or others that exceed fewer budgets.
+func (p *plan) chooseSpared(a answer) choice {
 	r := &p.reprieval
-	if why, ok := p.violateFewer(); !ok {
-		return choice{failure: exactly(p).failureOf(why)}
+	if a == yes {
+		a = p.exceedFewer()
 	}
-	victims := p.victims[:0]
-	for i, removed := range r.removed {
-		if removed {
-			victims = append(victims, i)
-		}
+	switch {
+	case a != yes && p.rules.partial && !p.partial:
+		return p.reprievePart()
+	case a == unknown:
+		return choice{failure: Failure{Why: TooLong, Most: p.search.steps}}
+	case a == no:
+		return choice{failure: Failure{Why: p.whyNotSpared()}}
+	case p.rules.configured && len(r.victims) > p.cfg.VictimsMax:
+		return choice{failure: Failure{Why: TooMany, Victims: len(r.victims), Most: int64(p.cfg.VictimsMax)}}
 	}
-	if p.rules.configured && len(victims) > p.cfg.VictimsMax {
-		return choice{failure: Failure{Why: TooMany, Victims: len(victims), Most: int64(p.cfg.VictimsMax)}}
-	}
-	return choice{victims: victims, proof: Proof{Stopped: p.exact.unproved, Steps: p.exact.steps}}
+	return choice{victims: append(p.victims[:0], r.victims...), proof: Proof{Stopped: r.stopped, Steps: p.search.steps}}
 }
 
-// reprievePart makes as much room as the pool holds, where that is better than
-// nothing.
+// whyNotSpared says what leaves too little: budgets, or else floors.
+func (p *plan) whyNotSpared() Bound {
+	within := p.keepingFloors()
+	within.violations = math.MaxInt
+	if p.budgeted() && p.search.spare(p.everyone(), within, p.fits) == yes {
+		return OverBudget
+	}
+	return TooLittle
+}
+
+// reprievePart makes as much room as the pool holds, where that is better than nothing.
 func (p *plan) reprievePart() choice {
 	r := &p.reprieval
-	r.fillPool(r.highestLimit(), p.budgeted())
+	p.fillPool(p.keepingFloors(), p.budgeted())
 	p.partial = true
 	r.wanted = append(r.wanted[:0], p.need...)
 	for k, sum := range r.sums {
 		p.need[k] = min(p.need[k], sum)
 	}
-	r.reprievePool(false, false)
-	c := p.chooseRemoved()
+	c := p.chooseSpared(p.spareSome(r.pool, boundless))
 	copy(p.need, r.wanted)
 	return c
-}
-
-// putBack puts back what is not needed. It reports whether the resource manager
-// agrees to what is removed then.
-func (r *reprieval) putBack() bool {
-	r.refusal = nil
-	if r.fits == nil || len(r.need) > 0 {
-		r.reprievePool(false, false)
-		if r.fits == nil || r.fits(r.removedKeys(-1)) == nil {
-			return true
-		}
-	}
-	copy(r.removed, r.pool)
-	if r.refusal = r.fits(r.removedKeys(-1)); r.refusal != nil {
-		return false
-	}
-	r.reprievePool(true, false)
-	return true
 }
 
 // fitsWithoutAll reports whether the resource manager agrees if all candidates are
 // removed; if not, that is the reason of the plan.
 func (p *plan) fitsWithoutAll() bool {
-	r := &p.reprieval
 	if p.fits == nil {
 		return true
 	}
-	if r.refusal == nil || slices.Contains(r.pool, false) {
-		for i := range r.removed {
-			r.removed[i] = true
-		}
-		r.refusal = p.fits(r.removedKeys(-1))
+	err := p.fits(p.keysOf(p.everyone()))
+	if err != nil {
+		p.refusal = err.Error()
 	}
-	if r.refusal != nil {
-		p.refusal = r.refusal.Error()
-	}
-	return r.refusal == nil
-}
-
-// reprievePool removes the whole pool and puts back what is not needed; if asking
-// is set, the resource manager is asked too. If budgets is set, those that violate
-// a budget are put back first.
-func (r *reprieval) reprievePool(asking, budgets bool) {
-	r.asking = asking
-	copy(r.removed, r.pool)
-	r.sumRemoved()
-	if !budgets {
-		for i := len(r.ranked) - 1; i >= 0; i-- {
-			r.tryReprieve(i)
-		}
-		return
-	}
-	r.flagRemoved()
-	r.reprieveAll()
+	return err == nil
 }
 
 // fillPool fills the pool, from the least important candidate on, with those within a limit that
 // keep the floors and, if budgeted is set, the budgets.
-func (r *reprieval) fillPool(within limit, budgeted bool) {
-	d := len(r.need)
-	r.pool = slices.Grow(r.pool[:0], len(r.ranked))[:len(r.ranked)]
+func (p *plan) fillPool(within limit, budgeted bool) {
+	r, d := &p.reprieval, len(p.need)
+	r.pool, r.filled = r.pool[:0], true
 	r.sums = slices.Grow(r.sums[:0], d)[:d]
 	clear(r.sums)
-	r.fillFloors()
-	r.fillBudgets()
-	for i := range r.ranked {
-		e := &r.ranked[i]
-		if r.pool[i] = within.allows(e) && r.checkFloors(e.Candidate); !r.pool[i] {
+	p.fillFloors()
+	p.fillBudgets()
+	for i := range p.ranked {
+		e := &p.ranked[i]
+		if !within.allows(e) || !p.checkFloors(e.Candidate) {
 			continue
 		}
-		if budgeted && r.spend(e.Candidate) {
-			r.unspend(e.Candidate)
-			r.pool[i] = false
+		if budgeted && p.spend(e.Candidate) {
+			p.unspend(e.Candidate)
 			continue
 		}
-		r.charge(e.Candidate, 1)
+		p.charge(e.Candidate, 1)
+		r.pool = append(r.pool, i)
 		for k, held := range e.held {
 			r.sums[k] = add(r.sums[k], held)
 		}
 	}
-	r.removed = append(r.removed[:0], r.pool...)
-	r.filled = true
 }
 
-// sumRemoved computes what the removed candidates hold in addition to the need.
-// Of a kind that cannot be freed completely there is no excess: all candidates
-// that hold it stay removed.
-func (r *reprieval) sumRemoved() {
-	d := len(r.need)
-	r.excess = slices.Grow(r.excess[:0], d)[:d]
-	clear(r.excess)
-	for i := range r.ranked {
-		if !r.removed[i] {
+// reachable is the most of the need that can be freed: if floors restrict it, what the
+// pool holds.
+func (p *plan) reachable() []int64 {
+	if p.reprieval.filled {
+		return p.reprieval.sums
+	}
+	return p.total
+}
+
+// exceedFewer replaces the victims by others if those exceed fewer budgets. Of all victims
+// that exceed as few, it takes those of the least importance: a budget never spares a
+// candidate that it allows to go at the price of a more important one. It is no if victims
+// must exceed none, and there are no such.
+//
+// With StrictPriority budgets decide between candidates of the same priority only.
+func (p *plan) exceedFewer() answer {
+	r := &p.reprieval
+	before := p.countViolations(r.victims)
+	switch {
+	case before == 0:
+		return yes
+	case p.cfg.Budgets == StrictPriority:
+		p.exceedLater(before)
+		return yes
+	case p.cfg.Budgets == PreferBudgets:
+		p.searchFewer(before)
+		return yes
+	}
+	return p.spareSome(p.everyone(), p.keepingFloors())
+}
+
+// searchFewer looks by halves for the fewest victims that exceed a budget. Where a search is
+// stopped, sparing first those that exceed one may help as well.
+func (p *plan) searchFewer(before int) {
+	r := &p.reprieval
+	within := p.keepingFloors()
+	for low := 0; low < before; {
+		within.violations = (low + before) / 2
+		if p.spareSome(p.everyone(), within) == yes {
+			before = p.countViolations(r.victims)
+		} else {
+			low = within.violations + 1
+		}
+	}
+	if r.stopped {
+		p.exceedLater(before)
+	}
+}
+
+// exceedLater spares the candidates of the pool that exceed a budget before the others, with
+// StrictPriority before others of their priority, and takes the result if it is better.
+func (p *plan) exceedLater(before int) {
+	r := &p.reprieval
+	if !p.reached(r.sums) {
+		return
+	}
+	p.fillBudgets()
+	for i := range p.ranked {
+		p.ranked[i].violating = slices.Contains(r.pool, i) && p.spend(p.ranked[i].Candidate)
+	}
+	r.order = append(r.order[:0], r.pool...)
+	for from, to := 0, 0; from < len(r.order); from = to {
+		for to++; to < len(r.order) && (p.cfg.Budgets != StrictPriority || p.ranked[r.order[to]].Priority == p.ranked[r.order[from]].Priority); {
+			to++
+		}
+		p.orderLater(r.order[from:to])
+	}
+	saved := slices.Clone(r.victims)
+	if p.spareSome(r.order, boundless) != yes || p.countViolations(r.victims) >= before {
+		r.victims = append(r.victims[:0], saved...)
+	}
+}
+
+// orderLater puts those behind the others that exceed a budget.
+func (p *plan) orderLater(list []int) {
+	slices.SortStableFunc(list, func(a, b int) int {
+		switch x, y := p.ranked[a].violating, p.ranked[b].violating; {
+		case x == y:
+			return 0
+		case y:
+			return -1
+		default:
+			return 1
+		}
+	})
+}
+
+// lowerPriority has reprieve choose again for a required node. By itself it puts back the
+// highest class first, and may so spare a candidate of the worst class that is chosen and take one
+// of a lower class and a higher priority. Like the other strategies it should take the lowest
+// priority within the lowest classes that suffice. What exceeds more budgets is not chosen.
+func (p *plan) lowerPriority() {
+	r := &p.reprieval
+	worst := p.limitOf(p.victims)
+	before := p.outcome
+	before.victims = slices.Clone(p.victims)
+	for _, priority := range p.priorities() {
+		if priority >= worst.priority {
+			break
+		}
+		p.fillPool(limit{class: worst.class, priority: priority}, false)
+		if !p.reached(r.sums) || p.spareSome(r.pool, boundless) != yes {
 			continue
 		}
-		for k, held := range r.ranked[i].held {
-			r.excess[k].add(held)
-		}
-	}
-	for k, need := range r.need {
-		r.excess[k].sub(min(need, r.sums[k]))
-	}
-}
-
-// reprieveAll puts back the candidates that are not needed: all in one pass, or,
-// with StrictPriority, one priority after the other, the highest first.
-func (r *reprieval) reprieveAll() {
-	if r.cfg.Budgets != StrictPriority {
-		r.violatingFirst(0, len(r.ranked))
-		return
-	}
-	for to := len(r.ranked); to > 0; {
-		from := to - 1
-		for from > 0 && r.ranked[from-1].Priority == r.ranked[from].Priority {
-			from--
-		}
-		r.violatingFirst(from, to)
-		to = from
-	}
-}
-
-// violatingFirst tries the candidates at from up to to, the most important first:
-// those that would exceed a budget, and then the others.
-func (r *reprieval) violatingFirst(from, to int) {
-	for i := to - 1; i >= from; i-- {
-		if r.ranked[i].violating {
-			r.tryReprieve(i)
-		}
-	}
-	for i := to - 1; i >= from; i-- {
-		r.tryReprieve(i)
-	}
-}
-
-// tryReprieve puts i back if the others are enough without it.
-func (r *reprieval) tryReprieve(i int) {
-	held := r.ranked[i].held
-	if !r.removed[i] {
-		return
-	}
-	for k := range held {
-		if r.excess[k].less(held[k]) {
+		if p.took(Reprieve, p.chooseSpared(yes)) && p.violations <= before.violations {
 			return
 		}
+		break
 	}
-	if r.asking && !r.ranked[i].Elsewhere && r.fits(r.removedKeys(i)) != nil {
-		return
-	}
-	r.removed[i] = false
-	for k := range held {
-		r.excess[k].sub(held[k])
-	}
+	p.outcome = before
+	copy(r.sums, p.total)
 }
-
-// removedKeys are the keys of the removed and the releasing allocations of the
-// node, except the candidate at but.
-func (r *reprieval) removedKeys(but int) []string {
-	keys := append(r.keys[:0], r.releasingKeys...)
-	for i, removed := range r.removed {
-		if removed && i != but && !r.ranked[i].Elsewhere {
-			keys = append(keys, r.ranked[i].Key)
-		}
-	}
-	r.keys = keys
-	return keys
-}
-
-// keysOf is removedKeys for victims.
-func (r *reprieval) keysOf(victims []int) []string {
-	keys := append(r.keys[:0], r.releasingKeys...)
-	for _, i := range victims {
-		if !r.ranked[i].Elsewhere {
-			keys = append(keys, r.ranked[i].Key)
-		}
-	}
-	r.keys = keys
-	return keys
-}
-
-// wide is a sum of quantities, none of them negative, that cannot overflow.
-type wide struct{ hi, lo uint64 }
-
-func (w *wide) add(v int64) {
-	var carry uint64
-	w.lo, carry = bits.Add64(w.lo, uint64(v), 0)
-	w.hi += carry
-}
-
-// sub subtracts v, which is not more than the sum.
-func (w *wide) sub(v int64) {
-	var borrow uint64
-	w.lo, borrow = bits.Sub64(w.lo, uint64(v), 0)
-	w.hi -= borrow
-}
-
-func (w *wide) less(v int64) bool { return w.hi == 0 && w.lo < uint64(v) }

@@ -190,7 +190,7 @@ func TestRequiredNodeLikeBruteForce(t *testing.T) {
 			switch {
 			case len(list) == 1 && list[0] == Minimal:
 				assert.Equal(t, h, best, "seed %d: %s", seed, d)
-				assert.Assert(t, d.Proof.Proved && d.Proof.VictimsMin == len(victims) && d.Proof.WeightMin == d.Weight, "seed %d: %v", seed, d.Proof)
+				assert.Assert(t, d.Proof.Proved, "seed %d: %v", seed, d.Proof)
 				count["minimal"]++
 				if best.below > 0 {
 					count["below"]++

@@ -2,7 +2,7 @@ package preemptor
 
 import (
 	"cmp"
-	"math/bits"
+	"math"
 	"slices"
 )
 
@@ -15,261 +15,367 @@ const (
 	yes
 )
 
-// A search looks for a given number of candidates of a pool that cover the need:
-// any (decide), or the lightest (improve). It goes depth first through the
-// candidates by price, see bound.go. Later candidates have higher prices, so the
-// sums of prices give a lower bound for a branch, and when it is above the limit,
-// the rest of the candidates is skipped too. Equal candidates are adjacent, and
-// when the first is left out, the others are left out too.
+// A search looks for victims among a pool of candidates that cover the need and keep
+// a limit: how many of them break a guarantee, and how many exceed a budget.
 //
-// The inner loops know a candidate by the parts of the need that it holds. The
-// last victim is not searched for. For each kind there are sets of the candidates
-// that hold at least a certain part of it; the intersection of these sets holds
-// the candidates for the last victim.
+// The pool is in an order of harm. The search goes depth first through the sets of
+// victims, by the most harmful of each, and of those by the next. By importance the
+// first victims that it finds are the answer: no others spare a more important
+// candidate. By price (price.go) it goes on to the lightest of a number of victims.
+//
+// A branch is cut off where all before a place hold too little, as far as guarantees
+// and budgets let them go, or those that may come yet do if they are the largest.
 type search struct {
-	plan  *plan
-	kinds int   // of the need
-	count int   // of candidates to find
-	most  int64 // steps allowed
-	steps int64 // steps taken; those of bounds do not count
+	*problem
+	limit  limit
+	most   int   // how many victims there may be
+	pool   []int // of problem.ranked, the least harmful first
+	first  bool  // the first victims found are the answer, otherwise the lightest are
+	priced prices
 
-	pool    []int   // indices of plan.ranked
-	all     []int64 // parts of the need, by plan.ranked: kinds for each
-	groups  []int   // by plan.ranked; equal candidates have equal numbers
-	parts   []int64 // by place in the pool: kinds for each
-	weights []int64 // by place in the pool
-	prices  []int64 // by place in the pool
-	picked  []int   // places of the lowest prices
+	goal    []int64 // the need, and one of each clause
+	helds   []int64 // what candidates hold of the goal, by problem.ranked
+	clauses []bool  // by clause and problem.ranked: one of these must go
 
-	multipliers, best, lack []int64 // per kind
+	floors bool // floors may be broken
+	spends bool // budgets may be exceeded
+	apart  bool // some candidates count for several budgets, so the order matters
 
-	byPrice []int    // places in the pool, by price
-	costs   []int64  // prices, in the order of byPrice
-	sums    []int64  // of the prices before each place of byPrice
-	sizes   []int64  // parts, in the order of byPrice
-	same    []bool   // equal to the one before
-	tops    []int64  // the most that r candidates from a place on can hold: kinds for each place for each r
-	holders []uint64 // sets of those that hold at least a level of a kind: words for each level for each kind
-	words   int
+	tails []int64 // by place: the most that all before it can give, by kind
+	tops  []int64 // by number and place: the most that so many before it hold; if the number is limited
+	twins []int   // by place: an equal one before it, or -1
+	rest  []int64 // by victims so far: what is missing, by kind
+	path  []int   // the victims so far, as places of the pool
+	allow []int64 // what is left of each budget
 
-	rest  []int64 // what is missing, with r victims to come: kinds for each r
-	path  []int   // place in byPrice of the victim chosen with r to come
-	limit int64   // of the sum of prices
-	first bool    // stop at the first solution
+	steps, before, stop int64 // taken for this plan, for those before it, and allowed
+	stopped             bool
+	kept                []int // the victims found, of problem.ranked, in order
+	weight              int64 // of these
+	found               bool
 
-	floored    bool    // floors may be broken; plan.left is what the path leaves of them
-	violations int     // how many victims may violate a budget; anyViolations if budgets do not matter
-	allowances []int64 // by budget: what the path leaves of it and of the violations
-	every      []int   // scratch: all candidates
-	victims    []int   // scratch
-
-	kept       []int // indices of plan.ranked
-	keptWeight int64
+	victims []int // scratch, like the next ones
+	order   []int
+	caps    []int64
+	sums    []int64
 }
 
-// levels is the number of levels of holders, a power of two.
-const levels = 64
+// The limits of a plan: steps of all searches together among few candidates, which take
+// some 30 ms, and clauses. With more candidates the steps are configured.
+const (
+	stepsFew   = 1 << 19
+	clausesMax = 64
+)
 
-// newSearch allocates the memory for searches among all of the plan's candidates.
-func newSearch(p *plan) *search {
-	n, d, most := len(p.ranked), len(p.need), min(p.victimsMax(), len(p.ranked))
-	numbers := make([]int64, n*(3*d+4)+1+(most+5)*d)
-	places := make([]int, 5*n+3*most+1)
-	s := &search{
-		plan: p, kinds: d, words: (n + 63) / 64, same: make([]bool, n),
-		all: takeFirst(&numbers, n*d), parts: takeFirst(&numbers, n*d), sizes: takeFirst(&numbers, n*d),
-		weights: takeFirst(&numbers, n), prices: takeFirst(&numbers, n), costs: takeFirst(&numbers, n), sums: takeFirst(&numbers, n+1),
-		multipliers: takeFirst(&numbers, d), best: takeFirst(&numbers, d), lack: takeFirst(&numbers, d),
-		rest: takeFirst(&numbers, (most+1)*d),
-		pool: takeFirst(&places, n), groups: takeFirst(&places, n), byPrice: takeFirst(&places, n),
-		picked: takeFirst(&places, most), every: takeFirst(&places, n), path: takeFirst(&places, most+1), kept: takeFirst(&places, most),
-		holders: make([]uint64, d*(levels+1)*((n+63)/64)),
-		floored: p.floored(),
-	}
-	s.most = s.stepsMax()
-	for i := range p.ranked {
-		for k, held := range p.ranked[i].held {
-			s.all[i*d+k] = parts(held, p.need[k], unit)
-		}
-	}
-	return s
+// reset begins the searches for a plan.
+func (s *search) reset(p *problem) {
+	s.before += s.steps
+	s.problem, s.steps, s.clauses = p, 0, s.clauses[:0]
 }
 
-// stepsProved is the limit of steps among few candidates. It only bounds the time
-// of a partition; it takes half a second to reach.
-const stepsProved = 1 << 26
-
-// stepsPerExact is how many steps take as long as one of an exact search.
-const stepsPerExact = 32
-
-// stepsTried is the limit if there is another strategy to fall back on.
-const stepsTried = 1 << 19
-
+// stepsMax is how many steps all searches of a plan may take together. Each of them may
+// take half of what is left, so that the next one finds something too.
 func (s *search) stepsMax() int64 {
-	few := len(s.plan.ranked) <= ProvedMax
 	switch {
-	case few && s.plan.rules.configured:
-		return stepsProved
-	case few:
-		return stepsTried
-	case s.plan.cfg.StepsMax == 0:
+	case len(s.ranked) <= ProvedMax:
+		return stepsFew
+	case s.cfg.StepsMax == 0:
 		return DefaultConfig().StepsMax
 	default:
-		return s.plan.cfg.StepsMax
+		return s.cfg.StepsMax
 	}
 }
 
-// takeFirst takes the first n elements off a slab.
-func takeFirst[T any](slab *[]T, n int) []T {
-	piece := (*slab)[:n:n]
-	*slab = (*slab)[n:]
-	return piece
+// spare looks for the victims of the least importance, among candidates which are in
+// order. What the resource manager refuses, it refuses with fewer victims too. So from a refusal
+// follows a clause, and with it the search begins again.
+func (s *search) spare(pool []int, within limit, fits func([]string) error) answer {
+	for range clausesMax {
+		s.most, s.first, s.priced.on = len(pool), true, false
+		s.begin(pool, within)
+		a := s.run()
+		if a != yes || fits == nil || fits(s.keysOf(s.kept)) == nil {
+			return a
+		}
+		if !s.learn(fits) {
+			return no
+		}
+	}
+	return unknown
 }
 
-// group gives equal candidates equal numbers; order is scratch. If floors may be
-// broken, candidates are equal only if they count for the same floors with the
-// same amounts, and if budgets may be, for the same budgets. Which of equals violate
-// a budget can depend on the others, so if some may, no candidates are equal.
-func (s *search) group(order []int) {
-	ranked := s.plan.ranked
-	compare := func(a, b int) int {
-		c := cmp.Or(cmp.Compare(ranked[a].weight, ranked[b].weight), slices.Compare(ranked[a].held, ranked[b].held))
-		if c == 0 && s.floored {
-			c = cmp.Or(slices.Compare(ranked[a].Floors, ranked[b].Floors), s.plan.compareAmounts(&ranked[a], &ranked[b]))
+// learn notes a clause: some candidates of which the resource manager wants one to end. They are
+// those that stay if as many others as possible go, the most important first, besides the victims. It is
+// false if there are none.
+func (s *search) learn(fits func([]string) error) bool {
+	stays := make([]bool, len(s.ranked))
+	gone := slices.Clone(s.kept)
+	order := slices.DeleteFunc(slices.Clone(s.everyone()), func(i int) bool { return slices.Contains(gone, i) })
+	slices.Reverse(order)
+	found := false
+	for len(order) > 0 {
+		// The first low of them can go, the first high cannot.
+		low, high := 0, len(order)+1
+		for step := len(order); high-low > 1; step = (high - low) / 2 {
+			if fits(s.keysOf(append(gone, order[:low+step]...))) != nil {
+				low += step
+			} else {
+				high = low + step
+			}
 		}
-		if c == 0 && s.violations >= 0 {
-			c = slices.Compare(ranked[a].Budgets, ranked[b].Budgets)
+		gone = append(gone, order[:low]...)
+		if low < len(order) {
+			stays[order[low]], found = true, true
 		}
-		if c == 0 && s.violations > 0 {
-			c = cmp.Compare(a, b)
-		}
-		return c
+		order = order[min(low+1, len(order)):]
 	}
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, compare)
-	for at, i := range order {
-		switch {
-		case at == 0:
-			s.groups[i] = 0
-		case compare(order[at-1], i) == 0:
-			s.groups[i] = s.groups[order[at-1]]
-		default:
-			s.groups[i] = s.groups[order[at-1]] + 1
-		}
-	}
+	s.clauses = append(s.clauses, stays...)
+	return found
 }
 
-// among sets the pool to the candidates up to this class and priority.
-func (s *search) among(worst Class, priority int32) {
-	s.pool = s.pool[:0]
-	d := s.kinds
-	for i := range s.plan.ranked {
-		e := &s.plan.ranked[i]
-		if e.class > worst || e.Priority > priority {
-			continue
-		}
-		at := len(s.pool)
-		s.pool = append(s.pool, i)
-		s.weights[at] = e.weight
-		copy(s.parts[at*d:at*d+d], s.all[i*d:i*d+d])
-	}
-}
-
-// decide says whether count candidates of the pool, which is not empty, cover the
-// need, and keeps them if so. If count is larger than the pool, it tries all.
-func (s *search) decide(count int) answer {
-	s.count = min(count, len(s.pool))
-	if a := s.refute(); a != unknown {
-		return a
-	}
-	s.first, s.limit = true, -s.worth()
-	s.kept = s.kept[:0]
-	s.run()
-	switch {
-	case len(s.kept) > 0:
-		return yes
-	case s.steps > s.most:
-		return unknown
-	default:
+// spareAsking does the same where nothing but the need and the resource manager has to agree,
+// and it has too many conditions for clauses. It asks about each candidate that can stay.
+func (s *search) spareAsking(pool []int, fits func([]string) error) answer {
+	s.kept = append(s.kept[:0], pool...)
+	if fits(s.keysOf(s.kept)) != nil {
 		return no
 	}
-}
-
-// improve replaces the kept candidates by the lightest count candidates of the
-// pool that cover the need. It returns a lower bound of their weight.
-func (s *search) improve(count int) (weightMin int64) {
-	s.count = count
-	s.keptWeight = 0
-	for _, i := range s.kept {
-		s.keptWeight += s.plan.ranked[i].weight
-	}
-	if weightMin = s.raiseBound(); weightMin < s.keptWeight {
-		s.first, s.limit = false, fraction*(s.keptWeight-1)-s.worth()
-		s.run()
-		if s.steps > s.most {
-			return min(weightMin, s.keptWeight)
+	for _, i := range slices.Backward(pool) {
+		others := slices.DeleteFunc(slices.Clone(s.kept), func(other int) bool { return other == i })
+		if s.suffice(others) && fits(s.keysOf(others)) == nil {
+			s.kept = others
 		}
 	}
-	return s.keptWeight
+	slices.Sort(s.kept)
+	return yes
 }
 
-// run sorts the pool by price, and searches.
-func (s *search) run() {
-	s.sortByPrice()
-	s.sumTops()
-	s.fillHolders()
-	for k := range s.kinds {
-		s.rest[s.count*s.kinds+k] = unit
-	}
-	s.descend(s.count, 0, 0)
+// begin takes the pool and the limit.
+func (s *search) begin(pool []int, within limit) {
+	s.pool, s.limit = append(s.pool[:0], pool...), within
+	s.setGoal()
+	s.setBounds()
+	s.fillTails()
+	s.tops = s.tops[:0]
+	s.found, s.stopped = false, false
 }
 
-func (s *search) sortByPrice() {
-	d := s.kinds
-	s.byPrice = s.byPrice[:len(s.pool)]
-	for at := range s.byPrice {
-		s.byPrice[at] = at
+// setGoal takes the need and the clauses.
+func (s *search) setGoal() {
+	n := len(s.ranked)
+	s.goal = append(s.goal[:0], s.need...)
+	for range len(s.clauses) / max(n, 1) {
+		s.goal = append(s.goal, 1)
 	}
-	slices.SortFunc(s.byPrice, func(a, b int) int {
-		return cmp.Or(
-			cmp.Compare(s.prices[a], s.prices[b]),
-			cmp.Compare(s.groups[s.pool[a]], s.groups[s.pool[b]]),
-			cmp.Compare(a, b), // the less important of equals
-		)
-	})
-	for at, place := range s.byPrice {
-		s.costs[at] = s.prices[place]
-		s.sums[at+1] = s.sums[at] + s.prices[place]
-		copy(s.sizes[at*d:at*d+d], s.parts[place*d:place*d+d])
-		s.same[at] = at > 0 && s.groups[s.pool[place]] == s.groups[s.pool[s.byPrice[at-1]]]
+	s.helds = s.helds[:0]
+	for i := range s.ranked {
+		s.helds = append(s.helds, s.ranked[i].held...)
+		for at := i; at < len(s.clauses); at += n {
+			held := int64(0)
+			if s.clauses[at] {
+				held = 1
+			}
+			s.helds = append(s.helds, held)
+		}
 	}
 }
 
-// sumTops fills in tops, from the last place to the first, with the sums of the
-// largest parts of each kind seen so far.
-func (s *search) sumTops() {
-	n, d := len(s.byPrice), s.kinds
-	if size := (s.count + 1) * (n + 1) * d; cap(s.tops) < size {
-		s.tops = make([]int64, size)
-	} else {
-		s.tops = s.tops[:size]
+// holds is what a candidate holds of the goal.
+func (s *search) holds(i int) []int64 { return s.helds[i*len(s.goal):][:len(s.goal)] }
+
+// setBounds finds out what can rule out victims of the pool.
+func (s *search) setBounds() {
+	s.floors, s.spends, s.apart = false, false, false
+	if s.limit.below < len(s.pool) {
+		s.floors = s.breaking(s.pool) > 0
 	}
+	if len(s.node.Budgets) > 0 && s.limit.violations < len(s.pool) {
+		s.spends = s.countViolations(s.pool) > s.limit.violations
+	}
+	for _, i := range s.pool {
+		s.apart = s.apart || s.spends && len(s.ranked[i].Budgets) > 1
+	}
+}
+
+// run searches the pool. If the search is stopped, the first victims are those that a greedy
+// choice finds.
+//
+// Mostly few steps are enough. Only then it is worth looking for twins.
+func (s *search) run() answer {
+	n := len(s.pool)
+	most := s.steps + max((s.stepsMax()-s.steps)/2, 1)
+	s.twins = slices.Grow(s.twins[:0], n)[:n]
+	for at := range s.twins {
+		s.twins[at] = -1
+	}
+	for _, s.stop = range [2]int64{min(s.steps+int64(4*n), most), most} {
+		s.stopped = false
+		s.start()
+		if s.descend(0, -1, n, usage{}); !s.stopped {
+			break
+		}
+		s.fillTwins()
+	}
+	switch {
+	case s.found && (s.first || !s.stopped):
+		return yes
+	case !s.stopped:
+		return no
+	case s.first && s.grab():
+		return yes
+	default:
+		return unknown
+	}
+}
+
+// start begins with no victims.
+func (s *search) start() {
+	d := len(s.goal)
+	s.rest = slices.Grow(s.rest[:0], (s.most+1)*d)[:(s.most+1)*d]
+	s.path = slices.Grow(s.path[:0], s.most)[:s.most]
+	copy(s.rest, s.goal)
+	s.fillFloors()
+	s.fillBudgets()
+	s.allow = append(s.allow[:0], s.allowed...)
+}
+
+// fillTwins finds for each place the one before it of a candidate that holds and weighs the same and
+// counts for the same guarantees and budgets. The more harmful one of twins only goes with the
+// other. Where nothing but the need is looked at, the search makes no wrong choices.
+func (s *search) fillTwins() {
+	n := len(s.pool)
+	if s.apart {
+		return
+	}
+	s.order = s.order[:0]
+	for at := range n {
+		s.order = append(s.order, at)
+	}
+	slices.SortFunc(s.order, func(a, b int) int { return cmp.Or(s.compareWorth(s.pool[a], s.pool[b]), cmp.Compare(a, b)) })
+	for at := 1; at < n; at++ {
+		if before := s.order[at-1]; s.compareWorth(s.pool[before], s.pool[s.order[at]]) == 0 {
+			s.twins[s.order[at]] = before
+		}
+	}
+}
+
+func (s *search) compareWorth(a, b int) int {
+	x, y := &s.ranked[a], &s.ranked[b]
+	return cmp.Or(
+		cmp.Compare(x.weight, y.weight), slices.Compare(s.holds(a), s.holds(b)), s.compareAmounts(x, y),
+		slices.Compare(x.Floors, y.Floors), slices.Compare(x.Budgets, y.Budgets),
+	)
+}
+
+// fillTails fills in what all before each place can give.
+func (s *search) fillTails() {
+	d := len(s.goal)
+	s.tails = slices.Grow(s.tails[:0], (len(s.pool)+1)*d)[:(len(s.pool)+1)*d]
+	clear(s.tails[:d])
+	for at, i := range s.pool {
+		for k, held := range s.holds(i) {
+			s.tails[at*d+d+k] = add(s.tails[at*d+k], held)
+		}
+	}
+	if s.floors {
+		s.caps = s.caps[:0]
+		for f := range s.node.Floors {
+			for _, kind := range s.short {
+				s.caps = append(s.caps, max(s.node.Floors[f].Surplus.Of(kind), 0))
+			}
+			for range len(s.goal) - len(s.short) {
+				s.caps = append(s.caps, math.MaxInt64)
+			}
+		}
+		s.capTails(s.limit.below, func(c *Candidate) []int32 { return c.Floors })
+	}
+	if s.spends {
+		firstBudget := func(c *Candidate) []int32 { return c.Budgets[:min(len(c.Budgets), 1)] }
+		s.caps = slices.Grow(s.caps[:0], len(s.node.Budgets)*d)[:len(s.node.Budgets)*d]
+		clear(s.caps)
+		for _, i := range s.pool {
+			for _, b := range firstBudget(s.ranked[i].Candidate) {
+				for k, held := range s.holds(i) {
+					s.caps[int(b)*d+k] = max(s.caps[int(b)*d+k], held)
+				}
+			}
+		}
+		for at := range s.caps {
+			s.caps[at] = times(int64(max(s.node.Budgets[at/d].Allowed, 0)), s.caps[at])
+		}
+		s.capTails(s.limit.violations, firstBudget)
+	}
+}
+
+// capTails lowers the tails to what groups of candidates can give that are capped, each
+// within the next. As many more as are beyond the caps may give as much as the largest.
+func (s *search) capTails(beyond int, groupsOf func(*Candidate) []int32) {
+	d := len(s.goal)
+	s.sums = slices.Grow(s.sums[:0], 2*d)[:2*d]
+	sum, spare := s.sums[:d], s.sums[d:]
+	clear(s.sums)
+	for _, i := range s.pool {
+		for k, held := range s.holds(i) {
+			spare[k] = max(spare[k], times(int64(beyond), held))
+		}
+	}
+	for at, i := range s.pool {
+		groups := groupsOf(s.ranked[i].Candidate)
+		for k, held := range s.holds(i) {
+			gives := held
+			for _, g := range groups {
+				gives = min(gives, s.caps[int(g)*d+k])
+			}
+			for _, g := range groups {
+				if left := &s.caps[int(g)*d+k]; *left != math.MaxInt64 {
+					*left -= gives
+				}
+			}
+			more := min(held-gives, spare[k])
+			spare[k] -= more
+			sum[k] = add(sum[k], gives+more)
+			s.tails[at*d+d+k] = min(s.tails[at*d+d+k], sum[k])
+		}
+	}
+}
+
+// fillTops fills in the most that up to s.most candidates before each place hold.
+func (s *search) fillTops() {
+	n, d := len(s.pool), len(s.goal)
+	size := (s.most + 1) * (n + 1) * d
+	s.tops = slices.Grow(s.tops[:0], size)[:size]
+	s.sums = slices.Grow(s.sums[:0], s.most)[:s.most]
 	for k := range d {
-		largest := s.prices[:s.count] // scratch: the prices are in costs by now
-		clear(largest)
-		for at := n; at >= 0; at-- {
-			if at < n {
-				insert(largest, s.sizes[at*d+k])
+		clear(s.sums)
+		for at := range n + 1 {
+			if at > 0 && s.most > 0 {
+				insert(s.sums, s.holds(s.pool[at-1])[k])
 			}
-			var sum int64
-			for r := 1; r <= s.count; r++ {
-				sum += largest[r-1]
-				s.tops[(r*(n+1)+at)*d+k] = sum
+			sum := int64(0)
+			for r, held := range s.sums {
+				sum = add(sum, held)
+				s.tops[((r+1)*(n+1)+at)*d+k] = sum
 			}
 		}
 	}
+}
+
+// largest is what the s.most largest of the pool hold of each kind.
+func (s *search) largest() []int64 {
+	d := len(s.goal)
+	s.sums = slices.Grow(s.sums[:0], d+s.most)[:d+s.most]
+	sums, falling := s.sums[:d], s.sums[d:]
+	clear(sums)
+	for k := range d {
+		clear(falling)
+		for _, i := range s.pool {
+			insert(falling, s.holds(i)[k])
+		}
+		for _, held := range falling {
+			sums[k] = add(sums[k], held)
+		}
+	}
+	return sums
 }
 
 // insert puts v in its place in a descending list, and drops the last element.
@@ -282,85 +388,4 @@ func insert(falling []int64, v int64) {
 		falling[at] = falling[at-1]
 	}
 	falling[at] = v
-}
-
-func (s *search) fillHolders() {
-	clear(s.holders)
-	for at := range s.byPrice {
-		for k := range s.kinds {
-			level := int(s.sizes[at*s.kinds+k] * levels / unit)
-			s.holders[(k*(levels+1)+level)*s.words+at/64] |= 1 << (at % 64)
-		}
-	}
-	for k := range s.kinds {
-		for level := levels - 1; level >= 0; level-- {
-			to := (k*(levels+1) + level) * s.words
-			for w := range s.words {
-				s.holders[to+w] |= s.holders[to+s.words+w]
-			}
-		}
-	}
-}
-
-// descend tries the candidates from a place on, one after the other, as the next
-// of r victims to come; sum is the sum of the prices of those chosen so far.
-func (s *search) descend(r, from int, sum int64) {
-	if r == 1 {
-		s.chooseLast(from, sum)
-		return
-	}
-	n, d := len(s.byPrice), s.kinds
-	rest, next := s.rest[r*d:r*d+d], s.rest[r*d-d:r*d]
-	for at := from; at+r <= n; at++ {
-		if at > from && s.same[at] {
-			continue
-		}
-		s.steps++
-		if s.steps > s.most || sum+s.sums[at+r]-s.sums[at] > s.limit {
-			return
-		}
-		tops := s.tops[(r*(n+1)+at)*d:][:d]
-		for k, missing := range rest {
-			if missing > tops[k] {
-				return
-			}
-		}
-		sizes := s.sizes[at*d : at*d+d]
-		for k, missing := range rest {
-			next[k] = max(missing-sizes[k], 0)
-		}
-		s.path[r] = at
-		if !s.bound() {
-			s.descend(r-1, at+1, sum+s.costs[at])
-			continue
-		}
-		if c := s.plan.ranked[s.pool[s.byPrice[at]]].Candidate; s.take(c) {
-			s.descend(r-1, at+1, sum+s.costs[at])
-			s.giveBack(c)
-		}
-	}
-}
-
-// chooseLast looks for the last victim.
-func (s *search) chooseLast(from int, sum int64) {
-	d := s.kinds
-	for w := from / 64; w < s.words; w++ {
-		s.steps++
-		able := ^uint64(0)
-		if w == from/64 {
-			able <<= from % 64
-		}
-		for k, missing := range s.rest[d : 2*d] {
-			able &= s.holders[(k*(levels+1)+int(missing*levels/unit))*s.words+w]
-		}
-		for ; able != 0; able &= able - 1 {
-			s.steps++
-			at := w*64 + bits.TrailingZeros64(able)
-			if sum+s.costs[at] > s.limit {
-				return
-			}
-			s.path[1] = at
-			s.consider()
-		}
-	}
 }
