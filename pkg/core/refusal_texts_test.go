@@ -17,7 +17,7 @@ import (
 // A reason that comes after many others is found too.
 func TestRefusalTextsAreBounded(t *testing.T) {
 	const asks, nodes = 200, 1000
-	c := newStrangerCase(t, core.Options{}, func(key core.AllocationKey, node core.NodeID, _ bool) error {
+	c := newManyAsks(t, core.Options{}, func(key core.AllocationKey, node core.NodeID, _ bool) error {
 		if strings.HasSuffix(string(node), "7") && node > "n1" {
 			return fmt.Errorf("a taint of the zone")
 		}

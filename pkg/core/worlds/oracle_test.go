@@ -1,4 +1,4 @@
-package core_test
+package worlds
 
 import (
 	"cmp"
@@ -10,27 +10,27 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
-// A tortureOracle tries every set of victims on what runs at one moment. It is
+// A oracle tries every set of victims on what runs at one moment. It is
 // written against docs/preemption.md. Where that can be read in two ways, it takes the
 // one that makes fewer sets of victims lawful.
-type tortureOracle struct {
-	w       *tortureWorld
-	running []*torturePod
+type oracle struct {
+	w       *world
+	running []*pod
 	on      map[string]string
-	used    map[string]tortureAmounts // by queue
-	free    map[string]tortureAmounts // by node
-	ended   map[string]int            // members of a budget that were evicted and have ended
-	leaves  map[string]bool           // what is being evicted
-	overdue map[string]bool           // what was evicted and did not end in time
-	stays   map[string]bool           // placeholders whose place an ask has
-	limits  []tortureAmounts          // what counts for each limit
-	settled map[string]bool           // what has taken the place of an equal, and keeps it against equals
+	used    map[string]amounts // by queue
+	free    map[string]amounts // by node
+	ended   map[string]int     // members of a budget that were evicted and have ended
+	leaves  map[string]bool    // what is being evicted
+	overdue map[string]bool    // what was evicted and did not end in time
+	stays   map[string]bool    // placeholders whose place an ask has
+	limits  []amounts          // what counts for each limit
+	settled map[string]bool    // what has taken the place of an equal, and keeps it against equals
 }
 
 // oracle is of what runs now. What is being evicted still runs.
-func (g *tortureGame) oracle() *tortureOracle {
-	o := &tortureOracle{
-		w: g.w, on: maps.Clone(g.on), used: map[string]tortureAmounts{}, free: map[string]tortureAmounts{}, ended: map[string]int{}, limits: make([]tortureAmounts, len(g.w.Limits)),
+func (g *game) oracle() *oracle {
+	o := &oracle{
+		w: g.w, on: g.on, used: map[string]amounts{}, free: map[string]amounts{}, ended: map[string]int{}, limits: make([]amounts, len(g.w.Limits)),
 		leaves: map[string]bool{}, overdue: map[string]bool{}, stays: map[string]bool{}, settled: map[string]bool{},
 	}
 	for _, n := range g.w.Nodes {
@@ -38,7 +38,7 @@ func (g *tortureGame) oracle() *tortureOracle {
 	}
 	for _, e := range g.evictions {
 		o.leaves[e.Victim] = !e.Ended
-		o.overdue[e.Victim] = !e.Ended && g.now.Sub(tortureStart) >= e.At+tortureTimeout
+		o.overdue[e.Victim] = !e.Ended && g.now.Sub(start) >= e.At+evictionTimeout
 		if e.Trigger == preemptor.Priority && o.compare(g.w.pod(e.For), g.w.pod(e.Victim)) == 0 {
 			o.settled[e.For] = true
 		}
@@ -67,8 +67,14 @@ func (g *tortureGame) oracle() *tortureOracle {
 	return o
 }
 
+// frozen is the same for later: what runs may change.
+func (o *oracle) frozen() *oracle {
+	o.on = maps.Clone(o.on)
+	return o
+}
+
 // leaving are the pods that are being evicted.
-func (o *tortureOracle) leaving() (list []*torturePod) {
+func (o *oracle) leaving() (list []*pod) {
 	for _, p := range o.running {
 		if o.leaves[p.Key] {
 			list = append(list, p)
@@ -77,10 +83,10 @@ func (o *tortureOracle) leaving() (list []*torturePod) {
 	return list
 }
 
-// tortureCommon is the lowest queue above two queues; empty is root.
-func tortureCommon(a, b string) string {
-	for _, q := range torturePath(a) {
-		if tortureWithin(b, q) {
+// commonQueue is the lowest queue above two queues; empty is root.
+func commonQueue(a, b string) string {
+	for _, q := range pathOf(a) {
+		if within(b, q) {
 			return q
 		}
 	}
@@ -88,9 +94,9 @@ func tortureCommon(a, b string) string {
 }
 
 // priority is that of a pod as a queue above it sees it.
-func (o *tortureOracle) priority(p *torturePod, above string) int {
+func (o *oracle) priority(p *pod, above string) int {
 	priority := p.Priority
-	for _, name := range torturePath(p.Queue) {
+	for _, name := range pathOf(p.Queue) {
 		if name == above {
 			break
 		}
@@ -104,15 +110,15 @@ func (o *tortureOracle) priority(p *torturePod, above string) int {
 }
 
 // compare compares two pods as the lowest queue above both sees them.
-func (o *tortureOracle) compare(a, b *torturePod) int {
-	above := tortureCommon(a.Queue, b.Queue)
+func (o *oracle) compare(a, b *pod) int {
+	above := commonQueue(a.Queue, b.Queue)
 	return cmp.Compare(o.priority(a, above), o.priority(b, above))
 }
 
 // isProtected reports whether preemption is disabled for a queue, or above it and no queue
 // between has a policy of its own.
-func (o *tortureOracle) isProtected(queue string) bool {
-	for _, q := range torturePath(queue) {
+func (o *oracle) isProtected(queue string) bool {
+	for _, q := range pathOf(queue) {
 		if policy := o.w.queue(q).Policy; policy != core.PreemptionDefault {
 			return policy == core.PreemptionDisabled
 		}
@@ -121,8 +127,8 @@ func (o *tortureOracle) isProtected(queue string) bool {
 }
 
 // fence is the lowest queue above the ask in which it must find its victims.
-func (o *tortureOracle) fence(queue string) string {
-	for _, q := range torturePath(queue) {
+func (o *oracle) fence(queue string) string {
+	for _, q := range pathOf(queue) {
 		if o.w.queue(q).Policy == core.PreemptionFence {
 			return q
 		}
@@ -130,43 +136,43 @@ func (o *tortureOracle) fence(queue string) string {
 	return ""
 }
 
-// A torturePlace is what an ask needs on one node.
-type torturePlace struct {
-	ask     *torturePod
+// A place is what an ask needs on one node.
+type place struct {
+	ask     *pod
 	trigger preemptor.Trigger
 	node    string
-	short   tortureAmounts           // what the node lacks
-	quota   []tortureLack            // what the queues above the ask lack, the lowest first
-	lacking [3]bool                  // the kinds that any of them lacks
-	within  func(v *torturePod) bool // which candidates count; nil is all
-	must    []*torturePod            // what has to end because of conflicts
-	never   []*torturePod            // what has to stay because the ask needs it
+	short   amounts           // what the node lacks
+	quota   []lack            // what the queues above the ask lack, the lowest first
+	lacking [3]bool           // the kinds that any of them lacks
+	within  func(v *pod) bool // which candidates count; nil is all
+	must    []*pod            // what has to end because of conflicts
+	never   []*pod            // what has to stay because the ask needs it
 	// guards says that guarantees are kept though the ask requires the node.
 	guards bool
 }
 
-type tortureLack struct {
+type lack struct {
 	queue string
-	short tortureAmounts
+	short amounts
 }
 
 // place is what the ask needs on a node, or false if it can never run there.
-func (o *tortureOracle) place(ask *torturePod, node *tortureNode, t preemptor.Trigger) (p torturePlace, ok bool) {
-	p = torturePlace{ask: ask, trigger: t, node: node.Name}
+func (o *oracle) place(ask *pod, node *node, t preemptor.Trigger) (p place, ok bool) {
+	p = place{ask: ask, trigger: t, node: node.Name}
 	free := o.free[node.Name]
 	for k, amount := range ask.Amounts {
 		if amount > 0 && amount > free[k] {
 			p.short[k], p.lacking[k] = amount-free[k], true
 		}
 	}
-	for _, q := range torturePath(ask.Queue) {
-		l := tortureLack{queue: q}
+	for _, q := range pathOf(ask.Queue) {
+		l := lack{queue: q}
 		for k, most := range o.w.queue(q).Max {
 			if most > 0 && ask.Amounts[k] > 0 && o.used[q][k]+ask.Amounts[k] > most {
 				l.short[k], p.lacking[k] = o.used[q][k]+ask.Amounts[k]-most, true
 			}
 		}
-		if l.short != (tortureAmounts{}) {
+		if l.short != (amounts{}) {
 			p.quota = append(p.quota, l)
 		}
 	}
@@ -191,16 +197,16 @@ func (o *tortureOracle) place(ask *torturePod, node *tortureNode, t preemptor.Tr
 }
 
 // candidate reports whether a pod may be a victim at all.
-func (o *tortureOracle) candidate(p *torturePlace, v *torturePod) bool {
+func (o *oracle) candidate(p *place, v *pod) bool {
 	if v.Foreign != core.Own && !o.endable(p, v) || o.leaves[v.Key] || o.stays[v.Key] || v.Required || v.Requires != "" || v == p.ask || o.isProtected(v.Queue) ||
-		!tortureWithin(v.Queue, o.fence(p.ask.Queue)) || slices.Contains(p.never, v) && o.on[v.Key] == p.node {
+		!within(v.Queue, o.fence(p.ask.Queue)) || slices.Contains(p.never, v) && o.on[v.Key] == p.node {
 		return false
 	}
 	elsewhere := o.on[v.Key] != p.node
-	if len(p.quota) > 0 && !tortureWithin(v.Queue, p.quota[0].queue) || len(p.quota) == 0 && elsewhere {
+	if len(p.quota) > 0 && !within(v.Queue, p.quota[0].queue) || len(p.quota) == 0 && elsewhere {
 		return false
 	}
-	above := tortureCommon(v.Queue, p.ask.Queue)
+	above := commonQueue(v.Queue, p.ask.Queue)
 	mine, its := o.priority(p.ask, above), o.priority(v, above)
 	switch p.trigger {
 	case preemptor.Priority:
@@ -219,21 +225,21 @@ func (o *tortureOracle) candidate(p *torturePlace, v *torturePod) bool {
 }
 
 // configured reports whether any queue is configured for a kind.
-func (o *tortureOracle) configured(k int) bool {
-	return slices.ContainsFunc(o.w.Queues, func(q tortureQueue) bool { return q.Guaranteed[k] > 0 || q.Max[k] > 0 })
+func (o *oracle) configured(k int) bool {
+	return slices.ContainsFunc(o.w.Queues, func(q queue) bool { return q.Guaranteed[k] > 0 || q.Max[k] > 0 })
 }
 
 // claim reports whether the ask stays within what is guaranteed to it below a queue,
 // in every kind that is short or guaranteed. A kind that is configured nowhere does
 // not count.
-func (o *tortureOracle) claim(p *torturePlace, above string) bool {
+func (o *oracle) claim(p *place, above string) bool {
 	some := false
 	for k, amount := range p.ask.Amounts {
 		if amount == 0 {
 			continue
 		}
 		named := false
-		for _, q := range torturePath(p.ask.Queue) {
+		for _, q := range pathOf(p.ask.Queue) {
 			if q == above {
 				break
 			}
@@ -252,22 +258,22 @@ func (o *tortureOracle) claim(p *torturePlace, above string) bool {
 }
 
 // keeps reports whether guarantees and, where they are hard, budgets are kept.
-func (o *tortureOracle) keeps(p *torturePlace, victims []*torturePod) bool {
+func (o *oracle) keeps(p *place, victims []*pod) bool {
 	for _, q := range o.w.Queues {
 		guards := p.trigger != preemptor.RequiredNode || p.guards
-		if guards && !tortureWithin(p.ask.Queue, q.Name) && o.breaks(q.Name, victims) != [3]bool{} {
+		if guards && !within(p.ask.Queue, q.Name) && o.breaks(q.Name, victims) != [3]bool{} {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(o.w.Budgets, func(b tortureBudget) bool { return !o.keepsBudget(b, victims) })
+	return !slices.ContainsFunc(o.w.Budgets, func(b budget) bool { return !o.keepsBudget(b, victims) })
 }
 
 // breaks are the kinds in which victims, together with what is being evicted, would
 // leave a queue with less than is guaranteed to it. What is evicted may have done so already.
-func (o *tortureOracle) breaks(queue string, victims []*torturePod) (kinds [3]bool) {
-	sum := func(pods []*torturePod) (held tortureAmounts) {
+func (o *oracle) breaks(queue string, victims []*pod) (kinds [3]bool) {
+	sum := func(pods []*pod) (held amounts) {
 		for _, v := range pods {
-			if tortureWithin(v.Queue, queue) {
+			if within(v.Queue, queue) {
 				held = held.plus(v.Amounts, 1)
 			}
 		}
@@ -283,8 +289,8 @@ func (o *tortureOracle) breaks(queue string, victims []*torturePod) (kinds [3]bo
 
 // keepsBudget reports whether victims keep a budget together with what is being
 // evicted, where budgets are hard.
-func (o *tortureOracle) keepsBudget(b tortureBudget, victims []*torturePod) bool {
-	counts := func(v *torturePod) bool { return slices.Contains(b.Members, v.Key) }
+func (o *oracle) keepsBudget(b budget, victims []*pod) bool {
+	counts := func(v *pod) bool { return slices.Contains(b.Members, v.Key) }
 	count := 0
 	for _, v := range append(o.leaving(), victims...) {
 		if counts(v) {
@@ -295,7 +301,7 @@ func (o *tortureOracle) keepsBudget(b tortureBudget, victims []*torturePod) bool
 }
 
 // enough reports whether the ask fits once the victims have ended.
-func (o *tortureOracle) enough(p *torturePlace, victims []*torturePod) bool {
+func (o *oracle) enough(p *place, victims []*pod) bool {
 	short := p.short
 	for _, v := range victims {
 		if o.on[v.Key] == p.node {
@@ -304,7 +310,7 @@ func (o *tortureOracle) enough(p *torturePlace, victims []*torturePod) bool {
 	}
 	for _, l := range p.quota {
 		for _, v := range victims {
-			if tortureWithin(v.Queue, l.queue) {
+			if within(v.Queue, l.queue) {
 				l.short = l.short.plus(v.Amounts, -1)
 			}
 		}
@@ -324,11 +330,11 @@ func (o *tortureOracle) enough(p *torturePlace, victims []*torturePod) bool {
 
 // victims is a lawful set that makes room at a place and of which none can be left
 // out, if there is one.
-func (o *tortureOracle) victims(p *torturePlace) ([]*torturePod, bool) {
+func (o *oracle) victims(p *place) ([]*pod, bool) {
 	if o.enough(p, nil) {
 		return nil, true
 	}
-	var candidates []*torturePod
+	var candidates []*pod
 	for _, v := range o.running {
 		if o.candidate(p, v) && (p.within == nil || p.within(v)) {
 			candidates = append(candidates, v)
@@ -350,7 +356,7 @@ func (o *tortureOracle) victims(p *torturePlace) ([]*torturePod, bool) {
 }
 
 // search tries all sets of the candidates beside those chosen.
-func (o *tortureOracle) search(p *torturePlace, chosen, candidates []*torturePod) ([]*torturePod, bool) {
+func (o *oracle) search(p *place, chosen, candidates []*pod) ([]*pod, bool) {
 	if o.enough(p, chosen) {
 		return slices.Clone(chosen), true
 	}
@@ -366,7 +372,7 @@ func (o *tortureOracle) search(p *torturePlace, chosen, candidates []*torturePod
 	return o.search(p, chosen, candidates[1:])
 }
 
-func tortureKeys(pods []*torturePod) string {
+func keysOf(pods []*pod) string {
 	var keys []string
 	for _, p := range pods {
 		keys = append(keys, p.Key)

@@ -1,4 +1,4 @@
-package core_test
+package worlds
 
 import (
 	"fmt"
@@ -11,41 +11,41 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// tortureAmounts are cores, bytes and pods. Pods are a kind that no queue is
+// amounts are cores, bytes and pods. Pods are a kind that no queue is
 // configured for.
-type tortureAmounts [3]int
+type amounts [3]int
 
-const torturePods = 2 // the kind that no queue is configured for
+const podsKind = 2 // the kind that no queue is configured for
 
 var (
-	tortureNames = [...]string{resources.VCore, resources.Memory, "pods"}
-	tortureKinds = func() *resources.Kinds {
+	kindNames = [...]string{resources.VCore, resources.Memory, "pods"}
+	kindTable = func() *resources.Kinds {
 		k := new(resources.Kinds)
-		for _, name := range tortureNames {
+		for _, name := range kindNames {
 			if _, err := k.Intern(name); err != nil {
 				panic(err)
 			}
 		}
 		return k
 	}()
-	tortureStart = time.Unix(1_000_000, 0).UTC()
+	start = time.Unix(1_000_000, 0).UTC()
 )
 
-func (a tortureAmounts) of(kind int) int64 {
+func (a amounts) of(kind int) int64 {
 	if kind == 0 {
 		return int64(a[kind]) * 1000
 	}
 	return int64(a[kind])
 }
 
-func (a tortureAmounts) amounts() (r resources.Amounts) {
+func (a amounts) amounts() (r resources.Amounts) {
 	for k := range a {
 		r.Set(resources.Kind(k), a.of(k))
 	}
 	return r
 }
 
-func (a tortureAmounts) limits() (l resources.Limits) {
+func (a amounts) limits() (l resources.Limits) {
 	for k := range a {
 		if a[k] > 0 {
 			l.Set(resources.Kind(k), a.of(k))
@@ -54,14 +54,14 @@ func (a tortureAmounts) limits() (l resources.Limits) {
 	return l
 }
 
-func (a tortureAmounts) plus(b tortureAmounts, factor int) tortureAmounts {
+func (a amounts) plus(b amounts, factor int) amounts {
 	for k := range a {
 		a[k] += factor * b[k]
 	}
 	return a
 }
 
-func (a tortureAmounts) fits(free tortureAmounts) bool {
+func (a amounts) fits(free amounts) bool {
 	for k := range a {
 		if a[k] > 0 && a[k] > free[k] {
 			return false
@@ -71,9 +71,9 @@ func (a tortureAmounts) fits(free tortureAmounts) bool {
 }
 
 // words are the amounts as a scenario has them, such as "vcore=2 pods=1".
-func (a tortureAmounts) words() string {
+func (a amounts) words() string {
 	var list []string
-	for k, name := range tortureNames {
+	for k, name := range kindNames {
 		if a[k] > 0 {
 			list = append(list, fmt.Sprintf("%s=%d", name, a[k]))
 		}
@@ -82,39 +82,42 @@ func (a tortureAmounts) words() string {
 }
 
 // yaml are the amounts as a configuration has them.
-func (a tortureAmounts) yaml() string {
+func (a amounts) yaml() string {
 	return "{" + strings.NewReplacer("=", ": ", " ", ", ").Replace(a.words()) + "}"
 }
 
-// A tortureQueue is a queue below another one. Amounts of zero are not configured.
-type tortureQueue struct {
+// A queue is a queue below another one. Amounts of zero are not configured.
+type queue struct {
 	Name       string // the full path below root
-	Guaranteed tortureAmounts
-	Max        tortureAmounts
+	Guaranteed amounts
+	Max        amounts
 	Policy     core.PreemptionPolicy
 	Fence      bool // of priorities
 	Offset     int
 }
 
-type tortureNode struct {
+type node struct {
 	Name     string
-	Capacity tortureAmounts
+	Capacity amounts
 	Drained  bool
+	Gone     bool // it is not there
 }
 
-// A torturePod is an ask, or with a node an allocation that runs from the beginning.
-type torturePod struct {
+// A pod is an ask, or with a node an allocation that runs from the beginning.
+type pod struct {
 	Key      string
 	Queue    string
 	Node     string
 	Required bool   // runs on a node that it requires
 	Requires string // of an ask: the only node
-	Amounts  tortureAmounts
+	Amounts  amounts
 	Priority int
 	Age      int  // minutes before the beginning at which it was created
 	At       int  // of an ask: seconds after the beginning at which it comes
 	Grace    int  // seconds from its eviction until it has ended; less than zero is never
 	Ends     int  // seconds after the beginning at which it is released; zero is never
+	Runs     int  // seconds that it runs until it ends; zero is for ever
+	Again    bool // when it ends, or was evicted, an equal one comes, until the world ends
 	Owner    bool // originator of its application
 	OptedOut bool // asks not to be preempted
 	Polite   bool // does not preempt others
@@ -126,37 +129,44 @@ type torturePod struct {
 	Placeholder bool
 }
 
-// A tortureRule is an answer of the resource manager: "conflict" of two pods on one
+// A rule is an answer of the resource manager: "conflict" of two pods on one
 // node, "need" of a pod to have another beside it, "refuse" of a node.
-type tortureRule struct {
+type rule struct {
 	Verb, Pod, Other string
 }
 
-type tortureBudget struct {
+type budget struct {
 	Name    string
 	Allowed int
 	Members []string
 }
 
-// A tortureWorld is everything that is there at the beginning, and the asks that come.
-type tortureWorld struct {
-	Queues   []tortureQueue // parents before children
-	Nodes    []tortureNode
-	Pods     []torturePod
-	Rules    []tortureRule
-	Budgets  []tortureBudget
+// A world is everything that is there at the beginning, and the asks that come.
+type world struct {
+	Queues   []queue // parents before children
+	Nodes    []node
+	Pods     []pod
+	Rules    []rule
+	Budgets  []budget
 	Policy   preemptor.BudgetPolicy
 	Priority core.PriorityPreemption
 	Reserve  bool // ordinary asks reserve nodes
 	Recreate bool // what was evicted is asked for again
-	tortureWays
-	tortureMembers
-	Answers      tortureAnswers
+	ways
+	groups
+	Answers      answers
 	KeepsForeign bool // the resource manager does not end pods of other schedulers
-	Lowered      tortureLowered
+	Lowered      loweredMax
+	Changes      []change
+	ReserveMax   int  // seconds that a claim without evictions lasts; zero is the default, an hour
+	End          int  // seconds after which nothing comes again
+	Classes      bool // the resource manager says which asks it answers alike
+	Several      bool // it is asked about several nodes at once
+	Paced        bool // it holds questions back at times
+	Batch        int  // the most placements of one call; zero is the default
 }
 
-func (w *tortureWorld) queue(name string) *tortureQueue {
+func (w *world) queue(name string) *queue {
 	for i := range w.Queues {
 		if w.Queues[i].Name == name {
 			return &w.Queues[i]
@@ -165,7 +175,7 @@ func (w *tortureWorld) queue(name string) *tortureQueue {
 	return nil
 }
 
-func (w *tortureWorld) node(name string) *tortureNode {
+func (w *world) node(name string) *node {
 	for i := range w.Nodes {
 		if w.Nodes[i].Name == name {
 			return &w.Nodes[i]
@@ -174,7 +184,7 @@ func (w *tortureWorld) node(name string) *tortureNode {
 	return nil
 }
 
-func (w *tortureWorld) pod(key string) *torturePod {
+func (w *world) pod(key string) *pod {
 	for i := range w.Pods {
 		if w.Pods[i].Key == key {
 			return &w.Pods[i]
@@ -183,36 +193,36 @@ func (w *tortureWorld) pod(key string) *torturePod {
 	return nil
 }
 
-func (w *tortureWorld) leaf(name string) bool {
-	return !slices.ContainsFunc(w.Queues, func(q tortureQueue) bool { return strings.HasPrefix(q.Name, name+".") })
+func (w *world) leaf(name string) bool {
+	return !slices.ContainsFunc(w.Queues, func(q queue) bool { return strings.HasPrefix(q.Name, name+".") })
 }
 
-func tortureParent(name string) string {
+func parentOf(name string) string {
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
 		return name[:i]
 	}
 	return ""
 }
 
-// torturePath are the queues from a queue up to, and without, root.
-func torturePath(name string) (list []string) {
-	for ; name != ""; name = tortureParent(name) {
+// pathOf are the queues from a queue up to, and without, root.
+func pathOf(name string) (list []string) {
+	for ; name != ""; name = parentOf(name) {
 		list = append(list, name)
 	}
 	return list
 }
 
-// tortureWithin reports whether a queue is another one or below it. Everything is
+// within reports whether a queue is another one or below it. Everything is
 // within root, which has the empty name.
-func tortureWithin(name, above string) bool {
+func within(name, above string) bool {
 	return above == "" || name == above || strings.HasPrefix(name, above+".")
 }
 
-func (w *tortureWorld) clone() *tortureWorld {
+func (w *world) clone() *world {
 	c := *w
 	c.Queues, c.Nodes, c.Pods, c.Rules = slices.Clone(w.Queues), slices.Clone(w.Nodes), slices.Clone(w.Pods), slices.Clone(w.Rules)
 	c.Budgets = slices.Clone(w.Budgets)
-	c.Limits = slices.Clone(w.Limits)
+	c.Limits, c.Changes = slices.Clone(w.Limits), slices.Clone(w.Changes)
 	for i := range c.Budgets {
 		c.Budgets[i].Members = slices.Clone(c.Budgets[i].Members)
 	}
@@ -220,7 +230,7 @@ func (w *tortureWorld) clone() *tortureWorld {
 }
 
 // config is the configuration of the world, with what queues inherit.
-func (w *tortureWorld) config() core.Config {
+func (w *world) config() core.Config {
 	c := core.Config{Name: "default"}
 	c.Preemption.Budgets, c.Preemption.Priority = w.Policy, w.Priority
 	properties := core.QueueProperties{PreemptionDelay: 30 * time.Second}
@@ -232,14 +242,14 @@ func (w *tortureWorld) config() core.Config {
 	c.Root.Queues = w.configBelow("", properties)
 	w.allow(&c)
 	if w.Devices {
-		c.Nodes.Devices = map[string]int64{tortureNames[torturePods]: 1}
+		c.Nodes.Devices = map[string]int64{kindNames[podsKind]: 1}
 	}
 	return c
 }
 
-func (w *tortureWorld) configBelow(parent string, above core.QueueProperties) (list []core.QueueConfig) {
+func (w *world) configBelow(parent string, above core.QueueProperties) (list []core.QueueConfig) {
 	for _, q := range w.Queues {
-		if tortureParent(q.Name) != parent || w.isDynamic(&q) {
+		if parentOf(q.Name) != parent || w.isDynamic(&q) {
 			continue
 		}
 		p := above
@@ -261,15 +271,15 @@ func (w *tortureWorld) configBelow(parent string, above core.QueueProperties) (l
 }
 
 // allocation is a pod as the resource manager sends it.
-func (w *tortureWorld) allocation(p *torturePod) *core.Allocation {
+func (w *world) allocation(p *pod) *core.Allocation {
 	a := &core.Allocation{
 		Key: core.AllocationKey(p.Key), Application: core.ApplicationID(p.application()), Node: core.NodeID(p.Node),
 		Amounts: p.Amounts.amounts(), Priority: int32(p.Priority), Originator: p.Owner,
-		Created: tortureStart.Add(time.Duration(p.At)*time.Second - time.Duration(p.Age)*time.Minute), Required: core.NodeID(p.Requires), Origin: p.Foreign,
+		Created: start.Add(time.Duration(p.At)*time.Second - time.Duration(p.Age)*time.Minute), Required: core.NodeID(p.Requires), Origin: p.Foreign,
 		Tags: map[string]string{}, TaskGroup: p.Group, Placeholder: p.Placeholder,
 	}
 	if p.Quorum != "" {
-		a.Tags = quorumTags(p.Quorum, w.Quorums[p.Quorum])
+		a.Tags = map[string]string{core.TagQuorum: p.Quorum, core.TagQuorumLeast: fmt.Sprint(w.Quorums[p.Quorum])}
 	}
 	if p.Required {
 		a.Required = a.Node

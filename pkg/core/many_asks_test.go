@@ -11,7 +11,7 @@ import (
 )
 
 // allRun asserts that all asks k0 to kn run.
-func (c *strangerCase) allRun(n int) {
+func (c *manyAsks) allRun(n int) {
 	c.t.Helper()
 	missing, first := 0, ""
 	for i := range n {
@@ -29,35 +29,35 @@ func (c *strangerCase) allRun(n int) {
 	}
 }
 
-// strangerMany is more than any bound that there may be.
-const strangerMany = 5_000
+// manyMore is more than any bound that there may be.
+const manyMore = 5_000
 
-// TestStrangerManySizes has many asks of different sizes wait for a full cluster, until
+// TestManySizes has many asks of different sizes wait for a full cluster, until
 // room appears on many nodes at once.
-func TestStrangerManySizes(t *testing.T) {
-	c := newStrangerCase(t, core.Options{}, nil)
-	for i := range strangerMany {
+func TestManySizes(t *testing.T) {
+	c := newManyAsks(t, core.Options{}, nil)
+	for i := range manyMore {
 		c.ask(core.AllocationKey(fmt.Sprint("k", i)), int64(10_001+i))
 	}
 	c.settle(10 * time.Second)
-	for i := range strangerMany {
+	for i := range manyMore {
 		c.node(core.NodeID(fmt.Sprint("n", i)), 20_000)
 	}
 	c.settle(time.Second)
-	c.allRun(strangerMany)
+	c.allRun(manyMore)
 }
 
-// TestStrangerQuotaAfterRoom has room appear on many nodes while the queue is full, and
+// TestQuotaAfterRoom has room appear on many nodes while the queue is full, and
 // quota freed much later.
-func TestStrangerQuotaAfterRoom(t *testing.T) {
+func TestQuotaAfterRoom(t *testing.T) {
 	for _, asks := range []func(core.AllocationKey) string{nil, func(core.AllocationKey) string { return "class" }} {
-		c := newStrangerCase(t, core.Options{Constraints: asks}, func(core.AllocationKey, core.NodeID, bool) error { return nil })
+		c := newManyAsks(t, core.Options{Constraints: asks}, func(core.AllocationKey, core.NodeID, bool) error { return nil })
 		c.limit(0)
-		for i := range strangerMany {
+		for i := range manyMore {
 			c.ask(core.AllocationKey(fmt.Sprint("k", i)), int64(1000+i%700))
 		}
 		c.settle(10 * time.Second)
-		for i := range strangerMany {
+		for i := range manyMore {
 			c.node(core.NodeID(fmt.Sprint("n", i)), 1800)
 			if i%100 == 0 {
 				c.settle(0)
@@ -66,18 +66,18 @@ func TestStrangerQuotaAfterRoom(t *testing.T) {
 		c.settle(time.Hour)
 		c.apply(core.Reconfigure{Config: c.config(resources.Limits(nil))})
 		c.settle(time.Second)
-		c.allRun(strangerMany)
+		c.allRun(manyMore)
 	}
 }
 
-// TestStrangerRefusedFirst has the resource manager refuse many asks on many nodes and
+// TestRefusedFirst has the resource manager refuse many asks on many nodes and
 // then agree to each on one node, after that node has changed, or silently.
-func TestStrangerRefusedFirst(t *testing.T) {
+func TestRefusedFirst(t *testing.T) {
 	const many = 300
 	for _, variant := range []string{"node", "silent", "paced", "several", "classes"} {
 		t.Run(variant, func(t *testing.T) {
 			agrees := false
-			var c *strangerCase
+			var c *manyAsks
 			o := core.Options{}
 			feasible := func(key core.AllocationKey, node core.NodeID, _ bool) error {
 				if agrees && key[1:] == core.AllocationKey(node[1:]) {
@@ -104,7 +104,7 @@ func TestStrangerRefusedFirst(t *testing.T) {
 			case "classes":
 				o.Constraints = func(key core.AllocationKey) string { return string(key) }
 			}
-			c = newStrangerCase(t, o, feasible)
+			c = newManyAsks(t, o, feasible)
 			for i := range many {
 				c.node(core.NodeID(fmt.Sprint("n", i)), 1000)
 				c.ask(core.AllocationKey(fmt.Sprint("k", i)), 1000)

@@ -10,8 +10,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// strangerCase is a partition with one leaf queue and one application.
-type strangerCase struct {
+// manyAsks is a partition with one leaf queue and one application.
+type manyAsks struct {
 	*core.Partition
 	t         *testing.T
 	kinds     *resources.Kinds
@@ -20,8 +20,8 @@ type strangerCase struct {
 	questions int
 }
 
-func newStrangerCase(t *testing.T, o core.Options, feasible core.Feasible) *strangerCase {
-	c := &strangerCase{t: t, kinds: new(resources.Kinds), now: time.Unix(1000, 0), where: map[core.AllocationKey]core.NodeID{}}
+func newManyAsks(t *testing.T, o core.Options, feasible core.Feasible) *manyAsks {
+	c := &manyAsks{t: t, kinds: new(resources.Kinds), now: time.Unix(1000, 0), where: map[core.AllocationKey]core.NodeID{}}
 	o.Kinds, o.ReserveDelay = c.kinds, -1
 	if feasible != nil {
 		o.Feasible = func(key core.AllocationKey, node core.NodeID, allocate bool) error {
@@ -34,19 +34,19 @@ func newStrangerCase(t *testing.T, o core.Options, feasible core.Feasible) *stra
 	return c
 }
 
-func (c *strangerCase) config(most resources.Limits) core.Config {
+func (c *manyAsks) config(most resources.Limits) core.Config {
 	leaf := core.QueueConfig{Name: "q", Max: most}
 	return core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{leaf}}}
 }
 
-func (c *strangerCase) limit(vcore int64) {
+func (c *manyAsks) limit(vcore int64) {
 	limits, _ := c.kinds.Limits(map[string]int64{"vcore": vcore})
 	c.apply(core.Reconfigure{Config: c.config(limits)})
 }
 
-func (c *strangerCase) apply(command core.Command) { c.see(c.Apply(c.now, command)) }
+func (c *manyAsks) apply(command core.Command) { c.see(c.Apply(c.now, command)) }
 
-func (c *strangerCase) see(fx core.Effects) {
+func (c *manyAsks) see(fx core.Effects) {
 	for _, e := range fx {
 		if e, ok := e.(core.Placed); ok {
 			c.where[e.Key] = e.Node
@@ -54,7 +54,7 @@ func (c *strangerCase) see(fx core.Effects) {
 	}
 }
 
-func (c *strangerCase) vcore(milli int64) resources.Amounts {
+func (c *manyAsks) vcore(milli int64) resources.Amounts {
 	a, err := c.kinds.Amounts(map[string]int64{"vcore": milli})
 	if err != nil {
 		c.t.Fatal(err)
@@ -62,16 +62,16 @@ func (c *strangerCase) vcore(milli int64) resources.Amounts {
 	return a
 }
 
-func (c *strangerCase) node(id core.NodeID, vcore int64) {
+func (c *manyAsks) node(id core.NodeID, vcore int64) {
 	c.apply(core.AddNode{ID: id, Capacity: c.vcore(vcore)})
 }
 
-func (c *strangerCase) ask(key core.AllocationKey, vcore int64) {
+func (c *manyAsks) ask(key core.AllocationKey, vcore int64) {
 	c.apply(core.AddAllocation{Allocation: &core.Allocation{Key: key, Application: "a", Amounts: c.vcore(vcore), Created: c.now}})
 }
 
 // settle calls Schedule when it is due, for a while.
-func (c *strangerCase) settle(during time.Duration) {
+func (c *manyAsks) settle(during time.Duration) {
 	c.t.Helper()
 	for end, calls := c.now.Add(during), 0; ; calls++ {
 		fx, more := c.Schedule(c.now)
@@ -93,7 +93,7 @@ func (c *strangerCase) settle(during time.Duration) {
 	}
 }
 
-func (c *strangerCase) runs(key core.AllocationKey, on core.NodeID) {
+func (c *manyAsks) runs(key core.AllocationKey, on core.NodeID) {
 	c.t.Helper()
 	if c.where[key] != on {
 		c.t.Errorf("%s runs on %q, should on %q, after %d questions", key, c.where[key], on, c.questions)
@@ -103,13 +103,13 @@ func (c *strangerCase) runs(key core.AllocationKey, on core.NodeID) {
 	}
 }
 
-// TestStrangerQuestionsGoOn has nodes come after the first refusal of a class, of which
+// TestQuestionsGoOn has nodes come after the first refusal of a class, of which
 // an ask waits for quota. The questions about them are broken off, by the bound of a batch and by Pace, and have to
 // go on where they were broken off, not to begin anew.
-func TestStrangerQuestionsGoOn(t *testing.T) {
+func TestQuestionsGoOn(t *testing.T) {
 	for _, paced := range []bool{false, true} {
 		nodes, asked := 6_000, 0
-		var c *strangerCase
+		var c *manyAsks
 		o := core.Options{Constraints: func(core.AllocationKey) string { return "class" }}
 		if paced {
 			nodes = 60
@@ -124,7 +124,7 @@ func TestStrangerQuestionsGoOn(t *testing.T) {
 				return time.Second
 			}
 		}
-		c = newStrangerCase(t, o, func(_ core.AllocationKey, node core.NodeID, _ bool) error {
+		c = newManyAsks(t, o, func(_ core.AllocationKey, node core.NodeID, _ bool) error {
 			asked++
 			if node == "b" || node == "n9999" {
 				return nil

@@ -1,4 +1,4 @@
-package core_test
+package worlds
 
 import (
 	"fmt"
@@ -9,24 +9,24 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
-// A tortureMaker makes up worlds that are small and full.
-type tortureMaker struct {
+// A maker makes up worlds that are small and full.
+type maker struct {
 	*rand.Rand
-	w      *tortureWorld
+	w      *world
 	memory bool
 	pods   bool
 	tight  bool // guarantees are about what is used
 	moves  bool // pods end by themselves
 	sticks bool // some evictions are never confirmed
 	leaves []string
-	used   map[string]tortureAmounts // by queue
-	free   map[string]tortureAmounts // by node
+	used   map[string]amounts // by queue
+	free   map[string]amounts // by node
 }
 
-func (m *tortureMaker) chance(percent int) bool { return m.IntN(100) < percent }
+func (m *maker) chance(percent int) bool { return m.IntN(100) < percent }
 
 // asks is how many there are.
-func (m *tortureMaker) asks(many bool) int {
+func (m *maker) asks(many bool) int {
 	if many {
 		return 3 + m.IntN(4)
 	}
@@ -37,12 +37,12 @@ func (m *tortureMaker) asks(many bool) int {
 // three: more of them want the same room. They are otherwise made like those from 0 on.
 const largeWorlds = 1 << 32
 
-// newTortureWorld makes up a world. Every feature is missing from most worlds, so
+// newRestWorld makes up a world that comes to rest. Every feature is missing from most worlds, so
 // that a failure has few features.
-func newTortureWorld(seed uint64) *tortureWorld {
-	m := &tortureMaker{
-		Rand: rand.New(rand.NewPCG(seed%largeWorlds, 11)), w: new(tortureWorld),
-		used: map[string]tortureAmounts{}, free: map[string]tortureAmounts{},
+func newRestWorld(seed uint64) *world {
+	m := &maker{
+		Rand: rand.New(rand.NewPCG(seed%largeWorlds, 11)), w: new(world),
+		used: map[string]amounts{}, free: map[string]amounts{},
 	}
 	m.moves, m.sticks = m.chance(30), m.chance(10)
 	m.memory, m.pods, m.tight = m.chance(40), m.chance(20), m.chance(50)
@@ -52,7 +52,7 @@ func newTortureWorld(seed uint64) *tortureWorld {
 		nodes = 1 + m.IntN(2)
 	}
 	for i := range nodes {
-		n := tortureNode{Name: fmt.Sprint("n", i+1), Capacity: m.amounts(3, 10, 5), Drained: m.chance(3)}
+		n := node{Name: fmt.Sprint("n", i+1), Capacity: m.amounts(3, 10, 5), Drained: m.chance(3)}
 		m.w.Nodes = append(m.w.Nodes, n)
 		m.free[n.Name] = n.Capacity
 	}
@@ -64,7 +64,7 @@ func newTortureWorld(seed uint64) *tortureWorld {
 	for i := range asks {
 		m.w.Pods = append(m.w.Pods, m.ask(i))
 	}
-	slices.SortStableFunc(m.w.Pods, func(a, b torturePod) int { return a.At - b.At })
+	slices.SortStableFunc(m.w.Pods, func(a, b pod) int { return a.At - b.At })
 	m.rules(asks)
 	if m.chance(30) {
 		m.budgets()
@@ -87,30 +87,37 @@ func newTortureWorld(seed uint64) *tortureWorld {
 	if m.chance(50) && !m.w.onlyRefuses() && !m.w.ruledBetweenAsks() {
 		m.w.Answers = answersPrefix
 	}
+	if m.chance(25) {
+		m.changes()
+	}
+	m.w.Classes, m.w.Several, m.w.Paced = m.chance(30), m.chance(30), m.chance(15)
+	if m.chance(20) {
+		m.w.Batch = 1 + m.IntN(4)
+	}
 	return m.w
 }
 
 // amounts are cores from least to most, as much memory where there is memory at all,
 // and pods up to a number.
-func (m *tortureMaker) amounts(least, most, pods int) (a tortureAmounts) {
+func (m *maker) amounts(least, most, pods int) (a amounts) {
 	a[0] = least + m.IntN(most-least+1)
 	if m.memory {
 		a[1] = least + m.IntN(most-least+1)
 	}
 	if m.pods {
-		a[torturePods] = 1 + m.IntN(pods)
+		a[podsKind] = 1 + m.IntN(pods)
 	}
 	return a
 }
 
-func (m *tortureMaker) queues() {
+func (m *maker) queues() {
 	guarantees, maxima, special := m.chance(70), m.chance(35), m.chance(35)
 	m.below("", 1+m.IntN(4), 0)
 	for i := range slices.Backward(m.w.Queues) {
 		q := &m.w.Queues[i]
 		sum := m.w.guaranteedBelow(q.Name)
-		for k := range torturePods {
-			leaf := sum == (tortureAmounts{}) && m.w.leaf(q.Name)
+		for k := range podsKind {
+			leaf := sum == (amounts{}) && m.w.leaf(q.Name)
 			if guarantees && (leaf && m.chance(50) || sum[k] > 0 && m.chance(30) || m.chance(5)) && (k == 0 || m.memory) {
 				q.Guaranteed[k] = sum[k] + m.IntN(6)
 			}
@@ -118,12 +125,12 @@ func (m *tortureMaker) queues() {
 	}
 	for i := range m.w.Queues {
 		q := &m.w.Queues[i]
-		for k := range torturePods {
+		for k := range podsKind {
 			if !maxima || !m.chance(35) || k > 0 && !m.memory {
 				continue
 			}
 			q.Max[k] = 1 + max(q.Guaranteed[k], m.w.guaranteedBelow(q.Name)[k]) + m.IntN(8)
-			for _, above := range torturePath(q.Name)[1:] {
+			for _, above := range pathOf(q.Name)[1:] {
 				if most := m.w.queue(above).Max[k]; most > 0 {
 					q.Max[k] = min(q.Max[k], most)
 				}
@@ -135,13 +142,13 @@ func (m *tortureMaker) queues() {
 	}
 }
 
-func (m *tortureMaker) below(parent string, count, depth int) {
+func (m *maker) below(parent string, count, depth int) {
 	for i := range count {
 		name := string(rune('a' + i))
 		if parent != "" {
 			name = parent + "." + name
 		}
-		m.w.Queues = append(m.w.Queues, tortureQueue{Name: name})
+		m.w.Queues = append(m.w.Queues, queue{Name: name})
 		if depth < 2 && m.chance(25) {
 			m.below(name, 1+m.IntN(3), depth+1)
 		} else {
@@ -150,7 +157,7 @@ func (m *tortureMaker) below(parent string, count, depth int) {
 	}
 }
 
-func (m *tortureMaker) properties(q *tortureQueue) {
+func (m *maker) properties(q *queue) {
 	switch m.IntN(10) {
 	case 0:
 		q.Policy = core.PreemptionFence
@@ -164,10 +171,10 @@ func (m *tortureMaker) properties(q *tortureQueue) {
 }
 
 // run fills the nodes.
-func (m *tortureMaker) run() {
+func (m *maker) run() {
 	unpinned := m.chance(80)
 	for i := range 2 + m.IntN(12) {
-		p := torturePod{
+		p := pod{
 			Key: fmt.Sprint("r", i), Queue: m.leaves[m.IntN(len(m.leaves))], Node: m.w.Nodes[m.IntN(len(m.w.Nodes))].Name,
 			Amounts: m.amounts(1, 4, 2), Priority: m.priority(), Age: m.IntN(60), Grace: m.grace(), Ends: m.ends(),
 		}
@@ -196,8 +203,8 @@ func (m *tortureMaker) run() {
 	}
 }
 
-func (m *tortureMaker) charge(p torturePod) bool {
-	for _, name := range torturePath(p.Queue) {
+func (m *maker) charge(p pod) bool {
+	for _, name := range pathOf(p.Queue) {
 		most, used := m.w.queue(name).Max, m.used[name].plus(p.Amounts, 1)
 		for k := range most {
 			if most[k] > 0 && used[k] > most[k] {
@@ -205,17 +212,17 @@ func (m *tortureMaker) charge(p torturePod) bool {
 			}
 		}
 	}
-	for _, name := range torturePath(p.Queue) {
+	for _, name := range pathOf(p.Queue) {
 		m.used[name] = m.used[name].plus(p.Amounts, 1)
 	}
 	return true
 }
 
 // tighten guarantees leaves about as much as they use, where the configuration allows it.
-func (m *tortureMaker) tighten() {
+func (m *maker) tighten() {
 	for i := range m.w.Queues {
 		q := &m.w.Queues[i]
-		for k := range torturePods {
+		for k := range podsKind {
 			before := q.Guaranteed[k]
 			if used := m.used[q.Name][k]; used > 0 && m.chance(70) {
 				q.Guaranteed[k] = max(0, used-m.IntN(5))
@@ -227,24 +234,24 @@ func (m *tortureMaker) tighten() {
 	}
 }
 
-func (m *tortureMaker) priority() int { return []int{0, 0, 0, 1, 5, 10}[m.IntN(6)] }
+func (m *maker) priority() int { return []int{0, 0, 0, 1, 5, 10}[m.IntN(6)] }
 
-func (m *tortureMaker) grace() int {
+func (m *maker) grace() int {
 	if m.sticks && m.chance(20) {
 		return -1
 	}
 	return []int{0, 0, 5, 30, 90}[m.IntN(5)]
 }
 
-func (m *tortureMaker) ends() int {
+func (m *maker) ends() int {
 	if m.moves && m.chance(20) {
 		return 1 + m.IntN(150)
 	}
 	return 0
 }
 
-func (m *tortureMaker) ask(i int) torturePod {
-	p := torturePod{
+func (m *maker) ask(i int) pod {
+	p := pod{
 		Key: fmt.Sprint("p", i), Queue: m.leaves[m.IntN(len(m.leaves))], Amounts: m.amounts(1, 5, 2),
 		Priority: []int{0, 0, 1, 5, 10, 20}[m.IntN(6)], Grace: m.grace(), Ends: m.ends(),
 	}
@@ -262,12 +269,12 @@ func (m *tortureMaker) ask(i int) torturePod {
 }
 
 // rules are answers about the asks.
-func (m *tortureMaker) rules(asks int) {
+func (m *maker) rules(asks int) {
 	if !m.chance(35) {
 		return
 	}
 	for range 1 + m.IntN(3) {
-		r := tortureRule{Verb: "conflict", Pod: fmt.Sprint("p", m.IntN(asks)), Other: m.w.Pods[m.IntN(len(m.w.Pods))].Key}
+		r := rule{Verb: "conflict", Pod: fmt.Sprint("p", m.IntN(asks)), Other: m.w.Pods[m.IntN(len(m.w.Pods))].Key}
 		switch m.IntN(5) {
 		case 0, 1:
 			r.Verb, r.Other = "refuse", m.w.Nodes[m.IntN(len(m.w.Nodes))].Name
@@ -281,10 +288,10 @@ func (m *tortureMaker) rules(asks int) {
 	}
 }
 
-func (m *tortureMaker) budgets() {
+func (m *maker) budgets() {
 	m.w.Policy = preemptor.BudgetPolicy(m.IntN(3))
 	for i := range 1 + m.IntN(2) {
-		b := tortureBudget{Name: fmt.Sprint("x", i), Allowed: m.IntN(3)}
+		b := budget{Name: fmt.Sprint("x", i), Allowed: m.IntN(3)}
 		for _, p := range m.w.Pods {
 			if p.Foreign == core.Own && m.chance(35) {
 				b.Members = append(b.Members, p.Key)

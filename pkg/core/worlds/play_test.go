@@ -1,4 +1,4 @@
-package core_test
+package worlds
 
 import (
 	"errors"
@@ -14,32 +14,31 @@ import (
 )
 
 const (
-	// tortureQuiet is how long nothing happens until a world counts as settled. It is
+	// quiet is how long nothing happens until a world counts as settled. It is
 	// longer than every delay, and than a reservation lasts.
-	tortureQuiet = 65 * time.Minute
-	// tortureStepsMax and tortureEvictionsMax are the most moments and evictions until
+	quiet = 65 * time.Minute
+	// stepsMax and evictionsMax are the most moments and evictions until
 	// a world must be settled.
-	tortureStepsMax     = 1000
-	tortureEvictionsMax = 100
+	stepsMax     = 1000
+	evictionsMax = 100
 )
 
-// A tortureEviction is what became of one victim.
-type tortureEviction struct {
+// A eviction is what became of one victim.
+type eviction struct {
 	Victim  string
 	For     string
 	Node    string // of the victim
 	Trigger preemptor.Trigger
 	At      time.Duration
 	Ended   bool
-	Late    bool           // it has ended when it was overdue
-	Before  *tortureOracle // what ran when it was requested
-	Waited  []*torturePod  // the asks that waited then
+	Late    bool    // it has ended when it was overdue
+	Before  *oracle // what ran when it was requested
 }
 
-// A tortureGame is a world that is played, and what is known of it from events.
-type tortureGame struct {
-	w         *tortureWorld
-	lie       tortureLie
+// A game is a world that is played, and what is known of it from events.
+type game struct {
+	w         *world
+	lie       lie
 	p         *core.Partition
 	now       time.Time
 	changed   time.Time
@@ -50,30 +49,42 @@ type tortureGame struct {
 	ran       map[string]string        // where they ran last
 	backed    map[string]bool          // asks whose application backed off when another was placed
 	target    map[string]string        // where room was made for an ask last
-	nominated map[string]tortureNomination
-	evictions []tortureEviction
+	nominated map[string]nomination
+	evictions []eviction
 	confirms  map[string]time.Time
 	started   map[string]bool               // gangs of which a placeholder ran
 	dismissed map[string]bool               // what is to end with its gang
 	replaced  map[string]string             // the asks that have the places of placeholders
 	elsewhere map[string]string             // on which other nodes they run then, if they do
 	endings   map[string]si.TerminationType // how those end
-	given     []tortureGiven                // what queues beyond their max gave back
+	given     []givenBack                   // what queues beyond their max gave back
 	lowered   bool                          // the max of a queue
-	broken    []tortureFailure              // victims that are not lawful
+	evicted   *eviction                     // the one that was requested last
+	broken    []failure                     // victims that are not lawful
+	ends      map[string]time.Time          // when what runs ends by itself
+	beside    map[string]time.Duration      // since when asks wait beside free room
+	fails     map[string]bool               // asks that could not be bound
+	since     map[string]time.Time          // since when nothing lawful holds an ask back but those that come again
+	done      []bool                        // the changes
+	again     int                           // how many came again
+	books     *books
+	script    script
+	seen      []string // what came about
+	blind     bool     // no law looks
+	wanted    string   // the class of the failure that is looked for, if any
 	log       []string
 	after     func(core.Effects) // after each command and each batch, if anything
 }
 
-var errTorture = errors.New("refused")
+var errRefused = errors.New("refused")
 
-// A tortureLie changes what the resource manager answers, of which the oracle does not
+// A lie changes what the resource manager answers, of which the oracle does not
 // know: nil is the truth.
-type tortureLie func(o *core.Options)
+type lie func(o *core.Options)
 
 // allows answers for an ask on a node where some pods were added and others removed
 // in thought.
-func (g *tortureGame) allows(key, node string, add, remove []core.AllocationKey) error {
+func (g *game) allows(key, node string, add, remove []core.AllocationKey) error {
 	there := func(other string) bool {
 		return slices.Contains(add, core.AllocationKey(other)) ||
 			g.on[other] == node && !slices.Contains(remove, core.AllocationKey(other))
@@ -96,7 +107,7 @@ func (g *tortureGame) allows(key, node string, add, remove []core.AllocationKey)
 }
 
 // budgets are the budgets of the world. What was evicted counts against them.
-func (g *tortureGame) budgets([]core.AllocationKey) (list []core.DisruptionBudget) {
+func (g *game) budgets([]core.AllocationKey) (list []core.DisruptionBudget) {
 	for _, b := range g.w.Budgets {
 		budget := core.DisruptionBudget{Name: b.Name, Allowed: max(0, b.Allowed-g.evictedOf(b))}
 		for _, key := range b.Members {
@@ -107,7 +118,7 @@ func (g *tortureGame) budgets([]core.AllocationKey) (list []core.DisruptionBudge
 	return list
 }
 
-func (g *tortureGame) evictedOf(b tortureBudget) (count int) {
+func (g *game) evictedOf(b budget) (count int) {
 	for _, e := range g.evictions {
 		if slices.Contains(b.Members, e.Victim) {
 			count++
@@ -116,8 +127,8 @@ func (g *tortureGame) evictedOf(b tortureBudget) (count int) {
 	return count
 }
 
-func (g *tortureGame) options() core.Options {
-	o := core.Options{Partition: "[rm]default", Kinds: tortureKinds, ReserveDelay: -1, KeepsForeign: g.w.KeepsForeign}
+func (g *game) options() core.Options {
+	o := core.Options{Partition: "[rm]default", Kinds: kindTable, ReserveDelay: -1, KeepsForeign: g.w.KeepsForeign, BatchMax: g.w.Batch, ReserveMax: time.Duration(g.w.ReserveMax) * time.Second}
 	if g.w.Reserve {
 		o.ReserveDelay = 0
 	}
@@ -132,6 +143,7 @@ func (g *tortureGame) options() core.Options {
 			o.Simulate = nil
 		}
 	}
+	g.askDifferently(&o)
 	if len(g.w.Budgets) > 0 {
 		o.Budgets = g.budgets
 	}
@@ -141,31 +153,34 @@ func (g *tortureGame) options() core.Options {
 	return o
 }
 
-// playTorture builds a world, and schedules and confirms evictions until nothing
+// play builds a world, and schedules and confirms evictions until nothing
 // happens any more. Without rest the last return value is false.
-func playTorture(w *tortureWorld, lie tortureLie) (g *tortureGame, rests bool) {
-	g = newTortureGame(w, lie)
+func play(w *world, lie lie) (g *game, rests bool) {
+	g = newGame(w, lie)
 	return g, g.play()
 }
 
-func newTortureGame(w *tortureWorld, lie tortureLie) *tortureGame {
-	return &tortureGame{
-		w: w.clone(), lie: lie, now: tortureStart, changed: tortureStart, came: map[string]bool{}, on: map[string]string{}, waits: map[string]bool{},
-		placed: map[string]time.Duration{}, ran: map[string]string{}, backed: map[string]bool{}, target: map[string]string{}, nominated: map[string]tortureNomination{}, confirms: map[string]time.Time{},
+func newGame(w *world, lie lie) *game {
+	return &game{
+		w: w.clone(), lie: lie, now: start, changed: start, came: map[string]bool{}, on: map[string]string{}, waits: map[string]bool{},
+		placed: map[string]time.Duration{}, ran: map[string]string{}, backed: map[string]bool{}, target: map[string]string{}, nominated: map[string]nomination{}, confirms: map[string]time.Time{},
 		started: map[string]bool{}, dismissed: map[string]bool{}, replaced: map[string]string{}, elsewhere: map[string]string{}, endings: map[string]si.TerminationType{},
+		ends: map[string]time.Time{}, since: map[string]time.Time{}, fails: map[string]bool{}, done: make([]bool, len(w.Changes)), books: newBooks(),
 	}
 }
 
 // play reports whether the world came to rest.
-func (g *tortureGame) play() bool {
+func (g *game) play() bool {
 	g.begin()
-	for range tortureStepsMax {
-		g.due()
-		next, ok := g.next()
-		if !ok || next.Sub(g.changed) > tortureQuiet {
+	for range stepsMax + 8*g.w.End {
+		if g.due(); g.isFound() {
 			return true
 		}
-		if len(g.evictions) > tortureEvictionsMax {
+		next, ok := g.next()
+		if !ok || next.Sub(g.changed) > quiet {
+			return true
+		}
+		if len(g.evictions) > evictionsMax {
 			break
 		}
 		g.now = next
@@ -173,11 +188,23 @@ func (g *tortureGame) play() bool {
 	return false
 }
 
+// isFound reports whether a failure has come about that is looked for: then nothing more is played.
+func (g *game) isFound() bool {
+	return g.wanted != "" && slices.ContainsFunc(g.broken, func(f failure) bool { return f.class() == g.wanted })
+}
+
 // begin makes what is there before the first call of Schedule.
-func (g *tortureGame) begin() {
+func (g *game) begin() {
 	w := g.w
 	g.p = core.NewPartition(g.options(), w.config())
+	g.script.begin(w)
+	g.saw("applications are refused", w.Denied)
+	g.saw("devices order nodes", w.Devices)
+	g.saw("pods come again", w.End > 0)
 	for _, n := range w.Nodes {
+		if n.Gone {
+			continue
+		}
 		g.apply(core.AddNode{ID: core.NodeID(n.Name), Capacity: n.Capacity.amounts(), Drained: n.Drained})
 	}
 	for _, q := range w.Queues {
@@ -196,12 +223,15 @@ func (g *tortureGame) begin() {
 			g.apply(core.AddAllocation{Allocation: w.allocation(&w.Pods[i])})
 		}
 	}
+	g.script.answers(w)
 }
 
 // due does what is due now.
-func (g *tortureGame) due() {
-	at := int(g.now.Sub(tortureStart) / time.Second)
+func (g *game) due() {
+	at := int(g.now.Sub(start) / time.Second)
 	g.lowerNow()
+	g.changeNow(at)
+	g.endByThemselves()
 	for i := range g.w.Pods {
 		p := &g.w.Pods[i]
 		if !g.came[p.Key] && p.At <= at {
@@ -222,13 +252,13 @@ func (g *tortureGame) due() {
 	for _, e := range g.evictions {
 		if at, ok := g.confirms[e.Victim]; ok && !at.After(g.now) {
 			g.release(e.Victim, si.TerminationType_PREEMPTED_BY_SCHEDULER)
-			g.recreate(e.Victim, int(g.now.Sub(tortureStart)/time.Second)+1)
+			g.recreate(e.Victim, int(g.now.Sub(start)/time.Second)+1)
 		}
 	}
 	g.schedule()
 }
 
-func (g *tortureGame) release(key string, why si.TerminationType) {
+func (g *game) release(key string, why si.TerminationType) {
 	delete(g.confirms, key)
 	delete(g.waits, key)
 	g.changed = g.now
@@ -238,32 +268,39 @@ func (g *tortureGame) release(key string, why si.TerminationType) {
 }
 
 // recreate has what was evicted asked for again, as its controller would.
-func (g *tortureGame) recreate(key string, at int) {
+func (g *game) recreate(key string, at int) {
 	p := *g.w.pod(key)
-	if !g.w.Recreate || p.Foreign != core.Own {
+	if !(g.w.Recreate || p.Again && at < g.w.End) || p.Foreign != core.Own {
 		return
 	}
 	first, _, _ := strings.Cut(p.Key, "x")
-	p.Key, p.Node, p.Requires, p.At, p.Age, p.Ends = fmt.Sprint(first, "x", len(g.w.Pods)), "", "", at, 0, 0
+	g.again++
+	p.Key, p.Node, p.Requires, p.At, p.Age, p.Ends = fmt.Sprint(first, "x", g.again), "", "", at, 0, 0
 	g.w.Pods = append(g.w.Pods, p)
 }
 
-func (g *tortureGame) schedule() {
+func (g *game) schedule() {
+	g.script.schedule()
 	for more := true; more; {
 		var fx core.Effects
 		fx, more = g.p.Schedule(g.now)
 		g.take(fx)
 	}
+	if due, ok := g.p.Due(); !ok || due.After(g.now.Add(time.Nanosecond)) {
+		g.lookAt(func(l *law) reader { return l.moment })
+	}
 }
 
 // application is that of a queue, or of its own for an ask that comes later: the one of
 // the queue may have completed.
-func (p *torturePod) application() string {
+func (p *pod) application() string {
 	switch {
 	case p.Foreign != core.Own:
 		return ""
 	case p.Group != "":
 		return "gang-" + p.Queue
+	case p.Again:
+		return "stream-" + p.Queue + p.User
 	case p.At > 0:
 		return "of-" + p.Key
 	case p.User != "":
@@ -274,19 +311,26 @@ func (p *torturePod) application() string {
 }
 
 // next is when something is due after now.
-func (g *tortureGame) next() (at time.Time, ok bool) {
+func (g *game) next() (at time.Time, ok bool) {
 	earlier := func(t time.Time) {
 		if t.After(g.now) && (!ok || t.Before(at)) {
 			at, ok = t, true
 		}
 	}
 	if g.w.Lowered.Queue != "" {
-		earlier(tortureStart.Add(time.Duration(g.w.Lowered.At) * time.Second))
+		earlier(start.Add(time.Duration(g.w.Lowered.At) * time.Second))
 	}
 	for i := range g.w.Pods {
 		p := &g.w.Pods[i]
-		earlier(tortureStart.Add(time.Duration(p.At) * time.Second))
-		earlier(tortureStart.Add(time.Duration(p.Ends) * time.Second))
+		earlier(start.Add(time.Duration(p.At) * time.Second))
+		earlier(start.Add(time.Duration(p.Ends) * time.Second))
+	}
+	for i := range g.w.Changes {
+		earlier(start.Add(time.Duration(g.w.Changes[i].At) * time.Second))
+	}
+	earlier(start.Add(time.Duration(g.w.End) * time.Second))
+	for _, t := range g.ends {
+		earlier(t)
 	}
 	for _, t := range g.confirms {
 		earlier(t)
@@ -303,17 +347,24 @@ func (g *tortureGame) next() (at time.Time, ok bool) {
 	return at, ok
 }
 
-func (g *tortureGame) apply(c core.Command) { g.take(g.p.Apply(g.now, c)) }
+func (g *game) apply(c core.Command) {
+	g.script.command(g.now, c)
+	g.take(g.p.Apply(g.now, c))
+}
 
 // take reads what happened.
-func (g *tortureGame) take(fx core.Effects) {
+func (g *game) take(fx core.Effects) {
 	if g.after != nil {
 		defer g.after(fx)
 	}
 	for _, e := range fx {
+		g.booked(e)
+		g.see(e)
 		before := g.changed
 		g.changed = g.now
 		switch e := e.(type) {
+		case core.AskAdded:
+			g.waits[string(e.Key)] = true
 		case core.Adopted:
 			g.on[string(e.Key)] = string(e.Node)
 			g.runs(string(e.Key))
@@ -350,19 +401,23 @@ func (g *tortureGame) take(fx core.Effects) {
 	}
 }
 
-func (g *tortureGame) note(format string, args ...any) {
-	g.log = append(g.log, fmt.Sprintf("%-4v ", g.now.Sub(tortureStart).Round(time.Second))+fmt.Sprintf(format, args...))
+func (g *game) note(format string, args ...any) {
+	g.log = append(g.log, fmt.Sprintf("%-4v ", g.now.Sub(start).Round(time.Second))+fmt.Sprintf(format, args...))
 }
 
-func (g *tortureGame) place(key, node string) {
-	before := g.oracle()
+func (g *game) place(key, node string) {
+	g.isSafe(g.w.pod(key), node)
+	var before *oracle
+	if p := g.w.pod(key); !g.blind && !g.takesPlace(key) && g.isOutranked(p) {
+		before = g.oracle().frozen()
+	}
 	g.on[key] = node
 	delete(g.waits, key)
-	if g.runs(key); !g.takesPlace(key) {
-		g.passedOver(before, g.w.pod(key))
+	if g.runs(key); before != nil {
+		g.passedBy(before, g.w.pod(key))
 	}
 	delete(g.nominated, key)
-	g.placed[key] = g.now.Sub(tortureStart)
+	g.placed[key] = g.now.Sub(start)
 	g.ran[key] = node
 	for ask := range g.waits {
 		g.backed[ask] = g.backed[ask] || g.backsOff(g.w.pod(ask))
@@ -370,37 +425,28 @@ func (g *tortureGame) place(key, node string) {
 	g.note("placed %s on %s", key, node)
 }
 
-func (g *tortureGame) evict(e *core.EvictionRequested) {
+func (g *game) evict(e *core.EvictionRequested) {
 	key := string(e.Key)
 	g.note("released %s on %s for %s by %v", key, e.Node, e.For, e.Trigger)
-	v := tortureEviction{Victim: key, For: string(e.For), Node: string(e.Node), Trigger: e.Trigger, At: g.now.Sub(tortureStart)}
-	v.Before = g.oracle()
-	for i := range g.w.Pods {
-		if p := &g.w.Pods[i]; g.waits[p.Key] && p.Key != v.For {
-			v.Waited = append(v.Waited, p)
-		}
-	}
-	unlawful := g.unlawful
-	if v.Trigger == preemptor.Quota {
-		unlawful = g.unlawfulForQuota
-	}
-	if cause := unlawful(v); cause != "" {
-		g.broken = append(g.broken, tortureFailure{Law: lawVictim, Ask: v.For, Trigger: v.Trigger, Cause: cause})
-	}
+	v := eviction{Victim: key, For: string(e.For), Node: string(e.Node), Trigger: e.Trigger, At: g.now.Sub(start)}
+	v.Before = g.oracle().frozen()
+	g.evicted = &v
+	g.lookAt(func(l *law) reader { return l.eviction })
 	g.evictions = append(g.evictions, v)
 	if grace := g.w.pod(key).Grace; grace >= 0 {
 		g.confirms[key] = g.now.Add(time.Duration(grace) * time.Second)
 	}
 }
 
-func (g *tortureGame) end(key string) {
+func (g *game) end(key string) {
 	delete(g.on, key)
+	delete(g.ends, key)
 	delete(g.confirms, key)
 	delete(g.dismissed, key)
 	delete(g.replaced, key)
 	for i := range g.evictions {
 		if e := &g.evictions[i]; e.Victim == key && !e.Ended {
-			e.Ended, e.Late = true, g.now.Sub(tortureStart) >= e.At+tortureTimeout
+			e.Ended, e.Late = true, g.now.Sub(start) >= e.At+evictionTimeout
 			g.note("ended %s", key)
 		}
 	}

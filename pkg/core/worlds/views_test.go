@@ -1,13 +1,10 @@
-package core_test
+package worlds
 
 import (
 	"fmt"
 	"slices"
 	"strings"
-	"testing"
 	"time"
-
-	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -19,20 +16,19 @@ const candidatesTried = 14
 // A restChecker looks at a partition in which nothing is on its way, and says of which ask the law
 // "feasible means done" is broken. It knows what a view says, and nothing else.
 type restChecker struct {
-	view    *core.View
-	now     time.Time
-	oracle  *tortureOracle
-	refuses func(core.AllocationKey, core.NodeID) bool // the resource manager; nil is never
-	counts  map[string]int                             // what was looked at
+	view   *core.View
+	now    time.Time
+	oracle *oracle
+	counts map[string]int // what was looked at
 }
 
 // newRestChecker is nil where a view has what the oracle does not know.
 func newRestChecker(view *core.View, now time.Time) *restChecker {
-	w := &tortureWorld{
+	w := &world{
 		Priority: view.Config.Preemption.Priority, Policy: view.Config.Preemption.Budgets, KeepsForeign: view.Config.Preemption.RequiredNode.SpareForeign,
 	}
-	c := &restChecker{view: view, now: now, counts: map[string]int{}, oracle: &tortureOracle{
-		w: w, on: map[string]string{}, used: map[string]tortureAmounts{}, free: map[string]tortureAmounts{},
+	c := &restChecker{view: view, now: now, counts: map[string]int{}, oracle: &oracle{
+		w: w, on: map[string]string{}, used: map[string]amounts{}, free: map[string]amounts{},
 		leaves: map[string]bool{}, settled: map[string]bool{},
 	}}
 	if len(view.Root.Max) > 0 || !c.addQueues(view.Root) {
@@ -42,14 +38,14 @@ func newRestChecker(view *core.View, now time.Time) *restChecker {
 	for _, app := range view.Applications {
 		queues[app.ID] = strings.TrimPrefix(string(app.Queue), "root.")
 		for i := range app.Asks {
-			w.Pods = append(w.Pods, tortureViewed(app.Asks[i].Allocation, queues[app.ID]))
+			w.Pods = append(w.Pods, viewedPod(app.Asks[i].Allocation, queues[app.ID]))
 		}
 	}
 	for _, n := range view.Nodes {
-		w.Nodes = append(w.Nodes, tortureNode{Name: string(n.ID), Capacity: countedAmounts(n.Capacity), Drained: !n.Schedulable})
+		w.Nodes = append(w.Nodes, node{Name: string(n.ID), Capacity: countedAmounts(n.Capacity), Drained: !n.Schedulable})
 		c.oracle.free[string(n.ID)] = countedAmounts(n.Capacity)
 		for _, a := range slices.Concat(n.Allocations, n.ForeignAllocations) {
-			w.Pods = append(w.Pods, tortureViewed(a, queues[a.Application]))
+			w.Pods = append(w.Pods, viewedPod(a, queues[a.Application]))
 		}
 		for _, e := range n.Evictions {
 			c.oracle.leaves[string(e.Key)] = true
@@ -73,7 +69,7 @@ func newRestChecker(view *core.View, now time.Time) *restChecker {
 // addQueues adds the queues below one. A max of zero means to the oracle that there is none.
 func (c *restChecker) addQueues(above *core.QueueView) bool {
 	for _, q := range above.Queues {
-		most := tortureAmounts{}
+		most := amounts{}
 		for k := range most {
 			if limit := q.Max.Of(resources.Kind(k)); limit == 0 {
 				return false
@@ -81,7 +77,7 @@ func (c *restChecker) addQueues(above *core.QueueView) bool {
 				most[k] = int(limit)
 			}
 		}
-		c.oracle.w.Queues = append(c.oracle.w.Queues, tortureQueue{
+		c.oracle.w.Queues = append(c.oracle.w.Queues, queue{
 			Name: strings.TrimPrefix(string(q.Path), "root."), Guaranteed: countedAmounts(q.Guaranteed), Max: most,
 			Policy: q.Properties.PreemptionPolicy, Fence: q.Properties.PriorityFence, Offset: int(q.Properties.PriorityOffset),
 		})
@@ -93,15 +89,15 @@ func (c *restChecker) addQueues(above *core.QueueView) bool {
 }
 
 // countedAmounts are amounts of the first kinds, as they are counted.
-func countedAmounts(a resources.Amounts) (counted tortureAmounts) {
+func countedAmounts(a resources.Amounts) (counted amounts) {
 	for k := range counted {
 		counted[k] = int(a.Of(resources.Kind(k)))
 	}
 	return counted
 }
 
-func tortureViewed(a *core.Allocation, queue string) torturePod {
-	p := torturePod{
+func viewedPod(a *core.Allocation, queue string) pod {
+	p := pod{
 		Key: string(a.Key), Queue: queue, Node: string(a.Node), Amounts: countedAmounts(a.Amounts), Priority: int(a.Priority), Foreign: a.Origin,
 		Owner: a.Originator, OptedOut: a.Preemptable.Stated && !a.Preemptable.AllowSelf, Polite: a.Preemptable.Stated && !a.Preemptable.AllowOthers,
 	}
@@ -117,7 +113,7 @@ func (c *restChecker) check() error {
 	for _, app := range c.view.Applications {
 		for i := range app.Asks {
 			ask := &app.Asks[i]
-			at := slices.IndexFunc(pods, func(p torturePod) bool {
+			at := slices.IndexFunc(pods, func(p pod) bool {
 				return p.Node == "" && p.Key == string(ask.Key) && p.Queue == strings.TrimPrefix(string(app.Queue), "root.")
 			})
 			if !c.isTried(app, ask) {
@@ -136,17 +132,16 @@ func (c *restChecker) check() error {
 // isTried reports whether an ask is tried on its own, and nothing but room and quota is missing.
 func (c *restChecker) isTried(app *core.ApplicationView, ask *core.AskView) bool {
 	_, quorum := ask.Tags[core.TagQuorum]
-	return !app.BackoffUntil.After(c.now) && !quorum && app.Gang == nil && ask.TaskGroup == "" && !ask.Placeholder &&
-		naive{view: c.view}.limitsHold(*ask)
+	return !app.BackoffUntil.After(c.now) && !quorum && app.Gang == nil && ask.TaskGroup == "" && !ask.Placeholder
 }
 
-func (c *restChecker) checkAsk(ask *torturePod, waits *core.AskView) error {
-	for _, t := range tortureTriggers(ask) {
+func (c *restChecker) checkAsk(ask *pod, waits *core.AskView) error {
+	for _, t := range triggersOf(ask) {
 		for i, n := range c.view.Nodes {
 			kept := slices.ContainsFunc(n.Reservations, func(r core.Reservation) bool { return r.Key != waits.Key })
 			hangs := len(n.Evictions) > 0
 			place, ok := c.oracle.place(ask, &c.oracle.w.Nodes[i], t)
-			if !ok || kept || hangs || c.refuses != nil && c.refuses(waits.Key, n.ID) {
+			if !ok || kept || hangs {
 				continue
 			}
 			candidates := 0
@@ -161,82 +156,10 @@ func (c *restChecker) checkAsk(ask *torturePod, waits *core.AskView) error {
 			victims, found := c.oracle.victims(&place)
 			spared := len(victims) > 0 && (ask.Polite || c.view.Config.Preemption.Disabled)
 			if found && !spared {
-				return fmt.Errorf("%s waits (%s %s), and by %v on %s it could run: without %s", ask.Key, waits.Reason, waits.Detail, t, n.ID, tortureKeys(victims))
+				return fmt.Errorf("%s waits (%s %s), and by %v on %s it could run: without %s", ask.Key, waits.Reason, waits.Detail, t, n.ID, keysOf(victims))
 			}
 			c.counts["none"] += count(!found && candidates > 0)
 		}
 	}
 	return nil
-}
-
-// restsAfter is how long nothing is done until a history is at rest. It is longer than what any
-// ask backs off.
-const restsAfter = 65 * time.Minute
-
-// rest lets time pass, and confirms what is to end, until nothing is done any more.
-func (h *history) rest(t *testing.T) {
-	t.Helper()
-	quiet := h.now
-	for range 3000 {
-		for more := true; more; {
-			_, more = h.p.Schedule(h.now)
-		}
-		if h.endAll() {
-			quiet = h.now
-			continue
-		}
-		due, ok := h.p.Due()
-		if !ok || due.Sub(quiet) > restsAfter {
-			h.settle(t)
-			return
-		}
-		if due.After(h.now) {
-			h.now = due
-		}
-	}
-	t.Fatal("the history does not come to rest")
-}
-
-// endAll confirms all that is to end, and reports whether that was anything.
-func (h *history) endAll() bool {
-	before := h.p.View().Nodes
-	h.confirm(true)
-	ended := false
-	for i, n := range h.p.View().Nodes {
-		ended = ended || len(n.Evictions) != len(before[i].Evictions)
-	}
-	return ended
-}
-
-// TestFeasibleMeansDone has random histories come to rest, and tries every set of victims for each
-// ask that still waits.
-func TestFeasibleMeansDone(t *testing.T) {
-	counts := map[string]int{}
-	for seed := range uint64(500) {
-		h := newHistory(seeded(seed, 31))
-		if h.choosy {
-			continue
-		}
-		for range 120 {
-			h.step()
-		}
-		for i := range 8 { // more than there is room for
-			a := h.allocation()
-			a.Key, a.Origin, a.Node, a.Application = core.AllocationKey(fmt.Sprint("more", i)), core.Own, "", h.app()
-			h.apply(core.AddAllocation{Allocation: a})
-		}
-		h.rest(t)
-		c := newRestChecker(h.p.View(), h.now)
-		if c == nil {
-			counts["not known"]++
-			continue
-		}
-		c.refuses = h.refuses
-		assert.NilError(t, c.check(), "seed %d", seed)
-		for what, n := range c.counts {
-			counts[what] += n
-		}
-	}
-	t.Log(counts)
-	assert.Assert(t, counts["asks"] > 1000 && counts["none"] > 250, "%v", counts)
 }

@@ -1,0 +1,365 @@
+package worlds
+
+import (
+	"fmt"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// lawBooks says that Verify finds nothing, and that what views show is what a reader of events
+// knows.
+const lawBooks = "the books agree"
+
+func booksAgree(g *game) []failure {
+	if err := g.p.Verify(); err != nil {
+		return []failure{{Cause: "Verify", Detail: err.Error()}}
+	}
+	if g.books.agree(g.p.View()); g.books.fault != "" {
+		return []failure{{Cause: "events and views", Detail: g.books.fault}}
+	}
+	return nil
+}
+
+// booked books an event, before anything else is made of it.
+func (g *game) booked(e core.Event) {
+	defer func() {
+		if r := recover(); r != nil && g.books.fault == "" {
+			g.books.fault = fmt.Sprint("the books cannot go on: ", r)
+		}
+	}()
+	g.books.take(e)
+}
+
+// A bookedNode is what events have told of a node.
+type bookedNode struct {
+	capacity  resources.Amounts
+	open      bool
+	used      resources.Amounts // by own allocations
+	occupied  resources.Amounts // by foreign ones
+	promised  resources.Amounts // to nominated asks
+	reserved  map[core.AllocationKey]bool
+	nominated map[core.AllocationKey]bool
+}
+
+// books are the books of a reader that knows events only.
+type books struct {
+	nodes     map[core.NodeID]*bookedNode
+	asks      map[core.AllocationKey]*core.Allocation
+	running   map[core.AllocationKey]*core.Allocation
+	foreign   map[core.AllocationKey]*core.Allocation
+	reserved  map[core.AllocationKey]core.NodeID
+	nominated map[core.AllocationKey]core.NodeID
+	evicted   map[core.AllocationKey]bool
+	queueOf   map[core.ApplicationID]core.QueuePath
+	used      map[core.QueuePath]resources.Amounts
+	total     resources.Amounts
+	fault     string
+	changing  *core.Allocation // the evicted foreign allocation that was removed last
+}
+
+func newBooks() *books {
+	return &books{
+		nodes:     map[core.NodeID]*bookedNode{},
+		asks:      map[core.AllocationKey]*core.Allocation{},
+		running:   map[core.AllocationKey]*core.Allocation{},
+		foreign:   map[core.AllocationKey]*core.Allocation{},
+		reserved:  map[core.AllocationKey]core.NodeID{},
+		nominated: map[core.AllocationKey]core.NodeID{},
+		evicted:   map[core.AllocationKey]bool{},
+		queueOf:   map[core.ApplicationID]core.QueuePath{},
+		used:      map[core.QueuePath]resources.Amounts{},
+	}
+}
+
+// must notes the first thing that is not as it must be.
+func (b *books) must(ok bool, format string, args ...any) {
+	if !ok && b.fault == "" {
+		b.fault = fmt.Sprintf(format, args...)
+	}
+}
+
+// lineage is a queue and all above it, root last.
+func lineage(path core.QueuePath) (all []core.QueuePath) {
+	for i := len(path); i > 0; i-- {
+		if i == len(path) || path[i] == '.' {
+			all = append(all, path[:i])
+		}
+	}
+	return all
+}
+
+func (b *books) start(a *core.Allocation) {
+	n := b.nodes[a.Node]
+	b.must(n != nil, "%s runs on %s, which no event has added", a.Key, a.Node)
+	b.must(b.running[a.Key] == nil, "%s runs twice", a.Key)
+	b.running[a.Key] = a
+	n.used.Add(a.Amounts)
+	b.charge(a, false)
+}
+
+func (b *books) stop(a *core.Allocation) {
+	old := b.running[a.Key]
+	b.must(old != nil, "%s ends and does not run", a.Key)
+	b.must(old.Amounts.Equal(a.Amounts), "%s ends with %v and runs with %v", a.Key, a.Amounts, old.Amounts)
+	delete(b.running, a.Key)
+	delete(b.evicted, a.Key)
+	b.nodes[old.Node].used.Sub(old.Amounts)
+	b.charge(old, true)
+}
+
+func (b *books) charge(a *core.Allocation, back bool) {
+	leaf, ok := b.queueOf[a.Application]
+	b.must(ok, "%s is of application %q, which no event has accepted", a.Key, a.Application)
+	for _, q := range lineage(leaf) {
+		sum := b.used[q].Clone()
+		if back {
+			sum.Sub(a.Amounts)
+		} else {
+			sum.Add(a.Amounts)
+		}
+		b.used[q] = sum
+	}
+}
+
+func (b *books) askGone(a *core.Allocation, why string) {
+	ask := b.asks[a.Key]
+	b.must(ask != nil, "%s %s and did not wait", a.Key, why)
+	b.must(ask.Amounts.Equal(a.Amounts), "%s %s with %v and waited for %v", a.Key, why, a.Amounts, ask.Amounts)
+	delete(b.asks, a.Key)
+}
+
+// take books an event.
+func (b *books) take(e core.Event) {
+	switch e := e.(type) {
+	case core.AskAdded:
+		b.must(b.asks[e.Key] == nil, "%s waits twice", e.Key)
+		b.must(b.running[e.Key] == nil, "%s waits and runs", e.Key)
+		b.asks[e.Key] = e.Allocation
+	case core.AskResized:
+		b.must(b.asks[e.Key] != nil, "%s is resized and does not wait", e.Key)
+		b.asks[e.Key] = e.Allocation
+	case *core.AskEnded:
+		b.askGone(e.Allocation, "ended")
+	case core.Placed:
+		b.askGone(e.Allocation, "was placed")
+		b.start(e.Allocation)
+	case core.Adopted:
+		delete(b.asks, e.Key)
+		b.start(e.Allocation)
+	case *core.Resized:
+		old := b.running[e.Key]
+		b.must(old != nil && old.Amounts.Equal(e.Before), "%s is resized from %v", e.Key, e.Before)
+		gone := b.evicted[e.Key]
+		b.stop(old)
+		b.start(e.Allocation)
+		if gone {
+			b.evicted[e.Key] = true
+		}
+	case *core.Ended:
+		b.must(b.evicted[e.Key] == e.Evicted, "%s ended, evicted %v", e.Key, e.Evicted)
+		b.stop(e.Allocation)
+	case *core.EvictionRequested:
+		b.must(!b.evicted[e.Key], "%s is evicted twice", e.Key)
+		b.must(b.running[e.Key] != nil || b.foreign[e.Key] != nil, "%s is evicted and does not run", e.Key)
+		b.evicted[e.Key] = true
+	case core.ForeignAdded:
+		b.foreign[e.Key] = e.Allocation
+		if was := b.changing; was != nil && was.Key == e.Key && was.Node == e.Node {
+			b.evicted[e.Key] = true // an eviction goes on when the allocation changes and stays
+		}
+		b.changing = nil
+		b.nodes[e.Node].occupied.Add(e.Amounts)
+	case core.ForeignRemoved:
+		delete(b.foreign, e.Key)
+		b.changing = nil
+		if b.evicted[e.Key] {
+			b.changing = e.Allocation
+		}
+		delete(b.evicted, e.Key)
+		b.nodes[e.Node].occupied.Sub(e.Amounts)
+	default:
+		b.takePromise(e)
+	}
+}
+
+// takePromise books reservations and nominations.
+func (b *books) takePromise(e core.Event) {
+	switch e := e.(type) {
+	case *core.Reserved:
+		b.must(b.asks[e.Key] != nil, "%s reserves and does not wait", e.Key)
+		b.must(b.reserved[e.Key] == "", "%s reserves twice", e.Key)
+		b.reserved[e.Key] = e.Node
+		b.nodes[e.Node].reserved[e.Key] = true
+	case *core.Unreserved:
+		b.must(b.reserved[e.Key] == e.Node, "%s has not reserved %s", e.Key, e.Node)
+		delete(b.reserved, e.Key)
+		delete(b.nodes[e.Node].reserved, e.Key)
+	case *core.Nominated:
+		b.must(b.asks[e.Key] != nil, "%s is nominated and does not wait", e.Key)
+		b.must(b.nominated[e.Key] == "", "%s is nominated twice", e.Key)
+		b.nominated[e.Key] = e.Node
+		b.nodes[e.Node].nominated[e.Key] = true
+		b.nodes[e.Node].promised.Add(e.Amounts)
+	case *core.NominationEnded:
+		b.must(b.nominated[e.Key] == e.Node, "%s is not nominated to %s", e.Key, e.Node)
+		delete(b.nominated, e.Key)
+		delete(b.nodes[e.Node].nominated, e.Key)
+		b.nodes[e.Node].promised.Sub(e.Amounts)
+	default:
+		b.takeNode(e)
+	}
+}
+
+// takeNode books what happens to nodes and applications.
+func (b *books) takeNode(e core.Event) {
+	switch e := e.(type) {
+	case *core.NodeAdded:
+		b.must(b.nodes[e.ID] == nil, "node %s is added twice", e.ID)
+		b.nodes[e.ID] = &bookedNode{
+			capacity: e.Capacity.Clone(), open: e.Schedulable,
+			reserved: map[core.AllocationKey]bool{}, nominated: map[core.AllocationKey]bool{},
+		}
+		b.total = e.Total
+	case *core.NodeResized:
+		b.nodes[e.ID].capacity = e.Capacity.Clone()
+		b.total = e.Total
+	case *core.NodeSchedulable:
+		b.nodes[e.ID].open = e.Schedulable
+	case *core.NodeRemoved:
+		b.changing = nil
+		n := b.nodes[e.ID]
+		b.must(n.used.IsZero() && n.occupied.IsZero(), "node %s goes with %v, %v on it", e.ID, n.used, n.occupied)
+		b.must(len(n.reserved)+len(n.nominated) == 0, "node %s goes with %v, %v", e.ID, n.reserved, n.nominated)
+		delete(b.nodes, e.ID)
+		b.total = e.Total
+	case *core.ApplicationAccepted:
+		b.queueOf[e.ID] = e.Queue
+	case *core.ApplicationGone:
+		delete(b.queueOf, e.ID)
+	}
+}
+
+// agree compares the books with a view.
+func (b *books) agree(v *core.View) {
+	b.must(v.Capacity.Equal(b.total), "the view has capacity %v, events say %v", v.Capacity, b.total)
+	b.must(len(v.Nodes) == len(b.nodes), "the view has %d nodes, events say %d", len(v.Nodes), len(b.nodes))
+	running, foreign := 0, 0
+	coming := b.coming(v)
+	for _, n := range v.Nodes {
+		running += len(n.Allocations)
+		foreign += len(n.ForeignAllocations)
+		b.agreeNode(n, coming[n.ID])
+	}
+	b.must(running == len(b.running), "on nodes run %d, events say %d", running, len(b.running))
+	b.must(foreign == len(b.foreign), "on nodes are %d foreign, events say %d", foreign, len(b.foreign))
+	b.agreeApplications(v)
+	b.agreeQueue(v.Root, b.pending())
+	for _, a := range v.ForeignUnknownNode {
+		b.must(b.nodes[a.Node] == nil, "foreign %s is on the known node %s", a.Key, a.Node)
+	}
+}
+
+// coming is what members of gangs are to have on other nodes than their placeholders.
+func (b *books) coming(v *core.View) map[core.NodeID]resources.Amounts {
+	sums := map[core.NodeID]resources.Amounts{}
+	for _, app := range v.Applications {
+		if app.Gang == nil {
+			continue
+		}
+		for _, r := range app.Gang.Replacements {
+			if ask := b.asks[r.Ask]; r.Node != "" && ask != nil {
+				sum := sums[r.Node]
+				sum.Add(ask.Amounts)
+				sums[r.Node] = sum
+			}
+		}
+	}
+	return sums
+}
+
+func (b *books) agreeNode(n *core.NodeView, coming resources.Amounts) {
+	mine := b.nodes[n.ID]
+	b.must(mine != nil, "no event has added node %s", n.ID)
+	b.must(mine.open == n.Schedulable, "node %s: schedulable %v", n.ID, n.Schedulable)
+	b.must(mine.capacity.Equal(n.Capacity), "node %s: capacity %v, events say %v", n.ID, n.Capacity, mine.capacity)
+	b.must(mine.used.Equal(n.Allocated), "node %s: allocated %v, events say %v", n.ID, n.Allocated, mine.used)
+	b.must(mine.occupied.Equal(n.Occupied), "node %s: occupied %v, events say %v", n.ID, n.Occupied, mine.occupied)
+	free := mine.capacity.Minus(mine.used).Minus(mine.occupied).Minus(coming)
+	b.must(free.Equal(n.Available), "node %s: available %v, events say %v", n.ID, n.Available, free)
+	for _, a := range n.Allocations {
+		r := b.running[a.Key]
+		b.must(r != nil && r.Node == n.ID && r.Amounts.Equal(a.Amounts), "node %s: %s, events say %v", n.ID, a.Key, r)
+	}
+	for _, a := range n.ForeignAllocations {
+		r := b.foreign[a.Key]
+		b.must(r != nil && r.Node == n.ID && r.Amounts.Equal(a.Amounts), "node %s: foreign %s, events say %v", n.ID, a.Key, r)
+	}
+	b.must(len(n.Reservations) == len(mine.reserved), "node %s: reservations %v, events say %v", n.ID, n.Reservations, mine.reserved)
+	for _, r := range n.Reservations {
+		b.must(mine.reserved[r.Key], "node %s: reservation of %s, events say %v", n.ID, r.Key, mine.reserved)
+	}
+	b.must(len(n.Nominated) == len(mine.nominated), "node %s: nominated %v, events say %v", n.ID, n.Nominated, mine.nominated)
+	for _, k := range n.Nominated {
+		b.must(mine.nominated[k], "node %s: nominated %s, events say %v", n.ID, k, mine.nominated)
+	}
+	b.must(n.NominatedAmounts.Equal(mine.promised), "node %s: promised %v, events say %v", n.ID, n.NominatedAmounts, mine.promised)
+	evicted := 0
+	for _, a := range n.Allocations {
+		if b.evicted[a.Key] {
+			evicted++
+		}
+	}
+	for _, a := range n.ForeignAllocations {
+		if b.evicted[a.Key] {
+			evicted++
+		}
+	}
+	told := 0
+	for _, e := range n.Evictions {
+		if !e.Dismissed && !e.Reported {
+			told++
+		}
+	}
+	b.must(evicted == told, "node %s: %d evictions, events say %d", n.ID, told, evicted)
+}
+
+func (b *books) agreeApplications(v *core.View) {
+	b.must(len(v.Applications) == len(b.queueOf), "the view has %d applications, events say %d", len(v.Applications), len(b.queueOf))
+	asks := 0
+	for _, app := range v.Applications {
+		b.must(b.queueOf[app.ID] == app.Queue, "application %s is in %s, events say %s", app.ID, app.Queue, b.queueOf[app.ID])
+		asks += len(app.Asks)
+		for _, a := range app.Asks {
+			mine := b.asks[a.Key]
+			b.must(mine != nil && mine.Amounts.Equal(a.Amounts), "ask %s: events say %v", a.Key, mine)
+			b.must(a.Waiting == nil || a.Waiting.Nominated == b.nominated[a.Key], "ask %s is nominated to %s", a.Key, b.nominated[a.Key])
+			b.must(a.Waiting == nil || a.Waiting.Reserved == b.reserved[a.Key], "ask %s has reserved %s", a.Key, b.reserved[a.Key])
+		}
+		for _, a := range app.Allocations {
+			b.must(b.running[a.Key] != nil, "%s of %s runs, events say not", a.Key, app.ID)
+		}
+	}
+	b.must(asks == len(b.asks), "the view has %d asks, events say %d", asks, len(b.asks))
+}
+
+// pending is what waits in each queue, and nominated what of it is nominated.
+func (b *books) pending() map[core.QueuePath]resources.Amounts {
+	sums := map[core.QueuePath]resources.Amounts{}
+	for _, a := range b.asks {
+		for _, q := range lineage(b.queueOf[a.Application]) {
+			sum := sums[q]
+			sum.Add(a.Amounts)
+			sums[q] = sum
+		}
+	}
+	return sums
+}
+
+func (b *books) agreeQueue(q *core.QueueView, pending map[core.QueuePath]resources.Amounts) {
+	b.must(q.Used.Equal(b.used[q.Path]), "queue %s uses %v, events say %v", q.Path, q.Used, b.used[q.Path])
+	b.must(q.Pending.Equal(pending[q.Path]), "queue %s waits for %v, events say %v", q.Path, q.Pending, pending[q.Path])
+	for _, c := range q.Queues {
+		b.agreeQueue(c, pending)
+	}
+}

@@ -1,0 +1,147 @@
+package worlds
+
+import (
+	"slices"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+)
+
+// lawPlacement says that an ask runs for which victims have ended, or a more important one does.
+const lawPlacement = "a kill means a placement"
+
+func killsAreForNothing(g *game) (list []failure) {
+	view := g.p.View()
+	for i := range g.w.Pods {
+		if ask := &g.w.Pods[i]; g.waits[ask.Key] {
+			list = append(list, g.unserved(view, ask)...)
+		}
+	}
+	return list
+}
+
+// unserved is the failure to serve an ask for which victims have ended.
+func (g *game) unserved(view *core.View, ask *pod) []failure {
+	mine := slices.DeleteFunc(slices.Clone(g.evictions), func(e eviction) bool { return e.For != ask.Key })
+	changed := slices.ContainsFunc(g.w.Rules, func(r rule) bool {
+		needed := g.w.pod(r.Other)
+		return r.Pod == ask.Key && r.Verb == "need" && needed != nil && needed.Ends > 0 && g.on[r.Other] == ""
+	})
+	if changed || slices.ContainsFunc(g.evictions, func(e eviction) bool { return !e.Ended }) {
+		return nil
+	}
+	for _, e := range slices.Backward(mine) {
+		if g.changedSince(e.At) {
+			return nil
+		}
+		f := failure{Law: lawPlacement, Ask: ask.Key, Trigger: e.Trigger}
+		f.Cause, f.Detail = g.taken(view, ask, e)
+		if f.Cause == "" {
+			return nil
+		}
+		return []failure{f}
+	}
+	return nil
+}
+
+// taken says what became of the room that was made for an ask which waits. It is
+// empty if a more important ask, or one that requires the node, came later and has that
+// room.
+func (g *game) taken(view *core.View, ask *pod, e eviction) (cause, detail string) {
+	o := &oracle{w: g.w}
+	if g.isOutbid(o, ask, e) {
+		return "", ""
+	}
+	cause = "no ask has the room"
+	for i := range g.w.Pods {
+		t := &g.w.Pods[i]
+		at, ok := g.placed[t.Key]
+		above := commonQueue(t.Queue, ask.Queue)
+		if !ok || at < e.At || g.ran[t.Key] != g.target[ask.Key] && g.ran[t.Key] != e.Node && above == "" && !o.shareLimit(t, ask) {
+			continue
+		}
+		came := time.Duration(t.At) * time.Second
+		important := o.priority(t, above) > o.priority(ask, above)
+		switch {
+		case came > e.At && (important || t.Requires != ""): // it may have ended since
+			return "", ""
+		case e.Late && t.Requires != "" && ask.Requires == "": // nothing is kept any more
+			return "", ""
+		case g.backed[ask.Key]:
+			return "", ""
+		case g.on[t.Key] == "":
+		case g.answersChange(t, ask, e.Victim):
+			return "", ""
+		case t.Requires != "" && (important || ask.Requires == ""):
+			cause, detail = "an ask with a required node has the room", t.Key
+		case important && g.hasVictims(t):
+			cause, detail = "a more important ask for which room was made too has the room", t.Key
+		case important && e.Before.canMake(t):
+			cause, detail = "a more important ask is tried too late", t.Key
+		case important:
+			cause, detail = "a more important ask has the room, for which none could be made", t.Key
+		case detail == "":
+			cause, detail = "an ask that is not more important has the room", t.Key
+		}
+	}
+	ruled := slices.ContainsFunc(g.w.Rules, func(r rule) bool { return r.Pod == ask.Key || r.Other == ask.Key })
+	switch kept := g.kept(view, g.target[ask.Key], ask); {
+	case detail != "" && cause != "an ask that is not more important has the room":
+		return cause, detail
+	case ruled:
+		return "the resource manager refuses", detail
+	case detail == "" && kept != "":
+		return kept, ""
+	}
+	return cause, detail
+}
+
+// isOutbid reports whether an ask came after the victims of another one were chosen, requires the
+// node, and is of at least its priority: docs/preemption.md gives it the room of an ordinary ask.
+func (g *game) isOutbid(o *oracle, ask *pod, e eviction) bool {
+	return ask.Requires == "" && slices.ContainsFunc(g.w.Pods, func(t pod) bool {
+		node := g.target[ask.Key]
+		above := commonQueue(t.Queue, ask.Queue)
+		return t.Requires == node && g.came[t.Key] && time.Duration(t.At)*time.Second > e.At && t.Amounts.fits(g.w.node(node).Capacity) &&
+			o.priority(&t, above) >= o.priority(ask, above)
+	})
+}
+
+// answersChange reports whether the resource manager says something else of an ask now that a
+// victim has ended, or that the ask for which it ended has another one beside it: then the law
+// does not hold.
+func (g *game) answersChange(placed, ask *pod, victim string) bool {
+	return slices.ContainsFunc(g.w.Rules, func(r rule) bool {
+		of := func(key string) bool { return r.Pod == key || r.Other == key }
+		return r.Verb == "conflict" && of(placed.Key) && (of(ask.Key) || of(victim))
+	})
+}
+
+func (g *game) hasVictims(ask *pod) bool {
+	return slices.ContainsFunc(g.evictions, func(e eviction) bool { return e.For == ask.Key })
+}
+
+// canMake reports whether room could be made for an ask of its own.
+func (o *oracle) canMake(ask *pod) bool {
+	if ask.Polite {
+		return false
+	}
+	for _, t := range triggersOf(ask) {
+		for i := range o.w.Nodes {
+			if place, ok := o.place(ask, &o.w.Nodes[i], t); ok {
+				if _, found := o.victims(&place); found {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func triggersOf(ask *pod) []preemptor.Trigger {
+	if ask.Requires != "" {
+		return []preemptor.Trigger{preemptor.RequiredNode}
+	}
+	return []preemptor.Trigger{preemptor.Priority, preemptor.Guarantee}
+}

@@ -1,0 +1,43 @@
+package worlds
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+)
+
+// lawRestart says that a partition which is made from a view has the same books.
+const lawRestart = "a restart keeps the books"
+
+// restart makes the partition anew from its view.
+func (g *game) restart() {
+	before := g.p.View()
+	g.p = core.Restore(g.options(), g.now, before)
+	if err := g.p.Verify(); err != nil {
+		g.breaks(failure{Law: lawRestart, Cause: "Verify", Detail: err.Error()})
+	}
+	after := g.p.View()
+	if a, b := claimText(before), claimText(after); a != b {
+		g.breaks(failure{Law: lawRestart, Cause: "other claims", Detail: a + " became " + b})
+	}
+}
+
+// claimText is what is kept on nodes, and what is evicted there.
+func claimText(v *core.View) string {
+	var list []string
+	for _, n := range v.Nodes {
+		for _, r := range n.Reservations {
+			list = append(list, fmt.Sprintf("%s keeps %s", r.Key, n.ID))
+		}
+		for _, key := range n.Nominated {
+			list = append(list, fmt.Sprintf("%s gets room on %s", key, n.ID))
+		}
+		for _, e := range n.Evictions {
+			list = append(list, fmt.Sprintf("%s ends for %s", e.Key, e.For))
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}

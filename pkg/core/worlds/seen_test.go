@@ -1,0 +1,57 @@
+package worlds
+
+import (
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+)
+
+// sights are what must come about in worlds: otherwise they would show nothing of it.
+var sights = []string{
+	"a limit holds back an ask", "a quorum waits", "a quorum runs", "room is made for a member of a quorum", "a member of a quorum is a victim",
+	"a gang waits as a whole", "a placeholder is replaced", "a placeholder is a victim", "a placeholder times out", "room is made for a placeholder",
+	"a pod of another scheduler is a victim", "pods of other schedulers are spared", "a queue gives back", "an application backs off",
+	"a queue is made for an application", "applications are refused", "devices order nodes", "it never refuses for good", "nothing is simulated",
+	"a node is kept", "pods come again", "remove", "resize", "drain", "fail", "allow", "restart", "become", "leave", "questions are paced",
+}
+
+// see notes what an event shows.
+func (g *game) see(e core.Event) {
+	switch e := e.(type) {
+	case core.Placed:
+		g.saw("a quorum runs", g.w.pod(string(e.Key)).Quorum != "")
+	case *core.Reserved:
+		g.saw("a node is kept", true)
+	case *core.QueueAdded:
+		g.saw("a queue is made for an application", true)
+	case *core.ReleaseRequested:
+		g.saw("a placeholder is replaced", e.Cause == core.CauseReplaced)
+		g.saw("a placeholder times out", e.Cause == core.CauseTimedOut)
+	case *core.EvictionRequested:
+		victim, ask := g.w.pod(string(e.Key)), g.w.pod(string(e.For))
+		g.saw("a member of a quorum is a victim", victim.Quorum != "")
+		g.saw("a placeholder is a victim", victim.Placeholder)
+		g.saw("a pod of another scheduler is a victim", victim.Foreign == core.Foreign)
+		g.saw("a queue gives back", e.Trigger == preemptor.Quota)
+		g.saw("pods of other schedulers are spared", g.w.KeepsForeign)
+		g.saw("nothing is simulated", g.w.Answers == answersNothing && len(g.w.Rules) > 0)
+		g.saw("it never refuses for good", g.w.Answers == answersNever && len(g.w.Rules) > 0)
+		g.saw("room is made for a member of a quorum", ask != nil && ask.Quorum != "")
+		g.saw("room is made for a placeholder", ask != nil && ask.Placeholder)
+	}
+}
+
+// seeWaiting notes why an ask waits.
+func (g *game) seeWaiting(o *oracle, ask *pod) {
+	g.saw("a limit holds back an ask", o.limited(ask))
+	g.saw("a quorum waits", g.quorumLacks(ask) > 0)
+	g.saw("a gang waits as a whole", ask.Placeholder && g.w.Whole && !g.started[ask.application()])
+	g.saw("an application backs off", g.backsOff(ask))
+}
+
+func (g *game) saw(what string, is bool) {
+	if is && !slices.Contains(g.seen, what) {
+		g.seen = append(g.seen, what)
+	}
+}
