@@ -26,7 +26,7 @@ const (
 	// seedsNamed is how many worlds of a class are named, to play them again.
 	seedsNamed = 20
 	// parts is in how many parts worlds are played beside each other.
-	parts = 8
+	parts = 7
 )
 
 // A tally is what came about in some worlds.
