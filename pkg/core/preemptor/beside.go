@@ -11,16 +11,12 @@ const questionsMax = 512
 // candidates conflict with it and others are needed. A resource manager has few.
 const refusalsMax = 8
 
-// The most questions that are asked carefully, see besideConflict: few candidates need many.
-const carefulMax = 64
-
 // A besideSearch looks for the candidates that an ask needs beside it, such as by an
 // affinity. By halving it takes about log2 of the candidates in questions for each.
 type besideSearch struct {
 	selection
 	all         []int // the candidates on the node, the least important first
 	asked, most int   // questions
-	careful     bool  // see mend
 	stopped     bool
 }
 
@@ -38,32 +34,25 @@ func (s *besideSearch) kept(some []int) []bool {
 // besideConflict finds what must stay where something conflicts with the ask too, so that it
 // is refused with all candidates, for another reason. It is not known which of the two the
 // resource manager looks at first. So it is tried to mend what is missing alone, and then to
-// end the conflicts alone; and last, where it looks at one of several conflicts first, both
-// again in small steps.
+// end the conflicts alone.
 func (s *besideSearch) besideConflict(conflict string) []bool {
 	order := slices.Clone(s.all)
 	slices.Reverse(order)
-	for _, s.careful = range [2]bool{false, true} {
-		if s.careful {
-			s.most = min(s.most, s.asked+carefulMax)
-		}
-		if stay := s.mend(order, false, conflict); stay != nil {
-			return stay
-		}
-		if gone := s.mend(s.all, true, s.plan.refusal); gone != nil {
-			return s.kept(slices.DeleteFunc(slices.Clone(s.all), func(i int) bool { return gone[i] }))
-		}
+	if stay := s.mend(order, false, conflict); stay != nil {
+		return stay
+	}
+	if gone := s.mend(s.all, true, s.plan.refusal); gone != nil {
+		return s.kept(slices.DeleteFunc(slices.Clone(s.all), func(i int) bool { return gone[i] }))
 	}
 	s.noteStopped()
 	return nil
 }
 
 // mend finds few candidates that must stay, or must be gone, so that the ask is not refused.
-// It ends one reason after the other, and gives up at that which there is with all of them. If it
-// is careful it leaves out those that bring about that one, and goes on with the others.
+// It ends one reason after the other, and gives up at that which there is with all of them.
 func (s *besideSearch) mend(order []int, gone bool, last string) []bool {
 	chosen := make([]bool, len(s.ranked))
-	for mended := 0; mended < refusalsMax; {
+	for range refusalsMax {
 		reason := s.refusal(chosen, gone)
 		if reason == "" {
 			return chosen
@@ -71,23 +60,12 @@ func (s *besideSearch) mend(order []int, gone bool, last string) []bool {
 		if reason == last {
 			return nil
 		}
-		more := s.least(order, slices.Clone(chosen), func(chosen []bool) bool { return s.refusal(chosen, gone) != reason })
-		if more == nil {
+		chosen = s.least(order, chosen, func(chosen []bool) bool { return s.refusal(chosen, gone) != reason })
+		if chosen == nil {
 			return nil
 		}
-		if s.careful && s.refusal(more, gone) == last {
-			order = s.without(order, chosen, more)
-			continue
-		}
-		chosen = more
-		mended++
 	}
 	return nil
-}
-
-// without are the candidates of an order but for those that were chosen in addition.
-func (s *besideSearch) without(order []int, chosen, more []bool) []int {
-	return slices.DeleteFunc(slices.Clone(order), func(i int) bool { return more[i] && !chosen[i] })
 }
 
 // least adds few candidates of an order to those that are chosen, so that they are enough

@@ -179,6 +179,6 @@ func (s *search) weightOf(victims []int) (weight int64) {
 
 // within reports whether victims keep a limit: if those are set aside that break a
 // guarantee, the others keep all.
-func (p *problem) within(l limit, victims []int) bool {
-	return p.breaking(victims) <= l.below && (l.violations == math.MaxInt || p.countViolations(victims) <= l.violations)
+func (s *search) within(l limit, victims []int) bool {
+	return s.breaking(victims) <= l.below && (l.violations == math.MaxInt || s.countViolations(victims) <= l.violations)
 }

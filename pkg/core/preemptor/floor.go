@@ -65,7 +65,7 @@ func (p *problem) charge(c *Candidate, times int64) {
 
 // floored reports whether all eligible candidates together break a floor.
 // Otherwise floors need no further checks.
-func (p *problem) floored() bool { return p.breaking(p.everyone()) > 0 }
+func (p *problem) floored() bool { return p.breaking(p.ranks()) > 0 }
 
 // breaking is how many of these candidates break a floor, if each is taken that does not.
 func (p *problem) breaking(list []int) (count int) {

@@ -28,7 +28,7 @@ const (
 
 // fields are those of a limit in the order in which they are compared. Only for a required
 // node the worst class comes before budgets; no other trigger breaks a guarantee.
-func (p *problem) fields() [4]field {
+func (p *plan) fields() [4]field {
 	switch {
 	case p.cfg.Budgets == StrictPriority:
 		return [4]field{byBelow, byClass, byPriority, byViolations}
@@ -52,7 +52,7 @@ func (p *problem) highestLimit() limit {
 }
 
 // limitOf is the lowest class and priority that allow some victims.
-func (p *problem) limitOf(victims []int) limit {
+func (p *plan) limitOf(victims []int) limit {
 	least := limit{priority: math.MinInt32}
 	for _, i := range victims {
 		least.class = max(least.class, p.ranked[i].class)
@@ -163,7 +163,7 @@ func (p limited) limits(yield func(limit) bool) {
 }
 
 // priorities are those of the candidates, from the lowest on.
-func (p *problem) priorities() []int32 {
+func (p *plan) priorities() []int32 {
 	all := make([]int32, len(p.ranked))
 	for i := range p.ranked {
 		all[i] = p.ranked[i].Priority
@@ -194,7 +194,7 @@ func (p limited) leavesEnough(l *limit) bool {
 
 // isBound reports whether all candidates together would break a guarantee or
 // exceed a budget. Otherwise any of them can be victims.
-func (p *problem) isBound() bool { return p.floored() || p.countViolations(p.everyone()) > 0 }
+func (p *plan) isBound() bool { return p.floored() || p.countViolations(p.ranks()) > 0 }
 
 // reportBinding notes the guarantees that a candidate breaks by itself.
 func (p limited) reportBinding() {

@@ -27,7 +27,7 @@ func (p *plan) minimal() choice {
 	m.lightest()
 	proof := Proof{
 		Proved: !m.open, Steps: p.search.steps,
-		Contended: !p.rules.configured && p.countViolations(p.everyone()) > 0, Later: p.cfg.Budgets == StrictPriority,
+		Contended: !p.rules.configured && p.countViolations(p.ranks()) > 0, Later: p.cfg.Budgets == StrictPriority,
 	}
 	return choice{victims: m.best, proof: proof}
 }
@@ -103,7 +103,7 @@ func (m *minimum) lower(high int, set func(at int)) {
 
 // fewest looks for fewer victims.
 func (m *minimum) fewest() {
-	m.best = m.dropUnneeded(m.best)
+	m.best = m.drop(m.best, m.best)
 	pool := m.pooled()
 	for count := 1; count < len(m.best); count++ {
 		if m.found(m.search.decide(pool, m.limit, count)) {
@@ -114,9 +114,9 @@ func (m *minimum) fewest() {
 
 // lightest looks for lighter victims of the same number.
 func (m *minimum) lightest() {
-	m.search.lighten(m.pooled(), m.limit, m.best)
+	m.search.improve(m.pooled(), m.limit, m.best)
 	m.open = m.open || m.search.stopped
-	m.best = m.dropUnneeded(m.search.kept)
+	m.best = m.drop(m.search.kept, m.search.kept)
 }
 
 // whyNone is why there are no victims: too many are needed, unless guarantees or budgets that

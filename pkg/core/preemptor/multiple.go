@@ -151,13 +151,6 @@ func (p *plan) largestFirst() []int {
 	return order
 }
 
-// dropUnneeded drops victims that the others make unnecessary, the most important
-// first.
-func (p *problem) dropUnneeded(victims []int) []int {
-	slices.Sort(victims)
-	return p.drop(victims, slices.Clone(victims))
-}
-
 // drop drops those of some victims that the others make unnecessary, the most
 // important first. Each dropped victim makes the others more necessary, so one pass
 // is enough. The result is in order.

@@ -113,8 +113,8 @@ func (p *problem) suffice(victims []int) bool {
 	return true
 }
 
-// everyone is all eligible candidates.
-func (p *problem) everyone() []int {
+// ranks are all eligible candidates.
+func (p *problem) ranks() []int {
 	for len(p.all) < len(p.ranked) {
 		p.all = append(p.all, len(p.all))
 	}

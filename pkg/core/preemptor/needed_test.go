@@ -98,7 +98,7 @@ func TestNeededAmongMany(t *testing.T) {
 		{160, []string{"c1"}, low, Chosen, 250},
 		{640, []string{"c1"}, low, Chosen, 740},
 		{640, []string{"c1", "c639", "c7", "c8"}, []string{"c2"}, Chosen, 900},
-		{640, first(10 * refusalsMax), []string{"c600"}, Refused, 250 + carefulMax},
+		{640, first(10 * refusalsMax), []string{"c600"}, Refused, 250},
 		{16, []string{"elsewhere"}, low, Refused, 5},
 	} {
 		ask, on, asked := crowd(c.candidates, c.conflicts, c.needs)

@@ -107,7 +107,7 @@ type problem struct {
 	order   []int32    // scratch of rank, like buffer
 	buffer  []eligible
 	weighed bool    // weights are known
-	all     []int   // see everyone
+	all     []int   // see ranks
 	left    []int64 // what may still be taken, by floor and kind
 	allowed []int64 // how many may still be removed, by budget
 
@@ -274,7 +274,7 @@ func (p *plan) chooseConfigured(list []Strategy) {
 	}
 	floors := p.node.Floors
 	if p.chooseFirst([]Strategy{Reprieve}) {
-		p.lowerPriority()
+		(sparing{p}).lowerPriority()
 	} else if len(floors) > 0 {
 		p.failures = p.failures[:len(p.failures)-1]
 		p.node.Floors = nil

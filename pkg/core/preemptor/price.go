@@ -73,8 +73,8 @@ func (s *search) decide(pool []int, within limit, most int) answer {
 	return s.searchByPrice()
 }
 
-// lighten looks for lighter victims of the same number. The lightest that are known are kept.
-func (s *search) lighten(pool []int, within limit, victims []int) answer {
+// improve looks for lighter victims of the same number. The lightest that are known are kept.
+func (s *search) improve(pool []int, within limit, victims []int) answer {
 	s.most, s.first, s.priced.on, s.priced.factor = len(victims), false, true, fraction
 	s.begin(pool, within)
 	s.kept, s.weight = append(s.kept[:0], victims...), s.weightOf(victims)

@@ -23,7 +23,12 @@ type reprieval struct {
 //
 // If the pool is too small because of floors, or is refused, all sets of candidates are
 // searched. If the victims exceed budgets, see exceedFewer.
-func (p *plan) reprieve() choice {
+func (p *plan) reprieve() choice { return (sparing{p}).choose() }
+
+// A sparing is the choice of reprieve.
+type sparing struct{ *plan }
+
+func (p sparing) choose() choice {
 	r := &p.reprieval
 	p.search.reset(&p.problem)
 	r.stopped = false
@@ -39,7 +44,7 @@ func (p *plan) reprieve() choice {
 		case !p.fitsWithoutAll():
 			return choice{failure: Failure{Why: NotFitting}}
 		}
-		if a = p.spareSome(p.everyone(), p.keepingFloors()); a == yes {
+		if a = p.spareSome(p.ranks(), p.keepingFloors()); a == yes {
 			copy(r.sums, p.total)
 		}
 	}
@@ -50,14 +55,14 @@ func (p *plan) reprieve() choice {
 var boundless = limit{math.MaxInt, Classes - 1, math.MaxInt, math.MaxInt32}
 
 // keepingFloors is the limit of all lawful victims.
-func (p *problem) keepingFloors() limit {
+func (p sparing) keepingFloors() limit {
 	l := p.highestLimit()
 	l.below = 0
 	return l
 }
 
 // spareSome looks for the victims of the least importance.
-func (p *plan) spareSome(pool []int, within limit) answer {
+func (p sparing) spareSome(pool []int, within limit) answer {
 	a := p.search.spare(pool, within, p.fits)
 	if a == unknown && within == boundless {
 		a = p.search.spareAsking(pool, p.fits)
@@ -70,7 +75,7 @@ func (p *plan) spareSome(pool []int, within limit) answer {
 }
 
 // chooseSpared chooses the victims, or others that exceed fewer budgets.
-func (p *plan) chooseSpared(a answer) choice {
+func (p sparing) chooseSpared(a answer) choice {
 	r := &p.reprieval
 	if a == yes {
 		a = p.exceedFewer()
@@ -89,17 +94,17 @@ func (p *plan) chooseSpared(a answer) choice {
 }
 
 // whyNotSpared says what leaves too little: budgets, or else floors.
-func (p *plan) whyNotSpared() Bound {
+func (p sparing) whyNotSpared() Bound {
 	within := p.keepingFloors()
 	within.violations = math.MaxInt
-	if p.budgeted() && p.search.spare(p.everyone(), within, p.fits) == yes {
+	if p.budgeted() && p.search.spare(p.ranks(), within, p.fits) == yes {
 		return OverBudget
 	}
 	return TooLittle
 }
 
 // reprievePart makes as much room as the pool holds, where that is better than nothing.
-func (p *plan) reprievePart() choice {
+func (p sparing) reprievePart() choice {
 	r := &p.reprieval
 	p.fillPool(p.keepingFloors(), p.budgeted())
 	p.partial = true
@@ -114,11 +119,11 @@ func (p *plan) reprievePart() choice {
 
 // fitsWithoutAll reports whether the resource manager agrees if all candidates are
 // removed; if not, that is the reason of the plan.
-func (p *plan) fitsWithoutAll() bool {
+func (p sparing) fitsWithoutAll() bool {
 	if p.fits == nil {
 		return true
 	}
-	err := p.fits(p.keysOf(p.everyone()))
+	err := p.fits(p.keysOf(p.ranks()))
 	if err != nil {
 		p.refusal = err.Error()
 	}
@@ -166,7 +171,7 @@ func (p *plan) reachable() []int64 {
 // must exceed none, and there are no such.
 //
 // With StrictPriority budgets decide between candidates of the same priority only.
-func (p *plan) exceedFewer() answer {
+func (p sparing) exceedFewer() answer {
 	r := &p.reprieval
 	before := p.countViolations(r.victims)
 	switch {
@@ -179,17 +184,17 @@ func (p *plan) exceedFewer() answer {
 		p.searchFewer(before)
 		return yes
 	}
-	return p.spareSome(p.everyone(), p.keepingFloors())
+	return p.spareSome(p.ranks(), p.keepingFloors())
 }
 
 // searchFewer looks by halves for the fewest victims that exceed a budget. Where a search is
 // stopped, sparing first those that exceed one may help as well.
-func (p *plan) searchFewer(before int) {
+func (p sparing) searchFewer(before int) {
 	r := &p.reprieval
 	within := p.keepingFloors()
 	for low := 0; low < before; {
 		within.violations = (low + before) / 2
-		if p.spareSome(p.everyone(), within) == yes {
+		if p.spareSome(p.ranks(), within) == yes {
 			before = p.countViolations(r.victims)
 		} else {
 			low = within.violations + 1
@@ -202,7 +207,7 @@ func (p *plan) searchFewer(before int) {
 
 // exceedLater spares the candidates of the pool that exceed a budget before the others, with
 // StrictPriority before others of their priority, and takes the result if it is better.
-func (p *plan) exceedLater(before int) {
+func (p sparing) exceedLater(before int) {
 	r := &p.reprieval
 	if !p.reached(r.sums) {
 		return
@@ -225,7 +230,7 @@ func (p *plan) exceedLater(before int) {
 }
 
 // orderLater puts those behind the others that exceed a budget.
-func (p *plan) orderLater(list []int) {
+func (p sparing) orderLater(list []int) {
 	slices.SortStableFunc(list, func(a, b int) int {
 		switch x, y := p.ranked[a].violating, p.ranked[b].violating; {
 		case x == y:
@@ -242,7 +247,7 @@ func (p *plan) orderLater(list []int) {
 // highest class first, and may so spare a candidate of the worst class that is chosen and take one
 // of a lower class and a higher priority. Like the other strategies it should take the lowest
 // priority within the lowest classes that suffice. What exceeds more budgets is not chosen.
-func (p *plan) lowerPriority() {
+func (p sparing) lowerPriority() {
 	r := &p.reprieval
 	worst := p.limitOf(p.victims)
 	before := p.outcome

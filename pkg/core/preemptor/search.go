@@ -110,7 +110,7 @@ func (s *search) spare(pool []int, within limit, fits func([]string) error) answ
 func (s *search) learn(fits func([]string) error) bool {
 	stays := make([]bool, len(s.ranked))
 	gone := slices.Clone(s.kept)
-	order := slices.DeleteFunc(slices.Clone(s.everyone()), func(i int) bool { return slices.Contains(gone, i) })
+	order := slices.DeleteFunc(slices.Clone(s.ranks()), func(i int) bool { return slices.Contains(gone, i) })
 	slices.Reverse(order)
 	found := false
 	for len(order) > 0 {
