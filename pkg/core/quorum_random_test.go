@@ -17,25 +17,6 @@ func quorumTags(name string, least int) map[string]string {
 	return map[string]string{core.TagQuorum: name, core.TagQuorumLeast: strconv.Itoa(least)}
 }
 
-// TestRandomQuorums keeps the laws while members of quorums come, end, change their quorum and
-// fail to be bound, and restores each partition from its view.
-func TestRandomQuorums(t *testing.T) {
-	for seed := range uint64(300) {
-		h := newHistory(rand.New(rand.NewPCG(seed, 78)))
-		h.quorums = true
-		for i := range 160 {
-			done := h.step()
-			assert.NilError(t, h.broken, "seed %d, step %d: %T%+v", seed, i, done, done)
-			assert.NilError(t, h.p.Verify(), "seed %d, step %d: %T%+v", seed, i, done, done)
-			if i%40 == 0 {
-				again := core.Restore(core.Options{Kinds: testKinds(), CompletingDelay: 3 * time.Second}, h.now, h.p.View())
-				assert.NilError(t, again.Verify(), "seed %d, step %d: restored", seed, i)
-			}
-		}
-		h.settle(t)
-	}
-}
-
 // A quorumWorld is quorums that compete for three nodes. No room is reserved, so that nothing
 // excuses a member that starts alone.
 type quorumWorld struct {

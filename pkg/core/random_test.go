@@ -48,7 +48,6 @@ type history struct {
 	placing      *placing // of rules of placement; nil for none
 	applications int      // that there may be, if not four
 	gangs        bool     // what comes is of task groups
-	quorums      bool     // or of quorums
 
 	devices map[string]int64 // kinds that come in devices
 
@@ -245,9 +244,6 @@ func (h *history) allocation() *core.Allocation {
 		Created: h.now.Add(-time.Duration(h.IntN(5)) * time.Second),
 	}
 	h.tag(a)
-	if h.quorums && h.IntN(4) > 0 {
-		a.Tags = quorumTags(fmt.Sprint("quorum", h.IntN(3)), 1+h.IntN(4))
-	}
 	switch h.IntN(8) {
 	case 0:
 		a.Origin, a.Node = core.Foreign, h.node()

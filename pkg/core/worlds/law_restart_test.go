@@ -24,7 +24,7 @@ func (g *game) restart() {
 	}
 }
 
-// claimText is what is kept on nodes, and what is evicted there.
+// claimText is what is kept on nodes, what is evicted there, and how gangs stand.
 func claimText(v *core.View) string {
 	var list []string
 	for _, n := range v.Nodes {
@@ -36,6 +36,11 @@ func claimText(v *core.View) string {
 		}
 		for _, e := range n.Evictions {
 			list = append(list, fmt.Sprintf("%s ends for %s", e.Key, e.For))
+		}
+	}
+	for _, app := range v.Applications {
+		if app.Gang != nil {
+			list = append(list, fmt.Sprintf("%s is %+v", app.ID, *app.Gang))
 		}
 	}
 	slices.Sort(list)
