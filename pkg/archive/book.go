@@ -7,6 +7,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 )
 
 // A Book is what one partition has been. One goroutine writes it, with Observe; any
@@ -32,6 +33,7 @@ type Book struct {
 	ended        ring[*ApplicationRecord]
 	rejected     ring[*ApplicationRecord]
 	plans        plans
+	wasted       outcomes.WasteCount
 	counts       counts
 	history      history
 	finished     []*ApplicationRecord // that ended with the last step
@@ -58,7 +60,7 @@ func (b *Book) Observe(step events.Step) (ended []*ApplicationRecord) {
 	}
 	b.counts.pass(minuteOf(step.Now))
 	for i, event := range step.Effects {
-		if removed, ok := event.(core.ForeignRemoved); ok && !staysOnItsNode(removed, step.Effects[i+1:]) {
+		if removed, ok := event.(core.ForeignRemoved); ok && !removed.StaysIn(step.Effects[i+1:]) {
 			b.plans.foreignGone(b.now, removed.Allocation)
 		}
 		b.observe(event)
@@ -73,16 +75,6 @@ func (b *Book) Expired() []*ApplicationRecord {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.expired
-}
-
-// staysOnItsNode reports whether a foreign allocation that is removed is added
-// again at once, because it has other amounts.
-func staysOnItsNode(removed core.ForeignRemoved, next core.Effects) bool {
-	if len(next) == 0 {
-		return false
-	}
-	added, ok := next[0].(core.ForeignAdded)
-	return ok && added.Key == removed.Key && added.Node == removed.Node
 }
 
 func (b *Book) observe(event core.Event) {
@@ -114,7 +106,8 @@ func (b *Book) observe(event core.Event) {
 	case *core.EvictionRequested:
 		b.plans.evicted(e.Allocation, b.queueOf(e.Application), b.userOf(e.Application))
 		b.history.count(b.queueOf(e.Application), flow{preemptions: 1})
-	case *core.VictimsWasted:
+	case *outcomes.VictimsWasted:
+		b.wasted[e.Trigger][e.Cause] += uint64(len(e.Victims))
 		b.plans.wasted(e)
 	case *core.Unschedulable:
 		if w := b.explain(e.Allocation, e.Reason); w != nil {
@@ -239,6 +232,16 @@ func (b *Book) Plans() []*Plan {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.plans.list()
+}
+
+// Wasted counts the victims that were wasted.
+func (b *Book) Wasted() outcomes.WasteCount {
+	if b == nil {
+		return outcomes.WasteCount{}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.wasted
 }
 
 // PlanOf is the last plan that evicted an allocation; nil if there is none. The

@@ -22,10 +22,10 @@ const (
 	Withdrawn
 	Freed
 
-	outcomes = iota
+	planOutcomes = iota
 )
 
-var outcomeTexts = [outcomes]string{
+var outcomeTexts = [planOutcomes]string{
 	UnderWay: "under way", Placed: "placed", Cleared: "cleared", Replaced: "planned anew", Withdrawn: "withdrawn", Freed: "freed",
 }
 

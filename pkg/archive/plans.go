@@ -6,6 +6,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 )
 
 // planNamesMax bounds how many allocations the plans that are kept name: a plan
@@ -131,7 +132,7 @@ func (s *plans) gone(now time.Time, key core.AllocationKey) {
 }
 
 // wasted notes why victims are wasted.
-func (s *plans) wasted(e *core.VictimsWasted) {
+func (s *plans) wasted(e *outcomes.VictimsWasted) {
 	for _, key := range e.Victims {
 		if p := s.victims[key]; p != nil && p.Key == e.For && !p.Victim(key).Ended.IsZero() {
 			p.change().Victim(key).Wasted = e.Cause.String()

@@ -123,7 +123,6 @@ func (p commands) adopt(r *request, id NodeID) {
 	p.settling.extend()
 	p.changes.node(n, nodeRetry)
 	p.changes.placed = append(p.changes.placed, r)
-	p.outcomes.placed(r, n, nil)
 	p.tell(Adopted{r.Allocation})
 }
 
@@ -132,7 +131,6 @@ func (p commands) adopt(r *request, id NodeID) {
 func (p commands) bookedBeyond(r *request) {
 	r.node.allowExcess()
 	r.application.allowExcess()
-	p.markBooked(r)
 	p.changes.application(r.application, quotaBooked)
 }
 
@@ -161,9 +159,8 @@ func (p commands) updateOwn(r *request, a *Allocation) {
 		p.adopt(r, a.Node)
 	case !r.Amounts.Equal(a.Amounts) || !maps.Equal(r.Unknown, a.Unknown):
 		if r.nominated() != nil {
-			p.nominations.clear(r, "it asks for other amounts", AskChanged)
+			p.nominations.clear(r, "it asks for other amounts", LossOfRoom)
 		}
-		p.outcomes.resize(r)
 		p.resizeAsk(r, a)
 	default: // what it requires of nodes may have changed
 		p.reclass(r, p.classOf(r, p.constraintsOf(r)))
@@ -326,7 +323,6 @@ func (p commands) releaseOwn(r *request, c ReleaseAllocation) {
 func (p commands) endAsk(r *request, cause EndCause) {
 	p.tell(&AskEnded{r.Allocation, cause})
 	p.endWait(r)
-	p.outcomes.askEnded(r)
 	p.forget(r)
 }
 
@@ -334,7 +330,6 @@ func (p commands) endAsk(r *request, cause EndCause) {
 func (p commands) endAllocation(r *request, cause EndCause, message string) {
 	n, evicted := r.node, r.victim()
 	p.evictions.cancel(r)
-	p.outcomes.allocationEnded(r)
 	p.unbook(r)
 	p.forget(r)
 	p.tell(&Ended{Allocation: r.Allocation, Cause: cause, Message: message, Evicted: evicted})
@@ -363,7 +358,8 @@ func (p commands) bindFailed(r *request, message string) {
 	n := r.node
 	evicted := r.victim()
 	p.evictions.cancel(r)
-	wasted := p.outcomes.bindFailed(r)
+	wasted := r.madeRoom
+	r.madeRoom = false
 	p.unbook(r)
 	p.tell(&Ended{Allocation: r.Allocation, Cause: CauseBindFailed, Message: message, Evicted: evicted})
 	r.Allocation = r.unplaced()

@@ -227,7 +227,7 @@ func (p cycle) tryNominated(n *node) outcome {
 		case result == waits && p.predicates.feasibleAfterEvictions(r, n):
 			kept.Add(r.Amounts)
 		case result == waits:
-			p.nominations.clear(r, err.Error(), NotFeasible)
+			p.nominations.clear(r, err.Error(), LossByRefusal)
 			p.attempts.backOff(r, p.options.RetryMax)
 		default:
 			p.place(r, n)
@@ -280,9 +280,9 @@ func (p cycle) awaitsRoom(r *request, n *node, kept resources.Amounts) bool {
 	case short == nil && r.Amounts.FitsIn(free) && n.schedulable && r.heldBack() == nil:
 		return false
 	case !r.Amounts.FitsInSum(free, n.releasing.Amounts):
-		p.nominations.clear(r, n.whyLost(), p.outcomes.whyTaken(r, n))
+		p.nominations.clear(r, n.whyLost(), LossOfRoom)
 	case r.lostQuota():
-		p.nominations.clear(r, r.whyNoQuota(), p.outcomes.whyTaken(r, n))
+		p.nominations.clear(r, r.whyNoQuota(), LossOfQuota)
 	case short != nil:
 		p.awaitQuota(r, short)
 	}

@@ -11,7 +11,6 @@ import (
 func (p commands) configure(config Config) {
 	p.react() // orders are exact before what decides them changes
 	p.tell(&Reconfigured{p.config.Root, config.Root, p.capacity.Clone()})
-	p.noteMoment(&p.configured)
 	timeout := p.preemption.VictimTimeout
 	p.config, p.name, p.preemption = config, config.Name, config.Preemption.withDefaults()
 	p.preemption.RequiredNode.SpareForeign = p.preemption.RequiredNode.SpareForeign || p.options.KeepsForeign

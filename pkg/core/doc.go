@@ -43,7 +43,7 @@
 //	keptview.go     what is kept from an ask, for readers
 //	restore.go      a partition made from a view
 //	verifier.go     what is counted anew, and the first law that is broken
-//	verify.go       checks the laws; verify_preemption.go and verify_outcomes.go those of preemption,
+//	verify.go       checks the laws; verify_preemption.go those of preemption,
 //	                verify_backlog.go what is noted of asks that wait, verify_gangs.go gangs,
 //	                verify_limits.go limits
 //
@@ -110,7 +110,6 @@
 //	nominations.go  asks for which room is being made
 //	renominations.go asks that were nominated before a restart
 //	evictions.go    victims, until they have ended
-//	outcomes.go     whether they ended for a placement; causes.go why not
 //	retries.go      when failed attempts are repeated; classlist.go is the classes whose attempts failed, by priority
 //	quotas.go       queues that use more than their max
 //

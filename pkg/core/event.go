@@ -19,7 +19,12 @@ type Effects []Event
 // An Event is one thing that happened in a partition. Its type is one of those in
 // this file: AskAdded, AskResized, Placed, Adopted, ForeignAdded and ForeignRemoved
 // themselves, a pointer to each of the others.
+//
+// What a reader of events tells in its turn is an event too if its type embeds Remark.
 type Event interface{ event() }
+
+// A Remark makes an event of what a reader of events tells: no partition emits it.
+type Remark struct{}
 
 // Events about an ask or allocation. Each holds the allocation as it is after the
 // event, or, where it ends, as it was; those that happen most are one pointer, so
@@ -57,10 +62,15 @@ type (
 	EvictionRequested struct {
 		*Allocation
 		For     AllocationKey // the ask that gets the room; empty with the trigger Quota
+		Ask     *Allocation   // the same; nil with the trigger Quota
+		Room    NodeID        // where the ask is to run; victims on other nodes free quota only
 		Trigger preemptor.Trigger
 		Class   preemptor.Class
 		Message string // for people
 	}
+	// EvictionOverdue says that an allocation did not end in time after its
+	// EvictionRequested: its room is not counted on.
+	EvictionOverdue struct{ *Allocation }
 	// ReleaseRequested says that an ask or allocation is to be ended by the resource manager
 	// because of its gang: a placeholder whose place an ask takes, with CauseReplaced, or
 	// what has timed out. An allocation runs until Ended; an ask has ended, as AskEnded says
@@ -69,17 +79,6 @@ type (
 		*Allocation
 		Cause   EndCause
 		Message string // for people
-	}
-	// VictimsWasted says that victims ended for an ask that does not run in the room
-	// that was made, and why. Each victim is named once at most.
-	VictimsWasted struct {
-		For         AllocationKey
-		Application ApplicationID
-		Node        NodeID
-		Trigger     preemptor.Trigger
-		Cause       WasteCause
-		Victims     []AllocationKey // shared and never changed
-		Message     string          // for people
 	}
 	// AllocationRejected says that an ask or allocation, or new amounts for one, was
 	// refused. One that was known before is as it was.
@@ -106,6 +105,7 @@ type (
 	Unreserved struct {
 		*Allocation
 		Node NodeID
+		Loss Loss
 	}
 	// Nominated says that room is made for an ask on a node, where it will run
 	// unless a better place turns up. It comes before the evictions.
@@ -122,8 +122,9 @@ type (
 	NominationEnded struct {
 		*Allocation
 		Node   NodeID
-		Reason string
+		Reason string // for people
 		Waits  bool
+		Loss   Loss
 	}
 	// PreemptionPlanned says why evictions follow that no nomination explains: for
 	// an ask with a required node, or because a queue is over its max, and then it
@@ -278,6 +279,17 @@ type Reconfigured struct {
 	Total         resources.Amounts
 }
 
+// A Loss is why an ask that waits on loses what was kept for it.
+type Loss uint8
+
+// The losses: the room is taken, or will not come, as the events about its node say; quota or a
+// limit is taken; the resource manager refuses the ask on the node.
+const (
+	LossOfRoom Loss = iota
+	LossOfQuota
+	LossByRefusal
+)
+
 // EndCause is why an ask or allocation ended.
 type EndCause uint8
 
@@ -313,6 +325,16 @@ func (e *Ended) Text() string {
 	return e.Message
 }
 
+// StaysIn reports whether a foreign allocation that is removed is added again to its node by the
+// next of the effects, because it has other amounts.
+func (e ForeignRemoved) StaysIn(next Effects) bool {
+	if len(next) == 0 {
+		return false
+	}
+	added, ok := next[0].(ForeignAdded)
+	return ok && added.Key == e.Key && added.Node == e.Node
+}
+
 // Text says why an ask that waits on is not nominated any more, for people.
 func (e *NominationEnded) Text() string {
 	return fmt.Sprintf("no longer nominated to node %s: %s", e.Node, e.Reason)
@@ -327,7 +349,7 @@ func (*Resized) event()             {}
 func (*Ended) event()               {}
 func (*EvictionRequested) event()   {}
 func (*ReleaseRequested) event()    {}
-func (*VictimsWasted) event()       {}
+func (*EvictionOverdue) event()     {}
 func (*AllocationRejected) event()  {}
 func (ForeignAdded) event()         {}
 func (ForeignRemoved) event()       {}
@@ -356,3 +378,4 @@ func (*NodeRemoved) event()         {}
 func (*QueueAdded) event()          {}
 func (*QueueRemoved) event()        {}
 func (*Reconfigured) event()        {}
+func (Remark) event()               {}

@@ -11,17 +11,23 @@ import (
 // ended yet.
 type evictions struct {
 	*backlog
-	counts   *Preempted
-	outcomes *outcomes
-	batched  uint64 // the last batch that requested any
+	counts  *Preempted
+	batched uint64 // the last batch that requested any
 }
 
-// request has the resource manager end an allocation. Nothing is freed until the
-// resource manager confirms that it has ended.
-func (e *evictions) request(victim *request, v eviction, message string) {
+// request has the resource manager end an allocation, for an ask unless that is nil. Nothing is
+// freed until the resource manager confirms that it has ended.
+func (e *evictions) request(victim, r *request, v eviction, message string) {
 	e.setEviction(victim, &v)
 	e.counts.Victims[v.trigger][v.class]++
-	e.tell(&EvictionRequested{victim.Allocation, v.ask, v.trigger, v.class, message})
+	told := &EvictionRequested{Allocation: victim.Allocation, For: v.ask, Trigger: v.trigger, Class: v.class, Message: message}
+	if r != nil {
+		told.Ask, told.Room = r.Allocation, r.Required
+		if held := r.nominated(); held != nil {
+			told.Room = held.node.id
+		}
+	}
+	e.tell(told)
 	e.schedule(victim)
 	victim.node.placedIn, e.batched = e.batch, e.batch
 }
@@ -36,8 +42,8 @@ func (e *evictions) requestFor(v *preemptor.Victim, r *request, plan *preemptor.
 	case preemptor.Guarantee:
 		message += ", by the guarantee of queue " + string(r.application.queue.path)
 	}
-	set := e.outcomes.join(r, victim, plan.Trigger)
-	e.request(victim, eviction{ask: r.Key, trigger: plan.Trigger, class: v.Class, since: e.now, set: set}, message)
+	r.madeRoom = true
+	e.request(victim, r, eviction{ask: r.Key, trigger: plan.Trigger, class: v.Class, since: e.now}, message)
 }
 
 // report takes from the tags of an allocation that it is ending already: it was evicted
@@ -104,7 +110,6 @@ func (e *evictions) cancel(r *request) {
 		return
 	}
 	e.timers.Cancel(&r.eviction.timer)
-	e.outcomes.ended(r)
 	if r.node != nil {
 		e.setEviction(r, nil)
 		return
@@ -165,12 +170,12 @@ func (e *evictions) expire(victim *request) {
 		e.changes.node(victim.node, nodeRetry|nodeYields)
 		return
 	}
-	e.outcomes.expire(victim)
 	late := *victim.eviction
 	late.overdue = true
 	e.setEviction(victim, &late)
 	if !late.reported {
 		e.counts.Overdue[late.trigger][late.class]++
+		e.tell(&EvictionOverdue{victim.Allocation})
 	}
 	e.changes.node(victim.node, nodeRetry)
 	count, _ := victim.node.overdue()

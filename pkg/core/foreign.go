@@ -55,7 +55,6 @@ func (l *ledger) releaseForeign(r *request) {
 func (l *ledger) bookForeign(r *request, n *node) {
 	n.charge(r)
 	n.allowExcess()
-	l.markBooked(r)
 	l.occupied.Add(r.Amounts)
 	l.changes.node(n, nodeFreed|nodeRetry)
 	l.tell(ForeignAdded{r.Allocation})

@@ -82,6 +82,5 @@ func (p gangs) closed(r *request, n *node) {
 	ask.application.allowExcess()
 	p.changes.node(target, nodeRetry)
 	p.changes.placed = append(p.changes.placed, ask)
-	p.outcomes.placed(ask, target, nil)
 	p.tell(Placed{ask.Allocation})
 }

@@ -45,10 +45,6 @@ type ledger struct {
 	changes   changeSet
 	settled   bool // evictions may begin, see settling
 
-	// moments counts what can take room from asks that wait for victims, and configured
-	// is the moment of the last configuration.
-	moments, configured uint64
-
 	// likeApplication is what look-ups compare with, kept so that a look-up allocates
 	// nothing.
 	likeApplication application

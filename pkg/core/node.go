@@ -62,7 +62,6 @@ type node struct {
 	freedAt    uint64            // the count of freed nodes when this one was freed last
 	updatedAt  uint64            // the count of nodes updated by a command when this one was last
 	attributes map[string]string
-	marks      marks
 	details    nodeDetails
 }
 

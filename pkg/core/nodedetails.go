@@ -9,7 +9,6 @@ type nodeDetails struct{ own *details }
 // details are the values of nodeDetails.
 type details struct {
 	nominatedAmounts resources.Sum
-	lost             []*victimSet // for which victims end here, and whose asks do not get the room
 	// expected are asks that run here when their placeholders elsewhere have ended.
 	expected []*request
 	awaited  resources.Sum
@@ -39,6 +38,6 @@ func (d *nodeDetails) change() *details {
 
 // isEmpty reports whether there is nothing in the details.
 func (d *details) isEmpty() bool {
-	return d.nominatedAmounts.IsZero() && d.awaited.IsZero() && d.lost == nil && d.expected == nil &&
+	return d.nominatedAmounts.IsZero() && d.awaited.IsZero() && d.expected == nil &&
 		d.evicted == 0 && !d.joined && d.devices.of == nil
 }

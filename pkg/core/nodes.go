@@ -86,7 +86,6 @@ func (p commands) setCapacity(n *node, capacity resources.Amounts) {
 	recountBound(&p.ledger, n, 1)
 	n.recount()
 	n.allowExcess()
-	p.noteMoment(&n.marks.resized)
 	p.tell(&NodeResized{n.id, capacity.Clone(), p.capacity.Clone()})
 	p.learnKinds(capacity)
 }
@@ -135,7 +134,6 @@ func (p commands) removeNode(id NodeID) {
 	for r := range n.required.all {
 		p.promises.end(r)
 		p.reservations.unreserve(r)
-		p.outcomes.nodeGone(r)
 	}
 	p.nominations.clearOn(n, "the node is gone")
 	recountBound(&p.ledger, n, -1)

@@ -18,7 +18,6 @@ type nominations struct {
 	reservations *reservations
 	promises     *promises
 	counts       *Preempted
-	outcomes     *outcomes
 	gangs        *gangWork
 	list         []*request
 	priorities   priorityCounts    // with which they hold what is kept for them
@@ -45,7 +44,6 @@ func (s *nominations) addOver(r *request, n *node, plan *preemptor.Decision, ove
 	at, _ := slices.BinarySearchFunc(n.nominated, r, byNomination)
 	n.nominated = slices.Insert(n.nominated, at, r)
 	n.details.change().nominatedAmounts.Add(r.Amounts)
-	s.outcomes.nominated(r, n)
 	s.stamp++
 	r.application.keep(r.Amounts, r.hold(), s.stamp)
 	s.countKept(r.application, 1)
@@ -174,7 +172,7 @@ func (s *nominations) nodeChanged(n *node, what nodeChange) {
 
 // remove takes a nomination off the books. The caller records that its node has room
 // and its queue quota.
-func (s *nominations) remove(r *request, why string, waits bool) *node {
+func (s *nominations) remove(r *request, why NominationEnded) *node {
 	n, at, last := r.wait.nomination.node, r.wait.nomination.at, len(s.list)-1
 	s.list[at] = s.list[last]
 	s.list[at].wait.nomination.at = at
@@ -191,8 +189,8 @@ func (s *nominations) remove(r *request, why string, waits bool) *node {
 	n.details.change().nominatedAmounts.Sub(r.Amounts)
 	s.nodeChanged(n, 0)
 	s.changes.application(r.application, 0)
-	s.outcomes.released(n)
-	s.tell(&NominationEnded{r.Allocation, n.id, why, waits})
+	why.Allocation, why.Node = r.Allocation, n.id
+	s.tell(&why)
 	return n
 }
 
@@ -200,15 +198,13 @@ func (s *nominations) remove(r *request, why string, waits bool) *node {
 // waits no more.
 func (s *nominations) withdrawn(r *request) {
 	if r.nominated() != nil {
-		s.free(r, s.remove(r, "it waits no more", false))
+		s.free(r, s.remove(r, NominationEnded{Reason: "it waits no more"}))
 	}
 }
 
-// clear ends the nomination of an ask that waits on. What ended for it is wasted by the
-// cause.
-func (s *nominations) clear(r *request, why string, cause WasteCause) {
-	s.outcomes.lose(r, r.nominated().node, cause)
-	n := s.remove(r, why, true)
+// clear ends the nomination of an ask that waits on.
+func (s *nominations) clear(r *request, why string, loss Loss) {
+	n := s.remove(r, NominationEnded{Reason: why, Waits: true, Loss: loss})
 	r.wait.reason, r.wait.detail = NoNodeFits, ""
 	s.counts.Cleared++
 	s.reclassify(r)
@@ -218,7 +214,7 @@ func (s *nominations) clear(r *request, why string, cause WasteCause) {
 // clearOn clears all nominations to a node that takes nothing new.
 func (s *nominations) clearOn(n *node, why string) {
 	for _, r := range slices.Clone(n.nominated) {
-		s.clear(r, why, NodeChanged)
+		s.clear(r, why, LossOfRoom)
 	}
 }
 
@@ -251,11 +247,11 @@ func (s *nominations) keepInTurn(n *node, list []*request) {
 			free = free.Minus(claims)
 		}
 		if !r.Amounts.FitsInSum(free, n.releasing.Amounts) {
-			s.clear(r, n.whyLost(), s.outcomes.whyTaken(r, n))
+			s.clear(r, n.whyLost(), LossOfRoom)
 			continue
 		}
 		if r.lostQuota() {
-			s.clear(r, r.whyNoQuota(), s.outcomes.whyTaken(r, n))
+			s.clear(r, r.whyNoQuota(), LossOfQuota)
 			continue
 		}
 		s.unkept.Sub(r.Amounts)
@@ -269,7 +265,6 @@ func (s *nominations) clearOutbid(by *request) {
 	if !by.application.isOverbooked() {
 		return
 	}
-	s.markTaken(by)
 	s.promises.endOutbid(by)
 	if len(s.list) == 0 || !by.application.isOverbooked() {
 		return
@@ -283,7 +278,7 @@ func (s *nominations) clearOutbid(by *request) {
 	for _, r := range list {
 		r.application.keep(r.Amounts, r.hold(), s.stamp)
 		if r.quotaToFree() != nil || r.heldBack() != nil {
-			s.clear(r, r.whyNoQuota(), s.outcomes.whyTaken(r, r.nominated().node))
+			s.clear(r, r.whyNoQuota(), LossOfQuota)
 		}
 	}
 }

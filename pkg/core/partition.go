@@ -24,7 +24,6 @@ type Partition struct {
 	evictions    evictions
 	nominations  nominations
 	promises     promises
-	outcomes     outcomes
 	costs        costCache
 	attempts     attempts
 	retries      retries
@@ -55,10 +54,9 @@ func NewPartition(options Options, config Config) *Partition {
 	p.predicates = predicates{backlog: b}
 	p.refused = refused{backlog: b, predicates: &p.predicates, retries: &p.retries}
 	p.reservations = reservations{backlog: b, predicates: &p.predicates, counts: &p.counts}
-	p.outcomes = outcomes{backlog: b, counts: &p.counts, byAsk: map[AllocationKey][]*victimSet{}}
-	p.evictions = evictions{backlog: b, counts: &p.counts, outcomes: &p.outcomes}
-	p.nominations = nominations{backlog: b, reservations: &p.reservations, promises: &p.promises, counts: &p.counts, outcomes: &p.outcomes, gangs: &p.gangWork}
-	p.promises = promises{backlog: b, reservations: &p.reservations, outcomes: &p.outcomes, round: &p.round}
+	p.evictions = evictions{backlog: b, counts: &p.counts}
+	p.nominations = nominations{backlog: b, reservations: &p.reservations, promises: &p.promises, counts: &p.counts, gangs: &p.gangWork}
+	p.promises = promises{backlog: b, reservations: &p.reservations, round: &p.round}
 	p.renominations = renominations{backlog: b, nominations: &p.nominations, evictions: &p.evictions, predicates: &p.predicates, unready: map[NodeID]*askSet{}}
 	p.costs = costCache{backlog: b, predicates: &p.predicates, limits: costLimits{keysMax, heapsMax, statusesMax, evaluationsMax}}
 	p.retries = retries{backlog: b, predicates: &p.predicates}
@@ -152,9 +150,6 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 	}
 	more = len(p.dirty) > 0 && c.placeBound() || c.placeOrdinary() || len(p.dirty) > 0 && !p.bound.Set() || p.skips.any()
 	more = more || replaces || len(p.gangWork.ready) > 0
-	if !more && len(p.outcomes.dirty) > 0 {
-		p.outcomes.settle()
-	}
 	if p.waiting > 0 {
 		p.reports.watch()
 	}

@@ -10,7 +10,6 @@ import "slices"
 type promises struct {
 	*backlog
 	reservations *reservations
-	outcomes     *outcomes
 	round        *round // in which victims are chosen now
 	list         []*request
 	ended        uint64 // counts those that were given up
@@ -95,7 +94,6 @@ func (s *promises) drop(r *request) bool {
 	s.changes.freeLimits(r.application)
 	r.wait.promise = nil
 	s.countBound(r, r.class.standing, 1)
-	s.outcomes.promiseEnded(r)
 	return true
 }
 
@@ -109,7 +107,7 @@ func (s *promises) endOutbid(by *request) {
 	for _, r := range list {
 		if r.quotaToFree() != nil {
 			s.end(r)
-			s.reservations.unreserve(r)
+			s.reservations.end(r, LossOfQuota)
 			s.changes.node(s.findNode(r.Required), nodeRetry)
 		}
 	}

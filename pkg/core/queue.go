@@ -57,9 +57,6 @@ type queue struct {
 	// smallest is, for each kind, what every allocation of a leaf holds at least.
 	smallest resources.Amounts
 	excess   excess
-	marks    marks
-	taken    uint64       // the moment when quota was last used that is kept for others
-	lost     []*victimSet // that free quota for asks of a leaf which do not get it
 
 	view *QueueView
 }

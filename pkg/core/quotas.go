@@ -116,7 +116,7 @@ func (s *quotas) giveBack(q *queue) {
 	for _, v := range plan.Victims {
 		victim := s.requests[AllocationKey(v.Key)]
 		message := fmt.Sprintf("preempted on node %s, by the quota of queue %s", victim.Node, q.path)
-		s.evictions.request(victim, eviction{trigger: preemptor.Quota, class: v.Class, since: s.now}, message)
+		s.evictions.request(victim, nil, eviction{trigger: preemptor.Quota, class: v.Class, since: s.now}, message)
 	}
 	q.excess.left, q.excess.again = append(resources.Amounts{}, q.beyondMax()...), time.Time{}
 	switch {

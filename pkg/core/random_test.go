@@ -35,15 +35,14 @@ func (c *bytesChance) IntN(n int) int {
 // each step.
 type history struct {
 	chance
-	p        *core.Partition
-	now      time.Time
-	current  core.Config // where the test keeps it
-	laws     lawChecker
-	asked    map[string]int     // questions to the resource manager, by what was asked
-	broken   error              // the law that the last step broke
-	outcomes *outcomeChecker    // where the test follows victims
-	heard    func(core.Effects) // of every step and command, where the test wants to know
-	tags     chance             // of what tags say of the time before a restart; nil for none
+	p       *core.Partition
+	now     time.Time
+	current core.Config // where the test keeps it
+	laws    lawChecker
+	asked   map[string]int     // questions to the resource manager, by what was asked
+	broken  error              // the law that the last step broke
+	heard   func(core.Effects) // of every step and command, where the test wants to know
+	tags    chance             // of what tags say of the time before a restart; nil for none
 
 	placing      *placing // of rules of placement; nil for none
 	applications int      // that there may be, if not four
@@ -345,9 +344,6 @@ func (h *history) apply(c core.Command) { h.follow(h.p.Apply(h.now, c)) }
 func (h *history) follow(fx core.Effects) {
 	if h.heard != nil {
 		h.heard(fx)
-	}
-	if h.outcomes != nil {
-		h.outcomes.broken = cmp.Or(h.outcomes.broken, h.outcomes.follow(fx))
 	}
 }
 

@@ -24,7 +24,8 @@ type request struct {
 	node        *node
 	number      uint64 // of arrival; it orders requests of equal priority and age
 	// at and on are the places in the lists of the application and of the node.
-	at, on int32
+	at, on   int32
+	madeRoom bool // victims were told to end for it
 
 	class    *class    // while it waits
 	group    *askGroup // while it waits in the order of its application
@@ -169,7 +170,6 @@ type eviction struct {
 	late     bool // reported, and its end is far off: its room is not counted on yet
 	// dismissed says that it ends with its gang. The resource manager was told.
 	dismissed bool
-	set       *victimSet // with which it ends for the ask; nil if there is no ask
 	timer     timers.Timer[due]
 }
 

@@ -87,12 +87,12 @@ func (d *round) try(r *request) outcome {
 			return flush
 		}
 		if r.quotaToFree() != nil {
-			d.letGo(r) // a more important ask that came later gets the quota
+			d.letGo(r, LossOfQuota) // a more important ask that came later gets the quota
 		}
 	}
 	if held := r.heldBack(); held != nil {
 		r.awaitLimit(held)
-		d.letGo(r)
+		d.letGo(r, LossOfQuota)
 		r.wait.plan = nil
 		r.wait.reason, r.wait.detail = r.whyHeldBack(held)
 		return waits
@@ -196,7 +196,6 @@ func (d *round) place(r *request) outcome {
 		return waits
 	case r.waiting().told && d.node.releasing.IsZero() && d.overdueFor(r) == nil:
 		d.roomUnused(r, err.Error())
-		d.outcomes.lose(r, d.node, NotFeasible)
 	}
 	return d.makeRoomDespite(r, nil, err)
 }
@@ -235,7 +234,7 @@ func (d *round) makeRoom(r *request, lack resources.Amounts) outcome {
 		w.since = d.now
 	}
 	if why := d.holdsBack(r); why != "" {
-		d.letGo(r)
+		d.letGo(r, LossOfRoom)
 		w.detail = why
 		return waits
 	}
@@ -286,7 +285,7 @@ func (d *round) decide(r *request, plan preemptor.Decision, lack resources.Amoun
 	w := r.wait
 	w.planned, w.detail = d.node.revision, plan.Summary(d.kinds)
 	if plan.Reason == preemptor.Chosen && d.attempts.thrashes(r) {
-		d.letGo(r)
+		d.letGo(r, LossOfRoom)
 		w.detail = d.holdsBack(r)
 		return
 	}
@@ -330,9 +329,9 @@ func (d *round) serve(r *request) {
 }
 
 // letGo keeps nothing for an ask any more.
-func (p cycle) letGo(r *request) {
+func (p cycle) letGo(r *request, loss Loss) {
 	p.promises.end(r)
-	p.reservations.unreserve(r)
+	p.reservations.end(r, loss)
 }
 
 // giveUp notes that no room can be made for an ask. It is tried again when its node
@@ -340,7 +339,15 @@ func (p cycle) letGo(r *request) {
 // again after a while.
 func (d *round) giveUp(r *request, lack resources.Amounts) {
 	w := r.wait
-	d.letGo(r)
+	conflicts := len(lack) == 0 && !r.neverPreempts() && slices.ContainsFunc(w.plan.Failures, isRefusal)
+	loss := LossOfRoom
+	switch {
+	case len(lack) > 0:
+		loss = LossOfQuota
+	case conflicts:
+		loss = LossByRefusal
+	}
+	d.letGo(r, loss)
 	if len(lack) > 0 {
 		w.reason, w.detail, w.plan = QuotaExceeded, string(r.withoutRoom().path), nil
 		return
@@ -348,10 +355,6 @@ func (d *round) giveUp(r *request, lack resources.Amounts) {
 	if r.neverPreempts() {
 		w.plan, w.detail = nil, "nothing is to be evicted for it"
 		return
-	}
-	conflicts := slices.ContainsFunc(w.plan.Failures, isRefusal)
-	if conflicts || w.plan.Needed.IsZero() { // what is missing is the end of a conflict
-		d.outcomes.lose(r, d.node, NotFeasible)
 	}
 	if conflicts || d.predicates.budgetsBind() {
 		d.retryAt(r, d.now.Add(d.options.RetryMax))
@@ -370,8 +373,7 @@ func (p cycle) retryAt(r *request, at time.Time) {
 // refusedOnItsNode lets go of the node of a bound ask that the resource manager refuses
 // there. One that may run on no other is asked about again later.
 func (p cycle) refusedOnItsNode(r *request, err error) {
-	p.letGo(r)
-	p.outcomes.lose(r, p.findNode(r.Required), NotFeasible)
+	p.letGo(r, LossByRefusal)
 	w := r.waiting()
 	w.plan = nil
 	w.reason, w.detail = Infeasible, err.Error()

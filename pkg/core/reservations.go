@@ -80,7 +80,10 @@ func (s *reservations) reserve(r *request, n *node) {
 }
 
 // unreserve opens the node that an ask holds, if it holds one.
-func (s *reservations) unreserve(r *request) {
+func (s *reservations) unreserve(r *request) { s.end(r, LossOfRoom) }
+
+// end does so, and tells why.
+func (s *reservations) end(r *request, loss Loss) {
 	held := r.reservation()
 	if held == nil {
 		return
@@ -106,7 +109,7 @@ func (s *reservations) unreserve(r *request) {
 	n.view = nil
 	s.changes.node(n, nodeFreed|nodeRetry)
 	s.changes.application(r.application, 0)
-	s.tell(&Unreserved{r.Allocation, n.id})
+	s.tell(&Unreserved{r.Allocation, n.id, loss})
 }
 
 // reserveLater lets an ask of a class reserve a node after ReserveDelay if the class

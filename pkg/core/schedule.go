@@ -183,7 +183,7 @@ func (p cycle) place(r *request, n *node) {
 	if held := r.nominated(); held != nil {
 		r.application.thrashGuard().takeBack(held)
 		if held.node == n {
-			p.nominations.remove(r, "placed", false) // and take what was kept
+			p.nominations.remove(r, NominationEnded{Reason: "placed"}) // and take what was kept
 			if p.preemption.Priority == EqualToo && !bound.Settled || held.over.compare(r.class.standing) > 0 {
 				what |= nodeYields // its equals, or others, respected what was kept, and may take its place
 			}
@@ -199,9 +199,6 @@ func (p cycle) place(r *request, n *node) {
 	}
 	r.Allocation = bound
 	p.run(r, n)
-	if len(p.outcomes.byAsk)+p.outcomes.listed > 0 {
-		p.outcomes.placed(r, n, c)
-	}
 	n.placedIn = p.batch
 	p.changes.node(n, what)
 	p.changes.placed = append(p.changes.placed, r)

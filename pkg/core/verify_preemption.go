@@ -22,7 +22,6 @@ func (v *verifier) preemption() {
 	v.promises()
 	v.renominations()
 	v.sums(v.p.root)
-	v.outcomes()
 	if !slices.Equal(v.running, v.p.running) || !slices.Equal(v.nominations, v.p.nominations.priorities) {
 		v.breaks("priorities counted: %v of allocations, %v of nominations; booked %v and %v",
 			v.running, v.nominations, v.p.running, v.p.nominations.priorities)

@@ -91,41 +91,17 @@ func (e *Eviction) By() string {
 
 // Preempted counts preemptions and their outcomes.
 type Preempted struct {
-	Plans       uint64      // made
-	Nominations uint64      // of asks that may run anywhere
-	Cleared     uint64      // nominations that ended without a placement, while the ask waits on
-	Loops       uint64      // applications that the loop guard stopped
-	Victims     VictimCount // whose eviction was requested
-	Overdue     VictimCount // victims that did not end in time
-	Wasted      WasteCount  // victims that ended for an ask which does not run in their room
-	// Served are the victims of asks that run in their room, so far as they have ended.
-	// Undecided are those of asks that have not ended, or whose room is not taken yet:
-	// with those of the trigger quota, and those wasted, they are all victims.
-	Served, Undecided uint64
-	Reservations      uint64 // of ordinary asks that ended for a nomination or a required node
+	Plans        uint64      // made
+	Nominations  uint64      // of asks that may run anywhere
+	Cleared      uint64      // nominations that ended without a placement, while the ask waits on
+	Loops        uint64      // applications that the loop guard stopped
+	Victims      VictimCount // whose eviction was requested
+	Overdue      VictimCount // victims that did not end in time
+	Reservations uint64      // of ordinary asks that ended for a nomination or a required node
 }
 
 // A VictimCount counts victims by trigger and class.
 type VictimCount [preemptor.Triggers][preemptor.Classes]uint64
-
-// A WasteCount counts victims that were wasted by trigger and cause.
-type WasteCount [preemptor.Triggers][WasteCauses]uint64
-
-// By is how many victims of a cause there are.
-func (c WasteCount) By(cause WasteCause) (sum uint64) {
-	for t := range c {
-		sum += c[t][cause]
-	}
-	return sum
-}
-
-// Total is how many victims there are.
-func (c WasteCount) Total() (sum uint64) {
-	for cause := range WasteCauses {
-		sum += c.By(WasteCause(cause))
-	}
-	return sum
-}
 
 // By is how many victims of a trigger there are.
 func (c VictimCount) By(t preemptor.Trigger) (sum uint64) {

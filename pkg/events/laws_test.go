@@ -16,6 +16,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/everyevent"
+	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -278,7 +279,7 @@ func TestRecordsAndEventsAreComplete(t *testing.T) {
 	}
 	for _, event := range everyevent.Events() {
 		switch event.(type) {
-		case *core.AskReport, *core.AskWaits, *core.ApplicationReport, *core.QueueReport, *core.VictimsWasted:
+		case *core.AskReport, *core.AskWaits, *core.ApplicationReport, *core.QueueReport, *outcomes.VictimsWasted:
 			continue // they change nothing
 		}
 		assert.Assert(t, met[fmt.Sprintf("%T", event)] > 0, "no history has a %T; there is %v", event, met)

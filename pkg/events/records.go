@@ -6,6 +6,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -103,7 +104,7 @@ func (c *conversion) notice(event core.Event) {
 		c.schedulable(e.ID, e.Schedulable)
 	case *core.AskReport:
 		c.add(&si.EventRecord{Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message})
-	case *core.VictimsWasted:
+	case *outcomes.VictimsWasted:
 		c.add(&si.EventRecord{Type: si.EventRecord_REQUEST, ObjectID: string(e.For), ReferenceID: string(e.Application), Message: e.Message})
 	case *core.AskWaits:
 		c.add(&si.EventRecord{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -36,7 +37,7 @@ func TestRecordsOfOneEvent(t *testing.T) {
 		&core.PreemptionPlanned{Key: "a1"},
 		&core.Unschedulable{Allocation: a},
 		&core.AskReport{Allocation: a},
-		&core.VictimsWasted{For: "a1", Message: "m"},
+		&outcomes.VictimsWasted{For: "a1", Message: "m"},
 		&core.ApplicationReport{ID: "app"},
 		&core.QueueReport{Queue: "root.a"},
 		&core.ApplicationAccepted{ID: "app"},

@@ -9,6 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 )
 
 // A counter is one thing that is counted, as a place in the counters of a
@@ -69,8 +71,15 @@ var counterFamilies = [...]struct {
 	{"narwhal_application_transitions_total", "Times that applications entered a state.", []string{"partition", "state"}},
 	{"narwhal_releases_total", "Releases sent to the resource manager, by termination type and by the origin of the allocation.", []string{"partition", "termination", "origin"}},
 	{"narwhal_ask_states_told_total", "Scheduling states of asks sent to the resource manager.", []string{"partition", "state"}},
+	{
+		"narwhal_preemption_wasted_total", "Victims that ended for an ask which does not run in their room, by cause.",
+		[]string{"partition", "trigger", "cause"},
+	},
 	{"narwhal_events_total", "Events of the partition, by what they are about.", []string{"partition", "type"}},
 }
+
+// wastedFamily is the family of victims that are wasted, which are counted apart.
+const wastedFamily = 7
 
 // groups are the counts of each family, one after the other, by label.
 var groups = [...]struct {
@@ -87,7 +96,7 @@ var groups = [...]struct {
 	{family: 5, first: releasedOwn, texts: terminations[:], more: []string{"own"}},
 	{family: 5, first: releasedForeign, texts: terminations[:], more: []string{"foreign"}},
 	{family: 6, first: askStated, texts: askStates[:]},
-	{family: 7, first: recorded, texts: eventTypes[:]},
+	{family: wastedFamily + 1, first: recorded, texts: eventTypes[:]},
 }
 
 // A counterSet is the counters of all partitions. The map is replaced when there is
@@ -99,7 +108,10 @@ type counterSet struct {
 }
 
 // counters are those of one partition.
-type counters [countersMax]prometheus.Counter
+type counters struct {
+	of     [countersMax]prometheus.Counter
+	wasted [preemptor.Quota][outcomes.Causes]prometheus.Counter // by trigger; Quota comes last, and wastes none
+}
 
 func newCounterSet(registry *prometheus.Registry) *counterSet {
 	s := new(counterSet)
@@ -134,7 +146,13 @@ func (s *counterSet) make(partition string) *counters {
 	made := new(counters)
 	for _, g := range groups {
 		for i, text := range g.texts {
-			made[g.first+counter(i)] = s.families[g.family].WithLabelValues(append([]string{partition, text}, g.more...)...)
+			made.of[g.first+counter(i)] = s.families[g.family].WithLabelValues(append([]string{partition, text}, g.more...)...)
+		}
+	}
+	for trigger := range made.wasted {
+		for cause := range made.wasted[trigger] {
+			made.wasted[trigger][cause] = s.families[wastedFamily].WithLabelValues(
+				partition, snake(preemptor.Trigger(trigger).String()), snake(outcomes.Cause(cause).String()))
 		}
 	}
 	return made
@@ -149,13 +167,16 @@ func (m *Metrics) Count(partition string, effects core.Effects) {
 		return
 	}
 	var n counts
+	counters := m.counters.of(partition)
 	for _, event := range effects {
 		n.add(recorded + counter(n.event(event)))
+		if e, ok := event.(*outcomes.VictimsWasted); ok {
+			counters.wasted[e.Trigger][e.Cause].Add(float64(len(e.Victims)))
+		}
 	}
-	counters := m.counters.of(partition)
 	for left := n.touched; left != 0; left &= left - 1 {
 		i := bits.TrailingZeros64(left)
-		counters[i].Add(float64(n.of[i]))
+		counters.of[i].Add(float64(n.of[i]))
 	}
 }
 
@@ -184,4 +205,4 @@ func (m *Metrics) CountPanic(callback string) { m.panics.WithLabelValues(callbac
 
 // CountUnanswered counts a request to a partition that was rejected and for which
 // the interface has no answer.
-func (m *Metrics) CountUnanswered(partition string) { m.counters.of(partition)[failed].Inc() }
+func (m *Metrics) CountUnanswered(partition string) { m.counters.of(partition).of[failed].Inc() }

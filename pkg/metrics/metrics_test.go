@@ -19,6 +19,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -79,7 +80,6 @@ func smallView() *core.View {
 			Plans: 9, Nominations: 4, Cleared: 1, Loops: 2, Reservations: 6,
 			Victims: core.VictimCount{{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}, {13, 14, 15, 16}},
 			Overdue: core.VictimCount{{0, 0, 0, 1}, {2}},
-			Wasted:  core.WasteCount{{1, 0, 2}, {0, 3}, {4}},
 		},
 		Work: core.Work{Nodes: 100, Queues: 200, Applications: 300, Asks: 400, Placements: 50, Attempts: 60, NodeCosts: 70},
 	}
@@ -138,6 +138,10 @@ func populated(t testing.TB) *metrics.Metrics {
 		&core.EvictionRequested{Allocation: &core.Allocation{Origin: core.Static}},
 		&core.Ended{Cause: core.CauseReleased}, &core.Ended{Cause: core.CausePreempted},
 		&core.Nominated{}, &core.Nominated{}, &core.NominationEnded{Waits: true}, &core.NominationEnded{},
+		&outcomes.VictimsWasted{Trigger: preemptor.RequiredNode, Cause: outcomes.AskRemoved, Victims: make([]core.AllocationKey, 1)},
+		&outcomes.VictimsWasted{Trigger: preemptor.RequiredNode, Cause: outcomes.RanElsewhere, Victims: make([]core.AllocationKey, 2)},
+		&outcomes.VictimsWasted{Trigger: preemptor.Priority, Cause: outcomes.AskChanged, Victims: make([]core.AllocationKey, 3)},
+		&outcomes.VictimsWasted{Trigger: preemptor.Guarantee, Cause: outcomes.AskRemoved, Victims: make([]core.AllocationKey, 4)},
 		&core.Unschedulable{}, &core.NodeRemoved{}, &core.Reconfigured{}, nil,
 	})
 	m.CountUnanswered("[rm]default")

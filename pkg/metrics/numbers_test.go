@@ -54,7 +54,7 @@ func TestTextsFollowTheNumbers(t *testing.T) {
 // TestEveryCountHasACounter finds groups that leave a gap between them.
 func TestEveryCountHasACounter(t *testing.T) {
 	m := New()
-	for i, counter := range m.counters.of("p") {
+	for i, counter := range m.counters.of("p").of {
 		assert.Assert(t, counter != nil, "count %d", i)
 	}
 }
@@ -95,7 +95,7 @@ func TestCountsAreNotLost(t *testing.T) {
 		allocated: 2000, recorded + counter(aboutRequest): 2000, recorded + counter(aboutQueue): 1, released: 0, recorded + counter(aboutNode): 0,
 	} {
 		var got dto.Metric
-		assert.NilError(t, m.counters.of("p")[counter].Write(&got))
+		assert.NilError(t, m.counters.of("p").of[counter].Write(&got))
 		assert.Equal(t, got.GetCounter().GetValue(), want, "counter %d", counter)
 	}
 }

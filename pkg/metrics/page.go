@@ -27,7 +27,6 @@ const (
 	placements
 	preemptionOutcomes
 	victims
-	victimsWasted
 
 	viewedMetrics = iota
 )
@@ -59,9 +58,6 @@ var viewedFamilies = [viewedMetrics]struct {
 		"narwhal_preemption_outcomes_total", "Plans to make room, and what came of preemption.", dto.MetricType_COUNTER,
 	},
 	victims: {"narwhal_preemption_victims_total", "Allocations that were evicted, by trigger, class and what came of it.", dto.MetricType_COUNTER},
-	victimsWasted: {
-		"narwhal_preemption_wasted_total", "Victims that ended for an ask which does not run in their room, by cause.", dto.MetricType_COUNTER,
-	},
 }
 
 // labelsMax is the most labels of a metric made of views.

@@ -45,7 +45,6 @@ var (
 	amountStates  = labelled("state", []string{"capacity", "allocated", "occupied"})
 	workLabels    = labelled("what", []string{"nodes", "queues", "applications", "asks", "attempts", "node_costs"})
 	outcomeLabels = labelled("outcome", []string{"plans", "nominations", "cleared", "loops", "reservations"})
-	causeLabels   = named("cause", core.WasteCauses, core.WasteCause.String)
 	triggerLabels = named("trigger", preemptor.Triggers, preemptor.Trigger.String)
 )
 
@@ -74,13 +73,5 @@ func (r *reading) counters() {
 	r.page.add(placements, float64(w.Placements), r.partition)
 	for i, n := range [...]uint64{p.Plans, p.Nominations, p.Cleared, p.Loops, p.Reservations} {
 		r.page.add(preemptionOutcomes, float64(n), outcomeLabels[i], r.partition)
-	}
-	for trigger, causes := range p.Wasted {
-		if preemptor.Trigger(trigger) == preemptor.Quota {
-			continue // which is for no ask
-		}
-		for cause, n := range causes {
-			r.page.add(victimsWasted, float64(n), causeLabels[cause], r.partition, triggerLabels[trigger])
-		}
 	}
 }

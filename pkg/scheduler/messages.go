@@ -4,6 +4,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -188,7 +189,7 @@ func isAlwaysRecorded(event core.Event) bool {
 	case *core.NodeAdded, *core.NodeResized, *core.NodeSchedulable, *core.NodeRemoved,
 		core.ForeignAdded, core.ForeignRemoved, *core.Reserved, *core.Unreserved,
 		*core.Nominated, *core.NominationEnded, *core.EvictionRequested,
-		*core.AskReport, *core.AskWaits, *core.ApplicationReport, *core.ApplicationHeld, *core.QueueReport, *core.VictimsWasted,
+		*core.AskReport, *core.AskWaits, *core.ApplicationReport, *core.ApplicationHeld, *core.QueueReport, *core.EvictionOverdue, *outcomes.VictimsWasted,
 		*core.QueueAdded, *core.QueueRemoved:
 		return true
 	default:

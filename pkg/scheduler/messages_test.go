@@ -16,6 +16,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/everyevent"
+	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -109,7 +110,7 @@ func TestTheMessageOfEachEvent(t *testing.T) {
 		{&core.AskWaits{Allocation: a}, ""},
 		{&core.ApplicationReport{}, ""},
 		{&core.QueueReport{}, ""},
-		{&core.VictimsWasted{}, ""},
+		{&core.EvictionOverdue{}, ""}, {&outcomes.VictimsWasted{}, ""},
 		{&core.ApplicationGone{}, ""},
 		{&core.ApplicationGroup{}, ""},
 		{&core.ApplicationHeld{}, ""},
@@ -147,7 +148,7 @@ func TestEventsThatAreAlwaysRecorded(t *testing.T) {
 	}
 	assert.DeepEqual(t, recorded, []string{
 		"core.EvictionRequested", "core.ForeignAdded", "core.ForeignRemoved", "core.Reserved", "core.Unreserved",
-		"core.Nominated", "core.NominationEnded", "core.AskReport", "core.AskWaits", "core.ApplicationReport", "core.QueueReport", "core.VictimsWasted",
+		"core.Nominated", "core.NominationEnded", "core.AskReport", "core.AskWaits", "core.ApplicationReport", "core.QueueReport", "core.EvictionOverdue", "outcomes.VictimsWasted",
 		"core.ApplicationHeld",
 		"core.NodeAdded", "core.NodeResized", "core.NodeSchedulable", "core.NodeRemoved",
 		"core.QueueAdded", "core.QueueRemoved",

@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 )
 
 // serveEvery is after how many messages the owner serves readers.
@@ -32,6 +33,7 @@ type owner struct {
 	recordsAll bool          // the recorder gets every step
 	untracked  *atomic.Bool  // of the registration: the others are not recorded either
 	book       *archive.Book // of the partition; nil without an archive
+	outcomes   outcomes.Book
 
 	handled uint64    // messages so far
 	began   time.Time // when the command at hand began, if that is measured
@@ -128,6 +130,7 @@ func (o *owner) schedule(now time.Time) (more bool) {
 	o.tell(now, effects)
 	if !more {
 		o.untried.Store(0)
+		o.tell(now, o.outcomes.Settle())
 	}
 	return more
 }
@@ -213,6 +216,7 @@ func (o *owner) tell(now time.Time, effects core.Effects) {
 	if len(effects) == 0 {
 		return
 	}
+	o.outcomes.Observe(effects)
 	o.meter.count(o.name, effects)
 	told, recorded := o.survey(effects)
 	if !told && !recorded {

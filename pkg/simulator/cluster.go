@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -19,6 +20,7 @@ type cluster struct {
 	nodes        *nodes
 	preemption   *preemption
 	gangs        *gangs
+	outcomes     outcomes.Book
 
 	come, expected int // applications, or pods where these come one by one
 }
@@ -75,6 +77,7 @@ func (c *cluster) build() {
 
 // deliver takes in the effects of one step of the partition.
 func (c *cluster) deliver(effects core.Effects) {
+	c.outcomes.Observe(effects)
 	for _, event := range effects {
 		c.observe(event)
 	}
@@ -98,7 +101,7 @@ func (c *cluster) observe(event core.Event) {
 		c.preemption.nominated(e)
 	case *core.NominationEnded:
 		c.preemption.nominationEnded(e)
-	case *core.VictimsWasted:
+	case *outcomes.VictimsWasted:
 		c.preemption.wasted(e)
 	case *core.AskReport:
 		c.preemption.reported(e)
@@ -116,7 +119,7 @@ func (c *cluster) observe(event core.Event) {
 	case *core.NodeRejected:
 		c.breach("node %s was rejected: %s", e.ID, e.Reason)
 	case core.AskAdded, *core.AskEnded, core.ForeignAdded, core.ForeignRemoved, *core.Reserved, *core.Unreserved,
-		*core.PreemptionPlanned, *core.Unschedulable, *core.AskWaits, *core.ApplicationReport, *core.ApplicationGone, *core.ApplicationGroup, *core.ApplicationHeld,
+		*core.PreemptionPlanned, *core.EvictionOverdue, *core.Unschedulable, *core.AskWaits, *core.ApplicationReport, *core.ApplicationGone, *core.ApplicationGroup, *core.ApplicationHeld,
 		*core.NodeAdded, *core.NodeSchedulable, *core.NodeRemoved, *core.QueueAdded, *core.QueueRemoved, *core.Reconfigured:
 	default:
 		c.breach("the core answered with a %T", event)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 )
 
 const lawsText = `
@@ -31,8 +32,8 @@ func TestLawsOfPreemption(t *testing.T) {
 	notNominated := func(key, node string, waits bool) core.Event {
 		return &core.NominationEnded{Allocation: ask(key), Node: core.NodeID(node), Waits: waits}
 	}
-	wasted := func(ask, node, victim string, cause core.WasteCause) core.Event {
-		return &core.VictimsWasted{For: core.AllocationKey(ask), Node: core.NodeID(node), Cause: cause, Victims: []core.AllocationKey{core.AllocationKey(victim)}}
+	wasted := func(ask, node, victim string, cause outcomes.Cause) core.Event {
+		return &outcomes.VictimsWasted{For: core.AllocationKey(ask), Node: core.NodeID(node), Cause: cause, Victims: []core.AllocationKey{core.AllocationKey(victim)}}
 	}
 	chosen := func(victim string) core.Event {
 		plan := &preemptor.Decision{Reason: preemptor.Chosen, Victims: []preemptor.Victim{{Candidate: preemptor.Candidate{Key: victim}}}}
@@ -71,10 +72,9 @@ func TestLawsOfPreemption(t *testing.T) {
 		{"nominated to no node", core.Effects{nominated("w/1", "x")}, "at 0s: the pod w/1 was nominated to x, which is not there"},
 		{"ended without a request", core.Effects{placed("w/1", "n"), ended("w/1", core.CauseReleased)}, "at 0s: pod w/1 was released without a request: why"},
 		{"preempted without a confirmation", core.Effects{placed("w/1", "n"), evicted("s/1"), ended("w/1", core.CausePreempted)}, "at 0s: pod w/1 was released without a request: why"},
-		{"wasted", core.Effects{placed("s/1", "n"), evicted("s/1"), wasted("w/1", "n", "w/9", core.AskRemoved)}, ""},
-		{"wasted and runs", core.Effects{placed("s/1", "n"), evicted("s/1"), wasted("w/1", "n", "s/1", core.AskRemoved)}, "at 0s: the pod s/1 is wasted, and has not ended"},
-		{"wasted for one that runs there", core.Effects{placed("w/1", "n"), wasted("w/1", "n", "w/9", core.NodeChanged)}, "at 0s: victims for the pod w/1 are wasted, by node changed, and it runs on n"},
-		{"wasted without a cause", core.Effects{wasted("w/1", "n", "w/9", core.OtherCause)}, "at 0s: 1 victims for the pod w/1 on n are wasted without a cause"},
+		{"wasted", core.Effects{placed("s/1", "n"), evicted("s/1"), wasted("w/1", "n", "w/9", outcomes.AskRemoved)}, ""},
+		{"wasted and runs", core.Effects{placed("s/1", "n"), evicted("s/1"), wasted("w/1", "n", "s/1", outcomes.AskRemoved)}, "at 0s: the pod s/1 is wasted, and has not ended"},
+		{"wasted for one that runs there", core.Effects{placed("w/1", "n"), wasted("w/1", "n", "w/9", outcomes.NodeChanged)}, "at 0s: victims for the pod w/1 are wasted, by node changed, and it runs on n"},
 		{"not bound", core.Effects{placed("w/1", "n"), ended("w/1", core.CauseBindFailed)}, ""},
 		{"adopted", core.Effects{core.Adopted{Allocation: ask("w/1")}}, "at 0s: the core answered with a core.Adopted"},
 		{"nominated and bound to a node", core.Effects{nominated("d/n", "m")}, "at 0s: the pod d/n was nominated to m and may run on n only"},

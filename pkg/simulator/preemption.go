@@ -7,6 +7,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 )
 
 // A step is what the core did about preemption in one step.
@@ -153,18 +154,14 @@ func (pr *preemption) nominationEnded(e *core.NominationEnded) {
 	}
 }
 
-// wasted takes in that victims ended and their room is not used. They must have ended, and the
-// cause must be known.
-func (pr *preemption) wasted(e *core.VictimsWasted) {
-	if e.Cause == core.OtherCause {
-		pr.breach("%d victims for the pod %s on %s are wasted without a cause", len(e.Victims), e.For, e.Node)
-	}
+// wasted takes in that victims ended and their room is not used. They must have ended.
+func (pr *preemption) wasted(e *outcomes.VictimsWasted) {
 	for _, key := range e.Victims {
 		if p := pr.pods.byKey[key]; p != nil && p.state != over {
 			pr.breach("the pod %s is wasted, and has not ended", key)
 		}
 	}
-	if p := pr.pods.byKey[e.For]; p != nil && p.on == e.Node && (p.state == starting || p.state == running) && e.Cause != core.NotBound {
+	if p := pr.pods.byKey[e.For]; p != nil && p.on == e.Node && (p.state == starting || p.state == running) && e.Cause != outcomes.NotBound {
 		pr.breach("victims for the pod %s are wasted, by %s, and it runs on %s", e.For, e.Cause, e.Node)
 	}
 }

@@ -31,10 +31,9 @@ func (r *run) preemptionOf(view *core.View) *Preemption {
 		Waiting: waitsOf(r.counts.daemonWaits), Helped: waitsOf(t.of(preemptor.RequiredNode).waits),
 		Failed: failedAttempts(view, r.scenario), Budgets: r.budgetUse(), Records: t.kept,
 	}
-	for cause := range core.WasteCause(core.WasteCauses) {
-		if count := counts.Wasted.By(cause); count > 0 {
-			p.Wasted = added(p.Wasted, cause.String(), int(count))
-		}
+	wasted := r.outcomes.Counts().Wasted
+	for cause, count := range wasted.Named() {
+		p.Wasted = added(p.Wasted, cause, int(count))
 	}
 	for _, n := range view.Nodes {
 		p.Releasing += len(n.Evictions)

@@ -208,6 +208,9 @@ func (r *run) settle() error {
 		}
 		var effects core.Effects
 		effects, more = r.partition.Schedule(now)
+		if !more {
+			r.deliver(r.outcomes.Settle())
+		}
 		if len(effects) == 0 {
 			continue // nothing was placed, so there is nothing new to verify
 		}

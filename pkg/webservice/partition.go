@@ -70,20 +70,6 @@ type preemptedJSON struct {
 	WastedBy map[string]uint64 `json:"wastedBy,omitempty"`
 }
 
-// wastedBy is how many victims are wasted by each cause; nil if none did.
-func wastedBy(p *core.Preempted) map[string]uint64 {
-	var by map[string]uint64
-	for cause := range core.WasteCause(core.WasteCauses) {
-		if count := p.Wasted.By(cause); count > 0 {
-			if by == nil {
-				by = map[string]uint64{}
-			}
-			by[cause.String()] = count
-		}
-	}
-	return by
-}
-
 // clusters answers GET /ws/v1/clusters.
 func (s *Service) clusters(r *http.Request) (any, error) {
 	all, err := s.all(r)
@@ -115,6 +101,7 @@ func (s *Service) partitions(r *http.Request) (any, error) {
 }
 
 func (s *Service) fillPartition(at *snapshot, out *partitionJSON) {
+	wasted := at.past.Wasted()
 	*out = partitionJSON{
 		ClusterID: at.cluster, Name: at.name,
 		Capacity:   capacityJSON{at.amounts(at.Capacity), at.amounts(at.Used), at.amounts(percent(at.Used, at.Capacity))},
@@ -122,7 +109,7 @@ func (s *Service) fillPartition(at *snapshot, out *partitionJSON) {
 		State: "Active", LastStateTransition: nanosecondsOf(at.since(s.config.Started)),
 		Preempted: preemptedJSON{
 			at.Preempted.Plans, at.Preempted.Nominations, at.Preempted.Cleared, at.Preempted.Loops, at.Preempted.Victims.Total(), at.Preempted.Overdue.Total(),
-			at.Preempted.Wasted.Total(), wastedBy(&at.Preempted),
+			wasted.Total(), wasted.Named(),
 		},
 	}
 	out.Age, out.ForeignUnknownNode = at.age, len(at.ForeignUnknownNode)

@@ -2,9 +2,12 @@
 // of them.
 package everyevent
 
-import "github.com/narwhal-scheduler/narwhal/pkg/core"
+import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
+)
 
-// Events is one event of each type that a partition can have. Those about an allocation have
+// Events is one event of each type that a partition can have, or a reader of its events. Those about an allocation have
 // one without anything in it.
 func Events() []core.Event {
 	a := new(core.Allocation)
@@ -21,7 +24,7 @@ func Events() []core.Event {
 		&core.Reserved{Allocation: a}, &core.Unreserved{Allocation: a},
 		&core.Nominated{Allocation: a}, &core.NominationEnded{Allocation: a}, &core.PreemptionPlanned{},
 		&core.Unschedulable{Allocation: a}, &core.AskReport{Allocation: a}, &core.AskWaits{Allocation: a},
-		&core.ApplicationReport{}, &core.QueueReport{}, &core.VictimsWasted{},
+		&core.ApplicationReport{}, &core.QueueReport{}, &core.EvictionOverdue{Allocation: a}, &outcomes.VictimsWasted{},
 		&core.ApplicationAccepted{}, &core.ApplicationRejected{}, &core.ApplicationChanged{}, &core.ApplicationGone{},
 		&core.ApplicationGroup{}, &core.ApplicationHeld{},
 		&core.NodeAdded{}, &core.NodeRejected{}, &core.NodeResized{}, &core.NodeAttributes{}, &core.NodeSchedulable{}, &core.NodeRemoved{},

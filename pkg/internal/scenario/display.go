@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 )
 
 // A display prints what there is, for the verb show. It changes no partition.
@@ -13,6 +14,7 @@ type display struct {
 	*output
 	partition *core.Partition
 	manager   *manager
+	outcomes  *outcomes.Book
 }
 
 // show is what to print, by its name.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 )
 
 // nominatedRows are the asks that a node keeps room for, in their order.
@@ -74,8 +75,9 @@ func (d *display) victims() {
 		}
 	}
 	line += fmt.Sprintf("; nominations %d, cleared %d; overdue %d, loops %d", p.Nominations, p.Cleared, p.Overdue.Total(), p.Loops)
-	for cause := range core.WasteCause(core.WasteCauses) {
-		if count := p.Wasted.By(cause); count > 0 {
+	wasted := d.outcomes.Counts().Wasted
+	for cause := range outcomes.Cause(outcomes.Causes) {
+		if count := wasted.By(cause); count > 0 {
 			line += fmt.Sprintf("; %d wasted: %s", count, cause)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -81,7 +82,7 @@ func (o *output) record(event core.Event) string {
 		return o.recordOf("REMOVE ALLOC_PREEMPT", string(e.Key), string(e.Application), e.Amounts, e.Message)
 	case *core.AskReport:
 		return o.recordOf("NONE DETAILS_NONE", string(e.Key), string(e.Application), nil, e.Message)
-	case *core.VictimsWasted:
+	case *outcomes.VictimsWasted:
 		return o.recordOf("NONE DETAILS_NONE", string(e.For), string(e.Application), nil, e.Message)
 	case *core.AskWaits:
 		return o.recordOf("NONE DETAILS_NONE", string(e.Key), string(e.Application), nil, e.Message)

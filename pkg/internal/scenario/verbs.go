@@ -98,7 +98,7 @@ func answered(set func(*manager, *arguments) (func(), error)) func(*world, *argu
 
 // display is for one look at the partition.
 func (w *world) display() *display {
-	return &display{output: &w.output, partition: w.here(), manager: w.manager}
+	return &display{output: &w.output, partition: w.here(), manager: w.manager, outcomes: &w.outcomes}
 }
 
 func (w *world) node(a *arguments) (func(), error) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -22,6 +23,7 @@ type world struct {
 	partition *core.Partition // made by the first command that needs it
 	now       time.Time
 	manager   *manager
+	outcomes  outcomes.Book
 	output    output
 }
 
@@ -63,6 +65,7 @@ func (w *world) apply(c core.Command) { w.hear(w.here().Apply(w.now, c)) }
 
 // hear has the resource manager take in effects, and prints them.
 func (w *world) hear(fx core.Effects) {
+	w.outcomes.Observe(fx)
 	for _, event := range fx {
 		w.manager.observe(event)
 		w.output.event(event)
@@ -74,6 +77,7 @@ func (w *world) schedule() {
 		fx, more := w.here().Schedule(w.now)
 		w.hear(fx)
 		if !more {
+			w.hear(w.outcomes.Settle())
 			return
 		}
 	}

@@ -1,0 +1,116 @@
+package outcomes
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+)
+
+func allocation(key core.AllocationKey, node core.NodeID, priority int32) *core.Allocation {
+	return &core.Allocation{Key: key, Application: "app", Node: node, Priority: priority}
+}
+
+func nominated(ask core.AllocationKey, node core.NodeID) core.Event {
+	return &core.Nominated{Allocation: allocation(ask, "", 5), Node: node}
+}
+
+func cleared(ask core.AllocationKey, loss core.Loss) core.Event {
+	return &core.NominationEnded{Allocation: allocation(ask, "", 5), Node: "n", Waits: true, Loss: loss}
+}
+
+func evicted(key core.AllocationKey, node core.NodeID) core.Event {
+	return &core.EvictionRequested{
+		Allocation: allocation(key, node, 0), For: "ask", Ask: allocation("ask", "", 5), Room: "n", Trigger: preemptor.Priority,
+	}
+}
+
+func placed(key core.AllocationKey, node core.NodeID, priority int32) core.Event {
+	return core.Placed{Allocation: allocation(key, node, priority)}
+}
+
+func ended(key core.AllocationKey) core.Event {
+	return &core.Ended{Allocation: allocation(key, "n", 0), Cause: core.CausePreempted, Evicted: true}
+}
+
+// TestCauses plays what follows after a victim on node n was told to end for an ask that is
+// nominated there, or is to run there only, and says why the victim is wasted, if it is.
+func TestCauses(t *testing.T) {
+	done := &core.NominationEnded{Allocation: allocation("ask", "", 5), Node: "n"}
+	gone := &core.AskEnded{Allocation: allocation("ask", "", 5)}
+	for _, c := range []struct {
+		name string
+		then core.Effects
+		want string // causes, and what is served and undecided
+	}{
+		{"it has not ended", core.Effects{done, gone}, "[] 0 1"},
+		{"the ask runs before it has ended", core.Effects{done, placed("ask", "n", 5), ended("v")}, "[] 1 0"},
+		{"the ask runs", core.Effects{ended("v"), done, placed("ask", "n", 5)}, "[] 1 0"},
+		{"the ask waits on", core.Effects{ended("v")}, "[] 0 1"},
+		{"the ask is removed", core.Effects{ended("v"), done, gone}, "[ask removed] 0 0"},
+		{"the ask changes", core.Effects{ended("v"), cleared("ask", core.LossOfRoom), core.AskResized{Allocation: allocation("ask", "", 5)}}, "[ask changed] 0 0"},
+		{"the ask runs elsewhere", core.Effects{ended("v"), done, placed("ask", "m", 5)}, "[ran elsewhere] 0 0"},
+		{"the ask is nominated elsewhere", core.Effects{ended("v"), cleared("ask", core.LossOfRoom), nominated("ask", "m")}, "[more important ask] 0 0"},
+		{"the ask is nominated there again", core.Effects{ended("v"), cleared("ask", core.LossOfRoom), nominated("ask", "n")}, "[] 0 1"},
+		{"the ask runs there after it was nominated elsewhere", core.Effects{cleared("ask", core.LossOfRoom), nominated("ask", "m"), placed("ask", "n", 5), ended("v")}, "[] 1 0"},
+		{"the node is smaller", core.Effects{ended("v"), &core.NodeResized{ID: "n"}, cleared("ask", core.LossOfRoom)}, "[node changed] 0 0"},
+		{"the node is drained", core.Effects{ended("v"), cleared("ask", core.LossOfRoom), &core.NodeSchedulable{ID: "n"}}, "[node changed] 0 0"},
+		{"the node goes", core.Effects{cleared("ask", core.LossOfRoom), ended("v"), &core.NodeRemoved{ID: "n"}}, "[node changed] 0 0"},
+		{"something comes", core.Effects{ended("v"), core.ForeignAdded{Allocation: allocation("f", "n", 0)}, cleared("ask", core.LossOfRoom)}, "[room booked] 0 0"},
+		{"it is refused", core.Effects{ended("v"), cleared("ask", core.LossByRefusal)}, "[refused] 0 0"},
+		{"another is placed there", core.Effects{ended("v"), placed("other", "n", 9), cleared("ask", core.LossOfRoom)}, "[more important ask] 0 0"},
+		{"another has the quota", core.Effects{ended("v"), cleared("ask", core.LossOfQuota)}, "[more important ask] 0 0"},
+		{"it is overdue", core.Effects{&core.EvictionOverdue{Allocation: allocation("v", "n", 0)}, cleared("ask", core.LossOfRoom), ended("v")}, "[victim overdue] 0 0"},
+		{"one like it comes", core.Effects{ended("v"), done, gone, placed("like", "n", 5)}, "[] 1 0"},
+		{"one like it is nominated there", core.Effects{ended("v"), done, gone, nominated("like", "n")}, "[] 0 1"},
+		{"another comes", core.Effects{ended("v"), done, gone, placed("other", "n", 4)}, "[ask removed] 0 0"},
+		{"it cannot be bound", core.Effects{ended("v"), done, placed("ask", "n", 5), &core.Ended{Allocation: allocation("ask", "n", 5), Cause: core.CauseBindFailed}}, "[not bound] 0 0"},
+		{"the ask ends later", core.Effects{ended("v"), done, placed("ask", "n", 5), &core.Ended{Allocation: allocation("ask", "n", 5)}}, "[] 1 0"},
+	} {
+		var b Book
+		b.Observe(core.Effects{nominated("ask", "n"), evicted("v", "n")})
+		b.Observe(c.then)
+		var causes []string
+		for _, event := range b.Settle() {
+			causes = append(causes, event.(*VictimsWasted).Cause.String())
+		}
+		assert.Equal(t, len(b.Settle()), 0)
+		counts := b.Counts()
+		got := fmt.Sprint(causes, counts.Served, counts.Undecided)
+		assert.Equal(t, got, c.want, c.name)
+		assert.Equal(t, counts.Served+counts.Undecided+counts.Wasted.Total(), uint64(1), c.name)
+	}
+}
+
+// TestVictimsElsewhere free quota only: they are served wherever the ask runs. A victim that is
+// overdue holds up nothing where its ask comes no more.
+func TestVictimsElsewhere(t *testing.T) {
+	var b Book
+	b.Observe(core.Effects{nominated("ask", "n"), evicted("far", "m"), evicted("near", "n"), evicted("stuck", "n"), ended("near"), ended("far")})
+	b.Observe(core.Effects{&core.NominationEnded{Allocation: allocation("ask", "", 5), Node: "n"}, placed("ask", "o", 5)})
+	assert.Equal(t, len(b.Settle()), 0)
+	b.Observe(core.Effects{&core.EvictionOverdue{Allocation: allocation("stuck", "n", 0)}})
+	told := b.Settle()[0].(*VictimsWasted)
+	assert.DeepEqual(t, told.Victims, []core.AllocationKey{"near"})
+	assert.Equal(t, told.Message, "wasted victims, for room on node n: 1, ran elsewhere")
+	counts := b.Counts()
+	assert.DeepEqual(t, counts.Wasted.Named(), map[string]uint64{"ran elsewhere": 1})
+	assert.Equal(t, counts.Served, uint64(1))
+	b.Observe(core.Effects{ended("stuck")})
+	assert.Equal(t, len(b.Settle()), 1)
+	b.Observe(core.Effects{&core.Ended{Allocation: allocation("ask", "o", 5)}})
+	assert.Equal(t, len(b.byAsk)+len(b.byNode)+len(b.coming)+len(b.nominated), 0) // nothing is kept
+}
+
+// The names of causes are all different, since metrics and reports count by them.
+func TestNamesOfCauses(t *testing.T) {
+	var names []string
+	for cause := range Cause(Causes) {
+		assert.Assert(t, cause.String() != "" && !slices.Contains(names, cause.String()), cause)
+		names = append(names, cause.String())
+	}
+}
