@@ -5,7 +5,7 @@ import "github.com/narwhal-scheduler/narwhal/pkg/resources"
 // An account is the limit and the use of one queue, or of one user or group in a queue that
 // limits it. It is charged together with every account above it, so that for each kind
 //
-//	used      = own allocations + the sum of used over the children
+//	used      = own allocations, without those that only their nodes are charged for, + the sum of used over the children
 //	pending   = own asks + the sum of pending over the children
 //	nominated = own nominated asks + the sum of nominated over the children
 //	kept      = the same, by from which asks it is kept
@@ -126,13 +126,13 @@ func (a *account) unkeep(amounts resources.Amounts, h hold, stamp uint64) {
 // addEnding notes that an allocation is being evicted, here and above, and subEnding that
 // it has ended or is as it was before. Others are ignored.
 func (a *account) addEnding(r *request) {
-	for ; a != nil && r.eviction != nil; a = a.parent {
+	for ; a != nil && r.eviction != nil && !r.eviction.nodeOnly; a = a.parent {
 		a.ending(r).Add(r.Amounts)
 	}
 }
 
 func (a *account) subEnding(r *request) {
-	for ; a != nil && r.eviction != nil; a = a.parent {
+	for ; a != nil && r.eviction != nil && !r.eviction.nodeOnly; a = a.parent {
 		a.ending(r).Sub(r.Amounts)
 	}
 }
@@ -162,6 +162,24 @@ func (a *account) unhint(amounts resources.Amounts) {
 // accounts are those that an application is charged to, each with all above it.
 func (a *application) accounts() [3]*account {
 	return [...]*account{&a.queue.account, a.byUser, a.byGroup}
+}
+
+// chargeAccounts books an allocation on the accounts of its application, and dischargeAccounts
+// takes it off.
+func chargeAccounts(r *request, stamp uint64) {
+	for _, account := range r.application.accounts() {
+		account.charge(r.Amounts, stamp)
+		account.addEnding(r)
+	}
+	r.application.used.Add(r.Amounts)
+}
+
+func dischargeAccounts(r *request, stamp uint64) {
+	for _, account := range r.application.accounts() {
+		account.discharge(r.Amounts, stamp)
+		account.subEnding(r)
+	}
+	r.application.used.Sub(r.Amounts)
 }
 
 // An application counts for limits of applications from its first placement, or from when

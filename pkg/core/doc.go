@@ -4,7 +4,8 @@
 // A Partition is a ledger. Every allocation is booked twice, on the node it
 // runs on and on the accounts of its queue and the queues above, and Verify
 // says whether the two sides agree. Foreign allocations, which another
-// scheduler placed, are booked on the node only. Apply and Schedule change the
+// scheduler placed, are booked on the node only, and so is what was to end on a node
+// that is not ready. Apply and Schedule change the
 // ledger and return Effects, the events that say what was done; nothing
 // here reads a clock, takes a lock, starts a goroutine or logs.
 //

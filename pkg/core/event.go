@@ -154,8 +154,9 @@ type (
 		Reason  Reason // NotTried of an ask that waits for nothing but its turn
 		Message string
 	}
-	// ApplicationReport says for people that no more room is made for an
-	// application for now; Key is the ask that shows it.
+	// ApplicationReport says for people that no more room is made for an application for now,
+	// or whether its queue is charged for an allocation that does not end; Key is the ask or
+	// allocation that shows it.
 	ApplicationReport struct {
 		ID      ApplicationID
 		Key     AllocationKey

@@ -109,6 +109,9 @@ func (e *evictions) cancel(r *request) {
 	if r.eviction == nil {
 		return
 	}
+	if r.eviction.nodeOnly {
+		e.setNodeOnly(r, false)
+	}
 	e.timers.Cancel(&r.eviction.timer)
 	if r.node != nil {
 		e.setEviction(r, nil)
@@ -183,5 +186,45 @@ func (e *evictions) expire(victim *request) {
 	e.timers.Set(&victim.eviction.timer, e.now.Add(pause), due{what: dueEviction, request: victim})
 	if !victim.foreign() {
 		e.changes.queue(victim.application.queue, quotaLowered)
+		e.chargeFor(victim)
 	}
+}
+
+// nodeReported looks at what is overdue on a node of which the resource manager said something.
+func (e *evictions) nodeReported(n *node) {
+	for _, r := range byKey(n.own) {
+		if r.eviction != nil && r.eviction.overdue {
+			e.chargeFor(r)
+		}
+	}
+}
+
+// chargeFor has what is overdue charged to its node alone while that is not ready: nothing ends
+// there, so its queue would lack the quota for ever for what replaces it.
+func (e *evictions) chargeFor(r *request) {
+	if only := !isReady(r.node); only != r.eviction.nodeOnly {
+		e.setNodeOnly(r, only)
+		text := "is overdue on node " + string(r.Node) + ", which is not ready: its queue is not charged for it any more"
+		if !only {
+			text = "is overdue on node " + string(r.Node) + ", which is ready again: its queue is charged for it"
+		}
+		e.tell(&ApplicationReport{r.Application, r.Key, "the end of " + string(r.Key) + " " + text})
+	}
+}
+
+// setNodeOnly has what is overdue charged to its node only, or to the accounts of its queue again.
+func (e *evictions) setNodeOnly(r *request, only bool) {
+	e.stamp++
+	if only {
+		dischargeAccounts(r, e.stamp)
+		r.eviction.nodeOnly = true
+		e.changes.freeLimits(r.application)
+		e.changes.application(r.application, quotaFreed)
+	} else {
+		r.eviction.nodeOnly = false
+		chargeAccounts(r, e.stamp)
+		r.application.allowExcess()
+		e.changes.application(r.application, quotaBooked)
+	}
+	r.node.view = nil
 }

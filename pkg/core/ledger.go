@@ -118,14 +118,12 @@ func (l *ledger) book(r *request, n *node) {
 	app := r.application
 	l.stamp++
 	n.charge(r)
-	for _, account := range app.accounts() {
-		account.charge(r.Amounts, l.stamp)
-		account.addEnding(r)
+	if !r.eviction.isNodeOnly() {
+		chargeAccounts(r, l.stamp)
 	}
 	l.setRan(app, true)
 	l.running.add(r.Priority)
 	app.queue.addRunning(r)
-	app.used.Add(r.Amounts)
 	app.allocations = addRequest(app.allocations, r, &r.at)
 	if r.Placeholder {
 		members{l}.seat(r)
@@ -148,14 +146,12 @@ func (l *ledger) unbook(r *request) {
 		members{l}.countQuorum(r, -1)
 	}
 	n.discharge(r)
-	for _, account := range app.accounts() {
-		account.discharge(r.Amounts, l.stamp)
-		account.subEnding(r)
+	if !r.eviction.isNodeOnly() {
+		dischargeAccounts(r, l.stamp)
+		l.changes.freeLimits(app)
 	}
-	l.changes.freeLimits(app)
 	l.running.remove(r.Priority)
 	app.queue.removeRunning(r)
-	app.used.Sub(r.Amounts)
 	app.allocations = swapRemove(app.allocations, r.at, atApplication)
 	l.changes.node(n, nodeFreed|nodeRetry)
 	l.changes.application(app, quotaFreed)

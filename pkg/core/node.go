@@ -355,6 +355,12 @@ func (n *node) negative() bool {
 // node refuses.
 func (n *node) allowExcess() { n.overcommitted = n.negative() }
 
+// AttributeReady is the attribute with which a resource manager says, with "false", that a node
+// is not ready: what runs there does not end.
+const AttributeReady = "ready"
+
+func isReady(n *node) bool { return n.attributes[AttributeReady] != "false" }
+
 // open reports whether ordinary asks may use the node.
 func (n *node) open() bool {
 	return n.schedulable && n.reserved == nil && !n.claimed()

@@ -69,6 +69,7 @@ func (p commands) updateNode(c UpdateNode) {
 		n.attributes = c.Attributes
 		n.view = nil
 		p.tell(&NodeAttributes{n.id, n.attributes})
+		p.evictions.nodeReported(n)
 	}
 	p.changes.node(n, nodeFreed|nodeRetry|nodeUpdated)
 }

@@ -10,7 +10,7 @@ import (
 // A Partition is the ledger of one cluster, or of a part of one that shares
 // nothing with the rest, with the parts that decide. Every allocation is booked on
 // the node where it runs and on the accounts of its queue and the queues above,
-// foreign ones on the node only, and Verify says whether the two sides agree.
+// foreign ones and what does not end on a node that is not ready on the node only, and Verify says whether the two sides agree.
 //
 // A Partition belongs to one goroutine: no two of its methods may run at once. Other
 // goroutines read Views.

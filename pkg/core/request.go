@@ -168,10 +168,14 @@ type eviction struct {
 	since    time.Time
 	overdue  bool // it did not end in time: its room is not counted on
 	late     bool // reported, and its end is far off: its room is not counted on yet
+	nodeOnly bool // it is overdue on a node that is not ready: no queue is charged for it
 	// dismissed says that it ends with its gang. The resource manager was told.
 	dismissed bool
 	timer     timers.Timer[due]
 }
+
+// isNodeOnly reports whether an allocation that is evicted, or not, is charged to its node only.
+func (e *eviction) isNodeOnly() bool { return e != nil && e.nodeOnly }
 
 // addRequest appends a request to a list and notes its place. Lists start with room
 // for what a node usually runs, so that they seldom grow.

@@ -111,6 +111,9 @@ func (p *Partition) restoreNode(v *NodeView) {
 			ask: l.For, trigger: l.Trigger, class: l.Class, reported: l.Reported, since: l.Since, overdue: l.Overdue, late: l.Late,
 			dismissed: l.Dismissed,
 		})
+		if l.NodeOnly {
+			p.evictions.setNodeOnly(victim, true)
+		}
 		switch {
 		case !l.Overdue:
 			p.evictions.schedule(victim)

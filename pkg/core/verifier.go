@@ -73,6 +73,26 @@ func (v *verifier) add(list []*request) resources.Sum {
 	return v.sum
 }
 
+// checkNodeOnly checks an allocation, if only its node is charged for it.
+func checkNodeOnly(v *verifier, r *request) {
+	if !r.eviction.isNodeOnly() {
+		return
+	}
+	if r.foreign() || !r.eviction.overdue || isReady(r.node) {
+		v.breaks("no queue is charged for %s, which is not overdue on a node that is not ready", r.Key)
+	}
+	v.used.Sub(r.Amounts)
+}
+
+// charged are those of some allocations that their queues are charged for.
+func charged(list []*request) []*request {
+	only := func(r *request) bool { return r.eviction.isNodeOnly() }
+	if !slices.ContainsFunc(list, only) {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), only)
+}
+
 func (v *verifier) equal(what, of string, booked, counted resources.Sum) {
 	if v.broken == nil && !booked.Same(counted) {
 		v.breaks("%s of %s: booked %s, counted %s", what, of, v.p.kinds.Format(booked.Amounts), v.p.kinds.Format(counted.Amounts))

@@ -9,8 +9,8 @@ import (
 
 // Verify recounts everything and returns the first broken law, or nil:
 //
-//   - the books of the nodes and the books of the queues agree, and sums agree
-//     along the tree of queues;
+//   - the books of the nodes and the books of the queues agree, but for what is overdue on a node
+//     that is not ready, and sums agree along the tree of queues;
 //   - every request is in exactly the lists that its state says, under a key of
 //     its own, and every allocation is on a known node;
 //   - no node has more on it than it holds and no queue uses more than its max,
@@ -78,6 +78,7 @@ func (v *verifier) nodes() {
 				if r.eviction != nil {
 					evicted++
 				}
+				checkNodeOnly(v, r)
 				if r.victim() && (r.Required != "" || r.Origin == Static) {
 					v.breaks("node %s: %s is evicted and is never a victim", n.id, r.Key)
 				}
@@ -146,7 +147,7 @@ func (w *walk[T]) down(top T) {
 
 func (v *verifier) applications() {
 	v.p.applications.Ascend(func(app *application) bool {
-		v.equal("used", string(app.id), app.used, v.add(app.allocations))
+		v.equal("used", string(app.id), app.used, v.add(charged(app.allocations)))
 		v.equal("pending", string(app.id), app.pending, v.add(app.asks))
 		v.found += len(app.allocations) + len(app.asks)
 		for i, r := range app.allocations {

@@ -93,6 +93,7 @@ func (s *limitSums) add(app *application) {
 	}
 	for _, r := range app.allocations {
 		switch {
+		case r.eviction.isNodeOnly():
 		case r.releasing():
 			s.releasing.Add(r.Amounts)
 		case r.eviction != nil:

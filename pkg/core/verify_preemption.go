@@ -159,6 +159,7 @@ func (v *verifier) sums(q *queue) {
 				}
 			}
 			switch {
+			case r.eviction.isNodeOnly():
 			case r.releasing():
 				releasing.Add(r.Amounts)
 			case r.eviction != nil:

@@ -68,6 +68,8 @@ type Eviction struct {
 	Since   time.Time     // when the eviction was requested, or it began to terminate
 	Overdue bool          // it did not end in time: its room is not counted on
 	Late    bool          // it is reported, and its end is far off: its room is not counted on yet
+	// NodeOnly says that it is overdue on a node that is not ready: its queue is not charged for it.
+	NodeOnly bool
 	// BlocksUntil is until when no others are requested on the node because this one is
 	// overdue; zero if it does not block.
 	BlocksUntil time.Time

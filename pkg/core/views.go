@@ -80,7 +80,7 @@ func (n *node) viewed() *NodeView {
 	for r := range n.allOn {
 		if e := r.eviction; e != nil {
 			n.view.Evictions = append(n.view.Evictions, Eviction{
-				Key: r.Key, For: e.ask, Since: e.since, Overdue: e.overdue, Late: e.late, BlocksUntil: e.blocksUntil(), Reported: e.reported, Dismissed: e.dismissed, Trigger: e.trigger, Class: e.class,
+				Key: r.Key, For: e.ask, Since: e.since, Overdue: e.overdue, Late: e.late, NodeOnly: e.nodeOnly, BlocksUntil: e.blocksUntil(), Reported: e.reported, Dismissed: e.dismissed, Trigger: e.trigger, Class: e.class,
 			})
 		}
 	}

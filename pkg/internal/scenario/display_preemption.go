@@ -143,6 +143,8 @@ func (d *display) evictionOf(n *core.NodeView, key core.AllocationKey) string {
 		text = fmt.Sprintf(", evicted by %s since %s", e.Trigger, offset(e.Since))
 	}
 	switch {
+	case e.NodeOnly:
+		text += ", overdue, its queue is not charged"
 	case e.Overdue:
 		text += ", overdue"
 	case e.Late:

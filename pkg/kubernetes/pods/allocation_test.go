@@ -123,3 +123,12 @@ func TestNodeInfo(t *testing.T) {
 		"si/hostname": "h1", "si/rackname": "/rack-default", "si/instance-type": "large", "si/zone": "a", "si/arch": "arm64",
 	})
 }
+
+// A node that says that it is not ready, or says nothing any more, has the attribute ready.
+func TestReadiness(t *testing.T) {
+	for status, said := range map[v1.ConditionStatus]string{v1.ConditionTrue: "", v1.ConditionFalse: "false", v1.ConditionUnknown: "false"} {
+		node := &v1.Node{Status: v1.NodeStatus{Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: status}}}}
+		assert.Equal(t, pods.NodeInfo(node, si.NodeInfo_UPDATE).Attributes["ready"], said)
+	}
+	assert.Equal(t, pods.NodeInfo(&v1.Node{}, si.NodeInfo_UPDATE).Attributes["ready"], "")
+}

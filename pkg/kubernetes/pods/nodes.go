@@ -24,6 +24,20 @@ func NodeInfo(node *v1.Node, action si.NodeInfo_ActionFromRM) *si.NodeInfo {
 	}
 }
 
+// attributeReady says, with "false", that a node is not ready, so that the core does not wait
+// for what is to end there.
+const attributeReady = "ready"
+
+// readiness is "false" for a node that says that it is not ready, or says nothing any more.
+func readiness(node *v1.Node) string {
+	for _, c := range node.Status.Conditions {
+		if c.Type == v1.NodeReady && c.Status != v1.ConditionTrue {
+			return "false"
+		}
+	}
+	return ""
+}
+
 func attributes(node *v1.Node) map[string]string {
 	labels := node.Labels
 	all := map[string]string{
@@ -35,6 +49,7 @@ func attributes(node *v1.Node) map[string]string {
 		common.ARCH:                cmp.Or(labels[v1.LabelArchStable], node.Status.NodeInfo.Architecture),
 		common.OS:                  cmp.Or(labels[v1.LabelOSStable], node.Status.NodeInfo.OperatingSystem),
 		common.NodePartition:       labels[LabelPartition],
+		attributeReady:             readiness(node),
 	}
 	for name, value := range all {
 		if value == "" {
