@@ -5,12 +5,12 @@ package worlds
 const lawSafe = "what is placed fits"
 
 // isSafe looks at a placement before it is booked. A member that takes the place of a placeholder
-// has the quota of that.
+// has the room and quota of that.
 func (g *game) isSafe(ask *pod, node string) {
 	n, o := g.w.node(node), g.oracle()
 	cause := ""
 	switch {
-	case !ask.Amounts.fits(o.free[node]):
+	case ask.Group == "" && !ask.Amounts.fits(o.free[node]):
 		cause = "the node has no room"
 	case ask.Requires != "" && ask.Requires != node, n.Gone, n.Drained && ask.Requires != node && ask.Group == "":
 		cause = "the node is closed to it"
