@@ -125,7 +125,8 @@ func (p *predicates) feasibleAfterEvictions(r *request, n *node) bool {
 	return len(gone) > 0 && (p.options.Simulate == nil || p.simulate(r, n, keysOf(gone)) == nil)
 }
 
-// addBudgets adds the disruption budgets of the candidates on a node.
+// addBudgets adds the disruption budgets of the candidates on a node, also of those that
+// another scheduler placed.
 func (p *predicates) addBudgets(on *preemptor.Node) {
 	if p.options.Budgets == nil {
 		return
@@ -133,10 +134,8 @@ func (p *predicates) addBudgets(on *preemptor.Node) {
 	keys := make([]AllocationKey, 0, len(on.On))
 	at := make(map[string]int, len(on.On))
 	for i := range on.On {
-		if c := &on.On[i]; !c.Foreign {
-			at[c.Key] = i
-			keys = append(keys, AllocationKey(c.Key))
-		}
+		at[on.On[i].Key] = i
+		keys = append(keys, AllocationKey(on.On[i].Key))
 	}
 	slices.Sort(keys)
 	budgets := p.options.Budgets(keys)
