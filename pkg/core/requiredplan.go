@@ -59,9 +59,7 @@ func (d *round) fillCandidates(on *preemptor.Node, r *request, together bool) {
 		in.add(c, other, false)
 	}
 	for _, other := range d.node.foreign {
-		candidate := other.candidate()
-		candidate.Outside = c.scope.parent != nil
-		in.candidates = append(in.candidates, candidate)
+		in.addForeign(c, d.root, other)
 	}
 	for i := range in.candidates {
 		candidate := &in.candidates[i]
@@ -91,13 +89,8 @@ func (r *request) lowestWithoutRoom() *queue {
 }
 
 // freesQuota reports whether the end of a candidate frees the quota that an ask lacks.
-// As for the trigger priority, only the place in the quota of less important ones is
-// taken.
 func (d *round) freesQuota(r *request, candidate *preemptor.Candidate) bool {
-	if candidate.Foreign || !d.mayTake(r.Priority, candidate.Priority) {
-		return false
-	}
-	return d.requests[AllocationKey(candidate.Key)].application.queue.within(r.lowestWithoutRoom())
+	return !candidate.Foreign && d.requests[AllocationKey(candidate.Key)].application.queue.within(r.lowestWithoutRoom())
 }
 
 func (d *round) isVictim(key string) bool {

@@ -40,6 +40,16 @@ func (in *victimInput) add(c *nodeCosts, r *request, elsewhere bool) {
 	in.candidates = append(in.candidates, candidate)
 }
 
+// addForeign adds an allocation of another scheduler, which is compared as the root sees it.
+func (in *victimInput) addForeign(c *nodeCosts, root *queue, r *request) {
+	candidate := r.candidate()
+	if !in.simple {
+		rel := c.relation(root)
+		candidate.Outside, candidate.Priority = rel.outside, rel.asSeen(r.Priority)
+	}
+	in.candidates = append(in.candidates, candidate)
+}
+
 // relate sets how a candidate relates to the asks of a key.
 func (in *victimInput) relate(c *nodeCosts, r *request, candidate *preemptor.Candidate) {
 	if in.simple {

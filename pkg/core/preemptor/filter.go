@@ -92,7 +92,7 @@ func (p *problem) filterOf(c *Candidate) (Filter, bool) {
 		return IsSameQueue, true
 	case c.Priority > p.ask.Priority && set.has(IsHigher):
 		return IsHigher, true
-	case c.Priority == p.ask.Priority && set.has(IsEqual) && (!p.cfg.EqualsToo || c.Settled):
+	case c.Priority == p.ask.Priority && p.sparesEqual(c):
 		return IsEqual, true
 	case !p.helps(c):
 		return IsUseless, true
@@ -103,6 +103,12 @@ func (p *problem) filterOf(c *Candidate) (Filter, bool) {
 	default:
 		return 0, false
 	}
+}
+
+// sparesEqual reports whether c, of the priority of the ask, is no victim. One that another
+// scheduler placed never is.
+func (p *problem) sparesEqual(c *Candidate) bool {
+	return c.Foreign || p.rules.filters.has(IsEqual) && (!p.cfg.EqualsToo || c.Settled)
 }
 
 func (p *problem) sparesForeign() bool { return p.cfg.SpareForeign || !p.rules.foreigners }

@@ -123,7 +123,7 @@ func mayBeVictim(s situation, c Candidate) bool {
 		useful = useful || v > 0 && c.Amounts.Of(resources.Kind(i)) > 0
 	}
 	return useful && !c.Required && !c.Static && !c.Protected && !c.Releasing && !c.Overdue &&
-		c.Priority <= s.ask.Priority && (!c.Foreign || !s.cfg.SpareForeign)
+		c.Priority <= s.ask.Priority && (!c.Foreign || !s.cfg.SpareForeign && c.Priority < s.ask.Priority)
 }
 
 func naiveClass(c Candidate) int {

@@ -335,7 +335,7 @@ func TestRequiredNodeConflicts(t *testing.T) {
 func (s situation) lowest(enough func([]Candidate) bool) (least [2]int, found bool) {
 	var able []Candidate
 	for _, c := range s.node.On {
-		if !c.Overdue && !c.Releasing && !c.Required && !c.Static && !c.Protected && !c.Outside && c.Priority <= s.ask.Priority {
+		if !c.Overdue && !c.Releasing && !c.Required && !c.Static && !c.Protected && !c.Outside && (c.Priority < s.ask.Priority || c.Priority == s.ask.Priority && !c.Foreign) {
 			able = append(able, c)
 		}
 	}

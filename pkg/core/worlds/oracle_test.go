@@ -219,8 +219,7 @@ func (o *oracle) candidate(p *place, v *pod) bool {
 		}
 		return v.Queue != p.ask.Queue && its <= mine && useful && o.claim(p, above)
 	default:
-		lower := its < mine && v.Priority < p.ask.Priority
-		return !elsewhere && its <= mine && v.Priority <= p.ask.Priority && (len(p.quota) == 0 || lower)
+		return !elsewhere && (its < mine || its == mine && v.Foreign == core.Own) && v.Priority <= p.ask.Priority
 	}
 }
 

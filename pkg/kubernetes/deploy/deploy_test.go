@@ -91,8 +91,11 @@ func rendered(t *testing.T, of string, values object) map[string]object {
 	return objects(t, strings.Join(text, "\n---\n"))
 }
 
-// The chart with its own values and the manifests of kustomize install the same.
+// The chart with its own values and the manifests of kustomize install the same. They keep the
+// pods of other schedulers.
 func TestChartAndKustomizeInstallTheSame(t *testing.T) {
+	container := at(kustomized(t, scheduler)["Deployment/narwhal-scheduler"], "spec", "template", "spec", "containers").([]any)[0]
+	assert.Assert(t, slices.Contains(at(container, "args").([]any), any("--keep-foreign-pods=true")))
 	same(t, kustomized(t, scheduler), rendered(t, schedulerChart, nil), "narwhal-scheduler")
 	same(t, kustomized(t, descheduler), rendered(t, deschedulerChart, nil), "narwhal-descheduler")
 	same(t, withComponents(t), rendered(t, deschedulerChart, object{"allow": object{"delete": true, "soft": true, "migration": true}}), "narwhal-descheduler")
@@ -128,7 +131,7 @@ func withComponents(t *testing.T) map[string]object {
 func TestValuesOfTheChart(t *testing.T) {
 	got := rendered(t, schedulerChart, object{
 		"replicas": 3, "image": object{"repository": "example.org/narwhal", "tag": "v1"}, "args": []any{"--scheduler-name=yunikorn"},
-		"queues": "partitions: []\n", "settings": object{"log.level": "debug"}, "priorityClassName": "", "admissionPolicy": true,
+		"keepForeignPods": false, "queues": "partitions: []\n", "settings": object{"log.level": "debug"}, "priorityClassName": "", "admissionPolicy": true,
 		"nodeSelector": object{"role": "control"}, "tolerations": []any{object{"operator": "Exists"}}, "resources": object{"limits": nil, "requests": nil},
 	})
 	deployment := got["Deployment/narwhal-scheduler"]
@@ -140,6 +143,7 @@ func TestValuesOfTheChart(t *testing.T) {
 	container := at(pod, "containers").([]any)[0]
 	assert.Equal(t, at(container, "image"), "example.org/narwhal:v1")
 	assert.Assert(t, slices.Contains(at(container, "args").([]any), any("--scheduler-name=yunikorn")))
+	assert.Assert(t, slices.Contains(at(container, "args").([]any), any("--keep-foreign-pods=false")))
 	assert.Equal(t, at(container, "resources"), nil)
 	assert.DeepEqual(t, at(got["ConfigMap/narwhal-config"], "data"), object{"queues.yaml": "partitions: []\n", "log.level": "debug"})
 
