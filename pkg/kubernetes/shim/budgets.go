@@ -66,9 +66,28 @@ func (c *budgets) AddPodDisruptionBudget(b *policy.PodDisruptionBudget) {
 	c.of[b.Namespace][b.Name] = next
 }
 
-// allows reports whether a later state of a budget may let a pod end that this one keeps.
+// allows reports whether a later state of a budget may let a pod end that this one keeps. That
+// fewer pods are healthy says that one of them may end which is not ready any more.
 func (b *budget) allows(later *policy.PodDisruptionBudget) bool {
-	return later.Status.DisruptionsAllowed > b.Status.DisruptionsAllowed || !equality.Semantic.DeepEqual(later.Spec.Selector, b.Spec.Selector)
+	return later.Status.DisruptionsAllowed > b.Status.DisruptionsAllowed ||
+		!equality.Semantic.DeepEqual(later.Spec.Selector, b.Spec.Selector) ||
+		letsUnready(later) && (!letsUnready(b.PodDisruptionBudget) || later.Status.CurrentHealthy < b.Status.CurrentHealthy)
+}
+
+// letsUnready reports whether pods that are not ready end without regard to what a budget allows,
+// as the eviction API has it: always, or, unless that is said, while enough others are healthy.
+func letsUnready(b *policy.PodDisruptionBudget) bool {
+	if rule := b.Spec.UnhealthyPodEvictionPolicy; rule != nil && *rule == policy.AlwaysAllow {
+		return true
+	}
+	return b.Status.CurrentHealthy >= b.Status.DesiredHealthy && b.Status.DesiredHealthy > 0
+}
+
+// isReady reports whether a pod counts as healthy for budgets.
+func isReady(pod *v1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool {
+		return c.Type == v1.PodReady && c.Status == v1.ConditionTrue
+	})
 }
 
 // askAgain has the core ask again about the nodes on which pods of a budget run: they may end
@@ -153,11 +172,13 @@ func (c callback) DisruptionBudgets(allocationKeys []string) []scheduler.Disrupt
 	return all
 }
 
-// isFor reports whether the end of a pod takes from a budget. Pods that are on their way out
-// by another way are taken off it already.
+// isFor reports whether the end of a pod takes from a budget, as the eviction API has it. Pods
+// that are on their way out by another way are taken off it already. One that does not run yet
+// takes nothing from it, and one that is not ready mostly does not.
 func (b *budget) isFor(pod *v1.Pod) bool {
 	_, taken := b.Status.DisruptedPods[pod.Name]
-	return !taken && pod.DeletionTimestamp == nil && b.selector.Matches(labels.Set(pod.Labels))
+	return !taken && pod.DeletionTimestamp == nil && pod.Status.Phase != v1.PodPending && b.selector.Matches(labels.Set(pod.Labels)) &&
+		(isReady(pod) || !letsUnready(b.PodDisruptionBudget))
 }
 
 // uncounted is how many pods of a budget are ending that its status cannot account for yet.

@@ -189,6 +189,8 @@ func TestDisruptionBudgets(t *testing.T) {
 		m.Create(budget)
 		m.AddPod("web-1", "cpu=2", shimtest.Labelled("run", "web"))
 		m.AddPod("web-2", "cpu=2", shimtest.Labelled("run", "web"))
+		m.ChangePod("web-1", ready)
+		m.ChangePod("web-2", ready)
 		m.AddPod("high-1", "cpu=2", shimtest.Priority(10))
 		m.AddPod("high-2", "cpu=2", shimtest.Priority(10))
 		m.Advance(10 * time.Second)
@@ -205,6 +207,41 @@ func TestDisruptionBudgets(t *testing.T) {
 		m.EndPod(m.API.Deleted()[0])
 		m.Advance(20 * time.Second)
 		assert.Equal(t, len(m.API.Deleted()), 2, "%v", m.API.Deleted())
+	})
+}
+
+func ready(pod *v1.Pod) {
+	pod.Status.Phase = v1.PodRunning
+	pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionTrue})
+}
+
+// A pod that is not ready any more is a victim where its budget lets it go, and that is noticed
+// when the disruption controller has seen it.
+func TestUnreadyPodOfABudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Queues: strings.Replace(quick, "1s}", "1s, preemption_disruption_budgets: hard}", 1)})
+		m.AddNode("node-1", "cpu=2")
+		m.Start()
+		always := policy.AlwaysAllow
+		budget := &policy.PodDisruptionBudget{
+			ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "web"},
+			Spec: policy.PodDisruptionBudgetSpec{
+				Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"run": "web"}}, UnhealthyPodEvictionPolicy: &always,
+			},
+			Status: policy.PodDisruptionBudgetStatus{CurrentHealthy: 1, DesiredHealthy: 1},
+		}
+		m.Create(budget)
+		m.AddPod("web", "cpu=2", shimtest.Labelled("run", "web"))
+		m.ChangePod("web", ready)
+		m.AddPod("high", "cpu=2", shimtest.Priority(10))
+		m.Advance(10 * time.Second)
+		assert.Equal(t, len(m.API.Deleted()), 0)
+		m.ChangePod("web", func(pod *v1.Pod) { pod.Status.Conditions = nil })
+		sick := budget.DeepCopy()
+		sick.Status.CurrentHealthy = 0
+		m.ChangeBudget(sick)
+		m.Advance(10 * time.Second)
+		assert.DeepEqual(t, m.API.Deleted(), []string{"web"})
 	})
 }
 
