@@ -209,6 +209,7 @@ type QueueProperties struct {
 	BackoffAfter     int               // asks that fail on nodes make their application back off; 0 is never
 	BackoffDelay     time.Duration     // for how long
 	GangWhole        bool              // gangs start with all their placeholders or none
+	GuaranteePerKind bool              // only the kinds that an ask lacks decide whether it is under the guarantee
 	PreemptionDelay  time.Duration     // age at which an ask may preempt by guarantee
 	QuotaDelay       time.Duration     // time above max before allocations are evicted; zero is never
 	Texts            map[string]string // every property as merged, to show

@@ -59,7 +59,7 @@ func (p *costCache) keyOf(r *request, trigger preemptor.Trigger) preemptionKey {
 	if p.flat && r.withoutRoom() == nil {
 		return preemptionKey{class: c, leaf: p.root, scope: p.root, trigger: trigger}
 	}
-	return preemptionKey{class: c, leaf: r.application.queue, scope: victimScope(r), trigger: trigger}
+	return preemptionKey{class: c, leaf: r.application.queue, scope: r.application.queue.upTo((*queue).isFenced), trigger: trigger}
 }
 
 // of finds or makes the costs of a key, and brings them up to date.
@@ -104,12 +104,6 @@ func (p *costCache) among(key preemptionKey, nodes []*node, waiting int) *nodeCo
 		}
 	}
 	return c
-}
-
-// victimScope is the queue that the victims of an ask are in: the first on the way to
-// the root that is fenced, or has no quota for the ask.
-func victimScope(r *request) *queue {
-	return r.application.queue.upTo(func(q *queue) bool { return q.isFenced() || !q.hasRoomFor(r) })
 }
 
 // refresh takes into account what has changed since the costs were last used.
@@ -322,13 +316,15 @@ func (k *preemptionKey) askOf(r *request) preemptor.Ask {
 
 // nodeInput is a node as the preemptor sees it for the asks of a key, with the quota
 // that must be freed. It is valid until the next call.
-func (p *costCache) nodeInput(c *nodeCosts, n *node, quota resources.Amounts) preemptor.Node {
-	on := preemptor.Node{Kinds: p.kinds, Free: n.roomFor(c.class.standing), Quota: quota}
+func (p *costCache) nodeInput(c *nodeCosts, n *node, quota quotaNeed) preemptor.Node {
+	on := preemptor.Node{Kinds: p.kinds, Free: n.roomFor(c.class.standing)}
+	quota.setOn(&on)
 	in := &p.input
 	in.begin(c, p.flat && c.leaf == p.root)
+	in.quota = quota
 	if c.trigger == preemptor.Guarantee {
 		in.short = c.class.amounts.Shortfall(on.Free.Plus(n.releasing.Amounts))
-		in.short.Raise(quota)
+		in.short.Raise(quota.most())
 		in.short = p.owed(in.short)
 	}
 	for _, r := range n.own {

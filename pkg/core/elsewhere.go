@@ -17,7 +17,7 @@ import (
 // few of many are given to the preemptor, and no choice is lost.
 type elsewhere struct {
 	of      *nodeCosts
-	quota   resources.Amounts
+	quota   quotaNeed
 	changed uint64 // the count of changed nodes when they were collected
 	groups  []quotaGroup
 	byKey   map[string]int
@@ -31,9 +31,9 @@ type quotaGroup struct {
 }
 
 // addElsewhere adds the candidates of other nodes that may free quota.
-func (p *costCache) addElsewhere(c *nodeCosts, n *node, quota resources.Amounts) {
+func (p *costCache) addElsewhere(c *nodeCosts, n *node, quota quotaNeed) {
 	e := &p.input.elsewhere
-	if e.of != c || e.changed != p.predicates.changed || !e.quota.Equal(quota) {
+	if e.of != c || e.changed != p.predicates.changed || !e.quota.equal(quota) {
 		p.collectElsewhere(c, quota)
 	}
 	for _, g := range e.groups {
@@ -52,14 +52,15 @@ func (p *costCache) addElsewhere(c *nodeCosts, n *node, quota resources.Amounts)
 }
 
 // collectElsewhere puts what may free quota into groups. It is linear in what runs below
-// the queue that is short.
-func (p *costCache) collectElsewhere(c *nodeCosts, quota resources.Amounts) {
+// the highest queue that is short.
+func (p *costCache) collectElsewhere(c *nodeCosts, quota quotaNeed) {
 	e := &p.input.elsewhere
-	e.of, e.quota, e.changed, e.groups = c, quota.Clone(), p.predicates.changed, e.groups[:0]
+	e.of, e.quota, e.changed, e.groups = c, quota, p.predicates.changed, e.groups[:0]
 	e.byKey = map[string]int{}
+	most := quota.most()
 	var list []*request
-	for r := range c.scope.allRunning {
-		if r.eviction == nil && r.Required == "" && holdsAny(r.Amounts, quota) && !c.relation(r.application.queue).protected {
+	for r := range quota.within(c.scope).allRunning {
+		if r.eviction == nil && r.Required == "" && holdsAny(r.Amounts, most) && !c.relation(r.application.queue).protected {
 			list = append(list, r)
 		}
 	}
@@ -72,7 +73,7 @@ func (p *costCache) collectElsewhere(c *nodeCosts, quota resources.Amounts) {
 		slices.SortFunc(g.requests, func(a, b *request) int {
 			return cmp.Or(cmp.Compare(a.Priority, b.Priority), b.Created.Compare(a.Created), strings.Compare(string(a.Key), string(b.Key)))
 		})
-		for k, need := range quota {
+		for k, need := range most {
 			if held := g.requests[0].Amounts.Of(resources.Kind(k)); need > 0 && held > 0 {
 				g.enough = max(g.enough, int((need-1)/held)+1)
 			}

@@ -119,7 +119,7 @@ func (a *attempts) leastCost(c *nodeCosts) (least *node, ok bool) {
 // order, with what else counts: quota, and what the resource manager says. It
 // ends when no other node can be better, or has to go on later. Nodes where a plan failed
 // are not planned for again.
-func (a *attempts) planAll(c *nodeCosts, r *request, quota resources.Amounts, found *candidateNodes) outcome {
+func (a *attempts) planAll(c *nodeCosts, r *request, quota quotaNeed, found *candidateNodes) outcome {
 	if !a.planAgain(c, r, quota, found) {
 		return paused
 	}
@@ -166,7 +166,7 @@ func (a *attempts) planAll(c *nodeCosts, r *request, quota resources.Amounts, fo
 }
 
 // planFor plans for one node. It is false if questions to the resource manager have to wait.
-func (a *attempts) planFor(c *nodeCosts, r *request, n *node, quota resources.Amounts, found *candidateNodes) bool {
+func (a *attempts) planFor(c *nodeCosts, r *request, n *node, quota quotaNeed, found *candidateNodes) bool {
 	planned := a.dryRun(c, r, n, dryRunOf{quota: quota})
 	if a.predicates.paused {
 		return false
@@ -183,7 +183,7 @@ func (a *attempts) planFor(c *nodeCosts, r *request, n *node, quota resources.Am
 // planAgain plans again for the best node of an attempt that goes on. If that has changed, or
 // no room can be made there any more, all are planned for again. It is false if questions to
 // the resource manager have to wait.
-func (a *attempts) planAgain(c *nodeCosts, r *request, quota resources.Amounts, found *candidateNodes) bool {
+func (a *attempts) planAgain(c *nodeCosts, r *request, quota quotaNeed, found *candidateNodes) bool {
 	d := &a.under.dryRuns
 	if d.best == nil {
 		return true
@@ -271,7 +271,7 @@ func (a *attempts) nominateAndEvict(r *request, found *candidateNode) {
 
 // withoutVictims is an attempt for which there are no victims anywhere: how many
 // nodes could hold the ask, and where it lacks the least as things are.
-func (a *attempts) withoutVictims(key preemptionKey, r *request, quota resources.Amounts) PreemptionAttempt {
+func (a *attempts) withoutVictims(key preemptionKey, r *request, quota quotaNeed) PreemptionAttempt {
 	attempt := PreemptionAttempt{At: a.now, Trigger: key.trigger, Nodes: a.nodes.Len()}
 	var best *node
 	var least resources.Share
@@ -335,14 +335,16 @@ func (a *attempts) hasVictimsIn(key *preemptionKey, leaf *queue) bool {
 }
 
 // canFree reports whether enough quota could be freed by victims on any node.
-func (a *attempts) canFree(c *nodeCosts, quota resources.Amounts) bool {
-	if quota.Above(planMax) {
+func (a *attempts) canFree(c *nodeCosts, quota quotaNeed) bool {
+	most := quota.most()
+	if most.Above(planMax) {
 		return false
 	}
-	on := preemptor.Node{Kinds: a.kinds, Quota: quota}
+	on := preemptor.Node{Kinds: a.kinds}
+	quota.setOn(&on)
 	in := &a.costs.input
 	in.begin(c, a.costs.flat && c.leaf == a.root)
-	in.short = a.costs.owed(quota)
+	in.quota, in.short = quota, a.costs.owed(most)
 	a.costs.addElsewhere(c, nil, quota)
 	on.On, on.Floors = in.candidates, in.usedFloors()
 	ask := preemptor.Ask{Trigger: c.trigger, Priority: c.class.priority}

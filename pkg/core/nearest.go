@@ -1,7 +1,5 @@
 package core
 
-import "github.com/narwhal-scheduler/narwhal/pkg/resources"
-
 // describe is an attempt as readers see it: what the nodes were good for, and what was
 // planned.
 func (a *attempts) describe(c *nodeCosts, found candidateNodes) PreemptionAttempt {
@@ -30,7 +28,7 @@ func (h *PreemptionAttempt) addTo(last []PreemptionAttempt) {
 
 // addNearMiss adds to a failed attempt the node that lacked the least: one that was
 // planned for earlier if all were refused then.
-func (a *attempts) addNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *request, quota resources.Amounts) {
+func (a *attempts) addNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *request, quota quotaNeed) {
 	if attempt.Plan != nil {
 		return
 	}
@@ -50,7 +48,7 @@ func (a *attempts) addNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *requ
 // planNearMiss says what is missing on a node. Where nothing is, in amounts alone, the resource
 // manager has refused it before, or it is kept for another ask meanwhile: then there is nothing
 // to be said of it.
-func (a *attempts) planNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *request, n *node, quota resources.Amounts) {
+func (a *attempts) planNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *request, n *node, quota quotaNeed) {
 	on := a.costs.nodeInput(c, n, quota)
 	plan, known := a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], c.askOf(r), on), a.predicates.attempt
 	refused := known.hopelessNow(n, failedPlan{r.application.queue, c.trigger})

@@ -125,7 +125,7 @@ func (d *round) try(r *request) outcome {
 
 // makeRoomDespite makes room for an ask that the resource manager refuses, if it would
 // agree without the victims.
-func (d *round) makeRoomDespite(r *request, lack resources.Amounts, refusal error) outcome {
+func (d *round) makeRoomDespite(r *request, lack quotaNeed, refusal error) outcome {
 	if d.options.Simulate == nil || isUnresolvable(refusal) {
 		d.refusedOnItsNode(r, refusal)
 		return waits
@@ -227,7 +227,7 @@ func (d *round) keptBefore(r *request) []*request {
 
 // makeRoom plans which allocations make room for an ask that does not run, and of the
 // quota that it lacks.
-func (d *round) makeRoom(r *request, lack resources.Amounts) outcome {
+func (d *round) makeRoom(r *request, lack quotaNeed) outcome {
 	w := r.waiting()
 	w.reason = NodeFull
 	if w.since.IsZero() {
@@ -238,7 +238,7 @@ func (d *round) makeRoom(r *request, lack resources.Amounts) outcome {
 		w.detail = why
 		return waits
 	}
-	if len(lack) > 0 && !d.mayFree(r, lack) {
+	if len(lack) > 0 && !d.mayFree(lack) {
 		d.giveUp(r, lack)
 		return waits
 	}
@@ -281,7 +281,7 @@ func (d *round) joins(r *request) bool {
 }
 
 // decide does for an ask what was planned for it alone.
-func (d *round) decide(r *request, plan preemptor.Decision, lack resources.Amounts) {
+func (d *round) decide(r *request, plan preemptor.Decision, lack quotaNeed) {
 	w := r.wait
 	w.planned, w.detail = d.node.revision, plan.Summary(d.kinds)
 	if plan.Reason == preemptor.Chosen && d.attempts.thrashes(r) {
@@ -294,11 +294,11 @@ func (d *round) decide(r *request, plan preemptor.Decision, lack resources.Amoun
 	}
 	switch plan.Reason {
 	case preemptor.Chosen:
-		before, below := d.plan.Victims, r.lowestWithoutRoom()
+		before := d.plan.Victims
 		d.plan = plan
 		d.plan.Victims = slices.Concat(before, plan.Victims)
 		d.join(r)
-		d.spare(lack, below)
+		d.spare(lack)
 	case preemptor.WaitsForReleasing, preemptor.RoomIsThere:
 		d.serve(r)
 		d.keep(r)
@@ -337,7 +337,7 @@ func (p cycle) letGo(r *request, loss Loss) {
 // giveUp notes that no room can be made for an ask. It is tried again when its node
 // changes, or what it lacks of quota is there; what the resource manager said is asked
 // again after a while.
-func (d *round) giveUp(r *request, lack resources.Amounts) {
+func (d *round) giveUp(r *request, lack quotaNeed) {
 	w := r.wait
 	conflicts := len(lack) == 0 && !r.neverPreempts() && slices.ContainsFunc(w.plan.Failures, isRefusal)
 	loss := LossOfRoom

@@ -12,10 +12,11 @@ import (
 // planFor plans which allocations make room for the last of some asks of a node, or for
 // all of them if there are more. The victims that were chosen for those together count as
 // releasing in a plan for one ask.
-func (d *round) planFor(asks []*request, lack resources.Amounts) preemptor.Decision {
+func (d *round) planFor(asks []*request, lack quotaNeed) preemptor.Decision {
 	last := asks[len(asks)-1]
 	ask := preemptor.Ask{Key: string(last.Key), Amounts: last.Amounts, Priority: last.Priority, Reserved: last.wait.since}
-	on := preemptor.Node{Kinds: d.kinds, Free: d.freeFor(last), Quota: lack}
+	on := preemptor.Node{Kinds: d.kinds, Free: d.freeFor(last)}
+	lack.setOn(&on)
 	var before []*request
 	if len(asks) > 1 {
 		on.Free = on.Free.Plus(d.wanted)
@@ -23,7 +24,7 @@ func (d *round) planFor(asks []*request, lack resources.Amounts) preemptor.Decis
 	} else {
 		before = d.together
 	}
-	d.fillCandidates(&on, last, len(asks) > 1)
+	d.fillCandidates(&on, last, lack, len(asks) > 1)
 	if d.severalQueues(asks) {
 		d.narrow(on.On, asks)
 	}
@@ -51,10 +52,11 @@ func (d *round) planFor(asks []*request, lack resources.Amounts) preemptor.Decis
 
 // fillCandidates adds what runs on the node as an ask sees it, with guarantees and
 // budgets.
-func (d *round) fillCandidates(on *preemptor.Node, r *request, together bool) {
+func (d *round) fillCandidates(on *preemptor.Node, r *request, lack quotaNeed, together bool) {
 	c := &nodeCosts{preemptionKey: d.keyOf(r), relations: map[*queue]*relation{}}
 	in := &d.costs.input
 	in.begin(c, d.costs.flat)
+	in.quota = lack
 	for _, other := range d.node.own {
 		in.add(c, other, false)
 	}
@@ -63,7 +65,6 @@ func (d *round) fillCandidates(on *preemptor.Node, r *request, together bool) {
 	}
 	for i := range in.candidates {
 		candidate := &in.candidates[i]
-		candidate.OtherQuota = len(on.Quota) > 0 && !d.freesQuota(r, candidate)
 		candidate.Releasing = candidate.Releasing || !together && d.isVictim(candidate.Key)
 	}
 	on.On, on.Floors = in.candidates, in.usedFloors()
@@ -71,26 +72,20 @@ func (d *round) fillCandidates(on *preemptor.Node, r *request, together bool) {
 }
 
 // mayFree reports whether what runs on the node could free the quota that an ask lacks.
-func (d *round) mayFree(r *request, lack resources.Amounts) bool {
-	var held resources.Amounts
-	lowest := r.lowestWithoutRoom()
+func (d *round) mayFree(lack quotaNeed) bool {
+	held := make([]resources.Amounts, len(lack)+1)
 	for _, other := range d.node.own {
-		if other.Required == "" && other.eviction == nil && other.application.queue.within(lowest) {
-			held.Add(other.Amounts)
+		if other.Required == "" && other.eviction == nil {
+			held[lack.from(other.application.queue)].Add(other.Amounts)
 		}
 	}
-	return !lack.Above(planMax) && lack.FitsIn(held)
-}
-
-// lowestWithoutRoom is the lowest queue without quota for an ask. What ends below it frees
-// quota of all queues that lack it.
-func (r *request) lowestWithoutRoom() *queue {
-	return r.application.queue.upTo(func(q *queue) bool { return !q.hasRoomFor(r) })
-}
-
-// freesQuota reports whether the end of a candidate frees the quota that an ask lacks.
-func (d *round) freesQuota(r *request, candidate *preemptor.Candidate) bool {
-	return !candidate.Foreign && d.requests[AllocationKey(candidate.Key)].application.queue.within(r.lowestWithoutRoom())
+	var sum resources.Amounts
+	for i := range lack {
+		if sum.Add(held[i]); lack[i].amounts.Above(planMax) || !lack[i].amounts.FitsIn(sum) {
+			return false
+		}
+	}
+	return true
 }
 
 func (d *round) isVictim(key string) bool {
@@ -153,29 +148,35 @@ func (d *round) ending(removed []AllocationKey, beside bool) (all []AllocationKe
 }
 
 // spare drops the victims without which there is still room for all asks that are planned
-// together, and the quota that one lacks is freed below a queue, the most important first. A
+// together, and the quota that one lacks is freed, the most important first. A
 // plan for all of them has none; one that was added to another may have. So may one for
 // quota: what ends to make room frees quota too, even if it is too important to end for that.
-func (d *round) spare(lack resources.Amounts, below *queue) {
+func (d *round) spare(lack quotaNeed) {
 	if len(d.together) < 2 && len(lack) == 0 {
 		return
 	}
 	for at := len(d.plan.Victims) - 1; at >= 0; at-- {
 		fewer := slices.Delete(slices.Clone(d.plan.Victims), at, at+1)
-		if d.suffice(fewer) && lack.FitsIn(d.freedBelow(below, fewer)) {
+		if d.suffice(fewer) && d.frees(lack, fewer) {
 			d.plan.Victims = fewer
 		}
 	}
 }
 
-// freedBelow is the quota that the end of some victims frees of a queue.
-func (d *round) freedBelow(q *queue, victims []preemptor.Victim) (sum resources.Amounts) {
-	for _, v := range victims {
-		if r := d.requests[AllocationKey(v.Key)]; !r.foreign() && r.application.queue.within(q) {
-			sum.Add(v.Amounts)
+// frees reports whether the end of some victims frees the quota that an ask lacks.
+func (d *round) frees(lack quotaNeed, victims []preemptor.Victim) bool {
+	for _, l := range lack {
+		var sum resources.Amounts
+		for _, v := range victims {
+			if r := d.requests[AllocationKey(v.Key)]; !r.foreign() && r.application.queue.within(l.queue) {
+				sum.Add(v.Amounts)
+			}
+		}
+		if !l.amounts.FitsIn(sum) {
+			return false
 		}
 	}
-	return sum
+	return true
 }
 
 // suffice reports whether all asks that are planned together can run without these.

@@ -179,7 +179,7 @@ func stepBy(step *resources.Amounts, amounts resources.Amounts) {
 // A dryRunOf is what counts for a plan beside the ask and the node: quota that must be
 // freed, or what is served with the ask.
 type dryRunOf struct {
-	quota  resources.Amounts
+	quota  quotaNeed
 	shared *preemptor.Shared
 }
 

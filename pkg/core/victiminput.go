@@ -13,6 +13,7 @@ type victimInput struct {
 	floorNumbers []int32             // those of all candidates, one after the other
 	atStake      []resources.Amounts // by floors: what all candidates below it hold
 	short        resources.Amounts   // of a guarantee: what is to be freed
+	quota        quotaNeed           // what is to be freed of quota
 	simple       bool                // queues do not matter
 	guarded      bool                // a guarantee protects any candidate
 	elsewhere    elsewhere
@@ -20,7 +21,7 @@ type victimInput struct {
 
 func (in *victimInput) begin(c *nodeCosts, simple bool) {
 	in.candidates, in.floors, in.floorNumbers = in.candidates[:0], in.floors[:0], in.floorNumbers[:0]
-	in.short, in.simple, in.guarded = nil, simple, false
+	in.short, in.quota, in.simple, in.guarded = nil, nil, simple, false
 	clear(c.numbers)
 }
 
@@ -35,7 +36,7 @@ func (in *victimInput) usedFloors() []preemptor.Floor {
 // add adds an own allocation, on the node or elsewhere.
 func (in *victimInput) add(c *nodeCosts, r *request, elsewhere bool) {
 	candidate := r.candidate()
-	candidate.Elsewhere = elsewhere
+	candidate.Elsewhere, candidate.FreesFrom = elsewhere, in.quota.from(r.application.queue)
 	in.relate(c, r, &candidate)
 	in.candidates = append(in.candidates, candidate)
 }
@@ -43,6 +44,7 @@ func (in *victimInput) add(c *nodeCosts, r *request, elsewhere bool) {
 // addForeign adds an allocation of another scheduler, which is compared as the root sees it.
 func (in *victimInput) addForeign(c *nodeCosts, root *queue, r *request) {
 	candidate := r.candidate()
+	candidate.FreesFrom = len(in.quota)
 	if !in.simple {
 		rel := c.relation(root)
 		candidate.Outside, candidate.Priority = rel.outside, rel.asSeen(r.Priority)

@@ -32,9 +32,11 @@ type Node struct {
 	On    []Candidate // of different keys, in any order
 	// Quota is what must be freed in the queue that exceeds its quota, in
 	// addition to what is being released there already and to what must be freed
-	// on the node. Every candidate counts for it, also those of other nodes. A
+	// on the node. Candidates of other nodes count for it, too. A
 	// quantity that is not above zero is no need.
 	Quota resources.Amounts
+	// Above is the same for each of the queues above that exceed theirs, from the lowest on.
+	Above []resources.Amounts
 	// AwaitsQuota says that the ask has no quota before allocations have ended which are being
 	// released. Where there are any on the node, Fits is asked about it without them.
 	AwaitsQuota bool
@@ -80,27 +82,27 @@ const (
 // A Candidate is an allocation on the node, own or foreign. A negative quantity
 // counts as zero.
 type Candidate struct {
-	Key        string
-	Amounts    resources.Amounts
-	Priority   int32 // as the queue of the ask sees it
-	Created    time.Time
-	Required   bool // it must run on this node itself, such as a daemonset's
-	Foreign    bool // another scheduler placed it
-	Static     bool // foreign, and part of the node: it cannot be evicted
-	Owner      bool // the originator of its application, or owner of other allocations
-	OptedOut   bool // it asks not to be preempted; it is preempted last, but it can be
-	Protected  bool // preemption is disabled in its queue
-	Releasing  bool // it is being released: what it holds will be free
-	Late       bool // releasing, and its end is far off: what it holds is not counted as free
-	Overdue    bool // its release is overdue: what it holds is not counted as free
-	Hanging    bool // its node may hang: a release there is overdue, for the trigger quota
-	Needed     bool // an ask for which room is on its way where it runs needs it beside it
-	Elsewhere  bool // on another node: it helps the quota and not the node
-	Outside    bool // outside the queues that the ask may preempt in
-	OtherQuota bool // its end frees room on the node, and no quota for the ask
-	Settled    bool // it has taken the place of an equal, and keeps it against other equals
-	SameQueue  bool // in the queue of the ask, so it shares its guarantee; for Guarantee only
-	QoS        QoS
-	Floors     []int32 // of Node.Floors: those of the queues that it runs below
-	Budgets    []int32 // of Node.Budgets: those that it counts for
+	Key       string
+	Amounts   resources.Amounts
+	Priority  int32 // as the queue of the ask sees it
+	Created   time.Time
+	Required  bool // it must run on this node itself, such as a daemonset's
+	Foreign   bool // another scheduler placed it
+	Static    bool // foreign, and part of the node: it cannot be evicted
+	Owner     bool // the originator of its application, or owner of other allocations
+	OptedOut  bool // it asks not to be preempted; it is preempted last, but it can be
+	Protected bool // preemption is disabled in its queue
+	Releasing bool // it is being released: what it holds will be free
+	Late      bool // releasing, and its end is far off: what it holds is not counted as free
+	Overdue   bool // its release is overdue: what it holds is not counted as free
+	Hanging   bool // its node may hang: a release there is overdue, for the trigger quota
+	Needed    bool // an ask for which room is on its way where it runs needs it beside it
+	Elsewhere bool // on another node: it helps the quota and not the node
+	Outside   bool // outside the queues that the ask may preempt in
+	FreesFrom int  // the first quota that its end frees: 0 is Node.Quota, 1 Node.Above[0]; the others above are freed, too
+	Settled   bool // it has taken the place of an equal, and keeps it against other equals
+	SameQueue bool // in the queue of the ask, so it shares its guarantee; for Guarantee only
+	QoS       QoS
+	Floors    []int32 // of Node.Floors: those of the queues that it runs below
+	Budgets   []int32 // of Node.Budgets: those that it counts for
 }

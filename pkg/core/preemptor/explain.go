@@ -75,7 +75,7 @@ func (f Failure) String() string {
 func (d Decision) Summary(kinds *resources.Kinds) string {
 	switch d.Reason {
 	case TooYoung, Disabled, NoCandidates:
-		return fmt.Sprintf("%s: needs %s", d.Reason, d.needs(kinds))
+		return fmt.Sprintf("%s: needs %s", d.Reason, d.needs(kinds)) + d.outranked()
 	case WaitsForReleasing:
 		return fmt.Sprintf("%s: %s", d.Reason, kinds.Format(d.Releasing))
 	case Impossible:
@@ -83,7 +83,7 @@ func (d Decision) Summary(kinds *resources.Kinds) string {
 			return fmt.Sprintf("%s: needs %s, at most %s can be freed",
 				d.Reason, d.needs(kinds), kinds.Format(d.of(d.Freeable)))
 		}
-		return fmt.Sprintf("%s: needs %s%s", d.Reason, d.needs(kinds), d.andShortBy(kinds))
+		return fmt.Sprintf("%s: needs %s%s", d.Reason, d.needs(kinds), d.andShortBy(kinds)) + d.outranked()
 	case NothingHelps:
 		if d.Trigger == RequiredNode {
 			return fmt.Sprintf("%s: needs %s of %s", d.Reason, d.needs(kinds), kinds.Format(d.of(d.Freeable)))
@@ -104,6 +104,19 @@ func (d Decision) Summary(kinds *resources.Kinds) string {
 		return fmt.Sprintf("%s: %s", d.Reason, d.Refusal)
 	default:
 		return d.Reason.String()
+	}
+}
+
+// outranked says how many allocations stay since they are more important, though the ask is
+// under its guarantee.
+func (d Decision) outranked() string {
+	switch n := d.ByFilter[IsHigher]; {
+	case d.Trigger != Guarantee || n == 0:
+		return ""
+	case n == 1:
+		return ", 1 allocation is more important"
+	default:
+		return fmt.Sprintf(", %d allocations are more important", n)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // measure computes what is being released and what must be freed in addition:
-// first on the node, then of the quota. Releases on another node are not counted:
+// first on the node, then of the quotas. Releases on another node are not counted:
 // Node.Quota is given without what is being released.
 func (p *problem) measure() {
 	p.releasing, p.releasingKeys = p.releasing[:0], p.releasingKeys[:0]
@@ -30,20 +30,27 @@ func (p *problem) measure() {
 			}
 		}
 	}
-	p.onNode = len(p.short)
+	p.onNode, p.quotas = len(p.short), p.quotas[:0]
+	p.measureQuota(0, p.node.Quota)
+	for i, above := range p.node.Above {
+		p.measureQuota(i+1, above)
+	}
+}
+
+// measureQuota adds what must be freed of one quota.
+func (p *problem) measureQuota(number int, quota resources.Amounts) {
 	for _, kind := range p.kinds {
-		if short := p.node.Quota.Of(kind); short > 0 {
-			p.short = append(p.short, kind)
-			p.need = append(p.need, short)
+		if short := quota.Of(kind); short > 0 {
+			p.short, p.need, p.quotas = append(p.short, kind), append(p.need, short), append(p.quotas, number)
 		}
 	}
 }
 
 // counts reports whether what c holds counts for the k-th kind that is short:
-// candidates of other nodes count for the quota only, and some for the node only.
+// candidates of other nodes count for quotas only, and some for the node only.
 func (p *problem) counts(c *Candidate, k int) bool {
 	if k >= p.onNode {
-		return !c.OtherQuota
+		return c.FreesFrom <= p.quotas[k-p.onNode]
 	}
 	return !c.Elsewhere
 }
@@ -135,13 +142,13 @@ func (p *problem) missing(sums []int64) resources.Share {
 }
 
 // amounts converts a list of quantities, one for each kind that is short: those
-// of the node and those of the quota.
+// of the node, and the most of those of the quotas.
 func (p *problem) amounts(of []int64) (node, quota resources.Amounts) {
 	for k, kind := range p.short {
 		if k < p.onNode {
 			node.Set(kind, of[k])
 		} else {
-			quota.Set(kind, of[k])
+			quota.Set(kind, max(quota.Of(kind), of[k]))
 		}
 	}
 	return node, quota

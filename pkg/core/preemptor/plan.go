@@ -97,8 +97,9 @@ type problem struct {
 
 	releasing     resources.Amounts
 	releasingKeys []string         // the keys of the allocations that hold it
-	short         []resources.Kind // the kinds that must be freed, by name: first of the node, then of the quota
+	short         []resources.Kind // the kinds that must be freed, by name: first of the node, then of the quotas
 	onNode        int              // how many of short are of the node
+	quotas        []int            // of which quota each of the others is
 	need          []int64          // how much of each of short, more than zero
 	helds         []int64          // the memory of eligible.held
 	total         []int64          // what all eligible candidates hold of short, saturating

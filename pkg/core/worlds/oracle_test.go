@@ -203,7 +203,7 @@ func (o *oracle) candidate(p *place, v *pod) bool {
 		return false
 	}
 	elsewhere := o.on[v.Key] != p.node
-	if len(p.quota) > 0 && !within(v.Queue, p.quota[0].queue) || len(p.quota) == 0 && elsewhere {
+	if elsewhere && !slices.ContainsFunc(p.quota, func(l lack) bool { return within(v.Queue, l.queue) }) {
 		return false
 	}
 	above := commonQueue(v.Queue, p.ask.Queue)
