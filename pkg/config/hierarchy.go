@@ -20,6 +20,7 @@ func (r *reader) checkPartition(p *Partition) {
 	r.checkApplications(p.Root)
 	r.checkLimits(p.Root, nil)
 	r.checkRules(p)
+	r.checkRanks(p)
 	if p.Closed {
 		r.checkAccess(p.Root)
 	}

@@ -55,6 +55,11 @@ func propertyTable() []property {
 			q.GangWhole = i == 1
 			return err
 		}},
+		{name: "preemption.guarantee", set: func(q *core.QueueProperties, text string) error {
+			i, err := oneOf(text, "all", "kind")
+			q.GuaranteePerKind = i == 1
+			return err
+		}},
 		{name: "preemption.delay", set: func(q *core.QueueProperties, text string) (err error) {
 			q.PreemptionDelay, err = duration(text, time.Nanosecond)
 			return err
