@@ -196,26 +196,27 @@ func (l *lawChecker) checkPlace(w *world, ask *core.AskView, n *core.NodeView) e
 // checkNomination sees that the victims of a nomination may be evicted, are enough and
 // are all needed.
 func (l *lawChecker) checkNomination(o oracle, d action) error {
-	n, quota := o.nodes[d.node], o.quotaToFree(o.ask)
+	n := o.nodes[d.node]
 	need := o.need(n)
 	enough := func(spared core.AllocationKey) bool {
-		var here, all resources.Amounts
+		var here resources.Amounts
+		var all []*core.Allocation
 		for _, key := range d.victims {
 			a := o.allocation(key)
 			if key == spared {
 				continue
 			}
-			if all.Add(a.Amounts); a.Node == n.ID {
+			if all = append(all, a); a.Node == n.ID {
 				here.Add(a.Amounts)
 			}
 		}
-		return need.FitsIn(here) && quota.FitsIn(all)
+		return need.FitsIn(here) && o.freesQuota(o.ask, all)
 	}
 	if err := l.checkNode(o, n); err != nil {
 		return err
 	}
 	if !enough("") {
-		return fmt.Errorf("they do not hold %v and %v of quota", need, quota)
+		return fmt.Errorf("they do not hold %v and %v of quota", need, o.quotaToFree(o.ask))
 	}
 	var gone []*core.Allocation
 	for _, key := range d.victims {

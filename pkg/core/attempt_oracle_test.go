@@ -97,7 +97,7 @@ func (o oracle) due(common *core.QueueView, kinds resources.Amounts) bool {
 func (o oracle) root() *core.QueueView {
 	up := o.upFrom(o.queueOf(o.ask.Allocation))
 	for _, q := range up {
-		if q.Properties.PreemptionPolicy == core.PreemptionFence || !o.holds(q, o.ask, false).IsZero() {
+		if q.Properties.PreemptionPolicy == core.PreemptionFence {
 			return q
 		}
 	}
@@ -171,19 +171,19 @@ func (o oracle) lawful(yield func(n *core.NodeView, gone []*core.Allocation)) {
 		short.Raise(quota)
 		for set := range uint(1) << len(o.pods) {
 			var gone []*core.Allocation
-			var here, all resources.Amounts
+			var here resources.Amounts
 			ok := o.ask.Amounts.FitsIn(n.Capacity)
 			for i, a := range o.pods {
 				if set>>i&1 == 0 {
 					continue
 				}
 				gone = append(gone, a)
-				if all.Add(a.Amounts); a.Node == n.ID {
+				if a.Node == n.ID {
 					here.Add(a.Amounts)
 				}
 				ok = ok && o.mayBeVictim(a, short)
 			}
-			if ok && need.FitsIn(here) && quota.FitsIn(all) && o.keepsFloors(gone) {
+			if ok && need.FitsIn(here) && o.freesQuota(o.ask, gone) && o.keepsFloors(gone) {
 				yield(n, gone)
 			}
 		}

@@ -60,7 +60,7 @@ type victimCost [4]int64
 
 // assess evicts all allocations below the ask from a node, and from elsewhere for the
 // quota, and lets the most important stay that are not needed.
-func (w *world) assess(ask *core.AskView, n *core.NodeView, root core.QueuePath, quota resources.Amounts) (gone []*core.Allocation, cost victimCost, ok bool) {
+func (w *world) assess(ask *core.AskView, n *core.NodeView) (gone []*core.Allocation, cost victimCost, ok bool) {
 	if !n.Schedulable || len(n.Reservations) > 0 || !ask.Amounts.FitsIn(n.Capacity) {
 		return nil, cost, false
 	}
@@ -70,22 +70,26 @@ func (w *world) assess(ask *core.AskView, n *core.NodeView, root core.QueuePath,
 		}
 	}
 	need := oracle{world: w, ask: ask}.need(n)
+	frees := func(a *core.Allocation) bool {
+		return slices.ContainsFunc(w.upFrom(w.queueOf(ask.Allocation)), func(q *core.QueueView) bool {
+			return w.isWithin(a, q) && !w.holds(q, ask, true).IsZero()
+		})
+	}
 	for _, other := range w.view.Nodes {
 		for _, a := range other.Allocations {
-			inside := a.Application != "" && strings.HasPrefix(string(w.queueOf(a))+".", string(root)+".")
-			if inside && evictionOn(other, a.Key) == nil && a.Required == "" && w.mayTake(ask, a) && (other == n || !quota.IsZero()) {
+			if a.Application != "" && evictionOn(other, a.Key) == nil && a.Required == "" && w.mayTake(ask, a) && (other == n || frees(a)) {
 				gone = append(gone, a)
 			}
 		}
 	}
 	enough := func() bool {
-		var here, all resources.Amounts
+		var here resources.Amounts
 		for _, a := range gone {
-			if all.Add(a.Amounts); a.Node == n.ID {
+			if a.Node == n.ID {
 				here.Add(a.Amounts)
 			}
 		}
-		return need.FitsIn(here) && quota.FitsIn(all)
+		return need.FitsIn(here) && w.freesQuota(ask, gone)
 	}
 	if !enough() {
 		return nil, cost, false
@@ -130,12 +134,9 @@ func (w *world) attempt(ask *core.AskView) (best action, cost victimCost, found,
 	if w.disabled || w.priority == core.PriorityOff || ask.Nominated != "" || spares || !lower {
 		return action{}, cost, false, false
 	}
-	root, short := w.view.Root.Path, w.short(ask)
-	if byQuota = len(short) > 0; byQuota {
-		root = short[0].Path
-	}
+	byQuota = len(w.short(ask)) > 0
 	for _, n := range w.view.Nodes {
-		gone, price, ok := w.assess(ask, n, root, w.quotaToFree(ask))
+		gone, price, ok := w.assess(ask, n)
 		if ok && (!found || slices.Compare(price[:], cost[:]) < 0) {
 			best = action{what: "nominate", key: ask.Key, node: n.ID}
 			for _, a := range gone {
@@ -324,7 +325,7 @@ func noneLeft(actions []action) error {
 // node, and none of lower priorities would do anywhere.
 func (w *world) asGood(got, want action) error {
 	ask := w.ask(got.key)
-	gone, cost, ok := w.assess(ask, w.nodes[got.node], w.short(ask)[0].Path, w.quotaToFree(ask))
+	gone, cost, ok := w.assess(ask, w.nodes[got.node])
 	var keys []core.AllocationKey
 	for _, a := range gone {
 		keys = append(keys, a.Key)

@@ -244,6 +244,27 @@ func (w *world) quotaToFree(ask *core.AskView) (lack resources.Amounts) {
 	return lack
 }
 
+// freesQuota reports whether the end of some allocations frees what each queue on the way to the
+// root is still short of.
+func (w *world) freesQuota(ask *core.AskView, gone []*core.Allocation) bool {
+	for _, q := range w.upFrom(w.queueOf(ask.Allocation)) {
+		var sum resources.Amounts
+		for _, a := range gone {
+			if w.isWithin(a, q) {
+				sum.Add(a.Amounts)
+			}
+		}
+		if !w.holds(q, ask, true).FitsIn(sum) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *world) isWithin(a *core.Allocation, q *core.QueueView) bool {
+	return slices.Contains(w.upFrom(w.queueOf(a)), q)
+}
+
 // holds is what a queue has too little of for an ask.
 func (w *world) holds(q *core.QueueView, ask *core.AskView, later bool) (lack resources.Amounts) {
 	kept := q.Nominated.Clone()
