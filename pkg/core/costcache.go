@@ -138,7 +138,8 @@ func (p *costCache) noteGuarantees(c *nodeCosts) {
 // resetVolatile resets the nodes for which it matters how much of the guarantees is used,
 // if that has changed, and those where budgets count.
 func (p *costCache) resetVolatile(c *nodeCosts) {
-	moved, holds := c.moved || p.options.Budgets != nil, !c.broken
+	moved, holds := c.moved || p.options.Budgets != nil || c.regrouped != p.regrouped, !c.broken
+	c.regrouped = p.regrouped
 	c.moved, c.broken = false, false
 	again := c.volatile
 	if !holds {
@@ -263,7 +264,7 @@ func (p *costCache) evaluate(c *nodeCosts, n *node) nodeCost {
 		return nodeCost{node: n, cost: preemptor.Cost{2, int64(status)}, status: status}
 	}
 	on := p.nodeInput(c, n, nil)
-	if p.input.tight(c) || len(on.Budgets) > 0 {
+	if p.input.tight(c) || len(on.Budgets)+len(p.input.grouped) > 0 {
 		c.volatile = append(c.volatile, n)
 	}
 	ask := c.ask()
@@ -336,7 +337,7 @@ func (p *costCache) nodeInput(c *nodeCosts, n *node, quota quotaNeed) preemptor.
 	if len(quota) > 0 {
 		p.addElsewhere(c, n, quota)
 	}
-	on.On, on.Floors = in.candidates, in.usedFloors()
+	in.setOn(&on)
 	p.predicates.addBudgets(&on)
 	return on
 }

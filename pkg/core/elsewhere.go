@@ -96,6 +96,9 @@ func (e *elsewhere) add(r *request, budgets string) {
 		}
 	}
 	k = append(append(k, byte(candidate.QoS)), budgets...)
+	if group, _, _ := r.mustRun(); group != "" {
+		k = append(append(k, 0), group...)
+	}
 	e.key = k
 	at, known := e.byKey[string(k)]
 	if !known {

@@ -346,7 +346,7 @@ func (a *attempts) canFree(c *nodeCosts, quota quotaNeed) bool {
 	in.begin(c, a.costs.flat && c.leaf == a.root)
 	in.quota, in.short = quota, a.costs.owed(most)
 	a.costs.addElsewhere(c, nil, quota)
-	on.On, on.Floors = in.candidates, in.usedFloors()
+	in.setOn(&on)
 	ask := preemptor.Ask{Trigger: c.trigger, Priority: c.class.priority}
 	return a.costs.planner.Cost(a.costs.plans[c.trigger], ask, on).Feasible()
 }

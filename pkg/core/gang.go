@@ -47,6 +47,7 @@ type gang struct {
 	placed       resources.Sum
 	pending      resources.Sum
 	placeholders int // that run
+	stays        int // members that run and are not being evicted
 	groups       []*taskGroup
 	replacements map[AllocationKey]*replacement // by both keys
 	timer        timers.Timer[due]

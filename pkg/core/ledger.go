@@ -29,6 +29,7 @@ type ledger struct {
 	capped       bool // the number of applications of some queue is limited
 	requests     map[AllocationKey]*request
 	quorums      map[string]*quorum    // that have members
+	regrouped    uint64                // counts how often any group lost or won a member that stays
 	unplaced     map[NodeID][]*request // foreign allocations, by nodes that are not known
 	unplacedView []*Allocation         // the same by key; nil if that is not known
 	absent       map[NodeID]*askSet    // asks whose required node is not known
@@ -128,9 +129,7 @@ func (l *ledger) book(r *request, n *node) {
 	if r.Placeholder {
 		members{l}.seat(r)
 	}
-	if r.quorum != nil {
-		members{l}.countQuorum(r, 1)
-	}
+	members{l}.countQuorum(r, 1)
 	l.changes.node(n, 0)
 	l.changes.application(app, 0)
 }
@@ -142,9 +141,7 @@ func (l *ledger) unbook(r *request) {
 	if r.Placeholder {
 		members{l}.unseat(r)
 	}
-	if r.quorum != nil {
-		members{l}.countQuorum(r, -1)
-	}
+	members{l}.countQuorum(r, -1)
 	n.discharge(r)
 	if !r.eviction.isNodeOnly() {
 		dischargeAccounts(r, l.stamp)
@@ -215,6 +212,13 @@ func (l *ledger) setEviction(r *request, e *eviction) {
 		for _, account := range r.application.accounts() {
 			account.subEnding(r)
 		}
+	}
+	if !r.foreign() && (r.eviction == nil) != (e == nil) {
+		more := 1
+		if e != nil {
+			more = -1
+		}
+		members{l}.countStaying(r, more)
 	}
 	r.eviction = e
 	r.node.countEviction(r, 1)

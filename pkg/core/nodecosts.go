@@ -42,9 +42,10 @@ type nodeCosts struct {
 	// one node. While there is more, what was worked out for the nodes holds.
 	needs []resources.Amounts
 	// volatile are the nodes where a surplus is not enough for all candidates, or
-	// budgets count: what they cost depends on more than the node.
-	volatile []*node
-	deficits []bool // of the queues of the asks, as of this attempt
+	// budgets or groups count: what they cost depends on more than the node.
+	volatile  []*node
+	regrouped uint64 // ledger.regrouped then
+	deficits  []bool // of the queues of the asks, as of this attempt
 
 	attempt uint64 // the last attempt for which everything was brought up to date
 	goesOn  bool   // an attempt goes on for which that was done before

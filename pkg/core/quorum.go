@@ -22,6 +22,7 @@ type quorum struct {
 	least   int // as the member said of which was heard last
 	members int // requests that point here
 	running int
+	stays   int // of running, those that are not being evicted
 	asks    askSet
 
 	holds  bool   // its asks are held back
@@ -97,6 +98,36 @@ func (m members) countQuorum(r *request, more int) {
 		q.running += more
 		m.changes.quorum(q)
 	}
+	if r.eviction == nil {
+		m.countStaying(r, more)
+	}
+}
+
+// countStaying counts a member of a group that stays, or one that does not any more.
+func (m members) countStaying(r *request, more int) {
+	if r.quorum != nil {
+		r.quorum.stays += more
+		m.regrouped++
+	} else if r.groupOf() != nil {
+		r.application.gang.stays += more
+		m.regrouped++
+	}
+}
+
+// mustRun is how many members of the group of an allocation stay, and without how many the
+// others run in vain: of a quorum, or of a gang that starts whole. It is nothing where there is
+// no such group.
+func (r *request) mustRun() (group string, stay, least int) {
+	if q := r.quorum; q != nil {
+		return "quorum " + q.name, q.stays, q.least
+	}
+	if r.TaskGroup == "" || r.groupOf() == nil || !r.application.gang.whole {
+		return "", 0, 0
+	}
+	for _, g := range r.application.gang.groups {
+		least += int(g.made - g.timedOut)
+	}
+	return "gang " + string(r.Application), r.application.gang.stays, least
 }
 
 // awaitsMembers is why the asks of a quorum wait that is too small.

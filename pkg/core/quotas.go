@@ -151,7 +151,7 @@ func (s *quotas) plan(q *queue, need resources.Amounts) *preemptor.Decision {
 		}
 		in.candidates[len(in.candidates)-1].Hanging = hanging[r.node]
 	}
-	on.On, on.Floors = in.candidates, in.usedFloors()
+	in.setOn(&on)
 	s.predicates.addBudgets(&on)
 	s.counts.Plans++
 	ask := preemptor.Ask{Trigger: preemptor.Quota, Key: string(q.path)}

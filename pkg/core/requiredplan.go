@@ -67,7 +67,7 @@ func (d *round) fillCandidates(on *preemptor.Node, r *request, lack quotaNeed, t
 		candidate := &in.candidates[i]
 		candidate.Releasing = candidate.Releasing || !together && d.isVictim(candidate.Key)
 	}
-	on.On, on.Floors = in.candidates, in.usedFloors()
+	in.setOn(on)
 	d.predicates.addBudgets(on)
 }
 

@@ -175,13 +175,16 @@ func checkQuorumOf(v *verifier, app *application) {
 
 // checkQuorums checks what is counted of quorums, and which of their asks are held back.
 func checkQuorums(v *verifier) {
-	running, asks := map[*quorum]int{}, map[*quorum]int{}
+	running, asks, stays := map[*quorum]int{}, map[*quorum]int{}, map[*quorum]int{}
 	for _, r := range v.p.requests {
 		if r.quorum == nil {
 			continue
 		}
 		if r.node != nil {
 			running[r.quorum]++
+			if r.eviction == nil {
+				stays[r.quorum]++
+			}
 			continue
 		}
 		asks[r.quorum]++
@@ -190,6 +193,9 @@ func checkQuorums(v *verifier) {
 		}
 	}
 	for _, q := range v.p.quorums {
+		if q.stays != stays[q] {
+			v.breaks("quorum %s counts %d that stay, and has %d", q.name, q.stays, stays[q])
+		}
 		if q.running != running[q] || q.asks.len() != asks[q] || q.members != running[q]+asks[q] {
 			v.breaks("quorum %s counts %d that run and %d that wait of %d, and has %d and %d", q.name, q.running, q.asks.len(), q.members, running[q], asks[q])
 		}

@@ -1,6 +1,10 @@
 package core
 
 import (
+	"cmp"
+	"math"
+	"slices"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -16,13 +20,61 @@ type victimInput struct {
 	quota        quotaNeed           // what is to be freed of quota
 	simple       bool                // queues do not matter
 	guarded      bool                // a guarantee protects any candidate
+	grouped      []groupedCandidate
 	elsewhere    elsewhere
 }
 
 func (in *victimInput) begin(c *nodeCosts, simple bool) {
 	in.candidates, in.floors, in.floorNumbers = in.candidates[:0], in.floors[:0], in.floorNumbers[:0]
 	in.short, in.quota, in.simple, in.guarded = nil, nil, simple, false
+	in.grouped = in.grouped[:0]
 	clear(c.numbers)
+}
+
+// setOn gives a plan the candidates and floors.
+func (in *victimInput) setOn(on *preemptor.Node) {
+	in.markGroups()
+	on.On, on.Floors = in.candidates, in.usedFloors()
+}
+
+// A groupedCandidate is a candidate, by its place, of a group that does not run in vain. Of so many
+// as are spare the others need none.
+type groupedCandidate struct {
+	at          int
+	group       string
+	stay, spare int
+}
+
+// addGrouped notes the group of the candidate that comes next.
+func (in *victimInput) addGrouped(r *request) {
+	if r.eviction != nil {
+		return
+	}
+	if group, stay, least := r.mustRun(); least > 1 && stay >= least {
+		in.grouped = append(in.grouped, groupedCandidate{len(in.candidates), group, stay, stay - least})
+	}
+}
+
+// markGroups marks the candidates without which their group runs in vain. Of each group the least
+// important are spare.
+func (in *victimInput) markGroups() {
+	if len(in.grouped) == 0 {
+		return
+	}
+	slices.SortFunc(in.grouped, func(a, b groupedCandidate) int {
+		x, y := &in.candidates[a.at], &in.candidates[b.at]
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(x.Priority, y.Priority), y.Created.Compare(x.Created), cmp.Compare(x.Key, y.Key))
+	})
+	number, seen := int32(0), 0
+	for i, g := range in.grouped {
+		if i == 0 || g.group != in.grouped[i-1].group {
+			number, seen = number+1, 0
+		}
+		if seen++; seen > g.spare {
+			c := &in.candidates[g.at]
+			c.Group, c.Breaks = number, int32(min(g.stay, math.MaxInt32))
+		}
+	}
 }
 
 // usedFloors are the floors that protect any candidate.
@@ -38,6 +90,7 @@ func (in *victimInput) add(c *nodeCosts, r *request, elsewhere bool) {
 	candidate := r.candidate()
 	candidate.Elsewhere, candidate.FreesFrom = elsewhere, in.quota.from(r.application.queue)
 	in.relate(c, r, &candidate)
+	in.addGrouped(r)
 	in.candidates = append(in.candidates, candidate)
 }
 

@@ -103,6 +103,9 @@ type Candidate struct {
 	Settled   bool // it has taken the place of an equal, and keeps it against other equals
 	SameQueue bool // in the queue of the ask, so it shares its guarantee; for Guarantee only
 	QoS       QoS
-	Floors    []int32 // of Node.Floors: those of the queues that it runs below
-	Budgets   []int32 // of Node.Budgets: those that it counts for
+	// Group is a number for the group that Breaks is about. Breaks is how many run in it, if they are
+	// of no use without this one, and otherwise less than 2.
+	Group, Breaks int32
+	Floors        []int32 // of Node.Floors: those of the queues that it runs below
+	Budgets       []int32 // of Node.Budgets: those that it counts for
 }

@@ -21,6 +21,8 @@ import (
 //	other triggers: violations of budgets, the class of the worst victim, the highest priority,
 //	               the number of victims and their weight
 //
+// What runs in vain without a victim counts in sums and numbers too.
+//
 // If Ask.Waiting is set, sums, numbers and weights are those for each of the asks that the
 // plan serves, in parts of 1/720720. Highest priorities and classes are
 // not, so that no ask makes the victims of another one more important.
@@ -110,7 +112,11 @@ func (p *plan) figuresByPriority() Cost {
 	if len(p.victims) == 0 {
 		age = math.MinInt64
 	}
-	sum, count := p.ask.forEach(sum, p.worth), p.ask.forEach(int64(len(p.victims)), p.worth)
+	broken := p.countBroken()
+	for _, n := range broken {
+		sum += n.count * (n.priority + shift)
+	}
+	sum, count := p.ask.forEach(sum, p.worth), p.ask.forEach(int64(len(p.victims))+broken.sum(), p.worth)
 	if p.cfg.Budgets == StrictPriority {
 		return Cost{0, highest, int64(p.violations), sum, count, age}
 	}
@@ -141,7 +147,7 @@ func (p *plan) figuresByClass() Cost {
 		highest = max(highest, int64(e.Priority))
 		weight += e.weight
 	}
-	count, weight := p.ask.forEach(int64(len(p.victims)), p.worth), p.ask.forEach(weight, p.worth)
+	count, weight := p.ask.forEach(int64(len(p.victims))+p.countBroken().sum(), p.worth), p.ask.forEach(weight, p.worth)
 	return Cost{0, int64(p.violations), int64(class), highest, count, weight}
 }
 

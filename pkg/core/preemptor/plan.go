@@ -263,6 +263,7 @@ func (p *plan) choose() {
 		p.failures, p.refusal = p.failures[:0], ""
 		s.run()
 	}
+	s.spareGroups()
 }
 
 // chooseConfigured runs the strategies of a required node. They look at amounts

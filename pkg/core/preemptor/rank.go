@@ -27,11 +27,14 @@ func (p *problem) rank() {
 
 // importanceOf is the first criterion of the order of candidates, as one number:
 // class and priority, or priority and class where the trigger goes by priority,
-// and then, if so configured, the class of service.
+// then whether a group runs in vain without it, and, if so configured, the class of service.
 func (p *problem) importanceOf(c *Candidate, class Class) int64 {
 	priority, qos := int64(c.Priority)+shift, int64(0)
 	if p.cfg.ByQoS {
 		qos = int64(c.QoS)
+	}
+	if c.breaks() {
+		qos |= 1 << 4
 	}
 	if p.rules.byPriority {
 		return priority<<16 | int64(class)<<8 | qos
